@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What every test program shares: cmocka in its wanted order, and a seed that is printed. */
+#ifndef TRIP_TEST_H
+#define TRIP_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define TRIP_TEST_SKIP 77
+
+struct trip_random {
+	uint64_t state;
+};
+
+/* splitmix64: any seed is a good seed, and a failure is repeated from the printed number alone. */
+static inline uint64_t
+trip_random_u64(struct trip_random *random)
+{
+	uint64_t z = (random->state += 0x9e3779b97f4a7c15u);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+/* Uniform in [0, bound); bound > 0. */
+static inline uint64_t
+trip_random_below(struct trip_random *random, uint64_t bound)
+{
+	return (uint64_t)(((__extension__ unsigned __int128)trip_random_u64(random) * bound) >> 64);
+}
+
+/* The seed of this run: TRIP_SEED where it is set, else the clock; printed either way. */
+static inline uint64_t
+trip_test_seed(const char *test)
+{
+	const char *given = getenv("TRIP_SEED");
+	struct timespec now;
+	uint64_t seed;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	seed = given != NULL ? strtoull(given, NULL, 0)
+			     : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	printf("%s: TRIP_SEED=%llu\n", test, (unsigned long long)seed);
+	fflush(stdout);
+	return seed;
+}
+
+/* How often a test repeats: TRIP_ROUNDS where it is set, else what the test asks for. */
+static inline uint64_t
+trip_test_rounds(uint64_t rounds)
+{
+	const char *given = getenv("TRIP_ROUNDS");
+
+	return given != NULL ? strtoull(given, NULL, 0) : rounds;
+}
+
+#endif
