@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* All of Tripline's public interface. */
+#ifndef TRIP_H
+#define TRIP_H
+
+#include <trip_cntr.h>
+#include <trip_domain.h>
+#include <trip_error.h>
+#include <trip_flow.h>
+#include <trip_wait.h>
+#include <trip_work.h>
+
+#endif

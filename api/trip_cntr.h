@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Counters: two values, success and error, each 0 ... 2^63-1, that saturate there (CNTR-01,
+ * CNTR-22). Twins of libfabric's fi_cntr_*; see fi_cntr(3).
+ */
+#ifndef TRIP_CNTR_H
+#define TRIP_CNTR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <trip_wait.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct trip_cntr;
+struct trip_domain;
+
+/** Largest value and largest threshold (CNTR-22). */
+#define TRIP_CNTR_MAX UINT64_C(0x7fffffffffffffff)
+
+/** What a counter counts of the flows that it is given to (CNTR-21). */
+enum trip_cntr_events {
+	/** Completions; of a flow, packets. */
+	TRIP_CNTR_EVENTS_COMP = 0,
+	/** Bytes; of a flow, L2 bytes without FCS. */
+	TRIP_CNTR_EVENTS_BYTES,
+};
+
+/** Attributes of a counter. A field that is zero has its default. */
+struct trip_cntr_attr {
+	/** sizeof(struct trip_cntr_attr). */
+	size_t size;
+	enum trip_cntr_events events;
+	/** Default TRIP_WAIT_NONE (CNTR-04). */
+	enum trip_wait_obj wait_obj;
+	/** Must be 0 (CNTR-10). */
+	uint64_t flags;
+	/** Name, unique in the domain, [A-Za-z_][A-Za-z0-9_.-]{0,31}; NULL: nameless (CNTR-24). */
+	const char *name;
+};
+
+/**
+ * Opens a counter, with both values 0. Any thread.
+ *
+ * @param attr
+ *   Attributes, or NULL for the defaults.
+ * @param context
+ *   The caller's, returned by trip_cntr_context().
+ * @return
+ *   0, or
+ *   -EINVAL: flags, an unknown enum value, an unknown attribute size (CNTR-10), a malformed name;
+ *   -ENOSYS: a wait object that is not built yet;
+ *   -EEXIST: the name is taken (CNTR-24);
+ *   -ENOSPC: the domain's `max_cntrs` are open, or with TRIP_WAIT_FD its `max_waiters`;
+ *   -EMFILE: the process has no descriptor left.
+ */
+int trip_cntr_open(struct trip_domain *domain, const struct trip_cntr_attr *attr,
+	struct trip_cntr **cntr, void *context);
+
+/**
+ * Closes a counter.
+ *
+ * @return
+ *   0, or -EBUSY while a flow, pending work in any role or a blocked waiter refers to it; nothing
+ *   has changed then (CNTR-11).
+ */
+int trip_cntr_close(struct trip_cntr *cntr);
+
+/** The success value. Lock-free, any thread, never blocks (CNTR-18); may be late (CNTR-19). */
+uint64_t trip_cntr_read(struct trip_cntr *cntr);
+
+/** The error value, likewise. */
+uint64_t trip_cntr_readerr(struct trip_cntr *cntr);
+
+/**
+ * Adds to the success value, which saturates at TRIP_CNTR_MAX (CNTR-02, CNTR-22). One atomic add
+ * while no threshold is reached, and no system call unless somebody is armed (WAIT-10). Any thread.
+ *
+ * @return
+ *   0.
+ */
+int trip_cntr_add(struct trip_cntr *cntr, uint64_t value);
+
+/** Adds to the error value, likewise; a change unblocks every waiter (CNTR-13). */
+int trip_cntr_adderr(struct trip_cntr *cntr, uint64_t value);
+
+/**
+ * Sets the success value; may lose updates that race with it (CNTR-20).
+ *
+ * @return
+ *   0, or -EINVAL: value is above TRIP_CNTR_MAX (CNTR-22).
+ */
+int trip_cntr_set(struct trip_cntr *cntr, uint64_t value);
+
+/** Sets the error value, likewise; a change unblocks every waiter (CNTR-13). */
+int trip_cntr_seterr(struct trip_cntr *cntr, uint64_t value);
+
+/**
+ * Waits until success >= threshold (CNTR-12), by the counter's wait object.
+ *
+ * With TRIP_WAIT_YIELD it spins and yields (CNTR-09), with TRIP_WAIT_FD it sleeps. In a domain with
+ * manual progress it progresses while it waits (WAIT-11). Any number of threads may wait on one
+ * counter (CNTR-17).
+ *
+ * @param timeout
+ *   Milliseconds; negative: for ever; 0: test without blocking (CNTR-15).
+ * @return
+ *   0, or
+ *   -EIO: the error value changed after the call began and the threshold is not met (CNTR-13);
+ *   -ETIMEDOUT: the time is over (CNTR-15);
+ *   -EINVAL: the wait object is TRIP_WAIT_NONE (CNTR-16), or the threshold above TRIP_CNTR_MAX;
+ *   -EDEADLK: called from a registered function or a polling lcore of the domain.
+ */
+int trip_cntr_wait(struct trip_cntr *cntr, uint64_t threshold, int timeout);
+
+/**
+ * Makes the descriptor of a TRIP_WAIT_FD counter ready when success reaches the threshold or the
+ * error value changes, and not on other updates (WAIT-09). At once where the threshold is reached
+ * already. Takes the place of what the handle was armed for before.
+ *
+ * @return
+ *   0, or -EINVAL: no TRIP_WAIT_FD counter, or the threshold is above TRIP_CNTR_MAX.
+ */
+int trip_cntr_arm(struct trip_cntr *cntr, uint64_t threshold);
+
+/** Commands of trip_cntr_control(). */
+enum trip_control {
+	/** Retrieves the wait object: with TRIP_WAIT_FD, arg is an `int *` for the descriptor. */
+	TRIP_GETWAIT = 1,
+};
+
+/**
+ * Retrieves what the library uses underneath.
+ *
+ * @return
+ *   0, or -EINVAL: unknown command or NULL argument; -ENOSYS: the wait object is not retrievable
+ *   (CNTR-05).
+ */
+int trip_cntr_control(struct trip_cntr *cntr, int command, void *arg);
+
+/**
+ * Nanoseconds since the value was last refreshed plus the source's refresh lag (CNTR-23); 0 for a
+ * counter that no flow feeds.
+ */
+uint64_t trip_cntr_age(struct trip_cntr *cntr);
+
+/** The context given to trip_cntr_open(). */
+void *trip_cntr_context(const struct trip_cntr *cntr);
+
+/** The name given to trip_cntr_open(), or "". */
+const char *trip_cntr_name(const struct trip_cntr *cntr);
+
+/** The counter as an object that trip_trywait() takes. */
+struct trip_fid *trip_cntr_fid(struct trip_cntr *cntr);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The domain: the shared memory in which counters, work and flows live, and the polling lcores
+ * ("homes") that progress them.
+ */
+#ifndef TRIP_DOMAIN_H
+#define TRIP_DOMAIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct trip_domain;
+
+/** Who runs the loop of the homes. */
+enum trip_progress {
+	/** Dedicated polling lcores, launched by trip_domain_open() and waited for by close. */
+	TRIP_PROGRESS_LCORE = 0,
+	/** One rte_service per home, mapped to and started on the given service lcores. */
+	TRIP_PROGRESS_SERVICE,
+	/** The application, by trip_progress(). Needs no lcore. */
+	TRIP_PROGRESS_MANUAL,
+};
+
+/** Longest name of a domain, counter or function, without the terminating zero. */
+#define TRIP_NAME_MAX 32
+
+/** Attributes of a domain. A field that is zero has its default. */
+struct trip_domain_attr {
+	/** sizeof(struct trip_domain_attr). */
+	size_t size;
+	/** Name, [A-Za-z_][A-Za-z0-9_.-]{0,31}; default "trip". One open domain a name. */
+	const char *name;
+	enum trip_progress progress;
+	/**
+	 * Ids of the lcores that poll: workers in state WAIT with TRIP_PROGRESS_LCORE, service
+	 * lcores with TRIP_PROGRESS_SERVICE, NULL with TRIP_PROGRESS_MANUAL. Nothing else is taken.
+	 */
+	const unsigned int *lcores;
+	/** How many lcores, and so homes; with TRIP_PROGRESS_MANUAL the number of homes, default 1.
+	 */
+	unsigned int n_lcores;
+	/** Counters in all; default 4096, at most 4 Mi. */
+	uint32_t max_cntrs;
+	/** Pending work items of each home; default 65536, at most 4 Mi. */
+	uint32_t max_works;
+	/** Blocked or armed waiters of each home; default 1024, at most 65536. */
+	uint32_t max_waiters;
+	/** Counted flows; default 4096, at most 4 Mi. */
+	uint32_t max_flows;
+	/** Rx queues that the software engine counts on, over all ports; default 4, at most 1024.
+	 */
+	uint32_t max_queues;
+	/** Functions that deferred work can call; default 64, at most 4096. */
+	uint32_t max_functions;
+	/** Completion events held for trip_work_read(); default 4096, at most 1 Mi. */
+	uint32_t max_events;
+	/** Log2 of the units of work that one iteration of a home does at most; default 8, 4 to 16.
+	 */
+	uint32_t budget_log2;
+	/**
+	 * Microseconds within which every flow counter is refreshed, armed or not; default 1000.
+	 */
+	uint32_t refresh_us;
+	/**
+	 * Microseconds within which the slow scrub has re-checked every armed counter and every
+	 * doorbell leaf, for rings that a killed process left half done; default 100000; UINT32_MAX
+	 * turns it off.
+	 */
+	uint32_t scrub_us;
+};
+
+/** What a domain costs. */
+struct trip_domain_footprint {
+	/** Bytes reserved in memzones, over all homes. */
+	uint64_t bytes;
+	/** Of these, bytes of the largest single home. */
+	uint64_t home_bytes;
+	/** Hugepages of the size below that these take, rounding of each memzone included. */
+	uint64_t hugepages;
+	/** Bytes of a hugepage that was counted with; 0 where EAL runs without. */
+	uint64_t hugepage_bytes;
+};
+
+/** Variables of a home, since the domain was opened. */
+struct trip_domain_stats {
+	/** Work items accepted, fired (each firing of an interval counts) and canceled. */
+	uint64_t accepted, fired, canceled;
+	/** Work items pending now. */
+	uint64_t pending;
+	/** Refused at acceptance: what a submission ring held was not a valid item. */
+	uint64_t refused;
+	/** Iterations of the loop, those that did something, and the longest, in nanoseconds. */
+	uint64_t iterations, busy_iterations, longest_iteration_ns;
+	/** Wakes signalled. */
+	uint64_t wakes;
+	/** Rings found lost and repaired by the scrub: zero unless a process was killed. */
+	uint64_t scrub_repairs;
+	/** Completion events dropped because nobody read them. */
+	uint64_t events_lost;
+	/** The farthest a counter was past the threshold of an item when it fired. */
+	uint64_t worst_overshoot;
+};
+
+/**
+ * Opens a domain in this primary process and starts its homes.
+ *
+ * Takes no port, queue or lcore that it was not given. Reserves all its memory here, on the NUMA
+ * node of the lcore that will poll it; nothing afterwards grows the EAL heap.
+ *
+ * @param attr
+ *   Attributes, or NULL for the defaults with TRIP_PROGRESS_MANUAL.
+ * @param[out] domain
+ *   The domain. Any thread of the process may use it, EAL lcore or not.
+ * @param context
+ *   The caller's, returned by trip_domain_context().
+ * @return
+ *   0, or
+ *   -EINVAL: an attribute is out of range, or its `size` unknown; an lcore is given twice, is the
+ *     main lcore or not enabled, or is no service lcore where one is needed;
+ *   -EBUSY: an lcore is running something else;
+ *   -EEXIST: a domain of this name is open;
+ *   -ENOMEM: not enough hugepages; the message says how many are needed;
+ *   -ENOTSUP: called in a secondary process;
+ *   -ENODEV: rte_eal_init() has not run.
+ */
+int trip_domain_open(
+	const struct trip_domain_attr *attr, struct trip_domain **domain, void *context);
+
+/**
+ * Stops the homes and frees the domain. Called by the thread that opened it, not from an lcore of
+ * the domain.
+ *
+ * @return
+ *   0, or -EBUSY while counters, flows or ports are open in it; nothing has changed then.
+ */
+int trip_domain_close(struct trip_domain *domain);
+
+/** The context given to trip_domain_open(). */
+void *trip_domain_context(const struct trip_domain *domain);
+
+/**
+ * Computes what a domain would cost, without reserving anything.
+ *
+ * @return
+ *   0, or -EINVAL as trip_domain_open().
+ */
+int trip_domain_footprint(
+	const struct trip_domain_attr *attr, struct trip_domain_footprint *footprint);
+
+/**
+ * Runs one bounded iteration of every home of a TRIP_PROGRESS_MANUAL domain (WAIT-11). Any thread;
+ * while another thread is in it, a call returns 0 at once.
+ *
+ * @return
+ *   The number of things done (counters sampled, items accepted, fired or canceled, waiters woken);
+ *   0 says that the homes were idle. -EINVAL in a domain that progresses by itself.
+ */
+int trip_progress(struct trip_domain *domain);
+
+/**
+ * Sums the variables of all homes; `longest_iteration_ns` and `worst_overshoot` are maxima. Lock
+ * free, any thread; each variable is exact, together they are not one snapshot.
+ *
+ * @return
+ *   0.
+ */
+int trip_domain_stats_read(struct trip_domain *domain, struct trip_domain_stats *stats);
+
+/**
+ * Checks every invariant of the domain's structures and writes what is broken to `stream`, one
+ * sentence each. The homes must be quiescent: TRIP_PROGRESS_MANUAL with nobody in trip_progress().
+ *
+ * @return
+ *   The number of broken invariants, or -EBUSY in a domain that progresses by itself.
+ */
+int trip_domain_check(struct trip_domain *domain, FILE *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Counted flows: rules in the terms of rte_flow whose packets and bytes feed counters.
+ */
+#ifndef TRIP_FLOW_H
+#define TRIP_FLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rte_flow_action;
+struct rte_flow_error;
+struct rte_flow_item;
+struct rte_mbuf;
+struct trip_cntr;
+struct trip_domain;
+struct trip_flow;
+struct trip_port;
+
+/** How the software engine gets to see the packets of a port. */
+enum trip_port_mode {
+	/** By an Rx callback on each queue, which trip_port_open() adds: rte_eth_rx_burst() returns
+	 * what the rules leave. */
+	TRIP_PORT_CALLBACK = 0,
+	/** By trip_port_burst(), which the application calls with what it received. */
+	TRIP_PORT_BURST,
+};
+
+/** Attributes of a port. A field that is zero has its default. */
+struct trip_port_attr {
+	/** sizeof(struct trip_port_attr). */
+	size_t size;
+	enum trip_port_mode mode;
+	/** Rx queues to count on, from 0; default: all that the port is configured with. */
+	uint16_t n_queues;
+};
+
+/**
+ * Gives a configured ethdev port to the domain. Nothing of the port is changed but, with
+ * TRIP_PORT_CALLBACK, its Rx callbacks. Any thread.
+ *
+ * @return
+ *   0, or
+ *   -EINVAL: unknown mode or attribute size, more queues than the port is configured with;
+ *   -ENODEV: no such port, or not configured;
+ *   -EEXIST: the domain has this port already;
+ *   -ENOSPC: the domain's `max_queues` are in use;
+ *   -ENOTSUP: callbacks, in a DPDK built without them;
+ *   -ENOMEM.
+ */
+int trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_port_attr *attr,
+	struct trip_port **port);
+
+/**
+ * Takes a port out of the domain. No burst of it may be under way, by callback or call, unless its
+ * queues are stopped or this waits for them: it does, for callbacks.
+ *
+ * @return
+ *   0, or -EBUSY while flows are open on it.
+ */
+int trip_port_close(struct trip_port *port);
+
+/**
+ * Counts a burst of received packets on the rules of a TRIP_PORT_BURST port, and frees those that a
+ * rule drops. One thread at a time a queue.
+ *
+ * @param queue
+ *   Rx queue, below the port's `n_queues`.
+ * @param[in,out] pkts
+ *   Packets; those left stand in front, in order.
+ * @return
+ *   How many are left.
+ */
+uint16_t trip_port_burst(
+	struct trip_port *port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
+
+/** Where a rule is matched and counted. */
+enum trip_engine {
+	/** In hardware where the port can, else in software. */
+	TRIP_ENGINE_AUTO = 0,
+	/** In hardware, by rte_flow COUNT. Not built yet: -ENOTSUP. */
+	TRIP_ENGINE_HW,
+	/** In software, by Tripline. */
+	TRIP_ENGINE_SW,
+};
+
+/** Attributes of a flow. A field that is zero has its default. */
+struct trip_flow_attr {
+	/** sizeof(struct trip_flow_attr). */
+	size_t size;
+	/**
+	 * Counters that the flow feeds, each with what its `events` say. Several flows may feed one
+	 * counter; it counts their sum. Default: none; the flow still counts, for
+	 * trip_flow_query().
+	 */
+	struct trip_cntr *const *cntrs;
+	unsigned int n_cntrs;
+	/** Lower matches first, as rte_flow has it; at equal priority the rule created first. */
+	uint32_t priority;
+	/** Must be 0: groups are not built yet. */
+	uint32_t group;
+	enum trip_engine engine;
+};
+
+/** At most this many counters to a flow: one of packets and one of bytes. */
+#define TRIP_FLOW_CNTRS_MAX 2
+
+/** What becomes of the packets of a flow. */
+enum trip_fate {
+	TRIP_FATE_PASS = 0,
+	TRIP_FATE_DROP,
+	/** TRIP_OP_FLOW_DELETE has ended the flow. */
+	TRIP_FATE_DELETED,
+};
+
+/** What a flow has counted. */
+struct trip_flow_count {
+	uint64_t packets;
+	/** L2 bytes without FCS. */
+	uint64_t bytes;
+	enum trip_fate fate;
+	/** TRIP_ENGINE_SW or TRIP_ENGINE_HW. */
+	enum trip_engine engine;
+};
+
+/**
+ * Creates a counted flow for the ingress packets of a port. Rules may be created and destroyed
+ * while packets are counted: none is lost or counted twice. Any thread.
+ *
+ * A packet counts in the matching rule of the highest priority only; rules with a PASSTHRU action
+ * count in addition. A field that is not in the packet does not match.
+ *
+ * @param pattern
+ *   Items ETH, VLAN, IPV4, IPV6, TCP, UDP, ICMP, VOID, with spec and mask, up to END. `eth / ipv4`
+ *   matches at any VLAN depth, one VLAN item packets with exactly one tag, two with exactly two.
+ * @param actions
+ *   COUNT, DROP, PASSTHRU, VOID up to END, or NULL: COUNT. COUNT is implied.
+ * @param[out] error
+ *   What was wrong and where, as rte_flow has it; may be NULL.
+ * @return
+ *   0, or
+ *   -EINVAL: a malformed pattern or attribute, more counters than TRIP_FLOW_CNTRS_MAX;
+ *   -ENOTSUP: an item, field, `last` or action that the engine does not have;
+ *   -EXDEV: a counter of another domain;
+ *   -ENOSPC: the domain's `max_flows` are open;
+ *   -ENOMEM;
+ *   -EDEADLK: called from a registered function or a polling lcore of the domain.
+ */
+int trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
+	const struct rte_flow_item pattern[], const struct rte_flow_action actions[],
+	struct trip_flow **flow, struct rte_flow_error *error);
+
+/**
+ * Destroys a flow. Its last counts are in its counters when this returns. Waits for bursts that
+ * are under way, and for the homes of its counters to take the counts; in a domain with manual
+ * progress it progresses.
+ *
+ * @return
+ *   0, or -EBUSY while pending work refers to it; nothing has changed then. -EDEADLK: called from a
+ *   registered function or a polling lcore of the domain.
+ */
+int trip_flow_destroy(struct trip_flow *flow);
+
+/**
+ * Reads what a flow has counted so far, from the source, exactly. Any thread, lock-free.
+ *
+ * @return
+ *   0.
+ */
+int trip_flow_query(struct trip_flow *flow, struct trip_flow_count *count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Deferred work: operations that fire when the sum (success + error) of a counter reaches a
+ * threshold, in threshold order, first come first served among equals (WORK-01 to WORK-03).
+ * Twins of libfabric's deferred work queues; see fi_trigger(3).
+ */
+#ifndef TRIP_WORK_H
+#define TRIP_WORK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct trip_cntr;
+struct trip_domain;
+struct trip_flow;
+struct trip_function;
+
+/** What deferred work does. */
+enum trip_op {
+	/** Adds op.cntr.value to the success value of op.cntr.cntr. */
+	TRIP_OP_CNTR_ADD = 1,
+	/** Sets the success value of op.cntr.cntr to op.cntr.value. */
+	TRIP_OP_CNTR_SET,
+	/** Drops the packets that match op.flow from now on; they still count. */
+	TRIP_OP_FLOW_DROP,
+	/** Lets them through again. */
+	TRIP_OP_FLOW_PASS,
+	/** Ends op.flow: it matches and counts no more, and keeps its last value. */
+	TRIP_OP_FLOW_DELETE,
+	/** Calls op.call.function on the home of the triggering counter. */
+	TRIP_OP_CALL,
+};
+
+/** The firing is delivered as an event to trip_work_read() (WORK-15). */
+#define TRIP_COMPLETION (1u << 0)
+/** One jump over k intervals fires once with a count of k, instead of k times (WORK-14). */
+#define TRIP_COALESCE (1u << 1)
+
+/** Id of no work item. */
+#define TRIP_WORK_NONE UINT64_C(0)
+
+/** A deferred work item. Copied at submission; the caller may reuse it at once (WORK-10). */
+struct trip_work {
+	/** sizeof(struct trip_work). */
+	size_t size;
+	/** The item fires once the sum of this counter ... */
+	struct trip_cntr *triggering_cntr;
+	/** ... is at or above this, at most TRIP_CNTR_MAX. */
+	uint64_t threshold;
+	/**
+	 * 0: fires once. Otherwise it is queued again at threshold + interval after each firing and
+	 * counts as accepted then: it does not overtake what is ready already (WORK-04, WORK-14).
+	 */
+	uint64_t interval;
+	/** Its success grows by 1 when the operation succeeded, its error by 1 when not (WORK-05);
+	 * NULL: none. Must be NULL for counter operations (WORK-06). */
+	struct trip_cntr *completion_cntr;
+	/** The caller's, handed back in events and to functions. */
+	uint64_t context;
+	enum trip_op op_type;
+	/** TRIP_COMPLETION, TRIP_COALESCE. */
+	uint32_t flags;
+	union {
+		struct {
+			struct trip_cntr *cntr;
+			uint64_t value;
+		} cntr;
+		struct trip_flow *flow;
+		struct {
+			struct trip_function *function;
+		} call;
+	} op;
+};
+
+/** What happened when a work item fired. */
+struct trip_work_event {
+	/** The item's id and the caller's context. */
+	uint64_t id, context;
+	/** The threshold that was reached, and the sum of the counter as it was sampled. */
+	uint64_t threshold, value;
+	/** Intervals that this firing stands for; 1 unless TRIP_COALESCE. */
+	uint64_t count;
+	/**
+	 * Nanoseconds from the update to the firing: from the burst that crossed, where a flow fed
+	 * the counter, else from the moment when the home sampled it.
+	 */
+	uint64_t latency_ns;
+	/** 0, or a negative errno of the operation. */
+	int32_t result;
+	enum trip_op op_type;
+};
+
+/**
+ * A function that deferred work can call. It runs on the home of the triggering counter between two
+ * bursts of work, so it must be short and must not block; it may call everything of this library
+ * that does not wait (those answer -EDEADLK or -EINPROGRESS).
+ *
+ * @param event
+ *   What happened; `result` is 0 there.
+ * @param arg
+ *   The argument given to trip_function_register().
+ * @return
+ *   0, or a negative errno, which becomes the result of the operation.
+ */
+typedef int (*trip_function_t)(const struct trip_work_event *event, void *arg);
+
+/**
+ * Registers a function. Any thread.
+ *
+ * @return
+ *   0, -EINVAL: function is NULL, or -ENOSPC: the domain's `max_functions` are registered.
+ */
+int trip_function_register(struct trip_domain *domain, trip_function_t function, void *arg,
+	struct trip_function **handle);
+
+/**
+ * Takes a function out.
+ *
+ * @return
+ *   0, or -EBUSY while pending work would call it; nothing has changed then.
+ */
+int trip_function_unregister(struct trip_function *handle);
+
+/**
+ * Queues a deferred work item (fi_control(FI_QUEUE_WORK)). Any thread.
+ *
+ * @param[out] id
+ *   Id for trip_work_cancel(), never reused within the domain (WORK-08); may be NULL.
+ * @return
+ *   0: accepted for submission; it fires once its condition holds, at once where it holds already
+ *     (WORK-04). A refused submission leaves nothing behind (WORK-11):
+ *   -EINVAL: an unknown `size`, a missing object, a threshold or value above TRIP_CNTR_MAX, unknown
+ *     flags, a completion counter with a counter operation (WORK-06);
+ *   -ENOSYS: unknown operation;
+ *   -EXDEV: an object of another domain;
+ *   -EAGAIN: `max_works` items are in flight, or with TRIP_COMPLETION more than `max_events`; let
+ * the home progress, and read the events, then try again.
+ */
+int trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id);
+
+/**
+ * Cancels a queued item (FI_CANCEL_WORK). Any thread; needs no progress (WORK-08).
+ *
+ * @return
+ *   0: it will not fire (again), and no completion is counted; -ENOENT: it has fired, is canceled,
+ * or is unknown. Of firing and canceling exactly one happens.
+ */
+int trip_work_cancel(struct trip_domain *domain, uint64_t id);
+
+/**
+ * Cancels what is queued (FI_FLUSH_WORK) and returns when nothing of it will fire and what had
+ * started has finished (WORK-09). In a domain with manual progress it progresses.
+ *
+ * @param cntr
+ *   Only what this counter triggers; NULL: all of the calling process.
+ * @return
+ *   0, -EINPROGRESS: called from a function or a polling lcore of the domain: all is canceled, but
+ * not waited for; -EXDEV: a counter of another domain.
+ */
+int trip_work_flush(struct trip_domain *domain, struct trip_cntr *cntr);
+
+/**
+ * Reads completion events in firing order, of all items queued with TRIP_COMPLETION (WORK-15).
+ * Order holds for each home. One thread at a time; others wait.
+ *
+ * @return
+ *   The number written to `events`, at most count.
+ */
+int trip_work_read(struct trip_domain *domain, struct trip_work_event *events, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
