@@ -152,7 +152,7 @@ struct trip_flow_count {
  *   -EDEADLK: called from a registered function or a polling lcore of the domain.
  */
 int trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
-	const struct rte_flow_item pattern[], const struct rte_flow_action actions[],
+	const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
 	struct trip_flow **flow, struct rte_flow_error *error);
 
 /**
