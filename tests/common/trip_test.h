@@ -53,13 +53,16 @@ trip_test_seed(const char *test)
 	return seed;
 }
 
-/* How often a test repeats: TRIP_ROUNDS where it is set, else what the test asks for. */
+/* How often a test repeats: TRIP_ROUNDS where it is set, else what it asks for times TRIP_SCALE. */
 static inline uint64_t
 trip_test_rounds(uint64_t rounds)
 {
 	const char *given = getenv("TRIP_ROUNDS");
+	const char *scale = getenv("TRIP_SCALE");
 
-	return given != NULL ? strtoull(given, NULL, 0) : rounds;
+	if (given != NULL)
+		return strtoull(given, NULL, 0);
+	return scale != NULL ? rounds * strtoull(scale, NULL, 0) : rounds;
 }
 
 #endif
