@@ -15,6 +15,8 @@
 
 #define TRIP_TEST_SKIP 77
 
+__extension__ typedef unsigned __int128 trip_u128;
+
 struct trip_random {
 	uint64_t state;
 };
@@ -34,7 +36,7 @@ trip_random_u64(struct trip_random *random)
 static inline uint64_t
 trip_random_below(struct trip_random *random, uint64_t bound)
 {
-	return (uint64_t)(((__extension__ unsigned __int128)trip_random_u64(random) * bound) >> 64);
+	return (uint64_t)(((trip_u128)trip_random_u64(random) * bound) >> 64);
 }
 
 /* The seed of this run: TRIP_SEED where it is set, else the clock; printed either way. */
