@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stddef.h>
+
+#include "cell.h"
+
+static const uint64_t value_max = TRIP_CNTR_MAX;
+
+/* Loaded after the caller's change of a value; pairs with the store in trip_cell_arm(). */
+static bool
+somebody_cares(struct trip_cell *cell)
+{
+	return atomic_load(&cell->armed) != 0;
+}
+
+/* Saturating add by compare-exchange; false where the value did not change. */
+static bool
+add_saturating(_Atomic uint64_t *value, uint64_t add)
+{
+	uint64_t old = atomic_load(value), sum;
+
+	do {
+		if (old >= value_max || add == 0)
+			return false;
+		sum = add > value_max - old ? value_max : old + add;
+	} while (!atomic_compare_exchange_weak(value, &old, sum));
+	return true;
+}
+
+void
+trip_cell_init(struct trip_cell *cell)
+{
+	atomic_init(&cell->success, 0);
+	atomic_init(&cell->error, 0);
+	atomic_init(&cell->trip_at, value_max);
+	atomic_init(&cell->errgen, 0);
+	atomic_init(&cell->setgen, 0);
+	atomic_init(&cell->armed, 0);
+}
+
+bool
+trip_cell_add_reached(struct trip_cell *cell, uint64_t reached)
+{
+	/* A set meanwhile ends the loop as well: what it stored is within the maximum. */
+	while (reached > value_max)
+		if (atomic_compare_exchange_weak(&cell->success, &reached, value_max))
+			break;
+	return somebody_cares(cell);
+}
+
+bool
+trip_cell_add_large(struct trip_cell *cell, uint64_t value)
+{
+	uint64_t now, sum;
+
+	add_saturating(&cell->success, value);
+	/* A later value than ours is as good: whoever made it larger rings too, if it is not seen
+	 * here.
+	 */
+	now = trip_cell_success(cell);
+	sum = now + trip_cell_error(cell);
+	return sum >= atomic_load(&cell->trip_at) && somebody_cares(cell);
+}
+
+bool
+trip_cell_set(struct trip_cell *cell, uint64_t value)
+{
+	atomic_store(&cell->success, trip_cell_clamp(value));
+	atomic_fetch_add(&cell->setgen, 1);
+	return somebody_cares(cell);
+}
+
+bool
+trip_cell_adderr(struct trip_cell *cell, uint64_t value)
+{
+	if (!add_saturating(&cell->error, value))
+		return false;
+	atomic_fetch_add(&cell->errgen, 1);
+	return somebody_cares(cell);
+}
+
+bool
+trip_cell_seterr(struct trip_cell *cell, uint64_t value)
+{
+	value = trip_cell_clamp(value);
+	if (atomic_exchange(&cell->error, value) != value)
+		atomic_fetch_add(&cell->errgen, 1);
+	atomic_fetch_add(&cell->setgen, 1);
+	return somebody_cares(cell);
+}
+
+bool
+trip_cell_arm(struct trip_cell *cell, uint64_t bound, bool armed)
+{
+	uint32_t care = armed || bound <= value_max;
+	uint64_t trip_at = trip_cell_clamp(bound);
+
+	/*
+	 * H1. The home alone writes these, so what it finds unchanged needs no second store: the
+	 * old one comes before H2 as well. armed goes first: an adder that sees trip_at asks for
+	 * armed next.
+	 */
+	if (atomic_load_explicit(&cell->armed, memory_order_relaxed) != care)
+		atomic_store(&cell->armed, care);
+	if (atomic_load_explicit(&cell->trip_at, memory_order_relaxed) != trip_at)
+		atomic_store(&cell->trip_at, trip_at);
+	return bound <= value_max && trip_cell_sum(cell) >= bound; /* H2 */
+}
+
+void
+trip_cell_sample(const struct trip_cell *cell, struct trip_cell_sample *sample)
+{
+	sample->errgen = atomic_load(&cell->errgen);
+	sample->setgen = atomic_load(&cell->setgen);
+	sample->error = trip_cell_error(cell);
+	sample->success = trip_cell_success(cell);
+}
+
+bool
+trip_cell_stale(const struct trip_cell *cell, const struct trip_cell_sample *sample)
+{
+	uint64_t trip_at = atomic_load(&cell->trip_at);
+	struct trip_cell_sample now;
+
+	trip_cell_sample(cell, &now);
+	if (now.errgen != sample->errgen || now.setgen != sample->setgen)
+		return true;
+	/* A killed setter left its value without a generation. */
+	if (now.error != sample->error || now.success < sample->success)
+		return true;
+	return now.success + now.error >= trip_at && sample->success + sample->error < trip_at;
+}
+
+const char *
+trip_cell_check(const struct trip_cell *cell)
+{
+	uint64_t trip_at = atomic_load(&cell->trip_at);
+
+	if ((uintptr_t)cell % 64 != 0)
+		return "cell: not on a cache line of its own";
+	if (atomic_load(&cell->success) > value_max)
+		return "cell: success is above the maximum";
+	if (atomic_load(&cell->error) > value_max)
+		return "cell: error is above the maximum";
+	if (trip_at > value_max)
+		return "cell: trip_at is above the maximum";
+	if (trip_at < value_max && atomic_load(&cell->armed) == 0)
+		return "cell: trip_at is set and nobody is armed";
+	return NULL;
+}

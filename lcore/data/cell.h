@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Counter cell: the one hot cache line of a counter, in memory shared between processes.
+ *
+ * Anyone adds; one thread, the counter's home, arms. An add is one atomic read-modify-write and
+ * two loads of the same line, compared with trip_at, the sum at which the home wants to be told.
+ *
+ * No crossing is lost. All accesses named here are seq_cst, so they have one order:
+ *	adder:	A1 success += v		home:	H1 armed, trip_at = bound
+ *		A2 load error, trip_at		H2 load success, error
+ * If A1 comes before H2, the home sees the add. Otherwise H1 < H2 < A1 < A2, and the adder sees
+ * the bound and rings. Adds to success are ordered among themselves by A1, so the one that reaches
+ * the bound sees all earlier ones. What it may not see is an error added meanwhile; but adderr,
+ * seterr and set ring whenever armed is non-zero, by the same argument with armed for trip_at.
+ *
+ * No value wraps (CNTR-22). error only ever changes by compare-exchange or exchange to a value
+ * within TRIP_CNTR_MAX. success may pass TRIP_CNTR_MAX = 2^63-1 for a moment: a fast add is below
+ * 2^32, and whoever finds the result above the maximum does not leave before it has seen the value
+ * at or below it, having clamped it by compare-exchange where nobody else did. So between two
+ * moments at which the value is within the maximum, a thread adds at most once, and so does one
+ * that was killed before clamping: 2^31 threads were needed to travel the 2^63 from the maximum to
+ * the wrap. Adds of 2^32 and more, and all adds to error, go by a saturating compare-exchange,
+ * which never leaves the maximum behind. Readers clamp, so an overshoot is never seen, and an adder
+ * that finds the maximum reached has added nothing that anyone can read.
+ *
+ * The sum of two clamped values is at most 2^64-2. In the fast path success is not clamped yet, and
+ * its sum with error may wrap, but only where success is above the maximum; the carry therefore
+ * takes the slow path too. As trip_at never exceeds TRIP_CNTR_MAX, also while nobody cares, every
+ * overshoot takes the slow path: saturation costs no branch of its own.
+ *
+ * Generations are bumped after the value they speak of. A reader that takes the generation first
+ * and the value second (trip_cell_sample does) sees a new generation for every change that its
+ * value does not contain. A process killed between the two leaves a value without a generation:
+ * whoever compares both with what it saw last (trip_cell_stale does) still notices, and the home's
+ * scrub calls it for armed cells, which also finds adders killed before they rang.
+ */
+#ifndef TRIP_CELL_H
+#define TRIP_CELL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trip_cntr.h"
+
+/* What trip_cell_arm() takes where no sum is waited for. */
+#define TRIP_CELL_IDLE UINT64_MAX
+
+struct trip_cell {
+	_Alignas(64) _Atomic uint64_t success;
+	_Atomic uint64_t error;
+	_Atomic uint64_t trip_at; /* at most TRIP_CNTR_MAX; written by the home alone */
+	_Atomic uint32_t errgen;  /* changes of the error value */
+	_Atomic uint32_t setgen;  /* sets of either value */
+	_Atomic uint32_t armed; /* somebody cares, if only for errors; written by the home alone */
+	uint32_t reserved[7];
+};
+
+_Static_assert(sizeof(struct trip_cell) == 64, "a cell is one cache line");
+
+/* What a home or a waiter remembers of a cell. */
+struct trip_cell_sample {
+	uint64_t success;
+	uint64_t error;
+	uint32_t errgen;
+	uint32_t setgen;
+};
+
+void trip_cell_init(struct trip_cell *cell);
+
+/* These return true where the caller must ring the doorbell of the counter's home. */
+static inline bool trip_cell_add(struct trip_cell *cell, uint64_t value);
+bool trip_cell_set(struct trip_cell *cell, uint64_t value);
+bool trip_cell_adderr(struct trip_cell *cell, uint64_t value);
+bool trip_cell_seterr(struct trip_cell *cell, uint64_t value);
+
+/*
+ * The home says at which sum it wants to hear of the cell (TRIP_CELL_IDLE: none), and whether
+ * anybody waits for errors or sets (a bound implies it). True where the sum is there already: the
+ * home then looks at the counter again by itself. Errors and sets that came before are told by
+ * trip_cell_stale(), which a home asks after arming.
+ */
+bool trip_cell_arm(struct trip_cell *cell, uint64_t bound, bool armed);
+
+void trip_cell_sample(const struct trip_cell *cell, struct trip_cell_sample *sample);
+
+/* Whether an error or a set, or a crossing of trip_at, has happened that the sample has not. */
+bool trip_cell_stale(const struct trip_cell *cell, const struct trip_cell_sample *sample);
+
+/* NULL, or which invariant does not hold; for a cell that nobody changes meanwhile. */
+const char *trip_cell_check(const struct trip_cell *cell);
+
+/* The slow ends of trip_cell_add(). */
+bool trip_cell_add_reached(struct trip_cell *cell, uint64_t reached);
+bool trip_cell_add_large(struct trip_cell *cell, uint64_t value);
+
+static inline uint64_t
+trip_cell_clamp(uint64_t value)
+{
+	return value > TRIP_CNTR_MAX ? TRIP_CNTR_MAX : value;
+}
+
+static inline uint64_t
+trip_cell_success(const struct trip_cell *cell)
+{
+	return trip_cell_clamp(atomic_load(&cell->success)); /* pairs with every add and set */
+}
+
+static inline uint64_t
+trip_cell_error(const struct trip_cell *cell)
+{
+	return trip_cell_clamp(atomic_load(&cell->error)); /* pairs with adderr and seterr */
+}
+
+static inline uint64_t
+trip_cell_sum(const struct trip_cell *cell)
+{
+	return trip_cell_success(cell) + trip_cell_error(cell);
+}
+
+static inline bool
+trip_cell_add(struct trip_cell *cell, uint64_t value)
+{
+	uint64_t now, sum;
+
+	if (__builtin_expect((value >> 32) != 0, 0))
+		return trip_cell_add_large(cell, value);
+	now = atomic_fetch_add(&cell->success, value) + value; /* pairs with H2 of trip_cell_arm */
+	sum = now + atomic_load(&cell->error);
+	/* trip_at pairs with H1; the second comparison is the carry of the sum. */
+	if (__builtin_expect(sum < atomic_load(&cell->trip_at) && sum >= now, 1))
+		return false;
+	return trip_cell_add_reached(cell, now);
+}
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The layout of a channel, and the client's half; the protocol is in channel.h. */
+#include <string.h>
+
+#include "channel.h"
+
+/* Offsets from the start of the channel's memory. */
+struct layout {
+	struct trip_doorbell_shape doorbell;
+	uint32_t ring; /* entries */
+	size_t returned;
+	size_t canceled;
+	size_t state;
+	size_t desc;
+	size_t size;
+};
+
+static size_t
+lines(size_t bytes)
+{
+	return (bytes + 63) & ~(size_t)63;
+}
+
+static bool
+shape_possible(const struct trip_channel_shape *shape)
+{
+	return shape->slots != 0 && shape->slots <= TRIP_CHANNEL_SLOTS &&
+	       (uint64_t)shape->first + shape->slots <= UINT64_C(1) << TRIP_CHANNEL_SLOT_BITS;
+}
+
+/* The submission ring comes first. */
+static void
+lay_out(struct layout *layout, const struct trip_channel_shape *shape)
+{
+	size_t ring;
+
+	memset(layout, 0, sizeof(*layout));
+	layout->doorbell.count[0] = shape->slots;
+	layout->doorbell.words[0] = TRIP_DOORBELL_WORDS;
+	layout->ring = 1;
+	while (layout->ring < shape->slots)
+		layout->ring *= 2;
+	ring = trip_ring_size(layout->ring);
+	layout->returned = ring;
+	layout->canceled = layout->returned + ring;
+	layout->state = layout->canceled + lines(trip_doorbell_size(&layout->doorbell));
+	layout->desc = layout->state + lines((size_t)shape->slots * 8);
+	layout->size = layout->desc + (size_t)shape->slots * sizeof(struct trip_work_desc);
+}
+
+size_t
+trip_channel_size(const struct trip_channel_shape *shape)
+{
+	struct layout layout;
+
+	if (!shape_possible(shape))
+		return 0;
+	lay_out(&layout, shape);
+	return layout.size;
+}
+
+/* All slots into the return ring, everything else empty; states are the caller's. */
+static void
+fill(uint8_t *memory, const struct layout *layout, uint32_t slots)
+{
+	struct trip_ring *submit = (void *)memory, *returned = (void *)(memory + layout->returned);
+	struct trip_ring_end end;
+	uint32_t slot;
+
+	trip_ring_init(submit);
+	trip_ring_init(returned);
+	trip_doorbell_init(memory + layout->canceled, &layout->doorbell);
+	trip_ring_map_producer(&end, returned, layout->ring);
+	for (slot = 0; slot < slots; slot++)
+		trip_ring_enqueue(&end, &slot, 1);
+}
+
+void
+trip_channel_init(void *memory, const struct trip_channel_shape *shape)
+{
+	struct layout layout;
+	_Atomic uint64_t *state;
+	uint32_t slot;
+
+	lay_out(&layout, shape);
+	state = (void *)((uint8_t *)memory + layout.state);
+	for (slot = 0; slot < shape->slots; slot++)
+		atomic_init(&state[slot], trip_channel_word(0, TRIP_CHANNEL_FREE));
+	fill(memory, &layout, shape->slots);
+}
+
+void
+trip_channel_reset(void *memory, const struct trip_channel_shape *shape)
+{
+	struct layout layout;
+	_Atomic uint64_t *state;
+	uint32_t slot;
+
+	lay_out(&layout, shape);
+	state = (void *)((uint8_t *)memory + layout.state);
+	for (slot = 0; slot < shape->slots; slot++) {
+		uint64_t generation = trip_channel_word_generation(atomic_load(&state[slot]));
+
+		atomic_store(&state[slot], trip_channel_word(generation, TRIP_CHANNEL_FREE));
+	}
+	fill(memory, &layout, shape->slots);
+}
+
+static void
+map_common(struct trip_channel_map *map, struct trip_doorbell *canceled, uint8_t *memory,
+	const struct trip_channel_shape *shape, struct layout *layout)
+{
+	lay_out(layout, shape);
+	map->state = (void *)(memory + layout->state);
+	map->desc = (void *)(memory + layout->desc);
+	map->slots = shape->slots;
+	map->first = shape->first;
+	trip_doorbell_map(canceled, memory + layout->canceled, &layout->doorbell);
+}
+
+void
+trip_channel_map_client(
+	struct trip_channel_client *channel, void *memory, const struct trip_channel_shape *shape)
+{
+	struct layout layout;
+
+	map_common(&channel->map, &channel->canceled, memory, shape, &layout);
+	trip_ring_map_producer(&channel->submit, memory, layout.ring);
+	trip_ring_map_consumer(
+		&channel->returned, (void *)((uint8_t *)memory + layout.returned), layout.ring);
+}
+
+void
+trip_channel_map_home(struct trip_channel_home *channel, void *memory,
+	const struct trip_channel_shape *shape, void *marks)
+{
+	struct layout layout;
+
+	memset(channel, 0, sizeof(*channel));
+	map_common(&channel->map, &channel->canceled, memory, shape, &layout);
+	trip_ring_map_consumer(&channel->submit, memory, layout.ring);
+	trip_ring_map_producer(
+		&channel->returned, (void *)((uint8_t *)memory + layout.returned), layout.ring);
+	channel->marks = marks;
+	memset(marks, 0, trip_channel_marks_size(shape));
+}
+
+/* Of a slot that is the client's: relaxed, the return ring ordered it. */
+static uint64_t
+generation_of(const struct trip_channel_map *map, uint32_t slot)
+{
+	return trip_channel_word_generation(
+		atomic_load_explicit(&map->state[slot], memory_order_relaxed));
+}
+
+int
+trip_channel_alloc(struct trip_channel_client *channel)
+{
+	struct trip_ring_end *end = &channel->returned;
+	uint32_t slot;
+	int n;
+
+	for (;;) {
+		if (end->there == end->here)
+			end->there = trip_ring_tail(end);
+		n = trip_ring_peek(end, end->there, &slot, 1);
+		if (n == 0)
+			return -EAGAIN;
+		if (n < 0 || slot >= channel->map.slots)
+			return -EPROTO;
+		/* Published by submit: until then unalloc can take it back. */
+		end->here++;
+		if (generation_of(&channel->map, slot) < TRIP_CHANNEL_GENERATION_MAX)
+			return (int)slot;
+		/* Retired. */
+		trip_ring_release(end, 0);
+	}
+}
+
+void
+trip_channel_unalloc(struct trip_channel_client *channel)
+{
+	/* Its entry is still there: the ring holds one slot less than it has room for. */
+	channel->returned.here--;
+}
+
+int
+trip_channel_submit(struct trip_channel_client *channel, uint32_t slot, uint64_t *id)
+{
+	_Atomic uint64_t *state = &channel->map.state[slot];
+	uint64_t generation = generation_of(&channel->map, slot) + 1;
+	int error;
+
+	/* Before the slot is the home's: else the return ring could look too full to take it back.
+	 */
+	trip_ring_release(&channel->returned, 0);
+	*id = trip_channel_id(&channel->map, slot, generation);
+	/* Release, with the ring's, pairs with accept. */
+	atomic_store_explicit(
+		state, trip_channel_word(generation, TRIP_CHANNEL_QUEUED), memory_order_release);
+	error = trip_ring_enqueue(&channel->submit, &slot, 1);
+	/* It has room for all slots, so a full one is a garbage one. */
+	return error == 0 ? 0 : -EPROTO;
+}
+
+static bool
+cancel_state(const struct trip_channel_client *channel, uint32_t slot, uint64_t generation)
+{
+	uint64_t queued = trip_channel_word(generation, TRIP_CHANNEL_QUEUED);
+
+	/* K1, against claim. */
+	if (!atomic_compare_exchange_strong(&channel->map.state[slot], &queued,
+		    trip_channel_word(generation, TRIP_CHANNEL_CANCELED)))
+		return false;
+	trip_doorbell_ring(&channel->canceled, 0, slot); /* K2 */
+	return true;
+}
+
+int
+trip_channel_cancel(const struct trip_channel_client *channel, uint64_t id)
+{
+	uint64_t number = id & ((UINT64_C(1) << TRIP_CHANNEL_SLOT_BITS) - 1);
+	uint64_t slot = number - channel->map.first;
+
+	/* A number below the first wraps far beyond the slots. */
+	if (slot >= channel->map.slots)
+		return -ENOENT;
+	return cancel_state(channel, (uint32_t)slot, id >> TRIP_CHANNEL_SLOT_BITS) ? 0 : -ENOENT;
+}
+
+static bool
+concerns(const struct trip_channel_map *map, uint32_t slot, uint32_t trigger)
+{
+	return trigger == TRIP_CHANNEL_ANY || map->desc[slot].trigger == trigger;
+}
+
+uint32_t
+trip_channel_flush(struct trip_channel_client *channel, uint32_t trigger)
+{
+	uint32_t slot, n = 0;
+
+	for (slot = 0; slot < channel->map.slots; slot++) {
+		uint64_t state = atomic_load(&channel->map.state[slot]);
+
+		if (trip_channel_word_state(state) == TRIP_CHANNEL_QUEUED &&
+			concerns(&channel->map, slot, trigger))
+			n += cancel_state(channel, slot, trip_channel_word_generation(state));
+	}
+	return n;
+}
+
+uint32_t
+trip_channel_unfinished(const struct trip_channel_client *channel, uint32_t trigger)
+{
+	uint32_t slot, n = 0;
+
+	for (slot = 0; slot < channel->map.slots; slot++) {
+		enum trip_channel_state state =
+			trip_channel_word_state(atomic_load(&channel->map.state[slot]));
+
+		if ((state == TRIP_CHANNEL_FIRING || state == TRIP_CHANNEL_CANCELED) &&
+			concerns(&channel->map, slot, trigger))
+			n++;
+	}
+	return n;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Channel: how one process hands work items to one home, in memory shared by the two. An arena of
+ * slots (a descriptor and a state word each), a ring of submitted slots, a ring of returned slots,
+ * and a doorbell of canceled slots. The return ring starts full and is the client's free list: a
+ * slot is taken from its head and comes back at its tail, so that reuse is first in, first out and
+ * needs no memory of its own. Neither ring can overflow, for each slot is in one place at a time.
+ *
+ * The state word is generation << 3 | state. Who moves it, and how:
+ *	FREE -> QUEUED		client, submit: a store, generation + 1; the slot is its own
+ *	QUEUED -> CANCELED	client, cancel: compare-exchange
+ *	QUEUED -> FIRING	home, claim: compare-exchange
+ *	CANCELED, FIRING -> FREE  home, return: a store; nobody else moves these
+ * So a generation is either claimed or canceled, exactly one of them (WORK-08), by whoever's
+ * compare-exchange comes first; it needs no ring space and no progress of the home. An interval
+ * item stays QUEUED while a further firing is due, and a home asks trip_channel_queued() before
+ * each firing but the last: cancel returns 0 exactly as long as a further firing is queued, without
+ * a window between firing and re-arming in which it would be refused (WORK-14).
+ *
+ * Each submitted slot is returned exactly once. The home keeps two bits a slot in memory of its own
+ * (the marks), moved by its one thread only: NONE -> HELD when it accepts the index from the ring,
+ * HELD -> DROPPED when trip_channel_take_canceled() has reported it, and back to NONE by
+ * trip_channel_return(), which refuses a slot at NONE. A cancel does its compare-exchange (K1) and
+ * then rings the canceled doorbell (K2); the home meets a canceled generation in one of these ways:
+ *  - K1 before the home's look at the state in accept: accept returns the slot at once and does not
+ *    deliver it. If the bell is read before that, the mark is NONE, and the bell is ignored; K1
+ *came before K2, so accept sees CANCELED. If it is read after, the mark is NONE again, or HELD by a
+ *    later generation, whose state is then QUEUED or FIRING, and the bell is ignored; or that is
+ *    canceled too, and the bell reports it, early but rightly. Its own bell finds DROPPED or NONE.
+ *  - K1 after that look: the slot is delivered and HELD. Either the home claims it first and fails:
+ *    it then returns the slot, and the bell finds NONE. Or the bell is read first: HELD and
+ *CANCELED is reported once, the mark becomes DROPPED, and whoever took the report returns it,
+ *instead of claiming it. No cancel is overlooked: K1 precedes K2, and a rung bell is read after K2
+ *(see doorbell.h).
+ *
+ * A work id is generation << 28 | the slot's number in the domain, that is the channel's first
+ * number + the slot. 36 bits of generation make it unique for ever: a slot that has used them up is
+ * retired, never handed out again. A channel given to another process keeps its generations.
+ *
+ * The client can scribble on all of this at any time. So the home believes no index from the ring
+ * that is out of range or already held, copies a descriptor once (the caller validates the copy),
+ * and addresses nothing by what it reads here. What it had to ignore is counted in `garbage`.
+ */
+#ifndef TRIP_CHANNEL_H
+#define TRIP_CHANNEL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "doorbell.h"
+#include "ring.h"
+
+#define TRIP_CHANNEL_SLOT_BITS 28
+#define TRIP_CHANNEL_SLOTS TRIP_DOORBELL_INDICES
+#define TRIP_CHANNEL_GENERATION_MAX ((UINT64_C(1) << 36) - 1)
+
+#define TRIP_WORK_NO_COMPLETION UINT32_MAX
+/* For trip_channel_flush(): whatever the trigger. */
+#define TRIP_CHANNEL_ANY UINT32_MAX
+
+enum trip_channel_state {
+	TRIP_CHANNEL_FREE,
+	TRIP_CHANNEL_QUEUED,
+	TRIP_CHANNEL_FIRING,
+	TRIP_CHANNEL_CANCELED,
+};
+
+static inline uint64_t
+trip_channel_word(uint64_t generation, enum trip_channel_state state)
+{
+	return generation << 3 | state;
+}
+
+static inline enum trip_channel_state
+trip_channel_word_state(uint64_t word)
+{
+	return (enum trip_channel_state)(word & 7);
+}
+
+static inline uint64_t
+trip_channel_word_generation(uint64_t word)
+{
+	return word >> 3;
+}
+
+/* What the client asks for; plain data, all references are indices. */
+struct trip_work_desc {
+	uint64_t threshold;
+	uint64_t interval;
+	uint64_t context;
+	uint64_t value;
+	uint32_t trigger;    /* counter */
+	uint32_t target;     /* counter, flow or function, by op */
+	uint32_t completion; /* counter, or TRIP_WORK_NO_COMPLETION */
+	uint8_t op;
+	uint8_t flags;
+	uint16_t reserved;
+	uint64_t arg[2]; /* more of the operation's */
+};
+
+_Static_assert(sizeof(struct trip_work_desc) == 64, "a descriptor is one cache line");
+
+struct trip_channel_shape {
+	uint32_t slots;
+	uint32_t first; /* number of slot 0 within the domain, see the work id */
+};
+
+/* Where things are, by this process's own reckoning. */
+struct trip_channel_map {
+	struct trip_work_desc *desc;
+	_Atomic uint64_t *state;
+	uint32_t slots;
+	uint32_t first;
+};
+
+/* The client's handle. cancel only reads it; the other calls move it, under the caller's lock. */
+struct trip_channel_client {
+	struct trip_channel_map map;
+	struct trip_doorbell canceled;
+	struct trip_ring_end submit;
+	struct trip_ring_end returned;
+};
+
+/* The home's handle, for its thread alone. */
+struct trip_channel_home {
+	struct trip_channel_map map;
+	struct trip_doorbell canceled;
+	struct trip_ring_end submit;
+	struct trip_ring_end returned;
+	uint64_t *marks;
+	uint32_t held;    /* slots whose mark is not NONE */
+	uint64_t garbage; /* what was ignored because no correct client does it */
+};
+
+/* Bytes of the shared memory (on a cache line) and of the home's marks; 0: impossible shape. */
+size_t trip_channel_size(const struct trip_channel_shape *shape);
+size_t trip_channel_marks_size(const struct trip_channel_shape *shape);
+
+/* Fresh memory. */
+void trip_channel_init(void *memory, const struct trip_channel_shape *shape);
+
+/*
+ * After its process is gone and the home has dropped it: as after init, but no id comes again. Both
+ * handles are to be mapped anew.
+ */
+void trip_channel_reset(void *memory, const struct trip_channel_shape *shape);
+
+void trip_channel_map_client(
+	struct trip_channel_client *channel, void *memory, const struct trip_channel_shape *shape);
+/* The marks are zeroed: for a channel that was just initialised or reset. */
+void trip_channel_map_home(struct trip_channel_home *channel, void *memory,
+	const struct trip_channel_shape *shape, void *marks);
+
+/* --- client --- */
+
+/* A free slot, -EAGAIN, or -EPROTO where the ring is garbage. Caller holds the client's lock. */
+int trip_channel_alloc(struct trip_channel_client *channel);
+
+/* Puts back the slot that was allocated last, unsubmitted. Caller holds the client's lock. */
+void trip_channel_unalloc(struct trip_channel_client *channel);
+
+/* The descriptor to fill between alloc and submit. */
+static inline struct trip_work_desc *
+trip_channel_desc(const struct trip_channel_client *channel, uint32_t slot)
+{
+	return &channel->map.desc[slot];
+}
+
+/*
+ * Hands the slot to the home; the caller rings the home's doorbell afterwards. 0, or -EPROTO where
+ * the ring is garbage. Caller holds the client's lock.
+ */
+int trip_channel_submit(struct trip_channel_client *channel, uint32_t slot, uint64_t *id);
+
+/*
+ * 0: canceled, it will not fire; the caller rings the home's doorbell. -ENOENT: it has fired, was
+ * canceled before, or is none of this channel's. Any thread of the process, without a lock.
+ */
+int trip_channel_cancel(const struct trip_channel_client *channel, uint64_t id);
+
+/*
+ * Cancels whatever is queued on a trigger, or TRIP_CHANNEL_ANY; returns how many there were, and
+ * the caller rings the home's doorbell. Caller holds the client's lock.
+ */
+uint32_t trip_channel_flush(struct trip_channel_client *channel, uint32_t trigger);
+
+/*
+ * How many items of a trigger are firing, or canceled and not yet let go by the home: 0 after a
+ * flush means that all that had started has finished. Caller holds the client's lock.
+ */
+uint32_t trip_channel_unfinished(const struct trip_channel_client *channel, uint32_t trigger);
+
+/* --- home --- */
+
+/* How far the client has submitted: what accept takes as up_to. */
+static inline uint32_t
+trip_channel_pending_tail(const struct trip_channel_home *channel)
+{
+	return trip_ring_tail(&channel->submit);
+}
+
+/* Whether anything was submitted before up_to that was not accepted yet. */
+static inline bool
+trip_channel_pending(const struct trip_channel_home *channel, uint32_t up_to)
+{
+	return channel->submit.here != up_to;
+}
+
+/*
+ * Accepts slots in the order of their submission, none behind up_to, and looks at no more than max
+ * of them: what was canceled already goes straight back, so fewer may be delivered while
+ * trip_channel_pending() still holds. Returns how many, or -EPROTO where the ring is garbage. Each
+ * delivered slot is to be returned once.
+ */
+int trip_channel_accept(
+	struct trip_channel_home *channel, uint32_t up_to, uint32_t *slots, uint32_t max);
+
+/*
+ * Copies the descriptor of an accepted slot, once and for all, and returns its generation. A cancel
+ * that came since is found by claim or by take_canceled.
+ */
+uint64_t trip_channel_read(
+	const struct trip_channel_home *channel, uint32_t slot, struct trip_work_desc *desc);
+
+/* Whether this firing, which leaves a further one queued, may happen. */
+bool trip_channel_queued(
+	const struct trip_channel_home *channel, uint32_t slot, uint64_t generation);
+
+/* The last firing, or the only one, may happen. False: it was canceled; return the slot. */
+bool trip_channel_claim(struct trip_channel_home *channel, uint32_t slot, uint64_t generation);
+
+/*
+ * Accepted slots that were canceled since: forget and return each. Looks at no more than max bells,
+ * and not all of them are for such slots, so fewer may be reported while
+ * trip_channel_canceling() still holds.
+ */
+unsigned trip_channel_take_canceled(
+	struct trip_channel_home *channel, uint32_t *slots, unsigned max);
+
+static inline bool
+trip_channel_canceling(const struct trip_channel_home *channel)
+{
+	return !trip_doorbell_idle(&channel->canceled);
+}
+
+/* Gives an accepted slot back, once it was claimed, or found or reported canceled. */
+void trip_channel_return(struct trip_channel_home *channel, uint32_t slot);
+
+/* The id that the client knows the item by. */
+static inline uint64_t
+trip_channel_id(const struct trip_channel_map *map, uint32_t slot, uint64_t generation)
+{
+	return generation << TRIP_CHANNEL_SLOT_BITS | (map->first + slot);
+}
+
+/* NULL, or which invariant does not hold; while neither side is in a call. */
+const char *trip_channel_check(const struct trip_channel_home *channel);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Doorbell: a two-level bitmap in memory shared between processes, by which anyone tells one thread
+ * (the consumer) which of many things to look at. The summary is one cache line of eight words, so
+ * that idling costs one line however many things there are. It is divided among up to eight
+ * sections, each with its own index space and consecutive summary words; a summary bit stands for a
+ * span of 2^shift leaf words of 64 indices each.
+ *
+ * A ringer has changed something that the consumer reads (V, a store or an add). Then:
+ *	R1 load the leaf; where its bit is clear, set it by fetch_or
+ *	R2 load the summary; where the span's bit is clear, set it by fetch_or
+ * The consumer, for a span whose summary bit it finds set:
+ *	C1 clear the summary bit
+ *	C2 load the leaves of the span, clear what it reports
+ *	C3 set the summary bit again where it left something in the span
+ *	C4 read what was changed
+ * All of V, R1, R2, C1..C4 are seq_cst and thus have one order.
+ *
+ * No ring is lost. At R1 the leaf bit is set, and only C2 clears it. At R2 the summary bit is set,
+ * and only C1 clears it; if nobody cleared the leaf bit before R2, the next C1 of that span comes
+ * after R2, hence after R1, and its C2 finds the leaf bit set, so it is either reported or C3
+ *leaves the summary set for the next time. Whichever C2 clears the bit comes after R1, which comes
+ *after V, so the C4 that follows it sees the change. This holds for a ringer that skipped both
+ * read-modify-writes, since nothing above asks whether R1 or R2 loaded or stored. On x86 the skip
+ * costs two plain loads, and V must be a full barrier (an atomic add is one).
+ *
+ * A ringer killed between R1 and R2 leaves a leaf bit without a summary bit. It hides nothing from
+ * later ringers: each looks at the summary for itself, also where it found the leaf bit set, and a
+ * ringer that went by the leaf alone would be silent for ever. Where nobody rings that span again,
+ * the scrub finds it.
+ *
+ * Fairness: a consumer goes on where it stopped last time, in one lap around the section, so busy
+ * indices never starve others. A span that is entered in the middle is left at its end, with C3 if
+ * its beginning holds anything.
+ */
+#ifndef TRIP_DOORBELL_H
+#define TRIP_DOORBELL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TRIP_DOORBELL_WORDS 8
+#define TRIP_DOORBELL_SECTIONS TRIP_DOORBELL_WORDS
+#define TRIP_DOORBELL_INDICES (1u << 24)
+/* Leaf words that one take looks at, one span more at the most. */
+#define TRIP_DOORBELL_SCAN 4096
+
+/* Every process takes the shape from where it trusts it, never from the doorbell's memory. */
+struct trip_doorbell_shape {
+	uint32_t count[TRIP_DOORBELL_SECTIONS]; /* indices of each section, 0: no such section */
+	uint8_t words[TRIP_DOORBELL_SECTIONS];  /* summary words of each, all in all at most 8 */
+};
+
+struct trip_doorbell_section {
+	_Atomic uint64_t *leaf;
+	uint32_t count;  /* indices */
+	uint32_t leaves; /* leaf words */
+	uint32_t spans;  /* summary bits */
+	uint32_t cursor; /* of the consumer: the index that it looks at next */
+	uint8_t first;   /* summary word */
+	uint8_t shift;   /* log2 of the leaf words of a span */
+};
+
+/* A process's own handle; ringers may share one, the consumer's cursors are its own. */
+struct trip_doorbell {
+	_Atomic uint64_t *summary;
+	struct trip_doorbell_section section[TRIP_DOORBELL_SECTIONS];
+};
+
+/* Where a scrub goes on; zero at first. */
+struct trip_doorbell_scrub {
+	uint64_t suspect;
+	uint32_t leaf;
+};
+
+/* Bytes of the memory, which must lie on a cache line; 0 where the shape is impossible. */
+size_t trip_doorbell_size(const struct trip_doorbell_shape *shape);
+void trip_doorbell_init(void *memory, const struct trip_doorbell_shape *shape);
+void trip_doorbell_map(
+	struct trip_doorbell *db, void *memory, const struct trip_doorbell_shape *shape);
+
+/*
+ * Takes up to max rung indices of a section, in no particular order. Where it returns fewer than
+ * max, and the section has at most 64 * TRIP_DOORBELL_SCAN indices, it took all that was rung
+ * before the call. In any case nothing is lost: what was not taken stays rung. The consumer alone.
+ */
+unsigned trip_doorbell_take(
+	struct trip_doorbell *db, unsigned section, uint32_t *indices, unsigned max);
+
+/*
+ * Looks at the next n leaf words for bits without their summary bit and sets that; returns how many
+ * it had to. A ringer that is merely between R1 and R2 looks the same as one that died there, so a
+ * suspect is only repaired when the next call still finds it. The consumer alone.
+ */
+unsigned trip_doorbell_scrub(
+	struct trip_doorbell *db, unsigned section, struct trip_doorbell_scrub *scrub, unsigned n);
+
+/* NULL, or which invariant does not hold; while nobody rings. */
+const char *trip_doorbell_check(const struct trip_doorbell *db);
+
+/* The second look of trip_doorbell_idle(), at a summary that is not all zero. */
+bool trip_doorbell_idle_masked(const struct trip_doorbell *db);
+
+static inline void
+trip_doorbell_ring(const struct trip_doorbell *db, unsigned section, uint32_t index)
+{
+	const struct trip_doorbell_section *s = &db->section[section];
+	uint32_t word = index >> 6, span = word >> s->shift;
+	_Atomic uint64_t *leaf, *summary;
+	uint64_t bit;
+
+	if (__builtin_expect(index >= s->count, 0))
+		return;
+	leaf = &s->leaf[word];
+	bit = UINT64_C(1) << (index & 63);
+	if ((atomic_load(leaf) & bit) == 0) /* R1, pairs with C2 */
+		atomic_fetch_or(leaf, bit);
+	summary = &db->summary[s->first + (span >> 6)];
+	bit = UINT64_C(1) << (span & 63);
+	if ((atomic_load(summary) & bit) == 0) /* R2, pairs with C1 */
+		atomic_fetch_or(summary, bit);
+}
+
+/*
+ * Relaxed: a ring that is not seen now is seen by a later call, and what it speaks of is ordered by
+ * trip_doorbell_take().
+ */
+static inline bool
+trip_doorbell_idle(const struct trip_doorbell *db)
+{
+	uint64_t rung = 0;
+	unsigned i;
+
+	for (i = 0; i < TRIP_DOORBELL_WORDS; i++)
+		rung |= atomic_load_explicit(&db->summary[i], memory_order_relaxed);
+	return rung == 0 || trip_doorbell_idle_masked(db);
+}
+
+#endif
