@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A hierarchical wheel whose clock is the counter: 64 slots a wheel, a bitmap of the used ones,
+ * and a wheel for each base-64 digit in which the items below it differ. Two things differ from
+ * a timer wheel.
+ *
+ * Its clock may run backwards. So there is no base that all levels are relative to; a wheel says
+ * itself which thresholds it covers (its prefix), and one that lacks the digit for a new item gets
+ * a wheel above it. A counter that is set back keeps its wheels as they are, lower thresholds get
+ * wheels of their own below the same root, and nothing is ever merged when the counter comes back.
+ * An item only ever moves down, from a wheel of one digit into one of a lower digit, so that all
+ * lowering and raising in the life of an item costs at most as many moves as there are digits,
+ * apart from wheels that have become nearly empty and are folded back into a bucket.
+ *
+ * And it spreads a bucket only when that is first, something in it is due, and it is large. A small
+ * one is sorted as it is. What comes out is the front, a sorted queue; from there items fire.
+ *
+ *	root	wheels and buckets: everything above the sample goes here when it is accepted
+ *	front	sorted; was taken out of root, so its items are older than equal ones in root
+ *	late	due when accepted: fires when neither of the others has anything due
+ *
+ * A bucket goes to the front only as far as it lies below what is there already. So the front need
+ * not be searched or merged, and may be long. The next to fire is the first of the front unless
+ * root may hold something lower, which floor tells: then root is asked first, in bounded steps.
+ */
+#include "pending_pool.h"
+
+struct key {
+	uint64_t threshold;
+	uint32_t node;
+};
+
+/* A queue is a ring: a run of nodes goes behind the last of it, and first calls that the front. */
+static void
+enqueue(struct trip_pending_pool *pool, uint32_t *head, const uint32_t *nodes, unsigned count,
+	bool first)
+{
+	uint32_t next = *head == TRIP_PENDING_NIL ? nodes[0] : *head;
+	uint32_t prev = *head == TRIP_PENDING_NIL ? nodes[count - 1] : pool->items[*head].other;
+
+	for (unsigned i = 0; i < count; i++) {
+		struct trip_pending_item *item = &pool->items[nodes[i]];
+
+		item->place = PENDING_IN_QUEUE;
+		item->other = i > 0 ? nodes[i - 1] : prev;
+		item->next = i + 1 < count ? nodes[i + 1] : next;
+	}
+	pool->items[prev].next = nodes[0];
+	pool->items[next].other = nodes[count - 1];
+	if (first || *head == TRIP_PENDING_NIL)
+		*head = nodes[0];
+	pool->steps += count;
+}
+
+static void
+dequeue(struct trip_pending_pool *pool, uint32_t *head, uint32_t node)
+{
+	struct trip_pending_item *item = &pool->items[node];
+
+	pool->items[item->other].next = item->next;
+	pool->items[item->next].other = item->other;
+	if (*head == node)
+		*head = item->next == node ? TRIP_PENDING_NIL : item->next;
+	pool->steps++;
+}
+
+static uint64_t
+front_threshold(const struct trip_pending_pool *pool, const struct trip_pending *set)
+{
+	return set->front == TRIP_PENDING_NIL ? TRIP_PENDING_NONE
+					      : pool->items[set->front].threshold;
+}
+
+void
+trip_pending_init(struct trip_pending *set)
+{
+	*set = (struct trip_pending){
+		.floor = TRIP_PENDING_NONE,
+		.root = TRIP_PENDING_NIL,
+		.front = TRIP_PENDING_NIL,
+		.late = TRIP_PENDING_NIL,
+		.split = TRIP_PENDING_NIL,
+		.source = TRIP_PENDING_NIL,
+	};
+}
+
+void
+trip_pending_insert(
+	struct trip_pending_pool *pool, struct trip_pending *set, uint64_t threshold, uint32_t node)
+{
+	assert(threshold <= INT64_MAX && node < pool->max_nodes);
+	assert(pool->items[node].place == PENDING_NOWHERE);
+	pool->items[node].threshold = threshold;
+	set->count++;
+	if (threshold <= set->sample) {
+		enqueue(pool, &set->late, &node, 1, false);
+		return;
+	}
+	if (threshold < set->floor)
+		set->floor = threshold;
+	trip_pending_wheel_insert(pool, set, threshold, node);
+}
+
+/* Not while a wheel is being filled: what is first is not known then. */
+static void
+refresh_floor(struct trip_pending_pool *pool, struct trip_pending *set)
+{
+	struct pending_path path;
+
+	if (set->root == TRIP_PENDING_NIL) {
+		set->floor = TRIP_PENDING_NONE;
+		return;
+	}
+	trip_pending_wheel_first(pool, set, &path);
+	set->floor = trip_pending_bucket_min(pool, *path.refs[path.depth]);
+}
+
+void
+trip_pending_remove(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t node)
+{
+	struct trip_pending_item *item = &pool->items[node];
+	struct pending_path path;
+	uint32_t *ref;
+
+	assert(node < pool->max_nodes && item->place != PENDING_NOWHERE);
+	if (item->place == PENDING_IN_QUEUE) {
+		dequeue(pool, set->late == node ? &set->late : &set->front, node);
+	} else {
+		trip_pending_wheel_find(pool, set, node, &path);
+		ref = path.refs[path.depth];
+		trip_pending_bucket_remove(pool, ref, node);
+		if (ref != &set->source)
+			trip_pending_bucket_shrink(pool, ref);
+		else if (set->source == TRIP_PENDING_NIL)
+			set->split = TRIP_PENDING_NIL;
+		trip_pending_wheel_settle(pool, set, &path, 1);
+		if (set->split == TRIP_PENDING_NIL &&
+			(item->threshold == set->floor || set->root == TRIP_PENDING_NIL))
+			refresh_floor(pool, set);
+	}
+	item->place = PENDING_NOWHERE;
+	set->count--;
+}
+
+void
+trip_pending_sample(struct trip_pending_pool *pool, struct trip_pending *set, uint64_t sum)
+{
+	assert(!trip_pending_due(pool, set) && sum != TRIP_PENDING_NONE);
+	set->sample = sum;
+}
+
+/* Merges two sorted neighbours, [0, middle) and [middle, count); the first wins among equals. */
+static void
+merge(const struct key *from, struct key *to, unsigned middle, unsigned count)
+{
+	unsigned a = 0, b = middle;
+
+	for (unsigned i = 0; i < count; i++)
+		if (a < middle && (b >= count || from[a].threshold <= from[b].threshold))
+			to[i] = from[a++];
+		else
+			to[i] = from[b++];
+}
+
+static void
+sort_few(struct key *keys, unsigned count)
+{
+	for (unsigned i = 1; i < count; i++) {
+		struct key key = keys[i];
+		unsigned j = i;
+
+		for (; j > 0 && keys[j - 1].threshold > key.threshold; j--)
+			keys[j] = keys[j - 1];
+		keys[j] = key;
+	}
+}
+
+/* Stable, and n log n at worst: a client chooses the thresholds. Returns where the result is. */
+static struct key *
+sort(struct key *keys, struct key *spare, unsigned count)
+{
+	unsigned run = 8;
+
+	for (unsigned i = 0; i < count; i += run)
+		sort_few(&keys[i], count - i < run ? count - i : run);
+	for (; run < count; run *= 2) {
+		struct key *swap = keys;
+
+		for (unsigned i = 0; i < count; i += 2 * run) {
+			unsigned left = count - i;
+
+			merge(&keys[i], &spare[i], left < run ? left : run,
+				left < 2 * run ? left : 2 * run);
+		}
+		keys = spare;
+		spare = swap;
+	}
+	return keys;
+}
+
+/* From a small bucket to the front, sorted: what is below the front. Returns how many. */
+static unsigned
+take_sorted(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *ref, unsigned digit)
+{
+	uint64_t limit = front_threshold(pool, set);
+	struct key keys[PENDING_SORT_MAX], spare[PENDING_SORT_MAX], *sorted;
+	uint32_t nodes[PENDING_SORT_MAX];
+	unsigned count = trip_pending_bucket_take_all(pool, ref, nodes);
+	unsigned taken = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		__builtin_prefetch(&pool->items[nodes[i]], 1);
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t threshold = pool->items[nodes[i]].threshold;
+
+		if (threshold < limit)
+			keys[taken++] = (struct key){threshold, nodes[i]};
+		else
+			trip_pending_bucket_append(pool, ref, digit, nodes[i]);
+	}
+	pool->steps += count;
+	if (taken == 0)
+		return 0;
+	sorted = sort(keys, spare, taken);
+	for (unsigned i = 0; i < taken; i++)
+		nodes[i] = sorted[i].node;
+	enqueue(pool, &set->front, nodes, taken, true);
+	return taken;
+}
+
+/* One bounded step towards knowing what in root is due next. */
+static void
+advance(struct trip_pending_pool *pool, struct trip_pending *set)
+{
+	uint32_t nodes[PENDING_CHUNK_NODES];
+	struct pending_path path;
+	unsigned taken;
+	uint32_t *ref;
+
+	if (set->split != TRIP_PENDING_NIL) {
+		trip_pending_wheel_fill(pool, set);
+		if (set->split == TRIP_PENDING_NIL)
+			refresh_floor(pool, set);
+		return;
+	}
+	trip_pending_wheel_first(pool, set, &path);
+	ref = path.refs[path.depth];
+	set->floor = trip_pending_bucket_min(pool, *ref);
+	if (set->floor > set->sample || set->floor >= front_threshold(pool, set))
+		return;
+	if (trip_pending_bucket_items(pool, *ref) <= PENDING_SORT_MAX) {
+		taken = take_sorted(pool, set, ref, trip_pending_wheel_digit(&path));
+	} else if (pending_chunk(pool, *ref)->span > 0) {
+		trip_pending_wheel_split(pool, set, ref);
+		return;
+	} else {
+		taken = trip_pending_bucket_take(pool, ref, nodes);
+		enqueue(pool, &set->front, nodes, taken, true);
+	}
+	trip_pending_wheel_settle(pool, set, &path, taken);
+	refresh_floor(pool, set);
+}
+
+unsigned
+trip_pending_pop(
+	struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *nodes, unsigned max)
+{
+	uint64_t end = pool->steps + PENDING_SORT_MAX + 8u * (uint64_t)max;
+	unsigned count = 0;
+
+	while (count < max) {
+		uint64_t first = front_threshold(pool, set);
+		uint32_t *queue;
+
+		if (first <= set->sample && first <= set->floor) {
+			queue = &set->front;
+		} else if (set->floor <= set->sample) {
+			if (pool->steps >= end)
+				break;
+			advance(pool, set);
+			continue;
+		} else if (set->late != TRIP_PENDING_NIL) {
+			queue = &set->late;
+		} else {
+			break;
+		}
+		nodes[count] = *queue;
+		dequeue(pool, queue, *queue);
+		pool->items[nodes[count++]].place = PENDING_NOWHERE;
+	}
+	set->count -= count;
+	return count;
+}
+
+bool
+trip_pending_due(const struct trip_pending_pool *pool, const struct trip_pending *set)
+{
+	return set->late != TRIP_PENDING_NIL || trip_pending_bound(pool, set) <= set->sample;
+}
+
+uint64_t
+trip_pending_bound(const struct trip_pending_pool *pool, const struct trip_pending *set)
+{
+	uint64_t first = front_threshold(pool, set);
+
+	if (set->late != TRIP_PENDING_NIL)
+		return 0;
+	return first < set->floor ? first : set->floor;
+}

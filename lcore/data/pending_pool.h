@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a pool of pending sets is made of; for the files of the pending set only. */
+#ifndef TRIP_PENDING_POOL_H
+#define TRIP_PENDING_POOL_H
+
+#include <assert.h>
+
+#include "pending.h"
+
+#define PENDING_DIGIT_BITS 6u
+#define PENDING_DIGITS 11u /* of a 63-bit threshold */
+#define PENDING_SLOTS 64u
+#define PENDING_NO_DIGIT 15u /* a bucket that hangs from no wheel */
+
+#define PENDING_LIST_MAX 4u
+#define PENDING_CHUNK_NODES 10u
+#define PENDING_PAIR_MIN 8u    /* nodes in two neighbouring chunks */
+#define PENDING_SORT_MAX 256u  /* a bucket this small is sorted, a larger one is spread */
+#define PENDING_WHEEL_MIN 128u /* items under a wheel, or it is folded back into a bucket */
+
+enum pending_place {
+	PENDING_NOWHERE,
+	PENDING_IN_QUEUE, /* front or late: doubly linked */
+	PENDING_IN_LIST,
+	PENDING_IN_CHUNK,
+};
+
+struct trip_pending_item {
+	uint64_t threshold;
+	uint32_t next;       /* in a queue or list: the next node; in a chunk: that chunk */
+	uint32_t other : 28; /* in a queue: the previous node; in a chunk: where in it */
+	uint32_t place : 4;  /* enum pending_place */
+};
+
+/*
+ * A piece of a bucket: its nodes in the order of acceptance, removed ones as NIL in between. The
+ * chunks of a bucket form a ring; what is said of the whole bucket is kept in the first.
+ */
+struct trip_pending_chunk {
+	uint64_t min; /* first only: once the lowest threshold in the bucket, none is lower */
+	uint32_t next;
+	uint32_t prev;
+	uint32_t items; /* first only: nodes in the bucket */
+	uint8_t span;   /* first only: thresholds differ in this many lowest digits at most */
+	uint8_t digit;  /* of the wheel that this chunk was filled under, or of one above */
+	uint8_t fill;
+	uint8_t live;
+	uint32_t nodes[PENDING_CHUNK_NODES];
+};
+
+_Static_assert(sizeof(struct trip_pending_chunk) == 64, "a chunk is a cache line");
+
+/* Everything below it agrees with prefix in all digits above its own, which chooses the slot. */
+struct trip_pending_wheel {
+	uint64_t prefix;
+	uint64_t used;
+	uint32_t items;
+	uint32_t digit;
+	uint32_t slots[PENDING_SLOTS];
+};
+
+/*
+ * A reference, in a slot or at the root: to a list (of so many nodes), to the first chunk of a
+ * bucket, to a wheel, or NIL.
+ */
+enum pending_kind { PENDING_LIST, PENDING_CHUNK, PENDING_WHEEL, PENDING_EMPTY };
+
+static inline uint32_t
+pending_ref(enum pending_kind kind, uint32_t count, uint32_t index)
+{
+	return (uint32_t)kind << 30 | count << 27 | index;
+}
+
+static inline enum pending_kind
+pending_kind(uint32_t ref)
+{
+	return (enum pending_kind)(ref >> 30);
+}
+
+static inline uint32_t
+pending_list_count(uint32_t ref)
+{
+	return ref >> 27 & 7;
+}
+
+static inline uint32_t
+pending_index(uint32_t ref)
+{
+	return ref & (TRIP_PENDING_MAX_NODES - 1);
+}
+
+static inline struct trip_pending_wheel *
+pending_wheel(const struct trip_pending_pool *pool, uint32_t ref)
+{
+	return &pool->wheels[pending_index(ref)];
+}
+
+static inline struct trip_pending_chunk *
+pending_chunk(const struct trip_pending_pool *pool, uint32_t ref)
+{
+	return &pool->chunks[pending_index(ref)];
+}
+
+/* Which of the slots of a wheel of this digit the threshold belongs into. */
+static inline unsigned
+pending_slot(uint64_t threshold, unsigned digit)
+{
+	return threshold >> (digit * PENDING_DIGIT_BITS) & (PENDING_SLOTS - 1);
+}
+
+/* In how many lowest digits two thresholds differ; 0 when they are equal. */
+static inline unsigned
+pending_span(uint64_t a, uint64_t b)
+{
+	uint64_t differ = a ^ b;
+
+	return differ == 0 ? 0 : (63u - (unsigned)__builtin_clzll(differ)) / PENDING_DIGIT_BITS + 1;
+}
+
+uint32_t trip_pending_pool_chunk(struct trip_pending_pool *pool);
+void trip_pending_pool_free_chunk(struct trip_pending_pool *pool, uint32_t index);
+uint32_t trip_pending_pool_wheel(struct trip_pending_pool *pool);
+void trip_pending_pool_free_wheel(struct trip_pending_pool *pool, uint32_t index);
+
+/* Buckets: pending_bucket.c. */
+void trip_pending_bucket_append(
+	struct trip_pending_pool *pool, uint32_t *ref, unsigned digit, uint32_t node);
+void trip_pending_bucket_remove(struct trip_pending_pool *pool, uint32_t *ref, uint32_t node);
+void trip_pending_bucket_shrink(struct trip_pending_pool *pool, uint32_t *ref);
+unsigned trip_pending_bucket_take(struct trip_pending_pool *pool, uint32_t *ref, uint32_t *nodes);
+unsigned trip_pending_bucket_take_all(
+	struct trip_pending_pool *pool, uint32_t *ref, uint32_t *nodes);
+uint32_t trip_pending_bucket_items(const struct trip_pending_pool *pool, uint32_t ref);
+uint64_t trip_pending_bucket_min(const struct trip_pending_pool *pool, uint32_t ref);
+
+/* Wheels: pending_wheel.c. */
+
+/* From the root down to a bucket: refs[i] refers to wheels[i], and refs[depth] to the bucket. */
+struct pending_path {
+	unsigned depth;
+	uint32_t *refs[PENDING_DIGITS + 1];
+	struct trip_pending_wheel *wheels[PENDING_DIGITS];
+};
+
+void trip_pending_wheel_insert(struct trip_pending_pool *pool, struct trip_pending *set,
+	uint64_t threshold, uint32_t node);
+void trip_pending_wheel_find(struct trip_pending_pool *pool, struct trip_pending *set,
+	uint32_t node, struct pending_path *path);
+void trip_pending_wheel_first(
+	struct trip_pending_pool *pool, struct trip_pending *set, struct pending_path *path);
+unsigned trip_pending_wheel_digit(const struct pending_path *path);
+void trip_pending_wheel_settle(struct trip_pending_pool *pool, struct trip_pending *set,
+	struct pending_path *path, uint32_t taken);
+void trip_pending_wheel_split(
+	struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *ref);
+void trip_pending_wheel_fill(struct trip_pending_pool *pool, struct trip_pending *set);
+
+#endif
