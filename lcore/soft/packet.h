@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A packet as the software flow engine sees it: a flat vector of 64-bit words.
+ *
+ * Every field has one fixed place, in the byte order of the wire, so that a pattern is a vector of
+ * masks and one of values, and matching is AND and compare. The first 32 bits of word 0 say what
+ * is in the packet. A pattern that looks at a field also demands the field's presence bit, so the
+ * bytes of an absent field are never cleared: they are whatever an earlier packet left there, and
+ * can change no verdict.
+ *
+ * A field is present where its own bytes are in the mbuf, whatever the rest of its header; lengths
+ * in headers that point outside the mbuf make absent what they lead to. total_length of IPv4 is not
+ * consulted: the mbuf says what is there. Nothing past the mbuf is ever read.
+ */
+#ifndef TRIP_PACKET_H
+#define TRIP_PACKET_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_byteorder.h>
+#include <rte_mbuf.h>
+
+#define TRIP_PACKET_WORDS 11
+
+/* Where the fields are: offsets in bytes into trip_packet_fields.bytes. */
+enum trip_packet_place {
+	TRIP_PLACE_BITS = 0,         /* 4: TRIP_HAS_* */
+	TRIP_PLACE_L4 = 4,           /* 4: first bytes of TCP, UDP, ICMP: ports; type, code */
+	TRIP_PLACE_IPV4_SRC = 8,     /* 4 */
+	TRIP_PLACE_IPV4_DST = 12,    /* 4 */
+	TRIP_PLACE_IP_FRAGMENT = 16, /* 2: of IPv4; payload length of IPv6 */
+	TRIP_PLACE_IP_TTL = 18,      /* 1: or hop limit */
+	TRIP_PLACE_IP_PROTO = 19,    /* 1: or next header */
+	TRIP_PLACE_IP_FIRST = 20,    /* 4: version, ihl, tos, total length; or vtc_flow */
+	TRIP_PLACE_ETH_DST = 24,     /* 6, and 2 of no meaning */
+	TRIP_PLACE_ETH_SRC = 32,     /* 6 */
+	TRIP_PLACE_ETH_TYPE = 38,    /* 2: of the outermost tag, where there are tags */
+	TRIP_PLACE_VLAN1_TCI = 40,   /* 2: outermost tag */
+	TRIP_PLACE_VLAN1_TYPE = 42,  /* 2: what follows that tag */
+	TRIP_PLACE_VLAN2_TCI = 44,   /* 2 */
+	TRIP_PLACE_VLAN2_TYPE = 46,  /* 2 */
+	TRIP_PLACE_IPV6_SRC = 48,    /* 16 */
+	TRIP_PLACE_IPV6_DST = 64,    /* 16 */
+	TRIP_PLACE_TCP_FLAGS = 80,   /* 1 */
+};
+
+#define TRIP_HAS_ETH_DST (1u << 0)
+#define TRIP_HAS_ETH_SRC (1u << 1)
+#define TRIP_HAS_ETH_TYPE (1u << 2)
+#define TRIP_HAS_TAGS_SHIFT 3
+#define TRIP_HAS_TAGS_MASK (3u << TRIP_HAS_TAGS_SHIFT) /* VLAN tags: 0, 1, 2, or more */
+#define TRIP_HAS_TAGGED (1u << 5)
+#define TRIP_HAS_VLAN1_TCI (1u << 6)
+#define TRIP_HAS_VLAN1_TYPE (1u << 7)
+#define TRIP_HAS_VLAN2_TCI (1u << 8)
+#define TRIP_HAS_VLAN2_TYPE (1u << 9)
+#define TRIP_HAS_IPV4 (1u << 11)
+#define TRIP_HAS_IPV6 (1u << 12)
+#define TRIP_HAS_IP_FIRST0 (1u << 13) /* the byte with version and ihl */
+#define TRIP_HAS_IP_FIRST1 (1u << 14) /* tos */
+#define TRIP_HAS_IP_FIRST (1u << 15)  /* all four */
+#define TRIP_HAS_IP_FRAGMENT (1u << 16)
+#define TRIP_HAS_IP_TTL (1u << 17)
+#define TRIP_HAS_IP_PROTO (1u << 18)
+#define TRIP_HAS_IP_SRC (1u << 19)
+#define TRIP_HAS_IP_DST (1u << 20)
+#define TRIP_HAS_TCP (1u << 21)
+#define TRIP_HAS_UDP (1u << 22)
+#define TRIP_HAS_ICMP (1u << 23)
+#define TRIP_HAS_L4_BYTE (1u << 24) /* ICMP type */
+#define TRIP_HAS_L4_SRC (1u << 25)  /* source port; ICMP code */
+#define TRIP_HAS_L4_DST (1u << 26)
+#define TRIP_HAS_TCP_FLAGS (1u << 27)
+
+#define TRIP_HAS_IP_HEADER                                                                    \
+	(TRIP_HAS_IP_FIRST0 | TRIP_HAS_IP_FIRST1 | TRIP_HAS_IP_FIRST | TRIP_HAS_IP_FRAGMENT | \
+		TRIP_HAS_IP_TTL | TRIP_HAS_IP_PROTO | TRIP_HAS_IP_SRC | TRIP_HAS_IP_DST)
+#define TRIP_HAS_ETH_HEADER (TRIP_HAS_ETH_DST | TRIP_HAS_ETH_SRC | TRIP_HAS_ETH_TYPE)
+#define TRIP_HAS_PORTS (TRIP_HAS_L4_BYTE | TRIP_HAS_L4_SRC | TRIP_HAS_L4_DST)
+
+struct trip_packet_fields {
+	union {
+		uint64_t words[TRIP_PACKET_WORDS];
+		uint8_t bytes[TRIP_PACKET_WORDS * 8];
+	};
+};
+
+/* What an IPv4 packet's protocol number says of its L4 part, when all of its bytes are there. */
+extern const uint32_t trip_packet_l4_bits[256];
+
+/* Any packet. Returns its bytes as counters have them: the L2 frame without FCS, stripped tags
+ * included. */
+uint32_t trip_packet_parse_any(const struct rte_mbuf *mbuf, struct trip_packet_fields *fields);
+
+static inline uint64_t
+trip_packet_load64(const uint8_t *from)
+{
+	uint64_t value;
+
+	memcpy(&value, from, sizeof(value));
+	return value;
+}
+
+static inline uint32_t
+trip_packet_load32(const uint8_t *from)
+{
+	uint32_t value;
+
+	memcpy(&value, from, sizeof(value));
+	return value;
+}
+
+/* Untagged IPv4 without options whose first 48 bytes are in one segment; all else goes the long
+ * way. 48 is up to the TCP flags; what is not TCP has bytes there too (padding to 60). */
+static inline int
+trip_packet_is_plain(const struct rte_mbuf *mbuf, const uint8_t *data)
+{
+	return mbuf->data_len >= 48 && mbuf->pkt_len >= mbuf->data_len &&
+	       (uint32_t)mbuf->data_off + mbuf->data_len <= mbuf->buf_len &&
+	       (mbuf->ol_flags & (RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ_STRIPPED)) ==
+		       0 &&
+	       (trip_packet_load32(data + 12) & rte_cpu_to_be_32(0xffffff00u)) ==
+		       rte_cpu_to_be_32(0x08004500u);
+}
+
+/* As trip_packet_parse_any, inline for the packets that most packets are. */
+static inline uint32_t
+trip_packet_parse(const struct rte_mbuf *mbuf, struct trip_packet_fields *fields)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	uint32_t ports, bits;
+
+	if (unlikely(!trip_packet_is_plain(mbuf, data)))
+		return trip_packet_parse_any(mbuf, fields);
+	bits = trip_packet_l4_bits[data[23]];
+	ports = trip_packet_load32(data + 34);
+	/* A later fragment has a protocol, but no header of it. */
+	if (unlikely((trip_packet_load32(data + 20) & rte_cpu_to_be_32(0x1fff0000u)) != 0))
+		bits &= TRIP_HAS_TCP | TRIP_HAS_UDP | TRIP_HAS_ICMP;
+	bits |= TRIP_HAS_ETH_HEADER | TRIP_HAS_IPV4 | TRIP_HAS_IP_HEADER;
+	memcpy(fields->bytes + TRIP_PLACE_BITS, &bits, 4);
+	memcpy(fields->bytes + TRIP_PLACE_L4, &ports, 4);
+	memcpy(fields->bytes + TRIP_PLACE_IPV4_SRC, data + 26, 8);
+	memcpy(fields->bytes + TRIP_PLACE_IP_FRAGMENT, data + 20, 4);
+	memcpy(fields->bytes + TRIP_PLACE_IP_FIRST, data + 14, 4);
+	memcpy(fields->bytes + TRIP_PLACE_ETH_DST, data, 8);
+	memcpy(fields->bytes + TRIP_PLACE_ETH_SRC, data + 6, 8);
+	fields->bytes[TRIP_PLACE_TCP_FLAGS] = data[47];
+	return mbuf->pkt_len;
+}
+
+#endif

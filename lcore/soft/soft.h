@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the software flow engine does to a burst of one queue: match, count, drop, ring. */
+#ifndef TRIP_SOFT_H
+#define TRIP_SOFT_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#include "count.h"
+#include "era.h"
+#include "packet.h"
+#include "table.h"
+
+#define TRIP_SOFT_CHUNK 32
+#define TRIP_SOFT_TOUCHED 64
+#define TRIP_SOFT_ALSO 64
+
+/* The shared word of a rule, read for every packet that hits it. */
+#define TRIP_ACTION_ACTIVE 0x01 /* without it the rule matches nothing */
+#define TRIP_ACTION_DROP 0x02   /* count, then free the mbuf */
+
+/*
+ * On the queue's lcore, in the middle of a burst, for a rule whose counts are at or above a limit:
+ * ring the home. `which` is a set of trip_count_which. Called in every burst in which that is so.
+ * It must not change the table, nor wait for it to be quiet.
+ */
+typedef void (*trip_soft_cross)(void *arg, uint32_t rule, unsigned int which);
+
+/* What one chunk of a burst is worked out in. Its words keep what earlier chunks left. */
+struct trip_soft_scratch {
+	struct trip_packet_fields fields[TRIP_SOFT_CHUNK];
+	uint64_t keys[TRIP_SOFT_CHUNK * TRIP_PACKET_WORDS];
+	const uint64_t *buckets[TRIP_SOFT_CHUNK];
+	uint32_t bytes[TRIP_SOFT_CHUNK];
+	uint8_t list[TRIP_SOFT_CHUNK];   /* the packets that one mask is asked about */
+	uint32_t leads[TRIP_SOFT_CHUNK]; /* of the list, what that mask says */
+	uint32_t found[TRIP_SOFT_CHUNK]; /* of the chunk, what all masks say */
+	uint32_t touched[TRIP_SOFT_TOUCHED];
+	uint32_t touched_count;
+	uint32_t also[TRIP_SOFT_ALSO]; /* rules that one packet matches in addition */
+	uint32_t also_count;
+};
+
+/* One queue of a port, on the lcore that polls it; memory of this process. */
+struct trip_soft_queue {
+	struct trip_era_reader reader; /* a cache line, read by the table's writers */
+	struct trip_table *table;
+	struct trip_count *counts;      /* [max_rules], this queue's */
+	const _Atomic uint8_t *actions; /* [max_rules], shared TRIP_ACTION_* */
+	trip_soft_cross cross;
+	void *cross_arg;
+	struct trip_soft_scratch scratch;
+};
+
+/* Fills in *queue and attaches it to the table: a write to the table (table.h). */
+void trip_soft_open(struct trip_soft_queue *queue, struct trip_table *table,
+	struct trip_count *counts, const _Atomic uint8_t *actions, trip_soft_cross cross,
+	void *cross_arg);
+
+/* The queue bursts no more. */
+void trip_soft_close(struct trip_soft_queue *queue);
+
+/*
+ * Count a burst and drop what is to be dropped. Returns how many packets remain; they are at the
+ * front of pkts, in their order. One lcore at a time a queue. Each packet counts once in the rule
+ * that takes it (the first active one by priority, then sequence) and once in every active `also`
+ * rule that it matches; it is dropped when any of these says drop.
+ */
+uint16_t trip_soft_burst(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n);
+
+#endif

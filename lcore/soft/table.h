@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The rules of one port in one process, for matching: tuple-space search, a hash table per mask.
+ *
+ * All of it is private memory of this process. Rules are known by their index, which is also the
+ * index of their counts and of their action word.
+ *
+ * Writers (add, remove, attach, detach, quiet, close) are serialised by the caller, by a mutex of
+ * its own; they may run while lcores are in bursts. Readers are lcores in trip_soft_burst. What a
+ * reader may still look at is never freed or reused: see era.h.
+ */
+#ifndef TRIP_TABLE_H
+#define TRIP_TABLE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "era.h"
+#include "memory.h"
+#include "pattern.h"
+#include "tuple.h"
+
+/* Different masks in one table; a packet may have to be looked up once for each. */
+#define TRIP_TABLE_MASKS_MAX 256
+#define TRIP_TABLE_RULES_MAX (1u << 30)
+
+struct trip_table_rule {
+	uint32_t rule;     /* index, below the table's max_rules */
+	uint32_t priority; /* as rte_flow has it: the lower goes first */
+	uint64_t sequence; /* at equal priority the lower goes first */
+	bool also;         /* counts in addition to whichever rule takes the packet (PASSTHRU) */
+};
+
+/* What is known of one rule. A rule that has a tuple is in the table. */
+struct trip_table_entry {
+	_Atomic uint32_t next; /* rule + 1, 0: last of the rules with this mask and key */
+	uint32_t priority;
+	uint64_t sequence;
+	union {
+		uint64_t slot;  /* while it is in the table */
+		uint64_t stamp; /* afterwards: of its removal */
+	};
+	struct trip_tuple *tuple;
+	bool also;
+};
+
+/* The masks in the order in which they are searched; never changed, only replaced. */
+struct trip_table_view {
+	uint32_t count;
+	struct {
+		const struct trip_tuple *tuple;
+		bool final; /* what is found here is better than all that comes after */
+	} at[];
+};
+
+struct trip_table {
+	/* The readers' line. */
+	struct trip_table_entry *entries; /* [max_rules] */
+	struct trip_table_view *_Atomic view;
+	_Atomic uint64_t changes;
+	/* The writers'. */
+	_Alignas(64) struct trip_era era;
+	struct trip_memory_retired retired;
+	struct trip_tuple *tuples[TRIP_TABLE_MASKS_MAX];
+	uint32_t tuple_count;
+	uint32_t last_tuple; /* of the last rule added: the next one's, most often */
+	uint32_t max_rules;
+	uint32_t rules;
+};
+
+/* -EINVAL, -ENOMEM. Costs 40 bytes of address space a rule at once, pages as they are used. */
+int trip_table_open(uint32_t max_rules, struct trip_table **table);
+
+/* No lcore is in a burst any more. */
+void trip_table_close(struct trip_table *table);
+
+/*
+ * Readers see the rule before this returns or in their next burst. -EINVAL: index out of range.
+ * -EEXIST: the index has a rule. -EBUSY: its former rule is not quiet yet. -ENOSPC: one mask more
+ * than TRIP_TABLE_MASKS_MAX. -ENOMEM. A rule that was refused has changed nothing.
+ */
+int trip_table_add(struct trip_table *table, const struct trip_table_rule *rule,
+	const struct trip_pattern *pattern);
+
+/*
+ * Bursts that begin after this do not match the rule; bursts under way may, until trip_table_quiet
+ * says otherwise. An index without a rule is left alone.
+ */
+void trip_table_remove(struct trip_table *table, uint32_t rule);
+
+/*
+ * True when the rule is not in the table and no burst can count on it any more: its counts are
+ * final (as this thread reads them from now on), and the index may be used again.
+ */
+bool trip_table_quiet(struct trip_table *table, uint32_t rule);
+
+/* A queue that will burst on this table, and one that will not any more. */
+void trip_table_attach(struct trip_table *table, struct trip_era_reader *reader);
+void trip_table_detach(struct trip_table *table, struct trip_era_reader *reader);
+
+uint32_t trip_table_rules(const struct trip_table *table);
+uint32_t trip_table_masks(const struct trip_table *table);
+
+/* For tests: 0, or a negative errno with what is broken on stderr. No burst is running. */
+int trip_table_check(const struct trip_table *table);
+
+#endif
