@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Threads of a stress test, started on the same instant again and again. */
+#ifndef TRIP_THREADS_H
+#define TRIP_THREADS_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "trip_test.h"
+
+/* Spins, so that the threads leave it within nanoseconds where there are cores for them. */
+struct trip_barrier {
+	_Atomic unsigned waiting;
+	_Atomic unsigned turn;
+	unsigned threads;
+};
+
+static inline void
+trip_barrier_wait(struct trip_barrier *barrier)
+{
+	unsigned turn = atomic_load(&barrier->turn), spins = 0;
+
+	if (atomic_fetch_add(&barrier->waiting, 1) + 1 == barrier->threads) {
+		atomic_store(&barrier->waiting, 0);
+		atomic_fetch_add(&barrier->turn, 1);
+		return;
+	}
+	while (atomic_load(&barrier->turn) == turn)
+		if (++spins % 256 == 0)
+			sched_yield();
+}
+
+/* A failure ends the program: the other threads would wait at a barrier for ever. */
+static inline void
+trip_threads_prepare(void)
+{
+	setenv("CMOCKA_TEST_ABORT", "1", 1);
+}
+
+static inline void
+trip_thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+	int error = pthread_create(thread, NULL, run, arg);
+
+	if (error != 0) {
+		printf("pthread_create: error %d\n", error);
+		exit(EXIT_FAILURE);
+	}
+}
+
+#endif
