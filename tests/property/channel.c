@@ -84,7 +84,7 @@ submit(struct pair *pair)
 		assert_int_equal(slot, -EAGAIN);
 		return;
 	}
-	assert_true(slot < pair->shape.slots);
+	assert_true(slot >= 0 && (uint32_t)slot < pair->shape.slots);
 	if (trip_random_below(&rnd, 8) == 0) {
 		trip_channel_unalloc(&pair->client);
 		assert_int_equal(trip_channel_alloc(&pair->client), slot);
