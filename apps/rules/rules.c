@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A parse from end to end: the text, its life and the lives of what comes of it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rules_priv.h"
+#include "rules_y.h"
+
+/*
+ * Makes room for one more behind `n` entries of the array that *array points to. The capacity
+ * follows from n (8, then powers of two), so an array is a pointer and a count.
+ */
+bool
+trip_rules_grow(void *array, unsigned int n, size_t size)
+{
+	void *entries;
+	size_t room;
+
+	if (n != 0 && (n < 8 || (n & (n - 1)) != 0))
+		return true;
+	memcpy(&entries, array, sizeof(entries));
+	room = n == 0 ? 8 : 2 * (size_t)n;
+	entries = reallocarray(entries, room, size);
+	if (entries == NULL)
+		return false;
+	memcpy(array, &entries, sizeof(entries));
+	return true;
+}
+
+/* Each item's spec and mask are one allocation, which spec points to. */
+void
+trip_rules_items_free(struct rte_flow_item *items, unsigned int n_items)
+{
+	for (unsigned int i = 0; i < n_items; i++)
+		free((void *)(uintptr_t)items[i].spec);
+}
+
+void
+trip_rules_free(struct trip_rules *rules)
+{
+	if (rules == NULL)
+		return;
+	for (unsigned int i = 0; i < rules->n_counts; i++) {
+		trip_rules_items_free(rules->counts[i].items, rules->counts[i].n_items);
+		free(rules->counts[i].items);
+		free(rules->counts[i].source);
+	}
+	for (unsigned int i = 0; i < rules->n_whens; i++) {
+		free(rules->whens[i].source);
+		free(rules->whens[i].text);
+	}
+	free(rules->counts);
+	free(rules->counters);
+	free(rules->whens);
+	free(rules);
+}
+
+/* Errors own a copy of the text: what they quote must outlive the caller's buffer. */
+static struct trip_rules_errors *
+errors_new(const char *name, const char *text, size_t length)
+{
+	struct trip_rules_errors *errors = calloc(1, sizeof(*errors));
+
+	if (errors == NULL)
+		return NULL;
+	errors->name = strdup(name);
+	errors->text = malloc(length + 1);
+	if (errors->name == NULL || errors->text == NULL) {
+		trip_rules_errors_free(errors);
+		return NULL;
+	}
+	if (length > 0)
+		memcpy(errors->text, text, length);
+	errors->text[length] = '\0';
+	errors->length = length;
+	return errors;
+}
+
+static int
+run(struct trip_rules_ctx *ctx)
+{
+	if (trip_rules_yyparse(ctx) != 0)
+		ctx->nomem = true;
+	trip_rules_build_abandon(ctx);
+	if (!ctx->nomem)
+		trip_rules_check_names(ctx);
+	free(ctx->when_names);
+	free(ctx->symbols);
+	if (ctx->nomem)
+		return -ENOMEM;
+	return ctx->errors->n_list > 0 ? -EINVAL : 0;
+}
+
+int
+trip_rules_parse_text(const char *name, const char *text, size_t length, struct trip_rules **rules,
+	struct trip_rules_errors **errors)
+{
+	struct trip_rules_ctx *ctx = calloc(1, sizeof(*ctx));
+	int rc = -ENOMEM;
+
+	*rules = NULL;
+	*errors = NULL;
+	if (ctx == NULL)
+		return -ENOMEM;
+	ctx->rules = calloc(1, sizeof(*ctx->rules));
+	ctx->errors = errors_new(name, text, length);
+	if (ctx->rules != NULL && ctx->errors != NULL) {
+		ctx->text = ctx->errors->text;
+		ctx->end = ctx->text + length;
+		trip_rules_lex_begin(ctx);
+		rc = run(ctx);
+	}
+	if (rc == -EINVAL) {
+		trip_rules_error_sort(ctx->errors);
+		*errors = ctx->errors;
+		ctx->errors = NULL;
+	} else if (rc == 0) {
+		*rules = ctx->rules;
+		ctx->rules = NULL;
+	}
+	trip_rules_free(ctx->rules);
+	trip_rules_errors_free(ctx->errors);
+	free(ctx);
+	return rc;
+}
+
+/* The whole of a file that may be a pipe, so its size is known only at its end. */
+static int
+slurp(FILE *file, char **text, size_t *length)
+{
+	size_t room = 1 << 16;
+	char *grown;
+
+	*length = 0;
+	*text = malloc(room);
+	if (*text == NULL)
+		return -ENOMEM;
+	for (;;) {
+		errno = 0;
+		*length += fread(*text + *length, 1, room - *length, file);
+		if (ferror(file))
+			return errno != 0 ? -errno : -EIO;
+		if (feof(file))
+			return *length > TRIP_RULES_FILE_MAX ? -EFBIG : 0;
+		if (*length > TRIP_RULES_FILE_MAX)
+			return -EFBIG;
+		if (*length < room)
+			continue;
+		grown = realloc(*text, 2 * room);
+		if (grown == NULL)
+			return -ENOMEM;
+		*text = grown;
+		room *= 2;
+	}
+}
+
+static int
+refuse_file(const char *path, int rc, struct trip_rules_errors **errors)
+{
+	struct trip_rules_error *error;
+	int n;
+
+	if (rc == -ENOMEM)
+		return rc;
+	*errors = errors_new(path, "", 0);
+	if (*errors == NULL)
+		return -ENOMEM;
+	error = calloc(1, sizeof(*error));
+	if (error == NULL) {
+		trip_rules_errors_free(*errors);
+		*errors = NULL;
+		return -ENOMEM;
+	}
+	(*errors)->list = error;
+	(*errors)->n_list = 1;
+	if (rc == -EFBIG)
+		n = asprintf(&error->message, "cannot read the rules: the limit is %u MiB",
+			TRIP_RULES_FILE_MAX >> 20);
+	else
+		n = asprintf(&error->message, "cannot read the rules: %s", strerror(-rc));
+	if (n >= 0)
+		return rc;
+	error->message = NULL;
+	trip_rules_errors_free(*errors);
+	*errors = NULL;
+	return -ENOMEM;
+}
+
+int
+trip_rules_parse_file(
+	const char *path, struct trip_rules **rules, struct trip_rules_errors **errors)
+{
+	FILE *file = fopen(path, "rbe");
+	size_t length = 0;
+	char *text = NULL;
+	int rc;
+
+	*rules = NULL;
+	*errors = NULL;
+	rc = file == NULL ? -errno : slurp(file, &text, &length);
+	if (file != NULL)
+		fclose(file);
+	if (rc == 0)
+		rc = trip_rules_parse_text(path, text, length, rules, errors);
+	else
+		rc = refuse_file(path, rc, errors);
+	free(text);
+	return rc;
+}

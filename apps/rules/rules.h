@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The rules language as data: what every tool that takes rules starts from. README.md beside this
+ * file says how the language reads; this header says what a caller gets.
+ *
+ * Parsing is all or nothing: either there are rules, fully resolved (every reference an index,
+ * every pattern an rte_flow array), or there are errors, all of them, in the order of the file.
+ */
+#ifndef TRIP_RULES_H
+#define TRIP_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <rte_flow.h>
+
+#define TRIP_RULES_NAME_MAX 32  /* as a counter's name, without the NUL */
+#define TRIP_RULES_ITEMS_MAX 32 /* items of one pattern, without END */
+#define TRIP_RULES_FILE_MAX (64u << 20)
+
+enum trip_rules_engine {
+	TRIP_RULES_ENGINE_AUTO,
+	TRIP_RULES_ENGINE_HW,
+	TRIP_RULES_ENGINE_SW,
+};
+
+#define TRIP_RULES_ACTION_DROP (1u << 0)
+#define TRIP_RULES_ACTION_PASSTHRU (1u << 1)
+
+/* "count": a flow rule with a counter of packets and one of bytes. */
+struct trip_rules_count {
+	char name[TRIP_RULES_NAME_MAX + 1];
+	unsigned int line;
+	char *source; /* the statement, on one line, without its comment */
+	uint16_t port;
+	uint32_t priority;
+	bool also;
+	enum trip_rules_engine engine;
+	uint32_t actions; /* TRIP_RULES_ACTION_*; 0 where the rule has none */
+	/*
+	 * END-terminated. spec and mask belong to the rules, are in network order, and hold no
+	 * bit that the mask does not; both are NULL for an item without fields.
+	 */
+	struct rte_flow_item *items;
+	unsigned int n_items; /* without END */
+};
+
+/* "counter": a counter that only software adds to. */
+struct trip_rules_counter {
+	char name[TRIP_RULES_NAME_MAX + 1];
+	unsigned int line;
+};
+
+enum trip_rules_ref {
+	TRIP_RULES_REF_PACKETS, /* of counts[index] */
+	TRIP_RULES_REF_BYTES,   /* of counts[index] */
+	TRIP_RULES_REF_COUNTER, /* counters[index] */
+};
+
+enum trip_rules_op {
+	TRIP_RULES_OP_DROP,   /* counts[target] */
+	TRIP_RULES_OP_PASS,   /* counts[target] */
+	TRIP_RULES_OP_DELETE, /* counts[target] */
+	TRIP_RULES_OP_ADD,    /* counters[target], by value */
+	TRIP_RULES_OP_SET,    /* counters[target], to value */
+	TRIP_RULES_OP_LOG,    /* text, or NULL */
+};
+
+struct trip_rules_when {
+	unsigned int line;
+	char *source;
+	enum trip_rules_ref ref;
+	unsigned int index;
+	uint64_t threshold; /* at most 2^63-1, and so are every and value */
+	uint64_t every;     /* 0: once */
+	enum trip_rules_op op;
+	unsigned int target;
+	uint64_t value;
+	char *text;
+};
+
+struct trip_rules {
+	struct trip_rules_count *counts;
+	unsigned int n_counts;
+	struct trip_rules_counter *counters;
+	unsigned int n_counters;
+	struct trip_rules_when *whens;
+	unsigned int n_whens;
+};
+
+struct trip_rules_error {
+	unsigned int line;   /* from 1; 0 where the file itself is the mistake */
+	unsigned int column; /* in bytes, from 1; a tab is one */
+	char *message;
+	size_t offset; /* of the place in the text, and how much of it is meant */
+	size_t length;
+};
+
+struct trip_rules_errors {
+	char *name;
+	char *text;
+	size_t length;
+	struct trip_rules_error *list;
+	unsigned int n_list;
+};
+
+/*
+ * Reads the rules in the file `path`. Returns 0 with *rules set (free it with trip_rules_free) and
+ * *errors NULL; or a negative errno with *rules NULL and *errors set (trip_rules_errors_free):
+ * -EINVAL for mistakes in the text, the errno of open or read (one error that names the path),
+ * -EFBIG past TRIP_RULES_FILE_MAX. Only with -ENOMEM is *errors NULL too. Any thread.
+ */
+int trip_rules_parse_file(
+	const char *path, struct trip_rules **rules, struct trip_rules_errors **errors);
+
+/* The same for text in memory, which may hold any bytes; `name` stands for the file in errors. */
+int trip_rules_parse_text(const char *name, const char *text, size_t length,
+	struct trip_rules **rules, struct trip_rules_errors **errors);
+
+void trip_rules_free(struct trip_rules *rules);
+
+/* Each error as "name:line:column: message", then the line with a caret under the place. */
+void trip_rules_errors_print(const struct trip_rules_errors *errors, FILE *file);
+void trip_rules_errors_free(struct trip_rules_errors *errors);
+
+#endif

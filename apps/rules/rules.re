@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The lexer. What a word is depends on where it stands, so that `count drop port 0 ...` may name a
+ * rule "drop" and a later version may bring words without breaking files: the state says whether
+ * the next word is one of the language, a name, a reference, an item or a field. States follow
+ * from the tokens alone, never from the parser.
+ *
+ * Time is linear in the text: no token is scanned twice for more than a constant. The text ends in
+ * a NUL that is not part of it; any other NUL is a stray byte.
+ */
+#include <string.h>
+
+#include "rules_priv.h"
+#include "rules_y.h"
+
+int trip_rules_yylex(int *value, struct trip_rules_span *span, struct trip_rules_ctx *ctx);
+
+/*!conditions:re2c*/
+
+static const char *
+to_text(const unsigned char *cursor)
+{
+	return (const char *)cursor;
+}
+
+void
+trip_rules_lex_begin(struct trip_rules_ctx *ctx)
+{
+	ctx->cursor = (const unsigned char *)ctx->text;
+	ctx->line_start = ctx->text;
+	ctx->line = 1;
+	ctx->state = yycword;
+}
+
+/* Bytes up to the end of the line, for what swallows the rest of it. */
+static const unsigned char *
+line_end(const struct trip_rules_ctx *ctx, const unsigned char *cursor)
+{
+	const char *from = to_text(cursor);
+	const char *newline = memchr(from, '\n', (size_t)(ctx->end - from));
+
+	return (const unsigned char *)(newline != NULL ? newline : ctx->end);
+}
+
+static void
+begin_line(struct trip_rules_ctx *ctx)
+{
+	ctx->line++;
+	ctx->line_start = to_text(ctx->cursor);
+}
+
+static int
+complain(struct trip_rules_ctx *ctx, const struct trip_rules_span *span, const char *message)
+{
+	if (!ctx->broken)
+		trip_rules_error(ctx, span, "%s", message);
+	ctx->broken = true;
+	return TRIP_RULES_YYerror;
+}
+
+static void
+place(const struct trip_rules_ctx *ctx, const unsigned char *token, struct trip_rules_span *span)
+{
+	*span = (struct trip_rules_span){
+		.text = to_text(token),
+		.length = (size_t)(ctx->cursor - token),
+		.line = ctx->line,
+		.column = (unsigned int)(to_text(token) - ctx->line_start) + 1,
+	};
+}
+
+/* The next token; one statement of rules a line of the language, hence longer than a screen. */
+static int
+scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
+{
+	const unsigned char *marker, *ctxmarker, *token;
+
+#define TOKEN(kind) \
+	do { \
+		place(ctx, token, span); \
+		return (kind); \
+	} while (0)
+
+	for (;;) {
+		token = ctx->cursor;
+/*!re2c
+	re2c:define:YYCTYPE = "unsigned char";
+	re2c:define:YYCURSOR = "ctx->cursor";
+	re2c:define:YYMARKER = marker;
+	re2c:define:YYCTXMARKER = ctxmarker;
+	re2c:define:YYGETCONDITION = "ctx->state";
+	re2c:define:YYGETCONDITION:naked = 1;
+	re2c:yyfill:enable = 0;
+
+	blank = [ \t];
+	eol = "\r"? "\n";
+	word = [A-Za-z_][A-Za-z0-9_.-]*;
+	number = [0-9][0-9A-Za-z_.]*;
+	rate = [0-9][0-9A-Za-z_.]* ("B" | "bit") "/s";
+	address = [0-9A-Za-z_.]* ":" [0-9A-Za-z_.:]*;
+	string = ["] ([^"\\\n\x00] | "\\" [^\n\x00])* ["];
+
+	<rest> [^ \t\n\x00\\#\r]+	{ continue; }
+	<rest> [\\\r]		{ continue; }
+
+	<*> blank+		{ continue; }
+	<*> "\\" eol		{ begin_line(ctx); continue; }
+	<*> "#"			{ ctx->cursor = line_end(ctx, ctx->cursor); continue; }
+	<*> eol			{ TOKEN(NEWLINE); }
+	<*> [\x00] {
+		if (to_text(token) >= ctx->end) {
+			ctx->cursor = token;
+			TOKEN(TRIP_RULES_YYEOF);
+		}
+		if (ctx->state == yycrest)
+			continue;
+		TOKEN(TRIP_RULES_YYUNDEF);
+	}
+
+	<word> "also"		{ TOKEN(ALSO); }
+	<word> "count"		{ TOKEN(COUNT); }
+	<word> "counter"	{ TOKEN(COUNTER); }
+	<word> "when"		{ TOKEN(WHEN); }
+	<word> "each"		{ TOKEN(EACH); }
+	<word, name> "port"	{ TOKEN(PORT); }
+	<word> "name"		{ TOKEN(PORT_NAME); }
+	<word> "mac"		{ TOKEN(PORT_MAC); }
+	<word> "ingress"	{ TOKEN(INGRESS); }
+	<word> "egress"		{ TOKEN(EGRESS); }
+	<word> "transfer"	{ TOKEN(TRANSFER); }
+	<word> "either"		{ TOKEN(EITHER); }
+	<word> "group"		{ TOKEN(GROUP); }
+	<word> "priority"	{ TOKEN(PRIORITY); }
+	<word> "engine"		{ TOKEN(ENGINE); }
+	<word> "auto"		{ TOKEN(AUTO); }
+	<word> "hw"		{ TOKEN(HW); }
+	<word> "sw"		{ TOKEN(SW); }
+	<word> "pattern"	{ TOKEN(PATTERN); }
+	<word, item, field> "actions"	{ TOKEN(ACTIONS); }
+	<word, item, field> "end"	{ TOKEN(END); }
+	<field> "is"		{ TOKEN(IS); }
+	<field> "spec"		{ TOKEN(SPEC); }
+	<field> "mask"		{ TOKEN(MASK); }
+	<field> "prefix"	{ TOKEN(PREFIX); }
+	<field> "range"		{ TOKEN(RANGE); }
+	<field> "last"		{ TOKEN(LAST); }
+	<word> "drop"		{ TOKEN(DROP); }
+	<word> "mark"		{ TOKEN(MARK); }
+	<word> "id"		{ TOKEN(ID); }
+	<word> "passthru"	{ TOKEN(PASSTHRU); }
+	<word> "queue"		{ TOKEN(QUEUE); }
+	<word> "index"		{ TOKEN(INDEX); }
+	<word> "rss"		{ TOKEN(RSS); }
+	<word> "rate"		{ TOKEN(RATE_WORD); }
+	<word> "over"		{ TOKEN(OVER); }
+	<word> "until"		{ TOKEN(UNTIL); }
+	<word> "for"		{ TOKEN(FOR); }
+	<word> "idle"		{ TOKEN(IDLE); }
+	<ref> "all" / blank* "("	{ TOKEN(ALL); }
+	<ref> "any" / blank* "("	{ TOKEN(ANY); }
+	<word> "every"		{ TOKEN(EVERY); }
+	<word> "pass"		{ TOKEN(PASS); }
+	<word> "delete"		{ TOKEN(DELETE); }
+	<word> "add"		{ TOKEN(ADD); }
+	<word> "set"		{ TOKEN(SET); }
+	<word> "police"		{ TOKEN(POLICE); }
+	<word> "log"		{ TOKEN(LOG); }
+	<word> "exec"		{ TOKEN(EXEC); }
+	<word> "max"		{ TOKEN(MAX); }
+
+	<word> rate		{ TOKEN(RATE); }
+	<name> word		{ TOKEN(NAME); }
+	<ref> word		{ TOKEN(REF); }
+	<item> word		{ TOKEN(ITEM); }
+	<field> word		{ TOKEN(FIELD); }
+	<word> word		{ TOKEN(WORD); }
+	<path> [^ \t\r\n#"\\\x00] [^ \t\r\n#"\x00]* { TOKEN(PATH); }
+
+	<word, name, ref, item, field> number	{ TOKEN(NUMBER); }
+	<word, name, ref, item, field> address	{ TOKEN(ADDRESS); }
+	<word, name, ref, item, field, path> string	{ TOKEN(STRING); }
+	<word, name, ref, item, field, path> ["] {
+		place(ctx, token, span);
+		ctx->cursor = line_end(ctx, token);
+		return complain(ctx, span, "expected '\"' at the end of the string, "
+			"found the end of the line");
+	}
+	<word, name, ref, item, field, path> "\\" {
+		place(ctx, token, span);
+		if (to_text(ctx->cursor) >= ctx->end)
+			continue;
+		return complain(ctx, span, "expected the end of the line after '\\', "
+			"which continues it");
+	}
+	<word, name, ref, item, field> ">="	{ TOKEN(GE); }
+	<word, name, ref, item, field> "/"	{ TOKEN(SLASH); }
+	<word, name, ref, item, field> ","	{ TOKEN(COMMA); }
+	<word, name, ref, item, field> [()<-]	{ TOKEN(*token); }
+	<word, name, ref, item, field> [\x80-\xff]+	{ TOKEN(TRIP_RULES_YYUNDEF); }
+	<*> *			{ TOKEN(TRIP_RULES_YYUNDEF); }
+*/
+	}
+#undef TOKEN
+}
+
+/* What the next word will be, after this token. */
+static int
+next_state(const struct trip_rules_ctx *ctx, int token, bool first)
+{
+	switch (token) {
+	case COUNT:
+	case COUNTER:
+	case EACH:
+		return yycname;
+	case WHEN:
+		return yycref;
+	case SET:
+		return first ? yycrest : yycname;
+	case DROP:
+	case PASS:
+	case DELETE:
+	case ADD:
+	case POLICE:
+		return ctx->in_when ? yycname : yycword;
+	case '(':
+	case COMMA:
+		return ctx->in_when ? yycref : yycword;
+	case EXEC:
+		return yycpath;
+	case PATTERN:
+		return yycitem;
+	case SLASH:
+		return ctx->state == yycfield ? yycitem : ctx->state;
+	case END:
+	case ACTIONS:
+	case NEWLINE:
+		return yycword;
+	default:
+		return ctx->state == yycitem || ctx->state == yycfield ? yycfield : yycword;
+	}
+}
+
+/* A last line without its newline gets one, so that the grammar knows only whole lines. */
+int
+trip_rules_yylex(int *value, struct trip_rules_span *span, struct trip_rules_ctx *ctx)
+{
+	int token = scan(ctx, span);
+	bool first = ctx->first.length == 0;
+
+	*value = 0;
+	if (token == TRIP_RULES_YYEOF && !first)
+		token = NEWLINE;
+	ctx->state = next_state(ctx, token, first);
+	if (token == NEWLINE) {
+		if (to_text(ctx->cursor) < ctx->end || span->length > 0)
+			begin_line(ctx);
+		return token;
+	}
+	if (first)
+		ctx->first = *span;
+	ctx->in_when |= token == WHEN;
+	ctx->last = to_text(ctx->cursor);
+	return token;
+}

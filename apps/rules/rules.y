@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The grammar: only what stands where. A statement is one line, so a mistake is answered at its
+ * place, the rest of its line is skipped, and the next line starts afresh. Every list is left
+ * recursive: the stack stays a few deep however long a line is.
+ *
+ * Tokens carry no values; an action hands the spans of its tokens to the builder. What is in the
+ * language but not yet built is parsed in full and answered where it begins.
+ */
+%require "3.8"
+%define api.pure full
+%define api.prefix {trip_rules_yy}
+%define api.location.type {struct trip_rules_span}
+%define api.value.type {int}
+%define parse.error custom
+%define parse.lac full
+%locations
+%param {struct trip_rules_ctx *ctx}
+%initial-action { @$ = (struct trip_rules_span){.text = ctx->text, .line = 1, .column = 1}; }
+
+%code requires {
+#include "rules_priv.h"
+}
+
+%code {
+#define YYLLOC_DEFAULT(Current, Rhs, N) ((Current) = YYRHSLOC(Rhs, (N) > 0 ? 1 : 0))
+
+int trip_rules_yylex(int *value, struct trip_rules_span *span, struct trip_rules_ctx *ctx);
+static void trip_rules_yyerror(
+	const struct trip_rules_span *span, struct trip_rules_ctx *ctx, const char *message);
+}
+
+%token YYEOF 0 "the end of the file"
+%token NEWLINE "the end of the line"
+%token NAME "a name" REF "a counter" ITEM "an item" FIELD "a field" WORD "a key"
+%token NUMBER "a number" RATE "a rate" ADDRESS "an address" STRING "a string" PATH "a path"
+%token ALSO "also" COUNT "count" COUNTER "counter" WHEN "when" EACH "each"
+%token PORT "port" PORT_NAME "name" PORT_MAC "mac"
+%token INGRESS "ingress" EGRESS "egress" TRANSFER "transfer" EITHER "either"
+%token GROUP "group" PRIORITY "priority" ENGINE "engine" AUTO "auto" HW "hw" SW "sw"
+%token PATTERN "pattern" ACTIONS "actions" END "end"
+%token IS "is" SPEC "spec" MASK "mask" PREFIX "prefix" RANGE "range" LAST "last"
+%token DROP "drop" MARK "mark" ID "id" PASSTHRU "passthru" QUEUE "queue" INDEX "index" RSS "rss"
+%token OVER "over" UNTIL "until" FOR "for" RATE_WORD "rate" IDLE "idle" ALL "all" ANY "any"
+%token EVERY "every" PASS "pass" DELETE "delete" ADD "add" SET "set" POLICE "police" LOG "log"
+%token EXEC "exec" MAX "max" GE ">=" SLASH "/" COMMA ","
+
+%%
+
+file: %empty
+	| file line
+	;
+
+line: NEWLINE
+	| statement NEWLINE { trip_rules_build_commit(ctx); if (ctx->nomem) YYNOMEM; }
+	| error NEWLINE { trip_rules_build_abandon(ctx); yyerrok; if (ctx->nomem) YYNOMEM; }
+	;
+
+statement: count | counter | when | each
+	| SET { trip_rules_error_notyet(ctx, &@1); }
+	;
+
+count: also COUNT NAME { trip_rules_build_name(ctx, TRIP_RULES_KIND_COUNT, &@3); }
+		PORT port direction group priority engine pattern actions
+	;
+
+also: %empty
+	| ALSO { ctx->count.also = true; }
+	;
+
+port: NUMBER { trip_rules_build_port(ctx, &@1); }
+	| PORT_NAME STRING { trip_rules_error_notyet(ctx, &@1); }
+	| PORT_MAC ADDRESS { trip_rules_error_notyet(ctx, &@1); }
+	;
+
+direction: %empty
+	| INGRESS
+	| EGRESS { trip_rules_error_notyet(ctx, &@1); }
+	| TRANSFER { trip_rules_error_notyet(ctx, &@1); }
+	| EITHER { trip_rules_error_notyet(ctx, &@1); }
+	;
+
+group: %empty
+	| GROUP NUMBER { trip_rules_build_group(ctx, &@2); }
+	;
+
+priority: %empty
+	| PRIORITY NUMBER { trip_rules_build_priority(ctx, &@2); }
+	;
+
+engine: %empty
+	| ENGINE AUTO { ctx->count.engine = TRIP_RULES_ENGINE_AUTO; }
+	| ENGINE HW { ctx->count.engine = TRIP_RULES_ENGINE_HW; }
+	| ENGINE SW { ctx->count.engine = TRIP_RULES_ENGINE_SW; }
+	;
+
+pattern: PATTERN items END
+	;
+
+items: item SLASH
+	| items item SLASH
+	;
+
+item: ITEM { trip_rules_item_begin(ctx, &@1); } tests { trip_rules_item_end(ctx); }
+	;
+
+tests: %empty
+	| tests FIELD IS value { trip_rules_item_is(ctx, &@2, &@4); }
+	| tests FIELD SPEC value { trip_rules_item_spec(ctx, &@2, &@4); }
+	| tests FIELD MASK value { trip_rules_item_mask(ctx, &@2, &@4); }
+	| tests FIELD PREFIX NUMBER { trip_rules_item_prefix(ctx, &@2, &@4); }
+	| tests FIELD RANGE value '-' value {
+		trip_rules_item_field(ctx, &@2);
+		trip_rules_error_notyet(ctx, &@3);
+	}
+	| tests FIELD LAST value {
+		trip_rules_item_field(ctx, &@2);
+		trip_rules_error(ctx, &@3, "'last' is not part of the language: expected 'is', "
+			"'spec', 'mask', 'prefix' or 'range', found 'last'");
+	}
+	;
+
+value: NUMBER | ADDRESS
+	;
+
+actions: %empty
+	| ACTIONS action_list END
+	;
+
+action_list: action SLASH
+	| action_list action SLASH
+	;
+
+action: DROP { trip_rules_build_action(ctx, &@1, TRIP_RULES_ACTION_DROP); }
+	| PASSTHRU { trip_rules_build_action(ctx, &@1, TRIP_RULES_ACTION_PASSTHRU); }
+	| MARK ID NUMBER { trip_rules_error_notyet(ctx, &@1); }
+	| QUEUE INDEX NUMBER { trip_rules_error_notyet(ctx, &@1); }
+	| RSS { trip_rules_error_notyet(ctx, &@1); }
+	;
+
+counter: COUNTER NAME { trip_rules_build_name(ctx, TRIP_RULES_KIND_COUNTER, &@2); }
+	;
+
+when: WHEN condition every op
+	;
+
+condition: REF GE NUMBER {
+		ctx->names.ref = @1;
+		trip_rules_value_amount(ctx, &@3, &ctx->when.threshold);
+	}
+	| REF RATE_WORD GE rate OVER NUMBER until {
+		ctx->names.ref = @1;
+		trip_rules_error_notyet(ctx, &@2);
+	}
+	| REF IDLE NUMBER {
+		ctx->names.ref = @1;
+		trip_rules_error_notyet(ctx, &@2);
+	}
+	| ALL '(' refs ')' { trip_rules_error_notyet(ctx, &@1); }
+	| ANY '(' refs ')' { trip_rules_error_notyet(ctx, &@1); }
+	;
+
+until: %empty
+	| UNTIL '<' rate FOR NUMBER
+	;
+
+rate: NUMBER | RATE
+	;
+
+refs: REF GE NUMBER
+	| refs COMMA REF GE NUMBER
+	;
+
+every: %empty
+	| EVERY NUMBER { trip_rules_build_every(ctx, &@2); }
+	;
+
+op: DROP NAME for { trip_rules_build_op(ctx, TRIP_RULES_OP_DROP, &@2); }
+	| PASS NAME { trip_rules_build_op(ctx, TRIP_RULES_OP_PASS, &@2); }
+	| DELETE NAME { trip_rules_build_op(ctx, TRIP_RULES_OP_DELETE, &@2); }
+	| ADD NAME NUMBER {
+		trip_rules_build_op(ctx, TRIP_RULES_OP_ADD, &@2);
+		trip_rules_value_number(ctx, &@3, "value", INT64_MAX, &ctx->when.value);
+	}
+	| SET NAME NUMBER {
+		trip_rules_build_op(ctx, TRIP_RULES_OP_SET, &@2);
+		trip_rules_value_number(ctx, &@3, "value", INT64_MAX, &ctx->when.value);
+	}
+	| POLICE NAME rate { trip_rules_error_notyet(ctx, &@1); }
+	| LOG { ctx->when.op = TRIP_RULES_OP_LOG; }
+	| LOG STRING {
+		ctx->when.op = TRIP_RULES_OP_LOG;
+		ctx->when.text = trip_rules_value_string(ctx, &@2);
+	}
+	| EXEC path { trip_rules_error_notyet(ctx, &@1); }
+	;
+
+for: %empty
+	| FOR NUMBER { trip_rules_error_notyet(ctx, &@1); }
+	;
+
+path: PATH | STRING
+	;
+
+each: EACH NAME {
+		trip_rules_error_notyet(ctx, &@1);
+		trip_rules_build_name(ctx, TRIP_RULES_KIND_EACH, &@2);
+	} PORT port keys MAX NUMBER IDLE NUMBER each_pattern
+	;
+
+keys: key
+	| keys COMMA key
+	;
+
+key: WORD
+	| WORD SLASH NUMBER
+	;
+
+each_pattern: %empty
+	| pattern
+	;
+
+%%
+
+/* Is the token worth naming among what was expected? */
+static bool
+worth_naming(yysymbol_kind_t kind, bool fresh)
+{
+	/* Between statements, an empty line and the end are possible, but nobody's intention. */
+	if (kind == YYSYMBOL_YYEOF || kind == YYSYMBOL_LAST)
+		return false;
+	return kind != YYSYMBOL_NEWLINE || !fresh;
+}
+
+/* One message for one place: what stands there, and all that could have stood there. */
+static int
+yyreport_syntax_error(const yypcontext_t *place, struct trip_rules_ctx *ctx)
+{
+	yysymbol_kind_t expected[YYNTOKENS];
+	const char *names[YYNTOKENS];
+	yysymbol_kind_t found = yypcontext_token(place);
+	bool wanted[YYNTOKENS] = {false};
+	int n = yypcontext_expected_tokens(place, expected, YYNTOKENS);
+	unsigned int n_names = 0;
+	bool unended;
+
+	for (int i = 0; i < n; i++)
+		wanted[expected[i]] = true;
+	for (int i = 0; i < n; i++) {
+		if (worth_naming(expected[i], wanted[YYSYMBOL_YYEOF]))
+			names[n_names++] = yysymbol_name(expected[i]);
+	}
+	unended = (found == YYSYMBOL_NEWLINE || found == YYSYMBOL_ACTIONS ||
+			  found == YYSYMBOL_END) &&
+		(wanted[YYSYMBOL_END] || (wanted[YYSYMBOL_SLASH] && !wanted[YYSYMBOL_COMMA]));
+	trip_rules_error_syntax(ctx, yypcontext_location(place), names, n_names,
+		unended ? "a pattern or list of actions ends with '/ end'" : NULL);
+	return 0;
+}
+
+/* Only for what the parser itself says: that memory or its stack has run out. */
+static void
+trip_rules_yyerror(
+	const struct trip_rules_span *span, struct trip_rules_ctx *ctx, const char *message)
+{
+	(void)span;
+	(void)message;
+	ctx->nomem = true;
+}

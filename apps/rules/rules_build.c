@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From the grammar's words to the rules: one statement at a time is under construction in the
+ * context, and its newline either commits it or abandons it. A name counts as defined also when
+ * its statement is wrong, so that one mistake does not bring an "unknown name" for each use.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rules_priv.h"
+
+bool
+trip_rules_build_is(const struct trip_rules_span *span, const char *word)
+{
+	return span->length == strlen(word) && memcmp(span->text, word, span->length) == 0;
+}
+
+static bool
+ends_with(const struct trip_rules_span *span, const char *end)
+{
+	size_t n = strlen(end);
+
+	return span->length > n && memcmp(span->text + span->length - n, end, n) == 0;
+}
+
+static void
+name_check(struct trip_rules_ctx *ctx, const struct trip_rules_span *name)
+{
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	trip_rules_error_quote(quote, name);
+	if (name->length > TRIP_RULES_NAME_MAX)
+		trip_rules_error(ctx, name, "the name %s has %zu characters: the limit is %u",
+			quote, name->length, TRIP_RULES_NAME_MAX);
+	else if (trip_rules_build_is(name, "each"))
+		trip_rules_error(ctx, name,
+			"expected a name, found 'each', which stands for the "
+			"flow of an 'each' statement");
+	else if (ends_with(name, ".packets") || ends_with(name, ".bytes"))
+		trip_rules_error(ctx, name,
+			"expected a name that does not end in '.packets' or "
+			"'.bytes', found %s",
+			quote);
+}
+
+void
+trip_rules_build_name(
+	struct trip_rules_ctx *ctx, enum trip_rules_kind kind, const struct trip_rules_span *name)
+{
+	name_check(ctx, name);
+	ctx->named = true;
+	ctx->symbol = (struct trip_rules_symbol){.span = *name, .kind = kind};
+	ctx->in_each = kind == TRIP_RULES_KIND_EACH;
+}
+
+void
+trip_rules_build_port(struct trip_rules_ctx *ctx, const struct trip_rules_span *number)
+{
+	uint64_t port = 0;
+
+	/* UINT16_MAX is no port: ethdev keeps it for "none" and "all". */
+	trip_rules_value_number(ctx, number, "port", UINT16_MAX - 1, &port);
+	ctx->count.port = (uint16_t)port;
+}
+
+void
+trip_rules_build_group(struct trip_rules_ctx *ctx, const struct trip_rules_span *number)
+{
+	uint64_t group;
+
+	if (trip_rules_value_number(ctx, number, "group", UINT32_MAX, &group) && group != 0)
+		trip_rules_error(ctx, number,
+			"not yet: this version cannot do group %" PRIu64 ", only group 0", group);
+}
+
+void
+trip_rules_build_priority(struct trip_rules_ctx *ctx, const struct trip_rules_span *number)
+{
+	uint64_t priority = 0;
+
+	trip_rules_value_number(ctx, number, "priority", UINT32_MAX, &priority);
+	ctx->count.priority = (uint32_t)priority;
+}
+
+void
+trip_rules_build_action(
+	struct trip_rules_ctx *ctx, const struct trip_rules_span *word, uint32_t action)
+{
+	uint32_t both = TRIP_RULES_ACTION_DROP | TRIP_RULES_ACTION_PASSTHRU;
+
+	if ((ctx->count.actions & action) != 0)
+		trip_rules_error(ctx, word, "the rule has the action '%.*s' already",
+			(int)word->length, word->text);
+	else if ((ctx->count.actions | action) == both)
+		trip_rules_error(ctx, word, "'drop' and 'passthru' exclude each other");
+	else if (ctx->count.also && action == TRIP_RULES_ACTION_DROP)
+		trip_rules_error(ctx, word,
+			"an 'also' rule counts and lets the packet go on: "
+			"it cannot have the action 'drop'");
+	ctx->count.actions |= action;
+}
+
+void
+trip_rules_build_every(struct trip_rules_ctx *ctx, const struct trip_rules_span *value)
+{
+	if (trip_rules_value_amount(ctx, value, &ctx->when.every) && ctx->when.every == 0)
+		trip_rules_error(ctx, value, "every 0 would fire without end: expected 1 or more");
+}
+
+void
+trip_rules_build_op(
+	struct trip_rules_ctx *ctx, enum trip_rules_op op, const struct trip_rules_span *target)
+{
+	ctx->when.op = op;
+	ctx->names.target = *target;
+}
+
+/* The statement as one line: a continuation and the blanks around it become one blank. */
+static char *
+source_of(struct trip_rules_ctx *ctx)
+{
+	const char *from = ctx->first.text;
+	char *source = malloc((size_t)(ctx->last - from) + 1), *to = source;
+
+	if (source == NULL) {
+		ctx->nomem = true;
+		return NULL;
+	}
+	while (from < ctx->last) {
+		size_t skip = 0;
+
+		if (*from == '\\' && from[1] == '\n')
+			skip = 2;
+		else if (*from == '\\' && from[1] == '\r' && from[2] == '\n')
+			skip = 3;
+		if (skip == 0) {
+			*to++ = *from++;
+			continue;
+		}
+		from += skip;
+		from += strspn(from, " \t");
+		while (to > source && (to[-1] == ' ' || to[-1] == '\t'))
+			to--;
+		*to++ = ' ';
+	}
+	*to = '\0';
+	return source;
+}
+
+static void
+commit_count(struct trip_rules_ctx *ctx)
+{
+	struct trip_rules *rules = ctx->rules;
+	struct trip_rules_count *count = &ctx->count;
+	size_t size = (count->n_items + 1) * sizeof(*count->items);
+
+	ctx->items[count->n_items] = (struct rte_flow_item){.type = RTE_FLOW_ITEM_TYPE_END};
+	count->items = malloc(size);
+	if (count->items == NULL ||
+		!trip_rules_grow(&rules->counts, rules->n_counts, sizeof(*rules->counts))) {
+		free(count->items);
+		ctx->nomem = true;
+		return;
+	}
+	memcpy(count->items, ctx->items, size);
+	count->line = ctx->first.line;
+	count->source = source_of(ctx);
+	memcpy(count->name, ctx->symbol.span.text,
+		RTE_MIN(ctx->symbol.span.length, (size_t)TRIP_RULES_NAME_MAX));
+	ctx->symbol.index = rules->n_counts;
+	rules->counts[rules->n_counts++] = *count;
+	ctx->count = (struct trip_rules_count){0};
+}
+
+static void
+commit_counter(struct trip_rules_ctx *ctx)
+{
+	struct trip_rules *rules = ctx->rules;
+	struct trip_rules_counter counter = {.line = ctx->first.line};
+
+	if (!trip_rules_grow(&rules->counters, rules->n_counters, sizeof(counter))) {
+		ctx->nomem = true;
+		return;
+	}
+	memcpy(counter.name, ctx->symbol.span.text,
+		RTE_MIN(ctx->symbol.span.length, (size_t)TRIP_RULES_NAME_MAX));
+	ctx->symbol.index = rules->n_counters;
+	rules->counters[rules->n_counters++] = counter;
+}
+
+static void
+commit_when(struct trip_rules_ctx *ctx)
+{
+	struct trip_rules *rules = ctx->rules;
+
+	if (!trip_rules_grow(&ctx->when_names, rules->n_whens, sizeof(*ctx->when_names)) ||
+		!trip_rules_grow(&rules->whens, rules->n_whens, sizeof(*rules->whens))) {
+		ctx->nomem = true;
+		return;
+	}
+	ctx->when.line = ctx->first.line;
+	ctx->when.source = source_of(ctx);
+	ctx->when_names[rules->n_whens] = ctx->names;
+	rules->whens[rules->n_whens++] = ctx->when;
+	ctx->when = (struct trip_rules_when){0};
+	ctx->names = (struct trip_rules_names){0};
+}
+
+void
+trip_rules_build_commit(struct trip_rules_ctx *ctx)
+{
+	if (ctx->in_when)
+		commit_when(ctx);
+	else if (ctx->named && ctx->symbol.kind == TRIP_RULES_KIND_COUNT)
+		commit_count(ctx);
+	else if (ctx->named && ctx->symbol.kind == TRIP_RULES_KIND_COUNTER)
+		commit_counter(ctx);
+	trip_rules_build_abandon(ctx);
+}
+
+/* Keeps the statement's names, to be checked, drops the rest, and makes ready for the next one. */
+void
+trip_rules_build_abandon(struct trip_rules_ctx *ctx)
+{
+	if (ctx->names.ref.length > 0 || ctx->names.target.length > 0)
+		commit_when(ctx);
+	if (ctx->named && trip_rules_grow(&ctx->symbols, ctx->n_symbols, sizeof(*ctx->symbols)))
+		ctx->symbols[ctx->n_symbols++] = ctx->symbol;
+	else if (ctx->named)
+		ctx->nomem = true;
+	trip_rules_items_free(ctx->items, ctx->count.n_items);
+	free(ctx->when.text);
+	ctx->count = (struct trip_rules_count){0};
+	ctx->when = (struct trip_rules_when){0};
+	ctx->names = (struct trip_rules_names){0};
+	ctx->first = (struct trip_rules_span){0};
+	ctx->in_when = false;
+	ctx->in_each = false;
+	ctx->named = false;
+	ctx->broken = false;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What needs the whole file: names. Definitions are sorted once; twins stand side by side then,
+ * and every use is a binary search.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rules_priv.h"
+
+/* Comparing a wrong name with all others is for people; a file made of wrong names gets less. */
+#define SUGGESTIONS_MAX 200000
+
+static int
+compare_text(const struct trip_rules_span *a, const struct trip_rules_span *b)
+{
+	size_t n = a->length < b->length ? a->length : b->length;
+	int order = memcmp(a->text, b->text, n);
+
+	if (order != 0)
+		return order;
+	return a->length < b->length ? -1 : a->length > b->length;
+}
+
+static int
+by_name(const void *left, const void *right)
+{
+	const struct trip_rules_symbol *a = left, *b = right;
+	int order = compare_text(&a->span, &b->span);
+
+	if (order != 0)
+		return order;
+	return a->span.text < b->span.text ? -1 : a->span.text > b->span.text;
+}
+
+static void
+check_twins(struct trip_rules_ctx *ctx)
+{
+	const struct trip_rules_symbol *first = ctx->symbols;
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	for (unsigned int i = 1; i < ctx->n_symbols; i++) {
+		const struct trip_rules_symbol *symbol = &ctx->symbols[i];
+
+		if (compare_text(&first->span, &symbol->span) != 0) {
+			first = symbol;
+			continue;
+		}
+		trip_rules_error(ctx, &symbol->span,
+			"the name %s is defined twice: on line %u and on line %u",
+			trip_rules_error_quote(quote, &symbol->span), first->span.line,
+			symbol->span.line);
+	}
+}
+
+static const struct trip_rules_symbol *
+find(const struct trip_rules_ctx *ctx, const struct trip_rules_span *name)
+{
+	unsigned int low = 0, high = ctx->n_symbols;
+
+	while (low < high) {
+		unsigned int middle = low + (high - low) / 2;
+
+		if (compare_text(&ctx->symbols[middle].span, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == ctx->n_symbols || compare_text(&ctx->symbols[low].span, name) != 0)
+		return NULL;
+	return &ctx->symbols[low];
+}
+
+/*
+ * The edits (a letter changed, added, left out, or two neighbours swapped) that make one name the
+ * other, or 3 where they are more than 2.
+ */
+static unsigned int
+distance(const struct trip_rules_span *a, const struct trip_rules_span *b)
+{
+	unsigned int edits[TRIP_RULES_NAME_MAX + 1][TRIP_RULES_NAME_MAX + 1];
+	size_t apart = a->length > b->length ? a->length - b->length : b->length - a->length;
+
+	if (apart > 2 || a->length > TRIP_RULES_NAME_MAX || b->length > TRIP_RULES_NAME_MAX)
+		return 3;
+	for (unsigned int i = 0; i <= a->length; i++) {
+		for (unsigned int j = 0; j <= b->length; j++) {
+			unsigned int least = i == 0 ? j : i;
+
+			if (i > 0 && j > 0) {
+				least = edits[i - 1][j - 1] + (a->text[i - 1] != b->text[j - 1]);
+				least = RTE_MIN(least, edits[i - 1][j] + 1);
+				least = RTE_MIN(least, edits[i][j - 1] + 1);
+			}
+			if (i > 1 && j > 1 && a->text[i - 1] == b->text[j - 2] &&
+				a->text[i - 2] == b->text[j - 1])
+				least = RTE_MIN(least, edits[i - 2][j - 2] + 1);
+			edits[i][j] = least;
+		}
+	}
+	return edits[a->length][b->length] <= 2 ? edits[a->length][b->length] : 3;
+}
+
+static bool
+fits(enum trip_rules_kind kind, bool count, bool counter)
+{
+	return (count && kind == TRIP_RULES_KIND_COUNT) ||
+	       (counter && kind == TRIP_RULES_KIND_COUNTER);
+}
+
+/* Says that there is no such name, and which one was probably meant. */
+static void
+unknown(struct trip_rules_ctx *ctx, const struct trip_rules_span *place,
+	const struct trip_rules_span *name, bool count, bool counter)
+{
+	const struct trip_rules_symbol *best = NULL;
+	char quote[TRIP_RULES_QUOTE_SIZE], other[TRIP_RULES_QUOTE_SIZE];
+	unsigned int least = 3;
+
+	for (unsigned int i = 0; i < ctx->n_symbols && ctx->suggestions < SUGGESTIONS_MAX; i++) {
+		const struct trip_rules_symbol *symbol = &ctx->symbols[i];
+		unsigned int d;
+
+		ctx->suggestions++;
+		if (!fits(symbol->kind, count, counter))
+			continue;
+		d = distance(name, &symbol->span);
+		/* A word of one or two letters is not a slip for every other such word. */
+		if (d < least && d < name->length) {
+			least = d;
+			best = symbol;
+		}
+	}
+	trip_rules_error(ctx, place, "no %s is named %s%s%s%s",
+		count && counter ? "'count' rule or 'counter'"
+		: count          ? "'count' rule"
+				 : "'counter'",
+		trip_rules_error_quote(quote, name), best != NULL ? ": did you mean " : "",
+		best != NULL ? trip_rules_error_quote(other, &best->span) : "",
+		best != NULL ? "?" : "");
+}
+
+/* Cuts ".packets" or ".bytes" off a reference; its last component decides what it is. */
+static bool
+split(const struct trip_rules_span *ref, struct trip_rules_span *name, enum trip_rules_ref *kind)
+{
+	const char *dot = memrchr(ref->text, '.', ref->length);
+	struct trip_rules_span last;
+
+	*name = *ref;
+	*kind = TRIP_RULES_REF_COUNTER;
+	if (dot == NULL || dot == ref->text)
+		return false;
+	last = (struct trip_rules_span){
+		.text = dot + 1,
+		.length = (size_t)(ref->text + ref->length - dot - 1),
+	};
+	if (trip_rules_build_is(&last, "packets"))
+		*kind = TRIP_RULES_REF_PACKETS;
+	else if (trip_rules_build_is(&last, "bytes"))
+		*kind = TRIP_RULES_REF_BYTES;
+	else
+		return false;
+	name->length = (size_t)(dot - ref->text);
+	return true;
+}
+
+/* "dns.byte": a rule that is there, but nothing that it counts. */
+static bool
+misses(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref)
+{
+	const char *dot = memrchr(ref->text, '.', ref->length);
+	char quote[TRIP_RULES_QUOTE_SIZE];
+	const struct trip_rules_symbol *symbol;
+	struct trip_rules_span name = *ref;
+
+	if (dot == NULL)
+		return false;
+	name.length = (size_t)(dot - ref->text);
+	symbol = find(ctx, &name);
+	if (symbol == NULL || symbol->kind != TRIP_RULES_KIND_COUNT)
+		return false;
+	trip_rules_error(ctx, ref,
+		"expected '.packets' or '.bytes' behind the name of a 'count' "
+		"rule, found %s",
+		trip_rules_error_quote(quote, ref));
+	return true;
+}
+
+static void
+check_ref(
+	struct trip_rules_ctx *ctx, const struct trip_rules_span *ref, struct trip_rules_when *when)
+{
+	const struct trip_rules_symbol *symbol;
+	struct trip_rules_span name;
+	char quote[TRIP_RULES_QUOTE_SIZE];
+	bool dotted = split(ref, &name, &when->ref);
+
+	if (trip_rules_build_is(&name, "each")) {
+		trip_rules_error_notyet(ctx, ref);
+		return;
+	}
+	symbol = find(ctx, &name);
+	if (symbol == NULL && !dotted && misses(ctx, ref))
+		return;
+	if (symbol == NULL) {
+		unknown(ctx, ref, &name, true, !dotted);
+		return;
+	}
+	trip_rules_error_quote(quote, &name);
+	if (symbol->kind == TRIP_RULES_KIND_COUNT && !dotted)
+		trip_rules_error(ctx, ref,
+			"%s counts packets and bytes: expected '.packets' or '.bytes' behind it",
+			quote);
+	else if (symbol->kind == TRIP_RULES_KIND_COUNTER && dotted)
+		trip_rules_error(ctx, ref, "%s is a 'counter': expected its bare name", quote);
+	when->index = symbol->index;
+}
+
+static void
+check_target(struct trip_rules_ctx *ctx, const struct trip_rules_span *target,
+	struct trip_rules_when *when)
+{
+	static const char *const ops[] = {
+		[TRIP_RULES_OP_DROP] = "drop",
+		[TRIP_RULES_OP_PASS] = "pass",
+		[TRIP_RULES_OP_DELETE] = "delete",
+		[TRIP_RULES_OP_ADD] = "add",
+		[TRIP_RULES_OP_SET] = "set",
+	};
+	bool counter = when->op == TRIP_RULES_OP_ADD || when->op == TRIP_RULES_OP_SET;
+	const struct trip_rules_symbol *symbol = find(ctx, target);
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	if (trip_rules_build_is(target, "each")) {
+		trip_rules_error_notyet(ctx, target);
+		return;
+	}
+	if (symbol == NULL) {
+		unknown(ctx, target, target, !counter, counter);
+		return;
+	}
+	if (symbol->kind != TRIP_RULES_KIND_EACH && !fits(symbol->kind, !counter, counter))
+		trip_rules_error(ctx, target, "'%s' needs a %s: %s is a %s", ops[when->op],
+			counter ? "'counter'" : "'count' rule",
+			trip_rules_error_quote(quote, target),
+			counter ? "'count' rule" : "'counter'");
+	when->target = symbol->index;
+}
+
+void
+trip_rules_check_names(struct trip_rules_ctx *ctx)
+{
+	if (ctx->n_symbols > 0)
+		qsort(ctx->symbols, ctx->n_symbols, sizeof(*ctx->symbols), by_name);
+	check_twins(ctx);
+	for (unsigned int i = 0; i < ctx->rules->n_whens; i++) {
+		const struct trip_rules_names *names = &ctx->when_names[i];
+
+		if (names->ref.length > 0)
+			check_ref(ctx, &names->ref, &ctx->rules->whens[i]);
+		if (names->target.length > 0)
+			check_target(ctx, &names->target, &ctx->rules->whens[i]);
+	}
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One pattern item from its tests. Values and masks of the fields are gathered in a draft until the
+ * item is complete, because they come in any order and only together say what matches.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rules_priv.h"
+
+void
+trip_rules_item_begin(struct trip_rules_ctx *ctx, const struct trip_rules_span *item)
+{
+	ctx->draft = (struct trip_rules_draft){.item = trip_rules_field_item(ctx, item)};
+	if (ctx->draft.item != NULL && ctx->count.n_items == TRIP_RULES_ITEMS_MAX) {
+		trip_rules_error(ctx, item, "a pattern has at most %u items", TRIP_RULES_ITEMS_MAX);
+		ctx->draft.item = NULL;
+	}
+}
+
+/* Only that there is such a field, for tests of it that say no more yet. */
+void
+trip_rules_item_field(struct trip_rules_ctx *ctx, const struct trip_rules_span *field)
+{
+	(void)trip_rules_field_find(ctx, field);
+}
+
+/*
+ * Notes a spec or a mask of a field, once each. What is wrong still counts as given, so that its
+ * absence is not a second mistake.
+ */
+static void
+note(struct trip_rules_ctx *ctx, const struct trip_rules_field *field,
+	const struct trip_rules_span *span, const trip_rules_u128 *spec,
+	const trip_rules_u128 *mask)
+{
+	struct trip_rules_draft *draft = &ctx->draft;
+	size_t i = (size_t)(field - draft->item->fields);
+	uint32_t bit = 1u << i;
+
+	if ((spec != NULL && (draft->specs & bit) != 0) ||
+		(mask != NULL && (draft->masks & bit) != 0)) {
+		trip_rules_error(ctx, span, "%s %s: this item has its %s already",
+			draft->item->name, field->name,
+			spec != NULL && (draft->specs & bit) != 0 ? "value" : "mask");
+		return;
+	}
+	draft->places[i] = *span;
+	if (spec != NULL) {
+		draft->specs |= bit;
+		draft->spec[i] = *spec;
+	}
+	if (mask != NULL) {
+		draft->masks |= bit;
+		draft->mask[i] = *mask;
+	}
+}
+
+void
+trip_rules_item_is(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
+	const struct trip_rules_span *value)
+{
+	const struct trip_rules_field *f = trip_rules_field_find(ctx, field);
+	trip_rules_u128 spec = 0, mask;
+
+	if (f == NULL)
+		return;
+	trip_rules_field_value(ctx, f, value, &spec);
+	mask = trip_rules_field_ones(f->bits);
+	note(ctx, f, field, &spec, &mask);
+}
+
+void
+trip_rules_item_spec(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
+	const struct trip_rules_span *value)
+{
+	const struct trip_rules_field *f = trip_rules_field_find(ctx, field);
+	trip_rules_u128 spec = 0;
+
+	if (f == NULL)
+		return;
+	trip_rules_field_value(ctx, f, value, &spec);
+	note(ctx, f, field, &spec, NULL);
+}
+
+void
+trip_rules_item_mask(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
+	const struct trip_rules_span *value)
+{
+	const struct trip_rules_field *f = trip_rules_field_find(ctx, field);
+	trip_rules_u128 mask = 0;
+
+	if (f == NULL)
+		return;
+	trip_rules_field_value(ctx, f, value, &mask);
+	note(ctx, f, field, NULL, &mask);
+}
+
+void
+trip_rules_item_prefix(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
+	const struct trip_rules_span *value)
+{
+	const struct trip_rules_field *f = trip_rules_field_find(ctx, field);
+	trip_rules_u128 mask = 0;
+	uint64_t length;
+	char what[40];
+
+	if (f == NULL)
+		return;
+	snprintf(what, sizeof(what), "%s %s prefix", ctx->draft.item->name, f->name);
+	if (trip_rules_value_number(ctx, value, what, f->bits, &length))
+		mask = trip_rules_field_ones((unsigned int)length) << (f->bits - length);
+	note(ctx, f, field, NULL, &mask);
+}
+
+/* A spec alone is exact; a mask alone says nothing, and rte_flow would take it for "is 0". */
+static bool
+complete(struct trip_rules_ctx *ctx)
+{
+	struct trip_rules_draft *draft = &ctx->draft;
+	const struct trip_rules_field *fields = draft->item->fields;
+	bool good = true;
+
+	for (size_t i = 0; fields[i].name != NULL; i++) {
+		uint32_t bit = 1u << i;
+
+		if ((draft->specs & bit) != 0 && (draft->masks & bit) == 0) {
+			draft->mask[i] = trip_rules_field_ones(fields[i].bits);
+			draft->masks |= bit;
+		} else if ((draft->masks & bit) != 0 && (draft->specs & bit) == 0) {
+			trip_rules_error(ctx, &draft->places[i],
+				"%s %s: expected '%s spec' in the same item, found only a mask",
+				draft->item->name, fields[i].name, fields[i].name);
+			good = false;
+		}
+	}
+	return good;
+}
+
+/* Two fields may share bytes (vlan's tci and vid), but not bits: one would undo the other. */
+static bool
+disjoint(struct trip_rules_ctx *ctx)
+{
+	struct trip_rules_draft *draft = &ctx->draft;
+	const struct trip_rules_field *fields = draft->item->fields;
+
+	for (size_t i = 0; fields[i].name != NULL; i++) {
+		for (size_t j = 0; j < i; j++) {
+			if ((draft->masks >> i & draft->masks >> j & 1) == 0 ||
+				fields[i].flag != NULL || fields[j].flag != NULL ||
+				fields[i].offset != fields[j].offset ||
+				(draft->mask[i] << fields[i].shift &
+					draft->mask[j] << fields[j].shift) == 0)
+				continue;
+			trip_rules_error(ctx, &draft->places[i],
+				"%s %s: '%s' of the same item has these bits already",
+				draft->item->name, fields[i].name, fields[j].name);
+			return false;
+		}
+	}
+	return true;
+}
+
+void
+trip_rules_item_end(struct trip_rules_ctx *ctx)
+{
+	const struct trip_rules_draft *draft = &ctx->draft;
+	struct rte_flow_item *out;
+	uint8_t *spec = NULL;
+	size_t size;
+
+	if (draft->item == NULL || !complete(ctx) || !disjoint(ctx))
+		return;
+	size = draft->item->size;
+	if (draft->specs != 0) {
+		spec = calloc(2, size);
+		if (spec == NULL) {
+			ctx->nomem = true;
+			return;
+		}
+	}
+	for (size_t i = 0; draft->item->fields[i].name != NULL; i++) {
+		if ((draft->specs >> i & 1) == 0)
+			continue;
+		trip_rules_field_store(
+			spec, &draft->item->fields[i], draft->spec[i] & draft->mask[i]);
+		trip_rules_field_store(spec + size, &draft->item->fields[i], draft->mask[i]);
+	}
+	out = &ctx->items[ctx->count.n_items++];
+	*out = (struct rte_flow_item){
+		.type = draft->item->type,
+		.spec = spec,
+		.mask = spec != NULL ? spec + size : NULL,
+	};
+}

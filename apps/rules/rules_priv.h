@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the lexer, the grammar and the checks of one parse share.
+ *
+ * Text goes through once: the lexer hands out spans of it, the grammar calls the builder with them,
+ * the builder checks what a statement can know by itself, and the checks afterwards what needs the
+ * whole file (names, since lines stand in any order). Nothing stops at the first mistake; errors
+ * are sorted by place at the end.
+ */
+#ifndef TRIP_RULES_PRIV_H
+#define TRIP_RULES_PRIV_H
+
+#include "rules.h"
+
+/* A piece of the text: what a token covers. */
+struct trip_rules_span {
+	const char *text;
+	size_t length;
+	unsigned int line;
+	unsigned int column;
+};
+
+enum trip_rules_kind {
+	TRIP_RULES_KIND_COUNT,
+	TRIP_RULES_KIND_COUNTER,
+	TRIP_RULES_KIND_EACH,
+};
+
+/* A name that some statement defines, also where the rest of that statement is wrong. */
+struct trip_rules_symbol {
+	struct trip_rules_span span;
+	enum trip_rules_kind kind;
+	unsigned int index;
+};
+
+/* The names in a `when`, kept until all definitions are known; length 0 where there is none. */
+struct trip_rules_names {
+	struct trip_rules_span ref;
+	struct trip_rules_span target;
+};
+
+#define TRIP_RULES_FIELDS_MAX 16
+
+/* Wide enough for any field, an IPv6 address included. */
+__extension__ typedef unsigned __int128 trip_rules_u128;
+
+enum trip_rules_notation {
+	TRIP_RULES_NOTATION_NUMBER,
+	TRIP_RULES_NOTATION_MAC,
+	TRIP_RULES_NOTATION_IPV4,
+	TRIP_RULES_NOTATION_IPV6,
+};
+
+struct trip_rules_field {
+	const char *name;
+	enum trip_rules_notation notation;
+	unsigned int bits;
+	unsigned int shift;
+	unsigned int bytes;
+	size_t offset;
+	void (*flag)(void *item, unsigned int value);
+};
+
+struct trip_rules_item {
+	const char *name;
+	enum rte_flow_item_type type;
+	size_t size;
+	struct trip_rules_field fields[TRIP_RULES_FIELDS_MAX]; /* up to the first without a name */
+};
+
+/* The item being read: its fields' values until the item is complete. */
+struct trip_rules_draft {
+	const struct trip_rules_item *item; /* NULL: its fields are skipped */
+	uint32_t specs;                     /* which fields have one */
+	uint32_t masks;
+	struct trip_rules_span places[TRIP_RULES_FIELDS_MAX];
+	trip_rules_u128 spec[TRIP_RULES_FIELDS_MAX];
+	trip_rules_u128 mask[TRIP_RULES_FIELDS_MAX];
+};
+
+struct trip_rules_ctx {
+	/* the lexer's */
+	const char *text;
+	const char *end;
+	const unsigned char *cursor;
+	const char *line_start;
+	unsigned int line;
+	int state;
+	bool in_when;
+	struct trip_rules_span first; /* of the statement: its first token */
+	const char *last;             /* where its last token ends */
+
+	bool broken; /* this statement had a syntax error: report no second one */
+	bool nomem;
+
+	/* the builder's: the statement being read */
+	bool in_each; /* all of it is not yet: what its parts say adds nothing */
+	bool named;
+	struct trip_rules_symbol symbol;
+	struct trip_rules_count count;
+	struct rte_flow_item items[TRIP_RULES_ITEMS_MAX + 1];
+	struct trip_rules_when when;
+	struct trip_rules_names names;
+	struct trip_rules_draft draft;
+
+	/* what has been read */
+	struct trip_rules *rules;
+	struct trip_rules_errors *errors;
+	struct trip_rules_names *when_names; /* one for each of rules->whens */
+	struct trip_rules_symbol *symbols;
+	unsigned int n_symbols;
+	unsigned int suggestions; /* names compared so far */
+};
+
+/* rules.c */
+bool trip_rules_grow(void *array, unsigned int n, size_t size);
+void trip_rules_items_free(struct rte_flow_item *items, unsigned int n_items);
+
+/* rules.re */
+void trip_rules_lex_begin(struct trip_rules_ctx *ctx);
+
+/* rules_error.c */
+void trip_rules_error(struct trip_rules_ctx *ctx, const struct trip_rules_span *span,
+	const char *format, ...) __attribute__((format(printf, 3, 4)));
+void trip_rules_error_notyet(struct trip_rules_ctx *ctx, const struct trip_rules_span *span);
+void trip_rules_error_syntax(struct trip_rules_ctx *ctx, const struct trip_rules_span *found,
+	const char *const *expected, unsigned int n_expected, const char *hint);
+void trip_rules_error_sort(struct trip_rules_errors *errors);
+#define TRIP_RULES_QUOTE_SIZE 64
+const char *trip_rules_error_quote(
+	char quote[TRIP_RULES_QUOTE_SIZE], const struct trip_rules_span *span);
+
+/* rules_value.c: each reports its own error and returns false with it */
+bool trip_rules_value_number(struct trip_rules_ctx *ctx, const struct trip_rules_span *span,
+	const char *what, uint64_t max, uint64_t *value);
+bool trip_rules_value_amount(
+	struct trip_rules_ctx *ctx, const struct trip_rules_span *span, uint64_t *value);
+char *trip_rules_value_string(struct trip_rules_ctx *ctx, const struct trip_rules_span *span);
+enum trip_rules_number {
+	TRIP_RULES_NUMBER_OK,
+	TRIP_RULES_NUMBER_BAD,
+	TRIP_RULES_NUMBER_OVERFLOW,
+};
+enum trip_rules_number trip_rules_value_u64(const char *text, size_t length, uint64_t *value);
+
+/* rules_field.c */
+trip_rules_u128 trip_rules_field_ones(unsigned int bits);
+const struct trip_rules_item *trip_rules_field_item(
+	struct trip_rules_ctx *ctx, const struct trip_rules_span *span);
+const struct trip_rules_field *trip_rules_field_find(
+	struct trip_rules_ctx *ctx, const struct trip_rules_span *span);
+bool trip_rules_field_value(struct trip_rules_ctx *ctx, const struct trip_rules_field *field,
+	const struct trip_rules_span *span, trip_rules_u128 *value);
+void trip_rules_field_store(
+	void *item, const struct trip_rules_field *field, trip_rules_u128 value);
+
+/* rules_item.c */
+void trip_rules_item_begin(struct trip_rules_ctx *ctx, const struct trip_rules_span *item);
+void trip_rules_item_field(struct trip_rules_ctx *ctx, const struct trip_rules_span *field);
+void trip_rules_item_is(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
+	const struct trip_rules_span *value);
+void trip_rules_item_spec(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
+	const struct trip_rules_span *value);
+void trip_rules_item_mask(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
+	const struct trip_rules_span *value);
+void trip_rules_item_prefix(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
+	const struct trip_rules_span *value);
+void trip_rules_item_end(struct trip_rules_ctx *ctx);
+
+/* rules_build.c */
+void trip_rules_build_name(
+	struct trip_rules_ctx *ctx, enum trip_rules_kind kind, const struct trip_rules_span *name);
+void trip_rules_build_port(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
+void trip_rules_build_group(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
+void trip_rules_build_priority(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
+void trip_rules_build_action(
+	struct trip_rules_ctx *ctx, const struct trip_rules_span *word, uint32_t action);
+void trip_rules_build_every(struct trip_rules_ctx *ctx, const struct trip_rules_span *value);
+void trip_rules_build_op(
+	struct trip_rules_ctx *ctx, enum trip_rules_op op, const struct trip_rules_span *target);
+void trip_rules_build_commit(struct trip_rules_ctx *ctx);
+void trip_rules_build_abandon(struct trip_rules_ctx *ctx);
+
+bool trip_rules_build_is(const struct trip_rules_span *span, const char *word);
+
+/* rules_check.c */
+void trip_rules_check_names(struct trip_rules_ctx *ctx);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Numbers and strings: text to value, with every limit checked before it can be passed. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rules_priv.h"
+
+static int
+digit_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return 16;
+}
+
+/* Decimal or 0x hexadecimal. A leading zero is neither: testpmd would take it for octal. */
+enum trip_rules_number
+trip_rules_value_u64(const char *text, size_t length, uint64_t *value)
+{
+	unsigned int base = 10;
+	bool overflow = false;
+
+	*value = 0;
+	if (length > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+		base = 16;
+		text += 2;
+		length -= 2;
+	} else if (length == 0 || (length > 1 && text[0] == '0')) {
+		return TRIP_RULES_NUMBER_BAD;
+	}
+	for (size_t i = 0; i < length; i++) {
+		unsigned int digit = (unsigned int)digit_of(text[i]);
+
+		if (digit >= base)
+			return TRIP_RULES_NUMBER_BAD;
+		overflow |= __builtin_mul_overflow(*value, (uint64_t)base, value);
+		overflow |= __builtin_add_overflow(*value, (uint64_t)digit, value);
+	}
+	return overflow ? TRIP_RULES_NUMBER_OVERFLOW : TRIP_RULES_NUMBER_OK;
+}
+
+bool
+trip_rules_value_number(struct trip_rules_ctx *ctx, const struct trip_rules_span *span,
+	const char *what, uint64_t max, uint64_t *value)
+{
+	char quote[TRIP_RULES_QUOTE_SIZE];
+	enum trip_rules_number kind = trip_rules_value_u64(span->text, span->length, value);
+
+	if (kind == TRIP_RULES_NUMBER_BAD) {
+		bool octal =
+			span->length > 1 && span->text[0] == '0' && digit_of(span->text[1]) < 10;
+
+		trip_rules_error(ctx, span, "%s: expected a plain number, found %s%s", what,
+			trip_rules_error_quote(quote, span), octal ? " (octal is not meant)" : "");
+		return false;
+	}
+	if (kind == TRIP_RULES_NUMBER_OVERFLOW || *value > max) {
+		trip_rules_error(ctx, span, "%s %.*s is above %" PRIu64, what,
+			(int)(span->length < 40 ? span->length : 40), span->text, max);
+		return false;
+	}
+	return true;
+}
+
+/* The factor that a suffix of VALUE stands for, or 0. */
+static uint64_t
+factor_of(const char *suffix, size_t length)
+{
+	static const char letters[] = "kMGT";
+	const char *letter;
+	uint64_t factor = 1;
+
+	if (length > 0 && suffix[length - 1] == 'B')
+		length--;
+	if (length == 0)
+		return 1;
+	letter = memchr(letters, suffix[0] == 'K' ? 'k' : suffix[0], sizeof(letters) - 1);
+	if (letter == NULL || length > 2 || (length == 2 && suffix[1] != 'i'))
+		return 0;
+	/* k is 1000 and Ki 1024, as the SI and the IEC have them; K and ki are neither. */
+	if ((suffix[0] == 'k' && length == 2) || (suffix[0] == 'K' && length == 1))
+		return 0;
+	for (const char *l = letters; l <= letter; l++)
+		factor *= length == 2 ? 1024 : 1000;
+	return factor;
+}
+
+bool
+trip_rules_value_amount(
+	struct trip_rules_ctx *ctx, const struct trip_rules_span *span, uint64_t *value)
+{
+	char quote[TRIP_RULES_QUOTE_SIZE];
+	enum trip_rules_number kind;
+	uint64_t factor = 1;
+	size_t digits = span->length;
+
+	kind = trip_rules_value_u64(span->text, digits, value);
+	if (kind == TRIP_RULES_NUMBER_BAD) {
+		digits = 0;
+		while (digits < span->length && digit_of(span->text[digits]) < 10)
+			digits++;
+		factor = factor_of(span->text + digits, span->length - digits);
+		kind = trip_rules_value_u64(span->text, digits, value);
+	}
+	if (kind == TRIP_RULES_NUMBER_BAD || factor == 0) {
+		trip_rules_error(ctx, span,
+			"expected a value such as 500, 10k or 2GiB (suffixes k M G T Ki Mi Gi Ti, "
+			"then B), found %s",
+			trip_rules_error_quote(quote, span));
+		return false;
+	}
+	if (kind == TRIP_RULES_NUMBER_OVERFLOW || *value > INT64_MAX / factor) {
+		trip_rules_error(ctx, span, "value %.*s is above 9223372036854775807 (2^63-1)",
+			(int)(span->length < 40 ? span->length : 40), span->text);
+		return false;
+	}
+	*value *= factor;
+	return true;
+}
+
+/* A string without its quotes; \" and \\ are its only escapes. NULL after an error. */
+char *
+trip_rules_value_string(struct trip_rules_ctx *ctx, const struct trip_rules_span *span)
+{
+	char *string = malloc(span->length);
+	size_t n = 0;
+
+	if (string == NULL) {
+		ctx->nomem = true;
+		return NULL;
+	}
+	for (size_t i = 1; i + 1 < span->length; i++) {
+		struct trip_rules_span at = *span;
+		unsigned char c = (unsigned char)span->text[i];
+
+		at.text += i;
+		at.column += (unsigned int)i;
+		at.length = 1;
+		if (c == '\\') {
+			at.length = 2;
+			c = (unsigned char)span->text[++i];
+			if (c != '"' && c != '\\') {
+				trip_rules_error(ctx, &at,
+					"expected '\\\"' or '\\\\' in a string, found another "
+					"character behind '\\'");
+				goto bad;
+			}
+		} else if ((c < 0x20 && c != '\t') || c == 0x7f) {
+			trip_rules_error(ctx, &at,
+				"expected printable text in a string, found the byte 0x%02x", c);
+			goto bad;
+		}
+		string[n++] = (char)c;
+	}
+	string[n] = '\0';
+	return string;
+bad:
+	free(string);
+	return NULL;
+}

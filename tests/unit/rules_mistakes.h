@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a rules file can get wrong, each with all that is said about it ("line:column: message").
+ * Data alone, hence longer than other files; rules_test.c runs it.
+ */
+#ifndef RULES_MISTAKES_H
+#define RULES_MISTAKES_H
+
+#include <stddef.h>
+
+struct mistake {
+	const char *text;
+	size_t length;
+	const char *errors;
+};
+
+/* Texts hold NUL bytes, so their length is that of the literal. */
+#define MISTAKE(text, errors)                  \
+	{                                      \
+		text, sizeof(text) - 1, errors \
+	}
+
+static const struct mistake mistakes[] = {
+	MISTAKE("conut x", "1:1: expected 'also', 'count', 'counter', 'when', 'each' or 'set', "
+			   "found 'conut'\n"),
+	MISTAKE("count", "1:6: expected a name, found the end of the line\n"),
+	MISTAKE("count port 0 pattern eth / end", "1:7: expected a name, found 'port'\n"),
+	MISTAKE("count 5 port 0 pattern eth / end", "1:7: expected a name, found '5'\n"),
+	MISTAKE("count a prt 0 pattern eth / end", "1:9: expected 'port', found 'prt'\n"),
+	MISTAKE("count a port x pattern eth / end",
+		"1:14: expected a number, 'name' or 'mac', found 'x'\n"),
+	MISTAKE("count a port 0x pattern eth / end",
+		"1:14: port: expected a plain number, found '0x'\n"),
+	MISTAKE("count a port 65535 pattern eth / end", "1:14: port 65535 is above 65534\n"),
+	MISTAKE("count a port -1 pattern eth / end",
+		"1:14: expected a number, 'name' or 'mac', found '-'\n"),
+	MISTAKE("count a port 0 ingres pattern eth / end",
+		"1:16: expected 'ingress', 'egress', 'transfer', 'either', 'group', 'priority', "
+		"'engine' or 'pattern', found 'ingres'\n"),
+	MISTAKE("count a port 0 group x pattern eth / end", "1:22: expected a number, found 'x'\n"),
+	MISTAKE("count a port 0 priority 4294967296 pattern eth / end",
+		"1:25: priority 4294967296 is above 4294967295\n"),
+	MISTAKE("count a port 0 priority 010 pattern eth / end",
+		"1:25: priority: expected a plain number, found '010' (octal is not meant)\n"),
+	MISTAKE("count a port 0 engine fpga pattern eth / end",
+		"1:23: expected 'auto', 'hw' or 'sw', found 'fpga'\n"),
+	MISTAKE("count a port 0 engine sw priority 1 pattern eth / end",
+		"1:26: expected 'pattern', found 'priority'\n"),
+	MISTAKE("count a port 0",
+		"1:15: expected 'ingress', 'egress', 'transfer', 'either', 'group', 'priority', "
+		"'engine' or 'pattern', found the end of the line\n"),
+	MISTAKE("count a port 0 pattern", "1:23: expected an item, found the end of the line\n"),
+	MISTAKE("count a port 0 pattern end", "1:24: expected an item, found 'end'\n"),
+	MISTAKE("count a port 0 pattern eth",
+		"1:27: expected a field or '/', found the end of the line (a pattern or list of "
+		"actions ends with '/ end')\n"),
+	MISTAKE("count a port 0 pattern eth /",
+		"1:29: expected an item or 'end', found the end of the line (a pattern or list of "
+		"actions ends with '/ end')\n"),
+	MISTAKE("count a port 0 pattern eth / ipv4 src is 10.0.0.1",
+		"1:50: expected a field or '/', found the end of the line (a pattern or list of "
+		"actions ends with '/ end')\n"),
+	MISTAKE("count a port 0 pattern eth / ipv4 actions drop / end",
+		"1:35: expected a field or '/', found 'actions' (a pattern or list of actions ends "
+		"with '/ end')\n"),
+	MISTAKE("count a port 0 pattern eth end",
+		"1:28: expected a field or '/', found 'end' (a pattern or list of actions ends "
+		"with '/ end')\n"),
+	MISTAKE("count a port 0 pattern eth / ipv5 / end",
+		"1:30: expected 'eth', 'vlan', 'ipv4', 'ipv6', 'tcp', 'udp' or 'icmp', found "
+		"'ipv5'\n"),
+	MISTAKE("count a port 0 pattern eth / ipv4 srcc is 10.0.0.1 / end",
+		"1:35: expected a field of ipv4 ('version_ihl', 'tos', 'length', 'packet_id', "
+		"'fragment_offset', 'ttl', 'proto', 'src' or 'dst'), found 'srcc'\n"),
+	MISTAKE("count a port 0 pattern eth / ipv4 src is 10.0.0.256 / end",
+		"1:42: ipv4 src: expected an IPv4 address such as 10.0.0.1, found '10.0.0.256'\n"),
+	MISTAKE("count a port 0 pattern eth / ipv4 src is 4294967296 / end",
+		"1:42: ipv4 src: expected an IPv4 address such as 10.0.0.1, found '4294967296'\n"),
+	MISTAKE("count a port 0 pattern ipv4 src is ::1 / end",
+		"1:36: ipv4 src: expected an IPv4 address such as 10.0.0.1, found '::1'\n"),
+	MISTAKE("count a port 0 pattern ipv6 src is 10.0.0.1 / end",
+		"1:36: ipv6 src: expected an IPv6 address such as 2001:db8::1, found '10.0.0.1'\n"),
+	MISTAKE("count a port 0 pattern ipv6 src is 1::2::3 / end",
+		"1:36: ipv6 src: expected an IPv6 address such as 2001:db8::1, found '1::2::3'\n"),
+	MISTAKE("count a port 0 pattern eth dst is 02:00:00:00:00 / end",
+		"1:35: eth dst: expected a MAC address such as 02:00:00:00:00:01, found "
+		"'02:00:00:00:00'\n"),
+	MISTAKE("count a port 0 pattern eth dst is 02:00:00:00:00:100 / end",
+		"1:35: eth dst: expected a MAC address such as 02:00:00:00:00:01, found "
+		"'02:00:00:00:00:100'\n"),
+	MISTAKE("count a port 0 pattern udp dst is 65536 / end",
+		"1:35: udp dst 65536 is above 65535\n"),
+	MISTAKE("count a port 0 pattern udp dst is 99999999999999999999999 / end",
+		"1:35: udp dst 99999999999999999999999 is above 65535\n"),
+	MISTAKE("count a port 0 pattern vlan vid is 4096 / end",
+		"1:36: vlan vid 4096 is above 4095\n"),
+	MISTAKE("count a port 0 pattern vlan pcp is 8 / end", "1:36: vlan pcp 8 is above 7\n"),
+	MISTAKE("count a port 0 pattern eth has_vlan is 2 / end",
+		"1:40: eth has_vlan 2 is above 1\n"),
+	MISTAKE("count a port 0 pattern ipv6 flow is 0x100000 / end",
+		"1:37: ipv6 flow 0x100000 is above 1048575\n"),
+	MISTAKE("count a port 0 pattern tcp flags is 256 / end",
+		"1:37: tcp flags 256 is above 255\n"),
+	MISTAKE("count a port 0 pattern udp dst is http / end",
+		"1:35: expected a number or an address, found 'http'\n"),
+	MISTAKE("count a port 0 pattern udp dst 53 / end",
+		"1:32: expected 'is', 'spec', 'mask', 'prefix' or 'range', found '53'\n"),
+	MISTAKE("count a port 0 pattern udp dst is / end",
+		"1:35: expected a number or an address, found '/'\n"),
+	MISTAKE("count a port 0 pattern udp dst is 0x / end",
+		"1:35: udp dst: expected a plain number, found '0x'\n"),
+	MISTAKE("count a port 0 pattern udp dst is 053 / end",
+		"1:35: udp dst: expected a plain number, found '053' (octal is not meant)\n"),
+	MISTAKE("count a port 0 pattern udp is 53 / end",
+		"1:28: expected a field or '/', found 'is'\n"),
+	MISTAKE("count a port 0 pattern ipv4 src spec 10.0.0.0 src prefix 33 / end",
+		"1:58: ipv4 src prefix 33 is above 32\n"),
+	MISTAKE("count a port 0 pattern vlan vid spec 1 vid prefix 13 / end",
+		"1:51: vlan vid prefix 13 is above 12\n"),
+	MISTAKE("count a port 0 pattern ipv4 src prefix 8 / end",
+		"1:29: ipv4 src: expected 'src spec' in the same item, found only a mask\n"),
+	MISTAKE("count a port 0 pattern ipv4 src mask 255.0.0.0 / end",
+		"1:29: ipv4 src: expected 'src spec' in the same item, found only a mask\n"),
+	MISTAKE("count a port 0 pattern ipv4 src spec 10.0.0.0 src mask 255.0.0.256 / end",
+		"1:56: ipv4 src: expected an IPv4 address such as 10.0.0.1, found '255.0.0.256'\n"),
+	MISTAKE("count a port 0 pattern udp dst spec 1 dst last 5 / end",
+		"1:43: 'last' is not part of the language: expected 'is', 'spec', 'mask', 'prefix' "
+		"or 'range', found 'last'\n"),
+	MISTAKE("count a port 0 pattern udp dst is 1 dst is 2 / end",
+		"1:37: udp dst: this item has its value already\n"),
+	MISTAKE("count a port 0 pattern udp dst spec 1 dst mask 3 dst prefix 4 / end",
+		"1:50: udp dst: this item has its mask already\n"),
+	MISTAKE("count a port 0 pattern vlan tci is 5 vid is 5 / end",
+		"1:38: vlan vid: 'tci' of the same item has these bits already\n"),
+	MISTAKE("count a port 0 pattern eth / eth / eth / eth / eth / eth / eth / eth / eth / eth "
+		"/ eth / eth / eth / eth / eth / eth / eth / eth / eth / eth / eth / eth / eth / "
+		"eth / eth / eth / eth / eth / eth / eth / eth / eth / eth / end",
+		"1:216: a pattern has at most 32 items\n"),
+	MISTAKE("count a port 0 pattern eth / end actions",
+		"1:41: expected 'drop', 'mark', 'passthru', 'queue' or 'rss', found the end of the "
+		"line\n"),
+	MISTAKE("count a port 0 pattern eth / end actions drop",
+		"1:46: expected '/', found the end of the line (a pattern or list of actions ends "
+		"with '/ end')\n"),
+	MISTAKE("count a port 0 pattern eth / end actions count / end",
+		"1:42: expected 'drop', 'mark', 'passthru', 'queue' or 'rss', found 'count'\n"),
+	MISTAKE("count a port 0 pattern eth / end actions drop / drop / end",
+		"1:49: the rule has the action 'drop' already\n"),
+	MISTAKE("count a port 0 pattern eth / end actions passthru / drop / end",
+		"1:53: 'drop' and 'passthru' exclude each other\n"),
+	MISTAKE("also count a port 0 pattern eth / end actions drop / end",
+		"1:47: an 'also' rule counts and lets the packet go on: it cannot have the action "
+		"'drop'\n"),
+	MISTAKE("also counter c", "1:6: expected 'count', found 'counter'\n"),
+	MISTAKE("counter", "1:8: expected a name, found the end of the line\n"),
+	MISTAKE("counter c d", "1:11: expected the end of the line, found 'd'\n"),
+	MISTAKE("counter c; counter d", "1:10: expected the end of the line, found ';'\n"),
+	MISTAKE("counter 9lives", "1:9: expected a name, found '9lives'\n"),
+	MISTAKE("counter port", "1:9: expected a name, found 'port'\n"),
+	MISTAKE("counter each", "1:9: expected a name, found 'each', which stands for the flow of "
+				"an 'each' statement\n"),
+	MISTAKE("counter a.bytes", "1:9: expected a name that does not end in '.packets' or "
+				   "'.bytes', found 'a.bytes'\n"),
+	MISTAKE("counter a.packets", "1:9: expected a name that does not end in '.packets' or "
+				     "'.bytes', found 'a.packets'\n"),
+	MISTAKE("counter abcdefghijklmnopqrstuvwxyz_012345",
+		"1:9: the name 'abcdefghijklmnopqrstuvwxyz_012345' has 33 characters: the limit is "
+		"32\n"),
+	MISTAKE("counter twice\n\n# between\ncounter twice",
+		"4:9: the name 'twice' is defined twice: on line 1 and on line 4\n"),
+	MISTAKE("count twice port 0 pattern eth / end\ncounter once\ncounter twice\ncounter twice",
+		"3:9: the name 'twice' is defined twice: on line 1 and on line 3\n"
+		"4:9: the name 'twice' is defined twice: on line 1 and on line 4\n"),
+	MISTAKE("when", "1:5: expected a counter, 'all' or 'any', found the end of the line\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets",
+		"2:15: expected 'rate', 'idle' or '>=', found the end of the line\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets > 5 log",
+		"2:16: expected 'rate', 'idle' or '>=', found '>'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets == 5 log",
+		"2:16: expected 'rate', 'idle' or '>=', found '='\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= log",
+		"2:19: expected a number, found 'log'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5",
+		"2:20: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'police', 'log' "
+		"or 'exec', found the end of the line\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 shout",
+		"2:21: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'police', 'log' "
+		"or 'exec', found 'shout'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 drop",
+		"2:25: expected a name, found the end of the line\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= -5 log",
+		"2:19: expected a number, found '-'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 GB log",
+		"2:21: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'police', 'log' "
+		"or 'exec', found 'GB'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 9223372036854775808 log",
+		"2:19: value 9223372036854775808 is above 9223372036854775807 (2^63-1)\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 9223372036854775807k log",
+		"2:19: value 9223372036854775807k is above 9223372036854775807 (2^63-1)\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 8388608Ti log",
+		"2:19: value 8388608Ti is above 9223372036854775807 (2^63-1)\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 99999999999999999999 log",
+		"2:19: value 99999999999999999999 is above 9223372036854775807 (2^63-1)\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5q log",
+		"2:19: expected a value such as 500, 10k or 2GiB (suffixes k M G T Ki Mi Gi Ti, "
+		"then B), found '5q'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5K log",
+		"2:19: expected a value such as 500, 10k or 2GiB (suffixes k M G T Ki Mi Gi Ti, "
+		"then B), found '5K'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5ki log",
+		"2:19: expected a value such as 500, 10k or 2GiB (suffixes k M G T Ki Mi Gi Ti, "
+		"then B), found '5ki'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 1.5G log",
+		"2:19: expected a value such as 500, 10k or 2GiB (suffixes k M G T Ki Mi Gi Ti, "
+		"then B), found '1.5G'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 0x10k log",
+		"2:19: expected a value such as 500, 10k or 2GiB (suffixes k M G T Ki Mi Gi Ti, "
+		"then B), found '0x10k'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 every 0 log",
+		"2:27: every 0 would fire without end: expected 1 or more\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 every 0kB log",
+		"2:27: every 0 would fire without end: expected 1 or more\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 every log",
+		"2:27: expected a number, found 'log'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g >= 5 log",
+		"2:6: 'g' counts packets and bytes: expected '.packets' or '.bytes' behind it\n"),
+	MISTAKE("counter c\nwhen c.packets >= 5 log",
+		"2:6: 'c' is a 'counter': expected its bare name\n"),
+	MISTAKE("count g port 0 pattern eth / end\ncounter c\nwhen g.octets >= 5 log",
+		"3:6: expected '.packets' or '.bytes' behind the name of a 'count' rule, found "
+		"'g.octets'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen h.packets >= 5 log",
+		"2:6: no 'count' rule is named 'h'\n"),
+	MISTAKE("when nothing.bytes >= 1 log", "1:6: no 'count' rule is named 'nothing'\n"),
+	MISTAKE("count dns port 0 pattern udp dst is 53 / end\nwhen dsn.packets >= 1 drop "
+		"dns\nwhen dns.bytes >= 1 drop dnss",
+		"2:6: no 'count' rule is named 'dsn': did you mean 'dns'?\n"
+		"3:26: no 'count' rule is named 'dnss': did you mean 'dns'?\n"),
+	MISTAKE("counter c\nwhen total >= 1 log",
+		"2:6: no 'count' rule or 'counter' is named 'total'\n"),
+	MISTAKE("counter c\nwhen cc >= 1 log",
+		"2:6: no 'count' rule or 'counter' is named 'cc': did you mean 'c'?\n"),
+	MISTAKE("counter total\nwhen totla >= 1 add toal 5",
+		"2:6: no 'count' rule or 'counter' is named 'totla': did you mean 'total'?\n"
+		"2:21: no 'counter' is named 'toal': did you mean 'total'?\n"),
+	MISTAKE("count g port 0 pattern eth / end\ncounter c\nwhen g.packets >= 1 drop c\nwhen "
+		"g.packets >= 1 pass c\nwhen g.packets >= 1 delete c",
+		"3:26: 'drop' needs a 'count' rule: 'c' is a 'counter'\n"
+		"4:26: 'pass' needs a 'count' rule: 'c' is a 'counter'\n"
+		"5:28: 'delete' needs a 'count' rule: 'c' is a 'counter'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 1 add g 5\nwhen g.packets >= "
+		"1 set g 5",
+		"2:25: 'add' needs a 'counter': 'g' is a 'count' rule\n"
+		"3:25: 'set' needs a 'counter': 'g' is a 'count' rule\n"),
+	MISTAKE("counter c\nwhen c >= 1 add c 10k",
+		"2:19: value: expected a plain number, found '10k'\n"),
+	MISTAKE("counter c\nwhen c >= 1 set c 9223372036854775808",
+		"2:19: value 9223372036854775808 is above 9223372036854775807\n"),
+	MISTAKE("counter c\nwhen c >= 1 add c",
+		"2:18: expected a number, found the end of the line\n"),
+	MISTAKE("counter c\nwhen c >= 1 log hello",
+		"2:17: expected the end of the line or a string, found 'hello'\n"),
+	MISTAKE("counter c\nwhen c >= 1 log \"hello",
+		"2:17: expected '\"' at the end of the string, found the end of the line\n"),
+	MISTAKE("counter c\nwhen c >= 1 log \"a\\nb\"",
+		"2:19: expected '\\\"' or '\\\\' in a string, found another character behind "
+		"'\\'\n"),
+	MISTAKE("counter c\nwhen c >= 1 log \"a\033b\"",
+		"2:19: expected printable text in a string, found the byte 0x1b\n"),
+	MISTAKE("counter c\nwhen c >= 1 log \"a\" \"b\"",
+		"2:21: expected the end of the line, found '\"b\"'\n"),
+	MISTAKE("counter a \\ # comment\ncounter b\\",
+		"1:11: expected the end of the line after '\\', which continues it\n"),
+	MISTAKE("counter a\000b", "1:10: expected the end of the line, found the byte 0x00\n"),
+	MISTAKE("\000", "1:1: expected 'also', 'count', 'counter', 'when', 'each' or 'set', found "
+			"the byte 0x00\n"),
+	MISTAKE("\377\376", "1:1: expected 'also', 'count', 'counter', 'when', 'each' or 'set', "
+			    "found the byte 0xff\n"),
+	MISTAKE("counter c\r", "1:10: expected the end of the line, found the byte 0x0d\n"),
+	MISTAKE("count a \\\n port \\\n\tx pattern eth / end",
+		"3:2: expected a number, 'name' or 'mac', found 'x'\n"),
+	MISTAKE("\tcounter\ta\tb", "1:12: expected the end of the line, found 'b'\n"),
+	MISTAKE("counter 1\r\ncounter 2\r\n", "1:9: expected a name, found '1'\n"
+					      "2:9: expected a name, found '2'\n"),
+	MISTAKE("conut a port 0\ncount dns port 0 pattern ipv5 / udp dst is 70000 / end\nwhen "
+		"dns.packets >= 1q drop dns extra\ncounter ok\nwhen ok.bytes >= 1 log",
+		"1:1: expected 'also', 'count', 'counter', 'when', 'each' or 'set', found 'conut'\n"
+		"2:26: expected 'eth', 'vlan', 'ipv4', 'ipv6', 'tcp', 'udp' or 'icmp', found "
+		"'ipv5'\n"
+		"2:44: udp dst 70000 is above 65535\n"
+		"3:21: expected a value such as 500, 10k or 2GiB (suffixes k M G T Ki Mi Gi Ti, "
+		"then B), found '1q'\n"
+		"3:33: expected the end of the line or 'for', found 'extra'\n"
+		"5:6: 'ok' is a 'counter': expected its bare name\n"),
+};
+
+/* All of RULES.md that this version parses without being able to do it. */
+static const struct mistake not_yet[] = {
+	MISTAKE("count a port name \"0000:03:00.0\" pattern eth / end",
+		"1:14: not yet: this version cannot do 'name'\n"),
+	MISTAKE("count a port mac 02:00:00:00:00:01 pattern eth / end",
+		"1:14: not yet: this version cannot do 'mac'\n"),
+	MISTAKE("count a port 0 egress pattern eth / end",
+		"1:16: not yet: this version cannot do 'egress'\n"),
+	MISTAKE("count a port 0 transfer pattern eth / end",
+		"1:16: not yet: this version cannot do 'transfer'\n"),
+	MISTAKE("count a port 0 either pattern eth / end",
+		"1:16: not yet: this version cannot do 'either'\n"),
+	MISTAKE("count a port 0 group 1 pattern eth / end",
+		"1:22: not yet: this version cannot do group 1, only group 0\n"),
+	MISTAKE("count a port 0 pattern eth / ipv4 / sctp dst is 80 / end",
+		"1:37: not yet: this version cannot do 'sctp'\n"),
+	MISTAKE("count a port 0 pattern eth / ipv6 / icmp6 / end",
+		"1:37: not yet: this version cannot do 'icmp6'\n"),
+	MISTAKE("count a port 0 pattern eth / ipv4 / udp / vxlan vni is 5 / eth / ipv4 src is "
+		"10.0.0.1 / end",
+		"1:43: not yet: this version cannot do 'vxlan'\n"),
+	MISTAKE("count a port 0 pattern eth / ipv4 / gre protocol is 0x800 / end",
+		"1:37: not yet: this version cannot do 'gre'\n"),
+	MISTAKE("count a port 0 pattern eth / mark id is 5 / end",
+		"1:30: not yet: this version cannot do 'mark'\n"),
+	MISTAKE("count a port 0 pattern any num is 1 / end",
+		"1:24: not yet: this version cannot do 'any'\n"),
+	MISTAKE("count a port 0 pattern eth / ipv4 src range 10.0.0.1 - 10.0.0.9 / end",
+		"1:39: not yet: this version cannot do 'range'\n"),
+	MISTAKE("count a port 0 pattern udp dst range 1024-2047 / end",
+		"1:32: not yet: this version cannot do 'range'\n"),
+	MISTAKE("count a port 0 pattern ipv6 src range fe80::1-fe80::9 / end",
+		"1:33: not yet: this version cannot do 'range'\n"),
+	MISTAKE("count a port 0 pattern eth / end actions mark id 5 / end",
+		"1:42: not yet: this version cannot do 'mark'\n"),
+	MISTAKE("count a port 0 pattern eth / end actions queue index 3 / end",
+		"1:42: not yet: this version cannot do 'queue'\n"),
+	MISTAKE("count a port 0 pattern eth / end actions rss / end",
+		"1:42: not yet: this version cannot do 'rss'\n"),
+	MISTAKE("count a port 0 pattern eth / end actions mark id 1 / rss / end",
+		"1:42: not yet: this version cannot do 'mark'\n"
+		"1:54: not yet: this version cannot do 'rss'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.bytes rate >= 10Mbit/s over 10s log",
+		"2:14: not yet: this version cannot do 'rate'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets rate >= 10kpps over 500ms until "
+		"< 5kpps for 1m drop g",
+		"2:16: not yet: this version cannot do 'rate'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.bytes rate >= 1GB/s over 1h every 5 log",
+		"2:14: not yet: this version cannot do 'rate'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets idle 30s delete g",
+		"2:16: not yet: this version cannot do 'idle'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen all (g.packets >= 5, g.bytes >= 10k) log",
+		"2:6: not yet: this version cannot do 'all'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen any(g.packets >= 5) log",
+		"2:6: not yet: this version cannot do 'any'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen all(g.packets >= 5 , g.bytes >= 7 , "
+		"g.bytes >= 9) every 5 drop g",
+		"2:6: not yet: this version cannot do 'all'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 drop g for 10m",
+		"2:28: not yet: this version cannot do 'for'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 police g 10Mbit/s",
+		"2:21: not yet: this version cannot do 'police'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 police g 100kpps",
+		"2:21: not yet: this version cannot do 'police'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 exec /usr/bin/notify",
+		"2:21: not yet: this version cannot do 'exec'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 exec \"/usr/bin/with "
+		"blank\" # x",
+		"2:21: not yet: this version cannot do 'exec'\n"),
+	MISTAKE("when each.packets >= 10k log",
+		"1:6: not yet: this version cannot do 'each.packets'\n"),
+	MISTAKE("when each.bytes >= 1G drop each",
+		"1:6: not yet: this version cannot do 'each.bytes'\n"
+		"1:28: not yet: this version cannot do 'each'\n"),
+	MISTAKE("each flow port 0 ipv4.src max 1000 idle 10s",
+		"1:1: not yet: this version cannot do 'each'\n"),
+	MISTAKE("each flow port 0 ipv4.src/24, ipv4.dst /32, l4.dst, vlan.vid, vxlan.vni max 1000 "
+		"idle 10s pattern eth / vxlan / end\nwhen flow.packets >= 5 drop flow",
+		"1:1: not yet: this version cannot do 'each'\n"),
+	MISTAKE("each flow port name \"x\" ipv6.src/64 max 10 idle 1d",
+		"1:1: not yet: this version cannot do 'each'\n"),
+	MISTAKE("set anything at all / \"even this",
+		"1:1: not yet: this version cannot do 'set'\n"),
+	MISTAKE("set \\\n more\ncounter c\n", "1:1: not yet: this version cannot do 'set'\n"),
+	MISTAKE("count a port name \"x\" egress group 2 pattern eth / sctp src range 1-2 / udp dst "
+		"range 1-2 / end actions mark id 1 / end",
+		"1:14: not yet: this version cannot do 'name'\n"
+		"1:23: not yet: this version cannot do 'egress'\n"
+		"1:36: not yet: this version cannot do group 2, only group 0\n"
+		"1:52: not yet: this version cannot do 'sctp'\n"
+		"1:61: not yet: this version cannot do 'range'\n"
+		"1:81: not yet: this version cannot do 'range'\n"
+		"1:105: not yet: this version cannot do 'mark'\n"),
+};
+
+#endif

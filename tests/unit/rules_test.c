@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rules language: what good files become, what bad ones are told, and what no file can do. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_byteorder.h>
+
+#include "rules.h"
+#include "rules_mistakes.h"
+#include "trip_test.h"
+
+static struct trip_rules *
+good(const char *text)
+{
+	struct trip_rules_errors *errors;
+	struct trip_rules *rules;
+	int rc = trip_rules_parse_text("test", text, strlen(text), &rules, &errors);
+
+	trip_rules_errors_print(errors, stderr);
+	assert_int_equal(rc, 0);
+	assert_non_null(rules);
+	assert_null(errors);
+	return rules;
+}
+
+/* All errors as "line:column: message" lines; to be freed. */
+static char *
+bad(const char *text, size_t length)
+{
+	struct trip_rules_errors *errors;
+	struct trip_rules *rules;
+	char *said = NULL;
+	size_t size;
+	FILE *file = open_memstream(&said, &size);
+
+	assert_int_equal(trip_rules_parse_text("test", text, length, &rules, &errors), -EINVAL);
+	assert_null(rules);
+	for (unsigned int i = 0; i < errors->n_list; i++)
+		fprintf(file, "%u:%u: %s\n", errors->list[i].line, errors->list[i].column,
+			errors->list[i].message);
+	fclose(file);
+	trip_rules_errors_free(errors);
+	return said;
+}
+
+static void
+check_mistakes(const struct mistake *table, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char *said = bad(table[i].text, table[i].length);
+
+		if (strcmp(said, table[i].errors) != 0)
+			print_message("mistake %zu: %s\n", i, table[i].text);
+		assert_string_equal(said, table[i].errors);
+		free(said);
+	}
+}
+
+static void
+test_mistakes(void **state)
+{
+	check_mistakes(mistakes, RTE_DIM(mistakes));
+}
+
+static void
+test_not_yet(void **state)
+{
+	check_mistakes(not_yet, RTE_DIM(not_yet));
+}
+
+static void
+test_file(void **state)
+{
+	struct trip_rules *rules =
+		good("# quotas\r\n"
+		     "when dns.bytes >= 2GiB every 64k drop dns\r\n"
+		     "\r\n"
+		     "count dns port 3 ingress group 0 priority 7 engine sw \\\r\n"
+		     "\tpattern eth / udp dst is 53 / end\\\n"
+		     "   actions passthru / end # to the resolver\n"
+		     "\tcounter  trips# all of them\n"
+		     "also count all port 0 engine hw pattern eth / end\n"
+		     "when all.packets>=5 pass dns\n"
+		     "when all.packets >= 0 delete dns\n"
+		     "when trips >= 0x10 every 1 set trips 0\n"
+		     "when dns.packets >= 9223372036854775807 add trips 5\n"
+		     "when trips >= 3 log \"it is \\\"late\\\" \\\\ # no comment\"\n"
+		     "when trips >= 4 log");
+	const struct trip_rules_count *dns = &rules->counts[0], *all = &rules->counts[1];
+	const struct trip_rules_when *when = rules->whens;
+
+	assert_int_equal(rules->n_counts, 2);
+	assert_string_equal(dns->name, "dns");
+	assert_int_equal(dns->line, 4);
+	assert_string_equal(dns->source, "count dns port 3 ingress group 0 priority 7 engine sw "
+					 "pattern eth / udp dst is 53 / "
+					 "end actions passthru / end");
+	assert_int_equal(dns->port, 3);
+	assert_int_equal(dns->priority, 7);
+	assert_false(dns->also);
+	assert_int_equal(dns->engine, TRIP_RULES_ENGINE_SW);
+	assert_int_equal(dns->actions, TRIP_RULES_ACTION_PASSTHRU);
+	assert_int_equal(dns->n_items, 2);
+	assert_int_equal(dns->items[0].type, RTE_FLOW_ITEM_TYPE_ETH);
+	assert_null(dns->items[0].spec);
+	assert_null(dns->items[0].mask);
+	assert_int_equal(dns->items[1].type, RTE_FLOW_ITEM_TYPE_UDP);
+	assert_null(dns->items[1].last);
+	assert_int_equal(dns->items[2].type, RTE_FLOW_ITEM_TYPE_END);
+
+	assert_string_equal(all->name, "all");
+	assert_true(all->also);
+	assert_int_equal(all->port, 0);
+	assert_int_equal(all->priority, 0);
+	assert_int_equal(all->engine, TRIP_RULES_ENGINE_HW);
+	assert_int_equal(all->actions, 0);
+	assert_int_equal(all->n_items, 1);
+
+	assert_int_equal(rules->n_counters, 1);
+	assert_string_equal(rules->counters[0].name, "trips");
+	assert_int_equal(rules->counters[0].line, 7);
+
+	assert_int_equal(rules->n_whens, 7);
+	assert_int_equal(when[0].line, 2);
+	assert_string_equal(when[0].source, "when dns.bytes >= 2GiB every 64k drop dns");
+	assert_int_equal(when[0].ref, TRIP_RULES_REF_BYTES);
+	assert_int_equal(when[0].index, 0);
+	assert_int_equal(when[0].threshold, 2ull << 30);
+	assert_int_equal(when[0].every, 64000);
+	assert_int_equal(when[0].op, TRIP_RULES_OP_DROP);
+	assert_int_equal(when[0].target, 0);
+	assert_int_equal(when[1].ref, TRIP_RULES_REF_PACKETS);
+	assert_int_equal(when[1].index, 1);
+	assert_int_equal(when[1].op, TRIP_RULES_OP_PASS);
+	assert_int_equal(when[1].target, 0);
+	assert_int_equal(when[1].every, 0);
+	assert_int_equal(when[2].threshold, 0);
+	assert_int_equal(when[2].op, TRIP_RULES_OP_DELETE);
+	assert_int_equal(when[3].ref, TRIP_RULES_REF_COUNTER);
+	assert_int_equal(when[3].index, 0);
+	assert_int_equal(when[3].threshold, 16);
+	assert_int_equal(when[3].every, 1);
+	assert_int_equal(when[3].op, TRIP_RULES_OP_SET);
+	assert_int_equal(when[3].value, 0);
+	assert_int_equal(when[4].threshold, INT64_MAX);
+	assert_int_equal(when[4].op, TRIP_RULES_OP_ADD);
+	assert_int_equal(when[4].target, 0);
+	assert_int_equal(when[4].value, 5);
+	assert_int_equal(when[5].op, TRIP_RULES_OP_LOG);
+	assert_string_equal(when[5].text, "it is \"late\" \\ # no comment");
+	assert_int_equal(when[6].op, TRIP_RULES_OP_LOG);
+	assert_null(when[6].text);
+	trip_rules_free(rules);
+}
+
+static void
+test_empty(void **state)
+{
+	static const char *const texts[] = {
+		"", "\n", "\r\n\r\n", "# only a comment", " \t\\\n\n", "\\", "#\\\n", "# \"\n"};
+
+	for (size_t i = 0; i < RTE_DIM(texts); i++) {
+		struct trip_rules *rules = good(texts[i]);
+
+		assert_int_equal(rules->n_counts + rules->n_counters + rules->n_whens, 0);
+		trip_rules_free(rules);
+	}
+}
+
+/* Words of the language are names where a name stands; only "port" and "each" are not. */
+static void
+test_names(void **state)
+{
+	struct trip_rules *rules =
+		good("count drop port 0 pattern eth / end\n"
+		     "count when port 0 pattern eth / end\n"
+		     "count all port 0 pattern eth / end\n"
+		     "count a.b-c_9 port 0 pattern eth / end\n"
+		     "counter packets\ncounter log\n"
+		     "counter x2345678901234567890123456789012\n"
+		     "when all.packets >= 1 drop when\n"
+		     "when drop.bytes >= 1 drop drop\n"
+		     "when a.b-c_9.bytes >= 1 add x2345678901234567890123456789012 1\n"
+		     "when packets >= 1 set log 1\n");
+
+	assert_int_equal(rules->n_counts, 4);
+	assert_string_equal(rules->counts[3].name, "a.b-c_9");
+	assert_int_equal(rules->whens[0].index, 2);
+	assert_int_equal(rules->whens[0].target, 1);
+	assert_int_equal(rules->whens[2].index, 3);
+	assert_int_equal(rules->whens[2].target, 2);
+	assert_int_equal(rules->whens[3].index, 0);
+	assert_int_equal(rules->whens[3].target, 1);
+	trip_rules_free(rules);
+}
+
+static void
+test_values(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t value;
+	} values[] = {
+		{"0", 0},
+		{"1", 1},
+		{"0xff", 255},
+		{"0XfF", 255},
+		{"7B", 7},
+		{"10k", 10000},
+		{"10kB", 10000},
+		{"1M", 1000000},
+		{"2G", 2000000000},
+		{"3T", 3000000000000},
+		{"3TB", 3000000000000},
+		{"1Ki", 1024},
+		{"1KiB", 1024},
+		{"1Mi", 1ull << 20},
+		{"5GiB", 5ull << 30},
+		{"8388607Ti", 8388607ull << 40},
+		{"9223372036854775807", INT64_MAX},
+		{"9223372036854775k", 9223372036854775000},
+	};
+	char text[128];
+
+	for (size_t i = 0; i < RTE_DIM(values); i++) {
+		struct trip_rules *rules;
+
+		snprintf(text, sizeof(text), "counter c\nwhen c >= %s log", values[i].text);
+		rules = good(text);
+		assert_int_equal(rules->whens[0].threshold, values[i].value);
+		trip_rules_free(rules);
+	}
+}
+
+/* Parses one item and compares it, byte for byte, with what it should be. */
+static void
+check_item(const char *item, enum rte_flow_item_type type, const void *spec, const void *mask,
+	size_t size)
+{
+	struct trip_rules *rules;
+	char text[256];
+
+	snprintf(text, sizeof(text), "count c port 0 pattern %s / end", item);
+	rules = good(text);
+	assert_int_equal(rules->counts[0].n_items, 1);
+	assert_int_equal(rules->counts[0].items[0].type, type);
+	assert_memory_equal(rules->counts[0].items[0].spec, spec, size);
+	assert_memory_equal(rules->counts[0].items[0].mask, mask, size);
+	trip_rules_free(rules);
+}
+
+/* Static, so that padding is zero on both sides. */
+#define ITEM(text, TYPE, type, spec_init, mask_init)                                     \
+	do {                                                                             \
+		static const struct type spec = spec_init;                               \
+		static const struct type mask = mask_init;                               \
+		check_item(text, RTE_FLOW_ITEM_TYPE_##TYPE, &spec, &mask, sizeof(spec)); \
+	} while (0)
+#define INIT(...)           \
+	{                   \
+		__VA_ARGS__ \
+	}
+
+static void
+test_items_l2(void **state)
+{
+	ITEM("eth dst is 02:00:00:0a:0B:c src spec 1:2:3:4:5:6 src prefix 20 type is 0x0800 "
+	     "has_vlan is 1",
+		ETH, rte_flow_item_eth,
+		INIT(.hdr = {.dst_addr.addr_bytes = {2, 0, 0, 10, 11, 12},
+			     .src_addr.addr_bytes = {1, 2, 0, 0, 0, 0},
+			     .ether_type = RTE_BE16(0x800)},
+			.has_vlan = 1),
+		INIT(.hdr = {.dst_addr.addr_bytes = {255, 255, 255, 255, 255, 255},
+			     .src_addr.addr_bytes = {255, 255, 240, 0, 0, 0},
+			     .ether_type = RTE_BE16(0xffff)},
+			.has_vlan = 1));
+	ITEM("vlan tci spec 0x6005 tci mask 0xf00f inner_type is 0x86dd has_more_vlan is 0", VLAN,
+		rte_flow_item_vlan,
+		INIT(.hdr = {.vlan_tci = RTE_BE16(0x6005), .eth_proto = RTE_BE16(0x86dd)}),
+		INIT(.hdr = {.vlan_tci = RTE_BE16(0xf00f), .eth_proto = RTE_BE16(0xffff)},
+			.has_more_vlan = 1));
+	ITEM("vlan vid is 4094 dei is 1 pcp is 5", VLAN, rte_flow_item_vlan,
+		INIT(.hdr.vlan_tci = RTE_BE16(0xbffe)), INIT(.hdr.vlan_tci = RTE_BE16(0xffff)));
+	ITEM("vlan vid spec 0xabc vid prefix 4", VLAN, rte_flow_item_vlan,
+		INIT(.hdr.vlan_tci = RTE_BE16(0x0a00)), INIT(.hdr.vlan_tci = RTE_BE16(0x0f00)));
+	ITEM("vlan pcp spec 7 pcp mask 4 tci spec 0x9fff tci mask 0x00ff", VLAN, rte_flow_item_vlan,
+		INIT(.hdr.vlan_tci = RTE_BE16(0x80ff)), INIT(.hdr.vlan_tci = RTE_BE16(0x80ff)));
+}
+
+static void
+test_items_l3(void **state)
+{
+	ITEM("ipv4 version_ihl is 0x45 tos is 1 length is 0x203 packet_id is 0x405 "
+	     "fragment_offset is 0x607 ttl is 8 proto is 9 src is 10.1.2.3 dst is 0xc0a80001",
+		IPV4, rte_flow_item_ipv4,
+		INIT(.hdr = {.version_ihl = 0x45,
+			     .type_of_service = 1,
+			     .total_length = RTE_BE16(0x203),
+			     .packet_id = RTE_BE16(0x405),
+			     .fragment_offset = RTE_BE16(0x607),
+			     .time_to_live = 8,
+			     .next_proto_id = 9,
+			     .src_addr = RTE_BE32(0x0a010203),
+			     .dst_addr = RTE_BE32(0xc0a80001)}),
+		INIT(.hdr = {.version_ihl = 255,
+			     .type_of_service = 255,
+			     .total_length = 0xffff,
+			     .packet_id = 0xffff,
+			     .fragment_offset = 0xffff,
+			     .time_to_live = 255,
+			     .next_proto_id = 255,
+			     .src_addr = 0xffffffff,
+			     .dst_addr = 0xffffffff}));
+	ITEM("ipv4 src spec 10.1.2.3 src mask 255.255.0.0 dst prefix 13 dst spec 172.31.9.9", IPV4,
+		rte_flow_item_ipv4,
+		INIT(.hdr = {.src_addr = RTE_BE32(0x0a010000), .dst_addr = RTE_BE32(0xac180000)}),
+		INIT(.hdr = {.src_addr = RTE_BE32(0xffff0000), .dst_addr = RTE_BE32(0xfff80000)}));
+	ITEM("ipv4 src spec 10.1.2.3 src prefix 0 ttl spec 64", IPV4, rte_flow_item_ipv4,
+		INIT(.hdr.time_to_live = 64), INIT(.hdr.time_to_live = 255));
+	ITEM("ipv6 tc is 0xab flow is 0xcdef1 proto is 6 hop is 64 has_frag_ext is 1", IPV6,
+		rte_flow_item_ipv6,
+		INIT(.hdr = {.vtc_flow = RTE_BE32(0x0abcdef1), .proto = 6, .hop_limits = 64},
+			.has_frag_ext = 1),
+		INIT(.hdr = {.vtc_flow = RTE_BE32(0x0fffffff), .proto = 255, .hop_limits = 255},
+			.has_frag_ext = 1));
+}
+
+/* The type of an IPv6 address differs between DPDK versions; its place and its bytes do not. */
+static void
+test_items_ipv6(void **state)
+{
+	static const uint8_t source[16] = {0x20, 0x01, 0x0d, 0xb8, [15] = 0x01};
+	static const uint8_t network[16] = {0xfe, 0x80};
+	static const uint8_t wide[16] = {0xff, 0xc0};
+	struct rte_flow_item_ipv6 spec, mask;
+
+	memset(&spec, 0, sizeof(spec));
+	memset(&mask, 0, sizeof(mask));
+	memcpy(&spec.hdr.src_addr, source, sizeof(source));
+	memset(&mask.hdr.src_addr, 0xff, sizeof(source));
+	memcpy(&spec.hdr.dst_addr, network, sizeof(network));
+	memcpy(&mask.hdr.dst_addr, wide, sizeof(wide));
+	check_item("ipv6 src is 2001:db8::1 dst spec fe80::1 dst prefix 10",
+		RTE_FLOW_ITEM_TYPE_IPV6, &spec, &mask, sizeof(spec));
+	check_item("ipv6 src is 2001:db8:0:0::1 dst spec febf:: dst mask ffc0::",
+		RTE_FLOW_ITEM_TYPE_IPV6, &spec, &mask, sizeof(spec));
+}
+
+static void
+test_items_l4(void **state)
+{
+	ITEM("tcp src is 1024 dst is 0x50 flags spec 0x12 flags mask 2", TCP, rte_flow_item_tcp,
+		INIT(.hdr = {.src_port = RTE_BE16(1024), .dst_port = RTE_BE16(80), .tcp_flags = 2}),
+		INIT(.hdr = {.src_port = 0xffff, .dst_port = 0xffff, .tcp_flags = 2}));
+	ITEM("udp src spec 0x1234 src mask 0xff00 dst is 53", UDP, rte_flow_item_udp,
+		INIT(.hdr = {.src_port = RTE_BE16(0x1200), .dst_port = RTE_BE16(53)}),
+		INIT(.hdr = {.src_port = RTE_BE16(0xff00), .dst_port = 0xffff}));
+	ITEM("icmp type is 8 code is 0 ident is 0x102 seq is 0x304", ICMP, rte_flow_item_icmp,
+		INIT(.hdr = {.icmp_type = 8,
+			     .icmp_ident = RTE_BE16(0x102),
+			     .icmp_seq_nb = RTE_BE16(0x304)}),
+		INIT(.hdr = {.icmp_type = 255,
+			     .icmp_code = 255,
+			     .icmp_ident = 0xffff,
+			     .icmp_seq_nb = 0xffff}));
+}
+
+static char *
+printed(const char *text, size_t length)
+{
+	struct trip_rules_errors *errors;
+	struct trip_rules *rules;
+	char *said = NULL;
+	size_t size;
+	FILE *file = open_memstream(&said, &size);
+
+	assert_int_equal(
+		trip_rules_parse_text("quota.rules", text, length, &rules, &errors), -EINVAL);
+	trip_rules_errors_print(errors, file);
+	fclose(file);
+	trip_rules_errors_free(errors);
+	return said;
+}
+
+static void
+test_print(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *said;
+	} prints[] = {
+		{"\n\tcount\ta prt 0\r\n", "quota.rules:2:10: expected 'port', found 'prt'\n"
+					   "    2 | \tcount\ta prt 0\n"
+					   "      | \t     \t  ^~~\n"},
+		{"counter", "quota.rules:1:8: expected a name, found the end of the line\n"
+			    "    1 | counter\n"
+			    "      |        ^\n"},
+		/* A wide character is one column wide, and what is no character is shown as '?'. */
+		{"counter a # b\ncounter \x1b\xff\xc3\xa9\xc2\x9b x",
+			"quota.rules:2:9: expected a name, found the byte 0x1b\n"
+			"    2 | counter ??\xc3\xa9?? x\n"
+			"      |         ^\n"},
+		{"when a >= 1 log \"\xc3\xa9\" x",
+			"quota.rules:1:6: no 'count' rule or 'counter' is named 'a'\n"
+			"    1 | when a >= 1 log \"\xc3\xa9\" x\n"
+			"      |      ^\n"
+			"quota.rules:1:22: expected the end of the line, found 'x'\n"
+			"    1 | when a >= 1 log \"\xc3\xa9\" x\n"
+			"      |                     ^\n"},
+		{"counter \\\n a b", "quota.rules:2:4: expected the end of the line, found 'b'\n"
+				     "    2 |  a b\n"
+				     "      |    ^\n"},
+	};
+
+	for (size_t i = 0; i < RTE_DIM(prints); i++) {
+		char *said = printed(prints[i].text, strlen(prints[i].text));
+
+		assert_string_equal(said, prints[i].said);
+		free(said);
+	}
+}
+
+static void
+test_files(void **state)
+{
+	char path[] = "/tmp/trip_rules_XXXXXX", expected[128], *said = NULL;
+	struct trip_rules_errors *errors;
+	struct trip_rules *rules;
+	int fd = mkstemp(path);
+	size_t size;
+	FILE *file;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "counter c", 9), 9);
+	assert_int_equal(trip_rules_parse_file(path, &rules, &errors), 0);
+	assert_int_equal(rules->n_counters, 1);
+	trip_rules_free(rules);
+
+	assert_int_equal(ftruncate(fd, TRIP_RULES_FILE_MAX + 1), 0);
+	assert_int_equal(trip_rules_parse_file(path, &rules, &errors), -EFBIG);
+	trip_rules_errors_free(errors);
+	close(fd);
+	unlink(path);
+
+	assert_int_equal(trip_rules_parse_file("/", &rules, &errors), -EISDIR);
+	trip_rules_errors_free(errors);
+
+	assert_int_equal(trip_rules_parse_file(path, &rules, &errors), -ENOENT);
+	assert_null(rules);
+	file = open_memstream(&said, &size);
+	trip_rules_errors_print(errors, file);
+	fclose(file);
+	snprintf(expected, sizeof(expected),
+		"%s: cannot read the rules: No such file or directory\n", path);
+	assert_string_equal(said, expected);
+	free(said);
+	trip_rules_errors_free(errors);
+}
+
+/* A megabyte of one thing after another; what is not linear in it does not end in time. */
+static void
+test_long_lines(void **state)
+{
+	static const struct {
+		const char *head;
+		const char *piece;
+		const char *separator;
+	} lines[] = {
+		{"", "x", ""},
+		{"counter a", "\\", ""},
+		{"when a >= 1 log ", "\"\\\"", ""},
+		{"when ", "all ", ""},
+		{"when all", "            ", ""},
+		{"count c port 0 pattern ", "eth bogus is 1 ", ""},
+		{"count c port 0 pattern eth ", "/ ipv9", ""},
+		{"set ", "\" ", "\\\n"},
+		{"", "\"", "\n"},
+		{"", "\x01", ""},
+		{"", "conut\t", "\n"},
+		{"", "counter a", "\n"},
+		{"counter total\n", "when totl >= 1 log", "\n"},
+		{"", "1:", ""},
+		{"counter ", "a.", ""},
+		{"", "count c port 0 pattern eth / udp dst is 53 / end", "\n"},
+		{"count c port 0 pattern eth / end actions ", "drop / ", "\\\n"},
+	};
+	size_t size = 1 << 20;
+	char *text = malloc(size + 256);
+
+	for (size_t i = 0; i < RTE_DIM(lines); i++) {
+		size_t n = (size_t)sprintf(text, "%s", lines[i].head);
+
+		while (n < size)
+			n += (size_t)sprintf(text + n, "%s%s", lines[i].piece, lines[i].separator);
+		free(printed(text, n));
+	}
+	free(text);
+}
+
+/* Good text with bytes changed, cut and doubled: any answer but a crash, a leak or another errno.
+ */
+static void
+test_mutations(void **state)
+{
+	static const char seed[] =
+		"also count dns port 0 ingress group 0 priority 3 engine sw pattern eth / \\\n"
+		" ipv4 src spec 10.1.0.0 src prefix 16 / udp dst is 53 / end actions drop / end\n"
+		"counter c # x\nwhen dns.packets >= 10k every 1Ki drop dns for 10m\n"
+		"when c >= 5 log \"a \\\" b\"\nwhen all (c >= 5, dns.bytes >= 6) exec /bin/x\n"
+		"each f port 0 ipv4.src/24 max 10 idle 5s\n";
+	struct trip_random random = {.state = trip_test_seed("rules")};
+	uint64_t rounds = trip_test_rounds(5000);
+
+	for (uint64_t round = 0; round < rounds; round++) {
+		struct trip_rules_errors *errors;
+		struct trip_rules *rules;
+		char text[2 * sizeof(seed)];
+		size_t n = sizeof(seed) - 1;
+		int rc;
+
+		memcpy(text, seed, n);
+		for (uint64_t edits = trip_random_below(&random, 8); edits > 0; edits--) {
+			size_t at = trip_random_below(&random, n), to;
+
+			to = trip_random_below(&random, n);
+			if (trip_random_below(&random, 3) == 0)
+				text[at] = (char)trip_random_u64(&random);
+			else if (trip_random_below(&random, 2) == 0)
+				text[at] = seed[trip_random_below(&random, sizeof(seed))];
+			else
+				memmove(text + at, text + to, n - (at > to ? at : to));
+		}
+		n = trip_random_below(&random, n + 1);
+		rc = trip_rules_parse_text("test", text, n, &rules, &errors);
+		assert_true(rc == 0 || rc == -EINVAL);
+		assert_int_equal(rc == 0, rules != NULL);
+		assert_int_equal(rc != 0, errors != NULL && errors->n_list > 0);
+		for (unsigned int i = 1; errors != NULL && i < errors->n_list; i++)
+			assert_true(errors->list[i - 1].offset <= errors->list[i].offset);
+		trip_rules_free(rules);
+		trip_rules_errors_free(errors);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_items_l2),
+		cmocka_unit_test(test_items_l3),
+		cmocka_unit_test(test_items_ipv6),
+		cmocka_unit_test(test_items_l4),
+		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_not_yet),
+		cmocka_unit_test(test_print),
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_long_lines),
+		cmocka_unit_test(test_mutations),
+	};
+
+	return cmocka_run_group_tests_name("rules", tests, NULL, NULL);
+}
