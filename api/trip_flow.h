@@ -80,7 +80,7 @@ uint16_t trip_port_burst(
 	struct trip_port *port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
 
 /** Where a rule is matched and counted. */
-enum trip_engine {
+enum trip_flow_engine {
 	/** In hardware where the port can, else in software. */
 	TRIP_ENGINE_AUTO = 0,
 	/** In hardware, by rte_flow COUNT. Not built yet: -ENOTSUP. */
@@ -104,7 +104,7 @@ struct trip_flow_attr {
 	uint32_t priority;
 	/** Must be 0: groups are not built yet. */
 	uint32_t group;
-	enum trip_engine engine;
+	enum trip_flow_engine engine;
 };
 
 /** At most this many counters to a flow: one of packets and one of bytes. */
@@ -125,7 +125,7 @@ struct trip_flow_count {
 	uint64_t bytes;
 	enum trip_fate fate;
 	/** TRIP_ENGINE_SW or TRIP_ENGINE_HW. */
-	enum trip_engine engine;
+	enum trip_flow_engine engine;
 };
 
 /**

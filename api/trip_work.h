@@ -92,7 +92,13 @@ struct trip_work_event {
 	/** 0, or a negative errno of the operation. */
 	int32_t result;
 	enum trip_op op_type;
+	/** TRIP_MORE. */
+	uint32_t flags;
+	uint32_t reserved;
 };
+
+/** In an event: the item is queued again, at threshold + interval. */
+#define TRIP_MORE (1u << 2)
 
 /**
  * A function that deferred work can call. It runs on the home of the triggering counter between two

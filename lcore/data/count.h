@@ -3,15 +3,16 @@
  * The counts of one flow on one queue: a cache line, and a budget that makes it ring.
  *
  * Writers. `packets` and `bytes` have one writer, the lcore that polls the queue; they are written
- * by plain loads and stores, never by read-modify-write. The two limits have one writer, the home
- * of the counter that the flow feeds. `crossed_tsc` is set by the queue and taken by the home.
+ * by plain loads and stores, never by read-modify-write. Each of the two kinds may feed a counter
+ * of another home: the limit and what was folded of a kind have one writer, that home. `crossed`
+ * is set by the queue and taken by the home.
  *
  * Protocol. A crossing must be seen by one of the two, whatever the interleaving:
  *
  *	queue (each burst)			home (each new budget)
- *	Q1 store packets, bytes			H1 store packets_limit, bytes_limit
+ *	Q1 store packets, bytes			H1 store limit
  *	Q2 fence seq_cst, once a burst		H2 fence seq_cst
- *	Q3 load limits, ring if reached		H3 load counts, act if reached
+ *	Q3 load limits, ring if reached		H3 load count, act if reached
  *
  * This is the store-buffer pattern: with both fences, Q3 sees H1 or H3 sees Q1. So after both have
  * run, a count at or above its limit has been noticed by somebody. The queue rings in every burst
@@ -36,18 +37,27 @@
 
 #define TRIP_COUNT_NO_LIMIT UINT64_MAX
 
+enum trip_count_kind {
+	TRIP_COUNT_KIND_PACKETS,
+	TRIP_COUNT_KIND_BYTES,
+	TRIP_COUNT_KINDS,
+};
+
+/* Sets of kinds. */
 enum trip_count_which {
-	TRIP_COUNT_PACKETS = 1,
-	TRIP_COUNT_BYTES = 2,
+	TRIP_COUNT_PACKETS = 1u << TRIP_COUNT_KIND_PACKETS,
+	TRIP_COUNT_BYTES = 1u << TRIP_COUNT_KIND_BYTES,
 };
 
 struct trip_count {
 	_Alignas(64) _Atomic uint64_t packets;
 	_Atomic uint64_t bytes;
-	_Atomic uint64_t packets_limit; /* TRIP_COUNT_NO_LIMIT: nobody cares */
-	_Atomic uint64_t bytes_limit;
-	_Atomic uint64_t crossed_tsc; /* first crossing since the home last took it, 0: none */
-	uint64_t unused[3];
+	/* At which to ring; TRIP_COUNT_NO_LIMIT: nobody cares. */
+	_Atomic uint64_t limit[TRIP_COUNT_KINDS];
+	/* Tsc of the first crossing since the home last took it, 0: none. */
+	_Atomic uint64_t crossed[TRIP_COUNT_KINDS];
+	/* What the home has added to its counter; the home's alone. */
+	uint64_t folded[TRIP_COUNT_KINDS];
 };
 
 _Static_assert(sizeof(struct trip_count) == 64, "a flow's counts on a queue are one cache line");
@@ -58,10 +68,20 @@ trip_count_init(struct trip_count *count)
 {
 	atomic_init(&count->packets, 0);
 	atomic_init(&count->bytes, 0);
-	atomic_init(&count->packets_limit, TRIP_COUNT_NO_LIMIT);
-	atomic_init(&count->bytes_limit, TRIP_COUNT_NO_LIMIT);
-	atomic_init(&count->crossed_tsc, 0);
-	count->unused[0] = count->unused[1] = count->unused[2] = 0;
+	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
+		atomic_init(&count->limit[kind], TRIP_COUNT_NO_LIMIT);
+		atomic_init(&count->crossed[kind], 0);
+		count->folded[kind] = 0;
+	}
+}
+
+/* Any thread; relaxed: what the queue has counted so far, of one kind. */
+static inline uint64_t
+trip_count_read(const struct trip_count *count, enum trip_count_kind kind)
+{
+	return atomic_load_explicit(
+		kind == TRIP_COUNT_KIND_PACKETS ? &count->packets : &count->bytes,
+		memory_order_relaxed);
 }
 
 /* Q1, on the queue's lcore only. */
@@ -92,24 +112,27 @@ trip_count_reached(const struct trip_count *count)
 
 	/* Relaxed: the fences of Q2 and H2 order these against the other side's stores. */
 	if (atomic_load_explicit(&count->packets, memory_order_relaxed) >=
-		atomic_load_explicit(&count->packets_limit, memory_order_relaxed))
+		atomic_load_explicit(&count->limit[TRIP_COUNT_KIND_PACKETS], memory_order_relaxed))
 		which |= TRIP_COUNT_PACKETS;
 	if (atomic_load_explicit(&count->bytes, memory_order_relaxed) >=
-		atomic_load_explicit(&count->bytes_limit, memory_order_relaxed))
+		atomic_load_explicit(&count->limit[TRIP_COUNT_KIND_BYTES], memory_order_relaxed))
 		which |= TRIP_COUNT_BYTES;
 	return which;
 }
 
-/* The queue found the line reached at `tsc`: keep the earliest moment that the home has not taken.
- */
+/* The queue found limits reached at `tsc`: keep the earliest moment that the home has not taken. */
 static inline void
-trip_count_cross(struct trip_count *count, uint64_t tsc)
+trip_count_cross(struct trip_count *count, unsigned int which, uint64_t tsc)
 {
-	/* Only the queue stores a time here, so load and store need not be one step: the home
-	 * can only make it 0 in between, and then this burst's time is the right one. */
-	if (atomic_load_explicit(&count->crossed_tsc, memory_order_relaxed) == 0)
-		atomic_store_explicit(
-			&count->crossed_tsc, tsc != 0 ? tsc : 1, memory_order_release);
+	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
+		/* Only the queue stores a time here, so load and store need not be one step: the
+		 * home can only make it 0 in between, and then this burst's time is the right one.
+		 */
+		if ((which & (1u << kind)) != 0 &&
+			atomic_load_explicit(&count->crossed[kind], memory_order_relaxed) == 0)
+			atomic_store_explicit(
+				&count->crossed[kind], tsc != 0 ? tsc : 1, memory_order_release);
+	}
 }
 
 /*
@@ -118,23 +141,41 @@ trip_count_cross(struct trip_count *count, uint64_t tsc)
  * the old limit just before it was replaced.
  */
 static inline uint64_t
-trip_count_take(struct trip_count *count)
+trip_count_take(struct trip_count *count, enum trip_count_kind kind)
 {
-	return atomic_exchange_explicit(&count->crossed_tsc, 0, memory_order_acquire);
+	if (atomic_load_explicit(&count->crossed[kind], memory_order_relaxed) == 0)
+		return 0;
+	return atomic_exchange_explicit(&count->crossed[kind], 0, memory_order_acquire);
+}
+
+/* Home: what the queue has counted since this was last called, to be added to the counter. */
+static inline uint64_t
+trip_count_fold(struct trip_count *count, enum trip_count_kind kind)
+{
+	uint64_t now = trip_count_read(count, kind), delta = now - count->folded[kind];
+
+	if (delta != 0)
+		count->folded[kind] = now;
+	return delta;
 }
 
 /*
- * Home, H1 to H3: from now on the queue rings when packets reach `packets` or bytes reach `bytes`
- * (absolute counts; TRIP_COUNT_NO_LIMIT for none). Returns the counts that are there already, a set
- * of trip_count_which: for these nobody need ring, the caller knows.
+ * Home, H1 to H3: from now on the queue rings when a kind has grown by `share` over what was folded
+ * of it (TRIP_COUNT_NO_LIMIT: never). True where it has already: then nobody need ring, the caller
+ * knows.
  */
-static inline unsigned int
-trip_count_budget(struct trip_count *count, uint64_t packets, uint64_t bytes)
+static inline bool
+trip_count_budget(struct trip_count *count, enum trip_count_kind kind, uint64_t share)
 {
-	atomic_store_explicit(&count->packets_limit, packets, memory_order_relaxed);
-	atomic_store_explicit(&count->bytes_limit, bytes, memory_order_relaxed);
-	atomic_thread_fence(memory_order_seq_cst); /* H2; partner: trip_count_fence */
-	return trip_count_reached(count);
+	uint64_t folded = count->folded[kind];
+	uint64_t limit =
+		share < TRIP_COUNT_NO_LIMIT - folded ? folded + share : TRIP_COUNT_NO_LIMIT;
+
+	/* An unchanged limit needs no second store: the old one comes before H2 as well. */
+	if (atomic_load_explicit(&count->limit[kind], memory_order_relaxed) != limit)
+		atomic_store_explicit(&count->limit[kind], limit, memory_order_relaxed);
+	atomic_thread_fence(memory_order_seq_cst);    /* H2; partner: trip_count_fence */
+	return trip_count_read(count, kind) >= limit; /* H3 */
 }
 
 /* What each of `sources` gets of `remaining`: ceil(remaining / sources); both above 0. */
@@ -142,13 +183,6 @@ static inline uint64_t
 trip_count_share(uint64_t remaining, uint64_t sources)
 {
 	return (remaining - 1) / sources + 1;
-}
-
-/* The limit of a source that was sampled at `count` and gets `share`, saturating below no limit. */
-static inline uint64_t
-trip_count_limit(uint64_t count, uint64_t share)
-{
-	return share < TRIP_COUNT_NO_LIMIT - 1 - count ? count + share : TRIP_COUNT_NO_LIMIT - 1;
 }
 
 #endif

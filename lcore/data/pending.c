@@ -101,6 +101,15 @@ trip_pending_insert(
 	trip_pending_wheel_insert(pool, set, threshold, node);
 }
 
+/* No item but the late ones has a lower threshold. */
+static uint64_t
+first_threshold(const struct trip_pending_pool *pool, const struct trip_pending *set)
+{
+	uint64_t first = front_threshold(pool, set);
+
+	return first < set->floor ? first : set->floor;
+}
+
 /* Not while a wheel is being filled: what is first is not known then. */
 static void
 refresh_floor(struct trip_pending_pool *pool, struct trip_pending *set)
@@ -145,7 +154,9 @@ trip_pending_remove(struct trip_pending_pool *pool, struct trip_pending *set, ui
 void
 trip_pending_sample(struct trip_pending_pool *pool, struct trip_pending *set, uint64_t sum)
 {
-	assert(!trip_pending_due(pool, set) && sum != TRIP_PENDING_NONE);
+	/* What is late has no place in the order of thresholds: it stays behind what is due by
+	 * this. */
+	assert(first_threshold(pool, set) > set->sample && sum != TRIP_PENDING_NONE);
 	set->sample = sum;
 }
 
@@ -301,9 +312,5 @@ trip_pending_due(const struct trip_pending_pool *pool, const struct trip_pending
 uint64_t
 trip_pending_bound(const struct trip_pending_pool *pool, const struct trip_pending *set)
 {
-	uint64_t first = front_threshold(pool, set);
-
-	if (set->late != TRIP_PENDING_NIL)
-		return 0;
-	return first < set->floor ? first : set->floor;
+	return set->late != TRIP_PENDING_NIL ? 0 : first_threshold(pool, set);
 }

@@ -79,8 +79,9 @@ void trip_pending_insert(struct trip_pending_pool *pool, struct trip_pending *se
 void trip_pending_remove(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t node);
 
 /*
- * From now on, what lies at or below sum is due. The sum may go down. Only while nothing is due:
- * an item that was due under the last sample fires, whatever the counter became since (WORK-13).
+ * From now on, what lies at or below sum is due. The sum may go down. Only while nothing is due but
+ * what was so when it was accepted, which stays behind what this makes due: an item that was due
+ * under the last sample fires, whatever the counter became since (WORK-13).
  */
 void trip_pending_sample(struct trip_pending_pool *pool, struct trip_pending *set, uint64_t sum);
 

@@ -231,7 +231,7 @@ ring_reached(const struct chunk *chunk)
 
 		if (reached == 0)
 			continue;
-		trip_count_cross(&queue->counts[rule], tsc);
+		trip_count_cross(&queue->counts[rule], reached, tsc);
 		queue->cross(queue->cross_arg, rule, reached);
 	}
 }

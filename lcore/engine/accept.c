@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a client submits is copied once, and the copy is validated: the arena stays the client's to
+ * write. Counters, flows and functions are known by index, so the worst that garbage does is to
+ * operate on the wrong object of the domain.
+ */
+#include "accept.h"
+#include "fire.h"
+#include "home.h"
+
+#define BATCH 32
+
+bool
+trip_accept_done(const struct trip_home *home)
+{
+	return home->n_sweep == 0;
+}
+
+void
+trip_accept_begin(struct trip_home *home)
+{
+	uint32_t rung[TRIP_HOMES_MAX + 1];
+	unsigned int n = trip_doorbell_take(
+		&home->doorbell, TRIP_BELL_CHANNEL, rung, home->shape.n_channels);
+
+	home->n_sweep = 0;
+	for (unsigned int i = 0; i < n; i++) {
+		struct trip_channel_home *channel = &home->channels[rung[i]];
+		uint32_t tail = trip_channel_pending_tail(channel);
+
+		if (trip_channel_pending(channel, tail))
+			home->sweep[home->n_sweep++] =
+				(struct trip_sweep_channel){.channel = rung[i], .tail = tail};
+		if (!home->canceling[rung[i]] && trip_channel_canceling(channel)) {
+			home->canceling[rung[i]] = true;
+			home->n_canceling++;
+		}
+	}
+}
+
+void
+trip_accept_drop(struct trip_home *home, uint32_t index)
+{
+	struct trip_node *node = &home->nodes[index];
+
+	home->slot_nodes[node->channel][node->slot] = TRIP_NONE;
+	trip_channel_return(&home->channels[node->channel], node->slot);
+	home->free_nodes[home->n_free_nodes++] = index;
+	trip_engine_stat(&home->stats.pending, UINT64_MAX);
+}
+
+/* NULL, or why the item is refused. */
+static const char *
+refusal(const struct trip_home *home, const struct trip_work_desc *desc)
+{
+	uint32_t local;
+
+	if (!trip_engine_has_cntr(home->engine, desc->trigger) ||
+		trip_engine_home(home->engine, desc->trigger, &local) != home)
+		return "its trigger is no counter of this home";
+	if (desc->threshold > TRIP_CNTR_MAX || desc->interval > TRIP_CNTR_MAX)
+		return "its threshold or interval is above the limit";
+	if (desc->completion != TRIP_NONE && !trip_engine_has_cntr(home->engine, desc->completion))
+		return "its completion counter is no counter";
+	return trip_fire_refusal(home->engine, desc);
+}
+
+static void
+defer(struct trip_home *home, uint32_t index)
+{
+	struct trip_home_cntr *cntr = &home->cntrs[home->nodes[index].cntr];
+
+	home->nodes[index].deferred = true;
+	home->nodes[index].next_deferred = TRIP_NONE;
+	if (cntr->deferred == TRIP_NONE)
+		cntr->deferred = index;
+	else
+		home->nodes[cntr->last_deferred].next_deferred = index;
+	cntr->last_deferred = index;
+}
+
+/*
+ * An item above the counter's present value is not due, even if the last sample was higher: the
+ * counter has been lowered since, and the item is measured against the new value (WORK-13). While
+ * older items are still to fire against the higher sample, it is deferred, and with it what follows
+ * it on that counter, until the counter settles.
+ */
+static void
+enqueue(struct trip_home *home, uint32_t index)
+{
+	struct trip_node *node = &home->nodes[index];
+	struct trip_home_cntr *cntr = &home->cntrs[node->cntr];
+	uint64_t sum, sample = cntr->pending.sample;
+
+	if (cntr->deferred != TRIP_NONE) {
+		defer(home, index);
+		return;
+	}
+	if (cntr->due != TRIP_DUE_NONE && cntr->sample > sample)
+		sample = cntr->sample;
+	if (node->threshold <= sample) {
+		sum = trip_cell_sum(&home->cells[node->cntr]);
+		if (sum < node->threshold && cntr->due != TRIP_DUE_NONE) {
+			defer(home, index);
+			return;
+		}
+		if (sum < node->threshold)
+			trip_pending_sample(&home->pool, &cntr->pending, sum);
+	}
+	node->queued = true;
+	trip_pending_insert(&home->pool, &cntr->pending, node->threshold, index);
+}
+
+unsigned int
+trip_accept_deferred(struct trip_home *home, uint32_t cntr_index, unsigned int budget)
+{
+	struct trip_home_cntr *cntr = &home->cntrs[cntr_index];
+	unsigned int done = 0;
+
+	for (; cntr->deferred != TRIP_NONE && done < budget; done++) {
+		uint32_t index = cntr->deferred, rest = home->nodes[index].next_deferred;
+
+		cntr->deferred = TRIP_NONE;
+		home->nodes[index].deferred = false;
+		enqueue(home, index);
+		/* It may have become due at once, and the next one has to wait for it. */
+		if (cntr->deferred == TRIP_NONE)
+			cntr->deferred = rest;
+		else if (rest != TRIP_NONE)
+			home->nodes[index].next_deferred = rest;
+	}
+	return done;
+}
+
+static void
+remove_deferred(struct trip_home *home, uint32_t index)
+{
+	struct trip_home_cntr *cntr = &home->cntrs[home->nodes[index].cntr];
+	uint32_t before = cntr->deferred;
+
+	if (before == index) {
+		cntr->deferred = home->nodes[index].next_deferred;
+		return;
+	}
+	while (home->nodes[before].next_deferred != index)
+		before = home->nodes[before].next_deferred;
+	home->nodes[before].next_deferred = home->nodes[index].next_deferred;
+	if (cntr->last_deferred == index)
+		cntr->last_deferred = before;
+}
+
+static void
+accept_one(struct trip_home *home, uint32_t channel_index, uint32_t slot)
+{
+	struct trip_channel_home *channel = &home->channels[channel_index];
+	struct trip_work_desc desc;
+	uint64_t generation = trip_channel_read(channel, slot, &desc);
+	uint32_t index;
+
+	if (refusal(home, &desc) != NULL) {
+		trip_engine_stat(&home->stats.refused, 1);
+		(void)trip_channel_claim(channel, slot, generation);
+		trip_channel_return(channel, slot);
+		return;
+	}
+	/* There is a node for each slot of each channel. */
+	index = home->free_nodes[--home->n_free_nodes];
+	home->nodes[index] = (struct trip_node){
+		.threshold = desc.threshold,
+		.interval = desc.interval,
+		.context = desc.context,
+		.value = desc.value,
+		.generation = generation,
+		.channel = channel_index,
+		.op = desc.op,
+		.flags = desc.flags,
+		.slot = slot,
+		.target = desc.target,
+		.completion = desc.completion,
+		.cntr = desc.trigger % home->shape.n_cntrs,
+	};
+	home->slot_nodes[channel_index][slot] = index;
+	enqueue(home, index);
+	trip_home_touch(home, home->nodes[index].cntr);
+	trip_engine_stat(&home->stats.accepted, 1);
+	trip_engine_stat(&home->stats.pending, 1);
+}
+
+/* Accepts from the last channel of the sweep. */
+static unsigned int
+accept_batch(struct trip_home *home)
+{
+	const struct trip_sweep_channel *at = &home->sweep[home->n_sweep - 1];
+	struct trip_channel_home *channel = &home->channels[at->channel];
+	uint32_t slots[BATCH];
+	int n = trip_channel_accept(channel, at->tail, slots, BATCH);
+
+	if (n < 0) {
+		/* The client's index is garbage: nothing more of it can be found. */
+		trip_engine_stat(&home->stats.refused, 1);
+		home->n_sweep--;
+		return 0;
+	}
+	for (int i = 0; i < n; i++)
+		accept_one(home, at->channel, slots[i]);
+	if (!trip_channel_pending(channel, at->tail))
+		home->n_sweep--;
+	return (unsigned int)n;
+}
+
+unsigned int
+trip_accept_sweep(struct trip_home *home, unsigned int budget)
+{
+	unsigned int done = 0;
+
+	for (unsigned int looked = 0; home->n_sweep > 0 && looked < budget; looked += BATCH)
+		done += accept_batch(home);
+	return done;
+}
+
+static unsigned int
+cancel_batch(struct trip_home *home, uint32_t channel)
+{
+	uint32_t slots[BATCH];
+	unsigned int n = trip_channel_take_canceled(&home->channels[channel], slots, BATCH);
+
+	for (unsigned int i = 0; i < n; i++) {
+		uint32_t index = home->slot_nodes[channel][slots[i]];
+		struct trip_node *node = &home->nodes[index];
+
+		if (node->queued)
+			trip_pending_remove(&home->pool, &home->cntrs[node->cntr].pending, index);
+		if (node->deferred)
+			remove_deferred(home, index);
+		trip_accept_drop(home, index);
+	}
+	trip_engine_stat(&home->stats.canceled, n);
+	return n;
+}
+
+unsigned int
+trip_accept_canceled(struct trip_home *home, unsigned int budget)
+{
+	unsigned int done = 0;
+
+	for (uint32_t i = 0; home->n_canceling > 0 && i < home->shape.n_channels; i++) {
+		if (!home->canceling[i])
+			continue;
+		for (unsigned int looked = 0; looked < budget; looked += BATCH)
+			done += cancel_batch(home, i);
+		if (!trip_channel_canceling(&home->channels[i])) {
+			home->canceling[i] = false;
+			home->n_canceling--;
+		}
+	}
+	return done;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What runs on a polling lcore ("home"), and what the homes of a domain share.
+ *
+ * One round of a home: sample the counters that rang, accept everything that was submitted up to
+ * then, fire against the samples. An item that was submitted before the update that makes it due is
+ * therefore accepted before anything fires against that update, and threshold order needs no lock
+ * (WORK-02). A round is spread over as many bounded iterations as it takes; a counter that is due
+ * stands in exactly one of three lists:
+ *
+ *   SAMPLED  its sum has been read; waits for the next sweep to begin
+ *   SWEPT    waits for the sweep, which accepts what the channels held when it began
+ *   FIRING   fires against its sample, a quantum at a time, then settles: arms the cell again
+ *
+ * Everything in struct trip_home but the views is touched by its home alone. Slots of counters,
+ * flows and waiters may be reused while a home still holds a stale reference: its own records are
+ * always valid, and a stale one costs a sample for nothing.
+ */
+#ifndef TRIP_ENGINE_H
+#define TRIP_ENGINE_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <trip_domain.h>
+#include <trip_work.h>
+
+#include "cell.h"
+#include "channel.h"
+#include "count.h"
+#include "doorbell.h"
+#include "event_ring.h"
+#include "pending.h"
+
+#define TRIP_HOMES_MAX 64
+#define TRIP_NONE UINT32_MAX
+
+/* Sections of a home's doorbell. */
+enum {
+	TRIP_BELL_CHANNEL,
+	TRIP_BELL_WAITER,
+	TRIP_BELL_CNTR,
+	TRIP_BELL_CALL,
+	TRIP_BELLS,
+};
+
+struct trip_waiter;
+
+/* Home's copy of a work item, outside any channel: one cache line. */
+struct trip_node {
+	uint64_t threshold;
+	uint64_t interval;
+	uint64_t context;
+	uint64_t value;
+	/* Of its slot; the client's id is made of both. */
+	uint64_t generation : 36;
+	uint64_t channel : 8;
+	uint64_t op : 8;
+	uint64_t flags : 8;
+	/* In the pending set of its counter. */
+	uint64_t queued : 1;
+	/* In its counter's list of deferred items. */
+	uint64_t deferred : 1;
+	uint32_t slot;
+	uint32_t target;
+	uint32_t completion;
+	/* Local index of the triggering counter. */
+	uint32_t cntr;
+	uint32_t next_deferred;
+};
+
+_Static_assert(sizeof(struct trip_node) == 64, "a node is one cache line");
+
+/* Home's copy of an armed waiter. */
+struct trip_waiter_node {
+	struct trip_cell_sample seen;
+	uint64_t threshold;
+	/* The word of the waiter that this stands for; 0: not tracked. */
+	uint32_t word;
+	uint32_t cntr;
+	uint32_t prev;
+	uint32_t next;
+	/* Queued in the pending set of its counter. */
+	bool queued;
+};
+
+enum trip_due {
+	TRIP_DUE_NONE,
+	TRIP_DUE_SAMPLED,
+	TRIP_DUE_SWEPT,
+	TRIP_DUE_FIRING,
+};
+
+/* Home's record of a counter. */
+struct trip_home_cntr {
+	struct trip_pending pending;
+	uint64_t sample;
+	/* The cell when it was last armed: what the waiters were compared with. */
+	struct trip_cell_sample settled;
+	/* When the update happened that the sample shows, as far as known. */
+	uint64_t since_tsc;
+	/* Any thread reads it, for trip_cntr_age(). */
+	_Atomic uint64_t refreshed_tsc;
+	uint32_t next_due;
+	/* Accepted, but not to be fired against the sample under way: a list of nodes. */
+	uint32_t deferred;
+	uint32_t last_deferred;
+	uint32_t waiters;
+	/* Waiters for any change among them. */
+	uint32_t watchers;
+	/* Waiters have been linked since they were last compared. */
+	bool unchecked;
+	/* First of the flow sources that feed it, as flow * TRIP_COUNT_KINDS + kind. */
+	uint32_t sources;
+	uint32_t n_sources;
+	/* Place in the home's list of fed counters. */
+	uint32_t fed;
+	uint8_t due;
+	/* It rang while it was due. */
+	bool again;
+	/* The scrub found it past what is armed: a ring is under way, or was lost. */
+	bool suspect;
+};
+
+struct trip_due_list {
+	uint32_t head;
+	uint32_t tail;
+	uint32_t count;
+};
+
+/* A flow's link to a counter that it feeds. Only the counter's home touches it but `cntr`. */
+struct trip_source {
+	/* Global index of the counter, TRIP_NONE: none. The queues read it when they cross. */
+	_Atomic uint32_t cntr;
+	uint32_t next;
+};
+
+/* What homes and queues share of a flow. */
+struct trip_flow_slot {
+	struct trip_source source[TRIP_COUNT_KINDS];
+	uint16_t first_queue;
+	uint16_t n_queues;
+};
+
+struct trip_function_slot {
+	_Atomic(trip_function_t) function;
+	void *arg;
+};
+
+/* Published by one home, read by anybody. */
+struct trip_home_stats {
+	_Atomic uint64_t accepted, fired, canceled, refused, pending;
+	_Atomic uint64_t iterations, busy_iterations, longest_tsc;
+	_Atomic uint64_t wakes, scrub_repairs, events_lost, worst_overshoot;
+};
+
+/* Sizes of a home; from trusted attributes. */
+struct trip_home_shape {
+	uint32_t n_cntrs;
+	uint32_t n_waiters;
+	uint32_t n_channels;
+	/* Slots of channel 0, the process's; and of the others, one for each home's own handlers.
+	 */
+	uint32_t n_slots;
+	uint32_t n_handler_slots;
+	/* Events that one-shot items may have outstanding. */
+	uint32_t n_events;
+};
+
+struct trip_engine;
+
+struct trip_home {
+	struct trip_engine *engine;
+	uint32_t index;
+	unsigned int lcore_id;
+	struct trip_home_shape shape;
+
+	/* Views of what is shared. */
+	struct trip_doorbell doorbell;
+	struct trip_cell *cells;
+	struct trip_waiter *waiters;
+	struct trip_channel_home *channels;
+	/* The other ends of these, this process's. */
+	struct trip_channel_client *clients;
+	struct trip_event_ring events;
+	/* Eventfd of each waiter slot, -1 until it is first used; process-local. */
+	_Atomic int *waiter_fds;
+
+	/* The loop's. */
+	struct trip_home_cntr *cntrs;
+	struct trip_pending_pool pool;
+	struct trip_node *nodes;
+	uint32_t n_nodes;
+	uint32_t *free_nodes;
+	uint32_t n_free_nodes;
+	/* For each channel, the node of each slot, or TRIP_NONE. */
+	uint32_t **slot_nodes;
+	struct trip_waiter_node *waiter_nodes;
+	uint32_t *fed;
+	uint32_t n_fed;
+	struct trip_due_list sampled, swept, firing;
+	bool sweeping;
+	/* The channels of the sweep that are not accepted yet, each up to where it stood. */
+	struct trip_sweep_channel {
+		uint32_t channel;
+		uint32_t tail;
+	} sweep[TRIP_HOMES_MAX + 1];
+	uint32_t n_sweep;
+	/* Channels with canceled slots to take back. */
+	bool canceling[TRIP_HOMES_MAX + 1];
+	uint32_t n_canceling;
+
+	unsigned int budget;
+	uint64_t refresh_tsc, next_refresh_tsc;
+	uint32_t refresh_left;
+	uint64_t scrub_tsc, next_scrub_tsc;
+	uint32_t scrub_cntr;
+	struct trip_doorbell_scrub scrub_bells[TRIP_BELLS];
+	/* It shares a CPU with another lcore: yields when idle. */
+	bool shares_cpu;
+	bool launched;
+	bool service;
+	uint64_t now;
+
+	/* What control threads ask it to run, one at a time. Partner of `called`:
+	 * trip_home_called(). */
+	void (*call)(struct trip_home *home, uint32_t arg);
+	uint32_t call_arg;
+	_Atomic bool called;
+
+	/* Odd while an iteration runs. Partner: trip_home_quiesced(). */
+	alignas(64) _Atomic uint64_t epoch;
+	_Atomic bool stop;
+	atomic_flag progressing;
+	alignas(64) struct trip_home_stats stats;
+};
+
+struct trip_engine {
+	struct trip_home *homes[TRIP_HOMES_MAX];
+	uint32_t n_homes;
+	/* Counters a home; the global index of a counter is home * cntrs_per_home + local. */
+	uint32_t cntrs_per_home;
+	uint32_t n_flows;
+	struct trip_flow_slot *flows;
+	/* Action word of each flow: TRIP_ACTION_*. */
+	_Atomic uint8_t *actions;
+	/* counts[queue * n_flows + flow]. */
+	struct trip_count *counts;
+	uint32_t n_queues;
+	struct trip_function_slot *functions;
+	uint32_t n_functions;
+	uint64_t tsc_hz;
+};
+
+/* The home whose iteration this thread is in, or NULL. */
+extern _Thread_local struct trip_home *trip_engine_current;
+
+static inline struct trip_home *
+trip_engine_home(const struct trip_engine *engine, uint32_t cntr, uint32_t *local)
+{
+	*local = cntr % engine->cntrs_per_home;
+	return engine->homes[cntr / engine->cntrs_per_home];
+}
+
+static inline bool
+trip_engine_has_cntr(const struct trip_engine *engine, uint32_t cntr)
+{
+	return cntr < engine->n_homes * engine->cntrs_per_home;
+}
+
+static inline struct trip_count *
+trip_engine_count(const struct trip_engine *engine, uint32_t queue, uint32_t flow)
+{
+	return &engine->counts[(size_t)queue * engine->n_flows + flow];
+}
+
+static inline void
+trip_engine_stat(_Atomic uint64_t *stat, uint64_t n)
+{
+	/* One writer: its home. */
+	atomic_store_explicit(
+		stat, atomic_load_explicit(stat, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+/* Nanoseconds of tsc ticks. */
+static inline uint64_t
+trip_engine_ns(const struct trip_engine *engine, uint64_t tsc)
+{
+	return (uint64_t)((__extension__(unsigned __int128) tsc * 1000000000u) / engine->tsc_hz);
+}
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An operation never recurses: what it makes due rings a doorbell and has its turn in a later
+ * round, so a cyclic chain keeps a home busy but never one iteration (WORK-12).
+ *
+ * Before its operation starts, a one-shot item has given its slot back and an interval item is
+ * queued again. So whoever sees an effect of the operation finds the item gone or cancelable
+ * already, and a function can cancel the interval item that calls it.
+ */
+#include <errno.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+
+#include "accept.h"
+#include "soft.h"
+#include "fire.h"
+#include "home.h"
+
+typedef int (*operation_t)(
+	struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event);
+
+static void
+cntr_ring_if(const struct trip_engine *engine, uint32_t cntr, bool ring)
+{
+	if (ring)
+		trip_home_ring(engine, cntr);
+}
+
+static struct trip_cell *
+cntr_cell(const struct trip_engine *engine, uint32_t cntr)
+{
+	uint32_t local;
+
+	return &trip_engine_home(engine, cntr, &local)->cells[local];
+}
+
+static int
+op_unknown(
+	struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
+{
+	return -ENOSYS;
+}
+
+static int
+op_cntr_add(
+	struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
+{
+	/* A coalesced firing stands for `count` of them; saturates as they would. */
+	uint64_t value = item->value;
+
+	if (event->count > 1)
+		value = value > TRIP_CNTR_MAX / event->count ? TRIP_CNTR_MAX : value * event->count;
+	cntr_ring_if(home->engine, item->target,
+		trip_cell_add(cntr_cell(home->engine, item->target), value));
+	return 0;
+}
+
+static int
+op_cntr_set(
+	struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
+{
+	cntr_ring_if(home->engine, item->target,
+		trip_cell_set(cntr_cell(home->engine, item->target), item->value));
+	return 0;
+}
+
+static int
+op_flow_drop(
+	struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
+{
+	uint8_t old = atomic_fetch_or(&home->engine->actions[item->target], TRIP_ACTION_DROP);
+
+	return (old & TRIP_ACTION_ACTIVE) != 0 ? 0 : -ENOENT;
+}
+
+static int
+op_flow_pass(
+	struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
+{
+	uint8_t old =
+		atomic_fetch_and(&home->engine->actions[item->target], (uint8_t)~TRIP_ACTION_DROP);
+
+	return (old & TRIP_ACTION_ACTIVE) != 0 ? 0 : -ENOENT;
+}
+
+static int
+op_flow_delete(
+	struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
+{
+	uint8_t old = atomic_fetch_and(
+		&home->engine->actions[item->target], (uint8_t)~TRIP_ACTION_ACTIVE);
+
+	return (old & TRIP_ACTION_ACTIVE) != 0 ? 0 : -ENOENT;
+}
+
+static int
+op_call(struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
+{
+	struct trip_function_slot *slot = &home->engine->functions[item->target];
+	trip_function_t function = atomic_load_explicit(&slot->function, memory_order_acquire);
+
+	return function != NULL ? function(event, slot->arg) : -ENOENT;
+}
+
+static const operation_t operations[] = {
+	[TRIP_OP_CNTR_ADD] = op_cntr_add,
+	[TRIP_OP_CNTR_SET] = op_cntr_set,
+	[TRIP_OP_FLOW_DROP] = op_flow_drop,
+	[TRIP_OP_FLOW_PASS] = op_flow_pass,
+	[TRIP_OP_FLOW_DELETE] = op_flow_delete,
+	[TRIP_OP_CALL] = op_call,
+};
+
+/* Total: an operation that is not there answers, and is never a NULL. */
+static operation_t
+operation_of(uint8_t op)
+{
+	return op < RTE_DIM(operations) && operations[op] != NULL ? operations[op] : op_unknown;
+}
+
+bool
+trip_fire_has_op(uint8_t op)
+{
+	return operation_of(op) != op_unknown;
+}
+
+const char *
+trip_fire_refusal(const struct trip_engine *engine, const struct trip_work_desc *desc)
+{
+	switch (desc->op) {
+	case TRIP_OP_CNTR_ADD:
+	case TRIP_OP_CNTR_SET:
+		if (!trip_engine_has_cntr(engine, desc->target))
+			return "its target is no counter";
+		if (desc->completion != TRIP_NONE)
+			return "a counter operation has a completion counter";
+		return desc->value > TRIP_CNTR_MAX ? "its value is above the limit" : NULL;
+	case TRIP_OP_FLOW_DROP:
+	case TRIP_OP_FLOW_PASS:
+	case TRIP_OP_FLOW_DELETE:
+		return desc->target >= engine->n_flows ? "its target is no flow" : NULL;
+	case TRIP_OP_CALL:
+		return desc->target >= engine->n_functions ? "its target is no function" : NULL;
+	default:
+		return "unknown operation";
+	}
+}
+
+/* How many intervals this firing stands for: 1, or where they coalesce all that the sample covers.
+ */
+static uint64_t
+firing_count(const struct trip_node *item, uint64_t sum)
+{
+	if ((item->flags & TRIP_COALESCE) == 0 || item->interval == 0 || sum <= item->threshold)
+		return 1;
+	return (sum - item->threshold) / item->interval + 1;
+}
+
+/*
+ * Takes the firing: false where the item was canceled. Its slot has then been given back, or is on
+ * its way by the channel's canceled doorbell, as channel.h has it. An interval item that goes on is
+ * queued again here; it ends where threshold + interval would pass the largest value.
+ */
+static bool
+take(struct trip_home *home, struct trip_home_cntr *cntr, uint32_t index, uint64_t reached,
+	bool *more)
+{
+	struct trip_node *node = &home->nodes[index];
+	struct trip_channel_home *channel = &home->channels[node->channel];
+
+	*more = node->interval != 0 && reached <= TRIP_CNTR_MAX - node->interval &&
+		trip_channel_queued(channel, node->slot, node->generation);
+	if (*more) {
+		node->threshold = reached + node->interval;
+		node->queued = true;
+		trip_pending_insert(&home->pool, &cntr->pending, node->threshold, index);
+		return true;
+	}
+	*more = false;
+	if (!trip_channel_claim(channel, node->slot, node->generation)) {
+		trip_accept_drop(home, index);
+		trip_engine_stat(&home->stats.canceled, 1);
+		return false;
+	}
+	trip_accept_drop(home, index);
+	return true;
+}
+
+static void
+complete(struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
+{
+	if (item->completion != TRIP_NONE) {
+		struct trip_cell *cell = cntr_cell(home->engine, item->completion);
+
+		cntr_ring_if(home->engine, item->completion,
+			event->result == 0 ? trip_cell_add(cell, 1) : trip_cell_adderr(cell, 1));
+	}
+	if ((item->flags & TRIP_COMPLETION) != 0 && !trip_event_ring_push(&home->events, event))
+		trip_engine_stat(&home->stats.events_lost, 1);
+}
+
+static void
+note_overshoot(struct trip_home *home, uint64_t overshoot)
+{
+	_Atomic uint64_t *worst = &home->stats.worst_overshoot;
+
+	if (overshoot > atomic_load_explicit(worst, memory_order_relaxed))
+		atomic_store_explicit(worst, overshoot, memory_order_relaxed);
+}
+
+void
+trip_fire(struct trip_home *home, struct trip_home_cntr *cntr, uint32_t index)
+{
+	struct trip_node *node = &home->nodes[index];
+	/* The node may be another item's by the time the operation runs. */
+	const struct trip_node item = *node;
+	uint64_t sum = cntr->pending.sample, tsc = rte_rdtsc();
+	struct trip_work_event event = {
+		.id = trip_channel_id(
+			&home->channels[item.channel].map, item.slot, item.generation),
+		.context = item.context,
+		.value = sum,
+		.count = firing_count(&item, sum),
+		.op_type = item.op,
+		.flags = item.interval == 0 ? TRIP_EVENT_ONE_SHOT : 0,
+	};
+	bool more;
+
+	node->queued = false;
+	event.threshold = item.threshold + (event.count - 1) * item.interval;
+	if (!take(home, cntr, index, event.threshold, &more))
+		return;
+	if (more)
+		event.flags |= TRIP_MORE;
+	if (tsc > cntr->since_tsc)
+		event.latency_ns = trip_engine_ns(home->engine, tsc - cntr->since_tsc);
+	note_overshoot(home, sum - event.threshold);
+	event.result = operation_of(item.op)(home, &item, &event);
+	trip_engine_stat(&home->stats.fired, 1);
+	complete(home, &item, &event);
+}

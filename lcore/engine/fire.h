@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The executor: what a work item does when it fires. */
+#ifndef TRIP_FIRE_H
+#define TRIP_FIRE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct trip_engine;
+struct trip_home;
+struct trip_home_cntr;
+struct trip_work_desc;
+
+/* Fires a node that has left the pending set of its counter: it is queued again, or gone. */
+void trip_fire(struct trip_home *home, struct trip_home_cntr *cntr, uint32_t node);
+
+/* Whether the executor has this operation. */
+bool trip_fire_has_op(uint8_t op);
+
+/* NULL, or why no home may accept such an item. Its trigger and completion are checked elsewhere.
+ */
+const char *trip_fire_refusal(const struct trip_engine *engine, const struct trip_work_desc *desc);
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The loop. engine.h tells what a round is. */
+#include <rte_branch_prediction.h>
+#include <rte_common.h>
+#include <rte_cycles.h>
+#include <rte_prefetch.h>
+
+#include "accept.h"
+#include "fire.h"
+#include "home.h"
+#include "source.h"
+#include "waiter.h"
+
+/* Items that one counter fires before the next one has its turn. */
+#define QUANTUM 32
+
+_Thread_local struct trip_home *trip_engine_current;
+
+static void
+due_push(struct trip_home *home, struct trip_due_list *list, uint32_t index, enum trip_due due)
+{
+	struct trip_home_cntr *cntr = &home->cntrs[index];
+
+	cntr->due = due;
+	cntr->next_due = TRIP_NONE;
+	if (list->count++ == 0)
+		list->head = index;
+	else
+		home->cntrs[list->tail].next_due = index;
+	list->tail = index;
+}
+
+static uint32_t
+due_pop(struct trip_home *home, struct trip_due_list *list)
+{
+	uint32_t index = list->head;
+
+	list->head = home->cntrs[index].next_due;
+	list->count--;
+	return index;
+}
+
+void
+trip_home_touch(struct trip_home *home, uint32_t index)
+{
+	/* Fires against the old sample, so at most what was late already, and then settles. */
+	if (home->cntrs[index].due == TRIP_DUE_NONE)
+		due_push(home, &home->firing, index, TRIP_DUE_FIRING);
+}
+
+void
+trip_home_ring(const struct trip_engine *engine, uint32_t cntr)
+{
+	uint32_t local;
+	struct trip_home *home = trip_engine_home(engine, cntr, &local);
+
+	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CNTR, local);
+}
+
+void
+trip_home_ring_self(struct trip_home *home, uint32_t index)
+{
+	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CNTR, index);
+}
+
+static void
+sample(struct trip_home *home, uint32_t index)
+{
+	struct trip_home_cntr *cntr = &home->cntrs[index];
+
+	trip_source_fold(home, index);
+	cntr->sample = trip_cell_sum(&home->cells[index]);
+	if (cntr->since_tsc == 0)
+		cntr->since_tsc = home->now;
+}
+
+/* Samples counters that rang, until the budget is waiting for a sweep. */
+static unsigned int
+sample_rung(struct trip_home *home)
+{
+	uint32_t rung[QUANTUM];
+	unsigned int n, done = 0;
+
+	while (home->sampled.count < home->budget && done < home->budget) {
+		n = trip_doorbell_take(&home->doorbell, TRIP_BELL_CNTR, rung, QUANTUM);
+		for (unsigned int i = 0; i < n; i++) {
+			struct trip_home_cntr *cntr = &home->cntrs[rung[i]];
+
+			if (cntr->due == TRIP_DUE_NONE)
+				due_push(home, &home->sampled, rung[i], TRIP_DUE_SAMPLED);
+			if (cntr->due == TRIP_DUE_SAMPLED)
+				sample(home, rung[i]);
+			else
+				cntr->again = true;
+		}
+		done += n;
+		if (n < QUANTUM)
+			break;
+	}
+	return done;
+}
+
+/* What was sampled fires once everything submitted up to now is accepted. */
+static void
+begin_sweep(struct trip_home *home)
+{
+	while (home->sampled.count > 0)
+		due_push(home, &home->swept, due_pop(home, &home->sampled), TRIP_DUE_SWEPT);
+	trip_accept_begin(home);
+	home->sweeping = true;
+}
+
+static void
+end_sweep(struct trip_home *home)
+{
+	while (home->swept.count > 0) {
+		uint32_t index = due_pop(home, &home->swept);
+		struct trip_home_cntr *cntr = &home->cntrs[index];
+
+		/* What was late already stays behind what this sample makes due. */
+		trip_pending_sample(&home->pool, &cntr->pending, cntr->sample);
+		due_push(home, &home->firing, index, TRIP_DUE_FIRING);
+	}
+	home->sweeping = false;
+}
+
+/* Nothing of the counter is due any more: arms it anew, and looks whether that came too late. */
+static void
+settle(struct trip_home *home, uint32_t index)
+{
+	struct trip_home_cntr *cntr = &home->cntrs[index];
+	struct trip_cell *cell = &home->cells[index];
+	uint64_t sum, bound = trip_pending_bound(&home->pool, &cntr->pending);
+	bool watched = cntr->watchers > 0, again = cntr->again;
+	unsigned int woken;
+
+	cntr->due = TRIP_DUE_NONE;
+	cntr->again = false;
+	cntr->suspect = false;
+	cntr->since_tsc = 0;
+	if (cntr->deferred != TRIP_NONE) {
+		trip_accept_deferred(home, index, QUANTUM);
+		trip_home_touch(home, index);
+		cntr->again = again;
+		return;
+	}
+	/* A bound of TRIP_PENDING_NONE is TRIP_CELL_IDLE: nobody cares. */
+	trip_cell_arm(cell, watched ? 0 : bound, cntr->waiters != TRIP_NONE);
+	/* Read after arming: what came before it is found here, what comes after it rings. */
+	woken = trip_waiter_settle(home, index, home->budget);
+	sum = cntr->settled.success + cntr->settled.error;
+	/* Without watchers left the cell is to be armed higher; so it is if there were too many. */
+	again |= sum >= bound || (watched && woken > 0);
+	again |= trip_source_budget(home, index, watched ? sum + 1 : bound);
+	if (again)
+		trip_home_ring_self(home, index);
+}
+
+static unsigned int
+fire_due(struct trip_home *home)
+{
+	uint32_t nodes[QUANTUM];
+	unsigned int done = 0;
+
+	while (home->firing.count > 0 && done < home->budget) {
+		uint32_t index = due_pop(home, &home->firing);
+		struct trip_home_cntr *cntr = &home->cntrs[index];
+		unsigned int n = trip_pending_pop(&home->pool, &cntr->pending, nodes, QUANTUM);
+
+		for (unsigned int i = 0; i < n; i++)
+			if (nodes[i] < home->n_nodes)
+				rte_prefetch0(&home->nodes[nodes[i]]);
+		for (unsigned int i = 0; i < n; i++) {
+			if (nodes[i] < home->n_nodes)
+				trip_fire(home, cntr, nodes[i]);
+			else
+				trip_waiter_fire(home, nodes[i] - home->n_nodes);
+		}
+		done += n + 1;
+		if (trip_pending_due(&home->pool, &cntr->pending))
+			due_push(home, &home->firing, index, TRIP_DUE_FIRING);
+		else
+			settle(home, index);
+	}
+	return done;
+}
+
+/* Whether an armed counter has passed what is armed since it settled. */
+static bool
+overdue(const struct trip_home *home, uint32_t index)
+{
+	const struct trip_home_cntr *cntr = &home->cntrs[index];
+	const struct trip_cell *cell = &home->cells[index];
+
+	if (cntr->due != TRIP_DUE_NONE ||
+		(cntr->waiters == TRIP_NONE && trip_pending_count(&cntr->pending) == 0))
+		return false;
+	return trip_cell_stale(cell, &cntr->settled) ||
+	       (cntr->watchers > 0 && trip_cell_success(cell) != cntr->settled.success);
+}
+
+/*
+ * What a process killed between an update and its ring has left: armed counters that are past what
+ * is armed, and doorbell leaves without their summary. An updater that is merely between the two
+ * looks the same, so a suspect is only repaired when the next round still finds it.
+ */
+static void
+scrub(struct trip_home *home)
+{
+	uint32_t end = RTE_MIN(home->scrub_cntr + home->budget, home->shape.n_cntrs);
+	unsigned int repairs = 0;
+
+	if (home->scrub_tsc == UINT64_MAX || home->now < home->next_scrub_tsc)
+		return;
+	for (; home->scrub_cntr < end; home->scrub_cntr++) {
+		struct trip_home_cntr *cntr = &home->cntrs[home->scrub_cntr];
+		bool suspect = overdue(home, home->scrub_cntr);
+
+		if (suspect && cntr->suspect) {
+			trip_home_ring_self(home, home->scrub_cntr);
+			repairs++;
+		}
+		cntr->suspect = suspect;
+	}
+	for (unsigned int bell = 0; bell < TRIP_BELLS; bell++)
+		repairs += trip_doorbell_scrub(
+			&home->doorbell, bell, &home->scrub_bells[bell], home->budget / TRIP_BELLS);
+	trip_engine_stat(&home->stats.scrub_repairs, repairs);
+	if (home->scrub_cntr < home->shape.n_cntrs)
+		return;
+	home->scrub_cntr = 0;
+	home->next_scrub_tsc = home->now + home->scrub_tsc;
+}
+
+/* What a control thread asked for. */
+static unsigned int
+run_call(struct trip_home *home)
+{
+	uint32_t rung;
+
+	if (trip_doorbell_take(&home->doorbell, TRIP_BELL_CALL, &rung, 1) == 0)
+		return 0;
+	home->call(home, home->call_arg);
+	/* Partner: the acquire load in trip_home_called(). */
+	atomic_store_explicit(&home->called, true, memory_order_release);
+	return 1;
+}
+
+void
+trip_home_call(struct trip_home *home, void (*function)(struct trip_home *home, uint32_t arg),
+	uint32_t arg)
+{
+	home->call = function;
+	home->call_arg = arg;
+	atomic_store_explicit(&home->called, false, memory_order_relaxed);
+	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CALL, 0);
+}
+
+bool
+trip_home_called(struct trip_home *home)
+{
+	return atomic_load_explicit(&home->called, memory_order_acquire);
+}
+
+uint64_t
+trip_home_epoch(struct trip_home *home)
+{
+	/* Partner: the fetch_add that begins an iteration. In the one order of both, either this is
+	 * first, and the iteration sees what the caller wrote, or the epoch that is read is odd. */
+	atomic_thread_fence(memory_order_seq_cst);
+	return atomic_load(&home->epoch);
+}
+
+bool
+trip_home_quiesced(struct trip_home *home, uint64_t epoch)
+{
+	return (epoch & 1) == 0 || atomic_load(&home->epoch) != epoch;
+}
+
+static unsigned int
+iterate(struct trip_home *home)
+{
+	unsigned int done = run_call(home);
+
+	done += sample_rung(home);
+	if (!home->sweeping)
+		begin_sweep(home);
+	done += trip_accept_sweep(home, home->budget);
+	done += trip_waiter_accept(home, home->budget);
+	if (trip_accept_done(home))
+		end_sweep(home);
+	done += trip_accept_canceled(home, home->budget);
+	done += fire_due(home);
+	done += trip_source_refresh(home, home->budget);
+	scrub(home);
+	return done;
+}
+
+/* Whether nothing is under way, nobody has rung, and no timer is due. */
+static bool
+idle(const struct trip_home *home)
+{
+	return trip_doorbell_idle(&home->doorbell) && !home->sweeping &&
+	       home->sampled.count + home->firing.count + home->n_canceling == 0 &&
+	       home->now < home->next_scrub_tsc &&
+	       (home->n_fed == 0 || home->now < home->next_refresh_tsc) && home->refresh_left == 0;
+}
+
+unsigned int
+trip_home_iterate(struct trip_home *home, uint64_t now)
+{
+	struct trip_home *outer = trip_engine_current;
+	unsigned int done;
+	uint64_t began, took;
+
+	home->now = now;
+	trip_engine_stat(&home->stats.iterations, 1);
+	if (likely(idle(home)))
+		return 0;
+	began = rte_rdtsc();
+	atomic_fetch_add(&home->epoch, 1);
+	trip_engine_current = home;
+	done = iterate(home);
+	trip_engine_current = outer;
+	atomic_fetch_add(&home->epoch, 1);
+	took = rte_rdtsc() - began;
+	if (took > atomic_load_explicit(&home->stats.longest_tsc, memory_order_relaxed))
+		atomic_store_explicit(&home->stats.longest_tsc, took, memory_order_relaxed);
+	if (done > 0)
+		trip_engine_stat(&home->stats.busy_iterations, 1);
+	return done;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A home: its memory, its loop, and what its parts ask of each other. */
+#ifndef TRIP_HOME_H
+#define TRIP_HOME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine.h"
+
+/* Bytes of memory that a home of this shape takes; cache-line multiple. */
+size_t trip_home_size(const struct trip_home_shape *shape);
+
+/* Lays a home out over trip_home_size() bytes, cache-line aligned. */
+struct trip_home *trip_home_init(void *memory, struct trip_engine *engine, uint32_t index,
+	const struct trip_home_shape *shape);
+
+/*
+ * One bounded iteration. By one thread at a time.
+ *
+ * @param now
+ *   The present, in tsc ticks.
+ * @return
+ *   How much it did; 0: idle.
+ */
+unsigned int trip_home_iterate(struct trip_home *home, uint64_t now);
+
+/* Undoes trip_home_init(); the memory stays the caller's. */
+void trip_home_fini(struct trip_home *home);
+
+/* Slots of a channel. */
+uint32_t trip_home_channel_slots(const struct trip_home_shape *shape, uint32_t channel);
+
+/* Asks a home to run a function in its next iteration, and whether it has. One at a time. */
+void trip_home_call(struct trip_home *home, void (*function)(struct trip_home *home, uint32_t arg),
+	uint32_t arg);
+bool trip_home_called(struct trip_home *home);
+
+/* Whether every iteration that ran at the moment when `epoch` was read has ended: what it had
+ * started is finished, and what the caller wrote before reading is seen by whatever runs from now
+ * on. */
+uint64_t trip_home_epoch(struct trip_home *home);
+bool trip_home_quiesced(struct trip_home *home, uint64_t epoch);
+
+/* The sum of counter `cntr` may have passed what is armed, or what is armed must be set anew. */
+void trip_home_touch(struct trip_home *home, uint32_t cntr);
+
+/* Has counter `cntr` of this home sampled again. */
+void trip_home_ring_self(struct trip_home *home, uint32_t cntr);
+
+/* Rings the home of a counter of any home; any thread. */
+void trip_home_ring(const struct trip_engine *engine, uint32_t cntr);
+
+/* The channel that threads of `from`'s iterations submit by to this home; from may be NULL. */
+static inline uint32_t
+trip_home_channel(const struct trip_home *from)
+{
+	return from == NULL ? 0 : 1 + from->index;
+}
+
+/* Writes the broken invariants of a quiescent home to `report`; returns how many. */
+unsigned int trip_home_check(
+	struct trip_home *home, void (*report)(void *arg, const char *sentence), void *arg);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What holds for a home between two iterations. */
+#include <stdio.h>
+
+#include "home.h"
+#include "waiter.h"
+
+struct checker {
+	void (*report)(void *arg, const char *sentence);
+	void *arg;
+	uint32_t home;
+	unsigned int broken;
+};
+
+static void
+expect(struct checker *checker, const char *broken, uint32_t index)
+{
+	char sentence[256];
+
+	if (broken == NULL)
+		return;
+	snprintf(sentence, sizeof(sentence), "home %u, index %u: %s", checker->home, index, broken);
+	checker->report(checker->arg, sentence);
+	checker->broken++;
+}
+
+static void
+check_cntr(struct checker *checker, struct trip_home *home, uint32_t index)
+{
+	const struct trip_home_cntr *cntr = &home->cntrs[index];
+	uint32_t waiters = 0, watchers = 0;
+
+	for (uint32_t i = cntr->waiters; i != TRIP_NONE; i = home->waiter_nodes[i].next) {
+		const struct trip_waiter_node *node = &home->waiter_nodes[i];
+
+		waiters++;
+		watchers += node->threshold == TRIP_WAITER_ANY;
+		if (node->cntr != index || node->word == 0)
+			expect(checker, "a waiter in the list waits for something else", index);
+	}
+	if (watchers != cntr->watchers)
+		expect(checker, "the number of watchers is not that of the list", index);
+	if (cntr->due == TRIP_DUE_NONE && cntr->deferred != TRIP_NONE)
+		expect(checker, "items are deferred, but it has settled", index);
+	if (cntr->due == TRIP_DUE_NONE && (waiters > 0 || trip_pending_count(&cntr->pending) > 0) &&
+		atomic_load(&home->cells[index].armed) == 0)
+		expect(checker, "somebody waits, but the cell is not armed", index);
+	expect(checker, trip_cell_check(&home->cells[index]), index);
+	expect(checker, trip_pending_check(&home->pool, &cntr->pending), index);
+}
+
+static void
+check_nodes(struct checker *checker, struct trip_home *home)
+{
+	uint32_t used = 0;
+
+	for (uint32_t c = 0; c < home->shape.n_channels; c++) {
+		uint32_t slots = trip_home_channel_slots(&home->shape, c);
+
+		expect(checker, trip_channel_check(&home->channels[c]), c);
+		for (uint32_t s = 0; s < slots; s++) {
+			uint32_t index = home->slot_nodes[c][s];
+
+			if (index == TRIP_NONE)
+				continue;
+			used++;
+			if (home->nodes[index].channel != c || home->nodes[index].slot != s)
+				expect(checker, "the node of a slot belongs to another slot", s);
+		}
+	}
+	if (used + home->n_free_nodes != home->n_nodes)
+		expect(checker, "nodes are neither free nor in use", used);
+}
+
+unsigned int
+trip_home_check(struct trip_home *home, void (*report)(void *arg, const char *sentence), void *arg)
+{
+	struct checker checker = {.report = report, .arg = arg, .home = home->index};
+
+	for (uint32_t i = 0; i < home->shape.n_cntrs; i++)
+		check_cntr(&checker, home, i);
+	check_nodes(&checker, home);
+	expect(&checker, trip_doorbell_check(&home->doorbell), 0);
+	expect(&checker, trip_event_ring_check(&home->events), 0);
+	return checker.broken;
+}

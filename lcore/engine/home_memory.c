@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The memory of a home: one block, carved twice by the same code, first to learn its size. What is
+ * shared comes first, then what the loop alone touches.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+
+#include "home.h"
+#include "waiter.h"
+
+struct carver {
+	uint8_t *base;
+	size_t used;
+};
+
+/* The next `bytes`, on a cache line of their own; NULL while only the size is asked for. */
+static void *
+carve(struct carver *carver, size_t bytes)
+{
+	size_t at = carver->used;
+
+	carver->used += RTE_ALIGN_CEIL(bytes, RTE_CACHE_LINE_SIZE);
+	return carver->base != NULL ? carver->base + at : NULL;
+}
+
+uint32_t
+trip_home_channel_slots(const struct trip_home_shape *shape, uint32_t channel)
+{
+	return channel == 0 ? shape->n_slots : shape->n_handler_slots;
+}
+
+static uint32_t
+node_count(const struct trip_home_shape *shape)
+{
+	return shape->n_slots + (shape->n_channels - 1) * shape->n_handler_slots;
+}
+
+static void
+doorbell_shape(const struct trip_home_shape *shape, struct trip_doorbell_shape *bell)
+{
+	*bell = (struct trip_doorbell_shape){
+		.count = {[TRIP_BELL_CHANNEL] = shape->n_channels,
+			[TRIP_BELL_WAITER] = shape->n_waiters,
+			[TRIP_BELL_CNTR] = shape->n_cntrs,
+			[TRIP_BELL_CALL] = 1},
+		.words = {[TRIP_BELL_CHANNEL] = 1,
+			[TRIP_BELL_WAITER] = 1,
+			[TRIP_BELL_CNTR] = 5,
+			[TRIP_BELL_CALL] = 1},
+	};
+}
+
+static void
+channel_shape(const struct trip_home_shape *shape, uint32_t home, uint32_t channel,
+	struct trip_channel_shape *out)
+{
+	/* Numbered through over all homes, so that an id says where its item is. */
+	out->slots = trip_home_channel_slots(shape, channel);
+	out->first = home * node_count(shape) +
+		     (channel == 0 ? 0 : shape->n_slots + (channel - 1) * shape->n_handler_slots);
+}
+
+static void
+carve_channels(struct carver *carver, struct trip_home *home, const struct trip_home_shape *shape,
+	uint32_t index)
+{
+	struct trip_channel_home *channels = carve(carver, shape->n_channels * sizeof(*channels));
+	struct trip_channel_client *clients = carve(carver, shape->n_channels * sizeof(*clients));
+	uint32_t **slot_nodes = carve(carver, shape->n_channels * sizeof(*slot_nodes));
+
+	for (uint32_t i = 0; i < shape->n_channels; i++) {
+		struct trip_channel_shape channel;
+		void *memory, *marks;
+		uint32_t *nodes;
+
+		channel_shape(shape, index, i, &channel);
+		memory = carve(carver, trip_channel_size(&channel));
+		marks = carve(carver, trip_channel_marks_size(&channel));
+		nodes = carve(carver, channel.slots * sizeof(*nodes));
+		if (home == NULL)
+			continue;
+		trip_channel_init(memory, &channel);
+		trip_channel_map_home(&channels[i], memory, &channel, marks);
+		trip_channel_map_client(&clients[i], memory, &channel);
+		memset(nodes, 0xff, channel.slots * sizeof(*nodes));
+		slot_nodes[i] = nodes;
+	}
+	if (home == NULL)
+		return;
+	home->channels = channels;
+	home->clients = clients;
+	home->slot_nodes = slot_nodes;
+}
+
+static void
+carve_work(struct carver *carver, struct trip_home *home, const struct trip_home_shape *shape)
+{
+	uint32_t n = node_count(shape), pool_nodes = n + shape->n_waiters;
+	struct trip_node *nodes = carve(carver, n * sizeof(*nodes));
+	uint32_t *free_nodes = carve(carver, n * sizeof(*free_nodes));
+	void *pool = carve(carver, trip_pending_pool_size(pool_nodes));
+	void *events = carve(carver, trip_event_ring_size(shape->n_events));
+
+	if (home == NULL)
+		return;
+	home->nodes = nodes;
+	home->n_nodes = n;
+	home->free_nodes = free_nodes;
+	for (uint32_t i = 0; i < n; i++)
+		free_nodes[i] = n - 1 - i;
+	home->n_free_nodes = n;
+	trip_pending_pool_init(&home->pool, pool, pool_nodes);
+	trip_event_ring_init(&home->events, events, shape->n_events);
+}
+
+static void
+carve_waiters(struct carver *carver, struct trip_home *home, const struct trip_home_shape *shape)
+{
+	struct trip_waiter *waiters = carve(carver, shape->n_waiters * sizeof(*waiters));
+	struct trip_waiter_node *nodes = carve(carver, shape->n_waiters * sizeof(*nodes));
+	_Atomic int *fds = carve(carver, shape->n_waiters * sizeof(*fds));
+
+	if (home == NULL)
+		return;
+	home->waiters = waiters;
+	home->waiter_nodes = nodes;
+	home->waiter_fds = fds;
+	for (uint32_t i = 0; i < shape->n_waiters; i++)
+		atomic_init(&fds[i], -1);
+}
+
+static void
+carve_cntrs(struct carver *carver, struct trip_home *home, const struct trip_home_shape *shape)
+{
+	struct trip_cell *cells = carve(carver, shape->n_cntrs * sizeof(*cells));
+	struct trip_home_cntr *cntrs = carve(carver, shape->n_cntrs * sizeof(*cntrs));
+	uint32_t *fed = carve(carver, shape->n_cntrs * sizeof(*fed));
+
+	if (home == NULL)
+		return;
+	home->cells = cells;
+	home->cntrs = cntrs;
+	home->fed = fed;
+	for (uint32_t i = 0; i < shape->n_cntrs; i++) {
+		trip_cell_init(&cells[i]);
+		trip_pending_init(&cntrs[i].pending);
+		cntrs[i].waiters = TRIP_NONE;
+		cntrs[i].sources = TRIP_NONE;
+		cntrs[i].deferred = TRIP_NONE;
+	}
+}
+
+static struct trip_home *
+carve_home(struct carver *carver, const struct trip_home_shape *shape, uint32_t index)
+{
+	struct trip_home *home = carve(carver, sizeof(*home));
+	struct trip_doorbell_shape bell;
+	void *doorbell;
+
+	doorbell_shape(shape, &bell);
+	doorbell = carve(carver, trip_doorbell_size(&bell));
+	if (home != NULL) {
+		trip_doorbell_init(doorbell, &bell);
+		trip_doorbell_map(&home->doorbell, doorbell, &bell);
+	}
+	carve_cntrs(carver, home, shape);
+	carve_waiters(carver, home, shape);
+	carve_channels(carver, home, shape, index);
+	carve_work(carver, home, shape);
+	return home;
+}
+
+size_t
+trip_home_size(const struct trip_home_shape *shape)
+{
+	struct carver carver = {0};
+
+	carve_home(&carver, shape, 0);
+	return carver.used;
+}
+
+struct trip_home *
+trip_home_init(void *memory, struct trip_engine *engine, uint32_t index,
+	const struct trip_home_shape *shape)
+{
+	struct carver carver = {.base = memory};
+	struct trip_home *home;
+
+	memset(memory, 0, trip_home_size(shape));
+	home = carve_home(&carver, shape, index);
+	home->engine = engine;
+	home->index = index;
+	home->shape = *shape;
+	atomic_flag_clear(&home->progressing);
+	return home;
+}
+
+void
+trip_home_fini(struct trip_home *home)
+{
+	for (uint32_t i = 0; i < home->shape.n_waiters; i++)
+		if (home->waiter_fds[i] >= 0)
+			close(home->waiter_fds[i]);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "home.h"
+#include "source.h"
+
+static struct trip_source *
+source_at(const struct trip_engine *engine, uint32_t source)
+{
+	return &engine->flows[source / TRIP_COUNT_KINDS].source[source % TRIP_COUNT_KINDS];
+}
+
+void
+trip_source_fold(struct trip_home *home, uint32_t index)
+{
+	struct trip_engine *engine = home->engine;
+	struct trip_home_cntr *cntr = &home->cntrs[index];
+	uint64_t delta = 0;
+
+	if (cntr->sources == TRIP_NONE)
+		return;
+	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = source_at(engine, s)->next) {
+		const struct trip_flow_slot *flow = &engine->flows[s / TRIP_COUNT_KINDS];
+
+		for (uint32_t q = 0; q < flow->n_queues; q++) {
+			struct trip_count *count = trip_engine_count(
+				engine, flow->first_queue + q, s / TRIP_COUNT_KINDS);
+			uint64_t crossed = trip_count_take(count, s % TRIP_COUNT_KINDS);
+
+			if (crossed != 0 && (cntr->since_tsc == 0 || crossed < cntr->since_tsc))
+				cntr->since_tsc = crossed;
+			delta += trip_count_fold(count, s % TRIP_COUNT_KINDS);
+		}
+	}
+	/* What is armed is looked at by whoever folds: no ring is needed. */
+	if (delta > 0)
+		(void)trip_cell_add(&home->cells[index], delta);
+	atomic_store_explicit(&cntr->refreshed_tsc, home->now, memory_order_relaxed);
+}
+
+bool
+trip_source_budget(struct trip_home *home, uint32_t index, uint64_t bound)
+{
+	struct trip_engine *engine = home->engine;
+	struct trip_home_cntr *cntr = &home->cntrs[index];
+	uint64_t sum = trip_cell_sum(&home->cells[index]), share = TRIP_COUNT_NO_LIMIT;
+	bool reached = false;
+	uint32_t queues = 0;
+
+	if (cntr->sources == TRIP_NONE)
+		return false;
+	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = source_at(engine, s)->next)
+		queues += engine->flows[s / TRIP_COUNT_KINDS].n_queues;
+	if (bound != TRIP_BUDGET_NONE)
+		share = bound > sum ? trip_count_share(bound - sum, queues) : 0;
+	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = source_at(engine, s)->next) {
+		const struct trip_flow_slot *flow = &engine->flows[s / TRIP_COUNT_KINDS];
+
+		for (uint32_t q = 0; q < flow->n_queues; q++)
+			reached |=
+				trip_count_budget(trip_engine_count(engine, flow->first_queue + q,
+							  s / TRIP_COUNT_KINDS),
+					s % TRIP_COUNT_KINDS, share);
+	}
+	return reached;
+}
+
+unsigned int
+trip_source_refresh(struct trip_home *home, unsigned int budget)
+{
+	unsigned int changed = 0;
+
+	if (home->refresh_left == 0) {
+		if (home->n_fed == 0 || home->now < home->next_refresh_tsc)
+			return 0;
+		home->next_refresh_tsc = home->now + home->refresh_tsc;
+		home->refresh_left = home->n_fed;
+	}
+	for (; home->refresh_left > 0 && budget > 0; budget--) {
+		uint32_t index;
+		uint64_t before;
+
+		/* The list may have shrunk since the period began. */
+		if (--home->refresh_left >= home->n_fed)
+			continue;
+		index = home->fed[home->refresh_left];
+		before = trip_cell_sum(&home->cells[index]);
+		trip_source_fold(home, index);
+		if (trip_cell_sum(&home->cells[index]) == before)
+			continue;
+		trip_home_ring_self(home, index);
+		changed++;
+	}
+	return changed;
+}
+
+static void
+link_source(struct trip_home *home, uint32_t index, uint32_t s)
+{
+	struct trip_home_cntr *cntr = &home->cntrs[index];
+
+	source_at(home->engine, s)->next = cntr->sources;
+	cntr->sources = s;
+	if (cntr->n_sources++ == 0) {
+		cntr->fed = home->n_fed;
+		home->fed[home->n_fed++] = index;
+	}
+	trip_home_touch(home, index);
+}
+
+static void
+unlink_source(struct trip_home *home, uint32_t index, uint32_t s)
+{
+	struct trip_home_cntr *cntr = &home->cntrs[index];
+	struct trip_source *source = source_at(home->engine, s);
+	uint32_t before = cntr->sources;
+
+	trip_source_fold(home, index);
+	if (before == s) {
+		cntr->sources = source->next;
+	} else {
+		while (source_at(home->engine, before)->next != s)
+			before = source_at(home->engine, before)->next;
+		source_at(home->engine, before)->next = source->next;
+	}
+	if (--cntr->n_sources == 0) {
+		uint32_t moved = home->fed[--home->n_fed];
+
+		home->fed[cntr->fed] = moved;
+		home->cntrs[moved].fed = cntr->fed;
+	}
+	trip_home_ring_self(home, index);
+}
+
+/* The sources of the flow whose counters live here. */
+static void
+each_source(struct trip_home *home, uint32_t flow,
+	void (*link)(struct trip_home *home, uint32_t index, uint32_t source))
+{
+	for (uint32_t kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
+		struct trip_source *source = &home->engine->flows[flow].source[kind];
+		uint32_t cntr = atomic_load_explicit(&source->cntr, memory_order_acquire);
+		uint32_t local;
+
+		if (cntr != TRIP_NONE && trip_engine_home(home->engine, cntr, &local) == home)
+			link(home, local, flow * TRIP_COUNT_KINDS + kind);
+	}
+}
+
+void
+trip_source_link(struct trip_home *home, uint32_t flow)
+{
+	each_source(home, flow, link_source);
+}
+
+void
+trip_source_unlink(struct trip_home *home, uint32_t flow)
+{
+	each_source(home, flow, unlink_source);
+}

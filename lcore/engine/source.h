@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Flow sources: how the counts of the software engine's queues get into the cells of counters.
+ *
+ * A home folds what the queues have counted into the cell when one of them rings, and at least once
+ * a refresh period. A queue rings when it reaches its budget, its share of the distance to what is
+ * armed (count.h has the protocol and the proof).
+ */
+#ifndef TRIP_SOURCE_H
+#define TRIP_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine.h"
+
+#define TRIP_BUDGET_NONE UINT64_MAX
+
+/* The home: adds what the sources of a counter have counted since, and notes when it crossed. */
+void trip_source_fold(struct trip_home *home, uint32_t cntr);
+
+/* The home: hands out the distance from the folded sum to `bound` (TRIP_BUDGET_NONE: none). True
+ * when a queue has reached its share already: then fold again. */
+bool trip_source_budget(struct trip_home *home, uint32_t cntr, uint64_t bound);
+
+/* The home: refreshes fed counters, at most `budget` of them; returns how many changed. */
+unsigned int trip_source_refresh(struct trip_home *home, unsigned int budget);
+
+/* The home: links and unlinks the sources of a flow that feed its counters. Unlinking folds what is
+ * left first. */
+void trip_source_link(struct trip_home *home, uint32_t flow);
+void trip_source_unlink(struct trip_home *home, uint32_t flow);
+
+#endif

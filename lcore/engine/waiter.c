@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+
+#include "engine.h"
+#include "home.h"
+#include "waiter.h"
+
+static uint32_t
+word_state(uint32_t word)
+{
+	return word & TRIP_WAITER_STATE_MASK;
+}
+
+void
+trip_waiter_disarm(struct trip_home *home, uint32_t waiter)
+{
+	struct trip_waiter *w = &home->waiters[waiter];
+	uint32_t word = atomic_load_explicit(&w->word, memory_order_relaxed);
+	uint32_t idle = (word & ~TRIP_WAITER_STATE_MASK) | TRIP_WAITER_IDLE;
+
+	if (word_state(word) == TRIP_WAITER_ARMED &&
+		atomic_compare_exchange_strong(&w->word, &word, idle))
+		trip_doorbell_ring(&home->doorbell, TRIP_BELL_WAITER, waiter);
+}
+
+void
+trip_waiter_arm(struct trip_home *home, uint32_t waiter, uint32_t cntr, uint64_t threshold,
+	const struct trip_cell_sample *seen)
+{
+	struct trip_waiter *w = &home->waiters[waiter];
+	uint32_t generation;
+
+	/* From here on the home answers no older request, nor takes one up. */
+	trip_waiter_disarm(home, waiter);
+	generation = atomic_load_explicit(&w->word, memory_order_relaxed) >> TRIP_WAITER_STATE_BITS;
+	generation = (generation + 1) & (UINT32_MAX >> TRIP_WAITER_STATE_BITS);
+	if (generation == 0)
+		generation = 1;
+	/* Release: a home that sees one of these sees that the word is not the old ARMED any more.
+	 * Partner: the acquire loads in copy_request(). */
+	atomic_store_explicit(&w->cntr, cntr, memory_order_release);
+	atomic_store_explicit(&w->threshold, threshold, memory_order_release);
+	atomic_store_explicit(&w->success, seen->success, memory_order_release);
+	atomic_store_explicit(&w->error, seen->error, memory_order_release);
+	atomic_store_explicit(&w->setgen, seen->setgen, memory_order_release);
+	atomic_store_explicit(&w->errgen, seen->errgen, memory_order_release);
+	atomic_store(&w->word, generation << TRIP_WAITER_STATE_BITS | TRIP_WAITER_ARMED);
+	trip_doorbell_ring(&home->doorbell, TRIP_BELL_WAITER, waiter);
+}
+
+/* False: not armed, or its owner is just writing; it rings again when it is done. */
+static bool
+copy_request(struct trip_waiter *w, struct trip_waiter_node *node)
+{
+	uint32_t word = atomic_load(&w->word);
+
+	if (word_state(word) != TRIP_WAITER_ARMED)
+		return false;
+	node->cntr = atomic_load_explicit(&w->cntr, memory_order_acquire);
+	node->threshold = atomic_load_explicit(&w->threshold, memory_order_acquire);
+	node->seen.success = atomic_load_explicit(&w->success, memory_order_acquire);
+	node->seen.error = atomic_load_explicit(&w->error, memory_order_acquire);
+	node->seen.setgen = atomic_load_explicit(&w->setgen, memory_order_acquire);
+	node->seen.errgen = atomic_load_explicit(&w->errgen, memory_order_acquire);
+	node->word = word;
+	return atomic_load(&w->word) == word;
+}
+
+static void
+unlink_node(struct trip_home *home, uint32_t waiter)
+{
+	struct trip_waiter_node *node = &home->waiter_nodes[waiter];
+	struct trip_home_cntr *cntr = &home->cntrs[node->cntr];
+
+	if (node->prev != TRIP_NONE)
+		home->waiter_nodes[node->prev].next = node->next;
+	else
+		cntr->waiters = node->next;
+	if (node->next != TRIP_NONE)
+		home->waiter_nodes[node->next].prev = node->prev;
+	if (node->queued)
+		trip_pending_remove(&home->pool, &cntr->pending, home->n_nodes + waiter);
+	else if (node->threshold == TRIP_WAITER_ANY)
+		cntr->watchers--;
+	node->queued = false;
+	node->word = 0;
+}
+
+static void
+link_node(struct trip_home *home, uint32_t waiter)
+{
+	struct trip_waiter_node *node = &home->waiter_nodes[waiter];
+	struct trip_home_cntr *cntr = &home->cntrs[node->cntr];
+
+	node->prev = TRIP_NONE;
+	node->next = cntr->waiters;
+	if (node->next != TRIP_NONE)
+		home->waiter_nodes[node->next].prev = waiter;
+	cntr->waiters = waiter;
+	cntr->unchecked = true;
+	if (node->threshold == TRIP_WAITER_ANY) {
+		cntr->watchers++;
+		return;
+	}
+	/* On success >= threshold the sum is this or more. Past the largest threshold no sum tells
+	 * it apart any more, and the largest is then reached. */
+	trip_pending_insert(&home->pool, &cntr->pending,
+		trip_cell_clamp(node->threshold + node->seen.error), home->n_nodes + waiter);
+	node->queued = true;
+}
+
+/* Moves the request to SIGNALED and writes the descriptor, unless its owner has taken it back. */
+static void
+wake(struct trip_home *home, uint32_t waiter, uint32_t word)
+{
+	uint32_t signaled = (word & ~TRIP_WAITER_STATE_MASK) | TRIP_WAITER_SIGNALED;
+	uint64_t one = 1;
+	ssize_t written;
+	int fd;
+
+	if (!atomic_compare_exchange_strong(&home->waiters[waiter].word, &word, signaled))
+		return;
+	fd = atomic_load_explicit(&home->waiter_fds[waiter], memory_order_acquire);
+	/* It cannot be full: nobody writes but this, once a generation. EINTR is none of eventfd's.
+	 */
+	written = write(fd, &one, sizeof(one));
+	(void)written;
+	trip_engine_stat(&home->stats.wakes, 1);
+}
+
+static bool
+node_satisfied(const struct trip_waiter_node *node, const struct trip_cell_sample *sample)
+{
+	if (sample->error != node->seen.error || sample->errgen != node->seen.errgen)
+		return true;
+	if (node->threshold != TRIP_WAITER_ANY)
+		return sample->success >= node->threshold;
+	return sample->success != node->seen.success || sample->setgen != node->seen.setgen;
+}
+
+unsigned int
+trip_waiter_accept(struct trip_home *home, unsigned int budget)
+{
+	uint32_t rung[32];
+	unsigned int n, done = 0;
+
+	while (done < budget && (n = trip_doorbell_take(&home->doorbell, TRIP_BELL_WAITER, rung,
+					 RTE_DIM(rung))) > 0) {
+		for (unsigned int i = 0; i < n; i++) {
+			struct trip_waiter_node *node = &home->waiter_nodes[rung[i]];
+			uint32_t old = node->word != 0 ? node->cntr : TRIP_NONE;
+
+			if (old != TRIP_NONE)
+				unlink_node(home, rung[i]);
+			if (copy_request(&home->waiters[rung[i]], node) &&
+				node->cntr < home->shape.n_cntrs)
+				link_node(home, rung[i]);
+			else
+				node->word = 0;
+			/* Settling arms the cell and compares afterwards. */
+			if (node->word != 0)
+				trip_home_touch(home, node->cntr);
+			if (old != TRIP_NONE)
+				trip_home_touch(home, old);
+		}
+		done += n;
+	}
+	return done;
+}
+
+unsigned int
+trip_waiter_settle(struct trip_home *home, uint32_t index, unsigned int budget)
+{
+	struct trip_home_cntr *cntr = &home->cntrs[index];
+	struct trip_cell_sample before = cntr->settled, now;
+	unsigned int woken = 0;
+	uint32_t next;
+
+	trip_cell_sample(&home->cells[index], &now);
+	cntr->settled = now;
+	if (cntr->waiters == TRIP_NONE)
+		return 0;
+	/* Thresholds alone are the pending set's business. */
+	if (cntr->watchers == 0 && !cntr->unchecked && now.error == before.error &&
+		now.errgen == before.errgen)
+		return 0;
+	for (uint32_t i = cntr->waiters; i != TRIP_NONE && woken < budget; i = next) {
+		const struct trip_waiter_node *node = &home->waiter_nodes[i];
+		uint32_t word = node->word;
+
+		next = node->next;
+		if (!node_satisfied(node, &now))
+			continue;
+		unlink_node(home, i);
+		wake(home, i, word);
+		woken++;
+	}
+	cntr->unchecked = woken == budget;
+	if (cntr->unchecked)
+		trip_home_ring_self(home, index);
+	return woken;
+}
+
+void
+trip_waiter_fire(struct trip_home *home, uint32_t waiter)
+{
+	uint32_t word = home->waiter_nodes[waiter].word;
+
+	home->waiter_nodes[waiter].queued = false;
+	unlink_node(home, waiter);
+	wake(home, waiter, word);
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The life of a counter, and its values. wait.c waits on it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+
+#include <trip_error.h>
+
+#include "cntr.h"
+#include "error.h"
+#include "progress.h"
+#include "waiter.h"
+#include "work.h"
+
+const char *
+trip_cntr_label(const struct trip_cntr *cntr, char *text, size_t size)
+{
+	snprintf(text, size, cntr->name[0] != 0 ? "cntr %" PRIu32 " \"%s\"" : "cntr %" PRIu32,
+		cntr->global, cntr->name);
+	return text;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct trip_cntr *)a)->name, ((const struct trip_cntr *)b)->name);
+}
+
+static int
+check_attr(const struct trip_cntr_attr *attr)
+{
+	if (attr->size != sizeof(*attr))
+		return trip_error_set(EINVAL, "cntr: attribute size %zu is not the known %zu",
+			attr->size, sizeof(*attr));
+	if (attr->flags != 0)
+		return trip_error_set(EINVAL, "cntr: flags 0x%" PRIx64 " are not 0", attr->flags);
+	if ((unsigned int)attr->events > TRIP_CNTR_EVENTS_BYTES)
+		return trip_error_set(EINVAL, "cntr: events %d are unknown", (int)attr->events);
+	switch (attr->wait_obj) {
+	case TRIP_WAIT_NONE:
+	case TRIP_WAIT_FD:
+	case TRIP_WAIT_YIELD:
+		break;
+	case TRIP_WAIT_UNSPEC:
+	case TRIP_WAIT_SET:
+	case TRIP_WAIT_MUTEX_COND:
+		return trip_error_set(ENOSYS,
+			"cntr: wait object %d is not built yet; there are "
+			"NONE, FD and YIELD",
+			(int)attr->wait_obj);
+	default:
+		return trip_error_set(
+			EINVAL, "cntr: wait object %d is unknown", (int)attr->wait_obj);
+	}
+	return attr->name != NULL ? trip_error_check_name("cntr", attr->name, TRIP_NAME_MAX) : 0;
+}
+
+int
+trip_cntr_take_waiter(struct trip_domain *domain, struct trip_home *home)
+{
+	uint32_t waiter;
+	uint64_t drained;
+	int fd;
+
+	pthread_mutex_lock(&domain->lock);
+	waiter = trip_domain_take(&domain->waiters[home->index]);
+	pthread_mutex_unlock(&domain->lock);
+	if (waiter == TRIP_NONE)
+		return trip_error_set(ENOSPC, "domain \"%s\": all %" PRIu32 " waiters are in use",
+			domain->name, home->shape.n_waiters);
+	fd = atomic_load_explicit(&home->waiter_fds[waiter], memory_order_relaxed);
+	if (fd < 0) {
+		fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+		if (fd < 0) {
+			int error = errno;
+
+			trip_cntr_give_waiter(domain, home, waiter);
+			return trip_error_set(error,
+				"domain \"%s\": no descriptor for a waiter: %s", domain->name,
+				trip_strerror(error));
+		}
+		/* Partner: the acquire load in waiter.c's wake(), which the arming orders too. */
+		atomic_store_explicit(&home->waiter_fds[waiter], fd, memory_order_release);
+	} else if (read(fd, &drained, sizeof(drained)) < 0) {
+		/* Nothing was left of its former owner. */
+		errno = 0;
+	}
+	return (int)waiter;
+}
+
+void
+trip_cntr_give_waiter(struct trip_domain *domain, struct trip_home *home, uint32_t waiter)
+{
+	trip_waiter_disarm(home, waiter);
+	pthread_mutex_lock(&domain->lock);
+	trip_domain_give(&domain->waiters[home->index], waiter);
+	pthread_mutex_unlock(&domain->lock);
+}
+
+/* Takes an index of the next home that has one. Under the lock. */
+static int
+place(struct trip_domain *domain, struct trip_cntr *cntr)
+{
+	for (uint32_t i = 0; i < domain->engine.n_homes; i++) {
+		uint32_t home = domain->next_home++ % domain->engine.n_homes;
+		uint32_t local = trip_domain_take(&domain->cntrs[home]);
+
+		if (local == TRIP_NONE)
+			continue;
+		cntr->home = domain->engine.homes[home];
+		cntr->local = local;
+		cntr->global = home * domain->engine.cntrs_per_home + local;
+		cntr->cell = &cntr->home->cells[local];
+		return 0;
+	}
+	return trip_error_set(ENOSPC, "domain \"%s\": all %" PRIu32 " counters are open",
+		domain->name, domain->attr.max_cntrs);
+}
+
+/* Names the counter and places it. Under the lock. */
+static int
+enter(struct trip_domain *domain, struct trip_cntr *cntr)
+{
+	int error;
+
+	if (domain->n_cntrs == domain->attr.max_cntrs)
+		return trip_error_set(ENOSPC, "domain \"%s\": all %" PRIu32 " counters are open",
+			domain->name, domain->attr.max_cntrs);
+	if (cntr->name[0] != 0) {
+		struct trip_cntr **found = tsearch(cntr, &domain->names, by_name);
+
+		if (found == NULL)
+			return trip_error_set(
+				ENOMEM, "cntr \"%s\": no memory for its name", cntr->name);
+		if (*found != cntr)
+			return trip_error_set(EEXIST,
+				"cntr \"%s\": the name is taken by counter %" PRIu32, cntr->name,
+				(*found)->global);
+	}
+	error = place(domain, cntr);
+	if (error != 0 && cntr->name[0] != 0)
+		tdelete(cntr, &domain->names, by_name);
+	if (error == 0)
+		domain->n_cntrs++;
+	return error;
+}
+
+static void
+leave(struct trip_domain *domain, struct trip_cntr *cntr)
+{
+	if (cntr->name[0] != 0)
+		tdelete(cntr, &domain->names, by_name);
+	trip_domain_give(&domain->cntrs[cntr->home->index], cntr->local);
+	domain->n_cntrs--;
+}
+
+/* The cell may still be armed for a predecessor; only its home writes that. */
+static void
+reset(struct trip_cntr *cntr)
+{
+	(void)trip_cell_set(cntr->cell, 0);
+	(void)trip_cell_seterr(cntr->cell, 0);
+	trip_doorbell_ring(&cntr->home->doorbell, TRIP_BELL_CNTR, cntr->local);
+}
+
+int
+trip_cntr_open(struct trip_domain *domain, const struct trip_cntr_attr *given,
+	struct trip_cntr **out, void *context)
+{
+	static const struct trip_cntr_attr defaults = {.size = sizeof(defaults)};
+	const struct trip_cntr_attr *attr = given != NULL ? given : &defaults;
+	struct trip_cntr *cntr;
+	int error = check_attr(attr), waiter;
+
+	if (error != 0)
+		return error;
+	cntr = calloc(1, sizeof(*cntr));
+	if (cntr == NULL)
+		return trip_error_set(ENOMEM, "cntr: no memory for its handle");
+	cntr->fid.domain = domain;
+	cntr->fid.wait_obj = attr->wait_obj;
+	cntr->events = attr->events;
+	cntr->waiter = TRIP_NONE;
+	cntr->context = context;
+	if (attr->name != NULL)
+		strcpy(cntr->name, attr->name);
+	pthread_mutex_lock(&domain->lock);
+	error = enter(domain, cntr);
+	pthread_mutex_unlock(&domain->lock);
+	if (error == 0 && attr->wait_obj == TRIP_WAIT_FD) {
+		waiter = trip_cntr_take_waiter(domain, cntr->home);
+		if (waiter < 0) {
+			pthread_mutex_lock(&domain->lock);
+			leave(domain, cntr);
+			pthread_mutex_unlock(&domain->lock);
+			error = waiter;
+		} else {
+			cntr->waiter = (uint32_t)waiter;
+		}
+	}
+	if (error != 0) {
+		free(cntr);
+		return error;
+	}
+	reset(cntr);
+	*out = cntr;
+	return 0;
+}
+
+int
+trip_cntr_close(struct trip_cntr *cntr)
+{
+	struct trip_domain *domain = cntr->fid.domain;
+	char label[TRIP_CNTR_LABEL_SIZE];
+	uint32_t refs;
+
+	/* Items that are gone may still be waiting to be counted off. */
+	trip_work_reap(domain);
+	refs = atomic_load_explicit(&cntr->refs, memory_order_acquire);
+	if (refs > 0)
+		return trip_error_set(EBUSY,
+			"%s: %" PRIu32 " flows, pending work items or waiters refer to it",
+			trip_cntr_label(cntr, label, sizeof(label)), refs);
+	if (cntr->waiter != TRIP_NONE)
+		trip_cntr_give_waiter(domain, cntr->home, cntr->waiter);
+	/* An operation that has just started may still be about to write the cell. */
+	if (!trip_domain_on_home(domain))
+		for (uint32_t i = 0; i < domain->engine.n_homes; i++)
+			trip_progress_quiesce(domain, domain->engine.homes[i]);
+	pthread_mutex_lock(&domain->lock);
+	leave(domain, cntr);
+	pthread_mutex_unlock(&domain->lock);
+	free(cntr);
+	return 0;
+}
+
+uint64_t
+trip_cntr_read(struct trip_cntr *cntr)
+{
+	uint64_t value = trip_cell_success(cntr->cell);
+
+	/* A read that finds nothing new leaves the handle's line to other readers. */
+	if (atomic_load_explicit(&cntr->read_success, memory_order_relaxed) != value)
+		atomic_store_explicit(&cntr->read_success, value, memory_order_relaxed);
+	return value;
+}
+
+uint64_t
+trip_cntr_readerr(struct trip_cntr *cntr)
+{
+	uint64_t value = trip_cell_error(cntr->cell);
+
+	if (atomic_load_explicit(&cntr->read_error, memory_order_relaxed) != value)
+		atomic_store_explicit(&cntr->read_error, value, memory_order_relaxed);
+	return value;
+}
+
+bool
+trip_cntr_is_due(struct trip_cntr *cntr, struct trip_cell_sample *sample)
+{
+	trip_cell_sample(cntr->cell, sample);
+	return sample->success != atomic_load_explicit(&cntr->read_success, memory_order_relaxed) ||
+	       sample->error != atomic_load_explicit(&cntr->read_error, memory_order_relaxed);
+}
+
+static int
+ring_if(struct trip_cntr *cntr, bool ring)
+{
+	if (ring)
+		trip_doorbell_ring(&cntr->home->doorbell, TRIP_BELL_CNTR, cntr->local);
+	return 0;
+}
+
+int
+trip_cntr_add(struct trip_cntr *cntr, uint64_t value)
+{
+	return ring_if(cntr, trip_cell_add(cntr->cell, value));
+}
+
+int
+trip_cntr_adderr(struct trip_cntr *cntr, uint64_t value)
+{
+	return ring_if(cntr, trip_cell_adderr(cntr->cell, value));
+}
+
+static int
+check_value(struct trip_cntr *cntr, const char *what, uint64_t value)
+{
+	char label[TRIP_CNTR_LABEL_SIZE];
+
+	return value <= TRIP_CNTR_MAX
+		       ? 0
+		       : trip_error_set(EINVAL, "%s: %s %" PRIu64 " is above the limit %" PRIu64,
+				 trip_cntr_label(cntr, label, sizeof(label)), what, value,
+				 (uint64_t)TRIP_CNTR_MAX);
+}
+
+int
+trip_cntr_set(struct trip_cntr *cntr, uint64_t value)
+{
+	int error = check_value(cntr, "value", value);
+
+	return error != 0 ? error : ring_if(cntr, trip_cell_set(cntr->cell, value));
+}
+
+int
+trip_cntr_seterr(struct trip_cntr *cntr, uint64_t value)
+{
+	int error = check_value(cntr, "error value", value);
+
+	return error != 0 ? error : ring_if(cntr, trip_cell_seterr(cntr->cell, value));
+}
+
+uint64_t
+trip_cntr_age(struct trip_cntr *cntr)
+{
+	uint64_t refreshed, now;
+
+	if (atomic_load_explicit(&cntr->flows, memory_order_relaxed) == 0)
+		return 0;
+	refreshed = atomic_load_explicit(
+		&cntr->home->cntrs[cntr->local].refreshed_tsc, memory_order_relaxed);
+	now = rte_rdtsc();
+	return now > refreshed ? trip_engine_ns(cntr->home->engine, now - refreshed) : 0;
+}
+
+void *
+trip_cntr_context(const struct trip_cntr *cntr)
+{
+	return cntr->context;
+}
+
+const char *
+trip_cntr_name(const struct trip_cntr *cntr)
+{
+	return cntr->name;
+}
+
+struct trip_fid *
+trip_cntr_fid(struct trip_cntr *cntr)
+{
+	return &cntr->fid;
+}

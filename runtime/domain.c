@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The life of a domain: a table of steps, each with its undo. */
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_pause.h>
+
+#include "domain.h"
+#include "error.h"
+#include "layout.h"
+#include "progress.h"
+
+/* Spins on a held lock before its holder may need the CPU that we are on. */
+#define LOCK_SPINS 1024
+
+uint32_t
+trip_domain_take(struct trip_indices *indices)
+{
+	if (indices->n_freed > 0)
+		return indices->freed[--indices->n_freed];
+	return indices->fresh < indices->limit ? indices->fresh++ : TRIP_NONE;
+}
+
+void
+trip_domain_give(struct trip_indices *indices, uint32_t index)
+{
+	indices->freed[indices->n_freed++] = index;
+}
+
+void
+trip_domain_lock(struct trip_lock *lock)
+{
+	unsigned int spins = 0;
+
+	while (atomic_flag_test_and_set_explicit(&lock->held, memory_order_acquire)) {
+		if (++spins % LOCK_SPINS == 0)
+			sched_yield();
+		else
+			rte_pause();
+	}
+}
+
+void
+trip_domain_unlock(struct trip_lock *lock)
+{
+	atomic_flag_clear_explicit(&lock->held, memory_order_release);
+}
+
+bool
+trip_domain_on_home(const struct trip_domain *domain)
+{
+	return trip_engine_current != NULL && trip_engine_current->engine == &domain->engine;
+}
+
+void *
+trip_domain_context(const struct trip_domain *domain)
+{
+	return domain->context;
+}
+
+static int
+indices_init(struct trip_indices *indices, uint32_t limit)
+{
+	indices->limit = limit;
+	indices->freed = calloc(limit, sizeof(*indices->freed));
+	return indices->freed != NULL
+		       ? 0
+		       : trip_error_set(
+				 ENOMEM, "domain: no memory for %" PRIu32 " free indices", limit);
+}
+
+/* Reserves a memzone `<domain>_<what>` on the node of `lcore`. */
+static int
+reserve(struct trip_domain *domain, const char *what, size_t bytes, unsigned int lcore,
+	void **memory)
+{
+	char name[RTE_MEMZONE_NAMESIZE];
+	const struct rte_memzone *zone;
+	int socket = lcore == LCORE_ID_ANY ? SOCKET_ID_ANY : (int)rte_lcore_to_socket_id(lcore);
+
+	snprintf(name, sizeof(name), "trip_%s_%s", domain->name, what);
+	zone = rte_memzone_reserve_aligned(name, bytes, socket, 0, RTE_CACHE_LINE_SIZE);
+	if (zone == NULL && rte_errno == EEXIST)
+		return trip_error_set(EEXIST, "domain \"%s\" is open already", domain->name);
+	if (zone == NULL) {
+		struct trip_domain_footprint needs;
+
+		trip_layout_footprint(&domain->attr, &needs);
+		return trip_error_set(ENOMEM,
+			"domain \"%s\": %zu bytes for memzone %s are not to be had (%s); the "
+			"domain "
+			"needs %" PRIu64 " free hugepages of %" PRIu64 " KiB",
+			domain->name, bytes, name, rte_strerror(rte_errno), needs.hugepages,
+			needs.hugepage_bytes / 1024);
+	}
+	domain->zones[domain->n_zones++] = zone;
+	memset(zone->addr, 0, bytes);
+	*memory = zone->addr;
+	return 0;
+}
+
+static int
+open_flows(struct trip_domain *domain)
+{
+	const struct trip_domain_attr *attr = &domain->attr;
+	struct trip_engine *engine = &domain->engine;
+	void *flows, *counts;
+	int error =
+		reserve(domain, "flows", trip_layout_flows_size(attr), domain->lcores[0], &flows);
+
+	if (error == 0)
+		error = reserve(domain, "counts", trip_layout_counts_size(attr), domain->lcores[0],
+			&counts);
+	if (error != 0)
+		return error;
+	engine->n_flows = attr->max_flows;
+	engine->flows = flows;
+	engine->actions = (_Atomic uint8_t *)((char *)flows + trip_layout_actions_offset(attr));
+	engine->counts = counts;
+	for (uint32_t i = 0; i < attr->max_flows; i++)
+		for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++)
+			atomic_init(&engine->flows[i].source[kind].cntr, TRIP_NONE);
+	engine->n_functions = attr->max_functions;
+	engine->functions = calloc(attr->max_functions, sizeof(*engine->functions));
+	if (engine->functions == NULL)
+		return trip_error_set(ENOMEM, "domain: no memory for functions");
+	error = indices_init(&domain->flows, attr->max_flows);
+	if (error == 0)
+		error = indices_init(&domain->functions, attr->max_functions);
+	if (error == 0)
+		error = indices_init(&domain->queues, attr->max_queues);
+	return error;
+}
+
+static void
+close_flows(struct trip_domain *domain)
+{
+	free(domain->engine.functions);
+	free(domain->flows.freed);
+	free(domain->functions.freed);
+	free(domain->queues.freed);
+}
+
+static int
+open_submitters(struct trip_domain *domain, struct trip_home *home)
+{
+	struct trip_submitter *submitters = calloc(domain->n_channels, sizeof(*submitters));
+
+	domain->submitters[home->index] = submitters;
+	if (submitters == NULL)
+		return trip_error_set(ENOMEM, "domain: no memory for channels");
+	for (uint32_t i = 0; i < domain->n_channels; i++) {
+		atomic_flag_clear(&submitters[i].lock.held);
+		submitters[i].channel = &home->clients[i];
+		/* The slots that are free from the start hold on to nothing. */
+		submitters[i].reaper = home->clients[i].returned;
+		submitters[i].reaper.here = trip_ring_tail(&submitters[i].reaper);
+		submitters[i].refs = calloc(
+			trip_home_channel_slots(&home->shape, i), sizeof(*submitters[i].refs));
+		if (submitters[i].refs == NULL)
+			return trip_error_set(ENOMEM, "domain: no memory for work references");
+	}
+	return 0;
+}
+
+static int
+open_home(struct trip_domain *domain, uint32_t index, const struct trip_home_shape *shape)
+{
+	char what[16];
+	void *memory;
+	int error;
+
+	snprintf(what, sizeof(what), "home%" PRIu32, index);
+	error = reserve(domain, what, trip_home_size(shape), domain->lcores[index], &memory);
+	if (error != 0)
+		return error;
+	domain->engine.homes[index] = trip_home_init(memory, &domain->engine, index, shape);
+	if (domain->engine.homes[index] == NULL)
+		return trip_error_set(ENOMEM, "domain: no memory for home %" PRIu32, index);
+	domain->engine.n_homes++;
+	trip_progress_configure(domain, domain->engine.homes[index]);
+	error = open_submitters(domain, domain->engine.homes[index]);
+	if (error == 0)
+		error = indices_init(&domain->cntrs[index], shape->n_cntrs);
+	if (error == 0)
+		error = indices_init(&domain->waiters[index], shape->n_waiters);
+	return error;
+}
+
+static void
+close_homes(struct trip_domain *domain)
+{
+	for (uint32_t i = 0; i < domain->engine.n_homes; i++) {
+		for (uint32_t c = 0; domain->submitters[i] != NULL && c < domain->n_channels; c++)
+			free(domain->submitters[i][c].refs);
+		free(domain->submitters[i]);
+		free(domain->cntrs[i].freed);
+		free(domain->waiters[i].freed);
+		trip_home_fini(domain->engine.homes[i]);
+	}
+	domain->engine.n_homes = 0;
+}
+
+static int
+open_homes(struct trip_domain *domain)
+{
+	struct trip_home_shape shape;
+	int error = 0;
+
+	trip_layout_home(&domain->attr, &shape);
+	domain->engine.cntrs_per_home = shape.n_cntrs;
+	domain->engine.tsc_hz = rte_get_tsc_hz();
+	domain->n_channels = shape.n_channels;
+	for (uint32_t i = 0; i < domain->attr.n_lcores && error == 0; i++)
+		error = open_home(domain, i, &shape);
+	return error;
+}
+
+static void
+free_zones(struct trip_domain *domain)
+{
+	while (domain->n_zones > 0)
+		rte_memzone_free(domain->zones[--domain->n_zones]);
+}
+
+static const struct {
+	int (*open)(struct trip_domain *domain);
+	void (*close)(struct trip_domain *domain);
+} steps[] = {
+	{open_flows, close_flows},
+	{open_homes, close_homes},
+	{trip_progress_start, trip_progress_stop},
+};
+
+static void
+undo(struct trip_domain *domain, unsigned int n)
+{
+	while (n > 0)
+		steps[--n].close(domain);
+	free_zones(domain);
+	pthread_mutex_destroy(&domain->reader);
+	pthread_mutex_destroy(&domain->lock);
+	free(domain);
+}
+
+static int
+check_process(void)
+{
+	if (rte_eal_process_type() == RTE_PROC_INVALID || rte_get_main_lcore() == UINT32_MAX)
+		return trip_error_set(ENODEV, "domain: rte_eal_init() has not run");
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+		return trip_error_set(
+			ENOTSUP, "domain: only a primary process opens one, this is a secondary");
+	return 0;
+}
+
+int
+trip_domain_open(const struct trip_domain_attr *given, struct trip_domain **out, void *context)
+{
+	struct trip_domain_attr attr;
+	struct trip_domain *domain;
+	unsigned int done = 0;
+	int error = trip_layout_attr(given, &attr);
+
+	if (error == 0)
+		error = check_process();
+	if (error == 0)
+		error = trip_progress_check(&attr);
+	if (error != 0)
+		return error;
+	domain = calloc(1, sizeof(*domain));
+	if (domain == NULL)
+		return trip_error_set(ENOMEM, "domain: no memory for its handle");
+	domain->attr = attr;
+	domain->context = context;
+	strcpy(domain->name, attr.name);
+	domain->attr.name = domain->name;
+	for (unsigned int i = 0; i < attr.n_lcores; i++)
+		domain->lcores[i] = attr.lcores != NULL ? attr.lcores[i] : LCORE_ID_ANY;
+	domain->attr.lcores = attr.lcores != NULL ? domain->lcores : NULL;
+	pthread_mutex_init(&domain->lock, NULL);
+	pthread_mutex_init(&domain->reader, NULL);
+	while (done < RTE_DIM(steps) && error == 0)
+		error = steps[done++].open(domain);
+	if (error != 0) {
+		undo(domain, done);
+		return error;
+	}
+	*out = domain;
+	return 0;
+}
+
+int
+trip_domain_close(struct trip_domain *domain)
+{
+	if (domain->n_cntrs > 0 || domain->n_ports > 0 ||
+		domain->functions.fresh > domain->functions.n_freed)
+		return trip_error_set(EBUSY,
+			"domain \"%s\": %" PRIu32 " counters, %" PRIu32 " ports and %" PRIu32
+			" functions are open",
+			domain->name, domain->n_cntrs, domain->n_ports,
+			domain->functions.fresh - domain->functions.n_freed);
+	undo(domain, RTE_DIM(steps));
+	return 0;
+}
+
+int
+trip_domain_footprint(const struct trip_domain_attr *given, struct trip_domain_footprint *footprint)
+{
+	struct trip_domain_attr attr;
+	int error = trip_layout_attr(given, &attr);
+
+	if (error == 0)
+		trip_layout_footprint(&attr, footprint);
+	return error;
+}
+
+static void
+write_sentence(void *arg, const char *sentence)
+{
+	fprintf(arg, "%s\n", sentence);
+}
+
+int
+trip_domain_check(struct trip_domain *domain, FILE *stream)
+{
+	unsigned int broken = 0;
+
+	if (domain->attr.progress != TRIP_PROGRESS_MANUAL)
+		return trip_error_set(
+			EBUSY, "domain \"%s\": its homes run by themselves", domain->name);
+	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
+		broken += trip_home_check(domain->engine.homes[i], write_sentence, stream);
+	return (int)broken;
+}
+
+static uint64_t
+load(const _Atomic uint64_t *stat)
+{
+	return atomic_load_explicit(stat, memory_order_relaxed);
+}
+
+int
+trip_domain_stats_read(struct trip_domain *domain, struct trip_domain_stats *stats)
+{
+	const struct trip_engine *engine = &domain->engine;
+	uint64_t longest = 0;
+
+	*stats = (struct trip_domain_stats){0};
+	for (uint32_t i = 0; i < engine->n_homes; i++) {
+		const struct trip_home_stats *home = &engine->homes[i]->stats;
+
+		stats->accepted += load(&home->accepted);
+		stats->fired += load(&home->fired);
+		stats->canceled += load(&home->canceled);
+		stats->pending += load(&home->pending);
+		stats->refused += load(&home->refused);
+		stats->iterations += load(&home->iterations);
+		stats->busy_iterations += load(&home->busy_iterations);
+		stats->wakes += load(&home->wakes);
+		stats->scrub_repairs += load(&home->scrub_repairs);
+		stats->events_lost += load(&home->events_lost);
+		longest = RTE_MAX(longest, load(&home->longest_tsc));
+		stats->worst_overshoot =
+			RTE_MAX(stats->worst_overshoot, load(&home->worst_overshoot));
+	}
+	stats->longest_iteration_ns = trip_engine_ns(engine, longest);
+	return 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The domain as the runtime sees it: the engine in shared memory, and what this process keeps of
+ * its objects. Control calls (open, close, create, destroy) hold `lock`; the calls of the data path
+ * hold no lock but, to submit, that of their channel.
+ */
+#ifndef TRIP_RUNTIME_DOMAIN_H
+#define TRIP_RUNTIME_DOMAIN_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_memzone.h>
+
+#include <trip_cntr.h>
+#include <trip_domain.h>
+#include <trip_flow.h>
+#include <trip_wait.h>
+#include <trip_work.h>
+
+#include "home.h"
+
+/* Two memzones of the domain itself and one for each home. */
+#define TRIP_DOMAIN_ZONES (TRIP_HOMES_MAX + 2)
+
+/* Domain names become part of memzone names, which EAL limits to 31 characters. */
+#define TRIP_DOMAIN_NAME_MAX 20
+
+struct trip_port;
+
+/* What an object that trip_trywait() takes begins with. */
+struct trip_fid {
+	struct trip_domain *domain;
+	enum trip_wait_obj wait_obj;
+};
+
+struct trip_cntr {
+	struct trip_fid fid;
+	struct trip_home *home;
+	struct trip_cell *cell;
+	/* Index within the home, and within the domain. */
+	uint32_t local;
+	uint32_t global;
+	enum trip_cntr_events events;
+	/* The handle's waiter slot with TRIP_WAIT_FD, else TRIP_NONE. */
+	uint32_t waiter;
+	/* What the handle last read: it is due while the cell differs (WAIT-04). */
+	_Atomic uint64_t read_success;
+	_Atomic uint64_t read_error;
+	/* Pending work in any role, flows, and blocked waiters that refer to it. */
+	_Atomic uint32_t refs;
+	/* Flows that feed it. */
+	_Atomic uint32_t flows;
+	void *context;
+	char name[TRIP_NAME_MAX + 1];
+};
+
+struct trip_function {
+	struct trip_domain *domain;
+	uint32_t index;
+	_Atomic uint32_t refs;
+};
+
+struct trip_flow {
+	struct trip_port *port;
+	uint32_t index;
+	struct trip_cntr *cntrs[TRIP_FLOW_CNTRS_MAX];
+	unsigned int n_cntrs;
+	/* Pending work that refers to it. */
+	_Atomic uint32_t refs;
+};
+
+/* A free list of indices: what was never used lies above `fresh`. */
+struct trip_indices {
+	uint32_t *freed;
+	uint32_t n_freed;
+	uint32_t fresh;
+	uint32_t limit;
+};
+
+/* A lock that threads which share a CPU with its holder survive. Uncontended: one exchange. */
+struct trip_lock {
+	atomic_flag held;
+};
+
+/* The objects that a work item in flight holds on to. */
+struct trip_work_refs {
+	/* 0: none. */
+	uint64_t id;
+	_Atomic uint32_t *refs[3];
+	/* Where it counts as an outstanding one-shot with TRIP_COMPLETION. */
+	bool credit;
+};
+
+/* This process's end of a channel. */
+struct trip_submitter {
+	struct trip_lock lock;
+	struct trip_channel_client *channel;
+	/* Follows the slots that come back, so that what they held on to is let go. */
+	struct trip_ring_end reaper;
+	/* One for each slot. */
+	struct trip_work_refs *refs;
+};
+
+struct trip_domain {
+	struct trip_engine engine;
+	struct trip_domain_attr attr;
+	char name[TRIP_DOMAIN_NAME_MAX + 1];
+	void *context;
+	const struct rte_memzone *zones[TRIP_DOMAIN_ZONES];
+	unsigned int n_zones;
+
+	pthread_mutex_t lock;
+	/* Names of counters: a tree of struct trip_cntr, as tsearch(3) has it. */
+	void *names;
+	struct trip_indices cntrs[TRIP_HOMES_MAX];
+	struct trip_indices waiters[TRIP_HOMES_MAX];
+	struct trip_indices flows;
+	struct trip_indices functions;
+	struct trip_indices queues;
+	uint32_t next_home;
+	uint32_t n_cntrs;
+	/* Ports of the domain, by port id. */
+	struct trip_port *ports[UINT8_MAX + 1];
+	uint32_t n_ports;
+
+	/* submitters[home][channel] */
+	struct trip_submitter *submitters[TRIP_HOMES_MAX];
+	uint32_t n_channels;
+	_Atomic uint32_t completions;
+	pthread_mutex_t reader;
+	uint32_t read_home;
+	/* Services of the homes, with TRIP_PROGRESS_SERVICE. */
+	uint32_t services[TRIP_HOMES_MAX];
+	unsigned int lcores[TRIP_HOMES_MAX];
+};
+
+const struct trip_domain *trip_flow_domain(const struct trip_flow *flow);
+
+/* Takes an index, or TRIP_NONE where none is left. */
+uint32_t trip_domain_take(struct trip_indices *indices);
+void trip_domain_give(struct trip_indices *indices, uint32_t index);
+
+void trip_domain_lock(struct trip_lock *lock);
+void trip_domain_unlock(struct trip_lock *lock);
+
+/* Whether the calling thread is in an iteration of one of the domain's homes. */
+bool trip_domain_on_home(const struct trip_domain *domain);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+
+#include <rte_common.h>
+#include <rte_eal.h>
+#include <rte_memory.h>
+
+#include "domain.h"
+#include "error.h"
+#include "layout.h"
+
+/* Slots of the channels by which a home's functions queue work. */
+#define HANDLER_SLOTS 4096u
+#define MI (1024u * 1024u)
+#define HUGEPAGE_2M (2u * MI)
+
+static int
+default_u32(const char *name, uint32_t *value, uint32_t fallback, uint32_t min, uint32_t max)
+{
+	if (*value == 0)
+		*value = fallback;
+	if (*value < min || *value > max)
+		return trip_error_set(EINVAL,
+			"domain: %s %" PRIu32 " is not in %" PRIu32 " to %" PRIu32, name, *value,
+			min, max);
+	return 0;
+}
+
+static int
+check_lcores(struct trip_domain_attr *attr)
+{
+	if ((unsigned int)attr->progress > TRIP_PROGRESS_MANUAL)
+		return trip_error_set(
+			EINVAL, "domain: progress %d is unknown", (int)attr->progress);
+	if (attr->progress == TRIP_PROGRESS_MANUAL && attr->lcores != NULL)
+		return trip_error_set(EINVAL, "domain: lcores are given, but progress is manual");
+	if (attr->progress != TRIP_PROGRESS_MANUAL && attr->n_lcores > 0 && attr->lcores == NULL)
+		return trip_error_set(
+			EINVAL, "domain: n_lcores is %u, but lcores is NULL", attr->n_lcores);
+	if (attr->progress == TRIP_PROGRESS_LCORE && attr->n_lcores == 0)
+		return trip_error_set(EINVAL, "domain: no lcore is given to poll on; give one, or "
+					      "choose TRIP_PROGRESS_MANUAL");
+	return default_u32("n_lcores", &attr->n_lcores, 1, 1, TRIP_HOMES_MAX);
+}
+
+int
+trip_layout_attr(const struct trip_domain_attr *given, struct trip_domain_attr *attr)
+{
+	struct {
+		const char *name;
+		uint32_t *value;
+		uint32_t fallback, min, max;
+	} fields[] = {
+		{"max_cntrs", &attr->max_cntrs, 4096, 1, 4 * MI},
+		{"max_works", &attr->max_works, 65536, 16, 4 * MI},
+		{"max_waiters", &attr->max_waiters, 1024, 1, 65536},
+		{"max_flows", &attr->max_flows, 4096, 1, 4 * MI},
+		{"max_queues", &attr->max_queues, 4, 1, 1024},
+		{"max_functions", &attr->max_functions, 64, 1, 4096},
+		{"max_events", &attr->max_events, 4096, 1, MI},
+		{"budget_log2", &attr->budget_log2, 8, 4, 16},
+		{"refresh_us", &attr->refresh_us, 1000, 1, UINT32_MAX},
+		{"scrub_us", &attr->scrub_us, 100000, 1, UINT32_MAX},
+	};
+	int error;
+
+	*attr = given != NULL ? *given
+			      : (struct trip_domain_attr){
+					.size = sizeof(*attr), .progress = TRIP_PROGRESS_MANUAL};
+	if (attr->size != sizeof(*attr))
+		return trip_error_set(EINVAL, "domain: attribute size %zu is not the known %zu",
+			attr->size, sizeof(*attr));
+	if (attr->name == NULL)
+		attr->name = "trip";
+	error = trip_error_check_name("domain", attr->name, TRIP_DOMAIN_NAME_MAX);
+	if (error == 0)
+		error = check_lcores(attr);
+	for (unsigned int i = 0; i < RTE_DIM(fields) && error == 0; i++)
+		error = default_u32(fields[i].name, fields[i].value, fields[i].fallback,
+			fields[i].min, fields[i].max);
+	return error;
+}
+
+void
+trip_layout_home(const struct trip_domain_attr *attr, struct trip_home_shape *shape)
+{
+	*shape = (struct trip_home_shape){
+		.n_cntrs = (attr->max_cntrs + attr->n_lcores - 1) / attr->n_lcores,
+		.n_waiters = attr->max_waiters,
+		.n_channels = 1 + attr->n_lcores,
+		.n_slots = attr->max_works,
+		.n_handler_slots = RTE_MIN(attr->max_works, HANDLER_SLOTS),
+		.n_events = attr->max_events,
+	};
+}
+
+size_t
+trip_layout_actions_offset(const struct trip_domain_attr *attr)
+{
+	return RTE_ALIGN_CEIL(sizeof(struct trip_flow_slot) * attr->max_flows, RTE_CACHE_LINE_SIZE);
+}
+
+size_t
+trip_layout_flows_size(const struct trip_domain_attr *attr)
+{
+	return RTE_ALIGN_CEIL(
+		trip_layout_actions_offset(attr) + attr->max_flows, RTE_CACHE_LINE_SIZE);
+}
+
+size_t
+trip_layout_counts_size(const struct trip_domain_attr *attr)
+{
+	return sizeof(struct trip_count) * attr->max_queues * attr->max_flows;
+}
+
+static int
+largest_page(const struct rte_memseg_list *list, void *arg)
+{
+	uint64_t *bytes = arg;
+
+	if (!list->external && list->page_sz > *bytes)
+		*bytes = list->page_sz;
+	return 0;
+}
+
+void
+trip_layout_footprint(const struct trip_domain_attr *attr, struct trip_domain_footprint *footprint)
+{
+	struct trip_home_shape shape;
+	uint64_t zones[3], n[3] = {attr->n_lcores, 1, 1}, page = 0;
+
+	trip_layout_home(attr, &shape);
+	zones[0] = trip_home_size(&shape);
+	zones[1] = trip_layout_flows_size(attr);
+	zones[2] = trip_layout_counts_size(attr);
+	*footprint = (struct trip_domain_footprint){.home_bytes = zones[0]};
+	if (rte_eal_has_hugepages())
+		rte_memseg_list_walk(largest_page, &page);
+	if (page == 0)
+		page = HUGEPAGE_2M;
+	footprint->hugepage_bytes = rte_eal_has_hugepages() ? page : 0;
+	for (unsigned int i = 0; i < RTE_DIM(zones); i++) {
+		footprint->bytes += n[i] * zones[i];
+		footprint->hugepages += n[i] * ((zones[i] + page - 1) / page);
+	}
+}

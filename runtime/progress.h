@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who runs the homes: dedicated lcores, service cores, or whoever calls. */
+#ifndef TRIP_RUNTIME_PROGRESS_H
+#define TRIP_RUNTIME_PROGRESS_H
+
+#include "domain.h"
+
+/* Whether the attributes name lcores that can be had. */
+int trip_progress_check(const struct trip_domain_attr *attr);
+
+/* Sets a home's periods and budget. */
+void trip_progress_configure(struct trip_domain *domain, struct trip_home *home);
+
+int trip_progress_start(struct trip_domain *domain);
+void trip_progress_stop(struct trip_domain *domain);
+
+/* Lets the homes go on while the caller waits for them: progresses, or yields the processor. */
+void trip_progress_wait(struct trip_domain *domain);
+
+/*
+ * Waits until every iteration of `home` that runs now has ended. What the caller wrote before is
+ * seen by every later one. Not from a home.
+ */
+void trip_progress_quiesce(struct trip_domain *domain, struct trip_home *home);
+
+/* Runs a function on a home, between two steps of its loop, and waits for it. Under the domain's
+ * lock; not from a home. */
+void trip_progress_call(struct trip_domain *domain, struct trip_home *home,
+	void (*function)(struct trip_home *home, uint32_t arg), uint32_t arg);
+
+#endif

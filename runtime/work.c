@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Deferred work: validation, submission, cancel, flush, events. */
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+
+#include "cntr.h"
+#include "error.h"
+#include "fire.h"
+#include "progress.h"
+#include "work.h"
+
+#define REAP_BATCH 64
+
+/* What an item comes to: the descriptor, and what it holds on to. */
+struct request {
+	struct trip_work_desc desc;
+	struct trip_work_refs refs;
+	struct trip_home *home;
+};
+
+static int
+check_header(const struct trip_work *work)
+{
+	if (work->size != sizeof(*work))
+		return trip_error_set(EINVAL, "work: descriptor size %zu is not the known %zu",
+			work->size, sizeof(*work));
+	if ((unsigned int)work->op_type > UINT8_MAX || !trip_fire_has_op((uint8_t)work->op_type))
+		return trip_error_set(ENOSYS, "work: operation %d is unknown", (int)work->op_type);
+	if ((work->flags & ~(TRIP_COMPLETION | TRIP_COALESCE)) != 0)
+		return trip_error_set(EINVAL, "work: flags 0x%" PRIx32 " are unknown",
+			work->flags & ~(TRIP_COMPLETION | TRIP_COALESCE));
+	if (work->threshold > TRIP_CNTR_MAX)
+		return trip_error_set(EINVAL,
+			"work: threshold %" PRIu64 " is above the limit %" PRIu64, work->threshold,
+			(uint64_t)TRIP_CNTR_MAX);
+	if (work->interval > TRIP_CNTR_MAX)
+		return trip_error_set(EINVAL,
+			"work: interval %" PRIu64 " is above the limit %" PRIu64, work->interval,
+			(uint64_t)TRIP_CNTR_MAX);
+	if (work->interval == 0 && (work->flags & TRIP_COALESCE) != 0)
+		return trip_error_set(EINVAL, "work: there is no interval to coalesce");
+	return 0;
+}
+
+static int
+check_cntr(const struct trip_domain *domain, const struct trip_cntr *cntr, const char *role)
+{
+	if (cntr == NULL)
+		return trip_error_set(EINVAL, "work: the %s counter is NULL", role);
+	if (cntr->fid.domain != domain)
+		return trip_error_set(EXDEV, "work: the %s counter is of another domain", role);
+	return 0;
+}
+
+static int
+plan_cntr_op(
+	struct request *request, const struct trip_domain *domain, const struct trip_work *work)
+{
+	int error = check_cntr(domain, work->op.cntr.cntr, "target");
+
+	if (error != 0)
+		return error;
+	if (work->completion_cntr != NULL)
+		return trip_error_set(EINVAL, "work: a counter operation has a completion counter");
+	if (work->op.cntr.value > TRIP_CNTR_MAX)
+		return trip_error_set(EINVAL, "work: value %" PRIu64 " is above the limit %" PRIu64,
+			work->op.cntr.value, (uint64_t)TRIP_CNTR_MAX);
+	request->desc.target = work->op.cntr.cntr->global;
+	request->desc.value = work->op.cntr.value;
+	request->refs.refs[2] = &work->op.cntr.cntr->refs;
+	return 0;
+}
+
+static int
+plan_flow_op(
+	struct request *request, const struct trip_domain *domain, const struct trip_work *work)
+{
+	if (work->op.flow == NULL)
+		return trip_error_set(EINVAL, "work: the flow is NULL");
+	if (trip_flow_domain(work->op.flow) != domain)
+		return trip_error_set(EXDEV, "work: the flow is of another domain");
+	request->desc.target = work->op.flow->index;
+	request->refs.refs[2] = &work->op.flow->refs;
+	return 0;
+}
+
+static int
+plan_call(struct request *request, const struct trip_domain *domain, const struct trip_work *work)
+{
+	struct trip_function *function = work->op.call.function;
+
+	if (function == NULL)
+		return trip_error_set(EINVAL, "work: the function is NULL");
+	if (function->domain != domain)
+		return trip_error_set(EXDEV, "work: the function is of another domain");
+	request->desc.target = function->index;
+	request->refs.refs[2] = &function->refs;
+	return 0;
+}
+
+static int
+plan_op(struct request *request, const struct trip_domain *domain, const struct trip_work *work)
+{
+	switch (work->op_type) {
+	case TRIP_OP_CNTR_ADD:
+	case TRIP_OP_CNTR_SET:
+		return plan_cntr_op(request, domain, work);
+	case TRIP_OP_FLOW_DROP:
+	case TRIP_OP_FLOW_PASS:
+	case TRIP_OP_FLOW_DELETE:
+		return plan_flow_op(request, domain, work);
+	case TRIP_OP_CALL:
+		return plan_call(request, domain, work);
+	}
+	return trip_error_set(ENOSYS, "work: operation %d is unknown", (int)work->op_type);
+}
+
+static int
+plan(struct request *request, const struct trip_domain *domain, const struct trip_work *work)
+{
+	int error = check_header(work);
+
+	if (error == 0)
+		error = check_cntr(domain, work->triggering_cntr, "triggering");
+	if (error == 0 && work->completion_cntr != NULL)
+		error = check_cntr(domain, work->completion_cntr, "completion");
+	if (error != 0)
+		return error;
+	request->home = work->triggering_cntr->home;
+	request->desc = (struct trip_work_desc){
+		.threshold = work->threshold,
+		.interval = work->interval,
+		.context = work->context,
+		.trigger = work->triggering_cntr->global,
+		.completion =
+			work->completion_cntr != NULL ? work->completion_cntr->global : TRIP_NONE,
+		.op = (uint8_t)work->op_type,
+		.flags = (uint8_t)work->flags,
+	};
+	request->refs.refs[0] = &work->triggering_cntr->refs;
+	if (work->completion_cntr != NULL)
+		request->refs.refs[1] = &work->completion_cntr->refs;
+	request->refs.credit = work->interval == 0 && (work->flags & TRIP_COMPLETION) != 0;
+	return plan_op(request, domain, work);
+}
+
+static void
+hold(const struct trip_work_refs *refs)
+{
+	for (unsigned int i = 0; i < RTE_DIM(refs->refs); i++)
+		if (refs->refs[i] != NULL)
+			atomic_fetch_add_explicit(refs->refs[i], 1, memory_order_relaxed);
+}
+
+/* Release: whoever closes one of the objects sees the item gone from it. */
+static void
+let_go(struct trip_work_refs *refs)
+{
+	for (unsigned int i = 0; i < RTE_DIM(refs->refs); i++)
+		if (refs->refs[i] != NULL)
+			atomic_fetch_sub_explicit(refs->refs[i], 1, memory_order_release);
+	*refs = (struct trip_work_refs){0};
+}
+
+/* Follows the return ring; under the submitter's lock. Its entries stay until they are allocated,
+ * and whoever allocates reaps first. */
+static void
+reap(struct trip_submitter *submitter)
+{
+	uint32_t slots[REAP_BATCH], tail = trip_ring_tail(&submitter->reaper);
+	int n;
+
+	while ((n = trip_ring_peek(&submitter->reaper, tail, slots, REAP_BATCH)) > 0) {
+		submitter->reaper.here += (uint32_t)n;
+		for (int i = 0; i < n; i++)
+			let_go(&submitter->refs[slots[i]]);
+	}
+}
+
+void
+trip_work_reap(struct trip_domain *domain)
+{
+	for (uint32_t h = 0; h < domain->engine.n_homes; h++) {
+		for (uint32_t c = 0; c < domain->n_channels; c++) {
+			struct trip_submitter *submitter = &domain->submitters[h][c];
+
+			trip_domain_lock(&submitter->lock);
+			reap(submitter);
+			trip_domain_unlock(&submitter->lock);
+		}
+	}
+}
+
+/* Under the submitter's lock. */
+static int
+submit(struct trip_submitter *submitter, const struct request *request, uint64_t *id)
+{
+	int slot;
+
+	if (submitter->reaper.here == submitter->channel->returned.here)
+		reap(submitter);
+	slot = trip_channel_alloc(submitter->channel);
+	if (slot < 0)
+		return slot;
+	*trip_channel_desc(submitter->channel, (uint32_t)slot) = request->desc;
+	hold(&request->refs);
+	submitter->refs[slot] = request->refs;
+	/* Before submission: the item may have come back by the time that it returns. */
+	return trip_channel_submit(submitter->channel, (uint32_t)slot, &submitter->refs[slot].id) ==
+			       0
+		       ? (*id = submitter->refs[slot].id, 0)
+		       : -EPROTO;
+}
+
+/* Takes one of the domain's completion events for a one-shot item. */
+static int
+take_credit(struct trip_domain *domain)
+{
+	if (atomic_fetch_add_explicit(&domain->completions, 1, memory_order_relaxed) <
+		domain->attr.max_events)
+		return 0;
+	atomic_fetch_sub_explicit(&domain->completions, 1, memory_order_relaxed);
+	return trip_error_set(EAGAIN,
+		"domain \"%s\": all %" PRIu32 " completion events are outstanding; read them",
+		domain->name, domain->attr.max_events);
+}
+
+static void
+give_credit(struct trip_domain *domain, uint32_t n)
+{
+	atomic_fetch_sub_explicit(&domain->completions, n, memory_order_relaxed);
+}
+
+static struct trip_submitter *
+own_submitter(struct trip_domain *domain, uint32_t home)
+{
+	return &domain->submitters[home][trip_home_channel(
+		trip_domain_on_home(domain) ? trip_engine_current : NULL)];
+}
+
+int
+trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id)
+{
+	struct request request = {0};
+	struct trip_submitter *submitter;
+	uint64_t own;
+	int error = plan(&request, domain, work);
+
+	if (error == 0 && request.refs.credit)
+		error = take_credit(domain);
+	if (error != 0)
+		return error;
+	submitter = own_submitter(domain, request.home->index);
+	trip_domain_lock(&submitter->lock);
+	error = submit(submitter, &request, &own);
+	trip_domain_unlock(&submitter->lock);
+	if (error != 0) {
+		if (request.refs.credit)
+			give_credit(domain, 1);
+		return trip_error_set(-error,
+			"domain \"%s\": all %" PRIu32 " work items of the channel are in flight",
+			domain->name, submitter->channel->map.slots);
+	}
+	trip_doorbell_ring(&request.home->doorbell, TRIP_BELL_CHANNEL,
+		(uint32_t)(submitter - domain->submitters[request.home->index]));
+	if (id != NULL)
+		*id = own;
+	return 0;
+}
+
+/* The submitter whose channel has this slot number, or NULL. */
+static struct trip_submitter *
+find_submitter(struct trip_domain *domain, uint64_t id, uint32_t *home, uint32_t *slot)
+{
+	uint64_t number = id & ((UINT64_C(1) << TRIP_CHANNEL_SLOT_BITS) - 1);
+
+	for (uint32_t h = 0; h < domain->engine.n_homes; h++) {
+		for (uint32_t c = 0; c < domain->n_channels; c++) {
+			const struct trip_channel_map *map = &domain->submitters[h][c].channel->map;
+
+			if (number < map->first || number - map->first >= map->slots)
+				continue;
+			*home = h;
+			*slot = (uint32_t)(number - map->first);
+			return &domain->submitters[h][c];
+		}
+	}
+	return NULL;
+}
+
+/* Lets go of a canceled item at once: its objects can be closed without any progress. */
+static void
+forget(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slot, uint64_t id)
+{
+	struct trip_work_refs *refs = &submitter->refs[slot];
+
+	trip_domain_lock(&submitter->lock);
+	/* The slot may have come back and gone out again meanwhile. */
+	if (refs->id == id) {
+		if (refs->credit)
+			give_credit(domain, 1);
+		let_go(refs);
+	}
+	trip_domain_unlock(&submitter->lock);
+}
+
+int
+trip_work_cancel(struct trip_domain *domain, uint64_t id)
+{
+	uint32_t home, slot;
+	struct trip_submitter *submitter = find_submitter(domain, id, &home, &slot);
+
+	if (submitter == NULL || trip_channel_cancel(submitter->channel, id) != 0)
+		return trip_error_set(
+			ENOENT, "work 0x%" PRIx64 ": it has fired, was canceled, or never was", id);
+	trip_doorbell_ring(&domain->engine.homes[home]->doorbell, TRIP_BELL_CHANNEL,
+		(uint32_t)(submitter - domain->submitters[home]));
+	forget(domain, submitter, slot, id);
+	return 0;
+}
+
+/* Cancels one by one, so that each lets go of its credit and of its objects. */
+static void
+flush_channel(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t trigger)
+{
+	const struct trip_channel_map *map = &submitter->channel->map;
+
+	for (uint32_t slot = 0; slot < map->slots; slot++) {
+		uint64_t id;
+
+		trip_domain_lock(&submitter->lock);
+		id = submitter->refs[slot].id;
+		if (trigger != TRIP_CHANNEL_ANY && map->desc[slot].trigger != trigger)
+			id = TRIP_WORK_NONE;
+		trip_domain_unlock(&submitter->lock);
+		if (id != TRIP_WORK_NONE)
+			(void)trip_work_cancel(domain, id);
+	}
+}
+
+int
+trip_work_flush(struct trip_domain *domain, struct trip_cntr *cntr)
+{
+	uint32_t trigger = cntr != NULL ? cntr->global : TRIP_CHANNEL_ANY;
+
+	if (cntr != NULL && cntr->fid.domain != domain)
+		return trip_error_set(EXDEV, "work: the counter is of another domain");
+	for (uint32_t h = 0; h < domain->engine.n_homes; h++)
+		for (uint32_t c = 0;
+			(cntr == NULL || cntr->home->index == h) && c < domain->n_channels; c++)
+			flush_channel(domain, &domain->submitters[h][c], trigger);
+	if (trip_domain_on_home(domain))
+		return -EINPROGRESS;
+	for (uint32_t h = 0; h < domain->engine.n_homes; h++)
+		trip_progress_quiesce(domain, domain->engine.homes[h]);
+	return 0;
+}
+
+static unsigned int
+read_home(struct trip_home *home, struct trip_work_event *events, size_t count, uint32_t *credits)
+{
+	unsigned int n = trip_event_ring_pop(
+		&home->events, events, count > UINT32_MAX ? UINT32_MAX : (unsigned int)count);
+
+	for (unsigned int i = 0; i < n; i++) {
+		*credits += (events[i].flags & TRIP_EVENT_ONE_SHOT) != 0;
+		events[i].flags &= TRIP_MORE;
+	}
+	return n;
+}
+
+int
+trip_work_read(struct trip_domain *domain, struct trip_work_event *events, size_t count)
+{
+	uint32_t credits = 0;
+	size_t n = 0;
+
+	if (count > INT32_MAX)
+		count = INT32_MAX;
+	pthread_mutex_lock(&domain->reader);
+	/* Goes on with the next home each time, so that none is starved. */
+	for (uint32_t i = 0; i < domain->engine.n_homes && n < count; i++) {
+		n += read_home(
+			domain->engine.homes[domain->read_home], events + n, count - n, &credits);
+		domain->read_home = (domain->read_home + 1) % domain->engine.n_homes;
+	}
+	pthread_mutex_unlock(&domain->reader);
+	if (credits > 0)
+		give_credit(domain, credits);
+	return (int)n;
+}
