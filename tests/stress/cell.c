@@ -4,7 +4,7 @@
 
 #include "cell.h"
 
-#define ADDERS 2
+#define ADDERS 2 /* at most */
 
 static uint64_t seed;
 
@@ -14,6 +14,7 @@ struct stage {
 	_Atomic unsigned rung;
 	_Atomic unsigned done;
 	uint64_t rounds;
+	unsigned adders;
 	uint64_t target; /* what all adders of a round add together */
 };
 
@@ -35,7 +36,7 @@ cross_in_steps(void *arg)
 		uint64_t left, add;
 
 		trip_barrier_wait(&stage->start);
-		for (left = stage->target / ADDERS; left > 0; left -= add) {
+		for (left = stage->target / stage->adders; left > 0; left -= add) {
 			bool ring;
 
 			add = 1 + trip_random_below(&actor->rnd, left);
@@ -53,41 +54,49 @@ cross_in_steps(void *arg)
 
 /* The home arms while they add: in the end one of the two sides has noticed. */
 static void
-crossings_are_noticed(void **state)
+cross(unsigned adders, uint64_t rounds)
 {
-	struct stage stage = {.rounds = trip_test_rounds(20000),
-		.start.threads = ADDERS + 1,
-		.end.threads = ADDERS + 1};
+	struct stage stage = {.adders = adders,
+		.rounds = trip_test_rounds(rounds),
+		.start.threads = adders + 1,
+		.end.threads = adders + 1};
 	struct trip_random rnd = {seed};
 	struct actor actor[ADDERS];
 	uint64_t round;
 	unsigned i;
 
-	for (i = 0; i < ADDERS; i++) {
+	for (i = 0; i < adders; i++) {
 		actor[i] = (struct actor){.stage = &stage, .rnd.state = seed + i + 1};
 		trip_thread_start(&actor[i].thread, cross_in_steps, &actor[i]);
 	}
 	for (round = 0; round < stage.rounds; round++) {
-		uint64_t bound;
+		uint64_t bound, after;
 		bool noticed;
-		uint64_t pause;
 
 		trip_cell_init(&stage.cell);
 		atomic_store(&stage.rung, 0);
-		stage.target = ADDERS * (1 + trip_random_below(&rnd, 3));
+		stage.target = adders * (1 + trip_random_below(&rnd, 8));
+		after = trip_random_below(&rnd, stage.target);
 		bound = trip_random_below(&rnd, 2) ? stage.target
 						   : 1 + trip_random_below(&rnd, stage.target);
-		pause = trip_random_below(&rnd, 30);
 		trip_barrier_wait(&stage.start);
-		while (pause-- > 0)
-			atomic_signal_fence(memory_order_seq_cst);
+		/* In the middle of their adding: an offset in time would hit it less often. */
+		while (trip_cell_sum(&stage.cell) < after)
+			;
 		noticed = trip_cell_arm(&stage.cell, bound, false);
 		trip_barrier_wait(&stage.end);
 		assert_true(trip_cell_sum(&stage.cell) == stage.target);
 		assert_true(noticed || atomic_load(&stage.rung));
 	}
-	for (i = 0; i < ADDERS; i++)
+	for (i = 0; i < adders; i++)
 		pthread_join(actor[i].thread, NULL);
+}
+
+static void
+crossings_are_noticed(void **state)
+{
+	cross(1, 50000); /* fits on two cores, where the two meet within nanoseconds */
+	cross(ADDERS, 10000);
 }
 
 static void *
