@@ -6,8 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <numa.h>
+
 #include <rte_ethdev.h>
 #include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_log.h>
 
 #include "error.h"
 #include "port.h"
@@ -130,6 +134,27 @@ add_callbacks(struct trip_port *port)
 	return 0;
 }
 
+/* Its counts then cross the interconnect with every burst and every budget. */
+static void
+warn_distance(const struct trip_domain *domain, const struct trip_port *port)
+{
+	int node = rte_eth_dev_socket_id(port->port_id);
+
+	for (uint32_t i = 0; i < domain->engine.n_homes && node >= 0; i++) {
+		unsigned int lcore = domain->lcores[i];
+
+		if (lcore != LCORE_ID_ANY && (int)rte_lcore_to_socket_id(lcore) != node)
+			RTE_LOG(WARNING, USER1,
+				"tripline: port %" PRIu16
+				" is on NUMA node %d, polling lcore %u on "
+				"node %u: distance %d\n",
+				port->port_id, node, lcore, rte_lcore_to_socket_id(lcore),
+				numa_available() < 0
+					? -1
+					: numa_distance(node, (int)rte_lcore_to_socket_id(lcore)));
+	}
+}
+
 /* Under the domain's lock. */
 static int
 open_port(struct trip_domain *domain, struct trip_port *port)
@@ -158,6 +183,7 @@ open_port(struct trip_domain *domain, struct trip_port *port)
 		trip_table_close(port->table);
 		return error;
 	}
+	warn_distance(domain, port);
 	domain->ports[port->port_id] = port;
 	domain->n_ports++;
 	return 0;

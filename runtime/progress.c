@@ -94,8 +94,9 @@ trip_progress_configure(struct trip_domain *domain, struct trip_home *home)
 	home->shares_cpu = shares_cpu(home->lcore_id);
 	home->budget = 1u << attr->budget_log2;
 	home->refresh_tsc = hz * attr->refresh_us / US_PER_S;
-	home->scrub_tsc =
-		attr->scrub_us == UINT32_MAX ? UINT64_MAX : hz * attr->scrub_us / US_PER_S;
+	home->scrub_tsc = hz * attr->scrub_us / US_PER_S;
+	if (attr->scrub_us == UINT32_MAX)
+		home->next_scrub_tsc = UINT64_MAX;
 }
 
 static unsigned int

@@ -79,36 +79,18 @@ defer(struct trip_home *home, uint32_t index)
 	cntr->last_deferred = index;
 }
 
-/*
- * An item above the counter's present value is not due, even if the last sample was higher: the
- * counter has been lowered since, and the item is measured against the new value (WORK-13). While
- * older items are still to fire against the higher sample, it is deferred, and with it what follows
- * it on that counter, until the counter settles.
- */
+/* An item that cannot be queued yet is deferred until the counter settles, and with it what follows
+ * it on that counter. */
 static void
 enqueue(struct trip_home *home, uint32_t index)
 {
 	struct trip_node *node = &home->nodes[index];
-	struct trip_home_cntr *cntr = &home->cntrs[node->cntr];
-	uint64_t sum, sample = cntr->pending.sample;
 
-	if (cntr->deferred != TRIP_NONE) {
+	if (home->cntrs[node->cntr].deferred != TRIP_NONE ||
+		!trip_home_queue(home, node->cntr, node->threshold, index))
 		defer(home, index);
-		return;
-	}
-	if (cntr->due != TRIP_DUE_NONE && cntr->sample > sample)
-		sample = cntr->sample;
-	if (node->threshold <= sample) {
-		sum = trip_cell_sum(&home->cells[node->cntr]);
-		if (sum < node->threshold && cntr->due != TRIP_DUE_NONE) {
-			defer(home, index);
-			return;
-		}
-		if (sum < node->threshold)
-			trip_pending_sample(&home->pool, &cntr->pending, sum);
-	}
-	node->queued = true;
-	trip_pending_insert(&home->pool, &cntr->pending, node->threshold, index);
+	else
+		node->queued = true;
 }
 
 unsigned int

@@ -48,6 +48,30 @@ trip_home_touch(struct trip_home *home, uint32_t index)
 		due_push(home, &home->firing, index, TRIP_DUE_FIRING);
 }
 
+/*
+ * What lies above the counter's present value is not due, even if the last sample was higher: the
+ * counter has been lowered since, and the node is measured against the new value (WORK-13). While
+ * older ones are still to fire against the higher sample, it must wait.
+ */
+bool
+trip_home_queue(struct trip_home *home, uint32_t index, uint64_t threshold, uint32_t node)
+{
+	struct trip_home_cntr *cntr = &home->cntrs[index];
+	uint64_t sum, sample = cntr->pending.sample;
+
+	if (cntr->due != TRIP_DUE_NONE && cntr->sample > sample)
+		sample = cntr->sample;
+	if (threshold <= sample) {
+		sum = trip_cell_sum(&home->cells[index]);
+		if (sum < threshold && cntr->due != TRIP_DUE_NONE)
+			return false;
+		if (sum < threshold)
+			trip_pending_sample(&home->pool, &cntr->pending, sum);
+	}
+	trip_pending_insert(&home->pool, &cntr->pending, threshold, node);
+	return true;
+}
+
 void
 trip_home_ring(const struct trip_engine *engine, uint32_t cntr)
 {
@@ -68,7 +92,7 @@ sample(struct trip_home *home, uint32_t index)
 {
 	struct trip_home_cntr *cntr = &home->cntrs[index];
 
-	trip_source_fold(home, index);
+	(void)trip_source_fold(home, index);
 	cntr->sample = trip_cell_sum(&home->cells[index]);
 	if (cntr->since_tsc == 0)
 		cntr->since_tsc = home->now;
@@ -210,7 +234,7 @@ scrub(struct trip_home *home)
 	uint32_t end = RTE_MIN(home->scrub_cntr + home->budget, home->shape.n_cntrs);
 	unsigned int repairs = 0;
 
-	if (home->scrub_tsc == UINT64_MAX || home->now < home->next_scrub_tsc)
+	if (home->now < home->next_scrub_tsc)
 		return;
 	for (; home->scrub_cntr < end; home->scrub_cntr++) {
 		struct trip_home_cntr *cntr = &home->cntrs[home->scrub_cntr];

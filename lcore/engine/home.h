@@ -8,10 +8,10 @@
 
 #include "engine.h"
 
-/* Bytes of memory that a home of this shape takes; cache-line multiple. */
+/* Bytes of memory, which may be shared, that a home of this shape takes; cache-line multiple. */
 size_t trip_home_size(const struct trip_home_shape *shape);
 
-/* Lays a home out over trip_home_size() bytes, cache-line aligned. */
+/* Lays a home out over trip_home_size() bytes, cache-line aligned; NULL: no private memory. */
 struct trip_home *trip_home_init(void *memory, struct trip_engine *engine, uint32_t index,
 	const struct trip_home_shape *shape);
 
@@ -44,6 +44,9 @@ bool trip_home_quiesced(struct trip_home *home, uint64_t epoch);
 
 /* The sum of counter `cntr` may have passed what is armed, or what is armed must be set anew. */
 void trip_home_touch(struct trip_home *home, uint32_t cntr);
+
+/* Queues a node at a threshold of counter `cntr`. False where that must wait until it settles. */
+bool trip_home_queue(struct trip_home *home, uint32_t cntr, uint64_t threshold, uint32_t node);
 
 /* Has counter `cntr` of this home sampled again. */
 void trip_home_ring_self(struct trip_home *home, uint32_t cntr);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The memory of a home: one block, carved twice by the same code, first to learn its size. What is
- * shared comes first, then what the loop alone touches.
+ * The memory of a home. What holds pointers and descriptors is private to this process; everything
+ * else is one block that may be shared, carved twice by the same code, first to learn its size.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -83,16 +84,11 @@ carve_channels(struct carver *carver, struct trip_home *home, const struct trip_
 		if (home == NULL)
 			continue;
 		trip_channel_init(memory, &channel);
-		trip_channel_map_home(&channels[i], memory, &channel, marks);
-		trip_channel_map_client(&clients[i], memory, &channel);
+		trip_channel_map_home(&home->channels[i], memory, &channel, marks);
+		trip_channel_map_client(&home->clients[i], memory, &channel);
 		memset(nodes, 0xff, channel.slots * sizeof(*nodes));
-		slot_nodes[i] = nodes;
+		home->slot_nodes[i] = nodes;
 	}
-	if (home == NULL)
-		return;
-	home->channels = channels;
-	home->clients = clients;
-	home->slot_nodes = slot_nodes;
 }
 
 static void
@@ -121,15 +117,11 @@ carve_waiters(struct carver *carver, struct trip_home *home, const struct trip_h
 {
 	struct trip_waiter *waiters = carve(carver, shape->n_waiters * sizeof(*waiters));
 	struct trip_waiter_node *nodes = carve(carver, shape->n_waiters * sizeof(*nodes));
-	_Atomic int *fds = carve(carver, shape->n_waiters * sizeof(*fds));
 
 	if (home == NULL)
 		return;
 	home->waiters = waiters;
 	home->waiter_nodes = nodes;
-	home->waiter_fds = fds;
-	for (uint32_t i = 0; i < shape->n_waiters; i++)
-		atomic_init(&fds[i], -1);
 }
 
 static void
@@ -153,10 +145,10 @@ carve_cntrs(struct carver *carver, struct trip_home *home, const struct trip_hom
 	}
 }
 
-static struct trip_home *
-carve_home(struct carver *carver, const struct trip_home_shape *shape, uint32_t index)
+static void
+carve_home(struct carver *carver, struct trip_home *home, const struct trip_home_shape *shape,
+	uint32_t index)
 {
-	struct trip_home *home = carve(carver, sizeof(*home));
 	struct trip_doorbell_shape bell;
 	void *doorbell;
 
@@ -170,7 +162,6 @@ carve_home(struct carver *carver, const struct trip_home_shape *shape, uint32_t 
 	carve_waiters(carver, home, shape);
 	carve_channels(carver, home, shape, index);
 	carve_work(carver, home, shape);
-	return home;
 }
 
 size_t
@@ -178,8 +169,30 @@ trip_home_size(const struct trip_home_shape *shape)
 {
 	struct carver carver = {0};
 
-	carve_home(&carver, shape, 0);
+	carve_home(&carver, NULL, shape, 0);
 	return carver.used;
+}
+
+static struct trip_home *
+alloc_home(const struct trip_home_shape *shape)
+{
+	struct trip_home *home = aligned_alloc(alignof(struct trip_home), sizeof(*home));
+
+	if (home == NULL)
+		return NULL;
+	memset(home, 0, sizeof(*home));
+	home->shape = *shape;
+	home->channels = calloc(shape->n_channels, sizeof(*home->channels));
+	home->clients = calloc(shape->n_channels, sizeof(*home->clients));
+	home->slot_nodes = calloc(shape->n_channels, sizeof(*home->slot_nodes));
+	home->waiter_fds = malloc(shape->n_waiters * sizeof(*home->waiter_fds));
+	for (uint32_t i = 0; home->waiter_fds != NULL && i < shape->n_waiters; i++)
+		atomic_init(&home->waiter_fds[i], -1);
+	if (home->channels != NULL && home->clients != NULL && home->slot_nodes != NULL &&
+		home->waiter_fds != NULL)
+		return home;
+	trip_home_fini(home);
+	return NULL;
 }
 
 struct trip_home *
@@ -187,13 +200,14 @@ trip_home_init(void *memory, struct trip_engine *engine, uint32_t index,
 	const struct trip_home_shape *shape)
 {
 	struct carver carver = {.base = memory};
-	struct trip_home *home;
+	struct trip_home *home = alloc_home(shape);
 
+	if (home == NULL)
+		return NULL;
 	memset(memory, 0, trip_home_size(shape));
-	home = carve_home(&carver, shape, index);
+	carve_home(&carver, home, shape, index);
 	home->engine = engine;
 	home->index = index;
-	home->shape = *shape;
 	atomic_flag_clear(&home->progressing);
 	return home;
 }
@@ -201,7 +215,12 @@ trip_home_init(void *memory, struct trip_engine *engine, uint32_t index,
 void
 trip_home_fini(struct trip_home *home)
 {
-	for (uint32_t i = 0; i < home->shape.n_waiters; i++)
+	for (uint32_t i = 0; home->waiter_fds != NULL && i < home->shape.n_waiters; i++)
 		if (home->waiter_fds[i] >= 0)
 			close(home->waiter_fds[i]);
+	free(home->channels);
+	free(home->clients);
+	free(home->slot_nodes);
+	free(home->waiter_fds);
+	free(home);
 }

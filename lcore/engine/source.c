@@ -8,7 +8,7 @@ source_at(const struct trip_engine *engine, uint32_t source)
 	return &engine->flows[source / TRIP_COUNT_KINDS].source[source % TRIP_COUNT_KINDS];
 }
 
-void
+bool
 trip_source_fold(struct trip_home *home, uint32_t index)
 {
 	struct trip_engine *engine = home->engine;
@@ -16,7 +16,7 @@ trip_source_fold(struct trip_home *home, uint32_t index)
 	uint64_t delta = 0;
 
 	if (cntr->sources == TRIP_NONE)
-		return;
+		return false;
 	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = source_at(engine, s)->next) {
 		const struct trip_flow_slot *flow = &engine->flows[s / TRIP_COUNT_KINDS];
 
@@ -30,10 +30,8 @@ trip_source_fold(struct trip_home *home, uint32_t index)
 			delta += trip_count_fold(count, s % TRIP_COUNT_KINDS);
 		}
 	}
-	/* What is armed is looked at by whoever folds: no ring is needed. */
-	if (delta > 0)
-		(void)trip_cell_add(&home->cells[index], delta);
 	atomic_store_explicit(&cntr->refreshed_tsc, home->now, memory_order_relaxed);
+	return delta > 0 && trip_cell_add(&home->cells[index], delta);
 }
 
 bool
@@ -75,18 +73,11 @@ trip_source_refresh(struct trip_home *home, unsigned int budget)
 		home->refresh_left = home->n_fed;
 	}
 	for (; home->refresh_left > 0 && budget > 0; budget--) {
-		uint32_t index;
-		uint64_t before;
-
 		/* The list may have shrunk since the period began. */
-		if (--home->refresh_left >= home->n_fed)
+		if (--home->refresh_left >= home->n_fed ||
+			!trip_source_fold(home, home->fed[home->refresh_left]))
 			continue;
-		index = home->fed[home->refresh_left];
-		before = trip_cell_sum(&home->cells[index]);
-		trip_source_fold(home, index);
-		if (trip_cell_sum(&home->cells[index]) == before)
-			continue;
-		trip_home_ring_self(home, index);
+		trip_home_ring_self(home, home->fed[home->refresh_left]);
 		changed++;
 	}
 	return changed;
@@ -113,7 +104,7 @@ unlink_source(struct trip_home *home, uint32_t index, uint32_t s)
 	struct trip_source *source = source_at(home->engine, s);
 	uint32_t before = cntr->sources;
 
-	trip_source_fold(home, index);
+	(void)trip_source_fold(home, index);
 	if (before == s) {
 		cntr->sources = source->next;
 	} else {

@@ -16,14 +16,16 @@
 
 #define TRIP_BUDGET_NONE UINT64_MAX
 
-/* The home: adds what the sources of a counter have counted since, and notes when it crossed. */
-void trip_source_fold(struct trip_home *home, uint32_t cntr);
+/* The home: adds what the sources of a counter have counted since, and notes when it crossed. True
+ * where the counter is then to be sampled. */
+bool trip_source_fold(struct trip_home *home, uint32_t cntr);
 
 /* The home: hands out the distance from the folded sum to `bound` (TRIP_BUDGET_NONE: none). True
  * when a queue has reached its share already: then fold again. */
 bool trip_source_budget(struct trip_home *home, uint32_t cntr, uint64_t bound);
 
-/* The home: refreshes fed counters, at most `budget` of them; returns how many changed. */
+/* The home: refreshes fed counters, at most `budget` of them; returns how many are to be sampled.
+ */
 unsigned int trip_source_refresh(struct trip_home *home, unsigned int budget);
 
 /* The home: links and unlinks the sources of a flow that feed its counters. Unlinking folds what is

@@ -107,9 +107,11 @@ link_node(struct trip_home *home, uint32_t waiter)
 	}
 	/* On success >= threshold the sum is this or more. Past the largest threshold no sum tells
 	 * it apart any more, and the largest is then reached. */
-	trip_pending_insert(&home->pool, &cntr->pending,
+	node->queued = trip_home_queue(home, node->cntr,
 		trip_cell_clamp(node->threshold + node->seen.error), home->n_nodes + waiter);
-	node->queued = true;
+	/* The next iteration tries again. */
+	if (!node->queued)
+		trip_doorbell_ring(&home->doorbell, TRIP_BELL_WAITER, waiter);
 }
 
 /* Moves the request to SIGNALED and writes the descriptor, unless its owner has taken it back. */
