@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * libFuzzer on the rules language. Any bytes are rules or mistakes; of rules, each statement's
+ * source must be that statement again when it is parsed by itself, names being all defined.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "rules.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+must(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static struct trip_rules *
+parse(const char *text, size_t length)
+{
+	struct trip_rules_errors *errors;
+	struct trip_rules *rules;
+	char *said = NULL;
+	size_t size;
+	FILE *file = open_memstream(&said, &size);
+	int rc = trip_rules_parse_text("fuzz", text, length, &rules, &errors);
+
+	must(rc == 0 || rc == -EINVAL);
+	must((rc == 0) == (rules != NULL) && (rc == 0) == (errors == NULL));
+	trip_rules_errors_print(errors, file);
+	fclose(file);
+	must((rc == 0) == (size == 0));
+	free(said);
+	trip_rules_errors_free(errors);
+	return rules;
+}
+
+/* The rules written again from what was kept of them. */
+static char *
+sources(const struct trip_rules *rules, size_t *length)
+{
+	char *text = NULL;
+	FILE *file = open_memstream(&text, length);
+
+	for (unsigned int i = 0; i < rules->n_whens; i++)
+		fprintf(file, "%s\n", rules->whens[i].source);
+	for (unsigned int i = 0; i < rules->n_counts; i++)
+		fprintf(file, "%s\n", rules->counts[i].source);
+	for (unsigned int i = 0; i < rules->n_counters; i++)
+		fprintf(file, "counter %s\n", rules->counters[i].name);
+	fclose(file);
+	return text;
+}
+
+static void
+compare(const struct trip_rules *a, const struct trip_rules *b)
+{
+	must(b != NULL && a->n_counts == b->n_counts && a->n_counters == b->n_counters &&
+		a->n_whens == b->n_whens);
+	for (unsigned int i = 0; i < a->n_counts; i++)
+		must(a->counts[i].n_items == b->counts[i].n_items &&
+			a->counts[i].actions == b->counts[i].actions &&
+			a->counts[i].priority == b->counts[i].priority &&
+			a->counts[i].port == b->counts[i].port);
+	for (unsigned int i = 0; i < a->n_whens; i++)
+		must(a->whens[i].ref == b->whens[i].ref && a->whens[i].index == b->whens[i].index &&
+			a->whens[i].target == b->whens[i].target &&
+			a->whens[i].threshold == b->whens[i].threshold);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct trip_rules *rules = parse((const char *)data, size), *again;
+	size_t length;
+	char *text;
+
+	if (rules == NULL)
+		return 0;
+	text = sources(rules, &length);
+	again = parse(text, length);
+	compare(rules, again);
+	free(text);
+	trip_rules_free(again);
+	trip_rules_free(rules);
+	return 0;
+}
