@@ -21,17 +21,19 @@
  * (the marks), moved by its one thread only: NONE -> HELD when it accepts the index from the ring,
  * HELD -> DROPPED when trip_channel_take_canceled() has reported it, and back to NONE by
  * trip_channel_return(), which refuses a slot at NONE. A cancel does its compare-exchange (K1) and
- * then rings the canceled doorbell (K2); the home meets a canceled generation in one of these ways:
- *  - K1 before the home's look at the state in accept: accept returns the slot at once and does not
- *    deliver it. If the bell is read before that, the mark is NONE, and the bell is ignored; K1
- *came before K2, so accept sees CANCELED. If it is read after, the mark is NONE again, or HELD by a
- *    later generation, whose state is then QUEUED or FIRING, and the bell is ignored; or that is
- *    canceled too, and the bell reports it, early but rightly. Its own bell finds DROPPED or NONE.
- *  - K1 after that look: the slot is delivered and HELD. Either the home claims it first and fails:
- *    it then returns the slot, and the bell finds NONE. Or the bell is read first: HELD and
- *CANCELED is reported once, the mark becomes DROPPED, and whoever took the report returns it,
- *instead of claiming it. No cancel is overlooked: K1 precedes K2, and a rung bell is read after K2
- *(see doorbell.h).
+ * then rings the canceled doorbell (K2). There are two ways for the home to meet it.
+ *
+ * K1 came before accept looked at the state: accept returns the slot at once and does not deliver
+ * it. Where the bell is read before, it finds NONE and is ignored; K1 precedes K2, so that accept
+ * does see CANCELED. Where the bell is read after, it finds NONE; or a later generation at HELD
+ * that is QUEUED or FIRING, and is ignored; or one at HELD that is CANCELED too, which it reports,
+ * rightly, if not for its own sake. The bell of that one finds DROPPED or NONE then.
+ *
+ * K1 came after that: the slot is delivered, and HELD. Either the home fails to claim it, and
+ * returns the slot; the bell finds NONE. Or the bell is read before that: it reports the slot once
+ * and marks it DROPPED, and whoever took the report returns the slot instead of claiming it.
+ *
+ * No cancel is overlooked, since K1 precedes K2 and a bell is read after it rang (doorbell.h).
  *
  * A work id is generation << 28 | the slot's number in the domain, that is the channel's first
  * number + the slot. 36 bits of generation make it unique for ever: a slot that has used them up is

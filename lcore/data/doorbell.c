@@ -127,6 +127,15 @@ summary_bit(uint32_t span)
 	return UINT64_C(1) << (span & 63);
 }
 
+/* The index behind the last one of a span. */
+static uint32_t
+span_end(const struct trip_doorbell_section *s, uint32_t span)
+{
+	uint64_t end = ((uint64_t)span + 1) << s->shift << 6;
+
+	return end < s->count ? (uint32_t)end : s->count;
+}
+
 /* How many spans after the given one, cyclically, the next rung one is; s->spans where none is. */
 static uint32_t
 distance_to_rung(
@@ -165,6 +174,7 @@ take_leaf(struct trip_doorbell_section *s, struct sweep *sweep, uint32_t leaf, u
 	return left;
 }
 
+/* Whether any index from `first` up to, not including, `end` is rung. */
 static bool
 rung_between(const struct trip_doorbell_section *s, uint32_t first, uint32_t end)
 {
@@ -173,6 +183,8 @@ rung_between(const struct trip_doorbell_section *s, uint32_t first, uint32_t end
 	for (leaf = first >> 6; leaf < (end + 63) >> 6; leaf++) {
 		uint64_t mask = leaf_valid(s, leaf);
 
+		if (leaf == first >> 6)
+			mask &= UINT64_MAX << (first & 63);
 		if (leaf == end >> 6)
 			mask &= ~(UINT64_MAX << (end & 63));
 		if ((atomic_load(&s->leaf[leaf]) & mask) != 0)
@@ -181,35 +193,33 @@ rung_between(const struct trip_doorbell_section *s, uint32_t first, uint32_t end
 	return false;
 }
 
-/* From the cursor to the end of its span; false where it had to stop, with the cursor there. */
+/* From the cursor up to `stop` in the same span; false where it had to stop before. */
 static bool
-take_span(struct trip_doorbell *db, struct trip_doorbell_section *s, struct sweep *sweep)
+take_span(struct trip_doorbell *db, struct trip_doorbell_section *s, struct sweep *sweep,
+	uint32_t stop)
 {
 	uint32_t entered = s->cursor, leaf = entered >> 6, span = leaf >> s->shift;
-	uint32_t first = span << s->shift, end = (span + 1) << s->shift;
+	uint32_t first = (span << s->shift) * 64, end = span_end(s, span);
 	_Atomic uint64_t *summary = summary_of(db, s, span);
-	uint64_t mask = UINT64_MAX << (entered & 63);
+	uint64_t mask = UINT64_MAX << (entered & 63), left = 0;
 
-	if (end > s->leaves)
-		end = s->leaves;
 	atomic_fetch_and(summary, ~summary_bit(span)); /* C1, pairs with R2 */
-	for (; leaf < end; leaf++, mask = UINT64_MAX) {
-		uint64_t left;
-
-		if (sweep->taken == sweep->max || sweep->budget == 0)
-			break;
+	while (s->cursor < stop && sweep->taken < sweep->max && sweep->budget > 0) {
+		if (leaf == stop >> 6)
+			mask &= ~(UINT64_MAX << (stop & 63));
 		sweep->budget--;
 		left = take_leaf(s, sweep, leaf, mask);
 		if (left != 0) {
 			s->cursor = leaf * 64 + (uint32_t)__builtin_ctzll(left);
-			atomic_fetch_or(summary, summary_bit(span)); /* C3 */
-			return false;
+			break;
 		}
+		s->cursor = ++leaf * 64 < stop ? leaf * 64 : stop;
+		mask = UINT64_MAX;
 	}
-	if (leaf < end || rung_between(s, first * 64, entered))
+	/* What it did not look at may hold something. */
+	if (rung_between(s, s->cursor, end) || rung_between(s, first, entered))
 		atomic_fetch_or(summary, summary_bit(span)); /* C3 */
-	s->cursor = leaf == s->leaves ? 0 : leaf * 64;
-	return leaf == end;
+	return s->cursor == stop;
 }
 
 unsigned
@@ -217,24 +227,28 @@ trip_doorbell_take(struct trip_doorbell *db, unsigned section, uint32_t *indices
 {
 	struct trip_doorbell_section *s = &db->section[section];
 	struct sweep sweep = {.indices = indices, .max = max};
-	uint32_t span_bits = 6u + s->shift, gone = 0, lap;
+	uint32_t span_bits = 6u + s->shift, begun = s->cursor, gone = 0, lap;
 
 	if (s->count == 0)
 		return 0;
 	sweep.budget = TRIP_DOORBELL_SCAN + (1u << s->shift);
-	/* Once around; a span that is entered in the middle is entered again at the end. */
-	lap = (s->cursor & ((1u << span_bits) - 1)) != 0 ? s->spans : s->spans - 1;
+	/* Once around; a span that is entered in the middle is entered again for its beginning. */
+	lap = (begun & ((1u << span_bits) - 1)) != 0 ? s->spans : s->spans - 1;
 	while (sweep.taken < max) {
 		uint32_t span = s->cursor >> span_bits;
-		uint32_t ahead = distance_to_rung(db, s, span);
+		uint32_t ahead = distance_to_rung(db, s, span), end;
 
 		gone += ahead;
 		if (ahead == s->spans || gone > lap)
 			break;
+		span = (span + ahead) % s->spans;
 		if (ahead != 0)
-			s->cursor = ((span + ahead) % s->spans) << span_bits;
-		if (!take_span(db, s, &sweep))
+			s->cursor = span << span_bits;
+		end = span_end(s, span);
+		if (!take_span(db, s, &sweep, gone == s->spans ? begun : end))
 			break;
+		if (s->cursor == end)
+			s->cursor = span + 1 == s->spans ? 0 : (span + 1) << span_bits;
 		gone++;
 	}
 	return sweep.taken;

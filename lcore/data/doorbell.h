@@ -17,10 +17,10 @@
  * All of V, R1, R2, C1..C4 are seq_cst and thus have one order.
  *
  * No ring is lost. At R1 the leaf bit is set, and only C2 clears it. At R2 the summary bit is set,
- * and only C1 clears it; if nobody cleared the leaf bit before R2, the next C1 of that span comes
- * after R2, hence after R1, and its C2 finds the leaf bit set, so it is either reported or C3
- *leaves the summary set for the next time. Whichever C2 clears the bit comes after R1, which comes
- *after V, so the C4 that follows it sees the change. This holds for a ringer that skipped both
+ * and only C1 clears it. If nobody cleared the leaf bit before R2, the next C1 of that span comes
+ * after R2, hence after R1, and its C2 finds the leaf bit set, so that it is either reported, or C3
+ * leaves the summary set for the next time. Whichever C2 clears the bit comes after R1, which comes
+ * after V, so the C4 that follows it sees the change. This holds for a ringer that skipped both
  * read-modify-writes, since nothing above asks whether R1 or R2 loaded or stored. On x86 the skip
  * costs two plain loads, and V must be a full barrier (an atomic add is one).
  *
@@ -31,7 +31,7 @@
  *
  * Fairness: a consumer goes on where it stopped last time, in one lap around the section, so busy
  * indices never starve others. A span that is entered in the middle is left at its end, with C3 if
- * its beginning holds anything.
+ * its beginning holds anything, and entered for that beginning at the end of the lap.
  */
 #ifndef TRIP_DOORBELL_H
 #define TRIP_DOORBELL_H
@@ -82,9 +82,10 @@ void trip_doorbell_map(
 	struct trip_doorbell *db, void *memory, const struct trip_doorbell_shape *shape);
 
 /*
- * Takes up to max rung indices of a section, in no particular order. Where it returns fewer than
- * max, and the section has at most 64 * TRIP_DOORBELL_SCAN indices, it took all that was rung
- * before the call. In any case nothing is lost: what was not taken stays rung. The consumer alone.
+ * Takes up to max rung indices of a section, none of them twice, in no particular order. Nothing is
+ * lost: what was not taken stays rung. Where the section has at most 64 * TRIP_DOORBELL_SCAN
+ * indices, and the call returns fewer than max or max is the number of indices, it took all that
+ * was rung before it. The consumer alone.
  */
 unsigned trip_doorbell_take(
 	struct trip_doorbell *db, unsigned section, uint32_t *indices, unsigned max);

@@ -5,7 +5,8 @@
 #include "doorbell.h"
 
 #define RINGERS 2
-#define INDICES 5000 /* two leaf words a span and more */
+#define INDICES 5000 /* two leaf words a span */
+#define MANY 300     /* of them that are rung at random */
 
 static uint64_t seed;
 
@@ -16,6 +17,8 @@ struct stage {
 	_Atomic unsigned ringing;
 	_Atomic uint64_t value[INDICES]; /* what the rings speak of */
 	uint64_t seen[INDICES];
+	uint64_t take[INDICES]; /* the call that reported it last */
+	uint64_t takes;
 	uint64_t rounds;
 	uint32_t indices; /* of this round: few, so that ringers meet */
 	uint32_t stride;
@@ -72,6 +75,20 @@ change_and_ring(void *arg)
 	return NULL;
 }
 
+/* One call, which reports no index twice. */
+static unsigned
+take(struct stage *stage, unsigned section, uint32_t *out, unsigned max)
+{
+	unsigned i, n = trip_doorbell_take(&stage->db, section, out, max);
+
+	stage->takes++;
+	for (i = 0; i < n; i++) {
+		assert_true(stage->take[out[i]] != stage->takes);
+		stage->take[out[i]] = stage->takes;
+	}
+	return n;
+}
+
 static void
 look(struct stage *stage, unsigned max)
 {
@@ -80,7 +97,7 @@ look(struct stage *stage, unsigned max)
 
 	if (trip_doorbell_idle(&stage->db))
 		return;
-	n = trip_doorbell_take(&stage->db, 0, out, max);
+	n = take(stage, 0, out, max);
 	while (n-- > 0)
 		stage->seen[out[n]] = atomic_load(&stage->value[out[n]]);
 }
@@ -129,7 +146,7 @@ ring_both(void *arg)
 	uint64_t k;
 
 	for (k = 1; k <= stage->rounds; k++) {
-		uint32_t index = (uint32_t)trip_random_below(&actor->rnd, INDICES);
+		uint32_t index = (uint32_t)trip_random_below(&actor->rnd, MANY);
 
 		atomic_store(&stage->value[1], k);
 		trip_doorbell_ring(&stage->db, 1, index);
@@ -146,9 +163,10 @@ later_section_sees_earlier_rings(void **state)
 {
 	struct stage *stage = stage_make(trip_test_rounds(100000), 1);
 	struct actor actor = {.stage = stage, .rnd.state = seed + 20};
+	struct trip_random rnd = {seed};
 	uint64_t submitted = 0;
-	uint32_t out[64];
-	unsigned n, going;
+	uint32_t out[MANY];
+	unsigned n, max, going;
 
 	atomic_store(&stage->ringing, 1);
 	trip_thread_start(&actor.thread, ring_both, &actor);
@@ -156,13 +174,13 @@ later_section_sees_earlier_rings(void **state)
 		uint64_t updated = 0;
 
 		going = atomic_load(&stage->ringing);
-		if (trip_doorbell_take(&stage->db, 0, out, 64) > 0)
+		if (take(stage, 0, out, MANY) > 0)
 			updated = atomic_load(&stage->value[0]);
-		do {
-			n = trip_doorbell_take(&stage->db, 1, out, 64);
-			if (n > 0)
-				submitted = atomic_load(&stage->value[1]);
-		} while (n == 64);
+		/* A small one first leaves the cursor anywhere; one for all of them is complete. */
+		max = (unsigned)trip_random_below(&rnd, 8);
+		n = take(stage, 1, out, max) + take(stage, 1, out, MANY);
+		if (n > 0)
+			submitted = atomic_load(&stage->value[1]);
 		assert_true(submitted >= updated);
 	} while (going > 0);
 	assert_true(submitted == stage->rounds);
