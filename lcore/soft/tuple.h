@@ -4,11 +4,11 @@
  *
  * A key is the words that the mask touches, masked; word 0 (what is in the packet) is always one of
  * them. A bucket is one cache line for keys of up to three words (5, 3 or 2 slots), two lines for
- * four to seven, four for more: keys first, then per slot 32 bits of what the key leads to, then 32
- * bits of what the writer and the end of a search need. So a hit costs the lines of one bucket, and
- * nothing else of the table. What a key leads to, its "lead", is 0 for an empty slot, else rule +
- * 1, with TRIP_TUPLE_CHAIN set where it leads to several rules, or to one that is not a plain
- * terminal.
+ * four to seven (3 or 2), four for more (3 or 2): keys first, then per slot 32 bits of what the key
+ * leads to, then 32 bits of what the writer and the end of a search need. So a hit costs the lines
+ * of one bucket, and nothing else of the table. What a key leads to, its "lead", is 0 for an empty
+ * slot, else rule + 1, with TRIP_TUPLE_CHAIN set where it leads to several rules, or to one that is
+ * not a plain terminal.
  *
  * Hashing is keyed by random words that never leave the process: keys are under the control of
  * whoever sends packets. The compare is always of the whole key.
@@ -63,17 +63,29 @@ struct trip_tuple {
 	uint32_t worst;
 };
 
+#define TRIP_TUPLE_SLOTS(n) ((n) == 1 ? 5 : (n) == 3 || ((n) >= 5 && (n) <= 7) || (n) > 10 ? 2 : 3)
+#define TRIP_TUPLE_STRIDE(n) (TRIP_TUPLE_LINE_WORDS * ((n) <= 3 ? 1 : (n) <= 7 ? 2 : 4))
+#define TRIP_TUPLE_FITS(n)                                                    \
+	(TRIP_TUPLE_SLOTS(n) * ((n)*8 + 4) + 4 <= TRIP_TUPLE_STRIDE(n) * 8 && \
+		TRIP_TUPLE_SLOTS(n) <= 32 - TRIP_TUPLE_DEAD_SHIFT)
+
+_Static_assert(TRIP_TUPLE_FITS(1) && TRIP_TUPLE_FITS(2) && TRIP_TUPLE_FITS(3) &&
+		       TRIP_TUPLE_FITS(4) && TRIP_TUPLE_FITS(5) && TRIP_TUPLE_FITS(6) &&
+		       TRIP_TUPLE_FITS(7) && TRIP_TUPLE_FITS(8) && TRIP_TUPLE_FITS(9) &&
+		       TRIP_TUPLE_FITS(10) && TRIP_TUPLE_FITS(11) && TRIP_PACKET_WORDS == 11,
+	"keys, leads and the last word of a bucket must not overlap");
+
 static inline unsigned int
 trip_tuple_slots(unsigned int key_words)
 {
-	return key_words == 1 ? 5 : key_words == 3 || (key_words >= 5 && key_words <= 7) ? 2 : 3;
+	return TRIP_TUPLE_SLOTS(key_words);
 }
 
 /* Of one bucket, in 64-bit words. */
 static inline unsigned int
 trip_tuple_stride(unsigned int key_words)
 {
-	return TRIP_TUPLE_LINE_WORDS * (key_words <= 3 ? 1 : key_words <= 7 ? 2 : 4);
+	return TRIP_TUPLE_STRIDE(key_words);
 }
 
 static inline _Atomic uint64_t *
