@@ -59,51 +59,25 @@ trip_channel_size(const struct trip_channel_shape *shape)
 	return layout.size;
 }
 
-/* All slots into the return ring, everything else empty; states are the caller's. */
-static void
-fill(uint8_t *memory, const struct layout *layout, uint32_t slots)
-{
-	struct trip_ring *submit = (void *)memory, *returned = (void *)(memory + layout->returned);
-	struct trip_ring_end end;
-	uint32_t slot;
-
-	trip_ring_init(submit);
-	trip_ring_init(returned);
-	trip_doorbell_init(memory + layout->canceled, &layout->doorbell);
-	trip_ring_map_producer(&end, returned, layout->ring);
-	for (slot = 0; slot < slots; slot++)
-		trip_ring_enqueue(&end, &slot, 1);
-}
-
 void
 trip_channel_init(void *memory, const struct trip_channel_shape *shape)
 {
+	struct trip_ring_end returned;
 	struct layout layout;
 	_Atomic uint64_t *state;
+	uint8_t *base = memory;
 	uint32_t slot;
 
 	lay_out(&layout, shape);
-	state = (void *)((uint8_t *)memory + layout.state);
-	for (slot = 0; slot < shape->slots; slot++)
-		atomic_init(&state[slot], trip_channel_word(0, TRIP_CHANNEL_FREE));
-	fill(memory, &layout, shape->slots);
-}
-
-void
-trip_channel_reset(void *memory, const struct trip_channel_shape *shape)
-{
-	struct layout layout;
-	_Atomic uint64_t *state;
-	uint32_t slot;
-
-	lay_out(&layout, shape);
-	state = (void *)((uint8_t *)memory + layout.state);
+	trip_ring_init(memory);
+	trip_ring_init((void *)(base + layout.returned));
+	trip_doorbell_init(base + layout.canceled, &layout.doorbell);
+	trip_ring_map_producer(&returned, (void *)(base + layout.returned), layout.ring);
+	state = (void *)(base + layout.state);
 	for (slot = 0; slot < shape->slots; slot++) {
-		uint64_t generation = trip_channel_word_generation(atomic_load(&state[slot]));
-
-		atomic_store(&state[slot], trip_channel_word(generation, TRIP_CHANNEL_FREE));
+		atomic_init(&state[slot], trip_channel_word(0, TRIP_CHANNEL_FREE));
+		trip_ring_enqueue(&returned, &slot, 1);
 	}
-	fill(memory, &layout, shape->slots);
 }
 
 static void
@@ -156,32 +130,18 @@ generation_of(const struct trip_channel_map *map, uint32_t slot)
 int
 trip_channel_alloc(struct trip_channel_client *channel)
 {
-	struct trip_ring_end *end = &channel->returned;
 	uint32_t slot;
 	int n;
 
-	for (;;) {
-		if (end->there == end->here)
-			end->there = trip_ring_tail(end);
-		n = trip_ring_peek(end, end->there, &slot, 1);
+	do {
+		n = trip_ring_dequeue(&channel->returned, &slot, 1);
 		if (n == 0)
 			return -EAGAIN;
 		if (n < 0 || slot >= channel->map.slots)
 			return -EPROTO;
-		/* Published by submit: until then unalloc can take it back. */
-		end->here++;
-		if (generation_of(&channel->map, slot) < TRIP_CHANNEL_GENERATION_MAX)
-			return (int)slot;
-		/* Retired. */
-		trip_ring_release(end, 0);
-	}
-}
-
-void
-trip_channel_unalloc(struct trip_channel_client *channel)
-{
-	/* Its entry is still there: the ring holds one slot less than it has room for. */
-	channel->returned.here--;
+		/* A retired one stays out of the ring. */
+	} while (generation_of(&channel->map, slot) >= TRIP_CHANNEL_GENERATION_MAX);
+	return (int)slot;
 }
 
 int
@@ -191,9 +151,6 @@ trip_channel_submit(struct trip_channel_client *channel, uint32_t slot, uint64_t
 	uint64_t generation = generation_of(&channel->map, slot) + 1;
 	int error;
 
-	/* Before the slot is the home's: else the return ring could look too full to take it back.
-	 */
-	trip_ring_release(&channel->returned, 0);
 	*id = trip_channel_id(&channel->map, slot, generation);
 	/* Release, with the ring's, pairs with accept. */
 	atomic_store_explicit(
@@ -203,64 +160,20 @@ trip_channel_submit(struct trip_channel_client *channel, uint32_t slot, uint64_t
 	return error == 0 ? 0 : -EPROTO;
 }
 
-static bool
-cancel_state(const struct trip_channel_client *channel, uint32_t slot, uint64_t generation)
-{
-	uint64_t queued = trip_channel_word(generation, TRIP_CHANNEL_QUEUED);
-
-	/* K1, against claim. */
-	if (!atomic_compare_exchange_strong(&channel->map.state[slot], &queued,
-		    trip_channel_word(generation, TRIP_CHANNEL_CANCELED)))
-		return false;
-	trip_doorbell_ring(&channel->canceled, 0, slot); /* K2 */
-	return true;
-}
-
 int
 trip_channel_cancel(const struct trip_channel_client *channel, uint64_t id)
 {
 	uint64_t number = id & ((UINT64_C(1) << TRIP_CHANNEL_SLOT_BITS) - 1);
-	uint64_t slot = number - channel->map.first;
+	uint64_t slot = number - channel->map.first, generation = id >> TRIP_CHANNEL_SLOT_BITS;
+	uint64_t queued = trip_channel_word(generation, TRIP_CHANNEL_QUEUED);
 
 	/* A number below the first wraps far beyond the slots. */
 	if (slot >= channel->map.slots)
 		return -ENOENT;
-	return cancel_state(channel, (uint32_t)slot, id >> TRIP_CHANNEL_SLOT_BITS) ? 0 : -ENOENT;
-}
-
-static bool
-concerns(const struct trip_channel_map *map, uint32_t slot, uint32_t trigger)
-{
-	return trigger == TRIP_CHANNEL_ANY || map->desc[slot].trigger == trigger;
-}
-
-uint32_t
-trip_channel_flush(struct trip_channel_client *channel, uint32_t trigger)
-{
-	uint32_t slot, n = 0;
-
-	for (slot = 0; slot < channel->map.slots; slot++) {
-		uint64_t state = atomic_load(&channel->map.state[slot]);
-
-		if (trip_channel_word_state(state) == TRIP_CHANNEL_QUEUED &&
-			concerns(&channel->map, slot, trigger))
-			n += cancel_state(channel, slot, trip_channel_word_generation(state));
-	}
-	return n;
-}
-
-uint32_t
-trip_channel_unfinished(const struct trip_channel_client *channel, uint32_t trigger)
-{
-	uint32_t slot, n = 0;
-
-	for (slot = 0; slot < channel->map.slots; slot++) {
-		enum trip_channel_state state =
-			trip_channel_word_state(atomic_load(&channel->map.state[slot]));
-
-		if ((state == TRIP_CHANNEL_FIRING || state == TRIP_CHANNEL_CANCELED) &&
-			concerns(&channel->map, slot, trigger))
-			n++;
-	}
-	return n;
+	/* K1, against claim. */
+	if (!atomic_compare_exchange_strong(&channel->map.state[slot], &queued,
+		    trip_channel_word(generation, TRIP_CHANNEL_CANCELED)))
+		return -ENOENT;
+	trip_doorbell_ring(&channel->canceled, 0, (uint32_t)slot); /* K2 */
+	return 0;
 }

@@ -37,7 +37,7 @@
  *
  * A work id is generation << 28 | the slot's number in the domain, that is the channel's first
  * number + the slot. 36 bits of generation make it unique for ever: a slot that has used them up is
- * retired, never handed out again. A channel given to another process keeps its generations.
+ * retired, never handed out again.
  *
  * The client can scribble on all of this at any time. So the home believes no index from the ring
  * that is out of range or already held, copies a descriptor once (the caller validates the copy),
@@ -58,8 +58,7 @@
 #define TRIP_CHANNEL_SLOTS TRIP_DOORBELL_INDICES
 #define TRIP_CHANNEL_GENERATION_MAX ((UINT64_C(1) << 36) - 1)
 
-#define TRIP_WORK_NO_COMPLETION UINT32_MAX
-/* For trip_channel_flush(): whatever the trigger. */
+/* Not one trigger, but all. */
 #define TRIP_CHANNEL_ANY UINT32_MAX
 
 enum trip_channel_state {
@@ -95,7 +94,7 @@ struct trip_work_desc {
 	uint64_t value;
 	uint32_t trigger;    /* counter */
 	uint32_t target;     /* counter, flow or function, by op */
-	uint32_t completion; /* counter, or TRIP_WORK_NO_COMPLETION */
+	uint32_t completion; /* counter, or UINT32_MAX: none */
 	uint8_t op;
 	uint8_t flags;
 	uint16_t reserved;
@@ -143,12 +142,6 @@ size_t trip_channel_marks_size(const struct trip_channel_shape *shape);
 /* Fresh memory. */
 void trip_channel_init(void *memory, const struct trip_channel_shape *shape);
 
-/*
- * After its process is gone and the home has dropped it: as after init, but no id comes again. Both
- * handles are to be mapped anew.
- */
-void trip_channel_reset(void *memory, const struct trip_channel_shape *shape);
-
 void trip_channel_map_client(
 	struct trip_channel_client *channel, void *memory, const struct trip_channel_shape *shape);
 /* The marks are zeroed: for a channel that was just initialised or reset. */
@@ -157,11 +150,11 @@ void trip_channel_map_home(struct trip_channel_home *channel, void *memory,
 
 /* --- client --- */
 
-/* A free slot, -EAGAIN, or -EPROTO where the ring is garbage. Caller holds the client's lock. */
+/*
+ * A free slot, to be filled and submitted, -EAGAIN, or -EPROTO where the ring is garbage. Caller
+ * holds the client's lock.
+ */
 int trip_channel_alloc(struct trip_channel_client *channel);
-
-/* Puts back the slot that was allocated last, unsubmitted. Caller holds the client's lock. */
-void trip_channel_unalloc(struct trip_channel_client *channel);
 
 /* The descriptor to fill between alloc and submit. */
 static inline struct trip_work_desc *
@@ -181,18 +174,6 @@ int trip_channel_submit(struct trip_channel_client *channel, uint32_t slot, uint
  * canceled before, or is none of this channel's. Any thread of the process, without a lock.
  */
 int trip_channel_cancel(const struct trip_channel_client *channel, uint64_t id);
-
-/*
- * Cancels whatever is queued on a trigger, or TRIP_CHANNEL_ANY; returns how many there were, and
- * the caller rings the home's doorbell. Caller holds the client's lock.
- */
-uint32_t trip_channel_flush(struct trip_channel_client *channel, uint32_t trigger);
-
-/*
- * How many items of a trigger are firing, or canceled and not yet let go by the home: 0 after a
- * flush means that all that had started has finished. Caller holds the client's lock.
- */
-uint32_t trip_channel_unfinished(const struct trip_channel_client *channel, uint32_t trigger);
 
 /* --- home --- */
 

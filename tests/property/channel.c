@@ -33,13 +33,6 @@ struct pair {
 };
 
 static void
-pair_map(struct pair *pair)
-{
-	trip_channel_map_client(&pair->client, pair->memory, &pair->shape);
-	trip_channel_map_home(&pair->home, pair->memory, &pair->shape, pair->marks);
-}
-
-static void
 pair_make(struct pair *pair, uint32_t slots)
 {
 	memset(pair, 0, sizeof(*pair));
@@ -51,7 +44,8 @@ pair_make(struct pair *pair, uint32_t slots)
 	pair->queue = calloc(slots, sizeof(*pair->queue));
 	pair->free = slots;
 	trip_channel_init(pair->memory, &pair->shape);
-	pair_map(pair);
+	trip_channel_map_client(&pair->client, pair->memory, &pair->shape);
+	trip_channel_map_home(&pair->home, pair->memory, &pair->shape, pair->marks);
 }
 
 static void
@@ -79,23 +73,21 @@ submit(struct pair *pair)
 	int slot = trip_channel_alloc(&pair->client);
 	struct trip_work_desc *desc;
 	struct item *item;
+	uint64_t before;
 
 	if (pair->free == 0) {
 		assert_int_equal(slot, -EAGAIN);
 		return;
 	}
 	assert_true(slot >= 0 && (uint32_t)slot < pair->shape.slots);
-	if (trip_random_below(&rnd, 8) == 0) {
-		trip_channel_unalloc(&pair->client);
-		assert_int_equal(trip_channel_alloc(&pair->client), slot);
-	}
 	item = &pair->item[slot];
 	assert_int_equal(item->place, WITH_CLIENT);
 	desc = trip_channel_desc(&pair->client, (uint32_t)slot);
 	memset(desc, 0, sizeof(*desc));
 	item->serial = desc->context = ++pair->serial;
-	desc->trigger = (uint32_t)trip_random_below(&rnd, 3);
+	before = item->id;
 	assert_int_equal(trip_channel_submit(&pair->client, (uint32_t)slot, &item->id), 0);
+	assert_true(item->id > before); /* of one slot, so no id comes again */
 	item->place = SUBMITTED;
 	item->canceled = false;
 	pair->free--;
@@ -248,59 +240,6 @@ random_operations(void **state)
 }
 
 static void
-flush_by_trigger(void **state)
-{
-	struct pair pair;
-	uint32_t slot, want = 0;
-
-	pair_make(&pair, 50);
-	for (slot = 0; slot < 50; slot++)
-		submit(&pair);
-	accept(&pair);
-	for (slot = 0; slot < 50; slot++)
-		if (trip_channel_desc(&pair.client, slot)->trigger == 1) {
-			pair.item[slot].canceled = true;
-			want++;
-		}
-	assert_int_equal(trip_channel_flush(&pair.client, 1), want);
-	assert_int_equal(trip_channel_unfinished(&pair.client, 1), want);
-	assert_int_equal(trip_channel_unfinished(&pair.client, 0), 0);
-	assert_int_equal(trip_channel_flush(&pair.client, TRIP_CHANNEL_ANY), 50 - want);
-	for (slot = 0; slot < 50; slot++)
-		pair.item[slot].canceled = true;
-	drain(&pair);
-	assert_int_equal(trip_channel_unfinished(&pair.client, TRIP_CHANNEL_ANY), 0);
-	pair_free(&pair);
-}
-
-/* Another process takes the channel over: no id comes again. */
-static void
-reset_keeps_generations(void **state)
-{
-	uint64_t seen[64];
-	struct pair pair;
-	unsigned i, j;
-
-	pair_make(&pair, 16);
-	for (i = 0; i < 64; i++) {
-		int slot;
-
-		if (i % 16 == 0 && i != 0) {
-			trip_channel_reset(pair.memory, &pair.shape);
-			pair_map(&pair);
-		}
-		slot = trip_channel_alloc(&pair.client);
-		assert_true(slot >= 0);
-		assert_int_equal(trip_channel_submit(&pair.client, (uint32_t)slot, &seen[i]), 0);
-		for (j = 0; j < i; j++)
-			assert_true(seen[i] != seen[j]);
-		for (j = 0; j < i / 16 * 16; j++)
-			assert_int_equal(trip_channel_cancel(&pair.client, seen[j]), -ENOENT);
-	}
-	pair_free(&pair);
-}
-
-static void
 exhausted_slot_is_retired(void **state)
 {
 	struct pair pair;
@@ -421,8 +360,6 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_operations),
-		cmocka_unit_test(flush_by_trigger),
-		cmocka_unit_test(reset_keeps_generations),
 		cmocka_unit_test(exhausted_slot_is_retired),
 		cmocka_unit_test(hostile_client),
 		cmocka_unit_test(ring_against_model),
