@@ -114,12 +114,14 @@ trip_layout_counts_size(const struct trip_domain_attr *attr)
 	return sizeof(struct trip_count) * attr->max_queues * attr->max_flows;
 }
 
+/* EAL's heap grows by the smallest pages that it has, and takes larger ones only when these are used
+ * up. */
 static int
-largest_page(const struct rte_memseg_list *list, void *arg)
+smallest_page(const struct rte_memseg_list *list, void *arg)
 {
 	uint64_t *bytes = arg;
 
-	if (!list->external && list->page_sz > *bytes)
+	if (!list->external && (*bytes == 0 || list->page_sz < *bytes))
 		*bytes = list->page_sz;
 	return 0;
 }
@@ -136,7 +138,7 @@ trip_layout_footprint(const struct trip_domain_attr *attr, struct trip_domain_fo
 	zones[2] = trip_layout_counts_size(attr);
 	*footprint = (struct trip_domain_footprint){.home_bytes = zones[0]};
 	if (rte_eal_has_hugepages())
-		rte_memseg_list_walk(largest_page, &page);
+		rte_memseg_list_walk(smallest_page, &page);
 	if (page == 0)
 		page = HUGEPAGE_2M;
 	footprint->hugepage_bytes = rte_eal_has_hugepages() ? page : 0;
