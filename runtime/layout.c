@@ -114,8 +114,7 @@ trip_layout_counts_size(const struct trip_domain_attr *attr)
 	return sizeof(struct trip_count) * attr->max_queues * attr->max_flows;
 }
 
-/* EAL's heap grows by the smallest pages that it has, and takes larger ones only when these are used
- * up. */
+/* EAL's heap grows by the smallest pages, and by larger ones only when those are used up. */
 static int
 smallest_page(const struct rte_memseg_list *list, void *arg)
 {

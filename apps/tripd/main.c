@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tripd: counts flows on DPDK ports, and acts when a count crosses a threshold. See tripd.8. */
+#include "demo.h"
+#include "options.h"
+#include "run.h"
+
+int
+main(int argc, char **argv)
+{
+	struct tripd_options options;
+
+	tripd_options_parse(argc, argv, &options);
+	return options.demo ? tripd_demo_run(&options) : tripd_run_rules(&options);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRIPD_OPTIONS_H
+#define TRIPD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TRIPD_PORTS_MAX 64
+#define TRIPD_IFACES_MAX 16
+
+/* Exit codes. */
+#define TRIPD_EXIT_RUN 1
+#define TRIPD_EXIT_USAGE 2
+
+enum tripd_forward {
+	TRIPD_FORWARD_IO,
+	TRIPD_FORWARD_MAC,
+	TRIPD_FORWARD_NONE,
+};
+
+struct tripd_pair {
+	uint16_t a, b;
+};
+
+struct tripd_options {
+	const char *rules;
+	const char *report;
+	/* 0: for ever. */
+	uint64_t until_idle_ns;
+	enum tripd_forward forward;
+	bool isolate;
+	bool force;
+	bool demo;
+	bool verbose;
+	struct tripd_pair pairs[TRIPD_PORTS_MAX / 2];
+	unsigned int n_pairs;
+	/* Ports of --ports, without those of the pairs. */
+	uint16_t ports[TRIPD_PORTS_MAX];
+	unsigned int n_ports;
+	const char *ifaces[TRIPD_IFACES_MAX];
+	unsigned int n_ifaces;
+	/* The words before `--`; NULL where there is no `--`, and tripd chooses them. */
+	char **eal_words;
+	int n_eal_words;
+};
+
+/*
+ * Splits the command line at `--` and parses tripd's own words. What is wrong with them it says
+ * itself, and ends the process with TRIPD_EXIT_USAGE; --help and --version end it with 0.
+ */
+void tripd_options_parse(int argc, char **argv, struct tripd_options *options);
+
+const char *tripd_options_forward_name(enum tripd_forward forward);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The plan of a run, made before anything is touched.
+ *
+ * Each port has one Rx and one Tx queue. A forwarder polls whole ports, and a port is the partner
+ * of at most one other, so that each queue has a single user without a lock.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "plan.h"
+#include "rules.h"
+
+static int
+add_port(struct tripd_plan *plan, uint16_t id)
+{
+	unsigned int i;
+
+	for (i = 0; i < plan->n_ports; i++)
+		if (plan->ports[i].id == id)
+			return 0;
+	if (plan->n_ports == TRIPD_PORTS_MAX)
+		return -ENOSPC;
+	plan->ports[plan->n_ports++] = (struct tripd_plan_port){.id = id, .partner = -1};
+	return 0;
+}
+
+static int
+by_id(const void *a, const void *b)
+{
+	const struct tripd_plan_port *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static int
+find_port(const struct tripd_plan *plan, unsigned int id)
+{
+	unsigned int i;
+
+	for (i = 0; i < plan->n_ports; i++)
+		if (plan->ports[i].id == id)
+			return (int)i;
+	return -1;
+}
+
+static void
+make_partners(struct tripd_plan *plan, int a, int b)
+{
+	plan->ports[a].partner = b;
+	plan->ports[b].partner = a;
+}
+
+int
+tripd_plan_ports(struct tripd_plan *plan, const struct tripd_options *options,
+	const struct trip_rules *rules)
+{
+	unsigned int i;
+	int ret = 0;
+
+	plan->n_ports = 0;
+	for (i = 0; i < rules->n_counts && ret == 0; i++)
+		ret = add_port(plan, rules->counts[i].port);
+	for (i = 0; i < options->n_ports && ret == 0; i++)
+		ret = add_port(plan, options->ports[i]);
+	for (i = 0; i < options->n_pairs && ret == 0; i++) {
+		ret = add_port(plan, options->pairs[i].a);
+		if (ret == 0)
+			ret = add_port(plan, options->pairs[i].b);
+	}
+	if (ret != 0)
+		return ret;
+	if (plan->n_ports == 0)
+		return -ENOENT;
+	qsort(plan->ports, plan->n_ports, sizeof(*plan->ports), by_id);
+	if (options->forward == TRIPD_FORWARD_NONE)
+		return 0;
+	for (i = 0; i < options->n_pairs; i++)
+		make_partners(plan, find_port(plan, options->pairs[i].a),
+			find_port(plan, options->pairs[i].b));
+	for (i = 0; i < plan->n_ports; i++) {
+		int other = find_port(plan, plan->ports[i].id ^ 1u);
+
+		if (other >= 0 && plan->ports[i].partner < 0 && plan->ports[other].partner < 0)
+			make_partners(plan, (int)i, other);
+	}
+	return 0;
+}
+
+int
+tripd_plan_lcores(struct tripd_plan *plan, const unsigned int *workers, unsigned int n)
+{
+	unsigned int i;
+
+	if (n == 0)
+		return -ENOSPC;
+	plan->manual = n == 1;
+	plan->poller = workers[n - 1];
+	plan->n_forwarders = plan->manual ? 1 : n - 1;
+	if (plan->n_forwarders > plan->n_ports)
+		plan->n_forwarders = plan->n_ports;
+	if (plan->n_forwarders > TRIPD_LCORES_MAX)
+		plan->n_forwarders = TRIPD_LCORES_MAX;
+	for (i = 0; i < plan->n_forwarders; i++)
+		plan->forwarders[i] = workers[i];
+	for (i = 0; i < plan->n_ports; i++)
+		plan->ports[i].forwarder = i % plan->n_forwarders;
+	return 0;
+}

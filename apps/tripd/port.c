@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ports: which may be taken, and how they are set up. Only planned ones are ever touched. */
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+#include <rte_flow.h>
+
+#include "options.h"
+#include "plan.h"
+#include "port.h"
+#include "preflight.h"
+#include "route.h"
+#include "rules.h"
+
+static const char *
+device_name(uint16_t port, char name[RTE_ETH_NAME_MAX_LEN])
+{
+	if (rte_eth_dev_get_name_by_port(port, name) != 0)
+		strcpy(name, "?");
+	return name;
+}
+
+static void
+say_missing(uint16_t port, const struct trip_rules *rules)
+{
+	char name[RTE_ETH_NAME_MAX_LEN];
+	unsigned int i, n = 0;
+	uint16_t other;
+
+	fprintf(stderr, "tripd: port %u does not exist", port);
+	for (i = 0; i < rules->n_counts && rules->counts[i].port != port; i++)
+		;
+	if (i < rules->n_counts)
+		fprintf(stderr, " (line %u of the rules names it)", rules->counts[i].line);
+	RTE_ETH_FOREACH_DEV (other)
+		fprintf(stderr, "%s %u (%s)", n++ == 0 ? ";" : ",", other,
+			device_name(other, name));
+	if (n > 0)
+		fprintf(stderr, " %s: correct the rules, or --ports and --pair\n",
+			n == 1 ? "does" : "do");
+	else
+		fprintf(stderr,
+			"; none does: bind a device with dpdk-devbind.py, or add one such as "
+			"--vdev net_tap0 before --\n");
+}
+
+static int
+check_route(uint16_t port)
+{
+	char ifname[IF_NAMESIZE], name[RTE_ETH_NAME_MAX_LEN];
+	struct rte_eth_dev_info info;
+
+	if (rte_eth_dev_info_get(port, &info) != 0 || info.if_index == 0 ||
+		if_indextoname(info.if_index, ifname) == NULL ||
+		!tripd_route_is_default("", ifname))
+		return 0;
+	fprintf(stderr,
+		"tripd: port %u (%s, %s) carries this host's default route; --force takes it all "
+		"the "
+		"same\n",
+		port, device_name(port, name), ifname);
+	return TRIPD_EXIT_USAGE;
+}
+
+int
+tripd_port_check(const struct tripd_plan *plan, const struct tripd_options *options,
+	const struct trip_rules *rules)
+{
+	unsigned int i;
+
+	for (i = 0; i < plan->n_ports; i++) {
+		if (!rte_eth_dev_is_valid_port(plan->ports[i].id)) {
+			say_missing(plan->ports[i].id, rules);
+			return TRIPD_EXIT_USAGE;
+		}
+		if (!options->force && check_route(plan->ports[i].id) != 0)
+			return TRIPD_EXIT_USAGE;
+	}
+	return 0;
+}
+
+static int
+fail(uint16_t port, const char *what, int error)
+{
+	char name[RTE_ETH_NAME_MAX_LEN];
+
+	fprintf(stderr, "tripd: port %u (%s): %s: %s\n", port, device_name(port, name), what,
+		strerror(-error));
+	return TRIPD_EXIT_RUN;
+}
+
+static int
+configure(uint16_t port, struct rte_mempool *pool)
+{
+	uint16_t n_rx = TRIPD_DESCRIPTORS, n_tx = TRIPD_DESCRIPTORS;
+	int socket = rte_eth_dev_socket_id(port);
+	struct rte_eth_dev_info info;
+	struct rte_eth_conf conf;
+	int ret;
+
+	memset(&conf, 0, sizeof(conf));
+	ret = rte_eth_dev_info_get(port, &info);
+	if (ret != 0)
+		return fail(port, "its capabilities", ret);
+	/* A packet that arrived in several buffers leaves in as many. */
+	conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+	ret = rte_eth_dev_configure(port, 1, 1, &conf);
+	if (ret != 0)
+		return fail(port, "configuring", ret);
+	ret = rte_eth_dev_adjust_nb_rx_tx_desc(port, &n_rx, &n_tx);
+	if (ret != 0)
+		return fail(port, "descriptors", ret);
+	ret = rte_eth_rx_queue_setup(port, 0, n_rx, (unsigned int)socket, NULL, pool);
+	if (ret != 0)
+		return fail(port, "Rx queue 0", ret);
+	ret = rte_eth_tx_queue_setup(port, 0, n_tx, (unsigned int)socket, NULL);
+	if (ret != 0)
+		return fail(port, "Tx queue 0", ret);
+	return 0;
+}
+
+int
+tripd_port_configure(const struct tripd_plan *plan, bool isolate, struct rte_mempool *pool)
+{
+	struct rte_flow_error error;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < plan->n_ports; i++) {
+		uint16_t port = plan->ports[i].id;
+
+		/* Before anything else, so that no packet of anybody else ever arrives. */
+		if (isolate && (ret = rte_flow_isolate(port, 1, &error)) != 0)
+			return fail(port, "--isolate, which its driver must support", ret);
+		ret = configure(port, pool);
+		if (ret != 0)
+			return ret;
+	}
+	return 0;
+}
+
+int
+tripd_port_start(const struct tripd_plan *plan)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < plan->n_ports; i++) {
+		uint16_t port = plan->ports[i].id;
+
+		ret = rte_eth_dev_start(port);
+		if (ret != 0)
+			return fail(port, "starting", ret);
+		/* To forward is to receive what is addressed to others. */
+		ret = rte_eth_promiscuous_enable(port);
+		if (ret != 0 && ret != -ENOTSUP)
+			return fail(port, "promiscuous mode", ret);
+	}
+	return 0;
+}
+
+void
+tripd_port_close(const struct tripd_plan *plan)
+{
+	unsigned int i;
+
+	for (i = 0; i < plan->n_ports; i++) {
+		rte_eth_dev_stop(plan->ports[i].id);
+		rte_eth_dev_close(plan->ports[i].id);
+	}
+}

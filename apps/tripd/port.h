@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRIPD_PORT_H
+#define TRIPD_PORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rte_mempool;
+struct tripd_options;
+struct tripd_plan;
+struct trip_rules;
+
+/*
+ * Checks that every planned port exists and may be taken. Says what is wrong on stderr.
+ *
+ * @return
+ *   0, or the exit code.
+ */
+int tripd_port_check(const struct tripd_plan *plan, const struct tripd_options *options,
+	const struct trip_rules *rules);
+
+/*
+ * Configures the planned ports, one Rx and one Tx queue each. Says what fails on stderr.
+ *
+ * @return
+ *   0, or the exit code.
+ */
+int tripd_port_configure(const struct tripd_plan *plan, bool isolate, struct rte_mempool *pool);
+
+/* Starts them, likewise. */
+int tripd_port_start(const struct tripd_plan *plan);
+
+/* Stops and closes them. */
+void tripd_port_close(const struct tripd_plan *plan);
+
+#endif

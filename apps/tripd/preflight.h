@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRIPD_PREFLIGHT_H
+#define TRIPD_PREFLIGHT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tripd_options;
+struct tripd_plan;
+struct tripd_words;
+struct trip_rules;
+
+/* What a run takes of EAL's memory. */
+struct tripd_need {
+	/* Of the domain: bytes, and bytes of the hugepages that its memzones round up to. */
+	uint64_t domain_bytes;
+	/* Of the packet buffers. */
+	uint64_t pool_bytes;
+	/* Packet buffers. */
+	uint32_t n_mbufs;
+	/* All of it, and what EAL and the drivers take for themselves. */
+	uint64_t total_bytes;
+};
+
+/* Rx and Tx descriptors of each port. */
+#define TRIPD_DESCRIPTORS 512
+/* Packets of a burst. */
+#define TRIPD_BURST 32
+/* Packets that each lcore holds back for its next allocations. */
+#define TRIPD_MBUF_CACHE 128
+
+/*
+ * Computes what the rules will take. Before and after rte_eal_init().
+ *
+ * @return
+ *   0, or a negative errno: the rules are too many for a domain (said on stderr).
+ */
+int tripd_preflight_need(
+	const struct trip_rules *rules, const struct tripd_plan *plan, struct tripd_need *need);
+
+/*
+ * Reads the rules file.
+ *
+ * @return
+ *   0, or TRIPD_EXIT_USAGE, all mistakes said on stderr.
+ */
+int tripd_preflight_rules(const char *path, struct trip_rules **rules);
+
+/*
+ * Checks what can be known before rte_eal_init(), whose own errors are pages long: interfaces and
+ * files that devices need, privileges, another process on the same prefix, memory. Says what is
+ * wrong in one sentence on stderr.
+ *
+ * @return
+ *   0, or the exit code.
+ */
+int tripd_preflight_check(const struct tripd_words *words, const struct tripd_need *need);
+
+/* Whether as many hugepages as that are free. */
+bool tripd_preflight_has_hugepages(const struct tripd_words *words, const struct tripd_need *need);
+
+/* Whether this process has a capability, by its number in <linux/capability.h>. */
+bool tripd_preflight_capable(unsigned int capability);
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From rules to a domain at work: a `count` is a flow and two counters, a `counter` a counter, a
+ * `when` a deferred work item whose context is its index, so that the event of a firing says which
+ * statement fired. `log` calls a function that does nothing: the line is written by the control
+ * thread when it reads the event, since a polling lcore must not wait for a terminal.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_flow.h>
+
+#include "quota.h"
+#include "rules.h"
+
+#define EVENTS_BURST 256
+#define SETTLE_NS UINT64_C(2000000000)
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void
+tripd_quota_attr(const struct trip_rules *rules, const struct tripd_plan *plan,
+	struct trip_domain_attr *attr)
+{
+	*attr = (struct trip_domain_attr){
+		.size = sizeof(*attr),
+		.name = "tripd",
+		.progress = plan->manual ? TRIP_PROGRESS_MANUAL : TRIP_PROGRESS_LCORE,
+		.lcores = plan->manual ? NULL : &plan->poller,
+		.n_lcores = 1,
+		.max_cntrs = 2 * rules->n_counts + rules->n_counters + 16,
+		.max_works = rules->n_whens + 64,
+		.max_waiters = 64,
+		.max_flows = rules->n_counts + 1,
+		.max_queues = plan->n_ports,
+		.max_events = 16384,
+	};
+}
+
+static int
+log_trip(const struct trip_work_event *event, void *arg)
+{
+	return 0;
+}
+
+static int
+open_cntr(struct tripd_quota *quota, const char *name, enum trip_cntr_events events,
+	struct trip_cntr **cntr)
+{
+	struct trip_cntr_attr attr = {
+		.size = sizeof(attr),
+		.events = events,
+		.name = name,
+	};
+	int ret = trip_cntr_open(quota->domain, &attr, cntr, NULL);
+
+	/* A longer name than a counter can have, or a `counter` of the same name: it stays
+	 * nameless, and works the same. */
+	if (name != NULL && (ret == -EEXIST || strlen(name) > TRIP_NAME_MAX)) {
+		attr.name = NULL;
+		ret = trip_cntr_open(quota->domain, &attr, cntr, NULL);
+	}
+	if (ret != 0)
+		fprintf(stderr, "tripd: counter %s: %s\n", name, trip_error_message());
+	return ret;
+}
+
+static int
+open_flow(struct tripd_quota *quota, const struct trip_rules_count *rule,
+	struct tripd_quota_count *count, struct trip_port *port)
+{
+	struct trip_cntr *cntrs[] = {count->packets, count->bytes};
+	struct trip_flow_attr attr = {
+		.size = sizeof(attr),
+		.cntrs = cntrs,
+		.n_cntrs = 2,
+		.priority = rule->priority,
+		.engine = rule->engine == TRIP_RULES_ENGINE_HW   ? TRIP_ENGINE_HW
+			  : rule->engine == TRIP_RULES_ENGINE_SW ? TRIP_ENGINE_SW
+								 : TRIP_ENGINE_AUTO,
+	};
+	struct rte_flow_action actions[4] = {{.type = RTE_FLOW_ACTION_TYPE_COUNT}};
+	struct rte_flow_error error = {0};
+	unsigned int n = 1;
+	int ret;
+
+	if (rule->actions & TRIP_RULES_ACTION_DROP)
+		actions[n++].type = RTE_FLOW_ACTION_TYPE_DROP;
+	if (rule->also || rule->actions & TRIP_RULES_ACTION_PASSTHRU)
+		actions[n++].type = RTE_FLOW_ACTION_TYPE_PASSTHRU;
+	actions[n].type = RTE_FLOW_ACTION_TYPE_END;
+	ret = trip_flow_create(port, &attr, rule->items, actions, &count->flow, &error);
+	if (ret != 0)
+		fprintf(stderr, "tripd: line %u of the rules, count %s: %s\n", rule->line,
+			rule->name, error.message != NULL ? error.message : trip_error_message());
+	return ret;
+}
+
+static int
+open_count(struct tripd_quota *quota, unsigned int i, const struct tripd_plan *plan)
+{
+	const struct trip_rules_count *rule = &quota->rules->counts[i];
+	struct tripd_quota_count *count = &quota->counts[i];
+	char name[TRIP_RULES_NAME_MAX + 16];
+	unsigned int k = 0;
+	int ret;
+
+	while (plan->ports[k].id != rule->port)
+		k++;
+	snprintf(name, sizeof(name), "%s.packets", rule->name);
+	ret = open_cntr(quota, name, TRIP_CNTR_EVENTS_COMP, &count->packets);
+	if (ret != 0)
+		return ret;
+	snprintf(name, sizeof(name), "%s.bytes", rule->name);
+	ret = open_cntr(quota, name, TRIP_CNTR_EVENTS_BYTES, &count->bytes);
+	if (ret != 0)
+		return ret;
+	return open_flow(quota, rule, count, quota->ports[k]);
+}
+
+static struct trip_cntr *
+trigger(const struct tripd_quota *quota, const struct trip_rules_when *when)
+{
+	switch (when->ref) {
+	case TRIP_RULES_REF_PACKETS:
+		return quota->counts[when->index].packets;
+	case TRIP_RULES_REF_BYTES:
+		return quota->counts[when->index].bytes;
+	default:
+		return quota->counters[when->index];
+	}
+}
+
+static int
+queue_when(struct tripd_quota *quota, unsigned int i)
+{
+	const struct trip_rules_when *when = &quota->rules->whens[i];
+	struct trip_work work = {
+		.size = sizeof(work),
+		.triggering_cntr = trigger(quota, when),
+		.threshold = when->threshold,
+		.interval = when->every,
+		.context = i,
+		.flags = TRIP_COMPLETION,
+	};
+	uint64_t deadline = now_ns() + SETTLE_NS;
+	int ret;
+
+	switch (when->op) {
+	case TRIP_RULES_OP_DROP:
+	case TRIP_RULES_OP_PASS:
+	case TRIP_RULES_OP_DELETE:
+		work.op_type = when->op == TRIP_RULES_OP_DROP   ? TRIP_OP_FLOW_DROP
+			       : when->op == TRIP_RULES_OP_PASS ? TRIP_OP_FLOW_PASS
+								: TRIP_OP_FLOW_DELETE;
+		work.op.flow = quota->counts[when->target].flow;
+		break;
+	case TRIP_RULES_OP_ADD:
+	case TRIP_RULES_OP_SET:
+		work.op_type = when->op == TRIP_RULES_OP_ADD ? TRIP_OP_CNTR_ADD : TRIP_OP_CNTR_SET;
+		work.op.cntr.cntr = quota->counters[when->target];
+		work.op.cntr.value = when->value;
+		break;
+	case TRIP_RULES_OP_LOG:
+		work.op_type = TRIP_OP_CALL;
+		work.op.call.function = quota->log;
+		break;
+	}
+	/* Full is the submission ring for a moment: the home empties it. */
+	while ((ret = trip_work_queue(quota->domain, &work, NULL)) == -EAGAIN &&
+		now_ns() < deadline) {
+		if (quota->manual)
+			trip_progress(quota->domain);
+		else
+			sched_yield();
+	}
+	if (ret != 0)
+		fprintf(stderr, "tripd: line %u of the rules, %s: %s\n", when->line, when->source,
+			trip_error_message());
+	return ret;
+}
+
+static int
+open_ports(struct tripd_quota *quota, const struct tripd_plan *plan)
+{
+	static const struct trip_port_attr attr = {
+		.size = sizeof(attr),
+		/* What a callback drops, the caller of rte_eth_rx_burst() does not see: it could
+		 * not tell a quiet port from one whose traffic is dropped. */
+		.mode = TRIP_PORT_BURST,
+	};
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < plan->n_ports; i++) {
+		ret = trip_port_open(quota->domain, plan->ports[i].id, &attr, &quota->ports[i]);
+		if (ret != 0) {
+			fprintf(stderr, "tripd: port %u: %s\n", plan->ports[i].id,
+				trip_error_message());
+			return ret;
+		}
+		quota->n_ports++;
+	}
+	return 0;
+}
+
+int
+tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
+	const struct trip_rules *rules, const struct tripd_plan *plan)
+{
+	unsigned int i;
+	int ret;
+
+	*quota = (struct tripd_quota){.rules = rules, .domain = domain, .manual = plan->manual};
+	/* One more: calloc of nothing may be NULL. */
+	quota->counts = calloc(rules->n_counts + 1, sizeof(*quota->counts));
+	quota->counters = calloc(rules->n_counters + 1, sizeof(*quota->counters));
+	quota->fired = calloc(rules->n_whens + 1, sizeof(*quota->fired));
+	if (quota->counts == NULL || quota->counters == NULL || quota->fired == NULL) {
+		fprintf(stderr, "tripd: no memory for %u counts\n", rules->n_counts);
+		return -ENOMEM;
+	}
+	ret = open_ports(quota, plan);
+	/* Counters of the rules first: their names are the user's. */
+	for (i = 0; i < rules->n_counters && ret == 0; i++)
+		ret = open_cntr(
+			quota, rules->counters[i].name, TRIP_CNTR_EVENTS_COMP, &quota->counters[i]);
+	for (i = 0; i < rules->n_counts && ret == 0; i++)
+		ret = open_count(quota, i, plan);
+	if (ret == 0 && (ret = trip_function_register(domain, log_trip, NULL, &quota->log)) != 0)
+		fprintf(stderr, "tripd: log: %s\n", trip_error_message());
+	for (i = 0; i < rules->n_whens && ret == 0; i++)
+		ret = queue_when(quota, i);
+	return ret;
+}
+
+static void
+keep(struct tripd_quota *quota, const struct trip_work_event *event)
+{
+	if (quota->n_trips == quota->max_trips) {
+		size_t max = quota->max_trips == 0 ? 256 : 2 * quota->max_trips;
+		struct tripd_trip *trips = NULL;
+
+		if (max <= TRIPD_TRIPS_MAX)
+			trips = realloc(quota->trips, max * sizeof(*trips));
+		if (trips == NULL) {
+			quota->n_lost++;
+			return;
+		}
+		quota->trips = trips;
+		quota->max_trips = max;
+	}
+	quota->trips[quota->n_trips++] = (struct tripd_trip){
+		.when = (unsigned int)event->context,
+		.result = event->result,
+		.threshold = event->threshold,
+		.value = event->value,
+		.latency_ns = event->latency_ns,
+	};
+}
+
+size_t
+tripd_quota_read(struct tripd_quota *quota)
+{
+	struct trip_work_event events[EVENTS_BURST];
+	size_t before = quota->n_trips;
+	int n, i;
+
+	do {
+		n = trip_work_read(quota->domain, events, EVENTS_BURST);
+		for (i = 0; i < n; i++) {
+			quota->fired[events[i].context] += events[i].count;
+			keep(quota, &events[i]);
+		}
+	} while (n == EVENTS_BURST);
+	return quota->n_trips - before;
+}
+
+uint64_t
+tripd_quota_value(const struct tripd_quota *quota, const struct trip_rules_when *when)
+{
+	struct trip_flow_count count;
+
+	if (when->ref == TRIP_RULES_REF_COUNTER)
+		return trip_cntr_read(quota->counters[when->index]);
+	trip_flow_query(quota->counts[when->index].flow, &count);
+	return when->ref == TRIP_RULES_REF_PACKETS ? count.packets : count.bytes;
+}
+
+static bool
+is_due(const struct tripd_quota *quota, unsigned int i)
+{
+	const struct trip_rules_when *when = &quota->rules->whens[i];
+	uint64_t value = tripd_quota_value(quota, when);
+
+	if (value < when->threshold)
+		return false;
+	if (when->every == 0)
+		return quota->fired[i] == 0;
+	return quota->fired[i] < 1 + (value - when->threshold) / when->every;
+}
+
+int
+tripd_quota_settle(struct tripd_quota *quota)
+{
+	static const struct timespec pause = {.tv_nsec = 500000};
+	uint64_t deadline = now_ns() + SETTLE_NS;
+	unsigned int i;
+
+	for (;;) {
+		tripd_quota_read(quota);
+		for (i = 0; i < quota->rules->n_whens && !is_due(quota, i); i++)
+			;
+		if (i == quota->rules->n_whens)
+			return -1;
+		if (now_ns() > deadline)
+			return (int)i;
+		if (!quota->manual)
+			nanosleep(&pause, NULL);
+		else
+			trip_progress(quota->domain);
+	}
+}
+
+void
+tripd_quota_close(struct tripd_quota *quota)
+{
+	unsigned int i;
+	int ret = 0;
+
+	if (quota->domain == NULL)
+		return;
+	trip_work_flush(quota->domain, NULL);
+	if (quota->log != NULL)
+		ret |= trip_function_unregister(quota->log);
+	for (i = 0; quota->counts != NULL && i < quota->rules->n_counts; i++) {
+		struct tripd_quota_count *count = &quota->counts[i];
+
+		ret |= count->flow != NULL ? trip_flow_destroy(count->flow) : 0;
+		ret |= count->packets != NULL ? trip_cntr_close(count->packets) : 0;
+		ret |= count->bytes != NULL ? trip_cntr_close(count->bytes) : 0;
+	}
+	for (i = 0; quota->counters != NULL && i < quota->rules->n_counters; i++)
+		ret |= quota->counters[i] != NULL ? trip_cntr_close(quota->counters[i]) : 0;
+	for (i = 0; i < quota->n_ports; i++)
+		ret |= trip_port_close(quota->ports[i]);
+	if (ret != 0)
+		fprintf(stderr, "tripd: at the end: %s\n", trip_error_message());
+	free(quota->counts);
+	free(quota->counters);
+	free(quota->fired);
+	free(quota->trips);
+	memset(quota, 0, sizeof(*quota));
+}

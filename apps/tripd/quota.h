@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRIPD_QUOTA_H
+#define TRIPD_QUOTA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <trip.h>
+
+#include "plan.h"
+
+struct trip_rules;
+struct trip_rules_when;
+
+struct tripd_quota_count {
+	struct trip_cntr *packets;
+	struct trip_cntr *bytes;
+	struct trip_flow *flow;
+};
+
+/* One firing, as the control thread read it. */
+struct tripd_trip {
+	/* Index of the `when` in the rules. */
+	unsigned int when;
+	int32_t result;
+	uint64_t threshold, value, latency_ns;
+};
+
+/* The rules, at work in a domain. */
+struct tripd_quota {
+	const struct trip_rules *rules;
+	struct trip_domain *domain;
+	/* The domain progresses by trip_progress(), which a forwarder calls. */
+	bool manual;
+	struct trip_port *ports[TRIPD_PORTS_MAX];
+	unsigned int n_ports;
+	/* As in the rules, by index. */
+	struct tripd_quota_count *counts;
+	struct trip_cntr **counters;
+	/* Firings of each `when`. */
+	uint64_t *fired;
+	struct trip_function *log;
+	/* All firings in order, up to TRIPD_TRIPS_MAX. */
+	struct tripd_trip *trips;
+	size_t n_trips, max_trips;
+	/* Firings that were not kept, because of that limit or because the events overran. */
+	uint64_t n_lost;
+};
+
+/* 48 MiB of them. */
+#define TRIPD_TRIPS_MAX ((size_t)1 << 20)
+
+/* The domain that these rules need; its lcore is the plan's. */
+void tripd_quota_attr(const struct trip_rules *rules, const struct tripd_plan *plan,
+	struct trip_domain_attr *attr);
+
+/*
+ * Gives the planned ports, which are configured, to the domain, and opens counters, flows and work
+ * as the rules say. No packet may arrive yet. Says what fails on stderr; close in any case.
+ *
+ * @return
+ *   0, or a negative errno.
+ */
+int tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
+	const struct trip_rules *rules, const struct tripd_plan *plan);
+
+/*
+ * Takes the trips that happened since the last call.
+ *
+ * @return
+ *   How many; they stand at the end of `trips`.
+ */
+size_t tripd_quota_read(struct tripd_quota *quota);
+
+/*
+ * Waits, at most two seconds, until everything has fired that is due by what was counted. Only
+ * once no packet arrives any more.
+ *
+ * @return
+ *   The `when` that is still due, or -1.
+ */
+int tripd_quota_settle(struct tripd_quota *quota);
+
+/* The value that a `when` watches, from the source. */
+uint64_t tripd_quota_value(const struct tripd_quota *quota, const struct trip_rules_when *when);
+
+/* Takes it all down, in the order that leaves nothing referred to. The domain stays. */
+void tripd_quota_close(struct tripd_quota *quota);
+
+#endif

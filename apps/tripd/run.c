@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The control thread: the main lcore, which sleeps. It sets everything up in the order in which one
+ * thing needs the other, reads the trips while the forwarders and the polling lcore work, and takes
+ * everything down in the opposite order.
+ *
+ * SIGINT and SIGTERM are blocked from the first step on, in every thread, and waited for here:
+ * there is no handler, and no call of anybody is interrupted by them.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+
+#include <trip.h>
+
+#include "eal.h"
+#include "port.h"
+#include "report.h"
+#include "rules.h"
+#include "run.h"
+#include "view.h"
+
+#define WAIT_MS 20
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void
+end_signals(sigset_t *signals)
+{
+	sigemptyset(signals);
+	sigaddset(signals, SIGINT);
+	sigaddset(signals, SIGTERM);
+}
+
+int
+tripd_run_prepare(struct tripd_run *run)
+{
+	const struct tripd_options *options = run->options;
+	sigset_t signals;
+	int ret;
+
+	end_signals(&signals);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	/* Whoever reads the trips may go away; the report is written all the same. */
+	signal(SIGPIPE, SIG_IGN);
+	ret = tripd_plan_ports(&run->plan, options, run->rules);
+	if (ret == -ENOENT)
+		fprintf(stderr, "tripd: the rules count on no port: add a line such as "
+				"\"count all port 0 pattern eth / end\"\n");
+	else if (ret != 0)
+		fprintf(stderr, "tripd: more than %u ports\n", TRIPD_PORTS_MAX);
+	if (ret != 0)
+		return TRIPD_EXIT_USAGE;
+	if (options->report != NULL && tripd_report_check(options->report) != 0)
+		return TRIPD_EXIT_USAGE;
+	if (tripd_preflight_need(run->rules, &run->plan, &run->need) != 0)
+		return TRIPD_EXIT_USAGE;
+	ret = tripd_words_init(&run->words, options, 0);
+	/* The demo is to run wherever it can. */
+	if (options->demo && !tripd_preflight_has_hugepages(&run->words, &run->need))
+		ret = tripd_words_init(&run->words, options, run->need.total_bytes / 1048576 + 1);
+	if (ret != 0) {
+		fprintf(stderr, "tripd: more than %u words for EAL\n", TRIPD_WORDS_MAX);
+		return TRIPD_EXIT_USAGE;
+	}
+	return tripd_preflight_check(&run->words, &run->need);
+}
+
+static int
+plan_lcores(struct tripd_run *run)
+{
+	unsigned int workers[TRIPD_LCORES_MAX], n = 0, lcore;
+
+	RTE_LCORE_FOREACH_WORKER (lcore)
+		if (n < TRIPD_LCORES_MAX)
+			workers[n++] = lcore;
+	if (tripd_plan_lcores(&run->plan, workers, n) == 0)
+		return 0;
+	fprintf(stderr, "tripd: one lcore is too few, it takes a main one and at least one worker: "
+			"--lcores 0@0,1@0,2@1 before --, or -l 0-2 on three processors\n");
+	return TRIPD_EXIT_USAGE;
+}
+
+static void
+say_plan(struct tripd_run *run, const struct trip_domain_attr *attr)
+{
+	const struct tripd_plan *plan = &run->plan;
+	struct trip_domain_footprint footprint;
+	unsigned int i;
+
+	if (trip_domain_footprint(attr, &footprint) == 0) {
+		fprintf(run->out, "domain: %.1f MiB", (double)footprint.bytes / 1048576);
+		if (footprint.hugepage_bytes != 0)
+			fprintf(run->out, " in %" PRIu64 " hugepages of %" PRIu64 " kB",
+				footprint.hugepages, footprint.hugepage_bytes / 1024);
+		fprintf(run->out, "; %" PRIu32 " packet buffers: %.1f MiB\n", run->need.n_mbufs,
+			(double)run->need.pool_bytes / 1048576);
+	}
+	fprintf(run->out, "lcores: %u control", rte_get_main_lcore());
+	for (i = 0; i < plan->n_forwarders; i++)
+		fprintf(run->out, ", %u forwards%s", plan->forwarders[i],
+			plan->manual ? " and counts" : "");
+	if (!plan->manual)
+		fprintf(run->out, ", %u counts", plan->poller);
+	fprintf(run->out, "\n");
+	for (i = 0; i < plan->n_ports; i++) {
+		const struct tripd_plan_port *port = &plan->ports[i];
+
+		if (port->partner >= 0)
+			fprintf(run->out, "port %u: forwarded to port %u\n", port->id,
+				plan->ports[port->partner].id);
+		else if (run->options->forward == TRIPD_FORWARD_NONE)
+			fprintf(run->out, "port %u: packets are counted and freed\n", port->id);
+		else
+			fprintf(run->out,
+				"port %u: packets are counted and freed: its partner, port %u, is "
+				"not in "
+				"use (--ports %u,%u)\n",
+				port->id, port->id ^ 1u, port->id, port->id ^ 1u);
+	}
+	fflush(run->out);
+}
+
+static int
+open_domain(struct tripd_run *run)
+{
+	struct trip_domain_attr attr;
+	int ret;
+
+	tripd_quota_attr(run->rules, &run->plan, &attr);
+	say_plan(run, &attr);
+	run->pool = rte_pktmbuf_pool_create("tripd", run->need.n_mbufs, TRIPD_MBUF_CACHE, 0,
+		RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	if (run->pool == NULL) {
+		fprintf(stderr, "tripd: %" PRIu32 " packet buffers: %s\n", run->need.n_mbufs,
+			rte_strerror(rte_errno));
+		return TRIPD_EXIT_RUN;
+	}
+	ret = trip_domain_open(&attr, &run->domain, NULL);
+	if (ret != 0) {
+		fprintf(stderr, "tripd: %s\n", trip_error_message());
+		return TRIPD_EXIT_RUN;
+	}
+	return 0;
+}
+
+int
+tripd_run_start(struct tripd_run *run)
+{
+	int ret = tripd_eal_start(&run->words, run->options->verbose);
+
+	if (ret != 0)
+		return ret;
+	run->eal_started = true;
+	ret = tripd_port_check(&run->plan, run->options, run->rules);
+	if (ret == 0)
+		ret = plan_lcores(run);
+	if (ret == 0)
+		ret = open_domain(run);
+	if (ret != 0)
+		return ret;
+	run->ports_configured = true;
+	ret = tripd_port_configure(&run->plan, run->options->isolate, run->pool);
+	if (ret != 0)
+		return ret;
+	if (tripd_quota_open(&run->quota, run->domain, run->rules, &run->plan) != 0)
+		return TRIPD_EXIT_RUN;
+	ret = tripd_port_start(&run->plan);
+	if (ret != 0)
+		return ret;
+	if (tripd_forward_start(&run->forwarding, &run->plan, &run->quota, run->options->forward) !=
+		0)
+		return TRIPD_EXIT_RUN;
+	return 0;
+}
+
+bool
+tripd_run_wait(struct tripd_run *run, unsigned int ms)
+{
+	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+	sigset_t signals;
+
+	end_signals(&signals);
+	/* Cut short by other signals, such as a tap's that something arrived. */
+	if (sigtimedwait(&signals, NULL, &time) > 0)
+		return true;
+	tripd_quota_read(&run->quota);
+	return false;
+}
+
+static void
+say_unsent(struct tripd_run *run)
+{
+	unsigned int i;
+
+	for (i = 0; i < run->plan.n_ports; i++) {
+		uint64_t unsent = atomic_load(&run->forwarding.stats[i].unsent);
+
+		if (unsent != 0)
+			fprintf(run->out,
+				"port %u: %" PRIu64 " of %" PRIu64
+				" packets were dropped because port %u was full\n",
+				run->plan.ports[i].id, unsent,
+				atomic_load(&run->forwarding.stats[i].received),
+				run->plan.ports[run->plan.ports[i].partner].id);
+	}
+}
+
+int
+tripd_run_stop(struct tripd_run *run)
+{
+	int when;
+
+	tripd_forward_stop(&run->forwarding);
+	when = tripd_quota_settle(&run->quota);
+	if (when < 0 && run->quota.n_lost == 0)
+		return 0;
+	if (when >= 0)
+		fprintf(stderr, "tripd: line %u of the rules is due and has not fired: %s\n",
+			run->rules->whens[when].line, run->rules->whens[when].source);
+	if (run->quota.n_lost != 0)
+		fprintf(stderr, "tripd: %" PRIu64 " trips happened that are not in the report\n",
+			run->quota.n_lost);
+	return TRIPD_EXIT_RUN;
+}
+
+void
+tripd_run_close(struct tripd_run *run)
+{
+	tripd_forward_stop(&run->forwarding);
+	tripd_quota_close(&run->quota);
+	if (run->domain != NULL && trip_domain_close(run->domain) != 0)
+		fprintf(stderr, "tripd: at the end: %s\n", trip_error_message());
+	if (run->ports_configured)
+		tripd_port_close(&run->plan);
+	rte_mempool_free(run->pool);
+	if (run->eal_started)
+		rte_eal_cleanup();
+	trip_rules_free(run->rules);
+}
+
+/* Quiet is a port that was polled and gave nothing; a forwarder that did not get the processor says
+ * nothing about it, and its time does not count. */
+static void
+loop(struct tripd_run *run, struct tripd_view *view)
+{
+	uint64_t until = run->options->until_idle_ns;
+	uint64_t received = 0, idle = 0, polls = 0, before = now_ns();
+
+	while (!tripd_run_wait(run, WAIT_MS)) {
+		uint64_t now = now_ns(), n = tripd_forward_received(&run->forwarding);
+		uint64_t polled = tripd_forward_polls(&run->forwarding);
+
+		if (n != received)
+			idle = 0;
+		else if (polled > polls + 1)
+			idle += now - before;
+		received = n;
+		polls = polled;
+		before = now;
+		tripd_view_update(view);
+		if (until != 0 && idle >= until)
+			return;
+	}
+}
+
+static int
+watch(struct tripd_run *run)
+{
+	const char *report = run->options->report;
+	struct tripd_view view;
+	int ret = 0;
+
+	if (tripd_view_open(&view, &run->quota, run->out) != 0) {
+		fprintf(stderr, "tripd: no memory for %u counts\n", run->rules->n_counts);
+		ret = TRIPD_EXIT_RUN;
+	} else {
+		loop(run, &view);
+		ret = tripd_run_stop(run);
+		tripd_view_end(&view);
+		say_unsent(run);
+		if (report != NULL && tripd_report_write(report, &run->quota) != 0)
+			ret = TRIPD_EXIT_RUN;
+	}
+	tripd_view_close(&view);
+	return ret;
+}
+
+int
+tripd_run_rules(const struct tripd_options *options)
+{
+	/* Static: the forwarders' statistics are a few pages. */
+	static struct tripd_run run;
+	bool report_on_stdout = options->report != NULL && strcmp(options->report, "-") == 0;
+	int ret;
+
+	run.options = options;
+	run.out = report_on_stdout ? stderr : stdout;
+	ret = tripd_preflight_rules(options->rules, &run.rules);
+	if (ret == 0)
+		ret = tripd_run_prepare(&run);
+	if (ret == 0)
+		ret = tripd_run_start(&run);
+	if (ret == 0)
+		ret = watch(&run);
+	tripd_run_close(&run);
+	return ret;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRIPD_RUN_H
+#define TRIPD_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "forward.h"
+#include "options.h"
+#include "plan.h"
+#include "preflight.h"
+#include "quota.h"
+#include "words.h"
+
+/* A run of tripd, from its rules to its report. */
+struct tripd_run {
+	const struct tripd_options *options;
+	/* Where people are told what happens. */
+	FILE *out;
+	struct trip_rules *rules;
+	struct tripd_plan plan;
+	struct tripd_words words;
+	struct tripd_need need;
+	bool eal_started;
+	bool ports_configured;
+	struct rte_mempool *pool;
+	struct trip_domain *domain;
+	struct tripd_quota quota;
+	struct tripd_forwarding forwarding;
+};
+
+/* Each step returns 0 or the exit code, and has said why; close follows in any case. */
+
+/* Plans a run of `run->rules`, and checks all that can be checked before anything is started. */
+int tripd_run_prepare(struct tripd_run *run);
+
+/* Starts EAL, ports, domain and forwarders. */
+int tripd_run_start(struct tripd_run *run);
+
+/*
+ * Takes what happened, and sleeps for up to `ms` milliseconds.
+ *
+ * @return
+ *   Whether SIGINT or SIGTERM has asked for the end.
+ */
+bool tripd_run_wait(struct tripd_run *run, unsigned int ms);
+
+/* Stops the forwarders, and lets everything fire that is due. Counts are final after this. */
+int tripd_run_stop(struct tripd_run *run);
+
+void tripd_run_close(struct tripd_run *run);
+
+/* A whole run with the rules of a file. Returns the exit code. */
+int tripd_run_rules(const struct tripd_options *options);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <trip.h>
+
+#include "describe.h"
+#include "quota.h"
+#include "rules.h"
+#include "view.h"
+
+#define REDRAW_NS UINT64_C(200000000)
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int
+tripd_view_open(struct tripd_view *view, const struct tripd_quota *quota, FILE *out)
+{
+	unsigned int n = quota->rules->n_counts + 1;
+
+	memset(view, 0, sizeof(*view));
+	tripd_screen_init(&view->screen, out);
+	view->quota = quota;
+	view->packets = calloc(n, sizeof(*view->packets));
+	view->bytes = calloc(n, sizeof(*view->bytes));
+	view->packet_rate = calloc(n, sizeof(*view->packet_rate));
+	view->byte_rate = calloc(n, sizeof(*view->byte_rate));
+	if (view->packets == NULL || view->bytes == NULL || view->packet_rate == NULL ||
+		view->byte_rate == NULL)
+		return -ENOMEM;
+	return 0;
+}
+
+void
+tripd_view_close(struct tripd_view *view)
+{
+	free(view->packets);
+	free(view->bytes);
+	free(view->packet_rate);
+	free(view->byte_rate);
+	memset(view, 0, sizeof(*view));
+}
+
+void
+tripd_view_trip(struct tripd_screen *screen, const struct tripd_quota *quota, size_t trip)
+{
+	const struct tripd_trip *at = &quota->trips[trip];
+	const struct trip_rules_when *when = &quota->rules->whens[at->when];
+	char trigger[TRIPD_DESCRIBE_MAX], action[TRIPD_DESCRIBE_MAX];
+	char threshold[16], over[16], latency[16];
+
+	tripd_describe_trigger(quota->rules, when, trigger);
+	tripd_describe_action(quota->rules, when, action);
+	tripd_describe_number(at->threshold, threshold);
+	tripd_describe_number(at->value - at->threshold, over);
+	tripd_describe_time(at->latency_ns, latency);
+	tripd_screen_say(screen, "%-18s >= %-11s +%-8s %9s  %s%s%s%s%s", trigger, threshold, over,
+		latency,
+		tripd_screen_colour(screen, at->result != 0                  ? TRIPD_RED
+					    : when->op == TRIP_RULES_OP_DROP ? TRIPD_YELLOW
+									     : TRIPD_PLAIN),
+		action, at->result != 0 ? ": " : "",
+		at->result != 0 ? trip_strerror(at->result) : "",
+		tripd_screen_colour(screen, TRIPD_PLAIN));
+}
+
+static const char *
+fate_name(enum trip_fate fate)
+{
+	return fate == TRIP_FATE_PASS ? "pass" : fate == TRIP_FATE_DROP ? "drop" : "deleted";
+}
+
+static void
+draw_count(struct tripd_view *view, unsigned int i, bool rates)
+{
+	const struct tripd_quota *quota = view->quota;
+	char packets[16], bytes[16], pps[16], bps[16];
+	struct trip_flow_count count;
+	const char *colour;
+
+	trip_flow_query(quota->counts[i].flow, &count);
+	tripd_describe_number(count.packets, packets);
+	tripd_describe_number(count.bytes, bytes);
+	colour = tripd_screen_colour(&view->screen, count.fate == TRIP_FATE_PASS   ? TRIPD_GREEN
+						    : count.fate == TRIP_FATE_DROP ? TRIPD_YELLOW
+										   : TRIPD_DIM);
+	if (!rates) {
+		tripd_screen_say(&view->screen, "%-32s %12s %14s  %s%s%s",
+			quota->rules->counts[i].name, packets, bytes, colour, fate_name(count.fate),
+			tripd_screen_colour(&view->screen, TRIPD_PLAIN));
+		return;
+	}
+	tripd_describe_number((uint64_t)view->packet_rate[i], pps);
+	tripd_describe_number((uint64_t)(view->byte_rate[i] * 8), bps);
+	tripd_screen_say(&view->screen, "%-18s %11s %13s %11s %13s  %s%s%s",
+		quota->rules->counts[i].name, packets, bytes, pps, bps, colour,
+		fate_name(count.fate), tripd_screen_colour(&view->screen, TRIPD_PLAIN));
+}
+
+static void
+draw(struct tripd_view *view, bool rates)
+{
+	const struct trip_rules *rules = view->quota->rules;
+	struct tripd_screen *screen = &view->screen;
+	const char *bold = tripd_screen_colour(screen, TRIPD_BOLD);
+	const char *plain = tripd_screen_colour(screen, TRIPD_PLAIN);
+	unsigned int i;
+	char value[16];
+
+	tripd_screen_say(screen, "%s", "");
+	if (rates)
+		tripd_screen_say(screen, "%s%-18s %11s %13s %11s %13s  %s%s", bold, "count",
+			"packets", "bytes", "packet/s", "bit/s", "fate", plain);
+	else
+		tripd_screen_say(screen, "%s%-32s %12s %14s  %s%s", bold, "count", "packets",
+			"bytes", "fate", plain);
+	for (i = 0; i < rules->n_counts; i++)
+		draw_count(view, i, rates);
+	for (i = 0; i < rules->n_counters; i++) {
+		tripd_describe_number(trip_cntr_read(view->quota->counters[i]), value);
+		tripd_screen_say(screen, rates ? "%-18s %11s" : "%-32s %12s",
+			rules->counters[i].name, value);
+	}
+}
+
+static void
+say_new_trips(struct tripd_view *view)
+{
+	while (view->said < view->quota->n_trips)
+		tripd_view_trip(&view->screen, view->quota, view->said++);
+}
+
+static void
+measure_rates(struct tripd_view *view, uint64_t elapsed_ns)
+{
+	struct trip_flow_count count;
+	unsigned int i;
+
+	for (i = 0; i < view->quota->rules->n_counts; i++) {
+		trip_flow_query(view->quota->counts[i].flow, &count);
+		view->packet_rate[i] =
+			(double)(count.packets - view->packets[i]) * 1e9 / (double)elapsed_ns;
+		view->byte_rate[i] =
+			(double)(count.bytes - view->bytes[i]) * 1e9 / (double)elapsed_ns;
+		view->packets[i] = count.packets;
+		view->bytes[i] = count.bytes;
+	}
+}
+
+void
+tripd_view_update(struct tripd_view *view)
+{
+	uint64_t now = now_ns();
+	bool redraw = view->screen.terminal && now - view->drawn_ns >= REDRAW_NS;
+
+	if (!redraw && view->said == view->quota->n_trips)
+		return;
+	if (redraw) {
+		if (view->drawn_ns != 0)
+			measure_rates(view, now - view->drawn_ns);
+		view->drawn_ns = now;
+	}
+	tripd_screen_begin(&view->screen);
+	say_new_trips(view);
+	tripd_screen_block(&view->screen);
+	if (view->screen.terminal)
+		draw(view, true);
+	tripd_screen_end(&view->screen);
+}
+
+void
+tripd_view_end(struct tripd_view *view)
+{
+	tripd_screen_begin(&view->screen);
+	say_new_trips(view);
+	draw(view, false);
+	tripd_screen_end(&view->screen);
+}

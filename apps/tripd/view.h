@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRIPD_VIEW_H
+#define TRIPD_VIEW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "screen.h"
+
+struct tripd_quota;
+
+/* What a person sees of a run: each trip as it happens, counts and rates in place. */
+struct tripd_view {
+	struct tripd_screen screen;
+	const struct tripd_quota *quota;
+	/* Trips said so far. */
+	size_t said;
+	uint64_t drawn_ns;
+	/* Packets and bytes of each count when it was drawn, and their rates then. */
+	uint64_t *packets, *bytes;
+	double *packet_rate, *byte_rate;
+};
+
+/* Returns 0 or -ENOMEM; close in any case. */
+int tripd_view_open(struct tripd_view *view, const struct tripd_quota *quota, FILE *out);
+void tripd_view_close(struct tripd_view *view);
+
+/* Says the trips that are new, and draws the counts again where it is time. */
+void tripd_view_update(struct tripd_view *view);
+
+/* Says the last trips and the final counts. */
+void tripd_view_end(struct tripd_view *view);
+
+/* Says one trip, as a line. */
+void tripd_view_trip(struct tripd_screen *screen, const struct tripd_quota *quota, size_t trip);
+
+#endif

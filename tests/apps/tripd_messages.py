@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What cannot be done is said in one sentence, with what helps, and nothing is started."""
+import re
+
+from tripd_test import *
+
+RULES = 'count dns port 0 pattern eth / ipv4 / udp dst is 53 / end\n'
+USAGE, RUN = 2, 1
+
+
+def says(bench, expect, pattern, *words, lines=1, **options):
+    """A run that ends at once with this exit code and these many lines on stderr."""
+    code, out, err = bench.run(*words, **options)
+    equal(code, expect, f'exit code, with stderr {err!r}')
+    assert re.search(pattern, err), f'{err!r} does not match {pattern!r}'
+    equal(len(err.splitlines()), lines, f'lines in {err!r}')
+    return err
+
+
+def pcap_port(bench):
+    return 'net_pcap0,rx_pcap=' + bench.pcap('in.pcap', [])
+
+
+def rules(bench, text=RULES):
+    return '--rules', bench.file('rules', text)
+
+
+def as_nobody(bench):
+    """Options that run tripd without privilege, in a directory that it may write."""
+    if os.getuid() != 0:
+        return {}
+    os.chmod(bench.path, 0o777)
+
+    def become():
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+    if subprocess.run(['test', '-x', TRIPD], preexec_fn=become, check=False).returncode != 0:
+        raise Skip(f'{TRIPD} lies where an unprivileged user cannot execute it')
+    return {'preexec_fn': become, 'cwd': '/'}
+
+
+def bad_command_lines(bench):
+    for pattern, *words in (
+            ('--rules FILE is missing', ),
+            ('unrecognized option \'--x\'', '--x'),
+            ('"a" is no option of tripd; words for EAL stand before --', '--rules', 'r', 'a'),
+            ('--ports: "0-x" is not a port|"x" is not a port number', '--ports', '0-x'),
+            ('--ports: 3-1 runs backwards', '--ports', '3-1'),
+            ('--ports: port 65535 is above the limit 65534', '--ports', '65535'),
+            ('--pair: "1" is not a pair of ports such as 0,1', '--pair', '1'),
+            ('--pair: 1,2 has a port of --pair 0,1', '--pair', '0,1', '--pair', '1,2'),
+            ('--forward: "up" is none of io, mac, none', '--forward', 'up'),
+            ('--until-idle: "soon" is not a number of seconds', '--until-idle', 'soon'),
+            ('--until-idle: "0" is not', '--until-idle', '0'),
+            ('--until-idle: "nan" is not', '--until-idle', 'nan'),
+            ('--demo brings its own rules', '--demo', '--rules', 'r')):
+        says(bench, USAGE, pattern, *words, lines=2)
+        if words:
+            says(bench, USAGE, pattern, '-l', '0', '--', *words, lines=2)
+
+
+def help_and_version(bench):
+    for word, pattern in (('--help', 'Usage: tripd.*--until-idle=SECONDS'), ('--version', '^tripd ')):
+        code, out, err = bench.run(word)
+        equal((code, err), (0, ''), word)
+        assert re.search(pattern, out, re.S), out
+
+
+def rules_missing_or_wrong(bench):
+    missing = bench.file('absent')
+    says(bench, USAGE, re.escape(missing) + '.*No such file', *bench.eal(pcap_port(bench)),
+         '--rules', missing)
+    err = says(bench, USAGE, r'rules:2:\d+: ', *bench.eal(pcap_port(bench)),
+               *rules(bench, RULES + 'cuont web port 0\nwhen x.packets >= 1 log\n'), lines=6)
+    assert 'rules:3:' in err and '^' in err, err
+    says(bench, USAGE, 'the rules count on no port.*count all port 0', *bench.eal(pcap_port(bench)),
+         *rules(bench, '# nothing\n'))
+
+
+def report_unwritable(bench):
+    for path in (bench.file('none/report'), bench.path, bench.file('in.pcap/report')):
+        says(bench, USAGE, 'the report cannot be written to ' + re.escape(path),
+             *bench.eal(pcap_port(bench)), *rules(bench), '--report', path)
+    equal(sorted(os.listdir(bench.path)), ['in.pcap', 'rules'], 'files left')
+
+
+def port_missing(bench):
+    says(bench, USAGE, r'port 3 does not exist \(line 2 of the rules names it\); 0 \(net_pcap0\) does',
+         *bench.eal(pcap_port(bench)), *rules(bench, RULES + RULES.replace('port 0', 'port 3')
+                                              .replace('dns', 'other').replace('53', '54')))
+    says(bench, USAGE, r'port 1 does not exist; 0 \(net_pcap0\) does',
+         *bench.eal(pcap_port(bench)), *rules(bench), '--ports', '1')
+    says(bench, USAGE, 'port 0 does not exist.*none does: bind a device', *bench.eal(), *rules(bench))
+
+
+def devices_missing(bench):
+    says(bench, USAGE, 'no network interface nosuch0; there are.* lo.*ip link', '--iface', 'nosuch0',
+         *rules(bench))
+    says(bench, USAGE, 'net_pcap0,rx_pcap=/nosuch.pcap: /nosuch.pcap: No such file',
+         *bench.eal('net_pcap0,rx_pcap=/nosuch.pcap'), *rules(bench))
+
+
+def lcores_too_few(bench):
+    says(bench, USAGE, 'one lcore is too few.*--lcores', *bench.eal(pcap_port(bench), lcores=1),
+         *rules(bench))
+
+
+def memory_too_small(bench):
+    err = says(bench, RUN, r'--no-huge gives EAL 4 MiB, and these rules need \d+: add -m \d+',
+               *bench.eal(pcap_port(bench), memory=('--no-huge', '-m', '4')), *rules(bench))
+    # What it advises is enough.
+    enough = re.search(r'add (-m) (\d+)', err).groups()
+    code, _, err = bench.run(*bench.eal(pcap_port(bench), memory=('--no-huge', *enough)),
+                             *rules(bench), '--until-idle', '0.1')
+    equal((code, err), (0, ''), 'a run with the memory that was advised')
+
+
+def with_hugepages(bench, total, free, directory):
+    """Words in front of a command that make it see a machine with so many hugepages of 2 MB."""
+    sizes = bench.file('hugepages')
+    for name, value in ('nr_hugepages', total), ('free_hugepages', free):
+        os.makedirs(f'{sizes}/hugepages-2048kB', exist_ok=True)
+        with open(f'{sizes}/hugepages-2048kB/{name}', 'w', encoding='utf-8') as file:
+            file.write(f'{value}\n')
+    mount = f'mount -t hugetlbfs -o pagesize=2M nodev {directory} &&' if directory else \
+        'umount -a -t hugetlbfs;'
+    return 'unshare', '--mount', 'sh', '-c', \
+        f'mount --bind {sizes} /sys/kernel/mm/hugepages && {mount} exec "$0" "$@"'
+
+
+def hugepages_too_few(bench):
+    directory = bench.file('huge')
+    os.mkdir(directory)
+    front = with_hugepages(bench, 10, 3, directory)
+    if os.getuid() != 0 or subprocess.run([*front, 'true'], capture_output=True, check=False).returncode:
+        raise Skip('no mount namespace with hugetlbfs can be made here')
+    words = bench.eal(pcap_port(bench), memory=('--huge-dir', directory)), rules(bench)
+    err = says(bench, RUN, 'too few hugepages: these rules need (\\d+) of 2048 kB, and 3 are free: '
+               'sudo scripts/setup --hugepages (\\d+)$', *words[0], *words[1], front=front)
+    needs, advised = (int(re.search(pattern, err).group(1))
+                      for pattern in (r'need (\d+)', r'--hugepages (\d+)'))
+    # Seven are in use by others and stay so.
+    equal(advised, needs + 7, 'the number that is advised')
+    says(bench, RUN, 'the hugepages are not mounted: sudo scripts/setup$',
+         *bench.eal(pcap_port(bench), memory=()), *rules(bench),
+         front=with_hugepages(bench, 10, 3, None))
+
+
+def no_permission(bench):
+    options = as_nobody(bench)
+    says(bench, RUN, 'no permission for net_tap0, which needs CAP_NET_ADMIN: run tripd with sudo|'
+         '/dev/net/tun: ', *bench.eal('net_tap0'), *rules(bench), **options)
+    says(bench, RUN, 'no permission for net_af_packet0,iface=lo, which needs CAP_NET_RAW: run tripd '
+         'with sudo', '--iface', 'lo', *rules(bench), **options)
+
+
+def default_route(bench):
+    with open('/proc/net/route', encoding='utf-8') as file:
+        routes = [line.split() for line in file]
+    carriers = [route[0] for route in routes if route[1] == '00000000' == route[7]]
+    if not carriers or os.getuid() != 0:
+        raise Skip('no default route here' if os.getuid() == 0 else 'a packet socket takes root')
+    says(bench, USAGE, rf'port 0 \(net_af_packet0, {carriers[0]}\) carries this host\'s default '
+         'route; --force takes it', *bench.eal(f'net_af_packet0,iface={carriers[0]}'), *rules(bench))
+
+
+def isolate_unsupported(bench):
+    says(bench, RUN, r'port 0 \(net_pcap0\): --isolate, which its driver must support',
+         *bench.eal(pcap_port(bench)), *rules(bench), '--isolate')
+
+
+def eal_refuses(bench):
+    says(bench, RUN, 'EAL did not start: .*--verbose', *bench.eal('net_nosuch0'), *rules(bench))
+
+
+main(bad_command_lines, help_and_version, rules_missing_or_wrong, report_unwritable, port_missing,
+     devices_missing, lcores_too_few, memory_too_small, hugepages_too_few, no_permission,
+     default_route, isolate_unsupported, eal_refuses)

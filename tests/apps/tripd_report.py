@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What tripd reports of a capture: exact counts, trips in threshold order."""
+import random
+
+from tripd_test import *
+
+DNS = 'count dns port 0 pattern eth / ipv4 / udp dst is 53 / end\n'
+WEB = 'count web port 0 pattern eth / ipv4 / tcp dst is 443 / end\n'
+
+
+def dns(n, size=22):
+    return [ethernet(ipv4(udp(53, bytes(size)), 17))] * n
+
+
+def web(n, size=100):
+    return [ethernet(ipv4(tcp(443, bytes(size)), 6))] * n
+
+
+def report_has_counts_and_trips(bench):
+    report, out = bench.play(
+        dns(100) + web(7), DNS + WEB + 'counter n\nwhen dns.packets >= 40 add n 5\n'
+        'when n >= 5 log "five"\nwhen web.bytes >= 1000000 drop web\n')
+    equal(sorted(report), ['counters', 'trips'], 'keys')
+    equal(report['counters'], [
+        {'name': 'dns', 'packets': 100, 'bytes': 100 * 64, 'engine': 'sw'},
+        {'name': 'web', 'packets': 7, 'bytes': 7 * 154, 'engine': 'sw'},
+        {'name': 'n', 'packets': 5, 'bytes': 0, 'engine': 'none'}], 'counters')
+    add, log = report['trips']
+    for trip in add, log:
+        equal(sorted(trip), ['counter', 'latency_ns', 'op', 'overshoot', 'result', 'threshold',
+                             'value'], 'keys of a trip')
+        equal(trip['result'], 0, 'result')
+        equal(trip['overshoot'], trip['value'] - trip['threshold'], 'overshoot')
+        assert 0 <= trip['latency_ns'] < 10**10, trip
+    equal((add['counter'], add['threshold'], add['op']), ('dns.packets', 40, 'add'), 'first')
+    assert 40 <= add['value'] <= 100, add
+    equal((log['counter'], log['threshold'], log['value'], log['op']), ('n', 5, 5, 'log'), 'second')
+    assert 'log five' in out, out
+
+
+def trips_come_in_threshold_order(bench):
+    """The lines of the rules in random order, equal thresholds among them, the burst far past all."""
+    seed = int(os.environ.get('TRIP_SEED', time.time_ns()))
+    print(f'trips_come_in_threshold_order: TRIP_SEED={seed}')
+    rng = random.Random(seed)
+    thresholds = [rng.randrange(1, 40) for _ in range(120)]
+    lines = [f'when dns.packets >= {threshold} log "{i}"' for i, threshold in enumerate(thresholds)]
+    report, out = bench.play(dns(64), DNS + '\n'.join(lines) + '\n')
+    # Stable: among equals the earlier line comes first.
+    expected = sorted(range(len(thresholds)), key=lambda i: thresholds[i])
+    equal([trip['threshold'] for trip in report['trips']], sorted(thresholds), 'thresholds')
+    said = [int(line.rsplit(None, 1)[1]) for line in out.splitlines()
+            if line.startswith('dns.packets')]
+    equal(said, expected, f'lines in firing order, TRIP_SEED={seed}')
+
+
+def every_fires_as_often_as_due(bench):
+    report, _ = bench.play(dns(100), DNS + 'counter n\nwhen dns.packets >= 10 every 20 add n 1\n'
+                           'when dns.bytes >= 640 every 640 log\n')
+    packets = [t['threshold'] for t in report['trips'] if t['counter'] == 'dns.packets']
+    equal(packets, [10, 30, 50, 70, 90], 'thresholds of packets')
+    sizes = [t['threshold'] for t in report['trips'] if t['counter'] == 'dns.bytes']
+    equal(sizes, [640 * k for k in range(1, 11)], 'thresholds of bytes')
+    equal(report['counters'][1]['packets'], 5, 'counter n')
+
+
+def operations_do_what_they_say(bench):
+    report, out = bench.play(
+        dns(50) + web(50), DNS + WEB + 'counter a\ncounter b\n'
+        'when dns.packets >= 1 set a 7\nwhen a >= 7 add a 3\nwhen a >= 10 set b 1\n'
+        'when b >= 1 delete web\nwhen dns.packets >= 2 drop dns\nwhen dns.packets >= 3 pass dns\n')
+    values = {c['name']: c['packets'] for c in report['counters']}
+    equal((values['dns'], values['a'], values['b']), (50, 10, 1), 'dns, a, b')
+    equal([t['op'] for t in report['trips'] if t['counter'] in 'ab'], ['add', 'set', 'delete'],
+          'operations of the software counters')
+    state = {line.split()[0]: line.split()[-1] for line in out.splitlines() if line.strip()}
+    equal((state['dns'], state['web']), ('pass', 'deleted'), 'fates')
+
+
+def one_worker_does_both(bench):
+    report, out = bench.play(dns(1000), DNS + 'when dns.packets >= 500 log\n', lcores=2)
+    assert 'forwards and counts' in out, out
+    equal(report['counters'][0]['packets'], 1000, 'packets')
+    equal([t['threshold'] for t in report['trips']], [500], 'thresholds')
+
+
+def report_goes_to_stdout(bench):
+    pcap = bench.pcap('in.pcap', dns(3))
+    code, out, _ = bench.run(*bench.eal('net_pcap0,rx_pcap=' + pcap), '--rules',
+                             bench.file('rules', DNS), '--report', '-', '--until-idle', '0.2')
+    equal(code, 0, 'exit code')
+    equal(json.loads(out)['counters'][0]['packets'], 3, 'packets')
+
+
+def report_replaces_the_one_before(bench):
+    path = bench.file('report.json', 'old')
+    os.chmod(path, 0o644)
+    bench.play(dns(3), DNS)
+    left = [name for name in os.listdir(bench.path) if name.startswith('report')]
+    equal(left, ['report.json'], 'files')
+
+
+def nothing_arrives(bench):
+    report, _ = bench.play([], DNS + 'when dns.packets >= 1 drop dns\n')
+    equal((report['counters'][0]['packets'], report['trips']), (0, []), 'packets and trips')
+
+
+main(report_has_counts_and_trips, trips_come_in_threshold_order, every_fires_as_often_as_due,
+     operations_do_what_they_say, one_worker_does_both, report_goes_to_stdout,
+     report_replaces_the_one_before, nothing_arrives)
