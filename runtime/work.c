@@ -198,8 +198,12 @@ submit(struct trip_submitter *submitter, const struct request *request, uint64_t
 {
 	int slot;
 
+	/* No slot goes out again before what it held on to is let go. One that comes back after
+	 * this has looked is none that may be allocated yet. */
 	if (submitter->reaper.here == submitter->channel->returned.here)
 		reap(submitter);
+	if (submitter->reaper.here == submitter->channel->returned.here)
+		return -EAGAIN;
 	slot = trip_channel_alloc(submitter->channel);
 	if (slot < 0)
 		return slot;
