@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Does every id that `done` claims have a test? Asks the programs themselves for the names of their
+# tests: claims.sh DONE PROGRAM... Prints what is not claimed yet.
+set -euo pipefail
+export LC_ALL=C
+
+families=(CNTR:24 POLL:8 WAIT:12 WORK:15 PROF:8 PNT:8)
+claimed=$1
+shift
+tests=$(for program; do "$program" list; done)
+wrong=0
+
+ids() {
+	local family n
+	for family in "${families[@]}"; do
+		for ((n = 1; n <= ${family#*:}; n++)); do
+			printf '%s-%02d\n' "${family%:*}" "$n"
+		done
+	done
+}
+
+# tested ID: some test's name begins with it.
+tested() {
+	local word=${1,,}
+	grep -q "^${word/-/_}_" <<<"$tests"
+}
+
+all=$(ids)
+claims=$(sed 's/#.*//; s/[[:space:]]*$//; /^$/d' "$claimed")
+for id in $claims; do
+	if ! grep -qx "$id" <<<"$all"; then
+		echo "claims: $id is claimed, but there is no such id"
+		wrong=1
+	elif ! tested "$id"; then
+		echo "claims: $id is claimed, but no test's name begins with it"
+		wrong=1
+	fi
+done
+if [[ $(sort <<<"$claims") != $(sort -u <<<"$claims") ]]; then
+	echo "claims: an id is claimed twice"
+	wrong=1
+fi
+for id in $all; do
+	grep -qx "$id" <<<"$claims" && continue
+	if tested "$id"; then partly+=" $id"; else unclaimed+=" $id"; fi
+done
+echo "not claimed, but tested in part:${partly-}"
+echo "not claimed:${unclaimed-}"
+exit "$wrong"

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What every conformance program shares: one domain for each test, progressed in the mode that the
+ * program was told. The same tests run in all modes:
+ *
+ *	manual	the test calls trip_progress(), so it decides what one round of the home sees
+ *	lcore	the homes run on dedicated lcores, at any moment
+ *	service	the homes are services of service lcores
+ *
+ * A test says what must come with harness_until(), and what must not come with harness_settle()
+ * followed by a look: neither depends on time. The scrub is off, so that it repairs no lost ring.
+ */
+#ifndef TRIP_HARNESS_H
+#define TRIP_HARNESS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include <trip.h>
+#include <trip_test.h>
+
+#define HARNESS_HOMES_MAX 2
+
+/* The domain of the running test, and the mode of the program. */
+extern struct trip_domain *harness_domain;
+extern enum trip_progress harness_mode;
+extern uint64_t harness_seed;
+
+/*
+ * Opens the domain of a test with `homes` homes. `tune` may be NULL; its zero fields get sizes fit
+ * for a test, and its mode, lcores and scrub are the harness's.
+ */
+void harness_open(unsigned int homes, const struct trip_domain_attr *tune);
+
+/*
+ * Closes it: nothing was lost, repaired or refused meanwhile, and in manual mode every invariant of
+ * the domain holds.
+ */
+void harness_close(void);
+
+/* Lets the homes go on for a moment. */
+void harness_step(void);
+
+/* Returns when the homes have done all that was due when it was called, and what came of that. */
+void harness_settle(void);
+
+/* A condition that must come true; the program fails when it has not for a minute. */
+#define harness_until(condition)                                                              \
+	do {                                                                                  \
+		struct harness_watch harness_watch_ = {#condition, __FILE__, __LINE__, 0, 0}; \
+		while (!(condition))                                                          \
+			harness_watch_step(&harness_watch_);                                  \
+	} while (0)
+
+struct harness_watch {
+	const char *condition, *file;
+	int line;
+	uint64_t steps, deadline;
+};
+
+void harness_watch_step(struct harness_watch *watch);
+
+/* --- what tests need all the time --- */
+
+struct trip_cntr *harness_cntr(enum trip_wait_obj wait_obj);
+void harness_cntr_close(struct trip_cntr *cntr);
+
+/* The values are these. */
+void harness_expect(struct trip_cntr *cntr, uint64_t success, uint64_t error);
+
+/* Functions that note, in the order of their firing, with what they were called. */
+#define HARNESS_NOTES 4096
+
+struct harness_notes {
+	struct trip_function *function;
+	struct trip_work_event event[HARNESS_NOTES];
+	/* Notes beyond the array are counted only. */
+	_Atomic uint32_t n;
+	int result;
+};
+
+void harness_notes_open(struct harness_notes *notes);
+void harness_notes_close(struct harness_notes *notes);
+uint32_t harness_notes_count(const struct harness_notes *notes);
+
+/* Queues a call that is noted, with `context`; returns the id. */
+uint64_t harness_note(
+	struct harness_notes *notes, struct trip_cntr *cntr, uint64_t threshold, uint64_t context);
+
+/* An item of this operation to fill in further. */
+struct trip_work harness_work(struct trip_cntr *cntr, uint64_t threshold, enum trip_op op);
+uint64_t harness_queue(const struct trip_work *work);
+
+/* --- main --- */
+
+/* A test with a domain of one home; and one that opens its own, or none. */
+#define HARNESS_TEST(f)                                      \
+	{                                                    \
+#f, f, harness_setup, harness_teardown, NULL \
+	}
+#define HARNESS_TEST_OWN(f)                         \
+	{                                           \
+#f, f, NULL, harness_teardown, NULL \
+	}
+
+int harness_setup(void **state);
+int harness_teardown(void **state);
+
+/* main() of a program: `PROGRAM manual|lcore|service`, or `PROGRAM list` for the tests' names. */
+int harness_main(int argc, char **argv, const char *vdev, const struct CMUnitTest *tests, size_t n);
+
+#define HARNESS_MAIN(vdev, tests)                                                             \
+	int main(int argc, char **argv)                                                       \
+	{                                                                                     \
+		return harness_main(argc, argv, vdev, tests, sizeof(tests) / sizeof(*tests)); \
+	}
+
+#endif
