@@ -19,9 +19,10 @@
  *	front	sorted; was taken out of root, so its items are older than equal ones in root
  *	late	due when accepted: fires when neither of the others has anything due
  *
- * A bucket goes to the front only as far as it lies below what is there already. So the front need
- * not be searched or merged, and may be long. The next to fire is the first of the front unless
- * root may hold something lower, which floor tells: then root is asked first, in bounded steps.
+ * The next to fire is the first of the front unless root may hold something lower, which floor
+ * tells: then root is asked first, in bounded steps. The front may be long after a counter was set
+ * back, so it is only ever touched near its beginning: a bucket that reaches further in is taken
+ * as far as that, the rest stays in root.
  */
 #include "pending_pool.h"
 
@@ -30,7 +31,7 @@ struct key {
 	uint32_t node;
 };
 
-/* A queue is a ring: a run of nodes goes behind the last of it, and first calls that the front. */
+/* A queue is a ring: behind its last item and before its first are one place; first says which. */
 static void
 enqueue(struct trip_pending_pool *pool, uint32_t *head, const uint32_t *nodes, unsigned count,
 	bool first)
@@ -209,14 +210,55 @@ sort(struct key *keys, struct key *spare, unsigned count)
 	return keys;
 }
 
-/* From a small bucket to the front, sorted: what is below the front. Returns how many. */
+/* Where the front is left alone, as far from its beginning as reach. */
+static uint64_t
+front_limit(struct trip_pending_pool *pool, const struct trip_pending *set, unsigned reach)
+{
+	uint32_t at = set->front;
+
+	if (at == TRIP_PENDING_NIL)
+		return TRIP_PENDING_NONE;
+	pool->steps += reach;
+	for (; reach > 0; reach--) {
+		at = pool->items[at].next;
+		if (at == set->front)
+			return TRIP_PENDING_NONE;
+	}
+	return pool->items[at].threshold;
+}
+
+/* Sorted nodes go among those of the front, behind equal ones, which are older. */
+static void
+merge_front(struct trip_pending_pool *pool, struct trip_pending *set, const struct key *keys,
+	unsigned count)
+{
+	uint32_t at = set->front;
+	bool end = false;
+
+	for (unsigned i = 0; i < count; i++) {
+		while (!end && pool->items[at].threshold <= keys[i].threshold) {
+			at = pool->items[at].next;
+			end = at == set->front;
+			pool->steps++;
+		}
+		enqueue(pool, &at, &keys[i].node, 1, false);
+		if (at == set->front && !end)
+			set->front = keys[i].node;
+	}
+}
+
+/*
+ * From a small bucket to the front, sorted; returns how many. Only as many of the front are passed
+ * as the bucket has items, however long it is; what lies beyond stays where it is. Taking just what
+ * lies below the front would do, but look at the whole bucket again for each new item there.
+ */
 static unsigned
 take_sorted(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *ref, unsigned digit)
 {
-	uint64_t limit = front_threshold(pool, set);
 	struct key keys[PENDING_SORT_MAX], spare[PENDING_SORT_MAX], *sorted;
 	uint32_t nodes[PENDING_SORT_MAX];
 	unsigned count = trip_pending_bucket_take_all(pool, ref, nodes);
+	uint64_t limit = front_limit(pool, set, count);
 	unsigned taken = 0;
 
 	for (unsigned i = 0; i < count; i++)
@@ -229,13 +271,16 @@ take_sorted(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *
 		else
 			trip_pending_bucket_append(pool, ref, digit, nodes[i]);
 	}
-	pool->steps += count;
-	if (taken == 0)
-		return 0;
 	sorted = sort(keys, spare, taken);
+	pool->steps += taken;
+	if (set->front != TRIP_PENDING_NIL) {
+		merge_front(pool, set, sorted, taken);
+		return taken;
+	}
 	for (unsigned i = 0; i < taken; i++)
 		nodes[i] = sorted[i].node;
-	enqueue(pool, &set->front, nodes, taken, true);
+	if (taken > 0)
+		enqueue(pool, &set->front, nodes, taken, true);
 	return taken;
 }
 

@@ -200,6 +200,9 @@ trip_pending_bucket_remove(struct trip_pending_pool *pool, uint32_t *ref, uint32
 	chunk->live--;
 	pool->chunks[first].items--;
 	pool->steps++;
+	/* With so many left here, the neighbours need not be looked at: each has one at least. */
+	if (chunk->live >= PENDING_PAIR_MIN - 1)
+		return;
 	if (chunk->live == 0)
 		unlink_chunk(pool, ref, index);
 	else if (chunk->next != first &&
