@@ -13,6 +13,7 @@
 #include <rte_lcore.h>
 #include <rte_log.h>
 
+#include "due.h"
 #include "error.h"
 #include "port.h"
 #include "progress.h"
@@ -29,7 +30,7 @@ cross(void *arg, uint32_t flow, unsigned int which)
 			&engine->flows[flow].source[kind].cntr, memory_order_acquire);
 
 		if ((which & (1u << kind)) != 0 && cntr != TRIP_NONE)
-			trip_home_ring(engine, cntr);
+			trip_due_ring(engine, cntr);
 	}
 }
 

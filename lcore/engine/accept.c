@@ -5,8 +5,9 @@
  * operate on the wrong object of the domain.
  */
 #include "accept.h"
+#include "due.h"
 #include "fire.h"
-#include "home.h"
+#include "node.h"
 
 #define BATCH 32
 
@@ -36,17 +37,6 @@ trip_accept_begin(struct trip_home *home)
 			home->n_canceling++;
 		}
 	}
-}
-
-void
-trip_accept_drop(struct trip_home *home, uint32_t index)
-{
-	struct trip_node *node = &home->nodes[index];
-
-	home->slot_nodes[node->channel][node->slot] = TRIP_NONE;
-	trip_channel_return(&home->channels[node->channel], node->slot);
-	home->free_nodes[home->n_free_nodes++] = index;
-	trip_engine_stat(&home->stats.pending, UINT64_MAX);
 }
 
 /* NULL, or why the item is refused. */
@@ -87,7 +77,7 @@ enqueue(struct trip_home *home, uint32_t index)
 	struct trip_node *node = &home->nodes[index];
 
 	if (home->cntrs[node->cntr].deferred != TRIP_NONE ||
-		!trip_home_queue(home, node->cntr, node->threshold, index))
+		!trip_due_queue(home, node->cntr, node->threshold, index))
 		defer(home, index);
 	else
 		node->queued = true;
@@ -145,8 +135,7 @@ accept_one(struct trip_home *home, uint32_t channel_index, uint32_t slot)
 		trip_channel_return(channel, slot);
 		return;
 	}
-	/* There is a node for each slot of each channel. */
-	index = home->free_nodes[--home->n_free_nodes];
+	index = trip_node_take(home, channel_index, slot);
 	home->nodes[index] = (struct trip_node){
 		.threshold = desc.threshold,
 		.interval = desc.interval,
@@ -161,11 +150,9 @@ accept_one(struct trip_home *home, uint32_t channel_index, uint32_t slot)
 		.completion = desc.completion,
 		.cntr = desc.trigger % home->shape.n_cntrs,
 	};
-	home->slot_nodes[channel_index][slot] = index;
 	enqueue(home, index);
-	trip_home_touch(home, home->nodes[index].cntr);
+	trip_due_touch(home, home->nodes[index].cntr);
 	trip_engine_stat(&home->stats.accepted, 1);
-	trip_engine_stat(&home->stats.pending, 1);
 }
 
 /* Accepts from the last channel of the sweep. */
@@ -214,7 +201,7 @@ cancel_batch(struct trip_home *home, uint32_t channel)
 			trip_pending_remove(&home->pool, &home->cntrs[node->cntr].pending, index);
 		if (node->deferred)
 			remove_deferred(home, index);
-		trip_accept_drop(home, index);
+		trip_node_drop(home, index);
 	}
 	trip_engine_stat(&home->stats.canceled, n);
 	return n;

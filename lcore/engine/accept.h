@@ -24,7 +24,4 @@ unsigned int trip_accept_canceled(struct trip_home *home, unsigned int budget);
  */
 unsigned int trip_accept_deferred(struct trip_home *home, uint32_t cntr, unsigned int budget);
 
-/* Gives a node back, and its slot to its client. The node has left its pending set. */
-void trip_accept_drop(struct trip_home *home, uint32_t node);
-
 #endif

@@ -12,10 +12,10 @@
 #include <rte_common.h>
 #include <rte_cycles.h>
 
-#include "accept.h"
-#include "soft.h"
+#include "due.h"
 #include "fire.h"
-#include "home.h"
+#include "node.h"
+#include "soft.h"
 
 typedef int (*operation_t)(
 	struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event);
@@ -24,7 +24,7 @@ static void
 cntr_ring_if(const struct trip_engine *engine, uint32_t cntr, bool ring)
 {
 	if (ring)
-		trip_home_ring(engine, cntr);
+		trip_due_ring(engine, cntr);
 }
 
 static struct trip_cell *
@@ -179,11 +179,11 @@ take(struct trip_home *home, struct trip_home_cntr *cntr, uint32_t index, uint64
 	}
 	*more = false;
 	if (!trip_channel_claim(channel, node->slot, node->generation)) {
-		trip_accept_drop(home, index);
+		trip_node_drop(home, index);
 		trip_engine_stat(&home->stats.canceled, 1);
 		return false;
 	}
-	trip_accept_drop(home, index);
+	trip_node_drop(home, index);
 	return true;
 }
 

@@ -6,6 +6,7 @@
 #include <rte_prefetch.h>
 
 #include "accept.h"
+#include "due.h"
 #include "fire.h"
 #include "home.h"
 #include "source.h"
@@ -15,77 +16,6 @@
 #define QUANTUM 32
 
 _Thread_local struct trip_home *trip_engine_current;
-
-static void
-due_push(struct trip_home *home, struct trip_due_list *list, uint32_t index, enum trip_due due)
-{
-	struct trip_home_cntr *cntr = &home->cntrs[index];
-
-	cntr->due = due;
-	cntr->next_due = TRIP_NONE;
-	if (list->count++ == 0)
-		list->head = index;
-	else
-		home->cntrs[list->tail].next_due = index;
-	list->tail = index;
-}
-
-static uint32_t
-due_pop(struct trip_home *home, struct trip_due_list *list)
-{
-	uint32_t index = list->head;
-
-	list->head = home->cntrs[index].next_due;
-	list->count--;
-	return index;
-}
-
-void
-trip_home_touch(struct trip_home *home, uint32_t index)
-{
-	/* Fires against the old sample, so at most what was late already, and then settles. */
-	if (home->cntrs[index].due == TRIP_DUE_NONE)
-		due_push(home, &home->firing, index, TRIP_DUE_FIRING);
-}
-
-/*
- * What lies above the counter's present value is not due, even if the last sample was higher: the
- * counter has been lowered since, and the node is measured against the new value (WORK-13). While
- * older ones are still to fire against the higher sample, it must wait.
- */
-bool
-trip_home_queue(struct trip_home *home, uint32_t index, uint64_t threshold, uint32_t node)
-{
-	struct trip_home_cntr *cntr = &home->cntrs[index];
-	uint64_t sum, sample = cntr->pending.sample;
-
-	if (cntr->due != TRIP_DUE_NONE && cntr->sample > sample)
-		sample = cntr->sample;
-	if (threshold <= sample) {
-		sum = trip_cell_sum(&home->cells[index]);
-		if (sum < threshold && cntr->due != TRIP_DUE_NONE)
-			return false;
-		if (sum < threshold)
-			trip_pending_sample(&home->pool, &cntr->pending, sum);
-	}
-	trip_pending_insert(&home->pool, &cntr->pending, threshold, node);
-	return true;
-}
-
-void
-trip_home_ring(const struct trip_engine *engine, uint32_t cntr)
-{
-	uint32_t local;
-	struct trip_home *home = trip_engine_home(engine, cntr, &local);
-
-	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CNTR, local);
-}
-
-void
-trip_home_ring_self(struct trip_home *home, uint32_t index)
-{
-	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CNTR, index);
-}
 
 static void
 sample(struct trip_home *home, uint32_t index)
@@ -111,7 +41,7 @@ sample_rung(struct trip_home *home)
 			struct trip_home_cntr *cntr = &home->cntrs[rung[i]];
 
 			if (cntr->due == TRIP_DUE_NONE)
-				due_push(home, &home->sampled, rung[i], TRIP_DUE_SAMPLED);
+				trip_due_push(home, &home->sampled, rung[i], TRIP_DUE_SAMPLED);
 			if (cntr->due == TRIP_DUE_SAMPLED)
 				sample(home, rung[i]);
 			else
@@ -129,7 +59,8 @@ static void
 begin_sweep(struct trip_home *home)
 {
 	while (home->sampled.count > 0)
-		due_push(home, &home->swept, due_pop(home, &home->sampled), TRIP_DUE_SWEPT);
+		trip_due_push(
+			home, &home->swept, trip_due_pop(home, &home->sampled), TRIP_DUE_SWEPT);
 	trip_accept_begin(home);
 	home->sweeping = true;
 }
@@ -138,12 +69,12 @@ static void
 end_sweep(struct trip_home *home)
 {
 	while (home->swept.count > 0) {
-		uint32_t index = due_pop(home, &home->swept);
+		uint32_t index = trip_due_pop(home, &home->swept);
 		struct trip_home_cntr *cntr = &home->cntrs[index];
 
 		/* What was late already stays behind what this sample makes due. */
 		trip_pending_sample(&home->pool, &cntr->pending, cntr->sample);
-		due_push(home, &home->firing, index, TRIP_DUE_FIRING);
+		trip_due_push(home, &home->firing, index, TRIP_DUE_FIRING);
 	}
 	home->sweeping = false;
 }
@@ -164,7 +95,7 @@ settle(struct trip_home *home, uint32_t index)
 	cntr->since_tsc = 0;
 	if (cntr->deferred != TRIP_NONE) {
 		trip_accept_deferred(home, index, QUANTUM);
-		trip_home_touch(home, index);
+		trip_due_touch(home, index);
 		cntr->again = again;
 		return;
 	}
@@ -177,7 +108,7 @@ settle(struct trip_home *home, uint32_t index)
 	again |= sum >= bound || (watched && woken > 0);
 	again |= trip_source_budget(home, index, watched ? sum + 1 : bound);
 	if (again)
-		trip_home_ring_self(home, index);
+		trip_due_ring_self(home, index);
 }
 
 static unsigned int
@@ -187,7 +118,7 @@ fire_due(struct trip_home *home)
 	unsigned int done = 0;
 
 	while (home->firing.count > 0 && done < home->budget) {
-		uint32_t index = due_pop(home, &home->firing);
+		uint32_t index = trip_due_pop(home, &home->firing);
 		struct trip_home_cntr *cntr = &home->cntrs[index];
 		unsigned int n = trip_pending_pop(&home->pool, &cntr->pending, nodes, QUANTUM);
 
@@ -202,7 +133,7 @@ fire_due(struct trip_home *home)
 		}
 		done += n + 1;
 		if (trip_pending_due(&home->pool, &cntr->pending))
-			due_push(home, &home->firing, index, TRIP_DUE_FIRING);
+			trip_due_push(home, &home->firing, index, TRIP_DUE_FIRING);
 		else
 			settle(home, index);
 	}
@@ -241,7 +172,7 @@ scrub(struct trip_home *home)
 		bool suspect = overdue(home, home->scrub_cntr);
 
 		if (suspect && cntr->suspect) {
-			trip_home_ring_self(home, home->scrub_cntr);
+			trip_due_ring_self(home, home->scrub_cntr);
 			repairs++;
 		}
 		cntr->suspect = suspect;

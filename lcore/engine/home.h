@@ -42,18 +42,6 @@ bool trip_home_called(struct trip_home *home);
 uint64_t trip_home_epoch(struct trip_home *home);
 bool trip_home_quiesced(struct trip_home *home, uint64_t epoch);
 
-/* The sum of counter `cntr` may have passed what is armed, or what is armed must be set anew. */
-void trip_home_touch(struct trip_home *home, uint32_t cntr);
-
-/* Queues a node at a threshold of counter `cntr`. False where that must wait until it settles. */
-bool trip_home_queue(struct trip_home *home, uint32_t cntr, uint64_t threshold, uint32_t node);
-
-/* Has counter `cntr` of this home sampled again. */
-void trip_home_ring_self(struct trip_home *home, uint32_t cntr);
-
-/* Rings the home of a counter of any home; any thread. */
-void trip_home_ring(const struct trip_engine *engine, uint32_t cntr);
-
 /* The channel that threads of `from`'s iterations submit by to this home; from may be NULL. */
 static inline uint32_t
 trip_home_channel(const struct trip_home *from)

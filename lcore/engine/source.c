@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "home.h"
+#include "due.h"
 #include "source.h"
 
 static struct trip_source *
@@ -77,7 +77,7 @@ trip_source_refresh(struct trip_home *home, unsigned int budget)
 		if (--home->refresh_left >= home->n_fed ||
 			!trip_source_fold(home, home->fed[home->refresh_left]))
 			continue;
-		trip_home_ring_self(home, home->fed[home->refresh_left]);
+		trip_due_ring_self(home, home->fed[home->refresh_left]);
 		changed++;
 	}
 	return changed;
@@ -94,7 +94,7 @@ link_source(struct trip_home *home, uint32_t index, uint32_t s)
 		cntr->fed = home->n_fed;
 		home->fed[home->n_fed++] = index;
 	}
-	trip_home_touch(home, index);
+	trip_due_touch(home, index);
 }
 
 static void
@@ -118,7 +118,7 @@ unlink_source(struct trip_home *home, uint32_t index, uint32_t s)
 		home->fed[cntr->fed] = moved;
 		home->cntrs[moved].fed = cntr->fed;
 	}
-	trip_home_ring_self(home, index);
+	trip_due_ring_self(home, index);
 }
 
 /* The sources of the flow whose counters live here. */

@@ -4,8 +4,7 @@
 
 #include <rte_common.h>
 
-#include "engine.h"
-#include "home.h"
+#include "due.h"
 #include "waiter.h"
 
 static uint32_t
@@ -107,7 +106,7 @@ link_node(struct trip_home *home, uint32_t waiter)
 	}
 	/* On success >= threshold the sum is this or more. Past the largest threshold no sum tells
 	 * it apart any more, and the largest is then reached. */
-	node->queued = trip_home_queue(home, node->cntr,
+	node->queued = trip_due_queue(home, node->cntr,
 		trip_cell_clamp(node->threshold + node->seen.error), home->n_nodes + waiter);
 	/* The next iteration tries again. */
 	if (!node->queued)
@@ -164,9 +163,9 @@ trip_waiter_accept(struct trip_home *home, unsigned int budget)
 				node->word = 0;
 			/* Settling arms the cell and compares afterwards. */
 			if (node->word != 0)
-				trip_home_touch(home, node->cntr);
+				trip_due_touch(home, node->cntr);
 			if (old != TRIP_NONE)
-				trip_home_touch(home, old);
+				trip_due_touch(home, old);
 		}
 		done += n;
 	}
@@ -202,7 +201,7 @@ trip_waiter_settle(struct trip_home *home, uint32_t index, unsigned int budget)
 	}
 	cntr->unchecked = woken == budget;
 	if (cntr->unchecked)
-		trip_home_ring_self(home, index);
+		trip_due_ring_self(home, index);
 	return woken;
 }
 

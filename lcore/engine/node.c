@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "node.h"
+
+uint32_t
+trip_node_take(struct trip_home *home, uint32_t channel, uint32_t slot)
+{
+	uint32_t index = home->free_nodes[--home->n_free_nodes];
+
+	home->slot_nodes[channel][slot] = index;
+	trip_engine_stat(&home->stats.pending, 1);
+	return index;
+}
+
+void
+trip_node_drop(struct trip_home *home, uint32_t index)
+{
+	struct trip_node *node = &home->nodes[index];
+
+	home->slot_nodes[node->channel][node->slot] = TRIP_NONE;
+	trip_channel_return(&home->channels[node->channel], node->slot);
+	home->free_nodes[home->n_free_nodes++] = index;
+	trip_engine_stat(&home->stats.pending, UINT64_MAX);
+}
