@@ -36,17 +36,15 @@ static const struct argp_option argp_options[] = {
 		1},
 	{NULL, 0, NULL, 0, "Ports:", 2},
 	{"forward", KEY_FORWARD, "io|mac|none", 0,
-		"io (default): send what arrives on a port out of its partner, 0 and 1, 2 and 3 "
-		"...; mac: "
-		"and rewrite the addresses; none: free it",
+		"io (default): send what arrives on a port out of its partner, 0 and 1, 2 and "
+		"3 ...; mac: and rewrite the addresses; none: free it",
 		2},
 	{"pair", KEY_PAIR, "A,B", 0, "ports A and B are partners; may be repeated", 2},
 	{"ports", KEY_PORTS, "LIST", 0, "use these ports too (0,2-3), beside those that rules name",
 		2},
 	{"iface", KEY_IFACE, "NAME", 0,
-		"use this network interface, by af_packet, as port 0 (1 ... when repeated); no "
-		"words for "
-		"EAL are needed",
+		"use this network interface, by af_packet, as port 0 (1 ... when repeated); needs "
+		"no words for EAL",
 		2},
 	{"isolate", KEY_ISOLATE, NULL, 0,
 		"restrict each port to the traffic of its own flow rules (rte_flow_isolate)", 2},
@@ -254,7 +252,7 @@ own_words(char **argv, int i)
 /*
  * Divides the words in front of `--` into EAL's, which stay there, and tripd's, which join those
  * behind it: no name is both, and who writes `tripd --iface eth0 -- --rules FILE` means it well.
- * The words live as long as the process, as argv does.
+ * Returns argv itself, or an array to free.
  */
 static char **
 split(int *argc, char **argv, struct tripd_options *options)
@@ -320,4 +318,6 @@ tripd_options_parse(int argc, char **argv, struct tripd_options *options)
 		exit(TRIPD_EXIT_RUN);
 	}
 	argp_parse(&argp, argc, own, ARGP_IN_ORDER, NULL, options);
+	if (own != argv)
+		free(own);
 }

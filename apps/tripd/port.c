@@ -58,9 +58,8 @@ check_route(uint16_t port)
 		!tripd_route_is_default("", ifname))
 		return 0;
 	fprintf(stderr,
-		"tripd: port %u (%s, %s) carries this host's default route; --force takes it all "
-		"the "
-		"same\n",
+		"tripd: port %u (%s, %s) carries this host's default route; --force takes it "
+		"nevertheless\n",
 		port, device_name(port, name), ifname);
 	return TRIPD_EXIT_USAGE;
 }

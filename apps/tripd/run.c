@@ -128,8 +128,7 @@ say_plan(struct tripd_run *run, const struct trip_domain_attr *attr)
 		else
 			fprintf(run->out,
 				"port %u: packets are counted and freed: its partner, port %u, is "
-				"not in "
-				"use (--ports %u,%u)\n",
+				"not in use (--ports %u,%u)\n",
 				port->id, port->id ^ 1u, port->id, port->id ^ 1u);
 	}
 	fflush(run->out);
