@@ -118,6 +118,9 @@ lcore_main(void *arg)
 
 	while (!atomic_load_explicit(&home->stop, memory_order_acquire))
 		iterate_idling(home);
+	/* Pairs with trip_progress_stop(): rte_eal_wait_lcore() orders the same, inside EAL, where
+	 * ThreadSanitizer does not see it. */
+	atomic_flag_clear_explicit(&home->progressing, memory_order_release);
 	return 0;
 }
 
@@ -266,8 +269,11 @@ trip_progress_stop(struct trip_domain *domain)
 		struct trip_home *home = domain->engine.homes[i];
 
 		atomic_store_explicit(&home->stop, true, memory_order_release);
-		if (home->launched)
+		if (home->launched) {
 			rte_eal_wait_lcore(home->lcore_id);
+			/* Pairs with lcore_main(). */
+			atomic_flag_test_and_set_explicit(&home->progressing, memory_order_acquire);
+		}
 		home->launched = false;
 		stop_service(domain, home);
 	}

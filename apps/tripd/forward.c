@@ -110,6 +110,9 @@ run(void *arg)
 		else
 			rte_pause();
 	}
+	/* Pairs with tripd_forward_stop(): EAL orders the same, where ThreadSanitizer does not see
+	 * it. */
+	atomic_store_explicit(&lcore->ended, true, memory_order_release);
 	return 0;
 }
 
@@ -177,8 +180,11 @@ tripd_forward_stop(struct tripd_forwarding *forwarding)
 	if (forwarding->plan == NULL)
 		return;
 	atomic_store_explicit(&forwarding->stop, true, memory_order_relaxed);
-	for (i = 0; i < forwarding->plan->n_forwarders; i++)
+	for (i = 0; i < forwarding->plan->n_forwarders; i++) {
 		rte_eal_wait_lcore(forwarding->plan->forwarders[i]);
+		/* Pairs with run(). */
+		(void)atomic_load_explicit(&forwarding->lcores[i].ended, memory_order_acquire);
+	}
 }
 
 uint64_t

@@ -38,6 +38,8 @@ struct tripd_forwarding {
 		bool yields;
 		/* Rounds over its ports; written by itself alone. */
 		_Atomic uint64_t rounds;
+		/* It has ended; what it did is seen by whoever reads this. */
+		_Atomic bool ended;
 	} __rte_cache_aligned lcores[TRIPD_LCORES_MAX];
 };
 
