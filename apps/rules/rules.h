@@ -16,8 +16,11 @@
 
 #include <rte_flow.h>
 
-#define TRIP_RULES_NAME_MAX 32  /* as a counter's name, without the NUL */
-#define TRIP_RULES_ITEMS_MAX 32 /* items of one pattern, without END */
+#define TRIP_RULES_NAME_MAX 32 /* as a counter's name, without the NUL */
+/*
+ * Items of one pattern, without END: eth, two vlan, ip, udp, vxlan, and up to the L4 item within.
+ */
+#define TRIP_RULES_ITEMS_MAX 11
 #define TRIP_RULES_FILE_MAX (64u << 20)
 
 enum trip_rules_engine {

@@ -235,6 +235,10 @@ trip_rules_build_abandon(struct trip_rules_ctx *ctx)
 	ctx->when = (struct trip_rules_when){0};
 	ctx->names = (struct trip_rules_names){0};
 	ctx->first = (struct trip_rules_span){0};
+	ctx->before = NULL;
+	ctx->tags = 0;
+	ctx->tunnel = false;
+	ctx->lost = false;
 	ctx->in_when = false;
 	ctx->in_each = false;
 	ctx->named = false;

@@ -78,6 +78,23 @@ trip_rules_error_quote(char quote[TRIP_RULES_QUOTE_SIZE], const struct trip_rule
 	return quote;
 }
 
+/* "'a', 'b' or 'c'", cut where the room ends. */
+const char *
+trip_rules_error_list(
+	char list[TRIP_RULES_LIST_SIZE], const char *const *names, unsigned int n_names)
+{
+	size_t n = 0;
+
+	list[0] = '\0';
+	for (unsigned int i = 0; i < n_names && n < TRIP_RULES_LIST_SIZE; i++)
+		n += (size_t)snprintf(list + n, TRIP_RULES_LIST_SIZE - n, "%s'%s'",
+			i == 0             ? ""
+			: i + 1 == n_names ? " or "
+					   : ", ",
+			names[i]);
+	return list;
+}
+
 /* Words of the language are quoted; kinds of token ("a name") read as they are. */
 static void
 list_expected(FILE *file, const char *const *expected, unsigned int n_expected)

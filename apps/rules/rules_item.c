@@ -11,10 +11,17 @@
 void
 trip_rules_item_begin(struct trip_rules_ctx *ctx, const struct trip_rules_span *item)
 {
-	ctx->draft = (struct trip_rules_draft){.item = trip_rules_field_item(ctx, item)};
-	if (ctx->draft.item != NULL && ctx->count.n_items == TRIP_RULES_ITEMS_MAX) {
-		trip_rules_error(ctx, item, "a pattern has at most %u items", TRIP_RULES_ITEMS_MAX);
-		ctx->draft.item = NULL;
+	const struct trip_rules_item *found = trip_rules_table_item(ctx, item);
+
+	ctx->draft = (struct trip_rules_draft){.item = found};
+	ctx->lost = found == NULL;
+	ctx->before = found;
+	if (found == NULL)
+		return;
+	ctx->tags = found->layer == TRIP_RULES_LAYER_VLAN ? ctx->tags + 1 : 0;
+	if (trip_rules_table_tunnels(found)) {
+		ctx->before = NULL;
+		ctx->tunnel = true;
 	}
 }
 
@@ -22,7 +29,7 @@ trip_rules_item_begin(struct trip_rules_ctx *ctx, const struct trip_rules_span *
 void
 trip_rules_item_field(struct trip_rules_ctx *ctx, const struct trip_rules_span *field)
 {
-	(void)trip_rules_field_find(ctx, field);
+	(void)trip_rules_table_field(ctx, field);
 }
 
 /*
@@ -60,7 +67,7 @@ void
 trip_rules_item_is(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
 	const struct trip_rules_span *value)
 {
-	const struct trip_rules_field *f = trip_rules_field_find(ctx, field);
+	const struct trip_rules_field *f = trip_rules_table_field(ctx, field);
 	trip_rules_u128 spec = 0, mask;
 
 	if (f == NULL)
@@ -74,7 +81,7 @@ void
 trip_rules_item_spec(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
 	const struct trip_rules_span *value)
 {
-	const struct trip_rules_field *f = trip_rules_field_find(ctx, field);
+	const struct trip_rules_field *f = trip_rules_table_field(ctx, field);
 	trip_rules_u128 spec = 0;
 
 	if (f == NULL)
@@ -87,7 +94,7 @@ void
 trip_rules_item_mask(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
 	const struct trip_rules_span *value)
 {
-	const struct trip_rules_field *f = trip_rules_field_find(ctx, field);
+	const struct trip_rules_field *f = trip_rules_table_field(ctx, field);
 	trip_rules_u128 mask = 0;
 
 	if (f == NULL)
@@ -100,7 +107,7 @@ void
 trip_rules_item_prefix(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
 	const struct trip_rules_span *value)
 {
-	const struct trip_rules_field *f = trip_rules_field_find(ctx, field);
+	const struct trip_rules_field *f = trip_rules_table_field(ctx, field);
 	trip_rules_u128 mask = 0;
 	uint64_t length;
 	char what[40];

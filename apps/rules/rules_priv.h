@@ -61,9 +61,19 @@ struct trip_rules_field {
 	void (*flag)(void *item, unsigned int value);
 };
 
+/* From the outside inwards. */
+enum trip_rules_layer {
+	TRIP_RULES_LAYER_ETH,
+	TRIP_RULES_LAYER_VLAN,
+	TRIP_RULES_LAYER_IP,
+	TRIP_RULES_LAYER_L4,
+	TRIP_RULES_LAYER_TUNNEL,
+};
+
 struct trip_rules_item {
 	const char *name;
 	enum rte_flow_item_type type;
+	enum trip_rules_layer layer;
 	size_t size;
 	struct trip_rules_field fields[TRIP_RULES_FIELDS_MAX]; /* up to the first without a name */
 };
@@ -99,6 +109,10 @@ struct trip_rules_ctx {
 	struct trip_rules_symbol symbol;
 	struct trip_rules_count count;
 	struct rte_flow_item items[TRIP_RULES_ITEMS_MAX + 1];
+	const struct trip_rules_item *before; /* NULL at the start and behind a tunnel */
+	unsigned int tags;                    /* vlan items since then */
+	bool tunnel;                          /* behind one */
+	bool lost; /* the item before is wrong: what may stand here is not known */
 	struct trip_rules_when when;
 	struct trip_rules_names names;
 	struct trip_rules_draft draft;
@@ -129,6 +143,9 @@ void trip_rules_error_sort(struct trip_rules_errors *errors);
 #define TRIP_RULES_QUOTE_SIZE 64
 const char *trip_rules_error_quote(
 	char quote[TRIP_RULES_QUOTE_SIZE], const struct trip_rules_span *span);
+#define TRIP_RULES_LIST_SIZE 256
+const char *trip_rules_error_list(
+	char list[TRIP_RULES_LIST_SIZE], const char *const *names, unsigned int n_names);
 
 /* rules_value.c: each reports its own error and returns false with it */
 bool trip_rules_value_number(struct trip_rules_ctx *ctx, const struct trip_rules_span *span,
@@ -143,12 +160,15 @@ enum trip_rules_number {
 };
 enum trip_rules_number trip_rules_value_u64(const char *text, size_t length, uint64_t *value);
 
+/* rules_table.c */
+bool trip_rules_table_tunnels(const struct trip_rules_item *item);
+const struct trip_rules_item *trip_rules_table_item(
+	struct trip_rules_ctx *ctx, const struct trip_rules_span *span);
+const struct trip_rules_field *trip_rules_table_field(
+	struct trip_rules_ctx *ctx, const struct trip_rules_span *span);
+
 /* rules_field.c */
 trip_rules_u128 trip_rules_field_ones(unsigned int bits);
-const struct trip_rules_item *trip_rules_field_item(
-	struct trip_rules_ctx *ctx, const struct trip_rules_span *span);
-const struct trip_rules_field *trip_rules_field_find(
-	struct trip_rules_ctx *ctx, const struct trip_rules_span *span);
 bool trip_rules_field_value(struct trip_rules_ctx *ctx, const struct trip_rules_field *field,
 	const struct trip_rules_span *span, trip_rules_u128 *value);
 void trip_rules_field_store(

@@ -77,7 +77,7 @@ test_file(void **state)
 		     "when dns.bytes >= 2GiB every 64k drop dns\r\n"
 		     "\r\n"
 		     "count dns port 3 ingress group 0 priority 7 engine sw \\\r\n"
-		     "\tpattern eth / udp dst is 53 / end\\\n"
+		     "\tpattern ipv4 / udp dst is 53 / end\\\n"
 		     "   actions passthru / end # to the resolver\n"
 		     "\tcounter  trips# all of them\n"
 		     "also count all port 0 engine hw pattern eth / end\n"
@@ -94,7 +94,7 @@ test_file(void **state)
 	assert_string_equal(dns->name, "dns");
 	assert_int_equal(dns->line, 4);
 	assert_string_equal(dns->source, "count dns port 3 ingress group 0 priority 7 engine sw "
-					 "pattern eth / udp dst is 53 / "
+					 "pattern ipv4 / udp dst is 53 / "
 					 "end actions passthru / end");
 	assert_int_equal(dns->port, 3);
 	assert_int_equal(dns->priority, 7);
@@ -102,7 +102,7 @@ test_file(void **state)
 	assert_int_equal(dns->engine, TRIP_RULES_ENGINE_SW);
 	assert_int_equal(dns->actions, TRIP_RULES_ACTION_PASSTHRU);
 	assert_int_equal(dns->n_items, 2);
-	assert_int_equal(dns->items[0].type, RTE_FLOW_ITEM_TYPE_ETH);
+	assert_int_equal(dns->items[0].type, RTE_FLOW_ITEM_TYPE_IPV4);
 	assert_null(dns->items[0].spec);
 	assert_null(dns->items[0].mask);
 	assert_int_equal(dns->items[1].type, RTE_FLOW_ITEM_TYPE_UDP);
@@ -365,6 +365,68 @@ test_items_l4(void **state)
 			     .icmp_code = 255,
 			     .icmp_ident = 0xffff,
 			     .icmp_seq_nb = 0xffff}));
+	ITEM("icmp6 type is 135 code spec 5 code mask 1", ICMP6, rte_flow_item_icmp6,
+		INIT(.type = 135, .code = 1), INIT(.type = 255, .code = 1));
+	ITEM("sctp src is 2905 dst spec 0x1234 dst mask 0xff tag is 0x1020304 cksum is 5", SCTP,
+		rte_flow_item_sctp,
+		INIT(.hdr = {.src_port = RTE_BE16(2905),
+			     .dst_port = RTE_BE16(0x34),
+			     .tag = RTE_BE32(0x1020304),
+			     .cksum = RTE_BE32(5)}),
+		INIT(.hdr = {.src_port = 0xffff,
+			     .dst_port = RTE_BE16(0xff),
+			     .tag = 0xffffffff,
+			     .cksum = 0xffffffff}));
+}
+
+static void
+test_items_tunnel(void **state)
+{
+	ITEM("vxlan vni is 0x123456", VXLAN, rte_flow_item_vxlan,
+		INIT(.hdr.vx_vni = RTE_BE32(0x12345600)), INIT(.hdr.vx_vni = RTE_BE32(0xffffff00)));
+	ITEM("vxlan vni spec 0x123456 vni prefix 8 last_rsvd is 7", VXLAN, rte_flow_item_vxlan,
+		INIT(.hdr.vx_vni = RTE_BE32(0x12000007)), INIT(.hdr.vx_vni = RTE_BE32(0xff0000ff)));
+	ITEM("gre protocol is 0x6558 k_bit is 1 c_bit is 0", GRE, rte_flow_item_gre,
+		INIT(.c_rsvd0_ver = RTE_BE16(0x2000), .protocol = RTE_BE16(0x6558)),
+		INIT(.c_rsvd0_ver = RTE_BE16(0xa000), .protocol = 0xffff));
+	ITEM("gre c_rsvd0_ver spec 0x8001 c_rsvd0_ver mask 0xfff8", GRE, rte_flow_item_gre,
+		INIT(.c_rsvd0_ver = RTE_BE16(0x8000)), INIT(.c_rsvd0_ver = RTE_BE16(0xfff8)));
+}
+
+/* Every order of items that the language has. */
+static void
+test_item_order(void **state)
+{
+	static const struct {
+		const char *pattern;
+		unsigned int n;
+	} orders[] = {
+		{"eth", 1},
+		{"vlan / ipv4", 2},
+		{"ipv6 / icmp6", 2},
+		{"icmp6", 1},
+		{"icmp", 1},
+		{"vxlan vni is 5", 1},
+		{"eth / vlan / vlan / ipv4 / sctp", 5},
+		{"eth / ipv4 / udp / vxlan / eth / vlan / vlan / ipv6 / tcp", 9},
+		{"eth / vlan / vlan / ipv6 / udp / vxlan / eth / vlan / vlan / ipv4 / icmp", 11},
+		{"udp / vxlan / vlan / ipv4", 4},
+		{"vxlan / ipv6 / icmp6", 3},
+		{"vxlan / tcp dst is 80", 2},
+		{"ipv6 / gre / ipv4 / udp dst is 53", 4},
+		{"eth / ipv4 / gre / eth / ipv4", 5},
+		{"gre / eth / vlan / vlan", 4},
+	};
+	char text[256];
+
+	for (size_t i = 0; i < RTE_DIM(orders); i++) {
+		struct trip_rules *rules;
+
+		snprintf(text, sizeof(text), "count c port 0 pattern %s / end", orders[i].pattern);
+		rules = good(text);
+		assert_int_equal(rules->counts[0].n_items, orders[i].n);
+		trip_rules_free(rules);
+	}
 }
 
 static char *
@@ -483,7 +545,7 @@ test_long_lines(void **state)
 		{"counter total\n", "when totl >= 1 log", "\n"},
 		{"", "1:", ""},
 		{"counter ", "a.", ""},
-		{"", "count c port 0 pattern eth / udp dst is 53 / end", "\n"},
+		{"", "count c port 0 pattern ipv4 / udp dst is 53 / end", "\n"},
 		{"count c port 0 pattern eth / end actions ", "drop / ", "\\\n"},
 	};
 	size_t size = 1 << 20;
@@ -556,6 +618,8 @@ main(void)
 		cmocka_unit_test(test_items_l3),
 		cmocka_unit_test(test_items_ipv6),
 		cmocka_unit_test(test_items_l4),
+		cmocka_unit_test(test_items_tunnel),
+		cmocka_unit_test(test_item_order),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_not_yet),
 		cmocka_unit_test(test_print),
