@@ -155,16 +155,6 @@ def no_permission(bench):
          'with sudo', '--iface', 'lo', *rules(bench), **options)
 
 
-def default_route(bench):
-    with open('/proc/net/route', encoding='utf-8') as file:
-        routes = [line.split() for line in file]
-    carriers = [route[0] for route in routes if route[1] == '00000000' == route[7]]
-    if not carriers or os.getuid() != 0:
-        raise Skip('no default route here' if os.getuid() == 0 else 'a packet socket takes root')
-    says(bench, USAGE, rf'port 0 \(net_af_packet0, {carriers[0]}\) carries this host\'s default '
-         'route; --force takes it', *bench.eal(f'net_af_packet0,iface={carriers[0]}'), *rules(bench))
-
-
 def isolate_unsupported(bench):
     says(bench, RUN, r'port 0 \(net_pcap0\): --isolate, which its driver must support',
          *bench.eal(pcap_port(bench)), *rules(bench), '--isolate')
@@ -176,4 +166,4 @@ def eal_refuses(bench):
 
 main(bad_command_lines, help_and_version, rules_missing_or_wrong, report_unwritable, port_missing,
      devices_missing, lcores_too_few, memory_too_small, hugepages_too_few, no_permission,
-     default_route, isolate_unsupported, eal_refuses)
+     isolate_unsupported, eal_refuses)

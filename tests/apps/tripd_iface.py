@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""tripd --iface: network interfaces of the kernel, in a network of the test's own, without words for
+EAL."""
+import ctypes
+import fcntl
+import socket
+
+from tripd_test import *
+
+CLONE_NEWNS, CLONE_NEWNET = 0x00020000, 0x40000000
+RULES = ('count dns port 0 pattern eth / ipv4 / udp dst is 53 / end\n'
+         'when dns.packets >= 100 log "done"\nwhen dns.packets >= 60 drop dns\n')
+
+
+def ip(words):
+    subprocess.run(['ip', *words.split()], check=True, capture_output=True)
+
+
+def make_network():
+    """tripd's interfaces are in0 and in1; out0 and out1 are the other ends of their wires."""
+    if os.getuid() != 0 or ctypes.CDLL(None).unshare(CLONE_NEWNS | CLONE_NEWNET) != 0:
+        raise Skip('a network of its own takes root')
+    # The sysfs of the host would show the host's devices.
+    for words in ('--make-rprivate', '/'), ('-t', 'sysfs', 'sysfs', '/sys'):
+        if subprocess.run(['mount', *words], check=False, capture_output=True).returncode != 0:
+            raise Skip('no sysfs can be mounted')
+    if shutil.which('ip') is None:
+        raise Skip('ip is not installed')
+    try:
+        for i in range(2):
+            ip(f'link add in{i} type veth peer name out{i}')
+            for end in 'in', 'out':
+                # The kernel would speak of itself there.
+                ip(f'link set {end}{i} addrgenmode none arp off up')
+    except subprocess.CalledProcessError as error:
+        raise Skip(f'no veth can be made: {error.stderr.decode()}') from error
+
+
+def opened(name):
+    link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800))
+    link.bind((name, 0))
+    link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+    link.settimeout(HANG)
+    return link
+
+
+def start(bench, *words):
+    # These words choose the file prefix themselves: the runtime directory is the test's own.
+    words = '--rules', bench.file('rules', RULES), *words
+    if '--' not in words:
+        words = '--no-huge', '-m', '96', '--', *words
+    return bench.start(*words)
+
+
+def interfaces_are_ports(bench):
+    make_network()
+    path = bench.file('report')
+    process = start(bench, '--iface', 'in0', '--iface', 'in1', '--ports', '0,1', '--report', path)
+    bench.wait_for_line(process, 'port 1')
+    with opened('out0') as near, opened('out1') as far:
+        marker = ethernet(ipv4(udp(9, bytes(18)), 17))
+        # Once a marker comes through, the ports are up, and nothing is lost.
+        near.settimeout(0.05)
+        far.settimeout(0.05)
+        arrived = None
+        while arrived is None:
+            near.send(marker)
+            try:
+                arrived = far.recv(2048)
+            except TimeoutError:
+                pass
+        equal(arrived, marker, 'what comes through')
+        far.settimeout(HANG)
+        for i in range(100):
+            near.send(ethernet(ipv4(udp(53, bytes([i] * 18)), 17)))
+        near.send(ethernet(ipv4(udp(10, bytes(18)), 17)))
+        frames = []
+        while not frames or frames[-1][36:38] != struct.pack('!H', 10):
+            frames.append(far.recv(2048))
+    bench.wait_for_line(process, 'dns.packets        >= 100 ')
+    process.send_signal(signal.SIGTERM)
+    code, _, err = bench.finish(process)
+    equal((code, err), (0, ''), 'exit code and stderr')
+    with open(path, encoding='utf-8') as file:
+        report = json.load(file)
+    equal(report['counters'], [{'name': 'dns', 'packets': 100, 'bytes': 6000, 'engine': 'sw'}],
+          'counters')
+    passed = [frame[42] for frame in frames if frame[36:38] == struct.pack('!H', 53)]
+    equal(passed, list(range(len(passed))), 'dns packets that came through')
+    assert 60 <= len(passed) <= 100, passed
+    equal([trip['threshold'] for trip in report['trips']], [60, 100], 'thresholds')
+
+
+def the_default_route_is_not_taken(bench):
+    make_network()
+    ip('link add bridge0 type bridge')
+    ip('link set in0 master bridge0')
+    ip('link set bridge0 up')
+    ip('route add default dev bridge0')
+    code, _, err = bench.finish(start(bench, '--iface', 'in0'))
+    equal(code, 2, 'exit code')
+    equal(err, 'tripd: port 0 (net_af_packet0, in0) carries this host\'s default route; --force '
+          'takes it nevertheless\n', 'stderr')
+    process = start(bench, '--iface', 'in0', '--force')
+    bench.wait_for_line(process, 'port 0')
+    process.send_signal(signal.SIGINT)
+    equal(bench.finish(process)[0], 0, 'exit code with --force')
+
+
+def no_words_are_needed(bench):
+    make_network()
+    # The prefix is tripd's own here: one test at a time on a machine.
+    with open('/tmp/tripd-test.lock', 'w', encoding='utf-8') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        del bench.environment['RUNTIME_DIRECTORY']
+        code, _, err = bench.run('--iface', 'in1', '--rules', bench.file('rules', RULES),
+                                 '--until-idle', '0.1')
+    if 'hugepages' in err or 'with the file prefix tripd already' in err:
+        raise Skip(err.strip())
+    equal((code, err), (0, ''), 'exit code and stderr')
+
+
+main(interfaces_are_ports, the_default_route_is_not_taken, no_words_are_needed)
