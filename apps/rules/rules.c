@@ -45,6 +45,7 @@ trip_rules_free(struct trip_rules *rules)
 		trip_rules_items_free(rules->counts[i].items, rules->counts[i].n_items);
 		free(rules->counts[i].items);
 		free(rules->counts[i].source);
+		free(rules->counts[i].port_name);
 	}
 	for (unsigned int i = 0; i < rules->n_whens; i++) {
 		free(rules->whens[i].source);

@@ -21,6 +21,7 @@
  * Items of one pattern, without END: eth, two vlan, ip, udp, vxlan, and up to the L4 item within.
  */
 #define TRIP_RULES_ITEMS_MAX 11
+#define TRIP_RULES_PORT_NAME_MAX 63 /* as ethdev's RTE_ETH_NAME_MAX_LEN, without the NUL */
 #define TRIP_RULES_FILE_MAX (64u << 20)
 
 enum trip_rules_engine {
@@ -29,19 +30,47 @@ enum trip_rules_engine {
 	TRIP_RULES_ENGINE_SW,
 };
 
+/* How a rule names its port. */
+enum trip_rules_port {
+	TRIP_RULES_PORT_ID,   /* port */
+	TRIP_RULES_PORT_NAME, /* port_name: as ethdev has it, such as "0000:03:00.0" or "net_tap0"
+			       */
+	TRIP_RULES_PORT_MAC,  /* port_mac */
+};
+
+enum trip_rules_direction {
+	TRIP_RULES_INGRESS,
+	TRIP_RULES_EGRESS,
+	TRIP_RULES_EITHER, /* ingress, and its patterns mirrored too: both ways of a connection */
+};
+
 #define TRIP_RULES_ACTION_DROP (1u << 0)
 #define TRIP_RULES_ACTION_PASSTHRU (1u << 1)
+#define TRIP_RULES_ACTION_MARK (1u << 2)  /* with mark */
+#define TRIP_RULES_ACTION_QUEUE (1u << 3) /* to queue */
+#define TRIP_RULES_ACTION_RSS (1u << 4)   /* over the queues that the port is configured with */
 
 /* "count": a flow rule with a counter of packets and one of bytes. */
 struct trip_rules_count {
 	char name[TRIP_RULES_NAME_MAX + 1];
 	unsigned int line;
 	char *source; /* the statement, on one line, without its comment */
+	/*
+	 * Only the port that port_by says is set. A tool that finds out which port a name or an
+	 * address is sets port, and port_by to TRIP_RULES_PORT_ID.
+	 */
+	enum trip_rules_port port_by;
 	uint16_t port;
+	char *port_name;
+	uint8_t port_mac[6];
+	enum trip_rules_direction direction;
+	uint32_t group;
 	uint32_t priority;
 	bool also;
 	enum trip_rules_engine engine;
 	uint32_t actions; /* TRIP_RULES_ACTION_*; 0 where the rule has none */
+	uint32_t mark;
+	uint16_t queue;
 	/*
 	 * END-terminated. spec and mask belong to the rules, are in network order, and hold no
 	 * bit that the mask does not; both are NULL for an item without fields.

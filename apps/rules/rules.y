@@ -69,13 +69,13 @@ also: %empty
 	;
 
 port: NUMBER { trip_rules_build_port(ctx, &@1); }
-	| PORT_NAME STRING { trip_rules_error_notyet(ctx, &@1); }
-	| PORT_MAC ADDRESS { trip_rules_error_notyet(ctx, &@1); }
+	| PORT_NAME STRING { trip_rules_build_port_name(ctx, &@2); }
+	| PORT_MAC ADDRESS { trip_rules_build_port_mac(ctx, &@2); }
 	;
 
 direction: %empty
 	| INGRESS
-	| EGRESS { trip_rules_error_notyet(ctx, &@1); }
+	| EGRESS { ctx->count.direction = TRIP_RULES_EGRESS; }
 	| TRANSFER { trip_rules_error_notyet(ctx, &@1); }
 	| EITHER { trip_rules_error_notyet(ctx, &@1); }
 	;
@@ -133,9 +133,15 @@ action_list: action SLASH
 
 action: DROP { trip_rules_build_action(ctx, &@1, TRIP_RULES_ACTION_DROP); }
 	| PASSTHRU { trip_rules_build_action(ctx, &@1, TRIP_RULES_ACTION_PASSTHRU); }
-	| MARK ID NUMBER { trip_rules_error_notyet(ctx, &@1); }
-	| QUEUE INDEX NUMBER { trip_rules_error_notyet(ctx, &@1); }
-	| RSS { trip_rules_error_notyet(ctx, &@1); }
+	| MARK ID NUMBER {
+		trip_rules_build_action(ctx, &@1, TRIP_RULES_ACTION_MARK);
+		trip_rules_build_mark(ctx, &@3);
+	}
+	| QUEUE INDEX NUMBER {
+		trip_rules_build_action(ctx, &@1, TRIP_RULES_ACTION_QUEUE);
+		trip_rules_build_queue(ctx, &@3);
+	}
+	| RSS { trip_rules_build_action(ctx, &@1, TRIP_RULES_ACTION_RSS); }
 	;
 
 counter: COUNTER NAME { trip_rules_build_name(ctx, TRIP_RULES_KIND_COUNTER, &@2); }

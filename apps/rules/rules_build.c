@@ -4,7 +4,6 @@
  * context, and its newline either commits it or abandons it. A name counts as defined also when
  * its statement is wrong, so that one mistake does not bring an "unknown name" for each use.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,14 +63,50 @@ trip_rules_build_port(struct trip_rules_ctx *ctx, const struct trip_rules_span *
 	ctx->count.port = (uint16_t)port;
 }
 
+/* As ethdev names a device. Whether there is such a port is for the tool to find out. */
+void
+trip_rules_build_port_name(struct trip_rules_ctx *ctx, const struct trip_rules_span *string)
+{
+	char *name = trip_rules_value_string(ctx, string);
+
+	ctx->count.port_by = TRIP_RULES_PORT_NAME;
+	ctx->count.port_name = name;
+	if (name == NULL)
+		return;
+	if (name[0] == '\0')
+		trip_rules_error(ctx, string, "port name: expected a name, found nothing in it");
+	else if (strlen(name) > TRIP_RULES_PORT_NAME_MAX)
+		trip_rules_error(ctx, string, "the port name has %zu characters: the limit is %u",
+			strlen(name), TRIP_RULES_PORT_NAME_MAX);
+}
+
+void
+trip_rules_build_port_mac(struct trip_rules_ctx *ctx, const struct trip_rules_span *address)
+{
+	char quote[TRIP_RULES_QUOTE_SIZE];
+	trip_rules_u128 mac;
+
+	ctx->count.port_by = TRIP_RULES_PORT_MAC;
+	if (!trip_rules_field_mac(address, &mac)) {
+		trip_rules_error(ctx, address,
+			"port mac: expected a MAC address such as 02:00:00:00:00:01, found %s",
+			trip_rules_error_quote(quote, address));
+		return;
+	}
+	for (unsigned int i = 6; i > 0; i--, mac >>= 8)
+		ctx->count.port_mac[i - 1] = (uint8_t)mac;
+	if ((ctx->count.port_mac[0] & 1) != 0)
+		trip_rules_error(ctx, address, "port mac: %s is a group's, and no port's",
+			trip_rules_error_quote(quote, address));
+}
+
 void
 trip_rules_build_group(struct trip_rules_ctx *ctx, const struct trip_rules_span *number)
 {
-	uint64_t group;
+	uint64_t group = 0;
 
-	if (trip_rules_value_number(ctx, number, "group", UINT32_MAX, &group) && group != 0)
-		trip_rules_error(ctx, number,
-			"not yet: this version cannot do group %" PRIu64 ", only group 0", group);
+	trip_rules_value_number(ctx, number, "group", UINT32_MAX, &group);
+	ctx->count.group = (uint32_t)group;
 }
 
 void
@@ -83,22 +118,57 @@ trip_rules_build_priority(struct trip_rules_ctx *ctx, const struct trip_rules_sp
 	ctx->count.priority = (uint32_t)priority;
 }
 
+/* A packet has one fate, and for a rule that counts in addition it is another rule's. */
 void
 trip_rules_build_action(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *word, uint32_t action)
 {
-	uint32_t both = TRIP_RULES_ACTION_DROP | TRIP_RULES_ACTION_PASSTHRU;
+	static const struct {
+		uint32_t action;
+		const char *word;
+	} fates[] = {
+		{TRIP_RULES_ACTION_DROP, "drop"},
+		{TRIP_RULES_ACTION_PASSTHRU, "passthru"},
+		{TRIP_RULES_ACTION_QUEUE, "queue"},
+		{TRIP_RULES_ACTION_RSS, "rss"},
+	};
+	const char *other = NULL;
 
+	for (size_t i = 0; i < RTE_DIM(fates); i++) {
+		if ((ctx->count.actions & fates[i].action) != 0)
+			other = fates[i].word;
+	}
 	if ((ctx->count.actions & action) != 0)
 		trip_rules_error(ctx, word, "the rule has the action '%.*s' already",
 			(int)word->length, word->text);
-	else if ((ctx->count.actions | action) == both)
-		trip_rules_error(ctx, word, "'drop' and 'passthru' exclude each other");
-	else if (ctx->count.also && action == TRIP_RULES_ACTION_DROP)
+	else if (action != TRIP_RULES_ACTION_MARK && other != NULL)
+		trip_rules_error(ctx, word, "'%s' and '%.*s' exclude each other", other,
+			(int)word->length, word->text);
+	else if (ctx->count.also && action != TRIP_RULES_ACTION_MARK &&
+		 action != TRIP_RULES_ACTION_PASSTHRU)
 		trip_rules_error(ctx, word,
 			"an 'also' rule counts and lets the packet go on: "
-			"it cannot have the action 'drop'");
+			"it cannot have the action '%.*s'",
+			(int)word->length, word->text);
 	ctx->count.actions |= action;
+}
+
+void
+trip_rules_build_mark(struct trip_rules_ctx *ctx, const struct trip_rules_span *number)
+{
+	uint64_t mark = 0;
+
+	trip_rules_value_number(ctx, number, "mark id", UINT32_MAX, &mark);
+	ctx->count.mark = (uint32_t)mark;
+}
+
+void
+trip_rules_build_queue(struct trip_rules_ctx *ctx, const struct trip_rules_span *number)
+{
+	uint64_t queue = 0;
+
+	trip_rules_value_number(ctx, number, "queue index", UINT16_MAX, &queue);
+	ctx->count.queue = (uint16_t)queue;
 }
 
 void
@@ -230,6 +300,7 @@ trip_rules_build_abandon(struct trip_rules_ctx *ctx)
 	else if (ctx->named)
 		ctx->nomem = true;
 	trip_rules_items_free(ctx->items, ctx->count.n_items);
+	free(ctx->count.port_name);
 	free(ctx->when.text);
 	ctx->count = (struct trip_rules_count){0};
 	ctx->when = (struct trip_rules_when){0};

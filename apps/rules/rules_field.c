@@ -68,6 +68,12 @@ parse_address(enum trip_rules_notation notation, const struct trip_rules_span *s
 }
 
 bool
+trip_rules_field_mac(const struct trip_rules_span *span, trip_rules_u128 *value)
+{
+	return parse_address(TRIP_RULES_NOTATION_MAC, span, value);
+}
+
+bool
 trip_rules_field_value(struct trip_rules_ctx *ctx, const struct trip_rules_field *field,
 	const struct trip_rules_span *span, trip_rules_u128 *value)
 {

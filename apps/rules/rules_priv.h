@@ -169,6 +169,7 @@ const struct trip_rules_field *trip_rules_table_field(
 
 /* rules_field.c */
 trip_rules_u128 trip_rules_field_ones(unsigned int bits);
+bool trip_rules_field_mac(const struct trip_rules_span *span, trip_rules_u128 *value);
 bool trip_rules_field_value(struct trip_rules_ctx *ctx, const struct trip_rules_field *field,
 	const struct trip_rules_span *span, trip_rules_u128 *value);
 void trip_rules_field_store(
@@ -191,10 +192,14 @@ void trip_rules_item_end(struct trip_rules_ctx *ctx);
 void trip_rules_build_name(
 	struct trip_rules_ctx *ctx, enum trip_rules_kind kind, const struct trip_rules_span *name);
 void trip_rules_build_port(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
+void trip_rules_build_port_name(struct trip_rules_ctx *ctx, const struct trip_rules_span *string);
+void trip_rules_build_port_mac(struct trip_rules_ctx *ctx, const struct trip_rules_span *address);
 void trip_rules_build_group(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
 void trip_rules_build_priority(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
 void trip_rules_build_action(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *word, uint32_t action);
+void trip_rules_build_mark(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
+void trip_rules_build_queue(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
 void trip_rules_build_every(struct trip_rules_ctx *ctx, const struct trip_rules_span *value);
 void trip_rules_build_op(
 	struct trip_rules_ctx *ctx, enum trip_rules_op op, const struct trip_rules_span *target);

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "plan.h"
 #include "rules.h"
@@ -51,16 +52,50 @@ make_partners(struct tripd_plan *plan, int a, int b)
 	plan->ports[b].partner = a;
 }
 
+static bool
+same_port(const struct trip_rules_count *a, const struct trip_rules_count *b)
+{
+	if (a->port_by != b->port_by)
+		return false;
+	if (a->port_by == TRIP_RULES_PORT_NAME)
+		return strcmp(a->port_name, b->port_name) == 0;
+	return memcmp(a->port_mac, b->port_mac, sizeof(a->port_mac)) == 0;
+}
+
+/* One that no rule before says in the same words. */
+static bool
+is_new(const struct trip_rules *rules, unsigned int i)
+{
+	for (unsigned int j = 0; j < i; j++)
+		if (same_port(&rules->counts[j], &rules->counts[i]))
+			return false;
+	return true;
+}
+
+static int
+add_counts(struct tripd_plan *plan, const struct trip_rules *rules)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < rules->n_counts && ret == 0; i++) {
+		if (rules->counts[i].port_by == TRIP_RULES_PORT_ID)
+			ret = add_port(plan, rules->counts[i].port);
+		else if (is_new(rules, i) && ++plan->n_unknown > TRIPD_PORTS_MAX)
+			ret = -ENOSPC;
+	}
+	return ret;
+}
+
 int
 tripd_plan_ports(struct tripd_plan *plan, const struct tripd_options *options,
 	const struct trip_rules *rules)
 {
 	unsigned int i;
-	int ret = 0;
+	int ret;
 
 	plan->n_ports = 0;
-	for (i = 0; i < rules->n_counts && ret == 0; i++)
-		ret = add_port(plan, rules->counts[i].port);
+	plan->n_unknown = 0;
+	ret = add_counts(plan, rules);
 	for (i = 0; i < options->n_ports && ret == 0; i++)
 		ret = add_port(plan, options->ports[i]);
 	for (i = 0; i < options->n_pairs && ret == 0; i++) {
@@ -70,7 +105,7 @@ tripd_plan_ports(struct tripd_plan *plan, const struct tripd_options *options,
 	}
 	if (ret != 0)
 		return ret;
-	if (plan->n_ports == 0)
+	if (plan->n_ports + plan->n_unknown == 0)
 		return -ENOENT;
 	qsort(plan->ports, plan->n_ports, sizeof(*plan->ports), by_id);
 	if (options->forward == TRIPD_FORWARD_NONE)

@@ -23,6 +23,8 @@ struct tripd_plan_port {
 struct tripd_plan {
 	struct tripd_plan_port ports[TRIPD_PORTS_MAX];
 	unsigned int n_ports;
+	/* Rules whose port is not known before EAL runs: each may be one more. */
+	unsigned int n_unknown;
 	unsigned int forwarders[TRIPD_LCORES_MAX];
 	unsigned int n_forwarders;
 	/* The lcore that counts and fires; where `manual`, the only forwarder does that between its
@@ -33,7 +35,9 @@ struct tripd_plan {
 
 /*
  * Plans the ports: those that rules, --pair and --ports name, in the order of their ids; 0 and 1,
- * 2 and 3 ... are partners unless --pair says otherwise.
+ * 2 and 3 ... are partners unless --pair says otherwise. A port that the rules call by name or MAC
+ * is planned once they have its number (tripd_port_resolve), and a mere number of unknown ones
+ * until then.
  *
  * @return
  *   0, -ENOENT: no port is named, or -ENOSPC: more than TRIPD_PORTS_MAX.

@@ -24,27 +24,84 @@ device_name(uint16_t port, char name[RTE_ETH_NAME_MAX_LEN])
 }
 
 static void
-say_missing(uint16_t port, const struct trip_rules *rules)
+say_ports(const char *what_helps)
 {
 	char name[RTE_ETH_NAME_MAX_LEN];
-	unsigned int i, n = 0;
-	uint16_t other;
+	unsigned int n = 0;
+	uint16_t port;
+
+	RTE_ETH_FOREACH_DEV (port)
+		fprintf(stderr, "%s %u (%s)", n++ == 0 ? ";" : ",", port, device_name(port, name));
+	if (n > 0)
+		fprintf(stderr, " %s: %s\n", n == 1 ? "does" : "do", what_helps);
+	else
+		fprintf(stderr, "; none does: bind a device with dpdk-devbind.py, or add one such "
+				"as --vdev net_tap0 before --\n");
+}
+
+static void
+say_missing(uint16_t port, const struct trip_rules *rules)
+{
+	unsigned int i;
 
 	fprintf(stderr, "tripd: port %u does not exist", port);
 	for (i = 0; i < rules->n_counts && rules->counts[i].port != port; i++)
 		;
 	if (i < rules->n_counts)
 		fprintf(stderr, " (line %u of the rules names it)", rules->counts[i].line);
-	RTE_ETH_FOREACH_DEV (other)
-		fprintf(stderr, "%s %u (%s)", n++ == 0 ? ";" : ",", other,
-			device_name(other, name));
-	if (n > 0)
-		fprintf(stderr, " %s: correct the rules, or --ports and --pair\n",
-			n == 1 ? "does" : "do");
-	else
-		fprintf(stderr,
-			"; none does: bind a device with dpdk-devbind.py, or add one such as "
-			"--vdev net_tap0 before --\n");
+	say_ports("correct the rules, or --ports and --pair");
+}
+
+static bool
+find_mac(const uint8_t mac[6], uint16_t *found)
+{
+	struct rte_ether_addr address;
+	uint16_t port;
+
+	RTE_ETH_FOREACH_DEV (port) {
+		if (rte_eth_macaddr_get(port, &address) != 0 ||
+			memcmp(address.addr_bytes, mac, sizeof(address.addr_bytes)) != 0)
+			continue;
+		*found = port;
+		return true;
+	}
+	return false;
+}
+
+static bool
+find_port(const struct trip_rules_count *count, uint16_t *port)
+{
+	if (count->port_by == TRIP_RULES_PORT_NAME)
+		return rte_eth_dev_get_port_by_name(count->port_name, port) == 0;
+	return find_mac(count->port_mac, port);
+}
+
+int
+tripd_port_resolve(struct trip_rules *rules)
+{
+	unsigned int i;
+
+	for (i = 0; i < rules->n_counts; i++) {
+		struct trip_rules_count *count = &rules->counts[i];
+		const uint8_t *mac = count->port_mac;
+
+		if (count->port_by == TRIP_RULES_PORT_ID)
+			continue;
+		if (find_port(count, &count->port)) {
+			count->port_by = TRIP_RULES_PORT_ID;
+			continue;
+		}
+		if (count->port_by == TRIP_RULES_PORT_NAME)
+			fprintf(stderr, "tripd: no port is named \"%s\"", count->port_name);
+		else
+			fprintf(stderr,
+				"tripd: no port has the address %02x:%02x:%02x:%02x:%02x:%02x",
+				mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
+		fprintf(stderr, " (line %u of the rules)", count->line);
+		say_ports("correct the rules");
+		return TRIPD_EXIT_USAGE;
+	}
+	return 0;
 }
 
 static int

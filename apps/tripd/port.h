@@ -11,6 +11,14 @@ struct tripd_plan;
 struct trip_rules;
 
 /*
+ * Finds the ports that rules call by name or by MAC address. Says on stderr which there is not.
+ *
+ * @return
+ *   0, or the exit code.
+ */
+int tripd_port_resolve(struct trip_rules *rules);
+
+/*
  * Checks that every planned port exists and may be taken. Says what is wrong on stderr.
  *
  * @return

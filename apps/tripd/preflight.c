@@ -57,6 +57,7 @@ int
 tripd_preflight_need(
 	const struct trip_rules *rules, const struct tripd_plan *plan, struct tripd_need *need)
 {
+	unsigned int n_ports = plan->n_ports + plan->n_unknown;
 	struct trip_domain_footprint footprint;
 	struct rte_mempool_objsz size;
 	struct trip_domain_attr attr;
@@ -75,12 +76,12 @@ tripd_preflight_need(
 	if (footprint.hugepages * footprint.hugepage_bytes > footprint.bytes)
 		need->domain_bytes = footprint.hugepages * footprint.hugepage_bytes;
 	/* Full queues, bursts in hand and in the caches of the forwarders and of the main lcore. */
-	need->n_mbufs = plan->n_ports * (2 * TRIPD_DESCRIPTORS + 2 * TRIPD_BURST) +
-			(plan->n_ports + 1) * 2 * TRIPD_MBUF_CACHE;
+	need->n_mbufs = n_ports * (2 * TRIPD_DESCRIPTORS + 2 * TRIPD_BURST) +
+			(n_ports + 1) * 2 * TRIPD_MBUF_CACHE;
 	rte_mempool_calc_obj_size(sizeof(struct rte_mbuf) + RTE_MBUF_DEFAULT_BUF_SIZE, 0, &size);
 	need->pool_bytes = (uint64_t)need->n_mbufs * size.total_size + MIB;
 	need->total_bytes =
-		need->domain_bytes + need->pool_bytes + EAL_BYTES + plan->n_ports * PORT_BYTES;
+		need->domain_bytes + need->pool_bytes + EAL_BYTES + n_ports * PORT_BYTES;
 	return 0;
 }
 

@@ -13,8 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include <rte_flow.h>
-
+#include "flow.h"
 #include "quota.h"
 #include "rules.h"
 
@@ -44,7 +43,7 @@ tripd_quota_attr(const struct trip_rules *rules, const struct tripd_plan *plan,
 		.max_works = rules->n_whens + 64,
 		.max_waiters = 64,
 		.max_flows = rules->n_counts + 1,
-		.max_queues = plan->n_ports,
+		.max_queues = plan->n_ports + plan->n_unknown,
 		.max_events = 16384,
 	};
 }
@@ -78,37 +77,6 @@ open_cntr(struct tripd_quota *quota, const char *name, enum trip_cntr_events eve
 }
 
 static int
-open_flow(struct tripd_quota *quota, const struct trip_rules_count *rule,
-	struct tripd_quota_count *count, struct trip_port *port)
-{
-	struct trip_cntr *cntrs[] = {count->packets, count->bytes};
-	struct trip_flow_attr attr = {
-		.size = sizeof(attr),
-		.cntrs = cntrs,
-		.n_cntrs = 2,
-		.priority = rule->priority,
-		.engine = rule->engine == TRIP_RULES_ENGINE_HW   ? TRIP_ENGINE_HW
-			  : rule->engine == TRIP_RULES_ENGINE_SW ? TRIP_ENGINE_SW
-								 : TRIP_ENGINE_AUTO,
-	};
-	struct rte_flow_action actions[4] = {{.type = RTE_FLOW_ACTION_TYPE_COUNT}};
-	struct rte_flow_error error = {0};
-	unsigned int n = 1;
-	int ret;
-
-	if (rule->actions & TRIP_RULES_ACTION_DROP)
-		actions[n++].type = RTE_FLOW_ACTION_TYPE_DROP;
-	if (rule->also || rule->actions & TRIP_RULES_ACTION_PASSTHRU)
-		actions[n++].type = RTE_FLOW_ACTION_TYPE_PASSTHRU;
-	actions[n].type = RTE_FLOW_ACTION_TYPE_END;
-	ret = trip_flow_create(port, &attr, rule->items, actions, &count->flow, &error);
-	if (ret != 0)
-		fprintf(stderr, "tripd: line %u of the rules, count %s: %s\n", rule->line,
-			rule->name, error.message != NULL ? error.message : trip_error_message());
-	return ret;
-}
-
-static int
 open_count(struct tripd_quota *quota, unsigned int i, const struct tripd_plan *plan)
 {
 	const struct trip_rules_count *rule = &quota->rules->counts[i];
@@ -127,7 +95,7 @@ open_count(struct tripd_quota *quota, unsigned int i, const struct tripd_plan *p
 	ret = open_cntr(quota, name, TRIP_CNTR_EVENTS_BYTES, &count->bytes);
 	if (ret != 0)
 		return ret;
-	return open_flow(quota, rule, count, quota->ports[k]);
+	return tripd_flow_open(rule, count, quota->ports[k]);
 }
 
 static struct trip_cntr *

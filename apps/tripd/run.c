@@ -46,6 +46,21 @@ end_signals(sigset_t *signals)
 	sigaddset(signals, SIGTERM);
 }
 
+static int
+plan_ports(struct tripd_run *run)
+{
+	int ret = tripd_plan_ports(&run->plan, run->options, run->rules);
+
+	if (ret == 0)
+		return 0;
+	if (ret == -ENOENT)
+		fprintf(stderr, "tripd: the rules count on no port: add a line such as "
+				"\"count all port 0 pattern eth / end\"\n");
+	else
+		fprintf(stderr, "tripd: more than %u ports\n", TRIPD_PORTS_MAX);
+	return TRIPD_EXIT_USAGE;
+}
+
 int
 tripd_run_prepare(struct tripd_run *run)
 {
@@ -57,14 +72,9 @@ tripd_run_prepare(struct tripd_run *run)
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	/* Whoever reads the trips may go away; the report is written all the same. */
 	signal(SIGPIPE, SIG_IGN);
-	ret = tripd_plan_ports(&run->plan, options, run->rules);
-	if (ret == -ENOENT)
-		fprintf(stderr, "tripd: the rules count on no port: add a line such as "
-				"\"count all port 0 pattern eth / end\"\n");
-	else if (ret != 0)
-		fprintf(stderr, "tripd: more than %u ports\n", TRIPD_PORTS_MAX);
+	ret = plan_ports(run);
 	if (ret != 0)
-		return TRIPD_EXIT_USAGE;
+		return ret;
 	if (options->report != NULL && tripd_report_check(options->report) != 0)
 		return TRIPD_EXIT_USAGE;
 	if (tripd_preflight_need(run->rules, &run->plan, &run->need) != 0)
@@ -165,7 +175,11 @@ tripd_run_start(struct tripd_run *run)
 	if (ret != 0)
 		return ret;
 	run->eal_started = true;
-	ret = tripd_port_check(&run->plan, run->options, run->rules);
+	ret = tripd_port_resolve(run->rules);
+	if (ret == 0)
+		ret = plan_ports(run);
+	if (ret == 0)
+		ret = tripd_port_check(&run->plan, run->options, run->rules);
 	if (ret == 0)
 		ret = plan_lcores(run);
 	if (ret == 0)

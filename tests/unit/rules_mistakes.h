@@ -34,6 +34,24 @@ static const struct mistake mistakes[] = {
 	MISTAKE("count a port 65535 pattern eth / end", "1:14: port 65535 is above 65534\n"),
 	MISTAKE("count a port -1 pattern eth / end",
 		"1:14: expected a number, 'name' or 'mac', found '-'\n"),
+	MISTAKE("count a port name net_tap0 pattern eth / end",
+		"1:19: expected a string, found 'net_tap0'\n"),
+	MISTAKE("count a port name \"\" pattern eth / end",
+		"1:19: port name: expected a name, found nothing in it\n"),
+	MISTAKE("count a port name "
+		"\"net_0123456789012345678901234567890123456789012345678901234567890\" pattern "
+		"eth / end",
+		"1:19: the port name has 65 characters: the limit is 63\n"),
+	MISTAKE("count a port mac 02:00:00:00:00 pattern eth / end",
+		"1:18: port mac: expected a MAC address such as 02:00:00:00:00:01, found "
+		"'02:00:00:00:00'\n"),
+	MISTAKE("count a port mac 01:00:5e:00:00:01 pattern eth / end",
+		"1:18: port mac: '01:00:5e:00:00:01' is a group's, and no port's\n"),
+	MISTAKE("count a port mac 5 pattern eth / end", "1:18: expected an address, found '5'\n"),
+	MISTAKE("count a port 0 egress ingress pattern eth / end",
+		"1:23: expected 'group', 'priority', 'engine' or 'pattern', found 'ingress'\n"),
+	MISTAKE("count a port 0 group 4294967296 pattern eth / end",
+		"1:22: group 4294967296 is above 4294967295\n"),
 	MISTAKE("count a port 0 ingres pattern eth / end",
 		"1:16: expected 'ingress', 'egress', 'transfer', 'either', 'group', 'priority', "
 		"'engine' or 'pattern', found 'ingres'\n"),
@@ -175,10 +193,28 @@ static const struct mistake mistakes[] = {
 	MISTAKE("count a port 0 pattern eth / end actions drop / drop / end",
 		"1:49: the rule has the action 'drop' already\n"),
 	MISTAKE("count a port 0 pattern eth / end actions passthru / drop / end",
-		"1:53: 'drop' and 'passthru' exclude each other\n"),
+		"1:53: 'passthru' and 'drop' exclude each other\n"),
 	MISTAKE("also count a port 0 pattern eth / end actions drop / end",
 		"1:47: an 'also' rule counts and lets the packet go on: it cannot have the action "
 		"'drop'\n"),
+	MISTAKE("also count a port 0 pattern eth / end actions mark id 1 / queue index 2 / end",
+		"1:59: an 'also' rule counts and lets the packet go on: it cannot have the action "
+		"'queue'\n"),
+	MISTAKE("also count a port 0 pattern eth / end actions rss / end",
+		"1:47: an 'also' rule counts and lets the packet go on: it cannot have the action "
+		"'rss'\n"),
+	MISTAKE("count a port 0 pattern eth / end actions queue index 1 / rss / end",
+		"1:58: 'queue' and 'rss' exclude each other\n"),
+	MISTAKE("count a port 0 pattern eth / end actions mark id 1 / mark id 2 / end",
+		"1:54: the rule has the action 'mark' already\n"),
+	MISTAKE("count a port 0 pattern eth / end actions mark 5 / end",
+		"1:47: expected 'id', found '5'\n"),
+	MISTAKE("count a port 0 pattern eth / end actions mark id 4294967296 / end",
+		"1:50: mark id 4294967296 is above 4294967295\n"),
+	MISTAKE("count a port 0 pattern eth / end actions queue index 65536 / end",
+		"1:54: queue index 65536 is above 65535\n"),
+	MISTAKE("count a port 0 pattern eth / end actions queue 3 / end",
+		"1:48: expected 'index', found '3'\n"),
 	MISTAKE("also counter c", "1:6: expected 'count', found 'counter'\n"),
 	MISTAKE("counter", "1:8: expected a name, found the end of the line\n"),
 	MISTAKE("counter c d", "1:11: expected the end of the line, found 'd'\n"),
@@ -324,18 +360,10 @@ static const struct mistake mistakes[] = {
 
 /* All of RULES.md that this version parses without being able to do it. */
 static const struct mistake not_yet[] = {
-	MISTAKE("count a port name \"0000:03:00.0\" pattern eth / end",
-		"1:14: not yet: this version cannot do 'name'\n"),
-	MISTAKE("count a port mac 02:00:00:00:00:01 pattern eth / end",
-		"1:14: not yet: this version cannot do 'mac'\n"),
-	MISTAKE("count a port 0 egress pattern eth / end",
-		"1:16: not yet: this version cannot do 'egress'\n"),
 	MISTAKE("count a port 0 transfer pattern eth / end",
 		"1:16: not yet: this version cannot do 'transfer'\n"),
 	MISTAKE("count a port 0 either pattern eth / end",
 		"1:16: not yet: this version cannot do 'either'\n"),
-	MISTAKE("count a port 0 group 1 pattern eth / end",
-		"1:22: not yet: this version cannot do group 1, only group 0\n"),
 	MISTAKE("count a port 0 pattern eth / ipv4 / udp / vxlan / ipv4 / gre / end",
 		"1:58: not yet: this version cannot do a tunnel within a tunnel\n"),
 	MISTAKE("count a port 0 pattern eth / ipv6 / ipv6_frag_ext / end",
@@ -350,15 +378,6 @@ static const struct mistake not_yet[] = {
 		"1:32: not yet: this version cannot do 'range'\n"),
 	MISTAKE("count a port 0 pattern ipv6 src range fe80::1-fe80::9 / end",
 		"1:33: not yet: this version cannot do 'range'\n"),
-	MISTAKE("count a port 0 pattern eth / end actions mark id 5 / end",
-		"1:42: not yet: this version cannot do 'mark'\n"),
-	MISTAKE("count a port 0 pattern eth / end actions queue index 3 / end",
-		"1:42: not yet: this version cannot do 'queue'\n"),
-	MISTAKE("count a port 0 pattern eth / end actions rss / end",
-		"1:42: not yet: this version cannot do 'rss'\n"),
-	MISTAKE("count a port 0 pattern eth / end actions mark id 1 / rss / end",
-		"1:42: not yet: this version cannot do 'mark'\n"
-		"1:54: not yet: this version cannot do 'rss'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.bytes rate >= 10Mbit/s over 10s log",
 		"2:14: not yet: this version cannot do 'rate'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets rate >= 10kpps over 500ms until "
@@ -401,15 +420,12 @@ static const struct mistake not_yet[] = {
 	MISTAKE("set anything at all / \"even this",
 		"1:1: not yet: this version cannot do 'set'\n"),
 	MISTAKE("set \\\n more\ncounter c\n", "1:1: not yet: this version cannot do 'set'\n"),
-	MISTAKE("count a port name \"x\" egress group 2 pattern esp src range 1-2 / udp dst "
+	MISTAKE("count a port name \"x\" transfer group 2 pattern esp src range 1-2 / udp dst "
 		"range 1-2 / end actions mark id 1 / end",
-		"1:14: not yet: this version cannot do 'name'\n"
-		"1:23: not yet: this version cannot do 'egress'\n"
-		"1:36: not yet: this version cannot do group 2, only group 0\n"
-		"1:46: not yet: this version cannot do 'esp'\n"
-		"1:54: not yet: this version cannot do 'range'\n"
-		"1:74: not yet: this version cannot do 'range'\n"
-		"1:98: not yet: this version cannot do 'mark'\n"),
+		"1:23: not yet: this version cannot do 'transfer'\n"
+		"1:48: not yet: this version cannot do 'esp'\n"
+		"1:56: not yet: this version cannot do 'range'\n"
+		"1:76: not yet: this version cannot do 'range'\n"),
 };
 
 #endif

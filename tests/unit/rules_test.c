@@ -154,6 +154,40 @@ test_file(void **state)
 	trip_rules_free(rules);
 }
 
+/* What a rule may have besides its pattern. */
+static void
+test_attributes(void **state)
+{
+	struct trip_rules *rules =
+		good("count a port name \"0000:03:00.0\" egress group 7 priority 3 pattern eth / "
+		     "end actions mark id 0xffffffff / queue index 65535 / end\n"
+		     "count b port mac 2:0:00:aB:cD:fe pattern eth / end actions rss / mark id 0 / "
+		     "end\n"
+		     "also count c port 65534 ingress pattern eth / end actions passthru / mark id "
+		     "5 / end");
+	static const uint8_t mac[6] = {0x02, 0, 0, 0xab, 0xcd, 0xfe};
+	const struct trip_rules_count *count = rules->counts;
+
+	assert_int_equal(count[0].port_by, TRIP_RULES_PORT_NAME);
+	assert_string_equal(count[0].port_name, "0000:03:00.0");
+	assert_int_equal(count[0].direction, TRIP_RULES_EGRESS);
+	assert_int_equal(count[0].group, 7);
+	assert_int_equal(count[0].priority, 3);
+	assert_int_equal(count[0].actions, TRIP_RULES_ACTION_MARK | TRIP_RULES_ACTION_QUEUE);
+	assert_int_equal(count[0].mark, UINT32_MAX);
+	assert_int_equal(count[0].queue, UINT16_MAX);
+	assert_int_equal(count[1].port_by, TRIP_RULES_PORT_MAC);
+	assert_memory_equal(count[1].port_mac, mac, sizeof(mac));
+	assert_int_equal(count[1].direction, TRIP_RULES_INGRESS);
+	assert_int_equal(count[1].group, 0);
+	assert_int_equal(count[1].actions, TRIP_RULES_ACTION_MARK | TRIP_RULES_ACTION_RSS);
+	assert_int_equal(count[2].port_by, TRIP_RULES_PORT_ID);
+	assert_int_equal(count[2].port, 65534);
+	assert_int_equal(count[2].actions, TRIP_RULES_ACTION_MARK | TRIP_RULES_ACTION_PASSTHRU);
+	assert_int_equal(count[2].mark, 5);
+	trip_rules_free(rules);
+}
+
 static void
 test_empty(void **state)
 {
@@ -611,6 +645,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_values),
