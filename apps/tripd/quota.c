@@ -44,7 +44,8 @@ tripd_quota_attr(const struct trip_rules *rules, const struct tripd_plan *plan,
 		.max_waiters = 64,
 		.max_flows = rules->n_counts + 1,
 		.max_queues = plan->n_ports + plan->n_unknown,
-		.max_events = 16384,
+		/* Each one-shot statement holds one until its trip is read. */
+		.max_events = RTE_MAX(16384u, rules->n_whens + 64),
 	};
 }
 
