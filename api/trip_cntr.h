@@ -36,6 +36,8 @@ struct trip_cntr_attr {
 	enum trip_cntr_events events;
 	/** Default TRIP_WAIT_NONE (CNTR-04). */
 	enum trip_wait_obj wait_obj;
+	/** With TRIP_WAIT_SET: an open set of the same domain; otherwise ignored (CNTR-06). */
+	struct trip_wait_set *wait_set;
 	/** Must be 0 (CNTR-10). */
 	uint64_t flags;
 	/** Name, unique in the domain, [A-Za-z_][A-Za-z0-9_.-]{0,31}; NULL: nameless (CNTR-24). */
@@ -51,10 +53,11 @@ struct trip_cntr_attr {
  *   The caller's, returned by trip_cntr_context().
  * @return
  *   0, or
- *   -EINVAL: flags, an unknown enum value, an unknown attribute size (CNTR-10), a malformed name;
- *   -ENOSYS: a wait object that is not built yet;
+ *   -EINVAL: flags, an unknown enum value, an unknown attribute size (CNTR-10), a malformed name,
+ *     TRIP_WAIT_SET without a set of the same domain (CNTR-06);
  *   -EEXIST: the name is taken (CNTR-24);
- *   -ENOSPC: the domain's `max_cntrs` are open, or with TRIP_WAIT_FD its `max_waiters`;
+ *   -ENOSPC: the domain's `max_cntrs` are open, or, with TRIP_WAIT_FD, MUTEX_COND
+ *     and SET, its `max_waiters`;
  *   -EMFILE: the process has no descriptor left.
  */
 int trip_cntr_open(struct trip_domain *domain, const struct trip_cntr_attr *attr,
@@ -64,8 +67,8 @@ int trip_cntr_open(struct trip_domain *domain, const struct trip_cntr_attr *attr
  * Closes a counter.
  *
  * @return
- *   0, or -EBUSY while a flow, pending work in any role or a blocked waiter refers to it; nothing
- *   has changed then (CNTR-11).
+ *   0, or -EBUSY while a flow, pending work in any role, a poll set or a blocked waiter refers to
+ *   it; nothing has changed then. A member leaves its wait set (CNTR-11).
  */
 int trip_cntr_close(struct trip_cntr *cntr);
 
@@ -101,9 +104,9 @@ int trip_cntr_seterr(struct trip_cntr *cntr, uint64_t value);
 /**
  * Waits until success >= threshold (CNTR-12), by the counter's wait object.
  *
- * With TRIP_WAIT_YIELD it spins and yields (CNTR-09), with TRIP_WAIT_FD it sleeps. In a domain with
- * manual progress it progresses while it waits (WAIT-11). Any number of threads may wait on one
- * counter (CNTR-17).
+ * With TRIP_WAIT_YIELD it spins and yields (CNTR-09), otherwise it spins briefly and sleeps. In a
+ * domain with manual progress it progresses while it waits (WAIT-11). Any number of threads may
+ * wait on one counter (CNTR-17).
  *
  * @param timeout
  *   Milliseconds; negative: for ever; 0: test without blocking (CNTR-15).
@@ -111,26 +114,33 @@ int trip_cntr_seterr(struct trip_cntr *cntr, uint64_t value);
  *   0, or
  *   -EIO: the error value changed after the call began and the threshold is not met (CNTR-13);
  *   -ETIMEDOUT: the time is over (CNTR-15);
- *   -EINVAL: the wait object is TRIP_WAIT_NONE (CNTR-16), or the threshold above TRIP_CNTR_MAX;
- *   -EDEADLK: called from a registered function or a polling lcore of the domain.
+ *   -EINVAL: the wait object is TRIP_WAIT_NONE or TRIP_WAIT_SET (CNTR-16), or the threshold above
+ * TRIP_CNTR_MAX; -EDEADLK: called from a registered function or a polling lcore of the domain.
  */
 int trip_cntr_wait(struct trip_cntr *cntr, uint64_t threshold, int timeout);
 
 /**
- * Makes the descriptor of a TRIP_WAIT_FD counter ready when success reaches the threshold or the
- * error value changes, and not on other updates (WAIT-09). At once where the threshold is reached
- * already. Takes the place of what the handle was armed for before.
+ * The error generation: it moves with each change of the error value. Read it before the error
+ * value, and give it to trip_cntr_wait_from().
+ */
+uint64_t trip_cntr_errgen(struct trip_cntr *cntr);
+
+/**
+ * As trip_cntr_wait(), but an error counts from `errgen` on, not from when the call began: one that
+ * lands between reading and waiting is not missed (CNTR-14).
+ */
+int trip_cntr_wait_from(struct trip_cntr *cntr, uint64_t threshold, uint64_t errgen, int timeout);
+
+/**
+ * Makes the descriptor of a TRIP_WAIT_FD counter ready (or signals a TRIP_WAIT_MUTEX_COND one) when
+ * success reaches the threshold or the error value changes, and not on other updates (WAIT-09). At
+ * once where the threshold is reached already. Takes the place of what the handle was armed for
+ * before.
  *
  * @return
- *   0, or -EINVAL: no TRIP_WAIT_FD counter, or the threshold is above TRIP_CNTR_MAX.
+ *   0, or -EINVAL: neither of these, or the threshold is above TRIP_CNTR_MAX.
  */
 int trip_cntr_arm(struct trip_cntr *cntr, uint64_t threshold);
-
-/** Commands of trip_cntr_control(). */
-enum trip_control {
-	/** Retrieves the wait object: with TRIP_WAIT_FD, arg is an `int *` for the descriptor. */
-	TRIP_GETWAIT = 1,
-};
 
 /**
  * Retrieves what the library uses underneath.

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <rte_cycles.h>
 
@@ -16,7 +14,7 @@
 #include "cntr.h"
 #include "error.h"
 #include "progress.h"
-#include "waiter.h"
+#include "wait_set.h"
 #include "work.h"
 
 const char *
@@ -34,7 +32,7 @@ by_name(const void *a, const void *b)
 }
 
 static int
-check_attr(const struct trip_cntr_attr *attr)
+check_attr(const struct trip_domain *domain, const struct trip_cntr_attr *attr)
 {
 	if (attr->size != sizeof(*attr))
 		return trip_error_set(EINVAL, "cntr: attribute size %zu is not the known %zu",
@@ -43,65 +41,13 @@ check_attr(const struct trip_cntr_attr *attr)
 		return trip_error_set(EINVAL, "cntr: flags 0x%" PRIx64 " are not 0", attr->flags);
 	if ((unsigned int)attr->events > TRIP_CNTR_EVENTS_BYTES)
 		return trip_error_set(EINVAL, "cntr: events %d are unknown", (int)attr->events);
-	switch (attr->wait_obj) {
-	case TRIP_WAIT_NONE:
-	case TRIP_WAIT_FD:
-	case TRIP_WAIT_YIELD:
-		break;
-	case TRIP_WAIT_UNSPEC:
-	case TRIP_WAIT_SET:
-	case TRIP_WAIT_MUTEX_COND:
-		return trip_error_set(ENOSYS,
-			"cntr: wait object %d is not built yet; there are "
-			"NONE, FD and YIELD",
-			(int)attr->wait_obj);
-	default:
+	if ((unsigned int)attr->wait_obj > TRIP_WAIT_YIELD)
 		return trip_error_set(
 			EINVAL, "cntr: wait object %d is unknown", (int)attr->wait_obj);
-	}
+	if (attr->wait_obj == TRIP_WAIT_SET && !trip_wait_set_is_of(attr->wait_set, domain))
+		return trip_error_set(
+			EINVAL, "cntr: its wait set is none of the domain \"%s\"", domain->name);
 	return attr->name != NULL ? trip_error_check_name("cntr", attr->name, TRIP_NAME_MAX) : 0;
-}
-
-int
-trip_cntr_take_waiter(struct trip_domain *domain, struct trip_home *home)
-{
-	uint32_t waiter;
-	uint64_t drained;
-	int fd;
-
-	pthread_mutex_lock(&domain->lock);
-	waiter = trip_domain_take(&domain->waiters[home->index]);
-	pthread_mutex_unlock(&domain->lock);
-	if (waiter == TRIP_NONE)
-		return trip_error_set(ENOSPC, "domain \"%s\": all %" PRIu32 " waiters are in use",
-			domain->name, home->shape.n_waiters);
-	fd = atomic_load_explicit(&home->waiter_fds[waiter], memory_order_relaxed);
-	if (fd < 0) {
-		fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-		if (fd < 0) {
-			int error = errno;
-
-			trip_cntr_give_waiter(domain, home, waiter);
-			return trip_error_set(error,
-				"domain \"%s\": no descriptor for a waiter: %s", domain->name,
-				trip_strerror(error));
-		}
-		/* Partner: the acquire load in waiter.c's wake(), which the arming orders too. */
-		atomic_store_explicit(&home->waiter_fds[waiter], fd, memory_order_release);
-	} else if (read(fd, &drained, sizeof(drained)) < 0) {
-		/* Nothing was left of its former owner. */
-		errno = 0;
-	}
-	return (int)waiter;
-}
-
-void
-trip_cntr_give_waiter(struct trip_domain *domain, struct trip_home *home, uint32_t waiter)
-{
-	trip_waiter_disarm(home, waiter);
-	pthread_mutex_lock(&domain->lock);
-	trip_domain_give(&domain->waiters[home->index], waiter);
-	pthread_mutex_unlock(&domain->lock);
 }
 
 /* Takes an index of the next home that has one. Under the lock. */
@@ -170,6 +116,30 @@ reset(struct trip_cntr *cntr)
 	trip_doorbell_ring(&cntr->home->doorbell, TRIP_BELL_CNTR, cntr->local);
 }
 
+static int
+open_wait(struct trip_cntr *cntr, struct trip_wait_set *set)
+{
+	switch (cntr->fid.wait_obj) {
+	case TRIP_WAIT_FD:
+	case TRIP_WAIT_MUTEX_COND:
+		return trip_native_open(
+			&cntr->native, cntr->fid.domain, cntr->home, cntr->fid.wait_obj);
+	case TRIP_WAIT_SET:
+		return trip_wait_set_join(set, cntr);
+	default:
+		return 0;
+	}
+}
+
+static void
+close_wait(struct trip_cntr *cntr)
+{
+	if (cntr->fid.wait_obj == TRIP_WAIT_SET)
+		trip_wait_set_leave(cntr);
+	else if (cntr->native.domain != NULL)
+		trip_native_close(&cntr->native);
+}
+
 int
 trip_cntr_open(struct trip_domain *domain, const struct trip_cntr_attr *given,
 	struct trip_cntr **out, void *context)
@@ -177,7 +147,7 @@ trip_cntr_open(struct trip_domain *domain, const struct trip_cntr_attr *given,
 	static const struct trip_cntr_attr defaults = {.size = sizeof(defaults)};
 	const struct trip_cntr_attr *attr = given != NULL ? given : &defaults;
 	struct trip_cntr *cntr;
-	int error = check_attr(attr), waiter;
+	int error = check_attr(domain, attr);
 
 	if (error != 0)
 		return error;
@@ -187,29 +157,25 @@ trip_cntr_open(struct trip_domain *domain, const struct trip_cntr_attr *given,
 	cntr->fid.domain = domain;
 	cntr->fid.wait_obj = attr->wait_obj;
 	cntr->events = attr->events;
-	cntr->waiter = TRIP_NONE;
 	cntr->context = context;
 	if (attr->name != NULL)
 		strcpy(cntr->name, attr->name);
 	pthread_mutex_lock(&domain->lock);
 	error = enter(domain, cntr);
 	pthread_mutex_unlock(&domain->lock);
-	if (error == 0 && attr->wait_obj == TRIP_WAIT_FD) {
-		waiter = trip_cntr_take_waiter(domain, cntr->home);
-		if (waiter < 0) {
-			pthread_mutex_lock(&domain->lock);
-			leave(domain, cntr);
-			pthread_mutex_unlock(&domain->lock);
-			error = waiter;
-		} else {
-			cntr->waiter = (uint32_t)waiter;
-		}
-	}
 	if (error != 0) {
 		free(cntr);
 		return error;
 	}
 	reset(cntr);
+	error = open_wait(cntr, attr->wait_set);
+	if (error != 0) {
+		pthread_mutex_lock(&domain->lock);
+		leave(domain, cntr);
+		pthread_mutex_unlock(&domain->lock);
+		free(cntr);
+		return error;
+	}
 	*out = cntr;
 	return 0;
 }
@@ -226,10 +192,10 @@ trip_cntr_close(struct trip_cntr *cntr)
 	refs = atomic_load_explicit(&cntr->refs, memory_order_acquire);
 	if (refs > 0)
 		return trip_error_set(EBUSY,
-			"%s: %" PRIu32 " flows, pending work items or waiters refer to it",
+			"%s: %" PRIu32
+			" flows, pending work items, poll sets or waiters refer to it",
 			trip_cntr_label(cntr, label, sizeof(label)), refs);
-	if (cntr->waiter != TRIP_NONE)
-		trip_cntr_give_waiter(domain, cntr->home, cntr->waiter);
+	close_wait(cntr);
 	/* An operation that has just started may still be about to write the cell. */
 	if (!trip_domain_on_home(domain))
 		for (uint32_t i = 0; i < domain->engine.n_homes; i++)
@@ -316,6 +282,12 @@ trip_cntr_seterr(struct trip_cntr *cntr, uint64_t value)
 	int error = check_value(cntr, "error value", value);
 
 	return error != 0 ? error : ring_if(cntr, trip_cell_seterr(cntr->cell, value));
+}
+
+uint64_t
+trip_cntr_errgen(struct trip_cntr *cntr)
+{
+	return atomic_load(&cntr->cell->errgen);
 }
 
 uint64_t

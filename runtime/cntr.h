@@ -11,8 +11,4 @@ const char *trip_cntr_label(const struct trip_cntr *cntr, char *text, size_t siz
 /* Whether success or error differ from what the handle last read; fills in what they are. */
 bool trip_cntr_is_due(struct trip_cntr *cntr, struct trip_cell_sample *sample);
 
-/* Takes a waiter slot of a home, with an eventfd: its index, or a negative errno. */
-int trip_cntr_take_waiter(struct trip_domain *domain, struct trip_home *home);
-void trip_cntr_give_waiter(struct trip_domain *domain, struct trip_home *home, uint32_t waiter);
-
 #endif

@@ -217,11 +217,31 @@ open_homes(struct trip_domain *domain)
 
 	trip_layout_home(&domain->attr, &shape);
 	domain->engine.cntrs_per_home = shape.n_cntrs;
+	domain->engine.waiters_per_home = shape.n_waiters;
 	domain->engine.tsc_hz = rte_get_tsc_hz();
 	domain->n_channels = shape.n_channels;
 	for (uint32_t i = 0; i < domain->attr.n_lcores && error == 0; i++)
 		error = open_home(domain, i, &shape);
 	return error;
+}
+
+static int
+open_waits(struct trip_domain *domain)
+{
+	pthread_mutex_init(&domain->helper.lock, NULL);
+	domain->spare_fds = calloc((size_t)domain->attr.n_lcores * domain->attr.max_waiters,
+		sizeof(*domain->spare_fds));
+	return domain->spare_fds != NULL
+		       ? 0
+		       : trip_error_set(ENOMEM, "domain: no memory for descriptors");
+}
+
+static void
+close_waits(struct trip_domain *domain)
+{
+	trip_native_fini(domain);
+	free(domain->spare_fds);
+	pthread_mutex_destroy(&domain->helper.lock);
 }
 
 static void
@@ -236,6 +256,7 @@ static const struct {
 	void (*close)(struct trip_domain *domain);
 } steps[] = {
 	{open_flows, close_flows},
+	{open_waits, close_waits},
 	{open_homes, close_homes},
 	{trip_progress_start, trip_progress_stop},
 };
@@ -301,12 +322,12 @@ trip_domain_open(const struct trip_domain_attr *given, struct trip_domain **out,
 int
 trip_domain_close(struct trip_domain *domain)
 {
-	if (domain->n_cntrs > 0 || domain->n_ports > 0 ||
+	if (domain->n_cntrs > 0 || domain->n_ports > 0 || domain->n_sets > 0 ||
 		domain->functions.fresh > domain->functions.n_freed)
 		return trip_error_set(EBUSY,
-			"domain \"%s\": %" PRIu32 " counters, %" PRIu32 " ports and %" PRIu32
-			" functions are open",
-			domain->name, domain->n_cntrs, domain->n_ports,
+			"domain \"%s\": %" PRIu32 " counters, %" PRIu32 " ports, %" PRIu32
+			" poll and wait sets and %" PRIu32 " functions are open",
+			domain->name, domain->n_cntrs, domain->n_ports, domain->n_sets,
 			domain->functions.fresh - domain->functions.n_freed);
 	undo(domain, RTE_DIM(steps));
 	return 0;

@@ -21,6 +21,7 @@
 #include <trip_work.h>
 
 #include "home.h"
+#include "native.h"
 
 /* Two memzones of the domain itself and one for each home. */
 #define TRIP_DOMAIN_ZONES (TRIP_HOMES_MAX + 2)
@@ -29,10 +30,17 @@
 #define TRIP_DOMAIN_NAME_MAX 20
 
 struct trip_port;
+struct trip_wait_set;
+
+enum trip_fid_kind {
+	TRIP_FID_CNTR,
+	TRIP_FID_WAIT_SET,
+};
 
 /* What an object that trip_trywait() takes begins with. */
 struct trip_fid {
 	struct trip_domain *domain;
+	enum trip_fid_kind kind;
 	enum trip_wait_obj wait_obj;
 };
 
@@ -44,12 +52,16 @@ struct trip_cntr {
 	uint32_t local;
 	uint32_t global;
 	enum trip_cntr_events events;
-	/* The handle's waiter slot with TRIP_WAIT_FD, else TRIP_NONE. */
-	uint32_t waiter;
+	/* With TRIP_WAIT_FD and TRIP_WAIT_MUTEX_COND. */
+	struct trip_native native;
+	/* With TRIP_WAIT_SET: its set, the slot by which it signals that, and the next member. */
+	struct trip_wait_set *set;
+	uint32_t set_slot;
+	struct trip_cntr *next_member;
 	/* What the handle last read: it is due while the cell differs (WAIT-04). */
 	_Atomic uint64_t read_success;
 	_Atomic uint64_t read_error;
-	/* Pending work in any role, flows, and blocked waiters that refer to it. */
+	/* Pending work in any role, flows, poll sets, and blocked waiters that refer to it. */
 	_Atomic uint32_t refs;
 	/* Flows that feed it. */
 	_Atomic uint32_t flows;
@@ -120,8 +132,13 @@ struct trip_domain {
 	struct trip_indices flows;
 	struct trip_indices functions;
 	struct trip_indices queues;
+	/* Descriptors that no waiter slot has at present: room for one of each slot. */
+	int *spare_fds;
+	uint32_t n_spare_fds;
+	struct trip_native_helper helper;
 	uint32_t next_home;
 	uint32_t n_cntrs;
+	uint32_t n_sets;
 	/* Ports of the domain, by port id. */
 	struct trip_port *ports[UINT8_MAX + 1];
 	uint32_t n_ports;

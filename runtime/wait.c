@@ -2,28 +2,22 @@
 /* Waiting on counters. waiter.h has the protocol between a waiter and the home. */
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <sched.h>
 #include <time.h>
-#include <unistd.h>
+
+#include <rte_pause.h>
 
 #include "cntr.h"
 #include "error.h"
 #include "progress.h"
+#include "wait.h"
+#include "wait_set.h"
 #include "waiter.h"
 
 #define NS_PER_MS 1000000
 #define NS_PER_S 1000000000
 
-/* One call of trip_cntr_wait(). */
-struct wait {
-	struct trip_cntr *cntr;
-	uint64_t threshold;
-	/* The cell when the call began. */
-	struct trip_cell_sample began;
-	/* CLOCK_MONOTONIC nanoseconds; negative: never. */
-	int64_t deadline;
-};
+/* Looks at the signal before a sleep: a wake that is under way is worth less than the two calls. */
+#define SPINS 256
 
 static int64_t
 now_ns(void)
@@ -33,6 +27,54 @@ now_ns(void)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
 }
+
+int64_t
+trip_wait_deadline(int timeout)
+{
+	if (timeout <= 0)
+		return timeout;
+	return now_ns() + (int64_t)timeout * NS_PER_MS;
+}
+
+bool
+trip_wait_is_over(int64_t deadline)
+{
+	return deadline == 0 || (deadline > 0 && now_ns() >= deadline);
+}
+
+void
+trip_wait_sleep(struct trip_waiter *waiter, uint32_t sequence, int64_t deadline)
+{
+	int64_t left = deadline < 0 ? -1 : deadline - now_ns();
+
+	for (unsigned int i = 0; i < SPINS; i++) {
+		if (atomic_load_explicit(&waiter->sequence, memory_order_relaxed) != sequence)
+			return;
+		rte_pause();
+	}
+	if (deadline >= 0 && left <= 0)
+		return;
+	/* Rounded up: it must not end early, and spin. */
+	trip_waiter_sleep(
+		waiter, sequence, deadline < 0 ? -1 : (int)((left + NS_PER_MS - 1) / NS_PER_MS));
+}
+
+bool
+trip_wait_yields(const struct trip_domain *domain, int wait_obj)
+{
+	/* Nobody else may be progressing a domain that is progressed by hand (WAIT-11). */
+	return wait_obj == TRIP_WAIT_YIELD || domain->attr.progress == TRIP_PROGRESS_MANUAL;
+}
+
+/* One call of trip_cntr_wait(). */
+struct wait {
+	struct trip_cntr *cntr;
+	uint64_t threshold;
+	/* The cell when the call began. */
+	struct trip_cell_sample began;
+	/* As trip_wait_deadline() gives it. */
+	int64_t deadline;
+};
 
 /* 0, -EIO, -ETIMEDOUT, or -EAGAIN: wait on. */
 static int
@@ -45,9 +87,7 @@ wait_look(const struct wait *wait)
 		return 0;
 	if (sample.error != wait->began.error || sample.errgen != wait->began.errgen)
 		return -EIO;
-	if (wait->deadline >= 0 && now_ns() >= wait->deadline)
-		return -ETIMEDOUT;
-	return -EAGAIN;
+	return trip_wait_is_over(wait->deadline) ? -ETIMEDOUT : -EAGAIN;
 }
 
 static int
@@ -60,54 +100,37 @@ wait_yield(const struct wait *wait)
 	return result;
 }
 
-/* Milliseconds to the deadline for poll(2), rounded up: it must not end early and spin. */
 static int
-wait_left_ms(const struct wait *wait)
+wait_slot(const struct wait *wait, struct trip_home *home, uint32_t slot)
 {
-	int64_t left;
-
-	if (wait->deadline < 0)
-		return -1;
-	left = wait->deadline - now_ns();
-	return left <= 0 ? 0 : (int)((left + NS_PER_MS - 1) / NS_PER_MS);
-}
-
-static int
-wait_sleep(const struct wait *wait, struct trip_home *home, uint32_t waiter)
-{
-	struct pollfd fd = {
-		.fd = atomic_load_explicit(&home->waiter_fds[waiter], memory_order_relaxed),
-		.events = POLLIN,
-	};
-	uint64_t drained;
+	uint32_t number = home->index * home->engine->waiters_per_home + slot;
+	struct trip_waiter *waiter = &home->waiters[slot];
 	int result;
 
-	while ((result = wait_look(wait)) == -EAGAIN) {
-		trip_waiter_arm(home, waiter, wait->cntr->local, wait->threshold, &wait->began);
-		if (poll(&fd, 1, wait_left_ms(wait)) > 0 &&
-			read(fd.fd, &drained, sizeof(drained)) < 0 && errno != EAGAIN)
-			return trip_error_set(
-				errno, "waiter %" PRIu32 ": its descriptor is broken", waiter);
+	for (;;) {
+		uint32_t sequence = atomic_load(&waiter->sequence); /* S1 of waiter.h */
+
+		trip_waiter_arm(
+			home, slot, number, wait->cntr->local, wait->threshold, &wait->began);
+		result = wait_look(wait);
+		if (result != -EAGAIN)
+			return result;
+		trip_wait_sleep(waiter, sequence, wait->deadline);
 	}
-	return result;
 }
 
 static int
-wait_fd(const struct wait *wait)
+wait_asleep(const struct wait *wait)
 {
 	struct trip_domain *domain = wait->cntr->fid.domain;
 	struct trip_home *home = wait->cntr->home;
-	int waiter, result;
+	int slot = trip_native_take_slot(domain, home), result;
 
-	/* Nobody else may be progressing a domain that is progressed by hand (WAIT-11). */
-	if (domain->attr.progress == TRIP_PROGRESS_MANUAL)
-		return wait_yield(wait);
-	waiter = trip_cntr_take_waiter(domain, home);
 	/* Never refused: without a slot it polls and yields (CNTR-17). */
-	if (waiter < 0)
+	if (slot < 0)
 		return wait_yield(wait);
-	result = wait_sleep(wait, home, (uint32_t)waiter);
-	trip_cntr_give_waiter(domain, home, (uint32_t)waiter);
+	result = wait_slot(wait, home, (uint32_t)slot);
+	trip_native_give_slot(domain, home, (uint32_t)slot);
 	return result;
 }
 
@@ -117,8 +140,9 @@ check_wait(struct trip_cntr *cntr, uint64_t threshold)
 	char label[TRIP_CNTR_LABEL_SIZE];
 
 	trip_cntr_label(cntr, label, sizeof(label));
-	if (cntr->fid.wait_obj == TRIP_WAIT_NONE)
-		return trip_error_set(EINVAL, "%s: its wait object is NONE", label);
+	if (cntr->fid.wait_obj == TRIP_WAIT_NONE || cntr->fid.wait_obj == TRIP_WAIT_SET)
+		return trip_error_set(EINVAL, "%s: its wait object is %s", label,
+			cntr->fid.wait_obj == TRIP_WAIT_NONE ? "NONE" : "SET");
 	if (threshold > TRIP_CNTR_MAX)
 		return trip_error_set(EINVAL,
 			"%s: threshold %" PRIu64 " is above the limit %" PRIu64, label, threshold,
@@ -129,25 +153,43 @@ check_wait(struct trip_cntr *cntr, uint64_t threshold)
 	return 0;
 }
 
-int
-trip_cntr_wait(struct trip_cntr *cntr, uint64_t threshold, int timeout)
+static int
+wait_any(struct wait *wait, int timeout)
 {
-	struct wait wait = {.cntr = cntr, .threshold = threshold, .deadline = -1};
-	int result = check_wait(cntr, threshold);
+	struct trip_cntr *cntr = wait->cntr;
+	int result = check_wait(cntr, wait->threshold);
 
 	if (result != 0)
 		return result;
-	trip_cell_sample(cntr->cell, &wait.began);
-	if (timeout >= 0)
-		wait.deadline = timeout == 0 ? 0 : now_ns() + (int64_t)timeout * NS_PER_MS;
-	result = wait_look(&wait);
+	wait->deadline = trip_wait_deadline(timeout);
+	result = wait_look(wait);
 	if (result != -EAGAIN)
 		return result;
 	atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
-	result = cntr->fid.wait_obj == TRIP_WAIT_FD ? wait_fd(&wait) : wait_yield(&wait);
+	result = trip_wait_yields(cntr->fid.domain, cntr->fid.wait_obj) ? wait_yield(wait)
+									: wait_asleep(wait);
 	/* Release: whoever closes the counter sees us gone from it. */
 	atomic_fetch_sub_explicit(&cntr->refs, 1, memory_order_release);
 	return result;
+}
+
+int
+trip_cntr_wait(struct trip_cntr *cntr, uint64_t threshold, int timeout)
+{
+	struct wait wait = {.cntr = cntr, .threshold = threshold};
+
+	trip_cell_sample(cntr->cell, &wait.began);
+	return wait_any(&wait, timeout);
+}
+
+int
+trip_cntr_wait_from(struct trip_cntr *cntr, uint64_t threshold, uint64_t errgen, int timeout)
+{
+	struct wait wait = {.cntr = cntr, .threshold = threshold};
+
+	trip_cell_sample(cntr->cell, &wait.began);
+	wait.began.errgen = (uint32_t)errgen;
+	return wait_any(&wait, timeout);
 }
 
 int
@@ -159,30 +201,27 @@ trip_cntr_arm(struct trip_cntr *cntr, uint64_t threshold)
 
 	if (error != 0 && error != -EDEADLK)
 		return error;
-	if (cntr->waiter == TRIP_NONE)
-		return trip_error_set(EINVAL, "%s: its wait object is not FD",
+	if (cntr->fid.wait_obj != TRIP_WAIT_FD && cntr->fid.wait_obj != TRIP_WAIT_MUTEX_COND)
+		return trip_error_set(EINVAL, "%s: its wait object is neither FD nor MUTEX_COND",
 			trip_cntr_label(cntr, label, sizeof(label)));
 	trip_cell_sample(cntr->cell, &sample);
 	/* An error that landed since the handle last read is a change to tell, too. */
 	sample.error = atomic_load_explicit(&cntr->read_error, memory_order_relaxed);
-	trip_waiter_arm(cntr->home, cntr->waiter, cntr->local, threshold, &sample);
+	trip_waiter_arm(cntr->home, cntr->native.slot, cntr->native.number, cntr->local, threshold,
+		&sample);
 	return 0;
 }
 
 int
 trip_cntr_control(struct trip_cntr *cntr, int command, void *arg)
 {
-	char label[TRIP_CNTR_LABEL_SIZE];
-
-	trip_cntr_label(cntr, label, sizeof(label));
+	if (cntr->fid.wait_obj == TRIP_WAIT_FD || cntr->fid.wait_obj == TRIP_WAIT_MUTEX_COND)
+		return trip_native_control(&cntr->native, command, arg);
 	if (command != TRIP_GETWAIT || arg == NULL)
 		return trip_error_set(
-			EINVAL, "%s: command %d is unknown or has no argument", label, command);
-	if (cntr->fid.wait_obj != TRIP_WAIT_FD)
-		return trip_error_set(ENOSYS, "%s: its wait object is not retrievable", label);
-	*(int *)arg =
-		atomic_load_explicit(&cntr->home->waiter_fds[cntr->waiter], memory_order_relaxed);
-	return 0;
+			EINVAL, "control: command %d is unknown or has no argument", command);
+	return trip_error_set(
+		ENOSYS, "control: wait object %d is not retrievable", (int)cntr->fid.wait_obj);
 }
 
 static int
@@ -200,27 +239,28 @@ check_fids(struct trip_domain *domain, struct trip_fid *const *fids, size_t coun
 				"trywait: object %zu has wait object %d, object 0 has %d", i,
 				(int)fids[i]->wait_obj, (int)fids[0]->wait_obj);
 	}
-	if (fids[0]->wait_obj != TRIP_WAIT_FD)
+	if (fids[0]->wait_obj == TRIP_WAIT_NONE)
+		return trip_error_set(EINVAL, "trywait: the objects have no wait object");
+	if (fids[0]->wait_obj == TRIP_WAIT_SET)
 		return trip_error_set(
-			EINVAL, "trywait: the objects have no descriptors to block on");
+			EINVAL, "trywait: the objects are members of a wait set: pass the set");
 	return 0;
 }
 
 static int
 trywait_cntr(struct trip_cntr *cntr)
 {
-	int fd = atomic_load_explicit(&cntr->home->waiter_fds[cntr->waiter], memory_order_relaxed);
 	struct trip_cell_sample sample;
-	uint64_t drained;
 
 	if (trip_cntr_is_due(cntr, &sample))
 		return -EAGAIN;
+	if (cntr->fid.wait_obj != TRIP_WAIT_FD && cntr->fid.wait_obj != TRIP_WAIT_MUTEX_COND)
+		return 0;
 	/* No answer to an older request may come after the drain, but for one late write. */
-	trip_waiter_disarm(cntr->home, cntr->waiter);
-	if (read(fd, &drained, sizeof(drained)) < 0 && errno != EAGAIN)
-		return trip_error_set(
-			errno, "cntr %" PRIu32 ": its descriptor is broken", cntr->global);
-	trip_waiter_arm(cntr->home, cntr->waiter, cntr->local, TRIP_WAITER_ANY, &sample);
+	trip_waiter_disarm(cntr->home, cntr->native.slot);
+	trip_native_drain(&cntr->native);
+	trip_waiter_arm(cntr->home, cntr->native.slot, cntr->native.number, cntr->local,
+		TRIP_WAITER_ANY, &sample);
 	return 0;
 }
 
@@ -236,7 +276,9 @@ trip_trywait(struct trip_domain *domain, struct trip_fid *const *fids, size_t co
 	/* All of them, also behind one that is due: each may be blocked on next time. */
 	for (size_t i = 0; i < count; i++) {
 		/* The fid is what a counter begins with. */
-		int one = trywait_cntr((struct trip_cntr *)fids[i]);
+		int one = fids[i]->kind == TRIP_FID_CNTR
+				  ? trywait_cntr((struct trip_cntr *)fids[i])
+				  : trip_wait_set_trywait(trip_wait_set_of(fids[i]));
 
 		if (result == 0)
 			result = one;

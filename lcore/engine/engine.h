@@ -80,6 +80,7 @@ struct trip_waiter_node {
 	/* The word of the waiter that this stands for; 0: not tracked. */
 	uint32_t word;
 	uint32_t cntr;
+	uint32_t signals;
 	uint32_t prev;
 	uint32_t next;
 	/* Queued in the pending set of its counter. */
@@ -185,7 +186,7 @@ struct trip_home {
 	/* The other ends of these, this process's. */
 	struct trip_channel_client *clients;
 	struct trip_event_ring events;
-	/* Eventfd of each waiter slot, -1 until it is first used; process-local. */
+	/* Descriptor of each waiter slot, -1 where it has none; process-local. */
 	_Atomic int *waiter_fds;
 
 	/* The loop's. */
@@ -242,6 +243,8 @@ struct trip_engine {
 	uint32_t n_homes;
 	/* Counters a home; the global index of a counter is home * cntrs_per_home + local. */
 	uint32_t cntrs_per_home;
+	/* Likewise of waiter slots. */
+	uint32_t waiters_per_home;
 	uint32_t n_flows;
 	struct trip_flow_slot *flows;
 	/* Action word of each flow: TRIP_ACTION_*. */

@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <rte_common.h>
 
@@ -215,9 +214,6 @@ trip_home_init(void *memory, struct trip_engine *engine, uint32_t index,
 void
 trip_home_fini(struct trip_home *home)
 {
-	for (uint32_t i = 0; home->waiter_fds != NULL && i < home->shape.n_waiters; i++)
-		if (home->waiter_fds[i] >= 0)
-			close(home->waiter_fds[i]);
 	free(home->channels);
 	free(home->clients);
 	free(home->slot_nodes);

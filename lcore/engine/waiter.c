@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -26,8 +29,8 @@ trip_waiter_disarm(struct trip_home *home, uint32_t waiter)
 }
 
 void
-trip_waiter_arm(struct trip_home *home, uint32_t waiter, uint32_t cntr, uint64_t threshold,
-	const struct trip_cell_sample *seen)
+trip_waiter_arm(struct trip_home *home, uint32_t waiter, uint32_t signals, uint32_t cntr,
+	uint64_t threshold, const struct trip_cell_sample *seen)
 {
 	struct trip_waiter *w = &home->waiters[waiter];
 	uint32_t generation;
@@ -41,6 +44,7 @@ trip_waiter_arm(struct trip_home *home, uint32_t waiter, uint32_t cntr, uint64_t
 	/* Release: a home that sees one of these sees that the word is not the old ARMED any more.
 	 * Partner: the acquire loads in copy_request(). */
 	atomic_store_explicit(&w->cntr, cntr, memory_order_release);
+	atomic_store_explicit(&w->signals, signals, memory_order_release);
 	atomic_store_explicit(&w->threshold, threshold, memory_order_release);
 	atomic_store_explicit(&w->success, seen->success, memory_order_release);
 	atomic_store_explicit(&w->error, seen->error, memory_order_release);
@@ -59,6 +63,7 @@ copy_request(struct trip_waiter *w, struct trip_waiter_node *node)
 	if (word_state(word) != TRIP_WAITER_ARMED)
 		return false;
 	node->cntr = atomic_load_explicit(&w->cntr, memory_order_acquire);
+	node->signals = atomic_load_explicit(&w->signals, memory_order_acquire);
 	node->threshold = atomic_load_explicit(&w->threshold, memory_order_acquire);
 	node->seen.success = atomic_load_explicit(&w->success, memory_order_acquire);
 	node->seen.error = atomic_load_explicit(&w->error, memory_order_acquire);
@@ -113,22 +118,51 @@ link_node(struct trip_home *home, uint32_t waiter)
 		trip_doorbell_ring(&home->doorbell, TRIP_BELL_WAITER, waiter);
 }
 
-/* Moves the request to SIGNALED and writes the descriptor, unless its owner has taken it back. */
 static void
-wake(struct trip_home *home, uint32_t waiter, uint32_t word)
+futex_wake(_Atomic uint32_t *word)
+{
+	/* Not private: a sleeper may be in another process. */
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void
+trip_waiter_sleep(struct trip_waiter *waiter, uint32_t seen, int ms)
+{
+	struct timespec timeout = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+
+	atomic_fetch_add(&waiter->sleepers, 1); /* S3 */
+	syscall(SYS_futex, &waiter->sequence, FUTEX_WAIT, seen, ms < 0 ? NULL : &timeout, NULL, 0);
+	atomic_fetch_sub(&waiter->sleepers, 1);
+}
+
+static void
+signal_slot(struct trip_engine *engine, uint32_t slot)
+{
+	struct trip_home *home = engine->homes[slot / engine->waiters_per_home];
+	struct trip_waiter *waiter = &home->waiters[slot % engine->waiters_per_home];
+	int fd = atomic_load_explicit(
+		&home->waiter_fds[slot % engine->waiters_per_home], memory_order_acquire);
+	uint64_t one = 1;
+	ssize_t written = 0;
+
+	atomic_fetch_add(&waiter->sequence, 1);  /* H1 */
+	if (atomic_load(&waiter->sleepers) != 0) /* H2 */
+		futex_wake(&waiter->sequence);
+	/* It cannot be full: each of 2^64-2 signals in it had a request of its own. */
+	if (fd >= 0)
+		written = write(fd, &one, sizeof(one));
+	(void)written;
+}
+
+/* Moves the request to SIGNALED and signals, unless its owner has taken it back. */
+static void
+wake(struct trip_home *home, uint32_t waiter, uint32_t word, uint32_t signals)
 {
 	uint32_t signaled = (word & ~TRIP_WAITER_STATE_MASK) | TRIP_WAITER_SIGNALED;
-	uint64_t one = 1;
-	ssize_t written;
-	int fd;
 
 	if (!atomic_compare_exchange_strong(&home->waiters[waiter].word, &word, signaled))
 		return;
-	fd = atomic_load_explicit(&home->waiter_fds[waiter], memory_order_acquire);
-	/* It cannot be full: nobody writes but this, once a generation. EINTR is none of eventfd's.
-	 */
-	written = write(fd, &one, sizeof(one));
-	(void)written;
+	signal_slot(home->engine, signals);
 	trip_engine_stat(&home->stats.wakes, 1);
 }
 
@@ -157,7 +191,9 @@ trip_waiter_accept(struct trip_home *home, unsigned int budget)
 			if (old != TRIP_NONE)
 				unlink_node(home, rung[i]);
 			if (copy_request(&home->waiters[rung[i]], node) &&
-				node->cntr < home->shape.n_cntrs)
+				node->cntr < home->shape.n_cntrs &&
+				node->signals <
+					home->engine->n_homes * home->engine->waiters_per_home)
 				link_node(home, rung[i]);
 			else
 				node->word = 0;
@@ -190,13 +226,13 @@ trip_waiter_settle(struct trip_home *home, uint32_t index, unsigned int budget)
 		return 0;
 	for (uint32_t i = cntr->waiters; i != TRIP_NONE && woken < budget; i = next) {
 		const struct trip_waiter_node *node = &home->waiter_nodes[i];
-		uint32_t word = node->word;
+		uint32_t word = node->word, signals = node->signals;
 
 		next = node->next;
 		if (!node_satisfied(node, &now))
 			continue;
 		unlink_node(home, i);
-		wake(home, i, word);
+		wake(home, i, word, signals);
 		woken++;
 	}
 	cntr->unchecked = woken == budget;
@@ -209,8 +245,9 @@ void
 trip_waiter_fire(struct trip_home *home, uint32_t waiter)
 {
 	uint32_t word = home->waiter_nodes[waiter].word;
+	uint32_t signals = home->waiter_nodes[waiter].signals;
 
 	home->waiter_nodes[waiter].queued = false;
 	unlink_node(home, waiter);
-	wake(home, waiter, word);
+	wake(home, waiter, word, signals);
 }

@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waiter slots: how a thread that is about to sleep asks a home to write its eventfd.
+ * Waiter slots: how a thread that is about to sleep asks a home to wake it.
  *
  * A slot has one owner, a thread or a handle. The owner writes what it waits for, publishes the
- * word ARMED with a fresh generation, and rings the home. The home copies the request, checks that
- * the word has not moved meanwhile, and follows it like a work item whose operation is a wake. The
- * home wakes by moving ARMED to SIGNALED with a compare-exchange and then writing the eventfd; the
- * owner takes a request back by moving ARMED to IDLE with one. So a request is answered at most
- * once, and an owner that re-arms is never answered for an older request, except by one late write
- * to the descriptor: one wake for nothing, which the next trip_trywait() drains.
+ *word ARMED with a fresh generation, and rings the home. The home copies the request, checks that
+ *the word has not moved meanwhile, and follows it like a work item whose operation is a wake. The
+ *home wakes by moving ARMED to SIGNALED with a compare-exchange and then signalling; the owner
+ *takes a request back by moving ARMED to IDLE with one. So a request is answered at most once, and
+ *an owner that re-arms is never answered for an older request, except by one late signal: one wake
+ *for nothing, which the next trip_trywait() drains.
  *
  * No wake is lost (WAIT-04): the request holds the values that the owner saw. An update before the
  * home has armed the cell is found by the home's comparison after arming; one after it rings.
  *
- * The descriptor of a slot stays open until the domain is closed: a late write must never reach a
- * descriptor number that has become somebody else's file.
+ * To signal is to bump `sequence` of the slot that the request names (its own, or that of a wait
+ * set), to wake the futex there if anybody sleeps on it, and to write its descriptor if it has one.
+ *	sleeper: S1 load sequence		home:	H1 sequence += 1
+ *		 S2 arm, look			H2 load sleepers, wake them
+ *		 S3 sleepers += 1
+ *		 S4 futex wait while sequence is what S1 saw
+ * All are seq_cst: either H2 sees S3 and wakes, or S3 comes after H1, and the kernel finds at S4
+ *that sequence has moved.
+ *
+ * A descriptor of a slot stays open until the domain is closed, in one slot or another: a late
+ *write must never reach a descriptor number that has become somebody else's file.
  */
 #ifndef TRIP_WAITER_H
 #define TRIP_WAITER_H
@@ -52,14 +61,28 @@ struct trip_waiter {
 	_Atomic uint64_t error;
 	_Atomic uint32_t setgen;
 	_Atomic uint32_t errgen;
+	/* The slot to signal, by its number in the domain. */
+	_Atomic uint32_t signals;
+	/* As a slot that is signalled: the futex, and how many sleep on it. */
+	_Atomic uint32_t sequence;
+	_Atomic uint32_t sleepers;
 };
 
-/* The owner: arms the slot, in place of what it was armed for before. Any process. */
-void trip_waiter_arm(struct trip_home *home, uint32_t waiter, uint32_t cntr, uint64_t threshold,
-	const struct trip_cell_sample *seen);
+_Static_assert(sizeof(struct trip_waiter) == 64, "a waiter is one cache line");
+
+/*
+ * The owner: arms the slot for a counter of this home, in place of what it was armed for before.
+ * Whoever waits on slot `signals` of the domain is then woken. Any process.
+ */
+void trip_waiter_arm(struct trip_home *home, uint32_t waiter, uint32_t signals, uint32_t cntr,
+	uint64_t threshold, const struct trip_cell_sample *seen);
 
 /* The owner: takes the request back; the home forgets it on its own. */
 void trip_waiter_disarm(struct trip_home *home, uint32_t waiter);
+
+/* Sleeps until `sequence` of the slot is not `seen` any more, at most `ms` milliseconds (negative:
+ * for ever), or for no reason. */
+void trip_waiter_sleep(struct trip_waiter *waiter, uint32_t seen, int ms);
 
 /* The home: takes up what rang, at most `budget`; returns how many. */
 unsigned int trip_waiter_accept(struct trip_home *home, unsigned int budget);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRIP_RUNTIME_WAIT_SET_H
+#define TRIP_RUNTIME_WAIT_SET_H
+
+#include "domain.h"
+
+bool trip_wait_set_is_of(const struct trip_wait_set *set, const struct trip_domain *domain);
+
+/* A counter that is being opened becomes a member; one that is being closed leaves. */
+int trip_wait_set_join(struct trip_wait_set *set, struct trip_cntr *cntr);
+void trip_wait_set_leave(struct trip_cntr *cntr);
+
+/* trip_trywait() on a set: 0 or -EAGAIN. */
+int trip_wait_set_trywait(struct trip_wait_set *set);
+
+/* The set whose fid this is. */
+struct trip_wait_set *trip_wait_set_of(struct trip_fid *fid);
+
+#endif
