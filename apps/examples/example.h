@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the examples share: DPDK as any application sets it up, and the end. */
+#ifndef EXAMPLE_H
+#define EXAMPLE_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <rte_eal.h>
+#include <rte_ethdev.h>
+#include <rte_flow.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+
+#include <trip.h>
+
+#define BURST 32
+/* Far beyond what any of this takes. */
+#define PATIENCE_MS 60000
+
+/* Every packet. */
+static const struct rte_flow_item every_packet[] = {
+	{.type = RTE_FLOW_ITEM_TYPE_ETH}, {.type = RTE_FLOW_ITEM_TYPE_END}};
+
+/* Ends the program where what it shows does not happen; trip_error_message() says why. */
+static inline void
+must(bool holds, const char *what)
+{
+	if (!holds)
+		rte_exit(EXIT_FAILURE, "This does not hold: %s. %s\n", what, trip_error_message());
+}
+
+/* Starts EAL, and port 0 with one Rx and one Tx queue. Returns the pool of its packets. */
+static inline struct rte_mempool *
+start(int argc, char **argv)
+{
+	const struct rte_eth_conf conf = {0};
+	struct rte_mempool *pool;
+
+	must(rte_eal_init(argc, argv) >= 0, "EAL starts");
+	must(rte_eth_dev_is_valid_port(0), "a port is given, such as --vdev=net_null0");
+	pool = rte_pktmbuf_pool_create(
+		"packets", 8191, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	must(pool != NULL, "there is memory for packets");
+	must(rte_eth_dev_configure(0, 1, 1, &conf) == 0 &&
+			rte_eth_rx_queue_setup(0, 0, 512, SOCKET_ID_ANY, NULL, pool) == 0 &&
+			rte_eth_tx_queue_setup(0, 0, 512, SOCKET_ID_ANY, NULL) == 0 &&
+			rte_eth_dev_start(0) == 0,
+		"port 0 starts");
+	return pool;
+}
+
+/* In the reverse order of opening: a domain closes when nothing is open in it. */
+static inline void
+close_all(struct trip_flow *flow, struct trip_port *port, struct trip_cntr *a, struct trip_cntr *b,
+	struct trip_domain *domain)
+{
+	must(trip_flow_destroy(flow) == 0 && trip_port_close(port) == 0 &&
+			trip_cntr_close(a) == 0 && trip_cntr_close(b) == 0 &&
+			trip_domain_close(domain) == 0,
+		"all of it closes");
+}
+
+static inline int
+finish(void)
+{
+	must(rte_eth_dev_stop(0) == 0 && rte_eth_dev_close(0) == 0, "port 0 stops");
+	return rte_eal_cleanup() == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+#endif
