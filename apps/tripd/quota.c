@@ -19,6 +19,7 @@
 
 #define EVENTS_BURST 256
 #define SETTLE_NS UINT64_C(2000000000)
+#define QUIET_NS UINT64_C(200000000)
 
 static uint64_t
 now_ns(void)
@@ -44,8 +45,9 @@ tripd_quota_attr(const struct trip_rules *rules, const struct tripd_plan *plan,
 		.max_waiters = 64,
 		.max_flows = rules->n_counts + 1,
 		.max_queues = plan->n_ports + plan->n_unknown,
-		/* Each one-shot statement holds one until its trip is read. */
-		.max_events = RTE_MAX(16384u, rules->n_whens + 64),
+		/* Each one-shot statement holds one until its trip is read; and what two million
+		 * trips a second bring about while the control thread sleeps. */
+		.max_events = RTE_MAX(65536u, rules->n_whens + 64),
 	};
 }
 
@@ -225,7 +227,7 @@ keep(struct tripd_quota *quota, const struct trip_work_event *event)
 		if (max <= TRIPD_TRIPS_MAX)
 			trips = realloc(quota->trips, max * sizeof(*trips));
 		if (trips == NULL) {
-			quota->n_lost++;
+			quota->n_unkept++;
 			return;
 		}
 		quota->trips = trips;
@@ -240,11 +242,17 @@ keep(struct tripd_quota *quota, const struct trip_work_event *event)
 	};
 }
 
+void
+tripd_quota_forget(struct tripd_quota *quota)
+{
+	quota->n_trips = 0;
+}
+
 size_t
 tripd_quota_read(struct tripd_quota *quota)
 {
 	struct trip_work_event events[EVENTS_BURST];
-	size_t before = quota->n_trips;
+	size_t n_new = 0;
 	int n, i;
 
 	do {
@@ -253,8 +261,9 @@ tripd_quota_read(struct tripd_quota *quota)
 			quota->fired[events[i].context] += events[i].count;
 			keep(quota, &events[i]);
 		}
+		n_new += (size_t)n;
 	} while (n == EVENTS_BURST);
-	return quota->n_trips - before;
+	return n_new;
 }
 
 uint64_t
@@ -281,19 +290,35 @@ is_due(const struct tripd_quota *quota, unsigned int i)
 	return quota->fired[i] < 1 + (value - when->threshold) / when->every;
 }
 
+/* Trips whose events overran are not in `fired`: then it is enough that no more come. */
+static bool
+is_over(struct tripd_quota *quota, size_t n_new, uint64_t *quiet_ns)
+{
+	struct trip_domain_stats stats;
+
+	trip_domain_stats_read(quota->domain, &stats);
+	quota->n_overrun = stats.events_lost;
+	if (n_new != 0)
+		*quiet_ns = now_ns();
+	return quota->n_overrun != 0 && now_ns() - *quiet_ns > QUIET_NS;
+}
+
 int
 tripd_quota_settle(struct tripd_quota *quota)
 {
 	static const struct timespec pause = {.tv_nsec = 500000};
-	uint64_t deadline = now_ns() + SETTLE_NS;
+	uint64_t quiet_ns = now_ns(), deadline = quiet_ns + SETTLE_NS;
 	unsigned int i;
+	size_t n_new;
 
 	for (;;) {
-		tripd_quota_read(quota);
+		n_new = tripd_quota_read(quota);
 		for (i = 0; i < quota->rules->n_whens && !is_due(quota, i); i++)
 			;
-		if (i == quota->rules->n_whens)
+		if (is_over(quota, n_new, &quiet_ns) || i == quota->rules->n_whens)
 			return -1;
+		if (n_new != 0)
+			deadline = now_ns() + SETTLE_NS;
 		if (now_ns() > deadline)
 			return (int)i;
 		if (!quota->manual)

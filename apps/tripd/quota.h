@@ -44,8 +44,8 @@ struct tripd_quota {
 	/* All firings in order, up to TRIPD_TRIPS_MAX. */
 	struct tripd_trip *trips;
 	size_t n_trips, max_trips;
-	/* Firings that were not kept, because of that limit or because the events overran. */
-	uint64_t n_lost;
+	/* Firings that are not there, because of that limit, or because their events overran. */
+	uint64_t n_unkept, n_overrun;
 };
 
 /* 48 MiB of them. */
@@ -66,16 +66,19 @@ int tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 	const struct trip_rules *rules, const struct tripd_plan *plan);
 
 /*
- * Takes the trips that happened since the last call.
+ * Takes the trips that happened since the last call to the end of `trips`.
  *
  * @return
- *   How many; they stand at the end of `trips`.
+ *   How many happened.
  */
 size_t tripd_quota_read(struct tripd_quota *quota);
 
+/* Keeps none of the trips that were read so far. */
+void tripd_quota_forget(struct tripd_quota *quota);
+
 /*
- * Waits, at most two seconds, until everything has fired that is due by what was counted. Only
- * once no packet arrives any more.
+ * Waits until everything has fired that is due by what was counted, or for two seconds in which
+ * nothing fires. Only once no packet arrives any more.
  *
  * @return
  *   The `when` that is still due, or -1.

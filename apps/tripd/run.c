@@ -204,14 +204,18 @@ tripd_run_start(struct tripd_run *run)
 bool
 tripd_run_wait(struct tripd_run *run, unsigned int ms)
 {
-	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+	struct timespec time;
 	sigset_t signals;
+
+	if (run->tripping)
+		ms = 1;
+	time = (struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
 
 	end_signals(&signals);
 	/* Cut short by other signals, such as a tap's that something arrived. */
 	if (sigtimedwait(&signals, NULL, &time) > 0)
 		return true;
-	tripd_quota_read(&run->quota);
+	run->tripping = tripd_quota_read(&run->quota) > 0;
 	return false;
 }
 
@@ -236,19 +240,24 @@ say_unsent(struct tripd_run *run)
 int
 tripd_run_stop(struct tripd_run *run)
 {
+	const struct tripd_quota *quota = &run->quota;
 	int when;
 
 	tripd_forward_stop(&run->forwarding);
 	when = tripd_quota_settle(&run->quota);
-	if (when < 0 && run->quota.n_lost == 0)
-		return 0;
 	if (when >= 0)
 		fprintf(stderr, "tripd: line %u of the rules is due and has not fired: %s\n",
 			run->rules->whens[when].line, run->rules->whens[when].source);
-	if (run->quota.n_lost != 0)
-		fprintf(stderr, "tripd: %" PRIu64 " trips happened that are not in the report\n",
-			run->quota.n_lost);
-	return TRIPD_EXIT_RUN;
+	if (quota->n_overrun != 0)
+		fprintf(stderr,
+			"tripd: %" PRIu64
+			" trips came faster than they could be written down; what "
+			"they did is done\n",
+			quota->n_overrun);
+	if (quota->n_unkept != 0)
+		fprintf(stderr, "tripd: %" PRIu64 " trips are not in the report, which holds %zu\n",
+			quota->n_unkept, quota->n_trips);
+	return when < 0 && quota->n_overrun == 0 && quota->n_unkept == 0 ? 0 : TRIPD_EXIT_RUN;
 }
 
 void
@@ -286,6 +295,9 @@ loop(struct tripd_run *run, struct tripd_view *view)
 		polls = polled;
 		before = now;
 		tripd_view_update(view);
+		/* Said they are, and nobody will ask for them again. */
+		if (run->options->report == NULL)
+			tripd_view_forget(view, &run->quota);
 		if (until != 0 && idle >= until)
 			return;
 	}

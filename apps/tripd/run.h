@@ -28,6 +28,8 @@ struct tripd_run {
 	struct trip_domain *domain;
 	struct tripd_quota quota;
 	struct tripd_forwarding forwarding;
+	/* Trips came when it was last asked for them. */
+	bool tripping;
 };
 
 /* Each step returns 0 or the exit code, and has said why; close follows in any case. */
@@ -39,7 +41,7 @@ int tripd_run_prepare(struct tripd_run *run);
 int tripd_run_start(struct tripd_run *run);
 
 /*
- * Takes what happened, and sleeps for up to `ms` milliseconds.
+ * Sleeps for up to `ms` milliseconds, and takes what happened; for a shorter time while much does.
  *
  * @return
  *   Whether SIGINT or SIGTERM has asked for the end.

@@ -179,6 +179,15 @@ tripd_view_update(struct tripd_view *view)
 }
 
 void
+tripd_view_forget(struct tripd_view *view, struct tripd_quota *quota)
+{
+	if (view->said == quota->n_trips) {
+		tripd_quota_forget(quota);
+		view->said = 0;
+	}
+}
+
+void
 tripd_view_end(struct tripd_view *view)
 {
 	tripd_screen_begin(&view->screen);
