@@ -62,6 +62,7 @@ random_pattern(struct world *world, struct trip_pattern *pattern)
 	struct rte_flow_item items[8] = {{.type = RTE_FLOW_ITEM_TYPE_ETH}};
 	uint32_t count = (uint32_t)below(world, 2), tags = (uint32_t)below(world, 5);
 	uint32_t ip = (uint32_t)below(world, 3);
+	uint8_t address[16] = {0xfd};
 
 	vlan.hdr.vlan_tci = rte_cpu_to_be_16((uint16_t)below(world, 2));
 	vlan_mask.hdr.vlan_tci = below(world, 2) ? 0xffff : 0;
@@ -75,9 +76,10 @@ random_pattern(struct world *world, struct trip_pattern *pattern)
 	ip4_mask.hdr.dst_addr = below(world, 3) ? 0 : 0xffffffff;
 	ip4_mask.hdr.time_to_live = below(world, 4) ? 0 : 0xff;
 	ip6_mask.hdr.hop_limits = below(world, 4) ? 0 : 0xff;
-	ip6.hdr.src_addr[0] = 0xfd;
-	ip6.hdr.src_addr[15] = (uint8_t)below(world, 3);
-	memset(ip6_mask.hdr.src_addr, below(world, 2) ? 0xff : 0, 16);
+	address[15] = (uint8_t)below(world, 3);
+	/* An array up to DPDK 24.07, a struct of one since. */
+	memcpy(&ip6.hdr.src_addr, address, sizeof(address));
+	memset(&ip6_mask.hdr.src_addr, below(world, 2) ? 0xff : 0, sizeof(address));
 	if (ip == 1)
 		items[count++] = (struct rte_flow_item){
 			.type = RTE_FLOW_ITEM_TYPE_IPV4, .spec = &ip4, .mask = &ip4_mask};
