@@ -28,22 +28,13 @@ trip_rules_grow(void *array, unsigned int n, size_t size)
 	return true;
 }
 
-/* Each item's spec and mask are one allocation, which spec points to. */
-void
-trip_rules_items_free(struct rte_flow_item *items, unsigned int n_items)
-{
-	for (unsigned int i = 0; i < n_items; i++)
-		free((void *)(uintptr_t)items[i].spec);
-}
-
 void
 trip_rules_free(struct trip_rules *rules)
 {
 	if (rules == NULL)
 		return;
 	for (unsigned int i = 0; i < rules->n_counts; i++) {
-		trip_rules_items_free(rules->counts[i].items, rules->counts[i].n_items);
-		free(rules->counts[i].items);
+		free(rules->counts[i].patterns);
 		free(rules->counts[i].source);
 		free(rules->counts[i].port_name);
 	}
@@ -88,6 +79,7 @@ run(struct trip_rules_ctx *ctx)
 		trip_rules_check_names(ctx);
 	free(ctx->when_names);
 	free(ctx->symbols);
+	free(ctx->ranges);
 	if (ctx->nomem)
 		return -ENOMEM;
 	return ctx->errors->n_list > 0 ? -EINVAL : 0;

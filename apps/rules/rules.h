@@ -21,7 +21,10 @@
  * Items of one pattern, without END: eth, two vlan, ip, udp, vxlan, and up to the L4 item within.
  */
 #define TRIP_RULES_ITEMS_MAX 11
-#define TRIP_RULES_PORT_NAME_MAX 63 /* as ethdev's RTE_ETH_NAME_MAX_LEN, without the NUL */
+#define TRIP_RULES_PREFIXES_MAX 64         /* that the ranges of one rule may become */
+#define TRIP_RULES_PATTERNS_MAX 256        /* of one rule */
+#define TRIP_RULES_PATTERNS_ALL (1u << 20) /* of all rules of a file */
+#define TRIP_RULES_PORT_NAME_MAX 63        /* as ethdev's RTE_ETH_NAME_MAX_LEN, without the NUL */
 #define TRIP_RULES_FILE_MAX (64u << 20)
 
 enum trip_rules_engine {
@@ -72,11 +75,17 @@ struct trip_rules_count {
 	uint32_t mark;
 	uint16_t queue;
 	/*
-	 * END-terminated. spec and mask belong to the rules, are in network order, and hold no
-	 * bit that the mask does not; both are NULL for an item without fields.
+	 * The rule's flow is what matches any of its patterns: a range takes several, and `either`
+	 * doubles them. Each is END-terminated, all have the same items; spec and mask belong to
+	 * the rules, are in network order, and hold no bit that the mask does not; both are NULL
+	 * for an item without fields. No packet matches two patterns of a rule that counts in
+	 * addition (`also`, or the action passthru): a flow for each, on the same counters, counts
+	 * every packet once.
 	 */
-	struct rte_flow_item *items;
-	unsigned int n_items; /* without END */
+	struct rte_flow_item **patterns;
+	unsigned int n_patterns;
+	struct rte_flow_item *items; /* the first of the patterns */
+	unsigned int n_items;        /* without END */
 };
 
 /* "counter": a counter that only software adds to. */

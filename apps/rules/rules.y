@@ -77,7 +77,7 @@ direction: %empty
 	| INGRESS
 	| EGRESS { ctx->count.direction = TRIP_RULES_EGRESS; }
 	| TRANSFER { trip_rules_error_notyet(ctx, &@1); }
-	| EITHER { trip_rules_error_notyet(ctx, &@1); }
+	| EITHER { trip_rules_build_either(ctx, &@1); }
 	;
 
 group: %empty
@@ -109,10 +109,7 @@ tests: %empty
 	| tests FIELD SPEC value { trip_rules_item_spec(ctx, &@2, &@4); }
 	| tests FIELD MASK value { trip_rules_item_mask(ctx, &@2, &@4); }
 	| tests FIELD PREFIX NUMBER { trip_rules_item_prefix(ctx, &@2, &@4); }
-	| tests FIELD RANGE value '-' value {
-		trip_rules_item_field(ctx, &@2);
-		trip_rules_error_notyet(ctx, &@3);
-	}
+	| tests FIELD RANGE value '-' value { trip_rules_item_range(ctx, &@2, &@4, &@6); }
 	| tests FIELD LAST value {
 		trip_rules_item_field(ctx, &@2);
 		trip_rules_error(ctx, &@3, "'last' is not part of the language: expected 'is', "

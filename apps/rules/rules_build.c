@@ -118,6 +118,13 @@ trip_rules_build_priority(struct trip_rules_ctx *ctx, const struct trip_rules_sp
 	ctx->count.priority = (uint32_t)priority;
 }
 
+void
+trip_rules_build_either(struct trip_rules_ctx *ctx, const struct trip_rules_span *word)
+{
+	ctx->count.direction = TRIP_RULES_EITHER;
+	ctx->either = *word;
+}
+
 /* A packet has one fate, and for a rule that counts in addition it is another rule's. */
 void
 trip_rules_build_action(
@@ -223,17 +230,13 @@ commit_count(struct trip_rules_ctx *ctx)
 {
 	struct trip_rules *rules = ctx->rules;
 	struct trip_rules_count *count = &ctx->count;
-	size_t size = (count->n_items + 1) * sizeof(*count->items);
 
-	ctx->items[count->n_items] = (struct rte_flow_item){.type = RTE_FLOW_ITEM_TYPE_END};
-	count->items = malloc(size);
-	if (count->items == NULL ||
-		!trip_rules_grow(&rules->counts, rules->n_counts, sizeof(*rules->counts))) {
-		free(count->items);
+	if (!trip_rules_grow(&rules->counts, rules->n_counts, sizeof(*rules->counts))) {
 		ctx->nomem = true;
 		return;
 	}
-	memcpy(count->items, ctx->items, size);
+	/* Also without patterns: the rule is there, and what names it is not wrong too. */
+	trip_rules_pattern_expand(ctx);
 	count->line = ctx->first.line;
 	count->source = source_of(ctx);
 	memcpy(count->name, ctx->symbol.span.text,
@@ -299,13 +302,15 @@ trip_rules_build_abandon(struct trip_rules_ctx *ctx)
 		ctx->symbols[ctx->n_symbols++] = ctx->symbol;
 	else if (ctx->named)
 		ctx->nomem = true;
-	trip_rules_items_free(ctx->items, ctx->count.n_items);
 	free(ctx->count.port_name);
 	free(ctx->when.text);
 	ctx->count = (struct trip_rules_count){0};
 	ctx->when = (struct trip_rules_when){0};
 	ctx->names = (struct trip_rules_names){0};
 	ctx->first = (struct trip_rules_span){0};
+	ctx->shape.n_items = 0;
+	ctx->shape.n_bytes = 0;
+	ctx->n_ranges = 0;
 	ctx->before = NULL;
 	ctx->tags = 0;
 	ctx->tunnel = false;

@@ -36,7 +36,7 @@ trip_rules_item_field(struct trip_rules_ctx *ctx, const struct trip_rules_span *
  * Notes a spec or a mask of a field, once each. What is wrong still counts as given, so that its
  * absence is not a second mistake.
  */
-static void
+static bool
 note(struct trip_rules_ctx *ctx, const struct trip_rules_field *field,
 	const struct trip_rules_span *span, const trip_rules_u128 *spec,
 	const trip_rules_u128 *mask)
@@ -50,7 +50,7 @@ note(struct trip_rules_ctx *ctx, const struct trip_rules_field *field,
 		trip_rules_error(ctx, span, "%s %s: this item has its %s already",
 			draft->item->name, field->name,
 			spec != NULL && (draft->specs & bit) != 0 ? "value" : "mask");
-		return;
+		return false;
 	}
 	draft->places[i] = *span;
 	if (spec != NULL) {
@@ -61,6 +61,7 @@ note(struct trip_rules_ctx *ctx, const struct trip_rules_field *field,
 		draft->masks |= bit;
 		draft->mask[i] = *mask;
 	}
+	return true;
 }
 
 void
@@ -120,6 +121,30 @@ trip_rules_item_prefix(struct trip_rules_ctx *ctx, const struct trip_rules_span 
 	note(ctx, f, field, NULL, &mask);
 }
 
+/* Until the whole pattern is known, a range is a field that is masked in full. */
+void
+trip_rules_item_range(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
+	const struct trip_rules_span *low, const struct trip_rules_span *high)
+{
+	const struct trip_rules_field *f = trip_rules_table_field(ctx, field);
+	trip_rules_u128 from = 0, to = 0, mask;
+	bool good;
+
+	if (f == NULL)
+		return;
+	good = trip_rules_field_value(ctx, f, low, &from);
+	good &= trip_rules_field_value(ctx, f, high, &to);
+	if (good && from > to)
+		trip_rules_error(ctx, low,
+			"%s %s: this range is empty: expected its lower end first",
+			ctx->draft.item->name, f->name);
+	mask = trip_rules_field_ones(f->bits);
+	if (!note(ctx, f, field, &from, &mask))
+		return;
+	ctx->draft.ranges |= 1u << (f - ctx->draft.item->fields);
+	ctx->draft.high[f - ctx->draft.item->fields] = from > to ? from : to;
+}
+
 /* A spec alone is exact; a mask alone says nothing, and rte_flow would take it for "is 0". */
 static bool
 complete(struct trip_rules_ctx *ctx)
@@ -168,35 +193,49 @@ disjoint(struct trip_rules_ctx *ctx)
 	return true;
 }
 
+static void
+add_range(struct trip_rules_ctx *ctx, size_t i)
+{
+	const struct trip_rules_draft *draft = &ctx->draft;
+
+	if (!trip_rules_grow(&ctx->ranges, ctx->n_ranges, sizeof(*ctx->ranges))) {
+		ctx->nomem = true;
+		return;
+	}
+	ctx->ranges[ctx->n_ranges++] = (struct trip_rules_range){
+		.item = ctx->shape.n_items,
+		.field = &draft->item->fields[i],
+		.low = draft->spec[i],
+		.high = draft->high[i],
+		.place = draft->places[i],
+	};
+}
+
 void
 trip_rules_item_end(struct trip_rules_ctx *ctx)
 {
 	const struct trip_rules_draft *draft = &ctx->draft;
-	struct rte_flow_item *out;
-	uint8_t *spec = NULL;
-	size_t size;
+	struct trip_rules_shape *shape = &ctx->shape;
+	size_t at = shape->n_bytes, size;
 
 	if (draft->item == NULL || !complete(ctx) || !disjoint(ctx))
 		return;
-	size = draft->item->size;
-	if (draft->specs != 0) {
-		spec = calloc(2, size);
-		if (spec == NULL) {
-			ctx->nomem = true;
-			return;
+	size = RTE_ALIGN(draft->item->size, 8);
+	memset(shape->cube.spec + at, 0, size);
+	memset(shape->cube.mask + at, 0, size);
+	for (size_t i = 0; draft->item->fields[i].name != NULL; i++) {
+		const struct trip_rules_field *field = &draft->item->fields[i];
+
+		if ((draft->ranges >> i & 1) != 0) {
+			add_range(ctx, i);
+		} else if ((draft->specs >> i & 1) != 0) {
+			trip_rules_field_store(
+				shape->cube.spec + at, field, draft->spec[i] & draft->mask[i]);
+			trip_rules_field_store(shape->cube.mask + at, field, draft->mask[i]);
 		}
 	}
-	for (size_t i = 0; draft->item->fields[i].name != NULL; i++) {
-		if ((draft->specs >> i & 1) == 0)
-			continue;
-		trip_rules_field_store(
-			spec, &draft->item->fields[i], draft->spec[i] & draft->mask[i]);
-		trip_rules_field_store(spec + size, &draft->item->fields[i], draft->mask[i]);
-	}
-	out = &ctx->items[ctx->count.n_items++];
-	*out = (struct rte_flow_item){
-		.type = draft->item->type,
-		.spec = spec,
-		.mask = spec != NULL ? spec + size : NULL,
-	};
+	shape->items[shape->n_items] = draft->item;
+	shape->tested[shape->n_items] = draft->specs != 0;
+	shape->offsets[shape->n_items++] = at;
+	shape->n_bytes += size;
 }

@@ -10,6 +10,10 @@
 #ifndef TRIP_RULES_PRIV_H
 #define TRIP_RULES_PRIV_H
 
+#include <assert.h>
+
+#include <rte_common.h>
+
 #include "rules.h"
 
 /* A piece of the text: what a token covers. */
@@ -83,9 +87,37 @@ struct trip_rules_draft {
 	const struct trip_rules_item *item; /* NULL: its fields are skipped */
 	uint32_t specs;                     /* which fields have one */
 	uint32_t masks;
+	uint32_t ranges; /* which are one, from spec to high */
 	struct trip_rules_span places[TRIP_RULES_FIELDS_MAX];
 	trip_rules_u128 spec[TRIP_RULES_FIELDS_MAX];
 	trip_rules_u128 mask[TRIP_RULES_FIELDS_MAX];
+	trip_rules_u128 high[TRIP_RULES_FIELDS_MAX];
+};
+
+/* One pattern as a vector of bits, each 0, 1 or (masked out) either; see rules_pattern.c. */
+#define TRIP_RULES_CUBE_BYTES 256
+struct trip_rules_cube {
+	_Alignas(8) uint8_t spec[TRIP_RULES_CUBE_BYTES]; /* items with bit-fields lie in it */
+	_Alignas(8) uint8_t mask[TRIP_RULES_CUBE_BYTES];
+};
+
+/* The items of the pattern being read, and where in the cube each lies. */
+struct trip_rules_shape {
+	const struct trip_rules_item *items[TRIP_RULES_ITEMS_MAX];
+	bool tested[TRIP_RULES_ITEMS_MAX]; /* has a test of a field */
+	size_t offsets[TRIP_RULES_ITEMS_MAX];
+	unsigned int n_items;
+	size_t n_bytes;
+	struct trip_rules_cube cube; /* what all its patterns have in common */
+};
+
+/* A test that takes more than one cube. */
+struct trip_rules_range {
+	unsigned int item; /* of the shape */
+	const struct trip_rules_field *field;
+	trip_rules_u128 low;
+	trip_rules_u128 high;
+	struct trip_rules_span place;
 };
 
 struct trip_rules_ctx {
@@ -108,7 +140,10 @@ struct trip_rules_ctx {
 	bool named;
 	struct trip_rules_symbol symbol;
 	struct trip_rules_count count;
-	struct rte_flow_item items[TRIP_RULES_ITEMS_MAX + 1];
+	struct trip_rules_shape shape;
+	struct trip_rules_range *ranges;
+	unsigned int n_ranges;
+	struct trip_rules_span either;        /* the word, where it is the direction */
 	const struct trip_rules_item *before; /* NULL at the start and behind a tunnel */
 	unsigned int tags;                    /* vlan items since then */
 	bool tunnel;                          /* behind one */
@@ -123,12 +158,12 @@ struct trip_rules_ctx {
 	struct trip_rules_names *when_names; /* one for each of rules->whens */
 	struct trip_rules_symbol *symbols;
 	unsigned int n_symbols;
+	uint64_t n_patterns;
 	unsigned int suggestions; /* names compared so far */
 };
 
 /* rules.c */
 bool trip_rules_grow(void *array, unsigned int n, size_t size);
-void trip_rules_items_free(struct rte_flow_item *items, unsigned int n_items);
 
 /* rules.re */
 void trip_rules_lex_begin(struct trip_rules_ctx *ctx);
@@ -167,6 +202,9 @@ const struct trip_rules_item *trip_rules_table_item(
 const struct trip_rules_field *trip_rules_table_field(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *span);
 
+const struct trip_rules_field *trip_rules_table_end(
+	const struct trip_rules_item *item, const char *name);
+
 /* rules_field.c */
 trip_rules_u128 trip_rules_field_ones(unsigned int bits);
 bool trip_rules_field_mac(const struct trip_rules_span *span, trip_rules_u128 *value);
@@ -178,6 +216,8 @@ void trip_rules_field_store(
 /* rules_item.c */
 void trip_rules_item_begin(struct trip_rules_ctx *ctx, const struct trip_rules_span *item);
 void trip_rules_item_field(struct trip_rules_ctx *ctx, const struct trip_rules_span *field);
+void trip_rules_item_range(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
+	const struct trip_rules_span *low, const struct trip_rules_span *high);
 void trip_rules_item_is(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
 	const struct trip_rules_span *value);
 void trip_rules_item_spec(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
@@ -187,6 +227,9 @@ void trip_rules_item_mask(struct trip_rules_ctx *ctx, const struct trip_rules_sp
 void trip_rules_item_prefix(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
 	const struct trip_rules_span *value);
 void trip_rules_item_end(struct trip_rules_ctx *ctx);
+
+/* rules_pattern.c */
+bool trip_rules_pattern_expand(struct trip_rules_ctx *ctx);
 
 /* rules_build.c */
 void trip_rules_build_name(
@@ -198,6 +241,7 @@ void trip_rules_build_group(struct trip_rules_ctx *ctx, const struct trip_rules_
 void trip_rules_build_priority(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
 void trip_rules_build_action(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *word, uint32_t action);
+void trip_rules_build_either(struct trip_rules_ctx *ctx, const struct trip_rules_span *word);
 void trip_rules_build_mark(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
 void trip_rules_build_queue(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
 void trip_rules_build_every(struct trip_rules_ctx *ctx, const struct trip_rules_span *value);

@@ -269,3 +269,14 @@ trip_rules_table_field(struct trip_rules_ctx *ctx, const struct trip_rules_span 
 		trip_rules_error_list(list, names, n), trip_rules_error_quote(quote, span));
 	return NULL;
 }
+
+/* An end of the connection that an item has, "src" or "dst", or NULL. */
+const struct trip_rules_field *
+trip_rules_table_end(const struct trip_rules_item *item, const char *name)
+{
+	for (const struct trip_rules_field *f = item->fields; f->name != NULL; f++) {
+		if (strcmp(f->name, name) == 0)
+			return f;
+	}
+	return NULL;
+}

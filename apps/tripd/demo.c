@@ -17,6 +17,7 @@
 
 #include "demo.h"
 #include "describe.h"
+#include "flow.h"
 #include "options.h"
 #include "report.h"
 #include "rules.h"
@@ -100,7 +101,7 @@ draw_flow(struct tripd_demo *demo, unsigned int flow)
 	struct trip_flow_count count;
 	const char *state;
 
-	trip_flow_query(demo->run.quota.counts[flow].flow, &count);
+	tripd_flow_query(&demo->run.quota.counts[flow], &count);
 	tripd_describe_number(wire->sent[flow], sent);
 	tripd_describe_number(count.packets, counted);
 	tripd_describe_number(wire->arrived[flow], arrived);

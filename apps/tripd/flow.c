@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a `count` rule to a flow of the domain. */
+/* From a `count` rule to flows of the domain: one for each of its patterns, all on its counters. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <rte_flow.h>
 
@@ -70,14 +71,52 @@ tripd_flow_open(const struct trip_rules_count *rule, struct tripd_quota_count *c
 	};
 	struct rte_flow_error error = {0};
 	struct actions actions;
-	int ret;
 
 	if (rule->direction == TRIP_RULES_EGRESS)
 		return fail(rule, "egress: what a port sends is not counted yet", -ENOTSUP);
+	count->flows = calloc(rule->n_patterns, sizeof(struct trip_flow *));
+	if (count->flows == NULL)
+		return fail(rule, "no memory", -ENOMEM);
 	fill_actions(rule, &actions);
-	ret = trip_flow_create(port, &attr, rule->items, actions.list, &count->flow, &error);
-	if (ret != 0)
-		return fail(
-			rule, error.message != NULL ? error.message : trip_error_message(), ret);
+	for (unsigned int i = 0; i < rule->n_patterns; i++) {
+		int ret = trip_flow_create(
+			port, &attr, rule->patterns[i], actions.list, &count->flows[i], &error);
+
+		if (ret != 0)
+			return fail(rule,
+				error.message != NULL ? error.message : trip_error_message(), ret);
+		count->n_flows++;
+	}
 	return 0;
+}
+
+void
+tripd_flow_query(const struct tripd_quota_count *count, struct trip_flow_count *sum)
+{
+	struct trip_flow_count one;
+
+	*sum = (struct trip_flow_count){0};
+	for (unsigned int i = 0; i < count->n_flows; i++) {
+		trip_flow_query(count->flows[i], &one);
+		sum->packets += one.packets;
+		sum->bytes += one.bytes;
+		sum->fate = one.fate;
+		sum->engine = one.engine;
+	}
+}
+
+int
+tripd_flow_close(struct tripd_quota_count *count)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < count->n_flows; i++) {
+		int one = trip_flow_destroy(count->flows[i]);
+
+		ret = one != 0 ? one : ret;
+	}
+	free(count->flows);
+	count->flows = NULL;
+	count->n_flows = 0;
+	return ret;
 }

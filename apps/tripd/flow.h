@@ -4,10 +4,11 @@
 
 #include "quota.h"
 
+struct trip_flow_count;
 struct trip_rules_count;
 
 /*
- * Opens the flow of a `count` rule on its port, feeding the counters that are open already. Says
+ * Opens the flows of a `count` rule on its port, feeding the counters that are open already. Says
  * what fails on stderr.
  *
  * @return
@@ -15,5 +16,11 @@ struct trip_rules_count;
  */
 int tripd_flow_open(const struct trip_rules_count *rule, struct tripd_quota_count *count,
 	struct trip_port *port);
+
+/* What all flows of the rule have counted; their fate and engine are one. */
+void tripd_flow_query(const struct tripd_quota_count *count, struct trip_flow_count *sum);
+
+/* Destroys as many as were opened. Returns the last error, or 0. */
+int tripd_flow_close(struct tripd_quota_count *count);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From rules to a domain at work: a `count` is a flow and two counters, a `counter` a counter, a
+ * From rules to a domain at work: a `count` is flows and two counters, a `counter` a counter, a
  * `when` a deferred work item whose context is its index, so that the event of a firing says which
  * statement fired. `log` calls a function that does nothing: the line is written by the control
  * thread when it reads the event, since a polling lcore must not wait for a terminal.
@@ -30,6 +30,20 @@ now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static bool
+is_on_flows(const struct trip_rules_when *when)
+{
+	return when->op == TRIP_RULES_OP_DROP || when->op == TRIP_RULES_OP_PASS ||
+	       when->op == TRIP_RULES_OP_DELETE;
+}
+
+/* An operation on a rule is one on each of its flows. */
+static unsigned int
+n_works(const struct trip_rules *rules, const struct trip_rules_when *when)
+{
+	return is_on_flows(when) ? rules->counts[when->target].n_patterns : 1;
+}
+
 void
 tripd_quota_attr(const struct trip_rules *rules, const struct tripd_plan *plan,
 	struct trip_domain_attr *attr)
@@ -41,14 +55,18 @@ tripd_quota_attr(const struct trip_rules *rules, const struct tripd_plan *plan,
 		.lcores = plan->manual ? NULL : &plan->poller,
 		.n_lcores = 1,
 		.max_cntrs = 2 * rules->n_counts + rules->n_counters + 16,
-		.max_works = rules->n_whens + 64,
+		.max_works = 64,
 		.max_waiters = 64,
-		.max_flows = rules->n_counts + 1,
+		.max_flows = 1,
 		.max_queues = plan->n_ports + plan->n_unknown,
 		/* Each one-shot statement holds one until its trip is read; and what two million
 		 * trips a second bring about while the control thread sleeps. */
 		.max_events = RTE_MAX(65536u, rules->n_whens + 64),
 	};
+	for (unsigned int i = 0; i < rules->n_counts; i++)
+		attr->max_flows += rules->counts[i].n_patterns;
+	for (unsigned int i = 0; i < rules->n_whens; i++)
+		attr->max_works += n_works(rules, &rules->whens[i]);
 }
 
 static int
@@ -114,6 +132,41 @@ trigger(const struct tripd_quota *quota, const struct trip_rules_when *when)
 	}
 }
 
+/* Full is the submission ring for a moment: the home empties it. */
+static int
+queue_work(struct tripd_quota *quota, const struct trip_work *work)
+{
+	uint64_t deadline = now_ns() + SETTLE_NS;
+	int ret;
+
+	while ((ret = trip_work_queue(quota->domain, work, NULL)) == -EAGAIN &&
+		now_ns() < deadline) {
+		if (quota->manual)
+			trip_progress(quota->domain);
+		else
+			sched_yield();
+	}
+	return ret;
+}
+
+/* Work of one threshold fires in the order of its queueing: the last one says that all is done. */
+static int
+queue_flows(struct tripd_quota *quota, const struct trip_rules_when *when, struct trip_work *work)
+{
+	const struct tripd_quota_count *count = &quota->counts[when->target];
+	int ret = 0;
+
+	work->op_type = when->op == TRIP_RULES_OP_DROP   ? TRIP_OP_FLOW_DROP
+			: when->op == TRIP_RULES_OP_PASS ? TRIP_OP_FLOW_PASS
+							 : TRIP_OP_FLOW_DELETE;
+	for (unsigned int i = 0; i < count->n_flows && ret == 0; i++) {
+		work->flags = i + 1 == count->n_flows ? TRIP_COMPLETION : 0;
+		work->op.flow = count->flows[i];
+		ret = queue_work(quota, work);
+	}
+	return ret;
+}
+
 static int
 queue_when(struct tripd_quota *quota, unsigned int i)
 {
@@ -126,36 +179,19 @@ queue_when(struct tripd_quota *quota, unsigned int i)
 		.context = i,
 		.flags = TRIP_COMPLETION,
 	};
-	uint64_t deadline = now_ns() + SETTLE_NS;
 	int ret;
 
-	switch (when->op) {
-	case TRIP_RULES_OP_DROP:
-	case TRIP_RULES_OP_PASS:
-	case TRIP_RULES_OP_DELETE:
-		work.op_type = when->op == TRIP_RULES_OP_DROP   ? TRIP_OP_FLOW_DROP
-			       : when->op == TRIP_RULES_OP_PASS ? TRIP_OP_FLOW_PASS
-								: TRIP_OP_FLOW_DELETE;
-		work.op.flow = quota->counts[when->target].flow;
-		break;
-	case TRIP_RULES_OP_ADD:
-	case TRIP_RULES_OP_SET:
+	if (is_on_flows(when)) {
+		ret = queue_flows(quota, when, &work);
+	} else if (when->op == TRIP_RULES_OP_LOG) {
+		work.op_type = TRIP_OP_CALL;
+		work.op.call.function = quota->log;
+		ret = queue_work(quota, &work);
+	} else {
 		work.op_type = when->op == TRIP_RULES_OP_ADD ? TRIP_OP_CNTR_ADD : TRIP_OP_CNTR_SET;
 		work.op.cntr.cntr = quota->counters[when->target];
 		work.op.cntr.value = when->value;
-		break;
-	case TRIP_RULES_OP_LOG:
-		work.op_type = TRIP_OP_CALL;
-		work.op.call.function = quota->log;
-		break;
-	}
-	/* Full is the submission ring for a moment: the home empties it. */
-	while ((ret = trip_work_queue(quota->domain, &work, NULL)) == -EAGAIN &&
-		now_ns() < deadline) {
-		if (quota->manual)
-			trip_progress(quota->domain);
-		else
-			sched_yield();
+		ret = queue_work(quota, &work);
 	}
 	if (ret != 0)
 		fprintf(stderr, "tripd: line %u of the rules, %s: %s\n", when->line, when->source,
@@ -273,7 +309,7 @@ tripd_quota_value(const struct tripd_quota *quota, const struct trip_rules_when 
 
 	if (when->ref == TRIP_RULES_REF_COUNTER)
 		return trip_cntr_read(quota->counters[when->index]);
-	trip_flow_query(quota->counts[when->index].flow, &count);
+	tripd_flow_query(&quota->counts[when->index], &count);
 	return when->ref == TRIP_RULES_REF_PACKETS ? count.packets : count.bytes;
 }
 
@@ -342,7 +378,7 @@ tripd_quota_close(struct tripd_quota *quota)
 	for (i = 0; quota->counts != NULL && i < quota->rules->n_counts; i++) {
 		struct tripd_quota_count *count = &quota->counts[i];
 
-		ret |= count->flow != NULL ? trip_flow_destroy(count->flow) : 0;
+		ret |= tripd_flow_close(count);
 		ret |= count->packets != NULL ? trip_cntr_close(count->packets) : 0;
 		ret |= count->bytes != NULL ? trip_cntr_close(count->bytes) : 0;
 	}

@@ -16,7 +16,9 @@ struct trip_rules_when;
 struct tripd_quota_count {
 	struct trip_cntr *packets;
 	struct trip_cntr *bytes;
-	struct trip_flow *flow;
+	/* One for each pattern of the rule. */
+	struct trip_flow **flows;
+	unsigned int n_flows;
 };
 
 /* One firing, as the control thread read it. */

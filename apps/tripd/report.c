@@ -12,6 +12,7 @@
 #include <jansson.h>
 
 #include "describe.h"
+#include "flow.h"
 #include "quota.h"
 #include "report.h"
 #include "rules.h"
@@ -69,7 +70,7 @@ make_counters(const struct tripd_quota *quota)
 	unsigned int i;
 
 	for (i = 0; i < rules->n_counts; i++) {
-		trip_flow_query(quota->counts[i].flow, &count);
+		tripd_flow_query(&quota->counts[i], &count);
 		json_array_append_new(list,
 			json_pack("{s:s, s:I, s:I, s:s}", "name", rules->counts[i].name, "packets",
 				(json_int_t)count.packets, "bytes", (json_int_t)count.bytes,

@@ -8,6 +8,7 @@
 #include <trip.h>
 
 #include "describe.h"
+#include "flow.h"
 #include "quota.h"
 #include "rules.h"
 #include "view.h"
@@ -88,7 +89,7 @@ draw_count(struct tripd_view *view, unsigned int i, bool rates)
 	struct trip_flow_count count;
 	const char *colour;
 
-	trip_flow_query(quota->counts[i].flow, &count);
+	tripd_flow_query(&quota->counts[i], &count);
 	tripd_describe_number(count.packets, packets);
 	tripd_describe_number(count.bytes, bytes);
 	colour = tripd_screen_colour(&view->screen, count.fate == TRIP_FATE_PASS   ? TRIPD_GREEN
@@ -147,7 +148,7 @@ measure_rates(struct tripd_view *view, uint64_t elapsed_ns)
 	unsigned int i;
 
 	for (i = 0; i < view->quota->rules->n_counts; i++) {
-		trip_flow_query(view->quota->counts[i].flow, &count);
+		tripd_flow_query(&view->quota->counts[i], &count);
 		view->packet_rate[i] =
 			(double)(count.packets - view->packets[i]) * 1e9 / (double)elapsed_ns;
 		view->byte_rate[i] =

@@ -61,6 +61,7 @@ compare(const struct trip_rules *a, const struct trip_rules *b)
 		a->n_whens == b->n_whens);
 	for (unsigned int i = 0; i < a->n_counts; i++)
 		must(a->counts[i].n_items == b->counts[i].n_items &&
+			a->counts[i].n_patterns == b->counts[i].n_patterns &&
 			a->counts[i].actions == b->counts[i].actions &&
 			a->counts[i].priority == b->counts[i].priority &&
 			a->counts[i].port == b->counts[i].port);

@@ -180,6 +180,39 @@ static const struct mistake mistakes[] = {
 		"1:37: udp dst: this item has its value already\n"),
 	MISTAKE("count a port 0 pattern udp dst spec 1 dst mask 3 dst prefix 4 / end",
 		"1:50: udp dst: this item has its mask already\n"),
+	MISTAKE("count a port 0 pattern udp dst range 5 - 2 / end",
+		"1:38: udp dst: this range is empty: expected its lower end first\n"),
+	MISTAKE("count a port 0 pattern ipv4 src range 10.0.0.9 - 10.0.0.8 / end",
+		"1:39: ipv4 src: this range is empty: expected its lower end first\n"),
+	MISTAKE("count a port 0 pattern udp dst range 0 - 65536 / end",
+		"1:42: udp dst 65536 is above 65535\n"),
+	MISTAKE("count a port 0 pattern ipv6 dst range 1 - fe80::1 / end",
+		"1:39: ipv6 dst: expected an IPv6 address such as 2001:db8::1, found '1'\n"),
+	MISTAKE("count a port 0 pattern udp dst range 5 / end", "1:40: expected '-', found '/'\n"),
+	MISTAKE("count a port 0 pattern udp dst range 5 -7 dst range 8- 9 / end",
+		"1:43: udp dst: this item has its value already\n"),
+	MISTAKE("count a port 0 pattern udp dst range 5-7 dst mask 3 / end",
+		"1:42: udp dst: this item has its mask already\n"),
+	MISTAKE("count a port 0 pattern vlan vid range 5-7 tci spec 1 tci mask 0x1000 tci is 1 / "
+		"end",
+		"1:70: vlan tci: this item has its value already\n"),
+	MISTAKE("count a port 0 pattern vlan vid range 5-7 tci spec 1 tci mask 0x1001 / end",
+		"1:29: vlan vid: 'tci' of the same item has these bits already\n"),
+	MISTAKE("count a port 0 pattern ipv6 src range ::1 - "
+		"ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe / end",
+		"1:29: this range becomes 254 prefixes: the limit is 64\n"),
+	MISTAKE("count a port 0 pattern udp src range 1-65534 dst range 1-65534 / end",
+		"1:46: the ranges of this pattern become 900 prefixes: the limit is 64\n"),
+	MISTAKE("count a port 0 pattern ipv4 ttl range 1-254 src range 1 - 4294967294 dst range 1 "
+		"- 4294967294 packet_id range 1-65534 fragment_offset range 1-65534 length range "
+		"1-65534 tos range 1-254 / ipv4 / end",
+		"1:170: the ranges of this pattern become 20342448000 prefixes: the limit is 64\n"
+		"1:188: expected 'tcp', 'udp', 'sctp', 'icmp', 'gre' or 'end' behind 'ipv4', found "
+		"'ipv4'\n"),
+	MISTAKE("also count a port 0 either pattern ipv6 src is 2001:db8::1 dst spec :: dst "
+		"prefix 1 / tcp src range 1-255 / end",
+		"1:21: 'either' becomes more than 256 patterns where a rule counts in addition: "
+		"expected a pattern that says both from where and to where\n"),
 	MISTAKE("count a port 0 pattern vlan tci is 5 vid is 5 / end",
 		"1:38: vlan vid: 'tci' of the same item has these bits already\n"),
 	MISTAKE("count a port 0 pattern eth / end actions",
@@ -362,8 +395,6 @@ static const struct mistake mistakes[] = {
 static const struct mistake not_yet[] = {
 	MISTAKE("count a port 0 transfer pattern eth / end",
 		"1:16: not yet: this version cannot do 'transfer'\n"),
-	MISTAKE("count a port 0 either pattern eth / end",
-		"1:16: not yet: this version cannot do 'either'\n"),
 	MISTAKE("count a port 0 pattern eth / ipv4 / udp / vxlan / ipv4 / gre / end",
 		"1:58: not yet: this version cannot do a tunnel within a tunnel\n"),
 	MISTAKE("count a port 0 pattern eth / ipv6 / ipv6_frag_ext / end",
@@ -372,12 +403,6 @@ static const struct mistake not_yet[] = {
 		"1:30: not yet: this version cannot do 'mark'\n"),
 	MISTAKE("count a port 0 pattern any num is 1 / end",
 		"1:24: not yet: this version cannot do 'any'\n"),
-	MISTAKE("count a port 0 pattern eth / ipv4 src range 10.0.0.1 - 10.0.0.9 / end",
-		"1:39: not yet: this version cannot do 'range'\n"),
-	MISTAKE("count a port 0 pattern udp dst range 1024-2047 / end",
-		"1:32: not yet: this version cannot do 'range'\n"),
-	MISTAKE("count a port 0 pattern ipv6 src range fe80::1-fe80::9 / end",
-		"1:33: not yet: this version cannot do 'range'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.bytes rate >= 10Mbit/s over 10s log",
 		"2:14: not yet: this version cannot do 'rate'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets rate >= 10kpps over 500ms until "
@@ -421,11 +446,11 @@ static const struct mistake not_yet[] = {
 		"1:1: not yet: this version cannot do 'set'\n"),
 	MISTAKE("set \\\n more\ncounter c\n", "1:1: not yet: this version cannot do 'set'\n"),
 	MISTAKE("count a port name \"x\" transfer group 2 pattern esp src range 1-2 / udp dst "
-		"range 1-2 / end actions mark id 1 / end",
+		"last 5 / end actions mark id 1 / end",
 		"1:23: not yet: this version cannot do 'transfer'\n"
 		"1:48: not yet: this version cannot do 'esp'\n"
-		"1:56: not yet: this version cannot do 'range'\n"
-		"1:76: not yet: this version cannot do 'range'\n"),
+		"1:76: 'last' is not part of the language: expected 'is', 'spec', 'mask', "
+		"'prefix' or 'range', found 'last'\n"),
 };
 
 #endif
