@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Submit, cancel and fire against each other: exactly one outcome each, and all slots come back. */
+#include <stdbool.h>
 #include <string.h>
 
 #include <trip_threads.h>
@@ -280,12 +281,100 @@ ring_hands_over(void **state)
 	free(handoff.ring);
 }
 
+/* A home that looks into the channel only where its doorbell was rung, as the engine's does. */
+struct bellboy {
+	struct stage stage;
+	struct trip_doorbell db;
+	_Atomic uint64_t accepted;
+	_Atomic uint64_t rounds;
+	_Atomic bool done;
+};
+
+static void *
+accept_what_rang(void *arg)
+{
+	struct bellboy *boy = arg;
+	struct trip_channel_home *home = &boy->stage.home;
+	uint32_t rung, slots[SLOTS];
+
+	while (!atomic_load(&boy->done)) {
+		if (trip_doorbell_take(&boy->db, 0, &rung, 1) > 0) {
+			int n = trip_channel_accept(
+				home, trip_channel_pending_tail(home), slots, SLOTS);
+
+			for (int i = 0; i < n; i++) {
+				struct trip_work_desc desc;
+
+				(void)trip_channel_claim(
+					home, slots[i], trip_channel_read(home, slots[i], &desc));
+				trip_channel_return(home, slots[i]);
+			}
+			atomic_fetch_add(&boy->accepted, (uint64_t)n);
+		} else if (atomic_load(&boy->rounds) % 64 == 0) {
+			sched_yield();
+		}
+		atomic_fetch_add(&boy->rounds, 1);
+	}
+	return NULL;
+}
+
+static void
+submit_and_ring(struct bellboy *boy)
+{
+	uint64_t id;
+	int slot;
+
+	while ((slot = trip_channel_alloc(&boy->stage.client)) < 0)
+		sched_yield();
+	assert_int_equal(trip_channel_submit(&boy->stage.client, (uint32_t)slot, &id), 0);
+	trip_doorbell_ring(&boy->db, 0, 0);
+}
+
+/* The second of two often finds the bell rung, and the home just about to take it. */
+static void
+no_submission_is_overlooked(void **state)
+{
+	const struct trip_doorbell_shape shape = {.count = {1}, .words = {1}};
+	struct trip_random rnd = {seed + 7};
+	struct bellboy *boy = calloc(1, sizeof(*boy));
+	uint64_t submitted = 0, rounds;
+	pthread_t thread;
+	void *bell;
+
+	stage_make(&boy->stage, trip_test_rounds(60000));
+	bell = aligned_alloc(64, trip_doorbell_size(&shape));
+	trip_doorbell_init(bell, &shape);
+	trip_doorbell_map(&boy->db, bell, &shape);
+	trip_thread_start(&thread, accept_what_rang, boy);
+	while (submitted < boy->stage.items) {
+		unsigned int pauses = (unsigned int)trip_random_below(&rnd, 64);
+
+		submit_and_ring(boy);
+		for (unsigned int i = 0; i < pauses; i++)
+			(void)atomic_load_explicit(&boy->done, memory_order_relaxed);
+		submit_and_ring(boy);
+		submitted += 2;
+		/* Two whole rounds that began after the ring have seen it. */
+		rounds = atomic_load(&boy->rounds);
+		while (atomic_load(&boy->accepted) != submitted &&
+			atomic_load(&boy->rounds) < rounds + 3)
+			sched_yield();
+		assert_int_equal(atomic_load(&boy->accepted), submitted);
+	}
+	atomic_store(&boy->done, true);
+	pthread_join(thread, NULL);
+	stage_free(&boy->stage);
+	free(bell);
+	free(boy);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_outcome_each),
 		cmocka_unit_test(ring_hands_over),
+		cmocka_unit_test(no_submission_is_overlooked),
 	};
 
 	trip_threads_prepare();
