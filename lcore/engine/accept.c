@@ -55,34 +55,6 @@ refusal(const struct trip_home *home, const struct trip_work_desc *desc)
 	return trip_fire_refusal(home->engine, desc);
 }
 
-static void
-defer(struct trip_home *home, uint32_t index)
-{
-	struct trip_home_cntr *cntr = &home->cntrs[home->nodes[index].cntr];
-
-	home->nodes[index].deferred = true;
-	home->nodes[index].next_deferred = TRIP_NONE;
-	if (cntr->deferred == TRIP_NONE)
-		cntr->deferred = index;
-	else
-		home->nodes[cntr->last_deferred].next_deferred = index;
-	cntr->last_deferred = index;
-}
-
-/* An item that cannot be queued yet is deferred until the counter settles, and with it what follows
- * it on that counter. */
-static void
-enqueue(struct trip_home *home, uint32_t index)
-{
-	struct trip_node *node = &home->nodes[index];
-
-	if (home->cntrs[node->cntr].deferred != TRIP_NONE ||
-		!trip_due_queue(home, node->cntr, node->threshold, index))
-		defer(home, index);
-	else
-		node->queued = true;
-}
-
 unsigned int
 trip_accept_deferred(struct trip_home *home, uint32_t cntr_index, unsigned int budget)
 {
@@ -94,7 +66,7 @@ trip_accept_deferred(struct trip_home *home, uint32_t cntr_index, unsigned int b
 
 		cntr->deferred = TRIP_NONE;
 		home->nodes[index].deferred = false;
-		enqueue(home, index);
+		trip_node_queue(home, index);
 		/* It may have become due at once, and the next one has to wait for it. */
 		if (cntr->deferred == TRIP_NONE)
 			cntr->deferred = rest;
@@ -150,7 +122,7 @@ accept_one(struct trip_home *home, uint32_t channel_index, uint32_t slot)
 		.completion = desc.completion,
 		.cntr = desc.trigger % home->shape.n_cntrs,
 	};
-	enqueue(home, index);
+	trip_node_queue(home, index);
 	trip_due_touch(home, home->nodes[index].cntr);
 	trip_engine_stat(&home->stats.accepted, 1);
 }

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <rte_common.h>
+
 #include "due.h"
+#include "source.h"
+
+/* Times that a counter which is set all the time is sampled anew before it fires. */
+#define RESAMPLES 8
 
 void
 trip_due_push(struct trip_home *home, struct trip_due_list *list, uint32_t index, enum trip_due due)
@@ -33,25 +39,116 @@ trip_due_touch(struct trip_home *home, uint32_t index)
 		trip_due_push(home, &home->firing, index, TRIP_DUE_FIRING);
 }
 
+static bool
+was_set(const struct trip_home *home, uint32_t index)
+{
+	return atomic_load(&home->cells[index].setgen) != home->cntrs[index].setgen;
+}
+
 /*
- * What lies above the counter's present value is not due, even if the last sample was higher: the
- * counter has been lowered since, and the node is measured against the new value (WORK-13). While
- * older ones are still to fire against the higher sample, it must wait.
+ * The counter was set since it was sampled, so nobody knows where it has been meanwhile: what was
+ * submitted while it was low is in threshold order with its likes (WORK-02), however high it stands
+ * again. Nothing is due by the last sample; it is forgotten, and what is queued from now on waits
+ * for the next one.
  */
+static void
+forget_sample(struct trip_home *home, uint32_t index)
+{
+	struct trip_home_cntr *cntr = &home->cntrs[index];
+
+	cntr->setgen = atomic_load(&home->cells[index].setgen);
+	trip_pending_sample(&home->pool, &cntr->pending, 0);
+}
+
+/* Nothing of the counter is due but what was so when it was accepted. */
+static void
+sample(struct trip_home *home, uint32_t index)
+{
+	struct trip_home_cntr *cntr = &home->cntrs[index];
+
+	/* The generation before the sum: a set in between is found at the next look. */
+	if (was_set(home, index))
+		forget_sample(home, index);
+	(void)trip_source_fold(home, index);
+	cntr->sample = trip_cell_sum(&home->cells[index]);
+	if (cntr->since_tsc == 0)
+		cntr->since_tsc = home->now;
+}
+
+void
+trip_due_rang(struct trip_home *home, uint32_t index)
+{
+	struct trip_home_cntr *cntr = &home->cntrs[index];
+
+	switch ((enum trip_due)cntr->due) {
+	case TRIP_DUE_NONE:
+		cntr->resampled = 0;
+		trip_due_push(home, &home->sampled, index, TRIP_DUE_SAMPLED);
+		sample(home, index);
+		break;
+	case TRIP_DUE_SAMPLED:
+		/* Otherwise trip_due_sweep() looks after it. */
+		if (!was_set(home, index))
+			sample(home, index);
+		break;
+	case TRIP_DUE_SWEPT:
+	case TRIP_DUE_FIRING:
+		cntr->again = true;
+	}
+}
+
+void
+trip_due_sweep(struct trip_home *home)
+{
+	for (uint32_t n = home->sampled.count; n > 0; n--) {
+		uint32_t index = trip_due_pop(home, &home->sampled);
+		struct trip_home_cntr *cntr = &home->cntrs[index];
+
+		if (!was_set(home, index) || cntr->resampled == RESAMPLES) {
+			trip_due_push(home, &home->swept, index, TRIP_DUE_SWEPT);
+		} else if (trip_pending_due(&home->pool, &cntr->pending)) {
+			/* Accepted since, due by the sample before: it goes first. */
+			cntr->again = true;
+			trip_due_push(home, &home->firing, index, TRIP_DUE_FIRING);
+		} else {
+			cntr->resampled++;
+			trip_due_push(home, &home->sampled, index, TRIP_DUE_SAMPLED);
+			sample(home, index);
+		}
+	}
+}
+
+/*
+ * Whether a node at or below the last sample may count on that. If the counter has been lowered
+ * since, the node is measured against the new value (WORK-13). What a sweep accepts for a counter
+ * that is sampled already was submitted before any set that the sample does not show, as
+ * trip_due_sweep() sees to.
+ */
+static bool
+is_due(const struct trip_home *home, uint32_t index, uint64_t threshold, bool submitted)
+{
+	enum trip_due due = home->cntrs[index].due;
+
+	if (submitted && (due == TRIP_DUE_SAMPLED || due == TRIP_DUE_SWEPT))
+		return true;
+	/* A setter that was killed has left its value without a generation. */
+	return !was_set(home, index) && trip_cell_sum(&home->cells[index]) >= threshold;
+}
+
 bool
 trip_due_queue(struct trip_home *home, uint32_t index, uint64_t threshold, uint32_t node)
 {
 	struct trip_home_cntr *cntr = &home->cntrs[index];
-	uint64_t sum, sample = cntr->pending.sample;
+	uint64_t latest = cntr->pending.sample;
 
-	if (cntr->due != TRIP_DUE_NONE && cntr->sample > sample)
-		sample = cntr->sample;
-	if (threshold <= sample) {
-		sum = trip_cell_sum(&home->cells[index]);
-		if (sum < threshold && cntr->due != TRIP_DUE_NONE)
+	if (cntr->due == TRIP_DUE_SAMPLED || cntr->due == TRIP_DUE_SWEPT)
+		latest = RTE_MAX(latest, cntr->sample);
+	/* Waiters come behind the work items, and not by a sweep. */
+	if (threshold <= latest && !is_due(home, index, threshold, node < home->n_nodes)) {
+		/* What is due goes first. */
+		if (cntr->due != TRIP_DUE_NONE)
 			return false;
-		if (sum < threshold)
-			trip_pending_sample(&home->pool, &cntr->pending, sum);
+		forget_sample(home, index);
 	}
 	trip_pending_insert(&home->pool, &cntr->pending, threshold, node);
 	return true;

@@ -17,6 +17,17 @@ uint32_t trip_due_pop(struct trip_home *home, struct trip_due_list *list);
 /* The sum of counter `cntr` may have passed what is armed, or what is armed must be set anew. */
 void trip_due_touch(struct trip_home *home, uint32_t cntr);
 
+/* A counter rang: samples it, or has it sampled when nothing of it is due any more. */
+void trip_due_rang(struct trip_home *home, uint32_t cntr);
+
+/*
+ * A sweep has begun: what was sampled fires once everything submitted up to then is accepted. Not
+ * so a counter that was set between its sample and then: the sweep may hold what was submitted
+ * after the set, which must not be measured against that sample, so it is sampled anew and waits
+ * for the next sweep. A counter that is set all the time waits a few sweeps at most.
+ */
+void trip_due_sweep(struct trip_home *home);
+
 /* Queues a node at a threshold of counter `cntr`. False where that must wait until it settles. */
 bool trip_due_queue(struct trip_home *home, uint32_t cntr, uint64_t threshold, uint32_t node);
 

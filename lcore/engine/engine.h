@@ -98,6 +98,8 @@ enum trip_due {
 struct trip_home_cntr {
 	struct trip_pending pending;
 	uint64_t sample;
+	/* Of the cell when it was sampled. */
+	uint32_t setgen;
 	/* The cell when it was last armed: what the waiters were compared with. */
 	struct trip_cell_sample settled;
 	/* When the update happened that the sample shows, as far as known. */
@@ -119,6 +121,8 @@ struct trip_home_cntr {
 	/* Place in the home's list of fed counters. */
 	uint32_t fed;
 	uint8_t due;
+	/* Times that it was sampled anew while it waited for a sweep. */
+	uint8_t resampled;
 	/* It rang while it was due. */
 	bool again;
 	/* The scrub found it past what is armed: a ring is under way, or was lost. */

@@ -173,6 +173,11 @@ take(struct trip_home *home, struct trip_home_cntr *cntr, uint32_t index, uint64
 		trip_channel_queued(channel, node->slot, node->generation);
 	if (*more) {
 		node->threshold = reached + node->interval;
+		if (node->threshold > cntr->pending.sample) {
+			trip_node_queue(home, index);
+			return true;
+		}
+		/* A further firing of the jump under way, whatever was set since (WORK-13). */
 		node->queued = true;
 		trip_pending_insert(&home->pool, &cntr->pending, node->threshold, index);
 		return true;

@@ -17,17 +17,6 @@
 
 _Thread_local struct trip_home *trip_engine_current;
 
-static void
-sample(struct trip_home *home, uint32_t index)
-{
-	struct trip_home_cntr *cntr = &home->cntrs[index];
-
-	(void)trip_source_fold(home, index);
-	cntr->sample = trip_cell_sum(&home->cells[index]);
-	if (cntr->since_tsc == 0)
-		cntr->since_tsc = home->now;
-}
-
 /* Samples counters that rang, until the budget is waiting for a sweep. */
 static unsigned int
 sample_rung(struct trip_home *home)
@@ -37,16 +26,8 @@ sample_rung(struct trip_home *home)
 
 	while (home->sampled.count < home->budget && done < home->budget) {
 		n = trip_doorbell_take(&home->doorbell, TRIP_BELL_CNTR, rung, QUANTUM);
-		for (unsigned int i = 0; i < n; i++) {
-			struct trip_home_cntr *cntr = &home->cntrs[rung[i]];
-
-			if (cntr->due == TRIP_DUE_NONE)
-				trip_due_push(home, &home->sampled, rung[i], TRIP_DUE_SAMPLED);
-			if (cntr->due == TRIP_DUE_SAMPLED)
-				sample(home, rung[i]);
-			else
-				cntr->again = true;
-		}
+		for (unsigned int i = 0; i < n; i++)
+			trip_due_rang(home, rung[i]);
 		done += n;
 		if (n < QUANTUM)
 			break;
@@ -54,14 +35,11 @@ sample_rung(struct trip_home *home)
 	return done;
 }
 
-/* What was sampled fires once everything submitted up to now is accepted. */
 static void
 begin_sweep(struct trip_home *home)
 {
-	while (home->sampled.count > 0)
-		trip_due_push(
-			home, &home->swept, trip_due_pop(home, &home->sampled), TRIP_DUE_SWEPT);
 	trip_accept_begin(home);
+	trip_due_sweep(home);
 	home->sweeping = true;
 }
 

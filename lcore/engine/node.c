@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "due.h"
 #include "node.h"
 
 uint32_t
@@ -20,4 +21,30 @@ trip_node_drop(struct trip_home *home, uint32_t index)
 	trip_channel_return(&home->channels[node->channel], node->slot);
 	home->free_nodes[home->n_free_nodes++] = index;
 	trip_engine_stat(&home->stats.pending, UINT64_MAX);
+}
+
+static void
+defer(struct trip_home *home, uint32_t index)
+{
+	struct trip_home_cntr *cntr = &home->cntrs[home->nodes[index].cntr];
+
+	home->nodes[index].deferred = true;
+	home->nodes[index].next_deferred = TRIP_NONE;
+	if (cntr->deferred == TRIP_NONE)
+		cntr->deferred = index;
+	else
+		home->nodes[cntr->last_deferred].next_deferred = index;
+	cntr->last_deferred = index;
+}
+
+void
+trip_node_queue(struct trip_home *home, uint32_t index)
+{
+	struct trip_node *node = &home->nodes[index];
+
+	if (home->cntrs[node->cntr].deferred != TRIP_NONE ||
+		!trip_due_queue(home, node->cntr, node->threshold, index))
+		defer(home, index);
+	else
+		node->queued = true;
 }
