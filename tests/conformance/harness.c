@@ -326,6 +326,8 @@ harness_main(int argc, char **argv, const char *vdev, const struct CMUnitTest *t
 		fprintf(stderr, "usage: %s manual|lcore|service|list\n", argv[0]);
 		return 2;
 	}
+	/* What a failed test leaves open would make all others fail, too. */
+	setenv("CMOCKA_TEST_ABORT", "1", 1);
 	harness_mode = (enum trip_progress)mode;
 	harness_seed = trip_test_seed(word);
 	if (trip_eal_init(vdev) < 0)
