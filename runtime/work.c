@@ -293,20 +293,26 @@ find_submitter(struct trip_domain *domain, uint64_t id, uint32_t *home, uint32_t
 	return NULL;
 }
 
-/* Lets go of a canceled item at once: its objects can be closed without any progress. */
-static void
-forget(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slot, uint64_t id)
+/*
+ * Cancels, and lets go of the item at once: its objects can be closed without any progress. Both
+ * under the lock: a reaper that came between them would take the item for a fired one, whose
+ * completion event is still to be read, and its credit would be gone for good.
+ */
+static int
+cancel(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slot, uint64_t id)
 {
 	struct trip_work_refs *refs = &submitter->refs[slot];
+	int error;
 
 	trip_domain_lock(&submitter->lock);
-	/* The slot may have come back and gone out again meanwhile. */
-	if (refs->id == id) {
+	error = trip_channel_cancel(submitter->channel, id);
+	if (error == 0) {
 		if (refs->credit)
 			give_credit(domain, 1);
 		let_go(refs);
 	}
 	trip_domain_unlock(&submitter->lock);
+	return error;
 }
 
 int
@@ -315,12 +321,11 @@ trip_work_cancel(struct trip_domain *domain, uint64_t id)
 	uint32_t home, slot;
 	struct trip_submitter *submitter = find_submitter(domain, id, &home, &slot);
 
-	if (submitter == NULL || trip_channel_cancel(submitter->channel, id) != 0)
+	if (submitter == NULL || cancel(domain, submitter, slot, id) != 0)
 		return trip_error_set(
 			ENOENT, "work 0x%" PRIx64 ": it has fired, was canceled, or never was", id);
 	trip_doorbell_ring(&domain->engine.homes[home]->doorbell, TRIP_BELL_CHANNEL,
 		(uint32_t)(submitter - domain->submitters[home]));
-	forget(domain, submitter, slot, id);
 	return 0;
 }
 

@@ -108,9 +108,7 @@ trip_doorbell_idle_masked(const struct trip_doorbell *db)
 		const struct trip_doorbell_section *s = &db->section[i];
 
 		for (word = 0; word < summary_words(s); word++)
-			rung |= atomic_load_explicit(
-					&db->summary[s->first + word], memory_order_relaxed) &
-				summary_valid(s, word);
+			rung |= atomic_load(&db->summary[s->first + word]) & summary_valid(s, word);
 	}
 	return rung == 0;
 }

@@ -125,8 +125,8 @@ trip_doorbell_ring(const struct trip_doorbell *db, unsigned section, uint32_t in
 }
 
 /*
- * Relaxed: a ring that is not seen now is seen by a later call, and what it speaks of is ordered by
- * trip_doorbell_take().
+ * A loop that asks again and again could do with relaxed loads. These are seq_cst for one that asks
+ * once, because another doorbell told it to: the canceled slots of a channel.
  */
 static inline bool
 trip_doorbell_idle(const struct trip_doorbell *db)
@@ -135,7 +135,7 @@ trip_doorbell_idle(const struct trip_doorbell *db)
 	unsigned i;
 
 	for (i = 0; i < TRIP_DOORBELL_WORDS; i++)
-		rung |= atomic_load_explicit(&db->summary[i], memory_order_relaxed);
+		rung |= atomic_load(&db->summary[i]);
 	return rung == 0 || trip_doorbell_idle_masked(db);
 }
 
