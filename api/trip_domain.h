@@ -20,7 +20,12 @@ struct trip_domain;
 enum trip_progress {
 	/** Dedicated polling lcores, launched by trip_domain_open() and waited for by close. */
 	TRIP_PROGRESS_LCORE = 0,
-	/** One rte_service per home, mapped to and started on the given service lcores. */
+	/**
+	 * One rte_service per home, mapped to the given service lcores, which may run other
+	 * services too. Those that are stopped are started, and stopped again when the domain is
+	 * closed, unless by then they run services of the application. Without lcores, the
+	 * application maps the services trip_<domain>_<home> itself.
+	 */
 	TRIP_PROGRESS_SERVICE,
 	/** The application, by trip_progress(). Needs no lcore. */
 	TRIP_PROGRESS_MANUAL,

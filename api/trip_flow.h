@@ -57,8 +57,9 @@ int trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct tr
 	struct trip_port **port);
 
 /**
- * Takes a port out of the domain. No burst of it may be under way, by callback or call, unless its
- * queues are stopped or this waits for them: it does, for callbacks.
+ * Takes a port out of the domain. With TRIP_PORT_CALLBACK bursts may go on: this waits for those
+ * that may be in a callback, a tenth of a second, and frees what the callbacks took of EAL's heap.
+ * With TRIP_PORT_BURST nobody may be in trip_port_burst(), nor call it any more.
  *
  * @return
  *   0, or -EBUSY while flows are open on it.

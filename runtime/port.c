@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <numa.h>
 
@@ -12,11 +13,16 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_log.h>
+#include <rte_malloc.h>
 
 #include "due.h"
 #include "error.h"
 #include "port.h"
 #include "progress.h"
+
+/* From finding a callback to entering it: some instructions, and the time of a lcore that is
+ * preempted there. */
+#define CALLBACK_GRACE_NS 100000000
 
 /* A queue of this port has reached a limit of a flow: ring the homes of the counters it feeds. */
 static void
@@ -34,10 +40,17 @@ cross(void *arg, uint32_t flow, unsigned int which)
 	}
 }
 
+/*
+ * Pairs add_callbacks() with rx_callback(): a callback is published inside ethdev, which orders the
+ * same, where ThreadSanitizer does not see it.
+ */
+static atomic_bool callbacks_added;
+
 static uint16_t
 rx_callback(uint16_t port_id, uint16_t queue, struct rte_mbuf **pkts, uint16_t n, uint16_t max,
 	void *arg)
 {
+	(void)atomic_load_explicit(&callbacks_added, memory_order_acquire);
 	return trip_soft_burst(arg, pkts, n);
 }
 
@@ -100,17 +113,32 @@ take_queues(struct trip_domain *domain, struct trip_port *port)
 	return 0;
 }
 
+/*
+ * Removes the callbacks and frees what ethdev has allocated for them. Bursts go on meanwhile, and
+ * one that has found a callback in ethdev's list cannot be seen before it enters the callback;
+ * ethdev leaves to us when to free, after a delay that is far longer than that.
+ */
 static void
 remove_callbacks(struct trip_port *port)
 {
-	for (uint16_t q = 0; q < port->n_queues; q++) {
-		struct trip_port_queue *queue = &port->queues[q];
+	const struct timespec grace = {.tv_nsec = CALLBACK_GRACE_NS};
+	bool removed = false;
 
-		if (queue->callback == NULL)
-			continue;
-		rte_eth_remove_rx_callback(port->port_id, q, queue->callback);
-		queue->callback = NULL;
+	for (uint16_t q = 0; q < port->n_queues; q++) {
+		const struct rte_eth_rxtx_callback **callback = &port->queues[q].callback;
+
+		/* Refused where the application has taken the queue away meanwhile. */
+		if (*callback != NULL &&
+			rte_eth_remove_rx_callback(port->port_id, q, *callback) == 0)
+			removed = true;
+		else
+			*callback = NULL;
 	}
+	if (removed)
+		nanosleep(&grace, NULL);
+	/* They are const to those who only use them. */
+	for (uint16_t q = 0; q < port->n_queues; q++)
+		rte_free((void *)(uintptr_t)port->queues[q].callback);
 }
 
 static int
@@ -118,6 +146,7 @@ add_callbacks(struct trip_port *port)
 {
 	if (port->mode != TRIP_PORT_CALLBACK)
 		return 0;
+	atomic_store_explicit(&callbacks_added, true, memory_order_release);
 	for (uint16_t q = 0; q < port->n_queues; q++) {
 		struct trip_port_queue *queue = &port->queues[q];
 
@@ -237,22 +266,25 @@ int
 trip_port_close(struct trip_port *port)
 {
 	struct trip_domain *domain = port->domain;
+	uint32_t n_flows;
 	uint64_t stamp;
 
 	pthread_mutex_lock(&domain->lock);
-	if (port->n_flows > 0) {
-		pthread_mutex_unlock(&domain->lock);
+	n_flows = port->n_flows;
+	pthread_mutex_unlock(&domain->lock);
+	if (n_flows > 0)
 		return trip_error_set(EBUSY, "port %" PRIu16 ": %" PRIu32 " flows are open on it",
-			port->port_id, port->n_flows);
-	}
+			port->port_id, n_flows);
+	/* Takes its time, so without the lock; until it is done the port keeps its place. */
 	remove_callbacks(port);
-	/* A burst that found the callback still there may be in it. */
+	/* A burst that had entered a callback may be in it still. */
 	stamp = trip_era_retire(&port->table->era);
 	while (!trip_era_safe(&port->table->era, stamp))
 		sched_yield();
 	for (uint16_t q = 0; q < port->n_queues; q++)
 		trip_soft_close(&port->queues[q].soft);
 	trip_table_close(port->table);
+	pthread_mutex_lock(&domain->lock);
 	domain->ports[port->port_id] = NULL;
 	domain->n_ports--;
 	pthread_mutex_unlock(&domain->lock);

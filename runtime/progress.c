@@ -143,9 +143,16 @@ iterate_now(struct trip_home *home)
 	return trip_home_iterate(home, rte_rdtsc());
 }
 
+/*
+ * Pairs start_service() with service_main(): a service core that runs already takes a home up
+ * inside EAL, which orders the same, where ThreadSanitizer does not see it.
+ */
+static atomic_bool services_started;
+
 static int32_t
 service_main(void *arg)
 {
+	(void)atomic_load_explicit(&services_started, memory_order_acquire);
 	return iterate_exclusive(arg, iterate_idling) > 0 ? 0 : -EAGAIN;
 }
 
@@ -206,6 +213,7 @@ start_service(struct trip_domain *domain, struct trip_home *home)
 	unsigned int lcore = home->lcore_id;
 	int error;
 
+	atomic_store_explicit(&services_started, true, memory_order_release);
 	snprintf(spec.name, sizeof(spec.name), "trip_%s_%" PRIu32, domain->name, home->index);
 	error = rte_service_component_register(&spec, id);
 	if (error != 0)
@@ -218,10 +226,36 @@ start_service(struct trip_domain *domain, struct trip_home *home)
 	error = rte_service_map_lcore_set(*id, lcore, 1);
 	if (error == 0)
 		error = rte_service_lcore_start(lcore);
-	/* It may be running other services already. */
+	/* Otherwise it is running other services already. */
+	domain->started[home->index] = error == 0;
 	return error == 0 || error == -EALREADY
 		       ? 0
 		       : trip_error_set(-error, "domain: service lcore %u does not start", lcore);
+}
+
+/*
+ * Returns when no service core runs the service any more, nor will. rte_service_may_be_active()
+ * alone does not tell: it misses a core that has found the service running and has not noted yet
+ * that it runs it. A core that has ended a round of its services which began after the stop has
+ * not.
+ */
+static void
+quiesce_service(uint32_t id)
+{
+	uint32_t lcores[RTE_MAX_LCORE];
+	int32_t n = rte_service_lcore_list(lcores, RTE_MAX_LCORE);
+
+	for (int32_t i = 0; i < n; i++) {
+		uint64_t first = 0, loops = 0;
+
+		if (rte_service_map_lcore_get(id, lcores[i]) != 1)
+			continue;
+		rte_service_lcore_attr_get(lcores[i], RTE_SERVICE_LCORE_ATTR_LOOPS, &first);
+		while (rte_service_lcore_may_be_active(lcores[i]) == 1 && loops < first + 2) {
+			sched_yield();
+			rte_service_lcore_attr_get(lcores[i], RTE_SERVICE_LCORE_ATTR_LOOPS, &loops);
+		}
+	}
 }
 
 static void
@@ -233,12 +267,17 @@ stop_service(struct trip_domain *domain, struct trip_home *home)
 		return;
 	rte_service_runstate_set(id, 0);
 	rte_service_component_runstate_set(id, 0);
-	while (rte_service_may_be_active(id) == 1)
+	quiesce_service(id);
+	/* Pairs with iterate_exclusive(), as for services_started. */
+	while (atomic_flag_test_and_set_explicit(&home->progressing, memory_order_acquire))
 		sched_yield();
 	if (home->lcore_id != LCORE_ID_ANY)
 		rte_service_map_lcore_set(id, home->lcore_id, 0);
 	rte_service_component_unregister(id);
 	home->service = false;
+	/* As it was given to us; -EBUSY where it has come to run the application's services. */
+	if (domain->started[home->index] && rte_service_lcore_stop(home->lcore_id) == 0)
+		rte_eal_wait_lcore(home->lcore_id);
 }
 
 int

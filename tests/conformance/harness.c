@@ -104,11 +104,6 @@ harness_close(void)
 	if (trip_domain_close(harness_domain) != 0)
 		fail_msg("%s", trip_error_message());
 	harness_domain = NULL;
-	/* Started anew by the next domain, which hands its homes over with that. */
-	for (unsigned int i = 0; harness_mode == TRIP_PROGRESS_SERVICE && i < n_homes; i++) {
-		assert_int_equal(rte_service_lcore_stop(lcores[i]), 0);
-		rte_eal_wait_lcore(lcores[i]);
-	}
 }
 
 int
