@@ -22,7 +22,7 @@
 #include <rte_byteorder.h>
 #include <rte_mbuf.h>
 
-#define TRIP_PACKET_WORDS 11
+#define TRIP_PACKET_WORDS 10
 
 /* Where the fields are: offsets in bytes into trip_packet_fields.bytes. */
 enum trip_packet_place {
@@ -34,7 +34,8 @@ enum trip_packet_place {
 	TRIP_PLACE_IP_TTL = 18,      /* 1: or hop limit */
 	TRIP_PLACE_IP_PROTO = 19,    /* 1: or next header */
 	TRIP_PLACE_IP_FIRST = 20,    /* 4: version, ihl, tos, total length; or vtc_flow */
-	TRIP_PLACE_ETH_DST = 24,     /* 6, and 2 of no meaning */
+	TRIP_PLACE_ETH_DST = 24,     /* 6 */
+	TRIP_PLACE_TCP_FLAGS = 30,   /* 1, and 1 of no meaning */
 	TRIP_PLACE_ETH_SRC = 32,     /* 6 */
 	TRIP_PLACE_ETH_TYPE = 38,    /* 2: of the outermost tag, where there are tags */
 	TRIP_PLACE_VLAN1_TCI = 40,   /* 2: outermost tag */
@@ -43,7 +44,6 @@ enum trip_packet_place {
 	TRIP_PLACE_VLAN2_TYPE = 46,  /* 2 */
 	TRIP_PLACE_IPV6_SRC = 48,    /* 16 */
 	TRIP_PLACE_IPV6_DST = 64,    /* 16 */
-	TRIP_PLACE_TCP_FLAGS = 80,   /* 1 */
 };
 
 #define TRIP_HAS_ETH_DST (1u << 0)
@@ -81,8 +81,10 @@ enum trip_packet_place {
 #define TRIP_HAS_PORTS (TRIP_HAS_L4_BYTE | TRIP_HAS_L4_SRC | TRIP_HAS_L4_DST)
 
 struct trip_packet_fields {
-	union {
+	/* Aligned, so that the fields of most packets are in one cache line. */
+	_Alignas(64) union {
 		uint64_t words[TRIP_PACKET_WORDS];
+		uint32_t halves[TRIP_PACKET_WORDS * 2];
 		uint8_t bytes[TRIP_PACKET_WORDS * 8];
 	};
 };

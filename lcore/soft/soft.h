@@ -10,10 +10,9 @@
 
 #include "count.h"
 #include "era.h"
-#include "packet.h"
+#include "lookup.h"
 #include "table.h"
 
-#define TRIP_SOFT_CHUNK 32
 #define TRIP_SOFT_TOUCHED 64
 #define TRIP_SOFT_ALSO 64
 
@@ -28,30 +27,19 @@
  */
 typedef void (*trip_soft_cross)(void *arg, uint32_t rule, unsigned int which);
 
-/* What one chunk of a burst is worked out in. Its words keep what earlier chunks left. */
-struct trip_soft_scratch {
-	struct trip_packet_fields fields[TRIP_SOFT_CHUNK];
-	uint64_t keys[TRIP_SOFT_CHUNK * TRIP_PACKET_WORDS];
-	const uint64_t *buckets[TRIP_SOFT_CHUNK];
-	uint32_t bytes[TRIP_SOFT_CHUNK];
-	uint8_t list[TRIP_SOFT_CHUNK];   /* the packets that one mask is asked about */
-	uint32_t leads[TRIP_SOFT_CHUNK]; /* of the list, what that mask says */
-	uint32_t found[TRIP_SOFT_CHUNK]; /* of the chunk, what all masks say */
-	uint32_t touched[TRIP_SOFT_TOUCHED];
-	uint32_t touched_count;
-	uint32_t also[TRIP_SOFT_ALSO]; /* rules that one packet matches in addition */
-	uint32_t also_count;
-};
-
 /* One queue of a port, on the lcore that polls it; memory of this process. */
 struct trip_soft_queue {
 	struct trip_era_reader reader; /* a cache line, read by the table's writers */
 	struct trip_table *table;
-	struct trip_count *counts;      /* [max_rules], this queue's */
-	const _Atomic uint8_t *actions; /* [max_rules], shared TRIP_ACTION_* */
 	trip_soft_cross cross;
 	void *cross_arg;
-	struct trip_soft_scratch scratch;
+	struct trip_lookup lookup;
+	/* Of the chunk. */
+	struct rte_mbuf *dropped[TRIP_LOOKUP_CHUNK];
+	uint32_t touched[TRIP_SOFT_TOUCHED]; /* rules counted on since the last fence */
+	uint32_t touched_count;
+	uint32_t also[TRIP_SOFT_ALSO]; /* rules that one packet matches in addition */
+	uint32_t also_count;
 };
 
 /* Fills in *queue and attaches it to the table: a write to the table (table.h). */

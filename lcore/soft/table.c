@@ -201,7 +201,7 @@ note_moved(void *arg, uint32_t lead, uint64_t slot)
 {
 	struct trip_table *table = arg;
 
-	for (lead &= ~TRIP_TUPLE_CHAIN; lead != 0; lead = next_of(table, lead - 1))
+	for (lead &= TRIP_TUPLE_RULE; lead != 0; lead = next_of(table, lead - 1))
 		table->entries[lead - 1].slot = slot;
 }
 
@@ -225,7 +225,7 @@ static void
 link_rule(struct trip_table *table, struct trip_tuple *tuple, uint64_t slot, uint32_t rule)
 {
 	const struct trip_table_entry *entry = &table->entries[rule];
-	uint32_t at = trip_tuple_get(tuple, slot) & ~TRIP_TUPLE_CHAIN, before = 0;
+	uint32_t at = trip_tuple_get(tuple, slot) & TRIP_TUPLE_RULE, before = 0;
 	uint32_t first = at;
 
 	while (at != 0 && !entry_before(entry, &table->entries[at - 1])) {
@@ -244,7 +244,7 @@ link_rule(struct trip_table *table, struct trip_tuple *tuple, uint64_t slot, uin
 static void
 unlink_rule(struct trip_table *table, struct trip_tuple *tuple, uint64_t slot, uint32_t rule)
 {
-	uint32_t first = trip_tuple_get(tuple, slot) & ~TRIP_TUPLE_CHAIN, at = first;
+	uint32_t first = trip_tuple_get(tuple, slot) & TRIP_TUPLE_RULE, at = first;
 	uint32_t next = next_of(table, rule);
 
 	if (first == rule + 1) {
@@ -274,7 +274,8 @@ check_rule(struct trip_table *table, const struct trip_table_rule *rule)
 
 /* The entry is filled in, its tuple is known to readers, and nothing can fail any more. */
 static void
-insert_rule(struct trip_table *table, struct trip_tuple *tuple, uint32_t rule, const uint64_t *key)
+insert_rule(struct trip_table *table, struct trip_tuple *tuple, uint32_t rule,
+	const struct trip_tuple_key *key)
 {
 	uint64_t slot = trip_tuple_find(tuple, key);
 
@@ -296,7 +297,7 @@ trip_table_add(struct trip_table *table, const struct trip_table_rule *rule,
 	const struct trip_pattern *pattern)
 {
 	int status = check_rule(table, rule);
-	uint64_t key[TRIP_PACKET_WORDS];
+	struct trip_tuple_key key;
 	struct trip_table_entry *entry;
 	struct trip_tuple *tuple;
 	uint32_t at;
@@ -324,8 +325,8 @@ trip_table_add(struct trip_table *table, const struct trip_table_rule *rule,
 	entry->priority = rule->priority;
 	entry->sequence = rule->sequence;
 	entry->also = rule->also;
-	trip_tuple_make_key(tuple, pattern->value, key);
-	insert_rule(table, tuple, rule->rule, key);
+	trip_tuple_make_key(tuple, pattern, &key);
+	insert_rule(table, tuple, rule->rule, &key);
 	return 0;
 }
 
@@ -386,7 +387,7 @@ static int
 check_chain(const struct trip_table *table, uint32_t rule)
 {
 	const struct trip_table_entry *entry = &table->entries[rule];
-	uint32_t at = trip_tuple_get(entry->tuple, entry->slot) & ~TRIP_TUPLE_CHAIN;
+	uint32_t at = trip_tuple_get(entry->tuple, entry->slot) & TRIP_TUPLE_RULE;
 	uint32_t before = 0;
 
 	while (at != 0 && at != rule + 1) {

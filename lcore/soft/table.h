@@ -23,7 +23,7 @@
 
 /* Different masks in one table; a packet may have to be looked up once for each. */
 #define TRIP_TABLE_MASKS_MAX 256
-#define TRIP_TABLE_RULES_MAX (1u << 30)
+#define TRIP_TABLE_RULES_MAX TRIP_TUPLE_RULE
 
 struct trip_table_rule {
 	uint32_t rule;     /* index, below the table's max_rules */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -9,27 +8,38 @@
 
 #define BUCKETS_MIN 16
 
-/* Presence bits that a pattern never demands to be 0. */
-#define ALWAYS_ONE (~(TRIP_HAS_TAGS_MASK | TRIP_HAS_TAGGED))
+/* Of a hundred slots, how many are taken at most: above that, more keys lie beyond their first
+ * bucket, and each costs a cache line that nobody could ask for in time. */
+#define FULL_PERCENT 33
 
-/* At most six slots in ten are taken: then about one key in fourteen is not in its first bucket. */
+const uint8_t trip_tuple_empty[TRIP_TUPLE_STRIDE_MAX] __attribute__((aligned(64)));
+
 static bool
 is_full(uint64_t keys, uint64_t buckets, unsigned int slots)
 {
-	return keys * 10 >= buckets * slots * 6;
+	return keys * 100 >= buckets * slots * FULL_PERCENT;
+}
+
+/* The least number of buckets that `keys` leave room in. */
+static uint64_t
+buckets_for(uint64_t keys, unsigned int slots)
+{
+	uint64_t buckets = keys * 100 / (slots * FULL_PERCENT) + 1;
+
+	return buckets < BUCKETS_MIN ? BUCKETS_MIN : buckets;
 }
 
 static struct trip_tuple_array *
-array_open(uint64_t count, unsigned int key_words)
+array_open(uint64_t count, unsigned int words)
 {
-	size_t words = (size_t)count * trip_tuple_stride(key_words);
+	size_t size = (size_t)count * trip_tuple_stride(words);
 	struct trip_tuple_array *array =
-		trip_memory_take(sizeof(*array) + (words + count) * sizeof(uint64_t));
+		trip_memory_take(sizeof(*array) + size + count * sizeof(array->side[0]));
 
 	if (array == NULL)
 		return NULL;
 	array->count = count;
-	array->died = array->words + words;
+	array->side = (void *)(array->buckets + size);
 	return array;
 }
 
@@ -40,67 +50,92 @@ array_of(const struct trip_tuple *tuple)
 	return atomic_load_explicit(&tuple->array, memory_order_relaxed);
 }
 
-static uint64_t *
-bucket_at(const struct trip_tuple *tuple, uint64_t index)
+static uint64_t
+next_index(const struct trip_tuple_array *array, uint64_t index)
 {
-	return array_of(tuple)->words + index * trip_tuple_stride(tuple->key_words);
+	return index + 1 < array->count ? index + 1 : 0;
 }
 
 static uint64_t
-home_of(const struct trip_tuple *tuple, const uint64_t *key)
+home_of(const struct trip_tuple *tuple, const struct trip_tuple_key *key)
 {
 	const struct trip_tuple_array *array = array_of(tuple);
-	uint64_t hash = trip_tuple_hash(key, tuple->key_words, tuple->secret);
+	uint64_t hash = trip_tuple_hash(key, tuple->words, tuple->secret);
 
-	return (uint64_t)(trip_tuple_bucket(array, tuple->key_words, hash) - array->words) /
-	       trip_tuple_stride(tuple->key_words);
+	return (uint64_t)(trip_tuple_bucket(array, tuple->words, hash) - array->buckets) /
+	       trip_tuple_stride(tuple->words);
+}
+
+/* A slot, by its number in the array. */
+struct place {
+	const uint8_t *bucket;
+	unsigned int slot;
+};
+
+static struct place
+place_in(const struct trip_tuple_array *array, unsigned int words, uint64_t slot)
+{
+	unsigned int slots = trip_tuple_slots(words);
+
+	return (struct place){array->buckets + slot / slots * trip_tuple_stride(words),
+		(unsigned int)(slot % slots)};
 }
 
 static uint32_t
-load_passed(const uint64_t *bucket, unsigned int key_words)
+load_lead(struct place place)
 {
-	return atomic_load_explicit(trip_tuple_passed(bucket, key_words), memory_order_relaxed);
+	return atomic_load_explicit(
+		trip_tuple_lead_at(place.bucket, place.slot), memory_order_relaxed);
+}
+
+/* Release: what a lead leads to, and its key, were written before. Partner: the acquire in
+ * trip_tuple_probe_each. */
+static void
+store_lead(struct place place, uint32_t lead)
+{
+	atomic_store_explicit(
+		trip_tuple_lead_at(place.bucket, place.slot), lead, memory_order_release);
 }
 
 static void
-store_passed(const uint64_t *bucket, unsigned int key_words, uint32_t passed)
+load_key(struct place place, unsigned int words, struct trip_tuple_key *key)
 {
-	atomic_store_explicit(trip_tuple_passed(bucket, key_words), passed, memory_order_release);
+	unsigned int i;
+
+	key->half = atomic_load_explicit(
+		trip_tuple_half_at(place.bucket, words, place.slot), memory_order_relaxed);
+	for (i = 0; i < words; i++)
+		key->words[i] =
+			atomic_load_explicit(trip_tuple_word_at(place.bucket, words, place.slot, i),
+				memory_order_relaxed);
 }
 
-static uint32_t
-load_lead(const uint64_t *bucket, unsigned int key_words, unsigned int slot)
+static void
+store_key(struct place place, unsigned int words, const struct trip_tuple_key *key)
 {
-	return atomic_load_explicit(trip_tuple_lead(bucket, key_words, slot), memory_order_relaxed);
+	unsigned int i;
+
+	atomic_store_explicit(trip_tuple_half_at(place.bucket, words, place.slot), key->half,
+		memory_order_relaxed);
+	for (i = 0; i < words; i++)
+		atomic_store_explicit(trip_tuple_word_at(place.bucket, words, place.slot, i),
+			key->words[i], memory_order_relaxed);
 }
 
-uint32_t
-trip_tuple_search_on(const struct trip_tuple_array *array, unsigned int key_words,
-	const uint64_t *bucket, const uint64_t *key)
+static bool
+same_key(const struct trip_tuple_key *a, const struct trip_tuple_key *b, unsigned int words)
 {
-	const uint64_t *end = array->words + array->count * trip_tuple_stride(key_words);
-	uint32_t lead = 0;
-	uint64_t left;
-
-	/* Bounded by the array: a writer may change counts while we walk. */
-	for (left = array->count; left > 1 && lead == 0; left--) {
-		if (!trip_tuple_goes_on(bucket, key_words))
-			return 0;
-		bucket += trip_tuple_stride(key_words);
-		if (bucket == end)
-			bucket = array->words;
-		lead = trip_tuple_probe(bucket, key_words, key);
-	}
-	return lead;
+	return a->half == b->half && memcmp(a->words, b->words, words * sizeof(a->words[0])) == 0;
 }
 
-void
-trip_tuple_make_key(const struct trip_tuple *tuple, const uint64_t *words, uint64_t *key)
+static void
+set_goes_on(struct trip_tuple *tuple, uint64_t index, bool goes_on)
 {
-	uint32_t i;
+	struct place first =
+		place_in(array_of(tuple), tuple->words, index * trip_tuple_slots(tuple->words));
 
-	for (i = 0; i < tuple->key_words; i++)
-		key[i] = words[tuple->word[i]] & tuple->mask[i];
+	store_lead(first,
+		(load_lead(first) & ~TRIP_TUPLE_GOES_ON) | (goes_on ? TRIP_TUPLE_GOES_ON : 0));
 }
 
 uint32_t
@@ -108,17 +143,21 @@ trip_tuple_search(const struct trip_tuple *tuple, const struct trip_packet_field
 {
 	const struct trip_tuple_array *array =
 		atomic_load_explicit(&tuple->array, memory_order_acquire);
-	uint64_t key[TRIP_PACKET_WORDS];
-	const uint64_t *bucket;
+	struct trip_tuple_key key;
+	const uint8_t *bucket;
+	uint64_t left;
 	uint32_t lead;
 
-	trip_tuple_make_key(tuple, fields->words, key);
-	bucket = trip_tuple_bucket(
-		array, tuple->key_words, trip_tuple_hash(key, tuple->key_words, tuple->secret));
-	lead = trip_tuple_probe(bucket, tuple->key_words, key);
-	if (lead != 0)
-		return lead;
-	return trip_tuple_search_on(array, tuple->key_words, bucket, key);
+	trip_tuple_key(tuple, tuple->words, fields, &key);
+	bucket = trip_tuple_home(tuple, array, tuple->words, fields, &key);
+	/* Bounded by the array: a writer may change what goes on while we walk. */
+	for (left = array->count; left > 0; left--) {
+		lead = trip_tuple_probe(bucket, tuple->words, &key);
+		if (lead != 0 || trip_tuple_goes_on(bucket) == 0)
+			return lead;
+		bucket = trip_tuple_next(array, tuple->words, bucket);
+	}
+	return 0;
 }
 
 static int
@@ -136,25 +175,54 @@ draw_secret(uint64_t *secret, size_t size)
 	return 0;
 }
 
+static uint32_t
+half_of(const uint64_t *words, unsigned int half)
+{
+	uint32_t value;
+
+	memcpy(&value, (const uint8_t *)words + 4 * half, sizeof(value));
+	return value;
+}
+
+/*
+ * What of a packet makes a key. The key's half is one whose other half nobody asks for; the first
+ * half of word 0 is the presence bits, which are compared by themselves. All else is whole words.
+ */
+static void
+lay_out_key(struct trip_tuple *tuple, const struct trip_pattern *pattern)
+{
+	unsigned int word;
+
+	tuple->bits_mask = half_of(pattern->mask, 0);
+	tuple->bits_value = half_of(pattern->value, 0);
+	tuple->half = 1;
+	tuple->half_mask = half_of(pattern->mask, 1);
+	for (word = 1; word < TRIP_PACKET_WORDS; word++) {
+		uint32_t first = half_of(pattern->mask, 2 * word);
+		uint32_t second = half_of(pattern->mask, 2 * word + 1);
+
+		if ((first != 0) != (second != 0) && tuple->half_mask == 0) {
+			tuple->half = 2 * word + (second != 0);
+			tuple->half_mask = first | second;
+		} else if ((first | second) != 0) {
+			tuple->word[tuple->words] = (uint8_t)word;
+			tuple->mask[tuple->words++] = pattern->mask[word];
+		}
+	}
+}
+
 struct trip_tuple *
 trip_tuple_open(const struct trip_pattern *pattern)
 {
 	struct trip_tuple *tuple = trip_memory_take(sizeof(*tuple));
 	struct trip_tuple_array *array;
-	uint32_t word, required;
 
 	if (tuple == NULL)
 		return NULL;
-	for (word = 0; word < TRIP_PACKET_WORDS; word++) {
-		if (word > 0 && pattern->mask[word] == 0)
-			continue;
-		tuple->word[tuple->key_words] = (uint8_t)word;
-		tuple->mask[tuple->key_words++] = pattern->mask[word];
-	}
-	memcpy(&required, (const uint8_t *)pattern->mask + TRIP_PLACE_BITS, sizeof(required));
-	tuple->required = required & ALWAYS_ONE;
+	memcpy(tuple->packet_mask, pattern->mask, sizeof(tuple->packet_mask));
+	lay_out_key(tuple, pattern);
 	tuple->best = UINT32_MAX;
-	array = array_open(BUCKETS_MIN, tuple->key_words);
+	array = array_open(BUCKETS_MIN, tuple->words);
 	if (array == NULL || draw_secret(tuple->secret, sizeof(tuple->secret)) != 0) {
 		trip_memory_give(array);
 		trip_memory_give(tuple);
@@ -174,49 +242,37 @@ trip_tuple_close(struct trip_tuple *tuple)
 bool
 trip_tuple_same_mask(const struct trip_tuple *tuple, const struct trip_pattern *pattern)
 {
-	uint32_t word, i = 0;
-
-	for (word = 0; word < TRIP_PACKET_WORDS; word++) {
-		uint64_t mask = 0;
-
-		if (i < tuple->key_words && tuple->word[i] == word)
-			mask = tuple->mask[i++];
-		if (mask != pattern->mask[word])
-			return false;
-	}
-	return true;
+	return memcmp(tuple->packet_mask, pattern->mask, sizeof(tuple->packet_mask)) == 0 &&
+	       tuple->bits_value == half_of(pattern->value, 0);
 }
 
-static bool
-holds_key(const struct trip_tuple *tuple, const uint64_t *bucket, unsigned int slot,
-	const uint64_t *key)
+void
+trip_tuple_make_key(const struct trip_tuple *tuple, const struct trip_pattern *pattern,
+	struct trip_tuple_key *key)
 {
-	const _Atomic uint64_t *words = trip_tuple_key(bucket, tuple->key_words, slot);
-	uint32_t i;
+	struct trip_packet_fields fields;
 
-	if (load_lead(bucket, tuple->key_words, slot) == 0)
-		return false;
-	for (i = 0; i < tuple->key_words; i++)
-		if (atomic_load_explicit(&words[i], memory_order_relaxed) != key[i])
-			return false;
-	return true;
+	memcpy(fields.words, pattern->value, sizeof(fields.words));
+	trip_tuple_key(tuple, tuple->words, &fields, key);
 }
 
 uint64_t
-trip_tuple_find(const struct trip_tuple *tuple, const uint64_t *key)
+trip_tuple_find(const struct trip_tuple *tuple, const struct trip_tuple_key *key)
 {
-	unsigned int slots = trip_tuple_slots(tuple->key_words), slot;
-	uint64_t index = home_of(tuple, key), count = array_of(tuple)->count, left;
+	const struct trip_tuple_array *array = array_of(tuple);
+	unsigned int slots = trip_tuple_slots(tuple->words);
+	uint64_t index = home_of(tuple, key), left, slot;
+	struct trip_tuple_key held;
 
-	for (left = count; left > 0; left--) {
-		const uint64_t *bucket = bucket_at(tuple, index);
-
-		for (slot = 0; slot < slots; slot++)
-			if (holds_key(tuple, bucket, slot, key))
-				return index * slots + slot;
-		if ((load_passed(bucket, tuple->key_words) & TRIP_TUPLE_PASSED_MASK) == 0)
+	for (left = array->count; left > 0; left--) {
+		for (slot = index * slots; slot < (index + 1) * slots; slot++) {
+			load_key(place_in(array, tuple->words, slot), tuple->words, &held);
+			if (trip_tuple_get(tuple, slot) != 0 && same_key(&held, key, tuple->words))
+				return slot;
+		}
+		if (array->side[index].passed == 0)
 			break;
-		index = index + 1 < count ? index + 1 : 0;
+		index = next_index(array, index);
 	}
 	return TRIP_TUPLE_NO_SLOT;
 }
@@ -224,81 +280,58 @@ trip_tuple_find(const struct trip_tuple *tuple, const uint64_t *key)
 uint32_t
 trip_tuple_get(const struct trip_tuple *tuple, uint64_t slot)
 {
-	unsigned int slots = trip_tuple_slots(tuple->key_words);
-
-	return load_lead(bucket_at(tuple, slot / slots), tuple->key_words, slot % slots);
+	return load_lead(place_in(array_of(tuple), tuple->words, slot)) & ~TRIP_TUPLE_GOES_ON;
 }
 
 void
 trip_tuple_set(struct trip_tuple *tuple, uint64_t slot, uint32_t lead)
 {
-	unsigned int slots = trip_tuple_slots(tuple->key_words);
+	struct place place = place_in(array_of(tuple), tuple->words, slot);
 
-	/* Release: the rules that a lead leads to were written before. Partner: the acquire in
-	 * trip_tuple_probe. */
-	atomic_store_explicit(
-		trip_tuple_lead(bucket_at(tuple, slot / slots), tuple->key_words, slot % slots),
-		lead, memory_order_release);
+	store_lead(place, lead | (load_lead(place) & TRIP_TUPLE_GOES_ON));
 }
 
 bool
 trip_tuple_has_room(const struct trip_tuple *tuple)
 {
 	/* Dead slots count: nobody knows when the last reader will be done with them. */
-	return !is_full(tuple->keys + tuple->dead, array_of(tuple)->count,
-		trip_tuple_slots(tuple->key_words));
+	return !is_full(
+		tuple->keys + tuple->dead, array_of(tuple)->count, trip_tuple_slots(tuple->words));
 }
 
 /* A slot of this bucket that may be written, or `slots`. */
 static unsigned int
 free_slot(struct trip_tuple *tuple, struct trip_era *era, uint64_t index, unsigned int slots)
 {
-	uint64_t *bucket = bucket_at(tuple, index);
-	uint32_t passed = load_passed(bucket, tuple->key_words);
-	uint32_t dead = passed >> TRIP_TUPLE_DEAD_SHIFT;
+	struct trip_tuple_side *side = &array_of(tuple)->side[index];
 	unsigned int slot;
 
-	if (dead != 0 && trip_era_safe(era, array_of(tuple)->died[index])) {
-		tuple->dead -= (uint64_t)__builtin_popcount(dead);
-		store_passed(bucket, tuple->key_words, passed & TRIP_TUPLE_PASSED_MASK);
-		dead = 0;
+	if (side->dead != 0 && trip_era_safe(era, side->died)) {
+		tuple->dead -= (uint64_t)__builtin_popcount(side->dead);
+		side->dead = 0;
 	}
 	for (slot = 0; slot < slots; slot++)
-		if ((dead >> slot & 1) == 0 && load_lead(bucket, tuple->key_words, slot) == 0)
+		if ((side->dead >> slot & 1) == 0 &&
+			trip_tuple_get(tuple, index * slots + slot) == 0)
 			break;
 	return slot;
 }
 
-static void
-occupy(struct trip_tuple *tuple, uint64_t slot, const uint64_t *key, uint32_t lead)
-{
-	unsigned int slots = trip_tuple_slots(tuple->key_words);
-	_Atomic uint64_t *words =
-		trip_tuple_key(bucket_at(tuple, slot / slots), tuple->key_words, slot % slots);
-	uint32_t i;
-
-	for (i = 0; i < tuple->key_words; i++)
-		atomic_store_explicit(&words[i], key[i], memory_order_relaxed);
-	trip_tuple_set(tuple, slot, lead);
-}
-
 uint64_t
-trip_tuple_insert(
-	struct trip_tuple *tuple, struct trip_era *era, const uint64_t *key, uint32_t lead)
+trip_tuple_insert(struct trip_tuple *tuple, struct trip_era *era, const struct trip_tuple_key *key,
+	uint32_t lead)
 {
-	unsigned int slots = trip_tuple_slots(tuple->key_words), slot;
-	uint64_t index = home_of(tuple, key), count = array_of(tuple)->count;
+	struct trip_tuple_array *array = array_of(tuple);
+	unsigned int slots = trip_tuple_slots(tuple->words), slot;
+	uint64_t index = home_of(tuple, key);
 
-	for (;;) {
-		uint64_t *bucket = bucket_at(tuple, index);
-
-		slot = free_slot(tuple, era, index, slots);
-		if (slot < slots)
-			break;
-		store_passed(bucket, tuple->key_words, load_passed(bucket, tuple->key_words) + 1);
-		index = index + 1 < count ? index + 1 : 0;
+	while ((slot = free_slot(tuple, era, index, slots)) == slots) {
+		if (array->side[index].passed++ == 0)
+			set_goes_on(tuple, index, true);
+		index = next_index(array, index);
 	}
-	occupy(tuple, index * slots + slot, key, lead);
+	store_key(place_in(array, tuple->words, index * slots + slot), tuple->words, key);
+	trip_tuple_set(tuple, index * slots + slot, lead);
 	tuple->keys++;
 	return index * slots + slot;
 }
@@ -306,20 +339,18 @@ trip_tuple_insert(
 void
 trip_tuple_erase(struct trip_tuple *tuple, struct trip_era *era, uint64_t slot)
 {
-	unsigned int slots = trip_tuple_slots(tuple->key_words);
-	uint64_t at = slot / slots, index, count = array_of(tuple)->count;
-	uint64_t *bucket = bucket_at(tuple, at);
-	const uint64_t *key = bucket + slot % slots * tuple->key_words;
+	struct trip_tuple_array *array = array_of(tuple);
+	unsigned int slots = trip_tuple_slots(tuple->words);
+	uint64_t at = slot / slots, index;
+	struct trip_tuple_key key;
 
+	load_key(place_in(array, tuple->words, slot), tuple->words, &key);
 	trip_tuple_set(tuple, slot, 0);
-	array_of(tuple)->died[at] = trip_era_retire(era);
-	store_passed(bucket, tuple->key_words,
-		load_passed(bucket, tuple->key_words) |
-			1u << (TRIP_TUPLE_DEAD_SHIFT + slot % slots));
-	for (index = home_of(tuple, key); index != at; index = index + 1 < count ? index + 1 : 0) {
-		bucket = bucket_at(tuple, index);
-		store_passed(bucket, tuple->key_words, load_passed(bucket, tuple->key_words) - 1);
-	}
+	array->side[at].died = trip_era_retire(era);
+	array->side[at].dead |= 1u << slot % slots;
+	for (index = home_of(tuple, &key); index != at; index = next_index(array, index))
+		if (--array->side[index].passed == 0)
+			set_goes_on(tuple, index, false);
 	tuple->keys--;
 	tuple->dead++;
 }
@@ -329,22 +360,19 @@ static void
 move_keys(struct trip_tuple *tuple, struct trip_era *era, const struct trip_tuple_array *from,
 	void (*moved)(void *arg, uint32_t lead, uint64_t slot), void *arg)
 {
-	unsigned int slots = trip_tuple_slots(tuple->key_words), slot;
-	uint64_t index;
+	uint64_t slots = from->count * trip_tuple_slots(tuple->words), slot;
+	struct trip_tuple_key key;
 
 	tuple->keys = 0;
 	tuple->dead = 0;
-	for (index = 0; index < from->count; index++) {
-		const uint64_t *bucket = from->words + index * trip_tuple_stride(tuple->key_words);
+	for (slot = 0; slot < slots; slot++) {
+		struct place place = place_in(from, tuple->words, slot);
+		uint32_t lead = load_lead(place) & ~TRIP_TUPLE_GOES_ON;
 
-		for (slot = 0; slot < slots; slot++) {
-			uint32_t lead = load_lead(bucket, tuple->key_words, slot);
-
-			if (lead != 0)
-				moved(arg, lead,
-					trip_tuple_insert(tuple, era,
-						bucket + slot * tuple->key_words, lead));
-		}
+		if (lead == 0)
+			continue;
+		load_key(place, tuple->words, &key);
+		moved(arg, lead, trip_tuple_insert(tuple, era, &key, lead));
 	}
 }
 
@@ -353,19 +381,15 @@ trip_tuple_grow(struct trip_tuple *tuple, struct trip_era *era, struct trip_memo
 	void (*moved)(void *arg, uint32_t lead, uint64_t slot), void *arg)
 {
 	struct trip_tuple_array *old = array_of(tuple), *array;
-	unsigned int slots = trip_tuple_slots(tuple->key_words);
-	uint64_t count = BUCKETS_MIN;
+	/* Half as many keys again as are live: what fills the old one may be dead slots. */
+	uint64_t count = buckets_for(tuple->keys + tuple->keys / 2, trip_tuple_slots(tuple->words));
 	struct trip_tuple draft = *tuple;
 
-	/* Room for half as many again: most of what fills it may be dead slots. */
-	while (is_full(tuple->keys + tuple->keys / 2 + 1, count, slots))
-		count *= 2;
-	array = array_open(count, tuple->key_words);
+	array = array_open(count, tuple->words);
 	if (array == NULL)
 		return -ENOMEM;
 	atomic_init(&draft.array, array);
 	move_keys(&draft, era, old, moved, arg);
-	tuple->keys = draft.keys;
 	tuple->dead = 0;
 	/* Release: all keys are in it. Partner: the readers' acquire of array. */
 	atomic_store_explicit(&tuple->array, array, memory_order_release);
@@ -376,27 +400,33 @@ trip_tuple_grow(struct trip_tuple *tuple, struct trip_era *era, struct trip_memo
 int
 trip_tuple_check(const struct trip_tuple *tuple)
 {
-	unsigned int slots = trip_tuple_slots(tuple->key_words), slot;
-	uint64_t count = array_of(tuple)->count, index, keys = 0, dead = 0, passes = 0, due = 0;
+	const struct trip_tuple_array *array = array_of(tuple);
+	unsigned int slots = trip_tuple_slots(tuple->words);
+	uint64_t index, slot, keys = 0, dead = 0, passes = 0, due = 0;
+	struct trip_tuple_key key;
 
-	for (index = 0; index < count; index++) {
-		const uint64_t *bucket = bucket_at(tuple, index);
-		uint32_t passed = load_passed(bucket, tuple->key_words);
+	for (index = 0; index < array->count; index++) {
+		const struct trip_tuple_side *side = &array->side[index];
+		struct place first = place_in(array, tuple->words, index * slots);
 
-		passes += passed & TRIP_TUPLE_PASSED_MASK;
-		dead += (uint64_t)__builtin_popcount(passed >> TRIP_TUPLE_DEAD_SHIFT);
-		for (slot = 0; slot < slots; slot++) {
-			const uint64_t *key = bucket + slot * tuple->key_words;
-
-			if (load_lead(bucket, tuple->key_words, slot) == 0)
-				continue;
-			keys++;
-			due += (index + count - home_of(tuple, key)) % count;
-			if (trip_tuple_find(tuple, key) != index * slots + slot) {
-				fprintf(stderr, "tuple: slot %llu is not found by its own key\n",
-					(unsigned long long)(index * slots + slot));
-				return -EINVAL;
-			}
+		passes += side->passed;
+		dead += (uint64_t)__builtin_popcount(side->dead);
+		if ((trip_tuple_goes_on(first.bucket) != 0) != (side->passed > 0)) {
+			fprintf(stderr, "tuple: bucket %llu was passed by %u keys and denies it\n",
+				(unsigned long long)index, side->passed);
+			return -EINVAL;
+		}
+	}
+	for (slot = 0; slot < array->count * slots; slot++) {
+		if (trip_tuple_get(tuple, slot) == 0)
+			continue;
+		load_key(place_in(array, tuple->words, slot), tuple->words, &key);
+		keys++;
+		due += (slot / slots + array->count - home_of(tuple, &key)) % array->count;
+		if (trip_tuple_find(tuple, &key) != slot) {
+			fprintf(stderr, "tuple: slot %llu is not found by its own key\n",
+				(unsigned long long)slot);
+			return -EINVAL;
 		}
 	}
 	if (keys == tuple->keys && dead == tuple->dead && passes == due)

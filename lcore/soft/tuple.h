@@ -2,22 +2,25 @@
 /*
  * The keys of one mask: a hash table of whole buckets, keys inside them.
  *
- * A key is the words that the mask touches, masked; word 0 (what is in the packet) is always one of
- * them. A bucket is one cache line for keys of up to three words (5, 3 or 2 slots), two lines for
- * four to seven (3 or 2), four for more (3 or 2): keys first, then per slot 32 bits of what the key
- * leads to, then 32 bits of what the writer and the end of a search need. So a hit costs the lines
- * of one bucket, and nothing else of the table. What a key leads to, its "lead", is 0 for an empty
- * slot, else rule + 1, with TRIP_TUPLE_CHAIN set where it leads to several rules, or to one that is
- * not a plain terminal.
+ * A key is one 32-bit half of the packet's words and any number of whole words, masked; 0 for the
+ * half where there is none. Which presence bits a packet must have is the same for all keys of a
+ * table and not part of them: a packet that has others is looked up in a bucket that is empty.
+ *
+ * A bucket of keys of up to three words is one cache line (8, 4, 2, 2 slots for 0 to 3 words), of
+ * up to seven words two lines (3 or 2 slots), of more four lines (3 slots): a hit costs the lines
+ * of one bucket and nothing else of the table. In a bucket, first come the leads of all slots, then
+ * the halves of all slots, then the first words of all slots, and so on; so a search compares all
+ * slots at once where the processor can. A lead is 0 for an empty slot, else rule + 1, with
+ * TRIP_TUPLE_CHAIN set where it leads to several rules, or to one that is not a plain terminal. In
+ * the first lead of a bucket TRIP_TUPLE_GOES_ON says, of the bucket and not of the slot, that a key
+ * which found it full lies further on: in the next bucket that is not.
  *
  * Hashing is keyed by random words that never leave the process: keys are under the control of
  * whoever sends packets. The compare is always of the whole key.
  *
- * A key that finds its bucket full lies in the next one that is not, and each bucket that it passed
- * counts it: a search goes on while that count is not 0. Keys never move inside an array; growth
- * makes a new array. A slot that was emptied is dead, and not used again until no reader can still
- * be comparing its key (era.h); the lead is cleared first, so a reader that begins later sees an
- * empty slot whatever the key words hold.
+ * Keys never move inside an array; growth makes a new array. A slot that was emptied is dead, and
+ * not used again until no reader can still be comparing its key (era.h); the lead is cleared first,
+ * so a reader that begins later sees an empty slot whatever the key words hold.
  */
 #ifndef TRIP_TUPLE_H
 #define TRIP_TUPLE_H
@@ -25,33 +28,51 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#ifdef __SSE4_1__
+#include <smmintrin.h>
+#endif
 
 #include "era.h"
 #include "memory.h"
 #include "pattern.h"
 
 #define TRIP_TUPLE_CHAIN (1u << 31)
-#define TRIP_TUPLE_LINE_WORDS 8
-
-/* A bucket's last 32 bits: which slots are dead (the writer's own), and how many keys passed. */
-#define TRIP_TUPLE_PASSED_MASK 0x00ffffffu
-#define TRIP_TUPLE_DEAD_SHIFT 24
+#define TRIP_TUPLE_GOES_ON (1u << 30)
+#define TRIP_TUPLE_RULE (TRIP_TUPLE_GOES_ON - 1) /* of a lead: rule + 1 */
+#define TRIP_TUPLE_WORDS_MAX (TRIP_PACKET_WORDS - 1)
+#define TRIP_TUPLE_STRIDE_MAX 256
 
 __extension__ typedef unsigned __int128 trip_tuple_u128;
 
+struct trip_tuple_key {
+	uint32_t half;
+	uint64_t words[TRIP_TUPLE_WORDS_MAX];
+};
+
+/* What only the writer knows of a bucket. */
+struct trip_tuple_side {
+	uint64_t died;   /* stamp of its last slot to die */
+	uint32_t dead;   /* set of slots */
+	uint32_t passed; /* keys that found it full */
+};
+
 struct trip_tuple_array {
 	_Alignas(64) uint64_t count; /* buckets */
-	uint64_t *died;              /* per bucket, the writer's: stamp of the last slot to die */
-	_Alignas(64) uint64_t words[];
+	struct trip_tuple_side *side;
+	_Alignas(64) uint8_t buckets[];
 };
 
 struct trip_tuple {
 	/* Fixed while it is published. */
-	uint32_t key_words;
-	uint32_t required; /* presence bits that every packet must have here */
-	uint8_t word[TRIP_PACKET_WORDS];
-	uint64_t mask[TRIP_PACKET_WORDS]; /* of word[i] */
-	uint64_t secret[TRIP_PACKET_WORDS + 1];
+	uint32_t words;     /* of a key */
+	uint32_t bits_mask; /* of a packet's presence bits, these must be */
+	uint32_t bits_value;
+	uint32_t half; /* of a packet, which is the key's */
+	uint32_t half_mask;
+	uint8_t word[TRIP_TUPLE_WORDS_MAX]; /* of a packet, which are the key's */
+	uint64_t mask[TRIP_TUPLE_WORDS_MAX];
+	uint64_t secret[TRIP_TUPLE_WORDS_MAX + 1];
+	uint64_t packet_mask[TRIP_PACKET_WORDS];
 	/* Readers acquire it once a burst; partner: the release in trip_tuple_grow. */
 	struct trip_tuple_array *_Atomic array;
 	/* The writer's. */
@@ -63,113 +84,207 @@ struct trip_tuple {
 	uint32_t worst;
 };
 
-#define TRIP_TUPLE_SLOTS(n) ((n) == 1 ? 5 : (n) == 3 || ((n) >= 5 && (n) <= 7) || (n) > 10 ? 2 : 3)
-#define TRIP_TUPLE_STRIDE(n) (TRIP_TUPLE_LINE_WORDS * ((n) <= 3 ? 1 : (n) <= 7 ? 2 : 4))
-#define TRIP_TUPLE_FITS(n)                                                    \
-	(TRIP_TUPLE_SLOTS(n) * ((n)*8 + 4) + 4 <= TRIP_TUPLE_STRIDE(n) * 8 && \
-		TRIP_TUPLE_SLOTS(n) <= 32 - TRIP_TUPLE_DEAD_SHIFT)
+/* A bucket that is always empty. */
+extern const uint8_t trip_tuple_empty[TRIP_TUPLE_STRIDE_MAX];
 
-_Static_assert(TRIP_TUPLE_FITS(1) && TRIP_TUPLE_FITS(2) && TRIP_TUPLE_FITS(3) &&
-		       TRIP_TUPLE_FITS(4) && TRIP_TUPLE_FITS(5) && TRIP_TUPLE_FITS(6) &&
-		       TRIP_TUPLE_FITS(7) && TRIP_TUPLE_FITS(8) && TRIP_TUPLE_FITS(9) &&
-		       TRIP_TUPLE_FITS(10) && TRIP_TUPLE_FITS(11) && TRIP_PACKET_WORDS == 11,
-	"keys, leads and the last word of a bucket must not overlap");
-
+/* Of one bucket, in bytes. */
 static inline unsigned int
-trip_tuple_slots(unsigned int key_words)
+trip_tuple_stride(unsigned int words)
 {
-	return TRIP_TUPLE_SLOTS(key_words);
+	return words <= 3 ? 64 : words <= 7 ? 128 : TRIP_TUPLE_STRIDE_MAX;
 }
 
-/* Of one bucket, in 64-bit words. */
 static inline unsigned int
-trip_tuple_stride(unsigned int key_words)
+trip_tuple_slots(unsigned int words)
 {
-	return TRIP_TUPLE_STRIDE(key_words);
+	return trip_tuple_stride(words) / (8 * (words + 1));
+}
+
+static inline _Atomic uint32_t *
+trip_tuple_lead_at(const uint8_t *bucket, unsigned int slot)
+{
+	return (_Atomic uint32_t *)(uintptr_t)bucket + slot;
+}
+
+static inline _Atomic uint32_t *
+trip_tuple_half_at(const uint8_t *bucket, unsigned int words, unsigned int slot)
+{
+	return (_Atomic uint32_t *)(uintptr_t)bucket + trip_tuple_slots(words) + slot;
 }
 
 static inline _Atomic uint64_t *
-trip_tuple_key(const uint64_t *bucket, unsigned int key_words, unsigned int slot)
+trip_tuple_word_at(const uint8_t *bucket, unsigned int words, unsigned int slot, unsigned int word)
 {
-	return (_Atomic uint64_t *)(uintptr_t)(bucket + slot * key_words);
-}
-
-static inline _Atomic uint32_t *
-trip_tuple_lead(const uint64_t *bucket, unsigned int key_words, unsigned int slot)
-{
-	return (_Atomic uint32_t *)(uintptr_t)bucket + 2 * trip_tuple_stride(key_words) - 1 -
-	       trip_tuple_slots(key_words) + slot;
-}
-
-static inline _Atomic uint32_t *
-trip_tuple_passed(const uint64_t *bucket, unsigned int key_words)
-{
-	return (_Atomic uint32_t *)(uintptr_t)bucket + 2 * trip_tuple_stride(key_words) - 1;
+	return (_Atomic uint64_t *)(uintptr_t)bucket + trip_tuple_slots(words) * (word + 1) + slot;
 }
 
 static inline uint64_t
 trip_tuple_fold(uint64_t a, uint64_t b)
 {
-	trip_tuple_u128 product = (trip_tuple_u128)a * b;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
+	return (uint64_t)((trip_tuple_u128)a * b >> 64) ^ a * b;
 }
 
-/* Pairs of words are folded independently of each other: the multiplications overlap. */
+/* Pairs are folded independently of each other: the multiplications overlap. */
 static inline uint64_t
-trip_tuple_hash(const uint64_t *key, unsigned int key_words, const uint64_t *secret)
+trip_tuple_hash(const struct trip_tuple_key *key, unsigned int words, const uint64_t *secret)
 {
-	uint64_t hash = 0;
+	uint64_t first = words > 0 ? key->words[0] ^ secret[1] : secret[1];
+	uint64_t hash = trip_tuple_fold(key->half ^ secret[0], first);
 	unsigned int i;
 
-	for (i = 0; i + 1 < key_words; i += 2)
-		hash ^= trip_tuple_fold(key[i] ^ secret[i], key[i + 1] ^ secret[i + 1]);
-	if (i < key_words)
-		hash ^= trip_tuple_fold(key[i] ^ secret[i], secret[i + 1]);
+	for (i = 1; i + 1 < words; i += 2)
+		hash ^= trip_tuple_fold(
+			key->words[i] ^ secret[i + 1], key->words[i + 1] ^ secret[i + 2]);
+	if (i < words)
+		hash ^= trip_tuple_fold(key->words[i] ^ secret[i + 1], secret[0]);
 	return hash;
 }
 
-static inline const uint64_t *
-trip_tuple_bucket(const struct trip_tuple_array *array, unsigned int key_words, uint64_t hash)
+static inline void
+trip_tuple_key(const struct trip_tuple *tuple, unsigned int words,
+	const struct trip_packet_fields *fields, struct trip_tuple_key *key)
+{
+	unsigned int i;
+
+	key->half = fields->halves[tuple->half] & tuple->half_mask;
+	for (i = 0; i < words; i++)
+		key->words[i] = fields->words[tuple->word[i]] & tuple->mask[i];
+}
+
+/* The upper part of the hash times the count: in order of the hash, so growth is a walk through
+ * two arrays at once. */
+static inline const uint8_t *
+trip_tuple_bucket(const struct trip_tuple_array *array, unsigned int words, uint64_t hash)
 {
 	uint64_t index = (uint64_t)(((trip_tuple_u128)hash * array->count) >> 64);
 
-	return array->words + index * trip_tuple_stride(key_words);
+	return array->buckets + index * trip_tuple_stride(words);
 }
 
-/* The lead of the key in this bucket alone, or 0. Free of branches for a key_words known at compile
- * time: which slot it is in cannot be predicted. */
+/* Where a packet's key is, if it is anywhere. */
+static inline const uint8_t *
+trip_tuple_home(const struct trip_tuple *tuple, const struct trip_tuple_array *array,
+	unsigned int words, const struct trip_packet_fields *fields,
+	const struct trip_tuple_key *key)
+{
+	const uint8_t *bucket =
+		trip_tuple_bucket(array, words, trip_tuple_hash(key, words, tuple->secret));
+
+	return (fields->halves[0] & tuple->bits_mask) == tuple->bits_value ? bucket
+									   : trip_tuple_empty;
+}
+
+static inline const uint8_t *
+trip_tuple_next(const struct trip_tuple_array *array, unsigned int words, const uint8_t *bucket)
+{
+	bucket += trip_tuple_stride(words);
+	return bucket < array->buckets + array->count * trip_tuple_stride(words) ? bucket
+										 : array->buckets;
+}
+
 static inline uint32_t
-trip_tuple_probe(const uint64_t *bucket, unsigned int key_words, const uint64_t *key)
+trip_tuple_goes_on(const uint8_t *bucket)
+{
+	/* Acquire, so that a key which went further before this bit was set is found there. */
+	return atomic_load_explicit(trip_tuple_lead_at(bucket, 0), memory_order_acquire) &
+	       TRIP_TUPLE_GOES_ON;
+}
+
+/* One slot after the other, but free of branches: which one a key is in cannot be predicted. */
+static inline uint32_t
+trip_tuple_probe_each(const uint8_t *bucket, unsigned int words, const struct trip_tuple_key *key)
 {
 	unsigned int slot, i;
 	uint32_t found = 0;
 
-	for (slot = 0; slot < trip_tuple_slots(key_words); slot++) {
-		const _Atomic uint64_t *words = trip_tuple_key(bucket, key_words, slot);
-		/* Acquire: the key behind a lead was there before it. Partner: occupy(). */
+	for (slot = 0; slot < trip_tuple_slots(words); slot++) {
+		/* Acquire: the key was there before its lead. Partner: the release in
+		 * store_lead(), tuple.c. */
 		uint32_t lead = atomic_load_explicit(
-			trip_tuple_lead(bucket, key_words, slot), memory_order_acquire);
-		uint64_t differ = 0;
+			trip_tuple_lead_at(bucket, slot), memory_order_acquire);
+		uint64_t differ =
+			key->half ^ atomic_load_explicit(trip_tuple_half_at(bucket, words, slot),
+					    memory_order_relaxed);
 
-		for (i = 0; i < key_words; i++)
-			differ |= key[i] ^ atomic_load_explicit(&words[i], memory_order_relaxed);
-		found |= differ == 0 ? lead : 0;
+		for (i = 0; i < words; i++)
+			differ |= key->words[i] ^
+				  atomic_load_explicit(trip_tuple_word_at(bucket, words, slot, i),
+					  memory_order_relaxed);
+		found |= lead & (0 - (uint32_t)(differ == 0));
 	}
-	return found;
+	return found & ~TRIP_TUPLE_GOES_ON;
 }
 
-/* Did a key whose home is here, or before, go further? */
-static inline bool
-trip_tuple_goes_on(const uint64_t *bucket, unsigned int key_words)
+/* ThreadSanitizer would call the vector loads races. */
+#if defined(TRIP_TUPLE_PORTABLE)
+#elif defined(__SANITIZE_THREAD__)
+#define TRIP_TUPLE_PORTABLE
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TRIP_TUPLE_PORTABLE
+#endif
+#endif
+
+#if defined(__SSE4_1__) && !defined(TRIP_TUPLE_PORTABLE)
+#define TRIP_TUPLE_AT_ONCE 1
+
+/* The only lane that is not 0. */
+static inline uint32_t
+trip_tuple_only(__m128i lanes)
 {
-	return (atomic_load_explicit(trip_tuple_passed(bucket, key_words), memory_order_acquire) &
-		       TRIP_TUPLE_PASSED_MASK) != 0;
+	lanes = _mm_or_si128(lanes, _mm_shuffle_epi32(lanes, 0x4e));
+	lanes = _mm_or_si128(lanes, _mm_shuffle_epi32(lanes, 0xb1));
+	return (uint32_t)_mm_cvtsi128_si32(lanes) & ~TRIP_TUPLE_GOES_ON;
 }
 
-/* The search past `bucket`, which does not hold the key and goes on. Returns the lead, or 0. */
-uint32_t trip_tuple_search_on(const struct trip_tuple_array *array, unsigned int key_words,
-	const uint64_t *bucket, const uint64_t *key);
+/*
+ * All slots at once, for keys of no word (8 slots) and of one (4). x86 loads in the order of the
+ * program, so the leads, loaded first, are acquired as in trip_tuple_probe_each; the signal fence
+ * keeps the compiler to that order. No lane is torn: each is an aligned 32 or 64 bits.
+ */
+static inline uint32_t
+trip_tuple_probe_at_once(
+	const uint8_t *bucket, unsigned int words, const struct trip_tuple_key *key)
+{
+	const __m128i *lines = (const __m128i *)(uintptr_t)bucket;
+	__m128i half = _mm_set1_epi32((int)key->half);
+	__m128i leads = _mm_load_si128(&lines[0]), more, low, high, word;
+
+	if (words == 0) {
+		more = _mm_load_si128(&lines[1]);
+		atomic_signal_fence(memory_order_acquire);
+		low = _mm_and_si128(leads, _mm_cmpeq_epi32(_mm_load_si128(&lines[2]), half));
+		high = _mm_and_si128(more, _mm_cmpeq_epi32(_mm_load_si128(&lines[3]), half));
+		return trip_tuple_only(_mm_or_si128(low, high));
+	}
+	atomic_signal_fence(memory_order_acquire);
+	word = _mm_set1_epi64x((long long)key->words[0]);
+	leads = _mm_and_si128(leads, _mm_cmpeq_epi32(_mm_load_si128(&lines[1]), half));
+	low = _mm_cmpeq_epi64(_mm_load_si128(&lines[2]), word);
+	high = _mm_cmpeq_epi64(_mm_load_si128(&lines[3]), word);
+	/* Each comparison of 64 bits said the same of both halves: one of them will do. */
+	word = _mm_castps_si128(
+		_mm_shuffle_ps(_mm_castsi128_ps(low), _mm_castsi128_ps(high), 0x88));
+	return trip_tuple_only(_mm_and_si128(leads, word));
+}
+#else
+#define TRIP_TUPLE_AT_ONCE 0
+
+static inline uint32_t
+trip_tuple_probe_at_once(
+	const uint8_t *bucket, unsigned int words, const struct trip_tuple_key *key)
+{
+	return trip_tuple_probe_each(bucket, words, key);
+}
+#endif
+
+/* The lead of the key in this bucket alone, or 0. */
+static inline uint32_t
+trip_tuple_probe(const uint8_t *bucket, unsigned int words, const struct trip_tuple_key *key)
+{
+	return TRIP_TUPLE_AT_ONCE && words <= 1 ? trip_tuple_probe_at_once(bucket, words, key)
+						: trip_tuple_probe_each(bucket, words, key);
+}
 
 /* The whole search, for one packet. */
 uint32_t trip_tuple_search(const struct trip_tuple *tuple, const struct trip_packet_fields *fields);
@@ -181,11 +296,13 @@ struct trip_tuple *trip_tuple_open(const struct trip_pattern *pattern);
 void trip_tuple_close(struct trip_tuple *tuple);
 bool trip_tuple_same_mask(const struct trip_tuple *tuple, const struct trip_pattern *pattern);
 
-void trip_tuple_make_key(const struct trip_tuple *tuple, const uint64_t *words, uint64_t *key);
+/* The key of a pattern with the tuple's mask. */
+void trip_tuple_make_key(const struct trip_tuple *tuple, const struct trip_pattern *pattern,
+	struct trip_tuple_key *key);
 
 /* Slots are numbered through the array: bucket * slots + slot. */
 #define TRIP_TUPLE_NO_SLOT UINT64_MAX
-uint64_t trip_tuple_find(const struct trip_tuple *tuple, const uint64_t *key);
+uint64_t trip_tuple_find(const struct trip_tuple *tuple, const struct trip_tuple_key *key);
 uint32_t trip_tuple_get(const struct trip_tuple *tuple, uint64_t slot);
 void trip_tuple_set(struct trip_tuple *tuple, uint64_t slot, uint32_t lead);
 
@@ -193,8 +310,8 @@ void trip_tuple_set(struct trip_tuple *tuple, uint64_t slot, uint32_t lead);
 bool trip_tuple_has_room(const struct trip_tuple *tuple);
 
 /* A key that is not there yet, leading to `lead`; there is room. Returns its slot. */
-uint64_t trip_tuple_insert(
-	struct trip_tuple *tuple, struct trip_era *era, const uint64_t *key, uint32_t lead);
+uint64_t trip_tuple_insert(struct trip_tuple *tuple, struct trip_era *era,
+	const struct trip_tuple_key *key, uint32_t lead);
 void trip_tuple_erase(struct trip_tuple *tuple, struct trip_era *era, uint64_t slot);
 
 /*

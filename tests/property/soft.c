@@ -346,6 +346,9 @@ exact_pattern(struct trip_pattern *pattern, uint32_t words, uint64_t key)
 		pattern->mask[i] = UINT64_MAX;
 		pattern->value[i] = key * (i + 1);
 	}
+	/* The presence bits are the table's, not the key's. */
+	memset(pattern->value, 0, sizeof(uint32_t));
+	memcpy((uint8_t *)pattern->value + 4, &key, sizeof(uint32_t));
 }
 
 static void

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <rte_prefetch.h>
+
+#include "lookup.h"
+
+/* Looked up again after a change; then packet by packet; see table.h on `changes`. */
+#define LOOKUPS_MAX 4
+
+/* Packets parsed before their buckets are asked for. */
+#define BLOCK 8
+
+static const uint8_t all_packets[TRIP_LOOKUP_CHUNK] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
+	14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+
+static void
+prefetch_packets(struct trip_lookup *lookup)
+{
+	uint32_t i;
+
+	for (i = 0; i < lookup->count; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(lookup->pkts[i], const void *));
+}
+
+static void
+parse(struct trip_lookup *lookup, uint32_t from, uint32_t to)
+{
+	uint32_t i;
+
+	for (i = from; i < to; i++)
+		lookup->bytes[i] = trip_packet_parse(lookup->pkts[i], &lookup->fields[i]);
+}
+
+/* One mask being asked about the packets in `list`: key i of the scratch is of packet list[i]. */
+struct ask {
+	struct trip_lookup *lookup;
+	const struct trip_tuple *tuple;
+	const struct trip_tuple_array *array;
+	const uint8_t *list;
+	const struct trip_count *counts;
+	const _Atomic uint8_t *actions;
+};
+
+static struct ask
+ask_of(struct trip_lookup *lookup, const struct trip_tuple *tuple, const uint8_t *list)
+{
+	/* Acquire: the keys in it; partner: the release in trip_tuple_grow. */
+	return (struct ask){.lookup = lookup,
+		.tuple = tuple,
+		.array = atomic_load_explicit(&tuple->array, memory_order_acquire),
+		.list = list,
+		.counts = lookup->counts,
+		.actions = lookup->actions};
+}
+
+static inline __attribute__((always_inline)) void
+prefetch_bucket(const uint8_t *bucket, const unsigned int words)
+{
+	uint32_t i;
+
+	for (i = 0; i < trip_tuple_stride(words); i += 64)
+		rte_prefetch0(bucket + i);
+}
+
+static inline __attribute__((always_inline)) void
+hash_keys(const struct ask *ask, const unsigned int words, uint32_t from, uint32_t to)
+{
+	struct trip_lookup *lookup = ask->lookup;
+	uint32_t i;
+
+	for (i = from; i < to; i++) {
+		const struct trip_packet_fields *fields = &lookup->fields[ask->list[i]];
+		struct trip_tuple_key *key = &lookup->keys[i];
+
+		trip_tuple_key(ask->tuple, words, fields, key);
+		lookup->buckets[i] = trip_tuple_home(ask->tuple, ask->array, words, fields, key);
+		prefetch_bucket(lookup->buckets[i], words);
+	}
+}
+
+static inline __attribute__((always_inline)) void
+prefetch_rule(const struct trip_count *counts, const _Atomic uint8_t *actions, uint32_t lead)
+{
+	/* No lead: rule 0's lines, which costs less than to ask. */
+	uint32_t rule = (lead & TRIP_TUPLE_RULE) - (lead != 0);
+
+	rte_prefetch0_write(&counts[rule]);
+	rte_prefetch0((const void *)&actions[rule]);
+}
+
+/* What packet `at` of the list finds in its bucket; true where it must look into the next one,
+ * which is asked for. That is rare, so it is a branch that is well predicted. */
+static inline __attribute__((always_inline)) bool
+probe_key(const struct ask *ask, const unsigned int words, uint32_t at)
+{
+	struct trip_lookup *lookup = ask->lookup;
+	const uint8_t *bucket = lookup->buckets[at];
+	uint32_t lead = trip_tuple_probe(bucket, words, &lookup->keys[at]);
+
+	lookup->leads[at] = lead;
+	if (unlikely((lead == 0) & (trip_tuple_goes_on(bucket) != 0))) {
+		lookup->buckets[at] = trip_tuple_next(ask->array, words, bucket);
+		prefetch_bucket(lookup->buckets[at], words);
+		return true;
+	}
+	prefetch_rule(ask->counts, ask->actions, lead);
+	return false;
+}
+
+/* The keys that were not in their first bucket, but may be in the next: step by step, together. */
+static inline __attribute__((always_inline)) void
+probe_further(const struct ask *ask, const unsigned int words, uint32_t count)
+{
+	uint32_t *further = ask->lookup->further;
+	uint32_t i, left;
+	uint64_t steps;
+
+	/* Bounded by the array: a writer may change what goes on while we walk. */
+	for (steps = 1; count > 0 && steps < ask->array->count; steps++, count = left)
+		for (i = 0, left = 0; i < count; i++)
+			if (probe_key(ask, words, further[i]))
+				further[left++] = further[i];
+}
+
+/* Leads of the packets in the list to lookup->leads, in the order of the list. */
+static inline __attribute__((always_inline)) void
+probe_keys(const struct ask *ask, const unsigned int words, uint32_t count)
+{
+	uint32_t i, left = 0;
+
+	for (i = 0; i < count; i++)
+		if (probe_key(ask, words, i))
+			ask->lookup->further[left++] = i;
+	if (unlikely(left > 0))
+		probe_further(ask, words, left);
+}
+
+/* Code of its own for each length of key, so that no loop over its words is left. */
+#define EACH_LENGTH(of) of(0) of(1) of(2) of(3) of(4) of(5) of(6) of(7) of(8) of(9)
+_Static_assert(TRIP_TUPLE_WORDS_MAX == 9, "a case for each length of key");
+
+static void
+hash(const struct ask *ask, uint32_t from, uint32_t to)
+{
+#define HASH(n)                              \
+	case n:                              \
+		hash_keys(ask, n, from, to); \
+		break;
+	switch (ask->tuple->words) {
+		EACH_LENGTH(HASH)
+	}
+#undef HASH
+}
+
+static void
+probe(const struct ask *ask, uint32_t count)
+{
+#define PROBE(n)                           \
+	case n:                            \
+		probe_keys(ask, n, count); \
+		break;
+	switch (ask->tuple->words) {
+		EACH_LENGTH(PROBE)
+	}
+#undef PROBE
+}
+
+/* The better of two leads of one packet; chains are looked into only when the packet is settled. */
+uint32_t
+trip_lookup_better(const struct trip_table *table, uint32_t a, uint32_t b)
+{
+	const struct trip_table_entry *x, *y;
+
+	if (a == 0 || b == 0)
+		return a | b;
+	if (((a | b) & TRIP_TUPLE_CHAIN) != 0)
+		return a | TRIP_TUPLE_CHAIN;
+	x = &table->entries[a - 1];
+	y = &table->entries[b - 1];
+	if (x->priority != y->priority)
+		return x->priority < y->priority ? a : b;
+	return x->sequence < y->sequence ? a : b;
+}
+
+/* Of the packets that are still searched for, those in which this mask can find anything. */
+static uint32_t
+candidates(struct trip_lookup *lookup, const struct trip_tuple *tuple, uint32_t active)
+{
+	uint32_t packet, count = 0;
+
+	for (packet = 0; packet < lookup->count; packet++) {
+		uint32_t bits = lookup->fields[packet].halves[0];
+
+		lookup->list[count] = (uint8_t)packet;
+		count += (active >> packet & 1) & ((bits & tuple->bits_mask) == tuple->bits_value);
+	}
+	return count;
+}
+
+/* Note what a mask found; returns the packets to which the next masks still matter. */
+static uint32_t
+merge(struct trip_lookup *lookup, bool final, uint32_t count, uint32_t active)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		uint32_t lead = lookup->leads[i], packet = lookup->list[i];
+
+		if (lead == 0)
+			continue;
+		lead = trip_lookup_better(lookup->table, lookup->found[packet], lead);
+		lookup->found[packet] = lead;
+		/* What needs a search of its own gets it, whatever else would be found. */
+		if (final || (lead & TRIP_TUPLE_CHAIN) != 0)
+			active &= ~(1u << packet);
+	}
+	return active;
+}
+
+/* Parse, and ask the only mask; block by block, so that buckets travel while headers are read. */
+static void
+look_up_one_mask(struct trip_lookup *lookup, const struct trip_tuple *tuple, bool parsed)
+{
+	struct ask ask = ask_of(lookup, tuple, all_packets);
+	uint32_t from, to;
+
+	for (from = 0; from < lookup->count; from = to) {
+		to = from + BLOCK < lookup->count ? from + BLOCK : lookup->count;
+		if (!parsed)
+			parse(lookup, from, to);
+		hash(&ask, from, to);
+	}
+	probe(&ask, lookup->count);
+	memcpy(lookup->found, lookup->leads, sizeof(lookup->found));
+}
+
+static void
+look_up(struct trip_lookup *lookup, const struct trip_table_view *view, bool parsed)
+{
+	uint32_t active = UINT32_MAX >> (TRIP_LOOKUP_CHUNK - lookup->count), i, count;
+
+	if (view->count == 1) {
+		look_up_one_mask(lookup, view->at[0].tuple, parsed);
+		return;
+	}
+	if (!parsed)
+		parse(lookup, 0, lookup->count);
+	memset(lookup->found, 0, sizeof(lookup->found));
+	for (i = 0; i < view->count && active != 0; i++) {
+		struct ask ask = ask_of(lookup, view->at[i].tuple, lookup->list);
+
+		count = candidates(lookup, ask.tuple, active);
+		if (count == 0)
+			continue;
+		hash(&ask, 0, count);
+		probe(&ask, count);
+		active = merge(lookup, view->at[i].final, count, active);
+	}
+}
+
+void
+trip_lookup_chunk(struct trip_lookup *lookup)
+{
+	const struct trip_table *table = lookup->table;
+	uint32_t tries, i;
+	uint64_t changes;
+
+	prefetch_packets(lookup);
+	for (tries = 0; tries < LOOKUPS_MAX; tries++) {
+		changes = trip_lookup_changes(table);
+		/* Acquire: what is in it; partner: the release in publish_view(), table.c. */
+		look_up(lookup, atomic_load_explicit(&table->view, memory_order_acquire),
+			tries > 0);
+		if (likely(!trip_lookup_has_changed(table, changes)))
+			return;
+	}
+	/* A writer is busy: search for each packet by itself, which takes a shorter moment. */
+	for (i = 0; i < lookup->count; i++)
+		lookup->found[i] = TRIP_TUPLE_CHAIN;
+}
