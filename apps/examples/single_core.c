@@ -56,24 +56,22 @@ main(int argc, char **argv)
 		.op_type = TRIP_OP_CNTR_ADD, .op.cntr.value = GRANT};
 	uint64_t sent = 0, received = 0, most = 0, held_back = 0, id;
 	struct trip_cntr *packets, *credits;
-	const struct trip_flow_attr fed = {sizeof(fed), .cntrs = &packets, .n_cntrs = 1};
+	const struct trip_flow_attr in = {sizeof(in), .cntrs = &packets, .n_cntrs = 1};
 	struct trip_domain *domain;
 	struct trip_port *port;
 	struct trip_flow *flow;
 
 	pool = start(argc, argv);
 	/* No attributes: a domain that the application progresses, on whatever thread it is. */
-	must(trip_domain_open(NULL, &domain, NULL) == 0 &&
-			trip_cntr_open(domain, NULL, &packets, NULL) == 0 &&
-			trip_cntr_open(domain, NULL, &credits, NULL) == 0 &&
-			trip_cntr_set(credits, WINDOW) == 0,
-		"a domain and its counters open");
+	must(trip_domain_open(NULL, &domain, NULL) == 0, "a domain opens");
+	must(trip_cntr_open(domain, NULL, &packets, NULL) == 0, "a counter of packets opens");
+	must(trip_cntr_open(domain, NULL, &credits, NULL) == 0, "a counter of credits opens");
+	trip_cntr_set(credits, WINDOW);
 	grant.triggering_cntr = packets;
 	grant.op.cntr.cntr = credits;
-	must(trip_port_open(domain, 0, &by_call, &port) == 0 &&
-			trip_flow_create(port, &fed, every_packet, NULL, &flow, NULL) == 0 &&
-			trip_work_queue(domain, &grant, &id) == 0,
-		"port 0 grants credits");
+	must(trip_port_open(domain, 0, &by_call, &port) == 0, "port 0 is in the domain");
+	must(trip_flow_create(port, &in, every_packet, NULL, &flow, NULL) == 0, "it is counted");
+	must(trip_work_queue(domain, &grant, &id) == 0, "a grant for each GRANT packets");
 
 	while (received < TOTAL) {
 		received += receive_some(port);
