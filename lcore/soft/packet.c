@@ -268,8 +268,11 @@ store_ipv4(struct window *window, struct trip_packet_fields *fields)
 	       store_l4(window, header[9], (load_be16(header + 6) & 0x1fff) != 0, false, fields);
 }
 
-/* Past the extension headers: true with the protocol that ends them, false where that cannot be
- * known. */
+/*
+ * Past the extension headers: true with the protocol that ends them, false where that cannot be
+ * known. Its number is in the first byte of the last of them, and counts where that byte is there;
+ * a header that is cut off behind it leads past the window.
+ */
 static bool
 skip_extensions(struct window *window, uint8_t *proto, bool *later_fragment)
 {
@@ -277,25 +280,26 @@ skip_extensions(struct window *window, uint8_t *proto, bool *later_fragment)
 
 	for (headers = 0; headers <= EXTENSIONS_MAX; headers++) {
 		const uint8_t *header = here(window);
-		uint32_t length;
+		uint32_t have = left(window), length = 8;
 
 		switch (*proto) {
 		case PROTO_HOP_OPTIONS:
 		case PROTO_ROUTING:
 		case PROTO_DEST_OPTIONS:
-			length = left(window) >= 2 ? (header[1] + 1u) * 8 : 0;
+			if (have >= 2)
+				length = (header[1] + 1u) * 8;
 			break;
 		case PROTO_AUTH:
-			length = left(window) >= 2 ? (header[1] + 2u) * 4 : 0;
+			if (have >= 2)
+				length = (header[1] + 2u) * 4;
 			break;
 		case PROTO_FRAGMENT:
-			length = left(window) >= 4 ? 8 : 0;
-			*later_fragment = length != 0 && (load_be16(header + 2) & 0xfff8) != 0;
+			*later_fragment = have >= 4 && (load_be16(header + 2) & 0xfff8) != 0;
 			break;
 		default:
 			return true;
 		}
-		if (length == 0)
+		if (have == 0)
 			return false;
 		*proto = header[0];
 		window->at += length;

@@ -17,7 +17,7 @@ trip_eal_init(const char *vdev)
 {
 	static char words[][32] = {"test", "--lcores=0@0,1@0-1,2@0-1", "--no-huge", "-m", "512",
 		"--no-shconf", "--no-pci", "--no-telemetry", "--log-level=error"};
-	static char device[128];
+	static char device[512]; /* a port of several pcap files names them all */
 	char *args[RTE_DIM(words) + 2];
 	int n = 0;
 

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rules, each with what tcpdump and tshark are asked instead (filters.py says how and why)."""
+from collections import namedtuple
+
+from filters import *
+
+# `tcpdump` is a filter, or several that no frame matches two of. `words` ask tshark about well-behaved frames, `bytes` about all others (None: tcpdump alone is asked).
+Rule = namedtuple('Rule', 'name pattern tcpdump words bytes')
+
+# 802.1ad tags have another name than 802.1Q ones in tshark, and two names more when there are two.
+ONE_TAG = '((vlan{0} and not ieee8021ad and not vlan.id#2) or' \
+    ' (ieee8021ad.id{0} and not vlan and not ieee8021ad.svid))'
+
+
+def one_tag(vid=None):
+    """The field for a given VID, or the mere presence."""
+    if vid is None:
+        return ONE_TAG.replace('vlan{0}', 'vlan').replace('{0}', '')
+    return ONE_TAG.replace('vlan{0}', f'vlan.id == {vid}').replace('{0}', f' == {vid}')
+
+
+def behind_tags(count, kind):
+    """tshark by bytes: exactly so many tags, then this EtherType."""
+    return f'{tags_at(count)} and {eq(12 + 4 * count, kind)}'
+
+
+ETH = (
+    Rule('all', 'eth', 'len >= 0', 'frame', 'frame'),
+    Rule('eth_dst', 'eth dst is 02:00:00:00:77:01', 'ether dst 02:00:00:00:77:01',
+         'eth.dst == 02:00:00:00:77:01', eq(0, '020000007701')),
+    Rule('eth_src', 'eth src is 02:00:00:00:00:01', 'ether src 02:00:00:00:00:01',
+         'eth.src == 02:00:00:00:00:01', eq(6, '020000000001')),
+    Rule('eth_group', 'eth dst spec 01:00:00:00:00:00 dst mask 01:00:00:00:00:00',
+         f'ether[0] & 1 = 1 and {present("ether[5]")}', 'eth.dst.ig == 1',
+         eq(0, '010000000000', '010000000000')),
+    Rule('eth_arp', 'eth type is 0x0806', 'ether[12:2] = 0x0806', 'eth.type == 0x0806', eq(12, '0806')),
+    Rule('eth_untagged4', 'eth type is 0x0800', 'ether[12:2] = 0x0800', 'eth.type == 0x0800', eq(12, '0800')),
+    Rule('eth_tag', 'eth type is 0x8100', 'ether[12:2] = 0x8100', 'eth.type == 0x8100', eq(12, '8100')),
+    Rule('eth_local', 'eth dst is 02:00:00:00:77:01 type is 0x88b5',
+         'ether dst 02:00:00:00:77:01 and ether[12:2] = 0x88b5',
+         'eth.dst == 02:00:00:00:77:01 and eth.type == 0x88b5', f'{eq(0, "020000007701")} and {eq(12, "88b5")}'),
+    Rule('eth_tagged', 'eth has_vlan is 1', 'vlan', 'vlan or ieee8021ad', tag_at(12)),
+    # A frame that ends before its EtherType has no tag.
+    Rule('eth_plain', 'eth has_vlan is 0', '(len < 14) or not vlan', 'not (vlan or ieee8021ad)', f'not {tag_at(12)}'),
+)
+
+VLAN = (
+    Rule('vlan_one', 'eth / vlan', tags_are('vlan'), one_tag(), tags_at(1)),
+    Rule('vlan_vid', 'eth / vlan vid is 7', tags_are('vlan 7'), one_tag(7), f'{tags_at(1)} and {eq(14, "0007", "0fff")}'),
+    Rule('vlan_pcp', 'eth / vlan pcp is 5', tags_are('vlan') + ' and ether[14:2] & 0xe000 = 0xa000',
+         f'{one_tag()} and {eq(14, "a000", "e000")}', f'{tags_at(1)} and {eq(14, "a000", "e000")}'),
+    Rule('vlan_dei', 'eth / vlan vid is 9 dei is 1', tags_are('vlan 9') + ' and ether[14:2] & 0x1000 = 0x1000',
+         f'{one_tag(9)} and {eq(14, "1000", "1000")}', f'{tags_at(1)} and {eq(14, "1009", "1fff")}'),
+    Rule('vlan_inner', 'eth / vlan inner_type is 0x86dd', tags_are('vlan') + ' and ether[16:2] = 0x86dd',
+         f'{one_tag()} and {eq(16, "86dd")}', behind_tags(1, '86dd')),
+    Rule('vlan_two', 'eth / vlan / vlan', tags_are('vlan', 'vlan'), tags_at(2), tags_at(2)),
+    # tshark has a name of its own for each order of 802.1Q and 802.1ad, so it is asked by bytes.
+    Rule('vlan_qinq', 'eth / vlan vid is 8 / vlan vid is 9', tags_are('vlan 8', 'vlan 9'),
+         f'{tags_at(2)} and {eq(14, "0008", "0fff")} and {eq(18, "0009", "0fff")}',
+         f'{tags_at(2)} and {eq(14, "0008", "0fff")} and {eq(18, "0009", "0fff")}'),
+    Rule('vlan_stacked', 'eth / vlan inner_type is 0x8100 / vlan vid is 100',
+         tags_are('vlan', 'vlan 100') + ' and ether[16:2] = 0x8100',
+         f'{tags_at(2)} and {eq(16, "8100")} and {eq(18, "0064", "0fff")}',
+         f'{tags_at(2)} and {eq(16, "8100")} and {eq(18, "0064", "0fff")}'),
+    Rule('vlan_ip', 'eth / vlan / ipv4', 'vlan and ip', f'{one_tag()} and {first("ip")}', behind_tags(1, '0800')),
+    Rule('vlan_qinq6', 'eth / vlan / vlan / ipv6', 'vlan and vlan and ip6',
+         f'{tags_at(2)} and {first("ipv6")}', behind_tags(2, '86dd')),
+    Rule('vlan_dns', 'eth / vlan vid is 7 / ipv4 / udp dst is 53',
+         'vlan 7 and ip and ip[0] & 15 >= 5 and udp dst port 53',
+         f'{one_tag(7)} and {first("ip:udp")} and udp.dstport#1 == 53',
+         f'{tags_at(1)} and {eq(14, "0007", "0fff")} and {bytes4(protocol=17, l4=[(2, "0035")])}'),
+    # Without eth, and without what follows the tag.
+    Rule('vlan_bare', 'vlan vid is 100', tags_are('vlan 100'), one_tag(100), f'{tags_at(1)} and {eq(14, "0064", "0fff")}'),
+)
+
+IP4 = (
+    Rule('ip', 'eth / ipv4', at_any_depth('ip'), first('ip'), bytes4()),
+    Rule('ip_bare', 'ipv4 dst is 192.0.2.9', ip('dst host 192.0.2.9'), f'{first("ip")} and ip.dst#1 == 192.0.2.9',
+         bytes4((16, 'c0000209'))),
+    Rule('ip_src', 'eth / ipv4 src spec 172.16.0.0 src mask 255.240.0.0', ip('src net 172.16.0.0/12'),
+         f'{first("ip")} and ip.src#1 == 172.16.0.0/12', bytes4((12, 'ac100000', 'fff00000'))),
+    Rule('ip_dst', 'eth / ipv4 dst spec 10.1.0.0 dst prefix 16', ip('dst net 10.1.0.0/16'),
+         f'{first("ip")} and ip.dst#1 == 10.1.0.0/16', bytes4((16, '0a010000', 'ffff0000'))),
+    Rule('ip_odd', 'eth / ipv4 dst spec 0.0.0.1 dst mask 0.0.0.1', ip('ip[16:4] & 1 = 1'),
+         bytes4((16, '00000001', '00000001')), bytes4((16, '00000001', '00000001'))),
+    Rule('ip_pair', 'eth / ipv4 src is 10.1.0.1 dst is 10.1.2.3', ip('src host 10.1.0.1 and dst host 10.1.2.3'),
+         f'{first("ip")} and ip.src#1 == 10.1.0.1 and ip.dst#1 == 10.1.2.3', bytes4((12, '0a010001'), (16, '0a010203'))),
+    Rule('ip_sctp', 'eth / ipv4 proto is 132', ip('ip proto 132'), f'{first("ip")} and ip.proto#1 == 132',
+         bytes4((9, '84'))),
+    Rule('ip_ttl', 'eth / ipv4 ttl is 1', ip('ip[8] = 1'), f'{first("ip")} and ip.ttl#1 == 1', bytes4((8, '01'))),
+    Rule('ip_tos', 'eth / ipv4 tos spec 0xb8 tos mask 0xfc', ip('ip[1] & 0xfc = 0xb8'),
+         f'{first("ip")} and ip.dsfield.dscp#1 == 46', bytes4((1, 'b8', 'fc'))),
+    Rule('ip_length', 'eth / ipv4 length is 28', ip('ip[2:2] = 28'), f'{first("ip")} and ip.len#1 == 28',
+         bytes4((2, '001c'))),
+    Rule('ip_options', 'eth / ipv4 version_ihl is 0x46', ip('ip[0] = 0x46'),
+         f'{first("ip")} and ip.version#1 == 4 and ip.hdr_len#1 == 24', bytes4((0, '46'))),
+    Rule('ip_first', 'eth / ipv4 fragment_offset spec 0x2000 fragment_offset mask 0x3fff',
+         ip('ip[6:2] & 0x3fff = 0x2000'), f'{first("ip")} and ip.flags.mf#1 == 1 and ip.frag_offset#1 == 0',
+         bytes4((6, '2000', '3fff'))),
+    Rule('ip_last', 'eth / ipv4 fragment_offset is 370 / udp', ip('ip[6:2] = 370 and ip proto 17'),
+         f'{first("ip")} and ip.flags#1 == 0 and ip.frag_offset#1 == 370 and ip.proto#1 == 17',
+         bytes4((6, '0172'), protocol=17)),
+    Rule('ip_udp', 'eth / ipv4 / udp', ip('ip proto 17'), f'{first("ip")} and ip.proto#1 == 17', bytes4(protocol=17)),
+    Rule('ip_tcp', 'eth / ipv4 / tcp', ip('ip proto 6'), f'{first("ip")} and ip.proto#1 == 6', bytes4(protocol=6)),
+    Rule('ip_icmp', 'eth / ipv4 / icmp', ip('ip proto 1'), f'{first("ip")} and ip.proto#1 == 1', bytes4(protocol=1)),
+    Rule('ip_dns', 'eth / ipv4 / udp dst is 53', ip_l4('udp dst port 53'), f'{first("ip:udp")} and udp.dstport#1 == 53',
+         bytes4(protocol=17, l4=[(2, '0035')])),
+    Rule('ip_from_ntp', 'eth / ipv4 / udp src is 123', ip_l4('udp src port 123'),
+         f'{first("ip:udp")} and udp.srcport#1 == 123', bytes4(protocol=17, l4=[(0, '007b')])),
+    Rule('ip_web', 'eth / ipv4 / tcp dst is 443', ip_l4('tcp dst port 443'),
+         f'{first("ip:tcp")} and tcp.dstport#1 == 443', bytes4(protocol=6, l4=[(2, '01bb')])),
+    # A prefix of a port.
+    Rule('ip_low', 'eth / ipv4 / tcp dst spec 0 dst prefix 6', ip_l4('tcp[2:2] & 0xfc00 = 0'),
+         f'{first("ip:tcp")} and tcp.dstport#1 < 1024', bytes4(protocol=6, l4=[(2, '0000', 'fc00')])),
+    Rule('ip_syn', 'eth / ipv4 / tcp flags spec 0x02 flags mask 0x12', ip_l4('tcp[13] & 0x12 = 0x02'),
+         f'{first("ip:tcp")} and tcp.flags.syn#1 == 1 and tcp.flags.ack#1 == 0',
+         bytes4(protocol=6, l4=[(13, '02', '12')])),
+    Rule('ip_ping', 'eth / ipv4 / icmp type is 8', ip_l4('icmp[0] = 8'), f'{first("ip:icmp")} and icmp.type#1 == 8',
+         bytes4(protocol=1, l4=[(0, '08')])),
+    Rule('ip_refused', 'eth / ipv4 / icmp type is 3 code is 3', ip_l4('icmp[0] = 3 and icmp[1] = 3'),
+         f'{first("ip:icmp")} and icmp.type#1 == 3 and icmp.code#1 == 3', bytes4(protocol=1, l4=[(0, '03'), (1, '03')])),
+    Rule('ip_flow', 'eth / ipv4 src spec 10.0.0.0 src prefix 8 / udp src is 53 dst is 53',
+         ip_l4('src net 10.0.0.0/8 and udp src port 53 and udp dst port 53'),
+         f'{first("ip:udp")} and ip.src#1 == 10.0.0.0/8 and udp.srcport#1 == 53 and udp.dstport#1 == 53',
+         bytes4((12, '0a000000', 'ff000000'), protocol=17, l4=[(0, '0035'), (2, '0035')])),
+)
+
+IP6 = (
+    Rule('ip6', 'eth / ipv6', at_any_depth('ip6'), first('ipv6'), bytes6()),
+    Rule('ip6_src', 'eth / ipv6 src is 2001:db8::2', ip6('src host 2001:db8::2'),
+         f'{first("ipv6")} and ipv6.src#1 == 2001:db8::2', bytes6((8, '20010db8000000000000000000000002'))),
+    Rule('ip6_dst', 'eth / ipv6 dst spec 2001:db8:ffff:: dst prefix 48',
+         ip6(f'dst net 2001:db8:ffff::/48 and {present("ip6[39]")}'),
+         f'{first("ipv6")} and ipv6.dst#1 == 2001:db8:ffff::/48', bytes6((24, '20010db8ffff' + 20 * '0', 12 * 'f' + 20 * '0'))),
+    # The number in the IPv6 header itself: of what follows directly.
+    Rule('ip6_proto', 'eth / ipv6 proto is 44', ip6('ip6[6] = 44'), f'{first("ipv6")} and ipv6.nxt#1 == 44', bytes6((6, '2c'))),
+    Rule('ip6_hop', 'eth / ipv6 hop is 255', ip6('ip6[7] = 255'), f'{first("ipv6")} and ipv6.hlim#1 == 255', bytes6((7, 'ff'))),
+    Rule('ip6_tc', 'eth / ipv6 tc is 0xb8', ip6('ip6[0:4] & 0x0ff00000 = 0x0b800000'),
+         f'{first("ipv6")} and ipv6.tclass#1 == 0xb8', bytes6((0, '0b800000', '0ff00000'))),
+    Rule('ip6_flow', 'eth / ipv6 flow is 0x12345', ip6('ip6[0:4] & 0xfffff = 0x12345'),
+         f'{first("ipv6")} and ipv6.flow#1 == 0x12345', bytes6((0, '00012345', '000fffff'))),
+    Rule('ip6_udp', 'eth / ipv6 / udp', ip6_l4(17),
+         f'({first(BEHIND_EXTENSIONS + "udp")} or ({first("ipv6")} and ipv6.fraghdr.nxt == 17 and ipv6.fraghdr.offset > 0))', None),
+    Rule('ip6_tcp', 'eth / ipv6 / tcp', ip6_l4(6),
+         f'({first(BEHIND_EXTENSIONS + "tcp")} or ({first("ipv6")} and ipv6.fraghdr.nxt == 6 and ipv6.fraghdr.offset > 0))', None),
+    Rule('ip6_dns', 'eth / ipv6 / udp dst is 53', ip6_l4(17, load(2, 2, 53)),
+         f'{first(BEHIND_EXTENSIONS + "udp")} and udp.dstport#1 == 53', None),
+    Rule('ip6_web', 'eth / ipv6 / tcp src is 443', ip6_l4(6, load(0, 2, 443)),
+         f'{first(BEHIND_EXTENSIONS + "tcp")} and tcp.srcport#1 == 443', None),
+    Rule('ip6_syn', 'eth / ipv6 / tcp flags spec 0x02 flags mask 0x12', ip6_l4(6, load(13, 1, 2, '0x12')),
+         f'{first(BEHIND_EXTENSIONS + "tcp")} and tcp.flags.syn#1 == 1 and tcp.flags.ack#1 == 0', None),
+    Rule('ip6_host_dns', 'eth / ipv6 src is 2001:db8::1 / udp dst is 53',
+         ip6_l4(17, load(2, 2, 53), and_='ip6 and src host 2001:db8::1'),
+         f'{first(BEHIND_EXTENSIONS + "udp")} and ipv6.src#1 == 2001:db8::1 and udp.dstport#1 == 53', None),
+)
+
+# A layer left out at the outside is any: either IP.
+EITHER = (
+    Rule('dns', 'udp dst is 53', (ip_l4('udp dst port 53'), ip6_l4(17, load(2, 2, 53))),
+         f'({first("ip:udp")} or {first(BEHIND_EXTENSIONS + "udp")}) and udp.dstport#1 == 53', None),
+    Rule('tcp', 'tcp', (ip('ip proto 6'), ip6_l4(6)),
+         f'({first("ip")} and ip.proto#1 == 6) or {first(BEHIND_EXTENSIONS + "tcp")} or'
+         f' ({first("ipv6")} and ipv6.fraghdr.nxt == 6 and ipv6.fraghdr.offset > 0)', None),
+)
+
+RULES = ETH + VLAN + IP4 + IP6 + EITHER
