@@ -69,7 +69,7 @@ sample(struct trip_home *home, uint32_t index)
 	/* The generation before the sum: a set in between is found at the next look. */
 	if (was_set(home, index))
 		forget_sample(home, index);
-	(void)trip_source_fold(home, index);
+	trip_source_fold(home, index);
 	cntr->sample = trip_cell_sum(&home->cells[index]);
 	if (cntr->since_tsc == 0)
 		cntr->since_tsc = home->now;
@@ -152,6 +152,23 @@ trip_due_queue(struct trip_home *home, uint32_t index, uint64_t threshold, uint3
 	}
 	trip_pending_insert(&home->pool, &cntr->pending, threshold, node);
 	return true;
+}
+
+bool
+trip_due_arm(struct trip_home *home, uint32_t index)
+{
+	const struct trip_home_cntr *cntr = &home->cntrs[index];
+	struct trip_cell *cell = &home->cells[index];
+	/* TRIP_PENDING_NONE is TRIP_CELL_IDLE: nobody cares. */
+	uint64_t bound = trip_pending_bound(&home->pool, &cntr->pending);
+
+	/* What queues have counted is not in the cell yet, and their budgets hold as long as nobody
+	 * else adds: whoever does, rings. */
+	if (bound != TRIP_PENDING_NONE && cntr->sources != TRIP_NONE)
+		bound = RTE_MIN(bound, trip_cell_sum(cell) + 1);
+	if (cntr->watchers > 0)
+		bound = 0;
+	return trip_cell_arm(cell, bound, cntr->waiters != TRIP_NONE);
 }
 
 void

@@ -31,6 +31,10 @@ void trip_due_sweep(struct trip_home *home);
 /* Queues a node at a threshold of counter `cntr`. False where that must wait until it settles. */
 bool trip_due_queue(struct trip_home *home, uint32_t cntr, uint64_t threshold, uint32_t node);
 
+/* Arms the cell of a counter of which nothing is due. True where it has been reached already: then
+ * the counter is to be sampled again. */
+bool trip_due_arm(struct trip_home *home, uint32_t cntr);
+
 /* Has counter `cntr` of this home sampled again. */
 void trip_due_ring_self(struct trip_home *home, uint32_t cntr);
 

@@ -62,9 +62,8 @@ static void
 settle(struct trip_home *home, uint32_t index)
 {
 	struct trip_home_cntr *cntr = &home->cntrs[index];
-	struct trip_cell *cell = &home->cells[index];
 	uint64_t sum, bound = trip_pending_bound(&home->pool, &cntr->pending);
-	bool watched = cntr->watchers > 0, again = cntr->again;
+	bool watched = cntr->watchers > 0, again = cntr->again, reached;
 	unsigned int woken;
 
 	cntr->due = TRIP_DUE_NONE;
@@ -77,13 +76,12 @@ settle(struct trip_home *home, uint32_t index)
 		cntr->again = again;
 		return;
 	}
-	/* A bound of TRIP_PENDING_NONE is TRIP_CELL_IDLE: nobody cares. */
-	trip_cell_arm(cell, watched ? 0 : bound, cntr->waiters != TRIP_NONE);
+	reached = trip_due_arm(home, index);
 	/* Read after arming: what came before it is found here, what comes after it rings. */
 	woken = trip_waiter_settle(home, index, home->budget);
 	sum = cntr->settled.success + cntr->settled.error;
 	/* Without watchers left the cell is to be armed higher; so it is if there were too many. */
-	again |= sum >= bound || (watched && woken > 0);
+	again |= sum >= bound || (watched ? woken > 0 : reached);
 	again |= trip_source_budget(home, index, watched ? sum + 1 : bound);
 	if (again)
 		trip_due_ring_self(home, index);

@@ -31,7 +31,9 @@ trip_source_fold(struct trip_home *home, uint32_t index)
 		}
 	}
 	atomic_store_explicit(&cntr->refreshed_tsc, home->now, memory_order_relaxed);
-	return delta > 0 && trip_cell_add(&home->cells[index], delta);
+	/* The home looks for itself at what that has reached. */
+	(void)trip_cell_add(&home->cells[index], delta);
+	return delta > 0;
 }
 
 bool
@@ -73,11 +75,17 @@ trip_source_refresh(struct trip_home *home, unsigned int budget)
 		home->refresh_left = home->n_fed;
 	}
 	for (; home->refresh_left > 0 && budget > 0; budget--) {
+		uint32_t index;
+
 		/* The list may have shrunk since the period began. */
-		if (--home->refresh_left >= home->n_fed ||
-			!trip_source_fold(home, home->fed[home->refresh_left]))
+		if (--home->refresh_left >= home->n_fed)
 			continue;
-		trip_due_ring_self(home, home->fed[home->refresh_left]);
+		index = home->fed[home->refresh_left];
+		/* What is due is armed when it settles. */
+		if (!trip_source_fold(home, index) || home->cntrs[index].due != TRIP_DUE_NONE ||
+			!trip_due_arm(home, index))
+			continue;
+		trip_due_ring_self(home, index);
 		changed++;
 	}
 	return changed;
@@ -104,7 +112,7 @@ unlink_source(struct trip_home *home, uint32_t index, uint32_t s)
 	struct trip_source *source = source_at(home->engine, s);
 	uint32_t before = cntr->sources;
 
-	(void)trip_source_fold(home, index);
+	trip_source_fold(home, index);
 	if (before == s) {
 		cntr->sources = source->next;
 	} else {

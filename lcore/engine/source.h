@@ -17,7 +17,7 @@
 #define TRIP_BUDGET_NONE UINT64_MAX
 
 /* The home: adds what the sources of a counter have counted since, and notes when it crossed. True
- * where the counter is then to be sampled. */
+ * where that was anything. */
 bool trip_source_fold(struct trip_home *home, uint32_t cntr);
 
 /* The home: hands out the distance from the folded sum to `bound` (TRIP_BUDGET_NONE: none). True
