@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Counted flows: what they count, and when what they count is noticed. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "harness.h"
+#include "traffic.h"
+
+static struct harness_notes notes;
+static struct trip_port *port;
+
+/* Nothing is refreshed in the background: all that is noticed was rung for. */
+static const struct trip_domain_attr by_bell = {.refresh_us = UINT32_MAX};
+
+static void
+open_port(enum trip_port_mode mode, uint16_t n_queues)
+{
+	const struct trip_port_attr attr = {.size = sizeof(attr), .mode = mode};
+
+	if (trip_port_open(harness_domain, traffic_start(n_queues), &attr, &port) != 0)
+		fail_msg("%s", trip_error_message());
+}
+
+static void
+close_port(void)
+{
+	if (trip_port_close(port) != 0)
+		fail_msg("%s", trip_error_message());
+	traffic_stop();
+}
+
+static struct trip_cntr *
+open_cntr(enum trip_cntr_events events)
+{
+	struct trip_cntr_attr attr = {.size = sizeof(attr), .events = events};
+	struct trip_cntr *cntr;
+
+	assert_int_equal(trip_cntr_open(harness_domain, &attr, &cntr, NULL), 0);
+	return cntr;
+}
+
+static struct trip_flow *
+create(uint16_t udp_port, struct trip_cntr *packets, struct trip_cntr *bytes)
+{
+	struct trip_cntr *cntrs[2];
+	struct trip_flow_attr attr = {.size = sizeof(attr), .cntrs = cntrs};
+	struct rte_flow_error error;
+	struct trip_flow *flow;
+
+	if (packets != NULL)
+		cntrs[attr.n_cntrs++] = packets;
+	if (bytes != NULL)
+		cntrs[attr.n_cntrs++] = bytes;
+	if (trip_flow_create(port, &attr, traffic_pattern(udp_port), NULL, &flow, &error) != 0)
+		fail_msg("%s", error.message);
+	return flow;
+}
+
+static void
+destroy(struct trip_flow *flow)
+{
+	if (trip_flow_destroy(flow) != 0)
+		fail_msg("%s", trip_error_message());
+}
+
+static void
+expect_count(struct trip_flow *flow, uint64_t packets, uint64_t bytes, enum trip_fate fate)
+{
+	struct trip_flow_count count;
+
+	assert_int_equal(trip_flow_query(flow, &count), 0);
+	assert_int_equal(count.packets, packets);
+	assert_int_equal(count.bytes, bytes);
+	assert_int_equal(count.fate, fate);
+	assert_int_equal(count.engine, TRIP_ENGINE_SW);
+}
+
+/* Two flows feed one counter of packets, on one home, and one of bytes, on the other. */
+static void
+count_traffic(enum trip_port_mode mode, uint16_t n_queues)
+{
+	struct trip_random random = {harness_seed};
+	struct trip_cntr *packets, *bytes, *own;
+	uint64_t n_packets[2] = {0}, n_bytes[2] = {0};
+	struct trip_flow *flow[2];
+
+	harness_open(2, NULL);
+	open_port(mode, n_queues);
+	packets = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	bytes = open_cntr(TRIP_CNTR_EVENTS_BYTES);
+	own = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	flow[0] = create(1000, packets, bytes);
+	flow[1] = create(1001, packets, bytes);
+	for (unsigned int i = 0; i < 300; i++) {
+		uint16_t queue = (uint16_t)trip_random_below(&random, n_queues);
+		uint16_t which = (uint16_t)trip_random_below(&random, 3);
+		uint16_t n = (uint16_t)trip_random_below(&random, 100);
+		uint16_t size = (uint16_t)(64 + trip_random_below(&random, 1400));
+		uint16_t left = mode == TRIP_PORT_BURST
+					? traffic_burst(port, queue, n, 1000 + which, size)
+					: traffic_loop(queue, n, 1000 + which, size);
+
+		assert_int_equal(left, n);
+		if (which < 2) {
+			n_packets[which] += n;
+			n_bytes[which] += (uint64_t)n * size;
+		}
+		if (i % 16 == 0)
+			harness_step();
+	}
+	for (unsigned int i = 0; i < 2; i++)
+		expect_count(flow[i], n_packets[i], n_bytes[i], TRIP_FATE_PASS);
+	/* Nobody waits for it, and it comes, with no further packet. */
+	harness_until(trip_cntr_read(packets) == n_packets[0] + n_packets[1]);
+	harness_until(trip_cntr_read(bytes) == n_bytes[0] + n_bytes[1]);
+	harness_settle();
+	harness_expect(packets, n_packets[0] + n_packets[1], 0);
+	destroy(flow[0]);
+	destroy(flow[1]);
+	harness_expect(packets, n_packets[0] + n_packets[1], 0);
+	harness_expect(bytes, n_bytes[0] + n_bytes[1], 0);
+	harness_expect(own, 0, 0);
+	close_port();
+	harness_cntr_close(packets);
+	harness_cntr_close(bytes);
+	harness_cntr_close(own);
+}
+
+static void
+cntr_21_packets_and_bytes_of_a_queue(void **state)
+{
+	count_traffic(TRIP_PORT_BURST, 1);
+}
+
+static void
+cntr_21_packets_and_bytes_of_four_queues(void **state)
+{
+	count_traffic(TRIP_PORT_BURST, 4);
+}
+
+static void
+cntr_19_counts_become_visible_by_themselves(void **state)
+{
+	count_traffic(TRIP_PORT_CALLBACK, 4);
+}
+
+static int
+fail_it(const struct trip_work_event *event, void *arg)
+{
+	return -EIO;
+}
+
+static void
+cntr_21_an_error_is_one(void **state)
+{
+	struct trip_cntr *cntr[2] = {
+		open_cntr(TRIP_CNTR_EVENTS_COMP), open_cntr(TRIP_CNTR_EVENTS_BYTES)};
+	struct trip_work work = harness_work(cntr[0], 0, TRIP_OP_CALL);
+	struct trip_function *function;
+
+	assert_int_equal(trip_function_register(harness_domain, fail_it, NULL, &function), 0);
+	work.op.call.function = function;
+	for (unsigned int i = 0; i < 2; i++) {
+		work.completion_cntr = cntr[i];
+		harness_queue(&work);
+		harness_until(trip_cntr_readerr(cntr[i]) == 1);
+		harness_expect(cntr[i], 0, 1);
+	}
+	assert_int_equal(trip_function_unregister(function), 0);
+	for (unsigned int i = 0; i < 2; i++)
+		harness_cntr_close(cntr[i]);
+}
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void
+cntr_23_age_of_a_flow_counter(void **state)
+{
+	struct trip_cntr *cntr;
+	uint64_t age, began;
+	struct trip_flow *flow;
+
+	harness_open(1, &by_bell);
+	open_port(TRIP_PORT_BURST, 1);
+	cntr = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	harness_notes_open(&notes);
+	flow = create(1000, cntr, NULL);
+	harness_settle();
+	age = trip_cntr_age(cntr);
+	harness_until(trip_cntr_age(cntr) > age + 1000000);
+	/* Nothing refreshes it, until it crosses. */
+	harness_note(&notes, cntr, 10, 0);
+	harness_settle();
+	traffic_burst(port, 0, 9, 1000, 64);
+	harness_settle();
+	harness_expect(cntr, 0, 0);
+	began = now_ns();
+	traffic_burst(port, 0, 1, 1000, 64);
+	harness_until(harness_notes_count(&notes) == 1);
+	harness_expect(cntr, 10, 0);
+	/* As old as its refreshing, which was after the burst. */
+	age = trip_cntr_age(cntr);
+	assert_true(age <= now_ns() - began);
+	destroy(flow);
+	assert_int_equal(trip_cntr_age(cntr), 0);
+	close_port();
+	harness_notes_close(&notes);
+	harness_cntr_close(cntr);
+}
+
+/* After each burst, what it has crossed has fired, and nothing else. */
+static void
+trip_within_bursts(uint16_t n_queues, enum trip_cntr_events events)
+{
+	struct trip_random random = {harness_seed};
+	uint64_t unit = events == TRIP_CNTR_EVENTS_COMP ? 1 : 100, sum = 0;
+	struct trip_cntr *cntr;
+	struct trip_flow *flow[2];
+
+	harness_open(1, &by_bell);
+	open_port(TRIP_PORT_BURST, n_queues);
+	cntr = open_cntr(events);
+	harness_notes_open(&notes);
+	for (uint16_t i = 0; i < 2; i++)
+		flow[i] =
+			create((uint16_t)(1000 + i), events == TRIP_CNTR_EVENTS_COMP ? cntr : NULL,
+				events == TRIP_CNTR_EVENTS_COMP ? NULL : cntr);
+	for (uint32_t i = 1; i <= 200; i++) {
+		uint64_t threshold = sum + unit * (1 + trip_random_below(&random, 200));
+
+		harness_note(&notes, cntr, threshold, i);
+		harness_settle();
+		while (sum < threshold) {
+			uint16_t n = (uint16_t)(1 + trip_random_below(&random, 50));
+
+			assert_int_equal(harness_notes_count(&notes), i - 1);
+			if (trip_random_below(&random, 8) == 0)
+				trip_cntr_add(cntr, unit * n);
+			else
+				traffic_burst(port, (uint16_t)trip_random_below(&random, n_queues),
+					n, (uint16_t)(1000 + trip_random_below(&random, 2)), 100);
+			sum += unit * n;
+			harness_settle();
+		}
+		assert_int_equal(harness_notes_count(&notes), i);
+		assert_true(notes.event[i - 1].value == sum);
+	}
+	for (uint32_t i = 0; i < 2; i++)
+		destroy(flow[i]);
+	assert_true(trip_cntr_read(cntr) == sum);
+	close_port();
+	harness_notes_close(&notes);
+	harness_cntr_close(cntr);
+}
+
+static void
+work_01_trips_within_the_burst_of_a_queue(void **state)
+{
+	trip_within_bursts(1, TRIP_CNTR_EVENTS_COMP);
+}
+
+static void
+work_01_trips_within_the_burst_of_four_queues(void **state)
+{
+	trip_within_bursts(4, TRIP_CNTR_EVENTS_COMP);
+}
+
+static void
+work_01_trips_within_the_burst_by_bytes(void **state)
+{
+	trip_within_bursts(4, TRIP_CNTR_EVENTS_BYTES);
+}
+
+static void
+queue_flow_op(struct trip_cntr *cntr, uint64_t threshold, enum trip_op op, struct trip_flow *flow,
+	struct trip_cntr *completion)
+{
+	struct trip_work work = harness_work(cntr, threshold, op);
+
+	work.op.flow = flow;
+	work.completion_cntr = completion;
+	harness_queue(&work);
+}
+
+static uint16_t
+send_some(enum trip_port_mode mode, uint16_t n)
+{
+	return mode == TRIP_PORT_BURST ? traffic_burst(port, 0, n, 1000, 64)
+				       : traffic_loop(0, n, 1000, 64);
+}
+
+/* Drop, pass and delete by deferred work: after a drop not one packet gets through. */
+static void
+change_fates(enum trip_port_mode mode)
+{
+	struct trip_cntr *cntr, *completion;
+	struct trip_flow *flow;
+	uint64_t sum = 0;
+
+	harness_open(1, &by_bell);
+	open_port(mode, 1);
+	cntr = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	completion = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	flow = create(1000, cntr, NULL);
+	queue_flow_op(cntr, 100, TRIP_OP_FLOW_DROP, flow, completion);
+	queue_flow_op(cntr, 200, TRIP_OP_FLOW_PASS, flow, completion);
+	queue_flow_op(cntr, 300, TRIP_OP_FLOW_DELETE, flow, completion);
+	queue_flow_op(completion, 3, TRIP_OP_FLOW_DROP, flow, completion);
+	assert_int_equal(trip_flow_destroy(flow), -EBUSY);
+	assert_int_equal(trip_cntr_close(cntr), -EBUSY);
+	assert_int_equal(trip_port_close(port), -EBUSY);
+	harness_settle();
+	while (sum < 300) {
+		bool drop = sum >= 100 && sum < 200;
+
+		expect_count(flow, sum, 64 * sum, drop ? TRIP_FATE_DROP : TRIP_FATE_PASS);
+		assert_int_equal(send_some(mode, 10), drop ? 0 : 10);
+		sum += 10;
+		harness_settle();
+	}
+	/* It matches and counts no more, and keeps its last value; what comes after it fails. */
+	harness_until(trip_cntr_readerr(completion) == 1);
+	harness_expect(completion, 3, 1);
+	expect_count(flow, 300, 64 * 300, TRIP_FATE_DELETED);
+	assert_int_equal(send_some(mode, 10), 10);
+	harness_settle();
+	expect_count(flow, 300, 64 * 300, TRIP_FATE_DELETED);
+	harness_expect(cntr, 300, 0);
+	destroy(flow);
+	harness_expect(cntr, 300, 0);
+	close_port();
+	harness_cntr_close(completion);
+	harness_cntr_close(cntr);
+}
+
+static void
+work_01_fates_of_bursts(void **state)
+{
+	change_fates(TRIP_PORT_BURST);
+}
+
+static void
+work_01_fates_in_callbacks(void **state)
+{
+	change_fates(TRIP_PORT_CALLBACK);
+}
+
+/* What was counted and not yet taken is in the counter when the flow is gone. */
+static void
+pnt_07_destroy_folds_the_last_counts(void **state)
+{
+	struct trip_cntr *packets, *bytes;
+	struct trip_flow *flow;
+
+	harness_open(2, &by_bell);
+	open_port(TRIP_PORT_BURST, 4);
+	packets = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	bytes = open_cntr(TRIP_CNTR_EVENTS_BYTES);
+	harness_notes_open(&notes);
+	for (uint64_t i = 1; i <= 50; i++) {
+		flow = create(1000, packets, bytes);
+		for (uint16_t q = 0; q < 4; q++)
+			traffic_burst(port, q, 10, 1000, 100);
+		if (i == 25)
+			harness_note(&notes, packets, 1000, i);
+		destroy(flow);
+		harness_expect(packets, 40 * i, 0);
+		harness_expect(bytes, 4000 * i, 0);
+		/* A slot that is used again counts from 0. */
+		flow = create(1001, NULL, NULL);
+		expect_count(flow, 0, 0, TRIP_FATE_PASS);
+		destroy(flow);
+	}
+	harness_until(harness_notes_count(&notes) == 1);
+	close_port();
+	harness_notes_close(&notes);
+	harness_cntr_close(packets);
+	harness_cntr_close(bytes);
+}
+
+static void
+flow_priorities_and_passthru(void **state)
+{
+	const struct rte_flow_action also[] = {{.type = RTE_FLOW_ACTION_TYPE_COUNT},
+		{.type = RTE_FLOW_ACTION_TYPE_PASSTHRU}, {.type = RTE_FLOW_ACTION_TYPE_END}};
+	const struct rte_flow_action drop[] = {
+		{.type = RTE_FLOW_ACTION_TYPE_DROP}, {.type = RTE_FLOW_ACTION_TYPE_END}};
+	const struct rte_flow_item any[] = {
+		{.type = RTE_FLOW_ITEM_TYPE_ETH}, {.type = RTE_FLOW_ITEM_TYPE_END}};
+	struct trip_flow_attr attr = {.size = sizeof(attr), .priority = 5};
+	struct trip_flow *wide, *exact, *second, *counted, *first;
+
+	open_port(TRIP_PORT_BURST, 1);
+	assert_int_equal(trip_flow_create(port, &attr, any, NULL, &wide, NULL), 0);
+	attr.priority = 3;
+	assert_int_equal(
+		trip_flow_create(port, &attr, traffic_pattern(1000), drop, &exact, NULL), 0);
+	assert_int_equal(
+		trip_flow_create(port, &attr, traffic_pattern(1000), NULL, &second, NULL), 0);
+	attr.priority = 9;
+	assert_int_equal(trip_flow_create(port, &attr, any, also, &counted, NULL), 0);
+	assert_int_equal(traffic_burst(port, 0, 10, 1000, 64), 0);
+	assert_int_equal(traffic_burst(port, 0, 7, 1001, 64), 7);
+	expect_count(wide, 7, 7 * 64, TRIP_FATE_PASS);
+	expect_count(exact, 10, 10 * 64, TRIP_FATE_DROP);
+	expect_count(second, 0, 0, TRIP_FATE_PASS);
+	expect_count(counted, 17, 17 * 64, TRIP_FATE_PASS);
+	attr.priority = 0;
+	assert_int_equal(
+		trip_flow_create(port, &attr, traffic_pattern(1000), NULL, &first, NULL), 0);
+	assert_int_equal(traffic_burst(port, 0, 3, 1000, 64), 3);
+	expect_count(first, 3, 3 * 64, TRIP_FATE_PASS);
+	destroy(first);
+	destroy(exact);
+	assert_int_equal(traffic_burst(port, 0, 4, 1000, 64), 4);
+	expect_count(second, 4, 4 * 64, TRIP_FATE_PASS);
+	expect_count(counted, 24, 24 * 64, TRIP_FATE_PASS);
+	destroy(second);
+	destroy(counted);
+	destroy(wide);
+	close_port();
+}
+
+static void
+refuse(const struct trip_flow_attr *attr, const struct rte_flow_item *pattern,
+	const struct rte_flow_action *actions, int number, enum rte_flow_error_type type)
+{
+	struct rte_flow_error error = {0};
+	struct trip_flow *flow = NULL;
+
+	assert_int_equal(trip_flow_create(port, attr, pattern, actions, &flow, &error), number);
+	assert_null(flow);
+	assert_int_equal(error.type, type);
+	assert_true(error.message != NULL && strlen(error.message) > 0);
+	assert_int_equal(trip_flow_create(port, attr, pattern, actions, &flow, NULL), number);
+}
+
+static void
+flow_refusals_say_where(void **state)
+{
+	const struct rte_flow_item_ipv4 ip = {.hdr.dst_addr = RTE_BE32(1)};
+	const struct rte_flow_item range[] = {{.type = RTE_FLOW_ITEM_TYPE_ETH},
+		{.type = RTE_FLOW_ITEM_TYPE_IPV4, .last = &ip}, {.type = RTE_FLOW_ITEM_TYPE_END}};
+	const struct rte_flow_item fuzzy[] = {
+		{.type = RTE_FLOW_ITEM_TYPE_FUZZY}, {.type = RTE_FLOW_ITEM_TYPE_END}};
+	const struct rte_flow_item any[] = {
+		{.type = RTE_FLOW_ITEM_TYPE_ETH}, {.type = RTE_FLOW_ITEM_TYPE_END}};
+	const struct rte_flow_action pop[] = {
+		{.type = RTE_FLOW_ACTION_TYPE_OF_POP_VLAN}, {.type = RTE_FLOW_ACTION_TYPE_END}};
+	struct trip_cntr *cntr = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	struct trip_cntr *same = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	struct trip_cntr *cntrs[] = {cntr, same, NULL};
+	const struct trip_flow_attr good = {.size = sizeof(good)};
+	struct trip_flow_attr attr = good;
+
+	open_port(TRIP_PORT_BURST, 1);
+	refuse(&good, NULL, NULL, -EINVAL, RTE_FLOW_ERROR_TYPE_ITEM_NUM);
+	refuse(&good, fuzzy, NULL, -ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM);
+	refuse(&good, range, NULL, -EINVAL, RTE_FLOW_ERROR_TYPE_ITEM_SPEC);
+	refuse(&good, any, pop, -ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION);
+	attr.size--;
+	refuse(&attr, any, NULL, -EINVAL, RTE_FLOW_ERROR_TYPE_ATTR);
+	attr = good;
+	attr.engine = (enum trip_flow_engine)77;
+	refuse(&attr, any, NULL, -EINVAL, RTE_FLOW_ERROR_TYPE_ATTR);
+	attr = good;
+	attr.n_cntrs = 1;
+	refuse(&attr, any, NULL, -EINVAL, RTE_FLOW_ERROR_TYPE_ATTR);
+	attr.cntrs = cntrs;
+	attr.n_cntrs = 2;
+	refuse(&attr, any, NULL, -EINVAL, RTE_FLOW_ERROR_TYPE_ATTR);
+	attr.n_cntrs = 3;
+	refuse(&attr, any, NULL, -EINVAL, RTE_FLOW_ERROR_TYPE_ATTR);
+	attr.cntrs = &cntrs[2];
+	attr.n_cntrs = 1;
+	refuse(&attr, any, NULL, -EINVAL, RTE_FLOW_ERROR_TYPE_ATTR);
+	close_port();
+	harness_cntr_close(cntr);
+	harness_cntr_close(same);
+}
+
+static void
+port_limits_are_checked(void **state)
+{
+	struct trip_domain_attr tune = {.max_flows = 2, .max_queues = 2};
+	struct trip_port_attr attr = {.size = sizeof(attr), .mode = TRIP_PORT_BURST};
+	struct trip_flow *flow[2], *third = NULL;
+	struct trip_port *other = NULL;
+	uint16_t id;
+
+	harness_open(1, &tune);
+	id = traffic_start(4);
+	assert_int_equal(trip_port_open(harness_domain, id, &attr, &other), -ENOSPC);
+	attr.n_queues = 5;
+	assert_int_equal(trip_port_open(harness_domain, id, &attr, &other), -EINVAL);
+	attr.n_queues = 2;
+	assert_int_equal(trip_port_open(harness_domain, 31, &attr, &other), -ENODEV);
+	attr.mode = (enum trip_port_mode)9;
+	assert_int_equal(trip_port_open(harness_domain, id, &attr, &other), -EINVAL);
+	attr.mode = TRIP_PORT_BURST;
+	assert_int_equal(trip_port_open(harness_domain, id, &attr, &port), 0);
+	assert_int_equal(trip_port_open(harness_domain, id, &attr, &other), -EEXIST);
+	assert_null(other);
+	assert_int_equal(trip_domain_close(harness_domain), -EBUSY);
+	for (uint16_t i = 0; i < 2; i++)
+		flow[i] = create((uint16_t)(1000 + i), NULL, NULL);
+	assert_int_equal(
+		trip_flow_create(port, NULL, traffic_pattern(1002), NULL, &third, NULL), -ENOSPC);
+	assert_null(third);
+	for (uint16_t i = 0; i < 2; i++)
+		destroy(flow[i]);
+	close_port();
+}
+
+static const struct CMUnitTest tests[] = {
+	HARNESS_TEST_OWN(cntr_19_counts_become_visible_by_themselves),
+	HARNESS_TEST_OWN(cntr_21_packets_and_bytes_of_a_queue),
+	HARNESS_TEST_OWN(cntr_21_packets_and_bytes_of_four_queues),
+	HARNESS_TEST(cntr_21_an_error_is_one),
+	HARNESS_TEST_OWN(cntr_23_age_of_a_flow_counter),
+	HARNESS_TEST_OWN(work_01_trips_within_the_burst_of_a_queue),
+	HARNESS_TEST_OWN(work_01_trips_within_the_burst_of_four_queues),
+	HARNESS_TEST_OWN(work_01_trips_within_the_burst_by_bytes),
+	HARNESS_TEST_OWN(work_01_fates_of_bursts),
+	HARNESS_TEST_OWN(work_01_fates_in_callbacks),
+	HARNESS_TEST_OWN(pnt_07_destroy_folds_the_last_counts),
+	HARNESS_TEST(flow_priorities_and_passthru),
+	HARNESS_TEST(flow_refusals_say_where),
+	HARNESS_TEST_OWN(port_limits_are_checked),
+};
+
+HARNESS_MAIN(TRAFFIC_VDEV, tests)
