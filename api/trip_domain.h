@@ -79,6 +79,10 @@ struct trip_domain_attr {
 	uint32_t scrub_us;
 };
 
+/** NUMA nodes that struct trip_domain_footprint tells apart; what lies beyond counts as the last.
+ */
+#define TRIP_NODES_MAX 8
+
 /** What a domain costs. */
 struct trip_domain_footprint {
 	/** Bytes reserved in memzones, over all homes. */
@@ -89,6 +93,11 @@ struct trip_domain_footprint {
 	uint64_t hugepages;
 	/** Bytes of a hugepage that was counted with; 0 where EAL runs without. */
 	uint64_t hugepage_bytes;
+	/**
+	 * Of `bytes`, those on each NUMA node: where the lcore is that polls the home. Without
+	 * lcores, and before rte_eal_init(), all count as node 0.
+	 */
+	uint64_t node_bytes[TRIP_NODES_MAX];
 };
 
 /** Variables of a home, since the domain was opened. */

@@ -157,6 +157,21 @@ int trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
 	struct trip_flow **flow, struct rte_flow_error *error);
 
 /**
+ * Tells whether trip_flow_create() would take such a rule on a port, and in which engine it would
+ * be matched and counted, without changing anything (rte_flow_validate()). Needs no domain;
+ * counters in `attr` are not looked at. Any thread.
+ *
+ * @param[out] reason
+ *   Why that engine; a constant string. May be NULL.
+ * @return
+ *   An enum trip_flow_engine, never TRIP_ENGINE_AUTO; or -EINVAL, -ENOTSUP as trip_flow_create();
+ *   -ENODEV: there is no such port.
+ */
+int trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
+	const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
+	const char **reason, struct rte_flow_error *error);
+
+/**
  * Destroys a flow. Its last counts are in its counters when this returns. Waits for bursts that
  * are under way, and for the homes of its counters to take the counts; in a domain with manual
  * progress it progresses.

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include <rte_ethdev.h>
 #include <rte_flow.h>
 
 #include "soft.h"
@@ -58,8 +59,7 @@ plan_actions(struct plan *plan, const struct rte_flow_action *actions, struct rt
 }
 
 static int
-plan_attr(struct plan *plan, const struct trip_port *port, const struct trip_flow_attr *attr,
-	struct rte_flow_error *error)
+plan_attr(struct plan *plan, const struct trip_flow_attr *attr, struct rte_flow_error *error)
 {
 	if (attr->size != sizeof(*attr))
 		return refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
@@ -73,6 +73,14 @@ plan_attr(struct plan *plan, const struct trip_port *port, const struct trip_flo
 	if ((unsigned int)attr->engine > TRIP_ENGINE_SW)
 		return refuse(
 			error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr, "the engine is unknown");
+	plan->priority = attr->priority;
+	return 0;
+}
+
+static int
+check_cntrs(const struct trip_port *port, const struct trip_flow_attr *attr,
+	struct rte_flow_error *error)
+{
 	if (attr->n_cntrs > TRIP_FLOW_CNTRS_MAX || (attr->n_cntrs > 0 && attr->cntrs == NULL))
 		return refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
 			"a flow feeds at most one counter of packets and one of bytes");
@@ -87,7 +95,6 @@ plan_attr(struct plan *plan, const struct trip_port *port, const struct trip_flo
 			return refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
 				"both of its counters count the same events");
 	}
-	plan->priority = attr->priority;
 	return 0;
 }
 
@@ -201,13 +208,50 @@ insert(struct trip_flow *flow, const struct plan *plan, const struct trip_flow_a
 	return 0;
 }
 
+static int
+plan_rule(struct plan *plan, const struct trip_flow_attr *attr, const struct rte_flow_item *pattern,
+	const struct rte_flow_action *actions, struct rte_flow_error *error)
+{
+	int result = plan_attr(plan, attr, error);
+
+	if (result == 0)
+		result = plan_actions(plan, actions, error);
+	return result == 0 ? plan_pattern(plan, pattern, error) : result;
+}
+
+static const struct trip_flow_attr default_attr = {.size = sizeof(default_attr)};
+
+int
+trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
+	const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
+	const char **reason, struct rte_flow_error *error)
+{
+	struct plan plan = {0};
+	int result;
+
+	if (attr == NULL)
+		attr = &default_attr;
+	if (!rte_eth_dev_is_valid_port(port_id)) {
+		refuse(error, ENODEV, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+			"there is no such port");
+		return trip_error_set(ENODEV, "port %" PRIu16 ": there is no such port", port_id);
+	}
+	result = plan_rule(&plan, attr, pattern, actions, error);
+	if (result != 0)
+		return result;
+	if (reason != NULL)
+		*reason = attr->engine == TRIP_ENGINE_SW
+				  ? "the rule asks for it"
+				  : "flow counters of hardware are not built yet";
+	return TRIP_ENGINE_SW;
+}
+
 int
 trip_flow_create(struct trip_port *port, const struct trip_flow_attr *given,
 	const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
 	struct trip_flow **out, struct rte_flow_error *error)
 {
-	static const struct trip_flow_attr defaults = {.size = sizeof(defaults)};
-	const struct trip_flow_attr *attr = given != NULL ? given : &defaults;
+	const struct trip_flow_attr *attr = given != NULL ? given : &default_attr;
 	struct plan plan = {0};
 	struct trip_flow *flow;
 	int result;
@@ -215,11 +259,9 @@ trip_flow_create(struct trip_port *port, const struct trip_flow_attr *given,
 	if (trip_domain_on_home(port->domain))
 		return refuse(error, EDEADLK, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 			"a home cannot create flows, which would wait for it");
-	result = plan_attr(&plan, port, attr, error);
+	result = plan_rule(&plan, attr, pattern, actions, error);
 	if (result == 0)
-		result = plan_actions(&plan, actions, error);
-	if (result == 0)
-		result = plan_pattern(&plan, pattern, error);
+		result = check_cntrs(port, attr, error);
 	if (result != 0)
 		return result;
 	flow = calloc(1, sizeof(*flow));

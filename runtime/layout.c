@@ -4,6 +4,7 @@
 
 #include <rte_common.h>
 #include <rte_eal.h>
+#include <rte_lcore.h>
 #include <rte_memory.h>
 
 #include "domain.h"
@@ -125,6 +126,18 @@ smallest_page(const struct rte_memseg_list *list, void *arg)
 	return 0;
 }
 
+/* The NUMA node on which a home of these attributes lies. */
+static unsigned int
+home_node(const struct trip_domain_attr *attr, unsigned int home)
+{
+	unsigned int node = 0;
+
+	if (attr->lcores != NULL && attr->lcores[home] < RTE_MAX_LCORE &&
+		rte_lcore_is_enabled(attr->lcores[home]))
+		node = rte_lcore_to_socket_id(attr->lcores[home]);
+	return RTE_MIN(node, TRIP_NODES_MAX - 1u);
+}
+
 void
 trip_layout_footprint(const struct trip_domain_attr *attr, struct trip_domain_footprint *footprint)
 {
@@ -145,4 +158,8 @@ trip_layout_footprint(const struct trip_domain_attr *attr, struct trip_domain_fo
 		footprint->bytes += n[i] * zones[i];
 		footprint->hugepages += n[i] * ((zones[i] + page - 1) / page);
 	}
+	for (unsigned int home = 0; home < attr->n_lcores; home++)
+		footprint->node_bytes[home_node(attr, home)] += zones[0];
+	/* What the homes share is with the first. */
+	footprint->node_bytes[home_node(attr, 0)] += zones[1] + zones[2];
 }

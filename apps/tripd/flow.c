@@ -9,6 +9,8 @@
 #include "flow.h"
 #include "rules.h"
 
+#define NO_EGRESS "egress: what a port sends is not counted yet"
+
 /* What the actions of a rule point to. */
 struct actions {
 	struct rte_flow_action list[6];
@@ -54,26 +56,58 @@ fail(const struct trip_rules_count *rule, const char *message, int ret)
 	return ret;
 }
 
+static void
+fill_attr(const struct trip_rules_count *rule, struct trip_flow_attr *attr)
+{
+	static const enum trip_flow_engine engines[] = {
+		[TRIP_RULES_ENGINE_AUTO] = TRIP_ENGINE_AUTO,
+		[TRIP_RULES_ENGINE_HW] = TRIP_ENGINE_HW,
+		[TRIP_RULES_ENGINE_SW] = TRIP_ENGINE_SW,
+	};
+
+	*attr = (struct trip_flow_attr){
+		.size = sizeof(*attr),
+		.priority = rule->priority,
+		.group = rule->group,
+		.engine = engines[rule->engine],
+	};
+}
+
+int
+tripd_flow_validate(const struct trip_rules_count *rule, const char **reason)
+{
+	static struct rte_flow_error error;
+	struct trip_flow_attr attr;
+	struct actions actions;
+	int ret = 0;
+
+	*reason = NO_EGRESS;
+	if (rule->direction == TRIP_RULES_EGRESS)
+		return -ENOTSUP;
+	fill_attr(rule, &attr);
+	fill_actions(rule, &actions);
+	for (unsigned int i = 0; i < rule->n_patterns && ret >= 0; i++)
+		ret = trip_flow_validate(
+			rule->port, &attr, rule->patterns[i], actions.list, reason, &error);
+	if (ret < 0)
+		*reason = error.message != NULL ? error.message : trip_error_message();
+	return ret;
+}
+
 int
 tripd_flow_open(const struct trip_rules_count *rule, struct tripd_quota_count *count,
 	struct trip_port *port)
 {
 	struct trip_cntr *cntrs[] = {count->packets, count->bytes};
-	struct trip_flow_attr attr = {
-		.size = sizeof(attr),
-		.cntrs = cntrs,
-		.n_cntrs = RTE_DIM(cntrs),
-		.priority = rule->priority,
-		.group = rule->group,
-		.engine = rule->engine == TRIP_RULES_ENGINE_HW   ? TRIP_ENGINE_HW
-			  : rule->engine == TRIP_RULES_ENGINE_SW ? TRIP_ENGINE_SW
-								 : TRIP_ENGINE_AUTO,
-	};
+	struct trip_flow_attr attr;
 	struct rte_flow_error error = {0};
 	struct actions actions;
 
 	if (rule->direction == TRIP_RULES_EGRESS)
-		return fail(rule, "egress: what a port sends is not counted yet", -ENOTSUP);
+		return fail(rule, NO_EGRESS, -ENOTSUP);
+	fill_attr(rule, &attr);
+	attr.cntrs = cntrs;
+	attr.n_cntrs = RTE_DIM(cntrs);
 	count->flows = calloc(rule->n_patterns, sizeof(struct trip_flow *));
 	if (count->flows == NULL)
 		return fail(rule, "no memory", -ENOMEM);

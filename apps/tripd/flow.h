@@ -17,6 +17,14 @@ struct trip_rules_count;
 int tripd_flow_open(const struct trip_rules_count *rule, struct tripd_quota_count *count,
 	struct trip_port *port);
 
+/*
+ * Tells in which engine the library would count a rule on its port, and why.
+ *
+ * @return
+ *   An enum trip_flow_engine, or a negative errno; *reason says why in either case.
+ */
+int tripd_flow_validate(const struct trip_rules_count *rule, const char **reason);
+
 /* What all flows of the rule have counted; their fate and engine are one. */
 void tripd_flow_query(const struct tripd_quota_count *count, struct trip_flow_count *sum);
 

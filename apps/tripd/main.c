@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tripd: counts flows on DPDK ports, and acts when a count crosses a threshold. See tripd.8. */
 #include "demo.h"
+#include "dry_run.h"
 #include "options.h"
 #include "run.h"
 
@@ -10,5 +11,7 @@ main(int argc, char **argv)
 	struct tripd_options options;
 
 	tripd_options_parse(argc, argv, &options);
+	if (options.check)
+		return tripd_dry_run_check(options.rules);
 	return options.demo ? tripd_demo_run(&options) : tripd_run_rules(&options);
 }

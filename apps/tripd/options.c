@@ -24,6 +24,8 @@ enum {
 	KEY_FORCE,
 	KEY_DEMO,
 	KEY_VERBOSE,
+	KEY_CHECK,
+	KEY_DRY_RUN,
 };
 
 static const struct argp_option argp_options[] = {
@@ -33,6 +35,15 @@ static const struct argp_option argp_options[] = {
 	{"report", KEY_REPORT, "FILE", 0,
 		"write final counts and all trips there as JSON; - is stdout", 1},
 	{"until-idle", KEY_UNTIL_IDLE, "SECONDS", 0, "end when no packet has arrived for that long",
+		1},
+	{"check", KEY_CHECK, "FILE", 0,
+		"only read this rules file and say what is wrong with it; needs no port and no "
+		"memory",
+		1},
+	{"dry-run", KEY_DRY_RUN, NULL, 0,
+		"say what the rules would take: memory by NUMA node, and the engine of each rule; "
+		"take "
+		"and start nothing",
 		1},
 	{NULL, 0, NULL, 0, "Ports:", 2},
 	{"forward", KEY_FORWARD, "io|mac|none", 0,
@@ -172,6 +183,8 @@ check(struct argp_state *state, const struct tripd_options *options)
 			argp_error(state, "--demo brings its own rules, ports and words for EAL");
 		return;
 	}
+	if (options->check)
+		return;
 	if (options->rules == NULL)
 		argp_error(state, "--rules FILE is missing (tripd --demo needs none)");
 }
@@ -184,6 +197,13 @@ parse_word(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case KEY_RULES:
 		options->rules = arg;
+		return 0;
+	case KEY_CHECK:
+		options->rules = arg;
+		options->check = true;
+		return 0;
+	case KEY_DRY_RUN:
+		options->dry_run = true;
 		return 0;
 	case KEY_REPORT:
 		options->report = arg;

@@ -31,6 +31,9 @@ struct tripd_options {
 	bool isolate;
 	bool force;
 	bool demo;
+	/* Only read the rules; only say what they would take. */
+	bool check;
+	bool dry_run;
 	bool verbose;
 	struct tripd_pair pairs[TRIPD_PORTS_MAX / 2];
 	unsigned int n_pairs;

@@ -20,6 +20,7 @@
 
 #include <trip.h>
 
+#include "dry_run.h"
 #include "eal.h"
 #include "port.h"
 #include "report.h"
@@ -168,7 +169,7 @@ open_domain(struct tripd_run *run)
 }
 
 int
-tripd_run_start(struct tripd_run *run)
+tripd_run_begin(struct tripd_run *run)
 {
 	int ret = tripd_eal_start(&run->words, run->options->verbose);
 
@@ -180,8 +181,14 @@ tripd_run_start(struct tripd_run *run)
 		ret = plan_ports(run);
 	if (ret == 0)
 		ret = tripd_port_check(&run->plan, run->options, run->rules);
-	if (ret == 0)
-		ret = plan_lcores(run);
+	return ret == 0 ? plan_lcores(run) : ret;
+}
+
+int
+tripd_run_start(struct tripd_run *run)
+{
+	int ret = tripd_run_begin(run);
+
 	if (ret == 0)
 		ret = open_domain(run);
 	if (ret != 0)
@@ -338,10 +345,14 @@ tripd_run_rules(const struct tripd_options *options)
 	ret = tripd_preflight_rules(options->rules, &run.rules);
 	if (ret == 0)
 		ret = tripd_run_prepare(&run);
-	if (ret == 0)
-		ret = tripd_run_start(&run);
-	if (ret == 0)
-		ret = watch(&run);
+	if (ret == 0 && options->dry_run) {
+		ret = tripd_dry_run(&run);
+	} else {
+		if (ret == 0)
+			ret = tripd_run_start(&run);
+		if (ret == 0)
+			ret = watch(&run);
+	}
 	tripd_run_close(&run);
 	return ret;
 }

@@ -37,7 +37,11 @@ struct tripd_run {
 /* Plans a run of `run->rules`, and checks all that can be checked before anything is started. */
 int tripd_run_prepare(struct tripd_run *run);
 
-/* Starts EAL, ports, domain and forwarders. */
+/* Starts EAL and plans ports and lcores; of no port, and of no memory but EAL's, is anything taken.
+ */
+int tripd_run_begin(struct tripd_run *run);
+
+/* Begins, and starts domain, ports and forwarders. */
 int tripd_run_start(struct tripd_run *run);
 
 /*

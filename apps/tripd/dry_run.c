@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* --check and --dry-run: what would be wrong, and what would be taken, without starting anything.
+ */
+#include <inttypes.h>
+
+#include "describe.h"
+#include "dry_run.h"
+#include "flow.h"
+#include "rules.h"
+#include "run.h"
+
+#define MIB 1048576.0
+
+int
+tripd_dry_run_check(const char *path)
+{
+	struct trip_rules *rules;
+	int ret = tripd_preflight_rules(path, &rules);
+
+	if (ret != 0)
+		return ret;
+	printf("%s: %u counts, %u counters, %u whens: nothing is wrong with them\n", path,
+		rules->n_counts, rules->n_counters, rules->n_whens);
+	trip_rules_free(rules);
+	return 0;
+}
+
+static void
+say_memory(struct tripd_run *run)
+{
+	struct trip_domain_footprint footprint;
+	struct trip_domain_attr attr;
+
+	tripd_quota_attr(run->rules, &run->plan, &attr);
+	if (trip_domain_footprint(&attr, &footprint) != 0)
+		return;
+	for (unsigned int node = 0; node < TRIP_NODES_MAX; node++)
+		if (footprint.node_bytes[node] != 0)
+			fprintf(run->out, "node %u: domain %.1f MiB\n", node,
+				(double)footprint.node_bytes[node] / MIB);
+	fprintf(run->out, "packet buffers: %.1f MiB, where EAL has room\n",
+		(double)run->need.pool_bytes / MIB);
+	if (footprint.hugepage_bytes != 0)
+		fprintf(run->out,
+			"hugepages: %" PRIu64 " of %" PRIu64
+			" kB, with what EAL and drivers take\n",
+			(run->need.total_bytes + footprint.hugepage_bytes - 1) /
+				footprint.hugepage_bytes,
+			footprint.hugepage_bytes / 1024);
+}
+
+int
+tripd_dry_run(struct tripd_run *run)
+{
+	int ret = tripd_run_begin(run);
+
+	if (ret != 0)
+		return ret;
+	say_memory(run);
+	for (unsigned int i = 0; i < run->rules->n_counts; i++) {
+		const struct trip_rules_count *rule = &run->rules->counts[i];
+		const char *reason;
+		int engine = tripd_flow_validate(rule, &reason);
+
+		fprintf(run->out, "line %u: %s on port %u: %s: %s\n", rule->line, rule->name,
+			rule->port,
+			engine < 0 ? "refused"
+				   : tripd_describe_engine((enum trip_flow_engine)engine),
+			reason);
+		if (engine < 0)
+			ret = TRIPD_EXIT_USAGE;
+	}
+	return ret;
+}
