@@ -51,6 +51,7 @@ struct trip_port_attr {
  *   -EEXIST: the domain has this port already;
  *   -ENOSPC: the domain's `max_queues` are in use;
  *   -ENOTSUP: callbacks, in a DPDK built without them;
+ *   -EDEADLK: called from a registered function;
  *   -ENOMEM.
  */
 int trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_port_attr *attr,
@@ -62,7 +63,7 @@ int trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct tr
  * With TRIP_PORT_BURST nobody may be in trip_port_burst(), nor call it any more.
  *
  * @return
- *   0, or -EBUSY while flows are open on it.
+ *   0, or -EBUSY while flows are open on it; -EDEADLK: called from a registered function.
  */
 int trip_port_close(struct trip_port *port);
 

@@ -269,6 +269,7 @@ undo(struct trip_domain *domain, unsigned int n)
 	free_zones(domain);
 	pthread_mutex_destroy(&domain->reader);
 	pthread_mutex_destroy(&domain->lock);
+	pthread_mutex_destroy(&domain->control);
 	free(domain);
 }
 
@@ -307,6 +308,7 @@ trip_domain_open(const struct trip_domain_attr *given, struct trip_domain **out,
 	for (unsigned int i = 0; i < attr.n_lcores; i++)
 		domain->lcores[i] = attr.lcores != NULL ? attr.lcores[i] : LCORE_ID_ANY;
 	domain->attr.lcores = attr.lcores != NULL ? domain->lcores : NULL;
+	pthread_mutex_init(&domain->control, NULL);
 	pthread_mutex_init(&domain->lock, NULL);
 	pthread_mutex_init(&domain->reader, NULL);
 	while (done < RTE_DIM(steps) && error == 0)

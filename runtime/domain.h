@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The domain as the runtime sees it: the engine in shared memory, and what this process keeps of
- * its objects. Control calls (open, close, create, destroy) hold `lock`; the calls of the data path
+ * its objects. Control calls (open, close, create, destroy) hold `lock` or, for ports and flows,
+ * `control`; the calls of the data path
  * hold no lock but, to submit, that of their channel.
  */
 #ifndef TRIP_RUNTIME_DOMAIN_H
@@ -124,6 +125,9 @@ struct trip_domain {
 	const struct rte_memzone *zones[TRIP_DOMAIN_ZONES];
 	unsigned int n_zones;
 
+	/* Of ports and flows; its holder may wait for homes, so it is never taken on one. */
+	pthread_mutex_t control;
+	/* Of all other objects; its holder waits for nothing. May be taken inside control. */
 	pthread_mutex_t lock;
 	/* Names of counters: a tree of struct trip_cntr, as tsearch(3) has it. */
 	void *names;

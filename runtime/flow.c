@@ -113,7 +113,7 @@ plan_pattern(struct plan *plan, const struct rte_flow_item *pattern, struct rte_
 				     own.message != NULL ? own.message : "the pattern is refused");
 }
 
-/* Links the flow's counters, through their homes. Under the lock. */
+/* Links the flow's counters, through their homes. Under the control lock. */
 static void
 link_cntrs(struct trip_flow *flow, const struct trip_flow_attr *attr)
 {
@@ -137,7 +137,7 @@ link_cntrs(struct trip_flow *flow, const struct trip_flow_attr *attr)
 				domain, flow->cntrs[i]->home, trip_source_link, flow->index);
 }
 
-/* The homes fold what is left. Under the lock. */
+/* The homes fold what is left. Under the control lock. */
 static void
 unlink_cntrs(struct trip_flow *flow)
 {
@@ -157,7 +157,8 @@ unlink_cntrs(struct trip_flow *flow)
 	flow->n_cntrs = 0;
 }
 
-/* Takes a slot whose counts no queue can reach any more, and makes it new. Under the lock. */
+/* Takes a slot whose counts no queue can reach any more, and makes it new. Under the control lock.
+ */
 static int
 take_slot(struct trip_flow *flow)
 {
@@ -174,7 +175,7 @@ take_slot(struct trip_flow *flow)
 	return 0;
 }
 
-/* Under the lock. */
+/* Under the control lock. */
 static int
 insert(struct trip_flow *flow, const struct plan *plan, const struct trip_flow_attr *attr,
 	struct rte_flow_error *error)
@@ -269,9 +270,9 @@ trip_flow_create(struct trip_port *port, const struct trip_flow_attr *given,
 		return refuse(error, ENOMEM, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 			"no memory for its handle");
 	flow->port = port;
-	pthread_mutex_lock(&port->domain->lock);
+	pthread_mutex_lock(&port->domain->control);
 	result = insert(flow, &plan, attr, error);
-	pthread_mutex_unlock(&port->domain->lock);
+	pthread_mutex_unlock(&port->domain->control);
 	if (result != 0) {
 		free(flow);
 		return result;
@@ -301,7 +302,7 @@ trip_flow_destroy(struct trip_flow *flow)
 	/* An operation on it that has just started finishes first. */
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
 		trip_progress_quiesce(domain, domain->engine.homes[i]);
-	pthread_mutex_lock(&domain->lock);
+	pthread_mutex_lock(&domain->control);
 	trip_table_remove(port->table, flow->index);
 	while (!trip_table_quiet(port->table, flow->index))
 		trip_progress_wait(domain);
@@ -309,7 +310,7 @@ trip_flow_destroy(struct trip_flow *flow)
 	atomic_store_explicit(&domain->engine.actions[flow->index], 0, memory_order_relaxed);
 	trip_domain_give(&domain->flows, flow->index);
 	port->n_flows--;
-	pthread_mutex_unlock(&domain->lock);
+	pthread_mutex_unlock(&domain->control);
 	free(flow);
 	return 0;
 }

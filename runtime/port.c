@@ -185,7 +185,7 @@ warn_distance(const struct trip_domain *domain, const struct trip_port *port)
 	}
 }
 
-/* Under the domain's lock. */
+/* Under the domain's control lock. */
 static int
 open_port(struct trip_domain *domain, struct trip_port *port)
 {
@@ -219,6 +219,16 @@ open_port(struct trip_domain *domain, struct trip_port *port)
 	return 0;
 }
 
+/* The lock may be held by who waits for this very home. */
+static int
+refuse_on_home(const struct trip_domain *domain, uint16_t port_id)
+{
+	return trip_domain_on_home(domain)
+		       ? trip_error_set(EDEADLK,
+				 "port %" PRIu16 ": a home cannot open or close ports", port_id)
+		       : 0;
+}
+
 static void
 free_port(struct trip_port *port)
 {
@@ -234,8 +244,10 @@ trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_p
 	const struct trip_port_attr *attr = given != NULL ? given : &defaults;
 	struct trip_port *port;
 	uint16_t n_queues;
-	int error = check_attr(attr, port_id, &n_queues);
+	int error = refuse_on_home(domain, port_id);
 
+	if (error == 0)
+		error = check_attr(attr, port_id, &n_queues);
 	if (error != 0)
 		return error;
 	port = calloc(1, sizeof(*port));
@@ -251,9 +263,9 @@ trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_p
 	port->port_id = port_id;
 	port->mode = attr->mode;
 	port->n_queues = n_queues;
-	pthread_mutex_lock(&domain->lock);
+	pthread_mutex_lock(&domain->control);
 	error = open_port(domain, port);
-	pthread_mutex_unlock(&domain->lock);
+	pthread_mutex_unlock(&domain->control);
 	if (error != 0) {
 		free_port(port);
 		return error;
@@ -268,10 +280,13 @@ trip_port_close(struct trip_port *port)
 	struct trip_domain *domain = port->domain;
 	uint32_t n_flows;
 	uint64_t stamp;
+	int error = refuse_on_home(domain, port->port_id);
 
-	pthread_mutex_lock(&domain->lock);
+	if (error != 0)
+		return error;
+	pthread_mutex_lock(&domain->control);
 	n_flows = port->n_flows;
-	pthread_mutex_unlock(&domain->lock);
+	pthread_mutex_unlock(&domain->control);
 	if (n_flows > 0)
 		return trip_error_set(EBUSY, "port %" PRIu16 ": %" PRIu32 " flows are open on it",
 			port->port_id, n_flows);
@@ -284,10 +299,10 @@ trip_port_close(struct trip_port *port)
 	for (uint16_t q = 0; q < port->n_queues; q++)
 		trip_soft_close(&port->queues[q].soft);
 	trip_table_close(port->table);
-	pthread_mutex_lock(&domain->lock);
+	pthread_mutex_lock(&domain->control);
 	domain->ports[port->port_id] = NULL;
 	domain->n_ports--;
-	pthread_mutex_unlock(&domain->lock);
+	pthread_mutex_unlock(&domain->control);
 	free_port(port);
 	return 0;
 }

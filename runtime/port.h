@@ -22,7 +22,7 @@ struct trip_port {
 	uint16_t n_queues;
 	uint32_t n_flows;
 	uint64_t next_sequence;
-	/* Written under the domain's lock. */
+	/* Written under the domain's control lock. */
 	struct trip_table *table;
 	struct trip_port_queue *queues;
 };

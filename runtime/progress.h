@@ -24,7 +24,7 @@ void trip_progress_wait(struct trip_domain *domain);
 void trip_progress_quiesce(struct trip_domain *domain, struct trip_home *home);
 
 /* Runs a function on a home, between two steps of its loop, and waits for it. Under the domain's
- * lock; not from a home. */
+ * control lock; not from a home. */
 void trip_progress_call(struct trip_domain *domain, struct trip_home *home,
 	void (*function)(struct trip_home *home, uint32_t arg), uint32_t arg);
 

@@ -520,6 +520,73 @@ port_limits_are_checked(void **state)
 	close_port();
 }
 
+/* What a function may do, between two bursts of work: everything that does not wait. */
+static int
+open_and_close(const struct trip_work_event *event, void *arg)
+{
+	struct trip_cntr *cntr;
+	struct trip_function *function;
+	struct trip_flow *flow;
+	struct trip_port *other;
+	int error = trip_cntr_open(harness_domain, NULL, &cntr, NULL);
+
+	if (error == 0)
+		error = trip_cntr_close(cntr);
+	if (error == 0)
+		error = trip_function_register(harness_domain, fail_it, NULL, &function);
+	if (error == 0)
+		error = trip_function_unregister(function);
+	if (error == 0 && trip_cntr_wait(arg, 1000000, -1) != -EINVAL)
+		error = -EPROTO;
+	if (error == 0 && trip_flow_create(port, NULL, traffic_pattern(1), NULL, &flow, NULL) !=
+				  -EDEADLK)
+		error = -EPROTO;
+	if (error == 0 && trip_port_open(harness_domain, 0, NULL, &other) != -EDEADLK)
+		error = -EPROTO;
+	return error == 0 && trip_port_close(port) != -EDEADLK ? -EPROTO : error;
+}
+
+/* While another thread waits for the home that calls the function. */
+static void
+work_12_functions_may_open_objects(void **state)
+{
+	struct trip_cntr *cntr, *trigger, *completion;
+	struct trip_function *function;
+	struct trip_work work;
+
+	harness_open(2, NULL);
+	open_port(TRIP_PORT_BURST, 1);
+	/* By turns: the flow's counter is at home where the function is called. */
+	cntr = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	completion = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	trigger = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	assert_int_equal(
+		trip_function_register(harness_domain, open_and_close, cntr, &function), 0);
+	work = harness_work(trigger, 1, TRIP_OP_CALL);
+	work.interval = 1;
+	work.op.call.function = function;
+	work.completion_cntr = completion;
+	harness_queue(&work);
+	for (uint64_t i = 1; i <= 300; i++) {
+		struct trip_flow *flow;
+
+		trip_cntr_add(trigger, 10);
+		flow = create(1000, cntr, NULL);
+		traffic_burst(port, 0, 10, 1000, 64);
+		trip_cntr_add(trigger, 10);
+		destroy(flow);
+		harness_expect(cntr, 10 * i, 0);
+	}
+	harness_until(trip_cntr_read(completion) == 6000);
+	harness_expect(completion, 6000, 0);
+	assert_int_equal(trip_work_flush(harness_domain, NULL), 0);
+	assert_int_equal(trip_function_unregister(function), 0);
+	close_port();
+	harness_cntr_close(trigger);
+	harness_cntr_close(completion);
+	harness_cntr_close(cntr);
+}
+
 static const struct CMUnitTest tests[] = {
 	HARNESS_TEST_OWN(cntr_19_counts_become_visible_by_themselves),
 	HARNESS_TEST_OWN(cntr_21_packets_and_bytes_of_a_queue),
@@ -532,6 +599,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST_OWN(work_01_fates_of_bursts),
 	HARNESS_TEST_OWN(work_01_fates_in_callbacks),
 	HARNESS_TEST_OWN(pnt_07_destroy_folds_the_last_counts),
+	HARNESS_TEST_OWN(work_12_functions_may_open_objects),
 	HARNESS_TEST(flow_priorities_and_passthru),
 	HARNESS_TEST(flow_refusals_say_where),
 	HARNESS_TEST_OWN(port_limits_are_checked),
