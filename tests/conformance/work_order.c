@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness.h"
+#include "traffic.h"
 
 #define SEEDS 10000
 #define BURST 1000
@@ -151,6 +152,58 @@ work_02_threshold_order(void **state)
 	harness_cntr_close(cntr);
 }
 
+/* The same by packets of a counted flow, which come in one burst or in several. */
+static void
+run_packets(struct trip_cntr *cntr, struct trip_port *port, struct rte_mbuf **pkts, uint64_t seed)
+{
+	struct trip_random random = {seed};
+	uint16_t done, n;
+	struct plan plan;
+
+	make_plan(&plan, &random);
+	atomic_store(&notes.n, 0);
+	trip_cntr_set(cntr, 0);
+	for (uint32_t i = 0; i < plan.n; i++)
+		harness_note(&notes, cntr, plan.threshold[i], i);
+	for (done = 0; done < BURST; done = (uint16_t)(done + n)) {
+		n = trip_random_below(&random, 2) == 0
+			    ? BURST - done
+			    : (uint16_t)(1 + trip_random_below(&random, BURST - done));
+		assert_int_equal(trip_port_burst(port, 0, pkts + done, n), n);
+		if (trip_random_below(&random, 4) == 0)
+			harness_step();
+	}
+	harness_until(harness_notes_count(&notes) >= plan.n);
+	check_plan(&plan, seed);
+	harness_until(trip_cntr_read(cntr) == BURST);
+	assert_int_equal(harness_notes_count(&notes), plan.n);
+}
+
+static void
+work_02_packets(void **state)
+{
+	const struct trip_port_attr attr = {.size = sizeof(attr), .mode = TRIP_PORT_BURST};
+	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
+	const struct trip_flow_attr feeds = {.size = sizeof(feeds), .cntrs = &cntr, .n_cntrs = 1};
+	uint64_t seeds = trip_test_rounds(SEEDS);
+	struct rte_mbuf *pkts[BURST];
+	struct trip_port *port;
+	struct trip_flow *flow;
+
+	harness_notes_open(&notes);
+	assert_int_equal(trip_port_open(harness_domain, traffic_start(1), &attr, &port), 0);
+	assert_int_equal(trip_flow_create(port, &feeds, traffic_pattern(53), NULL, &flow, NULL), 0);
+	traffic_make(pkts, BURST, 53, 64);
+	for (uint64_t i = 0; i < seeds; i++)
+		run_packets(cntr, port, pkts, harness_seed + i);
+	rte_pktmbuf_free_bulk(pkts, BURST);
+	assert_int_equal(trip_flow_destroy(flow), 0);
+	assert_int_equal(trip_port_close(port), 0);
+	traffic_stop();
+	harness_notes_close(&notes);
+	harness_cntr_close(cntr);
+}
+
 /* More items than one iteration fires, and than one channel accepts at once. */
 static void
 work_02_many_items(void **state)
@@ -292,10 +345,11 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(work_01_fires_at_the_threshold_of_the_sum),
 	HARNESS_TEST(work_01_threshold_zero_fires_at_once),
 	HARNESS_TEST(work_02_threshold_order),
+	HARNESS_TEST(work_02_packets),
 	HARNESS_TEST_OWN(work_02_many_items),
 	HARNESS_TEST(work_03_equal_thresholds_in_submission_order),
 	HARNESS_TEST_OWN(work_04_no_overtaking_of_what_is_ready),
 	HARNESS_TEST(work_04_due_items_fire_at_once_in_turn),
 };
 
-HARNESS_MAIN(NULL, tests)
+HARNESS_MAIN(TRAFFIC_VDEV, tests)
