@@ -45,6 +45,7 @@ trip_rules_free(struct trip_rules *rules)
 	free(rules->counts);
 	free(rules->counters);
 	free(rules->whens);
+	trip_rules_errors_free(rules->warnings);
 	free(rules);
 }
 
@@ -109,6 +110,12 @@ trip_rules_parse_text(const char *name, const char *text, size_t length, struct 
 		*errors = ctx->errors;
 		ctx->errors = NULL;
 	} else if (rc == 0) {
+		/* Warnings need what errors need: the text. */
+		ctx->rules->warnings = ctx->errors;
+		ctx->errors = NULL;
+		rc = trip_rules_warn(ctx->rules);
+	}
+	if (rc == 0) {
 		*rules = ctx->rules;
 		ctx->rules = NULL;
 	}

@@ -56,7 +56,9 @@ enum trip_rules_direction {
 /* "count": a flow rule with a counter of packets and one of bytes. */
 struct trip_rules_count {
 	char name[TRIP_RULES_NAME_MAX + 1];
-	unsigned int line;
+	unsigned int line; /* where the statement begins */
+	unsigned int name_line, name_column;
+	size_t name_offset;
 	char *source; /* the statement, on one line, without its comment */
 	/*
 	 * Only the port that port_by says is set. A tool that finds out which port a name or an
@@ -122,6 +124,8 @@ struct trip_rules_when {
 	char *text;
 };
 
+struct trip_rules_errors;
+
 struct trip_rules {
 	struct trip_rules_count *counts;
 	unsigned int n_counts;
@@ -129,6 +133,8 @@ struct trip_rules {
 	unsigned int n_counters;
 	struct trip_rules_when *whens;
 	unsigned int n_whens;
+	/* What is no mistake, but hardly meant: for trip_rules_errors_print(). Never NULL. */
+	struct trip_rules_errors *warnings;
 };
 
 struct trip_rules_error {
@@ -161,6 +167,12 @@ int trip_rules_parse_text(const char *name, const char *text, size_t length,
 	struct trip_rules **rules, struct trip_rules_errors **errors);
 
 void trip_rules_free(struct trip_rules *rules);
+
+/*
+ * Looks for warnings anew; parsing has done so already, with ports that have different names for
+ * different ones. For a tool that has found out which ports they are. Returns 0 or -ENOMEM.
+ */
+int trip_rules_warn(struct trip_rules *rules);
 
 /* Each error as "name:line:column: message", then the line with a caret under the place. */
 void trip_rules_errors_print(const struct trip_rules_errors *errors, FILE *file);

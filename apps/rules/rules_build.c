@@ -238,6 +238,9 @@ commit_count(struct trip_rules_ctx *ctx)
 	/* Also without patterns: the rule is there, and what names it is not wrong too. */
 	trip_rules_pattern_expand(ctx);
 	count->line = ctx->first.line;
+	count->name_line = ctx->symbol.span.line;
+	count->name_column = ctx->symbol.span.column;
+	count->name_offset = (size_t)(ctx->symbol.span.text - ctx->text);
 	count->source = source_of(ctx);
 	memcpy(count->name, ctx->symbol.span.text,
 		RTE_MIN(ctx->symbol.span.length, (size_t)TRIP_RULES_NAME_MAX));

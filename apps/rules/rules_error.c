@@ -15,24 +15,39 @@
 #define WINDOW 100 /* bytes of a line that are shown */
 #define QUOTED 40  /* bytes of a token that are quoted */
 
-static void
-append(struct trip_rules_ctx *ctx, const struct trip_rules_span *span, char *message)
+bool
+trip_rules_error_append(
+	struct trip_rules_errors *errors, const struct trip_rules_span *span, char *message)
 {
-	struct trip_rules_errors *errors = ctx->errors;
-
 	if (message == NULL ||
 		!trip_rules_grow(&errors->list, errors->n_list, sizeof(*errors->list))) {
-		ctx->nomem = true;
 		free(message);
-		return;
+		return false;
 	}
 	errors->list[errors->n_list++] = (struct trip_rules_error){
 		.line = span->line,
 		.column = span->column,
 		.message = message,
-		.offset = (size_t)(span->text - ctx->text),
+		.offset = (size_t)(span->text - errors->text),
 		.length = span->length,
 	};
+	return true;
+}
+
+static void
+append(struct trip_rules_ctx *ctx, const struct trip_rules_span *span, char *message)
+{
+	ctx->nomem |= !trip_rules_error_append(ctx->errors, span, message);
+}
+
+void
+trip_rules_error_clear(struct trip_rules_errors *errors)
+{
+	for (unsigned int i = 0; i < errors->n_list; i++)
+		free(errors->list[i].message);
+	free(errors->list);
+	errors->list = NULL;
+	errors->n_list = 0;
 }
 
 void
@@ -253,9 +268,7 @@ trip_rules_errors_free(struct trip_rules_errors *errors)
 {
 	if (errors == NULL)
 		return;
-	for (unsigned int i = 0; i < errors->n_list; i++)
-		free(errors->list[i].message);
-	free(errors->list);
+	trip_rules_error_clear(errors);
 	free(errors->name);
 	free(errors->text);
 	free(errors);

@@ -171,6 +171,9 @@ void trip_rules_lex_begin(struct trip_rules_ctx *ctx);
 /* rules_error.c */
 void trip_rules_error(struct trip_rules_ctx *ctx, const struct trip_rules_span *span,
 	const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool trip_rules_error_append(struct trip_rules_errors *errors, const struct trip_rules_span *span,
+	char *message); /* takes the message; NULL is no memory for it */
+void trip_rules_error_clear(struct trip_rules_errors *errors);
 void trip_rules_error_notyet(struct trip_rules_ctx *ctx, const struct trip_rules_span *span);
 void trip_rules_error_syntax(struct trip_rules_ctx *ctx, const struct trip_rules_span *found,
 	const char *const *expected, unsigned int n_expected, const char *hint);
@@ -227,6 +230,32 @@ void trip_rules_item_mask(struct trip_rules_ctx *ctx, const struct trip_rules_sp
 void trip_rules_item_prefix(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
 	const struct trip_rules_span *value);
 void trip_rules_item_end(struct trip_rules_ctx *ctx);
+
+/*
+ * All that a pattern says of a packet and of the one within it, bit by bit; see rules_match.c. A
+ * value has no bit that its mask does not have.
+ */
+#define TRIP_RULES_MATCH_WORDS 26
+struct trip_rules_match {
+	uint64_t mask[TRIP_RULES_MATCH_WORDS];
+	uint64_t value[TRIP_RULES_MATCH_WORDS];
+};
+
+/* rules_match.c */
+bool trip_rules_match_compile(const struct rte_flow_item *items, struct trip_rules_match *match);
+bool trip_rules_match_meets(const struct trip_rules_match *a, const struct trip_rules_match *b);
+
+/* The earliest rules that a rule overlaps, in their order, by index. */
+#define TRIP_RULES_HITS_MAX 4
+struct trip_rules_hits {
+	unsigned int rules[TRIP_RULES_HITS_MAX];
+	unsigned int n;
+};
+
+/* rules_overlap.c */
+#define TRIP_RULES_OVERLAP_WORK (UINT64_C(1) << 27) /* steps of some nanoseconds */
+int trip_rules_overlap_find(const struct trip_rules *rules, const unsigned int *order,
+	unsigned int n, struct trip_rules_hits *hits, uint64_t *work);
 
 /* rules_pattern.c */
 bool trip_rules_pattern_expand(struct trip_rules_ctx *ctx);

@@ -76,31 +76,49 @@ find_port(const struct trip_rules_count *count, uint16_t *port)
 	return find_mac(count->port_mac, port);
 }
 
+bool
+tripd_port_unknown(const struct trip_rules *rules)
+{
+	for (unsigned int i = 0; i < rules->n_counts; i++)
+		if (rules->counts[i].port_by != TRIP_RULES_PORT_ID)
+			return true;
+	return false;
+}
+
+static int
+say_unknown(const struct trip_rules_count *count)
+{
+	const uint8_t *mac = count->port_mac;
+
+	if (count->port_by == TRIP_RULES_PORT_NAME)
+		fprintf(stderr, "tripd: no port is named \"%s\"", count->port_name);
+	else
+		fprintf(stderr, "tripd: no port has the address %02x:%02x:%02x:%02x:%02x:%02x",
+			mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
+	fprintf(stderr, " (line %u of the rules)", count->line);
+	say_ports("correct the rules");
+	return TRIPD_EXIT_USAGE;
+}
+
 int
 tripd_port_resolve(struct trip_rules *rules)
 {
-	unsigned int i;
-
-	for (i = 0; i < rules->n_counts; i++) {
+	if (!tripd_port_unknown(rules))
+		return 0;
+	for (unsigned int i = 0; i < rules->n_counts; i++) {
 		struct trip_rules_count *count = &rules->counts[i];
-		const uint8_t *mac = count->port_mac;
 
 		if (count->port_by == TRIP_RULES_PORT_ID)
 			continue;
-		if (find_port(count, &count->port)) {
-			count->port_by = TRIP_RULES_PORT_ID;
-			continue;
-		}
-		if (count->port_by == TRIP_RULES_PORT_NAME)
-			fprintf(stderr, "tripd: no port is named \"%s\"", count->port_name);
-		else
-			fprintf(stderr,
-				"tripd: no port has the address %02x:%02x:%02x:%02x:%02x:%02x",
-				mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
-		fprintf(stderr, " (line %u of the rules)", count->line);
-		say_ports("correct the rules");
-		return TRIPD_EXIT_USAGE;
+		if (!find_port(count, &count->port))
+			return say_unknown(count);
+		count->port_by = TRIP_RULES_PORT_ID;
 	}
+	if (trip_rules_warn(rules) != 0) {
+		fprintf(stderr, "tripd: no memory to compare %u rules\n", rules->n_counts);
+		return TRIPD_EXIT_RUN;
+	}
+	trip_rules_errors_print(rules->warnings, stderr);
 	return 0;
 }
 

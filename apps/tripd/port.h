@@ -10,8 +10,12 @@ struct tripd_options;
 struct tripd_plan;
 struct trip_rules;
 
+/* Does a rule call its port by name or MAC address? */
+bool tripd_port_unknown(const struct trip_rules *rules);
+
 /*
- * Finds the ports that rules call by name or by MAC address. Says on stderr which there is not.
+ * Finds the ports that rules call so. Says on stderr which there is not, and what the rules are
+ * warned about now that it is known which have one port.
  *
  * @return
  *   0, or the exit code.

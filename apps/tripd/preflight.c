@@ -23,6 +23,7 @@
 #include "hugepages.h"
 #include "options.h"
 #include "plan.h"
+#include "port.h"
 #include "preflight.h"
 #include "quota.h"
 #include "rules.h"
@@ -42,8 +43,11 @@ tripd_preflight_rules(const char *path, struct trip_rules **rules)
 	struct trip_rules_errors *errors;
 	int ret = trip_rules_parse_file(path, rules, &errors);
 
-	if (ret == 0)
+	if (ret == 0) {
+		if (!tripd_port_unknown(*rules))
+			trip_rules_errors_print((*rules)->warnings, stderr);
 		return 0;
+	}
 	if (errors == NULL) {
 		fprintf(stderr, "tripd: %s: %s\n", path, strerror(-ret));
 		return TRIPD_EXIT_RUN;

@@ -78,6 +78,18 @@ def rules_missing_or_wrong(bench):
          *rules(bench, '# nothing\n'))
 
 
+def rules_that_overlap(bench):
+    """A warning, and the run goes on; for ports by name as soon as their numbers are known."""
+    for port in '0', 'name "net_pcap0"':
+        text = RULES + f'count udp port {port} pattern ipv4 / udp / end\n'
+        code, _, err = bench.run(*bench.eal(pcap_port(bench)), *rules(bench, text),
+                                 '--until-idle', '0.1')
+        equal(code, 0, 'exit code')
+        equal(err, f"{bench.file('rules')}:2:7: warning: 'udp' overlaps 'dns' on line 1 at the same "
+              'priority, 0: a packet that both match counts in the earlier line only\n'
+              f'    2 | {text.splitlines()[1]}\n      |       ^~~\n', 'stderr')
+
+
 def report_unwritable(bench):
     for path in (bench.file('none/report'), bench.path, bench.file('in.pcap/report')):
         says(bench, USAGE, 'the report cannot be written to ' + re.escape(path),
@@ -168,6 +180,6 @@ def eal_refuses(bench):
     says(bench, RUN, 'EAL did not start: .*--verbose', *bench.eal('net_nosuch0'), *rules(bench))
 
 
-main(bad_command_lines, help_and_version, rules_missing_or_wrong, report_unwritable, port_missing,
-     devices_missing, lcores_too_few, memory_too_small, hugepages_too_few, no_permission,
-     isolate_unsupported, eal_refuses)
+main(bad_command_lines, help_and_version, rules_missing_or_wrong, rules_that_overlap,
+     report_unwritable, port_missing, devices_missing, lcores_too_few, memory_too_small,
+     hugepages_too_few, no_permission, isolate_unsupported, eal_refuses)

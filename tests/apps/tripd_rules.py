@@ -19,7 +19,7 @@ def a_range_is_one_count(bench):
     report, _ = bench.play(
         list(conversation(200)), 'count a port 0 pattern eth / ipv4 / udp dst range 1000-1099 / end\n'
         'count b port 0 pattern ipv4 / udp src range 1100 - 1149 / end\n'
-        'when a.packets >= 60 log\nwhen a.bytes >= 6199 log\n')
+        'when a.packets >= 60 log\nwhen a.bytes >= 6199 log\n', warnings=1)
     equal(counts_of(report), {'a': (100, 6200), 'b': (50, 50 * 72)}, 'counts')
     equal([(t['counter'], t['threshold']) for t in report['trips']],
           [('a.packets', 60), ('a.bytes', 6199)], 'trips')

@@ -75,12 +75,15 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct trip_rules *rules = parse((const char *)data, size), *again;
+	unsigned int n_warnings;
 	size_t length;
 	char *text;
 
 	if (rules == NULL)
 		return 0;
 	text = sources(rules, &length);
+	n_warnings = rules->warnings->n_list;
+	must(trip_rules_warn(rules) == 0 && rules->warnings->n_list == n_warnings);
 	again = parse(text, length);
 	compare(rules, again);
 	free(text);

@@ -119,7 +119,8 @@ def compare(bench, drop):
     frames = [make_distinct(rng) for _ in range(FRAMES)]
     lines = [f'count {name} port 0 pattern {pattern} / end'
              + (' actions drop / end' if drop and name == DROPPED else '') for name, pattern, _ in RULES]
-    report, _ = bench.play(frames, '\n'.join(lines) + '\n')
+    # Of `net`, and of three that it overlaps, tripd warns: it does not know these frames.
+    report, _ = bench.play(frames, '\n'.join(lines) + '\n', warnings=4)
     counted = {c['name']: (c['packets'], c['bytes']) for c in report['counters']}
     wrong = []
     for name, pattern, filters in RULES:

@@ -6,23 +6,8 @@
 
 #include <rte_byteorder.h>
 
-#include "rules.h"
+#include "rules_good.h"
 #include "rules_mistakes.h"
-#include "trip_test.h"
-
-static struct trip_rules *
-good(const char *text)
-{
-	struct trip_rules_errors *errors;
-	struct trip_rules *rules;
-	int rc = trip_rules_parse_text("test", text, strlen(text), &rules, &errors);
-
-	trip_rules_errors_print(errors, stderr);
-	assert_int_equal(rc, 0);
-	assert_non_null(rules);
-	assert_null(errors);
-	return rules;
-}
 
 /* All errors as "line:column: message" lines; to be freed. */
 static char *

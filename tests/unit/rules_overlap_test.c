@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Warnings of overlapping rules: by examples, and for random rules against a small world of
+ * packets, through which everything that the rules can ask for is tried.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "rules_good.h"
+
+static void
+test_pairs(void **state)
+{
+	static const struct {
+		const char *a;
+		const char *b;
+		bool overlap;
+	} pairs[] = {
+		{"eth", "eth", true},
+		{"eth", "vxlan / eth / vlan / ipv6", true},
+		{"eth / ipv4", "eth / ipv6", false},
+		{"eth / ipv4", "eth / vlan / ipv4", true},
+		{"eth / vlan / ipv4", "eth / vlan / vlan / ipv4", false},
+		{"eth has_vlan is 0", "eth / vlan", false},
+		{"eth has_vlan is 1", "eth / vlan / vlan", true},
+		{"eth type is 0x806", "eth / ipv4", false},
+		{"eth type is 0x800", "eth / ipv4", true},
+		{"eth type is 0x800", "ipv6", false},
+		{"eth type is 0x8100", "eth / ipv4 / udp", true},
+		{"eth type is 0x8100", "eth / vlan / vlan", true},
+		{"eth type is 0x800", "vlan", false},
+		{"eth type is 0x806", "udp", false},
+		{"eth type spec 0x800 type mask 0xff00", "eth / ipv4", true},
+		{"eth type spec 0x900 type mask 0xff00", "eth / ipv4", false},
+		{"eth type spec 0x9100 type mask 0xff00", "eth / ipv4", true},
+		{"vlan vid is 5", "vlan vid is 6", false},
+		{"vlan vid is 5", "vlan pcp is 6", true},
+		{"vlan vid range 5-9", "vlan vid range 9-12", true},
+		{"vlan vid range 5-9", "vlan vid range 10-12", false},
+		{"vlan inner_type is 0x86dd", "vlan / ipv4", false},
+		{"vlan / vlan inner_type is 0x86dd", "vlan / vlan / ipv6", true},
+		{"vlan inner_type is 0x8100", "vlan", false},
+		{"vlan has_more_vlan is 1", "vlan", false},
+		{"ipv4 / tcp", "ipv4 / udp", false},
+		{"tcp", "udp", false},
+		{"udp", "ipv6 / udp", true},
+		{"icmp", "ipv6", false},
+		{"icmp6", "ipv6", true},
+		{"icmp", "icmp6", false},
+		{"sctp", "ipv4 proto is 132", true},
+		{"udp", "ipv4 proto is 17", true},
+		{"udp", "ipv4 proto is 6", false},
+		{"ipv4 / udp", "ipv4 proto spec 16 proto mask 0xf0", true},
+		{"ipv4 / tcp", "ipv4 proto spec 16 proto mask 0xf0", false},
+		{"udp", "ipv4 proto spec 32 proto mask 0xf0", false},
+		{"ipv6 / udp", "ipv6 proto is 17", true},
+		{"ipv6 / udp", "ipv6 proto is 6", false},
+		{"ipv6 / udp", "ipv6 proto is 44", true},
+		{"ipv6 / udp", "ipv6 proto is 59", false},
+		{"ipv6 / udp", "ipv6 proto spec 40 proto mask 0xf8", true},
+		{"ipv6 / udp", "ipv6 proto spec 96 proto mask 0xe0", false},
+		{"ipv6 has_frag_ext is 1", "ipv6 proto is 17", false},
+		{"ipv6 has_frag_ext is 1", "ipv6 proto is 60", true},
+		{"ipv6 has_frag_ext is 0", "ipv6 proto is 44", false},
+		{"ipv6 has_frag_ext is 1", "ipv6 / tcp dst is 80", true},
+		{"ipv4 fragment_offset is 1", "ipv4 / udp", true},
+		{"ipv4 fragment_offset is 1", "ipv4 / udp dst is 53", false},
+		{"ipv4 fragment_offset is 0x2000", "udp dst is 53", true},
+		{"ipv4 fragment_offset spec 1 fragment_offset mask 1", "udp dst is 53", false},
+		{"ipv4 src spec 10.0.0.0 src prefix 8", "ipv4 src is 10.1.2.3", true},
+		{"ipv4 src spec 10.0.0.0 src prefix 8", "ipv4 src is 11.1.2.3", false},
+		{"ipv4 src is 10.0.0.1", "ipv4 dst is 10.0.0.2", true},
+		{"udp dst is 53", "udp src is 53", true},
+		{"udp dst is 53", "tcp dst is 53", false},
+		{"udp dst is 53", "vxlan", false},
+		{"udp dst is 4789", "vxlan vni is 5", true},
+		{"udp dst is 53 / vxlan", "udp dst is 53", true},
+		{"vxlan vni is 5", "vxlan vni is 6", false},
+		{"vxlan vni is 5", "gre", false},
+		{"vxlan / ipv4", "vxlan / ipv6", false},
+		{"ipv4 / udp / vxlan / ipv4", "ipv6", false},
+		{"vxlan / eth / ipv4 / udp dst is 53", "ipv4 dst is 10.0.0.1 / udp", true},
+		{"vxlan / udp dst is 53", "vxlan / udp dst is 54", false},
+		{"gre", "ipv4 proto is 47", true},
+		{"gre protocol is 0x800", "gre / ipv4", true},
+		{"gre protocol is 0x800", "gre / ipv6", false},
+		{"gre protocol is 0x800", "gre / eth", false},
+		{"gre protocol is 0x6558", "gre / eth / ipv6", true},
+		{"gre / ipv4", "gre / eth / ipv4", true},
+		{"gre k_bit is 1", "gre c_rsvd0_ver is 0", false},
+		{"gre", "ipv4 fragment_offset is 5", true},
+		{"gre / ipv4", "ipv4 fragment_offset is 5", false},
+		/* What matches nothing overlaps nothing. */
+		{"ipv4 proto is 6 / udp", "eth", false},
+		{"eth type is 0x800 / vlan", "eth", false},
+		{"eth type is 0x86dd / ipv4", "eth", false},
+	};
+
+	for (size_t i = 0; i < RTE_DIM(pairs); i++) {
+		if (overlap(pairs[i].a, pairs[i].b) != pairs[i].overlap ||
+			overlap(pairs[i].b, pairs[i].a) != pairs[i].overlap)
+			fail_msg(
+				"%s and %s: %d expected", pairs[i].a, pairs[i].b, pairs[i].overlap);
+	}
+}
+
+/* All warnings as they are printed; to be freed. */
+static char *
+printed(const struct trip_rules *rules)
+{
+	char *said = NULL;
+	size_t size;
+	FILE *file = open_memstream(&said, &size);
+
+	trip_rules_errors_print(rules->warnings, file);
+	fclose(file);
+	return said;
+}
+
+static void
+test_message(void **state)
+{
+	struct trip_rules *rules = good("count a port 0 pattern eth / ipv4 / end\n"
+					"count \\\n\tb port 0 pattern udp dst is 53 / end\n"
+					"count c port 0 pattern udp dst range 50-60 / end\n"
+					"count d port 0 pattern eth / end\n"
+					"count e port 0 pattern eth / end\n"
+					"count f port 0 priority 7 pattern eth / end\n"
+					"count g port 0 priority 7 pattern eth / end\n");
+	char *said = printed(rules);
+
+	assert_string_equal(said,
+		"test:3:2: warning: 'b' overlaps 'a' on line 1 at the same priority, 0: a packet "
+		"that both match counts in the earlier line only\n"
+		"    3 | \tb port 0 pattern udp dst is 53 / end\n"
+		"      | \t^\n"
+		"test:4:7: warning: 'c' overlaps 'a' on line 1 and 'b' on line 2 at the same "
+		"priority, 0: a packet that both match counts in the earlier line only\n"
+		"    4 | count c port 0 pattern udp dst range 50-60 / end\n"
+		"      |       ^\n"
+		"test:5:7: warning: 'd' overlaps 'a' on line 1, 'b' on line 2 and 'c' on line 4 at "
+		"the same priority, 0: a packet that both match counts in the earlier line only\n"
+		"    5 | count d port 0 pattern eth / end\n"
+		"      |       ^\n"
+		"test:6:7: warning: 'e' overlaps 'a' on line 1, 'b' on line 2, 'c' on line 4 and "
+		"others at the same priority, 0: a packet that both match counts in the earlier "
+		"line only\n"
+		"    6 | count e port 0 pattern eth / end\n"
+		"      |       ^\n"
+		"test:8:7: warning: 'g' overlaps 'f' on line 7 at the same priority, 7: a packet "
+		"that both match counts in the earlier line only\n"
+		"    8 | count g port 0 priority 7 pattern eth / end\n"
+		"      |       ^\n");
+	free(said);
+	trip_rules_free(rules);
+}
+
+/* Rules that see different packets, or count in addition, are not compared. */
+static void
+test_apart(void **state)
+{
+	struct trip_rules *rules = good("count a port 0 pattern eth / end\n"
+					"count b port 1 pattern eth / end\n"
+					"count c port 0 egress pattern eth / end\n"
+					"count d port 0 group 1 pattern eth / end\n"
+					"count e port 0 priority 1 pattern eth / end\n"
+					"also count f port 0 pattern eth / end\n"
+					"count g port 0 pattern eth / end actions passthru / end\n"
+					"count h port name \"x\" pattern eth / end\n"
+					"count i port mac 02:00:00:00:00:01 pattern eth / end\n"
+					"count j port 2 either pattern udp dst is 53 / end\n"
+					"count k port name \"y\" pattern eth / end\n");
+
+	assert_int_equal(rules->warnings->n_list, 0);
+	/* The tool finds out that some are one port. */
+	for (unsigned int i = 7; i < 11; i++) {
+		rules->counts[i].port_by = TRIP_RULES_PORT_ID;
+		rules->counts[i].port = 2;
+	}
+	assert_int_equal(trip_rules_warn(rules), 0);
+	assert_int_equal(rules->warnings->n_list, 3);
+	assert_int_equal(rules->warnings->list[0].line, 9);
+	assert_int_equal(trip_rules_warn(rules), 0);
+	assert_int_equal(rules->warnings->n_list, 3);
+	trip_rules_free(rules);
+
+	rules = good("count a port 0 ingress pattern eth / end\n"
+		     "count b port 0 either pattern udp / end\n");
+	assert_int_equal(rules->warnings->n_list, 1);
+	trip_rules_free(rules);
+}
+
+/* Of many rules at once, the same is told as of each pair. */
+static void
+test_many(void **state)
+{
+	struct trip_random random = {.state = trip_test_seed("many")};
+	static char lines[300][128], text[300 * 192];
+
+	for (unsigned int round = 0; round < 3; round++) {
+		struct trip_rules *rules;
+		unsigned int next = 0;
+		size_t n = 0;
+
+		for (unsigned int i = 0; i < RTE_DIM(lines); i++) {
+			snprintf(lines[i], sizeof(lines[i]),
+				"ipv4 src spec %u src mask %u / udp dst %s %u",
+				(unsigned int)trip_random_below(&random, 64),
+				(unsigned int)trip_random_below(&random, 8) * 9,
+				round == 0 ? "is" : "range 3 -",
+				(unsigned int)trip_random_below(&random, 64) + 3);
+			n += (size_t)snprintf(text + n, sizeof(text) - n,
+				"count c%u port 0 pattern %s / end\n", i, lines[i]);
+		}
+		rules = good(text);
+		for (unsigned int i = 0; i < RTE_DIM(lines); i += 1 + i / 8) {
+			unsigned int hits = 0;
+
+			for (unsigned int j = 0; j < i; j++)
+				hits += overlap(lines[i], lines[j]);
+			while (next < rules->warnings->n_list &&
+				rules->warnings->list[next].line < i + 1)
+				next++;
+			assert_int_equal(
+				hits > 0, next < rules->warnings->n_list &&
+						  rules->warnings->list[next].line == i + 1);
+			if (hits > 0)
+				assert_int_equal(strstr(rules->warnings->list[next].message,
+							 "and others") != NULL,
+					hits > 3);
+		}
+		trip_rules_free(rules);
+	}
+}
+
+static double
+seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Says how long files of 10,000 rules take; the verdict is that they are read at all. */
+static void
+test_size(void **state)
+{
+	static const char *const shapes[] = {
+		"ipv4 src is %u / udp dst is 53",
+		"udp dst is 53",
+		"ipv4 src spec %u src mask %u",
+		"ipv4 src spec %u src mask %u ttl is 1 / udp dst is 5",
+		"ipv4 src spec 1 src mask %u dst is %u",
+		"udp src range 1-254 dst range 0-10 / vxlan vni is %u",
+	};
+	char *text = malloc(2000000);
+
+	for (size_t s = 0; s < RTE_DIM(shapes); s++) {
+		struct trip_rules_errors *errors;
+		struct trip_rules *rules;
+		size_t n = 0;
+		double start;
+
+		for (unsigned int i = 0; i < 10000; i++) {
+			n += (size_t)sprintf(text + n, "count c%u port 0 pattern ", i);
+			n += (size_t)sprintf(text + n, shapes[s], i, i);
+			n += (size_t)sprintf(text + n, " / end\n");
+		}
+		start = seconds();
+		assert_int_equal(trip_rules_parse_text("test", text, n, &rules, &errors), 0);
+		print_message("10000 x %s: %.3f s, %u warnings\n", shapes[s], seconds() - start,
+			rules->warnings->n_list);
+		trip_rules_free(rules);
+	}
+	free(text);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_message),
+		cmocka_unit_test(test_apart),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_size),
+	};
+
+	return cmocka_run_group_tests_name("rules_overlap", tests, NULL, NULL);
+}
