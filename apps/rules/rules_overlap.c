@@ -16,7 +16,7 @@
 #include "rules_priv.h"
 
 #define SMALL 64 /* pairs that are not worth a hash table */
-#define BUCKETS (1u << 16)
+#define BUCKETS_MAX (1u << 16)
 #define NONE UINT32_MAX
 #define LAST (TRIP_RULES_HITS_MAX - 1)
 
@@ -44,6 +44,7 @@ struct set {
 	struct group *groups;
 	unsigned int n_groups;
 	uint32_t *buckets; /* of groups, by mask */
+	uint32_t n_buckets;
 
 	/* Of the words of a match, those that some pattern looks at: values have only these. */
 	unsigned int words[TRIP_RULES_MATCH_WORDS];
@@ -221,7 +222,7 @@ group_of(struct set *set, const uint64_t mask[TRIP_RULES_MATCH_WORDS])
 
 	for (unsigned int w = 0; w < TRIP_RULES_MATCH_WORDS; w++)
 		hash = mix(hash, mask[w]);
-	bucket = &set->buckets[hash % BUCKETS];
+	bucket = &set->buckets[hash & (set->n_buckets - 1)];
 	for (i = *bucket; i != NONE; i = set->groups[i].next) {
 		if (memcmp(set->groups[i].mask, mask, sizeof(set->groups[i].mask)) == 0)
 			return i;
@@ -241,7 +242,7 @@ gather(struct set *set, const unsigned int *order, unsigned int n)
 {
 	struct trip_rules_match match;
 
-	memset(set->buckets, 0xff, BUCKETS * sizeof(*set->buckets));
+	memset(set->buckets, 0xff, set->n_buckets * sizeof(*set->buckets));
 	for (unsigned int i = 0; i < n; i++) {
 		const struct trip_rules_count *count = &set->rules->counts[order[i]];
 
@@ -320,7 +321,10 @@ trip_rules_overlap_find(const struct trip_rules *rules, const unsigned int *orde
 	for (unsigned int i = 0; i < n; i++)
 		n_patterns += rules->counts[order[i]].n_patterns;
 	set.entries = calloc(n_patterns, sizeof(*set.entries));
-	set.buckets = calloc(BUCKETS, sizeof(*set.buckets));
+	set.n_buckets = 1;
+	while (set.n_buckets < n_patterns && set.n_buckets < BUCKETS_MAX)
+		set.n_buckets *= 2;
+	set.buckets = calloc(set.n_buckets, sizeof(*set.buckets));
 	set.heads = calloc(2 * n_patterns, sizeof(*set.heads));
 	set.nexts = calloc(n_patterns, sizeof(*set.nexts));
 	if (set.entries != NULL && set.buckets != NULL && set.heads != NULL && set.nexts != NULL)
