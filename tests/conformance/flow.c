@@ -538,8 +538,8 @@ open_and_close(const struct trip_work_event *event, void *arg)
 		error = trip_function_unregister(function);
 	if (error == 0 && trip_cntr_wait(arg, 1000000, -1) != -EINVAL)
 		error = -EPROTO;
-	if (error == 0 && trip_flow_create(port, NULL, traffic_pattern(1), NULL, &flow, NULL) !=
-				  -EDEADLK)
+	if (error == 0 &&
+		trip_flow_create(port, NULL, traffic_pattern(1), NULL, &flow, NULL) != -EDEADLK)
 		error = -EPROTO;
 	if (error == 0 && trip_port_open(harness_domain, 0, NULL, &other) != -EDEADLK)
 		error = -EPROTO;
