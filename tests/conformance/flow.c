@@ -251,7 +251,11 @@ trip_within_bursts(uint16_t n_queues, enum trip_cntr_events events)
 			harness_settle();
 		}
 		assert_int_equal(harness_notes_count(&notes), i);
-		assert_true(notes.event[i - 1].value == sum);
+		/* A live home may look in the middle of the burst. */
+		assert_true(
+			notes.event[i - 1].value == sum || harness_mode != TRIP_PROGRESS_MANUAL);
+		assert_true(
+			notes.event[i - 1].value >= threshold && notes.event[i - 1].value <= sum);
 	}
 	for (uint32_t i = 0; i < 2; i++)
 		destroy(flow[i]);
