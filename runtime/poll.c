@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <trip_poll.h>
 
@@ -114,7 +115,12 @@ add(struct trip_poll_set *set, struct trip_cntr *cntr)
 		set->room = room;
 	}
 	atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
-	member = &set->members[set->n_members++];
+	/* Its turn is the last of this round: those whose it is do not wait for who comes and goes.
+	 */
+	member = &set->members[set->next];
+	memmove(member + 1, member, (set->n_members - set->next) * sizeof(*member));
+	if (set->n_members++ > 0)
+		set->next++;
 	member->cntr = cntr;
 	trip_cell_sample(cntr->cell, &member->reported);
 	return 0;
@@ -147,8 +153,13 @@ trip_poll_del(struct trip_poll_set *set, struct trip_fid *fid, uint64_t flags)
 	if (at < set->n_members) {
 		/* Release: whoever closes the counter sees the set gone from it. */
 		atomic_fetch_sub_explicit(&set->members[at].cntr->refs, 1, memory_order_release);
-		set->members[at] = set->members[--set->n_members];
-		set->next = 0;
+		set->n_members--;
+		memmove(&set->members[at], &set->members[at + 1],
+			(set->n_members - at) * sizeof(*set->members));
+		if (at < set->next)
+			set->next--;
+		else if (set->next == set->n_members)
+			set->next = 0;
 	} else {
 		error = trip_error_set(ENOENT, "poll set: the counter is no member");
 	}
@@ -156,7 +167,8 @@ trip_poll_del(struct trip_poll_set *set, struct trip_fid *fid, uint64_t flags)
 	return error;
 }
 
-/* Whether a member has changed since it was reported; then it is reported now. */
+/* Whether a member has changed since it was reported; then it is reported now. The generations tell
+ * of a value that has changed and is the same again: one's own set must not hide another's add. */
 static bool
 report(struct member *member)
 {
@@ -164,7 +176,7 @@ report(struct member *member)
 
 	trip_cell_sample(member->cntr->cell, &now);
 	if (now.success == member->reported.success && now.error == member->reported.error &&
-		now.errgen == member->reported.errgen)
+		now.errgen == member->reported.errgen && now.setgen == member->reported.setgen)
 		return false;
 	member->reported = now;
 	return true;
