@@ -6,6 +6,7 @@
 #include "describe.h"
 #include "dry_run.h"
 #include "flow.h"
+#include "port.h"
 #include "rules.h"
 #include "run.h"
 
@@ -19,6 +20,9 @@ tripd_dry_run_check(const char *path)
 
 	if (ret != 0)
 		return ret;
+	/* Not said before, in case two of the ports are one. */
+	if (tripd_port_unknown(rules))
+		trip_rules_errors_print(rules->warnings, stderr);
 	printf("%s: %u counts, %u counters, %u whens: nothing is wrong with them\n", path,
 		rules->n_counts, rules->n_counters, rules->n_whens);
 	trip_rules_free(rules);

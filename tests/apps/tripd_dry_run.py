@@ -17,6 +17,14 @@ def check_counts_what_a_file_holds(bench):
           'stdout')
 
 
+def check_warns_of_overlaps(bench):
+    for port in '0', 'name "net_pcap0"':
+        line = f'count %s port {port} pattern eth / end\n'
+        code, out, err = bench.run('--check', bench.file('rules', line % 'a' + line % 'b'))
+        equal((code, 'nothing is wrong' in out), (0, True), 'exit code and output')
+        assert re.search("rules:2:7: warning: 'b' overlaps 'a' on line 1", err), err
+
+
 def check_reports_every_mistake(bench):
     code, out, err = bench.run('--check', bench.file('bad', 'count 7\n' + RULES + 'when x >= 1 log\n'))
     equal((code, out), (2, ''), 'exit code and stdout')
@@ -35,12 +43,12 @@ def dry_run_tells_memory_and_engines(bench):
 
 
 def dry_run_names_what_is_refused(bench):
-    text = RULES + 'count hw port 0 engine hw pattern eth / end\n'
+    text = RULES + 'count hw port 0 priority 1 engine hw pattern eth / end\n'
     code, out, err = bench.run(*bench.eal('net_null0'), '--rules', bench.file('rules', text),
                                '--dry-run')
     equal((code, err), (2, ''), 'exit code and stderr')
     assert re.search(r'^line 4: hw on port 0: refused: .*hardware', out, re.M), out
 
 
-main(check_counts_what_a_file_holds, check_reports_every_mistake, dry_run_tells_memory_and_engines,
-     dry_run_names_what_is_refused)
+main(check_counts_what_a_file_holds, check_warns_of_overlaps, check_reports_every_mistake,
+     dry_run_tells_memory_and_engines, dry_run_names_what_is_refused)
