@@ -138,8 +138,10 @@ struct trip_flow_count {
  * count in addition. A field that is not in the packet does not match.
  *
  * @param pattern
- *   Items ETH, VLAN, IPV4, IPV6, TCP, UDP, ICMP, VOID, with spec and mask, up to END. `eth / ipv4`
- *   matches at any VLAN depth, one VLAN item packets with exactly one tag, two with exactly two.
+ *   Items ETH, VLAN, IPV4, IPV6, TCP, UDP, SCTP, ICMP, ICMP6, VXLAN, GRE, VOID, with spec and mask,
+ *   up to END. `eth / ipv4` matches at any VLAN depth, one VLAN item packets with exactly one tag,
+ *   two with exactly two. What stands behind VXLAN or GRE is the inner packet. An item without
+ *   fields matches by the number that announces it, later fragments included.
  * @param actions
  *   COUNT, DROP, PASSTHRU, VOID up to END, or NULL: COUNT. COUNT is implied.
  * @param[out] error

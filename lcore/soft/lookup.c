@@ -24,10 +24,10 @@ prefetch_packets(struct trip_lookup *lookup)
 static void
 parse(struct trip_lookup *lookup, uint32_t from, uint32_t to)
 {
-	uint32_t i;
+	uint32_t wants = lookup->parsed, i;
 
 	for (i = from; i < to; i++)
-		lookup->bytes[i] = trip_packet_parse(lookup->pkts[i], &lookup->fields[i]);
+		lookup->bytes[i] = trip_packet_parse(lookup->pkts[i], wants, &lookup->fields[i]);
 }
 
 /* One mask being asked about the packets in `list`: key i of the scratch is of packet list[i]. */
@@ -146,9 +146,9 @@ probe_keys(const struct ask *ask, const unsigned int words, uint32_t count)
 		probe_further(ask, words, left);
 }
 
-/* Code of its own for each length of key, so that no loop over its words is left. */
+/* Code of its own for each length that keys of one stack of headers have, so that no loop over
+ * their words is left. */
 #define EACH_LENGTH(of) of(0) of(1) of(2) of(3) of(4) of(5) of(6) of(7) of(8) of(9)
-_Static_assert(TRIP_TUPLE_WORDS_MAX == 9, "a case for each length of key");
 
 static void
 hash(const struct ask *ask, uint32_t from, uint32_t to)
@@ -159,6 +159,8 @@ hash(const struct ask *ask, uint32_t from, uint32_t to)
 		break;
 	switch (ask->tuple->words) {
 		EACH_LENGTH(HASH)
+	default:
+		hash_keys(ask, ask->tuple->words, from, to);
 	}
 #undef HASH
 }
@@ -172,6 +174,8 @@ probe(const struct ask *ask, uint32_t count)
 		break;
 	switch (ask->tuple->words) {
 		EACH_LENGTH(PROBE)
+	default:
+		probe_keys(ask, ask->tuple->words, count);
 	}
 #undef PROBE
 }
@@ -273,15 +277,19 @@ void
 trip_lookup_chunk(struct trip_lookup *lookup)
 {
 	const struct trip_table *table = lookup->table;
+	const struct trip_table_view *view;
 	uint32_t tries, i;
 	uint64_t changes;
+	bool parsed;
 
 	prefetch_packets(lookup);
 	for (tries = 0; tries < LOOKUPS_MAX; tries++) {
 		changes = trip_lookup_changes(table);
 		/* Acquire: what is in it; partner: the release in publish_view(), table.c. */
-		look_up(lookup, atomic_load_explicit(&table->view, memory_order_acquire),
-			tries > 0);
+		view = atomic_load_explicit(&table->view, memory_order_acquire);
+		parsed = tries > 0 && (view->wants & ~lookup->parsed) == 0;
+		lookup->parsed = view->wants | lookup->sent;
+		look_up(lookup, view, parsed);
 		if (likely(!trip_lookup_has_changed(table, changes)))
 			return;
 	}

@@ -1,44 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The long way of reading a packet: tags, IPv6, options, fragments, truncation, segments. */
-#include <stdbool.h>
+/* Segments, Ethernet and its tags. */
+#include "packet_priv.h"
 
-#include "packet.h"
-
-/* Headers beyond these are not looked at: 8 tags and 8 IPv6 extension headers of usual size fit. */
-#define WINDOW_MAX 256
-#define TAGS_MAX 8
-#define EXTENSIONS_MAX 8
-#define SEGMENTS_MAX 64
-
-#define TYPE_IPV4 0x0800
-#define TYPE_IPV6 0x86dd
 #define TYPE_VLAN 0x8100
 #define TYPE_QINQ 0x88a8
 #define TYPE_QINQ_OLD 0x9100
-
-#define PROTO_HOP_OPTIONS 0
-#define PROTO_ICMP 1
-#define PROTO_TCP 6
-#define PROTO_UDP 17
-#define PROTO_ROUTING 43
-#define PROTO_FRAGMENT 44
-#define PROTO_AUTH 51
-#define PROTO_DEST_OPTIONS 60
-
-#define L4_TCP (TRIP_HAS_TCP | TRIP_HAS_PORTS | TRIP_HAS_TCP_FLAGS)
-
-const uint32_t trip_packet_l4_bits[256] = {
-	[PROTO_ICMP] = TRIP_HAS_ICMP | TRIP_HAS_PORTS,
-	[PROTO_TCP] = L4_TCP,
-	[PROTO_UDP] = TRIP_HAS_UDP | TRIP_HAS_PORTS,
-};
-
-/* The contiguous bytes that there are, and how many of them have been taken. */
-struct window {
-	const uint8_t *data;
-	uint32_t length;
-	uint32_t at;
-};
 
 struct tag {
 	uint16_t tpid;
@@ -47,36 +13,11 @@ struct tag {
 };
 
 struct tags {
-	struct tag tag[TAGS_MAX + 2]; /* two that Rx stripped */
+	struct tag tag[TRIP_PACKET_TAGS_MAX];
 	uint32_t count;
 	uint16_t type; /* what follows the last of them */
 	bool has_type;
 };
-
-static uint32_t
-left(const struct window *window)
-{
-	return window->length > window->at ? window->length - window->at : 0;
-}
-
-static const uint8_t *
-here(const struct window *window)
-{
-	return window->data + (window->at < window->length ? window->at : window->length);
-}
-
-static uint16_t
-load_be16(const uint8_t *from)
-{
-	return (uint16_t)(from[0] << 8 | from[1]);
-}
-
-static void
-store_be16(uint8_t *to, uint16_t value)
-{
-	to[0] = (uint8_t)(value >> 8);
-	to[1] = (uint8_t)value;
-}
 
 /* The bytes of one segment that are both claimed and inside its buffer. */
 static uint32_t
@@ -89,37 +30,67 @@ segment_length(const struct rte_mbuf *segment)
 	return segment->data_len < room ? segment->data_len : room;
 }
 
-/*
- * The front of the packet as contiguous bytes: the first segment where that holds all of it or
- * enough, else `copy`. rte_pktmbuf_read is not used, as it follows `next` for as long as pkt_len
- * says, also off the end of the chain.
- */
-static struct window
-window_of(const struct rte_mbuf *mbuf, uint8_t *copy)
+static void
+enter_segment(struct trip_packet_window *window, const struct rte_mbuf *segment, uint32_t begin)
 {
-	uint32_t want = mbuf->pkt_len < WINDOW_MAX ? mbuf->pkt_len : WINDOW_MAX;
-	uint32_t have = segment_length(mbuf);
-	struct window window = {.data = rte_pktmbuf_mtod(mbuf, const uint8_t *)};
-	const struct rte_mbuf *segment;
-	uint32_t segments = 0;
+	uint32_t left = window->first->pkt_len - begin, length = segment_length(segment);
 
-	window.length = have < want ? have : want;
-	if (have >= want || mbuf->nb_segs < 2)
-		return window;
-	have = 0;
-	for (segment = mbuf; segment != NULL && have < want && segments < mbuf->nb_segs &&
-			     segments < SEGMENTS_MAX;
-		segment = segment->next, segments++) {
-		uint32_t take = segment_length(segment);
+	window->segment = segment;
+	window->data = rte_pktmbuf_mtod(segment, const uint8_t *);
+	window->begin = begin;
+	window->end = begin + (length < left ? length : left);
+}
 
-		if (take > want - have)
-			take = want - have;
-		memcpy(copy + have, rte_pktmbuf_mtod(segment, const uint8_t *), take);
-		have += take;
+void
+trip_packet_window_open(struct trip_packet_window *window, const struct rte_mbuf *mbuf)
+{
+	window->first = mbuf;
+	/* At least one, whatever nb_segs says. */
+	window->behind = mbuf->nb_segs > 1 ? mbuf->nb_segs - 1u : 0;
+	enter_segment(window, mbuf, 0);
+}
+
+/* The chain may be shorter than nb_segs says, and than pkt_len says. */
+static bool
+next_segment(struct trip_packet_window *window)
+{
+	if (window->behind == 0 || window->segment->next == NULL ||
+		window->end == window->first->pkt_len)
+		return false;
+	window->behind--;
+	enter_segment(window, window->segment->next, window->end);
+	return true;
+}
+
+/* rte_pktmbuf_read is not used, as it follows `next` for as long as pkt_len says, also off the end
+ * of the chain. */
+uint32_t
+trip_packet_window_take(struct trip_packet_window *window, uint32_t at, void *to, uint32_t count)
+{
+	uint32_t done = 0;
+
+	if (at < window->begin)
+		trip_packet_window_open(window, window->first);
+	while (done < count) {
+		uint32_t some;
+
+		while (at + done >= window->end)
+			if (!next_segment(window))
+				return done;
+		some = window->end - (at + done);
+		if (some > count - done)
+			some = count - done;
+		memcpy((uint8_t *)to + done, window->data + (at + done - window->begin), some);
+		done += some;
 	}
-	window.data = copy;
-	window.length = have;
-	return window;
+	return done;
+}
+
+static void
+store_be16(uint8_t *to, uint16_t value)
+{
+	to[0] = (uint8_t)(value >> 8);
+	to[1] = (uint8_t)value;
 }
 
 static bool
@@ -128,22 +99,33 @@ is_tag(uint16_t type)
 	return type == TYPE_VLAN || type == TYPE_QINQ || type == TYPE_QINQ_OLD;
 }
 
-/* The tags that are still in the frame; the window stands at the EtherType of Ethernet. */
+static bool
+take_be16(struct trip_packet_stack *stack, uint16_t *value)
+{
+	uint8_t bytes[2] = {0};
+	bool there = trip_packet_take(stack->window, stack->at, bytes, 2) == 2;
+
+	*value = there ? trip_packet_be16(bytes) : 0;
+	stack->at += 2;
+	return there;
+}
+
+/* The tags that are in the frame; the stack stands at the EtherType of Ethernet. Those beside it
+ * count with them against the most there can be. */
 static void
-read_tags(struct window *window, struct tags *tags)
+read_tags(struct trip_packet_stack *stack, struct tags *tags, uint32_t beside)
 {
 	tags->count = 0;
 	for (;;) {
-		tags->has_type = left(window) >= 2;
-		tags->type = tags->has_type ? load_be16(here(window)) : 0;
-		window->at += 2;
-		if (!tags->has_type || !is_tag(tags->type) || tags->count == TAGS_MAX)
+		struct tag *tag = &tags->tag[tags->count];
+
+		tags->has_type = take_be16(stack, &tags->type);
+		if (!tags->has_type || !is_tag(tags->type) ||
+			tags->count + beside == TRIP_PACKET_TAGS_MAX)
 			return;
-		tags->tag[tags->count].tpid = tags->type;
-		tags->tag[tags->count].has_tci = left(window) >= 2;
-		tags->tag[tags->count].tci = left(window) >= 2 ? load_be16(here(window)) : 0;
+		tag->tpid = tags->type;
+		tag->has_tci = take_be16(stack, &tag->tci);
 		tags->count++;
-		window->at += 2;
 	}
 }
 
@@ -155,33 +137,53 @@ insert_tag(struct tags *tags, uint32_t at, uint16_t tpid, uint16_t tci)
 	tags->count++;
 }
 
+static uint32_t
+count_beside(const struct rte_mbuf *mbuf, uint32_t wants)
+{
+	uint64_t flags = mbuf->ol_flags;
+
+	if ((wants & TRIP_WANT_SENT) != 0)
+		return (flags & RTE_MBUF_F_TX_QINQ) != 0 ? 2 : (flags & RTE_MBUF_F_TX_VLAN) != 0;
+	return ((flags & RTE_MBUF_F_RX_VLAN_STRIPPED) != 0) +
+	       ((flags & RTE_MBUF_F_RX_QINQ_STRIPPED) != 0);
+}
+
 /*
- * Put back what Rx stripped; returns how many bytes that was. The mbuf does not keep the TPID: it
+ * Put back what Rx stripped. The mbuf does not keep the TPID: it
  * is taken as 802.1Q, and as 802.1ad for the outer of two. With QINQ and VLAN_STRIPPED but not
  * QINQ_STRIPPED, the NIC took the inner tag and left the outer one in the frame.
  */
-static uint32_t
+static void
 insert_stripped(const struct rte_mbuf *mbuf, struct tags *tags)
 {
 	uint64_t flags = mbuf->ol_flags;
-	uint32_t count = tags->count;
 
 	if (flags & RTE_MBUF_F_RX_VLAN_STRIPPED) {
 		uint32_t behind_outer = (flags & RTE_MBUF_F_RX_QINQ) != 0 &&
-					(flags & RTE_MBUF_F_RX_QINQ_STRIPPED) == 0 && count > 0;
+					(flags & RTE_MBUF_F_RX_QINQ_STRIPPED) == 0 &&
+					tags->count > 0;
 
 		insert_tag(tags, behind_outer, TYPE_VLAN, mbuf->vlan_tci);
 	}
 	if (flags & RTE_MBUF_F_RX_QINQ_STRIPPED)
 		insert_tag(tags, 0, TYPE_QINQ, mbuf->vlan_tci_outer);
-	return 4 * (tags->count - count);
+}
+
+/* Put in what Tx is asked to put in. QINQ asks for both. What Rx stripped is not sent. */
+static void
+insert_sent(const struct rte_mbuf *mbuf, struct tags *tags)
+{
+	if (mbuf->ol_flags & (RTE_MBUF_F_TX_VLAN | RTE_MBUF_F_TX_QINQ))
+		insert_tag(tags, 0, TYPE_VLAN, mbuf->vlan_tci);
+	if (mbuf->ol_flags & RTE_MBUF_F_TX_QINQ)
+		insert_tag(tags, 0, TYPE_QINQ, mbuf->vlan_tci_outer);
 }
 
 /* The fields of tag `which`, 0 or 1; returns their presence bits (as for the first tag). */
 static uint32_t
-store_tag(const struct tags *tags, uint32_t which, struct trip_packet_fields *fields)
+store_tag(const struct tags *tags, uint32_t which, uint8_t *fields)
 {
-	uint8_t *to = fields->bytes + (which == 0 ? TRIP_PLACE_VLAN1_TCI : TRIP_PLACE_VLAN2_TCI);
+	uint8_t *to = fields + (which == 0 ? TRIP_PLACE_VLAN1_TCI : TRIP_PLACE_VLAN2_TCI);
 	bool last = which + 1 == tags->count;
 	uint32_t bits = 0;
 
@@ -197,9 +199,9 @@ store_tag(const struct tags *tags, uint32_t which, struct trip_packet_fields *fi
 }
 
 static uint32_t
-store_tags(const struct tags *tags, struct trip_packet_fields *fields)
+store_tags(const struct tags *tags, uint8_t *fields)
 {
-	uint8_t *type = fields->bytes + TRIP_PLACE_ETH_TYPE;
+	uint8_t *type = fields + TRIP_PLACE_ETH_TYPE;
 	uint32_t bits = (tags->count < 3 ? tags->count : 3) << TRIP_HAS_TAGS_SHIFT;
 
 	if (tags->count == 0) {
@@ -213,155 +215,51 @@ store_tags(const struct tags *tags, struct trip_packet_fields *fields)
 	return bits;
 }
 
-static uint32_t
-store_l4(const struct window *window, uint8_t proto, bool later_fragment, bool ipv6,
-	struct trip_packet_fields *fields)
+uint32_t
+trip_packet_ethernet(struct trip_packet_stack *stack, const struct rte_mbuf *mbuf, uint32_t wants)
 {
-	uint32_t bits = ipv6 && proto == PROTO_ICMP ? 0 : trip_packet_l4_bits[proto];
-	uint32_t length = later_fragment ? 0 : left(window);
+	uint32_t length, beside = mbuf != NULL ? count_beside(mbuf, wants) : 0;
+	uint8_t addresses[12];
+	struct tags tags;
 
-	if (length < 1)
-		bits &= ~TRIP_HAS_L4_BYTE;
-	if (length < 2)
-		bits &= ~TRIP_HAS_L4_SRC;
-	if (length < 4)
-		bits &= ~TRIP_HAS_L4_DST;
-	if (length < 14)
-		bits &= ~TRIP_HAS_TCP_FLAGS;
-	if ((bits & TRIP_HAS_PORTS) != 0)
-		memcpy(fields->bytes + TRIP_PLACE_L4, here(window), length < 4 ? length : 4);
-	if ((bits & TRIP_HAS_TCP_FLAGS) != 0)
-		fields->bytes[TRIP_PLACE_TCP_FLAGS] = here(window)[13];
-	return bits;
-}
-
-/* Which bits of what both IP versions have in their first four bytes are there. */
-static uint32_t
-first_bits(uint32_t length)
-{
-	return (length >= 1 ? TRIP_HAS_IP_FIRST0 : 0) | (length >= 2 ? TRIP_HAS_IP_FIRST1 : 0) |
-	       (length >= 4 ? TRIP_HAS_IP_FIRST : 0);
-}
-
-static uint32_t
-store_ipv4(struct window *window, struct trip_packet_fields *fields)
-{
-	uint32_t length = left(window), bits = TRIP_HAS_IPV4 | first_bits(length);
-	uint8_t header[20] = {0};
-	uint32_t header_length;
-
-	memcpy(header, here(window), length < 20 ? length : 20);
-	memcpy(fields->bytes + TRIP_PLACE_IP_FIRST, header, 4);
-	memcpy(fields->bytes + TRIP_PLACE_IP_FRAGMENT, header + 6, 4);
-	memcpy(fields->bytes + TRIP_PLACE_IPV4_SRC, header + 12, 8);
-	bits |= length >= 8 ? TRIP_HAS_IP_FRAGMENT : 0;
-	bits |= length >= 9 ? TRIP_HAS_IP_TTL : 0;
-	bits |= length >= 16 ? TRIP_HAS_IP_SRC : 0;
-	bits |= length >= 20 ? TRIP_HAS_IP_DST : 0;
-	if (length < 10)
-		return bits;
-	bits |= TRIP_HAS_IP_PROTO;
-	header_length = (header[0] & 0x0fu) * 4u;
-	/* A header that claims to be shorter than it can be leads to no L4 header. */
-	window->at = header_length >= 20 ? window->at + header_length : window->length;
-	return bits |
-	       store_l4(window, header[9], (load_be16(header + 6) & 0x1fff) != 0, false, fields);
-}
-
-/*
- * Past the extension headers: true with the protocol that ends them, false where that cannot be
- * known. Its number is in the first byte of the last of them, and counts where that byte is there;
- * a header that is cut off behind it leads past the window.
- */
-static bool
-skip_extensions(struct window *window, uint8_t *proto, bool *later_fragment)
-{
-	uint32_t headers;
-
-	for (headers = 0; headers <= EXTENSIONS_MAX; headers++) {
-		const uint8_t *header = here(window);
-		uint32_t have = left(window), length = 8;
-
-		switch (*proto) {
-		case PROTO_HOP_OPTIONS:
-		case PROTO_ROUTING:
-		case PROTO_DEST_OPTIONS:
-			if (have >= 2)
-				length = (header[1] + 1u) * 8;
-			break;
-		case PROTO_AUTH:
-			if (have >= 2)
-				length = (header[1] + 2u) * 4;
-			break;
-		case PROTO_FRAGMENT:
-			*later_fragment = have >= 4 && (load_be16(header + 2) & 0xfff8) != 0;
-			break;
-		default:
-			return true;
-		}
-		if (have == 0)
-			return false;
-		*proto = header[0];
-		window->at += length;
-		/* Nothing of what follows is in this packet but its number. */
-		if (*later_fragment)
-			return true;
+	length = trip_packet_take(stack->window, stack->at, addresses, sizeof(addresses));
+	if (length >= 6) {
+		memcpy(stack->fields + TRIP_PLACE_ETH_DST, addresses, 6);
+		stack->bits |= TRIP_HAS_ETH_DST;
 	}
-	return false;
-}
-
-static uint32_t
-store_ipv6(struct window *window, struct trip_packet_fields *fields)
-{
-	uint32_t length = left(window), bits = TRIP_HAS_IPV6 | first_bits(length);
-	bool later_fragment = false;
-	uint8_t header[40] = {0};
-	uint8_t proto;
-
-	memcpy(header, here(window), length < 40 ? length : 40);
-	memcpy(fields->bytes + TRIP_PLACE_IP_FIRST, header, 4);
-	memcpy(fields->bytes + TRIP_PLACE_IP_FRAGMENT, header + 4, 2);
-	fields->bytes[TRIP_PLACE_IP_PROTO] = header[6];
-	fields->bytes[TRIP_PLACE_IP_TTL] = header[7];
-	memcpy(fields->bytes + TRIP_PLACE_IPV6_SRC, header + 8, 32);
-	bits |= length >= 6 ? TRIP_HAS_IP_FRAGMENT : 0;
-	bits |= length >= 8 ? TRIP_HAS_IP_TTL : 0;
-	bits |= length >= 24 ? TRIP_HAS_IP_SRC : 0;
-	bits |= length >= 40 ? TRIP_HAS_IP_DST : 0;
-	if (length < 7)
-		return bits;
-	bits |= TRIP_HAS_IP_PROTO;
-	proto = header[6];
-	window->at += 40;
-	if (skip_extensions(window, &proto, &later_fragment))
-		bits |= store_l4(window, proto, later_fragment, true, fields);
-	return bits;
+	if (length == 12) {
+		memcpy(stack->fields + TRIP_PLACE_ETH_SRC, addresses + 6, 6);
+		stack->bits |= TRIP_HAS_ETH_SRC;
+	}
+	stack->more |= TRIP_MORE_ETH;
+	stack->at += 12;
+	read_tags(stack, &tags, beside);
+	if (beside != 0 && (wants & TRIP_WANT_SENT) != 0)
+		insert_sent(mbuf, &tags);
+	else if (beside != 0)
+		insert_stripped(mbuf, &tags);
+	stack->bits |= store_tags(&tags, stack->fields);
+	if (tags.has_type)
+		trip_packet_ip(stack, tags.type);
+	return 4 * beside;
 }
 
 uint32_t
-trip_packet_parse_any(const struct rte_mbuf *mbuf, struct trip_packet_fields *fields)
+trip_packet_parse_any(
+	const struct rte_mbuf *mbuf, uint32_t wants, struct trip_packet_fields *fields)
 {
-	uint8_t copy[WINDOW_MAX];
-	struct window window = window_of(mbuf, copy);
-	struct tags tags;
-	uint32_t bits = 0, stripped;
+	struct trip_packet_window window;
+	struct trip_packet_stack stack = {.window = &window, .fields = fields->bytes};
+	uint32_t beside;
 
-	if (window.length >= 6) {
-		memcpy(fields->bytes + TRIP_PLACE_ETH_DST, window.data, 6);
-		bits |= TRIP_HAS_ETH_DST;
+	trip_packet_window_open(&window, mbuf);
+	beside = trip_packet_ethernet(&stack, mbuf, wants);
+	stack.bits |= TRIP_HAS_MORE;
+	if ((wants & TRIP_WANT_TUNNEL) != 0 && stack.tunnel != TRIP_TUNNEL_NONE) {
+		stack.bits |= TRIP_HAS_TUNNEL;
+		trip_packet_inner(&stack, fields);
 	}
-	if (window.length >= 12) {
-		memcpy(fields->bytes + TRIP_PLACE_ETH_SRC, window.data + 6, 6);
-		bits |= TRIP_HAS_ETH_SRC;
-	}
-	window.at = 12;
-	read_tags(&window, &tags);
-	stripped = insert_stripped(mbuf, &tags);
-	bits |= store_tags(&tags, fields);
-	if (tags.has_type && tags.type == TYPE_IPV4)
-		bits |= store_ipv4(&window, fields);
-	else if (tags.has_type && tags.type == TYPE_IPV6)
-		bits |= store_ipv6(&window, fields);
-	memcpy(fields->bytes + TRIP_PLACE_BITS, &bits, sizeof(bits));
-	return mbuf->pkt_len + stripped;
+	memcpy(fields->bytes + TRIP_PLACE_BITS, &stack.bits, sizeof(stack.bits));
+	memcpy(fields->bytes + TRIP_PLACE_MORE, &stack.more, sizeof(stack.more));
+	return mbuf->pkt_len + beside;
 }

@@ -8,9 +8,16 @@
  * bytes of an absent field are never cleared: they are whatever an earlier packet left there, and
  * can change no verdict.
  *
+ * What most rules look at is in the first words, and most packets fill them without a branch. The
+ * rest is there for those who ask for it: TRIP_HAS_MORE says that the words MORE and L4_REST are
+ * this packet's, TRIP_HAS_TUNNEL that the inner stack and the tunnel's header are. A pattern that
+ * looks there demands that bit, and so tells the parser what to read (TRIP_WANT_*). The inner stack
+ * is laid out as the outer one, TRIP_PLACE_INNER further on, with presence bits of its own.
+ *
  * A field is present where its own bytes are in the mbuf, whatever the rest of its header; lengths
- * in headers that point outside the mbuf make absent what they lead to. total_length of IPv4 is not
- * consulted: the mbuf says what is there. Nothing past the mbuf is ever read.
+ * in headers that point outside the mbuf make absent what they lead to. The lengths of IPv4, IPv6
+ * and UDP packets are not consulted: the mbuf says what is there, as it does for a NIC. Nothing
+ * past the mbuf is ever read.
  */
 #ifndef TRIP_PACKET_H
 #define TRIP_PACKET_H
@@ -22,12 +29,13 @@
 #include <rte_byteorder.h>
 #include <rte_mbuf.h>
 
-#define TRIP_PACKET_WORDS 10
+#define TRIP_PACKET_STACK_WORDS 12
+#define TRIP_PACKET_WORDS (2 * TRIP_PACKET_STACK_WORDS + 1)
 
-/* Where the fields are: offsets in bytes into trip_packet_fields.bytes. */
+/* Where the fields are: offsets in bytes into a stack, of which the outer one is at 0. */
 enum trip_packet_place {
 	TRIP_PLACE_BITS = 0,         /* 4: TRIP_HAS_* */
-	TRIP_PLACE_L4 = 4,           /* 4: first bytes of TCP, UDP, ICMP: ports; type, code */
+	TRIP_PLACE_L4 = 4,           /* 4: first bytes of what L4 it is: ports; type, code */
 	TRIP_PLACE_IPV4_SRC = 8,     /* 4 */
 	TRIP_PLACE_IPV4_DST = 12,    /* 4 */
 	TRIP_PLACE_IP_FRAGMENT = 16, /* 2: of IPv4; payload length of IPv6 */
@@ -44,6 +52,12 @@ enum trip_packet_place {
 	TRIP_PLACE_VLAN2_TYPE = 46,  /* 2 */
 	TRIP_PLACE_IPV6_SRC = 48,    /* 16 */
 	TRIP_PLACE_IPV6_DST = 64,    /* 16 */
+	TRIP_PLACE_MORE = 80,        /* 4: TRIP_MORE_* */
+	TRIP_PLACE_IPV4_ID = 84,     /* 2, and 2 of no meaning */
+	TRIP_PLACE_L4_REST = 88,     /* 8: bytes 4 to 11 of L4 */
+	/* Only of the inner stack: the header that leads to it. */
+	TRIP_PLACE_TUNNEL = 96, /* 8 of VXLAN, or 4 of GRE */
+	TRIP_PLACE_INNER = 96,  /* from the outer stack to the inner one */
 };
 
 #define TRIP_HAS_ETH_DST (1u << 0)
@@ -56,6 +70,7 @@ enum trip_packet_place {
 #define TRIP_HAS_VLAN1_TYPE (1u << 7)
 #define TRIP_HAS_VLAN2_TCI (1u << 8)
 #define TRIP_HAS_VLAN2_TYPE (1u << 9)
+#define TRIP_HAS_SCTP (1u << 10)
 #define TRIP_HAS_IPV4 (1u << 11)
 #define TRIP_HAS_IPV6 (1u << 12)
 #define TRIP_HAS_IP_FIRST0 (1u << 13) /* the byte with version and ihl */
@@ -73,12 +88,52 @@ enum trip_packet_place {
 #define TRIP_HAS_L4_SRC (1u << 25)  /* source port; ICMP code */
 #define TRIP_HAS_L4_DST (1u << 26)
 #define TRIP_HAS_TCP_FLAGS (1u << 27)
+#define TRIP_HAS_ICMP6 (1u << 28)
+#define TRIP_HAS_GRE (1u << 29)
+/* Only in the outer stack: */
+#define TRIP_HAS_MORE (1u << 30)
+#define TRIP_HAS_TUNNEL (1u << 31)
 
 #define TRIP_HAS_IP_HEADER                                                                    \
 	(TRIP_HAS_IP_FIRST0 | TRIP_HAS_IP_FIRST1 | TRIP_HAS_IP_FIRST | TRIP_HAS_IP_FRAGMENT | \
 		TRIP_HAS_IP_TTL | TRIP_HAS_IP_PROTO | TRIP_HAS_IP_SRC | TRIP_HAS_IP_DST)
 #define TRIP_HAS_ETH_HEADER (TRIP_HAS_ETH_DST | TRIP_HAS_ETH_SRC | TRIP_HAS_ETH_TYPE)
 #define TRIP_HAS_PORTS (TRIP_HAS_L4_BYTE | TRIP_HAS_L4_SRC | TRIP_HAS_L4_DST)
+/* What a protocol number alone says. */
+#define TRIP_HAS_PROTOCOLS                                                              \
+	(TRIP_HAS_TCP | TRIP_HAS_UDP | TRIP_HAS_ICMP | TRIP_HAS_ICMP6 | TRIP_HAS_SCTP | \
+		TRIP_HAS_GRE)
+
+#define TRIP_MORE_ETH (1u << 0) /* the stack begins with Ethernet */
+#define TRIP_MORE_IPV4_ID (1u << 1)
+#define TRIP_MORE_L4_6 (1u << 2) /* up to byte 6 of L4 */
+#define TRIP_MORE_L4_8 (1u << 3)
+#define TRIP_MORE_L4_12 (1u << 4)
+/* Extension headers of IPv6: their numbers were read, wherever the packet ends. */
+#define TRIP_MORE_EXT_HOP (1u << 8)
+#define TRIP_MORE_EXT_ROUTE (1u << 9)
+#define TRIP_MORE_EXT_FRAG (1u << 10)
+#define TRIP_MORE_EXT_AUTH (1u << 11)
+#define TRIP_MORE_EXT_ESP (1u << 12)
+#define TRIP_MORE_EXT_DEST (1u << 13)
+#define TRIP_MORE_EXT_MOBIL (1u << 14)
+#define TRIP_MORE_EXT_HIP (1u << 15)
+#define TRIP_MORE_EXT_SHIM6 (1u << 16)
+#define TRIP_MORE_EXT_ALL (1u << 17) /* there are no others */
+/* Only of the inner stack: of the tunnel's header. */
+#define TRIP_MORE_VXLAN_FLAGS (1u << 24)
+#define TRIP_MORE_VXLAN_RSVD0 (1u << 25)
+#define TRIP_MORE_VXLAN_VNI (1u << 26)
+#define TRIP_MORE_VXLAN_RSVD1 (1u << 27)
+#define TRIP_MORE_GRE_FLAGS (1u << 28)
+#define TRIP_MORE_GRE_TYPE (1u << 29)
+
+#define TRIP_PORT_VXLAN 4789
+
+/* What a parser is asked for; the first two are the presence bits that rules demand. */
+#define TRIP_WANT_MORE TRIP_HAS_MORE
+#define TRIP_WANT_TUNNEL TRIP_HAS_TUNNEL
+#define TRIP_WANT_SENT (1u << 0) /* the packet is about to be sent, and was not received */
 
 struct trip_packet_fields {
 	/* Aligned, so that the fields of most packets are in one cache line. */
@@ -92,18 +147,10 @@ struct trip_packet_fields {
 /* What an IPv4 packet's protocol number says of its L4 part, when all of its bytes are there. */
 extern const uint32_t trip_packet_l4_bits[256];
 
-/* Any packet. Returns its bytes as counters have them: the L2 frame without FCS, stripped tags
- * included. */
-uint32_t trip_packet_parse_any(const struct rte_mbuf *mbuf, struct trip_packet_fields *fields);
-
-static inline uint64_t
-trip_packet_load64(const uint8_t *from)
-{
-	uint64_t value;
-
-	memcpy(&value, from, sizeof(value));
-	return value;
-}
+/* Any packet. Returns its bytes as counters have them: the L2 frame without FCS, tags that the NIC
+ * took out or will put in included. */
+uint32_t trip_packet_parse_any(
+	const struct rte_mbuf *mbuf, uint32_t wants, struct trip_packet_fields *fields);
 
 static inline uint32_t
 trip_packet_load32(const uint8_t *from)
@@ -114,33 +161,55 @@ trip_packet_load32(const uint8_t *from)
 	return value;
 }
 
+/* Tags of the frame that are in the mbuf, not in its data. */
+static inline uint64_t
+trip_packet_tag_flags(uint32_t wants)
+{
+	return (wants & TRIP_WANT_SENT) != 0
+		       ? RTE_MBUF_F_TX_VLAN | RTE_MBUF_F_TX_QINQ
+		       : RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ_STRIPPED;
+}
+
 /* Untagged IPv4 without options whose first 48 bytes are in one segment; all else goes the long
  * way. 48 is up to the TCP flags; what is not TCP has bytes there too (padding to 60). */
 static inline int
-trip_packet_is_plain(const struct rte_mbuf *mbuf, const uint8_t *data)
+trip_packet_is_plain(const struct rte_mbuf *mbuf, uint32_t wants, const uint8_t *data)
 {
 	return mbuf->data_len >= 48 && mbuf->pkt_len >= mbuf->data_len &&
 	       (uint32_t)mbuf->data_off + mbuf->data_len <= mbuf->buf_len &&
-	       (mbuf->ol_flags & (RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ_STRIPPED)) ==
-		       0 &&
+	       (mbuf->ol_flags & trip_packet_tag_flags(wants)) == 0 &&
 	       (trip_packet_load32(data + 12) & rte_cpu_to_be_32(0xffffff00u)) ==
 		       rte_cpu_to_be_32(0x08004500u);
 }
 
+/* Does a plain packet have what only the long way reads? */
+static inline int
+trip_packet_is_wanted(uint32_t wants, uint32_t bits, uint32_t ports)
+{
+	return (wants & TRIP_WANT_MORE) != 0 ||
+	       ((wants & TRIP_WANT_TUNNEL) != 0 &&
+		       ((bits & TRIP_HAS_GRE) != 0 ||
+			       ((bits & TRIP_HAS_UDP) != 0 &&
+				       (ports & rte_cpu_to_be_32(0xffff)) ==
+					       rte_cpu_to_be_32(TRIP_PORT_VXLAN))));
+}
+
 /* As trip_packet_parse_any, inline for the packets that most packets are. */
 static inline uint32_t
-trip_packet_parse(const struct rte_mbuf *mbuf, struct trip_packet_fields *fields)
+trip_packet_parse(const struct rte_mbuf *mbuf, uint32_t wants, struct trip_packet_fields *fields)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	uint32_t ports, bits;
 
-	if (unlikely(!trip_packet_is_plain(mbuf, data)))
-		return trip_packet_parse_any(mbuf, fields);
+	if (unlikely(!trip_packet_is_plain(mbuf, wants, data)))
+		return trip_packet_parse_any(mbuf, wants, fields);
 	bits = trip_packet_l4_bits[data[23]];
 	ports = trip_packet_load32(data + 34);
+	if (unlikely(wants != 0) && trip_packet_is_wanted(wants, bits, ports))
+		return trip_packet_parse_any(mbuf, wants, fields);
 	/* A later fragment has a protocol, but no header of it. */
 	if (unlikely((trip_packet_load32(data + 20) & rte_cpu_to_be_32(0x1fff0000u)) != 0))
-		bits &= TRIP_HAS_TCP | TRIP_HAS_UDP | TRIP_HAS_ICMP;
+		bits &= TRIP_HAS_PROTOCOLS;
 	bits |= TRIP_HAS_ETH_HEADER | TRIP_HAS_IPV4 | TRIP_HAS_IP_HEADER;
 	memcpy(fields->bytes + TRIP_PLACE_BITS, &bits, 4);
 	memcpy(fields->bytes + TRIP_PLACE_L4, &ports, 4);

@@ -1,165 +1,57 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "pattern.h"
-
-#define NOT_READ (-1)
-
-/* One member of an item's structure, and where in a packet's words it is. */
-struct field {
-	uint16_t offset;
-	uint16_t size;
-	int16_t place;
-	uint32_t bit; /* presence */
-	const char *not_read;
-	const char *range;
-};
-
-#define FIELD(item, type, member, where, has)                                               \
-	{                                                                                   \
-		.offset = offsetof(struct type, member),                                    \
-		.size = sizeof(((struct type *)0)->member), .place = (where), .bit = (has), \
-		.not_read = item ": field " #member " is not read by the software engine",  \
-		.range = item ": field " #member " as a range (last) is not supported",     \
-	}
-#define MISSING(item, type, member) FIELD(item, type, member, NOT_READ, 0)
-
-static const struct field eth_fields[] = {
-	FIELD("eth", rte_flow_item_eth, hdr.dst_addr, TRIP_PLACE_ETH_DST, TRIP_HAS_ETH_DST),
-	FIELD("eth", rte_flow_item_eth, hdr.src_addr, TRIP_PLACE_ETH_SRC, TRIP_HAS_ETH_SRC),
-	FIELD("eth", rte_flow_item_eth, hdr.ether_type, TRIP_PLACE_ETH_TYPE, TRIP_HAS_ETH_TYPE),
-};
-
-static const struct field vlan1_fields[] = {
-	FIELD("vlan", rte_flow_item_vlan, hdr.vlan_tci, TRIP_PLACE_VLAN1_TCI, TRIP_HAS_VLAN1_TCI),
-	FIELD("vlan", rte_flow_item_vlan, hdr.eth_proto, TRIP_PLACE_VLAN1_TYPE,
-		TRIP_HAS_VLAN1_TYPE),
-};
-
-static const struct field vlan2_fields[] = {
-	FIELD("vlan", rte_flow_item_vlan, hdr.vlan_tci, TRIP_PLACE_VLAN2_TCI, TRIP_HAS_VLAN2_TCI),
-	FIELD("vlan", rte_flow_item_vlan, hdr.eth_proto, TRIP_PLACE_VLAN2_TYPE,
-		TRIP_HAS_VLAN2_TYPE),
-};
-
-static const struct field ipv4_fields[] = {
-	FIELD("ipv4", rte_flow_item_ipv4, hdr.version_ihl, TRIP_PLACE_IP_FIRST, TRIP_HAS_IP_FIRST0),
-	FIELD("ipv4", rte_flow_item_ipv4, hdr.type_of_service, TRIP_PLACE_IP_FIRST + 1,
-		TRIP_HAS_IP_FIRST1),
-	FIELD("ipv4", rte_flow_item_ipv4, hdr.total_length, TRIP_PLACE_IP_FIRST + 2,
-		TRIP_HAS_IP_FIRST),
-	MISSING("ipv4", rte_flow_item_ipv4, hdr.packet_id),
-	FIELD("ipv4", rte_flow_item_ipv4, hdr.fragment_offset, TRIP_PLACE_IP_FRAGMENT,
-		TRIP_HAS_IP_FRAGMENT),
-	FIELD("ipv4", rte_flow_item_ipv4, hdr.time_to_live, TRIP_PLACE_IP_TTL, TRIP_HAS_IP_TTL),
-	FIELD("ipv4", rte_flow_item_ipv4, hdr.next_proto_id, TRIP_PLACE_IP_PROTO,
-		TRIP_HAS_IP_PROTO),
-	MISSING("ipv4", rte_flow_item_ipv4, hdr.hdr_checksum),
-	FIELD("ipv4", rte_flow_item_ipv4, hdr.src_addr, TRIP_PLACE_IPV4_SRC, TRIP_HAS_IP_SRC),
-	FIELD("ipv4", rte_flow_item_ipv4, hdr.dst_addr, TRIP_PLACE_IPV4_DST, TRIP_HAS_IP_DST),
-};
-
-static const struct field ipv6_fields[] = {
-	FIELD("ipv6", rte_flow_item_ipv6, hdr.vtc_flow, TRIP_PLACE_IP_FIRST, TRIP_HAS_IP_FIRST),
-	FIELD("ipv6", rte_flow_item_ipv6, hdr.payload_len, TRIP_PLACE_IP_FRAGMENT,
-		TRIP_HAS_IP_FRAGMENT),
-	FIELD("ipv6", rte_flow_item_ipv6, hdr.proto, TRIP_PLACE_IP_PROTO, TRIP_HAS_IP_PROTO),
-	FIELD("ipv6", rte_flow_item_ipv6, hdr.hop_limits, TRIP_PLACE_IP_TTL, TRIP_HAS_IP_TTL),
-	FIELD("ipv6", rte_flow_item_ipv6, hdr.src_addr, TRIP_PLACE_IPV6_SRC, TRIP_HAS_IP_SRC),
-	FIELD("ipv6", rte_flow_item_ipv6, hdr.dst_addr, TRIP_PLACE_IPV6_DST, TRIP_HAS_IP_DST),
-};
-
-static const struct field tcp_fields[] = {
-	FIELD("tcp", rte_flow_item_tcp, hdr.src_port, TRIP_PLACE_L4, TRIP_HAS_L4_SRC),
-	FIELD("tcp", rte_flow_item_tcp, hdr.dst_port, TRIP_PLACE_L4 + 2, TRIP_HAS_L4_DST),
-	MISSING("tcp", rte_flow_item_tcp, hdr.sent_seq),
-	MISSING("tcp", rte_flow_item_tcp, hdr.recv_ack),
-	MISSING("tcp", rte_flow_item_tcp, hdr.data_off),
-	FIELD("tcp", rte_flow_item_tcp, hdr.tcp_flags, TRIP_PLACE_TCP_FLAGS, TRIP_HAS_TCP_FLAGS),
-	MISSING("tcp", rte_flow_item_tcp, hdr.rx_win),
-	MISSING("tcp", rte_flow_item_tcp, hdr.cksum),
-	MISSING("tcp", rte_flow_item_tcp, hdr.tcp_urp),
-};
-
-static const struct field udp_fields[] = {
-	FIELD("udp", rte_flow_item_udp, hdr.src_port, TRIP_PLACE_L4, TRIP_HAS_L4_SRC),
-	FIELD("udp", rte_flow_item_udp, hdr.dst_port, TRIP_PLACE_L4 + 2, TRIP_HAS_L4_DST),
-	MISSING("udp", rte_flow_item_udp, hdr.dgram_len),
-	MISSING("udp", rte_flow_item_udp, hdr.dgram_cksum),
-};
-
-static const struct field icmp_fields[] = {
-	FIELD("icmp", rte_flow_item_icmp, hdr.icmp_type, TRIP_PLACE_L4, TRIP_HAS_L4_BYTE),
-	FIELD("icmp", rte_flow_item_icmp, hdr.icmp_code, TRIP_PLACE_L4 + 1, TRIP_HAS_L4_SRC),
-	MISSING("icmp", rte_flow_item_icmp, hdr.icmp_cksum),
-	MISSING("icmp", rte_flow_item_icmp, hdr.icmp_ident),
-	MISSING("icmp", rte_flow_item_icmp, hdr.icmp_seq_nb),
-};
-
-enum layer { LAYER_NONE, LAYER_ETH, LAYER_VLAN, LAYER_IP, LAYER_L4 };
-
-struct kind {
-	enum layer layer;
-	uint32_t bit; /* the item without fields */
-	const void *default_mask;
-	const struct field *fields;
-	uint32_t field_count;
-	const char *misplaced;
-	const char *no_spec;
-};
-
-#define KIND(name, in, has, from)                                                          \
-	{                                                                                  \
-		.layer = (in), .bit = (has), .default_mask = &rte_flow_item_##name##_mask, \
-		.fields = (from), .field_count = RTE_DIM(from),                            \
-		.misplaced = #name ": cannot stand here in a pattern",                     \
-		.no_spec = #name ": mask or last without spec",                            \
-	}
-
-static const struct kind kind_eth = KIND(eth, LAYER_ETH, 0, eth_fields);
-static const struct kind kind_vlan1 = KIND(vlan, LAYER_VLAN, 0, vlan1_fields);
-static const struct kind kind_vlan2 = KIND(vlan, LAYER_VLAN, 0, vlan2_fields);
-static const struct kind kind_ipv4 = KIND(ipv4, LAYER_IP, TRIP_HAS_IPV4, ipv4_fields);
-static const struct kind kind_ipv6 = KIND(ipv6, LAYER_IP, TRIP_HAS_IPV6, ipv6_fields);
-static const struct kind kind_tcp = KIND(tcp, LAYER_L4, TRIP_HAS_TCP, tcp_fields);
-static const struct kind kind_udp = KIND(udp, LAYER_L4, TRIP_HAS_UDP, udp_fields);
-static const struct kind kind_icmp = KIND(icmp, LAYER_L4, TRIP_HAS_ICMP, icmp_fields);
+#include "pattern_item.h"
 
 struct compiler {
 	struct trip_pattern *pattern;
 	struct rte_flow_error *error;
-	enum layer layer;
+	/* Of the stack that is being described: */
+	uint32_t base; /* where it is: 0, or TRIP_PLACE_INNER */
+	const struct trip_pattern_item *before;
+	enum trip_pattern_layer layer;
 	uint32_t tags;
-	bool ipv6;
+	bool more_tags; /* than those, by has_more_vlan */
+	bool no_more_tags;
 };
 
-static uint8_t *
-mask_at(const struct compiler *compiler, uint32_t place)
+/* Say of these bytes that under mask they must have this value. What was said before stays said;
+ * false where both cannot be. */
+static bool
+require(const struct compiler *compiler, uint32_t place, const void *mask, const void *value,
+	uint32_t size)
 {
-	return (uint8_t *)compiler->pattern->mask + place;
+	uint8_t *old_mask = (uint8_t *)compiler->pattern->mask + place;
+	uint8_t *old_value = (uint8_t *)compiler->pattern->value + place;
+	const uint8_t *new_mask = mask, *new_value = value;
+	bool agrees = true;
+	uint32_t i;
+
+	for (i = 0; i < size; i++) {
+		agrees &= ((old_value[i] ^ new_value[i]) & old_mask[i] & new_mask[i]) == 0;
+		old_mask[i] |= new_mask[i];
+		old_value[i] |= new_value[i] & new_mask[i];
+	}
+	return agrees;
 }
 
-static uint8_t *
-value_at(const struct compiler *compiler, uint32_t place)
-{
-	return (uint8_t *)compiler->pattern->value + place;
-}
-
-/* Demand that of the presence bits in mask, just those in value are set. */
+/* Demand that of the presence bits in mask, just those in value are set: TRIP_HAS_*, and
+ * TRIP_MORE_* above them. The packet must have been read that far, too. */
 static void
-demand(const struct compiler *compiler, uint32_t mask, uint32_t value)
+demand(const struct compiler *compiler, uint64_t mask, uint64_t value)
 {
-	uint32_t old;
+	uint32_t has[] = {(uint32_t)mask, (uint32_t)value};
+	uint32_t more[] = {(uint32_t)(mask >> 32), (uint32_t)(value >> 32)};
+	uint32_t read = compiler->base != 0 ? TRIP_HAS_TUNNEL : more[0] != 0 ? TRIP_HAS_MORE : 0;
 
-	memcpy(&old, mask_at(compiler, TRIP_PLACE_BITS), sizeof(old));
-	old |= mask;
-	memcpy(mask_at(compiler, TRIP_PLACE_BITS), &old, sizeof(old));
-	memcpy(&old, value_at(compiler, TRIP_PLACE_BITS), sizeof(old));
-	old |= value;
-	memcpy(value_at(compiler, TRIP_PLACE_BITS), &old, sizeof(old));
+	if (mask == 0)
+		return;
+	require(compiler, compiler->base + TRIP_PLACE_BITS, &has[0], &has[1], 4);
+	require(compiler, compiler->base + TRIP_PLACE_MORE, &more[0], &more[1], 4);
+	require(compiler, TRIP_PLACE_BITS, &read, &read, 4);
 }
 
 static int
@@ -169,152 +61,253 @@ refuse(const struct compiler *compiler, int code, enum rte_flow_error_type type,
 	return rte_flow_error_set(compiler->error, code, type, item, message);
 }
 
+/* rte_flow takes no range from a member of `last` that is 0. */
+static bool
+is_zero(const uint8_t *bytes, uint32_t size)
+{
+	uint32_t i;
+
+	for (i = 0; i < size; i++)
+		if (bytes[i] != 0)
+			return false;
+	return true;
+}
+
 static int
-compile_field(const struct compiler *compiler, const struct field *field,
+compile_field(const struct compiler *compiler, const struct trip_pattern_field *field,
 	const struct rte_flow_item *item, const uint8_t *mask)
 {
 	const uint8_t *spec = (const uint8_t *)item->spec + field->offset;
 	const uint8_t *last =
 		item->last != NULL ? (const uint8_t *)item->last + field->offset : spec;
-	bool masked = false;
 	uint32_t i;
 
 	mask += field->offset;
-	for (i = 0; i < field->size; i++) {
+	if (is_zero(mask, field->size))
+		return 0;
+	for (i = 0; i < field->size && !is_zero(last, field->size); i++)
 		if ((spec[i] & mask[i]) != (last[i] & mask[i]))
 			return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM_LAST, item,
 				field->range);
-		masked |= mask[i] != 0;
-	}
-	if (!masked)
-		return 0;
-	if (field->place == NOT_READ)
+	if (field->place == TRIP_PATTERN_NOT_READ)
 		return refuse(
 			compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM_MASK, item, field->not_read);
-	demand(compiler, field->bit, field->bit);
-	for (i = 0; i < field->size; i++) {
-		mask_at(compiler, field->place)[i] = mask[i];
-		value_at(compiler, field->place)[i] = spec[i] & mask[i];
-	}
+	demand(compiler, field->bits, field->bits);
+	require(compiler, compiler->base + (uint32_t)field->place, mask, spec, field->size);
 	return 0;
 }
 
 /* What has no address in C: the bit-fields behind the headers. */
-static int
-compile_bits(const struct compiler *compiler, const struct rte_flow_item *item, const void *mask)
+static const char *
+compile_eth_bits(const struct compiler *compiler, const struct rte_flow_item_eth *spec,
+	const struct rte_flow_item_eth *mask)
 {
-	const struct rte_flow_item_eth *eth = mask;
-	const struct rte_flow_item_vlan *vlan = mask;
-	const struct rte_flow_item_ipv6 *ipv6 = mask;
+	if (mask->reserved != 0)
+		return "eth: field reserved is not zero";
+	if (mask->has_vlan)
+		demand(compiler, TRIP_HAS_TAGGED, spec->has_vlan ? TRIP_HAS_TAGGED : 0);
+	return NULL;
+}
+
+static const char *
+compile_vlan_bits(struct compiler *compiler, const struct rte_flow_item_vlan *spec,
+	const struct rte_flow_item_vlan *mask)
+{
+	if (mask->reserved != 0)
+		return "vlan: field reserved is not zero";
+	compiler->more_tags = mask->has_more_vlan && spec->has_more_vlan;
+	compiler->no_more_tags = mask->has_more_vlan && !spec->has_more_vlan;
+	return NULL;
+}
+
+static void
+demand_extension(const struct compiler *compiler, bool masked, bool there, uint32_t extension)
+{
+	uint64_t bit = (uint64_t)extension << 32, all = (uint64_t)TRIP_MORE_EXT_ALL << 32;
+
+	if (masked)
+		demand(compiler, there ? bit : bit | all, there ? bit : all);
+}
+
+static const char *
+compile_ipv6_bits(const struct compiler *compiler, const struct rte_flow_item_ipv6 *spec,
+	const struct rte_flow_item_ipv6 *mask)
+{
+#define EXTENSION(member, extension) \
+	demand_extension(compiler, mask->member, spec->member, TRIP_MORE_EXT_##extension)
+	if (mask->reserved != 0)
+		return "ipv6: field reserved is not zero";
+	EXTENSION(has_hop_ext, HOP);
+	EXTENSION(has_route_ext, ROUTE);
+	EXTENSION(has_frag_ext, FRAG);
+	EXTENSION(has_auth_ext, AUTH);
+	EXTENSION(has_esp_ext, ESP);
+	EXTENSION(has_dest_ext, DEST);
+	EXTENSION(has_mobil_ext, MOBIL);
+	EXTENSION(has_hip_ext, HIP);
+	EXTENSION(has_shim6_ext, SHIM6);
+#undef EXTENSION
+	return NULL;
+}
+
+static int
+compile_bits(struct compiler *compiler, const struct rte_flow_item *item, const void *mask)
+{
 	const char *message = NULL;
 
-	if (item->type == RTE_FLOW_ITEM_TYPE_ETH) {
-		if (eth->reserved != 0)
-			message = "eth: field reserved is not zero";
-		else if (eth->has_vlan)
-			demand(compiler, TRIP_HAS_TAGGED,
-				((const struct rte_flow_item_eth *)item->spec)->has_vlan
-					? TRIP_HAS_TAGGED
-					: 0);
-	} else if (item->type == RTE_FLOW_ITEM_TYPE_VLAN) {
-		if (vlan->reserved != 0)
-			message = "vlan: field reserved is not zero";
-		else if (vlan->has_more_vlan)
-			message = "vlan: field has_more_vlan is not read by the software engine";
-	} else if (item->type == RTE_FLOW_ITEM_TYPE_IPV6) {
-		if (ipv6->has_hop_ext | ipv6->has_route_ext | ipv6->has_frag_ext |
-			ipv6->has_auth_ext | ipv6->has_esp_ext | ipv6->has_dest_ext |
-			ipv6->has_mobil_ext | ipv6->has_hip_ext | ipv6->has_shim6_ext)
-			message = "ipv6: fields has_*_ext are not read by the software engine";
-		else if (ipv6->reserved != 0)
-			message = "ipv6: field reserved is not zero";
-	}
+	if (item->type == RTE_FLOW_ITEM_TYPE_ETH)
+		message = compile_eth_bits(compiler, item->spec, mask);
+	else if (item->type == RTE_FLOW_ITEM_TYPE_VLAN)
+		message = compile_vlan_bits(compiler, item->spec, mask);
+	else if (item->type == RTE_FLOW_ITEM_TYPE_IPV6)
+		message = compile_ipv6_bits(compiler, item->spec, mask);
 	if (message != NULL)
 		return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM_MASK, item, message);
 	return 0;
 }
 
 static int
-compile_fields(
-	const struct compiler *compiler, const struct kind *kind, const struct rte_flow_item *item)
+compile_fields(struct compiler *compiler, const struct trip_pattern_item *known,
+	const struct rte_flow_item *item)
 {
-	const uint8_t *mask = item->mask != NULL ? item->mask : kind->default_mask;
+	const uint8_t *mask = item->mask != NULL ? item->mask : known->default_mask;
 	uint32_t i;
 	int status;
 
 	if (item->spec == NULL) {
 		if (item->mask != NULL || item->last != NULL)
 			return refuse(compiler, EINVAL, RTE_FLOW_ERROR_TYPE_ITEM_SPEC, item,
-				kind->no_spec);
+				known->no_spec);
 		return 0;
 	}
-	for (i = 0; i < kind->field_count; i++) {
-		status = compile_field(compiler, &kind->fields[i], item, mask);
+	for (i = 0; i < known->n_fields; i++) {
+		status = compile_field(compiler, &known->fields[i], item, mask);
 		if (status != 0)
 			return status;
 	}
 	return compile_bits(compiler, item, mask);
 }
 
-static const struct kind *
-kind_of(const struct compiler *compiler, enum rte_flow_item_type type)
+static const char *
+misplaced_l4(const struct compiler *compiler, const struct trip_pattern_item *known)
 {
-	switch (type) {
-	case RTE_FLOW_ITEM_TYPE_ETH:
-		return &kind_eth;
-	case RTE_FLOW_ITEM_TYPE_VLAN:
-		return compiler->tags == 0 ? &kind_vlan1 : &kind_vlan2;
-	case RTE_FLOW_ITEM_TYPE_IPV4:
-		return &kind_ipv4;
-	case RTE_FLOW_ITEM_TYPE_IPV6:
-		return &kind_ipv6;
-	case RTE_FLOW_ITEM_TYPE_TCP:
-		return &kind_tcp;
-	case RTE_FLOW_ITEM_TYPE_UDP:
-		return &kind_udp;
-	case RTE_FLOW_ITEM_TYPE_ICMP:
-		return &kind_icmp;
-	default:
-		return NULL;
-	}
+	enum rte_flow_item_type before = compiler->before->type;
+
+	if (known->type == RTE_FLOW_ITEM_TYPE_VXLAN)
+		return before == RTE_FLOW_ITEM_TYPE_UDP ? NULL : "vxlan: needs udp before it";
+	if (compiler->layer < TRIP_PATTERN_IP)
+		return known->type == RTE_FLOW_ITEM_TYPE_TCP   ? "tcp: needs ipv4 or ipv6 before it"
+		       : known->type == RTE_FLOW_ITEM_TYPE_UDP ? "udp: needs ipv4 or ipv6 before it"
+		       : known->type == RTE_FLOW_ITEM_TYPE_SCTP
+			       ? "sctp: needs ipv4 or ipv6 before it"
+		       : known->type == RTE_FLOW_ITEM_TYPE_GRE ? "gre: needs ipv4 or ipv6 before it"
+		       : known->type == RTE_FLOW_ITEM_TYPE_ICMP6 ? "icmp6: needs ipv6 before it"
+								 : "icmp: needs ipv4 before it";
+	if (known->type == RTE_FLOW_ITEM_TYPE_ICMP && before == RTE_FLOW_ITEM_TYPE_IPV6)
+		return "icmp: needs ipv4 before it, not ipv6";
+	if (known->type == RTE_FLOW_ITEM_TYPE_ICMP6 && before == RTE_FLOW_ITEM_TYPE_IPV4)
+		return "icmp6: needs ipv6 before it, not ipv4";
+	return compiler->layer >= known->layer ? known->misplaced : NULL;
 }
 
 /* May this item follow what came before it? Layers go inwards, and none is skipped between two. */
 static const char *
-misplaced(const struct compiler *compiler, const struct kind *kind)
+misplaced(const struct compiler *compiler, const struct trip_pattern_item *known)
 {
-	if (kind->layer == LAYER_VLAN && compiler->tags == 2)
-		return "vlan: at most two in a pattern";
-	if (kind->layer == LAYER_L4 && compiler->layer != LAYER_NONE && compiler->layer < LAYER_IP)
-		return kind == &kind_tcp   ? "tcp: needs ipv4 or ipv6 before it"
-		       : kind == &kind_udp ? "udp: needs ipv4 or ipv6 before it"
-					   : "icmp: needs ipv4 before it";
-	if (kind == &kind_icmp && compiler->ipv6)
-		return "icmp: needs ipv4 before it, not ipv6";
-	if (kind->layer == LAYER_VLAN ? compiler->layer > LAYER_VLAN
-				      : compiler->layer >= kind->layer)
-		return kind->misplaced;
-	return NULL;
+	if (compiler->before == NULL)
+		return NULL;
+	if (known->layer >= TRIP_PATTERN_L4)
+		return misplaced_l4(compiler, known);
+	if (known->layer != TRIP_PATTERN_VLAN)
+		return compiler->layer >= known->layer ? known->misplaced : NULL;
+	if (compiler->tags == 2)
+		return "vlan: at most two in a pattern, or behind a tunnel";
+	if (compiler->no_more_tags)
+		return "vlan: the one before it has no more behind it (has_more_vlan is 0)";
+	return compiler->layer > TRIP_PATTERN_VLAN ? known->misplaced : NULL;
+}
+
+/* The number of tags is known when no further item of the stack can be one. */
+static void
+finish_stack(const struct compiler *compiler)
+{
+	uint64_t tags = compiler->tags;
+
+	if (tags == 0)
+		return;
+	/* 2 and 3 have their upper bit in common, and 3 is any number above. */
+	if (compiler->more_tags && tags == 1)
+		demand(compiler, 2u << TRIP_HAS_TAGS_SHIFT, 2u << TRIP_HAS_TAGS_SHIFT);
+	else
+		demand(compiler, TRIP_HAS_TAGS_MASK,
+			(tags + compiler->more_tags) << TRIP_HAS_TAGS_SHIFT);
+}
+
+/* From here on, items are of the inner packet; the tunnel's own fields lie there too. */
+static int
+enter_tunnel(struct compiler *compiler, const struct rte_flow_item *item)
+{
+	static const uint16_t all = 0xffff, vxlan = RTE_BE16(TRIP_PORT_VXLAN);
+
+	if (item->type == RTE_FLOW_ITEM_TYPE_VXLAN &&
+		!require(compiler, compiler->base + TRIP_PLACE_L4 + 2, &all, &vxlan, sizeof(all)))
+		return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM, item,
+			"vxlan: the udp item before it has another port than 4789");
+	finish_stack(compiler);
+	*compiler = (struct compiler){
+		.pattern = compiler->pattern, .error = compiler->error, .base = TRIP_PLACE_INNER};
+	return 0;
+}
+
+static int
+refuse_unknown(const struct compiler *compiler, const struct rte_flow_item *item)
+{
+	static _Thread_local char message[128];
+	const char *name = NULL;
+
+	if (item->type < 0 || rte_flow_conv(RTE_FLOW_CONV_OP_ITEM_NAME_PTR, &name, sizeof(name),
+				      (const void *)(uintptr_t)item->type, NULL) < 0)
+		name = NULL;
+	snprintf(message, sizeof(message), "item %s (type %d) is not one of the software engine's",
+		name != NULL ? name : "unknown", (int)item->type);
+	return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM, item, message);
 }
 
 static int
 compile_item(struct compiler *compiler, const struct rte_flow_item *item)
 {
-	const struct kind *kind = kind_of(compiler, item->type);
+	const struct trip_pattern_item *known = trip_pattern_item_of(item->type, compiler->tags);
+	bool tunnel =
+		item->type == RTE_FLOW_ITEM_TYPE_VXLAN || item->type == RTE_FLOW_ITEM_TYPE_GRE;
 	const char *message;
+	int status;
 
-	if (kind == NULL)
-		return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM, item,
-			"item is not eth, vlan, ipv4, ipv6, tcp, udp, icmp or void: the software "
-			"engine does not match it");
-	message = misplaced(compiler, kind);
+	if (known == NULL)
+		return refuse_unknown(compiler, item);
+	message = misplaced(compiler, known);
 	if (message != NULL)
 		return refuse(compiler, EINVAL, RTE_FLOW_ERROR_TYPE_ITEM, item, message);
-	compiler->layer = kind->layer;
-	compiler->tags += kind->layer == LAYER_VLAN;
-	compiler->ipv6 |= kind == &kind_ipv6;
-	demand(compiler, kind->bit, kind->bit);
-	return compile_fields(compiler, kind, item);
+	if (tunnel && compiler->base != 0)
+		return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM, item,
+			item->type == RTE_FLOW_ITEM_TYPE_GRE
+				? "gre: a tunnel in a tunnel is not looked into"
+				: "vxlan: a tunnel in a tunnel is not looked into");
+	compiler->before = known;
+	compiler->layer = known->layer;
+	if (known->layer == TRIP_PATTERN_VLAN) {
+		compiler->tags++;
+		compiler->more_tags = false;
+	}
+	demand(compiler, known->bit, known->bit);
+	/* Of the outer stack it is always so, and to ask would cost every packet the long way. */
+	if (known->type == RTE_FLOW_ITEM_TYPE_ETH && compiler->base != 0)
+		demand(compiler, (uint64_t)TRIP_MORE_ETH << 32, (uint64_t)TRIP_MORE_ETH << 32);
+	if (tunnel) {
+		status = enter_tunnel(compiler, item);
+		if (status != 0)
+			return status;
+	}
+	return compile_fields(compiler, known, item);
 }
 
 int
@@ -336,7 +329,6 @@ trip_pattern_compile(const struct rte_flow_item *items, struct trip_pattern *pat
 		if (status != 0)
 			return status;
 	}
-	if (compiler.tags != 0)
-		demand(&compiler, TRIP_HAS_TAGS_MASK, compiler.tags << TRIP_HAS_TAGS_SHIFT);
+	finish_stack(&compiler);
 	return 0;
 }

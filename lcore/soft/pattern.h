@@ -1,5 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An rte_flow pattern as masks and values over the words of a packet. */
+/*
+ * An rte_flow pattern as masks and values over the words of a packet.
+ *
+ * Where rte_flow leaves open what an item means, this is what it means here:
+ *
+ * - An item without fields matches by the number that announces its header: the EtherType for IPV4
+ *   and IPV6, the protocol number for L4 items and GRE, UDP port 4789 for VXLAN; also in packets
+ *   that end before that header, and in later fragments where the number is there. A field matches
+ *   where all of its own bytes are in the packet.
+ * - ETH and IP items match behind any number of tags (up to 8); n VLAN items match packets with
+ *   exactly n. has_more_vlan 1 on the last of them makes that "at least n + 1".
+ * - `proto` of IPV6 is the field of the IPv6 header itself. L4 items look behind extension headers
+ *   (up to 16: hop-by-hop, routing, fragment, AH, destination, mobility, HIP, shim6); ESP ends the
+ *   search. has_*_ext 1 matches where that header is announced, 0 where all are known and it is not
+ *   among them.
+ * - ICMP is of IPv4 only, ICMP6 of IPv6 only, and an L4 item without an IP item before it is of
+ *   either.
+ * - Items before a tunnel, or without one, are of the outer packet. Items behind VXLAN or GRE are
+ *   of the inner one, under the same rules; a layer left out between the tunnel and the first of
+ *   them is any: GRE / IPV4 matches IPv4 in GRE, also inside an Ethernet frame in GRE (0x6558).
+ * - VXLAN is UDP to port 4789, whatever its flags say. A UDP item before it may repeat that port.
+ *   Behind GRE is looked in version 0 without source routes. A tunnel in a tunnel is not looked
+ *   into.
+ * - A field of `last` that is zero or repeats `spec` is no range, as rte_flow has it; ranges are
+ *   refused. Checksums of IPv4, TCP, UDP and ICMP are not read.
+ */
 #ifndef TRIP_PATTERN_H
 #define TRIP_PATTERN_H
 
@@ -14,16 +39,27 @@ struct trip_pattern {
 };
 
 /*
- * Compile items up to END. Items are ETH, VLAN, IPV4, IPV6, TCP, UDP, ICMP and VOID, from the
- * outside in; layers may be left out at the outside ("ipv4 / udp") and at the inside, not between.
- * Where mask is NULL rte_flow's default mask of that item holds; `last` may only repeat `spec`.
+ * Compile items up to END. Items are ETH, VLAN, IPV4, IPV6, TCP, UDP, SCTP, ICMP, ICMP6, VXLAN, GRE
+ * and VOID, from the outside in; layers may be left out at the outside ("ipv4 / udp") and at the
+ * inside, not between. Where mask is NULL rte_flow's default mask of that item holds.
  *
  * -ENOTSUP: an item, a range or a field that the software engine does not read. -EINVAL: an order
  * of items that no packet has, or an item with a mask and no spec. In both, error (which may be
- * NULL) says in its cause which item it was, and in its message the item and the field.
+ * NULL) says in its cause which item it was, and in its message the item and the field; the message
+ * is good until the calling thread's next refusal.
  */
 int trip_pattern_compile(const struct rte_flow_item *items, struct trip_pattern *pattern,
 	struct rte_flow_error *error);
+
+/* Which of TRIP_WANT_* a packet must have been parsed with to be compared with the pattern. */
+static inline uint32_t
+trip_pattern_wants(const struct trip_pattern *pattern)
+{
+	uint32_t bits;
+
+	memcpy(&bits, (const uint8_t *)pattern->mask + TRIP_PLACE_BITS, sizeof(bits));
+	return bits & (TRIP_WANT_MORE | TRIP_WANT_TUNNEL);
+}
 
 static inline int
 trip_pattern_matches(const struct trip_pattern *pattern, const struct trip_packet_fields *fields)

@@ -114,7 +114,7 @@ weigh_chain(struct trip_soft_queue *queue, uint32_t lead, uint32_t bytes, struct
 static void
 search(struct trip_soft_queue *queue, uint32_t packet, struct verdict *verdict)
 {
-	const struct trip_packet_fields *fields = &queue->lookup.fields[packet];
+	struct trip_packet_fields *fields = &queue->lookup.fields[packet];
 	uint32_t bytes = queue->lookup.bytes[packet], tries, i;
 	const struct trip_table_view *view;
 	bool fitted = true;
@@ -125,6 +125,10 @@ search(struct trip_soft_queue *queue, uint32_t packet, struct verdict *verdict)
 		queue->also_count = 0;
 		changes = trip_lookup_changes(queue->lookup.table);
 		view = atomic_load_explicit(&queue->lookup.table->view, memory_order_acquire);
+		/* A new rule may look where none did when the chunk was parsed. */
+		if (unlikely((view->wants & ~queue->lookup.parsed) != 0))
+			trip_packet_parse(queue->lookup.pkts[packet],
+				view->wants | queue->lookup.sent, fields);
 		for (i = 0; i < view->count; i++)
 			fitted &= weigh_chain(queue, trip_tuple_search(view->at[i].tuple, fields),
 				bytes, verdict);

@@ -57,6 +57,7 @@ view_of(const struct trip_table *table)
 		for (j = i; j > 0 && goes_before(table->tuples[i], view->at[j - 1].tuple); j--)
 			view->at[j] = view->at[j - 1];
 		view->at[j].tuple = table->tuples[i];
+		view->wants |= table->tuples[i]->bits_mask & (TRIP_WANT_MORE | TRIP_WANT_TUNNEL);
 	}
 	for (i = 0; i < count; i++)
 		view->at[i].final = i + 1 == count ||

@@ -48,6 +48,7 @@ struct trip_table_entry {
 /* The masks in the order in which they are searched; never changed, only replaced. */
 struct trip_table_view {
 	uint32_t count;
+	uint32_t wants; /* TRIP_WANT_*, of all masks */
 	struct {
 		const struct trip_tuple *tuple;
 		bool final; /* what is found here is better than all that comes after */

@@ -13,6 +13,9 @@
 
 #define FRAME_MAX 512
 
+/* All that a parser can be asked for, of packets received. */
+#define WANTS (TRIP_WANT_MORE | TRIP_WANT_TUNNEL)
+
 struct frame {
 	uint8_t bytes[FRAME_MAX];
 	uint32_t length;

@@ -234,7 +234,7 @@ model_packet(struct world *world, const struct rte_mbuf *mbuf)
 {
 	struct model_rule *best = NULL;
 	struct trip_packet_fields fields = {0};
-	uint32_t bytes = trip_packet_parse(mbuf, &fields), i;
+	uint32_t bytes = trip_packet_parse(mbuf, WANTS, &fields), i;
 	uint8_t actions = 0, best_action = 0;
 
 	for (i = 0; i < RULES; i++) {

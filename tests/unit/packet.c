@@ -70,11 +70,17 @@ matched(const struct rte_mbuf *mbuf)
 
 	/* What earlier packets left must make no difference. */
 	memset(&fields, 0xa5, sizeof(fields));
-	trip_packet_parse(mbuf, &fields);
 	for (i = 0; i < RTE_DIM(patterns); i++) {
+		bool matches;
+
 		assert_int_equal(trip_pattern_compile(patterns[i].items, &pattern, NULL), 0);
-		if (trip_pattern_matches(&pattern, &fields))
+		trip_packet_parse(mbuf, trip_pattern_wants(&pattern), &fields);
+		matches = trip_pattern_matches(&pattern, &fields);
+		if (matches)
 			letters[count++] = patterns[i].letter;
+		/* The long way says the same. */
+		trip_packet_parse(mbuf, WANTS, &fields);
+		assert_int_equal(trip_pattern_matches(&pattern, &fields), matches);
 	}
 	letters[count] = 0;
 	return letters;
@@ -247,17 +253,17 @@ packet_stripped_vlan_is_a_tag_and_bytes(void **state)
 	frame_ipv4(&frame, (struct frame_ip){.src = 1, .proto = 17});
 	frame_l4(&frame, 1, 53);
 	mbuf = mbuf_of(&frame);
-	assert_int_equal(trip_packet_parse(mbuf, &fields), frame.length);
+	assert_int_equal(trip_packet_parse(mbuf, WANTS, &fields), frame.length);
 
 	mbuf->vlan_tci = 5;
 	mbuf->ol_flags = RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
 	assert_string_equal(matched(mbuf), "*4uad15nxfvg");
-	assert_int_equal(trip_packet_parse(mbuf, &fields), frame.length + 4);
+	assert_int_equal(trip_packet_parse(mbuf, WANTS, &fields), frame.length + 4);
 
 	mbuf->vlan_tci_outer = 9;
 	mbuf->ol_flags |= RTE_MBUF_F_RX_QINQ | RTE_MBUF_F_RX_QINQ_STRIPPED;
 	assert_string_equal(matched(mbuf), "*4uad27xfg");
-	assert_int_equal(trip_packet_parse(mbuf, &fields), frame.length + 8);
+	assert_int_equal(trip_packet_parse(mbuf, WANTS, &fields), frame.length + 8);
 	mbuf_release(mbuf);
 
 	/* The NIC took the inner tag and left the outer one. */
@@ -269,7 +275,7 @@ packet_stripped_vlan_is_a_tag_and_bytes(void **state)
 	mbuf->vlan_tci = 5;
 	mbuf->ol_flags = RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ;
 	assert_string_equal(matched(mbuf), "*4uad27xfvg");
-	assert_int_equal(trip_packet_parse(mbuf, &fields), frame.length + 4);
+	assert_int_equal(trip_packet_parse(mbuf, WANTS, &fields), frame.length + 4);
 	mbuf_release(mbuf);
 }
 
@@ -331,18 +337,19 @@ bits_of(const struct trip_packet_fields *fields)
 	uint32_t bits;
 
 	memcpy(&bits, fields->bytes + TRIP_PLACE_BITS, sizeof(bits));
-	return bits & ~TRIP_HAS_TAGS_MASK;
+	return bits & ~(TRIP_HAS_TAGS_MASK | TRIP_HAS_MORE);
 }
 
 static void
-check_prefix(const struct frame *frame, uint32_t length, const struct there *there, size_t count)
+check_prefix(const struct frame *frame, uint32_t length, uint32_t wants, const struct there *there,
+	size_t count)
 {
 	struct rte_mbuf *mbuf = mbuf_segment(frame->bytes, length);
 	struct trip_packet_fields fields = {0};
 	uint32_t bits = 0;
 	size_t i;
 
-	assert_int_equal(trip_packet_parse(mbuf, &fields), length);
+	assert_int_equal(trip_packet_parse(mbuf, wants, &fields), length);
 	for (i = 0; i < count; i++) {
 		if (length < there[i].from)
 			continue;
@@ -363,8 +370,10 @@ packet_cut_off_at_every_byte(void **state)
 	frame_eth(&frame);
 	frame_ipv4(&frame, (struct frame_ip){.src = 3, .dst = 4, .proto = 6, .ttl = 5});
 	frame_l4(&frame, 0x1234, 0x5678);
-	for (length = 0; length <= frame.length; length++)
-		check_prefix(&frame, length, plain_tcp, RTE_DIM(plain_tcp));
+	for (length = 0; length <= frame.length; length++) {
+		check_prefix(&frame, length, 0, plain_tcp, RTE_DIM(plain_tcp));
+		check_prefix(&frame, length, WANTS, plain_tcp, RTE_DIM(plain_tcp));
+	}
 
 	frame_eth(&frame);
 	frame_tag(&frame, 0x88a8, 0x1111);
@@ -372,7 +381,7 @@ packet_cut_off_at_every_byte(void **state)
 	frame_ipv6(&frame, (struct frame_ip){.src = 3, .dst = 4, .proto = 17, .ttl = 5});
 	frame_l4(&frame, 0x1234, 0x5678);
 	for (length = 0; length <= frame.length; length++)
-		check_prefix(&frame, length, qinq_ipv6_udp, RTE_DIM(qinq_ipv6_udp));
+		check_prefix(&frame, length, 0, qinq_ipv6_udp, RTE_DIM(qinq_ipv6_udp));
 }
 
 /* Of any kind that the other tests have, or bytes that are none. */

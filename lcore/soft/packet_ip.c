@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* IPv4, and what IP carries. */
+#include "packet_priv.h"
+
+#define TYPE_IPV4 0x0800
+#define TYPE_IPV6 0x86dd
+
+#define PROTO_ICMP 1
+#define PROTO_TCP 6
+#define PROTO_UDP 17
+#define PROTO_GRE 47
+#define PROTO_ICMP6 58
+#define PROTO_SCTP 132
+
+const uint32_t trip_packet_l4_bits[256] = {
+	[PROTO_ICMP] = TRIP_HAS_ICMP | TRIP_HAS_PORTS,
+	[PROTO_TCP] = TRIP_HAS_TCP | TRIP_HAS_PORTS | TRIP_HAS_TCP_FLAGS,
+	[PROTO_UDP] = TRIP_HAS_UDP | TRIP_HAS_PORTS,
+	[PROTO_GRE] = TRIP_HAS_GRE,
+	[PROTO_SCTP] = TRIP_HAS_SCTP | TRIP_HAS_PORTS,
+};
+
+static uint32_t
+protocol_bits(uint8_t protocol, bool ipv6)
+{
+	if (ipv6 && protocol == PROTO_ICMP6)
+		return TRIP_HAS_ICMP6 | TRIP_HAS_PORTS;
+	if (ipv6 && protocol == PROTO_ICMP)
+		return 0;
+	return trip_packet_l4_bits[protocol];
+}
+
+static enum trip_packet_tunnel
+tunnel_of(uint32_t bits, const uint8_t *header)
+{
+	if ((bits & TRIP_HAS_GRE) != 0)
+		return TRIP_TUNNEL_GRE;
+	if ((bits & TRIP_HAS_UDP) != 0 && (bits & TRIP_HAS_L4_DST) != 0 &&
+		trip_packet_be16(header + 2) == TRIP_PORT_VXLAN)
+		return TRIP_TUNNEL_VXLAN;
+	return TRIP_TUNNEL_NONE;
+}
+
+void
+trip_packet_l4(struct trip_packet_stack *stack, uint8_t protocol, bool header, bool ipv6)
+{
+	uint32_t bits = protocol_bits(protocol, ipv6), length;
+	uint8_t bytes[14] = {0};
+
+	if (!header || bits == 0) {
+		stack->bits |= bits & TRIP_HAS_PROTOCOLS;
+		return;
+	}
+	length = trip_packet_take(stack->window, stack->at, bytes, sizeof(bytes));
+	if (length < sizeof(bytes)) {
+		bits &= length >= 1 ? ~0u : ~TRIP_HAS_L4_BYTE;
+		bits &= length >= 2 ? ~0u : ~TRIP_HAS_L4_SRC;
+		bits &= length >= 4 ? ~0u : ~TRIP_HAS_L4_DST;
+		bits &= ~TRIP_HAS_TCP_FLAGS;
+	}
+	stack->more |= (length >= 6 ? TRIP_MORE_L4_6 : 0) | (length >= 8 ? TRIP_MORE_L4_8 : 0) |
+		       (length >= 12 ? TRIP_MORE_L4_12 : 0);
+	memcpy(stack->fields + TRIP_PLACE_L4, bytes, 4);
+	memcpy(stack->fields + TRIP_PLACE_L4_REST, bytes + 4, 8);
+	stack->fields[TRIP_PLACE_TCP_FLAGS] = bytes[13];
+	stack->tunnel = tunnel_of(bits, bytes);
+	stack->bits |= bits;
+}
+
+static void
+read_ipv4(struct trip_packet_stack *stack)
+{
+	uint8_t header[20] = {0};
+	uint32_t length = trip_packet_take(stack->window, stack->at, header, sizeof(header));
+	uint32_t header_length = (header[0] & 0x0fu) * 4u;
+
+	memcpy(stack->fields + TRIP_PLACE_IP_FIRST, header, 4);
+	memcpy(stack->fields + TRIP_PLACE_IPV4_ID, header + 4, 2);
+	memcpy(stack->fields + TRIP_PLACE_IP_FRAGMENT, header + 6, 4);
+	memcpy(stack->fields + TRIP_PLACE_IPV4_SRC, header + 12, 8);
+	stack->bits |= TRIP_HAS_IPV4 | trip_packet_first_bits(length);
+	stack->bits |= length >= 8 ? TRIP_HAS_IP_FRAGMENT : 0;
+	stack->bits |= length >= 9 ? TRIP_HAS_IP_TTL : 0;
+	stack->bits |= length >= 16 ? TRIP_HAS_IP_SRC : 0;
+	stack->bits |= length >= 20 ? TRIP_HAS_IP_DST : 0;
+	stack->more |= length >= 6 ? TRIP_MORE_IPV4_ID : 0;
+	if (length < 10)
+		return;
+	stack->bits |= TRIP_HAS_IP_PROTO;
+	stack->at += header_length;
+	/* Later fragments have no L4 header, and one that claims to be shorter than it can be leads
+	 * to none. */
+	trip_packet_l4(stack, header[9],
+		header_length >= 20 && (trip_packet_be16(header + 6) & 0x1fff) == 0, false);
+}
+
+void
+trip_packet_ip(struct trip_packet_stack *stack, uint16_t type)
+{
+	if (type == TYPE_IPV4)
+		read_ipv4(stack);
+	else if (type == TYPE_IPV6)
+		trip_packet_ipv6(stack);
+}

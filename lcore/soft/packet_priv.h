@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The long way of reading a packet, header by header, through whatever segments it is in. */
+#ifndef TRIP_PACKET_PRIV_H
+#define TRIP_PACKET_PRIV_H
+
+#include <stdbool.h>
+
+#include "packet.h"
+
+/* Behind more of these than a network has, nothing is looked for. */
+#define TRIP_PACKET_TAGS_MAX 8
+#define TRIP_PACKET_EXTENSIONS_MAX 16
+
+/* The segment of a packet that was read last. */
+struct trip_packet_window {
+	const struct rte_mbuf *first;
+	const struct rte_mbuf *segment;
+	const uint8_t *data;
+	uint32_t begin; /* the bytes of the packet that are in it */
+	uint32_t end;
+	uint32_t behind; /* segments */
+};
+
+enum trip_packet_tunnel {
+	TRIP_TUNNEL_NONE,
+	TRIP_TUNNEL_VXLAN, /* `at` is where its UDP header begins */
+	TRIP_TUNNEL_GRE,
+};
+
+/* A stack of headers, outer or inner, of which some have been read. */
+struct trip_packet_stack {
+	struct trip_packet_window *window;
+	uint8_t *fields;
+	uint32_t at; /* where the next header begins */
+	uint32_t bits;
+	uint32_t more;
+	enum trip_packet_tunnel tunnel;
+};
+
+static inline uint16_t
+trip_packet_be16(const uint8_t *from)
+{
+	return (uint16_t)(from[0] << 8 | from[1]);
+}
+
+void trip_packet_window_open(struct trip_packet_window *window, const struct rte_mbuf *mbuf);
+uint32_t trip_packet_window_take(
+	struct trip_packet_window *window, uint32_t at, void *to, uint32_t count);
+
+/* Copies what there is of `count` bytes at `at`; returns how many there are. */
+static inline uint32_t
+trip_packet_take(struct trip_packet_window *window, uint32_t at, void *to, uint32_t count)
+{
+	if (unlikely(at < window->begin || at + count > window->end))
+		return trip_packet_window_take(window, at, to, count);
+	memcpy(to, window->data + (at - window->begin), count);
+	return count;
+}
+
+/* `mbuf` is that of the outer frame, which may have tags beside its bytes, or NULL. Returns how
+ * many bytes those tags have on the wire. */
+uint32_t trip_packet_ethernet(
+	struct trip_packet_stack *stack, const struct rte_mbuf *mbuf, uint32_t wants);
+void trip_packet_ip(struct trip_packet_stack *stack, uint16_t type);
+void trip_packet_ipv6(struct trip_packet_stack *stack);
+/* `header`: it is in this packet, at `at`, as far as that goes. */
+void trip_packet_l4(struct trip_packet_stack *stack, uint8_t protocol, bool header, bool ipv6);
+void trip_packet_inner(const struct trip_packet_stack *outer, struct trip_packet_fields *fields);
+
+/* Which bits of what both IP versions have in their first four bytes are there. */
+static inline uint32_t
+trip_packet_first_bits(uint32_t length)
+{
+	return (length >= 1 ? TRIP_HAS_IP_FIRST0 : 0) | (length >= 2 ? TRIP_HAS_IP_FIRST1 : 0) |
+	       (length >= 4 ? TRIP_HAS_IP_FIRST : 0);
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From the headers of VXLAN and GRE into the packet that they carry: one level, no further. */
+#include "packet_priv.h"
+
+#define UDP_LENGTH 8
+#define VXLAN_LENGTH 8
+#define GRE_LENGTH 4
+
+#define TYPE_ETHERNET 0x6558
+
+#define GRE_CHECKSUM 0x8000
+#define GRE_ROUTING 0x4000
+#define GRE_KEY 0x2000
+#define GRE_SEQUENCE 0x1000
+#define GRE_VERSION 0x0007
+
+static void
+read_vxlan(struct trip_packet_stack *inner)
+{
+	uint8_t header[VXLAN_LENGTH] = {0};
+	uint32_t length;
+
+	inner->at += UDP_LENGTH;
+	length = trip_packet_take(inner->window, inner->at, header, sizeof(header));
+	memcpy(inner->fields + TRIP_PLACE_TUNNEL, header, sizeof(header));
+	inner->more |= length >= 1 ? TRIP_MORE_VXLAN_FLAGS : 0;
+	inner->more |= length >= 4 ? TRIP_MORE_VXLAN_RSVD0 : 0;
+	inner->more |= length >= 7 ? TRIP_MORE_VXLAN_VNI : 0;
+	inner->more |= length >= 8 ? TRIP_MORE_VXLAN_RSVD1 : 0;
+	inner->at += VXLAN_LENGTH;
+	trip_packet_ethernet(inner, NULL, 0);
+}
+
+static void
+read_gre(struct trip_packet_stack *inner)
+{
+	uint8_t header[GRE_LENGTH] = {0};
+	uint32_t length = trip_packet_take(inner->window, inner->at, header, sizeof(header));
+	uint16_t flags = trip_packet_be16(header), type = trip_packet_be16(header + 2);
+
+	memcpy(inner->fields + TRIP_PLACE_TUNNEL, header, sizeof(header));
+	inner->more |= length >= 2 ? TRIP_MORE_GRE_FLAGS : 0;
+	inner->more |= length >= 4 ? TRIP_MORE_GRE_TYPE : 0;
+	/* Source routes (RFC 1701, withdrawn since) and PPTP's version 1 are not looked behind. */
+	if (length < 4 || (flags & (GRE_ROUTING | GRE_VERSION)) != 0)
+		return;
+	inner->at += GRE_LENGTH;
+	inner->at += (flags & GRE_CHECKSUM) != 0 ? 4 : 0;
+	inner->at += (flags & GRE_KEY) != 0 ? 4 : 0;
+	inner->at += (flags & GRE_SEQUENCE) != 0 ? 4 : 0;
+	if (type == TYPE_ETHERNET)
+		trip_packet_ethernet(inner, NULL, 0);
+	else
+		trip_packet_ip(inner, type);
+}
+
+void
+trip_packet_inner(const struct trip_packet_stack *outer, struct trip_packet_fields *fields)
+{
+	struct trip_packet_stack inner = {.window = outer->window,
+		.fields = fields->bytes + TRIP_PLACE_INNER,
+		.at = outer->at};
+
+	if (outer->tunnel == TRIP_TUNNEL_VXLAN)
+		read_vxlan(&inner);
+	else
+		read_gre(&inner);
+	memcpy(inner.fields + TRIP_PLACE_BITS, &inner.bits, sizeof(inner.bits));
+	memcpy(inner.fields + TRIP_PLACE_MORE, &inner.more, sizeof(inner.more));
+}
