@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "packet.h"
+#include "packet_draw.h"
+#include "packet_reference.h"
+
+static uint32_t
+below(struct draw *draw, uint32_t n)
+{
+	return draw->below(draw->arg, n);
+}
+
+#define PICK(draw, ...)                         \
+	((const uint32_t[]){__VA_ARGS__}[below( \
+		draw, sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))])
+
+static void
+put8(struct draw_frame *frame, uint32_t value)
+{
+	if (frame->length < DRAW_FRAME_MAX)
+		frame->bytes[frame->length++] = (uint8_t)value;
+}
+
+static void
+put16(struct draw_frame *frame, uint32_t value)
+{
+	put8(frame, value >> 8);
+	put8(frame, value);
+}
+
+static void
+put_zeros(struct draw_frame *frame, uint32_t count)
+{
+	while (count-- > 0)
+		put8(frame, 0);
+}
+
+static void put_ip(struct draw *draw, struct draw_frame *frame, bool ipv6, bool tunnels);
+
+static void
+put_ethernet(struct draw *draw, struct draw_frame *frame, bool tunnels)
+{
+	uint32_t tags = PICK(draw, 0, 0, 0, 1, 2, 3, 9), i;
+	bool ipv6 = below(draw, 2);
+
+	for (i = 0; i < 12; i++)
+		put8(frame, i % 6 == 5 ? below(draw, 3) : 2);
+	for (i = 0; i < tags; i++) {
+		put16(frame, PICK(draw, 0x8100, 0x8100, 0x88a8, 0x9100));
+		put16(frame, PICK(draw, 1, 2, 0x2001, 0xffff));
+	}
+	if (below(draw, 16) == 0) {
+		put16(frame, PICK(draw, 0x0806, 46, 0x88b5));
+		put_zeros(frame, 46);
+		return;
+	}
+	put16(frame, ipv6 ? 0x86dd : 0x0800);
+	put_ip(draw, frame, ipv6, tunnels);
+}
+
+static void
+put_l4(struct draw *draw, struct draw_frame *frame, uint32_t protocol, bool tunnels)
+{
+	uint32_t i, flags, type;
+
+	if (protocol == 47) {
+		flags = below(draw, 8) ? below(draw, 16) << 12 & 0xb000 : below(draw, 0x10000);
+		type = PICK(draw, 0x0800, 0x86dd, 0x6558, 0x880b);
+		put16(frame, flags);
+		put16(frame, type);
+		put_zeros(frame, 4 * (uint32_t)__builtin_popcount(flags & 0xb000));
+		if (type == 0x6558 && tunnels)
+			put_ethernet(draw, frame, below(draw, 4) == 0);
+		else if (tunnels)
+			put_ip(draw, frame, type == 0x86dd, below(draw, 4) == 0);
+		return;
+	}
+	put16(frame, PICK(draw, 53, 443, 0x0800, 0x8000));
+	put16(frame, type = PICK(draw, 53, 443, 4789, 4789));
+	for (i = 0; i < 4; i++)
+		put8(frame, below(draw, 3));
+	if (protocol == 17 && type == 4789 && tunnels) {
+		put8(frame, PICK(draw, 8, 8, 0));
+		put_zeros(frame, 3);
+		put16(frame, 0);
+		put16(frame, PICK(draw, 0x0500, 0x0501, 0xff00));
+		put_ethernet(draw, frame, below(draw, 4) == 0);
+		return;
+	}
+	for (i = 0; i < 14; i++)
+		put8(frame, PICK(draw, 0, 2, 0x12));
+}
+
+static uint32_t
+put_extension(struct draw *draw, struct draw_frame *frame, uint32_t kind)
+{
+	uint32_t next = PICK(draw, 6, 17, 17, 58, 132, 47, 0, 43, 44, 50, 51, 60, 135, 139, 140);
+	uint32_t length = below(draw, 3), lie = below(draw, 24) == 0 ? below(draw, 256) : length;
+
+	put8(frame, next);
+	if (kind == 44) {
+		put8(frame, lie);
+		put16(frame, PICK(draw, 0, 0, 1, 8, 0xfff8, 6));
+		put_zeros(frame, 4);
+	} else {
+		put8(frame, lie);
+		put_zeros(frame, kind == 51 ? 4 * (length + 2) - 2 : 8 * (length + 1) - 2);
+	}
+	return next;
+}
+
+static void
+put_ipv6(struct draw *draw, struct draw_frame *frame, bool tunnels)
+{
+	uint32_t next = PICK(draw, 6, 17, 17, 58, 132, 47, 1, 0, 43, 44, 51, 60, 60), i;
+
+	put8(frame, below(draw, 32) ? 0x60 : below(draw, 256));
+	put_zeros(frame, 3);
+	put16(frame, PICK(draw, 0, 8, 100, 0xffff));
+	put8(frame, next);
+	put8(frame, PICK(draw, 1, 64));
+	for (i = 0; i < 32; i++)
+		put8(frame, i % 16 == 0 ? 0xfd : i % 16 == 15 ? below(draw, 2) : 0);
+	for (i = below(draw, 8) ? 6 : 20; i > 0; i--) {
+		if (next != 0 && next != 43 && next != 44 && next != 51 && next != 60 &&
+			next != 135 && next != 139 && next != 140)
+			break;
+		next = put_extension(draw, frame, next);
+	}
+	put_l4(draw, frame, next, tunnels);
+}
+
+static void
+put_ipv4(struct draw *draw, struct draw_frame *frame, bool tunnels)
+{
+	uint32_t protocol = PICK(draw, 1, 6, 17, 17, 47, 47, 58, 132, 4), i;
+	uint32_t options = below(draw, 4) ? 0 : below(draw, 11);
+	uint32_t words = below(draw, 16) ? 5 + options : below(draw, 16);
+
+	put8(frame, 0x40 | words);
+	put8(frame, PICK(draw, 0, 0xb8));
+	put16(frame, PICK(draw, 20, 28, 100, 0xffff));
+	put16(frame, below(draw, 4));
+	put16(frame, PICK(draw, 0, 0, 0, 0x4000, 0x2000, 0x2001, 0x1fff));
+	put8(frame, PICK(draw, 1, 64));
+	put8(frame, protocol);
+	put16(frame, 0);
+	for (i = 0; i < 8; i++)
+		put8(frame, i % 4 == 0 ? 10 : i % 4 == 3 ? below(draw, 3) : 0);
+	put_zeros(frame, 4 * options);
+	put_l4(draw, frame, protocol, tunnels);
+}
+
+static void
+put_ip(struct draw *draw, struct draw_frame *frame, bool ipv6, bool tunnels)
+{
+	if (ipv6)
+		put_ipv6(draw, frame, tunnels);
+	else
+		put_ipv4(draw, frame, tunnels);
+}
+
+void
+draw_frame(struct draw *draw, struct draw_frame *frame)
+{
+	uint32_t damage;
+
+	frame->length = 0;
+	put_ethernet(draw, frame, true);
+	for (damage = below(draw, 4) ? 0 : below(draw, 4); damage > 0; damage--)
+		frame->bytes[below(draw, frame->length)] = (uint8_t)below(draw, 256);
+	if (below(draw, 3) == 0)
+		frame->length = below(draw, frame->length + 1);
+}
+
+static void
+add_item(struct draw *draw, struct draw_pattern *pattern, uint32_t *count,
+	enum rte_flow_item_type type)
+{
+	const uint8_t(*member)[2] = reference_members(type);
+	uint32_t at = (*count)++;
+	uint8_t *mask = pattern->masks[at];
+
+	pattern->items[at] = (struct rte_flow_item){.type = type};
+	if (below(draw, 3) == 0)
+		return;
+	pattern->items[at].spec = pattern->specs[at];
+	if (below(draw, 8) == 0)
+		return;
+	pattern->items[at].mask = mask;
+	for (; (*member)[1] != 0; member++)
+		if (below(draw, 4) == 0)
+			memset(mask + (*member)[0], below(draw, 4) ? 0xff : (int)below(draw, 256),
+				(*member)[1]);
+}
+
+static void
+add_flags(struct draw *draw, struct draw_pattern *pattern, uint32_t at)
+{
+	const struct rte_flow_item *item = &pattern->items[at];
+
+	if (item->mask == NULL || below(draw, 2))
+		return;
+	if (item->type == RTE_FLOW_ITEM_TYPE_ETH) {
+		((struct rte_flow_item_eth *)pattern->masks[at])->has_vlan = 1;
+		((struct rte_flow_item_eth *)pattern->specs[at])->has_vlan = below(draw, 2) & 1;
+	} else if (item->type == RTE_FLOW_ITEM_TYPE_IPV6) {
+		struct rte_flow_item_ipv6 *spec = (void *)pattern->specs[at];
+		struct rte_flow_item_ipv6 *mask = (void *)pattern->masks[at];
+		bool wanted = below(draw, 2);
+
+#define EXTENSION(i, name)                       \
+	case i:                                  \
+		mask->has_##name##_ext = 1;      \
+		spec->has_##name##_ext = wanted; \
+		break
+		switch (below(draw, 9)) {
+			EXTENSION(0, hop);
+			EXTENSION(1, route);
+			EXTENSION(2, frag);
+			EXTENSION(3, auth);
+			EXTENSION(4, esp);
+			EXTENSION(5, dest);
+			EXTENSION(6, mobil);
+			EXTENSION(7, hip);
+			EXTENSION(8, shim6);
+		}
+#undef EXTENSION
+	}
+}
+
+/* Layers of one stack from a drawn one to a drawn one; returns the last item's type. */
+static enum rte_flow_item_type
+add_stack(struct draw *draw, struct draw_pattern *pattern, uint32_t *count, bool tunnel)
+{
+	static const enum rte_flow_item_type l4[] = {RTE_FLOW_ITEM_TYPE_TCP, RTE_FLOW_ITEM_TYPE_UDP,
+		RTE_FLOW_ITEM_TYPE_UDP, RTE_FLOW_ITEM_TYPE_SCTP, RTE_FLOW_ITEM_TYPE_ICMP,
+		RTE_FLOW_ITEM_TYPE_ICMP6};
+	uint32_t first = below(draw, 4), last = tunnel ? 3 : first + below(draw, 4 - first), tags;
+	enum rte_flow_item_type type = RTE_FLOW_ITEM_TYPE_VOID;
+	bool ipv6 = below(draw, 2);
+
+	if (first == 0)
+		add_item(draw, pattern, count, type = RTE_FLOW_ITEM_TYPE_ETH);
+	if (first <= 1 && last >= 1) {
+		for (tags = first == 1 ? 1 + below(draw, 2) : PICK(draw, 0, 0, 1, 2); tags > 0;
+			tags--)
+			add_item(draw, pattern, count, type = RTE_FLOW_ITEM_TYPE_VLAN);
+		if (type == RTE_FLOW_ITEM_TYPE_VLAN && pattern->items[*count - 1].mask != NULL &&
+			below(draw, 3) == 0) {
+			((struct rte_flow_item_vlan *)pattern->masks[*count - 1])->has_more_vlan =
+				1;
+			((struct rte_flow_item_vlan *)pattern->specs[*count - 1])->has_more_vlan =
+				below(draw, 2) & 1;
+		}
+	}
+	if (first <= 2 && last >= 2)
+		add_item(draw, pattern, count,
+			type = ipv6 ? RTE_FLOW_ITEM_TYPE_IPV6 : RTE_FLOW_ITEM_TYPE_IPV4);
+	if (last < 3)
+		return type;
+	if (tunnel) {
+		bool vxlan = below(draw, 2);
+
+		if (vxlan && first < 3)
+			add_item(draw, pattern, count, RTE_FLOW_ITEM_TYPE_UDP);
+		add_item(draw, pattern, count,
+			type = vxlan ? RTE_FLOW_ITEM_TYPE_VXLAN : RTE_FLOW_ITEM_TYPE_GRE);
+		return type;
+	}
+	do {
+		type = l4[below(draw, 6)];
+		/* A source that has run dry says 0 for ever: tcp. */
+	} while (first <= 2 && type == (ipv6 ? RTE_FLOW_ITEM_TYPE_ICMP : RTE_FLOW_ITEM_TYPE_ICMP6));
+	add_item(draw, pattern, count, type);
+	return type;
+}
+
+void
+draw_pattern(struct draw *draw, const struct draw_frame *frame, struct draw_pattern *pattern)
+{
+	uint32_t count = 0, i;
+
+	memset(pattern, 0, sizeof(*pattern));
+	if (below(draw, 2)) {
+		add_stack(draw, pattern, &count, true);
+		if (below(draw, 8))
+			add_stack(draw, pattern, &count, false);
+	} else {
+		add_stack(draw, pattern, &count, false);
+	}
+	pattern->items[count].type = RTE_FLOW_ITEM_TYPE_END;
+	reference_fill(pattern->items, frame->bytes, frame->length);
+	for (i = 0; i < count; i++) {
+		size_t size = reference_item_size(pattern->items[i].type);
+
+		/* The port of VXLAN is not to be argued with. */
+		if (pattern->items[i + 1].type == RTE_FLOW_ITEM_TYPE_VXLAN && i + 1 < count) {
+			((struct rte_flow_item_udp *)pattern->specs[i])->hdr.dst_port =
+				RTE_BE16(4789);
+			continue;
+		}
+		/* Not the flags, which are behind the headers of some. */
+		if (below(draw, 8) == 0)
+			pattern->specs[i][below(draw, (uint32_t)(size < 40 ? size & ~3u : 40))] ^=
+				(uint8_t)(1u << below(draw, 8));
+		add_flags(draw, pattern, i);
+	}
+}
+
+static struct rte_mbuf *
+segment_of(const uint8_t *bytes, uint32_t length)
+{
+	struct rte_mbuf *mbuf = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*mbuf));
+
+	if (mbuf == NULL)
+		abort();
+	memset(mbuf, 0, sizeof(*mbuf));
+	mbuf->buf_addr = malloc(length > 0 ? length : 1);
+	if (mbuf->buf_addr == NULL)
+		abort();
+	if (length > 0)
+		memcpy(mbuf->buf_addr, bytes, length);
+	mbuf->buf_len = (uint16_t)length;
+	mbuf->data_len = (uint16_t)length;
+	mbuf->pkt_len = length;
+	mbuf->nb_segs = 1;
+	rte_mbuf_refcnt_set(mbuf, 2);
+	return mbuf;
+}
+
+/* Take a tag out of the bytes at `at`, if one of this type is there; its TCI. */
+static bool
+take_tag(struct draw_frame *bytes, uint32_t at, uint32_t type, uint16_t *tci)
+{
+	if (bytes->length < at + 6 || bytes->bytes[at] != type >> 8 ||
+		bytes->bytes[at + 1] != (type & 0xff))
+		return false;
+	*tci = (uint16_t)(bytes->bytes[at + 2] << 8 | bytes->bytes[at + 3]);
+	memmove(bytes->bytes + at, bytes->bytes + at + 4, bytes->length - at - 4);
+	bytes->length -= 4;
+	return true;
+}
+
+/* As a NIC strips tags, or as an application asks it to put them in. */
+static uint64_t
+strip(struct draw *draw, struct draw_frame *bytes, uint32_t *sent, uint16_t *tci, uint16_t *outer)
+{
+	uint64_t flags = 0;
+
+	*sent = below(draw, 2) ? TRIP_WANT_SENT : 0;
+	switch (below(draw, 4)) {
+	case 0:
+		if (take_tag(bytes, 12, 0x8100, tci))
+			flags = *sent ? RTE_MBUF_F_TX_VLAN
+				      : RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+		break;
+	case 1:
+		if (bytes->length >= 22 && bytes->bytes[16] == 0x81 && bytes->bytes[17] == 0 &&
+			take_tag(bytes, 12, 0x88a8, outer) && take_tag(bytes, 12, 0x8100, tci))
+			flags = *sent ? RTE_MBUF_F_TX_QINQ
+				      : RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ |
+						RTE_MBUF_F_RX_QINQ_STRIPPED;
+		else if (bytes->length >= 14 && bytes->bytes[12] == 0x88 && *sent == 0 &&
+			 bytes->bytes[13] == 0xa8 && take_tag(bytes, 16, 0x8100, tci))
+			flags = RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ;
+		break;
+	}
+	/* Left from Rx, of no meaning to Tx. */
+	if (*sent && below(draw, 2))
+		flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+	return flags;
+}
+
+static void
+lie(struct draw *draw, struct rte_mbuf *mbuf)
+{
+	switch (below(draw, 8)) {
+	case 0:
+		mbuf->pkt_len += 1 + below(draw, 100);
+		break;
+	case 1:
+		mbuf->nb_segs = (uint16_t)(mbuf->nb_segs + below(draw, 1000));
+		mbuf->pkt_len = UINT32_MAX;
+		break;
+	case 2:
+		mbuf->data_len = (uint16_t)(mbuf->data_len + below(draw, 60000));
+		break;
+	}
+}
+
+struct rte_mbuf *
+draw_mbuf(struct draw *draw, struct draw_frame *frame, uint32_t *sent)
+{
+	uint32_t segments = below(draw, 2) ? 1 : 1 + below(draw, 8), at = 0, i, removed;
+	struct rte_mbuf *first = NULL, **link = &first;
+	struct draw_frame bytes = *frame;
+	uint16_t tci = 0, outer = 0;
+	uint64_t flags = strip(draw, &bytes, sent, &tci, &outer);
+
+	removed = frame->length - bytes.length;
+	for (i = 0; i < segments; i++) {
+		uint32_t left = bytes.length - at;
+		uint32_t take = i + 1 == segments ? left : below(draw, left + 1);
+
+		*link = segment_of(bytes.bytes + at, take);
+		link = &(*link)->next;
+		at += take;
+	}
+	first->nb_segs = (uint16_t)segments;
+	first->pkt_len = bytes.length;
+	first->ol_flags = flags;
+	first->vlan_tci = tci;
+	first->vlan_tci_outer = outer;
+	if (below(draw, 8) == 0 && removed == 0) {
+		first->pkt_len = below(draw, bytes.length + 1);
+		frame->length = first->pkt_len;
+	} else if (below(draw, 4) == 0) {
+		lie(draw, first);
+	}
+	return first;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Packets and patterns about them, against the plain reference of packet_reference.h. The front of
+ * the input is either the frame itself or what draws one; its end draws segments, tags beside the
+ * frame, lengths that lie, and patterns.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "packet_draw.h"
+#include "packet_reference.h"
+#include "pattern.h"
+
+#define PATTERNS 3
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct source {
+	const uint8_t *data;
+	size_t size;
+};
+
+/* From the end, so that a frame in front stays where it is when choices change. */
+static uint32_t
+take(void *arg, uint32_t n)
+{
+	struct source *source = arg;
+	uint32_t value = 0, bytes = n > 256 ? 2 : 1;
+
+	for (; bytes > 0 && source->size > 0; bytes--)
+		value = value << 8 | source->data[--source->size];
+	return value % n;
+}
+
+static void
+compare(const struct rte_mbuf *mbuf, uint32_t sent, const struct draw_frame *frame,
+	const struct draw_pattern *drawn)
+{
+	/* Kept from input to input: what earlier packets left must make no difference. */
+	static struct trip_packet_fields fields;
+	int expected = reference_matches(drawn->items, frame->bytes, frame->length);
+	struct trip_pattern pattern;
+	uint32_t wants;
+
+	if (trip_pattern_compile(drawn->items, &pattern, NULL) != 0)
+		abort();
+	wants = trip_pattern_wants(&pattern);
+	trip_packet_parse(mbuf, sent | wants, &fields);
+	if (trip_pattern_matches(&pattern, &fields) != expected)
+		abort();
+	trip_packet_parse(mbuf, sent | TRIP_WANT_MORE | TRIP_WANT_TUNNEL, &fields);
+	if (trip_pattern_matches(&pattern, &fields) != expected)
+		abort();
+}
+
+static void
+release(struct rte_mbuf *mbuf)
+{
+	while (mbuf != NULL) {
+		struct rte_mbuf *next = mbuf->next;
+
+		free(mbuf->buf_addr);
+		free(mbuf);
+		mbuf = next;
+	}
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct source source = {data, size};
+	struct draw draw = {take, &source};
+	struct draw_pattern patterns[PATTERNS];
+	struct draw_frame frame;
+	struct rte_mbuf *mbuf;
+	uint32_t sent, i;
+
+	if (take(&source, 2) == 0) {
+		frame.length = (uint32_t)(source.size / 2);
+		if (frame.length > DRAW_FRAME_MAX)
+			frame.length = DRAW_FRAME_MAX;
+		memcpy(frame.bytes, data, frame.length);
+	} else {
+		draw_frame(&draw, &frame);
+	}
+	for (i = 0; i < PATTERNS; i++)
+		draw_pattern(&draw, &frame, &patterns[i]);
+	mbuf = draw_mbuf(&draw, &frame, &sent);
+	for (i = 0; i < PATTERNS; i++)
+		compare(mbuf, sent, &frame, &patterns[i]);
+	release(mbuf);
+	return 0;
+}
