@@ -59,8 +59,8 @@ write_headers(struct rte_mbuf *pkt, uint16_t udp_port, uint16_t bytes)
 	ip->total_length = rte_cpu_to_be_16((uint16_t)(bytes - sizeof(*eth)));
 	ip->time_to_live = 64;
 	ip->next_proto_id = IPPROTO_UDP;
-	ip->src_addr = rte_cpu_to_be_32(RTE_IPV4(192, 0, 2, 1));
-	ip->dst_addr = rte_cpu_to_be_32(RTE_IPV4(192, 0, 2, 2));
+	ip->src_addr = rte_cpu_to_be_32(UINT32_C(0xc0000201));
+	ip->dst_addr = rte_cpu_to_be_32(UINT32_C(0xc0000202));
 	udp->src_port = rte_cpu_to_be_16(1234);
 	udp->dst_port = rte_cpu_to_be_16(udp_port);
 	udp->dgram_len = rte_cpu_to_be_16((uint16_t)(bytes - sizeof(*eth) - sizeof(*ip)));
