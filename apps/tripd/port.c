@@ -179,7 +179,8 @@ configure(uint16_t port, struct rte_mempool *pool)
 	ret = rte_eth_dev_info_get(port, &info);
 	if (ret != 0)
 		return fail(port, "its capabilities", ret);
-	/* A packet that arrived in several buffers leaves in as many. */
+	/* A packet longer than a buffer arrives in several, and leaves in as many. */
+	conf.rxmode.offloads = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
 	conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 	ret = rte_eth_dev_configure(port, 1, 1, &conf);
 	if (ret != 0)

@@ -140,7 +140,10 @@ class Bench:
         """Starts tripd, behind the words of another command where some are given."""
         options = {'stdin': subprocess.DEVNULL, 'stdout': subprocess.PIPE,
                    'stderr': subprocess.PIPE, 'text': True, 'env': self.environment, **options}
-        process = subprocess.Popen([*front, TRIPD, *words], **options)
+        return self.track(subprocess.Popen([*front, TRIPD, *words], **options))
+
+    def track(self, process):
+        """A process that does not outlive the test."""
         self.running.append(process)
         return process
 

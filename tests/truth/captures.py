@@ -8,16 +8,13 @@ counts in the first one only. Packets and bytes are those of the tools every tim
 import os
 import random
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'apps'))
+from capture import SEED, Capture, count_line, side_by_side
 from frames import PLAIN, WILD, generate
 from table import RULES
-from tools import need_tools, replay, tcpdump, tshark, write_capture
+from tools import need_tools
 from tripd_test import main
-
-REPLAY = os.path.abspath(sys.argv[2])
-SHOWN = 5
 
 LAYOUTS = {
     'on one queue': (),
@@ -29,57 +26,9 @@ LAYOUTS = {
 }
 
 
-class Capture:
-    """Frames in a file, and what the tools take of it for each rule."""
-
-    def __init__(self, bench, name, kinds, seed, words):
-        self.bench, self.seed = bench, seed
-        self.frames = generate(random.Random(f'{seed} {name}'), kinds)
-        self.path = bench.file(f'{name}.pcap')
-        write_capture(self.path, [frame for _, frame in self.frames])
-        self.tools = {'tcpdump': tcpdump(bench.path, self.path, {rule.name: rule.tcpdump for rule in RULES}),
-                      'tshark, by bytes': tshark(bench.path, self.path, {rule.name: rule.bytes for rule in RULES
-                                                                        if rule.bytes}, dissect=False)}
-        if words:
-            self.tools['tshark, by words'] = tshark(bench.path, self.path, {rule.name: rule.words for rule in RULES})
-        empty = [rule.name for rule in RULES if not self.tools['tcpdump'][rule.name]]
-        assert len(empty) * 10 < len(RULES), f'{name}: the capture has nothing for {empty}'
-
-    def differences(self, rule, taken, words):
-        """The first frames that only one side takes."""
-        ours, _, _ = replay(REPLAY, self.bench.file('rules'), '--pcap', self.path, '--by-frame', *words)
-        ours = set(ours[rule][2])
-        differ = sorted(ours ^ taken.keys())
-        return ''.join(f'\n    frame {i}, {self.frames[i - 1][0]}, {"here" if i in ours else "there"} only: '
-                       f'{self.frames[i - 1][1].hex()}' for i in differ[:SHOWN])
-
-    def check(self, how, rules, expected, words=()):
-        """`expected` makes of a tool's {rule: {frame: bytes}} what the rules' counts have to be."""
-        self.bench.file('rules', rules)
-        counted, received, left = replay(REPLAY, self.bench.file('rules'), '--pcap', self.path, '--seed',
-                                         str(self.seed), *words)
-        assert received == len(self.frames), f'{how}: {received} of {len(self.frames)} frames received'
-        wrong = []
-        for tool, taken in self.tools.items():
-            for rule, frames in expected(taken).items():
-                packets, size, _ = counted[rule]
-                truth = len(frames), sum(frames.values())
-                if (packets, size) != truth:
-                    wrong.append(f'{rule} {how}: {packets} packets and {size} bytes; {tool}: {truth[0]} packets and '
-                                 f'{truth[1]} bytes{self.differences(rule, frames, words)}')
-        assert not wrong, '\n'.join(wrong)
-        return counted, left
-
-
-def count_line(rule, front='', back='', drop=False):
-    return f'{front}count {rule.name} port 0 {back}pattern {rule.pattern} / end' + \
-        (' actions drop / end' if drop else '') + '\n'
-
-
-def side_by_side(capture):
-    rules = ''.join(count_line(rule, front='also ') for rule in RULES)
+def any_layout(capture):
     for how, words in LAYOUTS.items():
-        capture.check(how, rules, lambda taken: taken, words)
+        capture.check(how, side_by_side(), words=words)
 
 
 def one_each(capture, rng):
@@ -108,20 +57,17 @@ def one_each(capture, rng):
         assert left == len(capture.frames) - dropped, f'{how}: {left} left of {len(capture.frames)}, dropped {dropped}'
 
 
-SEED = int(os.environ.get('TRIP_SEED', time.time_ns()))
-
-
 def plain(bench):
     need_tools()
-    capture = Capture(bench, 'plain', PLAIN, SEED, words=True)
-    side_by_side(capture)
+    capture = Capture(bench, 'plain', generate(random.Random(f'plain {SEED}'), PLAIN), words=True)
+    any_layout(capture)
     one_each(capture, random.Random(SEED))
 
 
 def wild(bench):
     need_tools()
-    capture = Capture(bench, 'wild', WILD, SEED, words=False)
-    side_by_side(capture)
+    capture = Capture(bench, 'wild', generate(random.Random(f'wild {SEED}'), WILD), words=False)
+    any_layout(capture)
     one_each(capture, random.Random(SEED))
 
 

@@ -6,7 +6,7 @@
  *
  *	replay --rules FILE --pcap FILE [--queues N] [--burst N] [--segment N [--random]] [--strip]
  *		[--by-frame]
- *	replay --rules FILE --vdev DEVICE --frames N [--queues N] [--burst N] [--room N] [--mtu N]
+ *	replay --rules FILE --vdev DEVICE --frames N [--queues N] [--burst N] [--room N]
  *		[--callback]
  */
 #include <getopt.h>
@@ -226,7 +226,7 @@ read_options(struct replay *replay, int argc, char **argv)
 		{"vdev", 1, NULL, 'v'}, {"frames", 1, NULL, 'f'}, {"queues", 1, NULL, 'q'},
 		{"burst", 1, NULL, 'b'}, {"segment", 1, NULL, 's'}, {"random", 0, NULL, 'R'},
 		{"strip", 0, NULL, 'S'}, {"by-frame", 0, NULL, 'F'}, {"callback", 0, NULL, 'c'},
-		{"room", 1, NULL, 'o'}, {"mtu", 1, NULL, 'm'}, {"seed", 1, NULL, 'e'}, {0}};
+		{"room", 1, NULL, 'o'}, {"seed", 1, NULL, 'e'}, {0}};
 	int word;
 
 	while ((word = getopt_long(argc, argv, "", words, NULL)) != -1) {
@@ -270,9 +270,6 @@ read_options(struct replay *replay, int argc, char **argv)
 			break;
 		case 'o':
 			replay->room = (uint16_t)number;
-			break;
-		case 'm':
-			replay->mtu = (uint16_t)number;
 			break;
 		case 'e':
 			replay->seed = number;

@@ -33,7 +33,6 @@ struct replay {
 	bool by_frame; /* tell of each rule which frames it counted; bursts of one */
 	bool callback; /* from the device: count in Rx callbacks */
 	uint16_t room; /* from the device: bytes of an mbuf */
-	uint16_t mtu;
 	/* What came of it. */
 	uint64_t received;
 	uint64_t left; /* after drops */

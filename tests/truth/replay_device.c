@@ -24,7 +24,7 @@ fail(const char *what, int error)
 static int
 configure(const struct replay *replay)
 {
-	struct rte_eth_conf conf = {.rxmode.mtu = replay->mtu};
+	struct rte_eth_conf conf = {0};
 	struct rte_eth_dev_info info;
 	int ret = rte_eth_dev_info_get(REPLAY_PORT, &info);
 	uint16_t queue, n_tx;

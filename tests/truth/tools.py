@@ -39,6 +39,20 @@ def read_capture(path):
     return found
 
 
+def read_frames(path):
+    """Bytes of the frames of a file that may still be written to."""
+    with open(path, 'rb') as file:
+        data = file.read()
+    frames, at = [], 24
+    while at + 16 <= len(data):
+        captured = struct.unpack_from('<I', data, at + 8)[0]
+        if at + 16 + captured > len(data):
+            break
+        frames.append(data[at + 16:at + 16 + captured])
+        at += 16 + captured
+    return frames
+
+
 def run(words, **options):
     done = subprocess.run(words, capture_output=True, text=True, timeout=HANG, check=False, **options)
     assert done.returncode == 0, f'{words[0]} ended with {done.returncode}: {done.stderr}\n{" ".join(words)[:2000]}'
@@ -99,7 +113,11 @@ def tshark(path, capture, filters, dissect=True):
 
 
 def replay(program, rules, *words):
+    return parse_replay(run([program, '--rules', rules, *words]))
+
+
+def parse_replay(out):
     """{rule: (packets, bytes, frames)}, and what was received and left."""
-    said = json.loads(run([program, '--rules', rules, *words]).removeprefix('receiving\n'))
+    said = json.loads(out.removeprefix('receiving\n'))
     return {rule['name']: (rule['packets'], rule['bytes'], rule['frames']) for rule in said['rules']}, \
         said['received'], said['left']
