@@ -70,7 +70,7 @@ start_eal(const struct options *options)
 	static char huge[][32] = {"trip-bench", "--in-memory"};
 	static char small[][32] = {"trip-bench", "--no-huge", "--no-shconf", "-m", "2048"};
 	static char both[][32] = {"-l", "0", "--no-pci", "--no-telemetry", "--log-level=error",
-		"--vdev=net_null_bench"};
+		"--vdev=net_null_bench0", "--vdev=net_null_bench1"};
 	char *words[RTE_DIM(small) + RTE_DIM(both) + 1];
 	int n = 0, error;
 

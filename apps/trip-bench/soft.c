@@ -8,292 +8,15 @@
  * Every packet hits a rule, chosen at random.
  */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 
-#include <rte_byteorder.h>
+#include <rte_common.h>
 #include <rte_cycles.h>
-#include <rte_errno.h>
-#include <rte_ethdev.h>
-#include <rte_flow.h>
-#include <rte_hash.h>
-#include <rte_hash_crc.h>
-#include <rte_mbuf.h>
 
-#include "bench.h"
+#include "soft_bed.h"
 
-#define BURST 32
-#define PACKETS 1024
-#define FRAME 60
-#define MASKS_MAX 8
 #define REPETITIONS 21
 #define ROUNDS 256
-#define VDEV "net_null_bench"
-
-/* What a rule of the widest mask is about; the others leave parts of it out. */
-struct key {
-	uint32_t src;
-	uint32_t dst;
-	uint16_t src_port;
-	uint16_t dst_port;
-	uint32_t mask;
-};
-
-struct soft {
-	const struct bench *bench;
-	struct key *keys;
-	uint64_t random;
-	/* The engine's arm. */
-	struct trip_domain *domain;
-	struct trip_port *port;
-	struct trip_flow **flows;
-	uint32_t n_flows;
-	struct rte_mempool *pool;
-	struct rte_mbuf *ring[PACKETS];
-	/* The limit's arm: a table a mask, of the packets' keys under that mask. */
-	struct rte_hash *tables[MASKS_MAX];
-	struct key packet_keys[MASKS_MAX][PACKETS];
-	const void *key_pointers[MASKS_MAX][PACKETS];
-	uint8_t *seen;
-	uint32_t distinct;
-	uint64_t lookup_hits, lookups;
-};
-
-static uint64_t
-random_u64(struct soft *soft)
-{
-	uint64_t z = (soft->random += 0x9e3779b97f4a7c15u);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
-
-static int
-fail(const char *what)
-{
-	fprintf(stderr, "trip-bench: %s: %s; %s\n", what, rte_strerror(rte_errno),
-		trip_error_message());
-	return -1;
-}
-
-/* Mask m leaves out the source where bit 0 is set, the source port with bit 1, the destination port
- * with bit 2. */
-static struct key
-masked(const struct key *key, uint32_t m)
-{
-	return (struct key){
-		.src = (m & 1) != 0 ? 0 : key->src,
-		.dst = key->dst,
-		.src_port = (m & 2) != 0 ? 0 : key->src_port,
-		.dst_port = (m & 4) != 0 ? 0 : key->dst_port,
-		.mask = m,
-	};
-}
-
-static int
-create_flow(struct soft *soft, const struct key *key)
-{
-	struct key mask = masked(&(struct key){~0u, ~0u, 0xffff, 0xffff, 0}, key->mask);
-	struct key value = masked(key, key->mask);
-	struct rte_flow_item_ipv4 ip = {.hdr = {.src_addr = value.src, .dst_addr = value.dst}};
-	struct rte_flow_item_ipv4 ip_mask = {.hdr = {.src_addr = mask.src, .dst_addr = mask.dst}};
-	struct rte_flow_item_udp udp = {
-		.hdr = {.src_port = value.src_port, .dst_port = value.dst_port}};
-	struct rte_flow_item_udp udp_mask = {
-		.hdr = {.src_port = mask.src_port, .dst_port = mask.dst_port}};
-	struct rte_flow_item pattern[] = {
-		{.type = RTE_FLOW_ITEM_TYPE_ETH},
-		{.type = RTE_FLOW_ITEM_TYPE_IPV4, .spec = &ip, .mask = &ip_mask},
-		{.type = RTE_FLOW_ITEM_TYPE_UDP, .spec = &udp, .mask = &udp_mask},
-		{.type = RTE_FLOW_ITEM_TYPE_END},
-	};
-
-	if (trip_flow_create(soft->port, NULL, pattern, NULL, &soft->flows[soft->n_flows], NULL) !=
-		0)
-		return fail("flow");
-	soft->n_flows++;
-	return 0;
-}
-
-static int
-add_rules(struct soft *soft)
-{
-	for (uint32_t i = 0; i < soft->bench->size; i++) {
-		struct key *key = &soft->keys[i];
-		struct key value;
-
-		*key = (struct key){(uint32_t)random_u64(soft), (uint32_t)random_u64(soft),
-			(uint16_t)random_u64(soft), (uint16_t)random_u64(soft),
-			i % soft->bench->masks};
-		value = masked(key, key->mask);
-		if (create_flow(soft, key) != 0)
-			return -1;
-		if (rte_hash_add_key_data(soft->tables[key->mask], &value, key) != 0)
-			return fail("rte_hash");
-	}
-	return 0;
-}
-
-static int
-open_tables(struct soft *soft)
-{
-	uint32_t entries = soft->bench->size / soft->bench->masks;
-
-	for (uint32_t m = 0; m < soft->bench->masks; m++) {
-		char name[32];
-		struct rte_hash_parameters parameters = {
-			.name = name,
-			/* Room, so that no bucket overflows. */
-			.entries = RTE_MAX(entries + entries / 8, 8u),
-			.key_len = sizeof(struct key),
-			.hash_func = rte_hash_crc,
-		};
-
-		snprintf(name, sizeof(name), "bench_%" PRIu32, m);
-		soft->tables[m] = rte_hash_create(&parameters);
-		if (soft->tables[m] == NULL)
-			return fail("rte_hash");
-	}
-	return 0;
-}
-
-static int
-open_engine(struct soft *soft)
-{
-	struct trip_domain_attr attr = {
-		.size = sizeof(attr),
-		.name = "bench",
-		.progress = TRIP_PROGRESS_MANUAL,
-		.max_flows = soft->bench->size,
-		.max_queues = 1,
-	};
-	struct trip_port_attr port_attr = {.size = sizeof(port_attr), .mode = TRIP_PORT_BURST};
-	struct rte_eth_conf conf = {0};
-	uint16_t port;
-
-	if (trip_domain_open(&attr, &soft->domain, NULL) != 0)
-		return fail("domain");
-	if (rte_eth_dev_get_port_by_name(VDEV, &port) != 0 ||
-		rte_eth_dev_configure(port, 1, 1, &conf) != 0 ||
-		trip_port_open(soft->domain, port, &port_attr, &soft->port) != 0)
-		return fail("port");
-	return 0;
-}
-
-static int
-open_packets(struct soft *soft)
-{
-	soft->pool = rte_pktmbuf_pool_create(
-		"bench", 2 * PACKETS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-	if (soft->pool == NULL || rte_pktmbuf_alloc_bulk(soft->pool, soft->ring, PACKETS) != 0)
-		return fail("mempool");
-	return 0;
-}
-
-static void
-soft_close(struct soft *soft)
-{
-	while (soft->n_flows > 0)
-		trip_flow_destroy(soft->flows[--soft->n_flows]);
-	if (soft->port != NULL)
-		trip_port_close(soft->port);
-	if (soft->domain != NULL)
-		trip_domain_close(soft->domain);
-	for (unsigned int m = 0; m < MASKS_MAX; m++)
-		rte_hash_free(soft->tables[m]);
-	rte_mempool_free(soft->pool);
-	free(soft->flows);
-	free(soft->keys);
-	free(soft->seen);
-	free(soft);
-}
-
-static struct soft *
-soft_open(const struct bench *bench)
-{
-	struct soft *soft = calloc(1, sizeof(*soft));
-
-	if (soft == NULL)
-		return NULL;
-	soft->bench = bench;
-	soft->random = 42;
-	soft->keys = calloc(bench->size, sizeof(*soft->keys));
-	soft->flows = calloc(bench->size, sizeof(*soft->flows));
-	soft->seen = calloc(bench->size, 1);
-	if (soft->keys != NULL && soft->flows != NULL && soft->seen != NULL &&
-		open_tables(soft) == 0 && open_engine(soft) == 0 && open_packets(soft) == 0 &&
-		add_rules(soft) == 0)
-		return soft;
-	soft_close(soft);
-	return NULL;
-}
-
-/* An Ethernet, IPv4 and UDP header in front of zeros. */
-static void
-write_frame(struct rte_mbuf *mbuf, const struct key *key)
-{
-	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
-
-	memset(frame, 0, FRAME);
-	frame[12] = 0x08;
-	frame[14] = 0x45;
-	frame[17] = FRAME - 14;
-	frame[22] = 64;
-	frame[23] = 17;
-	memcpy(&frame[26], &key->src, 4);
-	memcpy(&frame[30], &key->dst, 4);
-	memcpy(&frame[34], &key->src_port, 2);
-	memcpy(&frame[36], &key->dst_port, 2);
-	mbuf->data_len = FRAME;
-	mbuf->pkt_len = FRAME;
-}
-
-/* Chooses the packets of a round and writes what both arms will read. */
-static void
-choose(struct soft *soft)
-{
-	for (unsigned int i = 0; i < PACKETS; i++) {
-		uint32_t at = (uint32_t)(random_u64(soft) % soft->bench->size);
-
-		if (soft->seen[at] == 0) {
-			soft->seen[at] = 1;
-			soft->distinct++;
-		}
-		write_frame(soft->ring[i], &soft->keys[at]);
-		for (uint32_t m = 0; m < soft->bench->masks; m++) {
-			soft->packet_keys[m][i] = masked(&soft->keys[at], m);
-			soft->key_pointers[m][i] = &soft->packet_keys[m][i];
-		}
-	}
-}
-
-static uint64_t
-time_lookups(struct soft *soft)
-{
-	uint64_t hits, began = rte_rdtsc();
-	void *data[BURST];
-
-	for (unsigned int i = 0; i < PACKETS; i += BURST) {
-		for (uint32_t m = 0; m < soft->bench->masks; m++) {
-			rte_hash_lookup_bulk_data(
-				soft->tables[m], &soft->key_pointers[m][i], BURST, &hits, data);
-			soft->lookup_hits += (uint64_t)__builtin_popcountll(hits);
-		}
-	}
-	soft->lookups += PACKETS;
-	return rte_rdtsc() - began;
-}
-
-static uint64_t
-time_engine(struct soft *soft)
-{
-	uint64_t began = rte_rdtsc();
-
-	for (unsigned int i = 0; i < PACKETS; i += BURST)
-		trip_port_burst(soft->port, 0, &soft->ring[i], BURST);
-	return rte_rdtsc() - began;
-}
 
 /* The median round: one in which the machine did something else does not count. */
 static double
@@ -310,41 +33,23 @@ repeat(struct soft *soft, struct bench_sample *sample)
 	static double engine[ROUNDS], lookups[ROUNDS];
 
 	for (unsigned int i = 0; i < ROUNDS; i++) {
-		choose(soft);
+		soft_bed_choose(soft);
 		/* Neither is always the one that comes after the other. */
 		if (i % 2 == 0)
-			lookups[i] = (double)time_lookups(soft);
-		engine[i] = (double)time_engine(soft);
+			lookups[i] = (double)soft_bed_time_lookups(soft);
+		engine[i] = (double)soft_bed_time_engine(soft);
 		if (i % 2 != 0)
-			lookups[i] = (double)time_lookups(soft);
+			lookups[i] = (double)soft_bed_time_lookups(soft);
 	}
 	sample->value = repeat_arm(engine);
 	sample->limit = repeat_arm(lookups);
-}
-
-/* Every packet must have been counted, or the figure means nothing. */
-static int
-verify(const struct soft *soft, uint64_t sent)
-{
-	struct trip_flow_count count;
-	uint64_t counted = 0;
-
-	for (uint32_t i = 0; i < soft->n_flows; i++) {
-		trip_flow_query(soft->flows[i], &count);
-		counted += count.packets;
-	}
-	if (counted == sent)
-		return 0;
-	fprintf(stderr, "trip-bench: %" PRIu64 " packets sent, %" PRIu64 " counted\n", sent,
-		counted);
-	return -1;
 }
 
 static int
 run(const struct bench *bench, struct bench_result *result)
 {
 	struct bench_sample warm;
-	struct soft *soft = soft_open(bench);
+	struct soft *soft = soft_bed_open(bench, 0, soft_bed_draw_random);
 	int error;
 
 	if (soft == NULL)
@@ -353,13 +58,55 @@ run(const struct bench *bench, struct bench_result *result)
 	result->n_samples = REPETITIONS;
 	for (unsigned int i = 0; i < REPETITIONS; i++)
 		repeat(soft, &result->samples[i]);
-	error = verify(soft, (REPETITIONS + 1ull) * ROUNDS * PACKETS);
+	error = soft_bed_verify(soft, (REPETITIONS + 1ull) * ROUNDS * PACKETS);
 	snprintf(result->note, sizeof(result->note),
 		"hit ratio 1.00 (lookups: %.2f of %" PRIu32 " a packet), %" PRIu32
 		" distinct keys of %u, bursts of %d, mempool cache 0",
 		(double)soft->lookup_hits / (double)soft->lookups, bench->masks, soft->distinct,
 		bench->size, BURST);
-	soft_close(soft);
+	soft_bed_close(soft);
+	return error;
+}
+
+/* The engine on hostile keys beside the engine on random ones. */
+static void
+repeat_hostile(struct soft *hostile, struct soft *normal, struct bench_sample *sample)
+{
+	static double value[ROUNDS], limit[ROUNDS];
+
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		soft_bed_choose(hostile);
+		value[i] = (double)soft_bed_time_engine(hostile);
+		soft_bed_choose(normal);
+		limit[i] = (double)soft_bed_time_engine(normal);
+	}
+	sample->value = repeat_arm(value);
+	sample->limit = repeat_arm(limit);
+}
+
+static int
+run_hostile(const struct bench *bench, struct bench_result *result)
+{
+	struct soft *hostile = soft_bed_open(bench, 0, soft_bed_draw_hostile);
+	struct soft *normal =
+		hostile != NULL ? soft_bed_open(bench, 1, soft_bed_draw_random) : NULL;
+	struct bench_sample warm;
+	int error = -1;
+
+	if (normal != NULL) {
+		repeat_hostile(hostile, normal, &warm);
+		result->n_samples = REPETITIONS;
+		for (unsigned int i = 0; i < REPETITIONS; i++)
+			repeat_hostile(hostile, normal, &result->samples[i]);
+		error = soft_bed_verify(hostile, (REPETITIONS + 1ull) * ROUNDS * PACKETS);
+		snprintf(result->note, sizeof(result->note),
+			"addresses 2^16 apart, ports such that the low 12 bits of the CRC are 0; "
+			"%" PRIu32 " distinct keys of %u, bursts of %d",
+			hostile->distinct, bench->size, BURST);
+		soft_bed_close(normal);
+	}
+	if (hostile != NULL)
+		soft_bed_close(hostile);
 	return error;
 }
 
@@ -378,5 +125,15 @@ const struct bench bench_soft[] = {
 	SOFT("soft_64k", 65536, 1, 1.75),
 	SOFT("soft_1m", 1000000, 1, 1.25),
 	SOFT("soft_8masks", 65536, 8, 1.5),
+	{
+		.name = "soft_hostile",
+		.unit = "ns a packet",
+		.what = "added to a burst by the software engine, of keys chosen to collide",
+		.limit = "the same of random keys",
+		.at_most = 2,
+		.run = run_hostile,
+		.size = 65536,
+		.masks = 1,
+	},
 };
 const unsigned int bench_soft_count = RTE_DIM(bench_soft);
