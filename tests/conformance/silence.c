@@ -89,10 +89,10 @@ update_in_silence(void *arg)
 	return NULL;
 }
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define SANITIZED true
 #elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
 #define SANITIZED true
 #endif
 #endif
@@ -128,7 +128,7 @@ wait_10_updates_make_no_system_call(void **state)
 	struct trip_domain_stats stats;
 	uint64_t wakes;
 
-	/* ThreadSanitizer makes system calls of its own. */
+	/* Sanitizers make system calls of their own. */
 	if (SANITIZED)
 		skip();
 	harness_open(1, NULL);
