@@ -104,7 +104,10 @@ struct trip_flow_attr {
 	unsigned int n_cntrs;
 	/** Lower matches first, as rte_flow has it; at equal priority the rule created first. */
 	uint32_t priority;
-	/** Must be 0: groups are not built yet. */
+	/**
+	 * Lower is looked at first. A packet counts in the first group in which a rule matches it,
+	 * and in no later one; rules do not jump between groups.
+	 */
 	uint32_t group;
 	enum trip_flow_engine engine;
 };
@@ -134,8 +137,9 @@ struct trip_flow_count {
  * Creates a counted flow for the ingress packets of a port. Rules may be created and destroyed
  * while packets are counted: none is lost or counted twice. Any thread.
  *
- * A packet counts in the matching rule of the highest priority only; rules with a PASSTHRU action
- * count in addition. A field that is not in the packet does not match.
+ * A packet counts in the matching rule of the first group and, there, of the highest priority only;
+ * rules with a PASSTHRU action count in addition, whatever else matches and in whichever group they
+ * are. A field that is not in the packet does not match.
  *
  * @param pattern
  *   Items ETH, VLAN, IPV4, IPV6, TCP, UDP, SCTP, ICMP, ICMP6, VXLAN, GRE, VOID, with spec and mask,
@@ -143,13 +147,16 @@ struct trip_flow_count {
  *   two with exactly two. What stands behind VXLAN or GRE is the inner packet. An item without
  *   fields matches by the number that announces it, later fragments included.
  * @param actions
- *   COUNT, DROP, PASSTHRU, VOID up to END, or NULL: COUNT. COUNT is implied.
+ *   COUNT, DROP, MARK, PASSTHRU, VOID up to END, or NULL: COUNT. COUNT is implied. MARK puts its id
+ *   into `hash.fdir.hi` of the mbuf and sets RTE_MBUF_F_RX_FDIR and _FDIR_ID; that of the rule in
+ *   which the packet counts prevails over those of PASSTHRU rules, and of these the last one.
  * @param[out] error
  *   What was wrong and where, as rte_flow has it; may be NULL.
  * @return
  *   0, or
  *   -EINVAL: a malformed pattern or attribute, more counters than TRIP_FLOW_CNTRS_MAX;
- *   -ENOTSUP: an item, field, `last` or action that the engine does not have;
+ *   -ENOTSUP: an item, field, `last` or action that the engine does not have; `error` says which,
+ *   in words that are good until the calling thread's next call;
  *   -EXDEV: a counter of another domain;
  *   -ENOSPC: the domain's `max_flows` are open;
  *   -ENOMEM;

@@ -2,6 +2,7 @@
 /* The life of a counted flow on the software engine. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <rte_ethdev.h>
@@ -18,8 +19,10 @@
 /* What a flow's attributes and actions come to. */
 struct plan {
 	struct trip_pattern pattern;
+	uint32_t group;
 	uint32_t priority;
-	bool drop;
+	uint32_t mark;
+	uint8_t actions; /* TRIP_ACTION_* */
 	bool also;
 };
 
@@ -33,26 +36,59 @@ refuse(struct rte_flow_error *error, int number, enum rte_flow_error_type type, 
 }
 
 static int
+plan_mark(struct plan *plan, const struct rte_flow_action *action, struct rte_flow_error *error)
+{
+	const struct rte_flow_action_mark *mark = action->conf;
+
+	if (mark == NULL)
+		return refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION_CONF, action,
+			"action MARK says no id");
+	plan->actions |= TRIP_ACTION_MARK;
+	plan->mark = mark->id;
+	return 0;
+}
+
+static int
+refuse_action(const struct rte_flow_action *action, struct rte_flow_error *error)
+{
+	static _Thread_local char message[128];
+	const char *name = NULL;
+
+	if (rte_flow_conv(RTE_FLOW_CONV_OP_ACTION_NAME_PTR, &name, sizeof(name),
+		    (const void *)(uintptr_t)(unsigned int)action->type, NULL) < 0)
+		name = "unknown";
+	snprintf(message, sizeof(message),
+		"action %s is not one of the software engine's: COUNT, DROP, MARK, PASSTHRU", name);
+	return refuse(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION, action, message);
+}
+
+static int
 plan_actions(struct plan *plan, const struct rte_flow_action *actions, struct rte_flow_error *error)
 {
-	for (; actions != NULL && actions->type != RTE_FLOW_ACTION_TYPE_END; actions++) {
+	int result = 0;
+
+	for (; actions != NULL && actions->type != RTE_FLOW_ACTION_TYPE_END && result == 0;
+		actions++) {
 		switch (actions->type) {
 		case RTE_FLOW_ACTION_TYPE_VOID:
 		case RTE_FLOW_ACTION_TYPE_COUNT:
 			break;
 		case RTE_FLOW_ACTION_TYPE_DROP:
-			plan->drop = true;
+			plan->actions |= TRIP_ACTION_DROP;
 			break;
 		case RTE_FLOW_ACTION_TYPE_PASSTHRU:
 			plan->also = true;
 			break;
+		case RTE_FLOW_ACTION_TYPE_MARK:
+			result = plan_mark(plan, actions, error);
+			break;
 		default:
-			return refuse(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION, actions,
-				"the software engine has the actions COUNT, DROP and PASSTHRU "
-				"only");
+			result = refuse_action(actions, error);
 		}
 	}
-	if (plan->drop && plan->also)
+	if (result != 0)
+		return result;
+	if ((plan->actions & TRIP_ACTION_DROP) != 0 && plan->also)
 		return refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION, actions,
 			"DROP and PASSTHRU exclude each other");
 	return 0;
@@ -64,15 +100,13 @@ plan_attr(struct plan *plan, const struct trip_flow_attr *attr, struct rte_flow_
 	if (attr->size != sizeof(*attr))
 		return refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
 			"the attribute size is not the known one");
-	if (attr->group != 0)
-		return refuse(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR_GROUP, attr,
-			"groups are not built yet: group must be 0");
 	if (attr->engine == TRIP_ENGINE_HW)
 		return refuse(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR, attr,
 			"the hardware engine is not built yet: choose auto or sw");
 	if ((unsigned int)attr->engine > TRIP_ENGINE_SW)
 		return refuse(
 			error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr, "the engine is unknown");
+	plan->group = attr->group;
 	plan->priority = attr->priority;
 	return 0;
 }
@@ -183,8 +217,10 @@ insert(struct trip_flow *flow, const struct plan *plan, const struct trip_flow_a
 	struct trip_port *port = flow->port;
 	struct trip_domain *domain = port->domain;
 	struct trip_table_rule rule = {
+		.group = plan->group,
 		.priority = plan->priority,
 		.sequence = port->next_sequence,
+		.mark = plan->mark,
 		.also = plan->also,
 	};
 	int result = take_slot(flow);
@@ -194,8 +230,7 @@ insert(struct trip_flow *flow, const struct plan *plan, const struct trip_flow_a
 	rule.rule = flow->index;
 	link_cntrs(flow, attr);
 	atomic_store_explicit(&domain->engine.actions[flow->index],
-		(uint8_t)(TRIP_ACTION_ACTIVE | (plan->drop ? TRIP_ACTION_DROP : 0)),
-		memory_order_release);
+		(uint8_t)(TRIP_ACTION_ACTIVE | plan->actions), memory_order_release);
 	result = trip_table_add(port->table, &rule, &plan->pattern);
 	if (result != 0) {
 		unlink_cntrs(flow);

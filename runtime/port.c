@@ -205,7 +205,7 @@ open_port(struct trip_domain *domain, struct trip_port *port)
 		return trip_error_set(
 			-error, "port %" PRIu16 ": no memory for its rules", port->port_id);
 	for (uint16_t q = 0; q < port->n_queues; q++)
-		trip_soft_open(&port->queues[q].soft, port->table,
+		trip_soft_open(&port->queues[q].soft, port->table, false,
 			trip_engine_count(&domain->engine, port->first_queue + q, 0),
 			domain->engine.actions, cross, port);
 	error = add_callbacks(port);

@@ -192,8 +192,8 @@ trip_lookup_better(const struct trip_table *table, uint32_t a, uint32_t b)
 		return a | TRIP_TUPLE_CHAIN;
 	x = &table->entries[a - 1];
 	y = &table->entries[b - 1];
-	if (x->priority != y->priority)
-		return x->priority < y->priority ? a : b;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? a : b;
 	return x->sequence < y->sequence ? a : b;
 }
 

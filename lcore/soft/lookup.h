@@ -56,7 +56,7 @@ struct trip_lookup {
 /* Fills in found, bytes and fields for lookup->pkts. Within an era (era.h). */
 void trip_lookup_chunk(struct trip_lookup *lookup);
 
-/* The better of two leads of one packet: by priority, then sequence. Where one of them is a chain
+/* The better of two leads of one packet: by rank, then sequence. Where one of them is a chain
  * the answer is one, too, as these are compared only when they are searched. */
 uint32_t trip_lookup_better(const struct trip_table *table, uint32_t a, uint32_t b);
 

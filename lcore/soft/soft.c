@@ -64,7 +64,15 @@ struct verdict {
 	uint32_t best; /* rule + 1 */
 	uint8_t best_action;
 	uint8_t actions; /* of all `also` rules together */
+	uint32_t marker; /* the last `also` rule that marks, + 1 */
 };
+
+static void
+mark(const struct trip_soft_queue *queue, struct rte_mbuf *mbuf, uint32_t rule)
+{
+	mbuf->hash.fdir.hi = queue->table->marks[rule];
+	mbuf->ol_flags |= RTE_MBUF_F_RX_FDIR | RTE_MBUF_F_RX_FDIR_ID;
+}
 
 static void
 count_also(struct trip_soft_queue *queue, uint32_t bytes)
@@ -101,6 +109,11 @@ weigh_chain(struct trip_soft_queue *queue, uint32_t lead, uint32_t bytes, struct
 			}
 			queue->also[queue->also_count++] = at - 1;
 			verdict->actions |= action;
+			if ((action & TRIP_ACTION_MARK) != 0 &&
+				(verdict->marker == 0 ||
+					trip_lookup_better(queue->lookup.table, verdict->marker,
+						at) == verdict->marker))
+				verdict->marker = at;
 		} else if (verdict->best == 0 ||
 			   trip_lookup_better(queue->lookup.table, verdict->best, at) == at) {
 			verdict->best = at;
@@ -152,20 +165,26 @@ settle_one(struct trip_soft_queue *queue, uint32_t packet)
 		ring(queue);
 	if (verdict.best != 0)
 		count_rule(queue, verdict.best - 1, bytes);
+	if ((verdict.best_action & TRIP_ACTION_MARK) != 0)
+		verdict.marker = verdict.best;
+	if (verdict.marker != 0)
+		mark(queue, queue->lookup.pkts[packet], verdict.marker - 1);
 	return ((verdict.actions | verdict.best_action) & TRIP_ACTION_DROP) != 0;
 }
 
-/* Count each packet; those that remain go to `to`. Returns how many. */
+/* Count each packet; those that remain go to `to`, and what stood there takes their places, so that
+ * all that is to be dropped is behind them. Returns how many remain. */
 static uint32_t
 settle(struct trip_soft_queue *queue, struct rte_mbuf **to)
 {
 	const _Atomic uint8_t *actions = queue->lookup.actions;
 	struct trip_count *counts = queue->lookup.counts;
-	uint32_t i, kept = 0, drops = 0, touched = 0;
+	struct rte_mbuf **pkts = queue->lookup.pkts;
+	uint32_t i, kept = 0, touched = 0;
 
 	for (i = 0; i < queue->lookup.count; i++) {
 		uint32_t lead = queue->lookup.found[i], rule = lead - (lead != 0);
-		struct rte_mbuf *mbuf = queue->lookup.pkts[i];
+		struct rte_mbuf *mbuf = pkts[i], *other = to[kept];
 		bool drop = false;
 		uint8_t action;
 
@@ -174,33 +193,34 @@ settle(struct trip_soft_queue *queue, struct rte_mbuf **to)
 			trip_count_add(&counts[rule], 1, queue->lookup.bytes[i]);
 			queue->touched[touched++] = rule;
 			drop = (action & TRIP_ACTION_DROP) != 0;
+			if (unlikely((action & TRIP_ACTION_MARK) != 0))
+				mark(queue, mbuf, rule);
 		} else if (lead != 0) {
 			queue->touched_count = touched;
 			drop = settle_one(queue, i);
 			touched = queue->touched_count;
 		}
-		/* Both places are written, and one of them counts: no branch on the action. */
-		queue->dropped[drops] = mbuf;
-		drops += drop;
-		to[kept] = mbuf;
+		/* Both places are written in any case: no branch on the action. */
+		pkts[i] = drop ? mbuf : other;
+		to[kept] = drop ? other : mbuf;
 		kept += !drop;
 	}
 	queue->touched_count = touched;
 	ring(queue);
-	if (drops > 0)
-		rte_pktmbuf_free_bulk(queue->dropped, drops);
 	return kept;
 }
 
 void
-trip_soft_open(struct trip_soft_queue *queue, struct trip_table *table, struct trip_count *counts,
-	const _Atomic uint8_t *actions, trip_soft_cross cross, void *cross_arg)
+trip_soft_open(struct trip_soft_queue *queue, struct trip_table *table, bool sent,
+	struct trip_count *counts, const _Atomic uint8_t *actions, trip_soft_cross cross,
+	void *cross_arg)
 {
 	memset(queue, 0, sizeof(*queue));
 	queue->table = table;
 	queue->lookup.table = table;
 	queue->lookup.counts = counts;
 	queue->lookup.actions = actions;
+	queue->lookup.sent = sent ? TRIP_WANT_SENT : 0;
 	queue->cross = cross;
 	queue->cross_arg = cross_arg;
 	trip_table_attach(table, &queue->reader);
@@ -213,7 +233,7 @@ trip_soft_close(struct trip_soft_queue *queue)
 }
 
 uint16_t
-trip_soft_burst(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n)
+trip_soft_sort(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct trip_table *table = queue->table;
 	const struct trip_table_view *view;
@@ -235,4 +255,14 @@ trip_soft_burst(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t 
 	}
 	trip_era_leave(&queue->reader);
 	return (uint16_t)kept;
+}
+
+uint16_t
+trip_soft_burst(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	uint16_t kept = trip_soft_sort(queue, pkts, n);
+
+	if (kept < n)
+		rte_pktmbuf_free_bulk(pkts + kept, n - kept);
+	return kept;
 }

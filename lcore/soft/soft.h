@@ -19,6 +19,7 @@
 /* The shared word of a rule, read for every packet that hits it. */
 #define TRIP_ACTION_ACTIVE 0x01 /* without it the rule matches nothing */
 #define TRIP_ACTION_DROP 0x02   /* count, then free the mbuf */
+#define TRIP_ACTION_MARK 0x04   /* count, then put the table's mark into the mbuf */
 
 /*
  * On the queue's lcore, in the middle of a burst, for a rule whose counts are at or above a limit:
@@ -35,15 +36,15 @@ struct trip_soft_queue {
 	void *cross_arg;
 	struct trip_lookup lookup;
 	/* Of the chunk. */
-	struct rte_mbuf *dropped[TRIP_LOOKUP_CHUNK];
 	uint32_t touched[TRIP_SOFT_TOUCHED]; /* rules counted on since the last fence */
 	uint32_t touched_count;
 	uint32_t also[TRIP_SOFT_ALSO]; /* rules that one packet matches in addition */
 	uint32_t also_count;
 };
 
-/* Fills in *queue and attaches it to the table: a write to the table (table.h). */
-void trip_soft_open(struct trip_soft_queue *queue, struct trip_table *table,
+/* `sent`: the queue sees packets that are about to be sent, and not received ones.
+ * Fills in *queue and attaches it to the table: a write to the table (table.h). */
+void trip_soft_open(struct trip_soft_queue *queue, struct trip_table *table, bool sent,
 	struct trip_count *counts, const _Atomic uint8_t *actions, trip_soft_cross cross,
 	void *cross_arg);
 
@@ -53,9 +54,13 @@ void trip_soft_close(struct trip_soft_queue *queue);
 /*
  * Count a burst and drop what is to be dropped. Returns how many packets remain; they are at the
  * front of pkts, in their order. One lcore at a time a queue. Each packet counts once in the rule
- * that takes it (the first active one by priority, then sequence) and once in every active `also`
- * rule that it matches; it is dropped when any of these says drop.
+ * that takes it (the first active one in the order of table.h) and once in every active `also` rule
+ * that it matches; it is dropped when any of these says drop. It gets the mark of the rule that
+ * takes it, else of the last `also` rule that has one.
  */
 uint16_t trip_soft_burst(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n);
+
+/* The same, but what is to be dropped is not freed: it stands behind what remains. */
+uint16_t trip_soft_sort(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n);
 
 #endif

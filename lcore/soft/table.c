@@ -28,8 +28,14 @@ count_change(struct trip_table *table)
 		memory_order_relaxed);
 }
 
+static uint64_t
+rank_of(const struct trip_table_rule *rule)
+{
+	return (uint64_t)rule->group << 32 | rule->priority;
+}
+
 /* Masks with `also` rules go first and never end a search: all of those rules count. */
-static uint32_t
+static uint64_t
 best_of(const struct trip_tuple *tuple)
 {
 	return tuple->also > 0 ? 0 : tuple->best;
@@ -94,9 +100,11 @@ trip_table_open(uint32_t max_rules, struct trip_table **table)
 		return -ENOMEM;
 	made->max_rules = max_rules;
 	made->entries = trip_memory_reserve((size_t)max_rules * sizeof(*made->entries));
+	made->marks = trip_memory_reserve((size_t)max_rules * sizeof(*made->marks));
 	view = view_of(made);
-	if (made->entries == NULL || view == NULL) {
+	if (made->entries == NULL || made->marks == NULL || view == NULL) {
 		trip_memory_give(view);
+		trip_memory_give(made->marks);
 		trip_memory_give(made->entries);
 		trip_memory_give(made);
 		return -ENOMEM;
@@ -118,6 +126,7 @@ trip_table_close(struct trip_table *table)
 		trip_tuple_close(table->tuples[i]);
 	trip_memory_drain(&table->retired);
 	trip_memory_give(atomic_load_explicit(&table->view, memory_order_relaxed));
+	trip_memory_give(table->marks);
 	trip_memory_give(table->entries);
 	trip_memory_give(table);
 }
@@ -179,13 +188,13 @@ drop_tuple(struct trip_table *table, struct trip_tuple *tuple)
 static int
 widen(struct trip_table *table, struct trip_tuple *tuple, const struct trip_table_rule *rule)
 {
-	uint32_t best = tuple->best, worst = tuple->worst;
+	uint64_t rank = rank_of(rule), best = tuple->best, worst = tuple->worst;
 	bool first_also = rule->also && tuple->also == 0;
 
-	if (tuple->rules > 0 && rule->priority >= best && rule->priority <= worst && !first_also)
+	if (tuple->rules > 0 && rank >= best && rank <= worst && !first_also)
 		return 0;
-	tuple->best = rule->priority < best ? rule->priority : best;
-	tuple->worst = rule->priority > worst ? rule->priority : worst;
+	tuple->best = rank < best ? rank : best;
+	tuple->worst = rank > worst ? rank : worst;
 	tuple->also += first_also;
 	if (publish_view(table) != 0) {
 		tuple->best = best;
@@ -209,7 +218,7 @@ note_moved(void *arg, uint32_t lead, uint64_t slot)
 static bool
 entry_before(const struct trip_table_entry *a, const struct trip_table_entry *b)
 {
-	return a->priority != b->priority ? a->priority < b->priority : a->sequence < b->sequence;
+	return a->rank != b->rank ? a->rank < b->rank : a->sequence < b->sequence;
 }
 
 /* What a slot whose first rule is `rule` says. */
@@ -323,9 +332,12 @@ trip_table_add(struct trip_table *table, const struct trip_table_rule *rule,
 	}
 	table->last_tuple = at;
 	entry = &table->entries[rule->rule];
-	entry->priority = rule->priority;
+	entry->rank = rank_of(rule);
 	entry->sequence = rule->sequence;
 	entry->also = rule->also;
+	/* Most rules have none: its page need not be there for that. */
+	if (table->marks[rule->rule] != rule->mark)
+		table->marks[rule->rule] = rule->mark;
 	trip_tuple_make_key(tuple, pattern, &key);
 	insert_rule(table, tuple, rule->rule, &key);
 	return 0;
@@ -421,8 +433,8 @@ trip_table_check(const struct trip_table *table)
 			continue;
 		rules++;
 		if (check_chain(table, i) != 0 ||
-			table->entries[i].priority < table->entries[i].tuple->best ||
-			table->entries[i].priority > table->entries[i].tuple->worst)
+			table->entries[i].rank < table->entries[i].tuple->best ||
+			table->entries[i].rank > table->entries[i].tuple->worst)
 			return -EINVAL;
 	}
 	return rules == table->rules ? 0 : -EINVAL;

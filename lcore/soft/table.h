@@ -2,6 +2,10 @@
 /*
  * The rules of one port in one process, for matching: tuple-space search, a hash table per mask.
  *
+ * A packet is for the first rule that matches it: by group, then priority, then sequence. That is
+ * what looking at one group's table after the other finds, too. `also` rules match besides, in
+ * whichever group they are.
+ *
  * All of it is private memory of this process. Rules are known by their index, which is also the
  * index of their counts and of their action word.
  *
@@ -27,22 +31,24 @@
 
 struct trip_table_rule {
 	uint32_t rule;     /* index, below the table's max_rules */
-	uint32_t priority; /* as rte_flow has it: the lower goes first */
+	uint32_t group;    /* as rte_flow has it: the lower goes first */
+	uint32_t priority; /* in a group the lower goes first */
 	uint64_t sequence; /* at equal priority the lower goes first */
+	uint32_t mark;     /* for TRIP_ACTION_MARK */
 	bool also;         /* counts in addition to whichever rule takes the packet (PASSTHRU) */
 };
 
 /* What is known of one rule. A rule that has a tuple is in the table. */
 struct trip_table_entry {
 	_Atomic uint32_t next; /* rule + 1, 0: last of the rules with this mask and key */
-	uint32_t priority;
+	bool also;
+	uint64_t rank; /* group and priority: the lower goes first */
 	uint64_t sequence;
 	union {
 		uint64_t slot;  /* while it is in the table */
 		uint64_t stamp; /* afterwards: of its removal */
 	};
 	struct trip_tuple *tuple;
-	bool also;
 };
 
 /* The masks in the order in which they are searched; never changed, only replaced. */
@@ -58,6 +64,7 @@ struct trip_table_view {
 struct trip_table {
 	/* The readers' line. */
 	struct trip_table_entry *entries; /* [max_rules] */
+	uint32_t *marks;                  /* [max_rules] */
 	struct trip_table_view *_Atomic view;
 	_Atomic uint64_t changes;
 	/* The writers'. */
@@ -70,7 +77,7 @@ struct trip_table {
 	uint32_t rules;
 };
 
-/* -EINVAL, -ENOMEM. Costs 40 bytes of address space a rule at once, pages as they are used. */
+/* -EINVAL, -ENOMEM. Costs 44 bytes of address space a rule at once, pages as they are used. */
 int trip_table_open(uint32_t max_rules, struct trip_table **table);
 
 /* No lcore is in a burst any more. */

@@ -221,7 +221,7 @@ trip_tuple_open(const struct trip_pattern *pattern)
 		return NULL;
 	memcpy(tuple->packet_mask, pattern->mask, sizeof(tuple->packet_mask));
 	lay_out_key(tuple, pattern);
-	tuple->best = UINT32_MAX;
+	tuple->best = UINT64_MAX;
 	array = array_open(BUCKETS_MIN, tuple->words);
 	if (array == NULL || draw_secret(tuple->secret, sizeof(tuple->secret)) != 0) {
 		trip_memory_give(array);

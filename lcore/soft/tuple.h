@@ -80,8 +80,8 @@ struct trip_tuple {
 	uint64_t dead;
 	uint32_t rules;
 	uint32_t also;
-	uint32_t best; /* priorities: none of its rules is outside best .. worst */
-	uint32_t worst;
+	uint64_t best; /* ranks (table.h): none of its rules is outside best .. worst */
+	uint64_t worst;
 };
 
 /* A bucket that is always empty. */

@@ -16,8 +16,10 @@
 struct model_rule {
 	bool present;
 	bool also;
+	uint32_t group;
 	uint32_t priority;
 	uint64_t sequence;
+	uint32_t mark;
 	struct trip_pattern pattern;
 	uint64_t packets;
 	uint64_t bytes;
@@ -118,11 +120,15 @@ add_rule(struct world *world, uint32_t rule)
 		return;
 	}
 	random_pattern(world, &model->pattern);
+	model->group = below(world, 3) ? 0 : 1 + (uint32_t)below(world, 2);
 	model->priority = (uint32_t)below(world, 4);
+	model->mark = (uint32_t)trip_random_u64(&world->random);
 	model->sequence = world->sequence++;
 	model->also = below(world, 6) == 0;
 	asked = (struct trip_table_rule){.rule = rule,
+		.group = model->group,
 		.priority = model->priority,
+		.mark = model->mark,
 		.sequence = model->sequence,
 		.also = model->also};
 	status = trip_table_add(world->table, &asked, &model->pattern);
@@ -144,7 +150,8 @@ static uint8_t
 random_action(struct world *world)
 {
 	return (uint8_t)((below(world, 5) ? TRIP_ACTION_ACTIVE : 0) |
-			 (below(world, 5) ? 0 : TRIP_ACTION_DROP));
+			 (below(world, 5) ? 0 : TRIP_ACTION_DROP) |
+			 (below(world, 3) ? 0 : TRIP_ACTION_MARK));
 }
 
 /* Of one kind, either none or a little above what has been counted so far. */
@@ -217,6 +224,8 @@ random_packet(struct world *world)
 static bool
 goes_first(const struct model_rule *a, const struct model_rule *b)
 {
+	if (a->group != b->group)
+		return a->group < b->group;
 	return a->priority != b->priority ? a->priority < b->priority : a->sequence < b->sequence;
 }
 
@@ -228,11 +237,16 @@ model_count(struct model_rule *rule, uint32_t bytes)
 	rule->touched = true;
 }
 
-/* Returns whether the packet is dropped. */
-static bool
+/* What becomes of a packet. */
+struct fate {
+	bool drop;
+	const struct model_rule *marker;
+};
+
+static struct fate
 model_packet(struct world *world, const struct rte_mbuf *mbuf)
 {
-	struct model_rule *best = NULL;
+	struct model_rule *best = NULL, *marker = NULL;
 	struct trip_packet_fields fields = {0};
 	uint32_t bytes = trip_packet_parse(mbuf, WANTS, &fields), i;
 	uint8_t actions = 0, best_action = 0;
@@ -247,6 +261,9 @@ model_packet(struct world *world, const struct rte_mbuf *mbuf)
 		if (rule->also) {
 			model_count(rule, bytes);
 			actions |= action;
+			if ((action & TRIP_ACTION_MARK) != 0 &&
+				(marker == NULL || goes_first(marker, rule)))
+				marker = rule;
 		} else if (best == NULL || goes_first(rule, best)) {
 			best = rule;
 			best_action = action;
@@ -254,7 +271,18 @@ model_packet(struct world *world, const struct rte_mbuf *mbuf)
 	}
 	if (best != NULL)
 		model_count(best, bytes);
-	return ((actions | best_action) & TRIP_ACTION_DROP) != 0;
+	return (struct fate){.drop = ((actions | best_action) & TRIP_ACTION_DROP) != 0,
+		.marker = (best_action & TRIP_ACTION_MARK) != 0 ? best : marker};
+}
+
+static void
+check_mark(const struct rte_mbuf *mbuf, const struct fate *fate)
+{
+	const uint64_t flags = RTE_MBUF_F_RX_FDIR | RTE_MBUF_F_RX_FDIR_ID;
+
+	assert_int_equal(mbuf->ol_flags & flags, fate->marker != NULL ? flags : 0);
+	if (fate->marker != NULL)
+		assert_int_equal(mbuf->hash.fdir.hi, fate->marker->mark);
 }
 
 static void
@@ -282,13 +310,22 @@ random_burst(struct world *world)
 {
 	struct rte_mbuf *sent[BURST_MAX], *burst[BURST_MAX], *expected[BURST_MAX];
 	uint16_t n = (uint16_t)below(world, BURST_MAX + 1), kept = 0, i;
+	bool free_them = below(world, 2);
+	struct fate fates[BURST_MAX];
 
 	for (i = 0; i < n; i++) {
 		burst[i] = sent[i] = random_packet(world);
-		if (!model_packet(world, sent[i]))
+		fates[i] = model_packet(world, sent[i]);
+		if (!fates[i].drop)
 			expected[kept++] = sent[i];
 	}
-	assert_int_equal(trip_soft_burst(&world->queue, burst, n), kept);
+	if (free_them) {
+		assert_int_equal(trip_soft_burst(&world->queue, burst, n), kept);
+	} else {
+		assert_int_equal(trip_soft_sort(&world->queue, burst, n), kept);
+		/* Each once, freed here: below it is seen that these are the right ones. */
+		rte_pktmbuf_free_bulk(burst + kept, n - kept);
+	}
 	assert_memory_equal(burst, expected, kept * sizeof(burst[0]));
 	for (i = 0; i < kept; i++)
 		rte_mbuf_refcnt_update(expected[i], 1);
@@ -296,7 +333,8 @@ random_burst(struct world *world)
 	for (i = 0; i < n; i++) {
 		uint16_t references = rte_mbuf_refcnt_read(sent[i]);
 
-		assert_true(references == 1 || references == 3);
+		assert_int_equal(references, fates[i].drop ? 1 : 3);
+		check_mark(sent[i], &fates[i]);
 		mbuf_release(sent[i]);
 	}
 	compare_counts(world);
@@ -317,8 +355,8 @@ soft_counts_as_the_model_does(void **state)
 		trip_count_init(&world->counts[i]);
 		atomic_store(&world->actions[i], random_action(world));
 	}
-	trip_soft_open(
-		&world->queue, world->table, world->counts, world->actions, note_cross, world);
+	trip_soft_open(&world->queue, world->table, false, world->counts, world->actions,
+		note_cross, world);
 	for (round = 0; round < rounds; round++) {
 		random_operations(world);
 		assert_int_equal(trip_table_check(world->table), 0);

@@ -175,7 +175,8 @@ open_queue(void)
 		queue->packets[i] = mbuf_of(&frame);
 	}
 	queue->random.state = trip_random_u64(&world.random);
-	trip_soft_open(&queue->soft, world.table, queue->counts, world.actions, no_cross, NULL);
+	trip_soft_open(
+		&queue->soft, world.table, false, queue->counts, world.actions, no_cross, NULL);
 	return queue;
 }
 
