@@ -57,8 +57,8 @@ struct trip_domain_attr {
 	uint32_t max_waiters;
 	/** Counted flows; default 4096, at most 4 Mi. */
 	uint32_t max_flows;
-	/** Rx queues that the software engine counts on, over all ports; default 4, at most 1024.
-	 */
+	/** Rx and Tx queues that the software engine counts on, over all ports; default 4, at most
+	 * 1024. */
 	uint32_t max_queues;
 	/** Functions that deferred work can call; default 64, at most 4096. */
 	uint32_t max_functions;

@@ -24,10 +24,16 @@ struct trip_port;
 
 /** How the software engine gets to see the packets of a port. */
 enum trip_port_mode {
-	/** By an Rx callback on each queue, which trip_port_open() adds: rte_eth_rx_burst() returns
-	 * what the rules leave. */
+	/**
+	 * By a callback on each queue, which trip_port_open() adds. rte_eth_rx_burst() returns what
+	 * the rules leave. rte_eth_tx_burst() sends what they leave, and returns how many that
+	 * were; what they drop stands behind these, as what a full queue did not take, and is the
+	 * caller's. Each attempt to send a packet counts: who sends again what a queue did not take
+	 * rather calls trip_port_burst_tx() once.
+	 */
 	TRIP_PORT_CALLBACK = 0,
-	/** By trip_port_burst(), which the application calls with what it received. */
+	/** By trip_port_burst() and trip_port_burst_tx(), which the application calls with what it
+	 * received, and with what it is about to send. */
 	TRIP_PORT_BURST,
 };
 
@@ -38,11 +44,13 @@ struct trip_port_attr {
 	enum trip_port_mode mode;
 	/** Rx queues to count on, from 0; default: all that the port is configured with. */
 	uint16_t n_queues;
+	/** Tx queues to count on, from 0; default: none, and the port takes no flows for egress. */
+	uint16_t n_tx_queues;
 };
 
 /**
  * Gives a configured ethdev port to the domain. Nothing of the port is changed but, with
- * TRIP_PORT_CALLBACK, its Rx callbacks. Any thread.
+ * TRIP_PORT_CALLBACK, its callbacks. Any thread.
  *
  * @return
  *   0, or
@@ -60,7 +68,8 @@ int trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct tr
 /**
  * Takes a port out of the domain. With TRIP_PORT_CALLBACK bursts may go on: this waits for those
  * that may be in a callback, a tenth of a second, and frees what the callbacks took of EAL's heap.
- * With TRIP_PORT_BURST nobody may be in trip_port_burst(), nor call it any more.
+ * With TRIP_PORT_BURST nobody may be in trip_port_burst() or trip_port_burst_tx(), nor call them
+ * any more.
  *
  * @return
  *   0, or -EBUSY while flows are open on it; -EDEADLK: called from a registered function.
@@ -80,6 +89,29 @@ int trip_port_close(struct trip_port *port);
  */
 uint16_t trip_port_burst(
 	struct trip_port *port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
+
+/**
+ * Counts a burst that is about to be sent on the rules for egress of a TRIP_PORT_BURST port, and
+ * frees those that a rule drops; what is left is to be sent. VLAN tags that Tx is asked to put in
+ * count as tags of the packet. One thread at a time a queue.
+ *
+ * @param queue
+ *   Tx queue, below the port's `n_tx_queues`.
+ * @param[in,out] pkts
+ *   Packets; those left stand in front, in order.
+ * @return
+ *   How many are left.
+ */
+uint16_t trip_port_burst_tx(
+	struct trip_port *port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
+
+/** Which packets of a port a rule is about. */
+enum trip_flow_direction {
+	/** Those that it receives. */
+	TRIP_FLOW_INGRESS = 0,
+	/** Those that it sends. */
+	TRIP_FLOW_EGRESS,
+};
 
 /** Where a rule is matched and counted. */
 enum trip_flow_engine {
@@ -110,6 +142,7 @@ struct trip_flow_attr {
 	 */
 	uint32_t group;
 	enum trip_flow_engine engine;
+	enum trip_flow_direction direction;
 };
 
 /** At most this many counters to a flow: one of packets and one of bytes. */
@@ -134,8 +167,8 @@ struct trip_flow_count {
 };
 
 /**
- * Creates a counted flow for the ingress packets of a port. Rules may be created and destroyed
- * while packets are counted: none is lost or counted twice. Any thread.
+ * Creates a counted flow for the packets that a port receives, or sends. Rules may be created and
+ * destroyed while packets are counted: none is lost or counted twice. Any thread.
  *
  * A packet counts in the matching rule of the first group and, there, of the highest priority only;
  * rules with a PASSTHRU action count in addition, whatever else matches and in whichever group they
@@ -155,8 +188,9 @@ struct trip_flow_count {
  * @return
  *   0, or
  *   -EINVAL: a malformed pattern or attribute, more counters than TRIP_FLOW_CNTRS_MAX;
- *   -ENOTSUP: an item, field, `last` or action that the engine does not have; `error` says which,
- *   in words that are good until the calling thread's next call;
+ *   -ENOTSUP: an item, field, `last` or action that the engine does not have, or egress on a port
+ *   with `n_tx_queues` 0; `error` says which, in words that are good until the calling thread's
+ *   next call;
  *   -EXDEV: a counter of another domain;
  *   -ENOSPC: the domain's `max_flows` are open;
  *   -ENOMEM;

@@ -31,6 +31,7 @@
 #define TRIP_DOMAIN_NAME_MAX 20
 
 struct trip_port;
+struct trip_port_side;
 struct trip_wait_set;
 
 enum trip_fid_kind {
@@ -78,6 +79,7 @@ struct trip_function {
 
 struct trip_flow {
 	struct trip_port *port;
+	struct trip_port_side *side;
 	uint32_t index;
 	struct trip_cntr *cntrs[TRIP_FLOW_CNTRS_MAX];
 	unsigned int n_cntrs;

@@ -19,6 +19,7 @@
 /* What a flow's attributes and actions come to. */
 struct plan {
 	struct trip_pattern pattern;
+	enum trip_flow_direction direction;
 	uint32_t group;
 	uint32_t priority;
 	uint32_t mark;
@@ -43,6 +44,9 @@ plan_mark(struct plan *plan, const struct rte_flow_action *action, struct rte_fl
 	if (mark == NULL)
 		return refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION_CONF, action,
 			"action MARK says no id");
+	if (plan->direction == TRIP_FLOW_EGRESS)
+		return refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION, action,
+			"action MARK is for packets that are received, not for egress");
 	plan->actions |= TRIP_ACTION_MARK;
 	plan->mark = mark->id;
 	return 0;
@@ -106,6 +110,10 @@ plan_attr(struct plan *plan, const struct trip_flow_attr *attr, struct rte_flow_
 	if ((unsigned int)attr->engine > TRIP_ENGINE_SW)
 		return refuse(
 			error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr, "the engine is unknown");
+	if ((unsigned int)attr->direction > TRIP_FLOW_EGRESS)
+		return refuse(
+			error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr, "the direction is unknown");
+	plan->direction = attr->direction;
 	plan->group = attr->group;
 	plan->priority = attr->priority;
 	return 0;
@@ -154,8 +162,8 @@ link_cntrs(struct trip_flow *flow, const struct trip_flow_attr *attr)
 	struct trip_domain *domain = flow->port->domain;
 	struct trip_flow_slot *slot = &domain->engine.flows[flow->index];
 
-	slot->first_queue = (uint16_t)flow->port->first_queue;
-	slot->n_queues = flow->port->n_queues;
+	slot->first_queue = (uint16_t)flow->side->first_queue;
+	slot->n_queues = flow->side->n_queues;
 	for (unsigned int i = 0; i < attr->n_cntrs; i++) {
 		struct trip_cntr *cntr = attr->cntrs[i];
 
@@ -203,9 +211,9 @@ take_slot(struct trip_flow *flow)
 		return trip_error_set(ENOSPC, "domain \"%s\": all %" PRIu32 " flows are open",
 			domain->name, domain->attr.max_flows);
 	flow->index = index;
-	for (uint32_t q = 0; q < flow->port->n_queues; q++)
+	for (uint32_t q = 0; q < flow->side->n_queues; q++)
 		trip_count_init(
-			trip_engine_count(&domain->engine, flow->port->first_queue + q, index));
+			trip_engine_count(&domain->engine, flow->side->first_queue + q, index));
 	return 0;
 }
 
@@ -231,7 +239,7 @@ insert(struct trip_flow *flow, const struct plan *plan, const struct trip_flow_a
 	link_cntrs(flow, attr);
 	atomic_store_explicit(&domain->engine.actions[flow->index],
 		(uint8_t)(TRIP_ACTION_ACTIVE | plan->actions), memory_order_release);
-	result = trip_table_add(port->table, &rule, &plan->pattern);
+	result = trip_table_add(flow->side->table, &rule, &plan->pattern);
 	if (result != 0) {
 		unlink_cntrs(flow);
 		trip_domain_give(&domain->flows, flow->index);
@@ -296,6 +304,9 @@ trip_flow_create(struct trip_port *port, const struct trip_flow_attr *given,
 		return refuse(error, EDEADLK, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 			"a home cannot create flows, which would wait for it");
 	result = plan_rule(&plan, attr, pattern, actions, error);
+	if (result == 0 && port->sides[plan.direction].n_queues == 0)
+		result = refuse(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR_EGRESS, attr,
+			"egress: the port was opened with n_tx_queues 0");
 	if (result == 0)
 		result = check_cntrs(port, attr, error);
 	if (result != 0)
@@ -305,6 +316,7 @@ trip_flow_create(struct trip_port *port, const struct trip_flow_attr *given,
 		return refuse(error, ENOMEM, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 			"no memory for its handle");
 	flow->port = port;
+	flow->side = &port->sides[plan.direction];
 	pthread_mutex_lock(&port->domain->control);
 	result = insert(flow, &plan, attr, error);
 	pthread_mutex_unlock(&port->domain->control);
@@ -338,8 +350,8 @@ trip_flow_destroy(struct trip_flow *flow)
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
 		trip_progress_quiesce(domain, domain->engine.homes[i]);
 	pthread_mutex_lock(&domain->control);
-	trip_table_remove(port->table, flow->index);
-	while (!trip_table_quiet(port->table, flow->index))
+	trip_table_remove(flow->side->table, flow->index);
+	while (!trip_table_quiet(flow->side->table, flow->index))
 		trip_progress_wait(domain);
 	unlink_cntrs(flow);
 	atomic_store_explicit(&domain->engine.actions[flow->index], 0, memory_order_relaxed);
@@ -363,9 +375,9 @@ trip_flow_query(struct trip_flow *flow, struct trip_flow_count *count)
 	uint8_t action = atomic_load_explicit(&engine->actions[flow->index], memory_order_relaxed);
 
 	*count = (struct trip_flow_count){.engine = TRIP_ENGINE_SW};
-	for (uint32_t q = 0; q < flow->port->n_queues; q++) {
+	for (uint32_t q = 0; q < flow->side->n_queues; q++) {
 		const struct trip_count *line =
-			trip_engine_count(engine, flow->port->first_queue + q, flow->index);
+			trip_engine_count(engine, flow->side->first_queue + q, flow->index);
 
 		count->packets += trip_count_read(line, TRIP_COUNT_KIND_PACKETS);
 		count->bytes += trip_count_read(line, TRIP_COUNT_KIND_BYTES);

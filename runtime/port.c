@@ -5,24 +5,17 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <numa.h>
 
 #include <rte_ethdev.h>
-#include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_log.h>
-#include <rte_malloc.h>
 
 #include "due.h"
 #include "error.h"
 #include "port.h"
 #include "progress.h"
-
-/* From finding a callback to entering it: some instructions, and the time of a lcore that is
- * preempted there. */
-#define CALLBACK_GRACE_NS 100000000
 
 /* A queue of this port has reached a limit of a flow: ring the homes of the counters it feeds. */
 static void
@@ -40,30 +33,33 @@ cross(void *arg, uint32_t flow, unsigned int which)
 	}
 }
 
-/*
- * Pairs add_callbacks() with rx_callback(): a callback is published inside ethdev, which orders the
- * same, where ThreadSanitizer does not see it.
- */
-static atomic_bool callbacks_added;
-
-static uint16_t
-rx_callback(uint16_t port_id, uint16_t queue, struct rte_mbuf **pkts, uint16_t n, uint16_t max,
-	void *arg)
-{
-	(void)atomic_load_explicit(&callbacks_added, memory_order_acquire);
-	return trip_soft_burst(arg, pkts, n);
-}
-
 uint16_t
 trip_port_burst(struct trip_port *port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
 {
-	return trip_soft_burst(&port->queues[queue].soft, pkts, n);
+	return trip_soft_burst(&port->sides[TRIP_FLOW_INGRESS].queues[queue].soft, pkts, n);
+}
+
+uint16_t
+trip_port_burst_tx(struct trip_port *port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	return trip_soft_burst(&port->sides[TRIP_FLOW_EGRESS].queues[queue].soft, pkts, n);
 }
 
 static int
-check_attr(const struct trip_port_attr *attr, uint16_t port_id, uint16_t *n_queues)
+check_queues(uint16_t port_id, const char *which, uint16_t n_queues, uint16_t configured)
+{
+	if (n_queues <= configured)
+		return 0;
+	return trip_error_set(EINVAL,
+		"port %" PRIu16 ": %" PRIu16 " %s queues, but it is configured with %" PRIu16,
+		port_id, n_queues, which, configured);
+}
+
+static int
+check_attr(const struct trip_port_attr *attr, uint16_t port_id, uint16_t *n_rx)
 {
 	struct rte_eth_dev_info info;
+	int error;
 
 	if (attr->size != sizeof(*attr))
 		return trip_error_set(EINVAL,
@@ -77,19 +73,23 @@ check_attr(const struct trip_port_attr *attr, uint16_t port_id, uint16_t *n_queu
 	if (info.nb_rx_queues == 0)
 		return trip_error_set(
 			ENODEV, "port %" PRIu16 ": it is not configured with Rx queues", port_id);
-	*n_queues = attr->n_queues != 0 ? attr->n_queues : info.nb_rx_queues;
-	if (*n_queues > info.nb_rx_queues)
-		return trip_error_set(EINVAL,
-			"port %" PRIu16 ": %" PRIu16 " queues, but it is configured with %" PRIu16,
-			port_id, *n_queues, info.nb_rx_queues);
-	return 0;
+	*n_rx = attr->n_queues != 0 ? attr->n_queues : info.nb_rx_queues;
+	error = check_queues(port_id, "Rx", *n_rx, info.nb_rx_queues);
+	return error == 0 ? check_queues(port_id, "Tx", attr->n_tx_queues, info.nb_tx_queues)
+			  : error;
+}
+
+static uint32_t
+queues_of(const struct trip_port *port)
+{
+	return (uint32_t)port->sides[0].n_queues + port->sides[1].n_queues;
 }
 
 /* Queues of a port stand side by side; ports that are gone leave gaps, which first fit reuses. */
 static int
 take_queues(struct trip_domain *domain, struct trip_port *port)
 {
-	uint32_t first = 0;
+	uint32_t first = 0, n_queues = queues_of(port);
 	bool moved = true;
 
 	while (moved) {
@@ -97,70 +97,20 @@ take_queues(struct trip_domain *domain, struct trip_port *port)
 		for (unsigned int i = 0; i < RTE_DIM(domain->ports); i++) {
 			const struct trip_port *other = domain->ports[i];
 
-			if (other == NULL || first + port->n_queues <= other->first_queue ||
-				other->first_queue + other->n_queues <= first)
+			if (other == NULL || first + n_queues <= other->sides[0].first_queue ||
+				other->sides[0].first_queue + queues_of(other) <= first)
 				continue;
-			first = other->first_queue + other->n_queues;
+			first = other->sides[0].first_queue + queues_of(other);
 			moved = true;
 		}
 	}
-	if (first + port->n_queues > domain->attr.max_queues)
+	if (first + n_queues > domain->attr.max_queues)
 		return trip_error_set(ENOSPC,
-			"port %" PRIu16 ": its %" PRIu16
+			"port %" PRIu16 ": its %" PRIu32
 			" queues do not fit into the domain's max_queues %" PRIu32,
-			port->port_id, port->n_queues, domain->attr.max_queues);
-	port->first_queue = first;
-	return 0;
-}
-
-/*
- * Removes the callbacks and frees what ethdev has allocated for them. Bursts go on meanwhile, and
- * one that has found a callback in ethdev's list cannot be seen before it enters the callback;
- * ethdev leaves to us when to free, after a delay that is far longer than that.
- */
-static void
-remove_callbacks(struct trip_port *port)
-{
-	const struct timespec grace = {.tv_nsec = CALLBACK_GRACE_NS};
-	bool removed = false;
-
-	for (uint16_t q = 0; q < port->n_queues; q++) {
-		const struct rte_eth_rxtx_callback **callback = &port->queues[q].callback;
-
-		/* Refused where the application has taken the queue away meanwhile. */
-		if (*callback != NULL &&
-			rte_eth_remove_rx_callback(port->port_id, q, *callback) == 0)
-			removed = true;
-		else
-			*callback = NULL;
-	}
-	if (removed)
-		nanosleep(&grace, NULL);
-	/* They are const to those who only use them. */
-	for (uint16_t q = 0; q < port->n_queues; q++)
-		rte_free((void *)(uintptr_t)port->queues[q].callback);
-}
-
-static int
-add_callbacks(struct trip_port *port)
-{
-	if (port->mode != TRIP_PORT_CALLBACK)
-		return 0;
-	atomic_store_explicit(&callbacks_added, true, memory_order_release);
-	for (uint16_t q = 0; q < port->n_queues; q++) {
-		struct trip_port_queue *queue = &port->queues[q];
-
-		queue->callback =
-			rte_eth_add_rx_callback(port->port_id, q, rx_callback, &queue->soft);
-		if (queue->callback == NULL) {
-			int error = rte_errno;
-
-			remove_callbacks(port);
-			return trip_error_set(error,
-				"port %" PRIu16 ": no Rx callback on queue %" PRIu16 ": %s",
-				port->port_id, q, rte_strerror(error));
-		}
-	}
+			port->port_id, n_queues, domain->attr.max_queues);
+	port->sides[0].first_queue = first;
+	port->sides[1].first_queue = first + port->sides[0].n_queues;
 	return 0;
 }
 
@@ -185,6 +135,36 @@ warn_distance(const struct trip_domain *domain, const struct trip_port *port)
 	}
 }
 
+static int
+open_side(struct trip_domain *domain, struct trip_port *port, unsigned int which)
+{
+	struct trip_port_side *side = &port->sides[which];
+	int error;
+
+	if (side->n_queues == 0)
+		return 0;
+	error = trip_table_open(domain->attr.max_flows, &side->table);
+	if (error != 0)
+		return trip_error_set(
+			-error, "port %" PRIu16 ": no memory for its rules", port->port_id);
+	for (uint16_t q = 0; q < side->n_queues; q++)
+		trip_soft_open(&side->queues[q].soft, side->table, which == TRIP_FLOW_EGRESS,
+			trip_engine_count(&domain->engine, side->first_queue + q, 0),
+			domain->engine.actions, cross, port);
+	return 0;
+}
+
+/* After its last burst. */
+static void
+close_side(struct trip_port_side *side)
+{
+	if (side->table == NULL)
+		return;
+	for (uint16_t q = 0; q < side->n_queues; q++)
+		trip_soft_close(&side->queues[q].soft);
+	trip_table_close(side->table);
+}
+
 /* Under the domain's control lock. */
 static int
 open_port(struct trip_domain *domain, struct trip_port *port)
@@ -200,17 +180,13 @@ open_port(struct trip_domain *domain, struct trip_port *port)
 	error = take_queues(domain, port);
 	if (error != 0)
 		return error;
-	error = trip_table_open(domain->attr.max_flows, &port->table);
-	if (error != 0)
-		return trip_error_set(
-			-error, "port %" PRIu16 ": no memory for its rules", port->port_id);
-	for (uint16_t q = 0; q < port->n_queues; q++)
-		trip_soft_open(&port->queues[q].soft, port->table, false,
-			trip_engine_count(&domain->engine, port->first_queue + q, 0),
-			domain->engine.actions, cross, port);
-	error = add_callbacks(port);
+	for (unsigned int s = 0; s < TRIP_PORT_SIDES && error == 0; s++)
+		error = open_side(domain, port, s);
+	if (error == 0 && port->mode == TRIP_PORT_CALLBACK)
+		error = trip_port_callback_add(port);
 	if (error != 0) {
-		trip_table_close(port->table);
+		for (unsigned int s = 0; s < TRIP_PORT_SIDES; s++)
+			close_side(&port->sides[s]);
 		return error;
 	}
 	warn_distance(domain, port);
@@ -232,8 +208,24 @@ refuse_on_home(const struct trip_domain *domain, uint16_t port_id)
 static void
 free_port(struct trip_port *port)
 {
-	free(port->queues);
+	for (unsigned int s = 0; s < TRIP_PORT_SIDES; s++)
+		free(port->sides[s].queues);
 	free(port);
+}
+
+static int
+take_side(struct trip_port_side *side, uint16_t n_queues)
+{
+	size_t size = sizeof(*side->queues) * n_queues;
+
+	if (n_queues == 0)
+		return 0;
+	side->queues = aligned_alloc(RTE_CACHE_LINE_SIZE, size);
+	if (side->queues == NULL)
+		return -ENOMEM;
+	memset(side->queues, 0, size);
+	side->n_queues = n_queues;
+	return 0;
 }
 
 int
@@ -243,26 +235,24 @@ trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_p
 	static const struct trip_port_attr defaults = {.size = sizeof(defaults)};
 	const struct trip_port_attr *attr = given != NULL ? given : &defaults;
 	struct trip_port *port;
-	uint16_t n_queues;
+	uint16_t n_rx;
 	int error = refuse_on_home(domain, port_id);
 
 	if (error == 0)
-		error = check_attr(attr, port_id, &n_queues);
+		error = check_attr(attr, port_id, &n_rx);
 	if (error != 0)
 		return error;
 	port = calloc(1, sizeof(*port));
-	if (port != NULL)
-		port->queues = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*port->queues) * n_queues);
-	if (port == NULL || port->queues == NULL) {
-		free(port);
+	if (port == NULL || take_side(&port->sides[TRIP_FLOW_INGRESS], n_rx) != 0 ||
+		take_side(&port->sides[TRIP_FLOW_EGRESS], attr->n_tx_queues) != 0) {
+		if (port != NULL)
+			free_port(port);
 		return trip_error_set(
 			ENOMEM, "port %" PRIu16 ": no memory for its queues", port_id);
 	}
-	memset(port->queues, 0, sizeof(*port->queues) * n_queues);
 	port->domain = domain;
 	port->port_id = port_id;
 	port->mode = attr->mode;
-	port->n_queues = n_queues;
 	pthread_mutex_lock(&domain->control);
 	error = open_port(domain, port);
 	pthread_mutex_unlock(&domain->control);
@@ -274,12 +264,24 @@ trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_p
 	return 0;
 }
 
+/* One that had entered a callback may be in it still. */
+static void
+wait_for_bursts(struct trip_port_side *side)
+{
+	uint64_t stamp;
+
+	if (side->table == NULL)
+		return;
+	stamp = trip_era_retire(&side->table->era);
+	while (!trip_era_safe(&side->table->era, stamp))
+		sched_yield();
+}
+
 int
 trip_port_close(struct trip_port *port)
 {
 	struct trip_domain *domain = port->domain;
 	uint32_t n_flows;
-	uint64_t stamp;
 	int error = refuse_on_home(domain, port->port_id);
 
 	if (error != 0)
@@ -291,14 +293,11 @@ trip_port_close(struct trip_port *port)
 		return trip_error_set(EBUSY, "port %" PRIu16 ": %" PRIu32 " flows are open on it",
 			port->port_id, n_flows);
 	/* Takes its time, so without the lock; until it is done the port keeps its place. */
-	remove_callbacks(port);
-	/* A burst that had entered a callback may be in it still. */
-	stamp = trip_era_retire(&port->table->era);
-	while (!trip_era_safe(&port->table->era, stamp))
-		sched_yield();
-	for (uint16_t q = 0; q < port->n_queues; q++)
-		trip_soft_close(&port->queues[q].soft);
-	trip_table_close(port->table);
+	trip_port_callback_remove(port);
+	for (unsigned int s = 0; s < TRIP_PORT_SIDES; s++) {
+		wait_for_bursts(&port->sides[s]);
+		close_side(&port->sides[s]);
+	}
 	pthread_mutex_lock(&domain->control);
 	domain->ports[port->port_id] = NULL;
 	domain->n_ports--;

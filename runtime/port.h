@@ -13,18 +13,29 @@ struct trip_port_queue {
 	const struct rte_eth_rxtx_callback *callback;
 };
 
+/* What a port receives, or what it sends. */
+struct trip_port_side {
+	/* Queues of the domain that stand for this port's. */
+	uint32_t first_queue;
+	uint16_t n_queues;
+	/* Written under the domain's control lock; NULL where there are no queues. */
+	struct trip_table *table;
+	struct trip_port_queue *queues;
+};
+
+#define TRIP_PORT_SIDES 2
+
 struct trip_port {
 	struct trip_domain *domain;
 	uint16_t port_id;
 	enum trip_port_mode mode;
-	/* Queues of the domain that stand for this port's. */
-	uint32_t first_queue;
-	uint16_t n_queues;
 	uint32_t n_flows;
 	uint64_t next_sequence;
-	/* Written under the domain's control lock. */
-	struct trip_table *table;
-	struct trip_port_queue *queues;
+	struct trip_port_side sides[TRIP_PORT_SIDES]; /* by enum trip_flow_direction */
 };
+
+/* For ports with TRIP_PORT_CALLBACK. */
+int trip_port_callback_add(struct trip_port *port);
+void trip_port_callback_remove(struct trip_port *port);
 
 #endif
