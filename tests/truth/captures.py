@@ -71,5 +71,15 @@ def wild(bench):
     one_each(capture, random.Random(SEED))
 
 
+def snapped(bench):
+    """Frames of which a part was captured: what is not there does not count, and matches nothing."""
+    need_tools()
+    frames = generate(random.Random(f'snapped {SEED}'), PLAIN)
+    for snap in 64, 96:
+        capture = Capture(bench, f'snap{snap}', frames, words=False, snap=snap)
+        for how in 'on one queue', 'in random segments, also empty ones':
+            capture.check(f'{how}, of {snap} bytes', side_by_side(), words=LAYOUTS[how])
+
+
 print(f'captures: TRIP_SEED={SEED}')
-main(plain, wild)
+main(plain, wild, snapped)

@@ -96,6 +96,129 @@ def load(offset, size, value, mask=None):
     return lambda at: f'ip6[{at} + {offset}:{size}]{f" & {mask}" if mask else ""} = {value}'
 
 
+# ---- tcpdump, inside of tunnels ----
+#
+# BPF has no words for what is inside, so offsets are worked out from the outer IP header: `ip[..]` and
+# `ip6[..]` take arithmetic. The captures have tunnels directly behind an outer IP header, and up to two
+# tags in them.
+
+INNER_TAGS_MAX = 2
+
+
+class Inside:
+    """Bytes from a place on, `at`, which is an expression over the header that `header` accesses."""
+
+    def __init__(self, header, at):
+        self.header, self.at = header, at
+
+    def get(self, offset, size):
+        return f'{self.header}[{self.at} + {offset}:{size}]'
+
+    def is_(self, offset, size, value, mask=None):
+        return f'{self.get(offset, size)}{f" & {mask}" if mask else ""} = {value}'
+
+    def further(self, length):
+        return Inside(self.header, f'({self.at} + {length})')
+
+
+def in_ipv4(*tests, protocol=None, l4=()):
+    """(offset, size, value[, mask]) in an IPv4 header, and in what is behind it."""
+    def inside(place):
+        parts = [place.is_(*test) for test in tests]
+        if protocol is not None:
+            parts.append(place.is_(9, 1, protocol))
+        if l4:
+            behind = place.further(f'({place.get(0, 1)} & 15) * 4')
+            parts += [f'{place.get(0, 1)} & 15 >= 5', place.is_(6, 2, 0, 0x1fff), *(behind.is_(*test) for test in l4)]
+        return IPV4_TYPE, parts
+
+    return inside
+
+
+def in_ipv6(*tests, protocol=None, l4=()):
+    """The same of IPv6, directly behind its header: there are no extension headers inside."""
+    def inside(place):
+        parts = [place.is_(*test) for test in tests]
+        if protocol is not None:
+            parts.append(place.is_(6, 1, protocol))
+        return IPV6_TYPE, parts + [place.further(40).is_(*test) for test in l4]
+
+    return inside
+
+
+IPV4_TYPE, IPV6_TYPE, BRIDGED_TYPE = 0x0800, 0x86dd, 0x6558
+
+
+def in_ethernet(*tests, ip=None):
+    """(offset, size, value[, mask]) in an Ethernet header, and what is behind its tags, however many."""
+    def inside(place):
+        parts = [place.is_(*test) for test in tests]
+        if ip is None:
+            return parts
+        ways = []
+        for tags in range(INNER_TAGS_MAX + 1):
+            kind, behind = ip(place.further(14 + 4 * tags))
+            ways.append('(' + ' and '.join([inner_tag(place, 12 + 4 * i) for i in range(tags)] +
+                                           [place.is_(12 + 4 * tags, 2, kind), *behind]) + ')')
+        return parts + ['(' + ' or '.join(ways) + ')']
+
+    return inside
+
+
+def inner_tag(place, at):
+    return '(' + ' or '.join(place.is_(at, 2, tpid) for tpid in (0x8100, 0x88a8, 0x9100)) + ')'
+
+
+def in_tagged(vid, ip):
+    """Exactly one tag, with this VID, then IP."""
+    def inside(place):
+        kind, behind = ip(place.further(18))
+        return [inner_tag(place, 12), place.is_(14, 2, vid, 0x0fff), place.is_(16, 2, kind), *behind]
+
+    return inside
+
+
+def over(protocol, tests, versions):
+    """What is behind an outer IP header of these versions. One filter for each version: `vlan` moves what
+    follows. `tests` makes of where that is the tests of it."""
+    def ip4():
+        place = Inside('ip', '(ip[0] & 15) * 4')
+        outer = [f'ip proto {protocol}', 'ip[0] & 15 >= 5', 'ip[6:2] & 0x1fff = 0']
+        return at_any_depth(' and '.join(outer + tests(place)), 2)
+
+    def ip6():
+        return at_any_depth(' and '.join([f'ip6 and ip6[6] = {protocol}', *tests(Inside('ip6', '40'))]), 2)
+
+    return tuple({4: ip4, 6: ip6}[version]() for version in versions)
+
+
+def vxlan(*tests, inside=None, versions=(4, 6)):
+    """(offset, size, value) in a VXLAN header, and what it carries."""
+    def all_tests(place):
+        header = place.further(8)
+        return [place.is_(2, 2, 4789), *(header.is_(*test) for test in tests),
+                *(inside(header.further(8)) if inside else ())]
+
+    return over(17, all_tests, versions)
+
+
+def gre(*tests, ip=None, ethernet=None, versions=(4, 6)):
+    """The same of GRE: IP directly or in a frame, or (`ethernet`) in a frame only."""
+    def all_tests(place):
+        parts = [place.is_(*test) for test in tests]
+        if ip is None and ethernet is None:
+            return parts
+        flags = place.get(0, 2)
+        carried = place.further('4 + ' + ' + '.join(f'(({flags} >> {bit}) & 1) * 4' for bit in (15, 13, 12)))
+        frame = ' and '.join([place.is_(2, 2, BRIDGED_TYPE), *(ethernet or in_ethernet(ip=ip))(carried)])
+        if ip is not None:
+            kind, behind = ip(carried)
+            frame = f'(({" and ".join([place.is_(2, 2, kind), *behind])}) or ({frame}))'
+        return parts + [f'{flags} & 0x4007 = 0', frame]
+
+    return over(47, all_tests, versions)
+
+
 # ---- tshark, by words ----
 
 def first(protocols):
@@ -103,6 +226,7 @@ def first(protocols):
     return f'frame.protocols matches "^eth:ethertype:((vlan|ieee8021ad):ethertype:)*{protocols}(:|$)"'
 
 
+TAGGED = '(:(vlan|ieee8021ad):ethertype)*:'
 BEHIND_EXTENSIONS = r'ipv6(:ipv6\\.[a-z]+|:ah)*:'
 
 

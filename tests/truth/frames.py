@@ -10,6 +10,8 @@ TAG, STAG, OLD_TAG = 0x8100, 0x88a8, 0x9100
 IPV4, IPV6, ARP, LOCAL = 0x0800, 0x86dd, 0x0806, 0x88b5
 ICMP, TCP, UDP, ICMP6, SCTP, GRE, ESP, AH = 1, 6, 17, 58, 132, 47, 50, 51
 HOP, ROUTING, FRAGMENT, OPTIONS, NONE = 0, 43, 44, 60, 59
+VXLAN, BRIDGED = 4789, 0x6558
+VNIS = 1, 77, 0xfedcba
 PORTS = 53, 80, 123, 443, 5000
 VIDS = 7, 8, 9, 100
 HOSTS4 = '10.1.0.1', '10.1.2.3', '10.9.0.7', '172.16.5.5', '172.31.255.254', '172.32.0.1', '192.0.2.9'
@@ -204,6 +206,57 @@ def tunnels(rng):
         lambda: ethernet(rng, IPV6, ipv6(rng, 41, inner6), random_tags(rng)[:2])))()
 
 
+def inner_ethernet(rng, most=40):
+    tags = random_tags(rng)[:2]
+    if rng.random() < 0.6:
+        return ethernet(rng, IPV4, ipv4(rng, *l4(rng, most)), tags)
+    if rng.random() < 0.5:
+        return ethernet(rng, IPV6, ipv6(rng, *l4(rng, most, six=True)), tags)
+    return ethernet(rng, LOCAL, bytes(30), tags)
+
+
+def vxlan_header(rng, flags=0x08):
+    return struct.pack('!B3xI', flags, rng.choice(VNIS) << 8)
+
+
+def over_udp(rng, dst, data):
+    """To a port from some port, in IPv4 or IPv6."""
+    datagram = struct.pack('!HHHH', rng.randrange(49152, 65536), dst, 8 + len(data), 0) + data
+    if rng.random() < 0.7:
+        return ethernet(rng, IPV4, ipv4(rng, UDP, datagram, options=rng.choice((0, 0, 0, 1))), random_tags(rng)[:2])
+    return ethernet(rng, IPV6, ipv6(rng, UDP, datagram), random_tags(rng)[:2])
+
+
+def vxlan(rng):
+    return over_udp(rng, VXLAN, vxlan_header(rng) + inner_ethernet(rng))
+
+
+def gre_header(rng, kind, bits=None):
+    """With checksum, key and sequence number in every combination."""
+    bits = rng.choice((0, 0, 0x8000, 0x2000, 0x1000, 0x3000, 0xa000, 0xb000)) if bits is None else bits
+    return struct.pack('!HH', bits, kind) + b''.join(
+        value for bit, value in ((0x8000, bytes(4)), (0x2000, b'\xfe\xfe\x00\x07'), (0x1000, b'\xfe\xfe\x00\x01'))
+        if bits & bit)
+
+
+def gre_payload(rng):
+    kind = rng.choice((IPV4, IPV4, IPV6, BRIDGED, 0x880b))
+    return kind, {IPV4: lambda: ipv4(rng, *l4(rng)), IPV6: lambda: ipv6(rng, *l4(rng, six=True)),
+                  BRIDGED: lambda: inner_ethernet(rng), 0x880b: lambda: bytes(12)}[kind]()
+
+
+def over_gre(rng, header, payload):
+    if rng.random() < 0.7:
+        return ethernet(rng, IPV4, ipv4(rng, GRE, header + payload, options=rng.choice((0, 0, 0, 1))),
+                        random_tags(rng)[:2])
+    return ethernet(rng, IPV6, ipv6(rng, GRE, header + payload), random_tags(rng)[:2])
+
+
+def gre(rng):
+    kind, payload = gre_payload(rng)
+    return over_gre(rng, gre_header(rng, kind), payload)
+
+
 def streams(rng):
     if rng.random() < 0.5:
         return ethernet(rng, IPV4, ipv4(rng, SCTP, sctp(rng, payload_of(rng))), random_tags(rng))
@@ -235,7 +288,8 @@ def deep(rng):
 
 
 PLAIN = {over_ipv4: 260, over_ipv6: 200, with_options: 80, padded: 120, fragments4: 160, fragments6: 120,
-         extensions: 200, opaque: 60, in_errors: 60, tunnels: 80, streams: 40, others: 160, jumbo: 12, deep: 60}
+         extensions: 200, opaque: 60, in_errors: 60, tunnels: 80, vxlan: 200, gre: 240, streams: 80,
+         others: 160, jumbo: 12, deep: 60}
 
 
 # ---- what they do not ----
@@ -280,8 +334,8 @@ def version_lies(rng):
 def odd_fragments(rng):
     """Every combination of the flags, the reserved one too, with offsets and without."""
     protocol, data = l4(rng)
-    return ethernet(rng, IPV4, ipv4(rng, protocol, data, rng.randrange(8) << 13 | rng.choice((0, 0, 1, 0x1000, 0x1fff))),
-                    random_tags(rng))
+    fragment = rng.randrange(8) << 13 | rng.choice((0, 0, 1, 0x1000, 0x1fff))
+    return ethernet(rng, IPV4, ipv4(rng, protocol, data, fragment), random_tags(rng))
 
 
 def extension_lies(rng):
@@ -300,6 +354,28 @@ def extension_lies(rng):
         protocol = kind
     frame = ethernet(rng, IPV6, ipv6(rng, protocol, data), random_tags(rng)[:2])
     return frame[:rng.randrange(54, len(frame))] if rng.random() < 0.3 else frame
+
+
+def vxlan_lies(rng):
+    """Any flags, lengths of nothing, tunnels in tunnels, and fragments of tunnels."""
+    choice = rng.randrange(4)
+    if choice == 0:
+        return over_udp(rng, VXLAN, vxlan_header(rng, rng.choice((0, 0x0c, 0xff))) + inner_ethernet(rng))
+    if choice == 1:
+        deeper = over_udp(rng, VXLAN, vxlan_header(rng) + inner_ethernet(rng))
+        return over_udp(rng, VXLAN, vxlan_header(rng) + deeper)
+    data = struct.pack('!HHHH', 50000, VXLAN, rng.choice((0, 8, 9, 65535)), 0) + vxlan_header(rng) + inner_ethernet(rng)
+    if choice == 2:
+        return ethernet(rng, IPV4, ipv4(rng, UDP, data, rng.choice((0, MORE_FRAGMENTS, 1))), random_tags(rng)[:2])
+    return ethernet(rng, IPV4, ipv4(rng, UDP, data, ihl=rng.randrange(16)), random_tags(rng)[:2])
+
+
+def gre_lies(rng):
+    """Versions, source routes and reserved bits; a checksum that is announced and not there."""
+    kind, payload = gre_payload(rng)
+    bits = rng.choice((1, 7, 0x4000, 0xc000, 0x2001, 0x0800, 0x0ff8, 0xb000))
+    header = gre_header(rng, kind, bits)
+    return over_gre(rng, header[:4] if rng.random() < 0.3 else header, payload)
 
 
 def noise(rng):
@@ -321,9 +397,10 @@ def nothing(rng):
 
 
 WILD = {ihl_lies: 160, length_lies4: 160, length_lies6: 120, l4_lies: 120, version_lies: 80,
-        odd_fragments: 120, extension_lies: 200, noise: 160, flipped: 300, nothing: 3}
-CUT = (over_ipv4, over_ipv4, over_ipv6, with_options, fragments4, fragments6, extensions, extensions, padded)
-CUT_BYTES = 120
+        odd_fragments: 120, extension_lies: 200, vxlan_lies: 160, gre_lies: 160, noise: 160, flipped: 300, nothing: 3}
+CUT = (over_ipv4, over_ipv4, over_ipv6, with_options, fragments4, fragments6, extensions, extensions,
+       padded, vxlan, vxlan, gre, gre, streams)
+CUT_BYTES = 130
 
 
 def truncated(rng):

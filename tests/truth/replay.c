@@ -25,9 +25,11 @@
 #define EVENTS 2
 #define VISIBLE_SECONDS 10
 
+/* What a rule counts: a flow for each of its patterns, all on its counters. */
 struct flow {
 	const struct trip_rules_count *rule;
-	struct trip_flow *flow;
+	struct trip_flow **patterns;
+	unsigned int n_patterns; /* that are open */
 	struct trip_cntr *cntrs[EVENTS];
 	uint64_t last;
 	uint64_t *frames; /* that it counted, from 1 */
@@ -71,9 +73,24 @@ open_flow(struct flow *flow)
 	if (rule->also || rule->actions & TRIP_RULES_ACTION_PASSTHRU)
 		actions[n++].type = RTE_FLOW_ACTION_TYPE_PASSTHRU;
 	actions[n].type = RTE_FLOW_ACTION_TYPE_END;
-	if (trip_flow_create(port, &attr, rule->items, actions, &flow->flow, &error) != 0)
-		return fail(rule->name);
+	flow->patterns = calloc(rule->n_patterns, sizeof(struct trip_flow *));
+	if (flow->patterns == NULL)
+		return -1;
+	for (; flow->n_patterns < rule->n_patterns; flow->n_patterns++)
+		if (trip_flow_create(port, &attr, rule->patterns[flow->n_patterns], actions,
+			    &flow->patterns[flow->n_patterns], &error) != 0)
+			return fail(rule->name);
 	return 0;
+}
+
+static uint32_t
+count_patterns(const struct trip_rules *rules)
+{
+	uint32_t n = 0;
+
+	for (unsigned int i = 0; i < rules->n_counts; i++)
+		n += rules->counts[i].n_patterns;
+	return n;
 }
 
 static int
@@ -81,7 +98,7 @@ open_domain(const struct replay *replay, const struct trip_rules *rules)
 {
 	const struct trip_domain_attr attr = {.size = sizeof(attr),
 		.progress = TRIP_PROGRESS_MANUAL,
-		.max_flows = rules->n_counts + 1,
+		.max_flows = count_patterns(rules) + 1,
 		.max_cntrs = EVENTS * rules->n_counts + 16,
 		.max_queues = replay->queues};
 	const struct trip_port_attr port_attr = {.size = sizeof(port_attr),
@@ -109,7 +126,9 @@ close_domain(void)
 	int ret = 0;
 
 	for (unsigned int i = 0; i < n_flows; i++) {
-		ret |= trip_flow_destroy(flows[i].flow);
+		while (flows[i].n_patterns > 0)
+			ret |= trip_flow_destroy(flows[i].patterns[--flows[i].n_patterns]);
+		free(flows[i].patterns);
 		for (unsigned int k = 0; k < EVENTS; k++)
 			ret |= trip_cntr_close(flows[i].cntrs[k]);
 		free(flows[i].frames);
@@ -122,12 +141,24 @@ close_domain(void)
 
 /* --- counting --- */
 
+static struct trip_flow_count
+query(const struct flow *flow)
+{
+	struct trip_flow_count sum = {0}, count;
+
+	for (unsigned int i = 0; i < flow->n_patterns; i++) {
+		trip_flow_query(flow->patterns[i], &count);
+		sum.packets += count.packets;
+		sum.bytes += count.bytes;
+	}
+	return sum;
+}
+
 static void
 note(struct flow *flow, uint64_t frame)
 {
-	struct trip_flow_count count;
+	struct trip_flow_count count = query(flow);
 
-	trip_flow_query(flow->flow, &count);
 	if (count.packets == flow->last)
 		return;
 	if (count.packets != flow->last + 1) {
@@ -161,9 +192,8 @@ static int
 tell_flow(const struct flow *flow, const char *separator)
 {
 	uint64_t deadline = rte_rdtsc() + VISIBLE_SECONDS * rte_get_tsc_hz();
-	struct trip_flow_count count;
+	struct trip_flow_count count = query(flow);
 
-	trip_flow_query(flow->flow, &count);
 	/* It becomes visible with no further update, within the domain's refresh period. */
 	while (trip_cntr_read(flow->cntrs[0]) != count.packets ||
 		trip_cntr_read(flow->cntrs[1]) != count.bytes) {

@@ -4,19 +4,19 @@ from collections import namedtuple
 
 from filters import *
 
-# `tcpdump` is a filter, or several that no frame matches two of. `words` ask tshark about well-behaved frames, `bytes` about all others (None: tcpdump alone is asked).
-Rule = namedtuple('Rule', 'name pattern tcpdump words bytes')
+# `tcpdump` is a filter, or several of which a frame is to match one. `words` ask tshark about well-behaved
+# frames, `bytes` about all others (None: tcpdump alone is asked).
+Rule = namedtuple('Rule', 'name pattern tcpdump words bytes direction', defaults=('',))
 
-# 802.1ad tags have another name than 802.1Q ones in tshark, and two names more when there are two.
-ONE_TAG = '((vlan{0} and not ieee8021ad and not vlan.id#2) or' \
-    ' (ieee8021ad.id{0} and not vlan and not ieee8021ad.svid))'
+# 802.1ad has another name than 802.1Q in tshark, and where there are two, a third for both together.
+OUTER_TAG = 'frame.protocols matches "^eth:ethertype:{0}(?!:ethertype:(vlan|ieee8021ad))(:|$)"'
 
 
 def one_tag(vid=None):
-    """The field for a given VID, or the mere presence."""
-    if vid is None:
-        return ONE_TAG.replace('vlan{0}', 'vlan').replace('{0}', '')
-    return ONE_TAG.replace('vlan{0}', f'vlan.id == {vid}').replace('{0}', f' == {vid}')
+    """Exactly one, with this VID where one is given. Tags in tunnels are further behind."""
+    test = '' if vid is None else f' == {vid}'
+    return f'(({OUTER_TAG.format("vlan")} and vlan.id#1{test}) or' \
+        f' ({OUTER_TAG.format("ieee8021ad")} and ieee8021ad.id#1{test}))'
 
 
 def behind_tags(count, kind):
@@ -24,29 +24,32 @@ def behind_tags(count, kind):
     return f'{tags_at(count)} and {eq(12 + 4 * count, kind)}'
 
 
+FIRST_TAG = 'frame.protocols matches "^eth:ethertype:(vlan|ieee8021ad):"'
+
 ETH = (
     Rule('all', 'eth', 'len >= 0', 'frame', 'frame'),
     Rule('eth_dst', 'eth dst is 02:00:00:00:77:01', 'ether dst 02:00:00:00:77:01',
-         'eth.dst == 02:00:00:00:77:01', eq(0, '020000007701')),
+         'eth.dst#1 == 02:00:00:00:77:01', eq(0, '020000007701')),
     Rule('eth_src', 'eth src is 02:00:00:00:00:01', 'ether src 02:00:00:00:00:01',
-         'eth.src == 02:00:00:00:00:01', eq(6, '020000000001')),
+         'eth.src#1 == 02:00:00:00:00:01', eq(6, '020000000001')),
     Rule('eth_group', 'eth dst spec 01:00:00:00:00:00 dst mask 01:00:00:00:00:00',
-         f'ether[0] & 1 = 1 and {present("ether[5]")}', 'eth.dst.ig == 1',
+         f'ether[0] & 1 = 1 and {present("ether[5]")}', 'eth.dst.ig#1 == 1',
          eq(0, '010000000000', '010000000000')),
-    Rule('eth_arp', 'eth type is 0x0806', 'ether[12:2] = 0x0806', 'eth.type == 0x0806', eq(12, '0806')),
-    Rule('eth_untagged4', 'eth type is 0x0800', 'ether[12:2] = 0x0800', 'eth.type == 0x0800', eq(12, '0800')),
-    Rule('eth_tag', 'eth type is 0x8100', 'ether[12:2] = 0x8100', 'eth.type == 0x8100', eq(12, '8100')),
+    Rule('eth_arp', 'eth type is 0x0806', 'ether[12:2] = 0x0806', 'eth.type#1 == 0x0806', eq(12, '0806')),
+    Rule('eth_untagged4', 'eth type is 0x0800', 'ether[12:2] = 0x0800', 'eth.type#1 == 0x0800', eq(12, '0800')),
+    Rule('eth_tag', 'eth type is 0x8100', 'ether[12:2] = 0x8100', 'eth.type#1 == 0x8100', eq(12, '8100')),
     Rule('eth_local', 'eth dst is 02:00:00:00:77:01 type is 0x88b5',
          'ether dst 02:00:00:00:77:01 and ether[12:2] = 0x88b5',
-         'eth.dst == 02:00:00:00:77:01 and eth.type == 0x88b5', f'{eq(0, "020000007701")} and {eq(12, "88b5")}'),
-    Rule('eth_tagged', 'eth has_vlan is 1', 'vlan', 'vlan or ieee8021ad', tag_at(12)),
+         'eth.dst#1 == 02:00:00:00:77:01 and eth.type#1 == 0x88b5', f'{eq(0, "020000007701")} and {eq(12, "88b5")}'),
+    Rule('eth_tagged', 'eth has_vlan is 1', 'vlan', FIRST_TAG, tag_at(12)),
     # A frame that ends before its EtherType has no tag.
-    Rule('eth_plain', 'eth has_vlan is 0', '(len < 14) or not vlan', 'not (vlan or ieee8021ad)', f'not {tag_at(12)}'),
+    Rule('eth_plain', 'eth has_vlan is 0', '(len < 14) or not vlan', f'not {FIRST_TAG}', f'not {tag_at(12)}'),
 )
 
 VLAN = (
     Rule('vlan_one', 'eth / vlan', tags_are('vlan'), one_tag(), tags_at(1)),
-    Rule('vlan_vid', 'eth / vlan vid is 7', tags_are('vlan 7'), one_tag(7), f'{tags_at(1)} and {eq(14, "0007", "0fff")}'),
+    Rule('vlan_vid', 'eth / vlan vid is 7', tags_are('vlan 7'), one_tag(7),
+         f'{tags_at(1)} and {eq(14, "0007", "0fff")}'),
     Rule('vlan_pcp', 'eth / vlan pcp is 5', tags_are('vlan') + ' and ether[14:2] & 0xe000 = 0xa000',
          f'{one_tag()} and {eq(14, "a000", "e000")}', f'{tags_at(1)} and {eq(14, "a000", "e000")}'),
     Rule('vlan_dei', 'eth / vlan vid is 9 dei is 1', tags_are('vlan 9') + ' and ether[14:2] & 0x1000 = 0x1000',
@@ -70,7 +73,8 @@ VLAN = (
          f'{one_tag(7)} and {first("ip:udp")} and udp.dstport#1 == 53',
          f'{tags_at(1)} and {eq(14, "0007", "0fff")} and {bytes4(protocol=17, l4=[(2, "0035")])}'),
     # Without eth, and without what follows the tag.
-    Rule('vlan_bare', 'vlan vid is 100', tags_are('vlan 100'), one_tag(100), f'{tags_at(1)} and {eq(14, "0064", "0fff")}'),
+    Rule('vlan_bare', 'vlan vid is 100', tags_are('vlan 100'), one_tag(100),
+         f'{tags_at(1)} and {eq(14, "0064", "0fff")}'),
 )
 
 IP4 = (
@@ -84,7 +88,8 @@ IP4 = (
     Rule('ip_odd', 'eth / ipv4 dst spec 0.0.0.1 dst mask 0.0.0.1', ip('ip[16:4] & 1 = 1'),
          bytes4((16, '00000001', '00000001')), bytes4((16, '00000001', '00000001'))),
     Rule('ip_pair', 'eth / ipv4 src is 10.1.0.1 dst is 10.1.2.3', ip('src host 10.1.0.1 and dst host 10.1.2.3'),
-         f'{first("ip")} and ip.src#1 == 10.1.0.1 and ip.dst#1 == 10.1.2.3', bytes4((12, '0a010001'), (16, '0a010203'))),
+         f'{first("ip")} and ip.src#1 == 10.1.0.1 and ip.dst#1 == 10.1.2.3',
+         bytes4((12, '0a010001'), (16, '0a010203'))),
     Rule('ip_sctp', 'eth / ipv4 proto is 132', ip('ip proto 132'), f'{first("ip")} and ip.proto#1 == 132',
          bytes4((9, '84'))),
     Rule('ip_ttl', 'eth / ipv4 ttl is 1', ip('ip[8] = 1'), f'{first("ip")} and ip.ttl#1 == 1', bytes4((8, '01'))),
@@ -118,12 +123,19 @@ IP4 = (
     Rule('ip_ping', 'eth / ipv4 / icmp type is 8', ip_l4('icmp[0] = 8'), f'{first("ip:icmp")} and icmp.type#1 == 8',
          bytes4(protocol=1, l4=[(0, '08')])),
     Rule('ip_refused', 'eth / ipv4 / icmp type is 3 code is 3', ip_l4('icmp[0] = 3 and icmp[1] = 3'),
-         f'{first("ip:icmp")} and icmp.type#1 == 3 and icmp.code#1 == 3', bytes4(protocol=1, l4=[(0, '03'), (1, '03')])),
+         f'{first("ip:icmp")} and icmp.type#1 == 3 and icmp.code#1 == 3',
+         bytes4(protocol=1, l4=[(0, '03'), (1, '03')])),
     Rule('ip_flow', 'eth / ipv4 src spec 10.0.0.0 src prefix 8 / udp src is 53 dst is 53',
          ip_l4('src net 10.0.0.0/8 and udp src port 53 and udp dst port 53'),
          f'{first("ip:udp")} and ip.src#1 == 10.0.0.0/8 and udp.srcport#1 == 53 and udp.dstport#1 == 53',
          bytes4((12, '0a000000', 'ff000000'), protocol=17, l4=[(0, '0035'), (2, '0035')])),
 )
+
+def later_or(protocol, name):
+    """Whole ones, first fragments and the later ones, which have the number only."""
+    return f'({first(BEHIND_EXTENSIONS + name)} or' \
+        f' ({first("ipv6")} and ipv6.fraghdr.nxt == {protocol} and ipv6.fraghdr.offset > 0))'
+
 
 IP6 = (
     Rule('ip6', 'eth / ipv6', at_any_depth('ip6'), first('ipv6'), bytes6()),
@@ -131,18 +143,21 @@ IP6 = (
          f'{first("ipv6")} and ipv6.src#1 == 2001:db8::2', bytes6((8, '20010db8000000000000000000000002'))),
     Rule('ip6_dst', 'eth / ipv6 dst spec 2001:db8:ffff:: dst prefix 48',
          ip6(f'dst net 2001:db8:ffff::/48 and {present("ip6[39]")}'),
-         f'{first("ipv6")} and ipv6.dst#1 == 2001:db8:ffff::/48', bytes6((24, '20010db8ffff' + 20 * '0', 12 * 'f' + 20 * '0'))),
+         f'{first("ipv6")} and ipv6.dst#1 == 2001:db8:ffff::/48',
+         bytes6((24, '20010db8ffff' + 20 * '0', 12 * 'f' + 20 * '0'))),
     # The number in the IPv6 header itself: of what follows directly.
-    Rule('ip6_proto', 'eth / ipv6 proto is 44', ip6('ip6[6] = 44'), f'{first("ipv6")} and ipv6.nxt#1 == 44', bytes6((6, '2c'))),
-    Rule('ip6_hop', 'eth / ipv6 hop is 255', ip6('ip6[7] = 255'), f'{first("ipv6")} and ipv6.hlim#1 == 255', bytes6((7, 'ff'))),
+    Rule('ip6_proto', 'eth / ipv6 proto is 44', ip6('ip6[6] = 44'),
+         f'{first("ipv6")} and ipv6.nxt#1 == 44', bytes6((6, '2c'))),
+    Rule('ip6_hop', 'eth / ipv6 hop is 255', ip6('ip6[7] = 255'),
+         f'{first("ipv6")} and ipv6.hlim#1 == 255', bytes6((7, 'ff'))),
     Rule('ip6_tc', 'eth / ipv6 tc is 0xb8', ip6('ip6[0:4] & 0x0ff00000 = 0x0b800000'),
          f'{first("ipv6")} and ipv6.tclass#1 == 0xb8', bytes6((0, '0b800000', '0ff00000'))),
     Rule('ip6_flow', 'eth / ipv6 flow is 0x12345', ip6('ip6[0:4] & 0xfffff = 0x12345'),
          f'{first("ipv6")} and ipv6.flow#1 == 0x12345', bytes6((0, '00012345', '000fffff'))),
     Rule('ip6_udp', 'eth / ipv6 / udp', ip6_l4(17),
-         f'({first(BEHIND_EXTENSIONS + "udp")} or ({first("ipv6")} and ipv6.fraghdr.nxt == 17 and ipv6.fraghdr.offset > 0))', None),
+         later_or(17, 'udp'), None),
     Rule('ip6_tcp', 'eth / ipv6 / tcp', ip6_l4(6),
-         f'({first(BEHIND_EXTENSIONS + "tcp")} or ({first("ipv6")} and ipv6.fraghdr.nxt == 6 and ipv6.fraghdr.offset > 0))', None),
+         later_or(6, 'tcp'), None),
     Rule('ip6_dns', 'eth / ipv6 / udp dst is 53', ip6_l4(17, load(2, 2, 53)),
          f'{first(BEHIND_EXTENSIONS + "udp")} and udp.dstport#1 == 53', None),
     Rule('ip6_web', 'eth / ipv6 / tcp src is 443', ip6_l4(6, load(0, 2, 443)),
@@ -159,8 +174,114 @@ EITHER = (
     Rule('dns', 'udp dst is 53', (ip_l4('udp dst port 53'), ip6_l4(17, load(2, 2, 53))),
          f'({first("ip:udp")} or {first(BEHIND_EXTENSIONS + "udp")}) and udp.dstport#1 == 53', None),
     Rule('tcp', 'tcp', (ip('ip proto 6'), ip6_l4(6)),
-         f'({first("ip")} and ip.proto#1 == 6) or {first(BEHIND_EXTENSIONS + "tcp")} or'
-         f' ({first("ipv6")} and ipv6.fraghdr.nxt == 6 and ipv6.fraghdr.offset > 0)', None),
+         f'({first("ip")} and ip.proto#1 == 6) or {later_or(6, "tcp")}', None),
 )
 
-RULES = ETH + VLAN + IP4 + IP6 + EITHER
+# What is behind the IP header by other protocols; and other fields of it.
+OTHERS = (
+    Rule('ip_id', 'eth / ipv4 packet_id spec 0 packet_id mask 0x0001', ip('ip[4:2] & 1 = 0'),
+         bytes4((4, '0000', '0001')), bytes4((4, '0000', '0001'))),
+    Rule('ip_seq', 'eth / ipv4 / icmp ident is 1 seq is 1', ip_l4('icmp[4:2] = 1 and icmp[6:2] = 1'),
+         bytes4(protocol=1, l4=[(4, '00010001')]), bytes4(protocol=1, l4=[(4, '0001'), (6, '0001')])),
+    Rule('ip_streams', 'eth / ipv4 / sctp', ip('ip proto 132'),
+         f'{first("ip")} and ip.proto#1 == 132', bytes4(protocol=132)),
+    Rule('ip_stream', 'eth / ipv4 / sctp dst is 443', ip_l4('sctp dst port 443'),
+         f'{first("ip:sctp")} and sctp.dstport#1 == 443', bytes4(protocol=132, l4=[(2, '01bb')])),
+    Rule('ip_stream_tag', 'eth / ipv4 / sctp src is 53 tag is 7', ip_l4('sctp[0:2] = 53 and sctp[4:4] = 7'),
+         f'{first("ip:sctp")} and sctp.srcport#1 == 53 and sctp.verification_tag#1 == 7',
+         bytes4(protocol=132, l4=[(0, '0035'), (4, '00000007')])),
+    Rule('ip6_stream', 'eth / ipv6 / sctp src is 123', ip6_l4(132, load(0, 2, 123)),
+         f'{first(BEHIND_EXTENSIONS + "sctp")} and sctp.srcport#1 == 123', None),
+    Rule('ip6_icmp', 'eth / ipv6 / icmp6', ip6_l4(58),
+         later_or(58, 'icmpv6'), None),
+    Rule('ip6_ping', 'eth / ipv6 / icmp6 type is 128', ip6_l4(58, load(0, 1, 128)),
+         f'{first(BEHIND_EXTENSIONS + "icmpv6")} and icmpv6.type#1 == 128', None),
+    Rule('ip6_refused', 'eth / ipv6 / icmp6 type is 1 code is 4', ip6_l4(58, load(0, 2, 0x0104)),
+         f'{first(BEHIND_EXTENSIONS + "icmpv6")} and icmpv6.type#1 == 1 and icmpv6.code#1 == 4', None),
+    # Its number is there, behind whichever others.
+    Rule('ip6_fragment', 'eth / ipv6 has_frag_ext is 1', ip6_l4(44), f'{first("ipv6")} and ipv6.fraghdr', None),
+)
+
+# A range is several patterns; so is `either`, and a packet that matches two of them counts once.
+PATTERNS = (
+    Rule('range_port', 'eth / ipv4 / tcp dst range 81-1000', ip_l4('tcp[2:2] >= 81 and tcp[2:2] <= 1000'),
+         f'{first("ip:tcp")} and tcp.dstport#1 >= 81 and tcp.dstport#1 <= 1000', None),
+    Rule('range_ttl', 'eth / ipv4 ttl range 2-200 / udp', ip('ip proto 17 and ip[8] >= 2 and ip[8] <= 200'),
+         f'{first("ip")} and ip.proto#1 == 17 and ip.ttl#1 >= 2 and ip.ttl#1 <= 200', None),
+    Rule('either_pair', 'eth / ipv4 src is 10.1.0.1 dst is 10.1.2.3',
+         ip('((src host 10.1.0.1 and dst host 10.1.2.3) or (src host 10.1.2.3 and dst host 10.1.0.1))'),
+         f'{first("ip")} and ((ip.src#1 == 10.1.0.1 and ip.dst#1 == 10.1.2.3) or'
+         f' (ip.src#1 == 10.1.2.3 and ip.dst#1 == 10.1.0.1))', None, 'either'),
+    Rule('either_flow', 'eth / ipv4 / udp src is 53 dst is 123',
+         ip_l4('((udp src port 53 and udp dst port 123) or (udp src port 123 and udp dst port 53))'),
+         f'{first("ip:udp")} and ((udp.srcport#1 == 53 and udp.dstport#1 == 123) or'
+         f' (udp.srcport#1 == 123 and udp.dstport#1 == 53))', None, 'either'),
+    # Where both ends are 53 it is the same packet both ways.
+    Rule('either_dns', 'eth / ipv4 / udp dst is 53', ip_l4('udp port 53'),
+         f'{first("ip:udp")} and (udp.srcport#1 == 53 or udp.dstport#1 == 53)', None, 'either'),
+)
+
+FRAME = ':eth:ethertype' + TAGGED
+CARRIED = f'gre({FRAME}|:)'
+OUTER = '(ip|ipv6):'
+
+
+
+def inner_tag_words(vid):
+    """Which tag of its name the inner one is for tshark depends on those outside."""
+    ways = []
+    for outside in ([], ['vlan'], ['ieee8021ad'], ['vlan', 'vlan'], ['vlan', 'ieee8021ad'], ['ieee8021ad', 'vlan']):
+        for name in 'vlan', 'ieee8021ad':
+            tags = ''.join(tag + ':ethertype:' for tag in outside)
+            ways.append(f'(frame.protocols matches "^eth:ethertype:{tags}{OUTER}udp:vxlan'
+                        f':eth:ethertype:{name}:ethertype:ip(:|$)" and {name}.id#{outside.count(name) + 1} == {vid})')
+    return ' or '.join(ways)
+
+
+VXLANS = (
+    Rule('vxlan', 'eth / ipv4 / udp / vxlan', vxlan(versions=(4,)), first('ip:udp:vxlan'),
+         bytes4(protocol=17, l4=[(2, '12b5')])),
+    Rule('vxlan_bare', 'vxlan vni is 77', vxlan((4, 2, 0), (6, 1, 77)),
+         f'{first(OUTER + "udp:vxlan")} and vxlan.vni#1 == 77', None),
+    Rule('vxlan_vni', 'eth / ipv4 / udp dst is 4789 / vxlan vni is 0xfedcba',
+         vxlan((4, 2, 0xfedc), (6, 1, 0xba), versions=(4,)), f'{first("ip:udp:vxlan")} and vxlan.vni#1 == 0xfedcba',
+         bytes4(protocol=17, l4=[(2, '12b5'), (12, 'fedcba')])),
+    Rule('vxlan_station', 'eth / ipv6 / udp / vxlan / eth dst is 02:00:00:00:77:01',
+         vxlan(inside=in_ethernet((0, 2, 0x0200), (2, 4, 0x00007701)), versions=(6,)),
+         f'{first("ipv6:udp:vxlan")} and eth.dst#2 == 02:00:00:00:77:01', None),
+    Rule('vxlan_web', 'eth / ipv4 / udp / vxlan vni is 77 / eth / ipv4 / tcp dst is 443',
+         vxlan((4, 2, 0), (6, 1, 77), inside=in_ethernet(ip=in_ipv4(protocol=6, l4=[(2, 2, 443)])), versions=(4,)),
+         f'{first("ip:udp:vxlan" + FRAME + "ip:tcp")} and vxlan.vni#1 == 77 and tcp.dstport#1 == 443', None),
+    Rule('vxlan_dns', 'udp / vxlan / eth / ipv4 dst spec 10.0.0.0 dst prefix 8 / udp dst is 53',
+         vxlan(inside=in_ethernet(ip=in_ipv4((16, 1, 10), protocol=17, l4=[(2, 2, 53)]))),
+         f'{first(OUTER + "udp:vxlan" + FRAME + "ip:udp")} and'
+         f' (ip.dst#2 == 10.0.0.0/8 or (not ip.dst#2 and ip.dst#1 == 10.0.0.0/8)) and udp.dstport#2 == 53', None),
+    Rule('vxlan_ip6', 'vxlan / eth / ipv6 / udp',
+         vxlan(inside=in_ethernet(ip=in_ipv6(protocol=17))), first(OUTER + 'udp:vxlan' + FRAME + 'ipv6:udp'), None),
+    Rule('vxlan_ip', 'vxlan / ipv4', vxlan(inside=in_ethernet(ip=in_ipv4())),
+         first(OUTER + 'udp:vxlan' + FRAME + 'ip'), None),
+    Rule('vxlan_vlan', 'vxlan / eth / vlan vid is 7 / ipv4', vxlan(inside=in_tagged(7, in_ipv4())),
+         inner_tag_words(7), None),
+)
+
+GRES = (
+    Rule('gre', 'eth / ipv4 / gre', ip('ip proto 47'), first('ip:gre'), bytes4(protocol=47)),
+    Rule('gre6', 'eth / ipv6 / gre', ip6_l4(47), first('ipv6:gre'), None),
+    Rule('gre_ip', 'gre protocol is 0x0800', gre((2, 2, 0x0800)),
+         f'{first(OUTER + "gre")} and gre.proto#1 == 0x0800', None),
+    Rule('gre_key', 'eth / ipv4 / gre k_bit is 1', gre((0, 2, 0x2000, 0x2000), versions=(4,)),
+         f'{first("ip:gre")} and gre.flags.key#1 == 1', bytes4(protocol=47, l4=[(0, '2000', '2000')])),
+    Rule('gre_none', 'gre c_rsvd0_ver is 0', gre((0, 2, 0)),
+         f'{first(OUTER + "gre")} and gre.flags_and_version#1 == 0', None),
+    Rule('gre_dns', 'eth / ipv4 / gre / ipv4 / udp dst is 53',
+         gre(ip=in_ipv4(protocol=17, l4=[(2, 2, 53)]), versions=(4,)),
+         f'{first("ip:" + CARRIED + "ip:udp")} and udp.dstport#1 == 53', None),
+    Rule('gre_web6', 'gre / ipv6 / tcp src is 443', gre(ip=in_ipv6(protocol=6, l4=[(0, 2, 443)])),
+         f'{first(OUTER + CARRIED + "ipv6:tcp")} and tcp.srcport#1 == 443', None),
+    Rule('gre_bridged', 'gre / eth src is 02:00:00:00:00:01', gre(ethernet=in_ethernet((6, 2, 0x0200), (8, 4, 1))),
+         f'{first(OUTER + "gre:eth")} and eth.src#2 == 02:00:00:00:00:01', None),
+    Rule('gre_bridged_ip', 'eth / ipv4 / gre / eth / ipv4', gre(ethernet=in_ethernet(ip=in_ipv4()), versions=(4,)),
+         first('ip:gre' + FRAME + 'ip'), None),
+)
+
+RULES = ETH + VLAN + IP4 + IP6 + EITHER + OTHERS + PATTERNS + VXLANS + GRES

@@ -19,12 +19,13 @@ def need_tools():
             raise Skip(f'{tool} is not installed')
 
 
-def write_capture(path, frames):
+def write_capture(path, frames, snap=65535):
     """Frame i gets the time i in microseconds, by which it is known again in a filtered file."""
     with open(path, 'wb') as file:
         file.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, ETHERNET))
         for i, frame in enumerate(frames):
-            file.write(struct.pack('<IIII', i // 1000000, i % 1000000, len(frame), len(frame)) + frame)
+            kept = frame[:snap]
+            file.write(struct.pack('<IIII', i // 1000000, i % 1000000, len(kept), len(frame)) + kept)
 
 
 def read_capture(path):
