@@ -165,7 +165,7 @@ trip_due_arm(struct trip_home *home, uint32_t index)
 	/* What queues have counted is not in the cell yet, and their budgets hold as long as nobody
 	 * else adds: whoever does, rings. */
 	if (bound != TRIP_PENDING_NONE && cntr->sources != TRIP_NONE)
-		bound = RTE_MIN(bound, trip_cell_sum(cell) + 1);
+		bound = RTE_MIN(bound, cntr->split + 1);
 	if (cntr->watchers > 0)
 		bound = 0;
 	return trip_cell_arm(cell, bound, cntr->waiters != TRIP_NONE);

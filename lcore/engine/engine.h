@@ -98,6 +98,9 @@ enum trip_due {
 struct trip_home_cntr {
 	struct trip_pending pending;
 	uint64_t sample;
+	/* The sum that the budgets of its queues were reckoned from, and what was folded since: any
+	 * other addition rings. */
+	uint64_t split;
 	/* Of the cell when it was sampled. */
 	uint32_t setgen;
 	/* The cell when it was last armed: what the waiters were compared with. */

@@ -76,13 +76,15 @@ settle(struct trip_home *home, uint32_t index)
 		cntr->again = again;
 		return;
 	}
+	cntr->split = trip_cell_sum(&home->cells[index]);
 	reached = trip_due_arm(home, index);
 	/* Read after arming: what came before it is found here, what comes after it rings. */
 	woken = trip_waiter_settle(home, index, home->budget);
 	sum = cntr->settled.success + cntr->settled.error;
-	/* Without watchers left the cell is to be armed higher; so it is if there were too many. */
-	again |= sum >= bound || (watched ? woken > 0 : reached);
-	again |= trip_source_budget(home, index, watched ? sum + 1 : bound);
+	/* Without those who woke the cell is to be armed higher, or not at all. Watched, it is
+	 * armed so low that it is always reached. */
+	again |= sum >= bound || woken > 0 || (reached && !watched);
+	again |= trip_source_budget(home, index, watched ? cntr->split + 1 : bound);
 	if (again)
 		trip_due_ring_self(home, index);
 }

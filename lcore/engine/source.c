@@ -33,6 +33,7 @@ trip_source_fold(struct trip_home *home, uint32_t index)
 	atomic_store_explicit(&cntr->refreshed_tsc, home->now, memory_order_relaxed);
 	/* The home looks for itself at what that has reached. */
 	(void)trip_cell_add(&home->cells[index], delta);
+	cntr->split += delta;
 	return delta > 0;
 }
 
@@ -41,7 +42,7 @@ trip_source_budget(struct trip_home *home, uint32_t index, uint64_t bound)
 {
 	struct trip_engine *engine = home->engine;
 	struct trip_home_cntr *cntr = &home->cntrs[index];
-	uint64_t sum = trip_cell_sum(&home->cells[index]), share = TRIP_COUNT_NO_LIMIT;
+	uint64_t share = TRIP_COUNT_NO_LIMIT;
 	bool reached = false;
 	uint32_t queues = 0;
 
@@ -50,7 +51,7 @@ trip_source_budget(struct trip_home *home, uint32_t index, uint64_t bound)
 	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = source_at(engine, s)->next)
 		queues += engine->flows[s / TRIP_COUNT_KINDS].n_queues;
 	if (bound != TRIP_BUDGET_NONE)
-		share = bound > sum ? trip_count_share(bound - sum, queues) : 0;
+		share = bound > cntr->split ? trip_count_share(bound - cntr->split, queues) : 0;
 	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = source_at(engine, s)->next) {
 		const struct trip_flow_slot *flow = &engine->flows[s / TRIP_COUNT_KINDS];
 
