@@ -9,8 +9,6 @@
 #include "flow.h"
 #include "rules.h"
 
-#define NO_EGRESS "egress: what a port sends is not counted yet"
-
 /* What the actions of a rule point to. */
 struct actions {
 	struct rte_flow_action list[6];
@@ -70,6 +68,8 @@ fill_attr(const struct trip_rules_count *rule, struct trip_flow_attr *attr)
 		.priority = rule->priority,
 		.group = rule->group,
 		.engine = engines[rule->engine],
+		.direction =
+			rule->direction == TRIP_RULES_EGRESS ? TRIP_FLOW_EGRESS : TRIP_FLOW_INGRESS,
 	};
 }
 
@@ -81,9 +81,6 @@ tripd_flow_validate(const struct trip_rules_count *rule, const char **reason)
 	struct actions actions;
 	int ret = 0;
 
-	*reason = NO_EGRESS;
-	if (rule->direction == TRIP_RULES_EGRESS)
-		return -ENOTSUP;
 	fill_attr(rule, &attr);
 	fill_actions(rule, &actions);
 	for (unsigned int i = 0; i < rule->n_patterns && ret >= 0; i++)
@@ -103,8 +100,6 @@ tripd_flow_open(const struct trip_rules_count *rule, struct tripd_quota_count *c
 	struct rte_flow_error error = {0};
 	struct actions actions;
 
-	if (rule->direction == TRIP_RULES_EGRESS)
-		return fail(rule, NO_EGRESS, -ENOTSUP);
 	fill_attr(rule, &attr);
 	attr.cntrs = cntrs;
 	attr.n_cntrs = RTE_DIM(cntrs);

@@ -72,6 +72,8 @@ forward_burst(struct tripd_forwarding *forwarding, unsigned int i)
 	}
 	if (forwarding->mode == TRIPD_FORWARD_MAC)
 		rewrite_addresses(forwarding->plan->ports[port->partner].id, pkts, left);
+	if (forwarding->quota->egress[port->partner])
+		left = trip_port_burst_tx(forwarding->quota->ports[port->partner], 0, pkts, left);
 	sent = left == 0
 		       ? 0
 		       : rte_eth_tx_burst(forwarding->plan->ports[port->partner].id, 0, pkts, left);

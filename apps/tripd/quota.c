@@ -58,7 +58,8 @@ tripd_quota_attr(const struct trip_rules *rules, const struct tripd_plan *plan,
 		.max_works = 64,
 		.max_waiters = 64,
 		.max_flows = 1,
-		.max_queues = plan->n_ports + plan->n_unknown,
+		/* One to receive and one to send for each port. */
+		.max_queues = 2 * (plan->n_ports + plan->n_unknown),
 		/* Each one-shot statement holds one until its trip is read; and what two million
 		 * trips a second bring about while the control thread sleeps. */
 		.max_events = RTE_MAX(65536u, rules->n_whens + 64),
@@ -199,10 +200,20 @@ queue_when(struct tripd_quota *quota, unsigned int i)
 	return ret;
 }
 
+static bool
+has_egress(const struct trip_rules *rules, uint16_t port)
+{
+	for (unsigned int i = 0; i < rules->n_counts; i++)
+		if (rules->counts[i].port == port &&
+			rules->counts[i].direction == TRIP_RULES_EGRESS)
+			return true;
+	return false;
+}
+
 static int
 open_ports(struct tripd_quota *quota, const struct tripd_plan *plan)
 {
-	static const struct trip_port_attr attr = {
+	struct trip_port_attr attr = {
 		.size = sizeof(attr),
 		/* What a callback drops, the caller of rte_eth_rx_burst() does not see: it could
 		 * not tell a quiet port from one whose traffic is dropped. */
@@ -212,6 +223,8 @@ open_ports(struct tripd_quota *quota, const struct tripd_plan *plan)
 	int ret;
 
 	for (i = 0; i < plan->n_ports; i++) {
+		quota->egress[i] = has_egress(quota->rules, plan->ports[i].id);
+		attr.n_tx_queues = quota->egress[i];
 		ret = trip_port_open(quota->domain, plan->ports[i].id, &attr, &quota->ports[i]);
 		if (ret != 0) {
 			fprintf(stderr, "tripd: port %u: %s\n", plan->ports[i].id,

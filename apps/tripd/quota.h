@@ -36,6 +36,8 @@ struct tripd_quota {
 	/* The domain progresses by trip_progress(), which a forwarder calls. */
 	bool manual;
 	struct trip_port *ports[TRIPD_PORTS_MAX];
+	/* Rules count what the port sends. */
+	bool egress[TRIPD_PORTS_MAX];
 	unsigned int n_ports;
 	/* As in the rules, by index. */
 	struct tripd_quota_count *counts;

@@ -56,5 +56,18 @@ def drop_holds_from_its_trip_on(bench):
     equal(sum(frame[36:38] == struct.pack('!H', 9) for frame in sent), 200, 'other packets')
 
 
+def egress_counts_and_drops_what_is_sent(bench):
+    report = bench.file('report.json')
+    sent, _ = play(bench, '--ports', '1', '--report', report, rules=RULES +
+                   'count out port 1 egress pattern eth / ipv4 / udp dst is 9 / end actions drop / end\n'
+                   'count all port 1 egress priority 1 pattern eth / end\n')
+    with open(report, encoding='utf-8') as file:
+        counts = {c['name']: c['packets'] for c in json.load(file)['counters']}
+    equal(counts, {'dns': 200, 'web': 200, 'out': 200, 'all': 200}, 'counts')
+    equal({frame[36:38] for frame in sent}, {struct.pack('!H', 53)}, 'ports that left')
+    equal(len(sent), 200, 'frames that left')
+
+
 main(io_sends_what_no_rule_drops, mac_rewrites_addresses, none_frees,
-     a_port_that_nobody_named_is_not_used, drop_holds_from_its_trip_on)
+     a_port_that_nobody_named_is_not_used, drop_holds_from_its_trip_on,
+     egress_counts_and_drops_what_is_sent)
