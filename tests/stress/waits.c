@@ -5,6 +5,10 @@
  * made good by nothing: no later update comes, the scrub is off, and nobody waits with a timeout.
  * Then nothing moves any more, and an alarm tells where everything stands.
  *
+ * What may go wrong does so between two instructions of the waiter. So in every other round a timer
+ * of its own stops it, a few instructions on, until the update is made and the homes have had their
+ * time.
+ *
  * TRIP_ROUNDS sets the rounds of each object.
  */
 #include <inttypes.h>
@@ -16,8 +20,19 @@
 #include "waits.h"
 
 /* Most of them where the homes have lcores of their own: what is shared races there. */
-#define ROUNDS 30000
-#define ROUNDS_OTHERWISE 5000
+#define ROUNDS 10000
+#define ROUNDS_OTHERWISE 2000
+
+#if defined(__SANITIZE_THREAD__)
+#define SANITIZED true
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SANITIZED true
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED false
+#endif
 
 #define MEMBERS 3
 #define THREADS_MAX 2
@@ -33,6 +48,9 @@ struct waiter {
 	_Atomic uint64_t round;
 	_Atomic uint32_t way;
 	uint64_t wakes;
+	/* The round in which it is to stop, or was stopped. */
+	uint64_t stop_in;
+	_Atomic uint64_t stopped;
 	pthread_t thread;
 };
 
@@ -47,6 +65,8 @@ static struct game {
 	struct trip_mutex_cond cond;
 	uint64_t rounds;
 	_Atomic uint64_t round;
+	/* Up to which round waiters that were stopped may go on. */
+	_Atomic uint64_t released;
 	/* What the updater has made of the values: to read them is the waiters' business. */
 	uint64_t success[MEMBERS], error[MEMBERS];
 	struct waiter waiters[THREADS_MAX];
@@ -66,6 +86,50 @@ tell_lost_wake(int number)
 			i, trip_cntr_read(game.cntr[i]), trip_cntr_readerr(game.cntr[i]),
 			trip_cntr_errgen(game.cntr[i]));
 	_exit(EXIT_FAILURE);
+}
+
+static _Thread_local struct waiter *self;
+
+static void
+stay(int number)
+{
+	int error = errno;
+
+	atomic_store(&self->stopped, self->stop_in);
+	while (atomic_load(&game.released) < self->stop_in)
+		sched_yield();
+	errno = error;
+}
+
+/* ThreadSanitizer delivers no signal between two instructions. */
+static bool
+stops(uint64_t round)
+{
+	struct trip_random random = {harness_seed + round};
+
+	return !SANITIZED && trip_random_below(&random, 2) == 0;
+}
+
+static timer_t
+open_timer(void)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
+	timer_t timer;
+
+	event._sigev_un._tid = gettid();
+	assert_int_equal(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+	return timer;
+}
+
+/* Very soon. */
+static void
+stop_soon(struct waiter *waiter, timer_t timer, uint64_t round)
+{
+	struct itimerspec soon = {
+		.it_value.tv_nsec = 1 + (long)trip_random_below(&waiter->random, 20000)};
+
+	waiter->stop_in = round;
+	timer_settime(timer, 0, &soon, NULL);
 }
 
 /* The round that the values show: each of them changes one by one. */
@@ -157,16 +221,46 @@ run_anywhere(void)
 	sched_setaffinity(0, sizeof(all), &all);
 }
 
+static void
+spin(struct trip_random *random)
+{
+	uint64_t delay = trip_random_below(random, 4) == 0 ? trip_random_below(random, 10000)
+							   : trip_random_below(random, 100);
+
+	for (uint64_t i = 0; i < delay; i++)
+		__asm__ volatile("");
+}
+
+static bool
+all_have_seen(uint64_t round)
+{
+	bool all = true;
+
+	for (unsigned int i = 0; i < game.n_waiters; i++)
+		all &= atomic_load(&game.waiters[i].round) >= round;
+	return all;
+}
+
 static void *
 wait_on(void *arg)
 {
 	struct waiter *waiter = arg;
 
+	timer_t timer = open_timer();
+
+	self = waiter;
 	run_anywhere();
 	for (uint64_t i = 1; i <= game.rounds; i++) {
+		if (stops(i)) {
+			/* Whoever is stopped in a lock keeps none of the round before. */
+			while (!all_have_seen(i - 1))
+				sched_yield();
+			stop_soon(waiter, timer, i);
+		}
 		wait_for_round(waiter, i);
 		atomic_store(&waiter->round, i);
 	}
+	timer_delete(timer);
 	return NULL;
 }
 
@@ -193,14 +287,19 @@ update(struct trip_random *random)
 	}
 }
 
-static bool
-all_have_seen(uint64_t round)
+/* Wherever the waiters were stopped, or asleep already. */
+static void
+update_stopped(struct trip_random *random, uint64_t round)
 {
-	bool all = true;
+	uint64_t steps = trip_random_below(random, 30);
 
 	for (unsigned int i = 0; i < game.n_waiters; i++)
-		all &= atomic_load(&game.waiters[i].round) >= round;
-	return all;
+		while (atomic_load(&game.waiters[i].stopped) < round)
+			harness_step();
+	update(random);
+	for (uint64_t i = 0; i < steps; i++)
+		harness_step();
+	atomic_store(&game.released, round);
 }
 
 static void
@@ -209,17 +308,15 @@ update_on(void)
 	struct trip_random random = {harness_seed};
 
 	for (uint64_t i = 1; i <= game.rounds; i++) {
-		/* Before the waiter arms, while it does, or when it sleeps. */
-		uint64_t delay = trip_random_below(&random, 4) == 0
-					 ? trip_random_below(&random, 3000)
-					 : trip_random_below(&random, 100);
-
-		for (uint64_t k = 0; k < delay; k++)
-			__asm__ volatile("");
 		if (i % 1024 == 1)
 			alarm(PATIENCE_S);
 		atomic_store(&game.round, i);
-		update(&random);
+		/* Before the waiter arms, while it does, or when it sleeps. */
+		spin(&random);
+		if (stops(i))
+			update_stopped(&random, i);
+		else
+			update(&random);
 		while (!all_have_seen(i))
 			harness_step();
 	}
@@ -244,6 +341,7 @@ play(void)
 	game.rounds =
 		trip_test_rounds(harness_mode == TRIP_PROGRESS_LCORE ? ROUNDS : ROUNDS_OTHERWISE);
 	atomic_store(&game.round, 0);
+	atomic_store(&game.released, 0);
 	memset(game.success, 0, sizeof(game.success));
 	memset(game.error, 0, sizeof(game.error));
 	for (unsigned int i = 0; i < game.n_waiters; i++) {
@@ -377,5 +475,6 @@ int
 main(int argc, char **argv)
 {
 	signal(SIGALRM, tell_lost_wake);
+	signal(SIGUSR1, stay);
 	return harness_main(argc, argv, NULL, tests, sizeof(tests) / sizeof(*tests));
 }
