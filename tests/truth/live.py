@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The generated captures live: sent into a tap, from which tripd takes them on one Rx queue and replay on
-four, while tcpdump listens on it. What tcpdump has heard is what the rules' counts are compared with.
+four, while tcpdump listens on it. What tcpdump has heard is what was sent, and each rule's packets and
+bytes are what tcpdump and tshark take of that.
 
 Runs in a network namespace of its own, where nobody else sends.
 """
@@ -72,7 +73,7 @@ def send(frames):
 
 
 def listen_and_send(bench, frames):
-    """What tcpdump hears while these are sent; it must be these, in their order."""
+    """tcpdump hears these, in their order, while they are sent."""
     path = bench.file('live.pcap')
     stay = ['-Z', 'root'] if os.getuid() == 0 else []
     listener = bench.track(subprocess.Popen(
@@ -88,49 +89,51 @@ def listen_and_send(bench, frames):
     heard = read_frames(path)
     assert heard == frames, f'{len(frames)} frames were sent, tcpdump has heard {len(heard)}, or others: {said}'
     assert re.search(r'^0 packets dropped by kernel', said, re.M), said
-    return heard
 
 
-def kinds(rng):
-    """Well-behaved and others, without those that are too short to be sent at all."""
-    yield 'plain', generate(rng, PLAIN), True
-    yield 'wild', [(kind, frame) for kind, frame in generate(rng, WILD) if len(frame) >= ETHERNET_HEADER], False
+def into_tripd(bench, capture):
+    process = bench.start(*bench.eal(f'net_tap0,iface={TAP}'), '--rules', bench.file('rules', side_by_side()),
+                          '--report', bench.file('report.json'))
+    await_tap(process)
+    listen_and_send(bench, [frame for _, frame in capture.frames])
+    process.terminate()
+    code, _, err = bench.finish(process)
+    assert code == 0, f'tripd: exit code {code}: {err}'
+    with open(bench.file('report.json'), encoding='utf-8') as file:
+        counters = json.load(file)['counters']
+    capture.compare('live, by tripd', {c['name']: (c['packets'], c['bytes']) for c in counters})
 
 
-def into_tripd(bench):
+def into_queues(bench, capture):
+    process = bench.track(subprocess.Popen(
+        [REPLAY, '--rules', bench.file('rules', side_by_side()), '--vdev', f'net_tap0,iface={TAP}', '--queues',
+         str(QUEUES), '--frames', str(len(capture.frames)), '--room', '512', '--callback'],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+    await_tap(process)
+    assert process.stdout.readline() == 'receiving\n', process.stderr.read()
+    listen_and_send(bench, [frame for _, frame in capture.frames])
+    out, err = process.communicate(timeout=HANG)
+    assert process.returncode == 0, f'replay: {err}'
+    counted, received, _ = parse_replay(out)
+    assert received == len(capture.frames), f'{received} of {len(capture.frames)} frames received'
+    capture.compare(f'live, on {QUEUES} queues', counted)
+
+
+def plain(bench):
     need_tools()
-    for name, frames, words in kinds(random.Random(f'tripd {SEED}')):
-        bench.file('rules', side_by_side())
-        process = bench.start(*bench.eal(f'net_tap0,iface={TAP}'), '--rules', bench.file('rules'), '--report',
-                              bench.file('report.json'))
-        await_tap(process)
-        capture = Capture(bench, name, list(zip((kind for kind, _ in frames),
-                                                listen_and_send(bench, [frame for _, frame in frames]))), words)
-        process.terminate()
-        code, _, err = bench.finish(process)
-        assert code == 0, f'tripd: exit code {code}: {err}'
-        with open(bench.file('report.json'), encoding='utf-8') as file:
-            counters = json.load(file)['counters']
-        capture.compare('live, by tripd', {c['name']: (c['packets'], c['bytes']) for c in counters})
+    capture = Capture(bench, 'plain', generate(random.Random(f'plain live {SEED}'), PLAIN), words=True)
+    into_tripd(bench, capture)
+    into_queues(bench, capture)
 
 
-def into_four_queues(bench):
+def wild(bench):
+    """Without those that are too short to be sent at all."""
     need_tools()
-    for name, frames, words in kinds(random.Random(f'queues {SEED}')):
-        bench.file('rules', side_by_side())
-        process = bench.track(subprocess.Popen(
-            [REPLAY, '--rules', bench.file('rules'), '--vdev', f'net_tap0,iface={TAP}', '--queues', str(QUEUES),
-             '--frames', str(len(frames)), '--room', '512', '--callback'],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
-        await_tap(process)
-        assert process.stdout.readline() == 'receiving\n', process.stderr.read()
-        capture = Capture(bench, name, list(zip((kind for kind, _ in frames),
-                                                listen_and_send(bench, [frame for _, frame in frames]))), words)
-        out, err = process.communicate(timeout=HANG)
-        assert process.returncode == 0, f'replay: {err}'
-        counted, received, _ = parse_replay(out)
-        assert received == len(frames), f'{received} of {len(frames)} frames received'
-        capture.compare(f'live, on {QUEUES} queues', counted)
+    frames = generate(random.Random(f'wild live {SEED}'), WILD)
+    capture = Capture(bench, 'wild', [(kind, frame) for kind, frame in frames if len(frame) >= ETHERNET_HEADER],
+                      words=False)
+    into_tripd(bench, capture)
+    into_queues(bench, capture)
 
 
 def enter_namespace():
@@ -149,4 +152,4 @@ def enter_namespace():
 if sys.argv[-1] != 'inside':
     print(f'live: TRIP_SEED={SEED}', flush=True)
     enter_namespace()
-main(into_tripd, into_four_queues)
+main(plain, wild)
