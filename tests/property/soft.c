@@ -77,6 +77,8 @@ random_pattern(struct world *world, struct trip_pattern *pattern)
 		below(world, 2) ? rte_cpu_to_be_32(UINT32_MAX << below(world, 4)) : 0;
 	ip4_mask.hdr.dst_addr = below(world, 3) ? 0 : 0xffffffff;
 	ip4_mask.hdr.time_to_live = below(world, 4) ? 0 : 0xff;
+	ip4.hdr.packet_id = RTE_BE16(7);
+	ip4_mask.hdr.packet_id = below(world, 8) ? 0 : 0xffff;
 	ip6_mask.hdr.hop_limits = below(world, 4) ? 0 : 0xff;
 	address[15] = (uint8_t)below(world, 3);
 	/* An array up to DPDK 24.07, a struct of one since. */

@@ -71,15 +71,18 @@ run_queue(void *arg)
 	return NULL;
 }
 
-/* Flow by its destination port; the variants look at the TTL or the TOS as well: other masks. */
+/* Flow by its destination port; the variants look at the TTL, the TOS or the identification as
+ * well: other masks, of which those with the last make the parser read more than it did before. */
 static void
 flow_pattern(struct trip_pattern *pattern, uint32_t flow, uint64_t variant)
 {
 	const struct rte_flow_item_udp udp = {.hdr.dst_port = rte_cpu_to_be_16((uint16_t)flow)};
 	const struct rte_flow_item_udp udp_mask = {.hdr.dst_port = 0xffff};
-	const struct rte_flow_item_ipv4 ip = {.hdr.time_to_live = 64, .hdr.type_of_service = 0x10};
+	const struct rte_flow_item_ipv4 ip = {
+		.hdr.time_to_live = 64, .hdr.type_of_service = 0x10, .hdr.packet_id = RTE_BE16(7)};
 	const struct rte_flow_item_ipv4 ip_mask = {.hdr.time_to_live = variant & 1 ? 0xff : 0,
-		.hdr.type_of_service = variant & 2 ? 0xff : 0};
+		.hdr.type_of_service = variant & 2 ? 0xff : 0,
+		.hdr.packet_id = (variant & 0xc) == 0 ? 0xffff : 0};
 	const struct rte_flow_item items[] = {
 		{.type = RTE_FLOW_ITEM_TYPE_IPV4, .spec = &ip, .mask = &ip_mask},
 		{.type = RTE_FLOW_ITEM_TYPE_UDP, .spec = &udp, .mask = &udp_mask},
