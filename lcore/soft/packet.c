@@ -65,10 +65,11 @@ next_segment(struct trip_packet_window *window)
 /* rte_pktmbuf_read is not used, as it follows `next` for as long as pkt_len says, also off the end
  * of the chain. */
 uint32_t
-trip_packet_window_take(struct trip_packet_window *window, uint32_t at, void *to, uint32_t count)
+trip_packet_window_take(struct trip_packet_window *window, uint32_t at, uint8_t *to, uint32_t count)
 {
 	uint32_t done = 0;
 
+	memset(to, 0, count);
 	if (at < window->begin)
 		trip_packet_window_open(window, window->first);
 	while (done < count) {
@@ -80,7 +81,7 @@ trip_packet_window_take(struct trip_packet_window *window, uint32_t at, void *to
 		some = window->end - (at + done);
 		if (some > count - done)
 			some = count - done;
-		memcpy((uint8_t *)to + done, window->data + (at + done - window->begin), some);
+		memcpy(to + done, window->data + (at + done - window->begin), some);
 		done += some;
 	}
 	return done;
@@ -102,12 +103,13 @@ is_tag(uint16_t type)
 static bool
 take_be16(struct trip_packet_stack *stack, uint16_t *value)
 {
-	uint8_t bytes[2] = {0};
-	bool there = trip_packet_take(stack->window, stack->at, bytes, 2) == 2;
+	uint8_t copy[2];
+	uint32_t there;
+	const uint8_t *bytes = trip_packet_look(stack->window, stack->at, copy, 2, &there);
 
-	*value = there ? trip_packet_be16(bytes) : 0;
+	*value = there == 2 ? trip_packet_be16(bytes) : 0;
 	stack->at += 2;
-	return there;
+	return there == 2;
 }
 
 /* The tags that are in the frame; the stack stands at the EtherType of Ethernet. Those beside it
@@ -219,18 +221,14 @@ uint32_t
 trip_packet_ethernet(struct trip_packet_stack *stack, const struct rte_mbuf *mbuf, uint32_t wants)
 {
 	uint32_t length, beside = mbuf != NULL ? count_beside(mbuf, wants) : 0;
-	uint8_t addresses[12];
+	const uint8_t *addresses;
 	struct tags tags;
+	uint8_t copy[12];
 
-	length = trip_packet_take(stack->window, stack->at, addresses, sizeof(addresses));
-	if (length >= 6) {
-		memcpy(stack->fields + TRIP_PLACE_ETH_DST, addresses, 6);
-		stack->bits |= TRIP_HAS_ETH_DST;
-	}
-	if (length == 12) {
-		memcpy(stack->fields + TRIP_PLACE_ETH_SRC, addresses + 6, 6);
-		stack->bits |= TRIP_HAS_ETH_SRC;
-	}
+	addresses = trip_packet_look(stack->window, stack->at, copy, sizeof(copy), &length);
+	memcpy(stack->fields + TRIP_PLACE_ETH_DST, addresses, 6);
+	memcpy(stack->fields + TRIP_PLACE_ETH_SRC, addresses + 6, 6);
+	stack->bits |= (length >= 6 ? TRIP_HAS_ETH_DST : 0) | (length == 12 ? TRIP_HAS_ETH_SRC : 0);
 	stack->more |= TRIP_MORE_ETH;
 	stack->at += 12;
 	read_tags(stack, &tags, beside);

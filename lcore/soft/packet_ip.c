@@ -45,14 +45,15 @@ void
 trip_packet_l4(struct trip_packet_stack *stack, uint8_t protocol, bool header, bool ipv6)
 {
 	uint32_t bits = protocol_bits(protocol, ipv6), length;
-	uint8_t bytes[14] = {0};
+	const uint8_t *bytes;
+	uint8_t copy[14];
 
 	if (!header || bits == 0) {
 		stack->bits |= bits & TRIP_HAS_PROTOCOLS;
 		return;
 	}
-	length = trip_packet_take(stack->window, stack->at, bytes, sizeof(bytes));
-	if (length < sizeof(bytes)) {
+	bytes = trip_packet_look(stack->window, stack->at, copy, sizeof(copy), &length);
+	if (length < sizeof(copy)) {
 		bits &= length >= 1 ? ~0u : ~TRIP_HAS_L4_BYTE;
 		bits &= length >= 2 ? ~0u : ~TRIP_HAS_L4_SRC;
 		bits &= length >= 4 ? ~0u : ~TRIP_HAS_L4_DST;
@@ -70,23 +71,26 @@ trip_packet_l4(struct trip_packet_stack *stack, uint8_t protocol, bool header, b
 static void
 read_ipv4(struct trip_packet_stack *stack)
 {
-	uint8_t header[20] = {0};
-	uint32_t length = trip_packet_take(stack->window, stack->at, header, sizeof(header));
-	uint32_t header_length = (header[0] & 0x0fu) * 4u;
+	uint32_t length, header_length, bits = TRIP_HAS_IPV4;
+	const uint8_t *header;
+	uint8_t copy[20];
 
+	header = trip_packet_look(stack->window, stack->at, copy, sizeof(copy), &length);
+	header_length = (header[0] & 0x0fu) * 4u;
 	memcpy(stack->fields + TRIP_PLACE_IP_FIRST, header, 4);
 	memcpy(stack->fields + TRIP_PLACE_IPV4_ID, header + 4, 2);
 	memcpy(stack->fields + TRIP_PLACE_IP_FRAGMENT, header + 6, 4);
 	memcpy(stack->fields + TRIP_PLACE_IPV4_SRC, header + 12, 8);
-	stack->bits |= TRIP_HAS_IPV4 | trip_packet_first_bits(length);
-	stack->bits |= length >= 8 ? TRIP_HAS_IP_FRAGMENT : 0;
-	stack->bits |= length >= 9 ? TRIP_HAS_IP_TTL : 0;
-	stack->bits |= length >= 16 ? TRIP_HAS_IP_SRC : 0;
-	stack->bits |= length >= 20 ? TRIP_HAS_IP_DST : 0;
+	bits |= trip_packet_first_bits(length);
+	bits |= length >= 8 ? TRIP_HAS_IP_FRAGMENT : 0;
+	bits |= length >= 9 ? TRIP_HAS_IP_TTL : 0;
+	bits |= length >= 10 ? TRIP_HAS_IP_PROTO : 0;
+	bits |= length >= 16 ? TRIP_HAS_IP_SRC : 0;
+	bits |= length >= 20 ? TRIP_HAS_IP_DST : 0;
+	stack->bits |= bits;
 	stack->more |= length >= 6 ? TRIP_MORE_IPV4_ID : 0;
 	if (length < 10)
 		return;
-	stack->bits |= TRIP_HAS_IP_PROTO;
 	stack->at += header_length;
 	/* Later fragments have no L4 header, and one that claims to be shorter than it can be leads
 	 * to none. */

@@ -60,7 +60,8 @@ read_extensions(struct trip_packet_stack *stack, uint8_t protocol)
 
 	for (extensions = 0;; extensions++) {
 		uint32_t extension = later_fragment ? 0 : extension_of(protocol), length;
-		uint8_t header[4];
+		const uint8_t *header;
+		uint8_t copy[4];
 
 		stack->more |= extension;
 		/* Nothing behind the header of ESP, or of a later fragment, can be read here. */
@@ -68,10 +69,10 @@ read_extensions(struct trip_packet_stack *stack, uint8_t protocol)
 			break;
 		if (extensions == TRIP_PACKET_EXTENSIONS_MAX)
 			return;
-		length = trip_packet_take(stack->window, stack->at, header, sizeof(header));
+		header = trip_packet_look(stack->window, stack->at, copy, sizeof(copy), &length);
 		if (length == 0)
 			return;
-		later_fragment = extension == TRIP_MORE_EXT_FRAG && length == sizeof(header) &&
+		later_fragment = extension == TRIP_MORE_EXT_FRAG && length == sizeof(copy) &&
 				 (trip_packet_be16(header + 2) & 0xfff8) != 0;
 		protocol = header[0];
 		stack->at += extension_length(extension, header, length);
@@ -83,22 +84,25 @@ read_extensions(struct trip_packet_stack *stack, uint8_t protocol)
 void
 trip_packet_ipv6(struct trip_packet_stack *stack)
 {
-	uint8_t header[40] = {0};
-	uint32_t length = trip_packet_take(stack->window, stack->at, header, sizeof(header));
+	uint32_t length, bits = TRIP_HAS_IPV6;
+	const uint8_t *header;
+	uint8_t copy[40];
 
+	header = trip_packet_look(stack->window, stack->at, copy, sizeof(copy), &length);
 	memcpy(stack->fields + TRIP_PLACE_IP_FIRST, header, 4);
 	memcpy(stack->fields + TRIP_PLACE_IP_FRAGMENT, header + 4, 2);
 	stack->fields[TRIP_PLACE_IP_PROTO] = header[6];
 	stack->fields[TRIP_PLACE_IP_TTL] = header[7];
 	memcpy(stack->fields + TRIP_PLACE_IPV6_SRC, header + 8, 32);
-	stack->bits |= TRIP_HAS_IPV6 | trip_packet_first_bits(length);
-	stack->bits |= length >= 6 ? TRIP_HAS_IP_FRAGMENT : 0;
-	stack->bits |= length >= 8 ? TRIP_HAS_IP_TTL : 0;
-	stack->bits |= length >= 24 ? TRIP_HAS_IP_SRC : 0;
-	stack->bits |= length >= 40 ? TRIP_HAS_IP_DST : 0;
+	bits |= trip_packet_first_bits(length);
+	bits |= length >= 6 ? TRIP_HAS_IP_FRAGMENT : 0;
+	bits |= length >= 7 ? TRIP_HAS_IP_PROTO : 0;
+	bits |= length >= 8 ? TRIP_HAS_IP_TTL : 0;
+	bits |= length >= 24 ? TRIP_HAS_IP_SRC : 0;
+	bits |= length >= 40 ? TRIP_HAS_IP_DST : 0;
+	stack->bits |= bits;
 	if (length < 7)
 		return;
-	stack->bits |= TRIP_HAS_IP_PROTO;
 	stack->at += 40;
 	read_extensions(stack, header[6]);
 }

@@ -45,16 +45,20 @@ trip_packet_be16(const uint8_t *from)
 
 void trip_packet_window_open(struct trip_packet_window *window, const struct rte_mbuf *mbuf);
 uint32_t trip_packet_window_take(
-	struct trip_packet_window *window, uint32_t at, void *to, uint32_t count);
+	struct trip_packet_window *window, uint32_t at, uint8_t *to, uint32_t count);
 
-/* Copies what there is of `count` bytes at `at`; returns how many there are. */
-static inline uint32_t
-trip_packet_take(struct trip_packet_window *window, uint32_t at, void *to, uint32_t count)
+/* `count` bytes at `at`, of which there are *there, and zeros behind them: where they lie, or in
+ * `copy` where they do not lie together. */
+static inline const uint8_t *
+trip_packet_look(struct trip_packet_window *window, uint32_t at, uint8_t *copy, uint32_t count,
+	uint32_t *there)
 {
-	if (unlikely(at < window->begin || at + count > window->end))
-		return trip_packet_window_take(window, at, to, count);
-	memcpy(to, window->data + (at - window->begin), count);
-	return count;
+	if (unlikely(at < window->begin || at + count > window->end)) {
+		*there = trip_packet_window_take(window, at, copy, count);
+		return copy;
+	}
+	*there = count;
+	return window->data + (at - window->begin);
 }
 
 /* `mbuf` is that of the outer frame, which may have tags beside its bytes, or NULL. Returns how

@@ -17,12 +17,13 @@
 static void
 read_vxlan(struct trip_packet_stack *inner)
 {
-	uint8_t header[VXLAN_LENGTH] = {0};
+	uint8_t copy[VXLAN_LENGTH];
+	const uint8_t *header;
 	uint32_t length;
 
 	inner->at += UDP_LENGTH;
-	length = trip_packet_take(inner->window, inner->at, header, sizeof(header));
-	memcpy(inner->fields + TRIP_PLACE_TUNNEL, header, sizeof(header));
+	header = trip_packet_look(inner->window, inner->at, copy, sizeof(copy), &length);
+	memcpy(inner->fields + TRIP_PLACE_TUNNEL, header, VXLAN_LENGTH);
 	inner->more |= length >= 1 ? TRIP_MORE_VXLAN_FLAGS : 0;
 	inner->more |= length >= 4 ? TRIP_MORE_VXLAN_RSVD0 : 0;
 	inner->more |= length >= 7 ? TRIP_MORE_VXLAN_VNI : 0;
@@ -34,11 +35,15 @@ read_vxlan(struct trip_packet_stack *inner)
 static void
 read_gre(struct trip_packet_stack *inner)
 {
-	uint8_t header[GRE_LENGTH] = {0};
-	uint32_t length = trip_packet_take(inner->window, inner->at, header, sizeof(header));
-	uint16_t flags = trip_packet_be16(header), type = trip_packet_be16(header + 2);
+	uint8_t copy[GRE_LENGTH];
+	const uint8_t *header;
+	uint16_t flags, type;
+	uint32_t length;
 
-	memcpy(inner->fields + TRIP_PLACE_TUNNEL, header, sizeof(header));
+	header = trip_packet_look(inner->window, inner->at, copy, sizeof(copy), &length);
+	flags = trip_packet_be16(header);
+	type = trip_packet_be16(header + 2);
+	memcpy(inner->fields + TRIP_PLACE_TUNNEL, header, GRE_LENGTH);
 	inner->more |= length >= 2 ? TRIP_MORE_GRE_FLAGS : 0;
 	inner->more |= length >= 4 ? TRIP_MORE_GRE_TYPE : 0;
 	/* Source routes (RFC 1701, withdrawn since) and PPTP's version 1 are not looked behind. */
