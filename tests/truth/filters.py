@@ -93,7 +93,7 @@ def ip6_l4(protocol, test=None, and_='ip6'):
 
 def load(offset, size, value, mask=None):
     """A test for ip6_l4: the bytes at that offset."""
-    return lambda at: f'ip6[{at} + {offset}:{size}]{f" & {mask}" if mask else ""} = {value}'
+    return lambda at: f'ip6[{at} + {offset}:{size}]{"" if mask is None else f" & {mask}"} = {value}'
 
 
 # ---- tcpdump, inside of tunnels ----
@@ -115,7 +115,7 @@ class Inside:
         return f'{self.header}[{self.at} + {offset}:{size}]'
 
     def is_(self, offset, size, value, mask=None):
-        return f'{self.get(offset, size)}{f" & {mask}" if mask else ""} = {value}'
+        return f'{self.get(offset, size)}{"" if mask is None else f" & {mask}"} = {value}'
 
     def further(self, length):
         return Inside(self.header, f'({self.at} + {length})')

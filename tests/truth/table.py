@@ -12,6 +12,11 @@ Rule = namedtuple('Rule', 'name pattern tcpdump words bytes direction', defaults
 OUTER_TAG = 'frame.protocols matches "^eth:ethertype:{0}(?!:ethertype:(vlan|ieee8021ad))(:|$)"'
 
 
+FRAME = ':eth:ethertype' + TAGGED
+CARRIED = f'gre({FRAME}|:)'
+OUTER = '(ip|ipv6):'
+
+
 def one_tag(vid=None):
     """Exactly one, with this VID where one is given. Tags in tunnels are further behind."""
     test = '' if vid is None else f' == {vid}'
@@ -202,6 +207,31 @@ OTHERS = (
     Rule('ip6_fragment', 'eth / ipv6 has_frag_ext is 1', ip6_l4(44), f'{first("ipv6")} and ipv6.fraghdr', None),
 )
 
+# Fields that are cut off, and would match if what is not there were zeros.
+ZEROS = (
+    Rule('zero_src', 'eth / ipv4 src is 10.1.0.0', ip('src host 10.1.0.0'), f'{first("ip")} and ip.src#1 == 10.1.0.0',
+         bytes4((12, '0a010000'))),
+    Rule('zero_dst', 'eth / ipv4 dst is 10.1.0.0', ip('dst host 10.1.0.0'), f'{first("ip")} and ip.dst#1 == 10.1.0.0',
+         bytes4((16, '0a010000'))),
+    Rule('zero_length', 'eth / ipv4 length spec 0 length mask 0xff00', ip('ip[2:2] & 0xff00 = 0'),
+         f'{first("ip")} and ip.len#1 < 256', bytes4((2, '0000', 'ff00'))),
+    Rule('zero_udp_src', 'eth / ipv4 / udp src is 0x3500', ip_l4('udp src port 13568'),
+         f'{first("ip:udp")} and udp.srcport#1 == 13568', bytes4(protocol=17, l4=[(0, '3500')])),
+    Rule('zero_udp_dst', 'eth / ipv4 / udp dst is 0x3500', ip_l4('udp dst port 13568'),
+         f'{first("ip:udp")} and udp.dstport#1 == 13568', bytes4(protocol=17, l4=[(2, '3500')])),
+    Rule('zero_tcp6', 'eth / ipv6 / tcp src is 0x3500', ip6_l4(6, load(0, 2, 0x3500)),
+         f'{first(BEHIND_EXTENSIONS + "tcp")} and tcp.srcport#1 == 13568', None),
+    Rule('zero_udp6', 'eth / ipv6 / udp dst is 0x3500', ip6_l4(17, load(2, 2, 0x3500)),
+         f'{first(BEHIND_EXTENSIONS + "udp")} and udp.dstport#1 == 13568', None),
+    Rule('zero_flags', 'eth / ipv4 / tcp flags spec 0 flags mask 0x12', ip_l4('tcp[13] & 0x12 = 0'),
+         f'{first("ip:tcp")} and tcp.flags.syn#1 == 0 and tcp.flags.ack#1 == 0',
+         bytes4(protocol=6, l4=[(13, '00', '12')])),
+    Rule('zero_tag', 'eth / ipv4 / sctp tag spec 0 tag mask 0xffff0000', ip_l4('sctp[4:4] & 0xffff0000 = 0'),
+         bytes4(protocol=132, l4=[(4, '00000000', 'ffff0000')]), bytes4(protocol=132, l4=[(4, '00000000', 'ffff0000')])),
+    Rule('zero_vni', 'vxlan vni spec 0 vni mask 0xffff00', vxlan((4, 2, 0), (6, 1, 0, 0)),
+         f'{first(OUTER + "udp:vxlan")} and vxlan.vni#1 < 256', None),
+)
+
 # A range is several patterns; so is `either`, and a packet that matches two of them counts once.
 PATTERNS = (
     Rule('range_port', 'eth / ipv4 / tcp dst range 81-1000', ip_l4('tcp[2:2] >= 81 and tcp[2:2] <= 1000'),
@@ -221,9 +251,6 @@ PATTERNS = (
          f'{first("ip:udp")} and (udp.srcport#1 == 53 or udp.dstport#1 == 53)', None, 'either'),
 )
 
-FRAME = ':eth:ethertype' + TAGGED
-CARRIED = f'gre({FRAME}|:)'
-OUTER = '(ip|ipv6):'
 
 
 
@@ -284,4 +311,4 @@ GRES = (
          first('ip:gre' + FRAME + 'ip'), None),
 )
 
-RULES = ETH + VLAN + IP4 + IP6 + EITHER + OTHERS + PATTERNS + VXLANS + GRES
+RULES = ETH + VLAN + IP4 + IP6 + EITHER + OTHERS + ZEROS + PATTERNS + VXLANS + GRES
