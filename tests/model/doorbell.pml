@@ -65,10 +65,9 @@ proctype ringer(byte me)
 		:: index = 1
 		fi;
 		value = told[2 * me + index] + 1;
-#ifdef NO_BARRIER
-		d_step { PUT(me, VALUE(me, index), value) }
-#else
-		mem[VALUE(me, index)] = value; /* V */
+		d_step { PUT(me, VALUE(me, index), value) } /* V */
+#ifndef NO_BARRIER
+		EMPTY(me);
 #endif
 		ring(me, index);
 		told[2 * me + index] = value
@@ -91,16 +90,15 @@ inline take_leaf()
 	}
 }
 
-/* rung_between() the cursor and the end, and the beginning and where the span was entered. */
+/*
+ * rung_between() the cursor and the end, and the beginning and where the span was entered. The cursor
+ * has passed the first leaf: with one index in each, that is taken whole.
+ */
 inline look_at_rest()
 {
 	rest = false;
 	if
-	:: cursor <= 0 && mem[LEAF(0)] != 0 -> rest = true
-	:: else
-	fi;
-	if
-	:: !rest && cursor <= 1 && mem[LEAF(1)] != 0 -> rest = true
+	:: cursor <= 1 && mem[LEAF(1)] != 0 -> rest = true
 	:: else
 	fi;
 #ifndef NO_LOOK_BACK
@@ -179,10 +177,8 @@ init {
 		run ringer(0);
 		run ringer(1);
 		run consumer();
-#ifdef NO_BARRIER
 		run drain(0);
 		run drain(1);
-#endif
 		run judge()
 	}
 }
