@@ -64,11 +64,28 @@ int trip_cntr_open(struct trip_domain *domain, const struct trip_cntr_attr *attr
 	struct trip_cntr **cntr, void *context);
 
 /**
- * Closes a counter.
+ * Finds a counter that some process has opened under a name (CNTR-24), and opens a further handle
+ * of it, with a wait object of its own. Any thread.
+ *
+ * @param attr
+ *   `name` is the counter's; `wait_obj` and `wait_set` are as in trip_cntr_open(); `events` are the
+ *   counter's, whatever stands here.
+ * @return
+ *   0, or
+ *   -ENOENT: no counter has this name;
+ *   -EINVAL: there is no name, or as trip_cntr_open();
+ *   -ENOSPC, -EMFILE: as trip_cntr_open().
+ */
+int trip_cntr_find(struct trip_domain *domain, const struct trip_cntr_attr *attr,
+	struct trip_cntr **cntr, void *context);
+
+/**
+ * Closes a handle, and with the one that trip_cntr_open() gave, the counter (CNTR-11). A member
+ * leaves its wait set.
  *
  * @return
  *   0, or -EBUSY while a flow, pending work in any role, a poll set or a blocked waiter refers to
- *   it; nothing has changed then. A member leaves its wait set (CNTR-11).
+ *   this handle, or, of the counter's own, while others have found it; nothing has changed then.
  */
 int trip_cntr_close(struct trip_cntr *cntr);
 

@@ -2,7 +2,6 @@
 /* The life of a counter, and its values. wait.c waits on it. */
 #include <errno.h>
 #include <inttypes.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "cntr.h"
 #include "error.h"
 #include "progress.h"
+#include "registry.h"
 #include "wait_set.h"
 #include "work.h"
 
@@ -23,12 +23,6 @@ trip_cntr_label(const struct trip_cntr *cntr, char *text, size_t size)
 	snprintf(text, size, cntr->name[0] != 0 ? "cntr %" PRIu32 " \"%s\"" : "cntr %" PRIu32,
 		cntr->global, cntr->name);
 	return text;
-}
-
-static int
-by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct trip_cntr *)a)->name, ((const struct trip_cntr *)b)->name);
 }
 
 static int
@@ -50,70 +44,16 @@ check_attr(const struct trip_domain *domain, const struct trip_cntr_attr *attr)
 	return attr->name != NULL ? trip_error_check_name("cntr", attr->name, TRIP_NAME_MAX) : 0;
 }
 
-/* Takes an index of the next home that has one. Under the lock. */
-static int
-place(struct trip_domain *domain, struct trip_cntr *cntr)
-{
-	for (uint32_t i = 0; i < domain->engine.n_homes; i++) {
-		uint32_t home = domain->next_home++ % domain->engine.n_homes;
-		uint32_t local = trip_domain_take(&domain->cntrs[home]);
-
-		if (local == TRIP_NONE)
-			continue;
-		cntr->home = domain->engine.homes[home];
-		cntr->local = local;
-		cntr->global = home * domain->engine.cntrs_per_home + local;
-		cntr->cell = &cntr->home->cells[local];
-		return 0;
-	}
-	return trip_error_set(ENOSPC, "domain \"%s\": all %" PRIu32 " counters are open",
-		domain->name, domain->attr.max_cntrs);
-}
-
-/* Names the counter and places it. Under the lock. */
-static int
-enter(struct trip_domain *domain, struct trip_cntr *cntr)
-{
-	int error;
-
-	if (domain->n_cntrs == domain->attr.max_cntrs)
-		return trip_error_set(ENOSPC, "domain \"%s\": all %" PRIu32 " counters are open",
-			domain->name, domain->attr.max_cntrs);
-	if (cntr->name[0] != 0) {
-		struct trip_cntr **found = tsearch(cntr, &domain->names, by_name);
-
-		if (found == NULL)
-			return trip_error_set(
-				ENOMEM, "cntr \"%s\": no memory for its name", cntr->name);
-		if (*found != cntr)
-			return trip_error_set(EEXIST,
-				"cntr \"%s\": the name is taken by counter %" PRIu32, cntr->name,
-				(*found)->global);
-	}
-	error = place(domain, cntr);
-	if (error != 0 && cntr->name[0] != 0)
-		tdelete(cntr, &domain->names, by_name);
-	if (error == 0)
-		domain->n_cntrs++;
-	return error;
-}
-
+/* Makes a handle of the counter at this index. */
 static void
-leave(struct trip_domain *domain, struct trip_cntr *cntr)
+bind(struct trip_cntr *cntr, const struct trip_entry *entry)
 {
-	if (cntr->name[0] != 0)
-		tdelete(cntr, &domain->names, by_name);
-	trip_domain_give(&domain->cntrs[cntr->home->index], cntr->local);
-	domain->n_cntrs--;
-}
-
-/* The cell may still be armed for a predecessor; only its home writes that. */
-static void
-reset(struct trip_cntr *cntr)
-{
-	(void)trip_cell_set(cntr->cell, 0);
-	(void)trip_cell_seterr(cntr->cell, 0);
-	trip_doorbell_ring(&cntr->home->doorbell, TRIP_BELL_CNTR, cntr->local);
+	cntr->id = entry->id;
+	cntr->global = entry->global;
+	cntr->home = trip_engine_home(&cntr->fid.domain->engine, cntr->global, &cntr->local);
+	cntr->cell = &cntr->home->cells[cntr->local];
+	cntr->events = entry->events;
+	strcpy(cntr->name, entry->name);
 }
 
 static int
@@ -136,16 +76,43 @@ close_wait(struct trip_cntr *cntr)
 {
 	if (cntr->fid.wait_obj == TRIP_WAIT_SET)
 		trip_wait_set_leave(cntr);
-	else if (cntr->native.domain != NULL)
+	else if (cntr->fid.wait_obj == TRIP_WAIT_FD || cntr->fid.wait_obj == TRIP_WAIT_MUTEX_COND)
 		trip_native_close(&cntr->native);
 }
 
-int
-trip_cntr_open(struct trip_domain *domain, const struct trip_cntr_attr *given,
+static void
+free_entry(struct trip_domain *domain, struct trip_entry *entry)
+{
+	/* An operation that has just started may still be about to write the cell. */
+	if (!trip_domain_on_home(domain))
+		for (uint32_t i = 0; i < domain->engine.n_homes; i++)
+			trip_progress_quiesce(domain, domain->engine.homes[i]);
+	trip_registry_free(domain, entry);
+}
+
+/* 0, or -EBUSY: others have it open, and nothing has changed. */
+static int
+let_go(struct trip_cntr *cntr)
+{
+	struct trip_domain *domain = cntr->fid.domain;
+	struct trip_entry *entry = &domain->entries[cntr->global];
+	bool last = !cntr->found;
+
+	if (!cntr->found && trip_registry_retire(domain, entry) != 0)
+		return -EBUSY;
+	close_wait(cntr);
+	if (cntr->found)
+		last = trip_registry_drop(domain, entry);
+	if (last)
+		free_entry(domain, entry);
+	return 0;
+}
+
+static int
+open_handle(struct trip_domain *domain, const struct trip_cntr_attr *attr, bool found,
 	struct trip_cntr **out, void *context)
 {
-	static const struct trip_cntr_attr defaults = {.size = sizeof(defaults)};
-	const struct trip_cntr_attr *attr = given != NULL ? given : &defaults;
+	struct trip_entry *entry;
 	struct trip_cntr *cntr;
 	int error = check_attr(domain, attr);
 
@@ -156,28 +123,44 @@ trip_cntr_open(struct trip_domain *domain, const struct trip_cntr_attr *given,
 		return trip_error_set(ENOMEM, "cntr: no memory for its handle");
 	cntr->fid.domain = domain;
 	cntr->fid.wait_obj = attr->wait_obj;
-	cntr->events = attr->events;
 	cntr->context = context;
-	if (attr->name != NULL)
-		strcpy(cntr->name, attr->name);
-	pthread_mutex_lock(&domain->lock);
-	error = enter(domain, cntr);
-	pthread_mutex_unlock(&domain->lock);
+	error = found ? trip_registry_find(domain, attr->name, &entry)
+		      : trip_registry_enter(
+				domain, attr->name, attr->events, TRIP_REGISTRY_PRIMARY, &entry);
 	if (error != 0) {
 		free(cntr);
 		return error;
 	}
-	reset(cntr);
+	cntr->found = found;
+	bind(cntr, entry);
 	error = open_wait(cntr, attr->wait_set);
 	if (error != 0) {
-		pthread_mutex_lock(&domain->lock);
-		leave(domain, cntr);
-		pthread_mutex_unlock(&domain->lock);
+		/* It has none to close. */
+		cntr->fid.wait_obj = TRIP_WAIT_NONE;
+		(void)let_go(cntr);
 		free(cntr);
 		return error;
 	}
 	*out = cntr;
 	return 0;
+}
+
+int
+trip_cntr_open(struct trip_domain *domain, const struct trip_cntr_attr *given,
+	struct trip_cntr **out, void *context)
+{
+	static const struct trip_cntr_attr defaults = {.size = sizeof(defaults)};
+
+	return open_handle(domain, given != NULL ? given : &defaults, false, out, context);
+}
+
+int
+trip_cntr_find(struct trip_domain *domain, const struct trip_cntr_attr *attr,
+	struct trip_cntr **out, void *context)
+{
+	if (attr == NULL || (attr->size == sizeof(*attr) && attr->name == NULL))
+		return trip_error_set(EINVAL, "cntr: no name is given to find it by");
+	return open_handle(domain, attr, true, out, context);
 }
 
 int
@@ -195,14 +178,8 @@ trip_cntr_close(struct trip_cntr *cntr)
 			"%s: %" PRIu32
 			" flows, pending work items, poll sets or waiters refer to it",
 			trip_cntr_label(cntr, label, sizeof(label)), refs);
-	close_wait(cntr);
-	/* An operation that has just started may still be about to write the cell. */
-	if (!trip_domain_on_home(domain))
-		for (uint32_t i = 0; i < domain->engine.n_homes; i++)
-			trip_progress_quiesce(domain, domain->engine.homes[i]);
-	pthread_mutex_lock(&domain->lock);
-	leave(domain, cntr);
-	pthread_mutex_unlock(&domain->lock);
+	if (let_go(cntr) != 0)
+		return -EBUSY;
 	free(cntr);
 	return 0;
 }

@@ -17,6 +17,7 @@
 #include "error.h"
 #include "layout.h"
 #include "progress.h"
+#include "registry.h"
 
 /* Spins on a held lock before its holder may need the CPU that we are on. */
 #define LOCK_SPINS 1024
@@ -258,6 +259,7 @@ static const struct {
 	{open_flows, close_flows},
 	{open_waits, close_waits},
 	{open_homes, close_homes},
+	{trip_registry_init, trip_registry_fini},
 	{trip_progress_start, trip_progress_stop},
 };
 

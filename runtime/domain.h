@@ -30,6 +30,7 @@
 /* Domain names become part of memzone names, which EAL limits to 31 characters. */
 #define TRIP_DOMAIN_NAME_MAX 20
 
+struct trip_entry;
 struct trip_port;
 struct trip_port_side;
 struct trip_wait_set;
@@ -46,8 +47,12 @@ struct trip_fid {
 	enum trip_wait_obj wait_obj;
 };
 
+/* A handle of a counter. */
 struct trip_cntr {
 	struct trip_fid fid;
+	/* By which the registry knows it; and it was found by name, so another handle owns it. */
+	uint64_t id;
+	bool found;
 	struct trip_home *home;
 	struct trip_cell *cell;
 	/* Index within the home, and within the domain. */
@@ -131,8 +136,10 @@ struct trip_domain {
 	pthread_mutex_t control;
 	/* Of all other objects; its holder waits for nothing. May be taken inside control. */
 	pthread_mutex_t lock;
-	/* Names of counters: a tree of struct trip_cntr, as tsearch(3) has it. */
+	/* Counters by index, and a tree of those with a name, as tsearch(3) has it: registry.h. */
+	struct trip_entry *entries;
 	void *names;
+	uint64_t last_serial;
 	struct trip_indices cntrs[TRIP_HOMES_MAX];
 	struct trip_indices waiters[TRIP_HOMES_MAX];
 	struct trip_indices flows;

@@ -364,6 +364,35 @@ cntr_23_no_age_without_a_flow(void **state)
 	harness_cntr_close(cntr);
 }
 
+static void
+cntr_11_others_that_found_it_hold_it_open(void **state)
+{
+	struct trip_cntr_attr attr = {
+		.size = sizeof(attr), .name = "shared", .events = TRIP_CNTR_EVENTS_BYTES};
+	struct trip_cntr *own, *found, *again;
+	int fd;
+
+	assert_int_equal(trip_cntr_find(harness_domain, &attr, &found, NULL), -ENOENT);
+	assert_int_equal(trip_cntr_open(harness_domain, &attr, &own, NULL), 0);
+	attr.wait_obj = TRIP_WAIT_FD;
+	assert_int_equal(trip_cntr_find(harness_domain, &attr, &found, &attr), 0);
+	assert_ptr_equal(trip_cntr_context(found), &attr);
+	assert_string_equal(trip_cntr_name(found), "shared");
+	assert_int_equal(trip_cntr_control(found, TRIP_GETWAIT, &fd), 0);
+	trip_cntr_add(own, 3);
+	harness_expect(found, 3, 0);
+	assert_int_equal(trip_cntr_close(own), -EBUSY);
+	harness_expect(own, 3, 0);
+	assert_int_equal(trip_cntr_find(harness_domain, &attr, &again, NULL), 0);
+	harness_cntr_close(again);
+	harness_cntr_close(found);
+	harness_cntr_close(own);
+	assert_int_equal(trip_cntr_find(harness_domain, &attr, &found, NULL), -ENOENT);
+	attr.name = NULL;
+	assert_int_equal(trip_cntr_find(harness_domain, &attr, &found, NULL), -EINVAL);
+	assert_int_equal(trip_cntr_find(harness_domain, NULL, &found, NULL), -EINVAL);
+}
+
 static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(cntr_01_two_values),
 	HARNESS_TEST(cntr_02_each_call_changes_its_value),
@@ -379,6 +408,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(cntr_22_beyond_32_bits),
 	HARNESS_TEST(cntr_22_the_largest_threshold),
 	HARNESS_TEST(cntr_23_no_age_without_a_flow),
+	HARNESS_TEST(cntr_11_others_that_found_it_hold_it_open),
 };
 
 HARNESS_MAIN(NULL, tests)

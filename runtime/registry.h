@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The counters of a domain, as its primary process knows them: who owns each, what it is called,
+ * and how many other handles of any process have found it. Everything here takes the domain's lock.
+ */
+#ifndef TRIP_RUNTIME_REGISTRY_H
+#define TRIP_RUNTIME_REGISTRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <trip_cntr.h>
+#include <trip_domain.h>
+
+/* An owner: this process, an attached one (its number + 1), or one that has died. */
+#define TRIP_REGISTRY_PRIMARY 0u
+#define TRIP_REGISTRY_GONE UINT32_MAX
+
+/* Bits of a counter's id that are its index; those above are a serial number, never used again. */
+#define TRIP_REGISTRY_INDEX_BITS 24
+
+struct trip_entry {
+	/* 0: the index is free. */
+	uint64_t id;
+	uint32_t global;
+	uint32_t owner;
+	/* Handles that have found it, the owner's not among them. */
+	uint32_t users;
+	enum trip_cntr_events events;
+	/* It is on its way out: nobody finds it any more. */
+	bool retired;
+	char name[TRIP_NAME_MAX + 1];
+};
+
+int trip_registry_init(struct trip_domain *domain);
+void trip_registry_fini(struct trip_domain *domain);
+
+/* Enters a counter; `name` may be NULL. 0, -EEXIST, -ENOSPC, -ENOMEM. */
+int trip_registry_enter(struct trip_domain *domain, const char *name, enum trip_cntr_events events,
+	uint32_t owner, struct trip_entry **out);
+
+/* One more handle has found it: 0 or -ENOENT. */
+int trip_registry_find(struct trip_domain *domain, const char *name, struct trip_entry **out);
+
+/* Such a handle lets go of it. True: it was the last one, of a counter whose owner has died; it is
+ * retired now, and the caller's to free. */
+bool trip_registry_drop(struct trip_domain *domain, struct trip_entry *entry);
+
+/* Its owner closes it: 0, nobody can find it any more, or -EBUSY: others have it open. */
+int trip_registry_retire(struct trip_domain *domain, struct trip_entry *entry);
+
+/* Its owner has died. True: nobody else has it open; it is retired now, and the caller's to free.
+ */
+bool trip_registry_orphan(struct trip_domain *domain, struct trip_entry *entry);
+
+/* Gives the index of a retired counter back. */
+void trip_registry_free(struct trip_domain *domain, struct trip_entry *entry);
+
+/* The entry of an id, or NULL. Under the domain's lock, and valid as long as that is held. */
+struct trip_entry *trip_registry_of_id(struct trip_domain *domain, uint64_t id);
+
+/* The first entry in use at or behind an index, or NULL; likewise. */
+struct trip_entry *trip_registry_next(struct trip_domain *domain, uint32_t global);
+
+#endif
