@@ -31,6 +31,7 @@
 #define TRIP_DOMAIN_NAME_MAX 20
 
 struct trip_entry;
+struct trip_flow_ops;
 struct trip_port;
 struct trip_port_side;
 struct trip_wait_set;
@@ -84,6 +85,9 @@ struct trip_function {
 
 struct trip_flow {
 	struct trip_port *port;
+	/* The engine that it is on. */
+	const struct trip_flow_ops *ops;
+	/* On the software engine. */
 	struct trip_port_side *side;
 	uint32_t index;
 	struct trip_cntr *cntrs[TRIP_FLOW_CNTRS_MAX];
