@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +15,18 @@
 #include <cmocka.h>
 
 #define TRIP_TEST_SKIP 77
+
+/* Under ThreadSanitizer a test does less: everything takes ten times as long. */
+#if defined(__SANITIZE_THREAD__)
+#define TRIP_TEST_TSAN true
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TRIP_TEST_TSAN true
+#endif
+#endif
+#ifndef TRIP_TEST_TSAN
+#define TRIP_TEST_TSAN false
+#endif
 
 __extension__ typedef unsigned __int128 trip_u128;
 

@@ -306,7 +306,7 @@ harness_main(int argc, char **argv, const char *vdev, const struct CMUnitTest *t
 		[TRIP_PROGRESS_SERVICE] = "service",
 		[TRIP_PROGRESS_MANUAL] = "manual",
 	};
-	const char *word = argc == 2 ? argv[1] : "";
+	const char *word = argc == 2 || argc == 3 ? argv[1] : "";
 	unsigned int mode = 0;
 
 	if (strcmp(word, "list") == 0) {
@@ -317,9 +317,12 @@ harness_main(int argc, char **argv, const char *vdev, const struct CMUnitTest *t
 	while (mode < RTE_DIM(modes) && strcmp(word, modes[mode]) != 0)
 		mode++;
 	if (mode == RTE_DIM(modes)) {
-		fprintf(stderr, "usage: %s manual|lcore|service|list\n", argv[0]);
+		fprintf(stderr, "usage: %s manual|lcore|service [NAME]\n       %s list\n", argv[0],
+			argv[0]);
 		return 2;
 	}
+	if (argc == 3)
+		cmocka_set_test_filter(argv[2]);
 	/* What a failed test leaves open would make all others fail, too. */
 	setenv("CMOCKA_TEST_ABORT", "1", 1);
 	harness_mode = (enum trip_progress)mode;

@@ -106,7 +106,8 @@ uint64_t harness_queue(const struct trip_work *work);
 int harness_setup(void **state);
 int harness_teardown(void **state);
 
-/* main() of a program: `PROGRAM manual|lcore|service`, or `PROGRAM list` for the tests' names. */
+/* main() of a program: `PROGRAM manual|lcore|service [NAME]`, where NAME is a pattern of the shell
+ * for the tests to run, or `PROGRAM list` for the tests' names. */
 int harness_main(int argc, char **argv, const char *vdev, const struct CMUnitTest *tests, size_t n);
 
 #define HARNESS_MAIN(vdev, tests)                                                             \

@@ -23,16 +23,7 @@
 #include <trip_flows.h>
 #include <trip_threads.h>
 
-#if defined(__SANITIZE_THREAD__)
-#define CHANGES 3000
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CHANGES 3000
-#endif
-#endif
-#ifndef CHANGES
-#define CHANGES 100000
-#endif
+#define CHANGES (TRIP_TEST_TSAN ? 3000 : 100000)
 #define QUEUES 2
 #define WORKS 4
 #define AHEAD 2000
