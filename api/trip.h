@@ -3,6 +3,7 @@
 #ifndef TRIP_H
 #define TRIP_H
 
+#include <trip_client.h>
 #include <trip_cntr.h>
 #include <trip_domain.h>
 #include <trip_error.h>

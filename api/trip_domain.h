@@ -77,6 +77,18 @@ struct trip_domain_attr {
 	 * turns it off.
 	 */
 	uint32_t scrub_us;
+	/**
+	 * Path of the socket over which other processes attach, and programs without DPDK look on
+	 * (trip_client.h). NULL: trip_client_path() of EAL's file prefix, or with --no-shconf and
+	 * --in-memory, which promise to leave no files, none; "": none. A file whose name ends
+	 * in ".lock" is made beside it.
+	 */
+	const char *socket;
+	/** Group that the socket is given to; NULL: that of the process. */
+	const char *socket_group;
+	/** Mode of the socket, such as 0660; default 0600. Attaching takes more than that: the same
+	 * user, or root. */
+	uint32_t socket_mode;
 };
 
 /** NUMA nodes that struct trip_domain_footprint tells apart; what lies beyond counts as the last.
@@ -137,10 +149,11 @@ struct trip_domain_stats {
  *   -EINVAL: an attribute is out of range, or its `size` unknown; an lcore is given twice, is the
  *     main lcore or not enabled, or is no service lcore where one is needed;
  *   -EBUSY: an lcore is running something else;
- *   -EEXIST: a domain of this name is open;
+ *   -EEXIST: a domain of this name is open, or another process serves its socket;
  *   -ENOMEM: not enough hugepages; the message says how many are needed;
  *   -ENOTSUP: called in a secondary process;
- *   -ENODEV: rte_eal_init() has not run.
+ *   -ENODEV: rte_eal_init() has not run;
+ *   -EACCES, -ENAMETOOLONG and the like: its socket cannot be made there.
  */
 int trip_domain_open(
 	const struct trip_domain_attr *attr, struct trip_domain **domain, void *context);

@@ -46,8 +46,9 @@ check_attr(const struct trip_domain *domain, const struct trip_cntr_attr *attr)
 
 /* Makes a handle of the counter at this index. */
 static void
-bind(struct trip_cntr *cntr, const struct trip_entry *entry)
+bind(struct trip_cntr *cntr, struct trip_entry *entry)
 {
+	cntr->flows = &entry->flows;
 	cntr->id = entry->id;
 	cntr->global = entry->global;
 	cntr->home = trip_engine_home(&cntr->fid.domain->engine, cntr->global, &cntr->local);
@@ -272,7 +273,7 @@ trip_cntr_age(struct trip_cntr *cntr)
 {
 	uint64_t refreshed, now;
 
-	if (atomic_load_explicit(&cntr->flows, memory_order_relaxed) == 0)
+	if (atomic_load_explicit(cntr->flows, memory_order_relaxed) == 0)
 		return 0;
 	refreshed = atomic_load_explicit(
 		&cntr->home->cntrs[cntr->local].refreshed_tsc, memory_order_relaxed);

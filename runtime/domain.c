@@ -18,6 +18,7 @@
 #include "layout.h"
 #include "progress.h"
 #include "registry.h"
+#include "server.h"
 
 /* Spins on a held lock before its holder may need the CPU that we are on. */
 #define LOCK_SPINS 1024
@@ -261,6 +262,7 @@ static const struct {
 	{open_homes, close_homes},
 	{trip_registry_init, trip_registry_fini},
 	{trip_progress_start, trip_progress_stop},
+	{trip_server_start, trip_server_stop},
 };
 
 static void

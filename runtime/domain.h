@@ -34,6 +34,7 @@ struct trip_entry;
 struct trip_flow_ops;
 struct trip_port;
 struct trip_port_side;
+struct trip_server;
 struct trip_wait_set;
 
 enum trip_fid_kind {
@@ -71,8 +72,8 @@ struct trip_cntr {
 	_Atomic uint64_t read_error;
 	/* Pending work in any role, flows, poll sets, and blocked waiters that refer to it. */
 	_Atomic uint32_t refs;
-	/* Flows that feed it. */
-	_Atomic uint32_t flows;
+	/* Flows that feed the counter, by whichever handle. */
+	_Atomic uint32_t *flows;
 	void *context;
 	char name[TRIP_NAME_MAX + 1];
 };
@@ -159,6 +160,9 @@ struct trip_domain {
 	/* Ports of the domain, by port id. */
 	struct trip_port *ports[UINT8_MAX + 1];
 	uint32_t n_ports;
+
+	/* Serves the domain's socket; NULL: it has none. */
+	struct trip_server *server;
 
 	/* submitters[home][channel] */
 	struct trip_submitter *submitters[TRIP_HOMES_MAX];

@@ -54,7 +54,7 @@ link_cntrs(struct trip_flow *flow, const struct trip_flow_attr *attr)
 
 		flow->cntrs[flow->n_cntrs++] = cntr;
 		atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
-		atomic_fetch_add_explicit(&cntr->flows, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(cntr->flows, 1, memory_order_relaxed);
 		atomic_store_explicit(
 			&slot->source[cntr->events].cntr, cntr->global, memory_order_release);
 	}
@@ -78,7 +78,7 @@ unlink_cntrs(struct trip_flow *flow)
 	for (unsigned int i = 0; i < flow->n_cntrs; i++) {
 		atomic_store_explicit(&slot->source[flow->cntrs[i]->events].cntr, TRIP_NONE,
 			memory_order_relaxed);
-		atomic_fetch_sub_explicit(&flow->cntrs[i]->flows, 1, memory_order_relaxed);
+		atomic_fetch_sub_explicit(flow->cntrs[i]->flows, 1, memory_order_relaxed);
 		atomic_fetch_sub_explicit(&flow->cntrs[i]->refs, 1, memory_order_release);
 	}
 	flow->n_cntrs = 0;

@@ -63,6 +63,7 @@ trip_layout_attr(const struct trip_domain_attr *given, struct trip_domain_attr *
 		{"budget_log2", &attr->budget_log2, 8, 4, 16},
 		{"refresh_us", &attr->refresh_us, 1000, 1, UINT32_MAX},
 		{"scrub_us", &attr->scrub_us, 100000, 1, UINT32_MAX},
+		{"socket_mode", &attr->socket_mode, 0600, 1, 0777},
 	};
 	int error;
 

@@ -134,20 +134,28 @@ trip_registry_enter(struct trip_domain *domain, const char *name, enum trip_cntr
 	return error;
 }
 
-int
-trip_registry_find(struct trip_domain *domain, const char *name, struct trip_entry **out)
+struct trip_entry *
+trip_registry_of_name(struct trip_domain *domain, const char *name)
 {
 	struct trip_entry key, **found;
 
 	strcpy(key.name, name);
-	pthread_mutex_lock(&domain->lock);
 	found = tfind(&key, &domain->names, by_name);
-	if (found != NULL) {
-		*out = *found;
-		(*out)->users++;
-	}
+	return found != NULL ? *found : NULL;
+}
+
+int
+trip_registry_find(struct trip_domain *domain, const char *name, struct trip_entry **out)
+{
+	struct trip_entry *entry;
+
+	pthread_mutex_lock(&domain->lock);
+	entry = trip_registry_of_name(domain, name);
+	if (entry != NULL)
+		entry->users++;
 	pthread_mutex_unlock(&domain->lock);
-	return found != NULL ? 0
+	*out = entry;
+	return entry != NULL ? 0
 			     : trip_error_set(ENOENT, "cntr \"%s\": no counter of domain \"%s\"",
 				       name, domain->name);
 }
@@ -156,10 +164,16 @@ trip_registry_find(struct trip_domain *domain, const char *name, struct trip_ent
 static void
 retire(struct trip_domain *domain, struct trip_entry *entry)
 {
+	uint32_t local;
+	struct trip_home *home = trip_engine_home(&domain->engine, entry->global, &local);
+
 	entry->retired = true;
 	if (entry->name[0] != 0)
 		tdelete(entry, &domain->names, by_name);
 	entry->name[0] = 0;
+	/* Whoever watches it from outside is told by this, and finds it closed. */
+	if (trip_cell_adderr(&home->cells[local], 1))
+		trip_doorbell_ring(&home->doorbell, TRIP_BELL_CNTR, local);
 }
 
 bool

@@ -6,6 +6,7 @@
 #ifndef TRIP_RUNTIME_REGISTRY_H
 #define TRIP_RUNTIME_REGISTRY_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,6 +28,8 @@ struct trip_entry {
 	/* Handles that have found it, the owner's not among them. */
 	uint32_t users;
 	enum trip_cntr_events events;
+	/* That feed it, by whichever handle. */
+	_Atomic uint32_t flows;
 	/* It is on its way out: nobody finds it any more. */
 	bool retired;
 	char name[TRIP_NAME_MAX + 1];
@@ -58,6 +61,9 @@ void trip_registry_free(struct trip_domain *domain, struct trip_entry *entry);
 
 /* The entry of an id, or NULL. Under the domain's lock, and valid as long as that is held. */
 struct trip_entry *trip_registry_of_id(struct trip_domain *domain, uint64_t id);
+
+/* Likewise of a name. */
+struct trip_entry *trip_registry_of_name(struct trip_domain *domain, const char *name);
 
 /* The first entry in use at or behind an index, or NULL; likewise. */
 struct trip_entry *trip_registry_next(struct trip_domain *domain, uint32_t global);

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Looking at a domain from outside: programs that do not attach, and need neither hugepages nor
+ * DPDK, ask over the domain's socket. They can list, read, watch and arm, and change nothing. Whom
+ * the socket lets in, its owner, group and mode say.
+ *
+ * The calls are also in libtripline-client, which depends on libc only. A client is for one thread
+ * at a time. Calls return 0 or a negative errno; trip_client_message() has the sentence behind it.
+ */
+#ifndef TRIP_CLIENT_H
+#define TRIP_CLIENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct trip_client;
+
+/** What trip_client_list() lists. */
+enum trip_client_kind {
+	/** The domain itself: one struct trip_client_domain. */
+	TRIP_CLIENT_DOMAIN,
+	/** Open counters: struct trip_client_cntr. */
+	TRIP_CLIENT_CNTR,
+	/** Pending work items: struct trip_client_work. */
+	TRIP_CLIENT_WORK,
+	/** Counted flows: struct trip_client_flow. */
+	TRIP_CLIENT_FLOW,
+	/** The primary, attached processes, and those that were and are being cleared away: struct
+	 * trip_client_process. */
+	TRIP_CLIENT_PROCESS,
+	/** Homes, the polling lcores of the domain: struct trip_client_home. */
+	TRIP_CLIENT_HOME,
+};
+
+/** The domain. */
+struct trip_client_domain {
+	/** 1, and one more for each primary before this that was killed rather than closed its
+	 * domain.
+	 */
+	uint64_t generation;
+	/** Maxima of its attributes, and what is in use. */
+	uint32_t max_cntrs, cntrs;
+	uint32_t max_works, max_waiters, max_flows, homes;
+	uint32_t max_processes, processes;
+	/** The primary. */
+	uint32_t pid;
+	/** enum trip_progress. */
+	uint32_t progress;
+	/** Of the library, "0.1.0". */
+	char version[16];
+	char name[40];
+	/** EAL's file prefix, by which one attaches. */
+	char prefix[64];
+};
+
+/** A counter. */
+struct trip_client_cntr {
+	/** Never used again for another counter of the domain; 0: none. */
+	uint64_t id;
+	uint64_t success, error;
+	/** They move with each change of the error value, and with each set of either. */
+	uint32_t errgen, setgen;
+	/** Nanoseconds since a flow counter was refreshed; 0 for others. */
+	uint64_t age_ns;
+	/** enum trip_cntr_events. */
+	uint32_t events;
+	/** Index of its home. */
+	uint32_t home;
+	/** Process that owns it; 0: it has died, and others keep the counter. */
+	uint32_t pid;
+	/** Further handles that have found it. */
+	uint32_t users;
+	/** Flows that feed it. */
+	uint32_t flows;
+	uint32_t reserved;
+	/** "": nameless. */
+	char name[40];
+};
+
+/** A pending work item. */
+struct trip_client_work {
+	uint64_t id, context;
+	uint64_t threshold, interval;
+	/** Of counter operations: what is added or set. */
+	uint64_t value;
+	/** Ids of the counter that triggers it, of the one that counts its completion, and of its
+	 * target where that is a counter; 0: none. */
+	uint64_t cntr, completion, target;
+	/** Of flow operations and calls: index of the target. */
+	uint32_t index;
+	/** enum trip_op. */
+	uint32_t op;
+	/** TRIP_COMPLETION, TRIP_COALESCE. */
+	uint32_t flags;
+	/** Process that queued it. */
+	uint32_t pid;
+};
+
+/** What flows do with packets. */
+#define TRIP_CLIENT_FLOW_ACTIVE (1u << 0)
+#define TRIP_CLIENT_FLOW_DROP (1u << 1)
+
+/** A counted flow. */
+struct trip_client_flow {
+	/** Of the software engine's counts, folded or not. */
+	uint64_t packets, bytes;
+	/** Ids of the counters of packets and of bytes; 0: none. */
+	uint64_t packets_cntr, bytes_cntr;
+	/** As work items name it. */
+	uint32_t index;
+	/** TRIP_CLIENT_FLOW_*. */
+	uint32_t flags;
+	/** Port it is on; UINT32_MAX: unknown. */
+	uint32_t port;
+	uint32_t queues;
+};
+
+/** States of a process. */
+enum trip_client_state {
+	TRIP_CLIENT_PRIMARY,
+	TRIP_CLIENT_ATTACHED,
+	/** Its connection is lost, but it lives. */
+	TRIP_CLIENT_LOST,
+	/** It has died or let go; its homes are dropping what it left. */
+	TRIP_CLIENT_DROPPING,
+};
+
+/** A process. */
+struct trip_client_process {
+	uint32_t pid, uid;
+	/** enum trip_client_state. */
+	uint32_t state;
+	/** Counters that it owns, and handles that it has found. */
+	uint32_t cntrs, found;
+	/** Waiter slots that it holds. */
+	uint32_t waiters;
+	/** Work items that it has in flight. */
+	uint32_t works;
+	uint32_t reserved;
+	/** CLOCK_MONOTONIC, in nanoseconds, when it attached. */
+	uint64_t since_ns;
+};
+
+/** A home. Variables are since the domain was opened; see struct trip_domain_stats. */
+struct trip_client_home {
+	uint32_t index;
+	/** Lcore that polls it; UINT32_MAX: the application does. */
+	uint32_t lcore;
+	uint64_t accepted, fired, canceled, refused, pending;
+	uint64_t iterations, busy_iterations, longest_iteration_ns;
+	uint64_t wakes, scrub_repairs, events_lost, worst_overshoot;
+};
+
+/**
+ * The path of a domain's socket where its primary was not told another: in /run/tripline for root,
+ * else in $XDG_RUNTIME_DIR/tripline, else in /tmp/tripline-UID; there `PREFIX.DOMAIN.sock`.
+ *
+ * @param prefix
+ *   EAL's file prefix of the primary; NULL: "rte", EAL's default.
+ * @param domain
+ *   Name of the domain; NULL: "trip".
+ * @return
+ *   0, or -ENAMETOOLONG.
+ */
+int trip_client_path(const char *prefix, const char *domain, char *path, size_t size);
+
+/**
+ * Connects.
+ *
+ * @param path
+ *   Of the socket; NULL: trip_client_path(NULL, NULL).
+ * @return
+ *   0, -ENOENT, -ECONNREFUSED: no primary serves it; -EACCES: the socket's mode; -EUSERS: it serves
+ *   as many clients as it can; -EPROTO: another version of this protocol; -ENOMEM.
+ */
+int trip_client_open(const char *path, struct trip_client **client);
+
+/** Ends the connection and everything that it watches. */
+void trip_client_close(struct trip_client *client);
+
+/**
+ * Lists objects, some at a time.
+ *
+ * @param[in,out] cursor
+ *   0 at first; then as the call before left it. What comes and goes meanwhile may be missed.
+ * @param size
+ *   sizeof the record of this kind.
+ * @param count
+ *   Room in `records`.
+ * @return
+ *   Number of records written, 0 where there are no more; or -EINVAL, -EPIPE: the primary has
+ *   ended.
+ */
+int trip_client_list(struct trip_client *client, enum trip_client_kind kind, uint64_t *cursor,
+	void *records, size_t size, size_t count);
+
+/** Finds a counter by name: 0, -ENOENT, -EINVAL: no such name can be, -EPIPE. */
+int trip_client_find(struct trip_client *client, const char *name, struct trip_client_cntr *cntr);
+
+/** Reads a counter by id: 0, -ENOENT: it is closed, -EPIPE. */
+int trip_client_read(struct trip_client *client, uint64_t id, struct trip_client_cntr *cntr);
+
+/** In place of a threshold: any change. */
+#define TRIP_CLIENT_ANY UINT64_MAX
+
+/**
+ * Opens a watch on a counter: a descriptor for select, poll and epoll, to be read (8 bytes) when it
+ * is ready, and closed by trip_client_unwatch() or with the connection.
+ *
+ * @return
+ *   0, -ENOENT, -ENOSPC: the connection or the domain has no watch left, -EMFILE, -EPIPE.
+ */
+int trip_client_watch(struct trip_client *client, uint64_t id, uint32_t *watch, int *fd);
+
+/**
+ * Makes the descriptor ready, once, when success reaches the threshold or the error value changes,
+ * or with TRIP_CLIENT_ANY when either value changes. A change counts from `seen` on: one that came
+ * after the reading makes it ready at once, so none is missed. Takes the place of what the watch
+ * was armed for before.
+ *
+ * @param seen
+ *   What trip_client_read() gave; `success`, `error` and the generations of it are taken.
+ * @return
+ *   0, -ENOENT: no such watch, or its counter is closed; -EINVAL: threshold above
+ *   TRIP_CNTR_MAX; -EPIPE.
+ */
+int trip_client_arm(struct trip_client *client, uint32_t watch, uint64_t threshold,
+	const struct trip_client_cntr *seen);
+
+/** Closes a watch and its descriptor: 0, -ENOENT, -EPIPE. */
+int trip_client_unwatch(struct trip_client *client, uint32_t watch);
+
+/** The sentence behind the last error that a call of this thread returned. */
+const char *trip_client_message(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

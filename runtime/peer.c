@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One connection. Whatever it sends is hostile: a message of another size, version or type than a
+ * client of this library would send ends it. At most one reply is outstanding: a client that does
+ * not read its reply is not served, and keeps nobody else waiting.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <trip_error.h>
+
+#include "domain.h"
+#include "error.h"
+#include "server.h"
+
+struct message {
+	struct trip_protocol_head head;
+	union trip_protocol_request request;
+};
+
+static void
+wait_for(struct trip_peer *peer, uint32_t events)
+{
+	struct epoll_event event = {.events = events, .data.ptr = peer};
+
+	epoll_ctl(peer->server->epoll, EPOLL_CTL_MOD, peer->socket, &event);
+}
+
+/* False: it is gone. */
+static bool
+send_reply(struct trip_peer *peer)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec part = {.iov_base = &peer->reply, .iov_len = peer->reply.head.size};
+	struct msghdr msg = {.msg_iov = &part, .msg_iovlen = 1};
+	bool blocked;
+
+	if (peer->reply_fd >= 0) {
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control.bytes);
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		control.head.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.head), &peer->reply_fd, sizeof(int));
+	}
+	blocked = sendmsg(peer->socket, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0;
+	if (blocked && errno != EAGAIN && errno != EINTR)
+		return false;
+	if (blocked != peer->replying)
+		wait_for(peer, blocked ? EPOLLOUT : EPOLLIN);
+	peer->replying = blocked;
+	return true;
+}
+
+static bool
+reply(struct trip_peer *peer, unsigned int type, int error, size_t size)
+{
+	struct trip_protocol_reply *out = &peer->reply;
+
+	if (error != 0) {
+		memset(out->answer.sentence, 0, sizeof(out->answer.sentence));
+		strncpy(out->answer.sentence, trip_error_message(),
+			sizeof(out->answer.sentence) - 1);
+		size = sizeof(out->answer.sentence);
+		peer->reply_fd = -1;
+	}
+	out->head = (struct trip_protocol_head){
+		.magic = TRIP_PROTOCOL_MAGIC,
+		.version = TRIP_PROTOCOL_VERSION,
+		.type = (uint16_t)type,
+		.size = (uint32_t)(sizeof(out->head) + size),
+		.error = error,
+	};
+	return send_reply(peer);
+}
+
+/* Closes what came along unasked. */
+static void
+drop_fds(struct msghdr *msg)
+{
+	for (struct cmsghdr *control = CMSG_FIRSTHDR(msg); control != NULL;
+		control = CMSG_NXTHDR(msg, control)) {
+		if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t at = 0; at + sizeof(int) <= control->cmsg_len - CMSG_LEN(0);
+			at += sizeof(int)) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(control) + at, sizeof(fd));
+			close(fd);
+		}
+	}
+}
+
+/* Bytes of the next message, 0: it has closed, negative: nothing is there. */
+static ssize_t
+receive(struct trip_peer *peer, struct message *message)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(8 * sizeof(int))];
+	} control;
+	struct iovec part = {.iov_base = message, .iov_len = sizeof(*message)};
+	struct msghdr msg = {.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+	ssize_t size = recvmsg(peer->socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
+
+	if (size >= 0)
+		drop_fds(&msg);
+	if (size < 0 && errno != EAGAIN && errno != EINTR)
+		return 0;
+	return size;
+}
+
+/* NULL, or what is wrong. */
+static const char *
+check(const struct message *message, size_t size)
+{
+	const struct trip_protocol_head *head = &message->head;
+	size_t wanted;
+
+	if (size < sizeof(*head) || head->magic != TRIP_PROTOCOL_MAGIC || head->size != size)
+		return "a message that is none of this protocol";
+	if (head->version != TRIP_PROTOCOL_VERSION)
+		return NULL;
+	wanted = trip_answer_request_size(head->type);
+	if (wanted == 0)
+		return "a request of unknown type";
+	return size == sizeof(*head) + wanted ? NULL : "a request of the wrong size";
+}
+
+void
+trip_peer_serve(struct trip_peer *peer)
+{
+	struct message message = {0};
+	const char *wrong;
+	ssize_t received;
+	size_t size = 0;
+	int error;
+
+	if (peer->replying) {
+		if (!send_reply(peer))
+			trip_peer_close(peer);
+		return;
+	}
+	received = receive(peer, &message);
+	if (received < 0)
+		return;
+	wrong = received > 0 ? check(&message, (size_t)received) : NULL;
+	if (wrong != NULL)
+		trip_server_complain(peer->server, peer, wrong);
+	if (received == 0 || wrong != NULL) {
+		trip_peer_close(peer);
+		return;
+	}
+	peer->reply_fd = -1;
+	if (message.head.version != TRIP_PROTOCOL_VERSION)
+		error = trip_error_set(EPROTO,
+			"domain \"%s\" speaks version %u of the protocol, the client version %u",
+			peer->server->domain->name, TRIP_PROTOCOL_VERSION, message.head.version);
+	else
+		error = trip_answer(peer, message.head.type, &message.request, &size);
+	if (!reply(peer, message.head.type, error, size))
+		trip_peer_close(peer);
+}
+
+static uint32_t
+free_index(const struct trip_server *server)
+{
+	uint32_t i = 0;
+
+	while (i < TRIP_SERVER_PEERS && server->peers[i] != NULL)
+		i++;
+	return i;
+}
+
+/* Tells why before it is closed; a client asks first, so the reply stands in for the answer. */
+static void
+refuse(struct trip_server *server, int socket, int error)
+{
+	struct {
+		struct trip_protocol_head head;
+		char sentence[256];
+	} message = {.head = {
+			     .magic = TRIP_PROTOCOL_MAGIC,
+			     .version = TRIP_PROTOCOL_VERSION,
+			     .size = sizeof(message),
+			     .error = error,
+		     }};
+
+	strncpy(message.sentence, trip_error_message(), sizeof(message.sentence) - 1);
+	(void)send(socket, &message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL);
+	close(socket);
+}
+
+void
+trip_peer_open(struct trip_server *server, int socket)
+{
+	uint32_t index = free_index(server);
+	struct epoll_event event = {.events = EPOLLIN};
+	socklen_t length = sizeof(struct ucred);
+	struct trip_peer *peer;
+
+	if (index == TRIP_SERVER_PEERS) {
+		refuse(server, socket,
+			trip_error_set(EUSERS,
+				"domain \"%s\": its socket serves %u clients already",
+				server->domain->name, TRIP_SERVER_PEERS));
+		return;
+	}
+	peer = calloc(1, sizeof(*peer));
+	event.data.ptr = peer;
+	if (peer == NULL ||
+		getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer->credentials, &length) != 0 ||
+		epoll_ctl(server->epoll, EPOLL_CTL_ADD, socket, &event) != 0) {
+		refuse(server, socket,
+			trip_error_set(ENOMEM, "domain \"%s\": no memory for a client",
+				server->domain->name));
+		free(peer);
+		return;
+	}
+	peer->server = server;
+	peer->index = index;
+	peer->socket = socket;
+	peer->reply_fd = -1;
+	server->peers[index] = peer;
+}
+
+void
+trip_peer_close(struct trip_peer *peer)
+{
+	trip_watch_close_all(peer);
+	peer->server->peers[peer->index] = NULL;
+	/* That takes it out of epoll, too. */
+	close(peer->socket);
+	free(peer);
+}

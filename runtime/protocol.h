@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What goes over a domain's socket: SOCK_SEQPACKET, one request and one reply at a time. A request
+ * has the exact size of its type; a reply begins with the same head and carries an error, with its
+ * sentence, or what the request asks for. Descriptors go along by SCM_RIGHTS.
+ *
+ * Records are those of trip_client.h. Both sides are on one machine, so fields are in host order.
+ */
+#ifndef TRIP_RUNTIME_PROTOCOL_H
+#define TRIP_RUNTIME_PROTOCOL_H
+
+#include <stdint.h>
+
+#include <trip_client.h>
+
+#define TRIP_PROTOCOL_MAGIC 0x50495254u /* "TRIP" */
+/* Moves with every change of a request, a reply or a record. */
+#define TRIP_PROTOCOL_VERSION 1
+
+/* Bytes of the longest reply, and of the records in it. */
+#define TRIP_PROTOCOL_REPLY_MAX 16384
+#define TRIP_PROTOCOL_RECORDS (TRIP_PROTOCOL_REPLY_MAX - 32)
+
+/* The cursor of a list that has come to its end. */
+#define TRIP_PROTOCOL_END UINT64_MAX
+
+enum trip_protocol_type {
+	TRIP_PROTOCOL_LIST = 1,
+	TRIP_PROTOCOL_FIND,
+	TRIP_PROTOCOL_READ,
+	TRIP_PROTOCOL_WATCH,
+	TRIP_PROTOCOL_ARM,
+	TRIP_PROTOCOL_UNWATCH,
+	TRIP_PROTOCOL_TYPES,
+};
+
+struct trip_protocol_head {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t type;
+	/* Of the whole message, this head included. */
+	uint32_t size;
+	/* In a reply: 0, or a negative errno; a sentence follows, ended by a zero. */
+	int32_t error;
+};
+
+/* Requests, behind the head. */
+struct trip_protocol_list {
+	uint64_t cursor;
+	uint32_t kind;
+	/* Bytes of a record, as the client knows it. */
+	uint32_t size;
+	uint32_t count;
+	uint32_t reserved;
+};
+
+struct trip_protocol_find {
+	char name[40];
+};
+
+struct trip_protocol_read {
+	uint64_t cntr;
+};
+
+struct trip_protocol_arm {
+	uint64_t threshold;
+	/* What the client saw. */
+	uint64_t success, error;
+	uint32_t errgen, setgen;
+	uint32_t watch;
+	uint32_t reserved;
+};
+
+struct trip_protocol_unwatch {
+	uint32_t watch;
+};
+
+/* Replies, behind the head. */
+struct trip_protocol_records {
+	/* Where the next request goes on, or TRIP_PROTOCOL_END. */
+	uint64_t cursor;
+	uint32_t count;
+	uint32_t reserved;
+	uint8_t record[TRIP_PROTOCOL_RECORDS];
+};
+
+/* With a descriptor. */
+struct trip_protocol_watching {
+	uint32_t watch;
+};
+
+union trip_protocol_request {
+	struct trip_protocol_list list;
+	struct trip_protocol_find find;
+	struct trip_protocol_read read;
+	struct trip_protocol_arm arm;
+	struct trip_protocol_unwatch unwatch;
+};
+
+union trip_protocol_answer {
+	char sentence[256];
+	struct trip_protocol_records records;
+	struct trip_client_cntr cntr;
+	struct trip_protocol_watching watching;
+};
+
+struct trip_protocol_reply {
+	struct trip_protocol_head head;
+	union trip_protocol_answer answer;
+};
+
+_Static_assert(
+	sizeof(struct trip_protocol_reply) <= TRIP_PROTOCOL_REPLY_MAX, "a reply is too long");
+
+#endif

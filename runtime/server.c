@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_log.h>
+
+#include <trip_client.h>
+#include <trip_error.h>
+
+#include "domain.h"
+#include "error.h"
+#include "server.h"
+
+/* How often the thread looks whether homes have let go of descriptors. */
+#define REAP_MS 5
+#define NS_A_SECOND UINT64_C(1000000000)
+/* What separates EAL's file prefix from its generation. */
+#define GENERATION_MARK '@'
+
+RTE_LOG_REGISTER(trip_server_logtype, tripline, NOTICE);
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_A_SECOND + (uint64_t)now.tv_nsec;
+}
+
+void
+trip_server_complain(struct trip_server *server, const struct trip_peer *peer, const char *what)
+{
+	uint64_t now = now_ns();
+
+	server->garbage++;
+	if (server->told_ns != 0 && now - server->told_ns < NS_A_SECOND) {
+		server->untold++;
+		return;
+	}
+	rte_log(RTE_LOG_WARNING, (uint32_t)trip_server_logtype,
+		"tripline: domain \"%s\": process %d of user %d: %s; the connection is closed "
+		"(%" PRIu64 " such before it are not told)\n",
+		server->domain->name, (int)peer->credentials.pid, (int)peer->credentials.uid, what,
+		server->untold);
+	server->told_ns = now;
+	server->untold = 0;
+}
+
+static int
+probe(const struct rte_mp_msg *message, const void *peer)
+{
+	return 0;
+}
+
+/* Whether EAL makes files by which other processes find this one. */
+static bool
+shares_config(void)
+{
+	static const char name[] = "tripline_probe";
+
+	if (rte_mp_action_register(name, probe) == 0) {
+		rte_mp_action_unregister(name);
+		return true;
+	}
+	/* With --no-shconf and --in-memory; another thread may be asking just now. */
+	return rte_errno != ENOTSUP;
+}
+
+static int
+fail(const struct trip_server *server, const char *what)
+{
+	int error = errno;
+
+	return trip_error_set(error, "domain \"%s\": %s %s: %s", server->domain->name, what,
+		server->path, trip_strerror(error));
+}
+
+/* Where clients look for it by themselves, in a folder of our own. */
+static int
+usual_path(struct trip_server *server)
+{
+	char prefix[sizeof(server->prefix)], folder[sizeof(server->path)];
+	struct stat status;
+	int error;
+
+	strcpy(prefix, server->prefix);
+	*strchrnul(prefix, GENERATION_MARK) = 0;
+	error = trip_client_path(prefix, server->domain->name, server->path, sizeof(server->path));
+	if (error != 0)
+		return trip_error_set(-error, "%s", trip_client_message());
+	strcpy(folder, server->path);
+	*strrchr(folder, '/') = 0;
+	if (mkdir(folder, 0755) != 0 && errno != EEXIST)
+		return fail(server, "no folder for its socket");
+	if (lstat(folder, &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid())
+		return trip_error_set(EACCES, "domain \"%s\": %s is no folder of this user's",
+			server->domain->name, folder);
+	return 0;
+}
+
+static int
+choose_path(struct trip_server *server)
+{
+	const char *given = server->domain->attr.socket;
+
+	if (given == NULL)
+		return usual_path(server);
+	if (strlen(given) >= sizeof(server->path))
+		return trip_error_set(ENAMETOOLONG,
+			"domain \"%s\": the path of its socket is longer than %zu",
+			server->domain->name, sizeof(server->path) - 1);
+	strcpy(server->path, given);
+	return 0;
+}
+
+static void
+lock_path(const struct trip_server *server, char *path, size_t size)
+{
+	snprintf(path, size, "%s.lock", server->path);
+}
+
+/* -EAGAIN: its former holder has removed it meanwhile, and somebody may have made another. */
+static int
+lock_file(struct trip_server *server)
+{
+	char path[sizeof(server->path) + 8];
+	struct stat locked, named;
+
+	lock_path(server, path, sizeof(path));
+	server->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (server->lock < 0)
+		return fail(server, "no lock beside its socket");
+	if (flock(server->lock, LOCK_EX | LOCK_NB) != 0)
+		return trip_error_set(EEXIST, "domain \"%s\": another process serves %s",
+			server->domain->name, server->path);
+	if (fstat(server->lock, &locked) == 0 && stat(path, &named) == 0 &&
+		locked.st_ino == named.st_ino && locked.st_dev == named.st_dev)
+		return 0;
+	close(server->lock);
+	server->lock = -1;
+	return -EAGAIN;
+}
+
+/*
+ * The file beside the socket: locked by whoever serves it, so that a dead primary's socket is told
+ * from a live one's, and telling the generation, its process and EAL's file prefix. It stays behind
+ * a primary that was killed, and so do perhaps those who were attached to it.
+ */
+static int
+take_lock(struct trip_server *server)
+{
+	char text[128] = "";
+	ssize_t length;
+	int error;
+
+	do
+		error = lock_file(server);
+	while (error == -EAGAIN);
+	if (error != 0)
+		return error;
+	length = pread(server->lock, text, sizeof(text) - 1, 0);
+	server->generation = (length > 0 ? strtoull(text, NULL, 10) : 0) + 1;
+	length = snprintf(text, sizeof(text), "%" PRIu64 " %d %s\n", server->generation,
+		(int)getpid(), server->prefix);
+	if (ftruncate(server->lock, 0) != 0 ||
+		pwrite(server->lock, text, (size_t)length, 0) != length)
+		return fail(server, "cannot write the lock beside its socket");
+	return 0;
+}
+
+static int
+give_access(struct trip_server *server)
+{
+	const struct trip_domain_attr *attr = &server->domain->attr;
+	const struct group *group = NULL;
+
+	if (attr->socket_group != NULL) {
+		group = getgrnam(attr->socket_group);
+		if (group == NULL)
+			return trip_error_set(EINVAL, "domain \"%s\": there is no group \"%s\"",
+				server->domain->name, attr->socket_group);
+		if (chown(server->path, (uid_t)-1, group->gr_gid) != 0)
+			return fail(server, "cannot give its group");
+	}
+	/* Nobody connects before it listens. */
+	return chmod(server->path, attr->socket_mode) == 0 ? 0
+							   : fail(server, "cannot give its mode");
+}
+
+static int
+listen_on(struct trip_server *server)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int error;
+
+	strcpy(address.sun_path, server->path);
+	/* A dead primary's; a live one's is locked. */
+	if (unlink(server->path) != 0 && errno != ENOENT)
+		return fail(server, "cannot replace");
+	server->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (server->listener < 0 ||
+		bind(server->listener, (const struct sockaddr *)&address, sizeof(address)) != 0)
+		return fail(server, "cannot make socket");
+	error = give_access(server);
+	if (error == 0 && listen(server->listener, SOMAXCONN) != 0)
+		error = fail(server, "cannot listen on");
+	return error;
+}
+
+static int
+poll_on(struct trip_server *server, int fd, void *what)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
+
+	return epoll_ctl(server->epoll, EPOLL_CTL_ADD, fd, &event) == 0
+		       ? 0
+		       : fail(server, "cannot wait on");
+}
+
+static void
+accept_peer(struct trip_server *server)
+{
+	int socket = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	const struct timespec pause = {.tv_nsec = 10000000};
+
+	if (socket >= 0)
+		trip_peer_open(server, socket);
+	else if (errno == EMFILE || errno == ENFILE)
+		/* It stays acceptable: no busy loop until somebody lets go of a descriptor. */
+		nanosleep(&pause, NULL);
+}
+
+static void *
+server_main(void *arg)
+{
+	struct trip_server *server = arg;
+
+	for (;;) {
+		bool retired = trip_watch_reap(server);
+		struct epoll_event event;
+		/* One at a time: what follows in the same batch might be of a peer that is gone. */
+		int n = epoll_wait(server->epoll, &event, 1, retired ? REAP_MS : -1);
+
+		if (n < 0 && errno != EINTR)
+			return NULL;
+		if (n <= 0)
+			continue;
+		if (event.data.ptr == &server->stop)
+			return NULL;
+		if (event.data.ptr == &server->listener)
+			accept_peer(server);
+		else
+			trip_peer_serve(event.data.ptr);
+	}
+}
+
+static int
+start_thread(struct trip_server *server)
+{
+	sigset_t all, before;
+	int error;
+
+	/* The application's signals are not for this thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&server->thread, NULL, server_main, server);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error != 0)
+		return trip_error_set(error, "domain \"%s\": its control thread does not start: %s",
+			server->domain->name, trip_strerror(error));
+	pthread_setname_np(server->thread, "trip-control");
+	server->started = true;
+	return 0;
+}
+
+static int
+start(struct trip_server *server)
+{
+	int error = choose_path(server);
+
+	if (error == 0)
+		error = take_lock(server);
+	if (error == 0)
+		error = listen_on(server);
+	if (error != 0)
+		return error;
+	server->epoll = epoll_create1(EPOLL_CLOEXEC);
+	server->stop = eventfd(0, EFD_CLOEXEC);
+	if (server->epoll < 0 || server->stop < 0)
+		return fail(server, "no descriptors to serve");
+	error = poll_on(server, server->listener, &server->listener);
+	if (error == 0)
+		error = poll_on(server, server->stop, &server->stop);
+	return error == 0 ? start_thread(server) : error;
+}
+
+int
+trip_server_start(struct trip_domain *domain)
+{
+	const char *given = domain->attr.socket;
+	struct trip_server *server;
+	char runtime[PATH_MAX];
+
+	if (given != NULL ? given[0] == 0 : !shares_config())
+		return 0;
+	server = calloc(1, sizeof(*server));
+	if (server == NULL)
+		return trip_error_set(ENOMEM, "domain: no memory for its socket");
+	domain->server = server;
+	server->domain = domain;
+	server->since_ns = now_ns();
+	server->epoll = server->listener = server->stop = server->lock = -1;
+	snprintf(runtime, sizeof(runtime), "%s", rte_eal_get_runtime_dir());
+	snprintf(server->prefix, sizeof(server->prefix), "%s", basename(runtime));
+	return start(server);
+}
+
+static void
+close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void
+trip_server_stop(struct trip_domain *domain)
+{
+	struct trip_server *server = domain->server;
+	uint64_t one = 1;
+
+	if (server == NULL)
+		return;
+	if (server->started) {
+		while (write(server->stop, &one, sizeof(one)) < 0 && errno == EINTR)
+			;
+		pthread_join(server->thread, NULL);
+	}
+	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++)
+		if (server->peers[i] != NULL)
+			trip_peer_close(server->peers[i]);
+	while (trip_watch_reap(server))
+		sched_yield();
+	/* Only while the lock is held are the paths ours. */
+	if (server->listener >= 0) {
+		char lock[sizeof(server->path) + 8];
+
+		unlink(server->path);
+		lock_path(server, lock, sizeof(lock));
+		unlink(lock);
+	}
+	close_fd(server->listener);
+	close_fd(server->lock);
+	close_fd(server->epoll);
+	close_fd(server->stop);
+	free(server->retired);
+	free(server);
+	domain->server = NULL;
+}
