@@ -71,7 +71,7 @@ vcx_counter_hold(struct vcx_device *device, bool held)
 		}
 	}
 	device->held = held;
-	pthread_cond_broadcast(&device->released);
+	pthread_cond_broadcast(&device->changed);
 	pthread_mutex_unlock(&device->lock);
 }
 

@@ -28,26 +28,30 @@ spend(uint64_t us)
 }
 
 int
-vcx_device_command(struct vcx_device *device, enum vcx_command command)
+vcx_device_asked(struct vcx_device *device, enum vcx_command command)
 {
 	struct vcx_behaviour *behaviour = &device->behaviour[command];
 	int error = 0;
 
 	atomic_fetch_add(&behaviour->given, 1);
-	spend(atomic_load(&behaviour->latency_us));
 	if (atomic_load(&device->removed))
 		return EIO;
 	pthread_mutex_lock(&device->lock);
-	if (behaviour->fail_times > 0) {
-		if (behaviour->fail_after > 0)
-			behaviour->fail_after--;
-		else {
-			behaviour->fail_times--;
-			error = behaviour->fail_error;
-		}
+	if (behaviour->fail_times > 0 && behaviour->fail_after > 0) {
+		behaviour->fail_after--;
+	} else if (behaviour->fail_times > 0) {
+		behaviour->fail_times--;
+		error = behaviour->fail_error;
 	}
 	pthread_mutex_unlock(&device->lock);
 	return error;
+}
+
+int
+vcx_device_command(struct vcx_device *device, enum vcx_command command)
+{
+	spend(atomic_load(&device->behaviour[command].latency_us));
+	return vcx_device_asked(device, command);
 }
 
 void
@@ -287,7 +291,7 @@ vcx_device_fatal(struct vcx_device *device)
 
 	pthread_mutex_lock(&device->lock);
 	atomic_store(&device->removed, true);
-	pthread_cond_broadcast(&device->released);
+	pthread_cond_broadcast(&device->changed);
 	if (device->context != NULL) {
 		/* A pipe takes an event whole or not at all, and this is the only one. */
 		if (write(device->context->event_write, &event, sizeof(event)) != sizeof(event))

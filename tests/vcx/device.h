@@ -47,13 +47,14 @@ struct vcx_device {
 	_Atomic bool removed;
 	struct vcx_behaviour behaviour[VCX_COMMANDS];
 
-	pthread_mutex_t lock; /* of everything below */
-	struct vcx_table root;
+	pthread_mutex_t lock;     /* of everything below */
+	struct vcx_table root;    /* where what comes in begins */
+	struct vcx_table tx_root; /* and what goes out */
 	LIST_HEAD(, vcx_sq) sqs;
 	LIST_HEAD(, vcx_counters) counters;
 	uint64_t counter_count, counter_limit, rule_count;
 	bool held;
-	pthread_cond_t released; /* the hold ended */
+	pthread_cond_t changed; /* a hold ended, a bulk was asked for, the device went */
 	struct vcx_injected rx;
 	uint64_t tx_packets, tx_bytes;
 	enum vcx_tx_mode tx_mode;
@@ -90,6 +91,8 @@ void vcx_device_free(struct vcx_context *context, void *memory);
 /* Notes the command, takes its time, and says how it ends: 0 or a positive errno. Without the lock.
  */
 int vcx_device_command(struct vcx_device *device, enum vcx_command command);
+/* The same without the time, which the answer takes. */
+int vcx_device_asked(struct vcx_device *device, enum vcx_command command);
 /* For the ends of objects, which never fail. */
 void vcx_device_ended(struct vcx_device *device, enum vcx_command command);
 uint32_t vcx_device_number(struct vcx_device *device);

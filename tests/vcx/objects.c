@@ -209,11 +209,11 @@ table_create(struct ibv_context *context, struct ibv_rwq_ind_table_init_attr *at
 		return NULL;
 	}
 	table->ibv.context = context;
-	table->count = count;
+	table->table.count = count;
 	table->ibv.ind_tbl_num = table->ibv.ind_tbl_handle = (int)vcx_device_number(device);
 	for (uint32_t i = 0; i < count; i++) {
-		table->queues[i] = &((struct verbs_wq *)attr->ind_tbl[i])->ring;
-		table->queues[i]->users++;
+		table->table.queues[i] = &((struct verbs_wq *)attr->ind_tbl[i])->ring;
+		table->table.queues[i]->users++;
 	}
 	return &table->ibv;
 }
@@ -226,8 +226,8 @@ table_destroy(struct ibv_rwq_ind_table *ibv)
 	if (table->users > 0)
 		return EBUSY;
 	vcx_device_ended(vcx_device_context(ibv->context)->device, VCX_QUEUE_DESTROY);
-	for (uint32_t i = 0; i < table->count; i++)
-		table->queues[i]->users--;
+	for (uint32_t i = 0; i < table->table.count; i++)
+		table->table.queues[i]->users--;
 	free(table);
 	return 0;
 }
@@ -267,7 +267,10 @@ mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t type)
 				.wqe_cnt = qp->ring.count,
 				.stride = VCX_SQ_BLOCK},
 			.bf = {.reg = vcx_device_context(qp->ibv.context)->uar},
-			.comp_mask = MLX5DV_QP_MASK_UAR_MMAP_OFFSET};
+			.comp_mask =
+				obj->qp.out->comp_mask &
+				(MLX5DV_QP_MASK_UAR_MMAP_OFFSET | MLX5DV_QP_MASK_RAW_QP_HANDLES),
+			.tisn = qp->ring.number};
 	}
 	return 0;
 }

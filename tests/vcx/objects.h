@@ -21,8 +21,7 @@ struct vcx_verbs_cq {
 struct vcx_verbs_table {
 	struct ibv_rwq_ind_table ibv;
 	unsigned users;
-	uint32_t count;
-	struct vcx_rq *queues[];
+	struct vcx_rq_table table; /* last, its list follows */
 };
 
 struct vcx_verbs_qp {

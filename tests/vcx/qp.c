@@ -18,8 +18,7 @@ qp_receives(struct vcx_verbs_qp *qp, const struct ibv_qp_init_attr_ex *attr)
 	qp->table->users++;
 	memcpy(qp->rss.key, hash->rx_hash_key, sizeof(qp->rss.key));
 	qp->rss.fields = hash->rx_hash_fields_mask;
-	qp->rss.queues = qp->table->queues;
-	qp->rss.count = qp->table->count;
+	qp->rss.table = &qp->table->table;
 	return 0;
 }
 

@@ -106,7 +106,7 @@ bool
 vcx_queue_deliver(const struct vcx_rss *rss, const struct vcx_packet *packet, uint32_t tag)
 {
 	uint32_t hash = vcx_packet_hash(packet, rss->fields, rss->key);
-	struct vcx_rq *rq = rss->queues[hash & (rss->count - 1)];
+	struct vcx_rq *rq = rss->table->queues[hash & (rss->table->count - 1)];
 	size_t skip = rq->strip_vlan && packet->vlan ? 4 : 0;
 	struct mlx5_cqe64 cqe = {.rsvd0 = {0}};
 	uint16_t types = header_types(packet);

@@ -54,12 +54,16 @@ struct vcx_sq {
 	bool ready;
 };
 
+struct vcx_rq_table {
+	uint32_t count; /* a power of two */
+	struct vcx_rq *queues[];
+};
+
 /* Where rules send packets: the queue that the hash selects. */
 struct vcx_rss {
 	uint64_t fields; /* IBV_RX_HASH_* */
 	uint8_t key[40];
-	struct vcx_rq *const *queues;
-	uint32_t count; /* a power of two */
+	const struct vcx_rq_table *table;
 };
 
 /* Every entry is marked as invalid and nothing has been posted. */

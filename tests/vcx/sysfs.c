@@ -156,8 +156,9 @@ start_device(unsigned port)
 	device->port = port;
 	snprintf(device->pci, sizeof(device->pci), "0000:7f:%02x.0", port & 0xff);
 	pthread_mutex_init(&device->lock, NULL);
-	pthread_cond_init(&device->released, NULL);
+	pthread_cond_init(&device->changed, NULL);
 	vcx_match_table_init(&device->root);
+	vcx_match_table_init(&device->tx_root);
 	LIST_INIT(&device->sqs);
 	LIST_INIT(&device->counters);
 	TAILQ_INIT(&device->captured);
@@ -209,7 +210,7 @@ __attribute__((constructor)) static void
 appear(void)
 {
 	char pci[PATH_MAX];
-	unsigned ports = vcx_sysfs_option("ports", 1);
+	unsigned ports = vcx_sysfs_option("ports", VCX_PORTS);
 
 	if (dlsym(RTLD_DEFAULT, "rte_eal_init") == NULL || getenv("VCX_OFF") != NULL)
 		return;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_ip.h>
@@ -20,6 +22,7 @@
 	} while (0)
 
 enum {
+	BULK = 512,
 	MBUFS = 8191,
 	DESCRIPTORS = 512,
 	BURST = 32,
@@ -29,13 +32,16 @@ const uint8_t vcx_test_rss_key[40] = {0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 
 	0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77,
 	0xcb, 0x2d, 0xa3, 0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa};
 
+static enum vcx_engine used;
 static struct rte_mempool *pool;
 static uint16_t rx_queues[VCX_PORTS];
 
 static const struct {
-	const char *name, *devargs;
+	const char *name, *devargs, *options;
 } engines[] = {
-	[VCX_VERBS] = {"verbs", "dv_flow_en=0"},
+	[VCX_VERBS] = {"verbs", "dv_flow_en=0", ""},
+	[VCX_BULK] = {"bulk", "dv_flow_en=1", ""},
+	[VCX_FALLBACK] = {"fallback", "dv_flow_en=1", "bulk=0"},
 };
 
 enum vcx_engine
@@ -66,6 +72,7 @@ vcx_test_init(enum vcx_engine engine, unsigned ports)
 	struct vcx_stats stats;
 	int n = 0;
 
+	used = engine;
 	if (vcx_stats(ports - 1, &stats) != 0) {
 		printf("no virtual ConnectX of %u ports here: it needs root and /dev/net/tun\n",
 			ports);
@@ -79,6 +86,7 @@ vcx_test_init(enum vcx_engine engine, unsigned ports)
 		args[n++] = devices[i];
 	}
 	args[n] = NULL;
+	setenv("VCX_OPTIONS", engines[engine].options, 1); /* read when the device is probed */
 	CHECK(rte_eal_init(n, args) >= 0);
 	if (dl_iterate_phdr(is_driver, NULL) == 0) {
 		printf("this DPDK has no mlx5 driver\n");
@@ -171,6 +179,43 @@ vcx_test_query(uint16_t port, struct rte_flow *flow, uint64_t *packets, uint64_t
 	*packets = told.hits;
 	*bytes = told.bytes;
 	return told.hits_set && told.bytes_set ? 0 : -ENODATA;
+}
+
+void
+vcx_test_bulks(uint16_t port, uint64_t bulks)
+{
+	struct vcx_stats first, now;
+
+	CHECK(vcx_stats(port, &first) == 0);
+	do {
+		rte_delay_us_sleep(1000);
+		CHECK(vcx_stats(port, &now) == 0);
+	} while (now.commands[VCX_COUNTER_QUERY_ASYNC] <
+		 first.commands[VCX_COUNTER_QUERY_ASYNC] + bulks);
+}
+
+bool
+vcx_test_told(uint16_t port, struct rte_flow *flow, uint64_t packets, uint64_t bytes)
+{
+	uint64_t told[2] = {0, 0}, rounds = 0;
+	struct vcx_stats stats;
+	int result;
+
+	CHECK(vcx_stats(port, &stats) == 0);
+	if (used == VCX_BULK)
+		rounds = 2 * (stats.counters / BULK);
+	for (;; rounds--) {
+		result = vcx_test_query(port, flow, &told[0], &told[1]);
+		if (result == 0 && told[0] == packets && told[1] == bytes)
+			return true;
+		if (rounds == 0)
+			break;
+		vcx_test_bulks(port, 1);
+	}
+	printf("told %" PRIu64 " packets and %" PRIu64 " bytes of %" PRIu64 " and %" PRIu64
+	       ", result %d\n",
+		told[0], told[1], packets, bytes, result);
+	return false;
 }
 
 void

@@ -12,10 +12,12 @@
 
 /* How the driver programs the device; its devargs follow from it. */
 enum vcx_engine {
-	VCX_VERBS,
+	VCX_VERBS,    /* dv_flow_en=0: a query asks the device */
+	VCX_BULK,     /* dv_flow_en=1: a query reads what an alarm fetches in bulk */
+	VCX_FALLBACK, /* dv_flow_en=1 on a device without bulks: a query asks the device */
 };
 
-/* From "verbs"; exits with a message where it is none of them. */
+/* From "verbs", "bulk", "fallback"; exits with a message where it is none of them. */
 enum vcx_engine vcx_test_engine(const char *name);
 
 /* Starts EAL without hugepages with `ports` ports of the device, on lcores that share CPUs. Returns
@@ -47,6 +49,13 @@ struct rte_flow *vcx_test_rule(uint16_t port, uint16_t udp_port, enum vcx_fate f
 
 /* Packets and bytes of a rule; 0 or a negative errno. */
 int vcx_test_query(uint16_t port, struct rte_flow *flow, uint64_t *packets, uint64_t *bytes);
+
+/* Does the rule tell these packets and bytes? At once where a query asks the device; in bulk, after
+ * as many answers of the device as two rounds of all bulks take. Prints what it told otherwise. */
+bool vcx_test_told(uint16_t port, struct rte_flow *flow, uint64_t packets, uint64_t bytes);
+
+/* Waits, without a limit, until the device has been asked for this many bulks more. */
+void vcx_test_bulks(uint16_t port, uint64_t bulks);
 
 /* An Ethernet/IPv4/UDP packet of `length` bytes (at least 42) with this source and destination
  * port, whose payload ends in `number`. */

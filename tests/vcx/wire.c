@@ -23,13 +23,11 @@ pause_us(long us)
 /* ---- in ----------------------------------------------------------------------------------------
  */
 
-/* Follows the rules and leaves in `end` what the last one does. */
+/* Follows the rules from a table on and leaves in `end` what the last one does. */
 static void
-steer(struct vcx_device *device, const struct vcx_packet *packet, bool count,
+steer(const struct vcx_table *table, const struct vcx_packet *packet, bool count,
 	struct vcx_actions *end)
 {
-	const struct vcx_table *table = &device->root;
-
 	*end = (struct vcx_actions){.drop = false};
 	for (unsigned i = 0; table != NULL && i < TABLES_MAX; i++) {
 		const struct vcx_rule *rule = vcx_match_find(table, &packet->key);
@@ -74,7 +72,7 @@ wait_for_room(struct vcx_device *device, const struct vcx_packet *packet, struct
 		pthread_mutex_unlock(&device->lock);
 		pause_us(RETRY_US);
 		pthread_mutex_lock(&device->lock);
-		steer(device, packet, false, &end);
+		steer(&device->root, packet, false, &end);
 		if (finish(packet, &end, to))
 			return true;
 	}
@@ -96,7 +94,7 @@ vcx_wire_receive(struct vcx_device *device, const void *data, size_t length, uin
 	for (; left > 0 && !atomic_load(&device->removed); left--) {
 		struct vcx_actions end;
 
-		steer(device, &packet, true, &end);
+		steer(&device->root, &packet, true, &end);
 		if (!finish(&packet, &end, &to) &&
 			!(patient && wait_for_room(device, &packet, &to)))
 			to.no_buffer++;
@@ -129,6 +127,20 @@ capture(struct vcx_device *device, const uint8_t *frame, size_t length)
 	device->captured_count++;
 }
 
+/* What goes out passes rules too; true where one of them drops it. */
+static bool
+dropped_on_the_way_out(struct vcx_device *device, const uint8_t *frame, size_t length)
+{
+	struct vcx_packet packet;
+	struct vcx_actions end;
+
+	if (TAILQ_EMPTY(&device->tx_root.matchers))
+		return false;
+	vcx_packet_parse(&packet, frame, length);
+	steer(&device->tx_root, &packet, true, &end);
+	return end.drop;
+}
+
 /* Takes one packet from any send queue, under the lock; returns its length. */
 static size_t
 take_one(struct vcx_device *device, uint8_t *frame, enum vcx_tx_mode *mode)
@@ -143,7 +155,9 @@ take_one(struct vcx_device *device, uint8_t *frame, enum vcx_tx_mode *mode)
 		if (length > 0)
 			break;
 	}
-	if (length > 0) {
+	if (length > 0 && dropped_on_the_way_out(device, frame, length)) {
+		*mode = VCX_TX_DROP;
+	} else if (length > 0) {
 		device->tx_packets++;
 		device->tx_bytes += length;
 		if (*mode == VCX_TX_CAPTURE)
