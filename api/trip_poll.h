@@ -35,7 +35,7 @@ struct trip_poll_attr {
 int trip_poll_open(
 	struct trip_domain *domain, const struct trip_poll_attr *attr, struct trip_poll_set **set);
 
-/** Closes a poll set: 0, or -EBUSY while it has members (POLL-02). */
+/** Closes a poll set: 0, or -EBUSY while it has members, or a call polls it (POLL-02). */
 int trip_poll_close(struct trip_poll_set *set);
 
 /**

@@ -73,7 +73,11 @@ struct trip_wait_attr {
 int trip_wait_open(
 	struct trip_domain *domain, const struct trip_wait_attr *attr, struct trip_wait_set **set);
 
-/** Closes a wait set: 0, or -EBUSY while it has members; nothing has changed then (WAIT-02). */
+/**
+ * Closes a wait set: 0, or -EBUSY while it has members, or a thread is blocked in trip_wait() on
+ * it; nothing has changed then (WAIT-02). What TRIP_GETWAIT gave is closed with it: nobody may be
+ * blocked on that.
+ */
 int trip_wait_close(struct trip_wait_set *set);
 
 /**

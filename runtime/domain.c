@@ -231,18 +231,13 @@ static int
 open_waits(struct trip_domain *domain)
 {
 	pthread_mutex_init(&domain->helper.lock, NULL);
-	domain->spare_fds = calloc((size_t)domain->attr.n_lcores * domain->attr.max_waiters,
-		sizeof(*domain->spare_fds));
-	return domain->spare_fds != NULL
-		       ? 0
-		       : trip_error_set(ENOMEM, "domain: no memory for descriptors");
+	return 0;
 }
 
 static void
 close_waits(struct trip_domain *domain)
 {
 	trip_native_fini(domain);
-	free(domain->spare_fds);
 	pthread_mutex_destroy(&domain->helper.lock);
 }
 

@@ -150,9 +150,6 @@ struct trip_domain {
 	struct trip_indices flows;
 	struct trip_indices functions;
 	struct trip_indices queues;
-	/* Descriptors that no waiter slot has at present: room for one of each slot. */
-	int *spare_fds;
-	uint32_t n_spare_fds;
 	struct trip_native_helper helper;
 	uint32_t next_home;
 	uint32_t n_cntrs;

@@ -4,7 +4,8 @@
  * of this process's helper thread, which locks, broadcasts and unlocks. An application that holds
  * its mutex keeps only its own waiters: the helper tries the others meanwhile (CNTR-08).
  *
- * Descriptors are never closed before the domain is: waiter.h tells why.
+ * A home writes a descriptor between the two ends of a signal only, so whoever has seen the slot
+ * quiescent (W1 of waiter.h) may close it: its number can become any other file.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -54,32 +55,6 @@ trip_native_waiter(const struct trip_native *native)
 	return &native->home->waiters[native->slot];
 }
 
-static int
-take_fd(struct trip_domain *domain)
-{
-	int fd = -1, error;
-
-	pthread_mutex_lock(&domain->lock);
-	if (domain->n_spare_fds > 0)
-		fd = domain->spare_fds[--domain->n_spare_fds];
-	pthread_mutex_unlock(&domain->lock);
-	if (fd >= 0)
-		return fd;
-	fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	error = errno;
-	return fd >= 0 ? fd
-		       : trip_error_set(error, "domain \"%s\": no descriptor to wait on: %s",
-				 domain->name, trip_strerror(error));
-}
-
-static void
-give_fd(struct trip_domain *domain, int fd)
-{
-	pthread_mutex_lock(&domain->lock);
-	domain->spare_fds[domain->n_spare_fds++] = fd;
-	pthread_mutex_unlock(&domain->lock);
-}
-
 /* Partner: the acquire load in waiter.c's signal_slot(); the arming that follows orders it too. */
 static void
 attach_fd(struct trip_native *native, int fd)
@@ -90,10 +65,14 @@ attach_fd(struct trip_native *native, int fd)
 void
 trip_native_drain(struct trip_native *native)
 {
+	uint32_t sequence = atomic_load(&trip_native_waiter(native)->sequence);
 	uint64_t signals;
 
-	/* Nothing to take back is no error. */
-	if (native->kind == TRIP_WAIT_FD && read(native->fd, &signals, sizeof(signals)) < 0)
+	/* What nobody has signalled since holds nothing. */
+	if (native->kind != TRIP_WAIT_FD || sequence == native->drained)
+		return;
+	native->drained = sequence;
+	if (read(native->fd, &signals, sizeof(signals)) < 0)
 		errno = 0;
 }
 
@@ -184,11 +163,11 @@ open_cond(struct trip_native *native)
 	struct trip_native_helper *helper = &native->domain->helper;
 	int error;
 
-	pthread_mutex_init(&native->mutex, NULL);
-	pthread_cond_init(&native->cond, NULL);
 	pthread_mutex_lock(&helper->lock);
 	error = start_helper(native->domain);
 	if (error == 0) {
+		pthread_mutex_init(&native->mutex, NULL);
+		pthread_cond_init(&native->cond, NULL);
 		native->told = atomic_load(&trip_native_waiter(native)->sequence);
 		native->next = helper->list;
 		helper->list = native;
@@ -214,17 +193,17 @@ close_cond(struct trip_native *native)
 }
 
 static int
-open_kind(struct trip_native *native)
+open_fd(struct trip_native *native)
 {
-	if (native->kind == TRIP_WAIT_MUTEX_COND)
-		return open_cond(native);
-	if (native->kind != TRIP_WAIT_FD)
-		return 0;
-	native->fd = take_fd(native->domain);
-	if (native->fd < 0)
-		return native->fd;
-	/* What is left of its former owner. */
-	trip_native_drain(native);
+	int error;
+
+	native->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (native->fd < 0) {
+		error = errno;
+		return trip_error_set(error, "domain \"%s\": no descriptor to wait on: %s",
+			native->domain->name, trip_strerror(error));
+	}
+	native->drained = atomic_load(&trip_native_waiter(native)->sequence);
 	attach_fd(native, native->fd);
 	return 0;
 }
@@ -233,7 +212,7 @@ int
 trip_native_open(struct trip_native *native, struct trip_domain *domain, struct trip_home *home,
 	enum trip_wait_obj kind)
 {
-	int slot = trip_native_take_slot(domain, home), error;
+	int slot = trip_native_take_slot(domain, home), error = 0;
 
 	if (slot < 0)
 		return slot;
@@ -245,7 +224,12 @@ trip_native_open(struct trip_native *native, struct trip_domain *domain, struct 
 		.number = home->index * domain->engine.waiters_per_home + (uint32_t)slot,
 		.fd = -1,
 	};
-	error = open_kind(native);
+	/* What signals its former owner is not for this one. */
+	trip_waiter_quiesce(home, native->slot);
+	if (kind == TRIP_WAIT_MUTEX_COND)
+		error = open_cond(native);
+	else if (kind == TRIP_WAIT_FD)
+		error = open_fd(native);
 	if (error != 0)
 		trip_native_give_slot(domain, home, native->slot);
 	return error;
@@ -254,12 +238,12 @@ trip_native_open(struct trip_native *native, struct trip_domain *domain, struct 
 void
 trip_native_close(struct trip_native *native)
 {
-	trip_waiter_disarm(native->home, native->slot);
+	trip_waiter_quiesce(native->home, native->slot);
 	attach_fd(native, -1);
 	if (native->kind == TRIP_WAIT_MUTEX_COND)
 		close_cond(native);
 	if (native->kind == TRIP_WAIT_FD)
-		give_fd(native->domain, native->fd);
+		close(native->fd);
 	trip_native_give_slot(native->domain, native->home, native->slot);
 }
 
@@ -290,15 +274,13 @@ trip_native_fini(struct trip_domain *domain)
 	struct trip_native_helper *helper = &domain->helper;
 	uint64_t one = 1;
 
-	if (helper->started) {
-		pthread_mutex_lock(&helper->lock);
-		helper->stop = true;
-		pthread_mutex_unlock(&helper->lock);
-		while (write(helper->fd, &one, sizeof(one)) < 0 && errno == EINTR)
-			;
-		pthread_join(helper->thread, NULL);
-		close(helper->fd);
-	}
-	while (domain->n_spare_fds > 0)
-		close(domain->spare_fds[--domain->n_spare_fds]);
+	if (!helper->started)
+		return;
+	pthread_mutex_lock(&helper->lock);
+	helper->stop = true;
+	pthread_mutex_unlock(&helper->lock);
+	while (write(helper->fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+	pthread_join(helper->thread, NULL);
+	close(helper->fd);
 }

@@ -22,8 +22,9 @@ struct trip_native {
 	struct trip_home *home;
 	uint32_t slot;
 	uint32_t number;
-	/* With TRIP_WAIT_FD. */
+	/* With TRIP_WAIT_FD; `drained` is the sequence up to which its signals were taken back. */
 	int fd;
+	uint32_t drained;
 	/* With TRIP_WAIT_MUTEX_COND; `told` is the sequence that the waiters have been told of. */
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
@@ -42,7 +43,8 @@ struct trip_native_helper {
 	struct trip_native *list;
 };
 
-/* Takes a waiter slot of a home: its index, or -ENOSPC. */
+/* Takes a waiter slot of a home: its index, or -ENOSPC. It may still be signalled for its former
+ * owner until it is armed. */
 int trip_native_take_slot(struct trip_domain *domain, struct trip_home *home);
 void trip_native_give_slot(struct trip_domain *domain, struct trip_home *home, uint32_t slot);
 
@@ -54,13 +56,13 @@ void trip_native_close(struct trip_native *native);
 /* The slot that homes signal. */
 struct trip_waiter *trip_native_waiter(const struct trip_native *native);
 
-/* Takes back the signals that a descriptor holds. */
+/* Takes back the signals that a descriptor holds; whoever signals it is quiescent. */
 void trip_native_drain(struct trip_native *native);
 
 /* TRIP_GETWAIT: 0, or -ENOSYS where nothing is to be had. */
 int trip_native_control(struct trip_native *native, int command, void *arg);
 
-/* Ends the helper and closes every descriptor; nothing is open any more. */
+/* Ends the helper; nothing is open any more. */
 void trip_native_fini(struct trip_domain *domain);
 
 #endif

@@ -25,6 +25,8 @@ struct trip_poll_set {
 	uint32_t room;
 	/* Where the next call goes on, so that no member starves (POLL-07). */
 	uint32_t next;
+	/* Calls of trip_poll() under way. */
+	_Atomic uint32_t refs;
 };
 
 int
@@ -55,13 +57,15 @@ int
 trip_poll_close(struct trip_poll_set *set)
 {
 	struct trip_domain *domain = set->domain;
-	uint32_t members;
+	uint32_t calls = atomic_load_explicit(&set->refs, memory_order_acquire), members;
 
 	pthread_mutex_lock(&set->lock);
 	members = set->n_members;
 	pthread_mutex_unlock(&set->lock);
-	if (members > 0)
-		return trip_error_set(EBUSY, "poll set: it has %" PRIu32 " members", members);
+	if (members > 0 || calls > 0)
+		return trip_error_set(EBUSY,
+			"poll set: it has %" PRIu32 " members, and %" PRIu32 " calls poll it",
+			members, calls);
 	pthread_mutex_destroy(&set->lock);
 	free(set->members);
 	free(set);
@@ -182,15 +186,11 @@ report(struct member *member)
 	return true;
 }
 
-int
-trip_poll(struct trip_poll_set *set, void **context, int count)
+static int
+report_all(struct trip_poll_set *set, void **context, int count)
 {
 	int n = 0;
 
-	if (count < 0 || (count > 0 && context == NULL))
-		return trip_error_set(EINVAL, "poll set: no room for %d contexts", count);
-	if (set->domain->attr.progress == TRIP_PROGRESS_MANUAL)
-		(void)trip_progress(set->domain);
 	pthread_mutex_lock(&set->lock);
 	for (uint32_t i = 0; i < set->n_members && n < count; i++) {
 		struct member *member = &set->members[set->next];
@@ -200,5 +200,22 @@ trip_poll(struct trip_poll_set *set, void **context, int count)
 			context[n++] = member->cntr->context;
 	}
 	pthread_mutex_unlock(&set->lock);
+	return n;
+}
+
+int
+trip_poll(struct trip_poll_set *set, void **context, int count)
+{
+	int n;
+
+	if (count < 0 || (count > 0 && context == NULL))
+		return trip_error_set(EINVAL, "poll set: no room for %d contexts", count);
+	/* Calls that a home makes meanwhile may close any other set. */
+	atomic_fetch_add_explicit(&set->refs, 1, memory_order_relaxed);
+	if (set->domain->attr.progress == TRIP_PROGRESS_MANUAL)
+		(void)trip_progress(set->domain);
+	n = report_all(set, context, count);
+	/* Release: whoever closes the set sees us gone from it. */
+	atomic_fetch_sub_explicit(&set->refs, 1, memory_order_release);
 	return n;
 }

@@ -105,18 +105,19 @@ wait_slot(const struct wait *wait, struct trip_home *home, uint32_t slot)
 {
 	uint32_t number = home->index * home->engine->waiters_per_home + slot;
 	struct trip_waiter *waiter = &home->waiters[slot];
+	uint32_t sequence;
 	int result;
 
-	for (;;) {
-		uint32_t sequence = atomic_load(&waiter->sequence); /* S1 of waiter.h */
-
+	do {
+		sequence = atomic_load(&waiter->sequence); /* S1 of waiter.h */
 		trip_waiter_arm(
 			home, slot, number, wait->cntr->local, wait->threshold, &wait->began);
-		result = wait_look(wait);
-		if (result != -EAGAIN)
-			return result;
-		trip_wait_sleep(waiter, sequence, wait->deadline);
-	}
+		/* Without a signal it stays armed. */
+		while ((result = wait_look(wait)) == -EAGAIN &&
+			atomic_load(&waiter->sequence) == sequence)
+			trip_wait_sleep(waiter, sequence, wait->deadline);
+	} while (result == -EAGAIN);
+	return result;
 }
 
 static int
@@ -224,6 +225,20 @@ trip_cntr_control(struct trip_cntr *cntr, int command, void *arg)
 		ENOSYS, "control: wait object %d is not retrievable", (int)cntr->fid.wait_obj);
 }
 
+/* The fid is what a counter begins with. */
+static struct trip_cntr *
+cntr_of(struct trip_fid *fid)
+{
+	return (struct trip_cntr *)fid;
+}
+
+static _Atomic uint32_t *
+refs_of(struct trip_fid *fid)
+{
+	return fid->kind == TRIP_FID_CNTR ? &cntr_of(fid)->refs
+					  : trip_wait_set_refs(trip_wait_set_of(fid));
+}
+
 static int
 check_fids(struct trip_domain *domain, struct trip_fid *const *fids, size_t count)
 {
@@ -247,20 +262,35 @@ check_fids(struct trip_domain *domain, struct trip_fid *const *fids, size_t coun
 	return 0;
 }
 
+/* Calls that a home makes meanwhile may close anything but these. */
+static void
+progress_holding(struct trip_domain *domain, struct trip_fid *const *fids, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		atomic_fetch_add_explicit(refs_of(fids[i]), 1, memory_order_relaxed);
+	(void)trip_progress(domain);
+	for (size_t i = 0; i < count; i++)
+		atomic_fetch_sub_explicit(refs_of(fids[i]), 1, memory_order_release);
+}
+
 static int
 trywait_cntr(struct trip_cntr *cntr)
 {
+	bool native =
+		cntr->fid.wait_obj == TRIP_WAIT_FD || cntr->fid.wait_obj == TRIP_WAIT_MUTEX_COND;
 	struct trip_cell_sample sample;
 
+	/* No answer to an older request comes after the drain. Also where it is due: whoever waits
+	 * for a threshold of a counter that never rests arms that next. */
+	if (native) {
+		trip_waiter_quiesce(cntr->home, cntr->native.slot);
+		trip_native_drain(&cntr->native);
+	}
 	if (trip_cntr_is_due(cntr, &sample))
 		return -EAGAIN;
-	if (cntr->fid.wait_obj != TRIP_WAIT_FD && cntr->fid.wait_obj != TRIP_WAIT_MUTEX_COND)
-		return 0;
-	/* No answer to an older request may come after the drain, but for one late write. */
-	trip_waiter_disarm(cntr->home, cntr->native.slot);
-	trip_native_drain(&cntr->native);
-	trip_waiter_arm(cntr->home, cntr->native.slot, cntr->native.number, cntr->local,
-		TRIP_WAITER_ANY, &sample);
+	if (native)
+		trip_waiter_arm(cntr->home, cntr->native.slot, cntr->native.number, cntr->local,
+			TRIP_WAITER_ANY, &sample);
 	return 0;
 }
 
@@ -272,12 +302,11 @@ trip_trywait(struct trip_domain *domain, struct trip_fid *const *fids, size_t co
 	if (result != 0)
 		return result;
 	if (domain->attr.progress == TRIP_PROGRESS_MANUAL)
-		(void)trip_progress(domain);
+		progress_holding(domain, fids, count);
 	/* All of them, also behind one that is due: each may be blocked on next time. */
 	for (size_t i = 0; i < count; i++) {
-		/* The fid is what a counter begins with. */
 		int one = fids[i]->kind == TRIP_FID_CNTR
-				  ? trywait_cntr((struct trip_cntr *)fids[i])
+				  ? trywait_cntr(cntr_of(fids[i]))
 				  : trip_wait_set_trywait(trip_wait_set_of(fids[i]));
 
 		if (result == 0)

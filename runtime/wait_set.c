@@ -3,6 +3,10 @@
  * A wait set has one slot that is signalled, and each of its members one by which it signals that:
  * waiter.h has the protocol. Its lock covers the list of members and the arming of their slots, and
  * is never held while anybody sleeps.
+ *
+ * All who wait on a set share the members' requests. So whoever arms does it for all of them, also
+ * where it finds a member due and goes away itself; and what is armed stays so until the last has
+ * gone: the threads asleep in trip_wait(), and the one that trip_trywait() has told to block.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,6 +25,10 @@ struct trip_wait_set {
 	pthread_mutex_t lock;
 	struct trip_cntr *members;
 	uint32_t n_members;
+	/* Threads in trip_wait() that may be asleep; and whether one may block natively. */
+	uint32_t sleepers;
+	bool watched;
+	_Atomic uint32_t refs;
 };
 
 struct trip_wait_set *
@@ -28,6 +36,12 @@ trip_wait_set_of(struct trip_fid *fid)
 {
 	/* It is what a set begins with. */
 	return (struct trip_wait_set *)fid;
+}
+
+_Atomic uint32_t *
+trip_wait_set_refs(struct trip_wait_set *set)
+{
+	return &set->refs;
 }
 
 bool
@@ -92,17 +106,29 @@ trip_wait_open(
 	return 0;
 }
 
-int
-trip_wait_close(struct trip_wait_set *set)
+static int
+check_unused(struct trip_wait_set *set)
 {
-	struct trip_domain *domain = set->fid.domain;
-	uint32_t members;
+	uint32_t calls = atomic_load_explicit(&set->refs, memory_order_acquire), members;
 
 	pthread_mutex_lock(&set->lock);
 	members = set->n_members;
 	pthread_mutex_unlock(&set->lock);
-	if (members > 0)
-		return trip_error_set(EBUSY, "wait set: it has %" PRIu32 " members", members);
+	if (members == 0 && calls == 0)
+		return 0;
+	return trip_error_set(EBUSY,
+		"wait set: it has %" PRIu32 " members, and %" PRIu32 " calls wait on it", members,
+		calls);
+}
+
+int
+trip_wait_close(struct trip_wait_set *set)
+{
+	struct trip_domain *domain = set->fid.domain;
+	int error = check_unused(set);
+
+	if (error != 0)
+		return error;
 	trip_native_close(&set->native);
 	pthread_mutex_destroy(&set->lock);
 	free(set);
@@ -118,17 +144,22 @@ trip_wait_control(struct trip_wait_set *set, int command, void *arg)
 	return trip_native_control(&set->native, command, arg);
 }
 
+/* For any change from what was last read of it; that is at once where it is due. */
 static void
-arm(struct trip_wait_set *set, struct trip_cntr *cntr, const struct trip_cell_sample *seen)
+arm(struct trip_wait_set *set, struct trip_cntr *cntr)
 {
-	trip_waiter_arm(
-		cntr->home, cntr->set_slot, set->native.number, cntr->local, TRIP_WAITER_ANY, seen);
+	struct trip_cell_sample seen;
+
+	trip_cell_sample(cntr->cell, &seen);
+	seen.success = atomic_load_explicit(&cntr->read_success, memory_order_relaxed);
+	seen.error = atomic_load_explicit(&cntr->read_error, memory_order_relaxed);
+	trip_waiter_arm(cntr->home, cntr->set_slot, set->native.number, cntr->local,
+		TRIP_WAITER_ANY, &seen);
 }
 
 int
 trip_wait_set_join(struct trip_wait_set *set, struct trip_cntr *cntr)
 {
-	struct trip_cell_sample sample;
 	int slot = trip_native_take_slot(set->fid.domain, cntr->home);
 
 	if (slot < 0)
@@ -140,8 +171,8 @@ trip_wait_set_join(struct trip_wait_set *set, struct trip_cntr *cntr)
 	set->members = cntr;
 	set->n_members++;
 	/* For whoever blocks already: it armed the members that there were then. */
-	if (!trip_cntr_is_due(cntr, &sample))
-		arm(set, cntr, &sample);
+	if (set->sleepers > 0 || set->watched)
+		arm(set, cntr);
 	pthread_mutex_unlock(&set->lock);
 	return 0;
 }
@@ -158,6 +189,8 @@ trip_wait_set_leave(struct trip_cntr *cntr)
 	*link = cntr->next_member;
 	set->n_members--;
 	pthread_mutex_unlock(&set->lock);
+	/* Nothing signals the set for it any more. */
+	trip_waiter_quiesce(cntr->home, cntr->set_slot);
 	trip_native_give_slot(set->fid.domain, cntr->home, cntr->set_slot);
 }
 
@@ -173,63 +206,117 @@ any_due(struct trip_wait_set *set)
 	return false;
 }
 
-/* Arms every member for a change from what was last read of it; false where one is due. Under the
- * lock. */
+/* Under the lock. What comes after it finds nothing due is signalled. */
 static bool
 arm_all(struct trip_wait_set *set)
 {
-	for (struct trip_cntr *cntr = set->members; cntr != NULL; cntr = cntr->next_member) {
-		struct trip_cell_sample sample;
-
-		if (trip_cntr_is_due(cntr, &sample))
-			return false;
-		arm(set, cntr, &sample);
-	}
-	return true;
+	for (struct trip_cntr *cntr = set->members; cntr != NULL; cntr = cntr->next_member)
+		arm(set, cntr);
+	return any_due(set);
 }
 
-/* 0 where a member is due; otherwise, unless it yields, all are armed. */
-static int
-look(struct trip_wait_set *set, bool yields)
+/* Under the lock. */
+static void
+disarm_unless_waited_for(struct trip_wait_set *set)
+{
+	if (set->sleepers > 0 || set->watched)
+		return;
+	for (struct trip_cntr *cntr = set->members; cntr != NULL; cntr = cntr->next_member)
+		trip_waiter_disarm(cntr->home, cntr->set_slot);
+}
+
+static bool
+is_due(struct trip_wait_set *set)
 {
 	bool due;
 
 	pthread_mutex_lock(&set->lock);
-	due = yields ? any_due(set) : !arm_all(set);
+	due = any_due(set);
 	pthread_mutex_unlock(&set->lock);
-	return due ? 0 : -EAGAIN;
+	return due;
+}
+
+static bool
+is_due_or_arm(struct trip_wait_set *set)
+{
+	bool due;
+
+	pthread_mutex_lock(&set->lock);
+	due = any_due(set) || arm_all(set);
+	pthread_mutex_unlock(&set->lock);
+	return due;
+}
+
+static void
+come_to_sleep(struct trip_wait_set *set)
+{
+	pthread_mutex_lock(&set->lock);
+	set->sleepers++;
+	pthread_mutex_unlock(&set->lock);
+}
+
+static void
+go_away(struct trip_wait_set *set)
+{
+	pthread_mutex_lock(&set->lock);
+	set->sleepers--;
+	disarm_unless_waited_for(set);
+	pthread_mutex_unlock(&set->lock);
+}
+
+static int
+wait_asleep(struct trip_wait_set *set, int64_t deadline)
+{
+	struct trip_waiter *waiter = trip_native_waiter(&set->native);
+	int result = 0;
+
+	come_to_sleep(set);
+	for (;;) {
+		uint32_t sequence = atomic_load(&waiter->sequence); /* S1 of waiter.h */
+
+		if (is_due_or_arm(set))
+			break;
+		if (trip_wait_is_over(deadline)) {
+			result = -ETIMEDOUT;
+			break;
+		}
+		trip_wait_sleep(waiter, sequence, deadline);
+	}
+	go_away(set);
+	return result;
+}
+
+static int
+wait_yield(struct trip_wait_set *set, int64_t deadline)
+{
+	while (!is_due(set)) {
+		if (trip_wait_is_over(deadline))
+			return -ETIMEDOUT;
+		trip_progress_wait(set->fid.domain);
+	}
+	return 0;
 }
 
 int
 trip_wait(struct trip_wait_set *set, int timeout)
 {
 	struct trip_domain *domain = set->fid.domain;
-	struct trip_waiter *waiter = trip_native_waiter(&set->native);
 	int64_t deadline = trip_wait_deadline(timeout);
-	bool yields = trip_wait_yields(domain, set->fid.wait_obj) || timeout == 0;
+	int result;
 
 	if (trip_domain_on_home(domain))
 		return trip_error_set(
 			EDEADLK, "wait set: waited for by the home that would progress it");
-	for (;;) {
-		uint32_t sequence = atomic_load(&waiter->sequence); /* S1 of waiter.h */
-
-		if (look(set, yields) == 0)
-			return 0;
-		if (trip_wait_is_over(deadline))
-			return -ETIMEDOUT;
-		if (yields)
-			trip_progress_wait(domain);
-		else
-			trip_wait_sleep(waiter, sequence, deadline);
-	}
-}
-
-static void
-disarm_all(struct trip_wait_set *set)
-{
-	for (struct trip_cntr *cntr = set->members; cntr != NULL; cntr = cntr->next_member)
-		trip_waiter_disarm(cntr->home, cntr->set_slot);
+	if (is_due(set))
+		return 0;
+	if (timeout == 0)
+		return -ETIMEDOUT;
+	atomic_fetch_add_explicit(&set->refs, 1, memory_order_relaxed);
+	result = trip_wait_yields(domain, set->fid.wait_obj) ? wait_yield(set, deadline)
+							     : wait_asleep(set, deadline);
+	/* Release: whoever closes the set sees us gone from it. */
+	atomic_fetch_sub_explicit(&set->refs, 1, memory_order_release);
+	return result;
 }
 
 int
@@ -237,18 +324,19 @@ trip_wait_set_trywait(struct trip_wait_set *set)
 {
 	bool blocks =
 		set->fid.wait_obj == TRIP_WAIT_FD || set->fid.wait_obj == TRIP_WAIT_MUTEX_COND;
-	int result = 0;
+	bool due;
 
 	pthread_mutex_lock(&set->lock);
-	if (any_due(set)) {
-		result = -EAGAIN;
-	} else if (blocks) {
-		/* No answer to an older request may come after the drain, but for one late write.
-		 */
-		disarm_all(set);
+	due = any_due(set);
+	if (!due && blocks) {
+		/* No answer to an older request comes after the drain. */
+		for (struct trip_cntr *cntr = set->members; cntr != NULL; cntr = cntr->next_member)
+			trip_waiter_quiesce(cntr->home, cntr->set_slot);
 		trip_native_drain(&set->native);
-		result = arm_all(set) ? 0 : -EAGAIN;
+		due = arm_all(set);
 	}
+	set->watched = blocks && !due;
+	disarm_unless_waited_for(set);
 	pthread_mutex_unlock(&set->lock);
-	return result;
+	return due ? -EAGAIN : 0;
 }

@@ -13,6 +13,9 @@ void trip_wait_set_leave(struct trip_cntr *cntr);
 /* trip_trywait() on a set: 0 or -EAGAIN. */
 int trip_wait_set_trywait(struct trip_wait_set *set);
 
+/* Counts the calls under way that go on with the set after a home has run, or they have slept. */
+_Atomic uint32_t *trip_wait_set_refs(struct trip_wait_set *set);
+
 /* The set whose fid this is. */
 struct trip_wait_set *trip_wait_set_of(struct trip_fid *fid);
 

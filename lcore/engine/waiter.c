@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <rte_common.h>
+#include <rte_pause.h>
 
 #include "due.h"
 #include "waiter.h"
+
+/* Looks at a signal that is under way before its home may need the CPU that we are on. */
+#define SIGNAL_SPINS 64
 
 static uint32_t
 word_state(uint32_t word)
@@ -29,6 +34,23 @@ trip_waiter_disarm(struct trip_home *home, uint32_t waiter)
 }
 
 void
+trip_waiter_quiesce(struct trip_home *home, uint32_t waiter)
+{
+	struct trip_waiter *w = &home->waiters[waiter];
+	unsigned int spins = 0;
+
+	trip_waiter_disarm(home, waiter);
+	/* W1. Acquire: pairs with the store at the end of wake(). */
+	while (word_state(atomic_load_explicit(&w->word, memory_order_acquire)) ==
+		TRIP_WAITER_SIGNALING) {
+		if (++spins % SIGNAL_SPINS == 0)
+			sched_yield();
+		else
+			rte_pause();
+	}
+}
+
+void
 trip_waiter_arm(struct trip_home *home, uint32_t waiter, uint32_t signals, uint32_t cntr,
 	uint64_t threshold, const struct trip_cell_sample *seen)
 {
@@ -36,7 +58,7 @@ trip_waiter_arm(struct trip_home *home, uint32_t waiter, uint32_t signals, uint3
 	uint32_t generation;
 
 	/* From here on the home answers no older request, nor takes one up. */
-	trip_waiter_disarm(home, waiter);
+	trip_waiter_quiesce(home, waiter);
 	generation = atomic_load_explicit(&w->word, memory_order_relaxed) >> TRIP_WAITER_STATE_BITS;
 	generation = (generation + 1) & (UINT32_MAX >> TRIP_WAITER_STATE_BITS);
 	if (generation == 0)
@@ -154,15 +176,18 @@ signal_slot(struct trip_engine *engine, uint32_t slot)
 	(void)written;
 }
 
-/* Moves the request to SIGNALED and signals, unless its owner has taken it back. */
+/* Signals, unless the owner has taken the request back. */
 static void
 wake(struct trip_home *home, uint32_t waiter, uint32_t word, uint32_t signals)
 {
-	uint32_t signaled = (word & ~TRIP_WAITER_STATE_MASK) | TRIP_WAITER_SIGNALED;
+	uint32_t generation = word & ~TRIP_WAITER_STATE_MASK;
+	_Atomic uint32_t *state = &home->waiters[waiter].word;
 
-	if (!atomic_compare_exchange_strong(&home->waiters[waiter].word, &word, signaled))
+	if (!atomic_compare_exchange_strong(state, &word, generation | TRIP_WAITER_SIGNALING))
 		return;
 	signal_slot(home->engine, signals);
+	/* Release: the owner that sees it finds in its descriptor what was written. Partner: W1. */
+	atomic_store_explicit(state, generation | TRIP_WAITER_SIGNALED, memory_order_release);
 	trip_engine_stat(&home->stats.wakes, 1);
 }
 

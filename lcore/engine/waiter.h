@@ -3,12 +3,14 @@
  * Waiter slots: how a thread that is about to sleep asks a home to wake it.
  *
  * A slot has one owner, a thread or a handle. The owner writes what it waits for, publishes the
- *word ARMED with a fresh generation, and rings the home. The home copies the request, checks that
- *the word has not moved meanwhile, and follows it like a work item whose operation is a wake. The
- *home wakes by moving ARMED to SIGNALED with a compare-exchange and then signalling; the owner
- *takes a request back by moving ARMED to IDLE with one. So a request is answered at most once, and
- *an owner that re-arms is never answered for an older request, except by one late signal: one wake
- *for nothing, which the next trip_trywait() drains.
+ * word ARMED with a fresh generation, and rings the home. The home copies the request, checks that
+ * the word has not moved meanwhile, and follows it like a work item whose operation is a wake. The
+ * home wakes by moving ARMED to SIGNALING with a compare-exchange, signalling, and storing
+ *SIGNALED; the owner takes a request back by moving ARMED to IDLE with a compare-exchange. So a
+ *request is answered at most once, and an owner that finds SIGNALING knows that a signal is under
+ *way: before it arms anew, or gives away what is signalled, it waits for the end of it (W1), which
+ *is two system calls of the home away. An older request therefore never signals a newer one's
+ *descriptor.
  *
  * No wake is lost (WAIT-04): the request holds the values that the owner saw. An update before the
  * home has armed the cell is found by the home's comparison after arming; one after it rings.
@@ -20,10 +22,7 @@
  *		 S3 sleepers += 1
  *		 S4 futex wait while sequence is what S1 saw
  * All are seq_cst: either H2 sees S3 and wakes, or S3 comes after H1, and the kernel finds at S4
- *that sequence has moved.
- *
- * A descriptor of a slot stays open until the domain is closed, in one slot or another: a late
- *write must never reach a descriptor number that has become somebody else's file.
+ * that sequence has moved.
  */
 #ifndef TRIP_WAITER_H
 #define TRIP_WAITER_H
@@ -39,6 +38,8 @@ struct trip_home;
 enum trip_waiter_state {
 	TRIP_WAITER_IDLE,
 	TRIP_WAITER_ARMED,
+	/* The home's alone: it ends by itself. */
+	TRIP_WAITER_SIGNALING,
 	TRIP_WAITER_SIGNALED,
 };
 
@@ -72,13 +73,17 @@ _Static_assert(sizeof(struct trip_waiter) == 64, "a waiter is one cache line");
 
 /*
  * The owner: arms the slot for a counter of this home, in place of what it was armed for before.
- * Whoever waits on slot `signals` of the domain is then woken. Any process.
+ * Whoever waits on slot `signals` of the domain is then woken. Any process. Waits at W1.
  */
 void trip_waiter_arm(struct trip_home *home, uint32_t waiter, uint32_t signals, uint32_t cntr,
 	uint64_t threshold, const struct trip_cell_sample *seen);
 
-/* The owner: takes the request back; the home forgets it on its own. */
+/* The owner: takes the request back; the home forgets it on its own. Its signal may be under way.
+ */
 void trip_waiter_disarm(struct trip_home *home, uint32_t waiter);
+
+/* Likewise; and no signal of this slot's requests comes any more. Waits at W1. */
+void trip_waiter_quiesce(struct trip_home *home, uint32_t waiter);
 
 /* Sleeps until `sequence` of the slot is not `seen` any more, at most `ms` milliseconds (negative:
  * for ever), or for no reason. */

@@ -112,6 +112,37 @@ poll_02_members_refuse_close(void **state)
 	harness_cntr_close(cntr);
 }
 
+static int
+close_set(const struct trip_work_event *event, void *arg)
+{
+	return trip_poll_close(arg) == -EBUSY ? 0 : -EPROTO;
+}
+
+/* By hand, a poll may come to a function that closes the set. */
+static void
+poll_02_polls_refuse_close(void **state)
+{
+	struct trip_cntr *trigger = harness_cntr(TRIP_WAIT_NONE);
+	struct trip_cntr *refused = harness_cntr(TRIP_WAIT_NONE);
+	struct trip_work work = harness_work(trigger, 0, TRIP_OP_CALL);
+	struct trip_poll_set *set = open_set();
+	void *context;
+
+	work.completion_cntr = refused;
+	assert_int_equal(
+		trip_function_register(harness_domain, close_set, set, &work.op.call.function), 0);
+	for (uint64_t i = 1; harness_mode == TRIP_PROGRESS_MANUAL && i <= 10; i++) {
+		harness_queue(&work);
+		while (trip_cntr_read(refused) + trip_cntr_readerr(refused) < i)
+			assert_int_equal(trip_poll(set, &context, 1), 0);
+		harness_expect(refused, i, 0);
+	}
+	assert_int_equal(trip_function_unregister(work.op.call.function), 0);
+	assert_int_equal(trip_poll_close(set), 0);
+	harness_cntr_close(refused);
+	harness_cntr_close(trigger);
+}
+
 static void
 poll_03_members_come_and_go(void **state)
 {
@@ -436,6 +467,7 @@ poll_08_sets_do_not_steal(void **state)
 static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(poll_01_flags_are_zero),
 	HARNESS_TEST(poll_02_members_refuse_close),
+	HARNESS_TEST(poll_02_polls_refuse_close),
 	HARNESS_TEST(poll_03_members_come_and_go),
 	HARNESS_TEST(poll_03_random_members),
 	HARNESS_TEST(poll_04_progress_by_hand_only),

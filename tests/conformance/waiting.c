@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Waiting on counters, by call and by descriptor. */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
+#include <semaphore.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <unistd.h>
+
+#include <trip_step.h>
 
 #include "harness.h"
 
@@ -88,6 +91,97 @@ cntr_07_descriptors_in_select_poll_and_epoll(void **state)
 	}
 	close(epoll);
 	harness_cntr_close(cntr);
+}
+
+enum { BY_SELECT, BY_POLL, BY_EPOLL, BY_WAYS };
+
+/* Blocks until the descriptor is readable. */
+static bool
+block_on(int fd, int way)
+{
+	struct pollfd entry = {.fd = fd, .events = POLLIN};
+	struct epoll_event event = {.events = EPOLLIN};
+	int epoll, n;
+	fd_set set;
+
+	FD_ZERO(&set);
+	FD_SET(fd, &set);
+	if (way == BY_SELECT)
+		return select(fd + 1, &set, NULL, NULL, NULL) == 1;
+	if (way == BY_POLL)
+		return poll(&entry, 1, -1) == 1;
+	epoll = epoll_create1(0);
+	epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+	n = epoll_wait(epoll, &event, 1, -1);
+	close(epoll);
+	return n == 1;
+}
+
+struct native {
+	struct trip_cntr *cntr;
+	int way;
+	_Atomic uint64_t seen;
+	bool failed;
+};
+
+static void *
+see_ten(void *arg)
+{
+	struct native *native = arg;
+
+	for (uint64_t sum = 0; sum < 10 && !native->failed;) {
+		sum = trip_cntr_read(native->cntr) + trip_cntr_readerr(native->cntr);
+		atomic_store(&native->seen, sum);
+		if (try_one(native->cntr) == 0 && sum < 10)
+			native->failed = !block_on(fd_of(native->cntr), native->way);
+	}
+	return NULL;
+}
+
+/* Each wakes a thread that is blocked in it. */
+static void
+cntr_07_select_poll_and_epoll_wake(void **state)
+{
+	for (int way = 0; way < BY_WAYS; way++) {
+		struct native native = {.cntr = harness_cntr(TRIP_WAIT_FD), .way = way};
+		pthread_t thread;
+
+		assert_int_equal(pthread_create(&thread, NULL, see_ten, &native), 0);
+		for (uint64_t i = 1; i <= 10; i++) {
+			if (i % 2 == 0)
+				trip_cntr_add(native.cntr, 1);
+			else
+				trip_cntr_adderr(native.cntr, 1);
+			harness_until(atomic_load(&native.seen) == i);
+		}
+		pthread_join(thread, NULL);
+		assert_false(native.failed);
+		harness_cntr_close(native.cntr);
+	}
+}
+
+/* An epoll instance forgets a counter that is closed, whoever gets the number of its descriptor. */
+static void
+cntr_07_a_closed_descriptor_is_gone(void **state)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int epoll = epoll_create1(0);
+
+	for (unsigned int i = 0; i < 10; i++) {
+		struct trip_cntr *old = harness_cntr(TRIP_WAIT_FD), *cntr;
+		int fd = fd_of(old);
+
+		assert_int_equal(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event), 0);
+		harness_cntr_close(old);
+		cntr = harness_cntr(TRIP_WAIT_FD);
+		consume(cntr);
+		trip_cntr_add(cntr, 1);
+		harness_until(readable(fd_of(cntr)));
+		assert_int_equal(epoll_wait(epoll, &event, 1, 0), 0);
+		harness_cntr_close(cntr);
+		assert_int_equal(write(fd, &event, sizeof(event)), -1);
+	}
+	close(epoll);
 }
 
 struct waiter {
@@ -445,6 +539,99 @@ wait_08_idle_descriptors_are_not_readable(void **state)
 	harness_cntr_close(cntr);
 }
 
+struct asker {
+	struct trip_cntr *cntr;
+	struct trip_fid *fid;
+	int result;
+	sem_t done;
+};
+
+static void *
+ask(void *arg)
+{
+	struct asker *asker = arg;
+
+	trip_cntr_read(asker->cntr);
+	asker->result = trip_trywait(harness_domain, &asker->fid, 1);
+	if (asker->fid == trip_cntr_fid(asker->cntr))
+		trip_cntr_arm(asker->cntr, TRIP_CNTR_MAX);
+	sem_post(&asker->done);
+	return NULL;
+}
+
+static void
+progress_on(void *arg)
+{
+	while (trip_progress(harness_domain) > 0)
+		;
+}
+
+/* Asks while the home is stopped somewhere on its way to the signal of one update. False where it
+ * was not stopped any more. */
+static bool
+ask_between(struct asker *asker, int fd, uint64_t k)
+{
+	struct timespec soon;
+	struct trip_step step;
+	pthread_t thread;
+	bool stopped;
+
+	trip_cntr_read(asker->cntr);
+	assert_int_equal(trip_trywait(harness_domain, &asker->fid, 1), 0);
+	harness_settle();
+	assert_false(readable(fd));
+	trip_cntr_add(asker->cntr, 1);
+	sem_init(&asker->done, 0, 0);
+	stopped = trip_step_start(&step, progress_on, NULL, k);
+	assert_int_equal(pthread_create(&thread, NULL, ask, asker), 0);
+	/* It may wait for the home; if it does not, and is late, this shows less. */
+	clock_gettime(CLOCK_REALTIME, &soon);
+	soon.tv_nsec += 10000000;
+	soon.tv_sec += soon.tv_nsec / 1000000000;
+	soon.tv_nsec %= 1000000000;
+	sem_timedwait(&asker->done, &soon);
+	trip_step_finish(&step);
+	pthread_join(thread, NULL);
+	sem_destroy(&asker->done);
+	assert_int_equal(asker->result, 0);
+	harness_settle();
+	assert_false(readable(fd));
+	return stopped;
+}
+
+/* An update that was read before signals nobody afterwards, wherever the home was just then. */
+static void
+wait_08_no_late_signal(void **state)
+{
+	struct trip_wait_attr attr = {.size = sizeof(attr), .wait_obj = TRIP_WAIT_FD};
+	struct trip_cntr_attr of_set = {.size = sizeof(of_set), .wait_obj = TRIP_WAIT_SET};
+	struct trip_random random = {harness_seed};
+	struct asker asker[2];
+	int fds[2];
+
+	if (!TRIP_STEP_POSSIBLE || harness_mode != TRIP_PROGRESS_MANUAL)
+		skip();
+	harness_open(1, NULL);
+	asker[0].cntr = harness_cntr(TRIP_WAIT_FD);
+	asker[0].fid = trip_cntr_fid(asker[0].cntr);
+	fds[0] = fd_of(asker[0].cntr);
+	assert_int_equal(trip_wait_open(harness_domain, &attr, &of_set.wait_set), 0);
+	assert_int_equal(trip_cntr_open(harness_domain, &of_set, &asker[1].cntr, NULL), 0);
+	asker[1].fid = trip_wait_fid(of_set.wait_set);
+	assert_int_equal(trip_wait_control(of_set.wait_set, TRIP_GETWAIT, &fds[1]), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		uint64_t k = 1, stops = 0;
+
+		while (ask_between(&asker[i], fds[i], k)) {
+			k += 1 + trip_random_below(&random, 16);
+			stops++;
+		}
+		printf("stopped %" PRIu64 " times in %" PRIu64 " instructions\n", stops, k);
+		harness_cntr_close(asker[i].cntr);
+	}
+	assert_int_equal(trip_wait_close(of_set.wait_set), 0);
+}
+
 static void
 wait_09_armed_for_a_crossing_only(void **state)
 {
@@ -575,6 +762,8 @@ cntr_12_a_home_does_not_wait_for_itself(void **state)
 
 static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(cntr_07_descriptors_in_select_poll_and_epoll),
+	HARNESS_TEST(cntr_07_select_poll_and_epoll_wake),
+	HARNESS_TEST(cntr_07_a_closed_descriptor_is_gone),
 	HARNESS_TEST(cntr_09_yield_spins),
 	HARNESS_TEST(cntr_12_success_means_reached),
 	HARNESS_TEST(cntr_12_no_wake_is_lost),
@@ -587,6 +776,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(wait_05_trywait_stays_due_until_read),
 	HARNESS_TEST(wait_06_objects_of_one_type),
 	HARNESS_TEST(wait_08_idle_descriptors_are_not_readable),
+	HARNESS_TEST_OWN(wait_08_no_late_signal),
 	HARNESS_TEST(wait_09_armed_for_a_crossing_only),
 	HARNESS_TEST_OWN(wait_11_waits_progress_by_themselves),
 };

@@ -3,9 +3,12 @@
 #ifndef TRIP_WAITS_H
 #define TRIP_WAITS_H
 
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "harness.h"
@@ -48,6 +51,34 @@ waits_readable(int fd)
 	struct pollfd entry = {.fd = fd, .events = POLLIN};
 
 	return poll(&entry, 1, 0) == 1;
+}
+
+static inline unsigned int
+waits_open_descriptors(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	assert_non_null(directory);
+	while (readdir(directory) != NULL)
+		n++;
+	closedir(directory);
+	return n;
+}
+
+/* Whether a thread of this process sleeps on a futex. */
+static inline bool
+waits_asleep(pid_t thread)
+{
+	char path[64], text[32] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", (int)thread);
+	file = fopen(path, "r");
+	if (file == NULL || fgets(text, sizeof(text), file) == NULL)
+		fail_msg("%s: %s", path, strerror(errno));
+	fclose(file);
+	return strtol(text, NULL, 10) == SYS_futex;
 }
 
 /* Returns what the handle has not read yet, if anything, and reads it. */
