@@ -163,7 +163,8 @@ int trip_domain_open(
  * the domain.
  *
  * @return
- *   0, or -EBUSY while counters, flows or ports are open in it; nothing has changed then.
+ *   0, or -EBUSY while counters, counters objects, flows or ports are open in it; nothing has
+ * changed then.
  */
 int trip_domain_close(struct trip_domain *domain);
 

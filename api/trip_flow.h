@@ -18,6 +18,7 @@ struct rte_flow_error;
 struct rte_flow_item;
 struct rte_mbuf;
 struct trip_cntr;
+struct trip_counters;
 struct trip_domain;
 struct trip_flow;
 struct trip_port;
@@ -134,6 +135,8 @@ struct trip_flow_attr {
 	 */
 	struct trip_cntr *const *cntrs;
 	unsigned int n_cntrs;
+	/** Counters object whose static points the flow gets (PNT-02). Default: none. */
+	struct trip_counters *counters;
 	/** Lower matches first, as rte_flow has it; at equal priority the rule created first. */
 	uint32_t priority;
 	/**
@@ -191,7 +194,7 @@ struct trip_flow_count {
  *   -ENOTSUP: an item, field, `last` or action that the engine does not have, or egress on a port
  *   with `n_tx_queues` 0; `error` says which, in words that are good until the calling thread's
  *   next call;
- *   -EXDEV: a counter of another domain;
+ *   -EXDEV: a counter or a counters object of another domain;
  *   -ENOSPC: the domain's `max_flows` are open;
  *   -ENOMEM;
  *   -EDEADLK: called from a registered function or a polling lcore of the domain.
@@ -216,9 +219,9 @@ int trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
 	const char **reason, struct rte_flow_error *error);
 
 /**
- * Destroys a flow. Its last counts are in its counters when this returns. Waits for bursts that
- * are under way, and for the homes of its counters to take the counts; in a domain with manual
- * progress it progresses.
+ * Destroys a flow. Its last counts are in its counters and counters objects when this returns
+ * (PNT-07). Waits for bursts that are under way, and for the homes of its counters to take the
+ * counts; in a domain with manual progress it progresses.
  *
  * @return
  *   0, or -EBUSY while pending work refers to it; nothing has changed then. -EDEADLK: called from a

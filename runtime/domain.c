@@ -324,12 +324,13 @@ int
 trip_domain_close(struct trip_domain *domain)
 {
 	if (domain->n_cntrs > 0 || domain->n_ports > 0 || domain->n_sets > 0 ||
-		domain->functions.fresh > domain->functions.n_freed)
+		domain->n_counters > 0 || domain->functions.fresh > domain->functions.n_freed)
 		return trip_error_set(EBUSY,
-			"domain \"%s\": %" PRIu32 " counters, %" PRIu32 " ports, %" PRIu32
+			"domain \"%s\": %" PRIu32 " counters, %" PRIu32
+			" counters objects, %" PRIu32 " ports, %" PRIu32
 			" poll and wait sets and %" PRIu32 " functions are open",
-			domain->name, domain->n_cntrs, domain->n_ports, domain->n_sets,
-			domain->functions.fresh - domain->functions.n_freed);
+			domain->name, domain->n_cntrs, domain->n_counters, domain->n_ports,
+			domain->n_sets, domain->functions.fresh - domain->functions.n_freed);
 	undo(domain, RTE_DIM(steps));
 	return 0;
 }

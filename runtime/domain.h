@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include <rte_memzone.h>
 
@@ -30,6 +31,7 @@
 /* Domain names become part of memzone names, which EAL limits to 31 characters. */
 #define TRIP_DOMAIN_NAME_MAX 20
 
+struct trip_binding;
 struct trip_entry;
 struct trip_flow_ops;
 struct trip_port;
@@ -93,6 +95,8 @@ struct trip_flow {
 	uint32_t index;
 	struct trip_cntr *cntrs[TRIP_FLOW_CNTRS_MAX];
 	unsigned int n_cntrs;
+	/* Counters objects that collect from it. Under the control lock. */
+	LIST_HEAD(, trip_binding) bindings;
 	/* Pending work that refers to it. */
 	_Atomic uint32_t refs;
 };
@@ -154,6 +158,9 @@ struct trip_domain {
 	uint32_t next_home;
 	uint32_t n_cntrs;
 	uint32_t n_sets;
+	/* Counters objects: how many there are, and the id of the next. */
+	uint32_t n_counters;
+	uint32_t next_counters;
 	/* Ports of the domain, by port id. */
 	struct trip_port *ports[UINT8_MAX + 1];
 	uint32_t n_ports;

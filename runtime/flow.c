@@ -6,6 +6,7 @@
 
 #include <rte_ethdev.h>
 
+#include "counters.h"
 #include "error.h"
 #include "flow.h"
 #include "progress.h"
@@ -39,6 +40,9 @@ check_cntrs(const struct trip_port *port, const struct trip_flow_attr *attr,
 			return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
 				"both of its counters count the same events");
 	}
+	if (trip_counters_check(attr->counters, port->domain) != 0)
+		return trip_flow_refuse(error, EXDEV, RTE_FLOW_ERROR_TYPE_ATTR, attr,
+			"its counters object is of another domain");
 	return 0;
 }
 
@@ -100,6 +104,11 @@ trip_flow_attach(struct trip_flow *flow, const struct trip_flow_attr *attr, uint
 	/* No queue can reach what it last counted on this index any more. */
 	for (uint32_t q = first_queue; q < first_queue + n_queues; q++)
 		trip_count_init(trip_engine_count(&domain->engine, q, index));
+	if (trip_counters_bind(attr->counters, flow) != 0) {
+		trip_domain_give(&domain->flows, index);
+		return trip_error_set(
+			ENOMEM, "flow: no memory for the points of its counters object");
+	}
 	link_cntrs(flow, attr);
 	return 0;
 }
@@ -110,6 +119,7 @@ trip_flow_detach(struct trip_flow *flow)
 	struct trip_domain *domain = flow->port->domain;
 
 	unlink_cntrs(flow);
+	trip_counters_unbind(flow);
 	atomic_store_explicit(&domain->engine.actions[flow->index], 0, memory_order_relaxed);
 	trip_domain_give(&domain->flows, flow->index);
 }

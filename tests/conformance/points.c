@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "points.h"
+
+#define QUEUES 2
+
+struct trip_port *points_port;
+
+int
+points_setup(void **state)
+{
+	const struct trip_port_attr attr = {.size = sizeof(attr), .mode = TRIP_PORT_BURST};
+
+	harness_open(1, NULL);
+	if (trip_port_open(harness_domain, traffic_start(QUEUES), &attr, &points_port) != 0)
+		fail_msg("%s", trip_error_message());
+	return 0;
+}
+
+int
+points_teardown(void **state)
+{
+	if (trip_port_close(points_port) != 0)
+		fail_msg("%s", trip_error_message());
+	traffic_stop();
+	harness_close();
+	return 0;
+}
+
+struct trip_counters *
+points_open(uint32_t n_slots)
+{
+	const struct trip_counters_init_attr attr = {.size = sizeof(attr), .n_slots = n_slots};
+	struct trip_counters *counters;
+
+	if (trip_counters_create(harness_domain, &attr, &counters) != 0)
+		fail_msg("%s", trip_error_message());
+	return counters;
+}
+
+void
+points_close(struct trip_counters *counters)
+{
+	if (trip_counters_destroy(counters) != 0)
+		fail_msg("%s", trip_error_message());
+}
+
+int
+points_try(struct trip_counters *counters, uint32_t index, enum trip_counter_description desc,
+	struct trip_flow *flow)
+{
+	const struct trip_counter_attach_attr attr = {
+		.size = sizeof(attr), .counter_desc = desc, .index = index};
+
+	return trip_counters_attach_point_flow(counters, &attr, flow);
+}
+
+void
+points_attach(struct trip_counters *counters, uint32_t index, enum trip_counter_description desc,
+	struct trip_flow *flow)
+{
+	if (points_try(counters, index, desc, flow) != 0)
+		fail_msg("%s", trip_error_message());
+}
+
+struct trip_flow *
+points_create(uint16_t udp_port, struct trip_counters *counters)
+{
+	const struct trip_flow_attr attr = {.size = sizeof(attr), .counters = counters};
+	struct rte_flow_error error;
+	struct trip_flow *flow;
+
+	if (trip_flow_create(points_port, &attr, traffic_pattern(udp_port), NULL, &flow, &error) !=
+		0)
+		fail_msg("%s", error.message);
+	return flow;
+}
+
+void
+points_destroy(struct trip_flow *flow)
+{
+	if (trip_flow_destroy(flow) != 0)
+		fail_msg("%s", trip_error_message());
+}
+
+void
+points_send(uint16_t udp_port, uint16_t n, uint16_t bytes)
+{
+	static uint16_t queue;
+
+	traffic_burst(points_port, queue++ % QUEUES, n, udp_port, bytes);
+}
