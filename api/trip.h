@@ -10,6 +10,7 @@
 #include <trip_error.h>
 #include <trip_flow.h>
 #include <trip_poll.h>
+#include <trip_port.h>
 #include <trip_wait.h>
 #include <trip_work.h>
 

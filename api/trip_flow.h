@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <trip_port.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -47,6 +49,15 @@ struct trip_port_attr {
 	uint16_t n_queues;
 	/** Tx queues to count on, from 0; default: none, and the port takes no flows for egress. */
 	uint16_t n_tx_queues;
+	/**
+	 * Microseconds within which each counter in hardware is asked, where asking takes little
+	 * enough; default 1000. Where the driver keeps a cache, its refresh period if that is
+	 * longer.
+	 */
+	uint32_t query_us;
+	/** Called when something happens to a port that has flows in hardware; may be NULL. */
+	trip_port_notify_t notify;
+	void *notify_arg;
 };
 
 /**
@@ -116,9 +127,17 @@ enum trip_flow_direction {
 
 /** Where a rule is matched and counted. */
 enum trip_flow_engine {
-	/** In hardware where the port can, else in software. */
+	/**
+	 * In hardware where the port can and matches the same packets as software does, else in
+	 * software; trip_flow_reason() has the reason.
+	 */
 	TRIP_ENGINE_AUTO = 0,
-	/** In hardware, by rte_flow COUNT. Not built yet: -ENOTSUP. */
+	/**
+	 * In hardware, by rte_flow COUNT. The port must be started. Packets that a rule passes go
+	 * on over all queues of the port, by its hash, unless `actions` has QUEUE or RSS. Rules in
+	 * software see only what reaches the host: what a rule in hardware has dropped does not
+	 * count there, and what it has passed may count there again.
+	 */
 	TRIP_ENGINE_HW,
 	/** In software, by Tripline. */
 	TRIP_ENGINE_SW,
@@ -146,6 +165,9 @@ struct trip_flow_attr {
 	uint32_t group;
 	enum trip_flow_engine engine;
 	enum trip_flow_direction direction;
+	/** In hardware: when its port has been stopped or reset, the rule is created again as soon
+	 * as that runs again, and the flow's value goes on. Otherwise the flow is lost. */
+	bool recreate;
 };
 
 /** At most this many counters to a flow: one of packets and one of bytes. */
@@ -155,8 +177,13 @@ struct trip_flow_attr {
 enum trip_fate {
 	TRIP_FATE_PASS = 0,
 	TRIP_FATE_DROP,
-	/** TRIP_OP_FLOW_DELETE has ended the flow. */
+	/** TRIP_OP_FLOW_DELETE or trip_flow_retire() has ended the flow. */
 	TRIP_FATE_DELETED,
+	/**
+	 * The rule is gone, though nobody asked for that: its port was stopped, reset or removed.
+	 * The error value of its counters has grown by 1; its own value stays.
+	 */
+	TRIP_FATE_LOST,
 };
 
 /** What a flow has counted. */
@@ -177,15 +204,19 @@ struct trip_flow_count {
  * rules with a PASSTHRU action count in addition, whatever else matches and in whichever group they
  * are. A field that is not in the packet does not match.
  *
+ * In hardware a rule matches what rte_flow says, which for the items that software knows is the
+ * same wherever trip_flow_validate() says so.
+ *
  * @param pattern
- *   Items ETH, VLAN, IPV4, IPV6, TCP, UDP, SCTP, ICMP, ICMP6, VXLAN, GRE, VOID, with spec and mask,
- *   up to END. `eth / ipv4` matches at any VLAN depth, one VLAN item packets with exactly one tag,
- *   two with exactly two. What stands behind VXLAN or GRE is the inner packet. An item without
- *   fields matches by the number that announces it, later fragments included.
+ *   In software, items ETH, VLAN, IPV4, IPV6, TCP, UDP, SCTP, ICMP, ICMP6, VXLAN, GRE, VOID, with
+ * spec and mask, up to END. `eth / ipv4` matches at any VLAN depth, one VLAN item packets with
+ * exactly one tag, two with exactly two. What stands behind VXLAN or GRE is the inner packet. An
+ * item without fields matches by the number that announces it, later fragments included.
  * @param actions
- *   COUNT, DROP, MARK, PASSTHRU, VOID up to END, or NULL: COUNT. COUNT is implied. MARK puts its id
- *   into `hash.fdir.hi` of the mbuf and sets RTE_MBUF_F_RX_FDIR and _FDIR_ID; that of the rule in
- *   which the packet counts prevails over those of PASSTHRU rules, and of these the last one.
+ *   COUNT, DROP, MARK, PASSTHRU, VOID up to END, or NULL: COUNT; in hardware also QUEUE and RSS,
+ * and no PASSTHRU. COUNT is implied. MARK puts its id into `hash.fdir.hi` of the mbuf and sets
+ * RTE_MBUF_F_RX_FDIR and _FDIR_ID; that of the rule in which the packet counts prevails over those
+ * of PASSTHRU rules, and of these the last one.
  * @param[out] error
  *   What was wrong and where, as rte_flow has it; may be NULL.
  * @return
@@ -197,7 +228,10 @@ struct trip_flow_count {
  *   -EXDEV: a counter or a counters object of another domain;
  *   -ENOSPC: the domain's `max_flows` are open;
  *   -ENOMEM;
- *   -EDEADLK: called from a registered function or a polling lcore of the domain.
+ *   -EDEADLK: called from a registered function or a polling lcore of the domain, or from a port's
+ *   notification;
+ *   with TRIP_ENGINE_HW, whatever the driver says, and -ENOTSUP where it would match other packets
+ *   than software does.
  */
 int trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
 	const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
@@ -209,7 +243,7 @@ int trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
  * counters in `attr` are not looked at. Any thread.
  *
  * @param[out] reason
- *   Why that engine; a constant string. May be NULL.
+ *   Why that engine; good until the calling thread's next call. May be NULL.
  * @return
  *   An enum trip_flow_engine, never TRIP_ENGINE_AUTO; or -EINVAL, -ENOTSUP as trip_flow_create();
  *   -ENODEV: there is no such port.
@@ -230,7 +264,25 @@ int trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
 int trip_flow_destroy(struct trip_flow *flow);
 
 /**
- * Reads what a flow has counted so far, from the source, exactly. Any thread, lock-free.
+ * Ends a flow: its rule is gone when this returns. It keeps its value, and stays open. Where a
+ * cache stands between the hardware and its counters, what was counted last shows a refresh period
+ * later; trip_flow_destroy() waits for that, so who destroys many flows retires all of them first.
+ * Any thread.
+ *
+ * @return
+ *   0; -EDEADLK: called from a registered function or a polling lcore of the domain.
+ */
+int trip_flow_retire(struct trip_flow *flow);
+
+/** Why a flow is in the engine that it is in; good until the flow is destroyed. */
+const char *trip_flow_reason(const struct trip_flow *flow);
+
+/**
+ * Reads what a flow has counted so far, from the source, exactly. In software it is lock-free; in
+ * hardware it waits for the port's worker to ask the device, and the value is as old as the
+ * engine's refresh lag, or its last value where the device does not answer. Called from a
+ * registered function or a polling lcore of the domain it waits for nothing, and returns the last
+ * reading. Any thread.
  *
  * @return
  *   0.

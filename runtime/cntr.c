@@ -88,6 +88,9 @@ free_entry(struct trip_domain *domain, struct trip_entry *entry)
 	if (!trip_domain_on_home(domain))
 		for (uint32_t i = 0; i < domain->engine.n_homes; i++)
 			trip_progress_quiesce(domain, domain->engine.homes[i]);
+	/* Or one on hardware, which a home has started. */
+	if (!trip_domain_on_home(domain))
+		trip_port_hard_quiesce(domain);
 	trip_registry_free(domain, entry);
 }
 

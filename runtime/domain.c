@@ -127,6 +127,7 @@ open_flows(struct trip_domain *domain)
 	engine->flows = flows;
 	engine->actions = (_Atomic uint8_t *)((char *)flows + trip_layout_actions_offset(attr));
 	engine->counts = counts;
+	engine->n_queues = attr->max_queues;
 	for (uint32_t i = 0; i < attr->max_flows; i++)
 		for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++)
 			atomic_init(&engine->flows[i].source[kind].cntr, TRIP_NONE);

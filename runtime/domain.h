@@ -31,8 +31,11 @@
 /* Domain names become part of memzone names, which EAL limits to 31 characters. */
 #define TRIP_DOMAIN_NAME_MAX 20
 
+#define TRIP_FLOW_REASON_MAX 128
+
 struct trip_binding;
 struct trip_entry;
+struct trip_hard_flow;
 struct trip_flow_ops;
 struct trip_port;
 struct trip_port_side;
@@ -92,6 +95,9 @@ struct trip_flow {
 	const struct trip_flow_ops *ops;
 	/* On the software engine. */
 	struct trip_port_side *side;
+	/* In hardware. */
+	struct trip_hard_flow *hard;
+	char reason[TRIP_FLOW_REASON_MAX];
 	uint32_t index;
 	struct trip_cntr *cntrs[TRIP_FLOW_CNTRS_MAX];
 	unsigned int n_cntrs;
@@ -162,7 +168,7 @@ struct trip_domain {
 	uint32_t n_counters;
 	uint32_t next_counters;
 	/* Ports of the domain, by port id. */
-	struct trip_port *ports[UINT8_MAX + 1];
+	struct trip_port *ports[TRIP_PORTS_MAX];
 	uint32_t n_ports;
 
 	/* Serves the domain's socket; NULL: it has none. */
@@ -191,5 +197,12 @@ void trip_domain_unlock(struct trip_lock *lock);
 
 /* Whether the calling thread is in an iteration of one of the domain's homes. */
 bool trip_domain_on_home(const struct trip_domain *domain);
+
+/* Returns when what homes have started on ports of the domain has finished, and was told of. At
+ * once from a worker. */
+void trip_port_hard_quiesce(struct trip_domain *domain);
+
+/* Whether the caller is a home of the domain, or a port's worker, which must not wait for one. */
+bool trip_port_on_worker(const struct trip_domain *domain);
 
 #endif

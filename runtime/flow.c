@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of a counted flow. flow_soft.c has what it is on the software engine. */
+/* The life of a counted flow. flow_soft.c and flow_hard.c have what it is in either
+ * engine. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rte_ethdev.h>
+#include <rte_log.h>
 
 #include "counters.h"
 #include "error.h"
@@ -101,6 +105,10 @@ trip_flow_attach(struct trip_flow *flow, const struct trip_flow_attr *attr, uint
 	flow->index = index;
 	domain->engine.flows[index].first_queue = (uint16_t)first_queue;
 	domain->engine.flows[index].n_queues = n_queues;
+	atomic_store_explicit(&domain->engine.flows[index].hard,
+		first_queue == domain->engine.n_queues ? flow->port->port_id : TRIP_FLOW_SOFT,
+		memory_order_relaxed);
+	atomic_store_explicit(&domain->engine.flows[index].lost, false, memory_order_relaxed);
 	/* No queue can reach what it last counted on this index any more. */
 	for (uint32_t q = first_queue; q < first_queue + n_queues; q++)
 		trip_count_init(trip_engine_count(&domain->engine, q, index));
@@ -132,9 +140,6 @@ check_attr(const struct trip_flow_order *order)
 	if (attr->size != sizeof(*attr))
 		return trip_flow_refuse(order->error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
 			"the attribute size is not the known one");
-	if (attr->engine == TRIP_ENGINE_HW)
-		return trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR, attr,
-			"the hardware engine is not built yet: choose auto or sw");
 	if ((unsigned int)attr->engine > TRIP_ENGINE_SW)
 		return trip_flow_refuse(order->error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
 			"the engine is unknown");
@@ -142,6 +147,28 @@ check_attr(const struct trip_flow_order *order)
 }
 
 static const struct trip_flow_attr default_attr = {.size = sizeof(default_attr)};
+
+static const char asked_for[] = "the rule asks for it";
+static const char in_hardware[] = "the port's hardware counts it";
+
+/* Tries an engine; what it says against the rule is in `error`. */
+static struct trip_flow_order
+order_of(const struct trip_flow_order *order, struct rte_flow_error *error)
+{
+	struct trip_flow_order own = *order;
+
+	*error = (struct rte_flow_error){0};
+	own.error = error;
+	return own;
+}
+
+static int
+give_error(const struct trip_flow_order *order, const struct rte_flow_error *error, int result)
+{
+	if (order->error != NULL)
+		*order->error = *error;
+	return result;
+}
 
 int
 trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
@@ -154,6 +181,9 @@ trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
 		.actions = actions,
 		.error = error,
 	};
+	enum trip_flow_engine engine = order.attr->engine;
+	struct rte_flow_error own;
+	const char *why = asked_for;
 	int result;
 
 	if (!rte_eth_dev_is_valid_port(port_id)) {
@@ -162,27 +192,67 @@ trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
 		return trip_error_set(ENODEV, "port %" PRIu16 ": there is no such port", port_id);
 	}
 	result = check_attr(&order);
-	if (result == 0)
+	if (result != 0)
+		return result;
+	if (engine != TRIP_ENGINE_SW) {
+		const struct trip_flow_order hard = order_of(&order, &own);
+
+		result = trip_flow_hard.validate(port_id, &hard);
+		if (result != 0 && engine == TRIP_ENGINE_HW)
+			return give_error(&order, &own, result);
+		why = result != 0                ? own.message
+		      : engine == TRIP_ENGINE_HW ? asked_for
+						 : in_hardware;
+		engine = result == 0 ? TRIP_ENGINE_HW : TRIP_ENGINE_SW;
+	}
+	if (engine == TRIP_ENGINE_SW)
 		result = trip_flow_soft.validate(port_id, &order);
 	if (result != 0)
 		return result;
 	if (reason != NULL)
-		*reason = order.attr->engine == TRIP_ENGINE_SW
-				  ? "the rule asks for it"
-				  : "flow counters of hardware are not built yet";
-	return TRIP_ENGINE_SW;
+		*reason = why;
+	return (int)engine;
+}
+
+/* Under the control lock. */
+static int
+create_on(struct trip_flow *flow, const struct trip_flow_ops *ops,
+	const struct trip_flow_order *order, const char *reason)
+{
+	int result;
+
+	flow->ops = ops;
+	result = ops->create(flow, order);
+	if (result != 0)
+		return result;
+	snprintf(flow->reason, sizeof(flow->reason), "%s", reason);
+	flow->port->n_flows++;
+	return 0;
 }
 
 /* Under the control lock. */
 static int
 create(struct trip_flow *flow, const struct trip_flow_order *order)
 {
+	enum trip_flow_engine engine = order->attr->engine;
+	struct rte_flow_error error;
+	const struct trip_flow_order hard = order_of(order, &error);
+	struct trip_port_facts facts;
+	char reason[TRIP_FLOW_REASON_MAX];
 	int result;
 
-	flow->ops = &trip_flow_soft;
-	result = flow->ops->create(flow, order);
-	if (result == 0)
-		flow->port->n_flows++;
+	if (engine == TRIP_ENGINE_SW)
+		return create_on(flow, &trip_flow_soft, order, asked_for);
+	result = create_on(
+		flow, &trip_flow_hard, &hard, engine == TRIP_ENGINE_HW ? asked_for : in_hardware);
+	if (result == 0 || engine == TRIP_ENGINE_HW)
+		return result == 0 ? 0 : give_error(order, &error, result);
+	snprintf(reason, sizeof(reason), "%s", error.message);
+	result = create_on(flow, &trip_flow_soft, order, reason);
+	if (result == 0 && trip_port_facts(flow->port->port_id, &facts) == 0 &&
+		strcmp(facts.engine, "none") != 0)
+		RTE_LOG(NOTICE, USER1, "tripline: port %" PRIu16 ": a rule is in software: %s\n",
+			flow->port->port_id, reason);
 	return result;
 }
 
@@ -200,9 +270,10 @@ trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
 	struct trip_flow *flow;
 	int result;
 
-	if (trip_domain_on_home(port->domain))
+	if (trip_port_on_worker(port->domain))
 		return trip_flow_refuse(error, EDEADLK, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
-			"a home cannot create flows, which would wait for it");
+			"neither a home nor a port's worker can create flows, which would wait for "
+			"it");
 	result = check_attr(&order);
 	if (result == 0)
 		result = check_cntrs(port, order.attr, error);
@@ -224,6 +295,30 @@ trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
 	return 0;
 }
 
+static int
+refuse_on_worker(const struct trip_flow *flow)
+{
+	return trip_error_set(EDEADLK,
+		"flow %" PRIu32 ": neither a home nor a port's worker can end flows, which would "
+		"wait for it",
+		flow->index);
+}
+
+int
+trip_flow_retire(struct trip_flow *flow)
+{
+	if (trip_port_on_worker(flow->port->domain))
+		return refuse_on_worker(flow);
+	flow->ops->retire(flow);
+	return 0;
+}
+
+const char *
+trip_flow_reason(const struct trip_flow *flow)
+{
+	return flow->reason;
+}
+
 int
 trip_flow_destroy(struct trip_flow *flow)
 {
@@ -231,11 +326,8 @@ trip_flow_destroy(struct trip_flow *flow)
 	struct trip_domain *domain = port->domain;
 	uint32_t refs;
 
-	if (trip_domain_on_home(domain))
-		return trip_error_set(EDEADLK,
-			"flow %" PRIu32 ": a home cannot destroy flows, which "
-			"would wait for it",
-			flow->index);
+	if (trip_port_on_worker(domain))
+		return refuse_on_worker(flow);
 	trip_work_reap(domain);
 	refs = atomic_load_explicit(&flow->refs, memory_order_acquire);
 	if (refs > 0)
@@ -245,6 +337,7 @@ trip_flow_destroy(struct trip_flow *flow)
 	/* An operation on it that has just started finishes first. */
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
 		trip_progress_quiesce(domain, domain->engine.homes[i]);
+	flow->ops->quit(flow);
 	pthread_mutex_lock(&domain->control);
 	flow->ops->destroy(flow);
 	trip_flow_detach(flow);
@@ -265,8 +358,10 @@ trip_flow_query(struct trip_flow *flow, struct trip_flow_count *count)
 {
 	const struct trip_engine *engine = &flow->port->domain->engine;
 	const struct trip_flow_slot *slot = &engine->flows[flow->index];
-	uint8_t action = atomic_load_explicit(&engine->actions[flow->index], memory_order_relaxed);
+	uint8_t action;
 
+	flow->ops->query(flow);
+	action = atomic_load_explicit(&engine->actions[flow->index], memory_order_relaxed);
 	*count = (struct trip_flow_count){.engine = flow->ops->engine};
 	for (uint32_t q = 0; q < slot->n_queues; q++) {
 		const struct trip_count *line =
@@ -275,7 +370,9 @@ trip_flow_query(struct trip_flow *flow, struct trip_flow_count *count)
 		count->packets += trip_count_read(line, TRIP_COUNT_KIND_PACKETS);
 		count->bytes += trip_count_read(line, TRIP_COUNT_KIND_BYTES);
 	}
-	if ((action & TRIP_ACTION_ACTIVE) == 0)
+	if (atomic_load_explicit(&slot->lost, memory_order_relaxed))
+		count->fate = TRIP_FATE_LOST;
+	else if ((action & TRIP_ACTION_ACTIVE) == 0)
 		count->fate = TRIP_FATE_DELETED;
 	else if ((action & TRIP_ACTION_DROP) != 0)
 		count->fate = TRIP_FATE_DROP;

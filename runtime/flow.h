@@ -24,11 +24,17 @@ struct trip_flow_ops {
 	/* Makes a rule for a flow, which counts from then on, or leaves nothing behind. Under the
 	 * domain's control lock. */
 	int (*create)(struct trip_flow *flow, const struct trip_flow_order *order);
-	/* When it returns, nobody counts on the flow any more. Under the control lock. */
+	/* The flow matches no more, and keeps its value. */
+	void (*retire)(struct trip_flow *flow);
+	/* Brings what can be read of it up to date. */
+	void (*query)(struct trip_flow *flow);
+	/* When it returns, nobody counts on the flow any more. */
+	void (*quit)(struct trip_flow *flow);
+	/* After that, under the control lock. */
 	void (*destroy)(struct trip_flow *flow);
 };
 
-extern const struct trip_flow_ops trip_flow_soft;
+extern const struct trip_flow_ops trip_flow_soft, trip_flow_hard;
 
 /* Says what is wrong, as rte_flow has it and as the library has it; returns -number. */
 int trip_flow_refuse(struct rte_flow_error *error, int number, enum rte_flow_error_type type,

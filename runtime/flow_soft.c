@@ -173,6 +173,25 @@ create(struct trip_flow *flow, const struct trip_flow_order *order)
 }
 
 static void
+retire(struct trip_flow *flow)
+{
+	atomic_fetch_and_explicit(&flow->port->domain->engine.actions[flow->index],
+		(uint8_t)~TRIP_ACTION_ACTIVE, memory_order_relaxed);
+}
+
+/* The queues' own counts are read. */
+static void
+query(struct trip_flow *flow)
+{
+}
+
+/* The table is the control lock's. */
+static void
+quit(struct trip_flow *flow)
+{
+}
+
+static void
 destroy(struct trip_flow *flow)
 {
 	struct trip_table *table = flow->side->table;
@@ -186,5 +205,8 @@ const struct trip_flow_ops trip_flow_soft = {
 	.engine = TRIP_ENGINE_SW,
 	.validate = validate,
 	.create = create,
+	.retire = retire,
+	.query = query,
+	.quit = quit,
 	.destroy = destroy,
 };

@@ -113,7 +113,8 @@ trip_layout_flows_size(const struct trip_domain_attr *attr)
 size_t
 trip_layout_counts_size(const struct trip_domain_attr *attr)
 {
-	return sizeof(struct trip_count) * attr->max_queues * attr->max_flows;
+	/* One more for what is read of flows in hardware. */
+	return sizeof(struct trip_count) * (attr->max_queues + 1) * attr->max_flows;
 }
 
 /* EAL's heap grows by the smallest pages, and by larger ones only when those are used up. */

@@ -12,25 +12,21 @@
 #include <rte_lcore.h>
 #include <rte_log.h>
 
-#include "due.h"
 #include "error.h"
 #include "port.h"
 #include "progress.h"
+#include "source.h"
+
+/* How often counters in hardware are asked, where nobody says. */
+#define QUERY_US 1000
 
 /* A queue of this port has reached a limit of a flow: ring the homes of the counters it feeds. */
 static void
 cross(void *arg, uint32_t flow, unsigned int which)
 {
 	struct trip_port *port = arg;
-	const struct trip_engine *engine = &port->domain->engine;
 
-	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
-		uint32_t cntr = atomic_load_explicit(
-			&engine->flows[flow].source[kind].cntr, memory_order_acquire);
-
-		if ((which & (1u << kind)) != 0 && cntr != TRIP_NONE)
-			trip_due_ring(engine, cntr);
-	}
+	trip_source_cross(&port->domain->engine, flow, which);
 }
 
 uint16_t
@@ -199,9 +195,11 @@ open_port(struct trip_domain *domain, struct trip_port *port)
 static int
 refuse_on_home(const struct trip_domain *domain, uint16_t port_id)
 {
-	return trip_domain_on_home(domain)
+	return trip_port_on_worker(domain)
 		       ? trip_error_set(EDEADLK,
-				 "port %" PRIu16 ": a home cannot open or close ports", port_id)
+				 "port %" PRIu16 ": neither a home nor a port's worker can open "
+				 "or close ports",
+				 port_id)
 		       : 0;
 }
 
@@ -253,6 +251,9 @@ trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_p
 	port->domain = domain;
 	port->port_id = port_id;
 	port->mode = attr->mode;
+	port->query_us = attr->query_us != 0 ? attr->query_us : QUERY_US;
+	port->notify = attr->notify;
+	port->notify_arg = attr->notify_arg;
 	pthread_mutex_lock(&domain->control);
 	error = open_port(domain, port);
 	pthread_mutex_unlock(&domain->control);
@@ -292,6 +293,7 @@ trip_port_close(struct trip_port *port)
 	if (n_flows > 0)
 		return trip_error_set(EBUSY, "port %" PRIu16 ": %" PRIu32 " flows are open on it",
 			port->port_id, n_flows);
+	trip_port_hard_stop(port);
 	/* Takes its time, so without the lock; until it is done the port keeps its place. */
 	trip_port_callback_remove(port);
 	for (unsigned int s = 0; s < TRIP_PORT_SIDES; s++) {

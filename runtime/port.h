@@ -7,6 +7,7 @@
 #include "table.h"
 
 struct rte_eth_rxtx_callback;
+struct trip_hard;
 
 struct trip_port_queue {
 	struct trip_soft_queue soft;
@@ -31,11 +32,23 @@ struct trip_port {
 	enum trip_port_mode mode;
 	uint32_t n_flows;
 	uint64_t next_sequence;
+	uint32_t query_us;
+	trip_port_notify_t notify;
+	void *notify_arg;
+	/* Once a flow in hardware has been asked for. Under the control lock. */
+	struct trip_hard *hard;
 	struct trip_port_side sides[TRIP_PORT_SIDES]; /* by enum trip_flow_direction */
 };
 
 /* For ports with TRIP_PORT_CALLBACK. */
 int trip_port_callback_add(struct trip_port *port);
 void trip_port_callback_remove(struct trip_port *port);
+
+/* The port's hardware engine, started where it is not yet: 0, or the error. Under the control lock.
+ */
+int trip_port_hard_start(struct trip_port *port);
+
+/* Takes it away. After the last flow, without the control lock. */
+void trip_port_hard_stop(struct trip_port *port);
 
 #endif

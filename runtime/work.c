@@ -359,10 +359,12 @@ trip_work_flush(struct trip_domain *domain, struct trip_cntr *cntr)
 		for (uint32_t c = 0;
 			(cntr == NULL || cntr->home->index == h) && c < domain->n_channels; c++)
 			flush_channel(domain, &domain->submitters[h][c], trigger);
-	if (trip_domain_on_home(domain))
+	if (trip_port_on_worker(domain))
 		return -EINPROGRESS;
 	for (uint32_t h = 0; h < domain->engine.n_homes; h++)
 		trip_progress_quiesce(domain, domain->engine.homes[h]);
+	/* What has started on hardware finishes there. */
+	trip_port_hard_quiesce(domain);
 	return 0;
 }
 

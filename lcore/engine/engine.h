@@ -36,6 +36,10 @@
 
 #define TRIP_HOMES_MAX 64
 #define TRIP_NONE UINT32_MAX
+/* Ports that a domain may have: ids below this. */
+#define TRIP_PORTS_MAX 256
+/* Of a flow that is in software. */
+#define TRIP_FLOW_SOFT UINT16_MAX
 
 /* Sections of a home's doorbell. */
 enum {
@@ -43,9 +47,12 @@ enum {
 	TRIP_BELL_WAITER,
 	TRIP_BELL_CNTR,
 	TRIP_BELL_CALL,
+	/* By port id: errands that its worker has done. */
+	TRIP_BELL_HARD,
 	TRIP_BELLS,
 };
 
+struct trip_hard;
 struct trip_waiter;
 
 /* Home's copy of a work item, outside any channel: one cache line. */
@@ -150,6 +157,12 @@ struct trip_flow_slot {
 	struct trip_source source[TRIP_COUNT_KINDS];
 	uint16_t first_queue;
 	uint16_t n_queues;
+	/* The port whose hardware counts it, or TRIP_FLOW_SOFT. */
+	_Atomic uint16_t hard;
+	/* In hardware: its rule is gone, though nobody asked for that. */
+	_Atomic bool lost;
+	/* In hardware: everything that happened before this moment is in its counts. */
+	_Atomic uint64_t fresh_tsc;
 };
 
 struct trip_function_slot {
@@ -256,9 +269,12 @@ struct trip_engine {
 	struct trip_flow_slot *flows;
 	/* Action word of each flow: TRIP_ACTION_*. */
 	_Atomic uint8_t *actions;
-	/* counts[queue * n_flows + flow]. */
+	/* counts[queue * n_flows + flow]. Behind the queues of ports there is one more, where flows
+	 * in hardware have what was read of them: the worker of their port is the one writer. */
 	struct trip_count *counts;
 	uint32_t n_queues;
+	/* Hardware engines of this process's ports, by port id. */
+	_Atomic(struct trip_hard *) hard[TRIP_PORTS_MAX];
 	struct trip_function_slot *functions;
 	uint32_t n_functions;
 	uint64_t tsc_hz;

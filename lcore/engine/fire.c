@@ -14,8 +14,12 @@
 
 #include "due.h"
 #include "fire.h"
+#include "hard.h"
 #include "node.h"
 #include "soft.h"
+
+/* Ports whose errands are settled in one iteration. */
+#define SETTLE_BATCH 4
 
 typedef int (*operation_t)(
 	struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event);
@@ -65,33 +69,56 @@ op_cntr_set(
 	return 0;
 }
 
+/* In hardware it is up to the port's worker. */
+static int
+send_flow(struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
+{
+	struct trip_engine *engine = home->engine;
+	uint16_t port =
+		atomic_load_explicit(&engine->flows[item->target].hard, memory_order_relaxed);
+	struct trip_hard *hard = port < TRIP_PORTS_MAX ? atomic_load_explicit(&engine->hard[port],
+								 memory_order_acquire)
+						       : NULL;
+
+	return hard != NULL ? trip_hard_send(hard, home, item->target, item->completion,
+				      (uint8_t)item->flags, event)
+			    : -ENOENT;
+}
+
+/* In software its action word changes: some bits are set, some cleared. */
+static int
+change_flow(struct trip_home *home, const struct trip_node *item,
+	const struct trip_work_event *event, uint8_t set, uint8_t clear)
+{
+	_Atomic uint8_t *action = &home->engine->actions[item->target];
+	uint8_t old;
+
+	if (atomic_load_explicit(&home->engine->flows[item->target].hard, memory_order_relaxed) !=
+		TRIP_FLOW_SOFT)
+		return send_flow(home, item, event);
+	old = set != 0 ? atomic_fetch_or(action, set) : atomic_fetch_and(action, (uint8_t)~clear);
+	return (old & TRIP_ACTION_ACTIVE) != 0 ? 0 : -ENOENT;
+}
+
 static int
 op_flow_drop(
 	struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
 {
-	uint8_t old = atomic_fetch_or(&home->engine->actions[item->target], TRIP_ACTION_DROP);
-
-	return (old & TRIP_ACTION_ACTIVE) != 0 ? 0 : -ENOENT;
+	return change_flow(home, item, event, TRIP_ACTION_DROP, 0);
 }
 
 static int
 op_flow_pass(
 	struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
 {
-	uint8_t old =
-		atomic_fetch_and(&home->engine->actions[item->target], (uint8_t)~TRIP_ACTION_DROP);
-
-	return (old & TRIP_ACTION_ACTIVE) != 0 ? 0 : -ENOENT;
+	return change_flow(home, item, event, 0, TRIP_ACTION_DROP);
 }
 
 static int
 op_flow_delete(
 	struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
 {
-	uint8_t old = atomic_fetch_and(
-		&home->engine->actions[item->target], (uint8_t)~TRIP_ACTION_ACTIVE);
-
-	return (old & TRIP_ACTION_ACTIVE) != 0 ? 0 : -ENOENT;
+	return change_flow(home, item, event, 0, TRIP_ACTION_ACTIVE);
 }
 
 static int
@@ -100,7 +127,10 @@ op_call(struct trip_home *home, const struct trip_node *item, const struct trip_
 	struct trip_function_slot *slot = &home->engine->functions[item->target];
 	trip_function_t function = atomic_load_explicit(&slot->function, memory_order_acquire);
 
-	return function != NULL ? function(event, slot->arg) : -ENOENT;
+	int result = function != NULL ? function(event, slot->arg) : -ENOENT;
+
+	/* It sends nothing to workers. */
+	return result != TRIP_HARD_SENT ? result : -EINVAL;
 }
 
 static const operation_t operations[] = {
@@ -192,17 +222,46 @@ take(struct trip_home *home, struct trip_home_cntr *cntr, uint32_t index, uint64
 	return true;
 }
 
-static void
-complete(struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
+void
+trip_fire_complete(const struct trip_engine *engine, uint32_t completion, int result)
 {
-	if (item->completion != TRIP_NONE) {
-		struct trip_cell *cell = cntr_cell(home->engine, item->completion);
+	struct trip_cell *cell;
 
-		cntr_ring_if(home->engine, item->completion,
-			event->result == 0 ? trip_cell_add(cell, 1) : trip_cell_adderr(cell, 1));
-	}
-	if ((item->flags & TRIP_COMPLETION) != 0 && !trip_event_ring_push(&home->events, event))
+	if (completion == TRIP_NONE)
+		return;
+	cell = cntr_cell(engine, completion);
+	cntr_ring_if(engine, completion,
+		result == 0 ? trip_cell_add(cell, 1) : trip_cell_adderr(cell, 1));
+}
+
+static void
+tell(struct trip_home *home, uint8_t flags, const struct trip_work_event *event)
+{
+	if ((flags & TRIP_COMPLETION) != 0 && !trip_event_ring_push(&home->events, event))
 		trip_engine_stat(&home->stats.events_lost, 1);
+}
+
+unsigned int
+trip_fire_settle(struct trip_home *home)
+{
+	uint32_t ports[SETTLE_BATCH];
+	unsigned int done = 0,
+		     n = trip_doorbell_take(&home->doorbell, TRIP_BELL_HARD, ports, SETTLE_BATCH);
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct trip_hard *hard =
+			atomic_load_explicit(&home->engine->hard[ports[i]], memory_order_acquire);
+		const struct trip_errand *errand;
+
+		/* As many as its ring holds, at most. */
+		for (; hard != NULL &&
+			(errand = trip_errand_back(&hard->rings[home->index])) != NULL;
+			done++) {
+			tell(home, errand->flags, &errand->event);
+			trip_errand_settle(&hard->rings[home->index]);
+		}
+	}
+	return done;
 }
 
 static void
@@ -243,5 +302,8 @@ trip_fire(struct trip_home *home, struct trip_home_cntr *cntr, uint32_t index)
 	note_overshoot(home, sum - event.threshold);
 	event.result = operation_of(item.op)(home, &item, &event);
 	trip_engine_stat(&home->stats.fired, 1);
-	complete(home, &item, &event);
+	if (event.result == TRIP_HARD_SENT)
+		return;
+	trip_fire_complete(home->engine, item.completion, event.result);
+	tell(home, (uint8_t)item.flags, &event);
 }

@@ -14,6 +14,13 @@ struct trip_work_desc;
 /* Fires a node that has left the pending set of its counter: it is queued again, or gone. */
 void trip_fire(struct trip_home *home, struct trip_home_cntr *cntr, uint32_t node);
 
+/* Counts an operation that has ended on its completion counter, TRIP_NONE: it has none. Any thread.
+ */
+void trip_fire_complete(const struct trip_engine *engine, uint32_t completion, int result);
+
+/* The home: tells of operations that ports' workers have ended; returns how many. */
+unsigned int trip_fire_settle(struct trip_home *home);
+
 /* Whether the executor has this operation. */
 bool trip_fire_has_op(uint8_t op);
 

@@ -215,6 +215,7 @@ iterate(struct trip_home *home)
 {
 	unsigned int done = run_call(home);
 
+	done += trip_fire_settle(home);
 	done += sample_rung(home);
 	if (!home->sweeping)
 		begin_sweep(home);

@@ -45,11 +45,13 @@ doorbell_shape(const struct trip_home_shape *shape, struct trip_doorbell_shape *
 		.count = {[TRIP_BELL_CHANNEL] = shape->n_channels,
 			[TRIP_BELL_WAITER] = shape->n_waiters,
 			[TRIP_BELL_CNTR] = shape->n_cntrs,
-			[TRIP_BELL_CALL] = 1},
+			[TRIP_BELL_CALL] = 1,
+			[TRIP_BELL_HARD] = TRIP_PORTS_MAX},
 		.words = {[TRIP_BELL_CHANNEL] = 1,
 			[TRIP_BELL_WAITER] = 1,
-			[TRIP_BELL_CNTR] = 5,
-			[TRIP_BELL_CALL] = 1},
+			[TRIP_BELL_CNTR] = 4,
+			[TRIP_BELL_CALL] = 1,
+			[TRIP_BELL_HARD] = 1},
 	};
 }
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <rte_common.h>
+
 #include "due.h"
 #include "source.h"
 
@@ -8,18 +10,51 @@ source_at(const struct trip_engine *engine, uint32_t source)
 	return &engine->flows[source / TRIP_COUNT_KINDS].source[source % TRIP_COUNT_KINDS];
 }
 
+void
+trip_source_cross(const struct trip_engine *engine, uint32_t flow, unsigned int which)
+{
+	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
+		uint32_t cntr = atomic_load_explicit(
+			&engine->flows[flow].source[kind].cntr, memory_order_acquire);
+
+		if ((which & (1u << kind)) != 0 && cntr != TRIP_NONE)
+			trip_due_ring(engine, cntr);
+	}
+}
+
+void
+trip_source_fail(const struct trip_engine *engine, uint32_t flow)
+{
+	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
+		uint32_t local, cntr = atomic_load_explicit(&engine->flows[flow].source[kind].cntr,
+					memory_order_acquire);
+		struct trip_home *home;
+
+		if (cntr == TRIP_NONE)
+			continue;
+		home = trip_engine_home(engine, cntr, &local);
+		if (trip_cell_adderr(&home->cells[local], 1))
+			trip_due_ring(engine, cntr);
+	}
+}
+
 bool
 trip_source_fold(struct trip_home *home, uint32_t index)
 {
 	struct trip_engine *engine = home->engine;
 	struct trip_home_cntr *cntr = &home->cntrs[index];
-	uint64_t delta = 0;
+	uint64_t delta = 0, fresh = home->now;
 
 	if (cntr->sources == TRIP_NONE)
 		return false;
 	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = source_at(engine, s)->next) {
 		const struct trip_flow_slot *flow = &engine->flows[s / TRIP_COUNT_KINDS];
 
+		/* Acquire: the counts that are read below are at least as fresh. A counter is as
+		 * old as the oldest of its sources. */
+		if (atomic_load_explicit(&flow->hard, memory_order_relaxed) != TRIP_FLOW_SOFT)
+			fresh = RTE_MIN(fresh,
+				atomic_load_explicit(&flow->fresh_tsc, memory_order_acquire));
 		for (uint32_t q = 0; q < flow->n_queues; q++) {
 			struct trip_count *count = trip_engine_count(
 				engine, flow->first_queue + q, s / TRIP_COUNT_KINDS);
@@ -30,7 +65,7 @@ trip_source_fold(struct trip_home *home, uint32_t index)
 			delta += trip_count_fold(count, s % TRIP_COUNT_KINDS);
 		}
 	}
-	atomic_store_explicit(&cntr->refreshed_tsc, home->now, memory_order_relaxed);
+	atomic_store_explicit(&cntr->refreshed_tsc, fresh, memory_order_relaxed);
 	/* The home looks for itself at what that has reached. */
 	(void)trip_cell_add(&home->cells[index], delta);
 	cntr->split += delta;

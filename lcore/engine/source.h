@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Flow sources: how the counts of the software engine's queues get into the cells of counters.
+ * Flow sources: how what queues have counted gets into the cells of counters. What a port's worker
+ * reads of flows in hardware is a queue like any other.
  *
  * A home folds what the queues have counted into the cell when one of them rings, and at least once
  * a refresh period. A queue rings when it reaches its budget, its share of the distance to what is
@@ -15,6 +16,14 @@
 #include "engine.h"
 
 #define TRIP_BUDGET_NONE UINT64_MAX
+
+/* Whoever counts: a flow has reached limits, a set of trip_count_which. Rings the homes of the
+ * counters that it feeds. */
+void trip_source_cross(const struct trip_engine *engine, uint32_t flow, unsigned int which);
+
+/* Whoever counts: the flow counts no more, though nobody asked for that. Its counters' error value
+ * says so (CNTR-03). */
+void trip_source_fail(const struct trip_engine *engine, uint32_t flow);
 
 /* The home: adds what the sources of a counter have counted since, and notes when it crossed. True
  * where that was anything. */

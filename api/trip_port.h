@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ports whose hardware counts: what their engine can do, what it has done, and how their life is
+ * told. trip_flow.h opens ports, and creates flows on them.
+ */
+#ifndef TRIP_PORT_H
+#define TRIP_PORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct trip_port;
+
+/** How a fact is known. */
+enum trip_fact {
+	/** Supposed, on the safe side, until it is measured. */
+	TRIP_FACT_ASSUMED = 0,
+	/** From the driver and the device arguments. */
+	TRIP_FACT_KNOWN,
+	/** Seen on this port. */
+	TRIP_FACT_MEASURED,
+};
+
+/** What is known of a port's hardware engine. */
+struct trip_port_facts {
+	/** Driver of the port; a constant string, as all here. */
+	const char *driver;
+	/**
+	 * "mlx5 verbs" (`dv_flow_en=0`), "mlx5 DV" (1, the default), "mlx5 HWS" (2), "rte_flow" of
+	 * any other driver, or "none": the driver has no rte_flow.
+	 */
+	const char *engine;
+	/**
+	 * Nanoseconds by which a counter may lag behind the wire when it is asked: 0 where asking
+	 * goes to the device, the period of the cache where the driver keeps one.
+	 */
+	uint64_t refresh_lag_ns;
+	/** Nanoseconds that asking for one counter takes, on average; 0: not asked yet. */
+	uint64_t query_ns;
+	enum trip_fact refresh_lag_from, query_from;
+	/** Rules can share a counter, which outlives them (an indirect COUNT action). */
+	bool indirect;
+	enum trip_fact indirect_from;
+	/** The driver's rte_flow calls may be made by several threads at once; here only one makes
+	 * them. */
+	bool thread_safe;
+	/** Rules, and shared counters, stay when the port is stopped. */
+	bool keeps_rules, keeps_shared;
+};
+
+/**
+ * Tells what is known of a port without asking it: from its driver and device arguments. Needs no
+ * domain. Any thread.
+ *
+ * @return
+ *   0, or -ENODEV: there is no such port.
+ */
+int trip_port_facts(uint16_t port_id, struct trip_port_facts *facts);
+
+/**
+ * The same for an open port, and what has been measured on it: measuring begins with its first flow
+ * in hardware. Any thread.
+ *
+ * @return
+ *   0.
+ */
+int trip_port_facts_read(struct trip_port *port, struct trip_port_facts *facts);
+
+/** What a port's hardware engine has done since the port was opened. */
+struct trip_port_stats {
+	/** Rules in hardware now. */
+	uint64_t rules;
+	/** Readings of counters; those that came more than a period late, since the period was too
+	 * short for the time that asking takes; and those that failed. */
+	uint64_t readings, late_readings, failed_readings;
+	/** The longest time between two readings of one counter, in nanoseconds. */
+	uint64_t longest_gap_ns;
+	/** Operations of deferred work: done, failed, and refused because too many were waiting. */
+	uint64_t operations, failed_operations, refused_operations;
+	/** Rules that were lost to a stop, a reset or a removal, and that were created again. */
+	uint64_t lost, recreated;
+	/** Times that the port received packets while no counter moved for three refresh periods,
+	 * and whether that is so now. */
+	uint64_t stale;
+	bool stale_now;
+};
+
+/**
+ * Reads these. Any thread, lock-free; each is exact, together they are not one snapshot.
+ *
+ * @return
+ *   0.
+ */
+int trip_port_stats_read(struct trip_port *port, struct trip_port_stats *stats);
+
+/** What happens to a port. */
+enum trip_port_event {
+	/** Its rules are gone: it is about to be stopped, or was, or is to be reset. */
+	TRIP_PORT_STOPPED = 1,
+	/** It is up again; flows with `recreate` have rules again. */
+	TRIP_PORT_STARTED,
+	/** The device is gone for good. */
+	TRIP_PORT_REMOVED,
+	/**
+	 * It receives packets, but for three refresh periods no counter of its rules has moved.
+	 * Either none of the traffic matches a rule, or the device has stopped answering and the
+	 * driver returns what it had.
+	 */
+	TRIP_PORT_STALE,
+	/** A counter has moved again. */
+	TRIP_PORT_FRESH,
+};
+
+/** Called by the port's flow worker: it may read, but not create, destroy or query flows of this
+ * port (-EDEADLK), and what it waits for the counters wait for. */
+typedef void (*trip_port_notify_t)(struct trip_port *port, enum trip_port_event event, void *arg);
+
+/**
+ * Tells that the port is about to be stopped, reset or reconfigured: its counters are read for the
+ * last time and its rules are taken out, before the driver throws them away. A flow without
+ * `recreate` is lost then: its counters' error value grows by 1, and its value stays. Call it
+ * before rte_eth_dev_stop(). Without flows in hardware it does nothing.
+ *
+ * A stop that is not told is noticed soon after, but what was counted since the last reading is
+ * lost, and the driver may be asked for a rule that it has just thrown away.
+ *
+ * @return
+ *   0, -EDEADLK: called from a registered function or a polling lcore of the domain, or from the
+ *   port's own notification.
+ */
+int trip_port_stopping(struct trip_port *port);
+
+/**
+ * Tells that the port runs again: flows with `recreate` get rules anew, and their values go on. One
+ * whose rule cannot be created is lost. Call it after rte_eth_dev_start().
+ *
+ * @return
+ *   The number of flows that have been lost, or -EDEADLK as trip_port_stopping().
+ */
+int trip_port_started(struct trip_port *port);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

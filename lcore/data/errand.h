@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Errands: what one thread (the sender) has another (the runner) do, in order, without waiting for
+ * it. One ring with three indices, each with one writer; a slot goes through their hands in turn:
+ *
+ *	sender	fills a slot in, sends		sent
+ *	runner	does it, notes the result	done
+ *	sender	looks at the result, settles	settled
+ *
+ * sent - settled is at most the size, so a slot is filled in again only after the sender itself has
+ * settled it; done lies between the two. Each index is released by its writer and acquired by who
+ * goes by it, and that is all the ordering that a slot needs. A ring is full when size errands are
+ * anywhere on this way: the sender is told so at once, and never waits.
+ *
+ * Both live in one process: what the indices say is trusted.
+ */
+#ifndef TRIP_ERRAND_H
+#define TRIP_ERRAND_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trip_work.h"
+
+struct trip_errand {
+	/* What is told when it is settled; the runner fills in the result. */
+	struct trip_work_event event;
+	/* Errands of several rings are run in the order of their tickets. */
+	uint64_t ticket;
+	uint32_t flow;
+	uint32_t completion;
+	uint8_t flags;
+};
+
+struct trip_errand_ring {
+	struct trip_errand *errands;
+	uint32_t size; /* a power of two */
+	_Alignas(64) _Atomic uint32_t sent;
+	_Atomic uint32_t settled;
+	_Alignas(64) _Atomic uint32_t done;
+};
+
+static inline void
+trip_errand_init(struct trip_errand_ring *ring, struct trip_errand *errands, uint32_t size)
+{
+	ring->errands = errands;
+	ring->size = size;
+	atomic_init(&ring->sent, 0);
+	atomic_init(&ring->settled, 0);
+	atomic_init(&ring->done, 0);
+}
+
+/* Sender: the slot to fill in next, NULL: full. */
+static inline struct trip_errand *
+trip_errand_next(struct trip_errand_ring *ring)
+{
+	uint32_t sent = atomic_load_explicit(&ring->sent, memory_order_relaxed);
+
+	/* Both are the sender's own. */
+	if (sent - atomic_load_explicit(&ring->settled, memory_order_relaxed) == ring->size)
+		return NULL;
+	return &ring->errands[sent & (ring->size - 1)];
+}
+
+/* Sender: what trip_errand_next() gave is filled in. Partner: trip_errand_peek(). */
+static inline void
+trip_errand_send(struct trip_errand_ring *ring)
+{
+	atomic_store_explicit(&ring->sent,
+		atomic_load_explicit(&ring->sent, memory_order_relaxed) + 1, memory_order_release);
+}
+
+/* Runner: the oldest that is not done, NULL: none. */
+static inline struct trip_errand *
+trip_errand_peek(struct trip_errand_ring *ring)
+{
+	uint32_t done = atomic_load_explicit(&ring->done, memory_order_relaxed);
+
+	if (atomic_load_explicit(&ring->sent, memory_order_acquire) == done)
+		return NULL;
+	return &ring->errands[done & (ring->size - 1)];
+}
+
+/* Runner: that one is done. Partner: trip_errand_back(). */
+static inline void
+trip_errand_done(struct trip_errand_ring *ring)
+{
+	atomic_store_explicit(&ring->done,
+		atomic_load_explicit(&ring->done, memory_order_relaxed) + 1, memory_order_release);
+}
+
+/* Sender: the oldest that is done and not settled, NULL: none. */
+static inline struct trip_errand *
+trip_errand_back(struct trip_errand_ring *ring)
+{
+	uint32_t settled = atomic_load_explicit(&ring->settled, memory_order_relaxed);
+
+	if (atomic_load_explicit(&ring->done, memory_order_acquire) == settled)
+		return NULL;
+	return &ring->errands[settled & (ring->size - 1)];
+}
+
+/* Sender: that one is settled. Partner: trip_errand_settled(). */
+static inline void
+trip_errand_settle(struct trip_errand_ring *ring)
+{
+	atomic_store_explicit(&ring->settled,
+		atomic_load_explicit(&ring->settled, memory_order_relaxed) + 1,
+		memory_order_release);
+}
+
+/* Any thread that has seen the sender send: a mark of what was sent so far, and whether all of that
+ * has been settled. */
+static inline uint32_t
+trip_errand_mark(struct trip_errand_ring *ring)
+{
+	return atomic_load_explicit(&ring->sent, memory_order_acquire);
+}
+
+static inline bool
+trip_errand_settled(struct trip_errand_ring *ring, uint32_t mark)
+{
+	uint32_t settled = atomic_load_explicit(&ring->settled, memory_order_acquire);
+
+	return (int32_t)(settled - mark) >= 0;
+}
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The hardware flow engine of one port, and its worker: the one thread of the process that changes
+ * and reads the port's rules. Whatever firmware takes its time over, it takes the worker's.
+ *
+ * Everything that changes a rule has a ticket, and the worker serves tickets in their order, one at
+ * a time. Two kinds of callers draw them:
+ *
+ *	homes		send errands (errand.h) for what deferred work does to a flow, and go on at
+ *			once; a full ring is an error of that operation. So operations on a port run
+ *			and complete in the order of their firing, over all homes.
+ *	control threads	call, and wait until it is done. A call is served after everything that
+ *			was fired before it, so a flow that is destroyed has no errand left.
+ *
+ * Between two tickets the worker reads counters, those that are due (horizon.h), a batch at a time.
+ * What a flow has counted goes into its line in the hardware queue of the domain (engine.h), by the
+ * protocol of count.h: to the homes the worker is a queue like any other, whose bursts are
+ *readings.
+ *
+ * Handles. Those of a driver may be indices that it uses again, so a dead one is undetectable: the
+ * worker alone holds them, and forgets them at the moment when it learns that the driver has, by a
+ * notice (life.c) or by its own hand.
+ */
+#ifndef TRIP_HARD_H
+#define TRIP_HARD_H
+
+#include <pthread.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compat.h"
+#include "engine.h"
+#include "errand.h"
+#include "facts.h"
+#include "horizon.h"
+#include "lag.h"
+#include "rule.h"
+
+/* Errands of one home that may be under way on one port. */
+#define TRIP_HARD_ERRANDS 256
+
+/* What trip_hard_send() returns for an errand that is under way; no errno. */
+#define TRIP_HARD_SENT INT32_MIN
+
+/* A flow in hardware. The worker's, from trip_hard_add() to trip_hard_remove(). */
+struct trip_hard_flow {
+	uint32_t index;
+	struct trip_rule rule;
+	/* It gets a rule anew when the port is up again. */
+	bool recreate;
+	/* It has ended, or its rule is gone and nothing brings it back. */
+	bool ended;
+	/* What its counter shows will not change any more. */
+	bool final;
+	/* When its last reading began, and when its rule was taken out, if it was. */
+	uint64_t read_tsc;
+	uint64_t out_tsc;
+};
+
+struct trip_hard_stats {
+	_Atomic uint64_t rules, readings, late_readings, failed_readings, longest_gap_tsc;
+	_Atomic uint64_t operations, failed_operations, refused_operations;
+	_Atomic uint64_t lost, recreated, stale;
+	_Atomic bool stale_now;
+};
+
+struct trip_hard_call {
+	/* On the worker: what the caller is told. */
+	int (*run)(struct trip_hard *hard, struct trip_hard_call *call);
+	struct trip_hard_flow *flow;
+	struct rte_flow_error *error;
+	uint64_t ticket;
+	int result;
+	bool done;
+};
+
+/* Notices from the thread of the device's interrupts: a set. */
+enum {
+	TRIP_HARD_REMOVED = 1u << 0,
+	TRIP_HARD_RESET = 1u << 1,
+	TRIP_HARD_RECOVERING = 1u << 2,
+	TRIP_HARD_RECOVERED = 1u << 3,
+};
+
+struct trip_hard {
+	struct trip_engine *engine;
+	uint16_t port_id;
+	void (*notify)(void *arg, enum trip_port_event event);
+	void *notify_arg;
+
+	/* Tickets drawn and served. */
+	alignas(64) _Atomic uint64_t tickets;
+	_Atomic uint64_t served;
+	/* The worker sleeps, or is about to. */
+	_Atomic bool asleep;
+	_Atomic bool stop;
+	_Atomic uint32_t notices;
+	/* By home. */
+	struct trip_errand_ring *rings;
+	struct trip_errand *errands;
+	/* The call under way; `turn` is its caller's. */
+	_Atomic(struct trip_hard_call *) call;
+	pthread_mutex_t turn;
+	/* Of what follows. */
+	pthread_mutex_t lock;
+	pthread_cond_t answered;
+	struct trip_facts facts;
+
+	/* The worker's. */
+	int wake_fd;
+	trip_compat_thread thread;
+	bool started;
+	struct trip_hard_flow **flows;
+	struct trip_horizon horizon;
+	void *horizon_memory;
+	/* The longest and the shortest time between two readings of a counter. */
+	uint64_t period_tsc, gap_tsc;
+	/* How stale a reading may be; measured on the flow `probe`. */
+	struct trip_lag lag;
+	uint32_t probe;
+	uint64_t query_tsc;
+	/* Of the burst of readings under way. */
+	uint64_t burst_tsc, rest_tsc;
+	bool probed;
+	/* The device is gone; or not to be asked for the moment. */
+	bool removed, paused;
+	/* What ethdev's fast path had for the port's queues when the last rule went in. */
+	void *running;
+	/* Watching for silent staleness. */
+	uint64_t watch_tsc, seen_packets;
+	unsigned int still;
+	bool moved;
+
+	alignas(64) struct trip_hard_stats stats;
+};
+
+/* The worker that this thread is, or NULL. */
+extern _Thread_local struct trip_hard *trip_hard_current;
+
+/*
+ * Starts the engine of a port: 0, or -ENOMEM, -EAGAIN: no thread, no descriptor. Nothing is asked
+ * of the port yet.
+ *
+ * @param period_us
+ *   Microseconds within which each counter is read.
+ */
+int trip_hard_open(struct trip_hard **hard, struct trip_engine *engine, uint16_t port_id,
+	uint32_t period_us, void (*notify)(void *arg, enum trip_port_event event),
+	void *notify_arg);
+
+/* After its last flow, and when no home sends to it any more. */
+void trip_hard_close(struct trip_hard *hard);
+
+/* A home: has the operation of `event` done to a flow. TRIP_HARD_SENT, or -EAGAIN: too many are
+ * under way. */
+int trip_hard_send(struct trip_hard *hard, struct trip_home *home, uint32_t flow,
+	uint32_t completion, uint8_t flags, const struct trip_work_event *event);
+
+/* Any thread but homes and workers: has it run by the worker, and returns its result. */
+int trip_hard_call(struct trip_hard *hard, struct trip_hard_call *call);
+
+/* What calls run. */
+int trip_hard_add(struct trip_hard *hard, struct trip_hard_call *call);
+/* Takes the rule out; the counter is read on until what it shows is final. */
+int trip_hard_retire(struct trip_hard *hard, struct trip_hard_call *call);
+/* -EAGAIN while that is not so. */
+int trip_hard_remove(struct trip_hard *hard, struct trip_hard_call *call);
+int trip_hard_query(struct trip_hard *hard, struct trip_hard_call *call);
+/* These return how many flows have been lost by it. */
+int trip_hard_stopping(struct trip_hard *hard, struct trip_hard_call *call);
+int trip_hard_started(struct trip_hard *hard, struct trip_hard_call *call);
+
+/* Any thread: the facts as they are known now. */
+void trip_hard_facts(struct trip_hard *hard, struct trip_port_facts *facts);
+
+/* Whether every errand that was sent before the marks were taken is settled: see errand.h. */
+void trip_hard_marks(struct trip_hard *hard, uint32_t marks[TRIP_HOMES_MAX]);
+bool trip_hard_settled(struct trip_hard *hard, const uint32_t marks[TRIP_HOMES_MAX]);
+
+/* --- between the files of this folder, on the worker --- */
+
+/* Wakes the worker where it sleeps. Any thread. */
+void trip_hard_wake(struct trip_hard *hard);
+
+/* Does the operation of an errand. */
+int trip_hard_operate(struct trip_hard *hard, uint32_t flow, enum trip_op op);
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+
+#include "source.h"
+#include "sweep.h"
+
+/* Readings between two looks at the tickets. */
+#define BATCH 16
+/* The forecast may shorten the time between two readings of a counter by this. */
+#define GAPS_A_PERIOD 16
+/* At most half of its time does the worker read: so long a burst of readings, so long a rest. */
+#define BURST_US 1000
+/* Staleness is watched for no more often. */
+#define WATCH_US 100000
+#define STILL_PERIODS 3
+
+static uint64_t
+us_tsc(const struct trip_hard *hard, uint64_t us)
+{
+	return hard->engine->tsc_hz * us / US_PER_S;
+}
+
+static bool
+is_measuring(const struct trip_hard *hard)
+{
+	return hard->facts.port.refresh_lag_from == TRIP_FACT_ASSUMED;
+}
+
+void
+trip_sweep_configure(struct trip_hard *hard, uint64_t period_tsc)
+{
+	uint64_t lag = (uint64_t)((double)hard->facts.port.refresh_lag_ns * 1e-9 *
+				  (double)hard->engine->tsc_hz);
+
+	hard->period_tsc = period_tsc;
+	hard->gap_tsc = RTE_MAX(period_tsc / GAPS_A_PERIOD, (uint64_t)1);
+	/* What is less than the period makes no difference. */
+	trip_lag_init(&hard->lag, lag, period_tsc);
+	hard->probe = TRIP_NONE;
+}
+
+static void
+publish_facts(struct trip_hard *hard)
+{
+	struct trip_port_facts *facts = &hard->facts.port;
+
+	pthread_mutex_lock(&hard->lock);
+	facts->query_ns = trip_engine_ns(hard->engine, hard->query_tsc);
+	facts->query_from = TRIP_FACT_MEASURED;
+	if (is_measuring(hard)) {
+		facts->refresh_lag_ns = trip_engine_ns(hard->engine, hard->lag.bound);
+		if (hard->lag.measured)
+			facts->refresh_lag_from = TRIP_FACT_MEASURED;
+	}
+	pthread_mutex_unlock(&hard->lock);
+}
+
+/* Learns the refresh lag from one busy flow; another one when that falls silent. */
+static void
+measure_lag(struct trip_hard *hard, uint32_t index, uint64_t began, bool changed)
+{
+	if (!is_measuring(hard))
+		return;
+	if (hard->probe == TRIP_NONE && changed) {
+		hard->probe = index;
+		trip_lag_forget(&hard->lag);
+	}
+	if (hard->probe != index)
+		return;
+	trip_lag_read(&hard->lag, began, changed);
+	if (hard->lag.measured ||
+		(hard->lag.before != 0 && began - hard->lag.before > 4 * hard->lag.bound))
+		hard->probe = TRIP_NONE;
+	if (changed)
+		publish_facts(hard);
+}
+
+static void
+note_cost(struct trip_hard *hard, uint64_t took)
+{
+	bool first = hard->query_tsc == 0;
+
+	/* A mean that follows: an eighth of each. */
+	hard->query_tsc = first ? took : hard->query_tsc - hard->query_tsc / 8 + took / 8;
+	if (first || atomic_load_explicit(&hard->stats.readings, memory_order_relaxed) % 64 == 0)
+		publish_facts(hard);
+}
+
+void
+trip_sweep_count(struct trip_hard *hard, struct trip_hard_flow *flow,
+	const uint64_t grew[TRIP_COUNT_KINDS], uint64_t began)
+{
+	const struct trip_engine *engine = hard->engine;
+	struct trip_count *count = trip_engine_count(engine, engine->n_queues, flow->index);
+	unsigned int which;
+
+	trip_count_add(count, grew[TRIP_COUNT_KIND_PACKETS], grew[TRIP_COUNT_KIND_BYTES]);
+	hard->moved |= grew[TRIP_COUNT_KIND_PACKETS] > 0;
+	/* Release: whoever goes by it finds the counts. Partner: trip_source_fold(). */
+	atomic_store_explicit(&engine->flows[flow->index].fresh_tsc,
+		flow->final ? UINT64_MAX : began - RTE_MIN(began, hard->lag.bound),
+		memory_order_release);
+	trip_count_fence();
+	which = trip_count_reached(count);
+	if (which == 0)
+		return;
+	trip_count_cross(count, which, began);
+	trip_source_cross(engine, flow->index, which);
+}
+
+bool
+trip_sweep_is_final(const struct trip_hard *hard, const struct trip_hard_flow *flow, uint64_t began)
+{
+	return flow->out_tsc != 0 &&
+	       (flow->rule.shared == NULL || hard->lag.bound == 0 ||
+		       began - flow->out_tsc > hard->lag.bound + hard->lag.bound / 4);
+}
+
+void
+trip_sweep_finish(struct trip_hard *hard, struct trip_hard_flow *flow)
+{
+	flow->final = true;
+	trip_horizon_remove(&hard->horizon, flow->index);
+	atomic_store_explicit(
+		&hard->engine->flows[flow->index].fresh_tsc, UINT64_MAX, memory_order_release);
+}
+
+static void
+note_gap(struct trip_hard *hard, const struct trip_hard_flow *flow, uint64_t began)
+{
+	uint64_t gap = flow->read_tsc != 0 ? began - flow->read_tsc : 0;
+
+	if (gap > atomic_load_explicit(&hard->stats.longest_gap_tsc, memory_order_relaxed))
+		atomic_store_explicit(&hard->stats.longest_gap_tsc, gap, memory_order_relaxed);
+}
+
+static uint64_t
+next_reading(struct trip_hard *hard, const struct trip_hard_flow *flow,
+	const uint64_t grew[TRIP_COUNT_KINDS], uint64_t took)
+{
+	const struct trip_count *count =
+		trip_engine_count(hard->engine, hard->engine->n_queues, flow->index);
+	uint64_t period = RTE_MAX(hard->period_tsc, hard->lag.bound), until = period;
+
+	if (is_measuring(hard) && hard->probe == flow->index)
+		return RTE_MAX(trip_lag_gap(&hard->lag), hard->gap_tsc);
+	/* To ask a cache more often than it is refreshed yields nothing. */
+	if (hard->lag.bound > hard->period_tsc)
+		return period;
+	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
+		uint64_t now = trip_count_read(count, kind);
+		uint64_t limit = atomic_load_explicit(&count->limit[kind], memory_order_relaxed);
+		const struct trip_horizon_view view = {
+			.took = took,
+			.grew = grew[kind],
+			.left = limit == TRIP_COUNT_NO_LIMIT ? UINT64_MAX
+				: limit > now                ? limit - now
+							     : 0,
+		};
+
+		until = RTE_MIN(until, trip_horizon_until(&view, period, hard->gap_tsc));
+	}
+	return until;
+}
+
+int
+trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow)
+{
+	uint64_t grew[TRIP_COUNT_KINDS], began = rte_rdtsc(), took;
+	int result;
+
+	if (hard->removed || (flow->rule.flow == NULL && flow->rule.shared == NULL)) {
+		trip_horizon_remove(&hard->horizon, flow->index);
+		return -ENODEV;
+	}
+	result = trip_rule_read(hard->port_id, &flow->rule, grew);
+	trip_engine_stat(&hard->stats.readings, 1);
+	note_cost(hard, rte_rdtsc() - began);
+	if (result != 0) {
+		trip_engine_stat(&hard->stats.failed_readings, 1);
+		trip_horizon_put(&hard->horizon, flow->index, began + hard->period_tsc);
+		return result;
+	}
+	note_gap(hard, flow, began);
+	took = flow->read_tsc != 0 ? began - flow->read_tsc : 0;
+	flow->read_tsc = began;
+	flow->final = trip_sweep_is_final(hard, flow, began);
+	trip_sweep_count(hard, flow, grew, began);
+	measure_lag(hard, flow->index, began, grew[TRIP_COUNT_KIND_PACKETS] > 0);
+	if (flow->final)
+		trip_horizon_remove(&hard->horizon, flow->index);
+	else
+		trip_horizon_put(
+			&hard->horizon, flow->index, began + next_reading(hard, flow, grew, took));
+	return 0;
+}
+
+static uint64_t
+watch_period(const struct trip_hard *hard)
+{
+	return RTE_MAX(RTE_MAX(hard->period_tsc, hard->lag.bound), us_tsc(hard, WATCH_US));
+}
+
+static void
+set_stale(struct trip_hard *hard, bool stale)
+{
+	if (atomic_exchange_explicit(&hard->stats.stale_now, stale, memory_order_relaxed) == stale)
+		return;
+	if (stale)
+		trip_engine_stat(&hard->stats.stale, 1);
+	hard->notify(hard->notify_arg, stale ? TRIP_PORT_STALE : TRIP_PORT_FRESH);
+}
+
+/* A device that has stopped answering is not an error to a driver that has a cache. */
+static void
+watch_staleness(struct trip_hard *hard, uint64_t now)
+{
+	struct rte_eth_stats stats;
+	bool received;
+
+	hard->watch_tsc = now + watch_period(hard);
+	if (hard->horizon.n == 0 || rte_eth_stats_get(hard->port_id, &stats) != 0)
+		return;
+	received = stats.ipackets > hard->seen_packets;
+	hard->seen_packets = stats.ipackets;
+	if (hard->moved)
+		hard->still = 0;
+	else
+		hard->still += received;
+	hard->moved = false;
+	if (hard->still == 0)
+		set_stale(hard, false);
+	else if (hard->still >= STILL_PERIODS)
+		set_stale(hard, true);
+}
+
+static void
+rest(struct trip_hard *hard)
+{
+	uint64_t now = rte_rdtsc(), due;
+
+	if (trip_horizon_first(&hard->horizon, &due) == TRIP_HORIZON_NONE || due > now)
+		hard->burst_tsc = 0;
+	else if (now - hard->burst_tsc >= us_tsc(hard, BURST_US)) {
+		hard->rest_tsc = now + (now - hard->burst_tsc);
+		hard->burst_tsc = 0;
+	}
+}
+
+bool
+trip_sweep(struct trip_hard *hard, uint64_t now)
+{
+	unsigned int done = 0;
+
+	if (hard->removed || hard->paused || now < hard->rest_tsc)
+		return false;
+	if (now >= hard->watch_tsc)
+		watch_staleness(hard, now);
+	for (; done < BATCH; done++) {
+		uint64_t due;
+		uint32_t index = trip_horizon_first(&hard->horizon, &due);
+
+		if (index == TRIP_HORIZON_NONE || due > now)
+			break;
+		if (hard->burst_tsc == 0)
+			hard->burst_tsc = now;
+		if (now - due > RTE_MAX(hard->period_tsc, hard->lag.bound))
+			trip_engine_stat(&hard->stats.late_readings, 1);
+		trip_sweep_read(hard, hard->flows[index]);
+	}
+	if (done > 0)
+		rest(hard);
+	return done > 0;
+}
+
+uint64_t
+trip_sweep_next(const struct trip_hard *hard)
+{
+	uint64_t due;
+
+	if (hard->removed || hard->paused ||
+		trip_horizon_first(&hard->horizon, &due) == TRIP_HORIZON_NONE)
+		return UINT64_MAX;
+	return RTE_MIN(RTE_MAX(due, hard->rest_tsc), hard->watch_tsc);
+}

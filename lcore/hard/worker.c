@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The worker's thread: tickets, calls, errands, and sleep.
+ *
+ * Sleep. A sender draws its ticket (T1) and then looks whether the worker sleeps (T2); the worker
+ * says that it sleeps (W1) and then looks for tickets (W2). All four are seq_cst, so T2 sees W1,
+ * and wakes it, or W2 sees T1. A sender that finds the worker awake makes no system call.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+
+#include "due.h"
+#include "fire.h"
+#include "hard.h"
+#include "life.h"
+#include "sweep.h"
+
+_Thread_local struct trip_hard *trip_hard_current;
+
+void
+trip_hard_wake(struct trip_hard *hard)
+{
+	uint64_t one = 1;
+
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!atomic_load(&hard->asleep) || !atomic_exchange(&hard->asleep, false))
+		return;
+	/* Full it cannot be: the worker empties it each time. */
+	while (write(hard->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+int
+trip_hard_send(struct trip_hard *hard, struct trip_home *home, uint32_t flow, uint32_t completion,
+	uint8_t flags, const struct trip_work_event *event)
+{
+	struct trip_errand_ring *ring = &hard->rings[home->index];
+	struct trip_errand *errand = trip_errand_next(ring);
+
+	if (errand == NULL) {
+		/* Several homes may find it so at once. */
+		atomic_fetch_add_explicit(&hard->stats.refused_operations, 1, memory_order_relaxed);
+		return -EAGAIN;
+	}
+	*errand = (struct trip_errand){
+		.event = *event,
+		.flow = flow,
+		.completion = completion,
+		.flags = flags,
+		.ticket = atomic_fetch_add(&hard->tickets, 1),
+	};
+	trip_errand_send(ring);
+	trip_hard_wake(hard);
+	return TRIP_HARD_SENT;
+}
+
+int
+trip_hard_call(struct trip_hard *hard, struct trip_hard_call *call)
+{
+	pthread_mutex_lock(&hard->turn);
+	call->done = false;
+	call->ticket = atomic_fetch_add(&hard->tickets, 1);
+	atomic_store_explicit(&hard->call, call, memory_order_release);
+	trip_hard_wake(hard);
+	pthread_mutex_lock(&hard->lock);
+	while (!call->done)
+		pthread_cond_wait(&hard->answered, &hard->lock);
+	pthread_mutex_unlock(&hard->lock);
+	pthread_mutex_unlock(&hard->turn);
+	return call->result;
+}
+
+static void
+answer(struct trip_hard *hard, struct trip_hard_call *call)
+{
+	int result = call->run(hard, call);
+
+	atomic_store_explicit(&hard->call, NULL, memory_order_relaxed);
+	pthread_mutex_lock(&hard->lock);
+	call->result = result;
+	call->done = true;
+	pthread_cond_signal(&hard->answered);
+	pthread_mutex_unlock(&hard->lock);
+}
+
+/* The completion counter grows here, so over all homes in the order of firing; the home only tells
+ * of it. */
+static void
+run_errand(struct trip_hard *hard, struct trip_home *home, struct trip_errand *errand)
+{
+	errand->event.result = trip_hard_operate(hard, errand->flow, errand->event.op_type);
+	trip_fire_complete(hard->engine, errand->completion, errand->event.result);
+	trip_errand_done(&hard->rings[home->index]);
+	trip_doorbell_ring(&home->doorbell, TRIP_BELL_HARD, hard->port_id);
+}
+
+static bool
+serve_ticket(struct trip_hard *hard, uint64_t ticket)
+{
+	struct trip_hard_call *call = atomic_load_explicit(&hard->call, memory_order_acquire);
+
+	if (call != NULL && call->ticket == ticket) {
+		answer(hard, call);
+		return true;
+	}
+	for (uint32_t i = 0; i < hard->engine->n_homes; i++) {
+		struct trip_errand *errand = trip_errand_peek(&hard->rings[i]);
+
+		if (errand == NULL || errand->ticket != ticket)
+			continue;
+		run_errand(hard, hard->engine->homes[i], errand);
+		return true;
+	}
+	return false;
+}
+
+static bool
+serve(struct trip_hard *hard)
+{
+	uint64_t ticket = atomic_load_explicit(&hard->served, memory_order_relaxed);
+
+	if (ticket == atomic_load(&hard->tickets))
+		return false;
+	if (serve_ticket(hard, ticket))
+		atomic_store_explicit(&hard->served, ticket + 1, memory_order_release);
+	else
+		/* Drawn, and about to be sent: its sender may need this CPU. */
+		sched_yield();
+	return true;
+}
+
+static void
+sleep_until(struct trip_hard *hard, uint64_t until)
+{
+	struct pollfd wake = {.fd = hard->wake_fd, .events = POLLIN};
+	uint64_t now = rte_rdtsc(), drained;
+	struct timespec time, *limit = NULL;
+
+	if (until != UINT64_MAX) {
+		uint64_t ns = until > now ? trip_engine_ns(hard->engine, until - now) : 0;
+
+		time = (struct timespec){
+			.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+		limit = &time;
+	}
+	atomic_store(&hard->asleep, true);
+	if (atomic_load(&hard->tickets) == atomic_load(&hard->served) &&
+		atomic_load(&hard->notices) == 0 && !atomic_load(&hard->stop))
+		(void)ppoll(&wake, 1, limit, NULL);
+	/* Whoever has woken us meanwhile has written, or is about to: then the next sleep is short.
+	 */
+	atomic_store(&hard->asleep, false);
+	(void)!read(hard->wake_fd, &drained, sizeof(drained));
+}
+
+static TRIP_COMPAT_THREAD_RESULT
+worker_main(void *arg)
+{
+	struct trip_hard *hard = arg;
+
+	trip_hard_current = hard;
+	for (;;) {
+		bool busy;
+
+		trip_life_look(hard);
+		busy = serve(hard);
+		busy |= trip_sweep(hard, rte_rdtsc());
+		if (busy)
+			continue;
+		if (atomic_load_explicit(&hard->stop, memory_order_acquire))
+			break;
+		sleep_until(hard, trip_sweep_next(hard));
+	}
+	return 0;
+}
+
+static int
+open_tables(struct trip_hard *hard)
+{
+	const struct trip_engine *engine = hard->engine;
+	uint32_t n = engine->n_homes;
+
+	hard->rings = aligned_alloc(alignof(struct trip_errand_ring), n * sizeof(*hard->rings));
+	hard->errands = calloc((size_t)n * TRIP_HARD_ERRANDS, sizeof(*hard->errands));
+	hard->flows = calloc(engine->n_flows, sizeof(struct trip_hard_flow *));
+	hard->horizon_memory = malloc(trip_horizon_size(engine->n_flows));
+	if (hard->rings == NULL || hard->errands == NULL || hard->flows == NULL ||
+		hard->horizon_memory == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		trip_errand_init(
+			&hard->rings[i], &hard->errands[i * TRIP_HARD_ERRANDS], TRIP_HARD_ERRANDS);
+	trip_horizon_init(&hard->horizon, hard->horizon_memory, engine->n_flows);
+	return 0;
+}
+
+static int
+start(struct trip_hard *hard)
+{
+	char name[16]; /* as long as the system has them */
+	int error;
+
+	hard->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (hard->wake_fd < 0)
+		return -errno;
+	error = trip_life_watch(hard);
+	if (error != 0)
+		return error;
+	snprintf(name, sizeof(name), "trip-flow-%u", (unsigned int)hard->port_id);
+	error = trip_compat_thread_start(&hard->thread, name, worker_main, hard);
+	hard->started = error == 0;
+	return error > 0 ? -error : error;
+}
+
+int
+trip_hard_open(struct trip_hard **out, struct trip_engine *engine, uint16_t port_id,
+	uint32_t period_us, void (*notify)(void *arg, enum trip_port_event event), void *notify_arg)
+{
+	struct trip_hard *hard = aligned_alloc(alignof(struct trip_hard), sizeof(*hard));
+	int error;
+
+	if (hard == NULL)
+		return -ENOMEM;
+	memset(hard, 0, sizeof(*hard));
+	hard->engine = engine;
+	hard->port_id = port_id;
+	hard->notify = notify;
+	hard->notify_arg = notify_arg;
+	hard->wake_fd = -1;
+	pthread_mutex_init(&hard->turn, NULL);
+	pthread_mutex_init(&hard->lock, NULL);
+	pthread_cond_init(&hard->answered, NULL);
+	error = trip_facts_read(port_id, &hard->facts);
+	if (error == 0)
+		error = open_tables(hard);
+	if (error == 0) {
+		trip_sweep_configure(hard, engine->tsc_hz * period_us / US_PER_S);
+		error = start(hard);
+	}
+	if (error != 0) {
+		trip_hard_close(hard);
+		return error;
+	}
+	*out = hard;
+	return 0;
+}
+
+void
+trip_hard_close(struct trip_hard *hard)
+{
+	trip_life_unwatch(hard);
+	if (hard->started) {
+		atomic_store(&hard->stop, true);
+		trip_hard_wake(hard);
+		trip_compat_thread_join(hard->thread);
+	}
+	if (hard->wake_fd >= 0)
+		close(hard->wake_fd);
+	pthread_cond_destroy(&hard->answered);
+	pthread_mutex_destroy(&hard->lock);
+	pthread_mutex_destroy(&hard->turn);
+	free(hard->rings);
+	free(hard->errands);
+	free(hard->flows);
+	free(hard->horizon_memory);
+	free(hard);
+}
+
+void
+trip_hard_facts(struct trip_hard *hard, struct trip_port_facts *facts)
+{
+	pthread_mutex_lock(&hard->lock);
+	*facts = hard->facts.port;
+	pthread_mutex_unlock(&hard->lock);
+}
+
+void
+trip_hard_marks(struct trip_hard *hard, uint32_t marks[TRIP_HOMES_MAX])
+{
+	for (uint32_t i = 0; i < hard->engine->n_homes; i++)
+		marks[i] = trip_errand_mark(&hard->rings[i]);
+}
+
+bool
+trip_hard_settled(struct trip_hard *hard, const uint32_t marks[TRIP_HOMES_MAX])
+{
+	for (uint32_t i = 0; i < hard->engine->n_homes; i++)
+		if (!trip_errand_settled(&hard->rings[i], marks[i]))
+			return false;
+	return true;
+}

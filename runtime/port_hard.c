@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The hardware engine of a port: its life, and what is told of it. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "error.h"
+#include "hard.h"
+#include "port.h"
+#include "progress.h"
+
+static void
+notify(void *arg, enum trip_port_event event)
+{
+	struct trip_port *port = arg;
+
+	if (port->notify != NULL)
+		port->notify(port, event, port->notify_arg);
+}
+
+int
+trip_port_hard_start(struct trip_port *port)
+{
+	struct trip_engine *engine = &port->domain->engine;
+	int error;
+
+	if (port->hard != NULL)
+		return 0;
+	error = trip_hard_open(&port->hard, engine, port->port_id, port->query_us, notify, port);
+	if (error != 0)
+		return trip_error_set(
+			-error, "port %" PRIu16 ": its flow worker does not start", port->port_id);
+	atomic_store_explicit(&engine->hard[port->port_id], port->hard, memory_order_release);
+	return 0;
+}
+
+void
+trip_port_hard_stop(struct trip_port *port)
+{
+	struct trip_domain *domain = port->domain;
+
+	if (port->hard == NULL)
+		return;
+	trip_port_hard_quiesce(domain);
+	atomic_store_explicit(&domain->engine.hard[port->port_id], NULL, memory_order_release);
+	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
+		trip_progress_quiesce(domain, domain->engine.homes[i]);
+	trip_hard_close(port->hard);
+	port->hard = NULL;
+}
+
+static void
+quiesce(struct trip_domain *domain, struct trip_hard *hard)
+{
+	uint32_t marks[TRIP_HOMES_MAX];
+
+	trip_hard_marks(hard, marks);
+	while (!trip_hard_settled(hard, marks))
+		trip_progress_wait(domain);
+}
+
+static bool
+has_hard(const struct trip_domain *domain)
+{
+	for (unsigned int i = 0; i < TRIP_PORTS_MAX; i++)
+		if (atomic_load_explicit(&domain->engine.hard[i], memory_order_acquire) != NULL)
+			return true;
+	return false;
+}
+
+void
+trip_port_hard_quiesce(struct trip_domain *domain)
+{
+	if (trip_hard_current != NULL || !has_hard(domain))
+		return;
+	/* So that no port is closed meanwhile. */
+	pthread_mutex_lock(&domain->control);
+	for (unsigned int i = 0; i < TRIP_PORTS_MAX; i++)
+		if (domain->ports[i] != NULL && domain->ports[i]->hard != NULL)
+			quiesce(domain, domain->ports[i]->hard);
+	pthread_mutex_unlock(&domain->control);
+}
+
+bool
+trip_port_on_worker(const struct trip_domain *domain)
+{
+	return trip_hard_current != NULL || trip_domain_on_home(domain);
+}
+
+int
+trip_port_facts(uint16_t port_id, struct trip_port_facts *out)
+{
+	struct trip_facts facts;
+
+	if (trip_facts_read(port_id, &facts) != 0)
+		return trip_error_set(ENODEV, "port %" PRIu16 ": there is no such port", port_id);
+	*out = facts.port;
+	return 0;
+}
+
+int
+trip_port_facts_read(struct trip_port *port, struct trip_port_facts *facts)
+{
+	struct trip_hard *hard = atomic_load_explicit(
+		&port->domain->engine.hard[port->port_id], memory_order_acquire);
+
+	if (hard == NULL)
+		return trip_port_facts(port->port_id, facts);
+	trip_hard_facts(hard, facts);
+	return 0;
+}
+
+static uint64_t
+load(const _Atomic uint64_t *stat)
+{
+	return atomic_load_explicit(stat, memory_order_relaxed);
+}
+
+int
+trip_port_stats_read(struct trip_port *port, struct trip_port_stats *out)
+{
+	const struct trip_engine *engine = &port->domain->engine;
+	const struct trip_hard *hard =
+		atomic_load_explicit(&engine->hard[port->port_id], memory_order_acquire);
+
+	*out = (struct trip_port_stats){0};
+	if (hard == NULL)
+		return 0;
+	*out = (struct trip_port_stats){
+		.rules = load(&hard->stats.rules),
+		.readings = load(&hard->stats.readings),
+		.late_readings = load(&hard->stats.late_readings),
+		.failed_readings = load(&hard->stats.failed_readings),
+		.longest_gap_ns = trip_engine_ns(engine, load(&hard->stats.longest_gap_tsc)),
+		.operations = load(&hard->stats.operations),
+		.failed_operations = load(&hard->stats.failed_operations),
+		.refused_operations = load(&hard->stats.refused_operations),
+		.lost = load(&hard->stats.lost),
+		.recreated = load(&hard->stats.recreated),
+		.stale = load(&hard->stats.stale),
+		.stale_now = atomic_load_explicit(&hard->stats.stale_now, memory_order_relaxed),
+	};
+	return 0;
+}
+
+/* Runs it on the port's worker, where it has one. */
+static int
+tell(struct trip_port *port, int (*run)(struct trip_hard *hard, struct trip_hard_call *call))
+{
+	struct trip_hard_call call = {.run = run};
+	int result = 0;
+
+	if (trip_port_on_worker(port->domain))
+		return trip_error_set(EDEADLK,
+			"port %" PRIu16 ": neither a home nor a port's worker can wait for its "
+			"worker",
+			port->port_id);
+	pthread_mutex_lock(&port->domain->control);
+	if (port->hard != NULL)
+		result = trip_hard_call(port->hard, &call);
+	pthread_mutex_unlock(&port->domain->control);
+	return result;
+}
+
+int
+trip_port_stopping(struct trip_port *port)
+{
+	int result = tell(port, trip_hard_stopping);
+
+	return result < 0 ? result : 0;
+}
+
+int
+trip_port_started(struct trip_port *port)
+{
+	return tell(port, trip_hard_started);
+}

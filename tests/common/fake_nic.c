@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_byteorder.h>
+#include <rte_common.h>
+#include <rte_dev.h>
+#include <rte_devargs.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_flow.h>
+
+#include "fake_nic.h"
+
+#define RULES_MAX 8192
+#define MAGIC_RULE 0x72756c65u
+#define MAGIC_COUNTER 0x636f756eu
+
+struct counter {
+	uint32_t magic;
+	bool dead;
+	uint64_t packets, bytes, seen_packets, seen_bytes;
+};
+
+struct rule {
+	uint32_t magic;
+	bool dead;
+	uint16_t udp_port;
+	uint32_t priority;
+	bool drop;
+	struct counter own, *counter;
+};
+
+static struct {
+	struct fake_nic made;
+	pthread_mutex_t lock;
+	pthread_cond_t let_go;
+	struct rule *rules[RULES_MAX];
+	unsigned int n_rules;
+	struct counter *counters[RULES_MAX];
+	unsigned int n_counters;
+	unsigned int fails[FAKE_NIC_CALLS];
+	int errors[FAKE_NIC_CALLS];
+	bool hold[FAKE_NIC_CALLS];
+	uint64_t called[FAKE_NIC_CALLS];
+	unsigned int held, inside;
+	void (*at_destroy)(void);
+	uint64_t ipackets;
+	struct {
+		rte_eth_dev_cb_fn function;
+		void *arg;
+	} callbacks[RTE_ETH_EVENT_MAX];
+	struct rte_devargs devargs;
+	char args[256];
+} nic = {.lock = PTHREAD_MUTEX_INITIALIZER, .let_go = PTHREAD_COND_INITIALIZER};
+
+static void
+die(const char *what)
+{
+	fprintf(stderr, "fake_nic: %s\n", what);
+	abort();
+}
+
+/* Begins a call: with the lock held, and what it is to answer. */
+static int
+enter(enum fake_nic_call call)
+{
+	pthread_mutex_lock(&nic.lock);
+	if (nic.inside > 0 && call != FAKE_NIC_VALIDATE)
+		die("two threads change rules at once");
+	nic.inside += call != FAKE_NIC_VALIDATE;
+	nic.called[call]++;
+	nic.held++;
+	while (nic.hold[call])
+		pthread_cond_wait(&nic.let_go, &nic.lock);
+	nic.held--;
+	if (nic.fails[call] == 0)
+		return 0;
+	nic.fails[call]--;
+	return nic.errors[call];
+}
+
+static int
+leave(enum fake_nic_call call, int error, struct rte_flow_error *told)
+{
+	nic.inside -= call != FAKE_NIC_VALIDATE;
+	pthread_mutex_unlock(&nic.lock);
+	if (error != 0 && told != NULL)
+		*told = (struct rte_flow_error){
+			.type = RTE_FLOW_ERROR_TYPE_HANDLE, .message = "the fake driver says no"};
+	rte_errno = error;
+	return -error;
+}
+
+void
+fake_nic_open(const struct fake_nic *made)
+{
+	nic.made = *made;
+	memset(nic.fails, 0, sizeof(nic.fails));
+	memset(nic.hold, 0, sizeof(nic.hold));
+	memset(nic.called, 0, sizeof(nic.called));
+	nic.ipackets = 0;
+	snprintf(nic.args, sizeof(nic.args), "%s", made->devargs != NULL ? made->devargs : "");
+	nic.devargs = (struct rte_devargs){.args = nic.args};
+}
+
+void
+fake_nic_close(void)
+{
+	if (nic.n_rules != 0)
+		die("rules are left");
+	if (nic.n_counters != 0)
+		die("shared counters are left");
+}
+
+void
+fake_nic_fail(enum fake_nic_call call, unsigned int n, int error)
+{
+	pthread_mutex_lock(&nic.lock);
+	nic.fails[call] = n;
+	nic.errors[call] = error;
+	pthread_mutex_unlock(&nic.lock);
+}
+
+void
+fake_nic_hold(enum fake_nic_call call, bool hold)
+{
+	pthread_mutex_lock(&nic.lock);
+	nic.hold[call] = hold;
+	pthread_cond_broadcast(&nic.let_go);
+	pthread_mutex_unlock(&nic.lock);
+}
+
+bool
+fake_nic_is_held(void)
+{
+	bool held;
+
+	pthread_mutex_lock(&nic.lock);
+	held = nic.held > 0;
+	pthread_mutex_unlock(&nic.lock);
+	return held;
+}
+
+uint64_t
+fake_nic_called(enum fake_nic_call call)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&nic.lock);
+	n = nic.called[call];
+	pthread_mutex_unlock(&nic.lock);
+	return n;
+}
+
+unsigned int
+fake_nic_rules(void)
+{
+	unsigned int n;
+
+	pthread_mutex_lock(&nic.lock);
+	n = nic.n_rules;
+	pthread_mutex_unlock(&nic.lock);
+	return n;
+}
+
+void
+fake_nic_at_destroy(void (*function)(void))
+{
+	nic.at_destroy = function;
+}
+
+static uint64_t
+receive(uint16_t udp_port, uint64_t packets, uint64_t bytes)
+{
+	struct rule *best = NULL;
+
+	nic.ipackets += packets;
+	for (unsigned int i = 0; i < nic.n_rules; i++)
+		if (nic.rules[i]->udp_port == udp_port &&
+			(best == NULL || nic.rules[i]->priority < best->priority))
+			best = nic.rules[i];
+	if (best == NULL)
+		return packets;
+	best->counter->packets += packets;
+	best->counter->bytes += packets * bytes;
+	return best->drop ? 0 : packets;
+}
+
+uint64_t
+fake_nic_receive(uint16_t udp_port, uint64_t packets, uint64_t bytes)
+{
+	uint64_t left;
+
+	pthread_mutex_lock(&nic.lock);
+	left = receive(udp_port, packets, bytes);
+	pthread_mutex_unlock(&nic.lock);
+	return left;
+}
+
+static void
+refresh(struct counter *counter)
+{
+	counter->seen_packets = counter->packets;
+	counter->seen_bytes = counter->bytes;
+}
+
+void
+fake_nic_refresh(void)
+{
+	pthread_mutex_lock(&nic.lock);
+	for (unsigned int i = 0; i < nic.n_rules; i++)
+		refresh(&nic.rules[i]->own);
+	for (unsigned int i = 0; i < nic.n_counters; i++)
+		refresh(nic.counters[i]);
+	pthread_mutex_unlock(&nic.lock);
+}
+
+void
+fake_nic_flush(void)
+{
+	pthread_mutex_lock(&nic.lock);
+	while (nic.n_rules > 0)
+		nic.rules[--nic.n_rules]->dead = true;
+	while (nic.n_counters > 0 && !nic.made.keeps_shared)
+		nic.counters[--nic.n_counters]->dead = true;
+	pthread_mutex_unlock(&nic.lock);
+}
+
+void
+fake_nic_event(enum rte_eth_event_type event)
+{
+	if (nic.callbacks[event].function != NULL)
+		nic.callbacks[event].function(0, event, nic.callbacks[event].arg, NULL);
+}
+
+/* --- DPDK's calls --- */
+
+int
+rte_eth_dev_callback_register(
+	uint16_t port_id, enum rte_eth_event_type event, rte_eth_dev_cb_fn function, void *arg)
+{
+	nic.callbacks[event].function = function;
+	nic.callbacks[event].arg = arg;
+	return 0;
+}
+
+int
+rte_eth_dev_callback_unregister(
+	uint16_t port_id, enum rte_eth_event_type event, rte_eth_dev_cb_fn function, void *arg)
+{
+	nic.callbacks[event].function = NULL;
+	return 0;
+}
+
+static struct rule *
+rule_of(struct rte_flow *flow)
+{
+	struct rule *rule = (struct rule *)flow;
+
+	if (rule->magic != MAGIC_RULE || rule->dead)
+		die("the handle of a rule that is dead");
+	return rule;
+}
+
+static struct counter *
+counter_of(const void *handle)
+{
+	struct counter *counter = (struct counter *)(uintptr_t)handle;
+
+	if (counter->magic != MAGIC_COUNTER || counter->dead)
+		die("the handle of a counter that is dead");
+	return counter;
+}
+
+static bool
+has_fate(const struct rte_flow_action *actions)
+{
+	for (; actions->type != RTE_FLOW_ACTION_TYPE_END; actions++)
+		if (actions->type == RTE_FLOW_ACTION_TYPE_DROP ||
+			actions->type == RTE_FLOW_ACTION_TYPE_QUEUE ||
+			actions->type == RTE_FLOW_ACTION_TYPE_RSS)
+			return true;
+	return false;
+}
+
+int
+rte_flow_validate(uint16_t port_id, const struct rte_flow_attr *attr,
+	const struct rte_flow_item pattern[], const struct rte_flow_action actions[],
+	struct rte_flow_error *error)
+{
+	int result = enter(FAKE_NIC_VALIDATE);
+
+	return leave(FAKE_NIC_VALIDATE, result == 0 && !has_fate(actions) ? EINVAL : result, error);
+}
+
+static void
+fill(struct rule *rule, const struct rte_flow_attr *attr, const struct rte_flow_item *pattern,
+	const struct rte_flow_action *actions)
+{
+	const struct rte_flow_item_udp *udp;
+
+	*rule = (struct rule){.magic = MAGIC_RULE, .priority = attr->priority};
+	rule->own.magic = MAGIC_COUNTER;
+	rule->counter = &rule->own;
+	for (; pattern->type != RTE_FLOW_ITEM_TYPE_END; pattern++)
+		if (pattern->type == RTE_FLOW_ITEM_TYPE_UDP && (udp = pattern->spec) != NULL)
+			rule->udp_port = rte_be_to_cpu_16(udp->hdr.dst_port);
+	for (; actions->type != RTE_FLOW_ACTION_TYPE_END; actions++) {
+		rule->drop |= actions->type == RTE_FLOW_ACTION_TYPE_DROP;
+		if (actions->type == RTE_FLOW_ACTION_TYPE_INDIRECT)
+			rule->counter = counter_of(actions->conf);
+	}
+}
+
+struct rte_flow *
+rte_flow_create(uint16_t port_id, const struct rte_flow_attr *attr,
+	const struct rte_flow_item pattern[], const struct rte_flow_action actions[],
+	struct rte_flow_error *error)
+{
+	struct rule *rule = NULL;
+	int result = enter(FAKE_NIC_CREATE);
+
+	if (result == 0 && (!has_fate(actions) || nic.n_rules == RULES_MAX))
+		result = EINVAL;
+	if (result == 0) {
+		rule = malloc(sizeof(*rule));
+		fill(rule, attr, pattern, actions);
+		nic.rules[nic.n_rules++] = rule;
+	}
+	leave(FAKE_NIC_CREATE, result, error);
+	return (struct rte_flow *)rule;
+}
+
+int
+rte_flow_destroy(uint16_t port_id, struct rte_flow *flow, struct rte_flow_error *error)
+{
+	struct rule *rule = rule_of(flow);
+	unsigned int i = 0;
+	int result = enter(FAKE_NIC_DESTROY);
+	void (*at_destroy)(void) = nic.at_destroy;
+
+	if (result != 0)
+		return leave(FAKE_NIC_DESTROY, result, error);
+	nic.at_destroy = NULL;
+	if (at_destroy != NULL) {
+		pthread_mutex_unlock(&nic.lock);
+		at_destroy();
+		pthread_mutex_lock(&nic.lock);
+	}
+	while (nic.rules[i] != rule)
+		i++;
+	nic.rules[i] = nic.rules[--nic.n_rules];
+	rule->dead = true; /* and stays, so that its use is seen */
+	return leave(FAKE_NIC_DESTROY, 0, error);
+}
+
+static int
+query(struct counter *counter, struct rte_flow_query_count *count)
+{
+	if (!nic.made.cached)
+		refresh(counter);
+	count->hits_set = count->bytes_set = 1;
+	count->hits = counter->seen_packets;
+	count->bytes = counter->seen_bytes;
+	if (count->reset)
+		die("a counter is reset");
+	return 0;
+}
+
+int
+rte_flow_query(uint16_t port_id, struct rte_flow *flow, const struct rte_flow_action *action,
+	void *data, struct rte_flow_error *error)
+{
+	struct rule *rule = rule_of(flow);
+	int result = enter(FAKE_NIC_QUERY);
+
+	if (action[0].type != RTE_FLOW_ACTION_TYPE_COUNT ||
+		action[1].type != RTE_FLOW_ACTION_TYPE_END)
+		die("the list of a query does not end behind COUNT");
+	return leave(FAKE_NIC_QUERY, result != 0 ? result : query(rule->counter, data), error);
+}
+
+struct rte_flow_action_handle *
+rte_flow_action_handle_create(uint16_t port_id, const struct rte_flow_indir_action_conf *conf,
+	const struct rte_flow_action *action, struct rte_flow_error *error)
+{
+	struct counter *counter = NULL;
+
+	pthread_mutex_lock(&nic.lock);
+	if (nic.made.shared) {
+		counter = calloc(1, sizeof(*counter));
+		counter->magic = MAGIC_COUNTER;
+		/* What its former owner has left. */
+		counter->packets = counter->seen_packets = 1000;
+		counter->bytes = counter->seen_bytes = 64000;
+		nic.counters[nic.n_counters++] = counter;
+	}
+	pthread_mutex_unlock(&nic.lock);
+	rte_errno = counter != NULL ? 0 : ENOTSUP;
+	return (struct rte_flow_action_handle *)counter;
+}
+
+int
+rte_flow_action_handle_destroy(
+	uint16_t port_id, struct rte_flow_action_handle *handle, struct rte_flow_error *error)
+{
+	struct counter *counter = counter_of(handle);
+	unsigned int i = 0;
+
+	pthread_mutex_lock(&nic.lock);
+	for (unsigned int k = 0; k < nic.n_rules; k++)
+		if (nic.rules[k]->counter == counter)
+			die("a counter is destroyed that a rule refers to");
+	while (nic.counters[i] != counter)
+		i++;
+	nic.counters[i] = nic.counters[--nic.n_counters];
+	counter->dead = true;
+	pthread_mutex_unlock(&nic.lock);
+	return 0;
+}
+
+int
+rte_flow_action_handle_query(uint16_t port_id, const struct rte_flow_action_handle *handle,
+	void *data, struct rte_flow_error *error)
+{
+	struct counter *counter = counter_of(handle);
+	int result = enter(FAKE_NIC_QUERY);
+
+	return leave(FAKE_NIC_QUERY, result != 0 ? result : query(counter, data), error);
+}
+
+int
+rte_eth_dev_info_get(uint16_t port_id, struct rte_eth_dev_info *info)
+{
+	int (*real)(uint16_t port, struct rte_eth_dev_info * out) = (int (*)(
+		uint16_t, struct rte_eth_dev_info *))dlsym(RTLD_NEXT, "rte_eth_dev_info_get");
+	int result = real(port_id, info);
+
+	if (result == 0 && nic.made.driver != NULL)
+		info->driver_name = nic.made.driver;
+	if (result == 0 && nic.made.keeps_shared)
+		info->dev_capa |= RTE_ETH_DEV_CAPA_FLOW_SHARED_OBJECT_KEEP;
+	return result;
+}
+
+const struct rte_devargs *
+rte_dev_devargs(const struct rte_device *dev)
+{
+	return nic.made.devargs != NULL ? &nic.devargs : NULL;
+}
+
+int
+rte_eth_stats_get(uint16_t port_id, struct rte_eth_stats *stats)
+{
+	pthread_mutex_lock(&nic.lock);
+	*stats = (struct rte_eth_stats){.ipackets = nic.ipackets};
+	pthread_mutex_unlock(&nic.lock);
+	return 0;
+}
