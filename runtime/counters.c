@@ -116,13 +116,17 @@ trip_counters_destroy(struct trip_counters *counters)
 	return 0;
 }
 
-/* Of what a flow has counted; the lock of the object may be held. */
+/* What a flow has counted, as its source says, or as was last read of it. The lock of the object
+ * may be held. */
 static void
-count(struct trip_flow *flow, uint64_t counts[TRIP_COUNT_KINDS])
+count(struct trip_flow *flow, bool cached, uint64_t counts[TRIP_COUNT_KINDS])
 {
 	struct trip_flow_count now;
 
-	(void)trip_flow_query(flow, &now);
+	if (cached)
+		trip_flow_read(flow, &now);
+	else
+		(void)trip_flow_query(flow, &now);
 	counts[TRIP_COUNT_KIND_PACKETS] = now.packets;
 	counts[TRIP_COUNT_KIND_BYTES] = now.bytes;
 }
@@ -261,7 +265,7 @@ attach_live(struct trip_counters *counters, const struct trip_counter_attach_att
 		return trip_error_set(
 			ENOMEM, "counters %" PRIu32 ": no memory for a point", counters->id);
 	}
-	count(flow, counts);
+	count(flow, false, counts);
 	fold(counters, point, counts);
 	return weigh(counters, attr->index, &point->weight);
 }
@@ -279,7 +283,7 @@ trip_counters_attach_point_flow(struct trip_counters *counters,
 		return trip_error_set(EXDEV,
 			"counters %" PRIu32 ": flow %" PRIu32 " is of another domain", counters->id,
 			flow->index);
-	if (trip_domain_on_home(domain))
+	if (trip_port_on_worker(domain))
 		return trip_error_set(EDEADLK,
 			"counters %" PRIu32
 			": a home cannot attach to flows, which would wait for it",
@@ -310,8 +314,7 @@ trip_counters_read(struct trip_counters *counters, uint64_t *values, uint32_t n,
 	for (uint32_t slot = 0; slot < n; slot++)
 		values[slot] = counters->slots[slot].folded;
 	LIST_FOREACH (binding, &counters->bindings, of_counters) {
-		/* The software engine's counts are as near as a cache: it keeps none. */
-		count(binding->flow, counts);
+		count(binding->flow, (flags & TRIP_READ_CACHED) != 0, counts);
 		for (uint32_t i = 0; i < binding->n_points; i++)
 			if (binding->points[i].slot < n)
 				add(&values[binding->points[i].slot], &binding->points[i], counts);
@@ -370,8 +373,9 @@ trip_counters_unbind(struct trip_flow *flow)
 	struct trip_binding *binding;
 	uint64_t counts[TRIP_COUNT_KINDS];
 
+	/* It counts no more. */
 	if (!LIST_EMPTY(&flow->bindings))
-		count(flow, counts);
+		count(flow, true, counts);
 	while ((binding = LIST_FIRST(&flow->bindings)) != NULL) {
 		struct trip_counters *counters = binding->counters;
 

@@ -188,6 +188,9 @@ struct trip_domain {
 
 const struct trip_domain *trip_flow_domain(const struct trip_flow *flow);
 
+/* What is known of a flow without asking its source: in hardware, its last reading. */
+void trip_flow_read(const struct trip_flow *flow, struct trip_flow_count *count);
+
 /* Takes an index, or TRIP_NONE where none is left. */
 uint32_t trip_domain_take(struct trip_indices *indices);
 void trip_domain_give(struct trip_indices *indices, uint32_t index);

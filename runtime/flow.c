@@ -353,15 +353,12 @@ trip_flow_domain(const struct trip_flow *flow)
 	return flow->port->domain;
 }
 
-int
-trip_flow_query(struct trip_flow *flow, struct trip_flow_count *count)
+void
+trip_flow_read(const struct trip_flow *flow, struct trip_flow_count *count)
 {
 	const struct trip_engine *engine = &flow->port->domain->engine;
 	const struct trip_flow_slot *slot = &engine->flows[flow->index];
-	uint8_t action;
-
-	flow->ops->query(flow);
-	action = atomic_load_explicit(&engine->actions[flow->index], memory_order_relaxed);
+	uint8_t action = atomic_load_explicit(&engine->actions[flow->index], memory_order_relaxed);
 	*count = (struct trip_flow_count){.engine = flow->ops->engine};
 	for (uint32_t q = 0; q < slot->n_queues; q++) {
 		const struct trip_count *line =
@@ -376,5 +373,12 @@ trip_flow_query(struct trip_flow *flow, struct trip_flow_count *count)
 		count->fate = TRIP_FATE_DELETED;
 	else if ((action & TRIP_ACTION_DROP) != 0)
 		count->fate = TRIP_FATE_DROP;
+}
+
+int
+trip_flow_query(struct trip_flow *flow, struct trip_flow_count *count)
+{
+	flow->ops->query(flow);
+	trip_flow_read(flow, count);
 	return 0;
 }
