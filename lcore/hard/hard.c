@@ -14,10 +14,14 @@ static void
 probe(struct trip_hard *hard)
 {
 	struct trip_facts facts = hard->facts;
-	bool shared = trip_rule_probe_shared(hard->port_id);
 	uint64_t period = hard->period_tsc;
+	bool shared;
 
 	hard->probed = true;
+	/* It would say so in its log, as an error. */
+	if (facts.kind == TRIP_FACTS_MLX5_VERBS)
+		return;
+	shared = trip_rule_probe_shared(hard->port_id);
 	/* Asked for DV, the driver takes verbs where the device cannot. */
 	if (facts.kind == TRIP_FACTS_MLX5_DV && !shared)
 		trip_facts_set_kind(&facts, TRIP_FACTS_MLX5_VERBS);
