@@ -95,7 +95,8 @@ int trip_counters_create(struct trip_domain *domain, const struct trip_counters_
  *   -EXDEV: a flow of another domain;
  *   -ENOSPC: TRIP_COUNTERS_POINTS_MAX such points are attached;
  *   -ENOMEM;
- *   -EDEADLK: with a flow, called from a registered function or a polling lcore of the domain.
+ *   -EDEADLK: with a flow, called from a registered function, a polling lcore of the domain or a
+ *     port's notification.
  */
 int trip_counters_attach_point_flow(struct trip_counters *counters,
 	const struct trip_counter_attach_attr *attr, struct trip_flow *flow);
@@ -103,7 +104,9 @@ int trip_counters_attach_point_flow(struct trip_counters *counters,
 /**
  * Reads the first slots. Each only grows, also while flows are destroyed or changed by other
  * threads (PNT-01, PNT-07), up to TRIP_CNTR_MAX, where it stays. Any thread; flows may be created
- * and destroyed meanwhile.
+ * and destroyed meanwhile. Asking flows in hardware takes firmware's time for each, during which
+ * others can read the object. A registered function, a polling lcore of the domain and a port's
+ * notification never wait for that: they read as with TRIP_READ_CACHED.
  *
  * @param[out] values
  *   Packets, or bytes, or what sum the points of a slot make.

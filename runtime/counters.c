@@ -13,6 +13,10 @@
  * flows; the object's own guards its slots, its points and its list. The latter is taken inside the
  * former, and whoever reads takes it alone: a reader finds a flow that is being destroyed either
  * bound, and its counts still there, or folded.
+ *
+ * To ask a source may take firmware's time, so no lock of ours is held meanwhile: a home that reads
+ * does not wait for it, nor does the port's worker, which answers. A reader that asks stands on the
+ * binding instead, and whoever destroys the flow waits until nobody does.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -40,6 +44,9 @@ struct trip_binding {
 	struct trip_flow *flow;
 	LIST_ENTRY(trip_binding) of_flow;
 	LIST_ENTRY(trip_binding) of_counters;
+	/* Readers that stand on it; none come any more when its flow is about to go. */
+	uint32_t readers;
+	bool leaving;
 	/* At most one for each slot and kind. */
 	uint32_t n_points;
 	struct point *points;
@@ -55,6 +62,8 @@ struct trip_counters {
 	struct trip_domain *domain;
 	uint32_t id;
 	pthread_mutex_t lock;
+	/* The last reader has left a binding that is leaving. */
+	pthread_cond_t left;
 	LIST_HEAD(, trip_binding) bindings;
 	/* Slots and kinds that have static points. */
 	uint32_t n_static;
@@ -86,6 +95,7 @@ trip_counters_create(struct trip_domain *domain, const struct trip_counters_init
 	counters->domain = domain;
 	counters->n_slots = n_slots;
 	pthread_mutex_init(&counters->lock, NULL);
+	pthread_cond_init(&counters->left, NULL);
 	LIST_INIT(&counters->bindings);
 	pthread_mutex_lock(&domain->lock);
 	counters->id = domain->next_counters++;
@@ -108,6 +118,7 @@ trip_counters_destroy(struct trip_counters *counters)
 	if (bound)
 		return trip_error_set(
 			EBUSY, "counters %" PRIu32 ": it is bound to a flow", counters->id);
+	pthread_cond_destroy(&counters->left);
 	pthread_mutex_destroy(&counters->lock);
 	free(counters);
 	pthread_mutex_lock(&domain->lock);
@@ -116,19 +127,35 @@ trip_counters_destroy(struct trip_counters *counters)
 	return 0;
 }
 
-/* What a flow has counted, as its source says, or as was last read of it. The lock of the object
- * may be held. */
+/* What is known of a flow, without asking its source. */
 static void
-count(struct trip_flow *flow, bool cached, uint64_t counts[TRIP_COUNT_KINDS])
+look(const struct trip_flow *flow, uint64_t counts[TRIP_COUNT_KINDS])
 {
-	struct trip_flow_count now;
+	struct trip_flow_count count;
 
-	if (cached)
-		trip_flow_read(flow, &now);
-	else
-		(void)trip_flow_query(flow, &now);
-	counts[TRIP_COUNT_KIND_PACKETS] = now.packets;
-	counts[TRIP_COUNT_KIND_BYTES] = now.bytes;
+	trip_flow_read(flow, &count);
+	counts[TRIP_COUNT_KIND_PACKETS] = count.packets;
+	counts[TRIP_COUNT_KIND_BYTES] = count.bytes;
+}
+
+/* Has the sources asked, so that it is known what they have counted. Under the object's lock, which
+ * is let go meanwhile. */
+static void
+ask(struct trip_counters *counters)
+{
+	struct trip_binding *binding;
+	struct trip_flow_count count;
+
+	LIST_FOREACH (binding, &counters->bindings, of_counters) {
+		if (binding->leaving)
+			continue;
+		binding->readers++;
+		pthread_mutex_unlock(&counters->lock);
+		(void)trip_flow_query(binding->flow, &count);
+		pthread_mutex_lock(&counters->lock);
+		if (--binding->readers == 0 && binding->leaving)
+			pthread_cond_broadcast(&counters->left);
+	}
 }
 
 static void
@@ -265,7 +292,7 @@ attach_live(struct trip_counters *counters, const struct trip_counter_attach_att
 		return trip_error_set(
 			ENOMEM, "counters %" PRIu32 ": no memory for a point", counters->id);
 	}
-	count(flow, false, counts);
+	look(flow, counts);
 	fold(counters, point, counts);
 	return weigh(counters, attr->index, &point->weight);
 }
@@ -275,6 +302,7 @@ trip_counters_attach_point_flow(struct trip_counters *counters,
 	const struct trip_counter_attach_attr *attr, struct trip_flow *flow)
 {
 	struct trip_domain *domain = counters->domain;
+	struct trip_flow_count now;
 	int error = check_attach(counters, attr);
 
 	if (error != 0 || flow == NULL)
@@ -286,9 +314,12 @@ trip_counters_attach_point_flow(struct trip_counters *counters,
 	if (trip_port_on_worker(domain))
 		return trip_error_set(EDEADLK,
 			"counters %" PRIu32
-			": a home cannot attach to flows, which would wait for it",
+			": neither a home nor a port's worker can attach to flows, which would "
+			"wait for it",
 			counters->id);
 	pthread_mutex_lock(&domain->control);
+	/* It collects from now on, not from the last reading on. */
+	(void)trip_flow_query(flow, &now);
 	pthread_mutex_lock(&counters->lock);
 	error = attach_live(counters, attr, flow);
 	pthread_mutex_unlock(&counters->lock);
@@ -311,10 +342,12 @@ trip_counters_read(struct trip_counters *counters, uint64_t *values, uint32_t n,
 			"counters %" PRIu32 ": flags 0x%" PRIx32 " are unknown", counters->id,
 			flags);
 	pthread_mutex_lock(&counters->lock);
+	if ((flags & TRIP_READ_CACHED) == 0 && !trip_port_on_worker(counters->domain))
+		ask(counters);
 	for (uint32_t slot = 0; slot < n; slot++)
 		values[slot] = counters->slots[slot].folded;
 	LIST_FOREACH (binding, &counters->bindings, of_counters) {
-		count(binding->flow, (flags & TRIP_READ_CACHED) != 0, counts);
+		look(binding->flow, counts);
 		for (uint32_t i = 0; i < binding->n_points; i++)
 			if (binding->points[i].slot < n)
 				add(&values[binding->points[i].slot], &binding->points[i], counts);
@@ -368,14 +401,29 @@ trip_counters_bind(struct trip_counters *counters, struct trip_flow *flow)
 }
 
 void
+trip_counters_leave(struct trip_flow *flow)
+{
+	struct trip_binding *binding;
+
+	LIST_FOREACH (binding, &flow->bindings, of_flow) {
+		struct trip_counters *counters = binding->counters;
+
+		pthread_mutex_lock(&counters->lock);
+		binding->leaving = true;
+		while (binding->readers > 0)
+			pthread_cond_wait(&counters->left, &counters->lock);
+		pthread_mutex_unlock(&counters->lock);
+	}
+}
+
+void
 trip_counters_unbind(struct trip_flow *flow)
 {
 	struct trip_binding *binding;
 	uint64_t counts[TRIP_COUNT_KINDS];
 
-	/* It counts no more. */
 	if (!LIST_EMPTY(&flow->bindings))
-		count(flow, true, counts);
+		look(flow, counts);
 	while ((binding = LIST_FIRST(&flow->bindings)) != NULL) {
 		struct trip_counters *counters = binding->counters;
 

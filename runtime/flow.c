@@ -337,6 +337,9 @@ trip_flow_destroy(struct trip_flow *flow)
 	/* An operation on it that has just started finishes first. */
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
 		trip_progress_quiesce(domain, domain->engine.homes[i]);
+	pthread_mutex_lock(&domain->control);
+	trip_counters_leave(flow);
+	pthread_mutex_unlock(&domain->control);
 	flow->ops->quit(flow);
 	pthread_mutex_lock(&domain->control);
 	flow->ops->destroy(flow);

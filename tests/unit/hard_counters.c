@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Counters objects over flows in hardware, on a driver that the test plays: who asks the device,
+ * who waits for it, and who must not. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include <trip_threads.h>
+
+#include "fake_nic.h"
+#include "harness.h"
+#include "traffic.h"
+
+#define PACKET 100
+
+static struct trip_port *port;
+static struct trip_counters *counters;
+
+static const struct fake_nic direct = {0};
+static const struct fake_nic shared = {.shared = true, .keeps_shared = true};
+static const struct fake_nic cached = {.driver = "mlx5_pci",
+	.devargs = "0000:01:00.0,dv_flow_en=2,svc_cycle_time=20",
+	.shared = true,
+	.cached = true,
+	.keeps_shared = true};
+
+static void
+attach(uint32_t index, enum trip_counter_description desc, struct trip_flow *flow)
+{
+	const struct trip_counter_attach_attr attr = {
+		.size = sizeof(attr), .index = index, .counter_desc = desc};
+
+	if (trip_counters_attach_point_flow(counters, &attr, flow) != 0)
+		fail_msg("%s", trip_error_message());
+}
+
+/* The worker reads nothing by itself. */
+static void
+open_all(const struct fake_nic *nic)
+{
+	const struct trip_port_attr attr = {
+		.size = sizeof(attr), .mode = TRIP_PORT_BURST, .query_us = UINT32_MAX};
+
+	fake_nic_open(nic);
+	harness_open(1, NULL);
+	if (trip_port_open(harness_domain, traffic_start(2), &attr, &port) != 0)
+		fail_msg("%s", trip_error_message());
+	assert_int_equal(trip_counters_create(harness_domain, NULL, &counters), 0);
+}
+
+static void
+close_all(void)
+{
+	if (trip_counters_destroy(counters) != 0 || trip_port_close(port) != 0)
+		fail_msg("%s", trip_error_message());
+	traffic_stop();
+	harness_close();
+	fake_nic_close();
+}
+
+static struct trip_flow *
+create(uint16_t udp_port, struct trip_counters *with)
+{
+	const struct trip_flow_attr attr = {
+		.size = sizeof(attr), .engine = TRIP_ENGINE_HW, .counters = with};
+	struct trip_flow *flow;
+
+	if (trip_flow_create(port, &attr, traffic_pattern(udp_port), NULL, &flow, NULL) != 0)
+		fail_msg("%s", trip_error_message());
+	return flow;
+}
+
+static void
+destroy(struct trip_flow *flow)
+{
+	if (trip_flow_destroy(flow) != 0)
+		fail_msg("%s", trip_error_message());
+}
+
+static void
+receive(uint16_t udp_port, uint64_t n)
+{
+	fake_nic_receive(udp_port, n, PACKET);
+	fake_nic_refresh();
+}
+
+static void
+expect(uint32_t flags, uint64_t first, uint64_t second)
+{
+	uint64_t values[2];
+
+	assert_int_equal(trip_counters_read(counters, values, 2, flags), 0);
+	assert_int_equal(values[0], first);
+	assert_int_equal(values[1], second);
+}
+
+static void
+collect(const struct fake_nic *nic)
+{
+	struct trip_flow *flow, *live;
+
+	open_all(nic);
+	attach(0, TRIP_COUNTER_PACKETS, NULL);
+	attach(1, TRIP_COUNTER_BYTES, NULL);
+	flow = create(1000, counters);
+	live = create(1001, NULL);
+	receive(1000, 10);
+	receive(1001, 100);
+	expect(0, 10, 1000);
+	/* What it has counted, and nobody has read yet, was before. */
+	attach(0, TRIP_COUNTER_PACKETS, live);
+	expect(0, 10, 1000);
+	receive(1000, 1);
+	receive(1001, 2);
+	expect(0, 13, 1100);
+	receive(1000, 3);
+	receive(1001, 4);
+	destroy(flow);
+	expect(0, 20, 1400);
+	destroy(live);
+	expect(0, 20, 1400);
+	expect(TRIP_READ_CACHED, 20, 1400);
+	close_all();
+}
+
+static void
+pnt_06_points_of_a_direct_counter(void **state)
+{
+	collect(&direct);
+}
+
+static void
+pnt_06_points_of_a_shared_counter(void **state)
+{
+	collect(&shared);
+}
+
+static void
+pnt_06_points_of_a_cached_counter(void **state)
+{
+	collect(&cached);
+}
+
+static void
+pnt_08_the_cache_is_not_the_device(void **state)
+{
+	struct trip_flow *flow;
+	uint64_t calls;
+
+	open_all(&direct);
+	attach(0, TRIP_COUNTER_PACKETS, NULL);
+	flow = create(1000, counters);
+	receive(1000, 10);
+	calls = fake_nic_called(FAKE_NIC_QUERY);
+	expect(TRIP_READ_CACHED, 0, 0);
+	assert_int_equal(fake_nic_called(FAKE_NIC_QUERY), calls);
+	expect(0, 10, 0);
+	assert_true(fake_nic_called(FAKE_NIC_QUERY) > calls);
+	receive(1000, 5);
+	expect(TRIP_READ_CACHED, 10, 0);
+	/* What the device does not answer, it has answered before. */
+	fake_nic_fail(FAKE_NIC_QUERY, 1, EIO);
+	expect(0, 10, 0);
+	expect(0, 15, 0);
+	destroy(flow);
+	close_all();
+}
+
+/* --- while the device takes its time --- */
+
+struct reader {
+	pthread_t thread;
+	uint64_t value;
+	_Atomic bool done;
+};
+
+static void *
+read_in_thread(void *arg)
+{
+	struct reader *reader = arg;
+
+	assert_int_equal(trip_counters_read(counters, &reader->value, 1, 0), 0);
+	atomic_store(&reader->done, true);
+	return NULL;
+}
+
+static int
+read_on_home(const struct trip_work_event *event, void *arg)
+{
+	return trip_counters_read(counters, arg, 1, 0);
+}
+
+static void
+call_on_home(trip_function_t run, void *arg)
+{
+	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
+	struct trip_work work = harness_work(cntr, 0, TRIP_OP_CALL);
+	struct trip_function *function;
+
+	assert_int_equal(trip_function_register(harness_domain, run, arg, &function), 0);
+	work.op.call.function = function;
+	work.completion_cntr = cntr;
+	harness_queue(&work);
+	harness_until(trip_cntr_read(cntr) + trip_cntr_readerr(cntr) > 0);
+	harness_expect(cntr, 1, 0);
+	assert_int_equal(trip_function_unregister(function), 0);
+	harness_cntr_close(cntr);
+}
+
+static void
+pnt_08_nobody_waits_for_a_reader_that_waits(void **state)
+{
+	struct reader reader = {.value = 0};
+	struct trip_flow *flow;
+	uint64_t value = 0;
+
+	open_all(&direct);
+	attach(0, TRIP_COUNTER_PACKETS, NULL);
+	flow = create(1000, counters);
+	receive(1000, 10);
+	expect(0, 10, 0);
+	receive(1000, 5);
+	fake_nic_hold(FAKE_NIC_QUERY, true);
+	trip_thread_start(&reader.thread, read_in_thread, &reader);
+	harness_until(fake_nic_is_held());
+	call_on_home(read_on_home, &value);
+	assert_int_equal(value, 10);
+	expect(TRIP_READ_CACHED, 10, 0);
+	assert_int_equal(trip_counters_destroy(counters), -EBUSY);
+	assert_false(atomic_load(&reader.done));
+	fake_nic_hold(FAKE_NIC_QUERY, false);
+	pthread_join(reader.thread, NULL);
+	assert_int_equal(reader.value, 15);
+	destroy(flow);
+	close_all();
+}
+
+static void *
+destroy_in_thread(void *arg)
+{
+	destroy(arg);
+	return NULL;
+}
+
+/* A flow on its way out is not asked any more: it tells what it told last, then its last count. */
+static void
+pnt_07_a_flow_that_goes_is_not_asked(void **state)
+{
+	struct trip_flow *flow;
+	pthread_t thread;
+	uint64_t calls;
+
+	open_all(&direct);
+	attach(0, TRIP_COUNTER_PACKETS, NULL);
+	flow = create(1000, counters);
+	receive(1000, 10);
+	expect(0, 10, 0);
+	receive(1000, 5);
+	fake_nic_hold(FAKE_NIC_DESTROY, true);
+	trip_thread_start(&thread, destroy_in_thread, flow);
+	harness_until(fake_nic_is_held());
+	calls = fake_nic_called(FAKE_NIC_QUERY);
+	expect(0, 15, 0);
+	assert_int_equal(fake_nic_called(FAKE_NIC_QUERY), calls);
+	assert_int_equal(trip_counters_destroy(counters), -EBUSY);
+	fake_nic_hold(FAKE_NIC_DESTROY, false);
+	pthread_join(thread, NULL);
+	expect(0, 15, 0);
+	close_all();
+}
+
+/* The flow stays until a reader that asks it has its answer. */
+static void
+pnt_07_a_reader_is_waited_for(void **state)
+{
+	struct reader reader = {.value = 0};
+	struct trip_flow *flow;
+	pthread_t thread;
+
+	open_all(&direct);
+	attach(0, TRIP_COUNTER_PACKETS, NULL);
+	flow = create(1000, counters);
+	receive(1000, 10);
+	fake_nic_hold(FAKE_NIC_QUERY, true);
+	trip_thread_start(&reader.thread, read_in_thread, &reader);
+	harness_until(fake_nic_is_held());
+	trip_thread_start(&thread, destroy_in_thread, flow);
+	for (unsigned int i = 0; i < 100; i++)
+		harness_step();
+	assert_int_equal(fake_nic_rules(), 1);
+	fake_nic_hold(FAKE_NIC_QUERY, false);
+	pthread_join(thread, NULL);
+	pthread_join(reader.thread, NULL);
+	assert_int_equal(reader.value, 10);
+	expect(0, 10, 0);
+	close_all();
+}
+
+static void
+pnt_07_a_lost_flow_keeps_what_it_counted(void **state)
+{
+	struct trip_flow_count count = {.fate = TRIP_FATE_PASS};
+	struct trip_flow *flow;
+
+	open_all(&direct);
+	attach(0, TRIP_COUNTER_PACKETS, NULL);
+	flow = create(1000, counters);
+	receive(1000, 10);
+	expect(0, 10, 0);
+	fake_nic_event(RTE_ETH_EVENT_INTR_RMV);
+	harness_until(trip_flow_query(flow, &count) == 0 && count.fate == TRIP_FATE_LOST);
+	expect(0, 10, 0);
+	assert_int_equal(trip_counters_destroy(counters), -EBUSY);
+	destroy(flow);
+	expect(0, 10, 0);
+	fake_nic_flush();
+	close_all();
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(pnt_06_points_of_a_direct_counter),
+	cmocka_unit_test(pnt_06_points_of_a_shared_counter),
+	cmocka_unit_test(pnt_06_points_of_a_cached_counter),
+	cmocka_unit_test(pnt_07_a_flow_that_goes_is_not_asked),
+	cmocka_unit_test(pnt_07_a_reader_is_waited_for),
+	cmocka_unit_test(pnt_07_a_lost_flow_keeps_what_it_counted),
+	cmocka_unit_test(pnt_08_the_cache_is_not_the_device),
+	cmocka_unit_test(pnt_08_nobody_waits_for_a_reader_that_waits),
+};
+
+HARNESS_MAIN(TRAFFIC_VDEV, tests)
