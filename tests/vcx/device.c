@@ -214,8 +214,8 @@ vcx_device_free(struct vcx_context *context, void *memory)
 		free(memory);
 }
 
-/* ---- protection domains and memory regions, which only have numbers
- * ------------------------------- */
+/* ---- protection domains and memory regions, which only have numbers ----------------------------
+ */
 
 struct ibv_pd *
 ibv_alloc_pd(struct ibv_context *context)

@@ -17,35 +17,9 @@ enum {
 	SEGMENT_LOG = 4,
 };
 
-struct vcx_umem {
-	struct mlx5dv_devx_umem dv;
-	LIST_ENTRY(vcx_umem) next;
-	struct vcx_device *device;
-	uint8_t *memory;
-	size_t bytes;
-};
-
-/* The registries of all ports: numbers are unique within a device. Under `registry`. */
+/* Of all ports: numbers are unique within a device. Under `registry`. */
 static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
-static LIST_HEAD(, vcx_umem) umems = LIST_HEAD_INITIALIZER(umems);
 static LIST_HEAD(, mlx5dv_devx_obj) objects = LIST_HEAD_INITIALIZER(objects);
-
-/* Registered memory of at least these bytes from the offset on, or NULL. */
-static void *
-umem_at(struct vcx_device *device, uint32_t number, uint64_t offset, size_t bytes)
-{
-	struct vcx_umem *umem;
-	void *at = NULL;
-
-	pthread_mutex_lock(&registry);
-	LIST_FOREACH (umem, &umems, next) {
-		if (umem->device == device && umem->dv.umem_id == number && offset <= umem->bytes &&
-			bytes <= umem->bytes - offset)
-			at = umem->memory + offset;
-	}
-	pthread_mutex_unlock(&registry);
-	return at;
-}
 
 static struct mlx5dv_devx_obj *
 find(struct vcx_device *device, uint16_t opcode, uint32_t number)
@@ -61,8 +35,8 @@ find(struct vcx_device *device, uint16_t opcode, uint32_t number)
 	return obj;
 }
 
-/* ---- what each command creates
- * ------------------------------------------------------------------- */
+/* ---- what each command creates -----------------------------------------------------------------
+ */
 
 static int
 create_cq(struct mlx5dv_devx_obj *obj, const uint8_t *in)
@@ -72,9 +46,9 @@ create_cq(struct mlx5dv_devx_obj *obj, const uint8_t *in)
 
 	cq->count = 1u << devx_get(context, DEVX_CQ_LOG_SIZE);
 	cq->number = obj->number;
-	cq->entries = umem_at(obj->device, devx_get(in, DEVX_CREATE_CQ_UMEM),
+	cq->entries = vcx_devx_memory(obj->device, devx_get(in, DEVX_CREATE_CQ_UMEM),
 		devx_get64(in, DEVX_CREATE_CQ_OFFSET), cq->count * sizeof(*cq->entries));
-	cq->doorbell = umem_at(obj->device, devx_get(context, DEVX_CQ_DOORBELL_UMEM),
+	cq->doorbell = vcx_devx_memory(obj->device, devx_get(context, DEVX_CQ_DOORBELL_UMEM),
 		devx_get64(context, DEVX_CQ_DOORBELL_OFFSET), 8);
 	if (cq->entries == NULL || cq->doorbell == NULL)
 		return EINVAL;
@@ -105,9 +79,9 @@ create_rq(struct mlx5dv_devx_obj *obj, const uint8_t *in)
 	rq->number = obj->number;
 	rq->strip_vlan = devx_get(context, DEVX_RQ_NO_STRIP) == 0;
 	rq->cq = cq_of(obj->device, context);
-	rq->entries = umem_at(obj->device, devx_get(wq, DEVX_WQ_UMEM),
+	rq->entries = vcx_devx_memory(obj->device, devx_get(wq, DEVX_WQ_UMEM),
 		devx_get64(wq, DEVX_WQ_OFFSET), (size_t)rq->count << log_stride);
-	rq->doorbell = umem_at(obj->device, devx_get(wq, DEVX_WQ_DOORBELL_UMEM),
+	rq->doorbell = vcx_devx_memory(obj->device, devx_get(wq, DEVX_WQ_DOORBELL_UMEM),
 		devx_get64(wq, DEVX_WQ_DOORBELL_OFFSET), 8);
 	return rq->cq == NULL || rq->entries == NULL || rq->doorbell == NULL ? EINVAL : 0;
 }
@@ -123,9 +97,9 @@ create_sq(struct mlx5dv_devx_obj *obj, const uint8_t *in)
 	sq->count = 1u << devx_get(wq, DEVX_WQ_LOG_SIZE);
 	sq->number = obj->number;
 	sq->cq = cq_of(obj->device, context);
-	sq->blocks = umem_at(obj->device, devx_get(wq, DEVX_WQ_UMEM),
+	sq->blocks = vcx_devx_memory(obj->device, devx_get(wq, DEVX_WQ_UMEM),
 		devx_get64(wq, DEVX_WQ_OFFSET), (size_t)sq->count << log_stride);
-	doorbell = umem_at(obj->device, devx_get(wq, DEVX_WQ_DOORBELL_UMEM),
+	doorbell = vcx_devx_memory(obj->device, devx_get(wq, DEVX_WQ_DOORBELL_UMEM),
 		devx_get64(wq, DEVX_WQ_DOORBELL_OFFSET), 8);
 	if (sq->cq == NULL || sq->blocks == NULL || doorbell == NULL)
 		return EINVAL;
@@ -290,8 +264,8 @@ mlx5dv_devx_obj_create(
 	return obj;
 }
 
-/* ---- what happens to them
- * ------------------------------------------------------------------------ */
+/* ---- what happens to them ----------------------------------------------------------------------
+ */
 
 static void
 set_state(const uint8_t *context, bool *ready, uint16_t *taken)
@@ -389,37 +363,4 @@ const struct vcx_rss *
 vcx_devx_rss(const struct mlx5dv_devx_obj *obj)
 {
 	return obj->opcode == DEVX_CREATE_TIR ? &obj->tir.rss : NULL;
-}
-
-/* ---- memory
- * -------------------------------------------------------------------------------------- */
-
-struct mlx5dv_devx_umem *
-mlx5dv_devx_umem_reg(struct ibv_context *context, void *address, size_t size, uint32_t access)
-{
-	struct vcx_umem *umem = calloc(1, sizeof(*umem));
-
-	(void)access;
-	if (umem == NULL)
-		return NULL;
-	umem->device = vcx_device_context(context)->device;
-	umem->dv.umem_id = vcx_device_number(umem->device);
-	umem->memory = address;
-	umem->bytes = size;
-	pthread_mutex_lock(&registry);
-	LIST_INSERT_HEAD(&umems, umem, next);
-	pthread_mutex_unlock(&registry);
-	return &umem->dv;
-}
-
-int
-mlx5dv_devx_umem_dereg(struct mlx5dv_devx_umem *dv)
-{
-	struct vcx_umem *umem = (struct vcx_umem *)dv;
-
-	pthread_mutex_lock(&registry);
-	LIST_REMOVE(umem, next);
-	pthread_mutex_unlock(&registry);
-	free(umem);
-	return 0;
 }

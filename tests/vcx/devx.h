@@ -24,6 +24,9 @@ struct mlx5dv_devx_obj {
 	struct vcx_rq_table rqt; /* of a table of receive queues; last, its list follows */
 };
 
+/* Registered memory of at least these bytes from the offset on, or NULL. */
+void *vcx_devx_memory(struct vcx_device *device, uint32_t number, uint64_t offset, size_t bytes);
+
 /* The counters of an object that has them, otherwise NULL. */
 struct vcx_counters *vcx_devx_counters(const struct mlx5dv_devx_obj *obj);
 const struct vcx_rss *vcx_devx_rss(const struct mlx5dv_devx_obj *obj);

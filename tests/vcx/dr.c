@@ -51,8 +51,8 @@ struct mlx5dv_dr_action {
 	struct mlx5dv_dr_table *table;
 };
 
-/* ---- domains and tables
- * -------------------------------------------------------------------------- */
+/* ---- domains and tables ------------------------------------------------------------------------
+ */
 
 struct mlx5dv_dr_domain *
 mlx5dv_dr_domain_create(struct ibv_context *context, enum mlx5dv_dr_domain_type type)
@@ -123,8 +123,8 @@ mlx5dv_dr_table_destroy(struct mlx5dv_dr_table *table)
 	return 0;
 }
 
-/* ---- matchers and rules
- * -------------------------------------------------------------------------- */
+/* ---- matchers and rules ------------------------------------------------------------------------
+ */
 
 static void
 take_key(union vcx_key *key, const struct mlx5dv_flow_match_parameters *parameters)
@@ -274,8 +274,8 @@ mlx5dv_dr_rule_destroy(struct mlx5dv_dr_rule *rule)
 	return 0;
 }
 
-/* ---- actions
- * ------------------------------------------------------------------------------------- */
+/* ---- actions -----------------------------------------------------------------------------------
+ */
 
 static struct mlx5dv_dr_action *
 action_create(struct mlx5dv_dr_action contents)

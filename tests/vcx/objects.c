@@ -39,7 +39,7 @@ vcx_objects_power(uint32_t at_least)
 	return power;
 }
 
-/* ---- completion queues --------------------------------------------------------------------------
+/* ---- completion queues -------------------------------------------------------------------------
  */
 
 static struct vcx_verbs_cq *
@@ -108,8 +108,8 @@ ibv_destroy_cq(struct ibv_cq *ibv)
 	return 0;
 }
 
-/* ---- receive queues and indirection tables
- * -------------------------------------------------------- */
+/* ---- receive queues and indirection tables -----------------------------------------------------
+ */
 
 static struct ibv_wq *
 wq_create(struct ibv_context *context, struct ibv_wq_init_attr *attr)
@@ -232,8 +232,8 @@ table_destroy(struct ibv_rwq_ind_table *ibv)
 	return 0;
 }
 
-/* ---- where the rings are
- * ------------------------------------------------------------------------- */
+/* ---- where the rings are -----------------------------------------------------------------------
+ */
 
 int
 mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t type)

@@ -98,7 +98,7 @@ int vcx_tx_read(unsigned port, void *packet, size_t *length);
 /* The name of the port's kernel interface, a tap that exists as long as the device. */
 int vcx_ifname(unsigned port, char *name, size_t size);
 
-/* ---- below the calls: one request, one reply --------------------------------------------------
+/* ---- below the calls: one request, one reply ---------------------------------------------------
  */
 
 enum vcx_op {
