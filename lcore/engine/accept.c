@@ -62,35 +62,14 @@ trip_accept_deferred(struct trip_home *home, uint32_t cntr_index, unsigned int b
 	unsigned int done = 0;
 
 	for (; cntr->deferred != TRIP_NONE && done < budget; done++) {
-		uint32_t index = cntr->deferred, rest = home->nodes[index].next_deferred;
+		uint32_t index = cntr->deferred;
 
-		cntr->deferred = TRIP_NONE;
-		home->nodes[index].deferred = false;
-		trip_node_queue(home, index);
-		/* It may have become due at once, and the next one has to wait for it. */
-		if (cntr->deferred == TRIP_NONE)
-			cntr->deferred = rest;
-		else if (rest != TRIP_NONE)
-			home->nodes[index].next_deferred = rest;
+		if (!trip_due_queue(home, cntr_index, home->nodes[index].threshold, index))
+			break;
+		trip_node_undefer(home, index);
+		home->nodes[index].queued = true;
 	}
 	return done;
-}
-
-static void
-remove_deferred(struct trip_home *home, uint32_t index)
-{
-	struct trip_home_cntr *cntr = &home->cntrs[home->nodes[index].cntr];
-	uint32_t before = cntr->deferred;
-
-	if (before == index) {
-		cntr->deferred = home->nodes[index].next_deferred;
-		return;
-	}
-	while (home->nodes[before].next_deferred != index)
-		before = home->nodes[before].next_deferred;
-	home->nodes[before].next_deferred = home->nodes[index].next_deferred;
-	if (cntr->last_deferred == index)
-		cntr->last_deferred = before;
 }
 
 static void
@@ -172,7 +151,7 @@ cancel_batch(struct trip_home *home, uint32_t channel)
 		if (node->queued)
 			trip_pending_remove(&home->pool, &home->cntrs[node->cntr].pending, index);
 		if (node->deferred)
-			remove_deferred(home, index);
+			trip_node_undefer(home, index);
 		trip_node_drop(home, index);
 	}
 	trip_engine_stat(&home->stats.canceled, n);

@@ -75,6 +75,7 @@ struct trip_node {
 	uint32_t completion;
 	/* Local index of the triggering counter. */
 	uint32_t cntr;
+	uint32_t prev_deferred;
 	uint32_t next_deferred;
 };
 

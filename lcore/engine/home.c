@@ -14,6 +14,8 @@
 
 /* Items that one counter fires before the next one has its turn. */
 #define QUANTUM 32
+/* Steps of a pending set that cost as much of the budget as an item: some times what one takes. */
+#define STEPS_AN_ITEM 32
 
 _Thread_local struct trip_home *trip_engine_current;
 
@@ -98,6 +100,7 @@ fire_due(struct trip_home *home)
 	while (home->firing.count > 0 && done < home->budget) {
 		uint32_t index = trip_due_pop(home, &home->firing);
 		struct trip_home_cntr *cntr = &home->cntrs[index];
+		uint64_t steps = home->pool.steps;
 		unsigned int n = trip_pending_pop(&home->pool, &cntr->pending, nodes, QUANTUM);
 
 		for (unsigned int i = 0; i < n; i++)
@@ -109,7 +112,8 @@ fire_due(struct trip_home *home)
 			else
 				trip_waiter_fire(home, nodes[i] - home->n_nodes);
 		}
-		done += n + 1;
+		/* Where a jump has passed many wheels, pop walks before it hands anything out. */
+		done += n + 1 + (unsigned int)((home->pool.steps - steps) / STEPS_AN_ITEM);
 		if (trip_pending_due(&home->pool, &cntr->pending))
 			trip_due_push(home, &home->firing, index, TRIP_DUE_FIRING);
 		else

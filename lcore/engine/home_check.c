@@ -25,6 +25,26 @@ expect(struct checker *checker, const char *broken, uint32_t index)
 }
 
 static void
+check_deferred(struct checker *checker, struct trip_home *home, uint32_t index)
+{
+	const struct trip_home_cntr *cntr = &home->cntrs[index];
+	uint32_t prev = TRIP_NONE;
+
+	if (cntr->due == TRIP_DUE_NONE && cntr->deferred != TRIP_NONE)
+		expect(checker, "items are deferred, but it has settled", index);
+	for (uint32_t i = cntr->deferred; i != TRIP_NONE; i = home->nodes[i].next_deferred) {
+		const struct trip_node *node = &home->nodes[i];
+
+		if (!node->deferred || node->queued || node->cntr != index ||
+			node->prev_deferred != prev)
+			expect(checker, "the list of deferred items is broken", index);
+		prev = i;
+	}
+	if (prev != TRIP_NONE && cntr->last_deferred != prev)
+		expect(checker, "the last deferred item is not the end of the list", index);
+}
+
+static void
 check_cntr(struct checker *checker, struct trip_home *home, uint32_t index)
 {
 	const struct trip_home_cntr *cntr = &home->cntrs[index];
@@ -40,8 +60,7 @@ check_cntr(struct checker *checker, struct trip_home *home, uint32_t index)
 	}
 	if (watchers != cntr->watchers)
 		expect(checker, "the number of watchers is not that of the list", index);
-	if (cntr->due == TRIP_DUE_NONE && cntr->deferred != TRIP_NONE)
-		expect(checker, "items are deferred, but it has settled", index);
+	check_deferred(checker, home, index);
 	if (cntr->due == TRIP_DUE_NONE && (waiters > 0 || trip_pending_count(&cntr->pending) > 0) &&
 		atomic_load(&home->cells[index].armed) == 0)
 		expect(checker, "somebody waits, but the cell is not armed", index);

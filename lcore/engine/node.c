@@ -26,15 +26,36 @@ trip_node_drop(struct trip_home *home, uint32_t index)
 static void
 defer(struct trip_home *home, uint32_t index)
 {
-	struct trip_home_cntr *cntr = &home->cntrs[home->nodes[index].cntr];
+	struct trip_node *node = &home->nodes[index];
+	struct trip_home_cntr *cntr = &home->cntrs[node->cntr];
 
-	home->nodes[index].deferred = true;
-	home->nodes[index].next_deferred = TRIP_NONE;
-	if (cntr->deferred == TRIP_NONE)
+	node->deferred = true;
+	node->next_deferred = TRIP_NONE;
+	node->prev_deferred = TRIP_NONE;
+	if (cntr->deferred == TRIP_NONE) {
 		cntr->deferred = index;
-	else
+	} else {
+		node->prev_deferred = cntr->last_deferred;
 		home->nodes[cntr->last_deferred].next_deferred = index;
+	}
 	cntr->last_deferred = index;
+}
+
+void
+trip_node_undefer(struct trip_home *home, uint32_t index)
+{
+	struct trip_node *node = &home->nodes[index];
+	struct trip_home_cntr *cntr = &home->cntrs[node->cntr];
+
+	if (node->prev_deferred != TRIP_NONE)
+		home->nodes[node->prev_deferred].next_deferred = node->next_deferred;
+	else
+		cntr->deferred = node->next_deferred;
+	if (node->next_deferred != TRIP_NONE)
+		home->nodes[node->next_deferred].prev_deferred = node->prev_deferred;
+	else
+		cntr->last_deferred = node->prev_deferred;
+	node->deferred = false;
 }
 
 void

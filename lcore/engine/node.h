@@ -14,6 +14,9 @@ uint32_t trip_node_take(struct trip_home *home, uint32_t channel, uint32_t slot)
  * with it what follows it on that counter. */
 void trip_node_queue(struct trip_home *home, uint32_t node);
 
+/* Takes a node that was deferred out of the list of its counter. */
+void trip_node_undefer(struct trip_home *home, uint32_t node);
+
 /* Gives a node back, and its slot to its client. It is in no pending set and in no list. */
 void trip_node_drop(struct trip_home *home, uint32_t node);
 
