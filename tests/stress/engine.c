@@ -1,62 +1,61 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads that call everything at once on two homes. What was queued has fired or was canceled,
- * each exactly once, and nothing is left behind.
+ * Threads that call everything at once on two homes, in phases. At the end of each phase
+ *
+ *	every waiter has returned: one update woke each of them, without a timeout or a second try;
+ *	every item that was queued has fired or was canceled, once, and its event was read, once;
+ *	completions are what has fired, sums what was added, firings of an interval what was passed;
+ *	a poll set reports each member that has changed, once;
+ *	nothing is pending, and every invariant of the homes holds.
+ *
+ * Beside that a cycle of counters keeps the homes busy without an end. The scrub is off. Bounded in
+ * operations; TRIP_ROUNDS sets those of each worker and phase.
  */
-#include <errno.h>
-#include <pthread.h>
-#include <poll.h>
+#include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "harness.h"
+#include "domain.h"
+#include "engine.h"
+#include "progress.h"
 
-#define THREADS 4
-#define OPS 6000
-#define CNTRS 8
-#define IDS 64
+/* Seconds that a phase may take: beyond, somebody sleeps for ever. */
+#define PATIENCE_S 400
 #define RANGE 5000
 
-static struct trip_cntr *cntrs[CNTRS], *sink, *completion;
-static struct trip_function *function;
-static _Atomic uint64_t called, called_again;
+struct world world;
 
-/* Contexts of one-shot and of interval items. */
-enum { ONCE, AGAIN };
+static struct worker workers[WORKERS];
+static _Atomic unsigned int running, phase;
+static _Atomic int stage;
 
-static int
-count_call(const struct trip_work_event *event, void *arg)
+static void
+tell_hang(int number)
 {
-	atomic_fetch_add(event->context == ONCE ? &called : &called_again, 1);
-	return 0;
+	static const char *const stages[] = {"workers", "chain", "waiters", "settling", "checks"};
+
+	dprintf(STDERR_FILENO, "phase %u: %s have not ended in %d s\n", atomic_load(&phase),
+		stages[atomic_load(&stage)], PATIENCE_S);
+	engine_waiters_tell();
+	_exit(EXIT_FAILURE);
 }
 
-struct worker {
-	struct trip_random random;
-	bool flush;
-	uint64_t ids[IDS];
-	/* One-shot items that were queued, and canceled by their id. */
-	uint64_t calls, adds, canceled;
-	uint64_t errors;
-	pthread_t thread;
-};
-
-static uint64_t
-below(struct worker *worker, uint64_t bound)
+void
+engine_run_anywhere(void)
 {
-	return trip_random_below(&worker->random, bound);
-}
+	cpu_set_t all;
 
-static struct trip_cntr *
-any_cntr(struct worker *worker)
-{
-	return cntrs[below(worker, CNTRS)];
+	/* Not on the main lcore's CPU only, where it was started. */
+	memset(&all, 0xff, sizeof(all));
+	sched_setaffinity(0, sizeof(all), &all);
 }
 
 static void
 change(struct worker *worker)
 {
-	struct trip_cntr *cntr = any_cntr(worker);
+	struct trip_cntr *cntr = world.cntrs[below(worker, CNTRS)];
 
 	switch (below(worker, 8)) {
 	case 0:
@@ -73,233 +72,240 @@ change(struct worker *worker)
 	}
 }
 
-/* Only what is canceled by its id counts; a slot that is taken over stays queued. */
-static void
-queue(struct worker *worker)
-{
-	struct trip_cntr *cntr = any_cntr(worker);
-	uint64_t threshold = trip_cntr_read(cntr) + below(worker, 200);
-	bool call = below(worker, 2) == 0;
-	struct trip_work work =
-		harness_work(cntr, threshold, call ? TRIP_OP_CALL : TRIP_OP_CNTR_ADD);
-	int error;
-
-	if (call) {
-		work.op.call.function = function;
-		work.completion_cntr = completion;
-	} else {
-		work.op.cntr.cntr = sink;
-		work.op.cntr.value = 1;
-	}
-	if (below(worker, 4) == 0)
-		work.flags = TRIP_COMPLETION;
-	error = trip_work_queue(harness_domain, &work, &worker->ids[below(worker, IDS)]);
-	if (error == 0) {
-		worker->calls += call;
-		worker->adds += !call;
-	} else {
-		worker->errors += error != -EAGAIN;
-	}
-}
-
-static void
-cancel(struct worker *worker)
-{
-	uint64_t *id = &worker->ids[below(worker, IDS)];
-
-	if (*id != TRIP_WORK_NONE)
-		worker->canceled += trip_work_cancel(harness_domain, *id) == 0;
-	*id = TRIP_WORK_NONE;
-}
-
-/* An item that fires again and again, for a while. */
-static void
-repeat(struct worker *worker)
-{
-	struct trip_cntr *cntr = any_cntr(worker);
-	struct trip_work work = harness_work(cntr, trip_cntr_read(cntr), TRIP_OP_CALL);
-	uint64_t id;
-
-	work.interval = 1 + below(worker, 50);
-	work.context = AGAIN;
-	work.flags = below(worker, 2) == 0 ? TRIP_COALESCE : 0;
-	work.op.call.function = function;
-	if (trip_work_queue(harness_domain, &work, &id) != 0)
-		return;
-	for (unsigned int i = 0; i < 4; i++)
-		change(worker);
-	if (trip_work_cancel(harness_domain, id) != 0 && !worker->flush)
-		worker->errors++;
-}
-
+/* With others, for as long as it takes at most. */
 static void
 wait_for(struct worker *worker)
 {
-	struct trip_cntr *cntr = any_cntr(worker);
+	struct trip_cntr *cntr = world.cntrs[below(worker, CNTRS)];
 	uint64_t threshold = trip_cntr_read(cntr) + below(worker, 20);
 	int result = trip_cntr_wait(cntr, threshold, (int)below(worker, 2));
 
-	worker->errors += result != 0 && result != -EIO && result != -ETIMEDOUT;
-}
-
-/* A counter's whole life, with a descriptor and with work on it. */
-static void
-live(struct worker *worker)
-{
-	struct trip_cntr_attr attr = {.size = sizeof(attr), .wait_obj = TRIP_WAIT_FD};
-	struct pollfd fd = {.events = POLLIN};
-	struct trip_work work;
-	struct trip_cntr *own;
-	struct trip_fid *fid;
-
-	if (trip_cntr_open(harness_domain, &attr, &own, NULL) != 0) {
-		worker->errors++;
-		return;
-	}
-	fid = trip_cntr_fid(own);
-	worker->errors += trip_cntr_control(own, TRIP_GETWAIT, &fd.fd) != 0;
-	work = harness_work(own, 1 + below(worker, 3), TRIP_OP_CNTR_ADD);
-	work.op.cntr.cntr = sink;
-	if (trip_work_queue(harness_domain, &work, NULL) == 0 && below(worker, 2) == 0)
-		worker->errors += trip_cntr_close(own) != -EBUSY;
-	trip_cntr_arm(own, 2);
-	trip_cntr_add(own, below(worker, 4));
-	if (trip_trywait(harness_domain, &fid, 1) == 0)
-		poll(&fd, 1, 0);
-	trip_work_flush(harness_domain, own);
-	worker->errors += trip_cntr_close(own) != 0;
+	expect(worker, result == 0 || result == -EIO || result == -ETIMEDOUT);
 }
 
 static void
 look(struct worker *worker)
 {
-	struct trip_work_event events[32];
 	struct trip_domain_stats stats;
 
-	trip_work_read(harness_domain, events, 32);
-	trip_domain_stats_read(harness_domain, &stats);
-	if (worker->flush && below(worker, 16) == 0)
-		trip_work_flush(harness_domain, any_cntr(worker));
+	expect(worker, trip_domain_stats_read(harness_domain, &stats) == 0);
+	expect(worker, stats.scrub_repairs == 0 && stats.refused == 0);
 }
+
+static void
+step(struct worker *worker)
+{
+	harness_step();
+}
+
+/* In a hundred operations. */
+static const struct {
+	void (*run)(struct worker *worker);
+	unsigned int weight;
+} ops[] = {
+	{change, 23},
+	{engine_queue, 24},
+	{engine_race, 1},
+	{engine_cancel, 7},
+	{engine_raise, 6},
+	{engine_waiters_update, 14},
+	{engine_poll, 5},
+	{engine_events, 3},
+	{engine_repeat, 3},
+	{engine_token, 1},
+	{engine_flush, 1},
+	{engine_live_cntr, 2},
+	{engine_live_name, 2},
+	{engine_live_set, 1},
+	{engine_live_member, 1},
+	{engine_live_poll_set, 1},
+	{wait_for, 2},
+	{look, 1},
+	{step, 2},
+};
 
 static void *
 work_on(void *arg)
 {
 	struct worker *worker = arg;
-	uint64_t ops = trip_test_rounds(OPS);
-	cpu_set_t all;
 
-	/* Not on the main lcore's CPU only, where it was started. */
-	memset(&all, 0xff, sizeof(all));
-	sched_setaffinity(0, sizeof(all), &all);
-	for (uint64_t i = 0; i < ops; i++) {
+	engine_run_anywhere();
+	for (uint32_t i = 0; i < worker->ops; i++) {
 		uint64_t what = below(worker, 100);
+		unsigned int op = 0;
 
-		if (what < 45)
-			change(worker);
-		else if (what < 75)
-			queue(worker);
-		else if (what < 85)
-			cancel(worker);
-		else if (what < 88)
-			repeat(worker);
-		else if (what < 90)
-			wait_for(worker);
-		else if (what < 92)
-			live(worker);
-		else if (what < 95)
-			look(worker);
-		else
-			harness_step();
+		for (; what >= ops[op].weight; op++)
+			what -= ops[op].weight;
+		ops[op].run(worker);
 	}
+	atomic_fetch_sub(&running, 1);
 	return NULL;
 }
 
 static void
-open_objects(void)
+open_worker(uint32_t index)
 {
-	static const enum trip_wait_obj objs[] = {TRIP_WAIT_FD, TRIP_WAIT_YIELD};
+	struct worker *worker = &workers[index];
+
+	*worker = (struct worker){.random = {harness_seed + index},
+		.index = index,
+		.own = harness_cntr(TRIP_WAIT_NONE),
+		.ops = (uint32_t)trip_test_rounds(OPS)};
+	/* Each operation queues one item, some queue as many as there are ids. */
+	worker->max_items = 2 * worker->ops + IDS;
+	worker->items = calloc(worker->max_items, sizeof(*worker->items));
+	assert_non_null(worker->items);
+	assert_int_equal(trip_poll_open(harness_domain, NULL, &worker->poll_set), 0);
+}
+
+static void
+close_worker(struct worker *worker)
+{
+	for (unsigned int i = 0; i < CNTRS; i++)
+		if (worker->polled[i])
+			assert_int_equal(
+				trip_poll_del(worker->poll_set, trip_cntr_fid(world.cntrs[i]), 0),
+				0);
+	assert_int_equal(trip_poll_close(worker->poll_set), 0);
+	harness_cntr_close(worker->own);
+	free(worker->items);
+}
+
+static void
+open_world(void)
+{
+	static const enum trip_wait_obj objs[] = {
+		TRIP_WAIT_UNSPEC, TRIP_WAIT_FD, TRIP_WAIT_MUTEX_COND, TRIP_WAIT_YIELD};
 
 	harness_open(2, NULL);
-	for (unsigned int i = 0; i < CNTRS; i++)
-		cntrs[i] = harness_cntr(objs[i % 2]);
-	sink = harness_cntr(TRIP_WAIT_NONE);
-	completion = harness_cntr(TRIP_WAIT_NONE);
-	assert_int_equal(trip_function_register(harness_domain, count_call, NULL, &function), 0);
-	atomic_store(&called, 0);
-	atomic_store(&called_again, 0);
+	world = (struct world){.workers = workers};
+	for (unsigned int i = 0; i < CNTRS; i++) {
+		struct trip_cntr_attr attr = {.size = sizeof(attr), .wait_obj = objs[i % 4]};
+
+		assert_int_equal(
+			trip_cntr_open(harness_domain, &attr, &world.cntrs[i], &world.cntrs[i]), 0);
+	}
+	engine_work_open();
+	engine_waiters_open();
+	for (uint32_t i = 0; i < WORKERS; i++)
+		open_worker(i);
 }
 
 static void
-close_objects(void)
+close_world(void)
 {
-	assert_int_equal(trip_function_unregister(function), 0);
-	harness_cntr_close(sink);
-	harness_cntr_close(completion);
+	for (unsigned int i = 0; i < WORKERS; i++)
+		close_worker(&workers[i]);
+	engine_waiters_close();
+	engine_work_close();
 	for (unsigned int i = 0; i < CNTRS; i++)
-		harness_cntr_close(cntrs[i]);
+		harness_cntr_close(world.cntrs[i]);
 }
 
 static void
-run(struct worker *workers, bool flush)
+run_workers(void)
 {
-	struct trip_work_event events[64];
-
-	for (unsigned int i = 0; i < THREADS; i++) {
-		workers[i] = (struct worker){.random = {harness_seed + i}, .flush = flush};
+	atomic_store(&stage, 0);
+	atomic_store(&running, WORKERS);
+	for (unsigned int i = 0; i < WORKERS; i++) {
+		engine_work_begin(&workers[i]);
 		assert_int_equal(pthread_create(&workers[i].thread, NULL, work_on, &workers[i]), 0);
 	}
-	for (unsigned int i = 0; i < THREADS; i++) {
+	while (atomic_load(&running) > 0)
+		harness_step();
+	for (unsigned int i = 0; i < WORKERS; i++)
 		pthread_join(workers[i].thread, NULL);
+}
+
+/* Whatever is left is due. */
+static void
+fire_all(void)
+{
+	atomic_store(&stage, 3);
+	for (unsigned int i = 0; i < CNTRS; i++)
+		trip_cntr_set(world.cntrs[i], TRIP_CNTR_MAX);
+	harness_settle();
+}
+
+static _Atomic unsigned int broken;
+
+static void
+report(void *arg, const char *sentence)
+{
+	printf("%s\n", sentence);
+}
+
+/* On the home itself, between two of its iterations. */
+static void
+check_home(struct trip_home *home, uint32_t arg)
+{
+	atomic_fetch_add(&broken, trip_home_check(home, report, NULL));
+}
+
+static void
+check_world(void)
+{
+	struct trip_domain_stats stats;
+
+	atomic_store(&stage, 4);
+	for (unsigned int i = 0; i < WORKERS; i++)
+		for (unsigned int n = 0; n < 1 + HARNESS_NOTES / 32; n++)
+			engine_events(&workers[i]);
+	for (unsigned int i = 0; i < WORKERS; i++) {
+		engine_work_end(&workers[i]);
+		engine_poll_end(&workers[i]);
 		assert_int_equal(workers[i].errors, 0);
 	}
-	/* Whatever is left is due now. */
-	for (unsigned int i = 0; i < CNTRS; i++)
-		trip_cntr_set(cntrs[i], TRIP_CNTR_MAX);
+	engine_work_check();
 	harness_settle();
-	while (trip_work_read(harness_domain, events, 64) > 0)
-		;
+	assert_int_equal(trip_domain_stats_read(harness_domain, &stats), 0);
+	assert_int_equal(stats.pending, 0);
+	assert_int_equal(stats.scrub_repairs, 0);
+	assert_int_equal(stats.events_lost, 0);
+	for (uint32_t i = 0; i < harness_domain->engine.n_homes; i++)
+		trip_progress_call(harness_domain, harness_domain->engine.homes[i], check_home, 0);
+	assert_int_equal(atomic_load(&broken), 0);
 }
 
 static void
-everything_has_one_outcome(void **state)
+everything_at_once(void **state)
 {
-	static struct worker workers[THREADS];
 	struct trip_domain_stats stats;
-	uint64_t calls = 0, adds = 0, canceled = 0;
+	uint64_t changes = 0;
 
-	open_objects();
-	run(workers, false);
-	for (unsigned int i = 0; i < THREADS; i++) {
-		calls += workers[i].calls;
-		adds += workers[i].adds;
-		canceled += workers[i].canceled;
+	open_world();
+	for (unsigned int i = 0; i < PHASES; i++) {
+		atomic_store(&phase, i);
+		alarm(PATIENCE_S);
+		for (unsigned int c = 0; c < CNTRS; c++)
+			trip_cntr_set(world.cntrs[c], below(&workers[0], RANGE));
+		engine_waiters_begin();
+		engine_chain_begin();
+		run_workers();
+		atomic_store(&stage, 1);
+		engine_chain_end();
+		atomic_store(&stage, 2);
+		changes += engine_waiters_end(&workers[0]);
+		fire_all();
+		check_world();
 	}
-	assert_int_equal(atomic_load(&called) + trip_cntr_read(sink) + canceled, calls + adds);
-	harness_expect(completion, atomic_load(&called), 0);
-	assert_true(trip_cntr_read(sink) <= adds && trip_cntr_readerr(sink) == 0);
+	alarm(0);
 	trip_domain_stats_read(harness_domain, &stats);
-	assert_int_equal(stats.pending, 0);
-	close_objects();
-}
-
-static void
-flushes_leave_nothing(void **state)
-{
-	static struct worker workers[THREADS];
-	struct trip_domain_stats stats;
-
-	open_objects();
-	run(workers, true);
-	harness_expect(completion, atomic_load(&called), 0);
-	trip_domain_stats_read(harness_domain, &stats);
-	assert_int_equal(stats.pending, 0);
-	close_objects();
+	printf("%u workers, %u operations each in %u phases: %" PRIu64 " items accepted, %" PRIu64
+	       " firings (%" PRIu64 " of the cycle), %" PRIu64 " canceled; waiters saw %" PRIu64
+	       " changes; %" PRIu64 " repairs\n",
+		WORKERS, workers[0].ops, PHASES, stats.accepted, stats.fired, world.laps,
+		stats.canceled, changes, stats.scrub_repairs);
+	close_world();
 }
 
 static const struct CMUnitTest tests[] = {
-	HARNESS_TEST_OWN(everything_has_one_outcome),
-	HARNESS_TEST_OWN(flushes_leave_nothing),
+	HARNESS_TEST_OWN(everything_at_once),
 };
 
-HARNESS_MAIN(NULL, tests)
+int
+main(int argc, char **argv)
+{
+	signal(SIGALRM, tell_hang);
+	return harness_main(argc, argv, NULL, tests, 1);
+}
