@@ -30,6 +30,14 @@ tripd_describe_engine(enum trip_flow_engine engine)
 	return engine == TRIP_ENGINE_HW ? "hw" : "sw";
 }
 
+const char *
+tripd_describe_fact(enum trip_fact from)
+{
+	return from == TRIP_FACT_KNOWN      ? "known"
+	       : from == TRIP_FACT_MEASURED ? "measured"
+					    : "assumed";
+}
+
 void
 tripd_describe_trigger(const struct trip_rules *rules, const struct trip_rules_when *when,
 	char text[TRIPD_DESCRIBE_MAX])

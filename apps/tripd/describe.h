@@ -20,6 +20,9 @@ const char *tripd_describe_op(enum trip_rules_op op);
 /* "sw" or "hw". */
 const char *tripd_describe_engine(enum trip_flow_engine engine);
 
+/* "known", "measured" or "assumed". */
+const char *tripd_describe_fact(enum trip_fact from);
+
 /* "dns.packets", or the name of a counter. */
 void tripd_describe_trigger(const struct trip_rules *rules, const struct trip_rules_when *when,
 	char text[TRIPD_DESCRIBE_MAX]);

@@ -2,6 +2,7 @@
 /* --check and --dry-run: what would be wrong, and what would be taken, without starting anything.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "describe.h"
 #include "dry_run.h"
@@ -53,6 +54,23 @@ say_memory(struct tripd_run *run)
 			footprint.hugepage_bytes / 1024);
 }
 
+/* What hardware there is to count with. */
+static void
+say_ports(struct tripd_run *run)
+{
+	struct trip_port_facts facts;
+
+	for (unsigned int i = 0; i < run->plan.n_ports; i++) {
+		uint16_t port = run->plan.ports[i].id;
+
+		if (trip_port_facts(port, &facts) == 0 && strcmp(facts.engine, "none") != 0)
+			fprintf(run->out, "port %u: %s by %s: counters lag %" PRIu64 " ms (%s)%s\n",
+				port, facts.engine, facts.driver, facts.refresh_lag_ns / 1000000,
+				tripd_describe_fact(facts.refresh_lag_from),
+				facts.indirect ? ", rules can share them" : "");
+	}
+}
+
 int
 tripd_dry_run(struct tripd_run *run)
 {
@@ -61,6 +79,7 @@ tripd_dry_run(struct tripd_run *run)
 	if (ret != 0)
 		return ret;
 	say_memory(run);
+	say_ports(run);
 	for (unsigned int i = 0; i < run->rules->n_counts; i++) {
 		const struct trip_rules_count *rule = &run->rules->counts[i];
 		const char *reason;

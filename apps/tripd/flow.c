@@ -134,6 +134,19 @@ tripd_flow_query(const struct tripd_quota_count *count, struct trip_flow_count *
 	}
 }
 
+void
+tripd_flow_retire(struct tripd_quota_count *count)
+{
+	for (unsigned int i = 0; i < count->n_flows; i++)
+		trip_flow_retire(count->flows[i]);
+}
+
+const char *
+tripd_flow_reason(const struct tripd_quota_count *count)
+{
+	return count->n_flows > 0 ? trip_flow_reason(count->flows[0]) : "";
+}
+
 int
 tripd_flow_close(struct tripd_quota_count *count)
 {

@@ -28,6 +28,12 @@ int tripd_flow_validate(const struct trip_rules_count *rule, const char **reason
 /* What all flows of the rule have counted; their fate and engine are one. */
 void tripd_flow_query(const struct tripd_quota_count *count, struct trip_flow_count *sum);
 
+/* Why the flows are in the engine that they are in. */
+const char *tripd_flow_reason(const struct tripd_quota_count *count);
+
+/* Ends the flows; they stay open. */
+void tripd_flow_retire(struct tripd_quota_count *count);
+
 /* Destroys as many as were opened. Returns the last error, or 0. */
 int tripd_flow_close(struct tripd_quota_count *count);
 

@@ -182,6 +182,8 @@ configure(uint16_t port, struct rte_mempool *pool)
 	/* A packet longer than a buffer arrives in several, and leaves in as many. */
 	conf.rxmode.offloads = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
 	conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+	/* So that a removal is told. */
+	conf.intr_conf.rmv = (*info.dev_flags & RTE_ETH_DEV_INTR_RMV) != 0;
 	ret = rte_eth_dev_configure(port, 1, 1, &conf);
 	if (ret != 0)
 		return fail(port, "configuring", ret);

@@ -20,6 +20,7 @@
 #define EVENTS_BURST 256
 #define SETTLE_NS UINT64_C(2000000000)
 #define QUIET_NS UINT64_C(200000000)
+#define FRESHEN_NS UINT64_C(3000000000)
 
 static uint64_t
 now_ns(void)
@@ -210,6 +211,22 @@ has_egress(const struct trip_rules *rules, uint16_t port)
 	return false;
 }
 
+/* On the port's worker. */
+static void
+say_event(struct trip_port *port, enum trip_port_event event, void *arg)
+{
+	static const char *const sentences[] = {
+		[TRIP_PORT_STOPPED] = "it has been stopped, and its rules in hardware are gone",
+		[TRIP_PORT_STARTED] = "it runs again",
+		[TRIP_PORT_REMOVED] = "its device has been removed",
+		[TRIP_PORT_STALE] = "it receives packets, but no counter in hardware moves",
+		[TRIP_PORT_FRESH] = "its counters in hardware move again",
+	};
+	const struct tripd_plan_port *planned = arg;
+
+	fprintf(stderr, "tripd: port %u: %s\n", planned->id, sentences[event]);
+}
+
 static int
 open_ports(struct tripd_quota *quota, const struct tripd_plan *plan)
 {
@@ -225,12 +242,15 @@ open_ports(struct tripd_quota *quota, const struct tripd_plan *plan)
 	for (i = 0; i < plan->n_ports; i++) {
 		quota->egress[i] = has_egress(quota->rules, plan->ports[i].id);
 		attr.n_tx_queues = quota->egress[i];
+		attr.notify = say_event;
+		attr.notify_arg = (void *)(uintptr_t)&plan->ports[i];
 		ret = trip_port_open(quota->domain, plan->ports[i].id, &attr, &quota->ports[i]);
 		if (ret != 0) {
 			fprintf(stderr, "tripd: port %u: %s\n", plan->ports[i].id,
 				trip_error_message());
 			return ret;
 		}
+		quota->port_ids[i] = plan->ports[i].id;
 		quota->n_ports++;
 	}
 	return 0;
@@ -326,6 +346,28 @@ tripd_quota_value(const struct tripd_quota *quota, const struct trip_rules_when 
 	return when->ref == TRIP_RULES_REF_PACKETS ? count.packets : count.bytes;
 }
 
+static void
+pause_for(const struct tripd_quota *quota)
+{
+	static const struct timespec pause = {.tv_nsec = 500000};
+
+	if (!quota->manual)
+		nanosleep(&pause, NULL);
+	else
+		trip_progress(quota->domain);
+}
+
+void
+tripd_quota_freshen(struct tripd_quota *quota)
+{
+	uint64_t began = now_ns(), since;
+
+	for (unsigned int i = 0; i < quota->rules->n_counts; i++)
+		while ((since = now_ns() - began) < FRESHEN_NS &&
+			trip_cntr_age(quota->counts[i].packets) > since)
+			pause_for(quota);
+}
+
 static bool
 is_due(const struct tripd_quota *quota, unsigned int i)
 {
@@ -355,7 +397,6 @@ is_over(struct tripd_quota *quota, size_t n_new, uint64_t *quiet_ns)
 int
 tripd_quota_settle(struct tripd_quota *quota)
 {
-	static const struct timespec pause = {.tv_nsec = 500000};
 	uint64_t quiet_ns = now_ns(), deadline = quiet_ns + SETTLE_NS;
 	unsigned int i;
 	size_t n_new;
@@ -370,10 +411,7 @@ tripd_quota_settle(struct tripd_quota *quota)
 			deadline = now_ns() + SETTLE_NS;
 		if (now_ns() > deadline)
 			return (int)i;
-		if (!quota->manual)
-			nanosleep(&pause, NULL);
-		else
-			trip_progress(quota->domain);
+		pause_for(quota);
 	}
 }
 
@@ -388,6 +426,9 @@ tripd_quota_close(struct tripd_quota *quota)
 	trip_work_flush(quota->domain, NULL);
 	if (quota->log != NULL)
 		ret |= trip_function_unregister(quota->log);
+	/* All of them first: their last counts may take a while to show, together no longer. */
+	for (i = 0; quota->counts != NULL && i < quota->rules->n_counts; i++)
+		tripd_flow_retire(&quota->counts[i]);
 	for (i = 0; quota->counts != NULL && i < quota->rules->n_counts; i++) {
 		struct tripd_quota_count *count = &quota->counts[i];
 

@@ -36,6 +36,7 @@ struct tripd_quota {
 	/* The domain progresses by trip_progress(), which a forwarder calls. */
 	bool manual;
 	struct trip_port *ports[TRIPD_PORTS_MAX];
+	uint16_t port_ids[TRIPD_PORTS_MAX];
 	/* Rules count what the port sends. */
 	bool egress[TRIPD_PORTS_MAX];
 	unsigned int n_ports;
@@ -60,8 +61,8 @@ void tripd_quota_attr(const struct trip_rules *rules, const struct tripd_plan *p
 	struct trip_domain_attr *attr);
 
 /*
- * Gives the planned ports, which are configured, to the domain, and opens counters, flows and work
- * as the rules say. No packet may arrive yet. Says what fails on stderr; close in any case.
+ * Gives the planned ports, which run, to the domain, and opens counters, flows and work as the
+ * rules say. Nobody may receive yet. Says what fails on stderr; close in any case.
  *
  * @return
  *   0, or a negative errno.
@@ -79,6 +80,10 @@ size_t tripd_quota_read(struct tripd_quota *quota);
 
 /* Keeps none of the trips that were read so far. */
 void tripd_quota_forget(struct tripd_quota *quota);
+
+/* Waits until the counts show all that had come by when it was called, but at most three seconds:
+ * hardware may be read by way of a cache. */
+void tripd_quota_freshen(struct tripd_quota *quota);
 
 /*
  * Waits until everything has fired that is due by what was counted, or for two seconds in which

@@ -71,16 +71,41 @@ make_counters(const struct tripd_quota *quota)
 
 	for (i = 0; i < rules->n_counts; i++) {
 		tripd_flow_query(&quota->counts[i], &count);
-		json_array_append_new(list,
-			json_pack("{s:s, s:I, s:I, s:s}", "name", rules->counts[i].name, "packets",
-				(json_int_t)count.packets, "bytes", (json_int_t)count.bytes,
-				"engine", tripd_describe_engine(count.engine)));
+		json_array_append_new(
+			list, json_pack("{s:s, s:I, s:I, s:s, s:s}", "name", rules->counts[i].name,
+				      "packets", (json_int_t)count.packets, "bytes",
+				      (json_int_t)count.bytes, "engine",
+				      tripd_describe_engine(count.engine), "reason",
+				      tripd_flow_reason(&quota->counts[i])));
 	}
 	for (i = 0; i < rules->n_counters; i++)
 		json_array_append_new(
 			list, json_pack("{s:s, s:I, s:I, s:s}", "name", rules->counters[i].name,
 				      "packets", (json_int_t)trip_cntr_read(quota->counters[i]),
 				      "bytes", (json_int_t)0, "engine", "none"));
+	return list;
+}
+
+static json_t *
+make_ports(const struct tripd_quota *quota)
+{
+	json_t *list = json_array();
+	struct trip_port_facts facts;
+	struct trip_port_stats stats;
+
+	for (unsigned int i = 0; i < quota->n_ports; i++) {
+		trip_port_facts_read(quota->ports[i], &facts);
+		trip_port_stats_read(quota->ports[i], &stats);
+		json_array_append_new(list,
+			json_pack("{s:i, s:s, s:s, s:I, s:s, s:I, s:b, s:I, s:I, s:I, s:I}", "port",
+				(int)quota->port_ids[i], "driver", facts.driver, "engine",
+				facts.engine, "refresh_lag_ns", (json_int_t)facts.refresh_lag_ns,
+				"refresh_lag_from", tripd_describe_fact(facts.refresh_lag_from),
+				"query_ns", (json_int_t)facts.query_ns, "indirect",
+				(int)facts.indirect, "readings", (json_int_t)stats.readings,
+				"late_readings", (json_int_t)stats.late_readings, "lost",
+				(json_int_t)stats.lost, "stale", (json_int_t)stats.stale));
+	}
 	return list;
 }
 
@@ -167,8 +192,8 @@ write_file(const char *path, const char *text)
 int
 tripd_report_write(const char *path, const struct tripd_quota *quota)
 {
-	json_t *report = json_pack(
-		"{s:o, s:o}", "counters", make_counters(quota), "trips", make_trips(quota));
+	json_t *report = json_pack("{s:o, s:o, s:o}", "counters", make_counters(quota), "ports",
+		make_ports(quota), "trips", make_trips(quota));
 	char *text = report != NULL ? json_dumps(report, JSON_INDENT(2)) : NULL;
 	int ret;
 

@@ -197,11 +197,13 @@ tripd_run_start(struct tripd_run *run)
 	ret = tripd_port_configure(&run->plan, run->options->isolate, run->pool);
 	if (ret != 0)
 		return ret;
-	if (tripd_quota_open(&run->quota, run->domain, run->rules, &run->plan) != 0)
-		return TRIPD_EXIT_RUN;
+	/* A port takes rules in hardware only once it runs; what arrives before them waits in its
+	 * queues for the forwarders, which start behind all rules. */
 	ret = tripd_port_start(&run->plan);
 	if (ret != 0)
 		return ret;
+	if (tripd_quota_open(&run->quota, run->domain, run->rules, &run->plan) != 0)
+		return TRIPD_EXIT_RUN;
 	if (tripd_forward_start(&run->forwarding, &run->plan, &run->quota, run->options->forward) !=
 		0)
 		return TRIPD_EXIT_RUN;
@@ -251,6 +253,7 @@ tripd_run_stop(struct tripd_run *run)
 	int when;
 
 	tripd_forward_stop(&run->forwarding);
+	tripd_quota_freshen(&run->quota);
 	when = tripd_quota_settle(&run->quota);
 	if (when >= 0)
 		fprintf(stderr, "tripd: line %u of the rules is due and has not fired: %s\n",

@@ -156,9 +156,13 @@ int
 trip_rule_validate(
 	uint16_t port_id, struct trip_rule *rule, bool drop, struct rte_flow_error *error)
 {
+	struct rte_eth_dev_info info;
 	struct draft draft;
-	int result = draft_rule(&draft, port_id, rule, drop, error);
+	int result;
 
+	/* Before it is configured a port has no queue that the driver would take. */
+	drop |= rte_eth_dev_info_get(port_id, &info) == 0 && info.nb_rx_queues == 0;
+	result = draft_rule(&draft, port_id, rule, drop, error);
 	if (result != 0)
 		return result;
 	result = rte_flow_validate(port_id, &draft.attr, rule->order.pattern, draft.actions, error);

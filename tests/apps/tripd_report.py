@@ -21,11 +21,14 @@ def report_has_counts_and_trips(bench):
     report, out = bench.play(
         dns(100) + web(7), DNS + WEB + 'counter n\nwhen dns.packets >= 40 add n 5\n'
         'when n >= 5 log "five"\nwhen web.bytes >= 1000000 drop web\n')
-    equal(sorted(report), ['counters', 'trips'], 'keys')
+    equal(sorted(report), ['counters', 'ports', 'trips'], 'keys')
+    reason = 'the driver net_pcap has no rte_flow'
     equal(report['counters'], [
-        {'name': 'dns', 'packets': 100, 'bytes': 100 * 64, 'engine': 'sw'},
-        {'name': 'web', 'packets': 7, 'bytes': 7 * 154, 'engine': 'sw'},
+        {'name': 'dns', 'packets': 100, 'bytes': 100 * 64, 'engine': 'sw', 'reason': reason},
+        {'name': 'web', 'packets': 7, 'bytes': 7 * 154, 'engine': 'sw', 'reason': reason},
         {'name': 'n', 'packets': 5, 'bytes': 0, 'engine': 'none'}], 'counters')
+    equal([(port['port'], port['driver'], port['engine'], port['readings']) for port in report['ports']],
+          [(0, 'net_pcap', 'none', 0)], 'ports')
     add, log = report['trips']
     for trip in add, log:
         equal(sorted(trip), ['counter', 'latency_ns', 'op', 'overshoot', 'result', 'threshold',
