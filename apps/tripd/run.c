@@ -22,6 +22,7 @@
 
 #include "dry_run.h"
 #include "eal.h"
+#include "flow.h"
 #include "port.h"
 #include "report.h"
 #include "rules.h"
@@ -184,6 +185,25 @@ tripd_run_begin(struct tripd_run *run)
 	return ret == 0 ? plan_lcores(run) : ret;
 }
 
+/* Packets count from here on. */
+static void
+say_engines(struct tripd_run *run)
+{
+	unsigned int n[TRIP_ENGINE_SW + 1] = {0};
+
+	for (unsigned int i = 0; i < run->rules->n_counts; i++) {
+		const struct tripd_quota_count *count = &run->quota.counts[i];
+		struct trip_flow_count sum;
+
+		tripd_flow_query(count, &sum);
+		n[sum.engine] += count->n_flows;
+	}
+	if (n[TRIP_ENGINE_HW] > 0)
+		fprintf(run->out, "%u flows are counted in hardware, %u in software\n",
+			n[TRIP_ENGINE_HW], n[TRIP_ENGINE_SW]);
+	fflush(run->out);
+}
+
 int
 tripd_run_start(struct tripd_run *run)
 {
@@ -207,6 +227,7 @@ tripd_run_start(struct tripd_run *run)
 	if (tripd_forward_start(&run->forwarding, &run->plan, &run->quota, run->options->forward) !=
 		0)
 		return TRIPD_EXIT_RUN;
+	say_engines(run);
 	return 0;
 }
 

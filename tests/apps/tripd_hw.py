@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""tripd on the virtual ConnectX, with the quotas of the demo in hardware: the unmodified mlx5 driver, in the
+engine that the last argument names."""
+import re
+import socket
+
+from tripd_test import *
+
+LIBRARY, ENGINE = sys.argv[2:4]
+DEVARGS, OPTIONS = {'verbs': ('dv_flow_en=0', ''), 'bulk': ('dv_flow_en=1', ''),
+                    'fallback': ('dv_flow_en=1', 'bulk=0')}[ENGINE]
+NAMES = {'verbs': 'mlx5 verbs', 'bulk': 'mlx5 DV', 'fallback': 'mlx5 DV'}
+# Of the demo's rules, those about pings are left to tripd: no engine of mlx5 is known to match them alike.
+RULES = '''count dns  port 0 engine hw pattern eth / ipv4 / udp dst is 53 / end
+count web  port 0 engine hw pattern eth / ipv4 / udp dst is 443 / end
+count ping port 0 pattern eth / ipv4 / icmp type is 8 / end
+counter warnings
+when dns.packets  >= 1500               drop dns
+when dns.packets  >= 1000               log "two thirds of dns"
+when dns.packets  >= 1000               add warnings 1
+when dns.packets  >= 500                log "one third of dns"
+when web.bytes    >= 2M                 drop web
+when web.bytes    >= 500k  every 500k   add warnings 1
+when ping.packets >= 200   every 200    log "200 more pings"
+when warnings     >= 4                  log "four warnings"
+'''
+INJECT, LATENCY, REMOVE = 1, 2, 6
+
+
+class Device:
+    """The device of a program under vcx-run, by its socket; tests/vcx/vcx.h has the calls."""
+
+    def __init__(self, directory):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        path = os.path.join(directory, 'control')
+        wait_until('the device', lambda: os.path.exists(path))
+        self.sock.connect(path)
+
+    def call(self, op, *args, data=b''):
+        head = struct.pack('=II4QI4x', op, 0, *args, *[0] * (4 - len(args)), len(data))
+        self.sock.send(head[:44] + data + bytes(4))
+        reply = self.sock.recv(1 << 17)
+        result, = struct.unpack_from('=i', reply)
+        assert result == 0, f'call {op} of the device: {os.strerror(-result)}'
+        return struct.unpack_from('=4Q', reply, 8)
+
+    def inject(self, frame, times=1):
+        """How many were delivered, and how many a rule dropped."""
+        delivered, dropped, unmatched, no_buffer = self.call(INJECT, times, 1, data=frame)
+        equal((unmatched, no_buffer), (0, 0), 'packets without a rule or a buffer')
+        return delivered, dropped
+
+
+def words(bench, *more):
+    on = cpus()
+    return ['--lcores', ','.join(f'{i}@{on[i]}' for i in range(3)), '--file-prefix', bench.prefix,
+            '--no-huge', '-m', '256', '-a', f'0000:7f:00.0,{DEVARGS}', '--', *more]
+
+
+def start(bench, rules, *more):
+    directory = os.path.join(bench.path, 'vcx')
+    os.makedirs(directory, exist_ok=True)
+    if os.getuid() != 0 or not os.access('/dev/net/tun', os.R_OK | os.W_OK):
+        raise Skip('a virtual ConnectX takes root and /dev/net/tun')
+    bench.report = bench.file('report.json')
+    environment = dict(bench.environment, LD_PRELOAD=os.path.abspath(LIBRARY), VCX_DIR=directory,
+                       VCX_OPTIONS=','.join(filter(None, ('ports=1', OPTIONS))))
+    process = bench.start(*words(bench, '--rules', bench.file('rules', rules), *more), env=environment)
+    return process, directory
+
+
+def run(bench, rules):
+    process, directory = start(bench, rules, '--report', bench.file('report.json'))
+    bench.wait_for_line(process, '2 flows are counted in hardware')
+    return process, Device(directory)
+
+
+def end(bench, process):
+    process.send_signal(signal.SIGTERM)
+    code, out, err = bench.finish(process)
+    err = re.sub('^(mlx5|EAL|TELEMETRY|ETHDEV).*\n', '', err, flags=re.M)
+    equal((code, err), (0, ''), f'exit code and stderr, with {out}')
+    with open(bench.report, encoding='utf-8') as file:
+        return json.load(file)
+
+
+def until_dropped(device, frame, at_least):
+    """Sends until a packet is dropped; how many were sent."""
+    sent = 0
+    while True:
+        delivered, dropped = device.inject(frame, 8)
+        sent += delivered + dropped
+        if dropped and sent >= at_least:
+            return sent
+
+
+def quotas_are_kept_in_hardware(bench):
+    process, device = run(bench, RULES)
+    sent = {'ping': 0}
+    for _ in range(50):
+        device.inject(ethernet(ipv4(icmp(8, bytes(16)), 1)), 10)
+        sent['ping'] += 10
+    sent['dns'] = until_dropped(device, ethernet(ipv4(udp(53, bytes(20)), 17)), 1500)
+    web = ethernet(ipv4(udp(443, bytes(958)), 17))
+    equal(len(web), 1000, 'bytes of a frame')
+    sent['web'] = until_dropped(device, web, 2000)
+    # From now on nothing gets through, and all of it counts.
+    for name, port, size in ('dns', 53, 20), ('web', 443, 958):
+        equal(device.inject(ethernet(ipv4(udp(port, bytes(size)), 17)), 100), (0, 100), f'{name}: fates')
+        sent[name] += 100
+    report = end(bench, process)
+    found = {counter['name']: counter for counter in report['counters']}
+    for name, n in sent.items():
+        equal(found[name]['packets'], n, f'packets of {name}')
+    equal(found['web']['bytes'], 1000 * sent['web'], 'bytes of web')
+    equal([found[name]['engine'] for name in ('dns', 'web', 'ping')], ['hw', 'hw', 'sw'], 'engines')
+    assert 'ICMP' in found['ping']['reason'], found['ping']
+    trips = report['trips']
+    equal({trip['result'] for trip in trips}, {0}, 'results')
+    equal([trip['threshold'] for trip in trips if trip['op'] == 'drop'], [1500, 2000000], 'drops')
+    logs = [trip['threshold'] for trip in trips if trip['counter'] == 'dns.packets']
+    equal(logs, [500, 1000, 1000, 1500], 'thresholds of dns')
+    port, = report['ports']
+    equal((port['driver'], port['engine']), ('mlx5_pci', NAMES[ENGINE]), 'driver and engine')
+    assert port['query_ns'] > 0 and port['readings'] > 0, port
+    if ENGINE == 'verbs':
+        equal((port['refresh_lag_ns'], port['refresh_lag_from']), (0, 'known'), 'refresh lag')
+
+
+def removal_is_survived_and_said(bench):
+    process, device = run(bench, RULES)
+    dns = ethernet(ipv4(udp(53, bytes(20)), 17))
+    for _ in range(10):
+        equal(device.inject(dns, 10), (10, 0), 'fates')
+    device.call(REMOVE)
+    said = ''
+    while 'removed' not in said:
+        said = process.stderr.readline()
+        assert said, 'tripd has ended'
+    equal(said, 'tripd: port 0: its device has been removed\n', 'stderr')
+    report = end(bench, process)
+    assert report['ports'][0]['lost'] == 2, report['ports']
+
+
+def dry_run_asks_the_driver(bench):
+    process, _ = start(bench, RULES, '--dry-run')
+    code, out, err = bench.finish(process)
+    equal(code, 0, f'exit code, with {err}')
+    assert re.search(f'^port 0: {NAMES[ENGINE]} by mlx5_pci: counters lag ', out, re.M), out
+    assert re.search('^line 1: dns on port 0: hw: the rule asks for it$', out, re.M), out
+    assert re.search('^line 3: ping on port 0: sw: item ICMP is not known', out, re.M), out
+
+
+def what_matches_other_packets_is_refused(bench):
+    rules = 'count two port 0 engine hw pattern eth / vlan / vlan / ipv4 / end\n'
+    process, _ = start(bench, rules)
+    code, out, err = bench.finish(process)
+    assert code != 0, out
+    assert f'line 1 of the rules, count two: item VLAN matches other packets in {NAMES[ENGINE]}' in err, err
+
+
+main(quotas_are_kept_in_hardware, removal_is_survived_and_said, dry_run_asks_the_driver,
+     what_matches_other_packets_is_refused)
