@@ -79,6 +79,18 @@ indices_init(struct trip_indices *indices, uint32_t limit)
 				 ENOMEM, "domain: no memory for %" PRIu32 " free indices", limit);
 }
 
+static int
+slots_init(struct trip_slots *slots, uint32_t count)
+{
+	_Atomic uint32_t *next = malloc(count * sizeof(*next));
+
+	if (next == NULL)
+		return trip_error_set(
+			ENOMEM, "domain: no memory for %" PRIu32 " waiter slots", count);
+	trip_slots_init(slots, next, 0, count);
+	return 0;
+}
+
 /* Reserves a memzone `<domain>_<what>` on the node of `lcore`. */
 static int
 reserve(struct trip_domain *domain, const char *what, size_t bytes, unsigned int lcore,
@@ -194,7 +206,7 @@ open_home(struct trip_domain *domain, uint32_t index, const struct trip_home_sha
 	if (error == 0)
 		error = indices_init(&domain->cntrs[index], shape->n_cntrs);
 	if (error == 0)
-		error = indices_init(&domain->waiters[index], shape->n_waiters);
+		error = slots_init(&domain->waiters[index], shape->n_waiters);
 	return error;
 }
 
@@ -206,7 +218,7 @@ close_homes(struct trip_domain *domain)
 			free(domain->submitters[i][c].refs);
 		free(domain->submitters[i]);
 		free(domain->cntrs[i].freed);
-		free(domain->waiters[i].freed);
+		free(domain->waiters[i].next);
 		trip_home_fini(domain->engine.homes[i]);
 	}
 	domain->engine.n_homes = 0;

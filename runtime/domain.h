@@ -24,6 +24,7 @@
 
 #include "home.h"
 #include "native.h"
+#include "slots.h"
 
 /* Two memzones of the domain itself and one for each home. */
 #define TRIP_DOMAIN_ZONES (TRIP_HOMES_MAX + 2)
@@ -156,7 +157,8 @@ struct trip_domain {
 	void *names;
 	uint64_t last_serial;
 	struct trip_indices cntrs[TRIP_HOMES_MAX];
-	struct trip_indices waiters[TRIP_HOMES_MAX];
+	/* Waiter slots of each home that are this process's and free. */
+	struct trip_slots waiters[TRIP_HOMES_MAX];
 	struct trip_indices flows;
 	struct trip_indices functions;
 	struct trip_indices queues;

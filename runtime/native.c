@@ -29,12 +29,9 @@
 int
 trip_native_take_slot(struct trip_domain *domain, struct trip_home *home)
 {
-	uint32_t slot;
+	uint32_t slot = trip_slots_take(&domain->waiters[home->index]);
 
-	pthread_mutex_lock(&domain->lock);
-	slot = trip_domain_take(&domain->waiters[home->index]);
-	pthread_mutex_unlock(&domain->lock);
-	if (slot != TRIP_NONE)
+	if (slot != TRIP_SLOTS_NONE)
 		return (int)slot;
 	return trip_error_set(ENOSPC, "domain \"%s\": all %" PRIu32 " waiters are in use",
 		domain->name, home->shape.n_waiters);
@@ -44,9 +41,7 @@ void
 trip_native_give_slot(struct trip_domain *domain, struct trip_home *home, uint32_t slot)
 {
 	trip_waiter_disarm(home, slot);
-	pthread_mutex_lock(&domain->lock);
-	trip_domain_give(&domain->waiters[home->index], slot);
-	pthread_mutex_unlock(&domain->lock);
+	trip_slots_give(&domain->waiters[home->index], slot);
 }
 
 struct trip_waiter *
