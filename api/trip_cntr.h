@@ -151,8 +151,9 @@ int trip_cntr_wait_from(struct trip_cntr *cntr, uint64_t threshold, uint64_t err
 /**
  * Makes the descriptor of a TRIP_WAIT_FD counter ready (or signals a TRIP_WAIT_MUTEX_COND one) when
  * success reaches the threshold or the error value changes, and not on other updates (WAIT-09). At
- * once where the threshold is reached already. Takes the place of what the handle was armed for
- * before.
+ * once where the threshold is reached already, or the error value is not what the handle last read.
+ * Takes the place of what the handle was armed for before; a signal that was given for that is not
+ * taken back, which only trip_trywait() does. trip_wait.h shows the loop.
  *
  * @return
  *   0, or -EINVAL: neither of these, or the threshold is above TRIP_CNTR_MAX.

@@ -1,6 +1,58 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Waiting. Twins of libfabric's wait objects and fi_trywait(); see fi_poll(3).
+ *
+ * Whoever waits natively, by the descriptor of a counter, does it in one of two loops. For any
+ * change: read, ask, and block only where it is safe.
+ *
+ * @code
+ * static void
+ * for_each_change(struct trip_domain *domain, struct trip_cntr *cntr,
+ *	bool (*changed)(uint64_t success, uint64_t error))
+ * {
+ *	struct trip_fid *fid = trip_cntr_fid(cntr);
+ *	struct pollfd entry = {.events = POLLIN};
+ *
+ *	trip_cntr_control(cntr, TRIP_GETWAIT, &entry.fd);
+ *	while (changed(trip_cntr_read(cntr), trip_cntr_readerr(cntr)))
+ *		if (trip_trywait(domain, &fid, 1) == 0)
+ *			poll(&entry, 1, -1);
+ * }
+ * @endcode
+ *
+ * For thresholds, of a counter that may change all the time in between: drain, arm, and look at
+ * last, so that what is reached meanwhile is seen. The order matters: trip_cntr_arm() does not
+ * drain, and what was signalled before is a wake for nothing; whether trip_trywait() finds anything
+ * due does not.
+ *
+ * @code
+ * static void
+ * for_each_multiple(struct trip_domain *domain, struct trip_cntr *cntr, uint64_t step,
+ *	bool (*reached)(uint64_t success, uint64_t error))
+ * {
+ *	struct trip_fid *fid = trip_cntr_fid(cntr);
+ *	struct pollfd entry = {.events = POLLIN};
+ *	uint64_t threshold = step, errors = 0;
+ *
+ *	trip_cntr_control(cntr, TRIP_GETWAIT, &entry.fd);
+ *	for (;;) {
+ *		uint64_t success, error;
+ *
+ *		(void)trip_trywait(domain, &fid, 1);
+ *		trip_cntr_arm(cntr, threshold);
+ *		success = trip_cntr_read(cntr);
+ *		error = trip_cntr_readerr(cntr);
+ *		if (success < threshold && error == errors) {
+ *			poll(&entry, 1, -1);
+ *			continue;
+ *		}
+ *		if (!reached(success, error))
+ *			return;
+ *		threshold = success - success % step + step;
+ *		errors = error;
+ *	}
+ * }
+ * @endcode
  */
 #ifndef TRIP_WAIT_H
 #define TRIP_WAIT_H
@@ -99,7 +151,8 @@ struct trip_fid *trip_wait_fid(struct trip_wait_set *set);
 
 /**
  * Asks whether it is safe to block on the wait objects of these. Drains their descriptors, and arms
- * them for any change of their values (WAIT-04). One thread at a time for an object.
+ * them for any change of their values (WAIT-04); what they were armed for before is over. A
+ * counter's is drained also where the counter is due. One thread at a time for an object.
  *
  * A counter is due while success or error differ from what this handle last read by
  * trip_cntr_read() and trip_cntr_readerr(): read both, then ask. A set is due while a member is.
