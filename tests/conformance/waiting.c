@@ -682,6 +682,24 @@ wait_09_armed_for_a_crossing_only(void **state)
 	harness_cntr_close(cntr);
 }
 
+/* Whoever waits for thresholds alone need not catch the counter at rest. */
+static void
+wait_09_a_due_counter_is_drained(void **state)
+{
+	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_FD);
+	int fd = fd_of(cntr);
+
+	for (uint64_t i = 1; i <= 20; i++) {
+		assert_int_equal(trip_cntr_arm(cntr, 5 * i), 0);
+		harness_settle();
+		assert_false(readable(fd));
+		trip_cntr_add(cntr, 5);
+		harness_until(readable(fd));
+		assert_int_equal(try_one(cntr), -EAGAIN);
+	}
+	harness_cntr_close(cntr);
+}
+
 static struct trip_cntr *blocked_on;
 
 static int
@@ -778,6 +796,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(wait_08_idle_descriptors_are_not_readable),
 	HARNESS_TEST_OWN(wait_08_no_late_signal),
 	HARNESS_TEST(wait_09_armed_for_a_crossing_only),
+	HARNESS_TEST(wait_09_a_due_counter_is_drained),
 	HARNESS_TEST_OWN(wait_11_waits_progress_by_themselves),
 };
 
