@@ -93,6 +93,15 @@ trip_life_lose(struct trip_hard *hard, struct trip_hard_flow *flow)
 	trip_source_fail(hard->engine, flow->index);
 }
 
+/* A removed port is there until it is closed, and closing it is not safe over a shared counter: mlx5's
+ * DV engine, where it reads counters one by one, then takes a value of the counter for a pointer. */
+static void
+give_back(struct trip_hard *hard, struct trip_hard_flow *flow)
+{
+	(void)trip_rule_destroy(hard->port_id, &flow->rule);
+	trip_rule_unshare(hard->port_id, &flow->rule);
+}
+
 static void
 take_out(struct trip_hard *hard, struct trip_hard_flow *flow, enum handles handles)
 {
@@ -103,6 +112,8 @@ take_out(struct trip_hard *hard, struct trip_hard_flow *flow, enum handles handl
 		(void)trip_sweep_read(hard, flow);
 		(void)trip_rule_destroy(hard->port_id, &flow->rule);
 	}
+	if (hard->removed)
+		give_back(hard, flow);
 	flow->rule.flow = NULL;
 	flow->out_tsc = rte_rdtsc();
 	if (!kept)
@@ -125,6 +136,8 @@ take_all_out(struct trip_hard *hard, enum handles handles, bool for_good)
 			continue;
 		if (flow->rule.flow != NULL)
 			take_out(hard, flow, handles);
+		else if (hard->removed)
+			give_back(hard, flow);
 		else if (handles == HANDLES_DEAD)
 			flow->rule.shared = NULL;
 		if (flow->ended || (flow->recreate && !for_good))
