@@ -93,8 +93,9 @@ trip_life_lose(struct trip_hard *hard, struct trip_hard_flow *flow)
 	trip_source_fail(hard->engine, flow->index);
 }
 
-/* A removed port is there until it is closed, and closing it is not safe over a shared counter: mlx5's
- * DV engine, where it reads counters one by one, then takes a value of the counter for a pointer. */
+/* A removed port is there until it is closed, and closing it is not safe over a shared counter:
+ * mlx5's DV engine, where it reads counters one by one, then takes a value of the counter for a
+ * pointer. */
 static void
 give_back(struct trip_hard *hard, struct trip_hard_flow *flow)
 {
