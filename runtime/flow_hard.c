@@ -196,23 +196,31 @@ create(struct trip_flow *flow, const struct trip_flow_order *order)
 	return result;
 }
 
+/* Has it run until the worker does not put it off any more. */
+static void
+call_patiently(struct trip_flow *flow, struct trip_hard_call *call)
+{
+	const struct timespec pause = {.tv_nsec = 5000000};
+
+	while (trip_hard_call(flow->port->hard, call) == -EAGAIN)
+		nanosleep(&pause, NULL);
+}
+
 static void
 retire(struct trip_flow *flow)
 {
 	struct trip_hard_call call = {.run = trip_hard_retire, .flow = flow->hard};
 
-	(void)trip_hard_call(flow->port->hard, &call);
+	call_patiently(flow, &call);
 }
 
 static void
 quit(struct trip_flow *flow)
 {
-	const struct timespec pause = {.tv_nsec = 5000000};
 	struct trip_hard_call call = {.run = trip_hard_remove, .flow = flow->hard};
 
 	retire(flow);
-	while (trip_hard_call(flow->port->hard, &call) == -EAGAIN)
-		nanosleep(&pause, NULL);
+	call_patiently(flow, &call);
 }
 
 static void

@@ -64,6 +64,9 @@ trip_hard_add(struct trip_hard *hard, struct trip_hard_call *call)
 	if (hard->removed)
 		return rte_flow_error_set(call->error, ENODEV, RTE_FLOW_ERROR_TYPE_UNSPECIFIED,
 			NULL, "the device has been removed");
+	if (hard->paused)
+		return rte_flow_error_set(call->error, EBUSY, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+			"the device is recovering from an error");
 	if (!hard->probed)
 		probe(hard);
 	result = put_in(hard, flow, call->error);
@@ -107,8 +110,11 @@ end(struct trip_hard *hard, struct trip_hard_flow *flow)
 int
 trip_hard_retire(struct trip_hard *hard, struct trip_hard_call *call)
 {
-	if (!call->flow->ended)
-		(void)end(hard, call->flow);
+	if (call->flow->ended)
+		return 0;
+	if (hard->paused)
+		return -EAGAIN;
+	(void)end(hard, call->flow);
 	return 0;
 }
 
@@ -118,6 +124,8 @@ trip_hard_remove(struct trip_hard *hard, struct trip_hard_call *call)
 	struct trip_hard_flow *flow = call->flow;
 	uint64_t now = rte_rdtsc();
 
+	if (hard->paused)
+		return -EAGAIN;
 	if (!flow->final && !hard->removed) {
 		(void)trip_sweep_read(hard, flow);
 		/* One that cannot be read any more is as final as it gets. */
@@ -166,6 +174,8 @@ operate(struct trip_hard *hard, struct trip_hard_flow *flow, enum trip_op op)
 {
 	if (flow == NULL || flow->ended)
 		return hard->removed ? -ENODEV : -ENOENT;
+	if (hard->paused)
+		return -EBUSY;
 	if (op != TRIP_OP_FLOW_DELETE)
 		return swap(hard, flow, op == TRIP_OP_FLOW_DROP);
 	return end(hard, flow);

@@ -163,9 +163,10 @@ int trip_hard_call(struct trip_hard *hard, struct trip_hard_call *call);
 
 /* What calls run. */
 int trip_hard_add(struct trip_hard *hard, struct trip_hard_call *call);
-/* Takes the rule out; the counter is read on until what it shows is final. */
+/* Takes the rule out; the counter is read on until what it shows is final. -EAGAIN while the device
+ * recovers and must not be asked. */
 int trip_hard_retire(struct trip_hard *hard, struct trip_hard_call *call);
-/* -EAGAIN while that is not so. */
+/* -EAGAIN while that is so, or what the counter shows is not final. */
 int trip_hard_remove(struct trip_hard *hard, struct trip_hard_call *call);
 int trip_hard_query(struct trip_hard *hard, struct trip_hard_call *call);
 /* These return how many flows have been lost by it. */

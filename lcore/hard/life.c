@@ -211,7 +211,7 @@ trip_hard_stopping(struct trip_hard *hard, struct trip_hard_call *call)
 	if (hard->removed || hard->running == NULL)
 		return 0;
 	hard->running = NULL;
-	lost = take_all_out(hard, HANDLES_GOOD, false);
+	lost = take_all_out(hard, hard->paused ? HANDLES_STOPPED : HANDLES_GOOD, false);
 	hard->notify(hard->notify_arg, TRIP_PORT_STOPPED);
 	return (int)lost;
 }

@@ -177,6 +177,8 @@ trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow)
 		trip_horizon_remove(&hard->horizon, flow->index);
 		return -ENODEV;
 	}
+	if (hard->paused)
+		return -EBUSY;
 	result = trip_rule_read(hard->port_id, &flow->rule, grew);
 	trip_engine_stat(&hard->stats.readings, 1);
 	note_cost(hard, rte_rdtsc() - began);

@@ -685,7 +685,8 @@ cntr_03_removal_is_an_error(void **state)
 static void
 hard_reset_and_recovery(void **state)
 {
-	struct trip_flow *flow;
+	const struct trip_flow_attr hw = {.engine = TRIP_ENGINE_HW};
+	struct trip_flow *flow, *other = NULL;
 	uint64_t queries;
 
 	open_all(&forgetful);
@@ -694,8 +695,10 @@ hard_reset_and_recovery(void **state)
 	harness_until(trip_cntr_read(packets) == 10);
 	/* Nothing is asked while the driver recovers. */
 	fake_nic_event(RTE_ETH_EVENT_ERR_RECOVERING);
-	queue_op(flow, 0, TRIP_OP_FLOW_PASS);
-	harness_until(trip_cntr_read(completion) == 1);
+	queue_op(flow, 0, TRIP_OP_FLOW_DROP);
+	harness_until(trip_cntr_readerr(completion) == 1);
+	assert_int_equal(try_create(1001, &hw, &other, NULL), -EBUSY);
+	expect_flow(flow, 10, TRIP_FATE_PASS);
 	queries = fake_nic_called(FAKE_NIC_QUERY);
 	fake_nic_flush();
 	harness_settle();
@@ -713,7 +716,7 @@ hard_reset_and_recovery(void **state)
 	assert_int_equal(trip_port_started(port), 0);
 	receive(10, 10);
 	expect_flow(flow, 30, TRIP_FATE_PASS);
-	harness_expect(completion, 1, 0);
+	harness_expect(completion, 0, 1);
 	destroy(flow);
 	harness_expect(packets, 30, 0);
 	close_all();
