@@ -48,7 +48,7 @@ static struct {
 	bool hold[FAKE_NIC_CALLS];
 	uint64_t called[FAKE_NIC_CALLS];
 	unsigned int held, inside;
-	void (*at_destroy)(void);
+	void (*at[FAKE_NIC_CALLS])(void);
 	uint64_t ipackets;
 	struct {
 		rte_eth_dev_cb_fn function;
@@ -169,9 +169,25 @@ fake_nic_rules(void)
 }
 
 void
-fake_nic_at_destroy(void (*function)(void))
+fake_nic_at(enum fake_nic_call call, void (*function)(void))
 {
-	nic.at_destroy = function;
+	pthread_mutex_lock(&nic.lock);
+	nic.at[call] = function;
+	pthread_mutex_unlock(&nic.lock);
+}
+
+/* With the lock held, which is let go meanwhile. */
+static void
+run_at(enum fake_nic_call call)
+{
+	void (*function)(void) = nic.at[call];
+
+	nic.at[call] = NULL;
+	if (function == NULL)
+		return;
+	pthread_mutex_unlock(&nic.lock);
+	function();
+	pthread_mutex_lock(&nic.lock);
 }
 
 static uint64_t
@@ -325,6 +341,7 @@ rte_flow_create(uint16_t port_id, const struct rte_flow_attr *attr,
 	struct rule *rule = NULL;
 	int result = enter(FAKE_NIC_CREATE);
 
+	run_at(FAKE_NIC_CREATE);
 	if (result == 0 && (!has_fate(actions) || nic.n_rules == RULES_MAX))
 		result = EINVAL;
 	if (result == 0) {
@@ -342,16 +359,10 @@ rte_flow_destroy(uint16_t port_id, struct rte_flow *flow, struct rte_flow_error 
 	struct rule *rule = rule_of(flow);
 	unsigned int i = 0;
 	int result = enter(FAKE_NIC_DESTROY);
-	void (*at_destroy)(void) = nic.at_destroy;
 
 	if (result != 0)
 		return leave(FAKE_NIC_DESTROY, result, error);
-	nic.at_destroy = NULL;
-	if (at_destroy != NULL) {
-		pthread_mutex_unlock(&nic.lock);
-		at_destroy();
-		pthread_mutex_lock(&nic.lock);
-	}
+	run_at(FAKE_NIC_DESTROY);
 	while (nic.rules[i] != rule)
 		i++;
 	nic.rules[i] = nic.rules[--nic.n_rules];

@@ -54,8 +54,9 @@ bool fake_nic_is_held(void);
 /* How many of this kind there have been, and rules there are. */
 uint64_t fake_nic_called(enum fake_nic_call call);
 unsigned int fake_nic_rules(void);
-/* Runs in the middle of the next destruction of a rule, and of no other. */
-void fake_nic_at_destroy(void (*function)(void));
+/* Runs in the middle of the next creation or destruction of a rule, before it takes effect, and of
+ * no other. */
+void fake_nic_at(enum fake_nic_call call, void (*function)(void));
 
 /* The driver tells of an event, in this thread. */
 void fake_nic_event(enum rte_eth_event_type event);

@@ -37,7 +37,7 @@ note_event(struct trip_port *which, enum trip_port_event event, void *arg)
 }
 
 static void
-open_all(const struct fake_nic *nic)
+open_tuned(const struct fake_nic *nic, const struct trip_domain_attr *tune)
 {
 	struct trip_port_attr attr = {
 		.size = sizeof(attr), .mode = TRIP_PORT_BURST, .notify = note_event};
@@ -46,13 +46,19 @@ open_all(const struct fake_nic *nic)
 
 	memset(n_events, 0, sizeof(n_events));
 	fake_nic_open(nic);
-	harness_open(1, NULL);
+	harness_open(1, tune);
 	port_id = traffic_start(2);
 	if (trip_port_open(harness_domain, port_id, &attr, &port) != 0)
 		fail_msg("%s", trip_error_message());
 	packets = harness_cntr(TRIP_WAIT_NONE);
 	completion = harness_cntr(TRIP_WAIT_NONE);
 	assert_int_equal(trip_cntr_open(harness_domain, &by_bytes, &bytes, NULL), 0);
+}
+
+static void
+open_all(const struct fake_nic *nic)
+{
+	open_tuned(nic, NULL);
 }
 
 static void
@@ -189,6 +195,31 @@ static void
 hard_counts_and_trips_cached(void **state)
 {
 	count_and_trip(&cached);
+}
+
+/* Nothing is refreshed in the background: the reading rings, and at the limit only. */
+static void
+hard_readings_ring(void **state)
+{
+	static const struct trip_domain_attr by_bell = {.refresh_us = UINT32_MAX};
+	static struct harness_notes notes;
+	struct trip_flow *flow;
+
+	open_tuned(&direct, &by_bell);
+	harness_notes_open(&notes);
+	flow = create(1000, false);
+	harness_note(&notes, packets, 100, 1);
+	harness_settle();
+	receive(99, 99);
+	expect_flow(flow, 99, TRIP_FATE_PASS);
+	harness_settle();
+	harness_expect(packets, 0, 0);
+	receive(1, 1);
+	harness_until(harness_notes_count(&notes) == 1);
+	harness_expect(packets, 100, 0);
+	destroy(flow);
+	harness_notes_close(&notes);
+	close_all();
 }
 
 /* A retired flow's last counts come out of the cache later; nobody waits for them but destroy. */
@@ -371,6 +402,14 @@ receive_in_the_swap(void)
 	fake_nic_refresh();
 }
 
+static void
+receive_before_the_swap(void)
+{
+	assert_int_equal(fake_nic_rules(), 1);
+	assert_int_equal(fake_nic_receive(1000, 5, 100), 5);
+	fake_nic_at(FAKE_NIC_DESTROY, receive_in_the_swap);
+}
+
 /* No packet is uncounted, and none that comes after the new rule gets through. */
 static void
 drop_and_delete(const struct fake_nic *nic)
@@ -384,12 +423,12 @@ drop_and_delete(const struct fake_nic *nic)
 	queue_op(flow, 200, TRIP_OP_FLOW_DROP);
 	harness_settle();
 	receive(99, 99);
-	fake_nic_at_destroy(receive_in_the_swap);
+	fake_nic_at(FAKE_NIC_CREATE, receive_before_the_swap);
 	receive(1, 1);
 	harness_until(trip_cntr_read(completion) == 1);
-	expect_flow(flow, 113, TRIP_FATE_DROP);
+	expect_flow(flow, 118, TRIP_FATE_DROP);
 	assert_int_equal(fake_nic_rules(), 1);
-	receive(87, 0);
+	receive(82, 0);
 	harness_until(trip_cntr_readerr(completion) == 1);
 	harness_expect(completion, 2, 1);
 	assert_int_equal(fake_nic_rules(), 0);
@@ -438,7 +477,7 @@ hard_pass_after_drop(void **state)
 	queue_op(flow, 0, TRIP_OP_FLOW_DROP);
 	harness_until(trip_cntr_read(completion) == 1);
 	receive(10, 0);
-	fake_nic_at_destroy(receive_before_the_pass);
+	fake_nic_at(FAKE_NIC_DESTROY, receive_before_the_pass);
 	queue_op(flow, 0, TRIP_OP_FLOW_PASS);
 	harness_until(trip_cntr_read(completion) == 2);
 	receive(10, 10);
@@ -785,6 +824,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hard_counts_and_trips_direct),
 	cmocka_unit_test(hard_counts_and_trips_shared),
 	cmocka_unit_test(hard_counts_and_trips_cached),
+	cmocka_unit_test(hard_readings_ring),
 	cmocka_unit_test(hard_retired_flows_count_to_the_last),
 	cmocka_unit_test(cntr_23_age_has_the_refresh_lag),
 	cmocka_unit_test(hard_facts_are_told),
