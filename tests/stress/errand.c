@@ -8,7 +8,7 @@
 #include "trip_test.h"
 
 #define SIZE 8
-#define ERRANDS 200000
+#define ERRANDS 20000
 
 static struct trip_errand errands[SIZE];
 static struct trip_errand_ring ring;
