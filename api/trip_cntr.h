@@ -100,7 +100,7 @@ uint64_t trip_cntr_readerr(struct trip_cntr *cntr);
  * while no threshold is reached, and no system call unless somebody is armed (WAIT-10). Any thread.
  *
  * @return
- *   0.
+ *   0, or -ESHUTDOWN: this process is not attached (WAIT-12).
  */
 int trip_cntr_add(struct trip_cntr *cntr, uint64_t value);
 
@@ -171,7 +171,7 @@ int trip_cntr_control(struct trip_cntr *cntr, int command, void *arg);
 
 /**
  * Nanoseconds since the value was last refreshed plus the source's refresh lag (CNTR-23); 0 for a
- * counter that no flow feeds.
+ * counter that no flow feeds, UINT64_MAX where this process is not attached (WAIT-12).
  */
 uint64_t trip_cntr_age(struct trip_cntr *cntr);
 

@@ -2,6 +2,10 @@
 /*
  * The domain: the shared memory in which counters, work and flows live, and the polling lcores
  * ("homes") that progress them.
+ *
+ * A child of fork() is not attached to the domains of its parent (WAIT-12): every call that returns
+ * int returns -ESHUTDOWN there, and changes nothing; its counters keep the values that they had. A
+ * function that a home calls may fork; the child must end, or execute something, within it.
  */
 #ifndef TRIP_DOMAIN_H
 #define TRIP_DOMAIN_H

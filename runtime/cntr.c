@@ -11,6 +11,7 @@
 #include <trip_error.h>
 
 #include "cntr.h"
+#include "detach.h"
 #include "error.h"
 #include "progress.h"
 #include "registry.h"
@@ -118,8 +119,10 @@ open_handle(struct trip_domain *domain, const struct trip_cntr_attr *attr, bool 
 {
 	struct trip_entry *entry;
 	struct trip_cntr *cntr;
-	int error = check_attr(domain, attr);
+	int error = trip_detach_check(domain);
 
+	if (error == 0)
+		error = check_attr(domain, attr);
 	if (error != 0)
 		return error;
 	cntr = calloc(1, sizeof(*cntr));
@@ -145,6 +148,7 @@ open_handle(struct trip_domain *domain, const struct trip_cntr_attr *attr, bool 
 		free(cntr);
 		return error;
 	}
+	trip_detach_watch_cntr(cntr);
 	*out = cntr;
 	return 0;
 }
@@ -174,6 +178,8 @@ trip_cntr_close(struct trip_cntr *cntr)
 	char label[TRIP_CNTR_LABEL_SIZE];
 	uint32_t refs;
 
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
 	/* Items that are gone may still be waiting to be counted off. */
 	trip_work_reap(domain);
 	refs = atomic_load_explicit(&cntr->refs, memory_order_acquire);
@@ -184,6 +190,7 @@ trip_cntr_close(struct trip_cntr *cntr)
 			trip_cntr_label(cntr, label, sizeof(label)), refs);
 	if (let_go(cntr) != 0)
 		return -EBUSY;
+	trip_detach_unwatch_cntr(cntr);
 	free(cntr);
 	return 0;
 }
@@ -228,13 +235,17 @@ ring_if(struct trip_cntr *cntr, bool ring)
 int
 trip_cntr_add(struct trip_cntr *cntr, uint64_t value)
 {
+	if (__builtin_expect(atomic_load_explicit(&cntr->detached, memory_order_relaxed), 0))
+		return trip_detach_refuse(cntr->fid.domain);
 	return ring_if(cntr, trip_cell_add(cntr->cell, value));
 }
 
 int
 trip_cntr_adderr(struct trip_cntr *cntr, uint64_t value)
 {
-	return ring_if(cntr, trip_cell_adderr(cntr->cell, value));
+	int error = trip_detach_check(cntr->fid.domain);
+
+	return error != 0 ? error : ring_if(cntr, trip_cell_adderr(cntr->cell, value));
 }
 
 static int
@@ -242,6 +253,8 @@ check_value(struct trip_cntr *cntr, const char *what, uint64_t value)
 {
 	char label[TRIP_CNTR_LABEL_SIZE];
 
+	if (trip_detach_check(cntr->fid.domain) != 0)
+		return -ESHUTDOWN;
 	return value <= TRIP_CNTR_MAX
 		       ? 0
 		       : trip_error_set(EINVAL, "%s: %s %" PRIu64 " is above the limit %" PRIu64,
@@ -278,6 +291,8 @@ trip_cntr_age(struct trip_cntr *cntr)
 
 	if (atomic_load_explicit(cntr->flows, memory_order_relaxed) == 0)
 		return 0;
+	if (trip_detach_check(cntr->fid.domain) != 0)
+		return UINT64_MAX;
 	refreshed = atomic_load_explicit(
 		&cntr->home->cntrs[cntr->local].refreshed_tsc, memory_order_relaxed);
 	now = rte_rdtsc();

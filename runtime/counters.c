@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "counters.h"
+#include "detach.h"
 #include "error.h"
 
 __extension__ typedef unsigned __int128 product_t;
@@ -80,6 +81,8 @@ trip_counters_create(struct trip_domain *domain, const struct trip_counters_init
 	uint32_t n_slots = attr->n_slots != 0 ? attr->n_slots : TRIP_COUNTERS_SLOTS;
 	struct trip_counters *counters;
 
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
 	if (attr->size != sizeof(*attr))
 		return trip_error_set(EINVAL, "counters: attribute size %zu is not the known %zu",
 			attr->size, sizeof(*attr));
@@ -111,6 +114,8 @@ trip_counters_destroy(struct trip_counters *counters)
 	struct trip_domain *domain = counters->domain;
 	bool bound;
 
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
 	/* Whoever unbound the last flow has left it to us by unlocking this. */
 	pthread_mutex_lock(&counters->lock);
 	bound = !LIST_EMPTY(&counters->bindings);
@@ -303,8 +308,10 @@ trip_counters_attach_point_flow(struct trip_counters *counters,
 {
 	struct trip_domain *domain = counters->domain;
 	struct trip_flow_count now;
-	int error = check_attach(counters, attr);
+	int error = trip_detach_check(domain);
 
+	if (error == 0)
+		error = check_attach(counters, attr);
 	if (error != 0 || flow == NULL)
 		return error != 0 ? error : attach_static(counters, attr);
 	if (trip_flow_domain(flow) != domain)
@@ -333,6 +340,8 @@ trip_counters_read(struct trip_counters *counters, uint64_t *values, uint32_t n,
 	const struct trip_binding *binding;
 	uint64_t counts[TRIP_COUNT_KINDS];
 
+	if (trip_detach_check(counters->domain) != 0)
+		return -ESHUTDOWN;
 	if (n > counters->n_slots)
 		return trip_error_set(EINVAL,
 			"counters %" PRIu32 ": %" PRIu32 " slots are asked for, it has %" PRIu32,

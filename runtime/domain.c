@@ -13,6 +13,7 @@
 #include <rte_lcore.h>
 #include <rte_pause.h>
 
+#include "detach.h"
 #include "domain.h"
 #include "error.h"
 #include "layout.h"
@@ -271,6 +272,7 @@ static const struct {
 	{trip_registry_init, trip_registry_fini},
 	{trip_progress_start, trip_progress_stop},
 	{trip_server_start, trip_server_stop},
+	{trip_detach_watch, trip_detach_unwatch},
 };
 
 static void
@@ -288,6 +290,9 @@ undo(struct trip_domain *domain, unsigned int n)
 static int
 check_process(void)
 {
+	if (trip_detach_forked())
+		return trip_error_set(
+			ESHUTDOWN, "domain: this process was forked by one that has a domain open");
 	if (rte_eal_process_type() == RTE_PROC_INVALID || rte_get_main_lcore() == UINT32_MAX)
 		return trip_error_set(ENODEV, "domain: rte_eal_init() has not run");
 	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
@@ -336,6 +341,8 @@ trip_domain_open(const struct trip_domain_attr *given, struct trip_domain **out,
 int
 trip_domain_close(struct trip_domain *domain)
 {
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
 	if (domain->n_cntrs > 0 || domain->n_ports > 0 || domain->n_sets > 0 ||
 		domain->n_counters > 0 || domain->functions.fresh > domain->functions.n_freed)
 		return trip_error_set(EBUSY,
@@ -370,6 +377,8 @@ trip_domain_check(struct trip_domain *domain, FILE *stream)
 {
 	unsigned int broken = 0;
 
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
 	if (domain->attr.progress != TRIP_PROGRESS_MANUAL)
 		return trip_error_set(
 			EBUSY, "domain \"%s\": its homes run by themselves", domain->name);
@@ -390,6 +399,8 @@ trip_domain_stats_read(struct trip_domain *domain, struct trip_domain_stats *sta
 	const struct trip_engine *engine = &domain->engine;
 	uint64_t longest = 0;
 
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
 	*stats = (struct trip_domain_stats){0};
 	for (uint32_t i = 0; i < engine->n_homes; i++) {
 		const struct trip_home_stats *home = &engine->homes[i]->stats;

@@ -63,6 +63,9 @@ struct trip_cntr {
 	bool found;
 	struct trip_home *home;
 	struct trip_cell *cell;
+	/* As its domain is: beside the cell, for trip_cntr_add(). */
+	_Atomic bool detached;
+	LIST_ENTRY(trip_cntr) watched;
 	/* Index within the home, and within the domain. */
 	uint32_t local;
 	uint32_t global;
@@ -147,6 +150,9 @@ struct trip_domain {
 	void *context;
 	const struct rte_memzone *zones[TRIP_DOMAIN_ZONES];
 	unsigned int n_zones;
+	/* This process is not attached: detach.h. */
+	_Atomic bool detached;
+	LIST_ENTRY(trip_domain) watched;
 
 	/* Of ports and flows; its holder may wait for homes, so it is never taken on one. */
 	pthread_mutex_t control;
@@ -155,6 +161,8 @@ struct trip_domain {
 	/* Counters by index, and a tree of those with a name, as tsearch(3) has it: registry.h. */
 	struct trip_entry *entries;
 	void *names;
+	/* Those of counters. */
+	LIST_HEAD(, trip_cntr) handles;
 	uint64_t last_serial;
 	struct trip_indices cntrs[TRIP_HOMES_MAX];
 	/* Waiter slots of each home that are this process's and free. */

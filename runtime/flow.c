@@ -11,6 +11,7 @@
 #include <rte_log.h>
 
 #include "counters.h"
+#include "detach.h"
 #include "error.h"
 #include "flow.h"
 #include "progress.h"
@@ -270,6 +271,9 @@ trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
 	struct trip_flow *flow;
 	int result;
 
+	if (trip_detach_check(port->domain) != 0)
+		return trip_flow_refuse(error, ESHUTDOWN, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+			"this process was forked by one that is attached to the domain");
 	if (trip_port_on_worker(port->domain))
 		return trip_flow_refuse(error, EDEADLK, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 			"neither a home nor a port's worker can create flows, which would wait for "
@@ -307,6 +311,8 @@ refuse_on_worker(const struct trip_flow *flow)
 int
 trip_flow_retire(struct trip_flow *flow)
 {
+	if (trip_detach_check(flow->port->domain) != 0)
+		return -ESHUTDOWN;
 	if (trip_port_on_worker(flow->port->domain))
 		return refuse_on_worker(flow);
 	flow->ops->retire(flow);
@@ -326,6 +332,8 @@ trip_flow_destroy(struct trip_flow *flow)
 	struct trip_domain *domain = port->domain;
 	uint32_t refs;
 
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
 	if (trip_port_on_worker(domain))
 		return refuse_on_worker(flow);
 	trip_work_reap(domain);
@@ -381,6 +389,8 @@ trip_flow_read(const struct trip_flow *flow, struct trip_flow_count *count)
 int
 trip_flow_query(struct trip_flow *flow, struct trip_flow_count *count)
 {
+	if (trip_detach_check(flow->port->domain) != 0)
+		return -ESHUTDOWN;
 	flow->ops->query(flow);
 	trip_flow_read(flow, count);
 	return 0;

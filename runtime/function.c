@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "detach.h"
 #include "error.h"
 #include "progress.h"
 #include "work.h"
@@ -14,6 +15,8 @@ trip_function_register(
 {
 	struct trip_function *handle;
 
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
 	if (function == NULL)
 		return trip_error_set(EINVAL, "function: it is NULL");
 	handle = calloc(1, sizeof(*handle));
@@ -43,6 +46,8 @@ trip_function_unregister(struct trip_function *handle)
 	struct trip_domain *domain = handle->domain;
 	uint32_t refs;
 
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
 	trip_work_reap(domain);
 	refs = atomic_load_explicit(&handle->refs, memory_order_acquire);
 	if (refs > 0)

@@ -9,6 +9,7 @@
 #include <trip_poll.h>
 
 #include "cntr.h"
+#include "detach.h"
 #include "error.h"
 #include "progress.h"
 
@@ -35,6 +36,8 @@ trip_poll_open(
 {
 	struct trip_poll_set *set;
 
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
 	if (attr != NULL && attr->size != sizeof(*attr))
 		return trip_error_set(EINVAL, "poll set: attribute size %zu is not the known %zu",
 			attr->size, sizeof(*attr));
@@ -59,6 +62,8 @@ trip_poll_close(struct trip_poll_set *set)
 	struct trip_domain *domain = set->domain;
 	uint32_t calls = atomic_load_explicit(&set->refs, memory_order_acquire), members;
 
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
 	pthread_mutex_lock(&set->lock);
 	members = set->n_members;
 	pthread_mutex_unlock(&set->lock);
@@ -78,6 +83,8 @@ trip_poll_close(struct trip_poll_set *set)
 static int
 check_member(const struct trip_poll_set *set, const struct trip_fid *fid, uint64_t flags)
 {
+	if (trip_detach_check(set->domain) != 0)
+		return -ESHUTDOWN;
 	if (flags != 0)
 		return trip_error_set(EINVAL, "poll set: flags 0x%" PRIx64 " are not 0", flags);
 	if (fid == NULL || fid->kind != TRIP_FID_CNTR)
@@ -208,6 +215,8 @@ trip_poll(struct trip_poll_set *set, void **context, int count)
 {
 	int n;
 
+	if (trip_detach_check(set->domain) != 0)
+		return -ESHUTDOWN;
 	if (count < 0 || (count > 0 && context == NULL))
 		return trip_error_set(EINVAL, "poll set: no room for %d contexts", count);
 	/* Calls that a home makes meanwhile may close any other set. */

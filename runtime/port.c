@@ -12,6 +12,7 @@
 #include <rte_lcore.h>
 #include <rte_log.h>
 
+#include "detach.h"
 #include "error.h"
 #include "port.h"
 #include "progress.h"
@@ -234,8 +235,10 @@ trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_p
 	const struct trip_port_attr *attr = given != NULL ? given : &defaults;
 	struct trip_port *port;
 	uint16_t n_rx;
-	int error = refuse_on_home(domain, port_id);
+	int error = trip_detach_check(domain);
 
+	if (error == 0)
+		error = refuse_on_home(domain, port_id);
 	if (error == 0)
 		error = check_attr(attr, port_id, &n_rx);
 	if (error != 0)
@@ -283,8 +286,10 @@ trip_port_close(struct trip_port *port)
 {
 	struct trip_domain *domain = port->domain;
 	uint32_t n_flows;
-	int error = refuse_on_home(domain, port->port_id);
+	int error = trip_detach_check(domain);
 
+	if (error == 0)
+		error = refuse_on_home(domain, port->port_id);
 	if (error != 0)
 		return error;
 	pthread_mutex_lock(&domain->control);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "detach.h"
 #include "error.h"
 #include "hard.h"
 #include "port.h"
@@ -103,6 +104,8 @@ trip_port_facts_read(struct trip_port *port, struct trip_port_facts *facts)
 	struct trip_hard *hard = atomic_load_explicit(
 		&port->domain->engine.hard[port->port_id], memory_order_acquire);
 
+	if (trip_detach_check(port->domain) != 0)
+		return -ESHUTDOWN;
 	if (hard == NULL)
 		return trip_port_facts(port->port_id, facts);
 	trip_hard_facts(hard, facts);
@@ -122,6 +125,8 @@ trip_port_stats_read(struct trip_port *port, struct trip_port_stats *out)
 	const struct trip_hard *hard =
 		atomic_load_explicit(&engine->hard[port->port_id], memory_order_acquire);
 
+	if (trip_detach_check(port->domain) != 0)
+		return -ESHUTDOWN;
 	*out = (struct trip_port_stats){0};
 	if (hard == NULL)
 		return 0;
@@ -149,6 +154,8 @@ tell(struct trip_port *port, int (*run)(struct trip_hard *hard, struct trip_hard
 	struct trip_hard_call call = {.run = run};
 	int result = 0;
 
+	if (trip_detach_check(port->domain) != 0)
+		return -ESHUTDOWN;
 	if (trip_port_on_worker(port->domain))
 		return trip_error_set(EDEADLK,
 			"port %" PRIu16 ": neither a home nor a port's worker can wait for its "

@@ -11,6 +11,7 @@
 #include <rte_service.h>
 #include <rte_service_component.h>
 
+#include "detach.h"
 #include "error.h"
 #include "progress.h"
 
@@ -169,6 +170,8 @@ progress_all(struct trip_domain *domain)
 int
 trip_progress(struct trip_domain *domain)
 {
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
 	if (domain->attr.progress != TRIP_PROGRESS_MANUAL)
 		return trip_error_set(EINVAL, "domain \"%s\" progresses by itself", domain->name);
 	/* From a function that a home is calling: the outer call goes on anyway. */

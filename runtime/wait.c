@@ -7,6 +7,7 @@
 #include <rte_pause.h>
 
 #include "cntr.h"
+#include "detach.h"
 #include "error.h"
 #include "progress.h"
 #include "wait.h"
@@ -140,6 +141,8 @@ check_wait(struct trip_cntr *cntr, uint64_t threshold)
 {
 	char label[TRIP_CNTR_LABEL_SIZE];
 
+	if (trip_detach_check(cntr->fid.domain) != 0)
+		return -ESHUTDOWN;
 	trip_cntr_label(cntr, label, sizeof(label));
 	if (cntr->fid.wait_obj == TRIP_WAIT_NONE || cntr->fid.wait_obj == TRIP_WAIT_SET)
 		return trip_error_set(EINVAL, "%s: its wait object is %s", label,
@@ -216,6 +219,8 @@ trip_cntr_arm(struct trip_cntr *cntr, uint64_t threshold)
 int
 trip_cntr_control(struct trip_cntr *cntr, int command, void *arg)
 {
+	if (trip_detach_check(cntr->fid.domain) != 0)
+		return -ESHUTDOWN;
 	if (cntr->fid.wait_obj == TRIP_WAIT_FD || cntr->fid.wait_obj == TRIP_WAIT_MUTEX_COND)
 		return trip_native_control(&cntr->native, command, arg);
 	if (command != TRIP_GETWAIT || arg == NULL)
@@ -297,8 +302,10 @@ trywait_cntr(struct trip_cntr *cntr)
 int
 trip_trywait(struct trip_domain *domain, struct trip_fid *const *fids, size_t count)
 {
-	int result = check_fids(domain, fids, count);
+	int result = trip_detach_check(domain);
 
+	if (result == 0)
+		result = check_fids(domain, fids, count);
 	if (result != 0)
 		return result;
 	if (domain->attr.progress == TRIP_PROGRESS_MANUAL)

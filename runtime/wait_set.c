@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "cntr.h"
+#include "detach.h"
 #include "error.h"
 #include "progress.h"
 #include "wait.h"
@@ -83,8 +84,10 @@ trip_wait_open(
 	struct trip_domain *domain, const struct trip_wait_attr *attr, struct trip_wait_set **out)
 {
 	struct trip_wait_set *set;
-	int error = check_attr(attr);
+	int error = trip_detach_check(domain);
 
+	if (error == 0)
+		error = check_attr(attr);
 	if (error != 0)
 		return error;
 	set = calloc(1, sizeof(*set));
@@ -125,8 +128,10 @@ int
 trip_wait_close(struct trip_wait_set *set)
 {
 	struct trip_domain *domain = set->fid.domain;
-	int error = check_unused(set);
+	int error = trip_detach_check(domain);
 
+	if (error == 0)
+		error = check_unused(set);
 	if (error != 0)
 		return error;
 	trip_native_close(&set->native);
@@ -141,7 +146,9 @@ trip_wait_close(struct trip_wait_set *set)
 int
 trip_wait_control(struct trip_wait_set *set, int command, void *arg)
 {
-	return trip_native_control(&set->native, command, arg);
+	int error = trip_detach_check(set->fid.domain);
+
+	return error != 0 ? error : trip_native_control(&set->native, command, arg);
 }
 
 /* For any change from what was last read of it; that is at once where it is due. */
@@ -304,6 +311,8 @@ trip_wait(struct trip_wait_set *set, int timeout)
 	int64_t deadline = trip_wait_deadline(timeout);
 	int result;
 
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
 	if (trip_domain_on_home(domain))
 		return trip_error_set(
 			EDEADLK, "wait set: waited for by the home that would progress it");

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include "cntr.h"
+#include "detach.h"
 #include "error.h"
 #include "fire.h"
 #include "progress.h"
@@ -249,8 +250,10 @@ trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64
 	struct request request = {0};
 	struct trip_submitter *submitter;
 	uint64_t own;
-	int error = plan(&request, domain, work);
+	int error = trip_detach_check(domain);
 
+	if (error == 0)
+		error = plan(&request, domain, work);
 	if (error == 0 && request.refs.credit)
 		error = take_credit(domain);
 	if (error != 0)
@@ -321,6 +324,8 @@ trip_work_cancel(struct trip_domain *domain, uint64_t id)
 	uint32_t home, slot;
 	struct trip_submitter *submitter = find_submitter(domain, id, &home, &slot);
 
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
 	if (submitter == NULL || cancel(domain, submitter, slot, id) != 0)
 		return trip_error_set(
 			ENOENT, "work 0x%" PRIx64 ": it has fired, was canceled, or never was", id);
@@ -353,6 +358,8 @@ trip_work_flush(struct trip_domain *domain, struct trip_cntr *cntr)
 {
 	uint32_t trigger = cntr != NULL ? cntr->global : TRIP_CHANNEL_ANY;
 
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
 	if (cntr != NULL && cntr->fid.domain != domain)
 		return trip_error_set(EXDEV, "work: the counter is of another domain");
 	for (uint32_t h = 0; h < domain->engine.n_homes; h++)
@@ -387,6 +394,8 @@ trip_work_read(struct trip_domain *domain, struct trip_work_event *events, size_
 	uint32_t credits = 0;
 	size_t n = 0;
 
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
 	if (count > INT32_MAX)
 		count = INT32_MAX;
 	pthread_mutex_lock(&domain->reader);
