@@ -95,9 +95,8 @@ trip_cell_arm(struct trip_cell *cell, uint64_t bound, bool armed)
 	uint64_t trip_at = trip_cell_clamp(bound);
 
 	/*
-	 * H1. The home alone writes these, so what it finds unchanged needs no second store: the
-	 * old one comes before H2 as well. armed goes first: an adder that sees trip_at asks for
-	 * armed next.
+	 * H1, in either order. The home alone writes these, so what it finds unchanged needs no
+	 * second store: the old one comes before H2 as well.
 	 */
 	if (atomic_load_explicit(&cell->armed, memory_order_relaxed) != care)
 		atomic_store(&cell->armed, care);

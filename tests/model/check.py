@@ -46,7 +46,8 @@ def run(command, folder, check=True):
 
 
 def unreached(folder, said):
-    """Lines of which no state was reached. Bodies of inlines are there once for each use."""
+    """Lines, of processes that ran, of which no state was reached. Bodies of inlines are there once for
+    each use."""
     numbered = {}  # (process, state) -> line
     process = None
     for line in run(['./pan', '-d'], folder, check=False).splitlines():
@@ -65,7 +66,8 @@ def unreached(folder, said):
             if state[4] != '-end-' or process == 'judge':
                 lines[int(state[2])] = f'{process}: {state[1]}:{state[2]}: {state[4]}'
     reached = {line for state, line in numbered.items() if state not in missed}
-    return {text for line, text in lines.items() if line not in reached}
+    ran = {process for process, state in numbered if (process, state) not in missed} | {'judge'}
+    return {text for line, text in lines.items() if line not in reached and text.split(':')[0] in ran}
 
 
 def show_way(folder, spin_args):
@@ -136,7 +138,7 @@ def main():
                 shutil.copy(os.path.join(models, name), folder)
         run(['spin', '-a', *defines, model], folder)
         # A mutant is caught early: there the compiler takes longer than the search.
-        run([*compiler, '-O0' if verdict == 'mutant' else '-O2', '-w', '-DSAFETY', f'-DMEMLIM={MEMORY}',
+        run([*compiler, '-O0' if verdict == 'mutant' else '-O1', '-w', '-DSAFETY', f'-DMEMLIM={MEMORY}',
              '-o', 'pan', 'pan.c'], folder)
         said = run(['./pan', f'-m{DEPTH}'], folder, check=False)
         wrong = judge(verdict, folder, [*defines, model], said)
