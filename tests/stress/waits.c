@@ -7,7 +7,7 @@
  *
  * What may go wrong does so between two instructions of the waiter. So in every other round a timer
  * of its own stops it, a few instructions on, until the update is made and the homes have had their
- * time. Eight pairs play at once: while one sleeps, others are woken, so rounds are not spent on
+ * time. Sixteen pairs play at once: while one sleeps, others are woken, so rounds are not spent on
  * switching threads alone.
  *
  *	stress-waits MODE [NAME]	all objects, or those whose name matches, as in 'set_*'
@@ -286,9 +286,10 @@ play(void **state)
 	uint64_t rounds =
 		trip_test_rounds(harness_mode == TRIP_PROGRESS_LCORE ? ROUNDS : ROUNDS_OTHERWISE);
 	uint64_t began = wall_us(), cpu = cpu_us(), blocked = 0, slept = 0;
+	const struct trip_domain_attr tune = {.max_waiters = WAITERS_MAX * PAIRS_MAX * MEMBERS_MAX};
 
 	/* The members of a set have two homes. */
-	harness_open(object->n_members > 0 ? 2 : 1, NULL);
+	harness_open(object->n_members > 0 ? 2 : 1, &tune);
 	rounds = (rounds + PAIRS_MAX - 1) / PAIRS_MAX;
 	for (unsigned int i = 0; i < PAIRS_MAX; i++)
 		open_pair(&pairs[i], object, i, rounds);

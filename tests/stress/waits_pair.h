@@ -8,7 +8,7 @@
 
 #include "waits.h"
 
-#define PAIRS_MAX 8
+#define PAIRS_MAX 16
 #define MEMBERS_MAX 3
 #define WAITERS_MAX 2
 
