@@ -175,8 +175,11 @@ free_hard(struct trip_flow *flow)
 static int
 create(struct trip_flow *flow, const struct trip_flow_order *order)
 {
-	/* Also before a worker is there: not every port that is asked gets one. */
-	int result = validate(flow->port->port_id, order);
+	struct trip_hard *hard = flow->port->hard;
+	/* The driver is asked by its worker; before there is one, since not every port gets one.
+	 * What kind of engine it is the worker has settled by its first rule. */
+	int result =
+		hard != NULL ? refuse(order, &hard->facts) : validate(flow->port->port_id, order);
 
 	if (result == 0)
 		result = trip_port_hard_start(flow->port);

@@ -253,6 +253,14 @@ rest(struct trip_hard *hard)
 	}
 }
 
+/* Somebody waits for the worker: then it reads one counter between two of them. */
+static bool
+is_wanted(const struct trip_hard *hard)
+{
+	return atomic_load_explicit(&hard->tickets, memory_order_relaxed) !=
+	       atomic_load_explicit(&hard->served, memory_order_relaxed);
+}
+
 bool
 trip_sweep(struct trip_hard *hard, uint64_t now)
 {
@@ -262,7 +270,7 @@ trip_sweep(struct trip_hard *hard, uint64_t now)
 		return false;
 	if (now >= hard->watch_tsc)
 		watch_staleness(hard, now);
-	for (; done < BATCH; done++) {
+	for (; done < BATCH && (done == 0 || !is_wanted(hard)); done++) {
 		uint64_t due;
 		uint32_t index = trip_horizon_first(&hard->horizon, &due);
 
@@ -287,5 +295,5 @@ trip_sweep_next(const struct trip_hard *hard)
 	if (hard->removed || hard->paused ||
 		trip_horizon_first(&hard->horizon, &due) == TRIP_HORIZON_NONE)
 		return UINT64_MAX;
-	return RTE_MIN(RTE_MAX(due, hard->rest_tsc), hard->watch_tsc);
+	return RTE_MAX(RTE_MIN(due, hard->watch_tsc), hard->rest_tsc);
 }

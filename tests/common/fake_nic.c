@@ -20,6 +20,12 @@
 #define MAGIC_RULE 0x72756c65u
 #define MAGIC_COUNTER 0x636f756eu
 
+/* What is dead stays, so that its use is seen. */
+struct grave {
+	void *dead;
+	struct grave *next;
+};
+
 struct counter {
 	uint32_t magic;
 	bool dead;
@@ -48,6 +54,9 @@ static struct {
 	bool hold[FAKE_NIC_CALLS];
 	uint64_t called[FAKE_NIC_CALLS];
 	unsigned int held, inside;
+	uint16_t created[RULES_MAX];
+	unsigned int n_created;
+	struct grave *graves;
 	void (*at[FAKE_NIC_CALLS])(void);
 	uint64_t ipackets;
 	struct {
@@ -63,6 +72,15 @@ die(const char *what)
 {
 	fprintf(stderr, "fake_nic: %s\n", what);
 	abort();
+}
+
+static void
+bury(void *dead)
+{
+	struct grave *grave = malloc(sizeof(*grave));
+
+	*grave = (struct grave){.dead = dead, .next = nic.graves};
+	nic.graves = grave;
 }
 
 /* Begins a call: with the lock held, and what it is to answer. */
@@ -104,6 +122,7 @@ fake_nic_open(const struct fake_nic *made)
 	memset(nic.hold, 0, sizeof(nic.hold));
 	memset(nic.called, 0, sizeof(nic.called));
 	nic.ipackets = 0;
+	nic.n_created = 0;
 	snprintf(nic.args, sizeof(nic.args), "%s", made->devargs != NULL ? made->devargs : "");
 	nic.devargs = (struct rte_devargs){.args = nic.args};
 }
@@ -115,6 +134,13 @@ fake_nic_close(void)
 		die("rules are left");
 	if (nic.n_counters != 0)
 		die("shared counters are left");
+	while (nic.graves != NULL) {
+		struct grave *grave = nic.graves;
+
+		nic.graves = grave->next;
+		free(grave->dead);
+		free(grave);
+	}
 }
 
 void
@@ -166,6 +192,17 @@ fake_nic_rules(void)
 	n = nic.n_rules;
 	pthread_mutex_unlock(&nic.lock);
 	return n;
+}
+
+uint16_t
+fake_nic_created(unsigned int n)
+{
+	uint16_t udp_port;
+
+	pthread_mutex_lock(&nic.lock);
+	udp_port = nic.created[n % RULES_MAX];
+	pthread_mutex_unlock(&nic.lock);
+	return udp_port;
 }
 
 void
@@ -240,10 +277,14 @@ void
 fake_nic_flush(void)
 {
 	pthread_mutex_lock(&nic.lock);
-	while (nic.n_rules > 0)
+	while (nic.n_rules > 0) {
 		nic.rules[--nic.n_rules]->dead = true;
-	while (nic.n_counters > 0 && !nic.made.keeps_shared)
+		bury(nic.rules[nic.n_rules]);
+	}
+	while (nic.n_counters > 0 && !nic.made.keeps_shared) {
 		nic.counters[--nic.n_counters]->dead = true;
+		bury(nic.counters[nic.n_counters]);
+	}
 	pthread_mutex_unlock(&nic.lock);
 }
 
@@ -348,6 +389,7 @@ rte_flow_create(uint16_t port_id, const struct rte_flow_attr *attr,
 		rule = malloc(sizeof(*rule));
 		fill(rule, attr, pattern, actions);
 		nic.rules[nic.n_rules++] = rule;
+		nic.created[nic.n_created++ % RULES_MAX] = rule->udp_port;
 	}
 	leave(FAKE_NIC_CREATE, result, error);
 	return (struct rte_flow *)rule;
@@ -366,7 +408,8 @@ rte_flow_destroy(uint16_t port_id, struct rte_flow *flow, struct rte_flow_error 
 	while (nic.rules[i] != rule)
 		i++;
 	nic.rules[i] = nic.rules[--nic.n_rules];
-	rule->dead = true; /* and stays, so that its use is seen */
+	rule->dead = true;
+	bury(rule);
 	return leave(FAKE_NIC_DESTROY, 0, error);
 }
 
@@ -431,6 +474,7 @@ rte_flow_action_handle_destroy(
 		i++;
 	nic.counters[i] = nic.counters[--nic.n_counters];
 	counter->dead = true;
+	bury(counter);
 	pthread_mutex_unlock(&nic.lock);
 	return 0;
 }

@@ -54,6 +54,8 @@ bool fake_nic_is_held(void);
 /* How many of this kind there have been, and rules there are. */
 uint64_t fake_nic_called(enum fake_nic_call call);
 unsigned int fake_nic_rules(void);
+/* The UDP port of the rule that was created as the nth, from 0. */
+uint16_t fake_nic_created(unsigned int n);
 /* Runs in the middle of the next creation or destruction of a rule, before it takes effect, and of
  * no other. */
 void fake_nic_at(enum fake_nic_call call, void (*function)(void));

@@ -15,6 +15,7 @@
 
 #define PORT_EVENTS 16
 
+static unsigned int n_homes = 1;
 static struct trip_port *port;
 static uint16_t port_id;
 static struct trip_cntr *packets, *bytes, *completion;
@@ -46,7 +47,7 @@ open_tuned(const struct fake_nic *nic, const struct trip_domain_attr *tune)
 
 	memset(n_events, 0, sizeof(n_events));
 	fake_nic_open(nic);
-	harness_open(1, tune);
+	harness_open(n_homes, tune);
 	port_id = traffic_start(2);
 	if (trip_port_open(harness_domain, port_id, &attr, &port) != 0)
 		fail_msg("%s", trip_error_message());
@@ -603,6 +604,42 @@ hard_full_queue_is_an_error_of_the_operation(void **state)
 	close_all();
 }
 
+/* Each home fires some, by turns; the port does them in the order of their firing. */
+static void
+work_02_operations_complete_in_firing_order(void **state)
+{
+	struct trip_flow *flows[8];
+	struct trip_cntr *triggers[8];
+	struct trip_work work;
+
+	n_homes = 2;
+	open_all(&direct);
+	n_homes = 1;
+	for (unsigned int i = 0; i < RTE_DIM(flows); i++) {
+		flows[i] = create((uint16_t)(1000 + i), false);
+		triggers[i] = harness_cntr(TRIP_WAIT_NONE);
+	}
+	fake_nic_hold(FAKE_NIC_CREATE, true);
+	/* Counters are at home by turns. */
+	for (unsigned int i = RTE_DIM(flows); i-- > 0;) {
+		work = harness_work(triggers[(i * 5) % RTE_DIM(flows)], 0, TRIP_OP_FLOW_DROP);
+		work.op.flow = flows[i];
+		work.completion_cntr = completion;
+		harness_queue(&work);
+		harness_settle();
+	}
+	fake_nic_hold(FAKE_NIC_CREATE, false);
+	harness_until(trip_cntr_read(completion) == RTE_DIM(flows));
+	for (unsigned int i = 0; i < RTE_DIM(flows); i++)
+		assert_int_equal(
+			fake_nic_created(RTE_DIM(flows) + i), 1000 + RTE_DIM(flows) - 1 - i);
+	for (unsigned int i = 0; i < RTE_DIM(flows); i++) {
+		destroy(flows[i]);
+		harness_cntr_close(triggers[i]);
+	}
+	close_all();
+}
+
 /* --- the life of a port --- */
 
 static void
@@ -839,6 +876,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hard_drop_whose_old_rule_stays),
 	cmocka_unit_test(hard_home_goes_on_while_the_device_is_slow),
 	cmocka_unit_test(hard_full_queue_is_an_error_of_the_operation),
+	cmocka_unit_test(work_02_operations_complete_in_firing_order),
 	cmocka_unit_test(hard_stop_and_start_direct),
 	cmocka_unit_test(hard_stop_and_start_shared),
 	cmocka_unit_test(hard_stop_that_is_not_told),
