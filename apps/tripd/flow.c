@@ -73,34 +73,100 @@ fill_attr(const struct trip_rules_count *rule, struct trip_flow_attr *attr)
 	};
 }
 
-int
-tripd_flow_validate(const struct trip_rules_count *rule, const char **reason)
+/* By itself: all patterns of a rule are in one engine. */
+static int
+validate_alone(const struct trip_rules_count *rule, const char **reason)
 {
 	static struct rte_flow_error error;
+	static char why[TRIPD_REASON_MAX];
+	int ret = TRIP_ENGINE_HW, one;
 	struct trip_flow_attr attr;
 	struct actions actions;
-	int ret = 0;
 
 	fill_attr(rule, &attr);
 	fill_actions(rule, &actions);
-	for (unsigned int i = 0; i < rule->n_patterns && ret >= 0; i++)
-		ret = trip_flow_validate(
+	for (unsigned int i = 0; i < rule->n_patterns && ret == TRIP_ENGINE_HW; i++) {
+		one = trip_flow_validate(
 			rule->port, &attr, rule->patterns[i], actions.list, reason, &error);
-	if (ret < 0)
-		*reason = error.message != NULL ? error.message : trip_error_message();
+		if (one < 0)
+			*reason = error.message != NULL ? error.message : trip_error_message();
+		ret = one;
+	}
+	/* Good for more than the thread's next call. */
+	snprintf(why, sizeof(why), "%s", *reason);
+	*reason = why;
 	return ret;
 }
 
+static bool
+is_open(const struct trip_rules_count *rule)
+{
+	return rule->engine == TRIP_RULES_ENGINE_AUTO && rule->direction != TRIP_RULES_EGRESS;
+}
+
+/*
+ * A packet counts in one rule of its port, and two engines cannot see to that between them: where
+ * one of the rules that leave the engine open has to be in software, all of these are. The line of
+ * that rule, 0: there is none.
+ */
+static unsigned int
+find_obstacle(const struct trip_rules *rules, uint16_t port)
+{
+	static struct {
+		bool known;
+		unsigned int line;
+	} ports[RTE_MAX_ETHPORTS];
+	const char *reason;
+
+	if (ports[port].known)
+		return ports[port].line;
+	ports[port].known = true;
+	for (unsigned int i = 0; i < rules->n_counts; i++) {
+		const struct trip_rules_count *rule = &rules->counts[i];
+
+		if (rule->port == port && is_open(rule) &&
+			validate_alone(rule, &reason) != TRIP_ENGINE_HW) {
+			ports[port].line = rule->line;
+			break;
+		}
+	}
+	return ports[port].line;
+}
+
 int
-tripd_flow_open(const struct trip_rules_count *rule, struct tripd_quota_count *count,
-	struct trip_port *port)
+tripd_flow_validate(
+	const struct trip_rules *rules, const struct trip_rules_count *rule, const char **reason)
+{
+	static char why[TRIPD_REASON_MAX];
+	int ret = validate_alone(rule, reason);
+	unsigned int line;
+
+	if (ret != TRIP_ENGINE_HW || !is_open(rule) ||
+		(line = find_obstacle(rules, rule->port)) == 0)
+		return ret;
+	snprintf(why, sizeof(why),
+		"line %u of the rules is in software, and a packet counts in one rule only", line);
+	*reason = why;
+	return TRIP_ENGINE_SW;
+}
+
+int
+tripd_flow_open(const struct trip_rules *rules, const struct trip_rules_count *rule,
+	struct tripd_quota_count *count, struct trip_port *port)
 {
 	struct trip_cntr *cntrs[] = {count->packets, count->bytes};
 	struct trip_flow_attr attr;
 	struct rte_flow_error error = {0};
 	struct actions actions;
+	const char *reason;
+	int engine = tripd_flow_validate(rules, rule, &reason);
 
+	if (engine < 0)
+		return fail(rule, reason, engine);
+	snprintf(count->reason, sizeof(count->reason), "%s", reason);
 	fill_attr(rule, &attr);
+	if (engine == TRIP_ENGINE_SW)
+		attr.engine = TRIP_ENGINE_SW;
 	attr.cntrs = cntrs;
 	attr.n_cntrs = RTE_DIM(cntrs);
 	count->flows = calloc(rule->n_patterns, sizeof(struct trip_flow *));
@@ -115,6 +181,10 @@ tripd_flow_open(const struct trip_rules_count *rule, struct tripd_quota_count *c
 			return fail(rule,
 				error.message != NULL ? error.message : trip_error_message(), ret);
 		count->n_flows++;
+		/* The library may have had to think better of it. */
+		if (attr.engine != TRIP_ENGINE_SW)
+			snprintf(count->reason, sizeof(count->reason), "%s",
+				trip_flow_reason(count->flows[i]));
 	}
 	return 0;
 }
@@ -139,12 +209,6 @@ tripd_flow_retire(struct tripd_quota_count *count)
 {
 	for (unsigned int i = 0; i < count->n_flows; i++)
 		trip_flow_retire(count->flows[i]);
-}
-
-const char *
-tripd_flow_reason(const struct tripd_quota_count *count)
-{
-	return count->n_flows > 0 ? trip_flow_reason(count->flows[0]) : "";
 }
 
 int

@@ -14,22 +14,21 @@ struct trip_rules_count;
  * @return
  *   0, or a negative errno.
  */
-int tripd_flow_open(const struct trip_rules_count *rule, struct tripd_quota_count *count,
-	struct trip_port *port);
+int tripd_flow_open(const struct trip_rules *rules, const struct trip_rules_count *rule,
+	struct tripd_quota_count *count, struct trip_port *port);
 
 /*
- * Tells in which engine the library would count a rule on its port, and why.
+ * Tells in which engine a rule would be counted on its port, and why. Rules that leave it open are
+ * all in one engine of their port.
  *
  * @return
  *   An enum trip_flow_engine, or a negative errno; *reason says why in either case.
  */
-int tripd_flow_validate(const struct trip_rules_count *rule, const char **reason);
+int tripd_flow_validate(
+	const struct trip_rules *rules, const struct trip_rules_count *rule, const char **reason);
 
 /* What all flows of the rule have counted; their fate and engine are one. */
 void tripd_flow_query(const struct tripd_quota_count *count, struct trip_flow_count *sum);
-
-/* Why the flows are in the engine that they are in. */
-const char *tripd_flow_reason(const struct tripd_quota_count *count);
 
 /* Ends the flows; they stay open. */
 void tripd_flow_retire(struct tripd_quota_count *count);

@@ -118,7 +118,7 @@ open_count(struct tripd_quota *quota, unsigned int i, const struct tripd_plan *p
 	ret = open_cntr(quota, name, TRIP_CNTR_EVENTS_BYTES, &count->bytes);
 	if (ret != 0)
 		return ret;
-	return tripd_flow_open(rule, count, quota->ports[k]);
+	return tripd_flow_open(quota->rules, rule, count, quota->ports[k]);
 }
 
 static struct trip_cntr *

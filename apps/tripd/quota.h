@@ -13,12 +13,16 @@
 struct trip_rules;
 struct trip_rules_when;
 
+#define TRIPD_REASON_MAX 160
+
 struct tripd_quota_count {
 	struct trip_cntr *packets;
 	struct trip_cntr *bytes;
 	/* One for each pattern of the rule. */
 	struct trip_flow **flows;
 	unsigned int n_flows;
+	/* Why they are in the engine that they are in. */
+	char reason[TRIPD_REASON_MAX];
 };
 
 /* One firing, as the control thread read it. */

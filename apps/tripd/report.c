@@ -76,7 +76,7 @@ make_counters(const struct tripd_quota *quota)
 				      "packets", (json_int_t)count.packets, "bytes",
 				      (json_int_t)count.bytes, "engine",
 				      tripd_describe_engine(count.engine), "reason",
-				      tripd_flow_reason(&quota->counts[i])));
+				      quota->counts[i].reason));
 	}
 	for (i = 0; i < rules->n_counters; i++)
 		json_array_append_new(

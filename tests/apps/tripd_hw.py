@@ -151,6 +151,19 @@ def dry_run_asks_the_driver(bench):
     assert re.search('^line 3: ping on port 0: sw: item ICMP is not known', out, re.M), out
 
 
+def rules_of_a_port_share_an_engine(bench):
+    rules = RULES.replace(' engine hw', '')
+    process, _ = start(bench, rules, '--dry-run')
+    code, out, err = bench.finish(process)
+    equal(code, 0, f'exit code, with {err}')
+    assert re.search('^line 1: dns on port 0: sw: line 3 of the rules is in software', out, re.M), out
+    assert re.search('^line 3: ping on port 0: sw: item ICMP is not known', out, re.M), out
+    rules = ''.join(line for line in rules.splitlines(True) if 'ping' not in line)
+    process, _ = start(bench, rules, '--dry-run')
+    code, out, err = bench.finish(process)
+    assert re.search("^line 1: dns on port 0: hw: the port's hardware counts it$", out, re.M), out
+
+
 def what_matches_other_packets_is_refused(bench):
     rules = 'count two port 0 engine hw pattern eth / vlan / vlan / ipv4 / end\n'
     process, _ = start(bench, rules)
@@ -160,4 +173,4 @@ def what_matches_other_packets_is_refused(bench):
 
 
 main(quotas_are_kept_in_hardware, removal_is_survived_and_said, dry_run_asks_the_driver,
-     what_matches_other_packets_is_refused)
+     rules_of_a_port_share_an_engine, what_matches_other_packets_is_refused)
