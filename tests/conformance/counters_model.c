@@ -71,7 +71,7 @@ model_create(uint32_t f, uint32_t object)
 static void
 model_destroy(struct model_flow *flow)
 {
-	points_destroy(flow->flow);
+	traffic_flow_destroy(flow->flow);
 	flow->flow = NULL;
 	for (uint32_t i = 0; i < OBJECTS; i++)
 		for (uint32_t s = 0; s < SLOTS; s++)
@@ -142,7 +142,7 @@ model_check(uint32_t object, uint32_t flags)
 {
 	uint64_t values[SLOTS];
 
-	assert_int_equal(trip_counters_read(objects[object].counters, values, SLOTS, flags), 0);
+	assert_int_equal(points_read(objects[object].counters, values, SLOTS, flags), 0);
 	for (uint32_t s = 0; s < SLOTS; s++) {
 		uint64_t sum = objects[object].gone[s];
 
@@ -159,7 +159,7 @@ static void
 pnt_01_slots_are_what_a_model_says(void **state)
 {
 	struct trip_random random = {harness_seed};
-	uint64_t steps = trip_test_rounds(STEPS);
+	uint64_t steps = trip_test_rounds(traffic_rounds(STEPS));
 
 	for (uint32_t i = 0; i < OBJECTS; i++)
 		objects[i] = (struct model_object){.counters = points_open(SLOTS)};
@@ -181,4 +181,4 @@ static const struct CMUnitTest tests[] = {
 	POINTS_TEST(pnt_01_slots_are_what_a_model_says),
 };
 
-HARNESS_MAIN(TRAFFIC_VDEV, tests)
+TRAFFIC_MAIN(tests)

@@ -299,7 +299,13 @@ take_service_lcores(void)
 }
 
 int
-harness_main(int argc, char **argv, const char *vdev, const struct CMUnitTest *tests, size_t n)
+harness_start(const char *vdev)
+{
+	return trip_eal_init(vdev) < 0 ? cannot_run("EAL does not start here") : 0;
+}
+
+int
+harness_main(int argc, char **argv, int (*start)(void), const struct CMUnitTest *tests, size_t n)
 {
 	static const char *const modes[] = {
 		[TRIP_PROGRESS_LCORE] = "lcore",
@@ -308,6 +314,7 @@ harness_main(int argc, char **argv, const char *vdev, const struct CMUnitTest *t
 	};
 	const char *word = argc == 2 || argc == 3 ? argv[1] : "";
 	unsigned int mode = 0;
+	int result;
 
 	if (strcmp(word, "list") == 0) {
 		for (size_t i = 0; i < n; i++)
@@ -327,8 +334,9 @@ harness_main(int argc, char **argv, const char *vdev, const struct CMUnitTest *t
 	setenv("CMOCKA_TEST_ABORT", "1", 1);
 	harness_mode = (enum trip_progress)mode;
 	harness_seed = trip_test_seed(word);
-	if (trip_eal_init(vdev) < 0)
-		return cannot_run("EAL does not start here");
+	result = start != NULL ? start() : harness_start(NULL);
+	if (result != 0)
+		return result;
 	if (harness_mode == TRIP_PROGRESS_SERVICE && take_service_lcores() != 0)
 		return cannot_run("EAL gives no service lcores here");
 	return _cmocka_run_group_tests("conformance", tests, n, NULL, NULL) == 0 ? EXIT_SUCCESS

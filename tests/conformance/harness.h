@@ -106,14 +106,23 @@ uint64_t harness_queue(const struct trip_work *work);
 int harness_setup(void **state);
 int harness_teardown(void **state);
 
-/* main() of a program: `PROGRAM manual|lcore|service [NAME]`, where NAME is a pattern of the shell
- * for the tests to run, or `PROGRAM list` for the tests' names. */
-int harness_main(int argc, char **argv, const char *vdev, const struct CMUnitTest *tests, size_t n);
+/* main() of a program: `PROGRAM manual|lcore|service [NAME]`, or `PROGRAM list` for the tests'
+ * names. `start` starts EAL: 0, or TRIP_TEST_SKIP after saying why not. */
+int harness_main(
+	int argc, char **argv, int (*start)(void), const struct CMUnitTest *tests, size_t n);
 
-#define HARNESS_MAIN(vdev, tests)                                                             \
-	int main(int argc, char **argv)                                                       \
-	{                                                                                     \
-		return harness_main(argc, argv, vdev, tests, sizeof(tests) / sizeof(*tests)); \
+/* EAL with this device, which may be NULL. */
+int harness_start(const char *vdev);
+
+#define HARNESS_MAIN(vdev, tests)                                                               \
+	static int harness_start_vdev(void)                                                     \
+	{                                                                                       \
+		return harness_start(vdev);                                                     \
+	}                                                                                       \
+	int main(int argc, char **argv)                                                         \
+	{                                                                                       \
+		return harness_main(                                                            \
+			argc, argv, harness_start_vdev, tests, sizeof(tests) / sizeof(*tests)); \
 	}
 
 #endif

@@ -51,6 +51,7 @@ points_try(struct trip_counters *counters, uint32_t index, enum trip_counter_des
 	const struct trip_counter_attach_attr attr = {
 		.size = sizeof(attr), .counter_desc = desc, .index = index};
 
+	traffic_wait();
 	return trip_counters_attach_point_flow(counters, &attr, flow);
 }
 
@@ -65,21 +66,16 @@ points_attach(struct trip_counters *counters, uint32_t index, enum trip_counter_
 struct trip_flow *
 points_create(uint16_t udp_port, struct trip_counters *counters)
 {
-	const struct trip_flow_attr attr = {.size = sizeof(attr), .counters = counters};
-	struct rte_flow_error error;
-	struct trip_flow *flow;
+	const struct trip_flow_attr attr = {.counters = counters};
 
-	if (trip_flow_create(points_port, &attr, traffic_pattern(udp_port), NULL, &flow, &error) !=
-		0)
-		fail_msg("%s", error.message);
-	return flow;
+	return traffic_flow(points_port, &attr, udp_port);
 }
 
-void
-points_destroy(struct trip_flow *flow)
+int
+points_read(struct trip_counters *counters, uint64_t *values, uint32_t n, uint32_t flags)
 {
-	if (trip_flow_destroy(flow) != 0)
-		fail_msg("%s", trip_error_message());
+	traffic_wait();
+	return trip_counters_read(counters, values, n, flags);
 }
 
 void

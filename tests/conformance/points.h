@@ -28,7 +28,9 @@ void points_attach(struct trip_counters *counters, uint32_t index,
 
 /* A flow of packets to this UDP port; the object may be NULL. */
 struct trip_flow *points_create(uint16_t udp_port, struct trip_counters *counters);
-void points_destroy(struct trip_flow *flow);
+
+/* Reads when what was sent shows. */
+int points_read(struct trip_counters *counters, uint64_t *values, uint32_t n, uint32_t flags);
 
 /* n packets to this UDP port, by one queue after the other. */
 void points_send(uint16_t udp_port, uint16_t n, uint16_t bytes);

@@ -7,8 +7,7 @@
 #include <rte_ip.h>
 #include <rte_udp.h>
 
-#include <trip_test.h>
-
+#include "harness.h"
 #include "traffic.h"
 
 #define MBUFS 4095
@@ -103,18 +102,37 @@ traffic_loop(uint16_t queue, uint16_t n, uint16_t udp_port, uint16_t bytes)
 	return left;
 }
 
-const struct rte_flow_item *
-traffic_pattern(uint16_t udp_port)
+enum trip_flow_engine
+traffic_engine(void)
 {
-	static struct rte_flow_item_udp spec, mask;
-	static const struct rte_flow_item pattern[] = {
-		{.type = RTE_FLOW_ITEM_TYPE_ETH},
-		{.type = RTE_FLOW_ITEM_TYPE_IPV4},
-		{.type = RTE_FLOW_ITEM_TYPE_UDP, .spec = &spec, .mask = &mask},
-		{.type = RTE_FLOW_ITEM_TYPE_END},
-	};
+	return TRIP_ENGINE_SW;
+}
 
-	spec.hdr.dst_port = rte_cpu_to_be_16(udp_port);
-	mask.hdr.dst_port = RTE_BE16(0xffff);
-	return pattern;
+bool
+traffic_is_late(void)
+{
+	return false;
+}
+
+void
+traffic_wait(void)
+{
+}
+
+uint64_t
+traffic_rounds(uint64_t rounds)
+{
+	return rounds;
+}
+
+static int
+start(void)
+{
+	return harness_start(TRAFFIC_VDEV);
+}
+
+int
+traffic_main(int argc, char **argv, const struct CMUnitTest *tests, size_t n)
+{
+	return harness_main(argc, argv, start, tests, n);
 }
