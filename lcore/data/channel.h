@@ -231,6 +231,9 @@ trip_channel_canceling(const struct trip_channel_home *channel)
 /* Gives an accepted slot back, once it was claimed, or found or reported canceled. */
 void trip_channel_return(struct trip_channel_home *channel, uint32_t slot);
 
+/* Whether a slot was accepted and not returned yet. */
+bool trip_channel_held(const struct trip_channel_home *channel, uint32_t slot);
+
 /* The id that the client knows the item by. */
 static inline uint64_t
 trip_channel_id(const struct trip_channel_map *map, uint32_t slot, uint64_t generation)

@@ -134,6 +134,12 @@ trip_channel_return(struct trip_channel_home *channel, uint32_t slot)
 		channel->garbage++;
 }
 
+bool
+trip_channel_held(const struct trip_channel_home *channel, uint32_t slot)
+{
+	return mark_get(channel, slot) != MARK_NONE;
+}
+
 /* All entries of a ring are slots in one of the wanted states and not ours. */
 static bool
 check_entries(const struct trip_channel_home *channel, const struct trip_ring_end *end,

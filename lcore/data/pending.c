@@ -23,13 +23,13 @@
  * tells: then root is asked first, in bounded steps. The front may be long after a counter was set
  * back, so it is only ever touched near its beginning: a bucket that reaches further in is taken
  * as far as that, the rest stays in root.
+ *
+ * A canceled item of a set with wheels stays where it is and is only marked. It is dropped on its
+ * way to the front, or at the latest where it would be handed out. What is said of thresholds here
+ * holds of canceled items too, so floor and front may be too low for those that are left, never too
+ * high; the next pop corrects it.
  */
 #include "pending_pool.h"
-
-struct key {
-	uint64_t threshold;
-	uint32_t node;
-};
 
 /* A queue is a ring: behind its last item and before its first are one place; first says which. */
 static void
@@ -90,7 +90,7 @@ trip_pending_insert(
 	struct trip_pending_pool *pool, struct trip_pending *set, uint64_t threshold, uint32_t node)
 {
 	assert(threshold <= INT64_MAX && node < pool->max_nodes);
-	assert(pool->items[node].place == PENDING_NOWHERE);
+	assert(pool->items[node].place == PENDING_NOWHERE && !pending_canceled(pool, node));
 	pool->items[node].threshold = threshold;
 	set->count++;
 	if (threshold <= set->sample) {
@@ -125,31 +125,106 @@ refresh_floor(struct trip_pending_pool *pool, struct trip_pending *set)
 	set->floor = trip_pending_bucket_min(pool, *path.refs[path.depth]);
 }
 
+/* Nodes of one bucket, or one of a queue. */
+static void
+take_out(struct trip_pending_pool *pool, struct trip_pending *set, const uint32_t *nodes,
+	unsigned count)
+{
+	struct pending_path path;
+	bool lowest = false;
+	uint32_t *ref;
+
+	assert(nodes[0] < pool->max_nodes && pool->items[nodes[0]].place != PENDING_NOWHERE);
+	if (pool->items[nodes[0]].place == PENDING_IN_QUEUE) {
+		dequeue(pool, set->late == nodes[0] ? &set->late : &set->front, nodes[0]);
+		pool->items[nodes[0]].place = PENDING_NOWHERE;
+		return;
+	}
+	trip_pending_wheel_find(pool, set, nodes[0], &path);
+	ref = path.refs[path.depth];
+	for (unsigned i = 0; i < count; i++) {
+		trip_pending_bucket_remove(pool, ref, nodes[i]);
+		pool->items[nodes[i]].place = PENDING_NOWHERE;
+		lowest |= pool->items[nodes[i]].threshold == set->floor;
+	}
+	if (ref != &set->source)
+		trip_pending_bucket_shrink(pool, ref);
+	else if (set->source == TRIP_PENDING_NIL)
+		set->split = TRIP_PENDING_NIL;
+	trip_pending_wheel_settle(pool, set, &path, count);
+	if (set->split == TRIP_PENDING_NIL && (lowest || set->root == TRIP_PENDING_NIL))
+		refresh_floor(pool, set);
+}
+
 void
 trip_pending_remove(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t node)
 {
-	struct trip_pending_item *item = &pool->items[node];
-	struct pending_path path;
-	uint32_t *ref;
-
-	assert(node < pool->max_nodes && item->place != PENDING_NOWHERE);
-	if (item->place == PENDING_IN_QUEUE) {
-		dequeue(pool, set->late == node ? &set->late : &set->front, node);
-	} else {
-		trip_pending_wheel_find(pool, set, node, &path);
-		ref = path.refs[path.depth];
-		trip_pending_bucket_remove(pool, ref, node);
-		if (ref != &set->source)
-			trip_pending_bucket_shrink(pool, ref);
-		else if (set->source == TRIP_PENDING_NIL)
-			set->split = TRIP_PENDING_NIL;
-		trip_pending_wheel_settle(pool, set, &path, 1);
-		if (set->split == TRIP_PENDING_NIL &&
-			(item->threshold == set->floor || set->root == TRIP_PENDING_NIL))
-			refresh_floor(pool, set);
-	}
-	item->place = PENDING_NOWHERE;
+	assert(!pending_canceled(pool, node));
+	take_out(pool, set, &node, 1);
 	set->count--;
+}
+
+static void
+mark(struct trip_pending_pool *pool, uint32_t node, bool canceled)
+{
+	uint64_t bit = UINT64_C(1) << node % 64;
+
+	if (canceled) {
+		pool->canceled[node / 64] |= bit;
+		pool->marked++;
+	} else {
+		pool->canceled[node / 64] &= ~bit;
+		pool->marked--;
+	}
+}
+
+void
+trip_pending_cancel(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t node)
+{
+	/* Few items are worth an exact bound: a home is not to be rung for nothing. */
+	if (pending_kind(set->root) != PENDING_WHEEL) {
+		trip_pending_remove(pool, set, node);
+		return;
+	}
+	mark(pool, node, true);
+	set->count--;
+	pool->steps++;
+}
+
+/* With it go the canceled ones of its chunk: to find the place costs most of it. */
+void
+trip_pending_forget(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t node)
+{
+	const struct trip_pending_chunk *chunk;
+	uint32_t nodes[PENDING_CHUNK_NODES] = {node};
+	unsigned count = 0;
+
+	if (!pending_canceled(pool, node))
+		return;
+	if (pool->items[node].place != PENDING_IN_CHUNK) {
+		count = 1;
+	} else {
+		chunk = &pool->chunks[pool->items[node].next];
+		for (unsigned i = 0; i < chunk->fill; i++)
+			if (chunk->nodes[i] != TRIP_PENDING_NIL &&
+				pending_canceled(pool, chunk->nodes[i]))
+				nodes[count++] = chunk->nodes[i];
+	}
+	for (unsigned i = 0; i < count; i++)
+		mark(pool, nodes[i], false);
+	take_out(pool, set, nodes, count);
+}
+
+/* The item has left its place: false where it was canceled before. */
+static bool
+leave(struct trip_pending_pool *pool, uint32_t node)
+{
+	bool canceled = pending_canceled(pool, node);
+
+	pool->items[node].place = PENDING_NOWHERE;
+	if (canceled)
+		mark(pool, node, false);
+	return !canceled;
 }
 
 void
@@ -157,57 +232,10 @@ trip_pending_sample(struct trip_pending_pool *pool, struct trip_pending *set, ui
 {
 	/* What is late has no place in the order of thresholds: it stays behind what is due by
 	 * this. */
-	assert(first_threshold(pool, set) > set->sample && sum != TRIP_PENDING_NONE);
+	/* Of canceled ones some may have stayed behind. */
+	assert(pool->marked > 0 || first_threshold(pool, set) > set->sample);
+	assert(sum != TRIP_PENDING_NONE);
 	set->sample = sum;
-}
-
-/* Merges two sorted neighbours, [0, middle) and [middle, count); the first wins among equals. */
-static void
-merge(const struct key *from, struct key *to, unsigned middle, unsigned count)
-{
-	unsigned a = 0, b = middle;
-
-	for (unsigned i = 0; i < count; i++)
-		if (a < middle && (b >= count || from[a].threshold <= from[b].threshold))
-			to[i] = from[a++];
-		else
-			to[i] = from[b++];
-}
-
-static void
-sort_few(struct key *keys, unsigned count)
-{
-	for (unsigned i = 1; i < count; i++) {
-		struct key key = keys[i];
-		unsigned j = i;
-
-		for (; j > 0 && keys[j - 1].threshold > key.threshold; j--)
-			keys[j] = keys[j - 1];
-		keys[j] = key;
-	}
-}
-
-/* Stable, and n log n at worst: a client chooses the thresholds. Returns where the result is. */
-static struct key *
-sort(struct key *keys, struct key *spare, unsigned count)
-{
-	unsigned run = 8;
-
-	for (unsigned i = 0; i < count; i += run)
-		sort_few(&keys[i], count - i < run ? count - i : run);
-	for (; run < count; run *= 2) {
-		struct key *swap = keys;
-
-		for (unsigned i = 0; i < count; i += 2 * run) {
-			unsigned left = count - i;
-
-			merge(&keys[i], &spare[i], left < run ? left : run,
-				left < 2 * run ? left : 2 * run);
-		}
-		keys = spare;
-		spare = swap;
-	}
-	return keys;
 }
 
 /* Where the front is left alone, as far from its beginning as reach. */
@@ -229,8 +257,8 @@ front_limit(struct trip_pending_pool *pool, const struct trip_pending *set, unsi
 
 /* Sorted nodes go among those of the front, behind equal ones, which are older. */
 static void
-merge_front(struct trip_pending_pool *pool, struct trip_pending *set, const struct key *keys,
-	unsigned count)
+merge_front(struct trip_pending_pool *pool, struct trip_pending *set,
+	const struct pending_key *keys, unsigned count)
 {
 	uint32_t at = set->front;
 	bool end = false;
@@ -248,40 +276,43 @@ merge_front(struct trip_pending_pool *pool, struct trip_pending *set, const stru
 }
 
 /*
- * From a small bucket to the front, sorted; returns how many. Only as many of the front are passed
- * as the bucket has items, however long it is; what lies beyond stays where it is. Taking just what
- * lies below the front would do, but look at the whole bucket again for each new item there.
+ * From a small bucket to the front, sorted; returns how many, canceled ones included. Only as many
+ * of the front are passed as the bucket has items, however long it is; what lies beyond stays where
+ * it is. Taking just what lies below the front would do, but look at the whole bucket again for
+ * each new item there.
  */
 static unsigned
 take_sorted(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *ref, unsigned digit)
 {
-	struct key keys[PENDING_SORT_MAX], spare[PENDING_SORT_MAX], *sorted;
+	struct pending_key keys[PENDING_SORT_MAX], spare[PENDING_SORT_MAX], *sorted;
 	uint32_t nodes[PENDING_SORT_MAX];
 	unsigned count = trip_pending_bucket_take_all(pool, ref, nodes);
 	uint64_t limit = front_limit(pool, set, count);
-	unsigned taken = 0;
+	unsigned taken = 0, dropped = 0;
 
 	for (unsigned i = 0; i < count; i++)
 		__builtin_prefetch(&pool->items[nodes[i]], 1);
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t threshold = pool->items[nodes[i]].threshold;
 
-		if (threshold < limit)
-			keys[taken++] = (struct key){threshold, nodes[i]};
+		if (pending_canceled(pool, nodes[i]))
+			dropped += !leave(pool, nodes[i]);
+		else if (threshold < limit)
+			keys[taken++] = (struct pending_key){threshold, nodes[i]};
 		else
 			trip_pending_bucket_append(pool, ref, digit, nodes[i]);
 	}
-	sorted = sort(keys, spare, taken);
+	sorted = trip_pending_sort(keys, spare, taken);
 	pool->steps += taken;
 	if (set->front != TRIP_PENDING_NIL) {
 		merge_front(pool, set, sorted, taken);
-		return taken;
+		return taken + dropped;
 	}
 	for (unsigned i = 0; i < taken; i++)
 		nodes[i] = sorted[i].node;
 	if (taken > 0)
 		enqueue(pool, &set->front, nodes, taken, true);
-	return taken;
+	return taken + dropped;
 }
 
 /* One bounded step towards knowing what in root is due next. */
@@ -324,15 +355,13 @@ trip_pending_pop(
 	uint64_t end = pool->steps + PENDING_SORT_MAX + 8u * (uint64_t)max;
 	unsigned count = 0;
 
-	while (count < max) {
+	while (count < max && pool->steps < end) {
 		uint64_t first = front_threshold(pool, set);
-		uint32_t *queue;
+		uint32_t *queue, node;
 
 		if (first <= set->sample && first <= set->floor) {
 			queue = &set->front;
 		} else if (set->floor <= set->sample) {
-			if (pool->steps >= end)
-				break;
 			advance(pool, set);
 			continue;
 		} else if (set->late != TRIP_PENDING_NIL) {
@@ -340,9 +369,10 @@ trip_pending_pop(
 		} else {
 			break;
 		}
-		nodes[count] = *queue;
-		dequeue(pool, queue, *queue);
-		pool->items[nodes[count++]].place = PENDING_NOWHERE;
+		node = *queue;
+		dequeue(pool, queue, node);
+		if (leave(pool, node))
+			nodes[count++] = node;
 	}
 	set->count -= count;
 	return count;
@@ -351,11 +381,14 @@ trip_pending_pop(
 bool
 trip_pending_due(const struct trip_pending_pool *pool, const struct trip_pending *set)
 {
-	return set->late != TRIP_PENDING_NIL || trip_pending_bound(pool, set) <= set->sample;
+	return set->count > 0 &&
+	       (set->late != TRIP_PENDING_NIL || first_threshold(pool, set) <= set->sample);
 }
 
 uint64_t
 trip_pending_bound(const struct trip_pending_pool *pool, const struct trip_pending *set)
 {
+	if (set->count == 0)
+		return TRIP_PENDING_NONE;
 	return set->late != TRIP_PENDING_NIL ? 0 : first_threshold(pool, set);
 }

@@ -34,6 +34,7 @@ struct trip_pending_pool {
 	struct trip_pending_item *items; /* one a node */
 	struct trip_pending_chunk *chunks;
 	struct trip_pending_wheel *wheels;
+	uint64_t *canceled; /* one bit a node */
 	uint32_t max_nodes;
 	uint32_t max_chunks;
 	uint32_t max_wheels;
@@ -43,7 +44,8 @@ struct trip_pending_pool {
 	uint32_t fresh_wheels;
 	uint32_t free_chunks; /* lists of what was used before */
 	uint32_t free_wheels;
-	uint64_t steps; /* items moved or looked at and wheels visited: the measure of "bounded" */
+	uint32_t marked; /* canceled and not dropped yet */
+	uint64_t steps;  /* items moved or looked at and wheels visited: the measure of "bounded" */
 };
 
 struct trip_pending {
@@ -54,7 +56,7 @@ struct trip_pending {
 	uint32_t late;   /* due when accepted */
 	uint32_t split;  /* the wheel that is being filled */
 	uint32_t source; /* what it is still to be filled from */
-	uint32_t count;
+	uint32_t count;  /* without those that were canceled */
 };
 
 _Static_assert(sizeof(struct trip_pending) <= 40, "most counters have next to nothing pending");
@@ -69,14 +71,26 @@ void trip_pending_pool_init(struct trip_pending_pool *pool, void *memory, uint32
 void trip_pending_init(struct trip_pending *set);
 
 /*
- * threshold: 0 … 2^63-1. node: below max_nodes and in no set. An item at or below the current
- * sample is due already: it comes after everything that is ready (WORK-04).
+ * threshold: 0 … 2^63-1. node: below max_nodes, in no set, and forgotten where it was canceled. An
+ * item at or below the current sample is due already: it comes after everything that is ready
+ * (WORK-04).
  */
 void trip_pending_insert(struct trip_pending_pool *pool, struct trip_pending *set,
 	uint64_t threshold, uint32_t node);
 
 /* node: in this set, not popped yet. */
 void trip_pending_remove(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t node);
+
+/*
+ * As remove, but in a large set the item is only marked, which touches one bit of memory that stays
+ * in the cache, where removing looks for the item's place. Pop drops it when its turn would have
+ * come; a node that is wanted again before that is to be forgotten first. As a node is in one place
+ * at most, what is marked takes no memory that is not there for it.
+ */
+void trip_pending_cancel(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t node);
+
+/* node: in no set; set: the one that it was in last. Nothing to do unless it was canceled. */
+void trip_pending_forget(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t node);
 
 /*
  * From now on, what lies at or below sum is due. The sum may go down. Only while nothing is due but
@@ -97,7 +111,8 @@ bool trip_pending_due(const struct trip_pending_pool *pool, const struct trip_pe
 
 /*
  * No pending item has a lower threshold; TRIP_PENDING_NONE where nothing is pending. Above the
- * sample once nothing is due. Exact unless the lowest items of a larger set were removed.
+ * sample once nothing is due. Exact unless the lowest items of a larger set were removed or
+ * canceled.
  */
 uint64_t trip_pending_bound(const struct trip_pending_pool *pool, const struct trip_pending *set);
 

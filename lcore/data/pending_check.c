@@ -9,6 +9,7 @@ struct audit {
 	const struct trip_pending_pool *pool;
 	const struct trip_pending *set;
 	uint32_t items;
+	uint32_t canceled; /* of these */
 	const char *broken;
 };
 
@@ -23,7 +24,6 @@ static void
 check_queue(struct audit *audit, uint32_t head, bool front)
 {
 	const struct trip_pending_item *items = audit->pool->items;
-	const struct trip_pending *set = audit->set;
 	uint32_t at = head;
 
 	if (head == TRIP_PENDING_NIL)
@@ -34,8 +34,9 @@ check_queue(struct audit *audit, uint32_t head, bool front)
 		expect(audit, items[at].place == PENDING_IN_QUEUE, "a queued item says so");
 		expect(audit, next < audit->pool->max_nodes && items[next].other == at,
 			"neighbours in a queue know each other");
-		if (audit->broken != NULL || ++audit->items > set->count)
+		if (audit->broken != NULL || ++audit->items > audit->pool->max_nodes)
 			return;
+		audit->canceled += pending_canceled(audit->pool, at);
 		if (front)
 			expect(audit, next == head || items[at].threshold <= items[next].threshold,
 				"the front is sorted");
@@ -50,6 +51,7 @@ check_member(
 	uint64_t threshold = audit->pool->items[node].threshold;
 
 	audit->items++;
+	audit->canceled += pending_canceled(audit->pool, node);
 	expect(audit, threshold >= audit->set->floor, "nothing in root lies below the floor");
 	if (wheel == NULL)
 		return;
@@ -134,7 +136,7 @@ check_bucket(
 				(unsigned)chunks[at].live + chunks[next].live >= PENDING_PAIR_MIN,
 			"two neighbouring chunks are not nearly empty");
 		at = next;
-	} while (at != first && audit->items <= audit->set->count);
+	} while (at != first && audit->items <= audit->pool->max_nodes);
 	expect(audit, chunks[first].items == audit->items - before,
 		"a bucket knows how many items it has");
 	expect(audit, chunks[first].items >= 3 || (wheel != NULL && slot == PENDING_SLOTS),
@@ -192,6 +194,8 @@ trip_pending_check(const struct trip_pending_pool *pool, const struct trip_pendi
 		check_wheel(&audit, set->root, PENDING_DIGITS);
 	else if (set->root != TRIP_PENDING_NIL)
 		check_bucket(&audit, set->root, NULL, PENDING_SLOTS);
-	expect(&audit, audit.items == set->count, "a set knows how many items it has");
+	expect(&audit, audit.items == set->count + audit.canceled,
+		"a set knows how many items it has, but for the canceled ones");
+	expect(&audit, audit.canceled <= pool->marked, "marks are counted");
 	return audit.broken;
 }

@@ -15,6 +15,9 @@
  * is being filled from, which may be one chunk with a single node: one a set, and such a set has a
  * wheel, hence WHEEL_MIN items. So chunks <= N / 3 + N / WHEEL_MIN. Nodes that move from one
  * place to another leave the first before they enter the second.
+ *
+ * Canceled items that nobody has come across yet count as pending here: their nodes are in no other
+ * place, so N nodes it is all the same.
  */
 #include <string.h>
 
@@ -40,6 +43,12 @@ lines(size_t bytes)
 	return (bytes + LINE - 1) / LINE * LINE;
 }
 
+static size_t
+canceled_bytes(uint32_t max_nodes)
+{
+	return ((size_t)max_nodes + 63) / 64 * sizeof(uint64_t);
+}
+
 size_t
 trip_pending_pool_size(uint32_t max_nodes)
 {
@@ -47,6 +56,7 @@ trip_pending_pool_size(uint32_t max_nodes)
 		return 0;
 	return lines((size_t)chunks_for(max_nodes) * sizeof(struct trip_pending_chunk)) +
 	       lines((size_t)max_nodes * sizeof(struct trip_pending_item)) +
+	       lines(canceled_bytes(max_nodes)) +
 	       lines((size_t)wheels_for(max_nodes) * sizeof(struct trip_pending_wheel));
 }
 
@@ -68,8 +78,11 @@ trip_pending_pool_init(struct trip_pending_pool *pool, void *memory, uint32_t ma
 	at += lines(pool->max_chunks * sizeof(*pool->chunks));
 	pool->items = (void *)at;
 	at += lines(max_nodes * sizeof(*pool->items));
+	pool->canceled = (void *)at;
+	at += lines(canceled_bytes(max_nodes));
 	pool->wheels = (void *)at;
 	memset(pool->items, 0, max_nodes * sizeof(*pool->items));
+	memset(pool->canceled, 0, canceled_bytes(max_nodes));
 }
 
 uint32_t

@@ -101,6 +101,12 @@ pending_chunk(const struct trip_pending_pool *pool, uint32_t ref)
 	return &pool->chunks[pending_index(ref)];
 }
 
+static inline bool
+pending_canceled(const struct trip_pending_pool *pool, uint32_t node)
+{
+	return pool->canceled[node / 64] >> node % 64 & 1;
+}
+
 /* Which of the slots of a wheel of this digit the threshold belongs into. */
 static inline unsigned
 pending_slot(uint64_t threshold, unsigned digit)
@@ -121,6 +127,15 @@ uint32_t trip_pending_pool_chunk(struct trip_pending_pool *pool);
 void trip_pending_pool_free_chunk(struct trip_pending_pool *pool, uint32_t index);
 uint32_t trip_pending_pool_wheel(struct trip_pending_pool *pool);
 void trip_pending_pool_free_wheel(struct trip_pending_pool *pool, uint32_t index);
+
+/* pending_sort.c */
+struct pending_key {
+	uint64_t threshold;
+	uint32_t node;
+};
+
+struct pending_key *trip_pending_sort(
+	struct pending_key *keys, struct pending_key *spare, unsigned count);
 
 /* Buckets: pending_bucket.c. */
 void trip_pending_bucket_append(

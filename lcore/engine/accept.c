@@ -4,6 +4,8 @@
  * write. Counters, flows and functions are known by index, so the worst that garbage does is to
  * operate on the wrong object of the domain.
  */
+#include <rte_prefetch.h>
+
 #include "accept.h"
 #include "due.h"
 #include "fire.h"
@@ -144,12 +146,14 @@ cancel_batch(struct trip_home *home, uint32_t channel)
 	uint32_t slots[BATCH];
 	unsigned int n = trip_channel_take_canceled(&home->channels[channel], slots, BATCH);
 
+	for (unsigned int i = 0; i < n; i++)
+		rte_prefetch0(&home->nodes[trip_node_of(home, channel, slots[i])]);
 	for (unsigned int i = 0; i < n; i++) {
-		uint32_t index = home->slot_nodes[channel][slots[i]];
+		uint32_t index = trip_node_of(home, channel, slots[i]);
 		struct trip_node *node = &home->nodes[index];
 
 		if (node->queued)
-			trip_pending_remove(&home->pool, &home->cntrs[node->cntr].pending, index);
+			trip_pending_cancel(&home->pool, &home->cntrs[node->cntr].pending, index);
 		if (node->deferred)
 			trip_node_undefer(home, index);
 		trip_node_drop(home, index);

@@ -168,6 +168,10 @@ trip_due_arm(struct trip_home *home, uint32_t index)
 		bound = RTE_MIN(bound, cntr->split + 1);
 	if (cntr->watchers > 0)
 		bound = 0;
+	if (bound != TRIP_PENDING_NONE || cntr->waiters != TRIP_NONE)
+		home->armed[index / 64] |= UINT64_C(1) << index % 64;
+	else
+		home->armed[index / 64] &= ~(UINT64_C(1) << index % 64);
 	return trip_cell_arm(cell, bound, cntr->waiters != TRIP_NONE);
 }
 

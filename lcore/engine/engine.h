@@ -212,13 +212,11 @@ struct trip_home {
 
 	/* The loop's. */
 	struct trip_home_cntr *cntrs;
+	/* One bit a counter: somebody waited for it when its cell was last armed. */
+	uint64_t *armed;
 	struct trip_pending_pool pool;
 	struct trip_node *nodes;
 	uint32_t n_nodes;
-	uint32_t *free_nodes;
-	uint32_t n_free_nodes;
-	/* For each channel, the node of each slot, or TRIP_NONE. */
-	uint32_t **slot_nodes;
 	struct trip_waiter_node *waiter_nodes;
 	uint32_t *fed;
 	uint32_t n_fed;
@@ -238,7 +236,8 @@ struct trip_home {
 	uint64_t refresh_tsc, next_refresh_tsc;
 	uint32_t refresh_left;
 	uint64_t scrub_tsc, next_scrub_tsc;
-	uint32_t scrub_cntr;
+	/* How far the scrub has come: words of armed counters, leaves of the doorbell. */
+	uint32_t scrub_word, scrub_leaves;
 	struct trip_doorbell_scrub scrub_bells[TRIP_BELLS];
 	/* It shares a CPU with another lcore: yields when idle. */
 	bool shares_cpu;

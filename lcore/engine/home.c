@@ -3,12 +3,12 @@
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
 #include <rte_cycles.h>
-#include <rte_prefetch.h>
 
 #include "accept.h"
 #include "due.h"
 #include "fire.h"
 #include "home.h"
+#include "node.h"
 #include "source.h"
 #include "waiter.h"
 
@@ -104,8 +104,7 @@ fire_due(struct trip_home *home)
 		unsigned int n = trip_pending_pop(&home->pool, &cntr->pending, nodes, QUANTUM);
 
 		for (unsigned int i = 0; i < n; i++)
-			if (nodes[i] < home->n_nodes)
-				rte_prefetch0(&home->nodes[nodes[i]]);
+			trip_node_prefetch(home, nodes[i]);
 		for (unsigned int i = 0; i < n; i++) {
 			if (nodes[i] < home->n_nodes)
 				trip_fire(home, cntr, nodes[i]);
@@ -136,36 +135,62 @@ overdue(const struct trip_home *home, uint32_t index)
 	       (cntr->watchers > 0 && trip_cell_success(cell) != cntr->settled.success);
 }
 
+/* Armed counters of one word that are past what is armed, for the second time; how many. */
+static unsigned int
+scrub_armed(struct trip_home *home, uint32_t word, unsigned int *repairs)
+{
+	unsigned int looked = 0;
+
+	for (uint64_t armed = home->armed[word]; armed != 0; armed &= armed - 1, looked++) {
+		uint32_t index = word * 64 + (uint32_t)__builtin_ctzll(armed);
+		struct trip_home_cntr *cntr = &home->cntrs[index];
+		bool suspect = overdue(home, index);
+
+		if (suspect && cntr->suspect) {
+			trip_due_ring_self(home, index);
+			*repairs += 1;
+		}
+		cntr->suspect = suspect;
+	}
+	return looked;
+}
+
+/* Leaves of the largest section: what a pass has to cover. */
+static uint32_t
+most_leaves(const struct trip_home *home)
+{
+	uint32_t most = 0;
+
+	for (unsigned int bell = 0; bell < TRIP_BELLS; bell++)
+		most = RTE_MAX(most, home->doorbell.section[bell].leaves);
+	return most;
+}
+
 /*
  * What a process killed between an update and its ring has left: armed counters that are past what
  * is armed, and doorbell leaves without their summary. An updater that is merely between the two
- * looks the same, so a suspect is only repaired when the next round still finds it.
+ * looks the same, so a suspect is only repaired when the next round still finds it. Counters for
+ * which nobody waits cost a bit each, however many there are.
  */
 static void
 scrub(struct trip_home *home)
 {
-	uint32_t end = RTE_MIN(home->scrub_cntr + home->budget, home->shape.n_cntrs);
-	unsigned int repairs = 0;
+	uint32_t words = (home->shape.n_cntrs + 63) / 64, leaves = home->budget / TRIP_BELLS;
+	unsigned int repairs = 0, looked = 0;
 
 	if (home->now < home->next_scrub_tsc)
 		return;
-	for (; home->scrub_cntr < end; home->scrub_cntr++) {
-		struct trip_home_cntr *cntr = &home->cntrs[home->scrub_cntr];
-		bool suspect = overdue(home, home->scrub_cntr);
-
-		if (suspect && cntr->suspect) {
-			trip_due_ring_self(home, home->scrub_cntr);
-			repairs++;
-		}
-		cntr->suspect = suspect;
-	}
+	for (uint32_t n = 0; n < leaves && home->scrub_word < words && looked < home->budget; n++)
+		looked += scrub_armed(home, home->scrub_word++, &repairs);
 	for (unsigned int bell = 0; bell < TRIP_BELLS; bell++)
 		repairs += trip_doorbell_scrub(
-			&home->doorbell, bell, &home->scrub_bells[bell], home->budget / TRIP_BELLS);
+			&home->doorbell, bell, &home->scrub_bells[bell], leaves);
+	home->scrub_leaves += leaves;
 	trip_engine_stat(&home->stats.scrub_repairs, repairs);
-	if (home->scrub_cntr < home->shape.n_cntrs)
+	if (home->scrub_word < words || home->scrub_leaves < most_leaves(home))
 		return;
-	home->scrub_cntr = 0;
+	home->scrub_word = 0;
+	home->scrub_leaves = 0;
 	home->next_scrub_tsc = home->now + home->scrub_tsc;
 }
 

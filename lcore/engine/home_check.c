@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "home.h"
+#include "node.h"
 #include "waiter.h"
 
 struct checker {
@@ -62,7 +63,8 @@ check_cntr(struct checker *checker, struct trip_home *home, uint32_t index)
 		expect(checker, "the number of watchers is not that of the list", index);
 	check_deferred(checker, home, index);
 	if (cntr->due == TRIP_DUE_NONE && (waiters > 0 || trip_pending_count(&cntr->pending) > 0) &&
-		atomic_load(&home->cells[index].armed) == 0)
+		(atomic_load(&home->cells[index].armed) == 0 ||
+			(home->armed[index / 64] >> index % 64 & 1) == 0))
 		expect(checker, "somebody waits, but the cell is not armed", index);
 	expect(checker, trip_cell_check(&home->cells[index]), index);
 	expect(checker, trip_pending_check(&home->pool, &cntr->pending), index);
@@ -71,24 +73,26 @@ check_cntr(struct checker *checker, struct trip_home *home, uint32_t index)
 static void
 check_nodes(struct checker *checker, struct trip_home *home)
 {
-	uint32_t used = 0;
+	uint64_t used = 0;
 
 	for (uint32_t c = 0; c < home->shape.n_channels; c++) {
 		uint32_t slots = trip_home_channel_slots(&home->shape, c);
 
 		expect(checker, trip_channel_check(&home->channels[c]), c);
 		for (uint32_t s = 0; s < slots; s++) {
-			uint32_t index = home->slot_nodes[c][s];
+			const struct trip_node *node = &home->nodes[trip_node_of(home, c, s)];
 
-			if (index == TRIP_NONE)
+			if (!node->queued && !node->deferred)
 				continue;
 			used++;
-			if (home->nodes[index].channel != c || home->nodes[index].slot != s)
+			if (node->channel != c || node->slot != s)
 				expect(checker, "the node of a slot belongs to another slot", s);
+			if (!trip_channel_held(&home->channels[c], s))
+				expect(checker, "an item waits whose slot has been returned", s);
 		}
 	}
-	if (used + home->n_free_nodes != home->n_nodes)
-		expect(checker, "nodes are neither free nor in use", used);
+	if (used != atomic_load(&home->stats.pending))
+		expect(checker, "the items that wait are not as many as it says", (uint32_t)used);
 }
 
 unsigned int

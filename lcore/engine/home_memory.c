@@ -71,24 +71,19 @@ carve_channels(struct carver *carver, struct trip_home *home, const struct trip_
 {
 	struct trip_channel_home *channels = carve(carver, shape->n_channels * sizeof(*channels));
 	struct trip_channel_client *clients = carve(carver, shape->n_channels * sizeof(*clients));
-	uint32_t **slot_nodes = carve(carver, shape->n_channels * sizeof(*slot_nodes));
 
 	for (uint32_t i = 0; i < shape->n_channels; i++) {
 		struct trip_channel_shape channel;
 		void *memory, *marks;
-		uint32_t *nodes;
 
 		channel_shape(shape, index, i, &channel);
 		memory = carve(carver, trip_channel_size(&channel));
 		marks = carve(carver, trip_channel_marks_size(&channel));
-		nodes = carve(carver, channel.slots * sizeof(*nodes));
 		if (home == NULL)
 			continue;
 		trip_channel_init(memory, &channel);
 		trip_channel_map_home(&home->channels[i], memory, &channel, marks);
 		trip_channel_map_client(&home->clients[i], memory, &channel);
-		memset(nodes, 0xff, channel.slots * sizeof(*nodes));
-		home->slot_nodes[i] = nodes;
 	}
 }
 
@@ -97,7 +92,6 @@ carve_work(struct carver *carver, struct trip_home *home, const struct trip_home
 {
 	uint32_t n = node_count(shape), pool_nodes = n + shape->n_waiters;
 	struct trip_node *nodes = carve(carver, n * sizeof(*nodes));
-	uint32_t *free_nodes = carve(carver, n * sizeof(*free_nodes));
 	void *pool = carve(carver, trip_pending_pool_size(pool_nodes));
 	void *events = carve(carver, trip_event_ring_size(shape->n_events));
 
@@ -105,10 +99,6 @@ carve_work(struct carver *carver, struct trip_home *home, const struct trip_home
 		return;
 	home->nodes = nodes;
 	home->n_nodes = n;
-	home->free_nodes = free_nodes;
-	for (uint32_t i = 0; i < n; i++)
-		free_nodes[i] = n - 1 - i;
-	home->n_free_nodes = n;
 	trip_pending_pool_init(&home->pool, pool, pool_nodes);
 	trip_event_ring_init(&home->events, events, shape->n_events);
 }
@@ -131,12 +121,14 @@ carve_cntrs(struct carver *carver, struct trip_home *home, const struct trip_hom
 	struct trip_cell *cells = carve(carver, shape->n_cntrs * sizeof(*cells));
 	struct trip_home_cntr *cntrs = carve(carver, shape->n_cntrs * sizeof(*cntrs));
 	uint32_t *fed = carve(carver, shape->n_cntrs * sizeof(*fed));
+	uint64_t *armed = carve(carver, (shape->n_cntrs + 63) / 64 * sizeof(*armed));
 
 	if (home == NULL)
 		return;
 	home->cells = cells;
 	home->cntrs = cntrs;
 	home->fed = fed;
+	home->armed = armed;
 	for (uint32_t i = 0; i < shape->n_cntrs; i++) {
 		trip_cell_init(&cells[i]);
 		trip_pending_init(&cntrs[i].pending);
@@ -185,12 +177,10 @@ alloc_home(const struct trip_home_shape *shape)
 	home->shape = *shape;
 	home->channels = calloc(shape->n_channels, sizeof(*home->channels));
 	home->clients = calloc(shape->n_channels, sizeof(*home->clients));
-	home->slot_nodes = calloc(shape->n_channels, sizeof(*home->slot_nodes));
 	home->waiter_fds = malloc(shape->n_waiters * sizeof(*home->waiter_fds));
 	for (uint32_t i = 0; home->waiter_fds != NULL && i < shape->n_waiters; i++)
 		atomic_init(&home->waiter_fds[i], -1);
-	if (home->channels != NULL && home->clients != NULL && home->slot_nodes != NULL &&
-		home->waiter_fds != NULL)
+	if (home->channels != NULL && home->clients != NULL && home->waiter_fds != NULL)
 		return home;
 	trip_home_fini(home);
 	return NULL;
@@ -218,7 +208,6 @@ trip_home_fini(struct trip_home *home)
 {
 	free(home->channels);
 	free(home->clients);
-	free(home->slot_nodes);
 	free(home->waiter_fds);
 	free(home);
 }

@@ -5,9 +5,10 @@
 uint32_t
 trip_node_take(struct trip_home *home, uint32_t channel, uint32_t slot)
 {
-	uint32_t index = home->free_nodes[--home->n_free_nodes];
+	uint32_t index = trip_node_of(home, channel, slot);
 
-	home->slot_nodes[channel][slot] = index;
+	/* What was here last may have been canceled, and its counter not come by since. */
+	trip_pending_forget(&home->pool, &home->cntrs[home->nodes[index].cntr].pending, index);
 	trip_engine_stat(&home->stats.pending, 1);
 	return index;
 }
@@ -17,9 +18,9 @@ trip_node_drop(struct trip_home *home, uint32_t index)
 {
 	struct trip_node *node = &home->nodes[index];
 
-	home->slot_nodes[node->channel][node->slot] = TRIP_NONE;
+	node->queued = false;
+	node->deferred = false;
 	trip_channel_return(&home->channels[node->channel], node->slot);
-	home->free_nodes[home->n_free_nodes++] = index;
 	trip_engine_stat(&home->stats.pending, UINT64_MAX);
 }
 

@@ -1,11 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The home's nodes: one for each slot of each channel, so that they cannot run out. */
+/*
+ * The home's nodes: one for each slot of each channel, in the same order. A slot comes back to its
+ * client behind all free ones, so the node of an item that was canceled lies still for as long as
+ * there are others, and its place in the pending set may have been swept by then.
+ */
 #ifndef TRIP_NODE_H
 #define TRIP_NODE_H
 
 #include <stdint.h>
 
 #include "engine.h"
+
+/* The node of a slot. */
+static inline uint32_t
+trip_node_of(const struct trip_home *home, uint32_t channel, uint32_t slot)
+{
+	return home->channels[channel].map.first - home->channels[0].map.first + slot;
+}
+
+/* What firing a node will touch: it, and the state of its slot, in the channel that has the most.
+ */
+static inline void
+trip_node_prefetch(const struct trip_home *home, uint32_t node)
+{
+	if (node >= home->n_nodes)
+		return;
+	__builtin_prefetch(&home->nodes[node], 1);
+	if (node < home->shape.n_slots)
+		__builtin_prefetch(&home->channels[0].map.state[node], 1);
+}
 
 /* The node of a slot that was accepted; its caller fills it in. */
 uint32_t trip_node_take(struct trip_home *home, uint32_t channel, uint32_t slot);
@@ -17,7 +40,8 @@ void trip_node_queue(struct trip_home *home, uint32_t node);
 /* Takes a node that was deferred out of the list of its counter. */
 void trip_node_undefer(struct trip_home *home, uint32_t node);
 
-/* Gives a node back, and its slot to its client. It is in no pending set and in no list. */
+/* Gives a node back, and its slot to its client. It is in no list, and in no pending set but
+ * as a canceled item. */
 void trip_node_drop(struct trip_home *home, uint32_t node);
 
 #endif

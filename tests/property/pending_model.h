@@ -15,7 +15,8 @@ struct entry {
 	uint64_t threshold;
 	uint64_t accepted;
 	bool late;
-	int set; /* -1: not pending */
+	int set;  /* -1: not pending */
+	int last; /* the set that it was in last */
 };
 
 struct model {
@@ -54,8 +55,36 @@ setup(struct model *model, uint64_t seed, uint32_t max_nodes)
 }
 
 static inline void
+measure(struct model *model, uint64_t before, uint64_t limit)
+{
+	uint64_t steps = model->pool.steps - before;
+
+	assert_true(steps <= limit);
+	if (steps > model->most_steps)
+		model->most_steps = steps;
+	if (model->pool.used_chunks > model->most_chunks)
+		model->most_chunks = model->pool.used_chunks;
+	if (model->pool.used_wheels > model->most_wheels)
+		model->most_wheels = model->pool.used_wheels;
+}
+
+/* As whoever uses a node anew does it. */
+static inline void
+forget(struct model *model, uint32_t node)
+{
+	uint64_t before = model->pool.steps;
+
+	trip_pending_forget(&model->pool, &model->sets[model->entries[node].last], node);
+	measure(model, before, TRIP_PENDING_STEPS);
+}
+
+static inline void
 teardown(struct model *model)
 {
+	for (uint32_t i = 0; i < model->max_nodes; i++)
+		if (model->entries[i].set < 0)
+			forget(model, i);
+	assert_true(model->pending > 0 || model->pool.marked == 0);
 	for (int i = 0; i < SETS; i++) {
 		assert_null(trip_pending_check(&model->pool, &model->sets[i]));
 		if (model->pending == 0)
@@ -71,20 +100,6 @@ teardown(struct model *model)
 }
 
 static inline void
-measure(struct model *model, uint64_t before, uint64_t limit)
-{
-	uint64_t steps = model->pool.steps - before;
-
-	assert_true(steps <= limit);
-	if (steps > model->most_steps)
-		model->most_steps = steps;
-	if (model->pool.used_chunks > model->most_chunks)
-		model->most_chunks = model->pool.used_chunks;
-	if (model->pool.used_wheels > model->most_wheels)
-		model->most_wheels = model->pool.used_wheels;
-}
-
-static inline void
 check(struct model *model, int set)
 {
 	const char *broken = trip_pending_check(&model->pool, &model->sets[set]);
@@ -96,19 +111,23 @@ check(struct model *model, int set)
 static inline void
 insert(struct model *model, int set, uint64_t threshold, uint32_t node)
 {
-	uint64_t before = model->pool.steps;
+	uint64_t before;
 
+	forget(model, node);
+	before = model->pool.steps;
 	model->entries[node] = (struct entry){
 		.threshold = threshold,
 		.accepted = model->clock++,
 		.late = threshold <= model->samples[set],
 		.set = set,
+		.last = set,
 	};
 	model->pending++;
 	trip_pending_insert(&model->pool, &model->sets[set], threshold, node);
 	measure(model, before, TRIP_PENDING_STEPS);
 }
 
+/* Either way: at once, or by a mark. */
 static inline void
 cancel(struct model *model, uint32_t node)
 {
@@ -117,7 +136,10 @@ cancel(struct model *model, uint32_t node)
 
 	model->entries[node].set = -1;
 	model->pending--;
-	trip_pending_remove(&model->pool, &model->sets[set], node);
+	if (trip_random_below(&model->random, 2) == 0)
+		trip_pending_remove(&model->pool, &model->sets[set], node);
+	else
+		trip_pending_cancel(&model->pool, &model->sets[set], node);
 	measure(model, before, TRIP_PENDING_STEPS);
 }
 
