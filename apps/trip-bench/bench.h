@@ -8,11 +8,17 @@
 #define BENCH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <time.h>
+
+#include <rte_cycles.h>
 
 #include <trip.h>
 
 #define BENCH_REPETITIONS_MAX 101
+/* What `run` returns where the benchmark cannot run here; the note says why. */
+#define BENCH_SKIPPED 77
 
 /* One repetition. An arm that a benchmark does not have is 0. */
 struct bench_sample {
@@ -24,8 +30,9 @@ struct bench_sample {
 struct bench_result {
 	struct bench_sample samples[BENCH_REPETITIONS_MAX];
 	unsigned int n_samples;
+	bool skipped;
 	/* What the numbers were measured on, for a person. */
-	char note[160];
+	char note[240];
 };
 
 struct bench {
@@ -35,17 +42,73 @@ struct bench {
 	const char *what;
 	const char *limit;
 	const char *peer;
-	/* What the median of value / limit should not exceed; 0: nothing is promised. */
+	/* What the medians of value / limit and value / peer should not exceed; 0: nothing is
+	 * promised. */
 	double at_most;
-	/* Fills in `n_samples` samples. 0, or -1 with a message on stderr. */
+	double at_most_peer;
+	/* More is better: the promises are lower bounds. */
+	bool more;
+	/* A point of the plot of cost against size: runs only when it is asked for. */
+	bool curve;
+	/* Fills in `n_samples` samples. 0, BENCH_SKIPPED, or -1 with a message on stderr. */
 	int (*run)(const struct bench *bench, struct bench_result *result);
 	/* Sizes, as `run` understands them. */
 	unsigned int size;
 	unsigned int masks;
 };
 
-extern const struct bench bench_soft[];
-extern const unsigned int bench_soft_count;
+struct bench_list {
+	const struct bench *benches;
+	unsigned int count;
+};
+
+extern const struct bench_list bench_queue, bench_fire, bench_cancel, bench_cntr, bench_wake,
+	bench_idle, bench_soft, bench_forward, bench_memory;
+
+/* Whether EAL has a second lcore for benchmarks; those of two cores are skipped otherwise. */
+bool bench_worker_have(void);
+/* Calls step(arg) on the second lcore, over and over, until bench_worker_stop(). */
+void bench_worker_start(void (*step)(void *arg), void *arg);
+void bench_worker_stop(void);
+unsigned int bench_worker_lcore(void);
+
+/* Skips a benchmark, saying why. */
+int bench_skip(struct bench_result *result, const char *why);
+/* Shows how far a benchmark is, where a person looks on. */
+void bench_progress(const struct bench *bench, unsigned int done, unsigned int of);
+/* Says what failed, and why as far as the library and DPDK know; returns -1. */
+int bench_fail(const char *what);
+
+struct bench_random {
+	uint64_t state;
+};
+
+static inline uint64_t
+bench_random_u64(struct bench_random *random)
+{
+	uint64_t z = (random->state += 0x9e3779b97f4a7c15u);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+static inline double
+bench_ns(uint64_t tsc)
+{
+	return (double)tsc * 1e9 / (double)rte_get_tsc_hz();
+}
+
+/* Nanoseconds that this thread has run: what others do on its CPU meanwhile does not count. A
+ * system call, so for arms that take long. */
+static inline uint64_t
+bench_cpu_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
 
 /* Median of numbers, which it sorts. */
 double bench_middle(double *numbers, unsigned int n);
@@ -59,8 +122,12 @@ double bench_vs_limit(const struct bench_sample *sample);
 
 /* Reports; bench_report_json() returns 0, or -1 when it cannot write. */
 void bench_report_head(FILE *stream);
-void bench_report_row(FILE *stream, const struct bench *bench, const struct bench_result *result);
+void bench_report_row(
+	FILE *stream, const struct bench *bench, const struct bench_result *result, bool brief);
 int bench_report_json(const char *path, const struct bench *const *benches,
 	const struct bench_result *results, unsigned int n);
+
+/* Prints two files that bench_report_json() wrote beside each other; an exit status. */
+int bench_compare(const char *before, const char *after);
 
 #endif

@@ -73,27 +73,89 @@ bench_median(const struct bench_result *result, double (*pick)(const struct benc
 void
 bench_report_head(FILE *stream)
 {
-	fprintf(stream, "%-12s %9s %17s %9s %9s %13s %8s\n", "benchmark", "value", "min - max",
-		"limit", "x limit", "min - max", "at most");
+	fprintf(stream, "%-15s %9s %19s %9s %6s %5s %9s %6s %5s\n", "benchmark", "value",
+		"min - max", "limit", "ratio", "most", "peer", "ratio", "most");
+}
+
+static const char *
+promise(double at_most, const char *format, char *out, size_t size)
+{
+	snprintf(out, size, at_most > 0 ? format : "", at_most);
+	return out;
+}
+
+/* One arm beside the value: its median, the ratio, and what is promised of that. */
+static bool
+print_arm(FILE *stream, const struct bench_result *result, const char *arm,
+	double (*pick)(const struct bench_sample *),
+	double (*ratio_of)(const struct bench_sample *), double promised, bool more)
+{
+	double ratio;
+	char most[16];
+
+	if (arm == NULL || bench_median(result, pick) == 0) {
+		fprintf(stream, " %9s %6s %5s", "", "", "");
+		return true;
+	}
+	ratio = bench_median(result, ratio_of);
+	fprintf(stream, " %9.2f %6.2f %5s", bench_median(result, pick), ratio,
+		promise(promised, "%.2f", most, sizeof(most)));
+	return promised == 0 || (more ? ratio >= promised : ratio <= promised);
+}
+
+/* Breaks between words so that no line is longer than a screen. */
+static void
+print_wrapped(FILE *stream, const char *text)
+{
+	size_t width = 96;
+
+	while (*text != 0) {
+		size_t length = strlen(text);
+
+		if (length > width) {
+			length = width;
+			while (length > 0 && text[length] != ' ')
+				length--;
+		}
+		fprintf(stream, "    %.*s\n", (int)length, text);
+		text += length;
+		text += strspn(text, " ");
+	}
+}
+
+static void
+print_words(FILE *stream, const struct bench *bench, const struct bench_result *result)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), "%s, %s%s%s%s%s%s%s", bench->unit, bench->what,
+		bench->limit != NULL ? "; limit: " : "", bench->limit != NULL ? bench->limit : "",
+		bench->peer != NULL ? "; peer: " : "", bench->peer != NULL ? bench->peer : "",
+		result->note[0] != 0 ? "; " : "", result->note);
+	print_wrapped(stream, text);
 }
 
 void
-bench_report_row(FILE *stream, const struct bench *bench, const struct bench_result *result)
+bench_report_row(
+	FILE *stream, const struct bench *bench, const struct bench_result *result, bool brief)
 {
-	double value[BENCH_REPETITIONS_MAX], ratio[BENCH_REPETITIONS_MAX];
+	double value[BENCH_REPETITIONS_MAX];
 	unsigned int n = sorted(result, bench_value, value);
-	double median = bench_median(result, bench_vs_limit);
+	char spread[40];
+	bool kept;
 
-	sorted(result, bench_vs_limit, ratio);
-	fprintf(stream, "%-12s %9.2f %8.2f - %6.2f %9.2f %9.2f %5.2f - %5.2f %8.2f%s\n",
-		bench->name, bench_median(result, bench_value), value[0], value[n - 1],
-		bench_median(result, bench_limit), median, ratio[0], ratio[n - 1], bench->at_most,
-		bench->at_most > 0 && median > bench->at_most ? "  exceeded" : "");
-	fprintf(stream, "             %s, %s; limit: %s\n", bench->unit, bench->what, bench->limit);
-	if (bench->peer != NULL)
-		fprintf(stream, "             peer: %s: %.2f, value is %.2f x that\n", bench->peer,
-			bench_median(result, peer), bench_median(result, vs_peer));
-	fprintf(stream, "             %s\n", result->note);
+	if (result->skipped) {
+		fprintf(stream, "%-15s skipped: %s\n", bench->name, result->note);
+		return;
+	}
+	snprintf(spread, sizeof(spread), "%.2f - %.2f", value[0], value[n - 1]);
+	fprintf(stream, "%-15s %9.2f %19s", bench->name, bench_median(result, bench_value), spread);
+	kept = print_arm(stream, result, bench->limit, bench_limit, bench_vs_limit, bench->at_most,
+		bench->more);
+	kept &= print_arm(stream, result, bench->peer, peer, vs_peer, bench->at_most_peer, false);
+	fprintf(stream, "%s\n", kept ? "" : "  !");
+	if (!brief)
+		print_words(stream, bench, result);
 	fflush(stream);
 }
 
@@ -121,21 +183,28 @@ machine_line(const char *path, const char *key, char *out, size_t size)
 }
 
 static json_t *
-optional(const char *arm, double number)
+optional(double number)
 {
-	return arm != NULL ? json_real(number) : json_null();
+	return number != 0 ? json_real(number) : json_null();
 }
 
 static json_t *
 bench_json(const struct bench *bench, const struct bench_result *result)
 {
-	return json_pack("{s:s, s:f, s:s, s:o, s:o, s:o, s:o, s:i, s:s}", "name", bench->name,
-		"value", bench_median(result, bench_value), "unit", bench->unit, "limit",
-		optional(bench->limit, bench_median(result, bench_limit)), "peer",
-		optional(bench->peer, bench_median(result, peer)), "vs_limit",
-		optional(bench->limit, bench_median(result, bench_vs_limit)), "vs_peer",
-		optional(bench->peer, bench_median(result, vs_peer)), "repetitions",
-		(int)result->n_samples, "note", result->note);
+	double value[BENCH_REPETITIONS_MAX] = {0};
+	unsigned int n = sorted(result, bench_value, value);
+
+	if (result->skipped)
+		return json_pack("{s:s, s:n, s:s, s:s}", "name", bench->name, "value", "unit",
+			bench->unit, "note", result->note);
+	return json_pack("{s:s, s:f, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:i, s:s}",
+		"name", bench->name, "value", bench_median(result, bench_value), "unit",
+		bench->unit, "limit", optional(bench_median(result, bench_limit)), "peer",
+		optional(bench_median(result, peer)), "vs_limit",
+		optional(bench_median(result, bench_vs_limit)), "vs_peer",
+		optional(bench_median(result, vs_peer)), "at_most", optional(bench->at_most),
+		"at_most_peer", optional(bench->at_most_peer), "min", value[0], "max", value[n - 1],
+		"repetitions", (int)n, "note", result->note);
 }
 
 int

@@ -56,8 +56,10 @@ run(const struct bench *bench, struct bench_result *result)
 		return -1;
 	repeat(soft, &warm);
 	result->n_samples = REPETITIONS;
-	for (unsigned int i = 0; i < REPETITIONS; i++)
+	for (unsigned int i = 0; i < REPETITIONS; i++) {
+		bench_progress(bench, i, REPETITIONS);
 		repeat(soft, &result->samples[i]);
+	}
 	error = soft_bed_verify(soft, (REPETITIONS + 1ull) * ROUNDS * PACKETS);
 	snprintf(result->note, sizeof(result->note),
 		"hit ratio 1.00 (lookups: %.2f of %" PRIu32 " a packet), %" PRIu32
@@ -119,7 +121,7 @@ run_hostile(const struct bench *bench, struct bench_result *result)
 		.at_most = most, .run = run, .size = s, .masks = m             \
 	}
 
-const struct bench bench_soft[] = {
+static const struct bench benches[] = {
 	SOFT("soft_1", 1, 1, 2.5),
 	SOFT("soft_1k", 1000, 1, 2),
 	SOFT("soft_64k", 65536, 1, 1.75),
@@ -136,4 +138,5 @@ const struct bench bench_soft[] = {
 		.masks = 1,
 	},
 };
-const unsigned int bench_soft_count = RTE_DIM(bench_soft);
+
+const struct bench_list bench_soft = {benches, RTE_DIM(benches)};

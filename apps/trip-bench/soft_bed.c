@@ -5,7 +5,6 @@
 
 #include <rte_byteorder.h>
 #include <rte_cycles.h>
-#include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_flow.h>
 #include <rte_hash.h>
@@ -16,24 +15,6 @@
 
 #define FRAME 60
 #define HOSTILE_BITS 0xfff
-
-static uint64_t
-random_u64(struct soft *soft)
-{
-	uint64_t z = (soft->random += 0x9e3779b97f4a7c15u);
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
-
-static int
-fail(const char *what)
-{
-	fprintf(stderr, "trip-bench: %s: %s; %s\n", what, rte_strerror(rte_errno),
-		trip_error_message());
-	return -1;
-}
 
 /* Mask m leaves out the source where bit 0 is set, the source port with bit 1, the destination port
  * with bit 2. */
@@ -69,7 +50,7 @@ create_flow(struct soft *soft, const struct key *key)
 
 	if (trip_flow_create(soft->port, NULL, pattern, NULL, &soft->flows[soft->n_flows], NULL) !=
 		0)
-		return fail("flow");
+		return bench_fail("flow");
 	soft->n_flows++;
 	return 0;
 }
@@ -77,8 +58,10 @@ create_flow(struct soft *soft, const struct key *key)
 void
 soft_bed_draw_random(struct soft *soft, uint32_t i, struct key *key)
 {
-	*key = (struct key){(uint32_t)random_u64(soft), (uint32_t)random_u64(soft),
-		(uint16_t)random_u64(soft), (uint16_t)random_u64(soft), i % soft->bench->masks};
+	*key = (struct key){(uint32_t)bench_random_u64(&soft->random),
+		(uint32_t)bench_random_u64(&soft->random),
+		(uint16_t)bench_random_u64(&soft->random),
+		(uint16_t)bench_random_u64(&soft->random), i % soft->bench->masks};
 }
 
 /*
@@ -91,11 +74,24 @@ soft_bed_draw_hostile(struct soft *soft, uint32_t i, struct key *key)
 {
 	*key = (struct key){.src = i << 16, .dst = 0x0a000001};
 	do {
-		uint64_t ports = random_u64(soft);
+		uint64_t ports = bench_random_u64(&soft->random);
 
 		key->src_port = (uint16_t)ports;
 		key->dst_port = (uint16_t)(ports >> 16);
 	} while ((rte_hash_crc(key, sizeof(*key), 0) & HOSTILE_BITS) != 0);
+}
+
+void
+soft_bed_draw_bare(struct soft *soft, uint32_t i, struct key *key)
+{
+	soft_bed_draw_random(soft, i, key);
+}
+
+/* It cannot even hold keys that collide. */
+static bool
+has_tables(const struct soft *soft)
+{
+	return soft->draw == soft_bed_draw_random;
 }
 
 static int
@@ -109,11 +105,10 @@ add_rules(struct soft *soft)
 		value = masked(key, key->mask);
 		if (create_flow(soft, key) != 0)
 			return -1;
-		/* It cannot even hold keys that collide. */
-		if (soft->draw == soft_bed_draw_hostile)
+		if (!has_tables(soft))
 			continue;
 		if (rte_hash_add_key_data(soft->tables[key->mask], &value, key) != 0)
-			return fail("rte_hash");
+			return bench_fail("rte_hash");
 	}
 	return 0;
 }
@@ -123,7 +118,7 @@ open_tables(struct soft *soft)
 {
 	uint32_t entries = soft->bench->size / soft->bench->masks;
 
-	for (uint32_t m = 0; m < soft->bench->masks; m++) {
+	for (uint32_t m = 0; has_tables(soft) && m < soft->bench->masks; m++) {
 		char name[32];
 		struct rte_hash_parameters parameters = {
 			.name = name,
@@ -136,7 +131,7 @@ open_tables(struct soft *soft)
 		snprintf(name, sizeof(name), "bench%u_%" PRIu32, soft->instance, m);
 		soft->tables[m] = rte_hash_create(&parameters);
 		if (soft->tables[m] == NULL)
-			return fail("rte_hash");
+			return bench_fail("rte_hash");
 	}
 	return 0;
 }
@@ -156,12 +151,12 @@ open_engine(struct soft *soft)
 	uint16_t port;
 
 	if (trip_domain_open(&attr, &soft->domain, NULL) != 0)
-		return fail("domain");
+		return bench_fail("domain");
 	if (rte_eth_dev_get_port_by_name(
 		    soft->instance == 0 ? "net_null_bench0" : "net_null_bench1", &port) != 0 ||
 		rte_eth_dev_configure(port, 1, 1, &conf) != 0 ||
 		trip_port_open(soft->domain, port, &port_attr, &soft->port) != 0)
-		return fail("port");
+		return bench_fail("port");
 	return 0;
 }
 
@@ -171,7 +166,7 @@ open_packets(struct soft *soft)
 	soft->pool = rte_pktmbuf_pool_create(soft->instance == 0 ? "bench0" : "bench1", 2 * PACKETS,
 		0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
 	if (soft->pool == NULL || rte_pktmbuf_alloc_bulk(soft->pool, soft->ring, PACKETS) != 0)
-		return fail("mempool");
+		return bench_fail("mempool");
 	return 0;
 }
 
@@ -204,7 +199,7 @@ soft_bed_open(const struct bench *bench, unsigned int instance,
 	soft->bench = bench;
 	soft->instance = instance;
 	soft->draw = draw;
-	soft->random = 42;
+	soft->random.state = 42;
 	soft->keys = calloc(bench->size, sizeof(*soft->keys));
 	soft->flows = calloc(bench->size, sizeof(*soft->flows));
 	soft->seen = calloc(bench->size, 1);
@@ -241,7 +236,7 @@ void
 soft_bed_choose(struct soft *soft)
 {
 	for (unsigned int i = 0; i < PACKETS; i++) {
-		uint32_t at = (uint32_t)(random_u64(soft) % soft->bench->size);
+		uint32_t at = (uint32_t)(bench_random_u64(&soft->random) % soft->bench->size);
 
 		if (soft->seen[at] == 0) {
 			soft->seen[at] = 1;

@@ -31,7 +31,7 @@ struct soft {
 	/* Draws the key of the next rule. */
 	void (*draw)(struct soft *soft, uint32_t i, struct key *key);
 	struct key *keys;
-	uint64_t random;
+	struct bench_random random;
 	/* The engine's arm. */
 	struct trip_domain *domain;
 	struct trip_port *port;
@@ -48,9 +48,11 @@ struct soft {
 	uint64_t lookup_hits, lookups;
 };
 
-/* Draw the key of rule i: at random; or so that keys collide wherever the hash is public. */
+/* Draw the key of rule i: at random; so that keys collide wherever the hash is public; at random,
+ * with the engine alone, without the tables of the limit's arm. */
 void soft_bed_draw_random(struct soft *soft, uint32_t i, struct key *key);
 void soft_bed_draw_hostile(struct soft *soft, uint32_t i, struct key *key);
+void soft_bed_draw_bare(struct soft *soft, uint32_t i, struct key *key);
 
 /* Opens a bed with bench->size rules in bench->masks masks; NULL with a message on stderr. */
 struct soft *soft_bed_open(const struct bench *bench, unsigned int instance,

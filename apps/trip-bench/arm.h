@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Arms that look inside the library. Their sources are compiled twice: with the library as it is,
+ * and with all of it compiled a second time under other names, with the pending set replaced by a
+ * heap. So the two differ in nothing else.
+ */
+#ifndef ARM_H
+#define ARM_H
+
+#include <stdint.h>
+
+struct arm_fire_shape {
+	/* Of the domain. */
+	const char *name;
+	uint32_t items;
+	uint32_t cntrs;
+	/* Thresholds lie in 1 ... range, which the counters pass in so many steps. */
+	uint64_t range;
+	uint32_t steps;
+};
+
+struct arm_fire_bed;
+
+/* What both pending sets can be asked. Times are nanoseconds of the thread, over all items. */
+struct arm {
+	/* NULL with a message on stderr. */
+	struct arm_fire_bed *(*fire_open)(const struct arm_fire_shape *shape);
+	/* Queues all items anew; fires them. 0, or -1 with a message. */
+	int (*fire_fill)(struct arm_fire_bed *bed, uint64_t seed);
+	int (*fire)(struct arm_fire_bed *bed, uint64_t *ns);
+	void (*fire_close)(struct arm_fire_bed *bed);
+};
+
+struct arm_cancel {
+	/* Inserts so many items of random thresholds and cancels them all, in random order; then
+	 * forgets them, as whoever needs their nodes again does. */
+	int (*cancel)(uint32_t items, uint64_t seed, uint64_t *ns, uint64_t *forget_ns);
+};
+
+extern const struct arm arm_wheel, arm_heap;
+extern const struct arm_cancel arm_cancel_wheel, arm_cancel_heap;
+
+/* Nanoseconds that so many idle iterations take of a home with so many counters and channels. */
+struct arm_idle;
+struct arm_idle *arm_idle_open(uint32_t cntrs, uint32_t channels);
+uint64_t arm_idle_iterate(struct arm_idle *idle, uint32_t iterations);
+void arm_idle_close(struct arm_idle *idle);
+
+#endif
