@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What instructions.py counts the instructions of: a home that is handed work, fires it and idles,
+ * without EAL, threads or a clock, so that every run executes the same ones. It prints how often it
+ * did what.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "home.h"
+#include "node.h"
+
+#define ITEMS 20000u
+#define STEPS 1000u
+#define TIMES 10000u
+#define BATCH 32u
+
+static struct trip_engine engine = {.n_homes = 1, .tsc_hz = 1000000000};
+
+static uint64_t
+draw(void)
+{
+	static uint64_t state = 1;
+	uint64_t z = (state += 0x9e3779b97f4a7c15u);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	return z ^ (z >> 27);
+}
+
+static void
+settle(struct trip_home *home)
+{
+	while (trip_home_iterate(home, 1) > 0)
+		;
+}
+
+static void
+submit(struct trip_home *home)
+{
+	struct trip_channel_client *client = &home->clients[0];
+	int slot = trip_channel_alloc(client);
+	uint64_t id;
+
+	if (slot < 0)
+		abort();
+	*trip_channel_desc(client, (uint32_t)slot) = (struct trip_work_desc){
+		.threshold = 1 + draw() % ITEMS,
+		.value = 1,
+		.trigger = 0,
+		.target = 1,
+		.completion = TRIP_NONE,
+		.op = TRIP_OP_CNTR_ADD,
+	};
+	if (trip_channel_submit(client, (uint32_t)slot, &id) != 0)
+		abort();
+	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CHANNEL, 0);
+}
+
+static void
+add(struct trip_home *home, uint32_t cntr, uint64_t value)
+{
+	if (trip_cell_add(&home->cells[cntr], value))
+		trip_doorbell_ring(&home->doorbell, TRIP_BELL_CNTR, cntr);
+}
+
+__attribute__((noinline)) static void
+count_queue(struct trip_home *home)
+{
+	for (uint32_t i = 0; i < ITEMS; i++) {
+		submit(home);
+		if (i % BATCH == BATCH - 1)
+			settle(home);
+	}
+}
+
+__attribute__((noinline)) static void
+count_fire(struct trip_home *home)
+{
+	for (uint32_t i = 0; i < STEPS; i++) {
+		add(home, 0, ITEMS / STEPS);
+		settle(home);
+	}
+}
+
+__attribute__((noinline)) static void
+count_add(struct trip_home *home)
+{
+	for (uint32_t i = 0; i < TIMES; i++)
+		add(home, 2, 1);
+}
+
+__attribute__((noinline)) static void
+count_idle(struct trip_home *home)
+{
+	for (uint32_t i = 0; i < TIMES; i++)
+		trip_home_iterate(home, 1);
+}
+
+int
+main(void)
+{
+	struct trip_home_shape shape = {.n_cntrs = 64,
+		.n_waiters = 64,
+		.n_channels = 2,
+		.n_slots = ITEMS,
+		.n_handler_slots = 64,
+		.n_events = 64};
+	void *memory = aligned_alloc(64, trip_home_size(&shape));
+	struct trip_home *home;
+
+	engine.cntrs_per_home = shape.n_cntrs;
+	engine.waiters_per_home = shape.n_waiters;
+	home = memory != NULL ? trip_home_init(memory, &engine, 0, &shape) : NULL;
+	if (home == NULL)
+		return 1;
+	engine.homes[0] = home;
+	home->budget = 256;
+	home->next_scrub_tsc = UINT64_MAX;
+	count_queue(home);
+	count_fire(home);
+	count_add(home);
+	count_idle(home);
+	if (trip_cell_success(&home->cells[1]) != ITEMS)
+		return 1;
+	printf("queue %u\nfire %u\nadd %u\nidle %u\n", ITEMS, ITEMS, TIMES, TIMES);
+	trip_home_fini(home);
+	free(memory);
+	return 0;
+}
