@@ -587,6 +587,8 @@ main(int argc, char **argv)
 	int result;
 
 	engine = vcx_test_engine(argv[1]);
+	if (argc == 3)
+		cmocka_set_test_filter(argv[2]);
 	result = vcx_test_init(engine, 1);
 	if (result != 0)
 		return result;
