@@ -51,6 +51,17 @@ write_values(const struct vcx_counters *counters, uint32_t first, uint32_t count
 	}
 }
 
+static int
+query_queues(struct vcx_device *device, void *out, size_t outlen)
+{
+	if (outlen * 8 < 0x180 + 32)
+		return EINVAL;
+	pthread_mutex_lock(&device->lock);
+	devx_set(out, DEVX_Q_OUT_OF_BUFFER, (uint32_t)device->rx.no_buffer);
+	pthread_mutex_unlock(&device->lock);
+	return 0;
+}
+
 int
 mlx5dv_devx_obj_query(
 	struct mlx5dv_devx_obj *obj, const void *in, size_t inlen, void *out, size_t outlen)
@@ -61,6 +72,8 @@ mlx5dv_devx_obj_query(
 
 	(void)inlen;
 	memset(out, 0, outlen);
+	if (devx_get(in, DEVX_OPCODE) == DEVX_QUERY_Q_COUNTER)
+		return query_queues(obj->device, out, outlen);
 	if (counters == NULL || devx_get(in, DEVX_OPCODE) != DEVX_QUERY_FLOW_COUNTER ||
 		devx_get(in, DEVX_QUERY_DUMP) != 0)
 		return EOPNOTSUPP;

@@ -13,6 +13,7 @@ enum {
 	DEVX_CREATE_MKEY = 0x200,
 	DEVX_CREATE_CQ = 0x400,
 	DEVX_ALLOC_Q_COUNTER = 0x771,
+	DEVX_QUERY_Q_COUNTER = 0x773,
 	DEVX_ALLOC_TRANSPORT_DOMAIN = 0x816,
 	DEVX_CREATE_TIR = 0x900,
 	DEVX_MODIFY_TIR = 0x901,
@@ -111,6 +112,9 @@ enum {
 #define DEVX_QUERY_NUMBER 0xe0, 32
 #define DEVX_QUERY_REPLY 0x10 /* packets, bytes: 64 bits each, big-endian */
 #define DEVX_COUNTER_BYTES 16
+
+/* QUERY_Q_COUNTER: what was lost because queues had no buffer. */
+#define DEVX_Q_OUT_OF_BUFFER 0x180, 32
 
 /* QUERY_TIS. */
 #define DEVX_TIS_DOMAIN 0x1a8, 24

@@ -80,6 +80,16 @@ vcx_match_matcher_free(struct vcx_matcher *matcher)
 	free(matcher);
 }
 
+/* The low bits choose the bucket, and must depend on all bits: an address's last byte is a word's
+ * first. */
+static uint64_t
+mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+	hash = (hash ^ hash >> 32) * 0xbf58476d1ce4e5b9u;
+	return hash ^ hash >> 29;
+}
+
 /* The masked value, one word for each of the matcher's, and its hash. */
 static uint64_t
 masked(const struct vcx_matcher *matcher, const union vcx_key *key, uint64_t *value)
@@ -88,8 +98,7 @@ masked(const struct vcx_matcher *matcher, const union vcx_key *key, uint64_t *va
 
 	for (unsigned i = 0; i < matcher->words; i++) {
 		value[i] = key->words[matcher->word[i]] & matcher->mask[i];
-		hash = (hash ^ value[i]) * 0x9e3779b97f4a7c15u;
-		hash ^= hash >> 29;
+		hash = mix(hash, value[i]);
 	}
 	return hash;
 }

@@ -4,14 +4,15 @@
 #include <inttypes.h>
 #include <string.h>
 #include <rte_cycles.h>
+#include <rte_ip.h>
 #include "trip_test.h"
 #include "vcx_test.h"
 
 enum {
 	QUEUES = 2,
 	LENGTH = 64,
-	MOST = 4000,
-	FIRST_PORT = 1000,
+	MOST = 100000,
+	SOURCE_AT = 26, /* of the IPv4 source address in a packet */
 };
 
 static struct rte_flow *flows[MOST];
@@ -30,6 +31,40 @@ us_since(uint64_t start)
 	return (double)(rte_get_tsc_cycles() - start) * 1e6 / (double)rte_get_tsc_hz();
 }
 
+static rte_be32_t
+source_of(unsigned i)
+{
+	return rte_cpu_to_be_32(RTE_IPV4(10, 0, 0, 0) + i);
+}
+
+static struct rte_flow *
+create_one(unsigned i, struct rte_flow_error *error)
+{
+	struct rte_flow_item_ipv4 spec = {.hdr.src_addr = source_of(i)};
+	struct rte_flow_item_ipv4 mask = {.hdr.src_addr = UINT32_MAX};
+	struct rte_flow_item pattern[] = {{.type = RTE_FLOW_ITEM_TYPE_ETH},
+		{.type = RTE_FLOW_ITEM_TYPE_IPV4, .spec = &spec, .mask = &mask},
+		{.type = RTE_FLOW_ITEM_TYPE_END}};
+	struct rte_flow_action_queue queue = {.index = (uint16_t)(i % QUEUES)};
+	struct rte_flow_action_count count = {.id = 0};
+	struct rte_flow_action actions[] = {{.type = RTE_FLOW_ACTION_TYPE_COUNT, .conf = &count},
+		{.type = RTE_FLOW_ACTION_TYPE_QUEUE, .conf = &queue},
+		{.type = RTE_FLOW_ACTION_TYPE_END}};
+
+	if (i % 4 == 3)
+		actions[1] = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_DROP};
+	return rte_flow_create(0, &(struct rte_flow_attr){.ingress = 1}, pattern, actions, error);
+}
+
+static void
+packet_for(unsigned i, uint8_t *packet)
+{
+	rte_be32_t source = source_of(i);
+
+	vcx_test_packet(packet, LENGTH, 9, 53, i);
+	memcpy(packet + SOURCE_AT, &source, sizeof(source));
+}
+
 static void
 create(unsigned rules)
 {
@@ -37,9 +72,7 @@ create(unsigned rules)
 	uint64_t start = rte_get_tsc_cycles();
 
 	for (unsigned i = 0; i < rules; i++) {
-		flows[i] = vcx_test_rule(0, (uint16_t)(FIRST_PORT + i),
-			i % 4 == 3 ? VCX_FATE_DROP : VCX_FATE_QUEUE, (uint16_t)(i % QUEUES),
-			&error);
+		flows[i] = create_one(i, &error);
 		assert_non_null(flows[i]);
 	}
 	printf("%u rules: %.1f us for each creation", rules, us_since(start) / rules);
@@ -53,7 +86,7 @@ inject(unsigned rules)
 	struct vcx_injected to;
 
 	for (unsigned i = 0; i < rules; i++) {
-		vcx_test_packet(packet, LENGTH, 9, (uint16_t)(FIRST_PORT + i), i);
+		packet_for(i, packet);
 		assert_int_equal(vcx_inject(0, packet, LENGTH, packets_of(i), false, &to), 0);
 		assert_int_equal(i % 4 == 3 ? to.dropped : to.delivered, packets_of(i));
 		expected[i % QUEUES] += to.delivered;
@@ -111,14 +144,14 @@ static void
 query_is_as_late_as_its_engine(void **state)
 {
 	struct rte_flow_error error;
-	struct rte_flow *flow = vcx_test_rule(0, FIRST_PORT, VCX_FATE_DROP, 0, &error);
+	struct rte_flow *flow = vcx_test_rule(0, 53, VCX_FATE_DROP, 0, &error);
 	uint64_t packets = 0, bytes, start;
 	struct vcx_stats before, after;
 	uint8_t packet[LENGTH];
 	double late;
 
 	assert_non_null(flow);
-	vcx_test_packet(packet, LENGTH, 9, FIRST_PORT, 0);
+	packet_for(0, packet);
 	if (engine == VCX_BULK)
 		vcx_test_bulks(0, 2); /* the next bulk is a second away */
 	assert_int_equal(vcx_stats(0, &before), 0);
@@ -146,11 +179,12 @@ query_is_as_late_as_its_engine(void **state)
 int
 main(int argc, char **argv)
 {
-	static unsigned counts[] = {1, 100, MOST};
+	static unsigned counts[] = {1, 100, 4000, MOST};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_prestate(rules_count_exactly, &counts[0]),
 		cmocka_unit_test_prestate(rules_count_exactly, &counts[1]),
 		cmocka_unit_test_prestate(rules_count_exactly, &counts[2]),
+		cmocka_unit_test_prestate(rules_count_exactly, &counts[3]),
 		cmocka_unit_test(query_is_as_late_as_its_engine),
 	};
 	int result;
