@@ -353,6 +353,31 @@ work_01_fates_in_callbacks(void **state)
 }
 
 /* What was counted and not yet taken is in the counter when the flow is gone. */
+/* Of packets or of bytes, and also once the flow lets nothing through any more. */
+static void
+cntr_11_a_flow_refuses_close(void **state)
+{
+	struct trip_cntr *packets, *bytes;
+	struct trip_flow *flow;
+
+	open_port(TRIP_PORT_BURST, 1);
+	packets = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	bytes = open_cntr(TRIP_CNTR_EVENTS_BYTES);
+	flow = create(53, packets, bytes);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(trip_cntr_close(packets), -EBUSY);
+		assert_int_equal(trip_cntr_close(bytes), -EBUSY);
+		assert_int_equal(traffic_burst(port, 0, 10, 53, 100), 10);
+	}
+	expect_count(flow, 20, 2000, TRIP_FATE_PASS);
+	destroy(flow);
+	harness_expect(packets, 20, 0);
+	harness_expect(bytes, 2000, 0);
+	harness_cntr_close(packets);
+	harness_cntr_close(bytes);
+	close_port();
+}
+
 static void
 pnt_07_destroy_folds_the_last_counts(void **state)
 {
@@ -600,6 +625,7 @@ work_12_functions_may_open_objects(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	HARNESS_TEST(cntr_11_a_flow_refuses_close),
 	HARNESS_TEST_OWN(cntr_19_counts_become_visible_by_themselves),
 	HARNESS_TEST_OWN(cntr_21_packets_and_bytes_of_a_queue),
 	HARNESS_TEST_OWN(cntr_21_packets_and_bytes_of_four_queues),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The wait objects of counters: what each is, whom it wakes, and what it costs who updates. */
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -341,6 +342,43 @@ cntr_11_blocked_waiters_refuse_close(void **state)
 	}
 }
 
+/* Name, descriptor, what it was armed for, work and values: all are as they were. */
+static void
+cntr_11_a_refused_close_changes_nothing(void **state)
+{
+	struct trip_cntr_attr attr = {
+		.size = sizeof(attr), .wait_obj = TRIP_WAIT_FD, .name = "dns"};
+	static struct harness_notes notes;
+	struct trip_cntr *cntr, *other;
+	int fd, again;
+
+	assert_int_equal(trip_cntr_open(harness_domain, &attr, &cntr, NULL), 0);
+	assert_int_equal(trip_cntr_control(cntr, TRIP_GETWAIT, &fd), 0);
+	harness_notes_open(&notes);
+	trip_cntr_adderr(cntr, 2);
+	trip_cntr_readerr(cntr);
+	harness_note(&notes, cntr, 12, 7);
+	assert_int_equal(trip_cntr_arm(cntr, 10), 0);
+	harness_settle();
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(trip_cntr_close(cntr), -EBUSY);
+	assert_int_equal(trip_cntr_open(harness_domain, &attr, &other, NULL), -EEXIST);
+	assert_int_equal(trip_cntr_control(cntr, TRIP_GETWAIT, &again), 0);
+	assert_int_equal(again, fd);
+	harness_expect(cntr, 0, 2);
+	trip_cntr_add(cntr, 9);
+	harness_settle();
+	assert_false(waits_readable(fd));
+	assert_int_equal(harness_notes_count(&notes), 0);
+	trip_cntr_add(cntr, 1);
+	harness_until(waits_readable(fd));
+	harness_until(harness_notes_count(&notes) == 1);
+	assert_int_equal(notes.event[0].context, 7);
+	harness_settle();
+	harness_cntr_close(cntr);
+	harness_notes_close(&notes);
+}
+
 static int
 close_cntr(const struct trip_work_event *event, void *arg)
 {
@@ -457,6 +495,9 @@ crowd(enum trip_wait_obj wait_obj, uint64_t creep)
 		assert_true(sleepers[i].saw >= sleepers[i].threshold);
 	}
 	harness_cntr_close(cntr);
+	printf("wait object %d: %d threads at %d thresholds, %" PRIu64
+	       " of them crossed by one jump: all woke, none before its own\n",
+		(int)wait_obj, CROWD, CROWD, CROWD - creep);
 }
 
 static void
@@ -480,6 +521,43 @@ cntr_17_a_crowd_without_slots(void **state)
 	harness_open(1, &attr);
 	crowd(TRIP_WAIT_UNSPEC, 3);
 	crowd(TRIP_WAIT_FD, 3);
+}
+
+/* Nor does it need any: each slot is there for work, however many wait, asleep or yielding. */
+static void
+cntr_17_waiters_take_no_work_slots(void **state)
+{
+	const struct trip_domain_attr attr = {.max_waiters = 4, .max_works = 16};
+	static struct harness_notes notes;
+	struct sleeper sleepers[8];
+	struct trip_poll_set *set;
+	struct trip_work work;
+	struct trip_cntr *cntr;
+
+	harness_open(1, &attr);
+	cntr = harness_cntr(TRIP_WAIT_UNSPEC);
+	harness_notes_open(&notes);
+	assert_int_equal(trip_poll_open(harness_domain, NULL, &set), 0);
+	assert_int_equal(trip_poll_add(set, trip_cntr_fid(cntr), 0), 0);
+	for (unsigned int i = 0; i < 8; i++) {
+		sleepers[i] = (struct sleeper){.cntr = cntr, .threshold = 100};
+		start(&sleepers[i]);
+	}
+	harness_until(refs_of(cntr) == 9);
+	harness_settle();
+	for (uint64_t i = 0; i < 16; i++)
+		harness_note(&notes, cntr, 100, i);
+	work = harness_work(cntr, 100, TRIP_OP_CALL);
+	work.op.call.function = notes.function;
+	assert_int_equal(trip_work_queue(harness_domain, &work, NULL), -EAGAIN);
+	trip_cntr_add(cntr, 100);
+	for (unsigned int i = 0; i < 8; i++)
+		finish(&sleepers[i], 0);
+	harness_until(harness_notes_count(&notes) == 16);
+	harness_notes_close(&notes);
+	assert_int_equal(trip_poll_del(set, trip_cntr_fid(cntr), 0), 0);
+	assert_int_equal(trip_poll_close(set), 0);
+	harness_cntr_close(cntr);
 }
 
 static void
@@ -602,11 +680,13 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST_OWN(cntr_08_what_is_not_to_be_had),
 	HARNESS_TEST(cntr_11_a_poll_set_refuses_close),
 	HARNESS_TEST(cntr_11_blocked_waiters_refuse_close),
+	HARNESS_TEST(cntr_11_a_refused_close_changes_nothing),
 	HARNESS_TEST(cntr_11_calls_that_progress_refuse_close),
 	HARNESS_TEST(cntr_14_an_error_before_the_call_counts),
 	HARNESS_TEST(cntr_16_none_and_set_are_not_waited_for),
 	HARNESS_TEST_OWN(cntr_17_a_crowd_of_thresholds),
 	HARNESS_TEST_OWN(cntr_17_a_crowd_without_slots),
+	HARNESS_TEST_OWN(cntr_17_waiters_take_no_work_slots),
 	HARNESS_TEST(wait_07_the_set_is_passed),
 	HARNESS_TEST(wait_08_an_epoll_loop_stays_idle),
 };

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -754,6 +755,149 @@ wait_11_waits_progress_by_themselves(void **state)
 	harness_cntr_close(trigger);
 }
 
+/* Who waits on what, and how many of them were in the function at once. */
+static struct crew {
+	struct trip_cntr *cntr;
+	struct trip_wait_set *set;
+	_Atomic uint32_t inside, most, calls;
+} crew;
+
+static int
+call_alone(const struct trip_work_event *event, void *arg)
+{
+	uint32_t inside = atomic_fetch_add(&crew.inside, 1) + 1, most = atomic_load(&crew.most);
+
+	while (inside > most && !atomic_compare_exchange_weak(&crew.most, &most, inside))
+		;
+	sched_yield();
+	atomic_fetch_add(&crew.calls, 1);
+	atomic_fetch_sub(&crew.inside, 1);
+	return 0;
+}
+
+static void *
+wait_on_cntr(void *arg)
+{
+	return trip_cntr_wait(crew.cntr, 1000, -1) == 0 ? NULL : arg;
+}
+
+static void *
+wait_on_set(void *arg)
+{
+	return trip_wait(crew.set, -1) == 0 ? NULL : arg;
+}
+
+/* Threads that block, on a counter and on a set, are all that progresses the domain: the calls that
+ * they come to, a chain of 1000, are made one at a time, and wake them in the end. */
+static void
+wait_11_one_thread_at_a_time(void **state)
+{
+	void *(*const waits[])(void *) = {wait_on_cntr, wait_on_set, wait_on_cntr, wait_on_set};
+	struct trip_wait_attr attr = {.size = sizeof(attr), .wait_obj = TRIP_WAIT_MUTEX_COND};
+	struct trip_cntr_attr of_set = {.size = sizeof(of_set), .wait_obj = TRIP_WAIT_SET};
+	struct trip_cntr *trigger, *member;
+	struct trip_function *function;
+	struct trip_work work;
+	pthread_t threads[4];
+	void *failed;
+
+	if (harness_mode != TRIP_PROGRESS_MANUAL)
+		skip();
+	harness_open(1, NULL);
+	atomic_store(&crew.most, 0);
+	atomic_store(&crew.calls, 0);
+	assert_int_equal(trip_wait_open(harness_domain, &attr, &crew.set), 0);
+	of_set.wait_set = crew.set;
+	assert_int_equal(trip_cntr_open(harness_domain, &of_set, &member, NULL), 0);
+	trigger = harness_cntr(TRIP_WAIT_NONE);
+	crew.cntr = harness_cntr(TRIP_WAIT_UNSPEC);
+	assert_int_equal(trip_function_register(harness_domain, call_alone, NULL, &function), 0);
+	/* Each call adds 1 to what triggers the next; so does it to the counter waited for. */
+	work = harness_work(trigger, 0, TRIP_OP_CALL);
+	work.interval = 1;
+	work.op.call.function = function;
+	work.completion_cntr = crew.cntr;
+	harness_queue(&work);
+	work = harness_work(crew.cntr, 1, TRIP_OP_CNTR_ADD);
+	work.interval = 1;
+	work.op.cntr.cntr = trigger;
+	work.op.cntr.value = 1;
+	harness_queue(&work);
+	work = harness_work(crew.cntr, 1000, TRIP_OP_CNTR_ADD);
+	work.op.cntr.cntr = member;
+	work.op.cntr.value = 1;
+	harness_queue(&work);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, waits[i], &crew), 0);
+	for (unsigned int i = 0; i < 4; i++) {
+		pthread_join(threads[i], &failed);
+		assert_null(failed);
+	}
+	assert_int_equal(atomic_load(&crew.most), 1);
+	assert_true(atomic_load(&crew.calls) >= 1000);
+	assert_int_equal(trip_work_flush(harness_domain, NULL), 0);
+	assert_int_equal(trip_function_unregister(function), 0);
+	harness_cntr_close(crew.cntr);
+	harness_cntr_close(trigger);
+	harness_cntr_close(member);
+	assert_int_equal(trip_wait_close(crew.set), 0);
+}
+
+/* By every kind of set: what makes a member due happens within the call, and not before. */
+static void
+wait_11_sets_progress_by_themselves(void **state)
+{
+	struct trip_cntr_attr of_set = {.size = sizeof(of_set), .wait_obj = TRIP_WAIT_SET};
+	struct trip_wait_attr attr = {.size = sizeof(attr)};
+	struct trip_cntr *trigger, *member;
+	struct trip_work work;
+	struct trip_fid *fid;
+
+	if (harness_mode != TRIP_PROGRESS_MANUAL)
+		skip();
+	harness_open(2, NULL);
+	for (unsigned int obj = 0; obj < N_WAITABLE; obj++) {
+		attr.wait_obj = waitable[obj];
+		assert_int_equal(trip_wait_open(harness_domain, &attr, &of_set.wait_set), 0);
+		assert_int_equal(trip_cntr_open(harness_domain, &of_set, &member, NULL), 0);
+		trigger = harness_cntr(TRIP_WAIT_NONE);
+		work = harness_work(trigger, 1, TRIP_OP_CNTR_ADD);
+		work.op.cntr.cntr = member;
+		work.op.cntr.value = 1;
+		harness_queue(&work);
+		trip_cntr_add(trigger, 1);
+		assert_int_equal(trip_wait(of_set.wait_set, 0), -ETIMEDOUT);
+		harness_expect(member, 0, 0);
+		assert_int_equal(trip_wait(of_set.wait_set, LOST_MS), 0);
+		harness_expect(member, 1, 0);
+		/* A trywait progresses before it answers. */
+		fid = trip_wait_fid(of_set.wait_set);
+		work.threshold = 2;
+		harness_queue(&work);
+		trip_cntr_add(trigger, 1);
+		harness_until(trip_trywait(harness_domain, &fid, 1) == -EAGAIN);
+		harness_expect(member, 2, 0);
+		assert_int_equal(trip_wait(of_set.wait_set, 1), -ETIMEDOUT);
+		harness_cntr_close(member);
+		harness_cntr_close(trigger);
+		assert_int_equal(trip_wait_close(of_set.wait_set), 0);
+	}
+}
+
+/* Where the homes run by themselves nobody else progresses them. */
+static void
+wait_11_not_by_hand(void **state)
+{
+	int expected = harness_mode == TRIP_PROGRESS_MANUAL ? 0 : -EINVAL;
+	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_UNSPEC);
+
+	harness_settle();
+	assert_int_equal(trip_progress(harness_domain), expected);
+	trip_cntr_add(cntr, 1);
+	assert_int_equal(trip_cntr_wait(cntr, 1, -1), 0);
+	harness_cntr_close(cntr);
+}
+
 static int
 wait_here(const struct trip_work_event *event, void *arg)
 {
@@ -798,6 +942,9 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(wait_09_armed_for_a_crossing_only),
 	HARNESS_TEST(wait_09_a_due_counter_is_drained),
 	HARNESS_TEST_OWN(wait_11_waits_progress_by_themselves),
+	HARNESS_TEST_OWN(wait_11_sets_progress_by_themselves),
+	HARNESS_TEST_OWN(wait_11_one_thread_at_a_time),
+	HARNESS_TEST(wait_11_not_by_hand),
 };
 
 HARNESS_MAIN(NULL, tests)
