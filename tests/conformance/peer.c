@@ -4,7 +4,17 @@
  * through Tripline, for what the peer does right: every result and every value must be equal.
  *
  * What the peer does wrong is left out of the script, and probed by name instead: each probe prints
- * what the peer does and asserts what we do.
+ * what the peer does, by which call, and asserts what we do. The names:
+ *
+ *	poll reports	fi_poll() leaves out errors, or reports what has not changed
+ *	poll flags	fi_poll_add() takes flags, which fi_poll(3) keeps for the future
+ *	member twice	fi_poll_add() takes one counter twice
+ *	no work		fi_control(FI_QUEUE_WORK) is not there
+ *	firing order	deferred work fires in the order of submission
+ *	success alone	it is compared with success, not with success plus error
+ *	32-bit compare	values and thresholds are cut to 32 bits
+ *	cancel		fi_control(FI_CANCEL_WORK) and FI_FLUSH_WORK are not there
+ *	error wakes one	fi_cntr_wait() of all others goes on after fi_cntr_adderr()
  */
 #include <trip_test.h>
 
@@ -35,7 +45,6 @@ struct peer {
 	struct fid_domain *domain;
 	struct fid_cntr *cntrs[CNTRS];
 	struct fid_poll *poll;
-	bool works;
 };
 
 struct ours {
@@ -182,8 +191,13 @@ change_some(struct peer *peer, bool changed[CNTRS])
 		unsigned int c = (unsigned int)trip_random_below(&rnd, CNTRS);
 		uint64_t value = 1 + trip_random_below(&rnd, 100);
 
-		fi_cntr_add(peer->cntrs[c], value);
-		trip_cntr_add(ours.cntrs[c], value);
+		if (trip_random_below(&rnd, 4) == 0) {
+			fi_cntr_adderr(peer->cntrs[c], value);
+			trip_cntr_adderr(ours.cntrs[c], value);
+		} else {
+			fi_cntr_add(peer->cntrs[c], value);
+			trip_cntr_add(ours.cntrs[c], value);
+		}
 		n += !changed[c];
 		changed[c] = true;
 	}
@@ -218,13 +232,40 @@ polls_agree(struct peer *peer)
 		for (unsigned int i = 0; i < n; i++)
 			assert_true(changed[(uintptr_t)own[i]]);
 	}
-	printf("%s: fi_poll() reported %u counters that had not changed, and left out %u that "
+	printf("%s: poll reports: fi_poll() reported %u counters that had not changed, and left "
+	       "out %u that "
 	       "had\n",
 		peer->provider, more, less);
 	for (unsigned int i = 0; i < CNTRS; i++) {
 		assert_int_equal(fi_poll_del(peer->poll, &peer->cntrs[i]->fid, 0), 0);
 		assert_int_equal(trip_poll_del(ours.poll, trip_cntr_fid(ours.cntrs[i]), 0), 0);
 	}
+}
+
+/* The counter is no member now. */
+static void
+probe_member(struct peer *peer)
+{
+	struct fid *theirs = &peer->cntrs[0]->fid;
+	struct trip_fid *own = trip_cntr_fid(ours.cntrs[0]);
+	int first = fi_poll_add(peer->poll, theirs, 0), again = fi_poll_add(peer->poll, theirs, 0);
+	int gone = fi_poll_del(peer->poll, theirs, 0), stranger, flags;
+
+	if (again == 0)
+		fi_poll_del(peer->poll, theirs, 0);
+	stranger = fi_poll_del(peer->poll, theirs, 0);
+	flags = fi_poll_add(peer->poll, theirs, 1);
+	if (flags == 0)
+		fi_poll_del(peer->poll, theirs, 0);
+	printf("%s: poll flags: fi_poll_add() with flags 1 is %d\n", peer->provider, flags);
+	printf("%s: member twice: fi_poll_add() is %d, and again %d; fi_poll_del() is %d, and of a "
+	       "stranger %d\n",
+		peer->provider, first, again, gone, stranger);
+	assert_int_equal(trip_poll_add(ours.poll, own, 1), -EINVAL);
+	assert_int_equal(trip_poll_add(ours.poll, own, 0), 0);
+	assert_int_equal(trip_poll_add(ours.poll, own, 0), -EEXIST);
+	assert_int_equal(trip_poll_del(ours.poll, own, 0), 0);
+	assert_int_equal(trip_poll_del(ours.poll, own, 0), -ENOENT);
 }
 
 static int
@@ -329,9 +370,8 @@ probe_sum(struct peer *peer)
 	trip_cntr_add(ours.cntrs[5], 1);
 	trip_cntr_adderr(ours.cntrs[5], 1);
 	ours_settle();
-	printf("%s: success alone: a threshold of 2 %s at 1 success and 1 error; fi_trigger(3) "
-	       "says "
-	       "success plus error\n",
+	printf("%s: success alone: an item of FI_QUEUE_WORK with threshold 2 %s at 1 success and 1 "
+	       "error; fi_trigger(3) says success plus error\n",
 		peer->provider, fi_cntr_read(peer->cntrs[4]) == 77 ? "fires" : "does not fire");
 	assert_int_equal(trip_cntr_read(ours.cntrs[4]), 77);
 }
@@ -373,6 +413,56 @@ probe_large(struct peer *peer)
 		fi_cntr_wait(peer->cntrs[2], UINT64_C(1) << 32, WAIT_MS));
 	assert_int_equal(trip_cntr_read(ours.cntrs[2]), large);
 	assert_int_equal(trip_cntr_wait(ours.cntrs[2], UINT64_C(1) << 32, 0), 0);
+}
+
+/* Thresholds beyond 32 bits. */
+static void
+probe_large_work(struct peer *peer)
+{
+	const uint64_t large = (UINT64_C(1) << 32) + 5;
+	struct fi_deferred_work work = {0};
+	struct fi_op_cntr op = {.cntr = peer->cntrs[2], .value = 99};
+	bool early;
+
+	for (unsigned int i = 1; i < 3; i++) {
+		fi_cntr_set(peer->cntrs[i], 0);
+		fi_cntr_seterr(peer->cntrs[i], 0);
+		trip_cntr_set(ours.cntrs[i], 0);
+		trip_cntr_seterr(ours.cntrs[i], 0);
+	}
+	peer_queue(peer, &work, &op, 1, large, FI_OP_CNTR_SET);
+	ours_queue(1, large, TRIP_OP_CNTR_SET, 2, 99);
+	fi_cntr_add(peer->cntrs[1], 5);
+	trip_cntr_add(ours.cntrs[1], 5);
+	ours_settle();
+	assert_int_equal(trip_cntr_read(ours.cntrs[2]), 0);
+	early = fi_cntr_read(peer->cntrs[2]) == 99;
+	fi_cntr_add(peer->cntrs[1], large - 5);
+	trip_cntr_add(ours.cntrs[1], large - 5);
+	ours_settle();
+	assert_int_equal(trip_cntr_read(ours.cntrs[2]), 99);
+	printf("%s: 32-bit compare: an item of FI_QUEUE_WORK with threshold 2^32+5 %s at 5, and %s "
+	       "at 2^32+5\n",
+		peer->provider, early ? "fires" : "does not fire",
+		fi_cntr_read(peer->cntrs[2]) == 99 ? "has fired" : "has not fired");
+}
+
+/* The compared scripts of work are for those who have it. */
+static bool
+probe_work(struct peer *peer)
+{
+	static struct fi_deferred_work work;
+	static struct fi_op_cntr op;
+	int result;
+
+	memset(&work, 0, sizeof(work));
+	op = (struct fi_op_cntr){.cntr = peer->cntrs[1], .value = 0};
+	result = peer_queue(peer, &work, &op, 0, UINT64_C(1) << 30, FI_OP_CNTR_ADD);
+	if (result != 0)
+		printf("%s: no work: fi_control(FI_QUEUE_WORK) is %d; nothing of deferred work is "
+		       "compared\n",
+			peer->provider, result);
+	return result == 0;
 }
 
 struct blocked {
@@ -419,7 +509,7 @@ probe_error(struct peer *peer)
 }
 
 static void
-compare(const char *provider, bool works)
+compare(const char *provider)
 {
 	struct peer peer;
 
@@ -431,11 +521,13 @@ compare(const char *provider, bool works)
 	ours_open();
 	counters_agree(&peer);
 	polls_agree(&peer);
-	if (works) {
+	probe_member(&peer);
+	if (probe_work(&peer)) {
 		works_agree(&peer);
 		probe_order(&peer);
 		probe_sum(&peer);
 		probe_cancel(&peer);
+		probe_large_work(&peer);
 	}
 	probe_large(&peer);
 	probe_error(&peer);
@@ -446,14 +538,13 @@ compare(const char *provider, bool works)
 static void
 sockets(void **state)
 {
-	compare("sockets", true);
+	compare("sockets");
 }
 
-/* It has no deferred work. */
 static void
 tcp(void **state)
 {
-	compare("tcp", false);
+	compare("tcp");
 }
 
 int
