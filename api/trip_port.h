@@ -85,7 +85,7 @@ struct trip_port_stats {
 	/** Rules that were lost to a stop, a reset or a removal, and that were created again. */
 	uint64_t lost, recreated;
 	/** Times that the port received packets while no counter moved for three refresh periods,
-	 * and whether that is so now. */
+	 * and whether that is so now: see TRIP_PORT_STALE. */
 	uint64_t stale;
 	bool stale_now;
 };
@@ -107,9 +107,10 @@ enum trip_port_event {
 	/** The device is gone for good. */
 	TRIP_PORT_REMOVED,
 	/**
-	 * It receives packets, but for three refresh periods no counter of its rules has moved.
-	 * Either none of the traffic matches a rule, or the device has stopped answering and the
-	 * driver returns what it had.
+	 * It receives packets, but for three refresh periods (0.3 s at least) no counter of its
+	 * rules has moved, which had moved before. Either none of the traffic matches a rule any
+	 * more, or the device has stopped answering and the driver returns what it had; on an
+	 * isolated port, where nothing else arrives, it is the latter.
 	 */
 	TRIP_PORT_STALE,
 	/** A counter has moved again. */

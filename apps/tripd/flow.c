@@ -70,6 +70,8 @@ fill_attr(const struct trip_rules_count *rule, struct trip_flow_attr *attr)
 		.engine = engines[rule->engine],
 		.direction =
 			rule->direction == TRIP_RULES_EGRESS ? TRIP_FLOW_EGRESS : TRIP_FLOW_INGRESS,
+		/* Where a driver recovers from an error and loses its rules. */
+		.recreate = true,
 	};
 }
 

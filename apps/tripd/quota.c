@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,11 +220,17 @@ say_event(struct trip_port *port, enum trip_port_event event, void *arg)
 		[TRIP_PORT_STOPPED] = "it has been stopped, and its rules in hardware are gone",
 		[TRIP_PORT_STARTED] = "it runs again",
 		[TRIP_PORT_REMOVED] = "its device has been removed",
-		[TRIP_PORT_STALE] = "it receives packets, but no counter in hardware moves",
-		[TRIP_PORT_FRESH] = "its counters in hardware move again",
+		[TRIP_PORT_STALE] = "it receives packets, but no counter in hardware moves any "
+				    "more: none matches, or the device has stopped answering",
 	};
+	static atomic_bool said_stale;
 	const struct tripd_plan_port *planned = arg;
 
+	/* Which is said once: for most it is but a pause of the traffic. The report has them all.
+	 */
+	if (event == TRIP_PORT_FRESH ||
+		(event == TRIP_PORT_STALE && atomic_exchange(&said_stale, true)))
+		return;
 	fprintf(stderr, "tripd: port %u: %s\n", planned->id, sentences[event]);
 }
 

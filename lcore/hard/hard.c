@@ -132,11 +132,9 @@ trip_hard_remove(struct trip_hard *hard, struct trip_hard_call *call)
 		if (!trip_sweep_is_final(hard, flow, now))
 			return -EAGAIN;
 	}
-	trip_horizon_remove(&hard->horizon, flow->index);
+	trip_sweep_forget(hard, flow);
 	trip_rule_unshare(hard->port_id, &flow->rule);
 	hard->flows[flow->index] = NULL;
-	if (hard->probe == flow->index)
-		hard->probe = TRIP_NONE;
 	return 0;
 }
 

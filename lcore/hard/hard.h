@@ -117,9 +117,12 @@ struct trip_hard {
 	void *horizon_memory;
 	/* The longest and the shortest time between two readings of a counter. */
 	uint64_t period_tsc, gap_tsc;
-	/* How stale a reading may be; measured on the flow `probe`. */
+	/* How stale a reading may be; measured on the flow `probe`, which last changed at that
+	 * time.
+	 */
 	struct trip_lag lag;
 	uint32_t probe;
+	uint64_t probe_tsc;
 	uint64_t query_tsc;
 	/* Of the burst of readings under way. */
 	uint64_t burst_tsc, rest_tsc;
@@ -131,7 +134,7 @@ struct trip_hard {
 	/* Watching for silent staleness. */
 	uint64_t watch_tsc, seen_packets;
 	unsigned int still;
-	bool moved;
+	bool moved, has_moved;
 
 	alignas(64) struct trip_hard_stats stats;
 };

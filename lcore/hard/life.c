@@ -120,7 +120,7 @@ take_out(struct trip_hard *hard, struct trip_hard_flow *flow, enum handles handl
 	if (!kept)
 		flow->rule.shared = NULL;
 	if (flow->rule.shared == NULL)
-		trip_horizon_remove(&hard->horizon, flow->index);
+		trip_sweep_forget(hard, flow);
 	trip_engine_stat(&hard->stats.rules, UINT64_MAX);
 }
 
@@ -161,6 +161,7 @@ put_back(struct trip_hard *hard, struct trip_hard_flow *flow)
 		return false;
 	flow->out_tsc = 0;
 	flow->final = false;
+	flow->read_tsc = rte_rdtsc();
 	trip_engine_stat(&hard->stats.rules, 1);
 	trip_engine_stat(&hard->stats.recreated, 1);
 	trip_horizon_put(&hard->horizon, flow->index, rte_rdtsc() + hard->gap_tsc);

@@ -59,7 +59,7 @@ publish_facts(struct trip_hard *hard)
 	pthread_mutex_unlock(&hard->lock);
 }
 
-/* Learns the refresh lag from one busy flow; another one when that falls silent. */
+/* Learns the refresh lag from one busy flow; from another one when that falls silent. */
 static void
 measure_lag(struct trip_hard *hard, uint32_t index, uint64_t began, bool changed)
 {
@@ -72,11 +72,20 @@ measure_lag(struct trip_hard *hard, uint32_t index, uint64_t began, bool changed
 	if (hard->probe != index)
 		return;
 	trip_lag_read(&hard->lag, began, changed);
-	if (hard->lag.measured ||
-		(hard->lag.before != 0 && began - hard->lag.before > 4 * hard->lag.bound))
-		hard->probe = TRIP_NONE;
-	if (changed)
+	if (changed) {
+		hard->probe_tsc = began;
 		publish_facts(hard);
+	}
+	if (hard->lag.measured || began - hard->probe_tsc > 4 * hard->lag.bound)
+		hard->probe = TRIP_NONE;
+}
+
+void
+trip_sweep_forget(struct trip_hard *hard, const struct trip_hard_flow *flow)
+{
+	trip_horizon_remove(&hard->horizon, flow->index);
+	if (hard->probe == flow->index)
+		hard->probe = TRIP_NONE;
 }
 
 static void
@@ -124,7 +133,7 @@ void
 trip_sweep_finish(struct trip_hard *hard, struct trip_hard_flow *flow)
 {
 	flow->final = true;
-	trip_horizon_remove(&hard->horizon, flow->index);
+	trip_sweep_forget(hard, flow);
 	atomic_store_explicit(
 		&hard->engine->flows[flow->index].fresh_tsc, UINT64_MAX, memory_order_release);
 }
@@ -174,7 +183,7 @@ trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow)
 	int result;
 
 	if (hard->removed || (flow->rule.flow == NULL && flow->rule.shared == NULL)) {
-		trip_horizon_remove(&hard->horizon, flow->index);
+		trip_sweep_forget(hard, flow);
 		return -ENODEV;
 	}
 	if (hard->paused)
@@ -194,7 +203,7 @@ trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow)
 	trip_sweep_count(hard, flow, grew, began);
 	measure_lag(hard, flow->index, began, grew[TRIP_COUNT_KIND_PACKETS] > 0);
 	if (flow->final)
-		trip_horizon_remove(&hard->horizon, flow->index);
+		trip_sweep_forget(hard, flow);
 	else
 		trip_horizon_put(
 			&hard->horizon, flow->index, began + next_reading(hard, flow, grew, took));
@@ -229,10 +238,12 @@ watch_staleness(struct trip_hard *hard, uint64_t now)
 		return;
 	received = stats.ipackets > hard->seen_packets;
 	hard->seen_packets = stats.ipackets;
+	/* Counters that have never moved say nothing by standing still. */
+	hard->has_moved |= hard->moved;
 	if (hard->moved)
 		hard->still = 0;
 	else
-		hard->still += received;
+		hard->still += received && hard->has_moved;
 	hard->moved = false;
 	if (hard->still == 0)
 		set_stale(hard, false);

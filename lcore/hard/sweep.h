@@ -23,6 +23,9 @@ bool trip_sweep_is_final(
 /* What the flow's counts are, they stay. */
 void trip_sweep_finish(struct trip_hard *hard, struct trip_hard_flow *flow);
 
+/* The flow is not read any more. */
+void trip_sweep_forget(struct trip_hard *hard, const struct trip_hard_flow *flow);
+
 /* Reads a batch of those that are due; true where any was. */
 bool trip_sweep(struct trip_hard *hard, uint64_t now);
 

@@ -262,6 +262,28 @@ cntr_23_age_has_the_refresh_lag(void **state)
 	close_all();
 }
 
+/* A counter is as old as the oldest of its sources. */
+static void
+cntr_23_age_of_a_mixed_counter_is_the_worst(void **state)
+{
+	const struct trip_flow_attr sw = {.engine = TRIP_ENGINE_SW};
+	struct trip_flow *slow, *fast;
+
+	open_all(&cached);
+	slow = create(1000, false);
+	assert_int_equal(try_create(1001, &sw, &fast, NULL), 0);
+	receive(10, 10);
+	assert_int_equal(traffic_burst(port, 0, 10, 1001, 100), 10);
+	harness_until(trip_cntr_read(packets) == 20);
+	harness_settle();
+	assert_true(trip_cntr_age(packets) >= 20000000);
+	destroy(slow);
+	/* The home has looked since. */
+	harness_until(trip_cntr_age(packets) < 20000000);
+	destroy(fast);
+	close_all();
+}
+
 static void
 hard_facts_are_told(void **state)
 {
@@ -864,6 +886,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hard_readings_ring),
 	cmocka_unit_test(hard_retired_flows_count_to_the_last),
 	cmocka_unit_test(cntr_23_age_has_the_refresh_lag),
+	cmocka_unit_test(cntr_23_age_of_a_mixed_counter_is_the_worst),
 	cmocka_unit_test(hard_facts_are_told),
 	cmocka_unit_test(hard_lag_is_measured),
 	cmocka_unit_test(hard_auto_falls_back_with_the_reason),
