@@ -19,8 +19,10 @@
  *	-DEXPIRY	the first waits for a limited time
  *	-DNATIVE	the second waits on a descriptor, for any change, until T1 is there
  *	-DARM		with it: for T1, by trip_cntr_arm()
+ *	-DCOND		with it: not on a descriptor, but on a condition variable
  *	-DWAIT_SET	both wait, until T0 and T1 are there, on a wait set that has the counter as its
  *			member; with -DNATIVE the second does so on the set's descriptor
+ *	-DKILL		updaters may be killed once they have changed a value; the scrub looks for that
  *	-DWORK		deferred work makes rounds of the home take several iterations
  *	-DBUDGET=n	waiters that a home compares and wakes at a time
  *	-DNO_...	mutants, see README.md
@@ -115,6 +117,10 @@ bool asleep[2];
 bool readable;
 bool closed;
 
+/* The application's mutex, and whether it waits on the condition variable. */
+bool mutex;
+bool waiting;
+
 /* The runtime's: what the handle last read, as a sample, and of the wait set its lock, how many are in
  * trip_wait(), and whether its descriptor may be blocked on. */
 byte read_cntr;
@@ -166,6 +172,12 @@ inline ring_if_armed(me)
 	fi
 }
 
+#ifdef KILL
+#define MAY_DIE() if :: goto dead :: true fi;
+#else
+#define MAY_DIE()
+#endif
+
 /* trip_cell_add() */
 inline add(me)
 {
@@ -175,6 +187,7 @@ inline add(me)
 #else
 	d_step { mem[SUCCESS] = mem[SUCCESS] + 1; sum = mem[SUCCESS]; note_update() } /* A1 */
 #endif
+	MAY_DIE()
 #ifdef ERRORS
 	sum = sum + mem[ERROR]; /* A2 */
 #endif
@@ -194,7 +207,9 @@ inline add(me)
 inline adderr(me)
 {
 	mem[ERROR] = mem[ERROR] + 1;
+	MAY_DIE()
 	mem[ERRGEN] = mem[ERRGEN] + 1;
+	MAY_DIE()
 	ring_if_armed(me)
 }
 
@@ -202,7 +217,9 @@ inline adderr(me)
 inline set(me, value)
 {
 	d_step { mem[SUCCESS] = value; note_update() }
+	MAY_DIE()
 	mem[SETGEN] = mem[SETGEN] + 1;
+	MAY_DIE()
 	ring_if_armed(me)
 }
 
@@ -216,7 +233,11 @@ proctype adder(byte me)
 	do
 	:: adds < ADDS -> adds++; add(me)
 	:: else -> break
-	od
+	od;
+#ifdef KILL
+dead:
+	sum = 0; adds = 0
+#endif
 }
 
 #if OTHERS > 0
@@ -237,6 +258,11 @@ proctype other(byte me)
 	/* The two are alike: this is the one that adds later. */
 	mem[SUCCESS] != 0;
 	add(me)
+#endif
+#ifdef KILL
+	;
+dead:
+	skip
 #endif
 }
 #endif
@@ -447,6 +473,9 @@ inline read()
 }
 
 #ifdef NATIVE
+#ifdef COND
+#define drain_fd(slot) skip
+#else
 /* trip_native_drain(): nothing of an older request is left, and nothing comes. */
 inline drain_fd(slot)
 {
@@ -459,6 +488,7 @@ inline drain_fd(slot)
 	assert(!readable)
 #endif
 }
+#endif
 #endif
 
 #ifdef WAIT_SET
@@ -568,19 +598,65 @@ inline trywait(me)
 }
 #endif
 
-/* poll() and trip_trywait() until it is satisfied. */
+#ifdef COND
+/* helper_main() */
+proctype helper()
+{
+	byte sequence, told;
+
+end_read:
+	do
+	:: readable ->
+#ifndef NO_READ_FIRST
+		readable = false;
+#endif
+		do
+		:: sequence = mem[SEQUENCE(FD)]; /* tell() */
+			if
+			:: sequence == told -> break
+#ifdef NO_RETRY
+			:: sequence != told && mutex -> break
+#else
+			:: sequence != told && mutex /* and later again */
+#endif
+			:: d_step { sequence != told && !mutex -> mutex = true; told = sequence }
+			   d_step { waiting = false; mutex = false }
+			   break
+			fi
+		od;
+		sequence = 0
+#ifdef NO_READ_FIRST
+		;
+		readable = false
+#endif
+	od
+}
+#endif
+
+/* poll() or pthread_cond_wait(), and trip_trywait(), until it is satisfied. */
 proctype native_waiter(byte me; byte threshold)
 {
-	byte now, drained;
+	byte now;
 	bool due, satisfied;
+#ifndef COND
+	byte drained;
+#endif
 
 	do
 	:: satisfied -> break
 	:: else ->
+#ifdef COND
+		d_step { !mutex -> mutex = true }
+#endif
 		trywait(me);
 		now = 0;
 		if
-		:: due -> due = false; read()
+		:: due ->
+			due = false;
+#ifdef COND
+			mutex = false;
+#endif
+			read()
 		:: else ->
 #ifdef ARM
 			/* trip_cntr_arm() */
@@ -589,18 +665,29 @@ proctype native_waiter(byte me; byte threshold)
 			arm(me, me, threshold, now);
 			now = 0;
 #endif
+#ifdef COND
+			d_step { mutex = false; waiting = true } /* pthread_cond_wait() */
+end_wait:		!waiting && !mutex
+#else
 end_poll:		readable
+#endif
 		fi
 	od;
 #ifndef WAIT_SET
 	quiesce(me, me); /* trip_native_close() */
+#ifndef COND
 	closed = true;
+#endif
 #endif
 	returned[me] = true
 }
 #endif
 
 /* ---- the home ---- */
+
+#ifdef KILL
+byte settled; /* The cell when it was last armed: here for the judge. */
+#endif
 
 mtype = { NONE, SAMPLED, SWEPT, FIRING };
 
@@ -875,8 +962,10 @@ inline settle()
 	again = false;
 #endif
 	d_step { before = 0; woken = 0; bound = 0; at = 0; reached = false; any_watcher = false }
+#ifndef KILL
 	/* The rest is for the scrub. */
 	settled = settled - REST_OF(settled);
+#endif
 	if
 	:: again -> again = false; ring(HOME, CNTR, 1)
 	:: else
@@ -948,8 +1037,11 @@ proctype home()
 {
 	node nodes[SLOTS];
 	mtype due = NONE;
-	byte rung, word, sample, pending_sample, settled, before, bound, at, woken;
+	byte rung, word, sample, pending_sample, before, bound, at, woken;
 	byte trip_at = NOBODY; /* what it stored last */
+#ifndef KILL
+	byte settled; /* the cell when it was last armed */
+#endif
 	bool again, unchecked, reached, any_watcher, armed;
 #ifdef NATIVE
 	bool has_fd;
@@ -989,10 +1081,35 @@ end_idle:
 
 /* ---- the end ---- */
 
+#ifdef KILL
+#define SUM_OF(sample) (SUCCESS_OF(sample) + ERROR_OF(sample))
+
+#ifdef NO_VALUES_COMPARED
+#define OTHER_VALUES false
+#else
+#define OTHER_VALUES (mem[ERROR] != ERROR_OF(settled) || mem[SUCCESS] < SUCCESS_OF(settled))
+#endif
+
+/* overdue() of home.c, of an armed counter: trip_cell_stale(), or watched. */
+#define OVERDUE (mem[ERRGEN] != ERRGEN_OF(settled) || mem[SETGEN] != SETGEN_OF(settled) || OTHER_VALUES || \
+	(SUM >= mem[TRIP_AT] && SUM_OF(settled) < mem[TRIP_AT]) || \
+	(mem[TRIP_AT] == 0 && mem[SUCCESS] != SUCCESS_OF(settled)))
+
+/* scrub() */
+inline scrub()
+{
+	timeout ->
+	if
+	:: mem[CELL_ARMED] != 0 && OVERDUE -> mem[CNTR] = 1
+	:: else
+	fi
+}
+#endif
+
 /* Of one who has not returned. */
 inline judge_wait(me, threshold)
 {
-	assert(mem[SUCCESS] < threshold && mem[ERRGEN] == ERRGEN_OF(began[me]))
+	assert(mem[SUCCESS] < threshold && mem[ERROR] == ERROR_OF(began[me]) && mem[ERRGEN] == ERRGEN_OF(began[me]))
 }
 
 /* Nothing is unread, and what comes will be told. */
@@ -1003,6 +1120,9 @@ inline judge_unread(slot)
 
 proctype judge()
 {
+#if defined(KILL) && !defined(NO_SCRUB)
+	scrub();
+#endif
 	timeout ->
 	if
 	:: returned[0]
@@ -1043,6 +1163,9 @@ init {
 		returned[1] = true;
 #elif defined(NATIVE)
 		run native_waiter(1, T1);
+#ifdef COND
+		run helper();
+#endif
 #elif defined(WAIT_SET)
 		run set_waiter(1, T1);
 #else
