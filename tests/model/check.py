@@ -7,8 +7,8 @@
   check.py MODEL.pml mutant -DNO_NAME [-D ...]  is caught: does not verify
   check.py FOLDER names                         each mutant in a model is in README.md and meson.build
 
-What follows --long counts where TRIP_SCALE is above 1, in place of what it was before. The last line
-tells what was found; exit status 77 where spin or a C compiler is missing.
+What follows --long counts where TRIP_SCALE is above 1, in place of what it was before; there, -UNAME
+takes a -DNAME back. The last line tells what was found; exit status 77 where spin or a C compiler is missing.
 """
 import os
 import re
@@ -24,13 +24,19 @@ TAIL = 200  # lines of the way to an error that are shown
 CUT_SHORT = ('max search depth too small', 'Search not completed', 'out of memory', 'MEMLIM')
 
 
+def is_long():
+    return float(os.environ.get('TRIP_SCALE') or 1) > 1
+
+
 def arguments(words):
-    """-DNAME=N once each, the last one holds; those behind --long only in long runs."""
+    """-DNAME=N once each, the last one holds; what is behind --long only in long runs."""
     defines = {}
     for word in words:
         if word == '--long':
-            if float(os.environ.get('TRIP_SCALE') or 1) <= 1:
+            if not is_long():
                 break
+        elif word.startswith('-U'):
+            defines.pop('-D' + word[2:], None)
         elif not word.startswith('-D'):
             sys.exit(f'check.py: "{word}" is no -DNAME')
         else:
@@ -137,9 +143,10 @@ def main():
             if name.endswith('.pml'):
                 shutil.copy(os.path.join(models, name), folder)
         run(['spin', '-a', *defines, model], folder)
-        # A mutant is caught early: there the compiler takes longer than the search.
-        run([*compiler, '-O0' if verdict == 'mutant' else '-O1', '-w', '-DSAFETY', f'-DMEMLIM={MEMORY}',
-             '-o', 'pan', 'pan.c'], folder)
+        # A mutant is caught early: there the compiler takes longer than the search. What is large is
+        # rather kept small than searched fast.
+        flags = ['-O0' if verdict == 'mutant' else '-O1'] + ['-DCOLLAPSE'] * is_long()
+        run([*compiler, *flags, '-w', '-DSAFETY', f'-DMEMLIM={MEMORY}', '-o', 'pan', 'pan.c'], folder)
         said = run(['./pan', f'-m{DEPTH}'], folder, check=False)
         wrong = judge(verdict, folder, [*defines, model], said)
     print(wrong or f'{model} {" ".join(defines)}')

@@ -133,6 +133,7 @@ bool requested[SLOTS]; /* armed, neither taken back nor answered */
 byte asked[SLOTS];     /* its threshold */
 bool met[SLOTS];       /* that has been there since */
 byte began[2];         /* what was seen when the call began */
+byte first_wants = T0;
 bool returned[2];
 
 /*
@@ -401,7 +402,7 @@ end_asleep:
 
 #ifndef WAIT_SET
 #ifdef TWICE
-#define END_CALL now = 0; sequence = 0; began[me] = 0; threshold = T1; \
+#define END_CALL now = 0; sequence = 0; began[me] = 0; threshold = T1; first_wants = T1; \
 	returned[me] = (me == 1 || calls == 1); calls++
 #else
 #define END_CALL now = 0; sequence = 0; began[me] = 0; threshold = 0; returned[me] = true
@@ -1130,7 +1131,7 @@ proctype judge()
 #ifdef WAIT_SET
 		judge_unread(MEMBER)
 #else
-		judge_wait(0, T0)
+		judge_wait(0, first_wants)
 #endif
 	fi;
 	if
