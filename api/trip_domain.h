@@ -81,6 +81,15 @@ struct trip_domain_attr {
 	 * turns it off.
 	 */
 	uint32_t scrub_us;
+	/** Processes that may be attached at a time; default 4, at most 128. */
+	uint32_t max_processes;
+	/** What each may have of it at most: pending work items and unread completion events of
+	 * each home; default 1024, at most 65536. */
+	uint32_t max_process_works;
+	/** Counters that it owns, and handles that it has found; default a half of max_cntrs. */
+	uint32_t max_process_cntrs;
+	/** Waiters of each home; default a quarter of max_waiters. */
+	uint32_t max_process_waiters;
 	/**
 	 * Path of the socket over which other processes attach, and programs without DPDK look on
 	 * (trip_client.h). NULL: trip_client_path() of EAL's file prefix, or with --no-shconf and

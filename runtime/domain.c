@@ -235,7 +235,7 @@ open_homes(struct trip_domain *domain)
 	domain->engine.cntrs_per_home = shape.n_cntrs;
 	domain->engine.waiters_per_home = shape.n_waiters;
 	domain->engine.tsc_hz = rte_get_tsc_hz();
-	domain->n_channels = shape.n_channels;
+	domain->n_channels = shape.n_channels - shape.n_clients;
 	for (uint32_t i = 0; i < domain->attr.n_lcores && error == 0; i++)
 		error = open_home(domain, i, &shape);
 	return error;

@@ -45,6 +45,26 @@ check_lcores(struct trip_domain_attr *attr)
 	return default_u32("n_lcores", &attr->n_lcores, 1, 1, TRIP_HOMES_MAX);
 }
 
+/* Each slot has a number of its own in the ids of work items. */
+static int
+check_slots(const struct trip_domain_attr *attr)
+{
+	struct trip_home_shape shape;
+	uint64_t slots = 0;
+
+	trip_layout_home(attr, &shape);
+	for (uint32_t i = 0; i < shape.n_channels; i++)
+		slots += trip_home_channel_slots(&shape, i);
+	slots *= attr->n_lcores;
+	return slots <= UINT64_C(1) << TRIP_CHANNEL_SLOT_BITS
+		       ? 0
+		       : trip_error_set(EINVAL,
+				 "domain: %u homes have %" PRIu64
+				 " work items in all, their own and those of processes: more than "
+				 "%" PRIu64,
+				 attr->n_lcores, slots, UINT64_C(1) << TRIP_CHANNEL_SLOT_BITS);
+}
+
 int
 trip_layout_attr(const struct trip_domain_attr *given, struct trip_domain_attr *attr)
 {
@@ -63,6 +83,8 @@ trip_layout_attr(const struct trip_domain_attr *given, struct trip_domain_attr *
 		{"budget_log2", &attr->budget_log2, 8, 4, 16},
 		{"refresh_us", &attr->refresh_us, 1000, 1, UINT32_MAX},
 		{"scrub_us", &attr->scrub_us, 100000, 1, UINT32_MAX},
+		{"max_processes", &attr->max_processes, 4, 1, TRIP_CLIENTS_MAX},
+		{"max_process_works", &attr->max_process_works, 1024, 16, 65536},
 		{"socket_mode", &attr->socket_mode, 0600, 1, 0777},
 	};
 	int error;
@@ -81,7 +103,11 @@ trip_layout_attr(const struct trip_domain_attr *given, struct trip_domain_attr *
 	for (unsigned int i = 0; i < RTE_DIM(fields) && error == 0; i++)
 		error = default_u32(fields[i].name, fields[i].value, fields[i].fallback,
 			fields[i].min, fields[i].max);
-	return error;
+	if (error == 0 && attr->max_process_cntrs == 0)
+		attr->max_process_cntrs = (attr->max_cntrs + 1) / 2;
+	if (error == 0 && attr->max_process_waiters == 0)
+		attr->max_process_waiters = (attr->max_waiters + 3) / 4;
+	return error == 0 ? check_slots(attr) : error;
 }
 
 void
@@ -90,7 +116,9 @@ trip_layout_home(const struct trip_domain_attr *attr, struct trip_home_shape *sh
 	*shape = (struct trip_home_shape){
 		.n_cntrs = (attr->max_cntrs + attr->n_lcores - 1) / attr->n_lcores,
 		.n_waiters = attr->max_waiters,
-		.n_channels = 1 + attr->n_lcores,
+		.n_channels = 1 + attr->n_lcores + attr->max_processes,
+		.n_clients = attr->max_processes,
+		.n_client_slots = attr->max_process_works,
 		.n_slots = attr->max_works,
 		.n_handler_slots = RTE_MIN(attr->max_works, HANDLER_SLOTS),
 		.n_events = attr->max_events,

@@ -379,11 +379,12 @@ static unsigned int
 read_home(struct trip_home *home, struct trip_work_event *events, size_t count, uint32_t *credits)
 {
 	unsigned int n = trip_event_ring_pop(
-		&home->events, events, count > UINT32_MAX ? UINT32_MAX : (unsigned int)count);
+		home->events, events, count > UINT32_MAX ? UINT32_MAX : (unsigned int)count);
 
 	for (unsigned int i = 0; i < n; i++) {
 		*credits += (events[i].flags & TRIP_EVENT_ONE_SHOT) != 0;
 		events[i].flags &= TRIP_MORE;
+		events[i].reserved = 0;
 	}
 	return n;
 }

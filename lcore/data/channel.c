@@ -48,6 +48,14 @@ lay_out(struct layout *layout, const struct trip_channel_shape *shape)
 	layout->size = layout->desc + (size_t)shape->slots * sizeof(struct trip_work_desc);
 }
 
+/* Of a slot that is the client's: relaxed, the return ring ordered it. */
+static uint64_t
+generation_of(const struct trip_channel_map *map, uint32_t slot)
+{
+	return trip_channel_word_generation(
+		atomic_load_explicit(&map->state[slot], memory_order_relaxed));
+}
+
 size_t
 trip_channel_size(const struct trip_channel_shape *shape)
 {
@@ -78,6 +86,34 @@ trip_channel_init(void *memory, const struct trip_channel_shape *shape)
 		atomic_init(&state[slot], trip_channel_word(0, TRIP_CHANNEL_FREE));
 		trip_ring_enqueue(&returned, &slot, 1);
 	}
+}
+
+void
+trip_channel_renew(struct trip_channel_client *client, struct trip_channel_home *home,
+	const struct trip_channel_shape *shape)
+{
+	void *memory = home->submit.ring, *marks = home->marks;
+	struct trip_ring_end returned;
+	struct layout layout;
+	uint32_t slot;
+
+	lay_out(&layout, shape);
+	trip_ring_init(memory);
+	trip_ring_init((void *)((uint8_t *)memory + layout.returned));
+	trip_doorbell_init((uint8_t *)memory + layout.canceled, &layout.doorbell);
+	trip_ring_map_producer(
+		&returned, (void *)((uint8_t *)memory + layout.returned), layout.ring);
+	for (slot = 0; slot < shape->slots; slot++) {
+		uint64_t generation = generation_of(&home->map, slot);
+
+		if (generation > TRIP_CHANNEL_GENERATION_MAX)
+			generation = TRIP_CHANNEL_GENERATION_MAX;
+		atomic_store_explicit(&home->map.state[slot],
+			trip_channel_word(generation, TRIP_CHANNEL_FREE), memory_order_relaxed);
+		trip_ring_enqueue(&returned, &slot, 1);
+	}
+	trip_channel_map_home(home, memory, shape, marks);
+	trip_channel_map_client(client, memory, shape);
 }
 
 static void
@@ -117,14 +153,6 @@ trip_channel_map_home(struct trip_channel_home *channel, void *memory,
 		&channel->returned, (void *)((uint8_t *)memory + layout.returned), layout.ring);
 	channel->marks = marks;
 	memset(marks, 0, trip_channel_marks_size(shape));
-}
-
-/* Of a slot that is the client's: relaxed, the return ring ordered it. */
-static uint64_t
-generation_of(const struct trip_channel_map *map, uint32_t slot)
-{
-	return trip_channel_word_generation(
-		atomic_load_explicit(&map->state[slot], memory_order_relaxed));
 }
 
 int

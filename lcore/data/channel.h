@@ -148,6 +148,13 @@ void trip_channel_map_client(
 void trip_channel_map_home(struct trip_channel_home *channel, void *memory,
 	const struct trip_channel_shape *shape, void *marks);
 
+/*
+ * Makes the channel of a client that is gone new, whatever it left there: all slots are free, and
+ * their generations go on. The home's, while it holds nothing of it.
+ */
+void trip_channel_renew(struct trip_channel_client *client, struct trip_channel_home *home,
+	const struct trip_channel_shape *shape);
+
 /* --- client --- */
 
 /*

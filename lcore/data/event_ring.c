@@ -19,11 +19,17 @@ trip_event_ring_size(uint32_t limit)
 }
 
 void
-trip_event_ring_init(struct trip_event_ring *ring, void *memory, uint32_t limit)
+trip_event_ring_map(struct trip_event_ring *ring, void *memory, uint32_t limit)
 {
 	ring->shared = memory;
 	ring->limit = limit;
 	ring->mask = ring_entries(limit) - 1;
+}
+
+void
+trip_event_ring_init(struct trip_event_ring *ring, void *memory, uint32_t limit)
+{
+	trip_event_ring_map(ring, memory, limit);
 	atomic_init(&ring->shared->head, 0);
 	atomic_init(&ring->shared->tail, 0);
 }

@@ -39,6 +39,8 @@ struct trip_event_ring {
 /* Bytes for a ring that admits `limit` events, 1 ... 2^30, of each kind. */
 size_t trip_event_ring_size(uint32_t limit);
 void trip_event_ring_init(struct trip_event_ring *ring, void *memory, uint32_t limit);
+/* Of memory that another process has made. */
+void trip_event_ring_map(struct trip_event_ring *ring, void *memory, uint32_t limit);
 
 /* The home. False: dropped. */
 bool trip_event_ring_push(struct trip_event_ring *ring, const struct trip_work_event *event);

@@ -22,7 +22,7 @@ trip_accept_done(const struct trip_home *home)
 void
 trip_accept_begin(struct trip_home *home)
 {
-	uint32_t rung[TRIP_HOMES_MAX + 1];
+	uint32_t rung[TRIP_CHANNELS_MAX];
 	unsigned int n = trip_doorbell_take(
 		&home->doorbell, TRIP_BELL_CHANNEL, rung, home->shape.n_channels);
 
@@ -72,6 +72,17 @@ trip_accept_deferred(struct trip_home *home, uint32_t cntr_index, unsigned int b
 		home->nodes[index].queued = true;
 	}
 	return done;
+}
+
+void
+trip_accept_remove(struct trip_home *home, uint32_t index)
+{
+	struct trip_node *node = &home->nodes[index];
+
+	if (node->queued)
+		trip_pending_cancel(&home->pool, &home->cntrs[node->cntr].pending, index);
+	if (node->deferred)
+		trip_node_undefer(home, index);
 }
 
 static void
@@ -140,6 +151,35 @@ trip_accept_sweep(struct trip_home *home, unsigned int budget)
 	return done;
 }
 
+void
+trip_accept_forget(struct trip_home *home, uint32_t channel)
+{
+	for (uint32_t i = home->n_sweep; i > 0; i--)
+		if (home->sweep[i - 1].channel == channel)
+			home->sweep[i - 1] = home->sweep[--home->n_sweep];
+	if (home->canceling[channel])
+		home->n_canceling--;
+	home->canceling[channel] = false;
+}
+
+bool
+trip_accept_rest(struct trip_home *home, uint32_t channel, unsigned int budget)
+{
+	struct trip_channel_home *from = &home->channels[channel];
+	uint32_t slots[BATCH], tail = trip_channel_pending_tail(from);
+
+	for (unsigned int looked = 0; looked < budget; looked += BATCH) {
+		int n = trip_channel_accept(from, tail, slots, BATCH);
+
+		for (int i = 0; i < n; i++)
+			accept_one(home, channel, slots[i]);
+		/* Of garbage, nothing more can be found. */
+		if (n < 0 || !trip_channel_pending(from, tail))
+			return false;
+	}
+	return true;
+}
+
 static unsigned int
 cancel_batch(struct trip_home *home, uint32_t channel)
 {
@@ -150,12 +190,8 @@ cancel_batch(struct trip_home *home, uint32_t channel)
 		rte_prefetch0(&home->nodes[trip_node_of(home, channel, slots[i])]);
 	for (unsigned int i = 0; i < n; i++) {
 		uint32_t index = trip_node_of(home, channel, slots[i]);
-		struct trip_node *node = &home->nodes[index];
 
-		if (node->queued)
-			trip_pending_cancel(&home->pool, &home->cntrs[node->cntr].pending, index);
-		if (node->deferred)
-			trip_node_undefer(home, index);
+		trip_accept_remove(home, index);
 		trip_node_drop(home, index);
 	}
 	trip_engine_stat(&home->stats.canceled, n);

@@ -20,6 +20,14 @@ bool trip_accept_done(const struct trip_home *home);
 /* Takes canceled items out, at most `budget`; returns how many. */
 unsigned int trip_accept_canceled(struct trip_home *home, unsigned int budget);
 
+/* Takes an item out of its counter's pending set or list, where it is in one. */
+void trip_accept_remove(struct trip_home *home, uint32_t node);
+
+/* A client is gone: its channel is in no sweep any more; accepts what it still holds, at most
+ * `budget` items. True: there may be more. */
+void trip_accept_forget(struct trip_home *home, uint32_t channel);
+bool trip_accept_rest(struct trip_home *home, uint32_t channel, unsigned int budget);
+
 /* The counter has nothing due: queues what was deferred, at most `budget` items; returns how many.
  */
 unsigned int trip_accept_deferred(struct trip_home *home, uint32_t cntr, unsigned int budget);

@@ -35,6 +35,9 @@
 #include "pending.h"
 
 #define TRIP_HOMES_MAX 64
+#define TRIP_CLIENTS_MAX 128
+/* The primary's own, one for each home's handlers, and one for each attached process. */
+#define TRIP_CHANNELS_MAX (1 + TRIP_HOMES_MAX + TRIP_CLIENTS_MAX)
 #define TRIP_NONE UINT32_MAX
 /* Ports that a domain may have: ids below this. */
 #define TRIP_PORTS_MAX 256
@@ -46,6 +49,7 @@ enum {
 	TRIP_BELL_CHANNEL,
 	TRIP_BELL_WAITER,
 	TRIP_BELL_CNTR,
+	/* What control threads ask for: index 0, and 1 + each client that is to be dropped. */
 	TRIP_BELL_CALL,
 	/* By port id: errands that its worker has done. */
 	TRIP_BELL_HARD,
@@ -183,12 +187,24 @@ struct trip_home_shape {
 	uint32_t n_cntrs;
 	uint32_t n_waiters;
 	uint32_t n_channels;
+	/* The last of the channels, those of attached processes ("clients"). */
+	uint32_t n_clients;
 	/* Slots of channel 0, the process's; and of the others, one for each home's own handlers.
 	 */
 	uint32_t n_slots;
 	uint32_t n_handler_slots;
+	/* Slots and events of a client. */
+	uint32_t n_client_slots;
 	/* Events that one-shot items may have outstanding. */
 	uint32_t n_events;
+};
+
+/* A client that a home is dropping: drop.h. */
+struct trip_drop {
+	/* Partner: the acquire load in trip_drop_done(). */
+	_Atomic bool done;
+	bool under_way;
+	uint32_t slot;
 };
 
 struct trip_engine;
@@ -204,9 +220,12 @@ struct trip_home {
 	struct trip_cell *cells;
 	struct trip_waiter *waiters;
 	struct trip_channel_home *channels;
-	/* The other ends of these, this process's. */
+	/* The other ends of these, this process's; an attached one has one, its own. */
 	struct trip_channel_client *clients;
-	struct trip_event_ring events;
+	/* Those of this process's items, and in the primary, behind it, one for each client. */
+	struct trip_event_ring *events;
+	/* Odd while an iteration runs. Partner: trip_home_quiesced(). */
+	_Atomic uint64_t *epoch;
 	/* Descriptor of each waiter slot, -1 where it has none; process-local. */
 	_Atomic int *waiter_fds;
 
@@ -226,11 +245,13 @@ struct trip_home {
 	struct trip_sweep_channel {
 		uint32_t channel;
 		uint32_t tail;
-	} sweep[TRIP_HOMES_MAX + 1];
+	} sweep[TRIP_CHANNELS_MAX];
 	uint32_t n_sweep;
 	/* Channels with canceled slots to take back. */
-	bool canceling[TRIP_HOMES_MAX + 1];
+	bool canceling[TRIP_CHANNELS_MAX];
 	uint32_t n_canceling;
+	struct trip_drop drops[TRIP_CLIENTS_MAX];
+	uint32_t n_drops;
 
 	unsigned int budget;
 	uint64_t refresh_tsc, next_refresh_tsc;
@@ -251,9 +272,7 @@ struct trip_home {
 	uint32_t call_arg;
 	_Atomic bool called;
 
-	/* Odd while an iteration runs. Partner: trip_home_quiesced(). */
-	alignas(64) _Atomic uint64_t epoch;
-	_Atomic bool stop;
+	alignas(64) _Atomic bool stop;
 	atomic_flag progressing;
 	alignas(64) struct trip_home_stats stats;
 };

@@ -234,10 +234,28 @@ trip_fire_complete(const struct trip_engine *engine, uint32_t completion, int re
 		result == 0 ? trip_cell_add(cell, 1) : trip_cell_adderr(cell, 1));
 }
 
+void
+trip_fire_fail(struct trip_home *home, const struct trip_node *item)
+{
+	bool of_cntr = item->op == TRIP_OP_CNTR_ADD || item->op == TRIP_OP_CNTR_SET;
+
+	trip_fire_complete(home->engine, of_cntr ? item->target : item->completion, -ECANCELED);
+}
+
+/* The ring of events of the process that queued an item, which `reserved` of the event says until
+ * that reads it. */
+static uint32_t
+ring_of(const struct trip_home *home, uint32_t channel)
+{
+	uint32_t first = home->shape.n_channels - home->shape.n_clients;
+
+	return channel < first ? 0 : 1 + channel - first;
+}
+
 static void
 tell(struct trip_home *home, uint8_t flags, const struct trip_work_event *event)
 {
-	if ((flags & TRIP_COMPLETION) != 0 && !trip_event_ring_push(&home->events, event))
+	if ((flags & TRIP_COMPLETION) != 0 && !trip_event_ring_push(&home->events[event->reserved], event))
 		trip_engine_stat(&home->stats.events_lost, 1);
 }
 
@@ -288,6 +306,7 @@ trip_fire(struct trip_home *home, struct trip_home_cntr *cntr, uint32_t index)
 		.count = firing_count(&item, sum),
 		.op_type = item.op,
 		.flags = item.interval == 0 ? TRIP_EVENT_ONE_SHOT : 0,
+		.reserved = ring_of(home, item.channel),
 	};
 	bool more;
 

@@ -9,6 +9,7 @@
 struct trip_engine;
 struct trip_home;
 struct trip_home_cntr;
+struct trip_node;
 struct trip_work_desc;
 
 /* Fires a node that has left the pending set of its counter: it is queued again, or gone. */
@@ -27,5 +28,9 @@ bool trip_fire_has_op(uint8_t op);
 /* NULL, or why no home may accept such an item. Its trigger and completion are checked elsewhere.
  */
 const char *trip_fire_refusal(const struct trip_engine *engine, const struct trip_work_desc *desc);
+
+/* An item that will never fire: adds 1 to the error of its completion or target counter (WORK-07).
+ */
+void trip_fire_fail(struct trip_home *home, const struct trip_node *item);
 
 #endif

@@ -5,6 +5,7 @@
 #include <rte_cycles.h>
 
 #include "accept.h"
+#include "drop.h"
 #include "due.h"
 #include "fire.h"
 #include "home.h"
@@ -202,6 +203,10 @@ run_call(struct trip_home *home)
 
 	if (trip_doorbell_take(&home->doorbell, TRIP_BELL_CALL, &rung, 1) == 0)
 		return 0;
+	if (rung > 0) {
+		trip_drop_begin(home, rung - 1);
+		return 1;
+	}
 	home->call(home, home->call_arg);
 	/* Partner: the acquire load in trip_home_called(). */
 	atomic_store_explicit(&home->called, true, memory_order_release);
@@ -230,13 +235,13 @@ trip_home_epoch(struct trip_home *home)
 	/* Partner: the fetch_add that begins an iteration. In the one order of both, either this is
 	 * first, and the iteration sees what the caller wrote, or the epoch that is read is odd. */
 	atomic_thread_fence(memory_order_seq_cst);
-	return atomic_load(&home->epoch);
+	return atomic_load(home->epoch);
 }
 
 bool
 trip_home_quiesced(struct trip_home *home, uint64_t epoch)
 {
-	return (epoch & 1) == 0 || atomic_load(&home->epoch) != epoch;
+	return (epoch & 1) == 0 || atomic_load(home->epoch) != epoch;
 }
 
 static unsigned int
@@ -253,6 +258,7 @@ iterate(struct trip_home *home)
 	if (trip_accept_done(home))
 		end_sweep(home);
 	done += trip_accept_canceled(home, home->budget);
+	done += trip_drop_run(home, home->budget);
 	done += fire_due(home);
 	done += trip_source_refresh(home, home->budget);
 	scrub(home);
@@ -264,7 +270,7 @@ static bool
 idle(const struct trip_home *home)
 {
 	return trip_doorbell_idle(&home->doorbell) && !home->sweeping &&
-	       home->sampled.count + home->firing.count + home->n_canceling == 0 &&
+	       home->sampled.count + home->firing.count + home->n_canceling + home->n_drops == 0 &&
 	       home->now < home->next_scrub_tsc &&
 	       (home->n_fed == 0 || home->now < home->next_refresh_tsc) && home->refresh_left == 0;
 }
@@ -281,11 +287,11 @@ trip_home_iterate(struct trip_home *home, uint64_t now)
 	if (likely(idle(home)))
 		return 0;
 	began = rte_rdtsc();
-	atomic_fetch_add(&home->epoch, 1);
+	atomic_fetch_add(home->epoch, 1);
 	trip_engine_current = home;
 	done = iterate(home);
 	trip_engine_current = outer;
-	atomic_fetch_add(&home->epoch, 1);
+	atomic_fetch_add(home->epoch, 1);
 	took = rte_rdtsc() - began;
 	if (took > atomic_load_explicit(&home->stats.longest_tsc, memory_order_relaxed))
 		atomic_store_explicit(&home->stats.longest_tsc, took, memory_order_relaxed);

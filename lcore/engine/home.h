@@ -16,6 +16,16 @@ struct trip_home *trip_home_init(void *memory, struct trip_engine *engine, uint3
 	const struct trip_home_shape *shape);
 
 /*
+ * Another process's view of a home whose memory is laid out: doorbell, cells, waiters, and the
+ * client's end of one channel with the ring of its events. NULL: no private memory.
+ */
+struct trip_home *trip_home_map(void *memory, struct trip_engine *engine, uint32_t index,
+	const struct trip_home_shape *shape, uint32_t channel);
+
+/* Makes the channel of a client that is gone new; the home itself, when it holds nothing of it. */
+void trip_home_renew_channel(struct trip_home *home, uint32_t channel);
+
+/*
  * One bounded iteration. By one thread at a time.
  *
  * @param now
@@ -25,7 +35,7 @@ struct trip_home *trip_home_init(void *memory, struct trip_engine *engine, uint3
  */
 unsigned int trip_home_iterate(struct trip_home *home, uint64_t now);
 
-/* Undoes trip_home_init(); the memory stays the caller's. */
+/* Undoes trip_home_init() and trip_home_map(); the memory stays the caller's. */
 void trip_home_fini(struct trip_home *home);
 
 /* Slots of a channel. */

@@ -104,6 +104,7 @@ trip_home_check(struct trip_home *home, void (*report)(void *arg, const char *se
 		check_cntr(&checker, home, i);
 	check_nodes(&checker, home);
 	expect(&checker, trip_doorbell_check(&home->doorbell), 0);
-	expect(&checker, trip_event_ring_check(&home->events), 0);
+	for (uint32_t i = 0; i <= home->shape.n_clients; i++)
+		expect(&checker, trip_event_ring_check(&home->events[i]), i);
 	return checker.broken;
 }

@@ -14,6 +14,9 @@
 struct carver {
 	uint8_t *base;
 	size_t used;
+	/* The memory is to be made new; otherwise it is another process's, and `channel` ours. */
+	bool fresh;
+	uint32_t channel;
 };
 
 /* The next `bytes`, on a cache line of their own; NULL while only the size is asked for. */
@@ -29,13 +32,18 @@ carve(struct carver *carver, size_t bytes)
 uint32_t
 trip_home_channel_slots(const struct trip_home_shape *shape, uint32_t channel)
 {
-	return channel == 0 ? shape->n_slots : shape->n_handler_slots;
+	if (channel == 0)
+		return shape->n_slots;
+	return channel < shape->n_channels - shape->n_clients ? shape->n_handler_slots
+							      : shape->n_client_slots;
 }
 
 static uint32_t
 node_count(const struct trip_home_shape *shape)
 {
-	return shape->n_slots + (shape->n_channels - 1) * shape->n_handler_slots;
+	return shape->n_slots +
+	       (shape->n_channels - shape->n_clients - 1) * shape->n_handler_slots +
+	       shape->n_clients * shape->n_client_slots;
 }
 
 static void
@@ -45,7 +53,7 @@ doorbell_shape(const struct trip_home_shape *shape, struct trip_doorbell_shape *
 		.count = {[TRIP_BELL_CHANNEL] = shape->n_channels,
 			[TRIP_BELL_WAITER] = shape->n_waiters,
 			[TRIP_BELL_CNTR] = shape->n_cntrs,
-			[TRIP_BELL_CALL] = 1,
+			[TRIP_BELL_CALL] = 1 + shape->n_clients,
 			[TRIP_BELL_HARD] = TRIP_PORTS_MAX},
 		.words = {[TRIP_BELL_CHANNEL] = 1,
 			[TRIP_BELL_WAITER] = 1,
@@ -61,17 +69,15 @@ channel_shape(const struct trip_home_shape *shape, uint32_t home, uint32_t chann
 {
 	/* Numbered through over all homes, so that an id says where its item is. */
 	out->slots = trip_home_channel_slots(shape, channel);
-	out->first = home * node_count(shape) +
-		     (channel == 0 ? 0 : shape->n_slots + (channel - 1) * shape->n_handler_slots);
+	out->first = home * node_count(shape);
+	for (uint32_t i = 0; i < channel; i++)
+		out->first += trip_home_channel_slots(shape, i);
 }
 
 static void
 carve_channels(struct carver *carver, struct trip_home *home, const struct trip_home_shape *shape,
 	uint32_t index)
 {
-	struct trip_channel_home *channels = carve(carver, shape->n_channels * sizeof(*channels));
-	struct trip_channel_client *clients = carve(carver, shape->n_channels * sizeof(*clients));
-
 	for (uint32_t i = 0; i < shape->n_channels; i++) {
 		struct trip_channel_shape channel;
 		void *memory, *marks;
@@ -81,9 +87,30 @@ carve_channels(struct carver *carver, struct trip_home *home, const struct trip_
 		marks = carve(carver, trip_channel_marks_size(&channel));
 		if (home == NULL)
 			continue;
+		if (!carver->fresh) {
+			if (i == carver->channel)
+				trip_channel_map_client(home->clients, memory, &channel);
+			continue;
+		}
 		trip_channel_init(memory, &channel);
 		trip_channel_map_home(&home->channels[i], memory, &channel, marks);
 		trip_channel_map_client(&home->clients[i], memory, &channel);
+	}
+}
+
+static void
+carve_events(struct carver *carver, struct trip_home *home, const struct trip_home_shape *shape)
+{
+	uint32_t first = shape->n_channels - shape->n_clients;
+
+	for (uint32_t i = 0; i <= shape->n_clients; i++) {
+		uint32_t limit = i == 0 ? shape->n_events : shape->n_client_slots;
+		void *memory = carve(carver, trip_event_ring_size(limit));
+
+		if (home != NULL && carver->fresh)
+			trip_event_ring_init(&home->events[i], memory, limit);
+		else if (home != NULL && i > 0 && carver->channel == first + i - 1)
+			trip_event_ring_map(home->events, memory, limit);
 	}
 }
 
@@ -93,14 +120,13 @@ carve_work(struct carver *carver, struct trip_home *home, const struct trip_home
 	uint32_t n = node_count(shape), pool_nodes = n + shape->n_waiters;
 	struct trip_node *nodes = carve(carver, n * sizeof(*nodes));
 	void *pool = carve(carver, trip_pending_pool_size(pool_nodes));
-	void *events = carve(carver, trip_event_ring_size(shape->n_events));
 
-	if (home == NULL)
+	carve_events(carver, home, shape);
+	if (home == NULL || !carver->fresh)
 		return;
 	home->nodes = nodes;
 	home->n_nodes = n;
 	trip_pending_pool_init(&home->pool, pool, pool_nodes);
-	trip_event_ring_init(&home->events, events, shape->n_events);
 }
 
 static void
@@ -129,6 +155,8 @@ carve_cntrs(struct carver *carver, struct trip_home *home, const struct trip_hom
 	home->cntrs = cntrs;
 	home->fed = fed;
 	home->armed = armed;
+	if (!carver->fresh)
+		return;
 	for (uint32_t i = 0; i < shape->n_cntrs; i++) {
 		trip_cell_init(&cells[i]);
 		trip_pending_init(&cntrs[i].pending);
@@ -143,12 +171,14 @@ carve_home(struct carver *carver, struct trip_home *home, const struct trip_home
 	uint32_t index)
 {
 	struct trip_doorbell_shape bell;
-	void *doorbell;
+	void *doorbell, *epoch = carve(carver, sizeof(*home->epoch));
 
 	doorbell_shape(shape, &bell);
 	doorbell = carve(carver, trip_doorbell_size(&bell));
 	if (home != NULL) {
-		trip_doorbell_init(doorbell, &bell);
+		home->epoch = epoch;
+		if (carver->fresh)
+			trip_doorbell_init(doorbell, &bell);
 		trip_doorbell_map(&home->doorbell, doorbell, &bell);
 	}
 	carve_cntrs(carver, home, shape);
@@ -166,8 +196,9 @@ trip_home_size(const struct trip_home_shape *shape)
 	return carver.used;
 }
 
+/* With as many ends of channels and rings of events as this process has. */
 static struct trip_home *
-alloc_home(const struct trip_home_shape *shape)
+alloc_home(const struct trip_home_shape *shape, uint32_t n_channels, uint32_t n_events)
 {
 	struct trip_home *home = aligned_alloc(alignof(struct trip_home), sizeof(*home));
 
@@ -175,12 +206,14 @@ alloc_home(const struct trip_home_shape *shape)
 		return NULL;
 	memset(home, 0, sizeof(*home));
 	home->shape = *shape;
-	home->channels = calloc(shape->n_channels, sizeof(*home->channels));
-	home->clients = calloc(shape->n_channels, sizeof(*home->clients));
+	home->channels = calloc(n_channels, sizeof(*home->channels));
+	home->clients = calloc(n_channels, sizeof(*home->clients));
+	home->events = calloc(n_events, sizeof(*home->events));
 	home->waiter_fds = malloc(shape->n_waiters * sizeof(*home->waiter_fds));
 	for (uint32_t i = 0; home->waiter_fds != NULL && i < shape->n_waiters; i++)
 		atomic_init(&home->waiter_fds[i], -1);
-	if (home->channels != NULL && home->clients != NULL && home->waiter_fds != NULL)
+	if (home->channels != NULL && home->clients != NULL && home->events != NULL &&
+		home->waiter_fds != NULL)
 		return home;
 	trip_home_fini(home);
 	return NULL;
@@ -190,8 +223,8 @@ struct trip_home *
 trip_home_init(void *memory, struct trip_engine *engine, uint32_t index,
 	const struct trip_home_shape *shape)
 {
-	struct carver carver = {.base = memory};
-	struct trip_home *home = alloc_home(shape);
+	struct carver carver = {.base = memory, .fresh = true};
+	struct trip_home *home = alloc_home(shape, shape->n_channels, 1 + shape->n_clients);
 
 	if (home == NULL)
 		return NULL;
@@ -203,9 +236,35 @@ trip_home_init(void *memory, struct trip_engine *engine, uint32_t index,
 	return home;
 }
 
+struct trip_home *
+trip_home_map(void *memory, struct trip_engine *engine, uint32_t index,
+	const struct trip_home_shape *shape, uint32_t channel)
+{
+	struct carver carver = {.base = memory, .channel = channel};
+	struct trip_home *home = alloc_home(shape, 1, 1);
+
+	if (home == NULL)
+		return NULL;
+	carve_home(&carver, home, shape, index);
+	home->engine = engine;
+	home->index = index;
+	return home;
+}
+
+void
+trip_home_renew_channel(struct trip_home *home, uint32_t channel)
+{
+	struct trip_channel_client *client = &home->clients[channel];
+	struct trip_channel_shape shape;
+
+	channel_shape(&home->shape, home->index, channel, &shape);
+	trip_channel_renew(client, &home->channels[channel], &shape);
+}
+
 void
 trip_home_fini(struct trip_home *home)
 {
+	free(home->events);
 	free(home->channels);
 	free(home->clients);
 	free(home->waiter_fds);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "accept.h"
+#include "drop.h"
+#include "fire.h"
+#include "home.h"
+#include "node.h"
+
+static uint32_t
+channel_of(const struct trip_home *home, uint32_t client)
+{
+	return home->shape.n_channels - home->shape.n_clients + client;
+}
+
+void
+trip_drop_ask(struct trip_home *home, uint32_t client)
+{
+	atomic_store_explicit(&home->drops[client].done, false, memory_order_relaxed);
+	/* Orders the store before. */
+	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CALL, 1 + client);
+}
+
+bool
+trip_drop_done(struct trip_home *home, uint32_t client)
+{
+	return atomic_load_explicit(&home->drops[client].done, memory_order_acquire);
+}
+
+void
+trip_drop_begin(struct trip_home *home, uint32_t client)
+{
+	struct trip_drop *drop = &home->drops[client];
+
+	if (drop->under_way)
+		return;
+	trip_accept_forget(home, channel_of(home, client));
+	drop->under_way = true;
+	drop->slot = 0;
+	home->n_drops++;
+}
+
+static void
+drop_item(struct trip_home *home, uint32_t index)
+{
+	struct trip_node *node = &home->nodes[index];
+
+	trip_accept_remove(home, index);
+	/* One that was canceled counts nothing. */
+	if (trip_channel_claim(&home->channels[node->channel], node->slot, node->generation))
+		trip_fire_fail(home, node);
+	trip_node_drop(home, index);
+	trip_engine_stat(&home->stats.canceled, 1);
+}
+
+static void
+finish(struct trip_home *home, uint32_t client)
+{
+	struct trip_drop *drop = &home->drops[client];
+	struct trip_event_ring *events = &home->events[1 + client];
+
+	trip_home_renew_channel(home, channel_of(home, client));
+	trip_event_ring_init(events, events->shared, events->limit);
+	drop->under_way = false;
+	home->n_drops--;
+	/* Partner: the acquire load in trip_drop_done(). */
+	atomic_store_explicit(&drop->done, true, memory_order_release);
+}
+
+static unsigned int
+run(struct trip_home *home, uint32_t client, unsigned int budget)
+{
+	struct trip_drop *drop = &home->drops[client];
+	uint32_t channel = channel_of(home, client);
+	uint32_t slots = trip_home_channel_slots(&home->shape, channel);
+	unsigned int done = 0;
+
+	if (drop->slot == 0 && trip_accept_rest(home, channel, budget))
+		return budget;
+	for (; drop->slot < slots && done < budget; drop->slot++, done++) {
+		if (trip_channel_held(&home->channels[channel], drop->slot))
+			drop_item(home, trip_node_of(home, channel, drop->slot));
+	}
+	if (drop->slot == slots)
+		finish(home, client);
+	return done + 1;
+}
+
+unsigned int
+trip_drop_run(struct trip_home *home, unsigned int budget)
+{
+	unsigned int done = 0;
+
+	for (uint32_t i = 0; home->n_drops > 0 && i < home->shape.n_clients; i++)
+		if (home->drops[i].under_way)
+			done += run(home, i, budget);
+	return done;
+}

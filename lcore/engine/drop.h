@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Dropping a client: what a process that has died, or let go, has left at a home. A control thread
+ * asks each home, and frees nothing of the client's before all have done it.
+ *
+ * The home accepts what the client submitted before it died, so that it is treated as if the death
+ * had come a little later; then takes its items out, and counts those that were not canceled as
+ * failed (WORK-07); then makes the channel new for the next client. All in bounded steps. The
+ * client writes no more: its process is gone, or has promised so.
+ */
+#ifndef TRIP_DROP_H
+#define TRIP_DROP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct trip_home;
+
+/* Control: asks, and whether it is done. One at a time for a client. */
+void trip_drop_ask(struct trip_home *home, uint32_t client);
+bool trip_drop_done(struct trip_home *home, uint32_t client);
+
+/* The home: begins, and goes on, at most `budget`; returns how much it did. */
+void trip_drop_begin(struct trip_home *home, uint32_t client);
+unsigned int trip_drop_run(struct trip_home *home, unsigned int budget);
+
+#endif
