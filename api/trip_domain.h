@@ -172,12 +172,38 @@ int trip_domain_open(
 	const struct trip_domain_attr *attr, struct trip_domain **domain, void *context);
 
 /**
+ * Attaches this secondary process to a domain of its primary. Counters, work and waiting then work
+ * as in the primary, and go through shared memory: nothing done here takes a lock that another
+ * process waits for, and a process may be killed at any instruction of these calls. Not to be had
+ * here, with -ENOTSUP, are ports, flows, and functions, which run in the primary.
+ *
+ * An attached process can write all of the domain's memory: this is robust against crashes and
+ * garbage, and is no security boundary. Who is not trusted uses trip_client.h.
+ *
+ * @param name
+ *   Of the domain; NULL: "trip".
+ * @param[out] domain
+ *   To be closed by trip_domain_close().
+ * @return
+ *   0, or
+ *   -ENOENT: the primary has no such domain, or nobody serves its socket;
+ *   -ENOTSUP: this is no secondary process; the primary runs with --no-huge, --no-shconf or
+ *     --in-memory, or the domain without a socket;
+ *   -EPROTO: another version of the library;
+ *   -EACCES: neither the primary's user nor root;
+ *   -EINVAL: an lcore id of this process is another's, too;
+ *   -EUSERS: the domain's `max_processes` are attached;
+ *   -ENOMEM, -EMFILE.
+ */
+int trip_domain_attach(const char *name, struct trip_domain **domain, void *context);
+
+/**
  * Stops the homes and frees the domain. Called by the thread that opened it, not from an lcore of
  * the domain.
  *
  * @return
- *   0, or -EBUSY while counters, counters objects, flows or ports are open in it; nothing has
- * changed then.
+ *   0, or -EBUSY while counters, counters objects, flows or ports are open in it, or processes
+ *   attached; nothing has changed then. In an attached process, it detaches.
  */
 int trip_domain_close(struct trip_domain *domain);
 

@@ -13,6 +13,7 @@
 #include "domain.h"
 #include "error.h"
 #include "port.h"
+#include "process.h"
 #include "registry.h"
 #include "server.h"
 #include "soft.h"
@@ -48,7 +49,7 @@ fill_cntr(struct trip_domain *domain, const struct trip_entry *entry, struct tri
 		.setgen = sample.setgen,
 		.events = entry->events,
 		.home = home->index,
-		.pid = (uint32_t)getpid(),
+		.pid = trip_process_pid(domain->server, entry->owner),
 		.users = entry->users,
 		.flows = atomic_load_explicit(&entry->flows, memory_order_relaxed),
 	};
@@ -263,23 +264,75 @@ list_flows(struct lister *list)
 	return 0;
 }
 
+static uint32_t
+queued_works(const struct trip_channel_map *map)
+{
+	uint32_t n = 0;
+
+	for (uint32_t slot = 0; slot < map->slots; slot++)
+		n += trip_channel_word_state(atomic_load_explicit(
+			     &map->state[slot], memory_order_relaxed)) == TRIP_CHANNEL_QUEUED;
+	return n;
+}
+
+/* Its own channels are the first, those of processes the last. */
+static void
+fill_primary(const struct trip_server *server, struct trip_client_process *out)
+{
+	const struct trip_domain *domain = server->domain;
+
+	*out = (struct trip_client_process){
+		.pid = (uint32_t)getpid(),
+		.uid = (uint32_t)getuid(),
+		.state = TRIP_CLIENT_PRIMARY,
+		.cntrs = domain->n_cntrs,
+		.since_ns = server->since_ns,
+	};
+	for (uint32_t i = 0; i < domain->attr.max_processes; i++)
+		out->cntrs -= server->processes[i].used ? server->processes[i].n_cntrs : 0;
+	for (uint32_t h = 0; h < domain->engine.n_homes; h++)
+		for (uint32_t c = 0; c < domain->n_channels; c++)
+			out->works += queued_works(&domain->engine.homes[h]->clients[c].map);
+}
+
+static void
+fill_process(const struct trip_process *process, struct trip_client_process *out)
+{
+	const struct trip_domain *domain = process->server->domain;
+
+	*out = (struct trip_client_process){
+		.pid = (uint32_t)process->credentials.pid,
+		.uid = (uint32_t)process->credentials.uid,
+		.state = process->state,
+		.cntrs = process->n_cntrs,
+		.found = process->n_found,
+		.since_ns = process->since_ns,
+	};
+	for (uint32_t h = 0; h < domain->engine.n_homes; h++) {
+		out->waiters += process->n_waiters[h];
+		out->works += queued_works(&domain->engine.homes[h]
+						    ->clients[domain->n_channels + process->number]
+						    .map);
+	}
+}
+
+/* The cursor is 0 for the primary, and 1 more than the number of a process. */
 static int
 list_processes(struct lister *list)
 {
 	struct trip_domain *domain = list->server->domain;
 	struct trip_client_process *out = list->records;
 
-	*out = (struct trip_client_process){
-		.pid = (uint32_t)getpid(),
-		.uid = (uint32_t)getuid(),
-		.state = TRIP_CLIENT_PRIMARY,
-		.since_ns = list->server->since_ns,
-	};
-	pthread_mutex_lock(&domain->lock);
-	out->cntrs = domain->n_cntrs;
-	pthread_mutex_unlock(&domain->lock);
-	list->count = 1;
-	list->cursor = TRIP_PROTOCOL_END;
+	for (; list->count < list->room && list->cursor <= domain->attr.max_processes;
+		list->cursor++) {
+		if (list->cursor == 0)
+			fill_primary(list->server, &out[list->count++]);
+		else if (list->server->processes[list->cursor - 1].used)
+			fill_process(
+				&list->server->processes[list->cursor - 1], &out[list->count++]);
+	}
+	if (list->cursor > domain->attr.max_processes)
+		list->cursor = TRIP_PROTOCOL_END;
 	return 0;
 }
 
@@ -427,6 +480,8 @@ static const struct {
 	size_t size;
 	int (*answer)(
 		struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
+	/* Only of processes that have attached. */
+	bool attached;
 } requests[TRIP_PROTOCOL_TYPES] = {
 	[TRIP_PROTOCOL_LIST] = {sizeof(struct trip_protocol_list), answer_list},
 	[TRIP_PROTOCOL_FIND] = {sizeof(struct trip_protocol_find), answer_find},
@@ -434,12 +489,22 @@ static const struct {
 	[TRIP_PROTOCOL_WATCH] = {sizeof(struct trip_protocol_read), answer_watch},
 	[TRIP_PROTOCOL_ARM] = {sizeof(struct trip_protocol_arm), answer_arm},
 	[TRIP_PROTOCOL_UNWATCH] = {sizeof(struct trip_protocol_unwatch), answer_unwatch},
+	[TRIP_PROTOCOL_ATTACH] = {sizeof(struct trip_protocol_attach), trip_process_attach},
+	[TRIP_PROTOCOL_DETACH] = {0, trip_process_detach, true},
+	[TRIP_PROTOCOL_OPEN] = {sizeof(struct trip_protocol_open), trip_process_open, true},
+	[TRIP_PROTOCOL_FOUND] = {sizeof(struct trip_protocol_find), trip_process_found, true},
+	[TRIP_PROTOCOL_CLOSE] = {sizeof(struct trip_protocol_close), trip_process_close, true},
+	[TRIP_PROTOCOL_SLOTS] = {sizeof(struct trip_protocol_slots), trip_process_slots, true},
+	[TRIP_PROTOCOL_SIGNAL] = {sizeof(struct trip_protocol_signal), trip_process_signal, true},
 };
 
-size_t
-trip_answer_request_size(unsigned int type)
+bool
+trip_answer_has(unsigned int type, size_t *size)
 {
-	return type < RTE_DIM(requests) ? requests[type].size : 0;
+	if (type >= RTE_DIM(requests) || requests[type].answer == NULL)
+		return false;
+	*size = requests[type].size;
+	return true;
 }
 
 int
@@ -447,5 +512,9 @@ trip_answer(struct trip_peer *peer, enum trip_protocol_type type,
 	const union trip_protocol_request *request, size_t *size)
 {
 	*size = 0;
+	if (requests[type].attached && peer->process == NULL)
+		return trip_error_set(EPERM,
+			"domain \"%s\": request %d is for processes that attach",
+			peer->server->domain->name, (int)type);
 	return requests[type].answer(peer, request, size);
 }

@@ -74,9 +74,15 @@ lost(const struct trip_client *client)
 }
 
 static int
-send_request(
-	struct trip_client *client, enum trip_protocol_type type, const void *body, size_t size)
+send_request(struct trip_client *client, enum trip_protocol_type type, const void *body,
+	size_t size, int fd)
 {
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {.head = {.cmsg_level = SOL_SOCKET,
+			     .cmsg_type = SCM_RIGHTS,
+			     .cmsg_len = CMSG_LEN(sizeof(int))}};
 	struct trip_protocol_head head = {
 		.magic = TRIP_PROTOCOL_MAGIC,
 		.version = TRIP_PROTOCOL_VERSION,
@@ -90,6 +96,11 @@ send_request(
 	struct msghdr msg = {.msg_iov = parts, .msg_iovlen = 2};
 	ssize_t sent;
 
+	if (fd >= 0) {
+		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control.bytes);
+	}
 	do
 		sent = sendmsg(client->socket, &msg, MSG_NOSIGNAL);
 	while (sent < 0 && errno == EINTR);
@@ -161,13 +172,34 @@ receive(struct trip_client *client, enum trip_protocol_type type, int *fd)
 static int
 ask(struct trip_client *client, enum trip_protocol_type type, const void *body, size_t size)
 {
-	int fd = -1, error = send_request(client, type, body, size);
+	int fd = -1, error = send_request(client, type, body, size, -1);
 
 	if (error == 0)
 		error = receive(client, type, &fd);
 	if (error == 0 && fd >= 0)
 		close(fd);
 	return error;
+}
+
+int
+trip_client_call(struct trip_client *client, enum trip_protocol_type type, const void *body,
+	size_t size, int send_fd, union trip_protocol_answer *answer)
+{
+	int fd = -1, error = send_request(client, type, body, size, send_fd);
+
+	if (error == 0)
+		error = receive(client, type, &fd);
+	if (error == 0 && fd >= 0)
+		close(fd);
+	if (error == 0 && answer != NULL)
+		*answer = client->reply.answer;
+	return error;
+}
+
+int
+trip_client_socket(const struct trip_client *client)
+{
+	return client->socket;
 }
 
 static int
@@ -301,7 +333,7 @@ int
 trip_client_watch(struct trip_client *client, uint64_t id, uint32_t *watch, int *fd)
 {
 	const struct trip_protocol_read read = {.cntr = id};
-	int error = send_request(client, TRIP_PROTOCOL_WATCH, &read, sizeof(read));
+	int error = send_request(client, TRIP_PROTOCOL_WATCH, &read, sizeof(read), -1);
 
 	if (error == 0)
 		error = receive(client, TRIP_PROTOCOL_WATCH, fd);

@@ -13,6 +13,7 @@
 #include "cntr.h"
 #include "detach.h"
 #include "error.h"
+#include "link.h"
 #include "progress.h"
 #include "registry.h"
 #include "wait_set.h"
@@ -49,7 +50,7 @@ check_attr(const struct trip_domain *domain, const struct trip_cntr_attr *attr)
 static void
 bind(struct trip_cntr *cntr, struct trip_entry *entry)
 {
-	cntr->flows = &entry->flows;
+	cntr->flows = cntr->fid.domain->link == NULL ? &entry->flows : NULL;
 	cntr->id = entry->id;
 	cntr->global = entry->global;
 	cntr->home = trip_engine_home(&cntr->fid.domain->engine, cntr->global, &cntr->local);
@@ -95,6 +96,25 @@ free_entry(struct trip_domain *domain, struct trip_entry *entry)
 	trip_registry_free(domain, entry);
 }
 
+/* In an attached process: the primary gives it back, and has nothing to wait for then. */
+static int
+let_go_theirs(struct trip_cntr *cntr)
+{
+	struct trip_domain *domain = cntr->fid.domain;
+	int error;
+
+	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
+		trip_progress_quiesce(domain, domain->engine.homes[i]);
+	error = trip_link_let_go(domain, cntr->id, cntr->found);
+	if (error != 0 && error != -ESHUTDOWN)
+		return error;
+	close_wait(cntr);
+	pthread_mutex_lock(&domain->lock);
+	domain->n_cntrs--;
+	pthread_mutex_unlock(&domain->lock);
+	return 0;
+}
+
 /* 0, or -EBUSY: others have it open, and nothing has changed. */
 static int
 let_go(struct trip_cntr *cntr)
@@ -113,11 +133,33 @@ let_go(struct trip_cntr *cntr)
 	return 0;
 }
 
+/* The entry of a counter that is opened or found; `theirs` is room for one of the primary's. */
+static int
+obtain(struct trip_domain *domain, const struct trip_cntr_attr *attr, bool found,
+	struct trip_entry **entry, struct trip_entry *theirs)
+{
+	int error;
+
+	if (domain->link == NULL)
+		return found ? trip_registry_find(domain, attr->name, entry)
+			     : trip_registry_enter(domain, attr->name, attr->events,
+				       TRIP_REGISTRY_PRIMARY, entry);
+	*entry = theirs;
+	error = found ? trip_link_find(domain, attr->name, theirs)
+		      : trip_link_enter(domain, attr->name, attr->events, theirs);
+	if (error != 0)
+		return error;
+	pthread_mutex_lock(&domain->lock);
+	domain->n_cntrs++;
+	pthread_mutex_unlock(&domain->lock);
+	return 0;
+}
+
 static int
 open_handle(struct trip_domain *domain, const struct trip_cntr_attr *attr, bool found,
 	struct trip_cntr **out, void *context)
 {
-	struct trip_entry *entry;
+	struct trip_entry *entry, theirs;
 	struct trip_cntr *cntr;
 	int error = trip_detach_check(domain);
 
@@ -131,9 +173,7 @@ open_handle(struct trip_domain *domain, const struct trip_cntr_attr *attr, bool 
 	cntr->fid.domain = domain;
 	cntr->fid.wait_obj = attr->wait_obj;
 	cntr->context = context;
-	error = found ? trip_registry_find(domain, attr->name, &entry)
-		      : trip_registry_enter(
-				domain, attr->name, attr->events, TRIP_REGISTRY_PRIMARY, &entry);
+	error = obtain(domain, attr, found, &entry, &theirs);
 	if (error != 0) {
 		free(cntr);
 		return error;
@@ -144,7 +184,7 @@ open_handle(struct trip_domain *domain, const struct trip_cntr_attr *attr, bool 
 	if (error != 0) {
 		/* It has none to close. */
 		cntr->fid.wait_obj = TRIP_WAIT_NONE;
-		(void)let_go(cntr);
+		(void)(domain->link != NULL ? let_go_theirs(cntr) : let_go(cntr));
 		free(cntr);
 		return error;
 	}
@@ -177,6 +217,7 @@ trip_cntr_close(struct trip_cntr *cntr)
 	struct trip_domain *domain = cntr->fid.domain;
 	char label[TRIP_CNTR_LABEL_SIZE];
 	uint32_t refs;
+	int error;
 
 	if (trip_detach_check(domain) != 0)
 		return -ESHUTDOWN;
@@ -188,8 +229,9 @@ trip_cntr_close(struct trip_cntr *cntr)
 			"%s: %" PRIu32
 			" flows, pending work items, poll sets or waiters refer to it",
 			trip_cntr_label(cntr, label, sizeof(label)), refs);
-	if (let_go(cntr) != 0)
-		return -EBUSY;
+	error = domain->link != NULL ? let_go_theirs(cntr) : let_go(cntr);
+	if (error != 0)
+		return error;
 	trip_detach_unwatch_cntr(cntr);
 	free(cntr);
 	return 0;
@@ -289,7 +331,9 @@ trip_cntr_age(struct trip_cntr *cntr)
 {
 	uint64_t refreshed, now;
 
-	if (atomic_load_explicit(cntr->flows, memory_order_relaxed) == 0)
+	/* Only the primary counts them; elsewhere, what its home says is late at worst. */
+	if (cntr->flows != NULL ? atomic_load_explicit(cntr->flows, memory_order_relaxed) == 0
+				: cntr->home->cntrs[cntr->local].n_sources == 0)
 		return 0;
 	if (trip_detach_check(cntr->fid.domain) != 0)
 		return UINT64_MAX;

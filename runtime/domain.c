@@ -13,13 +13,17 @@
 #include <rte_lcore.h>
 #include <rte_pause.h>
 
+#include "attach.h"
 #include "detach.h"
 #include "domain.h"
 #include "error.h"
 #include "layout.h"
+#include "link.h"
+#include "process.h"
 #include "progress.h"
 #include "registry.h"
 #include "server.h"
+#include "share.h"
 
 /* Spins on a held lock before its holder may need the CPU that we are on. */
 #define LOCK_SPINS 1024
@@ -101,7 +105,7 @@ reserve(struct trip_domain *domain, const char *what, size_t bytes, unsigned int
 	const struct rte_memzone *zone;
 	int socket = lcore == LCORE_ID_ANY ? SOCKET_ID_ANY : (int)rte_lcore_to_socket_id(lcore);
 
-	snprintf(name, sizeof(name), "trip_%s_%s", domain->name, what);
+	trip_share_zone_name(domain->name, what, name, sizeof(name));
 	zone = rte_memzone_reserve_aligned(name, bytes, socket, 0, RTE_CACHE_LINE_SIZE);
 	if (zone == NULL && rte_errno == EEXIST)
 		return trip_error_set(EEXIST, "domain \"%s\" is open already", domain->name);
@@ -165,26 +169,36 @@ close_flows(struct trip_domain *domain)
 	free(domain->queues.freed);
 }
 
+int
+trip_domain_open_submitter(
+	struct trip_submitter *submitter, struct trip_channel_client *channel, uint32_t slots)
+{
+	atomic_flag_clear(&submitter->lock.held);
+	submitter->channel = channel;
+	/* The slots that are free from the start hold on to nothing. */
+	submitter->reaper = channel->returned;
+	submitter->reaper.here = trip_ring_tail(&submitter->reaper);
+	submitter->refs = calloc(slots, sizeof(*submitter->refs));
+	return submitter->refs != NULL
+		       ? 0
+		       : trip_error_set(ENOMEM, "domain: no memory for work references");
+}
+
 static int
 open_submitters(struct trip_domain *domain, struct trip_home *home)
 {
 	struct trip_submitter *submitters = calloc(domain->n_channels, sizeof(*submitters));
+	int error = 0;
 
 	domain->submitters[home->index] = submitters;
 	if (submitters == NULL)
 		return trip_error_set(ENOMEM, "domain: no memory for channels");
-	for (uint32_t i = 0; i < domain->n_channels; i++) {
-		atomic_flag_clear(&submitters[i].lock.held);
-		submitters[i].channel = &home->clients[i];
-		/* The slots that are free from the start hold on to nothing. */
-		submitters[i].reaper = home->clients[i].returned;
-		submitters[i].reaper.here = trip_ring_tail(&submitters[i].reaper);
-		submitters[i].refs = calloc(
-			trip_home_channel_slots(&home->shape, i), sizeof(*submitters[i].refs));
-		if (submitters[i].refs == NULL)
-			return trip_error_set(ENOMEM, "domain: no memory for work references");
+	for (uint32_t i = 0; i < domain->n_channels && error == 0; i++) {
+		submitters[i].number = i;
+		error = trip_domain_open_submitter(&submitters[i], &home->clients[i],
+			trip_home_channel_slots(&home->shape, i));
 	}
-	return 0;
+	return error;
 }
 
 static int
@@ -241,20 +255,6 @@ open_homes(struct trip_domain *domain)
 	return error;
 }
 
-static int
-open_waits(struct trip_domain *domain)
-{
-	pthread_mutex_init(&domain->helper.lock, NULL);
-	return 0;
-}
-
-static void
-close_waits(struct trip_domain *domain)
-{
-	trip_native_fini(domain);
-	pthread_mutex_destroy(&domain->helper.lock);
-}
-
 static void
 free_zones(struct trip_domain *domain)
 {
@@ -262,14 +262,35 @@ free_zones(struct trip_domain *domain)
 		rte_memzone_free(domain->zones[--domain->n_zones]);
 }
 
+static int
+open_share(struct trip_domain *domain)
+{
+	void *memory;
+	int error = reserve(domain, "share", sizeof(*domain->share), domain->lcores[0], &memory);
+
+	if (error == 0) {
+		domain->share = memory;
+		trip_share_publish(domain, domain->share);
+	}
+	return error;
+}
+
+static void
+close_share(struct trip_domain *domain)
+{
+	/* Nobody who still looks it up takes it for a domain. */
+	if (domain->share != NULL)
+		domain->share->magic = 0;
+}
+
 static const struct {
 	int (*open)(struct trip_domain *domain);
 	void (*close)(struct trip_domain *domain);
 } steps[] = {
 	{open_flows, close_flows},
-	{open_waits, close_waits},
 	{open_homes, close_homes},
 	{trip_registry_init, trip_registry_fini},
+	{open_share, close_share},
 	{trip_progress_start, trip_progress_stop},
 	{trip_server_start, trip_server_stop},
 	{trip_detach_watch, trip_detach_unwatch},
@@ -280,7 +301,35 @@ undo(struct trip_domain *domain, unsigned int n)
 {
 	while (n > 0)
 		steps[--n].close(domain);
+	trip_native_fini(domain);
 	free_zones(domain);
+	trip_domain_free(domain);
+}
+
+struct trip_domain *
+trip_domain_alloc(const char *name, const struct trip_domain_attr *attr, void *context)
+{
+	struct trip_domain *domain = calloc(1, sizeof(*domain));
+
+	if (domain == NULL) {
+		(void)trip_error_set(ENOMEM, "domain: no memory for its handle");
+		return NULL;
+	}
+	domain->attr = *attr;
+	domain->context = context;
+	strcpy(domain->name, name);
+	domain->attr.name = domain->name;
+	pthread_mutex_init(&domain->control, NULL);
+	pthread_mutex_init(&domain->lock, NULL);
+	pthread_mutex_init(&domain->reader, NULL);
+	pthread_mutex_init(&domain->helper.lock, NULL);
+	return domain;
+}
+
+void
+trip_domain_free(struct trip_domain *domain)
+{
+	pthread_mutex_destroy(&domain->helper.lock);
 	pthread_mutex_destroy(&domain->reader);
 	pthread_mutex_destroy(&domain->lock);
 	pthread_mutex_destroy(&domain->control);
@@ -315,19 +364,12 @@ trip_domain_open(const struct trip_domain_attr *given, struct trip_domain **out,
 		error = trip_progress_check(&attr);
 	if (error != 0)
 		return error;
-	domain = calloc(1, sizeof(*domain));
+	domain = trip_domain_alloc(attr.name, &attr, context);
 	if (domain == NULL)
-		return trip_error_set(ENOMEM, "domain: no memory for its handle");
-	domain->attr = attr;
-	domain->context = context;
-	strcpy(domain->name, attr.name);
-	domain->attr.name = domain->name;
+		return -ENOMEM;
 	for (unsigned int i = 0; i < attr.n_lcores; i++)
 		domain->lcores[i] = attr.lcores != NULL ? attr.lcores[i] : LCORE_ID_ANY;
 	domain->attr.lcores = attr.lcores != NULL ? domain->lcores : NULL;
-	pthread_mutex_init(&domain->control, NULL);
-	pthread_mutex_init(&domain->lock, NULL);
-	pthread_mutex_init(&domain->reader, NULL);
 	while (done < RTE_DIM(steps) && error == 0)
 		error = steps[done++].open(domain);
 	if (error != 0) {
@@ -335,6 +377,23 @@ trip_domain_open(const struct trip_domain_attr *given, struct trip_domain **out,
 		return error;
 	}
 	*out = domain;
+	return 0;
+}
+
+/* Those that have died are cleared away in a moment; those that live keep it open. */
+static int
+wait_for_processes(struct trip_domain *domain)
+{
+	enum trip_client_state state;
+	uint32_t pid;
+
+	while (trip_process_any(domain->server, &pid, &state)) {
+		if (state != TRIP_CLIENT_DROPPING)
+			return trip_error_set(EBUSY,
+				"domain \"%s\": process %" PRIu32 " is attached", domain->name,
+				pid);
+		trip_progress_wait(domain);
+	}
 	return 0;
 }
 
@@ -351,6 +410,10 @@ trip_domain_close(struct trip_domain *domain)
 			" poll and wait sets and %" PRIu32 " functions are open",
 			domain->name, domain->n_cntrs, domain->n_counters, domain->n_ports,
 			domain->n_sets, domain->functions.fresh - domain->functions.n_freed);
+	if (domain->link != NULL)
+		return trip_attach_close(domain);
+	if (domain->server != NULL && wait_for_processes(domain) != 0)
+		return -EBUSY;
 	undo(domain, RTE_DIM(steps));
 	return 0;
 }
@@ -401,6 +464,8 @@ trip_domain_stats_read(struct trip_domain *domain, struct trip_domain_stats *sta
 
 	if (trip_detach_check(domain) != 0)
 		return -ESHUTDOWN;
+	if (domain->link != NULL)
+		return trip_link_stats(domain, stats);
 	*stats = (struct trip_domain_stats){0};
 	for (uint32_t i = 0; i < engine->n_homes; i++) {
 		const struct trip_home_stats *home = &engine->homes[i]->stats;

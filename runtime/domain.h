@@ -26,8 +26,8 @@
 #include "native.h"
 #include "slots.h"
 
-/* Two memzones of the domain itself and one for each home. */
-#define TRIP_DOMAIN_ZONES (TRIP_HOMES_MAX + 2)
+/* Three memzones of the domain itself and one for each home. */
+#define TRIP_DOMAIN_ZONES (TRIP_HOMES_MAX + 3)
 
 /* Domain names become part of memzone names, which EAL limits to 31 characters. */
 #define TRIP_DOMAIN_NAME_MAX 20
@@ -40,7 +40,9 @@ struct trip_hard_flow;
 struct trip_flow_ops;
 struct trip_port;
 struct trip_port_side;
+struct trip_link;
 struct trip_server;
+struct trip_share;
 struct trip_wait_set;
 
 enum trip_fid_kind {
@@ -135,6 +137,8 @@ struct trip_work_refs {
 
 /* This process's end of a channel. */
 struct trip_submitter {
+	/* Of the channel, as the home knows it. */
+	uint32_t number;
 	struct trip_lock lock;
 	struct trip_channel_client *channel;
 	/* Follows the slots that come back, so that what they held on to is let go. */
@@ -181,6 +185,11 @@ struct trip_domain {
 	struct trip_port *ports[TRIP_PORTS_MAX];
 	uint32_t n_ports;
 
+	/* In an attached process: the way to the primary; NULL in that. */
+	struct trip_link *link;
+	/* Of this domain alone, and of whoever has mapped it. */
+	uint64_t nonce;
+	struct trip_share *share;
 	/* Serves the domain's socket; NULL: it has none. */
 	struct trip_server *server;
 
@@ -200,6 +209,15 @@ const struct trip_domain *trip_flow_domain(const struct trip_flow *flow);
 
 /* What is known of a flow without asking its source: in hardware, its last reading. */
 void trip_flow_read(const struct trip_flow *flow, struct trip_flow_count *count);
+
+/* A domain whose memory is not there yet, with complete attributes; NULL: no memory. */
+struct trip_domain *trip_domain_alloc(
+	const char *name, const struct trip_domain_attr *attr, void *context);
+void trip_domain_free(struct trip_domain *domain);
+
+/* Its end of a channel of `slots`, all free: 0 or -ENOMEM. */
+int trip_domain_open_submitter(
+	struct trip_submitter *submitter, struct trip_channel_client *channel, uint32_t slots);
 
 /* Takes an index, or TRIP_NONE where none is left. */
 uint32_t trip_domain_take(struct trip_indices *indices);

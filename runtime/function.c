@@ -19,6 +19,10 @@ trip_function_register(
 		return -ESHUTDOWN;
 	if (function == NULL)
 		return trip_error_set(EINVAL, "function: it is NULL");
+	if (domain->link != NULL)
+		return trip_error_set(ENOTSUP,
+			"domain \"%s\": functions run in the primary: register them there",
+			domain->name);
 	handle = calloc(1, sizeof(*handle));
 	if (handle == NULL)
 		return trip_error_set(ENOMEM, "function: no memory for its handle");

@@ -20,6 +20,7 @@
 
 #include "domain.h"
 #include "error.h"
+#include "link.h"
 #include "native.h"
 #include "waiter.h"
 
@@ -31,6 +32,12 @@ trip_native_take_slot(struct trip_domain *domain, struct trip_home *home)
 {
 	uint32_t slot = trip_slots_take(&domain->waiters[home->index]);
 
+	/* An attached process has those that it was given. */
+	if (slot == TRIP_SLOTS_NONE && domain->link != NULL) {
+		int error = trip_link_slots(domain, home->index);
+
+		return error == 0 ? trip_native_take_slot(domain, home) : error;
+	}
 	if (slot != TRIP_SLOTS_NONE)
 		return (int)slot;
 	return trip_error_set(ENOSPC, "domain \"%s\": all %" PRIu32 " waiters are in use",
@@ -51,10 +58,14 @@ trip_native_waiter(const struct trip_native *native)
 }
 
 /* Partner: the acquire load in waiter.c's signal_slot(); the arming that follows orders it too. */
-static void
+static int
 attach_fd(struct trip_native *native, int fd)
 {
+	/* Homes write descriptors of the primary's. */
+	if (native->domain->link != NULL)
+		return trip_link_signal(native->domain, native->home->index, native->slot, fd);
 	atomic_store_explicit(&native->home->waiter_fds[native->slot], fd, memory_order_release);
+	return 0;
 }
 
 void
@@ -160,13 +171,14 @@ open_cond(struct trip_native *native)
 
 	pthread_mutex_lock(&helper->lock);
 	error = start_helper(native->domain);
+	if (error == 0)
+		error = attach_fd(native, helper->fd);
 	if (error == 0) {
 		pthread_mutex_init(&native->mutex, NULL);
 		pthread_cond_init(&native->cond, NULL);
 		native->told = atomic_load(&trip_native_waiter(native)->sequence);
 		native->next = helper->list;
 		helper->list = native;
-		attach_fd(native, helper->fd);
 	}
 	pthread_mutex_unlock(&helper->lock);
 	return error;
@@ -199,8 +211,10 @@ open_fd(struct trip_native *native)
 			native->domain->name, trip_strerror(error));
 	}
 	native->drained = atomic_load(&trip_native_waiter(native)->sequence);
-	attach_fd(native, native->fd);
-	return 0;
+	error = attach_fd(native, native->fd);
+	if (error != 0)
+		close(native->fd);
+	return error;
 }
 
 int
@@ -234,7 +248,8 @@ void
 trip_native_close(struct trip_native *native)
 {
 	trip_waiter_quiesce(native->home, native->slot);
-	attach_fd(native, -1);
+	/* A primary that has ended writes nothing any more. */
+	(void)attach_fd(native, -1);
 	if (native->kind == TRIP_WAIT_MUTEX_COND)
 		close_cond(native);
 	if (native->kind == TRIP_WAIT_FD)

@@ -14,6 +14,7 @@
 
 #include "domain.h"
 #include "error.h"
+#include "process.h"
 #include "server.h"
 
 struct message {
@@ -24,7 +25,7 @@ struct message {
 static void
 wait_for(struct trip_peer *peer, uint32_t events)
 {
-	struct epoll_event event = {.events = events, .data.ptr = peer};
+	struct epoll_event event = {.events = events, .data.ptr = &peer->source};
 
 	epoll_ctl(peer->server->epoll, EPOLL_CTL_MOD, peer->socket, &event);
 }
@@ -80,9 +81,9 @@ reply(struct trip_peer *peer, unsigned int type, int error, size_t size)
 	return send_reply(peer);
 }
 
-/* Closes what came along unasked. */
+/* Keeps the first descriptor that came along, and closes further ones. */
 static void
-drop_fds(struct msghdr *msg)
+take_fds(struct trip_peer *peer, struct msghdr *msg)
 {
 	for (struct cmsghdr *control = CMSG_FIRSTHDR(msg); control != NULL;
 		control = CMSG_NXTHDR(msg, control)) {
@@ -93,7 +94,10 @@ drop_fds(struct msghdr *msg)
 			int fd;
 
 			memcpy(&fd, CMSG_DATA(control) + at, sizeof(fd));
-			close(fd);
+			if (peer->request_fd < 0)
+				peer->request_fd = fd;
+			else
+				close(fd);
 		}
 	}
 }
@@ -114,7 +118,7 @@ receive(struct trip_peer *peer, struct message *message)
 	ssize_t size = recvmsg(peer->socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
 
 	if (size >= 0)
-		drop_fds(&msg);
+		take_fds(peer, &msg);
 	if (size < 0 && errno != EAGAIN && errno != EINTR)
 		return 0;
 	return size;
@@ -131,14 +135,14 @@ check(const struct message *message, size_t size)
 		return "a message that is none of this protocol";
 	if (head->version != TRIP_PROTOCOL_VERSION)
 		return NULL;
-	wanted = trip_answer_request_size(head->type);
-	if (wanted == 0)
+	if (!trip_answer_has(head->type, &wanted))
 		return "a request of unknown type";
 	return size == sizeof(*head) + wanted ? NULL : "a request of the wrong size";
 }
 
-void
-trip_peer_serve(struct trip_peer *peer)
+/* Answers the next message. False: the connection is to end. */
+static bool
+serve_one(struct trip_peer *peer)
 {
 	struct message message = {0};
 	const char *wrong;
@@ -146,21 +150,14 @@ trip_peer_serve(struct trip_peer *peer)
 	size_t size = 0;
 	int error;
 
-	if (peer->replying) {
-		if (!send_reply(peer))
-			trip_peer_close(peer);
-		return;
-	}
 	received = receive(peer, &message);
 	if (received < 0)
-		return;
+		return true;
 	wrong = received > 0 ? check(&message, (size_t)received) : NULL;
 	if (wrong != NULL)
 		trip_server_complain(peer->server, peer, wrong);
-	if (received == 0 || wrong != NULL) {
-		trip_peer_close(peer);
-		return;
-	}
+	if (received == 0 || wrong != NULL)
+		return false;
 	peer->reply_fd = -1;
 	if (message.head.version != TRIP_PROTOCOL_VERSION)
 		error = trip_error_set(EPROTO,
@@ -168,7 +165,20 @@ trip_peer_serve(struct trip_peer *peer)
 			peer->server->domain->name, TRIP_PROTOCOL_VERSION, message.head.version);
 	else
 		error = trip_answer(peer, message.head.type, &message.request, &size);
-	if (!reply(peer, message.head.type, error, size))
+	return reply(peer, message.head.type, error, size);
+}
+
+/* Its socket can be read or written. */
+static void
+serve(void *owner)
+{
+	struct trip_peer *peer = owner;
+	bool goes_on = peer->replying ? send_reply(peer) : serve_one(peer);
+
+	if (peer->request_fd >= 0)
+		close(peer->request_fd);
+	peer->request_fd = -1;
+	if (!goes_on)
 		trip_peer_close(peer);
 }
 
@@ -217,7 +227,10 @@ trip_peer_open(struct trip_server *server, int socket)
 		return;
 	}
 	peer = calloc(1, sizeof(*peer));
-	event.data.ptr = peer;
+	if (peer != NULL) {
+		peer->source = (struct trip_server_source){.ready = serve, .owner = peer};
+		event.data.ptr = &peer->source;
+	}
 	if (peer == NULL ||
 		getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer->credentials, &length) != 0 ||
 		epoll_ctl(server->epoll, EPOLL_CTL_ADD, socket, &event) != 0) {
@@ -231,6 +244,7 @@ trip_peer_open(struct trip_server *server, int socket)
 	peer->index = index;
 	peer->socket = socket;
 	peer->reply_fd = -1;
+	peer->request_fd = -1;
 	server->peers[index] = peer;
 }
 
@@ -238,6 +252,8 @@ void
 trip_peer_close(struct trip_peer *peer)
 {
 	trip_watch_close_all(peer);
+	if (peer->process != NULL)
+		trip_process_lost(peer->process);
 	peer->server->peers[peer->index] = NULL;
 	/* That takes it out of epoll, too. */
 	close(peer->socket);

@@ -237,6 +237,10 @@ trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_p
 	uint16_t n_rx;
 	int error = trip_detach_check(domain);
 
+	if (error == 0 && domain->link != NULL)
+		error = trip_error_set(ENOTSUP,
+			"port %" PRIu16 ": ports are opened in the primary of domain \"%s\"",
+			port_id, domain->name);
 	if (error == 0)
 		error = refuse_on_home(domain, port_id);
 	if (error == 0)

@@ -9,6 +9,7 @@
 #ifndef TRIP_RUNTIME_PROTOCOL_H
 #define TRIP_RUNTIME_PROTOCOL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <trip_client.h>
@@ -31,6 +32,15 @@ enum trip_protocol_type {
 	TRIP_PROTOCOL_WATCH,
 	TRIP_PROTOCOL_ARM,
 	TRIP_PROTOCOL_UNWATCH,
+	/* Of processes that attach. */
+	TRIP_PROTOCOL_ATTACH,
+	TRIP_PROTOCOL_DETACH,
+	TRIP_PROTOCOL_OPEN,
+	TRIP_PROTOCOL_FOUND,
+	TRIP_PROTOCOL_CLOSE,
+	TRIP_PROTOCOL_SLOTS,
+	/* With a descriptor, by which the slot is signalled; without, it is no more. */
+	TRIP_PROTOCOL_SIGNAL,
 	TRIP_PROTOCOL_TYPES,
 };
 
@@ -75,6 +85,43 @@ struct trip_protocol_unwatch {
 	uint32_t watch;
 };
 
+#define TRIP_PROTOCOL_LCORES 1024
+
+struct trip_protocol_attach {
+	/* What the domain's shared memory says of itself. */
+	uint64_t nonce;
+	uint32_t layout;
+	uint32_t reserved;
+	/* Ids of the process's lcores, a bit each. */
+	uint64_t lcores[TRIP_PROTOCOL_LCORES / 64];
+};
+
+struct trip_protocol_open {
+	char name[40];
+	uint32_t events;
+	uint32_t reserved;
+};
+
+/* A handle: of the counter's own, or a found one. */
+struct trip_protocol_close {
+	uint64_t cntr;
+	uint32_t found;
+	uint32_t reserved;
+};
+
+/* Waiter slots of a home. */
+#define TRIP_PROTOCOL_SLOTS_MAX 16
+
+struct trip_protocol_slots {
+	uint32_t home;
+	uint32_t count;
+};
+
+struct trip_protocol_signal {
+	uint32_t home;
+	uint32_t slot;
+};
+
 /* Replies, behind the head. */
 struct trip_protocol_records {
 	/* Where the next request goes on, or TRIP_PROTOCOL_END. */
@@ -89,12 +136,34 @@ struct trip_protocol_watching {
 	uint32_t watch;
 };
 
+struct trip_protocol_attached {
+	/* Of the process: it names its channels. */
+	uint32_t number;
+};
+
+struct trip_protocol_opened {
+	uint64_t cntr;
+	uint32_t events;
+	char name[40];
+};
+
+struct trip_protocol_slots_given {
+	uint32_t count;
+	uint32_t slot[TRIP_PROTOCOL_SLOTS_MAX];
+};
+
 union trip_protocol_request {
 	struct trip_protocol_list list;
 	struct trip_protocol_find find;
 	struct trip_protocol_read read;
 	struct trip_protocol_arm arm;
 	struct trip_protocol_unwatch unwatch;
+	struct trip_protocol_attach attach;
+	struct trip_protocol_open open;
+	struct trip_protocol_find found;
+	struct trip_protocol_close close;
+	struct trip_protocol_slots slots;
+	struct trip_protocol_signal signal;
 };
 
 union trip_protocol_answer {
@@ -102,6 +171,9 @@ union trip_protocol_answer {
 	struct trip_protocol_records records;
 	struct trip_client_cntr cntr;
 	struct trip_protocol_watching watching;
+	struct trip_protocol_attached attached;
+	struct trip_protocol_opened opened;
+	struct trip_protocol_slots_given slots;
 };
 
 struct trip_protocol_reply {
@@ -111,5 +183,11 @@ struct trip_protocol_reply {
 
 _Static_assert(
 	sizeof(struct trip_protocol_reply) <= TRIP_PROTOCOL_REPLY_MAX, "a reply is too long");
+
+/* client.c: one request with its reply, for those who attach; `send_fd` goes along unless it is -1.
+ */
+int trip_client_call(struct trip_client *client, enum trip_protocol_type type, const void *body,
+	size_t size, int send_fd, union trip_protocol_answer *answer);
+int trip_client_socket(const struct trip_client *client);
 
 #endif

@@ -26,7 +26,9 @@
 
 #include "domain.h"
 #include "error.h"
+#include "process.h"
 #include "server.h"
+#include "share.h"
 
 /* How often the thread looks whether homes have let go of descriptors. */
 #define REAP_MS 5
@@ -225,10 +227,10 @@ listen_on(struct trip_server *server)
 	return error;
 }
 
-static int
-poll_on(struct trip_server *server, int fd, void *what)
+int
+trip_server_poll(struct trip_server *server, int fd, struct trip_server_source *source)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = source};
 
 	return epoll_ctl(server->epoll, EPOLL_CTL_ADD, fd, &event) == 0
 		       ? 0
@@ -236,8 +238,9 @@ poll_on(struct trip_server *server, int fd, void *what)
 }
 
 static void
-accept_peer(struct trip_server *server)
+accept_peer(void *owner)
 {
+	struct trip_server *server = owner;
 	int socket = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	const struct timespec pause = {.tv_nsec = 10000000};
 
@@ -254,21 +257,20 @@ server_main(void *arg)
 	struct trip_server *server = arg;
 
 	for (;;) {
-		bool retired = trip_watch_reap(server);
+		bool waits = trip_watch_reap(server) | trip_process_reap(server);
+		const struct trip_server_source *source;
 		struct epoll_event event;
 		/* One at a time: what follows in the same batch might be of a peer that is gone. */
-		int n = epoll_wait(server->epoll, &event, 1, retired ? REAP_MS : -1);
+		int n = epoll_wait(server->epoll, &event, 1, waits ? REAP_MS : -1);
 
 		if (n < 0 && errno != EINTR)
 			return NULL;
 		if (n <= 0)
 			continue;
-		if (event.data.ptr == &server->stop)
+		source = event.data.ptr;
+		if (source->ready == NULL)
 			return NULL;
-		if (event.data.ptr == &server->listener)
-			accept_peer(server);
-		else
-			trip_peer_serve(event.data.ptr);
+		source->ready(source->owner);
 	}
 }
 
@@ -297,6 +299,8 @@ start(struct trip_server *server)
 	int error = choose_path(server);
 
 	if (error == 0)
+		error = trip_process_init(server);
+	if (error == 0)
 		error = take_lock(server);
 	if (error == 0)
 		error = listen_on(server);
@@ -306,9 +310,11 @@ start(struct trip_server *server)
 	server->stop = eventfd(0, EFD_CLOEXEC);
 	if (server->epoll < 0 || server->stop < 0)
 		return fail(server, "no descriptors to serve");
-	error = poll_on(server, server->listener, &server->listener);
+	server->listening = (struct trip_server_source){.ready = accept_peer, .owner = server};
+	strcpy(server->domain->share->socket, server->path);
+	error = trip_server_poll(server, server->listener, &server->listening);
 	if (error == 0)
-		error = poll_on(server, server->stop, &server->stop);
+		error = trip_server_poll(server, server->stop, &server->stopping);
 	return error == 0 ? start_thread(server) : error;
 }
 
@@ -316,10 +322,11 @@ int
 trip_server_start(struct trip_domain *domain)
 {
 	const char *given = domain->attr.socket;
+	bool shares = shares_config();
 	struct trip_server *server;
 	char runtime[PATH_MAX];
 
-	if (given != NULL ? given[0] == 0 : !shares_config())
+	if (given != NULL ? given[0] == 0 : !shares)
 		return 0;
 	server = calloc(1, sizeof(*server));
 	if (server == NULL)
@@ -327,6 +334,7 @@ trip_server_start(struct trip_domain *domain)
 	domain->server = server;
 	server->domain = domain;
 	server->since_ns = now_ns();
+	server->attachable = shares && rte_eal_has_hugepages() != 0;
 	server->epoll = server->listener = server->stop = server->lock = -1;
 	snprintf(runtime, sizeof(runtime), "%s", rte_eal_get_runtime_dir());
 	snprintf(server->prefix, sizeof(server->prefix), "%s", basename(runtime));
@@ -356,6 +364,7 @@ trip_server_stop(struct trip_domain *domain)
 	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++)
 		if (server->peers[i] != NULL)
 			trip_peer_close(server->peers[i]);
+	trip_process_fini(server);
 	while (trip_watch_reap(server))
 		sched_yield();
 	/* Only while the lock is held are the paths ours. */

@@ -37,8 +37,20 @@ struct trip_watch {
 	int fd;
 };
 
+struct trip_process;
+
+/* What the control thread waits for. */
+struct trip_server_source {
+	/* NULL: it ends. */
+	void (*ready)(void *owner);
+	void *owner;
+};
+
 struct trip_peer {
+	struct trip_server_source source;
 	struct trip_server *server;
+	/* NULL: it has not attached. */
+	struct trip_process *process;
 	uint32_t index;
 	int socket;
 	struct ucred credentials;
@@ -48,9 +60,12 @@ struct trip_peer {
 	struct trip_protocol_reply reply;
 	/* To go along with the reply, or -1; the peer keeps it. */
 	int reply_fd;
+	/* Came along with the request, or -1; who answers takes it, or it is closed. */
+	int request_fd;
 };
 
 struct trip_server {
+	struct trip_server_source stopping, listening;
 	struct trip_domain *domain;
 	pthread_t thread;
 	bool started;
@@ -67,6 +82,11 @@ struct trip_server {
 	uint64_t since_ns;
 	struct trip_peer *peers[TRIP_SERVER_PEERS];
 	uint32_t n_watches;
+	/* process.h; as many as may attach, and the process of each waiter slot, its number + 1. */
+	struct trip_process *processes;
+	uint8_t *slot_process;
+	/* Other processes can find the domain's memory. */
+	bool attachable;
 	struct trip_watch_retired *retired;
 	uint32_t n_retired, room_retired;
 	/* Messages that no client of this library sends, and when that was last told. */
@@ -81,17 +101,18 @@ void trip_server_stop(struct trip_domain *domain);
 void trip_server_complain(
 	struct trip_server *server, const struct trip_peer *peer, const char *what);
 
+/* Has the control thread wait for a descriptor: 0, or the error. */
+int trip_server_poll(struct trip_server *server, int fd, struct trip_server_source *source);
+
 /* A new connection; takes the socket over in any case. */
 void trip_peer_open(struct trip_server *server, int socket);
 void trip_peer_close(struct trip_peer *peer);
-/* Its socket can be read or written. May close it. */
-void trip_peer_serve(struct trip_peer *peer);
 
 /* Answers a request whose size is right: 0 and the bytes of the answer, or the error. */
 int trip_answer(struct trip_peer *peer, enum trip_protocol_type type,
 	const union trip_protocol_request *request, size_t *size);
-/* Bytes of a request of this type, 0: there is none. */
-size_t trip_answer_request_size(unsigned int type);
+/* Whether there is a request of this type, and how many bytes it has behind its head. */
+bool trip_answer_has(unsigned int type, size_t *size);
 
 int trip_watch_open(struct trip_peer *peer, uint64_t cntr, uint32_t *watch);
 int trip_watch_arm(struct trip_peer *peer, const struct trip_protocol_arm *arm);
@@ -99,5 +120,7 @@ int trip_watch_close(struct trip_peer *peer, uint32_t watch);
 void trip_watch_close_all(struct trip_peer *peer);
 /* Closes the retired descriptors that no home can write any more; true: some are left. */
 bool trip_watch_reap(struct trip_server *server);
+/* Closes a descriptor of this home's slots as soon as no iteration can be writing it. */
+void trip_watch_retire(struct trip_server *server, struct trip_home *home, int fd);
 
 #endif

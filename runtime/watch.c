@@ -130,8 +130,8 @@ trip_watch_arm(struct trip_peer *peer, const struct trip_protocol_arm *arm)
 	return 0;
 }
 
-static void
-retire(struct trip_server *server, struct trip_home *home, int fd)
+void
+trip_watch_retire(struct trip_server *server, struct trip_home *home, int fd)
 {
 	struct trip_watch_retired retired = {
 		.home = home, .epoch = trip_home_epoch(home), .fd = fd};
@@ -158,7 +158,7 @@ close_watch(struct trip_server *server, struct trip_watch *watch)
 {
 	atomic_store_explicit(&watch->home->waiter_fds[watch->slot], -1, memory_order_release);
 	trip_native_give_slot(server->domain, watch->home, watch->slot);
-	retire(server, watch->home, watch->fd);
+	trip_watch_retire(server, watch->home, watch->fd);
 	server->n_watches--;
 	watch->home = NULL;
 }

@@ -269,8 +269,7 @@ trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64
 			"domain \"%s\": all %" PRIu32 " work items of the channel are in flight",
 			domain->name, submitter->channel->map.slots);
 	}
-	trip_doorbell_ring(&request.home->doorbell, TRIP_BELL_CHANNEL,
-		(uint32_t)(submitter - domain->submitters[request.home->index]));
+	trip_doorbell_ring(&request.home->doorbell, TRIP_BELL_CHANNEL, submitter->number);
 	if (id != NULL)
 		*id = own;
 	return 0;
@@ -329,8 +328,8 @@ trip_work_cancel(struct trip_domain *domain, uint64_t id)
 	if (submitter == NULL || cancel(domain, submitter, slot, id) != 0)
 		return trip_error_set(
 			ENOENT, "work 0x%" PRIx64 ": it has fired, was canceled, or never was", id);
-	trip_doorbell_ring(&domain->engine.homes[home]->doorbell, TRIP_BELL_CHANNEL,
-		(uint32_t)(submitter - domain->submitters[home]));
+	trip_doorbell_ring(
+		&domain->engine.homes[home]->doorbell, TRIP_BELL_CHANNEL, submitter->number);
 	return 0;
 }
 

@@ -255,7 +255,8 @@ ring_of(const struct trip_home *home, uint32_t channel)
 static void
 tell(struct trip_home *home, uint8_t flags, const struct trip_work_event *event)
 {
-	if ((flags & TRIP_COMPLETION) != 0 && !trip_event_ring_push(&home->events[event->reserved], event))
+	if ((flags & TRIP_COMPLETION) != 0 &&
+		!trip_event_ring_push(&home->events[event->reserved], event))
 		trip_engine_stat(&home->stats.events_lost, 1);
 }
 

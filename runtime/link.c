@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_lcore.h>
+
+#include "domain.h"
+#include "error.h"
+#include "link.h"
+#include "protocol.h"
+#include "registry.h"
+#include "share.h"
+
+/* What the client library says becomes what this library says. */
+static int
+fail(int error)
+{
+	/* The connection ends with the primary, and with the domain. */
+	return trip_error_set(error == -EPIPE ? ESHUTDOWN : -error, "%s", trip_client_message());
+}
+
+static int
+call(struct trip_domain *domain, enum trip_protocol_type type, const void *body, size_t size,
+	int fd, union trip_protocol_answer *answer)
+{
+	int error;
+
+	pthread_mutex_lock(&domain->link->lock);
+	error = trip_client_call(domain->link->client, type, body, size, fd, answer);
+	pthread_mutex_unlock(&domain->link->lock);
+	return error == 0 ? 0 : fail(error);
+}
+
+static int
+attach(struct trip_domain *domain, uint64_t nonce)
+{
+	struct trip_protocol_attach attach = {.nonce = nonce, .layout = trip_share_layout()};
+	union trip_protocol_answer answer;
+	int error;
+
+	for (unsigned int i = 0; i < RTE_MAX_LCORE && i < TRIP_PROTOCOL_LCORES; i++)
+		if (rte_eal_lcore_role(i) != ROLE_OFF)
+			attach.lcores[i / 64] |= UINT64_C(1) << i % 64;
+	error = call(domain, TRIP_PROTOCOL_ATTACH, &attach, sizeof(attach), -1, &answer);
+	if (error != 0)
+		return error;
+	domain->link->number = answer.attached.number;
+	return answer.attached.number < domain->attr.max_processes
+		       ? 0
+		       : trip_error_set(EPROTO, "domain \"%s\": the primary gives number %u",
+				 domain->name, answer.attached.number);
+}
+
+int
+trip_link_open(struct trip_domain *domain, const char *path, uint64_t nonce)
+{
+	struct trip_link *link = calloc(1, sizeof(*link));
+	int error;
+
+	if (link == NULL)
+		return trip_error_set(ENOMEM, "domain: no memory for its handle");
+	error = trip_client_open(path, &link->client);
+	if (error != 0) {
+		free(link);
+		return fail(error);
+	}
+	pthread_mutex_init(&link->lock, NULL);
+	domain->link = link;
+	error = attach(domain, nonce);
+	if (error != 0)
+		trip_link_close(domain);
+	return error;
+}
+
+int
+trip_link_detach(struct trip_domain *domain)
+{
+	return call(domain, TRIP_PROTOCOL_DETACH, NULL, 0, -1, NULL);
+}
+
+void
+trip_link_close(struct trip_domain *domain)
+{
+	struct trip_link *link = domain->link;
+
+	trip_client_close(link->client);
+	pthread_mutex_destroy(&link->lock);
+	free(link);
+	domain->link = NULL;
+}
+
+/* Which index of which home an id is of, the primary says and we check. */
+static int
+take_entry(struct trip_domain *domain, const struct trip_protocol_opened *opened,
+	struct trip_entry *entry)
+{
+	*entry = (struct trip_entry){
+		.id = opened->cntr,
+		.global =
+			(uint32_t)(opened->cntr & ((UINT64_C(1) << TRIP_REGISTRY_INDEX_BITS) - 1)),
+		.events = (enum trip_cntr_events)opened->events,
+	};
+	memcpy(entry->name, opened->name, sizeof(entry->name) - 1);
+	return trip_engine_has_cntr(&domain->engine, entry->global)
+		       ? 0
+		       : trip_error_set(EPROTO, "domain \"%s\": the primary gives counter %u",
+				 domain->name, entry->global);
+}
+
+int
+trip_link_enter(struct trip_domain *domain, const char *name, enum trip_cntr_events events,
+	struct trip_entry *entry)
+{
+	struct trip_protocol_open open = {.events = events};
+	union trip_protocol_answer answer;
+	int error;
+
+	if (name != NULL)
+		strcpy(open.name, name);
+	error = call(domain, TRIP_PROTOCOL_OPEN, &open, sizeof(open), -1, &answer);
+	return error == 0 ? take_entry(domain, &answer.opened, entry) : error;
+}
+
+int
+trip_link_find(struct trip_domain *domain, const char *name, struct trip_entry *entry)
+{
+	struct trip_protocol_find find = {0};
+	union trip_protocol_answer answer;
+	int error;
+
+	strcpy(find.name, name);
+	error = call(domain, TRIP_PROTOCOL_FOUND, &find, sizeof(find), -1, &answer);
+	return error == 0 ? take_entry(domain, &answer.opened, entry) : error;
+}
+
+int
+trip_link_let_go(struct trip_domain *domain, uint64_t id, bool found)
+{
+	const struct trip_protocol_close close = {.cntr = id, .found = found};
+
+	return call(domain, TRIP_PROTOCOL_CLOSE, &close, sizeof(close), -1, NULL);
+}
+
+int
+trip_link_slots(struct trip_domain *domain, uint32_t home)
+{
+	const struct trip_protocol_slots slots = {.home = home, .count = TRIP_PROTOCOL_SLOTS_MAX};
+	union trip_protocol_answer answer;
+	int error = call(domain, TRIP_PROTOCOL_SLOTS, &slots, sizeof(slots), -1, &answer);
+
+	if (error != 0)
+		return error;
+	for (uint32_t i = 0; i < RTE_MIN(answer.slots.count, TRIP_PROTOCOL_SLOTS_MAX); i++)
+		if (answer.slots.slot[i] < domain->engine.waiters_per_home)
+			trip_slots_give(&domain->waiters[home], answer.slots.slot[i]);
+	return 0;
+}
+
+int
+trip_link_signal(struct trip_domain *domain, uint32_t home, uint32_t slot, int fd)
+{
+	const struct trip_protocol_signal signal = {.home = home, .slot = slot};
+
+	return call(domain, TRIP_PROTOCOL_SIGNAL, &signal, sizeof(signal), fd, NULL);
+}
+
+int
+trip_link_stats(struct trip_domain *domain, struct trip_domain_stats *stats)
+{
+	struct trip_client_home homes[TRIP_HOMES_MAX];
+	uint64_t cursor = 0;
+	uint32_t n = 0;
+	int got;
+
+	pthread_mutex_lock(&domain->link->lock);
+	while ((got = trip_client_list(domain->link->client, TRIP_CLIENT_HOME, &cursor, homes + n,
+			sizeof(*homes), RTE_DIM(homes) - n)) > 0)
+		n += (uint32_t)got;
+	pthread_mutex_unlock(&domain->link->lock);
+	if (got < 0)
+		return fail(got);
+	*stats = (struct trip_domain_stats){0};
+	for (uint32_t i = 0; i < n; i++) {
+		stats->accepted += homes[i].accepted;
+		stats->fired += homes[i].fired;
+		stats->canceled += homes[i].canceled;
+		stats->pending += homes[i].pending;
+		stats->refused += homes[i].refused;
+		stats->iterations += homes[i].iterations;
+		stats->busy_iterations += homes[i].busy_iterations;
+		stats->wakes += homes[i].wakes;
+		stats->scrub_repairs += homes[i].scrub_repairs;
+		stats->events_lost += homes[i].events_lost;
+		stats->longest_iteration_ns =
+			RTE_MAX(stats->longest_iteration_ns, homes[i].longest_iteration_ns);
+		stats->worst_overshoot = RTE_MAX(stats->worst_overshoot, homes[i].worst_overshoot);
+	}
+	return 0;
+}

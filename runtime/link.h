@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What an attached process asks of the primary: every call that changes more than its own channel
+ * and its own waiters. One request at a time; any thread.
+ */
+#ifndef TRIP_RUNTIME_LINK_H
+#define TRIP_RUNTIME_LINK_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <trip_cntr.h>
+#include <trip_domain.h>
+
+struct trip_client;
+struct trip_domain;
+struct trip_entry;
+struct trip_home;
+
+struct trip_link {
+	struct trip_client *client;
+	pthread_mutex_t lock;
+	/* The primary's: its number. */
+	uint32_t number;
+};
+
+/* Connects and is let in: 0, or why not. `nonce` is the domain's. */
+int trip_link_open(struct trip_domain *domain, const char *path, uint64_t nonce);
+
+/* Lets go of the domain: what is left of this process there is cleared away. */
+int trip_link_detach(struct trip_domain *domain);
+
+/* Ends the connection. */
+void trip_link_close(struct trip_domain *domain);
+
+/* As trip_registry_enter() and trip_registry_find(); `entry` is filled in, and the caller's. */
+int trip_link_enter(struct trip_domain *domain, const char *name, enum trip_cntr_events events,
+	struct trip_entry *entry);
+int trip_link_find(struct trip_domain *domain, const char *name, struct trip_entry *entry);
+
+/* Gives a handle back: 0, or -EBUSY: others have it open. */
+int trip_link_let_go(struct trip_domain *domain, uint64_t id, bool found);
+
+/* Gets waiter slots of a home for the domain's list; 0, or -ENOSPC. */
+int trip_link_slots(struct trip_domain *domain, uint32_t home);
+
+/* The descriptor by which homes signal a slot; -1: none any more. */
+int trip_link_signal(struct trip_domain *domain, uint32_t home, uint32_t slot, int fd);
+
+/* The variables of all homes. */
+int trip_link_stats(struct trip_domain *domain, struct trip_domain_stats *stats);
+
+#endif

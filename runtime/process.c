@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The life of an attached process; process_ask.c answers what it asks. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_lcore.h>
+
+#include <trip_error.h>
+
+#include "domain.h"
+#include "drop.h"
+#include "error.h"
+#include "process.h"
+#include "registry.h"
+#include "share.h"
+#include "waiter.h"
+
+static uint32_t
+process_count(const struct trip_server *server)
+{
+	return server->domain->attr.max_processes;
+}
+
+int
+trip_process_init(struct trip_server *server)
+{
+	struct trip_domain *domain = server->domain;
+
+	server->processes = calloc(process_count(server), sizeof(*server->processes));
+	server->slot_process =
+		calloc((size_t)domain->engine.n_homes * domain->engine.waiters_per_home, 1);
+	if (server->processes == NULL || server->slot_process == NULL)
+		return trip_error_set(ENOMEM, "domain: no memory for processes");
+	for (uint32_t i = 0; i < process_count(server); i++) {
+		server->processes[i].number = i;
+		server->processes[i].server = server;
+		server->processes[i].pidfd = -1;
+		server->processes[i].found =
+			calloc(domain->attr.max_process_cntrs, sizeof(uint32_t));
+		if (server->processes[i].found == NULL)
+			return trip_error_set(ENOMEM, "domain: no memory for processes");
+	}
+	return 0;
+}
+
+void
+trip_process_fini(struct trip_server *server)
+{
+	for (uint32_t i = 0; server->processes != NULL && i < process_count(server); i++) {
+		if (server->processes[i].pidfd >= 0)
+			close(server->processes[i].pidfd);
+		free(server->processes[i].found);
+	}
+	free(server->processes);
+	free(server->slot_process);
+}
+
+bool
+trip_process_any(struct trip_server *server, uint32_t *pid, enum trip_client_state *state)
+{
+	bool any = false;
+
+	/* The control thread may be changing them. */
+	pthread_mutex_lock(&server->domain->lock);
+	for (uint32_t i = 0; i < process_count(server) && !any; i++) {
+		any = server->processes[i].used;
+		*pid = (uint32_t)server->processes[i].credentials.pid;
+		*state = server->processes[i].state;
+	}
+	pthread_mutex_unlock(&server->domain->lock);
+	return any;
+}
+
+uint32_t
+trip_process_pid(const struct trip_server *server, uint32_t owner)
+{
+	if (owner == TRIP_REGISTRY_PRIMARY)
+		return (uint32_t)getpid();
+	if (owner > process_count(server))
+		return 0;
+	return (uint32_t)server->processes[owner - 1].credentials.pid;
+}
+
+static void
+set_state(struct trip_process *process, bool used, enum trip_client_state state)
+{
+	pthread_mutex_lock(&process->server->domain->lock);
+	process->used = used;
+	process->state = state;
+	pthread_mutex_unlock(&process->server->domain->lock);
+}
+
+/* ---- the end ----------------------------------------------------------------------------------
+ */
+
+/* The slot signals nobody any more, and waits for nothing. */
+static void
+silence_slot(struct trip_server *server, struct trip_home *home, uint32_t slot)
+{
+	int fd = atomic_exchange(&home->waiter_fds[slot], -1);
+
+	if (fd >= 0)
+		trip_watch_retire(server, home, fd);
+	trip_waiter_disarm(home, slot);
+	/* It may have died between taking a request back and ringing. */
+	trip_doorbell_ring(&home->doorbell, TRIP_BELL_WAITER, slot);
+	/* Asleep, it died without counting itself off. */
+	atomic_store(&home->waiters[slot].sleepers, 0);
+}
+
+static void
+each_slot(struct trip_process *process,
+	void (*what)(struct trip_server *server, struct trip_home *home, uint32_t slot))
+{
+	struct trip_server *server = process->server;
+	struct trip_engine *engine = &server->domain->engine;
+
+	for (uint32_t i = 0; i < engine->n_homes * engine->waiters_per_home; i++)
+		if (server->slot_process[i] == process->number + 1)
+			what(server, engine->homes[i / engine->waiters_per_home],
+				i % engine->waiters_per_home);
+}
+
+static void
+begin_dropping(struct trip_process *process)
+{
+	struct trip_engine *engine = &process->server->domain->engine;
+
+	set_state(process, true, TRIP_CLIENT_DROPPING);
+	/* That takes it out of epoll, too. */
+	close(process->pidfd);
+	process->pidfd = -1;
+	each_slot(process, silence_slot);
+	for (uint32_t i = 0; i < engine->n_homes; i++)
+		trip_drop_ask(engine->homes[i], process->number);
+}
+
+void
+trip_process_lost(struct trip_process *process)
+{
+	process->peer = NULL;
+	if (process->state == TRIP_CLIENT_ATTACHED)
+		set_state(process, true, TRIP_CLIENT_LOST);
+}
+
+/* Its pidfd says so. */
+static void
+died(void *owner)
+{
+	struct trip_process *process = owner;
+	struct trip_peer *peer = process->peer;
+
+	begin_dropping(process);
+	if (peer != NULL)
+		trip_peer_close(peer);
+}
+
+static void
+give_slot(struct trip_server *server, struct trip_home *home, uint32_t slot)
+{
+	struct trip_domain *domain = server->domain;
+
+	server->slot_process[home->index * domain->engine.waiters_per_home + slot] = 0;
+	trip_slots_give(&domain->waiters[home->index], slot);
+}
+
+/* Counters that it owned are told of it, and live on while others have found them (WORK-07). */
+static void
+orphan_cntrs(struct trip_process *process)
+{
+	struct trip_domain *domain = process->server->domain;
+	uint32_t count = domain->engine.n_homes * domain->engine.cntrs_per_home;
+
+	for (uint32_t i = 0; i < count && process->n_cntrs > 0; i++) {
+		struct trip_entry *entry = &domain->entries[i];
+		uint32_t local;
+		struct trip_home *home = trip_engine_home(&domain->engine, i, &local);
+
+		if (entry->id == 0 || entry->owner != process->number + 1)
+			continue;
+		process->n_cntrs--;
+		if (trip_cell_adderr(&home->cells[local], 1))
+			trip_doorbell_ring(&home->doorbell, TRIP_BELL_CNTR, local);
+		if (trip_registry_orphan(domain, entry))
+			trip_registry_free(domain, entry);
+	}
+}
+
+/* All homes have dropped it, so that nothing of it writes any counter. */
+static void
+finish(struct trip_process *process)
+{
+	struct trip_domain *domain = process->server->domain;
+
+	while (process->n_found > 0) {
+		struct trip_entry *entry = &domain->entries[process->found[--process->n_found]];
+
+		if (trip_registry_drop(domain, entry))
+			trip_registry_free(domain, entry);
+	}
+	orphan_cntrs(process);
+	each_slot(process, give_slot);
+	memset(process->n_waiters, 0, sizeof(process->n_waiters));
+	set_state(process, false, TRIP_CLIENT_DROPPING);
+}
+
+static bool
+all_dropped(const struct trip_process *process)
+{
+	struct trip_engine *engine = &process->server->domain->engine;
+
+	for (uint32_t i = 0; i < engine->n_homes; i++)
+		if (!trip_drop_done(engine->homes[i], process->number))
+			return false;
+	return true;
+}
+
+bool
+trip_process_reap(struct trip_server *server)
+{
+	bool left = false;
+
+	for (uint32_t i = 0; i < process_count(server); i++) {
+		struct trip_process *process = &server->processes[i];
+
+		if (!process->used || process->state != TRIP_CLIENT_DROPPING)
+			continue;
+		if (all_dropped(process))
+			finish(process);
+		else
+			left = true;
+	}
+	return left;
+}
+
+int
+trip_process_detach(
+	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+{
+	begin_dropping(peer->process);
+	peer->process->peer = NULL;
+	peer->process = NULL;
+	return 0;
+}
+
+/* ---- the beginning ----------------------------------------------------------------------------
+ */
+
+/* Lcore ids name mempool caches: no two processes may have one in common. */
+static int
+check_lcores(const struct trip_server *server, const uint64_t *lcores)
+{
+	for (unsigned int i = 0; i < TRIP_PROTOCOL_LCORES; i++) {
+		const struct trip_domain *domain = server->domain;
+		bool ours = i < RTE_MAX_LCORE && rte_eal_lcore_role(i) != ROLE_OFF;
+
+		if ((lcores[i / 64] >> i % 64 & 1) == 0)
+			continue;
+		if (ours)
+			return trip_error_set(EINVAL,
+				"domain \"%s\": lcore id %u is the primary's: give the process "
+				"others, as by --lcores 8@0",
+				domain->name, i);
+		for (uint32_t p = 0; p < process_count(server); p++)
+			if (server->processes[p].used &&
+				(server->processes[p].lcores[i / 64] >> i % 64 & 1) != 0)
+				return trip_error_set(EINVAL,
+					"domain \"%s\": lcore id %u is that of process %d",
+					domain->name, i, (int)server->processes[p].credentials.pid);
+	}
+	return 0;
+}
+
+static int
+check_admission(const struct trip_peer *peer, const struct trip_protocol_attach *attach)
+{
+	const struct trip_server *server = peer->server;
+	const char *name = server->domain->name;
+
+	if (!server->attachable)
+		return trip_error_set(ENOTSUP,
+			"domain \"%s\": the primary runs with --no-huge, --no-shconf or "
+			"--in-memory, so that no other process can map its memory",
+			name);
+	if (peer->credentials.uid != geteuid() && peer->credentials.uid != 0)
+		return trip_error_set(EACCES,
+			"domain \"%s\": user %d may not attach, only user %d and root", name,
+			(int)peer->credentials.uid, (int)geteuid());
+	if (attach->layout != trip_share_layout() || attach->nonce != server->domain->nonce)
+		return trip_error_set(EPROTO,
+			"domain \"%s\": the process has mapped another domain, or has another "
+			"version of the library than " TRIP_VERSION,
+			name);
+	if (peer->process != NULL)
+		return trip_error_set(EALREADY, "domain \"%s\": attached already", name);
+	return check_lcores(server, attach->lcores);
+}
+
+/*
+ * The peer's credentials are those of the process that connected. Where that has died since, its
+ * pid may be another's by now; but then its end of the connection is closed.
+ */
+static int
+open_pidfd(const struct trip_peer *peer)
+{
+	struct pollfd end = {.fd = peer->socket, .events = POLLRDHUP};
+	int fd = (int)syscall(SYS_pidfd_open, peer->credentials.pid, 0), error = errno;
+
+	if (fd < 0)
+		return trip_error_set(error, "domain \"%s\": no pidfd of process %d: %s",
+			peer->server->domain->name, (int)peer->credentials.pid,
+			trip_strerror(error));
+	if (poll(&end, 1, 0) != 0) {
+		close(fd);
+		return trip_error_set(ESRCH, "domain \"%s\": process %d has ended",
+			peer->server->domain->name, (int)peer->credentials.pid);
+	}
+	return fd;
+}
+
+static struct trip_process *
+free_process(struct trip_server *server)
+{
+	for (uint32_t i = 0; i < process_count(server); i++)
+		if (!server->processes[i].used)
+			return &server->processes[i];
+	(void)trip_error_set(EUSERS,
+		"domain \"%s\": all %" PRIu32 " processes are attached, or being cleared away",
+		server->domain->name, process_count(server));
+	return NULL;
+}
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+int
+trip_process_attach(
+	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+{
+	int error = check_admission(peer, &request->attach), pidfd;
+	struct trip_process *process;
+
+	if (error != 0)
+		return error;
+	process = free_process(peer->server);
+	if (process == NULL)
+		return -EUSERS;
+	pidfd = open_pidfd(peer);
+	if (pidfd < 0)
+		return pidfd;
+	process->source = (struct trip_server_source){.ready = died, .owner = process};
+	error = trip_server_poll(peer->server, pidfd, &process->source);
+	if (error != 0) {
+		close(pidfd);
+		return error;
+	}
+	process->pidfd = pidfd;
+	process->credentials = peer->credentials;
+	process->since_ns = now_ns();
+	memcpy(process->lcores, request->attach.lcores, sizeof(process->lcores));
+	process->peer = peer;
+	peer->process = process;
+	set_state(process, true, TRIP_CLIENT_ATTACHED);
+	peer->reply.answer.attached.number = process->number;
+	*size = sizeof(peer->reply.answer.attached);
+	return 0;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <mntent.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+#include <rte_eal.h>
+#include <rte_lcore.h>
+
+#include "family.h"
+
+#define PATIENCE_S 60
+
+struct trip_domain *family_domain;
+
+static char program[256], prefix[64], path[108];
+static enum trip_progress progress;
+/* One file descriptor each way, in a secondary. */
+static int heard = -1, said = -1;
+static struct trip_client *client;
+
+/* EAL wants words that it may write. */
+static int
+start_eal(const char *const *words, unsigned int n)
+{
+	char *copies[16];
+
+	for (unsigned int i = 0; i < n; i++)
+		copies[i] = strdup(words[i]);
+	return rte_eal_init((int)n, copies);
+}
+
+static int
+start_primary(const char *argv0)
+{
+	char file_prefix[80];
+	const char *words[] = {"primary", "--lcores=0@0-1,1@0-1,2@0-1", "-m", "64", file_prefix,
+		"--no-pci", "--no-telemetry", "--log-level=error"};
+
+	snprintf(program, sizeof(program), "%s", argv0);
+	snprintf(file_prefix, sizeof(file_prefix), "--file-prefix=%s", prefix);
+	if (start_eal(words, RTE_DIM(words)) < 0 || rte_eal_has_hugepages() == 0)
+		return -1;
+	return 0;
+}
+
+/* EAL leaves its hugepages, and what it made under this name. */
+static void
+remove_files(void)
+{
+	FILE *mounts = setmntent("/proc/mounts", "r");
+	char pattern[PATH_MAX];
+	struct mntent *mount;
+	glob_t files;
+
+	while (mounts != NULL && (mount = getmntent(mounts)) != NULL) {
+		if (strcmp(mount->mnt_type, "hugetlbfs") != 0)
+			continue;
+		snprintf(pattern, sizeof(pattern), "%s/%smap_*", mount->mnt_dir, prefix);
+		if (glob(pattern, 0, NULL, &files) != 0)
+			continue;
+		for (size_t i = 0; i < files.gl_pathc; i++)
+			unlink(files.gl_pathv[i]);
+		globfree(&files);
+	}
+	if (mounts != NULL)
+		endmntent(mounts);
+	snprintf(pattern, sizeof(pattern),
+		"rm -rf /var/run/dpdk/%s /run/tripline/%s.* /tmp/dpdk/%s", prefix, prefix, prefix);
+	if (system(pattern) != 0)
+		printf("%s failed\n", pattern);
+}
+
+void
+family_open(enum trip_progress mode, const struct trip_domain_attr *tune)
+{
+	static const unsigned int lcores[] = {1, 2};
+	struct trip_domain_attr attr = {0};
+
+	if (tune != NULL)
+		attr = *tune;
+	attr.size = sizeof(attr);
+	attr.progress = progress = mode;
+	attr.lcores = mode == TRIP_PROGRESS_MANUAL ? NULL : lcores;
+	attr.n_lcores = 2;
+	if (attr.max_cntrs == 0)
+		attr.max_cntrs = 256;
+	attr.max_works = 1024;
+	attr.max_waiters = 128;
+	attr.max_flows = 16;
+	attr.max_events = 256;
+	attr.max_process_works = 512;
+	if (trip_domain_open(&attr, &family_domain, NULL) != 0)
+		fail_msg("%s", trip_error_message());
+	assert_int_equal(trip_client_path(prefix, NULL, path, sizeof(path)), 0);
+	if (trip_client_open(path, &client) != 0)
+		fail_msg("%s", trip_client_message());
+}
+
+void
+family_close(void)
+{
+	trip_client_close(client);
+	family_until(trip_domain_close(family_domain) == 0);
+}
+
+void
+family_step(void)
+{
+	if (progress == TRIP_PROGRESS_MANUAL)
+		(void)trip_progress(family_domain);
+	sched_yield();
+}
+
+void
+family_watch(const char *condition, const char *file, int line, uint64_t *deadline)
+{
+	family_step();
+	if (*deadline == 0)
+		*deadline = rte_rdtsc() + PATIENCE_S * rte_get_tsc_hz();
+	else if (rte_rdtsc() > *deadline)
+		fail_msg("%s:%d: %s has not come true in %d s: %s", file, line, condition,
+			PATIENCE_S, trip_error_message());
+}
+
+struct family_child
+family_start(const char *part, unsigned int lcore, const char *arg)
+{
+	struct family_child child = {.lcore = lcore};
+	char number[16];
+	int to[2], from[2];
+
+	assert_int_equal(pipe2(to, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(from, O_CLOEXEC), 0);
+	snprintf(number, sizeof(number), "%u", lcore);
+	child.pid = fork();
+	assert_true(child.pid >= 0);
+	if (child.pid == 0) {
+		char *words[] = {program, (char *)(uintptr_t)part, prefix, number,
+			(char *)(uintptr_t)arg, NULL};
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(to[0], 3);
+		dup2(from[1], 4);
+		execv(program, words);
+		_exit(127);
+	}
+	close(to[0]);
+	close(from[1]);
+	child.to = to[1];
+	child.from = from[0];
+	return child;
+}
+
+void
+family_tell(const struct family_child *child, char byte)
+{
+	assert_int_equal(write(child->to, &byte, 1), 1);
+}
+
+char
+family_hear(const struct family_child *child)
+{
+	struct pollfd entry = {.fd = child->from, .events = POLLIN};
+	char byte;
+
+	family_until(poll(&entry, 1, 1) == 1);
+	return read(child->from, &byte, 1) == 1 ? byte : 0;
+}
+
+static void
+close_pipes(struct family_child *child)
+{
+	close(child->to);
+	close(child->from);
+}
+
+void
+family_end(struct family_child *child)
+{
+	int status = 0;
+
+	family_until(waitpid(child->pid, &status, WNOHANG) == child->pid);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		fail_msg("a secondary ended with status 0x%x", (unsigned int)status);
+	close_pipes(child);
+	family_until(family_attached() == 0);
+}
+
+void
+family_kill(struct family_child *child)
+{
+	kill(child->pid, SIGKILL);
+	assert_int_equal(waitpid(child->pid, NULL, 0), child->pid);
+	close_pipes(child);
+	family_until(family_attached() == 0);
+}
+
+unsigned int
+family_attached(void)
+{
+	struct trip_client_process seen[16];
+	uint64_t cursor = 0;
+	unsigned int n = 0;
+	int got;
+
+	while ((got = trip_client_list(
+			client, TRIP_CLIENT_PROCESS, &cursor, seen, sizeof(*seen), 16)) > 0)
+		for (int i = 0; i < got; i++)
+			n += seen[i].state != TRIP_CLIENT_PRIMARY;
+	assert_int_equal(got, 0);
+	return n;
+}
+
+void
+family_attach(void)
+{
+	if (trip_domain_attach(NULL, &family_domain, NULL) != 0)
+		fail_msg("%s", trip_error_message());
+}
+
+void
+family_say(char byte)
+{
+	assert_int_equal(write(said, &byte, 1), 1);
+}
+
+char
+family_listen(void)
+{
+	char byte;
+
+	if (read(heard, &byte, 1) != 1)
+		_exit(3);
+	return byte;
+}
+
+static struct trip_cntr *
+handle(const char *name, enum trip_wait_obj wait_obj, bool found)
+{
+	const struct trip_cntr_attr attr = {
+		.size = sizeof(attr), .name = name, .wait_obj = wait_obj};
+	struct trip_cntr *cntr;
+	int error = found ? trip_cntr_find(family_domain, &attr, &cntr, NULL)
+			  : trip_cntr_open(family_domain, &attr, &cntr, NULL);
+
+	if (error != 0)
+		fail_msg("%s", trip_error_message());
+	return cntr;
+}
+
+struct trip_cntr *
+family_cntr(const char *name, enum trip_wait_obj wait_obj)
+{
+	return handle(name, wait_obj, false);
+}
+
+struct trip_cntr *
+family_find(const char *name, enum trip_wait_obj wait_obj)
+{
+	return handle(name, wait_obj, true);
+}
+
+static int
+play(char **argv, const struct family_part *parts)
+{
+	char lcores[32], file_prefix[80];
+	const char *words[] = {"secondary", lcores, "--proc-type=secondary", file_prefix,
+		"--no-pci", "--no-telemetry", "--log-level=error"};
+
+	heard = 3;
+	said = 4;
+	progress = TRIP_PROGRESS_LCORE;
+	snprintf(lcores, sizeof(lcores), "--lcores=%s@0-1", argv[3]);
+	snprintf(file_prefix, sizeof(file_prefix), "--file-prefix=%s", argv[2]);
+	if (start_eal(words, RTE_DIM(words)) < 0)
+		return 4;
+	while (parts->name != NULL && strcmp(parts->name, argv[1]) != 0)
+		parts++;
+	if (parts->name == NULL)
+		return 5;
+	parts->play(argv[4] != NULL ? argv[4] : "");
+	rte_eal_cleanup();
+	return 0;
+}
+
+int
+family_main(int argc, char **argv, const struct family_part *parts, int (*tests)(void))
+{
+	int status = 0;
+	pid_t pid;
+
+	setenv("CMOCKA_TEST_ABORT", "1", 1);
+	if (argc > 1)
+		return play(argv, parts);
+	snprintf(prefix, sizeof(prefix), "trip-test-%d", (int)getpid());
+	/* However the primary ends, somebody clears up behind it. */
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		signal(SIGPIPE, SIG_IGN);
+		if (start_primary(argv[0]) != 0) {
+			printf("EAL has no hugepages here, by which processes share memory\n");
+			exit(TRIP_TEST_SKIP);
+		}
+		status = tests();
+		rte_eal_cleanup();
+		exit(status == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		;
+	remove_files();
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A primary and its secondaries, for tests: the test program is the primary, and runs itself again
+ * as each secondary, which plays a part by name. The two talk by single bytes over pipes.
+ */
+#ifndef TRIP_FAMILY_H
+#define TRIP_FAMILY_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include <trip.h>
+#include <trip_test.h>
+
+/* The domain of this process. */
+extern struct trip_domain *family_domain;
+
+/* The primary's domain, progressed by lcores or by hand. */
+void family_open(enum trip_progress progress, const struct trip_domain_attr *tune);
+void family_close(void);
+/* Lets the homes go on. */
+void family_step(void);
+
+#define family_until(condition)                                                       \
+	do {                                                                          \
+		uint64_t family_until_ = 0;                                           \
+		while (!(condition))                                                  \
+			family_watch(#condition, __FILE__, __LINE__, &family_until_); \
+	} while (0)
+void family_watch(const char *condition, const char *file, int line, uint64_t *deadline);
+
+/* --- the primary's side of a secondary --- */
+
+struct family_child {
+	pid_t pid;
+	int to, from;
+	unsigned int lcore;
+};
+
+/* Runs a part; `lcore` is its lcore id. `arg` is handed to the part. */
+struct family_child family_start(const char *part, unsigned int lcore, const char *arg);
+void family_tell(const struct family_child *child, char byte);
+/* The next byte that it says; 0: it has ended. Progresses meanwhile. */
+char family_hear(const struct family_child *child);
+/* It plays to the end, and well. */
+void family_end(struct family_child *child);
+/* SIGKILL, and it is cleared away. */
+void family_kill(struct family_child *child);
+/* How many are attached, or being cleared away. */
+unsigned int family_attached(void);
+
+/* --- a part --- */
+
+struct family_part {
+	const char *name;
+	/* The domain is not attached to before: family_attach() does. */
+	void (*play)(const char *arg);
+};
+
+void family_attach(void);
+void family_say(char byte);
+/* The next byte that the primary says; ends the process where that has ended. */
+char family_listen(void);
+
+struct trip_cntr *family_cntr(const char *name, enum trip_wait_obj wait_obj);
+struct trip_cntr *family_find(const char *name, enum trip_wait_obj wait_obj);
+
+/* main(): the tests as the primary, or a part. */
+int family_main(int argc, char **argv, const struct family_part *parts, int (*tests)(void));
+
+#endif
