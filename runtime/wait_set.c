@@ -194,11 +194,12 @@ trip_wait_set_leave(struct trip_cntr *cntr)
 	while (*link != cntr)
 		link = &(*link)->next_member;
 	*link = cntr->next_member;
+	/* Without members the set may be closed at once: nothing signals it for this one any more.
+	 */
+	trip_waiter_quiesce(cntr->home, cntr->set_slot);
 	set->n_members--;
 	pthread_mutex_unlock(&set->lock);
-	/* Nothing signals the set for it any more. */
-	trip_waiter_quiesce(cntr->home, cntr->set_slot);
-	trip_native_give_slot(set->fid.domain, cntr->home, cntr->set_slot);
+	trip_native_give_slot(cntr->fid.domain, cntr->home, cntr->set_slot);
 }
 
 /* Under the lock. */
@@ -213,7 +214,7 @@ any_due(struct trip_wait_set *set)
 	return false;
 }
 
-/* Under the lock. What comes after it finds nothing due is signalled. */
+/* Under the lock. False: nothing is due, and whatever comes is signalled. */
 static bool
 arm_all(struct trip_wait_set *set)
 {
