@@ -92,10 +92,10 @@ ibv_get_device_list(int *count)
 {
 	struct ibv_device **list = calloc(VCX_PORTS + 1, sizeof(*list));
 
-	for (unsigned i = 0; list != NULL && i < vcx_device_count; i++)
+	for (unsigned i = 0; list != NULL && i < vcx_device_listed; i++)
 		list[i] = &vcx_devices[i].ibv;
 	if (count != NULL)
-		*count = list != NULL ? (int)vcx_device_count : 0;
+		*count = list != NULL ? (int)vcx_device_listed : 0;
 	return list;
 }
 
@@ -140,11 +140,12 @@ ibv_open_device(struct ibv_device *ibv)
 {
 	struct vcx_device *device =
 		(struct vcx_device *)((char *)ibv - offsetof(struct vcx_device, ibv));
-	struct vcx_context *context = calloc(1, sizeof(*context));
+	struct vcx_context *context =
+		device->port < vcx_device_count ? calloc(1, sizeof(*context)) : NULL;
 
 	if (context == NULL || atomic_load(&device->removed) || !open_files(context)) {
 		free(context);
-		errno = context == NULL ? ENOMEM : ENODEV;
+		errno = ENODEV;
 		return NULL;
 	}
 	context->device = device;

@@ -76,6 +76,8 @@ struct vcx_context {
 
 /* sysfs.c: how many ports there are, 0 where the device cannot be or is another process's. */
 extern unsigned vcx_device_count;
+/* Those that can be seen: also the ports of another process. */
+extern unsigned vcx_device_listed;
 extern struct vcx_device vcx_devices[VCX_PORTS];
 const char *vcx_sysfs_directory(void);
 /* The word after `name=` in VCX_OPTIONS, or a number otherwise. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """dpdk-testpmd under vcx-run: rules are made and read at its prompt, the device is driven by vcx-ctl from
-another process, and both tell the same numbers."""
+another process, and both tell the same numbers. Then two of them share a port."""
 import os
 import pty
 import re
@@ -14,6 +14,7 @@ import time
 
 SKIP = 77
 ENGINES = {'verbs': ('dv_flow_en=0', ''), 'bulk': ('dv_flow_en=1', ''), 'fallback': ('dv_flow_en=1', 'bulk=0')}
+TESTPMD = ['dpdk-testpmd', '--no-telemetry', '--lcores=0@0,1@0-1', '--log-level=error']
 
 
 def skip(reason):
@@ -24,17 +25,11 @@ def skip(reason):
 class Testpmd:
     """A testpmd at its prompt. It is read until a pattern comes, and has 60 seconds for it."""
 
-    def __init__(self, runner, build, directory, devargs, options):
-        environment = dict(os.environ, VCX_OPTIONS=options)
-        ports = [word for port in range(2) for word in ('-a', f'0000:7f:{port:02x}.0,{devargs}')]
+    def __init__(self, command, **environment):
         self.said = ''
         self.ours, theirs = pty.openpty()  # to a terminal it writes line by line
-        self.process = subprocess.Popen(
-            [runner, '--ports', '2', '--build', build, '--dir', directory,
-             'dpdk-testpmd', '--no-huge', '-m', '512', '--no-shconf', '--no-telemetry', '--lcores=0@0,1@0-1',
-             *ports, '--log-level=error', '--', '-i', '--total-num-mbufs=4096', '--rxq=2', '--txq=2',
-             '--no-flush-rx'],
-            stdin=subprocess.PIPE, stdout=theirs, stderr=subprocess.STDOUT, env=environment)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=theirs, stderr=subprocess.STDOUT,
+                                        env=dict(os.environ, **environment))
         os.close(theirs)
 
     def expect(self, pattern):
@@ -55,6 +50,19 @@ class Testpmd:
     def tell(self, line):
         self.process.stdin.write(line.encode() + b'\n')
         self.process.stdin.flush()
+
+    def quit(self):
+        self.tell('quit')
+        self.expect(r'Bye\.\.\.')
+        assert self.process.wait(60) == 0
+
+    def stop(self):
+        """In any state; vcx-run hands the signal on to its program."""
+        self.process.terminate()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
 
     def query(self, port, rule):
         self.tell(f'flow query {port} {rule} count')
@@ -140,9 +148,61 @@ def session(testpmd, device, directory, bulk):
     testpmd.tell('flow create 1 ingress pattern eth / ipv4 / udp dst is 99 / end actions count / drop / end')
     testpmd.expect('No space left on device')
     assert device.run(2, 'stats').returncode == 1
-    testpmd.tell('quit')
-    testpmd.expect(r'Bye\.\.\.')
-    assert testpmd.process.wait(60) == 0
+    testpmd.quit()
+
+
+def shared(primary, secondary, device):
+    """The primary process makes a rule, the secondary one forwards what it lets through."""
+    primary.expect('testpmd> ')
+    primary.tell('flow create 0 ingress pattern eth / ipv4 / udp dst is 53 / end actions count / queue index 1 / end')
+    primary.expect('Flow rule #0 created')
+    secondary.expect('testpmd> ')
+    secondary.tell('start')
+    secondary.expect('testpmd> ')
+    assert device.fates(0, 'udp', 53, 100, 20, 200)['delivered'] == 100
+    sent(device, 0, 100)
+    secondary.tell('stop')
+    assert secondary.expect(r'RX-packets: (\d+)').group(1) == '100'
+    secondary.expect(r'Done\.')
+    assert primary.query(0, 0) == (100, 20000)
+    secondary.quit()
+    primary.quit()
+
+
+def hugepages_free():
+    with open('/proc/meminfo', encoding='ascii') as file:
+        numbers = {line.split()[0]: int(line.split()[1]) for line in file}
+    return numbers['HugePages_Free:'] * numbers['Hugepagesize:'] // 1024
+
+
+def run_session(vcx_run, ctl, directory, engine):
+    devargs, options = ENGINES[engine]
+    ports = [word for port in range(2) for word in ('-a', f'0000:7f:{port:02x}.0,{devargs}')]
+    testpmd = Testpmd(vcx_run + ['--ports', '2', *TESTPMD, '--no-huge', '-m', '512', '--no-shconf', *ports,
+                                 '--', '-i', '--total-num-mbufs=4096', '--rxq=2', '--txq=2', '--no-flush-rx'],
+                      VCX_OPTIONS=options)
+    try:
+        session(testpmd, Device(ctl, f'{directory}/device'), directory, engine == 'bulk')
+    finally:
+        testpmd.stop()
+
+
+def run_shared(vcx_run, ctl, directory, library):
+    """In verbs; queues of the DV engine are in the same memory."""
+    if hugepages_free() < 128:
+        skip('processes share memory by hugepages, and there are not 128 MB free')
+    both = [f'--file-prefix=vcx{os.getpid()}', '-a', '0000:7f:00.0,dv_flow_en=0']
+    words = ['--', '-i', '--total-num-mbufs=2048', '--rxq=2', '--txq=2', '--no-flush-rx', '--num-procs=2']
+    started = [Testpmd(vcx_run + TESTPMD + both + ['-m', '128', '--proc-type=primary'] + words + ['--proc-id=0'])]
+    try:
+        started[0].expect('testpmd> ')
+        started[0].said = 'testpmd> '
+        started.append(Testpmd(TESTPMD + both + ['--proc-type=secondary'] + words + ['--proc-id=1'],
+                               VCX_DIR=f'{directory}/device', LD_PRELOAD=library))
+        shared(*started, Device(ctl, f'{directory}/device'))
+    finally:
+        for testpmd in reversed(started):
+            testpmd.stop()
 
 
 def main():
@@ -154,15 +214,14 @@ def main():
         skip('there is no dpdk-testpmd')
     if b'__asan' in subprocess.run(['nm', '-D', library], capture_output=True, check=True).stdout:
         skip('a library with AddressSanitizer cannot be preloaded into a program without')
-    devargs, options = ENGINES[engine]
     build = os.path.dirname(os.path.dirname(os.path.dirname(library)))
     with tempfile.TemporaryDirectory(prefix='vcx-session.') as directory:
         device = f'{directory}/device'
-        testpmd = Testpmd(runner, build, device, devargs, options)
-        try:
-            session(testpmd, Device(ctl, device), directory, engine == 'bulk')
-        finally:
-            testpmd.process.kill() if testpmd.process.poll() is None else None
+        vcx_run = [runner, '--build', build, '--dir', device]
+        if engine == 'shared':
+            run_shared(vcx_run, ctl, directory, library)
+        else:
+            run_session(vcx_run, ctl, directory, engine)
         assert not os.path.exists(device), 'the directory of the device is still there'
     print('both tell the same')
 

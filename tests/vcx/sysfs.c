@@ -29,7 +29,7 @@
 #include <unistd.h>
 #include "device.h"
 
-unsigned vcx_device_count;
+unsigned vcx_device_count, vcx_device_listed;
 struct vcx_device vcx_devices[VCX_PORTS];
 
 static char directory[128];
@@ -105,19 +105,26 @@ write_pci(const struct vcx_device *device)
 	return symlink("../mlx5_core", link) == 0 || errno == EEXIST;
 }
 
+static void
+name_device(struct vcx_device *device, unsigned port)
+{
+	struct ibv_device *ibv = &device->ibv;
+
+	device->port = port;
+	snprintf(device->pci, sizeof(device->pci), "0000:7f:%02x.0", port & 0xff);
+	snprintf(ibv->name, sizeof(ibv->name), "vcx%u", port);
+	snprintf(ibv->dev_name, sizeof(ibv->dev_name), "uverbs%u", port);
+	snprintf(ibv->ibdev_path, sizeof(ibv->ibdev_path), "%s/vcx%u", directory, port);
+	snprintf(ibv->dev_path, sizeof(ibv->dev_path), "%s/uverbs%u", directory, port);
+	ibv->node_type = IBV_NODE_CA;
+	ibv->transport_type = IBV_TRANSPORT_IB;
+}
+
 static bool
-write_verbs(struct vcx_device *device)
+write_verbs(const struct vcx_device *device)
 {
 	char uevent[64];
 
-	snprintf(device->ibv.name, sizeof(device->ibv.name), "vcx%u", device->port);
-	snprintf(device->ibv.dev_name, sizeof(device->ibv.dev_name), "uverbs%u", device->port);
-	snprintf(device->ibv.ibdev_path, sizeof(device->ibv.ibdev_path), "%s/vcx%u", directory,
-		device->port);
-	snprintf(device->ibv.dev_path, sizeof(device->ibv.dev_path), "%s/uverbs%u", directory,
-		device->port);
-	device->ibv.node_type = IBV_NODE_CA;
-	device->ibv.transport_type = IBV_TRANSPORT_IB;
 	snprintf(uevent, sizeof(uevent), "PCI_SLOT_NAME=%s\n", device->pci);
 	return write_file(uevent, "%s/device/uevent", device->ibv.ibdev_path) &&
 	       write_file(
@@ -153,8 +160,7 @@ start_device(unsigned port)
 {
 	struct vcx_device *device = &vcx_devices[port];
 
-	device->port = port;
-	snprintf(device->pci, sizeof(device->pci), "0000:7f:%02x.0", port & 0xff);
+	name_device(device, port);
 	pthread_mutex_init(&device->lock, NULL);
 	pthread_cond_init(&device->changed, NULL);
 	vcx_match_table_init(&device->root);
@@ -193,6 +199,18 @@ find_directory(void)
 	return mkdtemp(directory) != NULL && setenv("VCX_DIR", directory, 1) == 0;
 }
 
+/* A secondary process looks for the device that it is about to share, and never opens it. */
+static void
+list_theirs(void)
+{
+	for (unsigned port = 0; port < VCX_PORTS; port++) {
+		name_device(&vcx_devices[port], port);
+		if (access(vcx_devices[port].ibv.ibdev_path, F_OK) != 0)
+			break;
+		vcx_device_listed++;
+	}
+}
+
 static int
 remove_entry(const char *path, const struct stat *state, int type, struct FTW *walk)
 {
@@ -220,8 +238,10 @@ appear(void)
 	}
 	snprintf(pci, sizeof(pci), "%s/pci", directory);
 	setenv("SYSFS_PCI_DEVICES", pci, 1);
-	if (answers())
+	if (answers()) {
+		list_theirs();
 		return;
+	}
 	owner = getpid();
 	for (unsigned port = 0; port < ports && port < VCX_PORTS; port++) {
 		if (!start_device(port)) {
@@ -232,6 +252,7 @@ appear(void)
 		}
 		vcx_device_count++;
 	}
+	vcx_device_listed = vcx_device_count;
 	vcx_control_start(directory);
 }
 

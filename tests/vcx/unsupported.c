@@ -37,6 +37,10 @@ NOTHING(struct ibv_flow_action *, mlx5dv_create_flow_action_packet_reformat,
 		enum mlx5dv_flow_action_packet_reformat_type reformat,
 		enum mlx5dv_flow_table_type type))
 
+NOTHING(struct mlx5dv_steering_anchor *, mlx5dv_create_steering_anchor,
+	(struct ibv_context * context, struct mlx5dv_steering_anchor_attr *attr))
+REFUSED(mlx5dv_destroy_steering_anchor, (struct mlx5dv_steering_anchor * anchor))
+
 /* Actions that change packets, measure them, copy them or send them elsewhere. */
 NOTHING(struct mlx5dv_dr_action *, mlx5dv_dr_action_create_aso,
 	(struct mlx5dv_dr_domain * domain, struct mlx5dv_devx_obj *obj, uint32_t offset,
