@@ -220,7 +220,8 @@ trip_pending_bucket_shrink(struct trip_pending_pool *pool, uint32_t *ref)
 	uint32_t nodes[PENDING_LIST_MAX];
 	unsigned count;
 
-	if (pending_kind(*ref) != PENDING_CHUNK || pending_chunk(pool, *ref)->items >= 3)
+	if (pending_kind(*ref) != PENDING_CHUNK ||
+		pending_chunk(pool, *ref)->items >= PENDING_CHUNK_MIN)
 		return;
 	count = trip_pending_bucket_take_all(pool, ref, nodes);
 	for (unsigned i = 0; i < count; i++)

@@ -139,8 +139,10 @@ check_bucket(
 	} while (at != first && audit->items <= audit->pool->max_nodes);
 	expect(audit, chunks[first].items == audit->items - before,
 		"a bucket knows how many items it has");
-	expect(audit, chunks[first].items >= 3 || (wheel != NULL && slot == PENDING_SLOTS),
-		"what has a chunk has three nodes");
+	expect(audit,
+		chunks[first].items >= PENDING_CHUNK_MIN ||
+			(wheel != NULL && slot == PENDING_SLOTS),
+		"what has a chunk has four nodes");
 }
 
 /* Recurses once a digit. */

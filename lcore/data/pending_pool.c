@@ -9,12 +9,12 @@
  * fall, so an item lies under at most DIGITS of them. Adding up the items under each wheel counts
  * no item more than DIGITS times: wheels * WHEEL_MIN <= N * DIGITS.
  *
- * Chunks: a bucket of one chunk has at least 3 nodes, or it is a list. In one of k > 1 chunks two
- * neighbours have PAIR_MIN = 8 or more between them, and each has one or more: with k even that is
- * 4k nodes, with k odd 4(k - 1) + 1, which is 3k or more either way. The exception is what a wheel
- * is being filled from, which may be one chunk with a single node: one a set, and such a set has a
- * wheel, hence WHEEL_MIN items. So chunks <= N / 3 + N / WHEEL_MIN. Nodes that move from one
- * place to another leave the first before they enter the second.
+ * Chunks: a bucket of one chunk has at least CHUNK_MIN = 4 nodes, or it is a list. In one of k > 1
+ * chunks two neighbours have PAIR_MIN = 10 or more between them, and each has one or more: with k
+ * even that is 5k nodes, with k odd 5(k - 1) + 1, which is 11k / 3 or more either way. The
+ * exception is what a wheel is being filled from, which may be one chunk with a single node: one a
+ * set, and such a set has a wheel, hence WHEEL_MIN items. So chunks <= 3N / 11 + N / WHEEL_MIN.
+ * Nodes that move from one place to another leave the first before they enter the second.
  *
  * Canceled items that nobody has come across yet count as pending here: their nodes are in no other
  * place, so N nodes it is all the same.
@@ -28,7 +28,7 @@
 static uint32_t
 chunks_for(uint32_t max_nodes)
 {
-	return max_nodes / 3 + max_nodes / PENDING_WHEEL_MIN + 1;
+	return (uint32_t)((uint64_t)max_nodes * 3 / 11) + max_nodes / PENDING_WHEEL_MIN + 1;
 }
 
 static uint32_t

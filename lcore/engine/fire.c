@@ -292,13 +292,28 @@ note_overshoot(struct trip_home *home, uint64_t overshoot)
 		atomic_store_explicit(worst, overshoot, memory_order_relaxed);
 }
 
+/* Whether anybody sees the event: the clock takes as long as the rest. */
+static bool
+is_told(const struct trip_node *item)
+{
+	return item->op == TRIP_OP_CALL || (item->flags & TRIP_COMPLETION) != 0;
+}
+
+static uint64_t
+since(const struct trip_home *home, const struct trip_home_cntr *cntr)
+{
+	uint64_t tsc = rte_rdtsc();
+
+	return tsc > cntr->since_tsc ? trip_engine_ns(home->engine, tsc - cntr->since_tsc) : 0;
+}
+
 void
 trip_fire(struct trip_home *home, struct trip_home_cntr *cntr, uint32_t index)
 {
 	struct trip_node *node = &home->nodes[index];
 	/* The node may be another item's by the time the operation runs. */
 	const struct trip_node item = *node;
-	uint64_t sum = cntr->pending.sample, tsc = rte_rdtsc();
+	uint64_t sum = cntr->pending.sample;
 	struct trip_work_event event = {
 		.id = trip_channel_id(
 			&home->channels[item.channel].map, item.slot, item.generation),
@@ -317,8 +332,8 @@ trip_fire(struct trip_home *home, struct trip_home_cntr *cntr, uint32_t index)
 		return;
 	if (more)
 		event.flags |= TRIP_MORE;
-	if (tsc > cntr->since_tsc)
-		event.latency_ns = trip_engine_ns(home->engine, tsc - cntr->since_tsc);
+	if (is_told(&item))
+		event.latency_ns = since(home, cntr);
 	note_overshoot(home, sum - event.threshold);
 	event.result = operation_of(item.op)(home, &item, &event);
 	trip_engine_stat(&home->stats.fired, 1);
