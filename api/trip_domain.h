@@ -35,6 +35,21 @@ enum trip_progress {
 	TRIP_PROGRESS_MANUAL,
 };
 
+/** What a dedicated lcore does while its home has nothing to do. */
+enum trip_idle {
+	/** Looks again after a pause; yields its CPU where another lcore shares that. */
+	TRIP_IDLE_PAUSE = 0,
+	/** Looks again at once: soonest to react, by some tens of nanoseconds. */
+	TRIP_IDLE_SPIN,
+	/**
+	 * Sleeps until its doorbell is written, at most `idle_us` (rte_power_monitor(); x86:
+	 * umwait). Costs less power, and gives a hyperthread beside it the whole core.
+	 */
+	TRIP_IDLE_MONITOR,
+	/** Sleeps in the kernel, `idle_us` at a time, once it has been idle for as long. */
+	TRIP_IDLE_SLEEP,
+};
+
 /** Longest name of a domain, counter or function, without the terminating zero. */
 #define TRIP_NAME_MAX 32
 
@@ -102,6 +117,14 @@ struct trip_domain_attr {
 	/** Mode of the socket, such as 0660; default 0600. Attaching takes more than that: the same
 	 * user, or root. */
 	uint32_t socket_mode;
+	/** Microseconds that an idle lcore sleeps at most, see `idle`; default 50, at most 1000000.
+	 */
+	uint32_t idle_us;
+	/**
+	 * For each lcore, with TRIP_PROGRESS_LCORE only, what it does while idle; NULL:
+	 * TRIP_IDLE_PAUSE on all of them.
+	 */
+	const enum trip_idle *idle;
 };
 
 /** NUMA nodes that struct trip_domain_footprint tells apart; what lies beyond counts as the last.
@@ -164,7 +187,7 @@ struct trip_domain_stats {
  *   -EBUSY: an lcore is running something else;
  *   -EEXIST: a domain of this name is open, or another process serves its socket;
  *   -ENOMEM: not enough hugepages; the message says how many are needed;
- *   -ENOTSUP: called in a secondary process;
+ *   -ENOTSUP: called in a secondary process; TRIP_IDLE_MONITOR, and this CPU cannot;
  *   -ENODEV: rte_eal_init() has not run;
  *   -EACCES, -ENAMETOOLONG and the like: its socket cannot be made there.
  */

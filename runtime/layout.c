@@ -9,6 +9,7 @@
 
 #include "domain.h"
 #include "error.h"
+#include "idle.h"
 #include "layout.h"
 
 /* Slots of the channels by which a home's functions queue work. */
@@ -85,6 +86,7 @@ trip_layout_attr(const struct trip_domain_attr *given, struct trip_domain_attr *
 		{"scrub_us", &attr->scrub_us, 100000, 1, UINT32_MAX},
 		{"max_processes", &attr->max_processes, 4, 1, TRIP_CLIENTS_MAX},
 		{"max_process_works", &attr->max_process_works, 1024, 16, 65536},
+		{"idle_us", &attr->idle_us, 50, 1, 1000000},
 		{"socket_mode", &attr->socket_mode, 0600, 1, 0777},
 	};
 	int error;
@@ -100,6 +102,8 @@ trip_layout_attr(const struct trip_domain_attr *given, struct trip_domain_attr *
 	error = trip_error_check_name("domain", attr->name, TRIP_DOMAIN_NAME_MAX);
 	if (error == 0)
 		error = check_lcores(attr);
+	if (error == 0)
+		error = trip_idle_check(attr);
 	for (unsigned int i = 0; i < RTE_DIM(fields) && error == 0; i++)
 		error = default_u32(fields[i].name, fields[i].value, fields[i].fallback,
 			fields[i].min, fields[i].max);

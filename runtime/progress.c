@@ -7,12 +7,12 @@
 #include <rte_cycles.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
-#include <rte_pause.h>
 #include <rte_service.h>
 #include <rte_service_component.h>
 
 #include "detach.h"
 #include "error.h"
+#include "idle.h"
 #include "progress.h"
 
 static bool
@@ -98,6 +98,8 @@ trip_progress_configure(struct trip_domain *domain, struct trip_home *home)
 	home->scrub_tsc = hz * attr->scrub_us / US_PER_S;
 	if (attr->scrub_us == UINT32_MAX)
 		home->next_scrub_tsc = UINT64_MAX;
+	home->idle = attr->idle != NULL ? (uint8_t)attr->idle[home->index] : TRIP_IDLE_PAUSE;
+	home->idle_tsc = hz * attr->idle_us / US_PER_S;
 }
 
 static unsigned int
@@ -105,10 +107,10 @@ iterate_idling(struct trip_home *home)
 {
 	unsigned int done = trip_home_iterate(home, rte_rdtsc());
 
-	if (done == 0 && home->shares_cpu)
-		sched_yield();
-	else if (done == 0)
-		rte_pause();
+	if (done == 0)
+		trip_idle_wait(home);
+	else
+		home->busy_tsc = home->now;
 	return done;
 }
 

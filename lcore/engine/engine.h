@@ -262,6 +262,9 @@ struct trip_home {
 	struct trip_doorbell_scrub scrub_bells[TRIP_BELLS];
 	/* It shares a CPU with another lcore: yields when idle. */
 	bool shares_cpu;
+	/* enum trip_idle; how long it sleeps at most, and when it last did something. */
+	uint8_t idle;
+	uint64_t idle_tsc, busy_tsc;
 	bool launched;
 	bool service;
 	uint64_t now;

@@ -266,13 +266,19 @@ iterate(struct trip_home *home)
 }
 
 /* Whether nothing is under way, nobody has rung, and no timer is due. */
-static bool
+static inline bool
 idle(const struct trip_home *home)
 {
 	return trip_doorbell_idle(&home->doorbell) && !home->sweeping &&
 	       home->sampled.count + home->firing.count + home->n_canceling + home->n_drops == 0 &&
 	       home->now < home->next_scrub_tsc &&
 	       (home->n_fed == 0 || home->now < home->next_refresh_tsc) && home->refresh_left == 0;
+}
+
+bool
+trip_home_idle(const struct trip_home *home)
+{
+	return idle(home);
 }
 
 unsigned int

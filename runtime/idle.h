@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a dedicated lcore does while its home has nothing to do: enum trip_idle. */
+#ifndef TRIP_RUNTIME_IDLE_H
+#define TRIP_RUNTIME_IDLE_H
+
+#include "home.h"
+
+/* 0, or a negative errno with its message: what is asked for is unknown, or not to be had. */
+int trip_idle_check(const struct trip_domain_attr *attr);
+
+/* After an iteration that did nothing. On the home's lcore. */
+void trip_idle_wait(struct trip_home *home);
+
+#endif
