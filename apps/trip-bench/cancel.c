@@ -14,7 +14,7 @@ run(const struct bench *bench, struct bench_result *result)
 	int error = 0;
 
 	for (unsigned int i = 0; i < REPETITIONS && error == 0; i++) {
-		uint64_t wheel, heap, after;
+		uint64_t wheel = 0, heap = 0, after = 0;
 
 		bench_progress(bench, i, REPETITIONS);
 		error = arm_cancel_wheel.cancel(bench->size, i, &wheel, &after);

@@ -122,10 +122,11 @@ static int
 run_rule(const struct bench *bench, struct bench_result *result)
 {
 	double few = resident_with(bench, 1), many = resident_with(bench, bench->size);
-	double shared = rte_eal_has_hugepages() ? flow_bytes() : 0;
+	double in_zones = flow_bytes(), shared = rte_eal_has_hugepages() ? in_zones : 0;
 
 	if (few == 0 || many == 0)
 		return -1;
+	snprintf(result->note, sizeof(result->note), "%.1f of them in memzones", in_zones);
 	return exact(result, shared + (many - few) / bench->size, PROMISED_RULE);
 }
 

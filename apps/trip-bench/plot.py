@@ -53,7 +53,7 @@ def main():
            'font-family="sans-serif" font-size="12">',
            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
            text(LEFT, 20, 'What one item costs, against how many there are', 'start'),
-           text(LEFT, 36, f'{result["machine"]}, {result["commit"]}', 'start', '#57606a')]
+           text(LEFT, 36, result['machine'], 'start', '#57606a')]
     for name, size in SIZES.items():
         out += [f'<line x1="{across(size):.1f}" x2="{across(size):.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" '
                 'stroke="#eaeef2"/>', text(across(size), HEIGHT - BOTTOM + 18, name)]

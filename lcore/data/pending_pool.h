@@ -16,8 +16,8 @@
 #define PENDING_CHUNK_NODES 10u
 #define PENDING_CHUNK_MIN 4u   /* nodes in a bucket that has a chunk */
 #define PENDING_PAIR_MIN 10u   /* nodes in two neighbouring chunks */
-#define PENDING_SORT_MAX 256u  /* a bucket this small is sorted, a larger one is spread */
-#define PENDING_WHEEL_MIN 192u /* items under a wheel, or it is folded back into a bucket */
+#define PENDING_SORT_MAX 320u  /* a bucket this small is sorted, a larger one is spread */
+#define PENDING_WHEEL_MIN 240u /* items under a wheel, or it is folded back into a bucket */
 
 enum pending_place {
 	PENDING_NOWHERE,

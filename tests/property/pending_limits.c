@@ -62,7 +62,7 @@ capacity_is_exact(void **state)
 static void
 chains_of_wheels_fit(void **state)
 {
-	enum { CHAINS = 40, CROWD = 257, LEFT = 192, OUTLIERS = 10 };
+	enum { CHAINS = 40, CROWD = 321, LEFT = 240, OUTLIERS = 10 };
 	const uint32_t max_nodes = CHAINS * (LEFT + OUTLIERS) + CROWD;
 	static struct trip_pending sets[CHAINS];
 	uint32_t node = 0, spare[CROWD], spares = 0;
