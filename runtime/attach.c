@@ -187,6 +187,8 @@ trip_domain_attach(const char *name, struct trip_domain **out, void *context)
 	error = map(domain, share);
 	if (error == 0)
 		error = trip_detach_watch(domain);
+	if (error == 0)
+		error = trip_link_watch(domain);
 	if (error != 0) {
 		unmap(domain);
 		return error;

@@ -133,6 +133,8 @@ void
 trip_detach_watch_cntr(struct trip_cntr *cntr)
 {
 	pthread_mutex_lock(&cntr->fid.domain->lock);
+	if (atomic_load(&cntr->fid.domain->detached))
+		atomic_store(&cntr->detached, true);
 	LIST_INSERT_HEAD(&cntr->fid.domain->handles, cntr, watched);
 	pthread_mutex_unlock(&cntr->fid.domain->lock);
 }
@@ -145,6 +147,19 @@ trip_detach_unwatch_cntr(struct trip_cntr *cntr)
 	pthread_mutex_unlock(&cntr->fid.domain->lock);
 }
 
+void
+trip_detach_end(struct trip_domain *domain)
+{
+	struct trip_cntr *cntr;
+
+	pthread_mutex_lock(&domain->lock);
+	/* Before the signals: who is woken by those sees it. */
+	atomic_store(&domain->detached, true);
+	LIST_FOREACH (cntr, &domain->handles, watched)
+		atomic_store(&cntr->detached, true);
+	pthread_mutex_unlock(&domain->lock);
+}
+
 bool
 trip_detach_forked(void)
 {
@@ -154,6 +169,11 @@ trip_detach_forked(void)
 int
 trip_detach_refuse(const struct trip_domain *domain)
 {
+	if (domain->link != NULL && !forked)
+		return trip_error_set(ESHUTDOWN,
+			"domain \"%s\": its primary has ended; execute this program anew to attach "
+			"to another",
+			domain->name);
 	return trip_error_set(ESHUTDOWN,
 		"domain \"%s\": this process is not attached to it: it was forked by one that is",
 		domain->name);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A process that is not attached to a domain, though it has handles of it (WAIT-12): a child of
- * fork(). It has the domain's memory, shared with its parent, and nothing of what runs it; so its
- * calls change nothing there, and its counters keep the values that they had.
+ * fork(), or one whose primary has ended. It has the domain's memory, shared with its parent or
+ * nobody, and nothing of what runs it; so its calls change nothing there, and its counters keep the
+ * values that they had.
  */
 #ifndef TRIP_RUNTIME_DETACH_H
 #define TRIP_RUNTIME_DETACH_H
@@ -16,6 +17,10 @@ void trip_detach_unwatch(struct trip_domain *domain);
 /* A handle of a counter has been opened, and is being closed. */
 void trip_detach_watch_cntr(struct trip_cntr *cntr);
 void trip_detach_unwatch_cntr(struct trip_cntr *cntr);
+
+/* The primary of an attached process has ended: its calls are refused from now on. Whoever sleeps
+ * is yet to be woken. */
+void trip_detach_end(struct trip_domain *domain);
 
 /* Whether this process came out of one that had a domain open. */
 bool trip_detach_forked(void);

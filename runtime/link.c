@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <rte_common.h>
 #include <rte_lcore.h>
 
+#include <trip_error.h>
+
+#include "detach.h"
 #include "domain.h"
 #include "error.h"
 #include "link.h"
 #include "protocol.h"
 #include "registry.h"
 #include "share.h"
+#include "waiter.h"
 
 /* What the client library says becomes what this library says. */
 static int
@@ -67,6 +75,7 @@ trip_link_open(struct trip_domain *domain, const char *path, uint64_t nonce)
 		return fail(error);
 	}
 	pthread_mutex_init(&link->lock, NULL);
+	link->stop = -1;
 	domain->link = link;
 	error = attach(domain, nonce);
 	if (error != 0)
@@ -80,11 +89,65 @@ trip_link_detach(struct trip_domain *domain)
 	return call(domain, TRIP_PROTOCOL_DETACH, NULL, 0, -1, NULL);
 }
 
+/* The connection ends with the primary, however that ends. */
+static void *
+watch(void *arg)
+{
+	struct trip_domain *domain = arg;
+	struct pollfd ends[] = {
+		{.fd = trip_client_socket(domain->link->client), .events = POLLRDHUP},
+		{.fd = domain->link->stop, .events = POLLIN},
+	};
+
+	while (poll(ends, RTE_DIM(ends), -1) < 0 && errno == EINTR)
+		;
+	if (ends[1].revents != 0)
+		return NULL;
+	trip_detach_end(domain);
+	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
+		trip_waiter_signal_all(domain->engine.homes[i]);
+	return NULL;
+}
+
+int
+trip_link_watch(struct trip_domain *domain)
+{
+	struct trip_link *link = domain->link;
+	sigset_t all, before;
+	int error;
+
+	link->stop = eventfd(0, EFD_CLOEXEC);
+	if (link->stop < 0) {
+		error = errno;
+		return trip_error_set(
+			error, "domain \"%s\": no descriptor to watch its primary", domain->name);
+	}
+	/* The application's signals are not for this thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&link->watcher, NULL, watch, domain);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error != 0)
+		return trip_error_set(error, "domain \"%s\": no thread to watch its primary: %s",
+			domain->name, trip_strerror(error));
+	pthread_setname_np(link->watcher, "trip-watcher");
+	link->watching = true;
+	return 0;
+}
+
 void
 trip_link_close(struct trip_domain *domain)
 {
 	struct trip_link *link = domain->link;
+	uint64_t one = 1;
 
+	if (link->watching) {
+		while (write(link->stop, &one, sizeof(one)) < 0 && errno == EINTR)
+			;
+		pthread_join(link->watcher, NULL);
+	}
+	if (link->stop >= 0)
+		close(link->stop);
 	trip_client_close(link->client);
 	pthread_mutex_destroy(&link->lock);
 	free(link);

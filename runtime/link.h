@@ -21,12 +21,19 @@ struct trip_home;
 struct trip_link {
 	struct trip_client *client;
 	pthread_mutex_t lock;
-	/* The primary's: its number. */
+	/* What the primary calls this process. */
 	uint32_t number;
+	/* The thread that waits for the primary's end (WAIT-12), and what ends it before. */
+	pthread_t watcher;
+	bool watching;
+	int stop;
 };
 
 /* Connects and is let in: 0, or why not. `nonce` is the domain's. */
 int trip_link_open(struct trip_domain *domain, const char *path, uint64_t nonce);
+
+/* The homes are mapped: from now on, the primary's end ends all waiting. 0 or the error. */
+int trip_link_watch(struct trip_domain *domain);
 
 /* Lets go of the domain: what is left of this process there is cleared away. */
 int trip_link_detach(struct trip_domain *domain);

@@ -61,11 +61,14 @@ trip_native_waiter(const struct trip_native *native)
 static int
 attach_fd(struct trip_native *native, int fd)
 {
+	int error = 0;
+
 	/* Homes write descriptors of the primary's. */
 	if (native->domain->link != NULL)
-		return trip_link_signal(native->domain, native->home->index, native->slot, fd);
+		error = trip_link_signal(native->domain, native->home->index, native->slot, fd);
+	/* In an attached process, for the end of the primary. */
 	atomic_store_explicit(&native->home->waiter_fds[native->slot], fd, memory_order_release);
-	return 0;
+	return error;
 }
 
 void

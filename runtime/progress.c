@@ -193,7 +193,8 @@ trip_progress_quiesce(struct trip_domain *domain, struct trip_home *home)
 {
 	uint64_t epoch = trip_home_epoch(home);
 
-	while (!trip_home_quiesced(home, epoch))
+	/* A primary that has ended may have been killed in the middle of one. */
+	while (!trip_home_quiesced(home, epoch) && trip_detach_check(domain) == 0)
 		trip_progress_wait(domain);
 }
 

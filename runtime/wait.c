@@ -88,6 +88,8 @@ wait_look(const struct wait *wait)
 		return 0;
 	if (sample.error != wait->began.error || sample.errgen != wait->began.errgen)
 		return -EIO;
+	if (trip_detach_check(wait->cntr->fid.domain) != 0)
+		return -ESHUTDOWN;
 	return trip_wait_is_over(wait->deadline) ? -ETIMEDOUT : -EAGAIN;
 }
 

@@ -284,6 +284,9 @@ wait_asleep(struct trip_wait_set *set, int64_t deadline)
 
 		if (is_due_or_arm(set))
 			break;
+		result = trip_detach_check(set->fid.domain);
+		if (result != 0)
+			break;
 		if (trip_wait_is_over(deadline)) {
 			result = -ETIMEDOUT;
 			break;
@@ -298,6 +301,8 @@ static int
 wait_yield(struct trip_wait_set *set, int64_t deadline)
 {
 	while (!is_due(set)) {
+		if (trip_detach_check(set->fid.domain) != 0)
+			return -ESHUTDOWN;
 		if (trip_wait_is_over(deadline))
 			return -ETIMEDOUT;
 		trip_progress_wait(set->fid.domain);

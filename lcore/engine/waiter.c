@@ -176,6 +176,20 @@ signal_slot(struct trip_engine *engine, uint32_t slot)
 	(void)written;
 }
 
+void
+trip_waiter_signal_all(struct trip_home *home)
+{
+	for (uint32_t i = 0; i < home->shape.n_waiters; i++) {
+		_Atomic uint32_t *state = &home->waiters[i].word;
+		uint32_t word = atomic_load(state);
+
+		if (word_state(word) == TRIP_WAITER_SIGNALING)
+			(void)atomic_compare_exchange_strong(state, &word,
+				(word & ~TRIP_WAITER_STATE_MASK) | TRIP_WAITER_SIGNALED);
+		signal_slot(home->engine, home->index * home->engine->waiters_per_home + i);
+	}
+}
+
 /* Signals, unless the owner has taken the request back. */
 static void
 wake(struct trip_home *home, uint32_t waiter, uint32_t word, uint32_t signals)

@@ -85,6 +85,10 @@ void trip_waiter_disarm(struct trip_home *home, uint32_t waiter);
 /* Likewise; and no signal of this slot's requests comes any more. Waits at W1. */
 void trip_waiter_quiesce(struct trip_home *home, uint32_t waiter);
 
+/* Another process's view of a home that runs no more: signals all its slots, as far as this process
+ * knows their descriptors, and ends a signal that was under way. */
+void trip_waiter_signal_all(struct trip_home *home);
+
 /* Sleeps until `sequence` of the slot is not `seen` any more, at most `ms` milliseconds (negative:
  * for ever), or for no reason. */
 void trip_waiter_sleep(struct trip_waiter *waiter, uint32_t seen, int ms);

@@ -245,6 +245,15 @@ family_listen(void)
 	return byte;
 }
 
+void
+family_outlive(void)
+{
+	char byte;
+
+	while (read(heard, &byte, 1) == 1)
+		;
+}
+
 static struct trip_cntr *
 handle(const char *name, enum trip_wait_obj wait_obj, bool found)
 {
@@ -294,6 +303,18 @@ play(char **argv, const struct family_part *parts)
 	return 0;
 }
 
+/* The status of the first that did not end well, or of the last; -1: there is none. */
+static int
+wait_for_orphans(void)
+{
+	int status = -1, one;
+
+	while (waitpid(-1, &one, 0) > 0)
+		if (status <= 0)
+			status = one;
+	return status;
+}
+
 int
 family_main(int argc, char **argv, const struct family_part *parts, int (*tests)(void))
 {
@@ -304,6 +325,8 @@ family_main(int argc, char **argv, const struct family_part *parts, int (*tests)
 	if (argc > 1)
 		return play(argv, parts);
 	snprintf(prefix, sizeof(prefix), "trip-test-%d", (int)getpid());
+	/* They become ours. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	/* However the primary ends, somebody clears up behind it. */
 	pid = fork();
 	if (pid == 0) {
@@ -319,6 +342,8 @@ family_main(int argc, char **argv, const struct family_part *parts, int (*tests)
 	}
 	while (waitpid(pid, &status, 0) < 0)
 		;
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		status = wait_for_orphans();
 	remove_files();
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
 }

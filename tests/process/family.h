@@ -61,11 +61,16 @@ void family_attach(void);
 void family_say(char byte);
 /* The next byte that the primary says; ends the process where that has ended. */
 char family_listen(void);
+/* Waits for the primary's end. */
+void family_outlive(void);
 
 struct trip_cntr *family_cntr(const char *name, enum trip_wait_obj wait_obj);
 struct trip_cntr *family_find(const char *name, enum trip_wait_obj wait_obj);
 
-/* main(): the tests as the primary, or a part. */
+/*
+ * main(): the tests as the primary, or a part. A primary may kill itself: then it depends on how
+ * the secondaries end that outlive it.
+ */
 int family_main(int argc, char **argv, const struct family_part *parts, int (*tests)(void));
 
 #endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* WAIT-12: the primary is killed, and every call of its secondaries returns at once. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "family.h"
+
+#define LIMIT_NS 100000000
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+struct waiting {
+	struct trip_cntr *cntr;
+	struct trip_wait_set *set;
+	struct trip_mutex_cond cond;
+	int fd;
+	pthread_t thread;
+};
+
+static void *
+wait_cntr(void *arg)
+{
+	struct waiting *waiting = arg;
+
+	assert_int_equal(trip_cntr_wait(waiting->cntr, TRIP_CNTR_MAX, -1), -ESHUTDOWN);
+	return NULL;
+}
+
+static void *
+wait_set(void *arg)
+{
+	struct waiting *waiting = arg;
+
+	assert_int_equal(trip_wait(waiting->set, -1), -ESHUTDOWN);
+	return NULL;
+}
+
+static void *
+wait_fd(void *arg)
+{
+	struct waiting *waiting = arg;
+	struct pollfd entry = {.fd = waiting->fd, .events = POLLIN};
+
+	assert_int_equal(poll(&entry, 1, -1), 1);
+	return NULL;
+}
+
+static void *
+wait_cond(void *arg)
+{
+	struct waiting *waiting = arg;
+	struct trip_fid *fid = trip_cntr_fid(waiting->cntr);
+	int error = 0;
+
+	pthread_mutex_lock(waiting->cond.mutex);
+	while ((error = trip_trywait(family_domain, &fid, 1)) == 0)
+		pthread_cond_wait(waiting->cond.cond, waiting->cond.mutex);
+	pthread_mutex_unlock(waiting->cond.mutex);
+	assert_int_equal(error, -ESHUTDOWN);
+	return NULL;
+}
+
+static void
+refused_everywhere(struct trip_cntr *cntr, struct trip_wait_set *set)
+{
+	struct trip_work work = {.size = sizeof(work),
+		.op_type = TRIP_OP_CNTR_ADD,
+		.triggering_cntr = cntr,
+		.op.cntr = {.cntr = cntr, .value = 1}};
+	struct trip_domain_stats stats;
+	struct trip_poll_set *poll_set;
+	struct trip_work_event event;
+	struct trip_cntr *other;
+
+	assert_int_equal(trip_cntr_add(cntr, 1), -ESHUTDOWN);
+	assert_non_null(strstr(trip_error_message(), "its primary has ended"));
+	assert_int_equal(trip_cntr_set(cntr, 1), -ESHUTDOWN);
+	assert_int_equal(trip_cntr_wait(cntr, 1, -1), -ESHUTDOWN);
+	assert_int_equal(trip_wait(set, -1), -ESHUTDOWN);
+	assert_int_equal(trip_work_queue(family_domain, &work, NULL), -ESHUTDOWN);
+	assert_int_equal(trip_work_flush(family_domain, NULL), -ESHUTDOWN);
+	assert_int_equal(trip_work_read(family_domain, &event, 1), -ESHUTDOWN);
+	assert_int_equal(trip_work_cancel(family_domain, 1), -ESHUTDOWN);
+	assert_int_equal(trip_cntr_open(family_domain, NULL, &other, NULL), -ESHUTDOWN);
+	assert_int_equal(trip_cntr_close(cntr), -ESHUTDOWN);
+	assert_int_equal(trip_poll_open(family_domain, NULL, &poll_set), -ESHUTDOWN);
+	assert_int_equal(trip_domain_stats_read(family_domain, &stats), -ESHUTDOWN);
+	assert_int_equal(trip_domain_close(family_domain), -ESHUTDOWN);
+	/* Reads keep the last value. */
+	assert_int_equal(trip_cntr_read(cntr), 7);
+}
+
+static void
+play_orphan(const char *arg)
+{
+	const enum trip_wait_obj objects[] = {
+		TRIP_WAIT_UNSPEC, TRIP_WAIT_YIELD, TRIP_WAIT_FD, TRIP_WAIT_MUTEX_COND};
+	const struct trip_wait_attr set_attr = {
+		.size = sizeof(set_attr), .wait_obj = TRIP_WAIT_UNSPEC};
+	void *(*const waits[])(void *) = {wait_cntr, wait_cntr, wait_fd, wait_cond};
+	struct trip_cntr_attr member = {.size = sizeof(member), .wait_obj = TRIP_WAIT_SET};
+	struct waiting waiting[5] = {0};
+	uint64_t began;
+
+	/* It is to outlive the primary. */
+	prctl(PR_SET_PDEATHSIG, 0);
+	family_attach();
+	for (unsigned int i = 0; i < 4; i++) {
+		waiting[i].cntr = family_find("seven", objects[i]);
+		(void)trip_cntr_read(waiting[i].cntr);
+	}
+	assert_int_equal(trip_cntr_control(waiting[2].cntr, TRIP_GETWAIT, &waiting[2].fd), 0);
+	assert_int_equal(trip_cntr_arm(waiting[2].cntr, 1000), 0);
+	assert_int_equal(trip_cntr_control(waiting[3].cntr, TRIP_GETWAIT, &waiting[3].cond), 0);
+	assert_int_equal(trip_wait_open(family_domain, &set_attr, &waiting[4].set), 0);
+	member.wait_set = waiting[4].set;
+	assert_int_equal(trip_cntr_open(family_domain, &member, &waiting[4].cntr, NULL), 0);
+	for (unsigned int i = 0; i < 5; i++)
+		pthread_create(&waiting[i].thread, NULL, i < 4 ? waits[i] : wait_set, &waiting[i]);
+	usleep(20000);
+	family_say('o');
+	family_outlive();
+	began = now_ns();
+	for (unsigned int i = 0; i < 5; i++)
+		pthread_join(waiting[i].thread, NULL);
+	printf("%.1f ms until all had returned\n", (double)(now_ns() - began) / 1e6);
+	refused_everywhere(waiting[0].cntr, waiting[4].set);
+	fflush(stdout);
+	_exit(now_ns() - began < LIMIT_NS ? 0 : 6);
+}
+
+static const struct family_part parts[] = {
+	{"orphan", play_orphan},
+	{NULL, NULL},
+};
+
+/* Both of them wait for all that there is to wait for, under load. */
+static int
+run(void)
+{
+	struct family_child children[2];
+	struct trip_cntr *seven, *busy;
+
+	family_open(TRIP_PROGRESS_LCORE, NULL);
+	seven = family_cntr("seven", TRIP_WAIT_NONE);
+	busy = family_cntr("busy", TRIP_WAIT_NONE);
+	assert_int_equal(trip_cntr_set(seven, 7), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		children[i] = family_start("orphan", 8 + i, NULL);
+		assert_int_equal(family_hear(&children[i]), 'o');
+	}
+	for (unsigned int i = 0; i < 100000; i++) {
+		struct trip_work work = {.size = sizeof(work),
+			.op_type = TRIP_OP_CNTR_ADD,
+			.triggering_cntr = busy,
+			.threshold = i,
+			.op.cntr = {.cntr = busy, .value = 1}};
+
+		trip_cntr_add(busy, 1);
+		(void)trip_work_queue(family_domain, &work, NULL);
+	}
+	kill(getpid(), SIGKILL);
+	return 1;
+}
+
+int
+main(int argc, char **argv)
+{
+	return family_main(argc, argv, parts, run);
+}
