@@ -49,6 +49,7 @@ trip_share_publish(struct trip_domain *domain, struct trip_share *share)
 	};
 	share->attr.name = NULL;
 	share->attr.lcores = NULL;
+	share->attr.idle = NULL;
 	share->attr.socket = NULL;
 	share->attr.socket_group = NULL;
 }
