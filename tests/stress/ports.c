@@ -7,9 +7,12 @@
  * What the lcore has been handed out bounds what a rule has counted: packets handed out after the
  * rule was there and before it was to go, but for a burst under way, are counted by it; what it has
  * counted was handed out, or was still to be. By the burst call all is known, so counts are exact.
+ *
+ * Now and then a signal stops the lcore, wherever it is, while the last rule and the port go.
  */
 #include <trip_test.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
@@ -45,6 +48,7 @@ struct side {
 	/* Of the burst call: the port while it may be made. */
 	_Atomic(struct trip_port *) open;
 	uint64_t cycles, changes;
+	_Atomic pthread_t poller;
 	pthread_t thread;
 };
 
@@ -63,6 +67,25 @@ tell_hang(int number)
 		dprintf(STDERR_FILENO, "port %u: cycle %" PRIu64 ", %" PRIu64 " bursts\n", i,
 			sides[i].cycles, atomic_load(&sides[i].bursts));
 	_exit(EXIT_FAILURE);
+}
+
+/* While the rule and the port go. */
+static void
+stay(int number)
+{
+	int error = errno;
+
+	for (unsigned int i = 0; i < 20; i++)
+		sched_yield();
+	errno = error;
+}
+
+/* ThreadSanitizer delivers no signal between two instructions. */
+static void
+stop_poller(struct side *side)
+{
+	if (!TRIP_TEST_TSAN && trip_random_below(&side->random, 2) == 0)
+		pthread_kill(atomic_load(&side->poller), SIGUSR1);
 }
 
 /* --- packets: each buffer of the pool holds one for life --- */
@@ -134,8 +157,10 @@ poll_port(void *arg)
 {
 	struct side *side = arg;
 	struct rte_mbuf *pkts[BURST];
+	struct trip_random random = {side->lcore};
 	uint16_t n, queue = 0;
 
+	atomic_store(&side->poller, pthread_self());
 	while (!atomic_load(&stop)) {
 		queue = (uint16_t)((queue + 1) % QUEUES);
 		n = rte_eth_rx_burst(side->port_id, queue, pkts, BURST);
@@ -149,7 +174,7 @@ poll_port(void *arg)
 			rte_pktmbuf_free(pkts[sent]);
 		atomic_fetch_add(&side->bursts, 1);
 		/* Where processors are shared, others have their turn. */
-		if (atomic_load(&side->bursts) % 4 == 0)
+		if (trip_random_below(&random, 16) == 0)
 			sched_yield();
 	}
 	return 0;
@@ -225,6 +250,7 @@ cycle_callbacks(struct side *side)
 	for (unsigned int i = 0; i < CHANGES; i++)
 		check_rule(
 			side, port, 1 + (uint32_t)trip_random_below(&side->random, SOME_FLOWS - 1));
+	stop_poller(side);
 	flows_destroy(domain, flow);
 	assert_int_equal(trip_port_close(port), 0);
 }
@@ -345,6 +371,7 @@ main(void)
 
 	trip_threads_prepare();
 	signal(SIGALRM, tell_hang);
+	signal(SIGUSR1, stay);
 	if (trip_eal_init("net_null0,size=" RTE_STR(PACKET_SIZE)) < 0) {
 		printf("EAL does not start\n");
 		return TRIP_TEST_SKIP;
