@@ -199,9 +199,8 @@ struct trip_domain {
 	_Atomic uint32_t completions;
 	pthread_mutex_t reader;
 	uint32_t read_home;
-	/* Services of the homes, with TRIP_PROGRESS_SERVICE, and whose lcores we have started. */
+	/* Services of the homes, with TRIP_PROGRESS_SERVICE. */
 	uint32_t services[TRIP_HOMES_MAX];
-	bool started[TRIP_HOMES_MAX];
 	unsigned int lcores[TRIP_HOMES_MAX];
 };
 

@@ -152,6 +152,9 @@ iterate_now(struct trip_home *home)
  */
 static atomic_bool services_started;
 
+/* Service lcores that some domain has started: the last domain on one stops it. */
+static atomic_bool started[RTE_MAX_LCORE];
+
 static int32_t
 service_main(void *arg)
 {
@@ -233,7 +236,8 @@ start_service(struct trip_domain *domain, struct trip_home *home)
 	if (error == 0)
 		error = rte_service_lcore_start(lcore);
 	/* Otherwise it is running other services already. */
-	domain->started[home->index] = error == 0;
+	if (error == 0)
+		atomic_store(&started[lcore], true);
 	return error == 0 || error == -EALREADY
 		       ? 0
 		       : trip_error_set(-error, "domain: service lcore %u does not start", lcore);
@@ -264,6 +268,17 @@ quiesce_service(uint32_t id)
 	}
 }
 
+/* As it was given to us; -EBUSY where other domains are on it, or services of the application. */
+static void
+stop_lcore(unsigned int lcore)
+{
+	if (lcore == LCORE_ID_ANY || !atomic_load(&started[lcore]) ||
+		rte_service_lcore_stop(lcore) != 0)
+		return;
+	atomic_store(&started[lcore], false);
+	rte_eal_wait_lcore(lcore);
+}
+
 static void
 stop_service(struct trip_domain *domain, struct trip_home *home)
 {
@@ -281,9 +296,7 @@ stop_service(struct trip_domain *domain, struct trip_home *home)
 		rte_service_map_lcore_set(id, home->lcore_id, 0);
 	rte_service_component_unregister(id);
 	home->service = false;
-	/* As it was given to us; -EBUSY where it has come to run the application's services. */
-	if (domain->started[home->index] && rte_service_lcore_stop(home->lcore_id) == 0)
-		rte_eal_wait_lcore(home->lcore_id);
+	stop_lcore(home->lcore_id);
 }
 
 int

@@ -28,9 +28,10 @@ static const struct rte_flow_item every_packet[] = {
 /* --- domains --- */
 
 static struct trip_domain *
-open_domain(enum kind kind)
+open_named(enum kind kind, const char *name)
 {
 	struct trip_domain_attr attr = {.size = sizeof(attr),
+		.name = name,
 		.max_cntrs = 64,
 		.max_works = 256,
 		.max_flows = 64,
@@ -46,6 +47,12 @@ open_domain(enum kind kind)
 	if (trip_domain_open(&attr, &domain, NULL) != 0)
 		fail_msg("%s", trip_error_message());
 	return domain;
+}
+
+static struct trip_domain *
+open_domain(enum kind kind)
+{
+	return open_named(kind, NULL);
 }
 
 static struct trip_port *
@@ -102,6 +109,25 @@ test_a_domain_takes_what_it_is_given(void **state)
 		check_taken(&open, &before, kind);
 		application_check();
 		close_domain(domain);
+		state_take(&after);
+		state_equal(&after, &before);
+	}
+}
+
+/* A lcore that was stopped before the first domain is stopped after the last, whichever that is. */
+static void
+test_domains_share_service_lcores(void **state)
+{
+	struct state before, after;
+
+	state_take(&before);
+	for (int first = 0; first < 2; first++) {
+		struct trip_domain *domains[] = {
+			open_domain(SERVICE), open_named(SERVICE, "second")};
+
+		close_domain(domains[first]);
+		application_check();
+		close_domain(domains[1 - first]);
 		state_take(&after);
 		state_equal(&after, &before);
 	}
@@ -286,6 +312,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_domain_takes_what_it_is_given),
+		cmocka_unit_test(test_domains_share_service_lcores),
 		cmocka_unit_test(test_a_port_has_callbacks_on_the_queues_given),
 		cmocka_unit_test(test_no_call_takes_memory_from_eal),
 		cmocka_unit_test(test_closing_gives_all_back),
