@@ -34,7 +34,7 @@
 #ifndef SANITIZED
 #define SANITIZED false
 #endif
-#define CHANGES (SANITIZED ? 400 : 8000)
+#define CHANGES (SANITIZED ? 400 : 4000)
 #define QUEUES 2
 #define CHANGERS 2
 #define READERS 2

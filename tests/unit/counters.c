@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Slots at their limit, which no traffic of a test reaches: counts are put where a queue has them.
- */
+/* Counters objects at their limit, which no traffic of a test reaches (counts are put where a queue
+ * has them), and what objects cost. */
 #include <trip_test.h>
 
 #include <rte_ethdev.h>
+#include <rte_malloc.h>
 
 #include <trip.h>
 
@@ -135,11 +136,54 @@ points_that_come_late_are_exact_near_the_limit(void **state)
 	close_port();
 }
 
+static size_t
+heap_bytes(void)
+{
+	struct rte_malloc_socket_stats stats;
+
+	assert_int_equal(rte_malloc_get_socket_stats(0, &stats), 0);
+	return stats.heap_allocsz_bytes;
+}
+
+#define OBJECTS 100
+
+/* Which others share, and run out of. */
+static void
+objects_take_nothing_of_eals_heap(void **state)
+{
+	const struct trip_counters_init_attr attr = {
+		.size = sizeof(attr), .n_slots = TRIP_COUNTERS_SLOTS_MAX};
+	struct trip_counters *first, *many[OBJECTS];
+	uint64_t values[2];
+	struct trip_flow *flow;
+	size_t before;
+
+	open_port();
+	first = counters;
+	before = heap_bytes();
+	flow = create();
+	for (unsigned int i = 0; i < OBJECTS; i++) {
+		assert_int_equal(trip_counters_create(domain, &attr, &many[i]), 0);
+		counters = many[i];
+		attach(0, TRIP_COUNTER_PACKETS, flow);
+		attach(1, TRIP_COUNTER_BYTES, flow);
+		assert_int_equal(trip_counters_read(counters, values, 2, 0), 0);
+	}
+	assert_int_equal(heap_bytes(), before);
+	assert_int_equal(trip_flow_destroy(flow), 0);
+	for (unsigned int i = 0; i < OBJECTS; i++)
+		assert_int_equal(trip_counters_destroy(many[i]), 0);
+	assert_int_equal(heap_bytes(), before);
+	counters = first;
+	close_port();
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slots_stay_at_the_limit),
+		cmocka_unit_test(objects_take_nothing_of_eals_heap),
 		cmocka_unit_test(points_that_come_late_are_exact_near_the_limit),
 	};
 
