@@ -110,6 +110,7 @@ trip_flow_attach(struct trip_flow *flow, const struct trip_flow_attr *attr, uint
 		first_queue == domain->engine.n_queues ? flow->port->port_id : TRIP_FLOW_SOFT,
 		memory_order_relaxed);
 	atomic_store_explicit(&domain->engine.flows[index].lost, false, memory_order_relaxed);
+	atomic_store_explicit(&domain->engine.flows[index].failed, 0, memory_order_relaxed);
 	/* No queue can reach what it last counted on this index any more. */
 	for (uint32_t q = first_queue; q < first_queue + n_queues; q++)
 		trip_count_init(trip_engine_count(&domain->engine, q, index));

@@ -166,6 +166,8 @@ struct trip_flow_slot {
 	_Atomic uint16_t hard;
 	/* In hardware: its rule is gone, though nobody asked for that. */
 	_Atomic bool lost;
+	/* Kinds of counts (enum trip_count_which) whose counters have yet to be told that it is. */
+	_Atomic uint8_t failed;
 	/* In hardware: everything that happened before this moment is in its counts. */
 	_Atomic uint64_t fresh_tsc;
 };

@@ -25,17 +25,26 @@ trip_source_cross(const struct trip_engine *engine, uint32_t flow, unsigned int 
 void
 trip_source_fail(const struct trip_engine *engine, uint32_t flow)
 {
-	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
-		uint32_t local, cntr = atomic_load_explicit(&engine->flows[flow].source[kind].cntr,
-					memory_order_acquire);
-		struct trip_home *home;
+	/* Release: whoever finds it finds the last counts. Partner: take_failure(). */
+	atomic_store_explicit(&engine->flows[flow].failed, TRIP_COUNT_PACKETS | TRIP_COUNT_BYTES,
+		memory_order_release);
+	/* Before a ring that may be skipped: the home's look that follows finds the failure. */
+	atomic_thread_fence(memory_order_seq_cst);
+	trip_source_cross(engine, flow, TRIP_COUNT_PACKETS | TRIP_COUNT_BYTES);
+}
 
-		if (cntr == TRIP_NONE)
-			continue;
-		home = trip_engine_home(engine, cntr, &local);
-		if (trip_cell_adderr(&home->cells[local], 1))
-			trip_due_ring(engine, cntr);
-	}
+/* Whether the source has ended since the last call. Its counts, read afterwards, are its last. */
+static bool
+take_failure(const struct trip_engine *engine, uint32_t source)
+{
+	_Atomic uint8_t *failed = &engine->flows[source / TRIP_COUNT_KINDS].failed;
+	uint8_t kind = (uint8_t)(1u << source % TRIP_COUNT_KINDS);
+
+	if ((atomic_load_explicit(failed, memory_order_relaxed) & kind) == 0)
+		return false;
+	/* The other kind may feed a counter of another home. */
+	return (atomic_fetch_and_explicit(failed, (uint8_t)~kind, memory_order_acquire) & kind) !=
+	       0;
 }
 
 bool
@@ -43,13 +52,14 @@ trip_source_fold(struct trip_home *home, uint32_t index)
 {
 	struct trip_engine *engine = home->engine;
 	struct trip_home_cntr *cntr = &home->cntrs[index];
-	uint64_t delta = 0, fresh = home->now;
+	uint64_t delta = 0, failures = 0, fresh = home->now;
 
 	if (cntr->sources == TRIP_NONE)
 		return false;
 	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = source_at(engine, s)->next) {
 		const struct trip_flow_slot *flow = &engine->flows[s / TRIP_COUNT_KINDS];
 
+		failures += take_failure(engine, s);
 		/* Acquire: the counts that are read below are at least as fresh. A counter is as
 		 * old as the oldest of its sources. */
 		if (atomic_load_explicit(&flow->hard, memory_order_relaxed) != TRIP_FLOW_SOFT)
@@ -69,6 +79,9 @@ trip_source_fold(struct trip_home *home, uint32_t index)
 	/* The home looks for itself at what that has reached. */
 	(void)trip_cell_add(&home->cells[index], delta);
 	cntr->split += delta;
+	/* Behind the last counts: who reads them when it sees the error has them all. */
+	if (failures > 0 && trip_cell_adderr(&home->cells[index], failures))
+		trip_due_ring_self(home, index);
 	return delta > 0;
 }
 
