@@ -9,6 +9,9 @@
  * its condition has held; and once nobody waits, the cell is armed for nobody, so that an update rings
  * no more.
  *
+ * Left out: whoever yields instead of sleeping, a second member of a set, the end of the primary, and the
+ * order of work items (WORK stands for the time that they take).
+ *
  *	-DADDS=n	how often the first updater adds 1; the second does so once
  *	-DOTHERS=0	there is no second one
  *	-DERRORS	the second adds an error instead
