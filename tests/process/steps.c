@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A secondary is stepped through one call, instruction by instruction, and killed somewhere in it:
+ * wherever that is, it leaves nothing, and the others go on. And one that writes garbage over what
+ * it shares with the homes, and rings them, makes them do nothing but operate on wrong objects.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+
+#include "domain.h"
+#include "family.h"
+#include "waiter.h"
+
+/* ---- the part: one call, on command -----------------------------------------------------------
+ */
+
+struct scene {
+	struct trip_cntr *theirs, *own, *armed;
+	uint64_t id;
+};
+
+static struct trip_work
+item(struct scene *scene, uint64_t threshold)
+{
+	return (struct trip_work){.size = sizeof(struct trip_work),
+		.triggering_cntr = scene->theirs,
+		.threshold = threshold,
+		.op_type = TRIP_OP_CNTR_ADD,
+		.op.cntr = {.cntr = scene->own, .value = 1}};
+}
+
+static void
+do_queue(struct scene *scene)
+{
+	struct trip_work work = item(scene, UINT64_C(1) << 40);
+
+	(void)trip_work_queue(family_domain, &work, NULL);
+}
+
+static void
+do_queue_due(struct scene *scene)
+{
+	struct trip_work work = item(scene, 0);
+
+	(void)trip_work_queue(family_domain, &work, NULL);
+}
+
+static void
+do_cancel(struct scene *scene)
+{
+	(void)trip_work_cancel(family_domain, scene->id);
+}
+
+static void
+do_arm(struct scene *scene)
+{
+	(void)trip_cntr_arm(scene->armed, 1000000);
+}
+
+static void
+do_trywait(struct scene *scene)
+{
+	struct trip_fid *fid = trip_cntr_fid(scene->armed);
+
+	(void)trip_trywait(family_domain, &fid, 1);
+}
+
+static void
+do_add(struct scene *scene)
+{
+	(void)trip_cntr_add(scene->theirs, 1);
+}
+
+static void
+do_adderr(struct scene *scene)
+{
+	(void)trip_cntr_adderr(scene->theirs, 1);
+}
+
+static void
+do_set(struct scene *scene)
+{
+	(void)trip_cntr_set(scene->theirs, 5);
+}
+
+static void
+do_open(struct scene *scene)
+{
+	(void)family_cntr("new", TRIP_WAIT_FD);
+}
+
+static void
+do_find(struct scene *scene)
+{
+	(void)family_find("theirs", TRIP_WAIT_FD);
+}
+
+static void
+do_close(struct scene *scene)
+{
+	(void)trip_cntr_close(scene->armed);
+}
+
+static void
+do_sleep(struct scene *scene)
+{
+	(void)trip_cntr_wait(scene->own, 1, 1);
+}
+
+static const struct {
+	const char *name;
+	void (*call)(struct scene *scene);
+	/* About how many instructions it takes. */
+	unsigned int length;
+} calls[] = {
+	{"queue", do_queue, 1500},
+	{"queue what is due", do_queue_due, 1500},
+	{"cancel", do_cancel, 1500},
+	{"arm", do_arm, 1000},
+	{"trywait", do_trywait, 1000},
+	{"add", do_add, 600},
+	{"adderr", do_adderr, 600},
+	{"set", do_set, 600},
+	{"open", do_open, 6000},
+	{"find", do_find, 6000},
+	{"close", do_close, 4000},
+	{"sleep", do_sleep, 4000},
+};
+
+#define CALLS (sizeof(calls) / sizeof(*calls))
+
+static void
+play_stepped(const char *arg)
+{
+	struct scene scene = {0};
+	struct trip_work work;
+
+	family_attach();
+	scene.theirs = family_find("theirs", TRIP_WAIT_NONE);
+	scene.own = family_cntr("own", TRIP_WAIT_UNSPEC);
+	scene.armed = family_find("theirs", TRIP_WAIT_FD);
+	work = item(&scene, UINT64_C(1) << 41);
+	assert_int_equal(trip_work_queue(family_domain, &work, &scene.id), 0);
+	family_say('r');
+	calls[family_listen() - 'a'].call(&scene);
+	family_say('d');
+	/* Whoever steps it further finds instructions. */
+	for (volatile unsigned int i = 0;; i++)
+		;
+}
+
+/* ---- the primary ------------------------------------------------------------------------------
+ */
+
+static void
+settle(void)
+{
+	while (trip_progress(family_domain) > 0)
+		;
+}
+
+static unsigned int
+open_cntrs(void)
+{
+	struct trip_cntr *cntrs[256];
+	unsigned int n = 0;
+
+	while (n < 256 && trip_cntr_open(family_domain, NULL, &cntrs[n], NULL) == 0)
+		n++;
+	for (unsigned int i = 0; i < n; i++)
+		assert_int_equal(trip_cntr_close(cntrs[i]), 0);
+	return n;
+}
+
+static void
+expect_baseline(unsigned int cntrs)
+{
+	struct trip_domain_stats stats;
+
+	settle();
+	assert_int_equal(trip_domain_check(family_domain, stdout), 0);
+	assert_int_equal(trip_domain_stats_read(family_domain, &stats), 0);
+	assert_int_equal(stats.pending, 0);
+	assert_int_equal(open_cntrs(), cntrs);
+}
+
+static void
+step(pid_t pid, enum __ptrace_request request)
+{
+	int status;
+
+	assert_int_equal(ptrace(request, pid, NULL, NULL), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSTOPPED(status));
+}
+
+static void
+killed_in_every_call(void **state)
+{
+	struct trip_random random = {.state = trip_test_seed("steps")};
+	uint64_t rounds = trip_test_rounds(CALLS);
+	struct trip_domain_stats stats;
+	struct trip_cntr *theirs;
+	unsigned int cntrs;
+
+	family_open(TRIP_PROGRESS_MANUAL, &(struct trip_domain_attr){.scrub_us = 1000});
+	theirs = family_cntr("theirs", TRIP_WAIT_NONE);
+	cntrs = open_cntrs();
+	for (uint64_t i = 0; i < rounds; i++) {
+		unsigned int call = (unsigned int)(i % CALLS);
+		uint64_t steps = trip_random_below(&random, calls[call].length);
+		struct family_child child = family_start("stepped", 8, NULL);
+
+		assert_int_equal(family_hear(&child), 'r');
+		settle();
+		assert_int_equal(ptrace(PTRACE_SEIZE, child.pid, NULL, NULL), 0);
+		step(child.pid, PTRACE_INTERRUPT);
+		family_tell(&child, (char)('a' + call));
+		for (uint64_t s = 0; s < steps; s++)
+			step(child.pid, PTRACE_SINGLESTEP);
+		/* What the homes find of a half-done call, they find while it is stopped, too. */
+		settle();
+		family_kill(&child);
+		expect_baseline(cntrs);
+	}
+	assert_int_equal(trip_domain_stats_read(family_domain, &stats), 0);
+	printf("%llu kills in the middle of a call; %llu lost rings repaired\n",
+		(unsigned long long)rounds, (unsigned long long)stats.scrub_repairs);
+	assert_int_equal(trip_cntr_close(theirs), 0);
+	family_close();
+}
+
+/* ---- garbage ----------------------------------------------------------------------------------
+ */
+
+static struct trip_random scribbler;
+
+static void
+scribble(void *memory, size_t size)
+{
+	unsigned char *bytes = memory;
+	uint64_t n = 1 + trip_random_below(&scribbler, 64);
+
+	/* Small numbers pass the first checks and meet the next ones. */
+	for (uint64_t i = 0; i < n; i++)
+		bytes[trip_random_below(&scribbler, size)] =
+			trip_random_below(&scribbler, 2) == 0
+				? (unsigned char)trip_random_u64(&scribbler)
+				: (unsigned char)trip_random_below(&scribbler, 8);
+}
+
+/* From the submission ring, which comes first, to the end of the descriptors. */
+static void
+scribble_channel(struct trip_home *home, struct trip_submitter *submitter)
+{
+	const struct trip_channel_client *channel = submitter->channel;
+	unsigned char *first = (unsigned char *)channel->submit.ring;
+	unsigned char *end = (unsigned char *)&channel->map.desc[channel->map.slots];
+
+	switch (trip_random_below(&scribbler, 4)) {
+	case 0:
+		scribble(
+			channel->submit.ring, sizeof(struct trip_ring) + 4u * channel->submit.size);
+		break;
+	case 1:
+		scribble(channel->map.state, 8u * channel->map.slots);
+		break;
+	case 2:
+		scribble(channel->map.desc, sizeof(*channel->map.desc) * channel->map.slots);
+		break;
+	default:
+		scribble(first, (size_t)(end - first));
+	}
+	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CHANNEL, submitter->number);
+}
+
+static void
+scribble_events_and_waiters(struct trip_home *home)
+{
+	scribble(home->events->shared, 128);
+	for (uint32_t i = 0; i < home->shape.n_waiters; i++)
+		if (home->waiters[i].word != 0 && trip_random_below(&scribbler, 8) == 0) {
+			atomic_store(&home->waiters[i].cntr, (uint32_t)trip_random_u64(&scribbler));
+			atomic_store(
+				&home->waiters[i].signals, (uint32_t)trip_random_u64(&scribbler));
+			atomic_store(&home->waiters[i].threshold, trip_random_u64(&scribbler));
+			trip_doorbell_ring(&home->doorbell, TRIP_BELL_WAITER, i);
+		}
+}
+
+static void
+play_scribbler(const char *arg)
+{
+	struct scene scene = {0};
+	struct trip_work work;
+	uint64_t id;
+
+	scribbler.state = strtoull(arg, NULL, 0);
+	family_attach();
+	scene.theirs = family_find("theirs", TRIP_WAIT_NONE);
+	scene.own = family_cntr("own", TRIP_WAIT_UNSPEC);
+	scene.armed = family_find("theirs", TRIP_WAIT_FD);
+	family_say('s');
+	for (;;) {
+		uint32_t h = (uint32_t)trip_random_below(&scribbler, family_domain->engine.n_homes);
+
+		work = item(&scene, trip_random_below(&scribbler, 1000));
+		(void)trip_work_queue(family_domain, &work, &id);
+		(void)trip_cntr_arm(scene.armed, trip_random_below(&scribbler, 1000));
+		scribble_channel(family_domain->engine.homes[h], family_domain->submitters[h]);
+		scribble_events_and_waiters(family_domain->engine.homes[h]);
+	}
+}
+
+static void
+garbage_does_no_harm(void **state)
+{
+	struct trip_random random = {.state = trip_test_seed("garbage")};
+	const char *scale = getenv("TRIP_SCALE");
+	uint64_t seconds = scale != NULL ? 3 * strtoull(scale, NULL, 0) : 3, iterations = 0;
+	struct trip_domain_stats stats;
+	struct trip_cntr *theirs;
+	uint64_t deadline;
+	unsigned int cntrs;
+
+	family_open(TRIP_PROGRESS_MANUAL, NULL);
+	theirs = family_cntr("theirs", TRIP_WAIT_NONE);
+	cntrs = open_cntrs();
+	deadline = rte_rdtsc() + seconds * rte_get_tsc_hz();
+	while (rte_rdtsc() < deadline) {
+		struct family_child child;
+		char seed[32];
+
+		snprintf(seed, sizeof(seed), "%llu", (unsigned long long)trip_random_u64(&random));
+		child = family_start("scribbler", 8, seed);
+		assert_int_equal(family_hear(&child), 's');
+		/* On one processor, it needs its turns. */
+		for (unsigned int i = 0; i < 2000; i++, iterations++)
+			if (i % 100 == 0)
+				family_step();
+			else
+				(void)trip_progress(family_domain);
+		family_kill(&child);
+		expect_baseline(cntrs);
+	}
+	assert_int_equal(trip_domain_stats_read(family_domain, &stats), 0);
+	printf("%llu iterations over garbage, %llu items refused; longest iteration %.1f us\n",
+		(unsigned long long)iterations, (unsigned long long)stats.refused,
+		(double)stats.longest_iteration_ns / 1000);
+	assert_true(stats.refused > 0);
+	assert_int_equal(trip_cntr_close(theirs), 0);
+	family_close();
+}
+
+static const struct family_part parts[] = {
+	{"stepped", play_stepped},
+	{"scribbler", play_scribbler},
+	{NULL, NULL},
+};
+
+static int
+run(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(killed_in_every_call),
+		cmocka_unit_test(garbage_does_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int
+main(int argc, char **argv)
+{
+	return family_main(argc, argv, parts, run);
+}
