@@ -2,7 +2,9 @@
 /* What attached processes ask of the control thread. Each is held to its limits. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "domain.h"
 #include "error.h"
@@ -157,6 +159,22 @@ trip_process_slots(struct trip_peer *peer, const union trip_protocol_request *re
 					  domain->name, home, (int)process->credentials.pid);
 }
 
+/* Homes write it, and must not block: an eventfd takes 2^64 - 2 writes. */
+static int
+check_signal(int fd)
+{
+	static const char wanted[] = "anon_inode:[eventfd]";
+	char path[32], target[sizeof(wanted)];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	length = readlink(path, target, sizeof(target));
+	if (length != sizeof(wanted) - 1 || memcmp(target, wanted, sizeof(wanted) - 1) != 0)
+		return trip_error_set(
+			EINVAL, "waiter: the descriptor to signal it by is no eventfd");
+	return 0;
+}
+
 int
 trip_process_signal(
 	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
@@ -172,6 +190,8 @@ trip_process_signal(
 		return trip_error_set(EINVAL,
 			"waiter %" PRIu32 " of home %" PRIu32 " is none of process %d", slot, home,
 			(int)process->credentials.pid);
+	if (peer->request_fd >= 0 && check_signal(peer->request_fd) != 0)
+		return -EINVAL;
 	/* Partner: the acquire load in waiter.c's signal_slot(). */
 	before = atomic_exchange(&engine->homes[home]->waiter_fds[slot], peer->request_fd);
 	peer->request_fd = -1;
