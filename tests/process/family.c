@@ -29,14 +29,17 @@ static enum trip_progress progress;
 static int heard = -1, said = -1;
 static struct trip_client *client;
 
-/* EAL wants words that it may write. */
+/* EAL wants words that it may write, and that stay. */
 static int
 start_eal(const char *const *words, unsigned int n)
 {
-	char *copies[16];
+	static char storage[16][128];
+	char *copies[RTE_DIM(storage)];
 
-	for (unsigned int i = 0; i < n; i++)
-		copies[i] = strdup(words[i]);
+	for (unsigned int i = 0; i < n; i++) {
+		snprintf(storage[i], sizeof(storage[i]), "%s", words[i]);
+		copies[i] = storage[i];
+	}
 	return rte_eal_init((int)n, copies);
 }
 
@@ -44,8 +47,11 @@ static int
 start_primary(const char *argv0)
 {
 	char file_prefix[80];
+	/* The base lies where no sanitizer has its shadow, nor the system its libraries: the
+	 * secondaries find it free. */
 	const char *words[] = {"primary", "--lcores=0@0-1,1@0-1,2@0-1", "-m", "64", file_prefix,
-		"--no-pci", "--no-telemetry", "--log-level=error"};
+		"--base-virtaddr=0x200000000000", "--no-pci", "--no-telemetry",
+		"--log-level=error"};
 
 	snprintf(program, sizeof(program), "%s", argv0);
 	snprintf(file_prefix, sizeof(file_prefix), "--file-prefix=%s", prefix);
