@@ -257,11 +257,11 @@ server_main(void *arg)
 	struct trip_server *server = arg;
 
 	for (;;) {
-		bool waits = trip_watch_reap(server) | trip_process_reap(server);
+		bool watches = trip_watch_reap(server), processes = trip_process_reap(server);
 		const struct trip_server_source *source;
 		struct epoll_event event;
 		/* One at a time: what follows in the same batch might be of a peer that is gone. */
-		int n = epoll_wait(server->epoll, &event, 1, waits ? REAP_MS : -1);
+		int n = epoll_wait(server->epoll, &event, 1, watches || processes ? REAP_MS : -1);
 
 		if (n < 0 && errno != EINTR)
 			return NULL;
