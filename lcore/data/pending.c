@@ -315,7 +315,15 @@ take_sorted(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *
 	return taken + dropped;
 }
 
-/* One bounded step towards knowing what in root is due next. */
+/*
+ * One bounded step towards knowing what in root is due next. The longest takes a bucket to the
+ * front, each item of which is taken, sorted and linked while as many of the front are looked at
+ * and passed, and folds the wheels above it. A pop begins it with less than SORT_MAX spent.
+ */
+_Static_assert(
+	6 * PENDING_SORT_MAX + 2 * PENDING_WHEEL_MIN + 8 * PENDING_DIGITS <= TRIP_PENDING_STEPS,
+	"no step is longer than what is promised of all calls");
+
 static void
 advance(struct trip_pending_pool *pool, struct trip_pending *set)
 {

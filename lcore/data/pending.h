@@ -117,7 +117,7 @@ bool trip_pending_due(const struct trip_pending_pool *pool, const struct trip_pe
 uint64_t trip_pending_bound(const struct trip_pending_pool *pool, const struct trip_pending *set);
 
 /* The most steps that a call may take; for pop, max on top as often as the second number says. */
-#define TRIP_PENDING_STEPS 2048
+#define TRIP_PENDING_STEPS 2560
 #define TRIP_PENDING_STEPS_POP 9
 
 static inline uint32_t
