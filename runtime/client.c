@@ -169,18 +169,6 @@ receive(struct trip_client *client, enum trip_protocol_type type, int *fd)
 	return error;
 }
 
-static int
-ask(struct trip_client *client, enum trip_protocol_type type, const void *body, size_t size)
-{
-	int fd = -1, error = send_request(client, type, body, size, -1);
-
-	if (error == 0)
-		error = receive(client, type, &fd);
-	if (error == 0 && fd >= 0)
-		close(fd);
-	return error;
-}
-
 int
 trip_client_call(struct trip_client *client, enum trip_protocol_type type, const void *body,
 	size_t size, int send_fd, union trip_protocol_answer *answer)
@@ -194,6 +182,12 @@ trip_client_call(struct trip_client *client, enum trip_protocol_type type, const
 	if (error == 0 && answer != NULL)
 		*answer = client->reply.answer;
 	return error;
+}
+
+static int
+ask(struct trip_client *client, enum trip_protocol_type type, const void *body, size_t size)
+{
+	return trip_client_call(client, type, body, size, -1, NULL);
 }
 
 int
