@@ -372,13 +372,7 @@ trip_flow_read(const struct trip_flow *flow, struct trip_flow_count *count)
 	const struct trip_flow_slot *slot = &engine->flows[flow->index];
 	uint8_t action = atomic_load_explicit(&engine->actions[flow->index], memory_order_relaxed);
 	*count = (struct trip_flow_count){.engine = flow->ops->engine};
-	for (uint32_t q = 0; q < slot->n_queues; q++) {
-		const struct trip_count *line =
-			trip_engine_count(engine, slot->first_queue + q, flow->index);
-
-		count->packets += trip_count_read(line, TRIP_COUNT_KIND_PACKETS);
-		count->bytes += trip_count_read(line, TRIP_COUNT_KIND_BYTES);
-	}
+	trip_source_count(engine, flow->index, &count->packets, &count->bytes);
 	if (atomic_load_explicit(&slot->lost, memory_order_relaxed))
 		count->fate = TRIP_FATE_LOST;
 	else if ((action & TRIP_ACTION_ACTIVE) == 0)

@@ -230,35 +230,15 @@ trip_link_signal(struct trip_domain *domain, uint32_t home, uint32_t slot, int f
 }
 
 int
-trip_link_stats(struct trip_domain *domain, struct trip_domain_stats *stats)
+trip_link_homes(struct trip_domain *domain, struct trip_client_home *homes)
 {
-	struct trip_client_home homes[TRIP_HOMES_MAX];
 	uint64_t cursor = 0;
-	uint32_t n = 0;
-	int got;
+	int n = 0, got;
 
 	pthread_mutex_lock(&domain->link->lock);
 	while ((got = trip_client_list(domain->link->client, TRIP_CLIENT_HOME, &cursor, homes + n,
-			sizeof(*homes), RTE_DIM(homes) - n)) > 0)
-		n += (uint32_t)got;
+			sizeof(*homes), (uint32_t)(TRIP_HOMES_MAX - n))) > 0)
+		n += got;
 	pthread_mutex_unlock(&domain->link->lock);
-	if (got < 0)
-		return fail(got);
-	*stats = (struct trip_domain_stats){0};
-	for (uint32_t i = 0; i < n; i++) {
-		stats->accepted += homes[i].accepted;
-		stats->fired += homes[i].fired;
-		stats->canceled += homes[i].canceled;
-		stats->pending += homes[i].pending;
-		stats->refused += homes[i].refused;
-		stats->iterations += homes[i].iterations;
-		stats->busy_iterations += homes[i].busy_iterations;
-		stats->wakes += homes[i].wakes;
-		stats->scrub_repairs += homes[i].scrub_repairs;
-		stats->events_lost += homes[i].events_lost;
-		stats->longest_iteration_ns =
-			RTE_MAX(stats->longest_iteration_ns, homes[i].longest_iteration_ns);
-		stats->worst_overshoot = RTE_MAX(stats->worst_overshoot, homes[i].worst_overshoot);
-	}
-	return 0;
+	return got < 0 ? fail(got) : n;
 }

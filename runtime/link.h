@@ -14,6 +14,7 @@
 #include <trip_domain.h>
 
 struct trip_client;
+struct trip_client_home;
 struct trip_domain;
 struct trip_entry;
 struct trip_home;
@@ -55,7 +56,7 @@ int trip_link_slots(struct trip_domain *domain, uint32_t home);
 /* The descriptor by which homes signal a slot; -1: none any more. */
 int trip_link_signal(struct trip_domain *domain, uint32_t home, uint32_t slot, int fd);
 
-/* The variables of all homes. */
-int trip_link_stats(struct trip_domain *domain, struct trip_domain_stats *stats);
+/* What its primary tells of the homes, TRIP_HOMES_MAX at most: how many, or the error. */
+int trip_link_homes(struct trip_domain *domain, struct trip_client_home *homes);
 
 #endif

@@ -11,6 +11,23 @@ source_at(const struct trip_engine *engine, uint32_t source)
 }
 
 void
+trip_source_count(
+	const struct trip_engine *engine, uint32_t flow, uint64_t *packets, uint64_t *bytes)
+{
+	const struct trip_flow_slot *slot = &engine->flows[flow];
+
+	*packets = 0;
+	*bytes = 0;
+	for (uint32_t q = 0; q < slot->n_queues; q++) {
+		const struct trip_count *count =
+			trip_engine_count(engine, slot->first_queue + q, flow);
+
+		*packets += trip_count_read(count, TRIP_COUNT_KIND_PACKETS);
+		*bytes += trip_count_read(count, TRIP_COUNT_KIND_BYTES);
+	}
+}
+
+void
 trip_source_cross(const struct trip_engine *engine, uint32_t flow, unsigned int which)
 {
 	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
