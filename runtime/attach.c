@@ -77,9 +77,8 @@ open_lists(struct trip_domain *domain, uint32_t home)
 
 	if (next == NULL)
 		return trip_error_set(ENOMEM, "domain: no memory for waiters");
-	trip_slots_init(waiters, next, 0, count);
-	while (trip_slots_take(waiters) != TRIP_SLOTS_NONE)
-		;
+	/* None is free until the primary gives some. */
+	trip_slots_init(waiters, next, 0, 0);
 	return 0;
 }
 

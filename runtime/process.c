@@ -16,6 +16,7 @@
 #include "domain.h"
 #include "drop.h"
 #include "error.h"
+#include "fire.h"
 #include "process.h"
 #include "registry.h"
 #include "share.h"
@@ -179,14 +180,11 @@ orphan_cntrs(struct trip_process *process)
 
 	for (uint32_t i = 0; i < count && process->n_cntrs > 0; i++) {
 		struct trip_entry *entry = &domain->entries[i];
-		uint32_t local;
-		struct trip_home *home = trip_engine_home(&domain->engine, i, &local);
 
 		if (entry->id == 0 || entry->owner != process->number + 1)
 			continue;
 		process->n_cntrs--;
-		if (trip_cell_adderr(&home->cells[local], 1))
-			trip_doorbell_ring(&home->doorbell, TRIP_BELL_CNTR, local);
+		trip_fire_complete(&domain->engine, i, -ECANCELED);
 		if (trip_registry_orphan(domain, entry))
 			trip_registry_free(domain, entry);
 	}

@@ -7,6 +7,7 @@
 
 #include "domain.h"
 #include "error.h"
+#include "fire.h"
 #include "registry.h"
 
 #define INDEX_MASK ((UINT64_C(1) << TRIP_REGISTRY_INDEX_BITS) - 1)
@@ -164,16 +165,12 @@ trip_registry_find(struct trip_domain *domain, const char *name, struct trip_ent
 static void
 retire(struct trip_domain *domain, struct trip_entry *entry)
 {
-	uint32_t local;
-	struct trip_home *home = trip_engine_home(&domain->engine, entry->global, &local);
-
 	entry->retired = true;
 	if (entry->name[0] != 0)
 		tdelete(entry, &domain->names, by_name);
 	entry->name[0] = 0;
 	/* Whoever watches it from outside is told by this, and finds it closed. */
-	if (trip_cell_adderr(&home->cells[local], 1))
-		trip_doorbell_ring(&home->doorbell, TRIP_BELL_CNTR, local);
+	trip_fire_complete(&domain->engine, entry->global, -ECANCELED);
 }
 
 bool

@@ -12,7 +12,6 @@ trip_slots_init(struct trip_slots *slots, _Atomic uint32_t *next, uint32_t first
 {
 	slots->next = next;
 	slots->first = first;
-	slots->count = count;
 	for (uint32_t i = 0; i < count; i++)
 		atomic_init(&next[i], i + 1 < count ? first + i + 1 : TRIP_SLOTS_NONE);
 	atomic_init(&slots->head, count > 0 ? first : TRIP_SLOTS_NONE);

@@ -25,11 +25,10 @@ struct trip_slots {
 	/* Of each index, from `first` on, the free one below it. */
 	_Atomic uint32_t *next;
 	uint32_t first;
-	uint32_t count;
 };
 
-/* All of first ... first + count - 1 are free, and the lowest go first; `next` is an array of
- * `count`. */
+/* All of first ... first + count - 1 are free, and the lowest go first; `next` has an entry for
+ * each index that is ever given. */
 void trip_slots_init(
 	struct trip_slots *slots, _Atomic uint32_t *next, uint32_t first, uint32_t count);
 
