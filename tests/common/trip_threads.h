@@ -5,7 +5,10 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "trip_test.h"
 
@@ -47,6 +50,28 @@ trip_thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
 		printf("pthread_create: error %d\n", error);
 		exit(EXIT_FAILURE);
 	}
+}
+
+/* A timer of the calling thread, which gets SIGUSR1 by it. */
+static inline timer_t
+trip_thread_timer(void)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
+	timer_t timer;
+
+	event._sigev_un._tid = gettid();
+	assert_int_equal(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+	return timer;
+}
+
+/* Interrupts the thread within the next few thousand instructions. */
+static inline void
+trip_thread_interrupt(timer_t timer, struct trip_random *random)
+{
+	const struct itimerspec soon = {
+		.it_value.tv_nsec = 1 + (long)trip_random_below(random, 20000)};
+
+	timer_settime(timer, 0, &soon, NULL);
 }
 
 #endif

@@ -117,17 +117,6 @@ open_world(uint64_t seed)
 		flows_traffic_open(&world.traffic[i], seed + i);
 }
 
-static timer_t
-open_timer(void)
-{
-	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
-	timer_t timer;
-
-	event._sigev_un._tid = gettid();
-	assert_int_equal(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
-	return timer;
-}
-
 /* Where a queue is stopped. */
 static void
 stay(int signal)
@@ -140,11 +129,8 @@ stay(int signal)
 static void
 stop_soon(timer_t timer, struct trip_random *random)
 {
-	const struct itimerspec soon = {
-		.it_value.tv_nsec = 1 + (long)trip_random_below(random, 20000)};
-
 	if (!SANITIZED && trip_random_below(random, 4) == 0)
-		timer_settime(timer, 0, &soon, NULL);
+		trip_thread_interrupt(timer, random);
 }
 
 static void *
@@ -152,7 +138,7 @@ run_queue(void *arg)
 {
 	uint16_t queue = (uint16_t)(uintptr_t)arg;
 	struct flows_traffic *traffic = &world.traffic[queue];
-	timer_t timer = open_timer();
+	timer_t timer = trip_thread_timer();
 
 	while (!atomic_load_explicit(&world.stop, memory_order_relaxed)) {
 		stop_soon(timer, &traffic->random);

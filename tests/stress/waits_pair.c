@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <trip_threads.h>
+
 #include "waits_pair.h"
 
 static _Thread_local struct waiter *self;
@@ -65,26 +67,12 @@ waits_pair_have_seen(struct pair *pair, uint64_t round)
 	return all;
 }
 
-static timer_t
-open_timer(void)
-{
-	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
-	timer_t timer;
-
-	event._sigev_un._tid = gettid();
-	assert_int_equal(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
-	return timer;
-}
-
 /* Very soon. */
 static void
 stop_soon(struct waiter *waiter, timer_t timer, uint64_t round)
 {
-	struct itimerspec soon = {
-		.it_value.tv_nsec = 1 + (long)trip_random_below(&waiter->random, 20000)};
-
 	waiter->stop_in = round;
-	timer_settime(timer, 0, &soon, NULL);
+	trip_thread_interrupt(timer, &waiter->random);
 }
 
 static void
@@ -203,7 +191,7 @@ void *
 waits_pair_wait(void *arg)
 {
 	struct waiter *waiter = arg;
-	timer_t timer = open_timer();
+	timer_t timer = trip_thread_timer();
 	long before, after;
 
 	self = waiter;
