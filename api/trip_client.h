@@ -57,6 +57,9 @@ struct trip_client_domain {
 	char prefix[64];
 };
 
+/** In place of a threshold: any change, or none. */
+#define TRIP_CLIENT_ANY UINT64_MAX
+
 /** A counter. */
 struct trip_client_cntr {
 	/** Never used again for another counter of the domain; 0: none. */
@@ -77,6 +80,12 @@ struct trip_client_cntr {
 	/** Flows that feed it. */
 	uint32_t flows;
 	uint32_t reserved;
+	/**
+	 * The lowest sum (success + error) at which work or a waiter of any process waits;
+	 * TRIP_CLIENT_ANY: none does. Of a counter that is just being looked at it may be below
+	 * the sum, and lower than the lowest where many have been canceled at once.
+	 */
+	uint64_t next;
 	/** "": nameless. */
 	char name[40];
 };
@@ -104,9 +113,13 @@ struct trip_client_work {
 #define TRIP_CLIENT_FLOW_ACTIVE (1u << 0)
 #define TRIP_CLIENT_FLOW_DROP (1u << 1)
 
+/** Text of a flow, with its end. */
+#define TRIP_CLIENT_PATTERN_MAX 192
+#define TRIP_CLIENT_REASON_MAX 128
+
 /** A counted flow. */
 struct trip_client_flow {
-	/** Of the software engine's counts, folded or not. */
+	/** What it has counted, in the counters or not yet; in hardware, as last read. */
 	uint64_t packets, bytes;
 	/** Ids of the counters of packets and of bytes; 0: none. */
 	uint64_t packets_cntr, bytes_cntr;
@@ -114,9 +127,20 @@ struct trip_client_flow {
 	uint32_t index;
 	/** TRIP_CLIENT_FLOW_*. */
 	uint32_t flags;
-	/** Port it is on; UINT32_MAX: unknown. */
+	/** Port it is on. */
 	uint32_t port;
 	uint32_t queues;
+	/** enum trip_flow_engine, SW or HW; enum trip_fate; enum trip_flow_direction. */
+	uint32_t engine, fate, direction;
+	uint32_t group, priority;
+	/** Process that created it. */
+	uint32_t pid;
+	uint32_t reserved;
+	/** In the words of testpmd, as "eth / ipv4 / udp dst is 53 / end"; "..." at its end: cut.
+	 */
+	char pattern[TRIP_CLIENT_PATTERN_MAX];
+	/** Why it is in that engine. */
+	char reason[TRIP_CLIENT_REASON_MAX];
 };
 
 /** States of a process. */
@@ -138,11 +162,14 @@ struct trip_client_process {
 	uint32_t cntrs, found;
 	/** Waiter slots that it holds. */
 	uint32_t waiters;
-	/** Work items that it has in flight. */
+	/** Work items that it has in flight: queued, or canceled and not yet given back by their
+	 * homes. */
 	uint32_t works;
 	uint32_t reserved;
 	/** CLOCK_MONOTONIC, in nanoseconds, when it attached. */
 	uint64_t since_ns;
+	/** Ids of its lcores, a bit each, from 0; no two processes may have one in common. */
+	uint64_t lcores[16];
 };
 
 /** A home. Variables are since the domain was opened; see struct trip_domain_stats. */
@@ -204,9 +231,6 @@ int trip_client_find(struct trip_client *client, const char *name, struct trip_c
 /** Reads a counter by id: 0, -ENOENT: it is closed, -EPIPE. */
 int trip_client_read(struct trip_client *client, uint64_t id, struct trip_client_cntr *cntr);
 
-/** In place of a threshold: any change. */
-#define TRIP_CLIENT_ANY UINT64_MAX
-
 /**
  * Opens a watch on a counter: a descriptor for select, poll and epoll, to be read (8 bytes) when it
  * is ready, and closed by trip_client_unwatch() or with the connection.
@@ -233,6 +257,12 @@ int trip_client_arm(struct trip_client *client, uint32_t watch, uint64_t thresho
 
 /** Closes a watch and its descriptor: 0, -ENOENT, -EPIPE. */
 int trip_client_unwatch(struct trip_client *client, uint32_t watch);
+
+/**
+ * The connection's descriptor, for poll() and epoll: POLLRDHUP on it says that the primary has
+ * ended, which no watch does. It is not to be read, written or closed.
+ */
+int trip_client_socket(const struct trip_client *client);
 
 /** The sentence behind the last error that a call of this thread returned. */
 const char *trip_client_message(void);

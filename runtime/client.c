@@ -269,32 +269,87 @@ ask_list(struct trip_client *client, const struct trip_protocol_list *list)
 	return error;
 }
 
+/* Texts of a record; without a text its size is 0. */
+static const struct {
+	size_t size;
+	struct {
+		size_t at, size;
+	} texts[3];
+} records_of[] = {
+#define TEXT(type, member)                                                        \
+	{                                                                         \
+		offsetof(struct type, member), sizeof(((struct type *)0)->member) \
+	}
+	[TRIP_CLIENT_DOMAIN] = {sizeof(struct trip_client_domain),
+		{TEXT(trip_client_domain, version), TEXT(trip_client_domain, name),
+			TEXT(trip_client_domain, prefix)}},
+	[TRIP_CLIENT_CNTR] = {sizeof(struct trip_client_cntr), {TEXT(trip_client_cntr, name)}},
+	[TRIP_CLIENT_WORK] = {sizeof(struct trip_client_work)},
+	[TRIP_CLIENT_FLOW] = {sizeof(struct trip_client_flow),
+		{TEXT(trip_client_flow, pattern), TEXT(trip_client_flow, reason)}},
+	[TRIP_CLIENT_PROCESS] = {sizeof(struct trip_client_process)},
+	[TRIP_CLIENT_HOME] = {sizeof(struct trip_client_home)},
+#undef TEXT
+};
+
+/* Whoever serves the socket may be anybody: his texts have an end, too. */
+static void
+end_texts(enum trip_client_kind kind, void *records, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (unsigned int t = 0; t < 3 && records_of[kind].texts[t].size > 0; t++)
+			((char *)records)[i * records_of[kind].size + records_of[kind].texts[t].at +
+					  records_of[kind].texts[t].size - 1] = 0;
+}
+
+/* The records that came, and where the list goes on: how many, or the error. */
+static int
+take_records(struct trip_client *client, const struct trip_protocol_list *list, uint64_t *cursor,
+	void *records)
+{
+	const struct trip_protocol_records *got = &client->reply.answer.records;
+	size_t bytes = (size_t)got->count * list->size;
+
+	if (got->count > list->count ||
+		client->reply.head.size != sizeof(client->reply.head) +
+						   offsetof(struct trip_protocol_records, record) +
+						   bytes)
+		return fail(EPROTO, "client: a list of %" PRIu32 " records has %" PRIu32 " bytes",
+			got->count, client->reply.head.size);
+	*cursor = got->cursor;
+	memcpy(records, got->record, bytes);
+	end_texts(list->kind, records, got->count);
+	return (int)got->count;
+}
+
 int
 trip_client_list(struct trip_client *client, enum trip_client_kind kind, uint64_t *cursor,
 	void *records, size_t size, size_t count)
 {
-	const struct trip_protocol_records *got = &client->reply.answer.records;
 	struct trip_protocol_list list = {.kind = kind, .size = (uint32_t)size};
-	size_t most = size > 0 && size <= TRIP_PROTOCOL_RECORDS ? TRIP_PROTOCOL_RECORDS / size : 0;
+	size_t most;
+	int got = 0;
 
-	if (most == 0 || count == 0)
-		return fail(EINVAL, "client: no room for records of %zu bytes", size);
+	if ((unsigned int)kind >= sizeof(records_of) / sizeof(records_of[0]) ||
+		size != records_of[kind].size || count == 0)
+		return fail(EINVAL, "client: no room for records of kind %u in %zu of %zu bytes",
+			(unsigned int)kind, count, size);
+	most = TRIP_PROTOCOL_RECORDS / size;
 	list.count = (uint32_t)(count < most ? count : most);
-	while (*cursor != TRIP_PROTOCOL_END) {
-		int error;
-
+	while (got == 0 && *cursor != TRIP_PROTOCOL_END) {
 		list.cursor = *cursor;
-		error = ask_list(client, &list);
-		if (error != 0)
-			return error;
-		if (got->count > list.count)
-			return fail(EPROTO, "client: more records than were asked for");
-		*cursor = got->cursor;
-		memcpy(records, got->record, got->count * size);
-		if (got->count > 0)
-			return (int)got->count;
+		got = ask_list(client, &list);
+		if (got == 0)
+			got = take_records(client, &list, cursor, records);
 	}
-	return 0;
+	return got;
+}
+
+static void
+take_cntr(const struct trip_client *client, struct trip_client_cntr *cntr)
+{
+	*cntr = client->reply.answer.cntr;
+	end_texts(TRIP_CLIENT_CNTR, cntr, 1);
 }
 
 int
@@ -308,7 +363,7 @@ trip_client_find(struct trip_client *client, const char *name, struct trip_clien
 	strcpy(find.name, name);
 	error = ask(client, TRIP_PROTOCOL_FIND, &find, sizeof(find));
 	if (error == 0)
-		*cntr = client->reply.answer.cntr;
+		take_cntr(client, cntr);
 	return error;
 }
 
@@ -319,7 +374,7 @@ trip_client_read(struct trip_client *client, uint64_t id, struct trip_client_cnt
 	int error = ask(client, TRIP_PROTOCOL_READ, &read, sizeof(read));
 
 	if (error == 0)
-		*cntr = client->reply.answer.cntr;
+		take_cntr(client, cntr);
 	return error;
 }
 

@@ -152,6 +152,9 @@ open_flows(struct trip_domain *domain)
 	engine->functions = calloc(attr->max_functions, sizeof(*engine->functions));
 	if (engine->functions == NULL)
 		return trip_error_set(ENOMEM, "domain: no memory for functions");
+	domain->open_flows = calloc(attr->max_flows, sizeof(*domain->open_flows));
+	if (domain->open_flows == NULL)
+		return trip_error_set(ENOMEM, "domain: no memory for flows");
 	error = indices_init(&domain->flows, attr->max_flows);
 	if (error == 0)
 		error = indices_init(&domain->functions, attr->max_functions);
@@ -164,6 +167,7 @@ static void
 close_flows(struct trip_domain *domain)
 {
 	free(domain->engine.functions);
+	free(domain->open_flows);
 	free(domain->flows.freed);
 	free(domain->functions.freed);
 	free(domain->queues.freed);

@@ -103,7 +103,10 @@ struct trip_flow {
 	struct trip_port_side *side;
 	/* In hardware. */
 	struct trip_hard_flow *hard;
-	char reason[TRIP_FLOW_REASON_MAX];
+	/* Why it is there, and behind that its pattern as a text. */
+	char *reason;
+	uint32_t group, priority;
+	enum trip_flow_direction direction;
 	uint32_t index;
 	struct trip_cntr *cntrs[TRIP_FLOW_CNTRS_MAX];
 	unsigned int n_cntrs;
@@ -172,6 +175,8 @@ struct trip_domain {
 	/* Waiter slots of each home that are this process's and free. */
 	struct trip_slots waiters[TRIP_HOMES_MAX];
 	struct trip_indices flows;
+	/* Those that are open, by index; under `control`. */
+	struct trip_flow **open_flows;
 	struct trip_indices functions;
 	struct trip_indices queues;
 	struct trip_native_helper helper;

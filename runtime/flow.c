@@ -15,6 +15,7 @@
 #include "error.h"
 #include "flow.h"
 #include "progress.h"
+#include "protocol.h"
 #include "source.h"
 #include "work.h"
 
@@ -216,18 +217,45 @@ trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
 	return (int)engine;
 }
 
+/* What it is, for people. */
+static int
+describe(struct trip_flow *flow, const struct trip_flow_order *order, const char *reason)
+{
+	char pattern[TRIP_CLIENT_PATTERN_MAX];
+	size_t head = strnlen(reason, TRIP_FLOW_REASON_MAX - 1), length;
+
+	trip_flow_text(order->pattern, pattern, sizeof(pattern));
+	length = strlen(pattern);
+	flow->reason = malloc(head + length + 2);
+	if (flow->reason == NULL)
+		return trip_flow_refuse(order->error, ENOMEM, RTE_FLOW_ERROR_TYPE_HANDLE, NULL,
+			"no memory for its handle");
+	memcpy(flow->reason, reason, head);
+	flow->reason[head] = 0;
+	memcpy(flow->reason + head + 1, pattern, length + 1);
+	flow->group = order->attr->group;
+	flow->priority = order->attr->priority;
+	flow->direction = order->attr->direction;
+	return 0;
+}
+
 /* Under the control lock. */
 static int
 create_on(struct trip_flow *flow, const struct trip_flow_ops *ops,
 	const struct trip_flow_order *order, const char *reason)
 {
-	int result;
+	int result = describe(flow, order, reason);
 
-	flow->ops = ops;
-	result = ops->create(flow, order);
 	if (result != 0)
 		return result;
-	snprintf(flow->reason, sizeof(flow->reason), "%s", reason);
+	flow->ops = ops;
+	result = ops->create(flow, order);
+	if (result != 0) {
+		free(flow->reason);
+		flow->reason = NULL;
+		return result;
+	}
+	flow->port->domain->open_flows[flow->index] = flow;
 	flow->port->n_flows++;
 	return 0;
 }
@@ -326,6 +354,12 @@ trip_flow_reason(const struct trip_flow *flow)
 	return flow->reason;
 }
 
+const char *
+trip_flow_pattern(const struct trip_flow *flow)
+{
+	return flow->reason + strlen(flow->reason) + 1;
+}
+
 int
 trip_flow_destroy(struct trip_flow *flow)
 {
@@ -351,10 +385,12 @@ trip_flow_destroy(struct trip_flow *flow)
 	pthread_mutex_unlock(&domain->control);
 	flow->ops->quit(flow);
 	pthread_mutex_lock(&domain->control);
+	domain->open_flows[flow->index] = NULL;
 	flow->ops->destroy(flow);
 	trip_flow_detach(flow);
 	port->n_flows--;
 	pthread_mutex_unlock(&domain->control);
+	free(flow->reason);
 	free(flow);
 	return 0;
 }

@@ -40,6 +40,11 @@ extern const struct trip_flow_ops trip_flow_soft, trip_flow_hard;
 int trip_flow_refuse(struct rte_flow_error *error, int number, enum rte_flow_error_type type,
 	const void *cause, const char *message);
 
+/* Writes a pattern as testpmd has it; cut where there is no room. */
+void trip_flow_text(const struct rte_flow_item *pattern, char *out, size_t size);
+/* That of an open flow; good until it is destroyed. */
+const char *trip_flow_pattern(const struct trip_flow *flow);
+
 /*
  * Gives a flow its index, fresh counts on these queues of the domain, and its counters; and takes
  * them away again, when nobody counts any more: what was counted is folded first. Under the control

@@ -8,15 +8,16 @@
 
 #include <rte_common.h>
 #include <rte_cycles.h>
+#include <rte_lcore.h>
 
 #include "domain.h"
 #include "error.h"
+#include "flow.h"
 #include "list.h"
 #include "port.h"
 #include "process.h"
 #include "registry.h"
 #include "server.h"
-#include "source.h"
 #include "stats.h"
 
 /* Slots or indices that one request looks at; a client goes on behind them. */
@@ -54,6 +55,7 @@ trip_list_cntr(
 		.pid = trip_process_pid(domain->server, entry->owner),
 		.users = entry->users,
 		.flows = atomic_load_explicit(&entry->flows, memory_order_relaxed),
+		.next = atomic_load_explicit(&home->cells[local].next, memory_order_relaxed),
 	};
 	refreshed = atomic_load_explicit(&home->cntrs[local].refreshed_tsc, memory_order_relaxed);
 	if (out->flows > 0 && now > refreshed)
@@ -145,7 +147,6 @@ fill_work(struct trip_domain *domain, uint64_t id, const struct trip_work_desc *
 		.index = desc->target,
 		.op = desc->op,
 		.flags = desc->flags,
-		.pid = (uint32_t)getpid(),
 	};
 	pthread_mutex_lock(&domain->lock);
 	out->cntr = id_of(domain, desc->trigger);
@@ -154,24 +155,70 @@ fill_work(struct trip_domain *domain, uint64_t id, const struct trip_work_desc *
 	pthread_mutex_unlock(&domain->lock);
 }
 
+/* A channel that is listed, and whose it is. */
+struct lister_channel {
+	const struct trip_channel_map *map;
+	/* NULL: another process's. */
+	struct trip_lock *lock;
+	uint32_t pid;
+};
+
+/* Those of this process come first, then one for each process that may be attached. */
+static struct lister_channel
+channel_of(const struct trip_server *server, uint32_t home, uint32_t channel)
+{
+	struct trip_domain *domain = server->domain;
+	const struct trip_process *process;
+
+	if (channel < domain->n_channels) {
+		struct trip_submitter *submitter = &domain->submitters[home][channel];
+
+		return (struct lister_channel){.map = &submitter->channel->map,
+			.lock = &submitter->lock,
+			.pid = (uint32_t)getpid()};
+	}
+	process = &server->processes[channel - domain->n_channels];
+	return (struct lister_channel){
+		.map = &domain->engine.homes[home]->clients[channel].map,
+		.pid = process->used ? (uint32_t)process->credentials.pid : 0,
+	};
+}
+
+/* False: the slot is not queued. */
 static bool
-list_slot(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slot,
+read_slot(const struct lister_channel *channel, uint32_t slot, struct trip_work_desc *desc,
+	uint64_t *word)
+{
+	const struct trip_channel_map *map = channel->map;
+	bool steady;
+
+	/* Of a slot that is free or queued, the descriptor moves under this lock only. What another
+	 * process writes meanwhile shows in the generation, where it is a correct one. */
+	if (channel->lock != NULL)
+		trip_domain_lock(channel->lock);
+	*word = atomic_load(&map->state[slot]);
+	*desc = map->desc[slot];
+	atomic_thread_fence(memory_order_acquire);
+	steady = atomic_load_explicit(&map->state[slot], memory_order_relaxed) == *word;
+	if (channel->lock != NULL)
+		trip_domain_unlock(channel->lock);
+	return steady && trip_channel_word_state(*word) == TRIP_CHANNEL_QUEUED;
+}
+
+static bool
+list_slot(struct trip_domain *domain, const struct lister_channel *channel, uint32_t slot,
 	struct trip_client_work *out)
 {
-	const struct trip_channel_map *map = &submitter->channel->map;
 	struct trip_work_desc desc;
 	uint64_t word;
 
-	/* Of a slot that is free or queued, the descriptor moves under this lock only. */
-	trip_domain_lock(&submitter->lock);
-	word = atomic_load(&map->state[slot]);
-	desc = map->desc[slot];
-	trip_domain_unlock(&submitter->lock);
-	if (trip_channel_word_state(word) != TRIP_CHANNEL_QUEUED ||
+	if (!read_slot(channel, slot, &desc, &word) || desc.threshold > TRIP_CNTR_MAX ||
+		desc.interval > TRIP_CNTR_MAX ||
 		!trip_engine_has_cntr(&domain->engine, desc.trigger))
 		return false;
-	fill_work(
-		domain, trip_channel_id(map, slot, trip_channel_word_generation(word)), &desc, out);
+	fill_work(domain, trip_channel_id(channel->map, slot, trip_channel_word_generation(word)),
+		&desc, out);
+	out->pid = channel->pid;
 	return true;
 }
 
@@ -180,65 +227,68 @@ static int
 list_works(struct lister *list)
 {
 	struct trip_domain *domain = list->server->domain;
+	uint32_t channels = domain->n_channels + domain->attr.max_processes;
 	struct trip_client_work *out = list->records;
 	uint64_t first = 0;
 
-	for (uint32_t at = 0; at < domain->engine.n_homes * domain->n_channels; at++) {
-		struct trip_submitter *submitter =
-			&domain->submitters[at / domain->n_channels][at % domain->n_channels];
-		uint32_t slots = submitter->channel->map.slots;
+	for (uint32_t at = 0; at < domain->engine.n_homes * channels; at++) {
+		const struct lister_channel channel =
+			channel_of(list->server, at / channels, at % channels);
+		uint32_t slots = channel.pid != 0 ? channel.map->slots : 0;
 
+		/* A process may come between two requests. */
 		for (; list->cursor < first + slots; list->cursor++) {
 			if (list->count == list->room || list->scanned++ == SCAN)
 				return 0;
-			list->count += list_slot(domain, submitter,
-				(uint32_t)(list->cursor - first), &out[list->count]);
+			list->count += list_slot(domain, &channel, (uint32_t)(list->cursor - first),
+				&out[list->count]);
 		}
-		first += slots;
+		first += channel.map->slots;
+		list->cursor = RTE_MAX(list->cursor, first);
 	}
 	list->cursor = TRIP_PROTOCOL_END;
 	return 0;
 }
 
-/* Under the control lock. */
-static uint32_t
-port_of(const struct trip_domain *domain, const struct trip_flow_slot *flow)
+/* Under the domain's lock. */
+static uint64_t
+fed_by(struct trip_domain *domain, uint32_t flow, enum trip_count_kind kind)
 {
-	for (uint32_t i = 0; i < RTE_DIM(domain->ports); i++)
-		for (unsigned int s = 0; domain->ports[i] != NULL && s < TRIP_PORT_SIDES; s++)
-			if (domain->ports[i]->sides[s].n_queues > 0 &&
-				domain->ports[i]->sides[s].first_queue == flow->first_queue)
-				return i;
-	return UINT32_MAX;
+	return id_of(domain, atomic_load_explicit(&domain->engine.flows[flow].source[kind].cntr,
+				     memory_order_relaxed));
 }
 
-/* Under the control lock. False: no such flow. */
-static bool
-list_flow(struct trip_domain *domain, uint32_t index, struct trip_client_flow *out)
+/* Under the control lock. */
+static void
+fill_flow(const struct trip_flow *flow, struct trip_client_flow *out)
 {
-	const struct trip_engine *engine = &domain->engine;
-	const struct trip_flow_slot *flow = &engine->flows[index];
-	uint8_t action = atomic_load_explicit(&engine->actions[index], memory_order_relaxed);
-	uint32_t cntrs[TRIP_COUNT_KINDS];
+	struct trip_domain *domain = flow->port->domain;
+	struct trip_flow_count count;
 
-	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++)
-		cntrs[kind] = atomic_load_explicit(&flow->source[kind].cntr, memory_order_relaxed);
-	if (action == 0 && cntrs[TRIP_COUNT_KIND_PACKETS] == TRIP_NONE &&
-		cntrs[TRIP_COUNT_KIND_BYTES] == TRIP_NONE)
-		return false;
+	trip_flow_read(flow, &count);
 	*out = (struct trip_client_flow){
-		.index = index,
-		.queues = flow->n_queues,
-		.port = port_of(domain, flow),
-		.flags = ((action & TRIP_ACTION_ACTIVE) != 0 ? TRIP_CLIENT_FLOW_ACTIVE : 0) |
-			 ((action & TRIP_ACTION_DROP) != 0 ? TRIP_CLIENT_FLOW_DROP : 0),
+		.packets = count.packets,
+		.bytes = count.bytes,
+		.index = flow->index,
+		.queues = domain->engine.flows[flow->index].n_queues,
+		.port = flow->port->port_id,
+		.engine = count.engine,
+		.fate = count.fate,
+		.direction = flow->direction,
+		.group = flow->group,
+		.priority = flow->priority,
+		.pid = (uint32_t)getpid(),
 	};
-	trip_source_count(engine, index, &out->packets, &out->bytes);
+	if (count.fate == TRIP_FATE_PASS || count.fate == TRIP_FATE_DROP)
+		out->flags = TRIP_CLIENT_FLOW_ACTIVE;
+	if (count.fate == TRIP_FATE_DROP)
+		out->flags |= TRIP_CLIENT_FLOW_DROP;
+	snprintf(out->pattern, sizeof(out->pattern), "%s", trip_flow_pattern(flow));
+	snprintf(out->reason, sizeof(out->reason), "%s", trip_flow_reason(flow));
 	pthread_mutex_lock(&domain->lock);
-	out->packets_cntr = id_of(domain, cntrs[TRIP_COUNT_KIND_PACKETS]);
-	out->bytes_cntr = id_of(domain, cntrs[TRIP_COUNT_KIND_BYTES]);
+	out->packets_cntr = fed_by(domain, flow->index, TRIP_COUNT_KIND_PACKETS);
+	out->bytes_cntr = fed_by(domain, flow->index, TRIP_COUNT_KIND_BYTES);
 	pthread_mutex_unlock(&domain->lock);
-	return true;
 }
 
 static int
@@ -251,24 +301,27 @@ list_flows(struct lister *list)
 	if (pthread_mutex_trylock(&domain->control) != 0)
 		return trip_error_set(
 			EAGAIN, "domain \"%s\": its flows are being changed", domain->name);
-	while (list->count < list->room && list->scanned++ < SCAN &&
-		list->cursor < domain->engine.n_flows)
-		list->count += list_flow(domain, (uint32_t)list->cursor++, &out[list->count]);
+	for (; list->count < list->room && list->scanned++ < SCAN &&
+		list->cursor < domain->engine.n_flows;
+		list->cursor++)
+		if (domain->open_flows[list->cursor] != NULL)
+			fill_flow(domain->open_flows[list->cursor], &out[list->count++]);
 	pthread_mutex_unlock(&domain->control);
 	if (list->cursor >= domain->engine.n_flows)
 		list->cursor = TRIP_PROTOCOL_END;
 	return 0;
 }
 
+/* Slots that are not in the list of free ones, which is the return ring; each index is its end's,
+ * and what an attached process makes of its own is believed only so far. */
 static uint32_t
-queued_works(const struct trip_channel_map *map)
+works_of(const struct trip_channel_client *channel)
 {
-	uint32_t n = 0;
+	const struct trip_ring *returned = channel->returned.ring;
+	uint32_t head = atomic_load_explicit(&returned->head, memory_order_relaxed);
+	uint32_t free = atomic_load_explicit(&returned->tail, memory_order_relaxed) - head;
 
-	for (uint32_t slot = 0; slot < map->slots; slot++)
-		n += trip_channel_word_state(atomic_load_explicit(
-			     &map->state[slot], memory_order_relaxed)) == TRIP_CHANNEL_QUEUED;
-	return n;
+	return channel->map.slots - RTE_MIN(free, channel->map.slots);
 }
 
 /* Its own channels are the first, those of processes the last. */
@@ -288,7 +341,10 @@ fill_primary(const struct trip_server *server, struct trip_client_process *out)
 		out->cntrs -= server->processes[i].used ? server->processes[i].n_cntrs : 0;
 	for (uint32_t h = 0; h < domain->engine.n_homes; h++)
 		for (uint32_t c = 0; c < domain->n_channels; c++)
-			out->works += queued_works(&domain->engine.homes[h]->clients[c].map);
+			out->works += works_of(&domain->engine.homes[h]->clients[c]);
+	for (unsigned int i = 0; i < RTE_MAX_LCORE && i < TRIP_PROTOCOL_LCORES; i++)
+		if (rte_eal_lcore_role(i) != ROLE_OFF)
+			out->lcores[i / 64] |= UINT64_C(1) << i % 64;
 }
 
 static void
@@ -306,10 +362,10 @@ fill_process(const struct trip_process *process, struct trip_client_process *out
 	};
 	for (uint32_t h = 0; h < domain->engine.n_homes; h++) {
 		out->waiters += process->n_waiters[h];
-		out->works += queued_works(&domain->engine.homes[h]
-						    ->clients[domain->n_channels + process->number]
-						    .map);
+		out->works += works_of(
+			&domain->engine.homes[h]->clients[domain->n_channels + process->number]);
 	}
+	memcpy(out->lcores, process->lcores, sizeof(out->lcores));
 }
 
 /* The cursor is 0 for the primary, and 1 more than the number of a process. */

@@ -16,7 +16,7 @@
 
 #define TRIP_PROTOCOL_MAGIC 0x50495254u /* "TRIP" */
 /* Moves with every change of a request, a reply or a record. */
-#define TRIP_PROTOCOL_VERSION 1
+#define TRIP_PROTOCOL_VERSION 2
 
 /* Bytes of the longest reply, and of the records in it. */
 #define TRIP_PROTOCOL_REPLY_MAX 16384
@@ -188,6 +188,5 @@ _Static_assert(
  */
 int trip_client_call(struct trip_client *client, enum trip_protocol_type type, const void *body,
 	size_t size, int send_fd, union trip_protocol_answer *answer);
-int trip_client_socket(const struct trip_client *client);
 
 #endif

@@ -35,6 +35,7 @@ trip_cell_init(struct trip_cell *cell)
 	atomic_init(&cell->errgen, 0);
 	atomic_init(&cell->setgen, 0);
 	atomic_init(&cell->armed, 0);
+	atomic_init(&cell->next, TRIP_CELL_IDLE);
 }
 
 bool

@@ -53,7 +53,9 @@ struct trip_cell {
 	_Atomic uint32_t errgen;  /* changes of the error value */
 	_Atomic uint32_t setgen;  /* sets of either value */
 	_Atomic uint32_t armed; /* somebody cares, if only for errors; written by the home alone */
-	uint32_t reserved[7];
+	uint32_t reserved;
+	_Atomic uint64_t next; /* the lowest threshold that waits, for those who look; likewise */
+	uint32_t spare[4];
 };
 
 _Static_assert(sizeof(struct trip_cell) == 64, "a cell is one cache line");

@@ -79,8 +79,10 @@ trip_accept_remove(struct trip_home *home, uint32_t index)
 {
 	struct trip_node *node = &home->nodes[index];
 
-	if (node->queued)
+	if (node->queued) {
 		trip_pending_cancel(&home->pool, &home->cntrs[node->cntr].pending, index);
+		trip_due_dropped(home, node->cntr, node->threshold);
+	}
 	if (node->deferred)
 		trip_node_undefer(home, index);
 }

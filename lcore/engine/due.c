@@ -154,13 +154,25 @@ trip_due_queue(struct trip_home *home, uint32_t index, uint64_t threshold, uint3
 	return true;
 }
 
+static uint64_t
+show_next(struct trip_home *home, uint32_t index)
+{
+	_Atomic uint64_t *next = &home->cells[index].next;
+	uint64_t bound = trip_pending_bound(&home->pool, &home->cntrs[index].pending);
+
+	/* The line is the adders', too: it is not dirtied for nothing. */
+	if (atomic_load_explicit(next, memory_order_relaxed) != bound)
+		atomic_store_explicit(next, bound, memory_order_relaxed);
+	return bound;
+}
+
 bool
 trip_due_arm(struct trip_home *home, uint32_t index)
 {
 	const struct trip_home_cntr *cntr = &home->cntrs[index];
 	struct trip_cell *cell = &home->cells[index];
 	/* TRIP_PENDING_NONE is TRIP_CELL_IDLE: nobody cares. */
-	uint64_t bound = trip_pending_bound(&home->pool, &cntr->pending);
+	uint64_t bound = show_next(home, index);
 
 	/* What queues have counted is not in the cell yet, and their budgets hold as long as nobody
 	 * else adds: whoever does, rings. */
@@ -173,6 +185,13 @@ trip_due_arm(struct trip_home *home, uint32_t index)
 	else
 		home->armed[index / 64] &= ~(UINT64_C(1) << index % 64);
 	return trip_cell_arm(cell, bound, cntr->waiters != TRIP_NONE);
+}
+
+void
+trip_due_dropped(struct trip_home *home, uint32_t index, uint64_t threshold)
+{
+	if (threshold <= atomic_load_explicit(&home->cells[index].next, memory_order_relaxed))
+		(void)show_next(home, index);
 }
 
 void

@@ -35,6 +35,10 @@ bool trip_due_queue(struct trip_home *home, uint32_t cntr, uint64_t threshold, u
  * the counter is to be sampled again. */
 bool trip_due_arm(struct trip_home *home, uint32_t cntr);
 
+/* A threshold has been taken out of what is pending: where the cell showed it as the next one, that
+ * is another now. */
+void trip_due_dropped(struct trip_home *home, uint32_t cntr, uint64_t threshold);
+
 /* Has counter `cntr` of this home sampled again. */
 void trip_due_ring_self(struct trip_home *home, uint32_t cntr);
 

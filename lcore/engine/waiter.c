@@ -107,9 +107,10 @@ unlink_node(struct trip_home *home, uint32_t waiter)
 		cntr->waiters = node->next;
 	if (node->next != TRIP_NONE)
 		home->waiter_nodes[node->next].prev = node->prev;
-	if (node->queued)
+	if (node->queued) {
 		trip_pending_remove(&home->pool, &cntr->pending, home->n_nodes + waiter);
-	else if (node->threshold == TRIP_WAITER_ANY)
+		trip_due_dropped(home, node->cntr, node->threshold);
+	} else if (node->threshold == TRIP_WAITER_ANY)
 		cntr->watchers--;
 	node->queued = false;
 	node->word = 0;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -253,6 +254,54 @@ pending_work_is_listed(void **state)
 	assert_int_equal(trip_work_flush(domain, NULL), 0);
 	assert_int_equal(trip_cntr_close(trigger), 0);
 	assert_int_equal(trip_cntr_close(target), 0);
+}
+
+static uint64_t
+next_of(const char *name)
+{
+	while (trip_progress(domain) > 0)
+		;
+	return find(name).next;
+}
+
+/* Of work and of waiters, whichever is lower. */
+static void
+the_next_threshold_is_told(void **state)
+{
+	struct trip_cntr *cntr = cntr_open("trigger");
+	struct trip_work work = {.size = sizeof(work),
+		.triggering_cntr = cntr,
+		.threshold = 100,
+		.op_type = TRIP_OP_CNTR_ADD,
+		.op.cntr = {.cntr = cntr}};
+	uint64_t first, second;
+	uint32_t watch;
+	int fd;
+
+	assert_true(next_of("trigger") == TRIP_CLIENT_ANY);
+	assert_int_equal(trip_work_queue(domain, &work, &second), 0);
+	assert_int_equal(next_of("trigger"), 100);
+	work.threshold = 70;
+	assert_int_equal(trip_work_queue(domain, &work, &first), 0);
+	assert_int_equal(next_of("trigger"), 70);
+	trip_cntr_add(cntr, 60);
+	assert_int_equal(next_of("trigger"), 70);
+	trip_cntr_adderr(cntr, 10);
+	assert_int_equal(next_of("trigger"), 100);
+	assert_int_equal(trip_client_watch(client, find("trigger").id, &watch, &fd), 0);
+	assert_int_equal(trip_client_arm(client, watch, 80,
+				 &(struct trip_client_cntr){.success = 60,
+					 .error = 10,
+					 .errgen = find("trigger").errgen,
+					 .setgen = find("trigger").setgen}),
+		0);
+	/* It waits for success, and 10 of the sum are errors. */
+	assert_int_equal(next_of("trigger"), 90);
+	assert_int_equal(trip_client_unwatch(client, watch), 0);
+	assert_int_equal(next_of("trigger"), 100);
+	assert_int_equal(trip_work_cancel(domain, second), 0);
+	assert_true(next_of("trigger") == TRIP_CLIENT_ANY);
+	assert_int_equal(trip_cntr_close(cntr), 0);
 }
 
 static void
@@ -600,6 +649,76 @@ clients_learn_of_the_end(void **state)
 	open_all(state);
 }
 
+struct stranger {
+	int listener;
+	/* What it answers. */
+	const void *bytes;
+	size_t size;
+};
+
+static void *
+answer_strangely(void *arg)
+{
+	const struct stranger *stranger = arg;
+	int fd = accept(stranger->listener, NULL, NULL);
+	struct raw raw;
+
+	assert_true(recv(fd, &raw, sizeof(raw), 0) > 0);
+	assert_int_equal(send(fd, stranger->bytes, stranger->size, MSG_NOSIGNAL), stranger->size);
+	close(fd);
+	return NULL;
+}
+
+static int
+ask_stranger(const struct trip_protocol_reply *reply, size_t size)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct stranger stranger = {.bytes = reply, .size = size};
+	struct trip_client *other;
+	pthread_t thread;
+	int error;
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%.80s/stranger", folder);
+	stranger.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	assert_int_equal(
+		bind(stranger.listener, (const struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(stranger.listener, 1), 0);
+	assert_int_equal(pthread_create(&thread, NULL, answer_strangely, &stranger), 0);
+	error = trip_client_open(address.sun_path, &other);
+	if (error == 0)
+		trip_client_close(other);
+	pthread_join(thread, NULL);
+	close(stranger.listener);
+	unlink(address.sun_path);
+	return error;
+}
+
+/* Who serves the path of a socket need not be a primary. */
+static void
+no_answer_is_believed(void **state)
+{
+	static struct trip_protocol_reply reply;
+	const size_t head = sizeof(reply.head) + offsetof(struct trip_protocol_records, record);
+	size_t size = head + sizeof(struct trip_client_domain);
+
+	memset(&reply, 'x', sizeof(reply));
+	reply.head = head_of(TRIP_PROTOCOL_LIST, size - sizeof(reply.head));
+	reply.answer.records.cursor = TRIP_PROTOCOL_END;
+	reply.answer.records.count = 1;
+	assert_int_equal(ask_stranger(&reply, size), 0);
+	/* More than was asked for, or than came. */
+	reply.answer.records.count = 2;
+	assert_int_equal(ask_stranger(&reply, size), -EPROTO);
+	reply.answer.records.count = 1;
+	reply.head.size = (uint32_t)head;
+	assert_int_equal(ask_stranger(&reply, head), -EPROTO);
+	assert_int_equal(ask_stranger(&reply, 7), -EPROTO);
+	reply.head.size = sizeof(reply);
+	reply.head.error = -EIO;
+	assert_int_equal(ask_stranger(&reply, sizeof(reply)), -EIO);
+	assert_true(strlen(trip_client_message()) < 256);
+}
+
 int
 main(void)
 {
@@ -609,6 +728,7 @@ main(void)
 		EACH(all_counters_are_listed),
 		EACH(counters_are_found_and_read),
 		EACH(pending_work_is_listed),
+		EACH(the_next_threshold_is_told),
 		EACH(watches_miss_nothing),
 		EACH(thresholds_errors_and_the_end_wake),
 		EACH(watches_are_limited_and_end_with_the_connection),
@@ -619,6 +739,7 @@ main(void)
 		EACH(clients_are_limited),
 		EACH(one_primary_serves_a_path),
 		EACH(clients_learn_of_the_end),
+		EACH(no_answer_is_believed),
 	};
 	int failed;
 
