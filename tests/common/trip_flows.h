@@ -154,4 +154,23 @@ flows_device_open(uint16_t queues)
 	}
 }
 
+/* A domain without scrub, which the test progresses, and that port in it. */
+static inline void
+flows_open(struct trip_domain **domain, struct trip_port **port, uint16_t queues,
+	uint32_t max_cntrs, uint32_t max_flows)
+{
+	const struct trip_domain_attr attr = {.size = sizeof(attr),
+		.progress = TRIP_PROGRESS_MANUAL,
+		.max_cntrs = max_cntrs,
+		.max_flows = max_flows,
+		.max_queues = queues,
+		.scrub_us = UINT32_MAX};
+	const struct trip_port_attr port_attr = {
+		.size = sizeof(port_attr), .mode = TRIP_PORT_BURST};
+
+	flows_device_open(queues);
+	assert_int_equal(trip_domain_open(&attr, domain, NULL), 0);
+	assert_int_equal(trip_port_open(*domain, FLOWS_PORT, &port_attr, port), 0);
+}
+
 #endif

@@ -59,20 +59,10 @@ attr_of(struct trip_cntr **cntrs, uint32_t priority)
 static void
 open_world(uint64_t seed)
 {
-	const struct trip_domain_attr attr = {.size = sizeof(attr),
-		.progress = TRIP_PROGRESS_MANUAL,
-		.max_cntrs = 6 * FLOWS,
-		.max_flows = 3 * FLOWS,
-		.max_queues = QUEUES,
-		.scrub_us = UINT32_MAX};
-	const struct trip_port_attr port_attr = {
-		.size = sizeof(port_attr), .mode = TRIP_PORT_BURST};
 	uint32_t i;
 
 	world = (struct world){.random = {.state = seed}};
-	flows_device_open(QUEUES);
-	assert_int_equal(trip_domain_open(&attr, &world.domain, NULL), 0);
-	assert_int_equal(trip_port_open(world.domain, FLOWS_PORT, &port_attr, &world.port), 0);
+	flows_open(&world.domain, &world.port, QUEUES, 6 * FLOWS, 3 * FLOWS);
 	for (i = 0; i < FLOWS; i++) {
 		struct flow *flow = &world.flows[i];
 		struct trip_flow_attr below = attr_of(flow->below_cntrs, 100);

@@ -88,20 +88,10 @@ attach(struct trip_counters *counters, uint32_t index, enum trip_counter_descrip
 static void
 open_world(uint64_t seed)
 {
-	const struct trip_domain_attr attr = {.size = sizeof(attr),
-		.progress = TRIP_PROGRESS_MANUAL,
-		.max_cntrs = 2 * OBJECTS,
-		.max_flows = 2 * FLOWS,
-		.max_queues = QUEUES,
-		.scrub_us = UINT32_MAX};
-	const struct trip_port_attr port_attr = {
-		.size = sizeof(port_attr), .mode = TRIP_PORT_BURST};
 	struct trip_counters_init_attr init = {.size = sizeof(init), .n_slots = SLOTS};
 
 	world = (struct world){.seed = seed, .changes = trip_test_rounds(CHANGES)};
-	flows_device_open(QUEUES);
-	assert_int_equal(trip_domain_open(&attr, &world.domain, NULL), 0);
-	assert_int_equal(trip_port_open(world.domain, FLOWS_PORT, &port_attr, &world.port), 0);
+	flows_open(&world.domain, &world.port, QUEUES, 2 * OBJECTS, 2 * FLOWS);
 	for (uint32_t i = 0; i < OBJECTS; i++) {
 		struct object *object = &world.objects[i];
 
