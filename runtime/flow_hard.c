@@ -189,6 +189,7 @@ create(struct trip_flow *flow, const struct trip_flow_order *order)
 	if (flow->hard == NULL)
 		return trip_flow_refuse(order->error, ENOMEM, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 			"no memory for its rule");
+	flow->hard->final = true;
 	flow->hard->recreate = order->attr->recreate;
 	result = init_rule(&flow->hard->rule, order);
 	flow->hard->rule.drop = is_drop(order);

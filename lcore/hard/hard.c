@@ -75,6 +75,7 @@ trip_hard_add(struct trip_hard *hard, struct trip_hard_call *call)
 	now = rte_rdtsc();
 	trip_life_running(hard);
 	hard->flows[flow->index] = flow;
+	flow->final = false;
 	flow->read_tsc = now;
 	atomic_store_explicit(
 		&hard->engine->flows[flow->index].fresh_tsc, now, memory_order_release);
@@ -134,6 +135,7 @@ trip_hard_remove(struct trip_hard *hard, struct trip_hard_call *call)
 	}
 	trip_sweep_forget(hard, flow);
 	trip_rule_unshare(hard->port_id, &flow->rule);
+	flow->final = true;
 	hard->flows[flow->index] = NULL;
 	return 0;
 }

@@ -52,7 +52,8 @@ struct trip_hard_flow {
 	bool recreate;
 	/* It has ended, or its rule is gone and nothing brings it back. */
 	bool ended;
-	/* What its counter shows will not change any more. */
+	/* What its counter shows will not change any more, or there is none yet: whoever reads a
+	 * counters object may ask for a flow that is still to be added. */
 	bool final;
 	/* When its last reading began, and when its rule was taken out, if it was. */
 	uint64_t read_tsc;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <assert.h>
 #include <errno.h>
 
 #include <rte_common.h>
@@ -182,6 +183,7 @@ trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow)
 	uint64_t grew[TRIP_COUNT_KINDS], began = rte_rdtsc(), took;
 	int result;
 
+	assert(hard->flows[flow->index] == flow);
 	if (hard->removed || (flow->rule.flow == NULL && flow->rule.shared == NULL)) {
 		trip_sweep_forget(hard, flow);
 		return -ENODEV;
