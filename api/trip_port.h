@@ -80,6 +80,13 @@ struct trip_port_stats {
 	uint64_t readings, late_readings, failed_readings;
 	/** The longest time between two readings of one counter, in nanoseconds. */
 	uint64_t longest_gap_ns;
+	/**
+	 * How far past what somebody waited for a reading has found a flow: how often further than
+	 * the tolerance, which is what the line carries in one period and in the refresh lag; and
+	 * the most, in packets and in bytes. Of several flows that feed one counter, each is
+	 * measured by its share of what was left. Without a link speed there is no tolerance.
+	 */
+	uint64_t missed, worst_packets, worst_bytes;
 	/** Operations of deferred work: done, failed, and refused because too many were waiting. */
 	uint64_t operations, failed_operations, refused_operations;
 	/** Rules that were lost to a stop, a reset or a removal, and that were created again. */

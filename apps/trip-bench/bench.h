@@ -63,7 +63,7 @@ struct bench_list {
 };
 
 extern const struct bench_list bench_queue, bench_fire, bench_cancel, bench_cntr, bench_wake,
-	bench_idle, bench_soft, bench_forward, bench_memory;
+	bench_idle, bench_soft, bench_forward, bench_memory, bench_horizon;
 
 /* Whether EAL has a second lcore for benchmarks; those of two cores are skipped otherwise. */
 bool bench_worker_have(void);

@@ -29,7 +29,8 @@ struct options {
 
 /* Memory first: what others leave behind would count there. */
 static const struct bench_list *const lists[] = {&bench_memory, &bench_queue, &bench_fire,
-	&bench_cancel, &bench_cntr, &bench_wake, &bench_idle, &bench_soft, &bench_forward};
+	&bench_cancel, &bench_cntr, &bench_wake, &bench_idle, &bench_soft, &bench_forward,
+	&bench_horizon};
 
 static const struct argp_option option_list[] = {
 	{"only", 'o', "NAME", 0, "Run this benchmark only, or those whose names begin with NAME",

@@ -82,7 +82,7 @@ trip_hard_add(struct trip_hard *hard, struct trip_hard_call *call)
 	set_action(hard, flow,
 		(uint8_t)(TRIP_ACTION_ACTIVE | (flow->rule.drop ? TRIP_ACTION_DROP : 0)));
 	trip_engine_stat(&hard->stats.rules, 1);
-	trip_horizon_put(&hard->horizon, flow->index, now + hard->gap_tsc);
+	trip_horizon_add(&hard->horizon, flow->index, now);
 	return 0;
 }
 

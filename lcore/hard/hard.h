@@ -63,6 +63,7 @@ struct trip_hard_flow {
 struct trip_hard_stats {
 	_Atomic uint64_t rules, readings, late_readings, failed_readings, longest_gap_tsc;
 	_Atomic uint64_t operations, failed_operations, refused_operations;
+	_Atomic uint64_t missed, worst_packets, worst_bytes;
 	_Atomic uint64_t lost, recreated, stale;
 	_Atomic bool stale_now;
 };
@@ -116,8 +117,8 @@ struct trip_hard {
 	struct trip_hard_flow **flows;
 	struct trip_horizon horizon;
 	void *horizon_memory;
-	/* The longest and the shortest time between two readings of a counter. */
-	uint64_t period_tsc, gap_tsc;
+	/* Within which each counter is read. */
+	uint64_t period_tsc;
 	/* How stale a reading may be; measured on the flow `probe`, which last changed at that
 	 * time.
 	 */

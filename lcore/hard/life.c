@@ -164,7 +164,7 @@ put_back(struct trip_hard *hard, struct trip_hard_flow *flow)
 	flow->read_tsc = rte_rdtsc();
 	trip_engine_stat(&hard->stats.rules, 1);
 	trip_engine_stat(&hard->stats.recreated, 1);
-	trip_horizon_put(&hard->horizon, flow->index, rte_rdtsc() + hard->gap_tsc);
+	trip_horizon_add(&hard->horizon, flow->index, flow->read_tsc);
 	return true;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 
 #include <rte_common.h>
 #include <rte_cycles.h>
@@ -13,6 +14,10 @@
 #define BATCH 16
 /* The forecast may shorten the time between two readings of a counter by this. */
 #define GAPS_A_PERIOD 16
+/* Of a plain sweep, in which a counter that cannot reach its limit is read once. */
+#define BACKGROUND_ROUNDS 4
+/* Of Ethernet, preamble and gap included. */
+#define BITS_OF_SMALLEST 672.0
 /* At most half of its time does the worker read: so long a burst of readings, so long a rest. */
 #define BURST_US 1000
 /* Staleness is watched for no more often. */
@@ -23,6 +28,45 @@ static uint64_t
 us_tsc(const struct trip_hard *hard, uint64_t us)
 {
 	return hard->engine->tsc_hz * us / US_PER_S;
+}
+
+/* What the wire can bring in a tick, at its smallest packets. Rules count each packet once, and
+ * only what comes in by the port. */
+static void
+read_line(struct trip_hard *hard)
+{
+	struct rte_eth_link link = {0};
+	double bits = 0;
+
+	if (rte_eth_link_get_nowait(hard->port_id, &link) == 0 &&
+		link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN)
+		bits = link.link_speed * 1e6 / (double)hard->engine->tsc_hz;
+	hard->horizon.config.line[TRIP_COUNT_KIND_PACKETS] = bits / BITS_OF_SMALLEST;
+	hard->horizon.config.line[TRIP_COUNT_KIND_BYTES] = bits / CHAR_BIT;
+}
+
+/*
+ * What the horizon is to hold. The tolerance is what the line carries in a period. Where not all
+ * counters can be read in a period, those that cannot reach their limit wait for those that can,
+ * for a few rounds of the sweep.
+ */
+static void
+set_pace(struct trip_hard *hard)
+{
+	struct trip_horizon_config *config = &hard->horizon.config;
+	uint64_t period = RTE_MAX(hard->period_tsc, hard->lag.bound);
+	/* At most half of the time is spent reading. */
+	uint64_t round = 2 * hard->query_tsc * trip_horizon_count(&hard->horizon);
+
+	config->period = period;
+	config->background = round > period ? BACKGROUND_ROUNDS * round : period;
+	/* To ask a cache more often than it is refreshed yields nothing. */
+	config->forecasts = hard->lag.bound <= hard->period_tsc;
+	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++)
+		config->tolerance[kind] = config->line[kind] > 0
+						  ? (uint64_t)(config->line[kind] *
+							       (double)(hard->lag.bound + period))
+						  : UINT64_MAX;
 }
 
 static bool
@@ -38,10 +82,12 @@ trip_sweep_configure(struct trip_hard *hard, uint64_t period_tsc)
 				  (double)hard->engine->tsc_hz);
 
 	hard->period_tsc = period_tsc;
-	hard->gap_tsc = RTE_MAX(period_tsc / GAPS_A_PERIOD, (uint64_t)1);
 	/* What is less than the period makes no difference. */
 	trip_lag_init(&hard->lag, lag, period_tsc);
 	hard->probe = TRIP_NONE;
+	hard->horizon.config.gap = RTE_MAX(period_tsc / GAPS_A_PERIOD, (uint64_t)1);
+	read_line(hard);
+	set_pace(hard);
 }
 
 static void
@@ -100,6 +146,42 @@ note_cost(struct trip_hard *hard, uint64_t took)
 		publish_facts(hard);
 }
 
+static void
+look(const struct trip_count *count, const uint64_t grew[TRIP_COUNT_KINDS],
+	struct trip_horizon_view views[TRIP_COUNT_KINDS])
+{
+	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++)
+		views[kind] = (struct trip_horizon_view){
+			.count = trip_count_read(count, kind),
+			.grew = grew[kind],
+			.limit = atomic_load_explicit(&count->limit[kind], memory_order_relaxed),
+		};
+}
+
+static void
+publish(_Atomic uint64_t *stat, uint64_t value)
+{
+	atomic_store_explicit(stat, value, memory_order_relaxed);
+}
+
+/* Whether the tolerance holds. Before the counts are stored: from then on the home may answer a
+ * crossing by another limit. */
+static void
+note_overshoot(struct trip_hard *hard, uint32_t index, const struct trip_count *count,
+	const uint64_t grew[TRIP_COUNT_KINDS])
+{
+	const struct trip_horizon_report *report = &hard->horizon.report;
+	struct trip_horizon_view views[TRIP_COUNT_KINDS];
+
+	look(count, grew, views);
+	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++)
+		views[kind].count += grew[kind];
+	trip_horizon_note(&hard->horizon, index, rte_rdtsc(), views);
+	publish(&hard->stats.missed, report->missed);
+	publish(&hard->stats.worst_packets, report->worst[TRIP_COUNT_KIND_PACKETS]);
+	publish(&hard->stats.worst_bytes, report->worst[TRIP_COUNT_KIND_BYTES]);
+}
+
 void
 trip_sweep_count(struct trip_hard *hard, struct trip_hard_flow *flow,
 	const uint64_t grew[TRIP_COUNT_KINDS], uint64_t began)
@@ -108,6 +190,7 @@ trip_sweep_count(struct trip_hard *hard, struct trip_hard_flow *flow,
 	struct trip_count *count = trip_engine_count(engine, engine->n_queues, flow->index);
 	unsigned int which;
 
+	note_overshoot(hard, flow->index, count, grew);
 	trip_count_add(count, grew[TRIP_COUNT_KIND_PACKETS], grew[TRIP_COUNT_KIND_BYTES]);
 	hard->moved |= grew[TRIP_COUNT_KIND_PACKETS] > 0;
 	/* Release: whoever goes by it finds the counts. Partner: trip_source_fold(). */
@@ -148,39 +231,24 @@ note_gap(struct trip_hard *hard, const struct trip_hard_flow *flow, uint64_t beg
 		atomic_store_explicit(&hard->stats.longest_gap_tsc, gap, memory_order_relaxed);
 }
 
-static uint64_t
-next_reading(struct trip_hard *hard, const struct trip_hard_flow *flow,
-	const uint64_t grew[TRIP_COUNT_KINDS], uint64_t took)
+/* What has been read of a flow decides when it is read again. */
+static void
+plan(struct trip_hard *hard, uint32_t index, const uint64_t grew[TRIP_COUNT_KINDS], uint64_t began)
 {
-	const struct trip_count *count =
-		trip_engine_count(hard->engine, hard->engine->n_queues, flow->index);
-	uint64_t period = RTE_MAX(hard->period_tsc, hard->lag.bound), until = period;
+	struct trip_horizon_view views[TRIP_COUNT_KINDS];
 
-	if (is_measuring(hard) && hard->probe == flow->index)
-		return RTE_MAX(trip_lag_gap(&hard->lag), hard->gap_tsc);
-	/* To ask a cache more often than it is refreshed yields nothing. */
-	if (hard->lag.bound > hard->period_tsc)
-		return period;
-	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
-		uint64_t now = trip_count_read(count, kind);
-		uint64_t limit = atomic_load_explicit(&count->limit[kind], memory_order_relaxed);
-		const struct trip_horizon_view view = {
-			.took = took,
-			.grew = grew[kind],
-			.left = limit == TRIP_COUNT_NO_LIMIT ? UINT64_MAX
-				: limit > now                ? limit - now
-							     : 0,
-		};
-
-		until = RTE_MIN(until, trip_horizon_until(&view, period, hard->gap_tsc));
-	}
-	return until;
+	look(trip_engine_count(hard->engine, hard->engine->n_queues, index), grew, views);
+	set_pace(hard);
+	trip_horizon_read(&hard->horizon, index, began, views);
+	if (is_measuring(hard) && hard->probe == index)
+		trip_horizon_put(&hard->horizon, index,
+			began + RTE_MAX(trip_lag_gap(&hard->lag), hard->horizon.config.gap));
 }
 
 int
 trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow)
 {
-	uint64_t grew[TRIP_COUNT_KINDS], began = rte_rdtsc(), took;
+	uint64_t grew[TRIP_COUNT_KINDS], began = rte_rdtsc();
 	int result;
 
 	assert(hard->flows[flow->index] == flow);
@@ -199,7 +267,6 @@ trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow)
 		return result;
 	}
 	note_gap(hard, flow, began);
-	took = flow->read_tsc != 0 ? began - flow->read_tsc : 0;
 	flow->read_tsc = began;
 	flow->final = trip_sweep_is_final(hard, flow, began);
 	trip_sweep_count(hard, flow, grew, began);
@@ -207,8 +274,7 @@ trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow)
 	if (flow->final)
 		trip_sweep_forget(hard, flow);
 	else
-		trip_horizon_put(
-			&hard->horizon, flow->index, began + next_reading(hard, flow, grew, took));
+		plan(hard, flow->index, grew, began);
 	return 0;
 }
 
@@ -236,7 +302,9 @@ watch_staleness(struct trip_hard *hard, uint64_t now)
 	bool received;
 
 	hard->watch_tsc = now + watch_period(hard);
-	if (hard->horizon.n == 0 || rte_eth_stats_get(hard->port_id, &stats) != 0)
+	read_line(hard);
+	if (trip_horizon_count(&hard->horizon) == 0 ||
+		rte_eth_stats_get(hard->port_id, &stats) != 0)
 		return;
 	received = stats.ipackets > hard->seen_packets;
 	hard->seen_packets = stats.ipackets;
@@ -256,9 +324,9 @@ watch_staleness(struct trip_hard *hard, uint64_t now)
 static void
 rest(struct trip_hard *hard)
 {
-	uint64_t now = rte_rdtsc(), due;
+	uint64_t now = rte_rdtsc();
 
-	if (trip_horizon_first(&hard->horizon, &due) == TRIP_HORIZON_NONE || due > now)
+	if (trip_horizon_due(&hard->horizon) > now)
 		hard->burst_tsc = 0;
 	else if (now - hard->burst_tsc >= us_tsc(hard, BURST_US)) {
 		hard->rest_tsc = now + (now - hard->burst_tsc);
@@ -285,9 +353,9 @@ trip_sweep(struct trip_hard *hard, uint64_t now)
 		watch_staleness(hard, now);
 	for (; done < BATCH && (done == 0 || !is_wanted(hard)); done++) {
 		uint64_t due;
-		uint32_t index = trip_horizon_first(&hard->horizon, &due);
+		uint32_t index = trip_horizon_next(&hard->horizon, now, &due);
 
-		if (index == TRIP_HORIZON_NONE || due > now)
+		if (index == TRIP_HORIZON_NONE)
 			break;
 		if (hard->burst_tsc == 0)
 			hard->burst_tsc = now;
@@ -303,10 +371,9 @@ trip_sweep(struct trip_hard *hard, uint64_t now)
 uint64_t
 trip_sweep_next(const struct trip_hard *hard)
 {
-	uint64_t due;
+	uint64_t due = trip_horizon_due(&hard->horizon);
 
-	if (hard->removed || hard->paused ||
-		trip_horizon_first(&hard->horizon, &due) == TRIP_HORIZON_NONE)
+	if (hard->removed || hard->paused || due == UINT64_MAX)
 		return UINT64_MAX;
 	return RTE_MAX(RTE_MIN(due, hard->watch_tsc), hard->rest_tsc);
 }

@@ -205,6 +205,35 @@ hard_counts_and_trips_cached(void **state)
 	count_and_trip(&cached);
 }
 
+/* More than the line can carry in a second has passed the limit when it is read: that is told. */
+static void
+hard_misses_are_told(void **state)
+{
+	static struct harness_notes notes;
+	struct trip_flow *flow;
+
+	open_all(&direct);
+	harness_notes_open(&notes);
+	flow = create(1000, false);
+	harness_note(&notes, packets, 100, 1);
+	harness_note(&notes, packets, 1000, 2);
+	harness_settle();
+	receive(120, 120);
+	harness_until(harness_notes_count(&notes) == 1);
+	assert_int_equal(stats_of().missed, 0);
+	assert_int_equal(stats_of().worst_packets, 20);
+	assert_int_equal(stats_of().worst_bytes, 0);
+	/* The home has armed anew, and what was read is below that. */
+	harness_settle();
+	receive(1000000880, 1000000880);
+	harness_until(harness_notes_count(&notes) == 2);
+	assert_int_equal(stats_of().missed, 1);
+	assert_int_equal(stats_of().worst_packets, 1000000000);
+	destroy(flow);
+	harness_notes_close(&notes);
+	close_all();
+}
+
 /* Nothing is refreshed in the background: the reading rings, and at the limit only. */
 static void
 hard_readings_ring(void **state)
@@ -892,6 +921,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hard_counts_and_trips_direct),
 	cmocka_unit_test(hard_counts_and_trips_shared),
 	cmocka_unit_test(hard_counts_and_trips_cached),
+	cmocka_unit_test(hard_misses_are_told),
 	cmocka_unit_test(hard_readings_ring),
 	cmocka_unit_test(hard_retired_flows_count_to_the_last),
 	cmocka_unit_test(cntr_23_age_has_the_refresh_lag),
