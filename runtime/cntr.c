@@ -229,9 +229,15 @@ trip_cntr_close(struct trip_cntr *cntr)
 			"%s: %" PRIu32
 			" flows, pending work items, poll sets or waiters refer to it",
 			trip_cntr_label(cntr, label, sizeof(label)), refs);
+	/* Its end changes the error value, which is nothing to tell its set. */
+	if (cntr->fid.wait_obj == TRIP_WAIT_SET)
+		trip_wait_set_suspend(cntr);
 	error = domain->link != NULL ? let_go_theirs(cntr) : let_go(cntr);
-	if (error != 0)
+	if (error != 0) {
+		if (cntr->fid.wait_obj == TRIP_WAIT_SET)
+			trip_wait_set_resume(cntr);
 		return error;
+	}
 	trip_detach_unwatch_cntr(cntr);
 	free(cntr);
 	return 0;

@@ -164,6 +164,17 @@ arm(struct trip_wait_set *set, struct trip_cntr *cntr)
 		TRIP_WAITER_ANY, &seen);
 }
 
+/* Under the lock. */
+static void
+link_member(struct trip_wait_set *set, struct trip_cntr *cntr)
+{
+	cntr->next_member = set->members;
+	set->members = cntr;
+	/* For whoever blocks already: it armed the members that there were then. */
+	if (set->sleepers > 0 || set->watched)
+		arm(set, cntr);
+}
+
 int
 trip_wait_set_join(struct trip_wait_set *set, struct trip_cntr *cntr)
 {
@@ -174,18 +185,14 @@ trip_wait_set_join(struct trip_wait_set *set, struct trip_cntr *cntr)
 	cntr->set = set;
 	cntr->set_slot = (uint32_t)slot;
 	pthread_mutex_lock(&set->lock);
-	cntr->next_member = set->members;
-	set->members = cntr;
 	set->n_members++;
-	/* For whoever blocks already: it armed the members that there were then. */
-	if (set->sleepers > 0 || set->watched)
-		arm(set, cntr);
+	link_member(set, cntr);
 	pthread_mutex_unlock(&set->lock);
 	return 0;
 }
 
 void
-trip_wait_set_leave(struct trip_cntr *cntr)
+trip_wait_set_suspend(struct trip_cntr *cntr)
 {
 	struct trip_wait_set *set = cntr->set;
 	struct trip_cntr **link = &set->members;
@@ -194,9 +201,26 @@ trip_wait_set_leave(struct trip_cntr *cntr)
 	while (*link != cntr)
 		link = &(*link)->next_member;
 	*link = cntr->next_member;
+	trip_waiter_quiesce(cntr->home, cntr->set_slot);
+	pthread_mutex_unlock(&set->lock);
+}
+
+void
+trip_wait_set_resume(struct trip_cntr *cntr)
+{
+	pthread_mutex_lock(&cntr->set->lock);
+	link_member(cntr->set, cntr);
+	pthread_mutex_unlock(&cntr->set->lock);
+}
+
+void
+trip_wait_set_leave(struct trip_cntr *cntr)
+{
+	struct trip_wait_set *set = cntr->set;
+
 	/* Without members the set may be closed at once: nothing signals it for this one any more.
 	 */
-	trip_waiter_quiesce(cntr->home, cntr->set_slot);
+	pthread_mutex_lock(&set->lock);
 	set->n_members--;
 	pthread_mutex_unlock(&set->lock);
 	trip_native_give_slot(cntr->fid.domain, cntr->home, cntr->set_slot);

@@ -6,8 +6,11 @@
 
 bool trip_wait_set_is_of(const struct trip_wait_set *set, const struct trip_domain *domain);
 
-/* A counter that is being opened becomes a member; one that is being closed leaves. */
+/* A counter that is being opened becomes a member. One that is being closed is suspended, so that
+ * nothing of it makes the set due; then it leaves, or it is a member again. */
 int trip_wait_set_join(struct trip_wait_set *set, struct trip_cntr *cntr);
+void trip_wait_set_suspend(struct trip_cntr *cntr);
+void trip_wait_set_resume(struct trip_cntr *cntr);
 void trip_wait_set_leave(struct trip_cntr *cntr);
 
 /* trip_trywait() on a set: 0 or -EAGAIN. */

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Does every id that `done` claims have a test? Asks the programs themselves for the names of their
-# tests: claims.sh DONE PROGRAM... Prints what is not claimed yet.
+# tests: claims.sh DONE PROGRAM... Prints what is not claimed yet, and which claims rest on the primary
+# alone: those that ELSEWHERE leaves nothing of.
 set -euo pipefail
 export LC_ALL=C
 
@@ -9,6 +10,7 @@ families=(CNTR:24 POLL:8 WAIT:12 WORK:15 PROF:8 PNT:8)
 claimed=$1
 shift
 tests=$(for program; do "$program" list; done)
+elsewhere=$(dirname "$0")/elsewhere.c
 wrong=0
 
 ids() {
@@ -20,10 +22,10 @@ ids() {
 	done
 }
 
-# tested ID: some test's name begins with it.
+# tested ID [TESTS]: some test's name begins with it.
 tested() {
 	local word=${1,,}
-	grep -q "^${word/-/_}_" <<<"$tests"
+	grep -q "^${word/-/_}_" <<<"${2-$tests}"
 }
 
 all=$(ids)
@@ -44,6 +46,19 @@ fi
 for id in $all; do
 	grep -qx "$id" <<<"$claims" && continue
 	if tested "$id"; then partly+=" $id"; else unclaimed+=" $id"; fi
+done
+while read -r name; do
+	grep -qx "$name" <<<"$tests" && continue
+	echo "claims: elsewhere.c names $name, which is no test"
+	wrong=1
+done < <(sed -n 's/^\t{"\([a-z0-9_]*\)".*/\1/p' "$elsewhere")
+for layout in secondary split; do
+	there=$(for program; do "$program" list "$layout"; done)
+	missing=
+	for id in $claims; do
+		[[ $id == PNT-* ]] || tested "$id" "$there" || missing+=" $id"
+	done
+	echo "claimed, but not shown by calls from $layout processes:${missing:- none}"
 done
 echo "not claimed, but tested in part:${partly-}"
 echo "not claimed:${unclaimed-}"

@@ -11,12 +11,17 @@
 #include <trip_eal.h>
 
 #include "harness.h"
+#include "layout.h"
 
 #define PATIENCE_S 60
 
 struct trip_domain *harness_domain;
 enum trip_progress harness_mode;
 uint64_t harness_seed;
+const struct harness_away *harness_away;
+
+/* Where a note is an event: those that are open. */
+static struct harness_notes *noting;
 
 static const unsigned int lcores[HARNESS_HOMES_MAX] = {1, 2};
 static unsigned int n_homes;
@@ -83,6 +88,10 @@ harness_open(unsigned int homes, const struct trip_domain_attr *tune)
 	fill(&attr.max_events, 4096);
 	assert_true(homes >= 1 && homes <= HARNESS_HOMES_MAX);
 	n_homes = homes;
+	if (harness_away != NULL) {
+		harness_away->open(homes, &attr);
+		return;
+	}
 	if (trip_domain_open(&attr, &harness_domain, NULL) != 0)
 		fail_msg("%s", trip_error_message());
 	open_pings();
@@ -93,6 +102,10 @@ harness_close(void)
 {
 	struct trip_domain_stats stats;
 
+	if (harness_away != NULL) {
+		harness_away->close();
+		return;
+	}
 	close_pings();
 	if (harness_mode == TRIP_PROGRESS_MANUAL) {
 		harness_settle();
@@ -104,6 +117,33 @@ harness_close(void)
 	if (trip_domain_close(harness_domain) != 0)
 		fail_msg("%s", trip_error_message());
 	harness_domain = NULL;
+}
+
+struct trip_domain *
+harness_open_other(void)
+{
+	const struct trip_domain_attr attr = {.size = sizeof(attr),
+		.name = "other",
+		.progress = TRIP_PROGRESS_MANUAL,
+		.max_cntrs = 16,
+		.max_works = 16,
+		.max_flows = 16};
+	struct trip_domain *other;
+
+	if (harness_away != NULL)
+		return harness_away->open_other();
+	if (trip_domain_open(&attr, &other, NULL) != 0)
+		fail_msg("%s", trip_error_message());
+	return other;
+}
+
+void
+harness_close_other(struct trip_domain *other)
+{
+	if (harness_away != NULL)
+		harness_away->close_other(other);
+	else
+		assert_int_equal(trip_domain_close(other), 0);
 }
 
 int
@@ -121,9 +161,31 @@ harness_teardown(void **state)
 	return 0;
 }
 
+uint64_t
+harness_rounds(uint64_t rounds)
+{
+	return trip_test_rounds(harness_away != NULL ? (rounds + 7) / 8 : rounds);
+}
+
+/* What has been completed is noted. */
+static void
+take_events(struct harness_notes *notes)
+{
+	uint32_t n = atomic_load_explicit(&notes->n, memory_order_relaxed);
+	struct trip_work_event event;
+
+	while (trip_work_read(harness_domain, &event, 1) == 1) {
+		if (n < HARNESS_NOTES)
+			notes->event[n] = event;
+		atomic_store_explicit(&notes->n, ++n, memory_order_release);
+	}
+}
+
 void
 harness_step(void)
 {
+	if (noting != NULL)
+		take_events(noting);
 	/* Other threads of the test may share our CPU. */
 	if (harness_mode != TRIP_PROGRESS_MANUAL || trip_progress(harness_domain) == 0)
 		sched_yield();
@@ -177,6 +239,10 @@ harness_settle(void)
 {
 	uint64_t before;
 
+	if (harness_away != NULL) {
+		harness_away->settle();
+		return;
+	}
 	if (harness_mode == TRIP_PROGRESS_MANUAL) {
 		while (trip_progress(harness_domain) > 0)
 			;
@@ -232,19 +298,31 @@ harness_notes_open(struct harness_notes *notes)
 {
 	atomic_store(&notes->n, 0);
 	notes->result = 0;
+	if (harness_away != NULL) {
+		notes->sink = harness_cntr(TRIP_WAIT_NONE);
+		noting = notes;
+		return;
+	}
 	assert_int_equal(trip_function_register(harness_domain, note, notes, &notes->function), 0);
 }
 
 void
 harness_notes_close(struct harness_notes *notes)
 {
+	if (harness_away != NULL) {
+		noting = NULL;
+		harness_cntr_close(notes->sink);
+		return;
+	}
 	if (trip_function_unregister(notes->function) != 0)
 		fail_msg("%s", trip_error_message());
 }
 
 uint32_t
-harness_notes_count(const struct harness_notes *notes)
+harness_notes_count(struct harness_notes *notes)
 {
+	if (noting != NULL)
+		take_events(notes);
 	return atomic_load_explicit(&notes->n, memory_order_acquire);
 }
 
@@ -270,13 +348,30 @@ harness_queue(const struct trip_work *work)
 	return id;
 }
 
+struct trip_work
+harness_noted(struct harness_notes *notes, struct trip_cntr *cntr, uint64_t threshold,
+	struct trip_cntr *completion)
+{
+	struct trip_work work = harness_work(cntr, threshold, TRIP_OP_CALL);
+
+	if (harness_away == NULL) {
+		work.op.call.function = notes->function;
+		work.completion_cntr = completion;
+		return work;
+	}
+	work.op_type = TRIP_OP_CNTR_ADD;
+	work.op.cntr.cntr = completion != NULL ? completion : notes->sink;
+	work.op.cntr.value = 1;
+	work.flags = TRIP_COMPLETION;
+	return work;
+}
+
 uint64_t
 harness_note(
 	struct harness_notes *notes, struct trip_cntr *cntr, uint64_t threshold, uint64_t context)
 {
-	struct trip_work work = harness_work(cntr, threshold, TRIP_OP_CALL);
+	struct trip_work work = harness_noted(notes, cntr, threshold, NULL);
 
-	work.op.call.function = notes->function;
 	work.context = context;
 	return harness_queue(&work);
 }
@@ -305,6 +400,18 @@ harness_start(const char *vdev)
 }
 
 int
+harness_run(const char *word, const char *name, const struct CMUnitTest *tests, size_t n)
+{
+	if (name != NULL)
+		cmocka_set_test_filter(name);
+	/* What a failed test leaves open would make all others fail, too. */
+	setenv("CMOCKA_TEST_ABORT", "1", 1);
+	harness_seed = trip_test_seed(word);
+	return _cmocka_run_group_tests("conformance", tests, n, NULL, NULL) == 0 ? EXIT_SUCCESS
+										 : EXIT_FAILURE;
+}
+
+int
 harness_main(int argc, char **argv, int (*start)(void), const struct CMUnitTest *tests, size_t n)
 {
 	static const char *const modes[] = {
@@ -316,8 +423,11 @@ harness_main(int argc, char **argv, int (*start)(void), const struct CMUnitTest 
 	unsigned int mode = 0;
 	int result;
 
+	/* Programs without layout.c run in the primary alone. */
+	if (layout_main != NULL && layout_main(argc, argv, tests, n, &result))
+		return result;
 	if (strcmp(word, "list") == 0) {
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; argc == 2 && i < n; i++)
 			printf("%s\n", tests[i].name);
 		return EXIT_SUCCESS;
 	}
@@ -328,17 +438,11 @@ harness_main(int argc, char **argv, int (*start)(void), const struct CMUnitTest 
 			argv[0]);
 		return 2;
 	}
-	if (argc == 3)
-		cmocka_set_test_filter(argv[2]);
-	/* What a failed test leaves open would make all others fail, too. */
-	setenv("CMOCKA_TEST_ABORT", "1", 1);
 	harness_mode = (enum trip_progress)mode;
-	harness_seed = trip_test_seed(word);
 	result = start != NULL ? start() : harness_start(NULL);
 	if (result != 0)
 		return result;
 	if (harness_mode == TRIP_PROGRESS_SERVICE && take_service_lcores() != 0)
 		return cannot_run("EAL gives no service lcores here");
-	return _cmocka_run_group_tests("conformance", tests, n, NULL, NULL) == 0 ? EXIT_SUCCESS
-										 : EXIT_FAILURE;
+	return harness_run(word, argc == 3 ? argv[2] : NULL, tests, n);
 }

@@ -7,6 +7,9 @@
  *	lcore	the homes run on dedicated lcores, at any moment
  *	service	the homes are services of service lcores
  *
+ * and, where layout.h says so, in secondary processes, whose primary has homes on lcores, or
+ * progresses them by hand all the time.
+ *
  * A test says what must come with harness_until(), and what must not come with harness_settle()
  * followed by a look: neither depends on time. The scrub is off, so that it repairs no lost ring.
  */
@@ -38,6 +41,27 @@ void harness_open(unsigned int homes, const struct trip_domain_attr *tune);
  */
 void harness_close(void);
 
+/*
+ * What is otherwise where the tests run in a secondary process, from opening a domain on: its
+ * primary does that. Functions are the primary's alone, too, so a note is a completion event there.
+ */
+struct harness_away {
+	void (*open)(unsigned int homes, const struct trip_domain_attr *attr);
+	void (*close)(void);
+	void (*settle)(void);
+	struct trip_domain *(*open_other)(void);
+	void (*close_other)(struct trip_domain *domain);
+};
+/* NULL: they run in the primary. */
+extern const struct harness_away *harness_away;
+
+/* How often a test repeats: trip_test_rounds(), and less often where it has been shown before. */
+uint64_t harness_rounds(uint64_t rounds);
+
+/* A further domain, of one home by hand, and small. */
+struct trip_domain *harness_open_other(void);
+void harness_close_other(struct trip_domain *domain);
+
 /* Lets the homes go on for a moment. */
 void harness_step(void);
 
@@ -68,11 +92,14 @@ void harness_cntr_close(struct trip_cntr *cntr);
 /* The values are these. */
 void harness_expect(struct trip_cntr *cntr, uint64_t success, uint64_t error);
 
-/* Functions that note, in the order of their firing, with what they were called. */
+/* Items that are noted, in the order of their firing, by the function that they call or the event
+ * that they complete with. */
 #define HARNESS_NOTES 4096
 
 struct harness_notes {
 	struct trip_function *function;
+	/* What they add to where they call none. */
+	struct trip_cntr *sink;
 	struct trip_work_event event[HARNESS_NOTES];
 	/* Notes beyond the array are counted only. */
 	_Atomic uint32_t n;
@@ -81,9 +108,13 @@ struct harness_notes {
 
 void harness_notes_open(struct harness_notes *notes);
 void harness_notes_close(struct harness_notes *notes);
-uint32_t harness_notes_count(const struct harness_notes *notes);
+uint32_t harness_notes_count(struct harness_notes *notes);
 
-/* Queues a call that is noted, with `context`; returns the id. */
+/* An item that is noted, to fill in further, but for its operation; `completion` may be NULL. */
+struct trip_work harness_noted(struct harness_notes *notes, struct trip_cntr *cntr,
+	uint64_t threshold, struct trip_cntr *completion);
+
+/* Queues one, with `context`; returns the id. */
 uint64_t harness_note(
 	struct harness_notes *notes, struct trip_cntr *cntr, uint64_t threshold, uint64_t context);
 
@@ -106,10 +137,13 @@ uint64_t harness_queue(const struct trip_work *work);
 int harness_setup(void **state);
 int harness_teardown(void **state);
 
-/* main() of a program: `PROGRAM manual|lcore|service [NAME]`, or `PROGRAM list` for the tests'
- * names. `start` starts EAL: 0, or TRIP_TEST_SKIP after saying why not. */
+/* main() of a program: `PROGRAM manual|lcore|service [NAME]`, or where layout.h says, or `PROGRAM
+ * list` for the tests' names. `start` starts EAL: 0, or TRIP_TEST_SKIP after saying why not. */
 int harness_main(
 	int argc, char **argv, int (*start)(void), const struct CMUnitTest *tests, size_t n);
+
+/* Runs the tests of this name, which may be NULL: EXIT_SUCCESS or EXIT_FAILURE. */
+int harness_run(const char *word, const char *name, const struct CMUnitTest *tests, size_t n);
 
 /* EAL with this device, which may be NULL. */
 int harness_start(const char *vdev);

@@ -98,20 +98,17 @@ cntr_05_unspec_is_not_retrievable(void **state)
 static void
 cntr_06_an_open_set_of_the_domain(void **state)
 {
-	struct trip_domain_attr other = {
-		.size = sizeof(other), .name = "other", .progress = TRIP_PROGRESS_MANUAL};
 	struct trip_wait_attr attr = {.size = sizeof(attr), .wait_obj = TRIP_WAIT_FD};
 	struct trip_wait_set *set, *const nonsense = (struct trip_wait_set *)(uintptr_t)1;
-	struct trip_domain *domain;
+	struct trip_domain *domain = harness_open_other();
 	struct trip_cntr *cntr = NULL;
 
-	assert_int_equal(trip_domain_open(&other, &domain, NULL), 0);
 	assert_int_equal(trip_wait_open(domain, &attr, &set), 0);
 	assert_int_equal(open_with(TRIP_WAIT_SET, NULL, &cntr), -EINVAL);
 	assert_int_equal(open_with(TRIP_WAIT_SET, set, &cntr), -EINVAL);
 	assert_null(cntr);
 	assert_int_equal(trip_wait_close(set), 0);
-	assert_int_equal(trip_domain_close(domain), 0);
+	harness_close_other(domain);
 	/* Nobody else looks at it. */
 	for (int i = TRIP_WAIT_NONE; i <= TRIP_WAIT_YIELD; i++) {
 		if (i == TRIP_WAIT_SET)
@@ -305,10 +302,10 @@ cntr_11_a_poll_set_refuses_close(void **state)
 static unsigned int
 refs_of(struct trip_cntr *cntr)
 {
-	unsigned int number, refs = 0;
+	unsigned int refs = 0;
 
 	assert_int_equal(trip_cntr_close(cntr), -EBUSY);
-	assert_int_equal(sscanf(trip_error_message(), "cntr %u: %u flows,", &number, &refs), 2);
+	assert_int_equal(sscanf(trip_error_message(), "cntr %*[^:]: %u flows,", &refs), 1);
 	return refs;
 }
 
@@ -547,8 +544,7 @@ cntr_17_waiters_take_no_work_slots(void **state)
 	harness_settle();
 	for (uint64_t i = 0; i < 16; i++)
 		harness_note(&notes, cntr, 100, i);
-	work = harness_work(cntr, 100, TRIP_OP_CALL);
-	work.op.call.function = notes.function;
+	work = harness_noted(&notes, cntr, 100, NULL);
 	assert_int_equal(trip_work_queue(harness_domain, &work, NULL), -EAGAIN);
 	trip_cntr_add(cntr, 100);
 	for (unsigned int i = 0; i < 8; i++)

@@ -424,7 +424,7 @@ static void
 wait_04_no_wake_is_lost(void **state)
 {
 	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_FD);
-	struct pingpong game = {.cntr = cntr, .rounds = trip_test_rounds(20000)};
+	struct pingpong game = {.cntr = cntr, .rounds = harness_rounds(20000)};
 	struct trip_random random = {harness_seed};
 	pthread_t thread;
 
@@ -466,7 +466,7 @@ cntr_12_no_wake_is_lost(void **state)
 {
 	for (unsigned int obj = 0; obj < N_WAITABLE; obj++) {
 		struct trip_cntr *cntr = harness_cntr(waitable[obj]);
-		struct pingpong game = {.cntr = cntr, .rounds = trip_test_rounds(5000)};
+		struct pingpong game = {.cntr = cntr, .rounds = harness_rounds(5000)};
 		pthread_t thread;
 
 		assert_int_equal(pthread_create(&thread, NULL, answer, &game), 0);

@@ -105,10 +105,9 @@ work_08_ids_are_never_reused(void **state)
 	cntr = harness_cntr(TRIP_WAIT_NONE);
 	harness_notes_open(&notes);
 	while (n < sizeof(ids) / sizeof(*ids)) {
-		struct trip_work work = harness_work(cntr, n % 2, TRIP_OP_CALL);
+		struct trip_work work = harness_noted(&notes, cntr, n % 2, NULL);
 		int error;
 
-		work.op.call.function = notes.function;
 		error = trip_work_queue(harness_domain, &work, &ids[n]);
 		if (error == 0 && n % 2 == 1)
 			assert_int_equal(trip_work_cancel(harness_domain, ids[n]), 0);
@@ -164,16 +163,15 @@ work_08_exactly_one_outcome(void **state)
 {
 	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
 	struct trip_cntr *completion = harness_cntr(TRIP_WAIT_NONE);
-	struct trip_work work = harness_work(cntr, 0, TRIP_OP_CALL);
 	static struct canceler canceler;
-	uint64_t races = trip_test_rounds(RACES);
+	struct trip_work work;
+	uint64_t races = harness_rounds(RACES);
 	pthread_t thread;
 
 	harness_notes_open(&notes);
 	memset(&canceler, 0, sizeof(canceler));
 	assert_int_equal(pthread_create(&thread, NULL, cancel_on, &canceler), 0);
-	work.op.call.function = notes.function;
-	work.completion_cntr = completion;
+	work = harness_noted(&notes, cntr, 0, completion);
 	for (uint64_t i = 1; i <= races; i++) {
 		uint64_t id;
 
@@ -313,10 +311,10 @@ static void
 work_10_descriptors_are_copied(void **state)
 {
 	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
-	struct trip_work work = harness_work(cntr, 3, TRIP_OP_CALL);
+	struct trip_work work;
 
 	harness_notes_open(&notes);
-	work.op.call.function = notes.function;
+	work = harness_noted(&notes, cntr, 3, NULL);
 	work.context = 11;
 	harness_queue(&work);
 	memset(&work, 0xa5, sizeof(work));
@@ -390,37 +388,39 @@ work_11_bad_items_are_refused(void **state)
 static void
 work_11_objects_of_another_domain_are_refused(void **state)
 {
-	const struct trip_domain_attr attr = {.size = sizeof(attr),
-		.name = "other",
-		.progress = TRIP_PROGRESS_MANUAL,
-		.max_cntrs = 16,
-		.max_works = 16};
-	struct trip_domain *other;
+	struct trip_domain *other = harness_open_other();
 	struct trip_cntr *own = harness_cntr(TRIP_WAIT_NONE), *foreign;
-	struct trip_function *function;
 	struct trip_work work = harness_work(own, 1, TRIP_OP_CNTR_ADD);
-	int zero = 0;
 
-	assert_int_equal(trip_domain_open(&attr, &other, NULL), 0);
 	assert_int_equal(trip_cntr_open(other, NULL, &foreign, NULL), 0);
-	assert_int_equal(trip_function_register(other, return_arg, &zero, &function), 0);
 	work.op.cntr.cntr = foreign;
 	refuse(&work, -EXDEV);
 	work.op.cntr.cntr = own;
 	work.triggering_cntr = foreign;
 	refuse(&work, -EXDEV);
 	work = harness_work(own, 1, TRIP_OP_CALL);
-	work.op.call.function = function;
-	refuse(&work, -EXDEV);
-	work = harness_work(own, 1, TRIP_OP_CALL);
-	work.op.call.function = function;
 	work.completion_cntr = foreign;
 	refuse(&work, -EXDEV);
 	assert_int_equal(trip_work_flush(harness_domain, foreign), -EXDEV);
-	assert_int_equal(trip_function_unregister(function), 0);
 	assert_int_equal(trip_cntr_close(foreign), 0);
-	assert_int_equal(trip_domain_close(other), 0);
+	harness_close_other(other);
 	harness_cntr_close(own);
+}
+
+static void
+work_11_functions_of_another_domain_are_refused(void **state)
+{
+	struct trip_domain *other = harness_open_other();
+	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
+	struct trip_work work = harness_work(cntr, 1, TRIP_OP_CALL);
+	int zero = 0;
+
+	assert_int_equal(
+		trip_function_register(other, return_arg, &zero, &work.op.call.function), 0);
+	refuse(&work, -EXDEV);
+	assert_int_equal(trip_function_unregister(work.op.call.function), 0);
+	harness_close_other(other);
+	harness_cntr_close(cntr);
 }
 
 static void
@@ -436,8 +436,7 @@ work_11_a_full_arena_says_again(void **state)
 	harness_notes_open(&notes);
 	for (unsigned int i = 0; i < 16; i++)
 		id = harness_note(&notes, cntr, 1, i);
-	work = harness_work(cntr, 1, TRIP_OP_CALL);
-	work.op.call.function = notes.function;
+	work = harness_noted(&notes, cntr, 1, NULL);
 	refuse(&work, -EAGAIN);
 	assert_int_equal(trip_work_cancel(harness_domain, id), 0);
 	harness_until(trip_work_queue(harness_domain, &work, &id) == 0);
@@ -545,8 +544,6 @@ static void
 work_15_completion_events(void **state)
 {
 	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
-	int bad = -ENXIO;
-	struct trip_function *function = function_open(return_arg, &bad);
 	struct trip_work work = harness_work(cntr, 10, TRIP_OP_CNTR_ADD);
 	struct trip_work_event events[8];
 	uint64_t id[2], context = UINT64_C(0xfedcba9876543210);
@@ -555,9 +552,10 @@ work_15_completion_events(void **state)
 	work.context = context;
 	work.op.cntr.cntr = cntr;
 	id[0] = harness_queue(&work);
-	work = harness_work(cntr, 12, TRIP_OP_CALL);
-	work.flags = TRIP_COMPLETION;
-	work.op.call.function = function;
+	work.threshold = 12;
+	work.op_type = TRIP_OP_CNTR_SET;
+	work.op.cntr.value = 15;
+	work.context = 0;
 	id[1] = harness_queue(&work);
 	/* Neither one without the flag nor a canceled one makes an event. */
 	work.flags = 0;
@@ -575,12 +573,29 @@ work_15_completion_events(void **state)
 		assert_int_equal(events[i].threshold, i == 0 ? 10 : 12);
 		assert_int_equal(events[i].value, 15);
 		assert_int_equal(events[i].count, 1);
-		assert_int_equal(events[i].result, i == 0 ? 0 : -ENXIO);
-		assert_int_equal(events[i].op_type, i == 0 ? TRIP_OP_CNTR_ADD : TRIP_OP_CALL);
+		assert_int_equal(events[i].result, 0);
+		assert_int_equal(events[i].op_type, i == 0 ? TRIP_OP_CNTR_ADD : TRIP_OP_CNTR_SET);
 		assert_int_equal(events[i].flags, 0);
 	}
 	assert_int_equal(trip_work_read(harness_domain, events, 8), 0);
-	assert_int_equal(trip_function_unregister(function), 0);
+	harness_cntr_close(cntr);
+}
+
+static void
+work_15_events_tell_the_result(void **state)
+{
+	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
+	struct trip_work work = harness_work(cntr, 0, TRIP_OP_CALL);
+	struct trip_work_event event;
+	int bad = -ENXIO;
+
+	work.flags = TRIP_COMPLETION;
+	work.op.call.function = function_open(return_arg, &bad);
+	harness_queue(&work);
+	harness_until(trip_work_read(harness_domain, &event, 1) == 1);
+	assert_int_equal(event.result, -ENXIO);
+	assert_int_equal(event.op_type, TRIP_OP_CALL);
+	assert_int_equal(trip_function_unregister(work.op.call.function), 0);
 	harness_cntr_close(cntr);
 }
 
@@ -633,12 +648,14 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(work_10_descriptors_are_copied),
 	HARNESS_TEST(work_11_bad_items_are_refused),
 	HARNESS_TEST(work_11_objects_of_another_domain_are_refused),
+	HARNESS_TEST(work_11_functions_of_another_domain_are_refused),
 	HARNESS_TEST_OWN(work_11_a_full_arena_says_again),
 	HARNESS_TEST_OWN(work_12_an_item_may_target_its_own_trigger),
 	HARNESS_TEST_OWN(work_12_chains_may_be_cyclic),
 	HARNESS_TEST_OWN(work_12_chains_may_be_cyclic_over_homes),
 	HARNESS_TEST_OWN(work_12_long_chains),
 	HARNESS_TEST(work_15_completion_events),
+	HARNESS_TEST(work_15_events_tell_the_result),
 	HARNESS_TEST_OWN(work_15_no_event_is_lost),
 };
 

@@ -13,12 +13,11 @@ static uint64_t
 queue_every(struct trip_cntr *cntr, uint64_t threshold, uint64_t interval, uint32_t flags,
 	uint64_t context)
 {
-	struct trip_work work = harness_work(cntr, threshold, TRIP_OP_CALL);
+	struct trip_work work = harness_noted(&notes, cntr, threshold, NULL);
 
 	work.interval = interval;
-	work.flags = flags;
+	work.flags |= flags;
 	work.context = context;
-	work.op.call.function = notes.function;
 	return harness_queue(&work);
 }
 
@@ -281,7 +280,7 @@ work_14_random_intervals(void **state)
 {
 	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
 	struct trip_random random = {harness_seed};
-	uint64_t episodes = trip_test_rounds(EPISODES);
+	uint64_t episodes = harness_rounds(EPISODES);
 
 	harness_notes_open(&notes);
 	for (uint64_t i = 0; i < episodes; i++)
@@ -290,27 +289,16 @@ work_14_random_intervals(void **state)
 	harness_cntr_close(cntr);
 }
 
-static struct trip_cntr *lowered;
-
-static int
-lower(const struct trip_work_event *event, void *arg)
-{
-	return trip_cntr_set(lowered, 0);
-}
-
 /* A jump that was sampled fires for all its intervals, though the first firing lowers the counter.
  */
 static void
 work_13_a_jump_is_not_undone_half_way(void **state)
 {
-	struct trip_function *function;
-	struct trip_work work;
+	struct trip_cntr *lowered = harness_cntr(TRIP_WAIT_NONE);
+	struct trip_work work = harness_work(lowered, 1, TRIP_OP_CNTR_SET);
 
-	lowered = harness_cntr(TRIP_WAIT_NONE);
-	assert_int_equal(trip_function_register(harness_domain, lower, NULL, &function), 0);
 	harness_notes_open(&notes);
-	work = harness_work(lowered, 1, TRIP_OP_CALL);
-	work.op.call.function = function;
+	work.op.cntr.cntr = lowered;
 	harness_queue(&work);
 	queue_every(lowered, 10, 10, 0, 5);
 	for (uint64_t i = 0; i < 100; i++)
@@ -332,10 +320,11 @@ work_13_a_jump_is_not_undone_half_way(void **state)
 	harness_until(harness_notes_count(&notes) == 107);
 	expect_note(106, 5, 60, 1, true);
 	assert_int_equal(trip_work_flush(harness_domain, NULL), 0);
-	assert_int_equal(trip_function_unregister(function), 0);
 	harness_notes_close(&notes);
 	harness_cntr_close(lowered);
 }
+
+static struct trip_cntr *lowered;
 
 /* Queues by a function, while the counter has been lowered and others are still to fire. */
 static int

@@ -266,7 +266,7 @@ static void
 run(unsigned int homes)
 {
 	const struct trip_domain_attr attr = {.budget_log2 = 4};
-	uint64_t episodes = trip_test_rounds(EPISODES);
+	uint64_t episodes = harness_rounds(EPISODES);
 
 	harness_open(homes, &attr);
 	harness_notes_open(&notes);

@@ -138,7 +138,7 @@ work_02_threshold_order(void **state)
 {
 	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
 	struct trip_domain_stats before, after;
-	uint64_t seeds = trip_test_rounds(SEEDS);
+	uint64_t seeds = harness_rounds(SEEDS);
 
 	harness_notes_open(&notes);
 	trip_domain_stats_read(harness_domain, &before);
@@ -185,7 +185,7 @@ work_02_packets(void **state)
 	const struct trip_port_attr attr = {.size = sizeof(attr), .mode = TRIP_PORT_BURST};
 	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
 	const struct trip_flow_attr feeds = {.size = sizeof(feeds), .cntrs = &cntr, .n_cntrs = 1};
-	uint64_t seeds = trip_test_rounds(SEEDS);
+	uint64_t seeds = harness_rounds(SEEDS);
 	struct rte_mbuf *pkts[BURST];
 	struct trip_port *port;
 	struct trip_flow *flow;

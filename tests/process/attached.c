@@ -441,7 +441,7 @@ run(void)
 		cmocka_unit_test(work_02_by_hand),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return family_run(tests);
 }
 
 int

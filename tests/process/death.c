@@ -309,7 +309,7 @@ run(void)
 		cmocka_unit_test(a_storm_of_kills_leaves_nothing),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return family_run(tests);
 }
 
 int

@@ -22,11 +22,10 @@
 #define PATIENCE_S 60
 
 struct trip_domain *family_domain;
+const char *family_device;
 
 static char program[256], prefix[64], path[108];
 static enum trip_progress progress;
-/* One file descriptor each way, in a secondary. */
-static int heard = -1, said = -1;
 static struct trip_client *client;
 
 /* EAL wants words that it may write, and that stay. */
@@ -46,16 +45,19 @@ start_eal(const char *const *words, unsigned int n)
 static int
 start_primary(const char *argv0)
 {
-	char file_prefix[80];
+	char file_prefix[80], device[80];
 	/* The base lies where no sanitizer has its shadow, nor the system its libraries: the
 	 * secondaries find it free. */
 	const char *words[] = {"primary", "--lcores=0@0-1,1@0-1,2@0-1", "-m", "64", file_prefix,
-		"--base-virtaddr=0x200000000000", "--no-pci", "--no-telemetry",
-		"--log-level=error"};
+		"--base-virtaddr=0x200000000000", "--no-pci", "--no-telemetry", "--log-level=error",
+		device};
+	unsigned int n = RTE_DIM(words) - (family_device == NULL);
 
 	snprintf(program, sizeof(program), "%s", argv0);
 	snprintf(file_prefix, sizeof(file_prefix), "--file-prefix=%s", prefix);
-	if (start_eal(words, RTE_DIM(words)) < 0 || rte_eal_has_hugepages() == 0)
+	if (family_device != NULL)
+		snprintf(device, sizeof(device), "--vdev=%s", family_device);
+	if (start_eal(words, n) < 0 || rte_eal_has_hugepages() == 0)
 		return -1;
 	return 0;
 }
@@ -108,15 +110,27 @@ family_open(enum trip_progress mode, const struct trip_domain_attr *tune)
 	attr.max_process_works = 512;
 	if (trip_domain_open(&attr, &family_domain, NULL) != 0)
 		fail_msg("%s", trip_error_message());
+	family_look_on();
+}
+
+void
+family_look_on(void)
+{
 	assert_int_equal(trip_client_path(prefix, NULL, path, sizeof(path)), 0);
 	if (trip_client_open(path, &client) != 0)
 		fail_msg("%s", trip_client_message());
 }
 
 void
-family_close(void)
+family_look_away(void)
 {
 	trip_client_close(client);
+}
+
+void
+family_close(void)
+{
+	family_look_away();
 	family_until(trip_domain_close(family_domain) == 0);
 }
 
@@ -156,8 +170,8 @@ family_start(const char *part, unsigned int lcore, const char *arg)
 			(char *)(uintptr_t)arg, NULL};
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		dup2(to[0], 3);
-		dup2(from[1], 4);
+		dup2(to[0], FAMILY_HEARD);
+		dup2(from[1], FAMILY_SAID);
 		execv(program, words);
 		_exit(127);
 	}
@@ -192,7 +206,7 @@ close_pipes(struct family_child *child)
 }
 
 void
-family_end(struct family_child *child)
+family_join(struct family_child *child)
 {
 	int status = 0;
 
@@ -200,6 +214,12 @@ family_end(struct family_child *child)
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		fail_msg("a secondary ended with status 0x%x", (unsigned int)status);
 	close_pipes(child);
+}
+
+void
+family_end(struct family_child *child)
+{
+	family_join(child);
 	family_until(family_attached() == 0);
 }
 
@@ -238,7 +258,7 @@ family_attach(void)
 void
 family_say(char byte)
 {
-	assert_int_equal(write(said, &byte, 1), 1);
+	assert_int_equal(write(FAMILY_SAID, &byte, 1), 1);
 }
 
 char
@@ -246,7 +266,7 @@ family_listen(void)
 {
 	char byte;
 
-	if (read(heard, &byte, 1) != 1)
+	if (read(FAMILY_HEARD, &byte, 1) != 1)
 		_exit(3);
 	return byte;
 }
@@ -256,8 +276,29 @@ family_outlive(void)
 {
 	char byte;
 
-	while (read(heard, &byte, 1) == 1)
+	while (read(FAMILY_HEARD, &byte, 1) == 1)
 		;
+}
+
+bool
+family_send(int fd, const void *message, size_t size)
+{
+	return write(fd, message, size) == (ssize_t)size;
+}
+
+bool
+family_receive(int fd, void *message, size_t size)
+{
+	size_t got = 0;
+
+	while (got < size) {
+		ssize_t n = read(fd, (char *)message + got, size - got);
+
+		if (n <= 0)
+			return false;
+		got += (size_t)n;
+	}
+	return true;
 }
 
 static struct trip_cntr *
@@ -293,8 +334,6 @@ play(char **argv, const struct family_part *parts)
 	const char *words[] = {"secondary", lcores, "--proc-type=secondary", file_prefix,
 		"--no-pci", "--no-telemetry", "--log-level=error"};
 
-	heard = 3;
-	said = 4;
 	progress = TRIP_PROGRESS_LCORE;
 	snprintf(lcores, sizeof(lcores), "--lcores=%s@0-1", argv[3]);
 	snprintf(file_prefix, sizeof(file_prefix), "--file-prefix=%s", argv[2]);
@@ -321,6 +360,20 @@ wait_for_orphans(void)
 	return status;
 }
 
+/* Names are asked for. */
+static bool listing;
+
+int
+family_run_tests(const struct CMUnitTest *tests, size_t n)
+{
+	if (!listing)
+		return _cmocka_run_group_tests("process", tests, n, NULL, NULL) == 0 ? EXIT_SUCCESS
+										     : EXIT_FAILURE;
+	for (size_t i = 0; i < n; i++)
+		printf("%s\n", tests[i].name);
+	return EXIT_SUCCESS;
+}
+
 int
 family_main(int argc, char **argv, const struct family_part *parts, int (*tests)(void))
 {
@@ -328,6 +381,10 @@ family_main(int argc, char **argv, const struct family_part *parts, int (*tests)
 	pid_t pid;
 
 	setenv("CMOCKA_TEST_ABORT", "1", 1);
+	if (argc > 1 && strcmp(argv[1], "list") == 0) {
+		listing = true;
+		return argc > 2 && strcmp(argv[2], "secondary") != 0 ? EXIT_SUCCESS : tests();
+	}
 	if (argc > 1)
 		return play(argv, parts);
 	snprintf(prefix, sizeof(prefix), "trip-test-%d", (int)getpid());

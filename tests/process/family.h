@@ -21,6 +21,10 @@ void family_close(void);
 /* Lets the homes go on. */
 void family_step(void);
 
+/* A device that the primary is to have, as EAL's --vdev names it; NULL: none. Before family_main().
+ */
+extern const char *family_device;
+
 #define family_until(condition)                                                       \
 	do {                                                                          \
 		uint64_t family_until_ = 0;                                           \
@@ -43,11 +47,16 @@ void family_tell(const struct family_child *child, char byte);
 /* The next byte that it says; 0: it has ended. Progresses meanwhile. */
 char family_hear(const struct family_child *child);
 /* It plays to the end, and well. */
+void family_join(struct family_child *child);
+/* So it does, and is cleared away. */
 void family_end(struct family_child *child);
 /* SIGKILL, and it is cleared away. */
 void family_kill(struct family_child *child);
-/* How many are attached, or being cleared away. */
+/* How many are attached, or being cleared away; of a domain that family_open() has opened, or that
+ * is looked at, from outside. */
 unsigned int family_attached(void);
+void family_look_on(void);
+void family_look_away(void);
 
 /* --- a part --- */
 
@@ -56,6 +65,10 @@ struct family_part {
 	/* The domain is not attached to before: family_attach() does. */
 	void (*play)(const char *arg);
 };
+
+/* Where it hears the primary, and where that hears it. */
+#define FAMILY_HEARD 3
+#define FAMILY_SAID 4
 
 void family_attach(void);
 void family_say(char byte);
@@ -67,9 +80,18 @@ void family_outlive(void);
 struct trip_cntr *family_cntr(const char *name, enum trip_wait_obj wait_obj);
 struct trip_cntr *family_find(const char *name, enum trip_wait_obj wait_obj);
 
+/* Messages of a known size, either way: whole, or false where the other end has ended. */
+bool family_send(int fd, const void *message, size_t size);
+bool family_receive(int fd, void *message, size_t size);
+
+/* Runs them: EXIT_SUCCESS or EXIT_FAILURE; or prints their names, where that was asked for. */
+#define family_run(tests) family_run_tests(tests, sizeof(tests) / sizeof(*(tests)))
+int family_run_tests(const struct CMUnitTest *tests, size_t n);
+
 /*
  * main(): the tests as the primary, or a part. A primary may kill itself: then it depends on how
- * the secondaries end that outlive it.
+ * the secondaries end that outlive it. `PROGRAM list` and `PROGRAM list secondary` print the names
+ * of the tests.
  */
 int family_main(int argc, char **argv, const struct family_part *parts, int (*tests)(void));
 

@@ -147,8 +147,8 @@ static const struct family_part parts[] = {
 };
 
 /* Both of them wait for all that there is to wait for, under load. */
-static int
-run(void)
+static void
+wait_12_a_killed_primary_ends_all_waiting(void **state)
 {
 	struct family_child children[2];
 	struct trip_cntr *seven, *busy;
@@ -172,7 +172,16 @@ run(void)
 		(void)trip_work_queue(family_domain, &work, NULL);
 	}
 	kill(getpid(), SIGKILL);
-	return 1;
+}
+
+static int
+run(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(wait_12_a_killed_primary_ends_all_waiting),
+	};
+
+	return family_run(tests);
 }
 
 int

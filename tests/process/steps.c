@@ -372,7 +372,7 @@ run(void)
 		cmocka_unit_test(garbage_does_no_harm),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return family_run(tests);
 }
 
 int

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+
+#include <trip_eal.h>
+
+#include "family.h"
+#include "layout.h"
+#include "traffic.h"
+
+/* Lcore ids of the secondaries. */
+#define LCORE_TESTS 8
+#define LCORE_OTHER 9
+
+static const struct {
+	const char *word;
+	enum layout layout;
+	enum trip_progress progress;
+} words[] = {
+	{"secondary", LAYOUT_SECONDARY, TRIP_PROGRESS_LCORE},
+	{"secondary-manual", LAYOUT_SECONDARY, TRIP_PROGRESS_MANUAL},
+	{"split", LAYOUT_SPLIT, TRIP_PROGRESS_LCORE},
+};
+
+/* Of this program. */
+static const struct CMUnitTest *all;
+static size_t n_all;
+static const char *word, *only;
+static enum layout layout;
+
+/* What the tests ask of the primary; an answer is that it is done. */
+enum what {
+	OPEN,
+	CLOSE,
+	SETTLE,
+	OPEN_OTHER,
+	CLOSE_OTHER,
+};
+
+struct request {
+	enum what what;
+	unsigned int homes;
+	struct trip_domain_attr attr;
+};
+
+/* ---- the secondary that runs the tests --------------------------------------------------------
+ */
+
+static void
+ask(enum what what, unsigned int homes, const struct trip_domain_attr *attr)
+{
+	struct request request = {.what = what, .homes = homes};
+	enum what done;
+
+	if (attr != NULL)
+		request.attr = *attr;
+	request.attr.lcores = NULL;
+	if (!family_send(FAMILY_SAID, &request, sizeof(request)) ||
+		!family_receive(FAMILY_HEARD, &done, sizeof(done)))
+		fail_msg("the primary has ended");
+	assert_int_equal(done, what);
+}
+
+static void
+attach(const char *name, struct trip_domain **domain)
+{
+	if (trip_domain_attach(name, domain, NULL) != 0)
+		fail_msg("%s", trip_error_message());
+}
+
+static void
+open_away(unsigned int homes, const struct trip_domain_attr *attr)
+{
+	ask(OPEN, homes, attr);
+	attach(NULL, &harness_domain);
+	if (layout == LAYOUT_SPLIT)
+		split_attach();
+}
+
+static void
+detach(struct trip_domain *domain)
+{
+	if (trip_domain_close(domain) != 0)
+		fail_msg("%s", trip_error_message());
+}
+
+static void
+close_away(void)
+{
+	if (layout == LAYOUT_SPLIT)
+		split_detach();
+	detach(harness_domain);
+	harness_domain = NULL;
+	ask(CLOSE, 0, NULL);
+}
+
+static void
+settle_away(void)
+{
+	ask(SETTLE, 0, NULL);
+}
+
+static struct trip_domain *
+open_other_away(void)
+{
+	struct trip_domain *domain;
+
+	ask(OPEN_OTHER, 0, NULL);
+	attach("other", &domain);
+	return domain;
+}
+
+static void
+close_other_away(struct trip_domain *domain)
+{
+	detach(domain);
+	ask(CLOSE_OTHER, 0, NULL);
+}
+
+static const struct harness_away away = {
+	.open = open_away,
+	.close = close_away,
+	.settle = settle_away,
+	.open_other = open_other_away,
+	.close_other = close_other_away,
+};
+
+static void
+run_elsewhere(void **state)
+{
+	print_message("%s\n", (const char *)*state);
+	skip();
+}
+
+/* Those that cannot run here say why, instead. */
+static struct CMUnitTest *
+copy_tests(void)
+{
+	struct CMUnitTest *tests = calloc(n_all, sizeof(*tests));
+
+	assert_non_null(tests);
+	for (size_t i = 0; i < n_all; i++) {
+		const char *why = elsewhere_why(all[i].name, layout);
+
+		tests[i] = all[i];
+		if (why == NULL)
+			continue;
+		tests[i].test_func = run_elsewhere;
+		tests[i].setup_func = NULL;
+		tests[i].initial_state = (void *)(uintptr_t)why;
+	}
+	return tests;
+}
+
+/* "WORD SOCKET NAME" */
+static void
+play_tests(const char *arg)
+{
+	char is[32], name[128] = "";
+	struct CMUnitTest *tests;
+	int socket, result;
+
+	assert_true(sscanf(arg, "%31s %d %127s", is, &socket, name) >= 2);
+	layout = strcmp(is, "split") == 0 ? LAYOUT_SPLIT : LAYOUT_SECONDARY;
+	harness_mode = TRIP_PROGRESS_LCORE;
+	harness_away = &away;
+	if (layout == LAYOUT_SPLIT)
+		split_start(socket);
+	tests = copy_tests();
+	result = harness_run(is, name[0] != 0 ? name : NULL, tests, n_all);
+	free(tests);
+	if (result != EXIT_SUCCESS)
+		exit(result);
+}
+
+static void
+play_other(const char *arg)
+{
+	split_serve(atoi(arg));
+}
+
+/* ---- the primary ------------------------------------------------------------------------------
+ */
+
+static struct trip_domain *other_domain;
+
+static void
+open_here(const struct request *request)
+{
+	struct trip_domain_attr attr = request->attr;
+
+	attr.max_processes = 2;
+	/* A process may have all that there is. */
+	attr.max_process_works = RTE_MAX(16u, RTE_MIN(attr.max_works, attr.max_events));
+	attr.max_process_cntrs = attr.max_cntrs;
+	attr.max_process_waiters = attr.max_waiters;
+	harness_open(request->homes, &attr);
+	family_look_on();
+}
+
+static void
+close_here(void)
+{
+	harness_until(family_attached() == 0);
+	family_look_away();
+	harness_close();
+}
+
+static void
+answer(const struct request *request)
+{
+	switch (request->what) {
+	case OPEN:
+		open_here(request);
+		break;
+	case CLOSE:
+		close_here();
+		break;
+	case SETTLE:
+		harness_settle();
+		break;
+	case OPEN_OTHER:
+		other_domain = harness_open_other();
+		break;
+	case CLOSE_OTHER:
+		harness_until(trip_domain_close(other_domain) == 0);
+		other_domain = NULL;
+		break;
+	}
+}
+
+/* Domains that progress by hand do so meanwhile. */
+static bool
+next_request(const struct family_child *child, struct request *request)
+{
+	struct pollfd entry = {.fd = child->from, .events = POLLIN};
+
+	while ((harness_mode == TRIP_PROGRESS_MANUAL || other_domain != NULL) &&
+		poll(&entry, 1, 0) == 0) {
+		if (other_domain != NULL)
+			(void)trip_progress(other_domain);
+		if (harness_domain != NULL)
+			harness_step();
+	}
+	return family_receive(child->from, request, sizeof(*request));
+}
+
+/* Of the two ends, the child gets one. */
+static struct family_child
+start(const char *part, unsigned int lcore, int end)
+{
+	struct family_child child;
+	char arg[256];
+
+	if (strcmp(part, "tests") == 0)
+		snprintf(arg, sizeof(arg), "%s %d %s", word, end, only != NULL ? only : "");
+	else
+		snprintf(arg, sizeof(arg), "%d", end);
+	if (end >= 0)
+		assert_int_equal(fcntl(end, F_SETFD, 0), 0);
+	child = family_start(part, lcore, arg);
+	if (end >= 0)
+		assert_int_equal(close(end), 0);
+	return child;
+}
+
+static int
+serve(void)
+{
+	struct family_child tests, other = {0};
+	int ends[2] = {-1, -1};
+	struct request request;
+
+	if (layout == LAYOUT_SPLIT) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+		other = start("other", LCORE_OTHER, ends[1]);
+	}
+	tests = start("tests", LCORE_TESTS, ends[0]);
+	while (next_request(&tests, &request)) {
+		answer(&request);
+		if (!family_send(tests.to, &request.what, sizeof(request.what)))
+			break;
+	}
+	family_join(&tests);
+	if (layout == LAYOUT_SPLIT)
+		family_join(&other);
+	return 0;
+}
+
+/* ---- main -------------------------------------------------------------------------------------
+ */
+
+static const struct family_part parts[] = {
+	{"tests", play_tests},
+	{"other", play_other},
+	{NULL, NULL},
+};
+
+static void
+list(enum layout of)
+{
+	for (size_t i = 0; i < n_all; i++)
+		if (elsewhere_why(all[i].name, of) == NULL)
+			printf("%s\n", all[i].name);
+}
+
+bool
+layout_main(int argc, char **argv, const struct CMUnitTest *tests, size_t n, int *result)
+{
+	bool listed = argc == 3 && strcmp(argv[1], "list") == 0;
+	const char *given = listed ? argv[2] : argc > 1 ? argv[1] : "";
+
+	all = tests;
+	n_all = n;
+	family_device = TRAFFIC_VDEV;
+	for (unsigned int i = 0; i < RTE_DIM(parts) - 1; i++)
+		if (argc > 4 && strcmp(given, parts[i].name) == 0) {
+			*result = family_main(argc, argv, parts, NULL);
+			return true;
+		}
+	for (unsigned int i = 0; i < RTE_DIM(words); i++) {
+		if (argc > 3 || strcmp(given, words[i].word) != 0)
+			continue;
+		layout = words[i].layout;
+		if (listed) {
+			list(layout);
+			*result = EXIT_SUCCESS;
+			return true;
+		}
+		harness_mode = words[i].progress;
+		word = given;
+		only = argc == 3 ? argv[2] : NULL;
+		*result = family_main(1, argv, parts, serve);
+		return true;
+	}
+	return false;
+}
