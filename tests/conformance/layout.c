@@ -7,11 +7,8 @@
 
 #include <rte_common.h>
 
-#include <trip_eal.h>
-
 #include "family.h"
 #include "layout.h"
-#include "traffic.h"
 
 /* Lcore ids of the secondaries. */
 #define LCORE_TESTS 8
@@ -317,7 +314,6 @@ layout_main(int argc, char **argv, const struct CMUnitTest *tests, size_t n, int
 
 	all = tests;
 	n_all = n;
-	family_device = TRAFFIC_VDEV;
 	for (unsigned int i = 0; i < RTE_DIM(parts) - 1; i++)
 		if (argc > 4 && strcmp(given, parts[i].name) == 0) {
 			*result = family_main(argc, argv, parts, NULL);
