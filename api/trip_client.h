@@ -42,7 +42,8 @@ struct trip_client_domain {
 	 * domain.
 	 */
 	uint64_t generation;
-	/** Maxima of its attributes, and what is in use. */
+	/** Maxima of its attributes, and what is in use; the primary is a process, too, above the
+	 * maximum. */
 	uint32_t max_cntrs, cntrs;
 	uint32_t max_works, max_waiters, max_flows, homes;
 	uint32_t max_processes, processes;

@@ -76,6 +76,7 @@ list_domain(struct lister *list)
 		.max_waiters = domain->attr.max_waiters,
 		.max_flows = domain->attr.max_flows,
 		.homes = domain->engine.n_homes,
+		.max_processes = domain->attr.max_processes,
 		.processes = 1,
 		.pid = (uint32_t)getpid(),
 		.progress = domain->attr.progress,
@@ -84,6 +85,8 @@ list_domain(struct lister *list)
 	pthread_mutex_lock(&domain->lock);
 	out->cntrs = domain->n_cntrs;
 	pthread_mutex_unlock(&domain->lock);
+	for (uint32_t i = 0; i < domain->attr.max_processes; i++)
+		out->processes += list->server->processes[i].used;
 	snprintf(out->name, sizeof(out->name), "%s", domain->name);
 	snprintf(out->prefix, sizeof(out->prefix), "%s", list->server->prefix);
 	list->count = 1;

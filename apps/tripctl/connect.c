@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Finding the socket of a domain, and what is said where that fails. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "text.h"
+#include "tripctl.h"
+
+#define SYSTEM_FOLDER "/run/tripline"
+#define FOUND_MAX 16
+
+/* What there is to connect to. */
+struct search {
+	char folder[2][108];
+	unsigned int n_folders;
+	char found[FOUND_MAX][108];
+	unsigned int n_found;
+	/* One that is there, and does not let us in. */
+	char shut[108];
+};
+
+void
+tripctl_complain(const char *format, ...)
+{
+	char text[1024], escaped[2048];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	fprintf(stderr, "tripctl: %s\n", tripctl_text_escape(text, escaped, sizeof(escaped)));
+}
+
+int
+tripctl_fail(int error)
+{
+	const char *message = trip_client_message();
+
+	/* Which part of a program says it is the program's affair. */
+	if (strncmp(message, "client: ", 8) == 0)
+		message += 8;
+	tripctl_complain("%s", message);
+	switch (error) {
+	case -ENOENT:
+	case -ECONNREFUSED:
+		return TRIPCTL_EXIT_NONE;
+	case -EPIPE:
+		return TRIPCTL_EXIT_ENDED;
+	default:
+		return TRIPCTL_EXIT_RUN;
+	}
+}
+
+static void
+find_folders(struct search *search)
+{
+	char *slash;
+
+	if (trip_client_path(NULL, NULL, search->folder[0], sizeof(search->folder[0])) == 0) {
+		slash = strrchr(search->folder[0], '/');
+		*slash = 0;
+		search->n_folders = 1;
+	}
+	/* Root's domains, for users whom their sockets let in. */
+	if (search->n_folders == 0 || strcmp(search->folder[0], SYSTEM_FOLDER) != 0)
+		strcpy(search->folder[search->n_folders++], SYSTEM_FOLDER);
+}
+
+/* Anybody may have made a folder in /tmp, and sockets in it. */
+static bool
+is_trusted(const char *path)
+{
+	struct stat status;
+
+	return lstat(path, &status) == 0 && (status.st_uid == 0 || status.st_uid == geteuid());
+}
+
+static void
+try_socket(struct search *search, const char *path)
+{
+	struct trip_client *client;
+	int error;
+
+	if (!is_trusted(path))
+		return;
+	error = trip_client_open(path, &client);
+	if (error == 0)
+		trip_client_close(client);
+	if (error == -EACCES)
+		strcpy(search->shut, path);
+	/* It lives, whatever it has against us. */
+	else if (error != -ENOENT && error != -ECONNREFUSED && search->n_found < FOUND_MAX)
+		strcpy(search->found[search->n_found++], path);
+}
+
+/* Sockets are called PREFIX.DOMAIN.sock. */
+static bool
+is_asked_for(const struct tripctl *ctl, const char *name)
+{
+	static const char tail[] = ".sock";
+	size_t length = strlen(name), prefix = ctl->prefix != NULL ? strlen(ctl->prefix) : 0;
+	size_t domain = ctl->domain != NULL ? strlen(ctl->domain) : 0;
+
+	if (length < prefix + 1 + domain + strlen(tail) || name[0] == '.' ||
+		strcmp(name + length - strlen(tail), tail) != 0)
+		return false;
+	if (prefix > 0 && (strncmp(name, ctl->prefix, prefix) != 0 || name[prefix] != '.'))
+		return false;
+	name += length - strlen(tail) - domain;
+	return domain == 0 || (strncmp(name, ctl->domain, domain) == 0 && name[-1] == '.');
+}
+
+static void
+search_folder(struct search *search, const struct tripctl *ctl, const char *folder)
+{
+	DIR *entries = is_trusted(folder) ? opendir(folder) : NULL;
+	const struct dirent *entry;
+
+	while (entries != NULL && (entry = readdir(entries)) != NULL) {
+		char path[108];
+
+		if (is_asked_for(ctl, entry->d_name) &&
+			(size_t)snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) <
+				sizeof(path))
+			try_socket(search, path);
+	}
+	if (entries != NULL)
+		closedir(entries);
+}
+
+static int
+choose_only(struct tripctl *ctl)
+{
+	struct search search = {0};
+
+	find_folders(&search);
+	for (unsigned int i = 0; i < search.n_folders; i++)
+		search_folder(&search, ctl, search.folder[i]);
+	if (search.n_found == 1) {
+		strcpy(ctl->path, search.found[0]);
+		return 0;
+	}
+	if (search.n_found > 1) {
+		tripctl_complain("there are several domains; --socket says which:");
+		for (unsigned int i = 0; i < search.n_found; i++)
+			tripctl_complain("  --socket %s", search.found[i]);
+		return TRIPCTL_EXIT_USAGE;
+	}
+	if (search.shut[0] != 0)
+		tripctl_complain("the socket %s does not let user %d in: its group and mode say "
+				 "whom it does",
+			search.shut, (int)geteuid());
+	else
+		tripctl_complain("no%s domain has a socket in %s%s%s; --socket says where else",
+			ctl->prefix != NULL || ctl->domain != NULL ? " such" : "", search.folder[0],
+			search.n_folders > 1 ? " or " : "",
+			search.n_folders > 1 ? search.folder[1] : "");
+	return TRIPCTL_EXIT_NONE;
+}
+
+static int
+choose(struct tripctl *ctl)
+{
+	if (ctl->socket == NULL)
+		return choose_only(ctl);
+	if (strlen(ctl->socket) >= sizeof(ctl->path)) {
+		tripctl_complain("--socket: the path is longer than %zu", sizeof(ctl->path) - 1);
+		return TRIPCTL_EXIT_USAGE;
+	}
+	strcpy(ctl->path, ctl->socket);
+	return 0;
+}
+
+int
+tripctl_connect(struct tripctl *ctl)
+{
+	uint64_t cursor = 0;
+	int error = choose(ctl);
+
+	if (error != 0)
+		return error;
+	error = trip_client_open(ctl->path, &ctl->client);
+	if (error == 0)
+		error = trip_client_list(ctl->client, TRIP_CLIENT_DOMAIN, &cursor, &ctl->about,
+			sizeof(ctl->about), 1);
+	return error < 0 ? tripctl_fail(error) : 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRIPCTL_OPTIONS_H
+#define TRIPCTL_OPTIONS_H
+
+#include <argp.h>
+
+struct tripctl;
+
+/* The options that every command has, as children of its own; their input is the struct tripctl,
+ * which a command's parser hands on by state->child_inputs[0]. */
+extern const struct argp_child tripctl_options_shared[];
+
+/* Parses the words of a command: `input` is what `argp` parses into. */
+void tripctl_options_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/* Parses what stands before a command; returns the index of that in argv. */
+int tripctl_options_global(struct tripctl *ctl, int argc, char **argv);
+
+#endif

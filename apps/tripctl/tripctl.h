@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the commands of tripctl share. */
+#ifndef TRIPCTL_H
+#define TRIPCTL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <trip_client.h>
+
+/* Exit codes; tripctl.1 has them for users. */
+#define TRIPCTL_EXIT_RUN 1
+#define TRIPCTL_EXIT_USAGE 2
+#define TRIPCTL_EXIT_NONE 3    /* no such domain or counter */
+#define TRIPCTL_EXIT_TIMEOUT 4 /* the time is over */
+#define TRIPCTL_EXIT_ENDED 5   /* the primary has ended */
+#define TRIPCTL_EXIT_ERROR 6   /* the counter's error value changed */
+
+/* What stands before a command, or behind it. */
+struct tripctl {
+	/* NULL: not given. */
+	const char *socket;
+	const char *prefix;
+	const char *domain;
+	bool json;
+	/* Once it is connected. */
+	struct trip_client *client;
+	struct trip_client_domain about;
+	char path[108];
+};
+
+/* Says an error on stderr, control characters escaped. */
+__attribute__((format(printf, 1, 2))) void tripctl_complain(const char *format, ...);
+
+/* Says what a call of the client library has to say; returns the exit code. */
+int tripctl_fail(int error);
+
+/* Connects to the domain that the options name, or the only one there is: 0, or the exit code. */
+int tripctl_connect(struct tripctl *ctl);
+
+/*
+ * The commands. Each parses its words, argv[0] among them, and returns the exit code; --help, and
+ * what is wrong with the words, end the process.
+ */
+int tripctl_list(struct tripctl *ctl, int argc, char **argv);
+
+#endif

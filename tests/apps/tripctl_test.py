@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests of tripctl share: a primary that does what it is told, and runs of tripctl on it."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+SKIP = 77
+TRIPCTL, BED = (os.path.abspath(path) for path in sys.argv[1:3])
+# Far beyond what any run takes: only a hang ends there.
+HANG = 120
+# Exit codes.
+RUN, USAGE, NONE, TIMEOUT, ENDED, ERROR = range(1, 7)
+NOBODY = 65534
+
+
+class Skip(Exception):
+    """This test cannot run here; the text says why."""
+
+
+class Bed:
+    """A primary, and a folder of its own that others may enter."""
+
+    def __init__(self):
+        self.path = tempfile.mkdtemp(prefix='tripctl-test-')
+        os.chmod(self.path, 0o755)
+        self.socket = os.path.join(self.path, 'bed.sock')
+        self.prefix = f'trip-test-{os.getpid()}'
+        self.environment = dict(os.environ, TERM='dumb')
+        self.running = []
+        self.primary = None
+
+    def open(self, huge=False, program=BED):
+        """Starts the primary; with hugepages others can attach."""
+        words = ['--lcores=0@0-1', '--no-pci', '--no-telemetry', '--log-level=error', '--vdev=net_null0']
+        if huge:
+            words += ['-m', '64', f'--file-prefix={self.prefix}', '--base-virtaddr=0x200000000000']
+        else:
+            words += ['--no-huge', '-m', '128', '--no-shconf']
+        self.primary = self.track(subprocess.Popen(
+            [program, self.socket, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+        if self.primary.stdout.readline() != 'ok\n':
+            raise Skip('EAL does not start here' + (', or has no hugepages' if huge else ''))
+        return self
+
+    def tell(self, *lines):
+        """Has it do something; it is done, with all that follows from it, when this returns."""
+        for line in lines:
+            self.primary.stdin.write(line + '\n')
+            self.primary.stdin.flush()
+            answer = self.primary.stdout.readline()
+            assert answer == 'ok\n', f'{line}: {answer}'
+
+    def value(self, name):
+        self.primary.stdin.write(f'read {name}\n')
+        self.primary.stdin.flush()
+        value = int(self.primary.stdout.readline())
+        assert self.primary.stdout.readline() == 'ok\n'
+        return value
+
+    def close(self):
+        for process in self.running:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        shutil.rmtree(self.path, ignore_errors=True)
+        shutil.rmtree(f'/var/run/dpdk/{self.prefix}', ignore_errors=True)
+        with open('/proc/mounts', encoding='utf-8') as file:
+            folders = [line.split()[1] for line in file if line.split()[2] == 'hugetlbfs']
+        for folder in folders:
+            for name in os.listdir(folder) if os.access(folder, os.R_OK | os.X_OK) else []:
+                if name.startswith(self.prefix + 'map_'):
+                    os.unlink(os.path.join(folder, name))
+
+    def track(self, process):
+        self.running.append(process)
+        return process
+
+    def start(self, *words, front=(), socket=True, **options):
+        where = ['--socket', self.socket] if socket else []
+        options = {'stdin': subprocess.DEVNULL, 'stdout': subprocess.PIPE, 'stderr': subprocess.PIPE,
+                   'text': True, 'env': self.environment, **options}
+        return self.track(subprocess.Popen([*front, TRIPCTL, *where, *words], **options))
+
+    def finish(self, process):
+        out, err = process.communicate(timeout=HANG)
+        return process.returncode, out, err
+
+    def run(self, *words, **options):
+        return self.finish(self.start(*words, **options))
+
+    def good(self, *words, **options):
+        """stdout of a run that ends well and complains of nothing."""
+        code, out, err = self.run(*words, **options)
+        equal((code, err), (0, ''), f'exit code and stderr of {words}')
+        return out
+
+    def json(self, *words):
+        return json.loads(self.good('--json', *words))
+
+
+def wait_until(what, condition):
+    deadline = time.monotonic() + HANG
+    while not condition():
+        assert time.monotonic() < deadline, f'{what} did not happen within {HANG} s'
+        time.sleep(0.01)
+
+
+def equal(found, expected, what):
+    assert found == expected, f'{what}: {found!r}, not {expected!r}'
+
+
+def main(*tests):
+    """Runs tests, each with a bed of its own, and exits as Meson wants it."""
+    failed = skipped = 0
+    for test in tests:
+        bed = Bed()
+        try:
+            test(bed)
+            print(f'ok    {test.__name__}')
+        except Skip as reason:
+            skipped += 1
+            print(f'skip  {test.__name__}: {reason}')
+        except Exception:  # a test that breaks has failed, whatever broke
+            failed += 1
+            print(f'FAIL  {test.__name__}')
+            traceback.print_exc(file=sys.stdout)
+        finally:
+            bed.close()
+    sys.exit(1 if failed else SKIP if skipped == len(tests) else 0)
+
+
+__all__ = [name for name in dir() if not name.startswith('_')] + ['re', 'signal', 'subprocess']
