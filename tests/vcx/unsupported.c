@@ -26,9 +26,21 @@
 NOTHING(struct mlx5dv_flow_matcher *, mlx5dv_create_flow_matcher,
 	(struct ibv_context * context, struct mlx5dv_flow_matcher_attr *attr))
 REFUSED(mlx5dv_destroy_flow_matcher, (struct mlx5dv_flow_matcher * matcher))
+/* The name that a driver was built to look for depends on its rdma-core: later headers declare the
+ * second, and make the first a macro. */
+#undef mlx5dv_create_flow
+struct ibv_flow *mlx5dv_create_flow(struct mlx5dv_flow_matcher *matcher,
+	struct mlx5dv_flow_match_parameters *value, size_t count,
+	struct mlx5dv_flow_action_attr actions[]);
+struct ibv_flow *__mlx5dv_create_flow(struct mlx5dv_flow_matcher *matcher,
+	struct mlx5dv_flow_match_parameters *value, size_t count,
+	struct mlx5dv_flow_action_attr actions[], size_t size);
 NOTHING(struct ibv_flow *, mlx5dv_create_flow,
 	(struct mlx5dv_flow_matcher * matcher, struct mlx5dv_flow_match_parameters *value,
 		size_t count, struct mlx5dv_flow_action_attr actions[]))
+NOTHING(struct ibv_flow *, __mlx5dv_create_flow,
+	(struct mlx5dv_flow_matcher * matcher, struct mlx5dv_flow_match_parameters *value,
+		size_t count, struct mlx5dv_flow_action_attr actions[], size_t size))
 NOTHING(struct ibv_flow_action *, mlx5dv_create_flow_action_modify_header,
 	(struct ibv_context * context, size_t size, uint64_t actions[],
 		enum mlx5dv_flow_table_type type))
