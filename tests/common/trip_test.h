@@ -27,6 +27,15 @@
 #define TRIP_TEST_TSAN false
 #endif
 
+/* assert_in_range() of one cmocka is deprecated in the next, which names it otherwise. */
+static inline void
+trip_assert_range(uint64_t value, uint64_t low, uint64_t high)
+{
+	if (value < low || value > high)
+		fail_msg("%llu is not within %llu and %llu", (unsigned long long)value,
+			(unsigned long long)low, (unsigned long long)high);
+}
+
 __extension__ typedef unsigned __int128 trip_u128;
 
 struct trip_random {

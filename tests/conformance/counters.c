@@ -378,7 +378,7 @@ pnt_07_a_refused_flow_is_not_bound(void **state)
 			break;
 		n++;
 	}
-	assert_in_range(n, 1, MASKS - 1);
+	trip_assert_range(n, 1, MASKS - 1);
 	assert_int_equal(trip_counters_destroy(attr.counters), -EBUSY);
 	while (n > 0)
 		assert_int_equal(trip_flow_destroy(flow[--n]), 0);

@@ -88,7 +88,7 @@ static void
 wait_09_the_loop_for_thresholds(void **state)
 {
 	run(see_multiples);
-	assert_in_range(atomic_load(&told), ERRORS, ADDS / STEP + ERRORS);
+	trip_assert_range(atomic_load(&told), ERRORS, ADDS / STEP + ERRORS);
 	assert_true(atomic_load(&blocks) <= 3 * (ADDS / STEP + ERRORS));
 }
 

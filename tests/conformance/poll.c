@@ -62,7 +62,7 @@ poll_all(struct trip_poll_set *set)
 	int n = trip_poll(set, contexts, MEMBERS);
 	unsigned int reported = 0;
 
-	assert_in_range(n, 0, MEMBERS);
+	trip_assert_range(n, 0, MEMBERS);
 	for (int i = 0; i < n; i++)
 		reported |= 1u << (uintptr_t)contexts[i];
 	return reported;

@@ -208,7 +208,7 @@ cntr_18_adders_are_stopped_at_the_maximum(void **state)
 	for (uint64_t k = 1;; k++) {
 		stopped = trip_step_start(&step, add, NULL, k);
 		for (unsigned int i = 0; i < READS; i++)
-			assert_in_range(trip_cntr_read(cntr), TRIP_CNTR_MAX - 2, TRIP_CNTR_MAX);
+			trip_assert_range(trip_cntr_read(cntr), TRIP_CNTR_MAX - 2, TRIP_CNTR_MAX);
 		trip_step_finish(&step);
 		assert_true(trip_cntr_read(cntr) == TRIP_CNTR_MAX);
 		if (!stopped)

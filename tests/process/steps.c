@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <rte_cycles.h>
+#include <rte_pause.h>
 
 #include "domain.h"
 #include "family.h"
@@ -151,8 +152,8 @@ play_stepped(const char *arg)
 	calls[family_listen() - 'a'].call(&scene);
 	family_say('d');
 	/* Whoever steps it further finds instructions. */
-	for (volatile unsigned int i = 0;; i++)
-		;
+	for (;;)
+		rte_pause();
 }
 
 /* ---- the primary ------------------------------------------------------------------------------

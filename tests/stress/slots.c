@@ -34,7 +34,7 @@ in_order(void **state)
 static void
 claim(uint32_t index)
 {
-	assert_in_range(index, FIRST, FIRST + COUNT - 1);
+	trip_assert_range(index, FIRST, FIRST + COUNT - 1);
 	assert_int_equal(
 		atomic_fetch_add_explicit(&owners[index - FIRST], 1, memory_order_relaxed), 0);
 }

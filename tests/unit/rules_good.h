@@ -31,8 +31,9 @@ overlap(const char *a, const char *b)
 	char text[2048];
 	bool warned;
 
-	snprintf(text, sizeof(text),
-		"count a port 0 pattern %s / end\ncount b port 0 pattern %s / end", a, b);
+	assert_true(snprintf(text, sizeof(text),
+			    "count a port 0 pattern %s / end\ncount b port 0 pattern %s / end", a,
+			    b) < (int)sizeof(text));
 	rules = good(text);
 	warned = rules->warnings->n_list > 0;
 	assert_true(rules->warnings->n_list <= 1);

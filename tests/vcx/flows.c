@@ -301,10 +301,10 @@ flows_refresh_lag_is_as_the_table_has_it(void **state)
 	assert_int_equal(
 		facts.refresh_lag_from, engine == VCX_VERBS ? TRIP_FACT_KNOWN : TRIP_FACT_MEASURED);
 	if (engine == VCX_BULK)
-		assert_in_range(facts.refresh_lag_ns, 900000000, 1000000000);
+		trip_assert_range(facts.refresh_lag_ns, 900000000, 1000000000);
 	else
 		/* What cannot be told from nothing on a machine that lets the worker wait. */
-		assert_in_range(facts.refresh_lag_ns, 0, 100000000);
+		trip_assert_range(facts.refresh_lag_ns, 0, 100000000);
 	report_facts(1, 0);
 	destroy(flow);
 	harness_expect(packets, n, 0);
@@ -558,7 +558,7 @@ flows_removal_under_load(void **state)
 	harness_until(trip_cntr_readerr(bytes) == 1);
 	load_end(&load);
 	value = trip_cntr_read(packets);
-	assert_in_range(value, 100, load.sum.delivered + load.sum.no_buffer);
+	trip_assert_range(value, 100, load.sum.delivered + load.sum.no_buffer);
 	harness_until(atomic_load(&n_events[TRIP_PORT_REMOVED]) == 1);
 	assert_int_equal(count_of(flow).fate, TRIP_FATE_LOST);
 	assert_int_equal(trip_work_flush(harness_domain, NULL), 0);
