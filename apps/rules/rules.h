@@ -168,6 +168,10 @@ int trip_rules_parse_text(const char *name, const char *text, size_t length,
 
 void trip_rules_free(struct trip_rules *rules);
 
+/* A VALUE of the language by itself, such as 500, 0x1f, 10k or 2GiB: 0, -EINVAL: it is none,
+ * -ERANGE: above 2^63-1. */
+int trip_rules_parse_value(const char *text, uint64_t *value);
+
 /*
  * Looks for warnings anew; parsing has done so already, with ports that have different names for
  * different ones. For a tool that has found out which ports they are. Returns 0 or -ENOMEM.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers and strings: text to value, with every limit checked before it can be passed. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,36 +91,62 @@ factor_of(const char *suffix, size_t length)
 	return factor;
 }
 
+/* A number and its suffix. */
+static enum trip_rules_number
+amount_of(const char *text, size_t length, uint64_t *value)
+{
+	enum trip_rules_number kind;
+	uint64_t factor = 1;
+	size_t digits = length;
+
+	kind = trip_rules_value_u64(text, digits, value);
+	if (kind == TRIP_RULES_NUMBER_BAD) {
+		digits = 0;
+		while (digits < length && digit_of(text[digits]) < 10)
+			digits++;
+		factor = factor_of(text + digits, length - digits);
+		kind = trip_rules_value_u64(text, digits, value);
+	}
+	if (kind == TRIP_RULES_NUMBER_BAD || factor == 0)
+		return TRIP_RULES_NUMBER_BAD;
+	if (kind == TRIP_RULES_NUMBER_OVERFLOW || *value > INT64_MAX / factor)
+		return TRIP_RULES_NUMBER_OVERFLOW;
+	*value *= factor;
+	return TRIP_RULES_NUMBER_OK;
+}
+
+int
+trip_rules_parse_value(const char *text, uint64_t *value)
+{
+	switch (amount_of(text, strlen(text), value)) {
+	case TRIP_RULES_NUMBER_OK:
+		return 0;
+	case TRIP_RULES_NUMBER_OVERFLOW:
+		return -ERANGE;
+	default:
+		return -EINVAL;
+	}
+}
+
 bool
 trip_rules_value_amount(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *span, uint64_t *value)
 {
 	char quote[TRIP_RULES_QUOTE_SIZE];
-	enum trip_rules_number kind;
-	uint64_t factor = 1;
-	size_t digits = span->length;
+	enum trip_rules_number kind = amount_of(span->text, span->length, value);
 
-	kind = trip_rules_value_u64(span->text, digits, value);
 	if (kind == TRIP_RULES_NUMBER_BAD) {
-		digits = 0;
-		while (digits < span->length && digit_of(span->text[digits]) < 10)
-			digits++;
-		factor = factor_of(span->text + digits, span->length - digits);
-		kind = trip_rules_value_u64(span->text, digits, value);
-	}
-	if (kind == TRIP_RULES_NUMBER_BAD || factor == 0) {
 		trip_rules_error(ctx, span,
 			"expected a value such as 500, 10k or 2GiB (suffixes k M G T Ki Mi Gi Ti, "
 			"then B), found %s",
 			trip_rules_error_quote(quote, span));
 		return false;
 	}
-	if (kind == TRIP_RULES_NUMBER_OVERFLOW || *value > INT64_MAX / factor) {
+	if (kind == TRIP_RULES_NUMBER_OVERFLOW) {
 		trip_rules_error(ctx, span, "value %.*s is above 9223372036854775807 (2^63-1)",
 			(int)(span->length < 40 ? span->length : 40), span->text);
 		return false;
 	}
-	*value *= factor;
 	return true;
 }
 

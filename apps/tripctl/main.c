@@ -12,6 +12,9 @@ static const struct {
 	int (*run)(struct tripctl *ctl, int argc, char **argv);
 } commands[] = {
 	{"list", tripctl_list},
+	{"wait", tripctl_wait},
+	{"add", tripctl_add},
+	{"set", tripctl_set},
 };
 
 /* A full disk is an error, a reader that has left is none. */

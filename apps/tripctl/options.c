@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "options.h"
+#include "text.h"
 #include "tripctl.h"
 
 enum {
@@ -10,6 +11,7 @@ enum {
 	KEY_PREFIX,
 	KEY_DOMAIN,
 	KEY_JSON,
+	KEY_VERBOSE,
 };
 
 static const struct argp_option shared_options[] = {
@@ -19,6 +21,7 @@ static const struct argp_option shared_options[] = {
 	{"domain", KEY_DOMAIN, "NAME", 0, "the one of this name", 10},
 	{NULL, 0, NULL, 0, "Other:", 11},
 	{"json", KEY_JSON, NULL, 0, "write JSON", 11},
+	{"verbose", KEY_VERBOSE, NULL, 0, "show what EAL says where a command attaches", 11},
 	{NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -39,6 +42,9 @@ parse_shared(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_JSON:
 		ctl->json = true;
+		return 0;
+	case KEY_VERBOSE:
+		ctl->verbose = true;
 		return 0;
 	case ARGP_KEY_END:
 		if (ctl->socket != NULL && (ctl->prefix != NULL || ctl->domain != NULL))
@@ -80,6 +86,18 @@ parse_global(int key, char *arg, struct argp_state *state)
 	}
 }
 
+uint64_t
+tripctl_options_time(struct argp_state *state, const char *option, const char *text)
+{
+	char escaped[64];
+	uint64_t ns = 0;
+
+	if (tripctl_text_parse_time(text, &ns) != 0)
+		argp_error(state, "--%s: \"%s\" is no time such as 0.5, 500ms, 10s or 5m", option,
+			tripctl_text_escape(text, escaped, sizeof(escaped)));
+	return ns;
+}
+
 void
 tripctl_options_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
@@ -96,9 +114,13 @@ tripctl_options_global(struct tripctl *ctl, int argc, char **argv)
 		       "\v"
 		       "Commands:\n"
 		       "  list [KIND...]     counters, works, flows, processes, lcores, domain\n"
+		       "  wait NAME VALUE    until a counter has reached a value\n"
+		       "  add NAME VALUE     adds to a counter\n"
+		       "  set NAME VALUE     sets a counter\n"
 		       "\n"
-		       "tripctl COMMAND --help has the words of each. list asks over "
-		       "the domain's socket and needs neither hugepages nor privilege.",
+		       "tripctl COMMAND --help has the words of each. list and wait ask over the "
+		       "domain's socket and need neither hugepages nor privilege; add and set "
+		       "attach as a secondary process. See tripctl(1).",
 		.children = tripctl_options_shared,
 	};
 	struct global global = {.ctl = ctl};

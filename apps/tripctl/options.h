@@ -3,12 +3,16 @@
 #define TRIPCTL_OPTIONS_H
 
 #include <argp.h>
+#include <stdint.h>
 
 struct tripctl;
 
 /* The options that every command has, as children of its own; their input is the struct tripctl,
  * which a command's parser hands on by state->child_inputs[0]. */
 extern const struct argp_child tripctl_options_shared[];
+
+/* Nanoseconds; what is no time ends the program. */
+uint64_t tripctl_options_time(struct argp_state *state, const char *option, const char *text);
 
 /* Parses the words of a command: `input` is what `argp` parses into. */
 void tripctl_options_parse(const struct argp *argp, int argc, char **argv, void *input);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <trip_cntr.h>
 #include <trip_domain.h>
@@ -326,12 +325,9 @@ command_of(uint32_t pid, char command[64])
 static uint64_t
 since(uint64_t then_ns)
 {
-	struct timespec now;
-	uint64_t ns;
+	uint64_t now = tripctl_text_now();
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	return ns > then_ns ? ns - then_ns : 0;
+	return now > then_ns ? now - then_ns : 0;
 }
 
 static const char *const process_titles[] = {

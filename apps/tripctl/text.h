@@ -15,6 +15,9 @@ const char *tripctl_text_escape(const char *text, char *out, size_t size);
 const char *tripctl_text_exact(uint64_t number, char out[TRIPCTL_TEXT_NUMBER]);
 const char *tripctl_text_short(double number, char out[TRIPCTL_TEXT_NUMBER]);
 
+/* CLOCK_MONOTONIC, in nanoseconds. */
+uint64_t tripctl_text_now(void);
+
 /* A time, such as "12.3 ms", "1h02m". Returns `out`. */
 const char *tripctl_text_time(uint64_t ns, char out[TRIPCTL_TEXT_NUMBER]);
 

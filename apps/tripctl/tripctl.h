@@ -24,6 +24,7 @@ struct tripctl {
 	const char *prefix;
 	const char *domain;
 	bool json;
+	bool verbose;
 	/* Once it is connected. */
 	struct trip_client *client;
 	struct trip_client_domain about;
@@ -44,5 +45,8 @@ int tripctl_connect(struct tripctl *ctl);
  * what is wrong with the words, end the process.
  */
 int tripctl_list(struct tripctl *ctl, int argc, char **argv);
+int tripctl_wait(struct tripctl *ctl, int argc, char **argv);
+int tripctl_add(struct tripctl *ctl, int argc, char **argv);
+int tripctl_set(struct tripctl *ctl, int argc, char **argv);
 
 #endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include <rules.h>
+
+#include "cntr.h"
+#include "text.h"
+
+void
+tripctl_cntr_word(struct argp_state *state, struct tripctl_cntr_words *words, const char *word)
+{
+	char escaped[128];
+	int error;
+
+	if (words->n++ == 0) {
+		words->name = word;
+		return;
+	}
+	tripctl_text_escape(word, escaped, sizeof(escaped));
+	if (words->n > 2)
+		argp_error(state, "unexpected word \"%s\"", escaped);
+	error = trip_rules_parse_value(word, &words->value);
+	if (error == -ERANGE)
+		argp_error(state, "value %s is above 9223372036854775807 (2^63-1)", escaped);
+	else if (error != 0)
+		argp_error(state, "\"%s\" is no value such as 500, 0x1f4, 10k or 2GiB", escaped);
+}
+
+void
+tripctl_cntr_check(struct argp_state *state, const struct tripctl_cntr_words *words)
+{
+	if (words->n < 2)
+		argp_error(state, "NAME and VALUE are wanted");
+}
