@@ -74,15 +74,9 @@ lost(const struct trip_client *client)
 }
 
 static int
-send_request(struct trip_client *client, enum trip_protocol_type type, const void *body,
-	size_t size, int fd)
+send_request(
+	struct trip_client *client, enum trip_protocol_type type, const void *body, size_t size)
 {
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {.head = {.cmsg_level = SOL_SOCKET,
-			     .cmsg_type = SCM_RIGHTS,
-			     .cmsg_len = CMSG_LEN(sizeof(int))}};
 	struct trip_protocol_head head = {
 		.magic = TRIP_PROTOCOL_MAGIC,
 		.version = TRIP_PROTOCOL_VERSION,
@@ -96,11 +90,6 @@ send_request(struct trip_client *client, enum trip_protocol_type type, const voi
 	struct msghdr msg = {.msg_iov = parts, .msg_iovlen = 2};
 	ssize_t sent;
 
-	if (fd >= 0) {
-		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-		msg.msg_control = &control;
-		msg.msg_controllen = sizeof(control.bytes);
-	}
 	do
 		sent = sendmsg(client->socket, &msg, MSG_NOSIGNAL);
 	while (sent < 0 && errno == EINTR);
@@ -171,23 +160,27 @@ receive(struct trip_client *client, enum trip_protocol_type type, int *fd)
 
 int
 trip_client_call(struct trip_client *client, enum trip_protocol_type type, const void *body,
-	size_t size, int send_fd, union trip_protocol_answer *answer)
+	size_t size, union trip_protocol_answer *answer, int *fd)
 {
-	int fd = -1, error = send_request(client, type, body, size, send_fd);
+	int came = -1, error = send_request(client, type, body, size);
 
 	if (error == 0)
-		error = receive(client, type, &fd);
-	if (error == 0 && fd >= 0)
-		close(fd);
-	if (error == 0 && answer != NULL)
+		error = receive(client, type, &came);
+	if (error != 0)
+		return error;
+	if (answer != NULL)
 		*answer = client->reply.answer;
-	return error;
+	if (fd != NULL)
+		*fd = came;
+	else if (came >= 0)
+		close(came);
+	return 0;
 }
 
 static int
 ask(struct trip_client *client, enum trip_protocol_type type, const void *body, size_t size)
 {
-	return trip_client_call(client, type, body, size, -1, NULL);
+	return trip_client_call(client, type, body, size, NULL, NULL);
 }
 
 int
@@ -382,10 +375,8 @@ int
 trip_client_watch(struct trip_client *client, uint64_t id, uint32_t *watch, int *fd)
 {
 	const struct trip_protocol_read read = {.cntr = id};
-	int error = send_request(client, TRIP_PROTOCOL_WATCH, &read, sizeof(read), -1);
+	int error = trip_client_call(client, TRIP_PROTOCOL_WATCH, &read, sizeof(read), NULL, fd);
 
-	if (error == 0)
-		error = receive(client, TRIP_PROTOCOL_WATCH, fd);
 	if (error != 0)
 		return error;
 	*watch = client->reply.answer.watching.watch;

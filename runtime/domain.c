@@ -327,6 +327,8 @@ trip_domain_alloc(const char *name, const struct trip_domain_attr *attr, void *c
 	pthread_mutex_init(&domain->lock, NULL);
 	pthread_mutex_init(&domain->reader, NULL);
 	pthread_mutex_init(&domain->helper.lock, NULL);
+	domain->helper.domain = domain;
+	domain->helper.fd = -1;
 	return domain;
 }
 

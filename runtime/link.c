@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -31,12 +33,12 @@ fail(int error)
 
 static int
 call(struct trip_domain *domain, enum trip_protocol_type type, const void *body, size_t size,
-	int fd, union trip_protocol_answer *answer)
+	union trip_protocol_answer *answer, int *fd)
 {
 	int error;
 
 	pthread_mutex_lock(&domain->link->lock);
-	error = trip_client_call(domain->link->client, type, body, size, fd, answer);
+	error = trip_client_call(domain->link->client, type, body, size, answer, fd);
 	pthread_mutex_unlock(&domain->link->lock);
 	return error == 0 ? 0 : fail(error);
 }
@@ -51,7 +53,7 @@ attach(struct trip_domain *domain, uint64_t nonce)
 	for (unsigned int i = 0; i < RTE_MAX_LCORE && i < TRIP_PROTOCOL_LCORES; i++)
 		if (rte_eal_lcore_role(i) != ROLE_OFF)
 			attach.lcores[i / 64] |= UINT64_C(1) << i % 64;
-	error = call(domain, TRIP_PROTOCOL_ATTACH, &attach, sizeof(attach), -1, &answer);
+	error = call(domain, TRIP_PROTOCOL_ATTACH, &attach, sizeof(attach), &answer, NULL);
 	if (error != 0)
 		return error;
 	domain->link->number = answer.attached.number;
@@ -59,6 +61,24 @@ attach(struct trip_domain *domain, uint64_t nonce)
 		       ? 0
 		       : trip_error_set(EPROTO, "domain \"%s\": the primary gives number %u",
 				 domain->name, answer.attached.number);
+}
+
+static int
+open_pidfd(struct trip_domain *domain)
+{
+	struct ucred primary = {0};
+	socklen_t length = sizeof(primary);
+	int error = 0;
+
+	if (getsockopt(trip_client_socket(domain->link->client), SOL_SOCKET, SO_PEERCRED, &primary,
+		    &length) == 0)
+		domain->link->pidfd = (int)syscall(SYS_pidfd_open, primary.pid, 0);
+	if (domain->link->pidfd < 0) {
+		error = errno;
+		error = trip_error_set(error, "domain \"%s\": no pidfd of its primary %d: %s",
+			domain->name, (int)primary.pid, trip_strerror(error));
+	}
+	return error;
 }
 
 int
@@ -75,9 +95,12 @@ trip_link_open(struct trip_domain *domain, const char *path, uint64_t nonce)
 		return fail(error);
 	}
 	pthread_mutex_init(&link->lock, NULL);
-	link->stop = -1;
+	link->pidfd = link->stop = -1;
 	domain->link = link;
-	error = attach(domain, nonce);
+	error = open_pidfd(domain);
+	/* Who answers has lived since, so that the pidfd is no later process's. */
+	if (error == 0)
+		error = attach(domain, nonce);
 	if (error != 0)
 		trip_link_close(domain);
 	return error;
@@ -86,10 +109,10 @@ trip_link_open(struct trip_domain *domain, const char *path, uint64_t nonce)
 int
 trip_link_detach(struct trip_domain *domain)
 {
-	return call(domain, TRIP_PROTOCOL_DETACH, NULL, 0, -1, NULL);
+	return call(domain, TRIP_PROTOCOL_DETACH, NULL, 0, NULL, NULL);
 }
 
-/* The connection ends with the primary, however that ends. */
+/* The connection ends with the primary, however that ends, and so does whatever waits on it. */
 static void *
 watch(void *arg)
 {
@@ -97,6 +120,7 @@ watch(void *arg)
 	struct pollfd ends[] = {
 		{.fd = trip_client_socket(domain->link->client), .events = POLLRDHUP},
 		{.fd = domain->link->stop, .events = POLLIN},
+		{.fd = domain->link->pidfd, .events = POLLIN},
 	};
 
 	while (poll(ends, RTE_DIM(ends), -1) < 0 && errno == EINTR)
@@ -104,8 +128,9 @@ watch(void *arg)
 	if (ends[1].revents != 0)
 		return NULL;
 	trip_detach_end(domain);
+	shutdown(ends[0].fd, SHUT_RDWR);
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
-		trip_waiter_signal_all(domain->engine.homes[i]);
+		trip_waiter_end(domain->engine.homes[i]);
 	return NULL;
 }
 
@@ -148,6 +173,8 @@ trip_link_close(struct trip_domain *domain)
 	}
 	if (link->stop >= 0)
 		close(link->stop);
+	if (link->pidfd >= 0)
+		close(link->pidfd);
 	trip_client_close(link->client);
 	pthread_mutex_destroy(&link->lock);
 	free(link);
@@ -182,7 +209,7 @@ trip_link_enter(struct trip_domain *domain, const char *name, enum trip_cntr_eve
 
 	if (name != NULL)
 		strcpy(open.name, name);
-	error = call(domain, TRIP_PROTOCOL_OPEN, &open, sizeof(open), -1, &answer);
+	error = call(domain, TRIP_PROTOCOL_OPEN, &open, sizeof(open), &answer, NULL);
 	return error == 0 ? take_entry(domain, &answer.opened, entry) : error;
 }
 
@@ -194,7 +221,7 @@ trip_link_find(struct trip_domain *domain, const char *name, struct trip_entry *
 	int error;
 
 	strcpy(find.name, name);
-	error = call(domain, TRIP_PROTOCOL_FOUND, &find, sizeof(find), -1, &answer);
+	error = call(domain, TRIP_PROTOCOL_FOUND, &find, sizeof(find), &answer, NULL);
 	return error == 0 ? take_entry(domain, &answer.opened, entry) : error;
 }
 
@@ -203,7 +230,7 @@ trip_link_let_go(struct trip_domain *domain, uint64_t id, bool found)
 {
 	const struct trip_protocol_close close = {.cntr = id, .found = found};
 
-	return call(domain, TRIP_PROTOCOL_CLOSE, &close, sizeof(close), -1, NULL);
+	return call(domain, TRIP_PROTOCOL_CLOSE, &close, sizeof(close), NULL, NULL);
 }
 
 int
@@ -211,7 +238,7 @@ trip_link_slots(struct trip_domain *domain, uint32_t home)
 {
 	const struct trip_protocol_slots slots = {.home = home, .count = TRIP_PROTOCOL_SLOTS_MAX};
 	union trip_protocol_answer answer;
-	int error = call(domain, TRIP_PROTOCOL_SLOTS, &slots, sizeof(slots), -1, &answer);
+	int error = call(domain, TRIP_PROTOCOL_SLOTS, &slots, sizeof(slots), &answer, NULL);
 
 	if (error != 0)
 		return error;
@@ -222,11 +249,19 @@ trip_link_slots(struct trip_domain *domain, uint32_t home)
 }
 
 int
-trip_link_signal(struct trip_domain *domain, uint32_t home, uint32_t slot, int fd)
+trip_link_signal(struct trip_domain *domain, uint32_t home, uint32_t slot,
+	enum trip_protocol_signal_by by, int *fd)
 {
-	const struct trip_protocol_signal signal = {.home = home, .slot = slot};
+	const struct trip_protocol_signal signal = {.home = home, .slot = slot, .by = by};
+	bool comes = by == TRIP_PROTOCOL_SIGNAL_OWN || by == TRIP_PROTOCOL_SIGNAL_COMMON;
+	int error;
 
-	return call(domain, TRIP_PROTOCOL_SIGNAL, &signal, sizeof(signal), fd, NULL);
+	*fd = -1;
+	error = call(domain, TRIP_PROTOCOL_SIGNAL, &signal, sizeof(signal), NULL, fd);
+	if (error != 0 || !comes || *fd >= 0)
+		return error;
+	return trip_error_set(EMFILE,
+		"domain \"%s\": the process has no descriptor left to wait by", domain->name);
 }
 
 int

@@ -13,6 +13,8 @@
 #include <trip_cntr.h>
 #include <trip_domain.h>
 
+#include "protocol.h"
+
 struct trip_client;
 struct trip_client_home;
 struct trip_domain;
@@ -24,9 +26,12 @@ struct trip_link {
 	pthread_mutex_t lock;
 	/* What the primary calls this process. */
 	uint32_t number;
-	/* The thread that waits for the primary's end (WAIT-12), and what ends it before. */
+	/* The thread that waits for the primary's end (WAIT-12), what tells of that beside the end
+	 * of the connection, which a child of the primary may hold open, and what ends it before.
+	 */
 	pthread_t watcher;
 	bool watching;
+	int pidfd;
 	int stop;
 };
 
@@ -53,8 +58,9 @@ int trip_link_let_go(struct trip_domain *domain, uint64_t id, bool found);
 /* Gets waiter slots of a home for the domain's list; 0, or -ENOSPC. */
 int trip_link_slots(struct trip_domain *domain, uint32_t home);
 
-/* The descriptor by which homes signal a slot; -1: none any more. */
-int trip_link_signal(struct trip_domain *domain, uint32_t home, uint32_t slot, int fd);
+/* How homes signal a slot: 0 or the error. *fd is a new descriptor that is ready then, or -1. */
+int trip_link_signal(struct trip_domain *domain, uint32_t home, uint32_t slot,
+	enum trip_protocol_signal_by by, int *fd);
 
 /* What its primary tells of the homes, TRIP_HOMES_MAX at most: how many, or the error. */
 int trip_link_homes(struct trip_domain *domain, struct trip_client_home *homes);

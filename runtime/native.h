@@ -34,10 +34,12 @@ struct trip_native {
 
 /* What the helper thread of a domain needs; started with the first TRIP_WAIT_MUTEX_COND. */
 struct trip_native_helper {
+	struct trip_domain *domain;
 	pthread_t thread;
 	bool started;
 	bool stop;
-	/* Written by homes. */
+	/* An eventfd that homes write, or in an attached process the other end of a socket that
+	 * they do; -1 before. */
 	int fd;
 	pthread_mutex_t lock;
 	struct trip_native *list;

@@ -30,6 +30,14 @@ wait_for(struct trip_peer *peer, uint32_t events)
 	epoll_ctl(peer->server->epoll, EPOLL_CTL_MOD, peer->socket, &event);
 }
 
+static void
+close_reply_fd(struct trip_peer *peer)
+{
+	if (peer->reply_fd >= 0)
+		close(peer->reply_fd);
+	peer->reply_fd = -1;
+}
+
 /* False: it is gone. */
 static bool
 send_reply(struct trip_peer *peer)
@@ -56,6 +64,8 @@ send_reply(struct trip_peer *peer)
 	if (blocked != peer->replying)
 		wait_for(peer, blocked ? EPOLLOUT : EPOLLIN);
 	peer->replying = blocked;
+	if (!blocked)
+		close_reply_fd(peer);
 	return true;
 }
 
@@ -69,7 +79,7 @@ reply(struct trip_peer *peer, unsigned int type, int error, size_t size)
 		strncpy(out->answer.sentence, trip_error_message(),
 			sizeof(out->answer.sentence) - 1);
 		size = sizeof(out->answer.sentence);
-		peer->reply_fd = -1;
+		close_reply_fd(peer);
 	}
 	out->head = (struct trip_protocol_head){
 		.magic = TRIP_PROTOCOL_MAGIC,
@@ -81,44 +91,13 @@ reply(struct trip_peer *peer, unsigned int type, int error, size_t size)
 	return send_reply(peer);
 }
 
-/* Keeps the first descriptor that came along, and closes further ones. */
-static void
-take_fds(struct trip_peer *peer, struct msghdr *msg)
-{
-	for (struct cmsghdr *control = CMSG_FIRSTHDR(msg); control != NULL;
-		control = CMSG_NXTHDR(msg, control)) {
-		if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t at = 0; at + sizeof(int) <= control->cmsg_len - CMSG_LEN(0);
-			at += sizeof(int)) {
-			int fd;
-
-			memcpy(&fd, CMSG_DATA(control) + at, sizeof(fd));
-			if (peer->request_fd < 0)
-				peer->request_fd = fd;
-			else
-				close(fd);
-		}
-	}
-}
-
-/* Bytes of the next message, 0: it has closed, negative: nothing is there. */
+/* Bytes of the next message, 0: it has closed, negative: nothing is there. Without room for
+ * descriptors that come along, the kernel drops them. */
 static ssize_t
 receive(struct trip_peer *peer, struct message *message)
 {
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(8 * sizeof(int))];
-	} control;
-	struct iovec part = {.iov_base = message, .iov_len = sizeof(*message)};
-	struct msghdr msg = {.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control)};
-	ssize_t size = recvmsg(peer->socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
+	ssize_t size = recv(peer->socket, message, sizeof(*message), MSG_DONTWAIT | MSG_TRUNC);
 
-	if (size >= 0)
-		take_fds(peer, &msg);
 	if (size < 0 && errno != EAGAIN && errno != EINTR)
 		return 0;
 	return size;
@@ -158,7 +137,6 @@ serve_one(struct trip_peer *peer)
 		trip_server_complain(peer->server, peer, wrong);
 	if (received == 0 || wrong != NULL)
 		return false;
-	peer->reply_fd = -1;
 	if (message.head.version != TRIP_PROTOCOL_VERSION)
 		error = trip_error_set(EPROTO,
 			"domain \"%s\" speaks version %u of the protocol, the client version %u",
@@ -175,9 +153,6 @@ serve(void *owner)
 	struct trip_peer *peer = owner;
 	bool goes_on = peer->replying ? send_reply(peer) : serve_one(peer);
 
-	if (peer->request_fd >= 0)
-		close(peer->request_fd);
-	peer->request_fd = -1;
 	if (!goes_on)
 		trip_peer_close(peer);
 }
@@ -244,7 +219,6 @@ trip_peer_open(struct trip_server *server, int socket)
 	peer->index = index;
 	peer->socket = socket;
 	peer->reply_fd = -1;
-	peer->request_fd = -1;
 	server->peers[index] = peer;
 }
 
@@ -255,6 +229,7 @@ trip_peer_close(struct trip_peer *peer)
 	if (peer->process != NULL)
 		trip_process_lost(peer->process);
 	peer->server->peers[peer->index] = NULL;
+	close_reply_fd(peer);
 	/* That takes it out of epoll, too. */
 	close(peer->socket);
 	free(peer);

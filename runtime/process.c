@@ -34,14 +34,13 @@ trip_process_init(struct trip_server *server)
 	struct trip_domain *domain = server->domain;
 
 	server->processes = calloc(process_count(server), sizeof(*server->processes));
-	server->slot_process =
-		calloc((size_t)domain->engine.n_homes * domain->engine.waiters_per_home, 1);
-	if (server->processes == NULL || server->slot_process == NULL)
+	if (server->processes == NULL)
 		return trip_error_set(ENOMEM, "domain: no memory for processes");
 	for (uint32_t i = 0; i < process_count(server); i++) {
 		server->processes[i].number = i;
 		server->processes[i].server = server;
 		server->processes[i].pidfd = -1;
+		server->processes[i].common = -1;
 		server->processes[i].found =
 			calloc(domain->attr.max_process_cntrs, sizeof(uint32_t));
 		if (server->processes[i].found == NULL)
@@ -56,10 +55,11 @@ trip_process_fini(struct trip_server *server)
 	for (uint32_t i = 0; server->processes != NULL && i < process_count(server); i++) {
 		if (server->processes[i].pidfd >= 0)
 			close(server->processes[i].pidfd);
+		if (server->processes[i].common >= 0)
+			close(server->processes[i].common);
 		free(server->processes[i].found);
 	}
 	free(server->processes);
-	free(server->slot_process);
 }
 
 bool
@@ -107,7 +107,7 @@ silence_slot(struct trip_server *server, struct trip_home *home, uint32_t slot)
 	int fd = atomic_exchange(&home->waiter_fds[slot], -1);
 
 	if (fd >= 0)
-		trip_watch_retire(server, home, fd);
+		trip_watch_retire(server, fd);
 	trip_waiter_disarm(home, slot);
 	/* It may have died between taking a request back and ringing. */
 	trip_doorbell_ring(&home->doorbell, TRIP_BELL_WAITER, slot);
@@ -122,10 +122,11 @@ each_slot(struct trip_process *process,
 	struct trip_server *server = process->server;
 	struct trip_engine *engine = &server->domain->engine;
 
-	for (uint32_t i = 0; i < engine->n_homes * engine->waiters_per_home; i++)
-		if (server->slot_process[i] == process->number + 1)
-			what(server, engine->homes[i / engine->waiters_per_home],
-				i % engine->waiters_per_home);
+	for (uint32_t i = 0; i < engine->n_homes; i++)
+		for (uint32_t slot = 0; slot < engine->waiters_per_home; slot++)
+			if (atomic_load_explicit(&engine->homes[i]->waiter_owners[slot],
+				    memory_order_relaxed) == process->number + 1)
+				what(server, engine->homes[i], slot);
 }
 
 static void
@@ -165,10 +166,8 @@ died(void *owner)
 static void
 give_slot(struct trip_server *server, struct trip_home *home, uint32_t slot)
 {
-	struct trip_domain *domain = server->domain;
-
-	server->slot_process[home->index * domain->engine.waiters_per_home + slot] = 0;
-	trip_slots_give(&domain->waiters[home->index], slot);
+	atomic_store_explicit(&home->waiter_owners[slot], 0, memory_order_relaxed);
+	trip_slots_give(&server->domain->waiters[home->index], slot);
 }
 
 /* Counters that it owned are told of it, and live on while others have found them (WORK-07). */
@@ -205,6 +204,9 @@ finish(struct trip_process *process)
 	orphan_cntrs(process);
 	each_slot(process, give_slot);
 	memset(process->n_waiters, 0, sizeof(process->n_waiters));
+	if (process->common >= 0)
+		close(process->common);
+	process->common = -1;
 	set_state(process, false, TRIP_CLIENT_DROPPING);
 }
 

@@ -36,6 +36,8 @@ struct trip_process {
 	uint32_t n_found;
 	/* Waiter slots of each home. */
 	uint32_t n_waiters[TRIP_HOMES_MAX];
+	/* Our end of the descriptor that slots of it have in common, each as one of its own; -1. */
+	int common;
 };
 
 int trip_process_init(struct trip_server *server);

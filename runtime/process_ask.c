@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What attached processes ask of the control thread. Each is held to its limits. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <trip_error.h>
 
 #include "domain.h"
 #include "error.h"
 #include "process.h"
 #include "registry.h"
+#include "waiter.h"
 
 static int
 check_room(const struct trip_process *process)
@@ -129,6 +132,16 @@ trip_process_close(struct trip_peer *peer, const union trip_protocol_request *re
 	return 0;
 }
 
+static bool
+is_slot_of(const struct trip_process *process, uint32_t home, uint32_t slot)
+{
+	const struct trip_engine *engine = &process->server->domain->engine;
+
+	return home < engine->n_homes && slot < engine->waiters_per_home &&
+	       atomic_load_explicit(&engine->homes[home]->waiter_owners[slot],
+		       memory_order_relaxed) == process->number + 1;
+}
+
 int
 trip_process_slots(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
 {
@@ -146,8 +159,8 @@ trip_process_slots(struct trip_peer *peer, const union trip_protocol_request *re
 
 		if (slot == TRIP_SLOTS_NONE)
 			break;
-		process->server->slot_process[home * domain->engine.waiters_per_home + slot] =
-			(uint8_t)(process->number + 1);
+		atomic_store_explicit(&domain->engine.homes[home]->waiter_owners[slot],
+			(uint8_t)(process->number + 1), memory_order_relaxed);
 		given->slot[given->count++] = slot;
 		process->n_waiters[home]++;
 	}
@@ -159,43 +172,74 @@ trip_process_slots(struct trip_peer *peer, const union trip_protocol_request *re
 					  domain->name, home, (int)process->credentials.pid);
 }
 
-/* Homes write it, and must not block: an eventfd takes 2^64 - 2 writes. */
+/* Another descriptor for the same socket: each slot closes its own. */
 static int
-check_signal(int fd)
+share(struct trip_process *process, int *fd)
 {
-	static const char wanted[] = "anon_inode:[eventfd]";
-	char path[32], target[sizeof(wanted)];
-	ssize_t length;
+	int error;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	length = readlink(path, target, sizeof(target));
-	if (length != sizeof(wanted) - 1 || memcmp(target, wanted, sizeof(wanted) - 1) != 0)
-		return trip_error_set(
-			EINVAL, "waiter: the descriptor to signal it by is no eventfd");
+	*fd = fcntl(process->common, F_DUPFD_CLOEXEC, 0);
+	if (*fd < 0) {
+		error = errno;
+		return trip_error_set(error, "domain \"%s\": no descriptor to be signalled by: %s",
+			process->server->domain->name, trip_strerror(error));
+	}
+	*fd |= TRIP_WAITER_SOCKET;
 	return 0;
+}
+
+static int
+share_new(struct trip_peer *peer, int *fd)
+{
+	struct trip_process *process = peer->process;
+	int error = trip_watch_pair(peer, fd);
+
+	if (error != 0)
+		return error;
+	if (process->common >= 0)
+		close(process->common);
+	process->common = *fd & ~TRIP_WAITER_SOCKET;
+	return share(process, fd);
+}
+
+/* What homes are to write, or -1. */
+static int
+open_signal(struct trip_peer *peer, uint32_t by, int *fd)
+{
+	*fd = -1;
+	switch (by) {
+	case TRIP_PROTOCOL_SIGNAL_OFF:
+		return 0;
+	case TRIP_PROTOCOL_SIGNAL_OWN:
+		return trip_watch_pair(peer, fd);
+	case TRIP_PROTOCOL_SIGNAL_COMMON:
+		return share_new(peer, fd);
+	case TRIP_PROTOCOL_SIGNAL_SAME:
+		if (peer->process->common >= 0)
+			return share(peer->process, fd);
+	}
+	return trip_error_set(
+		EINVAL, "waiter: there is no descriptor to signal it by as %" PRIu32 " says", by);
 }
 
 int
 trip_process_signal(
 	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
 {
-	struct trip_process *process = peer->process;
-	struct trip_engine *engine = &process->server->domain->engine;
+	struct trip_engine *engine = &peer->server->domain->engine;
 	uint32_t home = request->signal.home, slot = request->signal.slot;
-	int before;
+	int error, before, fd;
 
-	if (home >= engine->n_homes || slot >= engine->waiters_per_home ||
-		process->server->slot_process[home * engine->waiters_per_home + slot] !=
-			process->number + 1)
+	if (!is_slot_of(peer->process, home, slot))
 		return trip_error_set(EINVAL,
 			"waiter %" PRIu32 " of home %" PRIu32 " is none of process %d", slot, home,
-			(int)process->credentials.pid);
-	if (peer->request_fd >= 0 && check_signal(peer->request_fd) != 0)
-		return -EINVAL;
+			(int)peer->credentials.pid);
+	error = open_signal(peer, request->signal.by, &fd);
+	if (error != 0)
+		return error;
 	/* Partner: the acquire load in waiter.c's signal_slot(). */
-	before = atomic_exchange(&engine->homes[home]->waiter_fds[slot], peer->request_fd);
-	peer->request_fd = -1;
+	before = atomic_exchange(&engine->homes[home]->waiter_fds[slot], fd);
 	if (before >= 0)
-		trip_watch_retire(process->server, engine->homes[home], before);
+		trip_watch_retire(peer->server, before);
 	return 0;
 }

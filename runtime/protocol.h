@@ -2,7 +2,8 @@
 /*
  * What goes over a domain's socket: SOCK_SEQPACKET, one request and one reply at a time. A request
  * has the exact size of its type; a reply begins with the same head and carries an error, with its
- * sentence, or what the request asks for. Descriptors go along by SCM_RIGHTS.
+ * sentence, or what the request asks for. Descriptors go along with replies, by SCM_RIGHTS; none is
+ * taken from a client, for what it does when it is written or closed would be the client's to say.
  *
  * Records are those of trip_client.h. Both sides are on one machine, so fields are in host order.
  */
@@ -16,7 +17,7 @@
 
 #define TRIP_PROTOCOL_MAGIC 0x50495254u /* "TRIP" */
 /* Moves with every change of a request, a reply or a record. */
-#define TRIP_PROTOCOL_VERSION 2
+#define TRIP_PROTOCOL_VERSION 3
 
 /* Bytes of the longest reply, and of the records in it. */
 #define TRIP_PROTOCOL_REPLY_MAX 16384
@@ -39,7 +40,7 @@ enum trip_protocol_type {
 	TRIP_PROTOCOL_FOUND,
 	TRIP_PROTOCOL_CLOSE,
 	TRIP_PROTOCOL_SLOTS,
-	/* With a descriptor, by which the slot is signalled; without, it is no more. */
+	/* The answer has a descriptor that is ready once the slot has been signalled. */
 	TRIP_PROTOCOL_SIGNAL,
 	TRIP_PROTOCOL_TYPES,
 };
@@ -117,9 +118,21 @@ struct trip_protocol_slots {
 	uint32_t count;
 };
 
+enum trip_protocol_signal_by {
+	TRIP_PROTOCOL_SIGNAL_OFF,
+	/* A descriptor of its own. */
+	TRIP_PROTOCOL_SIGNAL_OWN,
+	/* One that the process's slots may have in common; and the last such one, which does not
+	 * come along again. */
+	TRIP_PROTOCOL_SIGNAL_COMMON,
+	TRIP_PROTOCOL_SIGNAL_SAME,
+};
+
 struct trip_protocol_signal {
 	uint32_t home;
 	uint32_t slot;
+	uint32_t by;
+	uint32_t reserved;
 };
 
 /* Replies, behind the head. */
@@ -184,9 +197,9 @@ struct trip_protocol_reply {
 _Static_assert(
 	sizeof(struct trip_protocol_reply) <= TRIP_PROTOCOL_REPLY_MAX, "a reply is too long");
 
-/* client.c: one request with its reply, for those who attach; `send_fd` goes along unless it is -1.
- */
+/* client.c: one request with its reply, for those who attach. A descriptor that comes along is in
+ * *fd, -1: none came; with fd NULL it is closed. */
 int trip_client_call(struct trip_client *client, enum trip_protocol_type type, const void *body,
-	size_t size, int send_fd, union trip_protocol_answer *answer);
+	size_t size, union trip_protocol_answer *answer, int *fd);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include "engine.h"
 #include "protocol.h"
 
 #define TRIP_SERVER_PEERS 128
@@ -21,11 +22,10 @@ struct trip_domain;
 struct trip_home;
 struct trip_server;
 
-/* A descriptor that a home may still be about to write. */
+/* A descriptor that homes may still be about to write: a member on any of them signals its set. */
 struct trip_watch_retired {
-	struct trip_home *home;
-	uint64_t epoch;
 	int fd;
+	uint64_t epoch[TRIP_HOMES_MAX];
 };
 
 /* The waiter slot of a watch. */
@@ -58,10 +58,8 @@ struct trip_peer {
 	/* A reply that the socket had no room for; nothing is read until it is gone. */
 	bool replying;
 	struct trip_protocol_reply reply;
-	/* To go along with the reply, or -1; the peer keeps it. */
+	/* To go along with the reply, or -1; closed then. */
 	int reply_fd;
-	/* Came along with the request, or -1; who answers takes it, or it is closed. */
-	int request_fd;
 };
 
 struct trip_server {
@@ -82,9 +80,8 @@ struct trip_server {
 	uint64_t since_ns;
 	struct trip_peer *peers[TRIP_SERVER_PEERS];
 	uint32_t n_watches;
-	/* process.h; as many as may attach, and the process of each waiter slot, its number + 1. */
+	/* process.h; as many as may attach. */
 	struct trip_process *processes;
-	uint8_t *slot_process;
 	/* Other processes can find the domain's memory. */
 	bool attachable;
 	struct trip_watch_retired *retired;
@@ -120,7 +117,10 @@ int trip_watch_close(struct trip_peer *peer, uint32_t watch);
 void trip_watch_close_all(struct trip_peer *peer);
 /* Closes the retired descriptors that no home can write any more; true: some are left. */
 bool trip_watch_reap(struct trip_server *server);
-/* Closes a descriptor of this home's slots as soon as no iteration can be writing it. */
-void trip_watch_retire(struct trip_server *server, struct trip_home *home, int fd);
+/* Closes a descriptor that slots had as soon as no iteration can be writing it. */
+void trip_watch_retire(struct trip_server *server, int fd);
+/* The two ends of what a slot is signalled by: one that homes write, as waiter.h has it, and one
+ * that goes along with the reply to a client. 0 or the error. */
+int trip_watch_pair(struct trip_peer *peer, int *fd);
 
 #endif

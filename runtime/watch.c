@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Watches of clients that do not attach: a waiter slot and a descriptor each, which the client gets
- * too. The descriptor is the client's alone, so it is closed with the watch, once no home can be
- * about to write it: homes take it from the slot within one iteration.
+ * Watches of clients that do not attach: a waiter slot and a pair of sockets each, one for homes to
+ * write and one for the client to wait on. Ours is closed with the watch, once no home can be about
+ * to write it: homes take it from the slot within one iteration. What a client does with its own,
+ * no home notices: a send that would block, fails.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <trip_error.h>
@@ -44,19 +45,33 @@ place_of(struct trip_domain *domain, uint64_t id, uint32_t *local)
 	return home;
 }
 
-static int
-open_slot(struct trip_domain *domain, struct trip_home *home, struct trip_watch *watch)
+int
+trip_watch_pair(struct trip_peer *peer, int *fd)
 {
+	int ends[2], error;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
+		error = errno;
+		return trip_error_set(error, "domain \"%s\": no descriptor to be signalled by: %s",
+			peer->server->domain->name, trip_strerror(error));
+	}
+	*fd = ends[0] | TRIP_WAITER_SOCKET;
+	peer->reply_fd = ends[1];
+	return 0;
+}
+
+static int
+open_slot(struct trip_peer *peer, struct trip_home *home, struct trip_watch *watch)
+{
+	struct trip_domain *domain = peer->server->domain;
 	int slot = trip_native_take_slot(domain, home), error;
 
 	if (slot < 0)
 		return slot;
-	watch->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	error = errno;
-	if (watch->fd < 0) {
+	error = trip_watch_pair(peer, &watch->fd);
+	if (error != 0) {
 		trip_native_give_slot(domain, home, (uint32_t)slot);
-		return trip_error_set(error, "domain \"%s\": no descriptor to watch by: %s",
-			domain->name, trip_strerror(error));
+		return error;
 	}
 	watch->home = home;
 	watch->slot = (uint32_t)slot;
@@ -84,12 +99,11 @@ trip_watch_open(struct trip_peer *peer, uint64_t cntr, uint32_t *watch)
 		return trip_error_set(ENOSPC,
 			"domain \"%s\": all %" PRIu32 " watches of its socket are in use",
 			domain->name, limit(domain));
-	error = open_slot(domain, home, &peer->watches[i]);
+	error = open_slot(peer, home, &peer->watches[i]);
 	if (error != 0)
 		return error;
 	peer->watches[i].cntr = cntr;
 	peer->server->n_watches++;
-	peer->reply_fd = peer->watches[i].fd;
 	*watch = i;
 	return 0;
 }
@@ -130,14 +144,25 @@ trip_watch_arm(struct trip_peer *peer, const struct trip_protocol_arm *arm)
 	return 0;
 }
 
-void
-trip_watch_retire(struct trip_server *server, struct trip_home *home, int fd)
+static bool
+is_quiesced(const struct trip_engine *engine, const struct trip_watch_retired *retired)
 {
-	struct trip_watch_retired retired = {
-		.home = home, .epoch = trip_home_epoch(home), .fd = fd};
+	for (uint32_t i = 0; i < engine->n_homes; i++)
+		if (!trip_home_quiesced(engine->homes[i], retired->epoch[i]))
+			return false;
+	return true;
+}
 
-	if (trip_home_quiesced(home, retired.epoch)) {
-		close(fd);
+void
+trip_watch_retire(struct trip_server *server, int fd)
+{
+	const struct trip_engine *engine = &server->domain->engine;
+	struct trip_watch_retired retired = {.fd = fd & ~TRIP_WAITER_SOCKET};
+
+	for (uint32_t i = 0; i < engine->n_homes; i++)
+		retired.epoch[i] = trip_home_epoch(engine->homes[i]);
+	if (is_quiesced(engine, &retired)) {
+		close(retired.fd);
 		return;
 	}
 	if (server->n_retired == server->room_retired) {
@@ -158,7 +183,7 @@ close_watch(struct trip_server *server, struct trip_watch *watch)
 {
 	atomic_store_explicit(&watch->home->waiter_fds[watch->slot], -1, memory_order_release);
 	trip_native_give_slot(server->domain, watch->home, watch->slot);
-	trip_watch_retire(server, watch->home, watch->fd);
+	trip_watch_retire(server, watch->fd);
 	server->n_watches--;
 	watch->home = NULL;
 }
@@ -188,7 +213,7 @@ trip_watch_reap(struct trip_server *server)
 	for (uint32_t i = server->n_retired; i > 0; i--) {
 		struct trip_watch_retired *retired = &server->retired[i - 1];
 
-		if (!trip_home_quiesced(retired->home, retired->epoch))
+		if (!is_quiesced(&server->domain->engine, retired))
 			continue;
 		close(retired->fd);
 		*retired = server->retired[--server->n_retired];

@@ -228,8 +228,11 @@ struct trip_home {
 	struct trip_event_ring *events;
 	/* Odd while an iteration runs. Partner: trip_home_quiesced(). */
 	_Atomic uint64_t *epoch;
-	/* Descriptor of each waiter slot, -1 where it has none; process-local. */
+	/* Descriptor of each waiter slot, as waiter.h has it, -1 where it has none; process-local.
+	 */
 	_Atomic int *waiter_fds;
+	/* In the primary: whose each slot is, its own, or a client's number + 1. */
+	_Atomic uint8_t *waiter_owners;
 
 	/* The loop's. */
 	struct trip_home_cntr *cntrs;

@@ -210,10 +210,11 @@ alloc_home(const struct trip_home_shape *shape, uint32_t n_channels, uint32_t n_
 	home->clients = calloc(n_channels, sizeof(*home->clients));
 	home->events = calloc(n_events, sizeof(*home->events));
 	home->waiter_fds = malloc(shape->n_waiters * sizeof(*home->waiter_fds));
+	home->waiter_owners = calloc(shape->n_waiters, sizeof(*home->waiter_owners));
 	for (uint32_t i = 0; home->waiter_fds != NULL && i < shape->n_waiters; i++)
 		atomic_init(&home->waiter_fds[i], -1);
 	if (home->channels != NULL && home->clients != NULL && home->events != NULL &&
-		home->waiter_fds != NULL)
+		home->waiter_fds != NULL && home->waiter_owners != NULL)
 		return home;
 	trip_home_fini(home);
 	return NULL;
@@ -268,5 +269,6 @@ trip_home_fini(struct trip_home *home)
 	free(home->channels);
 	free(home->clients);
 	free(home->waiter_fds);
+	free(home->waiter_owners);
 	free(home);
 }

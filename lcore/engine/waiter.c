@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <rte_pause.h>
 
 #include "due.h"
+#include "home.h"
 #include "waiter.h"
 
 /* Looks at a signal that is under way before its home may need the CPU that we are on. */
@@ -19,6 +21,22 @@ static uint32_t
 word_state(uint32_t word)
 {
 	return word & TRIP_WAITER_STATE_MASK;
+}
+
+/* W1. Acquire: pairs with the store at the end of wake(). */
+static bool
+is_signaling(_Atomic uint32_t *state, uint32_t *word)
+{
+	*word = atomic_load_explicit(state, memory_order_acquire);
+	return word_state(*word) == TRIP_WAITER_SIGNALING;
+}
+
+/* In place of a home that does not. */
+static void
+end_signal(_Atomic uint32_t *state, uint32_t word)
+{
+	(void)atomic_compare_exchange_strong(
+		state, &word, (word & ~TRIP_WAITER_STATE_MASK) | TRIP_WAITER_SIGNALED);
 }
 
 void
@@ -36,14 +54,22 @@ trip_waiter_disarm(struct trip_home *home, uint32_t waiter)
 void
 trip_waiter_quiesce(struct trip_home *home, uint32_t waiter)
 {
-	struct trip_waiter *w = &home->waiters[waiter];
+	_Atomic uint32_t *state = &home->waiters[waiter].word;
 	unsigned int spins = 0;
+	uint64_t epoch;
+	uint32_t word;
 
 	trip_waiter_disarm(home, waiter);
-	/* W1. Acquire: pairs with the store at the end of wake(). */
-	while (word_state(atomic_load_explicit(&w->word, memory_order_acquire)) ==
-		TRIP_WAITER_SIGNALING) {
-		if (++spins % SIGNAL_SPINS == 0)
+	if (!is_signaling(state, &word))
+		return;
+	epoch = trip_home_epoch(home);
+	while (is_signaling(state, &word)) {
+		/* A signal ends within its iteration: this one is none, but what a process left
+		 * that wrote where it should not. */
+		if ((trip_engine_current == home || trip_home_quiesced(home, epoch)) &&
+			is_signaling(state, &word))
+			end_signal(state, word);
+		else if (++spins % SIGNAL_SPINS == 0)
 			sched_yield();
 		else
 			rte_pause();
@@ -159,35 +185,48 @@ trip_waiter_sleep(struct trip_waiter *waiter, uint32_t seen, int ms)
 }
 
 static void
+wake_sleepers(struct trip_waiter *waiter)
+{
+	atomic_fetch_add(&waiter->sequence, 1);  /* H1 */
+	if (atomic_load(&waiter->sleepers) != 0) /* H2 */
+		futex_wake(&waiter->sequence);
+}
+
+static void
 signal_slot(struct trip_engine *engine, uint32_t slot)
 {
 	struct trip_home *home = engine->homes[slot / engine->waiters_per_home];
-	struct trip_waiter *waiter = &home->waiters[slot % engine->waiters_per_home];
 	int fd = atomic_load_explicit(
 		&home->waiter_fds[slot % engine->waiters_per_home], memory_order_acquire);
 	uint64_t one = 1;
 	ssize_t written = 0;
 
-	atomic_fetch_add(&waiter->sequence, 1);  /* H1 */
-	if (atomic_load(&waiter->sleepers) != 0) /* H2 */
-		futex_wake(&waiter->sequence);
-	/* It cannot be full: each of 2^64-2 signals in it had a request of its own. */
-	if (fd >= 0)
+	wake_sleepers(&home->waiters[slot % engine->waiters_per_home]);
+	if (fd < 0)
+		return;
+	/* A full socket is ready, too. An eventfd is never full: each of 2^64-2 signals in it had a
+	 * request of its own. */
+	if ((fd & TRIP_WAITER_SOCKET) != 0)
+		written = send(
+			fd & ~TRIP_WAITER_SOCKET, &one, sizeof(one), MSG_DONTWAIT | MSG_NOSIGNAL);
+	else
 		written = write(fd, &one, sizeof(one));
 	(void)written;
 }
 
 void
-trip_waiter_signal_all(struct trip_home *home)
+trip_waiter_end(struct trip_home *home)
 {
 	for (uint32_t i = 0; i < home->shape.n_waiters; i++) {
-		_Atomic uint32_t *state = &home->waiters[i].word;
-		uint32_t word = atomic_load(state);
+		int fd = atomic_load_explicit(&home->waiter_fds[i], memory_order_acquire);
+		uint32_t word;
 
-		if (word_state(word) == TRIP_WAITER_SIGNALING)
-			(void)atomic_compare_exchange_strong(state, &word,
-				(word & ~TRIP_WAITER_STATE_MASK) | TRIP_WAITER_SIGNALED);
-		signal_slot(home->engine, home->index * home->engine->waiters_per_home + i);
+		if (is_signaling(&home->waiters[i].word, &word))
+			end_signal(&home->waiters[i].word, word);
+		wake_sleepers(&home->waiters[i]);
+		/* The kernel does so as well, unless a child of the primary has the other end. */
+		if (fd >= 0)
+			shutdown(fd & ~TRIP_WAITER_SOCKET, SHUT_RDWR);
 	}
 }
 
@@ -216,6 +255,20 @@ node_satisfied(const struct trip_waiter_node *node, const struct trip_cell_sampl
 	return sample->success != node->seen.success || sample->setgen != node->seen.setgen;
 }
 
+/* Nobody has others signalled: their descriptors are as they want them. */
+static bool
+is_sane(const struct trip_home *home, uint32_t waiter)
+{
+	const struct trip_waiter_node *node = &home->waiter_nodes[waiter];
+	uint32_t per_home = home->engine->waiters_per_home, home_of = node->signals / per_home;
+
+	return node->cntr < home->shape.n_cntrs && home_of < home->engine->n_homes &&
+	       atomic_load_explicit(
+		       &home->engine->homes[home_of]->waiter_owners[node->signals % per_home],
+		       memory_order_relaxed) ==
+		       atomic_load_explicit(&home->waiter_owners[waiter], memory_order_relaxed);
+}
+
 unsigned int
 trip_waiter_accept(struct trip_home *home, unsigned int budget)
 {
@@ -230,10 +283,7 @@ trip_waiter_accept(struct trip_home *home, unsigned int budget)
 
 			if (old != TRIP_NONE)
 				unlink_node(home, rung[i]);
-			if (copy_request(&home->waiters[rung[i]], node) &&
-				node->cntr < home->shape.n_cntrs &&
-				node->signals <
-					home->engine->n_homes * home->engine->waiters_per_home)
+			if (copy_request(&home->waiters[rung[i]], node) && is_sane(home, rung[i]))
 				link_node(home, rung[i]);
 			else
 				node->word = 0;

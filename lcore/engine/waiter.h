@@ -43,6 +43,13 @@ enum trip_waiter_state {
 	TRIP_WAITER_SIGNALED,
 };
 
+/*
+ * In the primary's descriptor of a slot: a socket whose other end is another process's. An eventfd
+ * is for a process of its own: another that had it could fill it and make it blocking, and so stop
+ * the home. What a send does at this end of a pair, the other does not decide.
+ */
+#define TRIP_WAITER_SOCKET (1 << 30)
+
 #define TRIP_WAITER_STATE_BITS 2
 #define TRIP_WAITER_STATE_MASK ((1u << TRIP_WAITER_STATE_BITS) - 1)
 
@@ -85,9 +92,9 @@ void trip_waiter_disarm(struct trip_home *home, uint32_t waiter);
 /* Likewise; and no signal of this slot's requests comes any more. Waits at W1. */
 void trip_waiter_quiesce(struct trip_home *home, uint32_t waiter);
 
-/* Another process's view of a home that runs no more: signals all its slots, as far as this process
- * knows their descriptors, and ends a signal that was under way. */
-void trip_waiter_signal_all(struct trip_home *home);
+/* Another process's view of a home that runs no more: wakes whoever waits on its slots, for ever as
+ * far as they are this process's descriptors, and ends a signal that was under way. */
+void trip_waiter_end(struct trip_home *home);
 
 /* Sleeps until `sequence` of the slot is not `seen` any more, at most `ms` milliseconds (negative:
  * for ever), or for no reason. */

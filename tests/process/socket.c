@@ -388,6 +388,50 @@ watches_are_limited_and_end_with_the_connection(void **state)
 	assert_int_equal(trip_cntr_close(cntr), 0);
 }
 
+/* As full as it can be made, and blocking. */
+static void
+fill(int fd)
+{
+	const uint64_t most = UINT64_MAX - 1;
+
+	while (write(fd, &most, sizeof(most)) > 0)
+		;
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(fcntl(fd, F_SETFL, 0), 0);
+}
+
+/* It fills the descriptor of its watch, and never reads it. */
+static void
+no_watch_stalls_a_home(void **state)
+{
+	struct trip_cntr *cntr = cntr_open("watched");
+	struct trip_client_cntr seen = find("watched");
+	unsigned int ready = 0;
+	uint32_t watch;
+	int fd;
+
+	assert_int_equal(trip_client_watch(client, seen.id, &watch, &fd), 0);
+	fill(fd);
+	/* More signals than the kernel keeps. */
+	for (unsigned int i = 0; i < 2000; i++) {
+		assert_int_equal(trip_client_read(client, seen.id, &seen), 0);
+		assert_int_equal(trip_client_arm(client, watch, TRIP_CLIENT_ANY, &seen), 0);
+		trip_cntr_add(cntr, 1);
+		assert_true(is_ready(fd));
+	}
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	for (uint64_t signal; read(fd, &signal, sizeof(signal)) > 0; ready++)
+		assert_int_equal(signal, 1);
+	assert_in_range(ready, 1, 2000);
+	assert_false(is_ready(fd));
+	assert_int_equal(trip_client_read(client, seen.id, &seen), 0);
+	assert_int_equal(trip_client_arm(client, watch, TRIP_CLIENT_ANY, &seen), 0);
+	assert_false(is_ready(fd));
+	trip_cntr_add(cntr, 1);
+	assert_true(is_ready(fd));
+	assert_int_equal(trip_cntr_close(cntr), 0);
+}
+
 static int
 connect_raw(void)
 {
@@ -638,11 +682,20 @@ one_primary_serves_a_path(void **state)
 static void
 clients_learn_of_the_end(void **state)
 {
-	struct trip_client_cntr seen;
+	struct trip_cntr *cntr = cntr_open("watched");
+	struct trip_client_cntr seen = find("watched");
 	struct trip_client *other;
+	uint32_t watch;
+	uint64_t signal;
+	int fd;
 
 	assert_int_equal(trip_client_open(path, &other), 0);
+	assert_int_equal(trip_client_watch(other, seen.id, &watch, &fd), 0);
+	assert_int_equal(trip_cntr_close(cntr), 0);
+	assert_false(is_ready(fd));
 	close_all(state);
+	assert_int_equal(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 0), 1);
+	assert_int_equal(read(fd, &signal, sizeof(signal)), 0);
 	assert_int_equal(trip_client_find(other, "none", &seen), -EPIPE);
 	trip_client_close(other);
 	assert_int_equal(trip_client_open(path, &other), -ENOENT);
@@ -732,6 +785,7 @@ main(void)
 		EACH(watches_miss_nothing),
 		EACH(thresholds_errors_and_the_end_wake),
 		EACH(watches_are_limited_and_end_with_the_connection),
+		EACH(no_watch_stalls_a_home),
 		EACH(garbage_ends_the_connection),
 		EACH(no_field_is_believed),
 		EACH(descriptors_that_come_along_are_closed),
@@ -744,6 +798,8 @@ main(void)
 	int failed;
 
 	setenv("CMOCKA_TEST_ABORT", "1", 1);
+	/* A home that is stalled is this thread. */
+	alarm(100);
 	if (trip_eal_init(NULL) < 0) {
 		printf("EAL does not start here\n");
 		return TRIP_TEST_SKIP;

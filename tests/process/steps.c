@@ -5,6 +5,8 @@
  * it shares with the homes, and rings them, makes them do nothing but operate on wrong objects.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -359,7 +361,87 @@ garbage_does_no_harm(void **state)
 	family_close();
 }
 
+/* ---- stubbornness -----------------------------------------------------------------------------
+ */
+
+#define SIGNALS 400
+
+static void
+fill(int fd)
+{
+	const uint64_t most = UINT64_MAX - 1;
+
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	while (write(fd, &most, sizeof(most)) > 0)
+		;
+	fcntl(fd, F_SETFL, 0);
+}
+
+/* Whatever it can be signalled by is full, blocks, and is read by nobody: the helper, whom a mutex
+ * keeps from it, either. */
+static void
+play_stubborn(const char *arg)
+{
+	struct trip_cntr *by_fd, *by_cond;
+	struct trip_mutex_cond cond;
+	char path[32], target[64];
+	int fd;
+
+	family_attach();
+	by_fd = family_find("theirs", TRIP_WAIT_FD);
+	by_cond = family_find("theirs", TRIP_WAIT_MUTEX_COND);
+	assert_int_equal(trip_cntr_control(by_fd, TRIP_GETWAIT, &fd), 0);
+	assert_int_equal(trip_cntr_control(by_cond, TRIP_GETWAIT, &cond), 0);
+	pthread_mutex_lock(cond.mutex);
+	fill(fd);
+	for (int i = 0; i < 256; i++) {
+		memset(target, 0, sizeof(target));
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", i);
+		if (readlink(path, target, sizeof(target) - 1) > 0 &&
+			strstr(target, "[eventfd]") != NULL)
+			fill(i);
+	}
+	for (unsigned int i = 1; i <= SIGNALS; i++) {
+		assert_int_equal(trip_cntr_arm(by_fd, i), 0);
+		assert_int_equal(trip_cntr_arm(by_cond, i), 0);
+		family_say('a');
+		family_listen();
+	}
+	assert_int_equal(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 0), 1);
+	family_say('d');
+	for (;;)
+		pause();
+}
+
+static void
+no_client_stalls_a_home(void **state)
+{
+	struct family_child child;
+	struct trip_cntr *theirs;
+	unsigned int cntrs;
+
+	family_open(TRIP_PROGRESS_MANUAL, NULL);
+	theirs = family_cntr("theirs", TRIP_WAIT_NONE);
+	cntrs = open_cntrs();
+	child = family_start("stubborn", 8, NULL);
+	for (unsigned int i = 1; i <= SIGNALS; i++) {
+		assert_int_equal(family_hear(&child), 'a');
+		trip_cntr_add(theirs, 1);
+		/* A stalled home is this thread. */
+		alarm(60);
+		settle();
+		family_tell(&child, 'n');
+	}
+	alarm(0);
+	assert_int_equal(family_hear(&child), 'd');
+	family_kill(&child);
+	expect_baseline(cntrs);
+	assert_int_equal(trip_cntr_close(theirs), 0);
+	family_close();
+}
+
 static const struct family_part parts[] = {
+	{"stubborn", play_stubborn},
 	{"stepped", play_stepped},
 	{"scribbler", play_scribbler},
 	{NULL, NULL},
@@ -371,6 +453,7 @@ run(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(killed_in_every_call),
 		cmocka_unit_test(garbage_does_no_harm),
+		cmocka_unit_test(no_client_stalls_a_home),
 	};
 
 	return family_run(tests);
