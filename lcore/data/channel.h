@@ -238,6 +238,11 @@ trip_channel_canceling(const struct trip_channel_home *channel)
 /* Gives an accepted slot back, once it was claimed, or found or reported canceled. */
 void trip_channel_return(struct trip_channel_home *channel, uint32_t slot);
 
+/* The same of many, in their order; at most TRIP_CHANNEL_RETURNS. */
+#define TRIP_CHANNEL_RETURNS 64
+void trip_channel_return_many(
+	struct trip_channel_home *channel, const uint32_t *slots, unsigned int n);
+
 /* Whether a slot was accepted and not returned yet. */
 bool trip_channel_held(const struct trip_channel_home *channel, uint32_t slot);
 

@@ -115,14 +115,15 @@ trip_channel_take_canceled(struct trip_channel_home *channel, uint32_t *slots, u
 	return reported;
 }
 
-void
-trip_channel_return(struct trip_channel_home *channel, uint32_t slot)
+/* All of it but the ring. */
+static bool
+release_slot(struct trip_channel_home *channel, uint32_t slot)
 {
 	_Atomic uint64_t *state = &channel->map.state[slot];
 	uint64_t generation;
 
 	if (mark_get(channel, slot) == MARK_NONE)
-		return;
+		return false;
 	mark_set(channel, slot, MARK_NONE);
 	channel->held--;
 	generation =
@@ -130,8 +131,26 @@ trip_channel_return(struct trip_channel_home *channel, uint32_t slot)
 	/* Release: whoever waits for the end of what had started sees its effects. */
 	atomic_store_explicit(
 		state, trip_channel_word(generation, TRIP_CHANNEL_FREE), memory_order_release);
-	if (trip_ring_enqueue(&channel->returned, &slot, 1) != 0)
-		channel->garbage++;
+	return true;
+}
+
+void
+trip_channel_return_many(struct trip_channel_home *channel, const uint32_t *slots, unsigned int n)
+{
+	uint32_t released[TRIP_CHANNEL_RETURNS];
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		if (release_slot(channel, slots[i]))
+			released[count++] = slots[i];
+	if (count > 0 && trip_ring_enqueue(&channel->returned, released, count) != 0)
+		channel->garbage += count;
+}
+
+void
+trip_channel_return(struct trip_channel_home *channel, uint32_t slot)
+{
+	trip_channel_return_many(channel, &slot, 1);
 }
 
 bool

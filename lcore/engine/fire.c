@@ -307,8 +307,8 @@ since(const struct trip_home *home, const struct trip_home_cntr *cntr)
 	return tsc > cntr->since_tsc ? trip_engine_ns(home->engine, tsc - cntr->since_tsc) : 0;
 }
 
-void
-trip_fire(struct trip_home *home, struct trip_home_cntr *cntr, uint32_t index)
+static void
+fire_one(struct trip_home *home, struct trip_home_cntr *cntr, uint32_t index)
 {
 	struct trip_node *node = &home->nodes[index];
 	/* The node may be another item's by the time the operation runs. */
@@ -334,11 +334,100 @@ trip_fire(struct trip_home *home, struct trip_home_cntr *cntr, uint32_t index)
 		event.flags |= TRIP_MORE;
 	if (is_told(&item))
 		event.latency_ns = since(home, cntr);
-	note_overshoot(home, sum - event.threshold);
+	/* What was late already may be above what the counter was set to since. */
+	note_overshoot(home, sum - RTE_MIN(sum, event.threshold));
 	event.result = operation_of(item.op)(home, &item, &event);
 	trip_engine_stat(&home->stats.fired, 1);
 	if (event.result == TRIP_HARD_SENT)
 		return;
 	trip_fire_complete(home->engine, item.completion, event.result);
 	tell(home, (uint8_t)item.flags, &event);
+}
+
+/* What adds to a counter, once, and nobody is told of. */
+static bool
+is_plain(const struct trip_node *node)
+{
+	return node->op == TRIP_OP_CNTR_ADD && node->interval == 0 &&
+	       (node->flags & TRIP_COMPLETION) == 0;
+}
+
+/* Takes out of the nodes those that were canceled; how many are left to fire. */
+static unsigned int
+claim(struct trip_home *home, struct trip_channel_home *channel, const uint32_t *nodes,
+	unsigned int n, uint32_t *claimed)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		const struct trip_node *node = &home->nodes[nodes[i]];
+
+		claimed[count] = nodes[i];
+		count += trip_channel_claim(channel, node->slot, node->generation);
+	}
+	return count;
+}
+
+/* Nobody could have seen the sum between two of them that follow each other. */
+static void
+add(struct trip_home *home, const uint32_t *nodes, unsigned int n)
+{
+	for (unsigned int i = 0; i < n;) {
+		uint32_t target = home->nodes[nodes[i]].target;
+		uint64_t sum = 0;
+
+		for (; i < n && home->nodes[nodes[i]].target == target; i++) {
+			uint64_t value = home->nodes[nodes[i]].value;
+
+			sum = value > TRIP_CNTR_MAX - sum ? TRIP_CNTR_MAX : sum + value;
+		}
+		cntr_ring_if(
+			home->engine, target, trip_cell_add(cntr_cell(home->engine, target), sum));
+	}
+}
+
+/*
+ * Plain ones of one channel go step by step together: all are claimed, then all have given their
+ * slots back, then all add. None of them calls anybody who could do something in between. The nodes
+ * are this home's until it accepts again, whoever has their slots.
+ */
+static void
+fire_plain(struct trip_home *home, const struct trip_home_cntr *cntr, const uint32_t *nodes,
+	unsigned int n)
+{
+	struct trip_channel_home *channel = &home->channels[home->nodes[nodes[0]].channel];
+	uint64_t sum = cntr->pending.sample, least = sum;
+	uint32_t claimed[TRIP_FIRE_BATCH];
+	unsigned int count = claim(home, channel, nodes, n, claimed);
+
+	trip_node_drop_many(home, nodes, n);
+	for (unsigned int i = 0; i < count; i++)
+		least = RTE_MIN(least, home->nodes[claimed[i]].threshold);
+	if (count < n)
+		trip_engine_stat(&home->stats.canceled, n - count);
+	if (count == 0)
+		return;
+	note_overshoot(home, sum - least);
+	add(home, claimed, count);
+	trip_engine_stat(&home->stats.fired, count);
+}
+
+void
+trip_fire(
+	struct trip_home *home, struct trip_home_cntr *cntr, const uint32_t *nodes, unsigned int n)
+{
+	for (unsigned int i = 0, end; i < n; i = end) {
+		const struct trip_node *node = &home->nodes[nodes[i]];
+		uint64_t channel = node->channel;
+
+		end = i + 1;
+		if (!is_plain(node)) {
+			fire_one(home, cntr, nodes[i]);
+			continue;
+		}
+		while (end < n && is_plain(&home->nodes[nodes[end]]) &&
+			home->nodes[nodes[end]].channel == channel)
+			end++;
+		fire_plain(home, cntr, &nodes[i], end - i);
+	}
 }

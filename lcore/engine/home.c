@@ -92,33 +92,110 @@ settle(struct trip_home *home, uint32_t index)
 		trip_due_ring_self(home, index);
 }
 
-static unsigned int
-fire_due(struct trip_home *home)
-{
+/* Nodes that were popped, of some counters one after the other, and are about to fire. */
+struct volley {
 	uint32_t nodes[QUANTUM];
+	struct {
+		uint32_t cntr;
+		uint32_t n;
+		/* The counter is in the list again. */
+		bool listed;
+	} runs[QUANTUM];
+	unsigned int n_nodes, n_runs;
+};
+
+/* Pops what is due of one counter, as far as there is room. */
+static unsigned int
+load_run(struct trip_home *home, struct volley *volley)
+{
+	uint32_t index = trip_due_pop(home, &home->firing),
+		 *nodes = &volley->nodes[volley->n_nodes];
+	struct trip_home_cntr *cntr = &home->cntrs[index];
+	uint64_t steps = home->pool.steps;
+	unsigned int n =
+		trip_pending_pop(&home->pool, &cntr->pending, nodes, QUANTUM - volley->n_nodes);
+	bool due = trip_pending_due(&home->pool, &cntr->pending);
+
+	for (unsigned int i = 0; i < n; i++)
+		trip_node_prefetch(home, nodes[i]);
+	if (due)
+		trip_due_push(home, &home->firing, index, TRIP_DUE_FIRING);
+	volley->runs[volley->n_runs].cntr = index;
+	volley->runs[volley->n_runs].n = n;
+	volley->runs[volley->n_runs++].listed = due;
+	volley->n_nodes += n;
+	/* Where a jump has passed many wheels, pop walks before it hands anything out. */
+	return n + 1 + (unsigned int)((home->pool.steps - steps) / STEPS_AN_ITEM);
+}
+
+static unsigned int
+load(struct trip_home *home, struct volley *volley)
+{
 	unsigned int done = 0;
 
-	while (home->firing.count > 0 && done < home->budget) {
-		uint32_t index = trip_due_pop(home, &home->firing);
-		struct trip_home_cntr *cntr = &home->cntrs[index];
-		uint64_t steps = home->pool.steps;
-		unsigned int n = trip_pending_pop(&home->pool, &cntr->pending, nodes, QUANTUM);
+	volley->n_nodes = 0;
+	volley->n_runs = 0;
+	while (home->firing.count > 0 && volley->n_nodes < QUANTUM && volley->n_runs < QUANTUM)
+		done += load_run(home, volley);
+	return done;
+}
 
-		for (unsigned int i = 0; i < n; i++)
-			trip_node_prefetch(home, nodes[i]);
-		for (unsigned int i = 0; i < n; i++) {
-			if (nodes[i] < home->n_nodes)
-				trip_fire(home, cntr, nodes[i]);
-			else
-				trip_waiter_fire(home, nodes[i] - home->n_nodes);
-		}
-		/* Where a jump has passed many wheels, pop walks before it hands anything out. */
-		done += n + 1 + (unsigned int)((home->pool.steps - steps) / STEPS_AN_ITEM);
+static void
+fire_run(struct trip_home *home, struct trip_home_cntr *cntr, const uint32_t *nodes, unsigned int n)
+{
+	for (unsigned int i = 0, end; i < n; i = end) {
+		for (end = i; end < n && nodes[end] < home->n_nodes; end++)
+			;
+		trip_fire(home, cntr, &nodes[i], end - i);
+		for (; end < n && nodes[end] >= home->n_nodes; end++)
+			trip_waiter_fire(home, nodes[end] - home->n_nodes);
+	}
+}
+
+static void
+fire_volley(struct trip_home *home, const struct volley *volley)
+{
+	const uint32_t *nodes = volley->nodes;
+
+	for (unsigned int i = 0; i < volley->n_runs; i++) {
+		uint32_t index = volley->runs[i].cntr;
+		struct trip_home_cntr *cntr = &home->cntrs[index];
+
+		fire_run(home, cntr, nodes, volley->runs[i].n);
+		nodes += volley->runs[i].n;
+		if (volley->runs[i].listed)
+			continue;
+		/* Intervals may have come back. */
 		if (trip_pending_due(&home->pool, &cntr->pending))
 			trip_due_push(home, &home->firing, index, TRIP_DUE_FIRING);
 		else
 			settle(home, index);
 	}
+}
+
+/*
+ * Each volley fires while the memory of the next one is on its way. What an item of the first puts
+ * into the pending set, due already, comes behind everything that was due before, so behind the
+ * second as well; and whoever cancels an item finds it queued until it is claimed.
+ */
+static unsigned int
+fire_due(struct trip_home *home)
+{
+	struct volley volleys[2];
+	unsigned int done = 0, turn = 0;
+
+	if (home->firing.count == 0)
+		return 0;
+	done += load(home, &volleys[turn]);
+	do {
+		struct volley *now = &volleys[turn];
+
+		turn = 1 - turn;
+		volleys[turn].n_runs = 0;
+		if (done < home->budget)
+			done += load(home, &volleys[turn]);
+		fire_volley(home, now);
+	} while (volleys[turn].n_runs > 0 || (done < home->budget && home->firing.count > 0));
 	return done;
 }
 

@@ -14,14 +14,25 @@ trip_node_take(struct trip_home *home, uint32_t channel, uint32_t slot)
 }
 
 void
+trip_node_drop_many(struct trip_home *home, const uint32_t *nodes, unsigned int n)
+{
+	uint32_t slots[TRIP_CHANNEL_RETURNS];
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct trip_node *node = &home->nodes[nodes[i]];
+
+		node->queued = false;
+		node->deferred = false;
+		slots[i] = node->slot;
+	}
+	trip_channel_return_many(&home->channels[home->nodes[nodes[0]].channel], slots, n);
+	trip_engine_stat(&home->stats.pending, 0 - (uint64_t)n);
+}
+
+void
 trip_node_drop(struct trip_home *home, uint32_t index)
 {
-	struct trip_node *node = &home->nodes[index];
-
-	node->queued = false;
-	node->deferred = false;
-	trip_channel_return(&home->channels[node->channel], node->slot);
-	trip_engine_stat(&home->stats.pending, UINT64_MAX);
+	trip_node_drop_many(home, &index, 1);
 }
 
 static void

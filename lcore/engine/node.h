@@ -44,4 +44,7 @@ void trip_node_undefer(struct trip_home *home, uint32_t node);
  * as a canceled item. */
 void trip_node_drop(struct trip_home *home, uint32_t node);
 
+/* The same of nodes of one channel, at most TRIP_CHANNEL_RETURNS. */
+void trip_node_drop_many(struct trip_home *home, const uint32_t *nodes, unsigned int n);
+
 #endif

@@ -111,8 +111,15 @@ cancel(struct pair *pair)
 static void
 give_back(struct pair *pair, uint32_t slot)
 {
-	trip_channel_return(&pair->home, slot);
-	trip_channel_return(&pair->home, slot); /* refused */
+	const uint32_t twice[] = {slot, slot};
+
+	/* The second time is refused, together with the first or after it. */
+	if (trip_random_below(&rnd, 2) == 0) {
+		trip_channel_return(&pair->home, slot);
+		trip_channel_return(&pair->home, slot);
+	} else {
+		trip_channel_return_many(&pair->home, twice, 2);
+	}
 	pair->item[slot].place = WITH_CLIENT;
 	pair->free++;
 }
