@@ -18,6 +18,7 @@
 
 #include "detach.h"
 #include "error.h"
+#include "server.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static LIST_HEAD(, trip_domain) domains = LIST_HEAD_INITIALIZER(domains);
@@ -96,6 +97,7 @@ after_fork_in_child(void)
 	LIST_FOREACH (domain, &domains, watched) {
 		forked = true;
 		detach(domain);
+		trip_server_forget(domain);
 	}
 	after_fork();
 }

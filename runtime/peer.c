@@ -228,9 +228,11 @@ trip_peer_close(struct trip_peer *peer)
 	trip_watch_close_all(peer);
 	if (peer->process != NULL)
 		trip_process_lost(peer->process);
-	peer->server->peers[peer->index] = NULL;
 	close_reply_fd(peer);
+	pthread_mutex_lock(&peer->server->domain->lock);
+	peer->server->peers[peer->index] = NULL;
 	/* That takes it out of epoll, too. */
 	close(peer->socket);
+	pthread_mutex_unlock(&peer->server->domain->lock);
 	free(peer);
 }

@@ -29,6 +29,7 @@
 #include "process.h"
 #include "server.h"
 #include "share.h"
+#include "waiter.h"
 
 /* How often the thread looks whether homes have let go of descriptors. */
 #define REAP_MS 5
@@ -241,12 +242,16 @@ static void
 accept_peer(void *owner)
 {
 	struct trip_server *server = owner;
-	int socket = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	const struct timespec pause = {.tv_nsec = 10000000};
+	int socket;
 
+	/* No child is forked that has the socket and does not know it. */
+	pthread_mutex_lock(&server->domain->lock);
+	socket = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (socket >= 0)
 		trip_peer_open(server, socket);
-	else if (errno == EMFILE || errno == ENFILE)
+	pthread_mutex_unlock(&server->domain->lock);
+	if (socket < 0 && (errno == EMFILE || errno == ENFILE))
 		/* It stays acceptable: no busy loop until somebody lets go of a descriptor. */
 		nanosleep(&pause, NULL);
 }
@@ -346,6 +351,36 @@ close_fd(int fd)
 {
 	if (fd >= 0)
 		close(fd);
+}
+
+/* The ends of sockets that homes write. */
+static void
+forget_waiters(struct trip_home *home)
+{
+	for (uint32_t i = 0; i < home->shape.n_waiters; i++) {
+		int fd = atomic_load_explicit(&home->waiter_fds[i], memory_order_relaxed);
+
+		if (fd >= 0 && (fd & TRIP_WAITER_SOCKET) != 0)
+			close(fd & ~TRIP_WAITER_SOCKET);
+	}
+}
+
+void
+trip_server_forget(struct trip_domain *domain)
+{
+	struct trip_server *server = domain->server;
+
+	if (server == NULL)
+		return;
+	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++)
+		if (server->peers[i] != NULL)
+			close(server->peers[i]->socket);
+	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
+		forget_waiters(domain->engine.homes[i]);
+	for (uint32_t i = 0; i < domain->attr.max_processes; i++)
+		close_fd(server->processes[i].common);
+	close_fd(server->listener);
+	close_fd(server->lock);
 }
 
 void

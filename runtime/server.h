@@ -94,6 +94,10 @@ struct trip_server {
 int trip_server_start(struct trip_domain *domain);
 void trip_server_stop(struct trip_domain *domain);
 
+/* In a child of fork(), which serves nobody: whoever waits for the end of this process must not
+ * wait for the child's, too. The domain's lock was held when it was forked. */
+void trip_server_forget(struct trip_domain *domain);
+
 /* Tells of a peer whose message is garbage; at most one line a second. */
 void trip_server_complain(
 	struct trip_server *server, const struct trip_peer *peer, const char *what);
@@ -101,7 +105,7 @@ void trip_server_complain(
 /* Has the control thread wait for a descriptor: 0, or the error. */
 int trip_server_poll(struct trip_server *server, int fd, struct trip_server_source *source);
 
-/* A new connection; takes the socket over in any case. */
+/* A new connection; takes the socket over in any case. Under the domain's lock. */
 void trip_peer_open(struct trip_server *server, int socket);
 void trip_peer_close(struct trip_peer *peer);
 

@@ -2,6 +2,7 @@
 #include "accept.h"
 #include "drop.h"
 #include "fire.h"
+#include "hard.h"
 #include "home.h"
 #include "node.h"
 
@@ -34,7 +35,9 @@ trip_drop_begin(struct trip_home *home, uint32_t client)
 		return;
 	trip_accept_forget(home, channel_of(home, client));
 	drop->under_way = true;
+	drop->marked = false;
 	drop->slot = 0;
+	drop->port = 0;
 	home->n_drops++;
 }
 
@@ -65,6 +68,29 @@ finish(struct trip_home *home, uint32_t client)
 	atomic_store_explicit(&drop->done, true, memory_order_release);
 }
 
+/*
+ * Operations of the client that ports' workers have yet to end: what they count and tell would be
+ * found by whoever has its counters and its ring of events next. It has none but those that were
+ * sent before a mark taken now.
+ */
+static bool
+errands_left(struct trip_home *home, struct trip_drop *drop)
+{
+	for (; drop->port < TRIP_PORTS_MAX; drop->port++) {
+		struct trip_hard *hard =
+			atomic_load_explicit(&home->engine->hard[drop->port], memory_order_acquire);
+		struct trip_errand_ring *ring = hard != NULL ? &hard->rings[home->index] : NULL;
+
+		if (ring != NULL && !drop->marked)
+			drop->mark = trip_errand_mark(ring);
+		drop->marked = ring != NULL;
+		if (ring != NULL && !trip_errand_settled(ring, drop->mark))
+			return true;
+		drop->marked = false;
+	}
+	return false;
+}
+
 static unsigned int
 run(struct trip_home *home, uint32_t client, unsigned int budget)
 {
@@ -79,8 +105,9 @@ run(struct trip_home *home, uint32_t client, unsigned int budget)
 		if (trip_channel_held(&home->channels[channel], drop->slot))
 			drop_item(home, trip_node_of(home, channel, drop->slot));
 	}
-	if (drop->slot == slots)
-		finish(home, client);
+	if (drop->slot < slots || errands_left(home, drop))
+		return done;
+	finish(home, client);
 	return done + 1;
 }
 

@@ -207,6 +207,10 @@ struct trip_drop {
 	_Atomic bool done;
 	bool under_way;
 	uint32_t slot;
+	/* Behind its slots: the port whose errands are waited for, and up to which. */
+	uint32_t port;
+	bool marked;
+	uint32_t mark;
 };
 
 struct trip_engine;

@@ -127,6 +127,12 @@ family_look_away(void)
 	trip_client_close(client);
 }
 
+const char *
+family_socket(void)
+{
+	return path;
+}
+
 void
 family_close(void)
 {

@@ -57,6 +57,8 @@ void family_kill(struct family_child *child);
 unsigned int family_attached(void);
 void family_look_on(void);
 void family_look_away(void);
+/* The path of the socket by which it is looked at. */
+const char *family_socket(void);
 
 /* --- a part --- */
 

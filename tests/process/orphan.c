@@ -102,6 +102,20 @@ refused_everywhere(struct trip_cntr *cntr, struct trip_wait_set *set)
 	assert_int_equal(trip_cntr_read(cntr), 7);
 }
 
+/* Nor does one who looks on from outside wait for ever. */
+static void
+look_on(const char *path, struct trip_client **client, struct pollfd *entry)
+{
+	struct trip_client_cntr seen;
+	uint32_t watch;
+
+	assert_int_equal(trip_client_open(path, client), 0);
+	assert_int_equal(trip_client_find(*client, "seven", &seen), 0);
+	assert_int_equal(trip_client_watch(*client, seen.id, &watch, &entry->fd), 0);
+	assert_int_equal(trip_client_arm(*client, watch, 1000, &seen), 0);
+	entry->events = POLLIN;
+}
+
 static void
 play_orphan(const char *arg)
 {
@@ -112,6 +126,9 @@ play_orphan(const char *arg)
 	void *(*const waits[])(void *) = {wait_cntr, wait_cntr, wait_fd, wait_cond};
 	struct trip_cntr_attr member = {.size = sizeof(member), .wait_obj = TRIP_WAIT_SET};
 	struct waiting waiting[5] = {0};
+	struct trip_client_cntr seen;
+	struct trip_client *client;
+	struct pollfd watch;
 	uint64_t began;
 
 	/* It is to outlive the primary. */
@@ -129,12 +146,15 @@ play_orphan(const char *arg)
 	assert_int_equal(trip_cntr_open(family_domain, &member, &waiting[4].cntr, NULL), 0);
 	for (unsigned int i = 0; i < 5; i++)
 		pthread_create(&waiting[i].thread, NULL, i < 4 ? waits[i] : wait_set, &waiting[i]);
+	look_on(arg, &client, &watch);
 	usleep(20000);
 	family_say('o');
 	family_outlive();
 	began = now_ns();
 	for (unsigned int i = 0; i < 5; i++)
 		pthread_join(waiting[i].thread, NULL);
+	assert_int_equal(poll(&watch, 1, -1), 1);
+	assert_int_equal(trip_client_find(client, "seven", &seen), -EPIPE);
 	printf("%.1f ms until all had returned\n", (double)(now_ns() - began) / 1e6);
 	refused_everywhere(waiting[0].cntr, waiting[4].set);
 	fflush(stdout);
@@ -145,6 +165,22 @@ static const struct family_part parts[] = {
 	{"orphan", play_orphan},
 	{NULL, NULL},
 };
+
+/* A child of the primary has every descriptor that it had, and outlives it and them. */
+static void
+fork_heir(const struct family_child *children, unsigned int n)
+{
+	char byte;
+
+	if (fork() != 0)
+		return;
+	for (unsigned int i = 0; i < n; i++)
+		close(children[i].to);
+	for (unsigned int i = 0; i < n; i++)
+		while (read(children[i].from, &byte, 1) > 0)
+			;
+	_exit(0);
+}
 
 /* Both of them wait for all that there is to wait for, under load. */
 static void
@@ -158,9 +194,10 @@ wait_12_a_killed_primary_ends_all_waiting(void **state)
 	busy = family_cntr("busy", TRIP_WAIT_NONE);
 	assert_int_equal(trip_cntr_set(seven, 7), 0);
 	for (unsigned int i = 0; i < 2; i++) {
-		children[i] = family_start("orphan", 8 + i, NULL);
+		children[i] = family_start("orphan", 8 + i, family_socket());
 		assert_int_equal(family_hear(&children[i]), 'o');
 	}
+	fork_heir(children, 2);
 	for (unsigned int i = 0; i < 100000; i++) {
 		struct trip_work work = {.size = sizeof(work),
 			.op_type = TRIP_OP_CNTR_ADD,

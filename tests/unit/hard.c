@@ -9,6 +9,8 @@
 
 #include <rte_ethdev.h>
 
+#include "domain.h"
+#include "drop.h"
 #include "fake_nic.h"
 #include "harness.h"
 #include "traffic.h"
@@ -664,6 +666,48 @@ hard_full_queue_is_an_error_of_the_operation(void **state)
 	close_all();
 }
 
+/* The next client finds neither their events nor, where it has their counters, what they count. */
+static void
+hard_operations_of_the_dead_end_before_it_is_dropped(void **state)
+{
+	struct trip_channel_client *client;
+	struct trip_work_event event;
+	struct trip_home *home;
+	struct trip_flow *flow;
+	uint32_t channel;
+	uint64_t id;
+	int slot;
+
+	open_all(&direct);
+	flow = create(1000, false);
+	home = harness_domain->engine.homes[0];
+	channel = home->shape.n_channels - home->shape.n_clients;
+	client = &home->clients[channel];
+	fake_nic_hold(FAKE_NIC_CREATE, true);
+	slot = trip_channel_alloc(client);
+	assert_true(slot >= 0);
+	*trip_channel_desc(client, (uint32_t)slot) = (struct trip_work_desc){
+		.trigger = packets->global,
+		.target = flow->index,
+		.completion = completion->global,
+		.op = TRIP_OP_FLOW_DROP,
+		.flags = TRIP_COMPLETION,
+	};
+	assert_int_equal(trip_channel_submit(client, (uint32_t)slot, &id), 0);
+	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CHANNEL, channel);
+	harness_until(fake_nic_is_held());
+	trip_drop_ask(home, 0);
+	harness_settle();
+	assert_false(trip_drop_done(home, 0));
+	fake_nic_hold(FAKE_NIC_CREATE, false);
+	harness_until(trip_drop_done(home, 0));
+	harness_settle();
+	harness_expect(completion, 1, 0);
+	assert_int_equal(trip_event_ring_pop(&home->events[1], &event, 1), 0);
+	destroy(flow);
+	close_all();
+}
+
 /* Each home fires some, by turns; the port does them in the order of their firing. */
 static void
 work_02_operations_complete_in_firing_order(void **state)
@@ -938,6 +982,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hard_drop_whose_old_rule_stays),
 	cmocka_unit_test(hard_home_goes_on_while_the_device_is_slow),
 	cmocka_unit_test(hard_full_queue_is_an_error_of_the_operation),
+	cmocka_unit_test(hard_operations_of_the_dead_end_before_it_is_dropped),
 	cmocka_unit_test(work_02_operations_complete_in_firing_order),
 	cmocka_unit_test(hard_stop_and_start_direct),
 	cmocka_unit_test(hard_stop_and_start_shared),
