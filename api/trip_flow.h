@@ -58,6 +58,9 @@ struct trip_port_attr {
 	/** Called when something happens to a port that has flows in hardware; may be NULL. */
 	trip_port_notify_t notify;
 	void *notify_arg;
+	/** Where the application has configured the port's flow engine (see trip_port_prepare()):
+	 * the flow queue that it leaves to the domain. No check of it is possible. Default: 0. */
+	uint32_t flow_queue;
 };
 
 /**

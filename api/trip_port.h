@@ -51,7 +51,37 @@ struct trip_port_facts {
 	bool thread_safe;
 	/** Rules, and shared counters, stay when the port is stopped. */
 	bool keeps_rules, keeps_shared;
+	/** Rules go in by template tables and a flow queue; before the port is started it needs
+	 * trip_port_prepare(). */
+	bool templates;
+	enum trip_fact templates_from;
 };
+
+/** Rules in hardware that trip_port_prepare() readies a port for where it is not told. */
+#define TRIP_PORT_RULES 8192
+
+/**
+ * Readies a port for rules in hardware whose driver has its flow engine configured before the port
+ * is started: mlx5 with `dv_flow_en=2`. It gets one flow queue and the counters. Call it between
+ * rte_eth_dev_configure() and rte_eth_dev_start(); it holds from then on, over stop and start. On
+ * other ports, and on one whose flow engine is configured already, it does nothing.
+ *
+ * An application that has flows of its own by templates calls rte_flow_configure() itself instead,
+ * with a queue more than it needs, which it names to the domain (trip_port_attr::flow_queue), and
+ * with a counter more for each flow that the domain is to have in hardware, and some to spare: one
+ * that is given back is not free before the next refresh.
+ *
+ * Needs no domain; no thread may use the port's rte_flow meanwhile.
+ *
+ * @param max_rules
+ *   Flows in hardware at a time, at most; 0: TRIP_PORT_RULES, or as many as the port has counters.
+ * @return
+ *   0, or
+ *   -ENODEV: there is no such port;
+ *   -ERANGE: the port has fewer counters;
+ *   -EINVAL: the port is started, or not configured; or another error of the driver.
+ */
+int trip_port_prepare(uint16_t port_id, uint32_t max_rules);
 
 /**
  * Tells what is known of a port without asking it: from its driver and device arguments. Needs no

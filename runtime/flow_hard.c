@@ -141,7 +141,7 @@ validate(uint16_t port_id, const struct trip_flow_order *order)
 		result = init_rule(&rule, order);
 	if (result != 0)
 		return result;
-	result = trip_rule_validate(port_id, &rule, is_drop(order), &error);
+	result = trip_rule_validate(port_id, facts.port.templates, &rule, is_drop(order), &error);
 	trip_rule_fini(&rule);
 	return result == 0 ? 0 : refuse_driver(order, result, &error);
 }

@@ -259,6 +259,7 @@ trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_p
 	port->port_id = port_id;
 	port->mode = attr->mode;
 	port->query_us = attr->query_us != 0 ? attr->query_us : QUERY_US;
+	port->flow_queue = attr->flow_queue;
 	port->notify = attr->notify;
 	port->notify_arg = attr->notify_arg;
 	pthread_mutex_lock(&domain->control);

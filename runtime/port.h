@@ -33,6 +33,7 @@ struct trip_port {
 	uint32_t n_flows;
 	uint64_t next_sequence;
 	uint32_t query_us;
+	uint32_t flow_queue;
 	trip_port_notify_t notify;
 	void *notify_arg;
 	/* Once a flow in hardware has been asked for. Under the control lock. */

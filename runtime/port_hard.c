@@ -2,12 +2,14 @@
 /* The hardware engine of a port: its life, and what is told of it. */
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "detach.h"
 #include "error.h"
 #include "hard.h"
 #include "port.h"
 #include "progress.h"
+#include "template.h"
 
 static void
 notify(void *arg, enum trip_port_event event)
@@ -26,7 +28,8 @@ trip_port_hard_start(struct trip_port *port)
 
 	if (port->hard != NULL)
 		return 0;
-	error = trip_hard_open(&port->hard, engine, port->port_id, port->query_us, notify, port);
+	error = trip_hard_open(
+		&port->hard, engine, port->port_id, port->flow_queue, port->query_us, notify, port);
 	if (error != 0)
 		return trip_error_set(
 			-error, "port %" PRIu16 ": its flow worker does not start", port->port_id);
@@ -85,6 +88,32 @@ bool
 trip_port_on_worker(const struct trip_domain *domain)
 {
 	return trip_hard_current != NULL || trip_domain_on_home(domain);
+}
+
+int
+trip_port_prepare(uint16_t port_id, uint32_t max_rules)
+{
+	struct rte_flow_error error = {0};
+	struct trip_facts facts;
+	uint32_t max = UINT32_MAX;
+	int result;
+
+	if (trip_facts_read(port_id, &facts) != 0)
+		return trip_error_set(ENODEV, "port %" PRIu16 ": there is no such port", port_id);
+	if (facts.kind != TRIP_FACTS_MLX5_HWS || trip_template_configured(port_id, &error))
+		return 0;
+	result = trip_template_configure(
+		port_id, max_rules != 0 ? max_rules : TRIP_PORT_RULES, &max, &error);
+	if (result == -ERANGE && max_rules == 0)
+		result = trip_template_configure(port_id, max, &max, &error);
+	if (result == -ERANGE)
+		return trip_error_set(ERANGE,
+			"port %" PRIu16 ": %" PRIu32 " rules, but it has %" PRIu32 " counters",
+			port_id, max_rules, max);
+	if (result != 0)
+		return trip_error_set(-result, "port %" PRIu16 ": configuring its flow engine: %s",
+			port_id, error.message != NULL ? error.message : strerror(-result));
+	return 0;
 }
 
 int

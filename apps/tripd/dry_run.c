@@ -64,10 +64,12 @@ say_ports(struct tripd_run *run)
 		uint16_t port = run->plan.ports[i].id;
 
 		if (trip_port_facts(port, &facts) == 0 && strcmp(facts.engine, "none") != 0)
-			fprintf(run->out, "port %u: %s by %s: counters lag %" PRIu64 " ms (%s)%s\n",
-				port, facts.engine, facts.driver, facts.refresh_lag_ns / 1000000,
+			fprintf(run->out,
+				"port %u: %s by %s: counters lag %" PRIu64 " ms (%s)%s%s\n", port,
+				facts.engine, facts.driver, facts.refresh_lag_ns / 1000000,
 				tripd_describe_fact(facts.refresh_lag_from),
-				facts.indirect ? ", rules can share them" : "");
+				facts.indirect ? ", rules can share them" : "",
+				facts.templates ? ", rules go in by templates" : "");
 	}
 }
 

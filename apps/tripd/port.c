@@ -8,6 +8,8 @@
 #include <rte_ethdev.h>
 #include <rte_flow.h>
 
+#include <trip.h>
+
 #include "options.h"
 #include "plan.h"
 #include "port.h"
@@ -167,7 +169,7 @@ fail(uint16_t port, const char *what, int error)
 }
 
 static int
-configure(uint16_t port, struct rte_mempool *pool)
+configure(uint16_t port, uint32_t max_flows, struct rte_mempool *pool)
 {
 	uint16_t n_rx = TRIPD_DESCRIPTORS, n_tx = TRIPD_DESCRIPTORS;
 	int socket = rte_eth_dev_socket_id(port);
@@ -196,11 +198,15 @@ configure(uint16_t port, struct rte_mempool *pool)
 	ret = rte_eth_tx_queue_setup(port, 0, n_tx, (unsigned int)socket, NULL);
 	if (ret != 0)
 		return fail(port, "Tx queue 0", ret);
+	/* Without it rules go to software, or say so where they must not. */
+	if (trip_port_prepare(port, max_flows) != 0)
+		fprintf(stderr, "tripd: %s\n", trip_error_message());
 	return 0;
 }
 
 int
-tripd_port_configure(const struct tripd_plan *plan, bool isolate, struct rte_mempool *pool)
+tripd_port_configure(
+	const struct tripd_plan *plan, bool isolate, uint32_t max_flows, struct rte_mempool *pool)
 {
 	struct rte_flow_error error;
 	unsigned int i;
@@ -212,7 +218,7 @@ tripd_port_configure(const struct tripd_plan *plan, bool isolate, struct rte_mem
 		/* Before anything else, so that no packet of anybody else ever arrives. */
 		if (isolate && (ret = rte_flow_isolate(port, 1, &error)) != 0)
 			return fail(port, "--isolate, which its driver must support", ret);
-		ret = configure(port, pool);
+		ret = configure(port, max_flows, pool);
 		if (ret != 0)
 			return ret;
 	}

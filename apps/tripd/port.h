@@ -37,7 +37,8 @@ int tripd_port_check(const struct tripd_plan *plan, const struct tripd_options *
  * @return
  *   0, or the exit code.
  */
-int tripd_port_configure(const struct tripd_plan *plan, bool isolate, struct rte_mempool *pool);
+int tripd_port_configure(
+	const struct tripd_plan *plan, bool isolate, uint32_t max_flows, struct rte_mempool *pool);
 
 /* Starts them, likewise. */
 int tripd_port_start(const struct tripd_plan *plan);

@@ -97,15 +97,16 @@ make_ports(const struct tripd_quota *quota)
 		trip_port_facts_read(quota->ports[i], &facts);
 		trip_port_stats_read(quota->ports[i], &stats);
 		json_array_append_new(list,
-			json_pack("{s:i, s:s, s:s, s:I, s:s, s:I, s:b, s:I, s:I, s:I, s:I, s:I}",
+			json_pack(
+				"{s:i, s:s, s:s, s:I, s:s, s:I, s:b, s:b, s:I, s:I, s:I, s:I, s:I}",
 				"port", (int)quota->port_ids[i], "driver", facts.driver, "engine",
 				facts.engine, "refresh_lag_ns", (json_int_t)facts.refresh_lag_ns,
 				"refresh_lag_from", tripd_describe_fact(facts.refresh_lag_from),
 				"query_ns", (json_int_t)facts.query_ns, "indirect",
-				(int)facts.indirect, "readings", (json_int_t)stats.readings,
-				"late_readings", (json_int_t)stats.late_readings, "missed",
-				(json_int_t)stats.missed, "lost", (json_int_t)stats.lost, "stale",
-				(json_int_t)stats.stale));
+				(int)facts.indirect, "templates", (int)facts.templates, "readings",
+				(json_int_t)stats.readings, "late_readings",
+				(json_int_t)stats.late_readings, "missed", (json_int_t)stats.missed,
+				"lost", (json_int_t)stats.lost, "stale", (json_int_t)stats.stale));
 	}
 	return list;
 }

@@ -207,6 +207,7 @@ say_engines(struct tripd_run *run)
 int
 tripd_run_start(struct tripd_run *run)
 {
+	struct trip_domain_attr attr;
 	int ret = tripd_run_begin(run);
 
 	if (ret == 0)
@@ -214,7 +215,8 @@ tripd_run_start(struct tripd_run *run)
 	if (ret != 0)
 		return ret;
 	run->ports_configured = true;
-	ret = tripd_port_configure(&run->plan, run->options->isolate, run->pool);
+	tripd_quota_attr(run->rules, &run->plan, &attr);
+	ret = tripd_port_configure(&run->plan, run->options->isolate, attr.max_flows, run->pool);
 	if (ret != 0)
 		return ret;
 	/* A port takes rules in hardware only once it runs; what arrives before them waits in its

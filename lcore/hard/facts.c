@@ -80,6 +80,8 @@ trip_facts_set_kind(struct trip_facts *facts, enum trip_facts_kind kind)
 	facts->port.refresh_lag_from = engines[kind].lag_from;
 	facts->port.indirect = engines[kind].indirect;
 	facts->port.indirect_from = engines[kind].indirect_from;
+	facts->port.templates = kind == TRIP_FACTS_MLX5_HWS;
+	facts->port.templates_from = kind == TRIP_FACTS_OTHER ? TRIP_FACT_ASSUMED : TRIP_FACT_KNOWN;
 }
 
 /* A driver without rte_flow says -ENOSYS to whatever it is asked. */

@@ -8,29 +8,78 @@
 #include "life.h"
 #include "soft.h"
 #include "sweep.h"
+#include "template.h"
 
-/* What driver and device arguments leave open. */
+/* Whoever waits for the device: counters are read meanwhile. */
+static bool
+wait_for_device(void *arg)
+{
+	struct trip_hard *hard = arg;
+	uint32_t notices = atomic_load_explicit(&hard->notices, memory_order_relaxed);
+
+	if ((notices & TRIP_HARD_REMOVED) != 0)
+		return false;
+	(void)trip_sweep(hard, rte_rdtsc());
+	return true;
+}
+
 static void
-probe(struct trip_hard *hard)
+set_facts(struct trip_hard *hard, const struct trip_facts *facts)
+{
+	uint64_t period = hard->period_tsc;
+
+	pthread_mutex_lock(&hard->lock);
+	hard->facts = *facts;
+	pthread_mutex_unlock(&hard->lock);
+	trip_sweep_configure(hard, period);
+}
+
+static int
+probe_templates(struct trip_hard *hard, struct rte_flow_error *error)
 {
 	struct trip_facts facts = hard->facts;
-	uint64_t period = hard->period_tsc;
+
+	if (!trip_template_configured(hard->port_id, error))
+		return rte_flow_error_set(error, EINVAL, RTE_FLOW_ERROR_TYPE_STATE, NULL,
+			"the port's flow engine is not configured: trip_port_prepare() does it, "
+			"before the port is started");
+	hard->rules.templates =
+		trip_template_open(hard->port_id, hard->flow_queue, wait_for_device, hard);
+	if (hard->rules.templates == NULL)
+		return rte_flow_error_set(error, ENOMEM, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+			"no memory for template tables");
+	hard->probed = true;
+	facts.port.templates = true;
+	facts.port.templates_from = TRIP_FACT_MEASURED;
+	facts.port.indirect = true;
+	set_facts(hard, &facts);
+	return 0;
+}
+
+/* What driver and device arguments leave open: 0, or the error, and it is to be tried again. */
+int
+trip_hard_probe(struct trip_hard *hard, struct rte_flow_error *error)
+{
+	struct trip_facts facts = hard->facts;
 	bool shared;
 
+	/* One that takes rules in both ways has to be configured for this one. */
+	if (trip_template_offered(hard->port_id) &&
+		(facts.kind == TRIP_FACTS_MLX5_HWS ||
+			trip_template_configured(hard->port_id, error)))
+		return probe_templates(hard, error);
 	hard->probed = true;
 	/* It would say so in its log, as an error. */
 	if (facts.kind == TRIP_FACTS_MLX5_VERBS)
-		return;
+		return 0;
 	shared = trip_rule_probe_shared(hard->port_id);
 	/* Asked for DV, the driver takes verbs where the device cannot. */
 	if (facts.kind == TRIP_FACTS_MLX5_DV && !shared)
 		trip_facts_set_kind(&facts, TRIP_FACTS_MLX5_VERBS);
 	facts.port.indirect = shared;
 	facts.port.indirect_from = TRIP_FACT_MEASURED;
-	pthread_mutex_lock(&hard->lock);
-	hard->facts = facts;
-	pthread_mutex_unlock(&hard->lock);
-	trip_sweep_configure(hard, period);
+	set_facts(hard, &facts);
+	return 0;
 }
 
 static void
@@ -42,16 +91,20 @@ set_action(struct trip_hard *hard, const struct trip_hard_flow *flow, uint8_t ac
 static int
 put_in(struct trip_hard *hard, struct trip_hard_flow *flow, struct rte_flow_error *error)
 {
+	struct trip_rule_change change = {.rule = &flow->rule,
+		.want = TRIP_RULE_PUT,
+		.drop = flow->rule.drop,
+		.error = error};
 	int result = 0;
 
 	if (hard->facts.port.indirect)
 		result = trip_rule_share(hard->port_id, &flow->rule, error);
 	if (result != 0)
 		return result;
-	result = trip_rule_create(hard->port_id, &flow->rule, flow->rule.drop, error);
-	if (result != 0)
+	trip_rule_apply(&hard->rules, &change, 1);
+	if (change.result != 0)
 		trip_rule_unshare(hard->port_id, &flow->rule);
-	return result;
+	return change.result;
 }
 
 int
@@ -59,7 +112,7 @@ trip_hard_add(struct trip_hard *hard, struct trip_hard_call *call)
 {
 	struct trip_hard_flow *flow = call->flow;
 	uint64_t now;
-	int result;
+	int result = 0;
 
 	if (hard->removed)
 		return rte_flow_error_set(call->error, ENODEV, RTE_FLOW_ERROR_TYPE_UNSPECIFIED,
@@ -68,8 +121,9 @@ trip_hard_add(struct trip_hard *hard, struct trip_hard_call *call)
 		return rte_flow_error_set(call->error, EBUSY, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 			"the device is recovering from an error");
 	if (!hard->probed)
-		probe(hard);
-	result = put_in(hard, flow, call->error);
+		result = trip_hard_probe(hard, call->error);
+	if (result == 0)
+		result = put_in(hard, flow, call->error);
 	if (result != 0)
 		return result;
 	now = rte_rdtsc();
@@ -95,9 +149,9 @@ end(struct trip_hard *hard, struct trip_hard_flow *flow)
 	set_action(hard, flow, flow->rule.drop ? TRIP_ACTION_DROP : 0);
 	flow->ended = true;
 	/* Otherwise its port is stopped. */
-	if (flow->rule.flow != NULL) {
+	if (flow->rule.entry.flow != NULL) {
 		(void)trip_sweep_read(hard, flow);
-		result = trip_rule_destroy(hard->port_id, &flow->rule);
+		result = trip_rule_take(&hard->rules, &flow->rule);
 		trip_engine_stat(&hard->stats.rules, UINT64_MAX);
 		flow->out_tsc = rte_rdtsc();
 		if (flow->rule.shared != NULL && hard->lag.bound == 0)
@@ -149,24 +203,25 @@ trip_hard_query(struct trip_hard *hard, struct trip_hard_call *call)
 static int
 swap(struct trip_hard *hard, struct trip_hard_flow *flow, bool drop)
 {
-	uint64_t grew[TRIP_COUNT_KINDS], began = rte_rdtsc();
 	struct rte_flow_error error;
-	int result;
+	struct trip_rule_change change = {
+		.rule = &flow->rule, .want = TRIP_RULE_SWAP, .drop = drop, .error = &error};
+	uint64_t began = rte_rdtsc();
 
 	if (flow->rule.drop == drop)
 		return 0;
 	/* A stopped port's rule comes back with this fate. */
-	if (flow->rule.flow == NULL) {
+	if (flow->rule.entry.flow == NULL) {
 		flow->rule.drop = drop;
-		result = 0;
 	} else {
-		result = trip_rule_swap(hard->port_id, &flow->rule, drop, grew, &error);
-		trip_sweep_count(hard, flow, grew, began);
+		trip_rule_apply(&hard->rules, &change, 1);
+		/* Otherwise nothing has been read. */
+		if (flow->rule.shared == NULL)
+			trip_sweep_count(hard, flow, change.grew, began);
 	}
-	if (result == 0)
-		set_action(
-			hard, flow, (uint8_t)(TRIP_ACTION_ACTIVE | (drop ? TRIP_ACTION_DROP : 0)));
-	return result;
+	set_action(hard, flow,
+		(uint8_t)(TRIP_ACTION_ACTIVE | (flow->rule.drop ? TRIP_ACTION_DROP : 0)));
+	return change.result;
 }
 
 static int

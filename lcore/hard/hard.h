@@ -89,6 +89,8 @@ enum {
 struct trip_hard {
 	struct trip_engine *engine;
 	uint16_t port_id;
+	/* The port's, where it has templates; the worker's own. */
+	uint32_t flow_queue;
 	void (*notify)(void *arg, enum trip_port_event event);
 	void *notify_arg;
 
@@ -114,6 +116,7 @@ struct trip_hard {
 	int wake_fd;
 	trip_compat_thread thread;
 	bool started;
+	struct trip_rule_port rules;
 	struct trip_hard_flow **flows;
 	struct trip_horizon horizon;
 	void *horizon_memory;
@@ -148,12 +151,14 @@ extern _Thread_local struct trip_hard *trip_hard_current;
  * Starts the engine of a port: 0, or -ENOMEM, -EAGAIN: no thread, no descriptor. Nothing is asked
  * of the port yet.
  *
+ * @param flow_queue
+ *   Of the port, where it has such: nobody else uses it.
  * @param period_us
  *   Microseconds within which each counter is read.
  */
 int trip_hard_open(struct trip_hard **hard, struct trip_engine *engine, uint16_t port_id,
-	uint32_t period_us, void (*notify)(void *arg, enum trip_port_event event),
-	void *notify_arg);
+	uint32_t flow_queue, uint32_t period_us,
+	void (*notify)(void *arg, enum trip_port_event event), void *notify_arg);
 
 /* After its last flow, and when no home sends to it any more. */
 void trip_hard_close(struct trip_hard *hard);
@@ -189,6 +194,9 @@ bool trip_hard_settled(struct trip_hard *hard, const uint32_t marks[TRIP_HOMES_M
 
 /* Wakes the worker where it sleeps. Any thread. */
 void trip_hard_wake(struct trip_hard *hard);
+
+/* Finds out what the port's engine is: 0, or the error, and it is to be tried again. */
+int trip_hard_probe(struct trip_hard *hard, struct rte_flow_error *error);
 
 /* Does the operation of an errand. */
 int trip_hard_operate(struct trip_hard *hard, uint32_t flow, enum trip_op op);

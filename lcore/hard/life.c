@@ -9,6 +9,10 @@
 #include "life.h"
 #include "source.h"
 #include "sweep.h"
+#include "template.h"
+
+/* Rules that are taken out or put back together. */
+#define BATCH TRIP_BATCH_MAX
 
 /* What becomes of the handles of rules and of shared counters. */
 enum handles {
@@ -95,49 +99,79 @@ trip_life_lose(struct trip_hard *hard, struct trip_hard_flow *flow)
 
 /* A removed port is there until it is closed, and closing it is not safe over a shared counter:
  * mlx5's DV engine, where it reads counters one by one, then takes a value of the counter for a
- * pointer. */
+ * pointer. With templates it is the other way round: a flow queue may never answer again, and what
+ * is not given back goes with the port. */
 static void
 give_back(struct trip_hard *hard, struct trip_hard_flow *flow)
 {
-	(void)trip_rule_destroy(hard->port_id, &flow->rule);
-	trip_rule_unshare(hard->port_id, &flow->rule);
+	if (hard->rules.templates == NULL) {
+		(void)trip_rule_take(&hard->rules, &flow->rule);
+		trip_rule_unshare(hard->port_id, &flow->rule);
+	}
+	trip_rule_forget(&hard->rules, &flow->rule);
+	flow->rule.shared = NULL;
 }
 
 static void
-take_out(struct trip_hard *hard, struct trip_hard_flow *flow, enum handles handles)
+take_out(struct trip_hard *hard, struct trip_hard_flow *flows[], uint32_t n, enum handles handles)
 {
+	struct trip_rule_change changes[BATCH];
+	struct rte_flow_error error;
 	bool kept = handles == HANDLES_GOOD ||
 		    (handles == HANDLES_STOPPED && hard->facts.port.keeps_shared);
 
-	if (handles == HANDLES_GOOD) {
-		(void)trip_sweep_read(hard, flow);
-		(void)trip_rule_destroy(hard->port_id, &flow->rule);
+	for (uint32_t i = 0; i < n; i++) {
+		changes[i] = (struct trip_rule_change){
+			.rule = &flows[i]->rule, .want = TRIP_RULE_TAKE, .error = &error};
+		if (handles == HANDLES_GOOD)
+			(void)trip_sweep_read(hard, flows[i]);
 	}
-	if (hard->removed)
-		give_back(hard, flow);
-	flow->rule.flow = NULL;
-	flow->out_tsc = rte_rdtsc();
-	if (!kept)
-		flow->rule.shared = NULL;
-	if (flow->rule.shared == NULL)
-		trip_sweep_forget(hard, flow);
-	trip_engine_stat(&hard->stats.rules, UINT64_MAX);
+	if (handles == HANDLES_GOOD)
+		trip_rule_apply(&hard->rules, changes, n);
+	for (uint32_t i = 0; i < n; i++) {
+		if (hard->removed)
+			give_back(hard, flows[i]);
+		trip_rule_forget(&hard->rules, &flows[i]->rule);
+		flows[i]->out_tsc = rte_rdtsc();
+		if (!kept)
+			flows[i]->rule.shared = NULL;
+		if (flows[i]->rule.shared == NULL)
+			trip_sweep_forget(hard, flows[i]);
+		trip_engine_stat(&hard->stats.rules, UINT64_MAX);
+	}
+}
+
+/* Fills in flows that have a rule, or have none and want one, from `at` on. */
+static uint32_t
+gather(const struct trip_hard *hard, uint32_t *at, bool with, struct trip_hard_flow *flows[])
+{
+	uint32_t n = 0;
+
+	for (; *at < hard->engine->n_flows && n < BATCH; ++*at) {
+		struct trip_hard_flow *flow = hard->flows[*at];
+
+		if (flow != NULL && (flow->rule.entry.flow != NULL) == with &&
+			(with || !flow->ended))
+			flows[n++] = flow;
+	}
+	return n;
 }
 
 /* Returns how many are lost. */
 static uint32_t
 take_all_out(struct trip_hard *hard, enum handles handles, bool for_good)
 {
-	uint32_t lost = 0;
+	struct trip_hard_flow *flows[BATCH];
+	uint32_t lost = 0, at = 0, n;
 
+	while ((n = gather(hard, &at, true, flows)) > 0)
+		take_out(hard, flows, n, handles);
 	for (uint32_t i = 0; i < hard->engine->n_flows; i++) {
 		struct trip_hard_flow *flow = hard->flows[i];
 
 		if (flow == NULL)
 			continue;
-		if (flow->rule.flow != NULL)
-			take_out(hard, flow, handles);
-		else if (hard->removed)
+		if (hard->removed)
 			give_back(hard, flow);
 		else if (handles == HANDLES_DEAD)
 			flow->rule.shared = NULL;
@@ -149,38 +183,74 @@ take_all_out(struct trip_hard *hard, enum handles handles, bool for_good)
 	return lost;
 }
 
-static bool
-put_back(struct trip_hard *hard, struct trip_hard_flow *flow)
+/* The driver has thrown the tables away too. */
+static void
+drop_templates(struct trip_hard *hard)
 {
-	struct rte_flow_error error;
+	if (hard->rules.templates == NULL)
+		return;
+	trip_template_close(hard->rules.templates, true);
+	hard->rules.templates = NULL;
+	hard->probed = false;
+}
 
-	if (hard->facts.port.indirect && flow->rule.shared == NULL &&
-		trip_rule_share(hard->port_id, &flow->rule, &error) != 0)
-		return false;
-	if (trip_rule_create(hard->port_id, &flow->rule, flow->rule.drop, &error) != 0)
-		return false;
+static void
+note_back(struct trip_hard *hard, struct trip_hard_flow *flow)
+{
 	flow->out_tsc = 0;
 	flow->final = false;
 	flow->read_tsc = rte_rdtsc();
 	trip_engine_stat(&hard->stats.rules, 1);
 	trip_engine_stat(&hard->stats.recreated, 1);
 	trip_horizon_add(&hard->horizon, flow->index, flow->read_tsc);
-	return true;
+}
+
+/* Returns how many are lost. */
+static uint32_t
+put_back(struct trip_hard *hard, struct trip_hard_flow *flows[], uint32_t n)
+{
+	struct trip_rule_change changes[BATCH];
+	struct trip_hard_flow *asked[BATCH];
+	struct rte_flow_error error;
+	uint32_t n_asked = 0, lost = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct trip_rule *rule = &flows[i]->rule;
+
+		if (hard->facts.port.indirect && rule->shared == NULL &&
+			trip_rule_share(hard->port_id, rule, &error) != 0) {
+			trip_life_lose(hard, flows[i]);
+			lost++;
+			continue;
+		}
+		asked[n_asked] = flows[i];
+		changes[n_asked++] = (struct trip_rule_change){
+			.rule = rule, .want = TRIP_RULE_PUT, .drop = rule->drop, .error = &error};
+	}
+	trip_rule_apply(&hard->rules, changes, n_asked);
+	for (uint32_t i = 0; i < n_asked; i++) {
+		if (changes[i].result == 0)
+			note_back(hard, asked[i]);
+		else
+			trip_life_lose(hard, asked[i]);
+		lost += changes[i].result != 0;
+	}
+	return lost;
 }
 
 static uint32_t
 put_all_back(struct trip_hard *hard)
 {
-	uint32_t lost = 0;
+	struct trip_hard_flow *flows[BATCH];
+	struct rte_flow_error error;
+	uint32_t lost = 0, at = 0, n;
 
 	trip_life_running(hard);
-	for (uint32_t i = 0; i < hard->engine->n_flows; i++) {
-		struct trip_hard_flow *flow = hard->flows[i];
-
-		if (flow == NULL || flow->ended || flow->rule.flow != NULL || put_back(hard, flow))
-			continue;
-		trip_life_lose(hard, flow);
-		lost++;
+	while ((n = gather(hard, &at, false, flows)) > 0) {
+		/* After a reset. If it does not answer, the rules find that out. */
+		if (!hard->probed)
+			(void)trip_hard_probe(hard, &error);
+		lost += put_back(hard, flows, n);
 	}
 	hard->notify(hard->notify_arg, TRIP_PORT_STARTED);
 	return lost;
@@ -193,6 +263,7 @@ remove_port(struct trip_hard *hard)
 		return;
 	hard->removed = true;
 	take_all_out(hard, HANDLES_DEAD, true);
+	drop_templates(hard);
 	hard->notify(hard->notify_arg, TRIP_PORT_REMOVED);
 }
 
@@ -201,6 +272,8 @@ stop_port(struct trip_hard *hard, enum handles handles)
 {
 	hard->running = NULL;
 	take_all_out(hard, handles, false);
+	if (handles == HANDLES_DEAD)
+		drop_templates(hard);
 	hard->notify(hard->notify_arg, TRIP_PORT_STOPPED);
 }
 

@@ -6,23 +6,13 @@
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 
+#include "batch.h"
+#include "draft.h"
 #include "rule.h"
-
-/* The rte_flow priorities of one of ours: a drop goes above what it replaces. */
-#define PRIORITY_DROP 0
-#define PRIORITY_PASS 1
-#define PRIORITIES 2
+#include "shape.h"
+#include "template.h"
 
 static const struct rte_flow_action_count no_count;
-
-/* What a rule is created from. */
-struct draft {
-	struct rte_flow_attr attr;
-	struct rte_flow_action actions[6];
-	struct rte_flow_action_queue queue;
-	struct rte_flow_action_rss rss;
-	uint16_t queues[RTE_MAX_QUEUES_PER_PORT];
-};
 
 static void *
 copy(enum rte_flow_conv_op op, const void *from)
@@ -61,90 +51,6 @@ trip_rule_fini(struct trip_rule *rule)
 	rule->order = (struct trip_rule_order){0};
 }
 
-static const struct rte_flow_action *
-find_action(const struct rte_flow_action *actions, enum rte_flow_action_type type)
-{
-	for (; actions->type != RTE_FLOW_ACTION_TYPE_END; actions++)
-		if (actions->type == type)
-			return actions;
-	return NULL;
-}
-
-/* Where packets go that nobody has said anything about: where they went without the rule, which is
- * over all queues of the port, by its hash. */
-static int
-draft_default(struct draft *draft, uint16_t port_id, struct rte_flow_action *fate)
-{
-	struct rte_eth_rss_conf conf = {0};
-	struct rte_eth_dev_info info;
-	int error = rte_eth_dev_info_get(port_id, &info);
-
-	if (error != 0)
-		return error;
-	/* Without a hash all go to the first. */
-	if (info.nb_rx_queues < 2 || rte_eth_dev_rss_hash_conf_get(port_id, &conf) != 0 ||
-		conf.rss_hf == 0) {
-		*fate = (struct rte_flow_action){
-			.type = RTE_FLOW_ACTION_TYPE_QUEUE, .conf = &draft->queue};
-		return 0;
-	}
-	for (uint16_t q = 0; q < info.nb_rx_queues; q++)
-		draft->queues[q] = q;
-	draft->rss = (struct rte_flow_action_rss){
-		.types = conf.rss_hf, .queue_num = info.nb_rx_queues, .queue = draft->queues};
-	*fate = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_RSS, .conf = &draft->rss};
-	return 0;
-}
-
-static int
-draft_fate(struct draft *draft, uint16_t port_id, const struct trip_rule *rule, bool drop,
-	struct rte_flow_action *fate)
-{
-	const struct rte_flow_action *asked;
-
-	if (drop) {
-		*fate = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_DROP};
-		return 0;
-	}
-	asked = find_action(rule->order.actions, RTE_FLOW_ACTION_TYPE_QUEUE);
-	if (asked == NULL)
-		asked = find_action(rule->order.actions, RTE_FLOW_ACTION_TYPE_RSS);
-	if (asked == NULL)
-		return draft_default(draft, port_id, fate);
-	*fate = *asked;
-	return 0;
-}
-
-static int
-draft_rule(struct draft *draft, uint16_t port_id, const struct trip_rule *rule, bool drop,
-	struct rte_flow_error *error)
-{
-	struct rte_flow_action *at = draft->actions;
-	const struct rte_flow_action *mark =
-		find_action(rule->order.actions, RTE_FLOW_ACTION_TYPE_MARK);
-	int result;
-
-	*draft = (struct draft){.attr = {.group = rule->order.group, .ingress = 1}};
-	if (rule->order.priority > (UINT32_MAX - PRIORITY_PASS) / PRIORITIES)
-		return rte_flow_error_set(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR_PRIORITY, NULL,
-			"the priority is beyond those of rte_flow");
-	draft->attr.priority =
-		rule->order.priority * PRIORITIES + (drop ? PRIORITY_DROP : PRIORITY_PASS);
-	if (rule->shared != NULL)
-		*at++ = (struct rte_flow_action){
-			.type = RTE_FLOW_ACTION_TYPE_INDIRECT, .conf = rule->shared};
-	else
-		*at++ = (struct rte_flow_action){
-			.type = RTE_FLOW_ACTION_TYPE_COUNT, .conf = &no_count};
-	if (mark != NULL && !drop)
-		*at++ = *mark;
-	result = draft_fate(draft, port_id, rule, drop, at++);
-	*at = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_END};
-	return result == 0 ? 0
-			   : rte_flow_error_set(error, -result, RTE_FLOW_ERROR_TYPE_UNSPECIFIED,
-				     NULL, "the port does not say what queues it has");
-}
-
 /* A driver that fails has to say how; -EIO is for one that does not. */
 static int
 error_of(int result)
@@ -153,18 +59,21 @@ error_of(int result)
 }
 
 int
-trip_rule_validate(
-	uint16_t port_id, struct trip_rule *rule, bool drop, struct rte_flow_error *error)
+trip_rule_validate(uint16_t port_id, bool templates, struct trip_rule *rule, bool drop,
+	struct rte_flow_error *error)
 {
+	struct trip_shape_pattern normal;
 	struct rte_eth_dev_info info;
-	struct draft draft;
+	struct trip_draft draft;
 	int result;
 
 	/* Before it is configured a port has no queue that the driver would take. */
 	drop |= rte_eth_dev_info_get(port_id, &info) == 0 && info.nb_rx_queues == 0;
-	result = draft_rule(&draft, port_id, rule, drop, error);
+	result = trip_draft_rule(&draft, port_id, rule, drop, error);
 	if (result != 0)
 		return result;
+	if (templates)
+		return trip_shape_of(&normal, rule->order.pattern, error);
 	result = rte_flow_validate(port_id, &draft.attr, rule->order.pattern, draft.actions, error);
 	return result == 0 ? 0 : error_of(result);
 }
@@ -202,8 +111,8 @@ query(uint16_t port_id, const struct trip_rule *rule, struct rte_flow_query_coun
 	*count = (struct rte_flow_query_count){0};
 	if (rule->shared != NULL)
 		result = rte_flow_action_handle_query(port_id, rule->shared, count, &error);
-	else if (rule->flow != NULL)
-		result = rte_flow_query(port_id, rule->flow, actions, count, &error);
+	else if (rule->entry.flow != NULL)
+		result = rte_flow_query(port_id, rule->entry.flow, actions, count, &error);
 	else
 		return -ENOENT;
 	if (result != 0)
@@ -228,17 +137,17 @@ trip_rule_share(uint16_t port_id, struct trip_rule *rule, struct rte_flow_error 
 }
 
 static struct rte_flow *
-create(uint16_t port_id, const struct trip_rule *rule, bool drop, struct rte_flow_error *error,
-	int *result)
+create(uint16_t port_id, const struct trip_rule_change *change, int *result)
 {
 	struct rte_flow *flow = NULL;
-	struct draft draft;
+	struct trip_draft draft;
 
-	*result = draft_rule(&draft, port_id, rule, drop, error);
+	*result = trip_draft_rule(&draft, port_id, change->rule, change->drop, change->error);
 	if (*result != 0)
 		return NULL;
 	rte_errno = 0;
-	flow = rte_flow_create(port_id, &draft.attr, rule->order.pattern, draft.actions, error);
+	flow = rte_flow_create(
+		port_id, &draft.attr, change->rule->order.pattern, draft.actions, change->error);
 	if (flow == NULL)
 		*result = error_of(-rte_errno);
 	return flow;
@@ -248,20 +157,20 @@ create(uint16_t port_id, const struct trip_rule *rule, bool drop, struct rte_flo
 static void
 begin(struct trip_rule *rule, struct rte_flow *flow, bool drop)
 {
-	rule->flow = flow;
+	rule->entry.flow = flow;
 	rule->drop = drop;
 	if (rule->shared == NULL)
 		rule->last[TRIP_COUNT_KIND_PACKETS] = rule->last[TRIP_COUNT_KIND_BYTES] = 0;
 }
 
-int
-trip_rule_create(uint16_t port_id, struct trip_rule *rule, bool drop, struct rte_flow_error *error)
+static int
+put(uint16_t port_id, struct trip_rule_change *change)
 {
 	int result;
-	struct rte_flow *flow = create(port_id, rule, drop, error, &result);
+	struct rte_flow *flow = create(port_id, change, &result);
 
 	if (flow != NULL)
-		begin(rule, flow, drop);
+		begin(change->rule, flow, change->drop);
 	return result;
 }
 
@@ -296,7 +205,7 @@ static void
 take_back(uint16_t port_id, const struct trip_rule *rule, struct rte_flow *flow,
 	uint64_t grew[TRIP_COUNT_KINDS])
 {
-	struct trip_rule brief = {.flow = flow};
+	struct trip_rule brief = {.entry.flow = flow};
 	struct rte_flow_error error;
 	uint64_t more[TRIP_COUNT_KINDS];
 
@@ -306,42 +215,85 @@ take_back(uint16_t port_id, const struct trip_rule *rule, struct rte_flow *flow,
 	rte_flow_destroy(port_id, flow, &error);
 }
 
-int
-trip_rule_swap(uint16_t port_id, struct trip_rule *rule, bool drop, uint64_t grew[TRIP_COUNT_KINDS],
-	struct rte_flow_error *error)
+static int
+swap(uint16_t port_id, struct trip_rule_change *change)
 {
-	struct rte_flow *flow;
+	struct trip_rule *rule = change->rule;
 	int result;
+	struct rte_flow *flow = create(port_id, change, &result);
 
-	grew[TRIP_COUNT_KIND_PACKETS] = grew[TRIP_COUNT_KIND_BYTES] = 0;
-	flow = create(port_id, rule, drop, error, &result);
 	if (flow == NULL)
 		return result;
 	/* The last of the old one's own counter, before that goes with it. */
 	if (rule->shared == NULL)
-		result = trip_rule_read(port_id, rule, grew);
+		result = trip_rule_read(port_id, rule, change->grew);
 	if (result == 0)
-		result = rte_flow_destroy(port_id, rule->flow, error);
+		result = rte_flow_destroy(port_id, rule->entry.flow, change->error);
 	if (result != 0) {
-		take_back(port_id, rule, flow, grew);
+		take_back(port_id, rule, flow, change->grew);
 		return error_of(result);
 	}
-	begin(rule, flow, drop);
+	begin(rule, flow, change->drop);
 	return 0;
 }
 
-int
-trip_rule_destroy(uint16_t port_id, struct trip_rule *rule)
+static int
+take(uint16_t port_id, struct trip_rule *rule)
 {
 	struct rte_flow_error error;
 	int result;
 
-	if (rule->flow == NULL)
+	if (rule->entry.flow == NULL)
 		return 0;
-	result = rte_flow_destroy(port_id, rule->flow, &error);
+	result = rte_flow_destroy(port_id, rule->entry.flow, &error);
 	/* Whatever it says: a handle that destroy has seen is not used again. */
-	rule->flow = NULL;
+	rule->entry.flow = NULL;
 	return result == 0 ? 0 : error_of(result);
+}
+
+static int
+apply(uint16_t port_id, struct trip_rule_change *change)
+{
+	switch (change->want) {
+	case TRIP_RULE_PUT:
+		return put(port_id, change);
+	case TRIP_RULE_SWAP:
+		return swap(port_id, change);
+	default:
+		return take(port_id, change->rule);
+	}
+}
+
+void
+trip_rule_apply(const struct trip_rule_port *port, struct trip_rule_change *changes, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		changes[i].grew[TRIP_COUNT_KIND_PACKETS] = changes[i].grew[TRIP_COUNT_KIND_BYTES] =
+			0;
+	for (uint32_t i = 0; i < n && port->templates == NULL; i++)
+		changes[i].result = apply(port->port_id, &changes[i]);
+	for (uint32_t i = 0; i < n && port->templates != NULL; i += TRIP_BATCH_MAX)
+		trip_batch_run(port->templates, changes + i, RTE_MIN(n - i, TRIP_BATCH_MAX));
+}
+
+int
+trip_rule_take(const struct trip_rule_port *port, struct trip_rule *rule)
+{
+	struct rte_flow_error error;
+	struct trip_rule_change change = {.rule = rule, .want = TRIP_RULE_TAKE, .error = &error};
+
+	trip_rule_apply(port, &change, 1);
+	return change.result;
+}
+
+void
+trip_rule_forget(const struct trip_rule_port *port, struct trip_rule *rule)
+{
+	if (port->templates != NULL) {
+		trip_template_free(port->templates, &rule->entry);
+		trip_template_free(port->templates, &rule->jump);
+	}
+	rule->entry.flow = NULL;
 }
 
 void
@@ -349,7 +301,7 @@ trip_rule_unshare(uint16_t port_id, struct trip_rule *rule)
 {
 	struct rte_flow_error error;
 
-	if (rule->shared != NULL)
+	if (rule->shared != NULL && !rule->stuck)
 		rte_flow_action_handle_destroy(port_id, rule->shared, &error);
 	rule->shared = NULL;
 }

@@ -252,7 +252,7 @@ trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow)
 	int result;
 
 	assert(hard->flows[flow->index] == flow);
-	if (hard->removed || (flow->rule.flow == NULL && flow->rule.shared == NULL)) {
+	if (hard->removed || (flow->rule.entry.flow == NULL && flow->rule.shared == NULL)) {
 		trip_sweep_forget(hard, flow);
 		return -ENODEV;
 	}

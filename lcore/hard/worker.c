@@ -25,6 +25,7 @@
 #include "hard.h"
 #include "life.h"
 #include "sweep.h"
+#include "template.h"
 
 _Thread_local struct trip_hard *trip_hard_current;
 
@@ -182,6 +183,8 @@ worker_main(void *arg)
 			break;
 		sleep_until(hard, trip_sweep_next(hard));
 	}
+	if (hard->rules.templates != NULL)
+		trip_template_close(hard->rules.templates, false);
 	return 0;
 }
 
@@ -225,7 +228,8 @@ start(struct trip_hard *hard)
 
 int
 trip_hard_open(struct trip_hard **out, struct trip_engine *engine, uint16_t port_id,
-	uint32_t period_us, void (*notify)(void *arg, enum trip_port_event event), void *notify_arg)
+	uint32_t flow_queue, uint32_t period_us,
+	void (*notify)(void *arg, enum trip_port_event event), void *notify_arg)
 {
 	struct trip_hard *hard = aligned_alloc(alignof(struct trip_hard), sizeof(*hard));
 	int error;
@@ -234,7 +238,8 @@ trip_hard_open(struct trip_hard **out, struct trip_engine *engine, uint16_t port
 		return -ENOMEM;
 	memset(hard, 0, sizeof(*hard));
 	hard->engine = engine;
-	hard->port_id = port_id;
+	hard->port_id = hard->rules.port_id = port_id;
+	hard->flow_queue = flow_queue;
 	hard->notify = notify;
 	hard->notify_arg = notify_arg;
 	hard->wake_fd = -1;

@@ -25,6 +25,8 @@ struct fake_nic {
 	bool cached;
 	/* The device keeps shared counters when it stops. */
 	bool keeps_shared;
+	/* Rules go in by templates only: fake_hws.h. */
+	bool templates;
 };
 
 enum fake_nic_call {
@@ -32,6 +34,12 @@ enum fake_nic_call {
 	FAKE_NIC_CREATE,
 	FAKE_NIC_DESTROY,
 	FAKE_NIC_QUERY,
+	/* With templates: the creation and destruction of jumps, and both as they are enqueued. */
+	FAKE_NIC_JUMP,
+	FAKE_NIC_JUMP_DESTROY,
+	FAKE_NIC_ENQUEUE,
+	FAKE_NIC_ENQUEUE_DESTROY,
+	FAKE_NIC_TABLE,
 	FAKE_NIC_CALLS,
 };
 
