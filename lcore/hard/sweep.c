@@ -140,7 +140,10 @@ note_cost(struct trip_hard *hard, uint64_t took)
 {
 	bool first = hard->query_tsc == 0;
 
-	/* A mean that follows: an eighth of each. */
+	/* A mean that follows: an eighth of each. One in which the worker lost its CPU may be a
+	 * thousand times as long; whoever is planned behind it would wait for rounds of such. */
+	if (!first)
+		took = RTE_MIN(took, 8 * hard->query_tsc);
 	hard->query_tsc = first ? took : hard->query_tsc - hard->query_tsc / 8 + took / 8;
 	if (first || atomic_load_explicit(&hard->stats.readings, memory_order_relaxed) % 64 == 0)
 		publish_facts(hard);
