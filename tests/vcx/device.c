@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include "device.h"
@@ -121,12 +122,11 @@ vcx_device_context(struct ibv_context *context)
 /* The register page is a file, so that a secondary process can map it from the fd that the driver
  * hands over. The device never looks at it. */
 static bool
-open_files(struct vcx_context *context)
+open_files(struct vcx_context *context, int page)
 {
 	int fds[2];
-	int page = memfd_create("vcx-uar", MFD_CLOEXEC);
 
-	if (page < 0 || ftruncate(page, VCX_PAGE) != 0 || pipe2(fds, O_CLOEXEC) != 0)
+	if (page < 0 || pipe2(fds, O_CLOEXEC) != 0)
 		return false;
 	context->uar = mmap(NULL, VCX_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, page, 0);
 	context->event_write = fds[1];
@@ -135,39 +135,72 @@ open_files(struct vcx_context *context)
 	return context->uar != MAP_FAILED;
 }
 
-struct ibv_context *
-ibv_open_device(struct ibv_device *ibv)
+static struct ibv_context *
+open_context(struct vcx_device *device, int page)
 {
-	struct vcx_device *device =
-		(struct vcx_device *)((char *)ibv - offsetof(struct vcx_device, ibv));
 	struct vcx_context *context =
 		device->port < vcx_device_count ? calloc(1, sizeof(*context)) : NULL;
 
-	if (context == NULL || atomic_load(&device->removed) || !open_files(context)) {
+	if (context == NULL || atomic_load(&device->removed) || !open_files(context, page)) {
 		free(context);
 		errno = ENODEV;
 		return NULL;
 	}
 	context->device = device;
 	context->verbs.sz = sizeof(context->verbs);
-	context->verbs.context.device = ibv;
+	context->verbs.context.device = &device->ibv;
 	context->verbs.context.num_comp_vectors = 1;
 	context->verbs.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
 	pthread_mutex_init(&context->verbs.context.mutex, NULL);
 	vcx_verbs_operations(&context->verbs);
 	vcx_objects_operations(&context->verbs);
 	vcx_counter_operations(&context->verbs);
-	pthread_mutex_lock(&device->lock);
-	device->context = context;
-	pthread_mutex_unlock(&device->lock);
 	return &context->verbs.context;
 }
 
 struct ibv_context *
+ibv_open_device(struct ibv_device *ibv)
+{
+	struct vcx_device *device =
+		(struct vcx_device *)((char *)ibv - offsetof(struct vcx_device, ibv));
+	int page = memfd_create("vcx-uar", MFD_CLOEXEC);
+	struct ibv_context *context =
+		page >= 0 && ftruncate(page, VCX_PAGE) == 0 ? open_context(device, page) : NULL;
+
+	if (context == NULL) {
+		close(page);
+		return NULL;
+	}
+	pthread_mutex_lock(&device->lock);
+	device->context = vcx_device_context(context);
+	pthread_mutex_unlock(&device->lock);
+	return context;
+}
+
+static bool
+is_page_of(struct vcx_device *device, int page)
+{
+	struct stat theirs, ours;
+	bool same = false;
+
+	pthread_mutex_lock(&device->lock);
+	if (device->context != NULL)
+		same = fstat(page, &theirs) == 0 &&
+		       fstat(device->context->verbs.context.cmd_fd, &ours) == 0 &&
+		       theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+	pthread_mutex_unlock(&device->lock);
+	return same;
+}
+
+/* Another context of an open device, which events do not go to; later drivers keep in it what
+ * outlives a port. */
+struct ibv_context *
 ibv_import_device(int cmd_fd)
 {
-	(void)cmd_fd;
-	errno = EOPNOTSUPP;
+	for (unsigned i = 0; i < vcx_device_count; i++)
+		if (is_page_of(&vcx_devices[i], cmd_fd))
+			return open_context(&vcx_devices[i], cmd_fd);
+	errno = EINVAL;
 	return NULL;
 }
 
