@@ -13,6 +13,7 @@ static const struct {
 } commands[] = {
 	{"list", tripctl_list},
 	{"wait", tripctl_wait},
+	{"top", tripctl_top},
 	{"add", tripctl_add},
 	{"set", tripctl_set},
 };

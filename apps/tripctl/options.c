@@ -115,10 +115,13 @@ tripctl_options_global(struct tripctl *ctl, int argc, char **argv)
 		       "Commands:\n"
 		       "  list [KIND...]     counters, works, flows, processes, lcores, domain\n"
 		       "  wait NAME VALUE    until a counter has reached a value\n"
+		       "  top                live: values, rates, what is missing to the next "
+		       "threshold\n"
 		       "  add NAME VALUE     adds to a counter\n"
 		       "  set NAME VALUE     sets a counter\n"
 		       "\n"
-		       "tripctl COMMAND --help has the words of each. list and wait ask over the "
+		       "tripctl COMMAND --help has the words of each. list, wait and top ask over "
+		       "the "
 		       "domain's socket and need neither hugepages nor privilege; add and set "
 		       "attach as a secondary process. See tripctl(1).",
 		.children = tripctl_options_shared,

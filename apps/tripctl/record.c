@@ -400,10 +400,9 @@ home_row(struct tripctl_table *table, const struct tripctl_names *names, const v
 	tripctl_table_cell(table, "%" PRIu64, home->scrub_repairs);
 }
 
-static json_t *
-home_json(const struct tripctl_names *names, const void *record)
+json_t *
+tripctl_record_home(const struct trip_client_home *home)
 {
-	const struct trip_client_home *home = record;
 	json_t *object = json_object();
 
 	tripctl_record_put_number(object, "home", home->index);
@@ -422,6 +421,12 @@ home_json(const struct tripctl_names *names, const void *record)
 	tripctl_record_put_number(object, "events_lost", home->events_lost);
 	tripctl_record_put_number(object, "worst_overshoot", home->worst_overshoot);
 	return object;
+}
+
+static json_t *
+home_json(const struct tripctl_names *names, const void *record)
+{
+	return tripctl_record_home(record);
 }
 
 /* ---- the domain -------------------------------------------------------------------------------

@@ -36,8 +36,9 @@ void tripctl_record_put_number(json_t *object, const char *key, uint64_t number)
 /* Numbers that need all of 64 bits are strings in JSON. */
 void tripctl_record_put_id(json_t *object, const char *key, uint64_t id);
 
-/* A counter's members. */
+/* The members of each. */
 json_t *tripctl_record_cntr(const struct trip_client_cntr *cntr);
+json_t *tripctl_record_home(const struct trip_client_home *home);
 json_t *tripctl_record_domain(const struct trip_client_domain *domain);
 
 /* Of a counter, how much its sum has yet to grow to the next threshold; 0: it is there;

@@ -45,6 +45,7 @@ int tripctl_connect(struct tripctl *ctl);
  * what is wrong with the words, end the process.
  */
 int tripctl_list(struct tripctl *ctl, int argc, char **argv);
+int tripctl_top(struct tripctl *ctl, int argc, char **argv);
 int tripctl_wait(struct tripctl *ctl, int argc, char **argv);
 int tripctl_add(struct tripctl *ctl, int argc, char **argv);
 int tripctl_set(struct tripctl *ctl, int argc, char **argv);
