@@ -39,15 +39,13 @@ enqueue(struct trip_pending_pool *pool, uint32_t *head, const uint32_t *nodes, u
 	uint32_t next = *head == TRIP_PENDING_NIL ? nodes[0] : *head;
 	uint32_t prev = *head == TRIP_PENDING_NIL ? nodes[count - 1] : pool->items[*head].other;
 
-	for (unsigned i = 0; i < count; i++) {
-		struct trip_pending_item *item = &pool->items[nodes[i]];
-
-		item->place = PENDING_IN_QUEUE;
-		item->other = i > 0 ? nodes[i - 1] : prev;
-		item->next = i + 1 < count ? nodes[i + 1] : next;
-	}
 	pool->items[prev].next = nodes[0];
-	pool->items[next].other = nodes[count - 1];
+	for (unsigned i = 0; i < count; i++) {
+		pending_place_item(&pool->items[nodes[i]], PENDING_IN_QUEUE, prev,
+			i + 1 < count ? nodes[i + 1] : next);
+		prev = nodes[i];
+	}
+	pool->items[next].other = prev;
 	if (first || *head == TRIP_PENDING_NIL)
 		*head = nodes[0];
 	pool->steps += count;
@@ -227,6 +225,37 @@ leave(struct trip_pending_pool *pool, uint32_t node)
 	return !canceled;
 }
 
+/*
+ * Takes the beginning of a queue out, as far as its thresholds go up to limit: no more than `max`
+ * nodes that are still wanted, nor than `look` in all.
+ */
+static unsigned
+take_first(struct trip_pending_pool *pool, uint32_t *head, uint64_t limit, uint32_t *nodes,
+	unsigned max, uint64_t look)
+{
+	uint32_t at = *head, last = pool->items[at].other, before = TRIP_PENDING_NIL;
+	unsigned count = 0, looked = 0;
+
+	do {
+		if (count == max || looked == look || pool->items[at].threshold > limit)
+			break;
+		nodes[count] = at;
+		before = at;
+		at = pool->items[at].next;
+		count += leave(pool, before);
+		looked++;
+	} while (before != last);
+	pool->steps += looked;
+	if (before == last) {
+		*head = TRIP_PENDING_NIL;
+	} else {
+		pool->items[last].next = at;
+		pool->items[at].other = last;
+		*head = at;
+	}
+	return count;
+}
+
 void
 trip_pending_sample(struct trip_pending_pool *pool, struct trip_pending *set, uint64_t sum)
 {
@@ -365,22 +394,18 @@ trip_pending_pop(
 
 	while (count < max && pool->steps < end) {
 		uint64_t first = front_threshold(pool, set);
-		uint32_t *queue, node;
+		uint64_t limit = set->sample < set->floor ? set->sample : set->floor;
 
-		if (first <= set->sample && first <= set->floor) {
-			queue = &set->front;
-		} else if (set->floor <= set->sample) {
+		if (first <= limit)
+			count += take_first(pool, &set->front, limit, &nodes[count], max - count,
+				end - pool->steps);
+		else if (set->floor <= set->sample)
 			advance(pool, set);
-			continue;
-		} else if (set->late != TRIP_PENDING_NIL) {
-			queue = &set->late;
-		} else {
+		else if (set->late != TRIP_PENDING_NIL)
+			count += take_first(pool, &set->late, UINT64_MAX, &nodes[count],
+				max - count, end - pool->steps);
+		else
 			break;
-		}
-		node = *queue;
-		dequeue(pool, queue, node);
-		if (leave(pool, node))
-			nodes[count++] = node;
 	}
 	set->count -= count;
 	return count;

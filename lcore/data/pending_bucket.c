@@ -14,13 +14,9 @@ static void
 put(struct trip_pending_pool *pool, uint32_t index, uint32_t node)
 {
 	struct trip_pending_chunk *chunk = &pool->chunks[index];
-	struct trip_pending_item *item = &pool->items[node];
 
-	chunk->nodes[chunk->fill] = node;
-	item->next = index;
-	item->other = chunk->fill;
-	item->place = PENDING_IN_CHUNK;
-	chunk->fill++;
+	pending_place_item(&pool->items[node], PENDING_IN_CHUNK, chunk->fill, index);
+	chunk->nodes[chunk->fill++] = node;
 	chunk->live++;
 	pool->steps++;
 }
@@ -63,6 +59,18 @@ extend(struct trip_pending_pool *pool, uint32_t first, unsigned digit)
 	return index;
 }
 
+/* What is said of a bucket with items holds of one more. */
+static inline void
+widen(struct trip_pending_chunk *head, uint64_t threshold)
+{
+	/* min was once a member: what differs from it differs from a member, and the reverse. */
+	head->items++;
+	if (pending_beyond(threshold, head->min, head->span))
+		head->span = (uint8_t)pending_span(threshold, head->min);
+	if (threshold < head->min)
+		head->min = threshold;
+}
+
 static void
 append_chunk(struct trip_pending_pool *pool, uint32_t first, unsigned digit, uint32_t node)
 {
@@ -77,17 +85,9 @@ append_chunk(struct trip_pending_pool *pool, uint32_t first, unsigned digit, uin
 			last = extend(pool, first, digit);
 	}
 	put(pool, last, node);
-	/* min was once a member: what differs from it differs from a member, and the reverse. */
-	if (head->items++ == 0) {
+	if (head->items == 0)
 		head->min = threshold;
-	} else if (threshold != head->min) {
-		unsigned span = pending_span(threshold, head->min);
-
-		if (span > head->span)
-			head->span = (uint8_t)span;
-		if (threshold < head->min)
-			head->min = threshold;
-	}
+	widen(head, threshold);
 }
 
 /* digit: of the wheel in whose slot the bucket hangs. */
@@ -228,15 +228,18 @@ trip_pending_bucket_shrink(struct trip_pending_pool *pool, uint32_t *ref)
 		trip_pending_bucket_append(pool, ref, PENDING_NO_DIGIT, nodes[i]);
 }
 
-static void
+/* Inline: gcc 12 takes a function that does nothing but prefetch for one without effect, and leaves
+ * out its calls. */
+static inline __attribute__((always_inline)) void
 prefetch_behind(const struct trip_pending_pool *pool, const struct trip_pending_chunk *chunk)
 {
 	const struct trip_pending_chunk *next = &pool->chunks[chunk->next];
+	const struct trip_pending_item *items = pool->items;
 
 	__builtin_prefetch(&pool->chunks[next->next], 1);
-	for (unsigned i = 0; i < next->fill; i++)
+	for (unsigned i = 0, fill = next->fill; i < fill; i++)
 		if (next->nodes[i] != TRIP_PENDING_NIL)
-			__builtin_prefetch(&pool->items[next->nodes[i]], 1);
+			__builtin_prefetch(&items[next->nodes[i]], 1);
 }
 
 /* Takes out the first few nodes, at most CHUNK_NODES, in the order of acceptance. */
@@ -255,14 +258,44 @@ trip_pending_bucket_take(struct trip_pending_pool *pool, uint32_t *ref, uint32_t
 	} else if (pending_kind(*ref) == PENDING_CHUNK) {
 		chunk = pending_chunk(pool, *ref);
 		prefetch_behind(pool, chunk);
-		for (unsigned i = 0; i < chunk->fill; i++)
-			if (chunk->nodes[i] != TRIP_PENDING_NIL)
-				nodes[count++] = chunk->nodes[i];
+		for (unsigned i = 0, fill = chunk->fill; i < fill; i++) {
+			nodes[count] = chunk->nodes[i];
+			count += nodes[count] != TRIP_PENDING_NIL;
+		}
 		chunk->items -= count;
 		unlink_chunk(pool, ref, pending_index(*ref));
 	}
 	pool->steps += count;
 	return count;
+}
+
+/* Spreads the first nodes of the source over the slots of a wheel: what take() and append() do, but
+ * most of it is done here. */
+void
+trip_pending_bucket_spread(
+	struct trip_pending_pool *pool, uint32_t *source, struct trip_pending_wheel *wheel)
+{
+	struct trip_pending_chunk *const chunks = pool->chunks;
+	struct trip_pending_item *const items = pool->items;
+	uint32_t nodes[PENDING_CHUNK_NODES];
+	unsigned count = trip_pending_bucket_take(pool, source, nodes);
+	const unsigned digit = wheel->digit;
+
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t threshold = items[nodes[i]].threshold;
+		unsigned slot = pending_slot(threshold, digit);
+		uint32_t ref = wheel->slots[slot], last;
+
+		wheel->used |= UINT64_C(1) << slot;
+		if (pending_kind(ref) != PENDING_CHUNK ||
+			chunks[last = chunks[pending_index(ref)].prev].fill ==
+				PENDING_CHUNK_NODES) {
+			trip_pending_bucket_append(pool, &wheel->slots[slot], digit, nodes[i]);
+			continue;
+		}
+		put(pool, last, nodes[i]);
+		widen(&chunks[pending_index(ref)], threshold);
+	}
 }
 
 unsigned

@@ -33,6 +33,16 @@ struct trip_pending_item {
 	uint32_t place : 4;  /* enum pending_place */
 };
 
+static inline void
+pending_place_item(
+	struct trip_pending_item *item, enum pending_place place, uint32_t other, uint32_t next)
+{
+	const struct trip_pending_item at = {
+		.threshold = item->threshold, .next = next, .other = other, .place = place};
+
+	*item = at;
+}
+
 /*
  * A piece of a bucket: its nodes in the order of acceptance, removed ones as NIL in between. The
  * chunks of a bucket form a ring; what is said of the whole bucket is kept in the first.
@@ -124,6 +134,13 @@ pending_span(uint64_t a, uint64_t b)
 	return differ == 0 ? 0 : (63u - (unsigned)__builtin_clzll(differ)) / PENDING_DIGIT_BITS + 1;
 }
 
+/* Whether they differ in more than that; at most 10 of the 11 digits lie in one shift. */
+static inline bool
+pending_beyond(uint64_t a, uint64_t b, unsigned span)
+{
+	return span < PENDING_DIGITS && (a ^ b) >> (span * PENDING_DIGIT_BITS) != 0;
+}
+
 uint32_t trip_pending_pool_chunk(struct trip_pending_pool *pool);
 void trip_pending_pool_free_chunk(struct trip_pending_pool *pool, uint32_t index);
 uint32_t trip_pending_pool_wheel(struct trip_pending_pool *pool);
@@ -144,6 +161,8 @@ void trip_pending_bucket_append(
 void trip_pending_bucket_remove(struct trip_pending_pool *pool, uint32_t *ref, uint32_t node);
 void trip_pending_bucket_shrink(struct trip_pending_pool *pool, uint32_t *ref);
 unsigned trip_pending_bucket_take(struct trip_pending_pool *pool, uint32_t *ref, uint32_t *nodes);
+void trip_pending_bucket_spread(
+	struct trip_pending_pool *pool, uint32_t *source, struct trip_pending_wheel *wheel);
 unsigned trip_pending_bucket_take_all(
 	struct trip_pending_pool *pool, uint32_t *ref, uint32_t *nodes);
 uint32_t trip_pending_bucket_items(const struct trip_pending_pool *pool, uint32_t ref);

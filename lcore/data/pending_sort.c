@@ -69,11 +69,11 @@ sort_by_merging(struct pending_key *keys, struct pending_key *spare, unsigned co
 /* Counts the keys of each slot; false where they crowd. */
 static bool
 count_slots(const struct pending_key *keys, unsigned count, uint64_t min, unsigned shift,
-	uint16_t *places)
+	uint16_t *places, unsigned slots)
 {
 	bool crowded = false;
 
-	memset(places, 0, SLOTS * sizeof(*places));
+	memset(places, 0, slots * sizeof(*places));
 	for (unsigned i = 0; i < count; i++)
 		crowded |= ++places[(keys[i].threshold - min) >> shift] > CROWD;
 	return !crowded;
@@ -82,11 +82,11 @@ count_slots(const struct pending_key *keys, unsigned count, uint64_t min, unsign
 /* To the slots' places in order; each slot's keys in the order in which they come. */
 static void
 distribute(const struct pending_key *keys, struct pending_key *to, unsigned count, uint64_t min,
-	unsigned shift, uint16_t *places)
+	unsigned shift, uint16_t *places, unsigned slots)
 {
 	unsigned at = 0;
 
-	for (unsigned i = 0; i < SLOTS; i++) {
+	for (unsigned i = 0; i < slots; i++) {
 		unsigned next = at + places[i];
 
 		places[i] = (uint16_t)at;
@@ -102,7 +102,7 @@ trip_pending_sort(struct pending_key *keys, struct pending_key *spare, unsigned 
 {
 	uint64_t min = UINT64_MAX, max = 0;
 	uint16_t places[SLOTS];
-	unsigned bits, shift;
+	unsigned bits, slot_bits, shift, slots;
 
 	if (count < FEW) {
 		sort_few(keys, count);
@@ -115,10 +115,16 @@ trip_pending_sort(struct pending_key *keys, struct pending_key *spare, unsigned 
 	if (min == max)
 		return keys;
 	bits = 64u - (unsigned)__builtin_clzll(max - min);
-	shift = bits > SLOT_BITS ? bits - SLOT_BITS : 0;
-	if (!count_slots(keys, count, min, shift, places))
+	/* One to two slots a key. */
+	slot_bits = 32u - (unsigned)__builtin_clz(count);
+	slot_bits = slot_bits < SLOT_BITS ? slot_bits : SLOT_BITS;
+	shift = bits > slot_bits ? bits - slot_bits : 0;
+	slots = (unsigned)((max - min) >> shift) + 1;
+	/* Without a shift each slot holds equal ones, and they may crowd. */
+	if (!count_slots(keys, count, min, shift, places, slots) && shift > 0)
 		return sort_by_merging(keys, spare, count);
-	distribute(keys, spare, count, min, shift, places);
-	sort_few(spare, count);
+	distribute(keys, spare, count, min, shift, places, slots);
+	if (shift > 0)
+		sort_few(spare, count);
 	return spare;
 }

@@ -232,16 +232,7 @@ trip_pending_wheel_split(struct trip_pending_pool *pool, struct trip_pending *se
 void
 trip_pending_wheel_fill(struct trip_pending_pool *pool, struct trip_pending *set)
 {
-	struct trip_pending_wheel *wheel = pending_wheel(pool, set->split);
-	uint32_t nodes[PENDING_CHUNK_NODES];
-	unsigned count = trip_pending_bucket_take(pool, &set->source, nodes);
-
-	for (unsigned i = 0; i < count; i++) {
-		unsigned slot = pending_slot(pool->items[nodes[i]].threshold, wheel->digit);
-
-		wheel->used |= UINT64_C(1) << slot;
-		trip_pending_bucket_append(pool, &wheel->slots[slot], wheel->digit, nodes[i]);
-	}
+	trip_pending_bucket_spread(pool, &set->source, pending_wheel(pool, set->split));
 	if (set->source == TRIP_PENDING_NIL)
 		set->split = TRIP_PENDING_NIL;
 }
