@@ -35,13 +35,18 @@
 int
 trip_native_take_slot(struct trip_domain *domain, struct trip_home *home)
 {
-	uint32_t slot = trip_slots_take(&domain->waiters[home->index]);
+	struct trip_slots *slots = &domain->waiters[home->index];
+	uint32_t slot = trip_slots_take(slots);
 
 	/* An attached process has those that it was given. */
 	if (slot == TRIP_SLOTS_NONE && domain->link != NULL) {
 		int error = trip_link_slots(domain, home->index);
 
-		return error == 0 ? trip_native_take_slot(domain, home) : error;
+		if (error == 0)
+			return trip_native_take_slot(domain, home);
+		/* It may have got them by another thread meanwhile. */
+		slot = trip_slots_take(slots);
+		return slot != TRIP_SLOTS_NONE ? (int)slot : error;
 	}
 	if (slot != TRIP_SLOTS_NONE)
 		return (int)slot;
