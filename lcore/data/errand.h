@@ -72,18 +72,18 @@ trip_errand_send(struct trip_errand_ring *ring)
 		atomic_load_explicit(&ring->sent, memory_order_relaxed) + 1, memory_order_release);
 }
 
-/* Runner: the oldest that is not done, NULL: none. */
+/* Runner: of those that are not done the nth, from 0, the oldest; NULL: there are no more. */
 static inline struct trip_errand *
-trip_errand_peek(struct trip_errand_ring *ring)
+trip_errand_peek(struct trip_errand_ring *ring, uint32_t n)
 {
 	uint32_t done = atomic_load_explicit(&ring->done, memory_order_relaxed);
 
-	if (atomic_load_explicit(&ring->sent, memory_order_acquire) == done)
+	if (atomic_load_explicit(&ring->sent, memory_order_acquire) - done <= n)
 		return NULL;
-	return &ring->errands[done & (ring->size - 1)];
+	return &ring->errands[(done + n) & (ring->size - 1)];
 }
 
-/* Runner: that one is done. Partner: trip_errand_back(). */
+/* Runner: the oldest is done. Partner: trip_errand_back(). */
 static inline void
 trip_errand_done(struct trip_errand_ring *ring)
 {

@@ -141,17 +141,20 @@ trip_hard_add(struct trip_hard *hard, struct trip_hard_call *call)
 }
 
 /* Ends a flow: what it has counted is read for the last time, here or later. */
-static int
-end(struct trip_hard *hard, struct trip_hard_flow *flow)
+static void
+begin_end(struct trip_hard *hard, struct trip_hard_flow *flow)
 {
-	int result = 0;
-
 	set_action(hard, flow, flow->rule.drop ? TRIP_ACTION_DROP : 0);
 	flow->ended = true;
 	/* Otherwise its port is stopped. */
-	if (flow->rule.entry.flow != NULL) {
+	if (flow->rule.entry.flow != NULL)
 		(void)trip_sweep_read(hard, flow);
-		result = trip_rule_take(&hard->rules, &flow->rule);
+}
+
+static void
+finish_end(struct trip_hard *hard, struct trip_hard_flow *flow, bool had_rule)
+{
+	if (had_rule) {
 		trip_engine_stat(&hard->stats.rules, UINT64_MAX);
 		flow->out_tsc = rte_rdtsc();
 		if (flow->rule.shared != NULL && hard->lag.bound == 0)
@@ -159,17 +162,21 @@ end(struct trip_hard *hard, struct trip_hard_flow *flow)
 	}
 	if (flow->rule.shared == NULL)
 		trip_sweep_finish(hard, flow);
-	return result;
 }
 
 int
 trip_hard_retire(struct trip_hard *hard, struct trip_hard_call *call)
 {
-	if (call->flow->ended)
+	struct trip_hard_flow *flow = call->flow;
+	bool has_rule = flow->rule.entry.flow != NULL;
+
+	if (flow->ended)
 		return 0;
 	if (hard->paused)
 		return -EAGAIN;
-	(void)end(hard, call->flow);
+	begin_end(hard, flow);
+	(void)trip_rule_take(&hard->rules, &flow->rule);
+	finish_end(hard, flow, has_rule);
 	return 0;
 }
 
@@ -201,46 +208,80 @@ trip_hard_query(struct trip_hard *hard, struct trip_hard_call *call)
 }
 
 static int
-swap(struct trip_hard *hard, struct trip_hard_flow *flow, bool drop)
-{
-	struct rte_flow_error error;
-	struct trip_rule_change change = {
-		.rule = &flow->rule, .want = TRIP_RULE_SWAP, .drop = drop, .error = &error};
-	uint64_t began = rte_rdtsc();
-
-	if (flow->rule.drop == drop)
-		return 0;
-	/* A stopped port's rule comes back with this fate. */
-	if (flow->rule.entry.flow == NULL) {
-		flow->rule.drop = drop;
-	} else {
-		trip_rule_apply(&hard->rules, &change, 1);
-		/* Otherwise nothing has been read. */
-		if (flow->rule.shared == NULL)
-			trip_sweep_count(hard, flow, change.grew, began);
-	}
-	set_action(hard, flow,
-		(uint8_t)(TRIP_ACTION_ACTIVE | (flow->rule.drop ? TRIP_ACTION_DROP : 0)));
-	return change.result;
-}
-
-static int
-operate(struct trip_hard *hard, struct trip_hard_flow *flow, enum trip_op op)
+refuse(const struct trip_hard *hard, const struct trip_hard_flow *flow)
 {
 	if (flow == NULL || flow->ended)
 		return hard->removed ? -ENODEV : -ENOENT;
-	if (hard->paused)
-		return -EBUSY;
-	if (op != TRIP_OP_FLOW_DELETE)
-		return swap(hard, flow, op == TRIP_OP_FLOW_DROP);
-	return end(hard, flow);
+	return hard->paused ? -EBUSY : 0;
 }
 
-int
-trip_hard_operate(struct trip_hard *hard, uint32_t flow, enum trip_op op)
+/* Whether a rule is to be changed, and how. */
+static bool
+begin(struct trip_hard *hard, struct trip_hard_operation *op, struct trip_rule_change *change)
 {
-	int result = operate(hard, hard->flows[flow], op);
+	struct trip_hard_flow *flow = hard->flows[op->flow];
+	bool drop = op->op == TRIP_OP_FLOW_DROP;
 
-	trip_engine_stat(result == 0 ? &hard->stats.operations : &hard->stats.failed_operations, 1);
-	return result;
+	op->result = refuse(hard, flow);
+	if (op->result != 0)
+		return false;
+	op->began = rte_rdtsc();
+	*change = (struct trip_rule_change){.rule = &flow->rule,
+		.want = op->op == TRIP_OP_FLOW_DELETE ? TRIP_RULE_TAKE : TRIP_RULE_SWAP,
+		.drop = drop,
+		.error = change->error};
+	if (change->want == TRIP_RULE_TAKE) {
+		begin_end(hard, flow);
+		if (flow->rule.entry.flow == NULL)
+			finish_end(hard, flow, false);
+	} else if (flow->rule.drop == drop) {
+		return false;
+	} else if (flow->rule.entry.flow == NULL) {
+		/* A stopped port's rule comes back with this fate. */
+		flow->rule.drop = drop;
+		set_action(
+			hard, flow, (uint8_t)(TRIP_ACTION_ACTIVE | (drop ? TRIP_ACTION_DROP : 0)));
+	}
+	return flow->rule.entry.flow != NULL;
+}
+
+static void
+finish(struct trip_hard *hard, struct trip_hard_operation *op)
+{
+	struct trip_hard_flow *flow = hard->flows[op->flow];
+
+	op->result = op->change->result;
+	if (op->change->want == TRIP_RULE_TAKE) {
+		finish_end(hard, flow, true);
+		return;
+	}
+	/* Otherwise nothing has been read. */
+	if (flow->rule.shared == NULL)
+		trip_sweep_count(hard, flow, op->change->grew, op->began);
+	set_action(hard, flow,
+		(uint8_t)(TRIP_ACTION_ACTIVE | (flow->rule.drop ? TRIP_ACTION_DROP : 0)));
+}
+
+void
+trip_hard_operate(struct trip_hard *hard, struct trip_hard_operation *ops, uint32_t n)
+{
+	struct trip_rule_change changes[TRIP_BATCH_MAX];
+	struct rte_flow_error error;
+	uint32_t n_changes = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct trip_rule_change *change = &changes[n_changes];
+
+		change->error = &error;
+		ops[i].change = begin(hard, &ops[i], change) ? change : NULL;
+		n_changes += ops[i].change != NULL;
+	}
+	trip_rule_apply(&hard->rules, changes, n_changes);
+	for (uint32_t i = 0; i < n; i++) {
+		if (ops[i].change != NULL)
+			finish(hard, &ops[i]);
+		trip_engine_stat(ops[i].result == 0 ? &hard->stats.operations
+						    : &hard->stats.failed_operations,
+			1);
+	}
 }

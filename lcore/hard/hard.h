@@ -198,7 +198,17 @@ void trip_hard_wake(struct trip_hard *hard);
 /* Finds out what the port's engine is: 0, or the error, and it is to be tried again. */
 int trip_hard_probe(struct trip_hard *hard, struct rte_flow_error *error);
 
-/* Does the operation of an errand. */
-int trip_hard_operate(struct trip_hard *hard, uint32_t flow, enum trip_op op);
+/* What an errand is about. */
+struct trip_hard_operation {
+	uint32_t flow;
+	enum trip_op op;
+	int result;
+	/* While it is under way: NULL: no rule changes. */
+	struct trip_rule_change *change;
+	uint64_t began;
+};
+
+/* Does operations on different flows, TRIP_BATCH_MAX at most. */
+void trip_hard_operate(struct trip_hard *hard, struct trip_hard_operation *ops, uint32_t n);
 
 #endif

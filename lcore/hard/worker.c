@@ -95,48 +95,95 @@ answer(struct trip_hard *hard, struct trip_hard_call *call)
 	pthread_mutex_unlock(&hard->lock);
 }
 
+/* Errands of one batch, in the order of their tickets, and the homes that have sent them. */
+struct errands {
+	struct trip_hard_operation ops[TRIP_BATCH_MAX];
+	struct trip_errand *errand[TRIP_BATCH_MAX];
+	uint32_t home[TRIP_BATCH_MAX];
+	uint32_t n;
+	/* By home. */
+	uint32_t taken[TRIP_HOMES_MAX];
+};
+
+/* Takes the errand of this ticket; false: it is a call's, not sent yet, or of a flow that has one
+ * in the batch. */
+static bool
+take_errand(struct trip_hard *hard, struct errands *batch, uint64_t ticket)
+{
+	struct trip_errand *errand = NULL;
+	uint32_t home = 0;
+
+	for (; home < hard->engine->n_homes; home++) {
+		errand = trip_errand_peek(&hard->rings[home], batch->taken[home]);
+		if (errand != NULL && errand->ticket == ticket)
+			break;
+	}
+	if (home == hard->engine->n_homes)
+		return false;
+	for (uint32_t i = 0; i < batch->n; i++)
+		if (batch->ops[i].flow == errand->flow)
+			return false;
+	batch->taken[home]++;
+	batch->errand[batch->n] = errand;
+	batch->home[batch->n] = home;
+	batch->ops[batch->n++] =
+		(struct trip_hard_operation){.flow = errand->flow, .op = errand->event.op_type};
+	return true;
+}
+
 /* The completion counter grows here, so over all homes in the order of firing; the home only tells
  * of it. */
 static void
-run_errand(struct trip_hard *hard, struct trip_home *home, struct trip_errand *errand)
+settle_errand(struct trip_hard *hard, uint32_t index, struct trip_errand *errand, int result)
 {
-	errand->event.result = trip_hard_operate(hard, errand->flow, errand->event.op_type);
-	trip_fire_complete(hard->engine, errand->completion, errand->event.result);
-	trip_errand_done(&hard->rings[home->index]);
+	struct trip_home *home = hard->engine->homes[index];
+
+	errand->event.result = result;
+	trip_fire_complete(hard->engine, errand->completion, result);
+	trip_errand_done(&hard->rings[index]);
 	trip_doorbell_ring(&home->doorbell, TRIP_BELL_HARD, hard->port_id);
 }
 
-static bool
-serve_ticket(struct trip_hard *hard, uint64_t ticket)
+/* Runs errands from this ticket on, and returns how many. What a driver does one by one is told one
+ * by one. */
+static uint32_t
+run_errands(struct trip_hard *hard, uint64_t ticket)
+{
+	struct errands batch = {.n = 0};
+	uint32_t most = hard->rules.templates != NULL ? TRIP_BATCH_MAX : 1;
+
+	while (batch.n < most && take_errand(hard, &batch, ticket + batch.n))
+		;
+	trip_hard_operate(hard, batch.ops, batch.n);
+	for (uint32_t i = 0; i < batch.n; i++)
+		settle_errand(hard, batch.home[i], batch.errand[i], batch.ops[i].result);
+	return batch.n;
+}
+
+/* Returns how many tickets have been served. */
+static uint32_t
+serve_from(struct trip_hard *hard, uint64_t ticket)
 {
 	struct trip_hard_call *call = atomic_load_explicit(&hard->call, memory_order_acquire);
 
-	if (call != NULL && call->ticket == ticket) {
-		answer(hard, call);
-		return true;
-	}
-	for (uint32_t i = 0; i < hard->engine->n_homes; i++) {
-		struct trip_errand *errand = trip_errand_peek(&hard->rings[i]);
-
-		if (errand == NULL || errand->ticket != ticket)
-			continue;
-		run_errand(hard, hard->engine->homes[i], errand);
-		return true;
-	}
-	return false;
+	if (call == NULL || call->ticket != ticket)
+		return run_errands(hard, ticket);
+	answer(hard, call);
+	return 1;
 }
 
 static bool
 serve(struct trip_hard *hard)
 {
 	uint64_t ticket = atomic_load_explicit(&hard->served, memory_order_relaxed);
+	uint32_t n;
 
 	if (ticket == atomic_load(&hard->tickets))
 		return false;
-	if (serve_ticket(hard, ticket))
-		atomic_store_explicit(&hard->served, ticket + 1, memory_order_release);
-	else
-		/* Drawn, and about to be sent: its sender may need this CPU. */
+	n = serve_from(hard, ticket);
+	atomic_store_explicit(&hard->served, ticket + n, memory_order_release);
+	/* Drawn, and about to be sent: its sender may need this CPU. */
+	if (n == 0)
 		sched_yield();
 	return true;
 }

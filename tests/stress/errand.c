@@ -18,7 +18,7 @@ static void *
 run(void *arg)
 {
 	for (uint64_t next = 0; next < n_errands;) {
-		struct trip_errand *errand = trip_errand_peek(&ring);
+		struct trip_errand *errand = trip_errand_peek(&ring, 0);
 
 		if (errand == NULL) {
 			sched_yield();

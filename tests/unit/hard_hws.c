@@ -595,6 +595,60 @@ hws_home_goes_on_while_the_device_is_slow(void **state)
 	close_all();
 }
 
+#define DROPS 40
+
+/* What is fired while an operation is under way goes together, but for a flow that is in it
+ * already; all is told in the order of firing. */
+static void
+hws_operations_go_together(void **state)
+{
+	struct trip_work_event events[DROPS + 2];
+	struct trip_work work;
+	unsigned int n = 0, longest;
+
+	open_all();
+	for (unsigned int i = 0; i < DROPS; i++)
+		flows[i] = create((uint16_t)(1000 + i), false);
+	longest = fake_hws_longest_push();
+	assert_int_equal(longest, 1);
+	fake_hws_hold(true);
+	for (unsigned int i = 0; i < DROPS + 2; i++) {
+		bool passes = i == DROPS + 1;
+
+		work = harness_work(packets, 0, passes ? TRIP_OP_FLOW_PASS : TRIP_OP_FLOW_DROP);
+		/* The last but one is of the flow that fails first. */
+		work.op.flow = flows[i < DROPS ? i : i == DROPS ? 1 : 5];
+		work.completion_cntr = completion;
+		work.flags = TRIP_COMPLETION;
+		work.context = i;
+		harness_queue(&work);
+		if (i > 0)
+			continue;
+		harness_until(fake_hws_is_waiting());
+		fake_nic_fail(FAKE_NIC_CREATE, 1, EIO);
+	}
+	harness_settle();
+	harness_expect(completion, 0, 0);
+	fake_hws_hold(false);
+	assert_int_equal(trip_work_flush(harness_domain, NULL), 0);
+	harness_expect(completion, DROPS + 1, 1);
+	assert_int_equal(fake_hws_longest_push(), DROPS - 1);
+	while (n < DROPS + 2)
+		n += (unsigned int)trip_work_read(harness_domain, events + n, DROPS + 2 - n);
+	for (unsigned int i = 0; i < DROPS + 2; i++) {
+		assert_int_equal(events[i].context, i);
+		assert_int_equal(events[i].result, i == 1 ? -EIO : 0);
+	}
+	for (unsigned int i = 0; i < DROPS; i++) {
+		receive((uint16_t)(1000 + i), 2, i == 5 ? 2 : 0);
+		expect_flow(flows[i], 2, i == 5 ? TRIP_FATE_PASS : TRIP_FATE_DROP);
+		assert_int_equal(trip_flow_retire(flows[i]), 0);
+	}
+	for (unsigned int i = 0; i < DROPS; i++)
+		destroy(flows[i]);
+	close_all();
+}
+
 #define SOME 300
 
 /* An application has configured the port, with a short queue: it fills up, and the worker waits. */
@@ -832,6 +886,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hws_a_drop_whose_old_rule_stays),
 	cmocka_unit_test(hws_a_jump_that_stays_has_its_rule),
 	cmocka_unit_test(hws_home_goes_on_while_the_device_is_slow),
+	cmocka_unit_test(hws_operations_go_together),
 	cmocka_unit_test(hws_full_queue_is_waited_for),
 	cmocka_unit_test(hws_counters_come_back_with_the_refresh),
 	cmocka_unit_test(hws_port_is_prepared_before_it_starts),
