@@ -16,6 +16,7 @@ static const struct {
 	{"top", tripctl_top},
 	{"add", tripctl_add},
 	{"set", tripctl_set},
+	{"when", tripctl_when},
 };
 
 /* A full disk is an error, a reader that has left is none. */

@@ -49,5 +49,6 @@ int tripctl_top(struct tripctl *ctl, int argc, char **argv);
 int tripctl_wait(struct tripctl *ctl, int argc, char **argv);
 int tripctl_add(struct tripctl *ctl, int argc, char **argv);
 int tripctl_set(struct tripctl *ctl, int argc, char **argv);
+int tripctl_when(struct tripctl *ctl, int argc, char **argv);
 
 #endif
