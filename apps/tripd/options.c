@@ -5,6 +5,7 @@
  */
 #include <argp.h>
 #include <errno.h>
+#include <grp.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,10 @@ enum {
 	KEY_FORCE,
 	KEY_DEMO,
 	KEY_VERBOSE,
+	KEY_DOMAIN,
+	KEY_SOCKET,
+	KEY_SOCKET_GROUP,
+	KEY_SOCKET_MODE,
 	KEY_CHECK,
 	KEY_DRY_RUN,
 };
@@ -61,10 +66,19 @@ static const struct argp_option argp_options[] = {
 		"restrict each port to the traffic of its own flow rules (rte_flow_isolate)", 2},
 	{"force", KEY_FORCE, NULL, 0, "take a port even if it carries this host's default route",
 		2},
-	{NULL, 0, NULL, 0, "Other:", 3},
+	{NULL, 0, NULL, 0, "The domain, for tripctl and other processes:", 3},
+	{"domain", KEY_DOMAIN, "NAME", 0, "its name; default tripd", 3},
+	{"socket", KEY_SOCKET, "PATH", 0,
+		"where its socket is; default /run/tripline/PREFIX.NAME.sock for root; empty: it "
+		"has none",
+		3},
+	{"socket-group", KEY_SOCKET_GROUP, "GROUP", 0, "give the socket to this group", 3},
+	{"socket-mode", KEY_SOCKET_MODE, "MODE", 0,
+		"mode of the socket, such as 0660: who may list, read and wait; default 0600", 3},
+	{NULL, 0, NULL, 0, "Other:", 4},
 	{"demo", KEY_DEMO, NULL, 0,
-		"show three quotas trip on live traffic, in a network of its own", 3},
-	{"verbose", KEY_VERBOSE, NULL, 0, "show what EAL and the drivers say", 3},
+		"show three quotas trip on live traffic, in a network of its own", 4},
+	{"verbose", KEY_VERBOSE, NULL, 0, "show what EAL and the drivers say", 4},
 	{NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -175,6 +189,42 @@ parse_forward(struct argp_state *state, struct tripd_options *options, const cha
 }
 
 static void
+take_domain(struct argp_state *state, struct tripd_options *options, const char *text)
+{
+	/* A domain's name becomes part of those of its memory. */
+	if (strlen(text) > 20 || strspn(text, "0123456789.-") > 0 ||
+		strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") !=
+			strlen(text) ||
+		text[0] == 0)
+		argp_error(state,
+			"--domain: \"%s\" is no name of up to 20 letters, digits, _, . and -",
+			text);
+	options->domain = text;
+}
+
+static void
+take_group(struct argp_state *state, struct tripd_options *options, const char *text)
+{
+	if (getgrnam(text) == NULL)
+		argp_error(state, "--socket-group: there is no group \"%s\"", text);
+	options->socket_group = text;
+}
+
+static void
+take_mode(struct argp_state *state, struct tripd_options *options, const char *text)
+{
+	char *end;
+	unsigned long mode = strtoul(text, &end, 8);
+
+	/* Without the owner's own the domain could not be looked at by anybody but root. */
+	if (end == text || *end != 0 || text[0] == '-' || mode > 0777 || (mode & 0600) != 0600)
+		argp_error(state,
+			"--socket-mode: \"%s\" is no mode from 0600 to 0777 that has the owner's",
+			text);
+	options->socket_mode = (uint32_t)mode;
+}
+
+static void
 check(struct argp_state *state, const struct tripd_options *options)
 {
 	if (options->demo) {
@@ -233,6 +283,18 @@ parse_word(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_DEMO:
 		options->demo = true;
+		return 0;
+	case KEY_DOMAIN:
+		take_domain(state, options, arg);
+		return 0;
+	case KEY_SOCKET:
+		options->socket = arg;
+		return 0;
+	case KEY_SOCKET_GROUP:
+		take_group(state, options, arg);
+		return 0;
+	case KEY_SOCKET_MODE:
+		take_mode(state, options, arg);
 		return 0;
 	case KEY_VERBOSE:
 		options->verbose = true;

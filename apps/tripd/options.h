@@ -35,6 +35,11 @@ struct tripd_options {
 	bool check;
 	bool dry_run;
 	bool verbose;
+	/* The domain: NULL and 0 are the library's defaults, but the name is "tripd" then. */
+	const char *domain;
+	const char *socket;
+	const char *socket_group;
+	uint32_t socket_mode;
 	struct tripd_pair pairs[TRIPD_PORTS_MAX / 2];
 	unsigned int n_pairs;
 	/* Ports of --ports, without those of the pairs. */

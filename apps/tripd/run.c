@@ -161,6 +161,11 @@ open_domain(struct tripd_run *run)
 			rte_strerror(rte_errno));
 		return TRIPD_EXIT_RUN;
 	}
+	if (run->options->domain != NULL)
+		attr.name = run->options->domain;
+	attr.socket = run->options->socket;
+	attr.socket_group = run->options->socket_group;
+	attr.socket_mode = run->options->socket_mode;
 	ret = trip_domain_open(&attr, &run->domain, NULL);
 	if (ret != 0) {
 		fprintf(stderr, "tripd: %s\n", trip_error_message());

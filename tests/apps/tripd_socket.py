@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""tripd's socket: who may look at it, and what tripctl then sees of the rules."""
+import grp
+import stat
+
+from tripd_test import *
+
+TRIPCTL = os.path.abspath(sys.argv[2])
+PATTERN = 'eth / ipv4 src spec 10.0.0.0 src prefix 8 / udp dst is 53 / end'
+RULES = f'count dns port 0 pattern {PATTERN}\ncounter trips\nwhen dns.packets >= 100 drop dns\n' \
+    'when dns.packets >= 5 add trips 1\n'
+
+
+def start(bench, *words):
+    """A run that has counted ten packets and waits for more."""
+    pcap = bench.pcap('in.pcap', [ethernet(ipv4(udp(53), 17))] * 10)
+    process = bench.start(*bench.eal('net_pcap0,rx_pcap=' + pcap), '--rules', bench.file('rules', RULES), *words)
+    bench.wait_for_line(process, 'dns.packets')
+    return process
+
+
+def look(bench, *words, **options):
+    process = bench.track(subprocess.Popen([TRIPCTL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                           text=True, env=bench.environment, **options))
+    return bench.finish(process)
+
+
+def end(bench, process):
+    process.send_signal(signal.SIGTERM)
+    equal(bench.finish(process)[::2], (0, ''), 'the end')
+
+
+def tripctl_sees_what_the_rules_say(bench):
+    path = bench.file('tripd.sock')
+    process = start(bench, '--socket', path, '--domain', 'mine')
+    code, out, err = look(bench, '--socket', path, '--json', 'list', 'counters', 'works', 'flows', 'domain')
+    equal((code, err), (0, ''), 'exit code and stderr')
+    told = json.loads(out)
+    cntrs = {cntr['name']: cntr for cntr in told['counters']}
+    equal([cntrs[name]['success'] for name in ('dns.packets', 'dns.bytes', 'trips')], [10, 420, 1], 'values')
+    equal((cntrs['dns.packets']['next'], cntrs['dns.packets']['to_go']), (100, 90), 'the next threshold')
+    equal([(work['counter'], work['threshold'], work['op'], work['flow']) for work in told['works']],
+          [('dns.packets', 100, 'drop', told['flows'][0]['flow'])], 'work')
+    flow, = told['flows']
+    equal((flow['pattern'], flow['packets'], flow['bytes'], flow['fate'], flow['packets_counter']),
+          (PATTERN, 10, 420, 'pass', 'dns.packets'), 'the flow')
+    equal(told['domain'][0]['name'], 'mine', 'the domain')
+    equal(look(bench, '--socket', path, 'wait', 'dns.packets', '10'), (0, 'dns.packets 10\n', ''), 'wait')
+    end(bench, process)
+    assert not os.path.exists(path), 'the socket is left'
+
+
+def the_socket_has_its_group_and_mode(bench):
+    path = bench.file('tripd.sock')
+    if os.getuid() != 0:
+        raise Skip('only root gives a file to another group')
+    group = grp.getgrgid(65534)
+    process = start(bench, '--socket', path, '--socket-group', group.gr_name, '--socket-mode', '0660')
+    status = os.stat(path)
+    equal((stat.S_IMODE(status.st_mode), status.st_gid), (0o660, group.gr_gid), 'mode and group')
+    os.chmod(bench.path, 0o755)
+    for gid, code in (65534, 0), (12345, 1):
+        equal(look(bench, '--socket', path, 'list', user=65533, group=gid, extra_groups=[], cwd='/')[0], code,
+              f'exit code of a user of group {gid}')
+    end(bench, process)
+
+
+def it_may_have_none(bench):
+    end(bench, start(bench, '--socket', ''))
+
+
+def what_is_wrong_is_said(bench):
+    for words, said in ((['--socket-mode', '0999'], 'is no mode'), (['--socket-mode', '0060'], 'is no mode'),
+                        (['--socket-mode', '01777'], 'is no mode'), (['--socket-group', 'no such'], 'there is no group'),
+                        (['--domain', 'a b'], 'is no name'), (['--domain', 'x' * 21], 'is no name'),
+                        (['--domain', '7'], 'is no name')):
+        code, out, err = bench.run('--rules', bench.file('rules', RULES), *words)
+        equal((code, out), (2, ''), f'exit code and stdout of {words}')
+        assert said in err, err
+    code, _, err = bench.run(*bench.eal('net_null0'), '--rules', bench.file('rules', RULES), '--socket',
+                             bench.file('no/such/folder'))
+    equal(code, 1, 'exit code')
+    assert 'no/such/folder' in err, err
+
+
+main(tripctl_sees_what_the_rules_say, the_socket_has_its_group_and_mode, it_may_have_none, what_is_wrong_is_said)
