@@ -29,8 +29,8 @@ enum trip_client_kind {
 	TRIP_CLIENT_WORK,
 	/** Counted flows: struct trip_client_flow. */
 	TRIP_CLIENT_FLOW,
-	/** The primary, attached processes, and those that were and are being cleared away: struct
-	 * trip_client_process. */
+	/** The primary, attached processes, those that were and are being cleared away, and
+	 * orphans: struct trip_client_process. */
 	TRIP_CLIENT_PROCESS,
 	/** Homes, the polling lcores of the domain: struct trip_client_home. */
 	TRIP_CLIENT_HOME,
@@ -152,6 +152,9 @@ enum trip_client_state {
 	TRIP_CLIENT_LOST,
 	/** It has died or let go; its homes are dropping what it left. */
 	TRIP_CLIENT_DROPPING,
+	/** It was attached to a primary before this one, which was killed; executed anew, it can
+	 * attach to this one. */
+	TRIP_CLIENT_ORPHAN,
 };
 
 /** A process. */

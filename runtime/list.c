@@ -15,6 +15,7 @@
 #include "flow.h"
 #include "list.h"
 #include "port.h"
+#include "generation.h"
 #include "process.h"
 #include "registry.h"
 #include "server.h"
@@ -371,22 +372,32 @@ fill_process(const struct trip_process *process, struct trip_client_process *out
 	memcpy(out->lcores, process->lcores, sizeof(out->lcores));
 }
 
-/* The cursor is 0 for the primary, and 1 more than the number of a process. */
+static void
+fill_orphan(const struct trip_orphan *orphan, struct trip_client_process *out)
+{
+	*out = (struct trip_client_process){
+		.pid = orphan->pid, .uid = orphan->uid, .state = TRIP_CLIENT_ORPHAN};
+}
+
+/* The cursor is 0 for the primary, and 1 more than the number of a process; then come orphans. */
 static int
 list_processes(struct lister *list)
 {
-	struct trip_domain *domain = list->server->domain;
+	const struct trip_server *server = list->server;
+	uint64_t first = 1 + server->domain->attr.max_processes, end = first + server->n_orphans;
 	struct trip_client_process *out = list->records;
 
-	for (; list->count < list->room && list->cursor <= domain->attr.max_processes;
-		list->cursor++) {
-		if (list->cursor == 0)
-			fill_primary(list->server, &out[list->count++]);
-		else if (list->server->processes[list->cursor - 1].used)
-			fill_process(
-				&list->server->processes[list->cursor - 1], &out[list->count++]);
+	for (; list->count < list->room && list->cursor < end; list->cursor++) {
+		uint64_t at = list->cursor;
+
+		if (at == 0)
+			fill_primary(server, &out[list->count++]);
+		else if (at >= first && server->orphans[at - first].pid != 0)
+			fill_orphan(&server->orphans[at - first], &out[list->count++]);
+		else if (at < first && server->processes[at - 1].used)
+			fill_process(&server->processes[at - 1], &out[list->count++]);
 	}
-	if (list->cursor > domain->attr.max_processes)
+	if (list->cursor >= end)
 		list->cursor = TRIP_PROTOCOL_END;
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include "domain.h"
 #include "drop.h"
 #include "error.h"
+#include "generation.h"
 #include "fire.h"
 #include "process.h"
 #include "registry.h"
@@ -135,6 +136,7 @@ begin_dropping(struct trip_process *process)
 	struct trip_engine *engine = &process->server->domain->engine;
 
 	set_state(process, true, TRIP_CLIENT_DROPPING);
+	trip_generation_note(process->server);
 	/* That takes it out of epoll, too. */
 	close(process->pidfd);
 	process->pidfd = -1;
@@ -372,7 +374,10 @@ trip_process_attach(
 	memcpy(process->lcores, request->attach.lcores, sizeof(process->lcores));
 	process->peer = peer;
 	peer->process = process;
+	process->started = trip_generation_started((uint32_t)peer->credentials.pid);
 	set_state(process, true, TRIP_CLIENT_ATTACHED);
+	trip_generation_adopt(peer->server, (uint32_t)peer->credentials.pid);
+	trip_generation_note(peer->server);
 	peer->reply.answer.attached.number = process->number;
 	*size = sizeof(peer->reply.answer.attached);
 	return 0;

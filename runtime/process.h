@@ -26,6 +26,8 @@ struct trip_process {
 	uint32_t number;
 	struct ucred credentials;
 	int pidfd;
+	/* As trip_generation_started() has it. */
+	uint64_t started;
 	/* NULL: its connection has ended. */
 	struct trip_peer *peer;
 	uint64_t lcores[TRIP_PROTOCOL_LCORES / 64];

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
@@ -26,6 +25,7 @@
 
 #include "domain.h"
 #include "error.h"
+#include "generation.h"
 #include "process.h"
 #include "server.h"
 #include "share.h"
@@ -131,61 +131,6 @@ choose_path(struct trip_server *server)
 			"domain \"%s\": the path of its socket is longer than %zu",
 			server->domain->name, sizeof(server->path) - 1);
 	strcpy(server->path, given);
-	return 0;
-}
-
-static void
-lock_path(const struct trip_server *server, char *path, size_t size)
-{
-	snprintf(path, size, "%s.lock", server->path);
-}
-
-/* -EAGAIN: its former holder has removed it meanwhile, and somebody may have made another. */
-static int
-lock_file(struct trip_server *server)
-{
-	char path[sizeof(server->path) + 8];
-	struct stat locked, named;
-
-	lock_path(server, path, sizeof(path));
-	server->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (server->lock < 0)
-		return fail(server, "no lock beside its socket");
-	if (flock(server->lock, LOCK_EX | LOCK_NB) != 0)
-		return trip_error_set(EEXIST, "domain \"%s\": another process serves %s",
-			server->domain->name, server->path);
-	if (fstat(server->lock, &locked) == 0 && stat(path, &named) == 0 &&
-		locked.st_ino == named.st_ino && locked.st_dev == named.st_dev)
-		return 0;
-	close(server->lock);
-	server->lock = -1;
-	return -EAGAIN;
-}
-
-/*
- * The file beside the socket: locked by whoever serves it, so that a dead primary's socket is told
- * from a live one's, and telling the generation, its process and EAL's file prefix. It stays behind
- * a primary that was killed, and so do perhaps those who were attached to it.
- */
-static int
-take_lock(struct trip_server *server)
-{
-	char text[128] = "";
-	ssize_t length;
-	int error;
-
-	do
-		error = lock_file(server);
-	while (error == -EAGAIN);
-	if (error != 0)
-		return error;
-	length = pread(server->lock, text, sizeof(text) - 1, 0);
-	server->generation = (length > 0 ? strtoull(text, NULL, 10) : 0) + 1;
-	length = snprintf(text, sizeof(text), "%" PRIu64 " %d %s\n", server->generation,
-		(int)getpid(), server->prefix);
-	if (ftruncate(server->lock, 0) != 0 ||
-		pwrite(server->lock, text, (size_t)length, 0) != length)
-		return fail(server, "cannot write the lock beside its socket");
 	return 0;
 }
 
@@ -306,7 +251,7 @@ start(struct trip_server *server)
 	if (error == 0)
 		error = trip_process_init(server);
 	if (error == 0)
-		error = take_lock(server);
+		error = trip_generation_take(server);
 	if (error == 0)
 		error = listen_on(server);
 	if (error != 0)
@@ -320,6 +265,8 @@ start(struct trip_server *server)
 	error = trip_server_poll(server, server->listener, &server->listening);
 	if (error == 0)
 		error = trip_server_poll(server, server->stop, &server->stopping);
+	if (error == 0)
+		trip_generation_watch(server);
 	return error == 0 ? start_thread(server) : error;
 }
 
@@ -404,12 +351,10 @@ trip_server_stop(struct trip_domain *domain)
 		sched_yield();
 	/* Only while the lock is held are the paths ours. */
 	if (server->listener >= 0) {
-		char lock[sizeof(server->path) + 8];
-
 		unlink(server->path);
-		lock_path(server, lock, sizeof(lock));
-		unlink(lock);
+		trip_generation_remove(server);
 	}
+	trip_generation_fini(server);
 	close_fd(server->listener);
 	close_fd(server->lock);
 	close_fd(server->epoll);

@@ -37,7 +37,10 @@ struct trip_watch {
 	int fd;
 };
 
+struct trip_orphan;
 struct trip_process;
+
+extern int trip_server_logtype;
 
 /* What the control thread waits for. */
 struct trip_server_source {
@@ -84,6 +87,9 @@ struct trip_server {
 	struct trip_process *processes;
 	/* Other processes can find the domain's memory. */
 	bool attachable;
+	/* generation.h. */
+	struct trip_orphan *orphans;
+	uint32_t n_orphans;
 	struct trip_watch_retired *retired;
 	uint32_t n_retired, room_retired;
 	/* Messages that no client of this library sends, and when that was last told. */

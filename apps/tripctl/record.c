@@ -303,6 +303,7 @@ static const char *const state_words[] = {
 	[TRIP_CLIENT_ATTACHED] = "attached",
 	[TRIP_CLIENT_LOST] = "lost",
 	[TRIP_CLIENT_DROPPING] = "dropping",
+	[TRIP_CLIENT_ORPHAN] = "orphan",
 };
 
 /* What the kernel calls a process; it chooses that itself. */

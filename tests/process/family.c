@@ -62,6 +62,20 @@ start_primary(const char *argv0)
 	return 0;
 }
 
+static void
+remove_pages(const char *folder, const char *generation)
+{
+	char pattern[PATH_MAX];
+	glob_t files;
+
+	snprintf(pattern, sizeof(pattern), "%s/%s%smap_*", folder, prefix, generation);
+	if (glob(pattern, 0, NULL, &files) != 0)
+		return;
+	for (size_t i = 0; i < files.gl_pathc; i++)
+		unlink(files.gl_pathv[i]);
+	globfree(&files);
+}
+
 /* EAL leaves its hugepages, and what it made under this name. */
 static void
 remove_files(void)
@@ -69,22 +83,19 @@ remove_files(void)
 	FILE *mounts = setmntent("/proc/mounts", "r");
 	char pattern[PATH_MAX];
 	struct mntent *mount;
-	glob_t files;
 
 	while (mounts != NULL && (mount = getmntent(mounts)) != NULL) {
 		if (strcmp(mount->mnt_type, "hugetlbfs") != 0)
 			continue;
-		snprintf(pattern, sizeof(pattern), "%s/%smap_*", mount->mnt_dir, prefix);
-		if (glob(pattern, 0, NULL, &files) != 0)
-			continue;
-		for (size_t i = 0; i < files.gl_pathc; i++)
-			unlink(files.gl_pathv[i]);
-		globfree(&files);
+		remove_pages(mount->mnt_dir, "");
+		remove_pages(mount->mnt_dir, "@*");
 	}
 	if (mounts != NULL)
 		endmntent(mounts);
 	snprintf(pattern, sizeof(pattern),
-		"rm -rf /var/run/dpdk/%s /run/tripline/%s.* /tmp/dpdk/%s", prefix, prefix, prefix);
+		"rm -rf /var/run/dpdk/%s /var/run/dpdk/%s@* /run/tripline/%s.* /tmp/dpdk/%s "
+		"/tmp/dpdk/%s@*",
+		prefix, prefix, prefix, prefix, prefix);
 	if (system(pattern) != 0)
 		printf("%s failed\n", pattern);
 }
@@ -116,7 +127,12 @@ family_open(enum trip_progress mode, const struct trip_domain_attr *tune)
 void
 family_look_on(void)
 {
-	assert_int_equal(trip_client_path(prefix, NULL, path, sizeof(path)), 0);
+	char first[sizeof(prefix)];
+
+	/* All generations have the same. */
+	strcpy(first, prefix);
+	*strchrnul(first, '@') = 0;
+	assert_int_equal(trip_client_path(first, NULL, path, sizeof(path)), 0);
 	if (trip_client_open(path, &client) != 0)
 		fail_msg("%s", trip_client_message());
 }
@@ -333,22 +349,46 @@ family_find(const char *name, enum trip_wait_obj wait_obj)
 	return handle(name, wait_obj, true);
 }
 
+void
+family_become(const char *part, const char *file_prefix, unsigned int lcore)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", lcore);
+	execl("/proc/self/exe", program, part, file_prefix, number, NULL);
+	_exit(127);
+}
+
+const char *
+family_prefix(void)
+{
+	return prefix;
+}
+
 static int
-play(char **argv, const struct family_part *parts)
+start_secondary(char **argv)
 {
 	char lcores[32], file_prefix[80];
 	const char *words[] = {"secondary", lcores, "--proc-type=secondary", file_prefix,
 		"--no-pci", "--no-telemetry", "--log-level=error"};
 
 	progress = TRIP_PROGRESS_LCORE;
+	snprintf(program, sizeof(program), "%s", argv[0]);
 	snprintf(lcores, sizeof(lcores), "--lcores=%s@0-1", argv[3]);
 	snprintf(file_prefix, sizeof(file_prefix), "--file-prefix=%s", argv[2]);
-	if (start_eal(words, RTE_DIM(words)) < 0)
-		return 4;
+	return start_eal(words, RTE_DIM(words));
+}
+
+static int
+play(char **argv, const struct family_part *parts)
+{
 	while (parts->name != NULL && strcmp(parts->name, argv[1]) != 0)
 		parts++;
 	if (parts->name == NULL)
 		return 5;
+	snprintf(prefix, sizeof(prefix), "%s", argv[2]);
+	if ((parts->primary ? start_primary(argv[0]) : start_secondary(argv)) < 0)
+		return 4;
 	parts->play(argv[4] != NULL ? argv[4] : "");
 	rte_eal_cleanup();
 	return 0;

@@ -66,7 +66,14 @@ struct family_part {
 	const char *name;
 	/* The domain is not attached to before: family_attach() does. */
 	void (*play)(const char *arg);
+	/* It is played as a primary, of another generation. */
+	bool primary;
 };
+
+/* Plays another part in place of this process, under that prefix of files. */
+void family_become(const char *part, const char *file_prefix, unsigned int lcore);
+/* The prefix of files that this process was started under. */
+const char *family_prefix(void);
 
 /* Where it hears the primary, and where that hears it. */
 #define FAMILY_HEARD 3
