@@ -23,14 +23,14 @@ error_of(int error)
 
 /* --- the flow engine of a port --- */
 
-static bool
+static int
 read_info(uint16_t port_id, struct rte_flow_port_info *info)
 {
 	struct rte_flow_queue_info queue;
 	struct rte_flow_error error;
 
 	*info = (struct rte_flow_port_info){0};
-	return rte_flow_info_get(port_id, info, &queue, &error) == 0;
+	return rte_flow_info_get(port_id, info, &queue, &error);
 }
 
 bool
@@ -38,7 +38,7 @@ trip_template_offered(uint16_t port_id)
 {
 	struct rte_flow_port_info info;
 
-	return read_info(port_id, &info);
+	return read_info(port_id, &info) == 0;
 }
 
 /* Nothing tells, but that nothing can be made before. */
@@ -61,11 +61,11 @@ trip_template_configure(
 	const struct rte_flow_queue_attr *queues[] = {&queue};
 	struct rte_flow_port_attr attr = {0};
 	struct rte_flow_port_info info;
-	int result;
+	int result = read_info(port_id, &info);
 
-	if (!read_info(port_id, &info))
-		return rte_flow_error_set(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
-			"the driver has no flow engine to configure");
+	if (result != 0)
+		return rte_flow_error_set(error, -result, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+			result == -EINVAL ? "the port is not configured" : "the driver has none");
 	*max = info.max_nb_counters;
 	if (n_rules > *max)
 		return -ERANGE;

@@ -42,6 +42,7 @@ static const struct {
 	[VCX_VERBS] = {"verbs", "dv_flow_en=0", ""},
 	[VCX_BULK] = {"bulk", "dv_flow_en=1", ""},
 	[VCX_FALLBACK] = {"fallback", "dv_flow_en=1", "bulk=0"},
+	[VCX_HWS] = {"hws", "dv_flow_en=2", ""},
 };
 
 enum vcx_engine

@@ -15,9 +15,10 @@ enum vcx_engine {
 	VCX_VERBS,    /* dv_flow_en=0: a query asks the device */
 	VCX_BULK,     /* dv_flow_en=1: a query reads what an alarm fetches in bulk */
 	VCX_FALLBACK, /* dv_flow_en=1 on a device without bulks: a query asks the device */
+	VCX_HWS,      /* dv_flow_en=2: no rule can be made */
 };
 
-/* From "verbs", "bulk", "fallback"; exits with a message where it is none of them. */
+/* From "verbs", "bulk", "fallback", "hws"; exits with a message where it is none of them. */
 enum vcx_engine vcx_test_engine(const char *name);
 
 /* Starts EAL without hugepages with `ports` ports of the device, on lcores that share CPUs. Returns
