@@ -105,6 +105,8 @@ struct trip_domain_attr {
 	uint32_t max_process_cntrs;
 	/** Waiters of each home; default a quarter of max_waiters. */
 	uint32_t max_process_waiters;
+	/** Flows and counters objects; default a half of max_flows. */
+	uint32_t max_process_flows;
 	/**
 	 * Path of the socket over which other processes attach, and programs without DPDK look on
 	 * (trip_client.h). NULL: trip_client_path() of EAL's file prefix, or with --no-shconf and
@@ -197,8 +199,11 @@ int trip_domain_open(
 /**
  * Attaches this secondary process to a domain of its primary. Counters, work and waiting then work
  * as in the primary, and go through shared memory: nothing done here takes a lock that another
- * process waits for, and a process may be killed at any instruction of these calls. Not to be had
- * here, with -ENOTSUP, are ports, flows, and functions, which run in the primary.
+ * process waits for, and a process may be killed at any instruction of these calls. Flows and
+ * counters objects are the primary's, which makes their calls for this process (trip_port_find()).
+ * Not to be had here, with -ENOTSUP, are ports of one's own, and functions: a home that fires work
+ * is a thread of the primary, and calls what that has. Here, TRIP_COMPLETION tells of what has
+ * fired.
  *
  * An attached process can write all of the domain's memory: this is robust against crashes and
  * garbage, and is no security boundary. Who is not trusted uses trip_client.h.

@@ -81,13 +81,30 @@ int trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct tr
 	struct trip_port **port);
 
 /**
+ * Finds a port that the primary has given to the domain, in a process that has attached: flows can
+ * be created on it from here, and deferred work may be about them. The primary makes the calls, in
+ * a thread of its own, one after the other; when this process ends, its flows end. Any thread.
+ *
+ * @param[out] port
+ *   To be closed by trip_port_close(), which leaves the port itself alone. It takes no burst:
+ *   packets are counted in the primary.
+ * @return
+ *   0, or
+ *   -ENOENT: the domain has no such port;
+ *   -ENOTSUP: called in the primary, which has opened it;
+ *   -ENOMEM; -ESHUTDOWN.
+ */
+int trip_port_find(struct trip_domain *domain, uint16_t port_id, struct trip_port **port);
+
+/**
  * Takes a port out of the domain. With TRIP_PORT_CALLBACK bursts may go on: this waits for those
  * that may be in a callback, a tenth of a second, and frees what the callbacks took of EAL's heap.
  * With TRIP_PORT_BURST nobody may be in trip_port_burst() or trip_port_burst_tx(), nor call them
  * any more.
  *
  * @return
- *   0, or -EBUSY while flows are open on it; -EDEADLK: called from a registered function.
+ *   0, or -EBUSY while flows are open on it, or processes have found it; -EDEADLK: called from a
+ *   registered function.
  */
 int trip_port_close(struct trip_port *port);
 

@@ -93,6 +93,15 @@ static const struct {
 	[TRIP_PROTOCOL_CLOSE] = {sizeof(struct trip_protocol_close), trip_process_close, true},
 	[TRIP_PROTOCOL_SLOTS] = {sizeof(struct trip_protocol_slots), trip_process_slots, true},
 	[TRIP_PROTOCOL_SIGNAL] = {sizeof(struct trip_protocol_signal), trip_process_signal, true},
+	[TRIP_PROTOCOL_JOIN] = {sizeof(struct trip_protocol_join), trip_process_join},
+	[TRIP_PROTOCOL_PORT] = {sizeof(struct trip_protocol_port), trip_proxy_ask, true},
+	[TRIP_PROTOCOL_FLOW] = {sizeof(struct trip_protocol_flow), trip_proxy_ask, true},
+	[TRIP_PROTOCOL_FLOW_DO] = {sizeof(struct trip_protocol_flow_do), trip_proxy_ask, true},
+	[TRIP_PROTOCOL_COUNTERS] = {sizeof(struct trip_protocol_counters), trip_proxy_ask, true},
+	[TRIP_PROTOCOL_POINT] = {sizeof(struct trip_protocol_point), trip_proxy_ask, true},
+	[TRIP_PROTOCOL_COUNTERS_READ] = {sizeof(struct trip_protocol_counters_read), trip_proxy_ask,
+		true},
+	[TRIP_PROTOCOL_COUNTERS_CLOSE] = {sizeof(uint64_t), trip_proxy_ask, true},
 };
 
 bool
@@ -109,6 +118,7 @@ trip_answer(struct trip_peer *peer, enum trip_protocol_type type,
 	const union trip_protocol_request *request, size_t *size)
 {
 	*size = 0;
+	peer->type = type;
 	if (requests[type].attached && peer->process == NULL)
 		return trip_error_set(EPERM,
 			"domain \"%s\": request %d is for processes that attach",

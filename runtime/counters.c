@@ -26,6 +26,8 @@
 #include "counters.h"
 #include "detach.h"
 #include "error.h"
+#include "link_flow.h"
+#include "progress.h"
 
 __extension__ typedef unsigned __int128 product_t;
 
@@ -62,6 +64,8 @@ struct slot {
 struct trip_counters {
 	struct trip_domain *domain;
 	uint32_t id;
+	/* In an attached process, what the primary calls it; all else is there. */
+	uint64_t far;
 	pthread_mutex_t lock;
 	/* The last reader has left a binding that is leaving. */
 	pthread_cond_t left;
@@ -97,6 +101,14 @@ trip_counters_create(struct trip_domain *domain, const struct trip_counters_init
 		return trip_error_set(ENOMEM, "counters: no memory for %" PRIu32 " slots", n_slots);
 	counters->domain = domain;
 	counters->n_slots = n_slots;
+	if (domain->link != NULL) {
+		int error = trip_link_counters_create(domain, n_slots, &counters->far);
+
+		if (error != 0) {
+			free(counters);
+			return error;
+		}
+	}
 	pthread_mutex_init(&counters->lock, NULL);
 	pthread_cond_init(&counters->left, NULL);
 	LIST_INIT(&counters->bindings);
@@ -116,6 +128,12 @@ trip_counters_destroy(struct trip_counters *counters)
 
 	if (trip_detach_check(domain) != 0)
 		return -ESHUTDOWN;
+	if (counters->far != 0) {
+		int error = trip_link_counters_destroy(domain, counters->far);
+
+		if (error != 0)
+			return error;
+	}
 	/* Whoever unbound the last flow has left it to us by unlocking this. */
 	pthread_mutex_lock(&counters->lock);
 	bound = !LIST_EMPTY(&counters->bindings);
@@ -312,19 +330,24 @@ trip_counters_attach_point_flow(struct trip_counters *counters,
 
 	if (error == 0)
 		error = check_attach(counters, attr);
-	if (error != 0 || flow == NULL)
-		return error != 0 ? error : attach_static(counters, attr);
-	if (trip_flow_domain(flow) != domain)
+	if (error == 0 && flow == NULL && counters->far == 0)
+		return attach_static(counters, attr);
+	if (error != 0)
+		return error;
+	if (flow != NULL && trip_flow_domain(flow) != domain)
 		return trip_error_set(EXDEV,
 			"counters %" PRIu32 ": flow %" PRIu32 " is of another domain", counters->id,
 			flow->index);
+	if (counters->far != 0)
+		return trip_link_counters_attach(domain, counters->far,
+			flow != NULL ? flow->far : 0, attr->index, (uint32_t)attr->counter_desc);
 	if (trip_port_on_worker(domain))
 		return trip_error_set(EDEADLK,
 			"counters %" PRIu32
 			": neither a home nor a port's worker can attach to flows, which would "
 			"wait for it",
 			counters->id);
-	pthread_mutex_lock(&domain->control);
+	trip_progress_lock(domain);
 	/* It collects from now on, not from the last reading on. */
 	(void)trip_flow_query(flow, &now);
 	pthread_mutex_lock(&counters->lock);
@@ -350,6 +373,8 @@ trip_counters_read(struct trip_counters *counters, uint64_t *values, uint32_t n,
 		return trip_error_set(EINVAL,
 			"counters %" PRIu32 ": flags 0x%" PRIx32 " are unknown", counters->id,
 			flags);
+	if (counters->far != 0)
+		return trip_link_counters_read(counters->domain, counters->far, values, n, flags);
 	pthread_mutex_lock(&counters->lock);
 	if ((flags & TRIP_READ_CACHED) == 0 && !trip_port_on_worker(counters->domain))
 		ask(counters);
@@ -363,6 +388,12 @@ trip_counters_read(struct trip_counters *counters, uint64_t *values, uint32_t n,
 	}
 	pthread_mutex_unlock(&counters->lock);
 	return 0;
+}
+
+uint64_t
+trip_counters_far(const struct trip_counters *counters)
+{
+	return counters != NULL ? counters->far : 0;
 }
 
 int

@@ -6,6 +6,9 @@
 
 #include "domain.h"
 
+/* In an attached process, what the primary calls the object; 0: it is NULL. */
+uint64_t trip_counters_far(const struct trip_counters *counters);
+
 /* Whether a flow of this domain may be created with the object; it may be NULL. */
 int trip_counters_check(const struct trip_counters *counters, const struct trip_domain *domain);
 

@@ -103,6 +103,9 @@ struct trip_flow {
 	struct trip_port_side *side;
 	/* In hardware. */
 	struct trip_hard_flow *hard;
+	/* In an attached process, what the primary calls it; all else but its counters, index and
+	 * reason is there. */
+	uint64_t far;
 	/* Why it is there, and behind that its pattern as a text. */
 	char *reason;
 	uint32_t group, priority;

@@ -14,6 +14,7 @@
 #include "detach.h"
 #include "error.h"
 #include "flow.h"
+#include "link_flow.h"
 #include "progress.h"
 #include "protocol.h"
 #include "source.h"
@@ -286,6 +287,60 @@ create(struct trip_flow *flow, const struct trip_flow_order *order)
 	return result;
 }
 
+/* In an attached process: holds the flow's counters from closing, and lets go of them. */
+static void
+hold_far(struct trip_flow *flow, const struct trip_flow_attr *attr)
+{
+	for (unsigned int i = 0; i < attr->n_cntrs; i++) {
+		flow->cntrs[flow->n_cntrs++] = attr->cntrs[i];
+		atomic_fetch_add_explicit(&attr->cntrs[i]->refs, 1, memory_order_relaxed);
+	}
+}
+
+static void
+free_far(struct trip_flow *flow)
+{
+	while (flow->n_cntrs > 0)
+		atomic_fetch_sub_explicit(
+			&flow->cntrs[--flow->n_cntrs]->refs, 1, memory_order_release);
+	free(flow->reason);
+	free(flow);
+}
+
+static int
+create_far(struct trip_flow *flow, const struct trip_flow_order *order, struct trip_flow **out)
+{
+	struct trip_domain *domain = flow->port->domain;
+	int result;
+
+	hold_far(flow, order->attr);
+	result = trip_link_flow_create(flow, order, trip_counters_far(order->attr->counters));
+	if (result != 0) {
+		free_far(flow);
+		return result;
+	}
+	pthread_mutex_lock(&domain->lock);
+	flow->port->n_flows++;
+	pthread_mutex_unlock(&domain->lock);
+	*out = flow;
+	return 0;
+}
+
+static int
+destroy_far(struct trip_flow *flow)
+{
+	struct trip_domain *domain = flow->port->domain;
+	int error = trip_link_flow_destroy(flow);
+
+	if (error != 0)
+		return error;
+	pthread_mutex_lock(&domain->lock);
+	flow->port->n_flows--;
+	pthread_mutex_unlock(&domain->lock);
+	free_far(flow);
+	return 0;
+}
+
 int
 trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
 	const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
@@ -317,7 +372,9 @@ trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
 		return trip_flow_refuse(error, ENOMEM, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 			"no memory for its handle");
 	flow->port = port;
-	pthread_mutex_lock(&port->domain->control);
+	if (port->domain->link != NULL)
+		return create_far(flow, &order, out);
+	trip_progress_lock(port->domain);
 	result = create(flow, &order);
 	pthread_mutex_unlock(&port->domain->control);
 	if (result != 0) {
@@ -344,6 +401,8 @@ trip_flow_retire(struct trip_flow *flow)
 		return -ESHUTDOWN;
 	if (trip_port_on_worker(flow->port->domain))
 		return refuse_on_worker(flow);
+	if (flow->far != 0)
+		return trip_link_flow_retire(flow);
 	flow->ops->retire(flow);
 	return 0;
 }
@@ -377,14 +436,16 @@ trip_flow_destroy(struct trip_flow *flow)
 		return trip_error_set(EBUSY,
 			"flow %" PRIu32 ": %" PRIu32 " pending work items refer to it", flow->index,
 			refs);
+	if (flow->far != 0)
+		return destroy_far(flow);
 	/* An operation on it that has just started finishes first. */
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
 		trip_progress_quiesce(domain, domain->engine.homes[i]);
-	pthread_mutex_lock(&domain->control);
+	trip_progress_lock(domain);
 	trip_counters_leave(flow);
 	pthread_mutex_unlock(&domain->control);
 	flow->ops->quit(flow);
-	pthread_mutex_lock(&domain->control);
+	trip_progress_lock(domain);
 	domain->open_flows[flow->index] = NULL;
 	flow->ops->destroy(flow);
 	trip_flow_detach(flow);
@@ -422,6 +483,8 @@ trip_flow_query(struct trip_flow *flow, struct trip_flow_count *count)
 {
 	if (trip_detach_check(flow->port->domain) != 0)
 		return -ESHUTDOWN;
+	if (flow->far != 0)
+		return trip_link_flow_query(flow, count);
 	flow->ops->query(flow);
 	trip_flow_read(flow, count);
 	return 0;

@@ -111,6 +111,8 @@ trip_layout_attr(const struct trip_domain_attr *given, struct trip_domain_attr *
 		attr->max_process_cntrs = (attr->max_cntrs + 1) / 2;
 	if (error == 0 && attr->max_process_waiters == 0)
 		attr->max_process_waiters = (attr->max_waiters + 3) / 4;
+	if (error == 0 && attr->max_process_flows == 0)
+		attr->max_process_flows = (attr->max_flows + 1) / 2;
 	return error == 0 ? check_slots(attr) : error;
 }
 

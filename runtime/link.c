@@ -43,6 +43,42 @@ call(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
 	return error == 0 ? 0 : fail(error);
 }
 
+/* Under the lock of slow calls. */
+static int
+join(struct trip_link *link)
+{
+	const struct trip_protocol_join join = {.number = link->number};
+	struct trip_client *client;
+	int error;
+
+	if (link->slow != NULL)
+		return 0;
+	error = trip_client_open(link->path, &client);
+	if (error != 0)
+		return error;
+	error = trip_client_call(client, TRIP_PROTOCOL_JOIN, &join, sizeof(join), NULL, NULL);
+	if (error == 0)
+		link->slow = client;
+	else
+		trip_client_close(client);
+	return error;
+}
+
+int
+trip_link_call_slow(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
+	size_t size, union trip_protocol_answer *answer)
+{
+	struct trip_link *link = domain->link;
+	int error;
+
+	pthread_mutex_lock(&link->slow_lock);
+	error = join(link);
+	if (error == 0)
+		error = trip_client_call(link->slow, type, body, size, answer, NULL);
+	pthread_mutex_unlock(&link->slow_lock);
+	return error == 0 ? 0 : fail(error);
+}
+
 static int
 attach(struct trip_domain *domain, uint64_t nonce)
 {
@@ -95,6 +131,8 @@ trip_link_open(struct trip_domain *domain, const char *path, uint64_t nonce)
 		return fail(error);
 	}
 	pthread_mutex_init(&link->lock, NULL);
+	pthread_mutex_init(&link->slow_lock, NULL);
+	snprintf(link->path, sizeof(link->path), "%s", path);
 	link->pidfd = link->stop = -1;
 	domain->link = link;
 	error = open_pidfd(domain);
@@ -175,7 +213,10 @@ trip_link_close(struct trip_domain *domain)
 		close(link->stop);
 	if (link->pidfd >= 0)
 		close(link->pidfd);
+	if (link->slow != NULL)
+		trip_client_close(link->slow);
 	trip_client_close(link->client);
+	pthread_mutex_destroy(&link->slow_lock);
 	pthread_mutex_destroy(&link->lock);
 	free(link);
 	domain->link = NULL;

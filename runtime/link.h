@@ -24,6 +24,11 @@ struct trip_home;
 struct trip_link {
 	struct trip_client *client;
 	pthread_mutex_t lock;
+	/* For calls that take their time, so that others go on meanwhile; NULL: there has been
+	 * none. Under a lock of its own. */
+	struct trip_client *slow;
+	pthread_mutex_t slow_lock;
+	char path[108];
 	/* What the primary calls this process. */
 	uint32_t number;
 	/* The thread that waits for the primary's end (WAIT-12), what tells of that beside the end
@@ -61,6 +66,10 @@ int trip_link_slots(struct trip_domain *domain, uint32_t home);
 /* How homes signal a slot: 0 or the error. *fd is a new descriptor that is ready then, or -1. */
 int trip_link_signal(struct trip_domain *domain, uint32_t home, uint32_t slot,
 	enum trip_protocol_signal_by by, int *fd);
+
+/* A request that takes the time of a device, or waits for homes. */
+int trip_link_call_slow(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
+	size_t size, union trip_protocol_answer *answer);
 
 /* What its primary tells of the homes, TRIP_HOMES_MAX at most: how many, or the error. */
 int trip_link_homes(struct trip_domain *domain, struct trip_client_home *homes);

@@ -61,23 +61,22 @@ send_reply(struct trip_peer *peer)
 	blocked = sendmsg(peer->socket, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0;
 	if (blocked && errno != EAGAIN && errno != EINTR)
 		return false;
-	if (blocked != peer->replying)
+	if (blocked != peer->replying || peer->busy)
 		wait_for(peer, blocked ? EPOLLOUT : EPOLLIN);
 	peer->replying = blocked;
+	peer->busy = false;
 	if (!blocked)
 		close_reply_fd(peer);
 	return true;
 }
 
+/* The sentence of an error is in the reply. */
 static bool
 reply(struct trip_peer *peer, unsigned int type, int error, size_t size)
 {
 	struct trip_protocol_reply *out = &peer->reply;
 
 	if (error != 0) {
-		memset(out->answer.sentence, 0, sizeof(out->answer.sentence));
-		strncpy(out->answer.sentence, trip_error_message(),
-			sizeof(out->answer.sentence) - 1);
 		size = sizeof(out->answer.sentence);
 		close_reply_fd(peer);
 	}
@@ -143,6 +142,13 @@ serve_one(struct trip_peer *peer)
 			peer->server->domain->name, TRIP_PROTOCOL_VERSION, message.head.version);
 	else
 		error = trip_answer(peer, message.head.type, &message.request, &size);
+	if (error == TRIP_ANSWER_LATER) {
+		peer->busy = true;
+		wait_for(peer, 0);
+		return true;
+	}
+	if (error != 0)
+		trip_peer_explain(peer);
 	return reply(peer, message.head.type, error, size);
 }
 
@@ -151,7 +157,8 @@ static void
 serve(void *owner)
 {
 	struct trip_peer *peer = owner;
-	bool goes_on = peer->replying ? send_reply(peer) : serve_one(peer);
+	/* One that is busy is heard of only when it has gone. */
+	bool goes_on = !peer->busy && (peer->replying ? send_reply(peer) : serve_one(peer));
 
 	if (!goes_on)
 		trip_peer_close(peer);
@@ -222,12 +229,51 @@ trip_peer_open(struct trip_server *server, int socket)
 	server->peers[index] = peer;
 }
 
+/* It is freed when the proxy is done with it. */
+static void
+close_busy(struct trip_peer *peer)
+{
+	if (!peer->gone)
+		epoll_ctl(peer->server->epoll, EPOLL_CTL_DEL, peer->socket, NULL);
+	peer->gone = true;
+}
+
+void
+trip_peer_explain(struct trip_peer *peer)
+{
+	char *sentence = peer->reply.answer.sentence;
+
+	memset(sentence, 0, sizeof(peer->reply.answer.sentence));
+	strncpy(sentence, trip_error_message(), sizeof(peer->reply.answer.sentence) - 1);
+}
+
+void
+trip_peer_answered(struct trip_peer *peer)
+{
+	if (!peer->gone && reply(peer, peer->job.type, peer->job.error, peer->job.size))
+		return;
+	peer->busy = false;
+	trip_peer_close(peer);
+}
+
+void
+trip_peer_leave(struct trip_server *server, const struct trip_process *process)
+{
+	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++)
+		if (server->peers[i] != NULL && server->peers[i]->process == process)
+			server->peers[i]->process = NULL;
+}
+
 void
 trip_peer_close(struct trip_peer *peer)
 {
-	trip_watch_close_all(peer);
-	if (peer->process != NULL)
+	if (peer->process != NULL && peer->process->peer == peer)
 		trip_process_lost(peer->process);
+	if (peer->busy) {
+		close_busy(peer);
+		return;
+	}
+	trip_watch_close_all(peer);
 	close_reply_fd(peer);
 	pthread_mutex_lock(&peer->server->domain->lock);
 	peer->server->peers[peer->index] = NULL;

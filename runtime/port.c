@@ -14,6 +14,7 @@
 
 #include "detach.h"
 #include "error.h"
+#include "link_flow.h"
 #include "port.h"
 #include "progress.h"
 #include "source.h"
@@ -239,7 +240,8 @@ trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_p
 
 	if (error == 0 && domain->link != NULL)
 		error = trip_error_set(ENOTSUP,
-			"port %" PRIu16 ": ports are opened in the primary of domain \"%s\"",
+			"port %" PRIu16 ": ports are opened in the primary of domain \"%s\"; "
+			"others find them",
 			port_id, domain->name);
 	if (error == 0)
 		error = refuse_on_home(domain, port_id);
@@ -262,7 +264,7 @@ trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_p
 	port->flow_queue = attr->flow_queue;
 	port->notify = attr->notify;
 	port->notify_arg = attr->notify_arg;
-	pthread_mutex_lock(&domain->control);
+	trip_progress_lock(domain);
 	error = open_port(domain, port);
 	pthread_mutex_unlock(&domain->control);
 	if (error != 0) {
@@ -287,22 +289,84 @@ wait_for_bursts(struct trip_port_side *side)
 }
 
 int
+trip_port_find(struct trip_domain *domain, uint16_t port_id, struct trip_port **out)
+{
+	struct trip_port *port;
+	int error = trip_detach_check(domain);
+
+	if (error == 0 && domain->link == NULL)
+		error = trip_error_set(ENOTSUP,
+			"port %" PRIu16 ": attached processes find ports, which the primary opens",
+			port_id);
+	if (error != 0)
+		return error;
+	port = calloc(1, sizeof(*port));
+	if (port == NULL)
+		return trip_error_set(
+			ENOMEM, "port %" PRIu16 ": no memory for its handle", port_id);
+	port->domain = domain;
+	port->port_id = port_id;
+	error = trip_link_port(domain, port_id, false);
+	if (error != 0) {
+		free(port);
+		return error;
+	}
+	pthread_mutex_lock(&domain->lock);
+	domain->n_ports++;
+	pthread_mutex_unlock(&domain->lock);
+	*out = port;
+	return 0;
+}
+
+/* In an attached process. */
+static int
+close_found(struct trip_port *port)
+{
+	struct trip_domain *domain = port->domain;
+	int error;
+
+	pthread_mutex_lock(&domain->lock);
+	error = port->n_flows == 0 ? 0
+				   : trip_error_set(EBUSY,
+					     "port %" PRIu16 ": %" PRIu32 " flows are open on it",
+					     port->port_id, port->n_flows);
+	pthread_mutex_unlock(&domain->lock);
+	if (error == 0)
+		error = trip_link_port(domain, port->port_id, true);
+	if (error != 0)
+		return error;
+	pthread_mutex_lock(&domain->lock);
+	domain->n_ports--;
+	pthread_mutex_unlock(&domain->lock);
+	free(port);
+	return 0;
+}
+
+int
 trip_port_close(struct trip_port *port)
 {
 	struct trip_domain *domain = port->domain;
-	uint32_t n_flows;
+	uint32_t n_flows, n_found;
 	int error = trip_detach_check(domain);
 
+	if (error == 0 && domain->link != NULL)
+		return close_found(port);
 	if (error == 0)
 		error = refuse_on_home(domain, port->port_id);
 	if (error != 0)
 		return error;
-	pthread_mutex_lock(&domain->control);
+	trip_progress_lock(domain);
 	n_flows = port->n_flows;
+	n_found = port->n_found;
+	port->closing = n_flows == 0 && n_found == 0;
 	pthread_mutex_unlock(&domain->control);
 	if (n_flows > 0)
 		return trip_error_set(EBUSY, "port %" PRIu16 ": %" PRIu32 " flows are open on it",
 			port->port_id, n_flows);
+	if (n_found > 0)
+		return trip_error_set(EBUSY,
+			"port %" PRIu16 ": %" PRIu32 " handles of other processes have it open",
+			port->port_id, n_found);
 	trip_port_hard_stop(port);
 	/* Takes its time, so without the lock; until it is done the port keeps its place. */
 	trip_port_callback_remove(port);
@@ -310,7 +374,7 @@ trip_port_close(struct trip_port *port)
 		wait_for_bursts(&port->sides[s]);
 		close_side(&port->sides[s]);
 	}
-	pthread_mutex_lock(&domain->control);
+	trip_progress_lock(domain);
 	domain->ports[port->port_id] = NULL;
 	domain->n_ports--;
 	pthread_mutex_unlock(&domain->control);

@@ -31,6 +31,10 @@ struct trip_port {
 	uint16_t port_id;
 	enum trip_port_mode mode;
 	uint32_t n_flows;
+	/* Handles that attached processes have of it; none finds it any more. Under the control
+	 * lock. */
+	uint32_t n_found;
+	bool closing;
 	uint64_t next_sequence;
 	uint32_t query_us;
 	uint32_t flow_queue;

@@ -77,7 +77,7 @@ trip_port_hard_quiesce(struct trip_domain *domain)
 	if (trip_hard_current != NULL || !has_hard(domain))
 		return;
 	/* So that no port is closed meanwhile. */
-	pthread_mutex_lock(&domain->control);
+	trip_progress_lock(domain);
 	for (unsigned int i = 0; i < TRIP_PORTS_MAX; i++)
 		if (domain->ports[i] != NULL && domain->ports[i]->hard != NULL)
 			quiesce(domain, domain->ports[i]->hard);
@@ -141,6 +141,14 @@ trip_port_facts_read(struct trip_port *port, struct trip_port_facts *facts)
 	return 0;
 }
 
+/* In an attached process. */
+static int
+refuse_far(const struct trip_port *port)
+{
+	return trip_error_set(
+		ENOTSUP, "port %" PRIu16 ": its hardware engine is the primary's", port->port_id);
+}
+
 static uint64_t
 load(const _Atomic uint64_t *stat)
 {
@@ -156,6 +164,8 @@ trip_port_stats_read(struct trip_port *port, struct trip_port_stats *out)
 
 	if (trip_detach_check(port->domain) != 0)
 		return -ESHUTDOWN;
+	if (port->domain->link != NULL)
+		return refuse_far(port);
 	*out = (struct trip_port_stats){0};
 	if (hard == NULL)
 		return 0;
@@ -188,12 +198,14 @@ tell(struct trip_port *port, int (*run)(struct trip_hard *hard, struct trip_hard
 
 	if (trip_detach_check(port->domain) != 0)
 		return -ESHUTDOWN;
+	if (port->domain->link != NULL)
+		return refuse_far(port);
 	if (trip_port_on_worker(port->domain))
 		return trip_error_set(EDEADLK,
 			"port %" PRIu16 ": neither a home nor a port's worker can wait for its "
 			"worker",
 			port->port_id);
-	pthread_mutex_lock(&port->domain->control);
+	trip_progress_lock(port->domain);
 	if (port->hard != NULL)
 		result = trip_hard_call(port->hard, &call);
 	pthread_mutex_unlock(&port->domain->control);

@@ -137,6 +137,9 @@ begin_dropping(struct trip_process *process)
 
 	set_state(process, true, TRIP_CLIENT_DROPPING);
 	trip_generation_note(process->server);
+	process->cleaning = TRIP_PROCESS_UNCLEAN;
+	trip_peer_leave(process->server, process);
+	process->peer = NULL;
 	/* That takes it out of epoll, too. */
 	close(process->pidfd);
 	process->pidfd = -1;
@@ -233,7 +236,11 @@ trip_process_reap(struct trip_server *server)
 
 		if (!process->used || process->state != TRIP_CLIENT_DROPPING)
 			continue;
-		if (all_dropped(process))
+		/* No home operates on its flows any more, but on its counters these may. */
+		if (process->cleaning == TRIP_PROCESS_UNCLEAN && all_dropped(process))
+			process->cleaning = trip_proxy_clean(process) ? TRIP_PROCESS_CLEANING
+								      : TRIP_PROCESS_CLEAN;
+		if (process->cleaning == TRIP_PROCESS_CLEAN)
 			finish(process);
 		else
 			left = true;
@@ -246,8 +253,23 @@ trip_process_detach(
 	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
 {
 	begin_dropping(peer->process);
-	peer->process->peer = NULL;
-	peer->process = NULL;
+	return 0;
+}
+
+int
+trip_process_join(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+{
+	struct trip_server *server = peer->server;
+	uint32_t number = request->join.number;
+	struct trip_process *process =
+		number < process_count(server) ? &server->processes[number] : NULL;
+
+	if (process == NULL || !process->used || process->state != TRIP_CLIENT_ATTACHED ||
+		process->credentials.pid != peer->credentials.pid || peer->process != NULL)
+		return trip_error_set(EPERM,
+			"domain \"%s\": process %d is not attached as number %" PRIu32,
+			server->domain->name, (int)peer->credentials.pid, number);
+	peer->process = process;
 	return 0;
 }
 

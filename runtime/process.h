@@ -18,6 +18,13 @@
 #include "engine.h"
 #include "server.h"
 
+/* What the proxy does for one that is being cleared away. */
+enum trip_process_cleaning {
+	TRIP_PROCESS_UNCLEAN,
+	TRIP_PROCESS_CLEANING,
+	TRIP_PROCESS_CLEAN,
+};
+
 struct trip_process {
 	struct trip_server_source source;
 	struct trip_server *server;
@@ -40,6 +47,10 @@ struct trip_process {
 	uint32_t n_waiters[TRIP_HOMES_MAX];
 	/* Our end of the descriptor that slots of it have in common, each as one of its own; -1. */
 	int common;
+	/* Ports, flows, counters objects, which the proxy gives back. */
+	struct trip_held held;
+	struct trip_proxy_job clean;
+	enum trip_process_cleaning cleaning;
 };
 
 int trip_process_init(struct trip_server *server);
@@ -59,6 +70,8 @@ uint32_t trip_process_pid(const struct trip_server *server, uint32_t owner);
 
 /* What they ask. */
 int trip_process_attach(
+	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
+int trip_process_join(
 	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
 int trip_process_detach(
 	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
+#include <time.h>
 
 #include <rte_cycles.h>
 #include <rte_launch.h>
@@ -14,6 +15,9 @@
 #include "error.h"
 #include "idle.h"
 #include "progress.h"
+
+/* How long a thread that runs no homes lets them go on. */
+#define FOLLOW_NS 20000
 
 static bool
 is_service_lcore(unsigned int lcore)
@@ -183,9 +187,34 @@ trip_progress(struct trip_domain *domain)
 	return trip_domain_on_home(domain) ? 0 : (int)progress_all(domain);
 }
 
+static _Thread_local bool follows;
+
+void
+trip_progress_follow(void)
+{
+	follows = true;
+}
+
+void
+trip_progress_lock(struct trip_domain *domain)
+{
+	if (domain->attr.progress == TRIP_PROGRESS_LCORE) {
+		pthread_mutex_lock(&domain->control);
+		return;
+	}
+	while (pthread_mutex_trylock(&domain->control) != 0)
+		trip_progress_wait(domain);
+}
+
 void
 trip_progress_wait(struct trip_domain *domain)
 {
+	const struct timespec pause = {.tv_nsec = FOLLOW_NS};
+
+	if (follows) {
+		nanosleep(&pause, NULL);
+		return;
+	}
 	/* Service cores may be stopped: then it is on us. */
 	if (domain->attr.progress == TRIP_PROGRESS_LCORE || progress_all(domain) == 0)
 		sched_yield();

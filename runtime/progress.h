@@ -14,6 +14,13 @@ void trip_progress_configure(struct trip_domain *domain, struct trip_home *home)
 int trip_progress_start(struct trip_domain *domain);
 void trip_progress_stop(struct trip_domain *domain);
 
+/* From now on the calling thread runs no homes: it waits until others do. */
+void trip_progress_follow(void);
+
+/* Takes the domain's control lock. Where the caller may be the one that progresses the homes which
+ * its holder waits for, it does so meanwhile. */
+void trip_progress_lock(struct trip_domain *domain);
+
 /* Lets the homes go on while the caller waits for them: progresses, or yields the processor. */
 void trip_progress_wait(struct trip_domain *domain);
 

@@ -42,6 +42,15 @@ enum trip_protocol_type {
 	TRIP_PROTOCOL_SLOTS,
 	/* The answer has a descriptor that is ready once the slot has been signalled. */
 	TRIP_PROTOCOL_SIGNAL,
+	/* A further connection of an attached process, for what takes its time: proxy.h. */
+	TRIP_PROTOCOL_JOIN,
+	TRIP_PROTOCOL_PORT,
+	TRIP_PROTOCOL_FLOW,
+	TRIP_PROTOCOL_FLOW_DO,
+	TRIP_PROTOCOL_COUNTERS,
+	TRIP_PROTOCOL_POINT,
+	TRIP_PROTOCOL_COUNTERS_READ,
+	TRIP_PROTOCOL_COUNTERS_CLOSE,
 	TRIP_PROTOCOL_TYPES,
 };
 
@@ -87,6 +96,11 @@ struct trip_protocol_unwatch {
 };
 
 #define TRIP_PROTOCOL_LCORES 1024
+
+/* Of flows: counters, bytes of a rule, and of a sentence about it. */
+#define TRIP_PROTOCOL_FLOW_CNTRS 2
+#define TRIP_PROTOCOL_RULE 2056
+#define TRIP_PROTOCOL_TEXT 256
 
 struct trip_protocol_attach {
 	/* What the domain's shared memory says of itself. */
@@ -135,6 +149,65 @@ struct trip_protocol_signal {
 	uint32_t reserved;
 };
 
+struct trip_protocol_join {
+	/* What the process was given when it attached. */
+	uint32_t number;
+	uint32_t reserved;
+};
+
+/* Finds a port, or lets go of it. */
+struct trip_protocol_port {
+	uint16_t port;
+	uint16_t close;
+	uint32_t reserved;
+};
+
+struct trip_protocol_flow {
+	/* Counters, and the counters object, which may be 0. */
+	uint64_t cntrs[TRIP_PROTOCOL_FLOW_CNTRS];
+	uint64_t counters;
+	uint32_t n_cntrs;
+	uint32_t priority, group;
+	uint32_t engine, direction, recreate;
+	uint32_t port;
+	uint32_t reserved;
+	/* A struct trip_flow_wire. */
+	_Alignas(8) uint8_t rule[TRIP_PROTOCOL_RULE];
+};
+
+enum trip_protocol_deed {
+	TRIP_PROTOCOL_FLOW_QUERY = 1,
+	TRIP_PROTOCOL_FLOW_RETIRE,
+	TRIP_PROTOCOL_FLOW_DESTROY,
+};
+
+struct trip_protocol_flow_do {
+	uint64_t flow;
+	uint32_t deed;
+	uint32_t reserved;
+};
+
+struct trip_protocol_counters {
+	uint32_t slots;
+	uint32_t reserved;
+};
+
+struct trip_protocol_point {
+	uint64_t counters;
+	/* 0: a static point. */
+	uint64_t flow;
+	uint32_t index;
+	uint32_t desc;
+};
+
+/* Slots from `first` on. */
+struct trip_protocol_counters_read {
+	uint64_t counters;
+	uint32_t first, count;
+	uint32_t flags;
+	uint32_t reserved;
+};
+
 /* Replies, behind the head. */
 struct trip_protocol_records {
 	/* Where the next request goes on, or TRIP_PROTOCOL_END. */
@@ -160,6 +233,30 @@ struct trip_protocol_opened {
 	char name[40];
 };
 
+/* A rule that was refused is no error of the protocol: where it is wrong goes along. */
+struct trip_protocol_made {
+	uint64_t flow;
+	int32_t result;
+	uint32_t index;
+	/* What rte_flow says: an enum rte_flow_error_type, and the number of the item or action
+	 * that it is about, counted from 1, actions behind items. */
+	uint32_t type, cause;
+	char text[TRIP_PROTOCOL_TEXT];
+};
+
+struct trip_protocol_counted {
+	uint64_t packets, bytes;
+	uint32_t fate, engine;
+};
+
+#define TRIP_PROTOCOL_VALUES 1024
+
+struct trip_protocol_values {
+	uint32_t count;
+	uint32_t reserved;
+	uint64_t value[TRIP_PROTOCOL_VALUES];
+};
+
 struct trip_protocol_slots_given {
 	uint32_t count;
 	uint32_t slot[TRIP_PROTOCOL_SLOTS_MAX];
@@ -177,6 +274,15 @@ union trip_protocol_request {
 	struct trip_protocol_close close;
 	struct trip_protocol_slots slots;
 	struct trip_protocol_signal signal;
+	struct trip_protocol_join join;
+	struct trip_protocol_port port;
+	struct trip_protocol_flow flow;
+	struct trip_protocol_flow_do flow_do;
+	struct trip_protocol_counters counters;
+	struct trip_protocol_point point;
+	struct trip_protocol_counters_read counters_read;
+	/* A counters object. */
+	uint64_t closed;
 };
 
 union trip_protocol_answer {
@@ -187,6 +293,11 @@ union trip_protocol_answer {
 	struct trip_protocol_attached attached;
 	struct trip_protocol_opened opened;
 	struct trip_protocol_slots_given slots;
+	struct trip_protocol_made made;
+	struct trip_protocol_counted counted;
+	struct trip_protocol_values values;
+	/* Counters object that was created. */
+	uint64_t counters;
 };
 
 struct trip_protocol_reply {

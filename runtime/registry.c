@@ -161,6 +161,22 @@ trip_registry_find(struct trip_domain *domain, const char *name, struct trip_ent
 				       name, domain->name);
 }
 
+int
+trip_registry_hold(struct trip_domain *domain, uint64_t id, struct trip_entry **out)
+{
+	struct trip_entry *entry;
+
+	pthread_mutex_lock(&domain->lock);
+	entry = trip_registry_of_id(domain, id);
+	if (entry != NULL)
+		entry->users++;
+	pthread_mutex_unlock(&domain->lock);
+	*out = entry;
+	return entry != NULL ? 0
+			     : trip_error_set(ENOENT,
+				       "cntr 0x%" PRIx64 ": it is closed, or never was", id);
+}
+
 /* Under the lock. */
 static void
 retire(struct trip_domain *domain, struct trip_entry *entry)

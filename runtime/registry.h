@@ -45,6 +45,9 @@ int trip_registry_enter(struct trip_domain *domain, const char *name, enum trip_
 /* One more handle has found it: 0 or -ENOENT. */
 int trip_registry_find(struct trip_domain *domain, const char *name, struct trip_entry **out);
 
+/* Likewise by its id. */
+int trip_registry_hold(struct trip_domain *domain, uint64_t id, struct trip_entry **out);
+
 /* Such a handle lets go of it. True: it was the last one, of a counter whose owner has died; it is
  * retired now, and the caller's to free. */
 bool trip_registry_drop(struct trip_domain *domain, struct trip_entry *entry);

@@ -343,6 +343,7 @@ trip_server_stop(struct trip_domain *domain)
 			;
 		pthread_join(server->thread, NULL);
 	}
+	trip_proxy_stop(server);
 	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++)
 		if (server->peers[i] != NULL)
 			trip_peer_close(server->peers[i]);

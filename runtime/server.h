@@ -14,6 +14,7 @@
 
 #include "engine.h"
 #include "protocol.h"
+#include "proxy.h"
 
 #define TRIP_SERVER_PEERS 128
 #define TRIP_SERVER_WATCHES 64
@@ -63,10 +64,18 @@ struct trip_peer {
 	struct trip_protocol_reply reply;
 	/* To go along with the reply, or -1; closed then. */
 	int reply_fd;
+	/* Of the request that is answered. */
+	enum trip_protocol_type type;
+	/* The proxy has it; and the connection has ended meanwhile. */
+	bool busy, gone;
+	struct trip_proxy_job job;
 };
 
+/* What trip_answer() returns where the proxy answers. */
+#define TRIP_ANSWER_LATER 1
+
 struct trip_server {
-	struct trip_server_source stopping, listening;
+	struct trip_server_source stopping, listening, proxied;
 	struct trip_domain *domain;
 	pthread_t thread;
 	bool started;
@@ -92,6 +101,7 @@ struct trip_server {
 	uint32_t n_orphans;
 	struct trip_watch_retired *retired;
 	uint32_t n_retired, room_retired;
+	struct trip_proxy proxy;
 	/* Messages that no client of this library sends, and when that was last told. */
 	uint64_t garbage;
 	uint64_t told_ns, untold;
@@ -114,8 +124,15 @@ int trip_server_poll(struct trip_server *server, int fd, struct trip_server_sour
 /* A new connection; takes the socket over in any case. Under the domain's lock. */
 void trip_peer_open(struct trip_server *server, int socket);
 void trip_peer_close(struct trip_peer *peer);
+/* The sentence of the calling thread's error becomes the reply's. */
+void trip_peer_explain(struct trip_peer *peer);
+/* The proxy is done with its job. */
+void trip_peer_answered(struct trip_peer *peer);
+/* The process that connections are of is going. */
+void trip_peer_leave(struct trip_server *server, const struct trip_process *process);
 
-/* Answers a request whose size is right: 0 and the bytes of the answer, or the error. */
+/* Answers a request whose size is right: 0 and the bytes of the answer, or the error, or
+ * TRIP_ANSWER_LATER. */
 int trip_answer(struct trip_peer *peer, enum trip_protocol_type type,
 	const union trip_protocol_request *request, size_t *size);
 /* Whether there is a request of this type, and how many bytes it has behind its head. */

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "counters.h"
+#include "error.h"
+#include "flow.h"
+#include "flow_wire.h"
+#include "link.h"
+#include "link_flow.h"
+#include "protocol.h"
+
+int
+trip_link_port(struct trip_domain *domain, uint16_t port_id, bool close)
+{
+	const struct trip_protocol_port port = {.port = port_id, .close = close};
+
+	return trip_link_call_slow(domain, TRIP_PROTOCOL_PORT, &port, sizeof(port), NULL);
+}
+
+/* The item or action of the caller's that an answer is about. */
+static const void *
+cause_of(const struct trip_flow_order *order, const struct trip_flow_wire *wire, uint32_t cause)
+{
+	if (cause == 0)
+		return NULL;
+	if (cause <= wire->n_items)
+		return &order->pattern[cause - 1];
+	cause -= wire->n_items;
+	return order->actions != NULL && cause <= wire->n_actions ? &order->actions[cause - 1]
+								  : NULL;
+}
+
+/* In the words of the primary, which are good until the thread's next refusal. */
+static int
+refuse(const struct trip_flow_order *order, const struct trip_flow_wire *wire,
+	const struct trip_protocol_made *made)
+{
+	static _Thread_local char text[sizeof(made->text)];
+	int number = made->result < 0 ? -made->result : EPROTO;
+
+	memcpy(text, made->text, sizeof(text) - 1);
+	return trip_flow_refuse(order->error, number, (enum rte_flow_error_type)made->type,
+		cause_of(order, wire, made->cause), text);
+}
+
+static int
+take_made(struct trip_flow *flow, const struct trip_flow_order *order,
+	const struct trip_flow_wire *wire, const struct trip_protocol_made *made)
+{
+	if (made->result != 0)
+		return refuse(order, wire, made);
+	if (made->index >= flow->port->domain->attr.max_flows)
+		return trip_flow_refuse(order->error, EPROTO, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+			"the primary gives a flow that the domain does not have");
+	flow->far = made->flow;
+	flow->index = made->index;
+	flow->reason = strndup(made->text, sizeof(made->text));
+	if (flow->reason != NULL)
+		return 0;
+	(void)trip_link_flow_destroy(flow);
+	return trip_flow_refuse(order->error, ENOMEM, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+		"no memory for its handle");
+}
+
+int
+trip_link_flow_create(
+	struct trip_flow *flow, const struct trip_flow_order *order, uint64_t counters)
+{
+	const struct trip_flow_attr *attr = order->attr;
+	struct trip_protocol_flow asked = {
+		.counters = counters,
+		.n_cntrs = attr->n_cntrs,
+		.priority = attr->priority,
+		.group = attr->group,
+		.engine = (uint32_t)attr->engine,
+		.direction = (uint32_t)attr->direction,
+		.recreate = attr->recreate,
+		.port = flow->port->port_id,
+	};
+	struct trip_flow_wire wire;
+	union trip_protocol_answer answer;
+	int error = trip_flow_wire_pack(&wire, order->pattern, order->actions, order->error);
+
+	if (error != 0)
+		return error;
+	/* What lies behind the rule is nobody's business. */
+	memset(wire.bytes + wire.used, 0, sizeof(wire.bytes) - wire.used);
+	memcpy(asked.rule, &wire, sizeof(asked.rule));
+	for (unsigned int i = 0; i < attr->n_cntrs; i++)
+		asked.cntrs[i] = attr->cntrs[i]->id;
+	error = trip_link_call_slow(
+		flow->port->domain, TRIP_PROTOCOL_FLOW, &asked, sizeof(asked), &answer);
+	if (error != 0)
+		return trip_flow_refuse(order->error, -error, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+			"the primary does not answer");
+	return take_made(flow, order, &wire, &answer.made);
+}
+
+static int
+ask_of(struct trip_flow *flow, enum trip_protocol_deed deed, union trip_protocol_answer *answer)
+{
+	const struct trip_protocol_flow_do asked = {.flow = flow->far, .deed = deed};
+
+	return trip_link_call_slow(
+		flow->port->domain, TRIP_PROTOCOL_FLOW_DO, &asked, sizeof(asked), answer);
+}
+
+int
+trip_link_flow_query(struct trip_flow *flow, struct trip_flow_count *count)
+{
+	union trip_protocol_answer answer;
+	int error = ask_of(flow, TRIP_PROTOCOL_FLOW_QUERY, &answer);
+
+	if (error != 0)
+		return error;
+	*count = (struct trip_flow_count){
+		.packets = answer.counted.packets,
+		.bytes = answer.counted.bytes,
+		.fate = (enum trip_fate)answer.counted.fate,
+		.engine = (enum trip_flow_engine)answer.counted.engine,
+	};
+	return 0;
+}
+
+int
+trip_link_flow_retire(struct trip_flow *flow)
+{
+	return ask_of(flow, TRIP_PROTOCOL_FLOW_RETIRE, NULL);
+}
+
+int
+trip_link_flow_destroy(struct trip_flow *flow)
+{
+	return ask_of(flow, TRIP_PROTOCOL_FLOW_DESTROY, NULL);
+}
+
+int
+trip_link_counters_create(struct trip_domain *domain, uint32_t slots, uint64_t *id)
+{
+	const struct trip_protocol_counters asked = {.slots = slots};
+	union trip_protocol_answer answer;
+	int error =
+		trip_link_call_slow(domain, TRIP_PROTOCOL_COUNTERS, &asked, sizeof(asked), &answer);
+
+	if (error == 0)
+		*id = answer.counters;
+	return error;
+}
+
+int
+trip_link_counters_attach(struct trip_domain *domain, uint64_t id, uint64_t flow, uint32_t index,
+	uint32_t description)
+{
+	const struct trip_protocol_point asked = {
+		.counters = id, .flow = flow, .index = index, .desc = description};
+
+	return trip_link_call_slow(domain, TRIP_PROTOCOL_POINT, &asked, sizeof(asked), NULL);
+}
+
+int
+trip_link_counters_read(
+	struct trip_domain *domain, uint64_t id, uint64_t *values, uint32_t n, uint32_t flags)
+{
+	struct trip_protocol_counters_read asked = {.counters = id, .flags = flags};
+	union trip_protocol_answer answer;
+
+	/* Also for none, which may be wrong in other ways. */
+	do {
+		int error;
+
+		asked.count = RTE_MIN(n - asked.first, TRIP_PROTOCOL_VALUES);
+		error = trip_link_call_slow(
+			domain, TRIP_PROTOCOL_COUNTERS_READ, &asked, sizeof(asked), &answer);
+		if (error != 0)
+			return error;
+		memcpy(values + asked.first, answer.values.value, asked.count * sizeof(*values));
+		asked.first += asked.count;
+		/* The sources have been asked. */
+		asked.flags |= TRIP_READ_CACHED;
+	} while (asked.first < n);
+	return 0;
+}
+
+int
+trip_link_counters_destroy(struct trip_domain *domain, uint64_t id)
+{
+	return trip_link_call_slow(domain, TRIP_PROTOCOL_COUNTERS_CLOSE, &id, sizeof(id), NULL);
+}
