@@ -133,7 +133,7 @@ serve_one(struct trip_peer *peer)
 		return true;
 	wrong = received > 0 ? check(&message, (size_t)received) : NULL;
 	if (wrong != NULL)
-		trip_server_complain(peer->server, peer, wrong);
+		trip_server_complain(peer->server, &peer->credentials, wrong);
 	if (received == 0 || wrong != NULL)
 		return false;
 	if (message.head.version != TRIP_PROTOCOL_VERSION)

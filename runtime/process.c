@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -194,12 +195,29 @@ orphan_cntrs(struct trip_process *process)
 	}
 }
 
+static void
+tell_garbage(const struct trip_process *process)
+{
+	const struct trip_engine *engine = &process->server->domain->engine;
+	uint64_t garbage = 0;
+	char what[80];
+
+	for (uint32_t i = 0; i < engine->n_homes; i++)
+		garbage += trip_drop_garbage(engine->homes[i], process->number);
+	if (garbage == 0)
+		return;
+	snprintf(what, sizeof(what), "%" PRIu64 " times in its channels, which homes ignored",
+		garbage);
+	trip_server_complain(process->server, &process->credentials, what);
+}
+
 /* All homes have dropped it, so that nothing of it writes any counter. */
 static void
 finish(struct trip_process *process)
 {
 	struct trip_domain *domain = process->server->domain;
 
+	tell_garbage(process);
 	while (process->n_found > 0) {
 		struct trip_entry *entry = &domain->entries[process->found[--process->n_found]];
 
@@ -369,11 +387,10 @@ now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-int
-trip_process_attach(
-	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+static int
+attach(struct trip_peer *peer, const struct trip_protocol_attach *request)
 {
-	int error = check_admission(peer, &request->attach), pidfd;
+	int error = check_admission(peer, request), pidfd;
 	struct trip_process *process;
 
 	if (error != 0)
@@ -393,14 +410,27 @@ trip_process_attach(
 	process->pidfd = pidfd;
 	process->credentials = peer->credentials;
 	process->since_ns = now_ns();
-	memcpy(process->lcores, request->attach.lcores, sizeof(process->lcores));
+	memcpy(process->lcores, request->lcores, sizeof(process->lcores));
 	process->peer = peer;
 	peer->process = process;
 	process->started = trip_generation_started((uint32_t)peer->credentials.pid);
 	set_state(process, true, TRIP_CLIENT_ATTACHED);
 	trip_generation_adopt(peer->server, (uint32_t)peer->credentials.pid);
 	trip_generation_note(peer->server);
-	peer->reply.answer.attached.number = process->number;
+	return 0;
+}
+
+int
+trip_process_attach(
+	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+{
+	int error = attach(peer, &request->attach);
+
+	if (error != 0) {
+		trip_server_refuse(peer->server, &peer->credentials);
+		return error;
+	}
+	peer->reply.answer.attached.number = peer->process->number;
 	*size = sizeof(peer->reply.answer.attached);
 	return 0;
 }

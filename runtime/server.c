@@ -34,6 +34,8 @@
 /* How often the thread looks whether homes have let go of descriptors. */
 #define REAP_MS 5
 #define NS_A_SECOND UINT64_C(1000000000)
+/* Of each kind, in the log. */
+#define LINES_A_SECOND 8
 /* What separates EAL's file prefix from its generation. */
 #define GENERATION_MARK '@'
 
@@ -48,23 +50,40 @@ now_ns(void)
 	return (uint64_t)now.tv_sec * NS_A_SECOND + (uint64_t)now.tv_nsec;
 }
 
-void
-trip_server_complain(struct trip_server *server, const struct trip_peer *peer, const char *what)
+static void
+tell(struct trip_server *server, struct trip_server_telling *telling,
+	const struct ucred *credentials, const char *verdict, const char *what)
 {
 	uint64_t now = now_ns();
 
-	server->garbage++;
-	if (server->told_ns != 0 && now - server->told_ns < NS_A_SECOND) {
-		server->untold++;
+	telling->count++;
+	if (now - telling->since_ns >= NS_A_SECOND) {
+		telling->since_ns = now;
+		telling->lines = 0;
+	}
+	if (telling->lines == LINES_A_SECOND) {
+		telling->untold++;
 		return;
 	}
+	telling->lines++;
 	rte_log(RTE_LOG_WARNING, (uint32_t)trip_server_logtype,
-		"tripline: domain \"%s\": process %d of user %d: %s; the connection is closed "
-		"(%" PRIu64 " such before it are not told)\n",
-		server->domain->name, (int)peer->credentials.pid, (int)peer->credentials.uid, what,
-		server->untold);
-	server->told_ns = now;
-	server->untold = 0;
+		"tripline: domain \"%s\": process %d of user %d %s: %s (%" PRIu64
+		" such before it are not told)\n",
+		server->domain->name, (int)credentials->pid, (int)credentials->uid, verdict, what,
+		telling->untold);
+	telling->untold = 0;
+}
+
+void
+trip_server_complain(struct trip_server *server, const struct ucred *credentials, const char *what)
+{
+	tell(server, &server->garbage, credentials, "leaves garbage", what);
+}
+
+void
+trip_server_refuse(struct trip_server *server, const struct ucred *credentials)
+{
+	tell(server, &server->refusals, credentials, "is not let in", trip_error_message());
 }
 
 static int

@@ -74,6 +74,14 @@ struct trip_peer {
 /* What trip_answer() returns where the proxy answers. */
 #define TRIP_ANSWER_LATER 1
 
+/* What is told of in the log, and some lines a second at most. */
+struct trip_server_telling {
+	uint64_t count;
+	uint64_t since_ns;
+	uint32_t lines;
+	uint64_t untold;
+};
+
 struct trip_server {
 	struct trip_server_source stopping, listening, proxied;
 	struct trip_domain *domain;
@@ -102,9 +110,8 @@ struct trip_server {
 	struct trip_watch_retired *retired;
 	uint32_t n_retired, room_retired;
 	struct trip_proxy proxy;
-	/* Messages that no client of this library sends, and when that was last told. */
-	uint64_t garbage;
-	uint64_t told_ns, untold;
+	/* What no client of this library sends or leaves, and processes that were not let in. */
+	struct trip_server_telling garbage, refusals;
 };
 
 int trip_server_start(struct trip_domain *domain);
@@ -114,9 +121,11 @@ void trip_server_stop(struct trip_domain *domain);
  * wait for the child's, too. The domain's lock was held when it was forked. */
 void trip_server_forget(struct trip_domain *domain);
 
-/* Tells of a peer whose message is garbage; at most one line a second. */
+/* Tells of a process's garbage. */
 void trip_server_complain(
-	struct trip_server *server, const struct trip_peer *peer, const char *what);
+	struct trip_server *server, const struct ucred *credentials, const char *what);
+/* Tells why a process is not let in: what trip_error_message() says. */
+void trip_server_refuse(struct trip_server *server, const struct ucred *credentials);
 
 /* Has the control thread wait for a descriptor: 0, or the error. */
 int trip_server_poll(struct trip_server *server, int fd, struct trip_server_source *source);

@@ -97,6 +97,7 @@ accept_one(struct trip_home *home, uint32_t channel_index, uint32_t slot)
 
 	if (refusal(home, &desc) != NULL) {
 		trip_engine_stat(&home->stats.refused, 1);
+		channel->garbage++;
 		(void)trip_channel_claim(channel, slot, generation);
 		trip_channel_return(channel, slot);
 		return;

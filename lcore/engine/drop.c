@@ -26,6 +26,12 @@ trip_drop_done(struct trip_home *home, uint32_t client)
 	return atomic_load_explicit(&home->drops[client].done, memory_order_acquire);
 }
 
+uint64_t
+trip_drop_garbage(const struct trip_home *home, uint32_t client)
+{
+	return home->drops[client].garbage;
+}
+
 void
 trip_drop_begin(struct trip_home *home, uint32_t client)
 {
@@ -60,6 +66,7 @@ finish(struct trip_home *home, uint32_t client)
 	struct trip_drop *drop = &home->drops[client];
 	struct trip_event_ring *events = &home->events[1 + client];
 
+	drop->garbage = home->channels[channel_of(home, client)].garbage;
 	trip_home_renew_channel(home, channel_of(home, client));
 	trip_event_ring_init(events, events->shared, events->limit);
 	drop->under_way = false;

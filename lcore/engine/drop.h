@@ -20,6 +20,8 @@ struct trip_home;
 /* Control: asks, and whether it is done. One at a time for a client. */
 void trip_drop_ask(struct trip_home *home, uint32_t client);
 bool trip_drop_done(struct trip_home *home, uint32_t client);
+/* Then: how much of what it left no correct client leaves. */
+uint64_t trip_drop_garbage(const struct trip_home *home, uint32_t client);
 
 /* The home: begins, and goes on, at most `budget`; returns how much it did. */
 void trip_drop_begin(struct trip_home *home, uint32_t client);

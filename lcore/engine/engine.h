@@ -211,6 +211,8 @@ struct trip_drop {
 	uint32_t port;
 	bool marked;
 	uint32_t mark;
+	/* Of its channel. */
+	uint64_t garbage;
 };
 
 struct trip_engine;
