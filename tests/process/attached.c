@@ -418,7 +418,73 @@ work_02_by_hand(void **state)
 	work_02_items_fire_in_order(TRIP_PROGRESS_MANUAL);
 }
 
+/* ---- on two processors ------------------------------------------------------------------------
+ */
+
+#define TURNS 300
+
+/* By turns with the other one, each spinning till it is its turn. */
+static void
+play_by_turns(const char *arg)
+{
+	struct trip_cntr *ball, *other;
+	uint64_t n;
+
+	family_attach();
+	ball = family_find(arg[0] == 'a' ? "a" : "b", TRIP_WAIT_YIELD);
+	other = family_find(arg[0] == 'a' ? "b" : "a", TRIP_WAIT_NONE);
+	family_say('r');
+	family_listen();
+	for (n = 1; n <= TURNS; n++) {
+		if (arg[0] == 'b')
+			assert_int_equal(trip_cntr_wait(ball, n, -1), 0);
+		assert_int_equal(trip_cntr_add(other, 1), 0);
+		if (arg[0] == 'a')
+			assert_int_equal(trip_cntr_wait(ball, n, -1), 0);
+	}
+	assert_int_equal(trip_cntr_close(ball), 0);
+	assert_int_equal(trip_cntr_close(other), 0);
+	assert_int_equal(trip_domain_close(family_domain), 0);
+}
+
+/* Five lcores are on two processors then, and each gives its own up while it waits. */
+static void
+cntr_09_yield_where_lcores_share_processors(void **state)
+{
+	struct family_child children[2];
+	struct trip_cntr *a, *b, *fired;
+	struct trip_work work = {
+		.size = sizeof(work), .threshold = 1, .interval = 1, .op_type = TRIP_OP_CNTR_ADD};
+
+	family_open(TRIP_PROGRESS_LCORE, NULL);
+	a = family_cntr("a", TRIP_WAIT_YIELD);
+	b = family_cntr("b", TRIP_WAIT_NONE);
+	fired = family_cntr("fired", TRIP_WAIT_YIELD);
+	work.triggering_cntr = b;
+	work.op.cntr.cntr = fired;
+	work.op.cntr.value = 1;
+	assert_int_equal(trip_work_queue(family_domain, &work, NULL), 0);
+	children[0] = family_start("by_turns", 8, "a");
+	children[1] = family_start("by_turns", 9, "b");
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(family_hear(&children[i]), 'r');
+	for (unsigned int i = 0; i < 2; i++)
+		family_tell(&children[i], 'g');
+	assert_int_equal(trip_cntr_wait(a, TURNS, -1), 0);
+	/* What a home fires comes, too. */
+	assert_int_equal(trip_cntr_wait(fired, TURNS, -1), 0);
+	for (unsigned int i = 0; i < 2; i++)
+		family_join(&children[i]);
+	family_until(family_attached() == 0);
+	assert_int_equal(trip_work_flush(family_domain, NULL), 0);
+	assert_int_equal(trip_cntr_close(a), 0);
+	assert_int_equal(trip_cntr_close(b), 0);
+	assert_int_equal(trip_cntr_close(fired), 0);
+	family_close();
+}
+
 static const struct family_part parts[] = {
+	{"by_turns", play_by_turns, false},
 	{"refused", play_refused},
 	{"idle", play_idle},
 	{"counters", play_counters},
@@ -439,6 +505,7 @@ run(void)
 		cmocka_unit_test(poll_05_sets_see_the_primary),
 		cmocka_unit_test(work_02_with_homes_that_run),
 		cmocka_unit_test(work_02_by_hand),
+		cmocka_unit_test(cntr_09_yield_where_lcores_share_processors),
 	};
 
 	return family_run(tests);

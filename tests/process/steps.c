@@ -10,6 +10,8 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +20,8 @@
 
 #include "domain.h"
 #include "family.h"
+#include "link.h"
+#include "server.h"
 #include "waiter.h"
 
 /* ---- the part: one call, on command -----------------------------------------------------------
@@ -116,6 +120,16 @@ do_sleep(struct scene *scene)
 	(void)trip_cntr_wait(scene->own, 1, 1);
 }
 
+static void
+do_detach(struct scene *scene)
+{
+	(void)trip_work_flush(family_domain, NULL);
+	(void)trip_cntr_close(scene->armed);
+	(void)trip_cntr_close(scene->own);
+	(void)trip_cntr_close(scene->theirs);
+	(void)trip_domain_close(family_domain);
+}
+
 static const struct {
 	const char *name;
 	void (*call)(struct scene *scene);
@@ -134,6 +148,7 @@ static const struct {
 	{"find", do_find, 6000},
 	{"close", do_close, 4000},
 	{"sleep", do_sleep, 4000},
+	{"detach", do_detach, 30000},
 };
 
 #define CALLS (sizeof(calls) / sizeof(*calls))
@@ -156,6 +171,17 @@ play_stepped(const char *arg)
 	/* Whoever steps it further finds instructions. */
 	for (;;)
 		rte_pause();
+}
+
+static void
+play_attaching(const char *arg)
+{
+	family_say('r');
+	family_listen();
+	family_attach();
+	family_say('d');
+	for (volatile unsigned int i = 0;; i++)
+		;
 }
 
 /* ---- the primary ------------------------------------------------------------------------------
@@ -236,6 +262,51 @@ killed_in_every_call(void **state)
 	printf("%llu kills in the middle of a call; %llu lost rings repaired\n",
 		(unsigned long long)rounds, (unsigned long long)stats.scrub_repairs);
 	assert_int_equal(trip_cntr_close(theirs), 0);
+	family_close();
+}
+
+/* About how many instructions it takes from the connection to the end. */
+#define ATTACH_LENGTH 20000
+
+/* To where it connects: behind all that EAL has locks for. */
+static void
+run_to_connect(pid_t pid)
+{
+	struct __ptrace_syscall_info info;
+
+	do {
+		step(pid, PTRACE_SYSCALL);
+		assert_true(ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) > 0);
+	} while (info.op != PTRACE_SYSCALL_INFO_ENTRY || info.entry.nr != SYS_connect);
+}
+
+static void
+killed_while_it_attaches(void **state)
+{
+	struct trip_random random = {.state = trip_test_seed("attaching")};
+	uint64_t rounds = trip_test_rounds(8);
+	unsigned int cntrs, attached = 0;
+
+	family_open(TRIP_PROGRESS_MANUAL, NULL);
+	cntrs = open_cntrs();
+	for (uint64_t i = 0; i < rounds; i++) {
+		uint64_t steps = trip_random_below(&random, ATTACH_LENGTH);
+		struct family_child child = family_start("attaching", 8, NULL);
+
+		assert_int_equal(family_hear(&child), 'r');
+		assert_int_equal(ptrace(PTRACE_SEIZE, child.pid, NULL, PTRACE_O_TRACESYSGOOD), 0);
+		step(child.pid, PTRACE_INTERRUPT);
+		family_tell(&child, 'g');
+		run_to_connect(child.pid);
+		for (uint64_t s = 0; s < steps; s++)
+			step(child.pid, PTRACE_SINGLESTEP);
+		settle();
+		attached += family_attached();
+		family_kill(&child);
+		expect_baseline(cntrs);
+	}
+	printf("%llu kills on the way in, %u of them once attached\n", (unsigned long long)rounds,
+		attached);
 	family_close();
 }
 
@@ -321,27 +392,82 @@ play_scribbler(const char *arg)
 	}
 }
 
-static void
-garbage_does_no_harm(void **state)
+/* A request that is well formed; what it says is random. */
+static size_t
+babble(struct trip_protocol_head *head, unsigned char *body)
 {
-	struct trip_random random = {.state = trip_test_seed("garbage")};
+	unsigned int type;
+	size_t size;
+
+	do
+		type = (unsigned int)trip_random_below(&scribbler, TRIP_PROTOCOL_TYPES);
+	while (!trip_answer_has(type, &size) || type == TRIP_PROTOCOL_DETACH);
+	for (size_t at = 0; at < size; at++)
+		body[at] = trip_random_below(&scribbler, 8) == 0
+				   ? (unsigned char)trip_random_u64(&scribbler)
+				   : (unsigned char)trip_random_below(&scribbler, 3) / 2;
+	if ((type == TRIP_PROTOCOL_OPEN || type == TRIP_PROTOCOL_FOUND) &&
+		trip_random_below(&scribbler, 2) == 0)
+		snprintf((char *)body, 8, trip_random_below(&scribbler, 2) ? "theirs" : "a%c",
+			'a' + (int)trip_random_below(&scribbler, 26));
+	*head = (struct trip_protocol_head){.magic = TRIP_PROTOCOL_MAGIC,
+		.version = TRIP_PROTOCOL_VERSION,
+		.type = (uint16_t)type,
+		.size = (uint32_t)(sizeof(*head) + size)};
+	/* Some are garbage as a whole, and end the connection. */
+	if (trip_random_below(&scribbler, 2000) == 0)
+		scribble(head, sizeof(*head));
+	return sizeof(*head) + size;
+}
+
+/* Requests of an attached process, by its own connection. */
+static void
+play_babbler(const char *arg)
+{
+	struct {
+		struct trip_protocol_head head;
+		union trip_protocol_request request;
+	} message;
+	struct trip_protocol_reply reply;
+	int socket;
+
+	scribbler.state = strtoull(arg, NULL, 0);
+	family_attach();
+	socket = trip_client_socket(family_domain->link->client);
+	family_say('s');
+	for (;;) {
+		size_t size = babble(&message.head, (unsigned char *)&message.request);
+
+		if (send(socket, &message, size, MSG_NOSIGNAL) != (ssize_t)size ||
+			recv(socket, &reply, sizeof(reply), 0) <= 0)
+			break;
+	}
+	/* Whose connection has ended keeps what it has until it ends. */
+	for (;;)
+		pause();
+}
+
+/* One after the other, for some seconds; what each leaves is cleared away. */
+static void
+endure(const char *part, struct trip_domain_stats *stats)
+{
+	struct trip_random random = {.state = trip_test_seed(part)};
 	const char *scale = getenv("TRIP_SCALE");
 	uint64_t seconds = scale != NULL ? 3 * strtoull(scale, NULL, 0) : 3, iterations = 0;
-	struct trip_domain_stats stats;
 	struct trip_cntr *theirs;
 	uint64_t deadline;
-	unsigned int cntrs;
+	unsigned int cntrs, n;
 
 	family_open(TRIP_PROGRESS_MANUAL, NULL);
 	theirs = family_cntr("theirs", TRIP_WAIT_NONE);
 	cntrs = open_cntrs();
 	deadline = rte_rdtsc() + seconds * rte_get_tsc_hz();
-	while (rte_rdtsc() < deadline) {
+	for (n = 0; rte_rdtsc() < deadline; n++) {
 		struct family_child child;
 		char seed[32];
 
 		snprintf(seed, sizeof(seed), "%llu", (unsigned long long)trip_random_u64(&random));
-		child = family_start("scribbler", 8, seed);
+		child = family_start(part, 8, seed);
 		assert_int_equal(family_hear(&child), 's');
 		/* On one processor, it needs its turns. */
 		for (unsigned int i = 0; i < 2000; i++, iterations++)
@@ -352,13 +478,29 @@ garbage_does_no_harm(void **state)
 		family_kill(&child);
 		expect_baseline(cntrs);
 	}
-	assert_int_equal(trip_domain_stats_read(family_domain, &stats), 0);
-	printf("%llu iterations over garbage, %llu items refused; longest iteration %.1f us\n",
-		(unsigned long long)iterations, (unsigned long long)stats.refused,
-		(double)stats.longest_iteration_ns / 1000);
-	assert_true(stats.refused > 0);
+	assert_int_equal(trip_domain_stats_read(family_domain, stats), 0);
+	printf("%s: %u processes, %llu iterations, %llu items refused; longest iteration %.1f us\n",
+		part, n, (unsigned long long)iterations, (unsigned long long)stats->refused,
+		(double)stats->longest_iteration_ns / 1000);
 	assert_int_equal(trip_cntr_close(theirs), 0);
 	family_close();
+}
+
+static void
+garbage_in_a_channel_does_no_harm(void **state)
+{
+	struct trip_domain_stats stats;
+
+	endure("scribbler", &stats);
+	assert_true(stats.refused > 0);
+}
+
+static void
+garbage_on_the_socket_does_no_harm(void **state)
+{
+	struct trip_domain_stats stats;
+
+	endure("babbler", &stats);
 }
 
 /* ---- stubbornness -----------------------------------------------------------------------------
@@ -443,6 +585,8 @@ no_client_stalls_a_home(void **state)
 static const struct family_part parts[] = {
 	{"stubborn", play_stubborn},
 	{"stepped", play_stepped},
+	{"attaching", play_attaching, false},
+	{"babbler", play_babbler, false},
 	{"scribbler", play_scribbler},
 	{NULL, NULL},
 };
@@ -452,7 +596,9 @@ run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(killed_in_every_call),
-		cmocka_unit_test(garbage_does_no_harm),
+		cmocka_unit_test(killed_while_it_attaches),
+		cmocka_unit_test(garbage_in_a_channel_does_no_harm),
+		cmocka_unit_test(garbage_on_the_socket_does_no_harm),
 		cmocka_unit_test(no_client_stalls_a_home),
 	};
 
