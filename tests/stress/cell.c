@@ -96,7 +96,7 @@ static void
 crossings_are_noticed(void **state)
 {
 	cross(1, 50000); /* fits on two cores, where the two meet within nanoseconds */
-	cross(ADDERS, 10000);
+	cross(ADDERS, 4000);
 }
 
 static void *

@@ -105,7 +105,7 @@ look(struct stage *stage, unsigned max)
 static void
 no_ring_is_lost(void **state)
 {
-	struct stage *stage = stage_make(trip_test_rounds(10000), RINGERS + 1);
+	struct stage *stage = stage_make(trip_test_rounds(4000), RINGERS + 1);
 	struct trip_random rnd = {seed};
 	struct actor actor[RINGERS];
 	uint64_t round;
