@@ -171,8 +171,10 @@ plan_rule(struct plan *plan, uint16_t port_id, const struct trip_rule *rule, boo
 	if (result != 0)
 		return result;
 	if (jump) {
-		/* It is there for the rule in either fate, and what jumps is told apart there. */
-		draft->attr.priority = rule->order.priority;
+		/* It is there for the rule in either fate; whose rule comes first is decided where
+		 * it leads to. */
+		draft->attr.priority =
+			RTE_MIN(rule->order.priority, (uint32_t)TRIP_TEMPLATE_LAST_PRIORITY);
 		plan->jump = (struct rte_flow_action_jump){.group = TRIP_TEMPLATE_GROUP};
 		draft->actions[0] = (struct rte_flow_action){
 			.type = RTE_FLOW_ACTION_TYPE_JUMP, .conf = &plan->jump};

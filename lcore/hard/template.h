@@ -34,6 +34,11 @@
 /* Where rules stand that were asked for in group 0: "tr". */
 #define TRIP_TEMPLATE_GROUP 0x7472
 
+/* The last priority in group 0 that is ours: mlx5 has 16 there, and its own rules, which take all
+ * that the port is to receive, have the last three. A jump with a later one would be reached by
+ * nothing. */
+#define TRIP_TEMPLATE_LAST_PRIORITY 12
+
 /* Counters that a port is prepared with on top of those that are asked for. mlx5 keeps 254 of them
  * for each queue's own use, and those given back for a refresh period. */
 #define TRIP_TEMPLATE_SPARE 1024

@@ -6,7 +6,8 @@
  *
  *  - rte_flow_create() and _destroy() are -ENOTSUP, rte_flow_validate() is fatal;
  *  - nothing works before rte_flow_configure(), which works only before the port is started;
- *  - in group 0 there is no COUNT, and what matches nothing in another group is dropped;
+ *  - in group 0 there is no COUNT, and nothing is reached behind priority 12; what matches nothing
+ *    in another group is dropped;
  *  - MARK comes before COUNT, COUNT before the fate, INDIRECT says COUNT in its mask;
  *  - values are compared whole: one with a bit outside of its mask never matches;
  *  - an operation takes effect between its push and its pull, in group 0 at once; completions come

@@ -182,6 +182,13 @@ fake_nic_run_at(enum fake_nic_call call)
 	pthread_mutex_lock(&nic->lock);
 }
 
+/* With templates the driver's own rules take all in group 0 from priority 13 on. */
+static bool
+is_late(const struct fake_nic_rule *rule)
+{
+	return nic->made.templates && rule->group == 0 && rule->priority > 12;
+}
+
 static struct fake_nic_rule *
 best_of(uint32_t group, uint16_t udp_port)
 {
@@ -189,7 +196,7 @@ best_of(uint32_t group, uint16_t udp_port)
 
 	for (unsigned int i = 0; i < nic->n_rules; i++)
 		if (nic->rules[i]->group == group && nic->rules[i]->udp_port == udp_port &&
-			!nic->rules[i]->never &&
+			!nic->rules[i]->never && !is_late(nic->rules[i]) &&
 			(best == NULL || nic->rules[i]->priority < best->priority))
 			best = nic->rules[i];
 	return best;

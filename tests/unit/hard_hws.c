@@ -388,6 +388,27 @@ hws_other_groups_have_no_jump(void **state)
 	close_all();
 }
 
+/* Group 0 has few priorities; what is behind them comes in its order all the same. */
+static void
+hws_late_rules_are_reached(void **state)
+{
+	const struct trip_flow_attr late = {.engine = TRIP_ENGINE_HW, .priority = 20};
+	const struct trip_flow_attr later = {.engine = TRIP_ENGINE_HW, .priority = 1000};
+	struct trip_flow *flow, *behind;
+
+	open_all();
+	assert_int_equal(try_create(masked(1, 1000, 0xffff), &later, &behind, NULL), 0);
+	receive(1000, 1, 1);
+	expect_flow(behind, 1, TRIP_FATE_PASS);
+	assert_int_equal(try_create(traffic_pattern(1000), &late, &flow, NULL), 0);
+	receive(1000, 3, 3);
+	expect_flow(flow, 3, TRIP_FATE_PASS);
+	expect_flow(behind, 1, TRIP_FATE_PASS);
+	destroy(flow);
+	destroy(behind);
+	close_all();
+}
+
 /* A mask for each shape; two tables for each: the rules, and the jumps to them. */
 static void
 hws_shapes_have_a_limit_that_is_named(void **state)
@@ -879,6 +900,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hws_values_are_masked),
 	cmocka_unit_test(hws_two_that_match_the_same_are_refused),
 	cmocka_unit_test(hws_other_groups_have_no_jump),
+	cmocka_unit_test(hws_late_rules_are_reached),
 	cmocka_unit_test(hws_shapes_have_a_limit_that_is_named),
 	cmocka_unit_test(hws_drop_misses_no_packet),
 	cmocka_unit_test(hws_a_rule_that_fails_says_why),
