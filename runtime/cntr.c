@@ -280,12 +280,33 @@ ring_if(struct trip_cntr *cntr, bool ring)
 	return 0;
 }
 
+/* Out of line, and called last: what adds quickly saves no register, whose store the atomic add
+ * would wait for. */
+static __attribute__((noinline)) int
+add_reached(struct trip_cntr *cntr, uint64_t reached)
+{
+	return ring_if(cntr, trip_cell_add_reached(cntr->cell, reached));
+}
+
+static __attribute__((noinline)) int
+add_slowly(struct trip_cntr *cntr, uint64_t value)
+{
+	if (atomic_load_explicit(&cntr->detached, memory_order_relaxed))
+		return trip_detach_refuse(cntr->fid.domain);
+	return ring_if(cntr, trip_cell_add(cntr->cell, value));
+}
+
 int
 trip_cntr_add(struct trip_cntr *cntr, uint64_t value)
 {
-	if (__builtin_expect(atomic_load_explicit(&cntr->detached, memory_order_relaxed), 0))
-		return trip_detach_refuse(cntr->fid.domain);
-	return ring_if(cntr, trip_cell_add(cntr->cell, value));
+	uint64_t reached;
+
+	if (__builtin_expect((value >> 32) != 0, 0) ||
+		__builtin_expect(atomic_load_explicit(&cntr->detached, memory_order_relaxed), 0))
+		return add_slowly(cntr, value);
+	if (!trip_cell_add_quickly(cntr->cell, value, &reached))
+		return 0;
+	return add_reached(cntr, reached);
 }
 
 int

@@ -51,15 +51,14 @@ trip_cell_add_reached(struct trip_cell *cell, uint64_t reached)
 bool
 trip_cell_add_large(struct trip_cell *cell, uint64_t value)
 {
-	uint64_t now, sum;
+	uint64_t now;
 
 	add_saturating(&cell->success, value);
 	/* A later value than ours is as good: whoever made it larger rings too, if it is not seen
 	 * here.
 	 */
 	now = trip_cell_success(cell);
-	sum = now + trip_cell_error(cell);
-	return sum >= atomic_load(&cell->trip_at) && somebody_cares(cell);
+	return now >= atomic_load(&cell->trip_at) && somebody_cares(cell);
 }
 
 bool
@@ -93,7 +92,10 @@ bool
 trip_cell_arm(struct trip_cell *cell, uint64_t bound, bool armed)
 {
 	uint32_t care = armed || bound <= value_max;
-	uint64_t trip_at = trip_cell_clamp(bound);
+	uint64_t error = trip_cell_error(cell), trip_at = value_max; /* H0 */
+
+	if (bound <= value_max)
+		trip_at = bound > error ? bound - error : 0;
 
 	/*
 	 * H1, in either order. The home alone writes these, so what it finds unchanged needs no
@@ -103,7 +105,8 @@ trip_cell_arm(struct trip_cell *cell, uint64_t bound, bool armed)
 		atomic_store(&cell->armed, care);
 	if (atomic_load_explicit(&cell->trip_at, memory_order_relaxed) != trip_at)
 		atomic_store(&cell->trip_at, trip_at);
-	return bound <= value_max && trip_cell_sum(cell) >= bound; /* H2 */
+	return bound <= value_max &&
+	       (trip_cell_success(cell) >= trip_at || trip_cell_error(cell) != error); /* H2 */
 }
 
 void
@@ -127,7 +130,7 @@ trip_cell_stale(const struct trip_cell *cell, const struct trip_cell_sample *sam
 	/* A killed setter left its value without a generation. */
 	if (now.error != sample->error || now.success < sample->success)
 		return true;
-	return now.success + now.error >= trip_at && sample->success + sample->error < trip_at;
+	return now.success >= trip_at && sample->success < trip_at;
 }
 
 const char *

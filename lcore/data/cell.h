@@ -3,15 +3,23 @@
  * Counter cell: the one hot cache line of a counter, in memory shared between processes.
  *
  * Anyone adds; one thread, the counter's home, arms. An add is one atomic read-modify-write and
- * two loads of the same line, compared with trip_at, the sum at which the home wants to be told.
+ * one load of the same line, trip_at: the success value at which the home wants to be told. The
+ *home waits for a sum, and trip_at is that bound less the error as it was when the home armed.
  *
  * No crossing is lost. All accesses named here are seq_cst, so they have one order:
- *	adder:	A1 success += v		home:	H1 armed, trip_at = bound
- *		A2 load error, trip_at		H2 load success, error
+ *	adder:	A1 success += v		home:	H0 load error
+ *		A2 load trip_at			H1 armed, trip_at = bound - error
+ *						H2 load success, error
  * If A1 comes before H2, the home sees the add. Otherwise H1 < H2 < A1 < A2, and the adder sees
  * the bound and rings. Adds to success are ordered among themselves by A1, so the one that reaches
- * the bound sees all earlier ones. What it may not see is an error added meanwhile; but adderr,
- * seterr and set ring whenever armed is non-zero, by the same argument with armed for trip_at.
+ * the bound sees all earlier ones.
+ *	error:	E1 change error
+ *		E2 load armed
+ * An error that is changed makes trip_at wrong, so the home has to arm anew. adderr, seterr and set
+ * ring whenever armed is non-zero: if E1 comes after H2, so does E2, and it rings. If E1 comes
+ * between H0 and H2, the home sees at H2 that the error is another, and looks again. Until it has
+ * armed anew adders may go by a trip_at that is too high; what they have added by then the home
+ *sees at its next H2.
  *
  * No value wraps (CNTR-22). error only ever changes by compare-exchange or exchange to a value
  * within TRIP_CNTR_MAX. success may pass TRIP_CNTR_MAX = 2^63-1 for a moment: a fast add is below
@@ -23,10 +31,8 @@
  * which never leaves the maximum behind. Readers clamp, so an overshoot is never seen, and an adder
  * that finds the maximum reached has added nothing that anyone can read.
  *
- * The sum of two clamped values is at most 2^64-2. In the fast path success is not clamped yet, and
- * its sum with error may wrap, but only where success is above the maximum; the carry therefore
- * takes the slow path too. As trip_at never exceeds TRIP_CNTR_MAX, also while nobody cares, every
- * overshoot takes the slow path: saturation costs no branch of its own.
+ * The sum of two clamped values is at most 2^64-2. As trip_at never exceeds TRIP_CNTR_MAX, also
+ * while nobody cares, every overshoot takes the slow path: saturation costs no branch of its own.
  *
  * Generations are bumped after the value they speak of. A reader that takes the generation first
  * and the value second (trip_cell_sample does) sees a new generation for every change that its
@@ -78,9 +84,9 @@ bool trip_cell_seterr(struct trip_cell *cell, uint64_t value);
 
 /*
  * The home says at which sum it wants to hear of the cell (TRIP_CELL_IDLE: none), and whether
- * anybody waits for errors or sets (a bound implies it). True where the sum is there already: the
- * home then looks at the counter again by itself. Errors and sets that came before are told by
- * trip_cell_stale(), which a home asks after arming.
+ * anybody waits for errors or sets (a bound implies it). True where the sum is there already, or
+ * the error has changed meanwhile: the home then looks at the counter again by itself. Errors and
+ * sets that came before are told by trip_cell_stale(), which a home asks after arming.
  */
 bool trip_cell_arm(struct trip_cell *cell, uint64_t bound, bool armed);
 
@@ -120,19 +126,22 @@ trip_cell_sum(const struct trip_cell *cell)
 	return trip_cell_success(cell) + trip_cell_error(cell);
 }
 
+/* The quick end, of a value below 2^32: true where trip_cell_add_reached() has to be asked. */
+static inline bool
+trip_cell_add_quickly(struct trip_cell *cell, uint64_t value, uint64_t *reached)
+{
+	*reached = atomic_fetch_add(&cell->success, value) + value;          /* pairs with H2 */
+	return __builtin_expect(*reached >= atomic_load(&cell->trip_at), 0); /* pairs with H1 */
+}
+
 static inline bool
 trip_cell_add(struct trip_cell *cell, uint64_t value)
 {
-	uint64_t now, sum;
+	uint64_t reached;
 
 	if (__builtin_expect((value >> 32) != 0, 0))
 		return trip_cell_add_large(cell, value);
-	now = atomic_fetch_add(&cell->success, value) + value; /* pairs with H2 of trip_cell_arm */
-	sum = now + atomic_load(&cell->error);
-	/* trip_at pairs with H1; the second comparison is the carry of the sum. */
-	if (__builtin_expect(sum < atomic_load(&cell->trip_at) && sum >= now, 1))
-		return false;
-	return trip_cell_add_reached(cell, now);
+	return trip_cell_add_quickly(cell, value, &reached) && trip_cell_add_reached(cell, reached);
 }
 
 #endif

@@ -192,9 +192,6 @@ inline add(me)
 	d_step { mem[SUCCESS] = mem[SUCCESS] + 1; sum = mem[SUCCESS]; note_update() } /* A1 */
 #endif
 	MAY_DIE()
-#ifdef ERRORS
-	sum = sum + mem[ERROR]; /* A2 */
-#endif
 #ifdef NO_ADD_FIRST
 	if
 	:: sum >= at -> ring_if_armed(me)
@@ -915,13 +912,29 @@ inline arm_trip_at()
 	fi
 }
 
+/* What adders compare with is their own value. */
+inline less_error(error)
+{
+	if
+	:: at != NOBODY -> at = (at > (error) -> at - (error) : 0)
+	:: else
+	fi
+}
+
 /* trip_cell_arm() */
 inline arm_cell()
 {
+#ifdef ERRORS
+	d_step { errors = mem[ERROR]; less_error(errors) } /* H0 */
+#endif
 	arm_armed();
 	arm_trip_at();
 	if
-	:: at != NOBODY -> reached = (SUM >= at) /* H2 */
+#ifdef ERRORS
+	:: at != NOBODY -> reached = (mem[SUCCESS] >= at || mem[ERROR] != errors) /* H2 */
+#else
+	:: at != NOBODY -> reached = (mem[SUCCESS] >= at) /* H2 */
+#endif
 	:: else
 	fi
 }
@@ -943,7 +956,8 @@ inline settle()
 	before = settled;
 #ifdef NO_ARM_FIRST
 	sample_cell(settled);
-	reached = (at != NOBODY && SUCCESS_OF(settled) + ERROR_OF(settled) >= at);
+	less_error(ERROR_OF(settled));
+	reached = (at != NOBODY && SUCCESS_OF(settled) >= at);
 	arm_armed();
 	arm_trip_at();
 #else
@@ -966,6 +980,9 @@ inline settle()
 	again = false;
 #endif
 	d_step { before = 0; woken = 0; bound = 0; at = 0; reached = false; any_watcher = false }
+#ifdef ERRORS
+	errors = 0;
+#endif
 #ifndef KILL
 	/* The rest is for the scrub. */
 	settled = settled - REST_OF(settled);
@@ -1047,6 +1064,9 @@ proctype home()
 	byte settled; /* the cell when it was last armed */
 #endif
 	bool again, unchecked, reached, any_watcher, armed;
+#ifdef ERRORS
+	byte errors; /* when the home armed */
+#endif
 #ifdef NATIVE
 	bool has_fd;
 #endif
@@ -1086,8 +1106,6 @@ end_idle:
 /* ---- the end ---- */
 
 #ifdef KILL
-#define SUM_OF(sample) (SUCCESS_OF(sample) + ERROR_OF(sample))
-
 #ifdef NO_VALUES_COMPARED
 #define OTHER_VALUES false
 #else
@@ -1096,7 +1114,7 @@ end_idle:
 
 /* overdue() of home.c, of an armed counter: trip_cell_stale(), or watched. */
 #define OVERDUE (mem[ERRGEN] != ERRGEN_OF(settled) || mem[SETGEN] != SETGEN_OF(settled) || OTHER_VALUES || \
-	(SUM >= mem[TRIP_AT] && SUM_OF(settled) < mem[TRIP_AT]) || \
+	(mem[SUCCESS] >= mem[TRIP_AT] && SUCCESS_OF(settled) < mem[TRIP_AT]) || \
 	(mem[TRIP_AT] == 0 && mem[SUCCESS] != SUCCESS_OF(settled)))
 
 /* scrub() */
