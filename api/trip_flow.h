@@ -153,10 +153,11 @@ enum trip_flow_engine {
 	 */
 	TRIP_ENGINE_AUTO = 0,
 	/**
-	 * In hardware, by rte_flow COUNT. The port must be started. Packets that a rule passes go
-	 * on over all queues of the port, by its hash, unless `actions` has QUEUE or RSS. Rules in
-	 * software see only what reaches the host: what a rule in hardware has dropped does not
-	 * count there, and what it has passed may count there again.
+	 * In hardware, by rte_flow COUNT. The port must be started, and before that, with mlx5's
+	 * `dv_flow_en=2`, prepared (trip_port_prepare()). Packets that a rule passes go on over all
+	 * queues of the port, by its hash, unless `actions` has QUEUE or RSS. Rules in software see
+	 * only what reaches the host: what a rule in hardware has dropped does not count there, and
+	 * what it has passed may count there again.
 	 */
 	TRIP_ENGINE_HW,
 	/** In software, by Tripline. */
@@ -259,8 +260,9 @@ int trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
 
 /**
  * Tells whether trip_flow_create() would take such a rule on a port, and in which engine it would
- * be matched and counted, without changing anything (rte_flow_validate()). Needs no domain;
- * counters in `attr` are not looked at. Any thread.
+ * be matched and counted, without changing anything (rte_flow_validate(); where rules go in by
+ * templates the driver is not asked, and may refuse it yet). Needs no domain; counters in `attr` are
+ * not looked at. Any thread.
  *
  * @param[out] reason
  *   Why that engine; good until the calling thread's next call. May be NULL.
