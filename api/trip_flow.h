@@ -261,8 +261,8 @@ int trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
 /**
  * Tells whether trip_flow_create() would take such a rule on a port, and in which engine it would
  * be matched and counted, without changing anything (rte_flow_validate(); where rules go in by
- * templates the driver is not asked, and may refuse it yet). Needs no domain; counters in `attr` are
- * not looked at. Any thread.
+ * templates the driver is not asked, and may refuse it yet). Needs no domain; counters in `attr`
+ * are not looked at. Any thread.
  *
  * @param[out] reason
  *   Why that engine; good until the calling thread's next call. May be NULL.
