@@ -412,6 +412,10 @@ static bool listing;
 int
 family_run_tests(const struct CMUnitTest *tests, size_t n)
 {
+	const char *only = getenv("TRIP_TEST");
+
+	if (only != NULL)
+		cmocka_set_test_filter(only);
 	if (!listing)
 		return _cmocka_run_group_tests("process", tests, n, NULL, NULL) == 0 ? EXIT_SUCCESS
 										     : EXIT_FAILURE;
