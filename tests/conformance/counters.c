@@ -193,15 +193,12 @@ pnt_04_descriptions_indices_and_masks(void **state)
 static void
 pnt_04_objects_of_another_domain(void **state)
 {
-	const struct trip_domain_attr attr = {
-		.size = sizeof(attr), .name = "other", .progress = TRIP_PROGRESS_MANUAL};
 	struct trip_flow_attr flow_attr = {.size = sizeof(flow_attr)};
 	struct trip_flow *flow = points_create(1000, NULL), *refused = NULL;
 	struct trip_counters *foreign;
 	struct rte_flow_error error;
-	struct trip_domain *other;
+	struct trip_domain *other = harness_open_other();
 
-	assert_int_equal(trip_domain_open(&attr, &other, NULL), 0);
 	assert_int_equal(trip_counters_create(other, NULL, &foreign), 0);
 	assert_int_equal(points_try(foreign, 0, TRIP_COUNTER_PACKETS, flow), -EXDEV);
 	flow_attr.counters = foreign;
@@ -211,7 +208,7 @@ pnt_04_objects_of_another_domain(void **state)
 	assert_int_equal(error.type, RTE_FLOW_ERROR_TYPE_ATTR);
 	assert_null(refused);
 	points_close(foreign);
-	assert_int_equal(trip_domain_close(other), 0);
+	harness_close_other(other);
 	traffic_flow_destroy(flow);
 }
 
@@ -368,8 +365,7 @@ pnt_07_a_refused_flow_is_not_bound(void **state)
 
 	traffic_only_soft("a card takes any number of masks");
 	harness_open(1, &tune);
-	assert_int_equal(
-		trip_port_open(harness_domain, traffic_start(1), &port_attr, &points_port), 0);
+	points_port = traffic_open(1, &port_attr);
 	attr.counters = points_open(1);
 	points_attach(attr.counters, 0, TRIP_COUNTER_PACKETS, NULL);
 	while (n < MASKS) {
@@ -383,8 +379,7 @@ pnt_07_a_refused_flow_is_not_bound(void **state)
 	while (n > 0)
 		assert_int_equal(trip_flow_destroy(flow[--n]), 0);
 	points_close(attr.counters);
-	assert_int_equal(trip_port_close(points_port), 0);
-	traffic_stop();
+	traffic_close(points_port);
 }
 
 static void

@@ -18,16 +18,13 @@ open_port(enum trip_port_mode mode, uint16_t n_queues)
 {
 	const struct trip_port_attr attr = {.size = sizeof(attr), .mode = mode};
 
-	if (trip_port_open(harness_domain, traffic_start(n_queues), &attr, &port) != 0)
-		fail_msg("%s", trip_error_message());
+	port = traffic_open(n_queues, &attr);
 }
 
 static void
 close_port(void)
 {
-	if (trip_port_close(port) != 0)
-		fail_msg("%s", trip_error_message());
-	traffic_stop();
+	traffic_close(port);
 }
 
 static struct trip_cntr *
@@ -160,6 +157,59 @@ cntr_21_an_error_is_one(void **state)
 	assert_int_equal(trip_function_unregister(function), 0);
 	for (unsigned int i = 0; i < 2; i++)
 		harness_cntr_close(cntr[i]);
+}
+
+/* Done or failed, each adds 1 to one of the values, and leaves the other alone. */
+static void
+operate(struct trip_flow *flow, enum trip_op op, struct trip_cntr *completion, uint64_t success,
+	uint64_t error)
+{
+	struct trip_cntr *trigger = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	struct trip_work work = harness_work(trigger, 1, op);
+
+	work.op.flow = flow;
+	work.completion_cntr = completion;
+	harness_queue(&work);
+	harness_settle();
+	trip_cntr_add(trigger, 1);
+	harness_until(
+		trip_cntr_read(completion) + trip_cntr_readerr(completion) == success + error);
+	traffic_settle();
+	harness_expect(completion, success, error);
+	harness_expect(trigger, 1, 0);
+	harness_cntr_close(trigger);
+}
+
+static void
+work_05_flow_operations_are_completed(void **state)
+{
+	struct trip_cntr *completion = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	struct trip_flow *flow;
+
+	open_port(TRIP_PORT_BURST, 1);
+	flow = create(1000, NULL, NULL);
+	operate(flow, TRIP_OP_FLOW_DROP, completion, 1, 0);
+	operate(flow, TRIP_OP_FLOW_PASS, completion, 2, 0);
+	operate(flow, TRIP_OP_FLOW_DELETE, completion, 3, 0);
+	traffic_flow_destroy(flow);
+	close_port();
+	harness_cntr_close(completion);
+}
+
+static void
+cntr_03_a_flow_that_is_gone_fails(void **state)
+{
+	struct trip_cntr *completion = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	struct trip_flow *flow;
+
+	open_port(TRIP_PORT_BURST, 1);
+	flow = create(1000, NULL, NULL);
+	operate(flow, TRIP_OP_FLOW_DELETE, completion, 1, 0);
+	operate(flow, TRIP_OP_FLOW_DROP, completion, 1, 1);
+	operate(flow, TRIP_OP_FLOW_DELETE, completion, 1, 2);
+	traffic_flow_destroy(flow);
+	close_port();
+	harness_cntr_close(completion);
 }
 
 static uint64_t
@@ -636,6 +686,8 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST_OWN(work_01_fates_of_bursts),
 	HARNESS_TEST_OWN(work_01_fates_in_callbacks),
 	HARNESS_TEST_OWN(pnt_07_destroy_folds_the_last_counts),
+	HARNESS_TEST(cntr_03_a_flow_that_is_gone_fails),
+	HARNESS_TEST(work_05_flow_operations_are_completed),
 	HARNESS_TEST_OWN(work_12_functions_may_open_objects),
 	HARNESS_TEST(flow_priorities_and_passthru),
 	HARNESS_TEST(flow_refusals_say_where),

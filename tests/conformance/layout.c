@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 
 #include "family.h"
 #include "layout.h"
+#include "traffic.h"
 
 /* Lcore ids of the secondaries. */
 #define LCORE_TESTS 8
@@ -37,30 +39,56 @@ enum what {
 	SETTLE,
 	OPEN_OTHER,
 	CLOSE_OTHER,
+	OPEN_PORT,
+	CLOSE_PORT,
+	BURST,
+	LOOP,
 };
 
 struct request {
 	enum what what;
 	unsigned int homes;
 	struct trip_domain_attr attr;
+	struct trip_port_attr port;
+	uint16_t queue, n, udp_port, bytes;
+};
+
+struct answer {
+	enum what what;
+	/* Packets that are left. */
+	uint16_t left;
 };
 
 /* ---- the secondary that runs the tests --------------------------------------------------------
  */
 
+/* By any thread of the tests. */
+static uint16_t
+send_request(const struct request *request)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct answer answer;
+	bool answered;
+
+	pthread_mutex_lock(&lock);
+	answered = family_send(FAMILY_SAID, request, sizeof(*request)) &&
+		   family_receive(FAMILY_HEARD, &answer, sizeof(answer));
+	pthread_mutex_unlock(&lock);
+	if (!answered)
+		fail_msg("the primary has ended");
+	assert_int_equal(answer.what, request->what);
+	return answer.left;
+}
+
 static void
 ask(enum what what, unsigned int homes, const struct trip_domain_attr *attr)
 {
 	struct request request = {.what = what, .homes = homes};
-	enum what done;
 
 	if (attr != NULL)
 		request.attr = *attr;
 	request.attr.lcores = NULL;
-	if (!family_send(FAMILY_SAID, &request, sizeof(request)) ||
-		!family_receive(FAMILY_HEARD, &done, sizeof(done)))
-		fail_msg("the primary has ended");
-	assert_int_equal(done, what);
+	(void)send_request(&request);
 }
 
 static void
@@ -119,12 +147,54 @@ close_other_away(struct trip_domain *domain)
 	ask(CLOSE_OTHER, 0, NULL);
 }
 
+static struct trip_port *
+open_port_away(uint16_t n_queues, const struct trip_port_attr *attr)
+{
+	const struct request request = {.what = OPEN_PORT, .n = n_queues, .port = *attr};
+	struct trip_port *port;
+
+	(void)send_request(&request);
+	if (trip_port_find(harness_domain, 0, &port) != 0)
+		fail_msg("%s", trip_error_message());
+	return port;
+}
+
+static void
+close_port_away(struct trip_port *port)
+{
+	if (trip_port_close(port) != 0)
+		fail_msg("%s", trip_error_message());
+	ask(CLOSE_PORT, 0, NULL);
+}
+
+static uint16_t
+burst_away(uint16_t queue, uint16_t n, uint16_t udp_port, uint16_t bytes)
+{
+	const struct request request = {
+		.what = BURST, .queue = queue, .n = n, .udp_port = udp_port, .bytes = bytes};
+
+	return send_request(&request);
+}
+
+static uint16_t
+loop_away(uint16_t queue, uint16_t n, uint16_t udp_port, uint16_t bytes)
+{
+	const struct request request = {
+		.what = LOOP, .queue = queue, .n = n, .udp_port = udp_port, .bytes = bytes};
+
+	return send_request(&request);
+}
+
 static const struct harness_away away = {
 	.open = open_away,
 	.close = close_away,
 	.settle = settle_away,
 	.open_other = open_other_away,
 	.close_other = close_other_away,
+	.open_port = open_port_away,
+	.close_port = close_port_away,
+	.burst = burst_away,
+	.loop = loop_away,
 };
 
 static void
@@ -149,6 +219,7 @@ copy_tests(void)
 			continue;
 		tests[i].test_func = run_elsewhere;
 		tests[i].setup_func = NULL;
+		tests[i].teardown_func = NULL;
 		tests[i].initial_state = (void *)(uintptr_t)why;
 	}
 	return tests;
@@ -185,6 +256,7 @@ play_other(const char *arg)
  */
 
 static struct trip_domain *other_domain;
+static struct trip_port *port;
 
 static void
 open_here(const struct request *request)
@@ -196,6 +268,7 @@ open_here(const struct request *request)
 	attr.max_process_works = RTE_MAX(16u, RTE_MIN(attr.max_works, attr.max_events));
 	attr.max_process_cntrs = attr.max_cntrs;
 	attr.max_process_waiters = attr.max_waiters;
+	attr.max_process_flows = attr.max_flows;
 	harness_open(request->homes, &attr);
 	family_look_on();
 }
@@ -208,9 +281,11 @@ close_here(void)
 	harness_close();
 }
 
-static void
+static struct answer
 answer(const struct request *request)
 {
+	struct answer answer = {.what = request->what};
+
 	switch (request->what) {
 	case OPEN:
 		open_here(request);
@@ -228,7 +303,22 @@ answer(const struct request *request)
 		harness_until(trip_domain_close(other_domain) == 0);
 		other_domain = NULL;
 		break;
+	case OPEN_PORT:
+		port = traffic_open(request->n, &request->port);
+		break;
+	case CLOSE_PORT:
+		traffic_close(port);
+		break;
+	case BURST:
+		answer.left = traffic_burst(
+			port, request->queue, request->n, request->udp_port, request->bytes);
+		break;
+	case LOOP:
+		answer.left =
+			traffic_loop(request->queue, request->n, request->udp_port, request->bytes);
+		break;
 	}
+	return answer;
 }
 
 /* Domains that progress by hand do so meanwhile. */
@@ -279,8 +369,9 @@ serve(void)
 	}
 	tests = start("tests", LCORE_TESTS, ends[0]);
 	while (next_request(&tests, &request)) {
-		answer(&request);
-		if (!family_send(tests.to, &request.what, sizeof(request.what)))
+		const struct answer done = answer(&request);
+
+		if (!family_send(tests.to, &done, sizeof(done)))
 			break;
 	}
 	family_join(&tests);
@@ -314,6 +405,7 @@ layout_main(int argc, char **argv, const struct CMUnitTest *tests, size_t n, int
 
 	all = tests;
 	n_all = n;
+	family_device = TRAFFIC_VDEV;
 	for (unsigned int i = 0; i < RTE_DIM(parts) - 1; i++)
 		if (argc > 4 && strcmp(given, parts[i].name) == 0) {
 			*result = family_main(argc, argv, parts, NULL);

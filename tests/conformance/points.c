@@ -11,17 +11,14 @@ points_setup(void **state)
 	const struct trip_port_attr attr = {.size = sizeof(attr), .mode = TRIP_PORT_BURST};
 
 	harness_open(1, NULL);
-	if (trip_port_open(harness_domain, traffic_start(QUEUES), &attr, &points_port) != 0)
-		fail_msg("%s", trip_error_message());
+	points_port = traffic_open(QUEUES, &attr);
 	return 0;
 }
 
 int
 points_teardown(void **state)
 {
-	if (trip_port_close(points_port) != 0)
-		fail_msg("%s", trip_error_message());
-	traffic_stop();
+	traffic_close(points_port);
 	harness_close();
 	return 0;
 }

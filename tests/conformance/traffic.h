@@ -25,6 +25,10 @@
 uint16_t traffic_start(uint16_t n_queues);
 void traffic_stop(void);
 
+/* Starts the port and gives it to the domain of the test; and the other way round. */
+struct trip_port *traffic_open(uint16_t n_queues, const struct trip_port_attr *attr);
+void traffic_close(struct trip_port *port);
+
 /* Fills in n packets to this UDP port, of so many bytes each, 64 at least. Software only. */
 void traffic_make(struct rte_mbuf **pkts, uint16_t n, uint16_t udp_port, uint16_t bytes);
 

@@ -10,6 +10,30 @@
 static struct trip_flow *flows[FLOWS_MAX];
 static unsigned int n_flows;
 
+struct trip_port *
+traffic_open(uint16_t n_queues, const struct trip_port_attr *attr)
+{
+	struct trip_port *port;
+
+	if (harness_away != NULL)
+		return harness_away->open_port(n_queues, attr);
+	if (trip_port_open(harness_domain, traffic_start(n_queues), attr, &port) != 0)
+		fail_msg("%s", trip_error_message());
+	return port;
+}
+
+void
+traffic_close(struct trip_port *port)
+{
+	if (harness_away != NULL) {
+		harness_away->close_port(port);
+		return;
+	}
+	if (trip_port_close(port) != 0)
+		fail_msg("%s", trip_error_message());
+	traffic_stop();
+}
+
 const struct rte_flow_item *
 traffic_pattern(uint16_t udp_port)
 {

@@ -154,7 +154,7 @@ work_02_threshold_order(void **state)
 
 /* The same by packets of a counted flow, which come in one burst or in several. */
 static void
-run_packets(struct trip_cntr *cntr, struct trip_port *port, struct rte_mbuf **pkts, uint64_t seed)
+run_packets(struct trip_cntr *cntr, struct trip_port *port, uint64_t seed)
 {
 	struct trip_random random = {seed};
 	uint16_t done, n;
@@ -169,7 +169,7 @@ run_packets(struct trip_cntr *cntr, struct trip_port *port, struct rte_mbuf **pk
 		n = trip_random_below(&random, 2) == 0
 			    ? BURST - done
 			    : (uint16_t)(1 + trip_random_below(&random, BURST - done));
-		assert_int_equal(trip_port_burst(port, 0, pkts + done, n), n);
+		assert_int_equal(traffic_burst(port, 0, n, 53, 64), n);
 		if (trip_random_below(&random, 4) == 0)
 			harness_step();
 	}
@@ -186,20 +186,16 @@ work_02_packets(void **state)
 	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
 	const struct trip_flow_attr feeds = {.size = sizeof(feeds), .cntrs = &cntr, .n_cntrs = 1};
 	uint64_t seeds = harness_rounds(SEEDS);
-	struct rte_mbuf *pkts[BURST];
 	struct trip_port *port;
 	struct trip_flow *flow;
 
 	harness_notes_open(&notes);
-	assert_int_equal(trip_port_open(harness_domain, traffic_start(1), &attr, &port), 0);
+	port = traffic_open(1, &attr);
 	assert_int_equal(trip_flow_create(port, &feeds, traffic_pattern(53), NULL, &flow, NULL), 0);
-	traffic_make(pkts, BURST, 53, 64);
 	for (uint64_t i = 0; i < seeds; i++)
-		run_packets(cntr, port, pkts, harness_seed + i);
-	rte_pktmbuf_free_bulk(pkts, BURST);
+		run_packets(cntr, port, harness_seed + i);
 	assert_int_equal(trip_flow_destroy(flow), 0);
-	assert_int_equal(trip_port_close(port), 0);
-	traffic_stop();
+	traffic_close(port);
 	harness_notes_close(&notes);
 	harness_cntr_close(cntr);
 }

@@ -25,15 +25,6 @@
 #define DNS 53
 #define FLOWS_MAX 6
 
-/* DPDK's bus of virtual devices loses what it asks the primary for. */
-const char *__lsan_default_suppressions(void);
-
-const char *
-__lsan_default_suppressions(void)
-{
-	return "leak:librte_bus_vdev\n";
-}
-
 /* ---- the primary's port -----------------------------------------------------------------------
  */
 
