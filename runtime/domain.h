@@ -109,6 +109,8 @@ struct trip_flow {
 	/* Why it is there, and behind that its pattern as a text. */
 	char *reason;
 	uint32_t group, priority;
+	/* Process that it was created for; 0: this one. */
+	_Atomic uint32_t pid;
 	enum trip_flow_direction direction;
 	uint32_t index;
 	struct trip_cntr *cntrs[TRIP_FLOW_CNTRS_MAX];

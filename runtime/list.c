@@ -281,8 +281,10 @@ fill_flow(const struct trip_flow *flow, struct trip_client_flow *out)
 		.direction = flow->direction,
 		.group = flow->group,
 		.priority = flow->priority,
-		.pid = (uint32_t)getpid(),
+		.pid = atomic_load_explicit(&flow->pid, memory_order_relaxed),
 	};
+	if (out->pid == 0)
+		out->pid = (uint32_t)getpid();
 	if (count.fate == TRIP_FATE_PASS || count.fate == TRIP_FATE_DROP)
 		out->flags = TRIP_CLIENT_FLOW_ACTIVE;
 	if (count.fate == TRIP_FATE_DROP)

@@ -208,6 +208,7 @@ create_flow(struct trip_process *process, const struct trip_protocol_flow *asked
 		.recreate = asked->recreate != 0,
 	};
 	const struct trip_held_counters *counters = NULL;
+	int result;
 
 	/* A port that the process has found stays. */
 	if (asked->port >= TRIP_PORTS_MAX || process->held.ports[asked->port] == 0)
@@ -216,8 +217,12 @@ create_flow(struct trip_process *process, const struct trip_protocol_flow *asked
 	if (asked->counters != 0 && (counters = find_counters(process, asked->counters)) == NULL)
 		return -EINVAL;
 	attr.counters = counters != NULL ? counters->counters : NULL;
-	return trip_flow_create(domain_of(process)->ports[asked->port], &attr, rule->items,
+	result = trip_flow_create(domain_of(process)->ports[asked->port], &attr, rule->items,
 		actions ? rule->actions : NULL, &held->flow, error);
+	if (result == 0)
+		atomic_store_explicit(
+			&held->flow->pid, (uint32_t)process->credentials.pid, memory_order_relaxed);
+	return result;
 }
 
 /* What is said of a rule that was made, or refused. */

@@ -16,6 +16,7 @@ static const struct {
 	{"top", tripctl_top},
 	{"add", tripctl_add},
 	{"set", tripctl_set},
+	{"count", tripctl_count},
 	{"when", tripctl_when},
 };
 

@@ -119,13 +119,14 @@ tripctl_options_global(struct tripctl *ctl, int argc, char **argv)
 		       "threshold\n"
 		       "  add NAME VALUE     adds to a counter\n"
 		       "  set NAME VALUE     sets a counter\n"
+		       "  count STATEMENT    counts packets as the rules say\n"
 		       "  when STATEMENT     does what the rules say when a counter has come so "
 		       "far\n"
 		       "\n"
 		       "tripctl COMMAND --help has the words of each. list, wait and top ask over "
 		       "the "
-		       "domain's socket and need neither hugepages nor privilege; add, set "
-		       "and when attach as a secondary process. See tripctl(1).",
+		       "domain's socket and need neither hugepages nor privilege; add, set, "
+		       "count and when attach as a secondary process. See tripctl(1).",
 		.children = tripctl_options_shared,
 	};
 	struct global global = {.ctl = ctl};

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * tripctl when: statements of the rules language as deferred work of this process, which stays
- * until all of them have fired that fire once.
+ * tripctl count and when: statements of the rules language as flows and deferred work of this
+ * process, which stays until all have fired that fire once.
  *
- * Functions run in the primary, so `log` adds to a counter of our own, the tick; the other
- * operations have a second item behind them, of the same threshold, that does. So the tick's
- * descriptor is all there is to wait for, and behind each change of it the events of what fired can
- * be read.
+ * Each item has a second one behind it, of the same threshold, that adds to a counter of our own,
+ * the tick. So the tick's descriptor is all there is to wait for: behind each change of it the
+ * events of what fired can be read. Functions run in the primary, so what `log` does is nothing,
+ * with an event. What a flow's hardware is asked to do is done later than the tick says: then we
+ * look anyway.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,6 +22,7 @@
 #include <trip.h>
 
 #include "attach.h"
+#include "count.h"
 #include "describe.h"
 #include "options.h"
 #include "record.h"
@@ -31,6 +33,8 @@
 #define EVENTS_BURST 64
 /* Context of the items behind others. */
 #define NOBODY UINT64_MAX
+/* How often what flows do is looked at without a tick. */
+#define LOOK_NS UINT64_C(100000000)
 
 struct when {
 	struct tripctl *ctl;
@@ -39,13 +43,16 @@ struct when {
 	unsigned int n_words;
 	struct tripctl_statement statement;
 	struct trip_domain *domain;
-	/* By the index of the rules: values of counts, and counters. */
+	/* By the index of the rules: our own counts; values of others', and counters. */
+	struct tripctl_count *counts;
 	struct trip_cntr **packets, **bytes, **counters;
 	struct trip_cntr *tick;
 	/* Statements that fire once and have not. */
 	unsigned int left;
-	/* Some fire again and again. */
-	bool repeats;
+	/* Some fire again and again, or there is nothing but counts. */
+	bool stays;
+	/* Some are about flows. */
+	bool looks;
 };
 
 enum {
@@ -99,22 +106,31 @@ find(struct when *when, const char *name, const char *tail, struct trip_cntr **c
 	return error != 0 ? tripctl_attach_fail(error) : 0;
 }
 
+static bool
+is_own(const struct when *when, const struct trip_rules_count *rule)
+{
+	return rule->line <= when->statement.lines;
+}
+
 static int
 find_trigger(struct when *when, const struct trip_rules_when *rule, struct trip_cntr **cntr)
 {
 	const struct trip_rules *rules = when->statement.rules;
+	bool packets = rule->ref == TRIP_RULES_REF_PACKETS;
 	struct trip_cntr **place;
 	int error;
 
 	if (rule->ref == TRIP_RULES_REF_COUNTER) {
 		place = &when->counters[rule->index];
 		error = find(when, rules->counters[rule->index].name, "", place);
-	} else if (rule->ref == TRIP_RULES_REF_PACKETS) {
-		place = &when->packets[rule->index];
-		error = find(when, rules->counts[rule->index].name, ".packets", place);
+	} else if (is_own(when, &rules->counts[rule->index])) {
+		place = packets ? &when->counts[rule->index].packets
+				: &when->counts[rule->index].bytes;
+		error = 0;
 	} else {
-		place = &when->bytes[rule->index];
-		error = find(when, rules->counts[rule->index].name, ".bytes", place);
+		place = packets ? &when->packets[rule->index] : &when->bytes[rule->index];
+		error = find(when, rules->counts[rule->index].name, packets ? ".packets" : ".bytes",
+			place);
 	}
 	*cntr = *place;
 	return error;
@@ -142,33 +158,68 @@ static int
 check(const struct when *when)
 {
 	const struct trip_rules *rules = when->statement.rules;
+	int error = 0;
 
-	for (unsigned int i = 0; i < rules->n_counts; i++)
-		if (rules->counts[i].line <= when->statement.lines) {
-			tripctl_complain("not yet: flows from another process than the primary, "
-					 "as \"count %s\" wants",
-				rules->counts[i].name);
-			return TRIPCTL_EXIT_USAGE;
-		}
-	for (unsigned int i = 0; i < rules->n_counters; i++)
+	for (unsigned int i = 0; i < rules->n_counts && error == 0; i++)
+		if (is_own(when, &rules->counts[i]))
+			error = tripctl_count_check(&rules->counts[i]);
+	for (unsigned int i = 0; i < rules->n_counters && error == 0; i++)
 		if (rules->counters[i].line <= when->statement.lines) {
 			tripctl_complain("counter %s: a counter that ends with this command is of "
 					 "no use to it",
 				rules->counters[i].name);
-			return TRIPCTL_EXIT_USAGE;
+			error = TRIPCTL_EXIT_USAGE;
 		}
-	for (unsigned int i = 0; i < rules->n_whens; i++)
-		if (is_on_flow(rules->whens[i].op)) {
+	for (unsigned int i = 0; i < rules->n_whens && error == 0; i++)
+		if (is_on_flow(rules->whens[i].op) &&
+			!is_own(when, &rules->counts[rules->whens[i].target])) {
 			tripctl_complain("%s %s: its flows are another process's, which alone can "
 					 "do that",
 				tripd_describe_op(rules->whens[i].op),
 				rules->counts[rules->whens[i].target].name);
-			return TRIPCTL_EXIT_USAGE;
+			error = TRIPCTL_EXIT_USAGE;
 		}
-	if (rules->n_whens > 0)
-		return 0;
-	tripctl_complain("no \"when\" is among the statements");
-	return TRIPCTL_EXIT_USAGE;
+	return error;
+}
+
+/* Work of one threshold fires in the order of its queueing: the last one says that all is done. */
+static int
+queue_flows(struct when *when, const struct trip_rules_when *rule, struct trip_work *work)
+{
+	const struct tripctl_count *count = &when->counts[rule->target];
+	int error = 0;
+
+	work->op_type = rule->op == TRIP_RULES_OP_DROP   ? TRIP_OP_FLOW_DROP
+			: rule->op == TRIP_RULES_OP_PASS ? TRIP_OP_FLOW_PASS
+							 : TRIP_OP_FLOW_DELETE;
+	for (unsigned int i = 0; i < count->n_flows && error == 0; i++) {
+		work->flags = i + 1 == count->n_flows ? TRIP_COMPLETION : 0;
+		work->op.flow = count->flows[i];
+		error = queue(when, work);
+	}
+	return error;
+}
+
+/* What it does, with an event. */
+static int
+queue_operation(struct when *when, const struct trip_rules_when *rule, struct trip_work work)
+{
+	int error = 0;
+
+	work.flags = TRIP_COMPLETION;
+	if (is_on_flow(rule->op))
+		return queue_flows(when, rule, &work);
+	work.op_type = rule->op == TRIP_RULES_OP_SET ? TRIP_OP_CNTR_SET : TRIP_OP_CNTR_ADD;
+	if (rule->op == TRIP_RULES_OP_LOG) {
+		work.op.cntr.cntr = when->tick;
+		work.op.cntr.value = 0;
+	} else {
+		error = find(when, when->statement.rules->counters[rule->target].name, "",
+			&when->counters[rule->target]);
+		work.op.cntr.cntr = when->counters[rule->target];
+		work.op.cntr.value = rule->value;
+	}
+	return error == 0 ? queue(when, &work) : error;
 }
 
 static int
@@ -180,29 +231,18 @@ queue_when(struct when *when, unsigned int index)
 		.threshold = rule->threshold,
 		.interval = rule->every,
 		.context = index,
-		.flags = TRIP_COMPLETION,
-		.op_type = TRIP_OP_CNTR_ADD,
-		.op.cntr = {.cntr = when->tick, .value = 1},
 	};
-	struct trip_work operation = work;
 	int error = find_trigger(when, rule, &work.triggering_cntr);
 
-	if (error != 0 || rule->op == TRIP_RULES_OP_LOG)
-		return error != 0 ? error : queue(when, &work);
-	error = find(when, when->statement.rules->counters[rule->target].name, "",
-		&when->counters[rule->target]);
+	if (error == 0)
+		error = queue_operation(when, rule, work);
 	if (error != 0)
 		return error;
-	operation.triggering_cntr = work.triggering_cntr;
-	operation.op_type = rule->op == TRIP_RULES_OP_ADD ? TRIP_OP_CNTR_ADD : TRIP_OP_CNTR_SET;
-	operation.op.cntr.cntr = when->counters[rule->target];
-	operation.op.cntr.value = rule->value;
-	error = queue(when, &operation);
-	if (error != 0)
-		return error;
-	/* Among equals the first queued fires first. */
-	work.flags = 0;
+	/* Among equals the first queued fires first, and its event is there. */
 	work.context = NOBODY;
+	work.op_type = TRIP_OP_CNTR_ADD;
+	work.op.cntr.cntr = when->tick;
+	work.op.cntr.value = 1;
 	return queue(when, &work);
 }
 
@@ -257,7 +297,8 @@ read_events(struct when *when)
 	return n < 0 ? n : 0;
 }
 
-/* Until the tick has changed. 0, -ETIMEDOUT, -EINTR: a signal is pending, or -ESHUTDOWN. */
+/* Until the tick has changed, or it is time to look. 0, -ETIMEDOUT, -EINTR: a signal is pending, or
+ * -ESHUTDOWN. */
 static int
 block(struct when *when, int signals, uint64_t deadline)
 {
@@ -265,17 +306,18 @@ block(struct when *when, int signals, uint64_t deadline)
 	struct pollfd fds[] = {{.events = POLLIN}, {.fd = signals, .events = POLLIN}};
 	struct timespec left = {0};
 	uint64_t now = tripctl_text_now();
+	uint64_t until = when->looks && now + LOOK_NS < deadline ? now + LOOK_NS : deadline;
 	int error = trip_trywait(when->domain, &fid, 1);
 
 	if (error != 0)
 		return error == -EAGAIN ? 0 : error;
-	if (deadline != UINT64_MAX && now < deadline) {
-		left.tv_sec = (time_t)((deadline - now) / 1000000000);
-		left.tv_nsec = (long)((deadline - now) % 1000000000);
+	if (until != UINT64_MAX && now < until) {
+		left.tv_sec = (time_t)((until - now) / 1000000000);
+		left.tv_nsec = (long)((until - now) % 1000000000);
 	}
 	trip_cntr_control(when->tick, TRIP_GETWAIT, &fds[0].fd);
-	if (ppoll(fds, 2, deadline == UINT64_MAX ? NULL : &left, NULL) == 0)
-		return -ETIMEDOUT;
+	if (ppoll(fds, 2, until == UINT64_MAX ? NULL : &left, NULL) == 0)
+		return until == deadline ? -ETIMEDOUT : 0;
 	return fds[1].revents != 0 ? -EINTR : 0;
 }
 
@@ -295,12 +337,12 @@ follow(struct when *when)
 		(void)trip_cntr_read(when->tick);
 		(void)trip_cntr_readerr(when->tick);
 		error = read_events(when);
-		if (error == 0 && when->left == 0 && !when->repeats)
+		if (error == 0 && when->left == 0 && !when->stays)
 			break;
 		if (error == 0)
 			error = block(when, signals, deadline);
 		if (error == -ETIMEDOUT && read_events(when) == 0 && when->left == 0 &&
-			!when->repeats)
+			!when->stays)
 			error = 0;
 		if (ferror(stdout))
 			break;
@@ -327,6 +369,9 @@ close_all(struct when *when)
 
 	(void)trip_work_flush(when->domain, NULL);
 	for (unsigned int i = 0; i < rules->n_counts; i++) {
+		if (when->counts[i].n_flows > 0)
+			tripctl_count_tell(&when->counts[i], &rules->counts[i], when->ctl->json);
+		tripctl_count_close(&when->counts[i]);
 		close_cntr(when->packets[i]);
 		close_cntr(when->bytes[i]);
 	}
@@ -339,14 +384,21 @@ static int
 open_all(struct when *when)
 {
 	const struct trip_cntr_attr attr = {.size = sizeof(attr), .wait_obj = TRIP_WAIT_FD};
+	const struct trip_rules *rules = when->statement.rules;
 	int error = trip_cntr_open(when->domain, &attr, &when->tick, NULL);
 
 	if (error != 0)
 		return tripctl_attach_fail(error);
-	for (unsigned int i = 0; error == 0 && i < when->statement.rules->n_whens; i++) {
+	for (unsigned int i = 0; error == 0 && i < rules->n_counts; i++)
+		if (is_own(when, &rules->counts[i]))
+			error = tripctl_count_open(
+				&when->counts[i], when->domain, &rules->counts[i]);
+	when->stays = rules->n_whens == 0;
+	for (unsigned int i = 0; error == 0 && i < rules->n_whens; i++) {
 		error = queue_when(when, i);
-		when->repeats |= when->statement.rules->whens[i].every != 0;
-		when->left += when->statement.rules->whens[i].every == 0;
+		when->stays |= rules->whens[i].every != 0;
+		when->left += rules->whens[i].every == 0;
+		when->looks |= is_on_flow(rules->whens[i].op);
 	}
 	return error;
 }
@@ -379,25 +431,55 @@ static int
 run(struct when *when)
 {
 	const struct trip_rules *rules = when->statement.rules;
-	struct trip_cntr **cntrs =
-		calloc(2 * (size_t)rules->n_counts + rules->n_counters + 1, sizeof(*cntrs));
 	int code;
 
-	if (cntrs == NULL)
+	/* One more: calloc() of nothing may be NULL. */
+	when->counts = calloc((size_t)rules->n_counts + 1, sizeof(*when->counts));
+	when->packets =
+		calloc(2 * (size_t)rules->n_counts + rules->n_counters + 1, sizeof(*when->packets));
+	if (when->counts == NULL || when->packets == NULL)
 		return tripctl_fail(-ENOMEM);
-	when->packets = cntrs;
-	when->bytes = cntrs + rules->n_counts;
-	when->counters = cntrs + 2 * rules->n_counts;
+	when->bytes = when->packets + rules->n_counts;
+	when->counters = when->bytes + rules->n_counts;
 	code = tripctl_attach(when->ctl, &when->domain);
-	if (code == 0) {
-		code = open_all(when);
-		if (code == 0)
-			code = code_of(when, follow(when));
-		close_all(when);
-		fflush(stdout);
-		tripctl_attach_end(when->domain);
-	}
-	free(cntrs);
+	if (code != 0)
+		return code;
+	code = open_all(when);
+	if (code == 0)
+		code = code_of(when, follow(when));
+	close_all(when);
+	fflush(stdout);
+	tripctl_attach_end(when->domain);
+	return code;
+}
+
+/* `word` begins the first statement. */
+static int
+run_statements(struct tripctl *ctl, const struct argp *argp, char *word, int argc, char **argv)
+{
+	struct when when = {.ctl = ctl, .timeout_ns = UINT64_MAX};
+	struct tripctl_names names = {0};
+	int code;
+
+	when.words = calloc((size_t)argc + 1, sizeof(*when.words));
+	if (when.words == NULL)
+		return tripctl_fail(-ENOMEM);
+	when.words[when.n_words++] = word;
+	argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, &when);
+	code = tripctl_connect(ctl);
+	if (code == 0 && tripctl_names_read(&names, ctl->client) != 0)
+		code = tripctl_fail(-EPIPE);
+	if (code == 0)
+		code = tripctl_statement_parse(&when.statement, &names, when.words, when.n_words);
+	if (code == 0)
+		code = check(&when);
+	if (code == 0)
+		code = run(&when);
+	tripctl_statement_free(&when.statement);
+	tripctl_names_free(&names);
+	free(when.packets);
+	free(when.counts);
+	free(when.words);
 	return code;
 }
 
@@ -419,26 +501,32 @@ tripctl_when(struct tripctl *ctl, int argc, char **argv)
 		.children = tripctl_options_shared,
 	};
 	static char word[] = "when";
-	struct when when = {.ctl = ctl, .timeout_ns = UINT64_MAX};
-	struct tripctl_names names = {0};
-	int code;
 
-	when.words = calloc((size_t)argc + 1, sizeof(*when.words));
-	if (when.words == NULL)
-		return tripctl_fail(-ENOMEM);
-	when.words[when.n_words++] = word;
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &when);
-	code = tripctl_connect(ctl);
-	if (code == 0 && tripctl_names_read(&names, ctl->client) != 0)
-		code = tripctl_fail(-EPIPE);
-	if (code == 0)
-		code = tripctl_statement_parse(&when.statement, &names, when.words, when.n_words);
-	if (code == 0)
-		code = check(&when);
-	if (code == 0)
-		code = run(&when);
-	tripctl_statement_free(&when.statement);
-	tripctl_names_free(&names);
-	free(when.words);
-	return code;
+	return run_statements(ctl, &argp, word, argc, argv);
+}
+
+int
+tripctl_count(struct tripctl *ctl, int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "NAME port N [...] pattern ITEM / ... / end [actions ...] [';' "
+			    "STATEMENT]...",
+		.doc = "Counts what a \"count\" of the rules language says, on a port of the "
+		       "primary, until it is told to end, or everything has fired that \"when\" "
+		       "says behind it. Writes what it has counted at the end."
+		       "\v"
+		       "  tripctl count dns port 0 pattern eth / ipv4 / udp dst is 53 / end ';' "
+		       "when "
+		       "'dns.packets >= 10k' drop dns\n"
+		       "\n"
+		       "Exit code: 0; 1: the port's engine refuses it; 2: the statement is wrong; "
+		       "3: there is no such port or counter; 4: the time is over; 5: the primary "
+		       "has ended.",
+		.children = tripctl_options_shared,
+	};
+	static char word[] = "count";
+
+	return run_statements(ctl, &argp, word, argc, argv);
 }

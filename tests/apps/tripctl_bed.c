@@ -15,6 +15,10 @@
 
 #include <rte_eal.h>
 #include <rte_ethdev.h>
+#include <rte_ether.h>
+#include <rte_ip.h>
+#include <rte_mbuf.h>
+#include <rte_udp.h>
 
 #include <rules.h>
 #include <trip.h>
@@ -121,6 +125,41 @@ count(const char *line)
 	return error;
 }
 
+/* Receives n packets of UDP to a port. */
+static int
+receive(uint16_t dst, unsigned int n)
+{
+	static struct rte_mempool *pool;
+	struct rte_mbuf *mbuf;
+	int error = open_port();
+
+	if (pool == NULL)
+		pool = rte_pktmbuf_pool_create("bed", 63, 0, 0, 256, SOCKET_ID_ANY);
+	if (error != 0 || pool == NULL)
+		return error != 0 ? error : -ENOMEM;
+	while (n-- > 0) {
+		const struct rte_ether_hdr eth = {.ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV4)};
+		const struct rte_ipv4_hdr ip = {
+			.version_ihl = 0x45,
+			.total_length = RTE_BE16(28),
+			.time_to_live = 64,
+			.next_proto_id = 17,
+		};
+		const struct rte_udp_hdr udp = {
+			.dst_port = rte_cpu_to_be_16(dst), .dgram_len = RTE_BE16(8)};
+
+		mbuf = rte_pktmbuf_alloc(pool);
+		if (mbuf == NULL)
+			return -ENOMEM;
+		memcpy(rte_pktmbuf_append(mbuf, sizeof(eth)), &eth, sizeof(eth));
+		memcpy(rte_pktmbuf_append(mbuf, sizeof(ip)), &ip, sizeof(ip));
+		memcpy(rte_pktmbuf_append(mbuf, sizeof(udp)), &udp, sizeof(udp));
+		if (trip_port_burst(port, 0, &mbuf, 1) == 1)
+			rte_pktmbuf_free(mbuf);
+	}
+	return 0;
+}
+
 static int
 obey(char *line)
 {
@@ -138,6 +177,8 @@ obey(char *line)
 		return -EINVAL;
 	if (strcmp(word, "cntr") == 0)
 		return open_cntr(name, TRIP_CNTR_EVENTS_COMP);
+	if (strcmp(word, "receive") == 0)
+		return receive((uint16_t)strtoul(name, NULL, 10), (unsigned int)value);
 	if (strcmp(word, "close") == 0)
 		return close_cntr(name);
 	if (find(name) == NULL)

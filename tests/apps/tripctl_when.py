@@ -10,9 +10,9 @@ def pending(bed):
 
 
 def start(bed, *words, n=1, **options):
-    """A run that has queued all of its work: n statements, of two items each that does not log."""
+    """A run that has queued all of its work: n statements, of two items each."""
     process = bed.start(*words, **options)
-    wait_until('the work', lambda: len(pending(bed)) == n)
+    wait_until('the work', lambda: len(pending(bed)) == 2 * n)
     return process
 
 
@@ -26,7 +26,8 @@ def alone(bed):
 def it_tells_what_fires(bed):
     bed.open(huge=True).tell('cntr one', 'add one 5')
     process = start(bed, 'when', 'one', '>=', '100', 'log', 'a "hundred" is #1')
-    work, = pending(bed)
+    work, tick = pending(bed)
+    equal((tick['threshold'], tick['event']), (100, False), 'the item behind it')
     equal((work['counter'], work['threshold'], work['pid'], work['event']), ('one', 100, process.pid, True), 'the work')
     bed.tell('add one 99')
     equal(bed.finish(process), (0, 'one reached 100, now 104: log a "hundred" is #1\n', ''), 'the end')
@@ -41,7 +42,7 @@ def it_tells_what_fires(bed):
 
 def it_changes_counters(bed):
     bed.open(huge=True).tell('cntr one', 'cntr two', 'cntr dns.packets')
-    process = start(bed, 'when', 'dns.packets >= 10 add one 7', ';', 'when', 'one >= 7', 'set', 'two', '3', n=4)
+    process = start(bed, 'when', 'dns.packets >= 10 add one 7', ';', 'when', 'one >= 7', 'set', 'two', '3', n=2)
     bed.tell('add dns.packets 10')
     code, out, err = bed.finish(process)
     equal((code, err), (0, ''), 'exit code and stderr')
@@ -113,7 +114,9 @@ def what_is_wrong_is_said(bed):
             (['one >= 5 log # x'], 'no comment'),
             (['one >= 5 log\nwhen one >= 6 log'], 'one line'),
             (['dns.packets >= 5 drop dns'], "drop dns: its flows are another process's"),
-            (['one >= 5 log', ';', 'count x port 0 pattern eth / end'], 'not yet: flows'),
+            (['one >= 5 log', ';', 'count x port name "p" pattern eth / end'], 'a port is a number here'),
+            (['one >= 5 log', ';', 'count x port 0 pattern eth / end actions rss / end'], 'the action rss'),
+            (['one >= 5 log', ';', 'count x port 0 pattern foo / end'], 'statement:2:'),
             (['one >= 5 log', ';', 'counter x'], 'ends with this command'),
             ([], 'a statement is wanted')):
         code, out, err = bed.run('when', *words)

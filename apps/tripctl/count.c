@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_flow.h>
+
+#include "attach.h"
+#include "count.h"
+#include "record.h"
+#include "tripctl.h"
+
+/* What the actions of a rule point to. */
+struct actions {
+	struct rte_flow_action list[6];
+	struct rte_flow_action_mark mark;
+	struct rte_flow_action_queue queue;
+};
+
+int
+tripctl_count_check(const struct trip_rules_count *rule)
+{
+	if (rule->port_by != TRIP_RULES_PORT_ID) {
+		tripctl_complain(
+			"count %s: a port is a number here: which one a name or an address "
+			"is, the primary knows",
+			rule->name);
+		return TRIPCTL_EXIT_USAGE;
+	}
+	if ((rule->actions & TRIP_RULES_ACTION_RSS) != 0) {
+		tripctl_complain("count %s: the action rss takes the port's queues, which the "
+				 "primary knows; without it packets go there too",
+			rule->name);
+		return TRIPCTL_EXIT_USAGE;
+	}
+	return 0;
+}
+
+static void
+fill_actions(const struct trip_rules_count *rule, struct actions *actions)
+{
+	struct rte_flow_action *at = actions->list;
+
+	*actions = (struct actions){.mark.id = rule->mark, .queue.index = rule->queue};
+	*at++ = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_COUNT};
+	if ((rule->actions & TRIP_RULES_ACTION_MARK) != 0)
+		*at++ = (struct rte_flow_action){
+			.type = RTE_FLOW_ACTION_TYPE_MARK, .conf = &actions->mark};
+	if ((rule->actions & TRIP_RULES_ACTION_QUEUE) != 0)
+		*at++ = (struct rte_flow_action){
+			.type = RTE_FLOW_ACTION_TYPE_QUEUE, .conf = &actions->queue};
+	if ((rule->actions & TRIP_RULES_ACTION_DROP) != 0)
+		*at++ = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_DROP};
+	if (rule->also || (rule->actions & TRIP_RULES_ACTION_PASSTHRU) != 0)
+		*at++ = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_PASSTHRU};
+	*at = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_END};
+}
+
+static void
+fill_attr(const struct trip_rules_count *rule, struct trip_flow_attr *attr)
+{
+	static const enum trip_flow_engine engines[] = {
+		[TRIP_RULES_ENGINE_AUTO] = TRIP_ENGINE_AUTO,
+		[TRIP_RULES_ENGINE_HW] = TRIP_ENGINE_HW,
+		[TRIP_RULES_ENGINE_SW] = TRIP_ENGINE_SW,
+	};
+
+	*attr = (struct trip_flow_attr){
+		.size = sizeof(*attr),
+		.priority = rule->priority,
+		.group = rule->group,
+		.engine = engines[rule->engine],
+		.direction =
+			rule->direction == TRIP_RULES_EGRESS ? TRIP_FLOW_EGRESS : TRIP_FLOW_INGRESS,
+		.recreate = true,
+	};
+}
+
+/* Under the name that the rules have for it, where a counter's can be that long. */
+static int
+open_cntr(struct trip_domain *domain, const char *name, const char *tail,
+	enum trip_cntr_events events, struct trip_cntr **cntr)
+{
+	char full[TRIP_RULES_NAME_MAX + 16];
+	struct trip_cntr_attr attr = {.size = sizeof(attr), .events = events};
+	int error;
+
+	snprintf(full, sizeof(full), "%s%s", name, tail);
+	if (strlen(full) <= TRIP_NAME_MAX)
+		attr.name = full;
+	error = trip_cntr_open(domain, &attr, cntr, NULL);
+	return error != 0 ? tripctl_attach_fail(error) : 0;
+}
+
+static int
+open_flows(struct tripctl_count *count, const struct trip_rules_count *rule)
+{
+	struct trip_cntr *cntrs[] = {count->packets, count->bytes};
+	struct rte_flow_error flow_error = {0};
+	struct trip_flow_attr attr;
+	struct actions actions;
+	int error;
+
+	fill_attr(rule, &attr);
+	fill_actions(rule, &actions);
+	attr.cntrs = cntrs;
+	attr.n_cntrs = 2;
+	count->flows = calloc(rule->n_patterns, sizeof(struct trip_flow *));
+	if (count->flows == NULL) {
+		tripctl_complain("count %s: no memory", rule->name);
+		return TRIPCTL_EXIT_RUN;
+	}
+	for (; count->n_flows < rule->n_patterns; count->n_flows++) {
+		error = trip_flow_create(count->port, &attr, rule->patterns[count->n_flows],
+			actions.list, &count->flows[count->n_flows], &flow_error);
+		if (error == 0)
+			continue;
+		if (error == -ESHUTDOWN || flow_error.message == NULL)
+			return tripctl_attach_fail(error);
+		tripctl_complain("count %s: %s", rule->name, flow_error.message);
+		return TRIPCTL_EXIT_RUN;
+	}
+	return 0;
+}
+
+int
+tripctl_count_open(struct tripctl_count *count, struct trip_domain *domain,
+	const struct trip_rules_count *rule)
+{
+	int error = trip_port_find(domain, rule->port, &count->port);
+
+	if (error != 0)
+		return tripctl_attach_fail(error);
+	error = open_cntr(domain, rule->name, ".packets", TRIP_CNTR_EVENTS_COMP, &count->packets);
+	if (error == 0)
+		error = open_cntr(
+			domain, rule->name, ".bytes", TRIP_CNTR_EVENTS_BYTES, &count->bytes);
+	return error == 0 ? open_flows(count, rule) : error;
+}
+
+void
+tripctl_count_tell(
+	const struct tripctl_count *count, const struct trip_rules_count *rule, bool json)
+{
+	struct trip_flow_count sum = {0}, one;
+	json_t *object;
+
+	for (unsigned int i = 0; i < count->n_flows; i++) {
+		if (trip_flow_query(count->flows[i], &one) != 0)
+			return;
+		sum.packets += one.packets;
+		sum.bytes += one.bytes;
+		sum.fate = one.fate;
+		sum.engine = one.engine;
+	}
+	if (!json) {
+		printf("%s: %" PRIu64 " packets, %" PRIu64 " bytes\n", rule->name, sum.packets,
+			sum.bytes);
+		return;
+	}
+	object = json_object();
+	tripctl_record_put_text(object, "count", rule->name);
+	tripctl_record_put_number(object, "packets", sum.packets);
+	tripctl_record_put_number(object, "bytes", sum.bytes);
+	tripctl_record_put_text(object, "engine", sum.engine == TRIP_ENGINE_HW ? "hw" : "sw");
+	json_dumpf(object, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(object);
+}
+
+void
+tripctl_count_close(struct tripctl_count *count)
+{
+	for (unsigned int i = 0; i < count->n_flows; i++)
+		(void)trip_flow_destroy(count->flows[i]);
+	free(count->flows);
+	if (count->packets != NULL)
+		(void)trip_cntr_close(count->packets);
+	if (count->bytes != NULL)
+		(void)trip_cntr_close(count->bytes);
+	if (count->port != NULL)
+		(void)trip_port_close(count->port);
+}
