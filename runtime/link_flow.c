@@ -177,7 +177,9 @@ trip_link_counters_read(
 			domain, TRIP_PROTOCOL_COUNTERS_READ, &asked, sizeof(asked), &answer);
 		if (error != 0)
 			return error;
-		memcpy(values + asked.first, answer.values.value, asked.count * sizeof(*values));
+		if (asked.count > 0)
+			memcpy(values + asked.first, answer.values.value,
+				asked.count * sizeof(*values));
 		asked.first += asked.count;
 		/* The sources have been asked. */
 		asked.flags |= TRIP_READ_CACHED;
