@@ -360,12 +360,11 @@ trip_cntr_age(struct trip_cntr *cntr)
 
 	/* Only the primary counts them; elsewhere, what its home says is late at worst. */
 	if (cntr->flows != NULL ? atomic_load_explicit(cntr->flows, memory_order_relaxed) == 0
-				: cntr->home->cntrs[cntr->local].n_sources == 0)
+				: cntr->home->cntrs[cntr->local].sources == TRIP_NONE)
 		return 0;
 	if (trip_detach_check(cntr->fid.domain) != 0)
 		return UINT64_MAX;
-	refreshed = atomic_load_explicit(
-		&cntr->home->cntrs[cntr->local].refreshed_tsc, memory_order_relaxed);
+	refreshed = atomic_load_explicit(&cntr->cell->refreshed_tsc, memory_order_relaxed);
 	now = rte_rdtsc();
 	return now > refreshed ? trip_engine_ns(cntr->home->engine, now - refreshed) : 0;
 }

@@ -58,7 +58,7 @@ trip_list_cntr(
 		.flows = atomic_load_explicit(&entry->flows, memory_order_relaxed),
 		.next = atomic_load_explicit(&home->cells[local].next, memory_order_relaxed),
 	};
-	refreshed = atomic_load_explicit(&home->cntrs[local].refreshed_tsc, memory_order_relaxed);
+	refreshed = atomic_load_explicit(&home->cells[local].refreshed_tsc, memory_order_relaxed);
 	if (out->flows > 0 && now > refreshed)
 		out->age_ns = trip_engine_ns(&domain->engine, now - refreshed);
 	snprintf(out->name, sizeof(out->name), "%s", entry->name);

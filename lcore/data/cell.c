@@ -36,6 +36,7 @@ trip_cell_init(struct trip_cell *cell)
 	atomic_init(&cell->setgen, 0);
 	atomic_init(&cell->armed, 0);
 	atomic_init(&cell->next, TRIP_CELL_IDLE);
+	atomic_init(&cell->refreshed_tsc, 0);
 }
 
 bool

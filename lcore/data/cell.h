@@ -61,7 +61,8 @@ struct trip_cell {
 	_Atomic uint32_t armed; /* somebody cares, if only for errors; written by the home alone */
 	uint32_t reserved;
 	_Atomic uint64_t next; /* the lowest threshold that waits, for those who look; likewise */
-	uint32_t spare[4];
+	_Atomic uint64_t refreshed_tsc; /* of the flows that feed it, for its age; likewise */
+	uint32_t spare[2];
 };
 
 _Static_assert(sizeof(struct trip_cell) == 64, "a cell is one cache line");

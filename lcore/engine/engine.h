@@ -79,6 +79,7 @@ struct trip_node {
 	uint32_t completion;
 	/* Local index of the triggering counter. */
 	uint32_t cntr;
+	/* Of the first: the last. */
 	uint32_t prev_deferred;
 	uint32_t next_deferred;
 };
@@ -113,36 +114,34 @@ struct trip_home_cntr {
 	/* The sum that the budgets of its queues were reckoned from, and what was folded since: any
 	 * other addition rings. */
 	uint64_t split;
-	/* Of the cell when it was sampled. */
-	uint32_t setgen;
 	/* The cell when it was last armed: what the waiters were compared with. */
 	struct trip_cell_sample settled;
 	/* When the update happened that the sample shows, as far as known. */
 	uint64_t since_tsc;
-	/* Any thread reads it, for trip_cntr_age(). */
-	_Atomic uint64_t refreshed_tsc;
+	/* Of the cell when it was sampled. */
+	uint32_t setgen;
 	uint32_t next_due;
 	/* Accepted, but not to be fired against the sample under way: a list of nodes. */
 	uint32_t deferred;
-	uint32_t last_deferred;
 	uint32_t waiters;
 	/* Waiters for any change among them. */
 	uint32_t watchers;
-	/* Waiters have been linked since they were last compared. */
-	bool unchecked;
 	/* First of the flow sources that feed it, as flow * TRIP_COUNT_KINDS + kind. */
 	uint32_t sources;
-	uint32_t n_sources;
 	/* Place in the home's list of fed counters. */
 	uint32_t fed;
 	uint8_t due;
 	/* Times that it was sampled anew while it waited for a sweep. */
 	uint8_t resampled;
 	/* It rang while it was due. */
-	bool again;
+	bool again : 1;
 	/* The scrub found it past what is armed: a ring is under way, or was lost. */
-	bool suspect;
+	bool suspect : 1;
+	/* Waiters have been linked since they were last compared. */
+	bool unchecked : 1;
 };
+
+_Static_assert(sizeof(struct trip_home_cntr) == 120, "with its cell, a counter is three lines");
 
 struct trip_due_list {
 	uint32_t head;

@@ -37,12 +37,12 @@ check_deferred(struct checker *checker, struct trip_home *home, uint32_t index)
 		const struct trip_node *node = &home->nodes[i];
 
 		if (!node->deferred || node->queued || node->cntr != index ||
-			node->prev_deferred != prev)
+			(prev != TRIP_NONE && node->prev_deferred != prev))
 			expect(checker, "the list of deferred items is broken", index);
 		prev = i;
 	}
-	if (prev != TRIP_NONE && cntr->last_deferred != prev)
-		expect(checker, "the last deferred item is not the end of the list", index);
+	if (prev != TRIP_NONE && home->nodes[cntr->deferred].prev_deferred != prev)
+		expect(checker, "the first deferred item does not know the last", index);
 }
 
 static void

@@ -43,14 +43,13 @@ defer(struct trip_home *home, uint32_t index)
 
 	node->deferred = true;
 	node->next_deferred = TRIP_NONE;
-	node->prev_deferred = TRIP_NONE;
 	if (cntr->deferred == TRIP_NONE) {
 		cntr->deferred = index;
 	} else {
-		node->prev_deferred = cntr->last_deferred;
-		home->nodes[cntr->last_deferred].next_deferred = index;
+		node->prev_deferred = home->nodes[cntr->deferred].prev_deferred;
+		home->nodes[node->prev_deferred].next_deferred = index;
 	}
-	cntr->last_deferred = index;
+	home->nodes[cntr->deferred].prev_deferred = index;
 }
 
 void
@@ -59,14 +58,15 @@ trip_node_undefer(struct trip_home *home, uint32_t index)
 	struct trip_node *node = &home->nodes[index];
 	struct trip_home_cntr *cntr = &home->cntrs[node->cntr];
 
-	if (node->prev_deferred != TRIP_NONE)
-		home->nodes[node->prev_deferred].next_deferred = node->next_deferred;
-	else
+	if (cntr->deferred == index)
 		cntr->deferred = node->next_deferred;
+	else
+		home->nodes[node->prev_deferred].next_deferred = node->next_deferred;
+	/* Behind the last there is the first, which knows the last; where there is any. */
 	if (node->next_deferred != TRIP_NONE)
 		home->nodes[node->next_deferred].prev_deferred = node->prev_deferred;
-	else
-		cntr->last_deferred = node->prev_deferred;
+	else if (cntr->deferred != TRIP_NONE)
+		home->nodes[cntr->deferred].prev_deferred = node->prev_deferred;
 	node->deferred = false;
 }
 

@@ -92,7 +92,7 @@ trip_source_fold(struct trip_home *home, uint32_t index)
 			delta += trip_count_fold(count, s % TRIP_COUNT_KINDS);
 		}
 	}
-	atomic_store_explicit(&cntr->refreshed_tsc, fresh, memory_order_relaxed);
+	atomic_store_explicit(&home->cells[index].refreshed_tsc, fresh, memory_order_relaxed);
 	/* The home looks for itself at what that has reached. */
 	(void)trip_cell_add(&home->cells[index], delta);
 	cntr->split += delta;
@@ -162,12 +162,12 @@ link_source(struct trip_home *home, uint32_t index, uint32_t s)
 {
 	struct trip_home_cntr *cntr = &home->cntrs[index];
 
-	source_at(home->engine, s)->next = cntr->sources;
-	cntr->sources = s;
-	if (cntr->n_sources++ == 0) {
+	if (cntr->sources == TRIP_NONE) {
 		cntr->fed = home->n_fed;
 		home->fed[home->n_fed++] = index;
 	}
+	source_at(home->engine, s)->next = cntr->sources;
+	cntr->sources = s;
 	trip_due_touch(home, index);
 }
 
@@ -186,7 +186,7 @@ unlink_source(struct trip_home *home, uint32_t index, uint32_t s)
 			before = source_at(home->engine, before)->next;
 		source_at(home->engine, before)->next = source->next;
 	}
-	if (--cntr->n_sources == 0) {
+	if (cntr->sources == TRIP_NONE) {
 		uint32_t moved = home->fed[--home->n_fed];
 
 		home->fed[cntr->fed] = moved;
