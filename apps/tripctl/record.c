@@ -6,10 +6,8 @@
 
 #include <trip_cntr.h>
 #include <trip_domain.h>
-#include <trip_flow.h>
-#include <trip_work.h>
 
-#include "record.h"
+#include "record_rule.h"
 #include "text.h"
 #include "tripctl.h"
 
@@ -52,8 +50,8 @@ tripctl_record_put_id(json_t *object, const char *key, uint64_t id)
 	tripctl_record_put(object, key, id != 0 ? json_sprintf("0x%" PRIx64, id) : json_null());
 }
 
-static const char *
-word_of(const char *const *words, size_t n, uint32_t value)
+const char *
+tripctl_record_word(const char *const *words, size_t n, uint32_t value)
 {
 	return value < n && words[value] != NULL ? words[value] : "?";
 }
@@ -138,163 +136,6 @@ cntr_json(const struct tripctl_names *names, const void *record)
 	return tripctl_record_cntr(record);
 }
 
-/* ---- works ------------------------------------------------------------------------------------
- */
-
-static const char *const op_words[] = {
-	[TRIP_OP_CNTR_ADD] = "add",
-	[TRIP_OP_CNTR_SET] = "set",
-	[TRIP_OP_FLOW_DROP] = "drop",
-	[TRIP_OP_FLOW_PASS] = "pass",
-	[TRIP_OP_FLOW_DELETE] = "delete",
-	[TRIP_OP_CALL] = "call",
-};
-
-static bool
-is_of_cntr(const struct trip_client_work *work)
-{
-	return work->op == TRIP_OP_CNTR_ADD || work->op == TRIP_OP_CNTR_SET;
-}
-
-static const char *
-target_of(const struct trip_client_work *work)
-{
-	return is_of_cntr(work) ? "counter" : work->op == TRIP_OP_CALL ? "function" : "flow";
-}
-
-static const char *const work_titles[] = {
-	"THRESHOLD", "EVERY", "TO GO", "PID", "<ID", "<COUNTER", "<DOES", NULL};
-
-static void
-work_row(struct tripctl_table *table, const struct tripctl_names *names, const void *record)
-{
-	const struct trip_client_work *work = record;
-	const struct trip_client_cntr *cntr = tripctl_names_find(names, work->cntr);
-	const char *op = word_of(op_words, COUNT(op_words), work->op);
-	uint64_t sum = cntr != NULL ? cntr->success + cntr->error : 0;
-	char name[TRIPCTL_NAMES_MAX], target[TRIPCTL_NAMES_MAX];
-
-	tripctl_table_cell(table, "%" PRIu64, work->threshold);
-	if (work->interval != 0)
-		tripctl_table_cell(table, "%" PRIu64, work->interval);
-	else
-		tripctl_table_cell(table, "-");
-	if (cntr != NULL)
-		tripctl_table_cell(
-			table, "%" PRIu64, work->threshold > sum ? work->threshold - sum : 0);
-	else
-		tripctl_table_cell(table, "-");
-	tripctl_table_cell(table, "%" PRIu32, work->pid);
-	tripctl_table_cell(table, "0x%" PRIx64, work->id);
-	tripctl_table_cell(table, "%s", tripctl_names_of_id(names, work->cntr, name));
-	if (is_of_cntr(work))
-		tripctl_table_cell(table, "%s %s %" PRIu64, op,
-			tripctl_names_of_id(names, work->target, target), work->value);
-	else
-		tripctl_table_cell(table, "%s %s %" PRIu32, op, target_of(work), work->index);
-}
-
-static void
-put_name(json_t *object, const char *key, const struct tripctl_names *names, uint64_t id)
-{
-	char name[TRIPCTL_NAMES_MAX];
-
-	if (id != 0)
-		tripctl_record_put_text(object, key, tripctl_names_of_id(names, id, name));
-	else
-		tripctl_record_put(object, key, json_null());
-}
-
-static json_t *
-work_json(const struct tripctl_names *names, const void *record)
-{
-	const struct trip_client_work *work = record;
-	json_t *object = json_object();
-
-	tripctl_record_put_id(object, "id", work->id);
-	tripctl_record_put_number(object, "pid", work->pid);
-	put_name(object, "counter", names, work->cntr);
-	tripctl_record_put_number(object, "threshold", work->threshold);
-	tripctl_record_put_number(object, "every", work->interval);
-	tripctl_record_put_text(object, "op", word_of(op_words, COUNT(op_words), work->op));
-	if (is_of_cntr(work)) {
-		put_name(object, "target", names, work->target);
-		tripctl_record_put_number(object, "value", work->value);
-	} else {
-		tripctl_record_put_number(object, target_of(work), work->index);
-	}
-	put_name(object, "completion", names, work->completion);
-	tripctl_record_put(object, "event", json_boolean((work->flags & TRIP_COMPLETION) != 0));
-	tripctl_record_put(object, "coalesce", json_boolean((work->flags & TRIP_COALESCE) != 0));
-	tripctl_record_put(object, "context", json_sprintf("0x%" PRIx64, work->context));
-	return object;
-}
-
-/* ---- flows ------------------------------------------------------------------------------------
- */
-
-static const char *const engine_words[] = {
-	[TRIP_ENGINE_HW] = "hw",
-	[TRIP_ENGINE_SW] = "sw",
-};
-static const char *const fate_words[] = {
-	[TRIP_FATE_PASS] = "pass",
-	[TRIP_FATE_DROP] = "drop",
-	[TRIP_FATE_DELETED] = "deleted",
-	[TRIP_FATE_LOST] = "lost",
-};
-static const char *const direction_words[] = {
-	[TRIP_FLOW_INGRESS] = "ingress",
-	[TRIP_FLOW_EGRESS] = "egress",
-};
-
-static const char *const flow_titles[] = {
-	"FLOW", "PORT", "<ENGINE", "<FATE", "PACKETS", "BYTES", "<COUNTER", "<PATTERN", NULL};
-
-static void
-flow_row(struct tripctl_table *table, const struct tripctl_names *names, const void *record)
-{
-	const struct trip_client_flow *flow = record;
-	uint64_t cntr = flow->packets_cntr != 0 ? flow->packets_cntr : flow->bytes_cntr;
-	char name[TRIPCTL_NAMES_MAX];
-
-	tripctl_table_cell(table, "%" PRIu32, flow->index);
-	tripctl_table_cell(table, "%" PRIu32, flow->port);
-	tripctl_table_cell(table, "%s", word_of(engine_words, COUNT(engine_words), flow->engine));
-	tripctl_table_cell(table, "%s", word_of(fate_words, COUNT(fate_words), flow->fate));
-	tripctl_table_cell(table, "%" PRIu64, flow->packets);
-	tripctl_table_cell(table, "%" PRIu64, flow->bytes);
-	tripctl_table_cell(table, "%s", cntr != 0 ? tripctl_names_of_id(names, cntr, name) : "-");
-	tripctl_table_cell(
-		table, "%s%s", flow->direction == TRIP_FLOW_EGRESS ? "egress " : "", flow->pattern);
-}
-
-static json_t *
-flow_json(const struct tripctl_names *names, const void *record)
-{
-	const struct trip_client_flow *flow = record;
-	json_t *object = json_object();
-
-	tripctl_record_put_number(object, "flow", flow->index);
-	tripctl_record_put_number(object, "pid", flow->pid);
-	tripctl_record_put_number(object, "port", flow->port);
-	tripctl_record_put_text(object, "direction",
-		word_of(direction_words, COUNT(direction_words), flow->direction));
-	tripctl_record_put_number(object, "group", flow->group);
-	tripctl_record_put_number(object, "priority", flow->priority);
-	tripctl_record_put_text(object, "pattern", flow->pattern);
-	tripctl_record_put_text(
-		object, "engine", word_of(engine_words, COUNT(engine_words), flow->engine));
-	tripctl_record_put_text(object, "reason", flow->reason);
-	tripctl_record_put_text(object, "fate", word_of(fate_words, COUNT(fate_words), flow->fate));
-	tripctl_record_put_number(object, "packets", flow->packets);
-	tripctl_record_put_number(object, "bytes", flow->bytes);
-	put_name(object, "packets_counter", names, flow->packets_cntr);
-	put_name(object, "bytes_counter", names, flow->bytes_cntr);
-	tripctl_record_put_number(object, "queues", flow->queues);
-	return object;
-}
-
 /* ---- processes --------------------------------------------------------------------------------
  */
 
@@ -342,7 +183,8 @@ process_row(struct tripctl_table *table, const struct tripctl_names *names, cons
 
 	tripctl_table_cell(table, "%" PRIu32, process->pid);
 	tripctl_table_cell(table, "%" PRIu32, process->uid);
-	tripctl_table_cell(table, "%s", word_of(state_words, COUNT(state_words), process->state));
+	tripctl_table_cell(
+		table, "%s", tripctl_record_word(state_words, COUNT(state_words), process->state));
 	tripctl_table_cell(table, "%s", tripctl_text_time(since(process->since_ns), age));
 	tripctl_table_cell(table, "%" PRIu32, process->cntrs);
 	tripctl_table_cell(table, "%" PRIu32, process->found);
@@ -364,8 +206,8 @@ process_json(const struct tripctl_names *names, const void *record)
 	tripctl_record_put_number(object, "pid", process->pid);
 	tripctl_record_put_number(object, "uid", process->uid);
 	tripctl_record_put_text(object, "command", command_of(process->pid, command));
-	tripctl_record_put_text(
-		object, "state", word_of(state_words, COUNT(state_words), process->state));
+	tripctl_record_put_text(object, "state",
+		tripctl_record_word(state_words, COUNT(state_words), process->state));
 	tripctl_record_put_number(object, "age_ns", since(process->since_ns));
 	tripctl_record_put_number(object, "counters", process->cntrs);
 	tripctl_record_put_number(object, "found", process->found);
@@ -450,8 +292,8 @@ domain_row(struct tripctl_table *table, const struct tripctl_names *names, const
 	tripctl_table_cell(table, "%" PRIu32, domain->pid);
 	tripctl_table_cell(table, "%" PRIu64, domain->generation);
 	tripctl_table_cell(table, "%" PRIu32, domain->homes);
-	tripctl_table_cell(
-		table, "%s", word_of(progress_words, COUNT(progress_words), domain->progress));
+	tripctl_table_cell(table, "%s",
+		tripctl_record_word(progress_words, COUNT(progress_words), domain->progress));
 	tripctl_table_cell(table, "%" PRIu32, domain->cntrs);
 	tripctl_table_cell(table, "%" PRIu32, domain->processes);
 	tripctl_table_cell(table, "%s", domain->version);
@@ -470,7 +312,7 @@ tripctl_record_domain(const struct trip_client_domain *domain)
 	tripctl_record_put_number(object, "generation", domain->generation);
 	tripctl_record_put_number(object, "pid", domain->pid);
 	tripctl_record_put_text(object, "progress",
-		word_of(progress_words, COUNT(progress_words), domain->progress));
+		tripctl_record_word(progress_words, COUNT(progress_words), domain->progress));
 	tripctl_record_put_number(object, "homes", domain->homes);
 	tripctl_record_put_number(object, "counters", domain->cntrs);
 	tripctl_record_put_number(object, "max_counters", domain->max_cntrs);
@@ -488,18 +330,18 @@ domain_json(const struct tripctl_names *names, const void *record)
 	return tripctl_record_domain(record);
 }
 
-#define KIND(word, type, of, named)                                                        \
+#define KIND(word, type, of, by, named)                                                    \
 	{                                                                                  \
-		word, type, sizeof(struct trip_client_##of), of##_titles, named, of##_row, \
-			of##_json                                                          \
+		word, type, sizeof(struct trip_client_##of), by##_titles, named, by##_row, \
+			by##_json                                                          \
 	}
 
 const struct tripctl_record_kind tripctl_record_kinds[] = {
-	KIND("counters", TRIP_CLIENT_CNTR, cntr, false),
-	KIND("works", TRIP_CLIENT_WORK, work, true),
-	KIND("flows", TRIP_CLIENT_FLOW, flow, true),
-	KIND("processes", TRIP_CLIENT_PROCESS, process, false),
-	KIND("lcores", TRIP_CLIENT_HOME, home, false),
-	KIND("domain", TRIP_CLIENT_DOMAIN, domain, false),
+	KIND("counters", TRIP_CLIENT_CNTR, cntr, cntr, false),
+	KIND("works", TRIP_CLIENT_WORK, work, tripctl_record_work, true),
+	KIND("flows", TRIP_CLIENT_FLOW, flow, tripctl_record_flow, true),
+	KIND("processes", TRIP_CLIENT_PROCESS, process, process, false),
+	KIND("lcores", TRIP_CLIENT_HOME, home, home, false),
+	KIND("domain", TRIP_CLIENT_DOMAIN, domain, domain, false),
 	{NULL},
 };

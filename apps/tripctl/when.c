@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * tripctl count and when: statements of the rules language as flows and deferred work of this
- * process, which stays until all have fired that fire once.
- *
- * Each item has a second one behind it, of the same threshold, that adds to a counter of our own,
- * the tick. So the tick's descriptor is all there is to wait for: behind each change of it the
- * events of what fired can be read. Functions run in the primary, so what `log` does is nothing,
- * with an event. What a flow's hardware is asked to do is done later than the tick says: then we
- * look anyway.
+ * process, which stays until all have fired that fire once. when_work.c has how they are queued,
+ * and how we come to know of what fires.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,38 +17,16 @@
 #include <trip.h>
 
 #include "attach.h"
-#include "count.h"
 #include "describe.h"
 #include "options.h"
 #include "record.h"
-#include "statement.h"
 #include "text.h"
 #include "tripctl.h"
+#include "when.h"
 
 #define EVENTS_BURST 64
-/* Context of the items behind others. */
-#define NOBODY UINT64_MAX
 /* How often what flows do is looked at without a tick. */
 #define LOOK_NS UINT64_C(100000000)
-
-struct when {
-	struct tripctl *ctl;
-	uint64_t timeout_ns;
-	char **words;
-	unsigned int n_words;
-	struct tripctl_statement statement;
-	struct trip_domain *domain;
-	/* By the index of the rules: our own counts; values of others', and counters. */
-	struct tripctl_count *counts;
-	struct trip_cntr **packets, **bytes, **counters;
-	struct trip_cntr *tick;
-	/* Statements that fire once and have not. */
-	unsigned int left;
-	/* Some fire again and again, or there is nothing but counts. */
-	bool stays;
-	/* Some are about flows. */
-	bool looks;
-};
 
 enum {
 	KEY_TIMEOUT = 0x200,
@@ -68,7 +41,7 @@ static const struct argp_option options[] = {
 static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
-	struct when *when = state->input;
+	struct tripctl_when *when = state->input;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -88,169 +61,11 @@ parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* ---- counters ---------------------------------------------------------------------------------
- */
-
-/* Finds a counter where `cntr` is wanted and not found yet. */
-static int
-find(struct when *when, const char *name, const char *tail, struct trip_cntr **cntr)
-{
-	char full[TRIP_RULES_NAME_MAX + 16];
-	const struct trip_cntr_attr attr = {.size = sizeof(attr), .name = full};
-	int error;
-
-	if (*cntr != NULL)
-		return 0;
-	snprintf(full, sizeof(full), "%s%s", name, tail);
-	error = trip_cntr_find(when->domain, &attr, cntr, NULL);
-	return error != 0 ? tripctl_attach_fail(error) : 0;
-}
-
-static bool
-is_own(const struct when *when, const struct trip_rules_count *rule)
-{
-	return rule->line <= when->statement.lines;
-}
-
-static int
-find_trigger(struct when *when, const struct trip_rules_when *rule, struct trip_cntr **cntr)
-{
-	const struct trip_rules *rules = when->statement.rules;
-	bool packets = rule->ref == TRIP_RULES_REF_PACKETS;
-	struct trip_cntr **place;
-	int error;
-
-	if (rule->ref == TRIP_RULES_REF_COUNTER) {
-		place = &when->counters[rule->index];
-		error = find(when, rules->counters[rule->index].name, "", place);
-	} else if (is_own(when, &rules->counts[rule->index])) {
-		place = packets ? &when->counts[rule->index].packets
-				: &when->counts[rule->index].bytes;
-		error = 0;
-	} else {
-		place = packets ? &when->packets[rule->index] : &when->bytes[rule->index];
-		error = find(when, rules->counts[rule->index].name, packets ? ".packets" : ".bytes",
-			place);
-	}
-	*cntr = *place;
-	return error;
-}
-
-/* ---- work -------------------------------------------------------------------------------------
- */
-
-static int
-queue(struct when *when, const struct trip_work *work)
-{
-	int error = trip_work_queue(when->domain, work, NULL);
-
-	return error != 0 ? tripctl_attach_fail(error) : 0;
-}
-
-static bool
-is_on_flow(enum trip_rules_op op)
-{
-	return op == TRIP_RULES_OP_DROP || op == TRIP_RULES_OP_PASS || op == TRIP_RULES_OP_DELETE;
-}
-
-/* What can be known before anything is opened. */
-static int
-check(const struct when *when)
-{
-	const struct trip_rules *rules = when->statement.rules;
-	int error = 0;
-
-	for (unsigned int i = 0; i < rules->n_counts && error == 0; i++)
-		if (is_own(when, &rules->counts[i]))
-			error = tripctl_count_check(&rules->counts[i]);
-	for (unsigned int i = 0; i < rules->n_counters && error == 0; i++)
-		if (rules->counters[i].line <= when->statement.lines) {
-			tripctl_complain("counter %s: a counter that ends with this command is of "
-					 "no use to it",
-				rules->counters[i].name);
-			error = TRIPCTL_EXIT_USAGE;
-		}
-	for (unsigned int i = 0; i < rules->n_whens && error == 0; i++)
-		if (is_on_flow(rules->whens[i].op) &&
-			!is_own(when, &rules->counts[rules->whens[i].target])) {
-			tripctl_complain("%s %s: its flows are another process's, which alone can "
-					 "do that",
-				tripd_describe_op(rules->whens[i].op),
-				rules->counts[rules->whens[i].target].name);
-			error = TRIPCTL_EXIT_USAGE;
-		}
-	return error;
-}
-
-/* Work of one threshold fires in the order of its queueing: the last one says that all is done. */
-static int
-queue_flows(struct when *when, const struct trip_rules_when *rule, struct trip_work *work)
-{
-	const struct tripctl_count *count = &when->counts[rule->target];
-	int error = 0;
-
-	work->op_type = rule->op == TRIP_RULES_OP_DROP   ? TRIP_OP_FLOW_DROP
-			: rule->op == TRIP_RULES_OP_PASS ? TRIP_OP_FLOW_PASS
-							 : TRIP_OP_FLOW_DELETE;
-	for (unsigned int i = 0; i < count->n_flows && error == 0; i++) {
-		work->flags = i + 1 == count->n_flows ? TRIP_COMPLETION : 0;
-		work->op.flow = count->flows[i];
-		error = queue(when, work);
-	}
-	return error;
-}
-
-/* What it does, with an event. */
-static int
-queue_operation(struct when *when, const struct trip_rules_when *rule, struct trip_work work)
-{
-	int error = 0;
-
-	work.flags = TRIP_COMPLETION;
-	if (is_on_flow(rule->op))
-		return queue_flows(when, rule, &work);
-	work.op_type = rule->op == TRIP_RULES_OP_SET ? TRIP_OP_CNTR_SET : TRIP_OP_CNTR_ADD;
-	if (rule->op == TRIP_RULES_OP_LOG) {
-		work.op.cntr.cntr = when->tick;
-		work.op.cntr.value = 0;
-	} else {
-		error = find(when, when->statement.rules->counters[rule->target].name, "",
-			&when->counters[rule->target]);
-		work.op.cntr.cntr = when->counters[rule->target];
-		work.op.cntr.value = rule->value;
-	}
-	return error == 0 ? queue(when, &work) : error;
-}
-
-static int
-queue_when(struct when *when, unsigned int index)
-{
-	const struct trip_rules_when *rule = &when->statement.rules->whens[index];
-	struct trip_work work = {
-		.size = sizeof(work),
-		.threshold = rule->threshold,
-		.interval = rule->every,
-		.context = index,
-	};
-	int error = find_trigger(when, rule, &work.triggering_cntr);
-
-	if (error == 0)
-		error = queue_operation(when, rule, work);
-	if (error != 0)
-		return error;
-	/* Among equals the first queued fires first, and its event is there. */
-	work.context = NOBODY;
-	work.op_type = TRIP_OP_CNTR_ADD;
-	work.op.cntr.cntr = when->tick;
-	work.op.cntr.value = 1;
-	return queue(when, &work);
-}
-
 /* ---- what fires -------------------------------------------------------------------------------
  */
 
 static void
-tell(const struct when *when, const struct trip_work_event *event)
+tell(const struct tripctl_when *when, const struct trip_work_event *event)
 {
 	const struct trip_rules *rules = when->statement.rules;
 	const struct trip_rules_when *rule = &rules->whens[event->context];
@@ -279,7 +94,7 @@ tell(const struct when *when, const struct trip_work_event *event)
 
 /* Takes what has fired; negative: the error. */
 static int
-read_events(struct when *when)
+read_events(struct tripctl_when *when)
 {
 	struct trip_work_event events[EVENTS_BURST];
 	int n;
@@ -300,7 +115,7 @@ read_events(struct when *when)
 /* Until the tick has changed, or it is time to look. 0, -ETIMEDOUT, -EINTR: a signal is pending, or
  * -ESHUTDOWN. */
 static int
-block(struct when *when, int signals, uint64_t deadline)
+block(struct tripctl_when *when, int signals, uint64_t deadline)
 {
 	struct trip_fid *fid = trip_cntr_fid(when->tick);
 	struct pollfd fds[] = {{.events = POLLIN}, {.fd = signals, .events = POLLIN}};
@@ -323,7 +138,7 @@ block(struct when *when, int signals, uint64_t deadline)
 
 /* 0: all has fired; -ETIMEDOUT, -EINTR, -ESHUTDOWN. */
 static int
-follow(struct when *when)
+follow(struct tripctl_when *when)
 {
 	uint64_t deadline =
 		when->timeout_ns != UINT64_MAX ? tripctl_text_now() + when->timeout_ns : UINT64_MAX;
@@ -363,7 +178,7 @@ close_cntr(struct trip_cntr *cntr)
 
 /* The primary clears away what is left of a process, too; this is sooner. */
 static void
-close_all(struct when *when)
+close_all(struct tripctl_when *when)
 {
 	const struct trip_rules *rules = when->statement.rules;
 
@@ -381,30 +196,7 @@ close_all(struct when *when)
 }
 
 static int
-open_all(struct when *when)
-{
-	const struct trip_cntr_attr attr = {.size = sizeof(attr), .wait_obj = TRIP_WAIT_FD};
-	const struct trip_rules *rules = when->statement.rules;
-	int error = trip_cntr_open(when->domain, &attr, &when->tick, NULL);
-
-	if (error != 0)
-		return tripctl_attach_fail(error);
-	for (unsigned int i = 0; error == 0 && i < rules->n_counts; i++)
-		if (is_own(when, &rules->counts[i]))
-			error = tripctl_count_open(
-				&when->counts[i], when->domain, &rules->counts[i]);
-	when->stays = rules->n_whens == 0;
-	for (unsigned int i = 0; error == 0 && i < rules->n_whens; i++) {
-		error = queue_when(when, i);
-		when->stays |= rules->whens[i].every != 0;
-		when->left += rules->whens[i].every == 0;
-		when->looks |= is_on_flow(rules->whens[i].op);
-	}
-	return error;
-}
-
-static int
-code_of(struct when *when, int error)
+code_of(struct tripctl_when *when, int error)
 {
 	switch (error) {
 	case 0:
@@ -428,7 +220,7 @@ code_of(struct when *when, int error)
 }
 
 static int
-run(struct when *when)
+run(struct tripctl_when *when)
 {
 	const struct trip_rules *rules = when->statement.rules;
 	int code;
@@ -444,7 +236,7 @@ run(struct when *when)
 	code = tripctl_attach(when->ctl, &when->domain);
 	if (code != 0)
 		return code;
-	code = open_all(when);
+	code = tripctl_when_open(when);
 	if (code == 0)
 		code = code_of(when, follow(when));
 	close_all(when);
@@ -457,7 +249,7 @@ run(struct when *when)
 static int
 run_statements(struct tripctl *ctl, const struct argp *argp, char *word, int argc, char **argv)
 {
-	struct when when = {.ctl = ctl, .timeout_ns = UINT64_MAX};
+	struct tripctl_when when = {.ctl = ctl, .timeout_ns = UINT64_MAX};
 	struct tripctl_names names = {0};
 	int code;
 
@@ -472,7 +264,7 @@ run_statements(struct tripctl *ctl, const struct argp *argp, char *word, int arg
 	if (code == 0)
 		code = tripctl_statement_parse(&when.statement, &names, when.words, when.n_words);
 	if (code == 0)
-		code = check(&when);
+		code = tripctl_when_check(&when);
 	if (code == 0)
 		code = run(&when);
 	tripctl_statement_free(&when.statement);

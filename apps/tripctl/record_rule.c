@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Work and flows, which name counters by id. */
+#include <inttypes.h>
+
+#include <trip_flow.h>
+#include <trip_work.h>
+
+#include "record_rule.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- works ------------------------------------------------------------------------------------
+ */
+
+static const char *const op_words[] = {
+	[TRIP_OP_CNTR_ADD] = "add",
+	[TRIP_OP_CNTR_SET] = "set",
+	[TRIP_OP_FLOW_DROP] = "drop",
+	[TRIP_OP_FLOW_PASS] = "pass",
+	[TRIP_OP_FLOW_DELETE] = "delete",
+	[TRIP_OP_CALL] = "call",
+};
+
+static bool
+is_of_cntr(const struct trip_client_work *work)
+{
+	return work->op == TRIP_OP_CNTR_ADD || work->op == TRIP_OP_CNTR_SET;
+}
+
+static const char *
+target_of(const struct trip_client_work *work)
+{
+	return is_of_cntr(work) ? "counter" : work->op == TRIP_OP_CALL ? "function" : "flow";
+}
+
+const char *const tripctl_record_work_titles[] = {
+	"THRESHOLD", "EVERY", "TO GO", "PID", "<ID", "<COUNTER", "<DOES", NULL};
+
+void
+tripctl_record_work_row(
+	struct tripctl_table *table, const struct tripctl_names *names, const void *record)
+{
+	const struct trip_client_work *work = record;
+	const struct trip_client_cntr *cntr = tripctl_names_find(names, work->cntr);
+	const char *op = tripctl_record_word(op_words, COUNT(op_words), work->op);
+	uint64_t sum = cntr != NULL ? cntr->success + cntr->error : 0;
+	char name[TRIPCTL_NAMES_MAX], target[TRIPCTL_NAMES_MAX];
+
+	tripctl_table_cell(table, "%" PRIu64, work->threshold);
+	if (work->interval != 0)
+		tripctl_table_cell(table, "%" PRIu64, work->interval);
+	else
+		tripctl_table_cell(table, "-");
+	if (cntr != NULL)
+		tripctl_table_cell(
+			table, "%" PRIu64, work->threshold > sum ? work->threshold - sum : 0);
+	else
+		tripctl_table_cell(table, "-");
+	tripctl_table_cell(table, "%" PRIu32, work->pid);
+	tripctl_table_cell(table, "0x%" PRIx64, work->id);
+	tripctl_table_cell(table, "%s", tripctl_names_of_id(names, work->cntr, name));
+	if (is_of_cntr(work))
+		tripctl_table_cell(table, "%s %s %" PRIu64, op,
+			tripctl_names_of_id(names, work->target, target), work->value);
+	else
+		tripctl_table_cell(table, "%s %s %" PRIu32, op, target_of(work), work->index);
+}
+
+static void
+put_name(json_t *object, const char *key, const struct tripctl_names *names, uint64_t id)
+{
+	char name[TRIPCTL_NAMES_MAX];
+
+	if (id != 0)
+		tripctl_record_put_text(object, key, tripctl_names_of_id(names, id, name));
+	else
+		tripctl_record_put(object, key, json_null());
+}
+
+json_t *
+tripctl_record_work_json(const struct tripctl_names *names, const void *record)
+{
+	const struct trip_client_work *work = record;
+	json_t *object = json_object();
+
+	tripctl_record_put_id(object, "id", work->id);
+	tripctl_record_put_number(object, "pid", work->pid);
+	put_name(object, "counter", names, work->cntr);
+	tripctl_record_put_number(object, "threshold", work->threshold);
+	tripctl_record_put_number(object, "every", work->interval);
+	tripctl_record_put_text(
+		object, "op", tripctl_record_word(op_words, COUNT(op_words), work->op));
+	if (is_of_cntr(work)) {
+		put_name(object, "target", names, work->target);
+		tripctl_record_put_number(object, "value", work->value);
+	} else {
+		tripctl_record_put_number(object, target_of(work), work->index);
+	}
+	put_name(object, "completion", names, work->completion);
+	tripctl_record_put(object, "event", json_boolean((work->flags & TRIP_COMPLETION) != 0));
+	tripctl_record_put(object, "coalesce", json_boolean((work->flags & TRIP_COALESCE) != 0));
+	tripctl_record_put(object, "context", json_sprintf("0x%" PRIx64, work->context));
+	return object;
+}
+
+/* ---- flows ------------------------------------------------------------------------------------
+ */
+
+static const char *const engine_words[] = {
+	[TRIP_ENGINE_HW] = "hw",
+	[TRIP_ENGINE_SW] = "sw",
+};
+static const char *const fate_words[] = {
+	[TRIP_FATE_PASS] = "pass",
+	[TRIP_FATE_DROP] = "drop",
+	[TRIP_FATE_DELETED] = "deleted",
+	[TRIP_FATE_LOST] = "lost",
+};
+static const char *const direction_words[] = {
+	[TRIP_FLOW_INGRESS] = "ingress",
+	[TRIP_FLOW_EGRESS] = "egress",
+};
+
+const char *const tripctl_record_flow_titles[] = {
+	"FLOW", "PORT", "<ENGINE", "<FATE", "PACKETS", "BYTES", "<COUNTER", "<PATTERN", NULL};
+
+void
+tripctl_record_flow_row(
+	struct tripctl_table *table, const struct tripctl_names *names, const void *record)
+{
+	const struct trip_client_flow *flow = record;
+	uint64_t cntr = flow->packets_cntr != 0 ? flow->packets_cntr : flow->bytes_cntr;
+	char name[TRIPCTL_NAMES_MAX];
+
+	tripctl_table_cell(table, "%" PRIu32, flow->index);
+	tripctl_table_cell(table, "%" PRIu32, flow->port);
+	tripctl_table_cell(
+		table, "%s", tripctl_record_word(engine_words, COUNT(engine_words), flow->engine));
+	tripctl_table_cell(
+		table, "%s", tripctl_record_word(fate_words, COUNT(fate_words), flow->fate));
+	tripctl_table_cell(table, "%" PRIu64, flow->packets);
+	tripctl_table_cell(table, "%" PRIu64, flow->bytes);
+	tripctl_table_cell(table, "%s", cntr != 0 ? tripctl_names_of_id(names, cntr, name) : "-");
+	tripctl_table_cell(
+		table, "%s%s", flow->direction == TRIP_FLOW_EGRESS ? "egress " : "", flow->pattern);
+}
+
+json_t *
+tripctl_record_flow_json(const struct tripctl_names *names, const void *record)
+{
+	const struct trip_client_flow *flow = record;
+	json_t *object = json_object();
+
+	tripctl_record_put_number(object, "flow", flow->index);
+	tripctl_record_put_number(object, "pid", flow->pid);
+	tripctl_record_put_number(object, "port", flow->port);
+	tripctl_record_put_text(object, "direction",
+		tripctl_record_word(direction_words, COUNT(direction_words), flow->direction));
+	tripctl_record_put_number(object, "group", flow->group);
+	tripctl_record_put_number(object, "priority", flow->priority);
+	tripctl_record_put_text(object, "pattern", flow->pattern);
+	tripctl_record_put_text(object, "engine",
+		tripctl_record_word(engine_words, COUNT(engine_words), flow->engine));
+	tripctl_record_put_text(object, "reason", flow->reason);
+	tripctl_record_put_text(
+		object, "fate", tripctl_record_word(fate_words, COUNT(fate_words), flow->fate));
+	tripctl_record_put_number(object, "packets", flow->packets);
+	tripctl_record_put_number(object, "bytes", flow->bytes);
+	put_name(object, "packets_counter", names, flow->packets_cntr);
+	put_name(object, "bytes_counter", names, flow->bytes_cntr);
+	tripctl_record_put_number(object, "queues", flow->queues);
+	return object;
+}

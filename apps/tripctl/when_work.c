@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Statements as deferred work. Each item has a second one behind it, of the same threshold, that
+ * adds to a counter of our own, the tick. So the tick's descriptor is all there is to wait for:
+ * behind each change of it the events of what fired can be read. Functions run in the primary, so
+ * what `log` does is nothing, with an event. What a flow's hardware is asked to do is done later
+ * than the tick says: for that we look anyway.
+ */
+#include <stdio.h>
+
+#include "attach.h"
+#include "describe.h"
+#include "when.h"
+
+/* Context of the items behind others. */
+#define NOBODY UINT64_MAX
+
+/* ---- counters ---------------------------------------------------------------------------------
+ */
+
+/* Finds a counter where `cntr` is wanted and not found yet. */
+static int
+find(struct tripctl_when *when, const char *name, const char *tail, struct trip_cntr **cntr)
+{
+	char full[TRIP_RULES_NAME_MAX + 16];
+	const struct trip_cntr_attr attr = {.size = sizeof(attr), .name = full};
+	int error;
+
+	if (*cntr != NULL)
+		return 0;
+	snprintf(full, sizeof(full), "%s%s", name, tail);
+	error = trip_cntr_find(when->domain, &attr, cntr, NULL);
+	return error != 0 ? tripctl_attach_fail(error) : 0;
+}
+
+static bool
+is_own(const struct tripctl_when *when, const struct trip_rules_count *rule)
+{
+	return rule->line <= when->statement.lines;
+}
+
+static int
+find_trigger(struct tripctl_when *when, const struct trip_rules_when *rule, struct trip_cntr **cntr)
+{
+	const struct trip_rules *rules = when->statement.rules;
+	bool packets = rule->ref == TRIP_RULES_REF_PACKETS;
+	struct trip_cntr **place;
+	int error;
+
+	if (rule->ref == TRIP_RULES_REF_COUNTER) {
+		place = &when->counters[rule->index];
+		error = find(when, rules->counters[rule->index].name, "", place);
+	} else if (is_own(when, &rules->counts[rule->index])) {
+		place = packets ? &when->counts[rule->index].packets
+				: &when->counts[rule->index].bytes;
+		error = 0;
+	} else {
+		place = packets ? &when->packets[rule->index] : &when->bytes[rule->index];
+		error = find(when, rules->counts[rule->index].name, packets ? ".packets" : ".bytes",
+			place);
+	}
+	*cntr = *place;
+	return error;
+}
+
+/* ---- work -------------------------------------------------------------------------------------
+ */
+
+static int
+queue(struct tripctl_when *when, const struct trip_work *work)
+{
+	int error = trip_work_queue(when->domain, work, NULL);
+
+	return error != 0 ? tripctl_attach_fail(error) : 0;
+}
+
+static bool
+is_on_flow(enum trip_rules_op op)
+{
+	return op == TRIP_RULES_OP_DROP || op == TRIP_RULES_OP_PASS || op == TRIP_RULES_OP_DELETE;
+}
+
+int
+tripctl_when_check(const struct tripctl_when *when)
+{
+	const struct trip_rules *rules = when->statement.rules;
+	int error = 0;
+
+	for (unsigned int i = 0; i < rules->n_counts && error == 0; i++)
+		if (is_own(when, &rules->counts[i]))
+			error = tripctl_count_check(&rules->counts[i]);
+	for (unsigned int i = 0; i < rules->n_counters && error == 0; i++)
+		if (rules->counters[i].line <= when->statement.lines) {
+			tripctl_complain("counter %s: a counter that ends with this command is of "
+					 "no use to it",
+				rules->counters[i].name);
+			error = TRIPCTL_EXIT_USAGE;
+		}
+	for (unsigned int i = 0; i < rules->n_whens && error == 0; i++)
+		if (is_on_flow(rules->whens[i].op) &&
+			!is_own(when, &rules->counts[rules->whens[i].target])) {
+			tripctl_complain("%s %s: its flows are another process's, which alone can "
+					 "do that",
+				tripd_describe_op(rules->whens[i].op),
+				rules->counts[rules->whens[i].target].name);
+			error = TRIPCTL_EXIT_USAGE;
+		}
+	return error;
+}
+
+/* Work of one threshold fires in the order of its queueing: the last one says that all is done. */
+static int
+queue_flows(struct tripctl_when *when, const struct trip_rules_when *rule, struct trip_work *work)
+{
+	const struct tripctl_count *count = &when->counts[rule->target];
+	int error = 0;
+
+	work->op_type = rule->op == TRIP_RULES_OP_DROP   ? TRIP_OP_FLOW_DROP
+			: rule->op == TRIP_RULES_OP_PASS ? TRIP_OP_FLOW_PASS
+							 : TRIP_OP_FLOW_DELETE;
+	for (unsigned int i = 0; i < count->n_flows && error == 0; i++) {
+		work->flags = i + 1 == count->n_flows ? TRIP_COMPLETION : 0;
+		work->op.flow = count->flows[i];
+		error = queue(when, work);
+	}
+	return error;
+}
+
+/* What it does, with an event. */
+static int
+queue_operation(
+	struct tripctl_when *when, const struct trip_rules_when *rule, struct trip_work work)
+{
+	int error = 0;
+
+	work.flags = TRIP_COMPLETION;
+	if (is_on_flow(rule->op))
+		return queue_flows(when, rule, &work);
+	work.op_type = rule->op == TRIP_RULES_OP_SET ? TRIP_OP_CNTR_SET : TRIP_OP_CNTR_ADD;
+	if (rule->op == TRIP_RULES_OP_LOG) {
+		work.op.cntr.cntr = when->tick;
+		work.op.cntr.value = 0;
+	} else {
+		error = find(when, when->statement.rules->counters[rule->target].name, "",
+			&when->counters[rule->target]);
+		work.op.cntr.cntr = when->counters[rule->target];
+		work.op.cntr.value = rule->value;
+	}
+	return error == 0 ? queue(when, &work) : error;
+}
+
+static int
+queue_when(struct tripctl_when *when, unsigned int index)
+{
+	const struct trip_rules_when *rule = &when->statement.rules->whens[index];
+	struct trip_work work = {
+		.size = sizeof(work),
+		.threshold = rule->threshold,
+		.interval = rule->every,
+		.context = index,
+	};
+	int error = find_trigger(when, rule, &work.triggering_cntr);
+
+	if (error == 0)
+		error = queue_operation(when, rule, work);
+	if (error != 0)
+		return error;
+	/* Among equals the first queued fires first, and its event is there. */
+	work.context = NOBODY;
+	work.op_type = TRIP_OP_CNTR_ADD;
+	work.op.cntr.cntr = when->tick;
+	work.op.cntr.value = 1;
+	return queue(when, &work);
+}
+
+int
+tripctl_when_open(struct tripctl_when *when)
+{
+	const struct trip_cntr_attr attr = {.size = sizeof(attr), .wait_obj = TRIP_WAIT_FD};
+	const struct trip_rules *rules = when->statement.rules;
+	int error = trip_cntr_open(when->domain, &attr, &when->tick, NULL);
+
+	if (error != 0)
+		return tripctl_attach_fail(error);
+	for (unsigned int i = 0; error == 0 && i < rules->n_counts; i++)
+		if (is_own(when, &rules->counts[i]))
+			error = tripctl_count_open(
+				&when->counts[i], when->domain, &rules->counts[i]);
+	when->stays = rules->n_whens == 0;
+	for (unsigned int i = 0; error == 0 && i < rules->n_whens; i++) {
+		error = queue_when(when, i);
+		when->stays |= rules->whens[i].every != 0;
+		when->left += rules->whens[i].every == 0;
+		when->looks |= is_on_flow(rules->whens[i].op);
+	}
+	return error;
+}
