@@ -147,11 +147,11 @@ cntr_08_a_held_mutex_stalls_nobody(void **state)
 	struct trip_cntr *other = harness_cntr(TRIP_WAIT_MUTEX_COND);
 	struct trip_cntr *plain = harness_cntr(TRIP_WAIT_UNSPEC);
 	struct trip_mutex_cond objects[2] = {cond_of(held), cond_of(other)};
-	uint64_t before;
+	uint64_t before, rounds = harness_rounds(50);
 
 	assert_ptr_not_equal(objects[0].mutex, objects[1].mutex);
 	assert_ptr_not_equal(objects[0].cond, objects[1].cond);
-	for (unsigned int i = 1; i <= 50; i++) {
+	for (uint64_t i = 1; i <= rounds; i++) {
 		pthread_mutex_lock(objects[0].mutex);
 		trip_cntr_read(held);
 		assert_int_equal(waits_try(trip_cntr_fid(held)), 0);
@@ -620,7 +620,7 @@ loop(void *arg)
 static void
 idle_loop(struct looper *looper)
 {
-	const uint64_t updates = 300;
+	const uint64_t updates = harness_rounds(300);
 	/* The home may see an error value before its generation, and so see two changes. */
 	uint64_t signals = 0;
 	void *result;

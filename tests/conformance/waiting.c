@@ -241,12 +241,13 @@ cntr_09_yield_spins(void **state)
 static void
 cntr_12_success_means_reached(void **state)
 {
+	uint64_t rounds = harness_rounds(20);
 	struct waiter waiters[6];
 
 	for (unsigned int obj = 0; obj < N_WAITABLE; obj++) {
 		struct trip_cntr *cntr = harness_cntr(waitable[obj]);
 
-		for (unsigned int round = 0; round < 20; round++) {
+		for (uint64_t round = 0; round < rounds; round++) {
 			uint64_t base = trip_cntr_read(cntr);
 
 			for (uint64_t i = 0; i < 6; i++)
