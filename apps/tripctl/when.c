@@ -239,7 +239,9 @@ run(struct tripctl_when *when)
 	code = tripctl_when_open(when);
 	if (code == 0)
 		code = code_of(when, follow(when));
-	close_all(when);
+	/* Nothing can be closed any more of a domain whose primary has ended. */
+	if (code != TRIPCTL_EXIT_ENDED)
+		close_all(when);
 	fflush(stdout);
 	tripctl_attach_end(when->domain);
 	return code;
@@ -249,10 +251,12 @@ run(struct tripctl_when *when)
 static int
 run_statements(struct tripctl *ctl, const struct argp *argp, char *word, int argc, char **argv)
 {
-	struct tripctl_when when = {.ctl = ctl, .timeout_ns = UINT64_MAX};
+	/* Handles that outlive the primary stay in here. */
+	static struct tripctl_when when;
 	struct tripctl_names names = {0};
 	int code;
 
+	when = (struct tripctl_when){.ctl = ctl, .timeout_ns = UINT64_MAX};
 	when.words = calloc((size_t)argc + 1, sizeof(*when.words));
 	if (when.words == NULL)
 		return tripctl_fail(-ENOMEM);
@@ -267,8 +271,10 @@ run_statements(struct tripctl *ctl, const struct argp *argp, char *word, int arg
 		code = tripctl_when_check(&when);
 	if (code == 0)
 		code = run(&when);
-	tripctl_statement_free(&when.statement);
 	tripctl_names_free(&names);
+	if (code == TRIPCTL_EXIT_ENDED)
+		return code;
+	tripctl_statement_free(&when.statement);
 	free(when.packets);
 	free(when.counts);
 	free(when.words);
