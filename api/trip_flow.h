@@ -73,7 +73,8 @@ struct trip_port_attr {
  *   -ENODEV: no such port, or not configured;
  *   -EEXIST: the domain has this port already;
  *   -ENOSPC: the domain's `max_queues` are in use;
- *   -ENOTSUP: callbacks, in a DPDK built without them;
+ *   -ENOTSUP: callbacks, in a DPDK built without them; called in an attached process, which finds
+ *     ports (trip_port_find());
  *   -EDEADLK: called from a registered function;
  *   -ENOMEM.
  */
@@ -247,7 +248,9 @@ struct trip_flow_count {
  *   with `n_tx_queues` 0; `error` says which, in words that are good until the calling thread's
  *   next call;
  *   -EXDEV: a counter or a counters object of another domain;
- *   -ENOSPC: the domain's `max_flows` are open;
+ *   -ENOSPC: the domain's `max_flows` are open, or the `max_process_flows` of an attached process;
+ *   -E2BIG: in an attached process, a rule that is too long to be sent to the primary: more than 32
+ *   items, 16 actions or 2048 bytes;
  *   -ENOMEM;
  *   -EDEADLK: called from a registered function or a polling lcore of the domain, or from a port's
  *   notification;

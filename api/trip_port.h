@@ -131,7 +131,7 @@ struct trip_port_stats {
  * Reads these. Any thread, lock-free; each is exact, together they are not one snapshot.
  *
  * @return
- *   0.
+ *   0; -ENOTSUP: called in an attached process, which has none of it.
  */
 int trip_port_stats_read(struct trip_port *port, struct trip_port_stats *stats);
 
@@ -169,7 +169,7 @@ typedef void (*trip_port_notify_t)(struct trip_port *port, enum trip_port_event 
  *
  * @return
  *   0, -EDEADLK: called from a registered function or a polling lcore of the domain, or from the
- *   port's own notification.
+ *   port's own notification; -ENOTSUP: called in an attached process.
  */
 int trip_port_stopping(struct trip_port *port);
 
@@ -178,7 +178,7 @@ int trip_port_stopping(struct trip_port *port);
  * whose rule cannot be created is lost. Call it after rte_eth_dev_start().
  *
  * @return
- *   The number of flows that have been lost, or -EDEADLK as trip_port_stopping().
+ *   The number of flows that have been lost, or -EDEADLK, -ENOTSUP as trip_port_stopping().
  */
 int trip_port_started(struct trip_port *port);
 
