@@ -124,7 +124,7 @@ run_hostile(const struct bench *bench, struct bench_result *result)
 static const struct bench benches[] = {
 	SOFT("soft_1", 1, 1, 2.5),
 	SOFT("soft_1k", 1000, 1, 2),
-	SOFT("soft_64k", 65536, 1, 1.75),
+	SOFT("soft_64k", 65536, 1, 1.5),
 	SOFT("soft_1m", 1000000, 1, 1.25),
 	SOFT("soft_8masks", 65536, 8, 1.5),
 	{
