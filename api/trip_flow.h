@@ -87,7 +87,7 @@ int trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct tr
  * a thread of its own, one after the other; when this process ends, its flows end. Any thread.
  *
  * @param[out] port
- *   To be closed by trip_port_close(), which leaves the port itself alone. It takes no burst:
+ *   To be closed by trip_port_close(), which leaves the port itself alone. It has no queue here:
  *   packets are counted in the primary.
  * @return
  *   0, or
@@ -114,7 +114,7 @@ int trip_port_close(struct trip_port *port);
  * rule drops. One thread at a time a queue.
  *
  * @param queue
- *   Rx queue, below the port's `n_queues`.
+ *   Rx queue, below the port's `n_queues`; the packets of another stay as they are.
  * @param[in,out] pkts
  *   Packets; those left stand in front, in order.
  * @return
@@ -129,7 +129,7 @@ uint16_t trip_port_burst(
  * count as tags of the packet. One thread at a time a queue.
  *
  * @param queue
- *   Tx queue, below the port's `n_tx_queues`.
+ *   Tx queue, below the port's `n_tx_queues`; the packets of another stay as they are.
  * @param[in,out] pkts
  *   Packets; those left stand in front, in order.
  * @return

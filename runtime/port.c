@@ -8,6 +8,7 @@
 
 #include <numa.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 #include <rte_log.h>
@@ -31,16 +32,24 @@ cross(void *arg, uint32_t flow, unsigned int which)
 	trip_source_cross(&port->domain->engine, flow, which);
 }
 
+/* A side without this queue has no rules for it: a port that was found has none at all. */
+static uint16_t
+burst(struct trip_port_side *side, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	return likely(queue < side->n_queues) ? trip_soft_burst(&side->queues[queue].soft, pkts, n)
+					      : n;
+}
+
 uint16_t
 trip_port_burst(struct trip_port *port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
 {
-	return trip_soft_burst(&port->sides[TRIP_FLOW_INGRESS].queues[queue].soft, pkts, n);
+	return burst(&port->sides[TRIP_FLOW_INGRESS], queue, pkts, n);
 }
 
 uint16_t
 trip_port_burst_tx(struct trip_port *port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
 {
-	return trip_soft_burst(&port->sides[TRIP_FLOW_EGRESS].queues[queue].soft, pkts, n);
+	return burst(&port->sides[TRIP_FLOW_EGRESS], queue, pkts, n);
 }
 
 static int

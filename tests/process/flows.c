@@ -206,6 +206,9 @@ play_flows(const char *arg)
 	assert_int_equal(trip_port_find(family_domain, 999, &none), -ENOENT);
 	found = find_port();
 	assert_int_equal(trip_port_stats_read(found, &stats), -ENOTSUP);
+	/* Packets that this process polls are none of the primary's queues. */
+	assert_int_equal(trip_port_burst(found, 0, NULL, 32), 32);
+	assert_int_equal(trip_port_burst_tx(found, 0, NULL, 32), 32);
 	cntrs[0] = family_cntr("packets", TRIP_WAIT_UNSPEC);
 	cntrs[1] = bytes_cntr("bytes");
 	completion = family_cntr(NULL, TRIP_WAIT_UNSPEC);
