@@ -430,7 +430,7 @@ static void
 a_storm_of_kills_leaves_nothing(void **state)
 {
 	struct trip_random random = {.state = trip_test_seed("storm")};
-	uint64_t rounds = trip_test_rounds(100);
+	uint64_t rounds = trip_test_rounds(20);
 	struct rte_malloc_socket_stats heap[2];
 	struct trip_cntr *theirs, *completion;
 	struct trip_domain_stats stats;
