@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -21,6 +20,7 @@
 #include "protocol.h"
 #include "registry.h"
 #include "share.h"
+#include "thread.h"
 #include "waiter.h"
 
 /* What the client library says becomes what this library says. */
@@ -176,7 +176,6 @@ int
 trip_link_watch(struct trip_domain *domain)
 {
 	struct trip_link *link = domain->link;
-	sigset_t all, before;
 	int error;
 
 	link->stop = eventfd(0, EFD_CLOEXEC);
@@ -185,15 +184,10 @@ trip_link_watch(struct trip_domain *domain)
 		return trip_error_set(
 			error, "domain \"%s\": no descriptor to watch its primary", domain->name);
 	}
-	/* The application's signals are not for this thread. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&link->watcher, NULL, watch, domain);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	error = trip_thread_start(&link->watcher, "trip-watcher", watch, domain);
 	if (error != 0)
 		return trip_error_set(error, "domain \"%s\": no thread to watch its primary: %s",
 			domain->name, trip_strerror(error));
-	pthread_setname_np(link->watcher, "trip-watcher");
 	link->watching = true;
 	return 0;
 }

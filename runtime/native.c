@@ -13,7 +13,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -27,6 +26,7 @@
 #include "error.h"
 #include "link.h"
 #include "native.h"
+#include "thread.h"
 #include "waiter.h"
 
 /* How long the helper leaves a mutex that is held before it tries again. */
@@ -189,18 +189,12 @@ static int
 start_helper(struct trip_domain *domain)
 {
 	struct trip_native_helper *helper = &domain->helper;
-	sigset_t all, before;
 	int error;
 
-	/* The application's signals are not for this thread. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&helper->thread, NULL, helper_main, helper);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	error = trip_thread_start(&helper->thread, "trip-helper", helper_main, helper);
 	if (error != 0)
 		return trip_error_set(error, "domain \"%s\": its helper thread does not start: %s",
 			domain->name, trip_strerror(error));
-	pthread_setname_np(helper->thread, "trip-helper");
 	helper->started = true;
 	return 0;
 }

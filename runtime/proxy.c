@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include "progress.h"
 #include "proxy.h"
 #include "server.h"
+#include "thread.h"
 
 static void
 tell(const struct trip_proxy *proxy)
@@ -82,19 +82,13 @@ static int
 start_thread(struct trip_server *server)
 {
 	struct trip_proxy *proxy = &server->proxy;
-	sigset_t all, before;
 	int error;
 
-	/* The application's signals are not for this thread. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&proxy->thread, NULL, proxy_main, proxy);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	error = trip_thread_start(&proxy->thread, "trip-proxy", proxy_main, proxy);
 	if (error != 0)
 		return trip_error_set(error,
 			"domain \"%s\": no thread to make flow calls for others: %s",
 			server->domain->name, trip_strerror(error));
-	pthread_setname_np(proxy->thread, "trip-proxy");
 	return 0;
 }
 

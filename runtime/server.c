@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <libgen.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +28,7 @@
 #include "process.h"
 #include "server.h"
 #include "share.h"
+#include "thread.h"
 #include "waiter.h"
 
 /* How often the thread looks whether homes have let go of descriptors. */
@@ -246,18 +246,12 @@ server_main(void *arg)
 static int
 start_thread(struct trip_server *server)
 {
-	sigset_t all, before;
 	int error;
 
-	/* The application's signals are not for this thread. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&server->thread, NULL, server_main, server);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	error = trip_thread_start(&server->thread, "trip-control", server_main, server);
 	if (error != 0)
 		return trip_error_set(error, "domain \"%s\": its control thread does not start: %s",
 			server->domain->name, trip_strerror(error));
-	pthread_setname_np(server->thread, "trip-control");
 	server->started = true;
 	return 0;
 }
