@@ -131,6 +131,7 @@ trip_link_open(struct trip_domain *domain, const char *path, uint64_t nonce)
 		return fail(error);
 	}
 	pthread_mutex_init(&link->lock, NULL);
+	pthread_mutex_init(&link->slots_lock, NULL);
 	pthread_mutex_init(&link->slow_lock, NULL);
 	snprintf(link->path, sizeof(link->path), "%s", path);
 	link->pidfd = link->stop = -1;
@@ -211,6 +212,7 @@ trip_link_close(struct trip_domain *domain)
 		trip_client_close(link->slow);
 	trip_client_close(link->client);
 	pthread_mutex_destroy(&link->slow_lock);
+	pthread_mutex_destroy(&link->slots_lock);
 	pthread_mutex_destroy(&link->lock);
 	free(link);
 	domain->link = NULL;
@@ -268,19 +270,50 @@ trip_link_let_go(struct trip_domain *domain, uint64_t id, bool found)
 	return call(domain, TRIP_PROTOCOL_CLOSE, &close, sizeof(close), NULL, NULL);
 }
 
-int
-trip_link_slots(struct trip_domain *domain, uint32_t home)
+/* Under the lock of slots. One is taken, the others go to the list. */
+static int
+get_slots(struct trip_domain *domain, uint32_t home)
 {
 	const struct trip_protocol_slots slots = {.home = home, .count = TRIP_PROTOCOL_SLOTS_MAX};
 	union trip_protocol_answer answer;
 	int error = call(domain, TRIP_PROTOCOL_SLOTS, &slots, sizeof(slots), &answer, NULL);
+	uint32_t taken = TRIP_SLOTS_NONE;
 
 	if (error != 0)
 		return error;
-	for (uint32_t i = 0; i < RTE_MIN(answer.slots.count, TRIP_PROTOCOL_SLOTS_MAX); i++)
-		if (answer.slots.slot[i] < domain->engine.waiters_per_home)
-			trip_slots_give(&domain->waiters[home], answer.slots.slot[i]);
-	return 0;
+	for (uint32_t i = 0; i < RTE_MIN(answer.slots.count, TRIP_PROTOCOL_SLOTS_MAX); i++) {
+		uint32_t slot = answer.slots.slot[i];
+
+		if (slot >= domain->engine.waiters_per_home)
+			continue;
+		if (taken == TRIP_SLOTS_NONE)
+			taken = slot;
+		else
+			trip_slots_give(&domain->waiters[home], slot);
+	}
+	return taken != TRIP_SLOTS_NONE
+		       ? (int)taken
+		       : trip_error_set(EPROTO, "domain \"%s\": the primary gives no waiter",
+				 domain->name);
+}
+
+/*
+ * The primary counts what it has given as this process's from then on, and we have it only when it
+ * is in the list: a thread that asked in between would be refused what is free. So it asks behind
+ * whoever asks already.
+ */
+int
+trip_link_take_slot(struct trip_domain *domain, uint32_t home)
+{
+	struct trip_link *link = domain->link;
+	uint32_t slot;
+	int result;
+
+	pthread_mutex_lock(&link->slots_lock);
+	slot = trip_slots_take(&domain->waiters[home]);
+	result = slot != TRIP_SLOTS_NONE ? (int)slot : get_slots(domain, home);
+	pthread_mutex_unlock(&link->slots_lock);
+	return result;
 }
 
 int

@@ -24,6 +24,8 @@ struct trip_home;
 struct trip_link {
 	struct trip_client *client;
 	pthread_mutex_t lock;
+	/* Waiter slots are asked for by one thread at a time. */
+	pthread_mutex_t slots_lock;
 	/* For calls that take their time, so that others go on meanwhile; NULL: there has been
 	 * none. Under a lock of its own. */
 	struct trip_client *slow;
@@ -60,8 +62,9 @@ int trip_link_find(struct trip_domain *domain, const char *name, struct trip_ent
 /* Gives a handle back: 0, or -EBUSY: others have it open. */
 int trip_link_let_go(struct trip_domain *domain, uint64_t id, bool found);
 
-/* Gets waiter slots of a home for the domain's list; 0, or -ENOSPC. */
-int trip_link_slots(struct trip_domain *domain, uint32_t home);
+/* Where the domain's list of a home's waiter slots is empty: gets more, and takes one of them; its
+ * index, or -ENOSPC. */
+int trip_link_take_slot(struct trip_domain *domain, uint32_t home);
 
 /* How homes signal a slot: 0 or the error. *fd is a new descriptor that is ready then, or -1. */
 int trip_link_signal(struct trip_domain *domain, uint32_t home, uint32_t slot,

@@ -35,21 +35,13 @@
 int
 trip_native_take_slot(struct trip_domain *domain, struct trip_home *home)
 {
-	struct trip_slots *slots = &domain->waiters[home->index];
-	uint32_t slot = trip_slots_take(slots);
+	uint32_t slot = trip_slots_take(&domain->waiters[home->index]);
 
-	/* An attached process has those that it was given. */
-	if (slot == TRIP_SLOTS_NONE && domain->link != NULL) {
-		int error = trip_link_slots(domain, home->index);
-
-		if (error == 0)
-			return trip_native_take_slot(domain, home);
-		/* It may have got them by another thread meanwhile. */
-		slot = trip_slots_take(slots);
-		return slot != TRIP_SLOTS_NONE ? (int)slot : error;
-	}
 	if (slot != TRIP_SLOTS_NONE)
 		return (int)slot;
+	/* An attached process has those that it was given. */
+	if (domain->link != NULL)
+		return trip_link_take_slot(domain, home->index);
 	return trip_error_set(ENOSPC, "domain \"%s\": all %" PRIu32 " waiters are in use",
 		domain->name, home->shape.n_waiters);
 }

@@ -142,6 +142,22 @@ is_slot_of(const struct trip_process *process, uint32_t home, uint32_t slot)
 		       memory_order_relaxed) == process->number + 1;
 }
 
+static int
+no_slots(const struct trip_process *process, uint32_t home)
+{
+	const struct trip_domain *domain = process->server->domain;
+
+	if (process->n_waiters[home] < domain->attr.max_process_waiters)
+		return trip_error_set(ENOSPC,
+			"domain \"%s\": all %" PRIu32 " waiters of home %" PRIu32 " are in use",
+			domain->name, domain->attr.max_waiters, home);
+	return trip_error_set(ENOSPC,
+		"domain \"%s\": process %d has all %" PRIu32 " waiters of home %" PRIu32
+		" that a process may",
+		domain->name, (int)process->credentials.pid, domain->attr.max_process_waiters,
+		home);
+}
+
 int
 trip_process_slots(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
 {
@@ -165,11 +181,7 @@ trip_process_slots(struct trip_peer *peer, const union trip_protocol_request *re
 		process->n_waiters[home]++;
 	}
 	*size = sizeof(*given);
-	return given->count > 0 ? 0
-				: trip_error_set(ENOSPC,
-					  "domain \"%s\": all waiters of home %" PRIu32
-					  ", or all that process %d may have, are in use",
-					  domain->name, home, (int)process->credentials.pid);
+	return given->count > 0 ? 0 : no_slots(process, home);
 }
 
 /* Another descriptor for the same socket: each slot closes its own. */

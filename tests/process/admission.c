@@ -4,6 +4,7 @@
  * refused, and in the primary's log.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -230,7 +231,8 @@ limit_waiters(struct trip_cntr *theirs)
 	while (n <= WAITERS && trip_cntr_find(family_domain, &attr, &waiting[n], NULL) == 0)
 		n++;
 	assert_int_equal(n, WAITERS);
-	assert_non_null(strstr(trip_error_message(), "or all that process"));
+	assert_non_null(
+		strstr(trip_error_message(), "has all 8 waiters of home 0 that a process may"));
 	/* A thread that waits is never refused (CNTR-17). */
 	assert_int_equal(trip_cntr_wait(theirs, 1, 1), -ETIMEDOUT);
 	while (n > 0)
@@ -283,6 +285,94 @@ so_much_and_no_more(void **state)
 	family_end(&child);
 	assert_int_equal(trip_domain_check(family_domain, stdout), 0);
 	assert_int_equal(trip_cntr_close(theirs), 0);
+	family_close();
+}
+
+/*
+ * Two threads ask for the first waiters at once. The primary gives all that the process may have to
+ * the one; the other asks before these are in the list.
+ */
+struct asker {
+	pthread_t thread;
+	_Atomic pid_t tid;
+	struct trip_wait_set *set;
+	_Atomic bool done;
+	int error;
+};
+
+static struct asker second;
+
+static void *
+ask(void *arg)
+{
+	const struct trip_wait_attr attr = {.size = sizeof(attr), .wait_obj = TRIP_WAIT_UNSPEC};
+	struct asker *asker = arg;
+
+	asker->tid = (pid_t)syscall(SYS_gettid);
+	asker->error = trip_wait_open(family_domain, &attr, &asker->set);
+	asker->done = true;
+	return NULL;
+}
+
+/* It waits for a lock. */
+static bool
+is_blocked(const struct asker *asker)
+{
+	char path[64], line[16] = "";
+	FILE *file;
+
+	if (asker->tid == 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", (int)asker->tid);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	(void)fgets(line, sizeof(line), file);
+	fclose(file);
+	return strtol(line, NULL, 10) == SYS_futex;
+}
+
+void __real_trip_slots_give(struct trip_slots *slots, uint32_t index);
+void __wrap_trip_slots_give(struct trip_slots *slots, uint32_t index);
+
+static bool asking;
+
+void
+__wrap_trip_slots_give(struct trip_slots *slots, uint32_t index)
+{
+	if (asking) {
+		asking = false;
+		assert_int_equal(pthread_create(&second.thread, NULL, ask, &second), 0);
+		family_until(second.done || is_blocked(&second));
+	}
+	__real_trip_slots_give(slots, index);
+}
+
+static void
+play_askers(const char *arg)
+{
+	struct asker first = {0};
+
+	family_attach();
+	asking = true;
+	ask(&first);
+	assert_false(asking);
+	pthread_join(second.thread, NULL);
+	assert_int_equal(first.error, 0);
+	assert_int_equal(second.error, 0);
+	assert_int_equal(trip_wait_close(first.set), 0);
+	assert_int_equal(trip_wait_close(second.set), 0);
+	assert_int_equal(trip_domain_close(family_domain), 0);
+}
+
+static void
+as_much_to_threads_that_ask_at_once(void **state)
+{
+	struct family_child child;
+
+	family_open(
+		TRIP_PROGRESS_MANUAL, &(struct trip_domain_attr){.max_process_waiters = WAITERS});
+	child = family_start("askers", 8, NULL);
+	family_end(&child);
 	family_close();
 }
 
@@ -340,6 +430,7 @@ static const struct family_part parts[] = {
 	{"one_too_many", play_one_too_many, false},
 	{"guest", play_guest, false},
 	{"greedy", play_greedy, false},
+	{"askers", play_askers, false},
 	{"garbage", play_garbage, false},
 	{NULL, NULL, false},
 };
@@ -353,6 +444,7 @@ run(void)
 		EACH(the_same_user_or_root),
 		EACH(so_many_and_with_lcores_of_their_own),
 		EACH(so_much_and_no_more),
+		EACH(as_much_to_threads_that_ask_at_once),
 		EACH(garbage_is_counted_and_told),
 	};
 

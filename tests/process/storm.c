@@ -85,6 +85,13 @@ wait_on(struct storm *storm, struct trip_cntr *own)
 }
 
 static void
+must(int error)
+{
+	if (error != 0)
+		fail_msg("%s", trip_error_message());
+}
+
+static void
 wait_on_set(struct storm *storm)
 {
 	const enum trip_wait_obj objects[] = {
@@ -94,15 +101,15 @@ wait_on_set(struct storm *storm)
 	struct trip_cntr_attr member = {.size = sizeof(member), .wait_obj = TRIP_WAIT_SET};
 	struct trip_cntr *cntrs[2];
 
-	assert_int_equal(trip_wait_open(family_domain, &attr, &member.wait_set), 0);
+	must(trip_wait_open(family_domain, &attr, &member.wait_set));
 	member.name = "theirs";
-	assert_int_equal(trip_cntr_find(family_domain, &member, &cntrs[0], NULL), 0);
+	must(trip_cntr_find(family_domain, &member, &cntrs[0], NULL));
 	member.name = NULL;
-	assert_int_equal(trip_cntr_open(family_domain, &member, &cntrs[1], NULL), 0);
+	must(trip_cntr_open(family_domain, &member, &cntrs[1], NULL));
 	(void)trip_wait(member.wait_set, (int)below(storm, 2));
 	for (unsigned int i = 0; i < 2; i++)
-		assert_int_equal(trip_cntr_close(cntrs[i]), 0);
-	assert_int_equal(trip_wait_close(member.wait_set), 0);
+		must(trip_cntr_close(cntrs[i]));
+	must(trip_wait_close(member.wait_set));
 }
 
 static void *
@@ -122,7 +129,7 @@ rage(void *arg)
 		wait_on_set(storm);
 		/* Items on theirs may still refer to it. */
 		while (trip_cntr_close(own) != 0)
-			assert_int_equal(trip_work_flush(family_domain, NULL), 0);
+			must(trip_work_flush(family_domain, NULL));
 	}
 	return NULL;
 }
