@@ -11,42 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "baseline.h"
 #include "family.h"
-
-static unsigned int
-open_cntrs(void)
-{
-	const struct trip_cntr_attr attr = {.size = sizeof(attr)};
-	struct trip_cntr *cntrs[256];
-	unsigned int n = 0;
-
-	/* As many as are left. */
-	while (n < 256 && trip_cntr_open(family_domain, &attr, &cntrs[n], NULL) == 0)
-		n++;
-	for (unsigned int i = 0; i < n; i++)
-		assert_int_equal(trip_cntr_close(cntrs[i]), 0);
-	return n;
-}
-
-static void
-settle(void)
-{
-	while (trip_progress(family_domain) > 0)
-		;
-}
-
-/* All invariants hold, nothing is pending, and every counter, waiter and item can be had. */
-static void
-expect_baseline(unsigned int cntrs)
-{
-	struct trip_domain_stats stats;
-
-	settle();
-	assert_int_equal(trip_domain_check(family_domain, stdout), 0);
-	assert_int_equal(trip_domain_stats_read(family_domain, &stats), 0);
-	assert_int_equal(stats.pending, 0);
-	assert_int_equal(open_cntrs(), cntrs);
-}
 
 /* ---- it holds everything that one can hold ----------------------------------------------------
  */
@@ -105,18 +71,18 @@ work_07_a_dead_owner_leaves_errors_and_nothing_else(void **state)
 	struct trip_cntr *theirs, *completion, *kept, *own, *late;
 	struct trip_cntr_attr attr = {.size = sizeof(attr), .name = "own"};
 	struct family_child child;
-	unsigned int cntrs;
+	struct baseline baseline;
 
 	family_open(TRIP_PROGRESS_MANUAL, NULL);
 	theirs = family_cntr("theirs", TRIP_WAIT_NONE);
 	completion = family_cntr("completion", TRIP_WAIT_NONE);
-	cntrs = open_cntrs();
+	baseline_take(&baseline);
 	child = family_start("holder", 8, NULL);
 	assert_int_equal(family_hear(&child), 'h');
 	kept = family_find("kept", TRIP_WAIT_NONE);
 	own = family_find("own", TRIP_WAIT_NONE);
 	assert_int_equal(trip_cntr_close(own), 0);
-	settle();
+	baseline_settle();
 	family_kill(&child);
 	/* Ten of its items targeted a counter of ours. */
 	assert_int_equal(trip_cntr_read(completion), 0);
@@ -133,9 +99,9 @@ work_07_a_dead_owner_leaves_errors_and_nothing_else(void **state)
 	assert_int_equal(trip_cntr_find(family_domain, &attr, &late, NULL), -ENOENT);
 	/* Nothing of it fires, and nobody is still armed for it. */
 	trip_cntr_add(theirs, 2000000);
-	settle();
+	baseline_settle();
 	assert_int_equal(trip_cntr_read(completion), 0);
-	expect_baseline(cntrs);
+	baseline_expect(&baseline);
 	assert_int_equal(trip_cntr_close(theirs), 0);
 	assert_int_equal(trip_cntr_close(completion), 0);
 	family_close();
@@ -148,12 +114,12 @@ its_place_is_taken_by_the_next(void **state)
 	const struct trip_domain_attr tune = {.max_processes = 1, .max_process_waiters = 8};
 	struct trip_cntr *theirs, *completion;
 	struct family_child child;
-	unsigned int cntrs;
+	struct baseline baseline;
 
 	family_open(TRIP_PROGRESS_MANUAL, &tune);
 	theirs = family_cntr("theirs", TRIP_WAIT_NONE);
 	completion = family_cntr("completion", TRIP_WAIT_NONE);
-	cntrs = open_cntrs();
+	baseline_take(&baseline);
 	for (unsigned int i = 0; i < 5; i++) {
 		child = family_start("holder", 8, NULL);
 		assert_int_equal(family_hear(&child), 'h');
@@ -163,7 +129,7 @@ its_place_is_taken_by_the_next(void **state)
 			family_step();
 		assert_int_equal(family_attached(), 1);
 		family_kill(&child);
-		expect_baseline(cntrs);
+		baseline_expect(&baseline);
 	}
 	assert_int_equal(trip_cntr_readerr(completion), 5 * 10);
 	assert_int_equal(trip_cntr_close(theirs), 0);

@@ -18,6 +18,7 @@
 #include <rte_cycles.h>
 #include <rte_pause.h>
 
+#include "baseline.h"
 #include "domain.h"
 #include "family.h"
 #include "link.h"
@@ -188,38 +189,6 @@ play_attaching(const char *arg)
  */
 
 static void
-settle(void)
-{
-	while (trip_progress(family_domain) > 0)
-		;
-}
-
-static unsigned int
-open_cntrs(void)
-{
-	struct trip_cntr *cntrs[256];
-	unsigned int n = 0;
-
-	while (n < 256 && trip_cntr_open(family_domain, NULL, &cntrs[n], NULL) == 0)
-		n++;
-	for (unsigned int i = 0; i < n; i++)
-		assert_int_equal(trip_cntr_close(cntrs[i]), 0);
-	return n;
-}
-
-static void
-expect_baseline(unsigned int cntrs)
-{
-	struct trip_domain_stats stats;
-
-	settle();
-	assert_int_equal(trip_domain_check(family_domain, stdout), 0);
-	assert_int_equal(trip_domain_stats_read(family_domain, &stats), 0);
-	assert_int_equal(stats.pending, 0);
-	assert_int_equal(open_cntrs(), cntrs);
-}
-
-static void
 step(pid_t pid, enum __ptrace_request request)
 {
 	int status;
@@ -236,27 +205,27 @@ killed_in_every_call(void **state)
 	uint64_t rounds = trip_test_rounds(CALLS);
 	struct trip_domain_stats stats;
 	struct trip_cntr *theirs;
-	unsigned int cntrs;
+	struct baseline baseline;
 
 	family_open(TRIP_PROGRESS_MANUAL, &(struct trip_domain_attr){.scrub_us = 1000});
 	theirs = family_cntr("theirs", TRIP_WAIT_NONE);
-	cntrs = open_cntrs();
+	baseline_take(&baseline);
 	for (uint64_t i = 0; i < rounds; i++) {
 		unsigned int call = (unsigned int)(i % CALLS);
 		uint64_t steps = trip_random_below(&random, calls[call].length);
 		struct family_child child = family_start("stepped", 8, NULL);
 
 		assert_int_equal(family_hear(&child), 'r');
-		settle();
+		baseline_settle();
 		assert_int_equal(ptrace(PTRACE_SEIZE, child.pid, NULL, NULL), 0);
 		step(child.pid, PTRACE_INTERRUPT);
 		family_tell(&child, (char)('a' + call));
 		for (uint64_t s = 0; s < steps; s++)
 			step(child.pid, PTRACE_SINGLESTEP);
 		/* What the homes find of a half-done call, they find while it is stopped, too. */
-		settle();
+		baseline_settle();
 		family_kill(&child);
-		expect_baseline(cntrs);
+		baseline_expect(&baseline);
 	}
 	assert_int_equal(trip_domain_stats_read(family_domain, &stats), 0);
 	printf("%llu kills in the middle of a call; %llu lost rings repaired\n",
@@ -285,10 +254,11 @@ killed_while_it_attaches(void **state)
 {
 	struct trip_random random = {.state = trip_test_seed("attaching")};
 	uint64_t rounds = trip_test_rounds(8);
-	unsigned int cntrs, attached = 0;
+	struct baseline baseline;
+	unsigned int attached = 0;
 
 	family_open(TRIP_PROGRESS_MANUAL, NULL);
-	cntrs = open_cntrs();
+	baseline_take(&baseline);
 	for (uint64_t i = 0; i < rounds; i++) {
 		uint64_t steps = trip_random_below(&random, ATTACH_LENGTH);
 		struct family_child child = family_start("attaching", 8, NULL);
@@ -300,10 +270,10 @@ killed_while_it_attaches(void **state)
 		run_to_connect(child.pid);
 		for (uint64_t s = 0; s < steps; s++)
 			step(child.pid, PTRACE_SINGLESTEP);
-		settle();
+		baseline_settle();
 		attached += family_attached();
 		family_kill(&child);
-		expect_baseline(cntrs);
+		baseline_expect(&baseline);
 	}
 	printf("%llu kills on the way in, %u of them once attached\n", (unsigned long long)rounds,
 		attached);
@@ -456,11 +426,12 @@ endure(const char *part, struct trip_domain_stats *stats)
 	uint64_t seconds = scale != NULL ? 3 * strtoull(scale, NULL, 0) : 3, iterations = 0;
 	struct trip_cntr *theirs;
 	uint64_t deadline;
-	unsigned int cntrs, n;
+	struct baseline baseline;
+	unsigned int n;
 
 	family_open(TRIP_PROGRESS_MANUAL, NULL);
 	theirs = family_cntr("theirs", TRIP_WAIT_NONE);
-	cntrs = open_cntrs();
+	baseline_take(&baseline);
 	deadline = rte_rdtsc() + seconds * rte_get_tsc_hz();
 	for (n = 0; rte_rdtsc() < deadline; n++) {
 		struct family_child child;
@@ -478,7 +449,7 @@ endure(const char *part, struct trip_domain_stats *stats)
 		/* Nor does it to the process itself. */
 		assert_int_equal(waitpid(child.pid, NULL, WNOHANG), 0);
 		family_kill(&child);
-		expect_baseline(cntrs);
+		baseline_expect(&baseline);
 	}
 	assert_int_equal(trip_domain_stats_read(family_domain, stats), 0);
 	printf("%s: %u processes, %llu iterations, %llu items refused; longest iteration %.1f us\n",
@@ -562,24 +533,24 @@ no_client_stalls_a_home(void **state)
 {
 	struct family_child child;
 	struct trip_cntr *theirs;
-	unsigned int cntrs;
+	struct baseline baseline;
 
 	family_open(TRIP_PROGRESS_MANUAL, NULL);
 	theirs = family_cntr("theirs", TRIP_WAIT_NONE);
-	cntrs = open_cntrs();
+	baseline_take(&baseline);
 	child = family_start("stubborn", 8, NULL);
 	for (unsigned int i = 1; i <= SIGNALS; i++) {
 		assert_int_equal(family_hear(&child), 'a');
 		trip_cntr_add(theirs, 1);
 		/* A stalled home is this thread. */
 		alarm(60);
-		settle();
+		baseline_settle();
 		family_tell(&child, 'n');
 	}
 	alarm(0);
 	assert_int_equal(family_hear(&child), 'd');
 	family_kill(&child);
-	expect_baseline(cntrs);
+	baseline_expect(&baseline);
 	assert_int_equal(trip_cntr_close(theirs), 0);
 	family_close();
 }
