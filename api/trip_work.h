@@ -166,7 +166,8 @@ int trip_work_cancel(struct trip_domain *domain, uint64_t id);
  *   Only what this counter triggers; NULL: all of the calling process.
  * @return
  *   0, -EINPROGRESS: called from a function or a polling lcore of the domain: all is canceled, but
- * not waited for; -EXDEV: a counter of another domain.
+ * not waited for; -EXDEV: a counter of another domain; -ESHUTDOWN: in an attached process whose
+ * primary has ended, also meanwhile.
  */
 int trip_work_flush(struct trip_domain *domain, struct trip_cntr *cntr);
 

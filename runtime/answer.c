@@ -102,6 +102,7 @@ static const struct {
 	[TRIP_PROTOCOL_COUNTERS_READ] = {sizeof(struct trip_protocol_counters_read), trip_proxy_ask,
 		true},
 	[TRIP_PROTOCOL_COUNTERS_CLOSE] = {sizeof(uint64_t), trip_proxy_ask, true},
+	[TRIP_PROTOCOL_QUIESCE] = {0, trip_proxy_ask, true},
 };
 
 bool

@@ -92,7 +92,7 @@ free_entry(struct trip_domain *domain, struct trip_entry *entry)
 			trip_progress_quiesce(domain, domain->engine.homes[i]);
 	/* Or one on hardware, which a home has started. */
 	if (!trip_domain_on_home(domain))
-		trip_port_hard_quiesce(domain);
+		(void)trip_port_hard_quiesce(domain);
 	trip_registry_free(domain, entry);
 }
 
@@ -105,7 +105,9 @@ let_go_theirs(struct trip_cntr *cntr)
 
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
 		trip_progress_quiesce(domain, domain->engine.homes[i]);
-	error = trip_link_let_go(domain, cntr->id, cntr->found);
+	error = trip_port_hard_quiesce(domain);
+	if (error == 0)
+		error = trip_link_let_go(domain, cntr->id, cntr->found);
 	if (error != 0 && error != -ESHUTDOWN)
 		return error;
 	close_wait(cntr);

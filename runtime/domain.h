@@ -239,8 +239,8 @@ void trip_domain_unlock(struct trip_lock *lock);
 bool trip_domain_on_home(const struct trip_domain *domain);
 
 /* Returns when what homes have started on ports of the domain has finished, and was told of. At
- * once from a worker. */
-void trip_port_hard_quiesce(struct trip_domain *domain);
+ * once from a worker. 0, or -ESHUTDOWN: the primary has ended meanwhile. */
+int trip_port_hard_quiesce(struct trip_domain *domain);
 
 /* Whether the caller is a home of the domain, or a port's worker, which must not wait for one. */
 bool trip_port_on_worker(const struct trip_domain *domain);

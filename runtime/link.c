@@ -23,12 +23,23 @@
 #include "thread.h"
 #include "waiter.h"
 
+static bool
+has_ended(const struct trip_link *link)
+{
+	struct pollfd primary = {.fd = link->pidfd, .events = POLLIN};
+
+	return poll(&primary, 1, 0) == 1;
+}
+
 /* What the client library says becomes what this library says. */
 static int
-fail(int error)
+fail(const struct trip_domain *domain, int error)
 {
-	/* The connection ends with the primary, and with the domain. */
-	return trip_error_set(error == -EPIPE ? ESHUTDOWN : -error, "%s", trip_client_message());
+	/* The connection ends with the primary, and with the domain; another is not to be had then,
+	 * or is to another primary. */
+	if (error == -EPIPE || has_ended(domain->link))
+		error = -ESHUTDOWN;
+	return trip_error_set(-error, "%s", trip_client_message());
 }
 
 static int
@@ -40,13 +51,14 @@ call(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
 	pthread_mutex_lock(&domain->link->lock);
 	error = trip_client_call(domain->link->client, type, body, size, answer, fd);
 	pthread_mutex_unlock(&domain->link->lock);
-	return error == 0 ? 0 : fail(error);
+	return error == 0 ? 0 : fail(domain, error);
 }
 
 /* Under the lock of slow calls. */
 static int
-join(struct trip_link *link)
+join(struct trip_domain *domain)
 {
+	struct trip_link *link = domain->link;
 	const struct trip_protocol_join join = {.number = link->number};
 	struct trip_client *client;
 	int error;
@@ -57,11 +69,17 @@ join(struct trip_link *link)
 	if (error != 0)
 		return error;
 	error = trip_client_call(client, TRIP_PROTOCOL_JOIN, &join, sizeof(join), NULL, NULL);
-	if (error == 0)
-		link->slow = client;
-	else
+	if (error != 0) {
 		trip_client_close(client);
-	return error;
+		return error;
+	}
+	link->slow = client;
+	/* Whoever comes second of us and the watcher, which has ended the domain before it looks
+	 * here, sees what the other has done. */
+	atomic_store(&link->slow_socket, trip_client_socket(client));
+	if (atomic_load(&domain->detached))
+		shutdown(trip_client_socket(client), SHUT_RDWR);
+	return 0;
 }
 
 int
@@ -72,11 +90,11 @@ trip_link_call_slow(struct trip_domain *domain, enum trip_protocol_type type, co
 	int error;
 
 	pthread_mutex_lock(&link->slow_lock);
-	error = join(link);
+	error = join(domain);
 	if (error == 0)
 		error = trip_client_call(link->slow, type, body, size, answer, NULL);
 	pthread_mutex_unlock(&link->slow_lock);
-	return error == 0 ? 0 : fail(error);
+	return error == 0 ? 0 : fail(domain, error);
 }
 
 static int
@@ -128,13 +146,15 @@ trip_link_open(struct trip_domain *domain, const char *path, uint64_t nonce)
 	error = trip_client_open(path, &link->client);
 	if (error != 0) {
 		free(link);
-		return fail(error);
+		return trip_error_set(
+			error == -EPIPE ? ESHUTDOWN : -error, "%s", trip_client_message());
 	}
 	pthread_mutex_init(&link->lock, NULL);
 	pthread_mutex_init(&link->slots_lock, NULL);
 	pthread_mutex_init(&link->slow_lock, NULL);
 	snprintf(link->path, sizeof(link->path), "%s", path);
 	link->pidfd = link->stop = -1;
+	atomic_init(&link->slow_socket, -1);
 	domain->link = link;
 	error = open_pidfd(domain);
 	/* Who answers has lived since, so that the pidfd is no later process's. */
@@ -161,6 +181,7 @@ watch(void *arg)
 		{.fd = domain->link->stop, .events = POLLIN},
 		{.fd = domain->link->pidfd, .events = POLLIN},
 	};
+	int slow;
 
 	while (poll(ends, RTE_DIM(ends), -1) < 0 && errno == EINTR)
 		;
@@ -168,6 +189,9 @@ watch(void *arg)
 		return NULL;
 	trip_detach_end(domain);
 	shutdown(ends[0].fd, SHUT_RDWR);
+	slow = atomic_load(&domain->link->slow_socket);
+	if (slow >= 0)
+		shutdown(slow, SHUT_RDWR);
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
 		trip_waiter_end(domain->engine.homes[i]);
 	return NULL;
@@ -343,5 +367,5 @@ trip_link_homes(struct trip_domain *domain, struct trip_client_home *homes)
 			sizeof(*homes), (uint32_t)(TRIP_HOMES_MAX - n))) > 0)
 		n += got;
 	pthread_mutex_unlock(&domain->link->lock);
-	return got < 0 ? fail(got) : n;
+	return got < 0 ? fail(domain, got) : n;
 }

@@ -7,6 +7,7 @@
 #define TRIP_RUNTIME_LINK_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,6 +31,8 @@ struct trip_link {
 	 * none. Under a lock of its own. */
 	struct trip_client *slow;
 	pthread_mutex_t slow_lock;
+	/* Its socket, for the watcher; -1: none. */
+	_Atomic int slow_socket;
 	char path[108];
 	/* What the primary calls this process. */
 	uint32_t number;

@@ -14,6 +14,18 @@
 #include "protocol.h"
 
 int
+trip_link_quiesce(struct trip_domain *domain)
+{
+	uint32_t n_ports;
+
+	pthread_mutex_lock(&domain->lock);
+	n_ports = domain->n_ports;
+	pthread_mutex_unlock(&domain->lock);
+	/* A port is closed after its flows, and a flow is destroyed after what was done to it. */
+	return n_ports > 0 ? trip_link_call_slow(domain, TRIP_PROTOCOL_QUIESCE, NULL, 0, NULL) : 0;
+}
+
+int
 trip_link_port(struct trip_domain *domain, uint16_t port_id, bool close)
 {
 	const struct trip_protocol_port port = {.port = port_id, .close = close};

@@ -14,6 +14,9 @@ struct trip_flow;
 struct trip_flow_count;
 struct trip_flow_order;
 
+/* What homes have started on ports for this process has finished when it returns 0. */
+int trip_link_quiesce(struct trip_domain *domain);
+
 int trip_link_port(struct trip_domain *domain, uint16_t port_id, bool close);
 
 /* Fills in a flow, whose counters are held: 0, or the error, also as rte_flow has it. */

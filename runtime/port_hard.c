@@ -7,6 +7,7 @@
 #include "detach.h"
 #include "error.h"
 #include "hard.h"
+#include "link_flow.h"
 #include "port.h"
 #include "progress.h"
 #include "template.h"
@@ -44,7 +45,7 @@ trip_port_hard_stop(struct trip_port *port)
 
 	if (port->hard == NULL)
 		return;
-	trip_port_hard_quiesce(domain);
+	(void)trip_port_hard_quiesce(domain);
 	atomic_store_explicit(&domain->engine.hard[port->port_id], NULL, memory_order_release);
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
 		trip_progress_quiesce(domain, domain->engine.homes[i]);
@@ -71,17 +72,20 @@ has_hard(const struct trip_domain *domain)
 	return false;
 }
 
-void
+int
 trip_port_hard_quiesce(struct trip_domain *domain)
 {
+	if (domain->link != NULL)
+		return trip_link_quiesce(domain);
 	if (trip_hard_current != NULL || !has_hard(domain))
-		return;
+		return 0;
 	/* So that no port is closed meanwhile. */
 	trip_progress_lock(domain);
 	for (unsigned int i = 0; i < TRIP_PORTS_MAX; i++)
 		if (domain->ports[i] != NULL && domain->ports[i]->hard != NULL)
 			quiesce(domain, domain->ports[i]->hard);
 	pthread_mutex_unlock(&domain->control);
+	return 0;
 }
 
 bool

@@ -17,7 +17,7 @@
 
 #define TRIP_PROTOCOL_MAGIC 0x50495254u /* "TRIP" */
 /* Moves with every change of a request, a reply or a record. */
-#define TRIP_PROTOCOL_VERSION 3
+#define TRIP_PROTOCOL_VERSION 4
 
 /* Bytes of the longest reply, and of the records in it. */
 #define TRIP_PROTOCOL_REPLY_MAX 16384
@@ -51,6 +51,8 @@ enum trip_protocol_type {
 	TRIP_PROTOCOL_POINT,
 	TRIP_PROTOCOL_COUNTERS_READ,
 	TRIP_PROTOCOL_COUNTERS_CLOSE,
+	/* Answered when what homes have started on ports has finished. */
+	TRIP_PROTOCOL_QUIESCE,
 	TRIP_PROTOCOL_TYPES,
 };
 

@@ -418,6 +418,13 @@ run_counters_close(struct trip_proxy_job *job)
 /* ---- all of them ------------------------------------------------------------------------------
  */
 
+/* What homes have started on ports of the domain. */
+static int
+run_quiesce(struct trip_proxy_job *job)
+{
+	return trip_port_hard_quiesce(domain_of(job->process));
+}
+
 /* All are retired before any is destroyed, which may wait for a last refresh of them. */
 static void
 clean(struct trip_process *process)
@@ -449,6 +456,7 @@ static int (*const runs[TRIP_PROTOCOL_TYPES])(struct trip_proxy_job *job) = {
 	[TRIP_PROTOCOL_POINT] = run_point,
 	[TRIP_PROTOCOL_COUNTERS_READ] = run_counters_read,
 	[TRIP_PROTOCOL_COUNTERS_CLOSE] = run_counters_close,
+	[TRIP_PROTOCOL_QUIESCE] = run_quiesce,
 };
 
 void

@@ -358,6 +358,7 @@ int
 trip_work_flush(struct trip_domain *domain, struct trip_cntr *cntr)
 {
 	uint32_t trigger = cntr != NULL ? cntr->global : TRIP_CHANNEL_ANY;
+	int error;
 
 	if (trip_detach_check(domain) != 0)
 		return -ESHUTDOWN;
@@ -372,8 +373,8 @@ trip_work_flush(struct trip_domain *domain, struct trip_cntr *cntr)
 	for (uint32_t h = 0; h < domain->engine.n_homes; h++)
 		trip_progress_quiesce(domain, domain->engine.homes[h]);
 	/* What has started on hardware finishes there. */
-	trip_port_hard_quiesce(domain);
-	return 0;
+	error = trip_port_hard_quiesce(domain);
+	return error == 0 ? trip_detach_check(domain) : error;
 }
 
 static unsigned int
