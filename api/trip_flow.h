@@ -265,13 +265,15 @@ int trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
  * Tells whether trip_flow_create() would take such a rule on a port, and in which engine it would
  * be matched and counted, without changing anything (rte_flow_validate(); where rules go in by
  * templates the driver is not asked, and may refuse it yet). Needs no domain; counters in `attr`
- * are not looked at. Any thread.
+ * are not looked at. A secondary process has the primary asked, by a domain that it is attached to.
+ * Any thread.
  *
  * @param[out] reason
  *   Why that engine; good until the calling thread's next call. May be NULL.
  * @return
  *   An enum trip_flow_engine, never TRIP_ENGINE_AUTO; or -EINVAL, -ENOTSUP as trip_flow_create();
- *   -ENODEV: there is no such port.
+ *   -ENODEV: there is no such port; in a secondary process also -ENOTSUP: it is attached to no
+ *   domain, -E2BIG as trip_flow_create(), -ESHUTDOWN: the primary has ended.
  */
 int trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
 	const struct rte_flow_item *pattern, const struct rte_flow_action *actions,

@@ -103,6 +103,7 @@ static const struct {
 		true},
 	[TRIP_PROTOCOL_COUNTERS_CLOSE] = {sizeof(uint64_t), trip_proxy_ask, true},
 	[TRIP_PROTOCOL_QUIESCE] = {0, trip_proxy_ask, true},
+	[TRIP_PROTOCOL_VALIDATE] = {sizeof(struct trip_protocol_flow), trip_proxy_ask, true},
 };
 
 bool

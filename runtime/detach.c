@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -18,6 +19,7 @@
 
 #include "detach.h"
 #include "error.h"
+#include "link.h"
 #include "server.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -119,6 +121,27 @@ trip_detach_watch(struct trip_domain *domain)
 	LIST_INSERT_HEAD(&domains, domain, watched);
 	pthread_mutex_unlock(&lock);
 	return 0;
+}
+
+int
+trip_detach_find_link(char *path, size_t size, uint32_t *number)
+{
+	const struct trip_domain *domain;
+	int error = trip_error_set(ENOTSUP, "this process is attached to no domain");
+
+	pthread_mutex_lock(&lock);
+	LIST_FOREACH (domain, &domains, watched) {
+		if (domain->link == NULL)
+			continue;
+		error = trip_detach_check(domain);
+		if (error != 0)
+			continue;
+		snprintf(path, size, "%s", domain->link->path);
+		*number = domain->link->number;
+		break;
+	}
+	pthread_mutex_unlock(&lock);
+	return error;
 }
 
 void

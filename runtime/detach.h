@@ -12,6 +12,10 @@
 
 /* A domain has been opened, and is being closed. 0, or -ENOMEM. */
 int trip_detach_watch(struct trip_domain *domain);
+
+/* A domain that this process is attached to, whichever: where it is asked, and what it calls this
+ * process. 0, -ENOTSUP: there is none, or -ESHUTDOWN: there was. */
+int trip_detach_find_link(char *path, size_t size, uint32_t *number);
 void trip_detach_unwatch(struct trip_domain *domain);
 
 /* A handle of a counter has been opened, and is being closed. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_log.h>
 
@@ -174,6 +175,39 @@ give_error(const struct trip_flow_order *order, const struct rte_flow_error *err
 	return result;
 }
 
+static int
+validate(uint16_t port_id, const struct trip_flow_order *order, const char **reason)
+{
+	enum trip_flow_engine engine = order->attr->engine;
+	struct rte_flow_error own;
+	const char *why = asked_for;
+	int result = 0;
+
+	if (!rte_eth_dev_is_valid_port(port_id)) {
+		trip_flow_refuse(order->error, ENODEV, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+			"there is no such port");
+		return trip_error_set(ENODEV, "port %" PRIu16 ": there is no such port", port_id);
+	}
+	if (engine != TRIP_ENGINE_SW) {
+		const struct trip_flow_order hard = order_of(order, &own);
+
+		result = trip_flow_hard.validate(port_id, &hard);
+		if (result != 0 && engine == TRIP_ENGINE_HW)
+			return give_error(order, &own, result);
+		why = result != 0                ? own.message
+		      : engine == TRIP_ENGINE_HW ? asked_for
+						 : in_hardware;
+		engine = result == 0 ? TRIP_ENGINE_HW : TRIP_ENGINE_SW;
+	}
+	if (engine == TRIP_ENGINE_SW)
+		result = trip_flow_soft.validate(port_id, order);
+	if (result != 0)
+		return result;
+	if (reason != NULL)
+		*reason = why;
+	return (int)engine;
+}
+
 int
 trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
 	const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
@@ -185,37 +219,13 @@ trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
 		.actions = actions,
 		.error = error,
 	};
-	enum trip_flow_engine engine = order.attr->engine;
-	struct rte_flow_error own;
-	const char *why = asked_for;
-	int result;
+	int result = check_attr(&order);
 
-	if (!rte_eth_dev_is_valid_port(port_id)) {
-		trip_flow_refuse(error, ENODEV, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
-			"there is no such port");
-		return trip_error_set(ENODEV, "port %" PRIu16 ": there is no such port", port_id);
-	}
-	result = check_attr(&order);
 	if (result != 0)
 		return result;
-	if (engine != TRIP_ENGINE_SW) {
-		const struct trip_flow_order hard = order_of(&order, &own);
-
-		result = trip_flow_hard.validate(port_id, &hard);
-		if (result != 0 && engine == TRIP_ENGINE_HW)
-			return give_error(&order, &own, result);
-		why = result != 0                ? own.message
-		      : engine == TRIP_ENGINE_HW ? asked_for
-						 : in_hardware;
-		engine = result == 0 ? TRIP_ENGINE_HW : TRIP_ENGINE_SW;
-	}
-	if (engine == TRIP_ENGINE_SW)
-		result = trip_flow_soft.validate(port_id, &order);
-	if (result != 0)
-		return result;
-	if (reason != NULL)
-		*reason = why;
-	return (int)engine;
+	return rte_eal_process_type() == RTE_PROC_SECONDARY
+		       ? trip_link_flow_validate(port_id, &order, reason)
+		       : validate(port_id, &order, reason);
 }
 
 /* What it is, for people. */

@@ -31,15 +31,19 @@ has_ended(const struct trip_link *link)
 	return poll(&primary, 1, 0) == 1;
 }
 
-/* What the client library says becomes what this library says. */
+/* What the client library says becomes what this library says. The connection ends with the
+ * primary, and with the domain. */
+static int
+fail_ended(int error)
+{
+	return trip_error_set(error == -EPIPE ? ESHUTDOWN : -error, "%s", trip_client_message());
+}
+
+/* Another connection is not to be had then, or is to another primary. */
 static int
 fail(const struct trip_domain *domain, int error)
 {
-	/* The connection ends with the primary, and with the domain; another is not to be had then,
-	 * or is to another primary. */
-	if (error == -EPIPE || has_ended(domain->link))
-		error = -ESHUTDOWN;
-	return trip_error_set(-error, "%s", trip_client_message());
+	return fail_ended(has_ended(domain->link) ? -EPIPE : error);
 }
 
 static int
@@ -54,31 +58,41 @@ call(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
 	return error == 0 ? 0 : fail(domain, error);
 }
 
+/* A further connection of an attached process. */
+static int
+connect_as(const char *path, uint32_t number, struct trip_client **out)
+{
+	const struct trip_protocol_join join = {.number = number};
+	struct trip_client *client;
+	int error = trip_client_open(path, &client);
+
+	if (error != 0)
+		return error;
+	error = trip_client_call(client, TRIP_PROTOCOL_JOIN, &join, sizeof(join), NULL, NULL);
+	if (error == 0)
+		*out = client;
+	else
+		trip_client_close(client);
+	return error;
+}
+
 /* Under the lock of slow calls. */
 static int
 join(struct trip_domain *domain)
 {
 	struct trip_link *link = domain->link;
-	const struct trip_protocol_join join = {.number = link->number};
-	struct trip_client *client;
 	int error;
 
 	if (link->slow != NULL)
 		return 0;
-	error = trip_client_open(link->path, &client);
+	error = connect_as(link->path, link->number, &link->slow);
 	if (error != 0)
 		return error;
-	error = trip_client_call(client, TRIP_PROTOCOL_JOIN, &join, sizeof(join), NULL, NULL);
-	if (error != 0) {
-		trip_client_close(client);
-		return error;
-	}
-	link->slow = client;
 	/* Whoever comes second of us and the watcher, which has ended the domain before it looks
 	 * here, sees what the other has done. */
-	atomic_store(&link->slow_socket, trip_client_socket(client));
+	atomic_store(&link->slow_socket, trip_client_socket(link->slow));
 	if (atomic_load(&domain->detached))
-		shutdown(trip_client_socket(client), SHUT_RDWR);
+		shutdown(trip_client_socket(link->slow), SHUT_RDWR);
 	return 0;
 }
 
@@ -95,6 +109,25 @@ trip_link_call_slow(struct trip_domain *domain, enum trip_protocol_type type, co
 		error = trip_client_call(link->slow, type, body, size, answer, NULL);
 	pthread_mutex_unlock(&link->slow_lock);
 	return error == 0 ? 0 : fail(domain, error);
+}
+
+int
+trip_link_call_once(enum trip_protocol_type type, const void *body, size_t size,
+	union trip_protocol_answer *answer)
+{
+	char path[sizeof(((struct trip_link *)0)->path)];
+	struct trip_client *client;
+	uint32_t number;
+	int error = trip_detach_find_link(path, sizeof(path), &number);
+
+	if (error != 0)
+		return error;
+	error = connect_as(path, number, &client);
+	if (error == 0) {
+		error = trip_client_call(client, type, body, size, answer, NULL);
+		trip_client_close(client);
+	}
+	return error == 0 ? 0 : fail_ended(error);
 }
 
 static int
@@ -146,8 +179,7 @@ trip_link_open(struct trip_domain *domain, const char *path, uint64_t nonce)
 	error = trip_client_open(path, &link->client);
 	if (error != 0) {
 		free(link);
-		return trip_error_set(
-			error == -EPIPE ? ESHUTDOWN : -error, "%s", trip_client_message());
+		return fail_ended(error);
 	}
 	pthread_mutex_init(&link->lock, NULL);
 	pthread_mutex_init(&link->slots_lock, NULL);

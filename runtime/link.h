@@ -77,6 +77,11 @@ int trip_link_signal(struct trip_domain *domain, uint32_t home, uint32_t slot,
 int trip_link_call_slow(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
 	size_t size, union trip_protocol_answer *answer);
 
+/* One that is about no domain, of a domain that this process is attached to; -ENOTSUP: there is
+ * none. */
+int trip_link_call_once(enum trip_protocol_type type, const void *body, size_t size,
+	union trip_protocol_answer *answer);
+
 /* What its primary tells of the homes, TRIP_HOMES_MAX at most: how many, or the error. */
 int trip_link_homes(struct trip_domain *domain, struct trip_client_home *homes);
 

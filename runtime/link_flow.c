@@ -78,30 +78,44 @@ take_made(struct trip_flow *flow, const struct trip_flow_order *order,
 		"no memory for its handle");
 }
 
-int
-trip_link_flow_create(
-	struct trip_flow *flow, const struct trip_flow_order *order, uint64_t counters)
+/* What is asked of the primary for a rule: 0, or the error. */
+static int
+pack(struct trip_protocol_flow *asked, const struct trip_flow_order *order, uint16_t port_id,
+	struct trip_flow_wire *wire)
 {
 	const struct trip_flow_attr *attr = order->attr;
-	struct trip_protocol_flow asked = {
-		.counters = counters,
-		.n_cntrs = attr->n_cntrs,
+	int error = trip_flow_wire_pack(wire, order->pattern, order->actions, order->error);
+
+	if (error != 0)
+		return error;
+	*asked = (struct trip_protocol_flow){
 		.priority = attr->priority,
 		.group = attr->group,
 		.engine = (uint32_t)attr->engine,
 		.direction = (uint32_t)attr->direction,
 		.recreate = attr->recreate,
-		.port = flow->port->port_id,
+		.port = port_id,
 	};
+	/* What lies behind the rule is nobody's business. */
+	memset(wire->bytes + wire->used, 0, sizeof(wire->bytes) - wire->used);
+	memcpy(asked->rule, wire, sizeof(asked->rule));
+	return 0;
+}
+
+int
+trip_link_flow_create(
+	struct trip_flow *flow, const struct trip_flow_order *order, uint64_t counters)
+{
+	const struct trip_flow_attr *attr = order->attr;
+	struct trip_protocol_flow asked;
 	struct trip_flow_wire wire;
 	union trip_protocol_answer answer;
-	int error = trip_flow_wire_pack(&wire, order->pattern, order->actions, order->error);
+	int error = pack(&asked, order, flow->port->port_id, &wire);
 
 	if (error != 0)
 		return error;
-	/* What lies behind the rule is nobody's business. */
-	memset(wire.bytes + wire.used, 0, sizeof(wire.bytes) - wire.used);
-	memcpy(asked.rule, &wire, sizeof(asked.rule));
+	asked.counters = counters;
+	asked.n_cntrs = attr->n_cntrs;
 	for (unsigned int i = 0; i < attr->n_cntrs; i++)
 		asked.cntrs[i] = attr->cntrs[i]->id;
 	error = trip_link_call_slow(
@@ -110,6 +124,29 @@ trip_link_flow_create(
 		return trip_flow_refuse(order->error, -error, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 			"the primary does not answer");
 	return take_made(flow, order, &wire, &answer.made);
+}
+
+int
+trip_link_flow_validate(uint16_t port_id, const struct trip_flow_order *order, const char **reason)
+{
+	static _Thread_local union trip_protocol_answer answer;
+	struct trip_protocol_flow asked;
+	struct trip_flow_wire wire;
+	int error = pack(&asked, order, port_id, &wire);
+
+	if (error != 0)
+		return error;
+	error = trip_link_call_once(TRIP_PROTOCOL_VALIDATE, &asked, sizeof(asked), &answer);
+	if (error != 0)
+		return trip_flow_refuse(order->error, -error, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+			error == -ENOTSUP ? "only the primary's driver can be asked, and this "
+					    "process is attached to no domain"
+					  : "the primary does not answer");
+	if (answer.made.result < 0)
+		return refuse(order, &wire, &answer.made);
+	if (reason != NULL)
+		*reason = answer.made.text;
+	return answer.made.result;
 }
 
 static int

@@ -22,6 +22,10 @@ int trip_link_port(struct trip_domain *domain, uint16_t port_id, bool close);
 /* Fills in a flow, whose counters are held: 0, or the error, also as rte_flow has it. */
 int trip_link_flow_create(
 	struct trip_flow *flow, const struct trip_flow_order *order, uint64_t counters);
+/* The engine, or the error, as trip_flow_validate() has it; *reason is good until the thread's next
+ * call. */
+int trip_link_flow_validate(
+	uint16_t port_id, const struct trip_flow_order *order, const char **reason);
 int trip_link_flow_query(struct trip_flow *flow, struct trip_flow_count *count);
 int trip_link_flow_retire(struct trip_flow *flow);
 /* When it returns 0, only the handle is left. */

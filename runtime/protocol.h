@@ -53,6 +53,8 @@ enum trip_protocol_type {
 	TRIP_PROTOCOL_COUNTERS_CLOSE,
 	/* Answered when what homes have started on ports has finished. */
 	TRIP_PROTOCOL_QUIESCE,
+	/* A struct trip_protocol_flow again; the answer's result is the engine, its text why. */
+	TRIP_PROTOCOL_VALIDATE,
 	TRIP_PROTOCOL_TYPES,
 };
 

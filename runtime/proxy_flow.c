@@ -191,22 +191,26 @@ cause_of(
 	return 0;
 }
 
-static int
-create_flow(struct trip_process *process, const struct trip_protocol_flow *asked,
-	const struct trip_flow_unpacked *rule, bool actions, struct trip_held_flow *held,
-	struct rte_flow_error *error)
+static struct trip_flow_attr
+attr_of(const struct trip_protocol_flow *asked)
 {
-	const struct trip_cntr *const cntrs[] = {&held->cntrs[0], &held->cntrs[1]};
-	struct trip_flow_attr attr = {
-		.size = sizeof(attr),
-		.cntrs = (struct trip_cntr *const *)(uintptr_t)cntrs,
-		.n_cntrs = held->n_cntrs,
+	return (struct trip_flow_attr){
+		.size = sizeof(struct trip_flow_attr),
 		.priority = asked->priority,
 		.group = asked->group,
 		.engine = (enum trip_flow_engine)asked->engine,
 		.direction = (enum trip_flow_direction)asked->direction,
 		.recreate = asked->recreate != 0,
 	};
+}
+
+static int
+create_flow(struct trip_process *process, const struct trip_protocol_flow *asked,
+	const struct trip_flow_unpacked *rule, bool actions, struct trip_held_flow *held,
+	struct rte_flow_error *error)
+{
+	const struct trip_cntr *const cntrs[] = {&held->cntrs[0], &held->cntrs[1]};
+	struct trip_flow_attr attr = attr_of(asked);
 	const struct trip_held_counters *counters = NULL;
 	int result;
 
@@ -216,6 +220,8 @@ create_flow(struct trip_process *process, const struct trip_protocol_flow *asked
 			asked->port, (int)process->credentials.pid);
 	if (asked->counters != 0 && (counters = find_counters(process, asked->counters)) == NULL)
 		return -EINVAL;
+	attr.cntrs = (struct trip_cntr *const *)(uintptr_t)cntrs;
+	attr.n_cntrs = held->n_cntrs;
 	attr.counters = counters != NULL ? counters->counters : NULL;
 	result = trip_flow_create(domain_of(process)->ports[asked->port], &attr, rule->items,
 		actions ? rule->actions : NULL, &held->flow, error);
@@ -225,12 +231,29 @@ create_flow(struct trip_process *process, const struct trip_protocol_flow *asked
 	return result;
 }
 
-/* What is said of a rule that was made, or refused. */
+/* What is said of a rule that was made, or would be. */
 static void
 answer_made(struct trip_protocol_made *made, int result, const char *text)
 {
 	*made = (struct trip_protocol_made){.result = result};
 	strncpy(made->text, text, sizeof(made->text) - 1);
+}
+
+/* Or was refused. */
+static void
+answer_refused(struct trip_protocol_made *made, int result, const struct rte_flow_error *error,
+	uint32_t cause)
+{
+	answer_made(made, result, error->message != NULL ? error->message : trip_error_message());
+	made->type = (uint32_t)error->type;
+	made->cause = cause;
+}
+
+static int
+refuse_rule(const struct trip_proxy_job *job)
+{
+	return trip_error_set(EPROTO, "flow: the message from process %d is garbage",
+		(int)job->process->credentials.pid);
 }
 
 static int
@@ -246,8 +269,7 @@ run_flow(struct trip_proxy_job *job)
 
 	job->size = sizeof(*made);
 	if (trip_flow_wire_unpack(wire, &rule) != 0)
-		return trip_error_set(EPROTO, "flow: the message from process %d is garbage",
-			(int)job->process->credentials.pid);
+		return refuse_rule(job);
 	held = result == 0 ? calloc(1, sizeof(*held)) : NULL;
 	if (result == 0 && held == NULL)
 		result = trip_error_set(ENOMEM, "flow: no memory for its handle");
@@ -260,10 +282,7 @@ run_flow(struct trip_proxy_job *job)
 			drop_cntrs(domain, held);
 	}
 	if (result != 0) {
-		answer_made(
-			made, result, error.message != NULL ? error.message : trip_error_message());
-		made->type = (uint32_t)error.type;
-		made->cause = cause_of(wire, &rule, error.cause);
+		answer_refused(made, result, &error, cause_of(wire, &rule, error.cause));
 		free(held);
 		return 0;
 	}
@@ -272,6 +291,31 @@ run_flow(struct trip_proxy_job *job)
 	made->flow = held->id = ++job->process->held.last_id;
 	LIST_INSERT_HEAD(&job->process->held.flows, held, next);
 	job->process->held.n++;
+	return 0;
+}
+
+static int
+run_validate(struct trip_proxy_job *job)
+{
+	struct trip_protocol_made *made = &job->peer->reply.answer.made;
+	const struct trip_flow_attr attr = attr_of(&job->request.flow);
+	struct trip_flow_wire *wire = (void *)job->request.flow.rule;
+	uint32_t port = job->request.flow.port;
+	struct rte_flow_error error = {0};
+	struct trip_flow_unpacked rule;
+	const char *reason = "";
+	int result;
+
+	job->size = sizeof(*made);
+	if (trip_flow_wire_unpack(wire, &rule) != 0)
+		return refuse_rule(job);
+	result = trip_flow_validate(port < UINT16_MAX ? (uint16_t)port : UINT16_MAX, &attr,
+		rule.items, wire->n_actions != TRIP_FLOW_WIRE_NONE ? rule.actions : NULL, &reason,
+		&error);
+	if (result < 0)
+		answer_refused(made, result, &error, cause_of(wire, &rule, error.cause));
+	else
+		answer_made(made, result, reason);
 	return 0;
 }
 
@@ -457,6 +501,7 @@ static int (*const runs[TRIP_PROTOCOL_TYPES])(struct trip_proxy_job *job) = {
 	[TRIP_PROTOCOL_COUNTERS_READ] = run_counters_read,
 	[TRIP_PROTOCOL_COUNTERS_CLOSE] = run_counters_close,
 	[TRIP_PROTOCOL_QUIESCE] = run_quiesce,
+	[TRIP_PROTOCOL_VALIDATE] = run_validate,
 };
 
 void

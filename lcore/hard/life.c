@@ -18,6 +18,8 @@
 enum handles {
 	/* They are good: read, and take out. */
 	HANDLES_GOOD,
+	/* So they are, but the driver is about to throw those of counters away. */
+	HANDLES_LAST,
 	/* The driver has thrown those of rules away, and those of counters where it says so. */
 	HANDLES_STOPPED,
 	/* It has thrown all away. */
@@ -112,23 +114,36 @@ give_back(struct trip_hard *hard, struct trip_hard_flow *flow)
 	flow->rule.shared = NULL;
 }
 
+/* What a shared counter has counted to the last; then it is given back. */
+static void
+read_last(struct trip_hard *hard, struct trip_hard_flow *flow)
+{
+	if (flow->rule.shared == NULL)
+		return;
+	(void)trip_sweep_read(hard, flow);
+	trip_rule_unshare(hard->port_id, &flow->rule);
+}
+
 static void
 take_out(struct trip_hard *hard, struct trip_hard_flow *flows[], uint32_t n, enum handles handles)
 {
 	struct trip_rule_change changes[BATCH];
 	struct rte_flow_error error;
+	bool good = handles == HANDLES_GOOD || handles == HANDLES_LAST;
 	bool kept = handles == HANDLES_GOOD ||
 		    (handles == HANDLES_STOPPED && hard->facts.port.keeps_shared);
 
 	for (uint32_t i = 0; i < n; i++) {
 		changes[i] = (struct trip_rule_change){
 			.rule = &flows[i]->rule, .want = TRIP_RULE_TAKE, .error = &error};
-		if (handles == HANDLES_GOOD)
+		if (good)
 			(void)trip_sweep_read(hard, flows[i]);
 	}
-	if (handles == HANDLES_GOOD)
+	if (good)
 		trip_rule_apply(&hard->rules, changes, n);
 	for (uint32_t i = 0; i < n; i++) {
+		if (handles == HANDLES_LAST)
+			read_last(hard, flows[i]);
 		if (hard->removed)
 			give_back(hard, flows[i]);
 		trip_rule_forget(&hard->rules, &flows[i]->rule);
@@ -285,7 +300,11 @@ trip_hard_stopping(struct trip_hard *hard, struct trip_hard_call *call)
 	if (hard->removed || hard->running == NULL)
 		return 0;
 	hard->running = NULL;
-	lost = take_all_out(hard, hard->paused ? HANDLES_STOPPED : HANDLES_GOOD, false);
+	lost = take_all_out(hard,
+		hard->paused                    ? HANDLES_STOPPED
+		: hard->facts.port.keeps_shared ? HANDLES_GOOD
+						: HANDLES_LAST,
+		false);
 	hard->notify(hard->notify_arg, TRIP_PORT_STOPPED);
 	return (int)lost;
 }

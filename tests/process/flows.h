@@ -28,6 +28,8 @@ struct flows_engine {
 	void (*close)(void);
 	/* Packets to this UDP port are received; returns how many the rules leave. */
 	uint16_t (*receive)(uint16_t udp_port, uint16_t n);
+	/* Of the port. */
+	trip_port_notify_t notify;
 };
 
 extern const struct flows_engine *flows_engine;
@@ -35,6 +37,7 @@ extern const struct flows_engine *flows_engine;
 /* --- in the primary --- */
 
 extern struct trip_port *flows_port;
+uint16_t flows_port_id(void);
 
 /* The domain, and its port in it. */
 void flows_open(enum trip_progress progress);

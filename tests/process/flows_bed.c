@@ -20,7 +20,8 @@ static void
 start_port(void)
 {
 	const struct rte_eth_conf conf = {0};
-	const struct trip_port_attr attr = {.size = sizeof(attr), .mode = TRIP_PORT_BURST};
+	const struct trip_port_attr attr = {
+		.size = sizeof(attr), .mode = TRIP_PORT_BURST, .notify = flows_engine->notify};
 
 	if (pool == NULL)
 		pool = rte_pktmbuf_pool_create(
@@ -61,6 +62,12 @@ flows_close(void)
 	family_close();
 	if (flows_engine->close != NULL)
 		flows_engine->close();
+}
+
+uint16_t
+flows_port_id(void)
+{
+	return port_id;
 }
 
 uint16_t

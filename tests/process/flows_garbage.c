@@ -23,6 +23,8 @@ static const struct {
 	{TRIP_PROTOCOL_POINT, sizeof(struct trip_protocol_point)},
 	{TRIP_PROTOCOL_COUNTERS_READ, sizeof(struct trip_protocol_counters_read)},
 	{TRIP_PROTOCOL_COUNTERS_CLOSE, sizeof(uint64_t)},
+	{TRIP_PROTOCOL_QUIESCE, 0},
+	{TRIP_PROTOCOL_VALIDATE, sizeof(struct trip_protocol_flow)},
 };
 
 /* Small numbers are often what something has. */
@@ -56,7 +58,7 @@ play_garbage(const char *arg)
 			&random, sizeof(requests) / sizeof(*requests));
 
 		draw(&random, (uint8_t *)&request, requests[which].size);
-		if (requests[which].type == TRIP_PROTOCOL_FLOW &&
+		if (requests[which].size == sizeof(struct trip_protocol_flow) &&
 			trip_random_below(&random, 2) == 0) {
 			assert_int_equal(trip_flow_wire_pack(wire, pattern.items, NULL, NULL), 0);
 			wire->bytes[trip_random_below(&random, wire->used)] ^=

@@ -1,295 +1,257 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Flows in hardware of an attached process, which the primary makes, on a driver that the test
- * plays in the primary (fake_nic.h, fake_hws.h). Secondaries ask their own for nothing.
- */
+/* Flows in hardware of an attached process, which the primary makes. */
 #include <errno.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "domain.h"
-#include "fake_hws.h"
-#include "flows.h"
-#include "server.h"
+#include <rte_ethdev.h>
 
-#define LIMIT_NS 100000000
-#define HWS_RULES 64
-
-/* ---- the primary's device ---------------------------------------------------------------------
- */
-
-/* What the driver does to change what a rule does with its packets, differs. */
-static const struct device {
-	struct fake_nic nic;
-	enum fake_nic_call change;
-} devices[] = {
-	{.nic = {.driver = "mlx5_pci", .devargs = "dv_flow_en=0"}, .change = FAKE_NIC_CREATE},
-	{.nic = {.shared = true, .keeps_shared = true}, .change = FAKE_NIC_CREATE},
-	{.nic = {.driver = "mlx5_pci",
-		 .devargs = "0000:01:00.0,dv_flow_en=2,svc_cycle_time=20",
-		 .shared = true,
-		 .cached = true,
-		 .keeps_shared = true,
-		 .templates = true},
-		.change = FAKE_NIC_ENQUEUE},
-};
-
-static const struct device *device;
-
-static void
-open_device(void)
-{
-	fake_nic_open(&device->nic);
-	if (device->nic.templates)
-		fake_hws_open(trip_test_seed("completions"));
-}
-
-static void
-prepare_device(uint16_t port_id)
-{
-	if (device->nic.templates && trip_port_prepare(port_id, HWS_RULES) != 0)
-		fail_msg("%s", trip_error_message());
-}
-
-static void
-close_device(void)
-{
-	if (device->nic.templates) {
-		assert_int_equal(fake_hws_missed(), 0);
-		fake_hws_close();
-	}
-	fake_nic_close();
-}
-
-static uint16_t
-receive(uint16_t udp_port, uint16_t n)
-{
-	uint64_t left = fake_nic_receive(udp_port, n, FLOWS_PACKET);
-
-	fake_nic_refresh();
-	return (uint16_t)left;
-}
-
-static void
-each_device(void (*test)(enum trip_progress progress), enum trip_progress progress)
-{
-	for (device = devices; device < devices + sizeof(devices) / sizeof(*devices); device++)
-		test(progress);
-}
+#include "flows_device.h"
 
 static void
 work_05_hard_flows_of_a_secondary(void **state)
 {
-	each_device(flows_test, TRIP_PROGRESS_LCORE);
+	flows_each_device(flows_test, TRIP_PROGRESS_LCORE);
 }
 
 static void
 work_05_hard_flows_of_a_secondary_by_hand(void **state)
 {
-	each_device(flows_test, TRIP_PROGRESS_MANUAL);
+	flows_each_device(flows_test, TRIP_PROGRESS_MANUAL);
 }
 
 static void
 work_07_hard_flows_end_with_their_process(void **state)
 {
-	each_device(flows_test_death, TRIP_PROGRESS_LCORE);
+	flows_each_device(flows_test_death, TRIP_PROGRESS_LCORE);
 }
 
 static void
 work_07_hard_flows_end_with_their_process_by_hand(void **state)
 {
-	each_device(flows_test_death, TRIP_PROGRESS_MANUAL);
+	flows_each_device(flows_test_death, TRIP_PROGRESS_MANUAL);
 }
 
-/* ---- what has started finishes ----------------------------------------------------------------
+/* ---- the life of the port ---------------------------------------------------------------------
  */
 
-/* The driver keeps what deferred work does to a flow, which has fired. */
-static void
-start_and_keep(struct trip_cntr *trigger, enum trip_op op, struct trip_flow *flow,
-	struct trip_cntr *completion)
+static enum trip_fate
+fate_of(struct trip_flow *flow)
 {
-	family_say('k');
-	(void)family_listen();
-	flows_operate(trigger, 0, op, flow, completion);
-	family_say('s');
+	struct trip_flow_count count;
+
+	assert_int_equal(trip_flow_query(flow, &count), 0);
+	return count.fate;
+}
+
+static void
+tell_primary(char what)
+{
+	family_say(what);
 	(void)family_listen();
 }
 
 static void
-play_flush(const char *arg)
+play_life(const char *arg)
 {
-	const struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_ENGINE_HW};
-	struct trip_cntr *trigger, *completion;
+	struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_ENGINE_HW, .n_cntrs = 1};
+	struct trip_cntr *kept_cntr, *lost_cntr;
+	struct trip_flow *kept, *lost;
 	struct trip_port *found;
-	struct trip_flow *flow;
 
 	family_attach();
 	found = flows_find();
-	trigger = family_cntr(NULL, TRIP_WAIT_NONE);
-	completion = family_cntr(NULL, TRIP_WAIT_NONE);
-	flow = flows_create(found, &attr, FLOWS_DNS);
-	start_and_keep(trigger, TRIP_OP_FLOW_DROP, flow, completion);
-	family_say('w');
-	assert_int_equal(trip_work_flush(family_domain, NULL), 0);
-	assert_int_equal(trip_cntr_read(completion), 1);
-	start_and_keep(trigger, TRIP_OP_FLOW_PASS, flow, completion);
-	family_say('w');
-	assert_int_equal(trip_work_flush(family_domain, trigger), 0);
-	assert_int_equal(trip_cntr_read(completion), 2);
-	/* What it will be told of is nobody else's when it is closed (CNTR-11). */
-	start_and_keep(trigger, TRIP_OP_FLOW_DROP, flow, completion);
-	family_say('w');
-	family_until(trip_cntr_close(completion) == 0);
-	family_say('e');
-	assert_int_equal(trip_flow_destroy(flow), 0);
-	assert_int_equal(trip_cntr_close(trigger), 0);
+	kept_cntr = family_cntr("kept", TRIP_WAIT_UNSPEC);
+	lost_cntr = family_cntr("lost", TRIP_WAIT_UNSPEC);
+	attr.cntrs = &lost_cntr;
+	lost = flows_create(found, &attr, FLOWS_DNS + 1);
+	attr.cntrs = &kept_cntr;
+	attr.recreate = true;
+	kept = flows_create(found, &attr, FLOWS_DNS);
+	tell_primary('p');
+	assert_int_equal(trip_cntr_wait(kept_cntr, 10, 60000), 0);
+	assert_int_equal(trip_cntr_wait(lost_cntr, 10, 60000), 0);
+	tell_primary('s');
+	/* CNTR-03: what is lost is told by the error value. */
+	family_until(trip_cntr_readerr(lost_cntr) == 1);
+	assert_int_equal(fate_of(lost), TRIP_FATE_LOST);
+	assert_int_equal(fate_of(kept), TRIP_FATE_PASS);
+	tell_primary('p');
+	assert_int_equal(trip_cntr_wait(kept_cntr, 20, 60000), 0);
+	assert_int_equal(trip_cntr_read(lost_cntr), 10);
+	tell_primary('r');
+	tell_primary('p');
+	assert_int_equal(trip_cntr_wait(kept_cntr, 30, 60000), 0);
+	assert_int_equal(trip_cntr_readerr(kept_cntr), 0);
+	tell_primary('d');
+	family_until(trip_cntr_readerr(kept_cntr) == 1);
+	assert_int_equal(fate_of(kept), TRIP_FATE_LOST);
+	/* What is gone can be let go of, and one that is asked for is refused. */
+	attr.recreate = false;
+	{
+		struct flows_pattern pattern;
+		struct trip_flow *none;
+
+		flows_make_pattern(&pattern, FLOWS_DNS + 2);
+		assert_true(trip_flow_create(found, &attr, pattern.items, NULL, &none, NULL) < 0);
+	}
+	assert_int_equal(trip_flow_destroy(lost), 0);
+	assert_int_equal(trip_flow_destroy(kept), 0);
+	assert_int_equal(trip_cntr_read(kept_cntr), 30);
+	assert_int_equal(trip_cntr_close(kept_cntr), 0);
+	assert_int_equal(trip_cntr_close(lost_cntr), 0);
 	assert_int_equal(trip_port_close(found), 0);
-	assert_int_equal(trip_work_flush(family_domain, NULL), 0);
 	assert_int_equal(trip_domain_close(family_domain), 0);
-}
-
-/* One of its connections waits for the answer to a request. */
-static bool
-asks_for_something(void)
-{
-	struct trip_server *server = family_domain->server;
-	bool busy = false;
-
-	pthread_mutex_lock(&family_domain->lock);
-	for (unsigned int i = 0; i < TRIP_SERVER_PEERS; i++)
-		busy |= server->peers[i] != NULL &&
-			__atomic_load_n(&server->peers[i]->busy, __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&family_domain->lock);
-	return busy;
-}
-
-static bool
-has_gone_on(const struct family_child *child)
-{
-	struct pollfd entry = {.fd = child->from, .events = POLLIN};
-
-	return poll(&entry, 1, 0) != 0;
-}
-
-/* It waits, and not for less than what the driver keeps. */
-static void
-expect_waiting(const struct family_child *child)
-{
-	family_until(asks_for_something() || has_gone_on(child));
-	assert_false(has_gone_on(child));
+	family_say('e');
 }
 
 static void
-keep_for(const struct family_child *child)
+stop_and_start(void)
 {
-	assert_int_equal(family_hear(child), 'k');
-	fake_nic_hold(device->change, true);
-	family_tell(child, 'k');
-	assert_int_equal(family_hear(child), 's');
-	family_until(fake_nic_is_held());
-	family_tell(child, 's');
-	assert_int_equal(family_hear(child), 'w');
+	assert_int_equal(trip_port_stopping(flows_port), 0);
+	assert_int_equal(rte_eth_dev_stop(flows_port_id()), 0);
+	if (flows_device->nic.templates)
+		fake_hws_flush();
+	else
+		fake_nic_flush();
+	assert_int_equal(rte_eth_dev_start(flows_port_id()), 0);
+	assert_int_equal(trip_port_started(flows_port), 0);
 }
 
 static void
-flush(enum trip_progress progress)
+reset(void)
+{
+	unsigned int before = atomic_load(&flows_stopped);
+
+	fake_nic_event(RTE_ETH_EVENT_INTR_RESET);
+	family_until(atomic_load(&flows_stopped) > before);
+	assert_int_equal(rte_eth_dev_stop(flows_port_id()), 0);
+	flows_throw_away();
+	flows_prepare_device(flows_port_id());
+	assert_int_equal(rte_eth_dev_start(flows_port_id()), 0);
+	assert_int_equal(trip_port_started(flows_port), 0);
+}
+
+static void
+serve_life(char said)
+{
+	switch (said) {
+	case 'p':
+		(void)flows_receive_hard(FLOWS_DNS, 10);
+		(void)flows_receive_hard(FLOWS_DNS + 1, 10);
+		break;
+	case 's':
+		stop_and_start();
+		break;
+	case 'r':
+		reset();
+		break;
+	case 'd':
+		fake_nic_event(RTE_ETH_EVENT_INTR_RMV);
+		break;
+	default:
+		fail_msg("the secondary says %d", said);
+	}
+}
+
+static void
+life(enum trip_progress progress)
 {
 	struct family_child child;
+	char said;
 
 	flows_open(progress);
-	child = family_start("flush", 8, NULL);
-	for (unsigned int i = 0; i < 3; i++) {
-		keep_for(&child);
-		expect_waiting(&child);
-		fake_nic_hold(device->change, false);
+	child = family_start("life", 8, NULL);
+	while ((said = family_hear(&child)) != 'e') {
+		serve_life(said);
+		family_tell(&child, said);
 	}
-	assert_int_equal(family_hear(&child), 'e');
 	family_end(&child);
+	flows_throw_away();
 	flows_close();
 }
 
 static void
-work_09_flush_waits_for_a_ports_worker(void **state)
+cntr_03_a_port_stops_is_reset_and_goes(void **state)
 {
-	each_device(flush, TRIP_PROGRESS_LCORE);
+	flows_each_device(life, TRIP_PROGRESS_LCORE);
 }
 
-static void
-work_09_flush_waits_for_a_ports_worker_by_hand(void **state)
-{
-	each_device(flush, TRIP_PROGRESS_MANUAL);
-}
-
-/* ---- the primary ends meanwhile ---------------------------------------------------------------
+/* ---- validation -------------------------------------------------------------------------------
  */
 
-static uint64_t
-now_ns(void)
+static int
+validate(uint16_t port_id, enum trip_flow_engine engine, const struct rte_flow_item *items,
+	const char *words)
 {
-	struct timespec now;
+	const struct trip_flow_attr attr = {.size = sizeof(attr), .engine = engine};
+	struct rte_flow_error error = {0};
+	const char *reason = NULL;
+	int result = trip_flow_validate(port_id, &attr, items, NULL, &reason, &error);
+	const char *text = result >= 0 ? reason : error.message;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static void *
-flush_until_the_end(void *arg)
-{
-	assert_int_equal(trip_work_flush(family_domain, NULL), -ESHUTDOWN);
-	return NULL;
+	if (strstr(text, words) == NULL)
+		fail_msg("%d: \"%s\" lacks \"%s\"", result, text, words);
+	return result;
 }
 
 static void
-play_orphan(const char *arg)
+play_validate(const char *arg)
 {
-	const struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_ENGINE_HW};
-	struct trip_cntr *trigger;
-	pthread_t thread;
-	uint64_t began;
+	const struct rte_flow_item_raw raw = {0};
+	struct rte_flow_item odd[] = {
+		{.type = RTE_FLOW_ITEM_TYPE_RAW, .spec = &raw}, {.type = RTE_FLOW_ITEM_TYPE_END}};
+	struct flows_pattern pattern;
 
-	prctl(PR_SET_PDEATHSIG, 0);
+	flows_make_pattern(&pattern, FLOWS_DNS);
+	assert_int_equal(
+		validate(0, TRIP_ENGINE_AUTO, pattern.items, "attached to no domain"), -ENOTSUP);
 	family_attach();
-	trigger = family_cntr(NULL, TRIP_WAIT_NONE);
-	start_and_keep(
-		trigger, TRIP_OP_FLOW_DROP, flows_create(flows_find(), &attr, FLOWS_DNS), NULL);
-	pthread_create(&thread, NULL, flush_until_the_end, NULL);
-	family_say('w');
-	family_outlive();
-	began = now_ns();
-	pthread_join(thread, NULL);
-	printf("%.1f ms until the flush had returned\n", (double)(now_ns() - began) / 1e6);
-	fflush(stdout);
-	_exit(now_ns() - began < LIMIT_NS ? 0 : 6);
+	assert_int_equal(validate(0, TRIP_ENGINE_AUTO, pattern.items, "the port's hardware counts"),
+		TRIP_ENGINE_HW);
+	assert_int_equal(
+		validate(0, TRIP_ENGINE_HW, pattern.items, "the rule asks for it"), TRIP_ENGINE_HW);
+	assert_int_equal(
+		validate(0, TRIP_ENGINE_SW, pattern.items, "the rule asks for it"), TRIP_ENGINE_SW);
+	assert_int_equal(validate(77, TRIP_ENGINE_AUTO, pattern.items, "no such port"), -ENODEV);
+	assert_int_equal(validate(0, 9, pattern.items, "engine is unknown"), -EINVAL);
+	assert_int_equal(validate(0, TRIP_ENGINE_AUTO, odd, "item RAW"), -ENOTSUP);
+	assert_int_equal(validate(0, TRIP_ENGINE_HW, NULL, "no pattern"), -EINVAL);
+	/* What only the driver knows. */
+	tell_primary('n');
+	assert_int_equal(
+		validate(0, TRIP_ENGINE_HW, pattern.items, "the fake driver says no"), -EIO);
+	tell_primary('n');
+	assert_int_equal(validate(0, TRIP_ENGINE_AUTO, pattern.items, "the fake driver says no"),
+		TRIP_ENGINE_SW);
+	assert_int_equal(fake_nic_called(FAKE_NIC_VALIDATE), 0);
+	assert_int_equal(trip_domain_close(family_domain), 0);
+	assert_int_equal(
+		validate(0, TRIP_ENGINE_SW, pattern.items, "attached to no domain"), -ENOTSUP);
+	family_say('e');
 }
 
-/* The last test. */
+/* The primary's driver is asked, where there is one to ask. */
 static void
-wait_12_a_killed_primary_ends_a_flush(void **state)
+validation_asks_the_primary(void **state)
 {
 	struct family_child child;
 
-	device = devices;
+	flows_device = flows_devices;
 	flows_open(TRIP_PROGRESS_LCORE);
-	child = family_start("orphan", 8, NULL);
-	keep_for(&child);
-	expect_waiting(&child);
-	kill(getpid(), SIGKILL);
+	child = family_start("validate", 8, NULL);
+	while (family_hear(&child) == 'n') {
+		fake_nic_fail(FAKE_NIC_VALIDATE, 1, EIO);
+		family_tell(&child, 'n');
+	}
+	family_end(&child);
+	flows_close();
 }
-
-/* -----------------------------------------------------------------------------------------------
- */
 
 static const struct family_part parts[] = {
 	{"flows", flows_play},
 	{"holder", flows_play_holder},
-	{"flush", play_flush},
-	{"orphan", play_orphan},
+	{"life", play_life},
+	{"validate", play_validate},
 	{NULL, NULL},
 };
 
@@ -297,13 +259,12 @@ static int
 run(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(work_09_flush_waits_for_a_ports_worker),
-		cmocka_unit_test(work_09_flush_waits_for_a_ports_worker_by_hand),
 		cmocka_unit_test(work_05_hard_flows_of_a_secondary),
 		cmocka_unit_test(work_05_hard_flows_of_a_secondary_by_hand),
 		cmocka_unit_test(work_07_hard_flows_end_with_their_process),
 		cmocka_unit_test(work_07_hard_flows_end_with_their_process_by_hand),
-		cmocka_unit_test(wait_12_a_killed_primary_ends_a_flush),
+		cmocka_unit_test(cntr_03_a_port_stops_is_reset_and_goes),
+		cmocka_unit_test(validation_asks_the_primary),
 	};
 
 	return family_run(tests);
@@ -312,14 +273,7 @@ run(void)
 int
 main(int argc, char **argv)
 {
-	static const struct flows_engine hardware = {.engine = TRIP_ENGINE_HW,
-		.deaths = 2,
-		.open = open_device,
-		.prepare = prepare_device,
-		.receive = receive,
-		.close = close_device};
-
-	flows_engine = &hardware;
+	flows_engine = &flows_hardware;
 	family_device = FLOWS_DEVICE;
 	return family_main(argc, argv, parts, run);
 }

@@ -808,6 +808,13 @@ hard_stop_and_start_shared(void **state)
 	stop_and_start(&shared);
 }
 
+/* The driver destroys counters with the stop. */
+static void
+hard_stop_and_start_forgetful(void **state)
+{
+	stop_and_start(&forgetful);
+}
+
 /* The application says nothing: no dead handle is used all the same. */
 static void
 hard_stop_that_is_not_told(void **state)
@@ -986,6 +993,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(work_02_operations_complete_in_firing_order),
 	cmocka_unit_test(hard_stop_and_start_direct),
 	cmocka_unit_test(hard_stop_and_start_shared),
+	cmocka_unit_test(hard_stop_and_start_forgetful),
 	cmocka_unit_test(hard_stop_that_is_not_told),
 	cmocka_unit_test(cntr_03_removal_is_an_error),
 	cmocka_unit_test(hard_reset_and_recovery),

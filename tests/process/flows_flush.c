@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an attached process has started on a port in hardware finishes before its flush and its
+ * close return (WORK-09), unless the primary ends. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "domain.h"
+#include "flows_device.h"
+#include "server.h"
+
+#define LIMIT_NS 100000000
+
+/* The driver keeps what deferred work does to a flow, which has fired. */
+static void
+start_and_keep(struct trip_cntr *trigger, enum trip_op op, struct trip_flow *flow,
+	struct trip_cntr *completion)
+{
+	family_say('k');
+	(void)family_listen();
+	flows_operate(trigger, 0, op, flow, completion);
+	family_say('s');
+	(void)family_listen();
+}
+
+static void
+play_flush(const char *arg)
+{
+	const struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_ENGINE_HW};
+	struct trip_cntr *trigger, *completion;
+	struct trip_port *found;
+	struct trip_flow *flow;
+
+	family_attach();
+	found = flows_find();
+	trigger = family_cntr(NULL, TRIP_WAIT_NONE);
+	completion = family_cntr(NULL, TRIP_WAIT_NONE);
+	flow = flows_create(found, &attr, FLOWS_DNS);
+	start_and_keep(trigger, TRIP_OP_FLOW_DROP, flow, completion);
+	family_say('w');
+	assert_int_equal(trip_work_flush(family_domain, NULL), 0);
+	assert_int_equal(trip_cntr_read(completion), 1);
+	start_and_keep(trigger, TRIP_OP_FLOW_PASS, flow, completion);
+	family_say('w');
+	assert_int_equal(trip_work_flush(family_domain, trigger), 0);
+	assert_int_equal(trip_cntr_read(completion), 2);
+	/* What it will be told of is nobody else's when it is closed (CNTR-11). */
+	start_and_keep(trigger, TRIP_OP_FLOW_DROP, flow, completion);
+	family_say('w');
+	family_until(trip_cntr_close(completion) == 0);
+	family_say('e');
+	assert_int_equal(trip_flow_destroy(flow), 0);
+	assert_int_equal(trip_cntr_close(trigger), 0);
+	assert_int_equal(trip_port_close(found), 0);
+	assert_int_equal(trip_work_flush(family_domain, NULL), 0);
+	assert_int_equal(trip_domain_close(family_domain), 0);
+}
+
+/* One of its connections waits for the answer to a request. */
+static bool
+asks_for_something(void)
+{
+	struct trip_server *server = family_domain->server;
+	bool busy = false;
+
+	pthread_mutex_lock(&family_domain->lock);
+	for (unsigned int i = 0; i < TRIP_SERVER_PEERS; i++)
+		busy |= server->peers[i] != NULL &&
+			__atomic_load_n(&server->peers[i]->busy, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&family_domain->lock);
+	return busy;
+}
+
+static bool
+has_gone_on(const struct family_child *child)
+{
+	struct pollfd entry = {.fd = child->from, .events = POLLIN};
+
+	return poll(&entry, 1, 0) != 0;
+}
+
+/* It waits, and not for less than what the driver keeps. */
+static void
+expect_waiting(const struct family_child *child)
+{
+	family_until(asks_for_something() || has_gone_on(child));
+	assert_false(has_gone_on(child));
+}
+
+static void
+keep_for(const struct family_child *child)
+{
+	assert_int_equal(family_hear(child), 'k');
+	fake_nic_hold(flows_device->change, true);
+	family_tell(child, 'k');
+	assert_int_equal(family_hear(child), 's');
+	family_until(fake_nic_is_held());
+	family_tell(child, 's');
+	assert_int_equal(family_hear(child), 'w');
+}
+
+static void
+flush(enum trip_progress progress)
+{
+	struct family_child child;
+
+	flows_open(progress);
+	child = family_start("flush", 8, NULL);
+	for (unsigned int i = 0; i < 3; i++) {
+		keep_for(&child);
+		expect_waiting(&child);
+		fake_nic_hold(flows_device->change, false);
+	}
+	assert_int_equal(family_hear(&child), 'e');
+	family_end(&child);
+	flows_close();
+}
+
+static void
+work_09_flush_waits_for_a_ports_worker(void **state)
+{
+	flows_each_device(flush, TRIP_PROGRESS_LCORE);
+}
+
+static void
+work_09_flush_waits_for_a_ports_worker_by_hand(void **state)
+{
+	flows_each_device(flush, TRIP_PROGRESS_MANUAL);
+}
+
+/* ---- the primary ends meanwhile ---------------------------------------------------------------
+ */
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void *
+flush_until_the_end(void *arg)
+{
+	assert_int_equal(trip_work_flush(family_domain, NULL), -ESHUTDOWN);
+	return NULL;
+}
+
+static void
+play_orphan(const char *arg)
+{
+	const struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_ENGINE_HW};
+	struct trip_cntr *trigger;
+	pthread_t thread;
+	uint64_t began;
+
+	prctl(PR_SET_PDEATHSIG, 0);
+	family_attach();
+	trigger = family_cntr(NULL, TRIP_WAIT_NONE);
+	start_and_keep(
+		trigger, TRIP_OP_FLOW_DROP, flows_create(flows_find(), &attr, FLOWS_DNS), NULL);
+	pthread_create(&thread, NULL, flush_until_the_end, NULL);
+	family_say('w');
+	family_outlive();
+	began = now_ns();
+	pthread_join(thread, NULL);
+	printf("%.1f ms until the flush had returned\n", (double)(now_ns() - began) / 1e6);
+	fflush(stdout);
+	_exit(now_ns() - began < LIMIT_NS ? 0 : 6);
+}
+
+/* The last test. */
+static void
+wait_12_a_killed_primary_ends_a_flush(void **state)
+{
+	struct family_child child;
+
+	flows_device = flows_devices;
+	flows_open(TRIP_PROGRESS_LCORE);
+	child = family_start("orphan", 8, NULL);
+	keep_for(&child);
+	expect_waiting(&child);
+	kill(getpid(), SIGKILL);
+}
+
+static const struct family_part parts[] = {
+	{"flush", play_flush},
+	{"orphan", play_orphan},
+	{NULL, NULL},
+};
+
+static int
+run(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(work_09_flush_waits_for_a_ports_worker),
+		cmocka_unit_test(work_09_flush_waits_for_a_ports_worker_by_hand),
+		cmocka_unit_test(wait_12_a_killed_primary_ends_a_flush),
+	};
+
+	return family_run(tests);
+}
+
+int
+main(int argc, char **argv)
+{
+	flows_engine = &flows_hardware;
+	family_device = FLOWS_DEVICE;
+	return family_main(argc, argv, parts, run);
+}
