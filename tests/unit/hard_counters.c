@@ -6,22 +6,10 @@
 
 #include <trip_threads.h>
 
-#include "fake_nic.h"
-#include "harness.h"
-#include "traffic.h"
-
-#define PACKET 100
+#include "hard_bed.h"
 
 static struct trip_port *port;
 static struct trip_counters *counters;
-
-static const struct fake_nic direct = {0};
-static const struct fake_nic shared = {.shared = true, .keeps_shared = true};
-static const struct fake_nic cached = {.driver = "mlx5_pci",
-	.devargs = "0000:01:00.0,dv_flow_en=2,svc_cycle_time=20",
-	.shared = true,
-	.cached = true,
-	.keeps_shared = true};
 
 static void
 attach(uint32_t index, enum trip_counter_description desc, struct trip_flow *flow)
@@ -70,16 +58,9 @@ create(uint16_t udp_port, struct trip_counters *with)
 }
 
 static void
-destroy(struct trip_flow *flow)
-{
-	if (trip_flow_destroy(flow) != 0)
-		fail_msg("%s", trip_error_message());
-}
-
-static void
 receive(uint16_t udp_port, uint64_t n)
 {
-	fake_nic_receive(udp_port, n, PACKET);
+	fake_nic_receive(udp_port, n, HARD_PACKET);
 	fake_nic_refresh();
 }
 
@@ -114,9 +95,9 @@ collect(const struct fake_nic *nic)
 	expect(0, 13, 1100);
 	receive(1000, 3);
 	receive(1001, 4);
-	destroy(flow);
+	hard_destroy(flow);
 	expect(0, 20, 1400);
-	destroy(live);
+	hard_destroy(live);
 	expect(0, 20, 1400);
 	expect(TRIP_READ_CACHED, 20, 1400);
 	close_all();
@@ -125,19 +106,19 @@ collect(const struct fake_nic *nic)
 static void
 pnt_06_points_of_a_direct_counter(void **state)
 {
-	collect(&direct);
+	collect(&hard_direct);
 }
 
 static void
 pnt_06_points_of_a_shared_counter(void **state)
 {
-	collect(&shared);
+	collect(&hard_shared);
 }
 
 static void
 pnt_06_points_of_a_cached_counter(void **state)
 {
-	collect(&cached);
+	collect(&hard_cached);
 }
 
 static void
@@ -146,7 +127,7 @@ pnt_08_the_cache_is_not_the_device(void **state)
 	struct trip_flow *flow;
 	uint64_t calls;
 
-	open_all(&direct);
+	open_all(&hard_direct);
 	attach(0, TRIP_COUNTER_PACKETS, NULL);
 	flow = create(1000, counters);
 	receive(1000, 10);
@@ -161,7 +142,7 @@ pnt_08_the_cache_is_not_the_device(void **state)
 	fake_nic_fail(FAKE_NIC_QUERY, 1, EIO);
 	expect(0, 10, 0);
 	expect(0, 15, 0);
-	destroy(flow);
+	hard_destroy(flow);
 	close_all();
 }
 
@@ -213,7 +194,7 @@ pnt_08_nobody_waits_for_a_reader_that_waits(void **state)
 	struct trip_flow *flow;
 	uint64_t value = 0;
 
-	open_all(&direct);
+	open_all(&hard_direct);
 	attach(0, TRIP_COUNTER_PACKETS, NULL);
 	flow = create(1000, counters);
 	receive(1000, 10);
@@ -230,14 +211,14 @@ pnt_08_nobody_waits_for_a_reader_that_waits(void **state)
 	fake_nic_hold(FAKE_NIC_QUERY, false);
 	pthread_join(reader.thread, NULL);
 	assert_int_equal(reader.value, 15);
-	destroy(flow);
+	hard_destroy(flow);
 	close_all();
 }
 
 static void *
 destroy_in_thread(void *arg)
 {
-	destroy(arg);
+	hard_destroy(arg);
 	return NULL;
 }
 
@@ -249,7 +230,7 @@ pnt_07_a_flow_that_goes_is_not_asked(void **state)
 	pthread_t thread;
 	uint64_t calls;
 
-	open_all(&direct);
+	open_all(&hard_direct);
 	attach(0, TRIP_COUNTER_PACKETS, NULL);
 	flow = create(1000, counters);
 	receive(1000, 10);
@@ -276,7 +257,7 @@ pnt_07_a_reader_is_waited_for(void **state)
 	struct trip_flow *flow;
 	pthread_t thread;
 
-	open_all(&direct);
+	open_all(&hard_direct);
 	attach(0, TRIP_COUNTER_PACKETS, NULL);
 	flow = create(1000, counters);
 	receive(1000, 10);
@@ -301,7 +282,7 @@ pnt_07_a_lost_flow_keeps_what_it_counted(void **state)
 	struct trip_flow_count count = {.fate = TRIP_FATE_PASS};
 	struct trip_flow *flow;
 
-	open_all(&direct);
+	open_all(&hard_direct);
 	attach(0, TRIP_COUNTER_PACKETS, NULL);
 	flow = create(1000, counters);
 	receive(1000, 10);
@@ -310,7 +291,7 @@ pnt_07_a_lost_flow_keeps_what_it_counted(void **state)
 	harness_until(trip_flow_query(flow, &count) == 0 && count.fate == TRIP_FATE_LOST);
 	expect(0, 10, 0);
 	assert_int_equal(trip_counters_destroy(counters), -EBUSY);
-	destroy(flow);
+	hard_destroy(flow);
 	expect(0, 10, 0);
 	fake_nic_flush();
 	close_all();

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Flows in hardware while their port stops, starts, resets and goes, on a driver that the test
+ * plays. */
+#include <errno.h>
+
+#include <rte_ethdev.h>
+
+#include "hard_bed.h"
+
+static void
+stop_and_start(const struct fake_nic *nic)
+{
+	struct trip_flow *kept, *lost;
+
+	hard_open(nic);
+	kept = hard_create(1000, true);
+	lost = hard_create(1001, false);
+	hard_receive(1000, 10, 10);
+	assert_int_equal(fake_nic_receive(1001, 5, 100), 5);
+	assert_int_equal(trip_port_stopping(hard_bed.port), 0);
+	assert_int_equal(fake_nic_rules(), 0);
+	assert_int_equal(rte_eth_dev_stop(hard_bed.port_id), 0);
+	fake_nic_flush();
+	/* Read to the last, and told. */
+	hard_expect_flow(lost, 5, TRIP_FATE_LOST);
+	hard_expect_flow(kept, 10, TRIP_FATE_PASS);
+	harness_until(trip_cntr_read(hard_bed.packets) == 15);
+	harness_expect(hard_bed.packets, 15, 1);
+	harness_expect(hard_bed.bytes, 1500, 1);
+	assert_int_equal(rte_eth_dev_start(hard_bed.port_id), 0);
+	assert_int_equal(trip_port_started(hard_bed.port), 0);
+	assert_int_equal(hard_stats_of().recreated, 1);
+	assert_int_equal(hard_stats_of().lost, 1);
+	hard_receive(1000, 20, 20);
+	assert_int_equal(fake_nic_receive(1001, 5, 100), 5);
+	hard_expect_flow(kept, 30, TRIP_FATE_PASS);
+	hard_expect_flow(lost, 5, TRIP_FATE_LOST);
+	/* A drop that fires meanwhile is that of the rule that comes back. */
+	assert_int_equal(trip_port_stopping(hard_bed.port), 0);
+	fake_nic_flush();
+	hard_queue_op(kept, 0, TRIP_OP_FLOW_DROP);
+	hard_queue_op(lost, 0, TRIP_OP_FLOW_DROP);
+	harness_until(
+		trip_cntr_read(hard_bed.completion) + trip_cntr_readerr(hard_bed.completion) == 2);
+	harness_expect(hard_bed.completion, 1, 1);
+	assert_int_equal(trip_port_started(hard_bed.port), 0);
+	hard_receive(1000, 1, 0);
+	hard_expect_flow(kept, 31, TRIP_FATE_DROP);
+	/* One that cannot be created again is lost. */
+	assert_int_equal(trip_port_stopping(hard_bed.port), 0);
+	fake_nic_fail(FAKE_NIC_CREATE, 1, EIO);
+	assert_int_equal(trip_port_started(hard_bed.port), 1);
+	hard_expect_flow(kept, 31, TRIP_FATE_LOST);
+	harness_until(trip_cntr_read(hard_bed.packets) == 36);
+	harness_expect(hard_bed.packets, 36, 2);
+	hard_destroy(kept);
+	hard_destroy(lost);
+	hard_close();
+}
+
+static void
+hard_stop_and_start_direct(void **state)
+{
+	stop_and_start(&hard_direct);
+}
+
+static void
+hard_stop_and_start_shared(void **state)
+{
+	stop_and_start(&hard_shared);
+}
+
+/* The driver destroys counters with the stop. */
+static void
+hard_stop_and_start_forgetful(void **state)
+{
+	stop_and_start(&hard_forgetful);
+}
+
+/* The application says nothing: no dead handle is used all the same. */
+static void
+hard_stop_that_is_not_told(void **state)
+{
+	struct trip_flow *kept, *lost;
+
+	hard_open(&hard_shared);
+	kept = hard_create(1000, true);
+	lost = hard_create(1001, false);
+	hard_receive(1000, 10, 10);
+	harness_until(trip_cntr_read(hard_bed.packets) == 10);
+	fake_nic_hold(FAKE_NIC_QUERY, true);
+	harness_until(fake_nic_is_held());
+	assert_int_equal(rte_eth_dev_stop(hard_bed.port_id), 0);
+	fake_nic_hold(FAKE_NIC_QUERY, false);
+	harness_until(trip_cntr_readerr(hard_bed.packets) == 1);
+	fake_nic_flush();
+	hard_expect_flow(lost, 0, TRIP_FATE_LOST);
+	assert_int_equal(rte_eth_dev_start(hard_bed.port_id), 0);
+	assert_int_equal(trip_port_started(hard_bed.port), 0);
+	hard_receive(1000, 10, 10);
+	hard_expect_flow(kept, 20, TRIP_FATE_PASS);
+	hard_destroy(kept);
+	hard_destroy(lost);
+	hard_close();
+}
+
+/* Waiters wake, the value stays, and no handle is touched any more. */
+static void
+cntr_03_removal_is_an_error(void **state)
+{
+	const struct trip_flow_attr hw = {.engine = TRIP_ENGINE_HW};
+	struct rte_flow_error error;
+	struct trip_flow *flow, *other = NULL;
+
+	hard_open(&hard_forgetful);
+	flow = hard_create(1000, true);
+	hard_receive(1000, 10, 10);
+	harness_until(trip_cntr_read(hard_bed.packets) == 10);
+	fake_nic_event(RTE_ETH_EVENT_INTR_RMV);
+	harness_until(trip_cntr_readerr(hard_bed.packets) == 1);
+	fake_nic_flush();
+	harness_expect(hard_bed.packets, 10, 1);
+	harness_expect(hard_bed.bytes, 1000, 1);
+	harness_until(atomic_load(&hard_bed.n_events[TRIP_PORT_REMOVED]) == 1);
+	hard_expect_flow(flow, 10, TRIP_FATE_LOST);
+	hard_queue_op(flow, 0, TRIP_OP_FLOW_DROP);
+	harness_until(trip_cntr_readerr(hard_bed.completion) == 1);
+	assert_int_equal(trip_port_started(hard_bed.port), 0);
+	assert_int_equal(hard_try_create(traffic_pattern(1000), &hw, &other, &error), -ENODEV);
+	hard_destroy(flow);
+	hard_close();
+}
+
+static void
+hard_reset_and_recovery(void **state)
+{
+	const struct trip_flow_attr hw = {.engine = TRIP_ENGINE_HW};
+	struct trip_flow *flow, *other = NULL;
+	uint64_t queries;
+
+	hard_open(&hard_forgetful);
+	flow = hard_create(1000, true);
+	hard_receive(1000, 10, 10);
+	harness_until(trip_cntr_read(hard_bed.packets) == 10);
+	/* Nothing is asked while the driver recovers. */
+	fake_nic_event(RTE_ETH_EVENT_ERR_RECOVERING);
+	hard_queue_op(flow, 0, TRIP_OP_FLOW_DROP);
+	harness_until(trip_cntr_readerr(hard_bed.completion) == 1);
+	assert_int_equal(hard_try_create(traffic_pattern(1001), &hw, &other, NULL), -EBUSY);
+	hard_expect_flow(flow, 10, TRIP_FATE_PASS);
+	queries = fake_nic_called(FAKE_NIC_QUERY);
+	fake_nic_flush();
+	harness_settle();
+	assert_int_equal(fake_nic_called(FAKE_NIC_QUERY), queries);
+	fake_nic_event(RTE_ETH_EVENT_RECOVERY_SUCCESS);
+	harness_until(atomic_load(&hard_bed.n_events[TRIP_PORT_STARTED]) == 1);
+	hard_receive(1000, 10, 10);
+	harness_until(trip_cntr_read(hard_bed.packets) == 20);
+	fake_nic_hold(FAKE_NIC_QUERY, true);
+	harness_until(fake_nic_is_held());
+	fake_nic_event(RTE_ETH_EVENT_INTR_RESET);
+	fake_nic_hold(FAKE_NIC_QUERY, false);
+	harness_until(atomic_load(&hard_bed.n_events[TRIP_PORT_STOPPED]) == 2);
+	fake_nic_flush();
+	assert_int_equal(trip_port_started(hard_bed.port), 0);
+	hard_receive(1000, 10, 10);
+	hard_expect_flow(flow, 30, TRIP_FATE_PASS);
+	harness_expect(hard_bed.completion, 0, 1);
+	hard_destroy(flow);
+	harness_expect(hard_bed.packets, 30, 0);
+	hard_close();
+}
+
+/* The cache stands still, the port does not. */
+static void
+hard_stale_counters_are_noticed(void **state)
+{
+	struct trip_flow *flow;
+
+	hard_open(&hard_cached);
+	flow = hard_create(1000, false);
+	hard_receive(1000, 10, 10);
+	harness_until(trip_cntr_read(hard_bed.packets) == 10);
+	while (!hard_stats_of().stale_now) {
+		fake_nic_receive(1000, 1, 100);
+		harness_step();
+	}
+	harness_until(atomic_load(&hard_bed.n_events[TRIP_PORT_STALE]) == 1);
+	assert_int_equal(hard_stats_of().stale, 1);
+	fake_nic_refresh();
+	harness_until(!hard_stats_of().stale_now);
+	harness_until(atomic_load(&hard_bed.n_events[TRIP_PORT_FRESH]) == 1);
+	hard_destroy(flow);
+	hard_close();
+}
+
+static int
+try_what_waits(const struct trip_work_event *event, void *arg)
+{
+	struct trip_flow *flow = arg, *other;
+
+	if (trip_flow_retire(flow) != -EDEADLK || trip_port_stopping(hard_bed.port) != -EDEADLK ||
+		trip_port_started(hard_bed.port) != -EDEADLK)
+		return -EPROTO;
+	return hard_try_create(traffic_pattern(1001), &(struct trip_flow_attr){0}, &other, NULL) ==
+			       -EDEADLK
+		       ? 0
+		       : -EPROTO;
+}
+
+static void
+hard_functions_do_not_wait_for_the_worker(void **state)
+{
+	struct trip_function *function;
+	struct trip_flow_count count;
+	struct trip_flow *flow;
+	struct trip_work work;
+
+	hard_open(&hard_direct);
+	flow = hard_create(1000, false);
+	trip_flow_query(flow, &count);
+	assert_int_equal(
+		trip_function_register(harness_domain, try_what_waits, flow, &function), 0);
+	work = harness_work(hard_bed.packets, 0, TRIP_OP_CALL);
+	work.op.call.function = function;
+	work.completion_cntr = hard_bed.completion;
+	harness_queue(&work);
+	harness_until(trip_cntr_read(hard_bed.completion) == 1);
+	assert_int_equal(trip_work_flush(harness_domain, NULL), 0);
+	assert_int_equal(trip_function_unregister(function), 0);
+	hard_destroy(flow);
+	hard_close();
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(hard_stop_and_start_direct),
+	cmocka_unit_test(hard_stop_and_start_shared),
+	cmocka_unit_test(hard_stop_and_start_forgetful),
+	cmocka_unit_test(hard_stop_that_is_not_told),
+	cmocka_unit_test(cntr_03_removal_is_an_error),
+	cmocka_unit_test(hard_reset_and_recovery),
+	cmocka_unit_test(hard_stale_counters_are_noticed),
+	cmocka_unit_test(hard_functions_do_not_wait_for_the_worker),
+};
+
+HARNESS_MAIN(TRAFFIC_VDEV, tests)
