@@ -119,7 +119,7 @@ find_homes(struct trip_domain *domain, void **memory, const struct trip_home_sha
 static int
 map(struct trip_domain *domain, const struct trip_share *share)
 {
-	void *memory[TRIP_HOMES_MAX];
+	void *memory[TRIP_HOMES_MAX], *flows, *counts;
 	struct trip_home_shape shape;
 	int error;
 
@@ -127,12 +127,15 @@ map(struct trip_domain *domain, const struct trip_share *share)
 	domain->engine.cntrs_per_home = shape.n_cntrs;
 	domain->engine.waiters_per_home = shape.n_waiters;
 	domain->engine.tsc_hz = share->tsc_hz;
-	domain->engine.n_flows = domain->attr.max_flows;
-	domain->engine.n_functions = domain->attr.max_functions;
 	domain->n_channels = 1;
 	/* After the last call into EAL comes the attachment: whoever dies in EAL was not attached.
 	 */
 	error = find_homes(domain, memory, &shape);
+	flows = find_zone(domain->name, "flows", trip_layout_flows_size(&domain->attr));
+	counts = find_zone(domain->name, "counts", trip_layout_counts_size(&domain->attr));
+	if (flows == NULL || counts == NULL)
+		return -ENOENT;
+	trip_layout_map_flows(&domain->attr, flows, counts, &domain->engine);
 	if (error == 0)
 		error = trip_link_open(domain, share->socket, share->nonce);
 	if (error == 0)

@@ -26,6 +26,7 @@
 #include "counters.h"
 #include "detach.h"
 #include "error.h"
+#include "flow.h"
 #include "link_flow.h"
 #include "progress.h"
 
@@ -254,7 +255,7 @@ attach_static(struct trip_counters *counters, const struct trip_counter_attach_a
 
 /* An empty binding. Under the control lock and the object's. */
 static struct trip_binding *
-bind(struct trip_counters *counters, struct trip_flow *flow)
+bind_flow(struct trip_counters *counters, struct trip_flow *flow)
 {
 	struct trip_binding *binding = calloc(1, sizeof(*binding));
 
@@ -262,7 +263,7 @@ bind(struct trip_counters *counters, struct trip_flow *flow)
 		return NULL;
 	binding->counters = counters;
 	binding->flow = flow;
-	LIST_INSERT_HEAD(&flow->bindings, binding, of_flow);
+	LIST_INSERT_HEAD(&trip_flow_more(flow)->bindings, binding, of_flow);
 	LIST_INSERT_HEAD(&counters->bindings, binding, of_counters);
 	return binding;
 }
@@ -303,10 +304,10 @@ attach_live(struct trip_counters *counters, const struct trip_counter_attach_att
 	uint64_t counts[TRIP_COUNT_KINDS];
 	struct point *point = NULL;
 
-	LIST_FOREACH (found, &flow->bindings, of_flow)
+	LIST_FOREACH (found, &trip_flow_more(flow)->bindings, of_flow)
 		if (found->counters == counters)
 			break;
-	binding = found != NULL ? found : bind(counters, flow);
+	binding = found != NULL ? found : bind_flow(counters, flow);
 	if (binding != NULL)
 		point = take_point(binding, attr->index, (uint16_t)attr->counter_desc);
 	if (point == NULL) {
@@ -340,7 +341,8 @@ trip_counters_attach_point_flow(struct trip_counters *counters,
 			flow->index);
 	if (counters->far != 0)
 		return trip_link_counters_attach(domain, counters->far,
-			flow != NULL ? flow->far : 0, attr->index, (uint32_t)attr->counter_desc);
+			flow != NULL ? trip_flow_more(flow)->id : 0, attr->index,
+			(uint32_t)attr->counter_desc);
 	if (trip_port_on_worker(domain))
 		return trip_error_set(EDEADLK,
 			"counters %" PRIu32
@@ -431,7 +433,7 @@ trip_counters_bind(struct trip_counters *counters, struct trip_flow *flow)
 	if (counters == NULL)
 		return 0;
 	pthread_mutex_lock(&counters->lock);
-	binding = bind(counters, flow);
+	binding = bind_flow(counters, flow);
 	if (binding != NULL)
 		error = copy_static(counters, binding);
 	if (binding != NULL && error != 0)
@@ -445,7 +447,7 @@ trip_counters_leave(struct trip_flow *flow)
 {
 	struct trip_binding *binding;
 
-	LIST_FOREACH (binding, &flow->bindings, of_flow) {
+	LIST_FOREACH (binding, &trip_flow_more(flow)->bindings, of_flow) {
 		struct trip_counters *counters = binding->counters;
 
 		pthread_mutex_lock(&counters->lock);
@@ -462,9 +464,9 @@ trip_counters_unbind(struct trip_flow *flow)
 	struct trip_binding *binding;
 	uint64_t counts[TRIP_COUNT_KINDS];
 
-	if (!LIST_EMPTY(&flow->bindings))
+	if (!LIST_EMPTY(&trip_flow_more(flow)->bindings))
 		look(flow, counts);
-	while ((binding = LIST_FIRST(&flow->bindings)) != NULL) {
+	while ((binding = LIST_FIRST(&trip_flow_more(flow)->bindings)) != NULL) {
 		struct trip_counters *counters = binding->counters;
 
 		pthread_mutex_lock(&counters->lock);

@@ -17,8 +17,10 @@
 #include "detach.h"
 #include "domain.h"
 #include "error.h"
+#include "flow.h"
 #include "layout.h"
 #include "link.h"
+#include "memory.h"
 #include "process.h"
 #include "progress.h"
 #include "registry.h"
@@ -126,6 +128,25 @@ reserve(struct trip_domain *domain, const char *what, size_t bytes, unsigned int
 	return 0;
 }
 
+/* What only some flows need is there for each, and takes pages where it is touched. */
+static int
+reserve_flows(struct trip_domain *domain)
+{
+	const struct trip_domain_attr *attr = &domain->attr;
+	struct trip_engine *engine = &domain->engine;
+
+	domain->flow = trip_memory_reserve(attr->max_flows * sizeof(*domain->flow));
+	domain->more = trip_memory_reserve(attr->max_flows * sizeof(*domain->more));
+	engine->flows = trip_memory_reserve(attr->max_flows * sizeof(*engine->flows));
+	engine->reads = trip_memory_reserve(attr->max_flows * sizeof(*engine->reads));
+	engine->folded = trip_memory_reserve(
+		((size_t)attr->max_queues + 1) * attr->max_flows * sizeof(*engine->folded));
+	return domain->flow != NULL && domain->more != NULL && engine->flows != NULL &&
+			       engine->reads != NULL && engine->folded != NULL
+		       ? 0
+		       : trip_error_set(ENOMEM, "domain: no memory for flows");
+}
+
 static int
 open_flows(struct trip_domain *domain)
 {
@@ -140,21 +161,16 @@ open_flows(struct trip_domain *domain)
 			&counts);
 	if (error != 0)
 		return error;
-	engine->n_flows = attr->max_flows;
-	engine->flows = flows;
-	engine->actions = (_Atomic uint8_t *)((char *)flows + trip_layout_actions_offset(attr));
-	engine->counts = counts;
-	engine->n_queues = attr->max_queues;
+	trip_layout_map_flows(attr, flows, counts, engine);
 	for (uint32_t i = 0; i < attr->max_flows; i++)
 		for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++)
-			atomic_init(&engine->flows[i].source[kind].cntr, TRIP_NONE);
-	engine->n_functions = attr->max_functions;
+			atomic_init(&engine->feeds[i].cntr[kind], TRIP_NONE);
+	error = reserve_flows(domain);
+	if (error != 0)
+		return error;
 	engine->functions = calloc(attr->max_functions, sizeof(*engine->functions));
 	if (engine->functions == NULL)
 		return trip_error_set(ENOMEM, "domain: no memory for functions");
-	domain->open_flows = calloc(attr->max_flows, sizeof(*domain->open_flows));
-	if (domain->open_flows == NULL)
-		return trip_error_set(ENOMEM, "domain: no memory for flows");
 	error = indices_init(&domain->flows, attr->max_flows);
 	if (error == 0)
 		error = indices_init(&domain->functions, attr->max_functions);
@@ -166,8 +182,14 @@ open_flows(struct trip_domain *domain)
 static void
 close_flows(struct trip_domain *domain)
 {
+	trip_memory_give(domain->engine.flows);
+	trip_memory_give(domain->engine.reads);
+	trip_memory_give(domain->engine.folded);
 	free(domain->engine.functions);
-	free(domain->open_flows);
+	trip_memory_give(domain->more);
+	trip_memory_give(domain->flow);
+	for (unsigned int i = 0; i < TRIP_FLOW_REASONS; i++)
+		free((void *)(uintptr_t)domain->reasons[i]);
 	free(domain->flows.freed);
 	free(domain->functions.freed);
 	free(domain->queues.freed);

@@ -37,7 +37,7 @@
 struct trip_binding;
 struct trip_entry;
 struct trip_hard_flow;
-struct trip_flow_ops;
+struct trip_flow_more;
 struct trip_port;
 struct trip_port_side;
 struct trip_link;
@@ -95,31 +95,30 @@ struct trip_function {
 	_Atomic uint32_t refs;
 };
 
+/*
+ * A handle of a flow, small, as there may be millions: in the primary one of an array, by index.
+ * What only some have is in flow.h's trip_flow_more().
+ */
 struct trip_flow {
+	/* NULL: the index has no flow. */
 	struct trip_port *port;
-	/* The engine that it is on. */
-	const struct trip_flow_ops *ops;
-	/* On the software engine. */
-	struct trip_port_side *side;
-	/* In hardware. */
-	struct trip_hard_flow *hard;
-	/* In an attached process, what the primary calls it; all else but its counters, index and
-	 * reason is there. */
-	uint64_t far;
-	/* Why it is there, and behind that its pattern as a text. */
-	char *reason;
-	uint32_t group, priority;
-	/* Process that it was created for; 0: this one. */
-	_Atomic uint32_t pid;
-	enum trip_flow_direction direction;
-	uint32_t index;
-	struct trip_cntr *cntrs[TRIP_FLOW_CNTRS_MAX];
-	unsigned int n_cntrs;
-	/* Counters objects that collect from it. Under the control lock. */
-	LIST_HEAD(, trip_binding) bindings;
 	/* Pending work that refers to it. */
 	_Atomic uint32_t refs;
+	uint32_t index : 22;
+	/* In an attached process: all but its counters, index and reason is in the primary. */
+	uint32_t far : 1;
+	/* In hardware. */
+	uint32_t hard : 1;
+	/* enum trip_flow_direction. */
+	uint32_t direction : 1;
+	uint32_t n_cntrs : 2;
+	/* Why it is there: of the domain's reasons; 0: it has one of its own. */
+	uint32_t reason : 5;
 };
+
+_Static_assert(sizeof(struct trip_flow) == 16, "of a million flows each byte is a megabyte");
+
+#define TRIP_FLOW_REASONS 32
 
 /* A free list of indices: what was never used lies above `fresh`. */
 struct trip_indices {
@@ -180,8 +179,11 @@ struct trip_domain {
 	/* Waiter slots of each home that are this process's and free. */
 	struct trip_slots waiters[TRIP_HOMES_MAX];
 	struct trip_indices flows;
-	/* Those that are open, by index; under `control`. */
-	struct trip_flow **open_flows;
+	/* Those that are open, by index, and what more there is of them; under `control`. */
+	struct trip_flow *flow;
+	struct trip_flow_more *more;
+	/* Why they are where they are; each is there for good once it is. */
+	const char *reasons[TRIP_FLOW_REASONS];
 	struct trip_indices functions;
 	struct trip_indices queues;
 	struct trip_native_helper helper;

@@ -54,89 +54,6 @@ check_cntrs(const struct trip_port *port, const struct trip_flow_attr *attr,
 	return 0;
 }
 
-/* Links the flow's counters, through their homes. Under the control lock. */
-static void
-link_cntrs(struct trip_flow *flow, const struct trip_flow_attr *attr)
-{
-	struct trip_domain *domain = flow->port->domain;
-	struct trip_flow_slot *slot = &domain->engine.flows[flow->index];
-
-	for (unsigned int i = 0; i < attr->n_cntrs; i++) {
-		struct trip_cntr *cntr = attr->cntrs[i];
-
-		flow->cntrs[flow->n_cntrs++] = cntr;
-		atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
-		atomic_fetch_add_explicit(cntr->flows, 1, memory_order_relaxed);
-		atomic_store_explicit(
-			&slot->source[cntr->events].cntr, cntr->global, memory_order_release);
-	}
-	for (unsigned int i = 0; i < flow->n_cntrs; i++)
-		if (i == 0 || flow->cntrs[i]->home != flow->cntrs[0]->home)
-			trip_progress_call(
-				domain, flow->cntrs[i]->home, trip_source_link, flow->index);
-}
-
-/* The homes fold what is left. Under the control lock. */
-static void
-unlink_cntrs(struct trip_flow *flow)
-{
-	struct trip_domain *domain = flow->port->domain;
-	struct trip_flow_slot *slot = &domain->engine.flows[flow->index];
-
-	for (unsigned int i = 0; i < flow->n_cntrs; i++)
-		if (i == 0 || flow->cntrs[i]->home != flow->cntrs[0]->home)
-			trip_progress_call(
-				domain, flow->cntrs[i]->home, trip_source_unlink, flow->index);
-	for (unsigned int i = 0; i < flow->n_cntrs; i++) {
-		atomic_store_explicit(&slot->source[flow->cntrs[i]->events].cntr, TRIP_NONE,
-			memory_order_relaxed);
-		atomic_fetch_sub_explicit(flow->cntrs[i]->flows, 1, memory_order_relaxed);
-		atomic_fetch_sub_explicit(&flow->cntrs[i]->refs, 1, memory_order_release);
-	}
-	flow->n_cntrs = 0;
-}
-
-int
-trip_flow_attach(struct trip_flow *flow, const struct trip_flow_attr *attr, uint32_t first_queue,
-	uint16_t n_queues)
-{
-	struct trip_domain *domain = flow->port->domain;
-	uint32_t index = trip_domain_take(&domain->flows);
-
-	if (index == TRIP_NONE)
-		return trip_error_set(ENOSPC, "domain \"%s\": all %" PRIu32 " flows are open",
-			domain->name, domain->attr.max_flows);
-	flow->index = index;
-	domain->engine.flows[index].first_queue = (uint16_t)first_queue;
-	domain->engine.flows[index].n_queues = n_queues;
-	atomic_store_explicit(&domain->engine.flows[index].hard,
-		first_queue == domain->engine.n_queues ? flow->port->port_id : TRIP_FLOW_SOFT,
-		memory_order_relaxed);
-	atomic_store_explicit(&domain->engine.flows[index].lost, false, memory_order_relaxed);
-	atomic_store_explicit(&domain->engine.flows[index].failed, 0, memory_order_relaxed);
-	/* No queue can reach what it last counted on this index any more. */
-	for (uint32_t q = first_queue; q < first_queue + n_queues; q++)
-		trip_count_init(trip_engine_count(&domain->engine, q, index));
-	if (trip_counters_bind(attr->counters, flow) != 0) {
-		trip_domain_give(&domain->flows, index);
-		return trip_error_set(
-			ENOMEM, "flow: no memory for the points of its counters object");
-	}
-	link_cntrs(flow, attr);
-	return 0;
-}
-
-void
-trip_flow_detach(struct trip_flow *flow)
-{
-	struct trip_domain *domain = flow->port->domain;
-
-	unlink_cntrs(flow);
-	trip_counters_unbind(flow);
-	atomic_store_explicit(&domain->engine.actions[flow->index], 0, memory_order_relaxed);
-	trip_domain_give(&domain->flows, flow->index);
-}
-
 static int
 check_attr(const struct trip_flow_order *order)
 {
@@ -228,47 +145,20 @@ trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
 		       : validate(port_id, &order, reason);
 }
 
-/* What it is, for people. */
-static int
-describe(struct trip_flow *flow, const struct trip_flow_order *order, const char *reason)
-{
-	char pattern[TRIP_CLIENT_PATTERN_MAX];
-	size_t head = strnlen(reason, TRIP_FLOW_REASON_MAX - 1), length;
-
-	trip_flow_text(order->pattern, pattern, sizeof(pattern));
-	length = strlen(pattern);
-	flow->reason = malloc(head + length + 2);
-	if (flow->reason == NULL)
-		return trip_flow_refuse(order->error, ENOMEM, RTE_FLOW_ERROR_TYPE_HANDLE, NULL,
-			"no memory for its handle");
-	memcpy(flow->reason, reason, head);
-	flow->reason[head] = 0;
-	memcpy(flow->reason + head + 1, pattern, length + 1);
-	flow->group = order->attr->group;
-	flow->priority = order->attr->priority;
-	flow->direction = order->attr->direction;
-	return 0;
-}
-
 /* Under the control lock. */
 static int
 create_on(struct trip_flow *flow, const struct trip_flow_ops *ops,
 	const struct trip_flow_order *order, const char *reason)
 {
-	int result = describe(flow, order, reason);
+	int result = trip_flow_explain(flow, reason, order->error);
 
 	if (result != 0)
 		return result;
-	flow->ops = ops;
+	flow->hard = ops == &trip_flow_hard;
 	result = ops->create(flow, order);
-	if (result != 0) {
-		free(flow->reason);
-		flow->reason = NULL;
-		return result;
-	}
-	flow->port->domain->open_flows[flow->index] = flow;
-	flow->port->n_flows++;
-	return 0;
+	if (result != 0)
+		trip_flow_unexplain(flow);
+	return result;
 }
 
 /* Under the control lock. */
@@ -297,40 +187,54 @@ create(struct trip_flow *flow, const struct trip_flow_order *order)
 	return result;
 }
 
-/* In an attached process: holds the flow's counters from closing, and lets go of them. */
-static void
-hold_far(struct trip_flow *flow, const struct trip_flow_attr *attr)
+/* In an attached process. */
+static struct trip_flow *
+alloc_far(struct trip_port *port, const struct trip_flow_attr *attr)
 {
+	struct trip_flow_far *far = calloc(1, sizeof(*far));
+
+	if (far == NULL)
+		return NULL;
+	far->flow.port = port;
+	far->flow.far = 1;
+	/* Its counters are held from closing. */
 	for (unsigned int i = 0; i < attr->n_cntrs; i++) {
-		flow->cntrs[flow->n_cntrs++] = attr->cntrs[i];
+		far->more.cntrs[far->flow.n_cntrs++] = attr->cntrs[i];
 		atomic_fetch_add_explicit(&attr->cntrs[i]->refs, 1, memory_order_relaxed);
 	}
+	return &far->flow;
 }
 
 static void
 free_far(struct trip_flow *flow)
 {
+	struct trip_flow_more *more = trip_flow_more(flow);
+
 	while (flow->n_cntrs > 0)
 		atomic_fetch_sub_explicit(
-			&flow->cntrs[--flow->n_cntrs]->refs, 1, memory_order_release);
-	free(flow->reason);
+			&more->cntrs[--flow->n_cntrs]->refs, 1, memory_order_release);
+	free(more->reason);
+	/* The handle is what it begins with. */
 	free(flow);
 }
 
 static int
-create_far(struct trip_flow *flow, const struct trip_flow_order *order, struct trip_flow **out)
+create_far(struct trip_port *port, const struct trip_flow_order *order, struct trip_flow **out)
 {
-	struct trip_domain *domain = flow->port->domain;
+	struct trip_domain *domain = port->domain;
+	struct trip_flow *flow = alloc_far(port, order->attr);
 	int result;
 
-	hold_far(flow, order->attr);
+	if (flow == NULL)
+		return trip_flow_refuse(order->error, ENOMEM, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+			"no memory for its handle");
 	result = trip_link_flow_create(flow, order, trip_counters_far(order->attr->counters));
 	if (result != 0) {
 		free_far(flow);
 		return result;
 	}
 	pthread_mutex_lock(&domain->lock);
-	flow->port->n_flows++;
+	port->n_flows++;
 	pthread_mutex_unlock(&domain->lock);
 	*out = flow;
 	return 0;
@@ -349,6 +253,16 @@ destroy_far(struct trip_flow *flow)
 	pthread_mutex_unlock(&domain->lock);
 	free_far(flow);
 	return 0;
+}
+
+static int
+refuse_full(const struct trip_domain *domain, struct rte_flow_error *error)
+{
+	static _Thread_local char message[96];
+
+	snprintf(message, sizeof(message), "domain \"%s\": all %" PRIu32 " flows are open",
+		domain->name, domain->attr.max_flows);
+	return trip_flow_refuse(error, ENOSPC, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL, message);
 }
 
 int
@@ -377,20 +291,18 @@ trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
 		result = check_cntrs(port, order.attr, error);
 	if (result != 0)
 		return result;
-	flow = calloc(1, sizeof(*flow));
-	if (flow == NULL)
-		return trip_flow_refuse(error, ENOMEM, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
-			"no memory for its handle");
-	flow->port = port;
 	if (port->domain->link != NULL)
-		return create_far(flow, &order, out);
+		return create_far(port, &order, out);
 	trip_progress_lock(port->domain);
-	result = create(flow, &order);
+	flow = trip_flow_take(port);
+	result = flow != NULL ? create(flow, &order) : refuse_full(port->domain, error);
+	if (flow != NULL && result != 0)
+		trip_flow_give(flow);
+	else if (flow != NULL)
+		port->n_flows++;
 	pthread_mutex_unlock(&port->domain->control);
-	if (result != 0) {
-		free(flow);
+	if (result != 0)
 		return result;
-	}
 	*out = flow;
 	return 0;
 }
@@ -411,22 +323,10 @@ trip_flow_retire(struct trip_flow *flow)
 		return -ESHUTDOWN;
 	if (trip_port_on_worker(flow->port->domain))
 		return refuse_on_worker(flow);
-	if (flow->far != 0)
+	if (flow->far)
 		return trip_link_flow_retire(flow);
-	flow->ops->retire(flow);
+	trip_flow_ops(flow)->retire(flow);
 	return 0;
-}
-
-const char *
-trip_flow_reason(const struct trip_flow *flow)
-{
-	return flow->reason;
-}
-
-const char *
-trip_flow_pattern(const struct trip_flow *flow)
-{
-	return flow->reason + strlen(flow->reason) + 1;
 }
 
 int
@@ -446,7 +346,7 @@ trip_flow_destroy(struct trip_flow *flow)
 		return trip_error_set(EBUSY,
 			"flow %" PRIu32 ": %" PRIu32 " pending work items refer to it", flow->index,
 			refs);
-	if (flow->far != 0)
+	if (flow->far)
 		return destroy_far(flow);
 	/* An operation on it that has just started finishes first. */
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
@@ -454,15 +354,14 @@ trip_flow_destroy(struct trip_flow *flow)
 	trip_progress_lock(domain);
 	trip_counters_leave(flow);
 	pthread_mutex_unlock(&domain->control);
-	flow->ops->quit(flow);
+	trip_flow_ops(flow)->quit(flow);
 	trip_progress_lock(domain);
-	domain->open_flows[flow->index] = NULL;
-	flow->ops->destroy(flow);
+	trip_flow_ops(flow)->destroy(flow);
 	trip_flow_detach(flow);
+	trip_flow_unexplain(flow);
+	trip_flow_give(flow);
 	port->n_flows--;
 	pthread_mutex_unlock(&domain->control);
-	free(flow->reason);
-	free(flow);
 	return 0;
 }
 
@@ -478,9 +377,13 @@ trip_flow_read(const struct trip_flow *flow, struct trip_flow_count *count)
 	const struct trip_engine *engine = &flow->port->domain->engine;
 	const struct trip_flow_slot *slot = &engine->flows[flow->index];
 	uint8_t action = atomic_load_explicit(&engine->actions[flow->index], memory_order_relaxed);
-	*count = (struct trip_flow_count){.engine = flow->ops->engine};
-	trip_source_count(engine, flow->index, &count->packets, &count->bytes);
-	if (atomic_load_explicit(&slot->lost, memory_order_relaxed))
+	uint32_t first_queue;
+	uint16_t n_queues = trip_flow_queues(flow, &first_queue);
+
+	*count = (struct trip_flow_count){.engine = trip_flow_ops(flow)->engine};
+	trip_source_count(
+		engine, flow->index, first_queue, n_queues, &count->packets, &count->bytes);
+	if (flow->hard && atomic_load_explicit(&slot->lost, memory_order_relaxed))
 		count->fate = TRIP_FATE_LOST;
 	else if ((action & TRIP_ACTION_ACTIVE) == 0)
 		count->fate = TRIP_FATE_DELETED;
@@ -493,9 +396,9 @@ trip_flow_query(struct trip_flow *flow, struct trip_flow_count *count)
 {
 	if (trip_detach_check(flow->port->domain) != 0)
 		return -ESHUTDOWN;
-	if (flow->far != 0)
+	if (flow->far)
 		return trip_link_flow_query(flow, count);
-	flow->ops->query(flow);
+	trip_flow_ops(flow)->query(flow);
 	trip_flow_read(flow, count);
 	return 0;
 }

@@ -5,6 +5,8 @@
 
 #include <rte_flow.h>
 
+#include <trip_client.h>
+
 #include "port.h"
 
 /* What a caller of trip_flow_create() asks for; `attr` is never NULL. */
@@ -40,10 +42,54 @@ extern const struct trip_flow_ops trip_flow_soft, trip_flow_hard;
 int trip_flow_refuse(struct rte_flow_error *error, int number, enum rte_flow_error_type type,
 	const void *cause, const char *message);
 
+/* What a flow has beside its handle, where that is anything: pages appear as they are touched. */
+struct trip_flow_more {
+	struct trip_cntr *cntrs[TRIP_FLOW_CNTRS_MAX];
+	/* Counters objects that collect from it. Under the control lock. */
+	LIST_HEAD(, trip_binding) bindings;
+	/* In hardware. */
+	struct trip_hard_flow *hard;
+	/* Where it is none of the domain's. */
+	char *reason;
+	/* In an attached process, what the primary calls it. */
+	uint64_t id;
+	/* Process that it was created for; 0: this one. */
+	_Atomic uint32_t pid;
+};
+
+/* A handle in an attached process. */
+struct trip_flow_far {
+	struct trip_flow flow;
+	struct trip_flow_more more;
+};
+
+/* A handle in the primary, with an index, of nothing yet; NULL: all are taken. And back. Under the
+ * control lock. */
+struct trip_flow *trip_flow_take(struct trip_port *port);
+void trip_flow_give(struct trip_flow *flow);
+
+struct trip_flow_more *trip_flow_more(const struct trip_flow *flow);
+const struct trip_flow_ops *trip_flow_ops(const struct trip_flow *flow);
+/* In software. */
+struct trip_port_side *trip_flow_side(const struct trip_flow *flow);
+
+/* Notes why a flow is in its engine: 0 or -ENOMEM. And forgets it. Under the control lock. */
+int trip_flow_explain(struct trip_flow *flow, const char *reason, struct rte_flow_error *error);
+void trip_flow_unexplain(struct trip_flow *flow);
+
+/* What is told of a flow; of one in software it is read from its rule. Under the control lock. */
+struct trip_flow_words {
+	uint32_t group, priority;
+	char pattern[TRIP_CLIENT_PATTERN_MAX];
+};
+
+void trip_flow_describe(const struct trip_flow *flow, struct trip_flow_words *words);
+
 /* Writes a pattern as testpmd has it; cut where there is no room. */
 void trip_flow_text(const struct rte_flow_item *pattern, char *out, size_t size);
-/* That of an open flow; good until it is destroyed. */
-const char *trip_flow_pattern(const struct trip_flow *flow);
+
+/* The queues of the domain that count a flow: from *first on, so many. */
+uint16_t trip_flow_queues(const struct trip_flow *flow, uint32_t *first);
 
 /*
  * Gives a flow its index, fresh counts on these queues of the domain, and its counters; and takes

@@ -151,12 +151,13 @@ add(struct trip_flow *flow, const struct trip_flow_order *order)
 {
 	const struct trip_engine *engine = &flow->port->domain->engine;
 	struct rte_flow_error error = {0};
-	struct trip_hard_call call = {.run = trip_hard_add, .flow = flow->hard, .error = &error};
+	struct trip_hard_call call = {
+		.run = trip_hard_add, .flow = trip_flow_more(flow)->hard, .error = &error};
 	int result = trip_flow_attach(flow, order->attr, engine->n_queues, 1);
 
 	if (result != 0)
 		return result;
-	flow->hard->index = flow->index;
+	trip_flow_more(flow)->hard->index = flow->index;
 	result = trip_hard_call(flow->port->hard, &call);
 	if (result == 0)
 		return 0;
@@ -167,15 +168,18 @@ add(struct trip_flow *flow, const struct trip_flow_order *order)
 static void
 free_hard(struct trip_flow *flow)
 {
-	trip_rule_fini(&flow->hard->rule);
-	free(flow->hard);
-	flow->hard = NULL;
+	struct trip_flow_more *more = trip_flow_more(flow);
+
+	trip_rule_fini(&more->hard->rule);
+	free(more->hard);
+	more->hard = NULL;
 }
 
 static int
 create(struct trip_flow *flow, const struct trip_flow_order *order)
 {
 	struct trip_hard *hard = flow->port->hard;
+	struct trip_hard_flow *made;
 	/* The driver is asked by its worker; before there is one, since not every port gets one.
 	 * What kind of engine it is the worker has settled by its first rule. */
 	int result =
@@ -185,14 +189,15 @@ create(struct trip_flow *flow, const struct trip_flow_order *order)
 		result = trip_port_hard_start(flow->port);
 	if (result != 0)
 		return result;
-	flow->hard = calloc(1, sizeof(*flow->hard));
-	if (flow->hard == NULL)
+	made = calloc(1, sizeof(*made));
+	if (made == NULL)
 		return trip_flow_refuse(order->error, ENOMEM, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 			"no memory for its rule");
-	flow->hard->final = true;
-	flow->hard->recreate = order->attr->recreate;
-	result = init_rule(&flow->hard->rule, order);
-	flow->hard->rule.drop = is_drop(order);
+	made->final = true;
+	made->recreate = order->attr->recreate;
+	result = init_rule(&made->rule, order);
+	made->rule.drop = is_drop(order);
+	trip_flow_more(flow)->hard = made;
 	if (result == 0)
 		result = add(flow, order);
 	if (result != 0)
@@ -213,7 +218,7 @@ call_patiently(struct trip_flow *flow, struct trip_hard_call *call)
 static void
 retire(struct trip_flow *flow)
 {
-	struct trip_hard_call call = {.run = trip_hard_retire, .flow = flow->hard};
+	struct trip_hard_call call = {.run = trip_hard_retire, .flow = trip_flow_more(flow)->hard};
 
 	call_patiently(flow, &call);
 }
@@ -221,7 +226,7 @@ retire(struct trip_flow *flow)
 static void
 quit(struct trip_flow *flow)
 {
-	struct trip_hard_call call = {.run = trip_hard_remove, .flow = flow->hard};
+	struct trip_hard_call call = {.run = trip_hard_remove, .flow = trip_flow_more(flow)->hard};
 
 	retire(flow);
 	call_patiently(flow, &call);
@@ -230,7 +235,7 @@ quit(struct trip_flow *flow)
 static void
 query(struct trip_flow *flow)
 {
-	struct trip_hard_call call = {.run = trip_hard_query, .flow = flow->hard};
+	struct trip_hard_call call = {.run = trip_hard_query, .flow = trip_flow_more(flow)->hard};
 
 	/* What the device does not answer, it has answered before. */
 	if (!trip_port_on_worker(flow->port->domain))

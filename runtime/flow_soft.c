@@ -142,7 +142,7 @@ insert(struct trip_flow *flow, const struct plan *plan, const struct trip_flow_o
 
 	atomic_store_explicit(&port->domain->engine.actions[flow->index],
 		(uint8_t)(TRIP_ACTION_ACTIVE | plan->actions), memory_order_release);
-	result = trip_table_add(flow->side->table, &rule, &plan->pattern);
+	result = trip_table_add(trip_flow_side(flow)->table, &rule, &plan->pattern);
 	if (result != 0)
 		return trip_flow_refuse(order->error, -result, RTE_FLOW_ERROR_TYPE_HANDLE, NULL,
 			result == -ENOSPC ? "the port has the most different masks that it can have"
@@ -156,14 +156,15 @@ create(struct trip_flow *flow, const struct trip_flow_order *order)
 {
 	struct plan plan = {0};
 	int result = plan_rule(&plan, order);
+	const struct trip_port_side *side;
 
-	flow->side = &flow->port->sides[plan.direction];
-	if (result == 0 && flow->side->n_queues == 0)
+	flow->direction = plan.direction & 1;
+	side = trip_flow_side(flow);
+	if (result == 0 && side->n_queues == 0)
 		result = trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR_EGRESS,
 			order->attr, "egress: the port was opened with n_tx_queues 0");
 	if (result == 0)
-		result = trip_flow_attach(
-			flow, order->attr, flow->side->first_queue, flow->side->n_queues);
+		result = trip_flow_attach(flow, order->attr, side->first_queue, side->n_queues);
 	if (result != 0)
 		return result;
 	result = insert(flow, &plan, order);
@@ -194,7 +195,7 @@ quit(struct trip_flow *flow)
 static void
 destroy(struct trip_flow *flow)
 {
-	struct trip_table *table = flow->side->table;
+	struct trip_table *table = trip_flow_side(flow)->table;
 
 	trip_table_remove(table, flow->index);
 	while (!trip_table_quiet(table, flow->index))

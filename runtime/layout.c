@@ -131,24 +131,44 @@ trip_layout_home(const struct trip_domain_attr *attr, struct trip_home_shape *sh
 	};
 }
 
-size_t
-trip_layout_actions_offset(const struct trip_domain_attr *attr)
+static size_t
+actions_offset(const struct trip_domain_attr *attr)
 {
-	return RTE_ALIGN_CEIL(sizeof(struct trip_flow_slot) * attr->max_flows, RTE_CACHE_LINE_SIZE);
+	return RTE_ALIGN_CEIL(sizeof(struct trip_flow_feed) * attr->max_flows, RTE_CACHE_LINE_SIZE);
 }
 
 size_t
 trip_layout_flows_size(const struct trip_domain_attr *attr)
 {
-	return RTE_ALIGN_CEIL(
-		trip_layout_actions_offset(attr) + attr->max_flows, RTE_CACHE_LINE_SIZE);
+	return RTE_ALIGN_CEIL(actions_offset(attr) + attr->max_flows, RTE_CACHE_LINE_SIZE);
+}
+
+/* Behind the counts are the moments. */
+static size_t
+moments_offset(const struct trip_domain_attr *attr)
+{
+	return RTE_ALIGN_CEIL(sizeof(struct trip_count) * attr->max_queues * attr->max_flows,
+		RTE_CACHE_LINE_SIZE);
 }
 
 size_t
 trip_layout_counts_size(const struct trip_domain_attr *attr)
 {
-	/* One more for what is read of flows in hardware. */
-	return sizeof(struct trip_count) * (attr->max_queues + 1) * attr->max_flows;
+	return moments_offset(attr) +
+	       sizeof(struct trip_count_moments) * attr->max_queues * attr->max_flows;
+}
+
+void
+trip_layout_map_flows(
+	const struct trip_domain_attr *attr, void *flows, void *counts, struct trip_engine *engine)
+{
+	engine->n_flows = attr->max_flows;
+	engine->n_queues = attr->max_queues;
+	engine->n_functions = attr->max_functions;
+	engine->feeds = flows;
+	engine->actions = (_Atomic uint8_t *)((char *)flows + actions_offset(attr));
+	engine->counts = counts;
+	engine->moments = (void *)((char *)counts + moments_offset(attr));
 }
 
 /* EAL's heap grows by the smallest pages, and by larger ones only when those are used up. */

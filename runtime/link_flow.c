@@ -63,15 +63,17 @@ static int
 take_made(struct trip_flow *flow, const struct trip_flow_order *order,
 	const struct trip_flow_wire *wire, const struct trip_protocol_made *made)
 {
+	struct trip_flow_more *more = trip_flow_more(flow);
+
 	if (made->result != 0)
 		return refuse(order, wire, made);
 	if (made->index >= flow->port->domain->attr.max_flows)
 		return trip_flow_refuse(order->error, EPROTO, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 			"the primary gives a flow that the domain does not have");
-	flow->far = made->flow;
-	flow->index = made->index;
-	flow->reason = strndup(made->text, sizeof(made->text));
-	if (flow->reason != NULL)
+	more->id = made->flow;
+	flow->index = made->index & 0x3fffff;
+	more->reason = strndup(made->text, sizeof(made->text));
+	if (more->reason != NULL)
 		return 0;
 	(void)trip_link_flow_destroy(flow);
 	return trip_flow_refuse(order->error, ENOMEM, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
@@ -152,7 +154,7 @@ trip_link_flow_validate(uint16_t port_id, const struct trip_flow_order *order, c
 static int
 ask_of(struct trip_flow *flow, enum trip_protocol_deed deed, union trip_protocol_answer *answer)
 {
-	const struct trip_protocol_flow_do asked = {.flow = flow->far, .deed = deed};
+	const struct trip_protocol_flow_do asked = {.flow = trip_flow_more(flow)->id, .deed = deed};
 
 	return trip_link_call_slow(
 		flow->port->domain, TRIP_PROTOCOL_FLOW_DO, &asked, sizeof(asked), answer);

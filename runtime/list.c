@@ -258,8 +258,8 @@ list_works(struct lister *list)
 static uint64_t
 fed_by(struct trip_domain *domain, uint32_t flow, enum trip_count_kind kind)
 {
-	return id_of(domain, atomic_load_explicit(&domain->engine.flows[flow].source[kind].cntr,
-				     memory_order_relaxed));
+	return id_of(domain,
+		atomic_load_explicit(&domain->engine.feeds[flow].cntr[kind], memory_order_relaxed));
 }
 
 /* Under the control lock. */
@@ -268,20 +268,23 @@ fill_flow(const struct trip_flow *flow, struct trip_client_flow *out)
 {
 	struct trip_domain *domain = flow->port->domain;
 	struct trip_flow_count count;
+	struct trip_flow_words words;
+	uint32_t first_queue;
 
+	trip_flow_describe(flow, &words);
 	trip_flow_read(flow, &count);
 	*out = (struct trip_client_flow){
 		.packets = count.packets,
 		.bytes = count.bytes,
 		.index = flow->index,
-		.queues = domain->engine.flows[flow->index].n_queues,
+		.queues = trip_flow_queues(flow, &first_queue),
 		.port = flow->port->port_id,
 		.engine = count.engine,
 		.fate = count.fate,
 		.direction = flow->direction,
-		.group = flow->group,
-		.priority = flow->priority,
-		.pid = atomic_load_explicit(&flow->pid, memory_order_relaxed),
+		.group = words.group,
+		.priority = words.priority,
+		.pid = atomic_load_explicit(&trip_flow_more(flow)->pid, memory_order_relaxed),
 	};
 	if (out->pid == 0)
 		out->pid = (uint32_t)getpid();
@@ -289,7 +292,7 @@ fill_flow(const struct trip_flow *flow, struct trip_client_flow *out)
 		out->flags = TRIP_CLIENT_FLOW_ACTIVE;
 	if (count.fate == TRIP_FATE_DROP)
 		out->flags |= TRIP_CLIENT_FLOW_DROP;
-	snprintf(out->pattern, sizeof(out->pattern), "%s", trip_flow_pattern(flow));
+	memcpy(out->pattern, words.pattern, sizeof(out->pattern));
 	snprintf(out->reason, sizeof(out->reason), "%s", trip_flow_reason(flow));
 	pthread_mutex_lock(&domain->lock);
 	out->packets_cntr = fed_by(domain, flow->index, TRIP_COUNT_KIND_PACKETS);
@@ -310,8 +313,8 @@ list_flows(struct lister *list)
 	for (; list->count < list->room && list->scanned++ < SCAN &&
 		list->cursor < domain->engine.n_flows;
 		list->cursor++)
-		if (domain->open_flows[list->cursor] != NULL)
-			fill_flow(domain->open_flows[list->cursor], &out[list->count++]);
+		if (domain->flow[list->cursor].port != NULL)
+			fill_flow(&domain->flow[list->cursor], &out[list->count++]);
 	pthread_mutex_unlock(&domain->control);
 	if (list->cursor >= domain->engine.n_flows)
 		list->cursor = TRIP_PROTOCOL_END;

@@ -146,6 +146,7 @@ static int
 open_side(struct trip_domain *domain, struct trip_port *port, unsigned int which)
 {
 	struct trip_port_side *side = &port->sides[which];
+	struct trip_engine *engine = &domain->engine;
 	int error;
 
 	if (side->n_queues == 0)
@@ -154,10 +155,16 @@ open_side(struct trip_domain *domain, struct trip_port *port, unsigned int which
 	if (error != 0)
 		return trip_error_set(
 			-error, "port %" PRIu16 ": no memory for its rules", port->port_id);
-	for (uint16_t q = 0; q < side->n_queues; q++)
+	for (uint32_t q = 0; q < side->n_queues; q++) {
+		const struct trip_soft_shared shared = {
+			.counts = trip_engine_count(engine, side->first_queue + q, 0),
+			.moments = trip_engine_moments(engine, side->first_queue + q, 0),
+			.actions = engine->actions,
+		};
+
 		trip_soft_open(&side->queues[q].soft, side->table, which == TRIP_FLOW_EGRESS,
-			trip_engine_count(&domain->engine, side->first_queue + q, 0),
-			domain->engine.actions, cross, port);
+			&shared, cross, port);
+	}
 	return 0;
 }
 

@@ -226,8 +226,8 @@ create_flow(struct trip_process *process, const struct trip_protocol_flow *asked
 	result = trip_flow_create(domain_of(process)->ports[asked->port], &attr, rule->items,
 		actions ? rule->actions : NULL, &held->flow, error);
 	if (result == 0)
-		atomic_store_explicit(
-			&held->flow->pid, (uint32_t)process->credentials.pid, memory_order_relaxed);
+		atomic_store_explicit(&trip_flow_more(held->flow)->pid,
+			(uint32_t)process->credentials.pid, memory_order_relaxed);
 	return result;
 }
 

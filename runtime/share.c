@@ -21,8 +21,9 @@ trip_share_layout(void)
 		sizeof(struct trip_waiter_node),
 		sizeof(struct trip_work_desc),
 		sizeof(struct trip_work_event),
-		sizeof(struct trip_flow_slot),
+		sizeof(struct trip_flow_feed),
 		sizeof(struct trip_count),
+		sizeof(struct trip_count_moments),
 		TRIP_BELLS,
 	};
 	uint32_t hash = 2166136261u;

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The counts of one flow on one queue: a cache line, and a budget that makes it ring.
+ * The counts of one flow on one queue, and a budget that makes it ring.
  *
  * Writers. `packets` and `bytes` have one writer, the lcore that polls the queue; they are written
  * by plain loads and stores, never by read-modify-write. Each of the two kinds may feed a counter
- * of another home: the limit and what was folded of a kind have one writer, that home. `crossed`
- * is set by the queue and taken by the home.
+ * of another home: the limit of a kind, and what was folded of it, have one writer, that home. When
+ * it crossed is set by the queue and taken by the home.
+ *
+ * Three arrays, as most flows need only the first: the counts, two flows to a cache line, which a
+ * queue's bursts write and nobody else often reads; the moments, touched when a limit is reached;
+ * and what was folded, the homes' own, touched where a flow feeds a counter.
  *
  * Protocol. A crossing must be seen by one of the two, whatever the interleaving:
  *
@@ -50,29 +54,36 @@ enum trip_count_which {
 };
 
 struct trip_count {
-	_Alignas(64) _Atomic uint64_t packets;
+	_Alignas(32) _Atomic uint64_t packets;
 	_Atomic uint64_t bytes;
 	/* At which to ring; TRIP_COUNT_NO_LIMIT: nobody cares. */
 	_Atomic uint64_t limit[TRIP_COUNT_KINDS];
-	/* Tsc of the first crossing since the home last took it, 0: none. */
-	_Atomic uint64_t crossed[TRIP_COUNT_KINDS];
-	/* What the home has added to its counter; the home's alone. */
-	uint64_t folded[TRIP_COUNT_KINDS];
 };
 
-_Static_assert(sizeof(struct trip_count) == 64, "a flow's counts on a queue are one cache line");
+_Static_assert(sizeof(struct trip_count) == 32, "two flows' counts on a queue are a cache line");
 
-/* A line before anybody else can reach it: zero counts and no limits. */
+/* When each kind first crossed since the home last took it, 0: it has not. In units of so many tsc
+ * ticks, a tenth of a microsecond; what is not taken within minutes shows as less old than it is.
+ */
+#define TRIP_COUNT_MOMENT_SHIFT 8
+
+struct trip_count_moments {
+	_Atomic uint32_t crossed[TRIP_COUNT_KINDS];
+};
+
+/* What the home has added to its counters. */
+struct trip_count_folded {
+	uint64_t of[TRIP_COUNT_KINDS];
+};
+
+/* Before anybody else can reach it: zero counts and no limits. */
 static inline void
 trip_count_init(struct trip_count *count)
 {
 	atomic_init(&count->packets, 0);
 	atomic_init(&count->bytes, 0);
-	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
+	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++)
 		atomic_init(&count->limit[kind], TRIP_COUNT_NO_LIMIT);
-		atomic_init(&count->crossed[kind], 0);
-		count->folded[kind] = 0;
-	}
 }
 
 /* Any thread; relaxed: what the queue has counted so far, of one kind. */
@@ -122,40 +133,48 @@ trip_count_reached(const struct trip_count *count)
 
 /* The queue found limits reached at `tsc`: keep the earliest moment that the home has not taken. */
 static inline void
-trip_count_cross(struct trip_count *count, unsigned int which, uint64_t tsc)
+trip_count_cross(struct trip_count_moments *moments, unsigned int which, uint64_t tsc)
 {
+	uint32_t moment = (uint32_t)(tsc >> TRIP_COUNT_MOMENT_SHIFT);
+
 	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
 		/* Only the queue stores a time here, so load and store need not be one step: the
 		 * home can only make it 0 in between, and then this burst's time is the right one.
 		 */
 		if ((which & (1u << kind)) != 0 &&
-			atomic_load_explicit(&count->crossed[kind], memory_order_relaxed) == 0)
-			atomic_store_explicit(
-				&count->crossed[kind], tsc != 0 ? tsc : 1, memory_order_release);
+			atomic_load_explicit(&moments->crossed[kind], memory_order_relaxed) == 0)
+			atomic_store_explicit(&moments->crossed[kind], moment != 0 ? moment : 1,
+				memory_order_release);
 	}
 }
 
 /*
- * Home: the time of the first crossing since the last call, 0 if there was none. A time before the
+ * Home: the tsc of the first crossing since the last call, 0 if there was none. A time before the
  * home's own last budget for this line belongs to the budget before it: the queue may have read
  * the old limit just before it was replaced.
  */
 static inline uint64_t
-trip_count_take(struct trip_count *count, enum trip_count_kind kind)
+trip_count_take(struct trip_count_moments *moments, enum trip_count_kind kind, uint64_t now)
 {
-	if (atomic_load_explicit(&count->crossed[kind], memory_order_relaxed) == 0)
+	uint32_t moment;
+
+	if (atomic_load_explicit(&moments->crossed[kind], memory_order_relaxed) == 0)
 		return 0;
-	return atomic_exchange_explicit(&count->crossed[kind], 0, memory_order_acquire);
+	moment = atomic_exchange_explicit(&moments->crossed[kind], 0, memory_order_acquire);
+	now >>= TRIP_COUNT_MOMENT_SHIFT;
+	/* It was less than 2^32 units ago. */
+	return (now - (uint32_t)((uint32_t)now - moment)) << TRIP_COUNT_MOMENT_SHIFT;
 }
 
 /* Home: what the queue has counted since this was last called, to be added to the counter. */
 static inline uint64_t
-trip_count_fold(struct trip_count *count, enum trip_count_kind kind)
+trip_count_fold(
+	const struct trip_count *count, struct trip_count_folded *folded, enum trip_count_kind kind)
 {
-	uint64_t now = trip_count_read(count, kind), delta = now - count->folded[kind];
+	uint64_t now = trip_count_read(count, kind), delta = now - folded->of[kind];
 
 	if (delta != 0)
-		count->folded[kind] = now;
+		folded->of[kind] = now;
 	return delta;
 }
 
@@ -165,11 +184,11 @@ trip_count_fold(struct trip_count *count, enum trip_count_kind kind)
  * knows.
  */
 static inline bool
-trip_count_budget(struct trip_count *count, enum trip_count_kind kind, uint64_t share)
+trip_count_budget(struct trip_count *count, const struct trip_count_folded *folded,
+	enum trip_count_kind kind, uint64_t share)
 {
-	uint64_t folded = count->folded[kind];
-	uint64_t limit =
-		share < TRIP_COUNT_NO_LIMIT - folded ? folded + share : TRIP_COUNT_NO_LIMIT;
+	uint64_t base = folded->of[kind];
+	uint64_t limit = share < TRIP_COUNT_NO_LIMIT - base ? base + share : TRIP_COUNT_NO_LIMIT;
 
 	/* An unchanged limit needs no second store: the old one comes before H2 as well. */
 	if (atomic_load_explicit(&count->limit[kind], memory_order_relaxed) != limit)

@@ -149,19 +149,25 @@ struct trip_due_list {
 	uint32_t count;
 };
 
-/* A flow's link to a counter that it feeds. Only the counter's home touches it but `cntr`. */
-struct trip_source {
-	/* Global index of the counter, TRIP_NONE: none. The queues read it when they cross. */
-	_Atomic uint32_t cntr;
-	uint32_t next;
+/* The counters that a flow feeds: global indices, TRIP_NONE: none. Queues read it when they cross.
+ */
+struct trip_flow_feed {
+	_Atomic uint32_t cntr[TRIP_COUNT_KINDS];
 };
 
-/* What homes and queues share of a flow. */
+/*
+ * What homes know of a flow that feeds counters, or is in hardware: memory of the primary, whose
+ * pages are there once they are touched. All 0 for any other.
+ */
 struct trip_flow_slot {
-	struct trip_source source[TRIP_COUNT_KINDS];
+	/* As its feed has them, which other processes may write over; where it feeds any. */
+	uint32_t cntr[TRIP_COUNT_KINDS];
+	/* The next source of the same counter; that counter's home's. */
+	uint32_t next[TRIP_COUNT_KINDS];
+	/* Where it feeds a counter: the queues that count it. */
 	uint16_t first_queue;
 	uint16_t n_queues;
-	/* The port whose hardware counts it, or TRIP_FLOW_SOFT. */
+	/* 1 more than the port whose hardware counts it, or 0. */
 	_Atomic uint16_t hard;
 	/* In hardware: its rule is gone, though nobody asked for that. */
 	_Atomic bool lost;
@@ -169,6 +175,12 @@ struct trip_flow_slot {
 	_Atomic uint8_t failed;
 	/* In hardware: everything that happened before this moment is in its counts. */
 	_Atomic uint64_t fresh_tsc;
+};
+
+/* What a port's worker has read of a flow in hardware, as a queue's; likewise. */
+struct trip_flow_read {
+	struct trip_count count;
+	struct trip_count_moments moments;
 };
 
 struct trip_function_slot {
@@ -298,13 +310,18 @@ struct trip_engine {
 	/* Likewise of waiter slots. */
 	uint32_t waiters_per_home;
 	uint32_t n_flows;
-	struct trip_flow_slot *flows;
+	struct trip_flow_feed *feeds;
 	/* Action word of each flow: TRIP_ACTION_*. */
 	_Atomic uint8_t *actions;
-	/* counts[queue * n_flows + flow]. Behind the queues of ports there is one more, where flows
-	 * in hardware have what was read of them: the worker of their port is the one writer. */
+	/* Of flow f on queue q at [q * n_flows + f]. */
 	struct trip_count *counts;
+	struct trip_count_moments *moments;
 	uint32_t n_queues;
+	/* In the primary alone. Behind the queues of ports there is one more, where flows in
+	 * hardware have what was read of them: the worker of their port is the one writer. */
+	struct trip_flow_slot *flows;
+	struct trip_flow_read *reads;
+	struct trip_count_folded *folded;
 	/* Hardware engines of this process's ports, by port id. */
 	_Atomic(struct trip_hard *) hard[TRIP_PORTS_MAX];
 	struct trip_function_slot *functions;
@@ -331,7 +348,30 @@ trip_engine_has_cntr(const struct trip_engine *engine, uint32_t cntr)
 static inline struct trip_count *
 trip_engine_count(const struct trip_engine *engine, uint32_t queue, uint32_t flow)
 {
-	return &engine->counts[(size_t)queue * engine->n_flows + flow];
+	return queue < engine->n_queues ? &engine->counts[(size_t)queue * engine->n_flows + flow]
+					: &engine->reads[flow].count;
+}
+
+static inline struct trip_count_moments *
+trip_engine_moments(const struct trip_engine *engine, uint32_t queue, uint32_t flow)
+{
+	return queue < engine->n_queues ? &engine->moments[(size_t)queue * engine->n_flows + flow]
+					: &engine->reads[flow].moments;
+}
+
+static inline struct trip_count_folded *
+trip_engine_folded(const struct trip_engine *engine, uint32_t queue, uint32_t flow)
+{
+	return &engine->folded[(size_t)queue * engine->n_flows + flow];
+}
+
+/* The port whose hardware counts a flow, or TRIP_FLOW_SOFT. */
+static inline uint16_t
+trip_engine_hard_port(const struct trip_engine *engine, uint32_t flow)
+{
+	/* Relaxed: a work item on the flow was accepted after it was made. */
+	return (uint16_t)(atomic_load_explicit(&engine->flows[flow].hard, memory_order_relaxed) -
+			  1);
 }
 
 static inline void

@@ -74,8 +74,7 @@ static int
 send_flow(struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
 {
 	struct trip_engine *engine = home->engine;
-	uint16_t port =
-		atomic_load_explicit(&engine->flows[item->target].hard, memory_order_relaxed);
+	uint16_t port = trip_engine_hard_port(engine, item->target);
 	struct trip_hard *hard = port < TRIP_PORTS_MAX ? atomic_load_explicit(&engine->hard[port],
 								 memory_order_acquire)
 						       : NULL;
@@ -93,8 +92,7 @@ change_flow(struct trip_home *home, const struct trip_node *item,
 	_Atomic uint8_t *action = &home->engine->actions[item->target];
 	uint8_t old;
 
-	if (atomic_load_explicit(&home->engine->flows[item->target].hard, memory_order_relaxed) !=
-		TRIP_FLOW_SOFT)
+	if (trip_engine_hard_port(home->engine, item->target) != TRIP_FLOW_SOFT)
 		return send_flow(home, item, event);
 	old = set != 0 ? atomic_fetch_or(action, set) : atomic_fetch_and(action, (uint8_t)~clear);
 	return (old & TRIP_ACTION_ACTIVE) != 0 ? 0 : -ENOENT;

@@ -4,23 +4,20 @@
 #include "due.h"
 #include "source.h"
 
-static struct trip_source *
-source_at(const struct trip_engine *engine, uint32_t source)
+static uint32_t *
+next_of(const struct trip_engine *engine, uint32_t source)
 {
-	return &engine->flows[source / TRIP_COUNT_KINDS].source[source % TRIP_COUNT_KINDS];
+	return &engine->flows[source / TRIP_COUNT_KINDS].next[source % TRIP_COUNT_KINDS];
 }
 
 void
-trip_source_count(
-	const struct trip_engine *engine, uint32_t flow, uint64_t *packets, uint64_t *bytes)
+trip_source_count(const struct trip_engine *engine, uint32_t flow, uint32_t first_queue,
+	uint32_t n_queues, uint64_t *packets, uint64_t *bytes)
 {
-	const struct trip_flow_slot *slot = &engine->flows[flow];
-
 	*packets = 0;
 	*bytes = 0;
-	for (uint32_t q = 0; q < slot->n_queues; q++) {
-		const struct trip_count *count =
-			trip_engine_count(engine, slot->first_queue + q, flow);
+	for (uint32_t q = first_queue; q < first_queue + n_queues; q++) {
+		const struct trip_count *count = trip_engine_count(engine, q, flow);
 
 		*packets += trip_count_read(count, TRIP_COUNT_KIND_PACKETS);
 		*bytes += trip_count_read(count, TRIP_COUNT_KIND_BYTES);
@@ -31,10 +28,11 @@ void
 trip_source_cross(const struct trip_engine *engine, uint32_t flow, unsigned int which)
 {
 	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
-		uint32_t cntr = atomic_load_explicit(
-			&engine->flows[flow].source[kind].cntr, memory_order_acquire);
+		uint32_t cntr =
+			atomic_load_explicit(&engine->feeds[flow].cntr[kind], memory_order_acquire);
 
-		if ((which & (1u << kind)) != 0 && cntr != TRIP_NONE)
+		/* Another process may have written over it. */
+		if ((which & (1u << kind)) != 0 && trip_engine_has_cntr(engine, cntr))
 			trip_due_ring(engine, cntr);
 	}
 }
@@ -64,6 +62,27 @@ take_failure(const struct trip_engine *engine, uint32_t source)
 	       0;
 }
 
+/* What a source is on one of its flow's queues. */
+struct line {
+	struct trip_count *count;
+	struct trip_count_moments *moments;
+	struct trip_count_folded *folded;
+	enum trip_count_kind kind;
+};
+
+static struct line
+line_of(const struct trip_engine *engine, uint32_t queue, uint32_t source)
+{
+	uint32_t flow = source / TRIP_COUNT_KINDS;
+
+	return (struct line){
+		.count = trip_engine_count(engine, queue, flow),
+		.moments = trip_engine_moments(engine, queue, flow),
+		.folded = trip_engine_folded(engine, queue, flow),
+		.kind = (enum trip_count_kind)(source % TRIP_COUNT_KINDS),
+	};
+}
+
 bool
 trip_source_fold(struct trip_home *home, uint32_t index)
 {
@@ -73,23 +92,22 @@ trip_source_fold(struct trip_home *home, uint32_t index)
 
 	if (cntr->sources == TRIP_NONE)
 		return false;
-	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = source_at(engine, s)->next) {
+	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = *next_of(engine, s)) {
 		const struct trip_flow_slot *flow = &engine->flows[s / TRIP_COUNT_KINDS];
 
 		failures += take_failure(engine, s);
 		/* Acquire: the counts that are read below are at least as fresh. A counter is as
 		 * old as the oldest of its sources. */
-		if (atomic_load_explicit(&flow->hard, memory_order_relaxed) != TRIP_FLOW_SOFT)
+		if (trip_engine_hard_port(engine, s / TRIP_COUNT_KINDS) != TRIP_FLOW_SOFT)
 			fresh = RTE_MIN(fresh,
 				atomic_load_explicit(&flow->fresh_tsc, memory_order_acquire));
 		for (uint32_t q = 0; q < flow->n_queues; q++) {
-			struct trip_count *count = trip_engine_count(
-				engine, flow->first_queue + q, s / TRIP_COUNT_KINDS);
-			uint64_t crossed = trip_count_take(count, s % TRIP_COUNT_KINDS);
+			struct line line = line_of(engine, flow->first_queue + q, s);
+			uint64_t crossed = trip_count_take(line.moments, line.kind, home->now);
 
 			if (crossed != 0 && (cntr->since_tsc == 0 || crossed < cntr->since_tsc))
 				cntr->since_tsc = crossed;
-			delta += trip_count_fold(count, s % TRIP_COUNT_KINDS);
+			delta += trip_count_fold(line.count, line.folded, line.kind);
 		}
 	}
 	atomic_store_explicit(&home->cells[index].refreshed_tsc, fresh, memory_order_relaxed);
@@ -113,18 +131,18 @@ trip_source_budget(struct trip_home *home, uint32_t index, uint64_t bound)
 
 	if (cntr->sources == TRIP_NONE)
 		return false;
-	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = source_at(engine, s)->next)
+	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = *next_of(engine, s))
 		queues += engine->flows[s / TRIP_COUNT_KINDS].n_queues;
 	if (bound != TRIP_BUDGET_NONE)
 		share = bound > cntr->split ? trip_count_share(bound - cntr->split, queues) : 0;
-	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = source_at(engine, s)->next) {
+	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = *next_of(engine, s)) {
 		const struct trip_flow_slot *flow = &engine->flows[s / TRIP_COUNT_KINDS];
 
-		for (uint32_t q = 0; q < flow->n_queues; q++)
-			reached |=
-				trip_count_budget(trip_engine_count(engine, flow->first_queue + q,
-							  s / TRIP_COUNT_KINDS),
-					s % TRIP_COUNT_KINDS, share);
+		for (uint32_t q = 0; q < flow->n_queues; q++) {
+			struct line line = line_of(engine, flow->first_queue + q, s);
+
+			reached |= trip_count_budget(line.count, line.folded, line.kind, share);
+		}
 	}
 	return reached;
 }
@@ -166,7 +184,7 @@ link_source(struct trip_home *home, uint32_t index, uint32_t s)
 		cntr->fed = home->n_fed;
 		home->fed[home->n_fed++] = index;
 	}
-	source_at(home->engine, s)->next = cntr->sources;
+	*next_of(home->engine, s) = cntr->sources;
 	cntr->sources = s;
 	trip_due_touch(home, index);
 }
@@ -175,16 +193,15 @@ static void
 unlink_source(struct trip_home *home, uint32_t index, uint32_t s)
 {
 	struct trip_home_cntr *cntr = &home->cntrs[index];
-	struct trip_source *source = source_at(home->engine, s);
-	uint32_t before = cntr->sources;
+	uint32_t before = cntr->sources, next = *next_of(home->engine, s);
 
 	trip_source_fold(home, index);
 	if (before == s) {
-		cntr->sources = source->next;
+		cntr->sources = next;
 	} else {
-		while (source_at(home->engine, before)->next != s)
-			before = source_at(home->engine, before)->next;
-		source_at(home->engine, before)->next = source->next;
+		while (*next_of(home->engine, before) != s)
+			before = *next_of(home->engine, before);
+		*next_of(home->engine, before) = next;
 	}
 	if (cntr->sources == TRIP_NONE) {
 		uint32_t moved = home->fed[--home->n_fed];
@@ -201,9 +218,7 @@ each_source(struct trip_home *home, uint32_t flow,
 	void (*link)(struct trip_home *home, uint32_t index, uint32_t source))
 {
 	for (uint32_t kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
-		struct trip_source *source = &home->engine->flows[flow].source[kind];
-		uint32_t cntr = atomic_load_explicit(&source->cntr, memory_order_acquire);
-		uint32_t local;
+		uint32_t cntr = home->engine->flows[flow].cntr[kind], local;
 
 		if (cntr != TRIP_NONE && trip_engine_home(home->engine, cntr, &local) == home)
 			link(home, local, flow * TRIP_COUNT_KINDS + kind);

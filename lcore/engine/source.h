@@ -18,8 +18,8 @@
 #define TRIP_BUDGET_NONE UINT64_MAX
 
 /* Any thread; relaxed: what a flow has counted so far, over its queues. */
-void trip_source_count(
-	const struct trip_engine *engine, uint32_t flow, uint64_t *packets, uint64_t *bytes);
+void trip_source_count(const struct trip_engine *engine, uint32_t flow, uint32_t first_queue,
+	uint32_t n_queues, uint64_t *packets, uint64_t *bytes);
 
 /* Whoever counts: a flow has reached limits, a set of trip_count_which. Rings the homes of the
  * counters that it feeds. */

@@ -204,7 +204,7 @@ trip_sweep_count(struct trip_hard *hard, struct trip_hard_flow *flow,
 	which = trip_count_reached(count);
 	if (which == 0)
 		return;
-	trip_count_cross(count, which, began);
+	trip_count_cross(trip_engine_moments(engine, engine->n_queues, flow->index), which, began);
 	trip_source_cross(engine, flow->index, which);
 }
 

@@ -110,4 +110,16 @@ trip_era_safe(struct trip_era *era, uint64_t stamp)
 	return stamp < below;
 }
 
+/*
+ * A stamp of which the lower half was kept. Of all that it may stand for it is taken for the
+ * latest, so it is never safe too early; after 2^32 eras it may be so a little later than it could.
+ */
+static inline bool
+trip_era_safe_low(struct trip_era *era, uint32_t stamp)
+{
+	uint64_t last = atomic_load_explicit(&era->now, memory_order_relaxed) - 1;
+
+	return trip_era_safe(era, last - (uint32_t)((uint32_t)last - stamp));
+}
+
 #endif

@@ -194,7 +194,7 @@ trip_lookup_better(const struct trip_table *table, uint32_t a, uint32_t b)
 	y = &table->entries[b - 1];
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? a : b;
-	return x->sequence < y->sequence ? a : b;
+	return trip_table_sequence(x) < trip_table_sequence(y) ? a : b;
 }
 
 /* Of the packets that are still searched for, those in which this mask can find anything. */

@@ -21,23 +21,25 @@ block_of(void *memory)
 	return (struct trip_memory_block *)memory - 1;
 }
 
-/* A mapping whose block starts on a huge page. */
+/* A mapping of memory that starts on a huge page; the block, in front of it, touches a small one.
+ */
 static void *
 map(size_t size)
 {
 	size_t mapped = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE + HUGE_PAGE;
 	void *mapping = mmap(NULL, mapped, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	struct trip_memory_block *block;
+	uintptr_t memory;
 
 	if (mapping == MAP_FAILED)
 		return NULL;
-	block = (void *)(((uintptr_t)mapping + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+	memory = ((uintptr_t)mapping + sizeof(struct trip_memory_block) + HUGE_PAGE - 1) /
+		 HUGE_PAGE * HUGE_PAGE;
 	/* Only a wish: where the kernel has none to give, pages of 4 KiB do. */
-	(void)madvise(block, mapped - HUGE_PAGE, MADV_HUGEPAGE);
-	block->mapping = mapping;
-	block->mapped = mapped;
-	return block + 1;
+	(void)madvise((void *)memory, mapped - HUGE_PAGE, MADV_HUGEPAGE);
+	block_of((void *)memory)->mapping = mapping;
+	block_of((void *)memory)->mapped = mapped;
+	return (void *)memory;
 }
 
 static void *
@@ -50,7 +52,7 @@ take(size_t size, int touch)
 	if (total < size)
 		return NULL;
 	if (total >= HUGE_PAGE) {
-		memory = map(total);
+		memory = map(size);
 		if (memory != NULL && touch)
 			memset(memory, 0, size);
 		return memory;

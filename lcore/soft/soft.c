@@ -25,7 +25,7 @@ ring_reached(struct trip_soft_queue *queue)
 
 		if (reached == 0)
 			continue;
-		trip_count_cross(&queue->lookup.counts[rule], reached, tsc);
+		trip_count_cross(&queue->moments[rule], reached, tsc);
 		queue->cross(queue->cross_arg, rule, reached);
 	}
 }
@@ -212,14 +212,14 @@ settle(struct trip_soft_queue *queue, struct rte_mbuf **to)
 
 void
 trip_soft_open(struct trip_soft_queue *queue, struct trip_table *table, bool sent,
-	struct trip_count *counts, const _Atomic uint8_t *actions, trip_soft_cross cross,
-	void *cross_arg)
+	const struct trip_soft_shared *shared, trip_soft_cross cross, void *cross_arg)
 {
 	memset(queue, 0, sizeof(*queue));
 	queue->table = table;
 	queue->lookup.table = table;
-	queue->lookup.counts = counts;
-	queue->lookup.actions = actions;
+	queue->lookup.counts = shared->counts;
+	queue->lookup.actions = shared->actions;
+	queue->moments = shared->moments;
 	queue->lookup.sent = sent ? TRIP_WANT_SENT : 0;
 	queue->cross = cross;
 	queue->cross_arg = cross_arg;

@@ -28,12 +28,20 @@
  */
 typedef void (*trip_soft_cross)(void *arg, uint32_t rule, unsigned int which);
 
+/* What of a queue others look at, too; each [max_rules]. */
+struct trip_soft_shared {
+	struct trip_count *counts;
+	struct trip_count_moments *moments;
+	const _Atomic uint8_t *actions;
+};
+
 /* One queue of a port, on the lcore that polls it; memory of this process. */
 struct trip_soft_queue {
 	struct trip_era_reader reader; /* a cache line, read by the table's writers */
 	struct trip_table *table;
 	trip_soft_cross cross;
 	void *cross_arg;
+	struct trip_count_moments *moments;
 	struct trip_lookup lookup;
 	/* Of the chunk. */
 	uint32_t touched[TRIP_SOFT_TOUCHED]; /* rules counted on since the last fence */
@@ -45,8 +53,7 @@ struct trip_soft_queue {
 /* `sent`: the queue sees packets that are about to be sent, and not received ones.
  * Fills in *queue and attaches it to the table: a write to the table (table.h). */
 void trip_soft_open(struct trip_soft_queue *queue, struct trip_table *table, bool sent,
-	struct trip_count *counts, const _Atomic uint8_t *actions, trip_soft_cross cross,
-	void *cross_arg);
+	const struct trip_soft_shared *shared, trip_soft_cross cross, void *cross_arg);
 
 /* The queue bursts no more. */
 void trip_soft_close(struct trip_soft_queue *queue);

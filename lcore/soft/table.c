@@ -11,6 +11,15 @@ next_of(const struct trip_table *table, uint32_t rule)
 	return atomic_load_explicit(&table->entries[rule].next, memory_order_relaxed);
 }
 
+/* The tuple in which a rule is, or NULL. */
+static struct trip_tuple *
+tuple_of(const struct trip_table *table, uint32_t rule)
+{
+	uint16_t id = table->entries[rule].tuple;
+
+	return id != TRIP_TABLE_LEAVING ? table->by_id[id] : NULL;
+}
+
 static void
 set_next(struct trip_table *table, uint32_t rule, uint32_t next)
 {
@@ -157,6 +166,9 @@ add_tuple(struct trip_table *table, const struct trip_pattern *pattern)
 	tuple = trip_tuple_open(pattern);
 	if (tuple == NULL)
 		return -ENOMEM;
+	for (tuple->id = 1; table->by_id[tuple->id] != NULL; tuple->id++)
+		;
+	table->by_id[tuple->id] = tuple;
 	table->tuples[table->tuple_count++] = tuple;
 	return 0;
 }
@@ -176,6 +188,7 @@ drop_tuple(struct trip_table *table, struct trip_tuple *tuple)
 		table->tuples[i] = tuple;
 		return;
 	}
+	table->by_id[tuple->id] = NULL;
 	trip_memory_retire(&table->retired,
 		atomic_load_explicit(&tuple->array, memory_order_relaxed), &table->era);
 	trip_memory_retire(&table->retired, tuple, &table->era);
@@ -212,13 +225,14 @@ note_moved(void *arg, uint32_t lead, uint64_t slot)
 	struct trip_table *table = arg;
 
 	for (lead &= TRIP_TUPLE_RULE; lead != 0; lead = next_of(table, lead - 1))
-		table->entries[lead - 1].slot = slot;
+		table->entries[lead - 1].slot = (uint32_t)slot;
 }
 
 static bool
 entry_before(const struct trip_table_entry *a, const struct trip_table_entry *b)
 {
-	return a->rank != b->rank ? a->rank < b->rank : a->sequence < b->sequence;
+	return a->rank != b->rank ? a->rank < b->rank
+				  : trip_table_sequence(a) < trip_table_sequence(b);
 }
 
 /* What a slot whose first rule is `rule` says. */
@@ -273,9 +287,9 @@ unlink_rule(struct trip_table *table, struct trip_tuple *tuple, uint64_t slot, u
 static int
 check_rule(struct trip_table *table, const struct trip_table_rule *rule)
 {
-	if (rule->rule >= table->max_rules)
+	if (rule->rule >= table->max_rules || rule->sequence > TRIP_TABLE_SEQUENCE_MAX)
 		return -EINVAL;
-	if (table->entries[rule->rule].tuple != NULL)
+	if (tuple_of(table, rule->rule) != NULL)
 		return -EEXIST;
 	if (!trip_table_quiet(table, rule->rule))
 		return -EBUSY;
@@ -295,8 +309,8 @@ insert_rule(struct trip_table *table, struct trip_tuple *tuple, uint32_t rule,
 	} else {
 		link_rule(table, tuple, slot, rule);
 	}
-	table->entries[rule].slot = slot;
-	table->entries[rule].tuple = tuple;
+	table->entries[rule].slot = (uint32_t)slot;
+	table->entries[rule].tuple = (uint16_t)tuple->id;
 	tuple->rules++;
 	tuple->also += table->entries[rule].also;
 	table->rules++;
@@ -333,7 +347,8 @@ trip_table_add(struct trip_table *table, const struct trip_table_rule *rule,
 	table->last_tuple = at;
 	entry = &table->entries[rule->rule];
 	entry->rank = rank_of(rule);
-	entry->sequence = rule->sequence;
+	entry->sequence_low = (uint32_t)rule->sequence;
+	entry->sequence_high = (uint16_t)(rule->sequence >> 32) & 0x7fff;
 	entry->also = rule->also;
 	/* Most rules have none: its page need not be there for that. */
 	if (table->marks[rule->rule] != rule->mark)
@@ -349,14 +364,14 @@ trip_table_remove(struct trip_table *table, uint32_t rule)
 	struct trip_table_entry *entry;
 	struct trip_tuple *tuple;
 
-	if (rule >= table->max_rules || table->entries[rule].tuple == NULL)
+	if (rule >= table->max_rules || tuple_of(table, rule) == NULL)
 		return;
 	entry = &table->entries[rule];
-	tuple = entry->tuple;
+	tuple = tuple_of(table, rule);
 	count_change(table);
 	unlink_rule(table, tuple, entry->slot, rule);
-	entry->tuple = NULL;
-	entry->stamp = trip_era_retire(&table->era);
+	entry->tuple = TRIP_TABLE_LEAVING;
+	entry->stamp = (uint32_t)trip_era_retire(&table->era);
 	tuple->rules--;
 	tuple->also -= entry->also;
 	table->rules--;
@@ -368,8 +383,33 @@ trip_table_remove(struct trip_table *table, uint32_t rule)
 bool
 trip_table_quiet(struct trip_table *table, uint32_t rule)
 {
-	return table->entries[rule].tuple == NULL &&
-	       trip_era_safe(&table->era, table->entries[rule].stamp);
+	struct trip_table_entry *entry = &table->entries[rule];
+
+	if (entry->tuple == TRIP_TABLE_LEAVING && trip_era_safe_low(&table->era, entry->stamp))
+		entry->tuple = TRIP_TABLE_NO_RULE;
+	return entry->tuple == TRIP_TABLE_NO_RULE;
+}
+
+bool
+trip_table_get(const struct trip_table *table, uint32_t index, struct trip_table_rule *rule,
+	struct trip_pattern *pattern)
+{
+	const struct trip_tuple *tuple = index < table->max_rules ? tuple_of(table, index) : NULL;
+	const struct trip_table_entry *entry;
+
+	if (tuple == NULL)
+		return false;
+	entry = &table->entries[index];
+	*rule = (struct trip_table_rule){
+		.rule = index,
+		.group = (uint32_t)(entry->rank >> 32),
+		.priority = (uint32_t)entry->rank,
+		.sequence = trip_table_sequence(entry),
+		.mark = table->marks[index],
+		.also = entry->also,
+	};
+	trip_tuple_pattern(tuple, entry->slot, pattern);
+	return true;
 }
 
 void
@@ -400,7 +440,7 @@ static int
 check_chain(const struct trip_table *table, uint32_t rule)
 {
 	const struct trip_table_entry *entry = &table->entries[rule];
-	uint32_t at = trip_tuple_get(entry->tuple, entry->slot) & TRIP_TUPLE_RULE;
+	uint32_t at = trip_tuple_get(tuple_of(table, rule), entry->slot) & TRIP_TUPLE_RULE;
 	uint32_t before = 0;
 
 	while (at != 0 && at != rule + 1) {
@@ -429,12 +469,12 @@ trip_table_check(const struct trip_table *table)
 		return -EINVAL;
 	}
 	for (i = 0, rules = 0; i < table->max_rules; i++) {
-		if (table->entries[i].tuple == NULL)
+		if (tuple_of(table, i) == NULL)
 			continue;
 		rules++;
 		if (check_chain(table, i) != 0 ||
-			table->entries[i].rank < table->entries[i].tuple->best ||
-			table->entries[i].rank > table->entries[i].tuple->worst)
+			table->entries[i].rank < tuple_of(table, i)->best ||
+			table->entries[i].rank > tuple_of(table, i)->worst)
 			return -EINVAL;
 	}
 	return rules == table->rules ? 0 : -EINVAL;

@@ -38,18 +38,34 @@ struct trip_table_rule {
 	bool also;         /* counts in addition to whichever rule takes the packet (PASSTHRU) */
 };
 
-/* What is known of one rule. A rule that has a tuple is in the table. */
+#define TRIP_TABLE_SEQUENCE_MAX ((UINT64_C(1) << 47) - 1)
+
+/* What is known of one rule. */
 struct trip_table_entry {
 	_Atomic uint32_t next; /* rule + 1, 0: last of the rules with this mask and key */
-	bool also;
-	uint64_t rank; /* group and priority: the lower goes first */
-	uint64_t sequence;
 	union {
-		uint64_t slot;  /* while it is in the table */
-		uint64_t stamp; /* afterwards: of its removal */
+		uint32_t slot;  /* while it is in the table */
+		uint32_t stamp; /* afterwards: of its removal, the lower half */
 	};
-	struct trip_tuple *tuple;
+	uint64_t rank; /* group and priority: the lower goes first */
+	uint32_t sequence_low;
+	uint16_t sequence_high : 15;
+	uint16_t also : 1;
+	/* Of its tuple; or one of those two. The writers' alone, so not a bit-field of the above.
+	 */
+	uint16_t tuple;
 };
+
+#define TRIP_TABLE_NO_RULE 0
+#define TRIP_TABLE_LEAVING UINT16_MAX /* not in the table any more, and not quiet yet */
+
+_Static_assert(sizeof(struct trip_table_entry) == 24, "of a million rules each byte is a megabyte");
+
+static inline uint64_t
+trip_table_sequence(const struct trip_table_entry *entry)
+{
+	return (uint64_t)entry->sequence_high << 32 | entry->sequence_low;
+}
 
 /* The masks in the order in which they are searched; never changed, only replaced. */
 struct trip_table_view {
@@ -71,20 +87,22 @@ struct trip_table {
 	_Alignas(64) struct trip_era era;
 	struct trip_memory_retired retired;
 	struct trip_tuple *tuples[TRIP_TABLE_MASKS_MAX];
+	struct trip_tuple *by_id[TRIP_TABLE_MASKS_MAX + 1]; /* from 1 on; NULL: the id is free */
 	uint32_t tuple_count;
 	uint32_t last_tuple; /* of the last rule added: the next one's, most often */
 	uint32_t max_rules;
 	uint32_t rules;
 };
 
-/* -EINVAL, -ENOMEM. Costs 44 bytes of address space a rule at once, pages as they are used. */
+/* -EINVAL, -ENOMEM. Costs 28 bytes of address space a rule at once, pages as they are used. */
 int trip_table_open(uint32_t max_rules, struct trip_table **table);
 
 /* No lcore is in a burst any more. */
 void trip_table_close(struct trip_table *table);
 
 /*
- * Readers see the rule before this returns or in their next burst. -EINVAL: index out of range.
+ * Readers see the rule before this returns or in their next burst. -EINVAL: index out of range,
+ * or sequence above TRIP_TABLE_SEQUENCE_MAX.
  * -EEXIST: the index has a rule. -EBUSY: its former rule is not quiet yet. -ENOSPC: one mask more
  * than TRIP_TABLE_MASKS_MAX. -ENOMEM. A rule that was refused has changed nothing.
  */
@@ -106,6 +124,10 @@ bool trip_table_quiet(struct trip_table *table, uint32_t rule);
 /* A queue that will burst on this table, and one that will not any more. */
 void trip_table_attach(struct trip_table *table, struct trip_era_reader *reader);
 void trip_table_detach(struct trip_table *table, struct trip_era_reader *reader);
+
+/* What was added of a rule, and its pattern; false: it is not in the table. For writers. */
+bool trip_table_get(const struct trip_table *table, uint32_t index, struct trip_table_rule *rule,
+	struct trip_pattern *pattern);
 
 uint32_t trip_table_rules(const struct trip_table *table);
 uint32_t trip_table_masks(const struct trip_table *table);

@@ -10,7 +10,7 @@
 
 /* Of a hundred slots, how many are taken at most: above that, more keys lie beyond their first
  * bucket, and each costs a cache line that nobody could ask for in time. */
-#define FULL_PERCENT 33
+#define FULL_PERCENT 60
 
 const uint8_t trip_tuple_empty[TRIP_TUPLE_STRIDE_MAX] __attribute__((aligned(64)));
 
@@ -184,6 +184,12 @@ half_of(const uint64_t *words, unsigned int half)
 	return value;
 }
 
+static void
+put_half(uint64_t *words, unsigned int half, uint32_t value)
+{
+	memcpy((uint8_t *)words + 4 * half, &value, sizeof(value));
+}
+
 /*
  * What of a packet makes a key. The key's half is one whose other half nobody asks for; the first
  * half of word 0 is the presence bits, which are compared by themselves. All else is whole words.
@@ -256,6 +262,22 @@ trip_tuple_make_key(const struct trip_tuple *tuple, const struct trip_pattern *p
 	trip_tuple_key(tuple, tuple->words, &fields, key);
 }
 
+void
+trip_tuple_pattern(const struct trip_tuple *tuple, uint64_t slot, struct trip_pattern *pattern)
+{
+	struct trip_tuple_key key;
+	unsigned int i;
+
+	load_key(place_in(array_of(tuple), tuple->words, slot), tuple->words, &key);
+	memcpy(pattern->mask, tuple->packet_mask, sizeof(pattern->mask));
+	memset(pattern->value, 0, sizeof(pattern->value));
+	for (i = 0; i < tuple->words; i++)
+		pattern->value[tuple->word[i]] = key.words[i];
+	put_half(pattern->value, 0, tuple->bits_value);
+	if (tuple->half_mask != 0)
+		put_half(pattern->value, tuple->half, key.half);
+}
+
 uint64_t
 trip_tuple_find(const struct trip_tuple *tuple, const struct trip_tuple_key *key)
 {
@@ -306,7 +328,7 @@ free_slot(struct trip_tuple *tuple, struct trip_era *era, uint64_t index, unsign
 	struct trip_tuple_side *side = &array_of(tuple)->side[index];
 	unsigned int slot;
 
-	if (side->dead != 0 && trip_era_safe(era, side->died)) {
+	if (side->dead != 0 && trip_era_safe_low(era, side->died)) {
 		tuple->dead -= (uint64_t)__builtin_popcount(side->dead);
 		side->dead = 0;
 	}
@@ -346,7 +368,7 @@ trip_tuple_erase(struct trip_tuple *tuple, struct trip_era *era, uint64_t slot)
 
 	load_key(place_in(array, tuple->words, slot), tuple->words, &key);
 	trip_tuple_set(tuple, slot, 0);
-	array->side[at].died = trip_era_retire(era);
+	array->side[at].died = (uint32_t)trip_era_retire(era);
 	array->side[at].dead |= 1u << slot % slots;
 	for (index = home_of(tuple, &key); index != at; index = next_index(array, index))
 		if (--array->side[index].passed == 0)
@@ -381,8 +403,8 @@ trip_tuple_grow(struct trip_tuple *tuple, struct trip_era *era, struct trip_memo
 	void (*moved)(void *arg, uint32_t lead, uint64_t slot), void *arg)
 {
 	struct trip_tuple_array *old = array_of(tuple), *array;
-	/* Half as many keys again as are live: what fills the old one may be dead slots. */
-	uint64_t count = buckets_for(tuple->keys + tuple->keys / 2, trip_tuple_slots(tuple->words));
+	/* A quarter more keys than are live: what fills the old one may be dead slots. */
+	uint64_t count = buckets_for(tuple->keys + tuple->keys / 4, trip_tuple_slots(tuple->words));
 	struct trip_tuple draft = *tuple;
 
 	array = array_open(count, tuple->words);

@@ -51,19 +51,20 @@ struct trip_tuple_key {
 
 /* What only the writer knows of a bucket. */
 struct trip_tuple_side {
-	uint64_t died;   /* stamp of its last slot to die */
-	uint32_t dead;   /* set of slots */
-	uint32_t passed; /* keys that found it full */
+	uint32_t died;        /* stamp of its last slot to die: the lower half */
+	uint32_t dead : 8;    /* set of slots */
+	uint32_t passed : 24; /* keys that found it full */
 };
 
 struct trip_tuple_array {
-	_Alignas(64) uint64_t count; /* buckets */
-	struct trip_tuple_side *side;
+	_Alignas(64) uint64_t count;  /* buckets */
+	struct trip_tuple_side *side; /* of each bucket */
 	_Alignas(64) uint8_t buckets[];
 };
 
 struct trip_tuple {
 	/* Fixed while it is published. */
+	uint32_t id;        /* by which its table knows it */
 	uint32_t words;     /* of a key */
 	uint32_t bits_mask; /* of a packet's presence bits, these must be */
 	uint32_t bits_value;
@@ -299,6 +300,10 @@ bool trip_tuple_same_mask(const struct trip_tuple *tuple, const struct trip_patt
 /* The key of a pattern with the tuple's mask. */
 void trip_tuple_make_key(const struct trip_tuple *tuple, const struct trip_pattern *pattern,
 	struct trip_tuple_key *key);
+
+/* The pattern of a slot's key. */
+void trip_tuple_pattern(
+	const struct trip_tuple *tuple, uint64_t slot, struct trip_pattern *pattern);
 
 /* Slots are numbered through the array: bucket * slots + slot. */
 #define TRIP_TUPLE_NO_SLOT UINT64_MAX

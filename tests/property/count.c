@@ -4,9 +4,12 @@
 #include "trip_test.h"
 
 #define SOURCES_MAX 20
+/* A tsc whose moment is n. */
+#define MOMENT(n) ((uint64_t)(n) << TRIP_COUNT_MOMENT_SHIFT)
 
 struct home {
 	struct trip_count counts[SOURCES_MAX];
+	struct trip_count_folded folded[SOURCES_MAX];
 	uint32_t sources;
 	uint64_t threshold;
 	uint64_t sum; /* folded */
@@ -31,7 +34,8 @@ split(struct home *home)
 	uint32_t i;
 
 	for (i = 0; i < home->sources; i++)
-		home->sum += trip_count_fold(&home->counts[i], TRIP_COUNT_KIND_PACKETS);
+		home->sum += trip_count_fold(
+			&home->counts[i], &home->folded[i], TRIP_COUNT_KIND_PACKETS);
 	assert_int_equal(home->sum, sum_of(home));
 	if (home->sum >= home->threshold)
 		return true;
@@ -40,7 +44,8 @@ split(struct home *home)
 	assert_true(share * home->sources >= remaining &&
 		    share * home->sources <= remaining + home->sources - 1);
 	for (i = 0; i < home->sources; i++)
-		assert_false(trip_count_budget(&home->counts[i], TRIP_COUNT_KIND_PACKETS, share));
+		assert_false(trip_count_budget(
+			&home->counts[i], &home->folded[i], TRIP_COUNT_KIND_PACKETS, share));
 	return false;
 }
 
@@ -94,40 +99,51 @@ count_shares_are_exact_at_the_edges(void **state)
 static void
 count_keeps_the_first_crossing_of_each_kind(void **state)
 {
+	struct trip_count_moments moments = {0};
+	struct trip_count_folded folded = {0};
 	struct trip_count count;
 
 	trip_count_init(&count);
 	assert_int_equal(trip_count_reached(&count), 0);
-	assert_int_equal(trip_count_take(&count, TRIP_COUNT_KIND_PACKETS), 0);
+	assert_int_equal(trip_count_take(&moments, TRIP_COUNT_KIND_PACKETS, MOMENT(1)), 0);
 	trip_count_add(&count, 3, 180);
-	assert_false(trip_count_budget(&count, TRIP_COUNT_KIND_PACKETS, 4));
-	assert_true(trip_count_budget(&count, TRIP_COUNT_KIND_BYTES, 180));
+	assert_false(trip_count_budget(&count, &folded, TRIP_COUNT_KIND_PACKETS, 4));
+	assert_true(trip_count_budget(&count, &folded, TRIP_COUNT_KIND_BYTES, 180));
 	assert_int_equal(trip_count_reached(&count), TRIP_COUNT_BYTES);
-	trip_count_cross(&count, TRIP_COUNT_BYTES, 10);
-	trip_count_cross(&count, TRIP_COUNT_BYTES | TRIP_COUNT_PACKETS, 20);
-	assert_int_equal(trip_count_take(&count, TRIP_COUNT_KIND_PACKETS), 20);
-	assert_int_equal(trip_count_take(&count, TRIP_COUNT_KIND_BYTES), 10);
+	trip_count_cross(&moments, TRIP_COUNT_BYTES, MOMENT(10));
+	trip_count_cross(&moments, TRIP_COUNT_BYTES | TRIP_COUNT_PACKETS, MOMENT(20) + 1);
+	assert_int_equal(
+		trip_count_take(&moments, TRIP_COUNT_KIND_PACKETS, MOMENT(21)), MOMENT(20));
+	assert_int_equal(trip_count_take(&moments, TRIP_COUNT_KIND_BYTES, MOMENT(10)), MOMENT(10));
+	assert_int_equal(trip_count_take(&moments, TRIP_COUNT_KIND_BYTES, MOMENT(30)), 0);
+	/* What is kept of a moment has turned over since. */
+	trip_count_cross(&moments, TRIP_COUNT_BYTES, MOMENT((UINT64_C(1) << 40) - 5));
+	assert_int_equal(trip_count_take(&moments, TRIP_COUNT_KIND_BYTES,
+				 MOMENT((UINT64_C(1) << 40) + 7) + 3),
+		MOMENT((UINT64_C(1) << 40) - 5));
 	/* 0 is no time. */
-	trip_count_cross(&count, TRIP_COUNT_BYTES, 0);
-	assert_int_equal(trip_count_take(&count, TRIP_COUNT_KIND_BYTES), 1);
+	trip_count_cross(&moments, TRIP_COUNT_BYTES, 0);
+	assert_int_equal(trip_count_take(&moments, TRIP_COUNT_KIND_BYTES, MOMENT(2)), MOMENT(1));
 }
 
 static void
 count_budgets_stand_on_what_was_folded(void **state)
 {
+	struct trip_count_folded folded = {0};
 	struct trip_count count;
 
 	trip_count_init(&count);
 	trip_count_add(&count, 5, 500);
-	assert_int_equal(trip_count_fold(&count, TRIP_COUNT_KIND_PACKETS), 5);
-	assert_int_equal(trip_count_fold(&count, TRIP_COUNT_KIND_PACKETS), 0);
-	assert_false(trip_count_budget(&count, TRIP_COUNT_KIND_PACKETS, 1));
+	assert_int_equal(trip_count_fold(&count, &folded, TRIP_COUNT_KIND_PACKETS), 5);
+	assert_int_equal(trip_count_fold(&count, &folded, TRIP_COUNT_KIND_PACKETS), 0);
+	assert_false(trip_count_budget(&count, &folded, TRIP_COUNT_KIND_PACKETS, 1));
 	trip_count_add(&count, 1, 100);
 	assert_int_equal(trip_count_reached(&count), TRIP_COUNT_PACKETS);
 	/* A share beyond what can be counted is none. */
-	assert_false(trip_count_budget(&count, TRIP_COUNT_KIND_PACKETS, UINT64_MAX - 5));
+	assert_false(trip_count_budget(&count, &folded, TRIP_COUNT_KIND_PACKETS, UINT64_MAX - 5));
 	assert_int_equal(trip_count_reached(&count), 0);
-	assert_false(trip_count_budget(&count, TRIP_COUNT_KIND_BYTES, TRIP_COUNT_NO_LIMIT));
+	assert_false(
+		trip_count_budget(&count, &folded, TRIP_COUNT_KIND_BYTES, TRIP_COUNT_NO_LIMIT));
 }
 
 int

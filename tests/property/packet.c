@@ -4,6 +4,7 @@
  * of all kinds, cut into segments and lying about their lengths, and random patterns about them.
  */
 #include "packet_draw.h"
+#include "pattern_back.h"
 #include "packet_reference.h"
 #include "pattern.h"
 #include "soft_test.h"
@@ -38,12 +39,18 @@ static bool
 compare(const struct rte_mbuf *mbuf, uint32_t sent, const struct draw_frame *frame,
 	const struct draw_pattern *drawn, struct trip_packet_fields *fields)
 {
+	struct trip_pattern_items back;
+	struct trip_pattern again;
 	bool expected = reference_matches(drawn->items, frame->bytes, frame->length), found, all;
 	struct trip_pattern pattern;
 	struct rte_flow_error error;
 
 	if (trip_pattern_compile(drawn->items, &pattern, &error) != 0)
 		fail_msg("%s", error.message);
+	/* Items made of it are the same pattern. */
+	trip_pattern_back(&pattern, &back);
+	assert_int_equal(trip_pattern_compile(back.items, &again, NULL), 0);
+	assert_memory_equal(&again, &pattern, sizeof(pattern));
 	trip_packet_parse(mbuf, sent | trip_pattern_wants(&pattern), fields);
 	found = trip_pattern_matches(&pattern, fields);
 	trip_packet_parse(mbuf, sent | WANTS, fields);

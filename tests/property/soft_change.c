@@ -9,6 +9,8 @@ struct world {
 	struct trip_table *table;
 	struct trip_soft_queue queue;
 	struct trip_count counts[RULES];
+	struct trip_count_moments moments[RULES];
+	struct trip_count_folded folded[RULES];
 	_Atomic uint8_t actions[RULES];
 	uint64_t sequence;
 	bool replaced;
@@ -70,13 +72,15 @@ soft_reads_on_for_a_rule_that_comes_in_the_middle(void **state)
 	assert_int_equal(trip_table_open(RULES, &world->table), 0);
 	for (i = 0; i < RULES; i++)
 		trip_count_init(&world->counts[i]);
-	trip_soft_open(&world->queue, world->table, false, world->counts, world->actions,
+	trip_soft_open(&world->queue, world->table, false,
+		&(struct trip_soft_shared){world->counts, world->moments, world->actions},
 		replace_in_the_middle, world);
 	for (i = 0; i < RINGING; i++)
 		add_to_port(world, i, 1, true, false);
 	add_to_port(world, BEFORE, 2, false, false);
 	add_to_port(world, BESIDE, 2, true, false);
-	assert_false(trip_count_budget(&world->counts[0], TRIP_COUNT_KIND_PACKETS, 1));
+	assert_false(trip_count_budget(
+		&world->counts[0], &world->folded[0], TRIP_COUNT_KIND_PACKETS, 1));
 	for (i = 0; i < 2; i++) {
 		frame_eth(&frame);
 		frame_ipv4(&frame, (struct frame_ip){.src = 1, .proto = 17});

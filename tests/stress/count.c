@@ -16,6 +16,8 @@
 
 struct world {
 	struct trip_count counts[QUEUES];
+	struct trip_count_moments moments[QUEUES];
+	struct trip_count_folded folded[QUEUES];
 	_Atomic bool bell;
 	_Atomic uint32_t running;
 	uint64_t threshold;
@@ -27,6 +29,7 @@ struct world {
 struct queue {
 	struct world *world;
 	struct trip_count *count;
+	struct trip_count_moments *moments;
 	struct trip_random random;
 };
 
@@ -40,7 +43,7 @@ run_queue(void *arg)
 		trip_count_add(queue->count, 1 + trip_random_below(&queue->random, BURST_MAX), 0);
 		trip_count_fence();
 		if (trip_count_reached(queue->count) != 0) {
-			trip_count_cross(queue->count, TRIP_COUNT_PACKETS, i + 1);
+			trip_count_cross(queue->moments, TRIP_COUNT_PACKETS, i + 1);
 			atomic_store(&queue->world->bell, true);
 		}
 	}
@@ -58,15 +61,16 @@ serve(struct world *world)
 
 	do {
 		for (i = 0; i < QUEUES; i++)
-			world->sum += trip_count_fold(&world->counts[i], TRIP_COUNT_KIND_PACKETS);
+			world->sum += trip_count_fold(
+				&world->counts[i], &world->folded[i], TRIP_COUNT_KIND_PACKETS);
 		while (world->threshold <= world->sum) {
 			world->crossings++;
 			world->threshold += world->step;
 		}
 		share = trip_count_share(world->threshold - world->sum, QUEUES);
 		for (i = 0, there = false; i < QUEUES; i++)
-			there |= trip_count_budget(
-				&world->counts[i], TRIP_COUNT_KIND_PACKETS, share);
+			there |= trip_count_budget(&world->counts[i], &world->folded[i],
+				TRIP_COUNT_KIND_PACKETS, share);
 	} while (there);
 }
 
@@ -85,7 +89,8 @@ one_race(struct trip_random *random)
 		trip_count_init(&world.counts[i]);
 	serve(&world);
 	for (i = 0; i < QUEUES; i++) {
-		queues[i] = (struct queue){&world, &world.counts[i], {trip_random_u64(random)}};
+		queues[i] = (struct queue){
+			&world, &world.counts[i], &world.moments[i], {trip_random_u64(random)}};
 		assert_int_equal(pthread_create(&threads[i], NULL, run_queue, &queues[i]), 0);
 	}
 	/* Sleeps unless rung, as far as the budgets go. */
@@ -118,6 +123,7 @@ count_loses_no_crossing(void **state)
  */
 struct litmus {
 	struct trip_count count;
+	struct trip_count_folded folded;
 	_Alignas(64) _Atomic uint64_t ready;
 	_Alignas(64) _Atomic uint64_t start;
 	_Alignas(64) _Atomic uint64_t done;
@@ -173,11 +179,13 @@ count_burst_and_budget_see_each_other(void **state)
 		atomic_store(&litmus.start, round);
 		for (atomic_init(&delay, 0); delay < round % 64; delay++)
 			;
-		there = trip_count_budget(&litmus.count, TRIP_COUNT_KIND_PACKETS, round);
+		there = trip_count_budget(
+			&litmus.count, &litmus.folded, TRIP_COUNT_KIND_PACKETS, round);
 		await(&litmus.done, round);
 		if (!there && !litmus.rang)
 			fail_msg("round %llu: neither saw the other", (unsigned long long)round);
-		trip_count_budget(&litmus.count, TRIP_COUNT_KIND_PACKETS, TRIP_COUNT_NO_LIMIT);
+		trip_count_budget(&litmus.count, &litmus.folded, TRIP_COUNT_KIND_PACKETS,
+			TRIP_COUNT_NO_LIMIT);
 		atomic_store(&litmus.reset, round);
 	}
 	assert_int_equal(pthread_join(thread, NULL), 0);

@@ -23,6 +23,7 @@
 struct queue {
 	struct trip_soft_queue soft;
 	struct trip_count counts[RULES];
+	struct trip_count_moments moments[RULES];
 	struct trip_random random;
 	struct rte_mbuf *packets[FLOWS]; /* of flow i, by its ports */
 	uint64_t sent;
@@ -178,8 +179,9 @@ open_queue(void)
 		queue->packets[i] = mbuf_of(&frame);
 	}
 	queue->random.state = trip_random_u64(&world.random);
-	trip_soft_open(
-		&queue->soft, world.table, false, queue->counts, world.actions, no_cross, NULL);
+	trip_soft_open(&queue->soft, world.table, false,
+		&(struct trip_soft_shared){queue->counts, queue->moments, world.actions}, no_cross,
+		NULL);
 	return queue;
 }
 

@@ -11,7 +11,7 @@
 #include <trip_eal.h>
 
 #include "domain.h"
-#include "port.h"
+#include "flow.h"
 
 #define QUEUES 2
 #define LIMIT TRIP_CNTR_MAX
@@ -61,8 +61,8 @@ create(void)
 static void
 put_packets(const struct trip_flow *flow, uint32_t queue, uint64_t packets)
 {
-	struct trip_count *count =
-		trip_engine_count(&domain->engine, flow->side->first_queue + queue, flow->index);
+	struct trip_count *count = trip_engine_count(
+		&domain->engine, trip_flow_side(flow)->first_queue + queue, flow->index);
 
 	atomic_store(&count->packets, packets);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the pattern compiler accepts, and that each refusal names the item and the field. */
+/* What the pattern compiler accepts, that it can be read back, and that each refusal names the item
+ * and the field. */
 #include <errno.h>
 #include <string.h>
 
 #include "pattern.h"
+#include "pattern_back.h"
 #include "trip_test.h"
 
 #define ITEM(kind, ...)                                        \
@@ -165,13 +167,19 @@ pattern_accepts_orders_that_packets_have(void **state)
 		/* Beyond what the mask looks at, last may say what it likes. */
 		{ITEM(IPV4, .spec = &ipv4_spec, .last = &ipv4_other, .mask = &ipv4_zero), END},
 	};
-	struct trip_pattern pattern;
+	struct trip_pattern pattern, again;
+	struct trip_pattern_items back;
 	struct rte_flow_error error;
 	size_t i;
 
-	for (i = 0; i < RTE_DIM(goods); i++)
+	for (i = 0; i < RTE_DIM(goods); i++) {
 		if (trip_pattern_compile(goods[i], &pattern, &error) != 0)
 			fail_msg("pattern %zu: %s", i, error.message);
+		trip_pattern_back(&pattern, &back);
+		if (trip_pattern_compile(back.items, &again, &error) != 0)
+			fail_msg("pattern %zu, back: %s", i, error.message);
+		assert_memory_equal(&again, &pattern, sizeof(pattern));
+	}
 	assert_int_equal(trip_pattern_compile(NULL, &pattern, &error), -EINVAL);
 }
 
