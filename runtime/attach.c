@@ -140,6 +140,8 @@ map(struct trip_domain *domain, const struct trip_share *share)
 		error = trip_link_open(domain, share->socket, share->nonce);
 	if (error == 0)
 		error = map_homes(domain, memory, &shape);
+	if (error == 0)
+		error = trip_hold_init(domain);
 	/* The primary's homes progress by themselves, as seen from here. */
 	domain->attr.progress = TRIP_PROGRESS_LCORE;
 	/* As many as the ring of this process's events has room for. */
@@ -154,11 +156,12 @@ unmap(struct trip_domain *domain)
 		trip_link_close(domain);
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++) {
 		if (domain->submitters[i] != NULL)
-			free(domain->submitters[i]->refs);
+			free(domain->submitters[i]->held);
 		free(domain->submitters[i]);
 		free(domain->waiters[i].next);
 		trip_home_fini(domain->engine.homes[i]);
 	}
+	trip_hold_fini(domain);
 	trip_domain_free(domain);
 }
 

@@ -190,6 +190,7 @@ open_handle(struct trip_domain *domain, const struct trip_cntr_attr *attr, bool 
 		free(cntr);
 		return error;
 	}
+	trip_hold_open(cntr);
 	trip_detach_watch_cntr(cntr);
 	*out = cntr;
 	return 0;
@@ -225,7 +226,7 @@ trip_cntr_close(struct trip_cntr *cntr)
 		return -ESHUTDOWN;
 	/* Items that are gone may still be waiting to be counted off. */
 	trip_work_reap(domain);
-	refs = atomic_load_explicit(&cntr->refs, memory_order_acquire);
+	refs = atomic_load_explicit(&cntr->refs, memory_order_acquire) + trip_hold_cntr(cntr);
 	if (refs > 0)
 		return trip_error_set(EBUSY,
 			"%s: %" PRIu32
@@ -241,6 +242,7 @@ trip_cntr_close(struct trip_cntr *cntr)
 		return error;
 	}
 	trip_detach_unwatch_cntr(cntr);
+	trip_hold_close(cntr);
 	free(cntr);
 	return 0;
 }

@@ -204,8 +204,8 @@ trip_domain_open_submitter(
 	/* The slots that are free from the start hold on to nothing. */
 	submitter->reaper = channel->returned;
 	submitter->reaper.here = trip_ring_tail(&submitter->reaper);
-	submitter->refs = calloc(slots, sizeof(*submitter->refs));
-	return submitter->refs != NULL
+	submitter->held = calloc((slots + 63) / 64, sizeof(*submitter->held));
+	return submitter->held != NULL
 		       ? 0
 		       : trip_error_set(ENOMEM, "domain: no memory for work references");
 }
@@ -256,7 +256,7 @@ close_homes(struct trip_domain *domain)
 {
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++) {
 		for (uint32_t c = 0; domain->submitters[i] != NULL && c < domain->n_channels; c++)
-			free(domain->submitters[i][c].refs);
+			free(domain->submitters[i][c].held);
 		free(domain->submitters[i]);
 		free(domain->cntrs[i].freed);
 		free(domain->waiters[i].next);
@@ -315,6 +315,7 @@ static const struct {
 } steps[] = {
 	{open_flows, close_flows},
 	{open_homes, close_homes},
+	{trip_hold_init, trip_hold_fini},
 	{trip_registry_init, trip_registry_fini},
 	{open_share, close_share},
 	{trip_progress_start, trip_progress_stop},

@@ -22,6 +22,7 @@
 #include <trip_wait.h>
 #include <trip_work.h>
 
+#include "hold.h"
 #include "home.h"
 #include "native.h"
 #include "slots.h"
@@ -81,7 +82,8 @@ struct trip_cntr {
 	/* What the handle last read: it is due while the cell differs (WAIT-04). */
 	_Atomic uint64_t read_success;
 	_Atomic uint64_t read_error;
-	/* Pending work in any role, flows, poll sets, and blocked waiters that refer to it. */
+	/* Flows, poll sets, and blocked waiters that refer to it; pending work is counted by index.
+	 */
 	_Atomic uint32_t refs;
 	/* Flows that feed the counter, by whichever handle. */
 	_Atomic uint32_t *flows;
@@ -92,7 +94,6 @@ struct trip_cntr {
 struct trip_function {
 	struct trip_domain *domain;
 	uint32_t index;
-	_Atomic uint32_t refs;
 };
 
 /*
@@ -102,8 +103,6 @@ struct trip_function {
 struct trip_flow {
 	/* NULL: the index has no flow. */
 	struct trip_port *port;
-	/* Pending work that refers to it. */
-	_Atomic uint32_t refs;
 	uint32_t index : 22;
 	/* In an attached process: all but its counters, index and reason is in the primary. */
 	uint32_t far : 1;
@@ -133,15 +132,6 @@ struct trip_lock {
 	atomic_flag held;
 };
 
-/* The objects that a work item in flight holds on to. */
-struct trip_work_refs {
-	/* 0: none. */
-	uint64_t id;
-	_Atomic uint32_t *refs[3];
-	/* Where it counts as an outstanding one-shot with TRIP_COMPLETION. */
-	bool credit;
-};
-
 /* This process's end of a channel. */
 struct trip_submitter {
 	/* Of the channel, as the home knows it. */
@@ -150,8 +140,8 @@ struct trip_submitter {
 	struct trip_channel_client *channel;
 	/* Follows the slots that come back, so that what they held on to is let go. */
 	struct trip_ring_end reaper;
-	/* One for each slot. */
-	struct trip_work_refs *refs;
+	/* One bit a slot: its item holds on to what its descriptor names. */
+	uint64_t *held;
 };
 
 struct trip_domain {
@@ -209,6 +199,7 @@ struct trip_domain {
 	struct trip_submitter *submitters[TRIP_HOMES_MAX];
 	uint32_t n_channels;
 	_Atomic uint32_t completions;
+	struct trip_holds holds;
 	pthread_mutex_t reader;
 	uint32_t read_home;
 	/* Services of the homes, with TRIP_PROGRESS_SERVICE. */

@@ -341,7 +341,7 @@ trip_flow_destroy(struct trip_flow *flow)
 	if (trip_port_on_worker(domain))
 		return refuse_on_worker(flow);
 	trip_work_reap(domain);
-	refs = atomic_load_explicit(&flow->refs, memory_order_acquire);
+	refs = trip_hold_flow(domain, flow->index);
 	if (refs > 0)
 		return trip_error_set(EBUSY,
 			"flow %" PRIu32 ": %" PRIu32 " pending work items refer to it", flow->index,

@@ -13,10 +13,9 @@
 
 #define REAP_BATCH 64
 
-/* What an item comes to: the descriptor, and what it holds on to. */
+/* What an item comes to. */
 struct request {
 	struct trip_work_desc desc;
-	struct trip_work_refs refs;
 	struct trip_home *home;
 };
 
@@ -69,7 +68,6 @@ plan_cntr_op(
 			work->op.cntr.value, (uint64_t)TRIP_CNTR_MAX);
 	request->desc.target = work->op.cntr.cntr->global;
 	request->desc.value = work->op.cntr.value;
-	request->refs.refs[2] = &work->op.cntr.cntr->refs;
 	return 0;
 }
 
@@ -82,7 +80,6 @@ plan_flow_op(
 	if (trip_flow_domain(work->op.flow) != domain)
 		return trip_error_set(EXDEV, "work: the flow is of another domain");
 	request->desc.target = work->op.flow->index;
-	request->refs.refs[2] = &work->op.flow->refs;
 	return 0;
 }
 
@@ -96,7 +93,6 @@ plan_call(struct request *request, const struct trip_domain *domain, const struc
 	if (function->domain != domain)
 		return trip_error_set(EXDEV, "work: the function is of another domain");
 	request->desc.target = function->index;
-	request->refs.refs[2] = &function->refs;
 	return 0;
 }
 
@@ -139,35 +135,32 @@ plan(struct request *request, const struct trip_domain *domain, const struct tri
 		.op = (uint8_t)work->op_type,
 		.flags = (uint8_t)work->flags,
 	};
-	request->refs.refs[0] = &work->triggering_cntr->refs;
-	if (work->completion_cntr != NULL)
-		request->refs.refs[1] = &work->completion_cntr->refs;
-	request->refs.credit = work->interval == 0 && (work->flags & TRIP_COMPLETION) != 0;
 	return plan_op(request, domain, work);
 }
 
-static void
-hold(const struct trip_work_refs *refs)
+/* Whether it counts as an outstanding completion event. */
+static bool
+takes_credit(const struct trip_work_desc *desc)
 {
-	for (unsigned int i = 0; i < RTE_DIM(refs->refs); i++)
-		if (refs->refs[i] != NULL)
-			atomic_fetch_add_explicit(refs->refs[i], 1, memory_order_relaxed);
+	return desc->interval == 0 && (desc->flags & TRIP_COMPLETION) != 0;
 }
 
-/* Release: whoever closes one of the objects sees the item gone from it. */
+/* Under the submitter's lock. An item that was canceled has let go before its slot comes back. */
 static void
-let_go(struct trip_work_refs *refs)
+let_go(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slot)
 {
-	for (unsigned int i = 0; i < RTE_DIM(refs->refs); i++)
-		if (refs->refs[i] != NULL)
-			atomic_fetch_sub_explicit(refs->refs[i], 1, memory_order_release);
-	*refs = (struct trip_work_refs){0};
+	uint64_t *held = &submitter->held[slot / 64], bit = UINT64_C(1) << slot % 64;
+
+	if ((*held & bit) == 0)
+		return;
+	*held &= ~bit;
+	trip_hold_let_go(domain, trip_channel_desc(submitter->channel, slot));
 }
 
 /* Follows the return ring; under the submitter's lock. Its entries stay until they are allocated,
  * and whoever allocates reaps first. */
 static void
-reap(struct trip_submitter *submitter)
+reap(struct trip_domain *domain, struct trip_submitter *submitter)
 {
 	uint32_t slots[REAP_BATCH], tail = trip_ring_tail(&submitter->reaper);
 	int n;
@@ -177,7 +170,7 @@ reap(struct trip_submitter *submitter)
 		/* No other index comes from a home: a process has written where it should not. */
 		for (int i = 0; i < n; i++)
 			if (slots[i] < submitter->channel->map.slots)
-				let_go(&submitter->refs[slots[i]]);
+				let_go(domain, submitter, slots[i]);
 	}
 }
 
@@ -189,7 +182,7 @@ trip_work_reap(struct trip_domain *domain)
 			struct trip_submitter *submitter = &domain->submitters[h][c];
 
 			trip_domain_lock(&submitter->lock);
-			reap(submitter);
+			reap(domain, submitter);
 			trip_domain_unlock(&submitter->lock);
 		}
 	}
@@ -197,27 +190,25 @@ trip_work_reap(struct trip_domain *domain)
 
 /* Under the submitter's lock. */
 static int
-submit(struct trip_submitter *submitter, const struct request *request, uint64_t *id)
+submit(struct trip_domain *domain, struct trip_submitter *submitter,
+	const struct trip_work_desc *desc, uint64_t *id)
 {
 	int slot;
 
 	/* No slot goes out again before what it held on to is let go. One that comes back after
 	 * this has looked is none that may be allocated yet. */
 	if (submitter->reaper.here == submitter->channel->returned.here)
-		reap(submitter);
+		reap(domain, submitter);
 	if (submitter->reaper.here == submitter->channel->returned.here)
 		return -EAGAIN;
 	slot = trip_channel_alloc(submitter->channel);
 	if (slot < 0)
 		return slot;
-	*trip_channel_desc(submitter->channel, (uint32_t)slot) = request->desc;
-	hold(&request->refs);
-	submitter->refs[slot] = request->refs;
+	*trip_channel_desc(submitter->channel, (uint32_t)slot) = *desc;
 	/* Before submission: the item may have come back by the time that it returns. */
-	return trip_channel_submit(submitter->channel, (uint32_t)slot, &submitter->refs[slot].id) ==
-			       0
-		       ? (*id = submitter->refs[slot].id, 0)
-		       : -EPROTO;
+	trip_hold(domain, desc);
+	submitter->held[slot / 64] |= UINT64_C(1) << slot % 64;
+	return trip_channel_submit(submitter->channel, (uint32_t)slot, id);
 }
 
 /* Takes one of the domain's completion events for a one-shot item. */
@@ -256,16 +247,16 @@ trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64
 
 	if (error == 0)
 		error = plan(&request, domain, work);
-	if (error == 0 && request.refs.credit)
+	if (error == 0 && takes_credit(&request.desc))
 		error = take_credit(domain);
 	if (error != 0)
 		return error;
 	submitter = own_submitter(domain, request.home->index);
 	trip_domain_lock(&submitter->lock);
-	error = submit(submitter, &request, &own);
+	error = submit(domain, submitter, &request.desc, &own);
 	trip_domain_unlock(&submitter->lock);
 	if (error != 0) {
-		if (request.refs.credit)
+		if (takes_credit(&request.desc))
 			give_credit(domain, 1);
 		return trip_error_set(-error,
 			"domain \"%s\": all %" PRIu32 " work items of the channel are in flight",
@@ -305,15 +296,14 @@ find_submitter(struct trip_domain *domain, uint64_t id, uint32_t *home, uint32_t
 static int
 cancel(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slot, uint64_t id)
 {
-	struct trip_work_refs *refs = &submitter->refs[slot];
 	int error;
 
 	trip_domain_lock(&submitter->lock);
 	error = trip_channel_cancel(submitter->channel, id);
 	if (error == 0) {
-		if (refs->credit)
+		if (takes_credit(trip_channel_desc(submitter->channel, slot)))
 			give_credit(domain, 1);
-		let_go(refs);
+		let_go(domain, submitter, slot);
 	}
 	trip_domain_unlock(&submitter->lock);
 	return error;
@@ -345,7 +335,7 @@ flush_channel(struct trip_domain *domain, struct trip_submitter *submitter, uint
 		uint64_t id;
 
 		trip_domain_lock(&submitter->lock);
-		id = submitter->refs[slot].id;
+		id = trip_channel_queued_id(submitter->channel, slot);
 		if (trigger != TRIP_CHANNEL_ANY && map->desc[slot].trigger != trigger)
 			id = TRIP_WORK_NONE;
 		trip_domain_unlock(&submitter->lock);

@@ -194,6 +194,16 @@ trip_channel_submit(struct trip_channel_client *channel, uint32_t slot, uint64_t
 	return error == 0 ? 0 : -EPROTO;
 }
 
+uint64_t
+trip_channel_queued_id(const struct trip_channel_client *channel, uint32_t slot)
+{
+	uint64_t word = atomic_load_explicit(&channel->map.state[slot], memory_order_relaxed);
+
+	return trip_channel_word_state(word) == TRIP_CHANNEL_QUEUED
+		       ? trip_channel_id(&channel->map, slot, trip_channel_word_generation(word))
+		       : 0;
+}
+
 int
 trip_channel_cancel(const struct trip_channel_client *channel, uint64_t id)
 {

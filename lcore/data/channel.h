@@ -182,6 +182,9 @@ int trip_channel_submit(struct trip_channel_client *channel, uint32_t slot, uint
  */
 int trip_channel_cancel(const struct trip_channel_client *channel, uint64_t id);
 
+/* The id of the item that is queued in a slot, or 0. Any thread. */
+uint64_t trip_channel_queued_id(const struct trip_channel_client *channel, uint32_t slot);
+
 /* --- home --- */
 
 /* How far the client has submitted: what accept takes as up_to. */

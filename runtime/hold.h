@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What this process's work items in flight refer to: how many there are of each object, by its
+ * index. An item's descriptor names its objects, and stays in its slot until that is used again, so
+ * nothing is kept for each item but whether it still holds on to them.
+ */
+#ifndef TRIP_RUNTIME_HOLD_H
+#define TRIP_RUNTIME_HOLD_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct trip_cntr;
+struct trip_domain;
+struct trip_work_desc;
+
+struct trip_holds {
+	_Atomic uint32_t *cntrs;
+	_Atomic uint32_t *flows;
+	_Atomic uint32_t *functions;
+	/* This process's handles of each counter; under the domain's lock. */
+	uint32_t *handles;
+};
+
+/* Once the engine's numbers of counters, flows and functions are known: 0 or -ENOMEM. */
+int trip_hold_init(struct trip_domain *domain);
+void trip_hold_fini(struct trip_domain *domain);
+
+/* An item with this descriptor holds on to what it names, and lets go of it. Any thread. */
+void trip_hold(struct trip_domain *domain, const struct trip_work_desc *desc);
+void trip_hold_let_go(struct trip_domain *domain, const struct trip_work_desc *desc);
+
+/* A handle of a counter has been opened, and is closed. */
+void trip_hold_open(struct trip_cntr *cntr);
+void trip_hold_close(struct trip_cntr *cntr);
+
+/* Items that keep a handle open: those of its counter, but where it has found that and is not the
+ * only handle that this process has of it (CNTR-11). */
+uint32_t trip_hold_cntr(struct trip_cntr *cntr);
+uint32_t trip_hold_flow(const struct trip_domain *domain, uint32_t flow);
+uint32_t trip_hold_function(const struct trip_domain *domain, uint32_t function);
+
+#endif
