@@ -18,6 +18,22 @@ extern "C" {
 struct trip_cntr;
 struct trip_domain;
 
+/*
+ * What trip_cntr_add() reads and writes in the caller's own code: the beginning of a handle, and of
+ * what it points to. Part of the ABI, and for that call only.
+ */
+struct trip_cntr_cell {
+	uint64_t success;
+	uint64_t error;
+	/* The success value at which somebody is to be told. */
+	uint64_t trip_at;
+};
+
+struct trip_cntr_head {
+	/* NULL: this process is not attached. */
+	struct trip_cntr_cell *cell;
+};
+
 /** Largest value and largest threshold (CNTR-22). */
 #define TRIP_CNTR_MAX UINT64_C(0x7fffffffffffffff)
 
@@ -84,8 +100,9 @@ int trip_cntr_find(struct trip_domain *domain, const struct trip_cntr_attr *attr
  * leaves its wait set.
  *
  * @return
- *   0, or -EBUSY while a flow, pending work in any role, a poll set or a blocked waiter refers to
- *   this handle, or, of the counter's own, while others have found it; nothing has changed then.
+ *   0, or -EBUSY while a flow, a poll set or a blocked waiter refers to this handle, while pending
+ *   work of this process refers in any role to the counter and has no other handle of it, or, of
+ *   the counter's own, while others have found it; nothing has changed then.
  */
 int trip_cntr_close(struct trip_cntr *cntr);
 
@@ -103,6 +120,33 @@ uint64_t trip_cntr_readerr(struct trip_cntr *cntr);
  *   0, or -ESHUTDOWN: this process is not attached (WAIT-12).
  */
 int trip_cntr_add(struct trip_cntr *cntr, uint64_t value);
+
+/* The rest of an add that has reached trip_at, and one that the caller's code leaves alone. */
+int trip_cntr_add_reached(struct trip_cntr *cntr, uint64_t reached);
+int trip_cntr_add_slowly(struct trip_cntr *cntr, uint64_t value);
+
+#ifdef __GNUC__
+/*
+ * Compiled into its callers: a call stores a return address, which the atomic add would wait for.
+ * gnu_inline: where the compiler does not inline it, or its address is taken, and for other
+ * languages, there is the library's function, which does the same. Both atomics are seq_cst,
+ * because whoever waits stores trip_at first and then looks at the sum.
+ */
+extern inline __attribute__((__gnu_inline__)) int
+trip_cntr_add(struct trip_cntr *cntr, uint64_t value)
+{
+	struct trip_cntr_cell *cell =
+		__atomic_load_n(&((struct trip_cntr_head *)cntr)->cell, __ATOMIC_RELAXED);
+	uint64_t reached;
+
+	if (__builtin_expect(cell == NULL || (value >> 32) != 0, 0))
+		return trip_cntr_add_slowly(cntr, value);
+	reached = __atomic_add_fetch(&cell->success, value, __ATOMIC_SEQ_CST);
+	if (__builtin_expect(reached >= __atomic_load_n(&cell->trip_at, __ATOMIC_SEQ_CST), 0))
+		return trip_cntr_add_reached(cntr, reached);
+	return 0;
+}
+#endif
 
 /** Adds to the error value, likewise; a change unblocks every waiter (CNTR-13). */
 int trip_cntr_adderr(struct trip_cntr *cntr, uint64_t value);

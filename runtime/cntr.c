@@ -55,6 +55,7 @@ bind(struct trip_cntr *cntr, struct trip_entry *entry)
 	cntr->global = entry->global;
 	cntr->home = trip_engine_home(&cntr->fid.domain->engine, cntr->global, &cntr->local);
 	cntr->cell = &cntr->home->cells[cntr->local];
+	cntr->head.cell = (struct trip_cntr_cell *)cntr->cell;
 	cntr->events = entry->events;
 	strcpy(cntr->name, entry->name);
 }
@@ -284,33 +285,31 @@ ring_if(struct trip_cntr *cntr, bool ring)
 	return 0;
 }
 
-/* Out of line, and called last: what adds quickly saves no register, whose store the atomic add
- * would wait for. */
-static __attribute__((noinline)) int
-add_reached(struct trip_cntr *cntr, uint64_t reached)
+int
+trip_cntr_add_reached(struct trip_cntr *cntr, uint64_t reached)
 {
 	return ring_if(cntr, trip_cell_add_reached(cntr->cell, reached));
 }
 
-static __attribute__((noinline)) int
-add_slowly(struct trip_cntr *cntr, uint64_t value)
+int
+trip_cntr_add_slowly(struct trip_cntr *cntr, uint64_t value)
 {
-	if (atomic_load_explicit(&cntr->detached, memory_order_relaxed))
+	if (__atomic_load_n(&cntr->head.cell, __ATOMIC_RELAXED) == NULL)
 		return trip_detach_refuse(cntr->fid.domain);
 	return ring_if(cntr, trip_cell_add(cntr->cell, value));
 }
 
+/* For whoever does not compile the header's. */
 int
 trip_cntr_add(struct trip_cntr *cntr, uint64_t value)
 {
 	uint64_t reached;
 
-	if (__builtin_expect((value >> 32) != 0, 0) ||
-		__builtin_expect(atomic_load_explicit(&cntr->detached, memory_order_relaxed), 0))
-		return add_slowly(cntr, value);
+	if (__atomic_load_n(&cntr->head.cell, __ATOMIC_RELAXED) == NULL || (value >> 32) != 0)
+		return trip_cntr_add_slowly(cntr, value);
 	if (!trip_cell_add_quickly(cntr->cell, value, &reached))
 		return 0;
-	return add_reached(cntr, reached);
+	return trip_cntr_add_reached(cntr, reached);
 }
 
 int

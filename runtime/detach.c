@@ -4,8 +4,8 @@
  * other locks of a domain may be held, in the child for ever, by threads that it has not; none of
  * its calls gets that far.
  *
- * An add must stay one atomic add: what it looks at is a flag in its handle, beside the address of
- * the cell. A read looks at nothing: its cell has become another one.
+ * An add must stay one atomic add: where it finds its cell there is none any more. A read looks at
+ * nothing: its cell has become another one.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -83,7 +83,7 @@ detach(struct trip_domain *domain)
 	copies = mmap(NULL, RTE_MAX(n, 1u) * sizeof(*copies), PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	LIST_FOREACH (cntr, &domain->handles, watched) {
-		atomic_store_explicit(&cntr->detached, true, memory_order_relaxed);
+		trip_cntr_detach(cntr);
 		if (copies == MAP_FAILED)
 			continue;
 		copy_cell(copies, cntr);
@@ -159,7 +159,7 @@ trip_detach_watch_cntr(struct trip_cntr *cntr)
 {
 	pthread_mutex_lock(&cntr->fid.domain->lock);
 	if (atomic_load(&cntr->fid.domain->detached))
-		atomic_store(&cntr->detached, true);
+		trip_cntr_detach(cntr);
 	LIST_INSERT_HEAD(&cntr->fid.domain->handles, cntr, watched);
 	pthread_mutex_unlock(&cntr->fid.domain->lock);
 }
@@ -181,7 +181,7 @@ trip_detach_end(struct trip_domain *domain)
 	/* Before the signals: who is woken by those sees it. */
 	atomic_store(&domain->detached, true);
 	LIST_FOREACH (cntr, &domain->handles, watched)
-		atomic_store(&cntr->detached, true);
+		trip_cntr_detach(cntr);
 	pthread_mutex_unlock(&domain->lock);
 }
 

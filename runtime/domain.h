@@ -60,14 +60,14 @@ struct trip_fid {
 
 /* A handle of a counter. */
 struct trip_cntr {
+	/* Its cell, as long as its domain is attached: what trip_cntr_add() looks at. */
+	struct trip_cntr_head head;
 	struct trip_fid fid;
 	/* By which the registry knows it; and it was found by name, so another handle owns it. */
 	uint64_t id;
 	bool found;
 	struct trip_home *home;
 	struct trip_cell *cell;
-	/* As its domain is: beside the cell, for trip_cntr_add(). */
-	_Atomic bool detached;
 	LIST_ENTRY(trip_cntr) watched;
 	/* Index within the home, and within the domain. */
 	uint32_t local;
@@ -90,6 +90,8 @@ struct trip_cntr {
 	void *context;
 	char name[TRIP_NAME_MAX + 1];
 };
+
+_Static_assert(offsetof(struct trip_cntr, head) == 0, "the beginning of a handle is public");
 
 struct trip_function {
 	struct trip_domain *domain;
@@ -206,6 +208,19 @@ struct trip_domain {
 	uint32_t services[TRIP_HOMES_MAX];
 	unsigned int lcores[TRIP_HOMES_MAX];
 };
+
+/* Adds go the slow way from now on, and are refused there. Any thread. */
+static inline void
+trip_cntr_detach(struct trip_cntr *cntr)
+{
+	__atomic_store_n(&cntr->head.cell, NULL, __ATOMIC_RELAXED);
+}
+
+static inline struct trip_cntr *
+trip_cntr_of(struct trip_fid *fid)
+{
+	return (struct trip_cntr *)((char *)fid - offsetof(struct trip_cntr, fid));
+}
 
 const struct trip_domain *trip_flow_domain(const struct trip_flow *flow);
 

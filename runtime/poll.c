@@ -145,8 +145,7 @@ trip_poll_add(struct trip_poll_set *set, struct trip_fid *fid, uint64_t flags)
 	if (error != 0)
 		return error;
 	pthread_mutex_lock(&set->lock);
-	/* The fid is what a counter begins with. */
-	error = add(set, (struct trip_cntr *)fid);
+	error = add(set, trip_cntr_of(fid));
 	pthread_mutex_unlock(&set->lock);
 	return error;
 }

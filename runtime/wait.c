@@ -232,17 +232,10 @@ trip_cntr_control(struct trip_cntr *cntr, int command, void *arg)
 		ENOSYS, "control: wait object %d is not retrievable", (int)cntr->fid.wait_obj);
 }
 
-/* The fid is what a counter begins with. */
-static struct trip_cntr *
-cntr_of(struct trip_fid *fid)
-{
-	return (struct trip_cntr *)fid;
-}
-
 static _Atomic uint32_t *
 refs_of(struct trip_fid *fid)
 {
-	return fid->kind == TRIP_FID_CNTR ? &cntr_of(fid)->refs
+	return fid->kind == TRIP_FID_CNTR ? &trip_cntr_of(fid)->refs
 					  : trip_wait_set_refs(trip_wait_set_of(fid));
 }
 
@@ -315,7 +308,7 @@ trip_trywait(struct trip_domain *domain, struct trip_fid *const *fids, size_t co
 	/* All of them, also behind one that is due: each may be blocked on next time. */
 	for (size_t i = 0; i < count; i++) {
 		int one = fids[i]->kind == TRIP_FID_CNTR
-				  ? trywait_cntr(cntr_of(fids[i]))
+				  ? trywait_cntr(trip_cntr_of(fids[i]))
 				  : trip_wait_set_trywait(trip_wait_set_of(fids[i]));
 
 		if (result == 0)

@@ -45,6 +45,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "trip_cntr.h"
@@ -66,6 +67,11 @@ struct trip_cell {
 };
 
 _Static_assert(sizeof(struct trip_cell) == 64, "a cell is one cache line");
+_Static_assert(
+	offsetof(struct trip_cell, success) == offsetof(struct trip_cntr_cell, success) &&
+		offsetof(struct trip_cell, error) == offsetof(struct trip_cntr_cell, error) &&
+		offsetof(struct trip_cell, trip_at) == offsetof(struct trip_cntr_cell, trip_at),
+	"the beginning of a cell is public: trip_cntr_add() is compiled into its callers");
 
 /* What a home or a waiter remembers of a cell. */
 struct trip_cell_sample {
