@@ -134,7 +134,7 @@ family_open(enum trip_progress mode, const struct trip_domain_attr *tune)
 }
 
 void
-family_look_on(void)
+family_find_socket(void)
 {
 	char first[sizeof(prefix)];
 
@@ -142,6 +142,12 @@ family_look_on(void)
 	strcpy(first, prefix);
 	*strchrnul(first, '@') = 0;
 	assert_int_equal(trip_client_path(first, NULL, path, sizeof(path)), 0);
+}
+
+void
+family_look_on(void)
+{
+	family_find_socket();
 	if (trip_client_open(path, &client) != 0)
 		fail_msg("%s", trip_client_message());
 }
@@ -396,10 +402,11 @@ play(char **argv, const struct family_part *parts)
 	if (parts->name == NULL)
 		return 5;
 	snprintf(prefix, sizeof(prefix), "%s", argv[2]);
-	if ((parts->primary ? start_primary(argv[0]) : start_secondary(argv)) < 0)
+	if (!parts->bare && (parts->primary ? start_primary(argv[0]) : start_secondary(argv)) < 0)
 		return 4;
 	parts->play(argv[4] != NULL ? argv[4] : "");
-	rte_eal_cleanup();
+	if (!parts->bare)
+		rte_eal_cleanup();
 	return 0;
 }
 

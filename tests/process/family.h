@@ -57,7 +57,8 @@ void family_kill(struct family_child *child);
 unsigned int family_attached(void);
 void family_look_on(void);
 void family_look_away(void);
-/* The path of the socket by which it is looked at. */
+/* The path of the socket by which it is looked at; known after family_find_socket(). */
+void family_find_socket(void);
 const char *family_socket(void);
 
 /* --- a part --- */
@@ -66,8 +67,8 @@ struct family_part {
 	const char *name;
 	/* The domain is not attached to before: family_attach() does. */
 	void (*play)(const char *arg);
-	/* It is played as a primary, of another generation. */
-	bool primary;
+	/* It is played as a primary, of another generation; without EAL. */
+	bool primary, bare;
 };
 
 /* Plays another part in place of this process, under that prefix of files. */

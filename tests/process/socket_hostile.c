@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What clients that do not attach cannot do to a domain over its socket, nor whoever serves a
+ * socket to a client. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "socket_bed.h"
+
+/* As full as it can be made, and blocking. */
+static void
+fill(int fd)
+{
+	const uint64_t most = UINT64_MAX - 1;
+
+	while (write(fd, &most, sizeof(most)) > 0)
+		;
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(fcntl(fd, F_SETFL, 0), 0);
+}
+
+/* It fills the descriptor of its watch, and never reads it. */
+static void
+no_watch_stalls_a_home(void **state)
+{
+	struct trip_cntr *cntr = socket_cntr("watched");
+	struct trip_client_cntr seen = socket_find("watched");
+	unsigned int ready = 0;
+	uint32_t watch;
+	int fd;
+
+	assert_int_equal(trip_client_watch(socket_client, seen.id, &watch, &fd), 0);
+	fill(fd);
+	/* More signals than the kernel keeps. */
+	for (unsigned int i = 0; i < 2000; i++) {
+		assert_int_equal(trip_client_read(socket_client, seen.id, &seen), 0);
+		assert_int_equal(trip_client_arm(socket_client, watch, TRIP_CLIENT_ANY, &seen), 0);
+		trip_cntr_add(cntr, 1);
+		assert_true(socket_is_ready(fd));
+	}
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	for (uint64_t signal; read(fd, &signal, sizeof(signal)) > 0; ready++)
+		assert_int_equal(signal, 1);
+	assert_in_range(ready, 1, 2000);
+	assert_false(socket_is_ready(fd));
+	assert_int_equal(trip_client_read(socket_client, seen.id, &seen), 0);
+	assert_int_equal(trip_client_arm(socket_client, watch, TRIP_CLIENT_ANY, &seen), 0);
+	assert_false(socket_is_ready(fd));
+	trip_cntr_add(cntr, 1);
+	assert_true(socket_is_ready(fd));
+	assert_int_equal(trip_cntr_close(cntr), 0);
+}
+
+/* The answer's error; 1: the connection was closed. */
+static int
+answer_to(const void *message, size_t size)
+{
+	struct trip_protocol_reply reply;
+	int fd = socket_connect();
+	ssize_t got;
+
+	assert_int_equal(send(fd, message, size, MSG_NOSIGNAL), size);
+	got = recv(fd, &reply, sizeof(reply), 0);
+	close(fd);
+	return got <= 0 ? 1 : reply.head.error;
+}
+
+static void
+garbage_ends_the_connection(void **state)
+{
+	struct trip_random random = {.state = trip_test_seed("garbage")};
+	uint64_t rounds = trip_test_rounds(2000);
+	struct socket_message raw = {
+		.head = socket_head(TRIP_PROTOCOL_READ, sizeof(raw.request.read))};
+	size_t size = raw.head.size;
+	char big[64 * 1024] = {0};
+
+	assert_int_equal(answer_to(&raw, size), -ENOENT);
+	assert_int_equal(answer_to(&raw, size - 1), 1);
+	assert_int_equal(answer_to(&raw, size + 1), 1);
+	assert_int_equal(answer_to(&raw, 3), 1);
+	assert_int_equal(answer_to(big, sizeof(big)), 1);
+	raw.head.size++;
+	assert_int_equal(answer_to(&raw, size + 1), 1);
+	raw.head = socket_head(TRIP_PROTOCOL_TYPES, sizeof(raw.request.read));
+	assert_int_equal(answer_to(&raw, size), 1);
+	raw.head = socket_head(0, sizeof(raw.request.read));
+	assert_int_equal(answer_to(&raw, size), 1);
+	raw.head = socket_head(TRIP_PROTOCOL_READ, sizeof(raw.request.read));
+	raw.head.version++;
+	assert_int_equal(answer_to(&raw, size), -EPROTO);
+	raw.head.magic++;
+	assert_int_equal(answer_to(&raw, size), 1);
+	for (uint64_t i = 0; i < rounds; i++) {
+		unsigned char bytes[sizeof(raw)];
+
+		size = trip_random_below(&random, sizeof(bytes)) + 1;
+		for (size_t at = 0; at < size; at++)
+			bytes[at] = (unsigned char)trip_random_u64(&random);
+		assert_int_equal(answer_to(bytes, size), 1);
+	}
+	/* Others are served all the time. */
+	assert_int_equal(
+		trip_client_find(socket_client, "none", &(struct trip_client_cntr){0}), -ENOENT);
+}
+
+/* Well-formed requests whose fields are random. */
+static void
+no_field_is_believed(void **state)
+{
+	struct trip_random random = {.state = trip_test_seed("fields")};
+	uint64_t rounds = trip_test_rounds(20000);
+	struct trip_cntr *cntr = socket_cntr("bait");
+	static const size_t sizes[TRIP_PROTOCOL_TYPES] = {
+		[TRIP_PROTOCOL_LIST] = sizeof(struct trip_protocol_list),
+		[TRIP_PROTOCOL_FIND] = sizeof(struct trip_protocol_find),
+		[TRIP_PROTOCOL_READ] = sizeof(struct trip_protocol_read),
+		[TRIP_PROTOCOL_WATCH] = sizeof(struct trip_protocol_read),
+		[TRIP_PROTOCOL_ARM] = sizeof(struct trip_protocol_arm),
+		[TRIP_PROTOCOL_UNWATCH] = sizeof(struct trip_protocol_unwatch),
+	};
+	unsigned int before = socket_count_fds(), answered = 0;
+	int fd = socket_connect();
+
+	for (uint64_t i = 0; i < rounds; i++) {
+		unsigned int type =
+			1 + (unsigned int)trip_random_below(&random, TRIP_PROTOCOL_UNWATCH);
+		struct socket_message raw = {.head = socket_head(type, sizes[type])};
+		struct trip_protocol_reply reply;
+		unsigned char *bytes = (unsigned char *)&raw.request;
+
+		/* Small numbers pass the first checks and meet the next ones. */
+		for (size_t at = 0; at < sizes[type]; at++)
+			bytes[at] = trip_random_below(&random, 4) == 0
+					    ? (unsigned char)trip_random_u64(&random)
+					    : (unsigned char)trip_random_below(&random, 3) / 2;
+		if (type == TRIP_PROTOCOL_LIST && trip_random_below(&random, 2) == 0) {
+			raw.request.list.kind %= 6;
+			raw.request.list.size = (const uint32_t[]){
+				sizeof(struct trip_client_domain), sizeof(struct trip_client_cntr),
+				sizeof(struct trip_client_work), sizeof(struct trip_client_flow),
+				sizeof(struct trip_client_process),
+				sizeof(struct trip_client_home)}[raw.request.list.kind];
+		}
+		assert_int_equal(send(fd, &raw, raw.head.size, MSG_NOSIGNAL), raw.head.size);
+		/* Any descriptor that comes along is not taken, and so closed by the kernel. */
+		assert_true(recv(fd, &reply, sizeof(reply), 0) >= (ssize_t)sizeof(reply.head));
+		assert_true(reply.head.error <= 0);
+		answered += reply.head.error == 0;
+	}
+	assert_true(answered > 0);
+	close(fd);
+	socket_wait_for_fds(before);
+	assert_int_equal(trip_cntr_close(cntr), 0);
+}
+
+static void
+descriptors_that_come_along_are_closed(void **state)
+{
+	struct socket_message raw = {
+		.head = socket_head(TRIP_PROTOCOL_READ, sizeof(raw.request.read))};
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(12 * sizeof(int))];
+	} control = {.head = {.cmsg_level = SOL_SOCKET,
+			     .cmsg_type = SCM_RIGHTS,
+			     .cmsg_len = CMSG_LEN(12 * sizeof(int))}};
+	struct iovec part = {.iov_base = &raw, .iov_len = raw.head.size};
+	struct msghdr msg = {.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+	unsigned int before = socket_count_fds();
+	struct trip_protocol_reply reply;
+	int fd = socket_connect(), null = open("/dev/null", O_RDONLY);
+
+	for (unsigned int i = 0; i < 12; i++)
+		memcpy(CMSG_DATA(&control.head) + i * sizeof(int), &null, sizeof(int));
+	assert_int_equal(sendmsg(fd, &msg, 0), raw.head.size);
+	assert_true(recv(fd, &reply, sizeof(reply), 0) > 0);
+	close(null);
+	close(fd);
+	socket_wait_for_fds(before);
+}
+
+/* It asks and asks, and never reads an answer. */
+static void
+slow_clients_keep_nobody_waiting(void **state)
+{
+	struct socket_message raw = {
+		.head = socket_head(TRIP_PROTOCOL_LIST, sizeof(raw.request.list)),
+		.request.list = {.kind = TRIP_CLIENT_CNTR,
+			.count = 1000,
+			.size = sizeof(struct trip_client_cntr)}};
+	struct trip_cntr *cntrs[200];
+	struct trip_client_cntr seen;
+	unsigned int asked = 0;
+	int fd = socket_connect();
+
+	for (unsigned int i = 0; i < 200; i++)
+		cntrs[i] = socket_cntr(NULL);
+	/* Until its answers fill the socket, and then its questions do. */
+	while (send(fd, &raw, raw.head.size, MSG_DONTWAIT | MSG_NOSIGNAL) > 0 || asked < 1000) {
+		asked++;
+		assert_int_equal(trip_client_find(socket_client, "none", &seen), -ENOENT);
+	}
+	assert_int_equal(trip_client_find(socket_client, "none", &seen), -ENOENT);
+	close(fd);
+	for (unsigned int i = 0; i < 200; i++)
+		assert_int_equal(trip_cntr_close(cntrs[i]), 0);
+}
+
+static void
+clients_are_limited(void **state)
+{
+	struct trip_client *others[TRIP_SERVER_PEERS];
+	unsigned int n = 0;
+
+	while (n < TRIP_SERVER_PEERS && trip_client_open(socket_path, &others[n]) == 0)
+		n++;
+	assert_int_equal(n, TRIP_SERVER_PEERS - 1);
+	assert_int_equal(trip_client_open(socket_path, &others[n]), -EUSERS);
+	assert_non_null(strstr(trip_client_message(), "128"));
+	while (n > 0)
+		trip_client_close(others[--n]);
+	/* As soon as the control thread has seen one go. */
+	while (trip_client_open(socket_path, &others[0]) != 0)
+		usleep(1000);
+	trip_client_close(others[0]);
+}
+
+struct stranger {
+	int listener;
+	/* What it answers. */
+	const void *bytes;
+	size_t size;
+};
+
+static void *
+answer_strangely(void *arg)
+{
+	const struct stranger *stranger = arg;
+	int fd = accept(stranger->listener, NULL, NULL);
+	struct socket_message raw;
+
+	assert_true(recv(fd, &raw, sizeof(raw), 0) > 0);
+	assert_int_equal(send(fd, stranger->bytes, stranger->size, MSG_NOSIGNAL), stranger->size);
+	close(fd);
+	return NULL;
+}
+
+static int
+ask_stranger(const struct trip_protocol_reply *reply, size_t size)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct stranger stranger = {.bytes = reply, .size = size};
+	struct trip_client *other;
+	pthread_t thread;
+	int error;
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%.80s/stranger", socket_folder);
+	stranger.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	assert_int_equal(
+		bind(stranger.listener, (const struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(stranger.listener, 1), 0);
+	assert_int_equal(pthread_create(&thread, NULL, answer_strangely, &stranger), 0);
+	error = trip_client_open(address.sun_path, &other);
+	if (error == 0)
+		trip_client_close(other);
+	pthread_join(thread, NULL);
+	close(stranger.listener);
+	unlink(address.sun_path);
+	return error;
+}
+
+/* Who serves the path of a socket need not be a primary. */
+static void
+no_answer_is_believed(void **state)
+{
+	static struct trip_protocol_reply reply;
+	const size_t head = sizeof(reply.head) + offsetof(struct trip_protocol_records, record);
+	size_t size = head + sizeof(struct trip_client_domain);
+
+	memset(&reply, 'x', sizeof(reply));
+	reply.head = socket_head(TRIP_PROTOCOL_LIST, size - sizeof(reply.head));
+	reply.answer.records.cursor = TRIP_PROTOCOL_END;
+	reply.answer.records.count = 1;
+	assert_int_equal(ask_stranger(&reply, size), 0);
+	/* More than was asked for, or than came. */
+	reply.answer.records.count = 2;
+	assert_int_equal(ask_stranger(&reply, size), -EPROTO);
+	reply.answer.records.count = 1;
+	reply.head.size = (uint32_t)head;
+	assert_int_equal(ask_stranger(&reply, head), -EPROTO);
+	assert_int_equal(ask_stranger(&reply, 7), -EPROTO);
+	reply.head.size = sizeof(reply);
+	reply.head.error = -EIO;
+	assert_int_equal(ask_stranger(&reply, sizeof(reply)), -EIO);
+	assert_true(strlen(trip_client_message()) < 256);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SOCKET_TEST(no_watch_stalls_a_home),
+		SOCKET_TEST(garbage_ends_the_connection),
+		SOCKET_TEST(no_field_is_believed),
+		SOCKET_TEST(descriptors_that_come_along_are_closed),
+		SOCKET_TEST(slow_clients_keep_nobody_waiting),
+		SOCKET_TEST(clients_are_limited),
+		SOCKET_TEST(no_answer_is_believed),
+	};
+
+	return socket_run(tests);
+}
