@@ -6,18 +6,12 @@
 #include <string.h>
 
 #include <rte_flow.h>
+#include <rules_flow.h>
 
 #include "attach.h"
 #include "count.h"
 #include "record.h"
 #include "tripctl.h"
-
-/* What the actions of a rule point to. */
-struct actions {
-	struct rte_flow_action list[6];
-	struct rte_flow_action_mark mark;
-	struct rte_flow_action_queue queue;
-};
 
 int
 tripctl_count_check(const struct trip_rules_count *rule)
@@ -36,46 +30,6 @@ tripctl_count_check(const struct trip_rules_count *rule)
 		return TRIPCTL_EXIT_USAGE;
 	}
 	return 0;
-}
-
-static void
-fill_actions(const struct trip_rules_count *rule, struct actions *actions)
-{
-	struct rte_flow_action *at = actions->list;
-
-	*actions = (struct actions){.mark.id = rule->mark, .queue.index = rule->queue};
-	*at++ = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_COUNT};
-	if ((rule->actions & TRIP_RULES_ACTION_MARK) != 0)
-		*at++ = (struct rte_flow_action){
-			.type = RTE_FLOW_ACTION_TYPE_MARK, .conf = &actions->mark};
-	if ((rule->actions & TRIP_RULES_ACTION_QUEUE) != 0)
-		*at++ = (struct rte_flow_action){
-			.type = RTE_FLOW_ACTION_TYPE_QUEUE, .conf = &actions->queue};
-	if ((rule->actions & TRIP_RULES_ACTION_DROP) != 0)
-		*at++ = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_DROP};
-	if (rule->also || (rule->actions & TRIP_RULES_ACTION_PASSTHRU) != 0)
-		*at++ = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_PASSTHRU};
-	*at = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_END};
-}
-
-static void
-fill_attr(const struct trip_rules_count *rule, struct trip_flow_attr *attr)
-{
-	static const enum trip_flow_engine engines[] = {
-		[TRIP_RULES_ENGINE_AUTO] = TRIP_ENGINE_AUTO,
-		[TRIP_RULES_ENGINE_HW] = TRIP_ENGINE_HW,
-		[TRIP_RULES_ENGINE_SW] = TRIP_ENGINE_SW,
-	};
-
-	*attr = (struct trip_flow_attr){
-		.size = sizeof(*attr),
-		.priority = rule->priority,
-		.group = rule->group,
-		.engine = engines[rule->engine],
-		.direction =
-			rule->direction == TRIP_RULES_EGRESS ? TRIP_FLOW_EGRESS : TRIP_FLOW_INGRESS,
-		.recreate = true,
-	};
 }
 
 /* Under the name that the rules have for it, where a counter's can be that long. */
@@ -100,11 +54,11 @@ open_flows(struct tripctl_count *count, const struct trip_rules_count *rule)
 	struct trip_cntr *cntrs[] = {count->packets, count->bytes};
 	struct rte_flow_error flow_error = {0};
 	struct trip_flow_attr attr;
-	struct actions actions;
+	struct trip_rules_actions actions;
 	int error;
 
-	fill_attr(rule, &attr);
-	fill_actions(rule, &actions);
+	trip_rules_flow_attr(rule, &attr);
+	trip_rules_flow_actions(rule, NULL, 0, &actions);
 	attr.cntrs = cntrs;
 	attr.n_cntrs = 2;
 	count->flows = calloc(rule->n_patterns, sizeof(struct trip_flow *));

@@ -7,44 +7,10 @@
 #include <rte_flow.h>
 
 #include "flow.h"
-#include "rules.h"
+#include "rules_flow.h"
 
-/* What the actions of a rule point to. */
-struct actions {
-	struct rte_flow_action list[6];
-	struct rte_flow_action_mark mark;
-	struct rte_flow_action_queue queue;
-	struct rte_flow_action_rss rss;
-};
-
-static void
-fill_actions(const struct trip_rules_count *rule, struct actions *actions)
-{
-	/* All that a port is configured with. */
-	static const uint16_t queues[] = {0};
-	struct rte_flow_action *at = actions->list;
-
-	*actions = (struct actions){
-		.mark.id = rule->mark,
-		.queue.index = rule->queue,
-		.rss = {.queue_num = RTE_DIM(queues), .queue = queues},
-	};
-	*at++ = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_COUNT};
-	if (rule->actions & TRIP_RULES_ACTION_MARK)
-		*at++ = (struct rte_flow_action){
-			.type = RTE_FLOW_ACTION_TYPE_MARK, .conf = &actions->mark};
-	if (rule->actions & TRIP_RULES_ACTION_QUEUE)
-		*at++ = (struct rte_flow_action){
-			.type = RTE_FLOW_ACTION_TYPE_QUEUE, .conf = &actions->queue};
-	if (rule->actions & TRIP_RULES_ACTION_RSS)
-		*at++ = (struct rte_flow_action){
-			.type = RTE_FLOW_ACTION_TYPE_RSS, .conf = &actions->rss};
-	if (rule->actions & TRIP_RULES_ACTION_DROP)
-		*at++ = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_DROP};
-	if (rule->also || rule->actions & TRIP_RULES_ACTION_PASSTHRU)
-		*at++ = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_PASSTHRU};
-	*at = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_END};
-}
+/* All that a port is configured with. */
+static const uint16_t queues[] = {0};
 
 static int
 fail(const struct trip_rules_count *rule, const char *message, int ret)
@@ -52,27 +18,6 @@ fail(const struct trip_rules_count *rule, const char *message, int ret)
 	fprintf(stderr, "tripd: line %u of the rules, count %s: %s\n", rule->line, rule->name,
 		message);
 	return ret;
-}
-
-static void
-fill_attr(const struct trip_rules_count *rule, struct trip_flow_attr *attr)
-{
-	static const enum trip_flow_engine engines[] = {
-		[TRIP_RULES_ENGINE_AUTO] = TRIP_ENGINE_AUTO,
-		[TRIP_RULES_ENGINE_HW] = TRIP_ENGINE_HW,
-		[TRIP_RULES_ENGINE_SW] = TRIP_ENGINE_SW,
-	};
-
-	*attr = (struct trip_flow_attr){
-		.size = sizeof(*attr),
-		.priority = rule->priority,
-		.group = rule->group,
-		.engine = engines[rule->engine],
-		.direction =
-			rule->direction == TRIP_RULES_EGRESS ? TRIP_FLOW_EGRESS : TRIP_FLOW_INGRESS,
-		/* Where a driver recovers from an error and loses its rules. */
-		.recreate = true,
-	};
 }
 
 /* By itself: all patterns of a rule are in one engine. */
@@ -83,10 +28,10 @@ validate_alone(const struct trip_rules_count *rule, const char **reason)
 	static char why[TRIPD_REASON_MAX];
 	int ret = TRIP_ENGINE_HW, one;
 	struct trip_flow_attr attr;
-	struct actions actions;
+	struct trip_rules_actions actions;
 
-	fill_attr(rule, &attr);
-	fill_actions(rule, &actions);
+	trip_rules_flow_attr(rule, &attr);
+	trip_rules_flow_actions(rule, queues, RTE_DIM(queues), &actions);
 	for (unsigned int i = 0; i < rule->n_patterns && ret == TRIP_ENGINE_HW; i++) {
 		one = trip_flow_validate(
 			rule->port, &attr, rule->patterns[i], actions.list, reason, &error);
@@ -159,14 +104,14 @@ tripd_flow_open(const struct trip_rules *rules, const struct trip_rules_count *r
 	struct trip_cntr *cntrs[] = {count->packets, count->bytes};
 	struct trip_flow_attr attr;
 	struct rte_flow_error error = {0};
-	struct actions actions;
+	struct trip_rules_actions actions;
 	const char *reason;
 	int engine = tripd_flow_validate(rules, rule, &reason);
 
 	if (engine < 0)
 		return fail(rule, reason, engine);
 	snprintf(count->reason, sizeof(count->reason), "%s", reason);
-	fill_attr(rule, &attr);
+	trip_rules_flow_attr(rule, &attr);
 	if (engine == TRIP_ENGINE_SW)
 		attr.engine = TRIP_ENGINE_SW;
 	attr.cntrs = cntrs;
@@ -174,7 +119,7 @@ tripd_flow_open(const struct trip_rules *rules, const struct trip_rules_count *r
 	count->flows = calloc(rule->n_patterns, sizeof(struct trip_flow *));
 	if (count->flows == NULL)
 		return fail(rule, "no memory", -ENOMEM);
-	fill_actions(rule, &actions);
+	trip_rules_flow_actions(rule, queues, RTE_DIM(queues), &actions);
 	for (unsigned int i = 0; i < rule->n_patterns; i++) {
 		int ret = trip_flow_create(
 			port, &attr, rule->patterns[i], actions.list, &count->flows[i], &error);

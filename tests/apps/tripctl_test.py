@@ -9,19 +9,13 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
-SKIP = 77
+from program_test import HANG, SKIP, Skip, equal, run_tests, wait_until
+
 TRIPCTL, BED = (os.path.abspath(path) for path in sys.argv[1:3])
-# Far beyond what any run takes: only a hang ends there.
-HANG = 120
 # Exit codes.
 RUN, USAGE, NONE, TIMEOUT, ENDED, ERROR = range(1, 7)
 NOBODY = 65534
-
-
-class Skip(Exception):
-    """This test cannot run here; the text says why."""
 
 
 class Bed:
@@ -109,35 +103,8 @@ class Bed:
         return json.loads(self.good('--json', *words))
 
 
-def wait_until(what, condition):
-    deadline = time.monotonic() + HANG
-    while not condition():
-        assert time.monotonic() < deadline, f'{what} did not happen within {HANG} s'
-        time.sleep(0.01)
-
-
-def equal(found, expected, what):
-    assert found == expected, f'{what}: {found!r}, not {expected!r}'
-
-
 def main(*tests):
-    """Runs tests, each with a bed of its own, and exits as Meson wants it."""
-    failed = skipped = 0
-    for test in tests:
-        bed = Bed()
-        try:
-            test(bed)
-            print(f'ok    {test.__name__}')
-        except Skip as reason:
-            skipped += 1
-            print(f'skip  {test.__name__}: {reason}')
-        except Exception:  # a test that breaks has failed, whatever broke
-            failed += 1
-            print(f'FAIL  {test.__name__}')
-            traceback.print_exc(file=sys.stdout)
-        finally:
-            bed.close()
-    sys.exit(1 if failed else SKIP if skipped == len(tests) else 0)
+    run_tests(Bed, *tests)
 
 
 __all__ = [name for name in dir() if not name.startswith('_')] + ['re', 'signal', 'subprocess']

@@ -13,16 +13,10 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
-SKIP = 77
+from program_test import HANG, SKIP, Skip, equal, run_tests, wait_until
+
 TRIPD = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else 'tripd'
-# Far beyond what any run takes: only a hang ends there.
-HANG = 120
-
-
-class Skip(Exception):
-    """This test cannot run here; the text says why."""
 
 
 def cpus():
@@ -179,35 +173,8 @@ class Bench:
         raise AssertionError(f'stdout ended before a line "{start}": {process.stderr.read()}')
 
 
-def wait_until(what, condition):
-    deadline = time.monotonic() + HANG
-    while not condition():
-        assert time.monotonic() < deadline, f'{what} did not happen within {HANG} s'
-        time.sleep(0.01)
-
-
-def equal(found, expected, what):
-    assert found == expected, f'{what}: {found!r}, not {expected!r}'
-
-
 def main(*tests):
-    """Runs tests, each with a bench of its own, and exits as Meson wants it."""
-    failed = skipped = 0
-    for test in tests:
-        bench = Bench()
-        try:
-            test(bench)
-            print(f'ok    {test.__name__}')
-        except Skip as reason:
-            skipped += 1
-            print(f'skip  {test.__name__}: {reason}')
-        except Exception:  # a test that breaks has failed, whatever broke
-            failed += 1
-            print(f'FAIL  {test.__name__}')
-            traceback.print_exc(file=sys.stdout)
-        finally:
-            bench.close()
-    sys.exit(1 if failed else SKIP if skipped == len(tests) else 0)
+    run_tests(Bench, *tests)
 
 
 __all__ = [name for name in dir() if not name.startswith('_')] + ['signal']

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rules_flow.h"
+
+void
+trip_rules_flow_actions(const struct trip_rules_count *rule, const uint16_t *queues,
+	uint32_t n_queues, struct trip_rules_actions *actions)
+{
+	struct rte_flow_action *at = actions->list;
+
+	*actions = (struct trip_rules_actions){
+		.mark.id = rule->mark,
+		.queue.index = rule->queue,
+		.rss = {.queue_num = n_queues, .queue = queues},
+	};
+	*at++ = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_COUNT};
+	if (rule->actions & TRIP_RULES_ACTION_MARK)
+		*at++ = (struct rte_flow_action){
+			.type = RTE_FLOW_ACTION_TYPE_MARK, .conf = &actions->mark};
+	if (rule->actions & TRIP_RULES_ACTION_QUEUE)
+		*at++ = (struct rte_flow_action){
+			.type = RTE_FLOW_ACTION_TYPE_QUEUE, .conf = &actions->queue};
+	if (rule->actions & TRIP_RULES_ACTION_RSS)
+		*at++ = (struct rte_flow_action){
+			.type = RTE_FLOW_ACTION_TYPE_RSS, .conf = &actions->rss};
+	if (rule->actions & TRIP_RULES_ACTION_DROP)
+		*at++ = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_DROP};
+	if (rule->also || rule->actions & TRIP_RULES_ACTION_PASSTHRU)
+		*at++ = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_PASSTHRU};
+	*at = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_END};
+}
+
+void
+trip_rules_flow_attr(const struct trip_rules_count *rule, struct trip_flow_attr *attr)
+{
+	static const enum trip_flow_engine engines[] = {
+		[TRIP_RULES_ENGINE_AUTO] = TRIP_ENGINE_AUTO,
+		[TRIP_RULES_ENGINE_HW] = TRIP_ENGINE_HW,
+		[TRIP_RULES_ENGINE_SW] = TRIP_ENGINE_SW,
+	};
+
+	*attr = (struct trip_flow_attr){
+		.size = sizeof(*attr),
+		.priority = rule->priority,
+		.group = rule->group,
+		.engine = engines[rule->engine],
+		.direction =
+			rule->direction == TRIP_RULES_EGRESS ? TRIP_FLOW_EGRESS : TRIP_FLOW_INGRESS,
+		/* Where a driver recovers from an error and loses its rules. */
+		.recreate = true,
+	};
+}

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests of all programs share: running them one by one, and waiting for what happens."""
+import sys
+import time
+import traceback
+
+SKIP = 77
+# Far beyond what any run takes: only a hang ends there.
+HANG = 120
+
+
+class Skip(Exception):
+    """This test cannot run here; the text says why."""
+
+
+def wait_until(what, condition):
+    deadline = time.monotonic() + HANG
+    while not condition():
+        assert time.monotonic() < deadline, f'{what} did not happen within {HANG} s'
+        time.sleep(0.01)
+
+
+def equal(found, expected, what):
+    assert found == expected, f'{what}: {found!r}, not {expected!r}'
+
+
+def run_tests(place, *tests):
+    """Runs tests, each with a place() of its own that it closes, and exits as Meson wants it."""
+    failed = skipped = 0
+    for test in tests:
+        at = place()
+        try:
+            test(at)
+            print(f'ok    {test.__name__}')
+        except Skip as reason:
+            skipped += 1
+            print(f'skip  {test.__name__}: {reason}')
+        except Exception:  # a test that breaks has failed, whatever broke
+            failed += 1
+            print(f'FAIL  {test.__name__}')
+            traceback.print_exc(file=sys.stdout)
+        finally:
+            at.close()
+    sys.exit(1 if failed else SKIP if skipped == len(tests) else 0)
