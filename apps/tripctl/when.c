@@ -25,8 +25,10 @@
 #include "when.h"
 
 #define EVENTS_BURST 64
-/* How often what flows do is looked at without a tick. */
-#define LOOK_NS UINT64_C(100000000)
+/* How long an event is waited for that the tick has told of: so at first, and, as one may be lost,
+ * so at last. */
+#define PAUSE_MIN_NS UINT64_C(50000)
+#define PAUSE_MAX_NS UINT64_C(100000000)
 
 enum {
 	KEY_TIMEOUT = 0x200,
@@ -105,11 +107,25 @@ read_events(struct tripctl_when *when)
 			if (events[i].context >= when->statement.rules->n_whens)
 				continue;
 			tell(when, &events[i]);
+			when->events++;
+			when->pause_ns = PAUSE_MIN_NS;
 			when->left -= (events[i].flags & TRIP_MORE) == 0;
 		}
 	} while (n == EVENTS_BURST);
 	fflush(stdout);
 	return n < 0 ? n : 0;
+}
+
+/* When to look again, whether the tick has changed or not. */
+static uint64_t
+time_to_look(struct tripctl_when *when, uint64_t now, uint64_t deadline)
+{
+	uint64_t pause = when->pause_ns;
+
+	if (when->events >= when->ticks)
+		return deadline;
+	when->pause_ns = pause < PAUSE_MAX_NS / 2 ? 2 * pause : PAUSE_MAX_NS;
+	return now + pause < deadline ? now + pause : deadline;
 }
 
 /* Until the tick has changed, or it is time to look. 0, -ETIMEDOUT, -EINTR: a signal is pending, or
@@ -121,7 +137,7 @@ block(struct tripctl_when *when, int signals, uint64_t deadline)
 	struct pollfd fds[] = {{.events = POLLIN}, {.fd = signals, .events = POLLIN}};
 	struct timespec left = {0};
 	uint64_t now = tripctl_text_now();
-	uint64_t until = when->looks && now + LOOK_NS < deadline ? now + LOOK_NS : deadline;
+	uint64_t until = time_to_look(when, now, deadline);
 	int error = trip_trywait(when->domain, &fid, 1);
 
 	if (error != 0)
@@ -149,8 +165,7 @@ follow(struct tripctl_when *when)
 	sigprocmask(SIG_BLOCK, NULL, &pending);
 	signals = signalfd(-1, &pending, SFD_CLOEXEC);
 	while (error == 0) {
-		(void)trip_cntr_read(when->tick);
-		(void)trip_cntr_readerr(when->tick);
+		when->ticks = trip_cntr_read(when->tick) + trip_cntr_readerr(when->tick);
 		error = read_events(when);
 		if (error == 0 && when->left == 0 && !when->stays)
 			break;
@@ -256,7 +271,8 @@ run_statements(struct tripctl *ctl, const struct argp *argp, char *word, int arg
 	struct tripctl_names names = {0};
 	int code;
 
-	when = (struct tripctl_when){.ctl = ctl, .timeout_ns = UINT64_MAX};
+	when = (struct tripctl_when){
+		.ctl = ctl, .timeout_ns = UINT64_MAX, .pause_ns = PAUSE_MIN_NS};
 	when.words = calloc((size_t)argc + 1, sizeof(*when.words));
 	if (when.words == NULL)
 		return tripctl_fail(-ENOMEM);

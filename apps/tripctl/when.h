@@ -27,8 +27,10 @@ struct tripctl_when {
 	unsigned int left;
 	/* Some fire again and again, or there is nothing but counts. */
 	bool stays;
-	/* Some are about flows. */
-	bool looks;
+	/* Firings that the tick has told of, and those whose event was read; how long to wait for
+	 * one that is missing. */
+	uint64_t ticks, events;
+	uint64_t pause_ns;
 };
 
 /* What can be known before anything is opened: 0, or the exit code, with the reason said. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Statements as deferred work. Each item has a second one behind it, of the same threshold, that
- * adds to a counter of our own, the tick. So the tick's descriptor is all there is to wait for:
- * behind each change of it the events of what fired can be read. Functions run in the primary, so
- * what `log` does is nothing, with an event. What a flow's hardware is asked to do is done later
- * than the tick says: for that we look anyway.
+ * Statements as deferred work. Each firing adds 1 to a counter of our own, the tick, whose
+ * descriptor is all there is to wait for: an operation on a counter by a second item behind it, of
+ * the same threshold; one on flows by its completion, for a flow's hardware does later what it is
+ * asked for. So the tick says how many events there are to be read, at once or in a moment.
+ * Functions run in the primary, so what `log` does is nothing, with an event.
  */
 #include <stdio.h>
 
@@ -108,7 +108,8 @@ tripctl_when_check(const struct tripctl_when *when)
 	return error;
 }
 
-/* Work of one threshold fires in the order of its queueing: the last one says that all is done. */
+/* Work of one threshold fires in the order of its queueing, and is done in that order on a port:
+ * the last one says that all is done. */
 static int
 queue_flows(struct tripctl_when *when, const struct trip_rules_when *rule, struct trip_work *work)
 {
@@ -120,6 +121,7 @@ queue_flows(struct tripctl_when *when, const struct trip_rules_when *rule, struc
 							 : TRIP_OP_FLOW_DELETE;
 	for (unsigned int i = 0; i < count->n_flows && error == 0; i++) {
 		work->flags = i + 1 == count->n_flows ? TRIP_COMPLETION : 0;
+		work->completion_cntr = i + 1 == count->n_flows ? when->tick : NULL;
 		work->op.flow = count->flows[i];
 		error = queue(when, work);
 	}
@@ -163,7 +165,7 @@ queue_when(struct tripctl_when *when, unsigned int index)
 
 	if (error == 0)
 		error = queue_operation(when, rule, work);
-	if (error != 0)
+	if (error != 0 || is_on_flow(rule->op))
 		return error;
 	/* Among equals the first queued fires first, and its event is there. */
 	work.context = NOBODY;
@@ -191,7 +193,6 @@ tripctl_when_open(struct tripctl_when *when)
 		error = queue_when(when, i);
 		when->stays |= rules->whens[i].every != 0;
 		when->left += rules->whens[i].every == 0;
-		when->looks |= is_on_flow(rules->whens[i].op);
 	}
 	return error;
 }

@@ -10,9 +10,11 @@ def flows(bed):
 
 
 def start(bed, *words, n=1):
-    """A run whose flows and work are there: an item for each flow that a statement is about, or one, and one behind."""
+    """A run whose n flows and work are there: an item for each flow that a statement is about, or one and one
+    behind."""
     process = bed.start(*words)
-    works = (1 + n) * sum(word.split().count('when') for word in words)
+    whens = [statement.split() for statement in ' '.join(words).split(';') if 'when' in statement.split()]
+    works = sum(n if {'drop', 'delete'} & set(statement) else 2 for statement in whens)
     wait_until('the flows and the work',
                lambda: len(flows(bed)) == n and len(bed.json('list', 'works')['works']) == works)
     return process
@@ -47,6 +49,30 @@ def it_drops_at_a_threshold(bed):
     bed.tell('receive 53 5')
     code, out, err = bed.finish(process)
     equal((code, out, err), (0, 'dns.packets reached 15, now 15: log\ndns: 15 packets, 630 bytes\n', ''), 'the end')
+    alone(bed)
+
+
+def it_sleeps_until_something_fires(bed):
+    bed.open(huge=True).tell('receive 53 1')
+    process = start(bed, 'count', DNS, ';', 'when dns.packets >= 10 every 10 drop dns')
+
+    def wakes():
+        with open(f'/proc/{process.pid}/status', encoding='utf-8') as file:
+            return int(re.search(r'^voluntary_ctxt_switches:\s*(\d+)', file.read(), re.M).group(1))
+
+    bed.tell('receive 53 10')
+    equal(process.stdout.readline(), 'dns.packets reached 10, now 10: drop dns\n', 'what fired')
+
+    def rests():
+        before = wakes()
+        time.sleep(1)
+        return wakes() == before
+
+    wait_until('a second of sleep', rests)
+    bed.tell('receive 53 10')
+    equal(process.stdout.readline(), 'dns.packets reached 20, now 20: drop dns\n', 'what fired')
+    process.send_signal(signal.SIGINT)
+    equal(bed.finish(process)[0], -signal.SIGINT, 'exit status')
     alone(bed)
 
 
@@ -91,5 +117,5 @@ def what_is_refused_is_said(bed):
     equal((flows(bed), len(bed.json('list')['counters'])), ([], 1), 'what is left')
 
 
-main(it_counts_until_it_is_told_to_end, it_drops_at_a_threshold, several_patterns_are_one_count,
+main(it_counts_until_it_is_told_to_end, it_drops_at_a_threshold, it_sleeps_until_something_fires, several_patterns_are_one_count,
      killed_it_leaves_nothing, the_end_of_the_primary_ends_it, what_is_refused_is_said)
