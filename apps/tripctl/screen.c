@@ -53,16 +53,19 @@ draw_status(const struct tripctl_screen *screen, int y)
 {
 	const struct tripctl_view *view = screen->view;
 	char line[TRIPCTL_VIEW_LINE], filter[4 * TRIPCTL_VIEW_FILTER + 1];
+	char every[TRIPCTL_TEXT_NUMBER] = "";
 
+	if (screen->slowed_ns > 0)
+		tripctl_text_time(screen->slowed_ns, every);
 	if (screen->typing)
 		snprintf(line, sizeof(line), "filter: %s_",
 			tripctl_text_escape(screen->typed, filter, sizeof(filter)));
 	else
-		snprintf(line, sizeof(line), "%zu of %zu by %s%s%s%s", view->n_rows,
+		snprintf(line, sizeof(line), "%zu of %zu by %s%s%s%s%s%s", view->n_rows,
 			tripctl_view_now(view)->cntrs.n, tripctl_view_sort_name(view->sort),
 			view->filter[0] != 0 ? ", filter " : "",
 			tripctl_text_escape(view->filter, filter, sizeof(filter)),
-			screen->paused ? ", paused" : "");
+			every[0] != 0 ? ", each " : "", every, screen->paused ? ", paused" : "");
 	put(y, line, screen->typing || screen->paused ? A_BOLD : A_NORMAL);
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "options.h"
@@ -17,12 +18,16 @@
 #include "view.h"
 
 #define TEXT_WIDTH 80
+/* Of its time, a reading takes one part in so many, and the primary's control thread as much. */
+#define SHARE 10
 
 struct top {
 	struct tripctl *ctl;
 	uint64_t interval_ns;
 	/* 0: for ever. */
 	uint64_t rounds;
+	/* Rows of a round, where it is no terminal. */
+	size_t rows;
 	bool terminal;
 	struct tripctl_view view;
 	struct tripctl_screen screen;
@@ -31,6 +36,7 @@ struct top {
 enum {
 	KEY_INTERVAL = 0x200,
 	KEY_ROUNDS,
+	KEY_ROWS,
 	KEY_SORT,
 	KEY_MATCH,
 };
@@ -38,6 +44,7 @@ enum {
 static const struct argp_option options[] = {
 	{"interval", KEY_INTERVAL, "TIME", 0, "time from one reading to the next; default 1s", 1},
 	{"rounds", KEY_ROUNDS, "N", 0, "end after so many", 1},
+	{"rows", KEY_ROWS, "N", 0, "of text and JSON, only so many counters a round", 1},
 	{"sort", KEY_SORT, "BY", 0,
 		"name (default), value, rate, or left: the time to the next threshold", 1},
 	{"match", KEY_MATCH, "GLOB", 0,
@@ -55,16 +62,18 @@ note_end(int number)
 	ended = number;
 }
 
-static void
-take_rounds(struct argp_state *state, struct top *top, const char *word)
+static uint64_t
+take_number(struct argp_state *state, const char *option, const char *word)
 {
 	char *end, escaped[64];
+	uint64_t number;
 
 	errno = 0;
-	top->rounds = strtoull(word, &end, 10);
-	if (word[0] < '0' || word[0] > '9' || *end != 0 || errno != 0 || top->rounds == 0)
-		argp_error(state, "--rounds: \"%s\" is no number of rounds",
-			tripctl_text_escape(word, escaped, sizeof(escaped)));
+	number = strtoull(word, &end, 10);
+	if (word[0] < '0' || word[0] > '9' || *end != 0 || errno != 0 || number == 0)
+		argp_error(state, "--%s: \"%s\" is no number of %s", option,
+			tripctl_text_escape(word, escaped, sizeof(escaped)), option);
+	return number;
 }
 
 static void
@@ -96,7 +105,10 @@ parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--interval: not from 10ms to 1h");
 		return 0;
 	case KEY_ROUNDS:
-		take_rounds(state, top, arg);
+		top->rounds = take_number(state, "rounds", arg);
+		return 0;
+	case KEY_ROWS:
+		top->rows = take_number(state, "rows", arg);
 		return 0;
 	case KEY_SORT:
 		take_sort(state, top, arg);
@@ -117,6 +129,12 @@ parse(int key, char *arg, struct argp_state *state)
 /* ---- as text ----------------------------------------------------------------------------------
  */
 
+static size_t
+rows_of(const struct top *top)
+{
+	return top->view.n_rows < top->rows ? top->view.n_rows : top->rows;
+}
+
 static void
 write_text(const struct top *top, bool first)
 {
@@ -131,7 +149,7 @@ write_text(const struct top *top, bool first)
 	}
 	tripctl_view_titles(TEXT_WIDTH, line);
 	puts(line);
-	for (size_t i = 0; i < view->n_rows; i++) {
+	for (size_t i = 0; i < rows_of(top); i++) {
 		tripctl_view_row(view, i, TEXT_WIDTH, line);
 		puts(line);
 	}
@@ -163,7 +181,7 @@ write_json(const struct top *top)
 	for (unsigned int i = 0; i < now->n_homes; i++)
 		json_array_append_new(homes, tripctl_record_home(&now->homes[i]));
 	tripctl_record_put(object, "lcores", homes);
-	for (size_t i = 0; i < view->n_rows; i++)
+	for (size_t i = 0; i < rows_of(top); i++)
 		json_array_append_new(cntrs, json_of(&view->rows[i]));
 	tripctl_record_put(object, "counters", cntrs);
 	json_dumpf(object, stdout, JSON_COMPACT);
@@ -216,16 +234,40 @@ pause_until(struct top *top, uint64_t deadline)
 	return ended != 0;
 }
 
+static uint64_t
+cpu_time(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
+/* Reads, and how long it is to the next reading: of very many counters, longer than was asked for.
+ */
+static int
+read_paced(struct top *top, uint64_t *interval_ns)
+{
+	uint64_t began = cpu_time();
+	int error = tripctl_view_read(&top->view, top->ctl->client);
+
+	*interval_ns = SHARE * (cpu_time() - began);
+	top->screen.slowed_ns = *interval_ns > top->interval_ns ? *interval_ns : 0;
+	if (*interval_ns < top->interval_ns)
+		*interval_ns = top->interval_ns;
+	return error;
+}
+
 static int
 play(struct top *top)
 {
-	uint64_t round = 0, next = tripctl_text_now();
+	uint64_t round = 0, next = tripctl_text_now(), interval;
 	/* Text begins with rates, a screen with what is there. */
 	bool hidden = !top->terminal;
 	int error;
 
 	for (;;) {
-		error = tripctl_view_read(&top->view, top->ctl->client);
+		error = read_paced(top, &interval);
 		if (error != 0)
 			return error;
 		if (!hidden)
@@ -234,7 +276,7 @@ play(struct top *top)
 		if ((top->rounds != 0 && round >= top->rounds) || ferror(stdout))
 			return 0;
 		/* Late rounds are left out. */
-		next += top->interval_ns;
+		next += interval;
 		if (next < tripctl_text_now())
 			next = tripctl_text_now();
 		if (pause_until(top, next))
@@ -298,7 +340,7 @@ tripctl_top(struct tripctl *ctl, int argc, char **argv)
 		       "ended.",
 		.children = tripctl_options_shared,
 	};
-	struct top top = {.ctl = ctl, .interval_ns = 1000000000};
+	struct top top = {.ctl = ctl, .interval_ns = 1000000000, .rows = SIZE_MAX};
 	int error;
 
 	tripctl_options_parse(&argp, argc, argv, &top);

@@ -194,6 +194,20 @@ def orders_and_filters(bed):
         equal(bed.run('top', *words)[0], USAGE, f'exit code of {words}')
 
 
+def rows_are_as_many_as_asked_for(bed):
+    fill(bed)
+    words = 'top', '--rounds', '1', '--interval', '10ms', '--sort', 'value'
+    every = bed.json(*words)['counters']
+    assert len(every) > 2, every
+    equal([row['id'] for row in bed.json(*words, '--rows', '2')['counters']], [row['id'] for row in every[:2]], 'rows')
+    head = bed.good(*words, '--rows', '1').splitlines()
+    equal(len(head), len(bed.good(*words).splitlines()) - len(every) + 1, 'lines')
+    for wrong in '0', '-1', 'x', '':
+        code, _, err = bed.run('top', '--rows', wrong)
+        equal(code, USAGE, 'exit code')
+        assert 'is no number of rows' in err, err
+
+
 def a_terminal_shows_it(bed):
     fill(bed)
     terminal = Terminal(bed, 80, 24, '--interval', '50ms')
@@ -290,5 +304,5 @@ def it_ends_in_every_way(bed):
     assert code in (ENDED, NONE), (code, err)
 
 
-main(text_for_scripts, json_for_programs, orders_and_filters, a_terminal_shows_it, a_terminal_has_any_size,
+main(text_for_scripts, json_for_programs, orders_and_filters, rows_are_as_many_as_asked_for, a_terminal_shows_it, a_terminal_has_any_size,
      keys_do_as_they_say, it_ends_in_every_way)
