@@ -108,6 +108,14 @@ struct trip_domain_attr {
 	/** Flows and counters objects; default a half of max_flows. */
 	uint32_t max_process_flows;
 	/**
+	 * Threads with channels of their own (trip_thread_attach()), in this process too; default
+	 * 0. A home has at most 256 channels: one for each of its domain's homes, and 1 +
+	 * max_process_threads for this process and for each of max_processes.
+	 */
+	uint32_t max_process_threads;
+	/** Pending work items of each home that each of those has; default 256, at most 65536. */
+	uint32_t max_thread_works;
+	/**
 	 * Path of the socket over which other processes attach, and programs without DPDK look on
 	 * (trip_client.h). NULL: trip_client_path() of EAL's file prefix, or with --no-shconf and
 	 * --in-memory, which promise to leave no files, none; "": none. A file whose name ends
@@ -230,8 +238,9 @@ int trip_domain_attach(const char *name, struct trip_domain **domain, void *cont
  * the domain.
  *
  * @return
- *   0, or -EBUSY while counters, counters objects, flows or ports are open in it, or processes
- *   attached; nothing has changed then. In an attached process, it detaches.
+ *   0, or -EBUSY while counters, counters objects, flows or ports are open in it, processes
+ *   attached, or threads, the caller too, by trip_thread_attach(); nothing has changed then. In an
+ * attached process, it detaches.
  */
 int trip_domain_close(struct trip_domain *domain);
 

@@ -144,10 +144,37 @@ int trip_function_unregister(struct trip_function *handle);
  *     flags, a completion counter with a counter operation (WORK-06);
  *   -ENOSYS: unknown operation;
  *   -EXDEV: an object of another domain;
- *   -EAGAIN: `max_works` items are in flight, or with TRIP_COMPLETION more than `max_events`; let
- * the home progress, and read the events, then try again.
+ *   -EAGAIN: `max_works` items are in flight, or `max_process_works` in an attached process,
+ *   `max_thread_works` of a thread that has channels of its own; or with TRIP_COMPLETION more than
+ * `max_events`; let the home progress, and read the events, then try again.
  */
 int trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id);
+
+/**
+ * Gives the calling thread a channel of its own to each home: what it queues from now on takes no
+ * lock that other threads queue under, and of the items that may be pending, `max_thread_works` are
+ * its own. All else stays: its items are the process's, so any thread cancels and flushes them.
+ *
+ * Any thread of any attached process but a home's, once for each domain; trip_thread_detach() and
+ * the end of the thread give the channels back, and with the process go all that it has. Returns
+ * when the homes have accepted what the process has queued before, so that the order of the
+ * thread's submissions stays (WORK-03); in a domain with manual progress it progresses, in the
+ * primary.
+ *
+ * @return
+ *   0; -EALREADY: it has them; -ENOSPC: `max_process_threads` threads of this process do; -EINVAL:
+ *   called on a home, which has channels of its own; -ENOMEM; -ESHUTDOWN (WAIT-12).
+ */
+int trip_thread_attach(struct trip_domain *domain);
+
+/**
+ * Gives the calling thread's channels back, for another thread to have. What it has queued stays;
+ * it queues by the process's channels again, once homes have accepted that (WORK-03).
+ *
+ * @return
+ *   0; -ENOENT: it has none; -ESHUTDOWN (WAIT-12).
+ */
+int trip_thread_detach(struct trip_domain *domain);
 
 /**
  * Cancels a queued item (FI_CANCEL_WORK). Any thread; needs no progress (WORK-08).

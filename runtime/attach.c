@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A domain in a secondary process. The engine here is a view of the primary's homes: their
- * doorbells, cells and waiters, and this process's channel to each. Everything else is the
+ * doorbells, cells and waiters, and this process's channels to each. Everything else is the
  * primary's, and is asked for (link.h).
  */
 #include <errno.h>
@@ -20,6 +20,7 @@
 #include "layout.h"
 #include "link.h"
 #include "share.h"
+#include "thread.h"
 
 static void *
 find_zone(const char *domain, const char *what, size_t bytes)
@@ -56,15 +57,21 @@ check_share(const char *name, const struct trip_share *share)
 }
 
 static int
-open_submitter(struct trip_domain *domain, struct trip_home *home, uint32_t channel)
+open_submitters(struct trip_domain *domain, struct trip_home *home)
 {
-	struct trip_submitter *submitter = calloc(1, sizeof(*submitter));
+	uint32_t first = trip_home_client_channel(&home->shape, domain->link->number);
+	struct trip_submitter *submitters = calloc(domain->n_channels, sizeof(*submitters));
+	int error = 0;
 
-	domain->submitters[home->index] = submitter;
-	if (submitter == NULL)
+	domain->submitters[home->index] = submitters;
+	if (submitters == NULL)
 		return trip_error_set(ENOMEM, "domain: no memory for channels");
-	submitter->number = channel;
-	return trip_domain_open_submitter(submitter, home->clients, home->shape.n_client_slots);
+	for (uint32_t i = 0; i < domain->n_channels && error == 0; i++) {
+		submitters[i].number = first + i;
+		error = trip_domain_open_submitter(&submitters[i], &home->clients[i],
+			trip_home_channel_slots(&home->shape, first + i));
+	}
+	return error;
 }
 
 /* The lists begin empty: what is in them comes from the primary. */
@@ -85,17 +92,16 @@ open_lists(struct trip_domain *domain, uint32_t home)
 static int
 map_homes(struct trip_domain *domain, void **memory, const struct trip_home_shape *shape)
 {
-	uint32_t channel = shape->n_channels - shape->n_clients + domain->link->number;
 	int error = 0;
 
 	for (uint32_t i = 0; i < domain->attr.n_lcores && error == 0; i++) {
 		struct trip_home *home =
-			trip_home_map(memory[i], &domain->engine, i, shape, channel);
+			trip_home_map(memory[i], &domain->engine, i, shape, domain->link->number);
 
 		if (home == NULL)
 			return trip_error_set(ENOMEM, "domain: no memory for home %" PRIu32, i);
 		domain->engine.homes[domain->engine.n_homes++] = home;
-		error = open_submitter(domain, home, channel);
+		error = open_submitters(domain, home);
 		if (error == 0)
 			error = open_lists(domain, i);
 	}
@@ -127,7 +133,7 @@ map(struct trip_domain *domain, const struct trip_share *share)
 	domain->engine.cntrs_per_home = shape.n_cntrs;
 	domain->engine.waiters_per_home = shape.n_waiters;
 	domain->engine.tsc_hz = share->tsc_hz;
-	domain->n_channels = 1;
+	domain->n_channels = trip_home_client_channels(&shape);
 	/* After the last call into EAL comes the attachment: whoever dies in EAL was not attached.
 	 */
 	error = find_homes(domain, memory, &shape);
@@ -142,6 +148,8 @@ map(struct trip_domain *domain, const struct trip_share *share)
 		error = map_homes(domain, memory, &shape);
 	if (error == 0)
 		error = trip_hold_init(domain);
+	if (error == 0)
+		error = trip_thread_init(domain);
 	/* The primary's homes progress by themselves, as seen from here. */
 	domain->attr.progress = TRIP_PROGRESS_LCORE;
 	/* As many as the ring of this process's events has room for. */
@@ -155,12 +163,13 @@ unmap(struct trip_domain *domain)
 	if (domain->link != NULL)
 		trip_link_close(domain);
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++) {
-		if (domain->submitters[i] != NULL)
-			free(domain->submitters[i]->held);
+		for (uint32_t c = 0; domain->submitters[i] != NULL && c < domain->n_channels; c++)
+			free(domain->submitters[i][c].held);
 		free(domain->submitters[i]);
 		free(domain->waiters[i].next);
 		trip_home_fini(domain->engine.homes[i]);
 	}
+	trip_thread_fini(domain);
 	trip_hold_fini(domain);
 	trip_domain_free(domain);
 }

@@ -26,6 +26,7 @@
 #include "registry.h"
 #include "server.h"
 #include "share.h"
+#include "thread.h"
 
 /* Spins on a held lock before its holder may need the CPU that we are on. */
 #define LOCK_SPINS 1024
@@ -275,7 +276,7 @@ open_homes(struct trip_domain *domain)
 	domain->engine.cntrs_per_home = shape.n_cntrs;
 	domain->engine.waiters_per_home = shape.n_waiters;
 	domain->engine.tsc_hz = rte_get_tsc_hz();
-	domain->n_channels = shape.n_channels - shape.n_clients;
+	domain->n_channels = trip_home_own_channels(&shape);
 	for (uint32_t i = 0; i < domain->attr.n_lcores && error == 0; i++)
 		error = open_home(domain, i, &shape);
 	return error;
@@ -316,6 +317,7 @@ static const struct {
 	{open_flows, close_flows},
 	{open_homes, close_homes},
 	{trip_hold_init, trip_hold_fini},
+	{trip_thread_init, trip_thread_fini},
 	{trip_registry_init, trip_registry_fini},
 	{open_share, close_share},
 	{trip_progress_start, trip_progress_stop},
@@ -439,6 +441,11 @@ trip_domain_close(struct trip_domain *domain)
 			" poll and wait sets and %" PRIu32 " functions are open",
 			domain->name, domain->n_cntrs, domain->n_counters, domain->n_ports,
 			domain->n_sets, domain->functions.fresh - domain->functions.n_freed);
+	/* One that ends meanwhile is done with the domain when it is not counted any more. */
+	if (trip_thread_count(domain) > 0)
+		return trip_error_set(EBUSY,
+			"domain \"%s\": %" PRIu32 " threads have channels of their own",
+			domain->name, trip_thread_count(domain));
 	if (domain->link != NULL)
 		return trip_attach_close(domain);
 	if (domain->server != NULL && wait_for_processes(domain) != 0)

@@ -146,6 +146,14 @@ struct trip_submitter {
 	uint64_t *held;
 };
 
+/* A thread that has channels of its own. */
+struct trip_thread {
+	struct trip_domain *domain;
+	/* Its submitter of each home. */
+	uint32_t channel;
+	bool used;
+};
+
 struct trip_domain {
 	struct trip_engine engine;
 	struct trip_domain_attr attr;
@@ -197,9 +205,14 @@ struct trip_domain {
 	/* Serves the domain's socket; NULL: it has none. */
 	struct trip_server *server;
 
-	/* submitters[home][channel] */
+	/* submitters[home][channel]; those of threads come last. */
 	struct trip_submitter *submitters[TRIP_HOMES_MAX];
 	uint32_t n_channels;
+	/* max_process_threads of them, NULL where that is 0; how many are used, under `lock`; and
+	 * what a thread knows its own by. */
+	struct trip_thread *threads;
+	uint32_t n_threads;
+	pthread_key_t thread_key;
 	_Atomic uint32_t completions;
 	struct trip_holds holds;
 	pthread_mutex_t reader;

@@ -46,6 +46,22 @@ check_lcores(struct trip_domain_attr *attr)
 	return default_u32("n_lcores", &attr->n_lcores, 1, 1, TRIP_HOMES_MAX);
 }
 
+static int
+check_channels(const struct trip_domain_attr *attr)
+{
+	struct trip_home_shape shape;
+
+	trip_layout_home(attr, &shape);
+	return shape.n_channels <= TRIP_CHANNELS_MAX
+		       ? 0
+		       : trip_error_set(EINVAL,
+				 "domain: %u homes, %" PRIu32 " processes and %" PRIu32
+				 " threads of each take %" PRIu32
+				 " channels to each home, more than %u",
+				 attr->n_lcores, attr->max_processes, attr->max_process_threads,
+				 shape.n_channels, TRIP_CHANNELS_MAX);
+}
+
 /* Each slot has a number of its own in the ids of work items. */
 static int
 check_slots(const struct trip_domain_attr *attr)
@@ -86,6 +102,8 @@ trip_layout_attr(const struct trip_domain_attr *given, struct trip_domain_attr *
 		{"scrub_us", &attr->scrub_us, 100000, 1, UINT32_MAX},
 		{"max_processes", &attr->max_processes, 4, 1, TRIP_CLIENTS_MAX},
 		{"max_process_works", &attr->max_process_works, 1024, 16, 65536},
+		{"max_process_threads", &attr->max_process_threads, 0, 0, TRIP_CHANNELS_MAX},
+		{"max_thread_works", &attr->max_thread_works, 256, 16, 65536},
 		{"idle_us", &attr->idle_us, 50, 1, 1000000},
 		{"socket_mode", &attr->socket_mode, 0600, 1, 0777},
 	};
@@ -113,6 +131,8 @@ trip_layout_attr(const struct trip_domain_attr *given, struct trip_domain_attr *
 		attr->max_process_waiters = (attr->max_waiters + 3) / 4;
 	if (error == 0 && attr->max_process_flows == 0)
 		attr->max_process_flows = (attr->max_flows + 1) / 2;
+	if (error == 0)
+		error = check_channels(attr);
 	return error == 0 ? check_slots(attr) : error;
 }
 
@@ -122,9 +142,12 @@ trip_layout_home(const struct trip_domain_attr *attr, struct trip_home_shape *sh
 	*shape = (struct trip_home_shape){
 		.n_cntrs = (attr->max_cntrs + attr->n_lcores - 1) / attr->n_lcores,
 		.n_waiters = attr->max_waiters,
-		.n_channels = 1 + attr->n_lcores + attr->max_processes,
+		.n_channels = attr->n_lcores +
+			      (1 + attr->max_processes) * (1 + attr->max_process_threads),
 		.n_clients = attr->max_processes,
+		.n_threads = attr->max_process_threads,
 		.n_client_slots = attr->max_process_works,
+		.n_thread_slots = attr->max_thread_works,
 		.n_slots = attr->max_works,
 		.n_handler_slots = RTE_MIN(attr->max_works, HANDLER_SLOTS),
 		.n_events = attr->max_events,

@@ -181,7 +181,8 @@ channel_of(const struct trip_server *server, uint32_t home, uint32_t channel)
 			.lock = &submitter->lock,
 			.pid = (uint32_t)getpid()};
 	}
-	process = &server->processes[channel - domain->n_channels];
+	process = &server->processes[(channel - domain->n_channels) /
+				     (domain->attr.max_process_threads + 1)];
 	return (struct lister_channel){
 		.map = &domain->engine.homes[home]->clients[channel].map,
 		.pid = process->used ? (uint32_t)process->credentials.pid : 0,
@@ -231,7 +232,7 @@ static int
 list_works(struct lister *list)
 {
 	struct trip_domain *domain = list->server->domain;
-	uint32_t channels = domain->n_channels + domain->attr.max_processes;
+	uint32_t channels = domain->engine.homes[0]->shape.n_channels;
 	struct trip_client_work *out = list->records;
 	uint64_t first = 0;
 
@@ -356,6 +357,17 @@ fill_primary(const struct trip_server *server, struct trip_client_process *out)
 			out->lcores[i / 64] |= UINT64_C(1) << i % 64;
 }
 
+static uint32_t
+works_of_client(const struct trip_home *home, uint32_t client)
+{
+	uint32_t works = 0;
+
+	for (uint32_t i = 0; i < trip_home_client_channels(&home->shape); i++)
+		works += works_of(
+			&home->clients[trip_home_client_channel(&home->shape, client) + i]);
+	return works;
+}
+
 static void
 fill_process(const struct trip_process *process, struct trip_client_process *out)
 {
@@ -371,8 +383,7 @@ fill_process(const struct trip_process *process, struct trip_client_process *out
 	};
 	for (uint32_t h = 0; h < domain->engine.n_homes; h++) {
 		out->waiters += process->n_waiters[h];
-		out->works += works_of(
-			&domain->engine.homes[h]->clients[domain->n_channels + process->number]);
+		out->works += works_of_client(domain->engine.homes[h], process->number);
 	}
 	memcpy(out->lcores, process->lcores, sizeof(out->lcores));
 }

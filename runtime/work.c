@@ -9,6 +9,7 @@
 #include "error.h"
 #include "fire.h"
 #include "progress.h"
+#include "thread.h"
 #include "work.h"
 
 #define REAP_BATCH 64
@@ -233,8 +234,9 @@ give_credit(struct trip_domain *domain, uint32_t n)
 static struct trip_submitter *
 own_submitter(struct trip_domain *domain, uint32_t home)
 {
-	return &domain->submitters[home][trip_home_channel(
-		trip_domain_on_home(domain) ? trip_engine_current : NULL)];
+	return &domain->submitters[home][trip_domain_on_home(domain)
+						 ? trip_home_channel(trip_engine_current)
+						 : trip_thread_channel(domain)];
 }
 
 int

@@ -185,6 +185,23 @@ int trip_channel_cancel(const struct trip_channel_client *channel, uint64_t id);
 /* The id of the item that is queued in a slot, or 0. Any thread. */
 uint64_t trip_channel_queued_id(const struct trip_channel_client *channel, uint32_t slot);
 
+/* How far it has submitted, under the caller's lock; and whether the home has accepted all that
+ * comes before, or never will, where the ring is garbage. Any thread. */
+static inline uint32_t
+trip_channel_submitted(const struct trip_channel_client *channel)
+{
+	return channel->submit.here;
+}
+
+static inline bool
+trip_channel_accepted(const struct trip_channel_client *channel, uint32_t up_to)
+{
+	uint32_t left =
+		up_to - atomic_load_explicit(&channel->submit.ring->head, memory_order_acquire);
+
+	return left - 1 >= channel->submit.size;
+}
+
 /* --- home --- */
 
 /* How far the client has submitted: what accept takes as up_to. */

@@ -6,12 +6,6 @@
 #include "home.h"
 #include "node.h"
 
-static uint32_t
-channel_of(const struct trip_home *home, uint32_t client)
-{
-	return home->shape.n_channels - home->shape.n_clients + client;
-}
-
 void
 trip_drop_ask(struct trip_home *home, uint32_t client)
 {
@@ -39,8 +33,10 @@ trip_drop_begin(struct trip_home *home, uint32_t client)
 
 	if (drop->under_way)
 		return;
-	trip_accept_forget(home, channel_of(home, client));
+	for (uint32_t i = 0; i < trip_home_client_channels(&home->shape); i++)
+		trip_accept_forget(home, trip_home_client_channel(&home->shape, client) + i);
 	drop->under_way = true;
+	drop->channel = 0;
 	drop->marked = false;
 	drop->slot = 0;
 	drop->port = 0;
@@ -66,8 +62,13 @@ finish(struct trip_home *home, uint32_t client)
 	struct trip_drop *drop = &home->drops[client];
 	struct trip_event_ring *events = &home->events[1 + client];
 
-	drop->garbage = home->channels[channel_of(home, client)].garbage;
-	trip_home_renew_channel(home, channel_of(home, client));
+	drop->garbage = 0;
+	for (uint32_t i = 0; i < trip_home_client_channels(&home->shape); i++) {
+		uint32_t channel = trip_home_client_channel(&home->shape, client) + i;
+
+		drop->garbage += home->channels[channel].garbage;
+		trip_home_renew_channel(home, channel);
+	}
 	trip_event_ring_init(events, events->shared, events->limit);
 	drop->under_way = false;
 	home->n_drops--;
@@ -98,11 +99,10 @@ errands_left(struct trip_home *home, struct trip_drop *drop)
 	return false;
 }
 
+/* The items of one of its channels, and then the next channel's. */
 static unsigned int
-run(struct trip_home *home, uint32_t client, unsigned int budget)
+drop_items(struct trip_home *home, struct trip_drop *drop, uint32_t channel, unsigned int budget)
 {
-	struct trip_drop *drop = &home->drops[client];
-	uint32_t channel = channel_of(home, client);
 	uint32_t slots = trip_home_channel_slots(&home->shape, channel);
 	unsigned int done = 0;
 
@@ -112,10 +112,25 @@ run(struct trip_home *home, uint32_t client, unsigned int budget)
 		if (trip_channel_held(&home->channels[channel], drop->slot))
 			drop_item(home, trip_node_of(home, channel, drop->slot));
 	}
-	if (drop->slot < slots || errands_left(home, drop))
-		return done;
+	if (drop->slot == slots) {
+		drop->channel++;
+		drop->slot = 0;
+	}
+	return done;
+}
+
+static unsigned int
+run(struct trip_home *home, uint32_t client, unsigned int budget)
+{
+	struct trip_drop *drop = &home->drops[client];
+
+	if (drop->channel < trip_home_client_channels(&home->shape))
+		return drop_items(home, drop,
+			trip_home_client_channel(&home->shape, client) + drop->channel, budget);
+	if (errands_left(home, drop))
+		return 0;
 	finish(home, client);
-	return done + 1;
+	return 1;
 }
 
 unsigned int

@@ -36,8 +36,10 @@
 
 #define TRIP_HOMES_MAX 64
 #define TRIP_CLIENTS_MAX 128
-/* The primary's own, one for each home's handlers, and one for each attached process. */
-#define TRIP_CHANNELS_MAX (1 + TRIP_HOMES_MAX + TRIP_CLIENTS_MAX)
+/* As many as a node tells apart. They are, in this order: the primary's own; one for each home's
+ * handlers; those of the primary's threads that ask for one; and of each attached process its own,
+ * and those of its threads. */
+#define TRIP_CHANNELS_MAX 256
 #define TRIP_NONE UINT32_MAX
 /* Ports that a domain may have: ids below this. */
 #define TRIP_PORTS_MAX 256
@@ -200,14 +202,17 @@ struct trip_home_shape {
 	uint32_t n_cntrs;
 	uint32_t n_waiters;
 	uint32_t n_channels;
-	/* The last of the channels, those of attached processes ("clients"). */
+	/* Attached processes ("clients"). */
 	uint32_t n_clients;
+	/* Threads of each process that have a channel of their own. */
+	uint32_t n_threads;
 	/* Slots of channel 0, the process's; and of the others, one for each home's own handlers.
 	 */
 	uint32_t n_slots;
 	uint32_t n_handler_slots;
-	/* Slots and events of a client. */
+	/* Slots and events of a client, and slots of a thread's channel. */
 	uint32_t n_client_slots;
+	uint32_t n_thread_slots;
 	/* Events that one-shot items may have outstanding. */
 	uint32_t n_events;
 };
@@ -217,12 +222,14 @@ struct trip_drop {
 	/* Partner: the acquire load in trip_drop_done(). */
 	_Atomic bool done;
 	bool under_way;
+	/* The channel of it that is looked through, and how far. */
+	uint32_t channel;
 	uint32_t slot;
-	/* Behind its slots: the port whose errands are waited for, and up to which. */
+	/* Behind its channels: the port whose errands are waited for, and up to which. */
 	uint32_t port;
 	bool marked;
 	uint32_t mark;
-	/* Of its channel. */
+	/* Of its channels. */
 	uint64_t garbage;
 };
 
@@ -239,7 +246,7 @@ struct trip_home {
 	struct trip_cell *cells;
 	struct trip_waiter *waiters;
 	struct trip_channel_home *channels;
-	/* The other ends of these, this process's; an attached one has one, its own. */
+	/* The other ends of these; an attached process has those of its own channels. */
 	struct trip_channel_client *clients;
 	/* Those of this process's items, and in the primary, behind it, one for each client. */
 	struct trip_event_ring *events;

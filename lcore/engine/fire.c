@@ -15,6 +15,7 @@
 #include "due.h"
 #include "fire.h"
 #include "hard.h"
+#include "home.h"
 #include "node.h"
 #include "soft.h"
 
@@ -245,9 +246,10 @@ trip_fire_fail(struct trip_home *home, const struct trip_node *item)
 static uint32_t
 ring_of(const struct trip_home *home, uint32_t channel)
 {
-	uint32_t first = home->shape.n_channels - home->shape.n_clients;
+	uint32_t first = trip_home_own_channels(&home->shape);
 
-	return channel < first ? 0 : 1 + channel - first;
+	return channel < first ? 0
+			       : 1 + (channel - first) / trip_home_client_channels(&home->shape);
 }
 
 static void

@@ -17,12 +17,12 @@ struct trip_home *trip_home_init(void *memory, struct trip_engine *engine, uint3
 
 /*
  * Another process's view of a home whose memory is laid out: doorbell, cells, waiters, and the
- * client's end of one channel with the ring of its events. NULL: no private memory.
+ * client's ends of its channels with the ring of its events. NULL: no private memory.
  */
 struct trip_home *trip_home_map(void *memory, struct trip_engine *engine, uint32_t index,
-	const struct trip_home_shape *shape, uint32_t channel);
+	const struct trip_home_shape *shape, uint32_t client);
 
-/* Makes the channel of a client that is gone new; the home itself, when it holds nothing of it. */
+/* Makes a channel of a client that is gone new; the home itself, when it holds nothing of it. */
 void trip_home_renew_channel(struct trip_home *home, uint32_t channel);
 
 /*
@@ -60,6 +60,27 @@ static inline uint32_t
 trip_home_channel(const struct trip_home *from)
 {
 	return from == NULL ? 0 : 1 + from->index;
+}
+
+/* Channels of each client: its own, and behind that those of its threads. */
+static inline uint32_t
+trip_home_client_channels(const struct trip_home_shape *shape)
+{
+	return 1 + shape->n_threads;
+}
+
+/* The first of them. */
+static inline uint32_t
+trip_home_client_channel(const struct trip_home_shape *shape, uint32_t client)
+{
+	return shape->n_channels - (shape->n_clients - client) * trip_home_client_channels(shape);
+}
+
+/* Channels that are this process's, in the primary. */
+static inline uint32_t
+trip_home_own_channels(const struct trip_home_shape *shape)
+{
+	return trip_home_client_channel(shape, 0);
 }
 
 /* Writes the broken invariants of a quiescent home to `report`; returns how many. */

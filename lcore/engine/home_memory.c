@@ -14,9 +14,9 @@
 struct carver {
 	uint8_t *base;
 	size_t used;
-	/* The memory is to be made new; otherwise it is another process's, and `channel` ours. */
+	/* The memory is to be made new; otherwise it is another process's, and we are `client`. */
 	bool fresh;
-	uint32_t channel;
+	uint32_t client;
 };
 
 /* The next `bytes`, on a cache line of their own; NULL while only the size is asked for. */
@@ -32,18 +32,25 @@ carve(struct carver *carver, size_t bytes)
 uint32_t
 trip_home_channel_slots(const struct trip_home_shape *shape, uint32_t channel)
 {
+	uint32_t own = trip_home_own_channels(shape);
+
 	if (channel == 0)
 		return shape->n_slots;
-	return channel < shape->n_channels - shape->n_clients ? shape->n_handler_slots
-							      : shape->n_client_slots;
+	if (channel < own - shape->n_threads)
+		return shape->n_handler_slots;
+	if (channel < own || (channel - own) % trip_home_client_channels(shape) != 0)
+		return shape->n_thread_slots;
+	return shape->n_client_slots;
 }
 
 static uint32_t
 node_count(const struct trip_home_shape *shape)
 {
-	return shape->n_slots +
-	       (shape->n_channels - shape->n_clients - 1) * shape->n_handler_slots +
-	       shape->n_clients * shape->n_client_slots;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < shape->n_channels; i++)
+		n += trip_home_channel_slots(shape, i);
+	return n;
 }
 
 static void
@@ -78,6 +85,8 @@ static void
 carve_channels(struct carver *carver, struct trip_home *home, const struct trip_home_shape *shape,
 	uint32_t index)
 {
+	uint32_t mine = trip_home_client_channel(shape, carver->client);
+
 	for (uint32_t i = 0; i < shape->n_channels; i++) {
 		struct trip_channel_shape channel;
 		void *memory, *marks;
@@ -88,8 +97,8 @@ carve_channels(struct carver *carver, struct trip_home *home, const struct trip_
 		if (home == NULL)
 			continue;
 		if (!carver->fresh) {
-			if (i == carver->channel)
-				trip_channel_map_client(home->clients, memory, &channel);
+			if (i >= mine && i - mine < trip_home_client_channels(shape))
+				trip_channel_map_client(&home->clients[i - mine], memory, &channel);
 			continue;
 		}
 		trip_channel_init(memory, &channel);
@@ -101,15 +110,13 @@ carve_channels(struct carver *carver, struct trip_home *home, const struct trip_
 static void
 carve_events(struct carver *carver, struct trip_home *home, const struct trip_home_shape *shape)
 {
-	uint32_t first = shape->n_channels - shape->n_clients;
-
 	for (uint32_t i = 0; i <= shape->n_clients; i++) {
 		uint32_t limit = i == 0 ? shape->n_events : shape->n_client_slots;
 		void *memory = carve(carver, trip_event_ring_size(limit));
 
 		if (home != NULL && carver->fresh)
 			trip_event_ring_init(&home->events[i], memory, limit);
-		else if (home != NULL && i > 0 && carver->channel == first + i - 1)
+		else if (home != NULL && i == 1 + carver->client)
 			trip_event_ring_map(home->events, memory, limit);
 	}
 }
@@ -239,10 +246,10 @@ trip_home_init(void *memory, struct trip_engine *engine, uint32_t index,
 
 struct trip_home *
 trip_home_map(void *memory, struct trip_engine *engine, uint32_t index,
-	const struct trip_home_shape *shape, uint32_t channel)
+	const struct trip_home_shape *shape, uint32_t client)
 {
-	struct carver carver = {.base = memory, .channel = channel};
-	struct trip_home *home = alloc_home(shape, 1, 1);
+	struct carver carver = {.base = memory, .client = client};
+	struct trip_home *home = alloc_home(shape, trip_home_client_channels(shape), 1);
 
 	if (home == NULL)
 		return NULL;

@@ -50,6 +50,7 @@ static const struct {
 	{"work_05_completions_are_counted", LAYOUT_SECONDARY, function},
 	{"work_09_flush_from_a_function_does_not_wait", LAYOUT_SECONDARY, function},
 	{"work_09_flush_waits_for_what_has_started", LAYOUT_SECONDARY, function},
+	{"work_11_homes_have_channels_of_their_own", LAYOUT_SECONDARY, function},
 	{"work_11_functions_of_another_domain_are_refused", LAYOUT_SECONDARY, function},
 	{"work_13_queued_after_lowering_waits", LAYOUT_SECONDARY, function},
 	{"work_14_cancel_from_its_function", LAYOUT_SECONDARY, function},

@@ -154,6 +154,8 @@ refuse_works(void)
 	REFUSED(trip_work_flush(harness_domain, NULL));
 	REFUSED(trip_work_flush(harness_domain, cntr));
 	REFUSED(trip_work_read(harness_domain, &event, 1));
+	REFUSED(trip_thread_attach(harness_domain));
+	REFUSED(trip_thread_detach(harness_domain));
 	REFUSED(trip_function_register(harness_domain, do_nothing, NULL, &other));
 	REFUSED(trip_function_unregister(function));
 }

@@ -9,6 +9,7 @@
 #include "baseline.h"
 #include "domain.h"
 #include "family.h"
+#include "home.h"
 #include "node.h"
 #include "process.h"
 #include "server.h"
@@ -168,9 +169,10 @@ count_channels(struct baseline *baseline, const char *whose, struct trip_home *h
 	const struct trip_process *processes = family_domain->server->processes;
 	uint64_t held = 0, submitted = 0, missing = 0, events = 0;
 
-	for (uint32_t i = 0; i < home->shape.n_clients; i++) {
-		const struct trip_channel_home *channel =
-			&home->channels[home->shape.n_channels - home->shape.n_clients + i];
+	for (uint32_t c = trip_home_own_channels(&home->shape); c < home->shape.n_channels; c++) {
+		uint32_t i = (c - trip_home_own_channels(&home->shape)) /
+			     trip_home_client_channels(&home->shape);
+		const struct trip_channel_home *channel = &home->channels[c];
 		const struct trip_event_ring_shared *ring = home->events[1 + i].shared;
 
 		if (processes[i].used)

@@ -93,6 +93,8 @@ refused_everywhere(struct trip_cntr *cntr, struct trip_wait_set *set)
 	assert_int_equal(trip_work_flush(family_domain, NULL), -ESHUTDOWN);
 	assert_int_equal(trip_work_read(family_domain, &event, 1), -ESHUTDOWN);
 	assert_int_equal(trip_work_cancel(family_domain, 1), -ESHUTDOWN);
+	assert_int_equal(trip_thread_attach(family_domain), -ESHUTDOWN);
+	assert_int_equal(trip_thread_detach(family_domain), -ESHUTDOWN);
 	assert_int_equal(trip_cntr_open(family_domain, NULL, &other, NULL), -ESHUTDOWN);
 	assert_int_equal(trip_cntr_close(cntr), -ESHUTDOWN);
 	assert_int_equal(trip_poll_open(family_domain, NULL, &poll_set), -ESHUTDOWN);

@@ -59,6 +59,15 @@ do_queue_due(struct scene *scene)
 	(void)trip_work_queue(family_domain, &work, NULL);
 }
 
+/* By a channel of its own. */
+static void
+do_queue_as_thread(struct scene *scene)
+{
+	(void)trip_thread_attach(family_domain);
+	do_queue(scene);
+	(void)trip_thread_detach(family_domain);
+}
+
 static void
 do_cancel(struct scene *scene)
 {
@@ -139,6 +148,7 @@ static const struct {
 } calls[] = {
 	{"queue", do_queue, 1500},
 	{"queue what is due", do_queue_due, 1500},
+	{"queue as a thread", do_queue_as_thread, 3000},
 	{"cancel", do_cancel, 1500},
 	{"arm", do_arm, 1000},
 	{"trywait", do_trywait, 1000},
@@ -207,7 +217,8 @@ killed_in_every_call(void **state)
 	struct trip_cntr *theirs;
 	struct baseline baseline;
 
-	family_open(TRIP_PROGRESS_MANUAL, &(struct trip_domain_attr){.scrub_us = 1000});
+	family_open(TRIP_PROGRESS_MANUAL,
+		&(struct trip_domain_attr){.scrub_us = 1000, .max_process_threads = 1});
 	theirs = family_cntr("theirs", TRIP_WAIT_NONE);
 	baseline_take(&baseline);
 	for (uint64_t i = 0; i < rounds; i++) {

@@ -53,7 +53,7 @@ work(struct storm *storm, struct trip_cntr *own)
 
 	for (unsigned int i = 0; i < 8; i++) {
 		work.triggering_cntr = below(storm, 2) == 0 ? own : storm->theirs;
-		work.threshold = below(storm, UINT64_C(1) << 40);
+		work.threshold = below(storm, UINT64_C(1) << (below(storm, 2) == 0 ? 12 : 40));
 		work.interval = below(storm, 2) * 1000000;
 		work.flags = below(storm, 2) ? TRIP_COMPLETION : 0;
 		work.op.cntr.cntr = below(storm, 2) == 0 ? own : storm->completion;
@@ -62,7 +62,8 @@ work(struct storm *storm, struct trip_cntr *own)
 			(void)trip_work_cancel(family_domain, id);
 	}
 	(void)trip_work_read(family_domain, events, 16);
-	(void)trip_work_flush(family_domain, below(storm, 2) ? own : NULL);
+	if (below(storm, 2) == 0)
+		(void)trip_work_flush(family_domain, below(storm, 2) ? own : NULL);
 }
 
 static void
@@ -116,6 +117,16 @@ wait_on_set(struct storm *storm)
 	must(trip_wait_close(member.wait_set));
 }
 
+/* There are channels for two of the three. */
+static void
+change_channels(struct storm *storm)
+{
+	if (below(storm, 2) == 0)
+		(void)trip_thread_detach(family_domain);
+	else
+		(void)trip_thread_attach(family_domain);
+}
+
 static void *
 rage(void *arg)
 {
@@ -127,6 +138,7 @@ rage(void *arg)
 	for (;;) {
 		struct trip_cntr *own = family_cntr(NULL, objects[below(storm, 4)]);
 
+		change_channels(storm);
 		work(storm, own);
 		update(storm, own);
 		wait_on(storm, own);
@@ -358,7 +370,8 @@ play_round(struct trip_random *random, uint64_t round)
 static void
 open_all(void)
 {
-	family_open(TRIP_PROGRESS_MANUAL, &(struct trip_domain_attr){.scrub_us = 1000});
+	family_open(TRIP_PROGRESS_MANUAL,
+		&(struct trip_domain_attr){.scrub_us = 1000, .max_process_threads = THREADS - 1});
 	tick = family_cntr("tick", TRIP_WAIT_NONE);
 	tock = family_cntr("tock", TRIP_WAIT_NONE);
 	worked = family_cntr("worked", TRIP_WAIT_NONE);

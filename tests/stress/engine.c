@@ -92,6 +92,17 @@ look(struct worker *worker)
 	expect(worker, stats.scrub_repairs == 0 && stats.refused == 0);
 }
 
+/* There are channels for all workers but one. */
+static void
+change_channels(struct worker *worker)
+{
+	int result = below(worker, 2) == 0 ? trip_thread_detach(harness_domain)
+					   : trip_thread_attach(harness_domain);
+
+	expect(worker,
+		result == 0 || result == -ENOENT || result == -EALREADY || result == -ENOSPC);
+}
+
 static void
 step(struct worker *worker)
 {
@@ -103,7 +114,8 @@ static const struct {
 	void (*run)(struct worker *worker);
 	unsigned int weight;
 } ops[] = {
-	{change, 23},
+	{change, 21},
+	{change_channels, 2},
 	{engine_queue, 24},
 	{engine_race, 1},
 	{engine_cancel, 7},
@@ -176,8 +188,10 @@ open_world(void)
 {
 	static const enum trip_wait_obj objs[] = {
 		TRIP_WAIT_UNSPEC, TRIP_WAIT_FD, TRIP_WAIT_MUTEX_COND, TRIP_WAIT_YIELD};
+	const struct trip_domain_attr tune = {
+		.max_process_threads = WORKERS - 1, .max_thread_works = 4096};
 
-	harness_open(2, NULL);
+	harness_open(2, &tune);
 	world = (struct world){.workers = workers};
 	for (unsigned int i = 0; i < CNTRS; i++) {
 		struct trip_cntr_attr attr = {.size = sizeof(attr), .wait_obj = objs[i % 4]};
