@@ -238,7 +238,8 @@ int trip_client_read(struct trip_client *client, uint64_t id, struct trip_client
 /**
  * Opens a watch on a counter: a descriptor for select, poll and epoll, to be read (8 bytes for each
  * time that it was made ready) when it is ready, and closed by trip_client_unwatch() or with the
- * connection. When the primary ends, it is ready for good, and a read of it returns 0.
+ * connection. When the primary ends, it is ready for good, and a read of it returns 0. It does not
+ * block: a read while it is not ready fails with EAGAIN.
  *
  * @return
  *   0, -ENOENT, -ENOSPC: the connection or the domain has no watch left, -EMFILE, -EPIPE.
