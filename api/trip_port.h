@@ -85,10 +85,12 @@ int trip_port_prepare(uint16_t port_id, uint32_t max_rules);
 
 /**
  * Tells what is known of a port without asking it: from its driver and device arguments. Needs no
- * domain. Any thread.
+ * domain; a secondary process has the primary asked, by a domain that it is attached to. Any
+ * thread.
  *
  * @return
- *   0, or -ENODEV: there is no such port.
+ *   0, or -ENODEV: there is no such port; in a secondary process also -ENOTSUP: it is attached to
+ *   no domain, -ESHUTDOWN: the primary has ended.
  */
 int trip_port_facts(uint16_t port_id, struct trip_port_facts *facts);
 
@@ -97,7 +99,7 @@ int trip_port_facts(uint16_t port_id, struct trip_port_facts *facts);
  * in hardware. Any thread.
  *
  * @return
- *   0.
+ *   0, or -ESHUTDOWN: the primary of an attached process has ended.
  */
 int trip_port_facts_read(struct trip_port *port, struct trip_port_facts *facts);
 
@@ -128,10 +130,11 @@ struct trip_port_stats {
 };
 
 /**
- * Reads these. Any thread, lock-free; each is exact, together they are not one snapshot.
+ * Reads these. Any thread, lock-free; each is exact, together they are not one snapshot. In an
+ * attached process it asks the primary.
  *
  * @return
- *   0; -ENOTSUP: called in an attached process, which has none of it.
+ *   0, or -ESHUTDOWN: the primary of an attached process has ended.
  */
 int trip_port_stats_read(struct trip_port *port, struct trip_port_stats *stats);
 

@@ -104,6 +104,8 @@ static const struct {
 	[TRIP_PROTOCOL_COUNTERS_CLOSE] = {sizeof(uint64_t), trip_proxy_ask, true},
 	[TRIP_PROTOCOL_QUIESCE] = {0, trip_proxy_ask, true},
 	[TRIP_PROTOCOL_VALIDATE] = {sizeof(struct trip_protocol_flow), trip_proxy_ask, true},
+	[TRIP_PROTOCOL_PORT_FACTS] = {sizeof(struct trip_protocol_port_ask), trip_proxy_ask, true},
+	[TRIP_PROTOCOL_PORT_STATS] = {sizeof(struct trip_protocol_port_ask), trip_proxy_ask, true},
 };
 
 bool

@@ -33,6 +33,67 @@ trip_link_port(struct trip_domain *domain, uint16_t port_id, bool close)
 	return trip_link_call_slow(domain, TRIP_PROTOCOL_PORT, &port, sizeof(port), NULL);
 }
 
+/* The constant string that a text of the primary's is: of drivers and engines, there are few. */
+static const char *
+constant(const char *text, size_t size)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static char texts[16][sizeof(((struct trip_protocol_facts *)0)->driver)];
+	unsigned int i = 0;
+
+	pthread_mutex_lock(&lock);
+	while (i < RTE_DIM(texts) && texts[i][0] != 0 && strncmp(texts[i], text, size) != 0)
+		i++;
+	if (i < RTE_DIM(texts) && texts[i][0] == 0)
+		memcpy(texts[i], text, size - 1);
+	pthread_mutex_unlock(&lock);
+	return i < RTE_DIM(texts) ? texts[i] : "unknown";
+}
+
+int
+trip_link_port_facts(struct trip_domain *domain, uint16_t port_id, struct trip_port_facts *facts)
+{
+	const struct trip_protocol_port_ask asked = {.port = port_id, .open = domain != NULL};
+	const enum trip_protocol_type type = TRIP_PROTOCOL_PORT_FACTS;
+	union trip_protocol_answer answer;
+	const struct trip_protocol_facts *told = &answer.facts;
+	int error = domain != NULL
+			    ? trip_link_call_slow(domain, type, &asked, sizeof(asked), &answer)
+			    : trip_link_call_once(type, &asked, sizeof(asked), &answer);
+
+	if (error != 0)
+		return error;
+	*facts = (struct trip_port_facts){
+		.driver = constant(told->driver, sizeof(told->driver)),
+		.engine = constant(told->engine, sizeof(told->engine)),
+		.refresh_lag_ns = told->refresh_lag_ns,
+		.query_ns = told->query_ns,
+		.refresh_lag_from = (enum trip_fact)told->refresh_lag_from,
+		.query_from = (enum trip_fact)told->query_from,
+		.indirect = told->indirect != 0,
+		.indirect_from = (enum trip_fact)told->indirect_from,
+		.thread_safe = told->thread_safe != 0,
+		.keeps_rules = told->keeps_rules != 0,
+		.keeps_shared = told->keeps_shared != 0,
+		.templates = told->templates != 0,
+		.templates_from = (enum trip_fact)told->templates_from,
+	};
+	return 0;
+}
+
+int
+trip_link_port_stats(struct trip_domain *domain, uint16_t port_id, struct trip_port_stats *stats)
+{
+	const struct trip_protocol_port_ask asked = {.port = port_id};
+	union trip_protocol_answer answer;
+	int error = trip_link_call_slow(
+		domain, TRIP_PROTOCOL_PORT_STATS, &asked, sizeof(asked), &answer);
+
+	if (error == 0)
+		*stats = answer.port_stats;
+	return error;
+}
+
 /* The item or action of the caller's that an answer is about. */
 static const void *
 cause_of(const struct trip_flow_order *order, const struct trip_flow_wire *wire, uint32_t cause)

@@ -13,11 +13,19 @@ struct trip_domain;
 struct trip_flow;
 struct trip_flow_count;
 struct trip_flow_order;
+struct trip_port_facts;
+struct trip_port_stats;
 
 /* What homes have started on ports for this process has finished when it returns 0. */
 int trip_link_quiesce(struct trip_domain *domain);
 
 int trip_link_port(struct trip_domain *domain, uint16_t port_id, bool close);
+
+/* `domain` NULL: the port need not be open. */
+int trip_link_port_facts(
+	struct trip_domain *domain, uint16_t port_id, struct trip_port_facts *facts);
+int trip_link_port_stats(
+	struct trip_domain *domain, uint16_t port_id, struct trip_port_stats *stats);
 
 /* Fills in a flow, whose counters are held: 0, or the error, also as rte_flow has it. */
 int trip_link_flow_create(

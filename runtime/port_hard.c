@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <rte_eal.h>
+
 #include "detach.h"
 #include "error.h"
 #include "hard.h"
@@ -125,6 +127,8 @@ trip_port_facts(uint16_t port_id, struct trip_port_facts *out)
 {
 	struct trip_facts facts;
 
+	if (rte_eal_process_type() == RTE_PROC_SECONDARY)
+		return trip_link_port_facts(NULL, port_id, out);
 	if (trip_facts_read(port_id, &facts) != 0)
 		return trip_error_set(ENODEV, "port %" PRIu16 ": there is no such port", port_id);
 	*out = facts.port;
@@ -139,6 +143,8 @@ trip_port_facts_read(struct trip_port *port, struct trip_port_facts *facts)
 
 	if (trip_detach_check(port->domain) != 0)
 		return -ESHUTDOWN;
+	if (port->domain->link != NULL)
+		return trip_link_port_facts(port->domain, port->port_id, facts);
 	if (hard == NULL)
 		return trip_port_facts(port->port_id, facts);
 	trip_hard_facts(hard, facts);
@@ -169,7 +175,7 @@ trip_port_stats_read(struct trip_port *port, struct trip_port_stats *out)
 	if (trip_detach_check(port->domain) != 0)
 		return -ESHUTDOWN;
 	if (port->domain->link != NULL)
-		return refuse_far(port);
+		return trip_link_port_stats(port->domain, port->port_id, out);
 	*out = (struct trip_port_stats){0};
 	if (hard == NULL)
 		return 0;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include <trip_client.h>
+#include <trip_port.h>
 
 #define TRIP_PROTOCOL_MAGIC 0x50495254u /* "TRIP" */
 /* Moves with every change of a request, a reply or a record. */
@@ -55,6 +56,9 @@ enum trip_protocol_type {
 	TRIP_PROTOCOL_QUIESCE,
 	/* A struct trip_protocol_flow again; the answer's result is the engine, its text why. */
 	TRIP_PROTOCOL_VALIDATE,
+	/* What is known of a port, and has been done on it. */
+	TRIP_PROTOCOL_PORT_FACTS,
+	TRIP_PROTOCOL_PORT_STATS,
 	TRIP_PROTOCOL_TYPES,
 };
 
@@ -166,6 +170,12 @@ struct trip_protocol_port {
 	uint32_t reserved;
 };
 
+struct trip_protocol_port_ask {
+	uint32_t port;
+	/* Facts: those of an open port. */
+	uint32_t open;
+};
+
 struct trip_protocol_flow {
 	/* Counters, and the counters object, which may be 0. */
 	uint64_t cntrs[TRIP_PROTOCOL_FLOW_CNTRS];
@@ -253,6 +263,15 @@ struct trip_protocol_counted {
 	uint32_t fate, engine;
 };
 
+/* As struct trip_port_facts has them. */
+struct trip_protocol_facts {
+	uint64_t refresh_lag_ns, query_ns;
+	uint32_t refresh_lag_from, query_from, indirect_from, templates_from;
+	uint32_t indirect, thread_safe, keeps_rules, keeps_shared, templates;
+	uint32_t reserved;
+	char driver[64], engine[32];
+};
+
 #define TRIP_PROTOCOL_VALUES 1024
 
 struct trip_protocol_values {
@@ -280,6 +299,7 @@ union trip_protocol_request {
 	struct trip_protocol_signal signal;
 	struct trip_protocol_join join;
 	struct trip_protocol_port port;
+	struct trip_protocol_port_ask port_ask;
 	struct trip_protocol_flow flow;
 	struct trip_protocol_flow_do flow_do;
 	struct trip_protocol_counters counters;
@@ -299,6 +319,8 @@ union trip_protocol_answer {
 	struct trip_protocol_slots_given slots;
 	struct trip_protocol_made made;
 	struct trip_protocol_counted counted;
+	struct trip_protocol_facts facts;
+	struct trip_port_stats port_stats;
 	struct trip_protocol_values values;
 	/* Counters object that was created. */
 	uint64_t counters;

@@ -80,4 +80,10 @@ void trip_proxy_stop(struct trip_server *server);
 /* Makes the call, on the proxy's thread. */
 void trip_proxy_flow_run(struct trip_proxy_job *job);
 
+/* proxy_port.c: finds a port or lets go of it; the others as their names say. */
+int trip_proxy_port_run(struct trip_proxy_job *job);
+int trip_proxy_port_facts(struct trip_proxy_job *job);
+int trip_proxy_port_stats(struct trip_proxy_job *job);
+int trip_proxy_port_quiesce(struct trip_proxy_job *job);
+
 #endif

@@ -83,41 +83,6 @@ find_counters(const struct trip_process *process, uint64_t id)
 	return NULL;
 }
 
-/* ---- ports ------------------------------------------------------------------------------------
- */
-
-static int
-run_port(struct trip_proxy_job *job)
-{
-	const struct trip_protocol_port *asked = &job->request.port;
-	struct trip_domain *domain = domain_of(job->process);
-	uint32_t *handles;
-	struct trip_port *port;
-	int error = 0;
-
-	if (asked->port >= TRIP_PORTS_MAX)
-		return trip_error_set(ENOENT,
-			"port %" PRIu16 ": the domain \"%s\" does not have it", asked->port,
-			domain->name);
-	handles = &job->process->held.ports[asked->port];
-	trip_progress_lock(domain);
-	port = domain->ports[asked->port];
-	if (asked->close != 0 ? *handles == 0
-			      : port == NULL || port->closing || *handles == UINT16_MAX) {
-		error = trip_error_set(ENOENT,
-			"port %" PRIu16 ": the domain \"%s\" does not have it%s", asked->port,
-			domain->name, asked->close != 0 ? " open for this process" : "");
-	} else if (asked->close != 0) {
-		--*handles;
-		port->n_found--;
-	} else {
-		++*handles;
-		port->n_found++;
-	}
-	pthread_mutex_unlock(&domain->control);
-	return error;
-}
-
 /* ---- flows ------------------------------------------------------------------------------------
  */
 
@@ -462,13 +427,6 @@ run_counters_close(struct trip_proxy_job *job)
 /* ---- all of them ------------------------------------------------------------------------------
  */
 
-/* What homes have started on ports of the domain. */
-static int
-run_quiesce(struct trip_proxy_job *job)
-{
-	return trip_port_hard_quiesce(domain_of(job->process));
-}
-
 /* All are retired before any is destroyed, which may wait for a last refresh of them. */
 static void
 clean(struct trip_process *process)
@@ -493,15 +451,17 @@ clean(struct trip_process *process)
 }
 
 static int (*const runs[TRIP_PROTOCOL_TYPES])(struct trip_proxy_job *job) = {
-	[TRIP_PROTOCOL_PORT] = run_port,
+	[TRIP_PROTOCOL_PORT] = trip_proxy_port_run,
 	[TRIP_PROTOCOL_FLOW] = run_flow,
 	[TRIP_PROTOCOL_FLOW_DO] = run_flow_do,
 	[TRIP_PROTOCOL_COUNTERS] = run_counters,
 	[TRIP_PROTOCOL_POINT] = run_point,
 	[TRIP_PROTOCOL_COUNTERS_READ] = run_counters_read,
 	[TRIP_PROTOCOL_COUNTERS_CLOSE] = run_counters_close,
-	[TRIP_PROTOCOL_QUIESCE] = run_quiesce,
+	[TRIP_PROTOCOL_QUIESCE] = trip_proxy_port_quiesce,
 	[TRIP_PROTOCOL_VALIDATE] = run_validate,
+	[TRIP_PROTOCOL_PORT_FACTS] = trip_proxy_port_facts,
+	[TRIP_PROTOCOL_PORT_STATS] = trip_proxy_port_stats,
 };
 
 void

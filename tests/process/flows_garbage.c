@@ -25,6 +25,8 @@ static const struct {
 	{TRIP_PROTOCOL_COUNTERS_CLOSE, sizeof(uint64_t)},
 	{TRIP_PROTOCOL_QUIESCE, 0},
 	{TRIP_PROTOCOL_VALIDATE, sizeof(struct trip_protocol_flow)},
+	{TRIP_PROTOCOL_PORT_FACTS, sizeof(struct trip_protocol_port_ask)},
+	{TRIP_PROTOCOL_PORT_STATS, sizeof(struct trip_protocol_port_ask)},
 };
 
 /* Small numbers are often what something has. */

@@ -194,9 +194,27 @@ validate(uint16_t port_id, enum trip_flow_engine engine, const struct rte_flow_i
 	return result;
 }
 
+/* Of the primary's device, whatever this process's looks like. */
+static void
+expect_facts(struct trip_port *found)
+{
+	struct trip_port_facts facts;
+
+	assert_int_equal(trip_port_facts(0, &facts), 0);
+	assert_string_equal(facts.driver, "mlx5_pci");
+	assert_string_equal(facts.engine, "mlx5 verbs");
+	assert_int_equal(trip_port_facts(77, &facts), -ENODEV);
+	assert_int_equal(trip_port_facts_read(found, &facts), 0);
+	assert_string_equal(facts.engine, "mlx5 verbs");
+	assert_int_equal(facts.refresh_lag_ns, 0);
+	assert_int_equal(facts.refresh_lag_from, TRIP_FACT_KNOWN);
+	assert_int_equal(trip_port_close(found), 0);
+}
+
 static void
 play_validate(const char *arg)
 {
+	struct trip_port_facts facts;
 	const struct rte_flow_item_raw raw = {0};
 	struct rte_flow_item odd[] = {
 		{.type = RTE_FLOW_ITEM_TYPE_RAW, .spec = &raw}, {.type = RTE_FLOW_ITEM_TYPE_END}};
@@ -205,7 +223,9 @@ play_validate(const char *arg)
 	flows_make_pattern(&pattern, FLOWS_DNS);
 	assert_int_equal(
 		validate(0, TRIP_ENGINE_AUTO, pattern.items, "attached to no domain"), -ENOTSUP);
+	assert_int_equal(trip_port_facts(0, &facts), -ENOTSUP);
 	family_attach();
+	expect_facts(flows_find());
 	assert_int_equal(validate(0, TRIP_ENGINE_AUTO, pattern.items, "the port's hardware counts"),
 		TRIP_ENGINE_HW);
 	assert_int_equal(
