@@ -39,7 +39,7 @@ proxy_main(void *arg)
 			break;
 		TAILQ_REMOVE(&proxy->waiting, job, next);
 		pthread_mutex_unlock(&proxy->lock);
-		trip_proxy_flow_run(job);
+		trip_proxy_run(job);
 		pthread_mutex_lock(&proxy->lock);
 		TAILQ_INSERT_TAIL(&proxy->done, job, next);
 		tell(proxy);

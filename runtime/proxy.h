@@ -3,7 +3,7 @@
  * Calls of ports, flows and counters objects that attached processes have the primary make. Those
  * take the time of a device, and wait for homes and bursts; so a thread of its own makes them, one
  * after the other, and the control thread goes on meanwhile: proxy.c. What the calls are is in
- * proxy_flow.c.
+ * proxy_held.c.
  *
  * A connection has one request at a time. While that is with the proxy, the peer is busy: its job
  * and its reply are the proxy's, and it is neither read nor freed.
@@ -78,12 +78,6 @@ bool trip_proxy_clean(struct trip_process *process);
 void trip_proxy_stop(struct trip_server *server);
 
 /* Makes the call, on the proxy's thread. */
-void trip_proxy_flow_run(struct trip_proxy_job *job);
-
-/* proxy_port.c: finds a port or lets go of it; the others as their names say. */
-int trip_proxy_port_run(struct trip_proxy_job *job);
-int trip_proxy_port_facts(struct trip_proxy_job *job);
-int trip_proxy_port_stats(struct trip_proxy_job *job);
-int trip_proxy_port_quiesce(struct trip_proxy_job *job);
+void trip_proxy_run(struct trip_proxy_job *job);
 
 #endif

@@ -4,18 +4,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "domain.h"
 #include "error.h"
 #include "port.h"
-#include "process.h"
 #include "progress.h"
-#include "proxy.h"
+#include "proxy_held.h"
 
 int
 trip_proxy_port_run(struct trip_proxy_job *job)
 {
 	const struct trip_protocol_port *asked = &job->request.port;
-	struct trip_domain *domain = job->process->server->domain;
+	struct trip_domain *domain = trip_proxy_domain(job->process);
 	uint32_t *handles;
 	struct trip_port *port;
 	int error = 0;
@@ -48,7 +46,7 @@ static struct trip_port *
 find_port(const struct trip_process *process, uint32_t port_id)
 {
 	if (port_id < TRIP_PORTS_MAX && process->held.ports[port_id] > 0)
-		return process->server->domain->ports[port_id];
+		return trip_proxy_domain(process)->ports[port_id];
 	(void)trip_error_set(EINVAL, "port %" PRIu32 ": process %d has not found it", port_id,
 		(int)process->credentials.pid);
 	return NULL;
@@ -104,5 +102,5 @@ trip_proxy_port_stats(struct trip_proxy_job *job)
 int
 trip_proxy_port_quiesce(struct trip_proxy_job *job)
 {
-	return trip_port_hard_quiesce(job->process->server->domain);
+	return trip_port_hard_quiesce(trip_proxy_domain(job->process));
 }
