@@ -18,6 +18,10 @@
 
 /* How long a thread that runs no homes lets them go on. */
 #define FOLLOW_NS 20000
+/* How long a home goes on polling a counter that has fired, at least: longer than a round trip by
+ * way of another thread or the network takes, and too short to keep an idle lcore from its sleep.
+ */
+#define HOT_US 25
 
 static bool
 is_service_lcore(unsigned int lcore)
@@ -100,6 +104,7 @@ trip_progress_configure(struct trip_domain *domain, struct trip_home *home)
 	home->budget = 1u << attr->budget_log2;
 	home->refresh_tsc = hz * attr->refresh_us / US_PER_S;
 	home->scrub_tsc = hz * attr->scrub_us / US_PER_S;
+	home->hot_log2 = (uint8_t)rte_log2_u64(hz * HOT_US / US_PER_S);
 	if (attr->scrub_us == UINT32_MAX)
 		home->next_scrub_tsc = UINT64_MAX;
 	home->idle = attr->idle != NULL ? (uint8_t)attr->idle[home->index] : TRIP_IDLE_PAUSE;

@@ -21,6 +21,9 @@
  * armed anew adders may go by a trip_at that is too high; what they have added by then the home
  *sees at its next H2.
  *
+ * A home that polls the cell itself arms it for nobody meanwhile. To unarm loses nothing, as long
+ *as a look comes after it; to stop polling is to arm, H0 to H2.
+ *
  * No value wraps (CNTR-22). error only ever changes by compare-exchange or exchange to a value
  * within TRIP_CNTR_MAX. success may pass TRIP_CNTR_MAX = 2^63-1 for a moment: a fast add is below
  * 2^32, and whoever finds the result above the maximum does not leave before it has seen the value

@@ -2,6 +2,7 @@
 #include <rte_common.h>
 
 #include "due.h"
+#include "hot.h"
 #include "source.h"
 
 /* Times that a counter which is set all the time is sampled anew before it fires. */
@@ -172,7 +173,14 @@ trip_due_arm(struct trip_home *home, uint32_t index)
 	const struct trip_home_cntr *cntr = &home->cntrs[index];
 	struct trip_cell *cell = &home->cells[index];
 	/* TRIP_PENDING_NONE is TRIP_CELL_IDLE: nobody cares. */
-	uint64_t bound = show_next(home, index);
+	uint64_t bound;
+
+	if (cntr->hot != 0) {
+		if (trip_hot_mask(home, index))
+			(void)show_next(home, index);
+		return false;
+	}
+	bound = show_next(home, index);
 
 	/* What queues have counted is not in the cell yet, and their budgets hold as long as nobody
 	 * else adds: whoever does, rings. */

@@ -12,6 +12,9 @@
  *   SWEPT    waits for the sweep, which accepts what the channels held when it began
  *   FIRING   fires against its sample, a quantum at a time, then settles: arms the cell again
  *
+ * What makes a counter due is its doorbell, or, while it is hot, the home's own look at its cell
+ * (hot.h). Either only puts it into the first list: what it fires against is sampled there.
+ *
  * Everything in struct trip_home but the views is touched by its home alone. Slots of counters,
  * flows and waiters may be reused while a home still holds a stale reference: its own records are
  * always valid, and a stale one costs a sample for nothing.
@@ -41,6 +44,8 @@
  * and those of its threads. */
 #define TRIP_CHANNELS_MAX 256
 #define TRIP_NONE UINT32_MAX
+/* Counters that a home polls. */
+#define TRIP_HOT_MAX 4
 /* Ports that a domain may have: ids below this. */
 #define TRIP_PORTS_MAX 256
 /* Of a flow that is in software. */
@@ -135,15 +140,35 @@ struct trip_home_cntr {
 	uint8_t due;
 	/* Times that it was sampled anew while it waited for a sweep. */
 	uint8_t resampled;
+	/* When it last fired, in ticks of 2^hot_log2. */
+	uint8_t fired;
 	/* It rang while it was due. */
 	bool again : 1;
 	/* The scrub found it past what is armed: a ring is under way, or was lost. */
 	bool suspect : 1;
 	/* Waiters have been linked since they were last compared. */
 	bool unchecked : 1;
+	/* Its place among the hot ones + 1; 0: it is none of them. */
+	uint8_t hot : 3;
 };
 
 _Static_assert(sizeof(struct trip_home_cntr) == 120, "with its cell, a counter is three lines");
+
+/* A counter that its home polls: hot.h. */
+struct trip_hot {
+	uint32_t cntr;
+	/* Polls since it last fired that found it changed for nothing. */
+	uint32_t vain;
+	/* When it settled: its generation of sets, whether anybody waited, and for which sum. */
+	uint32_t setgen;
+	bool wanted;
+	uint64_t bound;
+	/* What the last poll saw. */
+	uint64_t success;
+	/* When it cools unless it fires before; when its cell is to show the next threshold again.
+	 */
+	uint64_t until_tsc, show_tsc;
+};
 
 struct trip_due_list {
 	uint32_t head;
@@ -195,6 +220,8 @@ struct trip_home_stats {
 	_Atomic uint64_t accepted, fired, canceled, refused, pending;
 	_Atomic uint64_t iterations, busy_iterations, longest_tsc;
 	_Atomic uint64_t wakes, scrub_repairs, events_lost, worst_overshoot;
+	/* Times that a counter became hot. */
+	_Atomic uint64_t heated;
 };
 
 /* Sizes of a home; from trusted attributes. */
@@ -270,6 +297,10 @@ struct trip_home {
 	uint32_t n_fed;
 	struct trip_due_list sampled, swept, firing;
 	bool sweeping;
+	/* Counters that it polls, for 2^hot_log2 tsc ticks after they last fired; 0: none. */
+	struct trip_hot hot[TRIP_HOT_MAX];
+	uint32_t n_hot;
+	uint8_t hot_log2;
 	/* The channels of the sweep that are not accepted yet, each up to where it stood. */
 	struct trip_sweep_channel {
 		uint32_t channel;

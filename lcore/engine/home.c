@@ -9,6 +9,7 @@
 #include "due.h"
 #include "fire.h"
 #include "home.h"
+#include "hot.h"
 #include "node.h"
 #include "source.h"
 #include "waiter.h"
@@ -80,9 +81,14 @@ settle(struct trip_home *home, uint32_t index)
 		return;
 	}
 	cntr->split = trip_cell_sum(&home->cells[index]);
+	/* What feeds it rings. */
+	if (cntr->hot != 0 && cntr->sources != TRIP_NONE)
+		trip_hot_leave(home, index);
 	reached = trip_due_arm(home, index);
 	/* Read after arming: what came before it is found here, what comes after it rings. */
 	woken = trip_waiter_settle(home, index, home->budget);
+	if (cntr->hot != 0)
+		again |= trip_hot_settle(home, index, bound);
 	sum = cntr->settled.success + cntr->settled.error;
 	/* Without those who woke the cell is to be armed higher, or not at all. Watched, it is
 	 * armed so low that it is always reached. */
@@ -162,6 +168,8 @@ fire_volley(struct trip_home *home, const struct volley *volley)
 		struct trip_home_cntr *cntr = &home->cntrs[index];
 
 		fire_run(home, cntr, nodes, volley->runs[i].n);
+		if (volley->runs[i].n > 0)
+			trip_hot_fired(home, index);
 		nodes += volley->runs[i].n;
 		if (volley->runs[i].listed)
 			continue;
@@ -321,8 +329,9 @@ trip_home_quiesced(struct trip_home *home, uint64_t epoch)
 	return (epoch & 1) == 0 || atomic_load(home->epoch) != epoch;
 }
 
+/* What was rung for, and what is left of it. */
 static unsigned int
-iterate(struct trip_home *home)
+answer(struct trip_home *home)
 {
 	unsigned int done = run_call(home);
 
@@ -336,6 +345,26 @@ iterate(struct trip_home *home)
 		end_sweep(home);
 	done += trip_accept_canceled(home, home->budget);
 	done += trip_drop_run(home, home->budget);
+	return done;
+}
+
+/*
+ * Where nobody has rung since the hot counters were sampled, nothing is to be accepted before they
+ * fire: whoever submitted an item before an update has rung before it. The sweep is over before it
+ * begins.
+ */
+static unsigned int
+iterate(struct trip_home *home)
+{
+	unsigned int done = 0;
+
+	if (home->sweeping || home->n_canceling + home->n_drops > 0 ||
+		!trip_doorbell_idle(&home->doorbell)) {
+		done += answer(home);
+	} else if (home->sampled.count > 0) {
+		trip_due_sweep(home);
+		end_sweep(home);
+	}
 	done += fire_due(home);
 	done += trip_source_refresh(home, home->budget);
 	scrub(home);
@@ -355,7 +384,7 @@ idle(const struct trip_home *home)
 bool
 trip_home_idle(const struct trip_home *home)
 {
-	return idle(home);
+	return home->n_hot == 0 && idle(home);
 }
 
 unsigned int
@@ -363,18 +392,23 @@ trip_home_iterate(struct trip_home *home, uint64_t now)
 {
 	struct trip_home *outer = trip_engine_current;
 	unsigned int done;
-	uint64_t began, took;
+	uint64_t began, took, epoch;
 
 	home->now = now;
 	trip_engine_stat(&home->stats.iterations, 1);
+	/* First: what it finds is due by what is seen here, and the doorbell is looked at behind.
+	 */
+	if (home->n_hot > 0)
+		trip_hot_poll(home);
 	if (likely(idle(home)))
 		return 0;
 	began = rte_rdtsc();
-	atomic_fetch_add(home->epoch, 1);
+	epoch = atomic_fetch_add(home->epoch, 1);
 	trip_engine_current = home;
 	done = iterate(home);
 	trip_engine_current = outer;
-	atomic_fetch_add(home->epoch, 1);
+	/* Partner: the loads of trip_home_epoch() and trip_home_quiesced(). */
+	atomic_store_explicit(home->epoch, epoch + 2, memory_order_release);
 	took = rte_rdtsc() - began;
 	if (took > atomic_load_explicit(&home->stats.longest_tsc, memory_order_relaxed))
 		atomic_store_explicit(&home->stats.longest_tsc, took, memory_order_relaxed);

@@ -35,7 +35,8 @@ void trip_home_renew_channel(struct trip_home *home, uint32_t channel);
  */
 unsigned int trip_home_iterate(struct trip_home *home, uint64_t now);
 
-/* Whether nothing is under way, nobody has rung, and no timer was due when it last looked. */
+/* Whether it may sleep until its doorbell rings: nothing is under way, nobody has rung, no timer
+ * was due when it last looked, and no counter is hot. */
 bool trip_home_idle(const struct trip_home *home);
 
 /* Undoes trip_home_init() and trip_home_map(); the memory stays the caller's. */

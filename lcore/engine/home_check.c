@@ -46,6 +46,21 @@ check_deferred(struct checker *checker, struct trip_home *home, uint32_t index)
 }
 
 static void
+check_hot(struct checker *checker, struct trip_home *home, uint32_t index)
+{
+	const struct trip_home_cntr *cntr = &home->cntrs[index];
+	const struct trip_hot *hot = &home->hot[cntr->hot - 1];
+
+	if (cntr->hot > home->n_hot || hot->cntr != index)
+		expect(checker, "it is hot, but polled at no place", index);
+	else if (cntr->due == TRIP_DUE_NONE &&
+		 hot->bound > trip_pending_bound(&home->pool, &cntr->pending))
+		expect(checker, "it is polled for a sum above its next threshold", index);
+	if (cntr->due == TRIP_DUE_NONE && atomic_load(&home->cells[index].armed) != 0)
+		expect(checker, "it is polled, but its cell is armed", index);
+}
+
+static void
 check_cntr(struct checker *checker, struct trip_home *home, uint32_t index)
 {
 	const struct trip_home_cntr *cntr = &home->cntrs[index];
@@ -62,9 +77,12 @@ check_cntr(struct checker *checker, struct trip_home *home, uint32_t index)
 	if (watchers != cntr->watchers)
 		expect(checker, "the number of watchers is not that of the list", index);
 	check_deferred(checker, home, index);
-	if (cntr->due == TRIP_DUE_NONE && (waiters > 0 || trip_pending_count(&cntr->pending) > 0) &&
-		(atomic_load(&home->cells[index].armed) == 0 ||
-			(home->armed[index / 64] >> index % 64 & 1) == 0))
+	if (cntr->hot != 0)
+		check_hot(checker, home, index);
+	else if (cntr->due == TRIP_DUE_NONE &&
+		 (waiters > 0 || trip_pending_count(&cntr->pending) > 0) &&
+		 (atomic_load(&home->cells[index].armed) == 0 ||
+			 (home->armed[index / 64] >> index % 64 & 1) == 0))
 		expect(checker, "somebody waits, but the cell is not armed", index);
 	expect(checker, trip_cell_check(&home->cells[index]), index);
 	expect(checker, trip_pending_check(&home->pool, &cntr->pending), index);
@@ -102,6 +120,9 @@ trip_home_check(struct trip_home *home, void (*report)(void *arg, const char *se
 
 	for (uint32_t i = 0; i < home->shape.n_cntrs; i++)
 		check_cntr(&checker, home, i);
+	for (uint32_t i = 0; i < home->n_hot; i++)
+		if (home->cntrs[home->hot[i].cntr].hot != i + 1)
+			expect(&checker, "a place of the hot ones is no counter's", i);
 	check_nodes(&checker, home);
 	expect(&checker, trip_doorbell_check(&home->doorbell), 0);
 	for (uint32_t i = 0; i <= home->shape.n_clients; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The wake protocol: update -> cell -> doorbell -> home -> waiter, of cell.h, waiter.h, home.c, due.c,
+ * The wake protocol: update -> cell -> doorbell -> home -> waiter, of cell.h, hot.h, waiter.h, home.c, due.c,
  * wait.c, wait_set.c and native.c. Two threads that update a counter, its home, and two that wait for
  * it. Labels are those of cell.h (A, H), waiter.h (S, H, W) and doorbell.h (R1, C2).
  *
@@ -27,6 +27,7 @@
  *			member; with -DNATIVE the second does so on the set's descriptor
  *	-DKILL		updaters may be killed once they have changed a value; the scrub looks for that
  *	-DWORK		deferred work makes rounds of the home take several iterations
+ *	-DHOT=n		the counter may become hot, and cool, at any time, n times in all (hot.h)
  *	-DBUDGET=n	waiters that a home compares and wakes at a time
  *	-DNO_...	mutants, see README.md
  */
@@ -950,8 +951,43 @@ inline compare(slot)
 	fi
 }
 
+#ifdef HOT
+/* trip_hot_mask() */
+inline mask()
+{
+	at = NOBODY;
+	if
+	:: armed -> armed = false; STORE(CELL_ARMED, 0)
+	:: else
+	fi;
+	arm_trip_at()
+}
+
+/* trip_hot_settle() */
+inline settle_hot()
+{
+	d_step {
+		hot_bound = (WATCHED -> MIN(bound, SUCCESS_OF(settled) + ERROR_OF(settled) + 1) : bound);
+		again = again || (wanted && mem[SETGEN] != setgen && SETGEN_OF(settled) != hot_setgen);
+		hot_setgen = SETGEN_OF(settled);
+		wanted = (TRACKED(0) || TRACKED(1))
+	}
+}
+
+/* has_news() */
+#define HAS_NEWS (wanted && (SUM >= hot_bound || mem[ERROR] != ERROR_OF(settled) || \
+	mem[ERRGEN] != ERRGEN_OF(settled) || mem[SUCCESS] < SUCCESS_OF(settled) || mem[SETGEN] != hot_setgen))
+#endif
+
 inline settle()
 {
+#ifdef HOT
+	/* trip_hot_fired(), though nothing may have. */
+	if
+	:: d_step { !hot && hots < HOT -> hot = true; hots++; wanted = false }
+	:: true
+	fi;
+#endif
 	d_step { due = NONE; bound = BOUND; any_watcher = WATCHED; at = (any_watcher -> 0 : bound) }
 	before = settled;
 #ifdef NO_ARM_FIRST
@@ -960,6 +996,12 @@ inline settle()
 	reached = (at != NOBODY && SUCCESS_OF(settled) >= at);
 	arm_armed();
 	arm_trip_at();
+#elif defined(HOT)
+	if
+	:: hot -> mask()
+	:: else -> arm_cell()
+	fi;
+	sample_cell(settled);
 #else
 	arm_cell();
 	sample_cell(settled);
@@ -973,6 +1015,12 @@ inline settle()
 	fi;
 	again = again || unchecked || SUCCESS_OF(settled) + ERROR_OF(settled) >= bound;
 	again = again || (reached && !any_watcher);
+#ifdef HOT
+	if
+	:: hot -> settle_hot()
+	:: else
+	fi;
+#endif
 #ifndef NO_AGAIN_AFTER_WAKE
 	again = again || woken > 0;
 #endif
@@ -983,8 +1031,8 @@ inline settle()
 #ifdef ERRORS
 	errors = 0;
 #endif
-#ifndef KILL
-	/* The rest is for the scrub. */
+#if !defined(KILL) && !defined(HOT)
+	/* The rest is for the scrub, and for who looks at a hot one. */
 	settled = settled - REST_OF(settled);
 #endif
 	if
@@ -1070,9 +1118,15 @@ proctype home()
 #ifdef NATIVE
 	bool has_fd;
 #endif
-#ifdef SETS
+#if defined(SETS) || defined(HOT)
 	byte setgen;
+#endif
+#ifdef SETS
 	bool is_due;
+#endif
+#ifdef HOT
+	byte hots, hot_bound, hot_setgen;
+	bool hot, wanted;
 #endif
 
 end_idle:
@@ -1080,6 +1134,17 @@ end_idle:
 	:: d_step { mem[CNTR] != 0 && EMPTY(HOME) -> mem[CNTR] = 0 } /* C2 */
 	   rang()
 	:: mem[CNTR] == 0 && (mem[WAITER] != 0 || due != NONE)
+#ifdef HOT
+	/* trip_hot_poll() */
+	:: hot && due == NONE && HAS_NEWS -> rang()
+	:: d_step {
+		hot && due == NONE ->
+		hot = false; hot_bound = 0; hot_setgen = 0; wanted = false;
+#ifndef NO_COOLING_ARM
+		touch()
+#endif
+	   }
+#endif
 	fi;
 	if
 	:: due == SAMPLED -> sweep()
