@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -174,6 +175,21 @@ play_orphan(const char *arg)
 	_exit(now_ns() - began < LIMIT_NS ? 0 : 6);
 }
 
+/* A child of the primary that has all its descriptors, connections too, since it does not come by
+ * fork(): they do not end with the primary. */
+static void
+clone_heir(const struct family_child *child)
+{
+	char byte;
+
+	if (syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL) != 0)
+		return;
+	close(child->to);
+	while (read(child->from, &byte, 1) > 0)
+		;
+	_exit(0);
+}
+
 /* The last test. */
 static void
 wait_12_a_killed_primary_ends_a_flush(void **state)
@@ -185,6 +201,7 @@ wait_12_a_killed_primary_ends_a_flush(void **state)
 	child = family_start("orphan", 8, NULL);
 	keep_for(&child);
 	expect_waiting(&child);
+	clone_heir(&child);
 	kill(getpid(), SIGKILL);
 }
 
