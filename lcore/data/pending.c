@@ -12,8 +12,10 @@
  * lowering and raising in the life of an item costs at most as many moves as there are digits,
  * apart from wheels that have become nearly empty and are folded back into a bucket.
  *
- * And it spreads a bucket only when that is first, something in it is due, and it is large. A small
- * one is sorted as it is. What comes out is the front, a sorted queue; from there items fire.
+ * And it spreads a bucket only in two cases: when it has just become large and is much of the set,
+ *so that most of what is accepted later goes to its place at once; or when it is first, something
+ *in it is due, and it is large. A small one is sorted as it is. What comes out is the front, a
+ *sorted queue; from there items fire.
  *
  *	root	wheels and buckets: everything above the sample goes here when it is accepted
  *	front	sorted; was taken out of root, so its items are older than equal ones in root

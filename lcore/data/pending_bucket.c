@@ -90,41 +90,40 @@ append_chunk(struct trip_pending_pool *pool, uint32_t first, unsigned digit, uin
 	widen(head, threshold);
 }
 
-/* digit: of the wheel in whose slot the bucket hangs. */
-void
-trip_pending_bucket_append(
-	struct trip_pending_pool *pool, uint32_t *ref, unsigned digit, uint32_t node)
+/* Out of line: a bucket with a chunk needs none of what this keeps on the stack. */
+static __attribute__((noinline)) void
+append_few(struct trip_pending_pool *pool, uint32_t *ref, unsigned digit, uint32_t node)
 {
 	struct trip_pending_item *item = &pool->items[node];
 	uint32_t nodes[PENDING_LIST_MAX];
 	unsigned count;
 	uint32_t first;
 
-	switch (pending_kind(*ref)) {
-	case PENDING_EMPTY:
+	count = *ref == TRIP_PENDING_NIL ? 0 : pending_list_count(*ref);
+	if (count < PENDING_LIST_MAX) {
 		item->place = PENDING_IN_LIST;
-		item->next = TRIP_PENDING_NIL;
-		*ref = pending_ref(PENDING_LIST, 1, node);
+		item->next = count > 0 ? pending_index(*ref) : TRIP_PENDING_NIL;
+		*ref = pending_ref(PENDING_LIST, count + 1, node);
 		pool->steps++;
 		return;
-	case PENDING_LIST:
-		count = pending_list_count(*ref);
-		if (count < PENDING_LIST_MAX) {
-			item->place = PENDING_IN_LIST;
-			item->next = pending_index(*ref);
-			*ref = pending_ref(PENDING_LIST, count + 1, node);
-			pool->steps++;
-			return;
-		}
-		trip_pending_bucket_take_all(pool, ref, nodes);
-		first = extend(pool, TRIP_PENDING_NIL, digit);
-		for (unsigned i = 0; i < count; i++)
-			append_chunk(pool, first, digit, nodes[i]);
-		*ref = pending_ref(PENDING_CHUNK, 0, first);
-		/* fallthrough */
-	default:
-		append_chunk(pool, pending_index(*ref), digit, node);
 	}
+	trip_pending_bucket_take_all(pool, ref, nodes);
+	first = extend(pool, TRIP_PENDING_NIL, digit);
+	for (unsigned i = 0; i < count; i++)
+		append_chunk(pool, first, digit, nodes[i]);
+	*ref = pending_ref(PENDING_CHUNK, 0, first);
+	append_chunk(pool, first, digit, node);
+}
+
+/* digit: of the wheel in whose slot the bucket hangs. */
+void
+trip_pending_bucket_append(
+	struct trip_pending_pool *pool, uint32_t *ref, unsigned digit, uint32_t node)
+{
+	if (pending_kind(*ref) == PENDING_CHUNK)
+		append_chunk(pool, pending_index(*ref), digit, node);
+	else
+		append_few(pool, ref, digit, node);
 }
 
 static void

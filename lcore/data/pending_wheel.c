@@ -10,6 +10,9 @@
  */
 #include "pending_pool.h"
 
+/* A bucket with more than this part of its set is a large one. */
+#define EARLY_PART 32u
+
 static bool
 covers(const struct trip_pending_wheel *wheel, uint64_t threshold)
 {
@@ -60,6 +63,21 @@ many_equal(const struct trip_pending_pool *pool, uint32_t ref)
 	       pending_chunk(pool, ref)->span == 0;
 }
 
+/*
+ * A wheel spreads at once what is accepted later, so it is made before it is needed, while its
+ * bucket is still small. Not of buckets that hold a small part of the set: there may be so many of
+ * them that they would not stay in the cache, for which each item accepted would have to wait.
+ */
+static bool
+is_spread_early(const struct trip_pending_pool *pool, const struct trip_pending *set, uint32_t ref)
+{
+	const struct trip_pending_chunk *chunk = pending_chunk(pool, ref);
+
+	return pending_kind(ref) == PENDING_CHUNK && chunk->items > PENDING_SORT_MAX &&
+	       chunk->items <= 2 * PENDING_SORT_MAX && chunk->span > 0 &&
+	       chunk->items > set->count / EARLY_PART;
+}
+
 void
 trip_pending_wheel_insert(
 	struct trip_pending_pool *pool, struct trip_pending *set, uint64_t threshold, uint32_t node)
@@ -95,11 +113,7 @@ trip_pending_wheel_insert(
 		ref = &wheel->slots[slot];
 	}
 	trip_pending_bucket_append(pool, ref, digit, node);
-	/* A wheel at the root spreads what comes later at once, so it is made before it is needed.
-	 */
-	if (ref == &set->root && pending_kind(*ref) == PENDING_CHUNK &&
-		pending_chunk(pool, *ref)->items > PENDING_SORT_MAX &&
-		pending_chunk(pool, *ref)->span > 0) {
+	if (set->split == TRIP_PENDING_NIL && is_spread_early(pool, set, *ref)) {
 		trip_pending_wheel_split(pool, set, ref);
 		while (set->split != TRIP_PENDING_NIL)
 			trip_pending_wheel_fill(pool, set);
