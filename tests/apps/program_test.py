@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the tests of all programs share: running them one by one, and waiting for what happens."""
+import os
 import sys
 import time
 import traceback
@@ -22,6 +23,16 @@ def wait_until(what, condition):
 
 def equal(found, expected, what):
     assert found == expected, f'{what}: {found!r}, not {expected!r}'
+
+
+def remove_pages(prefix):
+    """EAL leaves hugepages of this file prefix, however it ends."""
+    with open('/proc/mounts', encoding='utf-8') as file:
+        folders = [line.split()[1] for line in file if line.split()[2] == 'hugetlbfs']
+    for folder in folders:
+        for name in os.listdir(folder) if os.access(folder, os.R_OK | os.X_OK) else []:
+            if name.startswith(prefix + 'map_'):
+                os.unlink(os.path.join(folder, name))
 
 
 def run_tests(place, *tests):

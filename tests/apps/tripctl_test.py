@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from program_test import HANG, SKIP, Skip, equal, run_tests, wait_until
+from program_test import HANG, SKIP, Skip, equal, remove_pages, run_tests, wait_until
 
 TRIPCTL, BED = (os.path.abspath(path) for path in sys.argv[1:3])
 # Exit codes.
@@ -69,12 +69,7 @@ class Bed:
                 process.wait()
         shutil.rmtree(self.path, ignore_errors=True)
         shutil.rmtree(f'/var/run/dpdk/{self.prefix}', ignore_errors=True)
-        with open('/proc/mounts', encoding='utf-8') as file:
-            folders = [line.split()[1] for line in file if line.split()[2] == 'hugetlbfs']
-        for folder in folders:
-            for name in os.listdir(folder) if os.access(folder, os.R_OK | os.X_OK) else []:
-                if name.startswith(self.prefix + 'map_'):
-                    os.unlink(os.path.join(folder, name))
+        remove_pages(self.prefix)
 
     def track(self, process):
         self.running.append(process)

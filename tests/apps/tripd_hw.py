@@ -6,7 +6,7 @@ import socket
 
 from tripd_test import *
 
-LIBRARY, ENGINE = sys.argv[2:4]
+LIBRARY, ENGINE, TRIPCTL = sys.argv[2:5]
 DEVARGS, OPTIONS = {'verbs': ('dv_flow_en=0', ''), 'bulk': ('dv_flow_en=1', ''),
                     'fallback': ('dv_flow_en=1', 'bulk=0')}[ENGINE]
 NAMES = {'verbs': 'mlx5 verbs', 'bulk': 'mlx5 DV', 'fallback': 'mlx5 DV'}
@@ -51,13 +51,13 @@ class Device:
         return delivered, dropped
 
 
-def words(bench, *more):
+def words(bench, memory, *more):
     on = cpus()
     return ['--lcores', ','.join(f'{i}@{on[i]}' for i in range(3)), '--file-prefix', bench.prefix,
-            '--no-huge', '-m', '256', '-a', f'0000:7f:00.0,{DEVARGS}', '--', *more]
+            *memory, '-a', f'0000:7f:00.0,{DEVARGS}', '--', *more]
 
 
-def start(bench, rules, *more):
+def start(bench, rules, *more, memory=('--no-huge', '-m', '256')):
     directory = os.path.join(bench.path, 'vcx')
     os.makedirs(directory, exist_ok=True)
     if os.getuid() != 0 or not os.access('/dev/net/tun', os.R_OK | os.W_OK):
@@ -65,7 +65,7 @@ def start(bench, rules, *more):
     bench.report = bench.file('report.json')
     environment = dict(bench.environment, LD_PRELOAD=os.path.abspath(LIBRARY), VCX_DIR=directory,
                        VCX_OPTIONS=','.join(filter(None, ('ports=1', OPTIONS))))
-    process = bench.start(*words(bench, '--rules', bench.file('rules', rules), *more), env=environment)
+    process = bench.start(*words(bench, memory, '--rules', bench.file('rules', rules), *more), env=environment)
     return process, directory
 
 
@@ -128,6 +128,52 @@ def quotas_are_kept_in_hardware(bench):
         equal((port['refresh_lag_ns'], port['refresh_lag_from']), (0, 'known'), 'refresh lag')
 
 
+def another_process_counts_in_hardware(bench):
+    """It attaches, and the primary asks the driver for its rule, and to drop."""
+    rules = 'count web port 0 engine hw pattern eth / ipv4 / udp dst is 443 / end\n'
+    process, directory = start(bench, rules, '--report', bench.file('report.json'),
+                               memory=('-m', '96', '--base-virtaddr=0x200000000000'))
+    try:
+        for line in process.stdout:
+            if line.startswith('1 flows are counted in hardware'):
+                break
+        else:
+            err = process.stderr.read()
+            assert 'hugepage' in err.lower() or 'memory' in err.lower(), err
+            raise Skip('tripd has no hugepages here')
+        device = Device(directory)
+        statements = 'count dns port 0 engine hw pattern eth / ipv4 / udp dst is 53 / end ; ' \
+            'when dns.packets >= 100 drop dns'
+        ctl = bench.track(subprocess.Popen(
+            [TRIPCTL, '--file-prefix', bench.prefix, '--json', *statements.split()],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=bench.environment))
+
+        def has_work():
+            assert ctl.poll() is None, ctl.communicate()
+            listed = subprocess.run([TRIPCTL, '--file-prefix', bench.prefix, '--json', 'list', 'works'],
+                                    capture_output=True, text=True, check=True, env=bench.environment)
+            return len(json.loads(listed.stdout)['works']) == 1
+
+        wait_until('its work', has_work)
+        dns = ethernet(ipv4(udp(53, bytes(20)), 17))
+        equal(device.inject(dns, 99), (99, 0), 'fates')
+        equal(device.inject(dns, 1), (1, 0), 'the fate of the hundredth')
+        told, err = ctl.communicate(timeout=HANG)
+        equal((ctl.returncode, err), (0, ''), 'the end')
+        fired, counted = (json.loads(line) for line in told.splitlines())
+        equal((fired['threshold'], fired['value'], fired['does'], fired['result']),
+              (100, 100, 'drop dns', 0), 'what fired')
+        equal(counted, {'count': 'dns', 'packets': 100, 'bytes': 100 * len(dns), 'engine': 'hw'}, 'what it has counted')
+        # Its rule has ended with it.
+        equal(device.inject(dns, 5), (5, 0), 'fates')
+        end(bench, process)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        remove_pages(bench.prefix)
+
+
 def removal_is_survived_and_said(bench):
     process, device = run(bench, RULES)
     dns = ethernet(ipv4(udp(53, bytes(20)), 17))
@@ -173,5 +219,5 @@ def what_matches_other_packets_is_refused(bench):
     assert f'line 1 of the rules, count two: item VLAN matches other packets in {NAMES[ENGINE]}' in err, err
 
 
-main(quotas_are_kept_in_hardware, removal_is_survived_and_said, dry_run_asks_the_driver,
+main(quotas_are_kept_in_hardware, another_process_counts_in_hardware, removal_is_survived_and_said, dry_run_asks_the_driver,
      rules_of_a_port_share_an_engine, what_matches_other_packets_is_refused)
