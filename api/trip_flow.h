@@ -83,17 +83,19 @@ int trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct tr
 
 /**
  * Finds a port that the primary has given to the domain, in a process that has attached: flows can
- * be created on it from here, and deferred work may be about them. The primary makes the calls, in
- * a thread of its own, one after the other; when this process ends, its flows end. Any thread.
+ * be created on it from here, deferred work may be about them, and this process may poll its queues
+ * (trip_port_burst()). The primary makes the calls about flows, in a thread of its own, one after
+ * the other; when this process ends, its flows end, and its queues are nobody's. Any thread.
  *
  * @param[out] port
- *   To be closed by trip_port_close(), which leaves the port itself alone. It has no queue here:
- *   packets are counted in the primary.
+ *   To be closed by trip_port_close(), which leaves the port itself alone. It has the queues that
+ * the primary has opened it with, and a table of this process of all rules in software, so this
+ * takes a millisecond for some thousand of them.
  * @return
  *   0, or
  *   -ENOENT: the domain has no such port;
  *   -ENOTSUP: called in the primary, which has opened it;
- *   -ENOMEM; -ESHUTDOWN.
+ *   -EMFILE: the process has no descriptor left; -ENOMEM; -ESHUTDOWN.
  */
 int trip_port_find(struct trip_domain *domain, uint16_t port_id, struct trip_port **port);
 
@@ -111,10 +113,18 @@ int trip_port_close(struct trip_port *port);
 
 /**
  * Counts a burst of received packets on the rules of a TRIP_PORT_BURST port, and frees those that a
- * rule drops. One thread at a time a queue.
+ * rule drops. One thread at a time a queue, in the primary or in a process that has found the port:
+ * the first burst of a queue claims it for its process (trip_port_claim()). A threshold that is
+ * reached rings within the burst, wherever that is.
+ *
+ * In another process than the primary a burst sees a rule that was created before it began, unless
+ * more than 64 have changed since the last burst: then it brings its table up to date by 64, and so
+ * do the next ones; now and then one of these is longer, by a millisecond for some ten thousand
+ * rules. A rule that was destroyed before a burst began counts nothing in it.
  *
  * @param queue
- *   Rx queue, below the port's `n_queues`; the packets of another stay as they are.
+ *   Rx queue, below the port's `n_queues`; the packets of another stay as they are, and so do those
+ *   of a queue that another process has claimed, or that this one had before the domain ended.
  * @param[in,out] pkts
  *   Packets; those left stand in front, in order.
  * @return
@@ -126,10 +136,12 @@ uint16_t trip_port_burst(
 /**
  * Counts a burst that is about to be sent on the rules for egress of a TRIP_PORT_BURST port, and
  * frees those that a rule drops; what is left is to be sent. VLAN tags that Tx is asked to put in
- * count as tags of the packet. One thread at a time a queue.
+ * count as tags of the packet. One thread at a time a queue; in other processes as
+ * trip_port_burst().
  *
  * @param queue
- *   Tx queue, below the port's `n_tx_queues`; the packets of another stay as they are.
+ *   Tx queue, below the port's `n_tx_queues`; the packets of another stay as they are, and so do
+ * those of a queue that another process has claimed.
  * @param[in,out] pkts
  *   Packets; those left stand in front, in order.
  * @return
@@ -164,6 +176,30 @@ enum trip_flow_engine {
 	/** In software, by Tripline. */
 	TRIP_ENGINE_SW,
 };
+
+/**
+ * Claims a queue of a TRIP_PORT_BURST port for the bursts of this handle: in the primary, or in a
+ * process that has found the port. The first burst does so by itself; this says why it cannot. The
+ * counts of a queue have one writer, so one process at a time has it: until it gives it back,
+ * closes its handle of the port, or ends, in which case the queue is nobody's a moment later. What
+ * the process has counted stays counted. Any thread, but not beside a burst of the queue.
+ *
+ * @return
+ *   0, also where the handle has it already, or
+ *   -EBUSY: another process has it, or another handle of this one, or the primary's callbacks
+ *   (TRIP_PORT_CALLBACK);
+ *   -EINVAL: the port has no such queue; -ESHUTDOWN.
+ */
+int trip_port_claim(struct trip_port *port, enum trip_flow_direction direction, uint16_t queue);
+
+/**
+ * Gives a queue back, so that another process can claim it. Any thread, but not beside a burst of
+ * the queue.
+ *
+ * @return
+ *   0, or -EINVAL: the port has no such queue, or this handle has not claimed it; -ESHUTDOWN.
+ */
+int trip_port_release(struct trip_port *port, enum trip_flow_direction direction, uint16_t queue);
 
 /** Attributes of a flow. A field that is zero has its default. */
 struct trip_flow_attr {
@@ -282,7 +318,10 @@ int trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
 /**
  * Destroys a flow. Its last counts are in its counters and counters objects when this returns
  * (PNT-07). Waits for bursts that are under way, and for the homes of its counters to take the
- * counts; in a domain with manual progress it progresses.
+ * counts; in a domain with manual progress it progresses. A burst of another process may be
+ * stopped, so it is waited for a tenth of a second, once; what it counts on the flow afterwards is
+ * in no counter, and the flow's place among the domain's `max_flows` is free when that burst has
+ * ended.
  *
  * @return
  *   0, or -EBUSY while pending work refers to it; nothing has changed then. -EDEADLK: called from a

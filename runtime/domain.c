@@ -166,6 +166,8 @@ open_flows(struct trip_domain *domain)
 	for (uint32_t i = 0; i < attr->max_flows; i++)
 		for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++)
 			atomic_init(&engine->feeds[i].cntr[kind], TRIP_NONE);
+	for (uint32_t i = 0; i < attr->max_queues; i++)
+		trip_claim_init(&engine->claims[i]);
 	error = reserve_flows(domain);
 	if (error != 0)
 		return error;

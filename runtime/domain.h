@@ -182,6 +182,8 @@ struct trip_domain {
 	/* Those that are open, by index, and what more there is of them; under `control`. */
 	struct trip_flow *flow;
 	struct trip_flow_more *more;
+	/* Indices that are held back: a list of 1 more than each (flow.h). */
+	uint32_t held_flows;
 	/* Why they are where they are; each is there for good once it is. */
 	const char *reasons[TRIP_FLOW_REASONS];
 	struct trip_indices functions;

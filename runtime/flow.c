@@ -258,10 +258,11 @@ destroy_far(struct trip_flow *flow)
 static int
 refuse_full(const struct trip_domain *domain, struct rte_flow_error *error)
 {
-	static _Thread_local char message[96];
+	static _Thread_local char message[128];
 
-	snprintf(message, sizeof(message), "domain \"%s\": all %" PRIu32 " flows are open",
-		domain->name, domain->attr.max_flows);
+	snprintf(message, sizeof(message), "domain \"%s\": all %" PRIu32 " flows are open%s",
+		domain->name, domain->attr.max_flows,
+		domain->held_flows == 0 ? "" : ", or held up by a burst of another process");
 	return trip_flow_refuse(error, ENOSPC, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL, message);
 }
 

@@ -55,6 +55,12 @@ struct trip_flow_more {
 	uint64_t id;
 	/* Process that it was created for; 0: this one. */
 	_Atomic uint32_t pid;
+	/* Its end waits for a burst of another process: the stamp of its removal (claim.h), and the
+	 * next one of its domain that does, 1 more than the index. */
+	bool held_back;
+	const struct trip_port *port;
+	uint64_t stamp;
+	uint32_t next_held;
 };
 
 /* A handle in an attached process. */
@@ -67,6 +73,11 @@ struct trip_flow_far {
  * control lock. */
 struct trip_flow *trip_flow_take(struct trip_port *port);
 void trip_flow_give(struct trip_flow *flow);
+
+/* The index of a flow that ends is given back when no burst of another process can count on it any
+ * more; or when its port is closed. Under the control lock. */
+void trip_flow_hold_back(struct trip_flow *flow, uint64_t stamp);
+void trip_flow_free_held(struct trip_domain *domain, const struct trip_port *closed);
 
 struct trip_flow_more *trip_flow_more(const struct trip_flow *flow);
 const struct trip_flow_ops *trip_flow_ops(const struct trip_flow *flow);

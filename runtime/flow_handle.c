@@ -17,8 +17,10 @@ struct trip_flow *
 trip_flow_take(struct trip_port *port)
 {
 	struct trip_domain *domain = port->domain;
-	uint32_t index = trip_domain_take(&domain->flows);
+	uint32_t index;
 
+	trip_flow_free_held(domain, NULL);
+	index = trip_domain_take(&domain->flows);
 	if (index == TRIP_NONE)
 		return NULL;
 	domain->flow[index] = (struct trip_flow){.port = port, .index = index & 0x3fffff};
@@ -34,8 +36,48 @@ trip_flow_give(struct trip_flow *flow)
 	/* Its page may never have been there. */
 	if (atomic_load_explicit(&more->pid, memory_order_relaxed) != 0)
 		atomic_store_explicit(&more->pid, 0, memory_order_relaxed);
+	if (more->held_back) {
+		/* The list knows it by its port, which nobody else does. */
+		more->next_held = domain->held_flows;
+		domain->held_flows = flow->index + 1;
+		more->port = flow->port;
+		flow->port = NULL;
+		return;
+	}
 	flow->port = NULL;
 	trip_domain_give(&domain->flows, flow->index);
+}
+
+void
+trip_flow_hold_back(struct trip_flow *flow, uint64_t stamp)
+{
+	struct trip_flow_more *more = trip_flow_more(flow);
+
+	more->held_back = true;
+	more->stamp = stamp;
+}
+
+void
+trip_flow_free_held(struct trip_domain *domain, const struct trip_port *closed)
+{
+	uint32_t *link = &domain->held_flows;
+
+	while (*link != 0) {
+		struct trip_flow *flow = &domain->flow[*link - 1];
+		struct trip_flow_more *more = &domain->more[*link - 1];
+
+		if (more->port != closed &&
+			!trip_port_is_past(
+				more->port, &more->port->sides[flow->direction], more->stamp)) {
+			link = &more->next_held;
+			continue;
+		}
+		trip_domain_give(&domain->flows, *link - 1);
+		*link = more->next_held;
+		more->held_back = false;
+		more->next_held = 0;
+		more->port = NULL;
+	}
 }
 
 struct trip_flow_more *

@@ -126,10 +126,22 @@ validate(uint16_t port_id, const struct trip_flow_order *order)
 	return plan_rule(&plan, order);
 }
 
+/* No burst of this process counts on it any more. */
+static void
+take_out(const struct trip_flow *flow)
+{
+	struct trip_table *table = trip_flow_side(flow)->table;
+
+	trip_table_remove(table, flow->index);
+	while (!trip_table_quiet(table, flow->index))
+		trip_progress_wait(flow->port->domain);
+}
+
 static int
 insert(struct trip_flow *flow, const struct plan *plan, const struct trip_flow_order *order)
 {
 	struct trip_port *port = flow->port;
+	struct trip_port_side *side = trip_flow_side(flow);
 	struct trip_table_rule rule = {
 		.rule = flow->index,
 		.group = plan->group,
@@ -142,7 +154,10 @@ insert(struct trip_flow *flow, const struct plan *plan, const struct trip_flow_o
 
 	atomic_store_explicit(&port->domain->engine.actions[flow->index],
 		(uint8_t)(TRIP_ACTION_ACTIVE | plan->actions), memory_order_release);
-	result = trip_table_add(trip_flow_side(flow)->table, &rule, &plan->pattern);
+	result = trip_table_add(side->table, &rule, &plan->pattern);
+	if (result == 0 && side->rules != NULL &&
+		(result = trip_rulebook_put(side->rules, &rule, &plan->pattern)) != 0)
+		take_out(flow);
 	if (result != 0)
 		return trip_flow_refuse(order->error, -result, RTE_FLOW_ERROR_TYPE_HANDLE, NULL,
 			result == -ENOSPC ? "the port has the most different masks that it can have"
@@ -195,11 +210,15 @@ quit(struct trip_flow *flow)
 static void
 destroy(struct trip_flow *flow)
 {
-	struct trip_table *table = trip_flow_side(flow)->table;
+	struct trip_port_side *side = trip_flow_side(flow);
+	uint64_t stamp = 0;
 
-	trip_table_remove(table, flow->index);
-	while (!trip_table_quiet(table, flow->index))
-		trip_progress_wait(flow->port->domain);
+	if (side->rules != NULL)
+		stamp = trip_rulebook_take(side->rules, flow->index);
+	take_out(flow);
+	if (side->rules != NULL &&
+		!trip_port_wait_past(flow->port, side, stamp, trip_progress_wait))
+		trip_flow_hold_back(flow, stamp);
 }
 
 const struct trip_flow_ops trip_flow_soft = {

@@ -160,10 +160,16 @@ actions_offset(const struct trip_domain_attr *attr)
 	return RTE_ALIGN_CEIL(sizeof(struct trip_flow_feed) * attr->max_flows, RTE_CACHE_LINE_SIZE);
 }
 
+static size_t
+claims_offset(const struct trip_domain_attr *attr)
+{
+	return RTE_ALIGN_CEIL(actions_offset(attr) + attr->max_flows, RTE_CACHE_LINE_SIZE);
+}
+
 size_t
 trip_layout_flows_size(const struct trip_domain_attr *attr)
 {
-	return RTE_ALIGN_CEIL(actions_offset(attr) + attr->max_flows, RTE_CACHE_LINE_SIZE);
+	return claims_offset(attr) + sizeof(struct trip_claim) * attr->max_queues;
 }
 
 /* Behind the counts are the moments. */
@@ -190,6 +196,7 @@ trip_layout_map_flows(
 	engine->n_functions = attr->max_functions;
 	engine->feeds = flows;
 	engine->actions = (_Atomic uint8_t *)((char *)flows + actions_offset(attr));
+	engine->claims = (void *)((char *)flows + claims_offset(attr));
 	engine->counts = counts;
 	engine->moments = (void *)((char *)counts + moments_offset(attr));
 }

@@ -100,13 +100,20 @@ int
 trip_link_call_slow(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
 	size_t size, union trip_protocol_answer *answer)
 {
+	return trip_link_call_slow_fd(domain, type, body, size, answer, NULL);
+}
+
+int
+trip_link_call_slow_fd(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
+	size_t size, union trip_protocol_answer *answer, int *fd)
+{
 	struct trip_link *link = domain->link;
 	int error;
 
 	pthread_mutex_lock(&link->slow_lock);
 	error = join(domain);
 	if (error == 0)
-		error = trip_client_call(link->slow, type, body, size, answer, NULL);
+		error = trip_client_call(link->slow, type, body, size, answer, fd);
 	pthread_mutex_unlock(&link->slow_lock);
 	return error == 0 ? 0 : fail(domain, error);
 }

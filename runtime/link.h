@@ -76,6 +76,9 @@ int trip_link_signal(struct trip_domain *domain, uint32_t home, uint32_t slot,
 /* A request that takes the time of a device, or waits for homes. */
 int trip_link_call_slow(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
 	size_t size, union trip_protocol_answer *answer);
+/* A descriptor comes along. */
+int trip_link_call_slow_fd(struct trip_domain *domain, enum trip_protocol_type type,
+	const void *body, size_t size, union trip_protocol_answer *answer, int *fd);
 
 /* One that is about no domain, of a domain that this process is attached to; -ENOTSUP: there is
  * none. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,9 +27,29 @@ trip_link_quiesce(struct trip_domain *domain)
 }
 
 int
-trip_link_port(struct trip_domain *domain, uint16_t port_id, bool close)
+trip_link_port_find(
+	struct trip_domain *domain, uint16_t port_id, struct trip_protocol_found *found, int *fd)
 {
-	const struct trip_protocol_port port = {.port = port_id, .close = close};
+	const struct trip_protocol_port port = {.port = port_id};
+	union trip_protocol_answer answer;
+	int error = trip_link_call_slow_fd(
+		domain, TRIP_PROTOCOL_PORT, &port, sizeof(port), &answer, fd);
+
+	if (error != 0)
+		return error;
+	*found = answer.port;
+	if (*fd >= 0)
+		return 0;
+	(void)trip_link_port_close(domain, port_id);
+	return trip_error_set(EMFILE,
+		"port %" PRIu16 ": the process has no descriptor left to find its rules by",
+		port_id);
+}
+
+int
+trip_link_port_close(struct trip_domain *domain, uint16_t port_id)
+{
+	const struct trip_protocol_port port = {.port = port_id, .close = 1};
 
 	return trip_link_call_slow(domain, TRIP_PROTOCOL_PORT, &port, sizeof(port), NULL);
 }

@@ -19,7 +19,11 @@ struct trip_port_stats;
 /* What homes have started on ports for this process has finished when it returns 0. */
 int trip_link_quiesce(struct trip_domain *domain);
 
-int trip_link_port(struct trip_domain *domain, uint16_t port_id, bool close);
+/* Finds a port, of which *fd has the rules; and lets go of it. */
+struct trip_protocol_found;
+int trip_link_port_find(
+	struct trip_domain *domain, uint16_t port_id, struct trip_protocol_found *found, int *fd);
+int trip_link_port_close(struct trip_domain *domain, uint16_t port_id);
 
 /* `domain` NULL: the port need not be open. */
 int trip_link_port_facts(

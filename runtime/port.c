@@ -15,42 +15,15 @@
 
 #include "detach.h"
 #include "error.h"
+#include "flow.h"
 #include "link_flow.h"
 #include "port.h"
 #include "progress.h"
+#include "protocol.h"
 #include "source.h"
 
 /* How often counters in hardware are asked, where nobody says. */
 #define QUERY_US 1000
-
-/* A queue of this port has reached a limit of a flow: ring the homes of the counters it feeds. */
-static void
-cross(void *arg, uint32_t flow, unsigned int which)
-{
-	struct trip_port *port = arg;
-
-	trip_source_cross(&port->domain->engine, flow, which);
-}
-
-/* A side without this queue has no rules for it: a port that was found has none at all. */
-static uint16_t
-burst(struct trip_port_side *side, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
-{
-	return likely(queue < side->n_queues) ? trip_soft_burst(&side->queues[queue].soft, pkts, n)
-					      : n;
-}
-
-uint16_t
-trip_port_burst(struct trip_port *port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
-{
-	return burst(&port->sides[TRIP_FLOW_INGRESS], queue, pkts, n);
-}
-
-uint16_t
-trip_port_burst_tx(struct trip_port *port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
-{
-	return burst(&port->sides[TRIP_FLOW_EGRESS], queue, pkts, n);
-}
 
 static int
 check_queues(uint16_t port_id, const char *which, uint16_t n_queues, uint16_t configured)
@@ -146,7 +119,6 @@ static int
 open_side(struct trip_domain *domain, struct trip_port *port, unsigned int which)
 {
 	struct trip_port_side *side = &port->sides[which];
-	struct trip_engine *engine = &domain->engine;
 	int error;
 
 	if (side->n_queues == 0)
@@ -156,14 +128,10 @@ open_side(struct trip_domain *domain, struct trip_port *port, unsigned int which
 		return trip_error_set(
 			-error, "port %" PRIu16 ": no memory for its rules", port->port_id);
 	for (uint32_t q = 0; q < side->n_queues; q++) {
-		const struct trip_soft_shared shared = {
-			.counts = trip_engine_count(engine, side->first_queue + q, 0),
-			.moments = trip_engine_moments(engine, side->first_queue + q, 0),
-			.actions = engine->actions,
-		};
-
-		trip_soft_open(&side->queues[q].soft, side->table, which == TRIP_FLOW_EGRESS,
-			&shared, cross, port);
+		trip_claim_init(&domain->engine.claims[side->first_queue + q]);
+		trip_port_queue_open(port, which, q);
+		if (port->mode == TRIP_PORT_CALLBACK)
+			(void)trip_port_queue_claim(port, which, q);
 	}
 	return 0;
 }
@@ -280,6 +248,7 @@ trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_p
 	port->flow_queue = attr->flow_queue;
 	port->notify = attr->notify;
 	port->notify_arg = attr->notify_arg;
+	port->next_sequence = 1;
 	trip_progress_lock(domain);
 	error = open_port(domain, port);
 	pthread_mutex_unlock(&domain->control);
@@ -307,8 +276,9 @@ wait_for_bursts(struct trip_port_side *side)
 int
 trip_port_find(struct trip_domain *domain, uint16_t port_id, struct trip_port **out)
 {
+	struct trip_protocol_found found;
 	struct trip_port *port;
-	int error = trip_detach_check(domain);
+	int fd, error = trip_detach_check(domain);
 
 	if (error == 0 && domain->link == NULL)
 		error = trip_error_set(ENOTSUP,
@@ -322,7 +292,12 @@ trip_port_find(struct trip_domain *domain, uint16_t port_id, struct trip_port **
 			ENOMEM, "port %" PRIu16 ": no memory for its handle", port_id);
 	port->domain = domain;
 	port->port_id = port_id;
-	error = trip_link_port(domain, port_id, false);
+	error = trip_link_port_find(domain, port_id, &found, &fd);
+	if (error == 0) {
+		error = trip_port_found(port, &found, fd);
+		if (error != 0)
+			(void)trip_link_port_close(domain, port_id);
+	}
 	if (error != 0) {
 		free(port);
 		return error;
@@ -347,10 +322,13 @@ close_found(struct trip_port *port)
 					     "port %" PRIu16 ": %" PRIu32 " flows are open on it",
 					     port->port_id, port->n_flows);
 	pthread_mutex_unlock(&domain->lock);
-	if (error == 0)
-		error = trip_link_port(domain, port->port_id, true);
 	if (error != 0)
 		return error;
+	trip_port_let_go(port);
+	error = trip_link_port_close(domain, port->port_id);
+	if (error != 0)
+		return error;
+	trip_port_lose(port);
 	pthread_mutex_lock(&domain->lock);
 	domain->n_ports--;
 	pthread_mutex_unlock(&domain->lock);
@@ -390,7 +368,10 @@ trip_port_close(struct trip_port *port)
 		wait_for_bursts(&port->sides[s]);
 		close_side(&port->sides[s]);
 	}
+	trip_port_unshare(port);
 	trip_progress_lock(domain);
+	/* No other process has it. */
+	trip_flow_free_held(domain, port);
 	domain->ports[port->port_id] = NULL;
 	domain->n_ports--;
 	pthread_mutex_unlock(&domain->control);

@@ -10,6 +10,12 @@ struct rte_eth_rxtx_callback;
 struct trip_hard;
 
 struct trip_port_queue {
+	/* This handle's bursts have it. */
+	bool claimed;
+	/* In an attached process: it is not one any more. NULL: not asked. */
+	const _Atomic bool *ended;
+	/* In the primary: a burst of another process that was waited for in vain. */
+	uint64_t stuck;
 	struct trip_soft_queue soft;
 	const struct rte_eth_rxtx_callback *callback;
 };
@@ -22,6 +28,10 @@ struct trip_port_side {
 	/* Written under the domain's control lock; NULL where there are no queues. */
 	struct trip_table *table;
 	struct trip_port_queue *queues;
+	/* In the primary: its rules as others find them; NULL: nobody has asked yet. */
+	struct trip_rulebook *rules;
+	/* In an attached process: what keeps the table. */
+	struct trip_follow follow;
 };
 
 #define TRIP_PORT_SIDES 2
@@ -42,8 +52,42 @@ struct trip_port {
 	void *notify_arg;
 	/* Once a flow in hardware has been asked for. Under the control lock. */
 	struct trip_hard *hard;
+	/* In which other processes find its rules; NULL: there is none. And its descriptor, in the
+	 * primary. */
+	void *rules_memory;
+	int rules_fd;
 	struct trip_port_side sides[TRIP_PORT_SIDES]; /* by enum trip_flow_direction */
 };
+
+/* A queue of a side that has a table. */
+void trip_port_queue_open(
+	struct trip_port *port, enum trip_flow_direction direction, uint32_t queue);
+
+/* This handle's bursts are to have a queue; false: others have it. */
+bool trip_port_queue_claim(
+	struct trip_port *port, enum trip_flow_direction direction, uint32_t queue);
+
+/* In the primary. Its rules as data, from now on: a descriptor for another process, or the error;
+ * and no more. Under the control lock. */
+int trip_port_share(struct trip_port *port);
+void trip_port_unshare(struct trip_port *port);
+
+/* A process has died, or detached: its queues are nobody's. */
+void trip_port_reclaim(struct trip_domain *domain, uint32_t number);
+
+/* Whether no other process can count any more on a rule whose removal has that stamp (claim.h); and
+ * the same after waiting for the bursts that may, unless one of them takes too long. */
+bool trip_port_is_past(
+	const struct trip_port *port, const struct trip_port_side *side, uint64_t stamp);
+bool trip_port_wait_past(const struct trip_port *port, const struct trip_port_side *side,
+	uint64_t stamp, void (*wait)(struct trip_domain *domain));
+
+/* In an attached process. The port is what the primary says; and not any more. */
+struct trip_protocol_found;
+int trip_port_found(struct trip_port *port, const struct trip_protocol_found *found, int fd);
+void trip_port_lose(struct trip_port *port);
+/* The queues that this handle's bursts have are nobody's. */
+void trip_port_let_go(struct trip_port *port);
 
 /* For ports with TRIP_PORT_CALLBACK. */
 int trip_port_callback_add(struct trip_port *port);

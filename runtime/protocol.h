@@ -163,7 +163,7 @@ struct trip_protocol_join {
 	uint32_t reserved;
 };
 
-/* Finds a port, or lets go of it. */
+/* Finds a port, with a descriptor for its rules; or lets go of it. */
 struct trip_protocol_port {
 	uint16_t port;
 	uint16_t close;
@@ -241,6 +241,13 @@ struct trip_protocol_attached {
 	uint32_t number;
 };
 
+/* A port that was found: its queues of the domain, by direction, and its mode. */
+struct trip_protocol_found {
+	uint32_t first_queue[2];
+	uint16_t n_queues[2];
+	uint32_t mode;
+};
+
 struct trip_protocol_opened {
 	uint64_t cntr;
 	uint32_t events;
@@ -316,6 +323,7 @@ union trip_protocol_answer {
 	struct trip_protocol_watching watching;
 	struct trip_protocol_attached attached;
 	struct trip_protocol_opened opened;
+	struct trip_protocol_found port;
 	struct trip_protocol_slots_given slots;
 	struct trip_protocol_made made;
 	struct trip_protocol_counted counted;

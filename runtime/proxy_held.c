@@ -57,6 +57,8 @@ clean(struct trip_process *process)
 	struct trip_held_counters *counters;
 	struct trip_held_flow *flow;
 
+	/* Its bursts are waited for no more. */
+	trip_port_reclaim(domain, process->number);
 	LIST_FOREACH (flow, &process->held.flows, next)
 		(void)trip_flow_retire(flow->flow);
 	/* Nothing of the process refers to one any more. */

@@ -9,6 +9,27 @@
 #include "progress.h"
 #include "proxy_held.h"
 
+/* Under the control lock. */
+static int
+give_port(struct trip_proxy_job *job, struct trip_port *port)
+{
+	struct trip_protocol_found *found = &job->peer->reply.answer.port;
+	int fd = trip_port_share(port);
+
+	if (fd < 0)
+		return fd;
+	*found = (struct trip_protocol_found){.mode = port->mode};
+	for (unsigned int s = 0; s < TRIP_PORT_SIDES; s++) {
+		found->first_queue[s] = port->sides[s].first_queue;
+		found->n_queues[s] = port->sides[s].n_queues;
+	}
+	job->size = sizeof(*found);
+	job->peer->reply_fd = fd;
+	job->process->held.ports[port->port_id]++;
+	port->n_found++;
+	return 0;
+}
+
 int
 trip_proxy_port_run(struct trip_proxy_job *job)
 {
@@ -34,8 +55,7 @@ trip_proxy_port_run(struct trip_proxy_job *job)
 		--*handles;
 		port->n_found--;
 	} else {
-		++*handles;
-		port->n_found++;
+		error = give_port(job, port);
 	}
 	pthread_mutex_unlock(&domain->control);
 	return error;

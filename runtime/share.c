@@ -6,6 +6,7 @@
 #include <rte_common.h>
 
 #include "domain.h"
+#include "rulebook.h"
 #include "share.h"
 #include "waiter.h"
 
@@ -24,6 +25,9 @@ trip_share_layout(void)
 		sizeof(struct trip_flow_feed),
 		sizeof(struct trip_count),
 		sizeof(struct trip_count_moments),
+		sizeof(struct trip_claim),
+		sizeof(struct trip_rulebook_head),
+		sizeof(struct trip_rulebook_rule),
 		TRIP_BELLS,
 	};
 	uint32_t hash = 2166136261u;

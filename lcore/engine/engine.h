@@ -32,6 +32,7 @@
 
 #include "cell.h"
 #include "channel.h"
+#include "claim.h"
 #include "count.h"
 #include "doorbell.h"
 #include "event_ring.h"
@@ -354,6 +355,8 @@ struct trip_engine {
 	/* Of flow f on queue q at [q * n_flows + f]. */
 	struct trip_count *counts;
 	struct trip_count_moments *moments;
+	/* Who polls each queue. */
+	struct trip_claim *claims;
 	uint32_t n_queues;
 	/* In the primary alone. Behind the queues of ports there is one more, where flows in
 	 * hardware have what was read of them: the worker of their port is the one writer. */

@@ -87,6 +87,14 @@ count_also(struct trip_soft_queue *queue, uint32_t bytes)
 	queue->also_count = 0;
 }
 
+/* Whether it is the rule that the primary has at this index. */
+static bool
+is_current(const struct trip_soft_queue *queue, const struct trip_table_entry *entry, uint32_t rule)
+{
+	return !queue->careful ||
+	       trip_rulebook_sequence(&queue->follow->rules, rule) == trip_table_sequence(entry);
+}
+
 /* The rules with one mask and key. Returns false where more than fit had to be counted at once. */
 static bool
 weigh_chain(struct trip_soft_queue *queue, uint32_t lead, uint32_t bytes, struct verdict *verdict)
@@ -100,7 +108,7 @@ weigh_chain(struct trip_soft_queue *queue, uint32_t lead, uint32_t bytes, struct
 		at = atomic_load_explicit(&entry->next, memory_order_acquire)) {
 		entry = &queue->lookup.table->entries[at - 1];
 		action = action_of(queue->lookup.actions, at - 1);
-		if ((action & TRIP_ACTION_ACTIVE) == 0)
+		if ((action & TRIP_ACTION_ACTIVE) == 0 || !is_current(queue, entry, at - 1))
 			continue;
 		if (entry->also) {
 			if (queue->also_count == TRIP_SOFT_ALSO) {
@@ -227,9 +235,50 @@ trip_soft_open(struct trip_soft_queue *queue, struct trip_table *table, bool sen
 }
 
 void
+trip_soft_follow(
+	struct trip_soft_queue *queue, struct trip_follow *follow, struct trip_claim *claim)
+{
+	queue->follow = follow;
+	queue->claim = claim;
+}
+
+void
 trip_soft_close(struct trip_soft_queue *queue)
 {
 	trip_table_detach(queue->table, &queue->reader);
+}
+
+static inline void
+begin(struct trip_soft_queue *queue)
+{
+	uint64_t changes = 0;
+
+	if (unlikely(queue->follow != NULL)) {
+		changes = trip_follow_begin(queue->follow);
+		/* R2 of claim.h; the fence in trip_era_enter() is R3. */
+		atomic_store_explicit(&queue->claim->since, changes, memory_order_relaxed);
+	}
+	trip_era_enter(&queue->table->era, &queue->reader);
+	if (unlikely(queue->follow != NULL))
+		queue->careful = trip_follow_is_behind(queue->follow, changes);
+}
+
+static inline void
+end(struct trip_soft_queue *queue)
+{
+	trip_era_leave(&queue->reader);
+	if (unlikely(queue->follow != NULL))
+		atomic_store_explicit(
+			&queue->claim->since, TRIP_ERA_IDLE, memory_order_release); /* R5 */
+}
+
+/* What hit a rule that may be gone is searched for by itself, past those that are. */
+static void
+search_for_all(struct trip_soft_queue *queue)
+{
+	for (uint32_t i = 0; i < queue->lookup.count; i++)
+		if (queue->lookup.found[i] != 0)
+			queue->lookup.found[i] |= TRIP_TUPLE_CHAIN;
 }
 
 uint16_t
@@ -241,19 +290,21 @@ trip_soft_sort(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n
 
 	if (n == 0)
 		return 0;
-	trip_era_enter(&table->era, &queue->reader);
+	begin(queue);
 	view = atomic_load_explicit(&table->view, memory_order_acquire);
 	if (view->count == 0) {
-		trip_era_leave(&queue->reader);
+		end(queue);
 		return n;
 	}
 	for (; done < n; done += queue->lookup.count) {
 		queue->lookup.pkts = pkts + done;
 		queue->lookup.count = n - done < TRIP_LOOKUP_CHUNK ? n - done : TRIP_LOOKUP_CHUNK;
 		trip_lookup_chunk(&queue->lookup);
+		if (unlikely(queue->careful))
+			search_for_all(queue);
 		kept += settle(queue, pkts + kept);
 	}
-	trip_era_leave(&queue->reader);
+	end(queue);
 	return (uint16_t)kept;
 }
 

@@ -8,8 +8,10 @@
 
 #include <rte_mbuf.h>
 
+#include "claim.h"
 #include "count.h"
 #include "era.h"
+#include "follow.h"
 #include "lookup.h"
 #include "table.h"
 
@@ -42,6 +44,10 @@ struct trip_soft_queue {
 	trip_soft_cross cross;
 	void *cross_arg;
 	struct trip_count_moments *moments;
+	/* Where the table follows another process's rules; NULL: it has its own. */
+	struct trip_follow *follow;
+	struct trip_claim *claim;
+	bool careful; /* of the burst: the table is behind */
 	struct trip_lookup lookup;
 	/* Of the chunk. */
 	uint32_t touched[TRIP_SOFT_TOUCHED]; /* rules counted on since the last fence */
@@ -54,6 +60,10 @@ struct trip_soft_queue {
  * Fills in *queue and attaches it to the table: a write to the table (table.h). */
 void trip_soft_open(struct trip_soft_queue *queue, struct trip_table *table, bool sent,
 	const struct trip_soft_shared *shared, trip_soft_cross cross, void *cross_arg);
+
+/* The queue's table follows, and its bursts are told in its claim. */
+void trip_soft_follow(
+	struct trip_soft_queue *queue, struct trip_follow *follow, struct trip_claim *claim);
 
 /* The queue bursts no more. */
 void trip_soft_close(struct trip_soft_queue *queue);

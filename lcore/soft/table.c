@@ -424,6 +424,12 @@ trip_table_detach(struct trip_table *table, struct trip_era_reader *reader)
 	trip_era_detach(&table->era, reader);
 }
 
+uint64_t
+trip_table_sequence_of(const struct trip_table *table, uint32_t index)
+{
+	return tuple_of(table, index) != NULL ? trip_table_sequence(&table->entries[index]) : 0;
+}
+
 uint32_t
 trip_table_rules(const struct trip_table *table)
 {

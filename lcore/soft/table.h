@@ -129,6 +129,9 @@ void trip_table_detach(struct trip_table *table, struct trip_era_reader *reader)
 bool trip_table_get(const struct trip_table *table, uint32_t index, struct trip_table_rule *rule,
 	struct trip_pattern *pattern);
 
+/* The sequence of the rule that has the index, 0: none. For writers. */
+uint64_t trip_table_sequence_of(const struct trip_table *table, uint32_t index);
+
 uint32_t trip_table_rules(const struct trip_table *table);
 uint32_t trip_table_masks(const struct trip_table *table);
 

@@ -194,8 +194,8 @@ put_half(uint64_t *words, unsigned int half, uint32_t value)
  * What of a packet makes a key. The key's half is one whose other half nobody asks for; the first
  * half of word 0 is the presence bits, which are compared by themselves. All else is whole words.
  */
-static void
-lay_out_key(struct trip_tuple *tuple, const struct trip_pattern *pattern)
+void
+trip_tuple_lay_out(struct trip_tuple *tuple, const struct trip_pattern *pattern)
 {
 	unsigned int word;
 
@@ -226,7 +226,7 @@ trip_tuple_open(const struct trip_pattern *pattern)
 	if (tuple == NULL)
 		return NULL;
 	memcpy(tuple->packet_mask, pattern->mask, sizeof(tuple->packet_mask));
-	lay_out_key(tuple, pattern);
+	trip_tuple_lay_out(tuple, pattern);
 	tuple->best = UINT64_MAX;
 	array = array_open(BUCKETS_MIN, tuple->words);
 	if (array == NULL || draw_secret(tuple->secret, sizeof(tuple->secret)) != 0) {
@@ -263,19 +263,27 @@ trip_tuple_make_key(const struct trip_tuple *tuple, const struct trip_pattern *p
 }
 
 void
+trip_tuple_unpack(const struct trip_tuple *tuple, const struct trip_tuple_key *key,
+	struct trip_pattern *pattern)
+{
+	unsigned int i;
+
+	memset(pattern->value, 0, sizeof(pattern->value));
+	for (i = 0; i < tuple->words; i++)
+		pattern->value[tuple->word[i]] = key->words[i];
+	put_half(pattern->value, 0, tuple->bits_value);
+	if (tuple->half_mask != 0)
+		put_half(pattern->value, tuple->half, key->half);
+}
+
+void
 trip_tuple_pattern(const struct trip_tuple *tuple, uint64_t slot, struct trip_pattern *pattern)
 {
 	struct trip_tuple_key key;
-	unsigned int i;
 
 	load_key(place_in(array_of(tuple), tuple->words, slot), tuple->words, &key);
 	memcpy(pattern->mask, tuple->packet_mask, sizeof(pattern->mask));
-	memset(pattern->value, 0, sizeof(pattern->value));
-	for (i = 0; i < tuple->words; i++)
-		pattern->value[tuple->word[i]] = key.words[i];
-	put_half(pattern->value, 0, tuple->bits_value);
-	if (tuple->half_mask != 0)
-		put_half(pattern->value, tuple->half, key.half);
+	trip_tuple_unpack(tuple, &key, pattern);
 }
 
 uint64_t

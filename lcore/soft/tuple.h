@@ -301,6 +301,14 @@ bool trip_tuple_same_mask(const struct trip_tuple *tuple, const struct trip_patt
 void trip_tuple_make_key(const struct trip_tuple *tuple, const struct trip_pattern *pattern,
 	struct trip_tuple_key *key);
 
+/* What of a pattern's mask and presence bits the keys of a tuple are made of: fills in the first of
+ * its fields, from all 0. */
+void trip_tuple_lay_out(struct trip_tuple *tuple, const struct trip_pattern *pattern);
+
+/* The values of a key's pattern, whose mask is the tuple's. */
+void trip_tuple_unpack(const struct trip_tuple *tuple, const struct trip_tuple_key *key,
+	struct trip_pattern *pattern);
+
 /* The pattern of a slot's key. */
 void trip_tuple_pattern(
 	const struct trip_tuple *tuple, uint64_t slot, struct trip_pattern *pattern);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which process polls a queue, and how far it has come: a line of each queue in shared memory.
+ *
+ * Counts of a queue have one writer (count.h), so one process at a time has it. The owner takes it
+ * from nobody and gives it back; of one that has died, the primary gives it back. While the owner
+ * is in a burst, `since` is how many changes of the rules it had seen when that began, as in era.h:
+ *
+ *	owner					primary
+ *	R1 load changes (acquire)		W1 take the rule out (rulebook.h)
+ *	R2 store since = it			W2 stamp = changes++ (release)
+ *	R3 fence seq_cst			W3 fence seq_cst
+ *	R4 load changes; differ: look at	W4 load since (acquire): is it
+ *	   each rule before counting on it	   idle, or above the stamp?
+ *	R5 store since = IDLE (release)
+ *
+ * Where W4 says so, the burst sees W1 or has ended: nothing more is counted on the rule's index,
+ * which may be another's. Until then the index is kept back. That holds up an index, and nobody.
+ */
+#ifndef TRIP_CLAIM_H
+#define TRIP_CLAIM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "era.h"
+
+#define TRIP_CLAIM_NONE 0
+#define TRIP_CLAIM_PRIMARY UINT32_MAX
+
+struct trip_claim {
+	_Alignas(64) _Atomic uint64_t since;
+	/* 1 more than the number of an attached process, or one of the two above. */
+	_Atomic uint32_t owner;
+};
+
+static inline void
+trip_claim_init(struct trip_claim *claim)
+{
+	atomic_init(&claim->since, TRIP_ERA_IDLE);
+	atomic_init(&claim->owner, TRIP_CLAIM_NONE);
+}
+
+/* True where it is the caller's now, and was nobody's. */
+static inline bool
+trip_claim_take(struct trip_claim *claim, uint32_t owner)
+{
+	uint32_t before = TRIP_CLAIM_NONE;
+
+	/* Acquire: the counts of whoever had it. Partner: the release in trip_claim_give(). */
+	return atomic_compare_exchange_strong_explicit(
+		&claim->owner, &before, owner, memory_order_acquire, memory_order_relaxed);
+}
+
+/* False: it is not the owner's. No burst of the owner is under way, or none ever will be again. */
+static inline bool
+trip_claim_give(struct trip_claim *claim, uint32_t owner)
+{
+	if (atomic_load_explicit(&claim->owner, memory_order_relaxed) != owner)
+		return false;
+	atomic_store_explicit(&claim->since, TRIP_ERA_IDLE, memory_order_release);
+	return atomic_compare_exchange_strong_explicit(
+		&claim->owner, &owner, TRIP_CLAIM_NONE, memory_order_release, memory_order_relaxed);
+}
+
+/* W4, after W3. */
+static inline bool
+trip_claim_is_past(const struct trip_claim *claim, uint64_t stamp)
+{
+	/* IDLE is above all stamps. */
+	return atomic_load_explicit(&claim->since, memory_order_acquire) > stamp;
+}
+
+#endif
