@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A secondary is stepped through one call, instruction by instruction, and killed somewhere in it:
- * wherever that is, it leaves nothing, and the others go on. And one that writes garbage over what
- * it shares with the homes, and rings them, makes them do nothing but operate on wrong objects.
+ * A secondary is stepped through one call, instruction by instruction, and killed behind a step: a
+ * write to what it shares with the homes, or a system call. Whichever that is, it leaves nothing,
+ * and the others go on. Each step of each call, and of attaching, has its kill.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <rte_cycles.h>
+#include <rte_memzone.h>
 #include <rte_pause.h>
 
 #include "baseline.h"
 #include "domain.h"
 #include "family.h"
-#include "link.h"
-#include "server.h"
+#include "home.h"
 #include "waiter.h"
 
 /* ---- the part: one call, on command -----------------------------------------------------------
@@ -140,26 +139,27 @@ do_detach(struct scene *scene)
 	(void)trip_domain_close(family_domain);
 }
 
+/* Steps that two runs need not have in common are left to chance where only every `stride`th has
+ * its kill: all of them have with `scripts/test --long`. */
 static const struct {
 	const char *name;
 	void (*call)(struct scene *scene);
-	/* About how many instructions it takes. */
-	unsigned int length;
+	unsigned int stride;
 } calls[] = {
-	{"queue", do_queue, 1500},
-	{"queue what is due", do_queue_due, 1500},
-	{"queue as a thread", do_queue_as_thread, 3000},
-	{"cancel", do_cancel, 1500},
-	{"arm", do_arm, 1000},
-	{"trywait", do_trywait, 1000},
-	{"add", do_add, 600},
-	{"adderr", do_adderr, 600},
-	{"set", do_set, 600},
-	{"open", do_open, 6000},
-	{"find", do_find, 6000},
-	{"close", do_close, 4000},
-	{"sleep", do_sleep, 4000},
-	{"detach", do_detach, 30000},
+	{"queue", do_queue, 1},
+	{"queue what is due", do_queue_due, 4},
+	{"queue as a thread", do_queue_as_thread, 8},
+	{"cancel", do_cancel, 1},
+	{"arm", do_arm, 1},
+	{"trywait", do_trywait, 4},
+	{"add", do_add, 1},
+	{"adderr", do_adderr, 1},
+	{"set", do_set, 1},
+	{"open", do_open, 8},
+	{"find", do_find, 8},
+	{"close", do_close, 2},
+	{"sleep", do_sleep, 4},
+	{"detach", do_detach, 16},
 };
 
 #define CALLS (sizeof(calls) / sizeof(*calls))
@@ -208,45 +208,212 @@ step(pid_t pid, enum __ptrace_request request)
 	assert_true(WIFSTOPPED(status));
 }
 
+/* ---- what it shares with the homes ------------------------------------------------------------
+ */
+
+#define RANGES_MAX 8
+
+struct range {
+	const void *at;
+	size_t size;
+	void *before;
+};
+
+static struct range ranges[RANGES_MAX];
+static unsigned int n_ranges;
+
 static void
-killed_in_every_call(void **state)
+watch(const void *from, const void *to)
 {
-	struct trip_random random = {.state = trip_test_seed("steps")};
-	uint64_t rounds = trip_test_rounds(CALLS);
+	struct range *range = &ranges[n_ranges++];
+
+	assert_true(n_ranges <= RANGES_MAX);
+	*range =
+		(struct range){.at = from, .size = (size_t)((const char *)to - (const char *)from)};
+	range->before = malloc(range->size);
+	assert_non_null(range->before);
+}
+
+/* Of each home its doorbell and cells, which come first, its waiters, and the channels of the first
+ * process. */
+static void
+watch_all(void)
+{
+	for (uint32_t i = 0; i < family_domain->engine.n_homes; i++) {
+		struct trip_home *home = family_domain->engine.homes[i];
+		uint32_t first = trip_home_client_channel(&home->shape, 0);
+		uint32_t last = first + trip_home_client_channels(&home->shape) - 1;
+		const struct trip_channel_map *map = &home->channels[last].map;
+
+		watch(home->epoch, &home->cells[home->shape.n_cntrs]);
+		watch(home->waiters, &home->waiters[home->shape.n_waiters]);
+		watch(home->channels[first].submit.ring, &map->desc[map->slots]);
+	}
+}
+
+static void
+watch_nothing(void)
+{
+	while (n_ranges > 0)
+		free(ranges[--n_ranges].before);
+}
+
+static bool
+changed(void)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < n_ranges; i++) {
+		if (memcmp(ranges[i].before, ranges[i].at, ranges[i].size) == 0)
+			continue;
+		memcpy(ranges[i].before, ranges[i].at, ranges[i].size);
+		any = true;
+	}
+	return any;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------
+ */
+
+/* What a call waits for, homes do after so many instructions without a step. */
+#define PATIENCE 2000
+
+/* A system call that is about to be made: its number, or -1. */
+static long
+next_syscall(pid_t pid, struct user_regs_struct *regs)
+{
+	unsigned short instruction = 0;
+	struct iovec here = {&instruction, sizeof(instruction)},
+		     there = {NULL, sizeof(instruction)};
+
+	assert_int_equal(ptrace(PTRACE_GETREGS, pid, NULL, regs), 0);
+	there.iov_base = (void *)(uintptr_t)regs->rip;
+	assert_int_equal(process_vm_readv(pid, &here, 1, &there, 1, 0), sizeof(instruction));
+	return instruction == 0x050f ? (long)regs->rax : -1;
+}
+
+/* Not what it talks to the test by, nor how it waits for homes. */
+static bool
+is_step_of_call(long call, const struct user_regs_struct *regs)
+{
+	return call >= 0 && call != SYS_sched_yield &&
+	       !(call == SYS_read && regs->rdi == FAMILY_HEARD);
+}
+
+/* False: it says that the call has ended. */
+static bool
+single_step(pid_t pid, bool *is_step)
+{
+	struct user_regs_struct regs;
+	long call = next_syscall(pid, &regs);
+
+	if (call == SYS_write && regs.rdi == FAMILY_SAID)
+		return false;
+	step(pid, PTRACE_SINGLESTEP);
+	*is_step = changed() || is_step_of_call(call, &regs);
+	return true;
+}
+
+/* To behind its n-th step from here; false: the call has fewer. */
+static bool
+run_to_step(pid_t pid, unsigned int n)
+{
+	unsigned int done = 0, waited = 0;
+	bool is_step;
+
+	(void)changed();
+	while (done < n) {
+		if (!single_step(pid, &is_step))
+			return false;
+		done += is_step;
+		waited = is_step ? 0 : waited + 1;
+		if (waited < PATIENCE)
+			continue;
+		baseline_settle();
+		(void)changed();
+		waited = 0;
+	}
+	return true;
+}
+
+/* Of every `stride` steps one has its kill. */
+static bool
+has_kill(unsigned int step_number, unsigned int stride)
+{
+	return getenv("TRIP_SCALE") != NULL || step_number % stride == 0;
+}
+
+/* The two take turns for each instruction, which is quicker on one processor. */
+static void
+run_on_first(pid_t pid)
+{
+	cpu_set_t first;
+
+	CPU_ZERO(&first);
+	CPU_SET(0, &first);
+	(void)sched_setaffinity(pid, sizeof(first), &first);
+}
+
+static struct family_child
+start_and_seize(const char *part)
+{
+	struct family_child child = family_start(part, 8, NULL);
+
+	assert_int_equal(family_hear(&child), 'r');
+	baseline_settle();
+	run_on_first(0);
+	run_on_first(child.pid);
+	assert_int_equal(ptrace(PTRACE_SEIZE, child.pid, NULL, PTRACE_O_TRACESYSGOOD), 0);
+	step(child.pid, PTRACE_INTERRUPT);
+	return child;
+}
+
+/* How many of its steps had their kill. */
+static unsigned int
+kill_in_call(unsigned int call, const struct baseline *baseline)
+{
+	unsigned int kills = 0;
+	bool left = true;
+
+	for (unsigned int n = 1; left; n++) {
+		struct family_child child;
+
+		if (!has_kill(n, calls[call].stride))
+			continue;
+		child = start_and_seize("stepped");
+		family_tell(&child, (char)('a' + call));
+		left = run_to_step(child.pid, n);
+		/* What the homes find of a half-done call, they find while it is stopped, too. */
+		baseline_settle();
+		family_kill(&child);
+		baseline_expect(baseline);
+		kills += left;
+	}
+	return kills;
+}
+
+static void
+killed_between_any_two_steps(void **state)
+{
 	struct trip_domain_stats stats;
-	struct trip_cntr *theirs;
 	struct baseline baseline;
+	struct trip_cntr *theirs;
 
 	family_open(TRIP_PROGRESS_MANUAL,
 		&(struct trip_domain_attr){.scrub_us = 1000, .max_process_threads = 1});
 	theirs = family_cntr("theirs", TRIP_WAIT_NONE);
 	baseline_take(&baseline);
-	for (uint64_t i = 0; i < rounds; i++) {
-		unsigned int call = (unsigned int)(i % CALLS);
-		uint64_t steps = trip_random_below(&random, calls[call].length);
-		struct family_child child = family_start("stepped", 8, NULL);
-
-		assert_int_equal(family_hear(&child), 'r');
-		baseline_settle();
-		assert_int_equal(ptrace(PTRACE_SEIZE, child.pid, NULL, NULL), 0);
-		step(child.pid, PTRACE_INTERRUPT);
-		family_tell(&child, (char)('a' + call));
-		for (uint64_t s = 0; s < steps; s++)
-			step(child.pid, PTRACE_SINGLESTEP);
-		/* What the homes find of a half-done call, they find while it is stopped, too. */
-		baseline_settle();
-		family_kill(&child);
-		baseline_expect(&baseline);
-	}
+	watch_all();
+	for (unsigned int call = 0; call < CALLS; call++)
+		printf("%s: %u kills\n", calls[call].name, kill_in_call(call, &baseline));
+	watch_nothing();
 	assert_int_equal(trip_domain_stats_read(family_domain, &stats), 0);
-	printf("%llu kills in the middle of a call; %llu lost rings repaired\n",
-		(unsigned long long)rounds, (unsigned long long)stats.scrub_repairs);
+	printf("%llu lost rings repaired\n", (unsigned long long)stats.scrub_repairs);
 	assert_int_equal(trip_cntr_close(theirs), 0);
 	family_close();
 }
 
-/* About how many instructions it takes from the connection to the end. */
-#define ATTACH_LENGTH 20000
+#define ATTACH_STRIDE 8
 
 /* To where it connects: behind all that EAL has locks for. */
 static void
@@ -261,317 +428,38 @@ run_to_connect(pid_t pid)
 }
 
 static void
-killed_while_it_attaches(void **state)
+killed_between_any_two_steps_of_attaching(void **state)
 {
-	struct trip_random random = {.state = trip_test_seed("attaching")};
-	uint64_t rounds = trip_test_rounds(8);
+	unsigned int attached = 0, kills = 0;
 	struct baseline baseline;
-	unsigned int attached = 0;
+	bool left = true;
 
 	family_open(TRIP_PROGRESS_MANUAL, NULL);
 	baseline_take(&baseline);
-	for (uint64_t i = 0; i < rounds; i++) {
-		uint64_t steps = trip_random_below(&random, ATTACH_LENGTH);
-		struct family_child child = family_start("attaching", 8, NULL);
+	watch_all();
+	for (unsigned int n = 1; left; n++) {
+		struct family_child child;
 
-		assert_int_equal(family_hear(&child), 'r');
-		assert_int_equal(ptrace(PTRACE_SEIZE, child.pid, NULL, PTRACE_O_TRACESYSGOOD), 0);
-		step(child.pid, PTRACE_INTERRUPT);
+		if (!has_kill(n, ATTACH_STRIDE))
+			continue;
+		child = start_and_seize("attaching");
 		family_tell(&child, 'g');
 		run_to_connect(child.pid);
-		for (uint64_t s = 0; s < steps; s++)
-			step(child.pid, PTRACE_SINGLESTEP);
+		left = run_to_step(child.pid, n);
 		baseline_settle();
 		attached += family_attached();
 		family_kill(&child);
 		baseline_expect(&baseline);
+		kills += left;
 	}
-	printf("%llu kills on the way in, %u of them once attached\n", (unsigned long long)rounds,
-		attached);
-	family_close();
-}
-
-/* ---- garbage ----------------------------------------------------------------------------------
- */
-
-static struct trip_random scribbler;
-
-static void
-scribble(void *memory, size_t size)
-{
-	unsigned char *bytes = memory;
-	uint64_t n = 1 + trip_random_below(&scribbler, 64);
-
-	/* Small numbers pass the first checks and meet the next ones. */
-	for (uint64_t i = 0; i < n; i++)
-		bytes[trip_random_below(&scribbler, size)] =
-			trip_random_below(&scribbler, 2) == 0
-				? (unsigned char)trip_random_u64(&scribbler)
-				: (unsigned char)trip_random_below(&scribbler, 8);
-}
-
-/* From the submission ring, which comes first, to the end of the descriptors. */
-static void
-scribble_channel(struct trip_home *home, struct trip_submitter *submitter)
-{
-	const struct trip_channel_client *channel = submitter->channel;
-	unsigned char *first = (unsigned char *)channel->submit.ring;
-	unsigned char *end = (unsigned char *)&channel->map.desc[channel->map.slots];
-
-	switch (trip_random_below(&scribbler, 4)) {
-	case 0:
-		scribble(
-			channel->submit.ring, sizeof(struct trip_ring) + 4u * channel->submit.size);
-		break;
-	case 1:
-		scribble(channel->map.state, 8u * channel->map.slots);
-		break;
-	case 2:
-		scribble(channel->map.desc, sizeof(*channel->map.desc) * channel->map.slots);
-		break;
-	default:
-		scribble(first, (size_t)(end - first));
-	}
-	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CHANNEL, submitter->number);
-}
-
-static void
-scribble_events_and_waiters(struct trip_home *home)
-{
-	scribble(home->events->shared, 128);
-	for (uint32_t i = 0; i < home->shape.n_waiters; i++)
-		if (home->waiters[i].word != 0 && trip_random_below(&scribbler, 8) == 0) {
-			atomic_store(&home->waiters[i].cntr, (uint32_t)trip_random_u64(&scribbler));
-			atomic_store(
-				&home->waiters[i].signals, (uint32_t)trip_random_u64(&scribbler));
-			atomic_store(&home->waiters[i].threshold, trip_random_u64(&scribbler));
-			trip_doorbell_ring(&home->doorbell, TRIP_BELL_WAITER, i);
-		}
-}
-
-static void
-play_scribbler(const char *arg)
-{
-	struct scene scene = {0};
-	struct trip_work work;
-	uint64_t id;
-
-	scribbler.state = strtoull(arg, NULL, 0);
-	family_attach();
-	scene.theirs = family_find("theirs", TRIP_WAIT_NONE);
-	scene.own = family_cntr("own", TRIP_WAIT_UNSPEC);
-	scene.armed = family_find("theirs", TRIP_WAIT_FD);
-	family_say('s');
-	for (;;) {
-		uint32_t h = (uint32_t)trip_random_below(&scribbler, family_domain->engine.n_homes);
-
-		work = item(&scene, trip_random_below(&scribbler, 1000));
-		(void)trip_work_queue(family_domain, &work, &id);
-		(void)trip_cntr_arm(scene.armed, trip_random_below(&scribbler, 1000));
-		scribble_channel(family_domain->engine.homes[h], family_domain->submitters[h]);
-		scribble_events_and_waiters(family_domain->engine.homes[h]);
-	}
-}
-
-/* A request that is well formed; what it says is random. */
-static size_t
-babble(struct trip_protocol_head *head, unsigned char *body)
-{
-	unsigned int type;
-	size_t size;
-
-	do
-		type = (unsigned int)trip_random_below(&scribbler, TRIP_PROTOCOL_TYPES);
-	while (!trip_answer_has(type, &size) || type == TRIP_PROTOCOL_DETACH);
-	for (size_t at = 0; at < size; at++)
-		body[at] = trip_random_below(&scribbler, 8) == 0
-				   ? (unsigned char)trip_random_u64(&scribbler)
-				   : (unsigned char)trip_random_below(&scribbler, 3) / 2;
-	if ((type == TRIP_PROTOCOL_OPEN || type == TRIP_PROTOCOL_FOUND) &&
-		trip_random_below(&scribbler, 2) == 0)
-		snprintf((char *)body, 8, trip_random_below(&scribbler, 2) ? "theirs" : "a%c",
-			'a' + (int)trip_random_below(&scribbler, 26));
-	*head = (struct trip_protocol_head){.magic = TRIP_PROTOCOL_MAGIC,
-		.version = TRIP_PROTOCOL_VERSION,
-		.type = (uint16_t)type,
-		.size = (uint32_t)(sizeof(*head) + size)};
-	/* Some are garbage as a whole, and end the connection. */
-	if (trip_random_below(&scribbler, 2000) == 0)
-		scribble(head, sizeof(*head));
-	return sizeof(*head) + size;
-}
-
-/* Requests of an attached process, by its own connection. */
-static void
-play_babbler(const char *arg)
-{
-	struct {
-		struct trip_protocol_head head;
-		union trip_protocol_request request;
-	} message;
-	struct trip_protocol_reply reply;
-	int socket;
-
-	scribbler.state = strtoull(arg, NULL, 0);
-	family_attach();
-	socket = trip_client_socket(family_domain->link->client);
-	family_say('s');
-	for (;;) {
-		size_t size = babble(&message.head, (unsigned char *)&message.request);
-
-		if (send(socket, &message, size, MSG_NOSIGNAL) != (ssize_t)size ||
-			recv(socket, &reply, sizeof(reply), 0) <= 0)
-			break;
-	}
-	/* Whose connection has ended keeps what it has until it ends. */
-	for (;;)
-		pause();
-}
-
-/* One after the other, for some seconds; what each leaves is cleared away. */
-static void
-endure(const char *part, struct trip_domain_stats *stats)
-{
-	struct trip_random random = {.state = trip_test_seed(part)};
-	const char *scale = getenv("TRIP_SCALE");
-	uint64_t seconds = scale != NULL ? 3 * strtoull(scale, NULL, 0) : 3, iterations = 0;
-	struct trip_cntr *theirs;
-	uint64_t deadline;
-	struct baseline baseline;
-	unsigned int n;
-
-	family_open(TRIP_PROGRESS_MANUAL, NULL);
-	theirs = family_cntr("theirs", TRIP_WAIT_NONE);
-	baseline_take(&baseline);
-	deadline = rte_rdtsc() + seconds * rte_get_tsc_hz();
-	for (n = 0; rte_rdtsc() < deadline; n++) {
-		struct family_child child;
-		char seed[32];
-
-		snprintf(seed, sizeof(seed), "%llu", (unsigned long long)trip_random_u64(&random));
-		child = family_start(part, 8, seed);
-		assert_int_equal(family_hear(&child), 's');
-		/* On one processor, it needs its turns. */
-		for (unsigned int i = 0; i < 2000; i++, iterations++)
-			if (i % 100 == 0)
-				family_step();
-			else
-				(void)trip_progress(family_domain);
-		/* Nor does it to the process itself. */
-		assert_int_equal(waitpid(child.pid, NULL, WNOHANG), 0);
-		family_kill(&child);
-		baseline_expect(&baseline);
-	}
-	assert_int_equal(trip_domain_stats_read(family_domain, stats), 0);
-	printf("%s: %u processes, %llu iterations, %llu items refused; longest iteration %.1f us\n",
-		part, n, (unsigned long long)iterations, (unsigned long long)stats->refused,
-		(double)stats->longest_iteration_ns / 1000);
-	assert_int_equal(trip_cntr_close(theirs), 0);
-	family_close();
-}
-
-static void
-garbage_in_a_channel_does_no_harm(void **state)
-{
-	struct trip_domain_stats stats;
-
-	endure("scribbler", &stats);
-	assert_true(stats.refused > 0);
-}
-
-static void
-garbage_on_the_socket_does_no_harm(void **state)
-{
-	struct trip_domain_stats stats;
-
-	endure("babbler", &stats);
-}
-
-/* ---- stubbornness -----------------------------------------------------------------------------
- */
-
-#define SIGNALS 400
-
-static void
-fill(int fd)
-{
-	const uint64_t most = UINT64_MAX - 1;
-
-	fcntl(fd, F_SETFL, O_NONBLOCK);
-	while (write(fd, &most, sizeof(most)) > 0)
-		;
-	fcntl(fd, F_SETFL, 0);
-}
-
-/* Whatever it can be signalled by is full, blocks, and is read by nobody: the helper, whom a mutex
- * keeps from it, either. */
-static void
-play_stubborn(const char *arg)
-{
-	struct trip_cntr *by_fd, *by_cond;
-	struct trip_mutex_cond cond;
-	char path[32], target[64];
-	int fd;
-
-	family_attach();
-	by_fd = family_find("theirs", TRIP_WAIT_FD);
-	by_cond = family_find("theirs", TRIP_WAIT_MUTEX_COND);
-	assert_int_equal(trip_cntr_control(by_fd, TRIP_GETWAIT, &fd), 0);
-	assert_int_equal(trip_cntr_control(by_cond, TRIP_GETWAIT, &cond), 0);
-	pthread_mutex_lock(cond.mutex);
-	fill(fd);
-	for (int i = 0; i < 256; i++) {
-		memset(target, 0, sizeof(target));
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", i);
-		if (readlink(path, target, sizeof(target) - 1) > 0 &&
-			strstr(target, "[eventfd]") != NULL)
-			fill(i);
-	}
-	for (unsigned int i = 1; i <= SIGNALS; i++) {
-		assert_int_equal(trip_cntr_arm(by_fd, i), 0);
-		assert_int_equal(trip_cntr_arm(by_cond, i), 0);
-		family_say('a');
-		family_listen();
-	}
-	assert_int_equal(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 0), 1);
-	family_say('d');
-	for (;;)
-		pause();
-}
-
-static void
-no_client_stalls_a_home(void **state)
-{
-	struct family_child child;
-	struct trip_cntr *theirs;
-	struct baseline baseline;
-
-	family_open(TRIP_PROGRESS_MANUAL, NULL);
-	theirs = family_cntr("theirs", TRIP_WAIT_NONE);
-	baseline_take(&baseline);
-	child = family_start("stubborn", 8, NULL);
-	for (unsigned int i = 1; i <= SIGNALS; i++) {
-		assert_int_equal(family_hear(&child), 'a');
-		trip_cntr_add(theirs, 1);
-		/* A stalled home is this thread. */
-		alarm(60);
-		baseline_settle();
-		family_tell(&child, 'n');
-	}
-	alarm(0);
-	assert_int_equal(family_hear(&child), 'd');
-	family_kill(&child);
-	baseline_expect(&baseline);
-	assert_int_equal(trip_cntr_close(theirs), 0);
+	watch_nothing();
+	printf("attach: %u kills, %u of them once attached\n", kills, attached);
 	family_close();
 }
 
 static const struct family_part parts[] = {
-	{"stubborn", play_stubborn},
 	{"stepped", play_stepped},
 	{"attaching", play_attaching, false},
-	{"babbler", play_babbler, false},
-	{"scribbler", play_scribbler},
 	{NULL, NULL},
 };
 
@@ -579,11 +467,8 @@ static int
 run(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(killed_in_every_call),
-		cmocka_unit_test(killed_while_it_attaches),
-		cmocka_unit_test(garbage_in_a_channel_does_no_harm),
-		cmocka_unit_test(garbage_on_the_socket_does_no_harm),
-		cmocka_unit_test(no_client_stalls_a_home),
+		cmocka_unit_test(killed_between_any_two_steps),
+		cmocka_unit_test(killed_between_any_two_steps_of_attaching),
 	};
 
 	return family_run(tests);
