@@ -126,7 +126,7 @@ do_close(struct scene *scene)
 static void
 do_sleep(struct scene *scene)
 {
-	(void)trip_cntr_wait(scene->own, 1, 1);
+	(void)trip_cntr_wait(scene->own, 1, 200);
 }
 
 static void
