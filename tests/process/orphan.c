@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* WAIT-12: the primary is killed, and every call of its secondaries returns at once. */
+/* WAIT-12: the primary is killed, and every call of its secondaries returns within 100 ms: those
+ * that wait, those that are under way, and those that come then. */
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "family.h"
 
+/* Beside what other programs keep its threads from a processor. */
 #define LIMIT_NS 100000000
+#define THREADS 7
 
 static uint64_t
 now_ns(void)
@@ -21,6 +27,54 @@ now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* What a thread has waited for a processor, which is the machine's doing. */
+static uint64_t
+queued_ns(const char *task)
+{
+	unsigned long long ran, queued = 0;
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%.16s/schedstat", task);
+	file = fopen(path, "r");
+	if (file != NULL && fscanf(file, "%llu %llu", &ran, &queued) != 2)
+		queued = 0;
+	if (file != NULL)
+		fclose(file);
+	return queued;
+}
+
+#define TASKS_MAX 32
+
+/* Of all threads that live: 0 the first time, then since that. */
+static uint64_t
+queued_since(void)
+{
+	static struct {
+		char task[16];
+		uint64_t ns;
+	} began[TASKS_MAX];
+	static unsigned int n;
+	const struct dirent *entry;
+	bool first = n == 0;
+	uint64_t sum = 0;
+	DIR *tasks = opendir("/proc/self/task");
+
+	assert_non_null(tasks);
+	while ((entry = readdir(tasks)) != NULL) {
+		if (first && entry->d_name[0] != '.' && n < TASKS_MAX) {
+			snprintf(began[n].task, sizeof(began[n].task), "%.15s", entry->d_name);
+			began[n].ns = queued_ns(entry->d_name);
+			n++;
+		}
+		for (unsigned int i = 0; !first && i < n; i++)
+			if (strcmp(began[i].task, entry->d_name) == 0)
+				sum += queued_ns(entry->d_name) - began[i].ns;
+	}
+	closedir(tasks);
+	return sum;
+}
+
 struct waiting {
 	struct trip_cntr *cntr;
 	struct trip_wait_set *set;
@@ -29,13 +83,24 @@ struct waiting {
 	pthread_t thread;
 };
 
+static sem_t done, measured;
+
+/* The kernel knows what a thread has waited for until that ends. */
+static void *
+returned(void)
+{
+	sem_post(&done);
+	sem_wait(&measured);
+	return NULL;
+}
+
 static void *
 wait_cntr(void *arg)
 {
 	struct waiting *waiting = arg;
 
 	assert_int_equal(trip_cntr_wait(waiting->cntr, TRIP_CNTR_MAX, -1), -ESHUTDOWN);
-	return NULL;
+	return returned();
 }
 
 static void *
@@ -44,7 +109,7 @@ wait_set(void *arg)
 	struct waiting *waiting = arg;
 
 	assert_int_equal(trip_wait(waiting->set, -1), -ESHUTDOWN);
-	return NULL;
+	return returned();
 }
 
 static void *
@@ -54,7 +119,7 @@ wait_fd(void *arg)
 	struct pollfd entry = {.fd = waiting->fd, .events = POLLIN};
 
 	assert_int_equal(poll(&entry, 1, -1), 1);
-	return NULL;
+	return returned();
 }
 
 static void *
@@ -69,7 +134,45 @@ wait_cond(void *arg)
 		pthread_cond_wait(waiting->cond.cond, waiting->cond.mutex);
 	pthread_mutex_unlock(waiting->cond.mutex);
 	assert_int_equal(error, -ESHUTDOWN);
-	return NULL;
+	return returned();
+}
+
+/* Calls that are under way when the primary ends, and the one that finds it. */
+static void *
+open_and_close(void *arg)
+{
+	struct trip_cntr *cntr;
+	int error;
+
+	while ((error = trip_cntr_open(family_domain, NULL, &cntr, NULL)) == 0)
+		error = trip_cntr_close(cntr);
+	assert_int_equal(error, -ESHUTDOWN);
+	return returned();
+}
+
+static void *
+queue_and_cancel(void *arg)
+{
+	struct waiting *waiting = arg;
+	const struct trip_work work = {.size = sizeof(work),
+		.op_type = TRIP_OP_CNTR_ADD,
+		.triggering_cntr = waiting->cntr,
+		.threshold = TRIP_CNTR_MAX,
+		.op.cntr = {.cntr = waiting->cntr, .value = 1}};
+	uint64_t id;
+	int error;
+
+	do {
+		error = trip_thread_attach(family_domain);
+		if (error == 0)
+			error = trip_work_queue(family_domain, &work, &id);
+		if (error == 0)
+			error = trip_work_cancel(family_domain, id);
+		if (error == 0 || error == -EAGAIN)
+			error = trip_thread_detach(family_domain);
+	} while (error == 0);
+	assert_int_equal(error, -ESHUTDOWN);
+	return returned();
 }
 
 static void
@@ -128,14 +231,19 @@ play_orphan(const char *arg)
 	void *(*const waits[])(void *) = {wait_cntr, wait_cntr, wait_fd, wait_cond};
 	struct trip_cntr_attr member = {.size = sizeof(member), .wait_obj = TRIP_WAIT_SET};
 	struct waiting waiting[5] = {0};
+	pthread_t callers[2];
 	struct trip_client_cntr seen;
 	struct trip_client *client;
 	struct pollfd watch;
-	uint64_t began;
+	uint64_t began, queued, took;
 
 	/* It is to outlive the primary. */
 	prctl(PR_SET_PDEATHSIG, 0);
+	/* As far as it may: the thread that watches the primary ends before it can be asked. */
+	(void)setpriority(PRIO_PROCESS, 0, -20);
 	family_attach();
+	sem_init(&done, 0, 0);
+	sem_init(&measured, 0, 0);
 	for (unsigned int i = 0; i < 4; i++) {
 		waiting[i].cntr = family_find("seven", objects[i]);
 		(void)trip_cntr_read(waiting[i].cntr);
@@ -148,19 +256,25 @@ play_orphan(const char *arg)
 	assert_int_equal(trip_cntr_open(family_domain, &member, &waiting[4].cntr, NULL), 0);
 	for (unsigned int i = 0; i < 5; i++)
 		pthread_create(&waiting[i].thread, NULL, i < 4 ? waits[i] : wait_set, &waiting[i]);
+	pthread_create(&callers[0], NULL, open_and_close, NULL);
+	pthread_create(&callers[1], NULL, queue_and_cancel, &waiting[0]);
 	look_on(arg, &client, &watch);
 	usleep(20000);
 	family_say('o');
 	family_outlive();
 	began = now_ns();
-	for (unsigned int i = 0; i < 5; i++)
-		pthread_join(waiting[i].thread, NULL);
+	(void)queued_since();
+	for (unsigned int i = 0; i < THREADS; i++)
+		sem_wait(&done);
 	assert_int_equal(poll(&watch, 1, -1), 1);
 	assert_int_equal(trip_client_find(client, "seven", &seen), -EPIPE);
-	printf("%.1f ms until all had returned\n", (double)(now_ns() - began) / 1e6);
 	refused_everywhere(waiting[0].cntr, waiting[4].set);
+	took = now_ns() - began;
+	queued = queued_since();
+	printf("%.1f ms until all had returned, %.1f ms that threads were kept from a processor\n",
+		(double)took / 1e6, (double)queued / 1e6);
 	fflush(stdout);
-	_exit(now_ns() - began < LIMIT_NS ? 0 : 6);
+	_exit(took < LIMIT_NS + queued ? 0 : 6);
 }
 
 static const struct family_part parts[] = {
@@ -191,7 +305,7 @@ wait_12_a_killed_primary_ends_all_waiting(void **state)
 	struct family_child children[2];
 	struct trip_cntr *seven, *busy;
 
-	family_open(TRIP_PROGRESS_LCORE, NULL);
+	family_open(TRIP_PROGRESS_LCORE, &(struct trip_domain_attr){.max_process_threads = 1});
 	seven = family_cntr("seven", TRIP_WAIT_NONE);
 	busy = family_cntr("busy", TRIP_WAIT_NONE);
 	assert_int_equal(trip_cntr_set(seven, 7), 0);
