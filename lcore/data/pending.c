@@ -387,6 +387,31 @@ advance(struct trip_pending_pool *pool, struct trip_pending *set)
 	refresh_floor(pool, set);
 }
 
+/* Whether root is all that there is, and one item of it. */
+static bool
+is_single(const struct trip_pending *set)
+{
+	return set->root == pending_ref(PENDING_LIST, 1, pending_index(set->root)) &&
+	       set->front == TRIP_PENDING_NIL && set->late == TRIP_PENDING_NIL &&
+	       set->split == TRIP_PENDING_NIL;
+}
+
+/* Most counters have one item, which need not become the front to be taken from there. */
+static unsigned
+take_single(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *node)
+{
+	*node = pending_index(set->root);
+	if (pool->items[*node].threshold > set->sample)
+		return 0;
+	set->root = TRIP_PENDING_NIL;
+	set->floor = TRIP_PENDING_NONE;
+	pool->steps++;
+	if (!leave(pool, *node))
+		return 0;
+	set->count--;
+	return 1;
+}
+
 unsigned
 trip_pending_pop(
 	struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *nodes, unsigned max)
@@ -394,6 +419,8 @@ trip_pending_pop(
 	uint64_t end = pool->steps + PENDING_SORT_MAX + 8u * (uint64_t)max;
 	unsigned count = 0;
 
+	if (max > 0 && is_single(set))
+		return take_single(pool, set, nodes);
 	while (count < max && pool->steps < end) {
 		uint64_t first = front_threshold(pool, set);
 		uint64_t limit = set->sample < set->floor ? set->sample : set->floor;

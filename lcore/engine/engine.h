@@ -427,6 +427,9 @@ trip_engine_stat(_Atomic uint64_t *stat, uint64_t n)
 static inline uint64_t
 trip_engine_ns(const struct trip_engine *engine, uint64_t tsc)
 {
+	/* Some seconds are most of what is asked, and divide in a fraction of the time. */
+	if (tsc >> 34 == 0)
+		return tsc * 1000000000u / engine->tsc_hz;
 	return (uint64_t)((__extension__(unsigned __int128) tsc * 1000000000u) / engine->tsc_hz);
 }
 

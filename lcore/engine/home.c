@@ -392,7 +392,7 @@ trip_home_iterate(struct trip_home *home, uint64_t now)
 {
 	struct trip_home *outer = trip_engine_current;
 	unsigned int done;
-	uint64_t began, took, epoch;
+	uint64_t took, epoch;
 
 	home->now = now;
 	trip_engine_stat(&home->stats.iterations, 1);
@@ -402,14 +402,13 @@ trip_home_iterate(struct trip_home *home, uint64_t now)
 		trip_hot_poll(home);
 	if (likely(idle(home)))
 		return 0;
-	began = rte_rdtsc();
 	epoch = atomic_fetch_add(home->epoch, 1);
 	trip_engine_current = home;
 	done = iterate(home);
 	trip_engine_current = outer;
 	/* Partner: the loads of trip_home_epoch() and trip_home_quiesced(). */
 	atomic_store_explicit(home->epoch, epoch + 2, memory_order_release);
-	took = rte_rdtsc() - began;
+	took = rte_rdtsc() - now;
 	if (took > atomic_load_explicit(&home->stats.longest_tsc, memory_order_relaxed))
 		atomic_store_explicit(&home->stats.longest_tsc, took, memory_order_relaxed);
 	if (done > 0)
