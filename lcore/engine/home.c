@@ -354,12 +354,11 @@ answer(struct trip_home *home)
  * begins.
  */
 static unsigned int
-iterate(struct trip_home *home)
+iterate(struct trip_home *home, bool rung)
 {
 	unsigned int done = 0;
 
-	if (home->sweeping || home->n_canceling + home->n_drops > 0 ||
-		!trip_doorbell_idle(&home->doorbell)) {
+	if (rung || home->sweeping || home->n_canceling + home->n_drops > 0) {
 		done += answer(home);
 	} else if (home->sampled.count > 0) {
 		trip_due_sweep(home);
@@ -371,11 +370,11 @@ iterate(struct trip_home *home)
 	return done;
 }
 
-/* Whether nothing is under way, nobody has rung, and no timer is due. */
+/* Whether nothing is under way, and no timer is due. */
 static inline bool
 idle(const struct trip_home *home)
 {
-	return trip_doorbell_idle(&home->doorbell) && !home->sweeping &&
+	return !home->sweeping &&
 	       home->sampled.count + home->firing.count + home->n_canceling + home->n_drops == 0 &&
 	       home->now < home->next_scrub_tsc &&
 	       (home->n_fed == 0 || home->now < home->next_refresh_tsc) && home->refresh_left == 0;
@@ -384,15 +383,34 @@ idle(const struct trip_home *home)
 bool
 trip_home_idle(const struct trip_home *home)
 {
-	return home->n_hot == 0 && idle(home);
+	return home->n_hot == 0 && trip_doorbell_idle(&home->doorbell) && idle(home);
+}
+
+/* Out of line: an idle iteration saves no registers for it. */
+static __attribute__((noinline)) unsigned int
+iterate_busy(struct trip_home *home, bool rung)
+{
+	struct trip_home *outer = trip_engine_current;
+	uint64_t took, epoch = atomic_fetch_add(home->epoch, 1);
+	unsigned int done;
+
+	trip_engine_current = home;
+	done = iterate(home, rung);
+	trip_engine_current = outer;
+	/* Partner: the loads of trip_home_epoch() and trip_home_quiesced(). */
+	atomic_store_explicit(home->epoch, epoch + 2, memory_order_release);
+	took = rte_rdtsc() - home->now;
+	if (took > atomic_load_explicit(&home->stats.longest_tsc, memory_order_relaxed))
+		atomic_store_explicit(&home->stats.longest_tsc, took, memory_order_relaxed);
+	if (done > 0)
+		trip_engine_stat(&home->stats.busy_iterations, 1);
+	return done;
 }
 
 unsigned int
 trip_home_iterate(struct trip_home *home, uint64_t now)
 {
-	struct trip_home *outer = trip_engine_current;
-	unsigned int done;
-	uint64_t took, epoch;
+	bool rung = true;
 
 	home->now = now;
 	trip_engine_stat(&home->stats.iterations, 1);
@@ -400,18 +418,10 @@ trip_home_iterate(struct trip_home *home, uint64_t now)
 	 */
 	if (home->n_hot > 0)
 		trip_hot_poll(home);
-	if (likely(idle(home)))
-		return 0;
-	epoch = atomic_fetch_add(home->epoch, 1);
-	trip_engine_current = home;
-	done = iterate(home);
-	trip_engine_current = outer;
-	/* Partner: the loads of trip_home_epoch() and trip_home_quiesced(). */
-	atomic_store_explicit(home->epoch, epoch + 2, memory_order_release);
-	took = rte_rdtsc() - now;
-	if (took > atomic_load_explicit(&home->stats.longest_tsc, memory_order_relaxed))
-		atomic_store_explicit(&home->stats.longest_tsc, took, memory_order_relaxed);
-	if (done > 0)
-		trip_engine_stat(&home->stats.busy_iterations, 1);
-	return done;
+	if (likely(trip_doorbell_idle(&home->doorbell))) {
+		if (likely(idle(home)))
+			return 0;
+		rung = false;
+	}
+	return iterate_busy(home, rung);
 }
