@@ -308,9 +308,10 @@ since(const struct trip_home *home, const struct trip_home_cntr *cntr)
 }
 
 static void
-fire_one(struct trip_home *home, struct trip_home_cntr *cntr, uint32_t index)
+fire_one(struct trip_home *home, uint32_t index)
 {
 	struct trip_node *node = &home->nodes[index];
+	struct trip_home_cntr *cntr = &home->cntrs[node->cntr];
 	/* The node may be another item's by the time the operation runs. */
 	const struct trip_node item = *node;
 	uint64_t sum = cntr->pending.sample;
@@ -386,35 +387,42 @@ add(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 	}
 }
 
+/* How far past its threshold the counter of an item was. */
+static uint64_t
+overshoot_of(const struct trip_home *home, const struct trip_node *node)
+{
+	uint64_t sum = home->cntrs[node->cntr].pending.sample;
+
+	return sum - RTE_MIN(sum, node->threshold);
+}
+
 /*
  * Plain ones of one channel go step by step together: all are claimed, then all have given their
  * slots back, then all add. None of them calls anybody who could do something in between. The nodes
  * are this home's until it accepts again, whoever has their slots.
  */
 static void
-fire_plain(struct trip_home *home, const struct trip_home_cntr *cntr, const uint32_t *nodes,
-	unsigned int n)
+fire_plain(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 {
 	struct trip_channel_home *channel = &home->channels[home->nodes[nodes[0]].channel];
-	uint64_t sum = cntr->pending.sample, least = sum;
+	uint64_t overshoot = 0;
 	uint32_t claimed[TRIP_FIRE_BATCH];
 	unsigned int count = claim(home, channel, nodes, n, claimed);
 
 	trip_node_drop_many(home, nodes, n);
 	for (unsigned int i = 0; i < count; i++)
-		least = RTE_MIN(least, home->nodes[claimed[i]].threshold);
+		overshoot = RTE_MAX(overshoot, overshoot_of(home, &home->nodes[claimed[i]]));
 	if (count < n)
 		trip_engine_stat(&home->stats.canceled, n - count);
 	if (count == 0)
 		return;
-	note_overshoot(home, sum - least);
+	note_overshoot(home, overshoot);
 	add(home, claimed, count);
 	trip_engine_stat(&home->stats.fired, count);
 }
 
 void
-trip_fire(
-	struct trip_home *home, struct trip_home_cntr *cntr, const uint32_t *nodes, unsigned int n)
+trip_fire(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 {
 	for (unsigned int i = 0, end; i < n; i = end) {
 		const struct trip_node *node = &home->nodes[nodes[i]];
@@ -422,12 +430,12 @@ trip_fire(
 
 		end = i + 1;
 		if (!is_plain(node)) {
-			fire_one(home, cntr, nodes[i]);
+			fire_one(home, nodes[i]);
 			continue;
 		}
 		while (end < n && is_plain(&home->nodes[nodes[end]]) &&
 			home->nodes[nodes[end]].channel == channel)
 			end++;
-		fire_plain(home, cntr, &nodes[i], end - i);
+		fire_plain(home, &nodes[i], end - i);
 	}
 }

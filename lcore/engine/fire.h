@@ -8,15 +8,13 @@
 
 struct trip_engine;
 struct trip_home;
-struct trip_home_cntr;
 struct trip_node;
 struct trip_work_desc;
 
-/* Fires nodes that have left the pending set of their counter, in their order, at most
+/* Fires nodes that have left the pending sets of their counters, in their order, at most
  * TRIP_FIRE_BATCH: each is queued again, or gone. */
 #define TRIP_FIRE_BATCH 64
-void trip_fire(
-	struct trip_home *home, struct trip_home_cntr *cntr, const uint32_t *nodes, unsigned int n);
+void trip_fire(struct trip_home *home, const uint32_t *nodes, unsigned int n);
 
 /* Counts an operation that has ended on its completion counter, TRIP_NONE: it has none. Any thread.
  */

@@ -147,34 +147,32 @@ load(struct trip_home *home, struct volley *volley)
 }
 
 static void
-fire_run(struct trip_home *home, struct trip_home_cntr *cntr, const uint32_t *nodes, unsigned int n)
+fire_nodes(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 {
 	for (unsigned int i = 0, end; i < n; i = end) {
 		for (end = i; end < n && nodes[end] < home->n_nodes; end++)
 			;
-		trip_fire(home, cntr, &nodes[i], end - i);
+		trip_fire(home, &nodes[i], end - i);
 		for (; end < n && nodes[end] >= home->n_nodes; end++)
 			trip_waiter_fire(home, nodes[end] - home->n_nodes);
 	}
 }
 
+/* All of it fires before the first counter settles: what is claimed and added together waits for
+ * the memory once, where counters have few items due each. */
 static void
 fire_volley(struct trip_home *home, const struct volley *volley)
 {
-	const uint32_t *nodes = volley->nodes;
-
+	fire_nodes(home, volley->nodes, volley->n_nodes);
 	for (unsigned int i = 0; i < volley->n_runs; i++) {
 		uint32_t index = volley->runs[i].cntr;
-		struct trip_home_cntr *cntr = &home->cntrs[index];
 
-		fire_run(home, cntr, nodes, volley->runs[i].n);
 		if (volley->runs[i].n > 0)
 			trip_hot_fired(home, index);
-		nodes += volley->runs[i].n;
 		if (volley->runs[i].listed)
 			continue;
 		/* Intervals may have come back. */
-		if (trip_pending_due(&home->pool, &cntr->pending))
+		if (trip_pending_due(&home->pool, &home->cntrs[index].pending))
 			trip_due_push(home, &home->firing, index, TRIP_DUE_FIRING);
 		else
 			settle(home, index);
