@@ -159,7 +159,7 @@ static const struct {
 	{"find", do_find, 8},
 	{"close", do_close, 2},
 	{"sleep", do_sleep, 4},
-	{"detach", do_detach, 16},
+	{"detach", do_detach, 32},
 };
 
 #define CALLS (sizeof(calls) / sizeof(*calls))
@@ -413,7 +413,7 @@ killed_between_any_two_steps(void **state)
 	family_close();
 }
 
-#define ATTACH_STRIDE 8
+#define ATTACH_STRIDE 24
 
 /* To where it connects: behind all that EAL has locks for. */
 static void
