@@ -155,11 +155,11 @@ static const struct {
 	{"add", do_add, 1},
 	{"adderr", do_adderr, 1},
 	{"set", do_set, 1},
-	{"open", do_open, 8},
-	{"find", do_find, 8},
+	{"open", do_open, 4},
+	{"find", do_find, 4},
 	{"close", do_close, 2},
 	{"sleep", do_sleep, 4},
-	{"detach", do_detach, 32},
+	{"detach", do_detach, 11},
 };
 
 #define CALLS (sizeof(calls) / sizeof(*calls))
@@ -413,7 +413,7 @@ killed_between_any_two_steps(void **state)
 	family_close();
 }
 
-#define ATTACH_STRIDE 24
+#define ATTACH_STRIDE 12
 
 /* To where it connects: behind all that EAL has locks for. */
 static void
