@@ -46,6 +46,7 @@ struct trip_pending_pool {
 	uint32_t free_wheels;
 	uint32_t marked; /* canceled and not dropped yet */
 	uint64_t steps;  /* items moved or looked at and wheels visited: the measure of "bounded" */
+	uint64_t spread; /* steps when a bucket had last been spread before it was due */
 };
 
 struct trip_pending {

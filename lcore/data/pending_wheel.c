@@ -66,7 +66,9 @@ many_equal(const struct trip_pending_pool *pool, uint32_t ref)
 /*
  * A wheel spreads at once what is accepted later, so it is made before it is needed, while its
  * bucket is still small. Not of buckets that hold a small part of the set: there may be so many of
- * them that they would not stay in the cache, for which each item accepted would have to wait.
+ * them that they would not stay in the cache, for which each item accepted would have to wait. And
+ * not before everything else has taken as many steps since the last time: buckets that grow alike
+ * come to this all at once, and would make one iteration long.
  */
 static bool
 is_spread_early(const struct trip_pending_pool *pool, const struct trip_pending *set, uint32_t ref)
@@ -75,7 +77,7 @@ is_spread_early(const struct trip_pending_pool *pool, const struct trip_pending 
 
 	return pending_kind(ref) == PENDING_CHUNK && chunk->items > PENDING_SORT_MAX &&
 	       chunk->items <= 2 * PENDING_SORT_MAX && chunk->span > 0 &&
-	       chunk->items > set->count / EARLY_PART;
+	       chunk->items > set->count / EARLY_PART && pool->steps - pool->spread >= chunk->items;
 }
 
 void
@@ -117,6 +119,7 @@ trip_pending_wheel_insert(
 		trip_pending_wheel_split(pool, set, ref);
 		while (set->split != TRIP_PENDING_NIL)
 			trip_pending_wheel_fill(pool, set);
+		pool->spread = pool->steps;
 	}
 }
 

@@ -61,8 +61,9 @@ end_sweep(struct trip_home *home)
 	home->sweeping = false;
 }
 
-/* Nothing of the counter is due any more: arms it anew, and looks whether that came too late. */
-static void
+/* Nothing of the counter is due any more: arms it anew, and looks whether that came too late. Or
+ * accepts what has waited for that; how many. */
+static unsigned int
 settle(struct trip_home *home, uint32_t index)
 {
 	struct trip_home_cntr *cntr = &home->cntrs[index];
@@ -75,10 +76,11 @@ settle(struct trip_home *home, uint32_t index)
 	cntr->suspect = false;
 	cntr->since_tsc = 0;
 	if (cntr->deferred != TRIP_NONE) {
-		trip_accept_deferred(home, index, QUANTUM);
+		unsigned int accepted = trip_accept_deferred(home, index, QUANTUM);
+
 		trip_due_touch(home, index);
 		cntr->again = again;
-		return;
+		return accepted;
 	}
 	cntr->split = trip_cell_sum(&home->cells[index]);
 	/* What feeds it rings. */
@@ -96,6 +98,7 @@ settle(struct trip_home *home, uint32_t index)
 	again |= trip_source_budget(home, index, watched ? cntr->split + 1 : bound);
 	if (again)
 		trip_due_ring_self(home, index);
+	return 0;
 }
 
 /* Nodes that were popped, of some counters one after the other, and are about to fire. */
@@ -134,14 +137,16 @@ load_run(struct trip_home *home, struct volley *volley)
 	return n + 1 + (unsigned int)((home->pool.steps - steps) / STEPS_AN_ITEM);
 }
 
+/* Until room is used up: what pops walk and drop counts, however little they hand out. */
 static unsigned int
-load(struct trip_home *home, struct volley *volley)
+load(struct trip_home *home, struct volley *volley, unsigned int room)
 {
 	unsigned int done = 0;
 
 	volley->n_nodes = 0;
 	volley->n_runs = 0;
-	while (home->firing.count > 0 && volley->n_nodes < QUANTUM && volley->n_runs < QUANTUM)
+	while (home->firing.count > 0 && volley->n_nodes < QUANTUM && volley->n_runs < QUANTUM &&
+		done < room)
 		done += load_run(home, volley);
 	return done;
 }
@@ -159,10 +164,12 @@ fire_nodes(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 }
 
 /* All of it fires before the first counter settles: what is claimed and added together waits for
- * the memory once, where counters have few items due each. */
-static void
+ * the memory once, where counters have few items due each. How many were accepted on the way. */
+static unsigned int
 fire_volley(struct trip_home *home, const struct volley *volley)
 {
+	unsigned int accepted = 0;
+
 	fire_nodes(home, volley->nodes, volley->n_nodes);
 	for (unsigned int i = 0; i < volley->n_runs; i++) {
 		uint32_t index = volley->runs[i].cntr;
@@ -175,8 +182,9 @@ fire_volley(struct trip_home *home, const struct volley *volley)
 		if (trip_pending_due(&home->pool, &home->cntrs[index].pending))
 			trip_due_push(home, &home->firing, index, TRIP_DUE_FIRING);
 		else
-			settle(home, index);
+			accepted += settle(home, index);
 	}
+	return accepted;
 }
 
 /*
@@ -192,15 +200,15 @@ fire_due(struct trip_home *home)
 
 	if (home->firing.count == 0)
 		return 0;
-	done += load(home, &volleys[turn]);
+	done += load(home, &volleys[turn], home->budget);
 	do {
 		struct volley *now = &volleys[turn];
 
 		turn = 1 - turn;
 		volleys[turn].n_runs = 0;
 		if (done < home->budget)
-			done += load(home, &volleys[turn]);
-		fire_volley(home, now);
+			done += load(home, &volleys[turn], home->budget - done);
+		done += fire_volley(home, now);
 	} while (volleys[turn].n_runs > 0 || (done < home->budget && home->firing.count > 0));
 	return done;
 }
