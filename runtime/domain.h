@@ -112,9 +112,10 @@ struct trip_flow {
 	uint32_t hard : 1;
 	/* enum trip_flow_direction. */
 	uint32_t direction : 1;
-	uint32_t n_cntrs : 2;
+	/* These change while others look at the bits above, so they are none of them. */
+	uint8_t n_cntrs;
 	/* Why it is there: of the domain's reasons; 0: it has one of its own. */
-	uint32_t reason : 5;
+	uint8_t reason;
 };
 
 _Static_assert(sizeof(struct trip_flow) == 16, "of a million flows each byte is a megabyte");

@@ -114,10 +114,11 @@ burst(struct trip_port *port, enum trip_flow_direction direction, uint16_t queue
 	struct rte_mbuf **pkts, uint16_t n)
 {
 	struct trip_port_side *side = &port->sides[direction];
-	struct trip_port_queue *polled = &side->queues[queue];
+	struct trip_port_queue *polled;
 
 	if (unlikely(queue >= side->n_queues))
 		return n;
+	polled = &side->queues[queue];
 	if (unlikely(!polled->claimed) && (trip_detach_check(port->domain) != 0 ||
 						  !trip_port_queue_claim(port, direction, queue)))
 		return n;

@@ -266,10 +266,12 @@ begin(struct trip_soft_queue *queue)
 static inline void
 end(struct trip_soft_queue *queue)
 {
+	struct trip_claim *claim = queue->follow != NULL ? queue->claim : NULL;
+
+	/* From here on the queue may be gone. */
 	trip_era_leave(&queue->reader);
-	if (unlikely(queue->follow != NULL))
-		atomic_store_explicit(
-			&queue->claim->since, TRIP_ERA_IDLE, memory_order_release); /* R5 */
+	if (unlikely(claim != NULL))
+		atomic_store_explicit(&claim->since, TRIP_ERA_IDLE, memory_order_release); /* R5 */
 }
 
 /* What hit a rule that may be gone is searched for by itself, past those that are. */
