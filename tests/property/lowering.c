@@ -26,7 +26,7 @@
 /* In one iteration, which accepts, cancels and fires a budget of items each, whatever is pending.
  */
 #define STEPS_MAX (UINT64_C(128) * BUDGET)
-#define CPU_MAX_NS (TRIP_TEST_TSAN ? 1000000000 : 100000000)
+#define CPU_MAX_NS 100000000
 
 static struct trip_domain *domain;
 static struct trip_cntr *trigger, *target;
