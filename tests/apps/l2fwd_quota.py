@@ -57,8 +57,8 @@ def install(bench):
 def compile_l2fwd(bench, source, library, environment):
     program = os.path.splitext(source)[0]
     flags = run('pkg-config', '--cflags', '--libs', *library, 'libdpdk', env=environment).split()
-    run(os.environ.get('CC', 'cc'), '-O2', '-Wall', '-Werror', '-DALLOW_EXPERIMENTAL_API', *FLAGS, '-o', program, source,
-        *flags, env=environment)
+    run(*shlex.split(os.environ.get('CC', 'cc')), '-O2', '-Wall', '-Werror', '-DALLOW_EXPERIMENTAL_API', *FLAGS, '-o', program,
+        source, *flags, env=environment)
     return program
 
 
