@@ -203,9 +203,8 @@ say_engines(struct tripd_run *run)
 		tripd_flow_query(count, &sum);
 		n[sum.engine] += count->n_flows;
 	}
-	if (n[TRIP_ENGINE_HW] > 0)
-		fprintf(run->out, "%u flows are counted in hardware, %u in software\n",
-			n[TRIP_ENGINE_HW], n[TRIP_ENGINE_SW]);
+	fprintf(run->out, "%u flows are counted in hardware, %u in software\n", n[TRIP_ENGINE_HW],
+		n[TRIP_ENGINE_SW]);
 	fflush(run->out);
 }
 

@@ -95,6 +95,8 @@ def into_tripd(bench, capture):
     process = bench.start(*bench.eal(f'net_tap0,iface={TAP}'), '--rules', bench.file('rules', side_by_side()),
                           '--report', bench.file('report.json'))
     await_tap(process)
+    # Until the port runs the tap has no queue, and the kernel drops what is sent.
+    bench.wait_for_line(process, '0 flows are counted in hardware')
     listen_and_send(bench, [frame for _, frame in capture.frames])
     process.terminate()
     code, _, err = bench.finish(process)
