@@ -9,9 +9,13 @@
 #include "baseline.h"
 #include "domain.h"
 #include "family.h"
+#include "flow.h"
 #include "home.h"
 #include "node.h"
+#include "port.h"
 #include "process.h"
+#include "progress.h"
+#include "registry.h"
 #include "server.h"
 #include "waiter.h"
 
@@ -91,6 +95,55 @@ connections(void)
 	return n;
 }
 
+/* What flows and ports have, for whomever. */
+static void
+count_flows(struct baseline *baseline)
+{
+	struct trip_domain *domain = family_domain;
+	uint64_t handles = 0, rules = 0, fed = 0, held_back = 0, claimed = 0, bursts = 0;
+
+	trip_progress_lock(domain);
+	/* As whoever creates the next does. */
+	trip_flow_free_held(domain, NULL);
+	for (uint32_t i = domain->held_flows; i != 0; i = domain->more[i - 1].next_held)
+		held_back++;
+	for (uint32_t i = 0; i < TRIP_PORTS_MAX; i++)
+		handles += domain->ports[i] != NULL ? domain->ports[i]->n_found : 0;
+	for (uint32_t i = 0; i < domain->engine.n_flows; i++)
+		rules += atomic_load(&domain->engine.actions[i]) != 0;
+	for (uint32_t i = 0; i < domain->engine.n_homes * domain->engine.cntrs_per_home; i++)
+		fed += atomic_load(&domain->entries[i].flows);
+	for (uint32_t i = 0; i < domain->engine.n_queues; i++) {
+		claimed += atomic_load(&domain->engine.claims[i].owner) != TRIP_CLAIM_NONE;
+		bursts += atomic_load(&domain->engine.claims[i].owner) == TRIP_CLAIM_NONE &&
+			  atomic_load(&domain->engine.claims[i].since) != TRIP_ERA_IDLE;
+	}
+	count(baseline, "", "flows", used(&domain->flows));
+	count(baseline, "", "flows held back by bursts", held_back);
+	count(baseline, "", "rules that match", rules);
+	count(baseline, "", "flows that feed counters", fed);
+	count(baseline, "", "handles of ports", handles);
+	count(baseline, "", "queues claimed", claimed);
+	count(baseline, "", "bursts of nobody", bursts);
+	pthread_mutex_unlock(&domain->control);
+}
+
+/* What the proxy holds for processes that are gone. */
+static uint64_t
+held_for_nobody(void)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < family_domain->attr.max_processes; i++) {
+		const struct trip_process *process = &family_domain->server->processes[i];
+
+		for (uint32_t p = 0; p < TRIP_PORTS_MAX && !process->used; p++)
+			n += process->held.ports[p];
+		n += process->used ? 0 : process->held.n;
+	}
+	return n;
+}
+
 static void
 count_domain(struct baseline *baseline)
 {
@@ -106,10 +159,10 @@ count_domain(struct baseline *baseline)
 	count(baseline, "", "wait sets", domain->n_sets);
 	count(baseline, "", "counters objects", domain->n_counters);
 	count(baseline, "", "ports", domain->n_ports);
-	count(baseline, "", "flows", used(&domain->flows));
 	count(baseline, "", "queues", used(&domain->queues));
 	count(baseline, "", "functions", used(&domain->functions));
 	count(baseline, "", "processes", processes);
+	count(baseline, "", "flows and handles of no process", held_for_nobody());
 	count(baseline, "", "connections", connections());
 	count(baseline, "", "watches", server->n_watches);
 	count(baseline, "", "memzones", zones);
@@ -216,6 +269,7 @@ baseline_take(struct baseline *baseline)
 	family_until(family_domain->server->n_retired == 0);
 	assert_int_equal(trip_domain_check(family_domain, stdout), 0);
 	count_domain(baseline);
+	count_flows(baseline);
 	baseline_settle();
 	for (uint32_t i = 0; i < family_domain->engine.n_homes; i++)
 		count_home(baseline, family_domain->engine.homes[i]);

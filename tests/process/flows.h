@@ -5,6 +5,7 @@
 #define TRIP_PROCESS_FLOWS_H
 
 #include <rte_flow.h>
+#include <rte_mbuf.h>
 
 #include <trip_flow.h>
 
@@ -43,6 +44,10 @@ uint16_t flows_port_id(void);
 void flows_open(enum trip_progress progress);
 void flows_close(void);
 
+/* The port alone, with so many queues. */
+void flows_open_port(uint16_t n_queues);
+void flows_close_port(void);
+
 /* In software. */
 uint16_t flows_receive_burst(uint16_t udp_port, uint16_t n);
 
@@ -57,6 +62,14 @@ void flows_play(const char *arg);
 void flows_play_holder(const char *arg);
 
 /* --- in any process --- */
+
+/* Appends a packet to a UDP port. */
+void flows_write(struct rte_mbuf *pkt, uint16_t udp_port);
+
+/* Polls a queue once, with packets that are in this process's memory: whoever dies with them leaves
+ * nothing. Returns how many the rules leave. */
+#define FLOWS_BURST 8
+uint16_t flows_burst(struct trip_port *found, uint16_t queue, uint16_t udp_port, uint16_t n);
 
 /* A pattern of packets to a UDP port. */
 struct flows_pattern {

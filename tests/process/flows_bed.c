@@ -16,8 +16,8 @@ static struct rte_mempool *pool;
 static uint16_t port_id;
 static bool by_hand;
 
-static void
-start_port(void)
+void
+flows_open_port(uint16_t n_queues)
 {
 	const struct rte_eth_conf conf = {0};
 	const struct trip_port_attr attr = {
@@ -28,8 +28,10 @@ start_port(void)
 			"flows", 255, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
 	assert_non_null(pool);
 	assert_int_equal(rte_eth_dev_get_port_by_name(FLOWS_DEVICE, &port_id), 0);
-	assert_int_equal(rte_eth_dev_configure(port_id, 1, 1, &conf), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(port_id, 0, 64, SOCKET_ID_ANY, NULL, pool), 0);
+	assert_int_equal(rte_eth_dev_configure(port_id, n_queues, 1, &conf), 0);
+	for (uint16_t q = 0; q < n_queues; q++)
+		assert_int_equal(
+			rte_eth_rx_queue_setup(port_id, q, 64, SOCKET_ID_ANY, NULL, pool), 0);
 	assert_int_equal(rte_eth_tx_queue_setup(port_id, 0, 64, SOCKET_ID_ANY, NULL), 0);
 	if (flows_engine->prepare != NULL)
 		flows_engine->prepare(port_id);
@@ -46,14 +48,21 @@ flows_open(enum trip_progress progress)
 	if (flows_engine->open != NULL)
 		flows_engine->open();
 	family_open(progress, &attr);
-	start_port();
+	flows_open_port(1);
+}
+
+void
+flows_close_port(void)
+{
+	if (trip_port_close(flows_port) != 0)
+		fail_msg("%s", trip_error_message());
+	assert_int_equal(rte_eth_dev_stop(port_id), 0);
 }
 
 void
 flows_close(void)
 {
-	assert_int_equal(trip_port_close(flows_port), 0);
-	assert_int_equal(rte_eth_dev_stop(port_id), 0);
+	flows_close_port();
 	if (by_hand) {
 		while (trip_progress(family_domain) > 0)
 			;
@@ -70,6 +79,22 @@ flows_port_id(void)
 	return port_id;
 }
 
+void
+flows_write(struct rte_mbuf *pkt, uint16_t udp_port)
+{
+	char *data = rte_pktmbuf_append(pkt, FLOWS_PACKET);
+	struct rte_ether_hdr *eth = (struct rte_ether_hdr *)data;
+	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(eth + 1);
+	struct rte_udp_hdr *udp = (struct rte_udp_hdr *)(ip + 1);
+
+	memset(data, 0, FLOWS_PACKET);
+	eth->ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4);
+	ip->version_ihl = 0x45;
+	ip->total_length = rte_cpu_to_be_16(FLOWS_PACKET - sizeof(*eth));
+	ip->next_proto_id = IPPROTO_UDP;
+	udp->dst_port = rte_cpu_to_be_16(udp_port);
+}
+
 uint16_t
 flows_receive_burst(uint16_t udp_port, uint16_t n)
 {
@@ -77,22 +102,33 @@ flows_receive_burst(uint16_t udp_port, uint16_t n)
 	uint16_t left;
 
 	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, pkts, n), 0);
-	for (uint16_t i = 0; i < n; i++) {
-		char *data = rte_pktmbuf_append(pkts[i], FLOWS_PACKET);
-		struct rte_ether_hdr *eth = (struct rte_ether_hdr *)data;
-		struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(eth + 1);
-		struct rte_udp_hdr *udp = (struct rte_udp_hdr *)(ip + 1);
-
-		memset(data, 0, FLOWS_PACKET);
-		eth->ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4);
-		ip->version_ihl = 0x45;
-		ip->total_length = rte_cpu_to_be_16(FLOWS_PACKET - sizeof(*eth));
-		ip->next_proto_id = IPPROTO_UDP;
-		udp->dst_port = rte_cpu_to_be_16(udp_port);
-	}
+	for (uint16_t i = 0; i < n; i++)
+		flows_write(pkts[i], udp_port);
 	left = trip_port_burst(flows_port, 0, pkts, n);
 	rte_pktmbuf_free_bulk(pkts, left);
 	return left;
+}
+
+uint16_t
+flows_burst(struct trip_port *found, uint16_t queue, uint16_t udp_port, uint16_t n)
+{
+	static _Thread_local struct {
+		struct rte_mbuf mbuf;
+		char data[FLOWS_PACKET];
+	} packets[FLOWS_BURST];
+	struct rte_mbuf *pkts[FLOWS_BURST];
+
+	assert_true(n <= FLOWS_BURST);
+	for (uint16_t i = 0; i < n; i++) {
+		pkts[i] = &packets[i].mbuf;
+		*pkts[i] = (struct rte_mbuf){.buf_addr = packets[i].data,
+			.buf_len = sizeof(packets[i].data),
+			.nb_segs = 1};
+		/* A reference too many: whoever frees it gives it to no pool. */
+		rte_mbuf_refcnt_set(pkts[i], 2);
+		flows_write(pkts[i], udp_port);
+	}
+	return trip_port_burst(found, queue, pkts, n);
 }
 
 const struct rte_flow_item_udp flows_udp_mask = {.hdr.dst_port = RTE_BE16(0xffff)};

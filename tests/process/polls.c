@@ -10,13 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <rte_byteorder.h>
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
-#include <rte_ether.h>
-#include <rte_ip.h>
 #include <rte_mempool.h>
-#include <rte_udp.h>
 
 #include <trip_flow.h>
 
@@ -33,22 +29,6 @@
 
 static struct rte_mempool *pool;
 
-static void
-write_packet(struct rte_mbuf *mbuf, uint16_t udp_port)
-{
-	char *data = rte_pktmbuf_append(mbuf, FLOWS_PACKET);
-	struct rte_ether_hdr *eth = (struct rte_ether_hdr *)data;
-	struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(eth + 1);
-	struct rte_udp_hdr *udp = (struct rte_udp_hdr *)(ip + 1);
-
-	memset(data, 0, FLOWS_PACKET);
-	eth->ether_type = rte_cpu_to_be_16(RTE_ETHER_TYPE_IPV4);
-	ip->version_ihl = 0x45;
-	ip->total_length = rte_cpu_to_be_16(FLOWS_PACKET - sizeof(*eth));
-	ip->next_proto_id = IPPROTO_UDP;
-	udp->dst_port = rte_cpu_to_be_16(udp_port);
-}
-
 /* Polls a queue once: packets to this UDP port come. Returns how many the rules leave, and the mark
  * of the first. */
 static uint16_t
@@ -59,7 +39,7 @@ poll_once(struct trip_port *port, uint16_t queue, uint16_t udp_port, uint16_t n,
 
 	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, pkts, n), 0);
 	for (uint16_t i = 0; i < n; i++)
-		write_packet(pkts[i], udp_port);
+		flows_write(pkts[i], udp_port);
 	left = trip_port_burst(port, queue, pkts, n);
 	*mark = left > 0 && (pkts[0]->ol_flags & RTE_MBUF_F_RX_FDIR_ID) != 0 ? pkts[0]->hash.fdir.hi
 									     : 0;

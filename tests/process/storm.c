@@ -19,9 +19,10 @@
 #include <rte_malloc.h>
 
 #include "baseline.h"
-#include "family.h"
+#include "domain.h"
+#include "flows.h"
+#include "storm.h"
 
-#define THREADS 3
 #define LIFE_US 20000
 #define STOP_US 20000
 /* One round in so many, so long. */
@@ -29,65 +30,20 @@
 #define LONG_STOP_US 2000000
 /* One-shot items that the witness has pending between two ticks. */
 #define AHEAD 10
+/* It asks for what its flow has counted once in so many ticks. */
+#define QUERY 64
 
-/* ---- the victim -------------------------------------------------------------------------------
+/* ---- the witness ------------------------------------------------------------------------------
  */
 
-struct storm {
-	struct trip_random random;
-	struct trip_cntr *theirs, *completion;
+struct witness {
+	struct trip_cntr *unspec, *by_fd, *by_cond, *member, *tock, *worked, *shots, *seen;
+	struct trip_port *port;
+	struct trip_flow *flow;
+	struct trip_wait_set *set;
+	struct trip_mutex_cond cond;
+	int fd;
 };
-
-static uint64_t
-below(struct storm *storm, uint64_t bound)
-{
-	return trip_random_below(&storm->random, bound);
-}
-
-static void
-work(struct storm *storm, struct trip_cntr *own)
-{
-	struct trip_work work = {.size = sizeof(work), .op_type = TRIP_OP_CNTR_ADD};
-	struct trip_work_event events[16];
-	uint64_t id;
-
-	for (unsigned int i = 0; i < 8; i++) {
-		work.triggering_cntr = below(storm, 2) == 0 ? own : storm->theirs;
-		work.threshold = below(storm, UINT64_C(1) << (below(storm, 2) == 0 ? 12 : 40));
-		work.interval = below(storm, 2) * 1000000;
-		work.flags = below(storm, 2) ? TRIP_COMPLETION : 0;
-		work.op.cntr.cntr = below(storm, 2) == 0 ? own : storm->completion;
-		work.op.cntr.value = 1;
-		if (trip_work_queue(family_domain, &work, &id) == 0 && below(storm, 2) == 0)
-			(void)trip_work_cancel(family_domain, id);
-	}
-	(void)trip_work_read(family_domain, events, 16);
-	if (below(storm, 2) == 0)
-		(void)trip_work_flush(family_domain, below(storm, 2) ? own : NULL);
-}
-
-static void
-update(struct storm *storm, struct trip_cntr *own)
-{
-	trip_cntr_add(own, below(storm, 1000));
-	trip_cntr_add(storm->theirs, below(storm, 1000));
-	trip_cntr_adderr(storm->theirs, below(storm, 2));
-	if (below(storm, 8) == 0)
-		trip_cntr_set(own, below(storm, 1000));
-}
-
-static void
-wait_on(struct storm *storm, struct trip_cntr *own)
-{
-	struct trip_fid *fid = trip_cntr_fid(own);
-	struct pollfd entry = {.events = POLLIN};
-
-	(void)trip_cntr_wait(own, 1u << 20, (int)below(storm, 2));
-	if (trip_trywait(family_domain, &fid, 1) == 0 &&
-		trip_cntr_control(own, TRIP_GETWAIT, &entry.fd) == 0 && entry.fd < 1024)
-		(void)poll(&entry, 1, (int)below(storm, 2));
-	(void)trip_cntr_arm(own, 1000000);
-}
 
 static void
 must(int error)
@@ -95,90 +51,6 @@ must(int error)
 	if (error != 0)
 		fail_msg("%s", trip_error_message());
 }
-
-static void
-wait_on_set(struct storm *storm)
-{
-	const enum trip_wait_obj objects[] = {
-		TRIP_WAIT_UNSPEC, TRIP_WAIT_FD, TRIP_WAIT_MUTEX_COND, TRIP_WAIT_YIELD};
-	const struct trip_wait_attr attr = {
-		.size = sizeof(attr), .wait_obj = objects[below(storm, 4)]};
-	struct trip_cntr_attr member = {.size = sizeof(member), .wait_obj = TRIP_WAIT_SET};
-	struct trip_cntr *cntrs[2];
-
-	must(trip_wait_open(family_domain, &attr, &member.wait_set));
-	member.name = "theirs";
-	must(trip_cntr_find(family_domain, &member, &cntrs[0], NULL));
-	member.name = NULL;
-	must(trip_cntr_open(family_domain, &member, &cntrs[1], NULL));
-	(void)trip_wait(member.wait_set, (int)below(storm, 2));
-	for (unsigned int i = 0; i < 2; i++)
-		must(trip_cntr_close(cntrs[i]));
-	must(trip_wait_close(member.wait_set));
-}
-
-/* There are channels for two of the three. */
-static void
-change_channels(struct storm *storm)
-{
-	if (below(storm, 2) == 0)
-		(void)trip_thread_detach(family_domain);
-	else
-		(void)trip_thread_attach(family_domain);
-}
-
-static void *
-rage(void *arg)
-{
-	/* Without MUTEX_COND: poll() is tried on what GETWAIT gives. */
-	const enum trip_wait_obj objects[] = {
-		TRIP_WAIT_UNSPEC, TRIP_WAIT_FD, TRIP_WAIT_YIELD, TRIP_WAIT_NONE};
-	struct storm *storm = arg;
-
-	for (;;) {
-		struct trip_cntr *own = family_cntr(NULL, objects[below(storm, 4)]);
-
-		change_channels(storm);
-		work(storm, own);
-		update(storm, own);
-		wait_on(storm, own);
-		wait_on_set(storm);
-		/* Items on theirs may still refer to it. */
-		while (trip_cntr_close(own) != 0)
-			must(trip_work_flush(family_domain, NULL));
-	}
-	return NULL;
-}
-
-static void
-play_victim(const char *arg)
-{
-	static struct storm storms[THREADS];
-	pthread_t thread;
-
-	family_attach();
-	for (unsigned int i = 0; i < THREADS; i++) {
-		storms[i] = (struct storm){
-			.random = {.state = strtoull(arg, NULL, 0) + i},
-			.theirs = family_find("theirs", TRIP_WAIT_UNSPEC),
-			.completion = family_find("completion", TRIP_WAIT_NONE),
-		};
-		assert_int_equal(pthread_create(&thread, NULL, rage, &storms[i]), 0);
-	}
-	family_say('v');
-	for (;;)
-		pause();
-}
-
-/* ---- the witness ------------------------------------------------------------------------------
- */
-
-struct witness {
-	struct trip_cntr *unspec, *by_fd, *by_cond, *member, *tock, *worked, *shots;
-	struct trip_wait_set *set;
-	struct trip_mutex_cond cond;
-	int fd;
-};
 
 static void
 witness_open(struct witness *witness)
@@ -198,12 +70,23 @@ witness_open(struct witness *witness)
 	assert_int_equal(trip_cntr_find(family_domain, &member, &witness->member, NULL), 0);
 	assert_int_equal(trip_cntr_control(witness->by_fd, TRIP_GETWAIT, &witness->fd), 0);
 	assert_int_equal(trip_cntr_control(witness->by_cond, TRIP_GETWAIT, &witness->cond), 0);
+	witness->seen = family_find("seen", TRIP_WAIT_NONE);
+	witness->port = flows_find();
+	must(trip_port_claim(witness->port, TRIP_FLOW_INGRESS, STORM_QUEUES));
+	witness->flow = flows_create(witness->port,
+		&(struct trip_flow_attr){.size = sizeof(struct trip_flow_attr),
+			.cntrs = &witness->seen,
+			.n_cntrs = 1},
+		FLOWS_DNS);
 }
 
 static void
 witness_close(struct witness *witness)
 {
 	assert_int_equal(trip_work_flush(family_domain, NULL), 0);
+	must(trip_flow_destroy(witness->flow));
+	must(trip_port_close(witness->port));
+	must(trip_cntr_close(witness->seen));
 	assert_int_equal(trip_cntr_close(witness->unspec), 0);
 	assert_int_equal(trip_cntr_close(witness->by_fd), 0);
 	assert_int_equal(trip_cntr_close(witness->by_cond), 0);
@@ -247,20 +130,40 @@ witness_wait(struct witness *witness, uint64_t n)
 }
 
 static void
-witness_queue(struct witness *witness, struct trip_cntr *target, uint64_t threshold,
+witness_queue(struct trip_cntr *trigger, struct trip_cntr *target, uint64_t threshold,
 	uint64_t interval, uint32_t flags)
 {
 	const struct trip_work work = {.size = sizeof(work),
 		.op_type = TRIP_OP_CNTR_ADD,
-		.triggering_cntr = witness->unspec,
+		.triggering_cntr = trigger,
 		.threshold = threshold,
 		.interval = interval,
 		.flags = flags,
 		.context = threshold,
 		.op.cntr = {.cntr = target, .value = 1}};
 
-	if (trip_work_queue(family_domain, &work, NULL) != 0)
-		fail_msg("%s", trip_error_message());
+	must(trip_work_queue(family_domain, &work, NULL));
+}
+
+/* One in two is told by a tick, one by the burst of packets behind it. */
+static void
+witness_shoot(struct witness *witness, uint64_t n)
+{
+	witness_queue(n % 2 == 0 ? witness->unspec : witness->seen, witness->shots, n, 0,
+		TRIP_COMPLETION);
+}
+
+/* Its packets count, and the primary says as many, in turn with the calls of others. */
+static void
+witness_burst(struct witness *witness, uint64_t n)
+{
+	struct trip_flow_count count;
+
+	assert_int_equal(flows_burst(witness->port, STORM_QUEUES, FLOWS_DNS, 1), 1);
+	if (n % QUERY != 0)
+		return;
+	must(trip_flow_query(witness->flow, &count));
+	assert_int_equal(count.packets, n);
 }
 
 /* The events of its items come in their order, each once. */
@@ -285,14 +188,15 @@ play_witness(const char *arg)
 
 	family_attach();
 	witness_open(&witness);
-	witness_queue(&witness, witness.worked, 1, 1, 0);
+	witness_queue(witness.unspec, witness.worked, 1, 1, 0);
 	for (uint64_t i = 1; i <= AHEAD; i++)
-		witness_queue(&witness, witness.shots, i, 0, TRIP_COMPLETION);
+		witness_shoot(&witness, i);
 	family_say('w');
 	/* 'e': there is no further tick. */
 	for (uint64_t n = 1; family_listen() != 'e'; n++) {
 		witness_wait(&witness, n);
-		witness_queue(&witness, witness.shots, n + AHEAD, 0, TRIP_COMPLETION);
+		witness_shoot(&witness, n + AHEAD);
+		witness_burst(&witness, n);
 		witness_read(&told, n);
 		trip_cntr_add(witness.tock, 1);
 	}
@@ -303,8 +207,10 @@ play_witness(const char *arg)
  */
 
 static struct family_child witness;
-static struct trip_cntr *tick, *tock, *worked, *shots;
+static struct trip_cntr *tick, *tock, *worked, *shots, *seen;
 static uint64_t ticks;
+/* Victims that had rules, had queues, were in a burst, as far as could be seen from outside. */
+static uint64_t with_rules, with_queues, in_bursts;
 
 /* The witness is told by everything that it works and waits with. */
 static void
@@ -339,6 +245,24 @@ stop(pid_t pid, uint64_t us)
 	assert_int_equal(family_attached(), 2);
 }
 
+/* Beyond the witness's. */
+static void
+look_at_victim(void)
+{
+	const struct trip_engine *engine = &family_domain->engine;
+	uint64_t rules = 0, queues = 0, bursts = 0;
+
+	for (uint32_t i = 0; i < engine->n_flows; i++)
+		rules += atomic_load(&engine->actions[i]) != 0;
+	for (uint32_t q = 0; q < STORM_QUEUES; q++) {
+		queues += atomic_load(&engine->claims[q].owner) != TRIP_CLAIM_NONE;
+		bursts += atomic_load(&engine->claims[q].since) != TRIP_ERA_IDLE;
+	}
+	with_rules += rules > 1;
+	with_queues += queues > 0;
+	in_bursts += bursts > 0;
+}
+
 static void
 play_round(struct trip_random *random, uint64_t round)
 {
@@ -357,6 +281,7 @@ play_round(struct trip_random *random, uint64_t round)
 		stop(child.pid, LONG_STOP_US);
 	else if (trip_random_below(random, 4) == 0)
 		stop(child.pid, trip_random_below(random, STOP_US));
+	look_at_victim();
 	kill(child.pid, SIGKILL);
 	tick_once();
 	assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
@@ -370,12 +295,15 @@ play_round(struct trip_random *random, uint64_t round)
 static void
 open_all(void)
 {
-	family_open(TRIP_PROGRESS_MANUAL,
-		&(struct trip_domain_attr){.scrub_us = 1000, .max_process_threads = THREADS - 1});
+	family_open(TRIP_PROGRESS_MANUAL, &(struct trip_domain_attr){.scrub_us = 1000,
+						  .max_process_threads = STORM_THREADS - 1,
+						  .max_process_flows = 2 * STORM_THREADS});
+	flows_open_port(STORM_QUEUES + 1);
 	tick = family_cntr("tick", TRIP_WAIT_NONE);
 	tock = family_cntr("tock", TRIP_WAIT_NONE);
 	worked = family_cntr("worked", TRIP_WAIT_NONE);
 	shots = family_cntr("shots", TRIP_WAIT_NONE);
+	seen = family_cntr("seen", TRIP_WAIT_NONE);
 	witness = family_start("witness", 7, NULL);
 	assert_int_equal(family_hear(&witness), 'w');
 	/* It has slept in each way. */
@@ -388,6 +316,9 @@ close_all(void)
 {
 	family_tell(&witness, 'e');
 	family_end(&witness);
+	assert_int_equal(trip_cntr_read(seen), ticks);
+	assert_int_equal(trip_cntr_close(seen), 0);
+	flows_close_port();
 	assert_int_equal(trip_cntr_close(tick), 0);
 	assert_int_equal(trip_cntr_close(tock), 0);
 	assert_int_equal(trip_cntr_close(worked), 0);
@@ -406,6 +337,9 @@ tell(uint64_t rounds, uint64_t began, size_t leaked, struct trip_cntr *completio
 		rounds, (double)(rte_rdtsc() - began) / (double)rte_get_tsc_hz() / (double)rounds,
 		(double)stats.longest_iteration_ns / 1000, stats.scrub_repairs, stats.refused);
 	printf("EAL's heap grew by %.1f KiB a kill\n", (double)leaked / 1024 / (double)rounds);
+	printf("%" PRIu64 " had rules when they were killed, %" PRIu64 " queues, %" PRIu64
+	       " were in a burst\n",
+		with_rules, with_queues, in_bursts);
 	printf("others counted: %" PRIu64
 	       " ticks, each told by a wait, by an item with an interval and "
 	       "by one of its own; %" PRIu64 " completions of the dead, %" PRIu64
@@ -442,7 +376,7 @@ a_storm_of_kills_leaves_nothing(void **state)
 }
 
 static const struct family_part parts[] = {
-	{"victim", play_victim},
+	{"victim", storm_play_victim},
 	{"witness", play_witness},
 	{NULL, NULL},
 };
@@ -460,5 +394,9 @@ run(void)
 int
 main(int argc, char **argv)
 {
+	static const struct flows_engine software = {.engine = TRIP_ENGINE_SW};
+
+	flows_engine = &software;
+	family_device = FLOWS_DEVICE;
 	return family_main(argc, argv, parts, run);
 }
