@@ -227,7 +227,7 @@ trip_cntr_close(struct trip_cntr *cntr)
 		return -ESHUTDOWN;
 	/* Items that are gone may still be waiting to be counted off. */
 	trip_work_reap(domain);
-	refs = atomic_load_explicit(&cntr->refs, memory_order_acquire) + trip_hold_cntr(cntr);
+	refs = trip_hold_close(cntr, atomic_load_explicit(&cntr->refs, memory_order_acquire));
 	if (refs > 0)
 		return trip_error_set(EBUSY,
 			"%s: %" PRIu32
@@ -238,12 +238,12 @@ trip_cntr_close(struct trip_cntr *cntr)
 		trip_wait_set_suspend(cntr);
 	error = domain->link != NULL ? let_go_theirs(cntr) : let_go(cntr);
 	if (error != 0) {
+		trip_hold_open(cntr);
 		if (cntr->fid.wait_obj == TRIP_WAIT_SET)
 			trip_wait_set_resume(cntr);
 		return error;
 	}
 	trip_detach_unwatch_cntr(cntr);
-	trip_hold_close(cntr);
 	free(cntr);
 	return 0;
 }

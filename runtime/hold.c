@@ -95,40 +95,29 @@ trip_hold_let_go(struct trip_domain *domain, const struct trip_work_desc *desc)
 	let_go(of_target(domain, desc));
 }
 
-static void
-count_handle(struct trip_cntr *cntr, uint32_t n)
-{
-	struct trip_domain *domain = cntr->fid.domain;
-
-	pthread_mutex_lock(&domain->lock);
-	domain->holds.handles[cntr->global] += n;
-	pthread_mutex_unlock(&domain->lock);
-}
-
 void
 trip_hold_open(struct trip_cntr *cntr)
 {
-	count_handle(cntr, 1);
-}
+	struct trip_domain *domain = cntr->fid.domain;
 
-void
-trip_hold_close(struct trip_cntr *cntr)
-{
-	count_handle(cntr, UINT32_MAX);
+	pthread_mutex_lock(&domain->lock);
+	domain->holds.handles[cntr->global]++;
+	pthread_mutex_unlock(&domain->lock);
 }
 
 uint32_t
-trip_hold_cntr(struct trip_cntr *cntr)
+trip_hold_close(struct trip_cntr *cntr, uint32_t refs)
 {
 	struct trip_domain *domain = cntr->fid.domain;
-	uint32_t handles;
+	uint32_t *handles = &domain->holds.handles[cntr->global];
 
 	pthread_mutex_lock(&domain->lock);
-	handles = domain->holds.handles[cntr->global];
+	if (!cntr->found || *handles == 1)
+		refs += atomic_load_explicit(
+			&domain->holds.cntrs[cntr->global], memory_order_acquire);
+	*handles -= refs == 0;
 	pthread_mutex_unlock(&domain->lock);
-	if (cntr->found && handles > 1)
-		return 0;
-	return atomic_load_explicit(&domain->holds.cntrs[cntr->global], memory_order_acquire);
+	return refs;
 }
 
 uint32_t

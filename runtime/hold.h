@@ -30,13 +30,16 @@ void trip_hold_fini(struct trip_domain *domain);
 void trip_hold(struct trip_domain *domain, const struct trip_work_desc *desc);
 void trip_hold_let_go(struct trip_domain *domain, const struct trip_work_desc *desc);
 
-/* A handle of a counter has been opened, and is closed. */
+/* A handle of a counter has been opened. */
 void trip_hold_open(struct trip_cntr *cntr);
-void trip_hold_close(struct trip_cntr *cntr);
 
-/* Items that keep a handle open: those of its counter, but where it has found that and is not the
- * only handle that this process has of it (CNTR-11). */
-uint32_t trip_hold_cntr(struct trip_cntr *cntr);
+/*
+ * What keeps a handle open: the `refs` that it has itself, and the items of its counter, but where
+ * it has found that and is not the only handle that this process has of it (CNTR-11). 0: it is none
+ * any more, so of two that are closed at once one is the last. trip_hold_open() takes that back.
+ */
+uint32_t trip_hold_close(struct trip_cntr *cntr, uint32_t refs);
+
 uint32_t trip_hold_flow(const struct trip_domain *domain, uint32_t flow);
 uint32_t trip_hold_function(const struct trip_domain *domain, uint32_t function);
 

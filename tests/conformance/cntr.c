@@ -394,6 +394,30 @@ cntr_11_others_that_found_it_hold_it_open(void **state)
 	assert_int_equal(trip_cntr_find(harness_domain, NULL, &found, NULL), -EINVAL);
 }
 
+/* Work that goes on holds the last handle that a process has, and no other. */
+static void
+cntr_11_pending_work_holds_the_last_handle(void **state)
+{
+	struct trip_cntr_attr attr = {.size = sizeof(attr), .name = "shared"};
+	struct trip_cntr *own, *found[2];
+	struct trip_work add;
+
+	assert_int_equal(trip_cntr_open(harness_domain, &attr, &own, NULL), 0);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(trip_cntr_find(harness_domain, &attr, &found[i], NULL), 0);
+	add = harness_work(found[0], 10, TRIP_OP_CNTR_ADD);
+	add.op.cntr.cntr = found[1];
+	add.op.cntr.value = 3;
+	harness_queue(&add);
+	for (unsigned int i = 0; i < 2; i++)
+		harness_cntr_close(found[i]);
+	assert_int_equal(trip_cntr_close(own), -EBUSY);
+	/* It has not been told of closing, and fires. */
+	trip_cntr_add(own, 10);
+	harness_until(trip_cntr_read(own) == 13);
+	harness_cntr_close(own);
+}
+
 static void
 cntr_24_names_are_unique_and_found(void **state)
 {
@@ -445,6 +469,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(cntr_22_the_largest_threshold),
 	HARNESS_TEST(cntr_23_no_age_without_a_flow),
 	HARNESS_TEST(cntr_11_others_that_found_it_hold_it_open),
+	HARNESS_TEST(cntr_11_pending_work_holds_the_last_handle),
 	HARNESS_TEST(cntr_24_names_are_unique_and_found),
 };
 
