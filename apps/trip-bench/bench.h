@@ -120,6 +120,9 @@ double bench_value(const struct bench_sample *sample);
 double bench_limit(const struct bench_sample *sample);
 double bench_vs_limit(const struct bench_sample *sample);
 
+/* In place of a path. */
+#define BENCH_STDOUT "-"
+
 /* Reports; bench_report_json() returns 0, or -1 when it cannot write. */
 void bench_report_head(FILE *stream);
 void bench_report_row(

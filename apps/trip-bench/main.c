@@ -35,7 +35,10 @@ static const struct bench_list *const lists[] = {&bench_memory, &bench_queue, &b
 static const struct argp_option option_list[] = {
 	{"only", 'o', "NAME", 0, "Run this benchmark only, or those whose names begin with NAME",
 		0},
-	{"json", 'j', "FILE", 0, "Write the results to FILE as JSON (-: standard output)", 0},
+	{"json", 'j', "FILE", OPTION_ARG_OPTIONAL,
+		"Write the results to FILE as JSON, or to standard output, and the table to "
+		"standard error then",
+		0},
 	{"list", 'l', NULL, 0, "List the benchmarks and what each is compared with", 0},
 	{"brief", 'b', NULL, 0, "One line for each benchmark", 0},
 	{"compare", 'c', NULL, 0,
@@ -54,7 +57,7 @@ parse(int key, char *arg, struct argp_state *state)
 		options->only = arg;
 		return 0;
 	case 'j':
-		options->json = arg;
+		options->json = arg != NULL ? arg : BENCH_STDOUT;
 		return 0;
 	case 'l':
 		options->list = true;
@@ -167,7 +170,7 @@ bench_fail(const char *what)
 static FILE *
 table_of(const struct options *options)
 {
-	return options->json != NULL && strcmp(options->json, "-") == 0 ? stderr : stdout;
+	return options->json != NULL && strcmp(options->json, BENCH_STDOUT) == 0 ? stderr : stdout;
 }
 
 static int

@@ -220,13 +220,13 @@ bench_report_json(const char *path, const struct bench *const *benches,
 		json_array_append_new(list, bench_json(benches[i], &results[i]));
 	root = json_pack(
 		"{s:s, s:s, s:o}", "machine", machine, "commit", BENCH_COMMIT, "bench", list);
-	error = strcmp(path, "-") == 0
+	error = strcmp(path, BENCH_STDOUT) == 0
 			? json_dumpf(root, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6))
 			: json_dump_file(root, path, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
 	json_decref(root);
 	if (error != 0)
 		fprintf(stderr, "trip-bench: %s: cannot be written: %s\n", path, strerror(errno));
-	else if (strcmp(path, "-") == 0)
+	else if (strcmp(path, BENCH_STDOUT) == 0)
 		putchar('\n');
 	return error;
 }

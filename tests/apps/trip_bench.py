@@ -28,7 +28,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path, other = os.path.join(folder, 'a.json'), os.path.join(folder, 'b.json')
         for only, count in ('memory_work', 1), ('fire_1k', 1):
-            ran = bench('--no-huge', '--only', only, '--json', path)
+            ran = bench('--no-huge', '--only', only, f'--json={path}')
             assert ran.returncode == 0, ran
             assert max(map(len, ran.stdout.splitlines())) <= 100, ran.stdout
             with open(path, encoding='utf-8') as file:
@@ -38,6 +38,8 @@ def main():
             row = result['bench'][0]
             assert {'name', 'value', 'unit', 'limit', 'peer', 'vs_limit', 'vs_peer'} <= row.keys(), row
             assert row['min'] <= row['value'] <= row['max'], row
+        printed = bench('--no-huge', '--json', '--only', 'memory_work')
+        assert json.loads(printed.stdout)['bench'][0]['name'] == 'memory_work' in printed.stderr, printed
         # fire_1k has a peer and no limit.
         assert row['limit'] is None and row['peer'] > 0 and row['vs_peer'] > 0, row
 
