@@ -90,13 +90,15 @@ reply(struct trip_peer *peer, unsigned int type, int error, size_t size)
 	return send_reply(peer);
 }
 
-/* Bytes of the next message, 0: it has closed, negative: nothing is there. Without room for
- * descriptors that come along, the kernel drops them. */
+/* Bytes of the next message, 0: it has closed, negative: nothing is there. One that has descriptors
+ * is left there. */
 static ssize_t
-receive(struct trip_peer *peer, struct message *message)
+receive(struct trip_peer *peer, struct message *message, bool *has_descriptors)
 {
-	ssize_t size = recv(peer->socket, message, sizeof(*message), MSG_DONTWAIT | MSG_TRUNC);
+	ssize_t size = trip_hangup_peek(peer->socket, message, sizeof(*message), has_descriptors);
 
+	if (size >= 0 && !*has_descriptors)
+		size = recv(peer->socket, message, sizeof(*message), MSG_DONTWAIT | MSG_TRUNC);
 	if (size < 0 && errno != EAGAIN && errno != EINTR)
 		return 0;
 	return size;
@@ -123,15 +125,18 @@ static bool
 serve_one(struct trip_peer *peer)
 {
 	struct message message = {0};
-	const char *wrong;
+	bool has_descriptors;
+	const char *wrong = NULL;
 	ssize_t received;
 	size_t size = 0;
 	int error;
 
-	received = receive(peer, &message);
+	received = receive(peer, &message, &has_descriptors);
 	if (received < 0)
 		return true;
-	wrong = received > 0 ? check(&message, (size_t)received) : NULL;
+	if (received > 0)
+		wrong = has_descriptors ? "descriptors, for which nobody has asked"
+					: check(&message, (size_t)received);
 	if (wrong != NULL)
 		trip_server_complain(peer->server, &peer->credentials, wrong);
 	if (received == 0 || wrong != NULL)
@@ -190,7 +195,7 @@ refuse(struct trip_server *server, int socket, int error)
 
 	strncpy(message.sentence, trip_error_message(), sizeof(message.sentence) - 1);
 	(void)send(socket, &message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL);
-	close(socket);
+	trip_hangup(socket);
 }
 
 void
@@ -277,8 +282,10 @@ trip_peer_close(struct trip_peer *peer)
 	close_reply_fd(peer);
 	pthread_mutex_lock(&peer->server->domain->lock);
 	peer->server->peers[peer->index] = NULL;
-	/* That takes it out of epoll, too. */
-	close(peer->socket);
+	/* A thread may have the socket for longer, and epoll not. */
+	if (!peer->gone)
+		epoll_ctl(peer->server->epoll, EPOLL_CTL_DEL, peer->socket, NULL);
+	trip_hangup(peer->socket);
 	pthread_mutex_unlock(&peer->server->domain->lock);
 	free(peer);
 }

@@ -209,6 +209,10 @@ accept_peer(void *owner)
 	const struct timespec pause = {.tv_nsec = 10000000};
 	int socket;
 
+	if (trip_hangup_is_busy()) {
+		nanosleep(&pause, NULL);
+		return;
+	}
 	/* No child is forked that has the socket and does not know it. */
 	pthread_mutex_lock(&server->domain->lock);
 	socket = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -343,6 +347,20 @@ trip_server_forget(struct trip_domain *domain)
 	close_fd(server->lock);
 }
 
+/* Those that have connected, and were not served yet. */
+static void
+stop_listening(int listener)
+{
+	int socket;
+
+	if (listener < 0)
+		return;
+	shutdown(listener, SHUT_RD);
+	while ((socket = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+		trip_hangup(socket);
+	close(listener);
+}
+
 void
 trip_server_stop(struct trip_domain *domain)
 {
@@ -369,7 +387,7 @@ trip_server_stop(struct trip_domain *domain)
 		trip_generation_remove(server);
 	}
 	trip_generation_fini(server);
-	close_fd(server->listener);
+	stop_listening(server->listener);
 	close_fd(server->lock);
 	close_fd(server->epoll);
 	close_fd(server->stop);

@@ -133,6 +133,13 @@ int trip_server_poll(struct trip_server *server, int fd, struct trip_server_sour
 /* A new connection; takes the socket over in any case. Under the domain's lock. */
 void trip_peer_open(struct trip_server *server, int socket);
 void trip_peer_close(struct trip_peer *peer);
+/* Ends a connection, and waits for nothing of what has come over it: hangup.c. */
+void trip_hangup(int socket);
+/* As many as may be have such as linger; nobody is to connect meanwhile. */
+bool trip_hangup_is_busy(void);
+/* The next message, which stays: its size, 0: there will be none, or negative: there is none yet.
+ * Whoever reads one that has descriptors closes those. */
+ssize_t trip_hangup_peek(int socket, void *message, size_t size, bool *has_descriptors);
 /* The sentence of the calling thread's error becomes the reply's. */
 void trip_peer_explain(struct trip_peer *peer);
 /* The proxy is done with its job. */

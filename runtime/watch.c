@@ -55,6 +55,8 @@ trip_watch_pair(struct trip_peer *peer, int *fd)
 		return trip_error_set(error, "domain \"%s\": no descriptor to be signalled by: %s",
 			peer->server->domain->name, trip_strerror(error));
 	}
+	/* Nothing comes back over it, that would have to be closed with it. */
+	shutdown(ends[0], SHUT_RD);
 	*fd = ends[0] | TRIP_WAITER_SOCKET;
 	peer->reply_fd = ends[1];
 	return 0;

@@ -270,24 +270,36 @@ trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64
 	return 0;
 }
 
-/* The submitter whose channel has this slot number, or NULL. */
+static struct trip_submitter *
+submitter_at(struct trip_domain *domain, uint32_t at)
+{
+	return &domain->submitters[at / domain->n_channels][at % domain->n_channels];
+}
+
+/* The submitter whose channel has this slot number, or NULL. Numbers ascend, home by home, and
+ * there channel by channel; whoever cancels on a polling lcore does not look at all of them. */
 static struct trip_submitter *
 find_submitter(struct trip_domain *domain, uint64_t id, uint32_t *home, uint32_t *slot)
 {
 	uint64_t number = id & ((UINT64_C(1) << TRIP_CHANNEL_SLOT_BITS) - 1);
+	uint32_t first = 0, behind = domain->engine.n_homes * domain->n_channels;
+	struct trip_submitter *submitter;
 
-	for (uint32_t h = 0; h < domain->engine.n_homes; h++) {
-		for (uint32_t c = 0; c < domain->n_channels; c++) {
-			const struct trip_channel_map *map = &domain->submitters[h][c].channel->map;
+	while (behind - first > 1) {
+		uint32_t middle = first + (behind - first) / 2;
 
-			if (number < map->first || number - map->first >= map->slots)
-				continue;
-			*home = h;
-			*slot = (uint32_t)(number - map->first);
-			return &domain->submitters[h][c];
-		}
+		if (submitter_at(domain, middle)->channel->map.first <= number)
+			first = middle;
+		else
+			behind = middle;
 	}
-	return NULL;
+	submitter = submitter_at(domain, first);
+	/* Below the first it wraps around. */
+	if (number - submitter->channel->map.first >= submitter->channel->map.slots)
+		return NULL;
+	*home = first / domain->n_channels;
+	*slot = (uint32_t)(number - submitter->channel->map.first);
+	return submitter;
 }
 
 /*

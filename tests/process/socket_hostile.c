@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What clients that do not attach cannot do to a domain over its socket, nor whoever serves a
  * socket to a client. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <poll.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "domain.h"
 #include "socket_bed.h"
 
-/* As full as it can be made, and blocking. */
+/* It goes one way: it cannot be filled, nor with descriptors that would be closed with it. */
 static void
-fill(int fd)
+misuse(int fd)
 {
 	const uint64_t most = UINT64_MAX - 1;
 
-	while (write(fd, &most, sizeof(most)) > 0)
-		;
-	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(send(fd, &most, sizeof(most), MSG_NOSIGNAL), -1);
+	assert_int_equal(errno, EPIPE);
 	assert_int_equal(fcntl(fd, F_SETFL, 0), 0);
 }
 
-/* It fills the descriptor of its watch, and never reads it. */
+/* It misuses the descriptor of its watch, and never reads it. */
 static void
 no_watch_stalls_a_home(void **state)
 {
@@ -35,7 +38,7 @@ no_watch_stalls_a_home(void **state)
 	int fd;
 
 	assert_int_equal(trip_client_watch(socket_client, seen.id, &watch, &fd), 0);
-	fill(fd);
+	misuse(fd);
 	/* More signals than the kernel keeps. */
 	for (unsigned int i = 0; i < 2000; i++) {
 		assert_int_equal(trip_client_read(socket_client, seen.id, &seen), 0);
@@ -159,32 +162,144 @@ no_field_is_believed(void **state)
 	assert_int_equal(trip_cntr_close(cntr), 0);
 }
 
-static void
-descriptors_that_come_along_are_closed(void **state)
+/* ---- descriptors that come along --------------------------------------------------------------
+ */
+
+#define LINGER_S 600
+
+/* The last descriptor of a TCP socket that is closed when data that waits there has gone: in so
+ * many seconds, since nobody reads it. */
+static int
+lingering_socket(int ends[2])
 {
-	struct socket_message raw = {
-		.head = socket_head(TRIP_PROTOCOL_READ, sizeof(raw.request.read))};
+	const struct linger linger = {.l_onoff = 1, .l_linger = LINGER_S};
+	struct sockaddr_in here = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t length = sizeof(here);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	static const char page[4096];
+
+	ends[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(ends[0], (struct sockaddr *)&here, sizeof(here)), 0);
+	assert_int_equal(listen(ends[0], 1), 0);
+	assert_int_equal(getsockname(ends[0], (struct sockaddr *)&here, &length), 0);
+	(void)connect(fd, (struct sockaddr *)&here, sizeof(here));
+	ends[1] = accept(ends[0], NULL, NULL);
+	assert_true(ends[1] >= 0);
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
+	while (write(fd, page, sizeof(page)) > 0)
+		;
+	return fd;
+}
+
+/* Which is what it ends by, after all. */
+static void
+close_lingering(const int ends[2])
+{
+	close(ends[1]);
+	close(ends[0]);
+}
+
+/* So many bytes of a message, and a descriptor. */
+static void
+send_with(int to, const void *bytes, size_t size, int fd)
+{
 	union {
 		struct cmsghdr head;
-		char bytes[CMSG_SPACE(12 * sizeof(int))];
+		char bytes[CMSG_SPACE(sizeof(int))];
 	} control = {.head = {.cmsg_level = SOL_SOCKET,
 			     .cmsg_type = SCM_RIGHTS,
-			     .cmsg_len = CMSG_LEN(12 * sizeof(int))}};
-	struct iovec part = {.iov_base = &raw, .iov_len = raw.head.size};
+			     .cmsg_len = CMSG_LEN(sizeof(int))}};
+	struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = size};
 	struct msghdr msg = {.msg_iov = &part,
 		.msg_iovlen = 1,
 		.msg_control = &control,
-		.msg_controllen = sizeof(control)};
+		.msg_controllen = sizeof(control.bytes)};
+
+	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	assert_int_equal(sendmsg(to, &msg, MSG_NOSIGNAL), size);
+	close(fd);
+}
+
+/* They end the connection, whatever they came with. */
+static void
+descriptors_that_come_along_are_closed(void **state)
+{
+	const struct socket_message raw = {
+		.head = socket_head(TRIP_PROTOCOL_READ, sizeof(raw.request.read))};
 	unsigned int before = socket_count_fds();
 	struct trip_protocol_reply reply;
-	int fd = socket_connect(), null = open("/dev/null", O_RDONLY);
+	int fd = socket_connect();
 
-	for (unsigned int i = 0; i < 12; i++)
-		memcpy(CMSG_DATA(&control.head) + i * sizeof(int), &null, sizeof(int));
-	assert_int_equal(sendmsg(fd, &msg, 0), raw.head.size);
-	assert_true(recv(fd, &reply, sizeof(reply), 0) > 0);
-	close(null);
+	send_with(fd, &raw, raw.head.size, open("/dev/null", O_RDONLY));
+	assert_true(recv(fd, &reply, sizeof(reply), 0) <= 0);
 	close(fd);
+	socket_wait_for_fds(before);
+}
+
+enum place {
+	/* The message that is read next. */
+	NEXT,
+	/* One of no bytes. */
+	EMPTY,
+	/* Behind one that ends the connection. */
+	BEHIND_GARBAGE,
+	/* Behind one of no bytes, which does so, too. */
+	BEHIND_EMPTY,
+	/* The same of a client that has not read an answer when it goes. */
+	BEHIND_ANSWER,
+	PLACES,
+};
+
+static void
+send_lingering(enum place place, int ends[2])
+{
+	const struct socket_message raw = {
+		.head = socket_head(TRIP_PROTOCOL_READ, sizeof(raw.request.read))};
+	struct pollfd answered = {.events = POLLIN};
+	int fd = -1, unread = 1;
+
+	if (place == BEHIND_ANSWER) {
+		answered.fd = fd = socket_connect();
+		assert_int_equal(send(fd, &raw, raw.head.size, MSG_NOSIGNAL), raw.head.size);
+		assert_int_equal(poll(&answered, 1, -1), 1);
+	}
+	/* Without it nobody is accepted, and no connection ends: all of it comes at once. */
+	pthread_mutex_lock(&socket_domain->lock);
+	if (place != BEHIND_ANSWER)
+		fd = socket_connect();
+	if (place == BEHIND_GARBAGE || place == BEHIND_ANSWER)
+		assert_int_equal(send(fd, "garbage", 7, MSG_NOSIGNAL), 7);
+	/* Read, and not yet hung up on. */
+	while (place == BEHIND_ANSWER && unread > 0)
+		assert_int_equal(ioctl(fd, SIOCOUTQ, &unread), 0);
+	if (place == BEHIND_EMPTY)
+		assert_int_equal(send(fd, NULL, 0, MSG_NOSIGNAL), 0);
+	send_with(fd, &raw, place == EMPTY ? 0 : raw.head.size, lingering_socket(ends));
+	close(fd);
+	pthread_mutex_unlock(&socket_domain->lock);
+}
+
+/* Closing them takes ten minutes: the control thread serves others meanwhile, and the domain is
+ * closed. */
+static void
+descriptors_that_linger_hold_up_nobody(void **state)
+{
+	unsigned int before = socket_count_fds();
+	int ends[PLACES][2];
+
+	assert_int_equal(socket_open(state), 0);
+	for (enum place place = 0; place < PLACES; place++) {
+		send_lingering(place, ends[place]);
+		for (unsigned int i = 0; i < 20; i++)
+			assert_int_equal(trip_client_find(socket_client, "none",
+						 &(struct trip_client_cntr){0}),
+				-ENOENT);
+	}
+	assert_int_equal(socket_close(state), 0);
+	assert_int_equal(socket_count_fds(), before + 2 * PLACES);
+	for (enum place place = 0; place < PLACES; place++)
+		close_lingering(ends[place]);
 	socket_wait_for_fds(before);
 }
 
@@ -312,6 +427,7 @@ main(void)
 		SOCKET_TEST(garbage_ends_the_connection),
 		SOCKET_TEST(no_field_is_believed),
 		SOCKET_TEST(descriptors_that_come_along_are_closed),
+		cmocka_unit_test(descriptors_that_linger_hold_up_nobody),
 		SOCKET_TEST(slow_clients_keep_nobody_waiting),
 		SOCKET_TEST(clients_are_limited),
 		SOCKET_TEST(no_answer_is_believed),
