@@ -12,13 +12,13 @@
 static const uint8_t all_packets[TRIP_LOOKUP_CHUNK] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
 	14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
 
-static void
-prefetch_packets(struct trip_lookup *lookup)
+void
+trip_lookup_prefetch(struct rte_mbuf **pkts, uint32_t count)
 {
 	uint32_t i;
 
-	for (i = 0; i < lookup->count; i++)
-		rte_prefetch0(rte_pktmbuf_mtod(lookup->pkts[i], const void *));
+	for (i = 0; i < count; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(pkts[i], const void *));
 }
 
 static void
@@ -30,7 +30,8 @@ parse(struct trip_lookup *lookup, uint32_t from, uint32_t to)
 		lookup->bytes[i] = trip_packet_parse(lookup->pkts[i], wants, &lookup->fields[i]);
 }
 
-/* One mask being asked about the packets in `list`: key i of the scratch is of packet list[i]. */
+/* One mask being asked about the packets in `list`: key i of the scratch is of packet list[i]. By
+ * value where it is inlined: what is stored to the scratch cannot change it then. */
 struct ask {
 	struct trip_lookup *lookup;
 	const struct trip_tuple *tuple;
@@ -62,17 +63,17 @@ prefetch_bucket(const uint8_t *bucket, const unsigned int words)
 }
 
 static inline __attribute__((always_inline)) void
-hash_keys(const struct ask *ask, const unsigned int words, uint32_t from, uint32_t to)
+hash_keys(const struct ask ask, const unsigned int words, uint32_t from, uint32_t to)
 {
-	struct trip_lookup *lookup = ask->lookup;
+	struct trip_lookup *lookup = ask.lookup;
 	uint32_t i;
 
 	for (i = from; i < to; i++) {
-		const struct trip_packet_fields *fields = &lookup->fields[ask->list[i]];
+		const struct trip_packet_fields *fields = &lookup->fields[ask.list[i]];
 		struct trip_tuple_key *key = &lookup->keys[i];
 
-		trip_tuple_key(ask->tuple, words, fields, key);
-		lookup->buckets[i] = trip_tuple_home(ask->tuple, ask->array, words, fields, key);
+		trip_tuple_key(ask.tuple, words, fields, key);
+		lookup->buckets[i] = trip_tuple_home(ask.tuple, ask.array, words, fields, key);
 		prefetch_bucket(lookup->buckets[i], words);
 	}
 }
@@ -100,34 +101,37 @@ prefetch_rule(const struct trip_count *counts, const _Atomic uint8_t *actions, u
 }
 
 /* What packet `at` of the list finds in its bucket; true where it must look into the next one,
- * which is asked for. That is rare, so it is a branch that is well predicted. */
+ * which is asked for. That is rare, and so one branch that is well predicted; a bucket that some
+ * keys have passed is not. */
 static inline __attribute__((always_inline)) bool
-probe_key(const struct ask *ask, const unsigned int words, uint32_t at)
+probe_key(const struct ask ask, const unsigned int words, uint32_t at)
 {
-	struct trip_lookup *lookup = ask->lookup;
+	struct trip_lookup *lookup = ask.lookup;
 	const uint8_t *bucket = lookup->buckets[at];
 	uint32_t lead = trip_tuple_probe(bucket, words, &lookup->keys[at]);
+	uint32_t stops = trip_tuple_goes_on(bucket) ^ TRIP_TUPLE_GOES_ON;
 
 	lookup->leads[at] = lead;
-	if (unlikely((lead == 0) & (trip_tuple_goes_on(bucket) != 0))) {
-		lookup->buckets[at] = trip_tuple_next(ask->array, words, bucket);
+	/* Of two comparisons a compiler makes two branches. */
+	if (unlikely((lead | stops) == 0)) {
+		lookup->buckets[at] = trip_tuple_next(ask.array, words, bucket);
 		prefetch_bucket(lookup->buckets[at], words);
 		return true;
 	}
-	prefetch_rule(ask->counts, ask->actions, lead);
+	prefetch_rule(ask.counts, ask.actions, lead);
 	return false;
 }
 
 /* The keys that were not in their first bucket, but may be in the next: step by step, together. */
 static inline __attribute__((always_inline)) void
-probe_further(const struct ask *ask, const unsigned int words, uint32_t count)
+probe_further(const struct ask ask, const unsigned int words, uint32_t count)
 {
-	uint32_t *further = ask->lookup->further;
+	uint32_t *further = ask.lookup->further;
 	uint32_t i, left;
 	uint64_t steps;
 
 	/* Bounded by the array: a writer may change what goes on while we walk. */
-	for (steps = 1; count > 0 && steps < ask->array->count; steps++, count = left)
+	for (steps = 1; count > 0 && steps < ask.array->count; steps++, count = left)
 		for (i = 0, left = 0; i < count; i++)
 			if (probe_key(ask, words, further[i]))
 				further[left++] = further[i];
@@ -135,13 +139,13 @@ probe_further(const struct ask *ask, const unsigned int words, uint32_t count)
 
 /* Leads of the packets in the list to lookup->leads, in the order of the list. */
 static inline __attribute__((always_inline)) void
-probe_keys(const struct ask *ask, const unsigned int words, uint32_t count)
+probe_keys(const struct ask ask, const unsigned int words, uint32_t count)
 {
 	uint32_t i, left = 0;
 
 	for (i = 0; i < count; i++)
 		if (probe_key(ask, words, i))
-			ask->lookup->further[left++] = i;
+			ask.lookup->further[left++] = i;
 	if (unlikely(left > 0))
 		probe_further(ask, words, left);
 }
@@ -153,14 +157,14 @@ probe_keys(const struct ask *ask, const unsigned int words, uint32_t count)
 static void
 hash(const struct ask *ask, uint32_t from, uint32_t to)
 {
-#define HASH(n)                              \
-	case n:                              \
-		hash_keys(ask, n, from, to); \
+#define HASH(n)                               \
+	case n:                               \
+		hash_keys(*ask, n, from, to); \
 		break;
 	switch (ask->tuple->words) {
 		EACH_LENGTH(HASH)
 	default:
-		hash_keys(ask, ask->tuple->words, from, to);
+		hash_keys(*ask, ask->tuple->words, from, to);
 	}
 #undef HASH
 }
@@ -168,14 +172,14 @@ hash(const struct ask *ask, uint32_t from, uint32_t to)
 static void
 probe(const struct ask *ask, uint32_t count)
 {
-#define PROBE(n)                           \
-	case n:                            \
-		probe_keys(ask, n, count); \
+#define PROBE(n)                            \
+	case n:                             \
+		probe_keys(*ask, n, count); \
 		break;
 	switch (ask->tuple->words) {
 		EACH_LENGTH(PROBE)
 	default:
-		probe_keys(ask, ask->tuple->words, count);
+		probe_keys(*ask, ask->tuple->words, count);
 	}
 #undef PROBE
 }
@@ -282,7 +286,6 @@ trip_lookup_chunk(struct trip_lookup *lookup)
 	uint64_t changes;
 	bool parsed;
 
-	prefetch_packets(lookup);
 	for (tries = 0; tries < LOOKUPS_MAX; tries++) {
 		changes = trip_lookup_changes(table);
 		/* Acquire: what is in it; partner: the release in publish_view(), table.c. */

@@ -53,6 +53,9 @@ struct trip_lookup {
 	struct trip_tuple_key keys[TRIP_LOOKUP_CHUNK];
 };
 
+/* Asks for the headers of packets that will be looked up. */
+void trip_lookup_prefetch(struct rte_mbuf **pkts, uint32_t count);
+
 /* Fills in found, bytes and fields for lookup->pkts. Within an era (era.h). */
 void trip_lookup_chunk(struct trip_lookup *lookup);
 

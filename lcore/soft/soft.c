@@ -34,12 +34,13 @@ ring_reached(struct trip_soft_queue *queue)
 static void
 ring(struct trip_soft_queue *queue)
 {
+	const struct trip_count *counts = queue->lookup.counts;
+	uint32_t i, count = queue->touched_count;
 	unsigned int reached = 0;
-	uint32_t i;
 
 	trip_count_fence();
-	for (i = 0; i < queue->touched_count; i++)
-		reached |= trip_count_reached(&queue->lookup.counts[queue->touched[i]]);
+	for (i = 0; i < count; i++)
+		reached |= trip_count_reached(&counts[queue->touched[i]]);
 	if (unlikely(reached != 0))
 		ring_reached(queue);
 	queue->touched_count = 0;
@@ -160,7 +161,7 @@ search(struct trip_soft_queue *queue, uint32_t packet, struct verdict *verdict)
 }
 
 /* The long way for one packet; returns whether it is dropped. */
-static bool
+static __attribute__((noinline)) bool
 settle_one(struct trip_soft_queue *queue, uint32_t packet)
 {
 	uint32_t bytes = queue->lookup.bytes[packet];
@@ -180,41 +181,56 @@ settle_one(struct trip_soft_queue *queue, uint32_t packet)
 	return ((verdict.actions | verdict.best_action) & TRIP_ACTION_DROP) != 0;
 }
 
-/* Count each packet; those that remain go to `to`, and what stood there takes their places, so that
- * all that is to be dropped is behind them. Returns how many remain. */
+/* Count each packet; returns which of them are dropped, a bit each. */
 static uint32_t
-settle(struct trip_soft_queue *queue, struct rte_mbuf **to)
+settle(struct trip_soft_queue *queue)
 {
 	const _Atomic uint8_t *actions = queue->lookup.actions;
 	struct trip_count *counts = queue->lookup.counts;
-	struct rte_mbuf **pkts = queue->lookup.pkts;
-	uint32_t i, kept = 0, touched = 0;
+	uint32_t i, touched = 0, dropped = 0, count = queue->lookup.count;
 
-	for (i = 0; i < queue->lookup.count; i++) {
-		uint32_t lead = queue->lookup.found[i], rule = lead - (lead != 0);
-		struct rte_mbuf *mbuf = pkts[i], *other = to[kept];
-		bool drop = false;
-		uint8_t action;
+	for (i = 0; i < count; i++) {
+		uint32_t lead = queue->lookup.found[i];
+		uint8_t action = 0;
 
-		if (likely((lead & TRIP_TUPLE_CHAIN) == 0 && lead != 0 &&
-			    ((action = action_of(actions, rule)) & TRIP_ACTION_ACTIVE) != 0)) {
-			trip_count_add(&counts[rule], 1, queue->lookup.bytes[i]);
-			queue->touched[touched++] = rule;
-			drop = (action & TRIP_ACTION_DROP) != 0;
+		if (likely((lead & TRIP_TUPLE_CHAIN) == 0 && lead != 0))
+			action = action_of(actions, lead - 1);
+		if (likely((action & TRIP_ACTION_ACTIVE) != 0)) {
+			trip_count_add(&counts[lead - 1], 1, queue->lookup.bytes[i]);
+			queue->touched[touched++] = lead - 1;
+			dropped |= (uint32_t)((action & TRIP_ACTION_DROP) != 0) << i;
 			if (unlikely((action & TRIP_ACTION_MARK) != 0))
-				mark(queue, mbuf, rule);
+				mark(queue, queue->lookup.pkts[i], lead - 1);
 		} else if (lead != 0) {
 			queue->touched_count = touched;
-			drop = settle_one(queue, i);
+			dropped |= (uint32_t)settle_one(queue, i) << i;
 			touched = queue->touched_count;
 		}
-		/* Both places are written in any case: no branch on the action. */
-		pkts[i] = drop ? mbuf : other;
-		to[kept] = drop ? other : mbuf;
-		kept += !drop;
 	}
 	queue->touched_count = touched;
 	ring(queue);
+	return dropped;
+}
+
+/* Packets that remain go to `to`, and what stood there takes their places, so that all that is
+ * dropped is behind them. Returns how many remain. */
+static uint32_t
+part(struct rte_mbuf **pkts, uint32_t count, uint32_t dropped, struct rte_mbuf **to)
+{
+	uint32_t i, kept = 0;
+
+	if (dropped == 0 && to == pkts)
+		return count;
+	for (i = 0; i < count; i++) {
+		bool drop = dropped >> i & 1;
+		uintptr_t mbuf = (uintptr_t)pkts[i], other = (uintptr_t)to[kept];
+		/* No branch: which packets are dropped cannot be predicted. */
+		uintptr_t swap = (mbuf ^ other) & ((uintptr_t)drop - 1);
+
+		pkts[i] = (struct rte_mbuf *)(mbuf ^ swap);
+		to[kept] = (struct rte_mbuf *)(other ^ swap);
+		kept += !drop;
+	}
 	return kept;
 }
 
@@ -283,15 +299,23 @@ search_for_all(struct trip_soft_queue *queue)
 			queue->lookup.found[i] |= TRIP_TUPLE_CHAIN;
 }
 
+static uint32_t
+chunk_of(uint32_t n, uint32_t done)
+{
+	return n - done < TRIP_LOOKUP_CHUNK ? n - done : TRIP_LOOKUP_CHUNK;
+}
+
 uint16_t
 trip_soft_sort(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct trip_table *table = queue->table;
 	const struct trip_table_view *view;
-	uint32_t done = 0, kept = 0;
+	uint32_t done = 0, kept = 0, dropped, next;
 
 	if (n == 0)
 		return 0;
+	/* Before the fence of begin(), which would hold it up. */
+	trip_lookup_prefetch(pkts, chunk_of(n, 0));
 	begin(queue);
 	view = atomic_load_explicit(&table->view, memory_order_acquire);
 	if (view->count == 0) {
@@ -300,11 +324,14 @@ trip_soft_sort(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n
 	}
 	for (; done < n; done += queue->lookup.count) {
 		queue->lookup.pkts = pkts + done;
-		queue->lookup.count = n - done < TRIP_LOOKUP_CHUNK ? n - done : TRIP_LOOKUP_CHUNK;
+		queue->lookup.count = chunk_of(n, done);
 		trip_lookup_chunk(&queue->lookup);
+		next = done + queue->lookup.count;
+		trip_lookup_prefetch(pkts + next, chunk_of(n, next));
 		if (unlikely(queue->careful))
 			search_for_all(queue);
-		kept += settle(queue, pkts + kept);
+		dropped = settle(queue);
+		kept += part(queue->lookup.pkts, queue->lookup.count, dropped, pkts + kept);
 	}
 	end(queue);
 	return (uint16_t)kept;

@@ -122,7 +122,9 @@ trip_tuple_word_at(const uint8_t *bucket, unsigned int words, unsigned int slot,
 static inline uint64_t
 trip_tuple_fold(uint64_t a, uint64_t b)
 {
-	return (uint64_t)((trip_tuple_u128)a * b >> 64) ^ a * b;
+	trip_tuple_u128 product = (trip_tuple_u128)a * b;
+
+	return (uint64_t)(product >> 64) ^ (uint64_t)product;
 }
 
 /* Pairs are folded independently of each other: the multiplications overlap. */
