@@ -109,7 +109,7 @@ int trip_cntr_close(struct trip_cntr *cntr);
 /** The success value. Lock-free, any thread, never blocks (CNTR-18); may be late (CNTR-19). */
 uint64_t trip_cntr_read(struct trip_cntr *cntr);
 
-/** The error value, likewise. */
+/** The error value, likewise (CNTR-18, CNTR-19). */
 uint64_t trip_cntr_readerr(struct trip_cntr *cntr);
 
 /**
@@ -182,7 +182,7 @@ int trip_cntr_wait(struct trip_cntr *cntr, uint64_t threshold, int timeout);
 
 /**
  * The error generation: it moves with each change of the error value. Read it before the error
- * value, and give it to trip_cntr_wait_from().
+ * value, and give it to trip_cntr_wait_from() (CNTR-14).
  */
 uint64_t trip_cntr_errgen(struct trip_cntr *cntr);
 
@@ -219,13 +219,13 @@ int trip_cntr_control(struct trip_cntr *cntr, int command, void *arg);
  */
 uint64_t trip_cntr_age(struct trip_cntr *cntr);
 
-/** The context given to trip_cntr_open(). */
+/** The context given to trip_cntr_open(), as trip_poll() returns it (POLL-05). */
 void *trip_cntr_context(const struct trip_cntr *cntr);
 
-/** The name given to trip_cntr_open(), or "". */
+/** The name given to trip_cntr_open(), or "" (CNTR-24). */
 const char *trip_cntr_name(const struct trip_cntr *cntr);
 
-/** The counter as an object that trip_trywait() takes. */
+/** The counter as an object that trip_trywait() takes (WAIT-06). */
 struct trip_fid *trip_cntr_fid(struct trip_cntr *cntr);
 
 #ifdef __cplusplus

@@ -69,7 +69,7 @@ struct trip_port_attr {
  *
  * @return
  *   0, or
- *   -EINVAL: unknown mode or attribute size, more queues than the port is configured with;
+ *   -EINVAL: unknown mode or attribute size (CNTR-10), or more queues than the port has;
  *   -ENODEV: no such port, or not configured;
  *   -EEXIST: the domain has this port already;
  *   -ENOSPC: the domain's `max_queues` are in use;
@@ -95,7 +95,8 @@ int trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct tr
  *   0, or
  *   -ENOENT: the domain has no such port;
  *   -ENOTSUP: called in the primary, which has opened it;
- *   -EMFILE: the process has no descriptor left; -ENOMEM; -ESHUTDOWN.
+ *   -EMFILE: the process has no descriptor left; -ENOMEM;
+ *   -ESHUTDOWN: this process is not attached (WAIT-12).
  */
 int trip_port_find(struct trip_domain *domain, uint16_t port_id, struct trip_port **port);
 
@@ -114,8 +115,9 @@ int trip_port_close(struct trip_port *port);
 /**
  * Counts a burst of received packets on the rules of a TRIP_PORT_BURST port, and frees those that a
  * rule drops. One thread at a time a queue, in the primary or in a process that has found the port:
- * the first burst of a queue claims it for its process (trip_port_claim()). A threshold that is
- * reached rings within the burst, wherever that is.
+ * the first burst of a queue claims it for its process (trip_port_claim()). Each packet is one of
+ * its flow's, and its bytes are L2 bytes (CNTR-21). A threshold that is reached rings within the
+ * burst, wherever that is, and what waits there needs no further packet (CNTR-19, WORK-01).
  *
  * In another process than the primary a burst sees a rule that was created before it began, unless
  * more than 64 have changed since the last burst: then it brings its table up to date by 64, and so
@@ -124,7 +126,8 @@ int trip_port_close(struct trip_port *port);
  *
  * @param queue
  *   Rx queue, below the port's `n_queues`; the packets of another stay as they are, and so do those
- *   of a queue that another process has claimed, or that this one had before the domain ended.
+ *   of a queue that another process has claimed, or that this one had before the domain ended
+ *   (WAIT-12).
  * @param[in,out] pkts
  *   Packets; those left stand in front, in order.
  * @return
@@ -136,8 +139,8 @@ uint16_t trip_port_burst(
 /**
  * Counts a burst that is about to be sent on the rules for egress of a TRIP_PORT_BURST port, and
  * frees those that a rule drops; what is left is to be sent. VLAN tags that Tx is asked to put in
- * count as tags of the packet. One thread at a time a queue; in other processes as
- * trip_port_burst().
+ * count as tags of the packet. One thread at a time a queue; counts, rings and goes on in other
+ * processes as trip_port_burst() (CNTR-19, CNTR-21, WORK-01).
  *
  * @param queue
  *   Tx queue, below the port's `n_tx_queues`; the packets of another stay as they are, and so do
@@ -188,7 +191,8 @@ enum trip_flow_engine {
  *   0, also where the handle has it already, or
  *   -EBUSY: another process has it, or another handle of this one, or the primary's callbacks
  *   (TRIP_PORT_CALLBACK);
- *   -EINVAL: the port has no such queue; -ESHUTDOWN.
+ *   -EINVAL: the port has no such queue;
+ *   -ESHUTDOWN: this process is not attached (WAIT-12).
  */
 int trip_port_claim(struct trip_port *port, enum trip_flow_direction direction, uint16_t queue);
 
@@ -197,7 +201,8 @@ int trip_port_claim(struct trip_port *port, enum trip_flow_direction direction, 
  * the queue.
  *
  * @return
- *   0, or -EINVAL: the port has no such queue, or this handle has not claimed it; -ESHUTDOWN.
+ *   0, or -EINVAL: the port has no such queue, or this handle has not claimed it;
+ *   -ESHUTDOWN: this process is not attached (WAIT-12).
  */
 int trip_port_release(struct trip_port *port, enum trip_flow_direction direction, uint16_t queue);
 
@@ -239,7 +244,7 @@ enum trip_fate {
 	TRIP_FATE_DELETED,
 	/**
 	 * The rule is gone, though nobody asked for that: its port was stopped, reset or removed.
-	 * The error value of its counters has grown by 1; its own value stays.
+	 * The error value of its counters has grown by 1 (CNTR-03); its own value stays.
 	 */
 	TRIP_FATE_LOST,
 };
@@ -255,8 +260,9 @@ struct trip_flow_count {
 };
 
 /**
- * Creates a counted flow for the packets that a port receives, or sends. Rules may be created and
- * destroyed while packets are counted: none is lost or counted twice. Any thread.
+ * Creates a counted flow for the packets that a port receives, or sends, which feeds the counters
+ * in `attr` (CNTR-21). Rules may be created and destroyed while packets are counted: none is lost
+ * or counted twice. Any thread.
  *
  * A packet counts in the matching rule of the first group and, there, of the highest priority only;
  * rules with a PASSTHRU action count in addition, whatever else matches and in whichever group they
@@ -279,7 +285,7 @@ struct trip_flow_count {
  *   What was wrong and where, as rte_flow has it; may be NULL.
  * @return
  *   0, or
- *   -EINVAL: a malformed pattern or attribute, more counters than TRIP_FLOW_CNTRS_MAX;
+ *   -EINVAL: a malformed pattern or attribute (CNTR-10), more counters than TRIP_FLOW_CNTRS_MAX;
  *   -ENOTSUP: an item, field, `last` or action that the engine does not have, or egress on a port
  *   with `n_tx_queues` 0; `error` says which, in words that are good until the calling thread's
  *   next call;
@@ -309,7 +315,7 @@ int trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
  * @return
  *   An enum trip_flow_engine, never TRIP_ENGINE_AUTO; or -EINVAL, -ENOTSUP as trip_flow_create();
  *   -ENODEV: there is no such port; in a secondary process also -ENOTSUP: it is attached to no
- *   domain, -E2BIG as trip_flow_create(), -ESHUTDOWN: the primary has ended.
+ *   domain, -E2BIG as trip_flow_create(), -ESHUTDOWN: the primary has ended (WAIT-12).
  */
 int trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
 	const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
@@ -344,11 +350,11 @@ int trip_flow_retire(struct trip_flow *flow);
 const char *trip_flow_reason(const struct trip_flow *flow);
 
 /**
- * Reads what a flow has counted so far, from the source, exactly. In software it is lock-free; in
- * hardware it waits for the port's worker to ask the device, and the value is as old as the
- * engine's refresh lag, or its last value where the device does not answer. Called from a
- * registered function or a polling lcore of the domain it waits for nothing, and returns the last
- * reading. Any thread.
+ * Reads what a flow has counted so far, from the source, exactly. In software it is lock-free
+ * (CNTR-18); in hardware it waits for the port's worker to ask the device, and the value is as old
+ * as the engine's refresh lag (CNTR-23), or its last value where the device does not answer. Called
+ * from a registered function or a polling lcore of the domain it waits for nothing, and returns the
+ * last reading. Any thread.
  *
  * @return
  *   0.

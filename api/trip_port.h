@@ -85,12 +85,12 @@ int trip_port_prepare(uint16_t port_id, uint32_t max_rules);
 
 /**
  * Tells what is known of a port without asking it: from its driver and device arguments. Needs no
- * domain; a secondary process has the primary asked, by a domain that it is attached to. Any
- * thread.
+ * domain; a secondary process has the primary asked, by a domain that it is attached to. The
+ * refresh lag is part of the age of counters (CNTR-23). Any thread.
  *
  * @return
  *   0, or -ENODEV: there is no such port; in a secondary process also -ENOTSUP: it is attached to
- *   no domain, -ESHUTDOWN: the primary has ended.
+ *   no domain, -ESHUTDOWN: the primary has ended (WAIT-12).
  */
 int trip_port_facts(uint16_t port_id, struct trip_port_facts *facts);
 
@@ -99,7 +99,7 @@ int trip_port_facts(uint16_t port_id, struct trip_port_facts *facts);
  * in hardware. Any thread.
  *
  * @return
- *   0, or -ESHUTDOWN: the primary of an attached process has ended.
+ *   0, or -ESHUTDOWN: the primary of an attached process has ended (WAIT-12).
  */
 int trip_port_facts_read(struct trip_port *port, struct trip_port_facts *facts);
 
@@ -134,7 +134,7 @@ struct trip_port_stats {
  * attached process it asks the primary.
  *
  * @return
- *   0, or -ESHUTDOWN: the primary of an attached process has ended.
+ *   0, or -ESHUTDOWN: the primary of an attached process has ended (WAIT-12).
  */
 int trip_port_stats_read(struct trip_port *port, struct trip_port_stats *stats);
 
@@ -164,8 +164,8 @@ typedef void (*trip_port_notify_t)(struct trip_port *port, enum trip_port_event 
 /**
  * Tells that the port is about to be stopped, reset or reconfigured: its counters are read for the
  * last time and its rules are taken out, before the driver throws them away. A flow without
- * `recreate` is lost then: its counters' error value grows by 1, and its value stays. Call it
- * before rte_eth_dev_stop(). Without flows in hardware it does nothing.
+ * `recreate` is lost then: its counters' error value grows by 1 (CNTR-03), and its value stays.
+ * Call it before rte_eth_dev_stop(). Without flows in hardware it does nothing.
  *
  * A stop that is not told is noticed soon after, but what was counted since the last reading is
  * lost, and the driver may be asked for a rule that it has just thrown away.
@@ -178,7 +178,7 @@ int trip_port_stopping(struct trip_port *port);
 
 /**
  * Tells that the port runs again: flows with `recreate` get rules anew, and their values go on. One
- * whose rule cannot be created is lost. Call it after rte_eth_dev_start().
+ * whose rule cannot be created is lost (CNTR-03). Call it after rte_eth_dev_start().
  *
  * @return
  *   The number of flows that have been lost, or -EDEADLK, -ENOTSUP as trip_port_stopping().

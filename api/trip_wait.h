@@ -143,10 +143,10 @@ int trip_wait_close(struct trip_wait_set *set);
  */
 int trip_wait(struct trip_wait_set *set, int timeout);
 
-/** As trip_cntr_control(). */
+/** As trip_cntr_control() (CNTR-05, WAIT-01). */
 int trip_wait_control(struct trip_wait_set *set, int command, void *arg);
 
-/** The set as an object that trip_trywait() takes. */
+/** The set as an object that trip_trywait() takes, in the place of its members (WAIT-07). */
 struct trip_fid *trip_wait_fid(struct trip_wait_set *set);
 
 /**

@@ -1,99 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "table.h"
-
-static uint32_t
-next_of(const struct trip_table *table, uint32_t rule)
-{
-	return atomic_load_explicit(&table->entries[rule].next, memory_order_relaxed);
-}
-
-/* The tuple in which a rule is, or NULL. */
-static struct trip_tuple *
-tuple_of(const struct trip_table *table, uint32_t rule)
-{
-	uint16_t id = table->entries[rule].tuple;
-
-	return id != TRIP_TABLE_LEAVING ? table->by_id[id] : NULL;
-}
+#include "table_priv.h"
 
 static void
 set_next(struct trip_table *table, uint32_t rule, uint32_t next)
 {
 	/* Release: the rule behind it was written before. Partner: the readers' walk of a chain. */
 	atomic_store_explicit(&table->entries[rule].next, next, memory_order_release);
-}
-
-/* Before anything that a reader under way could trip over; published by the release that follows.
- */
-static void
-count_change(struct trip_table *table)
-{
-	atomic_store_explicit(&table->changes,
-		atomic_load_explicit(&table->changes, memory_order_relaxed) + 1,
-		memory_order_relaxed);
-}
-
-static uint64_t
-rank_of(const struct trip_table_rule *rule)
-{
-	return (uint64_t)rule->group << 32 | rule->priority;
-}
-
-/* Masks with `also` rules go first and never end a search: all of those rules count. */
-static uint64_t
-best_of(const struct trip_tuple *tuple)
-{
-	return tuple->also > 0 ? 0 : tuple->best;
-}
-
-static bool
-goes_before(const struct trip_tuple *a, const struct trip_tuple *b)
-{
-	if ((a->also > 0) != (b->also > 0))
-		return a->also > 0;
-	return best_of(a) < best_of(b);
-}
-
-static struct trip_table_view *
-view_of(const struct trip_table *table)
-{
-	struct trip_table_view *view;
-	uint32_t count = table->tuple_count, i, j;
-
-	view = trip_memory_take(sizeof(*view) + count * sizeof(view->at[0]));
-	if (view == NULL)
-		return NULL;
-	view->count = count;
-	for (i = 0; i < count; i++) {
-		for (j = i; j > 0 && goes_before(table->tuples[i], view->at[j - 1].tuple); j--)
-			view->at[j] = view->at[j - 1];
-		view->at[j].tuple = table->tuples[i];
-		view->wants |= table->tuples[i]->bits_mask & (TRIP_WANT_MORE | TRIP_WANT_TUNNEL);
-	}
-	for (i = 0; i < count; i++)
-		view->at[i].final = i + 1 == count ||
-				    (view->at[i].tuple->worst < best_of(view->at[i + 1].tuple) &&
-					    view->at[i + 1].tuple->also == 0);
-	return view;
-}
-
-static int
-publish_view(struct trip_table *table)
-{
-	struct trip_table_view *old, *view = view_of(table);
-
-	if (view == NULL)
-		return -ENOMEM;
-	count_change(table);
-	old = atomic_load_explicit(&table->view, memory_order_relaxed);
-	/* Release; partner: the acquire at the beginning of a burst. */
-	atomic_store_explicit(&table->view, view, memory_order_release);
-	trip_memory_retire(&table->retired, old, &table->era);
-	return 0;
 }
 
 int
@@ -110,7 +24,7 @@ trip_table_open(uint32_t max_rules, struct trip_table **table)
 	made->max_rules = max_rules;
 	made->entries = trip_memory_reserve((size_t)max_rules * sizeof(*made->entries));
 	made->marks = trip_memory_reserve((size_t)max_rules * sizeof(*made->marks));
-	view = view_of(made);
+	view = trip_table_masks_view(made);
 	if (made->entries == NULL || made->marks == NULL || view == NULL) {
 		trip_memory_give(view);
 		trip_memory_give(made->marks);
@@ -140,106 +54,20 @@ trip_table_close(struct trip_table *table)
 	trip_memory_give(table);
 }
 
-/* The tuple of this mask, or tuple_count. */
-static uint32_t
-find_tuple(const struct trip_table *table, const struct trip_pattern *pattern)
-{
-	uint32_t i;
-
-	if (table->last_tuple < table->tuple_count &&
-		trip_tuple_same_mask(table->tuples[table->last_tuple], pattern))
-		return table->last_tuple;
-	for (i = 0; i < table->tuple_count; i++)
-		if (trip_tuple_same_mask(table->tuples[i], pattern))
-			break;
-	return i;
-}
-
-/* An empty tuple more; readers do not know it before the next view. */
-static int
-add_tuple(struct trip_table *table, const struct trip_pattern *pattern)
-{
-	struct trip_tuple *tuple;
-
-	if (table->tuple_count == TRIP_TABLE_MASKS_MAX)
-		return -ENOSPC;
-	tuple = trip_tuple_open(pattern);
-	if (tuple == NULL)
-		return -ENOMEM;
-	for (tuple->id = 1; table->by_id[tuple->id] != NULL; tuple->id++)
-		;
-	table->by_id[tuple->id] = tuple;
-	table->tuples[table->tuple_count++] = tuple;
-	return 0;
-}
-
-/* Take an empty tuple out; where there is no memory for a view without it, it stays, empty. */
-static void
-drop_tuple(struct trip_table *table, struct trip_tuple *tuple)
-{
-	uint32_t i;
-
-	for (i = 0; table->tuples[i] != tuple; i++)
-		;
-	table->tuples[i] = table->tuples[--table->tuple_count];
-	if (publish_view(table) != 0) {
-		table->tuple_count++;
-		table->tuples[table->tuple_count - 1] = table->tuples[i];
-		table->tuples[i] = tuple;
-		return;
-	}
-	table->by_id[tuple->id] = NULL;
-	trip_memory_retire(&table->retired,
-		atomic_load_explicit(&tuple->array, memory_order_relaxed), &table->era);
-	trip_memory_retire(&table->retired, tuple, &table->era);
-}
-
-/*
- * Widen what is known of a tuple's rules, and tell the readers before the first rule outside the
- * old bounds can be found.
- */
-static int
-widen(struct trip_table *table, struct trip_tuple *tuple, const struct trip_table_rule *rule)
-{
-	uint64_t rank = rank_of(rule), best = tuple->best, worst = tuple->worst;
-	bool first_also = rule->also && tuple->also == 0;
-
-	if (tuple->rules > 0 && rank >= best && rank <= worst && !first_also)
-		return 0;
-	tuple->best = rank < best ? rank : best;
-	tuple->worst = rank > worst ? rank : worst;
-	tuple->also += first_also;
-	if (publish_view(table) != 0) {
-		tuple->best = best;
-		tuple->worst = worst;
-		tuple->also -= first_also;
-		return -ENOMEM;
-	}
-	tuple->also -= first_also;
-	return 0;
-}
-
 static void
 note_moved(void *arg, uint32_t lead, uint64_t slot)
 {
 	struct trip_table *table = arg;
 
-	for (lead &= TRIP_TUPLE_RULE; lead != 0; lead = next_of(table, lead - 1))
+	for (lead &= TRIP_TUPLE_RULE; lead != 0; lead = trip_table_next(table, lead - 1))
 		table->entries[lead - 1].slot = (uint32_t)slot;
-}
-
-static bool
-entry_before(const struct trip_table_entry *a, const struct trip_table_entry *b)
-{
-	return a->rank != b->rank ? a->rank < b->rank
-				  : trip_table_sequence(a) < trip_table_sequence(b);
 }
 
 /* What a slot whose first rule is `rule` says. */
 static uint32_t
 lead_of(const struct trip_table *table, uint32_t rule)
 {
-	bool plain = next_of(table, rule) == 0 && !table->entries[rule].also;
+	bool plain = trip_table_next(table, rule) == 0 && !table->entries[rule].also;
 
 	return (rule + 1) | (plain ? 0 : TRIP_TUPLE_CHAIN);
 }
@@ -252,9 +80,9 @@ link_rule(struct trip_table *table, struct trip_tuple *tuple, uint64_t slot, uin
 	uint32_t at = trip_tuple_get(tuple, slot) & TRIP_TUPLE_RULE, before = 0;
 	uint32_t first = at;
 
-	while (at != 0 && !entry_before(entry, &table->entries[at - 1])) {
+	while (at != 0 && !trip_table_before(entry, &table->entries[at - 1])) {
 		before = at;
-		at = next_of(table, at - 1);
+		at = trip_table_next(table, at - 1);
 	}
 	set_next(table, rule, at);
 	if (before == 0) {
@@ -269,7 +97,7 @@ static void
 unlink_rule(struct trip_table *table, struct trip_tuple *tuple, uint64_t slot, uint32_t rule)
 {
 	uint32_t first = trip_tuple_get(tuple, slot) & TRIP_TUPLE_RULE, at = first;
-	uint32_t next = next_of(table, rule);
+	uint32_t next = trip_table_next(table, rule);
 
 	if (first == rule + 1) {
 		if (next == 0)
@@ -278,8 +106,8 @@ unlink_rule(struct trip_table *table, struct trip_tuple *tuple, uint64_t slot, u
 			trip_tuple_set(tuple, slot, lead_of(table, next - 1));
 		return;
 	}
-	while (next_of(table, at - 1) != rule + 1)
-		at = next_of(table, at - 1);
+	while (trip_table_next(table, at - 1) != rule + 1)
+		at = trip_table_next(table, at - 1);
 	set_next(table, at - 1, next);
 	trip_tuple_set(tuple, slot, lead_of(table, first - 1));
 }
@@ -289,7 +117,7 @@ check_rule(struct trip_table *table, const struct trip_table_rule *rule)
 {
 	if (rule->rule >= table->max_rules || rule->sequence > TRIP_TABLE_SEQUENCE_MAX)
 		return -EINVAL;
-	if (tuple_of(table, rule->rule) != NULL)
+	if (trip_table_tuple(table, rule->rule) != NULL)
 		return -EEXIST;
 	if (!trip_table_quiet(table, rule->rule))
 		return -EBUSY;
@@ -329,24 +157,24 @@ trip_table_add(struct trip_table *table, const struct trip_table_rule *rule,
 	if (status != 0)
 		return status;
 	trip_memory_reclaim(&table->retired, &table->era);
-	at = find_tuple(table, pattern);
+	at = trip_table_masks_find(table, pattern);
 	if (at == table->tuple_count)
-		status = add_tuple(table, pattern);
+		status = trip_table_masks_add(table, pattern);
 	if (status != 0)
 		return status;
 	tuple = table->tuples[at];
 	if (!trip_tuple_has_room(tuple))
 		status = trip_tuple_grow(tuple, &table->era, &table->retired, note_moved, table);
 	if (status == 0)
-		status = widen(table, tuple, rule);
+		status = trip_table_masks_widen(table, tuple, rule);
 	if (status != 0) {
 		if (tuple->rules == 0)
-			drop_tuple(table, tuple);
+			trip_table_masks_drop(table, tuple);
 		return status;
 	}
 	table->last_tuple = at;
 	entry = &table->entries[rule->rule];
-	entry->rank = rank_of(rule);
+	entry->rank = trip_table_rank(rule);
 	entry->sequence_low = (uint32_t)rule->sequence;
 	entry->sequence_high = (uint16_t)(rule->sequence >> 32) & 0x7fff;
 	entry->also = rule->also;
@@ -364,11 +192,11 @@ trip_table_remove(struct trip_table *table, uint32_t rule)
 	struct trip_table_entry *entry;
 	struct trip_tuple *tuple;
 
-	if (rule >= table->max_rules || tuple_of(table, rule) == NULL)
+	if (rule >= table->max_rules || trip_table_tuple(table, rule) == NULL)
 		return;
 	entry = &table->entries[rule];
-	tuple = tuple_of(table, rule);
-	count_change(table);
+	tuple = trip_table_tuple(table, rule);
+	trip_table_count_change(table);
 	unlink_rule(table, tuple, entry->slot, rule);
 	entry->tuple = TRIP_TABLE_LEAVING;
 	entry->stamp = (uint32_t)trip_era_retire(&table->era);
@@ -376,7 +204,7 @@ trip_table_remove(struct trip_table *table, uint32_t rule)
 	tuple->also -= entry->also;
 	table->rules--;
 	if (tuple->rules == 0)
-		drop_tuple(table, tuple);
+		trip_table_masks_drop(table, tuple);
 	trip_memory_reclaim(&table->retired, &table->era);
 }
 
@@ -394,7 +222,8 @@ bool
 trip_table_get(const struct trip_table *table, uint32_t index, struct trip_table_rule *rule,
 	struct trip_pattern *pattern)
 {
-	const struct trip_tuple *tuple = index < table->max_rules ? tuple_of(table, index) : NULL;
+	const struct trip_tuple *tuple =
+		index < table->max_rules ? trip_table_tuple(table, index) : NULL;
 	const struct trip_table_entry *entry;
 
 	if (tuple == NULL)
@@ -427,7 +256,8 @@ trip_table_detach(struct trip_table *table, struct trip_era_reader *reader)
 uint64_t
 trip_table_sequence_of(const struct trip_table *table, uint32_t index)
 {
-	return tuple_of(table, index) != NULL ? trip_table_sequence(&table->entries[index]) : 0;
+	return trip_table_tuple(table, index) != NULL ? trip_table_sequence(&table->entries[index])
+						      : 0;
 }
 
 uint32_t
@@ -440,48 +270,4 @@ uint32_t
 trip_table_masks(const struct trip_table *table)
 {
 	return table->tuple_count;
-}
-
-static int
-check_chain(const struct trip_table *table, uint32_t rule)
-{
-	const struct trip_table_entry *entry = &table->entries[rule];
-	uint32_t at = trip_tuple_get(tuple_of(table, rule), entry->slot) & TRIP_TUPLE_RULE;
-	uint32_t before = 0;
-
-	while (at != 0 && at != rule + 1) {
-		before = at;
-		at = next_of(table, at - 1);
-	}
-	if (at == 0 || (before != 0 && entry_before(entry, &table->entries[before - 1]))) {
-		fprintf(stderr, "table: rule %u is not in its slot, or out of order\n", rule);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-int
-trip_table_check(const struct trip_table *table)
-{
-	uint32_t i, rules = 0;
-
-	for (i = 0; i < table->tuple_count; i++) {
-		rules += table->tuples[i]->rules;
-		if (trip_tuple_check(table->tuples[i]) != 0)
-			return -EINVAL;
-	}
-	if (rules != table->rules) {
-		fprintf(stderr, "table: %u rules, its tuples have %u\n", table->rules, rules);
-		return -EINVAL;
-	}
-	for (i = 0, rules = 0; i < table->max_rules; i++) {
-		if (tuple_of(table, i) == NULL)
-			continue;
-		rules++;
-		if (check_chain(table, i) != 0 ||
-			table->entries[i].rank < tuple_of(table, i)->best ||
-			table->entries[i].rank > tuple_of(table, i)->worst)
-			return -EINVAL;
-	}
-	return rules == table->rules ? 0 : -EINVAL;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "tuple.h"
+#include "tuple_priv.h"
 
 #define BUCKETS_MIN 16
 
@@ -43,75 +42,17 @@ array_open(uint64_t count, unsigned int words)
 	return array;
 }
 
-static struct trip_tuple_array *
-array_of(const struct trip_tuple *tuple)
-{
-	/* Relaxed: for writers, of whom there is one at a time. */
-	return atomic_load_explicit(&tuple->array, memory_order_relaxed);
-}
-
-static uint64_t
-next_index(const struct trip_tuple_array *array, uint64_t index)
-{
-	return index + 1 < array->count ? index + 1 : 0;
-}
-
-static uint64_t
-home_of(const struct trip_tuple *tuple, const struct trip_tuple_key *key)
-{
-	const struct trip_tuple_array *array = array_of(tuple);
-	uint64_t hash = trip_tuple_hash(key, tuple->words, tuple->secret);
-
-	return (uint64_t)(trip_tuple_bucket(array, tuple->words, hash) - array->buckets) /
-	       trip_tuple_stride(tuple->words);
-}
-
-/* A slot, by its number in the array. */
-struct place {
-	const uint8_t *bucket;
-	unsigned int slot;
-};
-
-static struct place
-place_in(const struct trip_tuple_array *array, unsigned int words, uint64_t slot)
-{
-	unsigned int slots = trip_tuple_slots(words);
-
-	return (struct place){array->buckets + slot / slots * trip_tuple_stride(words),
-		(unsigned int)(slot % slots)};
-}
-
-static uint32_t
-load_lead(struct place place)
-{
-	return atomic_load_explicit(
-		trip_tuple_lead_at(place.bucket, place.slot), memory_order_relaxed);
-}
-
 /* Release: what a lead leads to, and its key, were written before. Partner: the acquire in
  * trip_tuple_probe_each. */
 static void
-store_lead(struct place place, uint32_t lead)
+store_lead(struct trip_tuple_place place, uint32_t lead)
 {
 	atomic_store_explicit(
 		trip_tuple_lead_at(place.bucket, place.slot), lead, memory_order_release);
 }
 
 static void
-load_key(struct place place, unsigned int words, struct trip_tuple_key *key)
-{
-	unsigned int i;
-
-	key->half = atomic_load_explicit(
-		trip_tuple_half_at(place.bucket, words, place.slot), memory_order_relaxed);
-	for (i = 0; i < words; i++)
-		key->words[i] =
-			atomic_load_explicit(trip_tuple_word_at(place.bucket, words, place.slot, i),
-				memory_order_relaxed);
-}
-
-static void
-store_key(struct place place, unsigned int words, const struct trip_tuple_key *key)
+store_key(struct trip_tuple_place place, unsigned int words, const struct trip_tuple_key *key)
 {
 	unsigned int i;
 
@@ -131,11 +72,11 @@ same_key(const struct trip_tuple_key *a, const struct trip_tuple_key *b, unsigne
 static void
 set_goes_on(struct trip_tuple *tuple, uint64_t index, bool goes_on)
 {
-	struct place first =
-		place_in(array_of(tuple), tuple->words, index * trip_tuple_slots(tuple->words));
+	struct trip_tuple_place first = trip_tuple_place(
+		trip_tuple_array_of(tuple), tuple->words, index * trip_tuple_slots(tuple->words));
 
-	store_lead(first,
-		(load_lead(first) & ~TRIP_TUPLE_GOES_ON) | (goes_on ? TRIP_TUPLE_GOES_ON : 0));
+	store_lead(first, (trip_tuple_load_lead(first) & ~TRIP_TUPLE_GOES_ON) |
+				  (goes_on ? TRIP_TUPLE_GOES_ON : 0));
 }
 
 uint32_t
@@ -175,48 +116,6 @@ draw_secret(uint64_t *secret, size_t size)
 	return 0;
 }
 
-static uint32_t
-half_of(const uint64_t *words, unsigned int half)
-{
-	uint32_t value;
-
-	memcpy(&value, (const uint8_t *)words + 4 * half, sizeof(value));
-	return value;
-}
-
-static void
-put_half(uint64_t *words, unsigned int half, uint32_t value)
-{
-	memcpy((uint8_t *)words + 4 * half, &value, sizeof(value));
-}
-
-/*
- * What of a packet makes a key. The key's half is one whose other half nobody asks for; the first
- * half of word 0 is the presence bits, which are compared by themselves. All else is whole words.
- */
-void
-trip_tuple_lay_out(struct trip_tuple *tuple, const struct trip_pattern *pattern)
-{
-	unsigned int word;
-
-	tuple->bits_mask = half_of(pattern->mask, 0);
-	tuple->bits_value = half_of(pattern->value, 0);
-	tuple->half = 1;
-	tuple->half_mask = half_of(pattern->mask, 1);
-	for (word = 1; word < TRIP_PACKET_WORDS; word++) {
-		uint32_t first = half_of(pattern->mask, 2 * word);
-		uint32_t second = half_of(pattern->mask, 2 * word + 1);
-
-		if ((first != 0) != (second != 0) && tuple->half_mask == 0) {
-			tuple->half = 2 * word + (second != 0);
-			tuple->half_mask = first | second;
-		} else if ((first | second) != 0) {
-			tuple->word[tuple->words] = (uint8_t)word;
-			tuple->mask[tuple->words++] = pattern->mask[word];
-		}
-	}
-}
-
 struct trip_tuple *
 trip_tuple_open(const struct trip_pattern *pattern)
 {
@@ -241,68 +140,28 @@ trip_tuple_open(const struct trip_pattern *pattern)
 void
 trip_tuple_close(struct trip_tuple *tuple)
 {
-	trip_memory_give(array_of(tuple));
+	trip_memory_give(trip_tuple_array_of(tuple));
 	trip_memory_give(tuple);
-}
-
-bool
-trip_tuple_same_mask(const struct trip_tuple *tuple, const struct trip_pattern *pattern)
-{
-	return memcmp(tuple->packet_mask, pattern->mask, sizeof(tuple->packet_mask)) == 0 &&
-	       tuple->bits_value == half_of(pattern->value, 0);
-}
-
-void
-trip_tuple_make_key(const struct trip_tuple *tuple, const struct trip_pattern *pattern,
-	struct trip_tuple_key *key)
-{
-	struct trip_packet_fields fields;
-
-	memcpy(fields.words, pattern->value, sizeof(fields.words));
-	trip_tuple_key(tuple, tuple->words, &fields, key);
-}
-
-void
-trip_tuple_unpack(const struct trip_tuple *tuple, const struct trip_tuple_key *key,
-	struct trip_pattern *pattern)
-{
-	unsigned int i;
-
-	memset(pattern->value, 0, sizeof(pattern->value));
-	for (i = 0; i < tuple->words; i++)
-		pattern->value[tuple->word[i]] = key->words[i];
-	put_half(pattern->value, 0, tuple->bits_value);
-	if (tuple->half_mask != 0)
-		put_half(pattern->value, tuple->half, key->half);
-}
-
-void
-trip_tuple_pattern(const struct trip_tuple *tuple, uint64_t slot, struct trip_pattern *pattern)
-{
-	struct trip_tuple_key key;
-
-	load_key(place_in(array_of(tuple), tuple->words, slot), tuple->words, &key);
-	memcpy(pattern->mask, tuple->packet_mask, sizeof(pattern->mask));
-	trip_tuple_unpack(tuple, &key, pattern);
 }
 
 uint64_t
 trip_tuple_find(const struct trip_tuple *tuple, const struct trip_tuple_key *key)
 {
-	const struct trip_tuple_array *array = array_of(tuple);
+	const struct trip_tuple_array *array = trip_tuple_array_of(tuple);
 	unsigned int slots = trip_tuple_slots(tuple->words);
-	uint64_t index = home_of(tuple, key), left, slot;
+	uint64_t index = trip_tuple_home_index(tuple, key), left, slot;
 	struct trip_tuple_key held;
 
 	for (left = array->count; left > 0; left--) {
 		for (slot = index * slots; slot < (index + 1) * slots; slot++) {
-			load_key(place_in(array, tuple->words, slot), tuple->words, &held);
+			trip_tuple_load_key(
+				trip_tuple_place(array, tuple->words, slot), tuple->words, &held);
 			if (trip_tuple_get(tuple, slot) != 0 && same_key(&held, key, tuple->words))
 				return slot;
 		}
 		if (array->side[index].passed == 0)
 			break;
-		index = next_index(array, index);
+		index = trip_tuple_next_index(array, index);
 	}
 	return TRIP_TUPLE_NO_SLOT;
 }
@@ -310,30 +169,33 @@ trip_tuple_find(const struct trip_tuple *tuple, const struct trip_tuple_key *key
 uint32_t
 trip_tuple_get(const struct trip_tuple *tuple, uint64_t slot)
 {
-	return load_lead(place_in(array_of(tuple), tuple->words, slot)) & ~TRIP_TUPLE_GOES_ON;
+	return trip_tuple_load_lead(
+		       trip_tuple_place(trip_tuple_array_of(tuple), tuple->words, slot)) &
+	       ~TRIP_TUPLE_GOES_ON;
 }
 
 void
 trip_tuple_set(struct trip_tuple *tuple, uint64_t slot, uint32_t lead)
 {
-	struct place place = place_in(array_of(tuple), tuple->words, slot);
+	struct trip_tuple_place place =
+		trip_tuple_place(trip_tuple_array_of(tuple), tuple->words, slot);
 
-	store_lead(place, lead | (load_lead(place) & TRIP_TUPLE_GOES_ON));
+	store_lead(place, lead | (trip_tuple_load_lead(place) & TRIP_TUPLE_GOES_ON));
 }
 
 bool
 trip_tuple_has_room(const struct trip_tuple *tuple)
 {
 	/* Dead slots count: nobody knows when the last reader will be done with them. */
-	return !is_full(
-		tuple->keys + tuple->dead, array_of(tuple)->count, trip_tuple_slots(tuple->words));
+	return !is_full(tuple->keys + tuple->dead, trip_tuple_array_of(tuple)->count,
+		trip_tuple_slots(tuple->words));
 }
 
 /* A slot of this bucket that may be written, or `slots`. */
 static unsigned int
 free_slot(struct trip_tuple *tuple, struct trip_era *era, uint64_t index, unsigned int slots)
 {
-	struct trip_tuple_side *side = &array_of(tuple)->side[index];
+	struct trip_tuple_side *side = &trip_tuple_array_of(tuple)->side[index];
 	unsigned int slot;
 
 	if (side->dead != 0 && trip_era_safe_low(era, side->died)) {
@@ -351,16 +213,16 @@ uint64_t
 trip_tuple_insert(struct trip_tuple *tuple, struct trip_era *era, const struct trip_tuple_key *key,
 	uint32_t lead)
 {
-	struct trip_tuple_array *array = array_of(tuple);
+	struct trip_tuple_array *array = trip_tuple_array_of(tuple);
 	unsigned int slots = trip_tuple_slots(tuple->words), slot;
-	uint64_t index = home_of(tuple, key);
+	uint64_t index = trip_tuple_home_index(tuple, key);
 
 	while ((slot = free_slot(tuple, era, index, slots)) == slots) {
 		if (array->side[index].passed++ == 0)
 			set_goes_on(tuple, index, true);
-		index = next_index(array, index);
+		index = trip_tuple_next_index(array, index);
 	}
-	store_key(place_in(array, tuple->words, index * slots + slot), tuple->words, key);
+	store_key(trip_tuple_place(array, tuple->words, index * slots + slot), tuple->words, key);
 	trip_tuple_set(tuple, index * slots + slot, lead);
 	tuple->keys++;
 	return index * slots + slot;
@@ -369,16 +231,17 @@ trip_tuple_insert(struct trip_tuple *tuple, struct trip_era *era, const struct t
 void
 trip_tuple_erase(struct trip_tuple *tuple, struct trip_era *era, uint64_t slot)
 {
-	struct trip_tuple_array *array = array_of(tuple);
+	struct trip_tuple_array *array = trip_tuple_array_of(tuple);
 	unsigned int slots = trip_tuple_slots(tuple->words);
 	uint64_t at = slot / slots, index;
 	struct trip_tuple_key key;
 
-	load_key(place_in(array, tuple->words, slot), tuple->words, &key);
+	trip_tuple_load_key(trip_tuple_place(array, tuple->words, slot), tuple->words, &key);
 	trip_tuple_set(tuple, slot, 0);
 	array->side[at].died = (uint32_t)trip_era_retire(era);
 	array->side[at].dead |= 1u << slot % slots;
-	for (index = home_of(tuple, &key); index != at; index = next_index(array, index))
+	for (index = trip_tuple_home_index(tuple, &key); index != at;
+		index = trip_tuple_next_index(array, index))
 		if (--array->side[index].passed == 0)
 			set_goes_on(tuple, index, false);
 	tuple->keys--;
@@ -396,12 +259,12 @@ move_keys(struct trip_tuple *tuple, struct trip_era *era, const struct trip_tupl
 	tuple->keys = 0;
 	tuple->dead = 0;
 	for (slot = 0; slot < slots; slot++) {
-		struct place place = place_in(from, tuple->words, slot);
-		uint32_t lead = load_lead(place) & ~TRIP_TUPLE_GOES_ON;
+		struct trip_tuple_place place = trip_tuple_place(from, tuple->words, slot);
+		uint32_t lead = trip_tuple_load_lead(place) & ~TRIP_TUPLE_GOES_ON;
 
 		if (lead == 0)
 			continue;
-		load_key(place, tuple->words, &key);
+		trip_tuple_load_key(place, tuple->words, &key);
 		moved(arg, lead, trip_tuple_insert(tuple, era, &key, lead));
 	}
 }
@@ -410,7 +273,7 @@ int
 trip_tuple_grow(struct trip_tuple *tuple, struct trip_era *era, struct trip_memory_retired *retired,
 	void (*moved)(void *arg, uint32_t lead, uint64_t slot), void *arg)
 {
-	struct trip_tuple_array *old = array_of(tuple), *array;
+	struct trip_tuple_array *old = trip_tuple_array_of(tuple), *array;
 	/* A quarter more keys than are live: what fills the old one may be dead slots. */
 	uint64_t count = buckets_for(tuple->keys + tuple->keys / 4, trip_tuple_slots(tuple->words));
 	struct trip_tuple draft = *tuple;
@@ -425,45 +288,4 @@ trip_tuple_grow(struct trip_tuple *tuple, struct trip_era *era, struct trip_memo
 	atomic_store_explicit(&tuple->array, array, memory_order_release);
 	trip_memory_retire(retired, old, era);
 	return 0;
-}
-
-int
-trip_tuple_check(const struct trip_tuple *tuple)
-{
-	const struct trip_tuple_array *array = array_of(tuple);
-	unsigned int slots = trip_tuple_slots(tuple->words);
-	uint64_t index, slot, keys = 0, dead = 0, passes = 0, due = 0;
-	struct trip_tuple_key key;
-
-	for (index = 0; index < array->count; index++) {
-		const struct trip_tuple_side *side = &array->side[index];
-		struct place first = place_in(array, tuple->words, index * slots);
-
-		passes += side->passed;
-		dead += (uint64_t)__builtin_popcount(side->dead);
-		if ((trip_tuple_goes_on(first.bucket) != 0) != (side->passed > 0)) {
-			fprintf(stderr, "tuple: bucket %llu was passed by %u keys and denies it\n",
-				(unsigned long long)index, side->passed);
-			return -EINVAL;
-		}
-	}
-	for (slot = 0; slot < array->count * slots; slot++) {
-		if (trip_tuple_get(tuple, slot) == 0)
-			continue;
-		load_key(place_in(array, tuple->words, slot), tuple->words, &key);
-		keys++;
-		due += (slot / slots + array->count - home_of(tuple, &key)) % array->count;
-		if (trip_tuple_find(tuple, &key) != slot) {
-			fprintf(stderr, "tuple: slot %llu is not found by its own key\n",
-				(unsigned long long)slot);
-			return -EINVAL;
-		}
-	}
-	if (keys == tuple->keys && dead == tuple->dead && passes == due)
-		return 0;
-	fprintf(stderr, "tuple: %llu keys of %llu, %llu dead of %llu, %llu passes of %llu\n",
-		(unsigned long long)keys, (unsigned long long)tuple->keys, (unsigned long long)dead,
-		(unsigned long long)tuple->dead, (unsigned long long)passes,
-		(unsigned long long)due);
-	return -EINVAL;
 }

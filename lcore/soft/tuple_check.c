@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What holds of a tuple between two calls of its writer. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "tuple_priv.h"
+
+int
+trip_tuple_check(const struct trip_tuple *tuple)
+{
+	const struct trip_tuple_array *array = trip_tuple_array_of(tuple);
+	unsigned int slots = trip_tuple_slots(tuple->words);
+	uint64_t index, slot, keys = 0, dead = 0, passes = 0, due = 0;
+	struct trip_tuple_key key;
+
+	for (index = 0; index < array->count; index++) {
+		const struct trip_tuple_side *side = &array->side[index];
+		struct trip_tuple_place first =
+			trip_tuple_place(array, tuple->words, index * slots);
+
+		passes += side->passed;
+		dead += (uint64_t)__builtin_popcount(side->dead);
+		if ((trip_tuple_goes_on(first.bucket) != 0) != (side->passed > 0)) {
+			fprintf(stderr, "tuple: bucket %llu was passed by %u keys and denies it\n",
+				(unsigned long long)index, side->passed);
+			return -EINVAL;
+		}
+	}
+	for (slot = 0; slot < array->count * slots; slot++) {
+		if (trip_tuple_get(tuple, slot) == 0)
+			continue;
+		trip_tuple_load_key(
+			trip_tuple_place(array, tuple->words, slot), tuple->words, &key);
+		keys++;
+		due += (slot / slots + array->count - trip_tuple_home_index(tuple, &key)) %
+		       array->count;
+		if (trip_tuple_find(tuple, &key) != slot) {
+			fprintf(stderr, "tuple: slot %llu is not found by its own key\n",
+				(unsigned long long)slot);
+			return -EINVAL;
+		}
+	}
+	if (keys == tuple->keys && dead == tuple->dead && passes == due)
+		return 0;
+	fprintf(stderr, "tuple: %llu keys of %llu, %llu dead of %llu, %llu passes of %llu\n",
+		(unsigned long long)keys, (unsigned long long)tuple->keys, (unsigned long long)dead,
+		(unsigned long long)tuple->dead, (unsigned long long)passes,
+		(unsigned long long)due);
+	return -EINVAL;
+}
