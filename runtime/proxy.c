@@ -23,9 +23,23 @@ tell(const struct trip_proxy *proxy)
 		;
 }
 
+/* One of another process than the last, where there is any: who asks over many connections holds
+ * up others by one request at a time. */
+static struct trip_proxy_job *
+next_job(const struct trip_proxy *proxy, const struct trip_process *last)
+{
+	struct trip_proxy_job *job;
+
+	TAILQ_FOREACH (job, &proxy->waiting, next)
+		if (job->process != last)
+			return job;
+	return TAILQ_FIRST(&proxy->waiting);
+}
+
 static void *
 proxy_main(void *arg)
 {
+	const struct trip_process *last = NULL;
 	struct trip_proxy *proxy = arg;
 	struct trip_proxy_job *job;
 
@@ -33,10 +47,11 @@ proxy_main(void *arg)
 	trip_progress_follow();
 	pthread_mutex_lock(&proxy->lock);
 	for (;;) {
-		while ((job = TAILQ_FIRST(&proxy->waiting)) == NULL && !proxy->stop)
+		while ((job = next_job(proxy, last)) == NULL && !proxy->stop)
 			pthread_cond_wait(&proxy->asked, &proxy->lock);
 		if (job == NULL)
 			break;
+		last = job->process;
 		TAILQ_REMOVE(&proxy->waiting, job, next);
 		pthread_mutex_unlock(&proxy->lock);
 		trip_proxy_run(job);

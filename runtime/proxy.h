@@ -2,8 +2,8 @@
 /*
  * Calls of ports, flows and counters objects that attached processes have the primary make. Those
  * take the time of a device, and wait for homes and bursts; so a thread of its own makes them, one
- * after the other, and the control thread goes on meanwhile: proxy.c. What the calls are is in
- * proxy_held.c.
+ * after the other and processes by turns, and the control thread goes on meanwhile: proxy.c. What
+ * the calls are is in proxy_held.c.
  *
  * A connection has one request at a time. While that is with the proxy, the peer is busy: its job
  * and its reply are the proxy's, and it is neither read nor freed.
