@@ -10,6 +10,7 @@
 #include "layout.h"
 
 static const char function[] = "it calls a function, which only the primary has";
+static const char ports[] = "it opens ports, or sends by them, which only the primary does";
 static const char by_hand[] =
 	"it is about calls that progress the homes by hand, as the primary's do";
 static const char step[] = "it stops the caller between two instructions, who talks to nobody then";
@@ -30,6 +31,8 @@ static const struct {
 	{"cntr_18_the_home_is_held", LAYOUT_SECONDARY, function},
 	{"cntr_18_the_home_is_stopped", LAYOUT_SECONDARY, by_hand},
 	{"cntr_21_an_error_is_one", LAYOUT_SECONDARY, function},
+	{"flow_egress_in_callbacks", LAYOUT_SECONDARY, ports},
+	{"flow_egress_is_asked_for", LAYOUT_SECONDARY, ports},
 	{"pnt_08_a_function_reads", LAYOUT_SECONDARY, function},
 	{"poll_02_polls_refuse_close", LAYOUT_SECONDARY, by_hand},
 	{"poll_04_progress_by_hand_only", LAYOUT_SECONDARY, function},
@@ -43,8 +46,7 @@ static const struct {
 	{"wait_11_one_thread_at_a_time", LAYOUT_SECONDARY, by_hand},
 	{"wait_11_sets_progress_by_themselves", LAYOUT_SECONDARY, by_hand},
 	{"wait_11_waits_progress_by_themselves", LAYOUT_SECONDARY, by_hand},
-	{"port_limits_are_checked", LAYOUT_SECONDARY,
-		"it opens ports, which only the primary does"},
+	{"port_limits_are_checked", LAYOUT_SECONDARY, ports},
 	{"work_12_functions_may_open_objects", LAYOUT_SECONDARY, function},
 	{"work_04_no_overtaking_of_what_is_ready", LAYOUT_SECONDARY, function},
 	{"work_05_completions_are_counted", LAYOUT_SECONDARY, function},

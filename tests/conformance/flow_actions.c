@@ -18,15 +18,13 @@ open_port(enum trip_port_mode mode)
 {
 	const struct trip_port_attr attr = {.size = sizeof(attr), .mode = mode, .n_tx_queues = 1};
 
-	if (trip_port_open(harness_domain, traffic_start(1), &attr, &port) != 0)
-		fail_msg("%s", trip_error_message());
+	port = traffic_open(1, &attr);
 }
 
 static void
 close_port(void)
 {
-	assert_int_equal(trip_port_close(port), 0);
-	traffic_stop();
+	traffic_close(port);
 }
 
 static struct trip_flow *

@@ -51,7 +51,8 @@ struct harness_away {
 	void (*settle)(void);
 	struct trip_domain *(*open_other)(void);
 	void (*close_other)(struct trip_domain *domain);
-	/* As traffic.h has them; packets are received, and counted, in the primary. */
+	/* As traffic.h has them; packets are received, and counted, in the primary. Without
+	 * `burst`, the process of the tests polls the queues itself. */
 	struct trip_port *(*open_port)(uint16_t n_queues, const struct trip_port_attr *attr);
 	void (*close_port)(struct trip_port *port);
 	uint16_t (*burst)(uint16_t queue, uint16_t n, uint16_t udp_port, uint16_t bytes);

@@ -20,10 +20,14 @@ static const struct {
 	const char *word;
 	enum layout layout;
 	enum trip_progress progress;
+	/* The tests' process polls the queues of the port. */
+	bool polls;
 } words[] = {
-	{"secondary", LAYOUT_SECONDARY, TRIP_PROGRESS_LCORE},
-	{"secondary-manual", LAYOUT_SECONDARY, TRIP_PROGRESS_MANUAL},
-	{"split", LAYOUT_SPLIT, TRIP_PROGRESS_LCORE},
+	{"secondary", LAYOUT_SECONDARY, TRIP_PROGRESS_LCORE, false},
+	{"secondary-manual", LAYOUT_SECONDARY, TRIP_PROGRESS_MANUAL, false},
+	{"secondary-polls", LAYOUT_SECONDARY, TRIP_PROGRESS_LCORE, true},
+	{"secondary-polls-manual", LAYOUT_SECONDARY, TRIP_PROGRESS_MANUAL, true},
+	{"split", LAYOUT_SPLIT, TRIP_PROGRESS_LCORE, false},
 };
 
 /* Of this program. */
@@ -185,7 +189,7 @@ loop_away(uint16_t queue, uint16_t n, uint16_t udp_port, uint16_t bytes)
 	return send_request(&request);
 }
 
-static const struct harness_away away = {
+static struct harness_away away = {
 	.open = open_away,
 	.close = close_away,
 	.settle = settle_away,
@@ -234,7 +238,13 @@ play_tests(const char *arg)
 	int socket, result;
 
 	assert_true(sscanf(arg, "%31s %d %127s", is, &socket, name) >= 2);
-	layout = strcmp(is, "split") == 0 ? LAYOUT_SPLIT : LAYOUT_SECONDARY;
+	for (unsigned int i = 0; i < RTE_DIM(words); i++) {
+		if (strcmp(is, words[i].word) != 0)
+			continue;
+		layout = words[i].layout;
+		if (words[i].polls)
+			away.burst = NULL;
+	}
 	harness_mode = TRIP_PROGRESS_LCORE;
 	harness_away = &away;
 	if (layout == LAYOUT_SPLIT)

@@ -9,7 +9,8 @@
  *			and queues work. The other opens every counter, and makes every update of
  *one by the first (split.c); the first finds it by name
  *
- * The primary's homes are on lcores, or with "-manual" behind the word, progressed by hand, all the
+ * With "-polls" behind the word, the secondary also polls the queues of ports that count in bursts.
+ * The primary's homes are on lcores, or with "-manual" behind that, progressed by hand, all the
  * time. Tests that show something of the primary alone, or cannot be split, are named with the
  * reason in elsewhere.c.
  */
