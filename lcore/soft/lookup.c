@@ -6,12 +6,6 @@
 /* Looked up again after a change; then packet by packet; see table.h on `changes`. */
 #define LOOKUPS_MAX 4
 
-/* Packets parsed before their buckets are asked for. */
-#define BLOCK 8
-
-static const uint8_t all_packets[TRIP_LOOKUP_CHUNK] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
-	14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
-
 void
 trip_lookup_prefetch(struct rte_mbuf **pkts, uint32_t count)
 {
@@ -21,34 +15,36 @@ trip_lookup_prefetch(struct rte_mbuf **pkts, uint32_t count)
 		rte_prefetch0(rte_pktmbuf_mtod(pkts[i], const void *));
 }
 
-static void
-parse(struct trip_lookup *lookup, uint32_t from, uint32_t to)
+static inline __attribute__((always_inline)) void
+parse_packet(struct trip_lookup *lookup, uint32_t i)
 {
-	uint32_t wants = lookup->parsed, i;
-
-	for (i = from; i < to; i++)
-		lookup->bytes[i] = trip_packet_parse(lookup->pkts[i], wants, &lookup->fields[i]);
+	lookup->bytes[i] = trip_packet_parse(lookup->pkts[i], lookup->parsed, &lookup->fields[i]);
 }
 
-/* One mask being asked about the packets in `list`: key i of the scratch is of packet list[i]. By
- * value where it is inlined: what is stored to the scratch cannot change it then. */
+static void
+parse(struct trip_lookup *lookup)
+{
+	for (uint32_t i = 0; i < lookup->count; i++)
+		parse_packet(lookup, i);
+}
+
+/* One mask being asked about packets: key i of the scratch is of packet i, or of list[i]. By value
+ * where it is inlined: what is stored to the scratch cannot change it then. */
 struct ask {
 	struct trip_lookup *lookup;
 	const struct trip_tuple *tuple;
 	const struct trip_tuple_array *array;
-	const uint8_t *list;
 	const struct trip_count *counts;
 	const _Atomic uint8_t *actions;
 };
 
 static struct ask
-ask_of(struct trip_lookup *lookup, const struct trip_tuple *tuple, const uint8_t *list)
+ask_of(struct trip_lookup *lookup, const struct trip_tuple *tuple)
 {
 	/* Acquire: the keys in it; partner: the release in trip_tuple_grow. */
 	return (struct ask){.lookup = lookup,
 		.tuple = tuple,
 		.array = atomic_load_explicit(&tuple->array, memory_order_acquire),
-		.list = list,
 		.counts = lookup->counts,
 		.actions = lookup->actions};
 }
@@ -63,18 +59,31 @@ prefetch_bucket(const uint8_t *bucket, const unsigned int words)
 }
 
 static inline __attribute__((always_inline)) void
-hash_keys(const struct ask ask, const unsigned int words, uint32_t from, uint32_t to)
+hash_key(const struct ask ask, const unsigned int words, uint32_t at, uint32_t packet)
 {
 	struct trip_lookup *lookup = ask.lookup;
-	uint32_t i;
+	const struct trip_packet_fields *fields = &lookup->fields[packet];
+	struct trip_tuple_key *key = &lookup->keys[at];
 
-	for (i = from; i < to; i++) {
-		const struct trip_packet_fields *fields = &lookup->fields[ask.list[i]];
-		struct trip_tuple_key *key = &lookup->keys[i];
+	trip_tuple_key(ask.tuple, words, fields, key);
+	lookup->buckets[at] = trip_tuple_home(ask.tuple, ask.array, words, fields, key);
+	prefetch_bucket(lookup->buckets[at], words);
+}
 
-		trip_tuple_key(ask.tuple, words, fields, key);
-		lookup->buckets[i] = trip_tuple_home(ask.tuple, ask.array, words, fields, key);
-		prefetch_bucket(lookup->buckets[i], words);
+static inline __attribute__((always_inline)) void
+hash_keys(const struct ask ask, const unsigned int words, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		hash_key(ask, words, i, ask.lookup->list[i]);
+}
+
+/* Of all packets, each as soon as it is parsed: its bucket travels while the next one is read. */
+static inline __attribute__((always_inline)) void
+parse_and_hash_keys(const struct ask ask, const unsigned int words, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		parse_packet(ask.lookup, i);
+		hash_key(ask, words, i, i);
 	}
 }
 
@@ -155,18 +164,33 @@ probe_keys(const struct ask ask, const unsigned int words, uint32_t count)
 #define EACH_LENGTH(of) of(0) of(1) of(2) of(3) of(4) of(5) of(6) of(7) of(8) of(9)
 
 static void
-hash(const struct ask *ask, uint32_t from, uint32_t to)
+hash(const struct ask *ask, uint32_t count)
 {
-#define HASH(n)                               \
-	case n:                               \
-		hash_keys(*ask, n, from, to); \
+#define HASH(n)                            \
+	case n:                            \
+		hash_keys(*ask, n, count); \
 		break;
 	switch (ask->tuple->words) {
 		EACH_LENGTH(HASH)
 	default:
-		hash_keys(*ask, ask->tuple->words, from, to);
+		hash_keys(*ask, ask->tuple->words, count);
 	}
 #undef HASH
+}
+
+static void
+parse_and_hash(const struct ask *ask, uint32_t count)
+{
+#define PARSE(n)                                     \
+	case n:                                      \
+		parse_and_hash_keys(*ask, n, count); \
+		break;
+	switch (ask->tuple->words) {
+		EACH_LENGTH(PARSE)
+	default:
+		parse_and_hash_keys(*ask, ask->tuple->words, count);
+	}
+#undef PARSE
 }
 
 static void
@@ -236,19 +260,12 @@ merge(struct trip_lookup *lookup, bool final, uint32_t count, uint32_t active)
 	return active;
 }
 
-/* Parse, and ask the only mask; block by block, so that buckets travel while headers are read. */
 static void
-look_up_one_mask(struct trip_lookup *lookup, const struct trip_tuple *tuple, bool parsed)
+look_up_one_mask(struct trip_lookup *lookup, const struct trip_tuple *tuple)
 {
-	struct ask ask = ask_of(lookup, tuple, all_packets);
-	uint32_t from, to;
+	struct ask ask = ask_of(lookup, tuple);
 
-	for (from = 0; from < lookup->count; from = to) {
-		to = from + BLOCK < lookup->count ? from + BLOCK : lookup->count;
-		if (!parsed)
-			parse(lookup, from, to);
-		hash(&ask, from, to);
-	}
+	parse_and_hash(&ask, lookup->count);
 	probe(&ask, lookup->count);
 	memcpy(lookup->found, lookup->leads, sizeof(lookup->found));
 }
@@ -259,19 +276,19 @@ look_up(struct trip_lookup *lookup, const struct trip_table_view *view, bool par
 	uint32_t active = UINT32_MAX >> (TRIP_LOOKUP_CHUNK - lookup->count), i, count;
 
 	if (view->count == 1) {
-		look_up_one_mask(lookup, view->at[0].tuple, parsed);
+		look_up_one_mask(lookup, view->at[0].tuple);
 		return;
 	}
 	if (!parsed)
-		parse(lookup, 0, lookup->count);
+		parse(lookup);
 	memset(lookup->found, 0, sizeof(lookup->found));
 	for (i = 0; i < view->count && active != 0; i++) {
-		struct ask ask = ask_of(lookup, view->at[i].tuple, lookup->list);
+		struct ask ask = ask_of(lookup, view->at[i].tuple);
 
 		count = candidates(lookup, ask.tuple, active);
 		if (count == 0)
 			continue;
-		hash(&ask, 0, count);
+		hash(&ask, count);
 		probe(&ask, count);
 		active = merge(lookup, view->at[i].final, count, active);
 	}

@@ -7,8 +7,8 @@
  *	hash	for a mask: keys, hashes; ask for buckets
  *	probe	compare; ask for counts and action words
  *
- * With one mask, parse and hash take turns in blocks of a few packets, so that buckets travel while
- * headers are read. With more, each mask is asked about the packets that can match it and for which
+ * With one mask, parse and hash are one loop, so that buckets travel while the next headers are
+ * read. With more, each mask is asked about the packets that can match it and for which
  * nothing better can be found any more. What is not a plain hit, a key that leads to several rules
  * or to an `also` rule, is only noted: trip_soft_burst searches for it by itself.
  */
