@@ -13,9 +13,9 @@
  * apart from wheels that have become nearly empty and are folded back into a bucket.
  *
  * And it spreads a bucket only in two cases: when it has just become large and is much of the set,
- *so that most of what is accepted later goes to its place at once; or when it is first, something
- *in it is due, and it is large. A small one is sorted as it is. What comes out is the front, a
- *sorted queue; from there items fire.
+ * so that most of what is accepted later goes to its place at once; or when it is first, something
+ * in it is due, and it is large. A small one is sorted as it is. What comes out is the front, a
+ * sorted queue; from there items fire. Of a set that has few in all, pending_few.c tells.
  *
  *	root	wheels and buckets: everything above the sample goes here when it is accepted
  *	front	sorted; was taken out of root, so its items are older than equal ones in root
@@ -85,6 +85,30 @@ trip_pending_init(struct trip_pending *set)
 	};
 }
 
+static inline bool
+may_be_few(uint32_t root)
+{
+	return pending_kind(root) == PENDING_FEW || pending_kind(root) == PENDING_LIST;
+}
+
+static inline void
+insert_many(
+	struct trip_pending_pool *pool, struct trip_pending *set, uint64_t threshold, uint32_t node)
+{
+	if (threshold < set->floor)
+		set->floor = threshold;
+	trip_pending_wheel_insert(pool, set, threshold, node);
+}
+
+/* Out of line: where there are many, nothing is kept on the stack for it. */
+static __attribute__((noinline)) void
+insert_few(
+	struct trip_pending_pool *pool, struct trip_pending *set, uint64_t threshold, uint32_t node)
+{
+	if (!trip_pending_few_insert(pool, set, threshold, node))
+		insert_many(pool, set, threshold, node);
+}
+
 void
 trip_pending_insert(
 	struct trip_pending_pool *pool, struct trip_pending *set, uint64_t threshold, uint32_t node)
@@ -97,9 +121,10 @@ trip_pending_insert(
 		enqueue(pool, &set->late, &node, 1, false);
 		return;
 	}
-	if (threshold < set->floor)
-		set->floor = threshold;
-	trip_pending_wheel_insert(pool, set, threshold, node);
+	if (may_be_few(set->root))
+		insert_few(pool, set, threshold, node);
+	else
+		insert_many(pool, set, threshold, node);
 }
 
 /* No item but the late ones has a lower threshold. */
@@ -134,12 +159,18 @@ take_out(struct trip_pending_pool *pool, struct trip_pending *set, const uint32_
 	bool lowest = false;
 	uint32_t *ref;
 
-	assert(nodes[0] < pool->max_nodes && pool->items[nodes[0]].place != PENDING_NOWHERE);
+	assert(nodes[0] < pool->max_nodes);
 	if (pool->items[nodes[0]].place == PENDING_IN_QUEUE) {
 		dequeue(pool, set->late == nodes[0] ? &set->late : &set->front, nodes[0]);
 		pool->items[nodes[0]].place = PENDING_NOWHERE;
 		return;
 	}
+	if (pending_kind(set->root) == PENDING_FEW) {
+		assert(count == 1);
+		trip_pending_few_remove(pool, set, nodes[0]);
+		return;
+	}
+	assert(pool->items[nodes[0]].place != PENDING_NOWHERE);
 	trip_pending_wheel_find(pool, set, nodes[0], &path);
 	ref = path.refs[path.depth];
 	for (unsigned i = 0; i < count; i++) {
@@ -215,9 +246,8 @@ trip_pending_forget(struct trip_pending_pool *pool, struct trip_pending *set, ui
 	take_out(pool, set, nodes, count);
 }
 
-/* The item has left its place: false where it was canceled before. */
-static bool
-leave(struct trip_pending_pool *pool, uint32_t node)
+bool
+trip_pending_leave(struct trip_pending_pool *pool, uint32_t node)
 {
 	bool canceled = pending_canceled(pool, node);
 
@@ -244,7 +274,7 @@ take_first(struct trip_pending_pool *pool, uint32_t *head, uint64_t limit, uint3
 		nodes[count] = at;
 		before = at;
 		at = pool->items[at].next;
-		count += leave(pool, before);
+		count += trip_pending_leave(pool, before);
 		looked++;
 	} while (before != last);
 	pool->steps += looked;
@@ -327,7 +357,7 @@ take_sorted(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *
 		uint64_t threshold = pool->items[nodes[i]].threshold;
 
 		if (pending_canceled(pool, nodes[i]))
-			dropped += !leave(pool, nodes[i]);
+			dropped += !trip_pending_leave(pool, nodes[i]);
 		else if (threshold < limit)
 			keys[taken++] = (struct pending_key){threshold, nodes[i]};
 		else
@@ -349,10 +379,13 @@ take_sorted(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *
 /*
  * One bounded step towards knowing what in root is due next. The longest takes a bucket to the
  * front, each item of which is taken, sorted and linked while as many of the front are looked at
- * and passed, and folds the wheels above it. A pop begins it with less than SORT_MAX spent.
+ * and passed, and folds the wheels above it, for whose chunks thin lines may have to be given up. A
+ * pop begins it with less than SORT_MAX spent.
  */
 _Static_assert(
-	6 * PENDING_SORT_MAX + 2 * PENDING_WHEEL_MIN + 8 * PENDING_DIGITS <= TRIP_PENDING_STEPS,
+	6 * PENDING_SORT_MAX + 2 * PENDING_WHEEL_MIN + 8 * PENDING_DIGITS +
+			(PENDING_CHUNK_MIN - 1) * (PENDING_WHEEL_MIN / PENDING_CHUNK_NODES) <=
+		TRIP_PENDING_STEPS,
 	"no step is longer than what is promised of all calls");
 
 static void
@@ -387,31 +420,6 @@ advance(struct trip_pending_pool *pool, struct trip_pending *set)
 	refresh_floor(pool, set);
 }
 
-/* Whether root is all that there is, and one item of it. */
-static bool
-is_single(const struct trip_pending *set)
-{
-	return set->root == pending_ref(PENDING_LIST, 1, pending_index(set->root)) &&
-	       set->front == TRIP_PENDING_NIL && set->late == TRIP_PENDING_NIL &&
-	       set->split == TRIP_PENDING_NIL;
-}
-
-/* Most counters have one item, which need not become the front to be taken from there. */
-static unsigned
-take_single(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *node)
-{
-	*node = pending_index(set->root);
-	if (pool->items[*node].threshold > set->sample)
-		return 0;
-	set->root = TRIP_PENDING_NIL;
-	set->floor = TRIP_PENDING_NONE;
-	pool->steps++;
-	if (!leave(pool, *node))
-		return 0;
-	set->count--;
-	return 1;
-}
-
 unsigned
 trip_pending_pop(
 	struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *nodes, unsigned max)
@@ -419,8 +427,14 @@ trip_pending_pop(
 	uint64_t end = pool->steps + PENDING_SORT_MAX + 8u * (uint64_t)max;
 	unsigned count = 0;
 
-	if (max > 0 && is_single(set))
-		return take_single(pool, set, nodes);
+	/* Most counters need nothing of what follows. */
+	if (set->floor <= set->sample && max > 0 && pending_is_few(set)) {
+		count = trip_pending_few_pop(pool, set, nodes, max);
+		if (set->late == TRIP_PENDING_NIL) {
+			set->count -= count;
+			return count;
+		}
+	}
 	while (count < max && pool->steps < end) {
 		uint64_t first = front_threshold(pool, set);
 		uint64_t limit = set->sample < set->floor ? set->sample : set->floor;

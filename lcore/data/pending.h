@@ -44,6 +44,7 @@ struct trip_pending_pool {
 	uint32_t fresh_wheels;
 	uint32_t free_chunks; /* lists of what was used before */
 	uint32_t free_wheels;
+	uint32_t thin;   /* list of lines that are to be given up when no chunk is left */
 	uint32_t marked; /* canceled and not dropped yet */
 	uint64_t steps;  /* items moved or looked at and wheels visited: the measure of "bounded" */
 	uint64_t spread; /* steps when a bucket had last been spread before it was due */
@@ -106,6 +107,9 @@ void trip_pending_sample(struct trip_pending_pool *pool, struct trip_pending *se
  */
 unsigned trip_pending_pop(
 	struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *nodes, unsigned max);
+
+/* Fetches what a pop will touch first. */
+void trip_pending_prefetch(const struct trip_pending_pool *pool, const struct trip_pending *set);
 
 /* Pop has not finished with the current sample. */
 bool trip_pending_due(const struct trip_pending_pool *pool, const struct trip_pending *set);

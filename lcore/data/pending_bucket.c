@@ -103,7 +103,7 @@ append_few(struct trip_pending_pool *pool, uint32_t *ref, unsigned digit, uint32
 	if (count < PENDING_LIST_MAX) {
 		item->place = PENDING_IN_LIST;
 		item->next = count > 0 ? pending_index(*ref) : TRIP_PENDING_NIL;
-		*ref = pending_ref(PENDING_LIST, count + 1, node);
+		*ref = pending_list(count + 1, node);
 		pool->steps++;
 		return;
 	}
@@ -111,7 +111,7 @@ append_few(struct trip_pending_pool *pool, uint32_t *ref, unsigned digit, uint32
 	first = extend(pool, TRIP_PENDING_NIL, digit);
 	for (unsigned i = 0; i < count; i++)
 		append_chunk(pool, first, digit, nodes[i]);
-	*ref = pending_ref(PENDING_CHUNK, 0, first);
+	*ref = pending_ref(PENDING_CHUNK, first);
 	append_chunk(pool, first, digit, node);
 }
 
@@ -141,7 +141,7 @@ unlink_chunk(struct trip_pending_pool *pool, uint32_t *ref, uint32_t index)
 			next->min = chunk->min;
 			next->items = chunk->items;
 			next->span = chunk->span;
-			*ref = pending_ref(PENDING_CHUNK, 0, chunk->next);
+			*ref = pending_ref(PENDING_CHUNK, chunk->next);
 		}
 	}
 	trip_pending_pool_free_chunk(pool, index);
@@ -177,7 +177,7 @@ remove_from_list(struct trip_pending_pool *pool, uint32_t *ref, uint32_t node)
 		pool->items[before].next = pool->items[node].next;
 	}
 	pool->steps++;
-	*ref = count == 0 ? TRIP_PENDING_NIL : pending_ref(PENDING_LIST, count, at);
+	*ref = count == 0 ? TRIP_PENDING_NIL : pending_list(count, at);
 }
 
 void
@@ -257,7 +257,8 @@ trip_pending_bucket_take(struct trip_pending_pool *pool, uint32_t *ref, uint32_t
 	} else if (pending_kind(*ref) == PENDING_CHUNK) {
 		chunk = pending_chunk(pool, *ref);
 		prefetch_behind(pool, chunk);
-		for (unsigned i = 0, fill = chunk->fill; i < fill; i++) {
+		/* Not as far as it is filled: there may be no room for a last one that is gone. */
+		for (unsigned i = 0, live = chunk->live; count < live; i++) {
 			nodes[count] = chunk->nodes[i];
 			count += nodes[count] != TRIP_PENDING_NIL;
 		}

@@ -111,6 +111,56 @@ check_chunk(struct audit *audit, uint32_t first, uint32_t index,
 			"a source's chunks differ from those of the wheel's slots");
 }
 
+static void
+check_line(struct audit *audit, const struct pending_few *line, uint64_t *below)
+{
+	for (unsigned i = line->fill; i > 0 && audit->broken == NULL; i--) {
+		uint64_t key = line->keys[i - 1];
+		uint32_t node = pending_key_node(key);
+
+		expect(audit, node < audit->pool->max_nodes, "a key is of a node");
+		expect(audit, key >> PENDING_KEY_NODE_BITS >= *below >> PENDING_KEY_NODE_BITS,
+			"keys are sorted");
+		if (audit->broken != NULL)
+			return;
+		*below = key;
+		expect(audit, audit->pool->items[node].place == PENDING_NOWHERE,
+			"what has a key has no other place");
+		expect(audit, !pending_canceled(audit->pool, node), "no key is of a canceled item");
+		audit->items++;
+	}
+}
+
+static void
+check_few(struct audit *audit, const struct trip_pending *set)
+{
+	const struct pending_few *lowest = pending_few(audit->pool, set->root), *line = lowest;
+	uint32_t before = audit->items;
+	uint64_t below = 0;
+
+	expect(audit,
+		lowest->fill > 0 && lowest->fill <= PENDING_FEW_KEYS &&
+			lowest->count >= lowest->fill && lowest->count <= PENDING_FEW_MAX,
+		"an array has as many keys as are few");
+	if (audit->broken != NULL)
+		return;
+	expect(audit,
+		pending_key_threshold(lowest->keys[lowest->fill - 1], set->floor) == set->floor,
+		"the floor is the lowest of few");
+	expect(audit, lowest->count >= PENDING_CHUNK_MIN || lowest->set == set,
+		"a thin line knows its set");
+	check_line(audit, line, &below);
+	while (line->above != TRIP_PENDING_NIL && audit->broken == NULL &&
+		audit->items - before < lowest->count) {
+		line = &audit->pool->chunks[line->above].few;
+		expect(audit, line->fill == PENDING_FEW_KEYS, "lines but the lowest are full");
+		check_line(audit, line, &below);
+	}
+	expect(audit, audit->items - before == lowest->count, "an array knows how many it has");
+	expect(audit, set->front == TRIP_PENDING_NIL && set->split == TRIP_PENDING_NIL,
+		"few have no front");
+}
+
 /* slot: PENDING_SLOTS for the root and for the source of a wheel that is being filled. */
 static void
 check_bucket(
@@ -194,6 +244,8 @@ trip_pending_check(const struct trip_pending_pool *pool, const struct trip_pendi
 	check_queue(&audit, set->late, false);
 	if (pending_kind(set->root) == PENDING_WHEEL)
 		check_wheel(&audit, set->root, PENDING_DIGITS);
+	else if (pending_kind(set->root) == PENDING_FEW)
+		check_few(&audit, set);
 	else if (set->root != TRIP_PENDING_NIL)
 		check_bucket(&audit, set->root, NULL, PENDING_SLOTS);
 	expect(&audit, audit.items == set->count + audit.canceled,

@@ -15,6 +15,9 @@
  * exception is what a wheel is being filled from, which may be one chunk with a single node: one a
  * set, and such a set has a wheel, hence WHEEL_MIN items. So chunks <= 3N / 11 + N / WHEEL_MIN.
  * Nodes that move from one place to another leave the first before they enter the second.
+ * The lines of sorted arrays are such chunks, too: one has CHUNK_MIN keys or more, k > 1 have more
+ * than 7(k - 1). Where fewer than CHUNK_MIN are left of an array its line is thin, and beyond the
+ * bound: when there is no other chunk left, it is given up.
  *
  * Canceled items that nobody has come across yet count as pending here: their nodes are in no other
  * place, so N nodes it is all the same.
@@ -73,6 +76,7 @@ trip_pending_pool_init(struct trip_pending_pool *pool, void *memory, uint32_t ma
 		.max_wheels = wheels_for(max_nodes),
 		.free_chunks = TRIP_PENDING_NIL,
 		.free_wheels = TRIP_PENDING_NIL,
+		.thin = TRIP_PENDING_NIL,
 	};
 	pool->chunks = (void *)at;
 	at += lines(pool->max_chunks * sizeof(*pool->chunks));
@@ -88,8 +92,11 @@ trip_pending_pool_init(struct trip_pending_pool *pool, void *memory, uint32_t ma
 uint32_t
 trip_pending_pool_chunk(struct trip_pending_pool *pool)
 {
-	uint32_t index = pool->free_chunks;
+	uint32_t index;
 
+	if (pool->used_chunks == pool->max_chunks)
+		trip_pending_few_reclaim(pool);
+	index = pool->free_chunks;
 	if (index != TRIP_PENDING_NIL)
 		pool->free_chunks = pool->chunks[index].next;
 	else

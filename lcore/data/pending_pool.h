@@ -18,6 +18,8 @@
 #define PENDING_PAIR_MIN 10u   /* nodes in two neighbouring chunks */
 #define PENDING_SORT_MAX 320u  /* a bucket this small is sorted, a larger one is spread */
 #define PENDING_WHEEL_MIN 240u /* items under a wheel, or it is folded back into a bucket */
+#define PENDING_FEW_KEYS 7u    /* in a cache line */
+#define PENDING_FEW_MAX 28u    /* keys of a set that has only these */
 
 enum pending_place {
 	PENDING_NOWHERE,
@@ -43,20 +45,42 @@ pending_place_item(
 	*item = at;
 }
 
+/* A piece of a sorted array: pending_few.c. */
+struct pending_few {
+	union {
+		uint64_t keys[PENDING_FEW_KEYS];
+		struct {
+			uint64_t rest[PENDING_CHUNK_MIN - 1];
+			struct trip_pending *set; /* thin only, as what follows: whose it is */
+			uint32_t prev;
+			uint32_t next;
+		};
+	};
+	uint32_t above; /* the line with higher keys, or NIL */
+	uint16_t fill;
+	uint16_t count; /* lowest line only: keys in all of them */
+};
+
 /*
  * A piece of a bucket: its nodes in the order of acceptance, removed ones as NIL in between. The
  * chunks of a bucket form a ring; what is said of the whole bucket is kept in the first.
  */
 struct trip_pending_chunk {
-	uint64_t min; /* first only: once the lowest threshold in the bucket, none is lower */
-	uint32_t next;
-	uint32_t prev;
-	uint32_t items; /* first only: nodes in the bucket */
-	uint8_t span;   /* first only: thresholds differ in this many lowest digits at most */
-	uint8_t digit;  /* of the wheel that this chunk was filled under, or of one above */
-	uint8_t fill;
-	uint8_t live;
-	uint32_t nodes[PENDING_CHUNK_NODES];
+	union {
+		struct {
+			/* first only: once the lowest threshold in the bucket, none is lower */
+			uint64_t min;
+			uint32_t next;
+			uint32_t prev;
+			uint32_t items; /* first only: nodes in the bucket */
+			uint8_t span;  /* first only: thresholds differ in so many digits at most */
+			uint8_t digit; /* of the wheel that it was filled under, or of one above */
+			uint8_t fill;
+			uint8_t live;
+			uint32_t nodes[PENDING_CHUNK_NODES];
+		};
+		struct pending_few few;
+	};
 };
 
 _Static_assert(sizeof(struct trip_pending_chunk) == 64, "a chunk is a cache line");
@@ -72,26 +96,38 @@ struct trip_pending_wheel {
 
 /*
  * A reference, in a slot or at the root: to a list (of so many nodes), to the first chunk of a
- * bucket, to a wheel, or NIL.
+ * bucket, to a wheel, or NIL. At the root alone: to the lowest line of a few.
  */
-enum pending_kind { PENDING_LIST, PENDING_CHUNK, PENDING_WHEEL, PENDING_EMPTY };
+enum pending_kind {
+	PENDING_LIST,
+	PENDING_CHUNK,
+	PENDING_WHEEL,
+	PENDING_FEW,
+	PENDING_EMPTY = 7,
+};
 
 static inline uint32_t
-pending_ref(enum pending_kind kind, uint32_t count, uint32_t index)
+pending_ref(enum pending_kind kind, uint32_t index)
 {
-	return (uint32_t)kind << 30 | count << 27 | index;
+	return (uint32_t)kind << 29 | index;
 }
 
 static inline enum pending_kind
 pending_kind(uint32_t ref)
 {
-	return (enum pending_kind)(ref >> 30);
+	return (enum pending_kind)(ref >> 29);
+}
+
+static inline uint32_t
+pending_list(uint32_t count, uint32_t node)
+{
+	return (uint32_t)PENDING_LIST << 29 | (count - 1) << 27 | node;
 }
 
 static inline uint32_t
 pending_list_count(uint32_t ref)
 {
-	return ref >> 27 & 7;
+	return (ref >> 27 & 3) + 1;
 }
 
 static inline uint32_t
@@ -110,6 +146,12 @@ static inline struct trip_pending_chunk *
 pending_chunk(const struct trip_pending_pool *pool, uint32_t ref)
 {
 	return &pool->chunks[pending_index(ref)];
+}
+
+static inline struct pending_few *
+pending_few(const struct trip_pending_pool *pool, uint32_t ref)
+{
+	return &pool->chunks[pending_index(ref)].few;
 }
 
 static inline bool
@@ -154,6 +196,44 @@ struct pending_key {
 
 struct pending_key *trip_pending_sort(
 	struct pending_key *keys, struct pending_key *spare, unsigned count);
+
+/* In a queue, a list or a chunk no more: false where it was canceled before. */
+bool trip_pending_leave(struct trip_pending_pool *pool, uint32_t node);
+
+/* Few: pending_few.c. */
+#define PENDING_KEY_NODE_BITS 27u
+#define PENDING_KEY_BITS (64 - PENDING_KEY_NODE_BITS)
+
+_Static_assert(TRIP_PENDING_MAX_NODES == UINT32_C(1) << PENDING_KEY_NODE_BITS, "any node is below");
+
+static inline uint32_t
+pending_key_node(uint64_t key)
+{
+	return (uint32_t)key & (TRIP_PENDING_MAX_NODES - 1);
+}
+
+/* What all thresholds of a few have in common is in any of them. */
+static inline uint64_t
+pending_key_threshold(uint64_t key, uint64_t other)
+{
+	return other >> PENDING_KEY_BITS << PENDING_KEY_BITS | key >> PENDING_KEY_NODE_BITS;
+}
+
+bool trip_pending_few_insert(struct trip_pending_pool *pool, struct trip_pending *set,
+	uint64_t threshold, uint32_t node);
+void trip_pending_few_remove(
+	struct trip_pending_pool *pool, struct trip_pending *set, uint32_t node);
+/* Whether all that is not late is in a list or an array. */
+static inline bool
+pending_is_few(const struct trip_pending *set)
+{
+	return pending_kind(set->root) == PENDING_FEW ||
+	       (pending_kind(set->root) == PENDING_LIST && set->front == TRIP_PENDING_NIL);
+}
+
+void trip_pending_few_reclaim(struct trip_pending_pool *pool);
+unsigned trip_pending_few_pop(
+	struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *nodes, unsigned max);
 
 /* Buckets: pending_bucket.c. */
 void trip_pending_bucket_append(

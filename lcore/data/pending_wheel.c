@@ -35,7 +35,7 @@ new_wheel(struct trip_pending_pool *pool, uint32_t *ref, unsigned digit, uint64_
 	wheel->digit = digit;
 	for (unsigned i = 0; i < PENDING_SLOTS; i++)
 		wheel->slots[i] = TRIP_PENDING_NIL;
-	*ref = pending_ref(PENDING_WHEEL, 0, index);
+	*ref = pending_ref(PENDING_WHEEL, index);
 	return wheel;
 }
 

@@ -70,6 +70,7 @@ sample(struct trip_home *home, uint32_t index)
 	/* The generation before the sum: a set in between is found at the next look. */
 	if (was_set(home, index))
 		forget_sample(home, index);
+	trip_pending_prefetch(&home->pool, &cntr->pending);
 	trip_source_fold(home, index);
 	cntr->sample = trip_cell_sum(&home->cells[index]);
 	if (cntr->since_tsc == 0)

@@ -17,6 +17,17 @@ uint32_t trip_due_pop(struct trip_home *home, struct trip_due_list *list);
 /* The sum of counter `cntr` may have passed what is armed, or what is armed must be set anew. */
 void trip_due_touch(struct trip_home *home, uint32_t cntr);
 
+/* Fetches what is looked at of a counter when it rang. */
+static inline void
+trip_due_prefetch(const struct trip_home *home, uint32_t cntr)
+{
+	const char *record = (const char *)&home->cntrs[cntr];
+
+	__builtin_prefetch(&home->cells[cntr], 1);
+	__builtin_prefetch(record, 1);
+	__builtin_prefetch(record + sizeof(home->cntrs[cntr]) - 1, 1);
+}
+
 /* A counter rang: samples it, or has it sampled when nothing of it is due any more. */
 void trip_due_rang(struct trip_home *home, uint32_t cntr);
 

@@ -31,6 +31,8 @@ sample_rung(struct trip_home *home)
 	while (home->sampled.count < home->budget && done < home->budget) {
 		n = trip_doorbell_take(&home->doorbell, TRIP_BELL_CNTR, rung, QUANTUM);
 		for (unsigned int i = 0; i < n; i++)
+			trip_due_prefetch(home, rung[i]);
+		for (unsigned int i = 0; i < n; i++)
 			trip_due_rang(home, rung[i]);
 		done += n;
 		if (n < QUANTUM)

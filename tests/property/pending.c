@@ -134,6 +134,7 @@ matches_the_model(void **state)
 
 	for (uint64_t i = 0; i < rounds; i++) {
 		random_operations(seed + 3 * i, 12, 3000, 1);
+		random_operations(seed + 3 * i, 40, 3000, 1);
 		random_operations(seed + 3 * i + 1, 400, 4000, 5);
 		random_operations(seed + 3 * i + 2, 2500, 12000, 97);
 	}
@@ -141,29 +142,43 @@ matches_the_model(void **state)
 
 /* A home with little pending is never rung for nothing. */
 static void
-bound_of_few_is_exact(void **state)
+bound_is_exact(uint64_t seed, uint32_t max_nodes, enum shape first, enum shape shapes, uint64_t top)
 {
 	struct model model;
 	uint64_t lowest;
 
-	setup(&model, trip_test_seed("bound_of_few_is_exact"), 4);
+	setup(&model, seed, max_nodes);
 	for (unsigned i = 0; i < 20000; i++) {
-		uint32_t node = (uint32_t)trip_random_below(&model.random, 4);
+		uint32_t node = (uint32_t)trip_random_below(&model.random, max_nodes);
 
 		if (due(&model, 0))
-			pop(&model, 0, 4);
+			pop(&model, 0, 1 + (unsigned)trip_random_below(&model.random, 8));
 		else if (trip_random_below(&model.random, 8) == 0)
-			sample(&model, 0, sum_of(&model, 0));
+			sample(&model, 0, sum_of(&model, 0) % top);
 		else if (model.entries[node].set >= 0)
 			cancel(&model, node);
 		else
-			insert(&model, 0, threshold_of(&model, 0, (enum shape)(i % SHAPES)), node);
+			insert(&model, 0,
+				threshold_of(&model, 0, (enum shape)(first + i % (shapes - first))),
+				node);
+		check(&model, 0);
 		next_due(&model, 0, &lowest);
 		if (!due(&model, 0))
 			assert_true(trip_pending_bound(&model.pool, &model.sets[0]) == lowest);
 	}
 	empty(&model);
 	teardown(&model);
+}
+
+static void
+bound_of_few_is_exact(void **state)
+{
+	uint64_t seed = trip_test_seed("bound_of_few_is_exact");
+
+	/* However far apart; and those that an array holds. */
+	bound_is_exact(seed, 4, DENSE, SHAPES, UINT64_MAX);
+	bound_is_exact(seed, 28, DENSE, SPARSE, 1000000);
+	bound_is_exact(seed, 28, LOW, ANY, 150);
 }
 
 /* WORK-03: a crowd on one threshold is never sorted or spread, also when others join it. */

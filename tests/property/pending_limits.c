@@ -97,6 +97,58 @@ chains_of_wheels_fit(void **state)
 	teardown(&model);
 }
 
+/*
+ * Sets of which little is left keep a line each, more than there are chunks for all nodes; these
+ * give way where sets that have enough want one, and what they held fires in order all the same.
+ */
+static void
+what_is_left_of_few_gives_way(void **state)
+{
+	enum { THIN = 500, EACH = 5, FULL = 500, NEED = 4 };
+	static struct trip_pending sets[THIN + FULL];
+	const uint32_t max_nodes = THIN * EACH;
+	uint32_t spare[THIN * EACH], spares = 0, nodes[EACH], lines;
+	struct model model;
+
+	setup(&model, 1, max_nodes);
+	for (uint32_t i = 0; i < THIN; i++) {
+		trip_pending_init(&sets[i]);
+		for (uint32_t j = 0; j < EACH; j++)
+			trip_pending_insert(&model.pool, &sets[i], 10 - j, i * EACH + j);
+		trip_pending_sample(&model.pool, &sets[i], 7 + i % 3);
+		for (uint32_t n = trip_pending_pop(&model.pool, &sets[i], nodes, EACH); n > 0; n--)
+			spare[spares++] = nodes[n - 1];
+	}
+	assert_int_equal(model.pool.used_chunks, THIN);
+	lines = model.pool.used_chunks;
+	for (uint32_t i = 0; i < FULL && spares > EACH; i++) {
+		struct trip_pending *set = &sets[THIN + i];
+
+		trip_pending_init(set);
+		for (uint32_t j = 0; j <= NEED; j++)
+			trip_pending_insert(&model.pool, set, 10 - j, spare[--spares]);
+		assert_null(trip_pending_check(&model.pool, set));
+		lines++;
+	}
+	/* Otherwise this has shown nothing. */
+	assert_true(lines > model.pool.max_chunks);
+	assert_true(model.pool.used_chunks <= model.pool.max_chunks);
+	for (uint32_t i = 0; i < THIN; i++) {
+		uint32_t left = 10 - (7 + i % 3);
+
+		assert_null(trip_pending_check(&model.pool, &sets[i]));
+		trip_pending_sample(&model.pool, &sets[i], 10);
+		assert_int_equal(trip_pending_pop(&model.pool, &sets[i], nodes, EACH), left);
+		for (uint32_t j = 0; j < left; j++)
+			assert_int_equal(nodes[j], i * EACH + left - 1 - j);
+	}
+	for (uint32_t i = THIN; i < THIN + FULL && sets[i].count > 0; i++) {
+		trip_pending_sample(&model.pool, &sets[i], 10);
+		assert_int_equal(trip_pending_pop(&model.pool, &sets[i], nodes, EACH), NEED + 1);
+	}
+	teardown(&model);
+}
+
 #define OTHERS 21000u
 
 /*
@@ -285,6 +337,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(capacity_is_exact),
 		cmocka_unit_test(chains_of_wheels_fit),
+		cmocka_unit_test(what_is_left_of_few_gives_way),
 		cmocka_unit_test(canceling_meets_a_half_filled_wheel),
 		cmocka_unit_test(submitting_does_not_outrun_spreading),
 		cmocka_unit_test(lowering_and_raising_stays_bounded),

@@ -203,6 +203,19 @@ trip_pending_sample(struct trip_pending_pool *pool, struct trip_pending *set, ui
 	set->sample = sum;
 }
 
+void
+trip_pending_prefetch(const struct trip_pending_pool *pool, const struct trip_pending *set)
+{
+	const struct heap_entry *entries = entries_of(set);
+
+	/* The root, its children, and what takes its place. */
+	if (set->root == 0)
+		return;
+	__builtin_prefetch(entries, 1);
+	__builtin_prefetch(&entries[ARITY], 1);
+	__builtin_prefetch(&entries[set->root - 1], 1);
+}
+
 unsigned
 trip_pending_pop(
 	struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *nodes, unsigned max)
