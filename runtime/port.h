@@ -14,7 +14,8 @@ struct trip_port_queue {
 	bool claimed;
 	/* In an attached process: it is not one any more. NULL: not asked. */
 	const _Atomic bool *ended;
-	/* In the primary: a burst of another process that was waited for in vain. */
+	/* In the primary: 1 more than since when the burst of another process is that was waited
+	 * for in vain; 0: none was. */
 	uint64_t stuck;
 	struct trip_soft_queue soft;
 	const struct rte_eth_rxtx_callback *callback;

@@ -298,8 +298,8 @@ is_stuck(const struct trip_port *port, const struct trip_port_side *side, uint64
 		if (since > stamp)
 			continue;
 		if (note)
-			side->queues[q].stuck = since;
-		stuck &= side->queues[q].stuck == since;
+			side->queues[q].stuck = since + 1;
+		stuck &= side->queues[q].stuck == since + 1;
 	}
 	return stuck;
 }

@@ -16,288 +16,13 @@
 #include <unistd.h>
 
 #include <rte_memzone.h>
-#include <rte_pause.h>
 
 #include "baseline.h"
 #include "domain.h"
 #include "flows.h"
 #include "home.h"
+#include "steps.h"
 #include "waiter.h"
-
-/* ---- the part: one call, on command -----------------------------------------------------------
- */
-
-enum queue {
-	UNCLAIMED,
-	POLLED,
-	OF_ANOTHER_HANDLE,
-	QUEUES,
-};
-
-struct scene {
-	struct trip_cntr *theirs, *own, *armed;
-	uint64_t id;
-	/* The other has no flow. */
-	struct trip_port *port, *other_port;
-	struct trip_flow *flow;
-};
-
-static struct trip_work
-item(struct scene *scene, uint64_t threshold)
-{
-	return (struct trip_work){.size = sizeof(struct trip_work),
-		.triggering_cntr = scene->theirs,
-		.threshold = threshold,
-		.op_type = TRIP_OP_CNTR_ADD,
-		.op.cntr = {.cntr = scene->own, .value = 1}};
-}
-
-static void
-do_queue(struct scene *scene)
-{
-	struct trip_work work = item(scene, UINT64_C(1) << 40);
-
-	(void)trip_work_queue(family_domain, &work, NULL);
-}
-
-static void
-do_queue_due(struct scene *scene)
-{
-	struct trip_work work = item(scene, 0);
-
-	(void)trip_work_queue(family_domain, &work, NULL);
-}
-
-/* By a channel of its own. */
-static void
-do_queue_as_thread(struct scene *scene)
-{
-	(void)trip_thread_attach(family_domain);
-	do_queue(scene);
-	(void)trip_thread_detach(family_domain);
-}
-
-static void
-do_cancel(struct scene *scene)
-{
-	(void)trip_work_cancel(family_domain, scene->id);
-}
-
-static void
-do_arm(struct scene *scene)
-{
-	(void)trip_cntr_arm(scene->armed, 1000000);
-}
-
-static void
-do_trywait(struct scene *scene)
-{
-	struct trip_fid *fid = trip_cntr_fid(scene->armed);
-
-	(void)trip_trywait(family_domain, &fid, 1);
-}
-
-static void
-do_add(struct scene *scene)
-{
-	(void)trip_cntr_add(scene->theirs, 1);
-}
-
-static void
-do_adderr(struct scene *scene)
-{
-	(void)trip_cntr_adderr(scene->theirs, 1);
-}
-
-static void
-do_set(struct scene *scene)
-{
-	(void)trip_cntr_set(scene->theirs, 5);
-}
-
-static void
-do_open(struct scene *scene)
-{
-	(void)family_cntr("new", TRIP_WAIT_FD);
-}
-
-static void
-do_find(struct scene *scene)
-{
-	(void)family_find("theirs", TRIP_WAIT_FD);
-}
-
-static void
-do_close(struct scene *scene)
-{
-	(void)trip_cntr_close(scene->armed);
-}
-
-static void
-do_sleep(struct scene *scene)
-{
-	(void)trip_cntr_wait(scene->own, 1, 200);
-}
-
-/* ---- of flows and queues ----------------------------------------------------------------------
- */
-
-static struct trip_flow *
-make_flow(struct scene *scene, uint16_t udp_port)
-{
-	const struct trip_flow_attr attr = {
-		.size = sizeof(attr), .cntrs = &scene->theirs, .n_cntrs = 1};
-
-	return flows_create(scene->port, &attr, udp_port);
-}
-
-static void
-set_flows(struct scene *scene)
-{
-	scene->port = flows_find();
-	scene->other_port = flows_find();
-	scene->flow = make_flow(scene, FLOWS_DNS);
-	assert_int_equal(trip_port_claim(scene->port, TRIP_FLOW_INGRESS, POLLED), 0);
-	assert_int_equal(
-		trip_port_claim(scene->other_port, TRIP_FLOW_INGRESS, OF_ANOTHER_HANDLE), 0);
-	assert_int_equal(flows_burst(scene->port, POLLED, FLOWS_DNS, 1), 1);
-}
-
-static void
-do_find_port(struct scene *scene)
-{
-	(void)flows_find();
-}
-
-static void
-do_close_port(struct scene *scene)
-{
-	(void)trip_port_close(scene->other_port);
-}
-
-static void
-do_create(struct scene *scene)
-{
-	(void)make_flow(scene, FLOWS_DNS + 1);
-}
-
-static void
-do_query(struct scene *scene)
-{
-	struct trip_flow_count count;
-
-	(void)trip_flow_query(scene->flow, &count);
-}
-
-static void
-do_destroy(struct scene *scene)
-{
-	(void)trip_flow_destroy(scene->flow);
-}
-
-static void
-do_claim(struct scene *scene)
-{
-	(void)trip_port_claim(scene->port, TRIP_FLOW_INGRESS, UNCLAIMED);
-}
-
-static void
-do_burst(struct scene *scene)
-{
-	(void)flows_burst(scene->port, POLLED, FLOWS_DNS, 4);
-}
-
-/* Which takes the queue, too. */
-static void
-do_first_burst(struct scene *scene)
-{
-	(void)flows_burst(scene->port, UNCLAIMED, FLOWS_DNS, 4);
-}
-
-static void
-do_release(struct scene *scene)
-{
-	(void)trip_port_release(scene->port, TRIP_FLOW_INGRESS, POLLED);
-}
-
-static void
-do_detach(struct scene *scene)
-{
-	(void)trip_work_flush(family_domain, NULL);
-	(void)trip_flow_destroy(scene->flow);
-	(void)trip_port_close(scene->other_port);
-	(void)trip_port_close(scene->port);
-	(void)trip_cntr_close(scene->armed);
-	(void)trip_cntr_close(scene->own);
-	(void)trip_cntr_close(scene->theirs);
-	(void)trip_domain_close(family_domain);
-}
-
-/* Steps that two runs need not have in common are left to chance where only every `stride`th has
- * its kill: all of them have with `scripts/test --long`. */
-static const struct {
-	const char *name;
-	void (*call)(struct scene *scene);
-	unsigned int stride;
-} calls[] = {
-	{"queue", do_queue, 1},
-	{"queue what is due", do_queue_due, 4},
-	{"queue as a thread", do_queue_as_thread, 8},
-	{"cancel", do_cancel, 1},
-	{"arm", do_arm, 1},
-	{"trywait", do_trywait, 4},
-	{"add", do_add, 1},
-	{"adderr", do_adderr, 1},
-	{"set", do_set, 1},
-	{"open", do_open, 4},
-	{"find", do_find, 4},
-	{"close", do_close, 2},
-	{"sleep", do_sleep, 4},
-	{"find a port", do_find_port, 4},
-	{"close a port", do_close_port, 3},
-	{"create", do_create, 2},
-	{"query", do_query, 2},
-	{"destroy", do_destroy, 2},
-	{"claim", do_claim, 1},
-	{"burst", do_burst, 6},
-	{"first burst", do_first_burst, 8},
-	{"release", do_release, 1},
-	{"detach", do_detach, 22},
-};
-
-#define CALLS (sizeof(calls) / sizeof(*calls))
-
-static void
-play_stepped(const char *arg)
-{
-	struct scene scene = {0};
-	struct trip_work work;
-
-	family_attach();
-	scene.theirs = family_find("theirs", TRIP_WAIT_NONE);
-	scene.own = family_cntr("own", TRIP_WAIT_UNSPEC);
-	scene.armed = family_find("theirs", TRIP_WAIT_FD);
-	work = item(&scene, UINT64_C(1) << 41);
-	assert_int_equal(trip_work_queue(family_domain, &work, &scene.id), 0);
-	set_flows(&scene);
-	family_say('r');
-	calls[family_listen() - 'a'].call(&scene);
-	family_say('d');
-	/* Whoever steps it further finds instructions. */
-	for (;;)
-		rte_pause();
-}
-
-static void
-play_attaching(const char *arg)
-{
-	family_say('r');
-	family_listen();
-	family_attach();
-	family_say('d');
-	for (volatile unsigned int i = 0;; i++)
-		;
-}
 
 /* ---- the primary ------------------------------------------------------------------------------
  */
@@ -345,8 +70,8 @@ watch_all(void)
 {
 	const struct trip_engine *engine = &family_domain->engine;
 
-	watch(engine->claims, &engine->claims[QUEUES]);
-	for (uint32_t q = 0; q < QUEUES; q++)
+	watch(engine->claims, &engine->claims[STEPS_QUEUES]);
+	for (uint32_t q = 0; q < STEPS_QUEUES; q++)
 		watch(trip_engine_count(engine, q, 0),
 			trip_engine_count(engine, q, engine->n_flows));
 	for (uint32_t i = 0; i < family_domain->engine.n_homes; i++) {
@@ -503,7 +228,7 @@ kill_in_call(unsigned int call, const struct baseline *baseline)
 	for (unsigned int n = 1; left; n++) {
 		struct family_child child;
 
-		if (!has_kill(n, calls[call].stride))
+		if (!has_kill(n, steps_call(call)->stride))
 			continue;
 		child = start_and_seize("stepped");
 		family_tell(&child, (char)('a' + call));
@@ -526,12 +251,12 @@ killed_between_any_two_steps(void **state)
 
 	family_open(TRIP_PROGRESS_MANUAL,
 		&(struct trip_domain_attr){.scrub_us = 1000, .max_process_threads = 1});
-	flows_open_port(QUEUES);
+	flows_open_port(STEPS_QUEUES);
 	theirs = family_cntr("theirs", TRIP_WAIT_NONE);
 	baseline_take(&baseline);
 	watch_all();
-	for (unsigned int call = 0; call < CALLS; call++)
-		printf("%s: %u kills\n", calls[call].name, kill_in_call(call, &baseline));
+	for (unsigned int call = 0; steps_call(call) != NULL; call++)
+		printf("%s: %u kills\n", steps_call(call)->name, kill_in_call(call, &baseline));
 	watch_nothing();
 	assert_int_equal(trip_domain_stats_read(family_domain, &stats), 0);
 	printf("%llu lost rings repaired\n", (unsigned long long)stats.scrub_repairs);
@@ -585,8 +310,8 @@ killed_between_any_two_steps_of_attaching(void **state)
 }
 
 static const struct family_part parts[] = {
-	{"stepped", play_stepped},
-	{"attaching", play_attaching, false},
+	{"stepped", steps_play_call},
+	{"attaching", steps_play_attach},
 	{NULL, NULL},
 };
 

@@ -200,12 +200,12 @@ play_burst(const char *arg)
 	found = flows_find();
 	assert_int_equal(trip_port_claim(found, TRIP_FLOW_INGRESS, 0), 0);
 	claim = &family_domain->engine.claims[found->sides[TRIP_FLOW_INGRESS].first_queue];
-	atomic_store(&claim->since, 1);
+	atomic_store(&claim->since, 0);
 	family_say('r');
 	if (strcmp(arg, "stopped") == 0)
 		raise(SIGSTOP);
 	for (uint64_t n = 0;; n++)
-		atomic_store(&claim->since, 1 + (n & 1));
+		atomic_store(&claim->since, n & 1);
 }
 
 static void
