@@ -44,7 +44,7 @@ trip_wait_is_over(int64_t deadline)
 }
 
 void
-trip_wait_sleep(struct trip_waiter *waiter, uint32_t sequence, int64_t deadline)
+trip_wait_sleep(struct trip_waiter *waiter, uint32_t sequence, int64_t deadline, const void *next)
 {
 	int64_t left = deadline < 0 ? -1 : deadline - now_ns();
 
@@ -56,8 +56,8 @@ trip_wait_sleep(struct trip_waiter *waiter, uint32_t sequence, int64_t deadline)
 	if (deadline >= 0 && left <= 0)
 		return;
 	/* Rounded up: it must not end early, and spin. */
-	trip_waiter_sleep(
-		waiter, sequence, deadline < 0 ? -1 : (int)((left + NS_PER_MS - 1) / NS_PER_MS));
+	trip_waiter_sleep(waiter, sequence,
+		deadline < 0 ? -1 : (int)((left + NS_PER_MS - 1) / NS_PER_MS), next);
 }
 
 bool
@@ -118,7 +118,7 @@ wait_slot(const struct wait *wait, struct trip_home *home, uint32_t slot)
 		/* Without a signal it stays armed. */
 		while ((result = wait_look(wait)) == -EAGAIN &&
 			atomic_load(&waiter->sequence) == sequence)
-			trip_wait_sleep(waiter, sequence, wait->deadline);
+			trip_wait_sleep(waiter, sequence, wait->deadline, wait->cntr->cell);
 	} while (result == -EAGAIN);
 	return result;
 }

@@ -14,8 +14,9 @@ int64_t trip_wait_deadline(int timeout);
 bool trip_wait_is_over(int64_t deadline);
 
 /* Spins briefly, then sleeps until the slot is signalled after `sequence` was read, or the
- * deadline. */
-void trip_wait_sleep(struct trip_waiter *waiter, uint32_t sequence, int64_t deadline);
+ * deadline. `next` is what its caller reads then. */
+void trip_wait_sleep(
+	struct trip_waiter *waiter, uint32_t sequence, int64_t deadline, const void *next);
 
 /* Whether whoever waits in this domain is to progress or yield rather than to sleep. */
 bool trip_wait_yields(const struct trip_domain *domain, int wait_obj);

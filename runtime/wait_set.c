@@ -315,7 +315,7 @@ wait_asleep(struct trip_wait_set *set, int64_t deadline)
 			result = -ETIMEDOUT;
 			break;
 		}
-		trip_wait_sleep(waiter, sequence, deadline);
+		trip_wait_sleep(waiter, sequence, deadline, waiter);
 	}
 	go_away(set);
 	return result;

@@ -233,6 +233,7 @@ static int
 run_all(const struct options *options, const struct bench *const *chosen, unsigned int n)
 {
 	static struct bench_result results[BENCHES_MAX];
+	time_t began = time(NULL);
 	unsigned int done = 0;
 
 	if (start_eal(options) < 0)
@@ -240,6 +241,9 @@ run_all(const struct options *options, const struct bench *const *chosen, unsign
 	bench_report_head(table_of(options));
 	while (done < n && run_one(options, chosen[done], &results[done]) == 0)
 		done++;
+	if (n > 1)
+		fprintf(table_of(options), "%u benchmarks in %.0f s\n", done,
+			difftime(time(NULL), began));
 	if (options->json != NULL && bench_report_json(options->json, chosen, results, done) != 0)
 		return 1;
 	rte_eal_cleanup();

@@ -139,10 +139,9 @@ static uint32_t
 distance_to_rung(
 	const struct trip_doorbell *db, const struct trip_doorbell_section *s, uint32_t from)
 {
-	uint32_t words = summary_words(s), i;
+	uint32_t words = summary_words(s), word = from >> 6, span, i;
 
-	for (i = 0; i <= words; i++) {
-		uint32_t word = ((from >> 6) + i) % words, span;
+	for (i = 0; i <= words; i++, word = word + 1 == words ? 0 : word + 1) {
 		uint64_t rung = atomic_load(&db->summary[s->first + word]) & summary_valid(s, word);
 
 		if (i == 0)
@@ -201,6 +200,8 @@ take_span(struct trip_doorbell *db, struct trip_doorbell_section *s, struct swee
 	_Atomic uint64_t *summary = summary_of(db, s, span);
 	uint64_t mask = UINT64_MAX << (entered & 63), left = 0;
 
+	/* On its way while the summary is. */
+	__builtin_prefetch(&s->leaf[leaf], 1);
 	atomic_fetch_and(summary, ~summary_bit(span)); /* C1, pairs with R2 */
 	while (s->cursor < stop && sweep->taken < sweep->max && sweep->budget > 0) {
 		if (leaf == stop >> 6)
@@ -220,6 +221,15 @@ take_span(struct trip_doorbell *db, struct trip_doorbell_section *s, struct swee
 	return s->cursor == stop;
 }
 
+static bool
+none_rung(const struct trip_doorbell *db, const struct trip_doorbell_section *s)
+{
+	for (uint32_t word = 0; word < summary_words(s); word++)
+		if ((atomic_load(&db->summary[s->first + word]) & summary_valid(s, word)) != 0)
+			return false;
+	return true;
+}
+
 unsigned
 trip_doorbell_take(struct trip_doorbell *db, unsigned section, uint32_t *indices, unsigned max)
 {
@@ -227,7 +237,8 @@ trip_doorbell_take(struct trip_doorbell *db, unsigned section, uint32_t *indices
 	struct sweep sweep = {.indices = indices, .max = max};
 	uint32_t span_bits = 6u + s->shift, begun = s->cursor, gone = 0, lap;
 
-	if (s->count == 0)
+	/* Mostly one section has rung, and a round asks them all. */
+	if (none_rung(db, s))
 		return 0;
 	sweep.budget = TRIP_DOORBELL_SCAN + (1u << s->shift);
 	/* Once around; a span that is entered in the middle is entered again for its beginning. */
@@ -239,7 +250,9 @@ trip_doorbell_take(struct trip_doorbell *db, unsigned section, uint32_t *indices
 		gone += ahead;
 		if (ahead == s->spans || gone > lap)
 			break;
-		span = (span + ahead) % s->spans;
+		span += ahead;
+		if (span >= s->spans)
+			span -= s->spans;
 		if (ahead != 0)
 			s->cursor = span << span_bits;
 		end = span_end(s, span);

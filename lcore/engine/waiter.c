@@ -175,12 +175,14 @@ futex_wake(_Atomic uint32_t *word)
 }
 
 void
-trip_waiter_sleep(struct trip_waiter *waiter, uint32_t seen, int ms)
+trip_waiter_sleep(struct trip_waiter *waiter, uint32_t seen, int ms, const void *next)
 {
 	struct timespec timeout = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
 
 	atomic_fetch_add(&waiter->sleepers, 1); /* S3 */
 	syscall(SYS_futex, &waiter->sequence, FUTEX_WAIT, seen, ms < 0 ? NULL : &timeout, NULL, 0);
+	/* Before the atomic, which what follows it has to wait for. */
+	__builtin_prefetch(next);
 	atomic_fetch_sub(&waiter->sleepers, 1);
 }
 

@@ -97,8 +97,8 @@ void trip_waiter_quiesce(struct trip_home *home, uint32_t waiter);
 void trip_waiter_end(struct trip_home *home);
 
 /* Sleeps until `sequence` of the slot is not `seen` any more, at most `ms` milliseconds (negative:
- * for ever), or for no reason. */
-void trip_waiter_sleep(struct trip_waiter *waiter, uint32_t seen, int ms);
+ * for ever), or for no reason. Its caller is then about to read `next`. */
+void trip_waiter_sleep(struct trip_waiter *waiter, uint32_t seen, int ms, const void *next);
 
 /* The home: takes up what rang, at most `budget`; returns how many. */
 unsigned int trip_waiter_accept(struct trip_home *home, unsigned int budget);
