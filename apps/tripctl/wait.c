@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,9 +21,15 @@ struct wait {
 	uint64_t timeout_ns;
 	/* The counter as it was at first, and as it is. */
 	struct trip_client_cntr before, now;
+	bool watches;
 	uint32_t watch;
 	int fd;
+	/* The sum that the watch waits for. */
+	uint64_t armed;
 };
+
+/* How long the home has to forget a watch. */
+#define LEAVE_NS UINT64_C(2000000000)
 
 enum {
 	KEY_TIMEOUT = 0x200,
@@ -107,11 +114,14 @@ follow(struct wait *wait)
 	int error = trip_client_find(client, wait->words.name, &wait->before);
 
 	wait->now = wait->before;
-	if (error == 0 && wait->now.success < wait->words.value)
+	if (error == 0 && wait->now.success < wait->words.value) {
 		error = trip_client_watch(client, wait->before.id, &wait->watch, &wait->fd);
+		wait->watches = error == 0;
+	}
 	while (error == 0 && wait->now.success < wait->words.value) {
 		if (wait->now.errgen != wait->before.errgen)
 			return -EIO;
+		wait->armed = wait->words.value + wait->now.error;
 		error = trip_client_arm(client, wait->watch, wait->words.value, &wait->now);
 		if (error == 0)
 			error = block(wait, deadline);
@@ -123,6 +133,26 @@ follow(struct wait *wait)
 	}
 	/* It came in the last moment. */
 	return error == -ETIMEDOUT && wait->now.success >= wait->words.value ? 0 : error;
+}
+
+/* What else is waited for: the counter's next threshold may still be that of our watch, which the
+ * home forgets when it comes by. Unless another waits for the same. */
+static void
+leave(struct wait *wait)
+{
+	uint64_t until = tripctl_text_now() + LEAVE_NS;
+	struct trip_client *client = wait->ctl->client;
+	struct trip_client_cntr now;
+
+	if (!wait->watches || trip_client_unwatch(client, wait->watch) != 0)
+		return;
+	while (trip_client_read(client, wait->before.id, &now) == 0) {
+		wait->now.next = now.next;
+		if (now.next != wait->armed || wait->before.next == wait->armed ||
+			tripctl_text_now() >= until)
+			return;
+		(void)poll(NULL, 0, 1);
+	}
 }
 
 static void
@@ -163,6 +193,8 @@ tripctl_wait(struct tripctl *ctl, int argc, char **argv)
 	if (code != 0)
 		return code;
 	error = follow(&wait);
+	if (ctl->json)
+		leave(&wait);
 	if (error == 0 || error == -ETIMEDOUT || error == -EIO)
 		tell(&wait, error == 0);
 	switch (error) {

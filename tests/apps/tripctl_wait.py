@@ -73,6 +73,25 @@ def the_time_is_kept(bed):
     assert 'the time is over: cntr "one" is at 7, not 8' in err, err
 
 
+def its_own_watch_is_not_told(bed):
+    bed.open().tell('cntr one', 'adderr one 3')
+
+    def told_next():
+        code, out, _ = bed.run('--json', 'wait', 'one', '8', '--timeout', '100ms')
+        equal(code, TIMEOUT, 'the end')
+        return json.loads(out)['next']
+
+    equal(told_next(), None, 'the next threshold, without others')
+    # By the sum of both values, which is what waits.
+    for value in 20, 8:
+        other = bed.start('wait', 'one', str(value))
+        wait_until('the other', lambda: bed.json('list')['counters'][0]['next'] == value + 3)
+        equal(told_next(), value + 3, 'the next threshold, beside another')
+        other.kill()
+        other.wait()
+        wait_until('the end of the other', lambda: bed.json('list')['counters'][0]['next'] is None)
+
+
 def no_such_counter(bed):
     bed.open().tell('cntr one')
     code, out, err = bed.run('wait', 'two', '1')
@@ -130,5 +149,5 @@ def a_stop_is_no_end(bed):
 
 
 main(a_value_that_is_there_does_not_block, it_waits_until_the_value_is_there, all_of_64_bits, values_that_are_none,
-     the_time_is_kept, no_such_counter, a_counter_that_closes_ends_it, an_error_ends_it,
+     the_time_is_kept, its_own_watch_is_not_told, no_such_counter, a_counter_that_closes_ends_it, an_error_ends_it,
      the_end_of_the_primary_ends_it, signals_end_it, a_stop_is_no_end)
