@@ -4,6 +4,7 @@
 #include "due.h"
 #include "hot.h"
 #include "source.h"
+#include "waiter.h"
 
 /* Times that a counter which is set all the time is sampled anew before it fires. */
 #define RESAMPLES 8
@@ -67,11 +68,15 @@ sample(struct trip_home *home, uint32_t index)
 {
 	struct trip_home_cntr *cntr = &home->cntrs[index];
 
+	/* Who may be woken has written it last. */
+	if (cntr->waiters != TRIP_NONE)
+		__builtin_prefetch(&home->waiters[cntr->waiters], 1);
 	/* The generation before the sum: a set in between is found at the next look. */
 	if (was_set(home, index))
 		forget_sample(home, index);
 	trip_pending_prefetch(&home->pool, &cntr->pending);
-	trip_source_fold(home, index);
+	if (cntr->sources != TRIP_NONE)
+		trip_source_fold(home, index);
 	cntr->sample = trip_cell_sum(&home->cells[index]);
 	if (cntr->since_tsc == 0)
 		cntr->since_tsc = home->now;
@@ -118,6 +123,18 @@ trip_due_sweep(struct trip_home *home)
 			sample(home, index);
 		}
 	}
+}
+
+uint32_t
+trip_due_sweep_one(struct trip_home *home)
+{
+	uint32_t index = home->sampled.head;
+
+	if (was_set(home, index))
+		return TRIP_NONE;
+	home->sampled.count = 0;
+	home->cntrs[index].due = TRIP_DUE_FIRING;
+	return index;
 }
 
 /*

@@ -39,6 +39,10 @@ void trip_due_rang(struct trip_home *home, uint32_t cntr);
  */
 void trip_due_sweep(struct trip_home *home);
 
+/* The same where nothing is to be accepted, of the one counter that is sampled. TRIP_NONE: it was
+ * set; otherwise it is in no list, and about to fire. */
+uint32_t trip_due_sweep_one(struct trip_home *home);
+
 /* Queues a node at a threshold of counter `cntr`. False where that must wait until it settles. */
 bool trip_due_queue(struct trip_home *home, uint32_t cntr, uint64_t threshold, uint32_t node);
 

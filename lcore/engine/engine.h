@@ -328,7 +328,9 @@ struct trip_home {
 	uint64_t idle_tsc, busy_tsc;
 	bool launched;
 	bool service;
+	/* The present of its iteration; and where that passes, NULL: with the tsc. */
 	uint64_t now;
+	uint64_t (*clock)(struct trip_home *home);
 
 	/* What control threads ask it to run, one at a time. Partner of `called`:
 	 * trip_home_called(). */

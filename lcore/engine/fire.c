@@ -3,14 +3,14 @@
  * An operation never recurses: what it makes due rings a doorbell and has its turn in a later
  * round, so a cyclic chain keeps a home busy but never one iteration (WORK-12).
  *
- * Before its operation starts, a one-shot item has given its slot back and an interval item is
- * queued again. So whoever sees an effect of the operation finds the item gone or cancelable
- * already, and a function can cancel the interval item that calls it.
+ * Before its operation starts, a one-shot item has given its slot back, and the slot of an interval
+ * item says that it is queued. So whoever sees an effect of the operation finds the item gone or
+ * cancelable already, and a function can cancel the interval item that calls it. The home has it in
+ * the pending set again behind the operation, whose effect somebody may be waiting for.
  */
 #include <errno.h>
 
 #include <rte_common.h>
-#include <rte_cycles.h>
 
 #include "due.h"
 #include "fire.h"
@@ -188,37 +188,43 @@ firing_count(const struct trip_node *item, uint64_t sum)
 
 /*
  * Takes the firing: false where the item was canceled. Its slot has then been given back, or is on
- * its way by the channel's canceled doorbell, as channel.h has it. An interval item that goes on is
- * queued again here; it ends where threshold + interval would pass the largest value.
+ * its way by the channel's canceled doorbell, as channel.h has it. One with `more` to come goes on:
+ * it ends where threshold + interval would pass the largest value.
  */
 static bool
-take(struct trip_home *home, struct trip_home_cntr *cntr, uint32_t index, uint64_t reached,
-	bool *more)
+take(struct trip_home *home, uint32_t index, uint64_t reached, bool *more)
 {
-	struct trip_node *node = &home->nodes[index];
+	const struct trip_node *node = &home->nodes[index];
 	struct trip_channel_home *channel = &home->channels[node->channel];
+	bool claimed;
 
 	*more = node->interval != 0 && reached <= TRIP_CNTR_MAX - node->interval &&
 		trip_channel_queued(channel, node->slot, node->generation);
-	if (*more) {
-		node->threshold = reached + node->interval;
-		if (node->threshold > cntr->pending.sample) {
-			trip_node_queue(home, index);
-			return true;
-		}
-		/* A further firing of the jump under way, whatever was set since (WORK-13). */
-		node->queued = true;
-		trip_pending_insert(&home->pool, &cntr->pending, node->threshold, index);
+	if (*more)
 		return true;
-	}
-	*more = false;
-	if (!trip_channel_claim(channel, node->slot, node->generation)) {
-		trip_node_drop(home, index);
+	claimed = trip_channel_claim(channel, node->slot, node->generation);
+	if (!claimed)
 		trip_engine_stat(&home->stats.canceled, 1);
-		return false;
-	}
 	trip_node_drop(home, index);
-	return true;
+	return claimed;
+}
+
+/* An interval item that goes on. Its slot has said all the time that it is queued, and whoever took
+ * it back meanwhile has rung for the home to come by here. */
+static void
+queue_again(struct trip_home *home, uint32_t index, uint64_t threshold)
+{
+	struct trip_node *node = &home->nodes[index];
+	struct trip_home_cntr *cntr = &home->cntrs[node->cntr];
+
+	node->threshold = threshold;
+	if (threshold > cntr->pending.sample) {
+		trip_node_queue(home, index);
+		return;
+	}
+	/* A further firing of the jump under way, whatever was set since (WORK-13). */
+	node->queued = true;
+	trip_pending_insert(&home->pool, &cntr->pending, threshold, index);
 }
 
 void
@@ -300,9 +306,9 @@ is_told(const struct trip_node *item)
 }
 
 static uint64_t
-since(const struct trip_home *home, const struct trip_home_cntr *cntr)
+since(struct trip_home *home, const struct trip_home_cntr *cntr)
 {
-	uint64_t tsc = rte_rdtsc();
+	uint64_t tsc = trip_home_clock(home);
 
 	return tsc > cntr->since_tsc ? trip_engine_ns(home->engine, tsc - cntr->since_tsc) : 0;
 }
@@ -327,9 +333,12 @@ fire_one(struct trip_home *home, uint32_t index)
 	};
 	bool more;
 
+	/* Where somebody waits for it, it is his again soon after it has come. */
+	if (item.completion != TRIP_NONE)
+		__builtin_prefetch(cntr_cell(home->engine, item.completion), 1);
 	node->queued = false;
 	event.threshold = item.threshold + (event.count - 1) * item.interval;
-	if (!take(home, cntr, index, event.threshold, &more))
+	if (!take(home, index, event.threshold, &more))
 		return;
 	if (more)
 		event.flags |= TRIP_MORE;
@@ -339,10 +348,12 @@ fire_one(struct trip_home *home, uint32_t index)
 	note_overshoot(home, sum - RTE_MIN(sum, event.threshold));
 	event.result = operation_of(item.op)(home, &item, &event);
 	trip_engine_stat(&home->stats.fired, 1);
-	if (event.result == TRIP_HARD_SENT)
-		return;
-	trip_fire_complete(home->engine, item.completion, event.result);
-	tell(home, (uint8_t)item.flags, &event);
+	if (event.result != TRIP_HARD_SENT) {
+		trip_fire_complete(home->engine, item.completion, event.result);
+		tell(home, (uint8_t)item.flags, &event);
+	}
+	if (more)
+		queue_again(home, index, event.threshold + item.interval);
 }
 
 /* What adds to a counter, once, and nobody is told of. */

@@ -2,7 +2,6 @@
 /* The loop. engine.h tells what a round is. */
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
-#include <rte_cycles.h>
 
 #include "accept.h"
 #include "drop.h"
@@ -97,7 +96,8 @@ settle(struct trip_home *home, uint32_t index)
 	/* Without those who woke the cell is to be armed higher, or not at all. Watched, it is
 	 * armed so low that it is always reached. */
 	again |= sum >= bound || woken > 0 || (reached && !watched);
-	again |= trip_source_budget(home, index, watched ? cntr->split + 1 : bound);
+	if (cntr->sources != TRIP_NONE)
+		again |= trip_source_budget(home, index, watched ? cntr->split + 1 : bound);
 	if (again)
 		trip_due_ring_self(home, index);
 	return 0;
@@ -165,6 +165,17 @@ fire_nodes(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 	}
 }
 
+/* Its run has fired, and it is in no list. How many were accepted on the way. */
+static unsigned int
+end_run(struct trip_home *home, uint32_t index)
+{
+	/* Intervals may have come back. */
+	if (!trip_pending_due(&home->pool, &home->cntrs[index].pending))
+		return settle(home, index);
+	trip_due_push(home, &home->firing, index, TRIP_DUE_FIRING);
+	return 0;
+}
+
 /* All of it fires before the first counter settles: what is claimed and added together waits for
  * the memory once, where counters have few items due each. How many were accepted on the way. */
 static unsigned int
@@ -178,15 +189,29 @@ fire_volley(struct trip_home *home, const struct volley *volley)
 
 		if (volley->runs[i].n > 0)
 			trip_hot_fired(home, index);
-		if (volley->runs[i].listed)
-			continue;
-		/* Intervals may have come back. */
-		if (trip_pending_due(&home->pool, &home->cntrs[index].pending))
-			trip_due_push(home, &home->firing, index, TRIP_DUE_FIRING);
-		else
-			accepted += settle(home, index);
+		if (!volley->runs[i].listed)
+			accepted += end_run(home, index);
 	}
 	return accepted;
+}
+
+/* The one counter that is due: nothing is to be fetched ahead, and there is nothing to take turns
+ * with. */
+static unsigned int
+fire_alone(struct trip_home *home, uint32_t index)
+{
+	struct trip_home_cntr *cntr = &home->cntrs[index];
+	uint64_t steps = home->pool.steps;
+	uint32_t nodes[QUANTUM];
+	unsigned int n;
+
+	trip_pending_sample(&home->pool, &cntr->pending, cntr->sample);
+	n = trip_pending_pop(&home->pool, &cntr->pending, nodes, QUANTUM);
+	steps = home->pool.steps - steps;
+	fire_nodes(home, nodes, n);
+	if (n > 0)
+		trip_hot_fired(home, index);
+	return n + 1 + (unsigned int)(steps / STEPS_AN_ITEM) + end_run(home, index);
 }
 
 /*
@@ -195,14 +220,14 @@ fire_volley(struct trip_home *home, const struct volley *volley)
  * second as well; and whoever cancels an item finds it queued until it is claimed.
  */
 static unsigned int
-fire_due(struct trip_home *home)
+fire_due(struct trip_home *home, unsigned int done)
 {
 	struct volley volleys[2];
-	unsigned int done = 0, turn = 0;
+	unsigned int turn = 0;
 
-	if (home->firing.count == 0)
-		return 0;
-	done += load(home, &volleys[turn], home->budget);
+	if (home->firing.count == 0 || done >= home->budget)
+		return done;
+	done += load(home, &volleys[turn], home->budget - done);
 	do {
 		struct volley *now = &volleys[turn];
 
@@ -359,23 +384,36 @@ answer(struct trip_home *home)
 /*
  * Where nobody has rung since the hot counters were sampled, nothing is to be accepted before they
  * fire: whoever submitted an item before an update has rung before it. The sweep is over before it
- * begins.
+ * begins. Mostly there is one of them, and nothing else under way; it fires then and there.
  */
+static unsigned int
+fire_hot(struct trip_home *home)
+{
+	if (home->sampled.count == 1 && home->firing.count == 0) {
+		uint32_t index = trip_due_sweep_one(home);
+
+		if (index != TRIP_NONE)
+			return fire_alone(home, index);
+	}
+	trip_due_sweep(home);
+	end_sweep(home);
+	return 0;
+}
+
 static unsigned int
 iterate(struct trip_home *home, bool rung)
 {
-	unsigned int done = 0;
+	unsigned int answered = 0, fired = 0;
 
-	if (rung || home->sweeping || home->n_canceling + home->n_drops > 0) {
-		done += answer(home);
-	} else if (home->sampled.count > 0) {
-		trip_due_sweep(home);
-		end_sweep(home);
-	}
-	done += fire_due(home);
-	done += trip_source_refresh(home, home->budget);
+	if (rung || home->sweeping || home->n_canceling + home->n_drops > 0)
+		answered = answer(home);
+	else if (home->sampled.count > 0)
+		fired = fire_hot(home);
+	fired = fire_due(home, fired);
+	if (home->n_fed > 0)
+		answered += trip_source_refresh(home, home->budget);
 	scrub(home);
-	return done;
+	return answered + fired;
 }
 
 /* Whether nothing is under way, and no timer is due. */
@@ -407,7 +445,7 @@ iterate_busy(struct trip_home *home, bool rung)
 	trip_engine_current = outer;
 	/* Partner: the loads of trip_home_epoch() and trip_home_quiesced(). */
 	atomic_store_explicit(home->epoch, epoch + 2, memory_order_release);
-	took = rte_rdtsc() - home->now;
+	took = trip_home_clock(home) - home->now;
 	if (took > atomic_load_explicit(&home->stats.longest_tsc, memory_order_relaxed))
 		atomic_store_explicit(&home->stats.longest_tsc, took, memory_order_relaxed);
 	if (done > 0)

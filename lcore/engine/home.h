@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <rte_cycles.h>
+
 #include "engine.h"
 
 /* Bytes of memory, which may be shared, that a home of this shape takes; cache-line multiple. */
@@ -34,6 +36,13 @@ void trip_home_renew_channel(struct trip_home *home, uint32_t channel);
  *   How much it did; 0: idle.
  */
 unsigned int trip_home_iterate(struct trip_home *home, uint64_t now);
+
+/* What time it is by now, for what an iteration takes and how late it is. */
+static inline uint64_t
+trip_home_clock(struct trip_home *home)
+{
+	return home->clock == NULL ? rte_rdtsc() : home->clock(home);
+}
 
 /* Whether it may sleep until its doorbell rings: nothing is under way, nobody has rung, no timer
  * was due when it last looked, and no counter is hot. */

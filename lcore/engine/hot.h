@@ -10,7 +10,8 @@
  *
  * A hot counter is looked at while nothing of it is due. It is made due by what would have rung:
  * its sum has reached the bound, or its error or a generation is another than when it settled. That
- * it is due, and no more: it goes the way of one that rang.
+ * it is due, and no more: it goes the way of one that rang, but where it alone is due, and nothing
+ * is to be accepted, that way is short.
  *
  * No crossing is lost. When a counter is masked, its trip_at only goes up, and the home's next look
  * comes after that; what is not there at one look is found at a later one. It cools by settling as

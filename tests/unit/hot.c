@@ -28,7 +28,7 @@
 /* What fired at a counter, in its order. */
 struct log {
 	struct {
-		uint64_t context, threshold, value, count;
+		uint64_t context, threshold, value, count, latency;
 	} fired[LOG];
 	unsigned int n;
 };
@@ -43,6 +43,8 @@ struct bed {
 	void *memory;
 	struct trip_home *home;
 	uint64_t now;
+	/* What a call of note() takes. */
+	uint64_t takes;
 	struct log logs[CNTRS];
 };
 
@@ -57,8 +59,18 @@ note(const struct trip_work_event *event, void *arg)
 	log->fired[log->n].context = event->context;
 	log->fired[log->n].threshold = event->threshold;
 	log->fired[log->n].value = event->value;
+	log->fired[log->n].latency = event->latency_ns;
 	log->fired[log->n++].count = event->count;
+	bed->now += bed->takes;
 	return 0;
+}
+
+static uint64_t
+now_of(struct trip_home *home)
+{
+	const struct bed *bed = home->engine->functions[0].arg;
+
+	return bed->now;
 }
 
 static struct bed *
@@ -98,6 +110,7 @@ open_bed(uint8_t hot_log2)
 	bed->home->budget = 256;
 	bed->home->hot_log2 = hot_log2;
 	bed->home->scrub_tsc = TICK / 4;
+	bed->home->clock = now_of;
 	/* Long after a counter fired that never has. */
 	bed->now = 100 * TICK;
 	return bed;
@@ -582,6 +595,26 @@ change_both(struct pair *pair)
 		compare(pair);
 }
 
+/* Not by another clock than that of its iterations. */
+static void
+knows_how_long_it_takes(void **state)
+{
+	struct bed *bed = open_bed(10);
+	const struct log *log = &bed->logs[0];
+
+	heat(bed, 0);
+	assert_int_equal(atomic_load(&bed->home->stats.longest_tsc), 0);
+	bed->takes = 5;
+	add(bed, 0, 3);
+	settle(bed);
+	assert_int_equal(log->n, 5);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(log->fired[2 + i].latency, i * bed->takes);
+	assert_int_equal(atomic_load(&bed->home->stats.longest_tsc), 3 * bed->takes);
+	bed->takes = 0;
+	close_bed(bed);
+}
+
 static void
 happens_the_same(void **state)
 {
@@ -615,6 +648,7 @@ main(void)
 		cmocka_unit_test(sees_what_a_killed_setter_left),
 		cmocka_unit_test(is_no_repair),
 		cmocka_unit_test(is_none_that_flows_feed),
+		cmocka_unit_test(knows_how_long_it_takes),
 		cmocka_unit_test(happens_the_same),
 	};
 

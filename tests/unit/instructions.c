@@ -27,6 +27,12 @@ draw(void)
 	return z ^ (z >> 27);
 }
 
+static uint64_t
+stands_still(struct trip_home *home)
+{
+	return home->now;
+}
+
 static void
 settle(struct trip_home *home)
 {
@@ -35,7 +41,7 @@ settle(struct trip_home *home)
 }
 
 static void
-submit(struct trip_home *home)
+submit(struct trip_home *home, const struct trip_work_desc *desc)
 {
 	struct trip_channel_client *client = &home->clients[0];
 	int slot = trip_channel_alloc(client);
@@ -43,14 +49,7 @@ submit(struct trip_home *home)
 
 	if (slot < 0)
 		abort();
-	*trip_channel_desc(client, (uint32_t)slot) = (struct trip_work_desc){
-		.threshold = 1 + draw() % ITEMS,
-		.value = 1,
-		.trigger = 0,
-		.target = 1,
-		.completion = TRIP_NONE,
-		.op = TRIP_OP_CNTR_ADD,
-	};
+	*trip_channel_desc(client, (uint32_t)slot) = *desc;
 	if (trip_channel_submit(client, (uint32_t)slot, &id) != 0)
 		abort();
 	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CHANNEL, 0);
@@ -67,7 +66,16 @@ __attribute__((noinline)) static void
 count_queue(struct trip_home *home)
 {
 	for (uint32_t i = 0; i < ITEMS; i++) {
-		submit(home);
+		const struct trip_work_desc desc = {
+			.threshold = 1 + draw() % ITEMS,
+			.value = 1,
+			.trigger = 0,
+			.target = 1,
+			.completion = TRIP_NONE,
+			.op = TRIP_OP_CNTR_ADD,
+		};
+
+		submit(home, &desc);
 		if (i % BATCH == BATCH - 1)
 			settle(home);
 	}
@@ -78,6 +86,47 @@ count_fire(struct trip_home *home)
 {
 	for (uint32_t i = 0; i < STEPS; i++) {
 		add(home, 0, ITEMS / STEPS);
+		settle(home);
+	}
+}
+
+/* One item fires each time, of a counter that its home polls. */
+__attribute__((noinline)) static void
+count_trip(struct trip_home *home)
+{
+	for (uint32_t i = 0; i < TIMES; i++) {
+		add(home, 3, 1);
+		trip_home_iterate(home, 1);
+	}
+}
+
+static int
+nothing(const struct trip_work_event *event, void *arg)
+{
+	return 0;
+}
+
+/* Such a counter: it has fired twice. */
+static void
+heat(struct trip_home *home)
+{
+	static struct trip_function_slot function = {.function = nothing};
+	const struct trip_work_desc desc = {
+		.threshold = 1,
+		.interval = 1,
+		.trigger = 3,
+		.target = 0,
+		.completion = 4,
+		.op = TRIP_OP_CALL,
+	};
+
+	engine.functions = &function;
+	engine.n_functions = 1;
+	home->hot_log2 = 16;
+	submit(home, &desc);
+	settle(home);
+	for (unsigned int i = 0; i < 2; i++) {
+		add(home, 3, 1);
 		settle(home);
 	}
 }
@@ -116,13 +165,17 @@ main(void)
 	engine.homes[0] = home;
 	home->budget = 256;
 	home->next_scrub_tsc = UINT64_MAX;
+	home->clock = stands_still;
 	count_queue(home);
 	count_fire(home);
 	count_add(home);
 	count_idle(home);
-	if (trip_cell_success(&home->cells[1]) != ITEMS)
+	heat(home);
+	count_trip(home);
+	if (trip_cell_success(&home->cells[1]) != ITEMS ||
+		trip_cell_success(&home->cells[4]) != TIMES + 2 || home->n_hot != 1)
 		return 1;
-	printf("queue %u\nfire %u\nadd %u\nidle %u\n", ITEMS, ITEMS, TIMES, TIMES);
+	printf("queue %u\nfire %u\nadd %u\nidle %u\ntrip %u\n", ITEMS, ITEMS, TIMES, TIMES, TIMES);
 	trip_home_fini(home);
 	free(memory);
 	return 0;
