@@ -149,21 +149,22 @@ trip_count_cross(struct trip_count_moments *moments, unsigned int which, uint64_
 }
 
 /*
- * Home: the tsc of the first crossing since the last call, 0 if there was none. A time before the
- * home's own last budget for this line belongs to the budget before it: the queue may have read
- * the old limit just before it was replaced.
+ * Home: the tsc of the first crossing since the last call, at most `now`, 0 if there was none. A
+ * time before the home's own last budget for this line belongs to the budget before it: the queue
+ * may have read the old limit just before it was replaced.
  */
 static inline uint64_t
 trip_count_take(struct trip_count_moments *moments, enum trip_count_kind kind, uint64_t now)
 {
-	uint32_t moment;
+	int32_t age;
 
 	if (atomic_load_explicit(&moments->crossed[kind], memory_order_relaxed) == 0)
 		return 0;
-	moment = atomic_exchange_explicit(&moments->crossed[kind], 0, memory_order_acquire);
 	now >>= TRIP_COUNT_MOMENT_SHIFT;
-	/* It was less than 2^32 units ago. */
-	return (now - (uint32_t)((uint32_t)now - moment)) << TRIP_COUNT_MOMENT_SHIFT;
+	/* Less than 2^31 units. Negative: the home has looked at its clock before that. */
+	age = (int32_t)((uint32_t)now -
+			atomic_exchange_explicit(&moments->crossed[kind], 0, memory_order_acquire));
+	return (now - (age > 0 ? (uint32_t)age : 0)) << TRIP_COUNT_MOMENT_SHIFT;
 }
 
 /* Home: what the queue has counted since this was last called, to be added to the counter. */

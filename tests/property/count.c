@@ -121,6 +121,9 @@ count_keeps_the_first_crossing_of_each_kind(void **state)
 	assert_int_equal(trip_count_take(&moments, TRIP_COUNT_KIND_BYTES,
 				 MOMENT((UINT64_C(1) << 40) + 7) + 3),
 		MOMENT((UINT64_C(1) << 40) - 5));
+	/* It came after the home's look at the clock. */
+	trip_count_cross(&moments, TRIP_COUNT_BYTES, MOMENT(40));
+	assert_int_equal(trip_count_take(&moments, TRIP_COUNT_KIND_BYTES, MOMENT(39)), MOMENT(39));
 	/* 0 is no time. */
 	trip_count_cross(&moments, TRIP_COUNT_BYTES, 0);
 	assert_int_equal(trip_count_take(&moments, TRIP_COUNT_KIND_BYTES, MOMENT(2)), MOMENT(1));
