@@ -67,6 +67,7 @@ static void
 sample(struct trip_home *home, uint32_t index)
 {
 	struct trip_home_cntr *cntr = &home->cntrs[index];
+	uint64_t sum;
 
 	/* Who may be woken has written it last. */
 	if (cntr->waiters != TRIP_NONE)
@@ -77,9 +78,17 @@ sample(struct trip_home *home, uint32_t index)
 	trip_pending_prefetch(&home->pool, &cntr->pending);
 	if (cntr->sources != TRIP_NONE)
 		trip_source_fold(home, index);
-	cntr->sample = trip_cell_sum(&home->cells[index]);
+	sum = trip_cell_sum(&home->cells[index]);
 	if (cntr->since_tsc == 0)
 		cntr->since_tsc = home->now;
+	/* A set whose generation is still to come, or never comes. What is late fires against what
+	 * it was due by, so it goes first. */
+	if (sum < cntr->pending.sample) {
+		if (trip_pending_due(&home->pool, &cntr->pending))
+			return;
+		forget_sample(home, index);
+	}
+	cntr->sample = sum;
 }
 
 void
@@ -104,9 +113,11 @@ trip_due_rang(struct trip_home *home, uint32_t index)
 	}
 }
 
-void
+unsigned int
 trip_due_sweep(struct trip_home *home)
 {
+	unsigned int sampled = 0;
+
 	for (uint32_t n = home->sampled.count; n > 0; n--) {
 		uint32_t index = trip_due_pop(home, &home->sampled);
 		struct trip_home_cntr *cntr = &home->cntrs[index];
@@ -121,8 +132,10 @@ trip_due_sweep(struct trip_home *home)
 			cntr->resampled++;
 			trip_due_push(home, &home->sampled, index, TRIP_DUE_SAMPLED);
 			sample(home, index);
+			sampled++;
 		}
 	}
+	return sampled;
 }
 
 uint32_t
@@ -164,8 +177,8 @@ trip_due_queue(struct trip_home *home, uint32_t index, uint64_t threshold, uint3
 		latest = RTE_MAX(latest, cntr->sample);
 	/* Waiters come behind the work items, and not by a sweep. */
 	if (threshold <= latest && !is_due(home, index, threshold, node < home->n_nodes)) {
-		/* What is due goes first. */
-		if (cntr->due != TRIP_DUE_NONE)
+		/* What is due goes first, and what was accepted just now and is. */
+		if (cntr->due != TRIP_DUE_NONE || trip_pending_due(&home->pool, &cntr->pending))
 			return false;
 		forget_sample(home, index);
 	}

@@ -35,9 +35,10 @@ void trip_due_rang(struct trip_home *home, uint32_t cntr);
  * A sweep has begun: what was sampled fires once everything submitted up to then is accepted. Not
  * so a counter that was set between its sample and then: the sweep may hold what was submitted
  * after the set, which must not be measured against that sample, so it is sampled anew and waits
- * for the next sweep. A counter that is set all the time waits a few sweeps at most.
+ * for the next sweep. A counter that is set all the time waits a few sweeps at most. How many were
+ * sampled anew.
  */
-void trip_due_sweep(struct trip_home *home);
+unsigned int trip_due_sweep(struct trip_home *home);
 
 /* The same where nothing is to be accepted, of the one counter that is sampled. TRIP_NONE: it was
  * set; otherwise it is in no list, and about to fire. */

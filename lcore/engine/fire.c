@@ -8,6 +8,7 @@
  * cancelable already, and a function can cancel the interval item that calls it. The home has it in
  * the pending set again behind the operation, whose effect somebody may be waiting for.
  */
+#include <assert.h>
 #include <errno.h>
 
 #include <rte_common.h>
@@ -333,6 +334,7 @@ fire_one(struct trip_home *home, uint32_t index)
 	};
 	bool more;
 
+	assert(sum >= item.threshold);
 	/* Where somebody waits for it, it is his again soon after it has come. */
 	if (item.completion != TRIP_NONE)
 		__builtin_prefetch(cntr_cell(home->engine, item.completion), 1);
@@ -344,8 +346,7 @@ fire_one(struct trip_home *home, uint32_t index)
 		event.flags |= TRIP_MORE;
 	if (is_told(&item))
 		event.latency_ns = since(home, cntr);
-	/* What was late already may be above what the counter was set to since. */
-	note_overshoot(home, sum - RTE_MIN(sum, event.threshold));
+	note_overshoot(home, sum - event.threshold);
 	event.result = operation_of(item.op)(home, &item, &event);
 	trip_engine_stat(&home->stats.fired, 1);
 	if (event.result != TRIP_HARD_SENT) {
@@ -404,7 +405,8 @@ overshoot_of(const struct trip_home *home, const struct trip_node *node)
 {
 	uint64_t sum = home->cntrs[node->cntr].pending.sample;
 
-	return sum - RTE_MIN(sum, node->threshold);
+	assert(sum >= node->threshold);
+	return sum - node->threshold;
 }
 
 /*

@@ -40,12 +40,13 @@ sample_rung(struct trip_home *home)
 	return done;
 }
 
-static void
+/* How many counters were sampled anew. */
+static unsigned int
 begin_sweep(struct trip_home *home)
 {
 	trip_accept_begin(home);
-	trip_due_sweep(home);
 	home->sweeping = true;
+	return trip_due_sweep(home);
 }
 
 static void
@@ -371,7 +372,7 @@ answer(struct trip_home *home)
 	done += trip_fire_settle(home);
 	done += sample_rung(home);
 	if (!home->sweeping)
-		begin_sweep(home);
+		done += begin_sweep(home);
 	done += trip_accept_sweep(home, home->budget);
 	done += trip_waiter_accept(home, home->budget);
 	if (trip_accept_done(home))
@@ -389,15 +390,17 @@ answer(struct trip_home *home)
 static unsigned int
 fire_hot(struct trip_home *home)
 {
+	unsigned int sampled;
+
 	if (home->sampled.count == 1 && home->firing.count == 0) {
 		uint32_t index = trip_due_sweep_one(home);
 
 		if (index != TRIP_NONE)
 			return fire_alone(home, index);
 	}
-	trip_due_sweep(home);
+	sampled = trip_due_sweep(home);
 	end_sweep(home);
-	return 0;
+	return sampled;
 }
 
 static unsigned int

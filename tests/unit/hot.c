@@ -4,181 +4,18 @@
  * when it cools, that nobody rings meanwhile, and that what happens is what happens in a home that
  * has none, whatever is done to both.
  */
-#include <trip_test.h>
-
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include <rte_common.h>
 
-#include "home.h"
+#include "home_bed.h"
 #include "source.h"
 #include "waiter.h"
 
-#define CNTRS 8
-#define SINK (CNTRS - 1)
-#define WAITERS 4
-#define SLOTS 64
-#define TICK (UINT64_C(1) << 10)
-#define LOG 4096
 #define ITEMS 40
 #define ROUNDS 40000
-
-/* What fired at a counter, in its order. */
-struct log {
-	struct {
-		uint64_t context, threshold, value, count, latency;
-	} fired[LOG];
-	unsigned int n;
-};
-
-struct bed {
-	struct trip_engine engine;
-	struct trip_function_slot function;
-	/* Feeds counter 0 once it is linked. */
-	struct trip_flow_slot flow;
-	struct trip_flow_read *read;
-	struct trip_count_folded folded;
-	void *memory;
-	struct trip_home *home;
-	uint64_t now;
-	/* What a call of note() takes. */
-	uint64_t takes;
-	struct log logs[CNTRS];
-};
-
-/* The context of an item is its counter, and behind that a number. */
-static int
-note(const struct trip_work_event *event, void *arg)
-{
-	struct bed *bed = arg;
-	struct log *log = &bed->logs[event->context % CNTRS];
-
-	assert_true(log->n < LOG);
-	log->fired[log->n].context = event->context;
-	log->fired[log->n].threshold = event->threshold;
-	log->fired[log->n].value = event->value;
-	log->fired[log->n].latency = event->latency_ns;
-	log->fired[log->n++].count = event->count;
-	bed->now += bed->takes;
-	return 0;
-}
-
-static uint64_t
-now_of(struct trip_home *home)
-{
-	const struct bed *bed = home->engine->functions[0].arg;
-
-	return bed->now;
-}
-
-static struct bed *
-open_bed(uint8_t hot_log2)
-{
-	static const struct trip_home_shape shape = {.n_cntrs = CNTRS,
-		.n_waiters = WAITERS,
-		.n_channels = 2,
-		.n_slots = SLOTS,
-		.n_handler_slots = SLOTS,
-		.n_events = SLOTS};
-	struct bed *bed = calloc(1, sizeof(*bed));
-
-	assert_non_null(bed);
-	bed->read = aligned_alloc(64, RTE_ALIGN(sizeof(*bed->read), 64));
-	assert_non_null(bed->read);
-	memset(bed->read, 0, sizeof(*bed->read));
-	bed->flow.n_queues = 1;
-	bed->flow.cntr[1] = TRIP_NONE;
-	bed->engine = (struct trip_engine){.n_homes = 1,
-		.cntrs_per_home = CNTRS,
-		.waiters_per_home = WAITERS,
-		.n_flows = 1,
-		.flows = &bed->flow,
-		.reads = bed->read,
-		.folded = &bed->folded,
-		.functions = &bed->function,
-		.n_functions = 1,
-		.tsc_hz = 1000000000};
-	bed->function.arg = bed;
-	atomic_init(&bed->function.function, note);
-	bed->memory = aligned_alloc(64, trip_home_size(&shape));
-	assert_non_null(bed->memory);
-	bed->home = trip_home_init(bed->memory, &bed->engine, 0, &shape);
-	assert_non_null(bed->home);
-	bed->engine.homes[0] = bed->home;
-	bed->home->budget = 256;
-	bed->home->hot_log2 = hot_log2;
-	bed->home->scrub_tsc = TICK / 4;
-	bed->home->clock = now_of;
-	/* Long after a counter fired that never has. */
-	bed->now = 100 * TICK;
-	return bed;
-}
-
-static void
-report(void *arg, const char *sentence)
-{
-	fail_msg("%s", sentence);
-}
-
-static void
-settle(struct bed *bed)
-{
-	while (trip_home_iterate(bed->home, bed->now) > 0)
-		;
-	assert_int_equal(trip_home_check(bed->home, report, NULL), 0);
-}
-
-static void
-close_bed(struct bed *bed)
-{
-	settle(bed);
-	/* Nobody was killed. */
-	assert_int_equal(atomic_load(&bed->home->stats.scrub_repairs), 0);
-	trip_home_fini(bed->home);
-	free(bed->memory);
-	free(bed->read);
-	free(bed);
-}
-
-static uint64_t
-submit(struct bed *bed, uint32_t cntr, uint64_t threshold, uint64_t interval, uint64_t number)
-{
-	struct trip_channel_client *client = &bed->home->clients[0];
-	int slot = trip_channel_alloc(client);
-	uint64_t id;
-
-	assert_true(slot >= 0);
-	*trip_channel_desc(client, (uint32_t)slot) = (struct trip_work_desc){
-		.threshold = threshold,
-		.interval = interval,
-		.context = number * CNTRS + cntr,
-		.trigger = cntr,
-		.completion = SINK,
-		.op = TRIP_OP_CALL,
-	};
-	assert_int_equal(trip_channel_submit(client, (uint32_t)slot, &id), 0);
-	trip_doorbell_ring(&bed->home->doorbell, TRIP_BELL_CHANNEL, 0);
-	return id;
-}
-
-static void
-ring_if(struct bed *bed, uint32_t cntr, bool ring)
-{
-	if (ring)
-		trip_doorbell_ring(&bed->home->doorbell, TRIP_BELL_CNTR, cntr);
-}
-
-/* Whether it rang. */
-static bool
-add(struct bed *bed, uint32_t cntr, uint64_t value)
-{
-	bool ring = trip_cell_add(&bed->home->cells[cntr], value);
-
-	ring_if(bed, cntr, ring);
-	return ring;
-}
 
 static bool
 is_hot(const struct bed *bed, uint32_t cntr)
@@ -190,11 +27,11 @@ is_hot(const struct bed *bed, uint32_t cntr)
 static void
 heat(struct bed *bed, uint32_t cntr)
 {
-	submit(bed, cntr, 1, 1, 0);
-	settle(bed);
+	bed_submit(bed, cntr, 1, 1, 0);
+	bed_settle(bed);
 	for (unsigned int i = 0; i < 2; i++) {
-		assert_true(add(bed, cntr, 1));
-		settle(bed);
+		assert_true(bed_add(bed, cntr, 1));
+		bed_settle(bed);
 	}
 	assert_int_equal(bed->logs[cntr].n, 2);
 }
@@ -202,133 +39,133 @@ heat(struct bed *bed, uint32_t cntr)
 static void
 fires_twice_is_hot(void **state)
 {
-	struct bed *bed = open_bed(10);
+	struct bed *bed = bed_open(10);
 
 	heat(bed, 0);
 	assert_true(is_hot(bed, 0));
 	assert_false(trip_home_idle(bed->home));
 	for (unsigned int i = 3; i < 100; i++) {
 		bed->now += TICK / 2;
-		assert_false(add(bed, 0, 1));
+		assert_false(bed_add(bed, 0, 1));
 		assert_true(trip_doorbell_idle(&bed->home->doorbell));
-		settle(bed);
+		bed_settle(bed);
 		assert_int_equal(bed->logs[0].n, i);
 		assert_true(is_hot(bed, 0));
 	}
 	assert_int_equal(atomic_load(&bed->home->stats.heated), 1);
-	close_bed(bed);
+	bed_close(bed);
 }
 
 static void
 fires_seldom_is_not(void **state)
 {
-	struct bed *bed = open_bed(10);
+	struct bed *bed = bed_open(10);
 
-	submit(bed, 0, 1, 1, 0);
-	settle(bed);
+	bed_submit(bed, 0, 1, 1, 0);
+	bed_settle(bed);
 	for (unsigned int i = 1; i < 20; i++) {
 		bed->now += 2 * TICK;
-		assert_true(add(bed, 0, 1));
-		settle(bed);
+		assert_true(bed_add(bed, 0, 1));
+		bed_settle(bed);
 		assert_int_equal(bed->logs[0].n, i);
 		assert_false(is_hot(bed, 0));
 	}
-	close_bed(bed);
+	bed_close(bed);
 }
 
 static void
 cools_after_a_while(void **state)
 {
-	struct bed *bed = open_bed(10);
+	struct bed *bed = bed_open(10);
 	const struct trip_cell *cell = &bed->home->cells[0];
 
 	heat(bed, 0);
 	bed->now += TICK - 1;
-	settle(bed);
+	bed_settle(bed);
 	assert_true(is_hot(bed, 0));
 	bed->now += 1;
-	settle(bed);
+	bed_settle(bed);
 	assert_false(is_hot(bed, 0));
 	assert_true(trip_home_idle(bed->home));
 	assert_int_equal(atomic_load(&cell->trip_at), 3);
 	assert_int_equal(atomic_load(&cell->next), 3);
-	assert_true(add(bed, 0, 1));
-	settle(bed);
+	assert_true(bed_add(bed, 0, 1));
+	bed_settle(bed);
 	assert_int_equal(bed->logs[0].n, 3);
-	close_bed(bed);
+	bed_close(bed);
 }
 
 /* What comes between the last look and the arming is found by settling. */
 static void
 cools_over_an_update(void **state)
 {
-	struct bed *bed = open_bed(10);
+	struct bed *bed = bed_open(10);
 
 	heat(bed, 0);
 	bed->now += 2 * TICK;
-	assert_false(add(bed, 0, 1));
-	settle(bed);
+	assert_false(bed_add(bed, 0, 1));
+	bed_settle(bed);
 	assert_int_equal(bed->logs[0].n, 3);
-	close_bed(bed);
+	bed_close(bed);
 }
 
 /* It is added to without firing: the line is left to the adders. */
 static void
 cools_when_it_is_looked_at_in_vain(void **state)
 {
-	struct bed *bed = open_bed(10);
+	struct bed *bed = bed_open(10);
 	unsigned int looks = 0;
 
 	heat(bed, 0);
-	submit(bed, 1, 1, 0, 0);
-	submit(bed, 1, 2, 0, 1);
-	submit(bed, 1, 1000, 0, 2);
-	settle(bed);
-	assert_true(add(bed, 1, 1));
-	settle(bed);
-	assert_true(add(bed, 1, 1));
-	settle(bed);
+	bed_submit(bed, 1, 1, 0, 0);
+	bed_submit(bed, 1, 2, 0, 1);
+	bed_submit(bed, 1, 1000, 0, 2);
+	bed_settle(bed);
+	assert_true(bed_add(bed, 1, 1));
+	bed_settle(bed);
+	assert_true(bed_add(bed, 1, 1));
+	bed_settle(bed);
 	assert_true(is_hot(bed, 1));
 	for (; is_hot(bed, 1); looks++) {
-		assert_false(add(bed, 1, 1));
-		settle(bed);
+		assert_false(bed_add(bed, 1, 1));
+		bed_settle(bed);
 	}
 	trip_assert_range(looks, 2, 16);
 	assert_true(is_hot(bed, 0));
 	assert_int_equal(atomic_load(&bed->home->cells[1].trip_at), 1000);
-	assert_true(add(bed, 1, 1000 - 2 - looks));
-	settle(bed);
+	assert_true(bed_add(bed, 1, 1000 - 2 - looks));
+	bed_settle(bed);
 	assert_int_equal(bed->logs[1].n, 3);
-	close_bed(bed);
+	bed_close(bed);
 }
 
 static void
 only_so_many_are(void **state)
 {
-	struct bed *bed = open_bed(10);
+	struct bed *bed = bed_open(10);
 
 	for (uint32_t i = 0; i < TRIP_HOT_MAX + 2; i++)
 		heat(bed, i);
 	for (uint32_t i = 0; i < TRIP_HOT_MAX + 2; i++) {
 		assert_int_equal(is_hot(bed, i), i < TRIP_HOT_MAX);
-		assert_int_equal(add(bed, i, 1), i >= TRIP_HOT_MAX);
+		assert_int_equal(bed_add(bed, i, 1), i >= TRIP_HOT_MAX);
 	}
-	settle(bed);
+	bed_settle(bed);
 	for (uint32_t i = 0; i < TRIP_HOT_MAX + 2; i++)
 		assert_int_equal(bed->logs[i].n, 3);
 	/* One in the middle cools, and leaves its place to one that rang. */
 	bed->now += TICK / 2;
 	for (uint32_t i = 0; i < TRIP_HOT_MAX; i++)
 		if (i != 1)
-			add(bed, i, 1);
-	settle(bed);
+			bed_add(bed, i, 1);
+	bed_settle(bed);
 	bed->now += TICK / 2;
-	settle(bed);
+	bed_settle(bed);
 	assert_false(is_hot(bed, 1));
-	assert_true(add(bed, TRIP_HOT_MAX, 1));
-	settle(bed);
+	assert_true(bed_add(bed, TRIP_HOT_MAX, 1));
+	bed_settle(bed);
 	assert_true(is_hot(bed, TRIP_HOT_MAX));
-	close_bed(bed);
+	bed_close(bed);
 }
 
 /* What was submitted before the update that makes it due fires with what it makes due as well, in
@@ -337,120 +174,120 @@ static void
 keeps_the_order(void **state)
 {
 	static const uint64_t order[] = {3, 5, 10, 20};
-	struct bed *bed = open_bed(10);
+	struct bed *bed = bed_open(10);
 	const struct log *log = &bed->logs[0];
 
 	heat(bed, 0);
-	submit(bed, 0, 20, 0, 20);
-	submit(bed, 0, 5, 0, 5);
-	settle(bed);
+	bed_submit(bed, 0, 20, 0, 20);
+	bed_submit(bed, 0, 5, 0, 5);
+	bed_settle(bed);
 	assert_true(is_hot(bed, 0));
-	submit(bed, 0, 10, 0, 10);
-	assert_false(add(bed, 0, 18));
-	settle(bed);
+	bed_submit(bed, 0, 10, 0, 10);
+	assert_false(bed_add(bed, 0, 18));
+	bed_settle(bed);
 	/* Behind them, what the interval makes of the same jump. */
 	assert_int_equal(log->n, 20 + 3);
 	for (unsigned int i = 0; i < 4; i++)
 		assert_int_equal(log->fired[2 + i].threshold, order[i]);
-	close_bed(bed);
+	bed_close(bed);
 }
 
 static void
 sees_errors_and_sets(void **state)
 {
-	struct bed *bed = open_bed(10);
+	struct bed *bed = bed_open(10);
 	struct trip_cell *cell = &bed->home->cells[0];
 
 	heat(bed, 0);
 	assert_false(trip_cell_adderr(cell, 1));
-	settle(bed);
+	bed_settle(bed);
 	assert_int_equal(bed->logs[0].n, 3);
 	assert_false(trip_cell_set(cell, 0));
 	assert_false(trip_cell_set(cell, 7));
-	settle(bed);
+	bed_settle(bed);
 	assert_int_equal(bed->logs[0].n, 8);
 	assert_false(trip_cell_set(cell, 0));
-	settle(bed);
+	bed_settle(bed);
 	assert_false(trip_cell_seterr(cell, 10));
-	settle(bed);
+	bed_settle(bed);
 	assert_int_equal(bed->logs[0].n, 10);
 	assert_true(is_hot(bed, 0));
-	close_bed(bed);
+	bed_close(bed);
 }
 
 /* Nobody rings for it, nor is it looked at: settling finds that it was set, and has it sampled. */
 static void
 sees_a_set_while_it_fires(void **state)
 {
-	struct bed *bed = open_bed(10);
+	struct bed *bed = bed_open(10);
 	struct trip_cell *cell = &bed->home->cells[0];
 
 	heat(bed, 0);
 	bed->home->budget = 1;
-	add(bed, 0, 1000);
+	bed_add(bed, 0, 1000);
 	trip_home_iterate(bed->home, bed->now);
 	assert_int_equal(bed->home->cntrs[0].due, TRIP_DUE_FIRING);
 	assert_false(trip_cell_set(cell, 0));
-	settle(bed);
+	bed_settle(bed);
 	assert_int_equal(bed->logs[0].n, 1002);
 	assert_int_equal(bed->home->cntrs[0].setgen, atomic_load(&cell->setgen));
 	assert_int_equal(bed->home->cntrs[0].sample, 0);
-	close_bed(bed);
+	bed_close(bed);
 }
 
 /* A setter that was killed leaves a value without a generation; nobody has to repair that. */
 static void
 sees_what_a_killed_setter_left(void **state)
 {
-	struct bed *bed = open_bed(10);
+	struct bed *bed = bed_open(10);
 	uint32_t sampled;
 
 	heat(bed, 0);
 	atomic_store(&bed->home->cells[0].error, 1);
-	settle(bed);
+	bed_settle(bed);
 	assert_int_equal(bed->logs[0].n, 3);
 	atomic_store(&bed->home->cells[0].success, 1);
 	sampled = (uint32_t)bed->home->cntrs[0].sample;
-	settle(bed);
+	bed_settle(bed);
 	assert_int_not_equal((uint32_t)bed->home->cntrs[0].sample, sampled);
-	close_bed(bed);
+	bed_close(bed);
 }
 
 /* The scrub passes by while counters are hot, and has nothing to do. */
 static void
 is_no_repair(void **state)
 {
-	struct bed *bed = open_bed(10);
+	struct bed *bed = bed_open(10);
 
 	heat(bed, 0);
 	for (unsigned int i = 0; i < 50; i++) {
 		bed->now += TICK / 4;
-		add(bed, 0, i % 3);
-		settle(bed);
+		bed_add(bed, 0, i % 3);
+		bed_settle(bed);
 	}
 	assert_true(is_hot(bed, 0));
-	close_bed(bed);
+	bed_close(bed);
 }
 
 /* What flows count is not in the cell before it rings. */
 static void
 is_none_that_flows_feed(void **state)
 {
-	struct bed *bed = open_bed(10);
+	struct bed *bed = bed_open(10);
 
 	heat(bed, 0);
 	assert_true(is_hot(bed, 0));
 	trip_source_link(bed->home, 0);
-	settle(bed);
+	bed_settle(bed);
 	assert_false(is_hot(bed, 0));
 	for (unsigned int i = 0; i < 3; i++) {
-		assert_true(add(bed, 0, 1));
-		settle(bed);
+		assert_true(bed_add(bed, 0, 1));
+		bed_settle(bed);
 	}
 	assert_int_equal(bed->logs[0].n, 5);
 	assert_false(is_hot(bed, 0));
 	trip_source_unlink(bed->home, 0);
-	close_bed(bed);
+	bed_close(bed);
 }
 
 /* ---- whatever is done, it happens as in a home that has no hot counters ---- */
@@ -480,13 +317,13 @@ update_both(struct pair *pair, uint32_t cntr)
 		struct trip_cell *cell = &pair->beds[i]->home->cells[cntr];
 
 		if (what < 7)
-			add(pair->beds[i], cntr, value);
+			bed_add(pair->beds[i], cntr, value);
 		else if (what == 7)
-			ring_if(pair->beds[i], cntr, trip_cell_adderr(cell, 1));
+			bed_ring_if(pair->beds[i], cntr, trip_cell_adderr(cell, 1));
 		else if (what == 8)
-			ring_if(pair->beds[i], cntr, trip_cell_seterr(cell, value));
+			bed_ring_if(pair->beds[i], cntr, trip_cell_seterr(cell, value));
 		else
-			ring_if(pair->beds[i], cntr,
+			bed_ring_if(pair->beds[i], cntr,
 				trip_cell_set(
 					cell, level > 8 ? level - 8 + 4 * value : level + value));
 	}
@@ -500,10 +337,10 @@ cancel(struct bed *bed, uint64_t id)
 	if (id == 0 || trip_channel_cancel(&bed->home->clients[0], id) != 0)
 		return -ENOENT;
 	trip_doorbell_ring(&bed->home->doorbell, TRIP_BELL_CHANNEL, 0);
-	settle(bed);
+	bed_settle(bed);
 	for (uint32_t i = 0; i < CNTRS; i++)
-		ring_if(bed, i, true);
-	settle(bed);
+		bed_ring_if(bed, i, true);
+	bed_settle(bed);
 	return 0;
 }
 
@@ -520,8 +357,8 @@ submit_both(struct pair *pair, uint32_t cntr)
 		uint64_t *id = &pair->ids[i][pair->items % ITEMS];
 
 		(void)cancel(pair->beds[i], *id);
-		settle(pair->beds[i]);
-		*id = submit(pair->beds[i], cntr, threshold, interval, pair->items);
+		bed_settle(pair->beds[i]);
+		*id = bed_submit(pair->beds[i], cntr, threshold, interval, pair->items);
 	}
 }
 
@@ -559,8 +396,8 @@ compare(struct pair *pair)
 {
 	struct bed *a = pair->beds[0], *b = pair->beds[1];
 
-	settle(a);
-	settle(b);
+	bed_settle(a);
+	bed_settle(b);
 	for (uint32_t i = 0; i < CNTRS; i++) {
 		assert_int_equal(a->logs[i].n, b->logs[i].n);
 		assert_memory_equal(a->logs[i].fired, b->logs[i].fired,
@@ -599,26 +436,26 @@ change_both(struct pair *pair)
 static void
 knows_how_long_it_takes(void **state)
 {
-	struct bed *bed = open_bed(10);
+	struct bed *bed = bed_open(10);
 	const struct log *log = &bed->logs[0];
 
 	heat(bed, 0);
 	assert_int_equal(atomic_load(&bed->home->stats.longest_tsc), 0);
 	bed->takes = 5;
-	add(bed, 0, 3);
-	settle(bed);
+	bed_add(bed, 0, 3);
+	bed_settle(bed);
 	assert_int_equal(log->n, 5);
 	for (unsigned int i = 0; i < 3; i++)
 		assert_int_equal(log->fired[2 + i].latency, i * bed->takes);
 	assert_int_equal(atomic_load(&bed->home->stats.longest_tsc), 3 * bed->takes);
 	bed->takes = 0;
-	close_bed(bed);
+	bed_close(bed);
 }
 
 static void
 happens_the_same(void **state)
 {
-	struct pair pair = {.beds = {open_bed(10), open_bed(0)}, .random = {trip_test_seed("hot")}};
+	struct pair pair = {.beds = {bed_open(10), bed_open(0)}, .random = {trip_test_seed("hot")}};
 	uint64_t heated;
 
 	for (uint64_t i = trip_test_rounds(ROUNDS); i > 0; i--)
@@ -628,8 +465,8 @@ happens_the_same(void **state)
 	printf("hot: %" PRIu64 " times\n", heated);
 	assert_true(heated > 0);
 	assert_int_equal(atomic_load(&pair.beds[1]->home->stats.heated), 0);
-	close_bed(pair.beds[0]);
-	close_bed(pair.beds[1]);
+	bed_close(pair.beds[0]);
+	bed_close(pair.beds[1]);
 }
 
 int
