@@ -95,8 +95,11 @@ void harness_watch_step(struct harness_watch *watch);
 struct trip_cntr *harness_cntr(enum trip_wait_obj wait_obj);
 void harness_cntr_close(struct trip_cntr *cntr);
 
-/* The values are these. */
+/* The values are these, or come to be: what feeds a counter changes one value after the other, and
+ * one counter after the other. */
 void harness_expect(struct trip_cntr *cntr, uint64_t success, uint64_t error);
+#define harness_await(cntr, success, error) \
+	harness_until(trip_cntr_read(cntr) == (success) && trip_cntr_readerr(cntr) == (error))
 
 /* Items that are noted, in the order of their firing, by the function that they call or the event
  * that they complete with. */

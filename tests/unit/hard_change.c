@@ -49,7 +49,7 @@ drop_and_delete(const struct fake_nic *nic)
 	assert_int_equal(fake_nic_rules(), 0);
 	hard_receive(1000, 50, 50);
 	hard_expect_flow(flow, 200, TRIP_FATE_DELETED);
-	harness_expect(hard_bed.packets, 200, 0);
+	harness_await(hard_bed.packets, 200, 0);
 	hard_destroy(flow);
 	harness_expect(hard_bed.packets, 200, 0);
 	harness_expect(hard_bed.bytes, 20000, 0);

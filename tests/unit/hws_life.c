@@ -49,8 +49,7 @@ hws_stop_and_start(void **state)
 	fake_hws_flush();
 	hard_expect_flow(lost, 5, TRIP_FATE_LOST);
 	hard_expect_flow(kept, 10, TRIP_FATE_PASS);
-	harness_until(trip_cntr_read(hard_bed.packets) == 15);
-	harness_expect(hard_bed.packets, 15, 1);
+	harness_await(hard_bed.packets, 15, 1);
 	assert_int_equal(rte_eth_dev_start(hard_bed.port_id), 0);
 	assert_int_equal(trip_port_started(hard_bed.port), 0);
 	assert_int_equal(fake_hws_tables(), tables);

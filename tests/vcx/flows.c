@@ -499,8 +499,7 @@ flows_stop_and_start(void **state)
 	assert_int_equal(trip_port_started(port), 0);
 	pass(1000, 20);
 	assert_int_equal(send_packets(1001, 5).delivered, 0);
-	harness_until(trip_cntr_read(packets) == 35);
-	harness_expect(packets, 35, 1);
+	harness_await(packets, 35, 1);
 	assert_int_equal(count_of(kept).packets, 30);
 	assert_int_equal(count_of(lost).packets, 5);
 	assert_int_equal(count_of(lost).fate, TRIP_FATE_LOST);
