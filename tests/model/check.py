@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-DEPTH = 4000000  # of the search, in steps
+DEPTH = {'proof': 4000000, 'whole': 4000000, 'mutant': 500000}  # of the search, in steps
 MEMORY = 4096  # MB
 TAIL = 200  # lines of the way to an error that are shown
 # What pan says when it has not seen everything, whatever it says of errors.
@@ -147,7 +147,7 @@ def main():
         # rather kept small than searched fast.
         flags = ['-O0' if verdict == 'mutant' else '-O1'] + ['-DCOLLAPSE'] * is_long()
         run([*compiler, *flags, '-w', '-DSAFETY', f'-DMEMLIM={MEMORY}', '-o', 'pan', 'pan.c'], folder)
-        said = run(['./pan', f'-m{DEPTH}'], folder, check=False)
+        said = run(['./pan', f'-m{DEPTH[verdict]}'], folder, check=False)
         wrong = judge(verdict, folder, [*defines, model], said)
     print(wrong or f'{model} {" ".join(defines)}')
     return 1 if wrong else 0
