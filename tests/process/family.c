@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -315,6 +316,26 @@ family_outlive(void)
 
 	while (read(FAMILY_HEARD, &byte, 1) == 1)
 		;
+}
+
+void
+family_hurry(void)
+{
+	(void)setpriority(PRIO_PROCESS, 0, -20);
+}
+
+uint64_t
+family_kept_ns(void)
+{
+	unsigned long long ran, kept = 0;
+	FILE *file = fopen("/proc/thread-self/schedstat", "r");
+
+	if (file == NULL)
+		return 0;
+	if (fscanf(file, "%llu %llu", &ran, &kept) != 2)
+		kept = 0;
+	fclose(file);
+	return kept;
 }
 
 bool

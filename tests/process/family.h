@@ -87,6 +87,11 @@ char family_listen(void);
 /* Waits for the primary's end. */
 void family_outlive(void);
 
+/* Where a time has a limit, what the machine adds to it: this process goes before all others, where
+ * it may, and how long the calling thread has been kept from a processor, where the kernel says. */
+void family_hurry(void);
+uint64_t family_kept_ns(void);
+
 struct trip_cntr *family_cntr(const char *name, enum trip_wait_obj wait_obj);
 struct trip_cntr *family_find(const char *name, enum trip_wait_obj wait_obj);
 

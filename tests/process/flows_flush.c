@@ -14,6 +14,7 @@
 #include "flows_device.h"
 #include "server.h"
 
+/* Beside what other programs keep its threads from a processor. */
 #define LIMIT_NS 100000000
 
 /* The driver keeps what deferred work does to a flow, which has fired. */
@@ -148,7 +149,10 @@ now_ns(void)
 static void *
 flush_until_the_end(void *arg)
 {
+	uint64_t *kept = arg;
+
 	assert_int_equal(trip_work_flush(family_domain, NULL), -ESHUTDOWN);
+	*kept = family_kept_ns();
 	return NULL;
 }
 
@@ -157,22 +161,26 @@ play_orphan(const char *arg)
 {
 	const struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_ENGINE_HW};
 	struct trip_cntr *trigger;
+	uint64_t began, took, kept;
 	pthread_t thread;
-	uint64_t began;
 
 	prctl(PR_SET_PDEATHSIG, 0);
+	/* What the thread that watches the primary is kept is not known. */
+	family_hurry();
 	family_attach();
 	trigger = family_cntr(NULL, TRIP_WAIT_NONE);
 	start_and_keep(
 		trigger, TRIP_OP_FLOW_DROP, flows_create(flows_find(), &attr, FLOWS_DNS), NULL);
-	pthread_create(&thread, NULL, flush_until_the_end, NULL);
+	pthread_create(&thread, NULL, flush_until_the_end, &kept);
 	family_say('w');
 	family_outlive();
 	began = now_ns();
 	pthread_join(thread, NULL);
-	printf("%.1f ms until the flush had returned\n", (double)(now_ns() - began) / 1e6);
+	took = now_ns() - began;
+	printf("%.1f ms until the flush had returned; it was kept from a processor for %.1f ms\n",
+		(double)took / 1e6, (double)kept / 1e6);
 	fflush(stdout);
-	_exit(now_ns() - began < LIMIT_NS ? 0 : 6);
+	_exit(took < LIMIT_NS + kept ? 0 : 6);
 }
 
 /* A child of the primary that has all its descriptors, connections too, since it does not come by

@@ -8,7 +8,6 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,16 +42,10 @@ static _Atomic uint64_t kept;
 static void
 woken(void)
 {
-	unsigned long long ran, queued;
-	uint64_t most = atomic_load(&kept);
-	FILE *file = fopen("/proc/thread-self/schedstat", "r");
+	uint64_t most = atomic_load(&kept), own = family_kept_ns();
 
-	if (file == NULL)
-		return;
-	if (fscanf(file, "%llu %llu", &ran, &queued) == 2)
-		while (queued > most && !atomic_compare_exchange_weak(&kept, &most, queued))
-			;
-	fclose(file);
+	while (own > most && !atomic_compare_exchange_weak(&kept, &most, own))
+		;
 }
 
 static void *
@@ -212,8 +205,8 @@ play_orphan(const char *arg)
 
 	/* It is to outlive the primary. */
 	prctl(PR_SET_PDEATHSIG, 0);
-	/* As far as it may: what the thread that watches the primary is kept is not known. */
-	(void)setpriority(PRIO_PROCESS, 0, -20);
+	/* What the thread that watches the primary is kept is not known. */
+	family_hurry();
 	family_attach();
 	sem_init(&done, 0, 0);
 	for (unsigned int i = 0; i < 4; i++) {
