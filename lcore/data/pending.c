@@ -85,10 +85,24 @@ trip_pending_init(struct trip_pending *set)
 	};
 }
 
+/* Or may become few: a list that is full. */
 static inline bool
 may_be_few(uint32_t root)
 {
-	return pending_kind(root) == PENDING_FEW || pending_kind(root) == PENDING_LIST;
+	return pending_kind(root) == PENDING_FEW ||
+	       (pending_kind(root) == PENDING_LIST && pending_list_count(root) == PENDING_LIST_MAX);
+}
+
+/* Most counters have one item: what a bucket does of the first one. */
+static inline void
+insert_first(
+	struct trip_pending_pool *pool, struct trip_pending *set, uint64_t threshold, uint32_t node)
+{
+	pending_place_item(&pool->items[node], PENDING_IN_LIST, 0, TRIP_PENDING_NIL);
+	set->root = pending_list(1, node);
+	if (threshold < set->floor)
+		set->floor = threshold;
+	pool->steps++;
 }
 
 static inline void
@@ -121,7 +135,9 @@ trip_pending_insert(
 		enqueue(pool, &set->late, &node, 1, false);
 		return;
 	}
-	if (may_be_few(set->root))
+	if (set->root == TRIP_PENDING_NIL)
+		insert_first(pool, set, threshold, node);
+	else if (may_be_few(set->root))
 		insert_few(pool, set, threshold, node);
 	else
 		insert_many(pool, set, threshold, node);
@@ -420,14 +436,14 @@ advance(struct trip_pending_pool *pool, struct trip_pending *set)
 	refresh_floor(pool, set);
 }
 
-unsigned
-trip_pending_pop(
-	struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *nodes, unsigned max)
+/* Out of line: one item alone needs none of what this keeps on the stack. */
+static __attribute__((noinline)) unsigned
+pop_any(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *nodes, unsigned max)
 {
 	uint64_t end = pool->steps + PENDING_SORT_MAX + 8u * (uint64_t)max;
 	unsigned count = 0;
 
-	/* Most counters need nothing of what follows. */
+	/* Small sets need nothing of what follows. */
 	if (set->floor <= set->sample && max > 0 && pending_is_few(set)) {
 		count = trip_pending_few_pop(pool, set, nodes, max);
 		if (set->late == TRIP_PENDING_NIL) {
@@ -452,6 +468,36 @@ trip_pending_pop(
 	}
 	set->count -= count;
 	return count;
+}
+
+/* A list of one node is that node, and there is nothing else. */
+static inline bool
+is_single(const struct trip_pending *set)
+{
+	return set->root < TRIP_PENDING_MAX_NODES && (set->front & set->late) == TRIP_PENDING_NIL;
+}
+
+static inline unsigned
+pop_single(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *node)
+{
+	unsigned count;
+
+	*node = set->root;
+	set->root = TRIP_PENDING_NIL;
+	set->floor = TRIP_PENDING_NONE;
+	pool->steps++;
+	count = trip_pending_leave(pool, *node);
+	set->count -= count;
+	return count;
+}
+
+unsigned
+trip_pending_pop(
+	struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *nodes, unsigned max)
+{
+	if (is_single(set) && max > 0 && pool->items[set->root].threshold <= set->sample)
+		return pop_single(pool, set, nodes);
+	return pop_any(pool, set, nodes, max);
 }
 
 bool

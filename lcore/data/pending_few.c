@@ -215,7 +215,8 @@ begin(struct trip_pending_pool *pool, struct trip_pending *set, uint64_t thresho
 	return true;
 }
 
-/* False: it goes into root as it does into any other, which root is ready for now. */
+/* Root is an array or a full list. False: it goes into root as it does into any other, which root
+ * is ready for now. */
 bool
 trip_pending_few_insert(
 	struct trip_pending_pool *pool, struct trip_pending *set, uint64_t threshold, uint32_t node)
@@ -223,9 +224,7 @@ trip_pending_few_insert(
 	const struct pending_few *line;
 
 	if (pending_kind(set->root) == PENDING_LIST) {
-		if (set->front != TRIP_PENDING_NIL ||
-			pending_list_count(set->root) < PENDING_LIST_MAX ||
-			!begin(pool, set, threshold))
+		if (set->front != TRIP_PENDING_NIL || !begin(pool, set, threshold))
 			return false;
 	} else if (pending_few(pool, set->root)->count == PENDING_FEW_MAX ||
 		   !fits(threshold, set->floor)) {
@@ -265,26 +264,12 @@ trip_pending_few_remove(struct trip_pending_pool *pool, struct trip_pending *set
 	settle(pool, set, before);
 }
 
-/* Most counters have one item. */
-static unsigned
-pop_single(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *node)
-{
-	*node = pending_index(set->root);
-	set->root = TRIP_PENDING_NIL;
-	set->floor = TRIP_PENDING_NONE;
-	pool->steps++;
-	return trip_pending_leave(pool, *node);
-}
-
 static unsigned
 pop_list(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *nodes, unsigned max)
 {
 	struct pending_key keys[PENDING_LIST_MAX], spare[PENDING_LIST_MAX], *sorted;
 	unsigned count, taken = 0;
 
-	if (pending_list_count(set->root) == 1 &&
-		pool->items[pending_index(set->root)].threshold <= set->sample)
-		return pop_single(pool, set, nodes);
 	count = take_list(pool, set, keys);
 	sorted = trip_pending_sort(keys, spare, count);
 	for (; taken < max && taken < count && sorted[taken].threshold <= set->sample; taken++) {

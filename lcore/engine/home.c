@@ -69,7 +69,7 @@ static unsigned int
 settle(struct trip_home *home, uint32_t index)
 {
 	struct trip_home_cntr *cntr = &home->cntrs[index];
-	uint64_t sum, bound = trip_pending_bound(&home->pool, &cntr->pending);
+	uint64_t bound = trip_pending_bound(&home->pool, &cntr->pending);
 	bool watched = cntr->watchers > 0, again = cntr->again, reached;
 	unsigned int woken;
 
@@ -91,12 +91,14 @@ settle(struct trip_home *home, uint32_t index)
 	reached = trip_due_arm(home, index);
 	/* Read after arming: what came before it is found here, what comes after it rings. */
 	woken = trip_waiter_settle(home, index, home->budget);
+	/* A sum that is there already the next look at a hot one finds. */
 	if (cntr->hot != 0)
 		again |= trip_hot_settle(home, index, bound);
-	sum = cntr->settled.success + cntr->settled.error;
+	else
+		again |= cntr->settled.success + cntr->settled.error >= bound;
 	/* Without those who woke the cell is to be armed higher, or not at all. Watched, it is
 	 * armed so low that it is always reached. */
-	again |= sum >= bound || woken > 0 || (reached && !watched);
+	again |= woken > 0 || (reached && !watched);
 	if (cntr->sources != TRIP_NONE)
 		again |= trip_source_budget(home, index, watched ? cntr->split + 1 : bound);
 	if (again)

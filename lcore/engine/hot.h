@@ -16,8 +16,9 @@
  * No crossing is lost. When a counter is masked, its trip_at only goes up, and the home's next look
  * comes after that; what is not there at one look is found at a later one. It cools by settling as
  * any other counter does: it is armed first and looked at afterwards (cell.h, H0 to H2). What
- * happens while a hot counter is due nobody tells, and settling finds it: it compares the sum with
- * the bound, the waiters with the values, and the generation of sets with that of the sample.
+ * happens while a hot counter is due nobody tells. Settling finds it, where it compares the waiters
+ * with the values, and the generation of sets with that of the sample; a sum that has reached the
+ * bound by then the next look finds, as it finds any.
  *
  * The scrub finds nothing at a hot counter that the next look, which comes before the next scrub,
  * has not made due.

@@ -1013,13 +1013,14 @@ inline settle()
 		unchecked = (woken == BUDGET)
 	:: else
 	fi;
-	again = again || unchecked || SUCCESS_OF(settled) + ERROR_OF(settled) >= bound;
-	again = again || (reached && !any_watcher);
+	again = again || unchecked || (reached && !any_watcher);
 #ifdef HOT
 	if
 	:: hot -> settle_hot()
-	:: else
+	:: else -> again = again || SUCCESS_OF(settled) + ERROR_OF(settled) >= bound
 	fi;
+#else
+	again = again || SUCCESS_OF(settled) + ERROR_OF(settled) >= bound;
 #endif
 #ifndef NO_AGAIN_AFTER_WAKE
 	again = again || woken > 0;
