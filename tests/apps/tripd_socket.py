@@ -33,6 +33,8 @@ def end(bench, process):
 def tripctl_sees_what_the_rules_say(bench):
     path = bench.file('tripd.sock')
     process = start(bench, '--socket', path, '--domain', 'mine')
+    # What has fired says nothing yet of the other counter.
+    equal(look(bench, '--socket', path, 'wait', 'dns.bytes', '420'), (0, 'dns.bytes 420\n', ''), 'wait')
     code, out, err = look(bench, '--socket', path, '--json', 'list', 'counters', 'works', 'flows', 'domain')
     equal((code, err), (0, ''), 'exit code and stderr')
     told = json.loads(out)
