@@ -241,9 +241,9 @@ prefetch_behind(const struct trip_pending_pool *pool, const struct trip_pending_
 			__builtin_prefetch(&items[next->nodes[i]], 1);
 }
 
-/* Takes out the first few nodes, at most CHUNK_NODES, in the order of acceptance. */
-unsigned
-trip_pending_bucket_take(struct trip_pending_pool *pool, uint32_t *ref, uint32_t *nodes)
+/* fetch: the items of what is taken next are wanted then and there. */
+static inline __attribute__((always_inline)) unsigned
+take(struct trip_pending_pool *pool, uint32_t *ref, uint32_t *nodes, bool fetch)
 {
 	struct trip_pending_chunk *chunk;
 	unsigned count = 0;
@@ -256,7 +256,10 @@ trip_pending_bucket_take(struct trip_pending_pool *pool, uint32_t *ref, uint32_t
 		*ref = TRIP_PENDING_NIL;
 	} else if (pending_kind(*ref) == PENDING_CHUNK) {
 		chunk = pending_chunk(pool, *ref);
-		prefetch_behind(pool, chunk);
+		if (fetch)
+			prefetch_behind(pool, chunk);
+		else
+			__builtin_prefetch(&pool->chunks[pool->chunks[chunk->next].next], 1);
 		/* Not as far as it is filled: there may be no room for a last one that is gone. */
 		for (unsigned i = 0, live = chunk->live; count < live; i++) {
 			nodes[count] = chunk->nodes[i];
@@ -269,6 +272,13 @@ trip_pending_bucket_take(struct trip_pending_pool *pool, uint32_t *ref, uint32_t
 	return count;
 }
 
+/* Takes out the first few nodes, at most CHUNK_NODES, in the order of acceptance. */
+unsigned
+trip_pending_bucket_take(struct trip_pending_pool *pool, uint32_t *ref, uint32_t *nodes)
+{
+	return take(pool, ref, nodes, true);
+}
+
 /* Spreads the first nodes of the source over the slots of a wheel: what take() and append() do, but
  * most of it is done here. */
 void
@@ -278,7 +288,7 @@ trip_pending_bucket_spread(
 	struct trip_pending_chunk *const chunks = pool->chunks;
 	struct trip_pending_item *const items = pool->items;
 	uint32_t nodes[PENDING_CHUNK_NODES];
-	unsigned count = trip_pending_bucket_take(pool, source, nodes);
+	unsigned count = take(pool, source, nodes, true);
 	const unsigned digit = wheel->digit;
 
 	for (unsigned i = 0; i < count; i++) {
@@ -304,7 +314,7 @@ trip_pending_bucket_take_all(struct trip_pending_pool *pool, uint32_t *ref, uint
 	unsigned count = 0;
 
 	while (*ref != TRIP_PENDING_NIL)
-		count += trip_pending_bucket_take(pool, ref, &nodes[count]);
+		count += take(pool, ref, &nodes[count], false);
 	return count;
 }
 

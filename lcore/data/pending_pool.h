@@ -154,10 +154,11 @@ pending_few(const struct trip_pending_pool *pool, uint32_t ref)
 	return &pool->chunks[pending_index(ref)].few;
 }
 
+/* Where none is, as mostly, the bits are not looked at: they are in another line for each node. */
 static inline bool
 pending_canceled(const struct trip_pending_pool *pool, uint32_t node)
 {
-	return pool->canceled[node / 64] >> node % 64 & 1;
+	return pool->marked > 0 && (pool->canceled[node / 64] >> node % 64 & 1) != 0;
 }
 
 /* Which of the slots of a wheel of this digit the threshold belongs into. */
