@@ -606,8 +606,9 @@ loop(void *arg)
 		event.data.u64 = 0;
 		if (waits_try(looper->fid) != 0)
 			continue;
+		/* Nothing, where the process was stopped and goes on. */
 		n = epoll_wait(epoll, &event, 1, -1);
-		atomic_fetch_add(&looper->wakes, 1);
+		atomic_fetch_add(&looper->wakes, n == 1);
 	} while (event.data.u64 == 0);
 	close(epoll);
 	return n == 1 ? NULL : looper;
