@@ -27,7 +27,8 @@
 #define TRIP_TEST_TSAN false
 #endif
 
-/* assert_in_range() of one cmocka is deprecated in the next, which names it otherwise. */
+/* Of one cmocka it is deprecated in the next, which names it otherwise. */
+#undef assert_in_range
 static inline void
 trip_assert_range(uint64_t value, uint64_t low, uint64_t high)
 {

@@ -42,7 +42,7 @@ expect_fired(const struct bed *bed, uint32_t cntr, unsigned int n)
 
 	assert_int_equal(log->n, n);
 	for (unsigned int i = 0; i < n; i++)
-		assert_in_range(log->fired[i].threshold, 0, log->fired[i].value);
+		trip_assert_range(log->fired[i].threshold, 0, log->fired[i].value);
 }
 
 /* At 20, as the home knows. */
