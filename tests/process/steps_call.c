@@ -274,6 +274,6 @@ steps_play_attach(const char *arg)
 	family_listen();
 	family_attach();
 	family_say('d');
-	for (volatile unsigned int i = 0;; i++)
-		;
+	for (;;)
+		rte_pause();
 }

@@ -234,7 +234,7 @@ tick_for(uint64_t us)
 }
 
 static void
-stop(pid_t pid, uint64_t us)
+stop_for(pid_t pid, uint64_t us)
 {
 	int status;
 
@@ -278,9 +278,9 @@ play_round(struct trip_random *random, uint64_t round)
 	/* It has not failed by itself. */
 	assert_int_equal(waitpid(child.pid, &status, WNOHANG), 0);
 	if (round % LONG_STOPS == LONG_STOPS / 2)
-		stop(child.pid, LONG_STOP_US);
+		stop_for(child.pid, LONG_STOP_US);
 	else if (trip_random_below(random, 4) == 0)
-		stop(child.pid, trip_random_below(random, STOP_US));
+		stop_for(child.pid, trip_random_below(random, STOP_US));
 	look_at_victim();
 	kill(child.pid, SIGKILL);
 	tick_once();
