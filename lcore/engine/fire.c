@@ -253,10 +253,9 @@ trip_fire_fail(struct trip_home *home, const struct trip_node *item)
 static uint32_t
 ring_of(const struct trip_home *home, uint32_t channel)
 {
-	uint32_t first = trip_home_own_channels(&home->shape);
+	uint32_t client = trip_home_client_of(&home->shape, channel);
 
-	return channel < first ? 0
-			       : 1 + (channel - first) / trip_home_client_channels(&home->shape);
+	return client == TRIP_NONE ? 0 : 1 + client;
 }
 
 static void

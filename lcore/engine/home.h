@@ -93,6 +93,15 @@ trip_home_own_channels(const struct trip_home_shape *shape)
 	return trip_home_client_channel(shape, 0);
 }
 
+/* The client that a channel is of; TRIP_NONE: this process. */
+static inline uint32_t
+trip_home_client_of(const struct trip_home_shape *shape, uint32_t channel)
+{
+	uint32_t own = trip_home_own_channels(shape);
+
+	return channel < own ? TRIP_NONE : (channel - own) / trip_home_client_channels(shape);
+}
+
 /* Writes the broken invariants of a quiescent home to `report`; returns how many. */
 unsigned int trip_home_check(
 	struct trip_home *home, void (*report)(void *arg, const char *sentence), void *arg);
