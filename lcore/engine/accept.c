@@ -7,6 +7,7 @@
 #include <rte_prefetch.h>
 
 #include "accept.h"
+#include "drop.h"
 #include "due.h"
 #include "fire.h"
 #include "node.h"
@@ -29,8 +30,11 @@ trip_accept_begin(struct trip_home *home)
 	home->n_sweep = 0;
 	for (unsigned int i = 0; i < n; i++) {
 		struct trip_channel_home *channel = &home->channels[rung[i]];
-		uint32_t tail = trip_channel_pending_tail(channel);
+		uint32_t tail;
 
+		if (trip_drop_has(home, rung[i]))
+			continue;
+		tail = trip_channel_pending_tail(channel);
 		if (trip_channel_pending(channel, tail))
 			home->sweep[home->n_sweep++] =
 				(struct trip_sweep_channel){.channel = rung[i], .tail = tail};

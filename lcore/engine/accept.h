@@ -8,7 +8,8 @@
 
 struct trip_home;
 
-/* Begins a sweep: notes how far each channel that rang has submitted. */
+/* Begins a sweep: notes how far each channel that rang has submitted, but for those of a client
+ * that is being dropped. */
 void trip_accept_begin(struct trip_home *home);
 
 /* Accepts up to there, at most `budget` items; returns how many. */
@@ -23,8 +24,8 @@ unsigned int trip_accept_canceled(struct trip_home *home, unsigned int budget);
 /* Takes an item out of its counter's pending set or list, where it is in one. */
 void trip_accept_remove(struct trip_home *home, uint32_t node);
 
-/* A client is gone: its channel is in no sweep any more; accepts what it still holds, at most
- * `budget` items. True: there may be more. */
+/* A client is being dropped: its channel leaves the sweep, and is not looked through for canceled
+ * items any more; accepts what it still holds, at most `budget` items. True: there may be more. */
 void trip_accept_forget(struct trip_home *home, uint32_t channel);
 bool trip_accept_rest(struct trip_home *home, uint32_t channel, unsigned int budget);
 

@@ -3,6 +3,10 @@
  * Dropping a client: what a process that has died, or let go, has left at a home. A control thread
  * asks each home, and frees nothing of the client's before all have done it.
  *
+ * From the moment when it begins, the drop alone takes from the client's channels: they stand in no
+ * sweep, so what a sweep has noted of one never outlives it, and is not taken for the next
+ * client's.
+ *
  * The home accepts what the client submitted before it died, so that it is treated as if the death
  * had come a little later; then takes its items out, and counts those that were not canceled as
  * failed (WORK-07); then waits until what of it ports' workers have under way has ended; then makes
@@ -15,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct trip_home;
+#include "home.h"
 
 /* Control: asks, and whether it is done. One at a time for a client. */
 void trip_drop_ask(struct trip_home *home, uint32_t client);
@@ -26,5 +30,17 @@ uint64_t trip_drop_garbage(const struct trip_home *home, uint32_t client);
 /* The home: begins, and goes on, at most `budget`; returns how much it did. */
 void trip_drop_begin(struct trip_home *home, uint32_t client);
 unsigned int trip_drop_run(struct trip_home *home, unsigned int budget);
+
+/* The home: whether the client of a channel is being dropped. */
+static inline bool
+trip_drop_has(const struct trip_home *home, uint32_t channel)
+{
+	uint32_t client;
+
+	if (home->n_drops == 0)
+		return false;
+	client = trip_home_client_of(&home->shape, channel);
+	return client != TRIP_NONE && home->drops[client].under_way;
+}
 
 #endif

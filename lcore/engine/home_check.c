@@ -2,6 +2,7 @@
 /* What holds for a home between two iterations. */
 #include <stdio.h>
 
+#include "drop.h"
 #include "home.h"
 #include "node.h"
 #include "waiter.h"
@@ -113,6 +114,47 @@ check_nodes(struct checker *checker, struct trip_home *home)
 		expect(checker, "the items that wait are not as many as it says", (uint32_t)used);
 }
 
+/* What a sweep has noted of a channel is about what its client has submitted, and of nobody else.
+ */
+static void
+check_sweep(struct checker *checker, struct trip_home *home)
+{
+	bool swept[TRIP_CHANNELS_MAX] = {false};
+
+	for (uint32_t i = 0; i < home->n_sweep; i++) {
+		uint32_t channel = home->sweep[i].channel;
+		const struct trip_ring_end *ring = &home->channels[channel].submit;
+
+		if (swept[channel])
+			expect(checker, "the channel stands in the sweep twice", channel);
+		if (trip_drop_has(home, channel))
+			expect(checker, "the channel is being dropped, and in the sweep", channel);
+		if (home->sweep[i].tail - ring->here > trip_ring_tail(ring) - ring->here)
+			expect(checker, "the sweep goes beyond what was submitted", channel);
+		swept[channel] = true;
+	}
+}
+
+static void
+check_channels(struct checker *checker, struct trip_home *home)
+{
+	uint32_t canceling = 0, drops = 0;
+
+	for (uint32_t c = 0; c < home->shape.n_channels; c++) {
+		canceling += home->canceling[c];
+		if (home->canceling[c] && trip_drop_has(home, c))
+			expect(checker, "the channel is being dropped, and canceled from", c);
+	}
+	for (uint32_t i = 0; i < home->shape.n_clients; i++)
+		drops += home->drops[i].under_way;
+	if (canceling != home->n_canceling)
+		expect(checker, "the channels to cancel from are not as many as it says",
+			canceling);
+	if (drops != home->n_drops)
+		expect(checker, "the clients to drop are not as many as it says", drops);
+	check_sweep(checker, home);
+}
+
 unsigned int
 trip_home_check(struct trip_home *home, void (*report)(void *arg, const char *sentence), void *arg)
 {
@@ -124,6 +166,7 @@ trip_home_check(struct trip_home *home, void (*report)(void *arg, const char *se
 		if (home->cntrs[home->hot[i].cntr].hot != i + 1)
 			expect(&checker, "a place of the hot ones is no counter's", i);
 	check_nodes(&checker, home);
+	check_channels(&checker, home);
 	expect(&checker, trip_doorbell_check(&home->doorbell), 0);
 	for (uint32_t i = 0; i <= home->shape.n_clients; i++)
 		expect(&checker, trip_event_ring_check(&home->events[i]), i);

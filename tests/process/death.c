@@ -4,15 +4,22 @@
  * the domain is at its baseline again.
  */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <rte_common.h>
+
 #include "baseline.h"
+#include "cntr.h"
 #include "family.h"
+#include "process.h"
+#include "server.h"
 
 /* ---- it holds everything that one can hold ----------------------------------------------------
  */
@@ -178,8 +185,121 @@ its_place_is_taken_by_the_next(void **state)
 	family_close();
 }
 
+/* ---- beside others that keep the home busy ----------------------------------------------------
+ */
+
+#define BUSY 3
+/* Items of an iteration. */
+#define BUDGET_LOG2 5
+/* Of each busy one: what the sweep holds when the victim dies, and what keeps the next one going
+ * for longer than the victim takes to be dropped. */
+#define BEFORE 100
+#define BEHIND 400
+/* The victim's, and those of the next process. */
+#define LOST 500
+#define NEXT 8
+#define NEVER 1000
+
+static void
+play_queuer(const char *arg)
+{
+	struct trip_work work = {
+		.size = sizeof(work), .op_type = TRIP_OP_CNTR_ADD, .op.cntr = {.value = 1}};
+
+	family_attach();
+	work.triggering_cntr = family_find("theirs", TRIP_WAIT_NONE);
+	work.op.cntr.cntr = family_find("completion", TRIP_WAIT_NONE);
+	work.threshold = strcmp(arg, "next") == 0 ? 1 : NEVER;
+	for (;;) {
+		family_say('q');
+		/* As many as it is told. */
+		for (unsigned int n = (unsigned char)family_listen(); n > 0; n--)
+			assert_int_equal(trip_work_queue(family_domain, &work, NULL), 0);
+	}
+}
+
+/* It has queued that many, and the home has not gone on. */
+static void
+have_queued(const struct family_child *child, unsigned int n)
+{
+	for (unsigned int part; n > 0; n -= part) {
+		char byte;
+
+		part = RTE_MIN(n, (unsigned int)CHAR_MAX);
+		family_tell(child, (char)part);
+		assert_int_equal(read(child->from, &byte, 1), 1);
+		assert_int_equal(byte, 'q');
+	}
+}
+
+static struct family_child
+start_queuer(unsigned int lcore, const char *arg)
+{
+	struct family_child child = family_start("queuer", lcore, arg);
+
+	assert_int_equal(family_hear(&child), 'q');
+	return child;
+}
+
+/* Dead, and the home is asked to drop it; that has not gone on. */
+static void
+have_dropped(const struct family_child *child, const struct trip_home *home)
+{
+	const _Atomic uint64_t *calls = home->doorbell.section[TRIP_BELL_CALL].leaf;
+
+	kill(child->pid, SIGKILL);
+	assert_int_equal(waitpid(child->pid, NULL, 0), child->pid);
+	/* Of the first client. */
+	while ((atomic_load(calls) & 1u << 1) == 0)
+		usleep(1000);
+}
+
+static void
+a_busy_sweep_forgets_the_dead(void **state)
+{
+	struct trip_cntr *theirs, *completion;
+	struct family_child victim, next, busy[BUSY];
+	struct trip_home *home;
+
+	family_open(TRIP_PROGRESS_MANUAL, &(struct trip_domain_attr){.budget_log2 = BUDGET_LOG2});
+	theirs = family_cntr("theirs", TRIP_WAIT_NONE);
+	completion = family_cntr("completion", TRIP_WAIT_NONE);
+	home = theirs->home;
+	/* The first client has the first channels: a sweep comes to them last. */
+	victim = start_queuer(8, "victim");
+	for (unsigned int i = 0; i < BUSY; i++)
+		busy[i] = start_queuer(9 + i, "busy");
+	baseline_settle();
+	for (unsigned int i = 0; i < BUSY; i++)
+		have_queued(&busy[i], BEFORE);
+	family_step();
+	assert_true(home->sweeping);
+	have_queued(&victim, LOST);
+	for (unsigned int i = 0; i < BUSY; i++)
+		have_queued(&busy[i], BEHIND);
+	have_dropped(&victim, home);
+	family_until(family_attached() == BUSY);
+	baseline_settle();
+	assert_int_equal(trip_cntr_readerr(completion), LOST);
+	assert_int_equal(trip_domain_check(family_domain, stdout), 0);
+	next = start_queuer(8, "next");
+	assert_true(family_domain->server->processes[0].credentials.pid == next.pid);
+	have_queued(&next, NEXT);
+	trip_cntr_add(theirs, 1);
+	baseline_settle();
+	assert_int_equal(trip_cntr_read(completion), NEXT);
+	for (unsigned int i = 0; i < BUSY; i++)
+		kill(busy[i].pid, SIGKILL);
+	family_kill(&next);
+	assert_int_equal(trip_cntr_readerr(completion), LOST + BUSY * (BEFORE + BEHIND));
+	assert_int_equal(trip_cntr_close(theirs), 0);
+	assert_int_equal(trip_cntr_close(completion), 0);
+	family_close();
+}
+
 static const struct family_part parts[] = {
 	{"holder", play_holder},
+	{"queuer", play_queuer},
 	{NULL, NULL},
 };
 
@@ -189,6 +309,7 @@ run(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_07_a_dead_owner_leaves_errors_and_nothing_else),
 		cmocka_unit_test(its_place_is_taken_by_the_next),
+		cmocka_unit_test(a_busy_sweep_forgets_the_dead),
 	};
 
 	return family_run(tests);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
 #include <string.h>
 
 #include <rte_common.h>
@@ -36,9 +37,13 @@ bed_open(uint8_t hot_log2)
 {
 	static const struct trip_home_shape shape = {.n_cntrs = CNTRS,
 		.n_waiters = WAITERS,
-		.n_channels = 2,
+		.n_channels = 3 + 2 * CLIENTS,
+		.n_clients = CLIENTS,
+		.n_threads = 1,
 		.n_slots = SLOTS,
 		.n_handler_slots = SLOTS,
+		.n_client_slots = SLOTS,
+		.n_thread_slots = THREAD_SLOTS,
 		.n_events = SLOTS};
 	struct bed *bed = calloc(1, sizeof(*bed));
 
@@ -81,11 +86,17 @@ report(void *arg, const char *sentence)
 }
 
 void
+bed_check(struct bed *bed)
+{
+	assert_int_equal(trip_home_check(bed->home, report, NULL), 0);
+}
+
+void
 bed_settle(struct bed *bed)
 {
 	while (trip_home_iterate(bed->home, bed->now) > 0)
 		;
-	assert_int_equal(trip_home_check(bed->home, report, NULL), 0);
+	bed_check(bed);
 }
 
 void
@@ -101,12 +112,15 @@ bed_close(struct bed *bed)
 }
 
 uint64_t
-bed_submit(struct bed *bed, uint32_t cntr, uint64_t threshold, uint64_t interval, uint64_t number)
+bed_submit_by(struct bed *bed, uint32_t channel, uint32_t cntr, uint64_t threshold,
+	uint64_t interval, uint64_t number)
 {
-	struct trip_channel_client *client = &bed->home->clients[0];
+	struct trip_channel_client *client = &bed->home->clients[channel];
 	int slot = trip_channel_alloc(client);
 	uint64_t id;
 
+	if (slot == -EAGAIN)
+		return TRIP_WORK_NONE;
 	assert_true(slot >= 0);
 	*trip_channel_desc(client, (uint32_t)slot) = (struct trip_work_desc){
 		.threshold = threshold,
@@ -117,7 +131,22 @@ bed_submit(struct bed *bed, uint32_t cntr, uint64_t threshold, uint64_t interval
 		.op = TRIP_OP_CALL,
 	};
 	assert_int_equal(trip_channel_submit(client, (uint32_t)slot, &id), 0);
-	trip_doorbell_ring(&bed->home->doorbell, TRIP_BELL_CHANNEL, 0);
+	return id;
+}
+
+void
+bed_ring_channel(struct bed *bed, uint32_t channel)
+{
+	trip_doorbell_ring(&bed->home->doorbell, TRIP_BELL_CHANNEL, channel);
+}
+
+uint64_t
+bed_submit(struct bed *bed, uint32_t cntr, uint64_t threshold, uint64_t interval, uint64_t number)
+{
+	uint64_t id = bed_submit_by(bed, 0, cntr, threshold, interval, number);
+
+	assert_true(id != TRIP_WORK_NONE);
+	bed_ring_channel(bed, 0);
 	return id;
 }
 

@@ -13,7 +13,11 @@
 #define CNTRS 8
 #define SINK (CNTRS - 1)
 #define WAITERS 4
+/* Of each channel, and of those of threads. */
 #define SLOTS 128
+#define THREAD_SLOTS 32
+/* Each has a channel of its own, and one of a thread. */
+#define CLIENTS 3
 #define TICK (UINT64_C(1) << 10)
 #define LOG 4096
 
@@ -50,6 +54,12 @@ void bed_settle(struct bed *bed);
 /* A call whose context is its counter, and behind that a number; the item's id. */
 uint64_t bed_submit(
 	struct bed *bed, uint32_t cntr, uint64_t threshold, uint64_t interval, uint64_t number);
+/* The same, not rung for; TRIP_WORK_NONE: the channel has no slot. */
+uint64_t bed_submit_by(struct bed *bed, uint32_t channel, uint32_t cntr, uint64_t threshold,
+	uint64_t interval, uint64_t number);
+void bed_ring_channel(struct bed *bed, uint32_t channel);
+/* What holds between two iterations does. */
+void bed_check(struct bed *bed);
 void bed_ring_if(struct bed *bed, uint32_t cntr, bool ring);
 /* Whether it rang. */
 bool bed_add(struct bed *bed, uint32_t cntr, uint64_t value);
