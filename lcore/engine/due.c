@@ -6,7 +6,8 @@
 #include "source.h"
 #include "waiter.h"
 
-/* Times that a counter which is set all the time is sampled anew before it fires. */
+/* Times that a counter which is set all the time is sampled anew before it fires by a stale sample.
+ */
 #define RESAMPLES 8
 
 void
@@ -121,8 +122,10 @@ trip_due_sweep(struct trip_home *home)
 	for (uint32_t n = home->sampled.count; n > 0; n--) {
 		uint32_t index = trip_due_pop(home, &home->sampled);
 		struct trip_home_cntr *cntr = &home->cntrs[index];
+		bool set = was_set(home, index);
 
-		if (!was_set(home, index) || cntr->resampled == RESAMPLES) {
+		if (!set || cntr->resampled == RESAMPLES) {
+			cntr->stale = set;
 			trip_due_push(home, &home->swept, index, TRIP_DUE_SWEPT);
 		} else if (trip_pending_due(&home->pool, &cntr->pending)) {
 			/* Accepted since, due by the sample before: it goes first. */
@@ -153,15 +156,16 @@ trip_due_sweep_one(struct trip_home *home)
 /*
  * Whether a node at or below the last sample may count on that. If the counter has been lowered
  * since, the node is measured against the new value (WORK-13). What a sweep accepts for a counter
- * that is sampled already was submitted before any set that the sample does not show, as
- * trip_due_sweep() sees to.
+ * that is sampled already was submitted before any set that the sample does not show, unless that
+ * is stale, as trip_due_sweep() sees to.
  */
 static bool
 is_due(const struct trip_home *home, uint32_t index, uint64_t threshold, bool submitted)
 {
-	enum trip_due due = home->cntrs[index].due;
+	const struct trip_home_cntr *cntr = &home->cntrs[index];
 
-	if (submitted && (due == TRIP_DUE_SAMPLED || due == TRIP_DUE_SWEPT))
+	if (submitted &&
+		(cntr->due == TRIP_DUE_SAMPLED || (cntr->due == TRIP_DUE_SWEPT && !cntr->stale)))
 		return true;
 	/* A setter that was killed has left its value without a generation. */
 	return !was_set(home, index) && trip_cell_sum(&home->cells[index]) >= threshold;
@@ -184,6 +188,15 @@ trip_due_queue(struct trip_home *home, uint32_t index, uint64_t threshold, uint3
 	}
 	trip_pending_insert(&home->pool, &cntr->pending, threshold, node);
 	return true;
+}
+
+void
+trip_due_deferred(struct trip_home *home, uint32_t index, uint64_t threshold)
+{
+	struct trip_home_cntr *cntr = &home->cntrs[index];
+
+	if (cntr->due == TRIP_DUE_SWEPT)
+		cntr->sample = RTE_MIN(cntr->sample, threshold);
 }
 
 static uint64_t

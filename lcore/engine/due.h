@@ -35,8 +35,14 @@ void trip_due_rang(struct trip_home *home, uint32_t cntr);
  * A sweep has begun: what was sampled fires once everything submitted up to then is accepted. Not
  * so a counter that was set between its sample and then: the sweep may hold what was submitted
  * after the set, which must not be measured against that sample, so it is sampled anew and waits
- * for the next sweep. A counter that is set all the time waits a few sweeps at most. How many were
- * sampled anew.
+ * for the next sweep.
+ *
+ * A counter that is set all the time waits a few sweeps at most. Then its last sample is stale: it
+ * holds for what was accepted before it was taken, and not for what this sweep accepts, as nobody
+ * knows on which side of the set that was submitted (WORK-13). That is deferred until the counter
+ * settles. As it may as well have been submitted before the update that the sample shows, nothing
+ * above it fires before it: the sample counts up to the lowest threshold that was deferred
+ * (WORK-02). Returns how many were sampled anew.
  */
 unsigned int trip_due_sweep(struct trip_home *home);
 
@@ -46,6 +52,9 @@ uint32_t trip_due_sweep_one(struct trip_home *home);
 
 /* Queues a node at a threshold of counter `cntr`. False where that must wait until it settles. */
 bool trip_due_queue(struct trip_home *home, uint32_t cntr, uint64_t threshold, uint32_t node);
+
+/* A work item at this threshold waits for that. */
+void trip_due_deferred(struct trip_home *home, uint32_t cntr, uint64_t threshold);
 
 /* Arms the cell of a counter of which nothing is due. True where it has been reached already: then
  * the counter is to be sampled again. */

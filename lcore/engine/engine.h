@@ -145,6 +145,8 @@ struct trip_home_cntr {
 	uint8_t fired;
 	/* It rang while it was due. */
 	bool again : 1;
+	/* Swept by a sample that is older than a set before the sweep: due.h. */
+	bool stale : 1;
 	/* The scrub found it past what is armed: a ring is under way, or was lost. */
 	bool suspect : 1;
 	/* Waiters have been linked since they were last compared. */

@@ -50,6 +50,7 @@ defer(struct trip_home *home, uint32_t index)
 		home->nodes[node->prev_deferred].next_deferred = index;
 	}
 	home->nodes[cntr->deferred].prev_deferred = index;
+	trip_due_deferred(home, node->cntr, node->threshold);
 }
 
 void
