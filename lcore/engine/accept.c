@@ -92,28 +92,35 @@ trip_accept_remove(struct trip_home *home, uint32_t index)
 }
 
 static void
-accept_one(struct trip_home *home, uint32_t channel_index, uint32_t slot)
+refuse(struct trip_home *home, uint32_t channel_index, uint32_t slot, uint64_t generation)
 {
 	struct trip_channel_home *channel = &home->channels[channel_index];
+
+	trip_engine_stat(&home->stats.refused, 1);
+	channel->garbage++;
+	(void)trip_channel_claim(channel, slot, generation);
+	trip_channel_return(channel, slot);
+}
+
+static void
+accept_one(struct trip_home *home, uint32_t channel, uint32_t slot)
+{
 	struct trip_work_desc desc;
-	uint64_t generation = trip_channel_read(channel, slot, &desc);
+	uint64_t generation = trip_channel_read(&home->channels[channel], slot, &desc);
 	uint32_t index;
 
 	if (refusal(home, &desc) != NULL) {
-		trip_engine_stat(&home->stats.refused, 1);
-		channel->garbage++;
-		(void)trip_channel_claim(channel, slot, generation);
-		trip_channel_return(channel, slot);
+		refuse(home, channel, slot, generation);
 		return;
 	}
-	index = trip_node_take(home, channel_index, slot);
+	index = trip_node_take(home, channel, slot);
 	home->nodes[index] = (struct trip_node){
 		.threshold = desc.threshold,
 		.interval = desc.interval,
 		.context = desc.context,
 		.value = desc.value,
 		.generation = generation,
-		.channel = channel_index,
+		.channel = channel,
 		.op = desc.op,
 		.flags = desc.flags,
 		.slot = slot,
@@ -169,8 +176,26 @@ trip_accept_forget(struct trip_home *home, uint32_t channel)
 	home->canceling[channel] = false;
 }
 
+/* It is never queued: which sample it were to be measured by no sweep says. */
+static void
+fail_one(struct trip_home *home, uint32_t channel, uint32_t slot)
+{
+	struct trip_work_desc desc;
+	uint64_t generation = trip_channel_read(&home->channels[channel], slot, &desc);
+
+	if (refusal(home, &desc) != NULL) {
+		refuse(home, channel, slot, generation);
+		return;
+	}
+	if (trip_channel_claim(&home->channels[channel], slot, generation))
+		trip_fire_fail(home, desc.op, desc.target, desc.completion);
+	trip_channel_return(&home->channels[channel], slot);
+	trip_engine_stat(&home->stats.accepted, 1);
+	trip_engine_stat(&home->stats.canceled, 1);
+}
+
 bool
-trip_accept_rest(struct trip_home *home, uint32_t channel, unsigned int budget)
+trip_accept_fail(struct trip_home *home, uint32_t channel, unsigned int budget)
 {
 	struct trip_channel_home *from = &home->channels[channel];
 	uint32_t slots[BATCH], tail = trip_channel_pending_tail(from);
@@ -179,7 +204,7 @@ trip_accept_rest(struct trip_home *home, uint32_t channel, unsigned int budget)
 		int n = trip_channel_accept(from, tail, slots, BATCH);
 
 		for (int i = 0; i < n; i++)
-			accept_one(home, channel, slots[i]);
+			fail_one(home, channel, slots[i]);
 		/* Of garbage, nothing more can be found. */
 		if (n < 0 || !trip_channel_pending(from, tail))
 			return false;

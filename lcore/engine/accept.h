@@ -25,9 +25,10 @@ unsigned int trip_accept_canceled(struct trip_home *home, unsigned int budget);
 void trip_accept_remove(struct trip_home *home, uint32_t node);
 
 /* A client is being dropped: its channel leaves the sweep, and is not looked through for canceled
- * items any more; accepts what it still holds, at most `budget` items. True: there may be more. */
+ * items any more; what was submitted and not accepted fails, at most `budget` items. True: there
+ * may be more. */
 void trip_accept_forget(struct trip_home *home, uint32_t channel);
-bool trip_accept_rest(struct trip_home *home, uint32_t channel, unsigned int budget);
+bool trip_accept_fail(struct trip_home *home, uint32_t channel, unsigned int budget);
 
 /* The counter has nothing due: queues what was deferred, at most `budget` items; returns how many.
  */

@@ -51,7 +51,7 @@ drop_item(struct trip_home *home, uint32_t index)
 	trip_accept_remove(home, index);
 	/* One that was canceled counts nothing. */
 	if (trip_channel_claim(&home->channels[node->channel], node->slot, node->generation))
-		trip_fire_fail(home, node);
+		trip_fire_fail(home, (uint8_t)node->op, node->target, node->completion);
 	trip_node_drop(home, index);
 	trip_engine_stat(&home->stats.canceled, 1);
 }
@@ -106,7 +106,7 @@ drop_items(struct trip_home *home, struct trip_drop *drop, uint32_t channel, uns
 	uint32_t slots = trip_home_channel_slots(&home->shape, channel);
 	unsigned int done = 0;
 
-	if (drop->slot == 0 && trip_accept_rest(home, channel, budget))
+	if (drop->slot == 0 && trip_accept_fail(home, channel, budget))
 		return budget;
 	for (; drop->slot < slots && done < budget; drop->slot++, done++) {
 		if (trip_channel_held(&home->channels[channel], drop->slot))

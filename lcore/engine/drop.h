@@ -7,11 +7,10 @@
  * sweep, so what a sweep has noted of one never outlives it, and is not taken for the next
  * client's.
  *
- * The home accepts what the client submitted before it died, so that it is treated as if the death
- * had come a little later; then takes its items out, and counts those that were not canceled as
- * failed (WORK-07); then waits until what of it ports' workers have under way has ended; then makes
- * the channel new for the next client. All in bounded steps. The client writes no more: its process
- * is gone, or has promised so.
+ * The home counts what the client had submitted last, and what was accepted of it, as failed where
+ * it was not canceled (WORK-07); then waits until what of it ports' workers have under way has
+ * ended; then makes the channel new for the next client. All in bounded steps. The client writes no
+ * more: its process is gone, or has promised so.
  */
 #ifndef TRIP_DROP_H
 #define TRIP_DROP_H

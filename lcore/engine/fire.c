@@ -241,11 +241,11 @@ trip_fire_complete(const struct trip_engine *engine, uint32_t completion, int re
 }
 
 void
-trip_fire_fail(struct trip_home *home, const struct trip_node *item)
+trip_fire_fail(struct trip_home *home, uint8_t op, uint32_t target, uint32_t completion)
 {
-	bool of_cntr = item->op == TRIP_OP_CNTR_ADD || item->op == TRIP_OP_CNTR_SET;
+	bool of_cntr = op == TRIP_OP_CNTR_ADD || op == TRIP_OP_CNTR_SET;
 
-	trip_fire_complete(home->engine, of_cntr ? item->target : item->completion, -ECANCELED);
+	trip_fire_complete(home->engine, of_cntr ? target : completion, -ECANCELED);
 }
 
 /* The ring of events of the process that queued an item, which `reserved` of the event says until

@@ -8,7 +8,6 @@
 
 struct trip_engine;
 struct trip_home;
-struct trip_node;
 struct trip_work_desc;
 
 /* Fires nodes that have left the pending sets of their counters, in their order, at most
@@ -32,6 +31,6 @@ const char *trip_fire_refusal(const struct trip_engine *engine, const struct tri
 
 /* An item that will never fire: adds 1 to the error of its completion or target counter (WORK-07).
  */
-void trip_fire_fail(struct trip_home *home, const struct trip_node *item);
+void trip_fire_fail(struct trip_home *home, uint8_t op, uint32_t target, uint32_t completion);
 
 #endif

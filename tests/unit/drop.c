@@ -82,6 +82,35 @@ the_next_one_is_heard(void **state)
 	bed_close(bed);
 }
 
+/* A counter is about to fire by its sample; what a client submitted after a set behind that is not
+ * measured by it. */
+static void
+what_it_left_does_not_fire(void **state)
+{
+	struct bed *bed = bed_open(0);
+	struct trip_cell *cell = &bed->home->cells[0];
+	uint32_t channel = channel_of(bed, 0, 0);
+
+	bed_submit(bed, 0, RANGE, 0, 0);
+	bed_settle(bed);
+	bed->home->budget = BUDGET;
+	bed_ring_if(bed, 0, trip_cell_set(cell, 100));
+	for (unsigned int i = 0; i < 3 * BUDGET; i++)
+		bed_submit(bed, 1, RANGE, 0, 0);
+	step(bed);
+	assert_int_equal(bed->home->cntrs[0].due, TRIP_DUE_SWEPT);
+	bed_ring_if(bed, 0, trip_cell_set(cell, 0));
+	for (unsigned int i = 0; i < SLOTS; i++)
+		assert_true(bed_submit_by(bed, channel, 0, 50, 0, 0) != TRIP_WORK_NONE);
+	trip_drop_ask(bed->home, 0);
+	while (!trip_drop_done(bed->home, 0))
+		step(bed);
+	bed_settle(bed);
+	assert_int_equal(bed->logs[0].n, 0);
+	assert_int_equal(trip_cell_error(&bed->home->cells[SINK]), SLOTS);
+	bed_close(bed);
+}
+
 /* ---- clients that come and go, whatever else happens ---- */
 
 #define EPISODES (TRIP_TEST_TSAN ? 10 : 60)
@@ -285,6 +314,7 @@ main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_next_one_is_heard),
+		cmocka_unit_test(what_it_left_does_not_fire),
 		cmocka_unit_test(any_moment),
 	};
 
