@@ -108,6 +108,8 @@ reserve(struct trip_domain *domain, const char *what, size_t bytes, unsigned int
 	const struct rte_memzone *zone;
 	int socket = lcore == LCORE_ID_ANY ? SOCKET_ID_ANY : (int)rte_lcore_to_socket_id(lcore);
 
+	/* Defined where this fails, too: a compiler does not know that no error is 0. */
+	*memory = NULL;
 	trip_share_zone_name(domain->name, what, name, sizeof(name));
 	zone = rte_memzone_reserve_aligned(name, bytes, socket, 0, RTE_CACHE_LINE_SIZE);
 	if (zone == NULL && rte_errno == EEXIST)
