@@ -221,7 +221,7 @@ process_json(const struct tripctl_names *names, const void *record)
  */
 
 static const char *const home_titles[] = {"HOME", "LCORE", "PENDING", "FIRED", "CANCELED",
-	"REFUSED", "WAKES", "BUSY", "LONGEST", "OVERSHOOT", "REPAIRS", NULL};
+	"REFUSED", "WAKES", "WITH WORK", "LONGEST", "OVERSHOOT", "REPAIRS", NULL};
 
 static void
 home_row(struct tripctl_table *table, const struct tripctl_names *names, const void *record)

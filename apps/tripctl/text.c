@@ -79,16 +79,19 @@ tripctl_text_now(void)
 const char *
 tripctl_text_time(uint64_t ns, char out[TRIPCTL_TEXT_NUMBER])
 {
+	static const char *const units[] = {"us", "ms", "s"};
 	uint64_t s = ns / 1000000000;
+	double number = (double)ns / 1e3;
+	unsigned int unit = 0;
 
+	/* What would round to 1000 has the next unit. */
+	for (; number >= 999.5 && unit < 2; unit++)
+		number /= 1000;
 	if (ns < 1000)
 		snprintf(out, TRIPCTL_TEXT_NUMBER, "%" PRIu64 " ns", ns);
-	else if (ns < 1000000)
-		snprintf(out, TRIPCTL_TEXT_NUMBER, "%.1f us", (double)ns / 1e3);
-	else if (ns < 1000000000)
-		snprintf(out, TRIPCTL_TEXT_NUMBER, "%.1f ms", (double)ns / 1e6);
 	else if (s < 100)
-		snprintf(out, TRIPCTL_TEXT_NUMBER, "%.1f s", (double)ns / 1e9);
+		snprintf(out, TRIPCTL_TEXT_NUMBER, number < 99.95 ? "%.1f %s" : "%.0f %s", number,
+			units[unit]);
 	else if (s < 6000)
 		snprintf(out, TRIPCTL_TEXT_NUMBER, "%" PRIu64 "m%02" PRIu64, s / 60, s % 60);
 	else if (s < 360000)

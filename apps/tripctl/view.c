@@ -171,10 +171,21 @@ tripctl_view_free(struct tripctl_view *view)
 /* ---- lines ------------------------------------------------------------------------------------
  */
 
+/* Where there is no room for all of a line, it ends behind a comma's part: part of a number would
+ * be another number, and "130 m" are minutes. */
 static void
 cut(char *line, unsigned int width)
 {
-	if (width < TRIPCTL_VIEW_LINE && strlen(line) > width)
+	char *comma;
+
+	if (width >= TRIPCTL_VIEW_LINE || strlen(line) <= width)
+		return;
+	/* The part may end just where the room does. */
+	line[width + (line[width] == ',')] = 0;
+	comma = strrchr(line, ',');
+	if (comma != NULL)
+		*comma = 0;
+	else
 		line[width] = 0;
 }
 
@@ -211,19 +222,19 @@ tripctl_view_home(
 	const struct trip_client_home *before = home_before(view, home->index);
 	double seconds = tripctl_sample_seconds(tripctl_view_before(view), tripctl_view_now(view));
 	char lcore[24] = "", pending[TRIPCTL_TEXT_NUMBER], fired[TRIPCTL_TEXT_NUMBER] = "-";
-	char longest[TRIPCTL_TEXT_NUMBER];
-	double busy = 0;
+	char longest[TRIPCTL_TEXT_NUMBER], polling[48] = "not polling";
 
 	if (home->lcore != UINT32_MAX)
 		snprintf(lcore, sizeof(lcore), " lcore %" PRIu32, home->lcore);
 	if (before != NULL && home->fired >= before->fired)
 		tripctl_text_short((double)(home->fired - before->fired) / seconds, fired);
 	if (before != NULL && home->iterations > before->iterations)
-		busy = 100 * (double)(home->busy_iterations - before->busy_iterations) /
-		       (double)(home->iterations - before->iterations);
+		snprintf(polling, sizeof(polling), "polling, %.1f%% with work",
+			100 * (double)(home->busy_iterations - before->busy_iterations) /
+				(double)(home->iterations - before->iterations));
 	snprintf(line, TRIPCTL_VIEW_LINE,
-		"home %" PRIu32 "%s: %s pending, %s fired/s, %.1f%% busy, longest %s", home->index,
-		lcore, tripctl_text_short((double)home->pending, pending), fired, busy,
+		"home %" PRIu32 "%s: %s, %s pending, %s fired/s, longest %s", home->index, lcore,
+		polling, tripctl_text_short((double)home->pending, pending), fired,
 		tripctl_text_time(home->longest_iteration_ns, longest));
 	cut(line, width);
 }
@@ -248,18 +259,22 @@ name_width(unsigned int width)
 	return width > taken + 1 ? width - taken : 1;
 }
 
-/* A name, and what is in the columns beside it. */
+/* A name, and what is in the columns beside it: as many as have room, for part of a number would be
+ * another one. */
 static void
 write_line(unsigned int width, const char *name, const char *const *cells, char *line)
 {
-	unsigned int room = name_width(width);
-	int length = snprintf(line, TRIPCTL_VIEW_LINE, "%-*.*s", (int)room, (int)room, name);
+	unsigned int room = name_width(width), end = room;
 
-	for (unsigned int i = 0; i < COLUMNS && length < TRIPCTL_VIEW_LINE; i++)
-		if (width_of(i, width) > 0)
-			length += snprintf(line + length, TRIPCTL_VIEW_LINE - (size_t)length,
-				"  %*s", (int)width_of(i, width), cells[i]);
-	cut(line, width);
+	snprintf(line, TRIPCTL_VIEW_LINE, "%-*.*s", (int)room, (int)room, name);
+	for (unsigned int i = 0; i < COLUMNS; i++) {
+		unsigned int column = width_of(i, width);
+
+		if (column == 0 || end + 2 + column > width)
+			continue;
+		snprintf(line + end, TRIPCTL_VIEW_LINE - end, "  %*s", (int)column, cells[i]);
+		end += 2 + column;
+	}
 }
 
 void
