@@ -285,6 +285,5 @@ tripd_demo_run(const struct tripd_options *options)
 	if (ret == 0)
 		ret = conclude(&demo);
 	tripd_wire_close(&demo.wire);
-	tripd_run_close(&demo.run);
-	return ret;
+	return tripd_run_close(&demo.run, ret);
 }

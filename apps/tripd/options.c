@@ -385,7 +385,7 @@ tripd_options_parse(int argc, char **argv, struct tripd_options *options)
 		.parser = parse_word,
 		.args_doc = "EAL-WORDS -- --rules FILE\n--iface NAME --rules FILE\n--demo",
 		.doc = "Counts flows on DPDK ports, and acts when a count crosses a threshold.\v"
-		       "Ends cleanly on SIGINT and SIGTERM, with the report written. Exit "
+		       "Ends cleanly on SIGINT, SIGTERM and SIGHUP, with the report written. Exit "
 		       "code: 0; 1 when something failed at run time; 2 when the command line or "
 		       "the rules are wrong, and nothing was started. See tripd(8).",
 	};

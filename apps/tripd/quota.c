@@ -16,6 +16,7 @@
 
 #include "flow.h"
 #include "quota.h"
+#include "removal.h"
 #include "rules.h"
 
 #define EVENTS_BURST 256
@@ -219,13 +220,17 @@ say_event(struct trip_port *port, enum trip_port_event event, void *arg)
 	static const char *const sentences[] = {
 		[TRIP_PORT_STOPPED] = "it has been stopped, and its rules in hardware are gone",
 		[TRIP_PORT_STARTED] = "it runs again",
-		[TRIP_PORT_REMOVED] = "its device has been removed",
 		[TRIP_PORT_STALE] = "it receives packets, but no counter in hardware moves any "
 				    "more: none matches, or the device has stopped answering",
 	};
 	static atomic_bool said_stale;
 	const struct tripd_plan_port *planned = arg;
 
+	/* The control thread says so, of whatever device. */
+	if (event == TRIP_PORT_REMOVED) {
+		tripd_removal_note(planned->id);
+		return;
+	}
 	/* Which is said once: for most it is but a pause of the traffic. The report has them all.
 	 */
 	if (event == TRIP_PORT_FRESH ||
@@ -447,7 +452,9 @@ tripd_quota_close(struct tripd_quota *quota)
 		ret |= quota->counters[i] != NULL ? trip_cntr_close(quota->counters[i]) : 0;
 	for (i = 0; i < quota->n_ports; i++)
 		ret |= trip_port_close(quota->ports[i]);
-	if (ret != 0)
+	/* What attached processes have is left to them: they learn of the end by that of this one.
+	 */
+	if (ret != 0 && ret != -EBUSY)
 		fprintf(stderr, "tripd: at the end: %s\n", trip_error_message());
 	free(quota->counts);
 	free(quota->counters);

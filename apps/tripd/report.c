@@ -14,6 +14,7 @@
 #include "describe.h"
 #include "flow.h"
 #include "quota.h"
+#include "removal.h"
 #include "report.h"
 #include "rules.h"
 
@@ -97,8 +98,8 @@ make_ports(const struct tripd_quota *quota)
 		trip_port_facts_read(quota->ports[i], &facts);
 		trip_port_stats_read(quota->ports[i], &stats);
 		json_array_append_new(list,
-			json_pack(
-				"{s:i, s:s, s:s, s:I, s:s, s:I, s:b, s:b, s:I, s:I, s:I, s:I, s:I}",
+			json_pack("{s:i, s:s, s:s, s:I, s:s, s:I, s:b, s:b, s:I, s:I, s:I, s:I, "
+				  "s:I, s:b}",
 				"port", (int)quota->port_ids[i], "driver", facts.driver, "engine",
 				facts.engine, "refresh_lag_ns", (json_int_t)facts.refresh_lag_ns,
 				"refresh_lag_from", tripd_describe_fact(facts.refresh_lag_from),
@@ -106,7 +107,8 @@ make_ports(const struct tripd_quota *quota)
 				(int)facts.indirect, "templates", (int)facts.templates, "readings",
 				(json_int_t)stats.readings, "late_readings",
 				(json_int_t)stats.late_readings, "missed", (json_int_t)stats.missed,
-				"lost", (json_int_t)stats.lost, "stale", (json_int_t)stats.stale));
+				"lost", (json_int_t)stats.lost, "stale", (json_int_t)stats.stale,
+				"removed", (int)tripd_removal_of(quota->port_ids[i])));
 	}
 	return list;
 }

@@ -4,14 +4,15 @@
  * thing needs the other, reads the trips while the forwarders and the polling lcore work, and takes
  * everything down in the opposite order.
  *
- * SIGINT and SIGTERM are blocked from the first step on, in every thread, and waited for here:
- * there is no handler, and no call of anybody is interrupted by them.
+ * SIGINT, SIGTERM and SIGHUP are blocked from the first step on, in every thread, and waited for
+ * here: there is no handler, and no call of anybody is interrupted by them.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -24,6 +25,7 @@
 #include "eal.h"
 #include "flow.h"
 #include "port.h"
+#include "removal.h"
 #include "report.h"
 #include "rules.h"
 #include "run.h"
@@ -43,9 +45,14 @@ now_ns(void)
 static void
 end_signals(sigset_t *signals)
 {
+	struct sigaction hangup;
+
 	sigemptyset(signals);
 	sigaddset(signals, SIGINT);
 	sigaddset(signals, SIGTERM);
+	/* The terminal's end. It may be told to outlive that, as by nohup. */
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+		sigaddset(signals, SIGHUP);
 }
 
 static int
@@ -230,6 +237,8 @@ tripd_run_start(struct tripd_run *run)
 		return ret;
 	if (tripd_quota_open(&run->quota, run->domain, run->rules, &run->plan) != 0)
 		return TRIPD_EXIT_RUN;
+	run->ports_watched = true;
+	tripd_removal_begin(&run->plan, &run->quota);
 	if (tripd_forward_start(&run->forwarding, &run->plan, &run->quota, run->options->forward) !=
 		0)
 		return TRIPD_EXIT_RUN;
@@ -297,19 +306,50 @@ tripd_run_stop(struct tripd_run *run)
 	return when < 0 && quota->n_overrun == 0 && quota->n_unkept == 0 ? 0 : TRIPD_EXIT_RUN;
 }
 
-void
-tripd_run_close(struct tripd_run *run)
+/* The domain's memory and its polling lcore stay as they are until the process has ended: EAL would
+ * wait for that lcore, and the processes that are attached for the end. */
+static _Noreturn void
+leave(struct tripd_run *run, int code)
 {
+	fprintf(run->out, "other processes are attached: they are told of the end\n");
+	fflush(NULL);
+	_exit(code);
+}
+
+int
+tripd_run_close(struct tripd_run *run, int code)
+{
+	int left = 0;
+
 	tripd_forward_stop(&run->forwarding);
 	tripd_quota_close(&run->quota);
-	if (run->domain != NULL && trip_domain_close(run->domain) != 0)
+	if (run->domain != NULL)
+		left = trip_domain_close(run->domain);
+	if (left != 0 && left != -EBUSY)
 		fprintf(stderr, "tripd: at the end: %s\n", trip_error_message());
+	if (run->ports_watched)
+		tripd_removal_end(&run->plan);
 	if (run->ports_configured)
 		tripd_port_close(&run->plan);
+	if (left == -EBUSY)
+		leave(run, code);
 	rte_mempool_free(run->pool);
 	if (run->eal_started)
 		rte_eal_cleanup();
 	trip_rules_free(run->rules);
+	return code;
+}
+
+/* Returns whether a port is left to receive from. */
+static bool
+look_for_ports(struct tripd_run *run, struct tripd_view *view)
+{
+	if (tripd_removal_check(&run->plan)) {
+		tripd_screen_begin(&view->screen);
+		tripd_removal_say(&run->plan);
+		tripd_screen_end(&view->screen);
+	}
+	return tripd_removal_count(&run->plan) < run->plan.n_ports;
 }
 
 /* Quiet is a port that was polled and gave nothing; a forwarder that did not get the processor says
@@ -335,7 +375,7 @@ loop(struct tripd_run *run, struct tripd_view *view)
 		/* Said they are, and nobody will ask for them again. */
 		if (run->options->report == NULL)
 			tripd_view_forget(view, &run->quota);
-		if (until != 0 && idle >= until)
+		if (!look_for_ports(run, view) || (until != 0 && idle >= until))
 			return;
 	}
 }
@@ -353,9 +393,12 @@ watch(struct tripd_run *run)
 	} else {
 		loop(run, &view);
 		ret = tripd_run_stop(run);
+		look_for_ports(run, &view);
 		tripd_view_end(&view);
 		say_unsent(run);
 		if (report != NULL && tripd_report_write(report, &run->quota) != 0)
+			ret = TRIPD_EXIT_RUN;
+		if (tripd_removal_count(&run->plan) > 0)
 			ret = TRIPD_EXIT_RUN;
 	}
 	tripd_view_close(&view);
@@ -383,6 +426,5 @@ tripd_run_rules(const struct tripd_options *options)
 		if (ret == 0)
 			ret = watch(&run);
 	}
-	tripd_run_close(&run);
-	return ret;
+	return tripd_run_close(&run, ret);
 }

@@ -28,6 +28,8 @@ struct tripd_run {
 	struct trip_domain *domain;
 	struct tripd_quota quota;
 	struct tripd_forwarding forwarding;
+	/* Ports are looked after, in case they go away. */
+	bool ports_watched;
 	/* Trips came when it was last asked for them. */
 	bool tripping;
 };
@@ -48,14 +50,21 @@ int tripd_run_start(struct tripd_run *run);
  * Sleeps for up to `ms` milliseconds, and takes what happened; for a shorter time while much does.
  *
  * @return
- *   Whether SIGINT or SIGTERM has asked for the end.
+ *   Whether SIGINT, SIGTERM or SIGHUP has asked for the end.
  */
 bool tripd_run_wait(struct tripd_run *run, unsigned int ms);
 
 /* Stops the forwarders, and lets everything fire that is due. Counts are final after this. */
 int tripd_run_stop(struct tripd_run *run);
 
-void tripd_run_close(struct tripd_run *run);
+/*
+ * Takes everything down. Processes that are attached keep the domain open, and learn of the end by
+ * that of this process, which then does not return from here.
+ *
+ * @return
+ *   `code`, to exit with.
+ */
+int tripd_run_close(struct tripd_run *run, int code);
 
 /* A whole run with the rules of a file. Returns the exit code. */
 int tripd_run_rules(const struct tripd_options *options);

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How runs end, and what they leave."""
+import fcntl
+import pty
 import re
+import termios
 
 from tripd_test import *
 
@@ -17,7 +20,7 @@ def start(bench, *words, eal=None, **options):
 
 
 def signals_end_it_with_the_report(bench):
-    for number in signal.SIGINT, signal.SIGTERM:
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
         path = bench.file(f'report-{number}')
         process = start(bench, '--report', path)
         assert not os.path.exists(path), 'the report is there before the end'
@@ -26,6 +29,38 @@ def signals_end_it_with_the_report(bench):
         equal((code, err), (0, ''), f'end by {number}')
         with open(path, encoding='utf-8') as file:
             equal(json.load(file)['counters'][0]['packets'], 10, 'packets')
+
+
+def the_end_of_its_terminal_ends_it_with_the_report(bench):
+    ours, theirs = pty.openpty()
+
+    def control():
+        fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
+
+    pcap = bench.pcap('in.pcap', [ethernet(ipv4(udp(53), 17))] * 10)
+    path = bench.file('report')
+    process = bench.start(*bench.eal('net_pcap0,rx_pcap=' + pcap), '--rules', bench.file('rules', RULES), '--report',
+                          path, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+                          preexec_fn=control)
+    os.close(theirs)
+    said = b''
+    while b'dns.packets' not in said:
+        said += os.read(ours, 4096)
+    os.close(ours)
+    equal(process.wait(timeout=HANG), 0, 'exit code')
+    with open(path, encoding='utf-8') as file:
+        equal(json.load(file)['counters'][0]['packets'], 10, 'packets')
+
+
+def it_outlives_its_terminal_where_it_is_told_to(bench):
+    """As by nohup: what is ignored and not blocked never arrives."""
+    process = start(bench, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    with open(f'/proc/{process.pid}/status', encoding='utf-8') as file:
+        sets = {name: int(bits, 16) for name, bits in re.findall(r'(Sig\w+):\t(\w{16})', file.read())}
+    bit = 1 << signal.SIGHUP - 1
+    equal((sets['SigIgn'] & bit, sets['SigBlk'] & bit), (bit, 0), 'SIGHUP is ignored, and blocked')
+    process.send_signal(signal.SIGTERM)
+    equal(bench.finish(process)[0], 0, 'exit code')
 
 
 def a_reader_that_leaves_costs_no_report(bench):
@@ -117,6 +152,7 @@ def killed_taps_are_gone(bench):
     equal(process.returncode, 0, 'exit code of the last run')
 
 
-main(signals_end_it_with_the_report, a_reader_that_leaves_costs_no_report, a_second_one_is_refused,
+main(signals_end_it_with_the_report, the_end_of_its_terminal_ends_it_with_the_report,
+     it_outlives_its_terminal_where_it_is_told_to, a_reader_that_leaves_costs_no_report, a_second_one_is_refused,
      killed_runs_leave_nothing_that_stops_the_next, killed_runs_give_hugepages_back,
      killed_taps_are_gone)

@@ -174,19 +174,19 @@ def another_process_counts_in_hardware(bench):
         remove_pages(bench.prefix)
 
 
-def removal_is_survived_and_said(bench):
+def removal_of_the_only_port_ends_it_with_the_report(bench):
     process, device = run(bench, RULES)
     dns = ethernet(ipv4(udp(53, bytes(20)), 17))
     for _ in range(10):
         equal(device.inject(dns, 10), (10, 0), 'fates')
     device.call(REMOVE)
-    said = ''
-    while 'removed' not in said:
-        said = process.stderr.readline()
-        assert said, 'tripd has ended'
-    equal(said, 'tripd: port 0: its device has been removed\n', 'what it says')
-    report = end(bench, process)
-    assert report['ports'][0]['lost'] == 2, report['ports']
+    code, _, err = bench.finish(process)
+    equal(code, 1, 'exit code')
+    assert re.search(r'^tripd: port 0 \(0000:7f:00.0\) has been removed: .*, and no port is left$', err, re.M), err
+    with open(bench.report, encoding='utf-8') as file:
+        report = json.load(file)
+    port, = report['ports']
+    equal((port['lost'], port['removed']), (2, True), 'rules lost, and the removal')
 
 
 def dry_run_asks_the_driver(bench):
@@ -219,5 +219,6 @@ def what_matches_other_packets_is_refused(bench):
     assert f'line 1 of the rules, count two: item VLAN matches other packets in {NAMES[ENGINE]}' in err, err
 
 
-main(quotas_are_kept_in_hardware, another_process_counts_in_hardware, removal_is_survived_and_said, dry_run_asks_the_driver,
+main(quotas_are_kept_in_hardware, another_process_counts_in_hardware, removal_of_the_only_port_ends_it_with_the_report,
+     dry_run_asks_the_driver,
      rules_of_a_port_share_an_engine, what_matches_other_packets_is_refused)

@@ -3,6 +3,7 @@
 EAL."""
 import ctypes
 import fcntl
+import select
 import socket
 
 from tripd_test import *
@@ -108,6 +109,42 @@ def the_default_route_is_not_taken(bench):
     equal(bench.finish(process)[0], 0, 'exit code with --force')
 
 
+def an_interface_that_is_removed_is_told(bench):
+    make_network()
+    path = bench.file('report')
+    process = start(bench, '--iface', 'in0', '--iface', 'in1', '--ports', '0,1', '--report', path)
+    bench.wait_for_line(process, '0 flows are counted in hardware')
+    ip('link del in0')
+    # What is left goes on, until it goes, too: then there is nothing to wait for.
+    assert select.select([process.stderr], [], [], HANG)[0], 'nothing is said of the first removal'
+    said = process.stderr.readline()
+    equal(said, 'tripd: port 0 (net_af_packet0, in0) has been removed: nothing is received there any more; the others '
+          'go on\n', 'the first removal')
+    ip('link del in1')
+    code, _, err = bench.finish(process)
+    equal((code, err), (1, 'tripd: port 1 (net_af_packet1, in1) has been removed: nothing is received there any more, '
+                        'and no port is left\n'), 'exit code and stderr')
+    with open(path, encoding='utf-8') as file:
+        equal([(port['port'], port['removed']) for port in json.load(file)['ports']], [(0, True), (1, True)],
+              'the report')
+
+
+def a_removal_does_not_end_well(bench):
+    """However the run ends then; a new interface of the name is another one."""
+    make_network()
+    path = bench.file('report')
+    process = start(bench, '--iface', 'in0', '--iface', 'in1', '--ports', '0,1', '--report', path)
+    bench.wait_for_line(process, '0 flows are counted in hardware')
+    ip('link del in1')
+    ip('link add in1 type veth peer name out1')
+    process.send_signal(signal.SIGTERM)
+    code, _, err = bench.finish(process)
+    equal(code, 1, 'exit code')
+    assert 'port 1 (net_af_packet1, in1) has been removed' in err, err
+    with open(path, encoding='utf-8') as file:
+        equal([port['removed'] for port in json.load(file)['ports']], [False, True], 'the report')
+
+
 def no_words_are_needed(bench):
     make_network()
     # The prefix is tripd's own here: one test at a time on a machine.
@@ -121,4 +158,5 @@ def no_words_are_needed(bench):
     equal((code, err), (0, ''), 'exit code and stderr')
 
 
-main(interfaces_are_ports, the_default_route_is_not_taken, no_words_are_needed)
+main(interfaces_are_ports, a_removal_does_not_end_well, an_interface_that_is_removed_is_told,
+     the_default_route_is_not_taken, no_words_are_needed)

@@ -52,6 +52,45 @@ def tripctl_sees_what_the_rules_say(bench):
     assert not os.path.exists(path), 'the socket is left'
 
 
+def attached_processes_are_no_error(bench):
+    """They have its counters open when it ends, and learn of the end by that."""
+    directory = '/dev/hugepages'
+    if os.getuid() != 0 or not os.path.ismount(directory):
+        raise Skip('to attach takes hugepages and root')
+    path, report = bench.file('tripd.sock'), bench.file('report')
+    words = bench.eal('net_null0', memory=('-m', '64', '--huge-dir', directory, '--base-virtaddr=0x200000000000'))
+    try:
+        process = bench.start(*words, '--rules', bench.file('rules', RULES), '--socket', path, '--report', report)
+        try:
+            bench.wait_for_line(process, '0 flows are counted in hardware')
+        except AssertionError as error:
+            if 'hugepages' in str(error):
+                raise Skip(str(error)) from error
+            raise
+        attached = bench.track(subprocess.Popen(
+            [TRIPCTL, '--socket', path, 'when', 'dns.packets >= 1T', 'log'], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env=bench.environment))
+
+        def found():
+            assert attached.poll() is None, attached.communicate()
+            code, out, _ = look(bench, '--socket', path, '--json', 'list', 'processes', 'works')
+            told = json.loads(out) if code == 0 else {'processes': [], 'works': []}
+            return any(one['found'] > 0 for one in told['processes']) and len(told['works']) > 2
+
+        wait_until('an attached process that has work', found)
+        process.send_signal(signal.SIGTERM)
+        code, out, err = bench.finish(process)
+        equal((code, err), (0, ''), 'exit code and stderr')
+        equal(out.splitlines()[-1], 'other processes are attached: they are told of the end', 'the last line')
+        with open(report, encoding='utf-8') as file:
+            equal([one['name'] for one in json.load(file)['counters']], ['dns', 'trips'], 'counters of the report')
+        code, _, err = bench.finish(attached)
+        equal(code, 5, 'exit code of the attached one')
+        equal(err, f'tripctl: the primary, process {process.pid}, has ended\n', 'what it says')
+    finally:
+        remove_pages(bench.prefix)
+
+
 def the_socket_has_its_group_and_mode(bench):
     path = bench.file('tripd.sock')
     if os.getuid() != 0:
@@ -85,4 +124,4 @@ def what_is_wrong_is_said(bench):
     assert 'no/such/folder' in err, err
 
 
-main(tripctl_sees_what_the_rules_say, the_socket_has_its_group_and_mode, it_may_have_none, what_is_wrong_is_said)
+main(tripctl_sees_what_the_rules_say, attached_processes_are_no_error, the_socket_has_its_group_and_mode, it_may_have_none, what_is_wrong_is_said)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ports whose device goes away while they are in use. */
+#ifndef TRIPD_REMOVAL_H
+#define TRIPD_REMOVAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tripd_plan;
+struct tripd_quota;
+
+/* Begins to look after the planned ports, on which the rules are at work. */
+void tripd_removal_begin(const struct tripd_plan *plan, const struct tripd_quota *quota);
+void tripd_removal_end(const struct tripd_plan *plan);
+
+/* Tells that the device of a port is gone. Any thread. */
+void tripd_removal_note(uint16_t port);
+
+/* Looks for all of them. Returns whether some are gone and have not been said to be. */
+bool tripd_removal_check(const struct tripd_plan *plan);
+
+/* Says on stderr which these are. */
+void tripd_removal_say(const struct tripd_plan *plan);
+
+bool tripd_removal_of(uint16_t port);
+
+/* How many of them are gone. */
+unsigned int tripd_removal_count(const struct tripd_plan *plan);
+
+#endif
