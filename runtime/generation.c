@@ -196,9 +196,7 @@ trip_generation_note(struct trip_server *server)
 static void
 remove_orphan(struct trip_orphan *orphan)
 {
-	/* That takes it out of epoll, too. */
-	close(orphan->pidfd);
-	orphan->pidfd = -1;
+	trip_server_close(orphan->server, &orphan->pidfd);
 	orphan->pid = 0;
 }
 
@@ -249,7 +247,6 @@ void
 trip_generation_fini(struct trip_server *server)
 {
 	for (uint32_t i = 0; i < server->n_orphans; i++)
-		if (server->orphans[i].pidfd >= 0)
-			close(server->orphans[i].pidfd);
+		trip_server_close(server, &server->orphans[i].pidfd);
 	free(server->orphans);
 }

@@ -256,6 +256,14 @@ trip_link_watch(struct trip_domain *domain)
 	return 0;
 }
 
+/* The primary sees it end also where a child of fork() has the connection open. */
+static void
+disconnect(struct trip_client *client)
+{
+	shutdown(trip_client_socket(client), SHUT_RDWR);
+	trip_client_close(client);
+}
+
 void
 trip_link_close(struct trip_domain *domain)
 {
@@ -272,8 +280,8 @@ trip_link_close(struct trip_domain *domain)
 	if (link->pidfd >= 0)
 		close(link->pidfd);
 	if (link->slow != NULL)
-		trip_client_close(link->slow);
-	trip_client_close(link->client);
+		disconnect(link->slow);
+	disconnect(link->client);
 	pthread_mutex_destroy(&link->slow_lock);
 	pthread_mutex_destroy(&link->slots_lock);
 	pthread_mutex_destroy(&link->lock);

@@ -239,7 +239,7 @@ static void
 close_busy(struct trip_peer *peer)
 {
 	if (!peer->gone)
-		epoll_ctl(peer->server->epoll, EPOLL_CTL_DEL, peer->socket, NULL);
+		trip_server_unpoll(peer->server, peer->socket);
 	peer->gone = true;
 }
 
@@ -262,11 +262,18 @@ trip_peer_answered(struct trip_peer *peer)
 }
 
 void
-trip_peer_leave(struct trip_server *server, const struct trip_process *process)
+trip_peer_leave(struct trip_server *server, const struct trip_process *process,
+	const struct trip_peer *asking)
 {
-	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++)
-		if (server->peers[i] != NULL && server->peers[i]->process == process)
-			server->peers[i]->process = NULL;
+	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++) {
+		struct trip_peer *peer = server->peers[i];
+
+		if (peer == NULL || peer->process != process)
+			continue;
+		peer->process = NULL;
+		if (peer != asking)
+			trip_peer_close(peer);
+	}
 }
 
 void
@@ -282,9 +289,9 @@ trip_peer_close(struct trip_peer *peer)
 	close_reply_fd(peer);
 	pthread_mutex_lock(&peer->server->domain->lock);
 	peer->server->peers[peer->index] = NULL;
-	/* A thread may have the socket for longer, and epoll not. */
+	/* A thread may have the socket for longer. */
 	if (!peer->gone)
-		epoll_ctl(peer->server->epoll, EPOLL_CTL_DEL, peer->socket, NULL);
+		trip_server_unpoll(peer->server, peer->socket);
 	trip_hangup(peer->socket);
 	pthread_mutex_unlock(&peer->server->domain->lock);
 	free(peer);

@@ -55,8 +55,7 @@ void
 trip_process_fini(struct trip_server *server)
 {
 	for (uint32_t i = 0; server->processes != NULL && i < process_count(server); i++) {
-		if (server->processes[i].pidfd >= 0)
-			close(server->processes[i].pidfd);
+		trip_server_close(server, &server->processes[i].pidfd);
 		if (server->processes[i].common >= 0)
 			close(server->processes[i].common);
 		free(server->processes[i].found);
@@ -131,19 +130,18 @@ each_slot(struct trip_process *process,
 				what(server, engine->homes[i], slot);
 }
 
+/* `asking` asks for it; NULL: it has died. */
 static void
-begin_dropping(struct trip_process *process)
+begin_dropping(struct trip_process *process, struct trip_peer *asking)
 {
 	struct trip_engine *engine = &process->server->domain->engine;
 
 	set_state(process, true, TRIP_CLIENT_DROPPING);
 	trip_generation_note(process->server);
 	process->cleaning = TRIP_PROCESS_UNCLEAN;
-	trip_peer_leave(process->server, process);
 	process->peer = NULL;
-	/* That takes it out of epoll, too. */
-	close(process->pidfd);
-	process->pidfd = -1;
+	trip_peer_leave(process->server, process, asking);
+	trip_server_close(process->server, &process->pidfd);
 	each_slot(process, silence_slot);
 	for (uint32_t i = 0; i < engine->n_homes; i++)
 		trip_drop_ask(engine->homes[i], process->number);
@@ -161,12 +159,7 @@ trip_process_lost(struct trip_process *process)
 static void
 died(void *owner)
 {
-	struct trip_process *process = owner;
-	struct trip_peer *peer = process->peer;
-
-	begin_dropping(process);
-	if (peer != NULL)
-		trip_peer_close(peer);
+	begin_dropping(owner, NULL);
 }
 
 static void
@@ -270,7 +263,7 @@ int
 trip_process_detach(
 	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
 {
-	begin_dropping(peer->process);
+	begin_dropping(peer->process, peer);
 	return 0;
 }
 

@@ -135,8 +135,7 @@ start(struct trip_server *server)
 	}
 	pthread_cond_destroy(&proxy->asked);
 	pthread_mutex_destroy(&proxy->lock);
-	/* That takes it out of epoll, too. */
-	close(proxy->told);
+	trip_server_close(server, &proxy->told);
 	return error;
 }
 
@@ -189,6 +188,6 @@ trip_proxy_stop(struct trip_server *server)
 	ready(server);
 	pthread_cond_destroy(&proxy->asked);
 	pthread_mutex_destroy(&proxy->lock);
-	close(proxy->told);
+	trip_server_close(server, &proxy->told);
 	proxy->started = false;
 }

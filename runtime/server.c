@@ -202,6 +202,22 @@ trip_server_poll(struct trip_server *server, int fd, struct trip_server_source *
 		       : fail(server, "cannot wait on");
 }
 
+void
+trip_server_unpoll(struct trip_server *server, int fd)
+{
+	epoll_ctl(server->epoll, EPOLL_CTL_DEL, fd, NULL);
+}
+
+void
+trip_server_close(struct trip_server *server, int *fd)
+{
+	if (*fd < 0)
+		return;
+	trip_server_unpoll(server, *fd);
+	close(*fd);
+	*fd = -1;
+}
+
 static void
 accept_peer(void *owner)
 {

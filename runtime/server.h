@@ -129,6 +129,13 @@ void trip_server_refuse(struct trip_server *server, const struct ucred *credenti
 
 /* Has the control thread wait for a descriptor: 0, or the error. */
 int trip_server_poll(struct trip_server *server, int fd, struct trip_server_source *source);
+/*
+ * Has it wait no more. To close the descriptor is not enough: epoll goes on to report the file for
+ * as long as anybody has it open, as a child of fork() that did not exec.
+ */
+void trip_server_unpoll(struct trip_server *server, int fd);
+/* The same, and closes it; -1 is none, and what it is then. */
+void trip_server_close(struct trip_server *server, int *fd);
 
 /* A new connection; takes the socket over in any case. Under the domain's lock. */
 void trip_peer_open(struct trip_server *server, int socket);
@@ -144,8 +151,10 @@ ssize_t trip_hangup_peek(int socket, void *message, size_t size, bool *has_descr
 void trip_peer_explain(struct trip_peer *peer);
 /* The proxy is done with its job. */
 void trip_peer_answered(struct trip_peer *peer);
-/* The process that connections are of is going. */
-void trip_peer_leave(struct trip_server *server, const struct trip_process *process);
+/* The process that connections are of is going: they end, also where a child of it has them open,
+ * but for the one over which it asked for that, or NULL. */
+void trip_peer_leave(struct trip_server *server, const struct trip_process *process,
+	const struct trip_peer *asking);
 
 /* Answers a request whose size is right: 0 and the bytes of the answer, or the error, or
  * TRIP_ANSWER_LATER. */

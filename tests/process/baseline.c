@@ -12,6 +12,7 @@
 #include "flow.h"
 #include "home.h"
 #include "node.h"
+#include "polled.h"
 #include "port.h"
 #include "process.h"
 #include "progress.h"
@@ -56,6 +57,13 @@ descriptors(void)
 	closedir(folder);
 	/* The proxy's stays, from the first call of a flow on. */
 	return n - family_domain->server->proxy.started;
+}
+
+/* Of those, the proxy's is one. */
+static uint64_t
+polled(void)
+{
+	return polled_count() - family_domain->server->proxy.started;
 }
 
 static void
@@ -167,6 +175,7 @@ count_domain(struct baseline *baseline)
 	count(baseline, "", "watches", server->n_watches);
 	count(baseline, "", "memzones", zones);
 	count(baseline, "", "descriptors", descriptors());
+	count(baseline, "", "descriptors that epoll waits for", polled());
 }
 
 /* ---- what homes have --------------------------------------------------------------------------

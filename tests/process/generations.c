@@ -8,9 +8,11 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "family.h"
+#include "polled.h"
 
 static unsigned int
 count(struct trip_client *client, enum trip_client_state state, uint32_t *pid)
@@ -113,18 +115,36 @@ play_again(const char *arg)
 	assert_int_equal(trip_domain_close(family_domain), 0);
 }
 
+/* A child that does not exec. */
+static pid_t
+fork_idler(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
 static void
 play_successor(const char *arg)
 {
 	uint32_t survivor, attached, none;
 	struct trip_client *client;
 	struct trip_cntr *seen;
+	unsigned int polled;
+	pid_t forked;
 
 	alarm(100);
 	family_open(TRIP_PROGRESS_MANUAL, NULL);
 	assert_int_equal(trip_client_open(family_socket(), &client), 0);
 	/* Two of the three: the heir is this process. */
 	assert_int_equal(count(client, TRIP_CLIENT_ORPHAN, &survivor), 2);
+	polled = polled_count();
+	forked = fork_idler();
 	seen = family_cntr("seen", TRIP_WAIT_NONE);
 	family_until(trip_cntr_read(seen) == 1);
 	assert_int_equal(count(client, TRIP_CLIENT_ATTACHED, &attached), 1);
@@ -133,6 +153,10 @@ play_successor(const char *arg)
 	family_until(count(client, TRIP_CLIENT_ORPHAN, &none) == 0);
 	assert_int_equal(trip_cntr_add(seen, 1), 0);
 	family_until(family_attached() == 0);
+	/* Nor are the two waited for, though a child has what they were waited for by. */
+	family_until(polled_count() == polled - 2);
+	kill(forked, SIGKILL);
+	assert_int_equal(waitpid(forked, NULL, 0), forked);
 	assert_int_equal(trip_cntr_close(seen), 0);
 	trip_client_close(client);
 	family_close();
