@@ -242,7 +242,9 @@ int trip_client_read(struct trip_client *client, uint64_t id, struct trip_client
  * block: a read while it is not ready fails with EAGAIN.
  *
  * @return
- *   0, -ENOENT, -ENOSPC: the connection or the domain has no watch left, -EMFILE, -EPIPE.
+ *   0, -ENOENT, -ENOSPC: the connection or the domain has no watch left, -EMFILE, -ETOOMANYREFS:
+ *   the primary can send no descriptor now, for programs of its user have too many on their way;
+ *   -EPIPE.
  */
 int trip_client_watch(struct trip_client *client, uint64_t id, uint32_t *watch, int *fd);
 

@@ -74,7 +74,9 @@ struct trip_cntr_attr {
  *   -EEXIST: the name is taken (CNTR-24);
  *   -ENOSPC: the domain's `max_cntrs` are open, or, with TRIP_WAIT_FD, MUTEX_COND
  *     and SET, its `max_waiters`;
- *   -EMFILE: the process has no descriptor left.
+ *   -EMFILE: the process has no descriptor left;
+ *   -ETOOMANYREFS: in an attached process, with TRIP_WAIT_FD and MUTEX_COND: the primary can send
+ * no descriptor now, for programs of its user have too many on their way.
  */
 int trip_cntr_open(struct trip_domain *domain, const struct trip_cntr_attr *attr,
 	struct trip_cntr **cntr, void *context);
@@ -90,7 +92,7 @@ int trip_cntr_open(struct trip_domain *domain, const struct trip_cntr_attr *attr
  *   0, or
  *   -ENOENT: no counter has this name;
  *   -EINVAL: there is no name, or as trip_cntr_open();
- *   -ENOSPC, -EMFILE: as trip_cntr_open().
+ *   -ENOSPC, -EMFILE, -ETOOMANYREFS: as trip_cntr_open().
  */
 int trip_cntr_find(struct trip_domain *domain, const struct trip_cntr_attr *attr,
 	struct trip_cntr **cntr, void *context);

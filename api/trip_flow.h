@@ -95,7 +95,8 @@ int trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct tr
  *   0, or
  *   -ENOENT: the domain has no such port;
  *   -ENOTSUP: called in the primary, which has opened it;
- *   -EMFILE: the process has no descriptor left; -ENOMEM;
+ *   -EMFILE: the process has no descriptor left; -ETOOMANYREFS: the primary can send none now, as
+ *     trip_cntr_open(); -ENOMEM;
  *   -ESHUTDOWN: this process is not attached (WAIT-12).
  */
 int trip_port_find(struct trip_domain *domain, uint16_t port_id, struct trip_port **port);

@@ -120,7 +120,8 @@ struct trip_wait_attr {
  *
  * @return
  *   0, or -EINVAL: no such wait object for a set, flags, an unknown attribute size;
- *   -ENOSPC: the domain's `max_waiters` are in use; -EMFILE: no descriptor is left; -ENOMEM.
+ *   -ENOSPC: the domain's `max_waiters` are in use; -EMFILE: no descriptor is left; -ETOOMANYREFS:
+ *   the primary can send none now, as trip_cntr_open(); -ENOMEM.
  */
 int trip_wait_open(
 	struct trip_domain *domain, const struct trip_wait_attr *attr, struct trip_wait_set **set);

@@ -73,17 +73,26 @@ answer_unwatch(struct trip_peer *peer, const union trip_protocol_request *reques
 	return trip_watch_close(peer, request->unwatch.watch);
 }
 
+static void
+undo_watch(struct trip_peer *peer, const union trip_protocol_request *request)
+{
+	(void)trip_watch_close(peer, peer->reply.answer.watching.watch);
+}
+
 static const struct {
 	size_t size;
 	int (*answer)(
 		struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
 	/* Only of processes that have attached. */
 	bool attached;
+	/* Of an answer that has a descriptor, unless the proxy gives it. */
+	void (*undo)(struct trip_peer *peer, const union trip_protocol_request *request);
 } requests[TRIP_PROTOCOL_TYPES] = {
 	[TRIP_PROTOCOL_LIST] = {sizeof(struct trip_protocol_list), trip_list},
 	[TRIP_PROTOCOL_FIND] = {sizeof(struct trip_protocol_find), answer_find},
 	[TRIP_PROTOCOL_READ] = {sizeof(struct trip_protocol_read), answer_read},
-	[TRIP_PROTOCOL_WATCH] = {sizeof(struct trip_protocol_read), answer_watch},
+	[TRIP_PROTOCOL_WATCH] = {sizeof(struct trip_protocol_read), answer_watch,
+		.undo = undo_watch},
 	[TRIP_PROTOCOL_ARM] = {sizeof(struct trip_protocol_arm), answer_arm},
 	[TRIP_PROTOCOL_UNWATCH] = {sizeof(struct trip_protocol_unwatch), answer_unwatch},
 	[TRIP_PROTOCOL_ATTACH] = {sizeof(struct trip_protocol_attach), trip_process_attach},
@@ -92,7 +101,8 @@ static const struct {
 	[TRIP_PROTOCOL_FOUND] = {sizeof(struct trip_protocol_find), trip_process_found, true},
 	[TRIP_PROTOCOL_CLOSE] = {sizeof(struct trip_protocol_close), trip_process_close, true},
 	[TRIP_PROTOCOL_SLOTS] = {sizeof(struct trip_protocol_slots), trip_process_slots, true},
-	[TRIP_PROTOCOL_SIGNAL] = {sizeof(struct trip_protocol_signal), trip_process_signal, true},
+	[TRIP_PROTOCOL_SIGNAL] = {sizeof(struct trip_protocol_signal), trip_process_signal, true,
+		trip_process_unsignal},
 	[TRIP_PROTOCOL_JOIN] = {sizeof(struct trip_protocol_join), trip_process_join},
 	[TRIP_PROTOCOL_PORT] = {sizeof(struct trip_protocol_port), trip_proxy_ask, true},
 	[TRIP_PROTOCOL_FLOW] = {sizeof(struct trip_protocol_flow), trip_proxy_ask, true},
@@ -122,10 +132,15 @@ trip_answer(struct trip_peer *peer, enum trip_protocol_type type,
 	const union trip_protocol_request *request, size_t *size)
 {
 	*size = 0;
-	peer->type = type;
 	if (requests[type].attached && peer->process == NULL)
 		return trip_error_set(EPERM,
 			"domain \"%s\": request %d is for processes that attach",
 			peer->server->domain->name, (int)type);
 	return requests[type].answer(peer, request, size);
+}
+
+void
+trip_answer_undo(struct trip_peer *peer, const union trip_protocol_request *request)
+{
+	requests[peer->type].undo(peer, request);
 }

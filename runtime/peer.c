@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One connection. Whatever it sends is hostile: a message of another size, version or type than a
- * client of this library would send ends it. At most one reply is outstanding: a client that does
- * not read its reply is not served, and keeps nobody else waiting.
+ * client of this library would send ends it, and so does one that comes before the answer to the
+ * last was read. So no answer ever waits for room, and at most one descriptor of a connection is on
+ * its way.
+ *
+ * The kernel counts those by the user that has sent them, and sends no more when there are as many
+ * as this process may have files. Since each connection takes one of these, its clients alone never
+ * get that far.
  */
 #include <errno.h>
+#include <linux/sockios.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <trip_error.h>
@@ -38,8 +46,18 @@ close_reply_fd(struct trip_peer *peer)
 	peer->reply_fd = -1;
 }
 
-/* False: it is gone. */
+/* It has not read its last answer. What the kernel frees a message by, it counts down to 1 first.
+ */
 static bool
+has_unread(const struct trip_peer *peer)
+{
+	int bytes = 0;
+
+	return ioctl(peer->socket, SIOCOUTQ, &bytes) == 0 && bytes > 1;
+}
+
+/* 0, or errno. */
+static int
 send_reply(struct trip_peer *peer)
 {
 	union {
@@ -48,7 +66,6 @@ send_reply(struct trip_peer *peer)
 	} control = {0};
 	struct iovec part = {.iov_base = &peer->reply, .iov_len = peer->reply.head.size};
 	struct msghdr msg = {.msg_iov = &part, .msg_iovlen = 1};
-	bool blocked;
 
 	if (peer->reply_fd >= 0) {
 		msg.msg_control = &control;
@@ -58,23 +75,15 @@ send_reply(struct trip_peer *peer)
 		control.head.cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(&control.head), &peer->reply_fd, sizeof(int));
 	}
-	blocked = sendmsg(peer->socket, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0;
-	if (blocked && errno != EAGAIN && errno != EINTR)
-		return false;
-	if (blocked != peer->replying || peer->busy)
-		wait_for(peer, blocked ? EPOLLOUT : EPOLLIN);
-	peer->replying = blocked;
-	peer->busy = false;
-	if (!blocked)
-		close_reply_fd(peer);
-	return true;
+	return sendmsg(peer->socket, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
 }
 
-/* The sentence of an error is in the reply. */
-static bool
-reply(struct trip_peer *peer, unsigned int type, int error, size_t size)
+/* The sentence of an error is in the reply. 0, or errno. */
+static int
+reply(struct trip_peer *peer, int error, size_t size)
 {
 	struct trip_protocol_reply *out = &peer->reply;
+	int failed;
 
 	if (error != 0) {
 		size = sizeof(out->answer.sentence);
@@ -83,11 +92,60 @@ reply(struct trip_peer *peer, unsigned int type, int error, size_t size)
 	out->head = (struct trip_protocol_head){
 		.magic = TRIP_PROTOCOL_MAGIC,
 		.version = TRIP_PROTOCOL_VERSION,
-		.type = (uint16_t)type,
+		.type = (uint16_t)peer->type,
 		.size = (uint32_t)(sizeof(out->head) + size),
 		.error = error,
 	};
-	return send_reply(peer);
+	failed = send_reply(peer);
+	if (failed != 0)
+		return failed;
+	close_reply_fd(peer);
+	if (peer->busy)
+		wait_for(peer, EPOLLIN);
+	peer->busy = false;
+	return 0;
+}
+
+/* Why a descriptor does not go along with the answer; not that the connection has ended. */
+static int
+explain_unsent(const struct trip_peer *peer, int why)
+{
+	const char *name = peer->server->domain->name;
+	struct rlimit files = {0};
+
+	if (why != ETOOMANYREFS)
+		return trip_error_set(why, "domain \"%s\": no descriptor goes along: %s", name,
+			trip_strerror(why));
+	getrlimit(RLIMIT_NOFILE, &files);
+	return trip_error_set(why,
+		"domain \"%s\": no descriptor goes along: those on their way from user %d, yet to "
+		"be "
+		"received, are more than the %llu open files that the primary may have",
+		name, (int)geteuid(), (unsigned long long)files.rlim_cur);
+}
+
+/*
+ * Answers, or where a descriptor cannot go along, undoes what was asked for and says why: others
+ * have to do with that, this client has not. False: the connection has ended.
+ */
+static bool
+answer(struct trip_peer *peer, const union trip_protocol_request *request, int error, size_t size)
+{
+	int why = reply(peer, error, size);
+
+	if (why == 0)
+		return true;
+	if (peer->reply_fd < 0 || why == EPIPE || why == ECONNRESET)
+		return false;
+	error = explain_unsent(peer, why);
+	if (peer->busy) {
+		trip_peer_explain(peer);
+		trip_proxy_undo(peer, error);
+		return true;
+	}
+	trip_answer_undo(peer, request);
+	trip_peer_explain(peer);
+	return reply(peer, error, 0) == 0;
 }
 
 /* Bytes of the next message, 0: it has closed, negative: nothing is there. One that has descriptors
@@ -134,13 +192,17 @@ serve_one(struct trip_peer *peer)
 	received = receive(peer, &message, &has_descriptors);
 	if (received < 0)
 		return true;
-	if (received > 0)
-		wrong = has_descriptors ? "descriptors, for which nobody has asked"
-					: check(&message, (size_t)received);
+	if (received > 0 && has_descriptors)
+		wrong = "descriptors, for which nobody has asked";
+	else if (received > 0 && has_unread(peer))
+		wrong = "a request before it has read the answer to the last";
+	else if (received > 0)
+		wrong = check(&message, (size_t)received);
 	if (wrong != NULL)
 		trip_server_complain(peer->server, &peer->credentials, wrong);
 	if (received == 0 || wrong != NULL)
 		return false;
+	peer->type = message.head.type;
 	if (message.head.version != TRIP_PROTOCOL_VERSION)
 		error = trip_error_set(EPROTO,
 			"domain \"%s\" speaks version %u of the protocol, the client version %u",
@@ -154,19 +216,47 @@ serve_one(struct trip_peer *peer)
 	}
 	if (error != 0)
 		trip_peer_explain(peer);
-	return reply(peer, message.head.type, error, size);
+	return answer(peer, &message.request, error, size);
 }
 
-/* Its socket can be read or written. */
+/* Its process has this connection no more; it goes on where it lives. */
+static void
+lose_process(const struct trip_peer *peer)
+{
+	if (peer->process != NULL && peer->process->peer == peer)
+		trip_process_lost(peer->process);
+}
+
+/*
+ * It is served no more. Descriptors that go along with answers that it has not read stay on their
+ * way for as long as it has its end open, so it keeps its place until it has read them, or closes.
+ */
+static void
+end(struct trip_peer *peer)
+{
+	if (!has_unread(peer)) {
+		trip_peer_close(peer);
+		return;
+	}
+	lose_process(peer);
+	if (!peer->ending)
+		shutdown(peer->socket, SHUT_WR);
+	peer->ending = true;
+	/* By edges: it may have shut down its side, which is told for ever. */
+	wait_for(peer, EPOLLOUT | EPOLLET);
+}
+
+/* Its socket can be read, or has changed. */
 static void
 serve(void *owner)
 {
 	struct trip_peer *peer = owner;
-	/* One that is busy is heard of only when it has gone. */
-	bool goes_on = !peer->busy && (peer->replying ? send_reply(peer) : serve_one(peer));
 
-	if (!goes_on)
+	/* One that is busy is heard of only when it has gone. */
+	if (peer->busy)
 		trip_peer_close(peer);
+	else if (peer->ending ? !has_unread(peer) : !serve_one(peer))
+		end(peer);
 }
 
 static uint32_t
@@ -255,7 +345,7 @@ trip_peer_explain(struct trip_peer *peer)
 void
 trip_peer_answered(struct trip_peer *peer)
 {
-	if (!peer->gone && reply(peer, peer->job.type, peer->job.error, peer->job.size))
+	if (!peer->gone && answer(peer, &peer->job.request, peer->job.error, peer->job.size))
 		return;
 	peer->busy = false;
 	trip_peer_close(peer);
@@ -279,8 +369,7 @@ trip_peer_leave(struct trip_server *server, const struct trip_process *process,
 void
 trip_peer_close(struct trip_peer *peer)
 {
-	if (peer->process != NULL && peer->process->peer == peer)
-		trip_process_lost(peer->process);
+	lose_process(peer);
 	if (peer->busy) {
 		close_busy(peer);
 		return;

@@ -85,5 +85,7 @@ int trip_process_slots(
 	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
 int trip_process_signal(
 	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
+/* Undoes it: nobody has the descriptor. */
+void trip_process_unsignal(struct trip_peer *peer, const union trip_protocol_request *request);
 
 #endif

@@ -234,13 +234,24 @@ open_signal(struct trip_peer *peer, uint32_t by, int *fd)
 		EINVAL, "waiter: there is no descriptor to signal it by as %" PRIu32 " says", by);
 }
 
+/* Homes write `fd` from now on, or nothing for -1. */
+static void
+signal_by(struct trip_peer *peer, const struct trip_protocol_signal *asked, int fd)
+{
+	struct trip_home *home = peer->server->domain->engine.homes[asked->home];
+	/* Partner: the acquire load in waiter.c's signal_slot(). */
+	int before = atomic_exchange(&home->waiter_fds[asked->slot], fd);
+
+	if (before >= 0)
+		trip_watch_retire(peer->server, before);
+}
+
 int
 trip_process_signal(
 	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
 {
-	struct trip_engine *engine = &peer->server->domain->engine;
 	uint32_t home = request->signal.home, slot = request->signal.slot;
-	int error, before, fd;
+	int error, fd;
 
 	if (!is_slot_of(peer->process, home, slot))
 		return trip_error_set(EINVAL,
@@ -249,9 +260,16 @@ trip_process_signal(
 	error = open_signal(peer, request->signal.by, &fd);
 	if (error != 0)
 		return error;
-	/* Partner: the acquire load in waiter.c's signal_slot(). */
-	before = atomic_exchange(&engine->homes[home]->waiter_fds[slot], fd);
-	if (before >= 0)
-		trip_watch_retire(peer->server, before);
+	signal_by(peer, &request->signal, fd);
 	return 0;
+}
+
+void
+trip_process_unsignal(struct trip_peer *peer, const union trip_protocol_request *request)
+{
+	signal_by(peer, &request->signal, -1);
+	if (request->signal.by != TRIP_PROTOCOL_SIGNAL_COMMON)
+		return;
+	close(peer->process->common);
+	peer->process->common = -1;
 }

@@ -159,8 +159,18 @@ trip_proxy_ask(struct trip_peer *peer, const union trip_protocol_request *reques
 	peer->job.process = peer->process;
 	peer->job.type = peer->type;
 	peer->job.request = *request;
+	peer->job.refused = 0;
 	hand_over(&peer->server->proxy, &peer->job);
 	return TRIP_ANSWER_LATER;
+}
+
+void
+trip_proxy_undo(struct trip_peer *peer, int error)
+{
+	/* Descriptors are those of ports. */
+	peer->job.request.port.close = 1;
+	peer->job.refused = error;
+	hand_over(&peer->server->proxy, &peer->job);
 }
 
 bool

@@ -34,6 +34,8 @@ struct trip_proxy_job {
 	struct trip_process *process;
 	enum trip_protocol_type type;
 	union trip_protocol_request request;
+	/* A request that is being undone: why. */
+	int refused;
 	/* As trip_answer() returns it; the sentence of an error is in the reply. */
 	int error;
 	size_t size;
@@ -70,6 +72,10 @@ struct trip_held {
 /* Hands a request to the proxy: TRIP_ANSWER_LATER, or the error. */
 int trip_proxy_ask(
 	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
+
+/* Undoes the request that the peer's job is, whose descriptor did not go along; then that is
+ * answered with the error, whose sentence is in the reply. */
+void trip_proxy_undo(struct trip_peer *peer, int error);
 
 /* Has it give back all that a process has left; false: it never had anything. */
 bool trip_proxy_clean(struct trip_process *process);

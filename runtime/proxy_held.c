@@ -97,6 +97,8 @@ trip_proxy_run(struct trip_proxy_job *job)
 	}
 	job->size = 0;
 	job->error = runs[job->type](job);
-	if (job->error != 0)
+	if (job->refused != 0)
+		job->error = job->refused;
+	else if (job->error != 0)
 		trip_peer_explain(job->peer);
 }

@@ -59,8 +59,6 @@ struct trip_peer {
 	int socket;
 	struct ucred credentials;
 	struct trip_watch watches[TRIP_SERVER_WATCHES];
-	/* A reply that the socket had no room for; nothing is read until it is gone. */
-	bool replying;
 	struct trip_protocol_reply reply;
 	/* To go along with the reply, or -1; closed then. */
 	int reply_fd;
@@ -68,6 +66,8 @@ struct trip_peer {
 	enum trip_protocol_type type;
 	/* The proxy has it; and the connection has ended meanwhile. */
 	bool busy, gone;
+	/* It is served no more, and has not read its last answer. */
+	bool ending;
 	struct trip_proxy_job job;
 };
 
@@ -160,6 +160,8 @@ void trip_peer_leave(struct trip_server *server, const struct trip_process *proc
  * TRIP_ANSWER_LATER. */
 int trip_answer(struct trip_peer *peer, enum trip_protocol_type type,
 	const union trip_protocol_request *request, size_t *size);
+/* Undoes the last request, which was answered: its descriptor did not go along. */
+void trip_answer_undo(struct trip_peer *peer, const union trip_protocol_request *request);
 /* Whether there is a request of this type, and how many bytes it has behind its head. */
 bool trip_answer_has(unsigned int type, size_t *size);
 

@@ -14,6 +14,7 @@ char socket_folder[] = "/tmp/trip-socket-XXXXXX";
 char socket_path[64], socket_lock[80];
 struct trip_domain *socket_domain;
 struct trip_client *socket_client;
+const char *socket_device;
 
 int
 socket_domain_open(const char *socket, struct trip_domain **out)
@@ -140,12 +141,15 @@ socket_head(unsigned int type, size_t size)
 int
 socket_run_tests(const struct CMUnitTest *tests, size_t n)
 {
+	const char *only = getenv("TRIP_TEST");
 	int failed;
 
+	if (only != NULL)
+		cmocka_set_test_filter(only);
 	setenv("CMOCKA_TEST_ABORT", "1", 1);
 	/* A home that is stalled is this thread. */
 	alarm(100);
-	if (trip_eal_init(NULL) < 0) {
+	if (trip_eal_init(socket_device) < 0) {
 		printf("EAL does not start here\n");
 		return TRIP_TEST_SKIP;
 	}

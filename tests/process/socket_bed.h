@@ -12,6 +12,8 @@
 extern char socket_folder[], socket_path[64], socket_lock[80];
 extern struct trip_domain *socket_domain;
 extern struct trip_client *socket_client;
+/* A device that EAL is to have; NULL: none. */
+extern const char *socket_device;
 
 /* With `socket` NULL it has none. */
 int socket_domain_open(const char *socket, struct trip_domain **out);
