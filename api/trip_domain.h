@@ -35,7 +35,10 @@ enum trip_progress {
 	TRIP_PROGRESS_MANUAL,
 };
 
-/** What a dedicated lcore does while its home has nothing to do. */
+/**
+ * What a dedicated lcore does while its home has nothing to do. Where another lcore shares its CPU,
+ * it also yields that between the iterations of a busy home, unless it spins.
+ */
 enum trip_idle {
 	/** Looks again after a pause; yields its CPU where another lcore shares that. */
 	TRIP_IDLE_PAUSE = 0,

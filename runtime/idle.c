@@ -81,11 +81,21 @@ sleep_idle(struct trip_home *home)
 }
 
 void
+trip_idle_share(const struct trip_home *home)
+{
+	/* Who spins has been told to keep the CPU. */
+	if (home->shares_cpu && home->idle != TRIP_IDLE_SPIN)
+		sched_yield();
+}
+
+void
 trip_idle_wait(struct trip_home *home)
 {
 	/* It did nothing, but a round is under way: there is no time to sleep. */
-	if (!trip_home_idle(home))
+	if (!trip_home_idle(home)) {
+		trip_idle_share(home);
 		return;
+	}
 	switch ((enum trip_idle)home->idle) {
 	case TRIP_IDLE_PAUSE:
 		if (home->shares_cpu)

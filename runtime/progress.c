@@ -118,10 +118,12 @@ iterate_idling(struct trip_home *home)
 {
 	unsigned int done = trip_home_iterate(home, rte_rdtsc());
 
-	if (done == 0)
+	if (done == 0) {
 		trip_idle_wait(home);
-	else
+	} else {
 		home->busy_tsc = home->now;
+		trip_idle_share(home);
+	}
 	return done;
 }
 
