@@ -184,12 +184,6 @@ trip_channel_submit(struct trip_channel_client *channel, uint32_t slot, uint64_t
 	atomic_store_explicit(
 		state, trip_channel_word(generation, TRIP_CHANNEL_QUEUED), memory_order_release);
 	error = trip_ring_enqueue(&channel->submit, &slot, 1);
-	/*
-	 * The tail is the V of the caller's ring (doorbell.h), and a release store only. Without
-	 * this, a ringer that finds both bits set loads them while the tail is still in its store
-	 * buffer: the home clears them, sees the old tail, and nobody rings again. Pairs with C1.
-	 */
-	atomic_thread_fence(memory_order_seq_cst);
 	/* It has room for all slots, so a full one is a garbage one. */
 	return error == 0 ? 0 : -EPROTO;
 }

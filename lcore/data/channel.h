@@ -171,8 +171,8 @@ trip_channel_desc(const struct trip_channel_client *channel, uint32_t slot)
 }
 
 /*
- * Hands the slot to the home, with a full barrier at the end: the caller rings the home's doorbell
- * afterwards. 0, or -EPROTO where the ring is garbage. Caller holds the client's lock.
+ * Hands the slot to the home; the caller rings the home's doorbell afterwards. 0, or -EPROTO where
+ * the ring is garbage. Caller holds the client's lock.
  */
 int trip_channel_submit(struct trip_channel_client *channel, uint32_t slot, uint64_t *id);
 

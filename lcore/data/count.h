@@ -21,7 +21,7 @@
  * This is the store-buffer pattern: with both fences, Q3 sees H1 or H3 sees Q1. So after both have
  * run, a count at or above its limit has been noticed by somebody. The queue rings in every burst
  * in which a count that it touched is at or above its limit, not in the first one only: ringing a
- * rung doorbell costs two loads, and a queue that was killed between the store and the ring is
+ * rung doorbell costs no store, and a queue that was killed between the store and the ring is
  * repaired by the next burst of whoever polls the queue after it.
  *
  * Splitting. A distance of R left to a threshold, over S sources (queues and flows that feed the

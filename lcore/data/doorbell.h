@@ -6,23 +6,29 @@
  * sections, each with its own index space and consecutive summary words; a summary bit stands for a
  * span of 2^shift leaf words of 64 indices each.
  *
- * A ringer has changed something that the consumer reads (V, a store or an add). Then:
+ * A ringer has changed something that the consumer reads (V, by any store). Then it rings:
+ *	R0 fence
  *	R1 load the leaf; where its bit is clear, set it by fetch_or
  *	R2 load the summary; where the span's bit is clear, set it by fetch_or
  * The consumer, for a span whose summary bit it finds set:
  *	C1 clear the summary bit
  *	C2 load the leaves of the span, clear what it reports
  *	C3 set the summary bit again where it left something in the span
- *	C4 read what was changed
- * All of V, R1, R2, C1..C4 are seq_cst and thus have one order.
+ *	C4 load what was changed
+ * All of R0..R2 and C1..C4 are seq_cst and thus have one order; C4 is the consumer's to make so.
  *
  * No ring is lost. At R1 the leaf bit is set, and only C2 clears it. At R2 the summary bit is set,
  * and only C1 clears it. If nobody cleared the leaf bit before R2, the next C1 of that span comes
  * after R2, hence after R1, and its C2 finds the leaf bit set, so that it is either reported, or C3
- * leaves the summary set for the next time. Whichever C2 clears the bit comes after R1, which comes
- * after V, so the C4 that follows it sees the change. This holds for a ringer that skipped both
- * read-modify-writes, since nothing above asks whether R1 or R2 loaded or stored. On x86 the skip
- * costs two plain loads, and V must be a full barrier (an atomic add is one).
+ * leaves the summary set for the next time. Whichever C2 clears the bit comes after R1, hence after
+ * R0, so the C4 that follows it sees V. This holds for a ringer that skipped both
+ * read-modify-writes, since nothing above asks whether R1 or R2 loaded or stored. The skip costs
+ * the fence and two loads.
+ *
+ * R0 is what orders V before a skip: else V is still in the ringer's store buffer when R1 finds the
+ * bit of somebody else's ring, the consumer clears that and sees the old value, and nobody rings
+ * again. A ringer whose V is a barrier itself could do without, on x86; it pays some nanoseconds,
+ * so that none has to know.
  *
  * A ringer killed between R1 and R2 leaves a leaf bit without a summary bit. It hides nothing from
  * later ringers: each looks at the summary for itself, also where it found the leaf bit set, and a
@@ -116,7 +122,8 @@ trip_doorbell_ring(const struct trip_doorbell *db, unsigned section, uint32_t in
 		return;
 	leaf = &s->leaf[word];
 	bit = UINT64_C(1) << (index & 63);
-	if ((atomic_load(leaf) & bit) == 0) /* R1, pairs with C2 */
+	atomic_thread_fence(memory_order_seq_cst); /* R0, pairs with C2 */
+	if ((atomic_load(leaf) & bit) == 0)        /* R1, pairs with C2 */
 		atomic_fetch_or(leaf, bit);
 	summary = &db->summary[s->first + (span >> 6)];
 	bit = UINT64_C(1) << (span & 63);

@@ -9,8 +9,10 @@
  *
  * sent - settled is at most the size, so a slot is filled in again only after the sender itself has
  * settled it; done lies between the two. Each index is released by its writer and acquired by who
- * goes by it, and that is all the ordering that a slot needs. A ring is full when size errands are
- * anywhere on this way: the sender is told so at once, and never waits.
+ * goes by it, and that is all the ordering that a slot needs. To be told of what is done is more:
+ * the runner rings the sender's doorbell, and done is what that rings for (V and C4 of doorbell.h).
+ * A ring is full when size errands are anywhere on this way: the sender is told so at once, and
+ * never waits.
  *
  * Both live in one process: what the indices say is trusted.
  */
@@ -97,7 +99,8 @@ trip_errand_back(struct trip_errand_ring *ring)
 {
 	uint32_t settled = atomic_load_explicit(&ring->settled, memory_order_relaxed);
 
-	if (atomic_load_explicit(&ring->done, memory_order_acquire) == settled)
+	/* C4. Partner: trip_errand_done(). */
+	if (atomic_load(&ring->done) == settled)
 		return NULL;
 	return &ring->errands[settled & (ring->size - 1)];
 }

@@ -43,8 +43,6 @@ trip_source_fail(const struct trip_engine *engine, uint32_t flow)
 	/* Release: whoever finds it finds the last counts. Partner: take_failure(). */
 	atomic_store_explicit(&engine->flows[flow].failed, TRIP_COUNT_PACKETS | TRIP_COUNT_BYTES,
 		memory_order_release);
-	/* Before a ring that may be skipped: the home's look that follows finds the failure. */
-	atomic_thread_fence(memory_order_seq_cst);
 	trip_source_cross(engine, flow, TRIP_COUNT_PACKETS | TRIP_COUNT_BYTES);
 }
 
@@ -55,7 +53,8 @@ take_failure(const struct trip_engine *engine, uint32_t source)
 	_Atomic uint8_t *failed = &engine->flows[source / TRIP_COUNT_KINDS].failed;
 	uint8_t kind = (uint8_t)(1u << source % TRIP_COUNT_KINDS);
 
-	if ((atomic_load_explicit(failed, memory_order_relaxed) & kind) == 0)
+	/* C4 of doorbell.h. */
+	if ((atomic_load(failed) & kind) == 0)
 		return false;
 	/* The other kind may feed a counter of another home. */
 	return (atomic_fetch_and_explicit(failed, (uint8_t)~kind, memory_order_acquire) & kind) !=

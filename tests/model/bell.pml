@@ -29,6 +29,9 @@ inline ring_summary(me, section)
 /* trip_doorbell_ring() */
 inline ring(me, section, bits)
 {
+#ifndef NO_RING_FENCE
+	EMPTY(me); /* R0 */
+#endif
 #ifdef NO_SUMMARY_AFTER_LEAF
 	if
 	:: (mem[LEAF(section)] & (bits)) != 0

@@ -74,6 +74,17 @@ bool returned[SLOTS];     /* in the return ring, or with the client */
 bool idle[ITEMS];         /* accepted, and not due */
 byte mark[SLOTS];
 
+inline tell_id()
+{
+	d_step {
+		id_slot[item] = slot;
+		id_generation[item] = generation;
+		submitted++;
+		item++;
+		slot = 0; generation = 0
+	}
+}
+
 proctype submitter()
 {
 	byte item, slot, here, generation;
@@ -91,17 +102,11 @@ end_full:	mem[BACK_TAIL] != here; /* trip_channel_alloc() */
 			PUT(SUBMITTER, ENTRY(item), slot);
 			PUT(SUBMITTER, TAIL, item + 1)
 		}
-#ifndef NO_SUBMIT_FENCE
-		EMPTY(SUBMITTER);
-#endif
-		d_step {
-			id_slot[item] = slot;
-			id_generation[item] = generation;
-			submitted++;
-			item++;
-			slot = 0; generation = 0
-		}
-		ring(SUBMITTER, CHANNEL, 1)
+		/* Its caller has the id when it has rung; who flushes finds it before, behind the lock. */
+		if
+		:: EMPTY(SUBMITTER) -> tell_id(); ring(SUBMITTER, CHANNEL, 1)
+		:: ring(SUBMITTER, CHANNEL, 1); tell_id()
+		fi
 	:: else -> break
 	od
 }

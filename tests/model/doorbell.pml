@@ -37,6 +37,9 @@ inline ring_summary(me)
 /* trip_doorbell_ring() */
 inline ring(me, index)
 {
+#ifndef NO_BARRIER
+	EMPTY(me); /* R0 */
+#endif
 	if
 	:: mem[LEAF(index)] != 0 -> /* R1 */
 #ifndef NO_SUMMARY_AFTER_LEAF
@@ -65,10 +68,8 @@ proctype ringer(byte me)
 		:: index = 1
 		fi;
 		value = told[2 * me + index] + 1;
-		d_step { PUT(me, VALUE(me, index), value) } /* V */
-#ifndef NO_BARRIER
-		EMPTY(me);
-#endif
+		/* V: as weak as any ringer's, that of an errand which is done for one. */
+		d_step { PUT(me, VALUE(me, index), value) }
 		ring(me, index);
 		told[2 * me + index] = value
 	:: else -> break

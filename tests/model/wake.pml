@@ -142,7 +142,8 @@ bool returned[2];
 
 /*
  * A doorbell as one word: doorbell.pml shows that its two levels are as good. A look that finds the bit
- * set is no read-modify-write.
+ * set is no read-modify-write. The fence before it, R0, is left out: whoever rings here has made its
+ * change by a barrier.
  */
 inline ring(me, section, bits)
 {
