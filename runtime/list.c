@@ -123,17 +123,19 @@ id_of(struct trip_domain *domain, uint32_t global)
 	return trip_engine_has_cntr(&domain->engine, global) ? domain->entries[global].id : 0;
 }
 
-/* An interval item fires at each interval that the sum passes, so the next one is above the sum. */
+/* An interval item fires at each interval that the sum passes, so the next one is above the sum; or
+ * it is about to fire for the last time. */
 static uint64_t
 next_threshold(struct trip_domain *domain, const struct trip_work_desc *desc)
 {
 	uint32_t local;
 	struct trip_home *home = trip_engine_home(&domain->engine, desc->trigger, &local);
-	uint64_t sum = trip_cell_sum(&home->cells[local]);
+	uint64_t sum = trip_cell_clamp(trip_cell_sum(&home->cells[local])), passed;
 
 	if (desc->interval == 0 || sum < desc->threshold)
 		return desc->threshold;
-	return desc->threshold + ((sum - desc->threshold) / desc->interval + 1) * desc->interval;
+	passed = sum - (sum - desc->threshold) % desc->interval;
+	return passed <= TRIP_CNTR_MAX - desc->interval ? passed + desc->interval : passed;
 }
 
 static void

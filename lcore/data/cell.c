@@ -92,11 +92,12 @@ trip_cell_seterr(struct trip_cell *cell, uint64_t value)
 bool
 trip_cell_arm(struct trip_cell *cell, uint64_t bound, bool armed)
 {
-	uint32_t care = armed || bound <= value_max;
-	uint64_t error = trip_cell_error(cell), trip_at = value_max; /* H0 */
+	uint32_t care = armed || bound != TRIP_CELL_IDLE;
+	uint64_t error = trip_cell_error(cell), trip_at = value_max, success; /* H0 */
 
-	if (bound <= value_max)
-		trip_at = bound > error ? bound - error : 0;
+	/* What no success can reach rings at the largest, for nothing. */
+	if (bound != TRIP_CELL_IDLE)
+		trip_at = bound > error ? trip_cell_clamp(bound - error) : 0;
 
 	/*
 	 * H1, in either order. The home alone writes these, so what it finds unchanged needs no
@@ -106,8 +107,10 @@ trip_cell_arm(struct trip_cell *cell, uint64_t bound, bool armed)
 		atomic_store(&cell->armed, care);
 	if (atomic_load_explicit(&cell->trip_at, memory_order_relaxed) != trip_at)
 		atomic_store(&cell->trip_at, trip_at);
-	return bound <= value_max &&
-	       (trip_cell_success(cell) >= trip_at || trip_cell_error(cell) != error); /* H2 */
+	if (bound == TRIP_CELL_IDLE)
+		return false;
+	success = trip_cell_success(cell); /* H2, and the error */
+	return trip_cell_error(cell) != error || success + error >= bound;
 }
 
 void

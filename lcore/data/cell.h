@@ -93,7 +93,8 @@ bool trip_cell_adderr(struct trip_cell *cell, uint64_t value);
 bool trip_cell_seterr(struct trip_cell *cell, uint64_t value);
 
 /*
- * The home says at which sum it wants to hear of the cell (TRIP_CELL_IDLE: none), and whether
+ * The home says at which sum, up to twice TRIP_CNTR_MAX, it wants to hear of the cell
+ * (TRIP_CELL_IDLE: none), and whether
  * anybody waits for errors or sets (a bound implies it). True where the sum is there already, or
  * the error has changed meanwhile: the home then looks at the counter again by itself. Errors and
  * sets that came before are told by trip_cell_stale(), which a home asks after arming.

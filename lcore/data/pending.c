@@ -127,7 +127,7 @@ void
 trip_pending_insert(
 	struct trip_pending_pool *pool, struct trip_pending *set, uint64_t threshold, uint32_t node)
 {
-	assert(threshold <= INT64_MAX && node < pool->max_nodes);
+	assert(threshold < TRIP_PENDING_NONE && node < pool->max_nodes);
 	assert(pool->items[node].place == PENDING_NOWHERE && !pending_canceled(pool, node));
 	pool->items[node].threshold = threshold;
 	set->count++;

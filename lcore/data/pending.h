@@ -73,9 +73,9 @@ void trip_pending_pool_init(struct trip_pending_pool *pool, void *memory, uint32
 void trip_pending_init(struct trip_pending *set);
 
 /*
- * threshold: 0 … 2^63-1. node: below max_nodes, in no set, and forgotten where it was canceled. An
- * item at or below the current sample is due already: it comes after everything that is ready
- * (WORK-04).
+ * threshold: a sum of two values, so below TRIP_PENDING_NONE. node: below max_nodes, in no set, and
+ * forgotten where it was canceled. An item at or below the current sample is due already: it comes
+ * after everything that is ready (WORK-04).
  */
 void trip_pending_insert(struct trip_pending_pool *pool, struct trip_pending *set,
 	uint64_t threshold, uint32_t node);

@@ -8,7 +8,7 @@
 #include "pending.h"
 
 #define PENDING_DIGIT_BITS 6u
-#define PENDING_DIGITS 11u /* of a 63-bit threshold */
+#define PENDING_DIGITS 11u /* of a threshold */
 #define PENDING_SLOTS 64u
 #define PENDING_NO_DIGIT 15u /* a bucket that hangs from no wheel */
 

@@ -178,13 +178,13 @@ trip_fire_refusal(const struct trip_engine *engine, const struct trip_work_desc 
 }
 
 /* How many intervals this firing stands for: 1, or where they coalesce all that the sample covers.
- */
+ * With errors that may be above the largest threshold, which none of them passes. */
 static uint64_t
 firing_count(const struct trip_node *item, uint64_t sum)
 {
 	if ((item->flags & TRIP_COALESCE) == 0 || item->interval == 0 || sum <= item->threshold)
 		return 1;
-	return (sum - item->threshold) / item->interval + 1;
+	return (trip_cell_clamp(sum) - item->threshold) / item->interval + 1;
 }
 
 /*

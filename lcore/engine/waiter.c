@@ -158,10 +158,11 @@ link_node(struct trip_home *home, uint32_t waiter)
 		cntr->watchers++;
 		return;
 	}
-	/* On success >= threshold the sum is this or more. Past the largest threshold no sum tells
-	 * it apart any more, and the largest is then reached. */
+	/* On success >= threshold the sum is this or more, as long as the error is the same. Above
+	 * the largest threshold of a work item, but not of a sum. */
 	node->queued = trip_due_queue(home, node->cntr,
-		trip_cell_clamp(node->threshold + node->seen.error), home->n_nodes + waiter);
+		trip_cell_clamp(node->threshold) + trip_cell_clamp(node->seen.error),
+		home->n_nodes + waiter);
 	/* The next iteration tries again. */
 	if (!node->queued)
 		trip_doorbell_ring(&home->doorbell, TRIP_BELL_WAITER, waiter);

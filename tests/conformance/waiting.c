@@ -11,6 +11,8 @@
 #include <sys/select.h>
 #include <unistd.h>
 
+#include <rte_common.h>
+
 #include <trip_step.h>
 
 #include "harness.h"
@@ -702,6 +704,36 @@ wait_09_a_due_counter_is_drained(void **state)
 	harness_cntr_close(cntr);
 }
 
+/* Errors do not count there either, where the sum is above the largest value. */
+static void
+wait_09_armed_for_the_largest(void **state)
+{
+	static const uint64_t errors[] = {5, 10, TRIP_CNTR_MAX};
+	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_FD);
+	int fd = fd_of(cntr);
+
+	for (unsigned int i = 0; i < RTE_DIM(errors); i++) {
+		trip_cntr_set(cntr, TRIP_CNTR_MAX - 5);
+		trip_cntr_seterr(cntr, errors[i]);
+		consume(cntr);
+		assert_int_equal(trip_cntr_arm(cntr, TRIP_CNTR_MAX), 0);
+		harness_settle();
+		assert_false(readable(fd));
+		trip_cntr_add(cntr, 4);
+		harness_settle();
+		assert_false(readable(fd));
+		trip_cntr_add(cntr, 1);
+		harness_until(readable(fd));
+		/* An error that changes is one. */
+		trip_cntr_set(cntr, TRIP_CNTR_MAX - 5);
+		consume(cntr);
+		assert_int_equal(trip_cntr_arm(cntr, TRIP_CNTR_MAX), 0);
+		trip_cntr_seterr(cntr, errors[i] - 5);
+		harness_until(readable(fd));
+	}
+	harness_cntr_close(cntr);
+}
+
 static struct trip_cntr *blocked_on;
 
 static int
@@ -942,6 +974,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST_OWN(wait_08_no_late_signal),
 	HARNESS_TEST(wait_09_armed_for_a_crossing_only),
 	HARNESS_TEST(wait_09_a_due_counter_is_drained),
+	HARNESS_TEST(wait_09_armed_for_the_largest),
 	HARNESS_TEST_OWN(wait_11_waits_progress_by_themselves),
 	HARNESS_TEST_OWN(wait_11_sets_progress_by_themselves),
 	HARNESS_TEST_OWN(wait_11_one_thread_at_a_time),

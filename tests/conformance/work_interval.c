@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_common.h>
+
 #include "harness.h"
 
 #define MAX TRIP_CNTR_MAX
@@ -97,30 +99,40 @@ work_14_coalesces(void **state)
 	harness_cntr_close(cntr);
 }
 
-/* It ends where threshold + interval would pass the largest value. */
+static void
+end_at_the_maximum(uint32_t flags, uint64_t errors)
+{
+	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
+	uint32_t n = flags == 0 ? 2 : 1;
+	struct trip_domain_stats stats;
+	uint64_t id;
+
+	harness_notes_open(&notes);
+	trip_cntr_adderr(cntr, errors);
+	id = queue_every(cntr, MAX - 5, 3, flags, 0);
+	trip_cntr_set(cntr, MAX);
+	harness_until(harness_notes_count(&notes) == n);
+	harness_settle();
+	assert_int_equal(harness_notes_count(&notes), n);
+	if (n == 2)
+		expect_note(0, 0, MAX - 5, 1, true);
+	expect_note(n - 1, 0, MAX - 2, 3 - n, false);
+	assert_true(notes.event[n - 1].value == MAX + errors);
+	assert_int_equal(trip_work_cancel(harness_domain, id), -ENOENT);
+	trip_domain_stats_read(harness_domain, &stats);
+	assert_int_equal(stats.pending, 0);
+	harness_notes_close(&notes);
+	harness_cntr_close(cntr);
+}
+
+/* It ends where threshold + interval would pass the largest value, which the sum may, with errors.
+ */
 static void
 work_14_ends_at_the_maximum(void **state)
 {
 	for (uint32_t flags = 0; flags <= TRIP_COALESCE; flags += TRIP_COALESCE) {
-		struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
-		uint32_t n = flags == 0 ? 2 : 1;
-		struct trip_domain_stats stats;
-		uint64_t id;
-
-		harness_notes_open(&notes);
-		id = queue_every(cntr, MAX - 5, 3, flags, 0);
-		trip_cntr_set(cntr, MAX);
-		harness_until(harness_notes_count(&notes) == n);
-		harness_settle();
-		assert_int_equal(harness_notes_count(&notes), n);
-		if (n == 2)
-			expect_note(0, 0, MAX - 5, 1, true);
-		expect_note(n - 1, 0, MAX - 2, 3 - n, false);
-		assert_int_equal(trip_work_cancel(harness_domain, id), -ENOENT);
-		trip_domain_stats_read(harness_domain, &stats);
-		assert_int_equal(stats.pending, 0);
-		harness_notes_close(&notes);
-		harness_cntr_close(cntr);
+		end_at_the_maximum(flags, 0);
+		end_at_the_maximum(flags, 5);
 	}
 }
 
@@ -219,7 +231,7 @@ work_14_cancel_from_its_function(void **state)
 
 struct every {
 	uint64_t id, next, interval, fired;
-	bool coalesce, canceled;
+	bool coalesce, canceled, ended;
 };
 
 static void
@@ -231,13 +243,15 @@ check_every(struct every *every, uint32_t *seen)
 		const struct trip_work_event *event = &notes.event[*seen];
 		struct every *item = &every[event->context];
 
-		assert_false(item->canceled);
+		assert_false(item->canceled || item->ended);
 		assert_true(event->count == 1 || item->coalesce);
 		/* The last of the intervals that it stands for. */
 		assert_true(event->threshold == item->next + (event->count - 1) * item->interval);
-		assert_true(event->value >= event->threshold);
+		assert_true(event->threshold <= MAX && event->value >= event->threshold);
 		item->next += event->count * item->interval;
 		item->fired += event->count;
+		item->ended = item->next > MAX;
+		assert_int_equal((event->flags & TRIP_MORE) == 0, item->ended);
 	}
 }
 
@@ -245,13 +259,16 @@ static void
 run_episode(struct trip_cntr *cntr, struct trip_random *random)
 {
 	struct every every[ITEMS] = {0};
-	uint64_t sum = 0;
+	/* Below the largest value, which the sum passes on its way, or not. */
+	uint64_t base = trip_random_below(random, 2) == 0 ? 0 : MAX - 100;
+	uint64_t errors = trip_random_below(random, 2) * 50, sum = base + errors;
 	uint32_t seen = 0;
 
-	trip_cntr_set(cntr, 0);
+	trip_cntr_set(cntr, base);
+	trip_cntr_seterr(cntr, errors);
 	atomic_store(&notes.n, 0);
 	for (uint32_t i = 0; i < ITEMS; i++) {
-		every[i].next = 1 + trip_random_below(random, 30);
+		every[i].next = base + errors + 1 + trip_random_below(random, 30);
 		every[i].interval = 1 + trip_random_below(random, 20);
 		every[i].coalesce = trip_random_below(random, 2) == 0;
 		every[i].id = queue_every(cntr, every[i].next, every[i].interval,
@@ -262,12 +279,12 @@ run_episode(struct trip_cntr *cntr, struct trip_random *random)
 		struct every *victim = &every[trip_random_below(random, ITEMS)];
 
 		trip_cntr_add(cntr, jump);
-		sum += jump;
+		sum = RTE_MIN(sum + jump, MAX + errors);
 		harness_settle();
 		check_every(every, &seen);
 		for (uint32_t i = 0; i < ITEMS; i++)
-			assert_true(every[i].canceled || every[i].next > sum);
-		if (step % 4 == 3 && !victim->canceled) {
+			assert_true(every[i].canceled || every[i].next > sum || every[i].ended);
+		if (step % 4 == 3 && !victim->canceled && !victim->ended) {
 			assert_int_equal(trip_work_cancel(harness_domain, victim->id), 0);
 			victim->canceled = true;
 		}

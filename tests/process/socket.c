@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <rte_common.h>
+
 #include "socket_bed.h"
 
 static void
@@ -144,6 +146,43 @@ pending_work_is_listed(void **state)
 	assert_int_equal(trip_work_flush(socket_domain, NULL), 0);
 	assert_int_equal(trip_cntr_close(trigger), 0);
 	assert_int_equal(trip_cntr_close(target), 0);
+}
+
+/* None is above the largest value, though the sum is. */
+static void
+the_last_threshold_of_an_interval_is_told(void **state)
+{
+	static const struct {
+		uint64_t threshold, interval, told;
+	} items[] = {
+		{TRIP_CNTR_MAX - 5, 3, TRIP_CNTR_MAX - 2},
+		{0, TRIP_CNTR_MAX, TRIP_CNTR_MAX},
+		{TRIP_CNTR_MAX, 1, TRIP_CNTR_MAX},
+	};
+	struct trip_cntr *cntr = socket_cntr("trigger");
+	struct trip_client_work seen[RTE_DIM(items)];
+	uint64_t cursor = 0;
+
+	for (unsigned int i = 0; i < RTE_DIM(items); i++) {
+		const struct trip_work work = {.size = sizeof(work),
+			.triggering_cntr = cntr,
+			.threshold = items[i].threshold,
+			.interval = items[i].interval,
+			.op_type = TRIP_OP_CNTR_ADD,
+			.op.cntr = {.cntr = cntr}};
+
+		assert_int_equal(trip_work_queue(socket_domain, &work, NULL), 0);
+	}
+	/* The home has yet to see it. */
+	trip_cntr_set(cntr, TRIP_CNTR_MAX);
+	trip_cntr_adderr(cntr, 10);
+	assert_int_equal(trip_client_list(socket_client, TRIP_CLIENT_WORK, &cursor, seen,
+				 sizeof(*seen), RTE_DIM(seen)),
+		RTE_DIM(seen));
+	for (unsigned int i = 0; i < RTE_DIM(items); i++)
+		assert_true(seen[i].threshold == items[i].told);
+	assert_int_equal(trip_work_flush(socket_domain, NULL), 0);
+	assert_int_equal(trip_cntr_close(cntr), 0);
 }
 
 static uint64_t
@@ -357,6 +396,7 @@ main(void)
 		SOCKET_TEST(all_counters_are_listed),
 		SOCKET_TEST(counters_are_found_and_read),
 		SOCKET_TEST(pending_work_is_listed),
+		SOCKET_TEST(the_last_threshold_of_an_interval_is_told),
 		SOCKET_TEST(the_next_threshold_is_told),
 		SOCKET_TEST(watches_miss_nothing),
 		SOCKET_TEST(thresholds_errors_and_the_end_wake),

@@ -49,10 +49,10 @@ step_values(struct trip_cell *cell, struct model *m)
 	case 0:
 	case 1:
 		m->success = at_most_max((trip_u128)m->success + v);
-		/* Where only an error or nothing is waited for, a ring at the maximum is
-		 * superfluous, and allowed. */
+		/* Where only an error or nothing is waited for, or more than success can be, a ring
+		 * at the maximum is superfluous, and allowed. */
 		if (trip_cell_add(cell, v) != (m->armed && m->success >= m->trip_at))
-			assert_true(m->armed && m->bound == TRIP_CELL_IDLE &&
+			assert_true(m->armed && m->trip_at > TRIP_CNTR_MAX &&
 				    m->success == TRIP_CNTR_MAX);
 		break;
 	case 2:
@@ -80,8 +80,9 @@ step_arm(struct trip_cell *cell, struct model *m)
 	bool armed = trip_random_below(&rnd, 2);
 	uint64_t sum = m->success + m->error;
 
-	m->bound = trip_random_below(&rnd, 3) ? at_most_max(some_value()) : TRIP_CELL_IDLE;
-	if (trip_random_below(&rnd, 3) == 0 && sum < TRIP_CNTR_MAX - 8)
+	/* A sum, or TRIP_CELL_IDLE. */
+	m->bound = trip_random_below(&rnd, 3) ? some_value() : TRIP_CELL_IDLE;
+	if (trip_random_below(&rnd, 3) == 0 && sum < TRIP_CELL_IDLE - 8)
 		m->bound = sum + trip_random_below(&rnd, 8);
 	m->trip_at = m->bound == TRIP_CELL_IDLE ? TRIP_CELL_IDLE
 		     : m->bound > m->error      ? m->bound - m->error

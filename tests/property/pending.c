@@ -8,7 +8,7 @@ static uint64_t
 threshold_of(struct model *model, int set, enum shape shape)
 {
 	struct trip_random *random = &model->random;
-	uint64_t base = model->samples[set] & INT64_MAX, threshold;
+	uint64_t base = model->samples[set], threshold;
 
 	switch (shape) {
 	case DENSE:
@@ -21,17 +21,19 @@ threshold_of(struct model *model, int set, enum shape shape)
 		threshold = base / 4096 * 4096 + 4096 * (1 + trip_random_below(random, 400) / 399);
 		break;
 	case EDGES:
-		threshold = base + (UINT64_C(1) << trip_random_below(random, 63)) - 1 +
+		threshold = base + (UINT64_C(1) << trip_random_below(random, 64)) - 1 +
 			    trip_random_below(random, 3);
 		break;
 	case TOP:
-		return INT64_MAX - trip_random_below(random, 2000);
+		return (trip_random_below(random, 2) == 0 ? COUNTER_MAX : INT64_MAX) -
+		       trip_random_below(random, 2000);
 	case LOW:
 		return trip_random_below(random, 200);
 	default:
-		return trip_random_u64(random) >> (1 + trip_random_below(random, 63));
+		threshold = trip_random_u64(random) >> trip_random_below(random, 64);
+		return threshold <= COUNTER_MAX ? threshold : COUNTER_MAX;
 	}
-	return threshold <= INT64_MAX ? threshold : INT64_MAX;
+	return threshold >= base && threshold <= COUNTER_MAX ? threshold : COUNTER_MAX;
 }
 
 static uint64_t
