@@ -72,16 +72,22 @@ trip_lag_pair(struct trip_lag *lag, uint64_t span)
 	lag->measured = lag->bound == 0 || lag->pairs >= TRIP_LAG_PAIRS;
 }
 
-/* A reading, begun at `now`, that found the counter changed since the last one, or not. */
+/* A reading: between which moments, and by how many packets the counter has grown since the last
+ * one. */
+struct trip_lag_reading {
+	uint64_t began, ended;
+	uint64_t grew;
+};
+
 static inline void
-trip_lag_read(struct trip_lag *lag, uint64_t now, bool changed)
+trip_lag_read(struct trip_lag *lag, const struct trip_lag_reading *reading)
 {
-	if (changed && lag->last != 0) {
+	if (reading->grew > 0 && lag->last != 0) {
 		if (lag->before != 0)
-			trip_lag_pair(lag, now - lag->before);
+			trip_lag_pair(lag, reading->began - lag->before);
 		lag->before = lag->last;
 	}
-	lag->last = now;
+	lag->last = reading->began;
 }
 
 #endif

@@ -108,22 +108,22 @@ publish_facts(struct trip_hard *hard)
 
 /* Learns the refresh lag from one busy flow; from another one when that falls silent. */
 static void
-measure_lag(struct trip_hard *hard, uint32_t index, uint64_t began, bool changed)
+measure_lag(struct trip_hard *hard, uint32_t index, const struct trip_lag_reading *reading)
 {
 	if (!is_measuring(hard))
 		return;
-	if (hard->probe == TRIP_NONE && changed) {
+	if (hard->probe == TRIP_NONE && reading->grew > 0) {
 		hard->probe = index;
 		trip_lag_forget(&hard->lag);
 	}
 	if (hard->probe != index)
 		return;
-	trip_lag_read(&hard->lag, began, changed);
-	if (changed) {
-		hard->probe_tsc = began;
+	trip_lag_read(&hard->lag, reading);
+	if (reading->grew > 0) {
+		hard->probe_tsc = reading->began;
 		publish_facts(hard);
 	}
-	if (hard->lag.measured || began - hard->probe_tsc > 4 * hard->lag.bound)
+	if (hard->lag.measured || reading->began - hard->probe_tsc > 4 * hard->lag.bound)
 		hard->probe = TRIP_NONE;
 }
 
@@ -251,7 +251,7 @@ plan(struct trip_hard *hard, uint32_t index, const uint64_t grew[TRIP_COUNT_KIND
 int
 trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow)
 {
-	uint64_t grew[TRIP_COUNT_KINDS], began = rte_rdtsc();
+	uint64_t grew[TRIP_COUNT_KINDS], began = rte_rdtsc(), ended;
 	int result;
 
 	assert(hard->flows[flow->index] == flow);
@@ -262,8 +262,9 @@ trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow)
 	if (hard->paused)
 		return -EBUSY;
 	result = trip_rule_read(hard->port_id, &flow->rule, grew);
+	ended = rte_rdtsc();
 	trip_engine_stat(&hard->stats.readings, 1);
-	note_cost(hard, rte_rdtsc() - began);
+	note_cost(hard, ended - began);
 	if (result != 0) {
 		trip_engine_stat(&hard->stats.failed_readings, 1);
 		trip_horizon_put(&hard->horizon, flow->index, began + hard->period_tsc);
@@ -273,7 +274,9 @@ trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow)
 	flow->read_tsc = began;
 	flow->final = trip_sweep_is_final(hard, flow, began);
 	trip_sweep_count(hard, flow, grew, began);
-	measure_lag(hard, flow->index, began, grew[TRIP_COUNT_KIND_PACKETS] > 0);
+	measure_lag(hard, flow->index,
+		&(struct trip_lag_reading){
+			.began = began, .ended = ended, .grew = grew[TRIP_COUNT_KIND_PACKETS]});
 	if (flow->final)
 		trip_sweep_forget(hard, flow);
 	else
