@@ -96,7 +96,7 @@ int trip_port_facts(uint16_t port_id, struct trip_port_facts *facts);
 
 /**
  * The same for an open port, and what has been measured on it: measuring begins with its first flow
- * in hardware. Any thread.
+ * in hardware, and what was measured is measured again from time to time. Any thread.
  *
  * @return
  *   0, or -ESHUTDOWN: the primary of an attached process has ended (WAIT-12).

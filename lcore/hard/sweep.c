@@ -70,9 +70,9 @@ set_pace(struct trip_hard *hard)
 }
 
 static bool
-is_measuring(const struct trip_hard *hard)
+is_measured(const struct trip_hard *hard)
 {
-	return hard->facts.port.refresh_lag_from == TRIP_FACT_ASSUMED;
+	return hard->facts.port.refresh_lag_from != TRIP_FACT_KNOWN;
 }
 
 void
@@ -98,7 +98,7 @@ publish_facts(struct trip_hard *hard)
 	pthread_mutex_lock(&hard->lock);
 	facts->query_ns = trip_engine_ns(hard->engine, hard->query_tsc);
 	facts->query_from = TRIP_FACT_MEASURED;
-	if (is_measuring(hard)) {
+	if (is_measured(hard)) {
 		facts->refresh_lag_ns = trip_engine_ns(hard->engine, hard->lag.bound);
 		if (hard->lag.measured)
 			facts->refresh_lag_from = TRIP_FACT_MEASURED;
@@ -106,11 +106,12 @@ publish_facts(struct trip_hard *hard)
 	pthread_mutex_unlock(&hard->lock);
 }
 
-/* Learns the refresh lag from one busy flow; from another one when that falls silent. */
+/* Learns the refresh lag from one busy flow; from another one when that falls silent. Now and then
+ * it is learnt anew. */
 static void
 measure_lag(struct trip_hard *hard, uint32_t index, const struct trip_lag_reading *reading)
 {
-	if (!is_measuring(hard))
+	if (!is_measured(hard) || trip_lag_rests(&hard->lag, reading->began))
 		return;
 	if (hard->probe == TRIP_NONE && reading->grew > 0) {
 		hard->probe = index;
@@ -123,7 +124,8 @@ measure_lag(struct trip_hard *hard, uint32_t index, const struct trip_lag_readin
 		hard->probe_tsc = reading->began;
 		publish_facts(hard);
 	}
-	if (hard->lag.measured || reading->began - hard->probe_tsc > 4 * hard->lag.bound)
+	if (trip_lag_rests(&hard->lag, reading->ended) ||
+		reading->began - hard->probe_tsc > 4 * hard->lag.shortest)
 		hard->probe = TRIP_NONE;
 }
 
@@ -238,14 +240,15 @@ note_gap(struct trip_hard *hard, const struct trip_hard_flow *flow, uint64_t beg
 static void
 plan(struct trip_hard *hard, uint32_t index, const uint64_t grew[TRIP_COUNT_KINDS], uint64_t began)
 {
+	uint64_t gap = RTE_MAX(trip_lag_gap(&hard->lag), hard->horizon.config.gap);
 	struct trip_horizon_view views[TRIP_COUNT_KINDS];
 
 	look(trip_engine_count(hard->engine, hard->engine->n_queues, index), grew, views);
 	set_pace(hard);
 	trip_horizon_read(&hard->horizon, index, began, views);
-	if (is_measuring(hard) && hard->probe == index)
-		trip_horizon_put(&hard->horizon, index,
-			began + RTE_MAX(trip_lag_gap(&hard->lag), hard->horizon.config.gap));
+	/* To measure makes no counter wait longer. */
+	if (hard->probe == index && gap < hard->horizon.config.period)
+		trip_horizon_put(&hard->horizon, index, began + gap);
 }
 
 int
