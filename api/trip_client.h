@@ -205,8 +205,10 @@ int trip_client_path(const char *prefix, const char *domain, char *path, size_t 
  * @param path
  *   Of the socket; NULL: trip_client_path(NULL, NULL).
  * @return
- *   0, -ENOENT, -ECONNREFUSED: no primary serves it; -EACCES: the socket's mode; -EUSERS: it serves
- *   as many clients as it can; -EPROTO: another version of this protocol; -ENOMEM.
+ *   0, -ENOENT, -ECONNREFUSED: no primary serves it; -EACCES: the socket's mode; -EUSERS: the
+ *   user has as many connections as it may: another user than root and the primary's 32, all of
+ *   these together 96, root and the primary's 128 each beside those of attached processes, and
+ *   fewer where the primary may have few files; -EPROTO: another version of this protocol; -ENOMEM.
  */
 int trip_client_open(const char *path, struct trip_client **client);
 
@@ -242,9 +244,9 @@ int trip_client_read(struct trip_client *client, uint64_t id, struct trip_client
  * block: a read while it is not ready fails with EAGAIN.
  *
  * @return
- *   0, -ENOENT, -ENOSPC: the connection or the domain has no watch left, -EMFILE, -ETOOMANYREFS:
- *   the primary can send no descriptor now, for programs of its user have too many on their way;
- *   -EPIPE.
+ *   0, -ENOENT, -ENOSPC: the connection, the user or the domain has no watch left, -EMFILE,
+ * -ETOOMANYREFS: the primary can send no descriptor now, for programs of its user have too many on
+ * their way; -EPIPE.
  */
 int trip_client_watch(struct trip_client *client, uint64_t id, uint32_t *watch, int *fd);
 

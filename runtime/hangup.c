@@ -15,6 +15,8 @@
 #include "server.h"
 #include "thread.h"
 
+#define LINGERING_MAX 128
+
 /* Of all domains: a thread each, and a socket. */
 static _Atomic uint32_t lingering;
 
@@ -90,5 +92,5 @@ trip_hangup(int socket)
 bool
 trip_hangup_is_busy(void)
 {
-	return atomic_load_explicit(&lingering, memory_order_relaxed) >= TRIP_SERVER_PEERS;
+	return atomic_load_explicit(&lingering, memory_order_relaxed) >= LINGERING_MAX;
 }

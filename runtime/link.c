@@ -122,6 +122,7 @@ int
 trip_link_call_once(enum trip_protocol_type type, const void *body, size_t size,
 	union trip_protocol_answer *answer)
 {
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	char path[sizeof(((struct trip_link *)0)->path)];
 	struct trip_client *client;
 	uint32_t number;
@@ -129,11 +130,14 @@ trip_link_call_once(enum trip_protocol_type type, const void *body, size_t size,
 
 	if (error != 0)
 		return error;
+	/* One at a time: the primary has no place for more, and answers one after the other. */
+	pthread_mutex_lock(&lock);
 	error = connect_as(path, number, &client);
 	if (error == 0) {
 		error = trip_client_call(client, type, body, size, answer, NULL);
 		trip_client_close(client);
 	}
+	pthread_mutex_unlock(&lock);
 	return error == 0 ? 0 : fail_ended(error);
 }
 

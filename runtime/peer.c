@@ -202,6 +202,7 @@ serve_one(struct trip_peer *peer)
 		trip_server_complain(peer->server, &peer->credentials, wrong);
 	if (received == 0 || wrong != NULL)
 		return false;
+	peer->asked = true;
 	peer->type = message.head.type;
 	if (message.head.version != TRIP_PROTOCOL_VERSION)
 		error = trip_error_set(EPROTO,
@@ -271,7 +272,7 @@ free_index(const struct trip_server *server)
 
 /* Tells why before it is closed; a client asks first, so the reply stands in for the answer. */
 static void
-refuse(struct trip_server *server, int socket, int error)
+refuse(int socket, int error)
 {
 	struct {
 		struct trip_protocol_head head;
@@ -288,40 +289,67 @@ refuse(struct trip_server *server, int socket, int error)
 	trip_hangup(socket);
 }
 
+static int
+open_peer(struct trip_server *server, struct trip_peer *peer)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = &peer->source};
+	socklen_t length = sizeof(peer->credentials);
+	int error;
+
+	if (getsockopt(peer->socket, SOL_SOCKET, SO_PEERCRED, &peer->credentials, &length) != 0) {
+		error = errno;
+		return trip_error_set(error, "domain \"%s\": no telling whose a connection is: %s",
+			server->domain->name, trip_strerror(error));
+	}
+	error = trip_admit(server, peer);
+	if (error != 0) {
+		trip_server_refuse(server, &peer->credentials);
+		return error;
+	}
+	peer->index = free_index(server);
+	if (peer->index == TRIP_SERVER_PEERS)
+		return trip_error_set(EUSERS, "domain \"%s\": its socket serves %u clients already",
+			server->domain->name, TRIP_SERVER_PEERS);
+	if (epoll_ctl(server->epoll, EPOLL_CTL_ADD, peer->socket, &event) == 0)
+		return 0;
+	error = errno;
+	return trip_error_set(error, "domain \"%s\": a connection cannot be waited on: %s",
+		server->domain->name, trip_strerror(error));
+}
+
 void
 trip_peer_open(struct trip_server *server, int socket)
 {
-	uint32_t index = free_index(server);
-	struct epoll_event event = {.events = EPOLLIN};
-	socklen_t length = sizeof(struct ucred);
-	struct trip_peer *peer;
+	struct trip_peer *peer = calloc(1, sizeof(*peer));
+	int error;
 
-	if (index == TRIP_SERVER_PEERS) {
-		refuse(server, socket,
-			trip_error_set(EUSERS,
-				"domain \"%s\": its socket serves %u clients already",
-				server->domain->name, TRIP_SERVER_PEERS));
+	if (peer == NULL) {
+		refuse(socket, trip_error_set(ENOMEM, "domain \"%s\": no memory for a client",
+				       server->domain->name));
 		return;
 	}
-	peer = calloc(1, sizeof(*peer));
-	if (peer != NULL) {
-		peer->source = (struct trip_server_source){.ready = serve, .owner = peer};
-		event.data.ptr = &peer->source;
-	}
-	if (peer == NULL ||
-		getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer->credentials, &length) != 0 ||
-		epoll_ctl(server->epoll, EPOLL_CTL_ADD, socket, &event) != 0) {
-		refuse(server, socket,
-			trip_error_set(ENOMEM, "domain \"%s\": no memory for a client",
-				server->domain->name));
-		free(peer);
+	*peer = (struct trip_peer){.source = {.ready = serve, .owner = peer},
+		.server = server,
+		.socket = socket,
+		.reply_fd = -1,
+		.serial = ++server->n_accepted};
+	error = open_peer(server, peer);
+	if (error == 0) {
+		server->peers[peer->index] = peer;
 		return;
 	}
-	peer->server = server;
-	peer->index = index;
-	peer->socket = socket;
-	peer->reply_fd = -1;
-	server->peers[index] = peer;
+	refuse(socket, error);
+	free(peer);
+}
+
+void
+trip_peer_displace(struct trip_peer *peer)
+{
+	trip_server_refuse(peer->server, &peer->credentials);
+	peer->server->peers[peer->index] = NULL;
+	trip_server_unpoll(peer->server, peer->socket);
+	refuse(peer->socket, -EUSERS);
+	free(peer);
 }
 
 /* It is freed when the proxy is done with it. */
@@ -358,7 +386,11 @@ trip_peer_leave(struct trip_server *server, const struct trip_process *process,
 	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++) {
 		struct trip_peer *peer = server->peers[i];
 
-		if (peer == NULL || peer->process != process)
+		if (peer == NULL)
+			continue;
+		if (peer->place == process)
+			peer->place = NULL;
+		if (peer->process != process)
 			continue;
 		peer->process = NULL;
 		if (peer != asking)

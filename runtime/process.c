@@ -406,6 +406,8 @@ attach(struct trip_peer *peer, const struct trip_protocol_attach *request)
 	memcpy(process->lcores, request->lcores, sizeof(process->lcores));
 	process->peer = peer;
 	peer->process = process;
+	if (peer->place == NULL)
+		peer->place = process;
 	process->started = trip_generation_started((uint32_t)peer->credentials.pid);
 	set_state(process, true, TRIP_CLIENT_ATTACHED);
 	trip_generation_adopt(peer->server, (uint32_t)peer->credentials.pid);

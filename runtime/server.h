@@ -2,7 +2,7 @@
 /*
  * The control thread of a domain: it serves the domain's socket, with one request of a client at a
  * time, and never waits for a client. server.c has the thread and the socket, peer.c a connection,
- * answer.c what is answered, watch.c the descriptors that are watched.
+ * admit.c who may connect, answer.c what is answered, watch.c the descriptors that are watched.
  */
 #ifndef TRIP_RUNTIME_SERVER_H
 #define TRIP_RUNTIME_SERVER_H
@@ -16,7 +16,18 @@
 #include "protocol.h"
 #include "proxy.h"
 
-#define TRIP_SERVER_PEERS 128
+/*
+ * Connections: of each attached process, which needs three: one for what is answered at once, one
+ * for what takes its time, one for what is asked once; and a fourth while one of them ends. Of the
+ * owner, and of root, beside those: so many, and one for each process that is about to attach. Of
+ * all other users together.
+ */
+#define TRIP_SERVER_EACH 4
+#define TRIP_SERVER_OWN 128
+#define TRIP_SERVER_OTHERS 96
+#define TRIP_SERVER_PEERS                                                                 \
+	(TRIP_CLIENTS_MAX * TRIP_SERVER_EACH + 2 * (TRIP_SERVER_OWN + TRIP_CLIENTS_MAX) + \
+		TRIP_SERVER_OTHERS)
 #define TRIP_SERVER_WATCHES 64
 
 struct trip_domain;
@@ -55,10 +66,17 @@ struct trip_peer {
 	struct trip_server *server;
 	/* NULL: it has not attached. */
 	struct trip_process *process;
+	/* The attached process whose place it has; NULL: it counts for its user. */
+	struct trip_process *place;
+	/* It has asked for something. */
+	bool asked;
+	/* Of connections, in their order. */
+	uint64_t serial;
 	uint32_t index;
 	int socket;
 	struct ucred credentials;
 	struct trip_watch watches[TRIP_SERVER_WATCHES];
+	uint32_t n_watches;
 	struct trip_protocol_reply reply;
 	/* To go along with the reply, or -1; closed then. */
 	int reply_fd;
@@ -99,6 +117,7 @@ struct trip_server {
 	/* CLOCK_MONOTONIC, when it began to serve. */
 	uint64_t since_ns;
 	struct trip_peer *peers[TRIP_SERVER_PEERS];
+	uint64_t n_accepted;
 	uint32_t n_watches;
 	/* process.h; as many as may attach. */
 	struct trip_process *processes;
@@ -140,6 +159,19 @@ void trip_server_close(struct trip_server *server, int *fd);
 /* A new connection; takes the socket over in any case. Under the domain's lock. */
 void trip_peer_open(struct trip_server *server, int socket);
 void trip_peer_close(struct trip_peer *peer);
+/* Ends one that has said nothing, for the reason that the thread's error is. Under the lock. */
+void trip_peer_displace(struct trip_peer *peer);
+
+/* Gives a newcomer a place, if need be that of one that has said nothing: 0, or why not. Under the
+ * domain's lock. */
+int trip_admit(const struct trip_server *server, struct trip_peer *newcomer);
+/* Whether its user is neither the owner nor root. */
+bool trip_admit_is_other(const struct trip_peer *peer);
+/* How many such users together may have of something of which there are so many for them, each of
+ * which takes a file; and how many of these one of them may have. */
+uint32_t trip_admit_others(uint32_t most);
+uint32_t trip_admit_each(uint32_t others);
+
 /* Ends a connection, and waits for nothing of what has come over it: hangup.c. */
 void trip_hangup(int socket);
 /* As many as may be have such as linger; nobody is to connect meanwhile. */

@@ -82,6 +82,34 @@ open_slot(struct trip_peer *peer, struct trip_home *home, struct trip_watch *wat
 	return 0;
 }
 
+/* Users other than the owner and root leave half of them to these. */
+static int
+check_user(const struct trip_peer *peer)
+{
+	const struct trip_server *server = peer->server;
+	uint32_t others = trip_admit_others(limit(server->domain) / 2);
+	uint32_t n = 0, n_others = 0;
+
+	if (!trip_admit_is_other(peer))
+		return 0;
+	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++) {
+		const struct trip_peer *each = server->peers[i];
+
+		if (each == NULL || !trip_admit_is_other(each))
+			continue;
+		n_others += each->n_watches;
+		if (each->credentials.uid == peer->credentials.uid)
+			n += each->n_watches;
+	}
+	if (n < trip_admit_each(others) && n_others < others)
+		return 0;
+	return trip_error_set(ENOSPC,
+		"domain \"%s\": user %d has %" PRIu32 " watches of at most %" PRIu32
+		", all users but 0 and %d %" PRIu32 " of %" PRIu32,
+		server->domain->name, (int)peer->credentials.uid, n, trip_admit_each(others),
+		(int)geteuid(), n_others, others);
+}
+
 int
 trip_watch_open(struct trip_peer *peer, uint64_t cntr, uint32_t *watch)
 {
@@ -101,10 +129,13 @@ trip_watch_open(struct trip_peer *peer, uint64_t cntr, uint32_t *watch)
 		return trip_error_set(ENOSPC,
 			"domain \"%s\": all %" PRIu32 " watches of its socket are in use",
 			domain->name, limit(domain));
-	error = open_slot(peer, home, &peer->watches[i]);
+	error = check_user(peer);
+	if (error == 0)
+		error = open_slot(peer, home, &peer->watches[i]);
 	if (error != 0)
 		return error;
 	peer->watches[i].cntr = cntr;
+	peer->n_watches++;
 	peer->server->n_watches++;
 	*watch = i;
 	return 0;
@@ -181,12 +212,15 @@ trip_watch_retire(struct trip_server *server, int fd)
 }
 
 static void
-close_watch(struct trip_server *server, struct trip_watch *watch)
+close_watch(struct trip_peer *peer, struct trip_watch *watch)
 {
+	struct trip_server *server = peer->server;
+
 	atomic_store_explicit(&watch->home->waiter_fds[watch->slot], -1, memory_order_release);
 	trip_native_give_slot(server->domain, watch->home, watch->slot);
 	trip_watch_retire(server, watch->fd);
 	server->n_watches--;
+	peer->n_watches--;
 	watch->home = NULL;
 }
 
@@ -197,7 +231,7 @@ trip_watch_close(struct trip_peer *peer, uint32_t index)
 
 	if (watch == NULL)
 		return -ENOENT;
-	close_watch(peer->server, watch);
+	close_watch(peer, watch);
 	return 0;
 }
 
@@ -206,7 +240,7 @@ trip_watch_close_all(struct trip_peer *peer)
 {
 	for (uint32_t i = 0; i < TRIP_SERVER_WATCHES; i++)
 		if (peer->watches[i].home != NULL)
-			close_watch(peer->server, &peer->watches[i]);
+			close_watch(peer, &peer->watches[i]);
 }
 
 bool

@@ -24,6 +24,8 @@
 
 #define CONNECTIONS 24
 #define STEPS 2000
+/* More than are let in at once. */
+#define CROWD 160
 /* An answer that has not come by then will not come. */
 #define PATIENCE_MS 30000
 /* Bytes that the primary's heap may have grown by, over all: what its threads keep for
@@ -132,21 +134,21 @@ take_answer(const struct connection *connection)
 	return true;
 }
 
-/* Up to what the socket serves, and beyond. */
+/* Up to what a user may have, and beyond. */
 static void
 crowd(void)
 {
-	static int fds[TRIP_SERVER_PEERS + 16];
+	static int fds[CROWD];
 	struct random_message message;
 
-	for (unsigned int i = 0; i < TRIP_SERVER_PEERS + 16; i++) {
+	for (unsigned int i = 0; i < CROWD; i++) {
 		struct connection connection = {.fd = fds[i] = connect_one()};
 
 		if (random_message_one_in(4))
 			(void)send_one(&connection, &message, random_message_compose(&message),
 				random_message_one_in(8));
 	}
-	for (unsigned int i = 0; i < TRIP_SERVER_PEERS + 16; i++)
+	for (unsigned int i = 0; i < CROWD; i++)
 		close(fds[i]);
 }
 

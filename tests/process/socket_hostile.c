@@ -330,25 +330,6 @@ slow_clients_keep_nobody_waiting(void **state)
 		assert_int_equal(trip_cntr_close(cntrs[i]), 0);
 }
 
-static void
-clients_are_limited(void **state)
-{
-	struct trip_client *others[TRIP_SERVER_PEERS];
-	unsigned int n = 0;
-
-	while (n < TRIP_SERVER_PEERS && trip_client_open(socket_path, &others[n]) == 0)
-		n++;
-	assert_int_equal(n, TRIP_SERVER_PEERS - 1);
-	assert_int_equal(trip_client_open(socket_path, &others[n]), -EUSERS);
-	assert_non_null(strstr(trip_client_message(), "128"));
-	while (n > 0)
-		trip_client_close(others[--n]);
-	/* As soon as the control thread has seen one go. */
-	while (trip_client_open(socket_path, &others[0]) != 0)
-		usleep(1000);
-	trip_client_close(others[0]);
-}
-
 struct stranger {
 	int listener;
 	/* What it answers. */
@@ -429,7 +410,6 @@ main(void)
 		SOCKET_TEST(descriptors_that_come_along_are_closed),
 		cmocka_unit_test(descriptors_that_linger_hold_up_nobody),
 		SOCKET_TEST(slow_clients_keep_nobody_waiting),
-		SOCKET_TEST(clients_are_limited),
 		SOCKET_TEST(no_answer_is_believed),
 	};
 
