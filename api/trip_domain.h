@@ -225,10 +225,12 @@ int trip_domain_open(
  *   To be closed by trip_domain_close().
  * @return
  *   0, or
- *   -ENOENT: the primary has no such domain, or nobody serves its socket;
+ *   -ENOENT, -ECONNREFUSED: the primary has no such domain, or nobody serves its socket;
+ *   -EAGAIN: the domain is being opened or closed, and was after a second of waiting;
  *   -ENOTSUP: this is no secondary process; the primary runs with --no-huge, --no-shconf or
  *     --in-memory, or the domain without a socket;
- *   -EPROTO: another version of the library;
+ *   -EPROTO: another version of the library, or the domain's memory holds what the primary has not
+ *     written there; the message says what;
  *   -EACCES: neither the primary's user nor root;
  *   -EINVAL: an lcore id of this process is another's, too;
  *   -EUSERS: the domain's `max_processes` are attached;
@@ -242,8 +244,9 @@ int trip_domain_attach(const char *name, struct trip_domain **domain, void *cont
  *
  * @return
  *   0, or -EBUSY while counters, counters objects, flows or ports are open in it, processes
- *   attached, or threads, the caller too, by trip_thread_attach(); nothing has changed then. In an
- * attached process, it detaches.
+ *   attached, or threads, the caller too, by trip_thread_attach(); nothing has changed then. A
+ *   process that attaches meanwhile either keeps it open, or is not let in. In an attached process,
+ *   it detaches.
  */
 int trip_domain_close(struct trip_domain *domain);
 

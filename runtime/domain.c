@@ -301,17 +301,29 @@ open_share(struct trip_domain *domain)
 
 	if (error == 0) {
 		domain->share = memory;
-		trip_share_publish(domain, domain->share);
+		trip_share_write(domain, domain->share);
 	}
 	return error;
 }
 
+/* Its memory goes with the other zones. */
 static void
 close_share(struct trip_domain *domain)
 {
-	/* Nobody who still looks it up takes it for a domain. */
-	if (domain->share != NULL)
-		domain->share->magic = 0;
+	domain->share = NULL;
+}
+
+/*
+ * A process is let in under the lock, and only while the domain is open (process.c): those that are
+ * attached when it has been shut are all that there will be.
+ */
+static void
+set_open(struct trip_domain *domain, bool open)
+{
+	pthread_mutex_lock(&domain->lock);
+	domain->open = open;
+	pthread_mutex_unlock(&domain->lock);
+	trip_share_show(domain->share, open);
 }
 
 static const struct {
@@ -411,6 +423,7 @@ trip_domain_open(const struct trip_domain_attr *given, struct trip_domain **out,
 		undo(domain, done);
 		return error;
 	}
+	set_open(domain, true);
 	*out = domain;
 	return 0;
 }
@@ -432,11 +445,9 @@ wait_for_processes(struct trip_domain *domain)
 	return 0;
 }
 
-int
-trip_domain_close(struct trip_domain *domain)
+static int
+check_unused(struct trip_domain *domain)
 {
-	if (trip_detach_check(domain) != 0)
-		return -ESHUTDOWN;
 	if (domain->n_cntrs > 0 || domain->n_ports > 0 || domain->n_sets > 0 ||
 		domain->n_counters > 0 || domain->functions.fresh > domain->functions.n_freed)
 		return trip_error_set(EBUSY,
@@ -450,10 +461,27 @@ trip_domain_close(struct trip_domain *domain)
 		return trip_error_set(EBUSY,
 			"domain \"%s\": %" PRIu32 " threads have channels of their own",
 			domain->name, trip_thread_count(domain));
+	return 0;
+}
+
+int
+trip_domain_close(struct trip_domain *domain)
+{
+	int error = trip_detach_check(domain);
+
+	if (error == 0)
+		error = check_unused(domain);
+	if (error != 0)
+		return error;
 	if (domain->link != NULL)
 		return trip_attach_close(domain);
-	if (domain->server != NULL && wait_for_processes(domain) != 0)
-		return -EBUSY;
+	set_open(domain, false);
+	if (domain->server != NULL)
+		error = wait_for_processes(domain);
+	if (error != 0) {
+		set_open(domain, true);
+		return error;
+	}
 	undo(domain, RTE_DIM(steps));
 	return 0;
 }

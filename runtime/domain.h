@@ -205,6 +205,8 @@ struct trip_domain {
 	/* Of this domain alone, and of whoever has mapped it. */
 	uint64_t nonce;
 	struct trip_share *share;
+	/* Processes may attach; under `lock`. */
+	bool open;
 	/* Serves the domain's socket; NULL: it has none. */
 	struct trip_server *server;
 

@@ -154,6 +154,9 @@ attach(struct trip_domain *domain, uint64_t nonce)
 	error = call(domain, TRIP_PROTOCOL_ATTACH, &attach, sizeof(attach), &answer, NULL);
 	if (error != 0)
 		return error;
+	domain->attr = answer.attached.attr;
+	domain->attr.name = domain->name;
+	domain->engine.tsc_hz = answer.attached.tsc_hz;
 	domain->link->number = answer.attached.number;
 	return answer.attached.number < domain->attr.max_processes
 		       ? 0
@@ -211,7 +214,14 @@ trip_link_open(struct trip_domain *domain, const char *path, uint64_t nonce)
 int
 trip_link_detach(struct trip_domain *domain)
 {
-	return call(domain, TRIP_PROTOCOL_DETACH, NULL, 0, NULL, NULL);
+	int error;
+
+	/* Before it may end: whom the watcher then finds leaving, it has nobody to wake for. */
+	atomic_store(&domain->link->leaving, true);
+	error = call(domain, TRIP_PROTOCOL_DETACH, NULL, 0, NULL, NULL);
+	if (error != 0 && error != -ESHUTDOWN)
+		atomic_store(&domain->link->leaving, false);
+	return error;
 }
 
 /* The connection ends with the primary, however that ends, and so does whatever waits on it. */
@@ -235,7 +245,8 @@ watch(void *arg)
 	slow = atomic_load(&domain->link->slow_socket);
 	if (slow >= 0)
 		shutdown(slow, SHUT_RDWR);
-	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
+	for (uint32_t i = 0; i < domain->engine.n_homes && !atomic_load(&domain->link->leaving);
+		i++)
 		trip_waiter_end(domain->engine.homes[i]);
 	return NULL;
 }

@@ -41,11 +41,14 @@ struct trip_link {
 	 */
 	pthread_t watcher;
 	bool watching;
+	/* It is being detached: nothing of it waits, and its memory may be gone. */
+	_Atomic bool leaving;
 	int pidfd;
 	int stop;
 };
 
-/* Connects and is let in: 0, or why not. `nonce` is the domain's. */
+/* Connects and is let in: 0, or why not. `nonce` is the domain's; from now on it does not end as
+ * long as this process lives and has not detached, and its attributes are known. */
 int trip_link_open(struct trip_domain *domain, const char *path, uint64_t nonce);
 
 /* The homes are mapped: from now on, the primary's end ends all waiting. 0 or the error. */

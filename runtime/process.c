@@ -380,6 +380,38 @@ now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* Either whoever closes the domain finds it, or it finds the domain closed: set_open() of domain.c.
+ */
+static int
+let_in(struct trip_process *process)
+{
+	struct trip_domain *domain = process->server->domain;
+	bool open;
+
+	pthread_mutex_lock(&domain->lock);
+	open = domain->open;
+	process->used = open;
+	process->state = TRIP_CLIENT_ATTACHED;
+	pthread_mutex_unlock(&domain->lock);
+	return open ? 0
+		    : trip_error_set(
+			      EAGAIN, "domain \"%s\": it is being opened or closed", domain->name);
+}
+
+static int
+enter(struct trip_process *process)
+{
+	int error = let_in(process);
+
+	if (error != 0)
+		return error;
+	process->source = (struct trip_server_source){.ready = died, .owner = process};
+	error = trip_server_poll(process->server, process->pidfd, &process->source);
+	if (error != 0)
+		set_state(process, false, TRIP_CLIENT_ATTACHED);
+	return error;
+}
+
 static int
 attach(struct trip_peer *peer, const struct trip_protocol_attach *request)
 {
@@ -394,25 +426,41 @@ attach(struct trip_peer *peer, const struct trip_protocol_attach *request)
 	pidfd = open_pidfd(peer);
 	if (pidfd < 0)
 		return pidfd;
-	process->source = (struct trip_server_source){.ready = died, .owner = process};
-	error = trip_server_poll(peer->server, pidfd, &process->source);
-	if (error != 0) {
-		close(pidfd);
-		return error;
-	}
 	process->pidfd = pidfd;
 	process->credentials = peer->credentials;
 	process->since_ns = now_ns();
 	memcpy(process->lcores, request->lcores, sizeof(process->lcores));
+	process->started = trip_generation_started((uint32_t)peer->credentials.pid);
+	error = enter(process);
+	if (error != 0) {
+		close(pidfd);
+		process->pidfd = -1;
+		return error;
+	}
 	process->peer = peer;
 	peer->process = process;
 	if (peer->place == NULL)
 		peer->place = process;
-	process->started = trip_generation_started((uint32_t)peer->credentials.pid);
-	set_state(process, true, TRIP_CLIENT_ATTACHED);
 	trip_generation_adopt(peer->server, (uint32_t)peer->credentials.pid);
 	trip_generation_note(peer->server);
 	return 0;
+}
+
+static void
+answer_attached(const struct trip_process *process, struct trip_protocol_attached *attached)
+{
+	const struct trip_domain *domain = process->server->domain;
+
+	*attached = (struct trip_protocol_attached){
+		.number = process->number,
+		.tsc_hz = domain->engine.tsc_hz,
+		.attr = domain->attr,
+	};
+	attached->attr.name = NULL;
+	attached->attr.lcores = NULL;
+	attached->attr.idle = NULL;
+	attached->attr.socket = NULL;
+	attached->attr.socket_group = NULL;
 }
 
 int
@@ -422,10 +470,12 @@ trip_process_attach(
 	int error = attach(peer, &request->attach);
 
 	if (error != 0) {
-		trip_server_refuse(peer->server, &peer->credentials);
+		/* What will be otherwise in a moment is no news. */
+		if (error != -EAGAIN)
+			trip_server_refuse(peer->server, &peer->credentials);
 		return error;
 	}
-	peer->reply.answer.attached.number = peer->process->number;
+	answer_attached(peer->process, &peer->reply.answer.attached);
 	*size = sizeof(peer->reply.answer.attached);
 	return 0;
 }

@@ -15,11 +15,12 @@
 #include <stdint.h>
 
 #include <trip_client.h>
+#include <trip_domain.h>
 #include <trip_port.h>
 
 #define TRIP_PROTOCOL_MAGIC 0x50495254u /* "TRIP" */
 /* Moves with every change of a request, a reply or a record. */
-#define TRIP_PROTOCOL_VERSION 4
+#define TRIP_PROTOCOL_VERSION 5
 
 /* Bytes of the longest reply, and of the records in it. */
 #define TRIP_PROTOCOL_REPLY_MAX 16384
@@ -240,6 +241,10 @@ struct trip_protocol_watching {
 struct trip_protocol_attached {
 	/* Of the process: it names its channels. */
 	uint32_t number;
+	uint32_t reserved;
+	uint64_t tsc_hz;
+	/* The domain's, without their pointers: they say where everything is. */
+	struct trip_domain_attr attr;
 };
 
 /* A port that was found: its queues of the domain, by direction, and its mode. */

@@ -15,6 +15,7 @@ trip_share_layout(void)
 {
 	static const size_t sizes[] = {
 		sizeof(struct trip_share),
+		sizeof(struct trip_domain_attr),
 		sizeof(struct trip_cell),
 		sizeof(struct trip_home_cntr),
 		sizeof(struct trip_node),
@@ -40,23 +41,22 @@ trip_share_layout(void)
 }
 
 void
-trip_share_publish(struct trip_domain *domain, struct trip_share *share)
+trip_share_write(struct trip_domain *domain, struct trip_share *share)
 {
 	if (getrandom(&domain->nonce, sizeof(domain->nonce), 0) != sizeof(domain->nonce))
 		domain->nonce = domain->engine.tsc_hz ^ (uintptr_t)domain;
 	*share = (struct trip_share){
-		.magic = TRIP_SHARE_MAGIC,
 		.layout = trip_share_layout(),
 		.version = TRIP_VERSION,
 		.nonce = domain->nonce,
-		.tsc_hz = domain->engine.tsc_hz,
-		.attr = domain->attr,
 	};
-	share->attr.name = NULL;
-	share->attr.lcores = NULL;
-	share->attr.idle = NULL;
-	share->attr.socket = NULL;
-	share->attr.socket_group = NULL;
+}
+
+void
+trip_share_show(struct trip_share *share, bool shown)
+{
+	/* Release: who sees it sees the rest. It has no partner: who does not, is not let in. */
+	atomic_store_explicit(&share->magic, shown ? TRIP_SHARE_MAGIC : 0, memory_order_release);
 }
 
 void

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How another process makes sense of a domain's memory: a memzone with the attributes, from which
- * it reckons where everything is, as the primary did. It holds no pointer.
+ * What a domain shows to processes that look for it: a memzone by which they know the domain, and
+ * where to ask to be let in. Until they are, the domain may end at any moment, and this memory be
+ * anything; so a process reads it once, and what it then reckons with is in the answer, from which
+ * it finds where everything is, as the primary did. It holds no pointer.
  */
 #ifndef TRIP_RUNTIME_SHARE_H
 #define TRIP_RUNTIME_SHARE_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <trip_domain.h>
 
 struct trip_domain;
 
 #define TRIP_SHARE_MAGIC UINT64_C(0x656e696c70697274) /* "tripline" */
 
 struct trip_share {
-	uint64_t magic;
+	/* TRIP_SHARE_MAGIC; 0: the domain is being opened or closed. */
+	_Atomic uint64_t magic;
 	/* Of what both sides compile in. */
 	uint32_t layout;
 	/* TRIP_VERSION, for the message. */
 	char version[16];
 	/* Of this domain alone. */
 	uint64_t nonce;
-	uint64_t tsc_hz;
-	/* Without its pointers. */
-	struct trip_domain_attr attr;
 	/* "": none. */
 	char socket[108];
 };
@@ -33,8 +33,10 @@ struct trip_share {
 /* A number that differs where the layout of the shared memory does. */
 uint32_t trip_share_layout(void);
 
-/* Writes it for a domain that is being opened, in memory of its own. */
-void trip_share_publish(struct trip_domain *domain, struct trip_share *share);
+/* Writes it for a domain that is being opened, in memory of its own; it is not shown yet. */
+void trip_share_write(struct trip_domain *domain, struct trip_share *share);
+
+void trip_share_show(struct trip_share *share, bool shown);
 
 /* The name of a memzone of a domain. */
 void trip_share_zone_name(const char *domain, const char *what, char *name, size_t size);
