@@ -46,8 +46,8 @@ close_reply_fd(struct trip_peer *peer)
 	peer->reply_fd = -1;
 }
 
-/* It has not read its last answer. What the kernel frees a message by, it counts down to 1 first.
- */
+/* It has not read its last answer. When the kernel frees that, it lowers the count to 1, tells
+ * epoll, and lowers it to 0. */
 static bool
 has_unread(const struct trip_peer *peer)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What goes over a domain's socket: SOCK_SEQPACKET, one request and one reply at a time: whoever
- * asks again before he has read the answer is not served any more. A request has the exact size of
- * its type; a reply begins with the same head and carries an error, with its sentence, or what the
+ * What goes over a domain's socket: SOCK_SEQPACKET, one request and one reply at a time. Whoever
+ * asks again before he has read the reply is served no more. A request has the exact size of its
+ * type; a reply begins with the same head and carries an error, with its sentence, or what the
  * request asks for. Descriptors go along with replies, by SCM_RIGHTS; none is taken from a client,
  * for what it does when it is written or closed would be the client's to say.
  *
