@@ -26,6 +26,7 @@
 #define TRIP_RULES_PATTERNS_ALL (1u << 20) /* of all rules of a file */
 #define TRIP_RULES_PORT_NAME_MAX 63        /* as ethdev's RTE_ETH_NAME_MAX_LEN, without the NUL */
 #define TRIP_RULES_FILE_MAX (64u << 20)
+#define TRIP_RULES_SHOWN_MAX 20u /* errors or warnings, of those that are found */
 
 enum trip_rules_engine {
 	TRIP_RULES_ENGINE_AUTO,
@@ -178,7 +179,8 @@ int trip_rules_parse_value(const char *text, uint64_t *value);
  */
 int trip_rules_warn(struct trip_rules *rules);
 
-/* Each error as "name:line:column: message", then the line with a caret under the place. */
+/* Each error as "name:line:column: message", then the line with a caret under the place; of more
+ * than TRIP_RULES_SHOWN_MAX, how many more there are. */
 void trip_rules_errors_print(const struct trip_rules_errors *errors, FILE *file);
 void trip_rules_errors_free(struct trip_rules_errors *errors);
 

@@ -23,11 +23,16 @@ to_text(const unsigned char *cursor)
 	return (const char *)cursor;
 }
 
+/* Some editors begin a file of UTF-8 with the byte order mark, which is no part of its first line. */
 void
 trip_rules_lex_begin(struct trip_rules_ctx *ctx)
 {
-	ctx->cursor = (const unsigned char *)ctx->text;
-	ctx->line_start = ctx->text;
+	static const char mark[] = {'\xef', '\xbb', '\xbf'};
+	bool marked = (size_t)(ctx->end - ctx->text) >= sizeof(mark) &&
+		      memcmp(ctx->text, mark, sizeof(mark)) == 0;
+
+	ctx->line_start = ctx->text + (marked ? sizeof(mark) : 0);
+	ctx->cursor = (const unsigned char *)ctx->line_start;
 	ctx->line = 1;
 	ctx->state = yycword;
 }

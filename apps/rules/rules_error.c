@@ -248,9 +248,9 @@ print_place(
 void
 trip_rules_errors_print(const struct trip_rules_errors *errors, FILE *file)
 {
-	if (errors == NULL)
-		return;
-	for (unsigned int i = 0; i < errors->n_list; i++) {
+	unsigned int n = errors != NULL ? RTE_MIN(errors->n_list, TRIP_RULES_SHOWN_MAX) : 0;
+
+	for (unsigned int i = 0; i < n; i++) {
 		const struct trip_rules_error *error = &errors->list[i];
 
 		if (error->line == 0) {
@@ -261,6 +261,8 @@ trip_rules_errors_print(const struct trip_rules_errors *errors, FILE *file)
 			error->message);
 		print_place(file, errors, error);
 	}
+	if (n > 0 && errors->n_list > n)
+		fprintf(file, "%s: %u more are not shown\n", errors->name, errors->n_list - n);
 }
 
 void

@@ -56,11 +56,14 @@ struct set {
 	uint32_t *nexts;
 };
 
+/* Every bit of the word reaches the low bits, which choose a bucket: an address may stand in the
+ * high ones, and a product alone only carries upwards. */
 static uint64_t
 mix(uint64_t hash, uint64_t word)
 {
 	hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ hash >> 32;
+	hash = (hash ^ hash >> 32) * UINT64_C(0xbf58476d1ce4e5b9);
+	return hash ^ hash >> 29;
 }
 
 /* Would this rule, or a later one, change nothing? */

@@ -284,10 +284,78 @@ test_size(void **state)
 	free(text);
 }
 
+/* 32 thousand rules that tell packets apart by 15 bits of a field, wherever these lie in it:
+ * nothing is warned about, nor that it would be too much work to find out. */
+static void
+test_apart_anywhere(void **state)
+{
+	static const struct {
+		const char *field;
+		const char *format;
+		unsigned int bits;
+	} fields[] = {
+		{"ipv4 src", "0x%08llx", 32},
+		{"ipv4 dst", "0x%08llx", 32},
+		{"udp src", "0x%llx", 16},
+		{"udp dst", "0x%llx", 16},
+		{"vxlan vni", "0x%llx", 24},
+		{"sctp tag", "0x%llx", 32},
+	};
+	char *text = malloc(32768 * 80);
+
+	for (size_t f = 0; f < RTE_DIM(fields); f++) {
+		for (unsigned int shift = 0; shift + 16 <= fields[f].bits; shift += 8) {
+			struct trip_rules_errors *errors;
+			struct trip_rules *rules;
+			size_t n = 0;
+
+			for (unsigned long long i = 0; i < 32768; i++) {
+				n += (size_t)sprintf(text + n, "count c%llu port 0 pattern %s is ",
+					i, fields[f].field);
+				n += (size_t)sprintf(text + n, fields[f].format, i << shift);
+				n += (size_t)sprintf(text + n, " / end\n");
+			}
+			assert_int_equal(
+				trip_rules_parse_text("test", text, n, &rules, &errors), 0);
+			if (rules->warnings->n_list != 0)
+				fail_msg("%s, from bit %u: %s", fields[f].field, shift,
+					rules->warnings->list[0].message);
+			trip_rules_free(rules);
+		}
+	}
+	free(text);
+}
+
+/* What is printed of many warnings has a limit, and says how many more there are. */
+static void
+test_many_are_cut(void **state)
+{
+	static char text[1000 * 64];
+	struct trip_rules *rules;
+	unsigned int lines = 0;
+	char *said;
+	size_t n = 0;
+
+	for (unsigned int i = 0; i < 1000; i++)
+		n += (size_t)sprintf(text + n, "count c%u port 0 pattern udp dst is %u / end\n", i,
+			i % 2 == 0 ? 53 : i + 1000);
+	rules = good(text);
+	assert_int_equal(rules->warnings->n_list, 499);
+	said = printed(rules);
+	for (const char *at = said; (at = strchr(at, '\n')) != NULL; at++)
+		lines++;
+	assert_int_equal(lines, 3 * 20 + 1);
+	assert_non_null(strstr(said, "\ntest: 479 more are not shown\n"));
+	free(said);
+	trip_rules_free(rules);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_apart_anywhere),
+		cmocka_unit_test(test_many_are_cut),
 		cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_message),
 		cmocka_unit_test(test_apart),

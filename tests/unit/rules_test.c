@@ -490,6 +490,12 @@ test_print(void **state)
 			"quota.rules:1:22: expected the end of the line, found 'x'\n"
 			"    1 | when a >= 1 log \"\xc3\xa9\" x\n"
 			"      |                     ^\n"},
+		/* The byte order mark is before the first column. */
+		{"\xef\xbb\xbf"
+		 "counter",
+			"quota.rules:1:8: expected a name, found the end of the line\n"
+			"    1 | counter\n"
+			"      |        ^\n"},
 		{"counter \\\n a b", "quota.rules:2:4: expected the end of the line, found 'b'\n"
 				     "    2 |  a b\n"
 				     "      |    ^\n"},
@@ -501,6 +507,23 @@ test_print(void **state)
 		assert_string_equal(said, prints[i].said);
 		free(said);
 	}
+}
+
+/* Some editors begin a file with it; nowhere else it means anything. */
+static void
+test_byte_order_mark(void **state)
+{
+	struct trip_rules *rules = good("\xef\xbb\xbf"
+					"counter c\nwhen c >= 1 log\n");
+
+	assert_string_equal(rules->counters[0].name, "c");
+	assert_int_equal(rules->counters[0].line, 1);
+	trip_rules_free(rules);
+	trip_rules_free(good("\xef\xbb\xbf"));
+	free(printed("\xef\xbb", 2));
+	free(printed("counter c\n\xef\xbb\xbf"
+		     "counter d\n",
+		23));
 }
 
 static void
@@ -643,6 +666,7 @@ main(void)
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_not_yet),
 		cmocka_unit_test(test_print),
+		cmocka_unit_test(test_byte_order_mark),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_long_lines),
 		cmocka_unit_test(test_mutations),
