@@ -57,20 +57,22 @@ end(struct capture *capture)
 }
 
 /* EAL names the cause first and then what it could not do for it: the cause is the last line that
- * is not of the alarm itself. */
+ * is not of the alarm itself. Where words are wrong, all that it takes stands between the two. */
 static void
 explain(const char *program, struct capture *capture, int error)
 {
 	FILE *file = fdopen(capture->file, "r");
 	char line[512], cause[512] = "", alarm[512] = "";
+	bool usage = false;
 
 	if (file != NULL) {
 		rewind(file);
 		while (fgets(line, sizeof(line), file) != NULL) {
 			line[strcspn(line, "\n")] = '\0';
+			usage |= strncmp(line, "Usage: ", 7) == 0;
 			if (strstr(line, "FATAL: ") != NULL)
 				strcpy(alarm, strstr(line, "FATAL: ") + 7);
-			else if (alarm[0] == '\0' && strstr(line, ": ") != NULL &&
+			else if (alarm[0] == '\0' && !usage && strstr(line, ": ") != NULL &&
 				 strstr(line, "EAL: Detected") == NULL)
 				strcpy(cause, line);
 		}

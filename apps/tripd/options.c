@@ -6,6 +6,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,10 @@ enum {
 	KEY_SOCKET,
 	KEY_SOCKET_GROUP,
 	KEY_SOCKET_MODE,
+	KEY_LIVE_FLOWS,
+	KEY_LIVE_CNTRS,
+	KEY_LIVE_WORKS,
+	KEY_LIVE_PROCESSES,
 	KEY_CHECK,
 	KEY_DRY_RUN,
 };
@@ -75,6 +80,15 @@ static const struct argp_option argp_options[] = {
 	{"socket-group", KEY_SOCKET_GROUP, "GROUP", 0, "give the socket to this group", 3},
 	{"socket-mode", KEY_SOCKET_MODE, "MODE", 0,
 		"mode of the socket, such as 0660: who may list, read and wait; default 0600", 3},
+	{"live-flows", KEY_LIVE_FLOWS, "N", 0,
+		"room for so many flows of other processes, beside those of the rules; default "
+		"1024",
+		3},
+	{"live-counters", KEY_LIVE_CNTRS, "N", 0,
+		"room for so many counters of other processes; default 4096", 3},
+	{"live-works", KEY_LIVE_WORKS, "N", 0,
+		"room for so much pending work of each other process; default 1024", 3},
+	{"live-processes", KEY_LIVE_PROCESSES, "N", 0, "so many may be attached; default 8", 3},
 	{NULL, 0, NULL, 0, "Other:", 4},
 	{"demo", KEY_DEMO, NULL, 0,
 		"show three quotas trip on live traffic, in a network of its own", 4},
@@ -224,6 +238,22 @@ take_mode(struct argp_state *state, struct tripd_options *options, const char *t
 	options->socket_mode = (uint32_t)mode;
 }
 
+static uint32_t
+take_live(
+	struct argp_state *state, const char *option, const char *text, uint32_t min, uint32_t max)
+{
+	char *end;
+	unsigned long number;
+
+	errno = 0;
+	number = strtoul(text, &end, 10);
+	if (end == text || *end != 0 || text[0] == '-' || errno != 0 || number < min ||
+		number > max)
+		argp_error(state, "--live-%s: \"%s\" is no number from %" PRIu32 " to %" PRIu32,
+			option, text, min, max);
+	return (uint32_t)number;
+}
+
 static void
 check(struct argp_state *state, const struct tripd_options *options)
 {
@@ -295,6 +325,18 @@ parse_word(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SOCKET_MODE:
 		take_mode(state, options, arg);
+		return 0;
+	case KEY_LIVE_FLOWS:
+		options->live.flows = take_live(state, "flows", arg, 0, 1u << 20);
+		return 0;
+	case KEY_LIVE_CNTRS:
+		options->live.cntrs = take_live(state, "counters", arg, 0, 1u << 20);
+		return 0;
+	case KEY_LIVE_WORKS:
+		options->live.works = take_live(state, "works", arg, 16, 65536);
+		return 0;
+	case KEY_LIVE_PROCESSES:
+		options->live.processes = take_live(state, "processes", arg, 1, 127);
 		return 0;
 	case KEY_VERBOSE:
 		options->verbose = true;
@@ -391,7 +433,10 @@ tripd_options_parse(int argc, char **argv, struct tripd_options *options)
 	};
 	char **own;
 
-	memset(options, 0, sizeof(*options));
+	*options = (struct tripd_options){
+		.live = {TRIPD_LIVE_FLOWS, TRIPD_LIVE_CNTRS, TRIPD_LIVE_WORKS,
+			TRIPD_LIVE_PROCESSES},
+	};
 	argp_program_version = "tripd " TRIPD_VERSION;
 	argp_err_exit_status = TRIPD_EXIT_USAGE;
 	own = split(&argc, argv, options);

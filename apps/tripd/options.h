@@ -12,6 +12,19 @@
 #define TRIPD_EXIT_RUN 1
 #define TRIPD_EXIT_USAGE 2
 
+/* What tripctl and other processes may add while the rules are at work. */
+struct tripd_live {
+	uint32_t flows, cntrs;
+	/* Of each process. */
+	uint32_t works;
+	uint32_t processes;
+};
+
+#define TRIPD_LIVE_FLOWS 1024
+#define TRIPD_LIVE_CNTRS 4096
+#define TRIPD_LIVE_WORKS 1024
+#define TRIPD_LIVE_PROCESSES 8
+
 enum tripd_forward {
 	TRIPD_FORWARD_IO,
 	TRIPD_FORWARD_MAC,
@@ -40,6 +53,7 @@ struct tripd_options {
 	const char *socket;
 	const char *socket_group;
 	uint32_t socket_mode;
+	struct tripd_live live;
 	struct tripd_pair pairs[TRIPD_PORTS_MAX / 2];
 	unsigned int n_pairs;
 	/* Ports of --ports, without those of the pairs. */

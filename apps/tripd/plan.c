@@ -95,6 +95,7 @@ tripd_plan_ports(struct tripd_plan *plan, const struct tripd_options *options,
 
 	plan->n_ports = 0;
 	plan->n_unknown = 0;
+	plan->live = options->live;
 	ret = add_counts(plan, rules);
 	for (i = 0; i < options->n_ports && ret == 0; i++)
 		ret = add_port(plan, options->ports[i]);

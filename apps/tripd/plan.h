@@ -31,6 +31,7 @@ struct tripd_plan {
 	 * bursts, and this is its id. */
 	unsigned int poller;
 	bool manual;
+	struct tripd_live live;
 };
 
 /*

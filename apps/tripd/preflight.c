@@ -20,6 +20,7 @@
 
 #include <trip.h>
 
+#include "cpus.h"
 #include "hugepages.h"
 #include "options.h"
 #include "plan.h"
@@ -293,6 +294,7 @@ tripd_preflight_check(const struct tripd_words *words, const struct tripd_need *
 				"--proc-type secondary\n");
 		return TRIPD_EXIT_USAGE;
 	}
+	ret = tripd_cpus_check(words);
 	for (i = 0; i < words->n_vdevs && ret == 0; i++)
 		ret = check_vdev(words->vdevs[i]);
 	if (ret == 0 && !words->in_memory && !words->no_shconf)

@@ -20,6 +20,8 @@
 #include "rules.h"
 
 #define EVENTS_BURST 256
+/* Flows and counters of a domain. */
+#define DOMAIN_MAX (UINT32_C(4) << 20)
 #define SETTLE_NS UINT64_C(2000000000)
 #define QUIET_NS UINT64_C(200000000)
 #define FRESHEN_NS UINT64_C(3000000000)
@@ -47,6 +49,21 @@ n_works(const struct trip_rules *rules, const struct trip_rules_when *when)
 	return is_on_flows(when) ? rules->counts[when->target].n_patterns : 1;
 }
 
+/* Whoever comes first may have all of it. What is a little more than a domain can have is no reason
+ * not to count. */
+static void
+make_room(const struct tripd_live *live, struct trip_domain_attr *attr)
+{
+	uint32_t own_flows = attr->max_flows, own_cntrs = attr->max_cntrs;
+
+	attr->max_flows = RTE_MAX(own_flows, RTE_MIN(own_flows + live->flows, DOMAIN_MAX));
+	attr->max_cntrs = RTE_MAX(own_cntrs, RTE_MIN(own_cntrs + live->cntrs, DOMAIN_MAX));
+	attr->max_process_flows = RTE_MAX(attr->max_flows - own_flows, 1u);
+	attr->max_process_cntrs = RTE_MAX(attr->max_cntrs - own_cntrs, 1u);
+	attr->max_process_works = live->works;
+	attr->max_processes = live->processes;
+}
+
 void
 tripd_quota_attr(const struct trip_rules *rules, const struct tripd_plan *plan,
 	struct trip_domain_attr *attr)
@@ -71,6 +88,7 @@ tripd_quota_attr(const struct trip_rules *rules, const struct tripd_plan *plan,
 		attr->max_flows += rules->counts[i].n_patterns;
 	for (unsigned int i = 0; i < rules->n_whens; i++)
 		attr->max_works += n_works(rules, &rules->whens[i]);
+	make_room(&plan->live, attr);
 }
 
 static int

@@ -51,7 +51,10 @@ note_valued(struct tripd_words *words, const char *name, const char *value)
 		words->vdevs[words->n_vdevs++] = value;
 	else if (strcmp(name, "socket-mem") == 0 || strcmp(name, "m") == 0)
 		words->memory_mib = sum_list(value);
-	else if (strcmp(name, "proc-type") == 0)
+	else if (strcmp(name, "l") == 0 || strcmp(name, "lcores") == 0 || strcmp(name, "c") == 0) {
+		words->lcores = value;
+		words->lcores_option = name[0] == 'c' ? "-c" : name[1] == 0 ? "-l" : "--lcores";
+	} else if (strcmp(name, "proc-type") == 0)
 		words->secondary = strcmp(value, "secondary") == 0;
 }
 

@@ -22,6 +22,9 @@ struct tripd_words {
 	unsigned int n_vdevs;
 	/* Of -m or --socket-mem, in MiB; 0: not given. */
 	uint64_t memory_mib;
+	/* Of -l or --lcores, or of -c, which is a mask; NULL: not given. */
+	const char *lcores;
+	const char *lcores_option;
 	bool no_huge;
 	bool in_memory;
 	bool no_shconf;

@@ -122,6 +122,20 @@ def lcores_too_few(bench):
          *rules(bench))
 
 
+def processors_missing(bench):
+    """Not a page of EAL's usage."""
+    have = sorted(os.sched_getaffinity(0))
+    many = os.sysconf('SC_NPROCESSORS_CONF') + 3
+    for words in (('-l', f'{have[0]},{many}'), (f'-l{have[0]}-{many}', ), ('--lcores', f'0@{have[0]},1@({have[0]},{many})'),
+                  (f'--lcores=0@{have[0]},(1-2)@{many}', ), ('-c', hex(1 << many | 1 << have[0]))):
+        says(bench, USAGE, rf'^tripd: -(l|c|-lcores) \S+: this process has no CPU \S*{many}; its CPUs are {have[0]}\b', *words,
+             '--no-pci', '--no-huge', '-m', '96', '--vdev', pcap_port(bench), '--', *rules(bench))
+    # What a test of ours does not know, EAL says, and the first line of that is it.
+    for words, said in ((('--nonsense', ), "unrecognized option '--nonsense'"), (('-l', '0-x'), 'EAL: invalid core list')):
+        says(bench, RUN, f'EAL did not start: Invalid .* \\(.*{said}.*\\)', *words, '--no-huge', '-m', '96', '--',
+             *rules(bench))
+
+
 def memory_too_small(bench):
     err = says(bench, RUN, r'--no-huge gives EAL 4 MiB, and these rules need \d+: add -m \d+',
                *bench.eal(pcap_port(bench), memory=('--no-huge', '-m', '4')), *rules(bench))
@@ -181,5 +195,5 @@ def eal_refuses(bench):
 
 
 main(bad_command_lines, help_and_version, rules_missing_or_wrong, rules_that_overlap,
-     report_unwritable, port_missing, devices_missing, lcores_too_few, memory_too_small,
+     report_unwritable, port_missing, devices_missing, lcores_too_few, processors_missing, memory_too_small,
      hugepages_too_few, no_permission, isolate_unsupported, eal_refuses)

@@ -52,21 +52,28 @@ def tripctl_sees_what_the_rules_say(bench):
     assert not os.path.exists(path), 'the socket is left'
 
 
-def attached_processes_are_no_error(bench):
-    """They have its counters open when it ends, and learn of the end by that."""
-    directory = '/dev/hugepages'
+def start_shared(bench, *words):
+    """A run that others can attach to, with its memory in hugepages; and where its socket is."""
+    directory, path = '/dev/hugepages', bench.file('tripd.sock')
     if os.getuid() != 0 or not os.path.ismount(directory):
         raise Skip('to attach takes hugepages and root')
-    path, report = bench.file('tripd.sock'), bench.file('report')
-    words = bench.eal('net_null0', memory=('-m', '64', '--huge-dir', directory, '--base-virtaddr=0x200000000000'))
+    process = bench.start(
+        *bench.eal('net_null0', memory=('-m', '64', '--huge-dir', directory, '--base-virtaddr=0x200000000000')),
+        '--rules', bench.file('rules', RULES), '--socket', path, *words)
     try:
-        process = bench.start(*words, '--rules', bench.file('rules', RULES), '--socket', path, '--report', report)
-        try:
-            bench.wait_for_line(process, '0 flows are counted in hardware')
-        except AssertionError as error:
-            if 'hugepages' in str(error):
-                raise Skip(str(error)) from error
-            raise
+        bench.wait_for_line(process, '0 flows are counted in hardware')
+    except AssertionError as error:
+        if 'hugepages' in str(error):
+            raise Skip(str(error)) from error
+        raise
+    return process, path
+
+
+def attached_processes_are_no_error(bench):
+    """They have its counters open when it ends, and learn of the end by that."""
+    report = bench.file('report')
+    try:
+        process, path = start_shared(bench, '--report', report)
         attached = bench.track(subprocess.Popen(
             [TRIPCTL, '--socket', path, 'when', 'dns.packets >= 1T', 'log'], stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, env=bench.environment))
@@ -89,6 +96,20 @@ def attached_processes_are_no_error(bench):
         equal(err, f'tripctl: the primary, process {process.pid}, has ended\n', 'what it says')
     finally:
         remove_pages(bench.prefix)
+
+
+def there_is_room_for_live_rules(bench):
+    """However few the rules of the file are; the range takes ten flows."""
+    live = 'count', 'live', 'port', '0', 'pattern', 'udp', 'dst', 'range', '1-62', '/', 'end', '--timeout', '1ms'
+    for words, code, says in (([], 0, ''), (['--live-flows', '9'], 1, 'all 9 flows')):
+        try:
+            process, path = start_shared(bench, *words)
+            found, _, err = look(bench, '--socket', path, *live)
+            equal(found, code, f'exit code of tripctl, with {err!r}')
+            assert says in err, err
+            end(bench, process)
+        finally:
+            remove_pages(bench.prefix)
 
 
 def the_socket_has_its_group_and_mode(bench):
@@ -114,7 +135,8 @@ def what_is_wrong_is_said(bench):
     for words, said in ((['--socket-mode', '0999'], 'is no mode'), (['--socket-mode', '0060'], 'is no mode'),
                         (['--socket-mode', '01777'], 'is no mode'), (['--socket-group', 'no such'], 'there is no group'),
                         (['--domain', 'a b'], 'is no name'), (['--domain', 'x' * 21], 'is no name'),
-                        (['--domain', '7'], 'is no name')):
+                        (['--domain', '7'], 'is no name'), (['--live-works', '15'], 'no number from 16 to 65536'),
+                        (['--live-flows', '-1'], 'no number from 0'), (['--live-processes', 'x'], 'no number from 1')):
         code, out, err = bench.run('--rules', bench.file('rules', RULES), *words)
         equal((code, out), (2, ''), f'exit code and stdout of {words}')
         assert said in err, err
@@ -124,4 +146,5 @@ def what_is_wrong_is_said(bench):
     assert 'no/such/folder' in err, err
 
 
-main(tripctl_sees_what_the_rules_say, attached_processes_are_no_error, the_socket_has_its_group_and_mode, it_may_have_none, what_is_wrong_is_said)
+main(tripctl_sees_what_the_rules_say, attached_processes_are_no_error, there_is_room_for_live_rules,
+     the_socket_has_its_group_and_mode, it_may_have_none, what_is_wrong_is_said)
