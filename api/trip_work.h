@@ -35,6 +35,32 @@ enum trip_op {
 	TRIP_OP_CALL,
 };
 
+/** What an operation works on. */
+enum trip_op_target {
+	TRIP_OP_ON_CNTR = 1,
+	TRIP_OP_ON_FLOW,
+	TRIP_OP_ON_FUNCTION,
+};
+
+/** What there is to know of an operation. */
+struct trip_op_info {
+	/** sizeof(struct trip_op_info), set by the caller. */
+	size_t size;
+	/** As reports and the rules language have it: "add". The library's. */
+	const char *name;
+	enum trip_op_target target;
+	/** It has a value beside its target. */
+	int has_value;
+};
+
+/**
+ * Describes an operation. Any thread of any process, attached or not.
+ *
+ * @return
+ *   0, -ENOSYS: unknown operation, -EINVAL: an unknown `size`.
+ */
+int trip_op_describe(enum trip_op op, struct trip_op_info *info);
+
 /** The firing is delivered as an event to trip_work_read() (WORK-15). */
 #define TRIP_COMPLETION (1u << 0)
 /** One jump over k intervals fires once with a count of k, instead of k times (WORK-14). */

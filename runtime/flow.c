@@ -342,7 +342,7 @@ trip_flow_destroy(struct trip_flow *flow)
 	if (trip_port_on_worker(domain))
 		return refuse_on_worker(flow);
 	trip_work_reap(domain);
-	refs = trip_hold_flow(domain, flow->index);
+	refs = trip_hold_count(domain, TRIP_OP_ON_FLOW, flow->index);
 	if (refs > 0)
 		return trip_error_set(EBUSY,
 			"flow %" PRIu32 ": %" PRIu32 " pending work items refer to it", flow->index,

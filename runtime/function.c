@@ -53,7 +53,7 @@ trip_function_unregister(struct trip_function *handle)
 	if (trip_detach_check(domain) != 0)
 		return -ESHUTDOWN;
 	trip_work_reap(domain);
-	refs = trip_hold_function(domain, handle->index);
+	refs = trip_hold_count(domain, TRIP_OP_ON_FUNCTION, handle->index);
 	if (refs > 0)
 		return trip_error_set(EBUSY,
 			"function %" PRIu32 ": %" PRIu32 " pending work items would call it",

@@ -6,62 +6,38 @@
 #include "error.h"
 #include "hold.h"
 
-static uint32_t
-n_cntrs(const struct trip_domain *domain)
-{
-	return domain->attr.n_lcores * domain->engine.cntrs_per_home;
-}
-
 int
 trip_hold_init(struct trip_domain *domain)
 {
 	struct trip_holds *holds = &domain->holds;
+	bool has_all;
 
-	holds->cntrs = calloc(n_cntrs(domain), sizeof(*holds->cntrs));
-	holds->flows = calloc(domain->engine.n_flows, sizeof(*holds->flows));
-	holds->functions = calloc(domain->engine.n_functions, sizeof(*holds->functions));
-	holds->handles = calloc(n_cntrs(domain), sizeof(*holds->handles));
-	return holds->cntrs != NULL && holds->flows != NULL && holds->functions != NULL &&
-			       holds->handles != NULL
-		       ? 0
-		       : trip_error_set(ENOMEM, "domain: no memory for work references");
+	holds->handles =
+		calloc(trip_op_targets(&domain->engine, TRIP_OP_ON_CNTR), sizeof(*holds->handles));
+	has_all = holds->handles != NULL;
+	for (unsigned int kind = 1; kind < TRIP_OP_TARGETS_END; kind++) {
+		holds->refs[kind] =
+			calloc(trip_op_targets(&domain->engine, kind), sizeof(*holds->refs[kind]));
+		has_all &= holds->refs[kind] != NULL;
+	}
+	return has_all ? 0 : trip_error_set(ENOMEM, "domain: no memory for work references");
 }
 
 void
 trip_hold_fini(struct trip_domain *domain)
 {
-	free(domain->holds.cntrs);
-	free(domain->holds.flows);
-	free(domain->holds.functions);
+	for (unsigned int kind = 1; kind < TRIP_OP_TARGETS_END; kind++)
+		free(domain->holds.refs[kind]);
 	free(domain->holds.handles);
 }
 
-/* The descriptor lies in shared memory: another process may have written there since. */
+/* NULL: there is none. The descriptor lies in shared memory: another process may have written there
+ * since. */
 static _Atomic uint32_t *
-of_cntr(const struct trip_domain *domain, uint32_t cntr)
+refs_of(const struct trip_domain *domain, enum trip_op_target kind, uint32_t index)
 {
-	return cntr < n_cntrs(domain) ? &domain->holds.cntrs[cntr] : NULL;
-}
-
-static _Atomic uint32_t *
-of_target(const struct trip_domain *domain, const struct trip_work_desc *desc)
-{
-	switch (desc->op) {
-	case TRIP_OP_CNTR_ADD:
-	case TRIP_OP_CNTR_SET:
-		return of_cntr(domain, desc->target);
-	case TRIP_OP_FLOW_DROP:
-	case TRIP_OP_FLOW_PASS:
-	case TRIP_OP_FLOW_DELETE:
-		return desc->target < domain->engine.n_flows ? &domain->holds.flows[desc->target]
-							     : NULL;
-	case TRIP_OP_CALL:
-		return desc->target < domain->engine.n_functions
-			       ? &domain->holds.functions[desc->target]
-			       : NULL;
-	default:
-		return NULL;
-	}
+	return index < trip_op_targets(&domain->engine, kind) ? &domain->holds.refs[kind][index]
+							      : NULL;
 }
 
 static void
@@ -82,17 +58,17 @@ let_go(_Atomic uint32_t *count)
 void
 trip_hold(struct trip_domain *domain, const struct trip_work_desc *desc)
 {
-	hold(of_cntr(domain, desc->trigger));
-	hold(of_cntr(domain, desc->completion));
-	hold(of_target(domain, desc));
+	hold(refs_of(domain, TRIP_OP_ON_CNTR, desc->trigger));
+	hold(refs_of(domain, TRIP_OP_ON_CNTR, desc->completion));
+	hold(refs_of(domain, trip_op_of(desc->op)->target, desc->target));
 }
 
 void
 trip_hold_let_go(struct trip_domain *domain, const struct trip_work_desc *desc)
 {
-	let_go(of_cntr(domain, desc->trigger));
-	let_go(of_cntr(domain, desc->completion));
-	let_go(of_target(domain, desc));
+	let_go(refs_of(domain, TRIP_OP_ON_CNTR, desc->trigger));
+	let_go(refs_of(domain, TRIP_OP_ON_CNTR, desc->completion));
+	let_go(refs_of(domain, trip_op_of(desc->op)->target, desc->target));
 }
 
 void
@@ -113,21 +89,15 @@ trip_hold_close(struct trip_cntr *cntr, uint32_t refs)
 
 	pthread_mutex_lock(&domain->lock);
 	if (!cntr->found || *handles == 1)
-		refs += atomic_load_explicit(
-			&domain->holds.cntrs[cntr->global], memory_order_acquire);
+		refs += trip_hold_count(domain, TRIP_OP_ON_CNTR, cntr->global);
 	*handles -= refs == 0;
 	pthread_mutex_unlock(&domain->lock);
 	return refs;
 }
 
+/* Acquire: whoever closes the object sees the items gone from it. */
 uint32_t
-trip_hold_flow(const struct trip_domain *domain, uint32_t flow)
+trip_hold_count(const struct trip_domain *domain, enum trip_op_target target, uint32_t index)
 {
-	return atomic_load_explicit(&domain->holds.flows[flow], memory_order_acquire);
-}
-
-uint32_t
-trip_hold_function(const struct trip_domain *domain, uint32_t function)
-{
-	return atomic_load_explicit(&domain->holds.functions[function], memory_order_acquire);
+	return atomic_load_explicit(&domain->holds.refs[target][index], memory_order_acquire);
 }

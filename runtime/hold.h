@@ -10,14 +10,15 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "op.h"
+
 struct trip_cntr;
 struct trip_domain;
 struct trip_work_desc;
 
 struct trip_holds {
-	_Atomic uint32_t *cntrs;
-	_Atomic uint32_t *flows;
-	_Atomic uint32_t *functions;
+	/* By kind (enum trip_op_target), and there by index. */
+	_Atomic uint32_t *refs[TRIP_OP_TARGETS_END];
 	/* This process's handles of each counter; under the domain's lock. */
 	uint32_t *handles;
 };
@@ -40,7 +41,8 @@ void trip_hold_open(struct trip_cntr *cntr);
  */
 uint32_t trip_hold_close(struct trip_cntr *cntr, uint32_t refs);
 
-uint32_t trip_hold_flow(const struct trip_domain *domain, uint32_t flow);
-uint32_t trip_hold_function(const struct trip_domain *domain, uint32_t function);
+/* How many items hold on to an object. */
+uint32_t trip_hold_count(
+	const struct trip_domain *domain, enum trip_op_target target, uint32_t index);
 
 #endif

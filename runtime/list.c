@@ -14,6 +14,7 @@
 #include "error.h"
 #include "flow.h"
 #include "list.h"
+#include "op.h"
 #include "port.h"
 #include "generation.h"
 #include "process.h"
@@ -142,7 +143,7 @@ static void
 fill_work(struct trip_domain *domain, uint64_t id, const struct trip_work_desc *desc,
 	struct trip_client_work *out)
 {
-	bool of_cntr = desc->op == TRIP_OP_CNTR_ADD || desc->op == TRIP_OP_CNTR_SET;
+	bool of_cntr = trip_op_of(desc->op)->target == TRIP_OP_ON_CNTR;
 
 	*out = (struct trip_client_work){
 		.id = id,

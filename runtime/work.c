@@ -7,7 +7,7 @@
 #include "cntr.h"
 #include "detach.h"
 #include "error.h"
-#include "fire.h"
+#include "op.h"
 #include "progress.h"
 #include "thread.h"
 #include "work.h"
@@ -26,7 +26,7 @@ check_header(const struct trip_work *work)
 	if (work->size != sizeof(*work))
 		return trip_error_set(EINVAL, "work: descriptor size %zu is not the known %zu",
 			work->size, sizeof(*work));
-	if ((unsigned int)work->op_type > UINT8_MAX || !trip_fire_has_op((uint8_t)work->op_type))
+	if (trip_op_of(work->op_type)->name == NULL)
 		return trip_error_set(ENOSYS, "work: operation %d is unknown", (int)work->op_type);
 	if ((work->flags & ~(TRIP_COMPLETION | TRIP_COALESCE)) != 0)
 		return trip_error_set(EINVAL, "work: flags 0x%" PRIx32 " are unknown",
@@ -55,15 +55,12 @@ check_cntr(const struct trip_domain *domain, const struct trip_cntr *cntr, const
 }
 
 static int
-plan_cntr_op(
-	struct request *request, const struct trip_domain *domain, const struct trip_work *work)
+plan_cntr(struct request *request, const struct trip_domain *domain, const struct trip_work *work)
 {
 	int error = check_cntr(domain, work->op.cntr.cntr, "target");
 
 	if (error != 0)
 		return error;
-	if (work->completion_cntr != NULL)
-		return trip_error_set(EINVAL, "work: a counter operation has a completion counter");
 	if (work->op.cntr.value > TRIP_CNTR_MAX)
 		return trip_error_set(EINVAL, "work: value %" PRIu64 " is above the limit %" PRIu64,
 			work->op.cntr.value, (uint64_t)TRIP_CNTR_MAX);
@@ -73,8 +70,7 @@ plan_cntr_op(
 }
 
 static int
-plan_flow_op(
-	struct request *request, const struct trip_domain *domain, const struct trip_work *work)
+plan_flow(struct request *request, const struct trip_domain *domain, const struct trip_work *work)
 {
 	if (work->op.flow == NULL)
 		return trip_error_set(EINVAL, "work: the flow is NULL");
@@ -85,7 +81,8 @@ plan_flow_op(
 }
 
 static int
-plan_call(struct request *request, const struct trip_domain *domain, const struct trip_work *work)
+plan_function(
+	struct request *request, const struct trip_domain *domain, const struct trip_work *work)
 {
 	struct trip_function *function = work->op.call.function;
 
@@ -100,18 +97,20 @@ plan_call(struct request *request, const struct trip_domain *domain, const struc
 static int
 plan_op(struct request *request, const struct trip_domain *domain, const struct trip_work *work)
 {
-	switch (work->op_type) {
-	case TRIP_OP_CNTR_ADD:
-	case TRIP_OP_CNTR_SET:
-		return plan_cntr_op(request, domain, work);
-	case TRIP_OP_FLOW_DROP:
-	case TRIP_OP_FLOW_PASS:
-	case TRIP_OP_FLOW_DELETE:
-		return plan_flow_op(request, domain, work);
-	case TRIP_OP_CALL:
-		return plan_call(request, domain, work);
-	}
-	return trip_error_set(ENOSYS, "work: operation %d is unknown", (int)work->op_type);
+	static int (*const plan_target[])(struct request * request,
+		const struct trip_domain *domain, const struct trip_work *work) = {
+		[TRIP_OP_ON_CNTR] = plan_cntr,
+		[TRIP_OP_ON_FLOW] = plan_flow,
+		[TRIP_OP_ON_FUNCTION] = plan_function,
+	};
+	const struct trip_op_row *op = trip_op_of(work->op_type);
+
+	if (op->counts && work->completion_cntr != NULL)
+		return trip_error_set(EINVAL,
+			"work: operation \"%s\" counts on its target, and has no completion "
+			"counter",
+			op->name);
+	return plan_target[op->target](request, domain, work);
 }
 
 static int
@@ -137,6 +136,22 @@ plan(struct request *request, const struct trip_domain *domain, const struct tri
 		.flags = (uint8_t)work->flags,
 	};
 	return plan_op(request, domain, work);
+}
+
+int
+trip_op_describe(enum trip_op number, struct trip_op_info *info)
+{
+	const struct trip_op_row *op = trip_op_of(number);
+
+	if (info->size != sizeof(*info))
+		return trip_error_set(EINVAL, "operation: size %zu of its description is not %zu",
+			info->size, sizeof(*info));
+	if (op->name == NULL)
+		return trip_error_set(ENOSYS, "operation %d is unknown", (int)number);
+	info->name = op->name;
+	info->target = op->target;
+	info->has_value = op->has_value;
+	return 0;
 }
 
 /* Whether it counts as an outstanding completion event. */

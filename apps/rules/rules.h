@@ -16,6 +16,8 @@
 
 #include <rte_flow.h>
 
+#include <trip_work.h>
+
 #define TRIP_RULES_NAME_MAX 32 /* as a counter's name, without the NUL */
 /*
  * Items of one pattern, without END: eth, two vlan, ip, udp, vxlan, and up to the L4 item within.
@@ -111,6 +113,17 @@ enum trip_rules_op {
 	TRIP_RULES_OP_SET,    /* counters[target], to value */
 	TRIP_RULES_OP_LOG,    /* text, or NULL */
 };
+
+/* What the language calls an operation, and what the library does for it. */
+struct trip_rules_op_row {
+	const char *word;
+	enum trip_op type;
+	/* TRIP_OP_ON_FLOW: its target is a count, and each flow of it; TRIP_OP_ON_CNTR: a counter;
+	 * TRIP_OP_ON_FUNCTION: it has none. */
+	enum trip_op_target target;
+};
+
+const struct trip_rules_op_row *trip_rules_op_of(enum trip_rules_op op);
 
 struct trip_rules_when {
 	unsigned int line;

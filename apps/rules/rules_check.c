@@ -221,14 +221,8 @@ static void
 check_target(struct trip_rules_ctx *ctx, const struct trip_rules_span *target,
 	struct trip_rules_when *when)
 {
-	static const char *const ops[] = {
-		[TRIP_RULES_OP_DROP] = "drop",
-		[TRIP_RULES_OP_PASS] = "pass",
-		[TRIP_RULES_OP_DELETE] = "delete",
-		[TRIP_RULES_OP_ADD] = "add",
-		[TRIP_RULES_OP_SET] = "set",
-	};
-	bool counter = when->op == TRIP_RULES_OP_ADD || when->op == TRIP_RULES_OP_SET;
+	const struct trip_rules_op_row *op = trip_rules_op_of(when->op);
+	bool counter = op->target == TRIP_OP_ON_CNTR;
 	const struct trip_rules_symbol *symbol = find(ctx, target);
 	char quote[TRIP_RULES_QUOTE_SIZE];
 
@@ -241,7 +235,7 @@ check_target(struct trip_rules_ctx *ctx, const struct trip_rules_span *target,
 		return;
 	}
 	if (symbol->kind != TRIP_RULES_KIND_EACH && !fits(symbol->kind, !counter, counter))
-		trip_rules_error(ctx, target, "'%s' needs a %s: %s is a %s", ops[when->op],
+		trip_rules_error(ctx, target, "'%s' needs a %s: %s is a %s", op->word,
 			counter ? "'counter'" : "'count' rule",
 			trip_rules_error_quote(quote, target),
 			counter ? "'count' rule" : "'counter'");

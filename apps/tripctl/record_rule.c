@@ -12,25 +12,27 @@
 /* ---- works ------------------------------------------------------------------------------------
  */
 
-static const char *const op_words[] = {
-	[TRIP_OP_CNTR_ADD] = "add",
-	[TRIP_OP_CNTR_SET] = "set",
-	[TRIP_OP_FLOW_DROP] = "drop",
-	[TRIP_OP_FLOW_PASS] = "pass",
-	[TRIP_OP_FLOW_DELETE] = "delete",
-	[TRIP_OP_CALL] = "call",
-};
-
-static bool
-is_of_cntr(const struct trip_client_work *work)
+static struct trip_op_info
+op_of(const struct trip_client_work *work)
 {
-	return work->op == TRIP_OP_CNTR_ADD || work->op == TRIP_OP_CNTR_SET;
+	struct trip_op_info info = {.size = sizeof(info)};
+
+	/* A newer library may list what this one does not know. */
+	if (trip_op_describe((enum trip_op)work->op, &info) != 0)
+		info.name = "?";
+	return info;
 }
 
 static const char *
-target_of(const struct trip_client_work *work)
+target_of(const struct trip_op_info *op)
 {
-	return is_of_cntr(work) ? "counter" : work->op == TRIP_OP_CALL ? "function" : "flow";
+	static const char *const words[] = {
+		[TRIP_OP_ON_CNTR] = "counter",
+		[TRIP_OP_ON_FLOW] = "flow",
+		[TRIP_OP_ON_FUNCTION] = "function",
+	};
+
+	return tripctl_record_word(words, COUNT(words), op->target);
 }
 
 const char *const tripctl_record_work_titles[] = {
@@ -42,7 +44,7 @@ tripctl_record_work_row(
 {
 	const struct trip_client_work *work = record;
 	const struct trip_client_cntr *cntr = tripctl_names_find(names, work->cntr);
-	const char *op = tripctl_record_word(op_words, COUNT(op_words), work->op);
+	const struct trip_op_info op = op_of(work);
 	uint64_t sum = cntr != NULL ? cntr->success + cntr->error : 0;
 	char name[TRIPCTL_NAMES_MAX], target[TRIPCTL_NAMES_MAX];
 
@@ -59,11 +61,11 @@ tripctl_record_work_row(
 	tripctl_table_cell(table, "%" PRIu32, work->pid);
 	tripctl_table_cell(table, "0x%" PRIx64, work->id);
 	tripctl_table_cell(table, "%s", tripctl_names_of_id(names, work->cntr, name));
-	if (is_of_cntr(work))
-		tripctl_table_cell(table, "%s %s %" PRIu64, op,
+	if (op.target == TRIP_OP_ON_CNTR)
+		tripctl_table_cell(table, "%s %s %" PRIu64, op.name,
 			tripctl_names_of_id(names, work->target, target), work->value);
 	else
-		tripctl_table_cell(table, "%s %s %" PRIu32, op, target_of(work), work->index);
+		tripctl_table_cell(table, "%s %s %" PRIu32, op.name, target_of(&op), work->index);
 }
 
 static void
@@ -81,6 +83,7 @@ json_t *
 tripctl_record_work_json(const struct tripctl_names *names, const void *record)
 {
 	const struct trip_client_work *work = record;
+	const struct trip_op_info op = op_of(work);
 	json_t *object = json_object();
 
 	tripctl_record_put_id(object, "id", work->id);
@@ -88,13 +91,12 @@ tripctl_record_work_json(const struct tripctl_names *names, const void *record)
 	put_name(object, "counter", names, work->cntr);
 	tripctl_record_put_number(object, "threshold", work->threshold);
 	tripctl_record_put_number(object, "every", work->interval);
-	tripctl_record_put_text(
-		object, "op", tripctl_record_word(op_words, COUNT(op_words), work->op));
-	if (is_of_cntr(work)) {
+	tripctl_record_put_text(object, "op", op.name);
+	if (op.target == TRIP_OP_ON_CNTR) {
 		put_name(object, "target", names, work->target);
 		tripctl_record_put_number(object, "value", work->value);
 	} else {
-		tripctl_record_put_number(object, target_of(work), work->index);
+		tripctl_record_put_number(object, target_of(&op), work->index);
 	}
 	put_name(object, "completion", names, work->completion);
 	tripctl_record_put(object, "event", json_boolean((work->flags & TRIP_COMPLETION) != 0));

@@ -77,7 +77,7 @@ queue(struct tripctl_when *when, const struct trip_work *work)
 static bool
 is_on_flow(enum trip_rules_op op)
 {
-	return op == TRIP_RULES_OP_DROP || op == TRIP_RULES_OP_PASS || op == TRIP_RULES_OP_DELETE;
+	return trip_rules_op_of(op)->target == TRIP_OP_ON_FLOW;
 }
 
 int
@@ -101,7 +101,7 @@ tripctl_when_check(const struct tripctl_when *when)
 			!is_own(when, &rules->counts[rules->whens[i].target])) {
 			tripctl_complain("%s %s: its flows are another process's, which alone can "
 					 "do that",
-				tripd_describe_op(rules->whens[i].op),
+				trip_rules_op_of(rules->whens[i].op)->word,
 				rules->counts[rules->whens[i].target].name);
 			error = TRIPCTL_EXIT_USAGE;
 		}
@@ -116,9 +116,7 @@ queue_flows(struct tripctl_when *when, const struct trip_rules_when *rule, struc
 	const struct tripctl_count *count = &when->counts[rule->target];
 	int error = 0;
 
-	work->op_type = rule->op == TRIP_RULES_OP_DROP   ? TRIP_OP_FLOW_DROP
-			: rule->op == TRIP_RULES_OP_PASS ? TRIP_OP_FLOW_PASS
-							 : TRIP_OP_FLOW_DELETE;
+	work->op_type = trip_rules_op_of(rule->op)->type;
 	for (unsigned int i = 0; i < count->n_flows && error == 0; i++) {
 		work->flags = i + 1 == count->n_flows ? TRIP_COMPLETION : 0;
 		work->completion_cntr = i + 1 == count->n_flows ? when->tick : NULL;
@@ -138,11 +136,12 @@ queue_operation(
 	work.flags = TRIP_COMPLETION;
 	if (is_on_flow(rule->op))
 		return queue_flows(when, rule, &work);
-	work.op_type = rule->op == TRIP_RULES_OP_SET ? TRIP_OP_CNTR_SET : TRIP_OP_CNTR_ADD;
 	if (rule->op == TRIP_RULES_OP_LOG) {
+		work.op_type = TRIP_OP_CNTR_ADD;
 		work.op.cntr.cntr = when->tick;
 		work.op.cntr.value = 0;
 	} else {
+		work.op_type = trip_rules_op_of(rule->op)->type;
 		error = find(when, when->statement.rules->counters[rule->target].name, "",
 			&when->counters[rule->target]);
 		work.op.cntr.cntr = when->counters[rule->target];

@@ -6,25 +6,6 @@
 #include "describe.h"
 
 const char *
-tripd_describe_op(enum trip_rules_op op)
-{
-	switch (op) {
-	case TRIP_RULES_OP_DROP:
-		return "drop";
-	case TRIP_RULES_OP_PASS:
-		return "pass";
-	case TRIP_RULES_OP_DELETE:
-		return "delete";
-	case TRIP_RULES_OP_ADD:
-		return "add";
-	case TRIP_RULES_OP_SET:
-		return "set";
-	default:
-		return "log";
-	}
-}
-
-const char *
 tripd_describe_engine(enum trip_flow_engine engine)
 {
 	return engine == TRIP_ENGINE_HW ? "hw" : "sw";
@@ -53,17 +34,17 @@ void
 tripd_describe_action(const struct trip_rules *rules, const struct trip_rules_when *when,
 	char text[TRIPD_DESCRIBE_MAX])
 {
-	const char *op = tripd_describe_op(when->op);
+	const struct trip_rules_op_row *op = trip_rules_op_of(when->op);
 	int length;
 
-	if (when->op == TRIP_RULES_OP_ADD || when->op == TRIP_RULES_OP_SET)
-		length = snprintf(text, TRIPD_DESCRIBE_MAX, "%s %s %" PRIu64, op,
+	if (op->target == TRIP_OP_ON_CNTR)
+		length = snprintf(text, TRIPD_DESCRIBE_MAX, "%s %s %" PRIu64, op->word,
 			rules->counters[when->target].name, when->value);
-	else if (when->op != TRIP_RULES_OP_LOG)
-		length = snprintf(
-			text, TRIPD_DESCRIBE_MAX, "%s %s", op, rules->counts[when->target].name);
+	else if (op->target == TRIP_OP_ON_FLOW)
+		length = snprintf(text, TRIPD_DESCRIBE_MAX, "%s %s", op->word,
+			rules->counts[when->target].name);
 	else
-		length = snprintf(text, TRIPD_DESCRIBE_MAX, "%s%s%s", op,
+		length = snprintf(text, TRIPD_DESCRIBE_MAX, "%s%s%s", op->word,
 			when->text != NULL ? " " : "", when->text != NULL ? when->text : "");
 	if (length >= TRIPD_DESCRIBE_MAX)
 		strcpy(text + TRIPD_DESCRIBE_MAX - 4, "...");

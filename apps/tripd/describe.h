@@ -14,9 +14,6 @@
 
 #define TRIPD_DESCRIBE_MAX 128
 
-/* "drop", "pass", "delete", "add", "set" or "log". */
-const char *tripd_describe_op(enum trip_rules_op op);
-
 /* "sw" or "hw". */
 const char *tripd_describe_engine(enum trip_flow_engine engine);
 

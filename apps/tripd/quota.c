@@ -38,8 +38,7 @@ now_ns(void)
 static bool
 is_on_flows(const struct trip_rules_when *when)
 {
-	return when->op == TRIP_RULES_OP_DROP || when->op == TRIP_RULES_OP_PASS ||
-	       when->op == TRIP_RULES_OP_DELETE;
+	return trip_rules_op_of(when->op)->target == TRIP_OP_ON_FLOW;
 }
 
 /* An operation on a rule is one on each of its flows. */
@@ -178,9 +177,6 @@ queue_flows(struct tripd_quota *quota, const struct trip_rules_when *when, struc
 	const struct tripd_quota_count *count = &quota->counts[when->target];
 	int ret = 0;
 
-	work->op_type = when->op == TRIP_RULES_OP_DROP   ? TRIP_OP_FLOW_DROP
-			: when->op == TRIP_RULES_OP_PASS ? TRIP_OP_FLOW_PASS
-							 : TRIP_OP_FLOW_DELETE;
 	for (unsigned int i = 0; i < count->n_flows && ret == 0; i++) {
 		work->flags = i + 1 == count->n_flows ? TRIP_COMPLETION : 0;
 		work->op.flow = count->flows[i];
@@ -193,26 +189,27 @@ static int
 queue_when(struct tripd_quota *quota, unsigned int i)
 {
 	const struct trip_rules_when *when = &quota->rules->whens[i];
+	const struct trip_rules_op_row *op = trip_rules_op_of(when->op);
 	struct trip_work work = {
 		.size = sizeof(work),
 		.triggering_cntr = trigger(quota, when),
 		.threshold = when->threshold,
 		.interval = when->every,
 		.context = i,
+		.op_type = op->type,
 		.flags = TRIP_COMPLETION,
 	};
 	int ret;
 
-	if (is_on_flows(when)) {
+	if (op->target == TRIP_OP_ON_FLOW) {
 		ret = queue_flows(quota, when, &work);
-	} else if (when->op == TRIP_RULES_OP_LOG) {
-		work.op_type = TRIP_OP_CALL;
-		work.op.call.function = quota->log;
-		ret = queue_work(quota, &work);
 	} else {
-		work.op_type = when->op == TRIP_RULES_OP_ADD ? TRIP_OP_CNTR_ADD : TRIP_OP_CNTR_SET;
-		work.op.cntr.cntr = quota->counters[when->target];
-		work.op.cntr.value = when->value;
+		if (op->target == TRIP_OP_ON_FUNCTION) {
+			work.op.call.function = quota->log;
+		} else {
+			work.op.cntr.cntr = quota->counters[when->target];
+			work.op.cntr.value = when->value;
+		}
 		ret = queue_work(quota, &work);
 	}
 	if (ret != 0)

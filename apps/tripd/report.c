@@ -130,7 +130,7 @@ make_trips(const struct tripd_quota *quota)
 				      "threshold", (json_int_t)trip->threshold, "value",
 				      (json_int_t)trip->value, "overshoot",
 				      (json_int_t)(trip->value - trip->threshold), "op",
-				      tripd_describe_op(when->op), "result", (int)trip->result,
+				      trip_rules_op_of(when->op)->word, "result", (int)trip->result,
 				      "latency_ns", (json_int_t)trip->latency_ns));
 	}
 	return list;

@@ -11,6 +11,7 @@
 #include "due.h"
 #include "fire.h"
 #include "node.h"
+#include "op.h"
 
 #define BATCH 32
 
@@ -45,20 +46,26 @@ trip_accept_begin(struct trip_home *home)
 	}
 }
 
-/* NULL, or why the item is refused. */
-static const char *
-refusal(const struct trip_home *home, const struct trip_work_desc *desc)
+/* Each object is one of the domain, each number within its limit, and the counter is one of ours.
+ */
+static inline bool
+is_valid(const struct trip_home *home, const struct trip_op_row *op,
+	const struct trip_work_desc *desc, uint32_t *local)
 {
-	uint32_t local;
+	const struct trip_engine *engine = home->engine;
 
-	if (!trip_engine_has_cntr(home->engine, desc->trigger) ||
-		trip_engine_home(home->engine, desc->trigger, &local) != home)
-		return "its trigger is no counter of this home";
+	if (!trip_engine_has_cntr(engine, desc->trigger) ||
+		trip_engine_home(engine, desc->trigger, local) != home)
+		return false;
 	if (desc->threshold > TRIP_CNTR_MAX || desc->interval > TRIP_CNTR_MAX)
-		return "its threshold or interval is above the limit";
-	if (desc->completion != TRIP_NONE && !trip_engine_has_cntr(home->engine, desc->completion))
-		return "its completion counter is no counter";
-	return trip_fire_refusal(home->engine, desc);
+		return false;
+	/* An unknown operation has no targets. */
+	if (desc->target >= trip_op_targets(engine, op->target))
+		return false;
+	if (op->has_value && desc->value > TRIP_CNTR_MAX)
+		return false;
+	return desc->completion == TRIP_NONE ||
+	       (!op->counts && trip_engine_has_cntr(engine, desc->completion));
 }
 
 unsigned int
@@ -107,9 +114,10 @@ accept_one(struct trip_home *home, uint32_t channel, uint32_t slot)
 {
 	struct trip_work_desc desc;
 	uint64_t generation = trip_channel_read(&home->channels[channel], slot, &desc);
-	uint32_t index;
+	const struct trip_op_row *op = trip_op_of(desc.op);
+	uint32_t index, cntr;
 
-	if (refusal(home, &desc) != NULL) {
+	if (!is_valid(home, op, &desc, &cntr)) {
 		refuse(home, channel, slot, generation);
 		return;
 	}
@@ -123,10 +131,12 @@ accept_one(struct trip_home *home, uint32_t channel, uint32_t slot)
 		.channel = channel,
 		.op = desc.op,
 		.flags = desc.flags,
+		.many = op->fire_many != NULL && desc.interval == 0 &&
+			(desc.flags & TRIP_COMPLETION) == 0,
 		.slot = slot,
 		.target = desc.target,
 		.completion = desc.completion,
-		.cntr = desc.trigger % home->shape.n_cntrs,
+		.cntr = cntr,
 	};
 	trip_node_queue(home, index);
 	trip_due_touch(home, home->nodes[index].cntr);
@@ -182,8 +192,9 @@ fail_one(struct trip_home *home, uint32_t channel, uint32_t slot)
 {
 	struct trip_work_desc desc;
 	uint64_t generation = trip_channel_read(&home->channels[channel], slot, &desc);
+	uint32_t cntr;
 
-	if (refusal(home, &desc) != NULL) {
+	if (!is_valid(home, trip_op_of(desc.op), &desc, &cntr)) {
 		refuse(home, channel, slot, generation);
 		return;
 	}

@@ -82,6 +82,8 @@ struct trip_node {
 	uint64_t queued : 1;
 	/* In its counter's list of deferred items. */
 	uint64_t deferred : 1;
+	/* May fire in a row with others of its channel and operation: op.h. */
+	uint64_t many : 1;
 	uint32_t slot;
 	uint32_t target;
 	uint32_t completion;

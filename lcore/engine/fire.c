@@ -18,163 +18,17 @@
 #include "hard.h"
 #include "home.h"
 #include "node.h"
-#include "soft.h"
+#include "op.h"
 
 /* Ports whose errands are settled in one iteration. */
 #define SETTLE_BATCH 4
 
-typedef int (*operation_t)(
-	struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event);
-
-static void
-cntr_ring_if(const struct trip_engine *engine, uint32_t cntr, bool ring)
-{
-	if (ring)
-		trip_due_ring(engine, cntr);
-}
-
 static struct trip_cell *
-cntr_cell(const struct trip_engine *engine, uint32_t cntr)
+cell_of(const struct trip_engine *engine, uint32_t cntr)
 {
 	uint32_t local;
 
 	return &trip_engine_home(engine, cntr, &local)->cells[local];
-}
-
-static int
-op_unknown(
-	struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
-{
-	return -ENOSYS;
-}
-
-static int
-op_cntr_add(
-	struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
-{
-	/* A coalesced firing stands for `count` of them; saturates as they would. */
-	uint64_t value = item->value;
-
-	if (event->count > 1)
-		value = value > TRIP_CNTR_MAX / event->count ? TRIP_CNTR_MAX : value * event->count;
-	cntr_ring_if(home->engine, item->target,
-		trip_cell_add(cntr_cell(home->engine, item->target), value));
-	return 0;
-}
-
-static int
-op_cntr_set(
-	struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
-{
-	cntr_ring_if(home->engine, item->target,
-		trip_cell_set(cntr_cell(home->engine, item->target), item->value));
-	return 0;
-}
-
-/* In hardware it is up to the port's worker. */
-static int
-send_flow(struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
-{
-	struct trip_engine *engine = home->engine;
-	uint16_t port = trip_engine_hard_port(engine, item->target);
-	struct trip_hard *hard = port < TRIP_PORTS_MAX ? atomic_load_explicit(&engine->hard[port],
-								 memory_order_acquire)
-						       : NULL;
-
-	return hard != NULL ? trip_hard_send(hard, home, item->target, item->completion,
-				      (uint8_t)item->flags, event)
-			    : -ENOENT;
-}
-
-/* In software its action word changes: some bits are set, some cleared. */
-static int
-change_flow(struct trip_home *home, const struct trip_node *item,
-	const struct trip_work_event *event, uint8_t set, uint8_t clear)
-{
-	_Atomic uint8_t *action = &home->engine->actions[item->target];
-	uint8_t old;
-
-	if (trip_engine_hard_port(home->engine, item->target) != TRIP_FLOW_SOFT)
-		return send_flow(home, item, event);
-	old = set != 0 ? atomic_fetch_or(action, set) : atomic_fetch_and(action, (uint8_t)~clear);
-	return (old & TRIP_ACTION_ACTIVE) != 0 ? 0 : -ENOENT;
-}
-
-static int
-op_flow_drop(
-	struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
-{
-	return change_flow(home, item, event, TRIP_ACTION_DROP, 0);
-}
-
-static int
-op_flow_pass(
-	struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
-{
-	return change_flow(home, item, event, 0, TRIP_ACTION_DROP);
-}
-
-static int
-op_flow_delete(
-	struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
-{
-	return change_flow(home, item, event, 0, TRIP_ACTION_ACTIVE);
-}
-
-static int
-op_call(struct trip_home *home, const struct trip_node *item, const struct trip_work_event *event)
-{
-	struct trip_function_slot *slot = &home->engine->functions[item->target];
-	trip_function_t function = atomic_load_explicit(&slot->function, memory_order_acquire);
-
-	int result = function != NULL ? function(event, slot->arg) : -ENOENT;
-
-	/* It sends nothing to workers. */
-	return result != TRIP_HARD_SENT ? result : -EINVAL;
-}
-
-static const operation_t operations[] = {
-	[TRIP_OP_CNTR_ADD] = op_cntr_add,
-	[TRIP_OP_CNTR_SET] = op_cntr_set,
-	[TRIP_OP_FLOW_DROP] = op_flow_drop,
-	[TRIP_OP_FLOW_PASS] = op_flow_pass,
-	[TRIP_OP_FLOW_DELETE] = op_flow_delete,
-	[TRIP_OP_CALL] = op_call,
-};
-
-/* Total: an operation that is not there answers, and is never a NULL. */
-static operation_t
-operation_of(uint8_t op)
-{
-	return op < RTE_DIM(operations) && operations[op] != NULL ? operations[op] : op_unknown;
-}
-
-bool
-trip_fire_has_op(uint8_t op)
-{
-	return operation_of(op) != op_unknown;
-}
-
-const char *
-trip_fire_refusal(const struct trip_engine *engine, const struct trip_work_desc *desc)
-{
-	switch (desc->op) {
-	case TRIP_OP_CNTR_ADD:
-	case TRIP_OP_CNTR_SET:
-		if (!trip_engine_has_cntr(engine, desc->target))
-			return "its target is no counter";
-		if (desc->completion != TRIP_NONE)
-			return "a counter operation has a completion counter";
-		return desc->value > TRIP_CNTR_MAX ? "its value is above the limit" : NULL;
-	case TRIP_OP_FLOW_DROP:
-	case TRIP_OP_FLOW_PASS:
-	case TRIP_OP_FLOW_DELETE:
-		return desc->target >= engine->n_flows ? "its target is no flow" : NULL;
-	case TRIP_OP_CALL:
-		return desc->target >= engine->n_functions ? "its target is no function" : NULL;
-	default:
-		return "unknown operation";
-	}
 }
 
 /* How many intervals this firing stands for: 1, or where they coalesce all that the sample covers.
@@ -235,17 +89,15 @@ trip_fire_complete(const struct trip_engine *engine, uint32_t completion, int re
 
 	if (completion == TRIP_NONE)
 		return;
-	cell = cntr_cell(engine, completion);
-	cntr_ring_if(engine, completion,
-		result == 0 ? trip_cell_add(cell, 1) : trip_cell_adderr(cell, 1));
+	cell = cell_of(engine, completion);
+	if (result == 0 ? trip_cell_add(cell, 1) : trip_cell_adderr(cell, 1))
+		trip_due_ring(engine, completion);
 }
 
 void
 trip_fire_fail(struct trip_home *home, uint8_t op, uint32_t target, uint32_t completion)
 {
-	bool of_cntr = op == TRIP_OP_CNTR_ADD || op == TRIP_OP_CNTR_SET;
-
-	trip_fire_complete(home->engine, of_cntr ? target : completion, -ECANCELED);
+	trip_fire_complete(home->engine, trip_op_of(op)->counts ? target : completion, -ECANCELED);
 }
 
 /* The ring of events of the process that queued an item, which `reserved` of the event says until
@@ -298,13 +150,6 @@ note_overshoot(struct trip_home *home, uint64_t overshoot)
 		atomic_store_explicit(worst, overshoot, memory_order_relaxed);
 }
 
-/* Whether anybody sees the event: the clock takes as long as the rest. */
-static bool
-is_told(const struct trip_node *item)
-{
-	return item->op == TRIP_OP_CALL || (item->flags & TRIP_COMPLETION) != 0;
-}
-
 static uint64_t
 since(struct trip_home *home, const struct trip_home_cntr *cntr)
 {
@@ -331,37 +176,32 @@ fire_one(struct trip_home *home, uint32_t index)
 		.flags = item.interval == 0 ? TRIP_EVENT_ONE_SHOT : 0,
 		.reserved = ring_of(home, item.channel),
 	};
+	const struct trip_op_row *op = trip_op_of(item.op);
+	enum trip_op_outcome outcome;
 	bool more;
 
 	assert(sum >= item.threshold);
 	/* Where somebody waits for it, it is his again soon after it has come. */
 	if (item.completion != TRIP_NONE)
-		__builtin_prefetch(cntr_cell(home->engine, item.completion), 1);
+		__builtin_prefetch(cell_of(home->engine, item.completion), 1);
 	node->queued = false;
 	event.threshold = item.threshold + (event.count - 1) * item.interval;
 	if (!take(home, index, event.threshold, &more))
 		return;
 	if (more)
 		event.flags |= TRIP_MORE;
-	if (is_told(&item))
+	/* Where nobody sees it: reading the clock takes as long as the rest. */
+	if (op->shows_event || (item.flags & TRIP_COMPLETION) != 0)
 		event.latency_ns = since(home, cntr);
 	note_overshoot(home, sum - event.threshold);
-	event.result = operation_of(item.op)(home, &item, &event);
+	outcome = op->fire(home, &item, &event);
 	trip_engine_stat(&home->stats.fired, 1);
-	if (event.result != TRIP_HARD_SENT) {
+	if (outcome == TRIP_OP_ENDED) {
 		trip_fire_complete(home->engine, item.completion, event.result);
 		tell(home, (uint8_t)item.flags, &event);
 	}
 	if (more)
 		queue_again(home, index, event.threshold + item.interval);
-}
-
-/* What adds to a counter, once, and nobody is told of. */
-static bool
-is_plain(const struct trip_node *node)
-{
-	return node->op == TRIP_OP_CNTR_ADD && node->interval == 0 &&
-	       (node->flags & TRIP_COMPLETION) == 0;
 }
 
 /* Takes out of the nodes those that were canceled; how many are left to fire. */
@@ -380,24 +220,6 @@ claim(struct trip_home *home, struct trip_channel_home *channel, const uint32_t 
 	return count;
 }
 
-/* Nobody could have seen the sum between two of them that follow each other. */
-static void
-add(struct trip_home *home, const uint32_t *nodes, unsigned int n)
-{
-	for (unsigned int i = 0; i < n;) {
-		uint32_t target = home->nodes[nodes[i]].target;
-		uint64_t sum = 0;
-
-		for (; i < n && home->nodes[nodes[i]].target == target; i++) {
-			uint64_t value = home->nodes[nodes[i]].value;
-
-			sum = value > TRIP_CNTR_MAX - sum ? TRIP_CNTR_MAX : sum + value;
-		}
-		cntr_ring_if(
-			home->engine, target, trip_cell_add(cntr_cell(home->engine, target), sum));
-	}
-}
-
 /* How far past its threshold the counter of an item was. */
 static uint64_t
 overshoot_of(const struct trip_home *home, const struct trip_node *node)
@@ -409,12 +231,12 @@ overshoot_of(const struct trip_home *home, const struct trip_node *node)
 }
 
 /*
- * Plain ones of one channel go step by step together: all are claimed, then all have given their
- * slots back, then all add. None of them calls anybody who could do something in between. The nodes
- * are this home's until it accepts again, whoever has their slots.
+ * Items of one channel and one operation go step by step together: all are claimed, then all have
+ * given their slots back, then all fire. The nodes are this home's until it accepts again, whoever
+ * has their slots.
  */
 static void
-fire_plain(struct trip_home *home, const uint32_t *nodes, unsigned int n)
+fire_many(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 {
 	struct trip_channel_home *channel = &home->channels[home->nodes[nodes[0]].channel];
 	uint64_t overshoot = 0;
@@ -429,7 +251,7 @@ fire_plain(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 	if (count == 0)
 		return;
 	note_overshoot(home, overshoot);
-	add(home, claimed, count);
+	trip_op_of(home->nodes[claimed[0]].op)->fire_many(home, claimed, count);
 	trip_engine_stat(&home->stats.fired, count);
 }
 
@@ -437,17 +259,18 @@ void
 trip_fire(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 {
 	for (unsigned int i = 0, end; i < n; i = end) {
-		const struct trip_node *node = &home->nodes[nodes[i]];
-		uint64_t channel = node->channel;
+		const struct trip_node *node = &home->nodes[nodes[i]], *next;
 
 		end = i + 1;
-		if (!is_plain(node)) {
+		if (!node->many) {
 			fire_one(home, nodes[i]);
 			continue;
 		}
-		while (end < n && is_plain(&home->nodes[nodes[end]]) &&
-			home->nodes[nodes[end]].channel == channel)
-			end++;
-		fire_plain(home, &nodes[i], end - i);
+		for (; end < n; end++) {
+			next = &home->nodes[nodes[end]];
+			if (!next->many || next->channel != node->channel || next->op != node->op)
+				break;
+		}
+		fire_many(home, &nodes[i], end - i);
 	}
 }

@@ -8,7 +8,6 @@
 
 struct trip_engine;
 struct trip_home;
-struct trip_work_desc;
 
 /* Fires nodes that have left the pending sets of their counters, in their order, at most
  * TRIP_FIRE_BATCH: each is queued again, or gone. */
@@ -21,13 +20,6 @@ void trip_fire_complete(const struct trip_engine *engine, uint32_t completion, i
 
 /* The home: tells of operations that ports' workers have ended; returns how many. */
 unsigned int trip_fire_settle(struct trip_home *home);
-
-/* Whether the executor has this operation. */
-bool trip_fire_has_op(uint8_t op);
-
-/* NULL, or why no home may accept such an item. Its trigger and completion are checked elsewhere.
- */
-const char *trip_fire_refusal(const struct trip_engine *engine, const struct trip_work_desc *desc);
 
 /* An item that will never fire: adds 1 to the error of its completion or target counter (WORK-07).
  */

@@ -41,9 +41,6 @@
 /* Errands of one home that may be under way on one port. */
 #define TRIP_HARD_ERRANDS 256
 
-/* What trip_hard_send() returns for an errand that is under way; no errno. */
-#define TRIP_HARD_SENT INT32_MIN
-
 /* A flow in hardware. The worker's, from trip_hard_add() to trip_hard_remove(). */
 struct trip_hard_flow {
 	uint32_t index;
@@ -163,9 +160,8 @@ int trip_hard_open(struct trip_hard **hard, struct trip_engine *engine, uint16_t
 /* After its last flow, and when no home sends to it any more. */
 void trip_hard_close(struct trip_hard *hard);
 
-/* A home: has the operation of `event` done to a flow. TRIP_HARD_SENT, or -EAGAIN: too many are
- * under way. */
-int trip_hard_send(struct trip_hard *hard, struct trip_home *home, uint32_t flow,
+/* A home: has the operation of `event` done to a flow. False: too many are under way. */
+bool trip_hard_send(struct trip_hard *hard, struct trip_home *home, uint32_t flow,
 	uint32_t completion, uint8_t flags, const struct trip_work_event *event);
 
 /* Any thread but homes and workers: has it run by the worker, and returns its result. */

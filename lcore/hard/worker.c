@@ -42,7 +42,7 @@ trip_hard_wake(struct trip_hard *hard)
 		;
 }
 
-int
+bool
 trip_hard_send(struct trip_hard *hard, struct trip_home *home, uint32_t flow, uint32_t completion,
 	uint8_t flags, const struct trip_work_event *event)
 {
@@ -52,7 +52,7 @@ trip_hard_send(struct trip_hard *hard, struct trip_home *home, uint32_t flow, ui
 	if (errand == NULL) {
 		/* Several homes may find it so at once. */
 		atomic_fetch_add_explicit(&hard->stats.refused_operations, 1, memory_order_relaxed);
-		return -EAGAIN;
+		return false;
 	}
 	*errand = (struct trip_errand){
 		.event = *event,
@@ -63,7 +63,7 @@ trip_hard_send(struct trip_hard *hard, struct trip_home *home, uint32_t flow, ui
 	};
 	trip_errand_send(ring);
 	trip_hard_wake(hard);
-	return TRIP_HARD_SENT;
+	return true;
 }
 
 int

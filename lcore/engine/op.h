@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operations: what a work item does when it fires. An operation is one row, and whoever has to know
+ * anything of it reads that: how it is called, what it works on, how it fires, and whether it is
+ * over when that returns. To add one: lcore/README.md.
+ */
+#ifndef TRIP_OP_H
+#define TRIP_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <trip_work.h>
+
+#include "engine.h"
+
+/* Above every kind of target. */
+#define TRIP_OP_TARGETS_END (TRIP_OP_ON_FUNCTION + 1)
+
+/* What firing an operation comes to. */
+enum trip_op_outcome {
+	/* It has ended: `result` of the event says how. */
+	TRIP_OP_ENDED,
+	/* It is under way elsewhere, where its completion will be counted; its home tells of it
+	 * when it settles the errand (trip_fire_settle()). */
+	TRIP_OP_SENT,
+};
+
+struct trip_op_row {
+	const char *name;
+	enum trip_op_target target;
+	/* It has a value, which is at most TRIP_CNTR_MAX. */
+	bool has_value;
+	/* Its effect is a count of its own: it has no completion counter, and one that will never
+	 * fire adds 1 to its target's error (WORK-06, WORK-07). */
+	bool counts;
+	/* It shows the event to somebody, who may look at the latency. */
+	bool shows_event;
+	/* On the home, between two bursts of work: must not block, and may change anything. */
+	enum trip_op_outcome (*fire)(struct trip_home *home, const struct trip_node *item,
+		struct trip_work_event *event);
+	/*
+	 * NULL, or fires many one-shot items of one channel, of which nobody is told, in a row.
+	 * They are claimed, and their slots given back, before the first fires: so none of them may
+	 * call what could look.
+	 */
+	void (*fire_many)(struct trip_home *home, const uint32_t *nodes, unsigned int n);
+};
+
+/* By kind of target. */
+extern const struct trip_op_row trip_op_cntr_add, trip_op_cntr_set;
+extern const struct trip_op_row trip_op_flow_drop, trip_op_flow_pass, trip_op_flow_delete;
+extern const struct trip_op_row trip_op_call;
+
+/* Behind the last operation. */
+#define TRIP_OPS_END (TRIP_OP_CALL + 1)
+
+/* The first is the row of those that are unknown: it has no name, and answers -ENOSYS. */
+extern const struct trip_op_row *const trip_op_rows[TRIP_OPS_END];
+
+/* The row of an operation: never NULL. */
+static inline const struct trip_op_row *
+trip_op_of(unsigned int op)
+{
+	return trip_op_rows[op < TRIP_OPS_END ? op : 0];
+}
+
+/* How many objects of a kind there may be. */
+static inline uint32_t
+trip_op_targets(const struct trip_engine *engine, enum trip_op_target target)
+{
+	switch (target) {
+	case TRIP_OP_ON_CNTR:
+		return engine->n_homes * engine->cntrs_per_home;
+	case TRIP_OP_ON_FLOW:
+		return engine->n_flows;
+	case TRIP_OP_ON_FUNCTION:
+		return engine->n_functions;
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls of the functions that the application has registered. */
+#include <errno.h>
+
+#include "engine.h"
+#include "op.h"
+
+static enum trip_op_outcome
+fire_call(struct trip_home *home, const struct trip_node *item, struct trip_work_event *event)
+{
+	const struct trip_function_slot *slot = &home->engine->functions[item->target];
+	/* Partner: the release store in trip_function_register(). */
+	trip_function_t function = atomic_load_explicit(&slot->function, memory_order_acquire);
+
+	event->result = function != NULL ? function(event, slot->arg) : -ENOENT;
+	return TRIP_OP_ENDED;
+}
+
+const struct trip_op_row trip_op_call = {
+	.name = "call",
+	.target = TRIP_OP_ON_FUNCTION,
+	.shows_event = true,
+	.fire = fire_call,
+};
