@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRIPD_HEADERS_H
+#define TRIPD_HEADERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where the headers of a frame are that is no fragment. */
+struct tripd_headers {
+	size_t l3;
+	size_t l4;
+	bool ipv6;
+	/* Of L4. */
+	uint8_t protocol;
+	/* Where the packet ends by its own word; a frame may go on with padding. */
+	size_t end;
+};
+
+/* Returns whether it is a whole IP packet, behind any tags and with any extension headers. */
+bool tripd_headers_find(const uint8_t *frame, size_t length, struct tripd_headers *headers);
+
+/* The folded sum of the pseudo header, with a length of L4. */
+uint16_t tripd_headers_pseudo(
+	const struct tripd_headers *headers, const uint8_t *frame, size_t l4_length);
+
+#endif
