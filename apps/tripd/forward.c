@@ -22,6 +22,7 @@
 #include <trip.h>
 
 #include "forward.h"
+#include "link.h"
 #include "preflight.h"
 #include "quota.h"
 
@@ -61,7 +62,7 @@ forward_burst(struct tripd_forwarding *forwarding, unsigned int i)
 	struct rte_mbuf *pkts[TRIPD_BURST];
 	uint16_t received, left, sent;
 
-	received = rte_eth_rx_burst(port->id, 0, pkts, TRIPD_BURST);
+	received = tripd_link_receive(&forwarding->links[i], pkts, TRIPD_BURST);
 	if (received == 0)
 		return 0;
 	left = trip_port_burst(forwarding->quota->ports[i], 0, pkts, received);
@@ -74,9 +75,7 @@ forward_burst(struct tripd_forwarding *forwarding, unsigned int i)
 		rewrite_addresses(forwarding->plan->ports[port->partner].id, pkts, left);
 	if (forwarding->quota->egress[port->partner])
 		left = trip_port_burst_tx(forwarding->quota->ports[port->partner], 0, pkts, left);
-	sent = left == 0
-		       ? 0
-		       : rte_eth_tx_burst(forwarding->plan->ports[port->partner].id, 0, pkts, left);
+	sent = left == 0 ? 0 : tripd_link_send(&forwarding->links[port->partner], pkts, left);
 	count(&stats->sent, sent);
 	if (sent < left) {
 		count(&stats->unsent, left - sent);
@@ -149,13 +148,14 @@ must_yield(const struct tripd_plan *plan, unsigned int lcore)
 
 int
 tripd_forward_start(struct tripd_forwarding *forwarding, const struct tripd_plan *plan,
-	const struct tripd_quota *quota, enum tripd_forward mode)
+	struct tripd_link *links, const struct tripd_quota *quota, enum tripd_forward mode)
 {
 	unsigned int i;
 	int ret;
 
 	memset(forwarding, 0, sizeof(*forwarding));
 	forwarding->plan = plan;
+	forwarding->links = links;
 	forwarding->quota = quota;
 	forwarding->mode = mode;
 	for (i = 0; i < plan->n_forwarders; i++) {

@@ -11,6 +11,7 @@
 #include "options.h"
 #include "plan.h"
 
+struct tripd_link;
 struct tripd_quota;
 
 /* What became of the packets of a port; written by its forwarder alone. */
@@ -26,6 +27,8 @@ struct tripd_forward_stats {
 /* The forwarding lcores of a run. */
 struct tripd_forwarding {
 	const struct tripd_plan *plan;
+	/* By port, as in the plan. */
+	struct tripd_link *links;
 	const struct tripd_quota *quota;
 	enum tripd_forward mode;
 	/* Set by the control thread; the forwarders end after their burst. */
@@ -50,7 +53,7 @@ struct tripd_forwarding {
  *   0, or a negative errno: an lcore is running something else (said on stderr).
  */
 int tripd_forward_start(struct tripd_forwarding *forwarding, const struct tripd_plan *plan,
-	const struct tripd_quota *quota, enum tripd_forward mode);
+	struct tripd_link *links, const struct tripd_quota *quota, enum tripd_forward mode);
 
 /* Ends the forwarders, and returns when they have: no packet arrives after that. */
 void tripd_forward_stop(struct tripd_forwarding *forwarding);

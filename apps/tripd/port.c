@@ -10,6 +10,7 @@
 
 #include <trip.h>
 
+#include "link.h"
 #include "options.h"
 #include "plan.h"
 #include "port.h"
@@ -205,8 +206,8 @@ configure(uint16_t port, uint32_t max_flows, struct rte_mempool *pool)
 }
 
 int
-tripd_port_configure(
-	const struct tripd_plan *plan, bool isolate, uint32_t max_flows, struct rte_mempool *pool)
+tripd_port_configure(const struct tripd_plan *plan, struct tripd_link *links, bool isolate,
+	uint32_t max_flows, struct rte_mempool *pool)
 {
 	struct rte_flow_error error;
 	unsigned int i;
@@ -221,12 +222,14 @@ tripd_port_configure(
 		ret = configure(port, max_flows, pool);
 		if (ret != 0)
 			return ret;
+		if (tripd_link_open(&links[i], port, pool) != 0)
+			return TRIPD_EXIT_RUN;
 	}
 	return 0;
 }
 
 int
-tripd_port_start(const struct tripd_plan *plan)
+tripd_port_start(const struct tripd_plan *plan, struct tripd_link *links)
 {
 	unsigned int i;
 	int ret;
@@ -237,8 +240,9 @@ tripd_port_start(const struct tripd_plan *plan)
 		ret = rte_eth_dev_start(port);
 		if (ret != 0)
 			return fail(port, "starting", ret);
-		/* To forward is to receive what is addressed to others. */
-		ret = rte_eth_promiscuous_enable(port);
+		/* To forward is to receive what is addressed to others. A packet socket is
+		 * promiscuous itself. */
+		ret = links[i].socket == NULL ? rte_eth_promiscuous_enable(port) : 0;
 		if (ret != 0 && ret != -ENOTSUP)
 			return fail(port, "promiscuous mode", ret);
 	}
@@ -246,11 +250,12 @@ tripd_port_start(const struct tripd_plan *plan)
 }
 
 void
-tripd_port_close(const struct tripd_plan *plan)
+tripd_port_close(const struct tripd_plan *plan, struct tripd_link *links)
 {
 	unsigned int i;
 
 	for (i = 0; i < plan->n_ports; i++) {
+		tripd_link_close(&links[i]);
 		rte_eth_dev_stop(plan->ports[i].id);
 		rte_eth_dev_close(plan->ports[i].id);
 	}

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct rte_mempool;
+struct tripd_link;
 struct tripd_options;
 struct tripd_plan;
 struct trip_rules;
@@ -32,18 +33,19 @@ int tripd_port_check(const struct tripd_plan *plan, const struct tripd_options *
 	const struct trip_rules *rules);
 
 /*
- * Configures the planned ports, one Rx and one Tx queue each. Says what fails on stderr.
+ * Configures the planned ports, with their Rx queues and one Tx queue each, and opens their links.
+ * Says what fails on stderr.
  *
  * @return
  *   0, or the exit code.
  */
-int tripd_port_configure(
-	const struct tripd_plan *plan, bool isolate, uint32_t max_flows, struct rte_mempool *pool);
+int tripd_port_configure(const struct tripd_plan *plan, struct tripd_link *links, bool isolate,
+	uint32_t max_flows, struct rte_mempool *pool);
 
 /* Starts them, likewise. */
-int tripd_port_start(const struct tripd_plan *plan);
+int tripd_port_start(const struct tripd_plan *plan, struct tripd_link *links);
 
 /* Stops and closes them. */
-void tripd_port_close(const struct tripd_plan *plan);
+void tripd_port_close(const struct tripd_plan *plan, struct tripd_link *links);
 
 #endif

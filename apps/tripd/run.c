@@ -227,20 +227,21 @@ tripd_run_start(struct tripd_run *run)
 		return ret;
 	run->ports_configured = true;
 	tripd_quota_attr(run->rules, &run->plan, &attr);
-	ret = tripd_port_configure(&run->plan, run->options->isolate, attr.max_flows, run->pool);
+	ret = tripd_port_configure(
+		&run->plan, run->links, run->options->isolate, attr.max_flows, run->pool);
 	if (ret != 0)
 		return ret;
 	/* A port takes rules in hardware only once it runs; what arrives before them waits in its
 	 * queues for the forwarders, which start behind all rules. */
-	ret = tripd_port_start(&run->plan);
+	ret = tripd_port_start(&run->plan, run->links);
 	if (ret != 0)
 		return ret;
 	if (tripd_quota_open(&run->quota, run->domain, run->rules, &run->plan) != 0)
 		return TRIPD_EXIT_RUN;
 	run->ports_watched = true;
 	tripd_removal_begin(&run->plan, &run->quota);
-	if (tripd_forward_start(&run->forwarding, &run->plan, &run->quota, run->options->forward) !=
-		0)
+	if (tripd_forward_start(&run->forwarding, &run->plan, run->links, &run->quota,
+		    run->options->forward) != 0)
 		return TRIPD_EXIT_RUN;
 	say_engines(run);
 	return 0;
@@ -330,7 +331,7 @@ tripd_run_close(struct tripd_run *run, int code)
 	if (run->ports_watched)
 		tripd_removal_end(&run->plan);
 	if (run->ports_configured)
-		tripd_port_close(&run->plan);
+		tripd_port_close(&run->plan, run->links);
 	if (left == -EBUSY)
 		leave(run, code);
 	rte_mempool_free(run->pool);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "forward.h"
+#include "link.h"
 #include "options.h"
 #include "plan.h"
 #include "preflight.h"
@@ -26,6 +27,8 @@ struct tripd_run {
 	bool ports_configured;
 	struct rte_mempool *pool;
 	struct trip_domain *domain;
+	/* By port, as in the plan. */
+	struct tripd_link links[TRIPD_PORTS_MAX];
 	struct tripd_quota quota;
 	struct tripd_forwarding forwarding;
 	/* Ports are looked after, in case they go away. */

@@ -37,17 +37,17 @@ def make_network():
         raise Skip(f'no veth can be made: {error.stderr.decode()}') from error
 
 
-def opened(name):
-    link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800))
+def opened(name, kind=0x0800):
+    link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(kind))
     link.bind((name, 0))
     link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
     link.settimeout(HANG)
     return link
 
 
-def start(bench, *words):
+def start(bench, *words, rules=RULES):
     # These words choose the file prefix themselves: the runtime directory is the test's own.
-    words = '--rules', bench.file('rules', RULES), *words
+    words = *words, '--rules', bench.file('rules', rules)
     if '--' not in words:
         words = '--no-huge', '-m', '96', '--', *words
     return bench.start(*words)
@@ -91,6 +91,77 @@ def interfaces_are_ports(bench):
     equal(passed, list(range(len(passed))), 'dns packets that came through')
     assert 60 <= len(passed) <= 100, passed
     equal([trip['threshold'] for trip in report['trips']], [60, 100], 'thresholds')
+
+
+def start_counting(bench, rules, *words):
+    process = start(bench, *words, '--report', bench.file('report'), rules=rules)
+    bench.wait_for_line(process, '0 flows are counted in hardware')
+    return process
+
+
+def end(bench, process):
+    process.send_signal(signal.SIGTERM)
+    code, out, err = bench.finish(process)
+    equal((code, err), (0, ''), 'exit code and stderr')
+    with open(bench.file('report'), encoding='utf-8') as file:
+        report = json.load(file)
+    return {c['name']: (c['packets'], c['bytes']) for c in report['counters']}, out
+
+
+ALL = ''.join(f'count mark{port} port {port} pattern eth / ipv4 / udp dst is 9 / end\n'
+              f'when mark{port}.packets >= 1 log "marked"\n'
+              f'count all{port} port {port} priority 1 pattern eth / ipv4 / udp / end\n' for port in (0, 1))
+
+
+def what_is_sent_is_not_received(bench):
+    """Neither what this host sends by an interface, nor what tripd forwards to it."""
+    make_network()
+    process = start_counting(bench, ALL, '--iface', 'in0', '--iface', 'in1')
+    sent = ethernet(ipv4(udp(7, bytes(18)), 17))
+    with opened('in0') as host, opened('out0') as near, opened('out1') as far:
+        for _ in range(10):
+            host.send(sent)
+            near.send(sent)
+        for _ in range(10):
+            equal(far.recv(2048), sent, 'what comes through')
+        for link, port in (near, 0), (far, 1):
+            link.send(ethernet(ipv4(udp(9, bytes(18)), 17)))
+            bench.wait_for_line(process, f'mark{port}.packets')
+    counts, _ = end(bench, process)
+    equal((counts['all0'], counts['all1']), ((10, 600), (0, 0)), 'counted')
+
+
+def frames_arrive_as_they_are(bench):
+    """Of any length, with their tags, whose bytes count."""
+    make_network()
+    for end_of in 'in0', 'in1', 'out0', 'out1':
+        ip(f'link set {end_of} mtu 9000')
+    frames = [ethernet(ipv4(udp(7, bytes(length)), 17), vlans=vlans) for length in (0, 1, 1472, 1473, 8000, 8900)
+              for vlans in ((), ((0x8100, 5),), ((0x88a8, 5), (0x8100, 6)))]
+    frames.append(ethernet(bytes(46), 0x88b5))
+    process = start_counting(
+        bench, ALL + 'count rest port 0 priority 2 pattern eth / end\n', '--iface', 'in0', '--iface', 'in1')
+    with opened('out0') as near, opened('out1', 0x0003) as far:
+        # A tag that is 802.1Q's the kernel would keep beside the frame.
+        far.setsockopt(263, 8, 1)
+        for frame in frames:
+            near.send(frame)
+            equal(receive(far), frame, f'a frame of {len(frame)} bytes')
+        near.send(ethernet(ipv4(udp(9, bytes(18)), 17)))
+        bench.wait_for_line(process, 'mark0.packets')
+    counts, _ = end(bench, process)
+    equal(counts['all0'], (18, sum(map(len, frames[:18]))), 'counted')
+    equal(counts['rest'], (1, 60), 'the rest')
+
+
+def receive(link):
+    """A frame with the tag that the kernel took out of it."""
+    data, control, _, _ = link.recvmsg(65536, 256)
+    for _, kind, told in control:
+        status, _, _, _, _, tci, tpid = struct.unpack_from('=IIIHHHH', told)
+        if kind == 8 and status & 0x10:
+            data = data[:12] + struct.pack('!HH', tpid, tci) + data[12:]
+    return data
 
 
 def the_default_route_is_not_taken(bench):
@@ -158,5 +229,7 @@ def no_words_are_needed(bench):
     equal((code, err), (0, ''), 'exit code and stderr')
 
 
-main(interfaces_are_ports, a_removal_does_not_end_well, an_interface_that_is_removed_is_told,
-     the_default_route_is_not_taken, no_words_are_needed)
+if __name__ == '__main__':
+    main(interfaces_are_ports, what_is_sent_is_not_received, frames_arrive_as_they_are,
+         a_removal_does_not_end_well, an_interface_that_is_removed_is_told,
+         the_default_route_is_not_taken, no_words_are_needed)

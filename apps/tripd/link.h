@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRIPD_LINK_H
+#define TRIPD_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rte_mbuf;
+struct rte_mempool;
+struct tripd_packet_socket;
+
+/* How frames come from a port and leave by it: by its driver, or by a packet socket. */
+struct tripd_link {
+	uint16_t port;
+	/* Of a port of net_af_packet; NULL: by its driver. */
+	struct tripd_packet_socket *socket;
+};
+
+/*
+ * Opens the link of a port that is configured.
+ *
+ * @return
+ *   0, or a negative errno, said on stderr.
+ */
+int tripd_link_open(struct tripd_link *link, uint16_t port, struct rte_mempool *pool);
+
+void tripd_link_close(struct tripd_link *link);
+
+uint16_t tripd_link_receive(struct tripd_link *link, struct rte_mbuf **pkts, uint16_t n);
+
+/* Sends the first of n packets, and takes those. Returns how many. */
+uint16_t tripd_link_send(struct tripd_link *link, struct rte_mbuf **pkts, uint16_t n);
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Network interfaces of the kernel, by packet sockets of our own. A port of net_af_packet is
+ * received from and sent to here; its driver gives number, name and address, and the sockets that
+ * it opens itself are made to take nothing. For what it hands over is not what arrives: it cuts
+ * what is longer than its slots without a word, joins fragments, makes every tag one of 802.1Q, and
+ * takes what this host sends for received.
+ *
+ * Here the kernel is asked for what is on the wire: PACKET_IGNORE_OUTGOING keeps away what is sent,
+ * PACKET_AUXDATA brings the tag, and a frame is read whole.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rte_byteorder.h>
+#include <rte_common.h>
+#include <rte_mbuf.h>
+
+#include "packet_socket.h"
+#include "preflight.h"
+
+/* Longer than any frame that the kernel joins (BIG TCP); only what is used of it becomes memory. No
+ * power of two, or all frames would want the same lines of the cache. */
+#define FRAME_ROOM ((UINT32_C(1) << 20) + 1600)
+/* For a tag to be put back. */
+#define TAG_BYTES 4
+/* What the kernel holds for us: of full frames some 10 thousand. */
+#define RECEIVE_BYTES (32 << 20)
+#define SEND_BYTES (4 << 20)
+/* Pieces of all frames of one call; one frame of the largest MTU has 35. */
+#define PIECES_MAX 128
+
+struct tripd_packet_socket {
+	int fd;
+	char ifname[IF_NAMESIZE];
+	struct rte_mempool *pool;
+	/* Frames that the kernel handed over; [next, n) are still to be taken. */
+	unsigned int next;
+	unsigned int n;
+	struct mmsghdr messages[TRIPD_BURST];
+	struct iovec pieces[TRIPD_BURST];
+	_Alignas(struct cmsghdr) char control[TRIPD_BURST]
+					     [CMSG_SPACE(sizeof(struct tpacket_auxdata))];
+	uint8_t *frames;
+};
+
+static int
+fail(const char *ifname, const char *what)
+{
+	int error = errno;
+
+	fprintf(stderr, "tripd: packet socket on %s: %s: %s\n", ifname, what, strerror(error));
+	return -error;
+}
+
+static bool
+set(int fd, int level, int option, int value)
+{
+	return setsockopt(fd, level, option, &value, sizeof(value)) == 0;
+}
+
+/* Without privilege the ordinary size must do; what is lost by that is told like all that is. */
+static void
+set_sizes(int fd)
+{
+	if (!set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BYTES))
+		set(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BYTES);
+	if (!set(fd, SOL_SOCKET, SO_SNDBUFFORCE, SEND_BYTES))
+		set(fd, SOL_SOCKET, SO_SNDBUF, SEND_BYTES);
+}
+
+/* Before it is bound, so that no frame arrives of another form. */
+static int
+set_up(int fd, const char *ifname)
+{
+	struct packet_mreq promiscuous = {
+		.mr_ifindex = (int)if_nametoindex(ifname), .mr_type = PACKET_MR_PROMISC};
+	struct sockaddr_ll link = {.sll_family = AF_PACKET,
+		.sll_protocol = rte_cpu_to_be_16(ETH_P_ALL),
+		.sll_ifindex = promiscuous.mr_ifindex};
+
+	if (!set(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1))
+		return fail(ifname, "PACKET_IGNORE_OUTGOING, which takes Linux 4.20");
+	if (!set(fd, SOL_PACKET, PACKET_AUXDATA, 1))
+		return fail(ifname, "PACKET_AUXDATA");
+	set_sizes(fd);
+	if (setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promiscuous, sizeof(promiscuous)) !=
+		0)
+		return fail(ifname, "promiscuous mode");
+	if (bind(fd, (struct sockaddr *)&link, sizeof(link)) != 0)
+		return fail(ifname, "binding");
+	return 0;
+}
+
+/* Makes a socket of the driver's on this interface drop all, before the kernel copies any of it. */
+static void
+silence(int fd, unsigned int ifindex)
+{
+	struct sock_filter none = BPF_STMT(BPF_RET | BPF_K, 0);
+	struct sock_fprog program = {.len = 1, .filter = &none};
+	struct sockaddr_ll link;
+	socklen_t size = sizeof(link);
+
+	if (getsockname(fd, (struct sockaddr *)&link, &size) == 0 && link.sll_family == AF_PACKET &&
+		link.sll_ifindex == (int)ifindex)
+		setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+}
+
+static void
+silence_driver(const char *ifname)
+{
+	unsigned int ifindex = if_nametoindex(ifname);
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	/* It would cost time, and nothing else. */
+	if (dir == NULL)
+		return;
+	while ((entry = readdir(dir)) != NULL)
+		if (entry->d_name[0] != '.')
+			silence(atoi(entry->d_name), ifindex);
+	closedir(dir);
+}
+
+static void
+lay_out(struct tripd_packet_socket *opened)
+{
+	for (unsigned int i = 0; i < TRIPD_BURST; i++) {
+		opened->pieces[i] =
+			(struct iovec){opened->frames + (size_t)i * FRAME_ROOM + TAG_BYTES,
+				FRAME_ROOM - TAG_BYTES};
+		opened->messages[i].msg_hdr.msg_iov = &opened->pieces[i];
+		opened->messages[i].msg_hdr.msg_iovlen = 1;
+		opened->messages[i].msg_hdr.msg_control = opened->control[i];
+	}
+}
+
+int
+tripd_packet_socket_open(
+	const char *ifname, struct rte_mempool *pool, struct tripd_packet_socket **opened)
+{
+	struct tripd_packet_socket *own = calloc(1, sizeof(*own));
+	int ret;
+
+	if (own == NULL)
+		return fail(ifname, "opening");
+	own->pool = pool;
+	snprintf(own->ifname, sizeof(own->ifname), "%s", ifname);
+	own->frames = mmap(NULL, (size_t)TRIPD_BURST * FRAME_ROOM, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	silence_driver(ifname);
+	own->fd = own->frames == MAP_FAILED ? -1 : socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	ret = own->fd < 0 ? fail(ifname, "opening") : set_up(own->fd, ifname);
+	if (ret != 0) {
+		tripd_packet_socket_close(own);
+		return ret;
+	}
+	lay_out(own);
+	*opened = own;
+	return 0;
+}
+
+void
+tripd_packet_socket_close(struct tripd_packet_socket *opened)
+{
+	if (opened->fd >= 0)
+		close(opened->fd);
+	if (opened->frames != MAP_FAILED)
+		munmap(opened->frames, (size_t)TRIPD_BURST * FRAME_ROOM);
+	free(opened);
+}
+
+static bool
+append(struct rte_mempool *pool, struct rte_mbuf *head, const uint8_t *bytes, size_t n)
+{
+	struct rte_mbuf *last = rte_pktmbuf_lastseg(head);
+
+	while (n > 0) {
+		uint16_t room = rte_pktmbuf_tailroom(last);
+
+		if (room == 0) {
+			last->next = rte_pktmbuf_alloc(pool);
+			if (last->next == NULL)
+				return false;
+			last = last->next;
+			head->nb_segs++;
+			continue;
+		}
+		room = RTE_MIN(room, n);
+		memcpy(rte_pktmbuf_mtod_offset(last, void *, last->data_len), bytes, room);
+		last->data_len += room;
+		head->pkt_len += room;
+		bytes += room;
+		n -= room;
+	}
+	return true;
+}
+
+/* Returns NULL where no buffer is left. */
+static struct rte_mbuf *
+make_mbuf(struct tripd_packet_socket *opened, const uint8_t *bytes, size_t n)
+{
+	struct rte_mbuf *frame = rte_pktmbuf_alloc(opened->pool);
+
+	if (frame != NULL && append(opened->pool, frame, bytes, n))
+		return frame;
+	rte_pktmbuf_free(frame);
+	return NULL;
+}
+
+/* Puts the tag back that the kernel took out. Returns where the frame begins now. */
+static uint8_t *
+restore_tag(struct msghdr *message, uint8_t *frame, size_t *length)
+{
+	struct cmsghdr *control = CMSG_FIRSTHDR(message);
+	struct tpacket_auxdata told;
+	rte_be16_t tag[2];
+
+	if (control == NULL || control->cmsg_level != SOL_PACKET ||
+		control->cmsg_type != PACKET_AUXDATA || *length < 2 * ETH_ALEN)
+		return frame;
+	memcpy(&told, CMSG_DATA(control), sizeof(told));
+	if ((told.tp_status & TP_STATUS_VLAN_VALID) == 0)
+		return frame;
+	tag[0] = rte_cpu_to_be_16((told.tp_status & TP_STATUS_VLAN_TPID_VALID) != 0
+					  ? told.tp_vlan_tpid
+					  : ETH_P_8021Q);
+	tag[1] = rte_cpu_to_be_16(told.tp_vlan_tci);
+	memmove(frame - TAG_BYTES, frame, 2 * ETH_ALEN);
+	memcpy(frame - TAG_BYTES + 2 * ETH_ALEN, tag, sizeof(tag));
+	*length += TAG_BYTES;
+	return frame - TAG_BYTES;
+}
+
+static struct rte_mbuf *
+take(struct tripd_packet_socket *opened)
+{
+	unsigned int i = opened->next++;
+	uint8_t *at = opened->frames + (size_t)i * FRAME_ROOM + TAG_BYTES;
+	size_t length = RTE_MIN(opened->messages[i].msg_len, FRAME_ROOM - TAG_BYTES);
+	uint8_t *frame = restore_tag(&opened->messages[i].msg_hdr, at, &length);
+
+	return make_mbuf(opened, frame, length);
+}
+
+/* Returns whether the kernel had any. */
+static bool
+fill(struct tripd_packet_socket *opened)
+{
+	int n;
+
+	for (unsigned int i = 0; i < TRIPD_BURST; i++)
+		opened->messages[i].msg_hdr.msg_controllen = sizeof(opened->control[i]);
+	n = recvmmsg(opened->fd, opened->messages, TRIPD_BURST, MSG_DONTWAIT | MSG_TRUNC, NULL);
+	/* A frame joined in a manner that the header has no word for, such as SCTP's: it is gone.
+	 */
+	if (n < 0 && errno == EINVAL)
+		opened->next = 0;
+	opened->n = n > 0 ? (unsigned int)n : 0;
+	return n > 0;
+}
+
+uint16_t
+tripd_packet_socket_receive(struct tripd_packet_socket *opened, struct rte_mbuf **pkts, uint16_t n)
+{
+	uint16_t received = 0;
+	bool asked = false;
+
+	while (received < n) {
+		if (opened->next == opened->n) {
+			/* Once for each burst: what comes meanwhile is for the next. */
+			if (asked || !fill(opened))
+				break;
+			asked = true;
+		}
+		pkts[received] = take(opened);
+		received += pkts[received] != NULL;
+	}
+	return received;
+}
+
+/* Describes the first frames, as many as there is room for. Returns their number. */
+static unsigned int
+describe(struct rte_mbuf **pkts, unsigned int n, struct mmsghdr *messages, struct iovec *pieces)
+{
+	unsigned int used = 0, i;
+
+	for (i = 0; i < n && i < TRIPD_BURST && used + pkts[i]->nb_segs <= PIECES_MAX; i++) {
+		struct iovec *first = &pieces[used];
+
+		for (struct rte_mbuf *piece = pkts[i]; piece != NULL; piece = piece->next)
+			pieces[used++] =
+				(struct iovec){rte_pktmbuf_mtod(piece, void *), piece->data_len};
+		messages[i] =
+			(struct mmsghdr){.msg_hdr = {.msg_iov = first,
+						 .msg_iovlen = (size_t)(&pieces[used] - first)}};
+	}
+	return i;
+}
+
+uint16_t
+tripd_packet_socket_send(struct tripd_packet_socket *opened, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct mmsghdr messages[TRIPD_BURST];
+	struct iovec pieces[PIECES_MAX];
+	uint16_t done = 0;
+
+	while (done < n) {
+		unsigned int described = describe(&pkts[done], n - done, messages, pieces);
+		int sent = -1;
+
+		if (described > 0) {
+			sent = sendmmsg(opened->fd, messages, described, MSG_DONTWAIT);
+			if (sent < 0 && (errno == EAGAIN || errno == ENOBUFS))
+				break;
+		}
+		/* Longer than its MTU, or it is down: this one never goes. */
+		if (sent < 0)
+			sent = 1;
+		rte_pktmbuf_free_bulk(&pkts[done], (unsigned int)sent);
+		done = (uint16_t)(done + sent);
+	}
+	return done;
+}
