@@ -84,31 +84,13 @@ close_wait(struct trip_cntr *cntr)
 		trip_native_close(&cntr->native);
 }
 
-static void
-free_entry(struct trip_domain *domain, struct trip_entry *entry)
-{
-	/* An operation that has just started may still be about to write the cell. */
-	if (!trip_domain_on_home(domain))
-		for (uint32_t i = 0; i < domain->engine.n_homes; i++)
-			trip_progress_quiesce(domain, domain->engine.homes[i]);
-	/* Or one on hardware, which a home has started. */
-	if (!trip_domain_on_home(domain))
-		(void)trip_port_hard_quiesce(domain);
-	trip_registry_free(domain, entry);
-}
-
-/* In an attached process: the primary gives it back, and has nothing to wait for then. */
+/* In an attached process: the primary gives it back. */
 static int
 let_go_theirs(struct trip_cntr *cntr)
 {
 	struct trip_domain *domain = cntr->fid.domain;
-	int error;
+	int error = trip_link_let_go(domain, cntr->id, cntr->found);
 
-	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
-		trip_progress_quiesce(domain, domain->engine.homes[i]);
-	error = trip_port_hard_quiesce(domain);
-	if (error == 0)
-		error = trip_link_let_go(domain, cntr->id, cntr->found);
 	if (error != 0 && error != -ESHUTDOWN)
 		return error;
 	close_wait(cntr);
@@ -132,7 +114,7 @@ let_go(struct trip_cntr *cntr)
 	if (cntr->found)
 		last = trip_registry_drop(domain, entry);
 	if (last)
-		free_entry(domain, entry);
+		trip_registry_free(domain, entry);
 	return 0;
 }
 

@@ -31,20 +31,6 @@
 /* Spins on a held lock before its holder may need the CPU that we are on. */
 #define LOCK_SPINS 1024
 
-uint32_t
-trip_domain_take(struct trip_indices *indices)
-{
-	if (indices->n_freed > 0)
-		return indices->freed[--indices->n_freed];
-	return indices->fresh < indices->limit ? indices->fresh++ : TRIP_NONE;
-}
-
-void
-trip_domain_give(struct trip_indices *indices, uint32_t index)
-{
-	indices->freed[indices->n_freed++] = index;
-}
-
 void
 trip_domain_lock(struct trip_lock *lock)
 {
@@ -74,17 +60,6 @@ void *
 trip_domain_context(const struct trip_domain *domain)
 {
 	return domain->context;
-}
-
-static int
-indices_init(struct trip_indices *indices, uint32_t limit)
-{
-	indices->limit = limit;
-	indices->freed = calloc(limit, sizeof(*indices->freed));
-	return indices->freed != NULL
-		       ? 0
-		       : trip_error_set(
-				 ENOMEM, "domain: no memory for %" PRIu32 " free indices", limit);
 }
 
 static int
@@ -176,11 +151,11 @@ open_flows(struct trip_domain *domain)
 	engine->functions = calloc(attr->max_functions, sizeof(*engine->functions));
 	if (engine->functions == NULL)
 		return trip_error_set(ENOMEM, "domain: no memory for functions");
-	error = indices_init(&domain->flows, attr->max_flows);
+	error = trip_indices_init(&domain->flows, attr->max_flows);
 	if (error == 0)
-		error = indices_init(&domain->functions, attr->max_functions);
+		error = trip_indices_init(&domain->functions, attr->max_functions);
 	if (error == 0)
-		error = indices_init(&domain->queues, attr->max_queues);
+		error = trip_indices_init(&domain->queues, attr->max_queues);
 	return error;
 }
 
@@ -195,9 +170,9 @@ close_flows(struct trip_domain *domain)
 	trip_memory_give(domain->flow);
 	for (unsigned int i = 0; i < TRIP_FLOW_REASONS; i++)
 		free((void *)(uintptr_t)domain->reasons[i]);
-	free(domain->flows.freed);
-	free(domain->functions.freed);
-	free(domain->queues.freed);
+	trip_indices_fini(&domain->flows);
+	trip_indices_fini(&domain->functions);
+	trip_indices_fini(&domain->queues);
 }
 
 int
@@ -250,7 +225,7 @@ open_home(struct trip_domain *domain, uint32_t index, const struct trip_home_sha
 	trip_progress_configure(domain, domain->engine.homes[index]);
 	error = open_submitters(domain, domain->engine.homes[index]);
 	if (error == 0)
-		error = indices_init(&domain->cntrs[index], shape->n_cntrs);
+		error = trip_indices_init(&domain->cntrs[index], shape->n_cntrs);
 	if (error == 0)
 		error = slots_init(&domain->waiters[index], shape->n_waiters);
 	return error;
@@ -263,7 +238,7 @@ close_homes(struct trip_domain *domain)
 		for (uint32_t c = 0; domain->submitters[i] != NULL && c < domain->n_channels; c++)
 			free(domain->submitters[i][c].held);
 		free(domain->submitters[i]);
-		free(domain->cntrs[i].freed);
+		trip_indices_fini(&domain->cntrs[i]);
 		free(domain->waiters[i].next);
 		trip_home_fini(domain->engine.homes[i]);
 	}

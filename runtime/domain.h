@@ -22,6 +22,7 @@
 #include <trip_wait.h>
 #include <trip_work.h>
 
+#include "indices.h"
 #include "hold.h"
 #include "home.h"
 #include "native.h"
@@ -122,14 +123,6 @@ _Static_assert(sizeof(struct trip_flow) == 16, "of a million flows each byte is 
 
 #define TRIP_FLOW_REASONS 32
 
-/* A free list of indices: what was never used lies above `fresh`. */
-struct trip_indices {
-	uint32_t *freed;
-	uint32_t n_freed;
-	uint32_t fresh;
-	uint32_t limit;
-};
-
 /* A lock that threads which share a CPU with its holder survive. Uncontended: one exchange. */
 struct trip_lock {
 	atomic_flag held;
@@ -176,6 +169,8 @@ struct trip_domain {
 	/* Those of counters. */
 	LIST_HEAD(, trip_cntr) handles;
 	uint64_t last_serial;
+	/* For the indices of counters and flows. Under `lock`. */
+	struct trip_grace grace;
 	struct trip_indices cntrs[TRIP_HOMES_MAX];
 	/* Waiter slots of each home that are this process's and free. */
 	struct trip_slots waiters[TRIP_HOMES_MAX];
@@ -199,6 +194,8 @@ struct trip_domain {
 	/* Ports of the domain, by port id. */
 	struct trip_port *ports[TRIP_PORTS_MAX];
 	uint32_t n_ports;
+	/* Of them, those whose hardware engine runs. Under `lock`. */
+	uint32_t n_hard;
 
 	/* In an attached process: the way to the primary; NULL in that. */
 	struct trip_link *link;
@@ -253,10 +250,6 @@ void trip_domain_free(struct trip_domain *domain);
 /* Its end of a channel of `slots`, all free: 0 or -ENOMEM. */
 int trip_domain_open_submitter(
 	struct trip_submitter *submitter, struct trip_channel_client *channel, uint32_t slots);
-
-/* Takes an index, or TRIP_NONE where none is left. */
-uint32_t trip_domain_take(struct trip_indices *indices);
-void trip_domain_give(struct trip_indices *indices, uint32_t index);
 
 void trip_domain_lock(struct trip_lock *lock);
 void trip_domain_unlock(struct trip_lock *lock);

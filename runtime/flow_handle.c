@@ -20,7 +20,7 @@ trip_flow_take(struct trip_port *port)
 	uint32_t index;
 
 	trip_flow_free_held(domain, NULL);
-	index = trip_domain_take(&domain->flows);
+	index = trip_indices_take(&domain->flows);
 	if (index == TRIP_NONE)
 		return NULL;
 	domain->flow[index] = (struct trip_flow){.port = port, .index = index & 0x3fffff};
@@ -45,7 +45,7 @@ trip_flow_give(struct trip_flow *flow)
 		return;
 	}
 	flow->port = NULL;
-	trip_domain_give(&domain->flows, flow->index);
+	trip_indices_give(&domain->flows, flow->index);
 }
 
 void
@@ -72,7 +72,7 @@ trip_flow_free_held(struct trip_domain *domain, const struct trip_port *closed)
 			link = &more->next_held;
 			continue;
 		}
-		trip_domain_give(&domain->flows, *link - 1);
+		trip_indices_give(&domain->flows, *link - 1);
 		*link = more->next_held;
 		more->held_back = false;
 		more->next_held = 0;

@@ -28,7 +28,7 @@ trip_function_register(
 		return trip_error_set(ENOMEM, "function: no memory for its handle");
 	handle->domain = domain;
 	pthread_mutex_lock(&domain->lock);
-	handle->index = trip_domain_take(&domain->functions);
+	handle->index = trip_indices_take(&domain->functions);
 	pthread_mutex_unlock(&domain->lock);
 	if (handle->index == TRIP_NONE) {
 		free(handle);
@@ -65,7 +65,7 @@ trip_function_unregister(struct trip_function *handle)
 	atomic_store_explicit(
 		&domain->engine.functions[handle->index].function, NULL, memory_order_release);
 	pthread_mutex_lock(&domain->lock);
-	trip_domain_give(&domain->functions, handle->index);
+	trip_indices_give(&domain->functions, handle->index);
 	pthread_mutex_unlock(&domain->lock);
 	free(handle);
 	return 0;

@@ -23,20 +23,29 @@ notify(void *arg, enum trip_port_event event)
 		port->notify(port, event, port->notify_arg);
 }
 
+/* Whoever looks at it under the lock, as grace periods do, finds it there until then. */
+static void
+set_hard(struct trip_domain *domain, uint16_t port_id, struct trip_hard *hard)
+{
+	pthread_mutex_lock(&domain->lock);
+	atomic_store_explicit(&domain->engine.hard[port_id], hard, memory_order_release);
+	domain->n_hard += hard != NULL ? 1 : -1u;
+	pthread_mutex_unlock(&domain->lock);
+}
+
 int
 trip_port_hard_start(struct trip_port *port)
 {
-	struct trip_engine *engine = &port->domain->engine;
 	int error;
 
 	if (port->hard != NULL)
 		return 0;
-	error = trip_hard_open(
-		&port->hard, engine, port->port_id, port->flow_queue, port->query_us, notify, port);
+	error = trip_hard_open(&port->hard, &port->domain->engine, port->port_id, port->flow_queue,
+		port->query_us, notify, port);
 	if (error != 0)
 		return trip_error_set(
 			-error, "port %" PRIu16 ": its flow worker does not start", port->port_id);
-	atomic_store_explicit(&engine->hard[port->port_id], port->hard, memory_order_release);
+	set_hard(port->domain, port->port_id, port->hard);
 	return 0;
 }
 
@@ -48,7 +57,7 @@ trip_port_hard_stop(struct trip_port *port)
 	if (port->hard == NULL)
 		return;
 	(void)trip_port_hard_quiesce(domain);
-	atomic_store_explicit(&domain->engine.hard[port->port_id], NULL, memory_order_release);
+	set_hard(domain, port->port_id, NULL);
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
 		trip_progress_quiesce(domain, domain->engine.homes[i]);
 	trip_hard_close(port->hard);

@@ -47,12 +47,8 @@ drop_cntrs(struct trip_domain *domain, struct trip_held_flow *held)
 	while (held->n_cntrs > 0) {
 		struct trip_entry *entry = &domain->entries[held->cntrs[--held->n_cntrs].global];
 
-		if (!trip_registry_drop(domain, entry))
-			continue;
-		/* An operation that has just started may still be about to write the cell. */
-		for (uint32_t i = 0; i < domain->engine.n_homes; i++)
-			trip_progress_quiesce(domain, domain->engine.homes[i]);
-		trip_registry_free(domain, entry);
+		if (trip_registry_drop(domain, entry))
+			trip_registry_free(domain, entry);
 	}
 }
 

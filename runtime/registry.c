@@ -5,11 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_cycles.h>
+
 #include "domain.h"
 #include "error.h"
 #include "fire.h"
+#include "progress.h"
 #include "registry.h"
 
+/* How long one that is opened waits for the end of iterations. */
+#define GRACE_MS 1000
 #define INDEX_MASK ((UINT64_C(1) << TRIP_REGISTRY_INDEX_BITS) - 1)
 
 static uint32_t
@@ -55,8 +60,10 @@ place(struct trip_domain *domain)
 {
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++) {
 		uint32_t home = domain->next_home++ % domain->engine.n_homes;
-		uint32_t local = trip_domain_take(&domain->cntrs[home]), global;
+		uint32_t local, global;
 
+		trip_indices_ripen(domain, &domain->cntrs[home]);
+		local = trip_indices_take(&domain->cntrs[home]);
 		if (local == TRIP_NONE)
 			continue;
 		global = home * domain->engine.cntrs_per_home + local;
@@ -69,12 +76,16 @@ place(struct trip_domain *domain)
 
 /* Under the lock. */
 static void
-give_place(struct trip_domain *domain, struct trip_entry *entry)
+give_place(struct trip_domain *domain, struct trip_entry *entry, bool at_once)
 {
-	uint32_t per_home = domain->engine.cntrs_per_home;
+	uint32_t per_home = domain->engine.cntrs_per_home, local = entry->global % per_home;
+	struct trip_indices *indices = &domain->cntrs[entry->global / per_home];
 
 	entry->id = 0;
-	trip_domain_give(&domain->cntrs[entry->global / per_home], entry->global % per_home);
+	if (at_once)
+		trip_indices_give(indices, local);
+	else
+		trip_indices_retire(domain, indices, local);
 }
 
 /* Under the lock. */
@@ -96,19 +107,25 @@ enter_name(struct trip_domain *domain, struct trip_entry *entry, const char *nam
 	return 0;
 }
 
-/* Under the lock. */
+/* -EAGAIN: there will be room when a grace period is over. Under the lock. */
 static int
 enter(struct trip_domain *domain, const char *name, struct trip_entry **out)
 {
-	struct trip_entry *entry = domain->n_cntrs < domain->attr.max_cntrs ? place(domain) : NULL;
+	struct trip_entry *entry;
 	int error;
 
-	if (entry == NULL)
+	if (domain->n_cntrs >= domain->attr.max_cntrs)
 		return trip_error_set(ENOSPC, "domain \"%s\": all %" PRIu32 " counters are open",
+			domain->name, domain->attr.max_cntrs);
+	entry = place(domain);
+	if (entry == NULL)
+		return trip_error_set(EAGAIN,
+			"domain \"%s\": of its %" PRIu32 " counters, none is free before the "
+			"iterations end that run",
 			domain->name, domain->attr.max_cntrs);
 	error = enter_name(domain, entry, name);
 	if (error != 0) {
-		give_place(domain, entry);
+		give_place(domain, entry, true);
 		return error;
 	}
 	domain->n_cntrs++;
@@ -121,10 +138,18 @@ int
 trip_registry_enter(struct trip_domain *domain, const char *name, enum trip_cntr_events events,
 	uint32_t owner, struct trip_entry **out)
 {
+	uint64_t until = rte_rdtsc() + rte_get_tsc_hz() / 1000 * GRACE_MS;
 	int error;
 
 	pthread_mutex_lock(&domain->lock);
-	error = enter(domain, name, out);
+	/* A home that is to progress by hand may never come, and this one is not to wait for
+	 * itself. */
+	while ((error = enter(domain, name, out)) == -EAGAIN && !trip_domain_on_home(domain) &&
+		rte_rdtsc() < until) {
+		pthread_mutex_unlock(&domain->lock);
+		trip_progress_wait(domain);
+		pthread_mutex_lock(&domain->lock);
+	}
 	if (error == 0) {
 		(*out)->owner = owner;
 		(*out)->events = events;
@@ -132,7 +157,7 @@ trip_registry_enter(struct trip_domain *domain, const char *name, enum trip_cntr
 		(*out)->retired = false;
 	}
 	pthread_mutex_unlock(&domain->lock);
-	return error;
+	return error == -EAGAIN ? -ENOSPC : error;
 }
 
 struct trip_entry *
@@ -237,7 +262,8 @@ void
 trip_registry_free(struct trip_domain *domain, struct trip_entry *entry)
 {
 	pthread_mutex_lock(&domain->lock);
-	give_place(domain, entry);
+	/* A home cannot wait for the end of its own iteration. */
+	give_place(domain, entry, trip_domain_on_home(domain));
 	domain->n_cntrs--;
 	pthread_mutex_unlock(&domain->lock);
 }

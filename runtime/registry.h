@@ -38,7 +38,8 @@ struct trip_entry {
 int trip_registry_init(struct trip_domain *domain);
 void trip_registry_fini(struct trip_domain *domain);
 
-/* Enters a counter; `name` may be NULL. 0, -EEXIST, -ENOSPC, -ENOMEM. */
+/* Enters a counter; `name` may be NULL. 0, -EEXIST, -ENOSPC, -ENOMEM. Where all that are closed
+ * wait for their grace period, so does this; but on a home. */
 int trip_registry_enter(struct trip_domain *domain, const char *name, enum trip_cntr_events events,
 	uint32_t owner, struct trip_entry **out);
 
@@ -59,7 +60,7 @@ int trip_registry_retire(struct trip_domain *domain, struct trip_entry *entry);
  */
 bool trip_registry_orphan(struct trip_domain *domain, struct trip_entry *entry);
 
-/* Gives the index of a retired counter back. */
+/* Gives the index of a retired counter back, to be used again behind a grace period. */
 void trip_registry_free(struct trip_domain *domain, struct trip_entry *entry);
 
 /* The entry of an id, or NULL. Under the domain's lock, and valid as long as that is held. */

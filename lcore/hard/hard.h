@@ -101,6 +101,8 @@ struct trip_hard {
 	/* By home. */
 	struct trip_errand_ring *rings;
 	struct trip_errand *errands;
+	/* Of the runtime's grace period (indices.h). */
+	uint32_t grace_marks[TRIP_HOMES_MAX];
 	/* The call under way; `turn` is its caller's. */
 	_Atomic(struct trip_hard_call *) call;
 	pthread_mutex_t turn;
