@@ -27,6 +27,7 @@
 #define TRIP_RULES_PATTERNS_MAX 256        /* of one rule */
 #define TRIP_RULES_PATTERNS_ALL (1u << 20) /* of all rules of a file */
 #define TRIP_RULES_PORT_NAME_MAX 63        /* as ethdev's RTE_ETH_NAME_MAX_LEN, without the NUL */
+#define TRIP_RULES_INTERFACE_MAX 15        /* as the kernel's IFNAMSIZ, without the NUL */
 #define TRIP_RULES_FILE_MAX (64u << 20)
 #define TRIP_RULES_SHOWN_MAX 20u /* errors or warnings, of those that are found */
 
@@ -42,6 +43,7 @@ enum trip_rules_port {
 	TRIP_RULES_PORT_NAME, /* port_name: as ethdev has it, such as "0000:03:00.0" or "net_tap0"
 			       */
 	TRIP_RULES_PORT_MAC,  /* port_mac */
+	TRIP_RULES_PORT_INTERFACE, /* port_name: of an interface of the kernel, such as "eth0" */
 };
 
 enum trip_rules_direction {

@@ -103,6 +103,7 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 	number = [0-9][0-9A-Za-z_.]*;
 	rate = [0-9][0-9A-Za-z_.]* ("B" | "bit") "/s";
 	address = [0-9A-Za-z_.]* ":" [0-9A-Za-z_.:]*;
+	network = (number | address) "/" [0-9]+;
 	string = ["] ([^"\\\n\x00] | "\\" [^\n\x00])* ["];
 
 	<rest> [^ \t\n\x00\\#\r]+	{ continue; }
@@ -128,19 +129,20 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 	<word> "when"		{ TOKEN(WHEN); }
 	<word> "each"		{ TOKEN(EACH); }
 	<word, name> "port"	{ TOKEN(PORT); }
-	<word> "name"		{ TOKEN(PORT_NAME); }
-	<word> "mac"		{ TOKEN(PORT_MAC); }
-	<word> "ingress"	{ TOKEN(INGRESS); }
-	<word> "egress"		{ TOKEN(EGRESS); }
-	<word> "transfer"	{ TOKEN(TRANSFER); }
-	<word> "either"		{ TOKEN(EITHER); }
-	<word> "group"		{ TOKEN(GROUP); }
-	<word> "priority"	{ TOKEN(PRIORITY); }
-	<word> "engine"		{ TOKEN(ENGINE); }
+	<port> "name"		{ TOKEN(PORT_NAME); }
+	<port> "mac"		{ TOKEN(PORT_MAC); }
+	<port> "any"		{ TOKEN(ANY); }
+	<word, port> "ingress"	{ TOKEN(INGRESS); }
+	<word, port> "egress"	{ TOKEN(EGRESS); }
+	<word, port> "transfer"	{ TOKEN(TRANSFER); }
+	<word, port> "either"	{ TOKEN(EITHER); }
+	<word, port> "group"	{ TOKEN(GROUP); }
+	<word, port> "priority"	{ TOKEN(PRIORITY); }
+	<word, port> "engine"	{ TOKEN(ENGINE); }
 	<word> "auto"		{ TOKEN(AUTO); }
 	<word> "hw"		{ TOKEN(HW); }
 	<word> "sw"		{ TOKEN(SW); }
-	<word> "pattern"	{ TOKEN(PATTERN); }
+	<word, port> "pattern"	{ TOKEN(PATTERN); }
 	<word, item, field> "actions"	{ TOKEN(ACTIONS); }
 	<word, item, field> "end"	{ TOKEN(END); }
 	<field> "is"		{ TOKEN(IS); }
@@ -176,32 +178,34 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 	<word> rate		{ TOKEN(RATE); }
 	<name> word		{ TOKEN(NAME); }
 	<ref> word		{ TOKEN(REF); }
+	<port> word		{ TOKEN(INTERFACE); }
 	<item> word		{ TOKEN(ITEM); }
 	<field> word		{ TOKEN(FIELD); }
 	<word> word		{ TOKEN(WORD); }
 	<path> [^ \t\r\n#"\\\x00] [^ \t\r\n#"\x00]* { TOKEN(PATH); }
 
-	<word, name, ref, item, field> number	{ TOKEN(NUMBER); }
-	<word, name, ref, item, field> address	{ TOKEN(ADDRESS); }
-	<word, name, ref, item, field, path> string	{ TOKEN(STRING); }
-	<word, name, ref, item, field, path> ["] {
+	<word, name, port, ref, item, field> number	{ TOKEN(NUMBER); }
+	<field> network		{ TOKEN(NETWORK); }
+	<word, name, port, ref, item, field> address	{ TOKEN(ADDRESS); }
+	<word, name, port, ref, item, field, path> string	{ TOKEN(STRING); }
+	<word, name, port, ref, item, field, path> ["] {
 		place(ctx, token, span);
 		ctx->cursor = line_end(ctx, token);
 		return complain(ctx, span, "expected '\"' at the end of the string, "
 			"found the end of the line");
 	}
-	<word, name, ref, item, field, path> "\\" {
+	<word, name, port, ref, item, field, path> "\\" {
 		place(ctx, token, span);
 		if (to_text(ctx->cursor) >= ctx->end)
 			continue;
 		return complain(ctx, span, "expected the end of the line after '\\', "
 			"which continues it");
 	}
-	<word, name, ref, item, field> ">="	{ TOKEN(GE); }
-	<word, name, ref, item, field> "/"	{ TOKEN(SLASH); }
-	<word, name, ref, item, field> ","	{ TOKEN(COMMA); }
-	<word, name, ref, item, field> [()<-]	{ TOKEN(*token); }
-	<word, name, ref, item, field> [\x80-\xff]+	{ TOKEN(TRIP_RULES_YYUNDEF); }
+	<word, name, port, ref, item, field> ">="	{ TOKEN(GE); }
+	<word, name, port, ref, item, field> "/"	{ TOKEN(SLASH); }
+	<word, name, port, ref, item, field> ","	{ TOKEN(COMMA); }
+	<word, name, port, ref, item, field> [()<-]	{ TOKEN(*token); }
+	<word, name, port, ref, item, field> [\x80-\xff]+	{ TOKEN(TRIP_RULES_YYUNDEF); }
 	<*> *			{ TOKEN(TRIP_RULES_YYUNDEF); }
 */
 	}
@@ -232,6 +236,8 @@ next_state(const struct trip_rules_ctx *ctx, int token, bool first)
 		return ctx->in_when ? yycref : yycword;
 	case EXEC:
 		return yycpath;
+	case PORT:
+		return yycport;
 	case PATTERN:
 		return yycitem;
 	case SLASH:

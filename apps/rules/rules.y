@@ -36,9 +36,9 @@ static void trip_rules_yyerror(
 %token YYEOF 0 "the end of the file"
 %token NEWLINE "the end of the line"
 %token NAME "a name" REF "a counter" ITEM "an item" FIELD "a field" WORD "a key"
-%token NUMBER "a number" RATE "a rate" ADDRESS "an address" STRING "a string" PATH "a path"
+%token NUMBER "a number" RATE "a rate" ADDRESS "an address" NETWORK "a network" STRING "a string" PATH "a path"
 %token ALSO "also" COUNT "count" COUNTER "counter" WHEN "when" EACH "each"
-%token PORT "port" PORT_NAME "name" PORT_MAC "mac"
+%token PORT "port" INTERFACE "an interface" PORT_NAME "name" PORT_MAC "mac"
 %token INGRESS "ingress" EGRESS "egress" TRANSFER "transfer" EITHER "either"
 %token GROUP "group" PRIORITY "priority" ENGINE "engine" AUTO "auto" HW "hw" SW "sw"
 %token PATTERN "pattern" ACTIONS "actions" END "end"
@@ -72,8 +72,10 @@ also: %empty
 	;
 
 port: NUMBER { trip_rules_build_port(ctx, &@1); }
+	| INTERFACE { trip_rules_build_port_interface(ctx, &@1); }
 	| PORT_NAME STRING { trip_rules_build_port_name(ctx, &@2); }
 	| PORT_MAC ADDRESS { trip_rules_build_port_mac(ctx, &@2); }
+	| ANY { trip_rules_error_notyet(ctx, &@1); }
 	;
 
 direction: %empty
@@ -109,6 +111,7 @@ item: ITEM { trip_rules_item_begin(ctx, &@1); } tests { trip_rules_item_end(ctx)
 
 tests: %empty
 	| tests FIELD IS value { trip_rules_item_is(ctx, &@2, &@4); }
+	| tests FIELD IS NETWORK { trip_rules_item_network(ctx, &@2, &@4); }
 	| tests FIELD SPEC value { trip_rules_item_spec(ctx, &@2, &@4); }
 	| tests FIELD MASK value { trip_rules_item_mask(ctx, &@2, &@4); }
 	| tests FIELD PREFIX NUMBER { trip_rules_item_prefix(ctx, &@2, &@4); }

@@ -63,6 +63,21 @@ trip_rules_build_port(struct trip_rules_ctx *ctx, const struct trip_rules_span *
 	ctx->count.port = (uint16_t)port;
 }
 
+/* As the kernel names it. Which port takes it is for the tool to find out. */
+void
+trip_rules_build_port_interface(struct trip_rules_ctx *ctx, const struct trip_rules_span *word)
+{
+	ctx->count.port_by = TRIP_RULES_PORT_INTERFACE;
+	if (word->length > TRIP_RULES_INTERFACE_MAX) {
+		trip_rules_error(ctx, word,
+			"the interface name has %zu characters: the limit is %u", word->length,
+			TRIP_RULES_INTERFACE_MAX);
+		return;
+	}
+	ctx->count.port_name = strndup(word->text, word->length);
+	ctx->nomem |= ctx->count.port_name == NULL;
+}
+
 /* As ethdev names a device. Whether there is such a port is for the tool to find out. */
 void
 trip_rules_build_port_name(struct trip_rules_ctx *ctx, const struct trip_rules_span *string)

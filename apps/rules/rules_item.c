@@ -104,20 +104,56 @@ trip_rules_item_mask(struct trip_rules_ctx *ctx, const struct trip_rules_span *f
 	note(ctx, f, field, NULL, &mask);
 }
 
+/* The highest so many bits of a field. */
+static bool
+prefix_mask(struct trip_rules_ctx *ctx, const struct trip_rules_field *f,
+	const struct trip_rules_span *length, trip_rules_u128 *mask)
+{
+	char what[40];
+	uint64_t n;
+
+	snprintf(what, sizeof(what), "%s %s prefix", ctx->draft.item->name, f->name);
+	if (!trip_rules_value_number(ctx, length, what, f->bits, &n))
+		return false;
+	*mask = n == 0 ? 0 : trip_rules_field_ones((unsigned int)n) << (f->bits - n);
+	return true;
+}
+
+/* "10.0.0.0/8": an address, and how much of it counts. */
+void
+trip_rules_item_network(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
+	const struct trip_rules_span *value)
+{
+	const struct trip_rules_field *f = trip_rules_table_field(ctx, field);
+	struct trip_rules_span address = *value, length = *value;
+	trip_rules_u128 spec = 0, mask = 0;
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	if (f == NULL)
+		return;
+	address.length =
+		(size_t)((const char *)memchr(value->text, '/', value->length) - value->text);
+	length.text += address.length + 1;
+	length.column += (unsigned int)address.length + 1;
+	length.length -= address.length + 1;
+	if (f->notation == TRIP_RULES_NOTATION_NUMBER)
+		trip_rules_error(ctx, value, "%s %s: expected a number, found the network %s",
+			ctx->draft.item->name, f->name, trip_rules_error_quote(quote, value));
+	else if (trip_rules_field_value(ctx, f, &address, &spec))
+		prefix_mask(ctx, f, &length, &mask);
+	note(ctx, f, field, &spec, &mask);
+}
+
 void
 trip_rules_item_prefix(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
 	const struct trip_rules_span *value)
 {
 	const struct trip_rules_field *f = trip_rules_table_field(ctx, field);
 	trip_rules_u128 mask = 0;
-	uint64_t length;
-	char what[40];
 
 	if (f == NULL)
 		return;
-	snprintf(what, sizeof(what), "%s %s prefix", ctx->draft.item->name, f->name);
-	if (trip_rules_value_number(ctx, value, what, f->bits, &length))
-		mask = trip_rules_field_ones((unsigned int)length) << (f->bits - length);
+	prefix_mask(ctx, f, value, &mask);
 	note(ctx, f, field, NULL, &mask);
 }
 

@@ -227,6 +227,8 @@ void trip_rules_item_spec(struct trip_rules_ctx *ctx, const struct trip_rules_sp
 	const struct trip_rules_span *value);
 void trip_rules_item_mask(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
 	const struct trip_rules_span *value);
+void trip_rules_item_network(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
+	const struct trip_rules_span *value);
 void trip_rules_item_prefix(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
 	const struct trip_rules_span *value);
 void trip_rules_item_end(struct trip_rules_ctx *ctx);
@@ -264,6 +266,8 @@ bool trip_rules_pattern_expand(struct trip_rules_ctx *ctx);
 void trip_rules_build_name(
 	struct trip_rules_ctx *ctx, enum trip_rules_kind kind, const struct trip_rules_span *name);
 void trip_rules_build_port(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
+void trip_rules_build_port_interface(
+	struct trip_rules_ctx *ctx, const struct trip_rules_span *word);
 void trip_rules_build_port_name(struct trip_rules_ctx *ctx, const struct trip_rules_span *string);
 void trip_rules_build_port_mac(struct trip_rules_ctx *ctx, const struct trip_rules_span *address);
 void trip_rules_build_group(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);

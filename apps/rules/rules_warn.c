@@ -20,7 +20,8 @@ compare_place(const struct trip_rules_count *a, const struct trip_rules_count *b
 		return a->port_by < b->port_by ? -1 : 1;
 	if (a->port_by == TRIP_RULES_PORT_ID && a->port != b->port)
 		return a->port < b->port ? -1 : 1;
-	if (a->port_by == TRIP_RULES_PORT_NAME && strcmp(a->port_name, b->port_name) != 0)
+	if ((a->port_by == TRIP_RULES_PORT_NAME || a->port_by == TRIP_RULES_PORT_INTERFACE) &&
+		strcmp(a->port_name, b->port_name) != 0)
 		return strcmp(a->port_name, b->port_name);
 	if (a->port_by == TRIP_RULES_PORT_MAC &&
 		memcmp(a->port_mac, b->port_mac, sizeof(a->port_mac)) != 0)

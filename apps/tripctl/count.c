@@ -10,19 +10,13 @@
 
 #include "attach.h"
 #include "count.h"
+#include "lookup.h"
 #include "record.h"
 #include "tripctl.h"
 
 int
 tripctl_count_check(const struct trip_rules_count *rule)
 {
-	if (rule->port_by != TRIP_RULES_PORT_ID) {
-		tripctl_complain(
-			"count %s: a port is a number here: which one a name or an address "
-			"is, the primary knows",
-			rule->name);
-		return TRIPCTL_EXIT_USAGE;
-	}
 	if ((rule->actions & TRIP_RULES_ACTION_RSS) != 0) {
 		tripctl_complain("count %s: the action rss takes the port's queues, which the "
 				 "primary knows; without it packets go there too",
@@ -83,8 +77,17 @@ int
 tripctl_count_open(struct tripctl_count *count, struct trip_domain *domain,
 	const struct trip_rules_count *rule)
 {
-	int error = trip_port_find(domain, rule->port, &count->port);
+	uint16_t port;
+	int error;
 
+	/* Of PCI devices only the primary has the driver. */
+	if (!tripd_lookup_port(rule, &port)) {
+		tripctl_complain("count %s: which port that is, is not known here: it may be "
+				 "called by its number",
+			rule->name);
+		return TRIPCTL_EXIT_USAGE;
+	}
+	error = trip_port_find(domain, port, &count->port);
 	if (error != 0)
 		return tripctl_attach_fail(error);
 	error = open_cntr(domain, rule->name, ".packets", TRIP_CNTR_EVENTS_COMP, &count->packets);

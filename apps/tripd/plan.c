@@ -57,9 +57,9 @@ same_port(const struct trip_rules_count *a, const struct trip_rules_count *b)
 {
 	if (a->port_by != b->port_by)
 		return false;
-	if (a->port_by == TRIP_RULES_PORT_NAME)
-		return strcmp(a->port_name, b->port_name) == 0;
-	return memcmp(a->port_mac, b->port_mac, sizeof(a->port_mac)) == 0;
+	if (a->port_by == TRIP_RULES_PORT_MAC)
+		return memcmp(a->port_mac, b->port_mac, sizeof(a->port_mac)) == 0;
+	return strcmp(a->port_name, b->port_name) == 0;
 }
 
 /* One that no rule before says in the same words. */

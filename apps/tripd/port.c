@@ -11,6 +11,7 @@
 #include <trip.h>
 
 #include "link.h"
+#include "lookup.h"
 #include "options.h"
 #include "plan.h"
 #include "port.h"
@@ -55,30 +56,6 @@ say_missing(uint16_t port, const struct trip_rules *rules)
 	say_ports("correct the rules, or --ports and --pair");
 }
 
-static bool
-find_mac(const uint8_t mac[6], uint16_t *found)
-{
-	struct rte_ether_addr address;
-	uint16_t port;
-
-	RTE_ETH_FOREACH_DEV (port) {
-		if (rte_eth_macaddr_get(port, &address) != 0 ||
-			memcmp(address.addr_bytes, mac, sizeof(address.addr_bytes)) != 0)
-			continue;
-		*found = port;
-		return true;
-	}
-	return false;
-}
-
-static bool
-find_port(const struct trip_rules_count *count, uint16_t *port)
-{
-	if (count->port_by == TRIP_RULES_PORT_NAME)
-		return rte_eth_dev_get_port_by_name(count->port_name, port) == 0;
-	return find_mac(count->port_mac, port);
-}
-
 bool
 tripd_port_unknown(const struct trip_rules *rules)
 {
@@ -95,6 +72,9 @@ say_unknown(const struct trip_rules_count *count)
 
 	if (count->port_by == TRIP_RULES_PORT_NAME)
 		fprintf(stderr, "tripd: no port is named \"%s\"", count->port_name);
+	else if (count->port_by == TRIP_RULES_PORT_INTERFACE)
+		fprintf(stderr, "tripd: no port is on the interface %s, as --iface %s would be",
+			count->port_name, count->port_name);
 	else
 		fprintf(stderr, "tripd: no port has the address %02x:%02x:%02x:%02x:%02x:%02x",
 			mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
@@ -113,7 +93,7 @@ tripd_port_resolve(struct trip_rules *rules)
 
 		if (count->port_by == TRIP_RULES_PORT_ID)
 			continue;
-		if (!find_port(count, &count->port))
+		if (!tripd_lookup_port(count, &count->port))
 			return say_unknown(count);
 		count->port_by = TRIP_RULES_PORT_ID;
 	}

@@ -40,6 +40,17 @@ def it_counts_until_it_is_told_to_end(bed):
     alone(bed)
 
 
+def ports_have_names(bed):
+    bed.open(huge=True).tell('receive 53 1')
+    words = 'pattern', 'eth', '/', 'end', '--timeout', '1ms'
+    equal(bed.run('count', 'x', 'port', 'name', '"net_null0"', *words), (0, 'x: 0 packets, 0 bytes\n', ''), 'by its device')
+    alone(bed)
+    for name in 'lo', 'nosuch0':
+        equal(bed.run('count', 'x', 'port', name, *words)[::2],
+              (USAGE, 'tripctl: count x: which port that is, is not known here: it may be called by its number\n'),
+              'by an interface that no port is on')
+
+
 def it_drops_at_a_threshold(bed):
     bed.open(huge=True).tell('receive 53 1')
     process = start(bed, 'count', DNS, ';', 'when dns.packets >= 10 drop dns', ';', 'when dns.packets >= 15 log')
@@ -117,5 +128,5 @@ def what_is_refused_is_said(bed):
     equal((flows(bed), len(bed.json('list')['counters'])), ([], 1), 'what is left')
 
 
-main(it_counts_until_it_is_told_to_end, it_drops_at_a_threshold, it_sleeps_until_something_fires, several_patterns_are_one_count,
+main(it_counts_until_it_is_told_to_end, ports_have_names, it_drops_at_a_threshold, it_sleeps_until_something_fires, several_patterns_are_one_count,
      killed_it_leaves_nothing, the_end_of_the_primary_ends_it, what_is_refused_is_said)

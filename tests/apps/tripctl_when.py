@@ -114,7 +114,7 @@ def what_is_wrong_is_said(bed):
             (['one >= 5 log # x'], 'no comment'),
             (['one >= 5 log\nwhen one >= 6 log'], 'one line'),
             (['dns.packets >= 5 drop dns'], "drop dns: its flows are another process's"),
-            (['one >= 5 log', ';', 'count x port name "p" pattern eth / end'], 'a port is a number here'),
+            (['one >= 5 log', ';', 'count x port any pattern eth / end'], 'not yet'),
             (['one >= 5 log', ';', 'count x port 0 pattern eth / end actions rss / end'], 'the action rss'),
             (['one >= 5 log', ';', 'count x port 0 pattern foo / end'], 'statement:2:'),
             (['one >= 5 log', ';', 'counter x'], 'ends with this command'),

@@ -164,6 +164,25 @@ def receive(link):
     return data
 
 
+def rules_call_ports_by_their_interfaces(bench):
+    make_network()
+    path = bench.file('report')
+    rules = bench.file('by-name', 'count far port in1 pattern eth / ipv4 src is 10.1.2.3/16 / end\n'
+                       'count near port in0 pattern eth / ipv4 src is 10.1.0.0/16 / end\n'
+                       'when far.packets >= 7 log "seven"\n')
+    process = bench.start('--no-huge', '-m', '96', '--', '--rules', rules, '--iface', 'in0', '--iface', 'in1',
+                          '--report', path)
+    bench.wait_for_line(process, '0 flows are counted in hardware')
+    with opened('out1') as far:
+        for source in '10.1.0.9', '10.2.0.1', '10.1.255.1', '10.0.255.255', *['10.1.7.7'] * 5:
+            far.send(ethernet(ipv4(udp(53, bytes(18)), 17, src=source)))
+    bench.wait_for_line(process, 'far.packets        >= 7 ')
+    process.send_signal(signal.SIGTERM)
+    equal(bench.finish(process)[::2], (0, ''), 'exit code and stderr')
+    with open(path, encoding='utf-8') as file:
+        equal([(one['name'], one['packets']) for one in json.load(file)['counters']], [('far', 7), ('near', 0)], 'counts')
+
+
 def the_default_route_is_not_taken(bench):
     make_network()
     ip('link add bridge0 type bridge')
@@ -231,5 +250,5 @@ def no_words_are_needed(bench):
 
 if __name__ == '__main__':
     main(interfaces_are_ports, what_is_sent_is_not_received, frames_arrive_as_they_are,
-         a_removal_does_not_end_well, an_interface_that_is_removed_is_told,
+         rules_call_ports_by_their_interfaces, a_removal_does_not_end_well, an_interface_that_is_removed_is_told,
          the_default_route_is_not_taken, no_words_are_needed)

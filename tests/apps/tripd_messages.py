@@ -103,7 +103,8 @@ def port_missing(bench):
                                               .replace('dns', 'other').replace('53', '54')))
     says(bench, USAGE, r'port 1 does not exist; 0 \(net_pcap0\) does',
          *bench.eal(pcap_port(bench)), *rules(bench), '--ports', '1')
-    for port, says_what in (('name "net_pcap7"', 'no port is named "net_pcap7"'),
+    for port, says_what in (('lo', 'no port is on the interface lo, as --iface lo would be'),
+                            ('name "net_pcap7"', 'no port is named "net_pcap7"'),
                             ('mac 02:00:00:00:00:0a', 'no port has the address 02:00:00:00:00:0a')):
         says(bench, USAGE, says_what + r' \(line 1 of the rules\); 0 \(net_pcap0\) does: correct the rules',
              *bench.eal(pcap_port(bench)), *rules(bench, f'count c port {port} pattern eth / end\n'))

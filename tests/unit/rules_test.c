@@ -149,7 +149,9 @@ test_attributes(void **state)
 		     "count b port mac 2:0:00:aB:cD:fe pattern eth / end actions rss / mark id 0 / "
 		     "end\n"
 		     "also count c port 65534 ingress pattern eth / end actions passthru / mark id "
-		     "5 / end");
+		     "5 / end\n"
+		     "count d port wlp2s0.7 either pattern eth / end\n"
+		     "count e port name_1 group 5 pattern eth / end\n");
 	static const uint8_t mac[6] = {0x02, 0, 0, 0xab, 0xcd, 0xfe};
 	const struct trip_rules_count *count = rules->counts;
 
@@ -170,6 +172,11 @@ test_attributes(void **state)
 	assert_int_equal(count[2].port, 65534);
 	assert_int_equal(count[2].actions, TRIP_RULES_ACTION_MARK | TRIP_RULES_ACTION_PASSTHRU);
 	assert_int_equal(count[2].mark, 5);
+	assert_int_not_equal(count[3].port_by, TRIP_RULES_PORT_ID);
+	assert_string_equal(count[3].port_name, "wlp2s0.7");
+	assert_int_equal(count[3].direction, TRIP_RULES_EITHER);
+	assert_string_equal(count[4].port_name, "name_1");
+	assert_int_equal(count[4].group, 5);
 	trip_rules_free(rules);
 }
 
@@ -336,6 +343,11 @@ test_items_l3(void **state)
 		rte_flow_item_ipv4,
 		INIT(.hdr = {.src_addr = RTE_BE32(0x0a010000), .dst_addr = RTE_BE32(0xac180000)}),
 		INIT(.hdr = {.src_addr = RTE_BE32(0xffff0000), .dst_addr = RTE_BE32(0xfff80000)}));
+	ITEM("ipv4 src is 10.1.2.3/16 dst is 172.31.9.9/13", IPV4, rte_flow_item_ipv4,
+		INIT(.hdr = {.src_addr = RTE_BE32(0x0a010000), .dst_addr = RTE_BE32(0xac180000)}),
+		INIT(.hdr = {.src_addr = RTE_BE32(0xffff0000), .dst_addr = RTE_BE32(0xfff80000)}));
+	ITEM("ipv4 src is 0.0.0.0/0 dst is 1.2.3.4/32", IPV4, rte_flow_item_ipv4,
+		INIT(.hdr.dst_addr = RTE_BE32(0x01020304)), INIT(.hdr.dst_addr = 0xffffffff));
 	ITEM("ipv4 src spec 10.1.2.3 src prefix 0 ttl spec 64", IPV4, rte_flow_item_ipv4,
 		INIT(.hdr.time_to_live = 64), INIT(.hdr.time_to_live = 255));
 	ITEM("ipv6 tc is 0xab flow is 0xcdef1 proto is 6 hop is 64 has_frag_ext is 1", IPV6,
@@ -363,6 +375,8 @@ test_items_ipv6(void **state)
 	memcpy(&mask.hdr.dst_addr, wide, sizeof(wide));
 	check_item("ipv6 src is 2001:db8::1 dst spec fe80::1 dst prefix 10",
 		RTE_FLOW_ITEM_TYPE_IPV6, &spec, &mask, sizeof(spec));
+	check_item("ipv6 src is 2001:db8::1/128 dst is fe80::1/10", RTE_FLOW_ITEM_TYPE_IPV6, &spec,
+		&mask, sizeof(spec));
 	check_item("ipv6 src is 2001:db8:0:0::1 dst spec febf:: dst mask ffc0::",
 		RTE_FLOW_ITEM_TYPE_IPV6, &spec, &mask, sizeof(spec));
 }
