@@ -13,7 +13,8 @@ applied_of(const struct trip_follow *follow)
 static void
 set_applied(struct trip_follow *follow, uint64_t applied)
 {
-	/* Release: the table is so far. Partner: the acquire in trip_follow_begin(). */
+	/* Release: the table is so far. Partners: the acquires in trip_follow_begin() and
+	 * trip_follow_is_behind(). */
 	atomic_store_explicit(&follow->applied, applied, memory_order_release);
 }
 

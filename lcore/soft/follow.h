@@ -45,7 +45,8 @@ uint64_t trip_follow_begin(struct trip_follow *follow);
 static inline bool
 trip_follow_is_behind(const struct trip_follow *follow, uint64_t began)
 {
-	return atomic_load_explicit(&follow->applied, memory_order_relaxed) != began ||
+	/* Acquire: another burst may have brought the table so far. Partner: set_applied(). */
+	return atomic_load_explicit(&follow->applied, memory_order_acquire) != began ||
 	       trip_rulebook_changes(&follow->rules) != began;
 }
 

@@ -98,6 +98,10 @@ note_change(struct trip_rulebook *rules, uint32_t index)
 {
 	uint64_t at = load(&rules->head->changes);
 
+	/* A word that was taken away goes before anything of its rule is written again, and what
+	 * changes says before a place of the log is. Partners: the fences in trip_rulebook_get()
+	 * and trip_rulebook_change(). */
+	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(
 		&rules->head->log[at % TRIP_RULEBOOK_LOG], index, memory_order_relaxed);
 	/* Release: the rule, and the log. Partner: the acquire in trip_rulebook_changes(). */
@@ -191,8 +195,6 @@ trip_rulebook_take(struct trip_rulebook *rules, uint32_t index)
 
 	rules->users[load(word) >> MASK_SHIFT & 0xff]--;
 	store(word, 0);
-	/* Before anything of it is written again. Partner: the fence in trip_rulebook_get(). */
-	atomic_thread_fence(memory_order_release);
 	return note_change(rules, index);
 }
 
