@@ -353,8 +353,8 @@ trip_home_called(struct trip_home *home)
 uint64_t
 trip_home_epoch(struct trip_home *home)
 {
-	/* Partner: the fetch_add that begins an iteration. In the one order of both, either this is
-	 * first, and the iteration sees what the caller wrote, or the epoch that is read is odd. */
+	/* Partner: the fence in begin_epoch(). In the one order of both, either this is first, and
+	 * the iteration sees what the caller wrote, or the epoch that is read is odd. */
 	atomic_thread_fence(memory_order_seq_cst);
 	return atomic_load(home->epoch);
 }
@@ -437,12 +437,25 @@ trip_home_idle(const struct trip_home *home)
 	return home->n_hot == 0 && trip_doorbell_idle(&home->doorbell) && idle(home);
 }
 
+static uint64_t
+begin_epoch(struct trip_home *home)
+{
+	/* The home alone writes it, so that it need not be one step. */
+	uint64_t epoch = atomic_load_explicit(home->epoch, memory_order_relaxed);
+
+	atomic_store_explicit(home->epoch, epoch + 1, memory_order_relaxed);
+	/* Before all loads of the iteration, which a read-modify-write is not by C11. Partner: the
+	 * fence in trip_home_epoch(). */
+	atomic_thread_fence(memory_order_seq_cst);
+	return epoch;
+}
+
 /* Out of line: an idle iteration saves no registers for it. */
 static __attribute__((noinline)) unsigned int
 iterate_busy(struct trip_home *home, bool rung)
 {
 	struct trip_home *outer = trip_engine_current;
-	uint64_t took, epoch = atomic_fetch_add(home->epoch, 1);
+	uint64_t took, epoch = begin_epoch(home);
 	unsigned int done;
 
 	trip_engine_current = home;
