@@ -9,7 +9,7 @@
 extern bool doors_open;
 
 /* Without anybody who looks on: a close depends on those that are attached alone. */
-void doors_open_domain(void);
+void doors_open_domain(const struct trip_domain_attr *tune);
 void doors_close_domain(void);
 /* What trip_domain_close() says. */
 int doors_try_close(void);
@@ -18,11 +18,26 @@ int doors_try_close(void);
 void doors_fill_memory(const void *was_there);
 void doors_expect_memory(void);
 
+/* A visitor, who attaches on 'a', closes on 'c' and ends on 'q'. */
+struct family_child doors_invite(unsigned int lcore);
+void doors_say_goodbye(struct family_child *child);
+/* Has it make a call: what that returns. */
+int doors_tell(const struct family_child *child, char what);
+/* The next byte that it says: 'w': it was told to come again, 'r': its call has returned. */
+char doors_hear_byte(const struct family_child *child);
 /* The visitor tells what a call has returned; and the primary hears it. */
 void doors_report(int error);
 int doors_hear(const struct family_child *child);
 
-/* doors_step.c: a test. */
+/* Other parts. */
+void doors_play_leaver(const char *arg);
+
+/* The tests of doors_points.c, doors_step.c and doors_again.c. */
+void attached_behind_each_step_of_a_close(void **state);
+void a_close_that_is_refused_keeps_nobody_out(void **state);
+void attached_behind_each_step_of_an_open(void **state);
+void closed_while_a_process_leaves(void **state);
+void a_header_of_garbage_is_refused(void **state);
 void closed_behind_each_step_of_an_attach(void **state);
 
 #endif

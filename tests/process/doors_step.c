@@ -157,7 +157,7 @@ run_on_first(pid_t pid)
 static void
 begin(const struct family_child *child)
 {
-	doors_open_domain();
+	doors_open_domain(NULL);
 	assert_int_equal(ptrace(PTRACE_SEIZE, child->pid, NULL, NULL), 0);
 	assert_int_equal(ptrace(PTRACE_INTERRUPT, child->pid, NULL, NULL), 0);
 	wait_stopped(child->pid);
@@ -221,7 +221,7 @@ closed_behind_each_step_of_an_attach(void **state)
 {
 	struct trip_random random = {.state = trip_test_seed("doors")};
 	unsigned int points = (unsigned int)trip_test_rounds(POINTS), n, stays = 0;
-	struct family_child child = family_start("visitor", 8, NULL);
+	struct family_child child = doors_invite(8);
 	struct text text;
 
 	family_tell(&child, 'r');
