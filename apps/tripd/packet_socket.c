@@ -43,7 +43,6 @@
 
 struct tripd_packet_socket {
 	int fd;
-	char ifname[IF_NAMESIZE];
 	struct rte_mempool *pool;
 	/* Frames that the kernel handed over; [next, n) are still to be taken. */
 	unsigned int next;
@@ -156,7 +155,6 @@ tripd_packet_socket_open(
 	if (own == NULL)
 		return fail(ifname, "opening");
 	own->pool = pool;
-	snprintf(own->ifname, sizeof(own->ifname), "%s", ifname);
 	own->frames = mmap(NULL, (size_t)TRIPD_BURST * FRAME_ROOM, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	silence_driver(ifname);
@@ -263,10 +261,7 @@ fill(struct tripd_packet_socket *opened)
 	for (unsigned int i = 0; i < TRIPD_BURST; i++)
 		opened->messages[i].msg_hdr.msg_controllen = sizeof(opened->control[i]);
 	n = recvmmsg(opened->fd, opened->messages, TRIPD_BURST, MSG_DONTWAIT | MSG_TRUNC, NULL);
-	/* A frame joined in a manner that the header has no word for, such as SCTP's: it is gone.
-	 */
-	if (n < 0 && errno == EINVAL)
-		opened->next = 0;
+	opened->next = 0;
 	opened->n = n > 0 ? (unsigned int)n : 0;
 	return n > 0;
 }
