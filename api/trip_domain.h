@@ -122,7 +122,8 @@ struct trip_domain_attr {
 	 * Path of the socket over which other processes attach, and programs without DPDK look on
 	 * (trip_client.h). NULL: trip_client_path() of EAL's file prefix, or with --no-shconf and
 	 * --in-memory, which promise to leave no files, none; "": none. A file whose name ends
-	 * in ".lock" is made beside it.
+	 * in ".lock" is made beside it. What a primary that was killed has left there is replaced,
+	 * and nothing else.
 	 */
 	const char *socket;
 	/** Group that the socket is given to; NULL: that of the process. */
@@ -198,7 +199,8 @@ struct trip_domain_stats {
  *   -EINVAL: an attribute is out of range, or its `size` unknown; an lcore is given twice, is the
  *     main lcore or not enabled, or is no service lcore where one is needed;
  *   -EBUSY: an lcore is running something else;
- *   -EEXIST: a domain of this name is open, or another process serves its socket;
+ *   -EEXIST: a domain of this name is open, or another process serves its socket, or what is at
+ *     the path of its socket, or of the file beside it, is something else;
  *   -ENOMEM: not enough hugepages; the message says how many are needed;
  *   -ENOTSUP: called in a secondary process; TRIP_IDLE_MONITOR, and this CPU cannot;
  *   -ENODEV: rte_eal_init() has not run;
@@ -226,7 +228,9 @@ int trip_domain_open(
  * @return
  *   0, or
  *   -ENOENT, -ECONNREFUSED: the primary has no such domain, or nobody serves its socket;
- *   -EAGAIN: the domain is being opened or closed, and was after a second of waiting;
+ *   -EAGAIN: the domain is being opened or closed, or what this process takes (an lcore id, one of
+ *     `max_processes`) is that of one which is being cleared away, as its own after a close; and so
+ *     it was after a second of waiting;
  *   -ENOTSUP: this is no secondary process; the primary runs with --no-huge, --no-shconf or
  *     --in-memory, or the domain without a socket;
  *   -EPROTO: another version of the library, or the domain's memory holds what the primary has not

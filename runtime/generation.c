@@ -114,20 +114,27 @@ static int
 read_file(struct trip_server *server, char *text)
 {
 	ssize_t length = pread(server->lock, text, TEXT_MAX - 1, 0);
-	char *line;
+	unsigned long long generation = 0;
+	char *line, first;
+	int pid;
 
 	text[length > 0 ? length : 0] = 0;
+	/* Nothing yet, or what write_file() writes. */
+	if (length != 0 && sscanf(text, "%llu %d %c", &generation, &pid, &first) != 3)
+		return trip_error_set(EEXIST,
+			"domain \"%s\": %s.lock is there already, and is no lock of a domain",
+			server->domain->name, server->path);
 	server->orphans = calloc(PROCESSES_MAX, sizeof(*server->orphans));
 	if (server->orphans == NULL)
 		return trip_error_set(ENOMEM, "domain: no memory for processes");
-	server->generation = strtoull(text, NULL, 10) + 1;
+	server->generation = generation + 1;
 	for (line = strchr(text, '\n'); line != NULL && server->n_orphans < PROCESSES_MAX;
 		line = strchr(line + 1, '\n')) {
 		unsigned long long when;
-		unsigned int pid;
+		unsigned int orphan;
 
-		if (sscanf(line + 1, "%u %llu\n", &pid, &when) == 2 && when != 0)
-			add_orphan(server, pid, when);
+		if (sscanf(line + 1, "%u %llu\n", &orphan, &when) == 2 && when != 0)
+			add_orphan(server, orphan, when);
 	}
 	return 0;
 }

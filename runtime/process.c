@@ -287,6 +287,25 @@ trip_process_join(struct trip_peer *peer, const union trip_protocol_request *req
 /* ---- the beginning ----------------------------------------------------------------------------
  */
 
+/* What it has is to be had in a moment. */
+static bool
+is_going(const struct trip_process *process)
+{
+	struct pollfd end = {.fd = process->pidfd, .events = POLLIN};
+
+	return process->state == TRIP_CLIENT_DROPPING || poll(&end, 1, 0) == 1;
+}
+
+static int
+refuse_lcore(const struct trip_process *owner, unsigned int lcore)
+{
+	bool going = is_going(owner);
+
+	return trip_error_set(going ? EAGAIN : EINVAL,
+		"domain \"%s\": lcore id %u is that of process %d%s", owner->server->domain->name,
+		lcore, (int)owner->credentials.pid, going ? ", which is being cleared away" : "");
+}
+
 /* Lcore ids name mempool caches: no two processes may have one in common. */
 static int
 check_lcores(const struct trip_server *server, const uint64_t *lcores)
@@ -305,9 +324,7 @@ check_lcores(const struct trip_server *server, const uint64_t *lcores)
 		for (uint32_t p = 0; p < process_count(server); p++)
 			if (server->processes[p].used &&
 				(server->processes[p].lcores[i / 64] >> i % 64 & 1) != 0)
-				return trip_error_set(EINVAL,
-					"domain \"%s\": lcore id %u is that of process %d",
-					domain->name, i, (int)server->processes[p].credentials.pid);
+				return refuse_lcore(&server->processes[p], i);
 	}
 	return 0;
 }
@@ -359,16 +376,20 @@ open_pidfd(const struct trip_peer *peer)
 	return fd;
 }
 
-static struct trip_process *
-free_process(struct trip_server *server)
+static int
+free_process(struct trip_server *server, struct trip_process **process)
 {
-	for (uint32_t i = 0; i < process_count(server); i++)
-		if (!server->processes[i].used)
-			return &server->processes[i];
-	(void)trip_error_set(EUSERS,
+	bool going = false;
+
+	for (uint32_t i = 0; i < process_count(server); i++) {
+		*process = &server->processes[i];
+		if (!(*process)->used)
+			return 0;
+		going |= is_going(*process);
+	}
+	return trip_error_set(going ? EAGAIN : EUSERS,
 		"domain \"%s\": all %" PRIu32 " processes are attached, or being cleared away",
 		server->domain->name, process_count(server));
-	return NULL;
 }
 
 static uint64_t
@@ -416,13 +437,12 @@ static int
 attach(struct trip_peer *peer, const struct trip_protocol_attach *request)
 {
 	int error = check_admission(peer, request), pidfd;
-	struct trip_process *process;
+	struct trip_process *process = NULL;
 
+	if (error == 0)
+		error = free_process(peer->server, &process);
 	if (error != 0)
 		return error;
-	process = free_process(peer->server);
-	if (process == NULL)
-		return -EUSERS;
 	pidfd = open_pidfd(peer);
 	if (pidfd < 0)
 		return pidfd;

@@ -34,6 +34,9 @@
 /* How often the thread looks whether homes have let go of descriptors. */
 #define REAP_MS 5
 #define NS_A_SECOND UINT64_C(1000000000)
+/* How long a socket may outlive its primary's lock. */
+#define DYING_TIMES 50
+#define DYING_PAUSE_NS 10000000
 /* Of each kind, in the log. */
 #define LINES_A_SECOND 8
 /* What separates EAL's file prefix from its generation. */
@@ -172,6 +175,42 @@ give_access(struct trip_server *server)
 							   : fail(server, "cannot give its mode");
 }
 
+/* Whether somebody listens there, whoever: one who does not has left it behind. */
+static bool
+is_served(const struct sockaddr_un *address)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool served =
+		fd >= 0 && (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
+				   (errno != ECONNREFUSED && errno != ENOENT));
+
+	if (fd >= 0)
+		close(fd);
+	return served;
+}
+
+/* A dead primary's; that of a live one is locked. Whatever else is there is not ours to remove. */
+static int
+remove_stale(const struct trip_server *server, const struct sockaddr_un *address)
+{
+	const struct timespec pause = {.tv_nsec = DYING_PAUSE_NS};
+	struct stat status;
+
+	if (lstat(server->path, &status) != 0)
+		return errno == ENOENT ? 0 : fail(server, "cannot look at");
+	if (!S_ISSOCK(status.st_mode))
+		return trip_error_set(EEXIST,
+			"domain \"%s\": %s is there already, and is no socket",
+			server->domain->name, server->path);
+	/* The kernel takes a dying primary's lock before its socket. */
+	for (unsigned int i = 0; i < DYING_TIMES && is_served(address); i++)
+		nanosleep(&pause, NULL);
+	if (is_served(address))
+		return trip_error_set(EEXIST, "domain \"%s\": another program listens on %s",
+			server->domain->name, server->path);
+	return unlink(server->path) == 0 || errno == ENOENT ? 0 : fail(server, "cannot replace");
+}
+
 static int
 listen_on(struct trip_server *server)
 {
@@ -179,9 +218,9 @@ listen_on(struct trip_server *server)
 	int error;
 
 	strcpy(address.sun_path, server->path);
-	/* A dead primary's; a live one's is locked. */
-	if (unlink(server->path) != 0 && errno != ENOENT)
-		return fail(server, "cannot replace");
+	error = remove_stale(server, &address);
+	if (error != 0)
+		return error;
 	server->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (server->listener < 0 ||
 		bind(server->listener, (const struct sockaddr *)&address, sizeof(address)) != 0)
@@ -285,10 +324,15 @@ start(struct trip_server *server)
 		error = trip_process_init(server);
 	if (error == 0)
 		error = trip_generation_take(server);
-	if (error == 0)
-		error = listen_on(server);
 	if (error != 0)
 		return error;
+	error = listen_on(server);
+	if (error != 0) {
+		/* What could not be made is not there to be removed later. */
+		if (server->listener < 0)
+			trip_generation_remove(server);
+		return error;
+	}
 	server->epoll = epoll_create1(EPOLL_CLOEXEC);
 	server->stop = eventfd(0, EFD_CLOEXEC);
 	if (server->epoll < 0 || server->stop < 0)

@@ -180,6 +180,7 @@ doors_expect_memory(void)
 
 static const struct family_part parts[] = {
 	{"visitor", play_visitor, false},
+	{"restless", doors_play_restless, false},
 	{"leaver", doors_play_leaver, false},
 	{NULL, NULL, false},
 };
@@ -192,6 +193,9 @@ run(void)
 		cmocka_unit_test(a_close_that_is_refused_keeps_nobody_out),
 		cmocka_unit_test(attached_behind_each_step_of_an_open),
 		cmocka_unit_test(closed_behind_each_step_of_an_attach),
+		cmocka_unit_test(attached_again_at_once),
+		cmocka_unit_test(attached_in_place_of_one_that_was_killed),
+		cmocka_unit_test(many_attach_while_it_comes_and_goes),
 		cmocka_unit_test(closed_while_a_process_leaves),
 		cmocka_unit_test(a_header_of_garbage_is_refused),
 	};

@@ -31,12 +31,16 @@ int doors_hear(const struct family_child *child);
 
 /* Other parts. */
 void doors_play_leaver(const char *arg);
+void doors_play_restless(const char *arg);
 
 /* The tests of doors_points.c, doors_step.c and doors_again.c. */
 void attached_behind_each_step_of_a_close(void **state);
 void a_close_that_is_refused_keeps_nobody_out(void **state);
 void attached_behind_each_step_of_an_open(void **state);
 void closed_while_a_process_leaves(void **state);
+void attached_again_at_once(void **state);
+void attached_in_place_of_one_that_was_killed(void **state);
+void many_attach_while_it_comes_and_goes(void **state);
 void a_header_of_garbage_is_refused(void **state);
 void closed_behind_each_step_of_an_attach(void **state);
 

@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -318,6 +320,17 @@ watches_are_limited_and_end_with_the_connection(void **state)
 	assert_int_equal(trip_cntr_close(cntr), 0);
 }
 
+static int
+bind_socket(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	strcpy(address.sun_path, path);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
 static void
 one_primary_serves_a_path(void **state)
 {
@@ -334,7 +347,7 @@ one_primary_serves_a_path(void **state)
 	assert_int_equal(seen.generation, 1);
 	socket_close(state);
 	/* What a primary leaves that was killed. */
-	close(open(socket_path, O_CREAT | O_WRONLY, 0600));
+	close(bind_socket(socket_path));
 	fd = open(socket_lock, O_CREAT | O_WRONLY, 0644);
 	assert_int_equal(write(fd, "41 1 gone\n", 10), 10);
 	close(fd);
@@ -363,6 +376,73 @@ one_primary_serves_a_path(void **state)
 		-EEXIST);
 	assert_int_equal(
 		trip_client_find(socket_client, "none", &(struct trip_client_cntr){0}), -ENOENT);
+}
+
+static void
+write_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void
+expect_text(const char *path, const char *text)
+{
+	char found[64] = "";
+	FILE *file = fopen(path, "r");
+
+	assert_non_null(file);
+	assert_non_null(fgets(found, sizeof(found), file));
+	fclose(file);
+	assert_string_equal(found, text);
+}
+
+/* It says what is there, and makes nothing. */
+static void
+expect_path_refused(const char *what)
+{
+	struct trip_domain *domain;
+
+	assert_int_equal(socket_domain_open(socket_path, &domain), -EEXIST);
+	assert_non_null(strstr(trip_error_message(), what));
+}
+
+/* By a slip in an option, the path may be that of anything. */
+static void
+nothing_but_a_socket_is_replaced(void **state)
+{
+	static const char text[] = "42 is the answer to a question that nobody has asked\n";
+	char other[sizeof(socket_path) + 8];
+	struct stat status;
+	int fd;
+
+	socket_close(state);
+	snprintf(other, sizeof(other), "%s.other", socket_path);
+	write_text(socket_path, text);
+	expect_path_refused(socket_path);
+	expect_text(socket_path, text);
+	assert_int_equal(rename(socket_path, other), 0);
+	assert_int_equal(symlink(other, socket_path), 0);
+	expect_path_refused(socket_path);
+	expect_text(socket_path, text);
+	assert_int_equal(unlink(socket_path), 0);
+	assert_int_equal(access(socket_lock, F_OK), -1);
+	assert_int_equal(rename(other, socket_lock), 0);
+	expect_path_refused(socket_lock);
+	expect_text(socket_lock, text);
+	assert_int_equal(unlink(socket_lock), 0);
+	/* Another program's, which is not one of a domain. */
+	fd = bind_socket(socket_path);
+	assert_int_equal(listen(fd, 1), 0);
+	expect_path_refused("another program listens on");
+	assert_int_equal(lstat(socket_path, &status), 0);
+	assert_true(S_ISSOCK(status.st_mode));
+	assert_int_equal(access(socket_lock, F_OK), -1);
+	close(fd);
+	socket_open(state);
 }
 
 static void
@@ -402,6 +482,7 @@ main(void)
 		SOCKET_TEST(thresholds_errors_and_the_end_wake),
 		SOCKET_TEST(watches_are_limited_and_end_with_the_connection),
 		SOCKET_TEST(one_primary_serves_a_path),
+		SOCKET_TEST(nothing_but_a_socket_is_replaced),
 		SOCKET_TEST(clients_learn_of_the_end),
 	};
 
