@@ -183,8 +183,8 @@ int trip_cntr_seterr(struct trip_cntr *cntr, uint64_t value);
 int trip_cntr_wait(struct trip_cntr *cntr, uint64_t threshold, int timeout);
 
 /**
- * The error generation: it moves with each change of the error value. Read it before the error
- * value, and give it to trip_cntr_wait_from() (CNTR-14).
+ * The error generation: another number after each change of the error value, which says nothing
+ * else. Read it before the error value, and give it to trip_cntr_wait_from() (CNTR-14).
  */
 uint64_t trip_cntr_errgen(struct trip_cntr *cntr);
 

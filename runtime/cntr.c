@@ -335,7 +335,10 @@ trip_cntr_seterr(struct trip_cntr *cntr, uint64_t value)
 uint64_t
 trip_cntr_errgen(struct trip_cntr *cntr)
 {
-	return atomic_load(&cntr->cell->errgen);
+	struct trip_cell_sample sample;
+
+	trip_cell_sample(cntr->cell, &sample);
+	return trip_cell_error_mark(&sample);
 }
 
 uint64_t

@@ -73,6 +73,8 @@ struct wait {
 	uint64_t threshold;
 	/* The cell when the call began. */
 	struct trip_cell_sample began;
+	/* The error had changed by then. */
+	bool changed;
 	/* As trip_wait_deadline() gives it. */
 	int64_t deadline;
 };
@@ -86,7 +88,8 @@ wait_look(const struct wait *wait)
 	trip_cell_sample(wait->cntr->cell, &sample);
 	if (sample.success >= wait->threshold)
 		return 0;
-	if (sample.error != wait->began.error || sample.errgen != wait->began.errgen)
+	if (wait->changed || sample.error != wait->began.error ||
+		sample.errgen != wait->began.errgen)
 		return -EIO;
 	if (trip_detach_check(wait->cntr->fid.domain) != 0)
 		return -ESHUTDOWN;
@@ -194,7 +197,7 @@ trip_cntr_wait_from(struct trip_cntr *cntr, uint64_t threshold, uint64_t errgen,
 	struct wait wait = {.cntr = cntr, .threshold = threshold};
 
 	trip_cell_sample(cntr->cell, &wait.began);
-	wait.began.errgen = (uint32_t)errgen;
+	wait.changed = trip_cell_error_mark(&wait.began) != errgen;
 	return wait_any(&wait, timeout);
 }
 

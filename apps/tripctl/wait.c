@@ -119,7 +119,8 @@ follow(struct wait *wait)
 		wait->watches = error == 0;
 	}
 	while (error == 0 && wait->now.success < wait->words.value) {
-		if (wait->now.errgen != wait->before.errgen)
+		if (wait->now.errgen != wait->before.errgen ||
+			wait->now.error != wait->before.error)
 			return -EIO;
 		wait->armed = wait->words.value + wait->now.error;
 		error = trip_client_arm(client, wait->watch, wait->words.value, &wait->now);

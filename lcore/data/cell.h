@@ -40,8 +40,9 @@
  * Generations are bumped after the value they speak of. A reader that takes the generation first
  * and the value second (trip_cell_sample does) sees a new generation for every change that its
  * value does not contain. A process killed between the two leaves a value without a generation:
- * whoever compares both with what it saw last (trip_cell_stale does) still notices, and the home's
- * scrub calls it for armed cells, which also finds adders killed before they rang.
+ * whoever compares both with what it saw last (trip_cell_stale does, and trip_cell_error_mark() is
+ * made of both) still notices, and the home's scrub calls it for armed cells, which also finds
+ *adders killed before they rang.
  */
 #ifndef TRIP_CELL_H
 #define TRIP_CELL_H
@@ -102,6 +103,17 @@ bool trip_cell_seterr(struct trip_cell *cell, uint64_t value);
 bool trip_cell_arm(struct trip_cell *cell, uint64_t bound, bool armed);
 
 void trip_cell_sample(const struct trip_cell *cell, struct trip_cell_sample *sample);
+
+/*
+ * One number that stands for an error value and its generation. While the generation stays it is
+ * another for each value, so that it also tells of a change whose process was killed before the
+ * generation; and when that moves, the odd factor keeps it from being the same again.
+ */
+static inline uint64_t
+trip_cell_error_mark(const struct trip_cell_sample *sample)
+{
+	return sample->error + sample->errgen * UINT64_C(0x9e3779b97f4a7c15);
+}
 
 /* Whether an error or a set, or a crossing of trip_at, has happened that the sample has not. */
 bool trip_cell_stale(const struct trip_cell *cell, const struct trip_cell_sample *sample);

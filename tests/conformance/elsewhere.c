@@ -26,6 +26,7 @@ static const struct {
 	{"cntr_11_others_that_found_it_hold_it_open", LAYOUT_SPLIT,
 		"every counter has been found by another there"},
 	{"cntr_12_a_home_does_not_wait_for_itself", LAYOUT_SECONDARY, function},
+	{"cntr_14_an_error_is_there_before_its_generation", LAYOUT_SPLIT, step},
 	{"cntr_18_adders_are_stopped_at_the_maximum", LAYOUT_SPLIT, step},
 	{"cntr_18_callers_are_stopped", LAYOUT_SPLIT, step},
 	{"cntr_18_the_home_is_held", LAYOUT_SECONDARY, function},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* CNTR-18: reads go on whoever is stopped, and wherever. */
+/* CNTR-14, CNTR-18: reads go on whoever is stopped, and wherever, and errors are not missed. */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -193,6 +194,38 @@ cntr_18_callers_are_stopped(void **state)
 	close_all();
 }
 
+/* Whoever is stopped there for good, was killed. */
+static void
+cntr_14_an_error_is_there_before_its_generation(void **state)
+{
+	static void (*const changes[])(void *arg) = {adderr, seterr};
+	struct trip_step step;
+	unsigned int changed;
+	bool stopped;
+
+	if (!TRIP_STEP_POSSIBLE)
+		skip();
+	harness_open(1, NULL);
+	open_all();
+	for (unsigned int i = 0; i < 2; i++) {
+		changed = 0;
+		for (uint64_t k = 1, errgen; k == 1 || stopped; k++) {
+			uint64_t error = trip_cntr_readerr(cntr);
+			bool now;
+
+			errgen = trip_cntr_errgen(cntr);
+			stopped = trip_step_start(&step, changes[i], NULL, k);
+			now = trip_cntr_readerr(cntr) != error;
+			assert_int_equal(trip_cntr_wait_from(cntr, TRIP_CNTR_MAX, errgen, 0),
+				now ? -EIO : -ETIMEDOUT);
+			trip_step_finish(&step);
+			changed += now && stopped;
+		}
+		assert_true(changed > 1);
+	}
+	close_all();
+}
+
 /* A value that passes the maximum for a moment is never seen there. */
 static void
 cntr_18_adders_are_stopped_at_the_maximum(void **state)
@@ -318,6 +351,7 @@ cntr_18_the_home_is_held(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	HARNESS_TEST_OWN(cntr_14_an_error_is_there_before_its_generation),
 	HARNESS_TEST_OWN(cntr_18_callers_are_stopped),
 	HARNESS_TEST_OWN(cntr_18_adders_are_stopped_at_the_maximum),
 	HARNESS_TEST_OWN(cntr_18_the_home_is_stopped),

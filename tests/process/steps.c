@@ -274,6 +274,47 @@ killed_between_any_two_steps(void **state)
 	family_close();
 }
 
+static unsigned int
+call_of_name(const char *name)
+{
+	unsigned int call = 0;
+
+	while (strcmp(steps_call(call)->name, name) != 0)
+		call++;
+	return call;
+}
+
+/* Nobody is there to tell of it: who waits compares (CNTR-14). */
+static void
+an_error_of_one_that_was_killed_is_not_missed(void **state)
+{
+	unsigned int call = call_of_name("adderr"), seen = 0;
+	struct trip_cntr *theirs;
+	bool left = true;
+
+	family_open(TRIP_PROGRESS_MANUAL, &(struct trip_domain_attr){.max_process_threads = 1});
+	flows_open_port(STEPS_QUEUES);
+	theirs = family_cntr("theirs", TRIP_WAIT_UNSPEC);
+	watch_all();
+	for (unsigned int n = 1; left; n++) {
+		uint64_t errgen = trip_cntr_errgen(theirs), error = trip_cntr_readerr(theirs);
+		struct family_child child = start_and_seize("stepped");
+
+		family_tell(&child, (char)('a' + call));
+		left = run_to_step(child.pid, n);
+		family_kill(&child);
+		if (trip_cntr_readerr(theirs) == error)
+			continue;
+		assert_int_equal(trip_cntr_wait_from(theirs, TRIP_CNTR_MAX, errgen, 0), -EIO);
+		seen += left;
+	}
+	assert_true(seen > 1);
+	watch_nothing();
+	flows_close_port();
+	assert_int_equal(trip_cntr_close(theirs), 0);
+	family_close();
+}
+
 #define ATTACH_STRIDE 12
 
 /* To where it connects: behind all that EAL has locks for. */
@@ -329,6 +370,7 @@ run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(killed_between_any_two_steps),
+		cmocka_unit_test(an_error_of_one_that_was_killed_is_not_missed),
 		cmocka_unit_test(killed_between_any_two_steps_of_attaching),
 	};
 
