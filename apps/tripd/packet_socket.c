@@ -2,18 +2,21 @@
 /*
  * Network interfaces of the kernel, by packet sockets of our own. A port of net_af_packet is
  * received from and sent to here; its driver gives number, name and address, and the sockets that
- * it opens itself are made to take nothing. For what it hands over is not what arrives: it cuts
- * what is longer than its slots without a word, joins fragments, makes every tag one of 802.1Q, and
- * takes what this host sends for received.
+ * it opens itself are made to take nothing. For what it hands over is not what is on the wire: it
+ * cuts what is longer than its slots without a word, takes frames that the kernel joined for one,
+ * joins fragments itself, makes every tag one of 802.1Q, and takes what this host sends for
+ * received.
  *
- * Here the kernel is asked for what is on the wire: PACKET_IGNORE_OUTGOING keeps away what is sent,
- * PACKET_AUXDATA brings the tag, and a frame is read whole.
+ * The kernel says all of that to who asks: PACKET_VNET_HDR brings how a frame was joined,
+ * PACKET_AUXDATA the tag, and PACKET_IGNORE_OUTGOING keeps away what is sent. No offload is
+ * switched, so nothing is to be switched back, whatever becomes of this process.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <linux/virtio_net.h>
 #include <net/if.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -29,6 +32,7 @@
 
 #include "packet_socket.h"
 #include "preflight.h"
+#include "segment.h"
 
 /* Longer than any frame that the kernel joins (BIG TCP); only what is used of it becomes memory. No
  * power of two, or all frames would want the same lines of the cache. */
@@ -48,10 +52,14 @@ struct tripd_packet_socket {
 	unsigned int next;
 	unsigned int n;
 	struct mmsghdr messages[TRIPD_BURST];
-	struct iovec pieces[TRIPD_BURST];
+	struct iovec pieces[TRIPD_BURST][2];
+	struct virtio_net_hdr headers[TRIPD_BURST];
 	_Alignas(struct cmsghdr) char control[TRIPD_BURST]
 					     [CMSG_SPACE(sizeof(struct tpacket_auxdata))];
 	uint8_t *frames;
+	/* The one before `next`, while it is being divided. */
+	bool dividing;
+	struct tripd_joined joined;
 };
 
 static int
@@ -91,6 +99,8 @@ set_up(int fd, const char *ifname)
 
 	if (!set(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1))
 		return fail(ifname, "PACKET_IGNORE_OUTGOING, which takes Linux 4.20");
+	if (!set(fd, SOL_PACKET, PACKET_VNET_HDR, 1))
+		return fail(ifname, "PACKET_VNET_HDR");
 	if (!set(fd, SOL_PACKET, PACKET_AUXDATA, 1))
 		return fail(ifname, "PACKET_AUXDATA");
 	set_sizes(fd);
@@ -136,11 +146,13 @@ static void
 lay_out(struct tripd_packet_socket *opened)
 {
 	for (unsigned int i = 0; i < TRIPD_BURST; i++) {
-		opened->pieces[i] =
+		opened->pieces[i][0] =
+			(struct iovec){&opened->headers[i], sizeof(opened->headers[i])};
+		opened->pieces[i][1] =
 			(struct iovec){opened->frames + (size_t)i * FRAME_ROOM + TAG_BYTES,
 				FRAME_ROOM - TAG_BYTES};
-		opened->messages[i].msg_hdr.msg_iov = &opened->pieces[i];
-		opened->messages[i].msg_hdr.msg_iovlen = 1;
+		opened->messages[i].msg_hdr.msg_iov = opened->pieces[i];
+		opened->messages[i].msg_hdr.msg_iovlen = 2;
 		opened->messages[i].msg_hdr.msg_control = opened->control[i];
 	}
 }
@@ -205,13 +217,15 @@ append(struct rte_mempool *pool, struct rte_mbuf *head, const uint8_t *bytes, si
 	return true;
 }
 
-/* Returns NULL where no buffer is left. */
+/* A frame of two pieces, one of which may be empty. Returns NULL where no buffer is left. */
 static struct rte_mbuf *
-make_mbuf(struct tripd_packet_socket *opened, const uint8_t *bytes, size_t n)
+make_mbuf(struct tripd_packet_socket *opened, const uint8_t *first, size_t n_first,
+	const uint8_t *second, size_t n_second)
 {
 	struct rte_mbuf *frame = rte_pktmbuf_alloc(opened->pool);
 
-	if (frame != NULL && append(opened->pool, frame, bytes, n))
+	if (frame != NULL && append(opened->pool, frame, first, n_first) &&
+		append(opened->pool, frame, second, n_second))
 		return frame;
 	rte_pktmbuf_free(frame);
 	return NULL;
@@ -241,15 +255,40 @@ restore_tag(struct msghdr *message, uint8_t *frame, size_t *length)
 	return frame - TAG_BYTES;
 }
 
+/* Takes the next message: a frame, or one to be divided, which gives none yet. */
 static struct rte_mbuf *
 take(struct tripd_packet_socket *opened)
 {
 	unsigned int i = opened->next++;
-	uint8_t *at = opened->frames + (size_t)i * FRAME_ROOM + TAG_BYTES;
-	size_t length = RTE_MIN(opened->messages[i].msg_len, FRAME_ROOM - TAG_BYTES);
-	uint8_t *frame = restore_tag(&opened->messages[i].msg_hdr, at, &length);
+	struct virtio_net_hdr header = opened->headers[i];
+	struct msghdr *message = &opened->messages[i].msg_hdr;
+	uint8_t *at = opened->frames + (size_t)i * FRAME_ROOM + TAG_BYTES, *frame;
+	size_t length = opened->messages[i].msg_len;
 
-	return make_mbuf(opened, frame, length);
+	if (length <= sizeof(header))
+		return NULL;
+	length -= sizeof(header);
+	length = RTE_MIN(length, FRAME_ROOM - TAG_BYTES);
+	frame = restore_tag(message, at, &length);
+	header.csum_start = (uint16_t)(header.csum_start + (at - frame));
+	if (header.gso_type != VIRTIO_NET_HDR_GSO_NONE) {
+		opened->dividing = tripd_joined_begin(&opened->joined, frame, length, &header);
+		if (opened->dividing)
+			return NULL;
+	}
+	return make_mbuf(opened, frame, length, NULL, 0);
+}
+
+static struct rte_mbuf *
+divide(struct tripd_packet_socket *opened)
+{
+	struct tripd_segment segment;
+
+	opened->dividing = tripd_joined_next(&opened->joined, &segment);
+	if (!opened->dividing)
+		return NULL;
+	return make_mbuf(
+		opened, segment.headers, segment.n_headers, segment.payload, segment.n_payload);
 }
 
 /* Returns whether the kernel had any. */
@@ -273,13 +312,13 @@ tripd_packet_socket_receive(struct tripd_packet_socket *opened, struct rte_mbuf 
 	bool asked = false;
 
 	while (received < n) {
-		if (opened->next == opened->n) {
+		if (!opened->dividing && opened->next == opened->n) {
 			/* Once for each burst: what comes meanwhile is for the next. */
 			if (asked || !fill(opened))
 				break;
 			asked = true;
 		}
-		pkts[received] = take(opened);
+		pkts[received] = opened->dividing ? divide(opened) : take(opened);
 		received += pkts[received] != NULL;
 	}
 	return received;
@@ -289,11 +328,13 @@ tripd_packet_socket_receive(struct tripd_packet_socket *opened, struct rte_mbuf 
 static unsigned int
 describe(struct rte_mbuf **pkts, unsigned int n, struct mmsghdr *messages, struct iovec *pieces)
 {
+	static struct virtio_net_hdr nothing_left;
 	unsigned int used = 0, i;
 
-	for (i = 0; i < n && i < TRIPD_BURST && used + pkts[i]->nb_segs <= PIECES_MAX; i++) {
+	for (i = 0; i < n && i < TRIPD_BURST && used + pkts[i]->nb_segs < PIECES_MAX; i++) {
 		struct iovec *first = &pieces[used];
 
+		pieces[used++] = (struct iovec){&nothing_left, sizeof(nothing_left)};
 		for (struct rte_mbuf *piece = pkts[i]; piece != NULL; piece = piece->next)
 			pieces[used++] =
 				(struct iovec){rte_pktmbuf_mtod(piece, void *), piece->data_len};

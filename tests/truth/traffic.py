@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Live traffic of the kernel's own stacks through tripd: TCP, UDP and SCTP, IPv4 and IPv6, each way, on
+interfaces whose offloads are as they come. What tripd counts is what the senders put on the wire, to the
+packet and byte, and what they sent arrives.
+
+  traffic.py TRIPD iface|pair|xdp|tap
+
+TRIP_SCALE multiplies what is sent, 5 MB each way by each protocol and family; 20 is 100 MB.
+"""
+import ctypes
+import os
+import shutil
+import socket
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'apps'))
+from traffic_host import Host, kernel_describes_joined_udp
+from tripd_test import Skip, json, main, signal, wait_until
+
+KIND = sys.argv[2]
+TOTAL = 5000000 * int(os.environ.get('TRIP_SCALE', '1'))
+CLONE_NEWNS, CLONE_NEWNET = 0x00020000, 0x40000000
+V4, V6 = socket.AF_INET, socket.AF_INET6
+PROTOCOLS = 'tcp', 'udp', 'sctp'
+FAMILIES = (V4, '4', 'ipv4'), (V6, '6', 'ipv6')
+ADDRESSES = {'near': {V4: '10.9.0.1', V6: 'fd00:9::1'}, 'far': {V4: '10.9.0.2', V6: 'fd00:9::2'}}
+MACS = {'near': '02:00:00:00:00:0a', 'far': '02:00:00:00:00:0b'}
+PORT, MARKER = 5001, 9
+
+
+def ip(*words):
+    done = subprocess.run(['ip', *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f'ip {" ".join(words)}: {done.stderr}'
+
+
+def make_network():
+    """tripd's own; everybody else's is made by them."""
+    if os.getuid() != 0 or ctypes.CDLL(None).unshare(CLONE_NEWNS | CLONE_NEWNET) != 0:
+        raise Skip('a network of its own takes root')
+    if shutil.which('ip') is None:
+        raise Skip('ip is not installed')
+    for words in ('--make-rprivate', '/'), ('-t', 'sysfs', 'sysfs', '/sys'):
+        if subprocess.run(['mount', *words], check=False, capture_output=True).returncode != 0:
+            raise Skip('no sysfs can be mounted')
+
+
+def dress(host, name, interface):
+    """An address of each family, and nothing that the kernel would say by itself. Segments have no
+    options but time stamps, so that what a connection sent can be told in bytes."""
+    for setting, value in (('ipv4/tcp_sack', '0'), ('ipv4/tcp_dsack', '0'),
+                           (f'ipv6/conf/{interface}/accept_dad', '0'),
+                           (f'ipv6/conf/{interface}/accept_ra', '0'),
+                           (f'ipv6/conf/{interface}/addr_gen_mode', '1')):
+        host.tell('set', setting, value)
+    other = 'far' if name == 'near' else 'near'
+    host.tell('ip', 'link', 'set', interface, 'address', MACS[name])
+    host.tell('ip', 'link', 'set', interface, 'up')
+    host.tell('ip', 'address', 'add', ADDRESSES[name][V4] + '/24', 'dev', interface)
+    host.tell('ip', 'address', 'add', ADDRESSES[name][V6] + '/64', 'dev', interface, 'nodad')
+    for family in V4, V6:
+        host.tell('ip', 'neigh', 'replace', ADDRESSES[other][family], 'lladdr', MACS[other], 'dev', interface,
+             'nud', 'permanent')
+
+
+def rules(ports):
+    lines = []
+    for port in ports:
+        for family, digit, item in FAMILIES:
+            lines.append(f'count p{port}_mark{digit} port {port} priority 1 pattern eth / {item} / udp dst is '
+                         f'{MARKER} / end\nwhen p{port}_mark{digit}.packets >= 1 log "marked"')
+            for protocol in PROTOCOLS:
+                lines.append(f'count p{port}_{protocol}{digit} port {port} priority 2 pattern eth / {item} / '
+                             f'{protocol} / end')
+        lines.append(f'count p{port}_rest port {port} priority 3 pattern eth / end')
+    return '\n'.join(lines) + '\n'
+
+
+class Bed:
+    """tripd between hosts. `ports` says at which port arrives what each host sends."""
+
+    def __init__(self, bench, make):
+        make_network()
+        self.bench = bench
+        self.hosts = {}
+        self.ports = {}
+        self.interfaces = {}
+        self.process = None
+        make(self)
+
+    def host(self, name, own_network=True):
+        self.hosts[name] = Host(own_network)
+        return self.hosts[name]
+
+    def veth(self, ours, theirs, name):
+        """A wire from tripd to a host, of which nothing is set but the addresses."""
+        ip('link', 'add', ours, 'type', 'veth', 'peer', 'name', theirs)
+        host = self.host(name)
+        ip('link', 'set', theirs, 'netns', str(host.pid))
+        with open(f'/proc/sys/net/ipv6/conf/{ours}/disable_ipv6', 'w', encoding='ascii') as file:
+            file.write('1')
+        ip('link', 'set', ours, 'up')
+        self.dress(name, theirs)
+
+    def dress(self, name, interface):
+        self.interfaces[name] = interface
+        dress(self.hosts[name], name, interface)
+
+    def start(self, *words):
+        self.process = self.bench.start(*words, '--rules', self.bench.file('rules', rules(self.ports.values())),
+                                        '--report', self.bench.file('report.json'))
+        self.bench.wait_for_line(self.process, '0 flows are counted in hardware')
+
+    def play(self, kind, family, sender, receiver):
+        """Returns what each of the two sent."""
+        to = ADDRESSES[receiver][family]
+        extra = ()
+        if kind == 'tcp':
+            self.hosts[receiver].tell('serve', kind, family, to, PORT, TOTAL)
+        else:
+            self.hosts[receiver].tell('serve', kind, family, to, PORT)
+        if kind == 'udp':
+            extra = (kernel_describes_joined_udp(),)
+        sent = self.hosts[sender].tell(kind, family, to, PORT, TOTAL, *extra)
+        return {sender: sent, receiver: self.hosts[receiver].tell('served_by', kind)}
+
+    def play_all(self):
+        """{name of a count: (packets, bytes)}"""
+        expected = {}
+        for family, digit, _ in FAMILIES:
+            for kind in PROTOCOLS:
+                ways = [('near', 'far')] if kind == 'tcp' else [('near', 'far'), ('far', 'near')]
+                for way in ways:
+                    for name, (packets, size) in self.play(kind, family, *way).items():
+                        if name in self.ports:
+                            key = f'p{self.ports[name]}_{kind}{digit}'
+                            had = expected.get(key, (0, 0))
+                            expected[key] = had[0] + packets, had[1] + size
+        return expected
+
+    def mark(self):
+        """What was sent before is counted once the marks are: order is kept."""
+        for name in self.ports:
+            for family, _, _ in FAMILIES:
+                self.hosts[name].tell('mark', family, ADDRESSES['far' if name == 'near' else 'near'][family],
+                                      MARKER)
+        for _ in range(2 * len(self.ports)):
+            line = self.bench.wait_for_line(self.process, 'p')
+            assert '_mark' in line, line
+
+    def dropped(self):
+        """{port: what was to be sent to it, and was dropped by the sender's own interface}"""
+        return {port: self.hosts[name].tell('dropped', self.interfaces[name]) for name, port in self.ports.items()}
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        code, _, err = self.bench.finish(self.process)
+        # The libraries under net_af_xdp say what they miss, such as /sys/fs/bpf.
+        said = [line for line in err.splitlines() if not line.startswith(('libbpf:', 'libxdp:'))]
+        assert (code, said) == (0, []), f'exit code {code}: {err}'
+        for host in self.hosts.values():
+            host.close()
+        with open(self.bench.file('report.json'), encoding='utf-8') as file:
+            return json.load(file)
+
+
+def compare(report, expected, dropped):
+    """Where a sender's own interface dropped some, TCP has sent them again, and is as many short."""
+    counted = {c['name']: (c['packets'], c['bytes']) for c in report['counters']}
+    missing = {f'p{port}_': n for port, n in dropped.items()}
+    wrong = []
+    for name, sent in sorted(expected.items()):
+        port = name[:3]
+        if '_tcp' in name and dropped[int(port[1])] > 0:
+            missing[port] -= sent[0] - counted[name][0]
+        elif counted[name] != sent:
+            wrong.append(f'{name}: {counted[name]} counted, {sent} sent')
+    wrong += [f'{port}: {n} packets of TCP are neither counted nor dropped' for port, n in missing.items() if n]
+    assert not wrong, f'packets and bytes, {dropped} dropped before:\n' + '\n'.join(wrong)
+    for name in sorted(expected):
+        print(f'  {name}: {counted[name][0]} packets, {counted[name][1]} bytes')
+
+
+def run(bench, make):
+    bed = Bed(bench, make)
+    expected = bed.play_all()
+    bed.mark()
+    dropped = bed.dropped()
+    compare(bed.end(), expected, dropped)
+
+
+NO_HUGE = '--no-huge', '-m', '128', '--'
+
+
+def one_iface(bed):
+    """tripd beside the kernel's own stack, which is the far host."""
+    bed.veth('in0', 'out0', 'near')
+    bed.host('far', own_network=False)
+    with open('/proc/sys/net/ipv6/conf/in0/disable_ipv6', 'w', encoding='ascii') as file:
+        file.write('0')
+    bed.dress('far', 'in0')
+    bed.ports = {'near': 0}
+    bed.start(*NO_HUGE, '--iface', 'in0')
+
+
+def pair(bed):
+    bed.veth('in0', 'out0', 'near')
+    bed.veth('in1', 'out1', 'far')
+    bed.ports = {'near': 0, 'far': 1}
+    bed.start(*NO_HUGE, '--iface', 'in0', '--iface', 'in1')
+
+
+def xdp(bed):
+    bed.veth('in0', 'out0', 'near')
+    bed.veth('in1', 'out1', 'far')
+    bed.ports = {'near': 0, 'far': 1}
+    bed.start(*bed.bench.eal('net_af_xdp0,iface=in0', 'net_af_xdp1,iface=in1'))
+
+
+def taps(bed):
+    """The taps themselves are the hosts' interfaces."""
+    if not os.access('/dev/net/tun', os.R_OK | os.W_OK):
+        raise Skip('a tap takes /dev/net/tun')
+    bed.ports = {'near': 0, 'far': 1}
+    bed.start(*bed.bench.eal('net_tap0,iface=tap0', 'net_tap1,iface=tap1'))
+    for i, name in enumerate(('near', 'far')):
+        host = bed.host(name)
+        ip('link', 'set', f'tap{i}', 'netns', str(host.pid))
+        bed.dress(name, f'tap{i}')
+
+
+def traffic(bench):
+    run(bench, {'iface': one_iface, 'pair': pair, 'xdp': xdp, 'tap': taps}[KIND])
+
+
+main(traffic)
