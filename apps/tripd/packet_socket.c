@@ -4,12 +4,13 @@
  * received from and sent to here; its driver gives number, name and address, and the sockets that
  * it opens itself are made to take nothing. For what it hands over is not what is on the wire: it
  * cuts what is longer than its slots without a word, takes frames that the kernel joined for one,
- * joins fragments itself, makes every tag one of 802.1Q, and takes what this host sends for
- * received.
+ * joins fragments itself, makes every tag one of 802.1Q, takes what this host sends for received,
+ * and knows no checksums that a sender left to its device.
  *
- * The kernel says all of that to who asks: PACKET_VNET_HDR brings how a frame was joined,
- * PACKET_AUXDATA the tag, and PACKET_IGNORE_OUTGOING keeps away what is sent. No offload is
- * switched, so nothing is to be switched back, whatever becomes of this process.
+ * The kernel says all of that to who asks: PACKET_VNET_HDR brings how a frame was joined and what
+ * of its checksum is left, PACKET_AUXDATA the tag, and PACKET_IGNORE_OUTGOING keeps away what is
+ * sent. No offload is switched, so nothing is to be switched back, whatever becomes of this
+ * process.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -30,6 +31,7 @@
 #include <rte_common.h>
 #include <rte_mbuf.h>
 
+#include "checksum.h"
 #include "packet_socket.h"
 #include "preflight.h"
 #include "segment.h"
@@ -276,6 +278,8 @@ take(struct tripd_packet_socket *opened)
 		if (opened->dividing)
 			return NULL;
 	}
+	if ((header.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) != 0)
+		tripd_checksum_finish(frame, length, header.csum_start, header.csum_offset);
 	return make_mbuf(opened, frame, length, NULL, 0);
 }
 
