@@ -6,8 +6,11 @@
  * of at most one other, so that each queue has a single user without a lock.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <rte_ethdev.h>
 
 #include "plan.h"
 #include "rules.h"
@@ -86,6 +89,27 @@ add_counts(struct tripd_plan *plan, const struct trip_rules *rules)
 	return ret;
 }
 
+/* Ports of --iface, which are in use as they are given. Before EAL runs they are known where tripd
+ * chooses its words, for it has no other device then. */
+static int
+add_ifaces(struct tripd_plan *plan, const struct tripd_options *options)
+{
+	char name[RTE_ETH_NAME_MAX_LEN];
+	uint16_t id;
+	int ret = 0;
+
+	for (unsigned int i = 0; i < options->n_ifaces && ret == 0; i++) {
+		snprintf(name, sizeof(name), "net_af_packet%u", i);
+		if (rte_eth_dev_get_port_by_name(name, &id) == 0)
+			ret = add_port(plan, id);
+		else if (options->eal_words == NULL)
+			ret = add_port(plan, (uint16_t)i);
+		else if (++plan->n_unknown > TRIPD_PORTS_MAX)
+			ret = -ENOSPC;
+	}
+	return ret;
+}
+
 int
 tripd_plan_ports(struct tripd_plan *plan, const struct tripd_options *options,
 	const struct trip_rules *rules)
@@ -97,6 +121,8 @@ tripd_plan_ports(struct tripd_plan *plan, const struct tripd_options *options,
 	plan->n_unknown = 0;
 	plan->live = options->live;
 	ret = add_counts(plan, rules);
+	if (ret == 0)
+		ret = add_ifaces(plan, options);
 	for (i = 0; i < options->n_ports && ret == 0; i++)
 		ret = add_port(plan, options->ports[i]);
 	for (i = 0; i < options->n_pairs && ret == 0; i++) {

@@ -35,10 +35,10 @@ struct tripd_plan {
 };
 
 /*
- * Plans the ports: those that rules, --pair and --ports name, in the order of their ids; 0 and 1,
- * 2 and 3 ... are partners unless --pair says otherwise. A port that the rules call by name or MAC
- * is planned once they have its number (tripd_port_resolve), and a mere number of unknown ones
- * until then.
+ * Plans the ports: those that rules, --iface, --pair and --ports name, in the order of their ids; 0
+ * and 1, 2 and 3 ... are partners unless --pair says otherwise. A port that the rules call by name
+ * or MAC is planned once they have its number (tripd_port_resolve), and a mere number of unknown
+ * ones until then.
  *
  * @return
  *   0, -ENOENT: no port is named, or -ENOSPC: more than TRIPD_PORTS_MAX.

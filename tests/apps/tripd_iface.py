@@ -183,6 +183,21 @@ def rules_call_ports_by_their_interfaces(bench):
         equal([(one['name'], one['packets']) for one in json.load(file)['counters']], [('far', 7), ('near', 0)], 'counts')
 
 
+def an_interface_that_is_given_is_used(bench):
+    """Forwarded both ways, whether rules name it or not."""
+    make_network()
+    rules = ALL[:ALL.index('count mark1')]
+    frame = ethernet(ipv4(udp(7, bytes(18)), 17))
+    for words in (), ('--no-huge', '-m', '96', '--'):
+        process = start_counting(bench, rules, *words, '--iface', 'in0', '--iface', 'in1')
+        with opened('out0') as near, opened('out1') as far:
+            near.send(frame)
+            equal(far.recv(2048), frame, 'what comes through')
+            far.send(frame)
+            equal(near.recv(2048), frame, 'what comes back')
+        end(bench, process)
+
+
 def the_default_route_is_not_taken(bench):
     make_network()
     ip('link add bridge0 type bridge')
@@ -250,5 +265,6 @@ def no_words_are_needed(bench):
 
 if __name__ == '__main__':
     main(interfaces_are_ports, what_is_sent_is_not_received, frames_arrive_as_they_are,
-         rules_call_ports_by_their_interfaces, a_removal_does_not_end_well, an_interface_that_is_removed_is_told,
+         rules_call_ports_by_their_interfaces, an_interface_that_is_given_is_used,
+         a_removal_does_not_end_well, an_interface_that_is_removed_is_told,
          the_default_route_is_not_taken, no_words_are_needed)
