@@ -137,8 +137,8 @@ start_eal(const struct options *options)
 	error = rte_eal_init(n, all);
 	if (error < 0)
 		fprintf(stderr,
-			"trip-bench: EAL does not start: %s; reserve hugepages (sudo "
-			"scripts/setup) or add --no-huge\n",
+			"trip-bench: EAL does not start: %s; reserve hugepages "
+			"(scripts/setup, as root) or add --no-huge\n",
 			rte_strerror(rte_errno));
 	return error;
 }

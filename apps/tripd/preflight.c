@@ -145,7 +145,7 @@ check_capable(const char *vdev, unsigned int capability, const char *name)
 {
 	if (tripd_preflight_capable(capability))
 		return 0;
-	fprintf(stderr, "tripd: no permission for %s, which needs %s: run tripd with sudo\n", vdev,
+	fprintf(stderr, "tripd: no permission for %s, which needs %s: run tripd as root\n", vdev,
 		name);
 	return TRIPD_EXIT_RUN;
 }
@@ -157,7 +157,7 @@ check_tap(const char *vdev)
 
 	if (fd < 0) {
 		fprintf(stderr, "tripd: %s: /dev/net/tun: %s: %s\n", vdev, strerror(errno),
-			errno == EACCES ? "run tripd with sudo" : "sudo scripts/setup makes it");
+			errno == EACCES ? "run tripd as root" : "scripts/setup makes it, as root");
 		return TRIPD_EXIT_RUN;
 	}
 	close(fd);
@@ -260,8 +260,7 @@ check_hugepages(const struct tripd_words *words, const struct tripd_need *need)
 	}
 	if (!words->in_memory && pages.directory[0] != '\0' &&
 		access(pages.directory, R_OK | W_OK | X_OK) != 0) {
-		fprintf(stderr,
-			"tripd: no permission for the hugepages in %s: run tripd with sudo\n",
+		fprintf(stderr, "tripd: no permission for the hugepages in %s: run tripd as root\n",
 			pages.directory);
 		return TRIPD_EXIT_RUN;
 	}
@@ -270,14 +269,16 @@ check_hugepages(const struct tripd_words *words, const struct tripd_need *need)
 	if (free_pages >= wanted)
 		return 0;
 	if (pages.directory[0] == '\0' && !words->in_memory && pages.total > 0) {
-		fprintf(stderr, "tripd: the hugepages are not mounted%s%s: sudo scripts/setup\n",
+		fprintf(stderr,
+			"tripd: the hugepages are not mounted%s%s: scripts/setup does that, as "
+			"root\n",
 			words->huge_dir != NULL ? " at " : "",
 			words->huge_dir != NULL ? words->huge_dir : "");
 		return TRIPD_EXIT_RUN;
 	}
 	fprintf(stderr,
 		"tripd: too few hugepages: these rules need %" PRIu64 " of %" PRIu64
-		" kB, and %" PRIu64 " are free: sudo scripts/setup --hugepages %" PRIu64 "\n",
+		" kB, and %" PRIu64 " are free: scripts/setup --hugepages %" PRIu64 ", as root\n",
 		wanted, pages.page_bytes / 1024, free_pages,
 		pages.total - (free_pages < pages.total ? free_pages : pages.total) + wanted);
 	return TRIPD_EXIT_RUN;

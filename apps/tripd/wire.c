@@ -80,7 +80,7 @@ tripd_wire_unshare(void)
 		if (errno != EPERM || unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
 			fprintf(stderr,
 				"tripd: no permission to make a network for the demo (%s): run it "
-				"with sudo\n",
+				"as root\n",
 				strerror(errno));
 			return -EPERM;
 		}

@@ -168,22 +168,22 @@ def hugepages_too_few(bench):
         raise Skip('no mount namespace with hugetlbfs can be made here')
     words = bench.eal(pcap_port(bench), memory=('--huge-dir', directory)), rules(bench)
     err = says(bench, RUN, 'too few hugepages: these rules need (\\d+) of 2048 kB, and 3 are free: '
-               'sudo scripts/setup --hugepages (\\d+)$', *words[0], *words[1], front=front)
+               'scripts/setup --hugepages (\\d+), as root$', *words[0], *words[1], front=front)
     needs, advised = (int(re.search(pattern, err).group(1))
                       for pattern in (r'need (\d+)', r'--hugepages (\d+)'))
     # Seven are in use by others and stay so.
     equal(advised, needs + 7, 'the number that is advised')
-    says(bench, RUN, 'the hugepages are not mounted: sudo scripts/setup$',
+    says(bench, RUN, 'the hugepages are not mounted: scripts/setup does that, as root$',
          *bench.eal(pcap_port(bench), memory=()), *rules(bench),
          front=with_hugepages(bench, 10, 3, None))
 
 
 def no_permission(bench):
     options = as_nobody(bench)
-    says(bench, RUN, 'no permission for net_tap0, which needs CAP_NET_ADMIN: run tripd with sudo|'
+    says(bench, RUN, 'no permission for net_tap0, which needs CAP_NET_ADMIN: run tripd as root|'
          '/dev/net/tun: ', *bench.eal('net_tap0'), *rules(bench), **options)
     says(bench, RUN, 'no permission for net_af_packet0,iface=lo, which needs CAP_NET_RAW: run tripd '
-         'with sudo', '--iface', 'lo', *rules(bench), **options)
+         'as root', '--iface', 'lo', *rules(bench), **options)
 
 
 def isolate_unsupported(bench):

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The C example of README.md compiles as C11 without a warning against an installed Tripline, with the
-# flags that pkg-config gives, and ends with exit 0. So the headers, tripline.pc and the library are
-# tested as a stranger gets them.
+# The C example of README.md compiles as C11 without a warning against an installed Tripline and against
+# the tree, with the flags that pkg-config gives, and ends with exit 0. So the headers, the .pc files and
+# the library are tested as a stranger gets them.
 set -euo pipefail
 
 if (($# < 2)); then
@@ -28,11 +28,19 @@ pc=$(find "$tmp/root" -name tripline.pc)
 [[ -n $pc ]] || { echo "nothing installs tripline.pc" && exit 1; }
 # The file names the final prefix; here everything stands below a folder of its own.
 sed -i "s|^prefix=|prefix=$tmp/root|" "$pc"
-export PKG_CONFIG_PATH=${pc%/*}
-read -ra flags <<<"$(pkg-config --cflags --libs tripline libdpdk)"
-library=$(pkg-config --variable=libdir tripline)
 
-# DPDK's headers use more of libc than strict C11 shows.
-"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror "$@" -o "$tmp/example" "$tmp/example.c" "${flags[@]}"
-cd "$tmp"
-LD_LIBRARY_PATH=$library ./example
+# try NAME FOLDER-OF-PC LIBRARIES [COMPILER FLAG ...]
+try() {
+	local name=$1 libraries=$3 flags
+	export PKG_CONFIG_PATH=$2
+	shift 3
+	read -ra flags <<<"$(pkg-config --cflags --libs tripline libdpdk)"
+	# DPDK's headers use more of libc than strict C11 shows.
+	"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror "$@" -o "$tmp/$name" "$tmp/example.c" "${flags[@]}"
+	(cd "$tmp" && LD_LIBRARY_PATH=$libraries "./$name")
+}
+
+library=$(PKG_CONFIG_PATH=${pc%/*} pkg-config --variable=libdir tripline)
+try installed "${pc%/*}" "$library" "$@"
+try with_rpath "${pc%/*}" "" "-Wl,-rpath,$library" "$@"
+try in_the_tree "$build/meson-uninstalled" "$build/runtime" "$@"
