@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <rte_common.h>
+#include <trip_flow_item.h>
 
 #include "flow.h"
 #include "flow_wire.h"
@@ -33,22 +34,9 @@ struct rss {
 	uint32_t key_len, queue_num;
 };
 
-static const struct kind {
+struct kind {
 	uint32_t type;
 	uint32_t size;
-} item_kinds[] = {
-	{RTE_FLOW_ITEM_TYPE_VOID, 0},
-	{RTE_FLOW_ITEM_TYPE_ETH, sizeof(struct rte_flow_item_eth)},
-	{RTE_FLOW_ITEM_TYPE_VLAN, sizeof(struct rte_flow_item_vlan)},
-	{RTE_FLOW_ITEM_TYPE_IPV4, sizeof(struct rte_flow_item_ipv4)},
-	{RTE_FLOW_ITEM_TYPE_IPV6, sizeof(struct rte_flow_item_ipv6)},
-	{RTE_FLOW_ITEM_TYPE_TCP, sizeof(struct rte_flow_item_tcp)},
-	{RTE_FLOW_ITEM_TYPE_UDP, sizeof(struct rte_flow_item_udp)},
-	{RTE_FLOW_ITEM_TYPE_SCTP, sizeof(struct rte_flow_item_sctp)},
-	{RTE_FLOW_ITEM_TYPE_ICMP, sizeof(struct rte_flow_item_icmp)},
-	{RTE_FLOW_ITEM_TYPE_ICMP6, sizeof(struct rte_flow_item_icmp6)},
-	{RTE_FLOW_ITEM_TYPE_GRE, sizeof(struct rte_flow_item_gre)},
-	{RTE_FLOW_ITEM_TYPE_VXLAN, sizeof(struct rte_flow_item_vxlan)},
 };
 
 /* Nobody reads the id of a COUNT. */
@@ -63,12 +51,21 @@ static const struct kind action_kinds[] = {
 };
 
 static const struct kind *
-find_kind(const struct kind *kinds, size_t n, uint32_t type)
+find_action(uint32_t type)
 {
-	for (size_t i = 0; i < n; i++)
-		if (kinds[i].type == type)
-			return &kinds[i];
+	for (size_t i = 0; i < RTE_DIM(action_kinds); i++)
+		if (action_kinds[i].type == type)
+			return &action_kinds[i];
 	return NULL;
+}
+
+/* The size of an item's structure, or -1. */
+static int
+item_size(uint32_t type)
+{
+	const struct trip_flow_item *item = trip_flow_item_of((int)type);
+
+	return type == RTE_FLOW_ITEM_TYPE_VOID ? 0 : item != NULL ? item->size : -1;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------
@@ -115,23 +112,23 @@ static int
 pack_item(
 	struct trip_flow_wire *wire, const struct rte_flow_item *item, struct rte_flow_error *error)
 {
-	const struct kind *kind = find_kind(item_kinds, RTE_DIM(item_kinds), (uint32_t)item->type);
+	int size = item_size((uint32_t)item->type);
 	const void *const parts[] = {item->spec, item->last, item->mask};
 	struct head head = {.type = (uint32_t)item->type};
 	const char *name = NULL;
 	bool fits;
 
-	if (kind == NULL) {
+	if (size < 0) {
 		(void)rte_flow_conv(RTE_FLOW_CONV_OP_ITEM_NAME_PTR, &name, sizeof(name),
 			(const void *)(uintptr_t)(unsigned int)item->type, NULL);
 		return unknown(error, RTE_FLOW_ERROR_TYPE_ITEM, item, "item", name);
 	}
 	for (unsigned int i = 0; i < RTE_DIM(parts); i++)
-		head.parts |= parts[i] != NULL && kind->size > 0 ? 1u << i : 0;
+		head.parts |= parts[i] != NULL && size > 0 ? 1u << i : 0;
 	fits = put(wire, &head, sizeof(head)) != NULL;
 	for (unsigned int i = 0; i < RTE_DIM(parts) && fits; i++)
 		if ((head.parts & 1u << i) != 0)
-			fits = put(wire, parts[i], kind->size) != NULL;
+			fits = put(wire, parts[i], (size_t)size) != NULL;
 	return fits ? 0 : too_long(error, item);
 }
 
@@ -156,8 +153,7 @@ static int
 pack_action(struct trip_flow_wire *wire, const struct rte_flow_action *action,
 	struct rte_flow_error *error)
 {
-	const struct kind *kind =
-		find_kind(action_kinds, RTE_DIM(action_kinds), (uint32_t)action->type);
+	const struct kind *kind = find_action((uint32_t)action->type);
 	struct head head = {.type = (uint32_t)action->type};
 	const char *name = NULL;
 	bool fits;
@@ -222,18 +218,16 @@ static bool
 unpack_item(struct reader *reader, struct rte_flow_item *item)
 {
 	const struct head *head = take(reader, sizeof(*head));
-	const struct kind *kind =
-		head != NULL ? find_kind(item_kinds, RTE_DIM(item_kinds), head->type) : NULL;
+	int size = head != NULL ? item_size(head->type) : -1;
 	const void **const parts[] = {&item->spec, &item->last, &item->mask};
 
-	if (kind == NULL || head->parts > (SPEC | LAST | MASK) ||
-		(kind->size == 0 && head->parts != 0))
+	if (size < 0 || head->parts > (SPEC | LAST | MASK) || (size == 0 && head->parts != 0))
 		return false;
-	*item = (struct rte_flow_item){.type = (enum rte_flow_item_type)kind->type};
+	*item = (struct rte_flow_item){.type = (enum rte_flow_item_type)head->type};
 	for (unsigned int i = 0; i < RTE_DIM(parts); i++) {
 		if ((head->parts & 1u << i) == 0)
 			continue;
-		*parts[i] = take(reader, kind->size);
+		*parts[i] = take(reader, (size_t)size);
 		if (*parts[i] == NULL)
 			return false;
 	}
@@ -269,8 +263,7 @@ unpack_action(
 	struct reader *reader, struct trip_flow_unpacked *rule, struct rte_flow_action *action)
 {
 	const struct head *head = take(reader, sizeof(*head));
-	const struct kind *kind =
-		head != NULL ? find_kind(action_kinds, RTE_DIM(action_kinds), head->type) : NULL;
+	const struct kind *kind = head != NULL ? find_action(head->type) : NULL;
 
 	if (kind == NULL || head->parts > CONF || (kind->size == 0 && head->parts != 0))
 		return false;

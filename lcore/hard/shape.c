@@ -4,43 +4,11 @@
 #include <string.h>
 
 #include <rte_common.h>
+#include <trip_flow_item.h>
 
 #include "shape.h"
 
-#define ITEM(kind, name)                                                        \
-	{                                                                       \
-		RTE_FLOW_ITEM_TYPE_##kind, sizeof(struct rte_flow_item_##name), \
-			&rte_flow_item_##name##_mask                            \
-	}
-
-static const struct item {
-	enum rte_flow_item_type type;
-	uint32_t size;
-	const void *default_mask;
-} items[] = {
-	ITEM(ETH, eth),
-	ITEM(VLAN, vlan),
-	ITEM(IPV4, ipv4),
-	ITEM(IPV6, ipv6),
-	ITEM(TCP, tcp),
-	ITEM(UDP, udp),
-	ITEM(SCTP, sctp),
-	ITEM(ICMP, icmp),
-	ITEM(ICMP6, icmp6),
-	ITEM(VXLAN, vxlan),
-	ITEM(GRE, gre),
-};
-
 static_assert(sizeof(struct rte_flow_item_ipv6) <= TRIP_SHAPE_BYTES, "the largest of them");
-
-static const struct item *
-item_of(enum rte_flow_item_type type)
-{
-	for (size_t i = 0; i < RTE_DIM(items); i++)
-		if (items[i].type == type)
-			return &items[i];
-	return NULL;
-}
 
 static int
 refuse(struct rte_flow_error *error, const struct rte_flow_item *item, const char *why)
@@ -53,7 +21,7 @@ add(struct trip_shape_pattern *normal, const struct rte_flow_item *from,
 	struct rte_flow_error *error)
 {
 	uint32_t n = normal->shape.n_items;
-	const struct item *item = item_of(from->type);
+	const struct trip_flow_item *item = trip_flow_item_of((int)from->type);
 	const uint8_t *spec = from->spec, *mask;
 	struct rte_flow_item *to = &normal->items[n];
 
@@ -69,7 +37,7 @@ add(struct trip_shape_pattern *normal, const struct rte_flow_item *from,
 	*to = (struct rte_flow_item){.type = from->type};
 	if (spec == NULL)
 		return 0;
-	mask = from->mask != NULL ? from->mask : item->default_mask;
+	mask = from->mask != NULL ? from->mask : item->mask;
 	for (uint32_t i = 0; i < item->size; i++) {
 		normal->shape.masks[n][i] = mask[i];
 		normal->values[n][i] = spec[i] & mask[i];

@@ -70,7 +70,7 @@ enum trip_packet_place {
 #define TRIP_HAS_VLAN1_TYPE (1u << 7)
 #define TRIP_HAS_VLAN2_TCI (1u << 8)
 #define TRIP_HAS_VLAN2_TYPE (1u << 9)
-#define TRIP_HAS_SCTP (1u << 10)
+#define TRIP_HAS_IP_DST (1u << 10)
 #define TRIP_HAS_IPV4 (1u << 11)
 #define TRIP_HAS_IPV6 (1u << 12)
 #define TRIP_HAS_IP_FIRST0 (1u << 13) /* the byte with version and ihl */
@@ -80,16 +80,17 @@ enum trip_packet_place {
 #define TRIP_HAS_IP_TTL (1u << 17)
 #define TRIP_HAS_IP_PROTO (1u << 18)
 #define TRIP_HAS_IP_SRC (1u << 19)
-#define TRIP_HAS_IP_DST (1u << 20)
-#define TRIP_HAS_TCP (1u << 21)
-#define TRIP_HAS_UDP (1u << 22)
-#define TRIP_HAS_ICMP (1u << 23)
+#define TRIP_HAS_L4 (15u << 20) /* which protocol, as its number says; 0: any other */
+#define TRIP_HAS_TCP (1u << 20)
+#define TRIP_HAS_UDP (2u << 20)
+#define TRIP_HAS_SCTP (3u << 20)
+#define TRIP_HAS_ICMP (4u << 20)  /* of IPv4 */
+#define TRIP_HAS_ICMP6 (5u << 20) /* of IPv6 */
+#define TRIP_HAS_GRE (6u << 20)
 #define TRIP_HAS_L4_BYTE (1u << 24) /* ICMP type */
 #define TRIP_HAS_L4_SRC (1u << 25)  /* source port; ICMP code */
 #define TRIP_HAS_L4_DST (1u << 26)
 #define TRIP_HAS_TCP_FLAGS (1u << 27)
-#define TRIP_HAS_ICMP6 (1u << 28)
-#define TRIP_HAS_GRE (1u << 29)
 /* Only in the outer stack: */
 #define TRIP_HAS_MORE (1u << 30)
 #define TRIP_HAS_TUNNEL (1u << 31)
@@ -99,10 +100,6 @@ enum trip_packet_place {
 		TRIP_HAS_IP_TTL | TRIP_HAS_IP_PROTO | TRIP_HAS_IP_SRC | TRIP_HAS_IP_DST)
 #define TRIP_HAS_ETH_HEADER (TRIP_HAS_ETH_DST | TRIP_HAS_ETH_SRC | TRIP_HAS_ETH_TYPE)
 #define TRIP_HAS_PORTS (TRIP_HAS_L4_BYTE | TRIP_HAS_L4_SRC | TRIP_HAS_L4_DST)
-/* What a protocol number alone says. */
-#define TRIP_HAS_PROTOCOLS                                                              \
-	(TRIP_HAS_TCP | TRIP_HAS_UDP | TRIP_HAS_ICMP | TRIP_HAS_ICMP6 | TRIP_HAS_SCTP | \
-		TRIP_HAS_GRE)
 
 #define TRIP_MORE_ETH (1u << 0) /* the stack begins with Ethernet */
 #define TRIP_MORE_IPV4_ID (1u << 1)
@@ -120,13 +117,8 @@ enum trip_packet_place {
 #define TRIP_MORE_EXT_HIP (1u << 15)
 #define TRIP_MORE_EXT_SHIM6 (1u << 16)
 #define TRIP_MORE_EXT_ALL (1u << 17) /* there are no others */
-/* Only of the inner stack: of the tunnel's header. */
-#define TRIP_MORE_VXLAN_FLAGS (1u << 24)
-#define TRIP_MORE_VXLAN_RSVD0 (1u << 25)
-#define TRIP_MORE_VXLAN_VNI (1u << 26)
-#define TRIP_MORE_VXLAN_RSVD1 (1u << 27)
-#define TRIP_MORE_GRE_FLAGS (1u << 28)
-#define TRIP_MORE_GRE_TYPE (1u << 29)
+/* Only of the inner stack: byte n of the tunnel's header, of the first 8. */
+#define TRIP_MORE_HEADER(n) (1u << (24 + (n)))
 
 #define TRIP_PORT_VXLAN 4789
 
@@ -188,8 +180,8 @@ trip_packet_is_wanted(uint32_t wants, uint32_t bits, uint32_t ports)
 {
 	return (wants & TRIP_WANT_MORE) != 0 ||
 	       ((wants & TRIP_WANT_TUNNEL) != 0 &&
-		       ((bits & TRIP_HAS_GRE) != 0 ||
-			       ((bits & TRIP_HAS_UDP) != 0 &&
+		       ((bits & TRIP_HAS_L4) == TRIP_HAS_GRE ||
+			       ((bits & TRIP_HAS_L4) == TRIP_HAS_UDP &&
 				       (ports & rte_cpu_to_be_32(0xffff)) ==
 					       rte_cpu_to_be_32(TRIP_PORT_VXLAN))));
 }
@@ -209,7 +201,7 @@ trip_packet_parse(const struct rte_mbuf *mbuf, uint32_t wants, struct trip_packe
 		return trip_packet_parse_any(mbuf, wants, fields);
 	/* A later fragment has a protocol, but no header of it. */
 	if (unlikely((trip_packet_load32(data + 20) & rte_cpu_to_be_32(0x1fff0000u)) != 0))
-		bits &= TRIP_HAS_PROTOCOLS;
+		bits &= TRIP_HAS_L4;
 	bits |= TRIP_HAS_ETH_HEADER | TRIP_HAS_IPV4 | TRIP_HAS_IP_HEADER;
 	memcpy(fields->bytes + TRIP_PLACE_BITS, &bits, 4);
 	memcpy(fields->bytes + TRIP_PLACE_L4, &ports, 4);

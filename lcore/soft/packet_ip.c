@@ -20,8 +20,8 @@ const uint32_t trip_packet_l4_bits[256] = {
 	[PROTO_SCTP] = TRIP_HAS_SCTP | TRIP_HAS_PORTS,
 };
 
-static uint32_t
-protocol_bits(uint8_t protocol, bool ipv6)
+uint32_t
+trip_packet_protocol(uint8_t protocol, bool ipv6)
 {
 	if (ipv6 && protocol == PROTO_ICMP6)
 		return TRIP_HAS_ICMP6 | TRIP_HAS_PORTS;
@@ -33,9 +33,9 @@ protocol_bits(uint8_t protocol, bool ipv6)
 static enum trip_packet_tunnel
 tunnel_of(uint32_t bits, const uint8_t *header)
 {
-	if ((bits & TRIP_HAS_GRE) != 0)
+	if ((bits & TRIP_HAS_L4) == TRIP_HAS_GRE)
 		return TRIP_TUNNEL_GRE;
-	if ((bits & TRIP_HAS_UDP) != 0 && (bits & TRIP_HAS_L4_DST) != 0 &&
+	if ((bits & TRIP_HAS_L4) == TRIP_HAS_UDP && (bits & TRIP_HAS_L4_DST) != 0 &&
 		trip_packet_be16(header + 2) == TRIP_PORT_VXLAN)
 		return TRIP_TUNNEL_VXLAN;
 	return TRIP_TUNNEL_NONE;
@@ -44,12 +44,12 @@ tunnel_of(uint32_t bits, const uint8_t *header)
 void
 trip_packet_l4(struct trip_packet_stack *stack, uint8_t protocol, bool header, bool ipv6)
 {
-	uint32_t bits = protocol_bits(protocol, ipv6), length;
+	uint32_t bits = trip_packet_protocol(protocol, ipv6), length;
 	const uint8_t *bytes;
 	uint8_t copy[14];
 
 	if (!header || bits == 0) {
-		stack->bits |= bits & TRIP_HAS_PROTOCOLS;
+		stack->bits |= bits & TRIP_HAS_L4;
 		return;
 	}
 	bytes = trip_packet_look(stack->window, stack->at, copy, sizeof(copy), &length);

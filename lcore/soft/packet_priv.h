@@ -67,6 +67,8 @@ uint32_t trip_packet_ethernet(
 	struct trip_packet_stack *stack, const struct rte_mbuf *mbuf, uint32_t wants);
 void trip_packet_ip(struct trip_packet_stack *stack, uint16_t type);
 void trip_packet_ipv6(struct trip_packet_stack *stack);
+/* The presence bits of what a protocol number announces, where all of that is there. */
+uint32_t trip_packet_protocol(uint8_t protocol, bool ipv6);
 /* `header`: it is in this packet, at `at`, as far as that goes. */
 void trip_packet_l4(struct trip_packet_stack *stack, uint8_t protocol, bool header, bool ipv6);
 void trip_packet_inner(const struct trip_packet_stack *outer, struct trip_packet_fields *fields);

@@ -14,6 +14,13 @@
 #define GRE_SEQUENCE 0x1000
 #define GRE_VERSION 0x0007
 
+/* Of a header of which so many bytes are there. */
+static uint32_t
+header_bits(uint32_t length)
+{
+	return TRIP_MORE_HEADER(0) * ((1u << length) - 1);
+}
+
 static void
 read_vxlan(struct trip_packet_stack *inner)
 {
@@ -24,10 +31,7 @@ read_vxlan(struct trip_packet_stack *inner)
 	inner->at += UDP_LENGTH;
 	header = trip_packet_look(inner->window, inner->at, copy, sizeof(copy), &length);
 	memcpy(inner->fields + TRIP_PLACE_TUNNEL, header, VXLAN_LENGTH);
-	inner->more |= length >= 1 ? TRIP_MORE_VXLAN_FLAGS : 0;
-	inner->more |= length >= 4 ? TRIP_MORE_VXLAN_RSVD0 : 0;
-	inner->more |= length >= 7 ? TRIP_MORE_VXLAN_VNI : 0;
-	inner->more |= length >= 8 ? TRIP_MORE_VXLAN_RSVD1 : 0;
+	inner->more |= header_bits(length);
 	inner->at += VXLAN_LENGTH;
 	trip_packet_ethernet(inner, NULL, 0);
 }
@@ -44,8 +48,7 @@ read_gre(struct trip_packet_stack *inner)
 	flags = trip_packet_be16(header);
 	type = trip_packet_be16(header + 2);
 	memcpy(inner->fields + TRIP_PLACE_TUNNEL, header, GRE_LENGTH);
-	inner->more |= length >= 2 ? TRIP_MORE_GRE_FLAGS : 0;
-	inner->more |= length >= 4 ? TRIP_MORE_GRE_TYPE : 0;
+	inner->more |= header_bits(length);
 	/* Source routes (RFC 1701, withdrawn since) and PPTP's version 1 are not looked behind. */
 	if (length < 4 || (flags & (GRE_ROUTING | GRE_VERSION)) != 0)
 		return;

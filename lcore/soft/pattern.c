@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,10 +10,11 @@
 struct compiler {
 	struct trip_pattern *pattern;
 	struct rte_flow_error *error;
+	const struct rte_flow_item *item;    /* the one that is being compiled */
+	const struct trip_flow_item *before; /* NULL: it is the first */
+	unsigned int run;                    /* how often `before` stands there in a row */
 	/* Of the stack that is being described: */
 	uint32_t base; /* where it is: 0, or TRIP_PLACE_INNER */
-	const struct trip_pattern_item *before;
-	enum trip_pattern_layer layer;
 	uint32_t tags;
 	bool more_tags; /* than those, by has_more_vlan */
 	bool no_more_tags;
@@ -54,11 +56,18 @@ demand(const struct compiler *compiler, uint64_t mask, uint64_t value)
 	require(compiler, TRIP_PLACE_BITS, &read, &read, 4);
 }
 
-static int
-refuse(const struct compiler *compiler, int code, enum rte_flow_error_type type,
-	const struct rte_flow_item *item, const char *message)
+/* What is said is good until the calling thread's next refusal. */
+__attribute__((format(printf, 4, 5))) static int
+refuse(const struct compiler *compiler, int code, enum rte_flow_error_type type, const char *format,
+	...)
 {
-	return rte_flow_error_set(compiler->error, code, type, item, message);
+	static _Thread_local char message[128];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	return rte_flow_error_set(compiler->error, code, type, compiler->item, message);
 }
 
 /* rte_flow takes no range from a member of `last` that is 0. */
@@ -73,158 +82,98 @@ is_zero(const uint8_t *bytes, uint32_t size)
 	return true;
 }
 
-static int
-compile_field(const struct compiler *compiler, const struct trip_pattern_field *field,
-	const struct rte_flow_item *item, const uint8_t *mask)
-{
-	const uint8_t *spec = (const uint8_t *)item->spec + field->offset;
-	const uint8_t *last =
-		item->last != NULL ? (const uint8_t *)item->last + field->offset : spec;
-	uint32_t i;
-
-	mask += field->offset;
-	if (is_zero(mask, field->size))
-		return 0;
-	for (i = 0; i < field->size && !is_zero(last, field->size); i++)
-		if ((spec[i] & mask[i]) != (last[i] & mask[i]))
-			return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM_LAST, item,
-				field->range);
-	if (field->place == TRIP_PATTERN_NOT_READ)
-		return refuse(
-			compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM_MASK, item, field->not_read);
-	demand(compiler, field->bits, field->bits);
-	require(compiler, compiler->base + (uint32_t)field->place, mask, spec, field->size);
-	return 0;
-}
-
-/* What has no address in C: the bit-fields behind the headers. */
-static const char *
-compile_eth_bits(const struct compiler *compiler, const struct rte_flow_item_eth *spec,
-	const struct rte_flow_item_eth *mask)
-{
-	if (mask->reserved != 0)
-		return "eth: field reserved is not zero";
-	if (mask->has_vlan)
-		demand(compiler, TRIP_HAS_TAGGED, spec->has_vlan ? TRIP_HAS_TAGGED : 0);
-	return NULL;
-}
-
-static const char *
-compile_vlan_bits(struct compiler *compiler, const struct rte_flow_item_vlan *spec,
-	const struct rte_flow_item_vlan *mask)
-{
-	if (mask->reserved != 0)
-		return "vlan: field reserved is not zero";
-	compiler->more_tags = mask->has_more_vlan && spec->has_more_vlan;
-	compiler->no_more_tags = mask->has_more_vlan && !spec->has_more_vlan;
-	return NULL;
-}
-
+/* A flag behind the header says what no byte of the packet does. */
 static void
-demand_extension(const struct compiler *compiler, bool masked, bool there, uint32_t extension)
+compile_flag(struct compiler *compiler, const struct trip_flow_item *known,
+	const struct trip_flow_field *field, bool there)
 {
-	uint64_t bit = (uint64_t)extension << 32, all = (uint64_t)TRIP_MORE_EXT_ALL << 32;
+	uint64_t bits = trip_pattern_item_place(known, 0, field).bits;
+	/* That an extension header is not there is known where all of them are. */
+	uint64_t all = known->layer == TRIP_FLOW_IP ? TRIP_PATTERN_MORE(TRIP_MORE_EXT_ALL) : 0;
 
-	if (masked)
-		demand(compiler, there ? bit : bit | all, there ? bit : all);
+	if (known->layer == TRIP_FLOW_VLAN) {
+		compiler->more_tags = there;
+		compiler->no_more_tags = !there;
+	} else {
+		demand(compiler, there ? bits : bits | all, there ? bits : all);
+	}
 }
 
-static const char *
-compile_ipv6_bits(const struct compiler *compiler, const struct rte_flow_item_ipv6 *spec,
-	const struct rte_flow_item_ipv6 *mask)
+/* Is anything of a field in a mask? Of fields that share bytes, in any of these. */
+static bool
+is_masked(const struct trip_flow_field *field, const uint8_t *mask)
 {
-#define EXTENSION(member, extension) \
-	demand_extension(compiler, mask->member, spec->member, TRIP_MORE_EXT_##extension)
-	if (mask->reserved != 0)
-		return "ipv6: field reserved is not zero";
-	EXTENSION(has_hop_ext, HOP);
-	EXTENSION(has_route_ext, ROUTE);
-	EXTENSION(has_frag_ext, FRAG);
-	EXTENSION(has_auth_ext, AUTH);
-	EXTENSION(has_esp_ext, ESP);
-	EXTENSION(has_dest_ext, DEST);
-	EXTENSION(has_mobil_ext, MOBIL);
-	EXTENSION(has_hip_ext, HIP);
-	EXTENSION(has_shim6_ext, SHIM6);
-#undef EXTENSION
-	return NULL;
+	if (field->bytes == 1)
+		return (mask[field->offset] >> field->shift & ((1u << field->bits) - 1)) != 0;
+	return !is_zero(mask + field->offset, field->bytes);
 }
 
 static int
-compile_bits(struct compiler *compiler, const struct rte_flow_item *item, const void *mask)
+compile_field(struct compiler *compiler, const struct trip_flow_item *known,
+	const struct trip_flow_field *field, const uint8_t *mask)
 {
-	const char *message = NULL;
+	const uint8_t *spec = compiler->item->spec;
+	const uint8_t *last = compiler->item->last != NULL ? compiler->item->last : spec;
+	struct trip_pattern_place place;
 
-	if (item->type == RTE_FLOW_ITEM_TYPE_ETH)
-		message = compile_eth_bits(compiler, item->spec, mask);
-	else if (item->type == RTE_FLOW_ITEM_TYPE_VLAN)
-		message = compile_vlan_bits(compiler, item->spec, mask);
-	else if (item->type == RTE_FLOW_ITEM_TYPE_IPV6)
-		message = compile_ipv6_bits(compiler, item->spec, mask);
-	if (message != NULL)
-		return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM_MASK, item, message);
+	if (!is_masked(field, mask))
+		return 0;
+	if (field->unread)
+		return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM_MASK,
+			"%s: field %s is not read by the software engine", known->word,
+			field->word);
+	if (trip_pattern_item_flag(known, field)) {
+		compile_flag(compiler, known, field, is_masked(field, spec));
+		return 0;
+	}
+	for (uint32_t i = field->offset; i < (uint32_t)field->offset + field->bytes; i++)
+		if ((spec[i] & mask[i]) != (last[i] & mask[i]) &&
+			!is_zero(last + field->offset, field->bytes))
+			return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM_LAST,
+				"%s: field %s as a range (last) is not supported here", known->word,
+				field->word);
+	place = trip_pattern_item_place(known, compiler->run - 1, field);
+	demand(compiler, place.bits, place.bits);
+	require(compiler, compiler->base + place.at, mask + field->offset, spec + field->offset,
+		field->bytes);
 	return 0;
 }
 
 static int
-compile_fields(struct compiler *compiler, const struct trip_pattern_item *known,
-	const struct rte_flow_item *item)
+compile_fields(struct compiler *compiler, const struct trip_flow_item *known)
 {
-	const uint8_t *mask = item->mask != NULL ? item->mask : known->default_mask;
-	uint32_t i;
-	int status;
+	const struct rte_flow_item *item = compiler->item;
+	int status = 0;
 
-	if (item->spec == NULL) {
-		if (item->mask != NULL || item->last != NULL)
-			return refuse(compiler, EINVAL, RTE_FLOW_ERROR_TYPE_ITEM_SPEC, item,
-				known->no_spec);
-		return 0;
-	}
-	for (i = 0; i < known->n_fields; i++) {
-		status = compile_field(compiler, &known->fields[i], item, mask);
-		if (status != 0)
-			return status;
-	}
-	return compile_bits(compiler, item, mask);
+	if (item->spec == NULL && (item->mask != NULL || item->last != NULL))
+		return refuse(compiler, EINVAL, RTE_FLOW_ERROR_TYPE_ITEM_SPEC,
+			"%s: mask or last without spec", known->word);
+	for (unsigned int i = 0; item->spec != NULL && i < known->n_fields && status == 0; i++)
+		status = compile_field(compiler, known, &known->fields[i],
+			item->mask != NULL ? item->mask : known->mask);
+	return status;
 }
 
-static const char *
-misplaced_l4(const struct compiler *compiler, const struct trip_pattern_item *known)
+static int
+refuse_place(const struct compiler *compiler, const struct trip_flow_item *known)
 {
-	enum rte_flow_item_type before = compiler->before->type;
+	const struct trip_flow_item *other;
+	char needs[64] = "";
+	size_t length = 0;
 
-	if (known->type == RTE_FLOW_ITEM_TYPE_VXLAN)
-		return before == RTE_FLOW_ITEM_TYPE_UDP ? NULL : "vxlan: needs udp before it";
-	if (compiler->layer < TRIP_PATTERN_IP)
-		return known->type == RTE_FLOW_ITEM_TYPE_TCP   ? "tcp: needs ipv4 or ipv6 before it"
-		       : known->type == RTE_FLOW_ITEM_TYPE_UDP ? "udp: needs ipv4 or ipv6 before it"
-		       : known->type == RTE_FLOW_ITEM_TYPE_SCTP
-			       ? "sctp: needs ipv4 or ipv6 before it"
-		       : known->type == RTE_FLOW_ITEM_TYPE_GRE ? "gre: needs ipv4 or ipv6 before it"
-		       : known->type == RTE_FLOW_ITEM_TYPE_ICMP6 ? "icmp6: needs ipv6 before it"
-								 : "icmp: needs ipv4 before it";
-	if (known->type == RTE_FLOW_ITEM_TYPE_ICMP && before == RTE_FLOW_ITEM_TYPE_IPV6)
-		return "icmp: needs ipv4 before it, not ipv6";
-	if (known->type == RTE_FLOW_ITEM_TYPE_ICMP6 && before == RTE_FLOW_ITEM_TYPE_IPV4)
-		return "icmp6: needs ipv6 before it, not ipv4";
-	return compiler->layer >= known->layer ? known->misplaced : NULL;
-}
-
-/* May this item follow what came before it? Layers go inwards, and none is skipped between two. */
-static const char *
-misplaced(const struct compiler *compiler, const struct trip_pattern_item *known)
-{
-	if (compiler->before == NULL)
-		return NULL;
-	if (known->layer >= TRIP_PATTERN_L4)
-		return misplaced_l4(compiler, known);
-	if (known->layer != TRIP_PATTERN_VLAN)
-		return compiler->layer >= known->layer ? known->misplaced : NULL;
-	if (compiler->tags == 2)
-		return "vlan: at most two in a pattern, or behind a tunnel";
-	if (compiler->no_more_tags)
-		return "vlan: the one before it has no more behind it (has_more_vlan is 0)";
-	return compiler->layer > TRIP_PATTERN_VLAN ? known->misplaced : NULL;
+	if (compiler->before == known && known->repeats > 1)
+		return refuse(compiler, EINVAL, RTE_FLOW_ERROR_TYPE_ITEM, "%s: at most %u in a row",
+			known->word, known->repeats);
+	for (unsigned int i = 0; (other = trip_flow_item_at(i)) != NULL; i++)
+		if ((known->behind >> i & 1) != 0 && length < sizeof(needs))
+			length += (size_t)snprintf(needs + length, sizeof(needs) - length, "%s%s",
+				length > 0 ? " or " : "", other->word);
+	return length > 0
+		       ? refuse(compiler, EINVAL, RTE_FLOW_ERROR_TYPE_ITEM,
+				 "%s: needs %s before it, not %s", known->word, needs,
+				 compiler->before->word)
+		       : refuse(compiler, EINVAL, RTE_FLOW_ERROR_TYPE_ITEM,
+				 "%s: cannot stand behind %s", known->word, compiler->before->word);
 }
 
 /* The number of tags is known when no further item of the stack can be one. */
@@ -245,90 +194,85 @@ finish_stack(const struct compiler *compiler)
 
 /* From here on, items are of the inner packet; the tunnel's own fields lie there too. */
 static int
-enter_tunnel(struct compiler *compiler, const struct rte_flow_item *item)
+enter_tunnel(struct compiler *compiler, const struct trip_flow_item *known)
 {
-	static const uint16_t all = 0xffff, vxlan = RTE_BE16(TRIP_PORT_VXLAN);
+	const uint16_t all = 0xffff, port = rte_cpu_to_be_16(known->number);
 
-	if (item->type == RTE_FLOW_ITEM_TYPE_VXLAN &&
-		!require(compiler, compiler->base + TRIP_PLACE_L4 + 2, &all, &vxlan, sizeof(all)))
-		return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM, item,
-			"vxlan: the udp item before it has another port than 4789");
+	if (compiler->base != 0)
+		return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM,
+			"%s: a tunnel in a tunnel is not looked into", known->word);
+	if (known->announcer == TRIP_FLOW_BY_UDP_PORT &&
+		!require(compiler, TRIP_PLACE_L4 + 2, &all, &port, sizeof(all)))
+		return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM,
+			"%s: the udp item before it has another port than %u", known->word,
+			known->number);
 	finish_stack(compiler);
-	*compiler = (struct compiler){
-		.pattern = compiler->pattern, .error = compiler->error, .base = TRIP_PLACE_INNER};
+	compiler->base = TRIP_PLACE_INNER;
+	compiler->tags = 0;
+	compiler->more_tags = false;
+	compiler->no_more_tags = false;
 	return 0;
 }
 
 static int
-refuse_unknown(const struct compiler *compiler, const struct rte_flow_item *item)
+refuse_unknown(const struct compiler *compiler)
 {
-	static _Thread_local char message[128];
+	enum rte_flow_item_type type = compiler->item->type;
 	const char *name = NULL;
 
-	if (item->type < 0 || rte_flow_conv(RTE_FLOW_CONV_OP_ITEM_NAME_PTR, &name, sizeof(name),
-				      (const void *)(uintptr_t)item->type, NULL) < 0)
+	if (type < 0 || rte_flow_conv(RTE_FLOW_CONV_OP_ITEM_NAME_PTR, &name, sizeof(name),
+				(const void *)(uintptr_t)type, NULL) < 0)
 		name = NULL;
-	snprintf(message, sizeof(message), "item %s (type %d) is not one of the software engine's",
-		name != NULL ? name : "unknown", (int)item->type);
-	return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM, item, message);
+	return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM,
+		"item %s (type %d) is not one of the software engine's",
+		name != NULL ? name : "unknown", (int)type);
 }
 
 static int
-compile_item(struct compiler *compiler, const struct rte_flow_item *item)
+compile_item(struct compiler *compiler)
 {
-	const struct trip_pattern_item *known = trip_pattern_item_of(item->type, compiler->tags);
-	bool tunnel =
-		item->type == RTE_FLOW_ITEM_TYPE_VXLAN || item->type == RTE_FLOW_ITEM_TYPE_GRE;
-	const char *message;
-	int status;
+	const struct trip_flow_item *known = trip_flow_item_of((int)compiler->item->type);
+	struct trip_pattern_sign sign;
+	int status = 0;
 
 	if (known == NULL)
-		return refuse_unknown(compiler, item);
-	message = misplaced(compiler, known);
-	if (message != NULL)
-		return refuse(compiler, EINVAL, RTE_FLOW_ERROR_TYPE_ITEM, item, message);
-	if (tunnel && compiler->base != 0)
-		return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM, item,
-			item->type == RTE_FLOW_ITEM_TYPE_GRE
-				? "gre: a tunnel in a tunnel is not looked into"
-				: "vxlan: a tunnel in a tunnel is not looked into");
+		return refuse_unknown(compiler);
+	if (!trip_flow_item_follows(known, compiler->before, compiler->run))
+		return refuse_place(compiler, known);
+	if (known->layer == TRIP_FLOW_VLAN && compiler->no_more_tags)
+		return refuse(compiler, EINVAL, RTE_FLOW_ERROR_TYPE_ITEM,
+			"vlan: the one before it has no more behind it (has_more_vlan is 0)");
+	compiler->run = compiler->before == known ? compiler->run + 1 : 1;
 	compiler->before = known;
-	compiler->layer = known->layer;
-	if (known->layer == TRIP_PATTERN_VLAN) {
-		compiler->tags++;
+	if (known->layer == TRIP_FLOW_VLAN) {
+		compiler->tags = compiler->run;
 		compiler->more_tags = false;
 	}
-	demand(compiler, known->bit, known->bit);
+	sign = trip_pattern_item_sign(known);
+	demand(compiler, sign.mask, sign.value);
 	/* Of the outer stack it is always so, and to ask would cost every packet the long way. */
-	if (known->type == RTE_FLOW_ITEM_TYPE_ETH && compiler->base != 0)
-		demand(compiler, (uint64_t)TRIP_MORE_ETH << 32, (uint64_t)TRIP_MORE_ETH << 32);
-	if (tunnel) {
-		status = enter_tunnel(compiler, item);
-		if (status != 0)
-			return status;
-	}
-	return compile_fields(compiler, known, item);
+	if (known->layer == TRIP_FLOW_ETH && compiler->base != 0)
+		demand(compiler, TRIP_PATTERN_MORE(TRIP_MORE_ETH),
+			TRIP_PATTERN_MORE(TRIP_MORE_ETH));
+	if (known->layer == TRIP_FLOW_TUNNEL)
+		status = enter_tunnel(compiler, known);
+	return status == 0 ? compile_fields(compiler, known) : status;
 }
 
 int
 trip_pattern_compile(const struct rte_flow_item *items, struct trip_pattern *pattern,
 	struct rte_flow_error *error)
 {
-	struct compiler compiler = {.pattern = pattern, .error = error};
-	const struct rte_flow_item *item;
-	int status;
+	struct compiler compiler = {.pattern = pattern, .error = error, .item = items};
+	int status = 0;
 
 	memset(pattern, 0, sizeof(*pattern));
 	if (items == NULL)
-		return refuse(
-			&compiler, EINVAL, RTE_FLOW_ERROR_TYPE_ITEM_NUM, NULL, "pattern: no items");
-	for (item = items; item->type != RTE_FLOW_ITEM_TYPE_END; item++) {
-		if (item->type == RTE_FLOW_ITEM_TYPE_VOID)
-			continue;
-		status = compile_item(&compiler, item);
-		if (status != 0)
-			return status;
-	}
-	finish_stack(&compiler);
-	return 0;
+		return refuse(&compiler, EINVAL, RTE_FLOW_ERROR_TYPE_ITEM_NUM, "pattern: no items");
+	for (; compiler.item->type != RTE_FLOW_ITEM_TYPE_END && status == 0; compiler.item++)
+		if (compiler.item->type != RTE_FLOW_ITEM_TYPE_VOID)
+			status = compile_item(&compiler);
+	if (status == 0)
+		finish_stack(&compiler);
+	return status;
 }

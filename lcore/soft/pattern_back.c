@@ -4,6 +4,7 @@
 
 #include <rte_common.h>
 
+#include "packet_priv.h"
 #include "pattern_back.h"
 #include "pattern_item.h"
 
@@ -56,47 +57,61 @@ use_mask(struct reader *reader)
 }
 
 static void
-read_field(struct reader *reader, const struct trip_pattern_field *field)
+read_field(struct reader *reader, const struct trip_flow_field *field, uint32_t at)
 {
-	const uint8_t *mask = (const uint8_t *)reader->pattern->mask + reader->base + field->place;
-	const uint8_t *value =
-		(const uint8_t *)reader->pattern->value + reader->base + field->place;
+	const uint8_t *mask = (const uint8_t *)reader->pattern->mask + reader->base + at;
+	const uint8_t *value = (const uint8_t *)reader->pattern->value + reader->base + at;
 	struct trip_pattern_items *back = reader->back;
 
-	for (uint32_t i = 0; i < field->size; i++)
+	for (uint32_t i = 0; i < field->bytes; i++)
 		if (mask[i] != 0)
 			use_mask(reader);
-	memcpy(&back->mask[back->n][field->offset], mask, field->size);
-	memcpy(&back->spec[back->n][field->offset], value, field->size);
+	memcpy(&back->mask[back->n][field->offset], mask, field->bytes);
+	memcpy(&back->spec[back->n][field->offset], value, field->bytes);
 }
 
-/* Reads the fields of the next item. */
+/* Flags behind the header of which something is asked. */
 static void
-read_fields(struct reader *reader, enum rte_flow_item_type type, uint32_t tags)
+read_flag(struct reader *reader, const struct trip_flow_field *field, uint64_t bits)
 {
-	const struct trip_pattern_item *known = trip_pattern_item_of(type, tags);
+	struct trip_pattern_items *back = reader->back;
+	uint8_t bit = (uint8_t)(1u << field->shift);
 
-	next_item(reader, type);
-	for (uint32_t i = 0; i < known->n_fields; i++)
-		if (known->fields[i].place != TRIP_PATTERN_NOT_READ)
-			read_field(reader, &known->fields[i]);
+	if ((reader->asked & bits) == 0)
+		return;
+	use_mask(reader);
+	back->mask[back->n][field->offset] |= bit;
+	if ((reader->present & bits) != 0)
+		back->spec[back->n][field->offset] |= bit;
+}
+
+/* Reads the fields of the next item, before which there are `nth` of these. */
+static void
+read_fields(struct reader *reader, const struct trip_flow_item *known, unsigned int nth)
+{
+	next_item(reader, (enum rte_flow_item_type)known->type);
+	for (unsigned int i = 0; i < known->n_fields; i++) {
+		const struct trip_flow_field *field = &known->fields[i];
+		struct trip_pattern_place place;
+
+		if (field->unread)
+			continue;
+		place = trip_pattern_item_place(known, nth, field);
+		if (trip_pattern_item_flag(known, field))
+			read_flag(reader, field, place.bits);
+		else
+			read_field(reader, field, place.at);
+	}
 }
 
 static void
 read_eth(struct reader *reader)
 {
-	const uint64_t eth = (uint64_t)TRIP_MORE_ETH << 32,
+	const uint64_t eth = TRIP_PATTERN_MORE(TRIP_MORE_ETH),
 		       above = TRIP_HAS_TAGS_MASK | TRIP_HAS_IPV4 | TRIP_HAS_IPV6;
 	struct trip_pattern_items *back = reader->back;
-	struct rte_flow_item_eth *spec = (void *)back->spec[back->n];
-	struct rte_flow_item_eth *mask = (void *)back->mask[back->n];
 
-	read_fields(reader, RTE_FLOW_ITEM_TYPE_ETH, 0);
-	if ((reader->asked & TRIP_HAS_TAGGED) != 0) {
-		mask->has_vlan = 1;
-		spec->has_vlan = (reader->present & TRIP_HAS_TAGGED) != 0;
-		use_mask(reader);
-	}
+	read_fields(reader, trip_flow_item_of(RTE_FLOW_ITEM_TYPE_ETH), 0);
 	if (reader->base != 0 ? (reader->asked & eth) != 0
 			      : back->items[back->n].spec != NULL || (reader->asked & above) != 0)
 		back->n++;
@@ -107,7 +122,7 @@ read_vlan(struct reader *reader, uint32_t tag, bool more)
 {
 	struct trip_pattern_items *back = reader->back;
 
-	read_fields(reader, RTE_FLOW_ITEM_TYPE_VLAN, tag);
+	read_fields(reader, trip_flow_item_of(RTE_FLOW_ITEM_TYPE_VLAN), tag);
 	if (more) {
 		((struct rte_flow_item_vlan *)back->mask[back->n])->has_more_vlan = 1;
 		((struct rte_flow_item_vlan *)back->spec[back->n])->has_more_vlan = 1;
@@ -135,49 +150,35 @@ read_tags(struct reader *reader)
 		read_vlan(reader, 1, tags == 3);
 }
 
-/* `there` where it must be; where it must not, all of them are known (demand_extension()). */
-#define EXTENSION(member, extension)                                                             \
-	do {                                                                                     \
-		if ((reader->asked >> 32 & TRIP_MORE_EXT_##extension) != 0) {                    \
-			mask->member = 1;                                                        \
-			spec->member = (reader->present >> 32 & TRIP_MORE_EXT_##extension) != 0; \
-			use_mask(reader);                                                        \
-		}                                                                                \
-	} while (0)
-
-static void
-read_ipv6(struct reader *reader)
+/* Of a tunnel behind UDP: is its port asked for, and something behind that? Else it is a port. */
+static bool
+has_number(const struct reader *reader, const struct trip_flow_item *known)
 {
-	struct trip_pattern_items *back = reader->back;
-	struct rte_flow_item_ipv6 *spec = (void *)back->spec[back->n];
-	struct rte_flow_item_ipv6 *mask = (void *)back->mask[back->n];
+	const uint8_t *mask = (const uint8_t *)reader->pattern->mask + TRIP_PLACE_L4 + 2;
+	const uint8_t *value = (const uint8_t *)reader->pattern->value + TRIP_PLACE_L4 + 2;
 
-	read_fields(reader, RTE_FLOW_ITEM_TYPE_IPV6, 0);
-	EXTENSION(has_hop_ext, HOP);
-	EXTENSION(has_route_ext, ROUTE);
-	EXTENSION(has_frag_ext, FRAG);
-	EXTENSION(has_auth_ext, AUTH);
-	EXTENSION(has_esp_ext, ESP);
-	EXTENSION(has_dest_ext, DEST);
-	EXTENSION(has_mobil_ext, MOBIL);
-	EXTENSION(has_hip_ext, HIP);
-	EXTENSION(has_shim6_ext, SHIM6);
-	back->n++;
+	return known->announcer != TRIP_FLOW_BY_UDP_PORT ||
+	       ((reader->asked & TRIP_HAS_TUNNEL) != 0 && trip_packet_be16(mask) == 0xffff &&
+		       trip_packet_be16(value) == known->number);
 }
-#undef EXTENSION
 
-static void
-read_ip(struct reader *reader)
+/* The item of a layer that must be there, or NULL. */
+static const struct trip_flow_item *
+find_item(const struct reader *reader, enum trip_flow_layer layer)
 {
-	if ((reader->asked & TRIP_HAS_IPV4) != 0) {
-		read_fields(reader, RTE_FLOW_ITEM_TYPE_IPV4, 0);
-		reader->back->n++;
-	} else if ((reader->asked & TRIP_HAS_IPV6) != 0) {
-		read_ipv6(reader);
+	const struct trip_flow_item *known;
+
+	for (unsigned int i = 0; (known = trip_flow_item_at(i)) != NULL; i++) {
+		struct trip_pattern_sign sign = trip_pattern_item_sign(known);
+
+		if (known->layer == layer && (reader->asked & sign.mask) == sign.mask &&
+			(reader->present & sign.mask) == sign.value && has_number(reader, known))
+			return known;
 	}
+	return NULL;
 }
 
-/* In front of VXLAN the port goes without saying. */
+/* In front of a tunnel the port goes without saying. */
 static void
 forget_port(struct reader *reader)
 {
@@ -191,38 +192,25 @@ forget_port(struct reader *reader)
 }
 
 static void
-read_l4(struct reader *reader, bool vxlan)
+read_layer(struct reader *reader, enum trip_flow_layer layer, const struct trip_flow_item *tunnel)
 {
-	static const enum rte_flow_item_type types[] = {RTE_FLOW_ITEM_TYPE_TCP,
-		RTE_FLOW_ITEM_TYPE_UDP, RTE_FLOW_ITEM_TYPE_SCTP, RTE_FLOW_ITEM_TYPE_ICMP,
-		RTE_FLOW_ITEM_TYPE_ICMP6};
+	const struct trip_flow_item *known = find_item(reader, layer);
 
-	for (unsigned int i = 0; i < RTE_DIM(types); i++) {
-		if ((reader->asked & trip_pattern_item_of(types[i], 0)->bit) == 0)
-			continue;
-		read_fields(reader, types[i], 0);
-		if (vxlan)
-			forget_port(reader);
-		reader->back->n++;
+	if (known == NULL)
 		return;
-	}
+	read_fields(reader, known, 0);
+	if (layer == TRIP_FLOW_L4 && tunnel != NULL)
+		forget_port(reader);
+	reader->back->n++;
 }
 
 static void
-read_stack(struct reader *reader, bool vxlan)
+read_stack(struct reader *reader, const struct trip_flow_item *tunnel)
 {
 	read_eth(reader);
 	read_tags(reader);
-	read_ip(reader);
-	read_l4(reader, vxlan);
-}
-
-/* The header of a tunnel lies with what it leads to. */
-static void
-read_tunnel(struct reader *inner, enum rte_flow_item_type type)
-{
-	read_fields(inner, type, 0);
-	inner->back->n++;
+	read_layer(reader, TRIP_FLOW_IP, tunnel);
+	read_layer(reader, TRIP_FLOW_L4, tunnel);
 }
 
 void
@@ -230,15 +218,15 @@ trip_pattern_back(const struct trip_pattern *pattern, struct trip_pattern_items 
 {
 	struct reader outer = reader_of(pattern, back, 0);
 	struct reader inner = reader_of(pattern, back, TRIP_PLACE_INNER);
-	bool gre = (outer.asked & TRIP_HAS_GRE) != 0;
-	/* A tunnel of which nothing is asked is no more than its number. */
-	bool vxlan = !gre && (outer.asked & TRIP_HAS_TUNNEL) != 0;
+	const struct trip_flow_item *tunnel = find_item(&outer, TRIP_FLOW_TUNNEL);
 
 	memset(back, 0, sizeof(*back));
-	read_stack(&outer, vxlan);
-	if (gre || vxlan) {
-		read_tunnel(&inner, gre ? RTE_FLOW_ITEM_TYPE_GRE : RTE_FLOW_ITEM_TYPE_VXLAN);
-		read_stack(&inner, false);
+	read_stack(&outer, tunnel);
+	if (tunnel != NULL) {
+		/* Its header lies with what it leads to. */
+		read_fields(&inner, tunnel, 0);
+		back->n++;
+		read_stack(&inner, NULL);
 	}
 	back->items[back->n].type = RTE_FLOW_ITEM_TYPE_END;
 }

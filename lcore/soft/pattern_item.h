@@ -1,43 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The items that a pattern can have, and where their fields are in a packet's words. */
+/* Where what the catalogue's items match is in a packet's words. */
 #ifndef TRIP_PATTERN_ITEM_H
 #define TRIP_PATTERN_ITEM_H
 
+#include <stdbool.h>
+
+#include <trip_flow_item.h>
+
 #include "pattern.h"
 
-#define TRIP_PATTERN_NOT_READ (-1)
+/* The second half of the presence bits. */
+#define TRIP_PATTERN_MORE(bits) ((uint64_t)(bits) << 32)
 
-/* One member of an item's structure, and where in a stack's words it is. */
-struct trip_pattern_field {
-	uint16_t offset;
-	uint16_t size;
-	int16_t place;
-	uint64_t bits; /* presence: TRIP_HAS_*, and TRIP_MORE_* above them */
-	const char *not_read;
-	const char *range;
+/* The bytes of a field in a stack's words, and the presence bits that say that they are there:
+ * TRIP_HAS_*, and TRIP_MORE_* above them. */
+struct trip_pattern_place {
+	uint32_t at;
+	uint64_t bits;
 };
 
-enum trip_pattern_layer {
-	TRIP_PATTERN_NOTHING,
-	TRIP_PATTERN_ETH,
-	TRIP_PATTERN_VLAN,
-	TRIP_PATTERN_IP,
-	TRIP_PATTERN_L4,
-	TRIP_PATTERN_TUNNEL, /* behind L4 */
+/* `nth`: how many of these items are before it. Of a flag behind the header only bits are set; it
+ * may have no place at all. */
+struct trip_pattern_place trip_pattern_item_place(
+	const struct trip_flow_item *item, unsigned int nth, const struct trip_flow_field *field);
+
+/* Is a field one of the flags behind the header? Then which of them. */
+static inline bool
+trip_pattern_item_flag(const struct trip_flow_item *item, const struct trip_flow_field *field)
+{
+	return field->offset >= item->header;
+}
+
+/* What says in a stack's presence bits that an item is there: those of `mask` are `value`. */
+struct trip_pattern_sign {
+	uint64_t mask, value;
 };
 
-struct trip_pattern_item {
-	enum rte_flow_item_type type;
-	enum trip_pattern_layer layer;
-	uint32_t bit; /* the item without fields */
-	const void *default_mask;
-	const struct trip_pattern_field *fields;
-	uint32_t n_fields;
-	const char *misplaced;
-	const char *no_spec;
-};
-
-/* `tags`: VLAN items before it in the same stack. NULL: there is no such item. */
-const struct trip_pattern_item *trip_pattern_item_of(enum rte_flow_item_type type, uint32_t tags);
+struct trip_pattern_sign trip_pattern_item_sign(const struct trip_flow_item *item);
 
 #endif

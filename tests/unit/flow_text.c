@@ -34,7 +34,7 @@ texts_are_patterns(void **state)
 		"end",
 		"eth dst is 02:00:00:00:00:01 type is 2048 has_vlan is 1 / end",
 		"eth src spec 02:00:00:00:00:00 src mask 02:00:00:00:00:0f / end",
-		"vlan tci spec 5 tci mask 4095 inner_type is 2048 has_more_vlan is 0 / end",
+		"vlan vid is 5 inner_type is 2048 has_more_vlan is 0 / end",
 		"ipv4 tos is 16 ttl is 64 src spec 10.1.0.0 src prefix 16 dst is 10.0.0.1 / end",
 		"ipv4 src spec 10.0.0.1 src mask 255.0.0.255 / tcp src is 1 flags spec 2 flags "
 		"mask 18 / end",
@@ -45,6 +45,10 @@ texts_are_patterns(void **state)
 		"ipv6 / icmp6 type is 128 code is 0 / end",
 		"udp / vxlan vni is 77 last_rsvd is 1 / eth / ipv4 / tcp / end",
 		"gre c_rsvd0_ver is 8192 protocol is 2048 / ipv4 / end",
+		"vlan tci is 5 / end",
+		"vlan pcp spec 0 pcp mask 1 dei is 1 vid spec 1 vid mask 1 / end",
+		"ipv6 tc is 46 flow spec 4096 flow prefix 8 / end",
+		"gre c_rsvd0_ver spec 8193 c_rsvd0_ver mask 8199 / end",
 	};
 
 	for (unsigned int i = 0; i < RTE_DIM(patterns); i++) {

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The catalogue of packet items. Offsets are those of the headers on the wire: they are the same in
+ * all versions of rte_flow, where the members' names are not. What stands behind a header in an
+ * item's structure are single bits.
+ */
+#include <rte_byteorder.h>
+#include <rte_common.h>
+#include <rte_flow.h>
+
+#include <trip_flow_item.h>
+
+/* Indices of the catalogue. */
+enum {
+	ETH,
+	VLAN,
+	IPV4,
+	IPV6,
+	TCP,
+	UDP,
+	SCTP,
+	ICMP,
+	ICMP6,
+	VXLAN,
+	GRE,
+	ITEMS,
+};
+
+#define FIELD(name, from, count, how)                                                    \
+	{                                                                                \
+		.word = (name), .offset = (from), .bytes = (count), .bits = 8 * (count), \
+		.notation = TRIP_FLOW_##how                                              \
+	}
+#define PART(name, from, count, right, width)                                        \
+	{                                                                            \
+		.word = (name), .offset = (from), .bytes = (count), .bits = (width), \
+		.shift = (right)                                                     \
+	}
+#define UNREAD(name, from, count)                                                        \
+	{                                                                                \
+		.word = (name), .offset = (from), .bytes = (count), .bits = 8 * (count), \
+		.unread = true, .unsaid = true                                           \
+	}
+/* Bits behind a header, in the order in which they are declared, within one byte. */
+#define BITS(name, header, nth, width, never, silent)                                              \
+	{                                                                                          \
+		.word = (name), .offset = (header) + (nth) / 8, .bytes = 1, .bits = (width),       \
+		.unread = (never), .unsaid = (silent),                                             \
+		.shift =                                                                           \
+			RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN ? (nth) % 8 : 8 - (width) - (nth) % 8, \
+	}
+#define FLAG(name, header, nth) BITS(name, header, nth, 1, false, false)
+#define UNSAID(name, header, nth) BITS(name, header, nth, 1, false, true)
+
+static const struct trip_flow_field eth[] = {
+	FIELD("dst", 0, 6, MAC),
+	FIELD("src", 6, 6, MAC),
+	FIELD("type", 12, 2, NUMBER),
+	FLAG("has_vlan", 14, 0),
+	/* They have a word of their own: 31 are no room behind the first. */
+	UNREAD("reserved", 16, 4),
+};
+static const struct trip_flow_field vlan[] = {
+	FIELD("tci", 0, 2, NUMBER),
+	PART("pcp", 0, 2, 13, 3),
+	PART("dei", 0, 2, 12, 1),
+	PART("vid", 0, 2, 0, 12),
+	FIELD("inner_type", 2, 2, NUMBER),
+	FLAG("has_more_vlan", 4, 0),
+	BITS("reserved", 4, 1, 7, true, true),
+	UNREAD("reserved", 5, 3),
+};
+static const struct trip_flow_field ipv4[] = {
+	FIELD("version_ihl", 0, 1, NUMBER),
+	FIELD("tos", 1, 1, NUMBER),
+	FIELD("length", 2, 2, NUMBER),
+	FIELD("packet_id", 4, 2, NUMBER),
+	FIELD("fragment_offset", 6, 2, NUMBER),
+	FIELD("ttl", 8, 1, NUMBER),
+	FIELD("proto", 9, 1, NUMBER),
+	UNREAD("cksum", 10, 2),
+	FIELD("src", 12, 4, IPV4),
+	FIELD("dst", 16, 4, IPV4),
+};
+static const struct trip_flow_field ipv6[] = {
+	FIELD("vtc_flow", 0, 4, NUMBER),
+	PART("tc", 0, 4, 20, 8),
+	PART("flow", 0, 4, 0, 20),
+	FIELD("length", 4, 2, NUMBER),
+	FIELD("proto", 6, 1, NUMBER),
+	FIELD("hop", 7, 1, NUMBER),
+	FIELD("src", 8, 16, IPV6),
+	FIELD("dst", 24, 16, IPV6),
+	UNSAID("has_hop_ext", 40, 0),
+	UNSAID("has_route_ext", 40, 1),
+	FLAG("has_frag_ext", 40, 2),
+	UNSAID("has_auth_ext", 40, 3),
+	UNSAID("has_esp_ext", 40, 4),
+	UNSAID("has_dest_ext", 40, 5),
+	UNSAID("has_mobil_ext", 40, 6),
+	UNSAID("has_hip_ext", 40, 7),
+	UNSAID("has_shim6_ext", 40, 8),
+	BITS("reserved", 40, 9, 7, true, true),
+	UNREAD("reserved", 42, 2),
+};
+static const struct trip_flow_field tcp[] = {
+	FIELD("src", 0, 2, NUMBER),
+	FIELD("dst", 2, 2, NUMBER),
+	FIELD("seq", 4, 4, NUMBER),
+	FIELD("ack", 8, 4, NUMBER),
+	UNREAD("data_off", 12, 1),
+	FIELD("flags", 13, 1, NUMBER),
+	UNREAD("rx_win", 14, 2),
+	UNREAD("cksum", 16, 2),
+	UNREAD("urp", 18, 2),
+};
+static const struct trip_flow_field udp[] = {
+	FIELD("src", 0, 2, NUMBER),
+	FIELD("dst", 2, 2, NUMBER),
+	FIELD("length", 4, 2, NUMBER),
+	UNREAD("cksum", 6, 2),
+};
+static const struct trip_flow_field sctp[] = {
+	FIELD("src", 0, 2, NUMBER),
+	FIELD("dst", 2, 2, NUMBER),
+	FIELD("tag", 4, 4, NUMBER),
+	FIELD("cksum", 8, 4, NUMBER),
+};
+static const struct trip_flow_field icmp[] = {
+	FIELD("type", 0, 1, NUMBER),
+	FIELD("code", 1, 1, NUMBER),
+	UNREAD("cksum", 2, 2),
+	FIELD("ident", 4, 2, NUMBER),
+	FIELD("seq", 6, 2, NUMBER),
+};
+static const struct trip_flow_field icmp6[] = {
+	FIELD("type", 0, 1, NUMBER),
+	FIELD("code", 1, 1, NUMBER),
+	UNREAD("cksum", 2, 2),
+};
+static const struct trip_flow_field vxlan[] = {
+	FIELD("flags", 0, 1, NUMBER),
+	FIELD("rsvd0", 1, 3, NUMBER),
+	FIELD("vni", 4, 3, NUMBER),
+	FIELD("last_rsvd", 7, 1, NUMBER),
+};
+static const struct trip_flow_field gre[] = {
+	FIELD("c_rsvd0_ver", 0, 2, NUMBER),
+	PART("c_bit", 0, 2, 15, 1),
+	PART("k_bit", 0, 2, 13, 1),
+	PART("s_bit", 0, 2, 12, 1),
+	FIELD("protocol", 2, 2, NUMBER),
+};
+
+#define BIT(index) (UINT32_C(1) << (index))
+#define IP (BIT(IPV4) | BIT(IPV6))
+/* An item, the structure that it has in rte_flow, and its default mask. */
+#define ITEM(id, name, structure, in, length, ...)                \
+	[id] = {.word = #name,                                    \
+		.type = RTE_FLOW_ITEM_TYPE_##id,                  \
+		.layer = TRIP_FLOW_##in,                          \
+		.size = sizeof(struct rte_flow_item_##structure), \
+		.header = (length),                               \
+		.mask = &rte_flow_item_##structure##_mask,        \
+		.fields = (name),                                 \
+		.n_fields = RTE_DIM(name),                        \
+		__VA_ARGS__}
+#define BY(what, which) .announcer = TRIP_FLOW_BY_##what, .number = (which)
+
+static const struct trip_flow_item items[ITEMS] = {
+	ITEM(ETH, eth, eth, ETH, 14),
+	ITEM(VLAN, vlan, vlan, VLAN, 4, .behind = BIT(ETH), .repeats = 2),
+	ITEM(IPV4, ipv4, ipv4, IP, 20, BY(ETHERTYPE, 0x0800), .behind = BIT(ETH) | BIT(VLAN)),
+	ITEM(IPV6, ipv6, ipv6, IP, 40, BY(ETHERTYPE, 0x86dd), .behind = BIT(ETH) | BIT(VLAN)),
+	ITEM(TCP, tcp, tcp, L4, 20, BY(PROTOCOL, 6), .behind = IP),
+	ITEM(UDP, udp, udp, L4, 8, BY(PROTOCOL, 17), .behind = IP),
+	ITEM(SCTP, sctp, sctp, L4, 12, BY(PROTOCOL, 132), .behind = IP),
+	ITEM(ICMP, icmp, icmp, L4, 8, BY(PROTOCOL, 1), .behind = BIT(IPV4)),
+	ITEM(ICMP6, icmp6, icmp6, L4, 4, BY(PROTOCOL, 58), .behind = BIT(IPV6)),
+	ITEM(VXLAN, vxlan, vxlan, TUNNEL, 8, BY(UDP_PORT, 4789), .behind = BIT(UDP),
+		.carries = TRIP_FLOW_CARRIES_ETHERNET),
+	ITEM(GRE, gre, gre, TUNNEL, 4, BY(PROTOCOL, 47), .behind = IP,
+		.carries = TRIP_FLOW_CARRIES_TYPED),
+};
+
+const struct trip_flow_item *
+trip_flow_item_at(unsigned int index)
+{
+	return index < ITEMS ? &items[index] : NULL;
+}
+
+const struct trip_flow_item *
+trip_flow_item_of(int type)
+{
+	for (unsigned int i = 0; i < ITEMS; i++)
+		if (items[i].type == type)
+			return &items[i];
+	return NULL;
+}
+
+bool
+trip_flow_item_follows(
+	const struct trip_flow_item *item, const struct trip_flow_item *before, unsigned int run)
+{
+	if (before == NULL)
+		return true;
+	if (before == item)
+		return run < item->repeats || before->layer == TRIP_FLOW_TUNNEL;
+	if (before->layer == TRIP_FLOW_TUNNEL)
+		return before->carries != TRIP_FLOW_CARRIES_IP || item->layer > TRIP_FLOW_VLAN;
+	return (item->behind & BIT(before - items)) != 0;
+}
