@@ -330,7 +330,7 @@ trip_rules_build_abandon(struct trip_rules_ctx *ctx)
 	ctx->shape.n_bytes = 0;
 	ctx->n_ranges = 0;
 	ctx->before = NULL;
-	ctx->tags = 0;
+	ctx->run = 0;
 	ctx->tunnel = false;
 	ctx->lost = false;
 	ctx->in_when = false;

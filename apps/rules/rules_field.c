@@ -44,8 +44,7 @@ parse_ip(int family, size_t size, const char *text, trip_rules_u128 *value)
 
 /* An address in its own notation. IPv4 may also be a number, as testpmd has it for masks. */
 static bool
-parse_address(enum trip_rules_notation notation, const struct trip_rules_span *span,
-	trip_rules_u128 *value)
+parse_address(unsigned int notation, const struct trip_rules_span *span, trip_rules_u128 *value)
 {
 	char text[64];
 	uint64_t number;
@@ -54,9 +53,9 @@ parse_address(enum trip_rules_notation notation, const struct trip_rules_span *s
 		return false;
 	memcpy(text, span->text, span->length);
 	text[span->length] = '\0';
-	if (notation == TRIP_RULES_NOTATION_MAC)
+	if (notation == TRIP_FLOW_MAC)
 		return parse_mac(text, value);
-	if (notation == TRIP_RULES_NOTATION_IPV6)
+	if (notation == TRIP_FLOW_IPV6)
 		return parse_ip(AF_INET6, 16, text, value);
 	if (parse_ip(AF_INET, 4, text, value))
 		return true;
@@ -70,23 +69,23 @@ parse_address(enum trip_rules_notation notation, const struct trip_rules_span *s
 bool
 trip_rules_field_mac(const struct trip_rules_span *span, trip_rules_u128 *value)
 {
-	return parse_address(TRIP_RULES_NOTATION_MAC, span, value);
+	return parse_address(TRIP_FLOW_MAC, span, value);
 }
 
 bool
-trip_rules_field_value(struct trip_rules_ctx *ctx, const struct trip_rules_field *field,
+trip_rules_field_value(struct trip_rules_ctx *ctx, const struct trip_flow_field *field,
 	const struct trip_rules_span *span, trip_rules_u128 *value)
 {
 	static const char *const notations[] = {
-		[TRIP_RULES_NOTATION_MAC] = "a MAC address such as 02:00:00:00:00:01",
-		[TRIP_RULES_NOTATION_IPV4] = "an IPv4 address such as 10.0.0.1",
-		[TRIP_RULES_NOTATION_IPV6] = "an IPv6 address such as 2001:db8::1",
+		[TRIP_FLOW_MAC] = "a MAC address such as 02:00:00:00:00:01",
+		[TRIP_FLOW_IPV4] = "an IPv4 address such as 10.0.0.1",
+		[TRIP_FLOW_IPV6] = "an IPv6 address such as 2001:db8::1",
 	};
 	char quote[TRIP_RULES_QUOTE_SIZE], what[32];
 	uint64_t number;
 
-	if (field->notation == TRIP_RULES_NOTATION_NUMBER) {
-		snprintf(what, sizeof(what), "%s %s", ctx->draft.item->name, field->name);
+	if (field->notation == TRIP_FLOW_NUMBER) {
+		snprintf(what, sizeof(what), "%s %s", ctx->draft.item->word, field->word);
 		if (!trip_rules_value_number(
 			    ctx, span, what, (uint64_t)trip_rules_field_ones(field->bits), &number))
 			return false;
@@ -95,21 +94,17 @@ trip_rules_field_value(struct trip_rules_ctx *ctx, const struct trip_rules_field
 	}
 	if (parse_address(field->notation, span, value))
 		return true;
-	trip_rules_error(ctx, span, "%s %s: expected %s, found %s", ctx->draft.item->name,
-		field->name, notations[field->notation], trip_rules_error_quote(quote, span));
+	trip_rules_error(ctx, span, "%s %s: expected %s, found %s", ctx->draft.item->word,
+		field->word, notations[field->notation], trip_rules_error_quote(quote, span));
 	return false;
 }
 
 /* Adds a value to an item that is zero there. */
 void
-trip_rules_field_store(void *item, const struct trip_rules_field *field, trip_rules_u128 value)
+trip_rules_field_store(void *item, const struct trip_flow_field *field, trip_rules_u128 value)
 {
 	uint8_t *at = (uint8_t *)item + field->offset;
 
-	if (field->flag != NULL) {
-		field->flag(item, (unsigned int)value);
-		return;
-	}
 	value <<= field->shift;
 	for (unsigned int i = field->bytes; i > 0; i--, value >>= 8)
 		at[i - 1] |= (uint8_t)value;

@@ -11,18 +11,13 @@
 void
 trip_rules_item_begin(struct trip_rules_ctx *ctx, const struct trip_rules_span *item)
 {
-	const struct trip_rules_item *found = trip_rules_table_item(ctx, item);
+	const struct trip_flow_item *found = trip_rules_table_item(ctx, item);
 
 	ctx->draft = (struct trip_rules_draft){.item = found};
 	ctx->lost = found == NULL;
+	ctx->run = ctx->before == found ? ctx->run + 1 : 1;
 	ctx->before = found;
-	if (found == NULL)
-		return;
-	ctx->tags = found->layer == TRIP_RULES_LAYER_VLAN ? ctx->tags + 1 : 0;
-	if (trip_rules_table_tunnels(found)) {
-		ctx->before = NULL;
-		ctx->tunnel = true;
-	}
+	ctx->tunnel |= found != NULL && found->layer == TRIP_FLOW_TUNNEL;
 }
 
 /* Only that there is such a field, for tests of it that say no more yet. */
@@ -37,7 +32,7 @@ trip_rules_item_field(struct trip_rules_ctx *ctx, const struct trip_rules_span *
  * absence is not a second mistake.
  */
 static bool
-note(struct trip_rules_ctx *ctx, const struct trip_rules_field *field,
+note(struct trip_rules_ctx *ctx, const struct trip_flow_field *field,
 	const struct trip_rules_span *span, const trip_rules_u128 *spec,
 	const trip_rules_u128 *mask)
 {
@@ -48,7 +43,7 @@ note(struct trip_rules_ctx *ctx, const struct trip_rules_field *field,
 	if ((spec != NULL && (draft->specs & bit) != 0) ||
 		(mask != NULL && (draft->masks & bit) != 0)) {
 		trip_rules_error(ctx, span, "%s %s: this item has its %s already",
-			draft->item->name, field->name,
+			draft->item->word, field->word,
 			spec != NULL && (draft->specs & bit) != 0 ? "value" : "mask");
 		return false;
 	}
@@ -68,7 +63,7 @@ void
 trip_rules_item_is(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
 	const struct trip_rules_span *value)
 {
-	const struct trip_rules_field *f = trip_rules_table_field(ctx, field);
+	const struct trip_flow_field *f = trip_rules_table_field(ctx, field);
 	trip_rules_u128 spec = 0, mask;
 
 	if (f == NULL)
@@ -82,7 +77,7 @@ void
 trip_rules_item_spec(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
 	const struct trip_rules_span *value)
 {
-	const struct trip_rules_field *f = trip_rules_table_field(ctx, field);
+	const struct trip_flow_field *f = trip_rules_table_field(ctx, field);
 	trip_rules_u128 spec = 0;
 
 	if (f == NULL)
@@ -95,7 +90,7 @@ void
 trip_rules_item_mask(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
 	const struct trip_rules_span *value)
 {
-	const struct trip_rules_field *f = trip_rules_table_field(ctx, field);
+	const struct trip_flow_field *f = trip_rules_table_field(ctx, field);
 	trip_rules_u128 mask = 0;
 
 	if (f == NULL)
@@ -106,13 +101,13 @@ trip_rules_item_mask(struct trip_rules_ctx *ctx, const struct trip_rules_span *f
 
 /* The highest so many bits of a field. */
 static bool
-prefix_mask(struct trip_rules_ctx *ctx, const struct trip_rules_field *f,
+prefix_mask(struct trip_rules_ctx *ctx, const struct trip_flow_field *f,
 	const struct trip_rules_span *length, trip_rules_u128 *mask)
 {
 	char what[40];
 	uint64_t n;
 
-	snprintf(what, sizeof(what), "%s %s prefix", ctx->draft.item->name, f->name);
+	snprintf(what, sizeof(what), "%s %s prefix", ctx->draft.item->word, f->word);
 	if (!trip_rules_value_number(ctx, length, what, f->bits, &n))
 		return false;
 	*mask = n == 0 ? 0 : trip_rules_field_ones((unsigned int)n) << (f->bits - n);
@@ -124,7 +119,7 @@ void
 trip_rules_item_network(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
 	const struct trip_rules_span *value)
 {
-	const struct trip_rules_field *f = trip_rules_table_field(ctx, field);
+	const struct trip_flow_field *f = trip_rules_table_field(ctx, field);
 	struct trip_rules_span address = *value, length = *value;
 	trip_rules_u128 spec = 0, mask = 0;
 	char quote[TRIP_RULES_QUOTE_SIZE];
@@ -136,9 +131,9 @@ trip_rules_item_network(struct trip_rules_ctx *ctx, const struct trip_rules_span
 	length.text += address.length + 1;
 	length.column += (unsigned int)address.length + 1;
 	length.length -= address.length + 1;
-	if (f->notation == TRIP_RULES_NOTATION_NUMBER)
+	if (f->notation == TRIP_FLOW_NUMBER)
 		trip_rules_error(ctx, value, "%s %s: expected a number, found the network %s",
-			ctx->draft.item->name, f->name, trip_rules_error_quote(quote, value));
+			ctx->draft.item->word, f->word, trip_rules_error_quote(quote, value));
 	else if (trip_rules_field_value(ctx, f, &address, &spec))
 		prefix_mask(ctx, f, &length, &mask);
 	note(ctx, f, field, &spec, &mask);
@@ -148,7 +143,7 @@ void
 trip_rules_item_prefix(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
 	const struct trip_rules_span *value)
 {
-	const struct trip_rules_field *f = trip_rules_table_field(ctx, field);
+	const struct trip_flow_field *f = trip_rules_table_field(ctx, field);
 	trip_rules_u128 mask = 0;
 
 	if (f == NULL)
@@ -162,7 +157,7 @@ void
 trip_rules_item_range(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
 	const struct trip_rules_span *low, const struct trip_rules_span *high)
 {
-	const struct trip_rules_field *f = trip_rules_table_field(ctx, field);
+	const struct trip_flow_field *f = trip_rules_table_field(ctx, field);
 	trip_rules_u128 from = 0, to = 0, mask;
 	bool good;
 
@@ -173,7 +168,7 @@ trip_rules_item_range(struct trip_rules_ctx *ctx, const struct trip_rules_span *
 	if (good && from > to)
 		trip_rules_error(ctx, low,
 			"%s %s: this range is empty: expected its lower end first",
-			ctx->draft.item->name, f->name);
+			ctx->draft.item->word, f->word);
 	mask = trip_rules_field_ones(f->bits);
 	if (!note(ctx, f, field, &from, &mask))
 		return;
@@ -186,10 +181,10 @@ static bool
 complete(struct trip_rules_ctx *ctx)
 {
 	struct trip_rules_draft *draft = &ctx->draft;
-	const struct trip_rules_field *fields = draft->item->fields;
+	const struct trip_flow_field *fields = draft->item->fields;
 	bool good = true;
 
-	for (size_t i = 0; fields[i].name != NULL; i++) {
+	for (size_t i = 0; i < draft->item->n_fields; i++) {
 		uint32_t bit = 1u << i;
 
 		if ((draft->specs & bit) != 0 && (draft->masks & bit) == 0) {
@@ -198,7 +193,7 @@ complete(struct trip_rules_ctx *ctx)
 		} else if ((draft->masks & bit) != 0 && (draft->specs & bit) == 0) {
 			trip_rules_error(ctx, &draft->places[i],
 				"%s %s: expected '%s spec' in the same item, found only a mask",
-				draft->item->name, fields[i].name, fields[i].name);
+				draft->item->word, fields[i].word, fields[i].word);
 			good = false;
 		}
 	}
@@ -210,19 +205,18 @@ static bool
 disjoint(struct trip_rules_ctx *ctx)
 {
 	struct trip_rules_draft *draft = &ctx->draft;
-	const struct trip_rules_field *fields = draft->item->fields;
+	const struct trip_flow_field *fields = draft->item->fields;
 
-	for (size_t i = 0; fields[i].name != NULL; i++) {
+	for (size_t i = 0; i < draft->item->n_fields; i++) {
 		for (size_t j = 0; j < i; j++) {
 			if ((draft->masks >> i & draft->masks >> j & 1) == 0 ||
-				fields[i].flag != NULL || fields[j].flag != NULL ||
 				fields[i].offset != fields[j].offset ||
 				(draft->mask[i] << fields[i].shift &
 					draft->mask[j] << fields[j].shift) == 0)
 				continue;
 			trip_rules_error(ctx, &draft->places[i],
 				"%s %s: '%s' of the same item has these bits already",
-				draft->item->name, fields[i].name, fields[j].name);
+				draft->item->word, fields[i].word, fields[j].word);
 			return false;
 		}
 	}
@@ -259,8 +253,8 @@ trip_rules_item_end(struct trip_rules_ctx *ctx)
 	size = RTE_ALIGN(draft->item->size, 8);
 	memset(shape->cube.spec + at, 0, size);
 	memset(shape->cube.mask + at, 0, size);
-	for (size_t i = 0; draft->item->fields[i].name != NULL; i++) {
-		const struct trip_rules_field *field = &draft->item->fields[i];
+	for (size_t i = 0; i < draft->item->n_fields; i++) {
+		const struct trip_flow_field *field = &draft->item->fields[i];
 
 		if ((draft->ranges >> i & 1) != 0) {
 			add_range(ctx, i);

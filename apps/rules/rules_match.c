@@ -25,8 +25,8 @@
 enum place {
 	AT_TAGS,      /* 0, 1, 2, or 3 for more */
 	AT_TAGGED,    /* 1: there is one */
-	AT_L3,        /* 4, 6, or 0 for another protocol than IP */
-	AT_IP,        /* 1: AT_L3 is 4 or 6 */
+	AT_L3,        /* 2: the EtherType behind all tags */
+	AT_IP = 4,    /* 1: AT_L3 is IPv4 or IPv6 */
 	AT_UPPER,     /* the protocol number behind all headers of IP */
 	AT_LATER,     /* 1: not the first fragment of IPv4 */
 	AT_FRAGMENT,  /* 1: IPv6 has a fragment header */
@@ -43,19 +43,17 @@ static const size_t types[] = {AT_ETH + 12, AT_VLAN + 2, AT_VLAN + 6};
 #define AT_IPV4_PROTO (AT_HEADER + 9)
 #define AT_IPV6_PROTO (AT_HEADER + 6)
 #define AT_UDP_DST (AT_L4 + 2)
-#define AT_GRE_TYPE (AT_TUNNEL + 2)
+#define AT_CARRIED (AT_TUNNEL + 2)
 
 #define TYPE_IPV4 0x0800
 #define TYPE_IPV6 0x86dd
 #define TYPE_ETHERNET 0x6558
-#define PORT_VXLAN 4789
 
 static const uint16_t tag_types[] = {0x8100, 0x88a8, 0x9100};
 /* What may stand between IPv6 and its upper protocol. */
 static const uint8_t extensions[] = {0, 43, 44, 51, 60};
 #define PROTO_FRAGMENT 44
 #define PROTO_UDP 17
-#define PROTO_GRE 47
 
 static_assert(AT_TUNNEL + 8 == LEVEL, "a level is filled");
 
@@ -121,6 +119,12 @@ is_known(const struct level *level, size_t at, size_t n)
 }
 
 static bool
+is_u16(const struct level *level, size_t at, uint16_t value)
+{
+	return is_known(level, at, 2) && may_be_u16(level, at, value);
+}
+
+static bool
 is_open(const struct level *level, size_t at, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -169,42 +173,40 @@ demand_flags(struct level *level, const struct rte_flow_item *item, bool last_ta
 		demand(level, AT_FRAGMENT, 0xff, ipv6->has_frag_ext);
 }
 
-struct header {
-	enum rte_flow_item_type type;
-	uint8_t at;
-	uint8_t size;
-	uint8_t l3;    /* that it is or needs */
-	uint8_t upper; /* its protocol number; 0: none */
-};
-
-static const struct header headers[] = {
-	{RTE_FLOW_ITEM_TYPE_ETH, AT_ETH, 14, 0, 0},
-	{RTE_FLOW_ITEM_TYPE_VLAN, AT_VLAN, 4, 0, 0},
-	{RTE_FLOW_ITEM_TYPE_IPV4, AT_HEADER, 20, 4, 0},
-	{RTE_FLOW_ITEM_TYPE_IPV6, AT_HEADER, 40, 6, 0},
-	{RTE_FLOW_ITEM_TYPE_TCP, AT_L4, 20, 0, 6},
-	{RTE_FLOW_ITEM_TYPE_UDP, AT_L4, 8, 0, PROTO_UDP},
-	{RTE_FLOW_ITEM_TYPE_SCTP, AT_L4, 12, 0, 132},
-	{RTE_FLOW_ITEM_TYPE_ICMP, AT_L4, 8, 4, 1},
-	{RTE_FLOW_ITEM_TYPE_ICMP6, AT_L4, 4, 6, 58},
-	{RTE_FLOW_ITEM_TYPE_VXLAN, AT_TUNNEL, 8, 0, PROTO_UDP},
-	{RTE_FLOW_ITEM_TYPE_GRE, AT_TUNNEL, 4, 0, PROTO_GRE},
-};
-
+/* What announces an item: itself, and where it stands behind one item only, that one, too. */
 static void
-demand_item(struct level *level, const struct rte_flow_item *item, unsigned int tag)
+demand_announced(struct level *level, const struct trip_flow_item *known)
 {
-	const struct header *header = headers;
+	uint32_t behind = known->behind;
 
-	while (header->type != item->type)
-		header++;
-	if (header->l3 != 0)
-		demand(level, AT_L3, 0xff, header->l3);
-	if (header->upper != 0)
-		demand_upper(level, header->upper);
+	if (known->announcer == TRIP_FLOW_BY_ETHERTYPE)
+		demand_u16(level, AT_L3, known->number);
+	else if (known->announcer == TRIP_FLOW_BY_PROTOCOL)
+		demand_upper(level, (uint8_t)known->number);
+	else if (known->announcer == TRIP_FLOW_BY_UDP_PORT && is_open(level, AT_UDP_DST, 2))
+		demand_u16(level, AT_UDP_DST, known->number);
+	if (known->announcer != TRIP_FLOW_BY_NOTHING && (behind & (behind - 1)) == 0)
+		demand_announced(level, trip_flow_item_at(rte_bsf32(behind)));
+}
+
+/* `nth`: how many of these items are before it. */
+static void
+demand_item(struct level *level, const struct rte_flow_item *item,
+	const struct trip_flow_item *known, unsigned int nth)
+{
+	static const uint8_t places[] = {
+		[TRIP_FLOW_ETH] = AT_ETH,
+		[TRIP_FLOW_VLAN] = AT_VLAN,
+		[TRIP_FLOW_IP] = AT_HEADER,
+		[TRIP_FLOW_L4] = AT_L4,
+		[TRIP_FLOW_TUNNEL] = AT_TUNNEL,
+	};
+
+	demand_announced(level, known);
 	if (item->spec == NULL)
 		return;
-	demand_bytes(level, header->at + 4u * tag, item->mask, item->spec, header->size);
+	demand_bytes(level, places[known->layer] + nth * known->header, item->mask, item->spec,
+		known->header);
 	demand_flags(level, item, item[1].type != RTE_FLOW_ITEM_TYPE_VLAN);
 }
 
@@ -225,10 +227,8 @@ close_type(struct level *level, unsigned int n_tags)
 		return;
 	demand(level, AT_TAGGED, 0xff, n_tags > 0);
 	if (is_known(level, types[n_tags], 2))
-		demand(level, AT_L3, 0xff,
-			may_be_u16(level, types[n_tags], TYPE_IPV4)   ? 4
-			: may_be_u16(level, types[n_tags], TYPE_IPV6) ? 6
-								      : 0);
+		demand_bytes(
+			level, AT_L3, level->mask + types[n_tags], level->value + types[n_tags], 2);
 }
 
 /* In IPv4 the protocol field is the upper protocol; in IPv6 it may be an extension. */
@@ -237,13 +237,14 @@ close_proto(struct level *level)
 {
 	uint8_t proto = level->value[AT_IPV6_PROTO];
 
-	if (level->mask[AT_L3] == 0)
+	if (!is_known(level, AT_L3, 2))
 		return;
-	demand(level, AT_IP, 0xff, level->value[AT_L3] != 0);
-	if (level->value[AT_L3] == 4) {
+	demand(level, AT_IP, 0xff,
+		is_u16(level, AT_L3, TYPE_IPV4) || is_u16(level, AT_L3, TYPE_IPV6));
+	if (is_u16(level, AT_L3, TYPE_IPV4)) {
 		demand(level, AT_UPPER, level->mask[AT_IPV4_PROTO], level->value[AT_IPV4_PROTO]);
 		demand(level, AT_IPV4_PROTO, level->mask[AT_UPPER], level->value[AT_UPPER]);
-	} else if (level->value[AT_L3] == 6 && level->mask[AT_IPV6_PROTO] == 0xff) {
+	} else if (is_u16(level, AT_L3, TYPE_IPV6) && level->mask[AT_IPV6_PROTO] == 0xff) {
 		if (proto == PROTO_FRAGMENT || !is_extension(proto))
 			demand(level, AT_FRAGMENT, 0xff, proto == PROTO_FRAGMENT);
 		if (!is_extension(proto))
@@ -260,7 +261,7 @@ close_fragment(struct level *level, bool tunnel)
 
 	if (!is_open(level, AT_L4, LEVEL - AT_L4) || tunnel)
 		demand(level, AT_LATER, 0xff, 0);
-	if (level->mask[AT_L3] == 0 || level->value[AT_L3] != 4)
+	if (!is_u16(level, AT_L3, TYPE_IPV4))
 		return;
 	if (((mask[0] & value[0] & 0x1f) | (mask[1] & value[1])) != 0)
 		demand(level, AT_LATER, 0xff, 1);
@@ -276,31 +277,31 @@ close_fragment(struct level *level, bool tunnel)
 static const struct rte_flow_item *
 fill_level(struct level *level, const struct rte_flow_item *item)
 {
-	unsigned int n_tags = 0;
-	bool tunnel = false;
+	const struct trip_flow_item *known;
+	unsigned int n_tags = 0, nth = 0;
+	bool tunnel = false, deep = false;
 
 	for (; item->type != RTE_FLOW_ITEM_TYPE_END && !tunnel; item++) {
-		bool tag = item->type == RTE_FLOW_ITEM_TYPE_VLAN;
-
-		demand_item(level, item, tag ? n_tags : 0);
-		n_tags += tag;
-		if (item->type == RTE_FLOW_ITEM_TYPE_VXLAN && is_open(level, AT_UDP_DST, 2))
-			demand_u16(level, AT_UDP_DST, PORT_VXLAN);
-		if (item->type == RTE_FLOW_ITEM_TYPE_GRE && item[1].type == RTE_FLOW_ITEM_TYPE_ETH)
-			demand_u16(level, AT_GRE_TYPE, TYPE_ETHERNET);
-		tunnel = item->type == RTE_FLOW_ITEM_TYPE_VXLAN ||
-			 (item->type == RTE_FLOW_ITEM_TYPE_GRE &&
-				 item[1].type != RTE_FLOW_ITEM_TYPE_END);
+		known = trip_flow_item_of((int)item->type);
+		demand_item(level, item, known, nth);
+		nth = item[1].type == item->type ? nth + 1 : 0;
+		n_tags += known->layer == TRIP_FLOW_VLAN;
+		tunnel = known->layer == TRIP_FLOW_TUNNEL && nth == 0;
+		deep = tunnel && (known->announcer == TRIP_FLOW_BY_UDP_PORT ||
+					 item[1].type != RTE_FLOW_ITEM_TYPE_END);
+		if (tunnel && known->carries == TRIP_FLOW_CARRIES_TYPED &&
+			item[1].type == RTE_FLOW_ITEM_TYPE_ETH)
+			demand_u16(level, AT_CARRIED, TYPE_ETHERNET);
 	}
 	close_type(level, n_tags);
 	close_proto(level);
-	close_fragment(level, tunnel);
+	close_fragment(level, deep);
 	return item;
 }
 
 /* Is there a packet with these tags and this L3? */
 static bool
-type_holds(const struct level *level, uint8_t tags, uint8_t l3)
+type_holds(const struct level *level, uint8_t tags, uint16_t l3)
 {
 	size_t type;
 
@@ -314,7 +315,7 @@ type_holds(const struct level *level, uint8_t tags, uint8_t l3)
 		return true;
 	type = types[tags];
 	if (l3 != 0)
-		return may_be_u16(level, type, l3 == 4 ? TYPE_IPV4 : TYPE_IPV6);
+		return may_be_u16(level, type, l3);
 	return !is_known(level, type, 2) ||
 	       (!may_be_u16(level, type, TYPE_IPV4) && !may_be_u16(level, type, TYPE_IPV6) &&
 		       !may_be_tag(level, type));
@@ -339,14 +340,22 @@ ipv6_holds(const struct level *level)
 	return false;
 }
 
+/* `l3`: TYPE_IPV4 or TYPE_IPV6; 0 is any other. */
 static bool
-l3_holds(const struct level *level, uint8_t l3)
+l3_holds(const struct level *level, uint16_t l3)
 {
-	if (!may_be(level, AT_L3, l3) || !may_be(level, AT_IP, l3 != 0))
+	bool ip = l3 != 0;
+
+	if (!ip && is_known(level, AT_L3, 2)) {
+		if (level->value[AT_IP] != 0 || may_be_tag(level, AT_L3))
+			return false;
+		l3 = (uint16_t)(level->value[AT_L3] << 8 | level->value[AT_L3 + 1]);
+	}
+	if (!may_be(level, AT_IP, ip) || (ip && !may_be_u16(level, AT_L3, l3)))
 		return false;
-	if (l3 == 4 && !is_open(level, AT_FRAGMENT, 1) && level->value[AT_FRAGMENT] != 0)
+	if (l3 == TYPE_IPV4 && !is_open(level, AT_FRAGMENT, 1) && level->value[AT_FRAGMENT] != 0)
 		return false;
-	if (l3 == 6 && !ipv6_holds(level))
+	if (l3 == TYPE_IPV6 && !ipv6_holds(level))
 		return false;
 	for (uint8_t tags = 0; tags <= 3; tags++) {
 		if (type_holds(level, tags, l3))
@@ -355,16 +364,37 @@ l3_holds(const struct level *level, uint8_t l3)
 	return false;
 }
 
-/* In GRE, IP may stand without Ethernet. */
 static bool
-gre_holds(const struct level *outer, const struct level *inner)
+level_holds(const struct level *level)
 {
-	if (may_be_u16(outer, AT_GRE_TYPE, TYPE_ETHERNET))
+	return l3_holds(level, 0) || l3_holds(level, TYPE_IPV4) || l3_holds(level, TYPE_IPV6);
+}
+
+/* Behind a tunnel that says what it carries, IP may stand without Ethernet. */
+static bool
+carried_holds(const struct level *outer, const struct level *inner)
+{
+	if (may_be_u16(outer, AT_CARRIED, TYPE_ETHERNET))
 		return true;
 	if (!is_open(inner, AT_TAGS, 2) || !is_open(inner, AT_ETH, AT_HEADER - AT_ETH))
 		return false;
-	return (may_be_u16(outer, AT_GRE_TYPE, TYPE_IPV4) && may_be(inner, AT_L3, 4)) ||
-	       (may_be_u16(outer, AT_GRE_TYPE, TYPE_IPV6) && may_be(inner, AT_L3, 6));
+	return (may_be_u16(outer, AT_CARRIED, TYPE_IPV4) && may_be_u16(inner, AT_L3, TYPE_IPV4)) ||
+	       (may_be_u16(outer, AT_CARRIED, TYPE_IPV6) && may_be_u16(inner, AT_L3, TYPE_IPV6));
+}
+
+/* Does the outer packet lead to what is in this tunnel? */
+static bool
+leads_into(const struct level *outer, const struct trip_flow_item *tunnel)
+{
+	switch (tunnel->announcer) {
+	case TRIP_FLOW_BY_PROTOCOL:
+		return is_known(outer, AT_UPPER, 1) && outer->value[AT_UPPER] == tunnel->number;
+	case TRIP_FLOW_BY_UDP_PORT:
+		return is_known(outer, AT_UPPER, 1) && outer->value[AT_UPPER] == PROTO_UDP &&
+		       is_u16(outer, AT_UDP_DST, tunnel->number);
+	default:
+		return is_u16(outer, AT_L3, tunnel->number);
+	}
 }
 
 /* What no packet has, although no bit says so. */
@@ -372,15 +402,19 @@ static bool
 holds(struct trip_rules_match *match)
 {
 	struct level outer = level_of(match, 0), inner = level_of(match, 1);
-	bool has_inner = !is_open(&inner, 0, LEVEL);
+	const struct trip_flow_item *known;
 
-	if (!l3_holds(&outer, 0) && !l3_holds(&outer, 4) && !l3_holds(&outer, 6))
+	if (!level_holds(&outer))
 		return false;
-	if (!has_inner)
+	if (is_open(&inner, 0, LEVEL))
 		return true;
-	if (!l3_holds(&inner, 0) && !l3_holds(&inner, 4) && !l3_holds(&inner, 6))
+	if (!level_holds(&inner))
 		return false;
-	return outer.value[AT_UPPER] != PROTO_GRE || gre_holds(&outer, &inner);
+	for (unsigned int i = 0; (known = trip_flow_item_at(i)) != NULL; i++) {
+		if (known->carries == TRIP_FLOW_CARRIES_TYPED && leads_into(&outer, known))
+			return carried_holds(&outer, &inner);
+	}
+	return true;
 }
 
 /* False where no packet matches. */

@@ -77,7 +77,7 @@ static bool
 apply_range(struct trip_rules_ctx *ctx, const struct trip_rules_range *range,
 	const struct prefix *prefixes, unsigned int n_prefixes, struct cubes *cubes)
 {
-	const struct trip_rules_field *field = range->field;
+	const struct trip_flow_field *field = range->field;
 	size_t offset = ctx->shape.offsets[range->item];
 	struct cubes out = {0};
 
@@ -139,20 +139,20 @@ swap_bytes(uint8_t *a, uint8_t *b, size_t n)
  * they do not: its destination is the same in both directions, and its source is a hash.
  */
 static bool
-find_ends(const struct trip_rules_shape *shape, unsigned int i, const struct trip_rules_field **src,
-	const struct trip_rules_field **dst)
+find_ends(const struct trip_rules_shape *shape, unsigned int i, const struct trip_flow_field **src,
+	const struct trip_flow_field **dst)
 {
 	*src = trip_rules_table_end(shape->items[i], "src");
 	*dst = trip_rules_table_end(shape->items[i], "dst");
 	if (*src == NULL || *dst == NULL)
 		return false;
-	return i + 1 == shape->n_items || shape->items[i + 1]->layer != TRIP_RULES_LAYER_TUNNEL;
+	return i + 1 == shape->n_items || shape->items[i + 1]->announcer != TRIP_FLOW_BY_UDP_PORT;
 }
 
 static void
 mirror(const struct trip_rules_shape *shape, struct trip_rules_cube *cube)
 {
-	const struct trip_rules_field *src, *dst;
+	const struct trip_flow_field *src, *dst;
 
 	for (unsigned int i = 0; i < shape->n_items; i++) {
 		size_t at = shape->offsets[i];
@@ -167,7 +167,7 @@ mirror(const struct trip_rules_shape *shape, struct trip_rules_cube *cube)
 }
 
 static bool
-is_masked(const struct trip_rules_cube *cube, size_t at, const struct trip_rules_field *field)
+is_masked(const struct trip_rules_cube *cube, size_t at, const struct trip_flow_field *field)
 {
 	for (unsigned int i = 0; i < field->bytes; i++) {
 		if (cube->mask[at + field->offset + i] != 0)
@@ -183,7 +183,7 @@ is_masked(const struct trip_rules_cube *cube, size_t at, const struct trip_rules
 static bool
 looks_further(const struct trip_rules_shape *shape, const struct trip_rules_cube *cube)
 {
-	const struct trip_rules_field *src, *dst;
+	const struct trip_flow_field *src, *dst;
 
 	for (unsigned int i = shape->n_items; i > 0; i--) {
 		size_t at = shape->offsets[i - 1];
@@ -327,7 +327,7 @@ build(struct trip_rules_ctx *ctx, const struct cubes *cubes)
 		memcpy(mask, cubes->list[i].mask, shape->n_bytes);
 		for (unsigned int k = 0; k < shape->n_items; k++)
 			items[k] = (struct rte_flow_item){
-				.type = shape->items[k]->type,
+				.type = (enum rte_flow_item_type)shape->items[k]->type,
 				.spec = shape->tested[k] ? spec + shape->offsets[k] : NULL,
 				.mask = shape->tested[k] ? mask + shape->offsets[k] : NULL,
 			};

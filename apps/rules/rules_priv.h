@@ -13,6 +13,7 @@
 #include <assert.h>
 
 #include <rte_common.h>
+#include <trip_flow_item.h>
 
 #include "rules.h"
 
@@ -43,55 +44,19 @@ struct trip_rules_names {
 	struct trip_rules_span target;
 };
 
-#define TRIP_RULES_FIELDS_MAX 16
-
 /* Wide enough for any field, an IPv6 address included. */
 __extension__ typedef unsigned __int128 trip_rules_u128;
 
-enum trip_rules_notation {
-	TRIP_RULES_NOTATION_NUMBER,
-	TRIP_RULES_NOTATION_MAC,
-	TRIP_RULES_NOTATION_IPV4,
-	TRIP_RULES_NOTATION_IPV6,
-};
-
-struct trip_rules_field {
-	const char *name;
-	enum trip_rules_notation notation;
-	unsigned int bits;
-	unsigned int shift;
-	unsigned int bytes;
-	size_t offset;
-	void (*flag)(void *item, unsigned int value);
-};
-
-/* From the outside inwards. */
-enum trip_rules_layer {
-	TRIP_RULES_LAYER_ETH,
-	TRIP_RULES_LAYER_VLAN,
-	TRIP_RULES_LAYER_IP,
-	TRIP_RULES_LAYER_L4,
-	TRIP_RULES_LAYER_TUNNEL,
-};
-
-struct trip_rules_item {
-	const char *name;
-	enum rte_flow_item_type type;
-	enum trip_rules_layer layer;
-	size_t size;
-	struct trip_rules_field fields[TRIP_RULES_FIELDS_MAX]; /* up to the first without a name */
-};
-
 /* The item being read: its fields' values until the item is complete. */
 struct trip_rules_draft {
-	const struct trip_rules_item *item; /* NULL: its fields are skipped */
-	uint32_t specs;                     /* which fields have one */
+	const struct trip_flow_item *item; /* NULL: its fields are skipped */
+	uint32_t specs;                    /* which fields have one */
 	uint32_t masks;
 	uint32_t ranges; /* which are one, from spec to high */
-	struct trip_rules_span places[TRIP_RULES_FIELDS_MAX];
-	trip_rules_u128 spec[TRIP_RULES_FIELDS_MAX];
-	trip_rules_u128 mask[TRIP_RULES_FIELDS_MAX];
-	trip_rules_u128 high[TRIP_RULES_FIELDS_MAX];
+	struct trip_rules_span places[TRIP_FLOW_FIELDS_MAX];
+	trip_rules_u128 spec[TRIP_FLOW_FIELDS_MAX];
+	trip_rules_u128 mask[TRIP_FLOW_FIELDS_MAX];
+	trip_rules_u128 high[TRIP_FLOW_FIELDS_MAX];
 };
 
 /* One pattern as a vector of bits, each 0, 1 or (masked out) either; see rules_pattern.c. */
@@ -103,7 +68,7 @@ struct trip_rules_cube {
 
 /* The items of the pattern being read, and where in the cube each lies. */
 struct trip_rules_shape {
-	const struct trip_rules_item *items[TRIP_RULES_ITEMS_MAX];
+	const struct trip_flow_item *items[TRIP_RULES_ITEMS_MAX];
 	bool tested[TRIP_RULES_ITEMS_MAX]; /* has a test of a field */
 	size_t offsets[TRIP_RULES_ITEMS_MAX];
 	unsigned int n_items;
@@ -114,7 +79,7 @@ struct trip_rules_shape {
 /* A test that takes more than one cube. */
 struct trip_rules_range {
 	unsigned int item; /* of the shape */
-	const struct trip_rules_field *field;
+	const struct trip_flow_field *field;
 	trip_rules_u128 low;
 	trip_rules_u128 high;
 	struct trip_rules_span place;
@@ -143,10 +108,10 @@ struct trip_rules_ctx {
 	struct trip_rules_shape shape;
 	struct trip_rules_range *ranges;
 	unsigned int n_ranges;
-	struct trip_rules_span either;        /* the word, where it is the direction */
-	const struct trip_rules_item *before; /* NULL at the start and behind a tunnel */
-	unsigned int tags;                    /* vlan items since then */
-	bool tunnel;                          /* behind one */
+	struct trip_rules_span either;       /* the word, where it is the direction */
+	const struct trip_flow_item *before; /* NULL at the start */
+	unsigned int run;                    /* how often it stands there in a row */
+	bool tunnel;                         /* behind one */
 	bool lost; /* the item before is wrong: what may stand here is not known */
 	struct trip_rules_when when;
 	struct trip_rules_names names;
@@ -199,22 +164,20 @@ enum trip_rules_number {
 enum trip_rules_number trip_rules_value_u64(const char *text, size_t length, uint64_t *value);
 
 /* rules_table.c */
-bool trip_rules_table_tunnels(const struct trip_rules_item *item);
-const struct trip_rules_item *trip_rules_table_item(
+const struct trip_flow_item *trip_rules_table_item(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *span);
-const struct trip_rules_field *trip_rules_table_field(
+const struct trip_flow_field *trip_rules_table_field(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *span);
 
-const struct trip_rules_field *trip_rules_table_end(
-	const struct trip_rules_item *item, const char *name);
+const struct trip_flow_field *trip_rules_table_end(
+	const struct trip_flow_item *item, const char *name);
 
 /* rules_field.c */
 trip_rules_u128 trip_rules_field_ones(unsigned int bits);
 bool trip_rules_field_mac(const struct trip_rules_span *span, trip_rules_u128 *value);
-bool trip_rules_field_value(struct trip_rules_ctx *ctx, const struct trip_rules_field *field,
+bool trip_rules_field_value(struct trip_rules_ctx *ctx, const struct trip_flow_field *field,
 	const struct trip_rules_span *span, trip_rules_u128 *value);
-void trip_rules_field_store(
-	void *item, const struct trip_rules_field *field, trip_rules_u128 value);
+void trip_rules_field_store(void *item, const struct trip_flow_field *field, trip_rules_u128 value);
 
 /* rules_item.c */
 void trip_rules_item_begin(struct trip_rules_ctx *ctx, const struct trip_rules_span *item);

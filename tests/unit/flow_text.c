@@ -49,6 +49,7 @@ texts_are_patterns(void **state)
 		"vlan pcp spec 0 pcp mask 1 dei is 1 vid spec 1 vid mask 1 / end",
 		"ipv6 tc is 46 flow spec 4096 flow prefix 8 / end",
 		"gre c_rsvd0_ver spec 8193 c_rsvd0_ver mask 8199 / end",
+		"ipv6 vtc_flow is 1610612736 / tcp seq is 1 ack is 2 / end",
 	};
 
 	for (unsigned int i = 0; i < RTE_DIM(patterns); i++) {
