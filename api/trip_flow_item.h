@@ -61,6 +61,8 @@ enum trip_flow_announcer {
 	TRIP_FLOW_BY_PROTOCOL,
 	/** Destination port. */
 	TRIP_FLOW_BY_UDP_PORT,
+	/** Type of an extension header of GTP-U. */
+	TRIP_FLOW_BY_EXTENSION,
 };
 
 /** What is behind a tunnel's header. */
@@ -98,7 +100,8 @@ const struct trip_flow_item *trip_flow_item_of(int type);
 
 /**
  * Whether an item may stand behind `before`, of which there are `run` in a row; NULL is the start
- * of a pattern. There, and behind a tunnel, any layers may be left out; elsewhere none.
+ * of a pattern. There, and behind a tunnel, any layers may be left out; elsewhere none. That a
+ * tunnel within a tunnel is not looked for is not said here, but where it follows directly.
  */
 bool trip_flow_item_follows(
 	const struct trip_flow_item *item, const struct trip_flow_item *before, unsigned int run);

@@ -31,10 +31,14 @@ enum place {
 	AT_LATER,     /* 1: not the first fragment of IPv4 */
 	AT_FRAGMENT,  /* 1: IPv6 has a fragment header */
 	AT_ETH = 8,   /* 14 */
+	AT_AUTH = 22, /* 1: there is AH */
 	AT_VLAN = 24, /* 4, and 4 of the second one */
 	AT_HEADER = 32,
 	AT_L4 = 72,
 	AT_TUNNEL = 96,
+	AT_SESSION = 104, /* 1: there is a PDU session container */
+	AT_SESSION_HEADER,
+	AT_AUTH_HEADER = 112, /* 12 */
 };
 
 /* The EtherType of the frame, and of what stands behind one tag and behind two. */
@@ -54,8 +58,11 @@ static const uint16_t tag_types[] = {0x8100, 0x88a8, 0x9100};
 static const uint8_t extensions[] = {0, 43, 44, 51, 60};
 #define PROTO_FRAGMENT 44
 #define PROTO_UDP 17
+#define PROTO_AUTH 51
+#define GTP_USER 0x30
+#define GTP_PACKET 255
 
-static_assert(AT_TUNNEL + 8 == LEVEL, "a level is filled");
+static_assert(AT_AUTH_HEADER + 12 <= LEVEL, "a level has room");
 
 /* A level being filled or checked. */
 struct level {
@@ -157,6 +164,14 @@ demand_upper(struct level *level, uint8_t proto)
 	demand(level, AT_IP, 0xff, 1);
 }
 
+/* It may stand before the upper protocol of IPv6, and is that of IPv4. */
+static void
+demand_auth(struct level *level)
+{
+	demand(level, AT_AUTH, 0xff, 1);
+	demand(level, AT_IP, 0xff, 1);
+}
+
 /* Bit-fields behind the headers, which have no address. */
 static void
 demand_flags(struct level *level, const struct rte_flow_item *item, bool last_tag)
@@ -181,8 +196,12 @@ demand_announced(struct level *level, const struct trip_flow_item *known)
 
 	if (known->announcer == TRIP_FLOW_BY_ETHERTYPE)
 		demand_u16(level, AT_L3, known->number);
+	else if (known->type == RTE_FLOW_ITEM_TYPE_AH)
+		demand_auth(level);
 	else if (known->announcer == TRIP_FLOW_BY_PROTOCOL)
 		demand_upper(level, (uint8_t)known->number);
+	else if (known->announcer == TRIP_FLOW_BY_EXTENSION)
+		demand(level, AT_SESSION, 0xff, 1);
 	else if (known->announcer == TRIP_FLOW_BY_UDP_PORT && is_open(level, AT_UDP_DST, 2))
 		demand_u16(level, AT_UDP_DST, known->number);
 	if (known->announcer != TRIP_FLOW_BY_NOTHING && (behind & (behind - 1)) == 0)
@@ -202,11 +221,17 @@ demand_item(struct level *level, const struct rte_flow_item *item,
 		[TRIP_FLOW_TUNNEL] = AT_TUNNEL,
 	};
 
+	size_t at = item->type == RTE_FLOW_ITEM_TYPE_AH        ? AT_AUTH_HEADER
+		    : item->type == RTE_FLOW_ITEM_TYPE_GTP_PSC ? AT_SESSION_HEADER
+							       : places[known->layer];
+
 	demand_announced(level, known);
+	/* Behind the last label there is none. */
+	if (item->type == RTE_FLOW_ITEM_TYPE_MPLS && nth > 0)
+		demand(level, AT_TUNNEL + 2, 1, 0);
 	if (item->spec == NULL)
 		return;
-	demand_bytes(level, places[known->layer] + nth * known->header, item->mask, item->spec,
-		known->header);
+	demand_bytes(level, at + nth * known->header, item->mask, item->spec, known->header);
 	demand_flags(level, item, item[1].type != RTE_FLOW_ITEM_TYPE_VLAN);
 }
 
@@ -244,9 +269,13 @@ close_proto(struct level *level)
 	if (is_u16(level, AT_L3, TYPE_IPV4)) {
 		demand(level, AT_UPPER, level->mask[AT_IPV4_PROTO], level->value[AT_IPV4_PROTO]);
 		demand(level, AT_IPV4_PROTO, level->mask[AT_UPPER], level->value[AT_UPPER]);
+		if (level->mask[AT_UPPER] == 0xff)
+			demand(level, AT_AUTH, 0xff, level->value[AT_UPPER] == PROTO_AUTH);
 	} else if (is_u16(level, AT_L3, TYPE_IPV6) && level->mask[AT_IPV6_PROTO] == 0xff) {
 		if (proto == PROTO_FRAGMENT || !is_extension(proto))
 			demand(level, AT_FRAGMENT, 0xff, proto == PROTO_FRAGMENT);
+		if (proto == PROTO_AUTH || !is_extension(proto))
+			demand(level, AT_AUTH, 0xff, proto == PROTO_AUTH);
 		if (!is_extension(proto))
 			demand(level, AT_UPPER, 0xff, proto);
 	}
@@ -273,25 +302,37 @@ close_fragment(struct level *level, bool tunnel)
 	}
 }
 
+/* What a tunnel's header says where it carries a packet that begins with an item. */
+static void
+demand_inner(struct level *level, const struct trip_flow_item *tunnel,
+	const struct trip_flow_item *first)
+{
+	if (tunnel->carries == TRIP_FLOW_CARRIES_TYPED && first->layer == TRIP_FLOW_ETH)
+		demand_u16(level, AT_CARRIED, TYPE_ETHERNET);
+	if (tunnel->type != RTE_FLOW_ITEM_TYPE_GTPU && tunnel->type != RTE_FLOW_ITEM_TYPE_GTP_PSC)
+		return;
+	demand(level, AT_TUNNEL, 0xf0, GTP_USER);
+	demand(level, AT_TUNNEL + 1, 0xff, GTP_PACKET);
+}
+
 /* The items of one level, up to the end or its tunnel; returns what stands behind. */
 static const struct rte_flow_item *
 fill_level(struct level *level, const struct rte_flow_item *item)
 {
-	const struct trip_flow_item *known;
+	const struct trip_flow_item *known, *next;
 	unsigned int n_tags = 0, nth = 0;
-	bool tunnel = false, deep = false;
+	bool deep = false;
 
-	for (; item->type != RTE_FLOW_ITEM_TYPE_END && !tunnel; item++) {
-		known = trip_flow_item_of((int)item->type);
+	for (known = trip_flow_item_of((int)item->type); known != NULL; known = next) {
 		demand_item(level, item, known, nth);
-		nth = item[1].type == item->type ? nth + 1 : 0;
+		next = trip_flow_item_of((int)(++item)->type);
+		nth = next == known ? nth + 1 : 0;
 		n_tags += known->layer == TRIP_FLOW_VLAN;
-		tunnel = known->layer == TRIP_FLOW_TUNNEL && nth == 0;
-		deep = tunnel && (known->announcer == TRIP_FLOW_BY_UDP_PORT ||
-					 item[1].type != RTE_FLOW_ITEM_TYPE_END);
-		if (tunnel && known->carries == TRIP_FLOW_CARRIES_TYPED &&
-			item[1].type == RTE_FLOW_ITEM_TYPE_ETH)
-			demand_u16(level, AT_CARRIED, TYPE_ETHERNET);
+		deep = known->layer == TRIP_FLOW_TUNNEL && next != NULL;
+		if (deep && next->layer != TRIP_FLOW_TUNNEL) {
+			demand_inner(level, known, next);
+			break;
+		}
 	}
 	close_type(level, n_tags);
 	close_proto(level);
@@ -329,15 +370,27 @@ ipv6_holds(const struct level *level)
 	uint8_t proto = level->value[AT_IPV6_PROTO];
 	uint8_t common = level->mask[AT_UPPER] & level->mask[AT_IPV6_PROTO];
 
-	if (may_be(level, AT_FRAGMENT, 0) && !(known && is_extension(proto)) &&
-		((level->value[AT_UPPER] ^ proto) & common) == 0)
+	if (may_be(level, AT_FRAGMENT, 0) && may_be(level, AT_AUTH, 0) &&
+		!(known && is_extension(proto)) && ((level->value[AT_UPPER] ^ proto) & common) == 0)
 		return true;
 	for (size_t i = 0; i < sizeof(extensions); i++) {
 		if (may_be(level, AT_IPV6_PROTO, extensions[i]) &&
-			(extensions[i] != PROTO_FRAGMENT || may_be(level, AT_FRAGMENT, 1)))
+			(extensions[i] != PROTO_FRAGMENT || may_be(level, AT_FRAGMENT, 1)) &&
+			(extensions[i] != PROTO_AUTH || may_be(level, AT_AUTH, 1)))
 			return true;
 	}
 	return false;
+}
+
+/* In IPv4 there is AH where the protocol says so. */
+static bool
+auth_holds(const struct level *level)
+{
+	if (may_be(level, AT_AUTH, 1) && may_be(level, AT_UPPER, PROTO_AUTH) &&
+		may_be(level, AT_IPV4_PROTO, PROTO_AUTH))
+		return true;
+	return may_be(level, AT_AUTH, 0) &&
+	       !(is_known(level, AT_UPPER, 1) && level->value[AT_UPPER] == PROTO_AUTH);
 }
 
 /* `l3`: TYPE_IPV4 or TYPE_IPV6; 0 is any other. */
@@ -354,6 +407,8 @@ l3_holds(const struct level *level, uint16_t l3)
 	if (!may_be(level, AT_IP, ip) || (ip && !may_be_u16(level, AT_L3, l3)))
 		return false;
 	if (l3 == TYPE_IPV4 && !is_open(level, AT_FRAGMENT, 1) && level->value[AT_FRAGMENT] != 0)
+		return false;
+	if (l3 == TYPE_IPV4 && !auth_holds(level))
 		return false;
 	if (l3 == TYPE_IPV6 && !ipv6_holds(level))
 		return false;

@@ -200,7 +200,7 @@ void trip_rules_item_end(struct trip_rules_ctx *ctx);
  * All that a pattern says of a packet and of the one within it, bit by bit; see rules_match.c. A
  * value has no bit that its mask does not have.
  */
-#define TRIP_RULES_MATCH_WORDS 26
+#define TRIP_RULES_MATCH_WORDS 32
 struct trip_rules_match {
 	uint64_t mask[TRIP_RULES_MATCH_WORDS];
 	uint64_t value[TRIP_RULES_MATCH_WORDS];

@@ -8,19 +8,19 @@
 /* clang-format off */
 /* testpmd's other items that a packet or its port can hold: known words, answered "not yet". */
 static const char *const later[] = {
-	"vxlan_gpe", "gre_key", "gre_option", "nvgre", "geneve", "gtp", "gtpc", "gtpu",
-	"gtp_psc", "mpls", "arp_eth_ipv4", "ipv6_ext", "ipv6_frag_ext", "esp",
-	"ah", "e_tag", "ppp", "pppoes", "pppoed", "l2tpv2",
+	"vxlan_gpe", "gre_key", "gre_option", "nvgre", "gtp", "gtpc", "arp_eth_ipv4",
+	"ipv6_ext", "ipv6_frag_ext", "e_tag", "ppp", "pppoed", "l2tpv2",
 	"l2tpv3oip", "pfcp", "ecpri", "any", "void", "raw",
 	"mark", "meta", "tag", "port_id", "port_representor", "represented_port",
 };
 /* clang-format on */
 
-/* No tunnel is looked for in a tunnel; the labels of one stack are one. */
+/* No tunnel is looked for in a tunnel; what belongs to its header is none. */
 static bool
 is_nested(const struct trip_rules_ctx *ctx, const struct trip_flow_item *item)
 {
-	return ctx->tunnel && item->layer == TRIP_FLOW_TUNNEL && ctx->before != item;
+	return ctx->tunnel && item->layer == TRIP_FLOW_TUNNEL && item != ctx->before &&
+	       item->announcer != TRIP_FLOW_BY_EXTENSION;
 }
 
 /* What could have stood here instead; all items where that is not known. */

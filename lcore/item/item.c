@@ -23,6 +23,12 @@ enum {
 	ICMP6,
 	VXLAN,
 	GRE,
+	MPLS,
+	GENEVE,
+	GTPU,
+	GTP_PSC,
+	ESP,
+	AH,
 	ITEMS,
 };
 
@@ -152,7 +158,47 @@ static const struct trip_flow_field gre[] = {
 	FIELD("protocol", 2, 2, NUMBER),
 };
 
+static const struct trip_flow_field mpls[] = {
+	PART("label", 0, 3, 4, 20),
+	PART("tc", 0, 3, 1, 3),
+	PART("s", 0, 3, 0, 1),
+	FIELD("ttl", 3, 1, NUMBER),
+};
+static const struct trip_flow_field geneve[] = {
+	FIELD("ver_opt_len_o_c_rsvd0", 0, 2, NUMBER),
+	PART("optlen", 0, 2, 8, 6),
+	FIELD("protocol", 2, 2, NUMBER),
+	FIELD("vni", 4, 3, NUMBER),
+	FIELD("rsvd1", 7, 1, NUMBER),
+};
+static const struct trip_flow_field gtpu[] = {
+	FIELD("v_pt_rsv_flags", 0, 1, NUMBER),
+	FIELD("msg_type", 1, 1, NUMBER),
+	FIELD("msg_len", 2, 2, NUMBER),
+	FIELD("teid", 4, 4, NUMBER),
+};
+static const struct trip_flow_field gtp_psc[] = {
+	FIELD("ext_hdr_len", 0, 1, NUMBER),
+	PART("pdu_t", 1, 1, 4, 4),
+	PART("qmp", 1, 1, 3, 1),
+	PART("pad", 1, 1, 0, 3),
+	PART("spare", 2, 1, 6, 2),
+	PART("qfi", 2, 1, 0, 6),
+};
+static const struct trip_flow_field esp[] = {
+	FIELD("spi", 0, 4, NUMBER),
+	FIELD("seq", 4, 4, NUMBER),
+};
+static const struct trip_flow_field ah[] = {
+	UNREAD("next_hdr", 0, 1),
+	UNREAD("payload_len", 1, 1),
+	UNREAD("reserved", 2, 2),
+	FIELD("spi", 4, 4, NUMBER),
+	FIELD("seq", 8, 4, NUMBER),
+};
+
 #define BIT(index) (UINT32_C(1) << (index))
+#define L2 (BIT(ETH) | BIT(VLAN))
 #define IP (BIT(IPV4) | BIT(IPV6))
 /* An item, the structure that it has in rte_flow, and its default mask. */
 #define ITEM(id, name, structure, in, length, ...)                \
@@ -165,22 +211,31 @@ static const struct trip_flow_field gre[] = {
 		.fields = (name),                                 \
 		.n_fields = RTE_DIM(name),                        \
 		__VA_ARGS__}
+#define CARRIES(what) .carries = TRIP_FLOW_CARRIES_##what
 #define BY(what, which) .announcer = TRIP_FLOW_BY_##what, .number = (which)
 
 static const struct trip_flow_item items[ITEMS] = {
 	ITEM(ETH, eth, eth, ETH, 14),
 	ITEM(VLAN, vlan, vlan, VLAN, 4, .behind = BIT(ETH), .repeats = 2),
-	ITEM(IPV4, ipv4, ipv4, IP, 20, BY(ETHERTYPE, 0x0800), .behind = BIT(ETH) | BIT(VLAN)),
-	ITEM(IPV6, ipv6, ipv6, IP, 40, BY(ETHERTYPE, 0x86dd), .behind = BIT(ETH) | BIT(VLAN)),
+	ITEM(IPV4, ipv4, ipv4, IP, 20, BY(ETHERTYPE, 0x0800), .behind = L2),
+	ITEM(IPV6, ipv6, ipv6, IP, 40, BY(ETHERTYPE, 0x86dd), .behind = L2),
 	ITEM(TCP, tcp, tcp, L4, 20, BY(PROTOCOL, 6), .behind = IP),
 	ITEM(UDP, udp, udp, L4, 8, BY(PROTOCOL, 17), .behind = IP),
 	ITEM(SCTP, sctp, sctp, L4, 12, BY(PROTOCOL, 132), .behind = IP),
 	ITEM(ICMP, icmp, icmp, L4, 8, BY(PROTOCOL, 1), .behind = BIT(IPV4)),
 	ITEM(ICMP6, icmp6, icmp6, L4, 4, BY(PROTOCOL, 58), .behind = BIT(IPV6)),
-	ITEM(VXLAN, vxlan, vxlan, TUNNEL, 8, BY(UDP_PORT, 4789), .behind = BIT(UDP),
-		.carries = TRIP_FLOW_CARRIES_ETHERNET),
-	ITEM(GRE, gre, gre, TUNNEL, 4, BY(PROTOCOL, 47), .behind = IP,
-		.carries = TRIP_FLOW_CARRIES_TYPED),
+	ITEM(VXLAN, vxlan, vxlan, TUNNEL, 8, BY(UDP_PORT, 4789), CARRIES(ETHERNET),
+		.behind = BIT(UDP)),
+	ITEM(GRE, gre, gre, TUNNEL, 4, BY(PROTOCOL, 47), CARRIES(TYPED), .behind = IP),
+	ITEM(MPLS, mpls, mpls, TUNNEL, 4, BY(ETHERTYPE, 0x8847), CARRIES(IP), .behind = L2,
+		.repeats = 2),
+	ITEM(GENEVE, geneve, geneve, TUNNEL, 8, BY(UDP_PORT, 6081), CARRIES(TYPED),
+		.behind = BIT(UDP)),
+	ITEM(GTPU, gtpu, gtp, TUNNEL, 8, BY(UDP_PORT, 2152), CARRIES(IP), .behind = BIT(UDP)),
+	ITEM(GTP_PSC, gtp_psc, gtp_psc, TUNNEL, 3, BY(EXTENSION, 0x85), CARRIES(IP),
+		.behind = BIT(GTPU)),
+	ITEM(ESP, esp, esp, L4, 8, BY(PROTOCOL, 50), .behind = IP),
+	ITEM(AH, ah, ah, L4, 12, BY(PROTOCOL, 51), .behind = IP),
 };
 
 const struct trip_flow_item *
@@ -202,11 +257,12 @@ bool
 trip_flow_item_follows(
 	const struct trip_flow_item *item, const struct trip_flow_item *before, unsigned int run)
 {
+	bool listed;
+
 	if (before == NULL)
 		return true;
-	if (before == item)
-		return run < item->repeats || before->layer == TRIP_FLOW_TUNNEL;
-	if (before->layer == TRIP_FLOW_TUNNEL)
-		return before->carries != TRIP_FLOW_CARRIES_IP || item->layer > TRIP_FLOW_VLAN;
-	return (item->behind & BIT(before - items)) != 0;
+	listed = before == item ? run < item->repeats : (item->behind & BIT(before - items)) != 0;
+	if (before->layer != TRIP_FLOW_TUNNEL || item->layer == TRIP_FLOW_TUNNEL)
+		return listed;
+	return before->carries != TRIP_FLOW_CARRIES_IP || item->layer > TRIP_FLOW_VLAN;
 }

@@ -253,10 +253,8 @@ trip_packet_parse_any(
 	trip_packet_window_open(&window, mbuf);
 	beside = trip_packet_ethernet(&stack, mbuf, wants);
 	stack.bits |= TRIP_HAS_MORE;
-	if ((wants & TRIP_WANT_TUNNEL) != 0 && stack.tunnel != TRIP_TUNNEL_NONE) {
+	if ((wants & TRIP_WANT_TUNNEL) != 0 && trip_packet_inner(&stack, fields))
 		stack.bits |= TRIP_HAS_TUNNEL;
-		trip_packet_inner(&stack, fields);
-	}
 	memcpy(fields->bytes + TRIP_PLACE_BITS, &stack.bits, sizeof(stack.bits));
 	memcpy(fields->bytes + TRIP_PLACE_MORE, &stack.more, sizeof(stack.more));
 	return mbuf->pkt_len + beside;

@@ -22,6 +22,7 @@
 #ifndef TRIP_PACKET_H
 #define TRIP_PACKET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -29,8 +30,8 @@
 #include <rte_byteorder.h>
 #include <rte_mbuf.h>
 
-#define TRIP_PACKET_STACK_WORDS 12
-#define TRIP_PACKET_WORDS (2 * TRIP_PACKET_STACK_WORDS + 1)
+#define TRIP_PACKET_STACK_WORDS 13
+#define TRIP_PACKET_WORDS (2 * TRIP_PACKET_STACK_WORDS + 2)
 
 /* Where the fields are: offsets in bytes into a stack, of which the outer one is at 0. */
 enum trip_packet_place {
@@ -53,11 +54,15 @@ enum trip_packet_place {
 	TRIP_PLACE_IPV6_SRC = 48,    /* 16 */
 	TRIP_PLACE_IPV6_DST = 64,    /* 16 */
 	TRIP_PLACE_MORE = 80,        /* 4: TRIP_MORE_* */
-	TRIP_PLACE_IPV4_ID = 84,     /* 2, and 2 of no meaning */
-	TRIP_PLACE_L4_REST = 88,     /* 8: bytes 4 to 11 of L4 */
+	TRIP_PLACE_IPV4_ID = 84,     /* 2 */
+	TRIP_PLACE_TUNNEL_TYPE =
+		86, /* 2, of the inner stack, in host order: what announced the tunnel */
+	TRIP_PLACE_L4_REST = 88, /* 8: bytes 4 to 11 of L4 */
+	TRIP_PLACE_AUTH = 96,    /* 8: SPI and sequence number of AH */
 	/* Only of the inner stack: the header that leads to it. */
-	TRIP_PLACE_TUNNEL = 96, /* 8 of VXLAN, or 4 of GRE */
-	TRIP_PLACE_INNER = 96,  /* from the outer stack to the inner one */
+	TRIP_PLACE_TUNNEL = 104,  /* its first 8 */
+	TRIP_PLACE_SESSION = 112, /* 3, the PDU session container of GTP-U; and 5 of no meaning */
+	TRIP_PLACE_INNER = 104,   /* from the outer stack to the inner one */
 };
 
 #define TRIP_HAS_ETH_DST (1u << 0)
@@ -87,9 +92,10 @@ enum trip_packet_place {
 #define TRIP_HAS_ICMP (4u << 20)  /* of IPv4 */
 #define TRIP_HAS_ICMP6 (5u << 20) /* of IPv6 */
 #define TRIP_HAS_GRE (6u << 20)
+#define TRIP_HAS_ESP (7u << 20)
 #define TRIP_HAS_L4_BYTE (1u << 24) /* ICMP type */
 #define TRIP_HAS_L4_SRC (1u << 25)  /* source port; ICMP code */
-#define TRIP_HAS_L4_DST (1u << 26)
+#define TRIP_HAS_L4_DST (1u << 26)  /* destination port; SPI of ESP */
 #define TRIP_HAS_TCP_FLAGS (1u << 27)
 /* Only in the outer stack: */
 #define TRIP_HAS_MORE (1u << 30)
@@ -106,6 +112,9 @@ enum trip_packet_place {
 #define TRIP_MORE_L4_6 (1u << 2) /* up to byte 6 of L4 */
 #define TRIP_MORE_L4_8 (1u << 3)
 #define TRIP_MORE_L4_12 (1u << 4)
+#define TRIP_MORE_AUTH (1u << 5) /* AH: its number was read */
+#define TRIP_MORE_AUTH_8 (1u << 6)
+#define TRIP_MORE_AUTH_12 (1u << 7)
 /* Extension headers of IPv6: their numbers were read, wherever the packet ends. */
 #define TRIP_MORE_EXT_HOP (1u << 8)
 #define TRIP_MORE_EXT_ROUTE (1u << 9)
@@ -117,10 +126,13 @@ enum trip_packet_place {
 #define TRIP_MORE_EXT_HIP (1u << 15)
 #define TRIP_MORE_EXT_SHIM6 (1u << 16)
 #define TRIP_MORE_EXT_ALL (1u << 17) /* there are no others */
-/* Only of the inner stack: byte n of the tunnel's header, of the first 8. */
+/* Only of the inner stack: */
+#define TRIP_MORE_TUNNEL_TYPE (1u << 18) /* an EtherType announced the tunnel */
+#define TRIP_MORE_DEEPER (1u << 19)      /* behind its header there is another such */
+#define TRIP_MORE_SESSION (1u << 20)     /* GTP-U has a PDU session container */
+#define TRIP_MORE_SESSION_BYTE(n) (1u << (21 + (n)))
+/* Byte n of the tunnel's header, of the first 8. */
 #define TRIP_MORE_HEADER(n) (1u << (24 + (n)))
-
-#define TRIP_PORT_VXLAN 4789
 
 /* What a parser is asked for; the first two are the presence bits that rules demand. */
 #define TRIP_WANT_MORE TRIP_HAS_MORE
@@ -135,6 +147,9 @@ struct trip_packet_fields {
 		uint8_t bytes[TRIP_PACKET_WORDS * 8];
 	};
 };
+
+/* Of a UDP port's upper byte: do tunnels come to one of these ports? */
+extern const bool trip_packet_tunnel_ports[256];
 
 /* What an IPv4 packet's protocol number says of its L4 part, when all of its bytes are there. */
 extern const uint32_t trip_packet_l4_bits[256];
@@ -174,20 +189,19 @@ trip_packet_is_plain(const struct rte_mbuf *mbuf, uint32_t wants, const uint8_t 
 		       rte_cpu_to_be_32(0x08004500u);
 }
 
-/* Does a plain packet have what only the long way reads? */
+/* May a plain packet have what only the long way reads? `port`: the upper byte of where it goes. */
 static inline int
-trip_packet_is_wanted(uint32_t wants, uint32_t bits, uint32_t ports)
+trip_packet_is_wanted(uint32_t wants, uint32_t bits, uint8_t port)
 {
 	return (wants & TRIP_WANT_MORE) != 0 ||
 	       ((wants & TRIP_WANT_TUNNEL) != 0 &&
 		       ((bits & TRIP_HAS_L4) == TRIP_HAS_GRE ||
 			       ((bits & TRIP_HAS_L4) == TRIP_HAS_UDP &&
-				       (ports & rte_cpu_to_be_32(0xffff)) ==
-					       rte_cpu_to_be_32(TRIP_PORT_VXLAN))));
+				       trip_packet_tunnel_ports[port])));
 }
 
-/* As trip_packet_parse_any, inline for the packets that most packets are. */
-static inline uint32_t
+/* As trip_packet_parse_any, inline for the packets that most packets are: gcc would call it. */
+static __rte_always_inline uint32_t
 trip_packet_parse(const struct rte_mbuf *mbuf, uint32_t wants, struct trip_packet_fields *fields)
 {
 	const uint8_t *data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
@@ -197,7 +211,7 @@ trip_packet_parse(const struct rte_mbuf *mbuf, uint32_t wants, struct trip_packe
 		return trip_packet_parse_any(mbuf, wants, fields);
 	bits = trip_packet_l4_bits[data[23]];
 	ports = trip_packet_load32(data + 34);
-	if (unlikely(wants != 0) && trip_packet_is_wanted(wants, bits, ports))
+	if (unlikely(wants != 0) && trip_packet_is_wanted(wants, bits, data[36]))
 		return trip_packet_parse_any(mbuf, wants, fields);
 	/* A later fragment has a protocol, but no header of it. */
 	if (unlikely((trip_packet_load32(data + 20) & rte_cpu_to_be_32(0x1fff0000u)) != 0))

@@ -9,6 +9,8 @@
 #define PROTO_TCP 6
 #define PROTO_UDP 17
 #define PROTO_GRE 47
+#define PROTO_ESP 50
+#define PROTO_AUTH 51
 #define PROTO_ICMP6 58
 #define PROTO_SCTP 132
 
@@ -17,6 +19,7 @@ const uint32_t trip_packet_l4_bits[256] = {
 	[PROTO_TCP] = TRIP_HAS_TCP | TRIP_HAS_PORTS | TRIP_HAS_TCP_FLAGS,
 	[PROTO_UDP] = TRIP_HAS_UDP | TRIP_HAS_PORTS,
 	[PROTO_GRE] = TRIP_HAS_GRE,
+	[PROTO_ESP] = TRIP_HAS_ESP | TRIP_HAS_PORTS,
 	[PROTO_SCTP] = TRIP_HAS_SCTP | TRIP_HAS_PORTS,
 };
 
@@ -30,15 +33,23 @@ trip_packet_protocol(uint8_t protocol, bool ipv6)
 	return trip_packet_l4_bits[protocol];
 }
 
-static enum trip_packet_tunnel
-tunnel_of(uint32_t bits, const uint8_t *header)
+/* Of more than one, the first. */
+void
+trip_packet_auth(struct trip_packet_stack *stack, bool header)
 {
-	if ((bits & TRIP_HAS_L4) == TRIP_HAS_GRE)
-		return TRIP_TUNNEL_GRE;
-	if ((bits & TRIP_HAS_L4) == TRIP_HAS_UDP && (bits & TRIP_HAS_L4_DST) != 0 &&
-		trip_packet_be16(header + 2) == TRIP_PORT_VXLAN)
-		return TRIP_TUNNEL_VXLAN;
-	return TRIP_TUNNEL_NONE;
+	const uint8_t *bytes;
+	uint32_t length;
+	uint8_t copy[12];
+
+	if ((stack->more & TRIP_MORE_AUTH) != 0)
+		return;
+	stack->more |= TRIP_MORE_AUTH;
+	if (!header)
+		return;
+	bytes = trip_packet_look(stack->window, stack->at, copy, sizeof(copy), &length);
+	stack->more |=
+		(length >= 8 ? TRIP_MORE_AUTH_8 : 0) | (length >= 12 ? TRIP_MORE_AUTH_12 : 0);
+	memcpy(stack->fields + TRIP_PLACE_AUTH, bytes + 4, 8);
 }
 
 void
@@ -48,6 +59,8 @@ trip_packet_l4(struct trip_packet_stack *stack, uint8_t protocol, bool header, b
 	const uint8_t *bytes;
 	uint8_t copy[14];
 
+	if (protocol == PROTO_AUTH)
+		trip_packet_auth(stack, header);
 	if (!header || bits == 0) {
 		stack->bits |= bits & TRIP_HAS_L4;
 		return;
@@ -64,8 +77,14 @@ trip_packet_l4(struct trip_packet_stack *stack, uint8_t protocol, bool header, b
 	memcpy(stack->fields + TRIP_PLACE_L4, bytes, 4);
 	memcpy(stack->fields + TRIP_PLACE_L4_REST, bytes + 4, 8);
 	stack->fields[TRIP_PLACE_TCP_FLAGS] = bytes[13];
-	stack->tunnel = tunnel_of(bits, bytes);
 	stack->bits |= bits;
+	if ((bits & TRIP_HAS_L4) != TRIP_HAS_UDP) {
+		stack->announcer = TRIP_FLOW_BY_PROTOCOL;
+		stack->number = protocol;
+	} else if (length >= 4) {
+		stack->announcer = TRIP_FLOW_BY_UDP_PORT;
+		stack->number = trip_packet_be16(bytes + 2);
+	}
 }
 
 static void
@@ -101,8 +120,12 @@ read_ipv4(struct trip_packet_stack *stack)
 void
 trip_packet_ip(struct trip_packet_stack *stack, uint16_t type)
 {
-	if (type == TYPE_IPV4)
+	if (type == TYPE_IPV4) {
 		read_ipv4(stack);
-	else if (type == TYPE_IPV6)
+	} else if (type == TYPE_IPV6) {
 		trip_packet_ipv6(stack);
+	} else {
+		stack->announcer = TRIP_FLOW_BY_ETHERTYPE;
+		stack->number = type;
+	}
 }

@@ -64,6 +64,8 @@ read_extensions(struct trip_packet_stack *stack, uint8_t protocol)
 		uint8_t copy[4];
 
 		stack->more |= extension;
+		if (extension == TRIP_MORE_EXT_AUTH)
+			trip_packet_auth(stack, true);
 		/* Nothing behind the header of ESP, or of a later fragment, can be read here. */
 		if (extension == 0 || extension == TRIP_MORE_EXT_ESP)
 			break;

@@ -3,13 +3,14 @@
 #ifndef TRIP_PACKET_PRIV_H
 #define TRIP_PACKET_PRIV_H
 
-#include <stdbool.h>
+#include <trip_flow_item.h>
 
 #include "packet.h"
 
 /* Behind more of these than a network has, nothing is looked for. */
 #define TRIP_PACKET_TAGS_MAX 8
 #define TRIP_PACKET_EXTENSIONS_MAX 16
+#define TRIP_PACKET_LABELS_MAX 16
 
 /* The segment of a packet that was read last. */
 struct trip_packet_window {
@@ -21,12 +22,6 @@ struct trip_packet_window {
 	uint32_t behind; /* segments */
 };
 
-enum trip_packet_tunnel {
-	TRIP_TUNNEL_NONE,
-	TRIP_TUNNEL_VXLAN, /* `at` is where its UDP header begins */
-	TRIP_TUNNEL_GRE,
-};
-
 /* A stack of headers, outer or inner, of which some have been read. */
 struct trip_packet_stack {
 	struct trip_packet_window *window;
@@ -34,7 +29,9 @@ struct trip_packet_stack {
 	uint32_t at; /* where the next header begins */
 	uint32_t bits;
 	uint32_t more;
-	enum trip_packet_tunnel tunnel;
+	/* The last number that was read of what comes next, at `at` or, of a port, behind UDP. */
+	enum trip_flow_announcer announcer;
+	uint16_t number;
 };
 
 static inline uint16_t
@@ -71,7 +68,10 @@ void trip_packet_ipv6(struct trip_packet_stack *stack);
 uint32_t trip_packet_protocol(uint8_t protocol, bool ipv6);
 /* `header`: it is in this packet, at `at`, as far as that goes. */
 void trip_packet_l4(struct trip_packet_stack *stack, uint8_t protocol, bool header, bool ipv6);
-void trip_packet_inner(const struct trip_packet_stack *outer, struct trip_packet_fields *fields);
+/* False: what comes next is no tunnel. */
+bool trip_packet_inner(const struct trip_packet_stack *outer, struct trip_packet_fields *fields);
+/* AH, in the same terms as L4. */
+void trip_packet_auth(struct trip_packet_stack *stack, bool header);
 
 /* Which bits of what both IP versions have in their first four bytes are there. */
 static inline uint32_t

@@ -193,24 +193,39 @@ finish_stack(const struct compiler *compiler)
 }
 
 /* From here on, items are of the inner packet; the tunnel's own fields lie there too. */
-static int
-enter_tunnel(struct compiler *compiler, const struct trip_flow_item *known)
+static void
+enter_inner(struct compiler *compiler)
 {
-	const uint16_t all = 0xffff, port = rte_cpu_to_be_16(known->number);
-
-	if (compiler->base != 0)
-		return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM,
-			"%s: a tunnel in a tunnel is not looked into", known->word);
-	if (known->announcer == TRIP_FLOW_BY_UDP_PORT &&
-		!require(compiler, TRIP_PLACE_L4 + 2, &all, &port, sizeof(all)))
-		return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM,
-			"%s: the udp item before it has another port than %u", known->word,
-			known->number);
 	finish_stack(compiler);
 	compiler->base = TRIP_PLACE_INNER;
 	compiler->tags = 0;
 	compiler->more_tags = false;
 	compiler->no_more_tags = false;
+}
+
+/* The number that announces a tunnel, and its sign, in the stack that has it. */
+static int
+compile_tunnel(struct compiler *compiler, const struct trip_flow_item *known)
+{
+	struct trip_pattern_sign sign = trip_pattern_item_sign(known, compiler->run - 1);
+	const uint16_t all = 0xffff, port = rte_cpu_to_be_16(known->number);
+
+	if (trip_pattern_item_inside(known)) {
+		if (compiler->base == 0)
+			enter_inner(compiler);
+		demand(compiler, sign.mask, sign.value);
+		if (known->announcer == TRIP_FLOW_BY_ETHERTYPE)
+			require(compiler, TRIP_PLACE_INNER + TRIP_PLACE_TUNNEL_TYPE, &all,
+				&known->number, sizeof(all));
+		return 0;
+	}
+	demand(compiler, sign.mask, sign.value);
+	if (known->announcer == TRIP_FLOW_BY_UDP_PORT &&
+		!require(compiler, TRIP_PLACE_L4 + 2, &all, &port, sizeof(all)))
+		return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM,
+			"%s: the udp item before it has another port than %u", known->word,
+			known->number);
+	enter_inner(compiler);
 	return 0;
 }
 
@@ -229,34 +244,52 @@ refuse_unknown(const struct compiler *compiler)
 }
 
 static int
-compile_item(struct compiler *compiler)
+compile_place(const struct compiler *compiler, const struct trip_flow_item *known)
 {
-	const struct trip_flow_item *known = trip_flow_item_of((int)compiler->item->type);
-	struct trip_pattern_sign sign;
-	int status = 0;
+	const struct trip_flow_item *before = compiler->before;
+	bool follows = trip_flow_item_follows(known, before, compiler->run);
 
-	if (known == NULL)
-		return refuse_unknown(compiler);
-	if (!trip_flow_item_follows(known, compiler->before, compiler->run))
+	if (known->layer == TRIP_FLOW_TUNNEL && compiler->base != 0 &&
+		known->announcer != TRIP_FLOW_BY_EXTENSION && before != known)
+		return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM,
+			"%s: a tunnel in a tunnel is not looked into", known->word);
+	if (!follows)
 		return refuse_place(compiler, known);
 	if (known->layer == TRIP_FLOW_VLAN && compiler->no_more_tags)
 		return refuse(compiler, EINVAL, RTE_FLOW_ERROR_TYPE_ITEM,
 			"vlan: the one before it has no more behind it (has_more_vlan is 0)");
+	return 0;
+}
+
+static int
+compile_item(struct compiler *compiler)
+{
+	const struct trip_flow_item *known = trip_flow_item_of((int)compiler->item->type);
+	struct trip_pattern_sign sign;
+	int status;
+
+	if (known == NULL)
+		return refuse_unknown(compiler);
+	status = compile_place(compiler, known);
+	if (status != 0)
+		return status;
 	compiler->run = compiler->before == known ? compiler->run + 1 : 1;
 	compiler->before = known;
+	if (known->layer == TRIP_FLOW_TUNNEL) {
+		status = compile_tunnel(compiler, known);
+		return status == 0 ? compile_fields(compiler, known) : status;
+	}
 	if (known->layer == TRIP_FLOW_VLAN) {
 		compiler->tags = compiler->run;
 		compiler->more_tags = false;
 	}
-	sign = trip_pattern_item_sign(known);
+	sign = trip_pattern_item_sign(known, 0);
 	demand(compiler, sign.mask, sign.value);
 	/* Of the outer stack it is always so, and to ask would cost every packet the long way. */
 	if (known->layer == TRIP_FLOW_ETH && compiler->base != 0)
 		demand(compiler, TRIP_PATTERN_MORE(TRIP_MORE_ETH),
 			TRIP_PATTERN_MORE(TRIP_MORE_ETH));
-	if (known->layer == TRIP_FLOW_TUNNEL)
-		status = enter_tunnel(compiler, known);
-	return status == 0 ? compile_fields(compiler, known) : status;
+	return compile_fields(compiler, known);
 }
 
 int

@@ -4,7 +4,6 @@
 
 #include <rte_common.h>
 
-#include "packet_priv.h"
 #include "pattern_back.h"
 #include "pattern_item.h"
 
@@ -150,32 +149,64 @@ read_tags(struct reader *reader)
 		read_vlan(reader, 1, tags == 3);
 }
 
-/* Of a tunnel behind UDP: is its port asked for, and something behind that? Else it is a port. */
 static bool
-has_number(const struct reader *reader, const struct trip_flow_item *known)
+is_asked(const struct reader *reader, const struct trip_flow_item *known, unsigned int nth)
 {
-	const uint8_t *mask = (const uint8_t *)reader->pattern->mask + TRIP_PLACE_L4 + 2;
-	const uint8_t *value = (const uint8_t *)reader->pattern->value + TRIP_PLACE_L4 + 2;
+	struct trip_pattern_sign sign = trip_pattern_item_sign(known, nth);
 
-	return known->announcer != TRIP_FLOW_BY_UDP_PORT ||
-	       ((reader->asked & TRIP_HAS_TUNNEL) != 0 && trip_packet_be16(mask) == 0xffff &&
-		       trip_packet_be16(value) == known->number);
+	return (reader->asked & sign.mask) == sign.mask &&
+	       (reader->present & sign.mask) == sign.value;
 }
 
-/* The item of a layer that must be there, or NULL. */
+static bool
+is_number(const struct reader *reader, uint32_t at, uint16_t number)
+{
+	const uint8_t *mask = (const uint8_t *)reader->pattern->mask + reader->base + at;
+	const uint8_t *value = (const uint8_t *)reader->pattern->value + reader->base + at;
+
+	return mask[0] == 0xff && mask[1] == 0xff && memcmp(value, &number, 2) == 0;
+}
+
+/* The tunnel that leads from one to the other, or NULL. */
 static const struct trip_flow_item *
-find_item(const struct reader *reader, enum trip_flow_layer layer)
+find_tunnel(const struct reader *outer, const struct reader *inner)
 {
 	const struct trip_flow_item *known;
 
 	for (unsigned int i = 0; (known = trip_flow_item_at(i)) != NULL; i++) {
-		struct trip_pattern_sign sign = trip_pattern_item_sign(known);
-
-		if (known->layer == layer && (reader->asked & sign.mask) == sign.mask &&
-			(reader->present & sign.mask) == sign.value && has_number(reader, known))
+		if (known->layer != TRIP_FLOW_TUNNEL ||
+			!is_asked(trip_pattern_item_inside(known) ? inner : outer, known, 0))
+			continue;
+		/* Of one behind UDP of which nothing is asked no more is left than its port. */
+		if (known->announcer == TRIP_FLOW_BY_PROTOCOL ||
+			known->announcer == TRIP_FLOW_BY_EXTENSION ||
+			(known->announcer == TRIP_FLOW_BY_ETHERTYPE &&
+				is_number(inner, TRIP_PLACE_TUNNEL_TYPE, known->number)) ||
+			(known->announcer == TRIP_FLOW_BY_UDP_PORT &&
+				(outer->asked & TRIP_HAS_TUNNEL) != 0 &&
+				is_number(
+					outer, TRIP_PLACE_L4 + 2, rte_cpu_to_be_16(known->number))))
 			return known;
 	}
 	return NULL;
+}
+
+/* Its header lies with what it leads to, and so does what else may stand before that. */
+static void
+read_tunnel(struct reader *inner, const struct trip_flow_item *tunnel)
+{
+	const struct trip_flow_item *session = trip_flow_item_of(RTE_FLOW_ITEM_TYPE_GTP_PSC);
+
+	read_fields(inner, tunnel, 0);
+	inner->back->n++;
+	if (tunnel->repeats > 1 && is_asked(inner, tunnel, 1)) {
+		read_fields(inner, tunnel, 1);
+		inner->back->n++;
+	}
+	if (tunnel != session && is_asked(inner, session, 0)) {
+		read_fields(inner, session, 0);
+		inner->back->n++;
+	}
 }
 
 /* In front of a tunnel the port goes without saying. */
@@ -194,14 +225,17 @@ forget_port(struct reader *reader)
 static void
 read_layer(struct reader *reader, enum trip_flow_layer layer, const struct trip_flow_item *tunnel)
 {
-	const struct trip_flow_item *known = find_item(reader, layer);
+	const struct trip_flow_item *known;
 
-	if (known == NULL)
+	for (unsigned int i = 0; (known = trip_flow_item_at(i)) != NULL; i++) {
+		if (known->layer != layer || !is_asked(reader, known, 0))
+			continue;
+		read_fields(reader, known, 0);
+		if (known->type == RTE_FLOW_ITEM_TYPE_UDP && tunnel != NULL)
+			forget_port(reader);
+		reader->back->n++;
 		return;
-	read_fields(reader, known, 0);
-	if (layer == TRIP_FLOW_L4 && tunnel != NULL)
-		forget_port(reader);
-	reader->back->n++;
+	}
 }
 
 static void
@@ -218,14 +252,12 @@ trip_pattern_back(const struct trip_pattern *pattern, struct trip_pattern_items 
 {
 	struct reader outer = reader_of(pattern, back, 0);
 	struct reader inner = reader_of(pattern, back, TRIP_PLACE_INNER);
-	const struct trip_flow_item *tunnel = find_item(&outer, TRIP_FLOW_TUNNEL);
+	const struct trip_flow_item *tunnel = find_tunnel(&outer, &inner);
 
 	memset(back, 0, sizeof(*back));
 	read_stack(&outer, tunnel);
 	if (tunnel != NULL) {
-		/* Its header lies with what it leads to. */
-		read_fields(&inner, tunnel, 0);
-		back->n++;
+		read_tunnel(&inner, tunnel);
 		read_stack(&inner, NULL);
 	}
 	back->items[back->n].type = RTE_FLOW_ITEM_TYPE_END;

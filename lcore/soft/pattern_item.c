@@ -51,6 +51,24 @@ static const struct run l4[] = {
 	{13, 1, TRIP_PLACE_TCP_FLAGS, TRIP_HAS_TCP_FLAGS},
 };
 
+static const struct run auth[] = {
+	{4, 4, TRIP_PLACE_AUTH, TRIP_PATTERN_MORE(TRIP_MORE_AUTH_8)},
+	{8, 4, TRIP_PLACE_AUTH + 4, TRIP_PATTERN_MORE(TRIP_MORE_AUTH_12)},
+};
+static const struct run session[] = {
+	{0, 1, TRIP_PLACE_SESSION, TRIP_PATTERN_MORE(TRIP_MORE_SESSION_BYTE(0))},
+	{1, 1, TRIP_PLACE_SESSION + 1, TRIP_PATTERN_MORE(TRIP_MORE_SESSION_BYTE(1))},
+	{2, 1, TRIP_PLACE_SESSION + 2, TRIP_PATTERN_MORE(TRIP_MORE_SESSION_BYTE(2))},
+};
+
+/* Bytes of a tunnel's header: one lies behind another. */
+#define HEADER_BYTE(n)                                                                \
+	{                                                                             \
+		n, 1, TRIP_PLACE_TUNNEL + (n), TRIP_PATTERN_MORE(TRIP_MORE_HEADER(n)) \
+	}
+static const struct run tunnel[] = {HEADER_BYTE(0), HEADER_BYTE(1), HEADER_BYTE(2), HEADER_BYTE(3),
+	HEADER_BYTE(4), HEADER_BYTE(5), HEADER_BYTE(6), HEADER_BYTE(7)};
+
 /* The run that an offset into a header is in. */
 static const struct run *
 run_of(const struct trip_flow_item *item, uint32_t offset)
@@ -58,11 +76,14 @@ run_of(const struct trip_flow_item *item, uint32_t offset)
 	static const struct run *const layers[] = {
 		[TRIP_FLOW_ETH] = ethernet,
 		[TRIP_FLOW_VLAN] = tags,
+		[TRIP_FLOW_IP] = ipv6,
 		[TRIP_FLOW_L4] = l4,
+		[TRIP_FLOW_TUNNEL] = tunnel,
 	};
-	const struct run *run = item->layer != TRIP_FLOW_IP             ? layers[item->layer]
-				: item->type == RTE_FLOW_ITEM_TYPE_IPV4 ? ipv4
-									: ipv6;
+	const struct run *run = item->type == RTE_FLOW_ITEM_TYPE_IPV4      ? ipv4
+				: item->type == RTE_FLOW_ITEM_TYPE_AH      ? auth
+				: item->type == RTE_FLOW_ITEM_TYPE_GTP_PSC ? session
+									   : layers[item->layer];
 
 	while (offset >= (uint32_t)run->from + run->size)
 		run++;
@@ -92,30 +113,45 @@ trip_pattern_item_place(
 
 	if (trip_pattern_item_flag(item, field))
 		return (struct trip_pattern_place){.bits = flag_bits(item, field)};
-	if (item->layer == TRIP_FLOW_TUNNEL)
-		return (struct trip_pattern_place){
-			TRIP_PLACE_TUNNEL + from, TRIP_PATTERN_MORE(TRIP_MORE_HEADER(last))};
 	run = run_of(item, from);
 	return (struct trip_pattern_place){run->at + from - run->from, run_of(item, last)->bits};
 }
 
-struct trip_pattern_sign
-trip_pattern_item_sign(const struct trip_flow_item *item)
+/* A number that both versions of IP have means the same in both. */
+static struct trip_pattern_sign
+protocol_sign(uint8_t number)
 {
-	uint64_t ip = item->type == RTE_FLOW_ITEM_TYPE_IPV4 ? TRIP_HAS_IPV4 : TRIP_HAS_IPV6;
+	uint32_t bits = trip_packet_protocol(number, false) | trip_packet_protocol(number, true);
+
+	/* AH may stand before another protocol, and is not in its place. */
+	if (bits == 0)
+		return (struct trip_pattern_sign){
+			TRIP_PATTERN_MORE(TRIP_MORE_AUTH), TRIP_PATTERN_MORE(TRIP_MORE_AUTH)};
+	return (struct trip_pattern_sign){TRIP_HAS_L4, bits & TRIP_HAS_L4};
+}
+
+struct trip_pattern_sign
+trip_pattern_item_sign(const struct trip_flow_item *item, unsigned int nth)
+{
+	uint64_t bits = 0;
 
 	switch (item->announcer) {
 	case TRIP_FLOW_BY_ETHERTYPE:
-		return (struct trip_pattern_sign){ip, ip};
+		bits = item->type == RTE_FLOW_ITEM_TYPE_IPV4   ? TRIP_HAS_IPV4
+		       : item->type == RTE_FLOW_ITEM_TYPE_IPV6 ? TRIP_HAS_IPV6
+		       : nth > 0                               ? TRIP_PATTERN_MORE(TRIP_MORE_DEEPER)
+				 : TRIP_PATTERN_MORE(TRIP_MORE_TUNNEL_TYPE);
+		break;
 	case TRIP_FLOW_BY_PROTOCOL:
-		/* A number that both versions have is the same in both. */
-		return (struct trip_pattern_sign){TRIP_HAS_L4,
-			TRIP_HAS_L4 & (trip_packet_protocol((uint8_t)item->number, false) |
-					      trip_packet_protocol((uint8_t)item->number, true))};
+		return protocol_sign((uint8_t)item->number);
 	case TRIP_FLOW_BY_UDP_PORT:
 		return (struct trip_pattern_sign){
 			TRIP_HAS_L4 | TRIP_HAS_L4_DST, TRIP_HAS_UDP | TRIP_HAS_L4_DST};
-	default:
-		return (struct trip_pattern_sign){0, 0};
+	case TRIP_FLOW_BY_EXTENSION:
+		bits = TRIP_PATTERN_MORE(TRIP_MORE_SESSION);
+		break;
+	case TRIP_FLOW_BY_NOTHING:
+		break;
 	}
+	return (struct trip_pattern_sign){bits, bits};
 }

@@ -36,6 +36,15 @@ struct trip_pattern_sign {
 	uint64_t mask, value;
 };
 
-struct trip_pattern_sign trip_pattern_item_sign(const struct trip_flow_item *item);
+struct trip_pattern_sign trip_pattern_item_sign(
+	const struct trip_flow_item *item, unsigned int nth);
+
+/* Does that stand in the inner stack? It does where the outer one has nothing but an EtherType. */
+static inline bool
+trip_pattern_item_inside(const struct trip_flow_item *item)
+{
+	return item->layer == TRIP_FLOW_TUNNEL && item->announcer != TRIP_FLOW_BY_PROTOCOL &&
+	       item->announcer != TRIP_FLOW_BY_UDP_PORT;
+}
 
 #endif

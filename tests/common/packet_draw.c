@@ -41,6 +41,17 @@ put_zeros(struct draw_frame *frame, uint32_t count)
 static void put_ip(struct draw *draw, struct draw_frame *frame, bool ipv6, bool tunnels);
 
 static void
+put_mpls(struct draw *draw, struct draw_frame *frame)
+{
+	for (uint32_t left = PICK(draw, 1, 1, 2, 3, 16, 17); left > 0; left--) {
+		put16(frame, PICK(draw, 0, 1, 0xffff));
+		put8(frame, (below(draw, 16) << 4 & 0xf0) | below(draw, 2) << 3 | (left == 1));
+		put8(frame, PICK(draw, 1, 64));
+	}
+	put_ip(draw, frame, below(draw, 2), below(draw, 4) == 0);
+}
+
+static void
 put_ethernet(struct draw *draw, struct draw_frame *frame, bool tunnels)
 {
 	uint32_t tags = PICK(draw, 0, 0, 0, 1, 2, 3, 9), i;
@@ -57,8 +68,69 @@ put_ethernet(struct draw *draw, struct draw_frame *frame, bool tunnels)
 		put_zeros(frame, 46);
 		return;
 	}
+	if (tunnels && below(draw, 6) == 0) {
+		put16(frame, 0x8847);
+		put_mpls(draw, frame);
+		return;
+	}
 	put16(frame, ipv6 ? 0x86dd : 0x0800);
 	put_ip(draw, frame, ipv6, tunnels);
+}
+
+static void
+put_vxlan(struct draw *draw, struct draw_frame *frame)
+{
+	put8(frame, PICK(draw, 8, 8, 0));
+	put_zeros(frame, 3);
+	put16(frame, 0);
+	put16(frame, PICK(draw, 0x0500, 0x0501, 0xff00));
+	put_ethernet(draw, frame, below(draw, 4) == 0);
+}
+
+static void
+put_geneve(struct draw *draw, struct draw_frame *frame)
+{
+	uint32_t first = below(draw, 8) ? below(draw, 3) : below(draw, 256);
+	uint32_t type = PICK(draw, 0x6558, 0x6558, 0x0800, 0x86dd, 0x88b5);
+
+	put8(frame, first);
+	put8(frame, below(draw, 2) << 7);
+	put16(frame, type);
+	put16(frame, 0);
+	put16(frame, PICK(draw, 0x0500, 0x0501, 0xff00));
+	put_zeros(frame, 4 * (first & 0x3f));
+	if (type == 0x6558)
+		put_ethernet(draw, frame, below(draw, 4) == 0);
+	else
+		put_ip(draw, frame, type == 0x86dd, below(draw, 4) == 0);
+}
+
+static void
+put_gtpu(struct draw *draw, struct draw_frame *frame)
+{
+	uint32_t flags = PICK(draw, 0x30, 0x30, 0x34, 0x34, 0x36, 0x32, 0x31, 0x20, 0x54), type;
+
+	put8(frame, flags);
+	put8(frame, PICK(draw, 255, 255, 255, 255, 254, 1));
+	put16(frame, PICK(draw, 0, 40, 0xffff));
+	put16(frame, 0);
+	put16(frame, below(draw, 3));
+	type = PICK(draw, 0x85, 0x85, 0xc0, 0);
+	if ((flags & 7) != 0) {
+		put16(frame, 0);
+		put8(frame, 0);
+		put8(frame, type);
+	}
+	for (uint32_t left = 10; left > 0 && type != 0 && (flags & 4) != 0; left--) {
+		uint32_t words = PICK(draw, 1, 1, 1, 1, 2, 2, 0, 100);
+
+		put8(frame, words);
+		for (uint32_t i = 2; i < 4 * words; i++)
+			put8(frame, PICK(draw, 0, 9, 0x10));
+		type = below(draw, 3) ? 0 : PICK(draw, 0x85, 0xc0);
+		put8(frame, type);
+	}
+	put_ip(draw, frame, below(draw, 2), below(draw, 4) == 0);
 }
 
 static void
@@ -79,15 +151,11 @@ put_l4(struct draw *draw, struct draw_frame *frame, uint32_t protocol, bool tunn
 		return;
 	}
 	put16(frame, PICK(draw, 53, 443, 0x0800, 0x8000));
-	put16(frame, type = PICK(draw, 53, 443, 4789, 4789));
+	put16(frame, type = PICK(draw, 53, 443, 4789, 4789, 6081, 6081, 2152, 2152));
 	for (i = 0; i < 4; i++)
 		put8(frame, below(draw, 3));
-	if (protocol == 17 && type == 4789 && tunnels) {
-		put8(frame, PICK(draw, 8, 8, 0));
-		put_zeros(frame, 3);
-		put16(frame, 0);
-		put16(frame, PICK(draw, 0x0500, 0x0501, 0xff00));
-		put_ethernet(draw, frame, below(draw, 4) == 0);
+	if (protocol == 17 && tunnels && type > 2000) {
+		(type == 4789 ? put_vxlan : type == 6081 ? put_geneve : put_gtpu)(draw, frame);
 		return;
 	}
 	for (i = 0; i < 14; i++)
@@ -115,7 +183,7 @@ put_extension(struct draw *draw, struct draw_frame *frame, uint32_t kind)
 static void
 put_ipv6(struct draw *draw, struct draw_frame *frame, bool tunnels)
 {
-	uint32_t next = PICK(draw, 6, 17, 17, 58, 132, 47, 1, 0, 43, 44, 51, 60, 60), i;
+	uint32_t next = PICK(draw, 6, 17, 17, 58, 132, 47, 1, 0, 43, 44, 50, 51, 60, 60), i;
 
 	put8(frame, below(draw, 32) ? 0x60 : below(draw, 256));
 	put_zeros(frame, 3);
@@ -136,7 +204,7 @@ put_ipv6(struct draw *draw, struct draw_frame *frame, bool tunnels)
 static void
 put_ipv4(struct draw *draw, struct draw_frame *frame, bool tunnels)
 {
-	uint32_t protocol = PICK(draw, 1, 6, 17, 17, 47, 47, 58, 132, 4), i;
+	uint32_t protocol = PICK(draw, 1, 6, 17, 17, 17, 47, 47, 58, 132, 4, 50, 51), i;
 	uint32_t options = below(draw, 4) ? 0 : below(draw, 11);
 	uint32_t words = below(draw, 16) ? 5 + options : below(draw, 16);
 
@@ -232,51 +300,78 @@ add_flags(struct draw *draw, struct draw_pattern *pattern, uint32_t at)
 	}
 }
 
-/* Layers of one stack from a drawn one to a drawn one; returns the last item's type. */
-static enum rte_flow_item_type
-add_stack(struct draw *draw, struct draw_pattern *pattern, uint32_t *count, bool tunnel)
+static void
+add_tags(struct draw *draw, struct draw_pattern *pattern, uint32_t *count, uint32_t tags)
 {
-	static const enum rte_flow_item_type l4[] = {RTE_FLOW_ITEM_TYPE_TCP, RTE_FLOW_ITEM_TYPE_UDP,
-		RTE_FLOW_ITEM_TYPE_UDP, RTE_FLOW_ITEM_TYPE_SCTP, RTE_FLOW_ITEM_TYPE_ICMP,
-		RTE_FLOW_ITEM_TYPE_ICMP6};
-	uint32_t first = below(draw, 4), last = tunnel ? 3 : first + below(draw, 4 - first), tags;
-	enum rte_flow_item_type type = RTE_FLOW_ITEM_TYPE_VOID;
-	bool ipv6 = below(draw, 2);
+	uint32_t at = *count + tags - 1;
 
-	if (first == 0)
-		add_item(draw, pattern, count, type = RTE_FLOW_ITEM_TYPE_ETH);
-	if (first <= 1 && last >= 1) {
-		for (tags = first == 1 ? 1 + below(draw, 2) : PICK(draw, 0, 0, 1, 2); tags > 0;
-			tags--)
-			add_item(draw, pattern, count, type = RTE_FLOW_ITEM_TYPE_VLAN);
-		if (type == RTE_FLOW_ITEM_TYPE_VLAN && pattern->items[*count - 1].mask != NULL &&
-			below(draw, 3) == 0) {
-			((struct rte_flow_item_vlan *)pattern->masks[*count - 1])->has_more_vlan =
-				1;
-			((struct rte_flow_item_vlan *)pattern->specs[*count - 1])->has_more_vlan =
-				below(draw, 2) & 1;
-		}
+	for (; tags > 0; tags--)
+		add_item(draw, pattern, count, RTE_FLOW_ITEM_TYPE_VLAN);
+	if (at != UINT32_MAX && pattern->items[at].type == RTE_FLOW_ITEM_TYPE_VLAN &&
+		pattern->items[at].mask != NULL && below(draw, 3) == 0) {
+		((struct rte_flow_item_vlan *)pattern->masks[at])->has_more_vlan = 1;
+		((struct rte_flow_item_vlan *)pattern->specs[at])->has_more_vlan =
+			below(draw, 2) & 1;
 	}
+}
+
+/* Returns whether what is behind it is Ethernet, or may be. */
+static bool
+add_tunnel(struct draw *draw, struct draw_pattern *pattern, uint32_t *count, uint32_t type)
+{
+	if (type != RTE_FLOW_ITEM_TYPE_GRE && type != RTE_FLOW_ITEM_TYPE_MPLS && *count > 0)
+		add_item(draw, pattern, count, RTE_FLOW_ITEM_TYPE_UDP);
+	add_item(draw, pattern, count, (enum rte_flow_item_type)type);
+	if (type == RTE_FLOW_ITEM_TYPE_MPLS && below(draw, 3) == 0)
+		add_item(draw, pattern, count, RTE_FLOW_ITEM_TYPE_MPLS);
+	if (type == RTE_FLOW_ITEM_TYPE_GTPU && below(draw, 3) == 0)
+		add_item(draw, pattern, count, RTE_FLOW_ITEM_TYPE_GTP_PSC);
+	return type != RTE_FLOW_ITEM_TYPE_MPLS && type != RTE_FLOW_ITEM_TYPE_GTPU;
+}
+
+/* Layers of one stack from a drawn one, not before `first`, to `last`. */
+static void
+add_stack(struct draw *draw, struct draw_pattern *pattern, uint32_t *count, uint32_t first,
+	uint32_t last, bool ipv6)
+{
+	if (first == 0)
+		add_item(draw, pattern, count, RTE_FLOW_ITEM_TYPE_ETH);
+	if (first <= 1 && last >= 1)
+		add_tags(draw, pattern, count,
+			first == 1 ? 1 + below(draw, 2) : PICK(draw, 0, 0, 1, 2));
 	if (first <= 2 && last >= 2)
 		add_item(draw, pattern, count,
-			type = ipv6 ? RTE_FLOW_ITEM_TYPE_IPV6 : RTE_FLOW_ITEM_TYPE_IPV4);
-	if (last < 3)
-		return type;
-	if (tunnel) {
-		bool vxlan = below(draw, 2);
+			ipv6 ? RTE_FLOW_ITEM_TYPE_IPV6 : RTE_FLOW_ITEM_TYPE_IPV4);
+}
 
-		if (vxlan && first < 3)
-			add_item(draw, pattern, count, RTE_FLOW_ITEM_TYPE_UDP);
-		add_item(draw, pattern, count,
-			type = vxlan ? RTE_FLOW_ITEM_TYPE_VXLAN : RTE_FLOW_ITEM_TYPE_GRE);
-		return type;
-	}
+static void
+add_end(struct draw *draw, struct draw_pattern *pattern, uint32_t *count, uint32_t least)
+{
+	static const enum rte_flow_item_type l4[] = {RTE_FLOW_ITEM_TYPE_TCP, RTE_FLOW_ITEM_TYPE_UDP,
+		RTE_FLOW_ITEM_TYPE_UDP, RTE_FLOW_ITEM_TYPE_SCTP, RTE_FLOW_ITEM_TYPE_ESP,
+		RTE_FLOW_ITEM_TYPE_AH, RTE_FLOW_ITEM_TYPE_ICMP, RTE_FLOW_ITEM_TYPE_ICMP6};
+	uint32_t first = least + below(draw, 4 - least), last = first + below(draw, 4 - first);
+	bool ipv6 = below(draw, 2);
+	enum rte_flow_item_type type;
+
+	add_stack(draw, pattern, count, first, last, ipv6);
+	if (last < 3)
+		return;
 	do {
-		type = l4[below(draw, 6)];
+		type = l4[below(draw, 8)];
 		/* A source that has run dry says 0 for ever: tcp. */
 	} while (first <= 2 && type == (ipv6 ? RTE_FLOW_ITEM_TYPE_ICMP : RTE_FLOW_ITEM_TYPE_ICMP6));
 	add_item(draw, pattern, count, type);
-	return type;
+}
+
+/* The number that a tunnel behind UDP has, or 0. */
+static uint16_t
+port_of(enum rte_flow_item_type type)
+{
+	return type == RTE_FLOW_ITEM_TYPE_VXLAN    ? 4789
+	       : type == RTE_FLOW_ITEM_TYPE_GENEVE ? 6081
+	       : type == RTE_FLOW_ITEM_TYPE_GTPU   ? 2152
+						   : 0;
 }
 
 void
@@ -286,26 +381,37 @@ draw_pattern(struct draw *draw, const struct draw_frame *frame, struct draw_patt
 
 	memset(pattern, 0, sizeof(*pattern));
 	if (below(draw, 2)) {
-		add_stack(draw, pattern, &count, true);
+		uint32_t type = PICK(draw, RTE_FLOW_ITEM_TYPE_VXLAN, RTE_FLOW_ITEM_TYPE_GRE,
+			RTE_FLOW_ITEM_TYPE_GENEVE, RTE_FLOW_ITEM_TYPE_GTPU,
+			RTE_FLOW_ITEM_TYPE_MPLS);
+		bool ethernet;
+
+		add_stack(draw, pattern, &count, below(draw, 4),
+			type == RTE_FLOW_ITEM_TYPE_MPLS ? 1 : 2, below(draw, 2));
+		ethernet = add_tunnel(draw, pattern, &count, type);
 		if (below(draw, 8))
-			add_stack(draw, pattern, &count, false);
+			add_end(draw, pattern, &count, ethernet ? 0 : 2);
 	} else {
-		add_stack(draw, pattern, &count, false);
+		add_end(draw, pattern, &count, 0);
 	}
 	pattern->items[count].type = RTE_FLOW_ITEM_TYPE_END;
 	reference_fill(pattern->items, frame->bytes, frame->length);
 	for (i = 0; i < count; i++) {
 		size_t size = reference_item_size(pattern->items[i].type);
 
-		/* The port of VXLAN is not to be argued with. */
-		if (pattern->items[i + 1].type == RTE_FLOW_ITEM_TYPE_VXLAN && i + 1 < count) {
+		uint16_t port = port_of(pattern->items[i + 1].type);
+
+		/* The port of a tunnel is not to be argued with. */
+		if (port != 0) {
 			((struct rte_flow_item_udp *)pattern->specs[i])->hdr.dst_port =
-				RTE_BE16(4789);
+				rte_cpu_to_be_16(port);
 			continue;
 		}
 		/* Not the flags, which are behind the headers of some. */
 		if (below(draw, 8) == 0)
-			pattern->specs[i][below(draw, (uint32_t)(size < 40 ? size & ~3u : 40))] ^=
+			pattern->specs[i][below(draw, (uint32_t)(size < 4    ? size
+								 : size < 40 ? size & ~3u
+									     : 40))] ^=
 				(uint8_t)(1u << below(draw, 8));
 		add_flags(draw, pattern, i);
 	}

@@ -20,6 +20,9 @@ struct stack {
 	uint32_t ip_at;
 	int protocol;   /* or -1 */
 	uint32_t l4_at; /* or NOWHERE */
+	bool auth;
+	uint32_t auth_at; /* or NOWHERE */
+	int type;         /* behind all tags, or -1 */
 	uint32_t extensions[9];
 	bool all_extensions;
 };
@@ -54,6 +57,12 @@ static const struct kind kinds[] = {
 	KIND(ICMP6, icmp6, 58, {0, 1}, {1, 1}),
 	KIND(GRE, gre, 47, {0, 2}, {2, 2}),
 	KIND(VXLAN, vxlan, 17, {0, 1}, {1, 3}, {4, 3}, {7, 1}),
+	KIND(GENEVE, geneve, 17, {0, 2}, {2, 2}, {4, 3}, {7, 1}),
+	KIND(GTPU, gtp, 17, {0, 1}, {1, 1}, {2, 2}, {4, 4}),
+	KIND(GTP_PSC, gtp_psc, -1, {0, 1}, {1, 1}, {2, 1}),
+	KIND(MPLS, mpls, -1, {0, 3}, {3, 1}),
+	KIND(ESP, esp, 50, {0, 4}, {4, 4}),
+	KIND(AH, ah, -1, {4, 4}, {8, 4}),
 };
 
 /* In the order of the flags in rte_flow_item_ipv6. */
@@ -97,6 +106,15 @@ number_at(const struct frame *frame, uint32_t at, uint32_t count)
 	return count == 1 ? bytes[0] : bytes[0] << 8 | bytes[1];
 }
 
+/* The first one that is announced. */
+static void
+note_auth(struct stack *stack, uint32_t at)
+{
+	if (!stack->auth)
+		stack->auth_at = at;
+	stack->auth = true;
+}
+
 static void
 walk_ipv4(const struct frame *frame, struct stack *stack)
 {
@@ -109,6 +127,8 @@ walk_ipv4(const struct frame *frame, struct stack *stack)
 	fragment = number_at(frame, stack->ip_at + 6, 2) & 0x1fff;
 	if (words >= 5 && fragment == 0)
 		stack->l4_at = stack->ip_at + 4 * (uint32_t)words;
+	if (stack->protocol == 51)
+		note_auth(stack, stack->l4_at);
 	/* Not in IPv4. */
 	if (stack->protocol == 58)
 		stack->protocol = -1;
@@ -130,9 +150,13 @@ walk_ipv6(const struct frame *frame, struct stack *stack)
 			stack->all_extensions = true;
 			stack->protocol = number == 1 ? -1 : number;
 			stack->l4_at = at;
+			if (number == 51)
+				note_auth(stack, NOWHERE);
 			return;
 		}
 		stack->extensions[i]++;
+		if (number == 51)
+			note_auth(stack, at);
 		if (headers++ == 16)
 			return;
 		/* One byte is enough to know what comes next, if not where. */
@@ -159,6 +183,7 @@ static void
 walk_type(const struct frame *frame, struct stack *stack, int type, uint32_t at)
 {
 	stack->ip_at = at;
+	stack->type = type;
 	if (type == 0x0800) {
 		stack->ip = 4;
 		walk_ipv4(frame, stack);
@@ -185,35 +210,132 @@ walk_ethernet(const struct frame *frame, struct stack *stack, uint32_t at)
 	walk_type(frame, stack, type, at + 2);
 }
 
+/* UDP to this port? */
 static bool
-is_vxlan(const struct frame *frame, const struct stack *stack)
+goes_to(const struct frame *frame, const struct stack *stack, int port)
 {
 	return stack->protocol == 17 && stack->l4_at != NOWHERE &&
-	       number_at(frame, stack->l4_at + 2, 2) == 4789;
+	       number_at(frame, stack->l4_at + 2, 2) == port;
+}
+
+#define NO_STACK ((struct stack){.protocol = -1, .l4_at = NOWHERE, .type = -1})
+
+/* IP by the version that it says it is. */
+static struct stack
+versioned(const struct frame *frame, uint32_t at)
+{
+	struct stack inner = NO_STACK;
+	int first = number_at(frame, at, 1);
+
+	if (first >= 0 && first >> 4 == 4)
+		walk_type(frame, &inner, 0x0800, at);
+	else if (first >= 0 && first >> 4 == 6)
+		walk_type(frame, &inner, 0x86dd, at);
+	return inner;
+}
+
+static struct stack
+typed(const struct frame *frame, int type, uint32_t at)
+{
+	struct stack inner = NO_STACK;
+
+	if (type == 0x6558)
+		walk_ethernet(frame, &inner, at);
+	else if (type >= 0)
+		walk_type(frame, &inner, type, at);
+	return inner;
+}
+
+/* Where the second label is, if the first is not the last. */
+static uint32_t
+second_label(const struct frame *frame, const struct stack *outer)
+{
+	int low = number_at(frame, outer->ip_at + 2, 1);
+
+	return low >= 0 && (low & 1) == 0 ? outer->ip_at + 4 : NOWHERE;
+}
+
+static struct stack
+in_mpls(const struct frame *frame, uint32_t at)
+{
+	for (int n = 0; n < 16; n++, at += 4) {
+		int low = number_at(frame, at + 2, 1);
+
+		if (low < 0)
+			break;
+		if ((low & 1) != 0)
+			return versioned(frame, at + 4);
+	}
+	return NO_STACK;
+}
+
+/* Past the extension headers, or NOWHERE. *session: the container of that name, or NOWHERE. */
+static uint32_t
+past_gtp(const struct frame *frame, uint32_t at, uint32_t *session)
+{
+	int flags = number_at(frame, at, 1), type;
+
+	*session = NOWHERE;
+	if (bytes_at(frame, at, 8) == NULL || (flags & 0xf0) != 0x30)
+		return NOWHERE;
+	at += 8;
+	if ((flags & 7) == 0)
+		return at;
+	type = (flags & 4) != 0 ? number_at(frame, at + 3, 1) : 0;
+	at += 4;
+	for (int n = 0; type != 0; n++) {
+		int words;
+
+		if (type < 0 || n == 8)
+			return NOWHERE;
+		if (type == 0x85 && *session == NOWHERE)
+			*session = at;
+		words = number_at(frame, at, 1);
+		if (words <= 0)
+			return NOWHERE;
+		at += 4 * (uint32_t)words;
+		type = number_at(frame, at - 1, 1);
+	}
+	return at;
+}
+
+static struct stack
+in_gre(const struct frame *frame, uint32_t at)
+{
+	int flags = number_at(frame, at, 2), type = number_at(frame, at + 2, 2);
+
+	if (type < 0 || (flags & 0x4007) != 0)
+		return NO_STACK;
+	return typed(frame, type,
+		at + 4 + 4 * (uint32_t)__builtin_popcount((unsigned int)flags & 0xb000));
 }
 
 static struct stack
 inner_of(const struct frame *frame, const struct stack *outer)
 {
-	struct stack inner = {.protocol = -1, .l4_at = NOWHERE};
-	int flags, type;
+	uint32_t at = outer->l4_at + 8, session, packet;
+	int first;
 
+	if (outer->type == 0x8847)
+		return in_mpls(frame, outer->ip_at);
 	if (outer->l4_at == NOWHERE)
-		return inner;
-	if (is_vxlan(frame, outer)) {
-		walk_ethernet(frame, &inner, outer->l4_at + 16);
-		return inner;
+		return NO_STACK;
+	if (goes_to(frame, outer, 4789))
+		return typed(frame, 0x6558, at + 8);
+	if (goes_to(frame, outer, 6081)) {
+		first = number_at(frame, at, 1);
+		return first >= 0 && (first & 0xc0) == 0
+			       ? typed(frame, number_at(frame, at + 2, 2),
+					 at + 8 + 4 * (uint32_t)(first & 0x3f))
+			       : NO_STACK;
 	}
-	flags = number_at(frame, outer->l4_at, 2);
-	type = number_at(frame, outer->l4_at + 2, 2);
-	if (outer->protocol != 47 || type < 0 || (flags & 0x4007) != 0)
-		return inner;
-	flags = __builtin_popcount((unsigned int)flags & 0xb000);
-	if (type == 0x6558)
-		walk_ethernet(frame, &inner, outer->l4_at + 4 + 4 * (uint32_t)flags);
-	else
-		walk_type(frame, &inner, type, outer->l4_at + 4 + 4 * (uint32_t)flags);
-	return inner;
+	if (goes_to(frame, outer, 2152)) {
+		packet = past_gtp(frame, at, &session);
+		return packet != NOWHERE && number_at(frame, at + 1, 1) == 255
+			       ? versioned(frame, packet)
+			       : NO_STACK;
+	}
+	return outer->protocol == 47 ? in_gre(frame, outer->l4_at) : NO_STACK;
 }
 
 /* A walk of items through a frame. */
@@ -222,6 +344,8 @@ struct walk {
 	struct stack stack;
 	uint32_t tags;
 	bool more_tags;
+	struct stack outer; /* behind a tunnel's item: what it was in */
+	uint32_t labels;
 };
 
 static bool
@@ -253,10 +377,30 @@ step(struct walk *walk, const struct rte_flow_item *item, uint32_t *header)
 		*header = stack->ip_at;
 		return stack->ip == (item->type == RTE_FLOW_ITEM_TYPE_IPV4 ? 4 : 6);
 	case RTE_FLOW_ITEM_TYPE_VXLAN:
-		if (!is_vxlan(&walk->frame, stack))
+	case RTE_FLOW_ITEM_TYPE_GENEVE:
+	case RTE_FLOW_ITEM_TYPE_GTPU:
+		if (!goes_to(&walk->frame, stack,
+			    item->type == RTE_FLOW_ITEM_TYPE_VXLAN    ? 4789
+			    : item->type == RTE_FLOW_ITEM_TYPE_GENEVE ? 6081
+								      : 2152))
 			return false;
 		*header = stack->l4_at + 8;
 		return true;
+	case RTE_FLOW_ITEM_TYPE_GTP_PSC:
+		if (!goes_to(&walk->frame, &walk->outer, 2152))
+			return false;
+		past_gtp(&walk->frame, walk->outer.l4_at + 8, header);
+		return *header != NOWHERE;
+	case RTE_FLOW_ITEM_TYPE_MPLS:
+		if (walk->labels++ > 0) {
+			*header = second_label(&walk->frame, &walk->outer);
+			return *header != NOWHERE;
+		}
+		*header = stack->ip_at;
+		return stack->type == 0x8847;
+	case RTE_FLOW_ITEM_TYPE_AH:
+		*header = stack->auth_at;
+		return stack->auth;
 	default:
 		*header = stack->l4_at;
 		return stack->protocol == kind_of(item->type)->protocol;
@@ -267,10 +411,22 @@ step(struct walk *walk, const struct rte_flow_item *item, uint32_t *header)
 static bool
 step_inside(struct walk *walk, const struct rte_flow_item *item)
 {
-	if (item->type != RTE_FLOW_ITEM_TYPE_VXLAN && item->type != RTE_FLOW_ITEM_TYPE_GRE)
+	switch (item->type) {
+	case RTE_FLOW_ITEM_TYPE_VXLAN:
+	case RTE_FLOW_ITEM_TYPE_GENEVE:
+	case RTE_FLOW_ITEM_TYPE_GTPU:
+	case RTE_FLOW_ITEM_TYPE_GRE:
+		break;
+	case RTE_FLOW_ITEM_TYPE_MPLS:
+		if (walk->labels == 1)
+			break;
 		return true;
+	default:
+		return true;
+	}
 	if (!tags_are_right(walk))
 		return false;
+	walk->outer = walk->stack;
 	walk->stack = inner_of(&walk->frame, &walk->stack);
 	walk->tags = 0;
 	walk->more_tags = false;
@@ -280,7 +436,7 @@ step_inside(struct walk *walk, const struct rte_flow_item *item)
 static struct walk
 walk_of(const uint8_t *bytes, uint32_t length)
 {
-	struct walk walk = {.frame = {bytes, length}, .stack = {.protocol = -1, .l4_at = NOWHERE}};
+	struct walk walk = {.frame = {bytes, length}, .stack = NO_STACK};
 
 	walk_ethernet(&walk.frame, &walk.stack, 0);
 	return walk;

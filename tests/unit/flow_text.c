@@ -46,6 +46,14 @@ texts_are_patterns(void **state)
 		"udp / vxlan vni is 77 last_rsvd is 1 / eth / ipv4 / tcp / end",
 		"gre c_rsvd0_ver is 8192 protocol is 2048 / ipv4 / end",
 		"vlan tci is 5 / end",
+		"eth / vlan vid is 7 / mpls label is 16 / mpls label spec 1 label mask 5 tc is 1 s "
+		"is 1 ttl "
+		"is 64 / ipv4 src is 10.0.0.1 / end",
+		"udp / geneve optlen is 2 protocol is 25944 vni is 5 / eth / ipv4 / end",
+		"gtpu teid is 7 / gtp_psc pdu_t is 1 qfi is 9 / ipv6 dst is ::1 / tcp / end",
+		"gtpu msg_type is 1 teid spec 256 teid prefix 24 / end",
+		"ipv4 / esp spi is 4096 seq is 1 / end",
+		"ipv6 / ah spi is 7 / end",
 		"vlan pcp spec 0 pcp mask 1 dei is 1 vid spec 1 vid mask 1 / end",
 		"ipv6 tc is 46 flow spec 4096 flow prefix 8 / end",
 		"gre c_rsvd0_ver spec 8193 c_rsvd0_ver mask 8199 / end",
@@ -69,14 +77,14 @@ what_has_no_words_is_named(void **state)
 {
 	static const struct rte_flow_item items[] = {
 		{.type = RTE_FLOW_ITEM_TYPE_VOID},
-		{.type = RTE_FLOW_ITEM_TYPE_MPLS},
+		{.type = RTE_FLOW_ITEM_TYPE_NVGRE},
 		{.type = RTE_FLOW_ITEM_TYPE_PORT_ID, .spec = "....."},
 		{.type = RTE_FLOW_ITEM_TYPE_END},
 	};
 	char text[64];
 
 	trip_flow_text(items, text, sizeof(text));
-	assert_string_equal(text, "mpls / port_id ... / end");
+	assert_string_equal(text, "nvgre / port_id ... / end");
 }
 
 static void

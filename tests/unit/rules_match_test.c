@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "rules_good.h"
+#include "rules_priv.h"
 
 /* A packet, and the one within it. */
 struct packet {
@@ -361,11 +362,86 @@ test_random(void **state)
 		trip_rules_free(rules[i]);
 }
 
+/* Of packets that the world above does not have: whether two patterns have one in common. */
+static const struct {
+	const char *a, *b;
+	bool meet;
+} pairs[] = {
+	{"mpls label is 16", "eth / mpls label is 16 / ipv4", true},
+	{"mpls label is 16", "mpls label is 17", false},
+	{"mpls s is 1", "mpls / mpls", false},
+	{"mpls label is 16 / mpls label is 18", "mpls / mpls label is 17", false},
+	{"mpls label is 16", "mpls / mpls label is 17", true},
+	{"eth / vlan / mpls", "eth / vlan / ipv4", false},
+	{"eth type is 0x8847", "mpls ttl is 1", true},
+	{"eth type is 0x0800", "mpls", false},
+	{"mpls / ipv4", "mpls / ipv6", false},
+	{"geneve vni is 5", "udp / geneve vni is 5 / eth / ipv4", true},
+	{"geneve protocol is 0x0800", "geneve / eth / ipv4", false},
+	{"geneve protocol is 0x0800", "geneve / ipv4", true},
+	{"geneve protocol is 0x0800", "geneve / ipv6", false},
+	{"geneve", "vxlan", false},
+	{"geneve", "udp dst is 6081", true},
+	{"gtpu teid is 7", "gtpu teid is 7 / ipv4 src is 10.0.0.1", true},
+	{"gtpu msg_type is 1", "gtpu / ipv4", false},
+	{"gtpu / ipv4", "gtpu / ipv6", false},
+	{"gtpu / gtp_psc qfi is 9", "gtpu / ipv4", true},
+	{"gtp_psc qfi is 9", "gtpu / gtp_psc qfi is 8", false},
+	{"gtp_psc", "udp dst is 53", false},
+	{"gtpu", "tcp", false},
+	{"esp spi is 1", "ipv6 / esp spi is 2", false},
+	{"esp spi is 1", "ipv4 proto is 50", true},
+	{"esp", "ah", true},
+	{"ipv4 / esp", "ah", false},
+	{"ipv4 / tcp", "ah", false},
+	{"ipv4 proto is 51", "ah spi is 5", true},
+	{"tcp", "ah spi is 5", true},
+	{"ipv6 / tcp", "ipv6 / ah spi is 5", true},
+	{"ipv6 proto is 6", "ah", false},
+	{"ipv6 proto is 51", "ah", true},
+	{"ipv6 proto is 43", "ah", true},
+	{"ipv4 / ah", "ipv6 / ah", false},
+	{"ah spi is 1", "ah spi is 2", false},
+	{"ipv4 fragment_offset is 100", "ipv4 / ah", true},
+	{"ipv4 fragment_offset is 100", "ipv4 / ah spi is 1", false},
+};
+
+static struct trip_rules_match
+match_of(const char *pattern)
+{
+	struct trip_rules_errors *errors;
+	struct trip_rules_match match;
+	struct trip_rules *rules;
+	char text[128];
+
+	snprintf(text, sizeof(text), "count x port 0 pattern %s / end\n", pattern);
+	if (trip_rules_parse_text("text", text, strlen(text), &rules, &errors) != 0) {
+		trip_rules_errors_print(errors, stdout);
+		fail();
+	}
+	assert_true(trip_rules_match_compile(rules->counts[0].items, &match));
+	trip_rules_free(rules);
+	return match;
+}
+
+static void
+test_pairs(void **state)
+{
+	for (size_t i = 0; i < RTE_DIM(pairs); i++) {
+		struct trip_rules_match a = match_of(pairs[i].a), b = match_of(pairs[i].b);
+
+		if (trip_rules_match_meets(&a, &b) != pairs[i].meet ||
+			trip_rules_match_meets(&b, &a) != pairs[i].meet)
+			fail_msg("%s, %s: expected %d", pairs[i].a, pairs[i].b, pairs[i].meet);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_pairs),
 	};
 
 	return cmocka_run_group_tests_name("rules_match", tests, NULL, NULL);

@@ -96,32 +96,47 @@ static const struct mistake mistakes[] = {
 		"1:28: expected a field or '/', found 'end' (a pattern or list of actions ends "
 		"with '/ end')\n"),
 	MISTAKE("count a port 0 pattern eth / ipv5 / end",
-		"1:30: expected 'vlan', 'ipv4', 'ipv6' or 'end' behind 'eth', found 'ipv5'\n"),
+		"1:30: expected 'vlan', 'ipv4', 'ipv6', 'mpls' or 'end' behind 'eth', found "
+		"'ipv5'\n"),
 	MISTAKE("count a port 0 pattern ethernet / end",
 		"1:24: expected 'eth', 'vlan', 'ipv4', 'ipv6', 'tcp', 'udp', 'sctp', 'icmp', "
-		"'icmp6', 'vxlan' or 'gre', found 'ethernet'\n"),
+		"'icmp6', 'vxlan', 'gre', 'mpls', 'geneve', 'gtpu', 'gtp_psc', 'esp' or 'ah', "
+		"found 'ethernet'\n"),
 	MISTAKE("count a port 0 pattern eth / udp dst is 53 / end",
-		"1:30: expected 'vlan', 'ipv4', 'ipv6' or 'end' behind 'eth', found 'udp'\n"),
+		"1:30: expected 'vlan', 'ipv4', 'ipv6', 'mpls' or 'end' behind 'eth', found "
+		"'udp'\n"),
 	MISTAKE("count a port 0 pattern eth / vlan / vlan / vlan / end",
-		"1:44: expected 'ipv4', 'ipv6' or 'end' behind 'vlan', found 'vlan'\n"),
+		"1:44: expected 'ipv4', 'ipv6', 'mpls' or 'end' behind 'vlan', found 'vlan'\n"),
 	MISTAKE("count a port 0 pattern eth / ipv4 / icmp6 / end",
-		"1:37: expected 'tcp', 'udp', 'sctp', 'icmp', 'gre' or 'end' behind 'ipv4', found "
+		"1:37: expected 'tcp', 'udp', 'sctp', 'icmp', 'gre', 'esp', 'ah' or 'end' behind "
+		"'ipv4', found "
 		"'icmp6'\n"),
 	MISTAKE("count a port 0 pattern eth / ipv6 / icmp / end",
-		"1:37: expected 'tcp', 'udp', 'sctp', 'icmp6', 'gre' or 'end' behind 'ipv6', found "
+		"1:37: expected 'tcp', 'udp', 'sctp', 'icmp6', 'gre', 'esp', 'ah' or 'end' behind "
+		"'ipv6', found "
 		"'icmp'\n"),
 	MISTAKE("count a port 0 pattern eth / ipv4 / tcp / vxlan / end",
 		"1:43: expected 'end' behind 'tcp', found 'vxlan'\n"),
 	MISTAKE("count a port 0 pattern udp / eth / end",
-		"1:30: expected 'vxlan' or 'end' behind 'udp', found 'eth'\n"),
+		"1:30: expected 'vxlan', 'geneve', 'gtpu' or 'end' behind 'udp', found 'eth'\n"),
 	/* Behind an item that is wrong, any may stand: one mistake, one message. */
 	MISTAKE("count a port 0 pattern eth / ipv5 src is 1 / tcp / ipv4 bogus is 1 / udp / end",
-		"1:30: expected 'vlan', 'ipv4', 'ipv6' or 'end' behind 'eth', found 'ipv5'\n"
+		"1:30: expected 'vlan', 'ipv4', 'ipv6', 'mpls' or 'end' behind 'eth', found "
+		"'ipv5'\n"
 		"1:52: expected 'end' behind 'tcp', found 'ipv4'\n"),
 	MISTAKE("count a port 0 pattern gre / ipv4 / ipv7 / ipv7 / end",
-		"1:37: expected 'tcp', 'udp', 'sctp', 'icmp' or 'end' behind 'ipv4', found 'ipv7'\n"
+		"1:37: expected 'tcp', 'udp', 'sctp', 'icmp', 'esp', 'ah' or 'end' behind 'ipv4', "
+		"found 'ipv7'\n"
 		"1:44: expected 'eth', 'vlan', 'ipv4', 'ipv6', 'tcp', 'udp', 'sctp', 'icmp', "
-		"'icmp6' or 'end', found 'ipv7'\n"),
+		"'icmp6', 'gtp_psc', 'esp', 'ah' or 'end', found 'ipv7'\n"),
+	MISTAKE("count a port 0 pattern mpls label is 0x100000 / end",
+		"1:38: mpls label 0x100000 is above 1048575\n"),
+	MISTAKE("count a port 0 pattern mpls / mpls / mpls / end",
+		"1:38: expected 'ipv4', 'ipv6', 'tcp', 'udp', 'sctp', 'icmp', 'icmp6', 'esp', 'ah' "
+		"or 'end', found 'mpls'\n"),
+	MISTAKE("count a port 0 pattern gtpu / eth / end",
+		"1:31: expected 'ipv4', 'ipv6', 'tcp', 'udp', 'sctp', 'icmp', 'icmp6', 'gtp_psc', "
+		"'esp', 'ah' or 'end', found 'eth'\n"),
 	MISTAKE("count a port 0 pattern vxlan vni is 0x1000000 / end",
 		"1:37: vxlan vni 0x1000000 is above 16777215\n"),
 	MISTAKE("count a port 0 pattern ipv4 / gre protocol is 65536 / end",
@@ -233,7 +248,8 @@ static const struct mistake mistakes[] = {
 		"- 4294967294 packet_id range 1-65534 fragment_offset range 1-65534 length range "
 		"1-65534 tos range 1-254 / ipv4 / end",
 		"1:170: the ranges of this pattern become 20342448000 prefixes: the limit is 64\n"
-		"1:188: expected 'tcp', 'udp', 'sctp', 'icmp', 'gre' or 'end' behind 'ipv4', found "
+		"1:188: expected 'tcp', 'udp', 'sctp', 'icmp', 'gre', 'esp', 'ah' or 'end' behind "
+		"'ipv4', found "
 		"'ipv4'\n"),
 	MISTAKE("also count a port 0 either pattern ipv6 src is 2001:db8::1 dst spec :: dst "
 		"prefix 1 / tcp src range 1-255 / end",
@@ -409,7 +425,8 @@ static const struct mistake mistakes[] = {
 		"dns.packets >= 1q drop dns extra\ncounter ok\nwhen ok.bytes >= 1 log",
 		"1:1: expected 'also', 'count', 'counter', 'when', 'each' or 'set', found 'conut'\n"
 		"2:26: expected 'eth', 'vlan', 'ipv4', 'ipv6', 'tcp', 'udp', 'sctp', 'icmp', "
-		"'icmp6', 'vxlan' or 'gre', found 'ipv5'\n"
+		"'icmp6', 'vxlan', 'gre', 'mpls', 'geneve', 'gtpu', 'gtp_psc', 'esp' or 'ah', "
+		"found 'ipv5'\n"
 		"2:44: udp dst 70000 is above 65535\n"
 		"3:21: expected a value such as 500, 10k or 2GiB (suffixes k M G T Ki Mi Gi Ti, "
 		"then B), found '1q'\n"
@@ -471,10 +488,10 @@ static const struct mistake not_yet[] = {
 	MISTAKE("set anything at all / \"even this",
 		"1:1: not yet: this version cannot do 'set'\n"),
 	MISTAKE("set \\\n more\ncounter c\n", "1:1: not yet: this version cannot do 'set'\n"),
-	MISTAKE("count a port name \"x\" transfer group 2 pattern esp src range 1-2 / udp dst "
+	MISTAKE("count a port name \"x\" transfer group 2 pattern raw src range 1-2 / udp dst "
 		"last 5 / end actions mark id 1 / end",
 		"1:23: not yet: this version cannot do 'transfer'\n"
-		"1:48: not yet: this version cannot do 'esp'\n"
+		"1:48: not yet: this version cannot do 'raw'\n"
 		"1:76: 'last' is not part of the language: expected 'is', 'spec', 'mask', "
 		"'prefix' or 'range', found 'last'\n"),
 };

@@ -426,6 +426,34 @@ test_items_tunnel(void **state)
 		INIT(.c_rsvd0_ver = RTE_BE16(0x8000)), INIT(.c_rsvd0_ver = RTE_BE16(0xfff8)));
 }
 
+/* The members of rte_flow_item_gtp have other names in each version of DPDK. */
+struct gtp_bytes {
+	uint8_t bytes[8];
+};
+
+static void
+test_items_carriers(void **state)
+{
+	ITEM("mpls label is 0x12345 s is 1", MPLS, rte_flow_item_mpls,
+		INIT(.label_tc_s = {0x12, 0x34, 0x51}), INIT(.label_tc_s = {0xff, 0xff, 0xf1}));
+	ITEM("mpls tc is 5 ttl is 64", MPLS, rte_flow_item_mpls,
+		INIT(.label_tc_s = {0, 0, 0x0a}, .ttl = 64),
+		INIT(.label_tc_s = {0, 0, 0x0e}, .ttl = 255));
+	ITEM("geneve vni is 0x123456 optlen is 3", GENEVE, rte_flow_item_geneve,
+		INIT(.ver_opt_len_o_c_rsvd0 = RTE_BE16(0x0300), .vni = {0x12, 0x34, 0x56}),
+		INIT(.ver_opt_len_o_c_rsvd0 = RTE_BE16(0x3f00), .vni = {0xff, 0xff, 0xff}));
+	ITEM("gtpu teid is 0x12345678 msg_type is 255", GTPU, gtp_bytes,
+		INIT({0, 255, 0, 0, 0x12, 0x34, 0x56, 0x78}),
+		INIT({0, 255, 0, 0, 0xff, 0xff, 0xff, 0xff}));
+	ITEM("gtp_psc qfi is 9 pdu_t is 1", GTP_PSC, rte_flow_item_gtp_psc,
+		INIT(.hdr = {.type = 1, .qfi = 9}), INIT(.hdr = {.type = 15, .qfi = 63}));
+	ITEM("esp spi is 0x1000 seq is 2", ESP, rte_flow_item_esp,
+		INIT(.hdr = {.spi = RTE_BE32(0x1000), .seq = RTE_BE32(2)}),
+		INIT(.hdr = {.spi = 0xffffffff, .seq = 0xffffffff}));
+	ITEM("ah spi spec 0x1000 spi prefix 16", AH, rte_flow_item_ah, INIT(.spi = 0),
+		INIT(.spi = RTE_BE32(0xffff0000)));
+}
+
 /* Every order of items that the language has. */
 static void
 test_item_order(void **state)
@@ -449,6 +477,11 @@ test_item_order(void **state)
 		{"ipv6 / gre / ipv4 / udp dst is 53", 4},
 		{"eth / ipv4 / gre / eth / ipv4", 5},
 		{"gre / eth / vlan / vlan", 4},
+		{"eth / vlan / vlan / mpls / mpls / ipv4 / udp", 7},
+		{"mpls / tcp", 2},
+		{"eth / ipv4 / udp / gtpu / gtp_psc / ipv6 / icmp6", 7},
+		{"gtpu / ipv4 / esp", 3},
+		{"udp / geneve / eth / vlan / ipv4 / ah", 6},
 	};
 	char text[256];
 
@@ -676,6 +709,7 @@ main(void)
 		cmocka_unit_test(test_items_ipv6),
 		cmocka_unit_test(test_items_l4),
 		cmocka_unit_test(test_items_tunnel),
+		cmocka_unit_test(test_items_carriers),
 		cmocka_unit_test(test_item_order),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_not_yet),
