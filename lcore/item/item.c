@@ -29,6 +29,7 @@ enum {
 	GTP_PSC,
 	ESP,
 	AH,
+	PPPOES,
 	ITEMS,
 };
 
@@ -196,20 +197,30 @@ static const struct trip_flow_field ah[] = {
 	FIELD("spi", 4, 4, NUMBER),
 	FIELD("seq", 8, 4, NUMBER),
 };
+static const struct trip_flow_field pppoes[] = {
+	FIELD("version_type", 0, 1, NUMBER),
+	FIELD("code", 1, 1, NUMBER),
+	FIELD("seid", 2, 2, NUMBER),
+	FIELD("length", 4, 2, NUMBER),
+};
+/* rte_flow has none. */
+static const struct rte_flow_item_pppoe pppoes_mask = {.session_id = 0xffff};
 
 #define BIT(index) (UINT32_C(1) << (index))
-#define L2 (BIT(ETH) | BIT(VLAN))
-#define IP (BIT(IPV4) | BIT(IPV6))
+#define ON_L2 (BIT(ETH) | BIT(VLAN))
+#define ON_IP (BIT(IPV4) | BIT(IPV6))
 /* An item, the structure that it has in rte_flow, and its default mask. */
-#define ITEM(id, name, structure, in, length, ...)                \
-	[id] = {.word = #name,                                    \
-		.type = RTE_FLOW_ITEM_TYPE_##id,                  \
-		.layer = TRIP_FLOW_##in,                          \
-		.size = sizeof(struct rte_flow_item_##structure), \
-		.header = (length),                               \
-		.mask = &rte_flow_item_##structure##_mask,        \
-		.fields = (name),                                 \
-		.n_fields = RTE_DIM(name),                        \
+#define ITEM(id, name, structure, in, length, ...) \
+	MASKED(id, name, structure, rte_flow_item_##structure##_mask, in, length, __VA_ARGS__)
+#define MASKED(id, name, structure, default_mask, in, length, ...) \
+	[id] = {.word = #name,                                     \
+		.type = RTE_FLOW_ITEM_TYPE_##id,                   \
+		.layer = TRIP_FLOW_##in,                           \
+		.size = sizeof(struct rte_flow_item_##structure),  \
+		.header = (length),                                \
+		.mask = &(default_mask),                           \
+		.fields = (name),                                  \
+		.n_fields = RTE_DIM(name),                         \
 		__VA_ARGS__}
 #define CARRIES(what) .carries = TRIP_FLOW_CARRIES_##what
 #define BY(what, which) .announcer = TRIP_FLOW_BY_##what, .number = (which)
@@ -217,25 +228,27 @@ static const struct trip_flow_field ah[] = {
 static const struct trip_flow_item items[ITEMS] = {
 	ITEM(ETH, eth, eth, ETH, 14),
 	ITEM(VLAN, vlan, vlan, VLAN, 4, .behind = BIT(ETH), .repeats = 2),
-	ITEM(IPV4, ipv4, ipv4, IP, 20, BY(ETHERTYPE, 0x0800), .behind = L2),
-	ITEM(IPV6, ipv6, ipv6, IP, 40, BY(ETHERTYPE, 0x86dd), .behind = L2),
-	ITEM(TCP, tcp, tcp, L4, 20, BY(PROTOCOL, 6), .behind = IP),
-	ITEM(UDP, udp, udp, L4, 8, BY(PROTOCOL, 17), .behind = IP),
-	ITEM(SCTP, sctp, sctp, L4, 12, BY(PROTOCOL, 132), .behind = IP),
+	ITEM(IPV4, ipv4, ipv4, IP, 20, BY(ETHERTYPE, 0x0800), .behind = ON_L2),
+	ITEM(IPV6, ipv6, ipv6, IP, 40, BY(ETHERTYPE, 0x86dd), .behind = ON_L2),
+	ITEM(TCP, tcp, tcp, L4, 20, BY(PROTOCOL, 6), .behind = ON_IP),
+	ITEM(UDP, udp, udp, L4, 8, BY(PROTOCOL, 17), .behind = ON_IP),
+	ITEM(SCTP, sctp, sctp, L4, 12, BY(PROTOCOL, 132), .behind = ON_IP),
 	ITEM(ICMP, icmp, icmp, L4, 8, BY(PROTOCOL, 1), .behind = BIT(IPV4)),
 	ITEM(ICMP6, icmp6, icmp6, L4, 4, BY(PROTOCOL, 58), .behind = BIT(IPV6)),
 	ITEM(VXLAN, vxlan, vxlan, TUNNEL, 8, BY(UDP_PORT, 4789), CARRIES(ETHERNET),
 		.behind = BIT(UDP)),
-	ITEM(GRE, gre, gre, TUNNEL, 4, BY(PROTOCOL, 47), CARRIES(TYPED), .behind = IP),
-	ITEM(MPLS, mpls, mpls, TUNNEL, 4, BY(ETHERTYPE, 0x8847), CARRIES(IP), .behind = L2,
+	ITEM(GRE, gre, gre, TUNNEL, 4, BY(PROTOCOL, 47), CARRIES(TYPED), .behind = ON_IP),
+	ITEM(MPLS, mpls, mpls, TUNNEL, 4, BY(ETHERTYPE, 0x8847), CARRIES(IP), .behind = ON_L2,
 		.repeats = 2),
 	ITEM(GENEVE, geneve, geneve, TUNNEL, 8, BY(UDP_PORT, 6081), CARRIES(TYPED),
 		.behind = BIT(UDP)),
 	ITEM(GTPU, gtpu, gtp, TUNNEL, 8, BY(UDP_PORT, 2152), CARRIES(IP), .behind = BIT(UDP)),
 	ITEM(GTP_PSC, gtp_psc, gtp_psc, TUNNEL, 3, BY(EXTENSION, 0x85), CARRIES(IP),
 		.behind = BIT(GTPU)),
-	ITEM(ESP, esp, esp, L4, 8, BY(PROTOCOL, 50), .behind = IP),
-	ITEM(AH, ah, ah, L4, 12, BY(PROTOCOL, 51), .behind = IP),
+	ITEM(ESP, esp, esp, L4, 8, BY(PROTOCOL, 50), .behind = ON_IP),
+	ITEM(AH, ah, ah, L4, 12, BY(PROTOCOL, 51), .behind = ON_IP),
+	MASKED(PPPOES, pppoes, pppoe, pppoes_mask, TUNNEL, 6, BY(ETHERTYPE, 0x8864), CARRIES(IP),
+		.behind = ON_L2),
 };
 
 const struct trip_flow_item *

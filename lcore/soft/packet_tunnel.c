@@ -8,6 +8,7 @@
 #define TYPE_IPV6 0x86dd
 #define TYPE_ETHERNET 0x6558
 #define TYPE_MPLS 0x8847
+#define TYPE_PPPOE 0x8864
 
 #define PROTO_GRE 47
 
@@ -32,6 +33,10 @@
 #define GTP_PACKET 255
 #define GTP_SESSION 0x85
 #define GTP_EXTENSIONS_MAX 8
+
+#define PPPOE_DATA 0x1100 /* version, type, and the code 0 */
+#define PPP_IPV4 0x0021
+#define PPP_IPV6 0x0057
 
 /* Reads the first bytes of the tunnel's header, at most 8, and stands behind them. Returns how many
  * there are; the others are zeros. */
@@ -177,6 +182,20 @@ enter_mpls(struct trip_packet_stack *inner, const uint8_t *header)
 	}
 }
 
+/* What is not a session's data (RFC 2516) carries nothing. */
+static void
+enter_pppoe(struct trip_packet_stack *inner, const uint8_t *header)
+{
+	uint32_t length = read_header(inner, 8);
+
+	if (length < 8 || trip_packet_be16(header) != PPPOE_DATA)
+		return;
+	if (trip_packet_be16(header + 6) == PPP_IPV4)
+		trip_packet_ip(inner, TYPE_IPV4);
+	else if (trip_packet_be16(header + 6) == PPP_IPV6)
+		trip_packet_ip(inner, TYPE_IPV6);
+}
+
 /* What announces a tunnel, and what reads its header, which it leaves in `header`. */
 static const struct door {
 	enum trip_flow_announcer announcer;
@@ -188,6 +207,7 @@ static const struct door {
 	{TRIP_FLOW_BY_UDP_PORT, PORT_GTPU, enter_gtpu},
 	{TRIP_FLOW_BY_PROTOCOL, PROTO_GRE, enter_gre},
 	{TRIP_FLOW_BY_ETHERTYPE, TYPE_MPLS, enter_mpls},
+	{TRIP_FLOW_BY_ETHERTYPE, TYPE_PPPOE, enter_pppoe},
 };
 
 const bool trip_packet_tunnel_ports[256] = {

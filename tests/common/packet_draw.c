@@ -73,6 +73,15 @@ put_ethernet(struct draw *draw, struct draw_frame *frame, bool tunnels)
 		put_mpls(draw, frame);
 		return;
 	}
+	if (tunnels && below(draw, 6) == 0) {
+		put16(frame, 0x8864);
+		put16(frame, PICK(draw, 0x1100, 0x1100, 0x1100, 0x11a7));
+		put16(frame, PICK(draw, 1, 2, 0xffff));
+		put16(frame, 40);
+		put16(frame, PICK(draw, ipv6 ? 0x57 : 0x21, ipv6 ? 0x57 : 0x21, 0xc021));
+		put_ip(draw, frame, ipv6, below(draw, 4) == 0);
+		return;
+	}
 	put16(frame, ipv6 ? 0x86dd : 0x0800);
 	put_ip(draw, frame, ipv6, tunnels);
 }
@@ -315,18 +324,35 @@ add_tags(struct draw *draw, struct draw_pattern *pattern, uint32_t *count, uint3
 	}
 }
 
+/* The number that a tunnel behind UDP has, or 0. */
+static uint16_t
+port_of(enum rte_flow_item_type type)
+{
+	return type == RTE_FLOW_ITEM_TYPE_VXLAN    ? 4789
+	       : type == RTE_FLOW_ITEM_TYPE_GENEVE ? 6081
+	       : type == RTE_FLOW_ITEM_TYPE_GTPU   ? 2152
+						   : 0;
+}
+
+static bool
+is_behind_ethernet(enum rte_flow_item_type type)
+{
+	return type == RTE_FLOW_ITEM_TYPE_MPLS || type == RTE_FLOW_ITEM_TYPE_PPPOES;
+}
+
 /* Returns whether what is behind it is Ethernet, or may be. */
 static bool
-add_tunnel(struct draw *draw, struct draw_pattern *pattern, uint32_t *count, uint32_t type)
+add_tunnel(struct draw *draw, struct draw_pattern *pattern, uint32_t *count,
+	enum rte_flow_item_type type)
 {
-	if (type != RTE_FLOW_ITEM_TYPE_GRE && type != RTE_FLOW_ITEM_TYPE_MPLS && *count > 0)
+	if (port_of(type) != 0 && *count > 0)
 		add_item(draw, pattern, count, RTE_FLOW_ITEM_TYPE_UDP);
-	add_item(draw, pattern, count, (enum rte_flow_item_type)type);
+	add_item(draw, pattern, count, type);
 	if (type == RTE_FLOW_ITEM_TYPE_MPLS && below(draw, 3) == 0)
 		add_item(draw, pattern, count, RTE_FLOW_ITEM_TYPE_MPLS);
 	if (type == RTE_FLOW_ITEM_TYPE_GTPU && below(draw, 3) == 0)
 		add_item(draw, pattern, count, RTE_FLOW_ITEM_TYPE_GTP_PSC);
-	return type != RTE_FLOW_ITEM_TYPE_MPLS && type != RTE_FLOW_ITEM_TYPE_GTPU;
+	return !is_behind_ethernet(type) && type != RTE_FLOW_ITEM_TYPE_GTPU;
 }
 
 /* Layers of one stack from a drawn one, not before `first`, to `last`. */
@@ -364,16 +390,6 @@ add_end(struct draw *draw, struct draw_pattern *pattern, uint32_t *count, uint32
 	add_item(draw, pattern, count, type);
 }
 
-/* The number that a tunnel behind UDP has, or 0. */
-static uint16_t
-port_of(enum rte_flow_item_type type)
-{
-	return type == RTE_FLOW_ITEM_TYPE_VXLAN    ? 4789
-	       : type == RTE_FLOW_ITEM_TYPE_GENEVE ? 6081
-	       : type == RTE_FLOW_ITEM_TYPE_GTPU   ? 2152
-						   : 0;
-}
-
 void
 draw_pattern(struct draw *draw, const struct draw_frame *frame, struct draw_pattern *pattern)
 {
@@ -381,13 +397,13 @@ draw_pattern(struct draw *draw, const struct draw_frame *frame, struct draw_patt
 
 	memset(pattern, 0, sizeof(*pattern));
 	if (below(draw, 2)) {
-		uint32_t type = PICK(draw, RTE_FLOW_ITEM_TYPE_VXLAN, RTE_FLOW_ITEM_TYPE_GRE,
-			RTE_FLOW_ITEM_TYPE_GENEVE, RTE_FLOW_ITEM_TYPE_GTPU,
-			RTE_FLOW_ITEM_TYPE_MPLS);
+		enum rte_flow_item_type type = PICK(draw, RTE_FLOW_ITEM_TYPE_VXLAN,
+			RTE_FLOW_ITEM_TYPE_GRE, RTE_FLOW_ITEM_TYPE_GENEVE, RTE_FLOW_ITEM_TYPE_GTPU,
+			RTE_FLOW_ITEM_TYPE_MPLS, RTE_FLOW_ITEM_TYPE_PPPOES);
 		bool ethernet;
 
-		add_stack(draw, pattern, &count, below(draw, 4),
-			type == RTE_FLOW_ITEM_TYPE_MPLS ? 1 : 2, below(draw, 2));
+		add_stack(draw, pattern, &count, below(draw, 4), is_behind_ethernet(type) ? 1 : 2,
+			below(draw, 2));
 		ethernet = add_tunnel(draw, pattern, &count, type);
 		if (below(draw, 8))
 			add_end(draw, pattern, &count, ethernet ? 0 : 2);

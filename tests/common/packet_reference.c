@@ -62,6 +62,8 @@ static const struct kind kinds[] = {
 	KIND(GTP_PSC, gtp_psc, -1, {0, 1}, {1, 1}, {2, 1}),
 	KIND(MPLS, mpls, -1, {0, 3}, {3, 1}),
 	KIND(ESP, esp, 50, {0, 4}, {4, 4}),
+	{RTE_FLOW_ITEM_TYPE_PPPOES, -1, &(const struct rte_flow_item_pppoe){.session_id = 0xffff},
+		sizeof(struct rte_flow_item_pppoe), {{0, 1}, {1, 1}, {2, 2}, {4, 2}}},
 	KIND(AH, ah, -1, {4, 4}, {8, 4}),
 };
 
@@ -318,6 +320,13 @@ inner_of(const struct frame *frame, const struct stack *outer)
 
 	if (outer->type == 0x8847)
 		return in_mpls(frame, outer->ip_at);
+	if (outer->type == 0x8864) {
+		first = number_at(frame, outer->ip_at + 6, 2);
+		return number_at(frame, outer->ip_at, 2) != 0x1100 ? NO_STACK
+		       : first == 0x0021 ? typed(frame, 0x0800, outer->ip_at + 8)
+		       : first == 0x0057 ? typed(frame, 0x86dd, outer->ip_at + 8)
+					 : NO_STACK;
+	}
 	if (outer->l4_at == NOWHERE)
 		return NO_STACK;
 	if (goes_to(frame, outer, 4789))
@@ -398,6 +407,9 @@ step(struct walk *walk, const struct rte_flow_item *item, uint32_t *header)
 		}
 		*header = stack->ip_at;
 		return stack->type == 0x8847;
+	case RTE_FLOW_ITEM_TYPE_PPPOES:
+		*header = stack->ip_at;
+		return stack->type == 0x8864;
 	case RTE_FLOW_ITEM_TYPE_AH:
 		*header = stack->auth_at;
 		return stack->auth;
@@ -416,6 +428,7 @@ step_inside(struct walk *walk, const struct rte_flow_item *item)
 	case RTE_FLOW_ITEM_TYPE_GENEVE:
 	case RTE_FLOW_ITEM_TYPE_GTPU:
 	case RTE_FLOW_ITEM_TYPE_GRE:
+	case RTE_FLOW_ITEM_TYPE_PPPOES:
 		break;
 	case RTE_FLOW_ITEM_TYPE_MPLS:
 		if (walk->labels == 1)

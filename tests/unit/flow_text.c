@@ -54,6 +54,7 @@ texts_are_patterns(void **state)
 		"gtpu msg_type is 1 teid spec 256 teid prefix 24 / end",
 		"ipv4 / esp spi is 4096 seq is 1 / end",
 		"ipv6 / ah spi is 7 / end",
+		"eth / pppoes seid is 5 / ipv4 dst is 10.0.0.1 / end",
 		"vlan pcp spec 0 pcp mask 1 dei is 1 vid spec 1 vid mask 1 / end",
 		"ipv6 tc is 46 flow spec 4096 flow prefix 8 / end",
 		"gre c_rsvd0_ver spec 8193 c_rsvd0_ver mask 8199 / end",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What carries other packets, or hides them: labels, GENEVE, GTP-U, ESP, AH. Frames are written in
- * hexadecimal digits; each is also cut and damaged at the places that matter. */
+/* What carries other packets, or hides them: labels, GENEVE, GTP-U, PPPoE, ESP, AH. Frames are
+ * written in hexadecimal digits; each is also cut and damaged at the places that matter. */
 #include "pattern.h"
 #include "soft_test.h"
 
@@ -43,6 +43,10 @@ static const struct {
 	{'a', {ITEM(AH), END}},
 	{'h', {ITEM(AH, BYTE(7, 7)), END}},
 	{'H', {ITEM(IPV6), ITEM(AH, BYTE(11, 1)), END}},
+	{'o', {ITEM(PPPOES), END}},
+	{'O', {ITEM(ETH), ITEM(PPPOES, BYTE(3, 5)), END}},
+	{'P', {ITEM(PPPOES), ITEM(IPV4, FROM_1), END}},
+	{'6', {ITEM(PPPOES), ITEM(IPV6), END}},
 	{'c', {ITEM(TCP, BYTE(3, 80)), END}},
 };
 
@@ -189,6 +193,22 @@ gtpu_leads_behind_its_extensions(void **state)
 	expect_cut(UDP_TO("0868") "34ff0014 00000007 ", 1, "g");
 }
 
+static void
+sessions_carry_ip(void **state)
+{
+	expect(ETHERNET "8864 11000005 0016 0021 " IP_FROM_1, "oOP");
+	expect(ETHERNET "8100 0007 8864 11000005 0016 0021 " IP_FROM_1, "oOP");
+	expect(ETHERNET "8864 11000005 0016 0057 60000000 ", "oO6");
+	/* Its own control, discovery in a session's number, and another version. */
+	expect(ETHERNET "8864 11000005 0016 c021 " IP_FROM_1, "oO");
+	expect(ETHERNET "8864 11a70005 0016 0021 " IP_FROM_1, "oO");
+	expect(ETHERNET "8864 21000005 0016 0021 " IP_FROM_1, "oO");
+	expect(ETHERNET "8863 11000005 0016 0021 " IP_FROM_1, "");
+	expect_cut(ETHERNET "8864 11000005 0016 0021 ", 1, "oO");
+	expect_cut(ETHERNET "8864 11000005 0016 0021 ", 4, "oO");
+	expect_cut(ETHERNET "8864 11000005 0016 0021 ", 5, "o");
+}
+
 #define IP4(fragment, proto) \
 	ETHERNET "0800 45000000 0000" fragment " 40" proto "0000 0a000009 0a000002 "
 #define IP6(next)                                                            \
@@ -227,6 +247,7 @@ main(void)
 		cmocka_unit_test(labels_lead_to_ip_at_the_bottom),
 		cmocka_unit_test(geneve_leads_behind_its_options),
 		cmocka_unit_test(gtpu_leads_behind_its_extensions),
+		cmocka_unit_test(sessions_carry_ip),
 		cmocka_unit_test(security_headers_have_an_spi),
 	};
 

@@ -96,17 +96,20 @@ static const struct mistake mistakes[] = {
 		"1:28: expected a field or '/', found 'end' (a pattern or list of actions ends "
 		"with '/ end')\n"),
 	MISTAKE("count a port 0 pattern eth / ipv5 / end",
-		"1:30: expected 'vlan', 'ipv4', 'ipv6', 'mpls' or 'end' behind 'eth', found "
+		"1:30: expected 'vlan', 'ipv4', 'ipv6', 'mpls', 'pppoes' or 'end' behind 'eth', "
+		"found "
 		"'ipv5'\n"),
 	MISTAKE("count a port 0 pattern ethernet / end",
 		"1:24: expected 'eth', 'vlan', 'ipv4', 'ipv6', 'tcp', 'udp', 'sctp', 'icmp', "
-		"'icmp6', 'vxlan', 'gre', 'mpls', 'geneve', 'gtpu', 'gtp_psc', 'esp' or 'ah', "
-		"found 'ethernet'\n"),
+		"'icmp6', 'vxlan', 'gre', 'mpls', 'geneve', 'gtpu', 'gtp_psc', 'esp', 'ah' or "
+		"'pppoes', found 'ethernet'\n"),
 	MISTAKE("count a port 0 pattern eth / udp dst is 53 / end",
-		"1:30: expected 'vlan', 'ipv4', 'ipv6', 'mpls' or 'end' behind 'eth', found "
+		"1:30: expected 'vlan', 'ipv4', 'ipv6', 'mpls', 'pppoes' or 'end' behind 'eth', "
+		"found "
 		"'udp'\n"),
 	MISTAKE("count a port 0 pattern eth / vlan / vlan / vlan / end",
-		"1:44: expected 'ipv4', 'ipv6', 'mpls' or 'end' behind 'vlan', found 'vlan'\n"),
+		"1:44: expected 'ipv4', 'ipv6', 'mpls', 'pppoes' or 'end' behind 'vlan', found "
+		"'vlan'\n"),
 	MISTAKE("count a port 0 pattern eth / ipv4 / icmp6 / end",
 		"1:37: expected 'tcp', 'udp', 'sctp', 'icmp', 'gre', 'esp', 'ah' or 'end' behind "
 		"'ipv4', found "
@@ -121,7 +124,8 @@ static const struct mistake mistakes[] = {
 		"1:30: expected 'vxlan', 'geneve', 'gtpu' or 'end' behind 'udp', found 'eth'\n"),
 	/* Behind an item that is wrong, any may stand: one mistake, one message. */
 	MISTAKE("count a port 0 pattern eth / ipv5 src is 1 / tcp / ipv4 bogus is 1 / udp / end",
-		"1:30: expected 'vlan', 'ipv4', 'ipv6', 'mpls' or 'end' behind 'eth', found "
+		"1:30: expected 'vlan', 'ipv4', 'ipv6', 'mpls', 'pppoes' or 'end' behind 'eth', "
+		"found "
 		"'ipv5'\n"
 		"1:52: expected 'end' behind 'tcp', found 'ipv4'\n"),
 	MISTAKE("count a port 0 pattern gre / ipv4 / ipv7 / ipv7 / end",
@@ -425,8 +429,8 @@ static const struct mistake mistakes[] = {
 		"dns.packets >= 1q drop dns extra\ncounter ok\nwhen ok.bytes >= 1 log",
 		"1:1: expected 'also', 'count', 'counter', 'when', 'each' or 'set', found 'conut'\n"
 		"2:26: expected 'eth', 'vlan', 'ipv4', 'ipv6', 'tcp', 'udp', 'sctp', 'icmp', "
-		"'icmp6', 'vxlan', 'gre', 'mpls', 'geneve', 'gtpu', 'gtp_psc', 'esp' or 'ah', "
-		"found 'ipv5'\n"
+		"'icmp6', 'vxlan', 'gre', 'mpls', 'geneve', 'gtpu', 'gtp_psc', 'esp', 'ah' or "
+		"'pppoes', found 'ipv5'\n"
 		"2:44: udp dst 70000 is above 65535\n"
 		"3:21: expected a value such as 500, 10k or 2GiB (suffixes k M G T Ki Mi Gi Ti, "
 		"then B), found '1q'\n"

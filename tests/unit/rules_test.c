@@ -447,6 +447,8 @@ test_items_carriers(void **state)
 		INIT({0, 255, 0, 0, 0xff, 0xff, 0xff, 0xff}));
 	ITEM("gtp_psc qfi is 9 pdu_t is 1", GTP_PSC, rte_flow_item_gtp_psc,
 		INIT(.hdr = {.type = 1, .qfi = 9}), INIT(.hdr = {.type = 15, .qfi = 63}));
+	ITEM("pppoes seid is 5", PPPOES, rte_flow_item_pppoe, INIT(.session_id = RTE_BE16(5)),
+		INIT(.session_id = 0xffff));
 	ITEM("esp spi is 0x1000 seq is 2", ESP, rte_flow_item_esp,
 		INIT(.hdr = {.spi = RTE_BE32(0x1000), .seq = RTE_BE32(2)}),
 		INIT(.hdr = {.spi = 0xffffffff, .seq = 0xffffffff}));
@@ -479,6 +481,7 @@ test_item_order(void **state)
 		{"gre / eth / vlan / vlan", 4},
 		{"eth / vlan / vlan / mpls / mpls / ipv4 / udp", 7},
 		{"mpls / tcp", 2},
+		{"eth / vlan / pppoes / ipv6 / udp", 5},
 		{"eth / ipv4 / udp / gtpu / gtp_psc / ipv6 / icmp6", 7},
 		{"gtpu / ipv4 / esp", 3},
 		{"udp / geneve / eth / vlan / ipv4 / ah", 6},
