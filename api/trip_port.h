@@ -167,8 +167,9 @@ typedef void (*trip_port_notify_t)(struct trip_port *port, enum trip_port_event 
  * `recreate` is lost then: its counters' error value grows by 1 (CNTR-03), and its value stays.
  * Call it before rte_eth_dev_stop(). Without flows in hardware it does nothing.
  *
- * A stop that is not told is noticed soon after, but what was counted since the last reading is
- * lost, and the driver may be asked for a rule that it has just thrown away.
+ * A stop that is not told is noticed some 10 milliseconds after, unless the port runs again by
+ * then: ethdev keeps no trace of it, so trip_port_started() has to tell. What was counted since the
+ * last reading is lost, and the driver may be asked for rules that it has thrown away.
  *
  * @return
  *   0, -EDEADLK: called from a registered function or a polling lcore of the domain, or from the
@@ -178,7 +179,9 @@ int trip_port_stopping(struct trip_port *port);
 
 /**
  * Tells that the port runs again: flows with `recreate` get rules anew, and their values go on. One
- * whose rule cannot be created is lost (CNTR-03). Call it after rte_eth_dev_start().
+ * whose rule cannot be created is lost (CNTR-03). Call it after rte_eth_dev_start(), and not
+ * otherwise: where trip_port_stopping() was not called it tells of the stop as well, and the rules
+ * that the driver had are taken to be gone.
  *
  * @return
  *   The number of flows that have been lost, or -EDEADLK, -ENOTSUP as trip_port_stopping().

@@ -282,14 +282,18 @@ remove_port(struct trip_hard *hard)
 	hard->notify(hard->notify_arg, TRIP_PORT_REMOVED);
 }
 
-static void
+/* Returns how many are lost. */
+static uint32_t
 stop_port(struct trip_hard *hard, enum handles handles)
 {
+	uint32_t lost;
+
 	hard->running = NULL;
-	take_all_out(hard, handles, false);
+	lost = take_all_out(hard, handles, false);
 	if (handles == HANDLES_DEAD)
 		drop_templates(hard);
 	hard->notify(hard->notify_arg, TRIP_PORT_STOPPED);
+	return lost;
 }
 
 int
@@ -312,9 +316,16 @@ trip_hard_stopping(struct trip_hard *hard, struct trip_hard_call *call)
 int
 trip_hard_started(struct trip_hard *hard, struct trip_hard_call *call)
 {
+	uint32_t lost = 0;
+
 	/* One that was reset or that has recovered is told so by its being started. */
 	hard->paused = false;
-	return hard->removed ? 0 : (int)put_all_back(hard);
+	if (hard->removed)
+		return 0;
+	/* So is one whose stop nobody has told of, or seen. */
+	if (hard->running != NULL && !hard->facts.port.keeps_rules)
+		lost = stop_port(hard, HANDLES_STOPPED);
+	return (int)(lost + put_all_back(hard));
 }
 
 /* The driver has restarted the port by itself. */
@@ -328,18 +339,19 @@ recover(struct trip_hard *hard)
 		trip_life_running(hard);
 		return;
 	}
-	stop_port(hard, HANDLES_STOPPED);
+	(void)stop_port(hard, HANDLES_STOPPED);
 	(void)put_all_back(hard);
 }
 
-/* A stop that nobody told us of: ethdev's fast path leads nowhere, or to other queues. */
+/* A stop that nobody told us of: ethdev's fast path leads nowhere, or to other queues. A port that
+ * has been started again looks as before: ethdev keeps no trace of a stop that is over. */
 static void
 look_for_stop(struct trip_hard *hard)
 {
 	if (hard->removed || hard->paused || hard->running == NULL ||
 		fast_path(hard) == hard->running)
 		return;
-	stop_port(hard, hard->facts.port.keeps_rules ? HANDLES_GOOD : HANDLES_STOPPED);
+	(void)stop_port(hard, hard->facts.port.keeps_rules ? HANDLES_GOOD : HANDLES_STOPPED);
 }
 
 void
@@ -356,6 +368,6 @@ trip_life_look(struct trip_hard *hard)
 	if ((notices & TRIP_HARD_RECOVERED) != 0)
 		recover(hard);
 	if ((notices & TRIP_HARD_RESET) != 0 && !hard->removed)
-		stop_port(hard, HANDLES_DEAD);
+		(void)stop_port(hard, HANDLES_DEAD);
 	look_for_stop(hard);
 }

@@ -27,6 +27,10 @@
 #include "sweep.h"
 #include "template.h"
 
+/* A port with flows is looked at as often: trip_life_look(). To stop and start one that has rules
+ * takes a device longer. */
+#define LOOK_NS 10000000
+
 _Thread_local struct trip_hard *trip_hard_current;
 
 void
@@ -198,6 +202,7 @@ sleep_until(struct trip_hard *hard, uint64_t until)
 	if (until != UINT64_MAX) {
 		uint64_t ns = until > now ? trip_engine_ns(hard->engine, until - now) : 0;
 
+		ns = RTE_MIN(ns, (uint64_t)LOOK_NS);
 		time = (struct timespec){
 			.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
 		limit = &time;

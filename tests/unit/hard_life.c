@@ -2,10 +2,35 @@
 /* Flows in hardware while their port stops, starts, resets and goes, on a driver that the test
  * plays. */
 #include <errno.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <rte_ethdev.h>
 
+#include "hard.h"
 #include "hard_bed.h"
+
+/* The longest that a worker has meant to sleep, in nanoseconds, and how often it has. */
+static _Atomic uint64_t longest_sleep, sleeps;
+
+/* Ahead of libc's. */
+int
+ppoll(struct pollfd *fds, nfds_t n, const struct timespec *limit, const sigset_t *mask)
+{
+	/* The system writes what is left. */
+	struct timespec left = limit != NULL ? *limit : (struct timespec){0};
+	uint64_t ns = (uint64_t)left.tv_sec * 1000000000 + (uint64_t)left.tv_nsec;
+
+	if (trip_hard_current != NULL && limit != NULL) {
+		if (ns > atomic_load(&longest_sleep))
+			atomic_store(&longest_sleep, ns);
+		atomic_fetch_add(&sleeps, 1);
+	}
+	return (int)syscall(
+		SYS_ppoll, fds, n, limit != NULL ? &left : NULL, mask, sizeof(uint64_t));
+}
 
 static void
 stop_and_start(const struct fake_nic *nic)
@@ -99,6 +124,55 @@ hard_stop_that_is_not_told(void **state)
 	hard_expect_flow(kept, 20, TRIP_FATE_PASS);
 	hard_destroy(kept);
 	hard_destroy(lost);
+	hard_close();
+}
+
+/* Nor is the stop seen: the port runs again, with the same queues, before the worker looks. */
+static void
+hard_stop_that_only_the_start_tells_of(void **state)
+{
+	struct trip_flow *kept, *lost;
+
+	hard_open(&hard_shared);
+	kept = hard_create(1000, true);
+	lost = hard_create(1001, false);
+	hard_receive(1000, 10, 10);
+	harness_until(trip_cntr_read(hard_bed.packets) == 10);
+	fake_nic_hold(FAKE_NIC_QUERY, true);
+	harness_until(fake_nic_is_held());
+	assert_int_equal(rte_eth_dev_stop(hard_bed.port_id), 0);
+	fake_nic_flush();
+	assert_int_equal(rte_eth_dev_start(hard_bed.port_id), 0);
+	fake_nic_hold(FAKE_NIC_QUERY, false);
+	assert_int_equal(trip_port_started(hard_bed.port), 1);
+	hard_expect_flow(lost, 0, TRIP_FATE_LOST);
+	assert_int_equal(fake_nic_rules(), 1);
+	hard_receive(1000, 10, 10);
+	hard_expect_flow(kept, 20, TRIP_FATE_PASS);
+	hard_destroy(kept);
+	hard_destroy(lost);
+	hard_close();
+}
+
+/* However seldom its counters are read, the worker looks whether the port runs. */
+static void
+hard_stop_is_looked_for(void **state)
+{
+	static const struct fake_nic slow = {.driver = "mlx5_pci",
+		.devargs = "dv_flow_en=2,svc_cycle_time=2000",
+		.shared = true,
+		.cached = true,
+		.keeps_shared = true};
+	struct trip_flow *flow;
+	uint64_t before;
+
+	hard_open(&slow);
+	flow = hard_create(1000, false);
+	before = atomic_load(&sleeps);
+	atomic_store(&longest_sleep, 0);
+	harness_until(atomic_load(&sleeps) >= before + 3);
+	assert_true(atomic_load(&longest_sleep) <= 10000000);
+	hard_destroy(flow);
 	hard_close();
 }
 
@@ -234,6 +308,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hard_stop_and_start_shared),
 	cmocka_unit_test(hard_stop_and_start_forgetful),
 	cmocka_unit_test(hard_stop_that_is_not_told),
+	cmocka_unit_test(hard_stop_that_only_the_start_tells_of),
+	cmocka_unit_test(hard_stop_is_looked_for),
 	cmocka_unit_test(cntr_03_removal_is_an_error),
 	cmocka_unit_test(hard_reset_and_recovery),
 	cmocka_unit_test(hard_stale_counters_are_noticed),
