@@ -2,9 +2,10 @@
 /*
  * A storm of kills: in each round a secondary that does everything at once, by several threads, is
  * killed at a random instant, in some rounds after it was stopped for a while, at times for
- * seconds. Another secondary works and waits all the time, and misses nothing; and after each round
- * all that the domain has is in use exactly as before (baseline.h). `scripts/test --long` plays
- * 2,000.
+ * seconds; in others the primary was forked meanwhile. A user who may only look leaves idle and
+ * garbage connections. Another secondary works and waits all the time, and misses nothing; and
+ * after each round all that the domain has is in use exactly as before (baseline.h).
+ * `scripts/test --long` plays 2,000.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,6 +22,7 @@
 #include "baseline.h"
 #include "domain.h"
 #include "flows.h"
+#include "server.h"
 #include "storm.h"
 
 #define LIFE_US 20000
@@ -272,6 +274,7 @@ play_round(struct trip_random *random, uint64_t round)
 	int status;
 
 	snprintf(seed, sizeof(seed), "%" PRIu64, trip_random_u64(random));
+	storm_go_on();
 	child = family_start("victim", lcore, seed);
 	assert_int_equal(family_hear(&child), 'v');
 	tick_for(trip_random_below(random, LIFE_US));
@@ -281,6 +284,9 @@ play_round(struct trip_random *random, uint64_t round)
 		stop_for(child.pid, LONG_STOP_US);
 	else if (trip_random_below(random, 4) == 0)
 		stop_for(child.pid, trip_random_below(random, STOP_US));
+	/* It has the victim's pidfd, and lives on when the next one has its place. */
+	if (trip_random_below(random, 3) == 0)
+		storm_fork();
 	look_at_victim();
 	kill(child.pid, SIGKILL);
 	tick_once();
@@ -290,12 +296,14 @@ play_round(struct trip_random *random, uint64_t round)
 	close(child.from);
 	family_until(family_attached() == 1);
 	tick_once();
+	storm_rest();
 }
 
 static void
 open_all(void)
 {
 	family_open(TRIP_PROGRESS_MANUAL, &(struct trip_domain_attr){.scrub_us = 1000,
+						  .socket_mode = 0666,
 						  .max_process_threads = STORM_THREADS - 1,
 						  .max_process_flows = 2 * STORM_THREADS});
 	flows_open_port(STORM_QUEUES + 1);
@@ -345,7 +353,10 @@ tell(uint64_t rounds, uint64_t began, size_t leaked, struct trip_cntr *completio
 	       "by one of its own; %" PRIu64 " completions of the dead, %" PRIu64
 	       " errors for what they left\n",
 		ticks, trip_cntr_read(completion), trip_cntr_readerr(completion));
+	printf("a stranger: %" PRIu64 " connections ended by garbage, %" PRIu64 " refused\n",
+		family_domain->server->garbage.count, family_domain->server->refusals.count);
 	assert_int_equal(stats.refused, 0);
+	assert_true(family_domain->server->garbage.count > 0);
 }
 
 static void
@@ -358,6 +369,7 @@ a_storm_of_kills_leaves_nothing(void **state)
 	struct baseline baseline;
 
 	open_all();
+	storm_open_others(trip_random_u64(&random));
 	theirs = family_cntr("theirs", TRIP_WAIT_NONE);
 	completion = family_cntr("completion", TRIP_WAIT_NONE);
 	baseline_take(&baseline);
@@ -369,6 +381,7 @@ a_storm_of_kills_leaves_nothing(void **state)
 	}
 	rte_malloc_get_socket_stats(0, &heap[1]);
 	tell(rounds, began, heap[1].heap_allocsz_bytes - heap[0].heap_allocsz_bytes, completion);
+	storm_close_others();
 	close_all();
 	assert_int_equal(trip_cntr_close(theirs), 0);
 	assert_int_equal(trip_cntr_close(completion), 0);
@@ -376,9 +389,10 @@ a_storm_of_kills_leaves_nothing(void **state)
 }
 
 static const struct family_part parts[] = {
-	{"victim", storm_play_victim},
-	{"witness", play_witness},
-	{NULL, NULL},
+	{.name = "victim", .play = storm_play_victim},
+	{.name = "witness", .play = play_witness},
+	{.name = "stranger", .play = storm_play_stranger, .bare = true},
+	{.name = NULL},
 };
 
 static int

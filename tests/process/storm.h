@@ -3,6 +3,8 @@
 #ifndef TRIP_PROCESS_STORM_H
 #define TRIP_PROCESS_STORM_H
 
+#include <stdint.h>
+
 /* Threads of the victim. */
 #define STORM_THREADS 3
 /* Queues that it polls, from 0; the one behind them is the witness's. */
@@ -11,5 +13,14 @@
 #define STORM_UDP 1000
 
 void storm_play_victim(const char *seed);
+
+/* What else goes on: storm_others.c. They rest first; and at the end. */
+void storm_play_stranger(const char *seed);
+void storm_open_others(uint64_t seed);
+void storm_close_others(void);
+void storm_go_on(void);
+void storm_rest(void);
+/* A child of this process, in place of the last; it lives until the next. */
+void storm_fork(void);
 
 #endif
