@@ -392,6 +392,7 @@ static const struct family_part parts[] = {
 	{.name = "victim", .play = storm_play_victim},
 	{.name = "witness", .play = play_witness},
 	{.name = "stranger", .play = storm_play_stranger, .bare = true},
+	{.name = "visitor", .play = storm_play_visitor},
 	{.name = NULL},
 };
 
@@ -400,6 +401,7 @@ run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_storm_of_kills_leaves_nothing),
+		cmocka_unit_test(storm_of_closes),
 	};
 
 	return family_run(tests);

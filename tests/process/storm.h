@@ -23,4 +23,8 @@ void storm_rest(void);
 /* A child of this process, in place of the last; it lives until the next. */
 void storm_fork(void);
 
+/* Closes beside attaches: storm_doors.c. */
+void storm_play_visitor(const char *arg);
+void storm_of_closes(void **state);
+
 #endif
