@@ -393,6 +393,9 @@ static const struct family_part parts[] = {
 	{.name = "witness", .play = play_witness},
 	{.name = "stranger", .play = storm_play_stranger, .bare = true},
 	{.name = "visitor", .play = storm_play_visitor},
+	{.name = "busy", .play = storm_play_busy},
+	{.name = "mortal", .play = storm_play_mortal},
+	{.name = "next", .play = storm_play_next},
 	{.name = NULL},
 };
 
@@ -402,6 +405,7 @@ run(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_storm_of_kills_leaves_nothing),
 		cmocka_unit_test(storm_of_closes),
+		cmocka_unit_test(storm_beside_a_busy_sweep),
 	};
 
 	return family_run(tests);

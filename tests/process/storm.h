@@ -23,6 +23,12 @@ void storm_rest(void);
 /* A child of this process, in place of the last; it lives until the next. */
 void storm_fork(void);
 
+/* Deaths beside a busy sweep: storm_sweep.c. */
+void storm_play_busy(const char *arg);
+void storm_play_mortal(const char *arg);
+void storm_play_next(const char *arg);
+void storm_beside_a_busy_sweep(void **state);
+
 /* Closes beside attaches: storm_doors.c. */
 void storm_play_visitor(const char *arg);
 void storm_of_closes(void **state);
