@@ -55,17 +55,17 @@ rewrite_addresses(uint16_t port, struct rte_mbuf **pkts, uint16_t n)
 }
 
 static uint16_t
-forward_burst(struct tripd_forwarding *forwarding, unsigned int i)
+forward_burst(struct tripd_forwarding *forwarding, unsigned int i, uint16_t queue)
 {
 	const struct tripd_plan_port *port = &forwarding->plan->ports[i];
 	struct tripd_forward_stats *stats = &forwarding->stats[i];
 	struct rte_mbuf *pkts[TRIPD_BURST];
 	uint16_t received, left, sent;
 
-	received = tripd_link_receive(&forwarding->links[i], pkts, TRIPD_BURST);
+	received = tripd_link_receive(&forwarding->links[i], queue, pkts, TRIPD_BURST);
 	if (received == 0)
 		return 0;
-	left = trip_port_burst(forwarding->quota->ports[i], 0, pkts, received);
+	left = trip_port_burst(forwarding->quota->ports[i], queue, pkts, received);
 	count(&stats->received, received);
 	if (port->partner < 0) {
 		rte_pktmbuf_free_bulk(pkts, left);
@@ -91,6 +91,7 @@ run(void *arg)
 	struct tripd_forwarding *forwarding = lcore->forwarding;
 	const struct tripd_plan *plan = forwarding->plan;
 	unsigned int mine[TRIPD_PORTS_MAX], n = 0, i;
+	uint16_t queue;
 
 	for (i = 0; i < plan->n_ports; i++)
 		if (plan->ports[i].forwarder == lcore->index)
@@ -100,7 +101,8 @@ run(void *arg)
 		unsigned int busy = 0;
 
 		for (i = 0; i < n; i++)
-			busy += forward_burst(forwarding, mine[i]);
+			for (queue = 0; queue < plan->ports[mine[i]].n_queues; queue++)
+				busy += forward_burst(forwarding, mine[i], queue);
 		if (plan->manual)
 			busy += (unsigned int)trip_progress(forwarding->quota->domain);
 		count(&lcore->rounds, 1);

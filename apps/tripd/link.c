@@ -11,8 +11,12 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "interface.h"
 #include "link.h"
+#include "options.h"
 #include "packet_socket.h"
+#include "plan.h"
+#include "preflight.h"
 
 static bool
 is_driver(const struct rte_eth_dev_info *info, const char *name)
@@ -20,14 +24,76 @@ is_driver(const struct rte_eth_dev_info *info, const char *name)
 	return strcmp(info->driver_name, name) == 0;
 }
 
+uint16_t
+tripd_link_queues(uint16_t port)
+{
+	struct rte_eth_dev_info info;
+
+	/* They receive on the queues that their words name, be they configured or not. */
+	if (rte_eth_dev_info_get(port, &info) == 0 &&
+		(is_driver(&info, "net_af_xdp") || is_driver(&info, "net_pcap")))
+		return info.max_rx_queues;
+	return 1;
+}
+
+uint16_t
+tripd_link_descriptors(uint16_t port)
+{
+	struct rte_eth_dev_info info;
+
+	/* As many as its fill ring lends to the kernel, or the kernel drops what finds no room, and
+	 * the driver counts none of that. */
+	if (rte_eth_dev_info_get(port, &info) == 0 && is_driver(&info, "net_af_xdp"))
+		return TRIPD_XDP_DESCRIPTORS;
+	return TRIPD_DESCRIPTORS;
+}
+
+/* Queues of an interface that planned ports take; one port may have the first, another the second.
+ */
+static unsigned int
+count_taken(const struct tripd_plan *plan, unsigned int if_index)
+{
+	struct rte_eth_dev_info info;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < plan->n_ports; i++)
+		if (rte_eth_dev_info_get(plan->ports[i].id, &info) == 0 &&
+			info.if_index == if_index && is_driver(&info, "net_af_xdp"))
+			n += info.max_rx_queues;
+	return n;
+}
+
 int
-tripd_link_open(struct tripd_link *link, uint16_t port, struct rte_mempool *pool)
+tripd_link_check(const struct tripd_plan *plan, uint16_t port)
+{
+	struct rte_eth_dev_info info;
+	char ifname[IF_NAMESIZE];
+	unsigned int has, taken;
+	const char *word;
+
+	if (rte_eth_dev_info_get(port, &info) != 0 || !is_driver(&info, "net_af_xdp") ||
+		if_indextoname(info.if_index, ifname) == NULL)
+		return 0;
+	has = tripd_interface_queues(ifname, &word);
+	taken = count_taken(plan, info.if_index);
+	if (taken >= has)
+		return 0;
+	fprintf(stderr,
+		"tripd: port %u (net_af_xdp) takes %u of the %u queues of %s, and what arrives on "
+		"the others would not be counted: ethtool -L %s %s %u, or take them all by "
+		"queue_count or start_queue\n",
+		port, taken, has, ifname, ifname, word, taken);
+	return TRIPD_EXIT_USAGE;
+}
+
+int
+tripd_link_open(struct tripd_link *link, uint16_t port, uint16_t n_queues, struct rte_mempool *pool)
 {
 	char ifname[IF_NAMESIZE] = "";
 	struct rte_eth_dev_info info;
 	int ret = rte_eth_dev_info_get(port, &info);
 
-	*link = (struct tripd_link){.port = port};
+	*link = (struct tripd_link){.port = port, .n_queues = n_queues};
 	if (ret != 0 || info.if_index == 0 || if_indextoname(info.if_index, ifname) == NULL)
 		return 0;
 	if (is_driver(&info, "net_af_packet"))
@@ -44,11 +110,11 @@ tripd_link_close(struct tripd_link *link)
 }
 
 uint16_t
-tripd_link_receive(struct tripd_link *link, struct rte_mbuf **pkts, uint16_t n)
+tripd_link_receive(struct tripd_link *link, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
 {
 	if (link->socket != NULL)
 		return tripd_packet_socket_receive(link->socket, pkts, n);
-	return rte_eth_rx_burst(link->port, 0, pkts, n);
+	return rte_eth_rx_burst(link->port, queue, pkts, n);
 }
 
 uint16_t

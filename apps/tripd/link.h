@@ -7,26 +7,46 @@
 
 struct rte_mbuf;
 struct rte_mempool;
+struct tripd_plan;
 struct tripd_packet_socket;
 
 /* How frames come from a port and leave by it: by its driver, or by a packet socket. */
 struct tripd_link {
 	uint16_t port;
+	/* Rx queues to be polled. */
+	uint16_t n_queues;
 	/* Of a port of net_af_packet; NULL: by its driver. */
 	struct tripd_packet_socket *socket;
 };
 
+/* How many Rx queues of a port are to be polled: all that it receives on. Before it is configured.
+ */
+uint16_t tripd_link_queues(uint16_t port);
+
+/* Rx descriptors that each of them is to have. */
+uint16_t tripd_link_descriptors(uint16_t port);
+
 /*
- * Opens the link of a port that is configured.
+ * Checks that a planned port's queues are all that its interface has.
+ *
+ * @return
+ *   0, or TRIPD_EXIT_USAGE: packets would arrive on others, which is said on stderr.
+ */
+int tripd_link_check(const struct tripd_plan *plan, uint16_t port);
+
+/*
+ * Opens the link of a port that is configured with `n_queues`.
  *
  * @return
  *   0, or a negative errno, said on stderr.
  */
-int tripd_link_open(struct tripd_link *link, uint16_t port, struct rte_mempool *pool);
+int tripd_link_open(
+	struct tripd_link *link, uint16_t port, uint16_t n_queues, struct rte_mempool *pool);
 
 void tripd_link_close(struct tripd_link *link);
 
-uint16_t tripd_link_receive(struct tripd_link *link, struct rte_mbuf **pkts, uint16_t n);
+uint16_t tripd_link_receive(
+	struct tripd_link *link, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
 
 /* Sends the first of n packets, and takes those. Returns how many. */
 uint16_t tripd_link_send(struct tripd_link *link, struct rte_mbuf **pkts, uint16_t n);

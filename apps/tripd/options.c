@@ -23,6 +23,7 @@ enum {
 	KEY_PORTS,
 	KEY_IFACE,
 	KEY_ISOLATE,
+	KEY_MBUFS,
 	KEY_FORCE,
 	KEY_DEMO,
 	KEY_VERBOSE,
@@ -69,6 +70,8 @@ static const struct argp_option argp_options[] = {
 		2},
 	{"isolate", KEY_ISOLATE, NULL, 0,
 		"restrict each port to the traffic of its own flow rules (rte_flow_isolate)", 2},
+	{"mbufs", KEY_MBUFS, "N", 0,
+		"packet buffers; default: what the queues of all ports can hold", 2},
 	{"force", KEY_FORCE, NULL, 0, "take a port even if it carries this host's default route",
 		2},
 	{NULL, 0, NULL, 0, "The domain, for tripctl and other processes:", 3},
@@ -190,6 +193,17 @@ parse_seconds(struct argp_state *state, struct tripd_options *options, const cha
 }
 
 static void
+parse_mbufs(struct argp_state *state, struct tripd_options *options, const char *text)
+{
+	char *end;
+	unsigned long long n = strtoull(text, &end, 10);
+
+	if (end == text || *end != '\0' || *text == '-' || n < 512 || n > 1u << 30)
+		argp_error(state, "--mbufs: \"%s\" is not a number from 512 to %u", text, 1u << 30);
+	options->mbufs = (uint32_t)n;
+}
+
+static void
 parse_forward(struct argp_state *state, struct tripd_options *options, const char *text)
 {
 	unsigned int i;
@@ -307,6 +321,9 @@ parse_word(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_ISOLATE:
 		options->isolate = true;
+		return 0;
+	case KEY_MBUFS:
+		parse_mbufs(state, options, arg);
 		return 0;
 	case KEY_FORCE:
 		options->force = true;

@@ -54,6 +54,8 @@ struct tripd_options {
 	const char *socket_group;
 	uint32_t socket_mode;
 	struct tripd_live live;
+	/* Packet buffers; 0: as many as the ports take. */
+	uint32_t mbufs;
 	struct tripd_pair pairs[TRIPD_PORTS_MAX / 2];
 	unsigned int n_pairs;
 	/* Ports of --ports, without those of the pairs. */

@@ -2,8 +2,9 @@
 /*
  * The plan of a run, made before anything is touched.
  *
- * Each port has one Rx and one Tx queue. A forwarder polls whole ports, and a port is the partner
- * of at most one other, so that each queue has a single user without a lock.
+ * Each port has one Tx queue, and one Rx queue unless its driver receives on more. A forwarder
+ * polls whole ports, and a port is the partner of at most one other, so that each queue has a
+ * single user without a lock.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +26,8 @@ add_port(struct tripd_plan *plan, uint16_t id)
 			return 0;
 	if (plan->n_ports == TRIPD_PORTS_MAX)
 		return -ENOSPC;
-	plan->ports[plan->n_ports++] = (struct tripd_plan_port){.id = id, .partner = -1};
+	plan->ports[plan->n_ports++] =
+		(struct tripd_plan_port){.id = id, .partner = -1, .n_queues = 1};
 	return 0;
 }
 

@@ -15,6 +15,8 @@ struct tripd_plan_port {
 	uint16_t id;
 	/* Index of the port that it forwards to; -1: what it receives is freed. */
 	int partner;
+	/* Rx queues; one until EAL has made the port. */
+	uint16_t n_queues;
 	/* Index of the forwarding lcore that polls it. */
 	unsigned int forwarder;
 };

@@ -135,6 +135,8 @@ tripd_port_check(const struct tripd_plan *plan, const struct tripd_options *opti
 		}
 		if (!options->force && check_route(plan->ports[i].id) != 0)
 			return TRIPD_EXIT_USAGE;
+		if (tripd_link_check(plan, plan->ports[i].id) != 0)
+			return TRIPD_EXIT_USAGE;
 	}
 	return 0;
 }
@@ -150,10 +152,26 @@ fail(uint16_t port, const char *what, int error)
 }
 
 static int
-configure(uint16_t port, uint32_t max_flows, struct rte_mempool *pool)
+set_up_queues(uint16_t port, uint16_t n_queues, struct rte_mempool *pool)
 {
-	uint16_t n_rx = TRIPD_DESCRIPTORS, n_tx = TRIPD_DESCRIPTORS;
-	int socket = rte_eth_dev_socket_id(port);
+	uint16_t n_rx = tripd_link_descriptors(port), n_tx = TRIPD_DESCRIPTORS;
+	unsigned int socket = (unsigned int)rte_eth_dev_socket_id(port);
+	int ret = rte_eth_dev_adjust_nb_rx_tx_desc(port, &n_rx, &n_tx);
+
+	if (ret != 0)
+		return fail(port, "descriptors", ret);
+	for (uint16_t queue = 0; queue < n_queues; queue++) {
+		ret = rte_eth_rx_queue_setup(port, queue, n_rx, socket, NULL, pool);
+		if (ret != 0)
+			return fail(port, "an Rx queue", ret);
+	}
+	ret = rte_eth_tx_queue_setup(port, 0, n_tx, socket, NULL);
+	return ret != 0 ? fail(port, "Tx queue 0", ret) : 0;
+}
+
+static int
+configure(uint16_t port, uint16_t n_queues, uint32_t max_flows, struct rte_mempool *pool)
+{
 	struct rte_eth_dev_info info;
 	struct rte_eth_conf conf;
 	int ret;
@@ -167,22 +185,23 @@ configure(uint16_t port, uint32_t max_flows, struct rte_mempool *pool)
 	conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 	/* So that a removal is told. */
 	conf.intr_conf.rmv = (*info.dev_flags & RTE_ETH_DEV_INTR_RMV) != 0;
-	ret = rte_eth_dev_configure(port, 1, 1, &conf);
+	ret = rte_eth_dev_configure(port, n_queues, 1, &conf);
 	if (ret != 0)
 		return fail(port, "configuring", ret);
-	ret = rte_eth_dev_adjust_nb_rx_tx_desc(port, &n_rx, &n_tx);
+	ret = set_up_queues(port, n_queues, pool);
 	if (ret != 0)
-		return fail(port, "descriptors", ret);
-	ret = rte_eth_rx_queue_setup(port, 0, n_rx, (unsigned int)socket, NULL, pool);
-	if (ret != 0)
-		return fail(port, "Rx queue 0", ret);
-	ret = rte_eth_tx_queue_setup(port, 0, n_tx, (unsigned int)socket, NULL);
-	if (ret != 0)
-		return fail(port, "Tx queue 0", ret);
+		return ret;
 	/* Without it rules go to software, or say so where they must not. */
 	if (trip_port_prepare(port, max_flows) != 0)
 		fprintf(stderr, "tripd: %s\n", trip_error_message());
 	return 0;
+}
+
+void
+tripd_port_plan_queues(struct tripd_plan *plan)
+{
+	for (unsigned int i = 0; i < plan->n_ports; i++)
+		plan->ports[i].n_queues = tripd_link_queues(plan->ports[i].id);
 }
 
 int
@@ -199,10 +218,10 @@ tripd_port_configure(const struct tripd_plan *plan, struct tripd_link *links, bo
 		/* Before anything else, so that no packet of anybody else ever arrives. */
 		if (isolate && (ret = rte_flow_isolate(port, 1, &error)) != 0)
 			return fail(port, "--isolate, which its driver must support", ret);
-		ret = configure(port, max_flows, pool);
+		ret = configure(port, plan->ports[i].n_queues, max_flows, pool);
 		if (ret != 0)
 			return ret;
-		if (tripd_link_open(&links[i], port, pool) != 0)
+		if (tripd_link_open(&links[i], port, plan->ports[i].n_queues, pool) != 0)
 			return TRIPD_EXIT_RUN;
 	}
 	return 0;

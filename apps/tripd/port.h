@@ -32,6 +32,9 @@ int tripd_port_resolve(struct trip_rules *rules);
 int tripd_port_check(const struct tripd_plan *plan, const struct tripd_options *options,
 	const struct trip_rules *rules);
 
+/* Notes how many Rx queues each planned port has. */
+void tripd_port_plan_queues(struct tripd_plan *plan);
+
 /*
  * Configures the planned ports, with their Rx queues and one Tx queue each, and opens their links.
  * Says what fails on stderr.

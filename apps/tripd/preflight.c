@@ -58,13 +58,24 @@ tripd_preflight_rules(const char *path, struct trip_rules **rules)
 	return TRIPD_EXIT_USAGE;
 }
 
+static void
+set_mbufs(struct tripd_need *need, uint32_t n_mbufs)
+{
+	struct rte_mempool_objsz size;
+
+	need->total_bytes -= need->pool_bytes;
+	rte_mempool_calc_obj_size(sizeof(struct rte_mbuf) + RTE_MBUF_DEFAULT_BUF_SIZE, 0, &size);
+	need->n_mbufs = n_mbufs;
+	need->pool_bytes = (uint64_t)n_mbufs * size.total_size + MIB;
+	need->total_bytes += need->pool_bytes;
+}
+
 int
 tripd_preflight_need(
 	const struct trip_rules *rules, const struct tripd_plan *plan, struct tripd_need *need)
 {
 	unsigned int n_ports = plan->n_ports + plan->n_unknown;
 	struct trip_domain_footprint footprint;
-	struct rte_mempool_objsz size;
 	struct trip_domain_attr attr;
 	int ret;
 
@@ -81,12 +92,10 @@ tripd_preflight_need(
 	if (footprint.hugepages * footprint.hugepage_bytes > footprint.bytes)
 		need->domain_bytes = footprint.hugepages * footprint.hugepage_bytes;
 	/* Full queues, bursts in hand and in the caches of the forwarders and of the main lcore. */
-	need->n_mbufs = n_ports * (2 * TRIPD_DESCRIPTORS + 2 * TRIPD_BURST) +
-			(n_ports + 1) * 2 * TRIPD_MBUF_CACHE;
-	rte_mempool_calc_obj_size(sizeof(struct rte_mbuf) + RTE_MBUF_DEFAULT_BUF_SIZE, 0, &size);
-	need->pool_bytes = (uint64_t)need->n_mbufs * size.total_size + MIB;
-	need->total_bytes =
-		need->domain_bytes + need->pool_bytes + EAL_BYTES + n_ports * PORT_BYTES;
+	need->pool_bytes = 0;
+	need->total_bytes = need->domain_bytes + EAL_BYTES + n_ports * PORT_BYTES;
+	set_mbufs(need, n_ports * (2 * TRIPD_DESCRIPTORS + 2 * TRIPD_BURST) +
+				(n_ports + 1) * 2 * TRIPD_MBUF_CACHE);
 	return 0;
 }
 
@@ -122,6 +131,27 @@ vdev_value(const char *vdev, const char *key, char value[PATH_MAX])
 		return value;
 	}
 	return NULL;
+}
+
+void
+tripd_preflight_devices(const struct tripd_words *words, const struct tripd_options *options,
+	struct tripd_need *need)
+{
+	uint32_t n_mbufs = need->n_mbufs;
+	char value[PATH_MAX];
+
+	for (unsigned int i = 0; i < words->n_vdevs; i++) {
+		uint32_t n_queues = 1;
+
+		if (strncmp(words->vdevs[i], "net_af_xdp", 10) != 0)
+			continue;
+		if (vdev_value(words->vdevs[i], "queue_count", value) != NULL)
+			n_queues = (uint32_t)strtoul(value, NULL, 10);
+		/* Each lends as many to the kernel as its fill ring holds, from the start on, and
+		 * what is sent comes back as late. */
+		n_mbufs += n_queues * 2 * TRIPD_XDP_DESCRIPTORS;
+	}
+	set_mbufs(need, options->mbufs != 0 ? options->mbufs : n_mbufs);
 }
 
 static int
@@ -175,6 +205,11 @@ check_vdev(const char *vdev)
 		access(value, R_OK) != 0) {
 		fprintf(stderr, "tripd: %s: %s: %s\n", vdev, value, strerror(errno));
 		return TRIPD_EXIT_USAGE;
+	}
+	if (strncmp(vdev, "net_af_xdp", 10) == 0) {
+		if (vdev_value(vdev, "iface", value) != NULL && check_interface(vdev, value) != 0)
+			return TRIPD_EXIT_USAGE;
+		return check_capable(vdev, CAP_NET_ADMIN, "CAP_NET_ADMIN");
 	}
 	if (strncmp(vdev, "net_af_packet", 13) == 0 || strncmp(vdev, "net_pcap", 8) == 0) {
 		if (vdev_value(vdev, "iface", value) == NULL)

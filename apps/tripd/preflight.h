@@ -24,6 +24,8 @@ struct tripd_need {
 
 /* Rx and Tx descriptors of each port. */
 #define TRIPD_DESCRIPTORS 512
+/* Rx descriptors of each queue of an XDP socket: its fill ring's. */
+#define TRIPD_XDP_DESCRIPTORS 2048
 /* Packets of a burst. */
 #define TRIPD_BURST 32
 /* Packets that each lcore holds back for its next allocations. */
@@ -37,6 +39,13 @@ struct tripd_need {
  */
 int tripd_preflight_need(
 	const struct trip_rules *rules, const struct tripd_plan *plan, struct tripd_need *need);
+
+/*
+ * Adds what the devices among EAL's words take beyond that; with --mbufs, there are as many packet
+ * buffers as that says.
+ */
+void tripd_preflight_devices(const struct tripd_words *words, const struct tripd_options *options,
+	struct tripd_need *need);
 
 /*
  * Reads the rules file.

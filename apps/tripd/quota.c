@@ -67,6 +67,10 @@ void
 tripd_quota_attr(const struct trip_rules *rules, const struct tripd_plan *plan,
 	struct trip_domain_attr *attr)
 {
+	unsigned int n_queues = 0;
+
+	for (unsigned int i = 0; i < plan->n_ports; i++)
+		n_queues += plan->ports[i].n_queues + 1u;
 	*attr = (struct trip_domain_attr){
 		.size = sizeof(*attr),
 		.name = "tripd",
@@ -77,8 +81,8 @@ tripd_quota_attr(const struct trip_rules *rules, const struct tripd_plan *plan,
 		.max_works = 64,
 		.max_waiters = 64,
 		.max_flows = 1,
-		/* One to receive and one to send for each port. */
-		.max_queues = 2 * (plan->n_ports + plan->n_unknown),
+		/* To receive, and one to send for each port. */
+		.max_queues = n_queues + 2 * plan->n_unknown,
 		/* Each one-shot statement holds one until its trip is read; and what two million
 		 * trips a second bring about while the control thread sleeps. */
 		.max_events = RTE_MAX(65536u, rules->n_whens + 64),

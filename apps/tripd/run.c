@@ -96,6 +96,7 @@ tripd_run_prepare(struct tripd_run *run)
 		fprintf(stderr, "tripd: more than %u words for EAL\n", TRIPD_WORDS_MAX);
 		return TRIPD_EXIT_USAGE;
 	}
+	tripd_preflight_devices(&run->words, options, &run->need);
 	return tripd_preflight_check(&run->words, &run->need);
 }
 
@@ -194,6 +195,8 @@ tripd_run_begin(struct tripd_run *run)
 		ret = plan_ports(run);
 	if (ret == 0)
 		ret = tripd_port_check(&run->plan, run->options, run->rules);
+	if (ret == 0)
+		tripd_port_plan_queues(&run->plan);
 	return ret == 0 ? plan_lcores(run) : ret;
 }
 

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the kernel says of a network interface. */
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "interface.h"
+
+static bool
+ask(const char *ifname, void *command)
+{
+	struct ifreq request = {.ifr_data = command};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool answered;
+
+	if (fd < 0)
+		return false;
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", ifname);
+	answered = ioctl(fd, SIOCETHTOOL, &request) == 0;
+	close(fd);
+	return answered;
+}
+
+unsigned int
+tripd_interface_queues(const char *ifname, const char **word)
+{
+	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
+	unsigned int n = 0;
+
+	if (ask(ifname, &channels))
+		n = channels.combined_count + channels.rx_count;
+	*word = channels.combined_count > 0 ? "combined" : "rx";
+	return n > 0 ? n : 1;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRIPD_INTERFACE_H
+#define TRIPD_INTERFACE_H
+
+/*
+ * How many queues a network interface of the kernel receives on; 1 where it does not say. `word`
+ * becomes ethtool's for them: "combined" or "rx".
+ */
+unsigned int tripd_interface_queues(const char *ifname, const char **word);
+
+#endif
