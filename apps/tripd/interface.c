@@ -3,8 +3,8 @@
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -36,4 +36,12 @@ tripd_interface_queues(const char *ifname, const char **word)
 		n = channels.combined_count + channels.rx_count;
 	*word = channels.combined_count > 0 ? "combined" : "rx";
 	return n > 0 ? n : 1;
+}
+
+bool
+tripd_interface_is_veth(const char *ifname)
+{
+	struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
+
+	return ask(ifname, &driver) && strcmp(driver.driver, "veth") == 0;
 }

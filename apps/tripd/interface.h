@@ -2,10 +2,15 @@
 #ifndef TRIPD_INTERFACE_H
 #define TRIPD_INTERFACE_H
 
+#include <stdbool.h>
+
 /*
  * How many queues a network interface of the kernel receives on; 1 where it does not say. `word`
  * becomes ethtool's for them: "combined" or "rx".
  */
 unsigned int tripd_interface_queues(const char *ifname, const char **word);
+
+/* Is it one end of a veth? */
+bool tripd_interface_is_veth(const char *ifname);
 
 #endif

@@ -11,6 +11,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "checksum.h"
 #include "interface.h"
 #include "link.h"
 #include "options.h"
@@ -98,6 +99,9 @@ tripd_link_open(struct tripd_link *link, uint16_t port, uint16_t n_queues, struc
 		return 0;
 	if (is_driver(&info, "net_af_packet"))
 		return tripd_packet_socket_open(ifname, pool, &link->socket);
+	/* No wire has seen these frames: what their sender has left to its device nobody has done.
+	 */
+	link->finishes = is_driver(&info, "net_af_xdp") && tripd_interface_is_veth(ifname);
 	return 0;
 }
 
@@ -112,9 +116,14 @@ tripd_link_close(struct tripd_link *link)
 uint16_t
 tripd_link_receive(struct tripd_link *link, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
 {
+	uint16_t received, i;
+
 	if (link->socket != NULL)
 		return tripd_packet_socket_receive(link->socket, pkts, n);
-	return rte_eth_rx_burst(link->port, queue, pkts, n);
+	received = rte_eth_rx_burst(link->port, queue, pkts, n);
+	for (i = 0; link->finishes && i < received; i++)
+		tripd_checksum_finish_if_left(pkts[i]);
+	return received;
 }
 
 uint16_t

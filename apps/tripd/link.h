@@ -17,6 +17,8 @@ struct tripd_link {
 	uint16_t n_queues;
 	/* Of a port of net_af_packet; NULL: by its driver. */
 	struct tripd_packet_socket *socket;
+	/* Checksums that their sender has left arrive here. */
+	bool finishes;
 };
 
 /* How many Rx queues of a port are to be polled: all that it receives on. Before it is configured.
