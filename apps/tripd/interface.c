@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the kernel says of a network interface. */
+#include <inttypes.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
@@ -36,6 +37,27 @@ tripd_interface_queues(const char *ifname, const char **word)
 		n = channels.combined_count + channels.rx_count;
 	*word = channels.combined_count > 0 ? "combined" : "rx";
 	return n > 0 ? n : 1;
+}
+
+uint64_t
+tripd_interface_unsent(const char *ifname)
+{
+	char line[512], name[IF_NAMESIZE];
+	uint64_t dropped = 0;
+	/* That of this thread's network; sysfs is that of whoever mounted it. */
+	FILE *file = fopen("/proc/thread-self/net/dev", "r");
+
+	if (file == NULL)
+		return 0;
+	while (fgets(line, sizeof(line), file) != NULL)
+		if (sscanf(line, " %15[^:]: %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %" SCNu64,
+			    name, &dropped) == 2 &&
+			strcmp(name, ifname) == 0)
+			break;
+		else
+			dropped = 0;
+	fclose(file);
+	return dropped;
 }
 
 bool

@@ -99,6 +99,8 @@ tripd_link_open(struct tripd_link *link, uint16_t port, uint16_t n_queues, struc
 		return 0;
 	if (is_driver(&info, "net_af_packet"))
 		return tripd_packet_socket_open(ifname, pool, &link->socket);
+	if (is_driver(&info, "net_tap"))
+		snprintf(link->tap, sizeof(link->tap), "%s", ifname);
 	/* No wire has seen these frames: what their sender has left to its device nobody has done.
 	 */
 	link->finishes = is_driver(&info, "net_af_xdp") && tripd_interface_is_veth(ifname);
@@ -131,4 +133,43 @@ tripd_link_send(struct tripd_link *link, struct rte_mbuf **pkts, uint16_t n)
 {
 	return link->socket != NULL ? tripd_packet_socket_send(link->socket, pkts, n)
 				    : rte_eth_tx_burst(link->port, 0, pkts, n);
+}
+
+/* Since ever. */
+static void
+read_losses(struct tripd_link *link, struct tripd_losses *losses)
+{
+	struct rte_eth_stats stats = {0};
+
+	*losses = (struct tripd_losses){0};
+	if (link->socket != NULL) {
+		tripd_packet_socket_losses(link->socket, losses);
+		return;
+	}
+	if (rte_eth_stats_get(link->port, &stats) == 0) {
+		losses->missed = stats.imissed;
+		losses->no_buffer = stats.rx_nombuf;
+		losses->errors = stats.ierrors;
+	}
+	/* What its kernel sends is what we receive. */
+	if (link->tap[0] != '\0')
+		losses->missed += tripd_interface_unsent(link->tap);
+}
+
+void
+tripd_link_started(struct tripd_link *link)
+{
+	read_losses(link, &link->before);
+}
+
+void
+tripd_link_losses(struct tripd_link *link, struct tripd_losses *losses)
+{
+	read_losses(link, losses);
+	losses->missed -= link->before.missed;
+	losses->no_buffer -= link->before.no_buffer;
+	losses->errors -= link->before.errors;
+	losses->cut -= link->before.cut;
+	losses->undivided -= link->before.undivided;
+	losses->refused -= link->before.refused;
 }

@@ -5,6 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "losses.h"
+
+#define TRIPD_IFNAME_MAX 16
+
 struct rte_mbuf;
 struct rte_mempool;
 struct tripd_plan;
@@ -19,6 +23,10 @@ struct tripd_link {
 	struct tripd_packet_socket *socket;
 	/* Checksums that their sender has left arrive here. */
 	bool finishes;
+	/* Of a tap: its kernel counts what it had to drop. Else empty. */
+	char tap[TRIPD_IFNAME_MAX];
+	/* What was lost before it was started. */
+	struct tripd_losses before;
 };
 
 /* How many Rx queues of a port are to be polled: all that it receives on. Before it is configured.
@@ -47,10 +55,16 @@ int tripd_link_open(
 
 void tripd_link_close(struct tripd_link *link);
 
+/* Takes note that it has been started: what was lost up to here does not count. */
+void tripd_link_started(struct tripd_link *link);
+
 uint16_t tripd_link_receive(
 	struct tripd_link *link, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
 
 /* Sends the first of n packets, and takes those. Returns how many. */
 uint16_t tripd_link_send(struct tripd_link *link, struct rte_mbuf **pkts, uint16_t n);
+
+/* What was lost since it was started. By the control thread. */
+void tripd_link_losses(struct tripd_link *link, struct tripd_losses *losses);
 
 #endif

@@ -5,12 +5,13 @@
  * it opens itself are made to take nothing. For what it hands over is not what is on the wire: it
  * cuts what is longer than its slots without a word, takes frames that the kernel joined for one,
  * joins fragments itself, makes every tag one of 802.1Q, takes what this host sends for received,
- * and knows no checksums that a sender left to its device.
+ * and knows neither checksums that a sender left to its device nor how many frames the kernel had
+ * to drop.
  *
  * The kernel says all of that to who asks: PACKET_VNET_HDR brings how a frame was joined and what
- * of its checksum is left, PACKET_AUXDATA the tag, and PACKET_IGNORE_OUTGOING keeps away what is
- * sent. No offload is switched, so nothing is to be switched back, whatever becomes of this
- * process.
+ * of its checksum is left, PACKET_AUXDATA the tag, PACKET_IGNORE_OUTGOING keeps away what is sent,
+ * and PACKET_STATISTICS counts what found the socket full. No offload is switched, so nothing is to
+ * be switched back, whatever becomes of this process.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include <linux/if_packet.h>
 #include <linux/virtio_net.h>
 #include <net/if.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +34,7 @@
 #include <rte_mbuf.h>
 
 #include "checksum.h"
+#include "link.h"
 #include "packet_socket.h"
 #include "preflight.h"
 #include "segment.h"
@@ -62,7 +65,24 @@ struct tripd_packet_socket {
 	/* The one before `next`, while it is being divided. */
 	bool dividing;
 	struct tripd_joined joined;
+	/* By the receiver. */
+	_Atomic uint64_t undescribed;
+	_Atomic uint64_t cut;
+	_Atomic uint64_t undivided;
+	_Atomic uint64_t no_buffer;
+	/* By the sender. */
+	_Atomic uint64_t refused;
+	/* By the control thread: reading them sets the kernel's to zero. */
+	uint64_t missed;
 };
+
+/* The sole writer needs no read-modify-write; the control thread reads some value of late. */
+static void
+count(_Atomic uint64_t *counter)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
+		memory_order_relaxed);
+}
 
 static int
 fail(const char *ifname, const char *what)
@@ -230,6 +250,7 @@ make_mbuf(struct tripd_packet_socket *opened, const uint8_t *first, size_t n_fir
 		append(opened->pool, frame, second, n_second))
 		return frame;
 	rte_pktmbuf_free(frame);
+	count(&opened->no_buffer);
 	return NULL;
 }
 
@@ -270,6 +291,8 @@ take(struct tripd_packet_socket *opened)
 	if (length <= sizeof(header))
 		return NULL;
 	length -= sizeof(header);
+	if ((message->msg_flags & MSG_TRUNC) != 0)
+		count(&opened->cut);
 	length = RTE_MIN(length, FRAME_ROOM - TAG_BYTES);
 	frame = restore_tag(message, at, &length);
 	header.csum_start = (uint16_t)(header.csum_start + (at - frame));
@@ -277,6 +300,7 @@ take(struct tripd_packet_socket *opened)
 		opened->dividing = tripd_joined_begin(&opened->joined, frame, length, &header);
 		if (opened->dividing)
 			return NULL;
+		count(&opened->undivided);
 	}
 	if ((header.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) != 0)
 		tripd_checksum_finish(frame, length, header.csum_start, header.csum_offset);
@@ -304,6 +328,10 @@ fill(struct tripd_packet_socket *opened)
 	for (unsigned int i = 0; i < TRIPD_BURST; i++)
 		opened->messages[i].msg_hdr.msg_controllen = sizeof(opened->control[i]);
 	n = recvmmsg(opened->fd, opened->messages, TRIPD_BURST, MSG_DONTWAIT | MSG_TRUNC, NULL);
+	/* A frame joined in a manner that the header has no word for, such as SCTP's: it is gone.
+	 */
+	if (n < 0 && errno == EINVAL)
+		count(&opened->undescribed);
 	opened->next = 0;
 	opened->n = n > 0 ? (unsigned int)n : 0;
 	return n > 0;
@@ -365,11 +393,29 @@ tripd_packet_socket_send(struct tripd_packet_socket *opened, struct rte_mbuf **p
 			if (sent < 0 && (errno == EAGAIN || errno == ENOBUFS))
 				break;
 		}
-		/* Longer than its MTU, or it is down: this one never goes. */
-		if (sent < 0)
+		if (sent < 0) {
+			/* Longer than its MTU, or it is down: this one never goes. */
+			count(&opened->refused);
 			sent = 1;
+		}
 		rte_pktmbuf_free_bulk(&pkts[done], (unsigned int)sent);
 		done = (uint16_t)(done + sent);
 	}
 	return done;
+}
+
+void
+tripd_packet_socket_losses(struct tripd_packet_socket *opened, struct tripd_losses *losses)
+{
+	struct tpacket_stats stats;
+	socklen_t size = sizeof(stats);
+
+	if (getsockopt(opened->fd, SOL_PACKET, PACKET_STATISTICS, &stats, &size) == 0)
+		opened->missed += stats.tp_drops;
+	losses->missed += opened->missed;
+	losses->errors += atomic_load_explicit(&opened->undescribed, memory_order_relaxed);
+	losses->cut += atomic_load_explicit(&opened->cut, memory_order_relaxed);
+	losses->undivided += atomic_load_explicit(&opened->undivided, memory_order_relaxed);
+	losses->no_buffer += atomic_load_explicit(&opened->no_buffer, memory_order_relaxed);
+	losses->refused += atomic_load_explicit(&opened->refused, memory_order_relaxed);
 }

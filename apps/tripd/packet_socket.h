@@ -6,6 +6,7 @@
 
 struct rte_mbuf;
 struct rte_mempool;
+struct tripd_losses;
 struct tripd_packet_socket;
 
 /*
@@ -35,5 +36,8 @@ uint16_t tripd_packet_socket_receive(
  */
 uint16_t tripd_packet_socket_send(
 	struct tripd_packet_socket *opened, struct rte_mbuf **pkts, uint16_t n);
+
+/* Adds what was lost since it was opened. By the control thread. */
+void tripd_packet_socket_losses(struct tripd_packet_socket *opened, struct tripd_losses *losses);
 
 #endif

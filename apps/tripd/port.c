@@ -244,6 +244,7 @@ tripd_port_start(const struct tripd_plan *plan, struct tripd_link *links)
 		ret = links[i].socket == NULL ? rte_eth_promiscuous_enable(port) : 0;
 		if (ret != 0 && ret != -ENOTSUP)
 			return fail(port, "promiscuous mode", ret);
+		tripd_link_started(&links[i]);
 	}
 	return 0;
 }

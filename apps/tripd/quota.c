@@ -77,7 +77,9 @@ tripd_quota_attr(const struct trip_rules *rules, const struct tripd_plan *plan,
 		.progress = plan->manual ? TRIP_PROGRESS_MANUAL : TRIP_PROGRESS_LCORE,
 		.lcores = plan->manual ? NULL : &plan->poller,
 		.n_lcores = 1,
-		.max_cntrs = 2 * rules->n_counts + rules->n_counters + 16,
+		/* What each port does not bring is one more. */
+		.max_cntrs = 2 * rules->n_counts + rules->n_counters + plan->n_ports +
+			     plan->n_unknown + 16,
 		.max_works = 64,
 		.max_waiters = 64,
 		.max_flows = 1,
@@ -289,7 +291,7 @@ open_ports(struct tripd_quota *quota, const struct tripd_plan *plan)
 
 int
 tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
-	const struct trip_rules *rules, const struct tripd_plan *plan)
+	const struct trip_rules *rules, const struct tripd_plan *plan, struct tripd_link *links)
 {
 	unsigned int i;
 	int ret;
@@ -310,6 +312,8 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 			quota, rules->counters[i].name, TRIP_CNTR_EVENTS_COMP, &quota->counters[i]);
 	for (i = 0; i < rules->n_counts && ret == 0; i++)
 		ret = open_count(quota, i, plan);
+	if (ret == 0)
+		ret = tripd_losses_open(&quota->losses, domain, plan, links);
 	if (ret == 0 && (ret = trip_function_register(domain, log_trip, NULL, &quota->log)) != 0)
 		fprintf(stderr, "tripd: log: %s\n", trip_error_message());
 	for (i = 0; i < rules->n_whens && ret == 0; i++)
@@ -469,6 +473,7 @@ tripd_quota_close(struct tripd_quota *quota)
 	}
 	for (i = 0; quota->counters != NULL && i < quota->rules->n_counters; i++)
 		ret |= quota->counters[i] != NULL ? trip_cntr_close(quota->counters[i]) : 0;
+	tripd_losses_close(&quota->losses);
 	for (i = 0; i < quota->n_ports; i++)
 		ret |= trip_port_close(quota->ports[i]);
 	/* What attached processes have is left to them: they learn of the end by that of this one.

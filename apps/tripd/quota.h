@@ -8,6 +8,7 @@
 
 #include <trip.h>
 
+#include "losses.h"
 #include "plan.h"
 
 struct trip_rules;
@@ -44,6 +45,8 @@ struct tripd_quota {
 	/* Rules count what the port sends. */
 	bool egress[TRIPD_PORTS_MAX];
 	unsigned int n_ports;
+	/* What its ports did not bring to be counted. */
+	struct tripd_loss_watch losses;
 	/* As in the rules, by index. */
 	struct tripd_quota_count *counts;
 	struct trip_cntr **counters;
@@ -72,7 +75,7 @@ void tripd_quota_attr(const struct trip_rules *rules, const struct tripd_plan *p
  *   0, or a negative errno.
  */
 int tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
-	const struct trip_rules *rules, const struct tripd_plan *plan);
+	const struct trip_rules *rules, const struct tripd_plan *plan, struct tripd_link *links);
 
 /*
  * Takes the trips that happened since the last call to the end of `trips`.

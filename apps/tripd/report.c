@@ -13,6 +13,7 @@
 
 #include "describe.h"
 #include "flow.h"
+#include "losses.h"
 #include "quota.h"
 #include "removal.h"
 #include "report.h"
@@ -88,6 +89,16 @@ make_counters(const struct tripd_quota *quota)
 }
 
 static json_t *
+make_losses(const struct tripd_losses *losses)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "frames",
+		(json_int_t)tripd_losses_uncounted(losses), "missed", (json_int_t)losses->missed,
+		"no_buffer", (json_int_t)losses->no_buffer, "errors", (json_int_t)losses->errors,
+		"cut", (json_int_t)losses->cut, "undivided", (json_int_t)losses->undivided,
+		"refused", (json_int_t)losses->refused);
+}
+
+static json_t *
 make_ports(const struct tripd_quota *quota)
 {
 	json_t *list = json_array();
@@ -99,7 +110,7 @@ make_ports(const struct tripd_quota *quota)
 		trip_port_stats_read(quota->ports[i], &stats);
 		json_array_append_new(list,
 			json_pack("{s:i, s:s, s:s, s:I, s:s, s:I, s:b, s:b, s:I, s:I, s:I, s:I, "
-				  "s:I, s:b}",
+				  "s:I, s:b, s:o}",
 				"port", (int)quota->port_ids[i], "driver", facts.driver, "engine",
 				facts.engine, "refresh_lag_ns", (json_int_t)facts.refresh_lag_ns,
 				"refresh_lag_from", tripd_describe_fact(facts.refresh_lag_from),
@@ -108,7 +119,8 @@ make_ports(const struct tripd_quota *quota)
 				(json_int_t)stats.readings, "late_readings",
 				(json_int_t)stats.late_readings, "missed", (json_int_t)stats.missed,
 				"lost", (json_int_t)stats.lost, "stale", (json_int_t)stats.stale,
-				"removed", (int)tripd_removal_of(quota->port_ids[i])));
+				"removed", (int)tripd_removal_of(quota->port_ids[i]),
+				"uncounted", make_losses(&quota->losses.ports[i])));
 	}
 	return list;
 }

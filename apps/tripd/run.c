@@ -239,7 +239,7 @@ tripd_run_start(struct tripd_run *run)
 	ret = tripd_port_start(&run->plan, run->links);
 	if (ret != 0)
 		return ret;
-	if (tripd_quota_open(&run->quota, run->domain, run->rules, &run->plan) != 0)
+	if (tripd_quota_open(&run->quota, run->domain, run->rules, &run->plan, run->links) != 0)
 		return TRIPD_EXIT_RUN;
 	run->ports_watched = true;
 	tripd_removal_begin(&run->plan, &run->quota);
@@ -265,6 +265,7 @@ tripd_run_wait(struct tripd_run *run, unsigned int ms)
 	if (sigtimedwait(&signals, NULL, &time) > 0)
 		return true;
 	run->tripping = tripd_quota_read(&run->quota) > 0;
+	tripd_losses_update(&run->quota.losses, false);
 	return false;
 }
 
@@ -293,6 +294,7 @@ tripd_run_stop(struct tripd_run *run)
 	int when;
 
 	tripd_forward_stop(&run->forwarding);
+	tripd_losses_update(&run->quota.losses, true);
 	tripd_quota_freshen(&run->quota);
 	when = tripd_quota_settle(&run->quota);
 	if (when >= 0)
@@ -400,6 +402,7 @@ watch(struct tripd_run *run)
 		look_for_ports(run, &view);
 		tripd_view_end(&view);
 		say_unsent(run);
+		tripd_view_losses(&view);
 		if (report != NULL && tripd_report_write(report, &run->quota) != 0)
 			ret = TRIPD_EXIT_RUN;
 		if (tripd_removal_count(&run->plan) > 0)

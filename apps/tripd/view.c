@@ -9,6 +9,7 @@
 
 #include "describe.h"
 #include "flow.h"
+#include "losses.h"
 #include "quota.h"
 #include "rules.h"
 #include "view.h"
@@ -134,6 +135,29 @@ draw(struct tripd_view *view, bool rates)
 	}
 }
 
+void
+tripd_view_losses(struct tripd_view *view)
+{
+	const struct tripd_loss_watch *losses = &view->quota->losses;
+	struct tripd_screen *screen = &view->screen;
+	char text[TRIPD_LOSSES_TEXT_MAX];
+
+	for (unsigned int i = 0; i < losses->n_ports; i++) {
+		if (losses->ports[i].refused != 0)
+			tripd_screen_say(screen,
+				"port %u: %" PRIu64
+				" frames were counted and not sent: longer than "
+				"its MTU, or it was down",
+				losses->ids[i], losses->ports[i].refused);
+		if (tripd_losses_uncounted(&losses->ports[i]) == 0)
+			continue;
+		tripd_losses_describe(&losses->ports[i], text);
+		tripd_screen_say(screen, "%sport %u: the counts are short of frames: %s%s",
+			tripd_screen_colour(screen, TRIPD_RED), losses->ids[i], text,
+			tripd_screen_colour(screen, TRIPD_PLAIN));
+	}
+}
+
 static void
 say_new_trips(struct tripd_view *view)
 {
@@ -174,8 +198,10 @@ tripd_view_update(struct tripd_view *view)
 	tripd_screen_begin(&view->screen);
 	say_new_trips(view);
 	tripd_screen_block(&view->screen);
-	if (view->screen.terminal)
+	if (view->screen.terminal) {
 		draw(view, true);
+		tripd_view_losses(view);
+	}
 	tripd_screen_end(&view->screen);
 }
 

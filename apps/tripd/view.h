@@ -34,6 +34,9 @@ void tripd_view_forget(struct tripd_view *view, struct tripd_quota *quota);
 /* Says the last trips and the final counts. */
 void tripd_view_end(struct tripd_view *view);
 
+/* Says what is missing in the counts, a line for each port of which something is. */
+void tripd_view_losses(struct tripd_view *view);
+
 /* Says one trip, as a line. */
 void tripd_view_trip(struct tripd_screen *screen, const struct tripd_quota *quota, size_t trip);
 

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What was lost before it could be counted is told, to the frame: tripd is stopped while more is sent than
+its port can hold; what it then counts, and what it says is missing, are together what was sent.
+"""
+from tripd_iface import ip, make_network, opened
+from tripd_queues import said_of_tripd
+from tripd_test import *
+
+TRIPCTL = os.path.abspath(sys.argv[2])
+RULES = ('count mark port 0 priority 1 pattern eth / ipv4 / udp dst is 9 / end\nwhen mark.packets >= 1 log "marked"\n'
+         'count all port 0 priority 2 pattern eth / ipv4 / udp dst is 7 / end\n')
+FRAME = ethernet(ipv4(udp(7, bytes(1400)), 17))
+MARK = ethernet(ipv4(udp(9, bytes(18)), 17))
+
+
+def values(bench, path):
+    out = subprocess.run([TRIPCTL, '--socket', path, '--json', 'list', 'counters'], check=True, text=True,
+                         capture_output=True, env=bench.environment).stdout
+    return {cntr['name']: cntr['success'] for cntr in json.loads(out)['counters']}
+
+
+def accounted_for(bench, path):
+    told = values(bench, path)
+    return told['all.packets'] + told['port0.uncounted']
+
+
+def lose(bench, link, n, *words):
+    """Overruns port 0, of which `link` is the other end."""
+    path = bench.file('sock')
+    process = bench.start(*words, '--rules', bench.file('rules', RULES), '--report', bench.file('report'),
+                          '--socket', path)
+    bench.wait_for_line(process, '0 flows are counted in hardware')
+    with link() as sender:
+        equal(values(bench, path)['port0.uncounted'], 0, 'uncounted before')
+        process.send_signal(signal.SIGSTOP)
+        for _ in range(n):
+            sender.send(FRAME)
+        process.send_signal(signal.SIGCONT)
+        wait_until('telling it', lambda: accounted_for(bench, path) >= n)
+        sender.send(MARK)
+        bench.wait_for_line(process, 'mark.packets')
+        missing = values(bench, path)['port0.uncounted']
+        assert missing > 0
+    process.send_signal(signal.SIGTERM)
+    code, out, err = bench.finish(process)
+    equal((code, said_of_tripd(err)), (0, []), 'exit code and stderr')
+    with open(bench.file('report'), encoding='utf-8') as file:
+        report = json.load(file)
+    counts = {c['name']: c['packets'] for c in report['counters']}
+    told = report['ports'][0]['uncounted']
+    equal((counts['mark'], counts['all'] + told['missed']), (1, n), 'counted and missed')
+    equal(told, {'frames': missing, 'missed': missing, 'no_buffer': 0, 'errors': 0, 'cut': 0, 'undivided': 0,
+                 'refused': 0}, 'the report')
+    equal(out.splitlines()[-1],
+          f'port 0: the counts are short of frames: {missing} dropped before they were read', 'the last line')
+
+
+def by_a_packet_socket(bench):
+    make_network()
+    lose(bench, lambda: opened('out0'), 60000, '--no-huge', '-m', '96', '--', '--iface', 'in0')
+
+
+def by_an_xdp_socket(bench):
+    make_network()
+    lose(bench, lambda: opened('out0'), 5000, *bench.eal('net_af_xdp0,iface=in0'))
+
+
+def by_a_tap(bench):
+    make_network()
+    if not os.access('/dev/net/tun', os.R_OK | os.W_OK):
+        raise Skip('a tap takes /dev/net/tun')
+
+    def link():
+        # Or the kernel would speak of itself there.
+        ip('link set tap0 addrgenmode none arp off')
+        return opened('tap0')
+
+    lose(bench, link, 5000, *bench.eal('net_tap0,iface=tap0'))
+
+
+def what_is_not_sent_is_told(bench):
+    """Frames that are longer than the other interface takes are counted, and said not to be sent."""
+    make_network()
+    for name in 'in0', 'out0':
+        ip(f'link set {name} mtu 3000')
+    process = bench.start('--no-huge', '-m', '96', '--', '--iface', 'in0', '--iface', 'in1', '--rules',
+                          bench.file('rules', RULES), '--report', bench.file('report'))
+    bench.wait_for_line(process, '0 flows are counted in hardware')
+    with opened('out0') as near, opened('out1') as far:
+        for _ in range(3):
+            near.send(ethernet(ipv4(udp(7, bytes(2000)), 17)))
+        near.send(MARK)
+        equal(far.recv(4096), MARK, 'what comes through')
+    process.send_signal(signal.SIGTERM)
+    code, out, err = bench.finish(process)
+    equal((code, err), (0, ''), 'exit code and stderr')
+    with open(bench.file('report'), encoding='utf-8') as file:
+        report = json.load(file)
+    equal([port['uncounted']['refused'] for port in report['ports']], [0, 3], 'refused')
+    equal([c['packets'] for c in report['counters']], [1, 3], 'counted')
+    assert 'port 1: 3 frames were counted and not sent' in out, out
+
+
+if __name__ == '__main__':
+    main(by_a_packet_socket, by_an_xdp_socket, by_a_tap, what_is_not_sent_is_told)
