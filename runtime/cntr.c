@@ -50,12 +50,13 @@ check_attr(const struct trip_domain *domain, const struct trip_cntr_attr *attr)
 static void
 bind(struct trip_cntr *cntr, struct trip_entry *entry)
 {
-	cntr->flows = cntr->fid.domain->link == NULL ? &entry->flows : NULL;
 	cntr->id = entry->id;
 	cntr->global = entry->global;
 	cntr->home = trip_engine_home(&cntr->fid.domain->engine, cntr->global, &cntr->local);
 	cntr->cell = &cntr->home->cells[cntr->local];
 	cntr->head.cell = (struct trip_cntr_cell *)cntr->cell;
+	/* Others may write over the cell's. */
+	cntr->flows = cntr->fid.domain->link == NULL ? &entry->flows : &cntr->cell->flows;
 	cntr->events = entry->events;
 	strcpy(cntr->name, entry->name);
 }
@@ -346,9 +347,7 @@ trip_cntr_age(struct trip_cntr *cntr)
 {
 	uint64_t refreshed, now;
 
-	/* Only the primary counts them; elsewhere, what its home says is late at worst. */
-	if (cntr->flows != NULL ? atomic_load_explicit(cntr->flows, memory_order_relaxed) == 0
-				: cntr->home->cntrs[cntr->local].sources == TRIP_NONE)
+	if (atomic_load_explicit(cntr->flows, memory_order_relaxed) == 0)
 		return 0;
 	if (trip_detach_check(cntr->fid.domain) != 0)
 		return UINT64_MAX;

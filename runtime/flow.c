@@ -349,8 +349,9 @@ trip_flow_destroy(struct trip_flow *flow)
 			refs);
 	if (flow->far)
 		return destroy_far(flow);
-	/* An operation on it that has just started finishes first. */
-	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
+	/* An operation on it that has just started reaches its port's worker first. In software it
+	 * finishes on an index that is nobody's until then. */
+	for (uint32_t i = 0; flow->hard && i < domain->engine.n_homes; i++)
 		trip_progress_quiesce(domain, domain->engine.homes[i]);
 	trip_progress_lock(domain);
 	trip_counters_leave(flow);

@@ -13,14 +13,36 @@
 #include "progress.h"
 #include "source.h"
 
+static uint32_t
+take_index(struct trip_domain *domain)
+{
+	uint32_t index;
+
+	trip_flow_free_held(domain, NULL);
+	pthread_mutex_lock(&domain->lock);
+	trip_indices_ripen(domain, &domain->flows);
+	index = trip_indices_take(&domain->flows);
+	pthread_mutex_unlock(&domain->lock);
+	return index;
+}
+
+/* Homes may still be on it. */
+static void
+give_index(struct trip_domain *domain, uint32_t index)
+{
+	pthread_mutex_lock(&domain->lock);
+	trip_indices_retire(domain, &domain->flows, index);
+	pthread_mutex_unlock(&domain->lock);
+}
+
 struct trip_flow *
 trip_flow_take(struct trip_port *port)
 {
 	struct trip_domain *domain = port->domain;
 	uint32_t index;
 
-	trip_flow_free_held(domain, NULL);
-	index = trip_indices_take(&domain->flows);
+	while ((index = take_index(domain)) == TRIP_NONE && trip_indices_unripe(&domain->flows))
+		trip_progress_wait(domain);
 	if (index == TRIP_NONE)
 		return NULL;
 	domain->flow[index] = (struct trip_flow){.port = port, .index = index & 0x3fffff};
@@ -45,7 +67,7 @@ trip_flow_give(struct trip_flow *flow)
 		return;
 	}
 	flow->port = NULL;
-	trip_indices_give(&domain->flows, flow->index);
+	give_index(domain, flow->index);
 }
 
 void
@@ -72,7 +94,7 @@ trip_flow_free_held(struct trip_domain *domain, const struct trip_port *closed)
 			link = &more->next_held;
 			continue;
 		}
-		trip_indices_give(&domain->flows, *link - 1);
+		give_index(domain, *link - 1);
 		*link = more->next_held;
 		more->held_back = false;
 		more->next_held = 0;
@@ -108,6 +130,30 @@ trip_flow_queues(const struct trip_flow *flow, uint32_t *first)
 	return flow->hard ? 1 : trip_flow_side(flow)->n_queues;
 }
 
+/* So many flows more feed it. Attached processes see that in its cell. Under the control lock. */
+static void
+count_flow(struct trip_cntr *cntr, int32_t more)
+{
+	uint32_t n = atomic_load_explicit(cntr->flows, memory_order_relaxed) + (uint32_t)more;
+
+	atomic_store_explicit(cntr->flows, n, memory_order_relaxed);
+	atomic_store_explicit(&cntr->cell->flows, n, memory_order_relaxed);
+}
+
+/* Has the homes of its counters run a function on the flow. Under the control lock. */
+static void
+each_home(const struct trip_flow *flow,
+	void (*have)(struct trip_domain *domain, struct trip_home *home,
+		void (*function)(struct trip_home *home, uint32_t arg), uint32_t arg),
+	void (*function)(struct trip_home *home, uint32_t arg))
+{
+	const struct trip_flow_more *more = trip_flow_more(flow);
+
+	for (unsigned int i = 0; i < flow->n_cntrs; i++)
+		if (i == 0 || more->cntrs[i]->home != more->cntrs[0]->home)
+			have(flow->port->domain, more->cntrs[i]->home, function, flow->index);
+}
+
 /* Links the flow's counters, through their homes. Under the control lock. */
 static void
 link_cntrs(struct trip_flow *flow, const struct trip_flow_attr *attr)
@@ -121,18 +167,19 @@ link_cntrs(struct trip_flow *flow, const struct trip_flow_attr *attr)
 
 		more->cntrs[flow->n_cntrs++] = cntr;
 		atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
-		atomic_fetch_add_explicit(cntr->flows, 1, memory_order_relaxed);
+		count_flow(cntr, 1);
 		engine->flows[flow->index].cntr[cntr->events] = cntr->global;
 		atomic_store_explicit(&engine->feeds[flow->index].cntr[cntr->events], cntr->global,
 			memory_order_release);
 	}
-	for (unsigned int i = 0; i < flow->n_cntrs; i++)
-		if (i == 0 || more->cntrs[i]->home != more->cntrs[0]->home)
-			trip_progress_call(
-				domain, more->cntrs[i]->home, trip_source_link, flow->index);
+	each_home(flow, trip_progress_post, trip_source_link);
 }
 
-/* The homes fold what is left. Under the control lock. */
+/*
+ * What is left is folded. In software by us, and the homes forget the flow in time: its index and
+ * those of its counters are kept back until they have. In hardware by the homes, so that it comes
+ * before the errors that they tell. Under the control lock.
+ */
 static void
 unlink_cntrs(struct trip_flow *flow)
 {
@@ -140,14 +187,13 @@ unlink_cntrs(struct trip_flow *flow)
 	struct trip_flow_feed *feed = &domain->engine.feeds[flow->index];
 	struct trip_flow_more *more = trip_flow_more(flow);
 
-	for (unsigned int i = 0; i < flow->n_cntrs; i++)
-		if (i == 0 || more->cntrs[i]->home != more->cntrs[0]->home)
-			trip_progress_call(
-				domain, more->cntrs[i]->home, trip_source_unlink, flow->index);
+	if (!flow->hard && flow->n_cntrs > 0)
+		trip_source_finish(&domain->engine, flow->index);
+	each_home(flow, flow->hard ? trip_progress_call : trip_progress_post, trip_source_unlink);
 	for (unsigned int i = 0; i < flow->n_cntrs; i++) {
 		atomic_store_explicit(
 			&feed->cntr[more->cntrs[i]->events], TRIP_NONE, memory_order_relaxed);
-		atomic_fetch_sub_explicit(more->cntrs[i]->flows, 1, memory_order_relaxed);
+		count_flow(more->cntrs[i], -1);
 		atomic_fetch_sub_explicit(&more->cntrs[i]->refs, 1, memory_order_release);
 		more->cntrs[i] = NULL;
 	}

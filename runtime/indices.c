@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "call.h"
 #include "domain.h"
 #include "error.h"
 #include "indices.h"
@@ -56,15 +57,20 @@ begin(struct trip_domain *domain)
 
 	grace->begun++;
 	grace->marked = false;
-	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
+	for (uint32_t i = 0; i < domain->engine.n_homes; i++) {
 		grace->epochs[i] = trip_home_epoch(domain->engine.homes[i]);
+		grace->calls[i] = trip_call_mark(domain->engine.homes[i]);
+	}
 }
 
 static bool
 homes_have_passed(struct trip_domain *domain)
 {
+	const struct trip_grace *grace = &domain->grace;
+
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
-		if (!trip_home_quiesced(domain->engine.homes[i], domain->grace.epochs[i]))
+		if (!trip_home_quiesced(domain->engine.homes[i], grace->epochs[i]) ||
+			!trip_call_ran(domain->engine.homes[i], grace->calls[i]))
 			return false;
 	return true;
 }

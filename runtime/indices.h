@@ -4,10 +4,11 @@
  *
  * An operation lets go of its objects when its item's slot comes back, which is before it runs. So
  * an iteration that runs while an object is closed may write by its index yet. Closing does not
- * wait for that: the index is kept back for a grace period, which is over when every iteration has
- * ended that ran when it began, and what those had started on hardware as well. One period is under
- * way at a time, and all indices that were given back before it began wait for it together: whoever
- * opens finds them, and waits where there is no other left, once for all of them.
+ * wait for that: the index is kept back for a grace period. That is over when every iteration has
+ * ended that ran when it began, what those had started on hardware has, too, and the homes have run
+ * all that they were asked to by then (call.h). One period is under way at a time, and all indices
+ * that were given back before it began wait for it together: whoever opens finds them, and waits
+ * where there is no other left, once for all of them.
  */
 #ifndef TRIP_RUNTIME_INDICES_H
 #define TRIP_RUNTIME_INDICES_H
@@ -24,6 +25,7 @@ struct trip_grace {
 	/* Periods that have begun, and that are over: one more at most. */
 	uint64_t begun, over;
 	uint64_t epochs[TRIP_HOMES_MAX];
+	uint32_t calls[TRIP_HOMES_MAX];
 	/* Its iterations have ended; what they had started on hardware is marked. */
 	bool marked;
 };

@@ -11,6 +11,7 @@
 #include <rte_service.h>
 #include <rte_service_component.h>
 
+#include "call.h"
 #include "detach.h"
 #include "error.h"
 #include "idle.h"
@@ -240,11 +241,22 @@ trip_progress_quiesce(struct trip_domain *domain, struct trip_home *home)
 }
 
 void
+trip_progress_post(struct trip_domain *domain, struct trip_home *home,
+	void (*function)(struct trip_home *home, uint32_t arg), uint32_t arg)
+{
+	while (!trip_call_post(home, function, arg))
+		trip_progress_wait(domain);
+}
+
+void
 trip_progress_call(struct trip_domain *domain, struct trip_home *home,
 	void (*function)(struct trip_home *home, uint32_t arg), uint32_t arg)
 {
-	trip_home_call(home, function, arg);
-	while (!trip_home_called(home))
+	uint32_t mark;
+
+	trip_progress_post(domain, home, function, arg);
+	mark = trip_call_mark(home);
+	while (!trip_call_ran(home, mark))
 		trip_progress_wait(domain);
 }
 

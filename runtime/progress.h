@@ -30,8 +30,11 @@ void trip_progress_wait(struct trip_domain *domain);
  */
 void trip_progress_quiesce(struct trip_domain *domain, struct trip_home *home);
 
-/* Runs a function on a home, between two steps of its loop, and waits for it. Under the domain's
+/* Has a home run a function between two steps of its loop, in the order of these calls; waits only
+ * where the home is thousands of them behind. The second waits until it has run. Under the domain's
  * control lock; not from a home. */
+void trip_progress_post(struct trip_domain *domain, struct trip_home *home,
+	void (*function)(struct trip_home *home, uint32_t arg), uint32_t arg);
 void trip_progress_call(struct trip_domain *domain, struct trip_home *home,
 	void (*function)(struct trip_home *home, uint32_t arg), uint32_t arg);
 

@@ -67,7 +67,8 @@ struct trip_cell {
 	uint32_t reserved;
 	_Atomic uint64_t next; /* the lowest threshold that waits, for those who look; likewise */
 	_Atomic uint64_t refreshed_tsc; /* of the flows that feed it, for its age; likewise */
-	uint32_t spare[2];
+	_Atomic uint32_t flows; /* that feed it, for those who look; written by control threads */
+	uint32_t spare;
 };
 
 _Static_assert(sizeof(struct trip_cell) == 64, "a cell is one cache line");

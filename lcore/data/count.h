@@ -4,12 +4,12 @@
  *
  * Writers. `packets` and `bytes` have one writer, the lcore that polls the queue; they are written
  * by plain loads and stores, never by read-modify-write. Each of the two kinds may feed a counter
- * of another home: the limit of a kind, and what was folded of it, have one writer, that home. When
- * it crossed is set by the queue and taken by the home.
+ * of another home: the limit of a kind has one writer, that home, which also folds it. When it
+ * crossed is set by the queue and taken by the home.
  *
  * Three arrays, as most flows need only the first: the counts, two flows to a cache line, which a
  * queue's bursts write and nobody else often reads; the moments, touched when a limit is reached;
- * and what was folded, the homes' own, touched where a flow feeds a counter.
+ * and what was folded, mostly the homes' own, touched where a flow feeds a counter.
  *
  * Protocol. A crossing must be seen by one of the two, whatever the interleaving:
  *
@@ -71,9 +71,9 @@ struct trip_count_moments {
 	_Atomic uint32_t crossed[TRIP_COUNT_KINDS];
 };
 
-/* What the home has added to its counters. */
+/* What has been added to the counters that it feeds. */
 struct trip_count_folded {
-	uint64_t of[TRIP_COUNT_KINDS];
+	_Atomic uint64_t of[TRIP_COUNT_KINDS];
 };
 
 /* Before anybody else can reach it: zero counts and no limits. */
@@ -167,16 +167,24 @@ trip_count_take(struct trip_count_moments *moments, enum trip_count_kind kind, u
 	return (now - (age > 0 ? (uint32_t)age : 0)) << TRIP_COUNT_MOMENT_SHIFT;
 }
 
-/* Home: what the queue has counted since this was last called, to be added to the counter. */
+/*
+ * Home, and whoever ends the flow: what the queue has counted since this was last called, to be
+ * added to the counter. Of two that come at once each gets a part: what was folded only grows, also
+ * where one of them has read the count before the other.
+ */
 static inline uint64_t
 trip_count_fold(
 	const struct trip_count *count, struct trip_count_folded *folded, enum trip_count_kind kind)
 {
-	uint64_t now = trip_count_read(count, kind), delta = now - folded->of[kind];
+	uint64_t now = trip_count_read(count, kind);
+	uint64_t was = atomic_load_explicit(&folded->of[kind], memory_order_relaxed);
 
-	if (delta != 0)
-		folded->of[kind] = now;
-	return delta;
+	/* Relaxed: nothing but the number is handed over. */
+	while (was < now)
+		if (atomic_compare_exchange_weak_explicit(&folded->of[kind], &was, now,
+			    memory_order_relaxed, memory_order_relaxed))
+			return now - was;
+	return 0;
 }
 
 /*
@@ -188,7 +196,7 @@ static inline bool
 trip_count_budget(struct trip_count *count, const struct trip_count_folded *folded,
 	enum trip_count_kind kind, uint64_t share)
 {
-	uint64_t base = folded->of[kind];
+	uint64_t base = atomic_load_explicit(&folded->of[kind], memory_order_relaxed);
 	uint64_t limit = share < TRIP_COUNT_NO_LIMIT - base ? base + share : TRIP_COUNT_NO_LIMIT;
 
 	/* An unchanged limit needs no second store: the old one comes before H2 as well. */

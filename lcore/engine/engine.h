@@ -57,13 +57,15 @@ enum {
 	TRIP_BELL_CHANNEL,
 	TRIP_BELL_WAITER,
 	TRIP_BELL_CNTR,
-	/* What control threads ask for: index 0, and 1 + each client that is to be dropped. */
+	/* What control threads ask for: index 0 for calls (call.h), and 1 + each client that is to
+	 * be dropped. */
 	TRIP_BELL_CALL,
 	/* By port id: errands that its worker has done. */
 	TRIP_BELL_HARD,
 	TRIP_BELLS,
 };
 
+struct trip_calls;
 struct trip_hard;
 struct trip_waiter;
 
@@ -194,7 +196,8 @@ struct trip_flow_feed {
 struct trip_flow_slot {
 	/* As its feed has them, which other processes may write over; where it feeds any. */
 	uint32_t cntr[TRIP_COUNT_KINDS];
-	/* The next source of the same counter; that counter's home's. */
+	/* Its neighbours among the sources of the same counter; that counter's home's. */
+	uint32_t prev[TRIP_COUNT_KINDS];
 	uint32_t next[TRIP_COUNT_KINDS];
 	/* Where it feeds a counter: the queues that count it. */
 	uint16_t first_queue;
@@ -336,11 +339,8 @@ struct trip_home {
 	uint64_t now;
 	uint64_t (*clock)(struct trip_home *home);
 
-	/* What control threads ask it to run, one at a time. Partner of `called`:
-	 * trip_home_called(). */
-	void (*call)(struct trip_home *home, uint32_t arg);
-	uint32_t call_arg;
-	_Atomic bool called;
+	/* What control threads have it run; NULL in an attached process. */
+	struct trip_calls *calls;
 
 	alignas(64) _Atomic bool stop;
 	atomic_flag progressing;

@@ -4,6 +4,7 @@
 #include <rte_common.h>
 
 #include "accept.h"
+#include "call.h"
 #include "drop.h"
 #include "due.h"
 #include "fire.h"
@@ -324,30 +325,10 @@ run_call(struct trip_home *home)
 
 	if (trip_doorbell_take(&home->doorbell, TRIP_BELL_CALL, &rung, 1) == 0)
 		return 0;
-	if (rung > 0) {
-		trip_drop_begin(home, rung - 1);
-		return 1;
-	}
-	home->call(home, home->call_arg);
-	/* Partner: the acquire load in trip_home_called(). */
-	atomic_store_explicit(&home->called, true, memory_order_release);
+	if (rung == 0)
+		return trip_call_run(home, home->budget);
+	trip_drop_begin(home, rung - 1);
 	return 1;
-}
-
-void
-trip_home_call(struct trip_home *home, void (*function)(struct trip_home *home, uint32_t arg),
-	uint32_t arg)
-{
-	home->call = function;
-	home->call_arg = arg;
-	atomic_store_explicit(&home->called, false, memory_order_relaxed);
-	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CALL, 0);
-}
-
-bool
-trip_home_called(struct trip_home *home)
-{
-	return atomic_load_explicit(&home->called, memory_order_acquire);
 }
 
 uint64_t

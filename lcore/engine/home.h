@@ -54,11 +54,6 @@ void trip_home_fini(struct trip_home *home);
 /* Slots of a channel. */
 uint32_t trip_home_channel_slots(const struct trip_home_shape *shape, uint32_t channel);
 
-/* Asks a home to run a function in its next iteration, and whether it has. One at a time. */
-void trip_home_call(struct trip_home *home, void (*function)(struct trip_home *home, uint32_t arg),
-	uint32_t arg);
-bool trip_home_called(struct trip_home *home);
-
 /* Whether every iteration that ran at the moment when `epoch` was read has ended: what it had
  * started is finished, and what the caller wrote before reading is seen by whatever runs from now
  * on. */

@@ -8,6 +8,7 @@
 
 #include <rte_common.h>
 
+#include "call.h"
 #include "home.h"
 #include "waiter.h"
 
@@ -236,6 +237,12 @@ trip_home_init(void *memory, struct trip_engine *engine, uint32_t index,
 
 	if (home == NULL)
 		return NULL;
+	home->calls = aligned_alloc(alignof(struct trip_calls), sizeof(*home->calls));
+	if (home->calls == NULL) {
+		trip_home_fini(home);
+		return NULL;
+	}
+	memset(home->calls, 0, sizeof(*home->calls));
 	memset(memory, 0, trip_home_size(shape));
 	carve_home(&carver, home, shape, index);
 	home->engine = engine;
@@ -272,6 +279,7 @@ trip_home_renew_channel(struct trip_home *home, uint32_t channel)
 void
 trip_home_fini(struct trip_home *home)
 {
+	free(home->calls);
 	free(home->events);
 	free(home->channels);
 	free(home->clients);

@@ -10,6 +10,12 @@ next_of(const struct trip_engine *engine, uint32_t source)
 	return &engine->flows[source / TRIP_COUNT_KINDS].next[source % TRIP_COUNT_KINDS];
 }
 
+static uint32_t *
+prev_of(const struct trip_engine *engine, uint32_t source)
+{
+	return &engine->flows[source / TRIP_COUNT_KINDS].prev[source % TRIP_COUNT_KINDS];
+}
+
 void
 trip_source_count(const struct trip_engine *engine, uint32_t flow, uint32_t first_queue,
 	uint32_t n_queues, uint64_t *packets, uint64_t *bytes)
@@ -82,41 +88,85 @@ line_of(const struct trip_engine *engine, uint32_t queue, uint32_t source)
 	};
 }
 
+/* What the sources of a counter have come to. */
+struct fold {
+	uint64_t delta;
+	uint64_t failures;
+	/* All of them are at least as fresh. */
+	uint64_t fresh_tsc;
+};
+
+static void
+fold_source(struct trip_home *home, struct trip_home_cntr *cntr, uint32_t s, struct fold *fold)
+{
+	const struct trip_engine *engine = home->engine;
+	const struct trip_flow_slot *flow = &engine->flows[s / TRIP_COUNT_KINDS];
+
+	fold->failures += take_failure(engine, s);
+	/* Acquire: the counts that are read below are at least as fresh. A counter is as old as the
+	 * oldest of its sources. */
+	if (trip_engine_hard_port(engine, s / TRIP_COUNT_KINDS) != TRIP_FLOW_SOFT)
+		fold->fresh_tsc = RTE_MIN(fold->fresh_tsc,
+			atomic_load_explicit(&flow->fresh_tsc, memory_order_acquire));
+	for (uint32_t q = 0; q < flow->n_queues; q++) {
+		struct line line = line_of(engine, flow->first_queue + q, s);
+		uint64_t crossed = trip_count_take(line.moments, line.kind, home->now);
+
+		if (crossed != 0 && (cntr->since_tsc == 0 || crossed < cntr->since_tsc))
+			cntr->since_tsc = crossed;
+		fold->delta += trip_count_fold(line.count, line.folded, line.kind);
+	}
+}
+
+static void
+add_fold(struct trip_home *home, uint32_t index, const struct fold *fold)
+{
+	/* The home looks for itself at what that has reached. */
+	(void)trip_cell_add(&home->cells[index], fold->delta);
+	home->cntrs[index].split += fold->delta;
+	/* Behind the last counts: who reads them when it sees the error has them all. */
+	if (fold->failures > 0 && trip_cell_adderr(&home->cells[index], fold->failures))
+		trip_due_ring_self(home, index);
+}
+
 bool
 trip_source_fold(struct trip_home *home, uint32_t index)
 {
-	struct trip_engine *engine = home->engine;
 	struct trip_home_cntr *cntr = &home->cntrs[index];
-	uint64_t delta = 0, failures = 0, fresh = home->now;
+	struct fold fold = {.fresh_tsc = home->now};
 
 	if (cntr->sources == TRIP_NONE)
 		return false;
-	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = *next_of(engine, s)) {
-		const struct trip_flow_slot *flow = &engine->flows[s / TRIP_COUNT_KINDS];
+	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = *next_of(home->engine, s))
+		fold_source(home, cntr, s, &fold);
+	atomic_store_explicit(
+		&home->cells[index].refreshed_tsc, fold.fresh_tsc, memory_order_relaxed);
+	add_fold(home, index, &fold);
+	return fold.delta > 0;
+}
 
-		failures += take_failure(engine, s);
-		/* Acquire: the counts that are read below are at least as fresh. A counter is as
-		 * old as the oldest of its sources. */
-		if (trip_engine_hard_port(engine, s / TRIP_COUNT_KINDS) != TRIP_FLOW_SOFT)
-			fresh = RTE_MIN(fresh,
-				atomic_load_explicit(&flow->fresh_tsc, memory_order_acquire));
-		for (uint32_t q = 0; q < flow->n_queues; q++) {
-			struct line line = line_of(engine, flow->first_queue + q, s);
-			uint64_t crossed = trip_count_take(line.moments, line.kind, home->now);
+void
+trip_source_finish(const struct trip_engine *engine, uint32_t flow)
+{
+	const struct trip_flow_slot *slot = &engine->flows[flow];
 
-			if (crossed != 0 && (cntr->since_tsc == 0 || crossed < cntr->since_tsc))
-				cntr->since_tsc = crossed;
+	for (uint32_t kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
+		uint64_t delta = 0;
+		uint32_t local;
+
+		if (slot->cntr[kind] == TRIP_NONE)
+			continue;
+		for (uint32_t q = 0; q < slot->n_queues; q++) {
+			struct line line = line_of(
+				engine, slot->first_queue + q, flow * TRIP_COUNT_KINDS + kind);
+
 			delta += trip_count_fold(line.count, line.folded, line.kind);
 		}
+		/* Not through a budget: to the home it is another's addition, which rings. */
+		if (trip_cell_add(&trip_engine_home(engine, slot->cntr[kind], &local)->cells[local],
+			    delta))
+			trip_due_ring(engine, slot->cntr[kind]);
 	}
-	atomic_store_explicit(&home->cells[index].refreshed_tsc, fresh, memory_order_relaxed);
-	/* The home looks for itself at what that has reached. */
-	(void)trip_cell_add(&home->cells[index], delta);
-	cntr->split += delta;
-	/* Behind the last counts: who reads them when it sees the error has them all. */
-	if (failures > 0 && trip_cell_adderr(&home->cells[index], failures))
-		trip_due_ring_self(home, index);
-	return delta > 0;
 }
 
 bool
@@ -183,7 +233,10 @@ link_source(struct trip_home *home, uint32_t index, uint32_t s)
 		cntr->fed = home->n_fed;
 		home->fed[home->n_fed++] = index;
 	}
+	*prev_of(home->engine, s) = TRIP_NONE;
 	*next_of(home->engine, s) = cntr->sources;
+	if (cntr->sources != TRIP_NONE)
+		*prev_of(home->engine, cntr->sources) = s;
 	cntr->sources = s;
 	trip_due_touch(home, index);
 }
@@ -192,16 +245,17 @@ static void
 unlink_source(struct trip_home *home, uint32_t index, uint32_t s)
 {
 	struct trip_home_cntr *cntr = &home->cntrs[index];
-	uint32_t before = cntr->sources, next = *next_of(home->engine, s);
+	uint32_t prev = *prev_of(home->engine, s), next = *next_of(home->engine, s);
+	struct fold fold = {.fresh_tsc = home->now};
 
-	trip_source_fold(home, index);
-	if (before == s) {
+	fold_source(home, cntr, s, &fold);
+	add_fold(home, index, &fold);
+	if (prev == TRIP_NONE)
 		cntr->sources = next;
-	} else {
-		while (*next_of(home->engine, before) != s)
-			before = *next_of(home->engine, before);
-		*next_of(home->engine, before) = next;
-	}
+	else
+		*next_of(home->engine, prev) = next;
+	if (next != TRIP_NONE)
+		*prev_of(home->engine, next) = prev;
 	if (cntr->sources == TRIP_NONE) {
 		uint32_t moved = home->fed[--home->n_fed];
 

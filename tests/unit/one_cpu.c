@@ -8,6 +8,7 @@
 #include <sched.h>
 
 #include <rte_cycles.h>
+#include <rte_ethdev.h>
 #include <rte_service.h>
 
 #include <trip.h>
@@ -15,6 +16,7 @@
 #include <trip_eal.h>
 
 #include "domain.h"
+#include "flow.h"
 
 #define MANY 1000
 
@@ -126,6 +128,7 @@ open_shared(struct trip_domain **domain, uint32_t max_cntrs)
 	const struct trip_domain_attr attr = {.size = sizeof(attr),
 		.progress = TRIP_PROGRESS_MANUAL,
 		.max_cntrs = max_cntrs,
+		.max_flows = max_cntrs / 2,
 		.max_works = 64,
 		.scrub_us = UINT32_MAX};
 
@@ -189,6 +192,122 @@ a_place_is_free_when_iterations_have_ended(void **state)
 	close_shared(domain);
 }
 
+/* ---- flows ------------------------------------------------------------------------------------
+ */
+
+struct counted {
+	struct trip_flow *flow;
+	struct trip_cntr *cntrs[2];
+};
+
+static struct trip_port *
+open_null(struct trip_domain *domain)
+{
+	static const struct rte_eth_conf conf;
+	const struct trip_port_attr attr = {.size = sizeof(attr), .mode = TRIP_PORT_BURST};
+	struct trip_port *port;
+
+	assert_int_equal(rte_eth_dev_configure(0, 1, 1, &conf), 0);
+	assert_int_equal(trip_port_open(domain, 0, &attr, &port), 0);
+	return port;
+}
+
+static void
+create_counted(
+	struct trip_domain *domain, struct trip_port *port, uint32_t i, struct counted *counted)
+{
+	const struct rte_flow_item_ipv4 spec = {.hdr.dst_addr = rte_cpu_to_be_32(i)};
+	const struct rte_flow_item items[] = {
+		{.type = RTE_FLOW_ITEM_TYPE_IPV4, .spec = &spec, .mask = &rte_flow_item_ipv4_mask},
+		{.type = RTE_FLOW_ITEM_TYPE_END},
+	};
+	const struct trip_flow_attr attr = {.size = sizeof(attr),
+		.cntrs = counted->cntrs,
+		.n_cntrs = 2,
+		.engine = TRIP_ENGINE_SW};
+	struct trip_cntr_attr cntr = {.size = sizeof(cntr), .events = TRIP_CNTR_EVENTS_COMP};
+
+	assert_int_equal(trip_cntr_open(domain, &cntr, &counted->cntrs[0], NULL), 0);
+	cntr.events = TRIP_CNTR_EVENTS_BYTES;
+	assert_int_equal(trip_cntr_open(domain, &cntr, &counted->cntrs[1], NULL), 0);
+	assert_int_equal(trip_flow_create(port, &attr, items, NULL, &counted->flow, NULL), 0);
+}
+
+static void
+close_counted(struct counted *counted)
+{
+	assert_int_equal(trip_cntr_close(counted->cntrs[0]), 0);
+	assert_int_equal(trip_cntr_close(counted->cntrs[1]), 0);
+}
+
+/* As a burst would have. */
+static void
+put_counts(const struct trip_domain *domain, const struct trip_flow *flow, uint64_t packets)
+{
+	struct trip_count *count =
+		trip_engine_count(&domain->engine, trip_flow_side(flow)->first_queue, flow->index);
+
+	atomic_store(&count->packets, packets);
+	atomic_store(&count->bytes, 100 * packets);
+}
+
+static void
+flows_come_and_go_in_few_turns(void **state)
+{
+	static struct counted all[MANY];
+	struct trip_domain *domain;
+	struct trip_port *port;
+
+	open_shared(&domain, 2 * MANY);
+	port = open_null(domain);
+	for (unsigned int round = 0; round < 3; round++) {
+		for (uint32_t i = 0; i < MANY; i++)
+			create_counted(domain, port, i, &all[i]);
+		for (uint32_t i = 0; i < MANY; i++) {
+			assert_int_equal(trip_flow_destroy(all[i].flow), 0);
+			close_counted(&all[i]);
+		}
+	}
+	print_message("%u turns for %u flows\n", yields, 3 * MANY);
+	/* In each it does a budget's worth of what it was asked to. */
+	assert_true(yields <= 3 * MANY / 32);
+	assert_int_equal(trip_port_close(port), 0);
+	close_shared(domain);
+}
+
+/* Though the home has not even heard of them (PNT-07). */
+static void
+last_counts_are_in_without_a_turn(void **state)
+{
+	struct trip_domain *domain;
+	struct counted counted[2];
+	struct trip_port *port;
+
+	open_shared(&domain, 4);
+	port = open_null(domain);
+	create_counted(domain, port, 0, &counted[0]);
+	create_counted(domain, port, 1, &counted[1]);
+	take_turn(other);
+	put_counts(domain, counted[0].flow, 7);
+	put_counts(domain, counted[1].flow, 9);
+	yields = 0;
+	assert_int_equal(trip_flow_destroy(counted[0].flow), 0);
+	assert_int_equal(trip_cntr_read(counted[0].cntrs[0]), 7);
+	assert_int_equal(trip_cntr_read(counted[0].cntrs[1]), 700);
+	assert_int_equal(yields, 0);
+	/* Nor twice, when it has. */
+	for (unsigned int i = 0; i < 4; i++)
+		take_turn(other);
+	assert_int_equal(trip_cntr_read(counted[0].cntrs[0]), 7);
+	assert_int_equal(trip_flow_destroy(counted[1].flow), 0);
+	assert_int_equal(trip_cntr_read(counted[1].cntrs[0]), 9);
+	assert_int_equal(trip_cntr_read(counted[1].cntrs[1]), 900);
+	close_counted(&counted[0]);
+	close_counted(&counted[1]);
+	assert_int_equal(trip_port_close(port), 0);
+	close_shared(domain);
+}
+
 int
 main(void)
 {
@@ -197,6 +316,8 @@ main(void)
 		cmocka_unit_test(a_home_that_has_a_cpu_or_spins_keeps_it),
 		cmocka_unit_test(closing_counters_waits_for_no_turn),
 		cmocka_unit_test(a_place_is_free_when_iterations_have_ended),
+		cmocka_unit_test(flows_come_and_go_in_few_turns),
+		cmocka_unit_test(last_counts_are_in_without_a_turn),
 	};
 
 	if (trip_eal_init("net_null0") < 0)
