@@ -19,10 +19,16 @@ def start(bench, *words):
     return process
 
 
+def start_tripctl(bench, *words, **options):
+    # A secondary's bus of virtual devices does not free what the primary told it of.
+    path = bench.file('leaks', 'leak:librte_bus_vdev.so\n')
+    environment = dict(bench.environment, LSAN_OPTIONS=f'suppressions={path}:print_suppressions=0')
+    return bench.track(subprocess.Popen([TRIPCTL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True, env=environment, **options))
+
+
 def look(bench, *words, **options):
-    process = bench.track(subprocess.Popen([TRIPCTL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                           text=True, env=bench.environment, **options))
-    return bench.finish(process)
+    return bench.finish(start_tripctl(bench, *words, **options))
 
 
 def end(bench, process):
@@ -74,9 +80,7 @@ def attached_processes_are_no_error(bench):
     report = bench.file('report')
     try:
         process, path = start_shared(bench, '--report', report)
-        attached = bench.track(subprocess.Popen(
-            [TRIPCTL, '--socket', path, 'when', 'dns.packets >= 1T', 'log'], stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, env=bench.environment))
+        attached = start_tripctl(bench, '--socket', path, 'when', 'dns.packets >= 1T', 'log')
 
         def found():
             assert attached.poll() is None, attached.communicate()
