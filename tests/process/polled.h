@@ -4,7 +4,7 @@
 #define TRIP_PROCESS_POLLED_H
 
 /* Descriptors that the epoll instances of this process wait for, in sum: also those that it has
- * closed, and a child of it has not. */
+ * closed, and a child of it has not. Without EAL's instance, which waits for no socket. */
 unsigned int polled_count(void);
 
 #endif
