@@ -119,8 +119,8 @@ make_ports(const struct tripd_quota *quota)
 				(json_int_t)stats.readings, "late_readings",
 				(json_int_t)stats.late_readings, "missed", (json_int_t)stats.missed,
 				"lost", (json_int_t)stats.lost, "stale", (json_int_t)stats.stale,
-				"removed", (int)tripd_removal_of(quota->port_ids[i]),
-				"uncounted", make_losses(&quota->losses.ports[i])));
+				"removed", (int)tripd_removal_of(quota->port_ids[i]), "uncounted",
+				make_losses(&quota->losses.ports[i])));
 	}
 	return list;
 }

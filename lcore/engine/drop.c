@@ -9,15 +9,14 @@
 void
 trip_drop_ask(struct trip_home *home, uint32_t client)
 {
-	atomic_store_explicit(&home->drops[client].done, false, memory_order_relaxed);
-	/* Orders the store before. */
+	atomic_store_explicit(&home->drops[client].asked, true, memory_order_release);
 	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CALL, 1 + client);
 }
 
 bool
 trip_drop_done(struct trip_home *home, uint32_t client)
 {
-	return atomic_load_explicit(&home->drops[client].done, memory_order_acquire);
+	return !atomic_load_explicit(&home->drops[client].asked, memory_order_acquire);
 }
 
 uint64_t
@@ -31,7 +30,7 @@ trip_drop_begin(struct trip_home *home, uint32_t client)
 {
 	struct trip_drop *drop = &home->drops[client];
 
-	if (drop->under_way)
+	if (drop->under_way || !atomic_load_explicit(&drop->asked, memory_order_acquire))
 		return;
 	for (uint32_t i = 0; i < trip_home_client_channels(&home->shape); i++)
 		trip_accept_forget(home, trip_home_client_channel(&home->shape, client) + i);
@@ -72,8 +71,7 @@ finish(struct trip_home *home, uint32_t client)
 	trip_event_ring_init(events, events->shared, events->limit);
 	drop->under_way = false;
 	home->n_drops--;
-	/* Partner: the acquire load in trip_drop_done(). */
-	atomic_store_explicit(&drop->done, true, memory_order_release);
+	atomic_store_explicit(&drop->asked, false, memory_order_release);
 }
 
 /*

@@ -58,7 +58,8 @@ enum {
 	TRIP_BELL_WAITER,
 	TRIP_BELL_CNTR,
 	/* What control threads ask for: index 0 for calls (call.h), and 1 + each client that is to
-	 * be dropped. */
+	 * be dropped. Clients can ring and silence it like all others: what was asked, only the
+	 * primary's memory says. */
 	TRIP_BELL_CALL,
 	/* By port id: errands that its worker has done. */
 	TRIP_BELL_HARD,
@@ -254,8 +255,9 @@ struct trip_home_shape {
 
 /* A client that a home is dropping: drop.h. */
 struct trip_drop {
-	/* Partner: the acquire load in trip_drop_done(). */
-	_Atomic bool done;
+	/* From when it is asked for until it is done. Partners: trip_drop_ask() and
+	 * trip_drop_begin(); finish() and trip_drop_done(). */
+	_Atomic bool asked;
 	bool under_way;
 	/* The channel of it that is looked through, and how far. */
 	uint32_t channel;

@@ -289,6 +289,17 @@ most_leaves(const struct trip_home *home)
 	return most;
 }
 
+/* A client may have silenced the ring of a control thread, who would wait for ever. */
+static void
+scrub_asked(struct trip_home *home)
+{
+	if (!trip_call_ran(home, trip_call_mark(home)))
+		trip_doorbell_ring(&home->doorbell, TRIP_BELL_CALL, 0);
+	for (uint32_t i = 0; i < home->shape.n_clients; i++)
+		if (atomic_load_explicit(&home->drops[i].asked, memory_order_relaxed))
+			trip_doorbell_ring(&home->doorbell, TRIP_BELL_CALL, 1 + i);
+}
+
 /*
  * What a process killed between an update and its ring has left: armed counters that are past what
  * is armed, and doorbell leaves without their summary. An updater that is merely between the two
@@ -312,12 +323,13 @@ scrub(struct trip_home *home)
 	trip_engine_stat(&home->stats.scrub_repairs, repairs);
 	if (home->scrub_word < words || home->scrub_leaves < most_leaves(home))
 		return;
+	scrub_asked(home);
 	home->scrub_word = 0;
 	home->scrub_leaves = 0;
 	home->next_scrub_tsc = home->now + home->scrub_tsc;
 }
 
-/* What a control thread asked for. */
+/* What a control thread asked for, or nothing where another process has rung. */
 static unsigned int
 run_call(struct trip_home *home)
 {

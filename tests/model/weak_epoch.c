@@ -61,7 +61,7 @@ begin(void *arg)
 	atomic_init(&bed.there, 1);
 	atomic_init(&bed.used, 0);
 	bed.quiesced = false;
-	trip_home_call(bed.home, use, 0);
+	(void)trip_call_post(bed.home, use, 0);
 }
 
 static void

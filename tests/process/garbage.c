@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A secondary that writes garbage over what it shares with the homes, and rings them, makes them do
- * nothing but operate on wrong objects; one that sends garbage, nothing that it may not; and one
- * that leaves full what it is signalled by, and reads nothing, keeps nobody waiting.
+ * A secondary that writes garbage over what it shares with the homes, and rings them for anything,
+ * makes them do nothing but operate on wrong objects; one that sends garbage, nothing that it may
+ * not; and one that leaves full what it is signalled by, and reads nothing, keeps nobody waiting.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -79,6 +79,16 @@ scribble_events_and_waiters(struct trip_home *home)
 		}
 }
 
+/* Of all sections: also for what control threads ask for, and ports' workers. */
+static void
+ring_any(struct trip_home *home)
+{
+	unsigned int bell = (unsigned int)trip_random_below(&scribbler, TRIP_BELLS);
+
+	trip_doorbell_ring(&home->doorbell, bell,
+		(uint32_t)trip_random_below(&scribbler, home->doorbell.section[bell].count));
+}
+
 static void
 play_scribbler(const char *arg)
 {
@@ -101,6 +111,7 @@ play_scribbler(const char *arg)
 		(void)trip_cntr_arm(armed, trip_random_below(&scribbler, 1000));
 		scribble_channel(family_domain->engine.homes[h], family_domain->submitters[h]);
 		scribble_events_and_waiters(family_domain->engine.homes[h]);
+		ring_any(family_domain->engine.homes[h]);
 	}
 }
 

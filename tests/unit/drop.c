@@ -7,6 +7,7 @@
 
 #include <rte_common.h>
 
+#include "call.h"
 #include "drop.h"
 #include "home_bed.h"
 
@@ -108,6 +109,70 @@ what_it_left_does_not_fire(void **state)
 	bed_settle(bed);
 	assert_int_equal(bed->logs[0].n, 0);
 	assert_int_equal(trip_cell_error(&bed->home->cells[SINK]), SLOTS);
+	bed_close(bed);
+}
+
+/* Whatever rings, what was not asked for is not begun: nobody is dropped, nothing is called. */
+static void
+only_what_was_asked_for_is_done(void **state)
+{
+	struct bed *bed = bed_open(0);
+	uint32_t channel = channel_of(bed, 1, 0);
+
+	submit_many(bed, channel, SLOTS);
+	bed_settle(bed);
+	for (unsigned int bell = 0; bell < TRIP_BELLS; bell++)
+		for (uint32_t i = 0; i < bed->home->doorbell.section[bell].count; i++)
+			trip_doorbell_ring(&bed->home->doorbell, bell, i);
+	bed_settle(bed);
+	assert_int_equal(bed->home->n_drops, 0);
+	assert_int_equal(atomic_load(&bed->home->stats.pending), SLOTS);
+	assert_int_equal(trip_cell_error(&bed->home->cells[channel % SINK]), 0);
+	bed_add(bed, channel % SINK, RANGE);
+	bed_settle(bed);
+	assert_int_equal(bed->fired, SLOTS);
+	bed_close(bed);
+}
+
+static void
+count_calls(struct trip_home *home, uint32_t arg)
+{
+	(void)trip_cell_add(&home->cells[arg], 1);
+}
+
+/* Once for each time that it was asked for, however often that rings. */
+static void
+a_call_is_made_once(void **state)
+{
+	struct bed *bed = bed_open(0);
+
+	assert_true(trip_call_post(bed->home, count_calls, SINK));
+	bed_settle(bed);
+	assert_true(trip_call_ran(bed->home, trip_call_mark(bed->home)));
+	trip_doorbell_ring(&bed->home->doorbell, TRIP_BELL_CALL, 0);
+	bed_settle(bed);
+	assert_int_equal(trip_cell_success(&bed->home->cells[SINK]), 1);
+	bed_close(bed);
+}
+
+/* A client can silence the doorbell as well as ring it. */
+static void
+what_was_asked_for_is_done_unrung(void **state)
+{
+	struct bed *bed = bed_open(0);
+	uint32_t rung[1 + CLIENTS];
+
+	bed_settle(bed);
+	assert_true(trip_call_post(bed->home, count_calls, SINK));
+	trip_drop_ask(bed->home, 2);
+	assert_int_equal(
+		trip_doorbell_take(&bed->home->doorbell, TRIP_BELL_CALL, rung, RTE_DIM(rung)), 2);
+	for (unsigned int i = 0; i < 4; i++) {
+		bed->now += TICK;
+		bed_settle(bed);
+	}
+	assert_true(trip_call_ran(bed->home, trip_call_mark(bed->home)));
+	assert_true(trip_drop_done(bed->home, 2));
 	bed_close(bed);
 }
 
@@ -315,6 +380,9 @@ main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_next_one_is_heard),
 		cmocka_unit_test(what_it_left_does_not_fire),
+		cmocka_unit_test(only_what_was_asked_for_is_done),
+		cmocka_unit_test(a_call_is_made_once),
+		cmocka_unit_test(what_was_asked_for_is_done_unrung),
 		cmocka_unit_test(any_moment),
 	};
 
