@@ -35,6 +35,8 @@ find_ipv4(const uint8_t *frame, size_t length, struct tripd_headers *headers)
 	headers->l4 = headers->l3 +
 		      (size_t)(ip.version_ihl & RTE_IPV4_HDR_IHL_MASK) * RTE_IPV4_IHL_MULTIPLIER;
 	headers->end = headers->l3 + rte_be_to_cpu_16(ip.total_length);
+	if (headers->l4 < headers->l3 + sizeof(ip))
+		return false;
 	return (ip.fragment_offset &
 		       rte_cpu_to_be_16(RTE_IPV4_HDR_OFFSET_MASK | RTE_IPV4_HDR_MF_FLAG)) == 0;
 }

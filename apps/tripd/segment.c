@@ -38,6 +38,9 @@ find_payload(struct tripd_joined *joined, uint8_t type)
 		return false;
 	memcpy(&tcp, joined->frame + headers->l4, sizeof(tcp));
 	joined->payload = headers->l4 + (size_t)(tcp.data_off >> 4) * 4;
+	/* A sender on a tap describes its frames itself, as it likes. */
+	if (joined->payload < headers->l4 + sizeof(tcp))
+		return false;
 	return type == (headers->ipv6 ? VIRTIO_NET_HDR_GSO_TCPV6 : VIRTIO_NET_HDR_GSO_TCPV4);
 }
 
@@ -65,20 +68,23 @@ tripd_joined_begin(struct tripd_joined *joined, uint8_t *frame, size_t length,
 {
 	size_t removed;
 
-	*joined = (struct tripd_joined){.size = header->gso_size};
-	if (joined->size == 0 || !tripd_headers_find(frame, length, &joined->headers))
-		return false;
-	removed = remove_jumbo(frame, &joined->headers);
-	joined->headers.l4 -= removed;
-	joined->frame = frame + removed;
-	joined->length = length - removed;
-	if (!find_payload(joined, header->gso_type & (uint8_t)~VIRTIO_NET_HDR_GSO_ECN))
+	*joined = (struct tripd_joined){.frame = frame, .length = length, .size = header->gso_size};
+	if (joined->size == 0 || !tripd_headers_find(frame, length, &joined->headers) ||
+		!find_payload(joined, header->gso_type & (uint8_t)~VIRTIO_NET_HDR_GSO_ECN))
 		return false;
 	/* Of a tunnel it would be the inner one. */
 	if ((header->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) != 0 &&
-		header->csum_start != joined->headers.l4 + removed)
+		header->csum_start != joined->headers.l4)
 		return false;
-	return joined->payload < joined->length && joined->payload <= TRIPD_SEGMENT_HEADERS_MAX;
+	if (joined->payload >= length || joined->payload > TRIPD_SEGMENT_HEADERS_MAX)
+		return false;
+	/* Last, since what is refused goes on as it is. */
+	removed = remove_jumbo(frame, &joined->headers);
+	joined->frame += removed;
+	joined->length -= removed;
+	joined->headers.l4 -= removed;
+	joined->payload -= removed;
+	return true;
 }
 
 static void

@@ -42,7 +42,8 @@ struct tripd_segment {
  * Begins to divide a frame, which must stay where it is; its headers may be changed.
  *
  * @return
- *   Whether it can be divided: plain TCP or UDP over IPv4 or IPv6, with any tags.
+ *   Whether it can be divided: plain TCP or UDP over IPv4 or IPv6, with any tags. One that cannot
+ *   is left as it is.
  */
 bool tripd_joined_begin(struct tripd_joined *joined, uint8_t *frame, size_t length,
 	const struct virtio_net_hdr *header);

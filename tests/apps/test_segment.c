@@ -184,6 +184,19 @@ each_part_is_a_frame(void **state)
 	}
 }
 
+/* The same frame, with the option of one that is too long for IPv6: 8 bytes more. */
+static void
+put_jumbo(const struct drawn *drawn, uint8_t *frame)
+{
+	size_t at = drawn->l3 + 40;
+
+	memcpy(frame, drawn->bytes, at);
+	memcpy(frame + at, (uint8_t[]){frame[drawn->l3 + 6], 0, 0xc2, 4, 0, 0, 0xff, 0xff}, 8);
+	frame[drawn->l3 + 6] = IPPROTO_HOPOPTS;
+	memset(frame + drawn->l3 + 4, 0, 2);
+	memcpy(frame + at + 8, drawn->bytes + at, drawn->length - at);
+}
+
 static void
 one_too_long_for_ipv6_loses_its_option(void **state)
 {
@@ -193,18 +206,10 @@ one_too_long_for_ipv6_loses_its_option(void **state)
 	struct tripd_joined joined, other;
 
 	for (uint64_t round = trip_test_rounds(ROUNDS / 10); round > 0; round--) {
-		size_t at;
-
 		do
 			draw(&drawn);
 		while (!drawn.ipv6);
-		at = drawn.l3 + 40;
-		memcpy(frame, drawn.bytes, at);
-		memcpy(frame + at, (uint8_t[]){frame[drawn.l3 + 6], 0, 0xc2, 4, 0, 0, 0xff, 0xff},
-			8);
-		frame[drawn.l3 + 6] = IPPROTO_HOPOPTS;
-		memset(frame + drawn.l3 + 4, 0, 2);
-		memcpy(frame + at + 8, drawn.bytes + at, drawn.length - at);
+		put_jumbo(&drawn, frame);
 		assert_true(tripd_joined_begin(&other, drawn.bytes, drawn.length, &drawn.header));
 		drawn.header.csum_start = (uint16_t)(drawn.header.csum_start + 8);
 		assert_true(tripd_joined_begin(&joined, frame, drawn.length + 8, &drawn.header));
@@ -236,6 +241,55 @@ what_is_no_plain_one_is_not_divided(void **state)
 				tripd_joined_begin(&joined, drawn.bytes, length, &drawn.header));
 		drawn.header.gso_type = VIRTIO_NET_HDR_GSO_UDP;
 		assert_false(tripd_joined_begin(&joined, drawn.bytes, drawn.length, &drawn.header));
+	}
+}
+
+/* A sender on a tap describes its frames itself. */
+static void
+headers_shorter_than_any_are_not_divided(void **state)
+{
+	static struct drawn drawn;
+	struct tripd_joined joined;
+
+	for (unsigned int i = 0; i < 100; i++) {
+		draw(&drawn);
+		if (drawn.tcp) {
+			for (uint8_t words = 0; words < 5; words++) {
+				drawn.bytes[drawn.l4 + 12] = (uint8_t)(words << 4);
+				assert_false(tripd_joined_begin(
+					&joined, drawn.bytes, drawn.length, &drawn.header));
+			}
+			drawn.bytes[drawn.l4 + 12] = 0x50;
+		}
+		for (uint8_t words = 0; !drawn.ipv6 && words < 5; words++) {
+			drawn.bytes[drawn.l3] = 0x40 | words;
+			drawn.header.csum_start = (uint16_t)(drawn.l3 + words * 4u);
+			assert_false(tripd_joined_begin(
+				&joined, drawn.bytes, drawn.length, &drawn.header));
+		}
+	}
+}
+
+static void
+what_is_not_divided_stays_as_it_is(void **state)
+{
+	static uint8_t frame[2 * FRAME_MAX], before[2 * FRAME_MAX];
+	static struct drawn drawn;
+	struct tripd_joined joined;
+
+	for (unsigned int i = 0; i < 100; i++) {
+		do
+			draw(&drawn);
+		while (!drawn.ipv6);
+		put_jumbo(&drawn, frame);
+		memcpy(before, frame, drawn.length + 8);
+		/* Of a tunnel, the inner one. */
+		drawn.header.csum_start = (uint16_t)(drawn.header.csum_start + 9);
+		assert_false(tripd_joined_begin(&joined, frame, drawn.length + 8, &drawn.header));
+		assert_memory_equal(frame, before, drawn.length + 8);
+		drawn.header.gso_type = VIRTIO_NET_HDR_GSO_UDP;
+		assert_false(tripd_joined_begin(&joined, frame, drawn.length + 8, &drawn.header));
+		assert_memory_equal(frame, before, drawn.length + 8);
 	}
 }
 
@@ -369,6 +423,8 @@ main(void)
 		cmocka_unit_test(each_part_is_a_frame),
 		cmocka_unit_test(one_too_long_for_ipv6_loses_its_option),
 		cmocka_unit_test(what_is_no_plain_one_is_not_divided),
+		cmocka_unit_test(headers_shorter_than_any_are_not_divided),
+		cmocka_unit_test(what_is_not_divided_stays_as_it_is),
 		cmocka_unit_test(what_a_sender_left_is_finished),
 		cmocka_unit_test(only_what_was_left_is_finished),
 		cmocka_unit_test(sctp_is_finished_by_its_crc),
