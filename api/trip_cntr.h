@@ -202,7 +202,8 @@ int trip_cntr_wait_from(struct trip_cntr *cntr, uint64_t threshold, uint64_t err
  * taken back, which only trip_trywait() does. trip_wait.h shows the loop.
  *
  * @return
- *   0, or -EINVAL: neither of these, or the threshold is above TRIP_CNTR_MAX.
+ *   0, or -EINVAL: neither of these, or the threshold is above TRIP_CNTR_MAX; -EAGAIN: the primary
+ *   is stopped while it signals the handle, which is armed for nothing.
  */
 int trip_cntr_arm(struct trip_cntr *cntr, uint64_t threshold);
 

@@ -73,8 +73,8 @@ lost(const struct trip_client *client)
 	return fail(EPIPE, "client: the primary has ended, or has closed this connection");
 }
 
-static int
-send_request(
+int
+trip_client_ask(
 	struct trip_client *client, enum trip_protocol_type type, const void *body, size_t size)
 {
 	struct trip_protocol_head head = {
@@ -130,7 +130,7 @@ check_reply(struct trip_client *client, enum trip_protocol_type type, size_t siz
 
 /* The reply is in the client then, and a descriptor that came along in *fd. */
 static int
-receive(struct trip_client *client, enum trip_protocol_type type, int *fd)
+receive(struct trip_client *client, enum trip_protocol_type type, bool wait, int *fd)
 {
 	union {
 		struct cmsghdr head;
@@ -147,8 +147,10 @@ receive(struct trip_client *client, enum trip_protocol_type type, int *fd)
 
 	/* A reset is told before what came ahead of it, once. */
 	do
-		size = recvmsg(client->socket, &msg, MSG_CMSG_CLOEXEC);
+		size = recvmsg(client->socket, &msg, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
 	while (size < 0 && (errno == EINTR || (errno == ECONNRESET && !reset && (reset = true))));
+	if (size < 0 && errno == EAGAIN)
+		return TRIP_CLIENT_YET;
 	if (size <= 0)
 		return lost(client);
 	*fd = take_fd(&msg);
@@ -159,13 +161,11 @@ receive(struct trip_client *client, enum trip_protocol_type type, int *fd)
 }
 
 int
-trip_client_call(struct trip_client *client, enum trip_protocol_type type, const void *body,
-	size_t size, union trip_protocol_answer *answer, int *fd)
+trip_client_answer(struct trip_client *client, enum trip_protocol_type type, bool wait,
+	union trip_protocol_answer *answer, int *fd)
 {
-	int came = -1, error = send_request(client, type, body, size);
+	int came = -1, error = receive(client, type, wait, &came);
 
-	if (error == 0)
-		error = receive(client, type, &came);
 	if (error != 0)
 		return error;
 	if (answer != NULL)
@@ -175,6 +175,15 @@ trip_client_call(struct trip_client *client, enum trip_protocol_type type, const
 	else if (came >= 0)
 		close(came);
 	return 0;
+}
+
+int
+trip_client_call(struct trip_client *client, enum trip_protocol_type type, const void *body,
+	size_t size, union trip_protocol_answer *answer, int *fd)
+{
+	int error = trip_client_ask(client, type, body, size);
+
+	return error == 0 ? trip_client_answer(client, type, true, answer, fd) : error;
 }
 
 static int

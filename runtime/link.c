@@ -39,9 +39,8 @@ fail_ended(int error)
 	return trip_error_set(error == -EPIPE ? ESHUTDOWN : -error, "%s", trip_client_message());
 }
 
-/* Another connection is not to be had then, or is to another primary. */
-static int
-fail(const struct trip_domain *domain, int error)
+int
+trip_link_fail(const struct trip_domain *domain, int error)
 {
 	return fail_ended(has_ended(domain->link) ? -EPIPE : error);
 }
@@ -53,9 +52,10 @@ call(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
 	int error;
 
 	pthread_mutex_lock(&domain->link->lock);
+	(void)trip_link_settle(domain, true, NULL);
 	error = trip_client_call(domain->link->client, type, body, size, answer, fd);
 	pthread_mutex_unlock(&domain->link->lock);
-	return error == 0 ? 0 : fail(domain, error);
+	return error == 0 ? 0 : trip_link_fail(domain, error);
 }
 
 /* A further connection of an attached process. */
@@ -115,7 +115,7 @@ trip_link_call_slow_fd(struct trip_domain *domain, enum trip_protocol_type type,
 	if (error == 0)
 		error = trip_client_call(link->slow, type, body, size, answer, fd);
 	pthread_mutex_unlock(&link->slow_lock);
-	return error == 0 ? 0 : fail(domain, error);
+	return error == 0 ? 0 : trip_link_fail(domain, error);
 }
 
 int
@@ -196,10 +196,10 @@ trip_link_open(struct trip_domain *domain, const char *path, uint64_t nonce)
 		return fail_ended(error);
 	}
 	pthread_mutex_init(&link->lock, NULL);
-	pthread_mutex_init(&link->slots_lock, NULL);
 	pthread_mutex_init(&link->slow_lock, NULL);
 	snprintf(link->path, sizeof(link->path), "%s", path);
 	link->pidfd = link->stop = -1;
+	link->asked = TRIP_NONE;
 	atomic_init(&link->slow_socket, -1);
 	domain->link = link;
 	error = open_pidfd(domain);
@@ -298,7 +298,6 @@ trip_link_close(struct trip_domain *domain)
 		disconnect(link->slow);
 	disconnect(link->client);
 	pthread_mutex_destroy(&link->slow_lock);
-	pthread_mutex_destroy(&link->slots_lock);
 	pthread_mutex_destroy(&link->lock);
 	free(link);
 	domain->link = NULL;
@@ -356,52 +355,6 @@ trip_link_let_go(struct trip_domain *domain, uint64_t id, bool found)
 	return call(domain, TRIP_PROTOCOL_CLOSE, &close, sizeof(close), NULL, NULL);
 }
 
-/* Under the lock of slots. One is taken, the others go to the list. */
-static int
-get_slots(struct trip_domain *domain, uint32_t home)
-{
-	const struct trip_protocol_slots slots = {.home = home, .count = TRIP_PROTOCOL_SLOTS_MAX};
-	union trip_protocol_answer answer;
-	int error = call(domain, TRIP_PROTOCOL_SLOTS, &slots, sizeof(slots), &answer, NULL);
-	uint32_t taken = TRIP_SLOTS_NONE;
-
-	if (error != 0)
-		return error;
-	for (uint32_t i = 0; i < RTE_MIN(answer.slots.count, TRIP_PROTOCOL_SLOTS_MAX); i++) {
-		uint32_t slot = answer.slots.slot[i];
-
-		if (slot >= domain->engine.waiters_per_home)
-			continue;
-		if (taken == TRIP_SLOTS_NONE)
-			taken = slot;
-		else
-			trip_slots_give(&domain->waiters[home], slot);
-	}
-	return taken != TRIP_SLOTS_NONE
-		       ? (int)taken
-		       : trip_error_set(EPROTO, "domain \"%s\": the primary gives no waiter",
-				 domain->name);
-}
-
-/*
- * The primary counts what it has given as this process's from then on, and we have it only when it
- * is in the list: a thread that asked in between would be refused what is free. So it asks behind
- * whoever asks already.
- */
-int
-trip_link_take_slot(struct trip_domain *domain, uint32_t home)
-{
-	struct trip_link *link = domain->link;
-	uint32_t slot;
-	int result;
-
-	pthread_mutex_lock(&link->slots_lock);
-	slot = trip_slots_take(&domain->waiters[home]);
-	result = slot != TRIP_SLOTS_NONE ? (int)slot : get_slots(domain, home);
-	pthread_mutex_unlock(&link->slots_lock);
-	return result;
-}
-
 int
 trip_link_signal(struct trip_domain *domain, uint32_t home, uint32_t slot,
 	enum trip_protocol_signal_by by, int *fd)
@@ -425,9 +378,10 @@ trip_link_homes(struct trip_domain *domain, struct trip_client_home *homes)
 	int n = 0, got;
 
 	pthread_mutex_lock(&domain->link->lock);
+	(void)trip_link_settle(domain, true, NULL);
 	while ((got = trip_client_list(domain->link->client, TRIP_CLIENT_HOME, &cursor, homes + n,
 			sizeof(*homes), (uint32_t)(TRIP_HOMES_MAX - n))) > 0)
 		n += got;
 	pthread_mutex_unlock(&domain->link->lock);
-	return got < 0 ? fail(domain, got) : n;
+	return got < 0 ? trip_link_fail(domain, got) : n;
 }

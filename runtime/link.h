@@ -25,8 +25,9 @@ struct trip_home;
 struct trip_link {
 	struct trip_client *client;
 	pthread_mutex_t lock;
-	/* Waiter slots are asked for by one thread at a time. */
-	pthread_mutex_t slots_lock;
+	/* The home whose waiter slots were asked for by a thread that does not wait for the answer;
+	 * TRIP_NONE: none. The answer comes ahead of that to any other request. */
+	uint32_t asked;
 	/* For calls that take their time, so that others go on meanwhile; NULL: there has been
 	 * none. Under a lock of its own. */
 	struct trip_client *slow;
@@ -71,6 +72,16 @@ int trip_link_let_go(struct trip_domain *domain, uint64_t id, bool found);
 /* Where the domain's list of a home's waiter slots is empty: gets more, and takes one of them; its
  * index, or -ENOSPC. */
 int trip_link_take_slot(struct trip_domain *domain, uint32_t home);
+/* Likewise, and waits for nobody; -EAGAIN: more are being asked for. */
+int trip_link_try_slot(struct trip_domain *domain, uint32_t home);
+
+/* Under the lock. Takes the answer to what was asked for and not waited for: 0, what the primary
+ * says, or TRIP_CLIENT_YET. One slot goes to `mine`, where that is not NULL. */
+int trip_link_settle(struct trip_domain *domain, bool wait, int *mine);
+
+/* What a call over the connection says becomes the error of this library. The end of the primary
+ * comes first: another connection is not to be had then, or is to another primary. */
+int trip_link_fail(const struct trip_domain *domain, int error);
 
 /* How homes signal a slot: 0 or the error. *fd is a new descriptor that is ready then, or -1. */
 int trip_link_signal(struct trip_domain *domain, uint32_t home, uint32_t slot,

@@ -32,18 +32,31 @@
 /* How long the helper leaves a mutex that is held before it tries again. */
 #define RETRY_NS 200000
 
-int
-trip_native_take_slot(struct trip_domain *domain, struct trip_home *home)
+/* In an attached process, these are those that it was given: `more` gets it others. */
+static int
+take_slot(struct trip_domain *domain, struct trip_home *home,
+	int (*more)(struct trip_domain *domain, uint32_t home))
 {
 	uint32_t slot = trip_slots_take(&domain->waiters[home->index]);
 
 	if (slot != TRIP_SLOTS_NONE)
 		return (int)slot;
-	/* An attached process has those that it was given. */
 	if (domain->link != NULL)
-		return trip_link_take_slot(domain, home->index);
+		return more(domain, home->index);
 	return trip_error_set(ENOSPC, "domain \"%s\": all %" PRIu32 " waiters are in use",
 		domain->name, home->shape.n_waiters);
+}
+
+int
+trip_native_take_slot(struct trip_domain *domain, struct trip_home *home)
+{
+	return take_slot(domain, home, trip_link_take_slot);
+}
+
+int
+trip_native_try_slot(struct trip_domain *domain, struct trip_home *home)
+{
+	return take_slot(domain, home, trip_link_try_slot);
 }
 
 void

@@ -48,6 +48,8 @@ struct trip_native_helper {
 /* Takes a waiter slot of a home: its index, or -ENOSPC. It may still be signalled for its former
  * owner until it is armed. */
 int trip_native_take_slot(struct trip_domain *domain, struct trip_home *home);
+/* Likewise, without waiting for the primary; -EAGAIN: that is being asked for more. */
+int trip_native_try_slot(struct trip_domain *domain, struct trip_home *home);
 void trip_native_give_slot(struct trip_domain *domain, struct trip_home *home, uint32_t slot);
 
 /* Opens a native object on a home: 0, -ENOSPC, -EMFILE and the like, -EAGAIN: no helper thread. */

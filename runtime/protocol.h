@@ -11,6 +11,7 @@
 #ifndef TRIP_RUNTIME_PROTOCOL_H
 #define TRIP_RUNTIME_PROTOCOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -352,5 +353,13 @@ _Static_assert(
  * *fd, -1: none came; with fd NULL it is closed. */
 int trip_client_call(struct trip_client *client, enum trip_protocol_type type, const void *body,
 	size_t size, union trip_protocol_answer *answer, int *fd);
+
+/* The two halves of it, between which nothing else is asked. Without `wait`, TRIP_CLIENT_YET says
+ * that the answer is yet to come. */
+#define TRIP_CLIENT_YET 1
+int trip_client_ask(
+	struct trip_client *client, enum trip_protocol_type type, const void *body, size_t size);
+int trip_client_answer(struct trip_client *client, enum trip_protocol_type type, bool wait,
+	union trip_protocol_answer *answer, int *fd);
 
 #endif

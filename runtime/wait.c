@@ -2,6 +2,7 @@
 /* Waiting on counters. waiter.h has the protocol between a waiter and the home. */
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <time.h>
 
 #include <rte_pause.h>
@@ -115,6 +116,12 @@ wait_slot(const struct wait *wait, struct trip_home *home, uint32_t slot)
 	int result;
 
 	do {
+		/* A signal that is under way ends when its home goes on. */
+		if (!trip_waiter_try_quiesce(home, slot)) {
+			trip_progress_wait(wait->cntr->fid.domain);
+			result = wait_look(wait);
+			continue;
+		}
 		sequence = atomic_load(&waiter->sequence); /* S1 of waiter.h */
 		trip_waiter_arm(
 			home, slot, number, wait->cntr->local, wait->threshold, &wait->began);
@@ -131,9 +138,15 @@ wait_asleep(const struct wait *wait)
 {
 	struct trip_domain *domain = wait->cntr->fid.domain;
 	struct trip_home *home = wait->cntr->home;
-	int slot = trip_native_take_slot(domain, home), result;
+	int slot, result = -EAGAIN;
 
-	/* Never refused: without a slot it polls and yields (CNTR-17). */
+	/* Never refused, and kept by nobody: without a slot, or until the primary has given some,
+	 * it polls and yields (CNTR-15, CNTR-17). */
+	while ((slot = trip_native_try_slot(domain, home)) == -EAGAIN &&
+		(result = wait_look(wait)) == -EAGAIN)
+		trip_progress_wait(domain);
+	if (slot == -EAGAIN)
+		return result;
 	if (slot < 0)
 		return wait_yield(wait);
 	result = wait_slot(wait, home, (uint32_t)slot);
@@ -201,6 +214,20 @@ trip_cntr_wait_from(struct trip_cntr *cntr, uint64_t threshold, uint64_t errgen,
 	return wait_any(&wait, timeout);
 }
 
+/* False: it would take longer than any signal does. */
+static bool
+quiesce(const struct trip_cntr *cntr)
+{
+	int64_t deadline = trip_wait_deadline(TRIP_WAIT_SIGNAL_MS);
+
+	while (!trip_waiter_try_quiesce(cntr->home, cntr->native.slot)) {
+		if (trip_wait_is_over(deadline))
+			return false;
+		sched_yield();
+	}
+	return true;
+}
+
 int
 trip_cntr_arm(struct trip_cntr *cntr, uint64_t threshold)
 {
@@ -212,6 +239,9 @@ trip_cntr_arm(struct trip_cntr *cntr, uint64_t threshold)
 		return error;
 	if (cntr->fid.wait_obj != TRIP_WAIT_FD && cntr->fid.wait_obj != TRIP_WAIT_MUTEX_COND)
 		return trip_error_set(EINVAL, "%s: its wait object is neither FD nor MUTEX_COND",
+			trip_cntr_label(cntr, label, sizeof(label)));
+	if (!quiesce(cntr))
+		return trip_error_set(EAGAIN, "%s: its home is stopped while it signals the handle",
 			trip_cntr_label(cntr, label, sizeof(label)));
 	trip_cell_sample(cntr->cell, &sample);
 	/* An error that landed since the handle last read is a change to tell, too. */
@@ -286,7 +316,9 @@ trywait_cntr(struct trip_cntr *cntr)
 	/* No answer to an older request comes after the drain. Also where it is due: whoever waits
 	 * for a threshold of a counter that never rests arms that next. */
 	if (native) {
-		trip_waiter_quiesce(cntr->home, cntr->native.slot);
+		/* Then it was due, and is being told so. */
+		if (!quiesce(cntr))
+			return -EAGAIN;
 		trip_native_drain(&cntr->native);
 	}
 	if (trip_cntr_is_due(cntr, &sample))

@@ -9,6 +9,10 @@
 struct trip_domain;
 struct trip_waiter;
 
+/* How long a signal that is under way is waited for by calls that have no time of their own: it is
+ * two system calls of a home, unless that is stopped in the midst of them. */
+#define TRIP_WAIT_SIGNAL_MS 100
+
 /* When a wait of `timeout` milliseconds ends; negative: for ever. */
 int64_t trip_wait_deadline(int timeout);
 bool trip_wait_is_over(int64_t deadline);

@@ -2,7 +2,7 @@
 /*
  * A wait set has one slot that is signalled, and each of its members one by which it signals that:
  * waiter.h has the protocol. Its lock covers the list of members and the arming of their slots, and
- * is never held while anybody sleeps.
+ * is never held while anybody sleeps, or waits for a home.
  *
  * All who wait on a set share the members' requests. So whoever arms does it for all of them, also
  * where it finds a member due and goes away itself; and what is armed stays so until the last has
@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "cntr.h"
@@ -151,17 +152,21 @@ trip_wait_control(struct trip_wait_set *set, int command, void *arg)
 	return error != 0 ? error : trip_native_control(&set->native, command, arg);
 }
 
-/* For any change from what was last read of it; that is at once where it is due. */
-static void
+/* For any change from what was last read of it; that is at once where it is due. False: its home is
+ * just signalling it, and it is armed for nothing. */
+static bool
 arm(struct trip_wait_set *set, struct trip_cntr *cntr)
 {
 	struct trip_cell_sample seen;
 
+	if (!trip_waiter_try_quiesce(cntr->home, cntr->set_slot))
+		return false;
 	trip_cell_sample(cntr->cell, &seen);
 	seen.success = atomic_load_explicit(&cntr->read_success, memory_order_relaxed);
 	seen.error = atomic_load_explicit(&cntr->read_error, memory_order_relaxed);
 	trip_waiter_arm(cntr->home, cntr->set_slot, set->native.number, cntr->local,
 		TRIP_WAITER_ANY, &seen);
+	return true;
 }
 
 /* Under the lock. */
@@ -170,9 +175,10 @@ link_member(struct trip_wait_set *set, struct trip_cntr *cntr)
 {
 	cntr->next_member = set->members;
 	set->members = cntr;
-	/* For whoever blocks already: it armed the members that there were then. */
+	/* For whoever blocks already: it armed the members that there were then. Its slot is
+	 * quiescent. */
 	if (set->sleepers > 0 || set->watched)
-		arm(set, cntr);
+		(void)arm(set, cntr);
 }
 
 int
@@ -184,6 +190,7 @@ trip_wait_set_join(struct trip_wait_set *set, struct trip_cntr *cntr)
 		return slot;
 	cntr->set = set;
 	cntr->set_slot = (uint32_t)slot;
+	trip_waiter_quiesce(cntr->home, cntr->set_slot);
 	pthread_mutex_lock(&set->lock);
 	set->n_members++;
 	link_member(set, cntr);
@@ -201,8 +208,9 @@ trip_wait_set_suspend(struct trip_cntr *cntr)
 	while (*link != cntr)
 		link = &(*link)->next_member;
 	*link = cntr->next_member;
-	trip_waiter_quiesce(cntr->home, cntr->set_slot);
 	pthread_mutex_unlock(&set->lock);
+	/* Nobody arms it any more. */
+	trip_waiter_quiesce(cntr->home, cntr->set_slot);
 }
 
 void
@@ -238,13 +246,18 @@ any_due(struct trip_wait_set *set)
 	return false;
 }
 
-/* Under the lock. False: nothing is due, and whatever comes is signalled. */
-static bool
+/* Under the lock. -ETIMEDOUT: nothing is due, and whatever comes is signalled; -EAGAIN: not all of
+ * it is yet; or 0. */
+static int
 arm_all(struct trip_wait_set *set)
 {
+	bool all = true;
+
 	for (struct trip_cntr *cntr = set->members; cntr != NULL; cntr = cntr->next_member)
-		arm(set, cntr);
-	return any_due(set);
+		all &= arm(set, cntr);
+	if (any_due(set))
+		return 0;
+	return all ? -ETIMEDOUT : -EAGAIN;
 }
 
 /* Under the lock. */
@@ -268,15 +281,16 @@ is_due(struct trip_wait_set *set)
 	return due;
 }
 
-static bool
-is_due_or_arm(struct trip_wait_set *set)
+/* As arm_all(). */
+static int
+look_or_arm(struct trip_wait_set *set)
 {
-	bool due;
+	int result;
 
 	pthread_mutex_lock(&set->lock);
-	due = any_due(set) || arm_all(set);
+	result = any_due(set) ? 0 : arm_all(set);
 	pthread_mutex_unlock(&set->lock);
-	return due;
+	return result;
 }
 
 static void
@@ -300,22 +314,24 @@ static int
 wait_asleep(struct trip_wait_set *set, int64_t deadline)
 {
 	struct trip_waiter *waiter = trip_native_waiter(&set->native);
-	int result = 0;
+	int result, armed;
 
 	come_to_sleep(set);
 	for (;;) {
 		uint32_t sequence = atomic_load(&waiter->sequence); /* S1 of waiter.h */
 
-		if (is_due_or_arm(set))
-			break;
-		result = trip_detach_check(set->fid.domain);
-		if (result != 0)
+		armed = look_or_arm(set);
+		result = armed == 0 ? 0 : trip_detach_check(set->fid.domain);
+		if (armed == 0 || result != 0)
 			break;
 		if (trip_wait_is_over(deadline)) {
 			result = -ETIMEDOUT;
 			break;
 		}
-		trip_wait_sleep(waiter, sequence, deadline, waiter);
+		if (armed == -EAGAIN)
+			trip_progress_wait(set->fid.domain);
+		else
+			trip_wait_sleep(waiter, sequence, deadline, waiter);
 	}
 	go_away(set);
 	return result;
@@ -358,24 +374,54 @@ trip_wait(struct trip_wait_set *set, int timeout)
 	return result;
 }
 
+/* Under the lock. */
+static bool
+quiesce_all(struct trip_wait_set *set)
+{
+	bool all = true;
+
+	for (struct trip_cntr *cntr = set->members; cntr != NULL; cntr = cntr->next_member)
+		all &= trip_waiter_try_quiesce(cntr->home, cntr->set_slot);
+	return all;
+}
+
+/* Under the lock. -EAGAIN: something is due, 0: nothing is, and it is safe to block; -EINPROGRESS:
+ * a home is just telling that something was. */
+static int
+try_once(struct trip_wait_set *set, bool blocks)
+{
+	if (any_due(set))
+		return -EAGAIN;
+	if (!blocks)
+		return 0;
+	/* No answer to an older request comes after the drain. */
+	if (!quiesce_all(set)) {
+		/* For those who sleep. */
+		(void)arm_all(set);
+		return -EINPROGRESS;
+	}
+	trip_native_drain(&set->native);
+	return arm_all(set) == -ETIMEDOUT ? 0 : -EAGAIN;
+}
+
 int
 trip_wait_set_trywait(struct trip_wait_set *set)
 {
 	bool blocks =
 		set->fid.wait_obj == TRIP_WAIT_FD || set->fid.wait_obj == TRIP_WAIT_MUTEX_COND;
-	bool due;
+	int64_t deadline = trip_wait_deadline(TRIP_WAIT_SIGNAL_MS);
+	int result;
 
-	pthread_mutex_lock(&set->lock);
-	due = any_due(set);
-	if (!due && blocks) {
-		/* No answer to an older request comes after the drain. */
-		for (struct trip_cntr *cntr = set->members; cntr != NULL; cntr = cntr->next_member)
-			trip_waiter_quiesce(cntr->home, cntr->set_slot);
-		trip_native_drain(&set->native);
-		due = arm_all(set);
+	for (;;) {
+		pthread_mutex_lock(&set->lock);
+		result = try_once(set, blocks);
+		set->watched = blocks && result == 0;
+		disarm_unless_waited_for(set);
+		pthread_mutex_unlock(&set->lock);
+		if (result != -EINPROGRESS)
+			return result;
+		if (trip_wait_is_over(deadline))
+			return -EAGAIN;
+		sched_yield();
 	}
-	set->watched = blocks && !due;
-	disarm_unless_waited_for(set);
-	pthread_mutex_unlock(&set->lock);
-	return due ? -EAGAIN : 0;
 }

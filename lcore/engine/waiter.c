@@ -76,6 +76,22 @@ trip_waiter_quiesce(struct trip_home *home, uint32_t waiter)
 	}
 }
 
+bool
+trip_waiter_try_quiesce(struct trip_home *home, uint32_t waiter)
+{
+	_Atomic uint32_t *state = &home->waiters[waiter].word;
+	uint32_t word;
+
+	trip_waiter_disarm(home, waiter);
+	if (!is_signaling(state, &word))
+		return true;
+	if (trip_engine_current != home && !trip_home_quiesced(home, trip_home_epoch(home)))
+		return false;
+	if (is_signaling(state, &word))
+		end_signal(state, word);
+	return true;
+}
+
 void
 trip_waiter_arm(struct trip_home *home, uint32_t waiter, uint32_t signals, uint32_t cntr,
 	uint64_t threshold, const struct trip_cell_sample *seen)

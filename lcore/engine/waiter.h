@@ -91,6 +91,9 @@ void trip_waiter_disarm(struct trip_home *home, uint32_t waiter);
 
 /* Likewise; and no signal of this slot's requests comes any more. Waits at W1. */
 void trip_waiter_quiesce(struct trip_home *home, uint32_t waiter);
+/* Likewise, but false where it would have to wait: for a home that is stopped in a signal, as long
+ * as that is. True: to arm does not wait. */
+bool trip_waiter_try_quiesce(struct trip_home *home, uint32_t waiter);
 
 /* Another process's view of a home that runs no more: wakes whoever waits on its slots, for ever as
  * far as they are this process's descriptors, and ends a signal that was under way. */
