@@ -153,6 +153,7 @@ open_zone(const struct trip_domain *domain, const char *what, const struct rte_m
 {
 	size_t reserved = RTE_ALIGN_CEIL(bytes, RTE_CACHE_LINE_SIZE);
 
+	*memory = NULL;
 	if (zone == NULL)
 		return trip_error_set(EPROTO,
 			"domain \"%s\": the primary has no memzone for its %s", domain->name, what);

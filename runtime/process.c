@@ -63,6 +63,15 @@ trip_process_fini(struct trip_server *server)
 	free(server->processes);
 }
 
+/* It has ended, though the control thread may not have come to that yet. */
+static bool
+has_ended(const struct trip_process *process)
+{
+	struct pollfd ended = {.fd = process->pidfd, .events = POLLIN};
+
+	return poll(&ended, 1, 0) == 1;
+}
+
 bool
 trip_process_any(struct trip_server *server, uint32_t *pid, enum trip_client_state *state)
 {
@@ -71,9 +80,11 @@ trip_process_any(struct trip_server *server, uint32_t *pid, enum trip_client_sta
 	/* The control thread may be changing them. */
 	pthread_mutex_lock(&server->domain->lock);
 	for (uint32_t i = 0; i < process_count(server) && !any; i++) {
-		any = server->processes[i].used;
-		*pid = (uint32_t)server->processes[i].credentials.pid;
-		*state = server->processes[i].state;
+		const struct trip_process *process = &server->processes[i];
+
+		any = process->used;
+		*pid = (uint32_t)process->credentials.pid;
+		*state = any && has_ended(process) ? TRIP_CLIENT_DROPPING : process->state;
 	}
 	pthread_mutex_unlock(&server->domain->lock);
 	return any;

@@ -189,7 +189,8 @@ def run(bench, make):
     compare(bed.end(), expected, dropped)
 
 
-NO_HUGE = '--no-huge', '-m', '128', '--'
+def no_huge(bed):
+    return '--no-huge', '-m', '128', '--file-prefix', bed.bench.prefix, '--'
 
 
 def one_iface(bed):
@@ -200,14 +201,14 @@ def one_iface(bed):
         file.write('0')
     bed.dress('far', 'in0')
     bed.ports = {'near': 0}
-    bed.start(*NO_HUGE, '--iface', 'in0')
+    bed.start(*no_huge(bed), '--iface', 'in0')
 
 
 def pair(bed):
     bed.veth('in0', 'out0', 'near')
     bed.veth('in1', 'out1', 'far')
     bed.ports = {'near': 0, 'far': 1}
-    bed.start(*NO_HUGE, '--iface', 'in0', '--iface', 'in1')
+    bed.start(*no_huge(bed), '--iface', 'in0', '--iface', 'in1')
 
 
 def xdp(bed):
