@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A NIC's driver tells by an event that it has been unplugged. Of an interface of the kernel
- * (af_packet, af_xdp, tap) nobody tells: its queues are merely quiet from then on. So the kernel is
- * asked for it, by its index, which no later interface of the same name has.
+ * (af_packet, af_xdp) nobody tells: its queues are merely quiet from then on. So the kernel is
+ * asked for it, by its index, which no later interface of the same name has. The interface of a tap
+ * is there as long as this process has it, and is usually moved to the namespace of whoever uses
+ * it.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -59,6 +61,8 @@ begin(uint16_t port, struct trip_port *handle)
 	struct rte_eth_dev_info info;
 
 	if (rte_eth_dev_info_get(port, &info) != 0 || trip_port_stats_read(handle, &stats) != 0)
+		return;
+	if (strcmp(info.driver_name, "net_tap") == 0)
 		return;
 	if ((*info.dev_flags & RTE_ETH_DEV_INTR_RMV) == 0) {
 		/* It may be gone already. */
