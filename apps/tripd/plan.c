@@ -67,12 +67,12 @@ same_port(const struct trip_rules_count *a, const struct trip_rules_count *b)
 	return strcmp(a->port_name, b->port_name) == 0;
 }
 
-/* One that no rule before says in the same words. */
+/* One that none of the n rules in `first` says in the same words. */
 static bool
-is_new(const struct trip_rules *rules, unsigned int i)
+is_new(const struct trip_rules *rules, const unsigned int *first, unsigned int n, unsigned int i)
 {
-	for (unsigned int j = 0; j < i; j++)
-		if (same_port(&rules->counts[j], &rules->counts[i]))
+	for (unsigned int j = 0; j < n; j++)
+		if (same_port(&rules->counts[first[j]], &rules->counts[i]))
 			return false;
 	return true;
 }
@@ -80,13 +80,19 @@ is_new(const struct trip_rules *rules, unsigned int i)
 static int
 add_counts(struct tripd_plan *plan, const struct trip_rules *rules)
 {
+	/* The rules that are the first to name their ports. */
+	unsigned int first[TRIPD_PORTS_MAX];
 	int ret = 0;
 
 	for (unsigned int i = 0; i < rules->n_counts && ret == 0; i++) {
 		if (rules->counts[i].port_by == TRIP_RULES_PORT_ID)
 			ret = add_port(plan, rules->counts[i].port);
-		else if (is_new(rules, i) && ++plan->n_unknown > TRIPD_PORTS_MAX)
+		else if (!is_new(rules, first, plan->n_unknown, i))
+			continue;
+		else if (plan->n_unknown == TRIPD_PORTS_MAX)
 			ret = -ENOSPC;
+		else
+			first[plan->n_unknown++] = i;
 	}
 	return ret;
 }
