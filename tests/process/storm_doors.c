@@ -20,7 +20,7 @@ static bool
 visit(void)
 {
 	struct trip_domain *door;
-	struct trip_cntr *cntr;
+	struct trip_cntr *cntr = NULL;
 	int error = trip_domain_attach(DOOR, &door, NULL);
 
 	if (error == -ENOENT || error == -ECONNREFUSED || error == -EAGAIN)
