@@ -19,17 +19,31 @@
 #include "checksum.h"
 #include "headers.h"
 
+/* rte_hash_crc() loads words from where they are not aligned. */
+static uint32_t
+crc32c(const uint8_t *data, size_t length, uint32_t crc)
+{
+	uint64_t word;
+
+	for (; length >= sizeof(word); data += sizeof(word), length -= sizeof(word)) {
+		memcpy(&word, data, sizeof(word));
+		crc = rte_hash_crc_8byte(word, crc);
+	}
+	for (; length > 0; data++, length--)
+		crc = rte_hash_crc_1byte(*data, crc);
+	return crc;
+}
+
 /* RFC 9260, appendix A: the CRC32c with a field of zeroes, in little-endian order. */
 static uint32_t
 sum_sctp(const uint8_t *sctp, size_t length)
 {
 	static const uint8_t zeroes[sizeof(rte_be32_t)];
 	size_t field = offsetof(struct rte_sctp_hdr, cksum);
-	uint32_t crc = rte_hash_crc(sctp, (uint32_t)field, UINT32_MAX);
+	uint32_t crc = crc32c(sctp, field, UINT32_MAX);
 
-	crc = rte_hash_crc(zeroes, sizeof(zeroes), crc);
-	crc = rte_hash_crc(sctp + sizeof(struct rte_sctp_hdr),
-		(uint32_t)(length - sizeof(struct rte_sctp_hdr)), crc);
+	crc = crc32c(zeroes, sizeof(zeroes), crc);
+	crc = crc32c(sctp + sizeof(struct rte_sctp_hdr), length - sizeof(struct rte_sctp_hdr), crc);
 	return rte_cpu_to_le_32(~crc);
 }
 
