@@ -15,8 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "domain.h"
 #include "family.h"
-#include "protocol.h"
+#include "server.h"
 #include "storm.h"
 
 #define STRANGER 60000
@@ -143,10 +144,25 @@ storm_play_stranger(const char *seed)
  */
 
 static struct family_child stranger;
+/* Connections that are not its own. */
+static unsigned int others;
 static pid_t idler;
 
-/* Connections are accepted in their order: those that it has ended were, when the last is served.
- */
+/* Those that end leave the list, and are closed, under the lock. */
+static unsigned int
+count_connections(void)
+{
+	unsigned int n = 0;
+
+	pthread_mutex_lock(&family_domain->lock);
+	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++)
+		n += family_domain->server->peers[i] != NULL;
+	pthread_mutex_unlock(&family_domain->lock);
+	return n;
+}
+
+/* Connections are accepted in their order: those that it has ended were, when the last is served;
+ * and then only those are left that were there before it. */
 void
 storm_rest(void)
 {
@@ -157,6 +173,7 @@ storm_rest(void)
 	if (trip_client_open(family_socket(), &last) != 0)
 		fail_msg("%s", trip_client_message());
 	trip_client_close(last);
+	family_until(count_connections() == others);
 }
 
 void
@@ -170,6 +187,7 @@ storm_open_others(uint64_t seed)
 {
 	char arg[32];
 
+	others = count_connections();
 	snprintf(arg, sizeof(arg), "%" PRIu64, seed);
 	stranger = family_start("stranger", 6, arg);
 	storm_rest();
