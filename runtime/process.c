@@ -63,13 +63,13 @@ trip_process_fini(struct trip_server *server)
 	free(server->processes);
 }
 
-/* It has ended, though the control thread may not have come to that yet. */
+/* It is being cleared away, or has ended and the control thread has not come to that yet. */
 static bool
-has_ended(const struct trip_process *process)
+is_going(const struct trip_process *process)
 {
-	struct pollfd ended = {.fd = process->pidfd, .events = POLLIN};
+	struct pollfd end = {.fd = process->pidfd, .events = POLLIN};
 
-	return poll(&ended, 1, 0) == 1;
+	return process->state == TRIP_CLIENT_DROPPING || poll(&end, 1, 0) == 1;
 }
 
 bool
@@ -84,7 +84,7 @@ trip_process_any(struct trip_server *server, uint32_t *pid, enum trip_client_sta
 
 		any = process->used;
 		*pid = (uint32_t)process->credentials.pid;
-		*state = any && has_ended(process) ? TRIP_CLIENT_DROPPING : process->state;
+		*state = any && is_going(process) ? TRIP_CLIENT_DROPPING : process->state;
 	}
 	pthread_mutex_unlock(&server->domain->lock);
 	return any;
@@ -297,15 +297,6 @@ trip_process_join(struct trip_peer *peer, const union trip_protocol_request *req
 
 /* ---- the beginning ----------------------------------------------------------------------------
  */
-
-/* What it has is to be had in a moment. */
-static bool
-is_going(const struct trip_process *process)
-{
-	struct pollfd end = {.fd = process->pidfd, .events = POLLIN};
-
-	return process->state == TRIP_CLIENT_DROPPING || poll(&end, 1, 0) == 1;
-}
 
 static int
 refuse_lcore(const struct trip_process *owner, unsigned int lcore)

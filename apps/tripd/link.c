@@ -37,6 +37,16 @@ tripd_link_queues(uint16_t port)
 	return 1;
 }
 
+unsigned int
+tripd_link_interface(uint16_t port)
+{
+	struct rte_eth_dev_info info;
+
+	return rte_eth_dev_info_get(port, &info) == 0 && !is_driver(&info, "net_tap")
+		       ? info.if_index
+		       : 0;
+}
+
 uint16_t
 tripd_link_descriptors(uint16_t port)
 {

@@ -33,6 +33,10 @@ struct tripd_link {
  */
 uint16_t tripd_link_queues(uint16_t port);
 
+/* The interface of the kernel whose end is that of the port; 0: none. That of a tap is there as
+ * long as this process has it, and is usually moved to the namespace of whoever uses it. */
+unsigned int tripd_link_interface(uint16_t port);
+
 /* Rx descriptors that each of them is to have. */
 uint16_t tripd_link_descriptors(uint16_t port);
 

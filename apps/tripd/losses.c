@@ -6,27 +6,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_common.h>
 
 #include <trip.h>
 
+#include "clock.h"
 #include "link.h"
 #include "losses.h"
 #include "plan.h"
 
 /* A driver may have to ask its device. */
 #define READ_NS UINT64_C(200000000)
-
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 int
 tripd_losses_open(struct tripd_loss_watch *watch, struct trip_domain *domain,
@@ -54,7 +45,7 @@ tripd_losses_open(struct tripd_loss_watch *watch, struct trip_domain *domain,
 void
 tripd_losses_update(struct tripd_loss_watch *watch, bool now)
 {
-	uint64_t time = now_ns();
+	uint64_t time = tripd_clock_ns();
 
 	if (!now && time - watch->read_ns < READ_NS)
 		return;

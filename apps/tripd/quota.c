@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
 #include "flow.h"
 #include "quota.h"
 #include "removal.h"
@@ -25,15 +26,6 @@
 #define SETTLE_NS UINT64_C(2000000000)
 #define QUIET_NS UINT64_C(200000000)
 #define FRESHEN_NS UINT64_C(3000000000)
-
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static bool
 is_on_flows(const struct trip_rules_when *when)
@@ -163,11 +155,11 @@ trigger(const struct tripd_quota *quota, const struct trip_rules_when *when)
 static int
 queue_work(struct tripd_quota *quota, const struct trip_work *work)
 {
-	uint64_t deadline = now_ns() + SETTLE_NS;
+	uint64_t deadline = tripd_clock_ns() + SETTLE_NS;
 	int ret;
 
 	while ((ret = trip_work_queue(quota->domain, work, NULL)) == -EAGAIN &&
-		now_ns() < deadline) {
+		tripd_clock_ns() < deadline) {
 		if (quota->manual)
 			trip_progress(quota->domain);
 		else
@@ -395,10 +387,10 @@ pause_for(const struct tripd_quota *quota)
 void
 tripd_quota_freshen(struct tripd_quota *quota)
 {
-	uint64_t began = now_ns(), since;
+	uint64_t began = tripd_clock_ns(), since;
 
 	for (unsigned int i = 0; i < quota->rules->n_counts; i++)
-		while ((since = now_ns() - began) < FRESHEN_NS &&
+		while ((since = tripd_clock_ns() - began) < FRESHEN_NS &&
 			trip_cntr_age(quota->counts[i].packets) > since)
 			pause_for(quota);
 }
@@ -425,14 +417,14 @@ is_over(struct tripd_quota *quota, size_t n_new, uint64_t *quiet_ns)
 	trip_domain_stats_read(quota->domain, &stats);
 	quota->n_overrun = stats.events_lost;
 	if (n_new != 0)
-		*quiet_ns = now_ns();
-	return quota->n_overrun != 0 && now_ns() - *quiet_ns > QUIET_NS;
+		*quiet_ns = tripd_clock_ns();
+	return quota->n_overrun != 0 && tripd_clock_ns() - *quiet_ns > QUIET_NS;
 }
 
 int
 tripd_quota_settle(struct tripd_quota *quota)
 {
-	uint64_t quiet_ns = now_ns(), deadline = quiet_ns + SETTLE_NS;
+	uint64_t quiet_ns = tripd_clock_ns(), deadline = quiet_ns + SETTLE_NS;
 	unsigned int i;
 	size_t n_new;
 
@@ -443,8 +435,8 @@ tripd_quota_settle(struct tripd_quota *quota)
 		if (is_over(quota, n_new, &quiet_ns) || i == quota->rules->n_whens)
 			return -1;
 		if (n_new != 0)
-			deadline = now_ns() + SETTLE_NS;
-		if (now_ns() > deadline)
+			deadline = tripd_clock_ns() + SETTLE_NS;
+		if (tripd_clock_ns() > deadline)
 			return (int)i;
 		pause_for(quota);
 	}

@@ -2,9 +2,7 @@
 /*
  * A NIC's driver tells by an event that it has been unplugged. Of an interface of the kernel
  * (af_packet, af_xdp) nobody tells: its queues are merely quiet from then on. So the kernel is
- * asked for it, by its index, which no later interface of the same name has. The interface of a tap
- * is there as long as this process has it, and is usually moved to the namespace of whoever uses
- * it.
+ * asked for it, by its index, which no later interface of the same name has.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -19,6 +17,7 @@
 
 #include <trip.h>
 
+#include "link.h"
 #include "plan.h"
 #include "quota.h"
 #include "removal.h"
@@ -62,13 +61,11 @@ begin(uint16_t port, struct trip_port *handle)
 
 	if (rte_eth_dev_info_get(port, &info) != 0 || trip_port_stats_read(handle, &stats) != 0)
 		return;
-	if (strcmp(info.driver_name, "net_tap") == 0)
-		return;
 	if ((*info.dev_flags & RTE_ETH_DEV_INTR_RMV) == 0) {
+		ports[port].if_index = tripd_link_interface(port);
 		/* It may be gone already. */
-		if (if_indextoname(info.if_index, ports[port].name) == NULL)
+		if (if_indextoname(ports[port].if_index, ports[port].name) == NULL)
 			strcpy(ports[port].name, "?");
-		ports[port].if_index = info.if_index;
 	} else if (stats.rules == 0) {
 		/* With rules in hardware the domain tells (quota.c), once their last counts are
 		 * known. */

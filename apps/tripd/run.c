@@ -21,6 +21,7 @@
 
 #include <trip.h>
 
+#include "clock.h"
 #include "dry_run.h"
 #include "eal.h"
 #include "flow.h"
@@ -32,15 +33,6 @@
 #include "view.h"
 
 #define WAIT_MS 20
-
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void
 end_signals(sigset_t *signals)
@@ -364,10 +356,10 @@ static void
 loop(struct tripd_run *run, struct tripd_view *view)
 {
 	uint64_t until = run->options->until_idle_ns;
-	uint64_t received = 0, idle = 0, polls = 0, before = now_ns();
+	uint64_t received = 0, idle = 0, polls = 0, before = tripd_clock_ns();
 
 	while (!tripd_run_wait(run, WAIT_MS)) {
-		uint64_t now = now_ns(), n = tripd_forward_received(&run->forwarding);
+		uint64_t now = tripd_clock_ns(), n = tripd_forward_received(&run->forwarding);
 		uint64_t polled = tripd_forward_polls(&run->forwarding);
 
 		if (n != received)

@@ -3,10 +3,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <trip.h>
 
+#include "clock.h"
 #include "describe.h"
 #include "flow.h"
 #include "losses.h"
@@ -15,15 +15,6 @@
 #include "view.h"
 
 #define REDRAW_NS UINT64_C(200000000)
-
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 int
 tripd_view_open(struct tripd_view *view, const struct tripd_quota *quota, FILE *out)
@@ -185,7 +176,7 @@ measure_rates(struct tripd_view *view, uint64_t elapsed_ns)
 void
 tripd_view_update(struct tripd_view *view)
 {
-	uint64_t now = now_ns();
+	uint64_t now = tripd_clock_ns();
 	bool redraw = view->screen.terminal && now - view->drawn_ns >= REDRAW_NS;
 
 	if (!redraw && view->said == view->quota->n_trips)

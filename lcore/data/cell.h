@@ -42,7 +42,7 @@
  * value does not contain. A process killed between the two leaves a value without a generation:
  * whoever compares both with what it saw last (trip_cell_stale does, and trip_cell_error_mark() is
  * made of both) still notices, and the home's scrub calls it for armed cells, which also finds
- *adders killed before they rang.
+ * adders killed before they rang.
  */
 #ifndef TRIP_CELL_H
 #define TRIP_CELL_H

@@ -70,4 +70,12 @@ void trip_due_ring_self(struct trip_home *home, uint32_t cntr);
 /* Rings the home of a counter of any home; any thread. */
 void trip_due_ring(const struct trip_engine *engine, uint32_t cntr);
 
+/* Adds to a counter of any home, which hears of it where it cares. Any thread. */
+static inline void
+trip_due_add(const struct trip_engine *engine, uint32_t cntr, uint64_t value)
+{
+	if (trip_cell_add(trip_engine_cell(engine, cntr), value))
+		trip_due_ring(engine, cntr);
+}
+
 #endif

@@ -388,6 +388,14 @@ trip_engine_home(const struct trip_engine *engine, uint32_t cntr, uint32_t *loca
 	return engine->homes[cntr / engine->cntrs_per_home];
 }
 
+static inline struct trip_cell *
+trip_engine_cell(const struct trip_engine *engine, uint32_t cntr)
+{
+	uint32_t local;
+
+	return &trip_engine_home(engine, cntr, &local)->cells[local];
+}
+
 static inline bool
 trip_engine_has_cntr(const struct trip_engine *engine, uint32_t cntr)
 {

@@ -23,14 +23,6 @@
 /* Ports whose errands are settled in one iteration. */
 #define SETTLE_BATCH 4
 
-static struct trip_cell *
-cell_of(const struct trip_engine *engine, uint32_t cntr)
-{
-	uint32_t local;
-
-	return &trip_engine_home(engine, cntr, &local)->cells[local];
-}
-
 /* How many intervals this firing stands for: 1, or where they coalesce all that the sample covers.
  * With errors that may be above the largest threshold, which none of them passes. */
 static uint64_t
@@ -89,7 +81,7 @@ trip_fire_complete(const struct trip_engine *engine, uint32_t completion, int re
 
 	if (completion == TRIP_NONE)
 		return;
-	cell = cell_of(engine, completion);
+	cell = trip_engine_cell(engine, completion);
 	if (result == 0 ? trip_cell_add(cell, 1) : trip_cell_adderr(cell, 1))
 		trip_due_ring(engine, completion);
 }
@@ -183,7 +175,7 @@ fire_one(struct trip_home *home, uint32_t index)
 	assert(sum >= item.threshold);
 	/* Where somebody waits for it, it is his again soon after it has come. */
 	if (item.completion != TRIP_NONE)
-		__builtin_prefetch(cell_of(home->engine, item.completion), 1);
+		__builtin_prefetch(trip_engine_cell(home->engine, item.completion), 1);
 	node->queued = false;
 	event.threshold = item.threshold + (event.count - 1) * item.interval;
 	if (!take(home, index, event.threshold, &more))

@@ -5,25 +5,10 @@
 #include "engine.h"
 #include "op.h"
 
-static struct trip_cell *
-cell_of(const struct trip_engine *engine, uint32_t cntr)
-{
-	uint32_t local;
-
-	return &trip_engine_home(engine, cntr, &local)->cells[local];
-}
-
 static uint64_t
 saturating_add(uint64_t sum, uint64_t value)
 {
 	return value > TRIP_CNTR_MAX - sum ? TRIP_CNTR_MAX : sum + value;
-}
-
-static void
-add(const struct trip_engine *engine, uint32_t cntr, uint64_t value)
-{
-	if (trip_cell_add(cell_of(engine, cntr), value))
-		trip_due_ring(engine, cntr);
 }
 
 static enum trip_op_outcome
@@ -34,7 +19,7 @@ fire_add(struct trip_home *home, const struct trip_node *item, struct trip_work_
 
 	if (event->count > 1)
 		value = value > TRIP_CNTR_MAX / event->count ? TRIP_CNTR_MAX : value * event->count;
-	add(home->engine, item->target, value);
+	trip_due_add(home->engine, item->target, value);
 	return TRIP_OP_ENDED;
 }
 
@@ -48,14 +33,14 @@ fire_adds(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 
 		for (; i < n && home->nodes[nodes[i]].target == target; i++)
 			sum = saturating_add(sum, home->nodes[nodes[i]].value);
-		add(home->engine, target, sum);
+		trip_due_add(home->engine, target, sum);
 	}
 }
 
 static enum trip_op_outcome
 fire_set(struct trip_home *home, const struct trip_node *item, struct trip_work_event *event)
 {
-	if (trip_cell_set(cell_of(home->engine, item->target), item->value))
+	if (trip_cell_set(trip_engine_cell(home->engine, item->target), item->value))
 		trip_due_ring(home->engine, item->target);
 	return TRIP_OP_ENDED;
 }

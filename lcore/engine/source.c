@@ -152,7 +152,6 @@ trip_source_finish(const struct trip_engine *engine, uint32_t flow)
 
 	for (uint32_t kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
 		uint64_t delta = 0;
-		uint32_t local;
 
 		if (slot->cntr[kind] == TRIP_NONE)
 			continue;
@@ -163,9 +162,7 @@ trip_source_finish(const struct trip_engine *engine, uint32_t flow)
 			delta += trip_count_fold(line.count, line.folded, line.kind);
 		}
 		/* Not through a budget: to the home it is another's addition, which rings. */
-		if (trip_cell_add(&trip_engine_home(engine, slot->cntr[kind], &local)->cells[local],
-			    delta))
-			trip_due_ring(engine, slot->cntr[kind]);
+		trip_due_add(engine, slot->cntr[kind], delta);
 	}
 }
 

@@ -35,6 +35,9 @@ struct flows_engine {
 
 extern const struct flows_engine *flows_engine;
 
+/* family_main() of a program whose flows are counted in software, on FLOWS_DEVICE. */
+int flows_main(int argc, char **argv, const struct family_part *parts, int (*tests)(void));
+
 /* --- in the primary --- */
 
 extern struct trip_port *flows_port;

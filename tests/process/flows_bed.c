@@ -10,6 +10,16 @@
 #include "flows.h"
 
 const struct flows_engine *flows_engine;
+
+int
+flows_main(int argc, char **argv, const struct family_part *parts, int (*tests)(void))
+{
+	static const struct flows_engine software = {.engine = TRIP_ENGINE_SW};
+
+	flows_engine = &software;
+	family_device = FLOWS_DEVICE;
+	return family_main(argc, argv, parts, tests);
+}
 struct trip_port *flows_port;
 
 static struct rte_mempool *pool;

@@ -414,9 +414,5 @@ run(void)
 int
 main(int argc, char **argv)
 {
-	static const struct flows_engine software = {.engine = TRIP_ENGINE_SW};
-
-	flows_engine = &software;
-	family_device = FLOWS_DEVICE;
-	return family_main(argc, argv, parts, run);
+	return flows_main(argc, argv, parts, run);
 }
