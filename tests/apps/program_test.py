@@ -6,6 +6,7 @@ import time
 import traceback
 
 SKIP = 77
+FOREIGN_LEAKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'foreign_leaks')
 # Far beyond what any run takes: only a hang ends there.
 HANG = 120
 
@@ -23,6 +24,11 @@ def wait_until(what, condition):
 
 def equal(found, expected, what):
     assert found == expected, f'{what}: {found!r}, not {expected!r}'
+
+
+def environment(**more):
+    """What programs under test find around them: under AddressSanitizer they answer for their own leaks alone."""
+    return dict(os.environ, TERM='dumb', LSAN_OPTIONS=f'suppressions={FOREIGN_LEAKS}:print_suppressions=0', **more)
 
 
 def remove_pages(prefix):

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from program_test import HANG, SKIP, Skip, equal, remove_pages, run_tests, wait_until
+from program_test import HANG, SKIP, Skip, environment, equal, remove_pages, run_tests, wait_until
 
 TRIPCTL, BED = (os.path.abspath(path) for path in sys.argv[1:3])
 # Exit codes.
@@ -26,11 +26,7 @@ class Bed:
         os.chmod(self.path, 0o755)
         self.socket = os.path.join(self.path, 'bed.sock')
         self.prefix = f'trip-test-{os.getpid()}'
-        # A secondary's bus of virtual devices does not free what the primary told it of.
-        with open(os.path.join(self.path, 'leaks'), 'w', encoding='utf-8') as file:
-            file.write('leak:librte_bus_vdev\n')
-        self.environment = dict(os.environ, TERM='dumb',
-                                LSAN_OPTIONS=f'suppressions={self.path}/leaks:print_suppressions=0')
+        self.environment = environment()
         self.running = []
         self.primary = None
 

@@ -20,11 +20,8 @@ def start(bench, *words):
 
 
 def start_tripctl(bench, *words, **options):
-    # A secondary's bus of virtual devices does not free what the primary told it of.
-    path = bench.file('leaks', 'leak:librte_bus_vdev.so\n')
-    environment = dict(bench.environment, LSAN_OPTIONS=f'suppressions={path}:print_suppressions=0')
     return bench.track(subprocess.Popen([TRIPCTL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        text=True, env=environment, **options))
+                                        text=True, env=bench.environment, **options))
 
 
 def look(bench, *words, **options):

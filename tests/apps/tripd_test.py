@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from program_test import HANG, SKIP, Skip, equal, remove_pages, run_tests, wait_until
+from program_test import HANG, SKIP, Skip, environment, equal, remove_pages, run_tests, wait_until
 
 TRIPD = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else 'tripd'
 
@@ -98,7 +98,7 @@ class Bench:
 
     def __init__(self):
         self.path = tempfile.mkdtemp(prefix='tripd-test-')
-        self.environment = dict(os.environ, RUNTIME_DIRECTORY=self.path, TERM='dumb')
+        self.environment = environment(RUNTIME_DIRECTORY=self.path)
         self.environment.pop('NO_COLOR', None)
         self.prefix = f'tripd-test-{os.getpid()}'
         self.running = []

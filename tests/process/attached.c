@@ -42,7 +42,7 @@ play_idle(const char *arg)
 	assert_int_equal(trip_domain_check(family_domain, stdout), -EBUSY);
 	family_say('a');
 	if (family_listen() == 'c')
-		assert_int_equal(trip_domain_close(family_domain), 0);
+		assert_int_equal(family_try_close(), 0);
 }
 
 static void
@@ -61,7 +61,7 @@ admission(void **state)
 		assert_int_equal(family_hear(&others[i]), 'a');
 	}
 	assert_int_equal(family_attached(), 2);
-	assert_int_equal(trip_domain_close(family_domain), -EBUSY);
+	assert_int_equal(family_try_close(), -EBUSY);
 	child = family_start("refused", 12, "full");
 	assert_int_equal(family_hear(&child), 0);
 	family_tell(&others[0], 'c');
@@ -98,13 +98,13 @@ play_counters(const char *arg)
 	/* The primary has found it. */
 	assert_int_equal(trip_cntr_close(ours), -EBUSY);
 	assert_int_equal(trip_cntr_read(ours), 41);
-	assert_int_equal(trip_domain_close(family_domain), -EBUSY);
+	assert_int_equal(family_try_close(), -EBUSY);
 	family_say('b');
 	assert_int_equal(family_listen(), 'c');
 	assert_int_equal(trip_cntr_close(ours), 0);
 	assert_int_equal(trip_cntr_close(nameless), 0);
 	assert_int_equal(trip_cntr_close(theirs), 0);
-	assert_int_equal(trip_domain_close(family_domain), 0);
+	assert_int_equal(family_try_close(), 0);
 }
 
 static void
@@ -218,7 +218,7 @@ play_waits(const char *arg)
 	wait_by_set("waited", TRIP_WAIT_YIELD);
 	wait_by_set("waited", TRIP_WAIT_UNSPEC);
 	family_say('e');
-	assert_int_equal(trip_domain_close(family_domain), 0);
+	assert_int_equal(family_try_close(), 0);
 }
 
 static void
@@ -284,7 +284,7 @@ play_polls(const char *arg)
 		assert_int_equal(trip_cntr_close(cntrs[i]), 0);
 	}
 	assert_int_equal(trip_poll_close(set), 0);
-	assert_int_equal(trip_domain_close(family_domain), 0);
+	assert_int_equal(family_try_close(), 0);
 }
 
 static void
@@ -374,7 +374,7 @@ play_works(const char *arg)
 	assert_int_equal(trip_cntr_close(other), 0);
 	assert_int_equal(trip_cntr_close(target), 0);
 	assert_int_equal(trip_cntr_close(trigger), 0);
-	assert_int_equal(trip_domain_close(family_domain), 0);
+	assert_int_equal(family_try_close(), 0);
 }
 
 static void
@@ -444,7 +444,7 @@ play_by_turns(const char *arg)
 	}
 	assert_int_equal(trip_cntr_close(ball), 0);
 	assert_int_equal(trip_cntr_close(other), 0);
-	assert_int_equal(trip_domain_close(family_domain), 0);
+	assert_int_equal(family_try_close(), 0);
 }
 
 /* Five lcores are on two processors then, and each gives its own up while it waits. */

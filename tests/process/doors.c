@@ -49,7 +49,7 @@ play_visitor(const char *arg)
 		if (heard == 'a')
 			doors_report(trip_domain_attach(NULL, &family_domain, NULL));
 		else
-			doors_report(heard == 'c' ? trip_domain_close(family_domain) : 0);
+			doors_report(heard == 'c' ? family_try_close() : 0);
 	}
 }
 
@@ -105,7 +105,7 @@ doors_try_close(void)
 	int error;
 
 	doors_open = false;
-	error = trip_domain_close(family_domain);
+	error = family_try_close();
 	doors_open = error != 0;
 	return error;
 }

@@ -215,7 +215,7 @@ doors_play_leaver(const char *arg)
 {
 	family_attach();
 	leaving = true;
-	doors_report(trip_domain_close(family_domain));
+	doors_report(family_try_close());
 }
 
 void

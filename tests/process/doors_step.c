@@ -18,6 +18,7 @@
 #include "home.h"
 #include "process.h"
 #include "server.h"
+#include "trip_step.h"
 
 /* Points of an attach that have their close, until it is let in; and behind that. TRIP_SCALE makes
  * more. */
@@ -221,9 +222,13 @@ closed_behind_each_step_of_an_attach(void **state)
 {
 	struct trip_random random = {.state = trip_test_seed("doors")};
 	unsigned int points = (unsigned int)trip_test_rounds(POINTS), n, stays = 0;
-	struct family_child child = doors_invite(8);
+	struct family_child child;
 	struct text text;
 
+	/* The sanitizer's instructions lie in the program's text, and outnumber it. */
+	if (!TRIP_STEP_POSSIBLE)
+		skip();
+	child = doors_invite(8);
 	family_tell(&child, 'r');
 	(void)doors_hear(&child);
 	find_child_text(child.pid, &text);

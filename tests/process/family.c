@@ -165,17 +165,27 @@ family_socket(void)
 	return path;
 }
 
+int
+family_try_close(void)
+{
+	int error = trip_domain_close(family_domain);
+
+	if (error == 0)
+		family_domain = NULL;
+	return error;
+}
+
 void
 family_close(void)
 {
 	family_look_away();
-	family_until(trip_domain_close(family_domain) == 0);
+	family_until(family_try_close() == 0);
 }
 
 void
 family_step(void)
 {
-	if (progress == TRIP_PROGRESS_MANUAL)
+	if (family_domain != NULL && progress == TRIP_PROGRESS_MANUAL)
 		(void)trip_progress(family_domain);
 	sched_yield();
 }

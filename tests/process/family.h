@@ -18,6 +18,9 @@ extern struct trip_domain *family_domain;
 /* The primary's domain, progressed by lcores or by hand. */
 void family_open(enum trip_progress progress, const struct trip_domain_attr *tune);
 void family_close(void);
+/* One call of trip_domain_close(): once it says 0, family_domain is NULL and family_step() only
+ * yields. */
+int family_try_close(void);
 /* Lets the homes go on. */
 void family_step(void);
 

@@ -99,7 +99,7 @@ play_refused(const char *arg)
 	for (unsigned int i = 0; i < FLOWS_EACH; i++)
 		assert_int_equal(trip_flow_destroy(flows[i]), 0);
 	assert_int_equal(trip_port_close(found), 0);
-	assert_int_equal(trip_domain_close(family_domain), 0);
+	assert_int_equal(family_try_close(), 0);
 }
 
 static void

@@ -61,7 +61,7 @@ play_by_turns(const char *arg)
 	assert_int_equal(trip_cntr_close(own), -EBUSY);
 	assert_int_equal(trip_work_cancel(family_domain, id), 0);
 	assert_int_equal(trip_cntr_close(own), 0);
-	assert_int_equal(trip_domain_close(family_domain), 0);
+	assert_int_equal(family_try_close(), 0);
 }
 
 static void
@@ -131,7 +131,7 @@ play_together(const char *arg)
 	}
 	for (unsigned int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
-	assert_int_equal(trip_domain_close(family_domain), 0);
+	assert_int_equal(family_try_close(), 0);
 }
 
 static void

@@ -98,7 +98,7 @@ play_poller(const char *arg)
 		assert_true(family_send(FAMILY_SAID, &answer, sizeof(answer)));
 	}
 	assert_int_equal(trip_port_close(port), 0);
-	assert_int_equal(trip_domain_close(family_domain), 0);
+	assert_int_equal(family_try_close(), 0);
 }
 
 /* ---- the primary ------------------------------------------------------------------------------

@@ -208,7 +208,7 @@ do_detach(struct scene *scene)
 	(void)trip_cntr_close(scene->armed);
 	(void)trip_cntr_close(scene->own);
 	(void)trip_cntr_close(scene->theirs);
-	(void)trip_domain_close(family_domain);
+	(void)family_try_close();
 }
 
 static const struct {

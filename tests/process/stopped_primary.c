@@ -99,7 +99,7 @@ close_scene(struct scene *scene)
 	assert_int_equal(trip_cntr_close(scene->yield), 0);
 	assert_int_equal(trip_cntr_close(scene->fd), 0);
 	assert_int_equal(trip_cntr_close(scene->unspec), 0);
-	assert_int_equal(trip_domain_close(family_domain), 0);
+	assert_int_equal(family_try_close(), 0);
 }
 
 /* More than have slots. */

@@ -97,7 +97,7 @@ witness_close(struct witness *witness)
 	assert_int_equal(trip_cntr_close(witness->tock), 0);
 	assert_int_equal(trip_cntr_close(witness->worked), 0);
 	assert_int_equal(trip_cntr_close(witness->shots), 0);
-	assert_int_equal(trip_domain_close(family_domain), 0);
+	assert_int_equal(family_try_close(), 0);
 }
 
 /* Sleeps until there were `n` ticks, each time in another way. */
