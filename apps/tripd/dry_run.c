@@ -85,8 +85,11 @@ tripd_dry_run(struct tripd_run *run)
 	for (unsigned int i = 0; i < run->rules->n_counts; i++) {
 		const struct trip_rules_count *rule = &run->rules->counts[i];
 		const char *reason;
-		int engine = tripd_flow_validate(run->rules, rule, &reason);
+		int engine;
 
+		if (tripd_run_is_ended())
+			return TRIPD_EXIT_RUN;
+		engine = tripd_flow_validate(run->rules, rule, &reason);
 		fprintf(run->out, "line %u: %s on port %u: %s: %s\n", rule->line, rule->name,
 			rule->port,
 			engine < 0 ? "refused"

@@ -19,6 +19,7 @@
 #include "quota.h"
 #include "removal.h"
 #include "rules.h"
+#include "run.h"
 
 #define EVENTS_BURST 256
 /* Flows and counters of a domain. */
@@ -125,6 +126,8 @@ open_count(struct tripd_quota *quota, unsigned int i, const struct tripd_plan *p
 	unsigned int k = 0;
 	int ret;
 
+	if (tripd_run_is_ended())
+		return -EINTR;
 	while (plan->ports[k].id != rule->port)
 		k++;
 	snprintf(name, sizeof(name), "%s.packets", rule->name);
@@ -158,6 +161,8 @@ queue_work(struct tripd_quota *quota, const struct trip_work *work)
 	uint64_t deadline = tripd_clock_ns() + SETTLE_NS;
 	int ret;
 
+	if (tripd_run_is_ended())
+		return -EINTR;
 	while ((ret = trip_work_queue(quota->domain, work, NULL)) == -EAGAIN &&
 		tripd_clock_ns() < deadline) {
 		if (quota->manual)
@@ -210,7 +215,7 @@ queue_when(struct tripd_quota *quota, unsigned int i)
 		}
 		ret = queue_work(quota, &work);
 	}
-	if (ret != 0)
+	if (ret != 0 && ret != -EINTR)
 		fprintf(stderr, "tripd: line %u of the rules, %s: %s\n", when->line, when->source,
 			trip_error_message());
 	return ret;

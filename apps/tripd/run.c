@@ -5,7 +5,8 @@
  * everything down in the opposite order.
  *
  * SIGINT, SIGTERM and SIGHUP are blocked from the first step on, in every thread, and waited for
- * here: there is no handler, and no call of anybody is interrupted by them.
+ * here: there is no handler, and no call of anybody is interrupted by them. What takes long while
+ * it starts looks for them from rule to rule.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -45,6 +46,36 @@ end_signals(sigset_t *signals)
 	/* The terminal's end. It may be told to outlive that, as by nohup. */
 	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
 		sigaddset(signals, SIGHUP);
+}
+
+bool
+tripd_run_is_ended(void)
+{
+	sigset_t asked, pending;
+
+	end_signals(&asked);
+	sigpending(&pending);
+	sigandset(&pending, &pending, &asked);
+	return !sigisemptyset(&pending);
+}
+
+/* As if it had not been blocked, now that everything is taken down. */
+static void
+end_by_signal(void)
+{
+	const struct timespec at_once = {0};
+	sigset_t asked;
+	int number;
+
+	end_signals(&asked);
+	number = sigtimedwait(&asked, NULL, &at_once);
+	if (number < 0)
+		return;
+	fprintf(stderr, "tripd: ended while it started (%s): nothing was counted\n",
+		strsignal(number));
+	signal(number, SIG_DFL);
+	raise(number);
+	sigprocmask(SIG_UNBLOCK, &asked, NULL);
 }
 
 static int
@@ -311,6 +342,8 @@ leave(struct tripd_run *run, int code)
 {
 	fprintf(run->out, "other processes are attached: they are told of the end\n");
 	fflush(NULL);
+	if (run->ended)
+		end_by_signal();
 	_exit(code);
 }
 
@@ -417,13 +450,14 @@ tripd_run_rules(const struct tripd_options *options)
 	ret = tripd_preflight_rules(options->rules, &run.rules);
 	if (ret == 0)
 		ret = tripd_run_prepare(&run);
-	if (ret == 0 && options->dry_run) {
-		ret = tripd_dry_run(&run);
-	} else {
-		if (ret == 0)
-			ret = tripd_run_start(&run);
-		if (ret == 0)
-			ret = watch(&run);
-	}
-	return tripd_run_close(&run, ret);
+	if (ret == 0)
+		ret = options->dry_run ? tripd_dry_run(&run) : tripd_run_start(&run);
+	/* Once it runs, that ends it with a report. */
+	run.ended = ret != 0 && tripd_run_is_ended();
+	if (ret == 0 && !options->dry_run)
+		ret = watch(&run);
+	ret = tripd_run_close(&run, ret);
+	if (run.ended)
+		end_by_signal();
+	return ret;
 }

@@ -35,7 +35,11 @@ struct tripd_run {
 	bool ports_watched;
 	/* Trips came when it was last asked for them. */
 	bool tripping;
+	bool ended;
 };
+
+/* Whether a signal that ends a run has come. Any step that takes long gives up then. */
+bool tripd_run_is_ended(void);
 
 /* Each step returns 0 or the exit code, and has said why; close follows in any case. */
 

@@ -63,6 +63,28 @@ def it_outlives_its_terminal_where_it_is_told_to(bench):
     equal(bench.finish(process)[0], 0, 'exit code')
 
 
+def signals_end_a_start(bench):
+    """One that is there before the first rule is made: it has been sent while all were blocked."""
+    rules = ''.join(f'count c{i} port 0 pattern eth / ipv4 src is 10.0.{i}.1 / end\n' for i in range(100))
+    words = [*bench.eal('net_pcap0,rx_pcap=' + bench.pcap('in.pcap', [])), '--rules', bench.file('rules', rules)]
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        def send(number=number):
+            signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+            os.kill(os.getpid(), number)
+
+        for more in [], ['--dry-run']:
+            code, out, err = bench.run(*words, *more, preexec_fn=send)
+            equal(code, -number, f'exit code by {number}, with {out} and {err}')
+            equal(len(err.splitlines()), 1, f'lines of {err!r}')
+            assert re.search('ended while it started .*nothing was counted', err), err
+            assert 'flows are counted' not in out and 'line 1' not in out, out
+    # Nothing is left that keeps the next one from the same prefix.
+    process = bench.start(*words)
+    bench.wait_for_line(process, '0 flows are counted')
+    process.send_signal(signal.SIGINT)
+    equal(bench.finish(process)[0], 0, 'exit code of the run after them')
+
+
 def a_reader_that_leaves_costs_no_report(bench):
     path = bench.file('report')
     process = start(bench, '--report', path)
@@ -144,7 +166,7 @@ def killed_taps_are_gone(bench):
     for last in False, True:
         process = bench.start(*bench.eal(f'net_tap0,iface={name}'), '--rules',
                               bench.file('rules', RULES))
-        bench.wait_for_line(process, 'port 0')
+        bench.wait_for_line(process, '0 flows are counted in hardware')
         wait_until('the tap', lambda: os.path.exists(f'/sys/class/net/{name}'))
         process.send_signal(signal.SIGTERM if last else signal.SIGKILL)
         process.wait()
@@ -152,7 +174,7 @@ def killed_taps_are_gone(bench):
     equal(process.returncode, 0, 'exit code of the last run')
 
 
-main(signals_end_it_with_the_report, the_end_of_its_terminal_ends_it_with_the_report,
+main(signals_end_it_with_the_report, signals_end_a_start, the_end_of_its_terminal_ends_it_with_the_report,
      it_outlives_its_terminal_where_it_is_told_to, a_reader_that_leaves_costs_no_report, a_second_one_is_refused,
      killed_runs_leave_nothing_that_stops_the_next, killed_runs_give_hugepages_back,
      killed_taps_are_gone)
