@@ -324,11 +324,10 @@ int trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
 
 /**
  * Destroys a flow. Its last counts are in its counters and counters objects when this returns
- * (PNT-07). Waits for bursts that are under way, and of a flow in hardware for the homes, too; in a
- * domain with manual progress it progresses meanwhile. A burst of another process may be
- * stopped, so it is waited for a tenth of a second, once; what it counts on the flow afterwards is
- * in no counter, and the flow's place among the domain's `max_flows` is free when that burst has
- * ended.
+ * (PNT-07). Waits for bursts that are under way, and of a flow in hardware for the homes, too,
+ * which it progresses in a domain with manual progress. A burst of another process may be stopped,
+ * so it is waited for a tenth of a second, once; what it counts on the flow afterwards is in no
+ * counter, and the flow's place among the domain's `max_flows` is free when that burst has ended.
  *
  * @return
  *   0, or -EBUSY while pending work refers to it; nothing has changed then. -EDEADLK: called from a

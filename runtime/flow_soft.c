@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include <rte_cycles.h>
+
 #include "flow.h"
 #include "pattern.h"
 #include "progress.h"
@@ -131,10 +133,11 @@ static void
 take_out(const struct trip_flow *flow)
 {
 	struct trip_table *table = trip_flow_side(flow)->table;
+	uint64_t began = rte_rdtsc();
 
 	trip_table_remove(table, flow->index);
 	while (!trip_table_quiet(table, flow->index))
-		trip_progress_wait(flow->port->domain);
+		trip_progress_wait_burst(began);
 }
 
 static int
@@ -216,8 +219,7 @@ destroy(struct trip_flow *flow)
 	if (side->rules != NULL)
 		stamp = trip_rulebook_take(side->rules, flow->index);
 	take_out(flow);
-	if (side->rules != NULL &&
-		!trip_port_wait_past(flow->port, side, stamp, trip_progress_wait))
+	if (side->rules != NULL && !trip_port_wait_past(flow->port, side, stamp))
 		trip_flow_hold_back(flow, stamp);
 }
 

@@ -2,13 +2,13 @@
 /* Ports of a domain: their queues, and how packets get to the software engine. */
 #include <errno.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <numa.h>
 
 #include <rte_branch_prediction.h>
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 #include <rte_log.h>
@@ -264,13 +264,13 @@ trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_p
 static void
 wait_for_bursts(struct trip_port_side *side)
 {
-	uint64_t stamp;
+	uint64_t stamp, began = rte_rdtsc();
 
 	if (side->table == NULL)
 		return;
 	stamp = trip_era_retire(&side->table->era);
 	while (!trip_era_safe(&side->table->era, stamp))
-		sched_yield();
+		trip_progress_wait_burst(began);
 }
 
 int

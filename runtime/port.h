@@ -80,8 +80,8 @@ void trip_port_reclaim(struct trip_domain *domain, uint32_t number);
  * the same after waiting for the bursts that may, unless one of them takes too long. */
 bool trip_port_is_past(
 	const struct trip_port *port, const struct trip_port_side *side, uint64_t stamp);
-bool trip_port_wait_past(const struct trip_port *port, const struct trip_port_side *side,
-	uint64_t stamp, void (*wait)(struct trip_domain *domain));
+bool trip_port_wait_past(
+	const struct trip_port *port, const struct trip_port_side *side, uint64_t stamp);
 
 /* In an attached process. The port is what the primary says; and not any more. */
 struct trip_protocol_found;

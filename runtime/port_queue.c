@@ -20,6 +20,7 @@
 #include "link.h"
 #include "memory.h"
 #include "port.h"
+#include "progress.h"
 #include "protocol.h"
 #include "source.h"
 
@@ -305,17 +306,16 @@ is_stuck(const struct trip_port *port, const struct trip_port_side *side, uint64
 }
 
 bool
-trip_port_wait_past(const struct trip_port *port, const struct trip_port_side *side, uint64_t stamp,
-	void (*wait)(struct trip_domain *domain))
+trip_port_wait_past(const struct trip_port *port, const struct trip_port_side *side, uint64_t stamp)
 {
-	uint64_t until = rte_rdtsc() + rte_get_tsc_hz() / 1000 * BURST_GRACE_MS;
+	uint64_t began = rte_rdtsc(), until = began + rte_get_tsc_hz() / 1000 * BURST_GRACE_MS;
 
 	while (!trip_port_is_past(port, side, stamp)) {
 		if (rte_rdtsc() > until || is_stuck(port, side, stamp, false)) {
 			(void)is_stuck(port, side, stamp, true);
 			return false;
 		}
-		wait(port->domain);
+		trip_progress_wait_burst(began);
 	}
 	return true;
 }

@@ -8,6 +8,7 @@
 #include <rte_cycles.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
+#include <rte_pause.h>
 #include <rte_service.h>
 #include <rte_service_component.h>
 
@@ -19,6 +20,8 @@
 
 /* How long a thread that runs no homes lets them go on. */
 #define FOLLOW_NS 20000
+/* Longer than a burst takes whose thread is not kept from its CPU. */
+#define BURST_US 20
 /* How long a home goes on polling a counter that has fired, at least: longer than a round trip by
  * way of another thread or the network takes, and too short to keep an idle lcore from its sleep.
  */
@@ -228,6 +231,17 @@ trip_progress_wait(struct trip_domain *domain)
 	/* Service cores may be stopped: then it is on us. */
 	if (domain->attr.progress == TRIP_PROGRESS_LCORE || progress_all(domain) == 0)
 		sched_yield();
+}
+
+void
+trip_progress_wait_burst(uint64_t began)
+{
+	const struct timespec pause = {.tv_nsec = FOLLOW_NS};
+
+	if (rte_rdtsc() - began < rte_get_tsc_hz() / US_PER_S * BURST_US)
+		rte_pause();
+	else
+		nanosleep(&pause, NULL);
 }
 
 void

@@ -25,6 +25,14 @@ void trip_progress_lock(struct trip_domain *domain);
 void trip_progress_wait(struct trip_domain *domain);
 
 /*
+ * Lets a burst of another thread end that has been waited for since `began`, in tsc ticks. One that
+ * runs takes microseconds, one that does not waits for this CPU, and its thread never yields:
+ * beside it to yield is to wait for a whole slice of its, and to sleep is to be woken in the middle
+ * of one.
+ */
+void trip_progress_wait_burst(uint64_t began);
+
+/*
  * Waits until every iteration of `home` that runs now has ended. What the caller wrote before is
  * seen by every later one. Not from a home.
  */

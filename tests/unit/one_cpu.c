@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A home and whoever needs it share one CPU. Turns are dealt by hand: the scheduler is the test's,
- * which stands in the place of sched_yield().
+ * which stands in the place of sched_yield() and nanosleep().
  */
 #include <trip_test.h>
 
 #include <sched.h>
+#include <time.h>
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
@@ -20,7 +21,7 @@
 
 #define MANY 1000
 
-static unsigned int yields;
+static unsigned int yields, naps;
 /* Whose turn it is when the CPU is given away; NULL: nobody's. */
 static struct trip_home *other;
 
@@ -36,12 +37,32 @@ take_turn(struct trip_home *home)
 	atomic_fetch_add(home->epoch, 1);
 }
 
+/* Likewise: a burst, which ends then. */
+static struct trip_era_reader *burst;
+
+static void
+end_burst(void)
+{
+	if (burst != NULL)
+		trip_era_leave(burst);
+	burst = NULL;
+}
+
 int
 sched_yield(void)
 {
 	yields++;
 	if (other != NULL)
 		take_turn(other);
+	end_burst();
+	return 0;
+}
+
+int
+nanosleep(const struct timespec *time, struct timespec *left)
+{
+	naps++;
+	end_burst();
 	return 0;
 }
 
@@ -308,6 +329,35 @@ last_counts_are_in_without_a_turn(void **state)
 	close_shared(domain);
 }
 
+/* A thread that polls does not yield between its bursts: who yields to it has lost a slice. */
+static void
+bursts_are_slept_for(void **state)
+{
+	struct trip_domain *domain;
+	struct trip_port_side *side;
+	struct counted counted;
+	struct trip_port *port;
+
+	open_shared(&domain, 4);
+	port = open_null(domain);
+	side = &port->sides[TRIP_FLOW_INGRESS];
+	create_counted(domain, port, 0, &counted);
+	burst = &side->queues[0].soft.reader;
+	trip_era_enter(&side->table->era, burst);
+	yields = naps = 0;
+	assert_int_equal(trip_flow_destroy(counted.flow), 0);
+	assert_null(burst);
+	assert_int_equal(yields, 0);
+	assert_int_equal(naps, 1);
+	burst = &side->queues[0].soft.reader;
+	trip_era_enter(&side->table->era, burst);
+	assert_int_equal(trip_port_close(port), 0);
+	assert_null(burst);
+	assert_int_equal(yields, 0);
+	close_counted(&counted);
+	close_shared(domain);
+}
+
 int
 main(void)
 {
@@ -318,6 +368,7 @@ main(void)
 		cmocka_unit_test(a_place_is_free_when_iterations_have_ended),
 		cmocka_unit_test(flows_come_and_go_in_few_turns),
 		cmocka_unit_test(last_counts_are_in_without_a_turn),
+		cmocka_unit_test(bursts_are_slept_for),
 	};
 
 	if (trip_eal_init("net_null0") < 0)
