@@ -25,6 +25,14 @@ is_driver(const struct rte_eth_dev_info *info, const char *name)
 	return strcmp(info->driver_name, name) == 0;
 }
 
+static bool
+is_xdp(uint16_t port)
+{
+	struct rte_eth_dev_info info;
+
+	return rte_eth_dev_info_get(port, &info) == 0 && is_driver(&info, "net_af_xdp");
+}
+
 uint16_t
 tripd_link_queues(uint16_t port)
 {
@@ -50,13 +58,9 @@ tripd_link_interface(uint16_t port)
 uint16_t
 tripd_link_descriptors(uint16_t port)
 {
-	struct rte_eth_dev_info info;
-
 	/* As many as its fill ring lends to the kernel, or the kernel drops what finds no room, and
 	 * the driver counts none of that. */
-	if (rte_eth_dev_info_get(port, &info) == 0 && is_driver(&info, "net_af_xdp"))
-		return TRIPD_XDP_DESCRIPTORS;
-	return TRIPD_DESCRIPTORS;
+	return is_xdp(port) ? TRIPD_XDP_DESCRIPTORS : TRIPD_DESCRIPTORS;
 }
 
 /* Queues of an interface that planned ports take; one port may have the first, another the second.
@@ -74,8 +78,35 @@ count_taken(const struct tripd_plan *plan, unsigned int if_index)
 	return n;
 }
 
-int
-tripd_link_check(const struct tripd_plan *plan, uint16_t port)
+/* Whatever its names are, and whoever made the ports. */
+static int
+check_alone(const struct tripd_plan *plan, uint16_t port)
+{
+	unsigned int if_index = tripd_link_interface(port);
+	char own_name[RTE_ETH_NAME_MAX_LEN] = "?", name[RTE_ETH_NAME_MAX_LEN] = "?";
+	char ifname[IF_NAMESIZE];
+
+	if (if_index == 0 || if_indextoname(if_index, ifname) == NULL)
+		return 0;
+	for (unsigned int i = 0; i < plan->n_ports; i++) {
+		uint16_t other = plan->ports[i].id;
+
+		if (other == port || tripd_link_interface(other) != if_index ||
+			(is_xdp(port) && is_xdp(other)))
+			continue;
+		rte_eth_dev_get_name_by_port(port, own_name);
+		rte_eth_dev_get_name_by_port(other, name);
+		fprintf(stderr,
+			"tripd: port %u (%s) and port %u (%s) are both on %s, and its packets "
+			"would not count once: leave out one of them\n",
+			port, own_name, other, name, ifname);
+		return TRIPD_EXIT_USAGE;
+	}
+	return 0;
+}
+
+static int
+check_queues(const struct tripd_plan *plan, uint16_t port)
 {
 	struct rte_eth_dev_info info;
 	char ifname[IF_NAMESIZE];
@@ -95,6 +126,14 @@ tripd_link_check(const struct tripd_plan *plan, uint16_t port)
 		"queue_count or start_queue\n",
 		port, taken, has, ifname, ifname, word, taken);
 	return TRIPD_EXIT_USAGE;
+}
+
+int
+tripd_link_check(const struct tripd_plan *plan, uint16_t port)
+{
+	int ret = check_alone(plan, port);
+
+	return ret == 0 ? check_queues(plan, port) : ret;
 }
 
 int

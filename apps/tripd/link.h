@@ -41,10 +41,11 @@ unsigned int tripd_link_interface(uint16_t port);
 uint16_t tripd_link_descriptors(uint16_t port);
 
 /*
- * Checks that a planned port's queues are all that its interface has.
+ * Checks that each packet of a planned port's interface counts once: no other planned port is on
+ * the same one, unless both are of net_af_xdp, which divides its queues; and those are all taken.
  *
  * @return
- *   0, or TRIPD_EXIT_USAGE: packets would arrive on others, which is said on stderr.
+ *   0, or TRIPD_EXIT_USAGE: packets would count twice or not at all, which is said on stderr.
  */
 int tripd_link_check(const struct tripd_plan *plan, uint16_t port);
 

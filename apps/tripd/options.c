@@ -167,6 +167,8 @@ parse_pair(struct argp_state *state, struct tripd_options *options, const char *
 	pair.b = parse_port(state, "pair", at + 1, &at);
 	if (*at != '\0')
 		argp_error(state, "--pair: \"%s\" is not a pair of ports such as 0,1", text);
+	if (pair.a == pair.b)
+		argp_error(state, "--pair: %s: a port is no partner of itself", text);
 	for (i = 0; i < options->n_pairs; i++) {
 		const struct tripd_pair *other = &options->pairs[i];
 

@@ -214,6 +214,23 @@ def the_default_route_is_not_taken(bench):
     equal(bench.finish(process)[0], 0, 'exit code with --force')
 
 
+def an_interface_is_one_port(bench):
+    """By whatever name, and whoever makes the ports."""
+    make_network()
+    ip('link property add dev in0 altname other-in0')
+    for words, first, second in (
+            (('--iface', 'in0', '--iface', 'in0'), 'net_af_packet0', 'net_af_packet1'),
+            (('--iface', 'in0', '--iface', 'other-in0'), 'net_af_packet0', 'net_af_packet1'),
+            (('--vdev', 'net_af_packet7,iface=in0', '--no-huge', '-m', '96', '--', '--iface', 'in0', '--ports', '0,1'),
+             'net_af_packet7', 'net_af_packet0'),
+            (('--vdev', 'net_pcap3,iface=in0', '--no-huge', '-m', '96', '--', '--iface', 'in0', '--ports', '0,1'),
+             'net_pcap3', 'net_af_packet0')):
+        # Should it start, it is to end.
+        code, _, err = bench.finish(start(bench, *words, '--until-idle', '0.1'))
+        equal((code, err), (2, f'tripd: port 0 ({first}) and port 1 ({second}) are both on in0, and its packets would '
+                            'not count once: leave out one of them\n'), f'exit code and stderr of {words}')
+
+
 def an_interface_that_is_removed_is_told(bench):
     make_network()
     path = bench.file('report')
@@ -267,4 +284,4 @@ if __name__ == '__main__':
     main(interfaces_are_ports, what_is_sent_is_not_received, frames_arrive_as_they_are,
          rules_call_ports_by_their_interfaces, an_interface_that_is_given_is_used,
          a_removal_does_not_end_well, an_interface_that_is_removed_is_told,
-         the_default_route_is_not_taken, no_words_are_needed)
+         the_default_route_is_not_taken, an_interface_is_one_port, no_words_are_needed)

@@ -50,6 +50,7 @@ def bad_command_lines(bench):
             ('--ports: port 65535 is above the limit 65534', '--ports', '65535'),
             ('--pair: "1" is not a pair of ports such as 0,1', '--pair', '1'),
             ('--pair: 1,2 has a port of --pair 0,1', '--pair', '0,1', '--pair', '1,2'),
+            ('--pair: 2,2: a port is no partner of itself', '--pair', '2,2'),
             ('--forward: "up" is none of io, mac, none', '--forward', 'up'),
             ('--until-idle: "soon" is not a number of seconds', '--until-idle', 'soon'),
             ('--until-idle: "0" is not', '--until-idle', '0'),
