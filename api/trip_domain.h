@@ -94,9 +94,9 @@ struct trip_domain_attr {
 	 */
 	uint32_t refresh_us;
 	/**
-	 * Microseconds within which the slow scrub has re-checked every armed counter and every
-	 * doorbell leaf, for rings that a killed process left half done; default 100000; UINT32_MAX
-	 * turns it off.
+	 * Microseconds within which the slow scrub has re-checked every armed counter, every
+	 * doorbell leaf, channel and waiter, for rings that a killed process left half done or a
+	 * hostile one has cleared; default 100000; UINT32_MAX turns it off.
 	 */
 	uint32_t scrub_us;
 	/** Processes that may be attached at a time; default 4, at most 128. */
@@ -174,7 +174,8 @@ struct trip_domain_stats {
 	uint64_t iterations, busy_iterations, longest_iteration_ns;
 	/** Wakes signalled. */
 	uint64_t wakes;
-	/** Rings found lost and repaired by the scrub: zero unless a process was killed. */
+	/** Rings found lost and repaired by the scrub: zero unless a process was killed, or writes
+	 * where it should not. */
 	uint64_t scrub_repairs;
 	/** Completion events dropped because nobody read them. */
 	uint64_t events_lost;

@@ -131,6 +131,13 @@ trip_doorbell_ring(const struct trip_doorbell *db, unsigned section, uint32_t in
 		atomic_fetch_or(summary, bit);
 }
 
+/* Whether a ring for the index has yet to be taken. */
+static inline bool
+trip_doorbell_rung(const struct trip_doorbell *db, unsigned section, uint32_t index)
+{
+	return (atomic_load(&db->section[section].leaf[index >> 6]) >> (index & 63) & 1) != 0;
+}
+
 _Static_assert(TRIP_DOORBELL_WORDS == 8, "trip_doorbell_idle() looks at as many");
 
 /*

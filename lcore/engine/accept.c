@@ -33,6 +33,7 @@ trip_accept_begin(struct trip_home *home)
 		struct trip_channel_home *channel = &home->channels[rung[i]];
 		uint32_t tail;
 
+		home->suspect_channels[rung[i]] = false;
 		if (trip_drop_has(home, rung[i]))
 			continue;
 		tail = trip_channel_pending_tail(channel);

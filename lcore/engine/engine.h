@@ -111,6 +111,8 @@ struct trip_waiter_node {
 	uint32_t next;
 	/* Queued in the pending set of its counter. */
 	bool queued;
+	/* The scrub found a request that nobody has rung for. */
+	bool suspect;
 };
 
 enum trip_due {
@@ -327,9 +329,13 @@ struct trip_home {
 	uint64_t refresh_tsc, next_refresh_tsc;
 	uint32_t refresh_left;
 	uint64_t scrub_tsc, next_scrub_tsc;
-	/* How far the scrub has come: words of armed counters, leaves of the doorbell. */
-	uint32_t scrub_word, scrub_leaves;
+	/* How far the scrub has come: words of armed counters; leaves of the doorbell, channels and
+	 * waiters. */
+	uint32_t scrub_word, scrub_index;
 	struct trip_doorbell_scrub scrub_bells[TRIP_BELLS];
+	/* It found something there that nobody has rung for. */
+	bool suspect_channels[TRIP_CHANNELS_MAX];
+	bool suspect_ports[TRIP_PORTS_MAX];
 	/* It shares a CPU with another lcore: yields when idle. */
 	bool shares_cpu;
 	/* enum trip_idle; how long it sleeps at most, and when it last did something. */

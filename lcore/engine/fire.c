@@ -122,6 +122,7 @@ trip_fire_settle(struct trip_home *home)
 			atomic_load_explicit(&home->engine->hard[ports[i]], memory_order_acquire);
 		const struct trip_errand *errand;
 
+		home->suspect_ports[ports[i]] = false;
 		/* As many as its ring holds, at most. */
 		for (; hard != NULL &&
 			(errand = trip_errand_back(&hard->rings[home->index])) != NULL;

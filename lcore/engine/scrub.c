@@ -2,11 +2,15 @@
 #include <rte_common.h>
 
 #include "call.h"
+#include "drop.h"
 #include "due.h"
+#include "hard.h"
 #include "home.h"
 #include "scrub.h"
+#include "waiter.h"
 
-/* Whether an armed counter has passed what is armed since it settled. */
+/* Whether an armed counter has passed what is armed since it settled, or some of its waiters have
+ * yet to be compared with its values. */
 static bool
 overdue(const struct trip_home *home, uint32_t index)
 {
@@ -17,6 +21,7 @@ overdue(const struct trip_home *home, uint32_t index)
 		(cntr->waiters == TRIP_NONE && trip_pending_count(&cntr->pending) == 0))
 		return false;
 	return trip_cell_stale(cell, &cntr->settled) ||
+	       (cntr->unchecked && cntr->waiters != TRIP_NONE) ||
 	       (cntr->watchers > 0 && trip_cell_success(cell) != cntr->settled.success);
 }
 
@@ -40,18 +45,102 @@ scrub_armed(struct trip_home *home, uint32_t word, unsigned int *repairs)
 	return looked;
 }
 
-/* Leaves of the largest section: what a pass has to cover. */
+/* Leaves of the largest section, channels or waiters: what a pass has to cover. */
 static uint32_t
-most_leaves(const struct trip_home *home)
+last_index(const struct trip_home *home)
 {
-	uint32_t most = 0;
+	uint32_t most = RTE_MAX(home->shape.n_channels, home->shape.n_waiters);
 
 	for (unsigned int bell = 0; bell < TRIP_BELLS; bell++)
 		most = RTE_MAX(most, home->doorbell.section[bell].leaves);
 	return most;
 }
 
-/* A client may have silenced the ring of a control thread, who would wait for ever. */
+/* Rings for what waits at an index of a section though its bit is clear, for the second time in a
+ * row; how often. Whoever looks at the index clears `suspect`. */
+static unsigned int
+scrub_index(struct trip_home *home, unsigned int bell, uint32_t index, bool waits, bool *suspect)
+{
+	bool lost = waits && !trip_doorbell_rung(&home->doorbell, bell, index);
+	bool again = lost && *suspect;
+
+	if (again)
+		trip_doorbell_ring(&home->doorbell, bell, index);
+	*suspect = lost;
+	return again;
+}
+
+static bool
+in_sweep(const struct trip_home *home, uint32_t channel)
+{
+	for (uint32_t i = 0; i < home->n_sweep; i++)
+		if (home->sweep[i].channel == channel)
+			return true;
+	return false;
+}
+
+/* A ring that is garbage has nothing that could be accepted. */
+static bool
+channel_waits(const struct trip_home *home, uint32_t index)
+{
+	const struct trip_channel_home *channel = &home->channels[index];
+	uint32_t submitted = trip_channel_pending_tail(channel) - channel->submit.here;
+
+	if (trip_drop_has(home, index))
+		return false;
+	return (!home->canceling[index] && trip_channel_canceling(channel)) ||
+	       (submitted != 0 && submitted <= channel->submit.size && !in_sweep(home, index));
+}
+
+/* A request that its home has not taken up, or has yet to queue. */
+static bool
+waiter_waits(const struct trip_home *home, uint32_t index)
+{
+	const struct trip_waiter_node *node = &home->waiter_nodes[index];
+	uint32_t word = atomic_load(&home->waiters[index].word);
+
+	if ((word & TRIP_WAITER_STATE_MASK) != TRIP_WAITER_ARMED)
+		return false;
+	return word != node->word || (!node->queued && node->threshold != TRIP_WAITER_ANY);
+}
+
+static bool
+port_waits(const struct trip_home *home, uint32_t port)
+{
+	struct trip_hard *hard =
+		atomic_load_explicit(&home->engine->hard[port], memory_order_acquire);
+
+	return hard != NULL && trip_errand_back(&hard->rings[home->index]) != NULL;
+}
+
+/* The next n channels and waiters. */
+static unsigned int
+scrub_clients(struct trip_home *home, uint32_t n)
+{
+	uint32_t first = home->scrub_index, i;
+	unsigned int repairs = 0;
+
+	for (i = first; i < home->shape.n_channels && i - first < n; i++)
+		repairs += scrub_index(home, TRIP_BELL_CHANNEL, i, channel_waits(home, i),
+			&home->suspect_channels[i]);
+	for (i = first; i < home->shape.n_waiters && i - first < n; i++)
+		repairs += scrub_index(home, TRIP_BELL_WAITER, i, waiter_waits(home, i),
+			&home->waiter_nodes[i].suspect);
+	return repairs;
+}
+
+static unsigned int
+scrub_ports(struct trip_home *home)
+{
+	unsigned int repairs = 0;
+
+	for (uint32_t i = 0; i < TRIP_PORTS_MAX; i++)
+		repairs += scrub_index(
+			home, TRIP_BELL_HARD, i, port_waits(home, i), &home->suspect_ports[i]);
+	return repairs;
+}
+
+/* What a control thread waits for: rung for at once, as the primary's memory alone says it. */
 static void
 scrub_asked(struct trip_home *home)
 {
@@ -65,20 +154,20 @@ scrub_asked(struct trip_home *home)
 void
 trip_scrub(struct trip_home *home)
 {
-	uint32_t words = (home->shape.n_cntrs + 63) / 64, leaves = home->budget / TRIP_BELLS;
-	unsigned int repairs = 0, looked = 0;
+	uint32_t words = (home->shape.n_cntrs + 63) / 64, n = home->budget / TRIP_BELLS;
+	unsigned int repairs = scrub_clients(home, n), looked = 0;
 
-	for (uint32_t n = 0; n < leaves && home->scrub_word < words && looked < home->budget; n++)
+	for (uint32_t i = 0; i < n && home->scrub_word < words && looked < home->budget; i++)
 		looked += scrub_armed(home, home->scrub_word++, &repairs);
 	for (unsigned int bell = 0; bell < TRIP_BELLS; bell++)
-		repairs += trip_doorbell_scrub(
-			&home->doorbell, bell, &home->scrub_bells[bell], leaves);
-	home->scrub_leaves += leaves;
+		repairs += trip_doorbell_scrub(&home->doorbell, bell, &home->scrub_bells[bell], n);
+	home->scrub_index += n;
+	if (home->scrub_word >= words && home->scrub_index >= last_index(home)) {
+		repairs += scrub_ports(home);
+		scrub_asked(home);
+		home->scrub_word = 0;
+		home->scrub_index = 0;
+		home->next_scrub_tsc = home->now + home->scrub_tsc;
+	}
 	trip_engine_stat(&home->stats.scrub_repairs, repairs);
-	if (home->scrub_word < words || home->scrub_leaves < most_leaves(home))
-		return;
-	scrub_asked(home);
-	home->scrub_word = 0;
-	home->scrub_leaves = 0;
-	home->next_scrub_tsc = home->now + home->scrub_tsc;
 }

@@ -300,6 +300,7 @@ trip_waiter_accept(struct trip_home *home, unsigned int budget)
 			struct trip_waiter_node *node = &home->waiter_nodes[rung[i]];
 			uint32_t old = node->word != 0 ? node->cntr : TRIP_NONE;
 
+			node->suspect = false;
 			if (old != TRIP_NONE)
 				unlink_node(home, rung[i]);
 			if (copy_request(&home->waiters[rung[i]], node) && is_sane(home, rung[i]))

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A secondary that writes garbage over what it shares with the homes, and rings them for anything,
- * makes them do nothing but operate on wrong objects; one that sends garbage, nothing that it may
- * not; and one that leaves full what it is signalled by, and reads nothing, keeps nobody waiting.
+ * A secondary that writes garbage over what it shares with the homes, rings them for anything, and
+ * silences whoever rings, makes them do nothing but operate on wrong objects, and others wait a
+ * while; one that sends garbage, nothing that it may not; and one that leaves full what it is
+ * signalled by, and reads nothing, keeps nobody waiting.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -89,6 +90,18 @@ ring_any(struct trip_home *home)
 		(uint32_t)trip_random_below(&scribbler, home->doorbell.section[bell].count));
 }
 
+/* What anybody has rung for. */
+static void
+silence_any(struct trip_home *home)
+{
+	unsigned int bell = (unsigned int)trip_random_below(&scribbler, TRIP_BELLS);
+	const struct trip_doorbell_section *section = &home->doorbell.section[bell];
+
+	atomic_store(&section->leaf[trip_random_below(&scribbler, section->leaves)], 0);
+	if (trip_random_below(&scribbler, 2) == 0)
+		atomic_store(&home->doorbell.summary[section->first], 0);
+}
+
 static void
 play_scribbler(const char *arg)
 {
@@ -112,6 +125,7 @@ play_scribbler(const char *arg)
 		scribble_channel(family_domain->engine.homes[h], family_domain->submitters[h]);
 		scribble_events_and_waiters(family_domain->engine.homes[h]);
 		ring_any(family_domain->engine.homes[h]);
+		silence_any(family_domain->engine.homes[h]);
 	}
 }
 
@@ -170,6 +184,45 @@ play_babbler(const char *arg)
 		pause();
 }
 
+/* Beside it, the primary works and waits as ever. */
+struct innocent {
+	struct trip_cntr *trigger, *done;
+	uint64_t n;
+};
+
+static void
+open_innocent(struct innocent *innocent)
+{
+	innocent->trigger = family_cntr(NULL, TRIP_WAIT_NONE);
+	innocent->done = family_cntr(NULL, TRIP_WAIT_UNSPEC);
+	innocent->n = 0;
+}
+
+/* An item each for the trigger's next value, and one that is taken back. */
+static void
+work(struct innocent *innocent)
+{
+	struct trip_work work = {.size = sizeof(work),
+		.op_type = TRIP_OP_CNTR_ADD,
+		.triggering_cntr = innocent->trigger,
+		.threshold = ++innocent->n,
+		.op.cntr = {.cntr = innocent->done, .value = 1}};
+	uint64_t id;
+
+	assert_int_equal(trip_work_queue(family_domain, &work, NULL), 0);
+	work.threshold = TRIP_CNTR_MAX;
+	assert_int_equal(trip_work_queue(family_domain, &work, &id), 0);
+	assert_int_equal(trip_work_cancel(family_domain, id), 0);
+	assert_int_equal(trip_cntr_add(innocent->trigger, 1), 0);
+}
+
+static void
+close_innocent(struct innocent *innocent)
+{
+	assert_int_equal(trip_cntr_close(innocent->trigger), 0);
+	assert_int_equal(trip_cntr_close(innocent->done), 0);
+}
+
 /* One after the other, for some seconds; what each leaves is cleared away. */
 static void
 endure(const char *part, struct trip_domain_stats *stats)
@@ -178,11 +231,13 @@ endure(const char *part, struct trip_domain_stats *stats)
 	const char *scale = getenv("TRIP_SCALE");
 	uint64_t seconds = scale != NULL ? 3 * strtoull(scale, NULL, 0) : 3, iterations = 0;
 	struct trip_cntr *theirs;
+	struct innocent innocent;
 	uint64_t deadline;
 	struct baseline baseline;
 	unsigned int n;
 
-	family_open(TRIP_PROGRESS_MANUAL, NULL);
+	family_open(TRIP_PROGRESS_MANUAL, &(struct trip_domain_attr){.scrub_us = 1000});
+	open_innocent(&innocent);
 	theirs = family_cntr("theirs", TRIP_WAIT_NONE);
 	baseline_take(&baseline);
 	deadline = rte_rdtsc() + seconds * rte_get_tsc_hz();
@@ -195,19 +250,25 @@ endure(const char *part, struct trip_domain_stats *stats)
 		assert_int_equal(family_hear(&child), 's');
 		/* On one processor, it needs its turns. */
 		for (unsigned int i = 0; i < 2000; i++, iterations++)
-			if (i % 100 == 0)
+			if (i % 100 == 0) {
 				family_step();
-			else
+				work(&innocent);
+			} else {
 				(void)trip_progress(family_domain);
+			}
+		assert_int_equal(trip_cntr_wait(innocent.done, innocent.n, -1), 0);
 		/* Nor does it to the process itself. */
 		assert_int_equal(waitpid(child.pid, NULL, WNOHANG), 0);
 		family_kill(&child);
 		baseline_expect(&baseline);
 	}
 	assert_int_equal(trip_domain_stats_read(family_domain, stats), 0);
-	printf("%s: %u processes, %llu iterations, %llu items refused; longest iteration %.1f us\n",
+	printf("%s: %u processes, %llu iterations, %llu items refused, %llu lost rings repaired; "
+	       "longest iteration %.1f us\n",
 		part, n, (unsigned long long)iterations, (unsigned long long)stats->refused,
+		(unsigned long long)stats->scrub_repairs,
 		(double)stats->longest_iteration_ns / 1000);
+	close_innocent(&innocent);
 	assert_int_equal(trip_cntr_close(theirs), 0);
 	family_close();
 }

@@ -41,6 +41,8 @@ struct bed {
 	uint64_t now;
 	/* What a call of note() takes. */
 	uint64_t takes;
+	/* Rings that the scrub is to have found lost: none, where nobody was killed. */
+	uint64_t repairs;
 	struct log logs[CNTRS];
 	/* At all of them. */
 	uint64_t fired;
