@@ -11,9 +11,9 @@
 
 #include <rte_log.h>
 
-#include "domain.h"
+#include "domain/domain.h"
 #include "family.h"
-#include "share.h"
+#include "domain/share.h"
 
 /* What the primary has logged. */
 static char *logged;

@@ -7,17 +7,17 @@
 #include <rte_memzone.h>
 
 #include "baseline.h"
-#include "domain.h"
+#include "domain/domain.h"
 #include "family.h"
-#include "flow.h"
+#include "flow/flow.h"
 #include "home.h"
 #include "node.h"
 #include "polled.h"
-#include "port.h"
-#include "process.h"
-#include "progress.h"
-#include "registry.h"
-#include "server.h"
+#include "flow/port.h"
+#include "primary/process.h"
+#include "domain/progress.h"
+#include "cntr/registry.h"
+#include "primary/server.h"
 #include "waiter.h"
 
 void

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "domain.h"
-#include "share.h"
+#include "domain/domain.h"
+#include "domain/share.h"
 #include "socket_bed.h"
 
 #define USER 60000

@@ -16,10 +16,10 @@
 #include <rte_common.h>
 
 #include "baseline.h"
-#include "cntr.h"
+#include "cntr/cntr.h"
 #include "family.h"
-#include "process.h"
-#include "server.h"
+#include "primary/process.h"
+#include "primary/server.h"
 
 /* ---- it holds everything that one can hold ----------------------------------------------------
  */

@@ -8,12 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "domain.h"
+#include "domain/domain.h"
 #include "doors.h"
 #include "home.h"
-#include "process.h"
-#include "server.h"
-#include "share.h"
+#include "primary/process.h"
+#include "primary/server.h"
+#include "domain/share.h"
 
 /* ---- what a process takes is still that of one before it --------------------------------------
  */

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "detach.h"
-#include "domain.h"
+#include "domain/detach.h"
+#include "domain/domain.h"
 #include "doors.h"
 #include "home.h"
-#include "process.h"
-#include "progress.h"
-#include "server.h"
+#include "primary/process.h"
+#include "domain/progress.h"
+#include "primary/server.h"
 
 /* ---- an attach comes at any point of a close, or of an open -----------------------------------
  */

@@ -13,11 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "domain.h"
+#include "domain/domain.h"
 #include "doors.h"
 #include "home.h"
-#include "process.h"
-#include "server.h"
+#include "primary/process.h"
+#include "primary/server.h"
 #include "trip_step.h"
 
 /* Points of an attach that have their close, until it is let in; and behind that. TRIP_SCALE makes

@@ -6,7 +6,7 @@
 
 #include <rte_flow.h>
 
-#include "flow_wire.h"
+#include "flow/flow_wire.h"
 #include "flows.h"
 
 static void

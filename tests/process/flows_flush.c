@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "domain.h"
+#include "domain/domain.h"
 #include "flows_device.h"
-#include "server.h"
+#include "primary/server.h"
 
 /* Beside what other programs keep its threads from a processor. */
 #define LIMIT_NS 100000000

@@ -6,10 +6,10 @@
 
 #include <rte_ethdev.h>
 
-#include "domain.h"
-#include "flow_wire.h"
+#include "domain/domain.h"
+#include "flow/flow_wire.h"
 #include "flows.h"
-#include "link.h"
+#include "secondary/link.h"
 
 static const struct {
 	enum trip_protocol_type type;

@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "baseline.h"
-#include "domain.h"
+#include "domain/domain.h"
 #include "flows.h"
 #include "polled.h"
-#include "server.h"
+#include "primary/server.h"
 
 /* A child of this process. It ends when the pipe does. */
 struct heir {

@@ -16,10 +16,10 @@
 #include <rte_cycles.h>
 
 #include "baseline.h"
-#include "domain.h"
+#include "domain/domain.h"
 #include "family.h"
-#include "link.h"
-#include "server.h"
+#include "secondary/link.h"
+#include "primary/server.h"
 #include "waiter.h"
 
 /* ---- garbage ----------------------------------------------------------------------------------

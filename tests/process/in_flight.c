@@ -17,9 +17,9 @@
 
 #include <rte_ethdev.h>
 
-#include "domain.h"
-#include "port.h"
-#include "share.h"
+#include "domain/domain.h"
+#include "flow/port.h"
+#include "domain/share.h"
 #include "socket_bed.h"
 
 #define FILES 64

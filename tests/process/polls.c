@@ -17,7 +17,7 @@
 #include <trip_flow.h>
 
 #include "flows.h"
-#include "port.h"
+#include "flow/port.h"
 
 #define QUEUES 3
 #define BURST 32

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
-#include "flow_wire.h"
+#include "flow/flow_wire.h"
 #include "flows.h"
 #include "random_message.h"
-#include "server.h"
-#include "share.h"
+#include "primary/server.h"
+#include "domain/share.h"
 
 struct trip_random random_message_state;
 uint64_t random_message_nonce, random_message_bait;

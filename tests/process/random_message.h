@@ -6,7 +6,7 @@
 
 #include <trip_test.h>
 
-#include "protocol.h"
+#include "client/protocol.h"
 
 struct random_message {
 	struct trip_protocol_head head;

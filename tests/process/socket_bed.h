@@ -6,8 +6,8 @@
 #include <trip.h>
 #include <trip_test.h>
 
-#include "protocol.h"
-#include "server.h"
+#include "client/protocol.h"
+#include "primary/server.h"
 
 extern char socket_folder[], socket_path[64], socket_lock[80];
 extern struct trip_domain *socket_domain;

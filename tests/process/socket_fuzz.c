@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #include "baseline.h"
-#include "domain.h"
+#include "domain/domain.h"
 #include "flows.h"
 #include "odd_fds.h"
 #include "random_message.h"
-#include "server.h"
+#include "primary/server.h"
 
 #define CONNECTIONS 24
 #define STEPS 2000

@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "domain.h"
+#include "domain/domain.h"
 #include "socket_bed.h"
 
 /* It goes one way: it cannot be filled, nor with descriptors that would be closed with it. */

@@ -18,7 +18,7 @@
 #include <rte_memzone.h>
 
 #include "baseline.h"
-#include "domain.h"
+#include "domain/domain.h"
 #include "flows.h"
 #include "home.h"
 #include "steps.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "domain.h"
+#include "domain/domain.h"
 #include "family.h"
 #include "home.h"
 #include "waiter.h"

@@ -20,9 +20,9 @@
 #include <rte_malloc.h>
 
 #include "baseline.h"
-#include "domain.h"
+#include "domain/domain.h"
 #include "flows.h"
-#include "server.h"
+#include "primary/server.h"
 #include "storm.h"
 
 #define LIFE_US 20000

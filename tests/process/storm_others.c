@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "domain.h"
+#include "domain/domain.h"
 #include "family.h"
-#include "server.h"
+#include "primary/server.h"
 #include "storm.h"
 
 #define STRANGER 60000

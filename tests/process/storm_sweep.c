@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "baseline.h"
-#include "domain.h"
+#include "domain/domain.h"
 #include "family.h"
-#include "process.h"
+#include "primary/process.h"
 #include "storm.h"
 
 #define BUSY 3

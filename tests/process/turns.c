@@ -14,13 +14,13 @@
 
 #include <rte_cycles.h>
 
-#include "flow.h"
-#include "flow_wire.h"
+#include "flow/flow.h"
+#include "flow/flow_wire.h"
 #include "flows.h"
-#include "link.h"
-#include "port.h"
-#include "progress.h"
-#include "server.h"
+#include "secondary/link.h"
+#include "flow/port.h"
+#include "domain/progress.h"
+#include "primary/server.h"
 
 #define QUEUES 2
 /* Connections of one process, each with a request. */

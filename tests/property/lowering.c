@@ -16,7 +16,7 @@
 #include <trip.h>
 #include <trip_eal.h>
 
-#include "domain.h"
+#include "domain/domain.h"
 
 #define ROUNDS 2000
 #define FEW 8

@@ -17,9 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "domain.h"
+#include "domain/domain.h"
 #include "engine.h"
-#include "progress.h"
+#include "domain/progress.h"
 
 /* Seconds that a phase may take: beyond, somebody sleeps for ever. */
 #define PATIENCE_S 400

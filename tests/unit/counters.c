@@ -10,8 +10,8 @@
 
 #include <trip_eal.h>
 
-#include "domain.h"
-#include "flow.h"
+#include "domain/domain.h"
+#include "flow/flow.h"
 
 #define QUEUES 2
 #define LIMIT TRIP_CNTR_MAX

@@ -8,7 +8,7 @@
 #include <trip_client.h>
 #include <trip_test.h>
 
-#include "flow.h"
+#include "flow/flow.h"
 
 static void
 describe(const char *pattern, char *out, size_t size)

@@ -2,7 +2,7 @@
 /* Operations on flows in hardware, on a driver that the test plays, and how they fail. */
 #include <errno.h>
 
-#include "domain.h"
+#include "domain/domain.h"
 #include "drop.h"
 #include "hard_bed.h"
 

@@ -16,8 +16,8 @@
 
 #include <trip_eal.h>
 
-#include "domain.h"
-#include "flow.h"
+#include "domain/domain.h"
+#include "flow/flow.h"
 
 #define MANY 1000
 

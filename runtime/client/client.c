@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The other end of a domain's socket; libc only, because programs without DPDK link it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <trip_client.h>
+
+#include "client/protocol.h"
+
+#define WATCHES_MAX 64
+/* How long a list that is being changed is asked for again. */
+#define AGAIN_MS 1000
+
+struct trip_client {
+	int socket;
+	/* Descriptor of each watch, -1: none. */
+	int fds[WATCHES_MAX];
+	struct trip_protocol_reply reply;
+};
+
+static _Thread_local char message[256];
+
+const char *
+trip_client_message(void)
+{
+	return message;
+}
+
+__attribute__((format(printf, 2, 3))) static int
+fail(int error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	return -error;
+}
+
+int
+trip_client_path(const char *prefix, const char *domain, char *path, size_t size)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	char folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	int length;
+
+	if (getuid() == 0)
+		strcpy(folder, "/run/tripline");
+	else if (runtime != NULL)
+		snprintf(folder, sizeof(folder), "%s/tripline", runtime);
+	else
+		snprintf(folder, sizeof(folder), "/tmp/tripline-%u", (unsigned int)getuid());
+	length = snprintf(path, size, "%s/%s.%s.sock", folder, prefix != NULL ? prefix : "rte",
+		domain != NULL ? domain : "trip");
+	if (length < 0 || (size_t)length >= size ||
+		(size_t)length >= sizeof(((struct sockaddr_un *)0)->sun_path))
+		return fail(ENAMETOOLONG, "client: the path of a socket in %s is too long", folder);
+	return 0;
+}
+
+static int
+lost(const struct trip_client *client)
+{
+	return fail(EPIPE, "client: the primary has ended, or has closed this connection");
+}
+
+int
+trip_client_ask(
+	struct trip_client *client, enum trip_protocol_type type, const void *body, size_t size)
+{
+	struct trip_protocol_head head = {
+		.magic = TRIP_PROTOCOL_MAGIC,
+		.version = TRIP_PROTOCOL_VERSION,
+		.type = (uint16_t)type,
+		.size = (uint32_t)(sizeof(head) + size),
+	};
+	struct iovec parts[] = {
+		{.iov_base = &head, .iov_len = sizeof(head)},
+		{.iov_base = (void *)(uintptr_t)body, .iov_len = size},
+	};
+	struct msghdr msg = {.msg_iov = parts, .msg_iovlen = 2};
+	ssize_t sent;
+
+	do
+		sent = sendmsg(client->socket, &msg, MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	/* A server that refused the connection has said why before it closed it. */
+	return sent == (ssize_t)head.size || errno == EPIPE || errno == ECONNRESET ? 0
+										   : lost(client);
+}
+
+/* The descriptor that came along, or -1. */
+static int
+take_fd(struct msghdr *msg)
+{
+	struct cmsghdr *control = CMSG_FIRSTHDR(msg);
+	int fd = -1;
+
+	if (control != NULL && control->cmsg_level == SOL_SOCKET &&
+		control->cmsg_type == SCM_RIGHTS && control->cmsg_len == CMSG_LEN(sizeof(fd)))
+		memcpy(&fd, CMSG_DATA(control), sizeof(fd));
+	return fd;
+}
+
+static int
+check_reply(struct trip_client *client, enum trip_protocol_type type, size_t size)
+{
+	const struct trip_protocol_head *head = &client->reply.head;
+
+	if (size < sizeof(*head) || head->magic != TRIP_PROTOCOL_MAGIC || head->size != size)
+		return fail(EPROTO, "client: the socket is none of Tripline's");
+	if (head->error != 0) {
+		client->reply.answer.sentence[sizeof(client->reply.answer.sentence) - 1] = 0;
+		return fail(-head->error, "%s", client->reply.answer.sentence);
+	}
+	if (head->version != TRIP_PROTOCOL_VERSION || head->type != type)
+		return fail(EPROTO, "client: the reply is of version %u and type %u, not %u and %u",
+			head->version, head->type, TRIP_PROTOCOL_VERSION, (unsigned int)type);
+	return 0;
+}
+
+/* The reply is in the client then, and a descriptor that came along in *fd. */
+static int
+receive(struct trip_client *client, enum trip_protocol_type type, bool wait, int *fd)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec part = {.iov_base = &client->reply, .iov_len = sizeof(client->reply)};
+	struct msghdr msg = {.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+	bool reset = false;
+	ssize_t size;
+	int error;
+
+	/* A reset is told before what came ahead of it, once. */
+	do
+		size = recvmsg(client->socket, &msg, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
+	while (size < 0 && (errno == EINTR || (errno == ECONNRESET && !reset && (reset = true))));
+	if (size < 0 && errno == EAGAIN)
+		return TRIP_CLIENT_YET;
+	if (size <= 0)
+		return lost(client);
+	*fd = take_fd(&msg);
+	error = check_reply(client, type, (size_t)size);
+	if (error != 0 && *fd >= 0)
+		close(*fd);
+	return error;
+}
+
+int
+trip_client_answer(struct trip_client *client, enum trip_protocol_type type, bool wait,
+	union trip_protocol_answer *answer, int *fd)
+{
+	int came = -1, error = receive(client, type, wait, &came);
+
+	if (error != 0)
+		return error;
+	if (answer != NULL)
+		*answer = client->reply.answer;
+	if (fd != NULL)
+		*fd = came;
+	else if (came >= 0)
+		close(came);
+	return 0;
+}
+
+int
+trip_client_call(struct trip_client *client, enum trip_protocol_type type, const void *body,
+	size_t size, union trip_protocol_answer *answer, int *fd)
+{
+	int error = trip_client_ask(client, type, body, size);
+
+	return error == 0 ? trip_client_answer(client, type, true, answer, fd) : error;
+}
+
+static int
+ask(struct trip_client *client, enum trip_protocol_type type, const void *body, size_t size)
+{
+	return trip_client_call(client, type, body, size, NULL, NULL);
+}
+
+int
+trip_client_socket(const struct trip_client *client)
+{
+	return client->socket;
+}
+
+static int
+connect_to(struct trip_client *client, const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int error;
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return fail(ENAMETOOLONG, "client: the path %s is too long", path);
+	strcpy(address.sun_path, path);
+	client->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (client->socket >= 0 &&
+		connect(client->socket, (const struct sockaddr *)&address, sizeof(address)) == 0)
+		return 0;
+	error = errno;
+	return fail(error, "client: socket %s: %s", path, strerror(error));
+}
+
+int
+trip_client_open(const char *path, struct trip_client **out)
+{
+	struct trip_client *client = calloc(1, sizeof(*client));
+	char usual[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	struct trip_client_domain domain;
+	uint64_t cursor = 0;
+	int error = 0;
+
+	if (client == NULL)
+		return fail(ENOMEM, "client: no memory");
+	client->socket = -1;
+	for (unsigned int i = 0; i < WATCHES_MAX; i++)
+		client->fds[i] = -1;
+	if (path == NULL)
+		error = trip_client_path(NULL, NULL, usual, sizeof(usual));
+	if (error == 0)
+		error = connect_to(client, path != NULL ? path : usual);
+	/* Refusals are told in answer to the first request. */
+	if (error == 0)
+		error = trip_client_list(
+			client, TRIP_CLIENT_DOMAIN, &cursor, &domain, sizeof(domain), 1);
+	if (error < 0) {
+		trip_client_close(client);
+		return error;
+	}
+	*out = client;
+	return 0;
+}
+
+void
+trip_client_close(struct trip_client *client)
+{
+	for (unsigned int i = 0; i < WATCHES_MAX; i++)
+		if (client->fds[i] >= 0)
+			close(client->fds[i]);
+	if (client->socket >= 0)
+		close(client->socket);
+	free(client);
+}
+
+/* Some lists cannot be read while a control call of the primary changes them. */
+static int
+ask_list(struct trip_client *client, const struct trip_protocol_list *list)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	int error = -EAGAIN;
+
+	for (unsigned int i = 0; i < AGAIN_MS && error == -EAGAIN; i++) {
+		if (i > 0)
+			nanosleep(&pause, NULL);
+		error = ask(client, TRIP_PROTOCOL_LIST, list, sizeof(*list));
+	}
+	return error;
+}
+
+/* Texts of a record; without a text its size is 0. */
+static const struct {
+	size_t size;
+	struct {
+		size_t at, size;
+	} texts[3];
+} records_of[] = {
+#define TEXT(type, member)                                                        \
+	{                                                                         \
+		offsetof(struct type, member), sizeof(((struct type *)0)->member) \
+	}
+	[TRIP_CLIENT_DOMAIN] = {sizeof(struct trip_client_domain),
+		{TEXT(trip_client_domain, version), TEXT(trip_client_domain, name),
+			TEXT(trip_client_domain, prefix)}},
+	[TRIP_CLIENT_CNTR] = {sizeof(struct trip_client_cntr), {TEXT(trip_client_cntr, name)}},
+	[TRIP_CLIENT_WORK] = {sizeof(struct trip_client_work)},
+	[TRIP_CLIENT_FLOW] = {sizeof(struct trip_client_flow),
+		{TEXT(trip_client_flow, pattern), TEXT(trip_client_flow, reason)}},
+	[TRIP_CLIENT_PROCESS] = {sizeof(struct trip_client_process)},
+	[TRIP_CLIENT_HOME] = {sizeof(struct trip_client_home)},
+#undef TEXT
+};
+
+/* Whoever serves the socket may be anybody: his texts have an end, too. */
+static void
+end_texts(enum trip_client_kind kind, void *records, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (unsigned int t = 0; t < 3 && records_of[kind].texts[t].size > 0; t++)
+			((char *)records)[i * records_of[kind].size + records_of[kind].texts[t].at +
+					  records_of[kind].texts[t].size - 1] = 0;
+}
+
+/* The records that came, and where the list goes on: how many, or the error. */
+static int
+take_records(struct trip_client *client, const struct trip_protocol_list *list, uint64_t *cursor,
+	void *records)
+{
+	const struct trip_protocol_records *got = &client->reply.answer.records;
+	size_t bytes = (size_t)got->count * list->size;
+
+	if (got->count > list->count ||
+		client->reply.head.size != sizeof(client->reply.head) +
+						   offsetof(struct trip_protocol_records, record) +
+						   bytes)
+		return fail(EPROTO, "client: a list of %" PRIu32 " records has %" PRIu32 " bytes",
+			got->count, client->reply.head.size);
+	*cursor = got->cursor;
+	memcpy(records, got->record, bytes);
+	end_texts(list->kind, records, got->count);
+	return (int)got->count;
+}
+
+int
+trip_client_list(struct trip_client *client, enum trip_client_kind kind, uint64_t *cursor,
+	void *records, size_t size, size_t count)
+{
+	struct trip_protocol_list list = {.kind = kind, .size = (uint32_t)size};
+	size_t most;
+	int got = 0;
+
+	if ((unsigned int)kind >= sizeof(records_of) / sizeof(records_of[0]) ||
+		size != records_of[kind].size || count == 0)
+		return fail(EINVAL, "client: no room for records of kind %u in %zu of %zu bytes",
+			(unsigned int)kind, count, size);
+	most = TRIP_PROTOCOL_RECORDS / size;
+	list.count = (uint32_t)(count < most ? count : most);
+	while (got == 0 && *cursor != TRIP_PROTOCOL_END) {
+		list.cursor = *cursor;
+		got = ask_list(client, &list);
+		if (got == 0)
+			got = take_records(client, &list, cursor, records);
+	}
+	return got;
+}
+
+static void
+take_cntr(const struct trip_client *client, struct trip_client_cntr *cntr)
+{
+	*cntr = client->reply.answer.cntr;
+	end_texts(TRIP_CLIENT_CNTR, cntr, 1);
+}
+
+int
+trip_client_find(struct trip_client *client, const char *name, struct trip_client_cntr *cntr)
+{
+	struct trip_protocol_find find = {0};
+	int error;
+
+	if (strlen(name) >= sizeof(find.name))
+		return fail(EINVAL, "client: the name \"%.40s\" ... is too long", name);
+	strcpy(find.name, name);
+	error = ask(client, TRIP_PROTOCOL_FIND, &find, sizeof(find));
+	if (error == 0)
+		take_cntr(client, cntr);
+	return error;
+}
+
+int
+trip_client_read(struct trip_client *client, uint64_t id, struct trip_client_cntr *cntr)
+{
+	const struct trip_protocol_read read = {.cntr = id};
+	int error = ask(client, TRIP_PROTOCOL_READ, &read, sizeof(read));
+
+	if (error == 0)
+		take_cntr(client, cntr);
+	return error;
+}
+
+int
+trip_client_watch(struct trip_client *client, uint64_t id, uint32_t *watch, int *fd)
+{
+	const struct trip_protocol_read read = {.cntr = id};
+	int error = trip_client_call(client, TRIP_PROTOCOL_WATCH, &read, sizeof(read), NULL, fd);
+
+	if (error != 0)
+		return error;
+	*watch = client->reply.answer.watching.watch;
+	if (*fd < 0 || *watch >= WATCHES_MAX || client->fds[*watch] >= 0)
+		return fail(EMFILE, "client: the descriptor of the watch did not arrive");
+	client->fds[*watch] = *fd;
+	return 0;
+}
+
+int
+trip_client_arm(struct trip_client *client, uint32_t watch, uint64_t threshold,
+	const struct trip_client_cntr *seen)
+{
+	const struct trip_protocol_arm arm = {
+		.threshold = threshold,
+		.success = seen->success,
+		.error = seen->error,
+		.errgen = seen->errgen,
+		.setgen = seen->setgen,
+		.watch = watch,
+	};
+
+	return ask(client, TRIP_PROTOCOL_ARM, &arm, sizeof(arm));
+}
+
+int
+trip_client_unwatch(struct trip_client *client, uint32_t watch)
+{
+	const struct trip_protocol_unwatch unwatch = {.watch = watch};
+	int error = ask(client, TRIP_PROTOCOL_UNWATCH, &unwatch, sizeof(unwatch));
+
+	if (error != 0)
+		return error;
+	close(client->fds[watch]);
+	client->fds[watch] = -1;
+	return 0;
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The life of a counter, and its values. wait.c waits on it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+
+#include <trip_error.h>
+
+#include "cntr/cntr.h"
+#include "cntr/registry.h"
+#include "cntr/wait_set.h"
+#include "domain/detach.h"
+#include "domain/error.h"
+#include "domain/progress.h"
+#include "secondary/link.h"
+#include "work/work.h"
+
+const char *
+trip_cntr_label(const struct trip_cntr *cntr, char *text, size_t size)
+{
+	snprintf(text, size, cntr->name[0] != 0 ? "cntr %" PRIu32 " \"%s\"" : "cntr %" PRIu32,
+		cntr->global, cntr->name);
+	return text;
+}
+
+static int
+check_attr(const struct trip_domain *domain, const struct trip_cntr_attr *attr)
+{
+	if (attr->size != sizeof(*attr))
+		return trip_error_set(EINVAL, "cntr: attribute size %zu is not the known %zu",
+			attr->size, sizeof(*attr));
+	if (attr->flags != 0)
+		return trip_error_set(EINVAL, "cntr: flags 0x%" PRIx64 " are not 0", attr->flags);
+	if ((unsigned int)attr->events > TRIP_CNTR_EVENTS_BYTES)
+		return trip_error_set(EINVAL, "cntr: events %d are unknown", (int)attr->events);
+	if ((unsigned int)attr->wait_obj > TRIP_WAIT_YIELD)
+		return trip_error_set(
+			EINVAL, "cntr: wait object %d is unknown", (int)attr->wait_obj);
+	if (attr->wait_obj == TRIP_WAIT_SET && !trip_wait_set_is_of(attr->wait_set, domain))
+		return trip_error_set(
+			EINVAL, "cntr: its wait set is none of the domain \"%s\"", domain->name);
+	return attr->name != NULL ? trip_error_check_name("cntr", attr->name, TRIP_NAME_MAX) : 0;
+}
+
+/* Makes a handle of the counter at this index. */
+static void
+bind(struct trip_cntr *cntr, struct trip_entry *entry)
+{
+	cntr->id = entry->id;
+	cntr->global = entry->global;
+	cntr->home = trip_engine_home(&cntr->fid.domain->engine, cntr->global, &cntr->local);
+	cntr->cell = &cntr->home->cells[cntr->local];
+	cntr->head.cell = (struct trip_cntr_cell *)cntr->cell;
+	/* Others may write over the cell's. */
+	cntr->flows = cntr->fid.domain->link == NULL ? &entry->flows : &cntr->cell->flows;
+	cntr->events = entry->events;
+	strcpy(cntr->name, entry->name);
+}
+
+static int
+open_wait(struct trip_cntr *cntr, struct trip_wait_set *set)
+{
+	switch (cntr->fid.wait_obj) {
+	case TRIP_WAIT_FD:
+	case TRIP_WAIT_MUTEX_COND:
+		return trip_native_open(
+			&cntr->native, cntr->fid.domain, cntr->home, cntr->fid.wait_obj);
+	case TRIP_WAIT_SET:
+		return trip_wait_set_join(set, cntr);
+	default:
+		return 0;
+	}
+}
+
+static void
+close_wait(struct trip_cntr *cntr)
+{
+	if (cntr->fid.wait_obj == TRIP_WAIT_SET)
+		trip_wait_set_leave(cntr);
+	else if (cntr->fid.wait_obj == TRIP_WAIT_FD || cntr->fid.wait_obj == TRIP_WAIT_MUTEX_COND)
+		trip_native_close(&cntr->native);
+}
+
+/* In an attached process: the primary gives it back. */
+static int
+let_go_theirs(struct trip_cntr *cntr)
+{
+	struct trip_domain *domain = cntr->fid.domain;
+	int error = trip_link_let_go(domain, cntr->id, cntr->found);
+
+	if (error != 0 && error != -ESHUTDOWN)
+		return error;
+	close_wait(cntr);
+	pthread_mutex_lock(&domain->lock);
+	domain->n_cntrs--;
+	pthread_mutex_unlock(&domain->lock);
+	return 0;
+}
+
+/* 0, or -EBUSY: others have it open, and nothing has changed. */
+static int
+let_go(struct trip_cntr *cntr)
+{
+	struct trip_domain *domain = cntr->fid.domain;
+	struct trip_entry *entry = &domain->entries[cntr->global];
+	bool last = !cntr->found;
+
+	if (!cntr->found && trip_registry_retire(domain, entry) != 0)
+		return -EBUSY;
+	close_wait(cntr);
+	if (cntr->found)
+		last = trip_registry_drop(domain, entry);
+	if (last)
+		trip_registry_free(domain, entry);
+	return 0;
+}
+
+/* The entry of a counter that is opened or found; `theirs` is room for one of the primary's. */
+static int
+obtain(struct trip_domain *domain, const struct trip_cntr_attr *attr, bool found,
+	struct trip_entry **entry, struct trip_entry *theirs)
+{
+	int error;
+
+	if (domain->link == NULL)
+		return found ? trip_registry_find(domain, attr->name, entry)
+			     : trip_registry_enter(domain, attr->name, attr->events,
+				       TRIP_REGISTRY_PRIMARY, entry);
+	*entry = theirs;
+	error = found ? trip_link_find(domain, attr->name, theirs)
+		      : trip_link_enter(domain, attr->name, attr->events, theirs);
+	if (error != 0)
+		return error;
+	pthread_mutex_lock(&domain->lock);
+	domain->n_cntrs++;
+	pthread_mutex_unlock(&domain->lock);
+	return 0;
+}
+
+static int
+open_handle(struct trip_domain *domain, const struct trip_cntr_attr *attr, bool found,
+	struct trip_cntr **out, void *context)
+{
+	struct trip_entry *entry, theirs;
+	struct trip_cntr *cntr;
+	int error = trip_detach_check(domain);
+
+	if (error == 0)
+		error = check_attr(domain, attr);
+	if (error != 0)
+		return error;
+	cntr = calloc(1, sizeof(*cntr));
+	if (cntr == NULL)
+		return trip_error_set(ENOMEM, "cntr: no memory for its handle");
+	cntr->fid.domain = domain;
+	cntr->fid.wait_obj = attr->wait_obj;
+	cntr->context = context;
+	error = obtain(domain, attr, found, &entry, &theirs);
+	if (error != 0) {
+		free(cntr);
+		return error;
+	}
+	cntr->found = found;
+	bind(cntr, entry);
+	error = open_wait(cntr, attr->wait_set);
+	if (error != 0) {
+		/* It has none to close. */
+		cntr->fid.wait_obj = TRIP_WAIT_NONE;
+		(void)(domain->link != NULL ? let_go_theirs(cntr) : let_go(cntr));
+		free(cntr);
+		return error;
+	}
+	trip_hold_open(cntr);
+	trip_detach_watch_cntr(cntr);
+	*out = cntr;
+	return 0;
+}
+
+int
+trip_cntr_open(struct trip_domain *domain, const struct trip_cntr_attr *given,
+	struct trip_cntr **out, void *context)
+{
+	static const struct trip_cntr_attr defaults = {.size = sizeof(defaults)};
+
+	return open_handle(domain, given != NULL ? given : &defaults, false, out, context);
+}
+
+int
+trip_cntr_find(struct trip_domain *domain, const struct trip_cntr_attr *attr,
+	struct trip_cntr **out, void *context)
+{
+	if (attr == NULL || (attr->size == sizeof(*attr) && attr->name == NULL))
+		return trip_error_set(EINVAL, "cntr: no name is given to find it by");
+	return open_handle(domain, attr, true, out, context);
+}
+
+int
+trip_cntr_close(struct trip_cntr *cntr)
+{
+	struct trip_domain *domain = cntr->fid.domain;
+	char label[TRIP_CNTR_LABEL_SIZE];
+	uint32_t refs;
+	int error;
+
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
+	/* Items that are gone may still be waiting to be counted off. */
+	trip_work_reap(domain);
+	refs = trip_hold_close(cntr, atomic_load_explicit(&cntr->refs, memory_order_acquire));
+	if (refs > 0)
+		return trip_error_set(EBUSY,
+			"%s: %" PRIu32
+			" flows, pending work items, poll sets or waiters refer to it",
+			trip_cntr_label(cntr, label, sizeof(label)), refs);
+	/* Its end changes the error value, which is nothing to tell its set. */
+	if (cntr->fid.wait_obj == TRIP_WAIT_SET)
+		trip_wait_set_suspend(cntr);
+	error = domain->link != NULL ? let_go_theirs(cntr) : let_go(cntr);
+	if (error != 0) {
+		trip_hold_open(cntr);
+		if (cntr->fid.wait_obj == TRIP_WAIT_SET)
+			trip_wait_set_resume(cntr);
+		return error;
+	}
+	trip_detach_unwatch_cntr(cntr);
+	free(cntr);
+	return 0;
+}
+
+uint64_t
+trip_cntr_read(struct trip_cntr *cntr)
+{
+	uint64_t value = trip_cell_success(cntr->cell);
+
+	/* A read that finds nothing new leaves the handle's line to other readers. */
+	if (atomic_load_explicit(&cntr->read_success, memory_order_relaxed) != value)
+		atomic_store_explicit(&cntr->read_success, value, memory_order_relaxed);
+	return value;
+}
+
+uint64_t
+trip_cntr_readerr(struct trip_cntr *cntr)
+{
+	uint64_t value = trip_cell_error(cntr->cell);
+
+	if (atomic_load_explicit(&cntr->read_error, memory_order_relaxed) != value)
+		atomic_store_explicit(&cntr->read_error, value, memory_order_relaxed);
+	return value;
+}
+
+bool
+trip_cntr_is_due(struct trip_cntr *cntr, struct trip_cell_sample *sample)
+{
+	trip_cell_sample(cntr->cell, sample);
+	return sample->success != atomic_load_explicit(&cntr->read_success, memory_order_relaxed) ||
+	       sample->error != atomic_load_explicit(&cntr->read_error, memory_order_relaxed);
+}
+
+static int
+ring_if(struct trip_cntr *cntr, bool ring)
+{
+	if (ring)
+		trip_doorbell_ring(&cntr->home->doorbell, TRIP_BELL_CNTR, cntr->local);
+	return 0;
+}
+
+int
+trip_cntr_add_reached(struct trip_cntr *cntr, uint64_t reached)
+{
+	return ring_if(cntr, trip_cell_add_reached(cntr->cell, reached));
+}
+
+int
+trip_cntr_add_slowly(struct trip_cntr *cntr, uint64_t value)
+{
+	if (__atomic_load_n(&cntr->head.cell, __ATOMIC_RELAXED) == NULL)
+		return trip_detach_refuse(cntr->fid.domain);
+	return ring_if(cntr, trip_cell_add(cntr->cell, value));
+}
+
+/* For whoever does not compile the header's. */
+int
+trip_cntr_add(struct trip_cntr *cntr, uint64_t value)
+{
+	uint64_t reached;
+
+	if (__atomic_load_n(&cntr->head.cell, __ATOMIC_RELAXED) == NULL || (value >> 32) != 0)
+		return trip_cntr_add_slowly(cntr, value);
+	if (!trip_cell_add_quickly(cntr->cell, value, &reached))
+		return 0;
+	return trip_cntr_add_reached(cntr, reached);
+}
+
+int
+trip_cntr_adderr(struct trip_cntr *cntr, uint64_t value)
+{
+	int error = trip_detach_check(cntr->fid.domain);
+
+	return error != 0 ? error : ring_if(cntr, trip_cell_adderr(cntr->cell, value));
+}
+
+static int
+check_value(struct trip_cntr *cntr, const char *what, uint64_t value)
+{
+	char label[TRIP_CNTR_LABEL_SIZE];
+
+	if (trip_detach_check(cntr->fid.domain) != 0)
+		return -ESHUTDOWN;
+	return value <= TRIP_CNTR_MAX
+		       ? 0
+		       : trip_error_set(EINVAL, "%s: %s %" PRIu64 " is above the limit %" PRIu64,
+				 trip_cntr_label(cntr, label, sizeof(label)), what, value,
+				 (uint64_t)TRIP_CNTR_MAX);
+}
+
+int
+trip_cntr_set(struct trip_cntr *cntr, uint64_t value)
+{
+	int error = check_value(cntr, "value", value);
+
+	return error != 0 ? error : ring_if(cntr, trip_cell_set(cntr->cell, value));
+}
+
+int
+trip_cntr_seterr(struct trip_cntr *cntr, uint64_t value)
+{
+	int error = check_value(cntr, "error value", value);
+
+	return error != 0 ? error : ring_if(cntr, trip_cell_seterr(cntr->cell, value));
+}
+
+uint64_t
+trip_cntr_errgen(struct trip_cntr *cntr)
+{
+	struct trip_cell_sample sample;
+
+	trip_cell_sample(cntr->cell, &sample);
+	return trip_cell_error_mark(&sample);
+}
+
+uint64_t
+trip_cntr_age(struct trip_cntr *cntr)
+{
+	uint64_t refreshed, now;
+
+	if (atomic_load_explicit(cntr->flows, memory_order_relaxed) == 0)
+		return 0;
+	if (trip_detach_check(cntr->fid.domain) != 0)
+		return UINT64_MAX;
+	refreshed = atomic_load_explicit(&cntr->cell->refreshed_tsc, memory_order_relaxed);
+	now = rte_rdtsc();
+	return now > refreshed ? trip_engine_ns(cntr->home->engine, now - refreshed) : 0;
+}
+
+void *
+trip_cntr_context(const struct trip_cntr *cntr)
+{
+	return cntr->context;
+}
+
+const char *
+trip_cntr_name(const struct trip_cntr *cntr)
+{
+	return cntr->name;
+}
+
+struct trip_fid *
+trip_cntr_fid(struct trip_cntr *cntr)
+{
+	return &cntr->fid;
+}

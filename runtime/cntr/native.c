@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A home never takes a lock of the application's: for a condition variable it writes the descriptor
+ * of this process's helper thread, which locks, broadcasts and unlocks. An application that holds
+ * its mutex keeps only its own waiters: the helper tries the others meanwhile (CNTR-08).
+ *
+ * A home writes a descriptor between the two ends of a signal only, so whoever has seen the slot
+ * quiescent (W1 of waiter.h) may close it: its number can become any other file.
+ *
+ * In the primary a descriptor is an eventfd. An attached process has one end of a pair of sockets,
+ * and homes the other: nothing that it does to its own can make them wait, and with the primary it
+ * ends, and is ready for good (WAIT-12).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <trip_cntr.h>
+#include <trip_error.h>
+
+#include "cntr/native.h"
+#include "domain/domain.h"
+#include "domain/error.h"
+#include "domain/thread.h"
+#include "secondary/link.h"
+#include "waiter.h"
+
+/* How long the helper leaves a mutex that is held before it tries again. */
+#define RETRY_NS 200000
+
+/* In an attached process, these are those that it was given: `more` gets it others. */
+static int
+take_slot(struct trip_domain *domain, struct trip_home *home,
+	int (*more)(struct trip_domain *domain, uint32_t home))
+{
+	uint32_t slot = trip_slots_take(&domain->waiters[home->index]);
+
+	if (slot != TRIP_SLOTS_NONE)
+		return (int)slot;
+	if (domain->link != NULL)
+		return more(domain, home->index);
+	return trip_error_set(ENOSPC, "domain \"%s\": all %" PRIu32 " waiters are in use",
+		domain->name, home->shape.n_waiters);
+}
+
+int
+trip_native_take_slot(struct trip_domain *domain, struct trip_home *home)
+{
+	return take_slot(domain, home, trip_link_take_slot);
+}
+
+int
+trip_native_try_slot(struct trip_domain *domain, struct trip_home *home)
+{
+	return take_slot(domain, home, trip_link_try_slot);
+}
+
+void
+trip_native_give_slot(struct trip_domain *domain, struct trip_home *home, uint32_t slot)
+{
+	trip_waiter_disarm(home, slot);
+	trip_slots_give(&domain->waiters[home->index], slot);
+}
+
+struct trip_waiter *
+trip_native_waiter(const struct trip_native *native)
+{
+	return &native->home->waiters[native->slot];
+}
+
+/* Partner: the acquire load in waiter.c's signal_slot(); the arming that follows orders it too. */
+static void
+publish_fd(struct trip_native *native, int fd)
+{
+	atomic_store_explicit(&native->home->waiter_fds[native->slot], fd, memory_order_release);
+}
+
+static int
+open_eventfd(const struct trip_domain *domain, int flags, int *fd)
+{
+	int error;
+
+	*fd = eventfd(0, flags | EFD_CLOEXEC);
+	error = errno;
+	return *fd >= 0 ? 0
+			: trip_error_set(error, "domain \"%s\": no descriptor to wait on: %s",
+				  domain->name, trip_strerror(error));
+}
+
+/* In an attached process homes write the other end. */
+static int
+link_fd(struct trip_native *native, enum trip_protocol_signal_by by, int *fd)
+{
+	return trip_link_signal(native->domain, native->home->index, native->slot, by, fd);
+}
+
+/* What one signal left in a descriptor. False: it is empty, or the primary has ended. */
+static bool
+take_signal(const struct trip_native *native)
+{
+	uint64_t signals;
+	int before = errno;
+	ssize_t got = native->domain->link != NULL
+			      ? recv(native->fd, &signals, sizeof(signals), MSG_DONTWAIT)
+			      : read(native->fd, &signals, sizeof(signals));
+
+	errno = before;
+	return got > 0;
+}
+
+void
+trip_native_drain(struct trip_native *native)
+{
+	uint32_t sequence = atomic_load(&trip_native_waiter(native)->sequence);
+
+	/* What nobody has signalled since holds nothing; an eventfd holds all signals in one. */
+	if (native->kind != TRIP_WAIT_FD || sequence == native->drained)
+		return;
+	while (take_signal(native) && native->domain->link != NULL && ++native->drained != sequence)
+		;
+	native->drained = sequence;
+}
+
+/* Tells whoever waits on a condition variable that was signalled. False where its mutex is held. */
+static bool
+tell(struct trip_native *native, bool ended)
+{
+	uint32_t sequence = atomic_load(&trip_native_waiter(native)->sequence);
+
+	if (sequence == native->told && !ended)
+		return true;
+	if (pthread_mutex_trylock(&native->mutex) != 0)
+		return false;
+	native->told = sequence;
+	pthread_cond_broadcast(&native->cond);
+	pthread_mutex_unlock(&native->mutex);
+	return true;
+}
+
+/* Under the helper's lock. */
+static bool
+tell_all(struct trip_native_helper *helper, bool ended)
+{
+	bool all = true;
+
+	for (struct trip_native *native = helper->list; native != NULL; native = native->next)
+		all &= tell(native, ended);
+	return all;
+}
+
+/* False: no signal comes any more. */
+static bool
+await_signal(const struct trip_native_helper *helper)
+{
+	uint64_t signals;
+	ssize_t got;
+
+	do
+		got = helper->domain->link != NULL ? recv(helper->fd, &signals, sizeof(signals), 0)
+						   : read(helper->fd, &signals, sizeof(signals));
+	while (got < 0 && errno == EINTR);
+	return got > 0;
+}
+
+static void *
+helper_main(void *arg)
+{
+	const struct timespec retry = {.tv_nsec = RETRY_NS};
+	struct trip_native_helper *helper = arg;
+	bool stop, all = true, ended = false, refused;
+
+	do {
+		/* A signal that comes after this is found by the next one that is awaited. */
+		if (all && !ended)
+			ended = !await_signal(helper);
+		else
+			nanosleep(&retry, NULL);
+		/* Whoever is told of the end finds it, and waits no more. */
+		refused = ended && atomic_load(&helper->domain->detached);
+		pthread_mutex_lock(&helper->lock);
+		all = tell_all(helper, refused);
+		stop = helper->stop;
+		pthread_mutex_unlock(&helper->lock);
+	} while (!stop && !(refused && all));
+	return NULL;
+}
+
+/* Under the helper's lock. */
+static int
+start_helper(struct trip_domain *domain)
+{
+	struct trip_native_helper *helper = &domain->helper;
+	int error;
+
+	error = trip_thread_start(&helper->thread, "trip-helper", helper_main, helper);
+	if (error != 0)
+		return trip_error_set(error, "domain \"%s\": its helper thread does not start: %s",
+			domain->name, trip_strerror(error));
+	helper->started = true;
+	return 0;
+}
+
+/* What the helper waits on, and homes are to write for this object. Under the helper's lock. */
+static int
+open_helper_fd(struct trip_native *native)
+{
+	struct trip_native_helper *helper = &native->domain->helper;
+	bool first = helper->fd < 0;
+	int none;
+
+	if (native->domain->link == NULL)
+		return first ? open_eventfd(native->domain, 0, &helper->fd) : 0;
+	return first ? link_fd(native, TRIP_PROTOCOL_SIGNAL_COMMON, &helper->fd)
+		     : link_fd(native, TRIP_PROTOCOL_SIGNAL_SAME, &none);
+}
+
+/* Likewise. */
+static int
+open_helper(struct trip_native *native)
+{
+	struct trip_native_helper *helper = &native->domain->helper;
+	int error = open_helper_fd(native);
+
+	if (error != 0 || helper->started)
+		return error;
+	error = start_helper(native->domain);
+	if (error != 0) {
+		close(helper->fd);
+		helper->fd = -1;
+	}
+	return error;
+}
+
+static int
+open_cond(struct trip_native *native)
+{
+	struct trip_native_helper *helper = &native->domain->helper;
+	int error;
+
+	pthread_mutex_lock(&helper->lock);
+	error = open_helper(native);
+	if (error == 0) {
+		publish_fd(native, helper->fd);
+		pthread_mutex_init(&native->mutex, NULL);
+		pthread_cond_init(&native->cond, NULL);
+		native->told = atomic_load(&trip_native_waiter(native)->sequence);
+		native->next = helper->list;
+		helper->list = native;
+	}
+	pthread_mutex_unlock(&helper->lock);
+	return error;
+}
+
+static void
+close_cond(struct trip_native *native)
+{
+	struct trip_native_helper *helper = &native->domain->helper;
+	struct trip_native **link = &helper->list;
+
+	pthread_mutex_lock(&helper->lock);
+	while (*link != native)
+		link = &(*link)->next;
+	*link = native->next;
+	pthread_mutex_unlock(&helper->lock);
+	pthread_cond_destroy(&native->cond);
+	pthread_mutex_destroy(&native->mutex);
+}
+
+static int
+open_fd(struct trip_native *native)
+{
+	int error = native->domain->link != NULL
+			    ? link_fd(native, TRIP_PROTOCOL_SIGNAL_OWN, &native->fd)
+			    : open_eventfd(native->domain, EFD_NONBLOCK, &native->fd);
+
+	if (error != 0)
+		return error;
+	native->drained = atomic_load(&trip_native_waiter(native)->sequence);
+	publish_fd(native, native->fd);
+	return 0;
+}
+
+int
+trip_native_open(struct trip_native *native, struct trip_domain *domain, struct trip_home *home,
+	enum trip_wait_obj kind)
+{
+	int slot = trip_native_take_slot(domain, home), error = 0, none;
+
+	if (slot < 0)
+		return slot;
+	*native = (struct trip_native){
+		.domain = domain,
+		.kind = kind,
+		.home = home,
+		.slot = (uint32_t)slot,
+		.number = home->index * domain->engine.waiters_per_home + (uint32_t)slot,
+		.fd = -1,
+	};
+	/* What signals its former owner is not for this one. */
+	trip_waiter_quiesce(home, native->slot);
+	if (kind == TRIP_WAIT_MUTEX_COND)
+		error = open_cond(native);
+	else if (kind == TRIP_WAIT_FD)
+		error = open_fd(native);
+	if (error != 0) {
+		/* It may have one already, of the common socket. */
+		if (domain->link != NULL)
+			(void)link_fd(native, TRIP_PROTOCOL_SIGNAL_OFF, &none);
+		trip_native_give_slot(domain, home, native->slot);
+	}
+	return error;
+}
+
+void
+trip_native_close(struct trip_native *native)
+{
+	int none;
+
+	trip_waiter_quiesce(native->home, native->slot);
+	publish_fd(native, -1);
+	/* A primary that has ended writes nothing any more. */
+	if (native->domain->link != NULL)
+		(void)link_fd(native, TRIP_PROTOCOL_SIGNAL_OFF, &none);
+	if (native->kind == TRIP_WAIT_MUTEX_COND)
+		close_cond(native);
+	if (native->kind == TRIP_WAIT_FD)
+		close(native->fd);
+	trip_native_give_slot(native->domain, native->home, native->slot);
+}
+
+int
+trip_native_control(struct trip_native *native, int command, void *arg)
+{
+	if (command != TRIP_GETWAIT || arg == NULL)
+		return trip_error_set(
+			EINVAL, "control: command %d is unknown or has no argument", command);
+	if (native->kind == TRIP_WAIT_FD) {
+		*(int *)arg = native->fd;
+		return 0;
+	}
+	if (native->kind == TRIP_WAIT_MUTEX_COND) {
+		*(struct trip_mutex_cond *)arg = (struct trip_mutex_cond){
+			.mutex = &native->mutex,
+			.cond = &native->cond,
+		};
+		return 0;
+	}
+	return trip_error_set(
+		ENOSYS, "control: wait object %d is not retrievable", (int)native->kind);
+}
+
+static void
+stop_helper(struct trip_native_helper *helper)
+{
+	uint64_t one = 1;
+
+	pthread_mutex_lock(&helper->lock);
+	helper->stop = true;
+	pthread_mutex_unlock(&helper->lock);
+	if (helper->domain->link != NULL)
+		shutdown(helper->fd, SHUT_RDWR);
+	else
+		while (write(helper->fd, &one, sizeof(one)) < 0 && errno == EINTR)
+			;
+	pthread_join(helper->thread, NULL);
+}
+
+void
+trip_native_fini(struct trip_domain *domain)
+{
+	struct trip_native_helper *helper = &domain->helper;
+
+	if (!helper->started)
+		return;
+	stop_helper(helper);
+	close(helper->fd);
+}

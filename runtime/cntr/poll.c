@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Poll sets. A member remembers what this set last reported of it, so no set steals from another.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <trip_poll.h>
+
+#include "cntr/cntr.h"
+#include "domain/detach.h"
+#include "domain/error.h"
+#include "domain/progress.h"
+
+struct member {
+	struct trip_cntr *cntr;
+	struct trip_cell_sample reported;
+};
+
+struct trip_poll_set {
+	struct trip_domain *domain;
+	pthread_mutex_t lock;
+	struct member *members;
+	uint32_t n_members;
+	uint32_t room;
+	/* Where the next call goes on, so that no member starves (POLL-07). */
+	uint32_t next;
+	/* Calls of trip_poll() under way. */
+	_Atomic uint32_t refs;
+};
+
+int
+trip_poll_open(
+	struct trip_domain *domain, const struct trip_poll_attr *attr, struct trip_poll_set **out)
+{
+	struct trip_poll_set *set;
+
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
+	if (attr != NULL && attr->size != sizeof(*attr))
+		return trip_error_set(EINVAL, "poll set: attribute size %zu is not the known %zu",
+			attr->size, sizeof(*attr));
+	if (attr != NULL && attr->flags != 0)
+		return trip_error_set(
+			EINVAL, "poll set: flags 0x%" PRIx64 " are not 0", attr->flags);
+	set = calloc(1, sizeof(*set));
+	if (set == NULL)
+		return trip_error_set(ENOMEM, "poll set: no memory for its handle");
+	set->domain = domain;
+	pthread_mutex_init(&set->lock, NULL);
+	pthread_mutex_lock(&domain->lock);
+	domain->n_sets++;
+	pthread_mutex_unlock(&domain->lock);
+	*out = set;
+	return 0;
+}
+
+int
+trip_poll_close(struct trip_poll_set *set)
+{
+	struct trip_domain *domain = set->domain;
+	uint32_t calls = atomic_load_explicit(&set->refs, memory_order_acquire), members;
+
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
+	pthread_mutex_lock(&set->lock);
+	members = set->n_members;
+	pthread_mutex_unlock(&set->lock);
+	if (members > 0 || calls > 0)
+		return trip_error_set(EBUSY,
+			"poll set: it has %" PRIu32 " members, and %" PRIu32 " calls poll it",
+			members, calls);
+	pthread_mutex_destroy(&set->lock);
+	free(set->members);
+	free(set);
+	pthread_mutex_lock(&domain->lock);
+	domain->n_sets--;
+	pthread_mutex_unlock(&domain->lock);
+	return 0;
+}
+
+static int
+check_member(const struct trip_poll_set *set, const struct trip_fid *fid, uint64_t flags)
+{
+	if (trip_detach_check(set->domain) != 0)
+		return -ESHUTDOWN;
+	if (flags != 0)
+		return trip_error_set(EINVAL, "poll set: flags 0x%" PRIx64 " are not 0", flags);
+	if (fid == NULL || fid->kind != TRIP_FID_CNTR)
+		return trip_error_set(EINVAL, "poll set: the object is no counter");
+	if (fid->domain != set->domain)
+		return trip_error_set(EXDEV, "poll set: the counter is of another domain");
+	return 0;
+}
+
+/* Under the lock. The index of a member, or n_members. */
+static uint32_t
+find(const struct trip_poll_set *set, const struct trip_fid *fid)
+{
+	uint32_t i = 0;
+
+	while (i < set->n_members && &set->members[i].cntr->fid != fid)
+		i++;
+	return i;
+}
+
+/* Under the lock. */
+static int
+add(struct trip_poll_set *set, struct trip_cntr *cntr)
+{
+	char label[TRIP_CNTR_LABEL_SIZE];
+	struct member *member;
+
+	if (find(set, &cntr->fid) < set->n_members)
+		return trip_error_set(EEXIST, "poll set: %s is a member",
+			trip_cntr_label(cntr, label, sizeof(label)));
+	if (set->n_members == set->room) {
+		uint32_t room = set->room == 0 ? 16 : 2 * set->room;
+		struct member *grown = realloc(set->members, room * sizeof(*grown));
+
+		if (grown == NULL)
+			return trip_error_set(
+				ENOMEM, "poll set: no memory for %" PRIu32 " members", room);
+		set->members = grown;
+		set->room = room;
+	}
+	atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
+	/* Its turn is the last of this round: those whose it is do not wait for who comes and goes.
+	 */
+	member = &set->members[set->next];
+	memmove(member + 1, member, (set->n_members - set->next) * sizeof(*member));
+	if (set->n_members++ > 0)
+		set->next++;
+	member->cntr = cntr;
+	trip_cell_sample(cntr->cell, &member->reported);
+	return 0;
+}
+
+int
+trip_poll_add(struct trip_poll_set *set, struct trip_fid *fid, uint64_t flags)
+{
+	int error = check_member(set, fid, flags);
+
+	if (error != 0)
+		return error;
+	pthread_mutex_lock(&set->lock);
+	error = add(set, trip_cntr_of(fid));
+	pthread_mutex_unlock(&set->lock);
+	return error;
+}
+
+int
+trip_poll_del(struct trip_poll_set *set, struct trip_fid *fid, uint64_t flags)
+{
+	int error = check_member(set, fid, flags);
+	uint32_t at;
+
+	if (error != 0)
+		return error;
+	pthread_mutex_lock(&set->lock);
+	at = find(set, fid);
+	if (at < set->n_members) {
+		/* Release: whoever closes the counter sees the set gone from it. */
+		atomic_fetch_sub_explicit(&set->members[at].cntr->refs, 1, memory_order_release);
+		set->n_members--;
+		memmove(&set->members[at], &set->members[at + 1],
+			(set->n_members - at) * sizeof(*set->members));
+		if (at < set->next)
+			set->next--;
+		else if (set->next == set->n_members)
+			set->next = 0;
+	} else {
+		error = trip_error_set(ENOENT, "poll set: the counter is no member");
+	}
+	pthread_mutex_unlock(&set->lock);
+	return error;
+}
+
+/* Whether a member has changed since it was reported; then it is reported now. The generations tell
+ * of a value that has changed and is the same again: one's own set must not hide another's add. */
+static bool
+report(struct member *member)
+{
+	struct trip_cell_sample now;
+
+	trip_cell_sample(member->cntr->cell, &now);
+	if (now.success == member->reported.success && now.error == member->reported.error &&
+		now.errgen == member->reported.errgen && now.setgen == member->reported.setgen)
+		return false;
+	member->reported = now;
+	return true;
+}
+
+static int
+report_all(struct trip_poll_set *set, void **context, int count)
+{
+	int n = 0;
+
+	pthread_mutex_lock(&set->lock);
+	for (uint32_t i = 0; i < set->n_members && n < count; i++) {
+		struct member *member = &set->members[set->next];
+
+		set->next = (set->next + 1) % set->n_members;
+		if (report(member))
+			context[n++] = member->cntr->context;
+	}
+	pthread_mutex_unlock(&set->lock);
+	return n;
+}
+
+int
+trip_poll(struct trip_poll_set *set, void **context, int count)
+{
+	int n;
+
+	if (trip_detach_check(set->domain) != 0)
+		return -ESHUTDOWN;
+	if (count < 0 || (count > 0 && context == NULL))
+		return trip_error_set(EINVAL, "poll set: no room for %d contexts", count);
+	/* Calls that a home makes meanwhile may close any other set. */
+	atomic_fetch_add_explicit(&set->refs, 1, memory_order_relaxed);
+	if (set->domain->attr.progress == TRIP_PROGRESS_MANUAL)
+		(void)trip_progress(set->domain);
+	n = report_all(set, context, count);
+	/* Release: whoever closes the set sees us gone from it. */
+	atomic_fetch_sub_explicit(&set->refs, 1, memory_order_release);
+	return n;
+}

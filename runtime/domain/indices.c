@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "domain/domain.h"
+#include "domain/error.h"
+#include "domain/indices.h"
+#include "call.h"
+#include "hard.h"
+#include "home.h"
+
+int
+trip_indices_init(struct trip_indices *indices, uint32_t limit)
+{
+	indices->limit = limit;
+	indices->freed = calloc(limit, sizeof(*indices->freed));
+	return indices->freed != NULL
+		       ? 0
+		       : trip_error_set(
+				 ENOMEM, "domain: no memory for %" PRIu32 " free indices", limit);
+}
+
+void
+trip_indices_fini(struct trip_indices *indices)
+{
+	free(indices->freed);
+}
+
+uint32_t
+trip_indices_take(struct trip_indices *indices)
+{
+	uint32_t index;
+
+	if (indices->n_ready == 0)
+		return indices->fresh < indices->limit ? indices->fresh++ : TRIP_NONE;
+	index = indices->freed[indices->first];
+	indices->first = (indices->first + 1) % indices->limit;
+	indices->n_freed--;
+	indices->n_ready--;
+	return index;
+}
+
+void
+trip_indices_give(struct trip_indices *indices, uint32_t index)
+{
+	indices->first = (indices->first + indices->limit - 1) % indices->limit;
+	indices->freed[indices->first] = index;
+	indices->n_freed++;
+	indices->n_ready++;
+}
+
+static void
+begin(struct trip_domain *domain)
+{
+	struct trip_grace *grace = &domain->grace;
+
+	grace->begun++;
+	grace->marked = false;
+	for (uint32_t i = 0; i < domain->engine.n_homes; i++) {
+		grace->epochs[i] = trip_home_epoch(domain->engine.homes[i]);
+		grace->calls[i] = trip_call_mark(domain->engine.homes[i]);
+	}
+}
+
+static bool
+homes_have_passed(struct trip_domain *domain)
+{
+	const struct trip_grace *grace = &domain->grace;
+
+	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
+		if (!trip_home_quiesced(domain->engine.homes[i], grace->epochs[i]) ||
+			!trip_call_ran(domain->engine.homes[i], grace->calls[i]))
+			return false;
+	return true;
+}
+
+/* What iterations have started on hardware is marked once they have ended. */
+static bool
+errands_have_settled(struct trip_domain *domain)
+{
+	bool settled = true;
+
+	for (unsigned int i = 0; domain->n_hard > 0 && i < TRIP_PORTS_MAX; i++) {
+		struct trip_hard *hard =
+			atomic_load_explicit(&domain->engine.hard[i], memory_order_relaxed);
+
+		if (hard == NULL)
+			continue;
+		if (!domain->grace.marked)
+			trip_hard_marks(hard, hard->grace_marks);
+		settled &= trip_hard_settled(hard, hard->grace_marks);
+	}
+	domain->grace.marked = true;
+	return settled;
+}
+
+static bool
+is_over(struct trip_domain *domain, uint64_t period)
+{
+	struct trip_grace *grace = &domain->grace;
+
+	while (grace->over < period) {
+		if (grace->begun == grace->over)
+			begin(domain);
+		if (!grace->marked && !homes_have_passed(domain))
+			return false;
+		if (!errands_have_settled(domain))
+			return false;
+		grace->over = grace->begun;
+	}
+	return true;
+}
+
+void
+trip_indices_ripen(struct trip_domain *domain, struct trip_indices *indices)
+{
+	while (trip_indices_unripe(indices)) {
+		if (indices->n_due == 0) {
+			indices->n_due = indices->n_freed - indices->n_ready;
+			indices->period = domain->grace.begun + 1;
+		}
+		if (!is_over(domain, indices->period))
+			return;
+		indices->n_ready += indices->n_due;
+		indices->n_due = 0;
+	}
+}
+
+void
+trip_indices_retire(struct trip_domain *domain, struct trip_indices *indices, uint32_t index)
+{
+	uint64_t last = (uint64_t)indices->first + indices->n_freed++;
+
+	indices->freed[last % indices->limit] = index;
+	/* So that a period begins, if none of ours is under way. */
+	if (indices->n_due == 0)
+		trip_indices_ripen(domain, indices);
+}

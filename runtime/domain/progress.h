@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who runs the homes: dedicated lcores, service cores, or whoever calls. */
+#ifndef TRIP_RUNTIME_PROGRESS_H
+#define TRIP_RUNTIME_PROGRESS_H
+
+#include "domain/domain.h"
+
+/* Whether the attributes name lcores that can be had. */
+int trip_progress_check(const struct trip_domain_attr *attr);
+
+/* Sets a home's periods and budget. */
+void trip_progress_configure(struct trip_domain *domain, struct trip_home *home);
+
+int trip_progress_start(struct trip_domain *domain);
+void trip_progress_stop(struct trip_domain *domain);
+
+/* From now on the calling thread runs no homes: it waits until others do. */
+void trip_progress_follow(void);
+
+/* Takes the domain's control lock. Where the caller may be the one that progresses the homes which
+ * its holder waits for, it does so meanwhile. */
+void trip_progress_lock(struct trip_domain *domain);
+
+/* Lets the homes go on while the caller waits for them: progresses, or yields the processor. */
+void trip_progress_wait(struct trip_domain *domain);
+
+/*
+ * Lets a burst of another thread end that has been waited for since `began`, in tsc ticks. One that
+ * runs takes microseconds, one that does not waits for this CPU, and its thread never yields:
+ * beside it to yield is to wait for a whole slice of its, and to sleep is to be woken in the middle
+ * of one.
+ */
+void trip_progress_wait_burst(uint64_t began);
+
+/*
+ * Waits until every iteration of `home` that runs now has ended. What the caller wrote before is
+ * seen by every later one. Not from a home.
+ */
+void trip_progress_quiesce(struct trip_domain *domain, struct trip_home *home);
+
+/* Has a home run a function between two steps of its loop, in the order of these calls; waits only
+ * where the home is thousands of them behind. The second waits until it has run. Under the domain's
+ * control lock; not from a home. */
+void trip_progress_post(struct trip_domain *domain, struct trip_home *home,
+	void (*function)(struct trip_home *home, uint32_t arg), uint32_t arg);
+void trip_progress_call(struct trip_domain *domain, struct trip_home *home,
+	void (*function)(struct trip_home *home, uint32_t arg), uint32_t arg);
+
+#endif

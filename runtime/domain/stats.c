@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the homes of a domain have done, each and all together. */
+#include <errno.h>
+
+#include <rte_common.h>
+#include <rte_lcore.h>
+
+#include <trip_client.h>
+
+#include "domain/detach.h"
+#include "domain/domain.h"
+#include "domain/stats.h"
+#include "secondary/link.h"
+
+static uint64_t
+load(const _Atomic uint64_t *stat)
+{
+	return atomic_load_explicit(stat, memory_order_relaxed);
+}
+
+void
+trip_stats_home(const struct trip_home *home, struct trip_client_home *out)
+{
+	const struct trip_home_stats *stats = &home->stats;
+
+	*out = (struct trip_client_home){
+		.index = home->index,
+		.lcore = home->lcore_id == LCORE_ID_ANY ? UINT32_MAX : home->lcore_id,
+		.accepted = load(&stats->accepted),
+		.fired = load(&stats->fired),
+		.canceled = load(&stats->canceled),
+		.refused = load(&stats->refused),
+		.pending = load(&stats->pending),
+		.iterations = load(&stats->iterations),
+		.busy_iterations = load(&stats->busy_iterations),
+		.longest_iteration_ns = trip_engine_ns(home->engine, load(&stats->longest_tsc)),
+		.wakes = load(&stats->wakes),
+		.scrub_repairs = load(&stats->scrub_repairs),
+		.events_lost = load(&stats->events_lost),
+		.worst_overshoot = load(&stats->worst_overshoot),
+	};
+}
+
+static void
+add(struct trip_domain_stats *stats, const struct trip_client_home *home)
+{
+	stats->accepted += home->accepted;
+	stats->fired += home->fired;
+	stats->canceled += home->canceled;
+	stats->pending += home->pending;
+	stats->refused += home->refused;
+	stats->iterations += home->iterations;
+	stats->busy_iterations += home->busy_iterations;
+	stats->wakes += home->wakes;
+	stats->scrub_repairs += home->scrub_repairs;
+	stats->events_lost += home->events_lost;
+	stats->longest_iteration_ns =
+		RTE_MAX(stats->longest_iteration_ns, home->longest_iteration_ns);
+	stats->worst_overshoot = RTE_MAX(stats->worst_overshoot, home->worst_overshoot);
+}
+
+int
+trip_domain_stats_read(struct trip_domain *domain, struct trip_domain_stats *stats)
+{
+	struct trip_client_home homes[TRIP_HOMES_MAX];
+	int n = 0;
+
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
+	if (domain->link != NULL)
+		n = trip_link_homes(domain, homes);
+	else
+		for (; n < (int)domain->engine.n_homes; n++)
+			trip_stats_home(domain->engine.homes[n], &homes[n]);
+	if (n < 0)
+		return n;
+	*stats = (struct trip_domain_stats){0};
+	for (int i = 0; i < n; i++)
+		add(stats, &homes[i]);
+	return 0;
+}

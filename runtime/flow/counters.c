@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Counters objects. An object that collects from a flow is bound to it: a binding, one for each
+ * such pair, holds the points, and a point holds since which count it collects. So
+ *
+ *	slot = what was folded + the sum over its points of weight * (count - since)
+ *
+ * where several equal points are one of that weight. A point is folded (its term is moved to what
+ * was folded, and begins anew at the present count) when its weight changes and when its flow goes.
+ * As counts only grow, no term and no fold ever makes a slot smaller.
+ *
+ * Locks. The domain's control lock, which all of a flow's life is under, guards the bindings of
+ * flows; the object's own guards its slots, its points and its list. The latter is taken inside the
+ * former, and whoever reads takes it alone: a reader finds a flow that is being destroyed either
+ * bound, and its counts still there, or folded.
+ *
+ * To ask a source may take firmware's time, so no lock of ours is held meanwhile: a home that reads
+ * does not wait for it, nor does the port's worker, which answers. A reader that asks stands on the
+ * binding instead, and whoever destroys the flow waits until nobody does.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "domain/detach.h"
+#include "domain/error.h"
+#include "domain/progress.h"
+#include "flow/counters.h"
+#include "flow/flow.h"
+#include "secondary/link_flow.h"
+
+__extension__ typedef unsigned __int128 product_t;
+
+_Static_assert((unsigned int)TRIP_COUNTER_PACKETS == (unsigned int)TRIP_COUNT_KIND_PACKETS &&
+		       (unsigned int)TRIP_COUNTER_BYTES == (unsigned int)TRIP_COUNT_KIND_BYTES,
+	"a description is a kind of count");
+
+struct point {
+	uint32_t slot;
+	uint16_t kind;
+	uint16_t weight;
+	uint64_t since;
+};
+
+struct trip_binding {
+	struct trip_counters *counters;
+	struct trip_flow *flow;
+	LIST_ENTRY(trip_binding) of_flow;
+	LIST_ENTRY(trip_binding) of_counters;
+	/* Readers that stand on it; none come any more when its flow is about to go. */
+	uint32_t readers;
+	bool leaving;
+	/* At most one for each slot and kind. */
+	uint32_t n_points;
+	struct point *points;
+};
+
+struct slot {
+	uint64_t folded;
+	/* Static points. */
+	uint16_t weight[TRIP_COUNT_KINDS];
+};
+
+struct trip_counters {
+	struct trip_domain *domain;
+	uint32_t id;
+	/* In an attached process, what the primary calls it; all else is there. */
+	uint64_t far;
+	pthread_mutex_t lock;
+	/* The last reader has left a binding that is leaving. */
+	pthread_cond_t left;
+	LIST_HEAD(, trip_binding) bindings;
+	/* Slots and kinds that have static points. */
+	uint32_t n_static;
+	uint32_t n_slots;
+	struct slot slots[];
+};
+
+int
+trip_counters_create(struct trip_domain *domain, const struct trip_counters_init_attr *given,
+	struct trip_counters **out)
+{
+	static const struct trip_counters_init_attr defaults = {.size = sizeof(defaults)};
+	const struct trip_counters_init_attr *attr = given != NULL ? given : &defaults;
+	uint32_t n_slots = attr->n_slots != 0 ? attr->n_slots : TRIP_COUNTERS_SLOTS;
+	struct trip_counters *counters;
+
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
+	if (attr->size != sizeof(*attr))
+		return trip_error_set(EINVAL, "counters: attribute size %zu is not the known %zu",
+			attr->size, sizeof(*attr));
+	if (attr->comp_mask != 0)
+		return trip_error_set(
+			EINVAL, "counters: comp_mask 0x%" PRIx32 " is not 0", attr->comp_mask);
+	if (n_slots > TRIP_COUNTERS_SLOTS_MAX)
+		return trip_error_set(EINVAL, "counters: n_slots %" PRIu32 " is above the limit %d",
+			n_slots, TRIP_COUNTERS_SLOTS_MAX);
+	counters = calloc(1, sizeof(*counters) + n_slots * sizeof(*counters->slots));
+	if (counters == NULL)
+		return trip_error_set(ENOMEM, "counters: no memory for %" PRIu32 " slots", n_slots);
+	counters->domain = domain;
+	counters->n_slots = n_slots;
+	if (domain->link != NULL) {
+		int error = trip_link_counters_create(domain, n_slots, &counters->far);
+
+		if (error != 0) {
+			free(counters);
+			return error;
+		}
+	}
+	pthread_mutex_init(&counters->lock, NULL);
+	pthread_cond_init(&counters->left, NULL);
+	LIST_INIT(&counters->bindings);
+	pthread_mutex_lock(&domain->lock);
+	counters->id = domain->next_counters++;
+	domain->n_counters++;
+	pthread_mutex_unlock(&domain->lock);
+	*out = counters;
+	return 0;
+}
+
+int
+trip_counters_destroy(struct trip_counters *counters)
+{
+	struct trip_domain *domain = counters->domain;
+	bool bound;
+
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
+	if (counters->far != 0) {
+		int error = trip_link_counters_destroy(domain, counters->far);
+
+		if (error != 0)
+			return error;
+	}
+	/* Whoever unbound the last flow has left it to us by unlocking this. */
+	pthread_mutex_lock(&counters->lock);
+	bound = !LIST_EMPTY(&counters->bindings);
+	pthread_mutex_unlock(&counters->lock);
+	if (bound)
+		return trip_error_set(
+			EBUSY, "counters %" PRIu32 ": it is bound to a flow", counters->id);
+	pthread_cond_destroy(&counters->left);
+	pthread_mutex_destroy(&counters->lock);
+	free(counters);
+	pthread_mutex_lock(&domain->lock);
+	domain->n_counters--;
+	pthread_mutex_unlock(&domain->lock);
+	return 0;
+}
+
+/* What is known of a flow, without asking its source. */
+static void
+look(const struct trip_flow *flow, uint64_t counts[TRIP_COUNT_KINDS])
+{
+	struct trip_flow_count count;
+
+	trip_flow_read(flow, &count);
+	counts[TRIP_COUNT_KIND_PACKETS] = count.packets;
+	counts[TRIP_COUNT_KIND_BYTES] = count.bytes;
+}
+
+/* Has the sources asked, so that it is known what they have counted. Under the object's lock, which
+ * is let go meanwhile. */
+static void
+ask(struct trip_counters *counters)
+{
+	struct trip_binding *binding;
+	struct trip_flow_count count;
+
+	LIST_FOREACH (binding, &counters->bindings, of_counters) {
+		if (binding->leaving)
+			continue;
+		binding->readers++;
+		pthread_mutex_unlock(&counters->lock);
+		(void)trip_flow_query(binding->flow, &count);
+		pthread_mutex_lock(&counters->lock);
+		if (--binding->readers == 0 && binding->leaving)
+			pthread_cond_broadcast(&counters->left);
+	}
+}
+
+static void
+add(uint64_t *sum, const struct point *point, const uint64_t counts[TRIP_COUNT_KINDS])
+{
+	product_t more = (product_t)(counts[point->kind] - point->since) * point->weight;
+
+	/* Below the limit both, their sum cannot wrap. */
+	*sum = trip_cell_clamp(*sum + (more < TRIP_CNTR_MAX ? (uint64_t)more : TRIP_CNTR_MAX));
+}
+
+/* Under the object's lock. */
+static void
+fold(struct trip_counters *counters, struct point *point, const uint64_t counts[TRIP_COUNT_KINDS])
+{
+	add(&counters->slots[point->slot].folded, point, counts);
+	point->since = counts[point->kind];
+}
+
+static int
+check_attach(const struct trip_counters *counters, const struct trip_counter_attach_attr *attr)
+{
+	if (attr->size != sizeof(*attr))
+		return trip_error_set(EINVAL,
+			"counters %" PRIu32 ": attribute size %zu is not the known %zu",
+			counters->id, attr->size, sizeof(*attr));
+	if (attr->comp_mask != 0)
+		return trip_error_set(EINVAL,
+			"counters %" PRIu32 ": comp_mask 0x%" PRIx32 " is not 0", counters->id,
+			attr->comp_mask);
+	if (attr->index >= counters->n_slots)
+		return trip_error_set(EINVAL,
+			"counters %" PRIu32 ": index %" PRIu32 " is not below its n_slots %" PRIu32,
+			counters->id, attr->index, counters->n_slots);
+	if ((unsigned int)attr->counter_desc > TRIP_COUNTER_BYTES)
+		return trip_error_set(ENOTSUP,
+			"counters %" PRIu32 ": description %d is none of PACKETS and BYTES",
+			counters->id, (int)attr->counter_desc);
+	return 0;
+}
+
+/* One more of equal points. */
+static int
+weigh(const struct trip_counters *counters, uint32_t index, uint16_t *weight)
+{
+	if (*weight == TRIP_COUNTERS_POINTS_MAX)
+		return trip_error_set(ENOSPC,
+			"counters %" PRIu32 ": index %" PRIu32
+			" has all its %d points of this description",
+			counters->id, index, TRIP_COUNTERS_POINTS_MAX);
+	++*weight;
+	return 0;
+}
+
+static int
+attach_static(struct trip_counters *counters, const struct trip_counter_attach_attr *attr)
+{
+	uint16_t *weight = &counters->slots[attr->index].weight[attr->counter_desc];
+	int error;
+
+	pthread_mutex_lock(&counters->lock);
+	if (!LIST_EMPTY(&counters->bindings))
+		error = trip_error_set(EBUSY,
+			"counters %" PRIu32 ": it is bound to a flow, and takes no static points",
+			counters->id);
+	else
+		error = weigh(counters, attr->index, weight);
+	if (error == 0 && *weight == 1)
+		counters->n_static++;
+	pthread_mutex_unlock(&counters->lock);
+	return error;
+}
+
+/* An empty binding. Under the control lock and the object's. */
+static struct trip_binding *
+bind_flow(struct trip_counters *counters, struct trip_flow *flow)
+{
+	struct trip_binding *binding = calloc(1, sizeof(*binding));
+
+	if (binding == NULL)
+		return NULL;
+	binding->counters = counters;
+	binding->flow = flow;
+	LIST_INSERT_HEAD(&trip_flow_more(flow)->bindings, binding, of_flow);
+	LIST_INSERT_HEAD(&counters->bindings, binding, of_counters);
+	return binding;
+}
+
+static void
+unbind(struct trip_binding *binding)
+{
+	LIST_REMOVE(binding, of_flow);
+	LIST_REMOVE(binding, of_counters);
+	free(binding->points);
+	free(binding);
+}
+
+/* The point of a binding for a slot and a kind, of weight 0 where it is a new one; NULL: no memory.
+ */
+static struct point *
+take_point(struct trip_binding *binding, uint32_t slot, uint16_t kind)
+{
+	struct point *points = binding->points;
+
+	for (uint32_t i = 0; i < binding->n_points; i++)
+		if (points[i].slot == slot && points[i].kind == kind)
+			return &points[i];
+	points = realloc(points, (binding->n_points + 1) * sizeof(*points));
+	if (points == NULL)
+		return NULL;
+	binding->points = points;
+	points[binding->n_points] = (struct point){.slot = slot, .kind = kind};
+	return &points[binding->n_points++];
+}
+
+/* Under the control lock and the object's. */
+static int
+attach_live(struct trip_counters *counters, const struct trip_counter_attach_attr *attr,
+	struct trip_flow *flow)
+{
+	struct trip_binding *found, *binding;
+	uint64_t counts[TRIP_COUNT_KINDS];
+	struct point *point = NULL;
+
+	LIST_FOREACH (found, &trip_flow_more(flow)->bindings, of_flow)
+		if (found->counters == counters)
+			break;
+	binding = found != NULL ? found : bind_flow(counters, flow);
+	if (binding != NULL)
+		point = take_point(binding, attr->index, (uint16_t)attr->counter_desc);
+	if (point == NULL) {
+		if (binding != NULL && found == NULL)
+			unbind(binding);
+		return trip_error_set(
+			ENOMEM, "counters %" PRIu32 ": no memory for a point", counters->id);
+	}
+	look(flow, counts);
+	fold(counters, point, counts);
+	return weigh(counters, attr->index, &point->weight);
+}
+
+int
+trip_counters_attach_point_flow(struct trip_counters *counters,
+	const struct trip_counter_attach_attr *attr, struct trip_flow *flow)
+{
+	struct trip_domain *domain = counters->domain;
+	struct trip_flow_count now;
+	int error = trip_detach_check(domain);
+
+	if (error == 0)
+		error = check_attach(counters, attr);
+	if (error == 0 && flow == NULL && counters->far == 0)
+		return attach_static(counters, attr);
+	if (error != 0)
+		return error;
+	if (flow != NULL && trip_flow_domain(flow) != domain)
+		return trip_error_set(EXDEV,
+			"counters %" PRIu32 ": flow %" PRIu32 " is of another domain", counters->id,
+			flow->index);
+	if (counters->far != 0)
+		return trip_link_counters_attach(domain, counters->far,
+			flow != NULL ? trip_flow_more(flow)->id : 0, attr->index,
+			(uint32_t)attr->counter_desc);
+	if (trip_port_on_worker(domain))
+		return trip_error_set(EDEADLK,
+			"counters %" PRIu32
+			": neither a home nor a port's worker can attach to flows, which would "
+			"wait for it",
+			counters->id);
+	trip_progress_lock(domain);
+	/* It collects from now on, not from the last reading on. */
+	(void)trip_flow_query(flow, &now);
+	pthread_mutex_lock(&counters->lock);
+	error = attach_live(counters, attr, flow);
+	pthread_mutex_unlock(&counters->lock);
+	pthread_mutex_unlock(&domain->control);
+	return error;
+}
+
+int
+trip_counters_read(struct trip_counters *counters, uint64_t *values, uint32_t n, uint32_t flags)
+{
+	const struct trip_binding *binding;
+	uint64_t counts[TRIP_COUNT_KINDS];
+
+	if (trip_detach_check(counters->domain) != 0)
+		return -ESHUTDOWN;
+	if (n > counters->n_slots)
+		return trip_error_set(EINVAL,
+			"counters %" PRIu32 ": %" PRIu32 " slots are asked for, it has %" PRIu32,
+			counters->id, n, counters->n_slots);
+	if ((flags & ~(uint32_t)TRIP_READ_CACHED) != 0)
+		return trip_error_set(EINVAL,
+			"counters %" PRIu32 ": flags 0x%" PRIx32 " are unknown", counters->id,
+			flags);
+	if (counters->far != 0)
+		return trip_link_counters_read(counters->domain, counters->far, values, n, flags);
+	pthread_mutex_lock(&counters->lock);
+	if ((flags & TRIP_READ_CACHED) == 0 && !trip_port_on_worker(counters->domain))
+		ask(counters);
+	for (uint32_t slot = 0; slot < n; slot++)
+		values[slot] = counters->slots[slot].folded;
+	LIST_FOREACH (binding, &counters->bindings, of_counters) {
+		look(binding->flow, counts);
+		for (uint32_t i = 0; i < binding->n_points; i++)
+			if (binding->points[i].slot < n)
+				add(&values[binding->points[i].slot], &binding->points[i], counts);
+	}
+	pthread_mutex_unlock(&counters->lock);
+	return 0;
+}
+
+uint64_t
+trip_counters_far(const struct trip_counters *counters)
+{
+	return counters != NULL ? counters->far : 0;
+}
+
+int
+trip_counters_check(const struct trip_counters *counters, const struct trip_domain *domain)
+{
+	return counters == NULL || counters->domain == domain ? 0 : -EXDEV;
+}
+
+/* Under the object's lock. */
+static int
+copy_static(const struct trip_counters *counters, struct trip_binding *binding)
+{
+	if (counters->n_static == 0)
+		return 0;
+	binding->points = calloc(counters->n_static, sizeof(*binding->points));
+	if (binding->points == NULL)
+		return -ENOMEM;
+	for (uint32_t slot = 0; slot < counters->n_slots; slot++)
+		for (uint16_t kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
+			uint16_t weight = counters->slots[slot].weight[kind];
+
+			if (weight > 0)
+				binding->points[binding->n_points++] = (struct point){
+					.slot = slot, .kind = kind, .weight = weight};
+		}
+	return 0;
+}
+
+int
+trip_counters_bind(struct trip_counters *counters, struct trip_flow *flow)
+{
+	struct trip_binding *binding;
+	int error = -ENOMEM;
+
+	if (counters == NULL)
+		return 0;
+	pthread_mutex_lock(&counters->lock);
+	binding = bind_flow(counters, flow);
+	if (binding != NULL)
+		error = copy_static(counters, binding);
+	if (binding != NULL && error != 0)
+		unbind(binding);
+	pthread_mutex_unlock(&counters->lock);
+	return error;
+}
+
+void
+trip_counters_leave(struct trip_flow *flow)
+{
+	struct trip_binding *binding;
+
+	LIST_FOREACH (binding, &trip_flow_more(flow)->bindings, of_flow) {
+		struct trip_counters *counters = binding->counters;
+
+		pthread_mutex_lock(&counters->lock);
+		binding->leaving = true;
+		while (binding->readers > 0)
+			pthread_cond_wait(&counters->left, &counters->lock);
+		pthread_mutex_unlock(&counters->lock);
+	}
+}
+
+void
+trip_counters_unbind(struct trip_flow *flow)
+{
+	struct trip_binding *binding;
+	uint64_t counts[TRIP_COUNT_KINDS];
+
+	if (!LIST_EMPTY(&trip_flow_more(flow)->bindings))
+		look(flow, counts);
+	while ((binding = LIST_FIRST(&trip_flow_more(flow)->bindings)) != NULL) {
+		struct trip_counters *counters = binding->counters;
+
+		pthread_mutex_lock(&counters->lock);
+		for (uint32_t i = 0; i < binding->n_points; i++)
+			fold(counters, &binding->points[i], counts);
+		unbind(binding);
+		pthread_mutex_unlock(&counters->lock);
+	}
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRIP_RUNTIME_COUNTERS_H
+#define TRIP_RUNTIME_COUNTERS_H
+
+#include <trip_counters.h>
+
+#include "domain/domain.h"
+
+/* In an attached process, what the primary calls the object; 0: it is NULL. */
+uint64_t trip_counters_far(const struct trip_counters *counters);
+
+/* Whether a flow of this domain may be created with the object; it may be NULL. */
+int trip_counters_check(const struct trip_counters *counters, const struct trip_domain *domain);
+
+/* Gives a flow that has counted nothing yet the object's static points. Under the control lock. */
+int trip_counters_bind(struct trip_counters *counters, struct trip_flow *flow);
+
+/* Returns when no reader asks the flow, and none will any more: its source may go. Under the
+ * control lock. */
+void trip_counters_leave(struct trip_flow *flow);
+
+/* Folds what a flow, which counts no more, has counted into all objects that are bound to it, and
+ * unbinds them. Under the control lock. */
+void trip_counters_unbind(struct trip_flow *flow);
+
+#endif

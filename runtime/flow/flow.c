@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The life of a counted flow. flow_soft.c and flow_hard.c have what it is in either
+ * engine. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_eal.h>
+#include <rte_ethdev.h>
+#include <rte_log.h>
+
+#include "client/protocol.h"
+#include "domain/detach.h"
+#include "domain/error.h"
+#include "domain/progress.h"
+#include "flow/counters.h"
+#include "flow/flow.h"
+#include "secondary/link_flow.h"
+#include "work/work.h"
+#include "source.h"
+
+int
+trip_flow_refuse(struct rte_flow_error *error, int number, enum rte_flow_error_type type,
+	const void *cause, const char *message)
+{
+	if (error != NULL)
+		*error = (struct rte_flow_error){.type = type, .cause = cause, .message = message};
+	return trip_error_set(number, "flow: %s", message);
+}
+
+static int
+check_cntrs(const struct trip_port *port, const struct trip_flow_attr *attr,
+	struct rte_flow_error *error)
+{
+	if (attr->n_cntrs > TRIP_FLOW_CNTRS_MAX || (attr->n_cntrs > 0 && attr->cntrs == NULL))
+		return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
+			"a flow feeds at most one counter of packets and one of bytes");
+	for (unsigned int i = 0; i < attr->n_cntrs; i++) {
+		if (attr->cntrs[i] == NULL)
+			return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
+				"one of its counters is NULL");
+		if (attr->cntrs[i]->fid.domain != port->domain)
+			return trip_flow_refuse(error, EXDEV, RTE_FLOW_ERROR_TYPE_ATTR, attr,
+				"one of its counters is of another domain");
+		if (i > 0 && attr->cntrs[i]->events == attr->cntrs[0]->events)
+			return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
+				"both of its counters count the same events");
+	}
+	if (trip_counters_check(attr->counters, port->domain) != 0)
+		return trip_flow_refuse(error, EXDEV, RTE_FLOW_ERROR_TYPE_ATTR, attr,
+			"its counters object is of another domain");
+	return 0;
+}
+
+static int
+check_attr(const struct trip_flow_order *order)
+{
+	const struct trip_flow_attr *attr = order->attr;
+
+	if (attr->size != sizeof(*attr))
+		return trip_flow_refuse(order->error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
+			"the attribute size is not the known one");
+	if ((unsigned int)attr->engine > TRIP_ENGINE_SW)
+		return trip_flow_refuse(order->error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
+			"the engine is unknown");
+	return 0;
+}
+
+static const struct trip_flow_attr default_attr = {.size = sizeof(default_attr)};
+
+static const char asked_for[] = "the rule asks for it";
+static const char in_hardware[] = "the port's hardware counts it";
+
+/* Tries an engine; what it says against the rule is in `error`. */
+static struct trip_flow_order
+order_of(const struct trip_flow_order *order, struct rte_flow_error *error)
+{
+	struct trip_flow_order own = *order;
+
+	*error = (struct rte_flow_error){0};
+	own.error = error;
+	return own;
+}
+
+static int
+give_error(const struct trip_flow_order *order, const struct rte_flow_error *error, int result)
+{
+	if (order->error != NULL)
+		*order->error = *error;
+	return result;
+}
+
+static int
+validate(uint16_t port_id, const struct trip_flow_order *order, const char **reason)
+{
+	enum trip_flow_engine engine = order->attr->engine;
+	struct rte_flow_error own;
+	const char *why = asked_for;
+	int result = 0;
+
+	if (!rte_eth_dev_is_valid_port(port_id)) {
+		trip_flow_refuse(order->error, ENODEV, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+			"there is no such port");
+		return trip_error_set(ENODEV, "port %" PRIu16 ": there is no such port", port_id);
+	}
+	if (engine != TRIP_ENGINE_SW) {
+		const struct trip_flow_order hard = order_of(order, &own);
+
+		result = trip_flow_hard.validate(port_id, &hard);
+		if (result != 0 && engine == TRIP_ENGINE_HW)
+			return give_error(order, &own, result);
+		why = result != 0                ? own.message
+		      : engine == TRIP_ENGINE_HW ? asked_for
+						 : in_hardware;
+		engine = result == 0 ? TRIP_ENGINE_HW : TRIP_ENGINE_SW;
+	}
+	if (engine == TRIP_ENGINE_SW)
+		result = trip_flow_soft.validate(port_id, order);
+	if (result != 0)
+		return result;
+	if (reason != NULL)
+		*reason = why;
+	return (int)engine;
+}
+
+int
+trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
+	const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
+	const char **reason, struct rte_flow_error *error)
+{
+	const struct trip_flow_order order = {
+		.attr = attr != NULL ? attr : &default_attr,
+		.pattern = pattern,
+		.actions = actions,
+		.error = error,
+	};
+	int result = check_attr(&order);
+
+	if (result != 0)
+		return result;
+	return rte_eal_process_type() == RTE_PROC_SECONDARY
+		       ? trip_link_flow_validate(port_id, &order, reason)
+		       : validate(port_id, &order, reason);
+}
+
+/* Under the control lock. */
+static int
+create_on(struct trip_flow *flow, const struct trip_flow_ops *ops,
+	const struct trip_flow_order *order, const char *reason)
+{
+	int result = trip_flow_explain(flow, reason, order->error);
+
+	if (result != 0)
+		return result;
+	flow->hard = ops == &trip_flow_hard;
+	result = ops->create(flow, order);
+	if (result != 0)
+		trip_flow_unexplain(flow);
+	return result;
+}
+
+/* Under the control lock. */
+static int
+create(struct trip_flow *flow, const struct trip_flow_order *order)
+{
+	enum trip_flow_engine engine = order->attr->engine;
+	struct rte_flow_error error;
+	const struct trip_flow_order hard = order_of(order, &error);
+	struct trip_port_facts facts;
+	char reason[TRIP_FLOW_REASON_MAX];
+	int result;
+
+	if (engine == TRIP_ENGINE_SW)
+		return create_on(flow, &trip_flow_soft, order, asked_for);
+	result = create_on(
+		flow, &trip_flow_hard, &hard, engine == TRIP_ENGINE_HW ? asked_for : in_hardware);
+	if (result == 0 || engine == TRIP_ENGINE_HW)
+		return result == 0 ? 0 : give_error(order, &error, result);
+	snprintf(reason, sizeof(reason), "%s", error.message);
+	result = create_on(flow, &trip_flow_soft, order, reason);
+	if (result == 0 && trip_port_facts(flow->port->port_id, &facts) == 0 &&
+		strcmp(facts.engine, "none") != 0)
+		RTE_LOG(NOTICE, USER1, "tripline: port %" PRIu16 ": a rule is in software: %s\n",
+			flow->port->port_id, reason);
+	return result;
+}
+
+/* In an attached process. */
+static struct trip_flow *
+alloc_far(struct trip_port *port, const struct trip_flow_attr *attr)
+{
+	struct trip_flow_far *far = calloc(1, sizeof(*far));
+
+	if (far == NULL)
+		return NULL;
+	far->flow.port = port;
+	far->flow.far = 1;
+	/* Its counters are held from closing. */
+	for (unsigned int i = 0; i < attr->n_cntrs; i++) {
+		far->more.cntrs[far->flow.n_cntrs++] = attr->cntrs[i];
+		atomic_fetch_add_explicit(&attr->cntrs[i]->refs, 1, memory_order_relaxed);
+	}
+	return &far->flow;
+}
+
+static void
+free_far(struct trip_flow *flow)
+{
+	struct trip_flow_more *more = trip_flow_more(flow);
+
+	while (flow->n_cntrs > 0)
+		atomic_fetch_sub_explicit(
+			&more->cntrs[--flow->n_cntrs]->refs, 1, memory_order_release);
+	free(more->reason);
+	/* The handle is what it begins with. */
+	free(flow);
+}
+
+static int
+create_far(struct trip_port *port, const struct trip_flow_order *order, struct trip_flow **out)
+{
+	struct trip_domain *domain = port->domain;
+	struct trip_flow *flow = alloc_far(port, order->attr);
+	int result;
+
+	if (flow == NULL)
+		return trip_flow_refuse(order->error, ENOMEM, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+			"no memory for its handle");
+	result = trip_link_flow_create(flow, order, trip_counters_far(order->attr->counters));
+	if (result != 0) {
+		free_far(flow);
+		return result;
+	}
+	pthread_mutex_lock(&domain->lock);
+	port->n_flows++;
+	pthread_mutex_unlock(&domain->lock);
+	*out = flow;
+	return 0;
+}
+
+static int
+destroy_far(struct trip_flow *flow)
+{
+	struct trip_domain *domain = flow->port->domain;
+	int error = trip_link_flow_destroy(flow);
+
+	if (error != 0)
+		return error;
+	pthread_mutex_lock(&domain->lock);
+	flow->port->n_flows--;
+	pthread_mutex_unlock(&domain->lock);
+	free_far(flow);
+	return 0;
+}
+
+static int
+refuse_full(const struct trip_domain *domain, struct rte_flow_error *error)
+{
+	static _Thread_local char message[128];
+
+	snprintf(message, sizeof(message), "domain \"%s\": all %" PRIu32 " flows are open%s",
+		domain->name, domain->attr.max_flows,
+		domain->held_flows == 0 ? "" : ", or held up by a burst of another process");
+	return trip_flow_refuse(error, ENOSPC, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL, message);
+}
+
+int
+trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
+	const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
+	struct trip_flow **out, struct rte_flow_error *error)
+{
+	const struct trip_flow_order order = {
+		.attr = attr != NULL ? attr : &default_attr,
+		.pattern = pattern,
+		.actions = actions,
+		.error = error,
+	};
+	struct trip_flow *flow;
+	int result;
+
+	if (trip_detach_check(port->domain) != 0)
+		return trip_flow_refuse(error, ESHUTDOWN, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+			"this process was forked by one that is attached to the domain");
+	if (trip_port_on_worker(port->domain))
+		return trip_flow_refuse(error, EDEADLK, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+			"neither a home nor a port's worker can create flows, which would wait for "
+			"it");
+	result = check_attr(&order);
+	if (result == 0)
+		result = check_cntrs(port, order.attr, error);
+	if (result != 0)
+		return result;
+	if (port->domain->link != NULL)
+		return create_far(port, &order, out);
+	trip_progress_lock(port->domain);
+	flow = trip_flow_take(port);
+	result = flow != NULL ? create(flow, &order) : refuse_full(port->domain, error);
+	if (flow != NULL && result != 0)
+		trip_flow_give(flow);
+	else if (flow != NULL)
+		port->n_flows++;
+	pthread_mutex_unlock(&port->domain->control);
+	if (result != 0)
+		return result;
+	*out = flow;
+	return 0;
+}
+
+static int
+refuse_on_worker(const struct trip_flow *flow)
+{
+	return trip_error_set(EDEADLK,
+		"flow %" PRIu32 ": neither a home nor a port's worker can end flows, which would "
+		"wait for it",
+		flow->index);
+}
+
+int
+trip_flow_retire(struct trip_flow *flow)
+{
+	if (trip_detach_check(flow->port->domain) != 0)
+		return -ESHUTDOWN;
+	if (trip_port_on_worker(flow->port->domain))
+		return refuse_on_worker(flow);
+	if (flow->far)
+		return trip_link_flow_retire(flow);
+	trip_flow_ops(flow)->retire(flow);
+	return 0;
+}
+
+int
+trip_flow_destroy(struct trip_flow *flow)
+{
+	struct trip_port *port = flow->port;
+	struct trip_domain *domain = port->domain;
+	uint32_t refs;
+
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
+	if (trip_port_on_worker(domain))
+		return refuse_on_worker(flow);
+	trip_work_reap(domain);
+	refs = trip_hold_count(domain, TRIP_OP_ON_FLOW, flow->index);
+	if (refs > 0)
+		return trip_error_set(EBUSY,
+			"flow %" PRIu32 ": %" PRIu32 " pending work items refer to it", flow->index,
+			refs);
+	if (flow->far)
+		return destroy_far(flow);
+	/* An operation on it that has just started reaches its port's worker first. In software it
+	 * finishes on an index that is nobody's until then. */
+	for (uint32_t i = 0; flow->hard && i < domain->engine.n_homes; i++)
+		trip_progress_quiesce(domain, domain->engine.homes[i]);
+	trip_progress_lock(domain);
+	trip_counters_leave(flow);
+	pthread_mutex_unlock(&domain->control);
+	trip_flow_ops(flow)->quit(flow);
+	trip_progress_lock(domain);
+	trip_flow_ops(flow)->destroy(flow);
+	trip_flow_detach(flow);
+	trip_flow_unexplain(flow);
+	trip_flow_give(flow);
+	port->n_flows--;
+	pthread_mutex_unlock(&domain->control);
+	return 0;
+}
+
+const struct trip_domain *
+trip_flow_domain(const struct trip_flow *flow)
+{
+	return flow->port->domain;
+}
+
+void
+trip_flow_read(const struct trip_flow *flow, struct trip_flow_count *count)
+{
+	const struct trip_engine *engine = &flow->port->domain->engine;
+	const struct trip_flow_slot *slot = &engine->flows[flow->index];
+	uint8_t action = atomic_load_explicit(&engine->actions[flow->index], memory_order_relaxed);
+	uint32_t first_queue;
+	uint16_t n_queues = trip_flow_queues(flow, &first_queue);
+
+	*count = (struct trip_flow_count){.engine = trip_flow_ops(flow)->engine};
+	trip_source_count(
+		engine, flow->index, first_queue, n_queues, &count->packets, &count->bytes);
+	if (flow->hard && atomic_load_explicit(&slot->lost, memory_order_relaxed))
+		count->fate = TRIP_FATE_LOST;
+	else if ((action & TRIP_ACTION_ACTIVE) == 0)
+		count->fate = TRIP_FATE_DELETED;
+	else if ((action & TRIP_ACTION_DROP) != 0)
+		count->fate = TRIP_FATE_DROP;
+}
+
+int
+trip_flow_query(struct trip_flow *flow, struct trip_flow_count *count)
+{
+	if (trip_detach_check(flow->port->domain) != 0)
+		return -ESHUTDOWN;
+	if (flow->far)
+		return trip_link_flow_query(flow, count);
+	trip_flow_ops(flow)->query(flow);
+	trip_flow_read(flow, count);
+	return 0;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRIP_RUNTIME_PORT_H
+#define TRIP_RUNTIME_PORT_H
+
+#include "domain/domain.h"
+#include "soft.h"
+#include "table.h"
+
+struct rte_eth_rxtx_callback;
+struct trip_hard;
+
+struct trip_port_queue {
+	/* This handle's bursts have it. */
+	bool claimed;
+	/* In an attached process: it is not one any more. NULL: not asked. */
+	const _Atomic bool *ended;
+	/* In the primary: 1 more than since when the burst of another process is that was waited
+	 * for in vain; 0: none was. */
+	uint64_t stuck;
+	struct trip_soft_queue soft;
+	const struct rte_eth_rxtx_callback *callback;
+};
+
+/* What a port receives, or what it sends. */
+struct trip_port_side {
+	/* Queues of the domain that stand for this port's. */
+	uint32_t first_queue;
+	uint16_t n_queues;
+	/* Written under the domain's control lock; NULL where there are no queues. */
+	struct trip_table *table;
+	struct trip_port_queue *queues;
+	/* In the primary: its rules as others find them; NULL: nobody has asked yet. */
+	struct trip_rulebook *rules;
+	/* In an attached process: what keeps the table. */
+	struct trip_follow follow;
+};
+
+#define TRIP_PORT_SIDES 2
+
+struct trip_port {
+	struct trip_domain *domain;
+	uint16_t port_id;
+	enum trip_port_mode mode;
+	uint32_t n_flows;
+	/* Handles that attached processes have of it; none finds it any more. Under the control
+	 * lock. */
+	uint32_t n_found;
+	bool closing;
+	uint64_t next_sequence;
+	uint32_t query_us;
+	uint32_t flow_queue;
+	trip_port_notify_t notify;
+	void *notify_arg;
+	/* Once a flow in hardware has been asked for. Under the control lock. */
+	struct trip_hard *hard;
+	/* In which other processes find its rules; NULL: there is none. And its descriptor, in the
+	 * primary. */
+	void *rules_memory;
+	int rules_fd;
+	struct trip_port_side sides[TRIP_PORT_SIDES]; /* by enum trip_flow_direction */
+};
+
+/* A queue of a side that has a table. */
+void trip_port_queue_open(
+	struct trip_port *port, enum trip_flow_direction direction, uint32_t queue);
+
+/* This handle's bursts are to have a queue; false: others have it. */
+bool trip_port_queue_claim(
+	struct trip_port *port, enum trip_flow_direction direction, uint32_t queue);
+
+/* In the primary. Its rules as data, from now on: a descriptor for another process, or the error;
+ * and no more. Under the control lock. */
+int trip_port_share(struct trip_port *port);
+void trip_port_unshare(struct trip_port *port);
+
+/* A process has died, or detached: its queues are nobody's. */
+void trip_port_reclaim(struct trip_domain *domain, uint32_t number);
+
+/* Whether no other process can count any more on a rule whose removal has that stamp (claim.h); and
+ * the same after waiting for the bursts that may, unless one of them takes too long. */
+bool trip_port_is_past(
+	const struct trip_port *port, const struct trip_port_side *side, uint64_t stamp);
+bool trip_port_wait_past(
+	const struct trip_port *port, const struct trip_port_side *side, uint64_t stamp);
+
+/* In an attached process. The port is what the primary says; and not any more. */
+struct trip_protocol_found;
+int trip_port_found(struct trip_port *port, const struct trip_protocol_found *found, int fd);
+void trip_port_lose(struct trip_port *port);
+/* The queues that this handle's bursts have are nobody's. */
+void trip_port_let_go(struct trip_port *port);
+
+/* For ports with TRIP_PORT_CALLBACK. */
+int trip_port_callback_add(struct trip_port *port);
+void trip_port_callback_remove(struct trip_port *port);
+
+/* The port's hardware engine, started where it is not yet: 0, or the error. Under the control lock.
+ */
+int trip_port_hard_start(struct trip_port *port);
+
+/* Takes it away. After the last flow, without the control lock. */
+void trip_port_hard_stop(struct trip_port *port);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The hardware engine of a port: its life, and what is told of it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include <rte_eal.h>
+
+#include "domain/detach.h"
+#include "domain/error.h"
+#include "domain/progress.h"
+#include "flow/port.h"
+#include "secondary/link_flow.h"
+#include "hard.h"
+#include "template.h"
+
+static void
+notify(void *arg, enum trip_port_event event)
+{
+	struct trip_port *port = arg;
+
+	if (port->notify != NULL)
+		port->notify(port, event, port->notify_arg);
+}
+
+/* Whoever looks at it under the lock, as grace periods do, finds it there until then. */
+static void
+set_hard(struct trip_domain *domain, uint16_t port_id, struct trip_hard *hard)
+{
+	pthread_mutex_lock(&domain->lock);
+	atomic_store_explicit(&domain->engine.hard[port_id], hard, memory_order_release);
+	domain->n_hard += hard != NULL ? 1 : -1u;
+	pthread_mutex_unlock(&domain->lock);
+}
+
+int
+trip_port_hard_start(struct trip_port *port)
+{
+	int error;
+
+	if (port->hard != NULL)
+		return 0;
+	error = trip_hard_open(&port->hard, &port->domain->engine, port->port_id, port->flow_queue,
+		port->query_us, notify, port);
+	if (error != 0)
+		return trip_error_set(
+			-error, "port %" PRIu16 ": its flow worker does not start", port->port_id);
+	set_hard(port->domain, port->port_id, port->hard);
+	return 0;
+}
+
+void
+trip_port_hard_stop(struct trip_port *port)
+{
+	struct trip_domain *domain = port->domain;
+
+	if (port->hard == NULL)
+		return;
+	(void)trip_port_hard_quiesce(domain);
+	set_hard(domain, port->port_id, NULL);
+	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
+		trip_progress_quiesce(domain, domain->engine.homes[i]);
+	trip_hard_close(port->hard);
+	port->hard = NULL;
+}
+
+static void
+quiesce(struct trip_domain *domain, struct trip_hard *hard)
+{
+	uint32_t marks[TRIP_HOMES_MAX];
+
+	trip_hard_marks(hard, marks);
+	while (!trip_hard_settled(hard, marks))
+		trip_progress_wait(domain);
+}
+
+static bool
+has_hard(const struct trip_domain *domain)
+{
+	for (unsigned int i = 0; i < TRIP_PORTS_MAX; i++)
+		if (atomic_load_explicit(&domain->engine.hard[i], memory_order_acquire) != NULL)
+			return true;
+	return false;
+}
+
+int
+trip_port_hard_quiesce(struct trip_domain *domain)
+{
+	if (domain->link != NULL)
+		return trip_link_quiesce(domain);
+	if (trip_hard_current != NULL || !has_hard(domain))
+		return 0;
+	/* So that no port is closed meanwhile. */
+	trip_progress_lock(domain);
+	for (unsigned int i = 0; i < TRIP_PORTS_MAX; i++)
+		if (domain->ports[i] != NULL && domain->ports[i]->hard != NULL)
+			quiesce(domain, domain->ports[i]->hard);
+	pthread_mutex_unlock(&domain->control);
+	return 0;
+}
+
+bool
+trip_port_on_worker(const struct trip_domain *domain)
+{
+	return trip_hard_current != NULL || trip_domain_on_home(domain);
+}
+
+int
+trip_port_prepare(uint16_t port_id, uint32_t max_rules)
+{
+	struct rte_flow_error error = {0};
+	struct trip_facts facts;
+	uint32_t max = UINT32_MAX;
+	int result;
+
+	if (trip_facts_read(port_id, &facts) != 0)
+		return trip_error_set(ENODEV, "port %" PRIu16 ": there is no such port", port_id);
+	if (facts.kind != TRIP_FACTS_MLX5_HWS || trip_template_configured(port_id, &error))
+		return 0;
+	result = trip_template_configure(
+		port_id, max_rules != 0 ? max_rules : TRIP_PORT_RULES, &max, &error);
+	if (result == -ERANGE && max_rules == 0)
+		result = trip_template_configure(port_id, max, &max, &error);
+	if (result == -ERANGE)
+		return trip_error_set(ERANGE,
+			"port %" PRIu16 ": %" PRIu32 " rules, but it has %" PRIu32 " counters",
+			port_id, max_rules, max);
+	if (result != 0)
+		return trip_error_set(-result, "port %" PRIu16 ": configuring its flow engine: %s",
+			port_id, error.message != NULL ? error.message : strerror(-result));
+	return 0;
+}
+
+int
+trip_port_facts(uint16_t port_id, struct trip_port_facts *out)
+{
+	struct trip_facts facts;
+
+	if (rte_eal_process_type() == RTE_PROC_SECONDARY)
+		return trip_link_port_facts(NULL, port_id, out);
+	if (trip_facts_read(port_id, &facts) != 0)
+		return trip_error_set(ENODEV, "port %" PRIu16 ": there is no such port", port_id);
+	*out = facts.port;
+	return 0;
+}
+
+int
+trip_port_facts_read(struct trip_port *port, struct trip_port_facts *facts)
+{
+	struct trip_hard *hard = atomic_load_explicit(
+		&port->domain->engine.hard[port->port_id], memory_order_acquire);
+
+	if (trip_detach_check(port->domain) != 0)
+		return -ESHUTDOWN;
+	if (port->domain->link != NULL)
+		return trip_link_port_facts(port->domain, port->port_id, facts);
+	if (hard == NULL)
+		return trip_port_facts(port->port_id, facts);
+	trip_hard_facts(hard, facts);
+	return 0;
+}
+
+/* In an attached process. */
+static int
+refuse_far(const struct trip_port *port)
+{
+	return trip_error_set(
+		ENOTSUP, "port %" PRIu16 ": its hardware engine is the primary's", port->port_id);
+}
+
+static uint64_t
+load(const _Atomic uint64_t *stat)
+{
+	return atomic_load_explicit(stat, memory_order_relaxed);
+}
+
+int
+trip_port_stats_read(struct trip_port *port, struct trip_port_stats *out)
+{
+	const struct trip_engine *engine = &port->domain->engine;
+	const struct trip_hard *hard =
+		atomic_load_explicit(&engine->hard[port->port_id], memory_order_acquire);
+
+	if (trip_detach_check(port->domain) != 0)
+		return -ESHUTDOWN;
+	if (port->domain->link != NULL)
+		return trip_link_port_stats(port->domain, port->port_id, out);
+	*out = (struct trip_port_stats){0};
+	if (hard == NULL)
+		return 0;
+	*out = (struct trip_port_stats){
+		.rules = load(&hard->stats.rules),
+		.readings = load(&hard->stats.readings),
+		.late_readings = load(&hard->stats.late_readings),
+		.failed_readings = load(&hard->stats.failed_readings),
+		.longest_gap_ns = trip_engine_ns(engine, load(&hard->stats.longest_gap_tsc)),
+		.missed = load(&hard->stats.missed),
+		.worst_packets = load(&hard->stats.worst_packets),
+		.worst_bytes = load(&hard->stats.worst_bytes),
+		.operations = load(&hard->stats.operations),
+		.failed_operations = load(&hard->stats.failed_operations),
+		.refused_operations = load(&hard->stats.refused_operations),
+		.lost = load(&hard->stats.lost),
+		.recreated = load(&hard->stats.recreated),
+		.stale = load(&hard->stats.stale),
+		.stale_now = atomic_load_explicit(&hard->stats.stale_now, memory_order_relaxed),
+	};
+	return 0;
+}
+
+/* Runs it on the port's worker, where it has one. */
+static int
+tell(struct trip_port *port, int (*run)(struct trip_hard *hard, struct trip_hard_call *call))
+{
+	struct trip_hard_call call = {.run = run};
+	int result = 0;
+
+	if (trip_detach_check(port->domain) != 0)
+		return -ESHUTDOWN;
+	if (port->domain->link != NULL)
+		return refuse_far(port);
+	if (trip_port_on_worker(port->domain))
+		return trip_error_set(EDEADLK,
+			"port %" PRIu16 ": neither a home nor a port's worker can wait for its "
+			"worker",
+			port->port_id);
+	trip_progress_lock(port->domain);
+	if (port->hard != NULL)
+		result = trip_hard_call(port->hard, &call);
+	pthread_mutex_unlock(&port->domain->control);
+	return result;
+}
+
+int
+trip_port_stopping(struct trip_port *port)
+{
+	int result = tell(port, trip_hard_stopping);
+
+	return result < 0 ? result : 0;
+}
+
+int
+trip_port_started(struct trip_port *port)
+{
+	return tell(port, trip_hard_started);
+}

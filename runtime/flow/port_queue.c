@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who polls the queues of a port: bursts, the claims of processes, and rules for other processes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_cycles.h>
+
+#include <trip_error.h>
+
+#include "client/protocol.h"
+#include "domain/detach.h"
+#include "domain/error.h"
+#include "domain/progress.h"
+#include "flow/port.h"
+#include "secondary/link.h"
+#include "memory.h"
+#include "source.h"
+
+/* How long the end of a flow waits for a burst of another process, which may be stopped. */
+#define BURST_GRACE_MS 100
+
+static const char *const sides[] = {"Rx", "Tx"};
+
+/* A queue of this port has reached a limit of a flow: ring the homes of the counters it feeds. */
+static void
+cross(void *arg, uint32_t flow, unsigned int which)
+{
+	struct trip_port *port = arg;
+
+	trip_source_cross(&port->domain->engine, flow, which);
+}
+
+static uint32_t
+owner_of(const struct trip_port *port)
+{
+	return port->domain->link != NULL ? port->domain->link->number + 1 : TRIP_CLAIM_PRIMARY;
+}
+
+static struct trip_claim *
+claim_of(const struct trip_port *port, const struct trip_port_side *side, uint32_t queue)
+{
+	return &port->domain->engine.claims[side->first_queue + queue];
+}
+
+void
+trip_port_queue_open(struct trip_port *port, enum trip_flow_direction direction, uint32_t queue)
+{
+	struct trip_port_side *side = &port->sides[direction];
+	const struct trip_engine *engine = &port->domain->engine;
+	uint32_t at = side->first_queue + queue;
+	const struct trip_soft_shared shared = {
+		.counts = trip_engine_count(engine, at, 0),
+		.moments = trip_engine_moments(engine, at, 0),
+		.actions = engine->actions,
+	};
+
+	trip_soft_open(&side->queues[queue].soft, side->table, direction == TRIP_FLOW_EGRESS,
+		&shared, cross, port);
+}
+
+/* In an attached process: the first time that it polls the queue. */
+static void
+follow(struct trip_port *port, enum trip_flow_direction direction, uint32_t queue)
+{
+	struct trip_port_side *side = &port->sides[direction];
+	struct trip_port_queue *polled = &side->queues[queue];
+
+	if (polled->soft.table != NULL)
+		return;
+	/* The table's writer. */
+	pthread_mutex_lock(&side->follow.lock);
+	trip_port_queue_open(port, direction, queue);
+	trip_soft_follow(&polled->soft, &side->follow, claim_of(port, side, queue));
+	pthread_mutex_unlock(&side->follow.lock);
+	polled->ended = &port->domain->detached;
+}
+
+bool
+trip_port_queue_claim(struct trip_port *port, enum trip_flow_direction direction, uint32_t queue)
+{
+	struct trip_port_side *side = &port->sides[direction];
+
+	if (!trip_claim_take(claim_of(port, side, queue), owner_of(port)))
+		return false;
+	if (port->domain->link != NULL)
+		follow(port, direction, queue);
+	side->queues[queue].claimed = true;
+	return true;
+}
+
+static void
+give(struct trip_port *port, struct trip_port_side *side, uint32_t queue)
+{
+	side->queues[queue].claimed = false;
+	(void)trip_claim_give(claim_of(port, side, queue), owner_of(port));
+}
+
+/* A child of fork() has the handle, and not the queue. */
+static bool
+is_ended(const struct trip_port_queue *polled)
+{
+	return polled->ended != NULL && atomic_load_explicit(polled->ended, memory_order_relaxed);
+}
+
+static uint16_t
+burst(struct trip_port *port, enum trip_flow_direction direction, uint16_t queue,
+	struct rte_mbuf **pkts, uint16_t n)
+{
+	struct trip_port_side *side = &port->sides[direction];
+	struct trip_port_queue *polled;
+
+	if (unlikely(queue >= side->n_queues))
+		return n;
+	polled = &side->queues[queue];
+	if (unlikely(!polled->claimed) && (trip_detach_check(port->domain) != 0 ||
+						  !trip_port_queue_claim(port, direction, queue)))
+		return n;
+	if (unlikely(is_ended(polled)))
+		return n;
+	return trip_soft_burst(&polled->soft, pkts, n);
+}
+
+uint16_t
+trip_port_burst(struct trip_port *port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	return burst(port, TRIP_FLOW_INGRESS, queue, pkts, n);
+}
+
+uint16_t
+trip_port_burst_tx(struct trip_port *port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	return burst(port, TRIP_FLOW_EGRESS, queue, pkts, n);
+}
+
+static int
+check_queue(const struct trip_port *port, enum trip_flow_direction direction, uint16_t queue)
+{
+	int error = trip_detach_check(port->domain);
+
+	if (error != 0)
+		return error;
+	if ((unsigned int)direction >= TRIP_PORT_SIDES)
+		return trip_error_set(EINVAL, "port %" PRIu16 ": direction %d is unknown",
+			port->port_id, (int)direction);
+	return queue < port->sides[direction].n_queues
+		       ? 0
+		       : trip_error_set(EINVAL,
+				 "port %" PRIu16 ": the domain has %" PRIu16
+				 " of its %s queues, and not queue %" PRIu16,
+				 port->port_id, port->sides[direction].n_queues, sides[direction],
+				 queue);
+}
+
+int
+trip_port_claim(struct trip_port *port, enum trip_flow_direction direction, uint16_t queue)
+{
+	int error = check_queue(port, direction, queue);
+	struct trip_port_side *side;
+	uint32_t owner;
+
+	if (error != 0)
+		return error;
+	side = &port->sides[direction];
+	if (side->queues[queue].claimed || trip_port_queue_claim(port, direction, queue))
+		return 0;
+	owner = atomic_load_explicit(&claim_of(port, side, queue)->owner, memory_order_relaxed);
+	if (owner == TRIP_CLAIM_PRIMARY)
+		return trip_error_set(EBUSY,
+			"port %" PRIu16 ": %s queue %" PRIu16 " is polled by the primary%s",
+			port->port_id, sides[direction], queue,
+			port->mode == TRIP_PORT_CALLBACK ? ", in callbacks" : "");
+	return trip_error_set(EBUSY,
+		"port %" PRIu16 ": %s queue %" PRIu16 " is polled by %s, number %" PRIu32,
+		port->port_id, sides[direction], queue,
+		owner == owner_of(port) ? "another handle of this process"
+					: "another attached process",
+		owner - 1);
+}
+
+int
+trip_port_release(struct trip_port *port, enum trip_flow_direction direction, uint16_t queue)
+{
+	int error = check_queue(port, direction, queue);
+
+	if (error != 0)
+		return error;
+	if (!port->sides[direction].queues[queue].claimed || port->mode == TRIP_PORT_CALLBACK)
+		return trip_error_set(EINVAL,
+			"port %" PRIu16 ": %s queue %" PRIu16 " is not polled by bursts of this "
+			"handle",
+			port->port_id, sides[direction], queue);
+	give(port, &port->sides[direction], queue);
+	return 0;
+}
+
+/* ---- in the primary: rules for others, and what others have left -------------------------------
+ */
+
+/* Under the control lock. */
+static int
+share_side(struct trip_port *port, enum trip_flow_direction direction, void *memory)
+{
+	struct trip_port_side *side = &port->sides[direction];
+	uint32_t max_flows = port->domain->attr.max_flows;
+	struct trip_table_rule rule;
+	struct trip_pattern pattern;
+
+	side->rules = malloc(sizeof(*side->rules));
+	if (side->rules == NULL)
+		return -ENOMEM;
+	trip_rulebook_view(side->rules, memory, max_flows);
+	for (uint32_t i = 0; i < max_flows && side->table != NULL; i++)
+		if (trip_table_get(side->table, i, &rule, &pattern) &&
+			trip_rulebook_put(side->rules, &rule, &pattern) != 0)
+			return -ENOSPC;
+	return 0;
+}
+
+int
+trip_port_share(struct trip_port *port)
+{
+	size_t size = trip_rulebook_size(port->domain->attr.max_flows);
+	int fd, error = 0;
+
+	if (port->rules_memory == NULL) {
+		fd = trip_rulebook_create(TRIP_PORT_SIDES * size, &port->rules_memory);
+		if (fd < 0) {
+			port->rules_memory = NULL;
+			return trip_error_set(-fd,
+				"port %" PRIu16 ": no memory in which other processes find its "
+				"rules: %s",
+				port->port_id, trip_strerror(-fd));
+		}
+		port->rules_fd = fd;
+		for (unsigned int s = 0; s < TRIP_PORT_SIDES && error == 0; s++)
+			error = share_side(port, s, (char *)port->rules_memory + s * size);
+	}
+	if (error != 0) {
+		trip_port_unshare(port);
+		return trip_error_set(
+			-error, "port %" PRIu16 ": no memory for its rules", port->port_id);
+	}
+	fd = fcntl(port->rules_fd, F_DUPFD_CLOEXEC, 0);
+	return fd >= 0 ? fd
+		       : trip_error_set(errno, "port %" PRIu16 ": no descriptor for its rules",
+				 port->port_id);
+}
+
+void
+trip_port_unshare(struct trip_port *port)
+{
+	if (port->rules_memory == NULL)
+		return;
+	for (unsigned int s = 0; s < TRIP_PORT_SIDES; s++) {
+		free(port->sides[s].rules);
+		port->sides[s].rules = NULL;
+	}
+	munmap(port->rules_memory,
+		TRIP_PORT_SIDES * trip_rulebook_size(port->domain->attr.max_flows));
+	close(port->rules_fd);
+	port->rules_memory = NULL;
+}
+
+void
+trip_port_reclaim(struct trip_domain *domain, uint32_t number)
+{
+	for (uint32_t i = 0; i < domain->engine.n_queues; i++)
+		(void)trip_claim_give(&domain->engine.claims[i], number + 1);
+}
+
+bool
+trip_port_is_past(const struct trip_port *port, const struct trip_port_side *side, uint64_t stamp)
+{
+	atomic_thread_fence(memory_order_seq_cst); /* W3 of claim.h */
+	for (uint32_t q = 0; q < side->n_queues; q++)
+		if (!trip_claim_is_past(claim_of(port, side, q), stamp))
+			return false;
+	return true;
+}
+
+/* A burst that has been waited for once may never end: its process is stopped. */
+static bool
+is_stuck(const struct trip_port *port, const struct trip_port_side *side, uint64_t stamp, bool note)
+{
+	bool stuck = true;
+
+	for (uint32_t q = 0; q < side->n_queues; q++) {
+		uint64_t since =
+			atomic_load_explicit(&claim_of(port, side, q)->since, memory_order_relaxed);
+
+		if (since > stamp)
+			continue;
+		if (note)
+			side->queues[q].stuck = since + 1;
+		stuck &= side->queues[q].stuck == since + 1;
+	}
+	return stuck;
+}
+
+bool
+trip_port_wait_past(const struct trip_port *port, const struct trip_port_side *side, uint64_t stamp)
+{
+	uint64_t began = rte_rdtsc(), until = began + rte_get_tsc_hz() / 1000 * BURST_GRACE_MS;
+
+	while (!trip_port_is_past(port, side, stamp)) {
+		if (rte_rdtsc() > until || is_stuck(port, side, stamp, false)) {
+			(void)is_stuck(port, side, stamp, true);
+			return false;
+		}
+		trip_progress_wait_burst(began);
+	}
+	return true;
+}
+
+/* ---- in an attached process: a port that was found ---------------------------------------------
+ */
+
+static int
+found_side(struct trip_port *port, unsigned int which, const struct trip_protocol_found *found,
+	char *memory)
+{
+	struct trip_port_side *side = &port->sides[which];
+	uint32_t max_flows = port->domain->attr.max_flows;
+
+	if (found->n_queues[which] == 0)
+		return 0;
+	if (found->first_queue[which] + (uint64_t)found->n_queues[which] >
+		port->domain->engine.n_queues)
+		return trip_error_set(EPROTO,
+			"port %" PRIu16 ": the primary gives queues that the domain does not have",
+			port->port_id);
+	side->queues = trip_memory_reserve(sizeof(*side->queues) * found->n_queues[which]);
+	if (side->queues == NULL ||
+		trip_follow_open(&side->follow, memory + which * trip_rulebook_size(max_flows),
+			max_flows) != 0)
+		return trip_error_set(
+			ENOMEM, "port %" PRIu16 ": no memory for its rules", port->port_id);
+	side->table = side->follow.table;
+	side->first_queue = found->first_queue[which];
+	side->n_queues = found->n_queues[which];
+	return 0;
+}
+
+int
+trip_port_found(struct trip_port *port, const struct trip_protocol_found *found, int fd)
+{
+	size_t size = TRIP_PORT_SIDES * trip_rulebook_size(port->domain->attr.max_flows);
+	int error = 0;
+
+	port->mode = (enum trip_port_mode)found->mode;
+	port->rules_memory = mmap(NULL, size, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	close(fd);
+	if (port->rules_memory == MAP_FAILED) {
+		port->rules_memory = NULL;
+		return trip_error_set(
+			errno, "port %" PRIu16 ": its rules cannot be mapped", port->port_id);
+	}
+	for (unsigned int s = 0; s < TRIP_PORT_SIDES && error == 0; s++)
+		error = found_side(port, s, found, port->rules_memory);
+	if (error != 0)
+		trip_port_lose(port);
+	return error;
+}
+
+void
+trip_port_let_go(struct trip_port *port)
+{
+	for (unsigned int s = 0; s < TRIP_PORT_SIDES; s++)
+		for (uint32_t q = 0; q < port->sides[s].n_queues; q++)
+			if (port->sides[s].queues[q].claimed)
+				give(port, &port->sides[s], q);
+}
+
+void
+trip_port_lose(struct trip_port *port)
+{
+	trip_port_let_go(port);
+	for (unsigned int s = 0; s < TRIP_PORT_SIDES; s++) {
+		struct trip_port_side *side = &port->sides[s];
+
+		if (side->table != NULL)
+			trip_follow_close(&side->follow);
+		trip_memory_give(side->queues);
+	}
+	if (port->rules_memory != NULL)
+		munmap(port->rules_memory,
+			TRIP_PORT_SIDES * trip_rulebook_size(port->domain->attr.max_flows));
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One connection. Whatever it sends is hostile: a message of another size, version or type than a
+ * client of this library would send ends it, and so does one that comes before the answer to the
+ * last was read. So no answer ever waits for room, and at most one descriptor of a connection is on
+ * its way.
+ *
+ * The kernel counts those by the user that has sent them, and sends no more when there are as many
+ * as this process may have files. Since each connection takes one of these, its clients alone never
+ * get that far.
+ */
+#include <errno.h>
+#include <linux/sockios.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <trip_error.h>
+
+#include "domain/domain.h"
+#include "domain/error.h"
+#include "primary/process.h"
+#include "primary/server.h"
+
+struct message {
+	struct trip_protocol_head head;
+	union trip_protocol_request request;
+};
+
+static void
+wait_for(struct trip_peer *peer, uint32_t events)
+{
+	struct epoll_event event = {.events = events, .data.ptr = &peer->source};
+
+	epoll_ctl(peer->server->epoll, EPOLL_CTL_MOD, peer->socket, &event);
+}
+
+static void
+close_reply_fd(struct trip_peer *peer)
+{
+	if (peer->reply_fd >= 0)
+		close(peer->reply_fd);
+	peer->reply_fd = -1;
+}
+
+/* It has not read its last answer. When the kernel frees that, it lowers the count to 1, tells
+ * epoll, and lowers it to 0. */
+static bool
+has_unread(const struct trip_peer *peer)
+{
+	int bytes = 0;
+
+	return ioctl(peer->socket, SIOCOUTQ, &bytes) == 0 && bytes > 1;
+}
+
+/* 0, or errno. */
+static int
+send_reply(struct trip_peer *peer)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec part = {.iov_base = &peer->reply, .iov_len = peer->reply.head.size};
+	struct msghdr msg = {.msg_iov = &part, .msg_iovlen = 1};
+
+	if (peer->reply_fd >= 0) {
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control.bytes);
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		control.head.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.head), &peer->reply_fd, sizeof(int));
+	}
+	return sendmsg(peer->socket, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
+}
+
+/* The sentence of an error is in the reply. 0, or errno. */
+static int
+reply(struct trip_peer *peer, int error, size_t size)
+{
+	struct trip_protocol_reply *out = &peer->reply;
+	int failed;
+
+	if (error != 0) {
+		size = sizeof(out->answer.sentence);
+		close_reply_fd(peer);
+	}
+	out->head = (struct trip_protocol_head){
+		.magic = TRIP_PROTOCOL_MAGIC,
+		.version = TRIP_PROTOCOL_VERSION,
+		.type = (uint16_t)peer->type,
+		.size = (uint32_t)(sizeof(out->head) + size),
+		.error = error,
+	};
+	failed = send_reply(peer);
+	if (failed != 0)
+		return failed;
+	close_reply_fd(peer);
+	if (peer->busy)
+		wait_for(peer, EPOLLIN);
+	peer->busy = false;
+	return 0;
+}
+
+/* Why a descriptor does not go along with the answer; not that the connection has ended. */
+static int
+explain_unsent(const struct trip_peer *peer, int why)
+{
+	const char *name = peer->server->domain->name;
+	struct rlimit files = {0};
+
+	if (why != ETOOMANYREFS)
+		return trip_error_set(why, "domain \"%s\": no descriptor goes along: %s", name,
+			trip_strerror(why));
+	getrlimit(RLIMIT_NOFILE, &files);
+	return trip_error_set(why,
+		"domain \"%s\": no descriptor goes along: those on their way from user %d, yet to "
+		"be "
+		"received, are more than the %llu open files that the primary may have",
+		name, (int)geteuid(), (unsigned long long)files.rlim_cur);
+}
+
+/*
+ * Answers, or where a descriptor cannot go along, undoes what was asked for and says why: others
+ * have to do with that, this client has not. False: the connection has ended.
+ */
+static bool
+answer(struct trip_peer *peer, const union trip_protocol_request *request, int error, size_t size)
+{
+	int why = reply(peer, error, size);
+
+	if (why == 0)
+		return true;
+	if (peer->reply_fd < 0 || why == EPIPE || why == ECONNRESET)
+		return false;
+	error = explain_unsent(peer, why);
+	if (peer->busy) {
+		trip_peer_explain(peer);
+		trip_proxy_undo(peer, error);
+		return true;
+	}
+	trip_answer_undo(peer, request);
+	trip_peer_explain(peer);
+	return reply(peer, error, 0) == 0;
+}
+
+/* Bytes of the next message, 0: it has closed, negative: nothing is there. One that has descriptors
+ * is left there. */
+static ssize_t
+receive(struct trip_peer *peer, struct message *message, bool *has_descriptors)
+{
+	ssize_t size = trip_hangup_peek(peer->socket, message, sizeof(*message), has_descriptors);
+
+	if (size >= 0 && !*has_descriptors)
+		size = recv(peer->socket, message, sizeof(*message), MSG_DONTWAIT | MSG_TRUNC);
+	if (size < 0 && errno != EAGAIN && errno != EINTR)
+		return 0;
+	return size;
+}
+
+/* NULL, or what is wrong. */
+static const char *
+check(const struct message *message, size_t size)
+{
+	const struct trip_protocol_head *head = &message->head;
+	size_t wanted;
+
+	if (size < sizeof(*head) || head->magic != TRIP_PROTOCOL_MAGIC || head->size != size)
+		return "a message that is none of this protocol";
+	if (head->version != TRIP_PROTOCOL_VERSION)
+		return NULL;
+	if (!trip_answer_has(head->type, &wanted))
+		return "a request of unknown type";
+	return size == sizeof(*head) + wanted ? NULL : "a request of the wrong size";
+}
+
+/* Answers the next message. False: the connection is to end. */
+static bool
+serve_one(struct trip_peer *peer)
+{
+	struct message message = {0};
+	bool has_descriptors;
+	const char *wrong = NULL;
+	ssize_t received;
+	size_t size = 0;
+	int error;
+
+	received = receive(peer, &message, &has_descriptors);
+	if (received < 0)
+		return true;
+	if (received > 0 && has_descriptors)
+		wrong = "descriptors, for which nobody has asked";
+	else if (received > 0 && has_unread(peer))
+		wrong = "a request before it has read the answer to the last";
+	else if (received > 0)
+		wrong = check(&message, (size_t)received);
+	if (wrong != NULL)
+		trip_server_complain(peer->server, &peer->credentials, wrong);
+	if (received == 0 || wrong != NULL)
+		return false;
+	peer->asked = true;
+	peer->type = message.head.type;
+	if (message.head.version != TRIP_PROTOCOL_VERSION)
+		error = trip_error_set(EPROTO,
+			"domain \"%s\" speaks version %u of the protocol, the client version %u",
+			peer->server->domain->name, TRIP_PROTOCOL_VERSION, message.head.version);
+	else
+		error = trip_answer(peer, message.head.type, &message.request, &size);
+	if (error == TRIP_ANSWER_LATER) {
+		peer->busy = true;
+		wait_for(peer, 0);
+		return true;
+	}
+	if (error != 0)
+		trip_peer_explain(peer);
+	return answer(peer, &message.request, error, size);
+}
+
+/* Its process has this connection no more; it goes on where it lives. */
+static void
+lose_process(const struct trip_peer *peer)
+{
+	if (peer->process != NULL && peer->process->peer == peer)
+		trip_process_lost(peer->process);
+}
+
+/*
+ * It is served no more. Descriptors that go along with answers that it has not read stay on their
+ * way for as long as it has its end open, so it keeps its place until it has read them, or closes.
+ */
+static void
+end(struct trip_peer *peer)
+{
+	if (!has_unread(peer)) {
+		trip_peer_close(peer);
+		return;
+	}
+	lose_process(peer);
+	if (!peer->ending)
+		shutdown(peer->socket, SHUT_WR);
+	peer->ending = true;
+	/* By edges: it may have shut down its side, which is told for ever. */
+	wait_for(peer, EPOLLOUT | EPOLLET);
+}
+
+/* Its socket can be read, or has changed. */
+static void
+serve(void *owner)
+{
+	struct trip_peer *peer = owner;
+
+	/* One that is busy is heard of only when it has gone. */
+	if (peer->busy)
+		trip_peer_close(peer);
+	else if (peer->ending ? !has_unread(peer) : !serve_one(peer))
+		end(peer);
+}
+
+static uint32_t
+free_index(const struct trip_server *server)
+{
+	uint32_t i = 0;
+
+	while (i < TRIP_SERVER_PEERS && server->peers[i] != NULL)
+		i++;
+	return i;
+}
+
+/* Tells why before it is closed; a client asks first, so the reply stands in for the answer. */
+static void
+refuse(int socket, int error)
+{
+	struct {
+		struct trip_protocol_head head;
+		char sentence[256];
+	} message = {.head = {
+			     .magic = TRIP_PROTOCOL_MAGIC,
+			     .version = TRIP_PROTOCOL_VERSION,
+			     .size = sizeof(message),
+			     .error = error,
+		     }};
+
+	strncpy(message.sentence, trip_error_message(), sizeof(message.sentence) - 1);
+	(void)send(socket, &message, sizeof(message), MSG_DONTWAIT | MSG_NOSIGNAL);
+	trip_hangup(socket);
+}
+
+static int
+open_peer(struct trip_server *server, struct trip_peer *peer)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = &peer->source};
+	socklen_t length = sizeof(peer->credentials);
+	int error;
+
+	if (getsockopt(peer->socket, SOL_SOCKET, SO_PEERCRED, &peer->credentials, &length) != 0) {
+		error = errno;
+		return trip_error_set(error, "domain \"%s\": no telling whose a connection is: %s",
+			server->domain->name, trip_strerror(error));
+	}
+	error = trip_admit(server, peer);
+	if (error != 0) {
+		trip_server_refuse(server, &peer->credentials);
+		return error;
+	}
+	peer->index = free_index(server);
+	if (peer->index == TRIP_SERVER_PEERS)
+		return trip_error_set(EUSERS, "domain \"%s\": its socket serves %u clients already",
+			server->domain->name, TRIP_SERVER_PEERS);
+	if (epoll_ctl(server->epoll, EPOLL_CTL_ADD, peer->socket, &event) == 0)
+		return 0;
+	error = errno;
+	return trip_error_set(error, "domain \"%s\": a connection cannot be waited on: %s",
+		server->domain->name, trip_strerror(error));
+}
+
+void
+trip_peer_open(struct trip_server *server, int socket)
+{
+	struct trip_peer *peer = calloc(1, sizeof(*peer));
+	int error;
+
+	if (peer == NULL) {
+		refuse(socket, trip_error_set(ENOMEM, "domain \"%s\": no memory for a client",
+				       server->domain->name));
+		return;
+	}
+	*peer = (struct trip_peer){.source = {.ready = serve, .owner = peer},
+		.server = server,
+		.socket = socket,
+		.reply_fd = -1,
+		.serial = ++server->n_accepted};
+	error = open_peer(server, peer);
+	if (error == 0) {
+		server->peers[peer->index] = peer;
+		return;
+	}
+	refuse(socket, error);
+	free(peer);
+}
+
+void
+trip_peer_displace(struct trip_peer *peer)
+{
+	trip_server_refuse(peer->server, &peer->credentials);
+	peer->server->peers[peer->index] = NULL;
+	trip_server_unpoll(peer->server, peer->socket);
+	refuse(peer->socket, -EUSERS);
+	free(peer);
+}
+
+/* It is freed when the proxy is done with it. */
+static void
+close_busy(struct trip_peer *peer)
+{
+	if (!peer->gone)
+		trip_server_unpoll(peer->server, peer->socket);
+	peer->gone = true;
+}
+
+void
+trip_peer_explain(struct trip_peer *peer)
+{
+	char *sentence = peer->reply.answer.sentence;
+
+	memset(sentence, 0, sizeof(peer->reply.answer.sentence));
+	strncpy(sentence, trip_error_message(), sizeof(peer->reply.answer.sentence) - 1);
+}
+
+void
+trip_peer_answered(struct trip_peer *peer)
+{
+	if (!peer->gone && answer(peer, &peer->job.request, peer->job.error, peer->job.size))
+		return;
+	peer->busy = false;
+	trip_peer_close(peer);
+}
+
+void
+trip_peer_leave(struct trip_server *server, const struct trip_process *process,
+	const struct trip_peer *asking)
+{
+	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++) {
+		struct trip_peer *peer = server->peers[i];
+
+		if (peer == NULL)
+			continue;
+		if (peer->place == process)
+			peer->place = NULL;
+		if (peer->process != process)
+			continue;
+		peer->process = NULL;
+		if (peer != asking)
+			trip_peer_close(peer);
+	}
+}
+
+void
+trip_peer_close(struct trip_peer *peer)
+{
+	lose_process(peer);
+	if (peer->busy) {
+		close_busy(peer);
+		return;
+	}
+	trip_watch_close_all(peer);
+	close_reply_fd(peer);
+	pthread_mutex_lock(&peer->server->domain->lock);
+	peer->server->peers[peer->index] = NULL;
+	/* A thread may have the socket for longer. */
+	if (!peer->gone)
+		trip_server_unpoll(peer->server, peer->socket);
+	trip_hangup(peer->socket);
+	pthread_mutex_unlock(&peer->server->domain->lock);
+	free(peer);
+}

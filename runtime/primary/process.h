@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Attached processes, as the primary's control thread knows them: who they are, what each holds,
+ * and how that comes back when one dies.
+ *
+ * A process lives as long as its pidfd says so. One that has died, or detached, is cleared away in
+ * two steps: each home drops it (drop.h); when all have, its counters, handles and waiter slots are
+ * given back, and its number may be another's. One whose connection ended while it lives keeps
+ * everything, for it may still write its channel.
+ */
+#ifndef TRIP_RUNTIME_PROCESS_H
+#define TRIP_RUNTIME_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "primary/server.h"
+#include "engine.h"
+
+/* What the proxy does for one that is being cleared away. */
+enum trip_process_cleaning {
+	TRIP_PROCESS_UNCLEAN,
+	TRIP_PROCESS_CLEANING,
+	TRIP_PROCESS_CLEAN,
+};
+
+struct trip_process {
+	struct trip_server_source source;
+	struct trip_server *server;
+	bool used;
+	enum trip_client_state state;
+	uint32_t number;
+	struct ucred credentials;
+	int pidfd;
+	/* As trip_generation_started() has it. */
+	uint64_t started;
+	/* NULL: its connection has ended. */
+	struct trip_peer *peer;
+	uint64_t lcores[TRIP_PROTOCOL_LCORES / 64];
+	uint64_t since_ns;
+	/* Counters that it owns; those that it has found, by index, as often as it has. */
+	uint32_t n_cntrs;
+	uint32_t *found;
+	uint32_t n_found;
+	/* Waiter slots of each home. */
+	uint32_t n_waiters[TRIP_HOMES_MAX];
+	/* Our end of the descriptor that slots of it have in common, each as one of its own; -1. */
+	int common;
+	/* Ports, flows, counters objects, which the proxy gives back. */
+	struct trip_held held;
+	struct trip_proxy_job clean;
+	enum trip_process_cleaning cleaning;
+};
+
+int trip_process_init(struct trip_server *server);
+void trip_process_fini(struct trip_server *server);
+
+/* Its connection has ended. */
+void trip_process_lost(struct trip_process *process);
+
+/* Goes on clearing away those that have died; true: some are left. */
+bool trip_process_reap(struct trip_server *server);
+
+/* Whether any is attached or being cleared away; the process that it says, for a message. */
+bool trip_process_any(struct trip_server *server, uint32_t *pid, enum trip_client_state *state);
+
+/* Its pid: of an owner as the registry has it; 0: it has died. */
+uint32_t trip_process_pid(const struct trip_server *server, uint32_t owner);
+
+/* What they ask. */
+int trip_process_attach(
+	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
+int trip_process_join(
+	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
+int trip_process_detach(
+	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
+int trip_process_open(
+	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
+int trip_process_found(
+	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
+int trip_process_close(
+	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
+int trip_process_slots(
+	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
+int trip_process_signal(
+	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
+/* Undoes it: nobody has the descriptor. */
+void trip_process_unsignal(struct trip_peer *peer, const union trip_protocol_request *request);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <trip_error.h>
+
+#include "domain/domain.h"
+#include "domain/error.h"
+#include "domain/progress.h"
+#include "domain/thread.h"
+#include "primary/process.h"
+#include "primary/proxy.h"
+#include "primary/server.h"
+
+static void
+tell(const struct trip_proxy *proxy)
+{
+	uint64_t one = 1;
+
+	while (write(proxy->told, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+/* One of another process than the last, where there is any: who asks over many connections holds
+ * up others by one request at a time. */
+static struct trip_proxy_job *
+next_job(const struct trip_proxy *proxy, const struct trip_process *last)
+{
+	struct trip_proxy_job *job;
+
+	TAILQ_FOREACH (job, &proxy->waiting, next)
+		if (job->process != last)
+			return job;
+	return TAILQ_FIRST(&proxy->waiting);
+}
+
+static void *
+proxy_main(void *arg)
+{
+	const struct trip_process *last = NULL;
+	struct trip_proxy *proxy = arg;
+	struct trip_proxy_job *job;
+
+	/* The application's functions are called by its own threads. */
+	trip_progress_follow();
+	pthread_mutex_lock(&proxy->lock);
+	for (;;) {
+		while ((job = next_job(proxy, last)) == NULL && !proxy->stop)
+			pthread_cond_wait(&proxy->asked, &proxy->lock);
+		if (job == NULL)
+			break;
+		last = job->process;
+		TAILQ_REMOVE(&proxy->waiting, job, next);
+		pthread_mutex_unlock(&proxy->lock);
+		trip_proxy_run(job);
+		pthread_mutex_lock(&proxy->lock);
+		TAILQ_INSERT_TAIL(&proxy->done, job, next);
+		tell(proxy);
+	}
+	pthread_mutex_unlock(&proxy->lock);
+	return NULL;
+}
+
+static struct trip_proxy_job *
+take_done(struct trip_proxy *proxy)
+{
+	struct trip_proxy_job *job;
+
+	pthread_mutex_lock(&proxy->lock);
+	job = TAILQ_FIRST(&proxy->done);
+	if (job != NULL)
+		TAILQ_REMOVE(&proxy->done, job, next);
+	pthread_mutex_unlock(&proxy->lock);
+	return job;
+}
+
+/* Jobs are done; what is left of a process is looked at in every round of the control thread. */
+static void
+ready(void *owner)
+{
+	struct trip_server *server = owner;
+	struct trip_proxy_job *job;
+	uint64_t n;
+
+	while (read(server->proxy.told, &n, sizeof(n)) < 0 && errno == EINTR)
+		;
+	while ((job = take_done(&server->proxy)) != NULL)
+		if (job->peer != NULL)
+			trip_peer_answered(job->peer);
+		else
+			job->process->cleaning = TRIP_PROCESS_CLEAN;
+}
+
+static int
+start_thread(struct trip_server *server)
+{
+	struct trip_proxy *proxy = &server->proxy;
+	int error;
+
+	error = trip_thread_start(&proxy->thread, "trip-proxy", proxy_main, proxy);
+	if (error != 0)
+		return trip_error_set(error,
+			"domain \"%s\": no thread to make flow calls for others: %s",
+			server->domain->name, trip_strerror(error));
+	return 0;
+}
+
+static int
+start(struct trip_server *server)
+{
+	struct trip_proxy *proxy = &server->proxy;
+	int error;
+
+	if (proxy->started)
+		return 0;
+	proxy->told = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (proxy->told < 0) {
+		error = errno;
+		return trip_error_set(error, "domain \"%s\": no descriptor for flow calls: %s",
+			server->domain->name, trip_strerror(error));
+	}
+	TAILQ_INIT(&proxy->waiting);
+	TAILQ_INIT(&proxy->done);
+	pthread_mutex_init(&proxy->lock, NULL);
+	pthread_cond_init(&proxy->asked, NULL);
+	server->proxied = (struct trip_server_source){.ready = ready, .owner = server};
+	error = trip_server_poll(server, proxy->told, &server->proxied);
+	if (error == 0)
+		error = start_thread(server);
+	if (error == 0) {
+		proxy->started = true;
+		return 0;
+	}
+	pthread_cond_destroy(&proxy->asked);
+	pthread_mutex_destroy(&proxy->lock);
+	trip_server_close(server, &proxy->told);
+	return error;
+}
+
+static void
+hand_over(struct trip_proxy *proxy, struct trip_proxy_job *job)
+{
+	pthread_mutex_lock(&proxy->lock);
+	TAILQ_INSERT_TAIL(&proxy->waiting, job, next);
+	pthread_cond_signal(&proxy->asked);
+	pthread_mutex_unlock(&proxy->lock);
+}
+
+int
+trip_proxy_ask(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+{
+	int error = start(peer->server);
+
+	if (error != 0)
+		return error;
+	peer->job.peer = peer;
+	peer->job.process = peer->process;
+	peer->job.type = peer->type;
+	peer->job.request = *request;
+	peer->job.refused = 0;
+	hand_over(&peer->server->proxy, &peer->job);
+	return TRIP_ANSWER_LATER;
+}
+
+void
+trip_proxy_undo(struct trip_peer *peer, int error)
+{
+	/* Descriptors are those of ports. */
+	peer->job.request.port.close = 1;
+	peer->job.refused = error;
+	hand_over(&peer->server->proxy, &peer->job);
+}
+
+bool
+trip_proxy_clean(struct trip_process *process)
+{
+	if (!process->server->proxy.started)
+		return false;
+	process->clean = (struct trip_proxy_job){.process = process};
+	hand_over(&process->server->proxy, &process->clean);
+	return true;
+}
+
+void
+trip_proxy_stop(struct trip_server *server)
+{
+	struct trip_proxy *proxy = &server->proxy;
+
+	if (!proxy->started)
+		return;
+	pthread_mutex_lock(&proxy->lock);
+	proxy->stop = true;
+	pthread_cond_signal(&proxy->asked);
+	pthread_mutex_unlock(&proxy->lock);
+	pthread_join(proxy->thread, NULL);
+	ready(server);
+	pthread_cond_destroy(&proxy->asked);
+	pthread_mutex_destroy(&proxy->lock);
+	trip_server_close(server, &proxy->told);
+	proxy->started = false;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a process holds of the primary's, and the calls on it: between the proxy's files. */
+#ifndef TRIP_RUNTIME_PROXY_HELD_H
+#define TRIP_RUNTIME_PROXY_HELD_H
+
+#include "domain/domain.h"
+#include "primary/process.h"
+#include "primary/proxy.h"
+
+struct trip_held_flow {
+	LIST_ENTRY(trip_held_flow) next;
+	uint64_t id;
+	struct trip_flow *flow;
+	/* Handles of its counters, which the process owns or has found. */
+	struct trip_cntr cntrs[TRIP_FLOW_CNTRS_MAX];
+	unsigned int n_cntrs;
+};
+
+struct trip_held_counters {
+	LIST_ENTRY(trip_held_counters) next;
+	uint64_t id;
+	struct trip_counters *counters;
+};
+
+static inline struct trip_domain *
+trip_proxy_domain(const struct trip_process *process)
+{
+	return process->server->domain;
+}
+
+/* Whether it may have one more: 0 or -ENOSPC. */
+int trip_proxy_check_room(const struct trip_process *process);
+
+/* What the process calls so; NULL: it has none of it. */
+struct trip_held_flow *trip_proxy_find_flow(const struct trip_process *process, uint64_t id);
+struct trip_held_counters *trip_proxy_find_counters(
+	const struct trip_process *process, uint64_t id);
+
+/* They end, and its handle of them: 0 or the error. */
+int trip_proxy_flow_destroy(struct trip_process *process, struct trip_held_flow *held);
+int trip_proxy_counters_destroy(struct trip_process *process, struct trip_held_counters *held);
+
+/* What is asked: by type, as trip_answer() returns it. */
+int trip_proxy_flow_create(struct trip_proxy_job *job);
+int trip_proxy_flow_validate(struct trip_proxy_job *job);
+int trip_proxy_flow_do(struct trip_proxy_job *job);
+int trip_proxy_counters_create(struct trip_proxy_job *job);
+int trip_proxy_counters_point(struct trip_proxy_job *job);
+int trip_proxy_counters_read(struct trip_proxy_job *job);
+int trip_proxy_counters_close(struct trip_proxy_job *job);
+int trip_proxy_port_run(struct trip_proxy_job *job);
+int trip_proxy_port_facts(struct trip_proxy_job *job);
+int trip_proxy_port_stats(struct trip_proxy_job *job);
+int trip_proxy_port_quiesce(struct trip_proxy_job *job);
+
+#endif

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_log.h>
+
+#include <trip_client.h>
+#include <trip_error.h>
+
+#include "domain/domain.h"
+#include "domain/error.h"
+#include "domain/share.h"
+#include "domain/thread.h"
+#include "primary/generation.h"
+#include "primary/process.h"
+#include "primary/server.h"
+#include "waiter.h"
+
+/* How often the thread looks whether homes have let go of descriptors. */
+#define REAP_MS 5
+#define NS_A_SECOND UINT64_C(1000000000)
+/* How long a socket may outlive its primary's lock. */
+#define DYING_TIMES 50
+#define DYING_PAUSE_NS 10000000
+/* Of each kind, in the log. */
+#define LINES_A_SECOND 8
+/* What separates EAL's file prefix from its generation. */
+#define GENERATION_MARK '@'
+
+RTE_LOG_REGISTER(trip_server_logtype, tripline, NOTICE);
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_A_SECOND + (uint64_t)now.tv_nsec;
+}
+
+static void
+tell(struct trip_server *server, struct trip_server_telling *telling,
+	const struct ucred *credentials, const char *verdict, const char *what)
+{
+	uint64_t now = now_ns();
+
+	telling->count++;
+	if (now - telling->since_ns >= NS_A_SECOND) {
+		telling->since_ns = now;
+		telling->lines = 0;
+	}
+	if (telling->lines == LINES_A_SECOND) {
+		telling->untold++;
+		return;
+	}
+	telling->lines++;
+	rte_log(RTE_LOG_WARNING, (uint32_t)trip_server_logtype,
+		"tripline: domain \"%s\": process %d of user %d %s: %s (%" PRIu64
+		" such before it are not told)\n",
+		server->domain->name, (int)credentials->pid, (int)credentials->uid, verdict, what,
+		telling->untold);
+	telling->untold = 0;
+}
+
+void
+trip_server_complain(struct trip_server *server, const struct ucred *credentials, const char *what)
+{
+	tell(server, &server->garbage, credentials, "leaves garbage", what);
+}
+
+void
+trip_server_refuse(struct trip_server *server, const struct ucred *credentials)
+{
+	tell(server, &server->refusals, credentials, "is not let in", trip_error_message());
+}
+
+static int
+probe(const struct rte_mp_msg *message, const void *peer)
+{
+	return 0;
+}
+
+/* Whether EAL makes files by which other processes find this one. */
+static bool
+shares_config(void)
+{
+	static const char name[] = "tripline_probe";
+
+	if (rte_mp_action_register(name, probe) == 0) {
+		rte_mp_action_unregister(name);
+		return true;
+	}
+	/* With --no-shconf and --in-memory; another thread may be asking just now. */
+	return rte_errno != ENOTSUP;
+}
+
+static int
+fail(const struct trip_server *server, const char *what)
+{
+	int error = errno;
+
+	return trip_error_set(error, "domain \"%s\": %s %s: %s", server->domain->name, what,
+		server->path, trip_strerror(error));
+}
+
+/* Where clients look for it by themselves, in a folder of our own. */
+static int
+usual_path(struct trip_server *server)
+{
+	char prefix[sizeof(server->prefix)], folder[sizeof(server->path)];
+	struct stat status;
+	int error;
+
+	strcpy(prefix, server->prefix);
+	*strchrnul(prefix, GENERATION_MARK) = 0;
+	error = trip_client_path(prefix, server->domain->name, server->path, sizeof(server->path));
+	if (error != 0)
+		return trip_error_set(-error, "%s", trip_client_message());
+	strcpy(folder, server->path);
+	*strrchr(folder, '/') = 0;
+	if (mkdir(folder, 0755) != 0 && errno != EEXIST)
+		return fail(server, "no folder for its socket");
+	if (lstat(folder, &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid())
+		return trip_error_set(EACCES, "domain \"%s\": %s is no folder of this user's",
+			server->domain->name, folder);
+	return 0;
+}
+
+static int
+choose_path(struct trip_server *server)
+{
+	const char *given = server->domain->attr.socket;
+
+	if (given == NULL)
+		return usual_path(server);
+	if (strlen(given) >= sizeof(server->path))
+		return trip_error_set(ENAMETOOLONG,
+			"domain \"%s\": the path of its socket is longer than %zu",
+			server->domain->name, sizeof(server->path) - 1);
+	strcpy(server->path, given);
+	return 0;
+}
+
+static int
+give_access(struct trip_server *server)
+{
+	const struct trip_domain_attr *attr = &server->domain->attr;
+	const struct group *group = NULL;
+
+	if (attr->socket_group != NULL) {
+		group = getgrnam(attr->socket_group);
+		if (group == NULL)
+			return trip_error_set(EINVAL, "domain \"%s\": there is no group \"%s\"",
+				server->domain->name, attr->socket_group);
+		if (chown(server->path, (uid_t)-1, group->gr_gid) != 0)
+			return fail(server, "cannot give its group");
+	}
+	/* Nobody connects before it listens. */
+	return chmod(server->path, attr->socket_mode) == 0 ? 0
+							   : fail(server, "cannot give its mode");
+}
+
+/* Whether somebody listens there, whoever: one who does not has left it behind. */
+static bool
+is_served(const struct sockaddr_un *address)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool served =
+		fd >= 0 && (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
+				   (errno != ECONNREFUSED && errno != ENOENT));
+
+	if (fd >= 0)
+		close(fd);
+	return served;
+}
+
+/* A dead primary's; that of a live one is locked. Whatever else is there is not ours to remove. */
+static int
+remove_stale(const struct trip_server *server, const struct sockaddr_un *address)
+{
+	const struct timespec pause = {.tv_nsec = DYING_PAUSE_NS};
+	struct stat status;
+
+	if (lstat(server->path, &status) != 0)
+		return errno == ENOENT ? 0 : fail(server, "cannot look at");
+	if (!S_ISSOCK(status.st_mode))
+		return trip_error_set(EEXIST,
+			"domain \"%s\": %s is there already, and is no socket",
+			server->domain->name, server->path);
+	/* The kernel takes a dying primary's lock before its socket. */
+	for (unsigned int i = 0; i < DYING_TIMES && is_served(address); i++)
+		nanosleep(&pause, NULL);
+	if (is_served(address))
+		return trip_error_set(EEXIST, "domain \"%s\": another program listens on %s",
+			server->domain->name, server->path);
+	return unlink(server->path) == 0 || errno == ENOENT ? 0 : fail(server, "cannot replace");
+}
+
+static int
+listen_on(struct trip_server *server)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int error;
+
+	strcpy(address.sun_path, server->path);
+	error = remove_stale(server, &address);
+	if (error != 0)
+		return error;
+	server->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (server->listener < 0 ||
+		bind(server->listener, (const struct sockaddr *)&address, sizeof(address)) != 0)
+		return fail(server, "cannot make socket");
+	error = give_access(server);
+	if (error == 0 && listen(server->listener, SOMAXCONN) != 0)
+		error = fail(server, "cannot listen on");
+	return error;
+}
+
+int
+trip_server_poll(struct trip_server *server, int fd, struct trip_server_source *source)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = source};
+
+	return epoll_ctl(server->epoll, EPOLL_CTL_ADD, fd, &event) == 0
+		       ? 0
+		       : fail(server, "cannot wait on");
+}
+
+void
+trip_server_unpoll(struct trip_server *server, int fd)
+{
+	epoll_ctl(server->epoll, EPOLL_CTL_DEL, fd, NULL);
+}
+
+void
+trip_server_close(struct trip_server *server, int *fd)
+{
+	if (*fd < 0)
+		return;
+	trip_server_unpoll(server, *fd);
+	close(*fd);
+	*fd = -1;
+}
+
+static void
+accept_peer(void *owner)
+{
+	struct trip_server *server = owner;
+	const struct timespec pause = {.tv_nsec = 10000000};
+	int socket;
+
+	if (trip_hangup_is_busy()) {
+		nanosleep(&pause, NULL);
+		return;
+	}
+	/* No child is forked that has the socket and does not know it. */
+	pthread_mutex_lock(&server->domain->lock);
+	socket = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (socket >= 0)
+		trip_peer_open(server, socket);
+	pthread_mutex_unlock(&server->domain->lock);
+	if (socket < 0 && (errno == EMFILE || errno == ENFILE))
+		/* It stays acceptable: no busy loop until somebody lets go of a descriptor. */
+		nanosleep(&pause, NULL);
+}
+
+static void *
+server_main(void *arg)
+{
+	struct trip_server *server = arg;
+
+	for (;;) {
+		bool watches = trip_watch_reap(server), processes = trip_process_reap(server);
+		const struct trip_server_source *source;
+		struct epoll_event event;
+		/* One at a time: what follows in the same batch might be of a peer that is gone. */
+		int n = epoll_wait(server->epoll, &event, 1, watches || processes ? REAP_MS : -1);
+
+		if (n < 0 && errno != EINTR)
+			return NULL;
+		if (n <= 0)
+			continue;
+		source = event.data.ptr;
+		if (source->ready == NULL)
+			return NULL;
+		source->ready(source->owner);
+	}
+}
+
+static int
+start_thread(struct trip_server *server)
+{
+	int error;
+
+	error = trip_thread_start(&server->thread, "trip-control", server_main, server);
+	if (error != 0)
+		return trip_error_set(error, "domain \"%s\": its control thread does not start: %s",
+			server->domain->name, trip_strerror(error));
+	server->started = true;
+	return 0;
+}
+
+static int
+start(struct trip_server *server)
+{
+	int error = choose_path(server);
+
+	if (error == 0)
+		error = trip_process_init(server);
+	if (error == 0)
+		error = trip_generation_take(server);
+	if (error != 0)
+		return error;
+	error = listen_on(server);
+	if (error != 0) {
+		/* What could not be made is not there to be removed later. */
+		if (server->listener < 0)
+			trip_generation_remove(server);
+		return error;
+	}
+	server->epoll = epoll_create1(EPOLL_CLOEXEC);
+	server->stop = eventfd(0, EFD_CLOEXEC);
+	if (server->epoll < 0 || server->stop < 0)
+		return fail(server, "no descriptors to serve");
+	server->listening = (struct trip_server_source){.ready = accept_peer, .owner = server};
+	strcpy(server->domain->share->socket, server->path);
+	error = trip_server_poll(server, server->listener, &server->listening);
+	if (error == 0)
+		error = trip_server_poll(server, server->stop, &server->stopping);
+	if (error == 0)
+		trip_generation_watch(server);
+	return error == 0 ? start_thread(server) : error;
+}
+
+int
+trip_server_start(struct trip_domain *domain)
+{
+	const char *given = domain->attr.socket;
+	bool shares = shares_config();
+	struct trip_server *server;
+	char runtime[PATH_MAX];
+
+	if (given != NULL ? given[0] == 0 : !shares)
+		return 0;
+	server = calloc(1, sizeof(*server));
+	if (server == NULL)
+		return trip_error_set(ENOMEM, "domain: no memory for its socket");
+	domain->server = server;
+	server->domain = domain;
+	server->since_ns = now_ns();
+	server->attachable = shares && rte_eal_has_hugepages() != 0;
+	server->epoll = server->listener = server->stop = server->lock = -1;
+	snprintf(runtime, sizeof(runtime), "%s", rte_eal_get_runtime_dir());
+	snprintf(server->prefix, sizeof(server->prefix), "%s", basename(runtime));
+	return start(server);
+}
+
+static void
+close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+/* The ends of sockets that homes write. */
+static void
+forget_waiters(struct trip_home *home)
+{
+	for (uint32_t i = 0; i < home->shape.n_waiters; i++) {
+		int fd = atomic_load_explicit(&home->waiter_fds[i], memory_order_relaxed);
+
+		if (fd >= 0 && (fd & TRIP_WAITER_SOCKET) != 0)
+			close(fd & ~TRIP_WAITER_SOCKET);
+	}
+}
+
+void
+trip_server_forget(struct trip_domain *domain)
+{
+	struct trip_server *server = domain->server;
+
+	if (server == NULL)
+		return;
+	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++)
+		if (server->peers[i] != NULL)
+			close(server->peers[i]->socket);
+	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
+		forget_waiters(domain->engine.homes[i]);
+	for (uint32_t i = 0; i < domain->attr.max_processes; i++)
+		close_fd(server->processes[i].common);
+	close_fd(server->listener);
+	close_fd(server->lock);
+}
+
+/* Those that have connected, and were not served yet. */
+static void
+stop_listening(int listener)
+{
+	int socket;
+
+	if (listener < 0)
+		return;
+	shutdown(listener, SHUT_RD);
+	while ((socket = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+		trip_hangup(socket);
+	close(listener);
+}
+
+void
+trip_server_stop(struct trip_domain *domain)
+{
+	struct trip_server *server = domain->server;
+	uint64_t one = 1;
+
+	if (server == NULL)
+		return;
+	if (server->started) {
+		while (write(server->stop, &one, sizeof(one)) < 0 && errno == EINTR)
+			;
+		pthread_join(server->thread, NULL);
+	}
+	trip_proxy_stop(server);
+	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++)
+		if (server->peers[i] != NULL)
+			trip_peer_close(server->peers[i]);
+	trip_process_fini(server);
+	while (trip_watch_reap(server))
+		sched_yield();
+	/* Only while the lock is held are the paths ours. */
+	if (server->listener >= 0) {
+		unlink(server->path);
+		trip_generation_remove(server);
+	}
+	trip_generation_fini(server);
+	stop_listening(server->listener);
+	close_fd(server->lock);
+	close_fd(server->epoll);
+	close_fd(server->stop);
+	free(server->retired);
+	free(server);
+	domain->server = NULL;
+}

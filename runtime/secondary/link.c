@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <rte_common.h>
+#include <rte_lcore.h>
+
+#include <trip_error.h>
+
+#include "client/protocol.h"
+#include "cntr/registry.h"
+#include "domain/detach.h"
+#include "domain/domain.h"
+#include "domain/error.h"
+#include "domain/share.h"
+#include "domain/thread.h"
+#include "secondary/link.h"
+#include "waiter.h"
+
+static bool
+has_ended(const struct trip_link *link)
+{
+	struct pollfd primary = {.fd = link->pidfd, .events = POLLIN};
+
+	return poll(&primary, 1, 0) == 1;
+}
+
+/* What the client library says becomes what this library says. The connection ends with the
+ * primary, and with the domain. */
+static int
+fail_ended(int error)
+{
+	return trip_error_set(error == -EPIPE ? ESHUTDOWN : -error, "%s", trip_client_message());
+}
+
+int
+trip_link_fail(const struct trip_domain *domain, int error)
+{
+	return fail_ended(has_ended(domain->link) ? -EPIPE : error);
+}
+
+static int
+call(struct trip_domain *domain, enum trip_protocol_type type, const void *body, size_t size,
+	union trip_protocol_answer *answer, int *fd)
+{
+	int error;
+
+	pthread_mutex_lock(&domain->link->lock);
+	(void)trip_link_settle(domain, true, NULL);
+	error = trip_client_call(domain->link->client, type, body, size, answer, fd);
+	pthread_mutex_unlock(&domain->link->lock);
+	return error == 0 ? 0 : trip_link_fail(domain, error);
+}
+
+/* A further connection of an attached process. */
+static int
+connect_as(const char *path, uint32_t number, struct trip_client **out)
+{
+	const struct trip_protocol_join join = {.number = number};
+	struct trip_client *client;
+	int error = trip_client_open(path, &client);
+
+	if (error != 0)
+		return error;
+	error = trip_client_call(client, TRIP_PROTOCOL_JOIN, &join, sizeof(join), NULL, NULL);
+	if (error == 0)
+		*out = client;
+	else
+		trip_client_close(client);
+	return error;
+}
+
+/* Under the lock of slow calls. */
+static int
+join(struct trip_domain *domain)
+{
+	struct trip_link *link = domain->link;
+	int error;
+
+	if (link->slow != NULL)
+		return 0;
+	error = connect_as(link->path, link->number, &link->slow);
+	if (error != 0)
+		return error;
+	/* Whoever comes second of us and the watcher, which has ended the domain before it looks
+	 * here, sees what the other has done. */
+	atomic_store(&link->slow_socket, trip_client_socket(link->slow));
+	if (atomic_load(&domain->detached))
+		shutdown(trip_client_socket(link->slow), SHUT_RDWR);
+	return 0;
+}
+
+int
+trip_link_call_slow(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
+	size_t size, union trip_protocol_answer *answer)
+{
+	return trip_link_call_slow_fd(domain, type, body, size, answer, NULL);
+}
+
+int
+trip_link_call_slow_fd(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
+	size_t size, union trip_protocol_answer *answer, int *fd)
+{
+	struct trip_link *link = domain->link;
+	int error;
+
+	pthread_mutex_lock(&link->slow_lock);
+	error = join(domain);
+	if (error == 0)
+		error = trip_client_call(link->slow, type, body, size, answer, fd);
+	pthread_mutex_unlock(&link->slow_lock);
+	return error == 0 ? 0 : trip_link_fail(domain, error);
+}
+
+int
+trip_link_call_once(enum trip_protocol_type type, const void *body, size_t size,
+	union trip_protocol_answer *answer)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	char path[sizeof(((struct trip_link *)0)->path)];
+	struct trip_client *client;
+	uint32_t number;
+	int error = trip_detach_find_link(path, sizeof(path), &number);
+
+	if (error != 0)
+		return error;
+	/* One at a time: the primary has no place for more, and answers one after the other. */
+	pthread_mutex_lock(&lock);
+	error = connect_as(path, number, &client);
+	if (error == 0) {
+		error = trip_client_call(client, type, body, size, answer, NULL);
+		trip_client_close(client);
+	}
+	pthread_mutex_unlock(&lock);
+	return error == 0 ? 0 : fail_ended(error);
+}
+
+static int
+attach(struct trip_domain *domain, uint64_t nonce)
+{
+	struct trip_protocol_attach attach = {.nonce = nonce, .layout = trip_share_layout()};
+	union trip_protocol_answer answer;
+	int error;
+
+	for (unsigned int i = 0; i < RTE_MAX_LCORE && i < TRIP_PROTOCOL_LCORES; i++)
+		if (rte_eal_lcore_role(i) != ROLE_OFF)
+			attach.lcores[i / 64] |= UINT64_C(1) << i % 64;
+	error = call(domain, TRIP_PROTOCOL_ATTACH, &attach, sizeof(attach), &answer, NULL);
+	if (error != 0)
+		return error;
+	domain->attr = answer.attached.attr;
+	domain->attr.name = domain->name;
+	domain->engine.tsc_hz = answer.attached.tsc_hz;
+	domain->link->number = answer.attached.number;
+	return answer.attached.number < domain->attr.max_processes
+		       ? 0
+		       : trip_error_set(EPROTO, "domain \"%s\": the primary gives number %u",
+				 domain->name, answer.attached.number);
+}
+
+static int
+open_pidfd(struct trip_domain *domain)
+{
+	struct ucred primary = {0};
+	socklen_t length = sizeof(primary);
+	int error = 0;
+
+	if (getsockopt(trip_client_socket(domain->link->client), SOL_SOCKET, SO_PEERCRED, &primary,
+		    &length) == 0)
+		domain->link->pidfd = (int)syscall(SYS_pidfd_open, primary.pid, 0);
+	if (domain->link->pidfd < 0) {
+		error = errno;
+		error = trip_error_set(error, "domain \"%s\": no pidfd of its primary %d: %s",
+			domain->name, (int)primary.pid, trip_strerror(error));
+	}
+	return error;
+}
+
+int
+trip_link_open(struct trip_domain *domain, const char *path, uint64_t nonce)
+{
+	struct trip_link *link = calloc(1, sizeof(*link));
+	int error;
+
+	if (link == NULL)
+		return trip_error_set(ENOMEM, "domain: no memory for its handle");
+	error = trip_client_open(path, &link->client);
+	if (error != 0) {
+		free(link);
+		return fail_ended(error);
+	}
+	pthread_mutex_init(&link->lock, NULL);
+	pthread_mutex_init(&link->slow_lock, NULL);
+	snprintf(link->path, sizeof(link->path), "%s", path);
+	link->pidfd = link->stop = -1;
+	link->asked = TRIP_NONE;
+	atomic_init(&link->slow_socket, -1);
+	domain->link = link;
+	error = open_pidfd(domain);
+	/* Who answers has lived since, so that the pidfd is no later process's. */
+	if (error == 0)
+		error = attach(domain, nonce);
+	if (error != 0)
+		trip_link_close(domain);
+	return error;
+}
+
+int
+trip_link_detach(struct trip_domain *domain)
+{
+	int error;
+
+	/* Before it may end: whom the watcher then finds leaving, it has nobody to wake for. */
+	atomic_store(&domain->link->leaving, true);
+	error = call(domain, TRIP_PROTOCOL_DETACH, NULL, 0, NULL, NULL);
+	if (error != 0 && error != -ESHUTDOWN)
+		atomic_store(&domain->link->leaving, false);
+	return error;
+}
+
+/* The connection ends with the primary, however that ends, and so does whatever waits on it. */
+static void *
+watch(void *arg)
+{
+	struct trip_domain *domain = arg;
+	struct pollfd ends[] = {
+		{.fd = trip_client_socket(domain->link->client), .events = POLLRDHUP},
+		{.fd = domain->link->stop, .events = POLLIN},
+		{.fd = domain->link->pidfd, .events = POLLIN},
+	};
+	int slow;
+
+	while (poll(ends, RTE_DIM(ends), -1) < 0 && errno == EINTR)
+		;
+	if (ends[1].revents != 0)
+		return NULL;
+	trip_detach_end(domain);
+	shutdown(ends[0].fd, SHUT_RDWR);
+	slow = atomic_load(&domain->link->slow_socket);
+	if (slow >= 0)
+		shutdown(slow, SHUT_RDWR);
+	for (uint32_t i = 0; i < domain->engine.n_homes && !atomic_load(&domain->link->leaving);
+		i++)
+		trip_waiter_end(domain->engine.homes[i]);
+	return NULL;
+}
+
+int
+trip_link_watch(struct trip_domain *domain)
+{
+	struct trip_link *link = domain->link;
+	int error;
+
+	link->stop = eventfd(0, EFD_CLOEXEC);
+	if (link->stop < 0) {
+		error = errno;
+		return trip_error_set(
+			error, "domain \"%s\": no descriptor to watch its primary", domain->name);
+	}
+	error = trip_thread_start(&link->watcher, "trip-watcher", watch, domain);
+	if (error != 0)
+		return trip_error_set(error, "domain \"%s\": no thread to watch its primary: %s",
+			domain->name, trip_strerror(error));
+	link->watching = true;
+	return 0;
+}
+
+/* The primary sees it end also where a child of fork() has the connection open. */
+static void
+disconnect(struct trip_client *client)
+{
+	shutdown(trip_client_socket(client), SHUT_RDWR);
+	trip_client_close(client);
+}
+
+void
+trip_link_close(struct trip_domain *domain)
+{
+	struct trip_link *link = domain->link;
+	uint64_t one = 1;
+
+	if (link->watching) {
+		while (write(link->stop, &one, sizeof(one)) < 0 && errno == EINTR)
+			;
+		pthread_join(link->watcher, NULL);
+	}
+	if (link->stop >= 0)
+		close(link->stop);
+	if (link->pidfd >= 0)
+		close(link->pidfd);
+	if (link->slow != NULL)
+		disconnect(link->slow);
+	disconnect(link->client);
+	pthread_mutex_destroy(&link->slow_lock);
+	pthread_mutex_destroy(&link->lock);
+	free(link);
+	domain->link = NULL;
+}
+
+/* Which index of which home an id is of, the primary says and we check. */
+static int
+take_entry(struct trip_domain *domain, const struct trip_protocol_opened *opened,
+	struct trip_entry *entry)
+{
+	*entry = (struct trip_entry){
+		.id = opened->cntr,
+		.global =
+			(uint32_t)(opened->cntr & ((UINT64_C(1) << TRIP_REGISTRY_INDEX_BITS) - 1)),
+		.events = (enum trip_cntr_events)opened->events,
+	};
+	memcpy(entry->name, opened->name, sizeof(entry->name) - 1);
+	return trip_engine_has_cntr(&domain->engine, entry->global)
+		       ? 0
+		       : trip_error_set(EPROTO, "domain \"%s\": the primary gives counter %u",
+				 domain->name, entry->global);
+}
+
+int
+trip_link_enter(struct trip_domain *domain, const char *name, enum trip_cntr_events events,
+	struct trip_entry *entry)
+{
+	struct trip_protocol_open open = {.events = events};
+	union trip_protocol_answer answer;
+	int error;
+
+	if (name != NULL)
+		strcpy(open.name, name);
+	error = call(domain, TRIP_PROTOCOL_OPEN, &open, sizeof(open), &answer, NULL);
+	return error == 0 ? take_entry(domain, &answer.opened, entry) : error;
+}
+
+int
+trip_link_find(struct trip_domain *domain, const char *name, struct trip_entry *entry)
+{
+	struct trip_protocol_find find = {0};
+	union trip_protocol_answer answer;
+	int error;
+
+	strcpy(find.name, name);
+	error = call(domain, TRIP_PROTOCOL_FOUND, &find, sizeof(find), &answer, NULL);
+	return error == 0 ? take_entry(domain, &answer.opened, entry) : error;
+}
+
+int
+trip_link_let_go(struct trip_domain *domain, uint64_t id, bool found)
+{
+	const struct trip_protocol_close close = {.cntr = id, .found = found};
+
+	return call(domain, TRIP_PROTOCOL_CLOSE, &close, sizeof(close), NULL, NULL);
+}
+
+int
+trip_link_signal(struct trip_domain *domain, uint32_t home, uint32_t slot,
+	enum trip_protocol_signal_by by, int *fd)
+{
+	const struct trip_protocol_signal signal = {.home = home, .slot = slot, .by = by};
+	bool comes = by == TRIP_PROTOCOL_SIGNAL_OWN || by == TRIP_PROTOCOL_SIGNAL_COMMON;
+	int error;
+
+	*fd = -1;
+	error = call(domain, TRIP_PROTOCOL_SIGNAL, &signal, sizeof(signal), NULL, fd);
+	if (error != 0 || !comes || *fd >= 0)
+		return error;
+	return trip_error_set(EMFILE,
+		"domain \"%s\": the process has no descriptor left to wait by", domain->name);
+}
+
+int
+trip_link_homes(struct trip_domain *domain, struct trip_client_home *homes)
+{
+	uint64_t cursor = 0;
+	int n = 0, got;
+
+	pthread_mutex_lock(&domain->link->lock);
+	(void)trip_link_settle(domain, true, NULL);
+	while ((got = trip_client_list(domain->link->client, TRIP_CLIENT_HOME, &cursor, homes + n,
+			sizeof(*homes), (uint32_t)(TRIP_HOMES_MAX - n))) > 0)
+		n += got;
+	pthread_mutex_unlock(&domain->link->lock);
+	return got < 0 ? trip_link_fail(domain, got) : n;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What an attached process asks of the primary: every call that changes more than its own channel
+ * and its own waiters. One request at a time; any thread.
+ */
+#ifndef TRIP_RUNTIME_LINK_H
+#define TRIP_RUNTIME_LINK_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <trip_cntr.h>
+#include <trip_domain.h>
+
+#include "client/protocol.h"
+
+struct trip_client;
+struct trip_client_home;
+struct trip_domain;
+struct trip_entry;
+struct trip_home;
+
+struct trip_link {
+	struct trip_client *client;
+	pthread_mutex_t lock;
+	/* The home whose waiter slots were asked for by a thread that does not wait for the answer;
+	 * TRIP_NONE: none. The answer comes ahead of that to any other request. */
+	uint32_t asked;
+	/* For calls that take their time, so that others go on meanwhile; NULL: there has been
+	 * none. Under a lock of its own. */
+	struct trip_client *slow;
+	pthread_mutex_t slow_lock;
+	/* Its socket, for the watcher; -1: none. */
+	_Atomic int slow_socket;
+	char path[108];
+	/* What the primary calls this process. */
+	uint32_t number;
+	/* The thread that waits for the primary's end (WAIT-12), what tells of that beside the end
+	 * of the connection, which a child of the primary may hold open, and what ends it before.
+	 */
+	pthread_t watcher;
+	bool watching;
+	/* It is being detached: nothing of it waits, and its memory may be gone. */
+	_Atomic bool leaving;
+	int pidfd;
+	int stop;
+};
+
+/* Connects and is let in: 0, or why not. `nonce` is the domain's; from now on it does not end as
+ * long as this process lives and has not detached, and its attributes are known. */
+int trip_link_open(struct trip_domain *domain, const char *path, uint64_t nonce);
+
+/* The homes are mapped: from now on, the primary's end ends all waiting. 0 or the error. */
+int trip_link_watch(struct trip_domain *domain);
+
+/* Lets go of the domain: what is left of this process there is cleared away. */
+int trip_link_detach(struct trip_domain *domain);
+
+/* Ends the connection. */
+void trip_link_close(struct trip_domain *domain);
+
+/* As trip_registry_enter() and trip_registry_find(); `entry` is filled in, and the caller's. */
+int trip_link_enter(struct trip_domain *domain, const char *name, enum trip_cntr_events events,
+	struct trip_entry *entry);
+int trip_link_find(struct trip_domain *domain, const char *name, struct trip_entry *entry);
+
+/* Gives a handle back: 0, or -EBUSY: others have it open. */
+int trip_link_let_go(struct trip_domain *domain, uint64_t id, bool found);
+
+/* Where the domain's list of a home's waiter slots is empty: gets more, and takes one of them; its
+ * index, or -ENOSPC. */
+int trip_link_take_slot(struct trip_domain *domain, uint32_t home);
+/* Likewise, and waits for nobody; -EAGAIN: more are being asked for. */
+int trip_link_try_slot(struct trip_domain *domain, uint32_t home);
+
+/* Under the lock. Takes the answer to what was asked for and not waited for: 0, what the primary
+ * says, or TRIP_CLIENT_YET. One slot goes to `mine`, where that is not NULL. */
+int trip_link_settle(struct trip_domain *domain, bool wait, int *mine);
+
+/* What a call over the connection says becomes the error of this library. The end of the primary
+ * comes first: another connection is not to be had then, or is to another primary. */
+int trip_link_fail(const struct trip_domain *domain, int error);
+
+/* How homes signal a slot: 0 or the error. *fd is a new descriptor that is ready then, or -1. */
+int trip_link_signal(struct trip_domain *domain, uint32_t home, uint32_t slot,
+	enum trip_protocol_signal_by by, int *fd);
+
+/* A request that takes the time of a device, or waits for homes. */
+int trip_link_call_slow(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
+	size_t size, union trip_protocol_answer *answer);
+/* A descriptor comes along. */
+int trip_link_call_slow_fd(struct trip_domain *domain, enum trip_protocol_type type,
+	const void *body, size_t size, union trip_protocol_answer *answer, int *fd);
+
+/* One that is about no domain, of a domain that this process is attached to; -ENOTSUP: there is
+ * none. */
+int trip_link_call_once(enum trip_protocol_type type, const void *body, size_t size,
+	union trip_protocol_answer *answer);
+
+/* What its primary tells of the homes, TRIP_HOMES_MAX at most: how many, or the error. */
+int trip_link_homes(struct trip_domain *domain, struct trip_client_home *homes);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The waiter slots that an attached process has of each home. Whoever has time of its own to keep
+ * does not wait for the primary to give some: it asks, and looks whether the answer has come. That
+ * is taken by whoever looks next, or asks for something else.
+ */
+#include <errno.h>
+
+#include <rte_common.h>
+
+#include "client/protocol.h"
+#include "domain/domain.h"
+#include "domain/error.h"
+#include "secondary/link.h"
+
+/* Under the lock. The first is the caller's, where it has room for it; the others go to the list.
+ */
+static void
+file_slots(struct trip_domain *domain, uint32_t home, const struct trip_protocol_slots_given *given,
+	int *mine)
+{
+	for (uint32_t i = 0; i < RTE_MIN(given->count, TRIP_PROTOCOL_SLOTS_MAX); i++) {
+		uint32_t slot = given->slot[i];
+
+		if (slot >= domain->engine.waiters_per_home)
+			continue;
+		if (mine != NULL && *mine < 0)
+			*mine = (int)slot;
+		else
+			trip_slots_give(&domain->waiters[home], slot);
+	}
+}
+
+int
+trip_link_settle(struct trip_domain *domain, bool wait, int *mine)
+{
+	struct trip_link *link = domain->link;
+	union trip_protocol_answer answer;
+	int result;
+
+	if (link->asked == TRIP_NONE)
+		return 0;
+	result = trip_client_answer(link->client, TRIP_PROTOCOL_SLOTS, wait, &answer, NULL);
+	if (result == TRIP_CLIENT_YET)
+		return result;
+	if (result == 0)
+		file_slots(domain, link->asked, &answer.slots, mine);
+	link->asked = TRIP_NONE;
+	return result;
+}
+
+/* Under the lock. */
+static int
+ask_for_slots(struct trip_domain *domain, uint32_t home)
+{
+	const struct trip_protocol_slots slots = {.home = home, .count = TRIP_PROTOCOL_SLOTS_MAX};
+	int error =
+		trip_client_ask(domain->link->client, TRIP_PROTOCOL_SLOTS, &slots, sizeof(slots));
+
+	if (error == 0)
+		domain->link->asked = home;
+	return error;
+}
+
+static int
+get_slot(struct trip_domain *domain, uint32_t home)
+{
+	int mine = -1, error = ask_for_slots(domain, home);
+
+	if (error == 0)
+		error = trip_link_settle(domain, true, &mine);
+	if (error != 0)
+		return trip_link_fail(domain, error);
+	return mine >= 0 ? mine
+			 : trip_error_set(EPROTO, "domain \"%s\": the primary gives no waiter",
+				   domain->name);
+}
+
+/*
+ * The primary counts what it has given as this process's from then on, and we have it only when it
+ * is in the list: a thread that asked in between would be refused what is free. So it asks behind
+ * whoever asks already.
+ */
+int
+trip_link_take_slot(struct trip_domain *domain, uint32_t home)
+{
+	struct trip_link *link = domain->link;
+	uint32_t slot;
+	int result;
+
+	pthread_mutex_lock(&link->lock);
+	(void)trip_link_settle(domain, true, NULL);
+	slot = trip_slots_take(&domain->waiters[home]);
+	result = slot != TRIP_SLOTS_NONE ? (int)slot : get_slot(domain, home);
+	pthread_mutex_unlock(&link->lock);
+	return result;
+}
+
+/* Under the lock. */
+static int
+try_slot(struct trip_domain *domain, uint32_t home)
+{
+	bool ours = domain->link->asked == home;
+	int mine = -1, result = trip_link_settle(domain, false, ours ? &mine : NULL);
+	uint32_t slot;
+
+	if (mine >= 0)
+		return mine;
+	if (result == TRIP_CLIENT_YET)
+		return -EAGAIN;
+	if (result != 0 && ours)
+		return result;
+	slot = trip_slots_take(&domain->waiters[home]);
+	if (slot != TRIP_SLOTS_NONE)
+		return (int)slot;
+	result = ask_for_slots(domain, home);
+	return result != 0 ? result : -EAGAIN;
+}
+
+int
+trip_link_try_slot(struct trip_domain *domain, uint32_t home)
+{
+	int result;
+
+	/* Who has the lock may be waiting for an answer. */
+	if (pthread_mutex_trylock(&domain->link->lock) != 0)
+		return -EAGAIN;
+	result = try_slot(domain, home);
+	pthread_mutex_unlock(&domain->link->lock);
+	return result;
+}

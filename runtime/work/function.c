@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Functions that deferred work can call: pointers of this process, known to work by index. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "domain/detach.h"
+#include "domain/error.h"
+#include "domain/progress.h"
+#include "work/work.h"
+
+int
+trip_function_register(
+	struct trip_domain *domain, trip_function_t function, void *arg, struct trip_function **out)
+{
+	struct trip_function *handle;
+
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
+	if (function == NULL)
+		return trip_error_set(EINVAL, "function: it is NULL");
+	if (domain->link != NULL)
+		return trip_error_set(ENOTSUP,
+			"domain \"%s\": functions run in the primary: register them there",
+			domain->name);
+	handle = calloc(1, sizeof(*handle));
+	if (handle == NULL)
+		return trip_error_set(ENOMEM, "function: no memory for its handle");
+	handle->domain = domain;
+	pthread_mutex_lock(&domain->lock);
+	handle->index = trip_indices_take(&domain->functions);
+	pthread_mutex_unlock(&domain->lock);
+	if (handle->index == TRIP_NONE) {
+		free(handle);
+		return trip_error_set(ENOSPC,
+			"domain \"%s\": all %" PRIu32 " functions are registered", domain->name,
+			domain->attr.max_functions);
+	}
+	domain->engine.functions[handle->index].arg = arg;
+	/* Partner: the acquire load in fire.c's op_call(). */
+	atomic_store_explicit(
+		&domain->engine.functions[handle->index].function, function, memory_order_release);
+	*out = handle;
+	return 0;
+}
+
+int
+trip_function_unregister(struct trip_function *handle)
+{
+	struct trip_domain *domain = handle->domain;
+	uint32_t refs;
+
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
+	trip_work_reap(domain);
+	refs = trip_hold_count(domain, TRIP_OP_ON_FUNCTION, handle->index);
+	if (refs > 0)
+		return trip_error_set(EBUSY,
+			"function %" PRIu32 ": %" PRIu32 " pending work items would call it",
+			handle->index, refs);
+	/* It may be running. */
+	if (!trip_domain_on_home(domain))
+		for (uint32_t i = 0; i < domain->engine.n_homes; i++)
+			trip_progress_quiesce(domain, domain->engine.homes[i]);
+	atomic_store_explicit(
+		&domain->engine.functions[handle->index].function, NULL, memory_order_release);
+	pthread_mutex_lock(&domain->lock);
+	trip_indices_give(&domain->functions, handle->index);
+	pthread_mutex_unlock(&domain->lock);
+	free(handle);
+	return 0;
+}

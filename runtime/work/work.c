@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Deferred work: validation, submission, cancel, flush, events. */
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+
+#include "cntr/cntr.h"
+#include "domain/detach.h"
+#include "domain/error.h"
+#include "domain/progress.h"
+#include "domain/thread.h"
+#include "work/work.h"
+#include "op.h"
+
+#define REAP_BATCH 64
+
+/* What an item comes to. */
+struct request {
+	struct trip_work_desc desc;
+	struct trip_home *home;
+};
+
+static int
+check_header(const struct trip_work *work)
+{
+	if (work->size != sizeof(*work))
+		return trip_error_set(EINVAL, "work: descriptor size %zu is not the known %zu",
+			work->size, sizeof(*work));
+	if (trip_op_of(work->op_type)->name == NULL)
+		return trip_error_set(ENOSYS, "work: operation %d is unknown", (int)work->op_type);
+	if ((work->flags & ~(TRIP_COMPLETION | TRIP_COALESCE)) != 0)
+		return trip_error_set(EINVAL, "work: flags 0x%" PRIx32 " are unknown",
+			work->flags & ~(TRIP_COMPLETION | TRIP_COALESCE));
+	if (work->threshold > TRIP_CNTR_MAX)
+		return trip_error_set(EINVAL,
+			"work: threshold %" PRIu64 " is above the limit %" PRIu64, work->threshold,
+			(uint64_t)TRIP_CNTR_MAX);
+	if (work->interval > TRIP_CNTR_MAX)
+		return trip_error_set(EINVAL,
+			"work: interval %" PRIu64 " is above the limit %" PRIu64, work->interval,
+			(uint64_t)TRIP_CNTR_MAX);
+	if (work->interval == 0 && (work->flags & TRIP_COALESCE) != 0)
+		return trip_error_set(EINVAL, "work: there is no interval to coalesce");
+	return 0;
+}
+
+static int
+check_cntr(const struct trip_domain *domain, const struct trip_cntr *cntr, const char *role)
+{
+	if (cntr == NULL)
+		return trip_error_set(EINVAL, "work: the %s counter is NULL", role);
+	if (cntr->fid.domain != domain)
+		return trip_error_set(EXDEV, "work: the %s counter is of another domain", role);
+	return 0;
+}
+
+static int
+plan_cntr(struct request *request, const struct trip_domain *domain, const struct trip_work *work)
+{
+	int error = check_cntr(domain, work->op.cntr.cntr, "target");
+
+	if (error != 0)
+		return error;
+	if (work->op.cntr.value > TRIP_CNTR_MAX)
+		return trip_error_set(EINVAL, "work: value %" PRIu64 " is above the limit %" PRIu64,
+			work->op.cntr.value, (uint64_t)TRIP_CNTR_MAX);
+	request->desc.target = work->op.cntr.cntr->global;
+	request->desc.value = work->op.cntr.value;
+	return 0;
+}
+
+static int
+plan_flow(struct request *request, const struct trip_domain *domain, const struct trip_work *work)
+{
+	if (work->op.flow == NULL)
+		return trip_error_set(EINVAL, "work: the flow is NULL");
+	if (trip_flow_domain(work->op.flow) != domain)
+		return trip_error_set(EXDEV, "work: the flow is of another domain");
+	request->desc.target = work->op.flow->index;
+	return 0;
+}
+
+static int
+plan_function(
+	struct request *request, const struct trip_domain *domain, const struct trip_work *work)
+{
+	struct trip_function *function = work->op.call.function;
+
+	if (function == NULL)
+		return trip_error_set(EINVAL, "work: the function is NULL");
+	if (function->domain != domain)
+		return trip_error_set(EXDEV, "work: the function is of another domain");
+	request->desc.target = function->index;
+	return 0;
+}
+
+static int
+plan_op(struct request *request, const struct trip_domain *domain, const struct trip_work *work)
+{
+	static int (*const plan_target[])(struct request * request,
+		const struct trip_domain *domain, const struct trip_work *work) = {
+		[TRIP_OP_ON_CNTR] = plan_cntr,
+		[TRIP_OP_ON_FLOW] = plan_flow,
+		[TRIP_OP_ON_FUNCTION] = plan_function,
+	};
+	const struct trip_op_row *op = trip_op_of(work->op_type);
+
+	if (op->counts && work->completion_cntr != NULL)
+		return trip_error_set(EINVAL,
+			"work: operation \"%s\" counts on its target, and has no completion "
+			"counter",
+			op->name);
+	return plan_target[op->target](request, domain, work);
+}
+
+static int
+plan(struct request *request, const struct trip_domain *domain, const struct trip_work *work)
+{
+	int error = check_header(work);
+
+	if (error == 0)
+		error = check_cntr(domain, work->triggering_cntr, "triggering");
+	if (error == 0 && work->completion_cntr != NULL)
+		error = check_cntr(domain, work->completion_cntr, "completion");
+	if (error != 0)
+		return error;
+	request->home = work->triggering_cntr->home;
+	request->desc = (struct trip_work_desc){
+		.threshold = work->threshold,
+		.interval = work->interval,
+		.context = work->context,
+		.trigger = work->triggering_cntr->global,
+		.completion =
+			work->completion_cntr != NULL ? work->completion_cntr->global : TRIP_NONE,
+		.op = (uint8_t)work->op_type,
+		.flags = (uint8_t)work->flags,
+	};
+	return plan_op(request, domain, work);
+}
+
+int
+trip_op_describe(enum trip_op number, struct trip_op_info *info)
+{
+	const struct trip_op_row *op = trip_op_of(number);
+
+	if (info->size != sizeof(*info))
+		return trip_error_set(EINVAL, "operation: size %zu of its description is not %zu",
+			info->size, sizeof(*info));
+	if (op->name == NULL)
+		return trip_error_set(ENOSYS, "operation %d is unknown", (int)number);
+	info->name = op->name;
+	info->target = op->target;
+	info->has_value = op->has_value;
+	return 0;
+}
+
+/* Whether it counts as an outstanding completion event. */
+static bool
+takes_credit(const struct trip_work_desc *desc)
+{
+	return desc->interval == 0 && (desc->flags & TRIP_COMPLETION) != 0;
+}
+
+/* Under the submitter's lock. An item that was canceled has let go before its slot comes back. */
+static void
+let_go(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slot)
+{
+	uint64_t *held = &submitter->held[slot / 64], bit = UINT64_C(1) << slot % 64;
+
+	if ((*held & bit) == 0)
+		return;
+	*held &= ~bit;
+	trip_hold_let_go(domain, trip_channel_desc(submitter->channel, slot));
+}
+
+/* Follows the return ring; under the submitter's lock. Its entries stay until they are allocated,
+ * and whoever allocates reaps first. */
+static void
+reap(struct trip_domain *domain, struct trip_submitter *submitter)
+{
+	uint32_t slots[REAP_BATCH], tail = trip_ring_tail(&submitter->reaper);
+	int n;
+
+	while ((n = trip_ring_peek(&submitter->reaper, tail, slots, REAP_BATCH)) > 0) {
+		submitter->reaper.here += (uint32_t)n;
+		/* No other index comes from a home: a process has written where it should not. */
+		for (int i = 0; i < n; i++)
+			if (slots[i] < submitter->channel->map.slots)
+				let_go(domain, submitter, slots[i]);
+	}
+}
+
+void
+trip_work_reap(struct trip_domain *domain)
+{
+	for (uint32_t h = 0; h < domain->engine.n_homes; h++) {
+		for (uint32_t c = 0; c < domain->n_channels; c++) {
+			struct trip_submitter *submitter = &domain->submitters[h][c];
+
+			trip_domain_lock(&submitter->lock);
+			reap(domain, submitter);
+			trip_domain_unlock(&submitter->lock);
+		}
+	}
+}
+
+/* Under the submitter's lock. */
+static int
+submit(struct trip_domain *domain, struct trip_submitter *submitter,
+	const struct trip_work_desc *desc, uint64_t *id)
+{
+	int slot;
+
+	/* No slot goes out again before what it held on to is let go. One that comes back after
+	 * this has looked is none that may be allocated yet. */
+	if (submitter->reaper.here == submitter->channel->returned.here)
+		reap(domain, submitter);
+	if (submitter->reaper.here == submitter->channel->returned.here)
+		return -EAGAIN;
+	slot = trip_channel_alloc(submitter->channel);
+	if (slot < 0)
+		return slot;
+	*trip_channel_desc(submitter->channel, (uint32_t)slot) = *desc;
+	/* Before submission: the item may have come back by the time that it returns. */
+	trip_hold(domain, desc);
+	submitter->held[slot / 64] |= UINT64_C(1) << slot % 64;
+	return trip_channel_submit(submitter->channel, (uint32_t)slot, id);
+}
+
+/* Takes one of the domain's completion events for a one-shot item. */
+static int
+take_credit(struct trip_domain *domain)
+{
+	if (atomic_fetch_add_explicit(&domain->completions, 1, memory_order_relaxed) <
+		domain->attr.max_events)
+		return 0;
+	atomic_fetch_sub_explicit(&domain->completions, 1, memory_order_relaxed);
+	return trip_error_set(EAGAIN,
+		"domain \"%s\": all %" PRIu32 " completion events are outstanding; read them",
+		domain->name, domain->attr.max_events);
+}
+
+static void
+give_credit(struct trip_domain *domain, uint32_t n)
+{
+	atomic_fetch_sub_explicit(&domain->completions, n, memory_order_relaxed);
+}
+
+static struct trip_submitter *
+own_submitter(struct trip_domain *domain, uint32_t home)
+{
+	return &domain->submitters[home][trip_domain_on_home(domain)
+						 ? trip_home_channel(trip_engine_current)
+						 : trip_thread_channel(domain)];
+}
+
+int
+trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id)
+{
+	struct request request = {0};
+	struct trip_submitter *submitter;
+	uint64_t own;
+	int error = trip_detach_check(domain);
+
+	if (error == 0)
+		error = plan(&request, domain, work);
+	if (error == 0 && takes_credit(&request.desc))
+		error = take_credit(domain);
+	if (error != 0)
+		return error;
+	submitter = own_submitter(domain, request.home->index);
+	trip_domain_lock(&submitter->lock);
+	error = submit(domain, submitter, &request.desc, &own);
+	trip_domain_unlock(&submitter->lock);
+	if (error != 0) {
+		if (takes_credit(&request.desc))
+			give_credit(domain, 1);
+		return trip_error_set(-error,
+			"domain \"%s\": all %" PRIu32 " work items of the channel are in flight",
+			domain->name, submitter->channel->map.slots);
+	}
+	trip_doorbell_ring(&request.home->doorbell, TRIP_BELL_CHANNEL, submitter->number);
+	if (id != NULL)
+		*id = own;
+	return 0;
+}
+
+static struct trip_submitter *
+submitter_at(struct trip_domain *domain, uint32_t at)
+{
+	return &domain->submitters[at / domain->n_channels][at % domain->n_channels];
+}
+
+/* The submitter whose channel has this slot number, or NULL. Numbers ascend, home by home, and
+ * there channel by channel; whoever cancels on a polling lcore does not look at all of them. */
+static struct trip_submitter *
+find_submitter(struct trip_domain *domain, uint64_t id, uint32_t *home, uint32_t *slot)
+{
+	uint64_t number = id & ((UINT64_C(1) << TRIP_CHANNEL_SLOT_BITS) - 1);
+	uint32_t first = 0, behind = domain->engine.n_homes * domain->n_channels;
+	struct trip_submitter *submitter;
+
+	while (behind - first > 1) {
+		uint32_t middle = first + (behind - first) / 2;
+
+		if (submitter_at(domain, middle)->channel->map.first <= number)
+			first = middle;
+		else
+			behind = middle;
+	}
+	submitter = submitter_at(domain, first);
+	/* Below the first it wraps around. */
+	if (number - submitter->channel->map.first >= submitter->channel->map.slots)
+		return NULL;
+	*home = first / domain->n_channels;
+	*slot = (uint32_t)(number - submitter->channel->map.first);
+	return submitter;
+}
+
+/*
+ * Cancels, and lets go of the item at once: its objects can be closed without any progress. Both
+ * under the lock: a reaper that came between them would take the item for a fired one, whose
+ * completion event is still to be read, and its credit would be gone for good.
+ */
+static int
+cancel(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slot, uint64_t id)
+{
+	int error;
+
+	trip_domain_lock(&submitter->lock);
+	error = trip_channel_cancel(submitter->channel, id);
+	if (error == 0) {
+		if (takes_credit(trip_channel_desc(submitter->channel, slot)))
+			give_credit(domain, 1);
+		let_go(domain, submitter, slot);
+	}
+	trip_domain_unlock(&submitter->lock);
+	return error;
+}
+
+int
+trip_work_cancel(struct trip_domain *domain, uint64_t id)
+{
+	uint32_t home, slot;
+	struct trip_submitter *submitter = find_submitter(domain, id, &home, &slot);
+
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
+	if (submitter == NULL || cancel(domain, submitter, slot, id) != 0)
+		return trip_error_set(
+			ENOENT, "work 0x%" PRIx64 ": it has fired, was canceled, or never was", id);
+	trip_doorbell_ring(
+		&domain->engine.homes[home]->doorbell, TRIP_BELL_CHANNEL, submitter->number);
+	return 0;
+}
+
+/* Cancels one by one, so that each lets go of its credit and of its objects. */
+static void
+flush_channel(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t trigger)
+{
+	const struct trip_channel_map *map = &submitter->channel->map;
+
+	for (uint32_t slot = 0; slot < map->slots; slot++) {
+		uint64_t id;
+
+		trip_domain_lock(&submitter->lock);
+		id = trip_channel_queued_id(submitter->channel, slot);
+		if (trigger != TRIP_CHANNEL_ANY && map->desc[slot].trigger != trigger)
+			id = TRIP_WORK_NONE;
+		trip_domain_unlock(&submitter->lock);
+		if (id != TRIP_WORK_NONE)
+			(void)trip_work_cancel(domain, id);
+	}
+}
+
+int
+trip_work_flush(struct trip_domain *domain, struct trip_cntr *cntr)
+{
+	uint32_t trigger = cntr != NULL ? cntr->global : TRIP_CHANNEL_ANY;
+	int error;
+
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
+	if (cntr != NULL && cntr->fid.domain != domain)
+		return trip_error_set(EXDEV, "work: the counter is of another domain");
+	for (uint32_t h = 0; h < domain->engine.n_homes; h++)
+		for (uint32_t c = 0;
+			(cntr == NULL || cntr->home->index == h) && c < domain->n_channels; c++)
+			flush_channel(domain, &domain->submitters[h][c], trigger);
+	if (trip_port_on_worker(domain))
+		return -EINPROGRESS;
+	for (uint32_t h = 0; h < domain->engine.n_homes; h++)
+		trip_progress_quiesce(domain, domain->engine.homes[h]);
+	/* What has started on hardware finishes there. */
+	error = trip_port_hard_quiesce(domain);
+	return error == 0 ? trip_detach_check(domain) : error;
+}
+
+static unsigned int
+read_home(struct trip_home *home, struct trip_work_event *events, size_t count, uint32_t *credits)
+{
+	unsigned int n = trip_event_ring_pop(
+		home->events, events, count > UINT32_MAX ? UINT32_MAX : (unsigned int)count);
+
+	for (unsigned int i = 0; i < n; i++) {
+		*credits += (events[i].flags & TRIP_EVENT_ONE_SHOT) != 0;
+		events[i].flags &= TRIP_MORE;
+		events[i].reserved = 0;
+	}
+	return n;
+}
+
+int
+trip_work_read(struct trip_domain *domain, struct trip_work_event *events, size_t count)
+{
+	uint32_t credits = 0;
+	size_t n = 0;
+
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
+	if (count > INT32_MAX)
+		count = INT32_MAX;
+	pthread_mutex_lock(&domain->reader);
+	/* Goes on with the next home each time, so that none is starved. */
+	for (uint32_t i = 0; i < domain->engine.n_homes && n < count; i++) {
+		n += read_home(
+			domain->engine.homes[domain->read_home], events + n, count - n, &credits);
+		domain->read_home = (domain->read_home + 1) % domain->engine.n_homes;
+	}
+	pthread_mutex_unlock(&domain->reader);
+	if (credits > 0)
+		give_credit(domain, credits);
+	return (int)n;
+}
