@@ -144,8 +144,9 @@ typedef int (*trip_function_t)(const struct trip_work_event *event, void *arg);
  * Registers a function. Any thread.
  *
  * @return
- *   0, -EINVAL: function is NULL, -ENOSPC: the domain's `max_functions` are registered, or
- *   -ENOTSUP: this is an attached process; functions run in the primary.
+ *   0, -EINVAL: function is NULL, -ENOSPC: the domain's `max_functions` are registered, or were
+ *   so when the iteration began that calls this, or -ENOTSUP: this is an attached process;
+ * functions run in the primary.
  */
 int trip_function_register(struct trip_domain *domain, trip_function_t function, void *arg,
 	struct trip_function **handle);

@@ -74,18 +74,12 @@ place(struct trip_domain *domain)
 	return NULL;
 }
 
-/* Under the lock. */
-static void
-give_place(struct trip_domain *domain, struct trip_entry *entry, bool at_once)
+/* The indices of its home, and which of these is its. */
+static struct trip_indices *
+place_of(struct trip_domain *domain, const struct trip_entry *entry, uint32_t *local)
 {
-	uint32_t per_home = domain->engine.cntrs_per_home, local = entry->global % per_home;
-	struct trip_indices *indices = &domain->cntrs[entry->global / per_home];
-
-	entry->id = 0;
-	if (at_once)
-		trip_indices_give(indices, local);
-	else
-		trip_indices_retire(domain, indices, local);
+	*local = entry->global % domain->engine.cntrs_per_home;
+	return &domain->cntrs[entry->global / domain->engine.cntrs_per_home];
 }
 
 /* Under the lock. */
@@ -111,7 +105,9 @@ enter_name(struct trip_domain *domain, struct trip_entry *entry, const char *nam
 static int
 enter(struct trip_domain *domain, const char *name, struct trip_entry **out)
 {
+	struct trip_indices *indices;
 	struct trip_entry *entry;
+	uint32_t local;
 	int error;
 
 	if (domain->n_cntrs >= domain->attr.max_cntrs)
@@ -125,7 +121,9 @@ enter(struct trip_domain *domain, const char *name, struct trip_entry **out)
 			domain->name, domain->attr.max_cntrs);
 	error = enter_name(domain, entry, name);
 	if (error != 0) {
-		give_place(domain, entry, true);
+		/* Nobody has known it. */
+		indices = place_of(domain, entry, &local);
+		trip_indices_give(indices, local);
 		return error;
 	}
 	domain->n_cntrs++;
@@ -261,9 +259,13 @@ trip_registry_orphan(struct trip_domain *domain, struct trip_entry *entry)
 void
 trip_registry_free(struct trip_domain *domain, struct trip_entry *entry)
 {
+	struct trip_indices *indices;
+	uint32_t local;
+
 	pthread_mutex_lock(&domain->lock);
-	/* A home cannot wait for the end of its own iteration. */
-	give_place(domain, entry, trip_domain_on_home(domain));
+	indices = place_of(domain, entry, &local);
+	entry->id = 0;
+	trip_indices_retire(domain, indices, local);
 	domain->n_cntrs--;
 	pthread_mutex_unlock(&domain->lock);
 }

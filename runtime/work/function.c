@@ -9,6 +9,33 @@
 #include "domain/progress.h"
 #include "work/work.h"
 
+/* False: there is none before a grace period is over. */
+static bool
+take_index(struct trip_domain *domain, uint32_t *index)
+{
+	bool unripe;
+
+	pthread_mutex_lock(&domain->lock);
+	trip_indices_ripen(domain, &domain->functions);
+	*index = trip_indices_take(&domain->functions);
+	unripe = trip_indices_unripe(&domain->functions);
+	pthread_mutex_unlock(&domain->lock);
+	return *index != TRIP_NONE || !unripe;
+}
+
+/* Another home may be about to call what is unregistered on this one, which cannot wait for that:
+ * the index does. */
+static void
+give_index(struct trip_domain *domain, uint32_t index)
+{
+	pthread_mutex_lock(&domain->lock);
+	if (trip_domain_on_home(domain))
+		trip_indices_retire(domain, &domain->functions, index);
+	else
+		trip_indices_give(&domain->functions, index);
+	pthread_mutex_unlock(&domain->lock);
+}
+
 int
 trip_function_register(
 	struct trip_domain *domain, trip_function_t function, void *arg, struct trip_function **out)
@@ -27,9 +54,8 @@ trip_function_register(
 	if (handle == NULL)
 		return trip_error_set(ENOMEM, "function: no memory for its handle");
 	handle->domain = domain;
-	pthread_mutex_lock(&domain->lock);
-	handle->index = trip_indices_take(&domain->functions);
-	pthread_mutex_unlock(&domain->lock);
+	while (!take_index(domain, &handle->index) && !trip_domain_on_home(domain))
+		trip_progress_wait(domain);
 	if (handle->index == TRIP_NONE) {
 		free(handle);
 		return trip_error_set(ENOSPC,
@@ -64,9 +90,7 @@ trip_function_unregister(struct trip_function *handle)
 			trip_progress_quiesce(domain, domain->engine.homes[i]);
 	atomic_store_explicit(
 		&domain->engine.functions[handle->index].function, NULL, memory_order_release);
-	pthread_mutex_lock(&domain->lock);
-	trip_indices_give(&domain->functions, handle->index);
-	pthread_mutex_unlock(&domain->lock);
+	give_index(domain, handle->index);
 	free(handle);
 	return 0;
 }
