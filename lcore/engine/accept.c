@@ -134,7 +134,6 @@ accept_one(struct trip_home *home, uint32_t channel, uint32_t slot)
 		.flags = desc.flags,
 		.many = op->fire_many != NULL && desc.interval == 0 &&
 			(desc.flags & TRIP_COMPLETION) == 0,
-		.slot = slot,
 		.target = desc.target,
 		.completion = desc.completion,
 		.cntr = cntr,

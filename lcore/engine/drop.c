@@ -46,10 +46,11 @@ static void
 drop_item(struct trip_home *home, uint32_t index)
 {
 	struct trip_node *node = &home->nodes[index];
+	struct trip_channel_home *channel = &home->channels[node->channel];
 
 	trip_accept_remove(home, index);
 	/* One that was canceled counts nothing. */
-	if (trip_channel_claim(&home->channels[node->channel], node->slot, node->generation))
+	if (trip_channel_claim(channel, index - trip_node_first(home, channel), node->generation))
 		trip_fire_fail(home, (uint8_t)node->op, node->target, node->completion);
 	trip_node_drop(home, index);
 	trip_engine_stat(&home->stats.canceled, 1);

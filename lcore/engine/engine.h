@@ -76,7 +76,12 @@ struct trip_node {
 	uint64_t interval;
 	uint64_t context;
 	uint64_t value;
-	/* Of its slot; the client's id is made of both. */
+	uint32_t target;
+	uint32_t completion;
+	/* Of the first: the last. */
+	uint32_t prev_deferred;
+	uint32_t next_deferred;
+	/* Of its slot, which follows from the node: node.h. The client's id is made of both. */
 	uint64_t generation : 36;
 	uint64_t channel : 8;
 	uint64_t op : 8;
@@ -87,14 +92,9 @@ struct trip_node {
 	uint64_t deferred : 1;
 	/* May fire in a row with others of its channel and operation: op.h. */
 	uint64_t many : 1;
-	uint32_t slot;
-	uint32_t target;
-	uint32_t completion;
 	/* Local index of the triggering counter. */
 	uint32_t cntr;
-	/* Of the first: the last. */
-	uint32_t prev_deferred;
-	uint32_t next_deferred;
+	uint32_t reserved;
 };
 
 _Static_assert(sizeof(struct trip_node) == 64, "a node is one cache line");
@@ -304,6 +304,8 @@ struct trip_home {
 	struct trip_pending_pool pool;
 	struct trip_node *nodes;
 	uint32_t n_nodes;
+	/* Number of the slot that node 0 is of, within the domain. */
+	uint32_t first_slot;
 	struct trip_waiter_node *waiter_nodes;
 	uint32_t *fed;
 	uint32_t n_fed;

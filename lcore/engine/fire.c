@@ -43,13 +43,14 @@ take(struct trip_home *home, uint32_t index, uint64_t reached, bool *more)
 {
 	const struct trip_node *node = &home->nodes[index];
 	struct trip_channel_home *channel = &home->channels[node->channel];
+	uint32_t slot = index - trip_node_first(home, channel);
 	bool claimed;
 
 	*more = node->interval != 0 && reached <= TRIP_CNTR_MAX - node->interval &&
-		trip_channel_queued(channel, node->slot, node->generation);
+		trip_channel_queued(channel, slot, node->generation);
 	if (*more)
 		return true;
-	claimed = trip_channel_claim(channel, node->slot, node->generation);
+	claimed = trip_channel_claim(channel, slot, node->generation);
 	if (!claimed)
 		trip_engine_stat(&home->stats.canceled, 1);
 	trip_node_drop(home, index);
@@ -160,14 +161,12 @@ fire_one(struct trip_home *home, uint32_t index)
 	const struct trip_node item = *node;
 	uint64_t sum = cntr->pending.sample;
 	struct trip_work_event event = {
-		.id = trip_channel_id(
-			&home->channels[item.channel].map, item.slot, item.generation),
+		.id = trip_node_id(home, index, item.generation),
 		.context = item.context,
 		.value = sum,
 		.count = firing_count(&item, sum),
 		.op_type = item.op,
 		.flags = item.interval == 0 ? TRIP_EVENT_ONE_SHOT : 0,
-		.reserved = ring_of(home, item.channel),
 	};
 	const struct trip_op_row *op = trip_op_of(item.op);
 	enum trip_op_outcome outcome;
@@ -183,6 +182,8 @@ fire_one(struct trip_home *home, uint32_t index)
 		return;
 	if (more)
 		event.flags |= TRIP_MORE;
+	if ((item.flags & TRIP_COMPLETION) != 0)
+		event.reserved = ring_of(home, item.channel);
 	/* Where nobody sees it: reading the clock takes as long as the rest. */
 	if (op->shows_event || (item.flags & TRIP_COMPLETION) != 0)
 		event.latency_ns = since(home, cntr);
@@ -202,13 +203,14 @@ static unsigned int
 claim(struct trip_home *home, struct trip_channel_home *channel, const uint32_t *nodes,
 	unsigned int n, uint32_t *claimed)
 {
+	uint32_t first = trip_node_first(home, channel);
 	unsigned int count = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
 		const struct trip_node *node = &home->nodes[nodes[i]];
 
 		claimed[count] = nodes[i];
-		count += trip_channel_claim(channel, node->slot, node->generation);
+		count += trip_channel_claim(channel, nodes[i] - first, node->generation);
 	}
 	return count;
 }
@@ -236,7 +238,7 @@ fire_many(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 	uint32_t claimed[TRIP_FIRE_BATCH];
 	unsigned int count = claim(home, channel, nodes, n, claimed);
 
-	trip_node_drop_many(home, nodes, n);
+	trip_node_drop_many(home, channel, nodes, n);
 	for (unsigned int i = 0; i < count; i++)
 		overshoot = RTE_MAX(overshoot, overshoot_of(home, &home->nodes[claimed[i]]));
 	if (count < n)

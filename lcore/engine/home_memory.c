@@ -245,6 +245,7 @@ trip_home_init(void *memory, struct trip_engine *engine, uint32_t index,
 	memset(home->calls, 0, sizeof(*home->calls));
 	memset(memory, 0, trip_home_size(shape));
 	carve_home(&carver, home, shape, index);
+	home->first_slot = home->channels[0].map.first;
 	home->engine = engine;
 	home->index = index;
 	atomic_flag_clear(&home->progressing);

@@ -14,25 +14,26 @@ trip_node_take(struct trip_home *home, uint32_t channel, uint32_t slot)
 }
 
 void
-trip_node_drop_many(struct trip_home *home, const uint32_t *nodes, unsigned int n)
+trip_node_drop_many(struct trip_home *home, struct trip_channel_home *channel,
+	const uint32_t *nodes, unsigned int n)
 {
-	uint32_t slots[TRIP_CHANNEL_RETURNS];
+	uint32_t first = trip_node_first(home, channel), slots[TRIP_CHANNEL_RETURNS];
 
 	for (unsigned int i = 0; i < n; i++) {
 		struct trip_node *node = &home->nodes[nodes[i]];
 
 		node->queued = false;
 		node->deferred = false;
-		slots[i] = node->slot;
+		slots[i] = nodes[i] - first;
 	}
-	trip_channel_return_many(&home->channels[home->nodes[nodes[0]].channel], slots, n);
+	trip_channel_return_many(channel, slots, n);
 	trip_engine_stat(&home->stats.pending, 0 - (uint64_t)n);
 }
 
 void
 trip_node_drop(struct trip_home *home, uint32_t index)
 {
-	trip_node_drop_many(home, &index, 1);
+	trip_node_drop_many(home, &home->channels[home->nodes[index].channel], &index, 1);
 }
 
 static void

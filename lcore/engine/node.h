@@ -11,11 +11,25 @@
 
 #include "engine.h"
 
+/* The node of slot 0 of a channel; those of its other slots follow. */
+static inline uint32_t
+trip_node_first(const struct trip_home *home, const struct trip_channel_home *channel)
+{
+	return channel->map.first - home->first_slot;
+}
+
 /* The node of a slot. */
 static inline uint32_t
 trip_node_of(const struct trip_home *home, uint32_t channel, uint32_t slot)
 {
-	return home->channels[channel].map.first - home->channels[0].map.first + slot;
+	return trip_node_first(home, &home->channels[channel]) + slot;
+}
+
+/* The id that the client knows its item by: trip_channel_id(). */
+static inline uint64_t
+trip_node_id(const struct trip_home *home, uint32_t node, uint64_t generation)
+{
+	return generation << TRIP_CHANNEL_SLOT_BITS | (home->first_slot + node);
 }
 
 /* What firing a node will touch: it, and the state of its slot, in the channel that has the most.
@@ -44,7 +58,8 @@ void trip_node_undefer(struct trip_home *home, uint32_t node);
  * as a canceled item. */
 void trip_node_drop(struct trip_home *home, uint32_t node);
 
-/* The same of nodes of one channel, at most TRIP_CHANNEL_RETURNS. */
-void trip_node_drop_many(struct trip_home *home, const uint32_t *nodes, unsigned int n);
+/* The same of nodes of this channel, at most TRIP_CHANNEL_RETURNS. */
+void trip_node_drop_many(struct trip_home *home, struct trip_channel_home *channel,
+	const uint32_t *nodes, unsigned int n);
 
 #endif
