@@ -155,6 +155,12 @@ trip_channel_map_home(struct trip_channel_home *channel, void *memory,
 	memset(marks, 0, trip_channel_marks_size(shape));
 }
 
+static bool
+is_retired(const struct trip_channel_map *map, uint32_t slot)
+{
+	return generation_of(map, slot) >= TRIP_CHANNEL_GENERATION_MAX;
+}
+
 int
 trip_channel_alloc(struct trip_channel_client *channel)
 {
@@ -168,8 +174,32 @@ trip_channel_alloc(struct trip_channel_client *channel)
 		if (n < 0 || slot >= channel->map.slots)
 			return -EPROTO;
 		/* A retired one stays out of the ring. */
-	} while (generation_of(&channel->map, slot) >= TRIP_CHANNEL_GENERATION_MAX);
+	} while (is_retired(&channel->map, slot));
 	return (int)slot;
+}
+
+int
+trip_channel_alloc_two(struct trip_channel_client *channel, uint32_t *operands)
+{
+	struct trip_ring_end *returned = &channel->returned;
+	uint32_t slots[2], item;
+	int n;
+
+	for (;;) {
+		n = trip_ring_peek(returned, trip_ring_tail(returned), slots, 2);
+		if (n >= 0 && n < 2)
+			return -EAGAIN;
+		if (n < 0 || slots[0] >= channel->map.slots || slots[1] >= channel->map.slots)
+			return -EPROTO;
+		/* Operands have no generation: a retired slot will do. */
+		item = is_retired(&channel->map, slots[0]);
+		if (item == 0 || !is_retired(&channel->map, slots[1]))
+			break;
+		trip_ring_release(returned, 1);
+	}
+	trip_ring_release(returned, 2);
+	*operands = slots[1 - item];
+	return (int)slots[item];
 }
 
 int

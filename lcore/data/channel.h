@@ -19,8 +19,9 @@
  *
  * Each submitted slot is returned exactly once. The home keeps two bits a slot in memory of its own
  * (the marks), moved by its one thread only: NONE -> HELD when it accepts the index from the ring,
- * HELD -> DROPPED when trip_channel_take_canceled() has reported it, and back to NONE by
- * trip_channel_return(), which refuses a slot at NONE. A cancel does its compare-exchange (K1) and
+ * HELD -> DROPPED when trip_channel_take_canceled() has reported it, NONE -> OPERANDS by
+ * trip_channel_take_operands(), and back to NONE by trip_channel_return(), which refuses a slot at
+ * NONE. A cancel does its compare-exchange (K1) and
  * then rings the canceled doorbell (K2). There are two ways for the home to meet it.
  *
  * K1 came before accept looked at the state: accept returns the slot at once and does not deliver
@@ -39,9 +40,15 @@
  * number + the slot. 36 bits of generation make it unique for ever: a slot that has used them up is
  * retired, never handed out again.
  *
+ * An item with operands has two slots: the descriptor of its own names the other, whose line is the
+ * operands. That one is submitted in no ring and stays FREE for whoever looks at its state, so
+ * nothing cancels, flushes or lists it; the home marks it OPERANDS when it takes the item, and
+ * returns it with that. Where the item was canceled before it was accepted, accept does so.
+ *
  * The client can scribble on all of this at any time. So the home believes no index from the ring
- * that is out of range or already held, copies a descriptor once (the caller validates the copy),
- * and addresses nothing by what it reads here. What it had to ignore is counted in `garbage`.
+ * or a descriptor that is out of range or already held, copies a descriptor once (the caller
+ *validates the copy), and addresses nothing by what it reads here. What it had to ignore is counted
+ *in `garbage`.
  */
 #ifndef TRIP_CHANNEL_H
 #define TRIP_CHANNEL_H
@@ -86,6 +93,9 @@ trip_channel_word_generation(uint64_t word)
 	return word >> 3;
 }
 
+/* Bytes of operands that an item may have beside its target and value. */
+#define TRIP_OPERANDS_MAX 48
+
 /* What the client asks for; plain data, all references are indices. */
 struct trip_work_desc {
 	uint64_t threshold;
@@ -98,7 +108,8 @@ struct trip_work_desc {
 	uint8_t op;
 	uint8_t flags;
 	uint16_t reserved;
-	uint64_t arg[2]; /* more of the operation's */
+	uint32_t operands; /* 1 + the slot of the channel that has them, or 0: none */
+	uint32_t spare[3];
 };
 
 _Static_assert(sizeof(struct trip_work_desc) == 64, "a descriptor is one cache line");
@@ -163,9 +174,19 @@ void trip_channel_renew(struct trip_channel_client *client, struct trip_channel_
  */
 int trip_channel_alloc(struct trip_channel_client *channel);
 
+/* The same of an item with operands, and a slot for these: both, or none. */
+int trip_channel_alloc_two(struct trip_channel_client *channel, uint32_t *operands);
+
 /* The descriptor to fill between alloc and submit. */
 static inline struct trip_work_desc *
 trip_channel_desc(const struct trip_channel_client *channel, uint32_t slot)
+{
+	return &channel->map.desc[slot];
+}
+
+/* Where TRIP_OPERANDS_MAX bytes of operands go; its number goes into the descriptor. */
+static inline void *
+trip_channel_operands(const struct trip_channel_client *channel, uint32_t slot)
 {
 	return &channel->map.desc[slot];
 }
@@ -234,6 +255,16 @@ int trip_channel_accept(
 uint64_t trip_channel_read(
 	const struct trip_channel_home *channel, uint32_t slot, struct trip_work_desc *desc);
 
+/*
+ * The operands of an accepted item are the home's from now on, and returned as the item is. False:
+ * no correct client names this slot, and nothing was taken.
+ */
+bool trip_channel_take_operands(struct trip_channel_home *channel, uint32_t slot);
+
+/* Then: copies them, once and for all. */
+void trip_channel_read_operands(
+	const struct trip_channel_home *channel, uint32_t slot, void *operands);
+
 /* Whether this firing, which leaves a further one queued, may happen. */
 bool trip_channel_queued(
 	const struct trip_channel_home *channel, uint32_t slot, uint64_t generation);
@@ -263,8 +294,9 @@ void trip_channel_return(struct trip_channel_home *channel, uint32_t slot);
 void trip_channel_return_many(
 	struct trip_channel_home *channel, const uint32_t *slots, unsigned int n);
 
-/* Whether a slot was accepted and not returned yet. */
+/* Whether a slot was accepted and not returned yet; whether it was taken as one of operands. */
 bool trip_channel_held(const struct trip_channel_home *channel, uint32_t slot);
+bool trip_channel_has_operands(const struct trip_channel_home *channel, uint32_t slot);
 
 /* The id that the client knows the item by. */
 static inline uint64_t

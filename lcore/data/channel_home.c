@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The home's half of a channel; the protocol is in channel.h. */
+#include <string.h>
+
 #include "channel.h"
 
 /* Two bits a slot, in memory of the home's own. */
 enum mark {
-	MARK_NONE,    /* not ours */
-	MARK_HELD,    /* accepted */
-	MARK_DROPPED, /* accepted, and reported as canceled */
+	MARK_NONE,     /* not ours */
+	MARK_HELD,     /* accepted */
+	MARK_DROPPED,  /* accepted, and reported as canceled */
+	MARK_OPERANDS, /* of an accepted one */
 };
 
 size_t
@@ -36,6 +39,36 @@ state_get(const struct trip_channel_home *channel, uint32_t slot)
 	return trip_channel_word_state(atomic_load(&channel->map.state[slot]));
 }
 
+bool
+trip_channel_take_operands(struct trip_channel_home *channel, uint32_t slot)
+{
+	if (slot >= channel->map.slots || mark_get(channel, slot) != MARK_NONE ||
+		state_get(channel, slot) != TRIP_CHANNEL_FREE)
+		return false;
+	mark_set(channel, slot, MARK_OPERANDS);
+	channel->held++;
+	return true;
+}
+
+void
+trip_channel_read_operands(const struct trip_channel_home *channel, uint32_t slot, void *operands)
+{
+	memcpy(operands, &channel->map.desc[slot], TRIP_OPERANDS_MAX);
+}
+
+/* One that was canceled before it was accepted, and with it the slot of its operands, if any. */
+static void
+return_canceled(struct trip_channel_home *channel, uint32_t slot)
+{
+	/* Once: the client may write there. */
+	uint32_t operands =
+		__atomic_load_n(&channel->map.desc[slot].operands, __ATOMIC_RELAXED) - 1;
+
+	trip_channel_return(channel, slot);
+	if (operands != UINT32_MAX && trip_channel_take_operands(channel, operands))
+		trip_channel_return(channel, operands);
+}
+
 /* Decides on one index from the submission ring; true where it is to be delivered. */
 static bool
 accept_slot(struct trip_channel_home *channel, uint32_t slot)
@@ -54,7 +87,7 @@ accept_slot(struct trip_channel_home *channel, uint32_t slot)
 	mark_set(channel, slot, MARK_HELD);
 	channel->held++;
 	if (state == TRIP_CHANNEL_CANCELED)
-		trip_channel_return(channel, slot);
+		return_canceled(channel, slot);
 	return state == TRIP_CHANNEL_QUEUED;
 }
 
@@ -156,7 +189,15 @@ trip_channel_return(struct trip_channel_home *channel, uint32_t slot)
 bool
 trip_channel_held(const struct trip_channel_home *channel, uint32_t slot)
 {
-	return mark_get(channel, slot) != MARK_NONE;
+	enum mark mark = mark_get(channel, slot);
+
+	return mark == MARK_HELD || mark == MARK_DROPPED;
+}
+
+bool
+trip_channel_has_operands(const struct trip_channel_home *channel, uint32_t slot)
+{
+	return mark_get(channel, slot) == MARK_OPERANDS;
 }
 
 /* All entries of a ring are slots in one of the wanted states and not ours. */
@@ -189,8 +230,10 @@ check_held(const struct trip_channel_home *channel)
 
 		if (state > TRIP_CHANNEL_CANCELED)
 			return "channel: a slot in no known state";
-		if (mark != MARK_NONE && state == TRIP_CHANNEL_FREE)
+		if (trip_channel_held(channel, slot) && state == TRIP_CHANNEL_FREE)
 			return "channel: a slot that is free and held";
+		if (mark == MARK_OPERANDS && state != TRIP_CHANNEL_FREE)
+			return "channel: a slot with operands is not free to look at";
 		if (mark == MARK_DROPPED && state != TRIP_CHANNEL_CANCELED)
 			return "channel: a slot was reported as canceled and is not";
 		if (mark == MARK_NONE && state == TRIP_CHANNEL_FIRING)

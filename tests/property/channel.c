@@ -13,12 +13,14 @@ enum place {
 	WITH_CLIENT,
 	SUBMITTED,
 	ACCEPTED,
+	OPERANDS,
 };
 
 struct item {
 	enum place place;
 	bool canceled;
 	uint64_t id, serial;
+	uint32_t operands; /* 1 + the slot that has them */
 };
 
 struct pair {
@@ -67,15 +69,27 @@ pair_check(const struct pair *pair)
 	assert_int_equal(pair->home.garbage, 0);
 }
 
+/* What the operands of an item are. */
+static void
+fill_operands(uint64_t *operands, uint64_t serial)
+{
+	for (unsigned int i = 0; i < TRIP_OPERANDS_MAX / sizeof(*operands); i++)
+		operands[i] = serial * (i + 1);
+}
+
+/* Some have operands: a slot more. */
 static void
 submit(struct pair *pair)
 {
-	int slot = trip_channel_alloc(&pair->client);
+	bool with = trip_random_below(&rnd, 3) == 0;
+	uint32_t operands = 0;
+	int slot = with ? trip_channel_alloc_two(&pair->client, &operands)
+			: trip_channel_alloc(&pair->client);
 	struct trip_work_desc *desc;
 	struct item *item;
 	uint64_t before;
 
-	if (pair->free == 0) {
+	if (pair->free < 1u + with) {
 		assert_int_equal(slot, -EAGAIN);
 		return;
 	}
@@ -85,6 +99,14 @@ submit(struct pair *pair)
 	desc = trip_channel_desc(&pair->client, (uint32_t)slot);
 	memset(desc, 0, sizeof(*desc));
 	item->serial = desc->context = ++pair->serial;
+	item->operands = 0;
+	if (with) {
+		item->operands = desc->operands = 1 + operands;
+		assert_int_equal(pair->item[operands].place, WITH_CLIENT);
+		pair->item[operands].place = OPERANDS;
+		pair->free--;
+		fill_operands(trip_channel_operands(&pair->client, operands), item->serial);
+	}
 	before = item->id;
 	assert_int_equal(trip_channel_submit(&pair->client, (uint32_t)slot, &item->id), 0);
 	assert_true(item->id > before); /* of one slot, so no id comes again */
@@ -99,7 +121,7 @@ static void
 cancel(struct pair *pair)
 {
 	struct item *item = &pair->item[trip_random_below(&rnd, pair->shape.slots)];
-	bool possible = item->place != WITH_CLIENT && !item->canceled;
+	bool possible = (item->place == SUBMITTED || item->place == ACCEPTED) && !item->canceled;
 	uint64_t strange =
 		item->id + (trip_random_below(&rnd, 2) ? UINT64_C(1) << 28 : pair->shape.slots);
 
@@ -108,11 +130,31 @@ cancel(struct pair *pair)
 	item->canceled |= possible;
 }
 
+/* In the model: the client's again, and what had the operands. */
+static void
+goes_back(struct pair *pair, struct item *item)
+{
+	item->place = WITH_CLIENT;
+	pair->free++;
+	if (item->operands == 0)
+		return;
+	assert_int_equal(pair->item[item->operands - 1].place, OPERANDS);
+	pair->item[item->operands - 1].place = WITH_CLIENT;
+	pair->free++;
+}
+
 static void
 give_back(struct pair *pair, uint32_t slot)
 {
 	const uint32_t twice[] = {slot, slot};
+	uint32_t operands = pair->item[slot].operands;
 
+	if (operands != 0) {
+		assert_true(trip_channel_has_operands(&pair->home, operands - 1));
+		assert_false(trip_channel_held(&pair->home, operands - 1));
+		trip_channel_return(&pair->home, operands - 1);
+		assert_false(trip_channel_has_operands(&pair->home, operands - 1));
+	}
 	/* The second time is refused, together with the first or after it. */
 	if (trip_random_below(&rnd, 2) == 0) {
 		trip_channel_return(&pair->home, slot);
@@ -120,8 +162,31 @@ give_back(struct pair *pair, uint32_t slot)
 	} else {
 		trip_channel_return_many(&pair->home, twice, 2);
 	}
-	pair->item[slot].place = WITH_CLIENT;
-	pair->free++;
+	goes_back(pair, &pair->item[slot]);
+}
+
+/* What was accepted is read, once: its descriptor, and its operands. */
+static void
+read_item(struct pair *pair, uint32_t slot, const struct item *item)
+{
+	uint64_t operands[TRIP_OPERANDS_MAX / 8], expected[TRIP_OPERANDS_MAX / 8];
+	struct trip_work_desc desc;
+	uint64_t generation = trip_channel_read(&pair->home, slot, &desc);
+
+	assert_true(trip_channel_id(&pair->home.map, slot, generation) == item->id);
+	assert_true(desc.context == item->serial);
+	assert_int_equal(desc.operands, item->operands);
+	if (item->operands == 0)
+		return;
+	assert_true(trip_channel_take_operands(&pair->home, item->operands - 1));
+	trip_channel_read_operands(&pair->home, item->operands - 1, operands);
+	fill_operands(expected, item->serial);
+	assert_memory_equal(operands, expected, sizeof(expected));
+	/* Neither one's own slot, nor one that is taken, nor one beyond. */
+	assert_false(trip_channel_take_operands(&pair->home, item->operands - 1));
+	assert_false(trip_channel_take_operands(&pair->home, slot));
+	assert_false(trip_channel_take_operands(&pair->home, pair->shape.slots));
+	assert_false(trip_channel_take_operands(&pair->home, UINT32_MAX));
 }
 
 static void
@@ -129,7 +194,6 @@ accept(struct pair *pair)
 {
 	uint32_t tail = trip_channel_pending_tail(&pair->home), slots[8], i, at = 0;
 	uint32_t max = (uint32_t)trip_random_below(&rnd, 9), looked;
-	struct trip_work_desc desc;
 	int n;
 
 	looked = pair->queued < max ? pair->queued : max;
@@ -139,16 +203,13 @@ accept(struct pair *pair)
 		struct item *item = &pair->item[pair->queue[i]];
 
 		if (item->canceled) {
-			item->place = WITH_CLIENT;
-			pair->free++;
+			goes_back(pair, item);
 			continue;
 		}
 		assert_true(at < (uint32_t)n);
 		assert_int_equal(slots[at], pair->queue[i]);
 		item->place = ACCEPTED;
-		assert_true(trip_channel_id(&pair->home.map, slots[at],
-				    trip_channel_read(&pair->home, slots[at], &desc)) == item->id);
-		assert_true(desc.context == item->serial);
+		read_item(pair, slots[at], item);
 		at++;
 	}
 	assert_int_equal(n, at);
@@ -269,6 +330,42 @@ exhausted_slot_is_retired(void **state)
 	pair_free(&pair);
 }
 
+/* Operands have no generation, so it is good for these. */
+static void
+retired_slot_has_operands(void **state)
+{
+	for (unsigned int retired = 0; retired < 2; retired++) {
+		struct pair pair;
+		uint32_t operands;
+
+		pair_make(&pair, 3);
+		atomic_store(&pair.client.map.state[retired],
+			trip_channel_word(TRIP_CHANNEL_GENERATION_MAX, TRIP_CHANNEL_FREE));
+		assert_int_equal(trip_channel_alloc_two(&pair.client, &operands), 1 - retired);
+		assert_int_equal(operands, retired);
+		/* One is left: it stays. */
+		assert_int_equal(trip_channel_alloc_two(&pair.client, &operands), -EAGAIN);
+		assert_int_equal(trip_channel_alloc(&pair.client), 2);
+		pair_free(&pair);
+	}
+}
+
+/* Two that are retired make no item, and go for good. */
+static void
+retired_slots_make_no_item(void **state)
+{
+	struct pair pair;
+	uint32_t operands;
+
+	pair_make(&pair, 3);
+	for (unsigned int i = 0; i < 2; i++)
+		atomic_store(&pair.client.map.state[i],
+			trip_channel_word(TRIP_CHANNEL_GENERATION_MAX, TRIP_CHANNEL_FREE));
+	assert_int_equal(trip_channel_alloc_two(&pair.client, &operands), 2);
+	assert_int_equal(operands, 1);
+	pair_free(&pair);
+}
+
 /* A client that scribbles: the home neither leaves its memory nor hands a slot out twice. */
 static void
 hostile_client(void **state)
@@ -298,6 +395,11 @@ hostile_client(void **state)
 				assert_true(slots[--n] < pair.shape.slots && !held[slots[n]]);
 				held[slots[n]] = true;
 				trip_channel_read(&pair.home, slots[n], &desc);
+				if (trip_channel_take_operands(&pair.home, desc.operands - 1)) {
+					assert_true(desc.operands - 1 < pair.shape.slots);
+					assert_false(held[desc.operands - 1]);
+					trip_channel_return(&pair.home, desc.operands - 1);
+				}
 			}
 			n = (int)trip_channel_take_canceled(&pair.home, slots, 16);
 			while (n > 0) {
@@ -368,6 +470,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_operations),
 		cmocka_unit_test(exhausted_slot_is_retired),
+		cmocka_unit_test(retired_slot_has_operands),
+		cmocka_unit_test(retired_slots_make_no_item),
 		cmocka_unit_test(hostile_client),
 		cmocka_unit_test(ring_against_model),
 	};

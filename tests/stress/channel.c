@@ -39,12 +39,16 @@ submit_all(void *arg)
 
 	for (;;) {
 		uint64_t serial, id;
+		uint32_t operands = 0;
 		int slot = -EAGAIN;
+		bool with;
 
 		pthread_mutex_lock(&stage->lock);
 		serial = atomic_load(&stage->submitted);
+		with = serial % 3 == 0;
 		if (serial < stage->items)
-			slot = trip_channel_alloc(&stage->client);
+			slot = with ? trip_channel_alloc_two(&stage->client, &operands)
+				    : trip_channel_alloc(&stage->client);
 		if (slot >= 0) {
 			struct trip_work_desc *desc =
 				trip_channel_desc(&stage->client, (uint32_t)slot);
@@ -52,6 +56,11 @@ submit_all(void *arg)
 			memset(desc, 0, sizeof(*desc));
 			desc->context = serial;
 			desc->interval = trip_random_below(&actor->rnd, 4);
+			if (with) {
+				desc->operands = 1 + operands;
+				memcpy(trip_channel_operands(&stage->client, operands), &serial,
+					sizeof(serial));
+			}
 			if (trip_channel_submit(&stage->client, (uint32_t)slot, &id) != 0)
 				abort();
 			atomic_store(&stage->id[serial], id);
@@ -99,6 +108,32 @@ struct held {
 };
 
 static void
+home_return(struct stage *stage, struct held *held, uint32_t slot)
+{
+	held->here = false;
+	trip_channel_return(&stage->home, slot);
+	if (held->desc.operands != 0)
+		trip_channel_return(&stage->home, held->desc.operands - 1);
+}
+
+/* What it says, and its operands. */
+static void
+home_read(struct stage *stage, struct held *held, uint32_t slot)
+{
+	uint64_t operands[TRIP_OPERANDS_MAX / 8];
+
+	assert_false(held->here);
+	held->here = true;
+	held->generation = trip_channel_read(&stage->home, slot, &held->desc);
+	assert_int_equal(held->desc.operands != 0, held->desc.context % 3 == 0);
+	if (held->desc.operands == 0)
+		return;
+	assert_true(trip_channel_take_operands(&stage->home, held->desc.operands - 1));
+	trip_channel_read_operands(&stage->home, held->desc.operands - 1, operands);
+	assert_true(operands[0] == held->desc.context);
+}
+
+static void
 home_fire(struct stage *stage, struct held *held, uint32_t slot)
 {
 	if (held->desc.interval > 0) {
@@ -108,8 +143,7 @@ home_fire(struct stage *stage, struct held *held, uint32_t slot)
 	} else if (trip_channel_claim(&stage->home, slot, held->generation)) {
 		atomic_fetch_add(&stage->fired[held->desc.context], 1);
 	}
-	held->here = false;
-	trip_channel_return(&stage->home, slot);
+	home_return(stage, held, slot);
 }
 
 /* One round of the home; the order of its parts is random. */
@@ -123,20 +157,14 @@ home_round(struct stage *stage, struct trip_random *rnd, struct held *held)
 		n = trip_channel_accept(
 			&stage->home, trip_channel_pending_tail(&stage->home), slots, max);
 		assert_true(n >= 0);
-		for (i = 0; i < n; i++) {
-			struct held *h = &held[slots[i]];
-
-			assert_false(h->here);
-			h->here = true;
-			h->generation = trip_channel_read(&stage->home, slots[i], &h->desc);
-		}
+		for (i = 0; i < n; i++)
+			home_read(stage, &held[slots[i]], slots[i]);
 	}
 	if (trip_random_below(rnd, 2)) {
 		n = (int)trip_channel_take_canceled(&stage->home, slots, max);
 		for (i = 0; i < n; i++) {
 			assert_true(held[slots[i]].here);
-			held[slots[i]].here = false;
-			trip_channel_return(&stage->home, slots[i]);
+			home_return(stage, &held[slots[i]], slots[i]);
 		}
 	}
 	/* Slowly, or the arena is never full and nothing is left to cancel. */
