@@ -2,9 +2,9 @@
 /*
  * Counter cell: the one hot cache line of a counter, in memory shared between processes.
  *
- * Anyone adds; one thread, the counter's home, arms. An add is one atomic read-modify-write and
- * one load of the same line, trip_at: the success value at which the home wants to be told. The
- *home waits for a sum, and trip_at is that bound less the error as it was when the home armed.
+ * Anyone adds; one thread, the counter's home, arms. An add is one atomic read-modify-write and one
+ * load of the same line, trip_at: the success value at which the home wants to be told. The home
+ * waits for a sum, and trip_at is that bound less the error as it was when the home armed.
  *
  * No crossing is lost. All accesses named here are seq_cst, so they have one order:
  *	adder:	A1 success += v		home:	H0 load error
@@ -19,10 +19,10 @@
  * ring whenever armed is non-zero: if E1 comes after H2, so does E2, and it rings. If E1 comes
  * between H0 and H2, the home sees at H2 that the error is another, and looks again. Until it has
  * armed anew adders may go by a trip_at that is too high; what they have added by then the home
- *sees at its next H2.
+ * sees at its next H2.
  *
  * A home that polls the cell itself arms it for nobody meanwhile. To unarm loses nothing, as long
- *as a look comes after it; to stop polling is to arm, H0 to H2.
+ * as a look comes after it; to stop polling is to arm, H0 to H2.
  *
  * No value wraps (CNTR-22). error only ever changes by compare-exchange or exchange to a value
  * within TRIP_CNTR_MAX. success may pass TRIP_CNTR_MAX = 2^63-1 for a moment: a fast add is below
@@ -96,10 +96,10 @@ bool trip_cell_seterr(struct trip_cell *cell, uint64_t value);
 
 /*
  * The home says at which sum, up to twice TRIP_CNTR_MAX, it wants to hear of the cell
- * (TRIP_CELL_IDLE: none), and whether
- * anybody waits for errors or sets (a bound implies it). True where the sum is there already, or
- * the error has changed meanwhile: the home then looks at the counter again by itself. Errors and
- * sets that came before are told by trip_cell_stale(), which a home asks after arming.
+ * (TRIP_CELL_IDLE: none), and whether anybody waits for errors or sets (a bound implies it). True
+ * where the sum is there already, or the error has changed meanwhile: the home then looks at the
+ * counter again by itself. Errors and sets that came before are told by trip_cell_stale(), which a
+ * home asks after arming.
  */
 bool trip_cell_arm(struct trip_cell *cell, uint64_t bound, bool armed);
 

@@ -21,8 +21,8 @@
  * (the marks), moved by its one thread only: NONE -> HELD when it accepts the index from the ring,
  * HELD -> DROPPED when trip_channel_take_canceled() has reported it, NONE -> OPERANDS by
  * trip_channel_take_operands(), and back to NONE by trip_channel_return(), which refuses a slot at
- * NONE. A cancel does its compare-exchange (K1) and
- * then rings the canceled doorbell (K2). There are two ways for the home to meet it.
+ * NONE. A cancel does its compare-exchange (K1) and then rings the canceled doorbell (K2). There
+ * are two ways for the home to meet it.
  *
  * K1 came before accept looked at the state: accept returns the slot at once and does not deliver
  * it. Where the bell is read before, it finds NONE and is ignored; K1 precedes K2, so that accept
@@ -47,8 +47,8 @@
  *
  * The client can scribble on all of this at any time. So the home believes no index from the ring
  * or a descriptor that is out of range or already held, copies a descriptor once (the caller
- *validates the copy), and addresses nothing by what it reads here. What it had to ignore is counted
- *in `garbage`.
+ * validates the copy), and addresses nothing by what it reads here. What it had to ignore is
+ * counted in `garbage`.
  */
 #ifndef TRIP_CHANNEL_H
 #define TRIP_CHANNEL_H

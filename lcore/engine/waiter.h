@@ -6,11 +6,11 @@
  * word ARMED with a fresh generation, and rings the home. The home copies the request, checks that
  * the word has not moved meanwhile, and follows it like a work item whose operation is a wake. The
  * home wakes by moving ARMED to SIGNALING with a compare-exchange, signalling, and storing
- *SIGNALED; the owner takes a request back by moving ARMED to IDLE with a compare-exchange. So a
- *request is answered at most once, and an owner that finds SIGNALING knows that a signal is under
- *way: before it arms anew, or gives away what is signalled, it waits for the end of it (W1), which
- *is two system calls of the home away. An older request therefore never signals a newer one's
- *descriptor.
+ * SIGNALED; the owner takes a request back by moving ARMED to IDLE with a compare-exchange. So a
+ * request is answered at most once, and an owner that finds SIGNALING knows that a signal is under
+ * way: before it arms anew, or gives away what is signalled, it waits for the end of it (W1), which
+ * is two system calls of the home away. An older request therefore never signals a newer one's
+ * descriptor.
  *
  * No wake is lost (WAIT-04): the request holds the values that the owner saw. An update before the
  * home has armed the cell is found by the home's comparison after arming; one after it rings.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Changes of rules by operations on a flow queue (template.h), many at a time. On the port's
- *worker.
+ * worker.
  *
  * A change is up to four operations, each of which needs the ones before it to have completed:
  *

@@ -15,7 +15,7 @@
  * Between two tickets the worker reads counters, those that are due (horizon.h), a batch at a time.
  * What a flow has counted goes into its line in the hardware queue of the domain (engine.h), by the
  * protocol of count.h: to the homes the worker is a queue like any other, whose bursts are
- *readings.
+ * readings.
  *
  * Handles. Those of a driver may be indices that it uses again, so a dead one is undetectable: the
  * worker alone holds them, and forgets them at the moment when it learns that the driver has, by a

@@ -2,8 +2,7 @@
 /*
  * The domain as the runtime sees it: the engine in shared memory, and what this process keeps of
  * its objects. Control calls (open, close, create, destroy) hold `lock` or, for ports and flows,
- * `control`; the calls of the data path
- * hold no lock but, to submit, that of their channel.
+ * `control`; the calls of the data path hold no lock but, to submit, that of their channel.
  */
 #ifndef TRIP_RUNTIME_DOMAIN_H
 #define TRIP_RUNTIME_DOMAIN_H

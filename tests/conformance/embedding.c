@@ -2,7 +2,7 @@
 /*
  * A domain in an application that owns its ports, lcores and service cores already, and uses them
  * meanwhile: nothing is taken that was not given, nothing grows EAL's heap while the domain is
- *open, and all is as it was when it is closed.
+ * open, and all is as it was when it is closed.
  */
 #include <sched.h>
 

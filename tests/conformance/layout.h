@@ -7,7 +7,7 @@
  *			secondary, which runs the tests
  *	split		there are two secondaries. The one runs the tests: it waits, polls, reads
  *			and queues work. The other opens every counter, and makes every update of
- *one by the first (split.c); the first finds it by name
+ * one by the first (split.c); the first finds it by name
  *
  * With "-polls" behind the word, the secondary also polls the queues of ports that count in bursts.
  * The primary's homes are on lcores, or with "-manual" behind that, progressed by hand, all the

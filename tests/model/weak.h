@@ -14,11 +14,11 @@
  *	store, or loaded by a seq_cst load.
  *
  * The store buffers of x86 are a case of this: as long as a store is in one, others load older
- *ones.
+ * ones.
  *
  * C11 allows two things that are not done here: that a load gives what is stored later, and that a
  * store is put before one that was made earlier. So what fails here is broken; what holds here
- *holds wherever these two do not matter. Plain accesses are no steps: all see them at once.
+ * holds wherever these two do not matter. Plain accesses are no steps: all see them at once.
  */
 #ifndef TRIP_WEAK_H
 #define TRIP_WEAK_H

@@ -5,7 +5,7 @@
  * model knows of each packet which rule takes it and whether it is dropped:
  *
  *	- a flow's rule takes its packets while there is one that was not deleted, else the rule
- *below
+ * below
  *	- work fires between bursts, when its counter is at or above the threshold
  *	- a rule that is `also` counts in addition, and never keeps a packet from another one
  */

@@ -2,7 +2,7 @@
 /*
  * Rules added, deleted, dropped and passed under traffic, by calls and by deferred work that the
  * traffic itself triggers. Whatever the interleaving, each packet counts exactly once: of every
- *flow,
+ * flow,
  *
  *	sent = counted by its rules, one after the other + counted by the rule below them
  *	sent = left + dropped

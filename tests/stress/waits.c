@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rounds of one update and one wait for it, by each wait object, by wait sets of each and by
- *arming, while every core is busy. The update that ends a round is the only one of it, so a wake
- *that is lost is made good by nothing: no later update comes, the scrub is off, and nobody waits
- *with a timeout. Then its pair stays where it is, and an alarm tells where everything stands.
+ * arming, while every core is busy. The update that ends a round is the only one of it, so a wake
+ * that is lost is made good by nothing: no later update comes, the scrub is off, and nobody waits
+ * with a timeout. Then its pair stays where it is, and an alarm tells where everything stands.
  *
  * What may go wrong does so between two instructions of the waiter. So in every other round a timer
  * of its own stops it, a few instructions on, until the update is made and the homes have had their

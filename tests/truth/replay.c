@@ -2,7 +2,7 @@
 /*
  * Counts frames of a file, or of a device, by the rules of a file, and tells as JSON what each rule
  * has counted. It is what the truth tests compare other tools with: any number of queues, any
- *layout of a packet in segments, and of each frame, which rules took it.
+ * layout of a packet in segments, and of each frame, which rules took it.
  *
  *	replay --rules FILE --pcap FILE [--queues N] [--burst N] [--segment N [--random]] [--strip]
  *		[--by-frame]
