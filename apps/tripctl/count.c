@@ -2,15 +2,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <rte_flow.h>
-#include <rules_flow.h>
-
+#include "apply/port.h"
 #include "attach.h"
 #include "count.h"
-#include "lookup.h"
 #include "record.h"
 #include "tripctl.h"
 
@@ -26,62 +21,17 @@ tripctl_count_check(const struct trip_rules_count *rule)
 	return 0;
 }
 
-/* Under the name that the rules have for it, where a counter's can be that long. */
-static int
-open_cntr(struct trip_domain *domain, const char *name, const char *tail,
-	enum trip_cntr_events events, struct trip_cntr **cntr)
-{
-	char full[TRIP_RULES_NAME_MAX + 16];
-	struct trip_cntr_attr attr = {.size = sizeof(attr), .events = events};
-	int error;
-
-	snprintf(full, sizeof(full), "%s%s", name, tail);
-	if (strlen(full) <= TRIP_NAME_MAX)
-		attr.name = full;
-	error = trip_cntr_open(domain, &attr, cntr, NULL);
-	return error != 0 ? tripctl_attach_fail(error) : 0;
-}
-
-static int
-open_flows(struct tripctl_count *count, const struct trip_rules_count *rule)
-{
-	struct trip_cntr *cntrs[] = {count->packets, count->bytes};
-	struct rte_flow_error flow_error = {0};
-	struct trip_flow_attr attr;
-	struct trip_rules_actions actions;
-	int error;
-
-	trip_rules_flow_attr(rule, &attr);
-	trip_rules_flow_actions(rule, NULL, 0, &actions);
-	attr.cntrs = cntrs;
-	attr.n_cntrs = 2;
-	count->flows = calloc(rule->n_patterns, sizeof(struct trip_flow *));
-	if (count->flows == NULL) {
-		tripctl_complain("count %s: no memory", rule->name);
-		return TRIPCTL_EXIT_RUN;
-	}
-	for (; count->n_flows < rule->n_patterns; count->n_flows++) {
-		error = trip_flow_create(count->port, &attr, rule->patterns[count->n_flows],
-			actions.list, &count->flows[count->n_flows], &flow_error);
-		if (error == 0)
-			continue;
-		if (error == -ESHUTDOWN || flow_error.message == NULL)
-			return tripctl_attach_fail(error);
-		tripctl_complain("count %s: %s", rule->name, flow_error.message);
-		return TRIPCTL_EXIT_RUN;
-	}
-	return 0;
-}
-
 int
 tripctl_count_open(struct tripctl_count *count, struct trip_domain *domain,
 	const struct trip_rules_count *rule)
 {
+	struct trip_apply_place place = {0};
+	const char *why;
 	uint16_t port;
 	int error;
 
 	/* Of PCI devices only the primary has the driver. */
-	if (!tripd_lookup_port(rule, &port)) {
+	if (!trip_apply_port(rule, &port)) {
 		tripctl_complain("count %s: which port that is, is not known here: it may be "
 				 "called by its number",
 			rule->name);
@@ -90,28 +40,25 @@ tripctl_count_open(struct tripctl_count *count, struct trip_domain *domain,
 	error = trip_port_find(domain, port, &count->port);
 	if (error != 0)
 		return tripctl_attach_fail(error);
-	error = open_cntr(domain, rule->name, ".packets", TRIP_CNTR_EVENTS_COMP, &count->packets);
+	place.port = count->port;
+	error = trip_apply_count_open(&count->applied, domain, rule, &place, &why);
 	if (error == 0)
-		error = open_cntr(
-			domain, rule->name, ".bytes", TRIP_CNTR_EVENTS_BYTES, &count->bytes);
-	return error == 0 ? open_flows(count, rule) : error;
+		return 0;
+	if (error == -ESHUTDOWN || why == NULL)
+		return tripctl_attach_fail(error);
+	tripctl_complain("count %s: %s", rule->name, why);
+	return TRIPCTL_EXIT_RUN;
 }
 
 void
 tripctl_count_tell(
 	const struct tripctl_count *count, const struct trip_rules_count *rule, bool json)
 {
-	struct trip_flow_count sum = {0}, one;
+	struct trip_flow_count sum;
 	json_t *object;
 
-	for (unsigned int i = 0; i < count->n_flows; i++) {
-		if (trip_flow_query(count->flows[i], &one) != 0)
-			return;
-		sum.packets += one.packets;
-		sum.bytes += one.bytes;
-		sum.fate = one.fate;
-		sum.engine = one.engine;
-	}
+	if (count->applied.n_flows == 0 || trip_apply_count_query(&count->applied, &sum) != 0)
+		return;
 	if (!json) {
 		printf("%s: %" PRIu64 " packets, %" PRIu64 " bytes\n", rule->name, sum.packets,
 			sum.bytes);
@@ -130,13 +77,7 @@ tripctl_count_tell(
 void
 tripctl_count_close(struct tripctl_count *count)
 {
-	for (unsigned int i = 0; i < count->n_flows; i++)
-		(void)trip_flow_destroy(count->flows[i]);
-	free(count->flows);
-	if (count->packets != NULL)
-		(void)trip_cntr_close(count->packets);
-	if (count->bytes != NULL)
-		(void)trip_cntr_close(count->bytes);
+	(void)trip_apply_count_close(&count->applied);
 	if (count->port != NULL)
 		(void)trip_port_close(count->port);
 }

@@ -5,14 +5,13 @@
 
 #include <stdbool.h>
 
-#include <rules.h>
 #include <trip.h>
+
+#include "apply/count.h"
 
 struct tripctl_count {
 	struct trip_port *port;
-	struct trip_cntr *packets, *bytes;
-	struct trip_flow **flows;
-	unsigned int n_flows;
+	struct trip_apply_count applied;
 };
 
 /* Whether it is such that this process can have it: 0, or the exit code, with the reason said. */

@@ -16,8 +16,8 @@
 
 #include <trip.h>
 
+#include "apply/text.h"
 #include "attach.h"
-#include "describe.h"
 #include "options.h"
 #include "record.h"
 #include "text.h"
@@ -71,11 +71,11 @@ tell(const struct tripctl_when *when, const struct trip_work_event *event)
 {
 	const struct trip_rules *rules = when->statement.rules;
 	const struct trip_rules_when *rule = &rules->whens[event->context];
-	char trigger[TRIPD_DESCRIBE_MAX], action[TRIPD_DESCRIBE_MAX], escaped[512];
+	char trigger[TRIP_APPLY_TEXT_MAX], action[TRIP_APPLY_TEXT_MAX], escaped[512];
 	json_t *object;
 
-	tripd_describe_trigger(rules, rule, trigger);
-	tripd_describe_action(rules, rule, action);
+	trip_apply_text_trigger(rules, rule, trigger);
+	trip_apply_text_action(rules, rule, action);
 	if (!when->ctl->json) {
 		printf("%s reached %" PRIu64 ", now %" PRIu64 ": %s\n", trigger, event->threshold,
 			event->value, tripctl_text_escape(action, escaped, sizeof(escaped)));
@@ -199,8 +199,7 @@ close_all(struct tripctl_when *when)
 
 	(void)trip_work_flush(when->domain, NULL);
 	for (unsigned int i = 0; i < rules->n_counts; i++) {
-		if (when->counts[i].n_flows > 0)
-			tripctl_count_tell(&when->counts[i], &rules->counts[i], when->ctl->json);
+		tripctl_count_tell(&when->counts[i], &rules->counts[i], when->ctl->json);
 		tripctl_count_close(&when->counts[i]);
 		close_cntr(when->packets[i]);
 		close_cntr(when->bytes[i]);

@@ -8,8 +8,8 @@
  */
 #include <stdio.h>
 
+#include "apply/when.h"
 #include "attach.h"
-#include "describe.h"
 #include "when.h"
 
 /* Context of the items behind others. */
@@ -51,8 +51,8 @@ find_trigger(struct tripctl_when *when, const struct trip_rules_when *rule, stru
 		place = &when->counters[rule->index];
 		error = find(when, rules->counters[rule->index].name, "", place);
 	} else if (is_own(when, &rules->counts[rule->index])) {
-		place = packets ? &when->counts[rule->index].packets
-				: &when->counts[rule->index].bytes;
+		place = packets ? &when->counts[rule->index].applied.packets
+				: &when->counts[rule->index].applied.bytes;
 		error = 0;
 	} else {
 		place = packets ? &when->packets[rule->index] : &when->bytes[rule->index];
@@ -66,9 +66,11 @@ find_trigger(struct tripctl_when *when, const struct trip_rules_when *rule, stru
 /* ---- work -------------------------------------------------------------------------------------
  */
 
+/* 0, or the exit code. */
 static int
-queue(struct tripctl_when *when, const struct trip_work *work)
+queue(void *arg, const struct trip_work *work)
 {
+	const struct tripctl_when *when = arg;
 	int error = trip_work_queue(when->domain, work, NULL);
 
 	return error != 0 ? tripctl_attach_fail(error) : 0;
@@ -108,70 +110,63 @@ tripctl_when_check(const struct tripctl_when *when)
 	return error;
 }
 
-/* Work of one threshold fires in the order of its queueing, and is done in that order on a port:
- * the last one says that all is done. */
+/* What it acts on: a counter of another process has to be found; `log` has the tick. */
 static int
-queue_flows(struct tripctl_when *when, const struct trip_rules_when *rule, struct trip_work *work)
+find_target(struct tripctl_when *when, const struct trip_rules_when *rule,
+	struct trip_apply_when *found)
 {
-	const struct tripctl_count *count = &when->counts[rule->target];
+	enum trip_op_target target = trip_rules_op_of(rule->op)->target;
 	int error = 0;
 
-	work->op_type = trip_rules_op_of(rule->op)->type;
-	for (unsigned int i = 0; i < count->n_flows && error == 0; i++) {
-		work->flags = i + 1 == count->n_flows ? TRIP_COMPLETION : 0;
-		work->completion_cntr = i + 1 == count->n_flows ? when->tick : NULL;
-		work->op.flow = count->flows[i];
-		error = queue(when, work);
+	if (target == TRIP_OP_ON_FLOW) {
+		found->count = &when->counts[rule->target].applied;
+	} else if (target == TRIP_OP_ON_FUNCTION) {
+		found->cntr = when->tick;
+	} else {
+		error = find(when, when->statement.rules->counters[rule->target].name, "",
+			&when->counters[rule->target]);
+		found->cntr = when->counters[rule->target];
 	}
 	return error;
 }
 
-/* What it does, with an event. */
+/* Among equals the first queued fires first, so its event is there when the tick has counted. */
 static int
-queue_operation(
-	struct tripctl_when *when, const struct trip_rules_when *rule, struct trip_work work)
+queue_tick(struct tripctl_when *when, const struct trip_rules_when *rule, struct trip_cntr *trigger)
 {
-	int error = 0;
+	const struct trip_work work = {
+		.size = sizeof(work),
+		.op_type = TRIP_OP_CNTR_ADD,
+		.triggering_cntr = trigger,
+		.threshold = rule->threshold,
+		.interval = rule->every,
+		.context = NOBODY,
+		.op.cntr = {.cntr = when->tick, .value = 1},
+	};
 
-	work.flags = TRIP_COMPLETION;
-	if (is_on_flow(rule->op))
-		return queue_flows(when, rule, &work);
-	if (rule->op == TRIP_RULES_OP_LOG) {
-		work.op_type = TRIP_OP_CNTR_ADD;
-		work.op.cntr.cntr = when->tick;
-		work.op.cntr.value = 0;
-	} else {
-		work.op_type = trip_rules_op_of(rule->op)->type;
-		error = find(when, when->statement.rules->counters[rule->target].name, "",
-			&when->counters[rule->target]);
-		work.op.cntr.cntr = when->counters[rule->target];
-		work.op.cntr.value = rule->value;
-	}
-	return error == 0 ? queue(when, &work) : error;
+	return queue(when, &work);
 }
 
 static int
 queue_when(struct tripctl_when *when, unsigned int index)
 {
 	const struct trip_rules_when *rule = &when->statement.rules->whens[index];
-	struct trip_work work = {
-		.size = sizeof(work),
-		.threshold = rule->threshold,
-		.interval = rule->every,
+	struct trip_apply_when work = {
+		.rule = rule,
 		.context = index,
+		.flows_done = when->tick,
+		.queue = queue,
+		.arg = when,
 	};
-	int error = find_trigger(when, rule, &work.triggering_cntr);
+	int error = find_trigger(when, rule, &work.trigger);
 
 	if (error == 0)
-		error = queue_operation(when, rule, work);
-	if (error != 0 || is_on_flow(rule->op))
+		error = find_target(when, rule, &work);
+	if (error == 0)
+		error = trip_apply_when(&work);
+	if (error != 0 || work.count != NULL)
 		return error;
-	/* Among equals the first queued fires first, and its event is there. */
-	work.context = NOBODY;
-	work.op_type = TRIP_OP_CNTR_ADD;
-	work.op.cntr.cntr = when->tick;
-	work.op.cntr.value = 1;
-	return queue(when, &work);
+	return queue_tick(when, rule, work.trigger);
 }
 
 int

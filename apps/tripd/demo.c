@@ -17,7 +17,6 @@
 
 #include "demo.h"
 #include "describe.h"
-#include "flow.h"
 #include "options.h"
 #include "report.h"
 #include "rules.h"
@@ -101,7 +100,7 @@ draw_flow(struct tripd_demo *demo, unsigned int flow)
 	struct trip_flow_count count;
 	const char *state;
 
-	tripd_flow_query(&demo->run.quota.counts[flow], &count);
+	(void)trip_apply_count_query(&demo->run.quota.counts[flow], &count);
 	tripd_describe_number(wire->sent[flow], sent);
 	tripd_describe_number(count.packets, counted);
 	tripd_describe_number(wire->arrived[flow], arrived);

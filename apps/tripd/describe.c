@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "describe.h"
 
@@ -17,37 +16,6 @@ tripd_describe_fact(enum trip_fact from)
 	return from == TRIP_FACT_KNOWN      ? "known"
 	       : from == TRIP_FACT_MEASURED ? "measured"
 					    : "assumed";
-}
-
-void
-tripd_describe_trigger(const struct trip_rules *rules, const struct trip_rules_when *when,
-	char text[TRIPD_DESCRIBE_MAX])
-{
-	if (when->ref == TRIP_RULES_REF_COUNTER)
-		snprintf(text, TRIPD_DESCRIBE_MAX, "%s", rules->counters[when->index].name);
-	else
-		snprintf(text, TRIPD_DESCRIBE_MAX, "%s.%s", rules->counts[when->index].name,
-			when->ref == TRIP_RULES_REF_PACKETS ? "packets" : "bytes");
-}
-
-void
-tripd_describe_action(const struct trip_rules *rules, const struct trip_rules_when *when,
-	char text[TRIPD_DESCRIBE_MAX])
-{
-	const struct trip_rules_op_row *op = trip_rules_op_of(when->op);
-	int length;
-
-	if (op->target == TRIP_OP_ON_CNTR)
-		length = snprintf(text, TRIPD_DESCRIBE_MAX, "%s %s %" PRIu64, op->word,
-			rules->counters[when->target].name, when->value);
-	else if (op->target == TRIP_OP_ON_FLOW)
-		length = snprintf(text, TRIPD_DESCRIBE_MAX, "%s %s", op->word,
-			rules->counts[when->target].name);
-	else
-		length = snprintf(text, TRIPD_DESCRIBE_MAX, "%s%s%s", op->word,
-			when->text != NULL ? " " : "", when->text != NULL ? when->text : "");
-	if (length >= TRIPD_DESCRIBE_MAX)
-		strcpy(text + TRIPD_DESCRIBE_MAX - 4, "...");
 }
 
 /* Three to four digits and a unit that is `step` times the one before. */

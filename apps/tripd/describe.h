@@ -7,26 +7,13 @@
 
 #include <trip_flow.h>
 
-#include "quota.h"
-#include "rules.h"
-
 /* Names and numbers as people and programs read them. */
-
-#define TRIPD_DESCRIBE_MAX 128
 
 /* "sw" or "hw". */
 const char *tripd_describe_engine(enum trip_flow_engine engine);
 
 /* "known", "measured" or "assumed". */
 const char *tripd_describe_fact(enum trip_fact from);
-
-/* "dns.packets", or the name of a counter. */
-void tripd_describe_trigger(const struct trip_rules *rules, const struct trip_rules_when *when,
-	char text[TRIPD_DESCRIBE_MAX]);
-
-/* "drop dns", "add warnings 1", "log half way"; cut with "..." where it does not fit. */
-void tripd_describe_action(const struct trip_rules *rules, const struct trip_rules_when *when,
-	char text[TRIPD_DESCRIBE_MAX]);
 
 /* 1,234,567; from 10^9 on 1.235 G and so on: at most 11 characters. */
 void tripd_describe_number(uint64_t number, char text[16]);

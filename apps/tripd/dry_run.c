@@ -6,7 +6,7 @@
 
 #include "describe.h"
 #include "dry_run.h"
-#include "flow.h"
+#include "engine.h"
 #include "port.h"
 #include "rules.h"
 #include "run.h"
@@ -89,7 +89,7 @@ tripd_dry_run(struct tripd_run *run)
 
 		if (tripd_run_is_ended())
 			return TRIPD_EXIT_RUN;
-		engine = tripd_flow_validate(run->rules, rule, &reason);
+		engine = tripd_engine_of(run->rules, rule, &reason);
 		fprintf(run->out, "line %u: %s on port %u: %s: %s\n", rule->line, rule->name,
 			rule->port,
 			engine < 0 ? "refused"

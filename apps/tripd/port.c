@@ -10,8 +10,8 @@
 
 #include <trip.h>
 
+#include "apply/port.h"
 #include "link.h"
-#include "lookup.h"
 #include "options.h"
 #include "plan.h"
 #include "port.h"
@@ -93,7 +93,7 @@ tripd_port_resolve(struct trip_rules *rules)
 
 		if (count->port_by == TRIP_RULES_PORT_ID)
 			continue;
-		if (!tripd_lookup_port(count, &count->port))
+		if (!trip_apply_port(count, &count->port))
 			return say_unknown(count);
 		count->port_by = TRIP_RULES_PORT_ID;
 	}

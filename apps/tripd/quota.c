@@ -14,8 +14,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "apply/when.h"
 #include "clock.h"
-#include "flow.h"
 #include "quota.h"
 #include "removal.h"
 #include "rules.h"
@@ -27,19 +27,6 @@
 #define SETTLE_NS UINT64_C(2000000000)
 #define QUIET_NS UINT64_C(200000000)
 #define FRESHEN_NS UINT64_C(3000000000)
-
-static bool
-is_on_flows(const struct trip_rules_when *when)
-{
-	return trip_rules_op_of(when->op)->target == TRIP_OP_ON_FLOW;
-}
-
-/* An operation on a rule is one on each of its flows. */
-static unsigned int
-n_works(const struct trip_rules *rules, const struct trip_rules_when *when)
-{
-	return is_on_flows(when) ? rules->counts[when->target].n_patterns : 1;
-}
 
 /* Whoever comes first may have all of it. What is a little more than a domain can have is no reason
  * not to count. */
@@ -85,7 +72,7 @@ tripd_quota_attr(const struct trip_rules *rules, const struct tripd_plan *plan,
 	for (unsigned int i = 0; i < rules->n_counts; i++)
 		attr->max_flows += rules->counts[i].n_patterns;
 	for (unsigned int i = 0; i < rules->n_whens; i++)
-		attr->max_works += n_works(rules, &rules->whens[i]);
+		attr->max_works += trip_apply_when_items(rules, &rules->whens[i]);
 	make_room(&plan->live, attr);
 }
 
@@ -96,24 +83,22 @@ log_trip(const struct trip_work_event *event, void *arg)
 }
 
 static int
-open_cntr(struct tripd_quota *quota, const char *name, enum trip_cntr_events events,
-	struct trip_cntr **cntr)
+open_counter(struct tripd_quota *quota, unsigned int i)
 {
-	struct trip_cntr_attr attr = {
-		.size = sizeof(attr),
-		.events = events,
-		.name = name,
-	};
-	int ret = trip_cntr_open(quota->domain, &attr, cntr, NULL);
+	const char *name = quota->rules->counters[i].name;
+	int ret = trip_apply_cntr(
+		quota->domain, name, "", TRIP_CNTR_EVENTS_COMP, &quota->counters[i]);
 
-	/* A longer name than a counter can have, or a `counter` of the same name: it stays
-	 * nameless, and works the same. */
-	if (name != NULL && (ret == -EEXIST || strlen(name) > TRIP_NAME_MAX)) {
-		attr.name = NULL;
-		ret = trip_cntr_open(quota->domain, &attr, cntr, NULL);
-	}
 	if (ret != 0)
 		fprintf(stderr, "tripd: counter %s: %s\n", name, trip_error_message());
+	return ret;
+}
+
+static int
+fail(const struct trip_rules_count *rule, const char *message, int ret)
+{
+	fprintf(stderr, "tripd: line %u of the rules, count %s: %s\n", rule->line, rule->name,
+		message);
 	return ret;
 }
 
@@ -121,8 +106,9 @@ static int
 open_count(struct tripd_quota *quota, unsigned int i, const struct tripd_plan *plan)
 {
 	const struct trip_rules_count *rule = &quota->rules->counts[i];
-	struct tripd_quota_count *count = &quota->counts[i];
-	char name[TRIP_RULES_NAME_MAX + 16];
+	struct trip_apply_count *count = &quota->counts[i];
+	struct trip_apply_place place = {.queues = tripd_engine_queues, .n_queues = 1};
+	const char *reason;
 	unsigned int k = 0;
 	int ret;
 
@@ -130,15 +116,21 @@ open_count(struct tripd_quota *quota, unsigned int i, const struct tripd_plan *p
 		return -EINTR;
 	while (plan->ports[k].id != rule->port)
 		k++;
-	snprintf(name, sizeof(name), "%s.packets", rule->name);
-	ret = open_cntr(quota, name, TRIP_CNTR_EVENTS_COMP, &count->packets);
+	place.port = quota->ports[k];
+	ret = tripd_engine_of(quota->rules, rule, &reason);
+	if (ret < 0)
+		return fail(rule, reason, ret);
+	snprintf(quota->reasons[i], sizeof(quota->reasons[i]), "%s", reason);
+	if (ret == TRIP_ENGINE_SW)
+		place.engine = TRIP_ENGINE_SW;
+	ret = trip_apply_count_open(count, quota->domain, rule, &place, &reason);
 	if (ret != 0)
-		return ret;
-	snprintf(name, sizeof(name), "%s.bytes", rule->name);
-	ret = open_cntr(quota, name, TRIP_CNTR_EVENTS_BYTES, &count->bytes);
-	if (ret != 0)
-		return ret;
-	return tripd_flow_open(quota->rules, rule, count, quota->ports[k]);
+		return fail(rule, reason != NULL ? reason : trip_error_message(), ret);
+	/* The library may have had to think better of it. */
+	if (place.engine != TRIP_ENGINE_SW)
+		snprintf(quota->reasons[i], sizeof(quota->reasons[i]), "%s",
+			trip_flow_reason(count->flows[count->n_flows - 1]));
+	return 0;
 }
 
 static struct trip_cntr *
@@ -156,8 +148,9 @@ trigger(const struct tripd_quota *quota, const struct trip_rules_when *when)
 
 /* Full is the submission ring for a moment: the home empties it. */
 static int
-queue_work(struct tripd_quota *quota, const struct trip_work *work)
+queue_work(void *arg, const struct trip_work *work)
 {
+	struct tripd_quota *quota = arg;
 	uint64_t deadline = tripd_clock_ns() + SETTLE_NS;
 	int ret;
 
@@ -173,50 +166,25 @@ queue_work(struct tripd_quota *quota, const struct trip_work *work)
 	return ret;
 }
 
-/* Work of one threshold fires in the order of its queueing: the last one says that all is done. */
-static int
-queue_flows(struct tripd_quota *quota, const struct trip_rules_when *when, struct trip_work *work)
-{
-	const struct tripd_quota_count *count = &quota->counts[when->target];
-	int ret = 0;
-
-	for (unsigned int i = 0; i < count->n_flows && ret == 0; i++) {
-		work->flags = i + 1 == count->n_flows ? TRIP_COMPLETION : 0;
-		work->op.flow = count->flows[i];
-		ret = queue_work(quota, work);
-	}
-	return ret;
-}
-
 static int
 queue_when(struct tripd_quota *quota, unsigned int i)
 {
-	const struct trip_rules_when *when = &quota->rules->whens[i];
-	const struct trip_rules_op_row *op = trip_rules_op_of(when->op);
-	struct trip_work work = {
-		.size = sizeof(work),
-		.triggering_cntr = trigger(quota, when),
-		.threshold = when->threshold,
-		.interval = when->every,
+	const struct trip_rules_when *rule = &quota->rules->whens[i];
+	enum trip_op_target target = trip_rules_op_of(rule->op)->target;
+	const struct trip_apply_when when = {
+		.rule = rule,
+		.trigger = trigger(quota, rule),
+		.count = target == TRIP_OP_ON_FLOW ? &quota->counts[rule->target] : NULL,
+		.cntr = target == TRIP_OP_ON_CNTR ? quota->counters[rule->target] : NULL,
+		.function = quota->log,
 		.context = i,
-		.op_type = op->type,
-		.flags = TRIP_COMPLETION,
+		.queue = queue_work,
+		.arg = quota,
 	};
-	int ret;
+	int ret = trip_apply_when(&when);
 
-	if (op->target == TRIP_OP_ON_FLOW) {
-		ret = queue_flows(quota, when, &work);
-	} else {
-		if (op->target == TRIP_OP_ON_FUNCTION) {
-			work.op.call.function = quota->log;
-		} else {
-			work.op.cntr.cntr = quota->counters[when->target];
-			work.op.cntr.value = when->value;
-		}
-		ret = queue_work(quota, &work);
-	}
 	if (ret != 0 && ret != -EINTR)
-		fprintf(stderr, "tripd: line %u of the rules, %s: %s\n", when->line, when->source,
+		fprintf(stderr, "tripd: line %u of the rules, %s: %s\n", rule->line, rule->source,
 			trip_error_message());
 	return ret;
 }
@@ -297,16 +265,17 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 	/* One more: calloc of nothing may be NULL. */
 	quota->counts = calloc(rules->n_counts + 1, sizeof(*quota->counts));
 	quota->counters = calloc(rules->n_counters + 1, sizeof(*quota->counters));
+	quota->reasons = calloc(rules->n_counts + 1, sizeof(*quota->reasons));
 	quota->fired = calloc(rules->n_whens + 1, sizeof(*quota->fired));
-	if (quota->counts == NULL || quota->counters == NULL || quota->fired == NULL) {
+	if (quota->counts == NULL || quota->reasons == NULL || quota->counters == NULL ||
+		quota->fired == NULL) {
 		fprintf(stderr, "tripd: no memory for %u counts\n", rules->n_counts);
 		return -ENOMEM;
 	}
 	ret = open_ports(quota, plan);
 	/* Counters of the rules first: their names are the user's. */
 	for (i = 0; i < rules->n_counters && ret == 0; i++)
-		ret = open_cntr(
-			quota, rules->counters[i].name, TRIP_CNTR_EVENTS_COMP, &quota->counters[i]);
+		ret = open_counter(quota, i);
 	for (i = 0; i < rules->n_counts && ret == 0; i++)
 		ret = open_count(quota, i, plan);
 	if (ret == 0)
@@ -374,7 +343,7 @@ tripd_quota_value(const struct tripd_quota *quota, const struct trip_rules_when 
 
 	if (when->ref == TRIP_RULES_REF_COUNTER)
 		return trip_cntr_read(quota->counters[when->index]);
-	tripd_flow_query(&quota->counts[when->index], &count);
+	(void)trip_apply_count_query(&quota->counts[when->index], &count);
 	return when->ref == TRIP_RULES_REF_PACKETS ? count.packets : count.bytes;
 }
 
@@ -460,14 +429,9 @@ tripd_quota_close(struct tripd_quota *quota)
 		ret |= trip_function_unregister(quota->log);
 	/* All of them first: their last counts may take a while to show, together no longer. */
 	for (i = 0; quota->counts != NULL && i < quota->rules->n_counts; i++)
-		tripd_flow_retire(&quota->counts[i]);
-	for (i = 0; quota->counts != NULL && i < quota->rules->n_counts; i++) {
-		struct tripd_quota_count *count = &quota->counts[i];
-
-		ret |= tripd_flow_close(count);
-		ret |= count->packets != NULL ? trip_cntr_close(count->packets) : 0;
-		ret |= count->bytes != NULL ? trip_cntr_close(count->bytes) : 0;
-	}
+		trip_apply_count_retire(&quota->counts[i]);
+	for (i = 0; quota->counts != NULL && i < quota->rules->n_counts; i++)
+		ret |= trip_apply_count_close(&quota->counts[i]);
 	for (i = 0; quota->counters != NULL && i < quota->rules->n_counters; i++)
 		ret |= quota->counters[i] != NULL ? trip_cntr_close(quota->counters[i]) : 0;
 	tripd_losses_close(&quota->losses);
@@ -478,6 +442,7 @@ tripd_quota_close(struct tripd_quota *quota)
 	if (ret != 0 && ret != -EBUSY)
 		fprintf(stderr, "tripd: at the end: %s\n", trip_error_message());
 	free(quota->counts);
+	free(quota->reasons);
 	free(quota->counters);
 	free(quota->fired);
 	free(quota->trips);

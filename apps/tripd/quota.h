@@ -8,23 +8,13 @@
 
 #include <trip.h>
 
+#include "apply/count.h"
+#include "engine.h"
 #include "losses.h"
 #include "plan.h"
 
 struct trip_rules;
 struct trip_rules_when;
-
-#define TRIPD_REASON_MAX 160
-
-struct tripd_quota_count {
-	struct trip_cntr *packets;
-	struct trip_cntr *bytes;
-	/* One for each pattern of the rule. */
-	struct trip_flow **flows;
-	unsigned int n_flows;
-	/* Why they are in the engine that they are in. */
-	char reason[TRIPD_REASON_MAX];
-};
 
 /* One firing, as the control thread read it. */
 struct tripd_trip {
@@ -48,7 +38,9 @@ struct tripd_quota {
 	/* What its ports did not bring to be counted. */
 	struct tripd_loss_watch losses;
 	/* As in the rules, by index. */
-	struct tripd_quota_count *counts;
+	struct trip_apply_count *counts;
+	/* Why each is in the engine that it is in. */
+	char (*reasons)[TRIPD_ENGINE_REASON_MAX];
 	struct trip_cntr **counters;
 	/* Firings of each `when`. */
 	uint64_t *fired;

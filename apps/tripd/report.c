@@ -11,8 +11,8 @@
 
 #include <jansson.h>
 
+#include "apply/text.h"
 #include "describe.h"
-#include "flow.h"
 #include "losses.h"
 #include "quota.h"
 #include "removal.h"
@@ -72,13 +72,12 @@ make_counters(const struct tripd_quota *quota)
 	unsigned int i;
 
 	for (i = 0; i < rules->n_counts; i++) {
-		tripd_flow_query(&quota->counts[i], &count);
-		json_array_append_new(
-			list, json_pack("{s:s, s:I, s:I, s:s, s:s}", "name", rules->counts[i].name,
-				      "packets", (json_int_t)count.packets, "bytes",
-				      (json_int_t)count.bytes, "engine",
-				      tripd_describe_engine(count.engine), "reason",
-				      quota->counts[i].reason));
+		(void)trip_apply_count_query(&quota->counts[i], &count);
+		json_array_append_new(list,
+			json_pack("{s:s, s:I, s:I, s:s, s:s}", "name", rules->counts[i].name,
+				"packets", (json_int_t)count.packets, "bytes",
+				(json_int_t)count.bytes, "engine",
+				tripd_describe_engine(count.engine), "reason", quota->reasons[i]));
 	}
 	for (i = 0; i < rules->n_counters; i++)
 		json_array_append_new(
@@ -129,14 +128,14 @@ static json_t *
 make_trips(const struct tripd_quota *quota)
 {
 	json_t *list = json_array();
-	char name[TRIPD_DESCRIBE_MAX];
+	char name[TRIP_APPLY_TEXT_MAX];
 	size_t i;
 
 	for (i = 0; i < quota->n_trips; i++) {
 		const struct tripd_trip *trip = &quota->trips[i];
 		const struct trip_rules_when *when = &quota->rules->whens[trip->when];
 
-		tripd_describe_trigger(quota->rules, when, name);
+		trip_apply_text_trigger(quota->rules, when, name);
 		json_array_append_new(
 			list, json_pack("{s:s, s:I, s:I, s:I, s:s, s:i, s:I}", "counter", name,
 				      "threshold", (json_int_t)trip->threshold, "value",

@@ -25,7 +25,6 @@
 #include "clock.h"
 #include "dry_run.h"
 #include "eal.h"
-#include "flow.h"
 #include "port.h"
 #include "removal.h"
 #include "report.h"
@@ -230,10 +229,10 @@ say_engines(struct tripd_run *run)
 	unsigned int n[TRIP_ENGINE_SW + 1] = {0};
 
 	for (unsigned int i = 0; i < run->rules->n_counts; i++) {
-		const struct tripd_quota_count *count = &run->quota.counts[i];
+		const struct trip_apply_count *count = &run->quota.counts[i];
 		struct trip_flow_count sum;
 
-		tripd_flow_query(count, &sum);
+		(void)trip_apply_count_query(count, &sum);
 		n[sum.engine] += count->n_flows;
 	}
 	fprintf(run->out, "%u flows are counted in hardware, %u in software\n", n[TRIP_ENGINE_HW],

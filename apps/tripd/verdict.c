@@ -9,7 +9,6 @@
 
 #include "demo.h"
 #include "describe.h"
-#include "flow.h"
 #include "rules.h"
 
 __attribute__((format(printf, 3, 4))) static unsigned int
@@ -40,7 +39,7 @@ check_counts(struct tripd_demo *demo)
 	for (i = 0; i < TRIPD_WIRE_MARKER; i++) {
 		uint64_t bytes = demo->wire.sent[i] * tripd_wire_frame((enum tripd_wire_flow)i);
 
-		tripd_flow_query(&demo->run.quota.counts[i], &count);
+		(void)trip_apply_count_query(&demo->run.quota.counts[i], &count);
 		same = same && count.packets == demo->wire.sent[i] && count.bytes == bytes;
 		sent += demo->wire.sent[i];
 		sent_bytes += bytes;

@@ -6,9 +6,9 @@
 
 #include <trip.h>
 
+#include "apply/text.h"
 #include "clock.h"
 #include "describe.h"
-#include "flow.h"
 #include "losses.h"
 #include "quota.h"
 #include "rules.h"
@@ -49,11 +49,11 @@ tripd_view_trip(struct tripd_screen *screen, const struct tripd_quota *quota, si
 {
 	const struct tripd_trip *at = &quota->trips[trip];
 	const struct trip_rules_when *when = &quota->rules->whens[at->when];
-	char trigger[TRIPD_DESCRIBE_MAX], action[TRIPD_DESCRIBE_MAX];
+	char trigger[TRIP_APPLY_TEXT_MAX], action[TRIP_APPLY_TEXT_MAX];
 	char threshold[16], over[16], latency[16];
 
-	tripd_describe_trigger(quota->rules, when, trigger);
-	tripd_describe_action(quota->rules, when, action);
+	trip_apply_text_trigger(quota->rules, when, trigger);
+	trip_apply_text_action(quota->rules, when, action);
 	tripd_describe_number(at->threshold, threshold);
 	tripd_describe_number(at->value - at->threshold, over);
 	tripd_describe_time(at->latency_ns, latency);
@@ -81,7 +81,7 @@ draw_count(struct tripd_view *view, unsigned int i, bool rates)
 	struct trip_flow_count count;
 	const char *colour;
 
-	tripd_flow_query(&quota->counts[i], &count);
+	(void)trip_apply_count_query(&quota->counts[i], &count);
 	tripd_describe_number(count.packets, packets);
 	tripd_describe_number(count.bytes, bytes);
 	colour = tripd_screen_colour(&view->screen, count.fate == TRIP_FATE_PASS   ? TRIPD_GREEN
@@ -163,7 +163,7 @@ measure_rates(struct tripd_view *view, uint64_t elapsed_ns)
 	unsigned int i;
 
 	for (i = 0; i < view->quota->rules->n_counts; i++) {
-		tripd_flow_query(&view->quota->counts[i], &count);
+		(void)trip_apply_count_query(&view->quota->counts[i], &count);
 		view->packet_rate[i] =
 			(double)(count.packets - view->packets[i]) * 1e9 / (double)elapsed_ns;
 		view->byte_rate[i] =

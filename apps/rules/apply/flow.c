@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "rules_flow.h"
+#include "flow.h"
 
 void
-trip_rules_flow_actions(const struct trip_rules_count *rule, const uint16_t *queues,
-	uint32_t n_queues, struct trip_rules_actions *actions)
+trip_apply_flow_actions(const struct trip_rules_count *rule, const uint16_t *queues,
+	uint32_t n_queues, struct trip_apply_actions *actions)
 {
 	struct rte_flow_action *at = actions->list;
 
-	*actions = (struct trip_rules_actions){
+	*actions = (struct trip_apply_actions){
 		.mark.id = rule->mark,
 		.queue.index = rule->queue,
 		.rss = {.queue_num = n_queues, .queue = queues},
@@ -30,7 +30,7 @@ trip_rules_flow_actions(const struct trip_rules_count *rule, const uint16_t *que
 }
 
 void
-trip_rules_flow_attr(const struct trip_rules_count *rule, struct trip_flow_attr *attr)
+trip_apply_flow_attr(const struct trip_rules_count *rule, struct trip_flow_attr *attr)
 {
 	static const enum trip_flow_engine engines[] = {
 		[TRIP_RULES_ENGINE_AUTO] = TRIP_ENGINE_AUTO,

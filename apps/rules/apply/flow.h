@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What trip_flow_create() is asked for by a `count` rule, for each of its patterns. */
-#ifndef TRIP_RULES_FLOW_H
-#define TRIP_RULES_FLOW_H
+#ifndef TRIP_APPLY_FLOW_H
+#define TRIP_APPLY_FLOW_H
 
 #include <trip_flow.h>
 
 #include "rules.h"
 
 /* Actions of a rule, with what they point to: it stays where it is. */
-struct trip_rules_actions {
+struct trip_apply_actions {
 	/* COUNT, MARK, QUEUE, RSS, DROP, PASSTHRU, END. */
 	struct rte_flow_action list[7];
 	struct rte_flow_action_mark mark;
@@ -17,10 +17,10 @@ struct trip_rules_actions {
 };
 
 /* `queues` are all that its port is configured with, for TRIP_RULES_ACTION_RSS; they stay, too. */
-void trip_rules_flow_actions(const struct trip_rules_count *rule, const uint16_t *queues,
-	uint32_t n_queues, struct trip_rules_actions *actions);
+void trip_apply_flow_actions(const struct trip_rules_count *rule, const uint16_t *queues,
+	uint32_t n_queues, struct trip_apply_actions *actions);
 
 /* All but its counters. */
-void trip_rules_flow_attr(const struct trip_rules_count *rule, struct trip_flow_attr *attr);
+void trip_apply_flow_attr(const struct trip_rules_count *rule, struct trip_flow_attr *attr);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef TRIPD_LOOKUP_H
-#define TRIPD_LOOKUP_H
+#ifndef TRIP_APPLY_PORT_H
+#define TRIP_APPLY_PORT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,6 +14,6 @@
  * @return
  *   Whether there is one; of a number that is not asked.
  */
-bool tripd_lookup_port(const struct trip_rules_count *rule, uint16_t *port);
+bool trip_apply_port(const struct trip_rules_count *rule, uint16_t *port);
 
 #endif

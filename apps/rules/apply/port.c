@@ -4,7 +4,7 @@
 
 #include <rte_ethdev.h>
 
-#include "lookup.h"
+#include "port.h"
 
 static bool
 find_mac(const uint8_t mac[6], uint16_t *found)
@@ -39,7 +39,7 @@ find_interface(const char *name, uint16_t *found)
 }
 
 bool
-tripd_lookup_port(const struct trip_rules_count *rule, uint16_t *port)
+trip_apply_port(const struct trip_rules_count *rule, uint16_t *port)
 {
 	switch (rule->port_by) {
 	case TRIP_RULES_PORT_NAME:

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_flow.h>
+
+#include "count.h"
+#include "flow.h"
+
+int
+trip_apply_cntr(struct trip_domain *domain, const char *name, const char *tail,
+	enum trip_cntr_events events, struct trip_cntr **cntr)
+{
+	char full[TRIP_RULES_NAME_MAX + 16];
+	struct trip_cntr_attr attr = {.size = sizeof(attr), .events = events};
+
+	snprintf(full, sizeof(full), "%s%s", name, tail);
+	if (strlen(full) <= TRIP_NAME_MAX)
+		attr.name = full;
+	return trip_cntr_open(domain, &attr, cntr, NULL);
+}
+
+static int
+create_flows(struct trip_apply_count *count, const struct trip_rules_count *rule,
+	const struct trip_apply_place *place, struct rte_flow_error *flow_error)
+{
+	struct trip_cntr *cntrs[] = {count->packets, count->bytes};
+	struct trip_apply_actions actions;
+	struct trip_flow_attr attr;
+	int error = 0;
+
+	trip_apply_flow_attr(rule, &attr);
+	trip_apply_flow_actions(rule, place->queues, place->n_queues, &actions);
+	if (place->engine != TRIP_ENGINE_AUTO)
+		attr.engine = place->engine;
+	attr.cntrs = cntrs;
+	attr.n_cntrs = 2;
+	while (error == 0 && count->n_flows < rule->n_patterns) {
+		error = trip_flow_create(place->port, &attr, rule->patterns[count->n_flows],
+			actions.list, &count->flows[count->n_flows], flow_error);
+		count->n_flows += error == 0;
+	}
+	return error;
+}
+
+int
+trip_apply_count_open(struct trip_apply_count *count, struct trip_domain *domain,
+	const struct trip_rules_count *rule, const struct trip_apply_place *place, const char **why)
+{
+	struct rte_flow_error flow_error = {0};
+	int error;
+
+	*why = NULL;
+	error = trip_apply_cntr(
+		domain, rule->name, ".packets", TRIP_CNTR_EVENTS_COMP, &count->packets);
+	if (error == 0)
+		error = trip_apply_cntr(
+			domain, rule->name, ".bytes", TRIP_CNTR_EVENTS_BYTES, &count->bytes);
+	if (error != 0)
+		return error;
+	count->flows = calloc(rule->n_patterns, sizeof(struct trip_flow *));
+	if (count->flows == NULL) {
+		*why = "no memory";
+		return -ENOMEM;
+	}
+	error = create_flows(count, rule, place, &flow_error);
+	*why = flow_error.message;
+	return error;
+}
+
+int
+trip_apply_count_query(const struct trip_apply_count *count, struct trip_flow_count *sum)
+{
+	struct trip_flow_count one;
+
+	*sum = (struct trip_flow_count){0};
+	for (unsigned int i = 0; i < count->n_flows; i++) {
+		int error = trip_flow_query(count->flows[i], &one);
+
+		if (error != 0)
+			return error;
+		sum->packets += one.packets;
+		sum->bytes += one.bytes;
+		sum->fate = one.fate;
+		sum->engine = one.engine;
+	}
+	return 0;
+}
+
+void
+trip_apply_count_retire(const struct trip_apply_count *count)
+{
+	for (unsigned int i = 0; i < count->n_flows; i++)
+		trip_flow_retire(count->flows[i]);
+}
+
+static int
+close_cntr(struct trip_cntr *cntr, int error)
+{
+	int one = cntr != NULL ? trip_cntr_close(cntr) : 0;
+
+	return one != 0 ? one : error;
+}
+
+int
+trip_apply_count_close(struct trip_apply_count *count)
+{
+	int error = 0;
+
+	for (unsigned int i = 0; i < count->n_flows; i++) {
+		int one = trip_flow_destroy(count->flows[i]);
+
+		error = one != 0 ? one : error;
+	}
+	free(count->flows);
+	error = close_cntr(count->packets, error);
+	error = close_cntr(count->bytes, error);
+	*count = (struct trip_apply_count){0};
+	return error;
+}

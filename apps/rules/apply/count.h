@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A `count` rule in a domain: a flow for each of its patterns, all on its two counters. */
+#ifndef TRIP_APPLY_COUNT_H
+#define TRIP_APPLY_COUNT_H
+
+#include <stdint.h>
+
+#include <trip.h>
+
+#include "rules.h"
+
+struct trip_apply_count {
+	struct trip_cntr *packets, *bytes;
+	struct trip_flow **flows;
+	unsigned int n_flows;
+};
+
+/* Where a rule counts. */
+struct trip_apply_place {
+	struct trip_port *port;
+	/* TRIP_ENGINE_AUTO: as the rule says. */
+	enum trip_flow_engine engine;
+	/* All Rx queues that the port is configured with, for the action rss. */
+	const uint16_t *queues;
+	uint32_t n_queues;
+};
+
+/*
+ * Opens a counter under the name that rules have for it; nameless where a counter's cannot be that
+ * long. Returns what trip_cntr_open() does.
+ */
+int trip_apply_cntr(struct trip_domain *domain, const char *name, const char *tail,
+	enum trip_cntr_events events, struct trip_cntr **cntr);
+
+/*
+ * Opens the counters of a rule, and its flows.
+ *
+ * @param why
+ *   Where this fails: what the flow's engine has against it, good until the thread's next call; NULL:
+ *   trip_error_message() says it.
+ * @return
+ *   0, or a negative errno; close in any case.
+ */
+int trip_apply_count_open(struct trip_apply_count *count, struct trip_domain *domain,
+	const struct trip_rules_count *rule, const struct trip_apply_place *place,
+	const char **why);
+
+/* What all flows of the rule have counted; their fate and engine are one. 0, or a negative errno. */
+int trip_apply_count_query(const struct trip_apply_count *count, struct trip_flow_count *sum);
+
+/* Ends the flows; they stay open. */
+void trip_apply_count_retire(const struct trip_apply_count *count);
+
+/* Closes as many as were opened, once no work refers to them. Returns the last error, or 0. */
+int trip_apply_count_close(struct trip_apply_count *count);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "text.h"
+
+void
+trip_apply_text_trigger(const struct trip_rules *rules, const struct trip_rules_when *when,
+	char text[TRIP_APPLY_TEXT_MAX])
+{
+	if (when->ref == TRIP_RULES_REF_COUNTER)
+		snprintf(text, TRIP_APPLY_TEXT_MAX, "%s", rules->counters[when->index].name);
+	else
+		snprintf(text, TRIP_APPLY_TEXT_MAX, "%s.%s", rules->counts[when->index].name,
+			when->ref == TRIP_RULES_REF_PACKETS ? "packets" : "bytes");
+}
+
+void
+trip_apply_text_action(const struct trip_rules *rules, const struct trip_rules_when *when,
+	char text[TRIP_APPLY_TEXT_MAX])
+{
+	const struct trip_rules_op_row *op = trip_rules_op_of(when->op);
+	int length;
+
+	if (op->target == TRIP_OP_ON_CNTR)
+		length = snprintf(text, TRIP_APPLY_TEXT_MAX, "%s %s %" PRIu64, op->word,
+			rules->counters[when->target].name, when->value);
+	else if (op->target == TRIP_OP_ON_FLOW)
+		length = snprintf(text, TRIP_APPLY_TEXT_MAX, "%s %s", op->word,
+			rules->counts[when->target].name);
+	else
+		length = snprintf(text, TRIP_APPLY_TEXT_MAX, "%s%s%s", op->word,
+			when->text != NULL ? " " : "", when->text != NULL ? when->text : "");
+	if (length >= TRIP_APPLY_TEXT_MAX)
+		strcpy(text + TRIP_APPLY_TEXT_MAX - 4, "...");
+}

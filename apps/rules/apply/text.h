@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What rules say, as people read it. */
+#ifndef TRIP_APPLY_TEXT_H
+#define TRIP_APPLY_TEXT_H
+
+#include "rules.h"
+
+#define TRIP_APPLY_TEXT_MAX 128
+
+/* "dns.packets", or the name of a counter. */
+void trip_apply_text_trigger(const struct trip_rules *rules, const struct trip_rules_when *when,
+	char text[TRIP_APPLY_TEXT_MAX]);
+
+/* "drop dns", "add warnings 1", "log half way"; cut with "..." where it does not fit. */
+void trip_apply_text_action(const struct trip_rules *rules, const struct trip_rules_when *when,
+	char text[TRIP_APPLY_TEXT_MAX]);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <trip.h>
+
+#include "when.h"
+
+unsigned int
+trip_apply_when_items(const struct trip_rules *rules, const struct trip_rules_when *rule)
+{
+	bool on_flows = trip_rules_op_of(rule->op)->target == TRIP_OP_ON_FLOW;
+
+	return on_flows ? rules->counts[rule->target].n_patterns : 1;
+}
+
+/* Work of one threshold fires in the order of its queueing, and is done in that order on a port:
+ * the last one says that all is done. */
+static int
+queue_flows(const struct trip_apply_when *when, struct trip_work *work)
+{
+	const struct trip_apply_count *count = when->count;
+	int error = 0;
+
+	for (unsigned int i = 0; i < count->n_flows && error == 0; i++) {
+		bool last = i + 1 == count->n_flows;
+
+		work->flags = last ? TRIP_COMPLETION : 0;
+		work->completion_cntr = last ? when->flows_done : NULL;
+		work->op.flow = count->flows[i];
+		error = when->queue(when->arg, work);
+	}
+	return error;
+}
+
+int
+trip_apply_when(const struct trip_apply_when *when)
+{
+	const struct trip_rules_op_row *op = trip_rules_op_of(when->rule->op);
+	struct trip_work work = {
+		.size = sizeof(work),
+		.triggering_cntr = when->trigger,
+		.threshold = when->rule->threshold,
+		.interval = when->rule->every,
+		.context = when->context,
+		.op_type = op->type,
+		.flags = TRIP_COMPLETION,
+	};
+
+	if (op->target == TRIP_OP_ON_FLOW)
+		return queue_flows(when, &work);
+	if (op->target == TRIP_OP_ON_FUNCTION && when->function != NULL) {
+		work.op.call.function = when->function;
+	} else {
+		work.op_type = op->target == TRIP_OP_ON_CNTR ? op->type : TRIP_OP_CNTR_ADD;
+		work.op.cntr.cntr = when->cntr;
+		work.op.cntr.value = when->rule->value;
+	}
+	return when->queue(when->arg, &work);
+}

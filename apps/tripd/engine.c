@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which engine counts a rule, and why. */
+#include <stdio.h>
+
+#include <rte_flow.h>
+
+#include <trip_error.h>
+
+#include "apply/flow.h"
+#include "engine.h"
+#include "rules.h"
+
+const uint16_t tripd_engine_queues[1] = {0};
+
+/* By itself: all patterns of a rule are in one engine. */
+static int
+validate_alone(const struct trip_rules_count *rule, const char **reason)
+{
+	static struct rte_flow_error error;
+	static char why[TRIPD_ENGINE_REASON_MAX];
+	int ret = TRIP_ENGINE_HW, one;
+	struct trip_flow_attr attr;
+	struct trip_apply_actions actions;
+
+	trip_apply_flow_attr(rule, &attr);
+	trip_apply_flow_actions(rule, tripd_engine_queues, 1, &actions);
+	for (unsigned int i = 0; i < rule->n_patterns && ret == TRIP_ENGINE_HW; i++) {
+		one = trip_flow_validate(
+			rule->port, &attr, rule->patterns[i], actions.list, reason, &error);
+		if (one < 0)
+			*reason = error.message != NULL ? error.message : trip_error_message();
+		ret = one;
+	}
+	/* Good for more than the thread's next call. */
+	snprintf(why, sizeof(why), "%s", *reason);
+	*reason = why;
+	return ret;
+}
+
+static bool
+is_open(const struct trip_rules_count *rule)
+{
+	return rule->engine == TRIP_RULES_ENGINE_AUTO && rule->direction != TRIP_RULES_EGRESS;
+}
+
+/*
+ * A packet counts in one rule of its port, and two engines cannot see to that between them: where
+ * one of the rules that leave the engine open has to be in software, all of these are. The line of
+ * that rule, 0: there is none.
+ */
+static unsigned int
+find_obstacle(const struct trip_rules *rules, uint16_t port)
+{
+	static struct {
+		bool known;
+		unsigned int line;
+	} ports[RTE_MAX_ETHPORTS];
+	const char *reason;
+
+	if (ports[port].known)
+		return ports[port].line;
+	ports[port].known = true;
+	for (unsigned int i = 0; i < rules->n_counts; i++) {
+		const struct trip_rules_count *rule = &rules->counts[i];
+
+		if (rule->port == port && is_open(rule) &&
+			validate_alone(rule, &reason) != TRIP_ENGINE_HW) {
+			ports[port].line = rule->line;
+			break;
+		}
+	}
+	return ports[port].line;
+}
+
+int
+tripd_engine_of(
+	const struct trip_rules *rules, const struct trip_rules_count *rule, const char **reason)
+{
+	static char why[TRIPD_ENGINE_REASON_MAX];
+	int ret = validate_alone(rule, reason);
+	unsigned int line;
+
+	if (ret != TRIP_ENGINE_HW || !is_open(rule) ||
+		(line = find_obstacle(rules, rule->port)) == 0)
+		return ret;
+	snprintf(why, sizeof(why),
+		"line %u of the rules is in software, and a packet counts in one rule only", line);
+	*reason = why;
+	return TRIP_ENGINE_SW;
+}
