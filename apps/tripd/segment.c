@@ -15,6 +15,14 @@
 
 #include "segment.h"
 
+/* RFC 2784 and RFC 2890: flags, and where the checksum is. */
+#define GRE_CHECKSUM 0x8000
+#define GRE_KEY 0x2000
+#define GRE_CHECKSUM_AT 4
+#define GRE_BYTES 4
+/* Geneve's header with all options, the longest of those over UDP. */
+#define UDP_TUNNEL_MAX 260
+#define ETHERNET_MAX 22
 /* RFC 2675: a header of one option. */
 #define JUMBO_OPTION 0xc2
 #define JUMBO_BYTES 8
@@ -62,6 +70,104 @@ remove_jumbo(uint8_t *frame, const struct tripd_headers *headers)
 	return JUMBO_BYTES;
 }
 
+static uint16_t
+read_be16(const uint8_t *at)
+{
+	rte_be16_t field;
+
+	memcpy(&field, at, sizeof(field));
+	return rte_be_to_cpu_16(field);
+}
+
+/* Where inner headers can begin, and how much may stand between: an Ethernet header with two tags,
+ * and what the tunnel has before it. Returns 0 if it is none of a tunnel. */
+static size_t
+skip_tunnel(const struct tripd_joined *joined, size_t *between)
+{
+	size_t l4 = joined->tunnel.l4;
+	uint16_t flags;
+
+	switch (joined->tunnel.protocol) {
+	case IPPROTO_IPIP:
+	case IPPROTO_IPV6:
+		*between = 0;
+		return l4;
+	case IPPROTO_UDP:
+		*between = UDP_TUNNEL_MAX + ETHERNET_MAX;
+		return l4 + sizeof(struct rte_udp_hdr);
+	case IPPROTO_GRE:
+		if (l4 + GRE_BYTES > joined->length)
+			return 0;
+		flags = read_be16(joined->frame + l4);
+		/* The kernel joins none that are numbered. */
+		if ((flags & ~(GRE_CHECKSUM | GRE_KEY)) != 0)
+			return 0;
+		*between = ETHERNET_MAX;
+		return l4 + GRE_BYTES + ((flags & GRE_CHECKSUM) != 0 ? 4u : 0) +
+		       ((flags & GRE_KEY) != 0 ? 4u : 0);
+	default:
+		return 0;
+	}
+}
+
+/* Whether an IPv4 header of that length and all of its packet is at `at`. */
+static bool
+is_ipv4(const uint8_t *at, size_t header, size_t length)
+{
+	struct rte_ipv4_hdr ip;
+
+	memcpy(&ip, at, sizeof(ip));
+	return ip.version_ihl == (RTE_IPV4_VHL_DEF & ~RTE_IPV4_HDR_IHL_MASK) +
+					 header / RTE_IPV4_IHL_MULTIPLIER &&
+	       rte_be_to_cpu_16(ip.total_length) == length &&
+	       (ip.fragment_offset &
+		       rte_cpu_to_be_16(RTE_IPV4_HDR_OFFSET_MASK | RTE_IPV4_HDR_MF_FLAG)) == 0 &&
+	       rte_raw_cksum(at, header) == 0xffff;
+}
+
+/* What stands between the headers of a tunnel over UDP only those know that set it up. But the
+ * inner IP header ends where the inner checksum starts, and cannot be mistaken; of tunnels in
+ * tunnels the kernel joins nothing. */
+static bool
+find_inner(struct tripd_joined *joined, size_t least, size_t l4)
+{
+	struct tripd_headers *inner = &joined->headers;
+	const uint8_t *frame = joined->frame;
+	struct rte_ipv6_hdr ipv6;
+	size_t header;
+
+	*inner = (struct tripd_headers){.l4 = l4, .end = joined->length};
+	for (header = sizeof(struct rte_ipv4_hdr); header <= 60 && least + header <= l4;
+		header += RTE_IPV4_IHL_MULTIPLIER) {
+		inner->l3 = l4 - header;
+		inner->protocol = frame[inner->l3 + offsetof(struct rte_ipv4_hdr, next_proto_id)];
+		if (is_ipv4(frame + inner->l3, header, joined->length - inner->l3))
+			return true;
+	}
+	if (least + sizeof(ipv6) > l4)
+		return false;
+	inner->l3 = l4 - sizeof(ipv6);
+	memcpy(&ipv6, frame + inner->l3, sizeof(ipv6));
+	inner->ipv6 = true;
+	inner->protocol = ipv6.proto;
+	return frame[inner->l3] >> 4 == 6 &&
+	       rte_be_to_cpu_16(ipv6.payload_len) == joined->length - l4;
+}
+
+/* The checksum that is left is the inner one. */
+static bool
+enter_tunnel(struct tripd_joined *joined, size_t l4)
+{
+	size_t least, between;
+
+	joined->tunnelled = true;
+	joined->tunnel = joined->headers;
+	least = skip_tunnel(joined, &between);
+	/* Sums of the headers and of the payload are added up. */
+	return least != 0 && l4 <= joined->length && (l4 - joined->tunnel.l4) % 2 == 0 &&
+	       find_inner(joined, least, l4) && joined->headers.l3 - least <= between;
+}
+
 bool
 tripd_joined_begin(struct tripd_joined *joined, uint8_t *frame, size_t length,
 	const struct virtio_net_hdr *header)
@@ -69,12 +175,13 @@ tripd_joined_begin(struct tripd_joined *joined, uint8_t *frame, size_t length,
 	size_t removed;
 
 	*joined = (struct tripd_joined){.frame = frame, .length = length, .size = header->gso_size};
-	if (joined->size == 0 || !tripd_headers_find(frame, length, &joined->headers) ||
-		!find_payload(joined, header->gso_type & (uint8_t)~VIRTIO_NET_HDR_GSO_ECN))
+	if (joined->size == 0 || !tripd_headers_find(frame, length, &joined->headers))
 		return false;
-	/* Of a tunnel it would be the inner one. */
 	if ((header->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) != 0 &&
-		header->csum_start != joined->headers.l4)
+		header->csum_start != joined->headers.l4 &&
+		!enter_tunnel(joined, header->csum_start))
+		return false;
+	if (!find_payload(joined, header->gso_type & (uint8_t)~VIRTIO_NET_HDR_GSO_ECN))
 		return false;
 	if (joined->payload >= length || joined->payload > TRIPD_SEGMENT_HEADERS_MAX)
 		return false;
@@ -88,76 +195,107 @@ tripd_joined_begin(struct tripd_joined *joined, uint8_t *frame, size_t length,
 }
 
 static void
-write_l3(const struct tripd_joined *joined, uint8_t *headers, size_t l4_length)
+write_l3(const struct tripd_headers *headers, uint8_t *frame, size_t l4_length, unsigned int n)
 {
 	struct rte_ipv4_hdr ipv4;
 	struct rte_ipv6_hdr ipv6;
 
-	if (joined->headers.ipv6) {
-		memcpy(&ipv6, headers + joined->headers.l3, sizeof(ipv6));
-		ipv6.payload_len =
-			rte_cpu_to_be_16((uint16_t)(joined->headers.l4 - joined->headers.l3 -
-						    sizeof(ipv6) + l4_length));
-		memcpy(headers + joined->headers.l3, &ipv6, sizeof(ipv6));
+	if (headers->ipv6) {
+		memcpy(&ipv6, frame + headers->l3, sizeof(ipv6));
+		ipv6.payload_len = rte_cpu_to_be_16(
+			(uint16_t)(headers->l4 - headers->l3 - sizeof(ipv6) + l4_length));
+		memcpy(frame + headers->l3, &ipv6, sizeof(ipv6));
 		return;
 	}
-	memcpy(&ipv4, headers + joined->headers.l3, sizeof(ipv4));
-	ipv4.total_length =
-		rte_cpu_to_be_16((uint16_t)(joined->headers.l4 - joined->headers.l3 + l4_length));
-	ipv4.packet_id = rte_cpu_to_be_16((uint16_t)(rte_be_to_cpu_16(ipv4.packet_id) + joined->n));
+	memcpy(&ipv4, frame + headers->l3, sizeof(ipv4));
+	ipv4.total_length = rte_cpu_to_be_16((uint16_t)(headers->l4 - headers->l3 + l4_length));
+	ipv4.packet_id = rte_cpu_to_be_16((uint16_t)(rte_be_to_cpu_16(ipv4.packet_id) + n));
 	ipv4.hdr_checksum = 0;
-	memcpy(headers + joined->headers.l3, &ipv4, sizeof(ipv4));
-	ipv4.hdr_checksum = (uint16_t)~rte_raw_cksum(
-		headers + joined->headers.l3, joined->headers.l4 - joined->headers.l3);
-	memcpy(headers + joined->headers.l3, &ipv4, sizeof(ipv4));
+	memcpy(frame + headers->l3, &ipv4, sizeof(ipv4));
+	ipv4.hdr_checksum =
+		(uint16_t)~rte_raw_cksum(frame + headers->l3, headers->l4 - headers->l3);
+	memcpy(frame + headers->l3, &ipv4, sizeof(ipv4));
 }
 
 /* All but the checksum. */
 static void
-write_tcp(const struct tripd_joined *joined, uint8_t *headers, bool last)
+write_tcp(const struct tripd_joined *joined, uint8_t *frame, bool last)
 {
 	struct rte_tcp_hdr tcp;
 
-	memcpy(&tcp, headers + joined->headers.l4, sizeof(tcp));
+	memcpy(&tcp, frame + joined->headers.l4, sizeof(tcp));
 	tcp.sent_seq = rte_cpu_to_be_32(rte_be_to_cpu_32(tcp.sent_seq) + (uint32_t)joined->done);
 	if (!last)
 		tcp.tcp_flags &= (uint8_t) ~(RTE_TCP_FIN_FLAG | RTE_TCP_PSH_FLAG);
 	/* The first one answers a mark of congestion for all. */
 	if (joined->n > 0)
 		tcp.tcp_flags &= (uint8_t)~RTE_TCP_CWR_FLAG;
-	memcpy(headers + joined->headers.l4, &tcp, sizeof(tcp));
+	memcpy(frame + joined->headers.l4, &tcp, sizeof(tcp));
 }
 
 static void
-write_udp(const struct tripd_joined *joined, uint8_t *headers, size_t l4_length)
+write_udp_length(uint8_t *frame, size_t l4, size_t l4_length)
 {
-	struct rte_udp_hdr udp;
+	rte_be16_t length = rte_cpu_to_be_16((uint16_t)l4_length);
 
-	memcpy(&udp, headers + joined->headers.l4, sizeof(udp));
-	udp.dgram_len = rte_cpu_to_be_16((uint16_t)l4_length);
-	memcpy(headers + joined->headers.l4, &udp, sizeof(udp));
+	memcpy(frame + l4 + offsetof(struct rte_udp_hdr, dgram_len), &length, sizeof(length));
 }
 
-static void
-write_checksum(const struct tripd_joined *joined, struct tripd_segment *segment, size_t l4_length)
+/* Of a frame from there to its end. */
+static uint16_t
+sum_from(const struct tripd_segment *segment, size_t at)
 {
-	const struct tripd_headers *headers = &joined->headers;
+	/* Headers are of an even length, so the two sums add up. */
+	uint32_t whole = (uint32_t)rte_raw_cksum(segment->headers + at, segment->n_headers - at) +
+			 rte_raw_cksum(segment->payload, segment->n_payload);
+
+	return (uint16_t)(whole % 0x10000 + whole / 0x10000);
+}
+
+/* Of TCP or UDP. */
+static void
+write_checksum(const struct tripd_headers *headers, struct tripd_segment *segment, size_t l4_length)
+{
 	size_t at = headers->l4 + (headers->protocol == IPPROTO_TCP
 						  ? offsetof(struct rte_tcp_hdr, cksum)
 						  : offsetof(struct rte_udp_hdr, dgram_cksum));
 	uint16_t sum = tripd_headers_pseudo(headers, segment->headers, l4_length);
-	uint32_t whole;
 
 	memcpy(segment->headers + at, &sum, sizeof(sum));
-	/* L4 headers are of an even length, so the two sums add up. */
-	whole = (uint32_t)rte_raw_cksum(
-			segment->headers + headers->l4, joined->payload - headers->l4) +
-		rte_raw_cksum(segment->payload, segment->n_payload);
-	sum = (uint16_t) ~(uint16_t)(whole % 0x10000 + whole / 0x10000);
+	sum = (uint16_t)~sum_from(segment, headers->l4);
 	/* In UDP no checksum at all is said by 0, which in TCP says the same as all ones. */
 	if (sum == 0)
 		sum = 0xffff;
 	memcpy(segment->headers + at, &sum, sizeof(sum));
+}
+
+static void
+write_gre_checksum(struct tripd_segment *segment, size_t l4)
+{
+	uint16_t sum = 0;
+
+	memcpy(segment->headers + l4 + GRE_CHECKSUM_AT, &sum, sizeof(sum));
+	sum = (uint16_t)~sum_from(segment, l4);
+	memcpy(segment->headers + l4 + GRE_CHECKSUM_AT, &sum, sizeof(sum));
+}
+
+/* After the inner headers, which the checksum of a tunnel covers; it has one where the joined frame
+ * has. */
+static void
+write_tunnel(const struct tripd_joined *joined, struct tripd_segment *segment)
+{
+	const struct tripd_headers *tunnel = &joined->tunnel;
+	size_t l4_length = joined->payload - tunnel->l4 + segment->n_payload;
+	uint8_t *l4 = segment->headers + tunnel->l4;
+
+	write_l3(tunnel, segment->headers, l4_length, joined->n);
+	if (tunnel->protocol == IPPROTO_UDP) {
+		write_udp_length(segment->headers, tunnel->l4, l4_length);
+		if (read_be16(l4 + offsetof(struct rte_udp_hdr, dgram_cksum)) != 0)
+			write_checksum(tunnel, segment, l4_length);
+	} else if (tunnel->protocol == IPPROTO_GRE && (read_be16(l4) & GRE_CHECKSUM) != 0) {
+		write_gre_checksum(segment, tunnel->l4);
+	}
 }
 
 bool
@@ -173,12 +311,14 @@ tripd_joined_next(struct tripd_joined *joined, struct tripd_segment *segment)
 	segment->n_payload = left < joined->size ? left : joined->size;
 	l4_length = joined->payload - joined->headers.l4 + segment->n_payload;
 	memcpy(segment->headers, joined->frame, joined->payload);
-	write_l3(joined, segment->headers, l4_length);
+	write_l3(&joined->headers, segment->headers, l4_length, joined->n);
 	if (joined->headers.protocol == IPPROTO_TCP)
 		write_tcp(joined, segment->headers, segment->n_payload == left);
 	else
-		write_udp(joined, segment->headers, l4_length);
-	write_checksum(joined, segment, l4_length);
+		write_udp_length(segment->headers, joined->headers.l4, l4_length);
+	write_checksum(&joined->headers, segment, l4_length);
+	if (joined->tunnelled)
+		write_tunnel(joined, segment);
 	joined->done += segment->n_payload;
 	joined->n++;
 	return true;

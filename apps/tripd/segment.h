@@ -8,6 +8,7 @@
 
 #include "headers.h"
 
+/* Of a tunnel both ones, with all options of Geneve. */
 #define TRIPD_SEGMENT_HEADERS_MAX 512
 
 struct virtio_net_hdr;
@@ -15,12 +16,16 @@ struct virtio_net_hdr;
 /*
  * A joined frame: TCP or UDP that the kernel carries as one, for its sender's device to divide
  * (TSO, USO) or since it joined what arrived (GRO). On a wire it is many frames, and these are what
- * is counted and forwarded.
+ * is counted and forwarded. In a tunnel each of them has all of the tunnel's headers.
  */
 struct tripd_joined {
 	const uint8_t *frame;
 	size_t length;
+	/* In a tunnel the inner ones. */
 	struct tripd_headers headers;
+	bool tunnelled;
+	/* The outer ones. */
+	struct tripd_headers tunnel;
 	/* Where they all end. */
 	size_t payload;
 	/* Payload of each frame but the last one. */
@@ -42,8 +47,8 @@ struct tripd_segment {
  * Begins to divide a frame, which must stay where it is; its headers may be changed.
  *
  * @return
- *   Whether it can be divided: plain TCP or UDP over IPv4 or IPv6, with any tags. One that cannot
- *   is left as it is.
+ *   Whether it can be divided: TCP or UDP over IPv4 or IPv6, with any tags, and in one tunnel at
+ *   most: IP, GRE, or any over UDP such as VXLAN and Geneve. One that cannot is left as it is.
  */
 bool tripd_joined_begin(struct tripd_joined *joined, uint8_t *frame, size_t length,
 	const struct virtio_net_hdr *header);

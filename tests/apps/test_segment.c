@@ -42,10 +42,9 @@ put_ethernet(struct drawn *drawn)
 }
 
 static size_t
-put_ip(struct drawn *drawn)
+put_ip(struct drawn *drawn, uint8_t protocol)
 {
 	uint8_t *at = drawn->bytes + drawn->l3;
-	uint8_t protocol = drawn->tcp ? IPPROTO_TCP : IPPROTO_UDP;
 	size_t options;
 
 	for (size_t i = 0; i < 60; i++)
@@ -80,7 +79,7 @@ draw(struct drawn *drawn)
 	drawn->ipv6 = trip_random_below(&rng, 2) != 0;
 	drawn->tcp = trip_random_below(&rng, 2) != 0;
 	drawn->l3 = put_ethernet(drawn);
-	drawn->l4 = put_ip(drawn);
+	drawn->l4 = put_ip(drawn, drawn->tcp ? IPPROTO_TCP : IPPROTO_UDP);
 	drawn->payload = drawn->l4 + (drawn->tcp ? 20 + 4 * trip_random_below(&rng, 11) : 8);
 	drawn->header.gso_size = sizes[trip_random_below(&rng, 6)];
 	drawn->length = drawn->payload + 1 + trip_random_below(&rng, 40 * drawn->header.gso_size);
@@ -181,6 +180,185 @@ each_part_is_a_frame(void **state)
 			done += segment.n_payload;
 		}
 		assert_int_equal(done, drawn.length - drawn.payload);
+	}
+}
+
+/* One in a tunnel, as it is carried: with lengths and checksums that are right. */
+struct tunnelled {
+	struct drawn outer, inner;
+	uint8_t protocol;
+	/* Where the inner frame would begin, if it had an Ethernet header; where what there is of
+	 * it begins. */
+	size_t shift, at;
+	struct virtio_net_hdr header;
+};
+
+static void
+draw_inner(struct drawn *inner)
+{
+	uint16_t length, sum = 0;
+
+	do
+		draw(inner);
+	while ((inner->ipv6 && inner->l4 - inner->l3 != 40) || inner->length > 60000);
+	if (inner->ipv6) {
+		length = htons((uint16_t)(inner->length - inner->l4));
+		memcpy(inner->bytes + inner->l3 + 4, &length, sizeof(length));
+		return;
+	}
+	length = htons((uint16_t)(inner->length - inner->l3));
+	memcpy(inner->bytes + inner->l3 + 2, &length, sizeof(length));
+	memcpy(inner->bytes + inner->l3 + 10, &sum, sizeof(sum));
+	sum = (uint16_t)~rte_raw_cksum(inner->bytes + inner->l3, inner->l4 - inner->l3);
+	memcpy(inner->bytes + inner->l3 + 10, &sum, sizeof(sum));
+}
+
+/* Returns where the inner frame begins. */
+static size_t
+put_tunnel(struct drawn *outer, uint8_t protocol)
+{
+	static const uint16_t flags[] = {0, 0x8000, 0x2000, 0xa000};
+	size_t at = outer->l4;
+	uint16_t word;
+
+	for (size_t i = 0; i < 40; i++)
+		outer->bytes[at + i] = (uint8_t)trip_random_u64(&rng);
+	if (protocol == IPPROTO_UDP) {
+		word = (uint16_t)trip_random_below(&rng, 2);
+		memcpy(outer->bytes + at + 6, &word, sizeof(word));
+		return at + 8 + 4 * trip_random_below(&rng, 8);
+	}
+	if (protocol != IPPROTO_GRE)
+		return at;
+	word = htons(flags[trip_random_below(&rng, 4)]);
+	memcpy(outer->bytes + at, &word, sizeof(word));
+	return at + 4 + ((word & htons(0x8000)) != 0 ? 4u : 0) +
+	       ((word & htons(0x2000)) != 0 ? 4u : 0);
+}
+
+static void
+draw_tunnelled(struct tunnelled *drawn)
+{
+	static const uint8_t protocols[] = {IPPROTO_UDP, IPPROTO_GRE, IPPROTO_IPIP, IPPROTO_IPV6};
+	struct drawn *outer = &drawn->outer, *inner = &drawn->inner;
+	size_t skipped;
+
+	draw_inner(inner);
+	memset(outer, 0, sizeof(*outer));
+	drawn->protocol = protocols[trip_random_below(&rng, 4)];
+	outer->ipv6 = trip_random_below(&rng, 2) != 0;
+	outer->l3 = put_ethernet(outer);
+	outer->l4 = put_ip(outer, drawn->protocol);
+	drawn->at = put_tunnel(outer, drawn->protocol);
+	skipped = drawn->protocol == IPPROTO_IPIP || drawn->protocol == IPPROTO_IPV6 ||
+				  trip_random_below(&rng, 2) != 0
+			  ? inner->l3
+			  : 0;
+	drawn->shift = drawn->at - skipped;
+	outer->length = drawn->shift + inner->length;
+	memcpy(outer->bytes + drawn->at, inner->bytes + skipped, inner->length - skipped);
+	drawn->header = inner->header;
+	drawn->header.csum_start = (uint16_t)(drawn->shift + inner->l4);
+}
+
+/* The outer headers, on a frame that may be changed. */
+static void
+check_tunnel(const struct tunnelled *drawn, uint8_t *frame, size_t length, unsigned int n)
+{
+	const struct drawn *outer = &drawn->outer;
+	const uint8_t *l4 = outer->bytes + outer->l4;
+	const struct rte_udp_hdr *udp = (const void *)(frame + outer->l4);
+	/* What of them may differ. */
+	size_t same = outer->l4;
+
+	check_ip(outer, frame, length, n);
+	if (drawn->protocol == IPPROTO_UDP) {
+		same += 8;
+		assert_int_equal(ntohs(udp->dgram_len), length - outer->l4);
+		assert_int_equal(udp->dgram_cksum == 0, l4[6] == 0 && l4[7] == 0);
+	} else if (drawn->protocol == IPPROTO_GRE && (l4[0] & 0x80) != 0) {
+		same += 6;
+		assert_memory_equal(frame + outer->l4, l4, 4);
+		assert_int_equal(rte_raw_cksum(frame + outer->l4, length - outer->l4), 0xffff);
+	}
+	assert_memory_equal(
+		frame + same, outer->bytes + same, drawn->shift + drawn->inner.l3 - same);
+	if (drawn->protocol == IPPROTO_UDP && udp->dgram_cksum != 0)
+		check_l4_sum(outer, frame, length);
+}
+
+static void
+each_part_of_one_in_a_tunnel_is_a_frame(void **state)
+{
+	static struct tunnelled drawn;
+	static uint8_t frame[FRAME_MAX];
+	static struct tripd_segment segment;
+	const struct drawn *inner = &drawn.inner;
+	struct tripd_joined joined;
+	size_t done, length;
+	unsigned int n;
+
+	for (uint64_t round = trip_test_rounds(ROUNDS); round > 0; round--) {
+		draw_tunnelled(&drawn);
+		assert_true(tripd_joined_begin(
+			&joined, drawn.outer.bytes, drawn.outer.length, &drawn.header));
+		for (done = 0, n = 0; tripd_joined_next(&joined, &segment); n++) {
+			length = segment.n_headers + segment.n_payload;
+			memcpy(frame, segment.headers, segment.n_headers);
+			memcpy(frame + segment.n_headers, segment.payload, segment.n_payload);
+			assert_memory_equal(frame + drawn.shift + inner->payload,
+				inner->bytes + inner->payload + done, segment.n_payload);
+			check_ip(inner, frame + drawn.shift, length - drawn.shift, n);
+			check_l4(inner, frame + drawn.shift, length - drawn.shift, done, n);
+			check_tunnel(&drawn, frame, length, n);
+			check_l4_sum(inner, frame + drawn.shift, length - drawn.shift);
+			done += segment.n_payload;
+		}
+		assert_int_equal(done, inner->length - inner->payload);
+		assert_int_equal(n, (done + drawn.header.gso_size - 1) / drawn.header.gso_size);
+	}
+}
+
+static void
+one_in_no_known_tunnel_is_not_divided(void **state)
+{
+	static struct tunnelled drawn;
+	static uint8_t before[FRAME_MAX];
+	struct tripd_joined joined;
+	uint8_t *bytes = drawn.outer.bytes;
+	size_t l3;
+
+	for (unsigned int i = 0; i < 100; i++) {
+		draw_tunnelled(&drawn);
+		memcpy(before, bytes, drawn.outer.length);
+		for (size_t cut = 1; cut <= drawn.outer.length && cut < 300; cut++)
+			assert_false(tripd_joined_begin(
+				&joined, bytes, drawn.outer.length - cut, &drawn.header));
+		for (size_t length = 0; length < drawn.shift + drawn.inner.payload; length++)
+			assert_false(tripd_joined_begin(&joined, bytes, length, &drawn.header));
+		assert_memory_equal(bytes, before, drawn.outer.length);
+		/* More between the headers than a tunnel has. */
+		if (drawn.protocol != IPPROTO_UDP) {
+			memmove(bytes + drawn.at + 24, bytes + drawn.at,
+				drawn.outer.length - drawn.at);
+			drawn.header.csum_start = (uint16_t)(drawn.header.csum_start + 24);
+			assert_false(tripd_joined_begin(
+				&joined, bytes, drawn.outer.length + 24, &drawn.header));
+			drawn.header.csum_start = (uint16_t)(drawn.header.csum_start - 24);
+			memcpy(bytes, before, drawn.outer.length);
+		}
+		/* A length that is not its own; then with numbers, or source routes. */
+		l3 = drawn.shift + drawn.inner.l3;
+		bytes[l3 + (drawn.inner.ipv6 ? 5 : 3)] ^= 1;
+		assert_false(tripd_joined_begin(&joined, bytes, drawn.outer.length, &drawn.header));
+		bytes[l3 + (drawn.inner.ipv6 ? 5 : 3)] ^= 1;
+		bytes[drawn.outer.l4] |= 0x50;
+		assert_int_equal(
+			tripd_joined_begin(&joined, bytes, drawn.outer.length, &drawn.header),
+			drawn.protocol == IPPROTO_UDP);
+		drawn.header.flags = 0;
+		assert_false(drawn.inner.tcp &&
+			     tripd_joined_begin(&joined, bytes, drawn.outer.length, &drawn.header));
 	}
 }
 
@@ -421,6 +599,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_part_is_a_frame),
+		cmocka_unit_test(each_part_of_one_in_a_tunnel_is_a_frame),
+		cmocka_unit_test(one_in_no_known_tunnel_is_not_divided),
 		cmocka_unit_test(one_too_long_for_ipv6_loses_its_option),
 		cmocka_unit_test(what_is_no_plain_one_is_not_divided),
 		cmocka_unit_test(headers_shorter_than_any_are_not_divided),

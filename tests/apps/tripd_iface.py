@@ -154,6 +154,42 @@ def frames_arrive_as_they_are(bench):
     equal(counts['rest'], (1, 60), 'the rest')
 
 
+UDP_SEGMENT = 103
+
+
+def joined_frames_are_divided(bench):
+    """What its sender leaves to its device to divide, and what it sends so by a tunnel."""
+    make_network()
+    try:
+        ip('link add tunnel0 type vxlan id 5 local 10.1.0.1 remote 10.1.0.2 dstport 4789 udpcsum dev out0')
+    except subprocess.CalledProcessError as error:
+        raise Skip(f'no VXLAN can be made: {error.stderr.decode()}') from error
+    for words in 'addr add 10.1.0.1/24 dev out0', 'link set tunnel0 addrgenmode none arp off up', \
+            'addr add 10.2.0.1/24 dev tunnel0':
+        ip(words)
+    rules = ''.join(f'count {name} port 0 pattern eth / ipv4 / udp dst is {port} / end\n'
+                    for name, port in (('plain', 7), ('tunnel', 4789)))
+    process = start_counting(bench, rules, '--iface', 'in0', '--iface', 'in1')
+    sent, size = bytes(i * 7 & 255 for i in range(10 * 1400 - 9)), 1400
+    for target, around in ('10.1.0.2', 42), ('10.2.0.2', 42 + 50):
+        with opened('out1') as far, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as near:
+            near.setsockopt(socket.SOL_UDP, UDP_SEGMENT, size)
+            near.sendto(sent, (target, 7))
+            frames = [receive(far) for _ in range(10)]
+        equal([len(frame) - around for frame in frames], [size] * 9 + [size - 9], f'lengths, to {target}')
+        equal(b''.join(frame[around:] for frame in frames), sent, f'what comes through, to {target}')
+        for at in {14, around - 28}:
+            ids = [struct.unpack_from('!H', frame, at + 4)[0] for frame in frames]
+            equal(ids, [ids[0] + i & 0xffff for i in range(10)], f'IPv4 ids at {at}')
+            for frame in frames:
+                equal(checksum(frame[at:at + 20]), 0, f'the checksum of IPv4 at {at}')
+                equal(checksum(frame[at + 12:at + 20] + bytes([0, 17]) + frame[at + 24:at + 26] + frame[at + 20:]), 0,
+                      f'the checksum of UDP at {at}')
+    counts, out = end(bench, process)
+    equal(counts, {'plain': (10, 10 * 42 + len(sent)), 'tunnel': (10, 10 * 92 + len(sent))}, 'counted')
+    assert 'counted' not in out[out.index('fate'):], out
+
+
 def receive(link):
     """A frame with the tag that the kernel took out of it."""
     data, control, _, _ = link.recvmsg(65536, 256)
@@ -281,7 +317,7 @@ def no_words_are_needed(bench):
 
 
 if __name__ == '__main__':
-    main(interfaces_are_ports, what_is_sent_is_not_received, frames_arrive_as_they_are,
+    main(interfaces_are_ports, what_is_sent_is_not_received, frames_arrive_as_they_are, joined_frames_are_divided,
          rules_call_ports_by_their_interfaces, an_interface_that_is_given_is_used,
          a_removal_does_not_end_well, an_interface_that_is_removed_is_told,
          the_default_route_is_not_taken, an_interface_is_one_port, no_words_are_needed)
