@@ -46,8 +46,8 @@ def opened(name, kind=0x0800):
 
 
 def start(bench, *words, rules=RULES):
-    # These words choose the file prefix themselves: the runtime directory is the test's own.
-    words = *words, '--rules', bench.file('rules', rules)
+    # These words choose the file prefix themselves: the runtime directory is the test's own, and so is the socket.
+    words = *words, '--rules', bench.file('rules', rules), '--socket', bench.file('socket')
     if '--' not in words:
         words = '--no-huge', '-m', '96', '--', *words
     return bench.start(*words)
@@ -207,7 +207,7 @@ def rules_call_ports_by_their_interfaces(bench):
                        'count near port in0 pattern eth / ipv4 src is 10.1.0.0/16 / end\n'
                        'when far.packets >= 7 log "seven"\n')
     process = bench.start('--no-huge', '-m', '96', '--', '--rules', rules, '--iface', 'in0', '--iface', 'in1',
-                          '--report', path)
+                          '--report', path, '--socket', bench.file('socket'))
     bench.wait_for_line(process, '0 flows are counted in hardware')
     with opened('out1') as far:
         for source in '10.1.0.9', '10.2.0.1', '10.1.255.1', '10.0.255.255', *['10.1.7.7'] * 5:

@@ -82,7 +82,7 @@ def what_is_not_sent_is_told(bench):
     for name in 'in0', 'out0':
         ip(f'link set {name} mtu 3000')
     process = bench.start('--no-huge', '-m', '96', '--', '--iface', 'in0', '--iface', 'in1', '--rules',
-                          bench.file('rules', RULES), '--report', bench.file('report'))
+                          bench.file('rules', RULES), '--report', bench.file('report'), '--socket', bench.file('socket'))
     bench.wait_for_line(process, '0 flows are counted in hardware')
     with opened('out0') as near, opened('out1') as far:
         for _ in range(3):
