@@ -64,7 +64,7 @@ tripd_checksum_finish(uint8_t *frame, size_t length, size_t start, size_t offset
 	}
 	/* The field counts: it holds the pseudo header's sum. In UDP no checksum at all is said by
 	 * 0. */
-	checksum = (uint16_t)~rte_raw_cksum(frame + start, length - start);
+	checksum = (uint16_t)~tripd_headers_sum(frame + start, length - start);
 	if (checksum == 0)
 		checksum = 0xffff;
 	memcpy(frame + start + offset, &checksum, sizeof(checksum));

@@ -89,3 +89,17 @@ tripd_headers_pseudo(const struct tripd_headers *headers, const uint8_t *frame, 
 
 	return (uint16_t)(sum % 0x10000 + sum / 0x10000);
 }
+
+uint16_t
+tripd_headers_sum(const uint8_t *bytes, size_t length)
+{
+	/* 32 bits hold the sum of 128 kB. */
+	const size_t most = 65536;
+	uint32_t sum = 0;
+
+	for (; length > most; bytes += most, length -= most)
+		sum += rte_raw_cksum(bytes, most);
+	sum += rte_raw_cksum(bytes, length);
+	sum = sum % 0x10000 + sum / 0x10000;
+	return (uint16_t)(sum % 0x10000 + sum / 0x10000);
+}

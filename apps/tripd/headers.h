@@ -24,4 +24,7 @@ bool tripd_headers_find(const uint8_t *frame, size_t length, struct tripd_header
 uint16_t tripd_headers_pseudo(
 	const struct tripd_headers *headers, const uint8_t *frame, size_t l4_length);
 
+/* The sum in ones' complement of that many bytes, be they more than rte_raw_cksum() can add up. */
+uint16_t tripd_headers_sum(const uint8_t *bytes, size_t length);
+
 #endif

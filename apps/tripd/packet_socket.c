@@ -47,7 +47,8 @@
 /* What the kernel holds for us: of full frames some 10 thousand. */
 #define RECEIVE_BYTES (32 << 20)
 #define SEND_BYTES (4 << 20)
-/* Pieces of all frames of one call; one frame of the largest MTU has 35. */
+/* Pieces of all frames of one call. One frame of the largest MTU has 35; one with more than these,
+ * a joined one that could not be divided, no interface would take. */
 #define PIECES_MAX 128
 
 struct tripd_packet_socket {

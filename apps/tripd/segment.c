@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Joined frames, divided as the kernel itself or a device would: lengths, IPv4 ids, sequence
- * numbers and flags of each frame are those that it has on the wire. What each of them was before
- * the kernel joined them (GRO), it is again.
+ * Joined frames, divided as the kernel itself or a device would: lengths, sequence numbers, flags
+ * and checksums of each frame are those that it has on the wire. What each of them was before the
+ * kernel joined them (GRO), it is again, but for the IPv4 ids of some senders. Here ids count up
+ * from the first frame's. GRO joins frames whose ids do so, and also frames that all have the same
+ * one, as a sender may that forbids fragments (RFC 6864); which of both it was, it does not say.
+ *
+ * A joined frame may be longer than any IP packet (BIG TCP). One whose parts would be, too, is not
+ * divided.
  */
 #include <linux/virtio_net.h>
 #include <netinet/in.h>
@@ -168,6 +173,19 @@ enter_tunnel(struct tripd_joined *joined, size_t l4)
 	       find_inner(joined, least, l4) && joined->headers.l3 - least <= between;
 }
 
+/* Whether the length of each part fits the outermost IP header. It does unless a sender on a tap
+ * describes its frames otherwise. */
+static bool
+is_short(const struct tripd_joined *joined)
+{
+	size_t l3 = joined->tunnelled ? joined->tunnel.l3 : joined->headers.l3;
+	size_t payload = joined->length - joined->payload;
+
+	if (payload > joined->size)
+		payload = joined->size;
+	return joined->payload - l3 + payload <= UINT16_MAX;
+}
+
 bool
 tripd_joined_begin(struct tripd_joined *joined, uint8_t *frame, size_t length,
 	const struct virtio_net_hdr *header)
@@ -183,7 +201,8 @@ tripd_joined_begin(struct tripd_joined *joined, uint8_t *frame, size_t length,
 		return false;
 	if (!find_payload(joined, header->gso_type & (uint8_t)~VIRTIO_NET_HDR_GSO_ECN))
 		return false;
-	if (joined->payload >= length || joined->payload > TRIPD_SEGMENT_HEADERS_MAX)
+	if (joined->payload >= length || joined->payload > TRIPD_SEGMENT_HEADERS_MAX ||
+		!is_short(joined))
 		return false;
 	/* Last, since what is refused goes on as it is. */
 	removed = remove_jumbo(frame, &joined->headers);

@@ -16,6 +16,8 @@
 
 #define ROUNDS 3000
 #define FRAME_MAX 70000
+/* BIG TCP. */
+#define BIG_MAX (1 << 20)
 
 /* A joined frame, and what it was drawn from. */
 struct drawn {
@@ -422,6 +424,41 @@ what_is_no_plain_one_is_not_divided(void **state)
 	}
 }
 
+/* Nor is what would be longer than an IP packet can say. */
+static void
+parts_of_any_length_that_ip_has(void **state)
+{
+	static struct tunnelled drawn;
+	struct tripd_joined joined;
+	struct drawn *plain = &drawn.inner;
+	size_t most;
+
+	for (unsigned int i = 0; i < 100; i++) {
+		do
+			draw(plain);
+		while (!plain->tcp);
+		most = UINT16_MAX - (plain->payload - plain->l3);
+		plain->length = FRAME_MAX;
+		plain->header.gso_size = (uint16_t)most;
+		assert_true(
+			tripd_joined_begin(&joined, plain->bytes, plain->length, &plain->header));
+		plain->header.gso_size++;
+		assert_false(
+			tripd_joined_begin(&joined, plain->bytes, plain->length, &plain->header));
+		plain->length = plain->payload + most;
+		assert_true(
+			tripd_joined_begin(&joined, plain->bytes, plain->length, &plain->header));
+	}
+	for (unsigned int i = 0; i < 100; i++) {
+		do
+			draw_tunnelled(&drawn);
+		while (drawn.inner.length < 30000);
+		drawn.header.gso_size = UINT16_MAX;
+		assert_true(tripd_joined_begin(
+			&joined, drawn.outer.bytes, drawn.outer.length, &drawn.header));
+	}
+}
+
 /* A sender on a tap describes its frames itself. */
 static void
 headers_shorter_than_any_are_not_divided(void **state)
@@ -521,6 +558,33 @@ what_a_sender_left_is_finished(void **state)
 	}
 }
 
+/* As long as the kernel joins them, and with the largest sums. */
+static void
+a_checksum_is_finished_over_any_length(void **state)
+{
+	static const size_t lengths[] = {
+		65535, 65536, 65537, 131070, 131072, 131074, 131075, 524288, BIG_MAX};
+	static uint8_t frame[BIG_MAX];
+	uint16_t field;
+
+	for (unsigned int i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		uint64_t sum = 0;
+
+		memset(frame, 0xff, sizeof(frame));
+		frame[lengths[i] / 2] = (uint8_t)trip_random_u64(&rng);
+		frame[16] = 0x12;
+		frame[17] = 0x34;
+		for (size_t k = 0; k < lengths[i]; k++)
+			sum += (uint64_t)frame[k] << (k % 2 == 0 ? 8 : 0);
+		while (sum > 0xffff)
+			sum = (sum & 0xffff) + (sum >> 16);
+		sum = ~sum & 0xffff;
+		tripd_checksum_finish(frame, lengths[i], 0, 16);
+		memcpy(&field, frame + 16, sizeof(field));
+		assert_int_equal(ntohs(field), sum == 0 ? 0xffff : sum);
+	}
+}
+
 /* Bit by bit, as RFC 9260 describes it. */
 static uint32_t
 crc32c(const uint8_t *bytes, size_t n)
@@ -603,9 +667,11 @@ main(void)
 		cmocka_unit_test(one_in_no_known_tunnel_is_not_divided),
 		cmocka_unit_test(one_too_long_for_ipv6_loses_its_option),
 		cmocka_unit_test(what_is_no_plain_one_is_not_divided),
+		cmocka_unit_test(parts_of_any_length_that_ip_has),
 		cmocka_unit_test(headers_shorter_than_any_are_not_divided),
 		cmocka_unit_test(what_is_not_divided_stays_as_it_is),
 		cmocka_unit_test(what_a_sender_left_is_finished),
+		cmocka_unit_test(a_checksum_is_finished_over_any_length),
 		cmocka_unit_test(only_what_was_left_is_finished),
 		cmocka_unit_test(sctp_is_finished_by_its_crc),
 	};
