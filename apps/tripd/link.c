@@ -55,6 +55,15 @@ tripd_link_interface(uint16_t port)
 		       : 0;
 }
 
+bool
+tripd_link_copies(uint16_t port)
+{
+	struct rte_eth_dev_info info;
+
+	return rte_eth_dev_info_get(port, &info) == 0 &&
+	       (is_driver(&info, "net_af_packet") || is_driver(&info, "net_pcap"));
+}
+
 uint16_t
 tripd_link_descriptors(uint16_t port)
 {

@@ -37,6 +37,9 @@ uint16_t tripd_link_queues(uint16_t port);
  * long as this process has it, and is usually moved to the namespace of whoever uses it. */
 unsigned int tripd_link_interface(uint16_t port);
 
+/* Whether the port receives copies, of what the kernel goes on receiving itself. */
+bool tripd_link_copies(uint16_t port);
+
 /* Rx descriptors that each of them is to have. */
 uint16_t tripd_link_descriptors(uint16_t port);
 

@@ -106,19 +106,29 @@ tripd_port_resolve(struct trip_rules *rules)
 }
 
 static int
-check_route(uint16_t port)
+check_route(const struct tripd_plan *plan, const struct tripd_plan_port *port)
 {
 	char ifname[IF_NAMESIZE], name[RTE_ETH_NAME_MAX_LEN];
 	struct rte_eth_dev_info info;
 
-	if (rte_eth_dev_info_get(port, &info) != 0 || info.if_index == 0 ||
+	if (rte_eth_dev_info_get(port->id, &info) != 0 || info.if_index == 0 ||
 		if_indextoname(info.if_index, ifname) == NULL ||
 		!tripd_route_is_default("", ifname))
 		return 0;
-	fprintf(stderr,
-		"tripd: port %u (%s, %s) carries this host's default route; --force takes it "
-		"nevertheless\n",
-		port, device_name(port, name), ifname);
+	fprintf(stderr, "tripd: port %u (%s, %s) carries this host's default route: ", port->id,
+		device_name(port->id, name), ifname);
+	if (!tripd_link_copies(port->id))
+		fprintf(stderr, "the host may no longer receive what arrives there, and you would "
+				"lose a connection over it");
+	else if (port->partner < 0)
+		fprintf(stderr, "the host goes on receiving there, and its own packets would be "
+				"counted with the others");
+	else
+		fprintf(stderr,
+			"the host goes on receiving there, and all that arrives for it would be "
+			"sent out of port %u, too",
+			plan->ports[port->partner].id);
+	fprintf(stderr, "; --force takes it nevertheless\n");
 	return TRIPD_EXIT_USAGE;
 }
 
@@ -133,7 +143,7 @@ tripd_port_check(const struct tripd_plan *plan, const struct tripd_options *opti
 			say_missing(plan->ports[i].id, rules);
 			return TRIPD_EXIT_USAGE;
 		}
-		if (!options->force && check_route(plan->ports[i].id) != 0)
+		if (!options->force && check_route(plan, &plan->ports[i]) != 0)
 			return TRIPD_EXIT_USAGE;
 		if (tripd_link_check(plan, plan->ports[i].id) != 0)
 			return TRIPD_EXIT_USAGE;

@@ -159,6 +159,13 @@ check_interface(const char *vdev, const char *name)
 {
 	struct if_nameindex *all, *one;
 
+	if (strlen(name) >= IF_NAMESIZE) {
+		fprintf(stderr,
+			"tripd: %s: \"%s\" has %zu characters, and the name of a network interface "
+			"has up to %d\n",
+			vdev, name, strlen(name), IF_NAMESIZE - 1);
+		return TRIPD_EXIT_USAGE;
+	}
 	if (if_nametoindex(name) != 0)
 		return 0;
 	fprintf(stderr, "tripd: %s: there is no network interface %s; there are", vdev, name);

@@ -240,10 +240,17 @@ def the_default_route_is_not_taken(bench):
     ip('link set in0 master bridge0')
     ip('link set bridge0 up')
     ip('route add default dev bridge0')
-    code, _, err = bench.finish(start(bench, '--iface', 'in0'))
-    equal(code, 2, 'exit code')
-    equal(err, 'tripd: port 0 (net_af_packet0, in0) carries this host\'s default route; --force '
-          'takes it nevertheless\n', 'stderr')
+    for words, device, stake in (
+            (['--iface', 'in0'], 'net_af_packet0', 'the host goes on receiving there, and its own packets would be '
+             'counted with the others'),
+            (['--iface', 'in0', '--iface', 'in1'], 'net_af_packet0', 'the host goes on receiving there, and all that '
+             'arrives for it would be sent out of port 1, too'),
+            (bench.eal('net_af_xdp0,iface=in0'), 'net_af_xdp0', 'the host may no longer receive what arrives there, and '
+             'you would lose a connection over it')):
+        code, _, err = bench.finish(start(bench, *words))
+        equal(code, 2, 'exit code')
+        equal(err.splitlines()[-1], f'tripd: port 0 ({device}, in0) carries this host\'s default route: {stake}; --force '
+              'takes it nevertheless', 'stderr')
     process = start(bench, '--iface', 'in0', '--force')
     bench.wait_for_line(process, '0 flows are counted in hardware')
     process.send_signal(signal.SIGINT)

@@ -115,6 +115,11 @@ def port_missing(bench):
 def devices_missing(bench):
     says(bench, USAGE, 'no network interface nosuch0; there are.* lo.*ip link', '--iface', 'nosuch0',
          *rules(bench))
+    for name, words in (('nosuch0-15-chars', ('--iface', 'nosuch0-15-chars')),
+                        ('x' * 40, bench.eal('net_af_packet3,iface=' + 'x' * 40))):
+        says(bench, USAGE, f'"{name}" has {len(name)} characters, and the name of a network interface has up to 15$',
+             *words, *rules(bench))
+    says(bench, USAGE, 'no network interface nosuch0-15-char;', '--iface', 'nosuch0-15-char', *rules(bench))
     says(bench, USAGE, 'net_pcap0,rx_pcap=/nosuch.pcap: /nosuch.pcap: No such file',
          *bench.eal('net_pcap0,rx_pcap=/nosuch.pcap'), *rules(bench))
 
