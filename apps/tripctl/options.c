@@ -14,6 +14,12 @@ enum {
 	KEY_VERBOSE,
 };
 
+/* A number below 0, which would be said to be an option that does not exist. */
+#define DIGIT(digit)                                       \
+	{                                                  \
+		NULL, digit, NULL, OPTION_HIDDEN, NULL, 11 \
+	}
+
 static const struct argp_option shared_options[] = {
 	{NULL, 0, NULL, 0, "Which domain; where there is only one, none of these is needed:", 10},
 	{"socket", KEY_SOCKET, "PATH", 0, "the one that is served on this socket", 10},
@@ -21,6 +27,16 @@ static const struct argp_option shared_options[] = {
 	{"domain", KEY_DOMAIN, "NAME", 0, "the one of this name", 10},
 	{NULL, 0, NULL, 0, "Other:", 11},
 	{"json", KEY_JSON, NULL, 0, "write JSON", 11},
+	DIGIT('0'),
+	DIGIT('1'),
+	DIGIT('2'),
+	DIGIT('3'),
+	DIGIT('4'),
+	DIGIT('5'),
+	DIGIT('6'),
+	DIGIT('7'),
+	DIGIT('8'),
+	DIGIT('9'),
 	{"verbose", KEY_VERBOSE, NULL, 0, "show what EAL says where a command attaches", 11},
 	{NULL, 0, NULL, 0, NULL, 0},
 };
@@ -45,6 +61,9 @@ parse_shared(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_VERBOSE:
 		ctl->verbose = true;
+		return 0;
+	case '0' ... '9':
+		argp_error(state, "-%c...: values are from 0 to 9223372036854775807 (2^63-1)", key);
 		return 0;
 	case ARGP_KEY_END:
 		if (ctl->socket != NULL && (ctl->prefix != NULL || ctl->domain != NULL))

@@ -63,6 +63,21 @@ def values_that_are_none(bed):
         equal(bed.run(*words)[0], USAGE, f'exit code of {words}')
 
 
+def what_is_missing_is_said(bed):
+    """One line, and where to read on; of all commands that take a counter and a value."""
+    bed.open().tell('cntr one')
+    for command in 'wait', 'add', 'set':
+        for words, said in (([], f"a counter's name and a value are wanted, as in: tripctl {command} dns.packets 500"),
+                            (['one'], 'a value is wanted behind one, such as 500, 0x1f4, 10k or 2GiB'),
+                            (['one', '>=', '5'], f'">=" is no value such as 500, 0x1f4, 10k or 2GiB, as in: tripctl '
+                             f'{command} dns.packets 500'),
+                            (['one', '5', '6'], 'unexpected word "6" behind a name and a value'),
+                            (['one', '-5'], '-5...: values are from 0 to 9223372036854775807 (2^63-1)')):
+            code, out, err = bed.run(command, *words)
+            equal((code, out, err), (USAGE, '', f'tripctl {command}: {said}\nTry `tripctl {command} --help\' or `tripctl '
+                                     f'{command} --usage\' for more information.\n'), f'{command} {words}')
+
+
 def the_time_is_kept(bed):
     bed.open().tell('cntr one', 'add one 7')
     before = time.monotonic()
@@ -149,5 +164,5 @@ def a_stop_is_no_end(bed):
 
 
 main(a_value_that_is_there_does_not_block, it_waits_until_the_value_is_there, all_of_64_bits, values_that_are_none,
-     the_time_is_kept, its_own_watch_is_not_told, no_such_counter, a_counter_that_closes_ends_it, an_error_ends_it,
-     the_end_of_the_primary_ends_it, signals_end_it, a_stop_is_no_end)
+     what_is_missing_is_said, the_time_is_kept, its_own_watch_is_not_told, no_such_counter,
+     a_counter_that_closes_ends_it, an_error_ends_it, the_end_of_the_primary_ends_it, signals_end_it, a_stop_is_no_end)
