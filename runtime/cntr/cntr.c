@@ -11,12 +11,14 @@
 #include <trip_error.h>
 
 #include "cntr/cntr.h"
+#include "cntr/native.h"
 #include "cntr/registry.h"
 #include "cntr/wait_set.h"
+#include "domain/backend.h"
 #include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
-#include "secondary/link.h"
+#include "work/hold.h"
 #include "work/work.h"
 
 const char *
@@ -46,17 +48,15 @@ check_attr(const struct trip_domain *domain, const struct trip_cntr_attr *attr)
 	return attr->name != NULL ? trip_error_check_name("cntr", attr->name, TRIP_NAME_MAX) : 0;
 }
 
-/* Makes a handle of the counter at this index. */
-static void
-bind(struct trip_cntr *cntr, struct trip_entry *entry)
+void
+trip_cntr_bind(struct trip_cntr *cntr, const struct trip_entry *entry, _Atomic uint32_t *flows)
 {
 	cntr->id = entry->id;
 	cntr->global = entry->global;
 	cntr->home = trip_engine_home(&cntr->fid.domain->engine, cntr->global, &cntr->local);
 	cntr->cell = &cntr->home->cells[cntr->local];
 	cntr->head.cell = (struct trip_cntr_cell *)cntr->cell;
-	/* Others may write over the cell's. */
-	cntr->flows = cntr->fid.domain->link == NULL ? &entry->flows : &cntr->cell->flows;
+	cntr->flows = flows != NULL ? flows : &cntr->cell->flows;
 	cntr->events = entry->events;
 	strcpy(cntr->name, entry->name);
 }
@@ -85,67 +85,52 @@ close_wait(struct trip_cntr *cntr)
 		trip_native_close(&cntr->native);
 }
 
-/* In an attached process: the primary gives it back. */
 static int
-let_go_theirs(struct trip_cntr *cntr)
+open_local(struct trip_cntr *cntr, const struct trip_cntr_attr *attr)
 {
 	struct trip_domain *domain = cntr->fid.domain;
-	int error = trip_link_let_go(domain, cntr->id, cntr->found);
+	struct trip_entry *entry;
+	int error = cntr->found ? trip_registry_find(domain, attr->name, &entry)
+				: trip_registry_enter(domain, attr->name, attr->events,
+					  TRIP_REGISTRY_PRIMARY, &entry);
 
-	if (error != 0 && error != -ESHUTDOWN)
-		return error;
-	close_wait(cntr);
-	pthread_mutex_lock(&domain->lock);
-	domain->n_cntrs--;
-	pthread_mutex_unlock(&domain->lock);
-	return 0;
+	if (error == 0)
+		trip_cntr_bind(cntr, entry, &entry->flows);
+	return error;
 }
 
-/* 0, or -EBUSY: others have it open, and nothing has changed. */
+static struct trip_entry *
+entry_of(const struct trip_cntr *cntr)
+{
+	return &cntr->fid.domain->entries[cntr->global];
+}
+
 static int
-let_go(struct trip_cntr *cntr)
+retire_local(struct trip_cntr *cntr)
+{
+	return cntr->found ? 0 : trip_registry_retire(cntr->fid.domain, entry_of(cntr));
+}
+
+static void
+let_go_local(struct trip_cntr *cntr)
 {
 	struct trip_domain *domain = cntr->fid.domain;
-	struct trip_entry *entry = &domain->entries[cntr->global];
-	bool last = !cntr->found;
 
-	if (!cntr->found && trip_registry_retire(domain, entry) != 0)
-		return -EBUSY;
-	close_wait(cntr);
-	if (cntr->found)
-		last = trip_registry_drop(domain, entry);
-	if (last)
-		trip_registry_free(domain, entry);
-	return 0;
+	if (!cntr->found || trip_registry_drop(domain, entry_of(cntr)))
+		trip_registry_free(domain, entry_of(cntr));
 }
 
-/* The entry of a counter that is opened or found; `theirs` is room for one of the primary's. */
-static int
-obtain(struct trip_domain *domain, const struct trip_cntr_attr *attr, bool found,
-	struct trip_entry **entry, struct trip_entry *theirs)
-{
-	int error;
-
-	if (domain->link == NULL)
-		return found ? trip_registry_find(domain, attr->name, entry)
-			     : trip_registry_enter(domain, attr->name, attr->events,
-				       TRIP_REGISTRY_PRIMARY, entry);
-	*entry = theirs;
-	error = found ? trip_link_find(domain, attr->name, theirs)
-		      : trip_link_enter(domain, attr->name, attr->events, theirs);
-	if (error != 0)
-		return error;
-	pthread_mutex_lock(&domain->lock);
-	domain->n_cntrs++;
-	pthread_mutex_unlock(&domain->lock);
-	return 0;
-}
+const struct trip_cntr_backend trip_cntr_local = {
+	.open = open_local,
+	.retire = retire_local,
+	.let_go = let_go_local,
+};
 
 static int
 open_handle(struct trip_domain *domain, const struct trip_cntr_attr *attr, bool found,
 	struct trip_cntr **out, void *context)
 {
-	struct trip_entry *entry, theirs;
+	const struct trip_cntr_backend *backend = domain->backend->cntr;
 	struct trip_cntr *cntr;
 	int error = trip_detach_check(domain);
 
@@ -159,18 +144,16 @@ open_handle(struct trip_domain *domain, const struct trip_cntr_attr *attr, bool 
 	cntr->fid.domain = domain;
 	cntr->fid.wait_obj = attr->wait_obj;
 	cntr->context = context;
-	error = obtain(domain, attr, found, &entry, &theirs);
+	cntr->found = found;
+	error = backend->open(cntr, attr);
 	if (error != 0) {
 		free(cntr);
 		return error;
 	}
-	cntr->found = found;
-	bind(cntr, entry);
 	error = open_wait(cntr, attr->wait_set);
 	if (error != 0) {
-		/* It has none to close. */
-		cntr->fid.wait_obj = TRIP_WAIT_NONE;
-		(void)(domain->link != NULL ? let_go_theirs(cntr) : let_go(cntr));
+		if (backend->retire(cntr) == 0)
+			backend->let_go(cntr);
 		free(cntr);
 		return error;
 	}
@@ -219,13 +202,15 @@ trip_cntr_close(struct trip_cntr *cntr)
 	/* Its end changes the error value, which is nothing to tell its set. */
 	if (cntr->fid.wait_obj == TRIP_WAIT_SET)
 		trip_wait_set_suspend(cntr);
-	error = domain->link != NULL ? let_go_theirs(cntr) : let_go(cntr);
+	error = domain->backend->cntr->retire(cntr);
 	if (error != 0) {
 		trip_hold_open(cntr);
 		if (cntr->fid.wait_obj == TRIP_WAIT_SET)
 			trip_wait_set_resume(cntr);
 		return error;
 	}
+	close_wait(cntr);
+	domain->backend->cntr->let_go(cntr);
 	trip_detach_unwatch_cntr(cntr);
 	free(cntr);
 	return 0;

@@ -15,7 +15,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,40 +22,31 @@
 #include <trip_error.h>
 
 #include "cntr/native.h"
+#include "domain/backend.h"
 #include "domain/domain.h"
 #include "domain/error.h"
 #include "domain/thread.h"
-#include "secondary/link.h"
 #include "waiter.h"
 
 /* How long the helper leaves a mutex that is held before it tries again. */
 #define RETRY_NS 200000
 
-/* In an attached process, these are those that it was given: `more` gets it others. */
-static int
-take_slot(struct trip_domain *domain, struct trip_home *home,
-	int (*more)(struct trip_domain *domain, uint32_t home))
-{
-	uint32_t slot = trip_slots_take(&domain->waiters[home->index]);
-
-	if (slot != TRIP_SLOTS_NONE)
-		return (int)slot;
-	if (domain->link != NULL)
-		return more(domain, home->index);
-	return trip_error_set(ENOSPC, "domain \"%s\": all %" PRIu32 " waiters are in use",
-		domain->name, home->shape.n_waiters);
-}
-
 int
 trip_native_take_slot(struct trip_domain *domain, struct trip_home *home)
 {
-	return take_slot(domain, home, trip_link_take_slot);
+	uint32_t slot = trip_slots_take(&domain->waiters[home->index]);
+
+	return slot != TRIP_SLOTS_NONE ? (int)slot
+				       : domain->backend->native->take_slot(domain, home->index);
 }
 
 int
 trip_native_try_slot(struct trip_domain *domain, struct trip_home *home)
 {
-	return take_slot(domain, home, trip_link_try_slot);
+	uint32_t slot = trip_slots_take(&domain->waiters[home->index]);
+
+	return slot != TRIP_SLOTS_NONE ? (int)slot
+				       : domain->backend->native->try_slot(domain, home->index);
 }
 
 void
@@ -80,6 +70,13 @@ publish_fd(struct trip_native *native, int fd)
 }
 
 static int
+no_slot(struct trip_domain *domain, uint32_t home)
+{
+	return trip_error_set(ENOSPC, "domain \"%s\": all %" PRIu32 " waiters are in use",
+		domain->name, domain->engine.homes[home]->shape.n_waiters);
+}
+
+static int
 open_eventfd(const struct trip_domain *domain, int flags, int *fd)
 {
 	int error;
@@ -91,37 +88,64 @@ open_eventfd(const struct trip_domain *domain, int flags, int *fd)
 				  domain->name, trip_strerror(error));
 }
 
-/* In an attached process homes write the other end. */
 static int
-link_fd(struct trip_native *native, enum trip_protocol_signal_by by, int *fd)
+open_fd_local(struct trip_native *native)
 {
-	return trip_link_signal(native->domain, native->home->index, native->slot, by, fd);
+	return open_eventfd(native->domain, EFD_NONBLOCK, &native->fd);
 }
 
-/* What one signal left in a descriptor. False: it is empty, or the primary has ended. */
-static bool
-take_signal(const struct trip_native *native)
+static int
+open_helper_fd_local(struct trip_native *native, int *fd)
+{
+	return *fd < 0 ? open_eventfd(native->domain, 0, fd) : 0;
+}
+
+/* Its descriptor has been taken from its slot. */
+static void
+silence_local(struct trip_native *native)
+{
+}
+
+/* An eventfd holds all signals in one. */
+static void
+drain_local(struct trip_native *native, uint32_t sequence)
 {
 	uint64_t signals;
 	int before = errno;
-	ssize_t got = native->domain->link != NULL
-			      ? recv(native->fd, &signals, sizeof(signals), MSG_DONTWAIT)
-			      : read(native->fd, &signals, sizeof(signals));
+	ssize_t got = read(native->fd, &signals, sizeof(signals));
 
+	(void)got;
 	errno = before;
-	return got > 0;
 }
+
+static void
+interrupt_local(int fd)
+{
+	uint64_t one = 1;
+
+	while (write(fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+const struct trip_native_backend trip_native_local = {
+	.take_slot = no_slot,
+	.try_slot = no_slot,
+	.open_fd = open_fd_local,
+	.open_helper_fd = open_helper_fd_local,
+	.silence = silence_local,
+	.drain = drain_local,
+	.interrupt = interrupt_local,
+};
 
 void
 trip_native_drain(struct trip_native *native)
 {
 	uint32_t sequence = atomic_load(&trip_native_waiter(native)->sequence);
 
-	/* What nobody has signalled since holds nothing; an eventfd holds all signals in one. */
+	/* What nobody has signalled since holds nothing. */
 	if (native->kind != TRIP_WAIT_FD || sequence == native->drained)
 		return;
-	while (take_signal(native) && native->domain->link != NULL && ++native->drained != sequence)
-		;
+	native->domain->backend->native->drain(native, sequence);
 	native->drained = sequence;
 }
 
@@ -160,8 +184,7 @@ await_signal(const struct trip_native_helper *helper)
 	ssize_t got;
 
 	do
-		got = helper->domain->link != NULL ? recv(helper->fd, &signals, sizeof(signals), 0)
-						   : read(helper->fd, &signals, sizeof(signals));
+		got = read(helper->fd, &signals, sizeof(signals));
 	while (got < 0 && errno == EINTR);
 	return got > 0;
 }
@@ -204,26 +227,12 @@ start_helper(struct trip_domain *domain)
 	return 0;
 }
 
-/* What the helper waits on, and homes are to write for this object. Under the helper's lock. */
-static int
-open_helper_fd(struct trip_native *native)
-{
-	struct trip_native_helper *helper = &native->domain->helper;
-	bool first = helper->fd < 0;
-	int none;
-
-	if (native->domain->link == NULL)
-		return first ? open_eventfd(native->domain, 0, &helper->fd) : 0;
-	return first ? link_fd(native, TRIP_PROTOCOL_SIGNAL_COMMON, &helper->fd)
-		     : link_fd(native, TRIP_PROTOCOL_SIGNAL_SAME, &none);
-}
-
-/* Likewise. */
+/* Under the helper's lock. */
 static int
 open_helper(struct trip_native *native)
 {
 	struct trip_native_helper *helper = &native->domain->helper;
-	int error = open_helper_fd(native);
+	int error = native->domain->backend->native->open_helper_fd(native, &helper->fd);
 
 	if (error != 0 || helper->started)
 		return error;
@@ -273,9 +282,7 @@ close_cond(struct trip_native *native)
 static int
 open_fd(struct trip_native *native)
 {
-	int error = native->domain->link != NULL
-			    ? link_fd(native, TRIP_PROTOCOL_SIGNAL_OWN, &native->fd)
-			    : open_eventfd(native->domain, EFD_NONBLOCK, &native->fd);
+	int error = native->domain->backend->native->open_fd(native);
 
 	if (error != 0)
 		return error;
@@ -288,7 +295,7 @@ int
 trip_native_open(struct trip_native *native, struct trip_domain *domain, struct trip_home *home,
 	enum trip_wait_obj kind)
 {
-	int slot = trip_native_take_slot(domain, home), error = 0, none;
+	int slot = trip_native_take_slot(domain, home), error = 0;
 
 	if (slot < 0)
 		return slot;
@@ -308,8 +315,7 @@ trip_native_open(struct trip_native *native, struct trip_domain *domain, struct 
 		error = open_fd(native);
 	if (error != 0) {
 		/* It may have one already, of the common socket. */
-		if (domain->link != NULL)
-			(void)link_fd(native, TRIP_PROTOCOL_SIGNAL_OFF, &none);
+		domain->backend->native->silence(native);
 		trip_native_give_slot(domain, home, native->slot);
 	}
 	return error;
@@ -318,13 +324,9 @@ trip_native_open(struct trip_native *native, struct trip_domain *domain, struct 
 void
 trip_native_close(struct trip_native *native)
 {
-	int none;
-
 	trip_waiter_quiesce(native->home, native->slot);
 	publish_fd(native, -1);
-	/* A primary that has ended writes nothing any more. */
-	if (native->domain->link != NULL)
-		(void)link_fd(native, TRIP_PROTOCOL_SIGNAL_OFF, &none);
+	native->domain->backend->native->silence(native);
 	if (native->kind == TRIP_WAIT_MUTEX_COND)
 		close_cond(native);
 	if (native->kind == TRIP_WAIT_FD)
@@ -356,16 +358,10 @@ trip_native_control(struct trip_native *native, int command, void *arg)
 static void
 stop_helper(struct trip_native_helper *helper)
 {
-	uint64_t one = 1;
-
 	pthread_mutex_lock(&helper->lock);
 	helper->stop = true;
 	pthread_mutex_unlock(&helper->lock);
-	if (helper->domain->link != NULL)
-		shutdown(helper->fd, SHUT_RDWR);
-	else
-		while (write(helper->fd, &one, sizeof(one)) < 0 && errno == EINTR)
-			;
+	helper->domain->backend->native->interrupt(helper->fd);
 	pthread_join(helper->thread, NULL);
 }
 

@@ -14,37 +14,8 @@
 
 struct trip_domain;
 struct trip_home;
+struct trip_native;
 struct trip_waiter;
-
-struct trip_native {
-	struct trip_domain *domain;
-	enum trip_wait_obj kind;
-	/* Where its slot is, and the slot's number in the domain. */
-	struct trip_home *home;
-	uint32_t slot;
-	uint32_t number;
-	/* With TRIP_WAIT_FD; `drained` is the sequence up to which its signals were taken back. */
-	int fd;
-	uint32_t drained;
-	/* With TRIP_WAIT_MUTEX_COND; `told` is the sequence that the waiters have been told of. */
-	pthread_mutex_t mutex;
-	pthread_cond_t cond;
-	uint32_t told;
-	struct trip_native *next;
-};
-
-/* What the helper thread of a domain needs; started with the first TRIP_WAIT_MUTEX_COND. */
-struct trip_native_helper {
-	struct trip_domain *domain;
-	pthread_t thread;
-	bool started;
-	bool stop;
-	/* An eventfd that homes write, or in an attached process the other end of a socket that
-	 * they do; -1 before. */
-	int fd;
-	pthread_mutex_t lock;
-	struct trip_native *list;
-};
 
 /* Takes a waiter slot of a home: its index, or -ENOSPC. It may still be signalled for its former
  * owner until it is armed. */
@@ -69,5 +40,25 @@ int trip_native_control(struct trip_native *native, int command, void *arg);
 
 /* Ends the helper; nothing is open any more. */
 void trip_native_fini(struct trip_domain *domain);
+
+/* What waiter slots are had by, and signalled. */
+struct trip_native_backend {
+	/* A slot of a home, where the domain's list of it is empty: as trip_native_take_slot() and
+	 * trip_native_try_slot(). */
+	int (*take_slot)(struct trip_domain *domain, uint32_t home);
+	int (*try_slot)(struct trip_domain *domain, uint32_t home);
+	/* Opens the descriptor that is ready when the object's slot is signalled. */
+	int (*open_fd)(struct trip_native *native);
+	/* Likewise that of the helper, where it is -1; all objects have that. */
+	int (*open_helper_fd)(struct trip_native *native, int *fd);
+	/* No home writes for the object any more. */
+	void (*silence)(struct trip_native *native);
+	/* Empties the object's descriptor of all signals up to a sequence. */
+	void (*drain)(struct trip_native *native, uint32_t sequence);
+	/* Whoever reads the helper's goes on. */
+	void (*interrupt)(int fd);
+};
+
+extern const struct trip_native_backend trip_native_local;
 
 #endif

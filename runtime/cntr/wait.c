@@ -8,6 +8,7 @@
 #include <rte_pause.h>
 
 #include "cntr/cntr.h"
+#include "cntr/native.h"
 #include "cntr/wait.h"
 #include "cntr/wait_set.h"
 #include "domain/detach.h"

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "cntr/cntr.h"
+#include "cntr/native.h"
 #include "cntr/wait.h"
 #include "cntr/wait_set.h"
 #include "domain/detach.h"

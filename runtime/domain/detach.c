@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -17,10 +16,9 @@
 
 #include <rte_common.h>
 
+#include "domain/backend.h"
 #include "domain/detach.h"
 #include "domain/error.h"
-#include "primary/server.h"
-#include "secondary/link.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static LIST_HEAD(, trip_domain) domains = LIST_HEAD_INITIALIZER(domains);
@@ -99,7 +97,7 @@ after_fork_in_child(void)
 	LIST_FOREACH (domain, &domains, watched) {
 		forked = true;
 		detach(domain);
-		trip_server_forget(domain);
+		domain->backend->forget(domain);
 	}
 	after_fork();
 }
@@ -124,24 +122,36 @@ trip_detach_watch(struct trip_domain *domain)
 }
 
 int
-trip_detach_find_link(char *path, size_t size, uint32_t *number)
+trip_detach_any(void (*copy)(const struct trip_domain *domain, void *arg), void *arg)
 {
 	const struct trip_domain *domain;
 	int error = trip_error_set(ENOTSUP, "this process is attached to no domain");
 
 	pthread_mutex_lock(&lock);
 	LIST_FOREACH (domain, &domains, watched) {
-		if (domain->link == NULL)
-			continue;
 		error = trip_detach_check(domain);
 		if (error != 0)
 			continue;
-		snprintf(path, size, "%s", domain->link->path);
-		*number = domain->link->number;
+		copy(domain, arg);
 		break;
 	}
 	pthread_mutex_unlock(&lock);
 	return error;
+}
+
+static void
+copy_backend(const struct trip_domain *domain, void *arg)
+{
+	*(const struct trip_backend **)arg = domain->backend;
+}
+
+const struct trip_backend *
+trip_detach_backend(void)
+{
+	const struct trip_backend *backend = NULL;
+
+	(void)trip_detach_any(copy_backend, &backend);
+	return backend;
 }
 
 void
@@ -194,7 +204,7 @@ trip_detach_forked(void)
 int
 trip_detach_refuse(const struct trip_domain *domain)
 {
-	if (domain->link != NULL && !forked)
+	if (!forked)
 		return trip_error_set(ESHUTDOWN,
 			"domain \"%s\": its primary has ended; execute this program anew to attach "
 			"to another",

@@ -13,10 +13,14 @@
 /* A domain has been opened, and is being closed. 0, or -ENOMEM. */
 int trip_detach_watch(struct trip_domain *domain);
 
-/* A domain that this process is attached to, whichever: where it is asked, and what it calls this
- * process. 0, -ENOTSUP: there is none, or -ESHUTDOWN: there was. */
-int trip_detach_find_link(char *path, size_t size, uint32_t *number);
 void trip_detach_unwatch(struct trip_domain *domain);
+
+/* Copies something of a domain that this process is attached to, whichever. 0, -ENOTSUP: there is
+ * none, or -ESHUTDOWN: there was. */
+int trip_detach_any(void (*copy)(const struct trip_domain *domain, void *arg), void *arg);
+
+/* Likewise its backend; NULL, and the sentence: there is none. */
+const struct trip_backend *trip_detach_backend(void);
 
 /* A handle of a counter has been opened, and is being closed. */
 void trip_detach_watch_cntr(struct trip_cntr *cntr);

@@ -21,9 +21,8 @@
 #include <trip_wait.h>
 #include <trip_work.h>
 
-#include "cntr/native.h"
+#include "domain/handle.h"
 #include "domain/indices.h"
-#include "work/hold.h"
 #include "home.h"
 #include "slots.h"
 
@@ -34,7 +33,9 @@
 #define TRIP_DOMAIN_NAME_MAX 20
 
 #define TRIP_FLOW_REASON_MAX 128
+#define TRIP_FLOW_REASONS 32
 
+struct trip_backend;
 struct trip_binding;
 struct trip_entry;
 struct trip_hard_flow;
@@ -46,109 +47,10 @@ struct trip_server;
 struct trip_share;
 struct trip_wait_set;
 
-enum trip_fid_kind {
-	TRIP_FID_CNTR,
-	TRIP_FID_WAIT_SET,
-};
-
-/* What an object that trip_trywait() takes begins with. */
-struct trip_fid {
-	struct trip_domain *domain;
-	enum trip_fid_kind kind;
-	enum trip_wait_obj wait_obj;
-};
-
-/* A handle of a counter. */
-struct trip_cntr {
-	/* Its cell, as long as its domain is attached: what trip_cntr_add() looks at. */
-	struct trip_cntr_head head;
-	struct trip_fid fid;
-	/* By which the registry knows it; and it was found by name, so another handle owns it. */
-	uint64_t id;
-	bool found;
-	struct trip_home *home;
-	struct trip_cell *cell;
-	LIST_ENTRY(trip_cntr) watched;
-	/* Index within the home, and within the domain. */
-	uint32_t local;
-	uint32_t global;
-	enum trip_cntr_events events;
-	/* With TRIP_WAIT_FD and TRIP_WAIT_MUTEX_COND. */
-	struct trip_native native;
-	/* With TRIP_WAIT_SET: its set, the slot by which it signals that, and the next member. */
-	struct trip_wait_set *set;
-	uint32_t set_slot;
-	struct trip_cntr *next_member;
-	/* What the handle last read: it is due while the cell differs (WAIT-04). */
-	_Atomic uint64_t read_success;
-	_Atomic uint64_t read_error;
-	/* Flows, poll sets, and blocked waiters that refer to it; pending work is counted by index.
-	 */
-	_Atomic uint32_t refs;
-	/* Flows that feed the counter, by whichever handle. */
-	_Atomic uint32_t *flows;
-	void *context;
-	char name[TRIP_NAME_MAX + 1];
-};
-
-_Static_assert(offsetof(struct trip_cntr, head) == 0, "the beginning of a handle is public");
-
-struct trip_function {
-	struct trip_domain *domain;
-	uint32_t index;
-};
-
-/*
- * A handle of a flow, small, as there may be millions: in the primary one of an array, by index.
- * What only some have is in flow.h's trip_flow_more().
- */
-struct trip_flow {
-	/* NULL: the index has no flow. */
-	struct trip_port *port;
-	uint32_t index : 22;
-	/* In an attached process: all but its counters, index and reason is in the primary. */
-	uint32_t far : 1;
-	/* In hardware. */
-	uint32_t hard : 1;
-	/* enum trip_flow_direction. */
-	uint32_t direction : 1;
-	/* These change while others look at the bits above, so they are none of them. */
-	uint8_t n_cntrs;
-	/* Why it is there: of the domain's reasons; 0: it has one of its own. */
-	uint8_t reason;
-};
-
-_Static_assert(sizeof(struct trip_flow) == 16, "of a million flows each byte is a megabyte");
-
-#define TRIP_FLOW_REASONS 32
-
-/* A lock that threads which share a CPU with its holder survive. Uncontended: one exchange. */
-struct trip_lock {
-	atomic_flag held;
-};
-
-/* This process's end of a channel. */
-struct trip_submitter {
-	/* Of the channel, as the home knows it. */
-	uint32_t number;
-	struct trip_lock lock;
-	struct trip_channel_client *channel;
-	/* Follows the slots that come back, so that what they held on to is let go. */
-	struct trip_ring_end reaper;
-	/* One bit a slot: its item holds on to what its descriptor names. */
-	uint64_t *held;
-};
-
-/* A thread that has channels of its own. */
-struct trip_thread {
-	struct trip_domain *domain;
-	/* Its submitter of each home. */
-	uint32_t channel;
-	bool used;
-};
-
 struct trip_domain {
 	struct trip_engine engine;
+	/* Who does what the calls ask for: backend.h. */
+	const struct trip_backend *backend;
 	struct trip_domain_attr attr;
 	char name[TRIP_DOMAIN_NAME_MAX + 1];
 	void *context;
@@ -198,6 +100,8 @@ struct trip_domain {
 
 	/* In an attached process: the way to the primary; NULL in that. */
 	struct trip_link *link;
+	/* By which claims of queues know this process (claim.h). */
+	uint32_t claimant;
 	/* Of this domain alone, and of whoever has mapped it. */
 	uint64_t nonce;
 	struct trip_share *share;
@@ -223,44 +127,22 @@ struct trip_domain {
 	unsigned int lcores[TRIP_HOMES_MAX];
 };
 
-/* Adds go the slow way from now on, and are refused there. Any thread. */
-static inline void
-trip_cntr_detach(struct trip_cntr *cntr)
-{
-	__atomic_store_n(&cntr->head.cell, NULL, __ATOMIC_RELAXED);
-}
-
-static inline struct trip_cntr *
-trip_cntr_of(struct trip_fid *fid)
-{
-	return (struct trip_cntr *)((char *)fid - offsetof(struct trip_cntr, fid));
-}
-
-const struct trip_domain *trip_flow_domain(const struct trip_flow *flow);
-
-/* What is known of a flow without asking its source: in hardware, its last reading. */
-void trip_flow_read(const struct trip_flow *flow, struct trip_flow_count *count);
-
 /* A domain whose memory is not there yet, with complete attributes; NULL: no memory. */
-struct trip_domain *trip_domain_alloc(
-	const char *name, const struct trip_domain_attr *attr, void *context);
+struct trip_domain *trip_domain_alloc(const char *name, const struct trip_domain_attr *attr,
+	const struct trip_backend *backend, void *context);
 void trip_domain_free(struct trip_domain *domain);
 
-/* Its end of a channel of `slots`, all free: 0 or -ENOMEM. */
-int trip_domain_open_submitter(
-	struct trip_submitter *submitter, struct trip_channel_client *channel, uint32_t slots);
+/* This process's ends of its channels to a home, all slots free, from number `first` on: 0 or
+ * -ENOMEM. */
+int trip_domain_open_submitters(struct trip_domain *domain, struct trip_home *home, uint32_t first);
+
+/* Takes away what this process has of each home. */
+void trip_domain_close_homes(struct trip_domain *domain);
 
 void trip_domain_lock(struct trip_lock *lock);
 void trip_domain_unlock(struct trip_lock *lock);
 
 /* Whether the calling thread is in an iteration of one of the domain's homes. */
 bool trip_domain_on_home(const struct trip_domain *domain);
-
-/* Returns when what homes have started on ports of the domain has finished, and was told of. At
- * once from a worker. 0, or -ESHUTDOWN: the primary has ended meanwhile. */
-int trip_port_hard_quiesce(struct trip_domain *domain);
-
-/* Whether the caller is a home of the domain, or a port's worker, which must not wait for one. */
-bool trip_port_on_worker(const struct trip_domain *domain);
 
 #endif

@@ -17,6 +17,7 @@
 #include "domain/idle.h"
 #include "domain/progress.h"
 #include "call.h"
+#include "hard.h"
 
 /* How long a thread that runs no homes lets them go on. */
 #define FOLLOW_NS 20000
@@ -198,6 +199,12 @@ trip_progress(struct trip_domain *domain)
 		return trip_error_set(EINVAL, "domain \"%s\" progresses by itself", domain->name);
 	/* From a function that a home is calling: the outer call goes on anyway. */
 	return trip_domain_on_home(domain) ? 0 : (int)progress_all(domain);
+}
+
+bool
+trip_progress_on_worker(const struct trip_domain *domain)
+{
+	return trip_hard_current != NULL || trip_domain_on_home(domain);
 }
 
 static _Thread_local bool follows;

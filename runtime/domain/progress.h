@@ -14,6 +14,9 @@ void trip_progress_configure(struct trip_domain *domain, struct trip_home *home)
 int trip_progress_start(struct trip_domain *domain);
 void trip_progress_stop(struct trip_domain *domain);
 
+/* Whether the caller is a home of the domain, or a port's worker, which must not wait for one. */
+bool trip_progress_on_worker(const struct trip_domain *domain);
+
 /* From now on the calling thread runs no homes: it waits until others do. */
 void trip_progress_follow(void);
 

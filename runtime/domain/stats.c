@@ -7,10 +7,10 @@
 
 #include <trip_client.h>
 
+#include "domain/backend.h"
 #include "domain/detach.h"
 #include "domain/domain.h"
 #include "domain/stats.h"
-#include "secondary/link.h"
 
 static uint64_t
 load(const _Atomic uint64_t *stat)
@@ -60,18 +60,21 @@ add(struct trip_domain_stats *stats, const struct trip_client_home *home)
 }
 
 int
+trip_stats_homes(struct trip_domain *domain, struct trip_client_home *homes)
+{
+	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
+		trip_stats_home(domain->engine.homes[i], &homes[i]);
+	return (int)domain->engine.n_homes;
+}
+
+int
 trip_domain_stats_read(struct trip_domain *domain, struct trip_domain_stats *stats)
 {
 	struct trip_client_home homes[TRIP_HOMES_MAX];
-	int n = 0;
+	int n = trip_detach_check(domain);
 
-	if (trip_detach_check(domain) != 0)
-		return -ESHUTDOWN;
-	if (domain->link != NULL)
-		n = trip_link_homes(domain, homes);
-	else
-		for (; n < (int)domain->engine.n_homes; n++)
-			trip_stats_home(domain->engine.homes[n], &homes[n]);
+	if (n == 0)
+		n = domain->backend->homes(domain, homes);
 	if (n < 0)
 		return n;
 	*stats = (struct trip_domain_stats){0};

@@ -23,12 +23,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "domain/backend.h"
 #include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
 #include "flow/counters.h"
 #include "flow/flow.h"
-#include "secondary/link_flow.h"
 
 __extension__ typedef unsigned __int128 product_t;
 
@@ -85,6 +85,7 @@ trip_counters_create(struct trip_domain *domain, const struct trip_counters_init
 	const struct trip_counters_init_attr *attr = given != NULL ? given : &defaults;
 	uint32_t n_slots = attr->n_slots != 0 ? attr->n_slots : TRIP_COUNTERS_SLOTS;
 	struct trip_counters *counters;
+	int error;
 
 	if (trip_detach_check(domain) != 0)
 		return -ESHUTDOWN;
@@ -102,13 +103,10 @@ trip_counters_create(struct trip_domain *domain, const struct trip_counters_init
 		return trip_error_set(ENOMEM, "counters: no memory for %" PRIu32 " slots", n_slots);
 	counters->domain = domain;
 	counters->n_slots = n_slots;
-	if (domain->link != NULL) {
-		int error = trip_link_counters_create(domain, n_slots, &counters->far);
-
-		if (error != 0) {
-			free(counters);
-			return error;
-		}
+	error = domain->backend->counters->create(domain, n_slots, &counters->far);
+	if (error != 0) {
+		free(counters);
+		return error;
 	}
 	pthread_mutex_init(&counters->lock, NULL);
 	pthread_cond_init(&counters->left, NULL);
@@ -121,27 +119,36 @@ trip_counters_create(struct trip_domain *domain, const struct trip_counters_init
 	return 0;
 }
 
-int
-trip_counters_destroy(struct trip_counters *counters)
+static int
+create_local(struct trip_domain *domain, uint32_t n_slots, uint64_t *id)
 {
-	struct trip_domain *domain = counters->domain;
+	return 0;
+}
+
+static int
+destroy_local(struct trip_counters *counters)
+{
 	bool bound;
 
-	if (trip_detach_check(domain) != 0)
-		return -ESHUTDOWN;
-	if (counters->far != 0) {
-		int error = trip_link_counters_destroy(domain, counters->far);
-
-		if (error != 0)
-			return error;
-	}
 	/* Whoever unbound the last flow has left it to us by unlocking this. */
 	pthread_mutex_lock(&counters->lock);
 	bound = !LIST_EMPTY(&counters->bindings);
 	pthread_mutex_unlock(&counters->lock);
-	if (bound)
-		return trip_error_set(
-			EBUSY, "counters %" PRIu32 ": it is bound to a flow", counters->id);
+	return bound ? trip_error_set(
+			       EBUSY, "counters %" PRIu32 ": it is bound to a flow", counters->id)
+		     : 0;
+}
+
+int
+trip_counters_destroy(struct trip_counters *counters)
+{
+	struct trip_domain *domain = counters->domain;
+	int error = trip_detach_check(domain);
+
+	if (error == 0)
+		error = domain->backend->counters->destroy(counters);
+	if (error != 0)
+		return error;
 	pthread_cond_destroy(&counters->left);
 	pthread_mutex_destroy(&counters->lock);
 	free(counters);
@@ -321,29 +328,17 @@ attach_live(struct trip_counters *counters, const struct trip_counter_attach_att
 	return weigh(counters, attr->index, &point->weight);
 }
 
-int
-trip_counters_attach_point_flow(struct trip_counters *counters,
-	const struct trip_counter_attach_attr *attr, struct trip_flow *flow)
+static int
+attach_local(struct trip_counters *counters, const struct trip_counter_attach_attr *attr,
+	struct trip_flow *flow)
 {
 	struct trip_domain *domain = counters->domain;
 	struct trip_flow_count now;
-	int error = trip_detach_check(domain);
+	int error;
 
-	if (error == 0)
-		error = check_attach(counters, attr);
-	if (error == 0 && flow == NULL && counters->far == 0)
+	if (flow == NULL)
 		return attach_static(counters, attr);
-	if (error != 0)
-		return error;
-	if (flow != NULL && trip_flow_domain(flow) != domain)
-		return trip_error_set(EXDEV,
-			"counters %" PRIu32 ": flow %" PRIu32 " is of another domain", counters->id,
-			flow->index);
-	if (counters->far != 0)
-		return trip_link_counters_attach(domain, counters->far,
-			flow != NULL ? trip_flow_more(flow)->id : 0, attr->index,
-			(uint32_t)attr->counter_desc);
-	if (trip_port_on_worker(domain))
+	if (trip_progress_on_worker(domain))
 		return trip_error_set(EDEADLK,
 			"counters %" PRIu32
 			": neither a home nor a port's worker can attach to flows, which would "
@@ -360,25 +355,31 @@ trip_counters_attach_point_flow(struct trip_counters *counters,
 }
 
 int
-trip_counters_read(struct trip_counters *counters, uint64_t *values, uint32_t n, uint32_t flags)
+trip_counters_attach_point_flow(struct trip_counters *counters,
+	const struct trip_counter_attach_attr *attr, struct trip_flow *flow)
+{
+	struct trip_domain *domain = counters->domain;
+	int error = trip_detach_check(domain);
+
+	if (error == 0)
+		error = check_attach(counters, attr);
+	if (error != 0)
+		return error;
+	if (flow != NULL && trip_flow_domain(flow) != domain)
+		return trip_error_set(EXDEV,
+			"counters %" PRIu32 ": flow %" PRIu32 " is of another domain", counters->id,
+			flow->index);
+	return domain->backend->counters->attach(counters, attr, flow);
+}
+
+static int
+read_local(struct trip_counters *counters, uint64_t *values, uint32_t n, uint32_t flags)
 {
 	const struct trip_binding *binding;
 	uint64_t counts[TRIP_COUNT_KINDS];
 
-	if (trip_detach_check(counters->domain) != 0)
-		return -ESHUTDOWN;
-	if (n > counters->n_slots)
-		return trip_error_set(EINVAL,
-			"counters %" PRIu32 ": %" PRIu32 " slots are asked for, it has %" PRIu32,
-			counters->id, n, counters->n_slots);
-	if ((flags & ~(uint32_t)TRIP_READ_CACHED) != 0)
-		return trip_error_set(EINVAL,
-			"counters %" PRIu32 ": flags 0x%" PRIx32 " are unknown", counters->id,
-			flags);
-	if (counters->far != 0)
-		return trip_link_counters_read(counters->domain, counters->far, values, n, flags);
 	pthread_mutex_lock(&counters->lock);
-	if ((flags & TRIP_READ_CACHED) == 0 && !trip_port_on_worker(counters->domain))
+	if ((flags & TRIP_READ_CACHED) == 0 && !trip_progress_on_worker(counters->domain))
 		ask(counters);
 	for (uint32_t slot = 0; slot < n; slot++)
 		values[slot] = counters->slots[slot].folded;
@@ -390,6 +391,35 @@ trip_counters_read(struct trip_counters *counters, uint64_t *values, uint32_t n,
 	}
 	pthread_mutex_unlock(&counters->lock);
 	return 0;
+}
+
+const struct trip_counters_backend trip_counters_local = {
+	.create = create_local,
+	.destroy = destroy_local,
+	.attach = attach_local,
+	.read = read_local,
+};
+
+int
+trip_counters_read(struct trip_counters *counters, uint64_t *values, uint32_t n, uint32_t flags)
+{
+	if (trip_detach_check(counters->domain) != 0)
+		return -ESHUTDOWN;
+	if (n > counters->n_slots)
+		return trip_error_set(EINVAL,
+			"counters %" PRIu32 ": %" PRIu32 " slots are asked for, it has %" PRIu32,
+			counters->id, n, counters->n_slots);
+	if ((flags & ~(uint32_t)TRIP_READ_CACHED) != 0)
+		return trip_error_set(EINVAL,
+			"counters %" PRIu32 ": flags 0x%" PRIx32 " are unknown", counters->id,
+			flags);
+	return counters->domain->backend->counters->read(counters, values, n, flags);
+}
+
+struct trip_domain *
+trip_counters_domain(const struct trip_counters *counters)
+{
+	return counters->domain;
 }
 
 uint64_t

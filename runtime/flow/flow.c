@@ -11,13 +11,13 @@
 #include <rte_ethdev.h>
 #include <rte_log.h>
 
-#include "client/protocol.h"
+#include "domain/backend.h"
 #include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
 #include "flow/counters.h"
 #include "flow/flow.h"
-#include "secondary/link_flow.h"
+#include "work/hold.h"
 #include "work/work.h"
 #include "source.h"
 
@@ -93,7 +93,7 @@ give_error(const struct trip_flow_order *order, const struct rte_flow_error *err
 }
 
 static int
-validate(uint16_t port_id, const struct trip_flow_order *order, const char **reason)
+validate_local(uint16_t port_id, const struct trip_flow_order *order, const char **reason)
 {
 	enum trip_flow_engine engine = order->attr->engine;
 	struct rte_flow_error own;
@@ -136,13 +136,19 @@ trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
 		.actions = actions,
 		.error = error,
 	};
+	const struct trip_backend *backend;
 	int result = check_attr(&order);
 
 	if (result != 0)
 		return result;
-	return rte_eal_process_type() == RTE_PROC_SECONDARY
-		       ? trip_link_flow_validate(port_id, &order, reason)
-		       : validate(port_id, &order, reason);
+	if (rte_eal_process_type() != RTE_PROC_SECONDARY)
+		return validate_local(port_id, &order, reason);
+	backend = trip_detach_backend();
+	return backend != NULL
+		       ? backend->flow->validate(port_id, &order, reason)
+		       : trip_flow_refuse(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+				 "only the primary's driver can be asked, and this process is "
+				 "attached to no domain");
 }
 
 /* Under the control lock. */
@@ -187,74 +193,6 @@ create(struct trip_flow *flow, const struct trip_flow_order *order)
 	return result;
 }
 
-/* In an attached process. */
-static struct trip_flow *
-alloc_far(struct trip_port *port, const struct trip_flow_attr *attr)
-{
-	struct trip_flow_far *far = calloc(1, sizeof(*far));
-
-	if (far == NULL)
-		return NULL;
-	far->flow.port = port;
-	far->flow.far = 1;
-	/* Its counters are held from closing. */
-	for (unsigned int i = 0; i < attr->n_cntrs; i++) {
-		far->more.cntrs[far->flow.n_cntrs++] = attr->cntrs[i];
-		atomic_fetch_add_explicit(&attr->cntrs[i]->refs, 1, memory_order_relaxed);
-	}
-	return &far->flow;
-}
-
-static void
-free_far(struct trip_flow *flow)
-{
-	struct trip_flow_more *more = trip_flow_more(flow);
-
-	while (flow->n_cntrs > 0)
-		atomic_fetch_sub_explicit(
-			&more->cntrs[--flow->n_cntrs]->refs, 1, memory_order_release);
-	free(more->reason);
-	/* The handle is what it begins with. */
-	free(flow);
-}
-
-static int
-create_far(struct trip_port *port, const struct trip_flow_order *order, struct trip_flow **out)
-{
-	struct trip_domain *domain = port->domain;
-	struct trip_flow *flow = alloc_far(port, order->attr);
-	int result;
-
-	if (flow == NULL)
-		return trip_flow_refuse(order->error, ENOMEM, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
-			"no memory for its handle");
-	result = trip_link_flow_create(flow, order, trip_counters_far(order->attr->counters));
-	if (result != 0) {
-		free_far(flow);
-		return result;
-	}
-	pthread_mutex_lock(&domain->lock);
-	port->n_flows++;
-	pthread_mutex_unlock(&domain->lock);
-	*out = flow;
-	return 0;
-}
-
-static int
-destroy_far(struct trip_flow *flow)
-{
-	struct trip_domain *domain = flow->port->domain;
-	int error = trip_link_flow_destroy(flow);
-
-	if (error != 0)
-		return error;
-	pthread_mutex_lock(&domain->lock);
-	flow->port->n_flows--;
-	pthread_mutex_unlock(&domain->lock);
-	free_far(flow);
-	return 0;
-}
-
 static int
 refuse_full(const struct trip_domain *domain, struct rte_flow_error *error)
 {
@@ -264,6 +202,26 @@ refuse_full(const struct trip_domain *domain, struct rte_flow_error *error)
 		domain->name, domain->attr.max_flows,
 		domain->held_flows == 0 ? "" : ", or held up by a burst of another process");
 	return trip_flow_refuse(error, ENOSPC, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL, message);
+}
+
+static int
+create_local(struct trip_port *port, const struct trip_flow_order *order, struct trip_flow **out)
+{
+	struct trip_domain *domain = port->domain;
+	struct trip_flow *flow;
+	int result;
+
+	trip_progress_lock(domain);
+	flow = trip_flow_take(port);
+	result = flow != NULL ? create(flow, order) : refuse_full(domain, order->error);
+	if (flow != NULL && result != 0)
+		trip_flow_give(flow);
+	else if (flow != NULL)
+		port->n_flows++;
+	pthread_mutex_unlock(&domain->control);
+	if (result == 0)
+		*out = flow;
+	return result;
 }
 
 int
@@ -277,13 +235,12 @@ trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
 		.actions = actions,
 		.error = error,
 	};
-	struct trip_flow *flow;
 	int result;
 
 	if (trip_detach_check(port->domain) != 0)
 		return trip_flow_refuse(error, ESHUTDOWN, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 			"this process was forked by one that is attached to the domain");
-	if (trip_port_on_worker(port->domain))
+	if (trip_progress_on_worker(port->domain))
 		return trip_flow_refuse(error, EDEADLK, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 			"neither a home nor a port's worker can create flows, which would wait for "
 			"it");
@@ -292,20 +249,7 @@ trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
 		result = check_cntrs(port, order.attr, error);
 	if (result != 0)
 		return result;
-	if (port->domain->link != NULL)
-		return create_far(port, &order, out);
-	trip_progress_lock(port->domain);
-	flow = trip_flow_take(port);
-	result = flow != NULL ? create(flow, &order) : refuse_full(port->domain, error);
-	if (flow != NULL && result != 0)
-		trip_flow_give(flow);
-	else if (flow != NULL)
-		port->n_flows++;
-	pthread_mutex_unlock(&port->domain->control);
-	if (result != 0)
-		return result;
-	*out = flow;
-	return 0;
+	return port->domain->backend->flow->create(port, &order, out);
 }
 
 static int
@@ -317,38 +261,29 @@ refuse_on_worker(const struct trip_flow *flow)
 		flow->index);
 }
 
-int
-trip_flow_retire(struct trip_flow *flow)
+static int
+retire_local(struct trip_flow *flow)
 {
-	if (trip_detach_check(flow->port->domain) != 0)
-		return -ESHUTDOWN;
-	if (trip_port_on_worker(flow->port->domain))
-		return refuse_on_worker(flow);
-	if (flow->far)
-		return trip_link_flow_retire(flow);
 	trip_flow_ops(flow)->retire(flow);
 	return 0;
 }
 
 int
-trip_flow_destroy(struct trip_flow *flow)
+trip_flow_retire(struct trip_flow *flow)
+{
+	if (trip_detach_check(flow->port->domain) != 0)
+		return -ESHUTDOWN;
+	if (trip_progress_on_worker(flow->port->domain))
+		return refuse_on_worker(flow);
+	return trip_flow_domain(flow)->backend->flow->retire(flow);
+}
+
+static int
+destroy_local(struct trip_flow *flow)
 {
 	struct trip_port *port = flow->port;
 	struct trip_domain *domain = port->domain;
-	uint32_t refs;
 
-	if (trip_detach_check(domain) != 0)
-		return -ESHUTDOWN;
-	if (trip_port_on_worker(domain))
-		return refuse_on_worker(flow);
-	trip_work_reap(domain);
-	refs = trip_hold_count(domain, TRIP_OP_ON_FLOW, flow->index);
-	if (refs > 0)
-		return trip_error_set(EBUSY,
-			"flow %" PRIu32 ": %" PRIu32 " pending work items refer to it", flow->index,
-			refs);
-	if (flow->far)
-		return destroy_far(flow);
 	/* An operation on it that has just started reaches its port's worker first. In software it
 	 * finishes on an index that is nobody's until then. */
 	for (uint32_t i = 0; flow->hard && i < domain->engine.n_homes; i++)
@@ -367,10 +302,23 @@ trip_flow_destroy(struct trip_flow *flow)
 	return 0;
 }
 
-const struct trip_domain *
-trip_flow_domain(const struct trip_flow *flow)
+int
+trip_flow_destroy(struct trip_flow *flow)
 {
-	return flow->port->domain;
+	struct trip_domain *domain = trip_flow_domain(flow);
+	uint32_t refs;
+
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
+	if (trip_progress_on_worker(domain))
+		return refuse_on_worker(flow);
+	trip_work_reap(domain);
+	refs = trip_hold_count(domain, TRIP_OP_ON_FLOW, flow->index);
+	if (refs > 0)
+		return trip_error_set(EBUSY,
+			"flow %" PRIu32 ": %" PRIu32 " pending work items refer to it", flow->index,
+			refs);
+	return domain->backend->flow->destroy(flow);
 }
 
 void
@@ -393,14 +341,33 @@ trip_flow_read(const struct trip_flow *flow, struct trip_flow_count *count)
 		count->fate = TRIP_FATE_DROP;
 }
 
+static int
+query_local(struct trip_flow *flow, struct trip_flow_count *count)
+{
+	trip_flow_ops(flow)->query(flow);
+	trip_flow_read(flow, count);
+	return 0;
+}
+
 int
 trip_flow_query(struct trip_flow *flow, struct trip_flow_count *count)
 {
 	if (trip_detach_check(flow->port->domain) != 0)
 		return -ESHUTDOWN;
-	if (flow->far)
-		return trip_link_flow_query(flow, count);
-	trip_flow_ops(flow)->query(flow);
-	trip_flow_read(flow, count);
-	return 0;
+	return trip_flow_domain(flow)->backend->flow->query(flow, count);
 }
+
+static struct trip_flow_more *
+more_local(const struct trip_flow *flow)
+{
+	return &trip_flow_domain(flow)->more[flow->index];
+}
+
+const struct trip_flow_backend trip_flow_local = {
+	.validate = validate_local,
+	.create = create_local,
+	.retire = retire_local,
+	.query = query_local,
+	.destroy = destroy_local,
+	.more = more_local,
+};

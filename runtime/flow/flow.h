@@ -38,6 +38,22 @@ struct trip_flow_ops {
 
 extern const struct trip_flow_ops trip_flow_soft, trip_flow_hard;
 
+/* Flows of this process, or of the primary. */
+struct trip_flow_backend {
+	/* The engine, or the error, as trip_flow_validate() has it; *reason is good until the
+	 * thread's next call. */
+	int (*validate)(uint16_t port_id, const struct trip_flow_order *order, const char **reason);
+	/* 0, or the error, also as rte_flow has it. */
+	int (*create)(struct trip_port *port, const struct trip_flow_order *order,
+		struct trip_flow **out);
+	int (*retire)(struct trip_flow *flow);
+	int (*query)(struct trip_flow *flow, struct trip_flow_count *count);
+	int (*destroy)(struct trip_flow *flow);
+	struct trip_flow_more *(*more)(const struct trip_flow *flow);
+};
+
+extern const struct trip_flow_backend trip_flow_local;
+
 /* Says what is wrong, as rte_flow has it and as the library has it; returns -number. */
 int trip_flow_refuse(struct rte_flow_error *error, int number, enum rte_flow_error_type type,
 	const void *cause, const char *message);
@@ -61,12 +77,6 @@ struct trip_flow_more {
 	const struct trip_port *port;
 	uint64_t stamp;
 	uint32_t next_held;
-};
-
-/* A handle in an attached process. */
-struct trip_flow_far {
-	struct trip_flow flow;
-	struct trip_flow_more more;
 };
 
 /* A handle in the primary, with an index, of nothing yet; NULL: all are taken. And back. Under the
@@ -95,6 +105,9 @@ struct trip_flow_words {
 };
 
 void trip_flow_describe(const struct trip_flow *flow, struct trip_flow_words *words);
+
+/* What is known of a flow without asking its source: in hardware, its last reading. */
+void trip_flow_read(const struct trip_flow *flow, struct trip_flow_count *count);
 
 /* Writes a pattern as testpmd has it; cut where there is no room. */
 void trip_flow_text(const struct rte_flow_item *pattern, char *out, size_t size);

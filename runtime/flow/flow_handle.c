@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "domain/backend.h"
 #include "domain/error.h"
 #include "domain/progress.h"
 #include "flow/counters.h"
@@ -105,9 +106,7 @@ trip_flow_free_held(struct trip_domain *domain, const struct trip_port *closed)
 struct trip_flow_more *
 trip_flow_more(const struct trip_flow *flow)
 {
-	/* The handle is what it begins with. */
-	return flow->far ? &((struct trip_flow_far *)(uintptr_t)flow)->more
-			 : &flow->port->domain->more[flow->index];
+	return trip_flow_domain(flow)->backend->flow->more(flow);
 }
 
 const struct trip_flow_ops *

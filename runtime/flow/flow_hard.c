@@ -238,7 +238,7 @@ query(struct trip_flow *flow)
 	struct trip_hard_call call = {.run = trip_hard_query, .flow = trip_flow_more(flow)->hard};
 
 	/* What the device does not answer, it has answered before. */
-	if (!trip_port_on_worker(flow->port->domain))
+	if (!trip_progress_on_worker(flow->port->domain))
 		(void)trip_hard_call(flow->port->hard, &call);
 }
 

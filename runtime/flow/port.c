@@ -9,17 +9,18 @@
 
 #include <rte_branch_prediction.h>
 #include <rte_cycles.h>
+#include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 #include <rte_log.h>
 
-#include "client/protocol.h"
+#include "domain/backend.h"
 #include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
 #include "flow/flow.h"
 #include "flow/port.h"
-#include "secondary/link_flow.h"
+#include "hard.h"
 #include "source.h"
 
 /* How often counters in hardware are asked, where nobody says. */
@@ -181,7 +182,7 @@ open_port(struct trip_domain *domain, struct trip_port *port)
 static int
 refuse_on_home(const struct trip_domain *domain, uint16_t port_id)
 {
-	return trip_port_on_worker(domain)
+	return trip_progress_on_worker(domain)
 		       ? trip_error_set(EDEADLK,
 				 "port %" PRIu16 ": neither a home nor a port's worker can open "
 				 "or close ports",
@@ -212,23 +213,14 @@ take_side(struct trip_port_side *side, uint16_t n_queues)
 	return 0;
 }
 
-int
-trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_port_attr *given,
+static int
+open_local(struct trip_domain *domain, uint16_t port_id, const struct trip_port_attr *attr,
 	struct trip_port **out)
 {
-	static const struct trip_port_attr defaults = {.size = sizeof(defaults)};
-	const struct trip_port_attr *attr = given != NULL ? given : &defaults;
 	struct trip_port *port;
 	uint16_t n_rx;
-	int error = trip_detach_check(domain);
+	int error = refuse_on_home(domain, port_id);
 
-	if (error == 0 && domain->link != NULL)
-		error = trip_error_set(ENOTSUP,
-			"port %" PRIu16 ": ports are opened in the primary of domain \"%s\"; "
-			"others find them",
-			port_id, domain->name);
-	if (error == 0)
-		error = refuse_on_home(domain, port_id);
 	if (error == 0)
 		error = check_attr(attr, port_id, &n_rx);
 	if (error != 0)
@@ -273,80 +265,21 @@ wait_for_bursts(struct trip_port_side *side)
 		trip_progress_wait_burst(began);
 }
 
-int
-trip_port_find(struct trip_domain *domain, uint16_t port_id, struct trip_port **out)
-{
-	struct trip_protocol_found found;
-	struct trip_port *port;
-	int fd, error = trip_detach_check(domain);
-
-	if (error == 0 && domain->link == NULL)
-		error = trip_error_set(ENOTSUP,
-			"port %" PRIu16 ": attached processes find ports, which the primary opens",
-			port_id);
-	if (error != 0)
-		return error;
-	port = calloc(1, sizeof(*port));
-	if (port == NULL)
-		return trip_error_set(
-			ENOMEM, "port %" PRIu16 ": no memory for its handle", port_id);
-	port->domain = domain;
-	port->port_id = port_id;
-	error = trip_link_port_find(domain, port_id, &found, &fd);
-	if (error == 0) {
-		error = trip_port_found(port, &found, fd);
-		if (error != 0)
-			(void)trip_link_port_close(domain, port_id);
-	}
-	if (error != 0) {
-		free(port);
-		return error;
-	}
-	pthread_mutex_lock(&domain->lock);
-	domain->n_ports++;
-	pthread_mutex_unlock(&domain->lock);
-	*out = port;
-	return 0;
-}
-
-/* In an attached process. */
 static int
-close_found(struct trip_port *port)
+find_local(struct trip_domain *domain, uint16_t port_id, struct trip_port **out)
 {
-	struct trip_domain *domain = port->domain;
-	int error;
-
-	pthread_mutex_lock(&domain->lock);
-	error = port->n_flows == 0 ? 0
-				   : trip_error_set(EBUSY,
-					     "port %" PRIu16 ": %" PRIu32 " flows are open on it",
-					     port->port_id, port->n_flows);
-	pthread_mutex_unlock(&domain->lock);
-	if (error != 0)
-		return error;
-	trip_port_let_go(port);
-	error = trip_link_port_close(domain, port->port_id);
-	if (error != 0)
-		return error;
-	trip_port_lose(port);
-	pthread_mutex_lock(&domain->lock);
-	domain->n_ports--;
-	pthread_mutex_unlock(&domain->lock);
-	free(port);
-	return 0;
+	return trip_error_set(ENOTSUP,
+		"port %" PRIu16 ": attached processes find ports, which the primary opens",
+		port_id);
 }
 
-int
-trip_port_close(struct trip_port *port)
+static int
+close_local(struct trip_port *port)
 {
 	struct trip_domain *domain = port->domain;
 	uint32_t n_flows, n_found;
-	int error = trip_detach_check(domain);
+	int error = refuse_on_home(domain, port->port_id);
 
-	if (error == 0 && domain->link != NULL)
-		return close_found(port);
-	if (error == 0)
-		error = refuse_on_home(domain, port->port_id);
 	if (error != 0)
 		return error;
 	trip_progress_lock(domain);
@@ -377,4 +310,88 @@ trip_port_close(struct trip_port *port)
 	pthread_mutex_unlock(&domain->control);
 	free_port(port);
 	return 0;
+}
+
+const struct trip_port_backend trip_port_local = {
+	.open = open_local,
+	.find = find_local,
+	.close = close_local,
+	.facts = trip_port_hard_facts,
+	.facts_read = trip_port_hard_facts_read,
+	.stats_read = trip_port_hard_stats_read,
+	.run = trip_port_hard_run,
+};
+
+int
+trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_port_attr *attr,
+	struct trip_port **out)
+{
+	static const struct trip_port_attr defaults = {.size = sizeof(defaults)};
+	int error = trip_detach_check(domain);
+
+	return error != 0 ? error
+			  : domain->backend->port->open(
+				    domain, port_id, attr != NULL ? attr : &defaults, out);
+}
+
+int
+trip_port_find(struct trip_domain *domain, uint16_t port_id, struct trip_port **out)
+{
+	int error = trip_detach_check(domain);
+
+	return error != 0 ? error : domain->backend->port->find(domain, port_id, out);
+}
+
+int
+trip_port_close(struct trip_port *port)
+{
+	int error = trip_detach_check(port->domain);
+
+	return error != 0 ? error : port->domain->backend->port->close(port);
+}
+
+/* Of no domain: in a secondary process, whichever it is attached to. */
+int
+trip_port_facts(uint16_t port_id, struct trip_port_facts *facts)
+{
+	const struct trip_backend *backend;
+
+	if (rte_eal_process_type() != RTE_PROC_SECONDARY)
+		return trip_port_hard_facts(port_id, facts);
+	backend = trip_detach_backend();
+	return backend != NULL ? backend->port->facts(port_id, facts) : -ENOTSUP;
+}
+
+int
+trip_port_facts_read(struct trip_port *port, struct trip_port_facts *facts)
+{
+	int error = trip_detach_check(port->domain);
+
+	return error != 0 ? error : port->domain->backend->port->facts_read(port, facts);
+}
+
+int
+trip_port_stats_read(struct trip_port *port, struct trip_port_stats *stats)
+{
+	int error = trip_detach_check(port->domain);
+
+	return error != 0 ? error : port->domain->backend->port->stats_read(port, stats);
+}
+
+int
+trip_port_stopping(struct trip_port *port)
+{
+	int result = trip_detach_check(port->domain);
+
+	if (result == 0)
+		result = port->domain->backend->port->run(port, trip_hard_stopping);
+	return result < 0 ? result : 0;
+}
+
+int
+trip_port_started(struct trip_port *port)
+{
+	int error = trip_detach_check(port->domain);
+
+	return error != 0 ? error : port->domain->backend->port->run(port, trip_hard_started);
 }

@@ -8,6 +8,7 @@
 
 struct rte_eth_rxtx_callback;
 struct trip_hard;
+struct trip_hard_call;
 
 struct trip_port_queue {
 	/* This handle's bursts have it. */
@@ -60,6 +61,25 @@ struct trip_port {
 	struct trip_port_side sides[TRIP_PORT_SIDES]; /* by enum trip_flow_direction */
 };
 
+_Static_assert(offsetof(struct trip_port, domain) == 0, "a flow finds its domain there");
+
+/* Ports of this process, or of the primary. */
+struct trip_port_backend {
+	int (*open)(struct trip_domain *domain, uint16_t port_id, const struct trip_port_attr *attr,
+		struct trip_port **out);
+	int (*find)(struct trip_domain *domain, uint16_t port_id, struct trip_port **out);
+	int (*close)(struct trip_port *port);
+	/* Whether the port is open or not. */
+	int (*facts)(uint16_t port_id, struct trip_port_facts *facts);
+	int (*facts_read)(struct trip_port *port, struct trip_port_facts *facts);
+	int (*stats_read)(struct trip_port *port, struct trip_port_stats *stats);
+	/* Runs something on the port's worker, where it has one. */
+	int (*run)(struct trip_port *port,
+		int (*run)(struct trip_hard *hard, struct trip_hard_call *call));
+};
+
+extern const struct trip_port_backend trip_port_local;
+
 /* A queue of a side that has a table. */
 void trip_port_queue_open(
 	struct trip_port *port, enum trip_flow_direction direction, uint32_t queue);
@@ -83,10 +103,6 @@ bool trip_port_is_past(
 bool trip_port_wait_past(
 	const struct trip_port *port, const struct trip_port_side *side, uint64_t stamp);
 
-/* In an attached process. The port is what the primary says; and not any more. */
-struct trip_protocol_found;
-int trip_port_found(struct trip_port *port, const struct trip_protocol_found *found, int fd);
-void trip_port_lose(struct trip_port *port);
 /* The queues that this handle's bursts have are nobody's. */
 void trip_port_let_go(struct trip_port *port);
 
@@ -100,5 +116,16 @@ int trip_port_hard_start(struct trip_port *port);
 
 /* Takes it away. After the last flow, without the control lock. */
 void trip_port_hard_stop(struct trip_port *port);
+
+/* Returns when what homes have started on ports of the domain has finished, and was told of. At
+ * once from a worker. 0, or -ESHUTDOWN: the primary has ended meanwhile. */
+int trip_port_hard_quiesce(struct trip_domain *domain);
+
+/* As trip_port_backend has them. */
+int trip_port_hard_facts(uint16_t port_id, struct trip_port_facts *facts);
+int trip_port_hard_facts_read(struct trip_port *port, struct trip_port_facts *facts);
+int trip_port_hard_stats_read(struct trip_port *port, struct trip_port_stats *stats);
+int trip_port_hard_run(
+	struct trip_port *port, int (*run)(struct trip_hard *hard, struct trip_hard_call *call));
 
 #endif

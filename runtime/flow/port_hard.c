@@ -4,13 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <rte_eal.h>
-
-#include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
 #include "flow/port.h"
-#include "secondary/link_flow.h"
 #include "hard.h"
 #include "template.h"
 
@@ -86,8 +82,6 @@ has_hard(const struct trip_domain *domain)
 int
 trip_port_hard_quiesce(struct trip_domain *domain)
 {
-	if (domain->link != NULL)
-		return trip_link_quiesce(domain);
 	if (trip_hard_current != NULL || !has_hard(domain))
 		return 0;
 	/* So that no port is closed meanwhile. */
@@ -97,12 +91,6 @@ trip_port_hard_quiesce(struct trip_domain *domain)
 			quiesce(domain, domain->ports[i]->hard);
 	pthread_mutex_unlock(&domain->control);
 	return 0;
-}
-
-bool
-trip_port_on_worker(const struct trip_domain *domain)
-{
-	return trip_hard_current != NULL || trip_domain_on_home(domain);
 }
 
 int
@@ -132,12 +120,10 @@ trip_port_prepare(uint16_t port_id, uint32_t max_rules)
 }
 
 int
-trip_port_facts(uint16_t port_id, struct trip_port_facts *out)
+trip_port_hard_facts(uint16_t port_id, struct trip_port_facts *out)
 {
 	struct trip_facts facts;
 
-	if (rte_eal_process_type() == RTE_PROC_SECONDARY)
-		return trip_link_port_facts(NULL, port_id, out);
 	if (trip_facts_read(port_id, &facts) != 0)
 		return trip_error_set(ENODEV, "port %" PRIu16 ": there is no such port", port_id);
 	*out = facts.port;
@@ -145,27 +131,15 @@ trip_port_facts(uint16_t port_id, struct trip_port_facts *out)
 }
 
 int
-trip_port_facts_read(struct trip_port *port, struct trip_port_facts *facts)
+trip_port_hard_facts_read(struct trip_port *port, struct trip_port_facts *facts)
 {
 	struct trip_hard *hard = atomic_load_explicit(
 		&port->domain->engine.hard[port->port_id], memory_order_acquire);
 
-	if (trip_detach_check(port->domain) != 0)
-		return -ESHUTDOWN;
-	if (port->domain->link != NULL)
-		return trip_link_port_facts(port->domain, port->port_id, facts);
 	if (hard == NULL)
-		return trip_port_facts(port->port_id, facts);
+		return trip_port_hard_facts(port->port_id, facts);
 	trip_hard_facts(hard, facts);
 	return 0;
-}
-
-/* In an attached process. */
-static int
-refuse_far(const struct trip_port *port)
-{
-	return trip_error_set(
-		ENOTSUP, "port %" PRIu16 ": its hardware engine is the primary's", port->port_id);
 }
 
 static uint64_t
@@ -175,16 +149,12 @@ load(const _Atomic uint64_t *stat)
 }
 
 int
-trip_port_stats_read(struct trip_port *port, struct trip_port_stats *out)
+trip_port_hard_stats_read(struct trip_port *port, struct trip_port_stats *out)
 {
 	const struct trip_engine *engine = &port->domain->engine;
 	const struct trip_hard *hard =
 		atomic_load_explicit(&engine->hard[port->port_id], memory_order_acquire);
 
-	if (trip_detach_check(port->domain) != 0)
-		return -ESHUTDOWN;
-	if (port->domain->link != NULL)
-		return trip_link_port_stats(port->domain, port->port_id, out);
 	*out = (struct trip_port_stats){0};
 	if (hard == NULL)
 		return 0;
@@ -208,18 +178,14 @@ trip_port_stats_read(struct trip_port *port, struct trip_port_stats *out)
 	return 0;
 }
 
-/* Runs it on the port's worker, where it has one. */
-static int
-tell(struct trip_port *port, int (*run)(struct trip_hard *hard, struct trip_hard_call *call))
+int
+trip_port_hard_run(
+	struct trip_port *port, int (*run)(struct trip_hard *hard, struct trip_hard_call *call))
 {
 	struct trip_hard_call call = {.run = run};
 	int result = 0;
 
-	if (trip_detach_check(port->domain) != 0)
-		return -ESHUTDOWN;
-	if (port->domain->link != NULL)
-		return refuse_far(port);
-	if (trip_port_on_worker(port->domain))
+	if (trip_progress_on_worker(port->domain))
 		return trip_error_set(EDEADLK,
 			"port %" PRIu16 ": neither a home nor a port's worker can wait for its "
 			"worker",
@@ -229,18 +195,4 @@ tell(struct trip_port *port, int (*run)(struct trip_hard *hard, struct trip_hard
 		result = trip_hard_call(port->hard, &call);
 	pthread_mutex_unlock(&port->domain->control);
 	return result;
-}
-
-int
-trip_port_stopping(struct trip_port *port)
-{
-	int result = tell(port, trip_hard_stopping);
-
-	return result < 0 ? result : 0;
-}
-
-int
-trip_port_started(struct trip_port *port)
-{
-	return tell(port, trip_hard_started);
 }

@@ -15,13 +15,10 @@
 
 #include <trip_error.h>
 
-#include "client/protocol.h"
 #include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
 #include "flow/port.h"
-#include "secondary/link.h"
-#include "memory.h"
 #include "source.h"
 
 /* How long the end of a flow waits for a burst of another process, which may be stopped. */
@@ -36,12 +33,6 @@ cross(void *arg, uint32_t flow, unsigned int which)
 	struct trip_port *port = arg;
 
 	trip_source_cross(&port->domain->engine, flow, which);
-}
-
-static uint32_t
-owner_of(const struct trip_port *port)
-{
-	return port->domain->link != NULL ? port->domain->link->number + 1 : TRIP_CLAIM_PRIMARY;
 }
 
 static struct trip_claim *
@@ -66,7 +57,7 @@ trip_port_queue_open(struct trip_port *port, enum trip_flow_direction direction,
 		&shared, cross, port);
 }
 
-/* In an attached process: the first time that it polls the queue. */
+/* The first time that an attached process polls the queue; in the primary it is open. */
 static void
 follow(struct trip_port *port, enum trip_flow_direction direction, uint32_t queue)
 {
@@ -88,10 +79,9 @@ trip_port_queue_claim(struct trip_port *port, enum trip_flow_direction direction
 {
 	struct trip_port_side *side = &port->sides[direction];
 
-	if (!trip_claim_take(claim_of(port, side, queue), owner_of(port)))
+	if (!trip_claim_take(claim_of(port, side, queue), port->domain->claimant))
 		return false;
-	if (port->domain->link != NULL)
-		follow(port, direction, queue);
+	follow(port, direction, queue);
 	side->queues[queue].claimed = true;
 	return true;
 }
@@ -100,7 +90,7 @@ static void
 give(struct trip_port *port, struct trip_port_side *side, uint32_t queue)
 {
 	side->queues[queue].claimed = false;
-	(void)trip_claim_give(claim_of(port, side, queue), owner_of(port));
+	(void)trip_claim_give(claim_of(port, side, queue), port->domain->claimant);
 }
 
 /* A child of fork() has the handle, and not the queue. */
@@ -180,8 +170,8 @@ trip_port_claim(struct trip_port *port, enum trip_flow_direction direction, uint
 	return trip_error_set(EBUSY,
 		"port %" PRIu16 ": %s queue %" PRIu16 " is polled by %s, number %" PRIu32,
 		port->port_id, sides[direction], queue,
-		owner == owner_of(port) ? "another handle of this process"
-					: "another attached process",
+		owner == port->domain->claimant ? "another handle of this process"
+						: "another attached process",
 		owner - 1);
 }
 
@@ -199,6 +189,15 @@ trip_port_release(struct trip_port *port, enum trip_flow_direction direction, ui
 			port->port_id, sides[direction], queue);
 	give(port, &port->sides[direction], queue);
 	return 0;
+}
+
+void
+trip_port_let_go(struct trip_port *port)
+{
+	for (unsigned int s = 0; s < TRIP_PORT_SIDES; s++)
+		for (uint32_t q = 0; q < port->sides[s].n_queues; q++)
+			if (port->sides[s].queues[q].claimed)
+				give(port, &port->sides[s], q);
 }
 
 /* ---- in the primary: rules for others, and what others have left -------------------------------
@@ -318,79 +317,4 @@ trip_port_wait_past(const struct trip_port *port, const struct trip_port_side *s
 		trip_progress_wait_burst(began);
 	}
 	return true;
-}
-
-/* ---- in an attached process: a port that was found ---------------------------------------------
- */
-
-static int
-found_side(struct trip_port *port, unsigned int which, const struct trip_protocol_found *found,
-	char *memory)
-{
-	struct trip_port_side *side = &port->sides[which];
-	uint32_t max_flows = port->domain->attr.max_flows;
-
-	if (found->n_queues[which] == 0)
-		return 0;
-	if (found->first_queue[which] + (uint64_t)found->n_queues[which] >
-		port->domain->engine.n_queues)
-		return trip_error_set(EPROTO,
-			"port %" PRIu16 ": the primary gives queues that the domain does not have",
-			port->port_id);
-	side->queues = trip_memory_reserve(sizeof(*side->queues) * found->n_queues[which]);
-	if (side->queues == NULL ||
-		trip_follow_open(&side->follow, memory + which * trip_rulebook_size(max_flows),
-			max_flows) != 0)
-		return trip_error_set(
-			ENOMEM, "port %" PRIu16 ": no memory for its rules", port->port_id);
-	side->table = side->follow.table;
-	side->first_queue = found->first_queue[which];
-	side->n_queues = found->n_queues[which];
-	return 0;
-}
-
-int
-trip_port_found(struct trip_port *port, const struct trip_protocol_found *found, int fd)
-{
-	size_t size = TRIP_PORT_SIDES * trip_rulebook_size(port->domain->attr.max_flows);
-	int error = 0;
-
-	port->mode = (enum trip_port_mode)found->mode;
-	port->rules_memory = mmap(NULL, size, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	close(fd);
-	if (port->rules_memory == MAP_FAILED) {
-		port->rules_memory = NULL;
-		return trip_error_set(
-			errno, "port %" PRIu16 ": its rules cannot be mapped", port->port_id);
-	}
-	for (unsigned int s = 0; s < TRIP_PORT_SIDES && error == 0; s++)
-		error = found_side(port, s, found, port->rules_memory);
-	if (error != 0)
-		trip_port_lose(port);
-	return error;
-}
-
-void
-trip_port_let_go(struct trip_port *port)
-{
-	for (unsigned int s = 0; s < TRIP_PORT_SIDES; s++)
-		for (uint32_t q = 0; q < port->sides[s].n_queues; q++)
-			if (port->sides[s].queues[q].claimed)
-				give(port, &port->sides[s], q);
-}
-
-void
-trip_port_lose(struct trip_port *port)
-{
-	trip_port_let_go(port);
-	for (unsigned int s = 0; s < TRIP_PORT_SIDES; s++) {
-		struct trip_port_side *side = &port->sides[s];
-
-		if (side->table != NULL)
-			trip_follow_close(&side->follow);
-		trip_memory_give(side->queues);
-	}
-	if (port->rules_memory != NULL)
-		munmap(port->rules_memory,
-			TRIP_PORT_SIDES * trip_rulebook_size(port->domain->attr.max_flows));
 }

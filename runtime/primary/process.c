@@ -403,7 +403,7 @@ now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Either whoever closes the domain finds it, or it finds the domain closed: set_open() of domain.c.
+/* Either whoever closes the domain finds it, or it finds the domain closed: set_open() of open.c.
  */
 static int
 let_in(struct trip_process *process)

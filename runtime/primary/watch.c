@@ -13,6 +13,7 @@
 
 #include <trip_error.h>
 
+#include "cntr/native.h"
 #include "cntr/registry.h"
 #include "domain/domain.h"
 #include "domain/error.h"

@@ -26,14 +26,16 @@
 
 #include <trip_error.h>
 
+#include "cntr/native.h"
+#include "domain/backend.h"
 #include "domain/detach.h"
 #include "domain/domain.h"
 #include "domain/error.h"
 #include "domain/layout.h"
 #include "domain/share.h"
 #include "domain/thread.h"
-#include "secondary/attach.h"
 #include "secondary/link.h"
+#include "work/hold.h"
 
 /* What is about to change is looked at so often, in a second. */
 #define AGAIN_TIMES 200
@@ -164,24 +166,6 @@ open_zone(const struct trip_domain *domain, const char *what, const struct rte_m
 	return 0;
 }
 
-static int
-open_submitters(struct trip_domain *domain, struct trip_home *home)
-{
-	uint32_t first = trip_home_client_channel(&home->shape, domain->link->number);
-	struct trip_submitter *submitters = calloc(domain->n_channels, sizeof(*submitters));
-	int error = 0;
-
-	domain->submitters[home->index] = submitters;
-	if (submitters == NULL)
-		return trip_error_set(ENOMEM, "domain: no memory for channels");
-	for (uint32_t i = 0; i < domain->n_channels && error == 0; i++) {
-		submitters[i].number = first + i;
-		error = trip_domain_open_submitter(&submitters[i], &home->clients[i],
-			trip_home_channel_slots(&home->shape, first + i));
-	}
-	return error;
-}
-
 /* The lists begin empty: what is in them comes from the primary. */
 static int
 open_lists(struct trip_domain *domain, uint32_t home)
@@ -219,7 +203,8 @@ map_homes(
 		if (home == NULL)
 			return trip_error_set(ENOMEM, "domain: no memory for home %" PRIu32, i);
 		domain->engine.homes[domain->engine.n_homes++] = home;
-		error = open_submitters(domain, home);
+		error = trip_domain_open_submitters(
+			domain, home, trip_home_client_channel(&home->shape, domain->link->number));
 		if (error == 0)
 			error = open_lists(domain, i);
 	}
@@ -271,17 +256,50 @@ unmap(struct trip_domain *domain)
 {
 	if (domain->link != NULL)
 		trip_link_close(domain);
-	for (uint32_t i = 0; i < domain->engine.n_homes; i++) {
-		for (uint32_t c = 0; domain->submitters[i] != NULL && c < domain->n_channels; c++)
-			free(domain->submitters[i][c].held);
-		free(domain->submitters[i]);
-		free(domain->waiters[i].next);
-		trip_home_fini(domain->engine.homes[i]);
-	}
+	trip_domain_close_homes(domain);
 	trip_thread_fini(domain);
 	trip_hold_fini(domain);
 	trip_domain_free(domain);
 }
+
+static int
+close_domain(struct trip_domain *domain)
+{
+	int error = trip_link_detach(domain);
+
+	if (error != 0 && error != -ESHUTDOWN)
+		return error;
+	trip_detach_unwatch(domain);
+	trip_native_fini(domain);
+	unmap(domain);
+	return 0;
+}
+
+/* The connection is the parent's. */
+static void
+forget(struct trip_domain *domain)
+{
+}
+
+static int
+refuse_functions(const struct trip_domain *domain)
+{
+	return trip_error_set(ENOTSUP,
+		"domain \"%s\": functions run in the primary: register them there", domain->name);
+}
+
+static const struct trip_backend backend = {
+	.close = close_domain,
+	.forget = forget,
+	.homes = trip_link_homes,
+	.quiesce = trip_link_quiesce,
+	.check_functions = refuse_functions,
+	.cntr = &trip_link_cntr,
+	.native = &trip_link_native,
+	.port = &trip_link_port,
+	.flow = &trip_link_flow,
+	.counters = &trip_link_counters,
+};
 
 /* Finds the domain, and is let in: *out is yet to be mapped then. */
 static int
@@ -293,7 +311,7 @@ enter(const char *name, struct finds *finds, struct trip_domain **out, void *con
 
 	if (error != 0)
 		return error;
-	domain = trip_domain_alloc(name, &unknown, context);
+	domain = trip_domain_alloc(name, &unknown, &backend, context);
 	if (domain == NULL)
 		return -ENOMEM;
 	error = trip_link_open(domain, finds->share.socket, finds->share.nonce);
@@ -350,17 +368,4 @@ trip_domain_attach(const char *name, struct trip_domain **out, void *context)
 		error = attach(name, out, context);
 	}
 	return error;
-}
-
-int
-trip_attach_close(struct trip_domain *domain)
-{
-	int error = trip_link_detach(domain);
-
-	if (error != 0 && error != -ESHUTDOWN)
-		return error;
-	trip_detach_unwatch(domain);
-	trip_native_fini(domain);
-	unmap(domain);
-	return 0;
 }

@@ -14,7 +14,6 @@
 #include <trip_error.h>
 
 #include "client/protocol.h"
-#include "cntr/registry.h"
 #include "domain/detach.h"
 #include "domain/domain.h"
 #include "domain/error.h"
@@ -45,9 +44,9 @@ trip_link_fail(const struct trip_domain *domain, int error)
 	return fail_ended(has_ended(domain->link) ? -EPIPE : error);
 }
 
-static int
-call(struct trip_domain *domain, enum trip_protocol_type type, const void *body, size_t size,
-	union trip_protocol_answer *answer, int *fd)
+int
+trip_link_call(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
+	size_t size, union trip_protocol_answer *answer, int *fd)
 {
 	int error;
 
@@ -118,21 +117,35 @@ trip_link_call_slow_fd(struct trip_domain *domain, enum trip_protocol_type type,
 	return error == 0 ? 0 : trip_link_fail(domain, error);
 }
 
+/* What another connection is asked for by. */
+struct way {
+	char path[sizeof(((struct trip_link *)0)->path)];
+	uint32_t number;
+};
+
+static void
+copy_way(const struct trip_domain *domain, void *arg)
+{
+	struct way *way = arg;
+
+	memcpy(way->path, domain->link->path, sizeof(way->path));
+	way->number = domain->link->number;
+}
+
 int
 trip_link_call_once(enum trip_protocol_type type, const void *body, size_t size,
 	union trip_protocol_answer *answer)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	char path[sizeof(((struct trip_link *)0)->path)];
 	struct trip_client *client;
-	uint32_t number;
-	int error = trip_detach_find_link(path, sizeof(path), &number);
+	struct way way;
+	int error = trip_detach_any(copy_way, &way);
 
 	if (error != 0)
 		return error;
 	/* One at a time: the primary has no place for more, and answers one after the other. */
 	pthread_mutex_lock(&lock);
-	error = connect_as(path, number, &client);
+	error = connect_as(way.path, way.number, &client);
 	if (error == 0) {
 		error = trip_client_call(client, type, body, size, answer, NULL);
 		trip_client_close(client);
@@ -151,13 +164,15 @@ attach(struct trip_domain *domain, uint64_t nonce)
 	for (unsigned int i = 0; i < RTE_MAX_LCORE && i < TRIP_PROTOCOL_LCORES; i++)
 		if (rte_eal_lcore_role(i) != ROLE_OFF)
 			attach.lcores[i / 64] |= UINT64_C(1) << i % 64;
-	error = call(domain, TRIP_PROTOCOL_ATTACH, &attach, sizeof(attach), &answer, NULL);
+	error = trip_link_call(
+		domain, TRIP_PROTOCOL_ATTACH, &attach, sizeof(attach), &answer, NULL);
 	if (error != 0)
 		return error;
 	domain->attr = answer.attached.attr;
 	domain->attr.name = domain->name;
 	domain->engine.tsc_hz = answer.attached.tsc_hz;
 	domain->link->number = answer.attached.number;
+	domain->claimant = answer.attached.number + 1;
 	return answer.attached.number < domain->attr.max_processes
 		       ? 0
 		       : trip_error_set(EPROTO, "domain \"%s\": the primary gives number %u",
@@ -218,7 +233,7 @@ trip_link_detach(struct trip_domain *domain)
 
 	/* Before it may end: whom the watcher then finds leaving, it has nobody to wake for. */
 	atomic_store(&domain->link->leaving, true);
-	error = call(domain, TRIP_PROTOCOL_DETACH, NULL, 0, NULL, NULL);
+	error = trip_link_call(domain, TRIP_PROTOCOL_DETACH, NULL, 0, NULL, NULL);
 	if (error != 0 && error != -ESHUTDOWN)
 		atomic_store(&domain->link->leaving, false);
 	return error;
@@ -301,74 +316,6 @@ trip_link_close(struct trip_domain *domain)
 	pthread_mutex_destroy(&link->lock);
 	free(link);
 	domain->link = NULL;
-}
-
-/* Which index of which home an id is of, the primary says and we check. */
-static int
-take_entry(struct trip_domain *domain, const struct trip_protocol_opened *opened,
-	struct trip_entry *entry)
-{
-	*entry = (struct trip_entry){
-		.id = opened->cntr,
-		.global =
-			(uint32_t)(opened->cntr & ((UINT64_C(1) << TRIP_REGISTRY_INDEX_BITS) - 1)),
-		.events = (enum trip_cntr_events)opened->events,
-	};
-	memcpy(entry->name, opened->name, sizeof(entry->name) - 1);
-	return trip_engine_has_cntr(&domain->engine, entry->global)
-		       ? 0
-		       : trip_error_set(EPROTO, "domain \"%s\": the primary gives counter %u",
-				 domain->name, entry->global);
-}
-
-int
-trip_link_enter(struct trip_domain *domain, const char *name, enum trip_cntr_events events,
-	struct trip_entry *entry)
-{
-	struct trip_protocol_open open = {.events = events};
-	union trip_protocol_answer answer;
-	int error;
-
-	if (name != NULL)
-		strcpy(open.name, name);
-	error = call(domain, TRIP_PROTOCOL_OPEN, &open, sizeof(open), &answer, NULL);
-	return error == 0 ? take_entry(domain, &answer.opened, entry) : error;
-}
-
-int
-trip_link_find(struct trip_domain *domain, const char *name, struct trip_entry *entry)
-{
-	struct trip_protocol_find find = {0};
-	union trip_protocol_answer answer;
-	int error;
-
-	strcpy(find.name, name);
-	error = call(domain, TRIP_PROTOCOL_FOUND, &find, sizeof(find), &answer, NULL);
-	return error == 0 ? take_entry(domain, &answer.opened, entry) : error;
-}
-
-int
-trip_link_let_go(struct trip_domain *domain, uint64_t id, bool found)
-{
-	const struct trip_protocol_close close = {.cntr = id, .found = found};
-
-	return call(domain, TRIP_PROTOCOL_CLOSE, &close, sizeof(close), NULL, NULL);
-}
-
-int
-trip_link_signal(struct trip_domain *domain, uint32_t home, uint32_t slot,
-	enum trip_protocol_signal_by by, int *fd)
-{
-	const struct trip_protocol_signal signal = {.home = home, .slot = slot, .by = by};
-	bool comes = by == TRIP_PROTOCOL_SIGNAL_OWN || by == TRIP_PROTOCOL_SIGNAL_COMMON;
-	int error;
-
-	*fd = -1;
-	error = call(domain, TRIP_PROTOCOL_SIGNAL, &signal, sizeof(signal), NULL, fd);
-	if (error != 0 || !comes || *fd >= 0)
-		return error;
-	return trip_error_set(EMFILE,
-		"domain \"%s\": the process has no descriptor left to wait by", domain->name);
 }
 
 int

@@ -19,7 +19,6 @@
 struct trip_client;
 struct trip_client_home;
 struct trip_domain;
-struct trip_entry;
 struct trip_home;
 
 struct trip_link {
@@ -61,20 +60,6 @@ int trip_link_detach(struct trip_domain *domain);
 /* Ends the connection. */
 void trip_link_close(struct trip_domain *domain);
 
-/* As trip_registry_enter() and trip_registry_find(); `entry` is filled in, and the caller's. */
-int trip_link_enter(struct trip_domain *domain, const char *name, enum trip_cntr_events events,
-	struct trip_entry *entry);
-int trip_link_find(struct trip_domain *domain, const char *name, struct trip_entry *entry);
-
-/* Gives a handle back: 0, or -EBUSY: others have it open. */
-int trip_link_let_go(struct trip_domain *domain, uint64_t id, bool found);
-
-/* Where the domain's list of a home's waiter slots is empty: gets more, and takes one of them; its
- * index, or -ENOSPC. */
-int trip_link_take_slot(struct trip_domain *domain, uint32_t home);
-/* Likewise, and waits for nobody; -EAGAIN: more are being asked for. */
-int trip_link_try_slot(struct trip_domain *domain, uint32_t home);
-
 /* Under the lock. Takes the answer to what was asked for and not waited for: 0, what the primary
  * says, or TRIP_CLIENT_YET. One slot goes to `mine`, where that is not NULL. */
 int trip_link_settle(struct trip_domain *domain, bool wait, int *mine);
@@ -83,9 +68,9 @@ int trip_link_settle(struct trip_domain *domain, bool wait, int *mine);
  * comes first: another connection is not to be had then, or is to another primary. */
 int trip_link_fail(const struct trip_domain *domain, int error);
 
-/* How homes signal a slot: 0 or the error. *fd is a new descriptor that is ready then, or -1. */
-int trip_link_signal(struct trip_domain *domain, uint32_t home, uint32_t slot,
-	enum trip_protocol_signal_by by, int *fd);
+/* A request that is answered at once; `answer` and `fd` may be NULL. */
+int trip_link_call(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
+	size_t size, union trip_protocol_answer *answer, int *fd);
 
 /* A request that takes the time of a device, or waits for homes. */
 int trip_link_call_slow(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
@@ -99,7 +84,13 @@ int trip_link_call_slow_fd(struct trip_domain *domain, enum trip_protocol_type t
 int trip_link_call_once(enum trip_protocol_type type, const void *body, size_t size,
 	union trip_protocol_answer *answer);
 
-/* What its primary tells of the homes, TRIP_HOMES_MAX at most: how many, or the error. */
+/* As backend.h has it. */
 int trip_link_homes(struct trip_domain *domain, struct trip_client_home *homes);
+int trip_link_quiesce(struct trip_domain *domain);
+extern const struct trip_cntr_backend trip_link_cntr;
+extern const struct trip_native_backend trip_link_native;
+extern const struct trip_port_backend trip_link_port;
+extern const struct trip_flow_backend trip_link_flow;
+extern const struct trip_counters_backend trip_link_counters;
 
 #endif

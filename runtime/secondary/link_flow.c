@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Flows and counters objects of an attached process: the primary has them, and makes the calls
+ * (proxy.h). What was checked before is what needs no more than this process's handles.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,112 +11,61 @@
 #include <rte_common.h>
 
 #include "client/protocol.h"
+#include "domain/domain.h"
 #include "domain/error.h"
 #include "flow/counters.h"
 #include "flow/flow.h"
 #include "flow/flow_wire.h"
 #include "secondary/link.h"
-#include "secondary/link_flow.h"
 
-int
-trip_link_quiesce(struct trip_domain *domain)
+struct far_flow {
+	struct trip_flow flow;
+	struct trip_flow_more more;
+};
+
+/* The handle is what it begins with. */
+static struct trip_flow_more *
+more_of(const struct trip_flow *flow)
 {
-	uint32_t n_ports;
-
-	pthread_mutex_lock(&domain->lock);
-	n_ports = domain->n_ports;
-	pthread_mutex_unlock(&domain->lock);
-	/* A port is closed after its flows, and a flow is destroyed after what was done to it. */
-	return n_ports > 0 ? trip_link_call_slow(domain, TRIP_PROTOCOL_QUIESCE, NULL, 0, NULL) : 0;
+	return &((struct far_flow *)(uintptr_t)flow)->more;
 }
 
-int
-trip_link_port_find(
-	struct trip_domain *domain, uint16_t port_id, struct trip_protocol_found *found, int *fd)
+static struct trip_flow *
+alloc_flow(struct trip_port *port, const struct trip_flow_attr *attr)
 {
-	const struct trip_protocol_port port = {.port = port_id};
-	union trip_protocol_answer answer;
-	int error = trip_link_call_slow_fd(
-		domain, TRIP_PROTOCOL_PORT, &port, sizeof(port), &answer, fd);
+	struct far_flow *far = calloc(1, sizeof(*far));
 
-	if (error != 0)
-		return error;
-	*found = answer.port;
-	if (*fd >= 0)
-		return 0;
-	(void)trip_link_port_close(domain, port_id);
-	return trip_error_set(EMFILE,
-		"port %" PRIu16 ": the process has no descriptor left to find its rules by",
-		port_id);
+	if (far == NULL)
+		return NULL;
+	far->flow.port = port;
+	/* Its counters are held from closing. */
+	for (unsigned int i = 0; i < attr->n_cntrs; i++) {
+		far->more.cntrs[far->flow.n_cntrs++] = attr->cntrs[i];
+		atomic_fetch_add_explicit(&attr->cntrs[i]->refs, 1, memory_order_relaxed);
+	}
+	return &far->flow;
 }
 
-int
-trip_link_port_close(struct trip_domain *domain, uint16_t port_id)
+static void
+free_flow(struct trip_flow *flow)
 {
-	const struct trip_protocol_port port = {.port = port_id, .close = 1};
+	struct trip_flow_more *more = trip_flow_more(flow);
 
-	return trip_link_call_slow(domain, TRIP_PROTOCOL_PORT, &port, sizeof(port), NULL);
+	while (flow->n_cntrs > 0)
+		atomic_fetch_sub_explicit(
+			&more->cntrs[--flow->n_cntrs]->refs, 1, memory_order_release);
+	free(more->reason);
+	/* The handle is what it begins with. */
+	free(flow);
 }
 
-/* The constant string that a text of the primary's is: of drivers and engines, there are few. */
-static const char *
-constant(const char *text, size_t size)
+static int
+ask_of(struct trip_flow *flow, enum trip_protocol_deed deed, union trip_protocol_answer *answer)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static char texts[16][sizeof(((struct trip_protocol_facts *)0)->driver)];
-	unsigned int i = 0;
+	const struct trip_protocol_flow_do asked = {.flow = trip_flow_more(flow)->id, .deed = deed};
 
-	pthread_mutex_lock(&lock);
-	while (i < RTE_DIM(texts) && texts[i][0] != 0 && strncmp(texts[i], text, size) != 0)
-		i++;
-	if (i < RTE_DIM(texts) && texts[i][0] == 0)
-		memcpy(texts[i], text, size - 1);
-	pthread_mutex_unlock(&lock);
-	return i < RTE_DIM(texts) ? texts[i] : "unknown";
-}
-
-int
-trip_link_port_facts(struct trip_domain *domain, uint16_t port_id, struct trip_port_facts *facts)
-{
-	const struct trip_protocol_port_ask asked = {.port = port_id, .open = domain != NULL};
-	const enum trip_protocol_type type = TRIP_PROTOCOL_PORT_FACTS;
-	union trip_protocol_answer answer;
-	const struct trip_protocol_facts *told = &answer.facts;
-	int error = domain != NULL
-			    ? trip_link_call_slow(domain, type, &asked, sizeof(asked), &answer)
-			    : trip_link_call_once(type, &asked, sizeof(asked), &answer);
-
-	if (error != 0)
-		return error;
-	*facts = (struct trip_port_facts){
-		.driver = constant(told->driver, sizeof(told->driver)),
-		.engine = constant(told->engine, sizeof(told->engine)),
-		.refresh_lag_ns = told->refresh_lag_ns,
-		.query_ns = told->query_ns,
-		.refresh_lag_from = (enum trip_fact)told->refresh_lag_from,
-		.query_from = (enum trip_fact)told->query_from,
-		.indirect = told->indirect != 0,
-		.indirect_from = (enum trip_fact)told->indirect_from,
-		.thread_safe = told->thread_safe != 0,
-		.keeps_rules = told->keeps_rules != 0,
-		.keeps_shared = told->keeps_shared != 0,
-		.templates = told->templates != 0,
-		.templates_from = (enum trip_fact)told->templates_from,
-	};
-	return 0;
-}
-
-int
-trip_link_port_stats(struct trip_domain *domain, uint16_t port_id, struct trip_port_stats *stats)
-{
-	const struct trip_protocol_port_ask asked = {.port = port_id};
-	union trip_protocol_answer answer;
-	int error = trip_link_call_slow(
-		domain, TRIP_PROTOCOL_PORT_STATS, &asked, sizeof(asked), &answer);
-
-	if (error == 0)
-		*stats = answer.port_stats;
-	return error;
+	return trip_link_call_slow(
+		flow->port->domain, TRIP_PROTOCOL_FLOW_DO, &asked, sizeof(asked), answer);
 }
 
 /* The item or action of the caller's that an answer is about. */
@@ -157,7 +110,7 @@ take_made(struct trip_flow *flow, const struct trip_flow_order *order,
 	more->reason = strndup(made->text, sizeof(made->text));
 	if (more->reason != NULL)
 		return 0;
-	(void)trip_link_flow_destroy(flow);
+	(void)ask_of(flow, TRIP_PROTOCOL_FLOW_DESTROY, NULL);
 	return trip_flow_refuse(order->error, ENOMEM, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 		"no memory for its handle");
 }
@@ -186,9 +139,8 @@ pack(struct trip_protocol_flow *asked, const struct trip_flow_order *order, uint
 	return 0;
 }
 
-int
-trip_link_flow_create(
-	struct trip_flow *flow, const struct trip_flow_order *order, uint64_t counters)
+static int
+ask_for(struct trip_flow *flow, const struct trip_flow_order *order)
 {
 	const struct trip_flow_attr *attr = order->attr;
 	struct trip_protocol_flow asked;
@@ -198,7 +150,7 @@ trip_link_flow_create(
 
 	if (error != 0)
 		return error;
-	asked.counters = counters;
+	asked.counters = trip_counters_far(attr->counters);
 	asked.n_cntrs = attr->n_cntrs;
 	for (unsigned int i = 0; i < attr->n_cntrs; i++)
 		asked.cntrs[i] = attr->cntrs[i]->id;
@@ -210,8 +162,30 @@ trip_link_flow_create(
 	return take_made(flow, order, &wire, &answer.made);
 }
 
-int
-trip_link_flow_validate(uint16_t port_id, const struct trip_flow_order *order, const char **reason)
+static int
+create(struct trip_port *port, const struct trip_flow_order *order, struct trip_flow **out)
+{
+	struct trip_domain *domain = port->domain;
+	struct trip_flow *flow = alloc_flow(port, order->attr);
+	int result;
+
+	if (flow == NULL)
+		return trip_flow_refuse(order->error, ENOMEM, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+			"no memory for its handle");
+	result = ask_for(flow, order);
+	if (result != 0) {
+		free_flow(flow);
+		return result;
+	}
+	pthread_mutex_lock(&domain->lock);
+	port->n_flows++;
+	pthread_mutex_unlock(&domain->lock);
+	*out = flow;
+	return 0;
+}
+
+static int
+validate(uint16_t port_id, const struct trip_flow_order *order, const char **reason)
 {
 	static _Thread_local union trip_protocol_answer answer;
 	struct trip_protocol_flow asked;
@@ -223,9 +197,7 @@ trip_link_flow_validate(uint16_t port_id, const struct trip_flow_order *order, c
 	error = trip_link_call_once(TRIP_PROTOCOL_VALIDATE, &asked, sizeof(asked), &answer);
 	if (error != 0)
 		return trip_flow_refuse(order->error, -error, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
-			error == -ENOTSUP ? "only the primary's driver can be asked, and this "
-					    "process is attached to no domain"
-					  : "the primary does not answer");
+			"the primary does not answer");
 	if (answer.made.result < 0)
 		return refuse(order, &wire, &answer.made);
 	if (reason != NULL)
@@ -234,16 +206,7 @@ trip_link_flow_validate(uint16_t port_id, const struct trip_flow_order *order, c
 }
 
 static int
-ask_of(struct trip_flow *flow, enum trip_protocol_deed deed, union trip_protocol_answer *answer)
-{
-	const struct trip_protocol_flow_do asked = {.flow = trip_flow_more(flow)->id, .deed = deed};
-
-	return trip_link_call_slow(
-		flow->port->domain, TRIP_PROTOCOL_FLOW_DO, &asked, sizeof(asked), answer);
-}
-
-int
-trip_link_flow_query(struct trip_flow *flow, struct trip_flow_count *count)
+query(struct trip_flow *flow, struct trip_flow_count *count)
 {
 	union trip_protocol_answer answer;
 	int error = ask_of(flow, TRIP_PROTOCOL_FLOW_QUERY, &answer);
@@ -259,20 +222,41 @@ trip_link_flow_query(struct trip_flow *flow, struct trip_flow_count *count)
 	return 0;
 }
 
-int
-trip_link_flow_retire(struct trip_flow *flow)
+static int
+retire(struct trip_flow *flow)
 {
 	return ask_of(flow, TRIP_PROTOCOL_FLOW_RETIRE, NULL);
 }
 
-int
-trip_link_flow_destroy(struct trip_flow *flow)
+static int
+destroy(struct trip_flow *flow)
 {
-	return ask_of(flow, TRIP_PROTOCOL_FLOW_DESTROY, NULL);
+	struct trip_domain *domain = flow->port->domain;
+	int error = ask_of(flow, TRIP_PROTOCOL_FLOW_DESTROY, NULL);
+
+	if (error != 0)
+		return error;
+	pthread_mutex_lock(&domain->lock);
+	flow->port->n_flows--;
+	pthread_mutex_unlock(&domain->lock);
+	free_flow(flow);
+	return 0;
 }
 
-int
-trip_link_counters_create(struct trip_domain *domain, uint32_t slots, uint64_t *id)
+const struct trip_flow_backend trip_link_flow = {
+	.validate = validate,
+	.create = create,
+	.retire = retire,
+	.query = query,
+	.destroy = destroy,
+	.more = more_of,
+};
+
+/* ---- counters objects -------------------------------------------------------------------------
+ */
+
+static int
+create_counters(struct trip_domain *domain, uint32_t slots, uint64_t *id)
 {
 	const struct trip_protocol_counters asked = {.slots = slots};
 	union trip_protocol_answer answer;
@@ -284,21 +268,27 @@ trip_link_counters_create(struct trip_domain *domain, uint32_t slots, uint64_t *
 	return error;
 }
 
-int
-trip_link_counters_attach(struct trip_domain *domain, uint64_t id, uint64_t flow, uint32_t index,
-	uint32_t description)
+static int
+attach_point(struct trip_counters *counters, const struct trip_counter_attach_attr *attr,
+	struct trip_flow *flow)
 {
 	const struct trip_protocol_point asked = {
-		.counters = id, .flow = flow, .index = index, .desc = description};
+		.counters = trip_counters_far(counters),
+		.flow = flow != NULL ? trip_flow_more(flow)->id : 0,
+		.index = attr->index,
+		.desc = (uint32_t)attr->counter_desc,
+	};
 
-	return trip_link_call_slow(domain, TRIP_PROTOCOL_POINT, &asked, sizeof(asked), NULL);
+	return trip_link_call_slow(
+		trip_counters_domain(counters), TRIP_PROTOCOL_POINT, &asked, sizeof(asked), NULL);
 }
 
-int
-trip_link_counters_read(
-	struct trip_domain *domain, uint64_t id, uint64_t *values, uint32_t n, uint32_t flags)
+static int
+read_counters(struct trip_counters *counters, uint64_t *values, uint32_t n, uint32_t flags)
 {
-	struct trip_protocol_counters_read asked = {.counters = id, .flags = flags};
+	struct trip_protocol_counters_read asked = {
+		.counters = trip_counters_far(counters), .flags = flags};
+	struct trip_domain *domain = trip_counters_domain(counters);
 	union trip_protocol_answer answer;
 
 	/* Also for none, which may be wrong in other ways. */
@@ -320,8 +310,18 @@ trip_link_counters_read(
 	return 0;
 }
 
-int
-trip_link_counters_destroy(struct trip_domain *domain, uint64_t id)
+static int
+destroy_counters(struct trip_counters *counters)
 {
-	return trip_link_call_slow(domain, TRIP_PROTOCOL_COUNTERS_CLOSE, &id, sizeof(id), NULL);
+	uint64_t id = trip_counters_far(counters);
+
+	return trip_link_call_slow(trip_counters_domain(counters), TRIP_PROTOCOL_COUNTERS_CLOSE,
+		&id, sizeof(id), NULL);
 }
+
+const struct trip_counters_backend trip_link_counters = {
+	.create = create_counters,
+	.destroy = destroy_counters,
+	.attach = attach_point,
+	.read = read_counters,
+};

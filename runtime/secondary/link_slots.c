@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The waiter slots that an attached process has of each home. Whoever has time of its own to keep
- * does not wait for the primary to give some: it asks, and looks whether the answer has come. That
- * is taken by whoever looks next, or asks for something else.
+ * The waiter slots that an attached process has of each home, and how they are signalled. Whoever
+ * has time of its own to keep does not wait for the primary to give some: it asks, and looks
+ * whether the answer has come. That is taken by whoever looks next, or asks for something else.
  */
 #include <errno.h>
+#include <sys/socket.h>
 
 #include <rte_common.h>
 
 #include "client/protocol.h"
+#include "cntr/native.h"
 #include "domain/domain.h"
 #include "domain/error.h"
 #include "secondary/link.h"
@@ -81,8 +83,8 @@ get_slot(struct trip_domain *domain, uint32_t home)
  * is in the list: a thread that asked in between would be refused what is free. So it asks behind
  * whoever asks already.
  */
-int
-trip_link_take_slot(struct trip_domain *domain, uint32_t home)
+static int
+take_slot(struct trip_domain *domain, uint32_t home)
 {
 	struct trip_link *link = domain->link;
 	uint32_t slot;
@@ -98,7 +100,7 @@ trip_link_take_slot(struct trip_domain *domain, uint32_t home)
 
 /* Under the lock. */
 static int
-try_slot(struct trip_domain *domain, uint32_t home)
+look_for_slot(struct trip_domain *domain, uint32_t home)
 {
 	bool ours = domain->link->asked == home;
 	int mine = -1, result = trip_link_settle(domain, false, ours ? &mine : NULL);
@@ -117,15 +119,81 @@ try_slot(struct trip_domain *domain, uint32_t home)
 	return result != 0 ? result : -EAGAIN;
 }
 
-int
-trip_link_try_slot(struct trip_domain *domain, uint32_t home)
+static int
+try_slot(struct trip_domain *domain, uint32_t home)
 {
 	int result;
 
 	/* Who has the lock may be waiting for an answer. */
 	if (pthread_mutex_trylock(&domain->link->lock) != 0)
 		return -EAGAIN;
-	result = try_slot(domain, home);
+	result = look_for_slot(domain, home);
 	pthread_mutex_unlock(&domain->link->lock);
 	return result;
 }
+
+static int
+signal_by(struct trip_native *native, enum trip_protocol_signal_by by, int *fd)
+{
+	const struct trip_protocol_signal asked = {
+		.home = native->home->index, .slot = native->slot, .by = by};
+	int given = -1, error = trip_link_call(native->domain, TRIP_PROTOCOL_SIGNAL, &asked,
+				sizeof(asked), NULL, &given);
+
+	if (error != 0 || fd == NULL)
+		return error;
+	*fd = given;
+	return given >= 0 ? 0
+			  : trip_error_set(EMFILE,
+				    "domain \"%s\": the process has no descriptor left to wait by",
+				    native->domain->name);
+}
+
+static int
+open_fd(struct trip_native *native)
+{
+	return signal_by(native, TRIP_PROTOCOL_SIGNAL_OWN, &native->fd);
+}
+
+static int
+open_helper_fd(struct trip_native *native, int *fd)
+{
+	return *fd < 0 ? signal_by(native, TRIP_PROTOCOL_SIGNAL_COMMON, fd)
+		       : signal_by(native, TRIP_PROTOCOL_SIGNAL_SAME, NULL);
+}
+
+/* A primary that has ended writes nothing any more. */
+static void
+silence(struct trip_native *native)
+{
+	(void)signal_by(native, TRIP_PROTOCOL_SIGNAL_OFF, NULL);
+}
+
+/* A socket holds each signal; it is empty, or the primary has ended, where nothing comes. */
+static void
+drain(struct trip_native *native, uint32_t sequence)
+{
+	uint64_t signals;
+	int before = errno;
+
+	while (recv(native->fd, &signals, sizeof(signals), MSG_DONTWAIT) > 0 &&
+		++native->drained != sequence)
+		;
+	errno = before;
+}
+
+static void
+interrupt(int fd)
+{
+	shutdown(fd, SHUT_RDWR);
+}
+
+const struct trip_native_backend trip_link_native = {
+	.take_slot = take_slot,
+	.try_slot = try_slot,
+	.open_fd = open_fd,
+	.open_helper_fd = open_helper_fd,
+	.silence = silence,
+	.drain = drain,
+	.interrupt = interrupt,
+};

@@ -4,9 +4,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "domain/backend.h"
 #include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
+#include "work/hold.h"
 #include "work/work.h"
 
 /* False: there is none before a grace period is over. */
@@ -41,15 +43,15 @@ trip_function_register(
 	struct trip_domain *domain, trip_function_t function, void *arg, struct trip_function **out)
 {
 	struct trip_function *handle;
+	int error;
 
 	if (trip_detach_check(domain) != 0)
 		return -ESHUTDOWN;
 	if (function == NULL)
 		return trip_error_set(EINVAL, "function: it is NULL");
-	if (domain->link != NULL)
-		return trip_error_set(ENOTSUP,
-			"domain \"%s\": functions run in the primary: register them there",
-			domain->name);
+	error = domain->backend->check_functions(domain);
+	if (error != 0)
+		return error;
 	handle = calloc(1, sizeof(*handle));
 	if (handle == NULL)
 		return trip_error_set(ENOMEM, "function: no memory for its handle");

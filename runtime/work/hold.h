@@ -16,13 +16,6 @@ struct trip_cntr;
 struct trip_domain;
 struct trip_work_desc;
 
-struct trip_holds {
-	/* By kind (enum trip_op_target), and there by index. */
-	_Atomic uint32_t *refs[TRIP_OP_TARGETS_END];
-	/* This process's handles of each counter; under the domain's lock. */
-	uint32_t *handles;
-};
-
 /* Once the engine's numbers of counters, flows and functions are known: 0 or -ENOMEM. */
 int trip_hold_init(struct trip_domain *domain);
 void trip_hold_fini(struct trip_domain *domain);

@@ -4,11 +4,12 @@
 #include <inttypes.h>
 #include <sched.h>
 
-#include "cntr/cntr.h"
+#include "domain/backend.h"
 #include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
 #include "domain/thread.h"
+#include "work/hold.h"
 #include "work/work.h"
 #include "op.h"
 
@@ -387,12 +388,12 @@ trip_work_flush(struct trip_domain *domain, struct trip_cntr *cntr)
 		for (uint32_t c = 0;
 			(cntr == NULL || cntr->home->index == h) && c < domain->n_channels; c++)
 			flush_channel(domain, &domain->submitters[h][c], trigger);
-	if (trip_port_on_worker(domain))
+	if (trip_progress_on_worker(domain))
 		return -EINPROGRESS;
 	for (uint32_t h = 0; h < domain->engine.n_homes; h++)
 		trip_progress_quiesce(domain, domain->engine.homes[h]);
 	/* What has started on hardware finishes there. */
-	error = trip_port_hard_quiesce(domain);
+	error = domain->backend->quiesce(domain);
 	return error == 0 ? trip_detach_check(domain) : error;
 }
 

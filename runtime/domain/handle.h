@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Handles: what this process keeps of each object of a domain. All rooms see them; what is done
+ * with them is in the room of each.
+ */
+#ifndef TRIP_RUNTIME_HANDLE_H
+#define TRIP_RUNTIME_HANDLE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include <trip_cntr.h>
+#include <trip_flow.h>
+#include <trip_wait.h>
+#include <trip_work.h>
+
+#include "home.h"
+#include "op.h"
+
+struct trip_domain;
+struct trip_port;
+struct trip_wait_set;
+
+/* What an object is natively waited on by (native.h). */
+struct trip_native {
+	struct trip_domain *domain;
+	enum trip_wait_obj kind;
+	/* Where its slot is, and the slot's number in the domain. */
+	struct trip_home *home;
+	uint32_t slot;
+	uint32_t number;
+	/* With TRIP_WAIT_FD; `drained` is the sequence up to which its signals were taken back. */
+	int fd;
+	uint32_t drained;
+	/* With TRIP_WAIT_MUTEX_COND; `told` is the sequence that the waiters have been told of. */
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	uint32_t told;
+	struct trip_native *next;
+};
+
+/* What the helper thread of a domain needs; started with the first TRIP_WAIT_MUTEX_COND. */
+struct trip_native_helper {
+	struct trip_domain *domain;
+	pthread_t thread;
+	bool started;
+	bool stop;
+	/* An eventfd that homes write, or in an attached process the other end of a socket that
+	 * they do; -1 before. */
+	int fd;
+	pthread_mutex_t lock;
+	struct trip_native *list;
+};
+
+enum trip_fid_kind {
+	TRIP_FID_CNTR,
+	TRIP_FID_WAIT_SET,
+};
+
+/* What an object that trip_trywait() takes begins with. */
+struct trip_fid {
+	struct trip_domain *domain;
+	enum trip_fid_kind kind;
+	enum trip_wait_obj wait_obj;
+};
+
+/* A handle of a counter. */
+struct trip_cntr {
+	/* Its cell, as long as its domain is attached: what trip_cntr_add() looks at. */
+	struct trip_cntr_head head;
+	struct trip_fid fid;
+	/* By which the registry knows it; and it was found by name, so another handle owns it. */
+	uint64_t id;
+	bool found;
+	struct trip_home *home;
+	struct trip_cell *cell;
+	LIST_ENTRY(trip_cntr) watched;
+	/* Index within the home, and within the domain. */
+	uint32_t local;
+	uint32_t global;
+	enum trip_cntr_events events;
+	/* With TRIP_WAIT_FD and TRIP_WAIT_MUTEX_COND. */
+	struct trip_native native;
+	/* With TRIP_WAIT_SET: its set, the slot by which it signals that, and the next member. */
+	struct trip_wait_set *set;
+	uint32_t set_slot;
+	struct trip_cntr *next_member;
+	/* What the handle last read: it is due while the cell differs (WAIT-04). */
+	_Atomic uint64_t read_success;
+	_Atomic uint64_t read_error;
+	/* Flows, poll sets, and blocked waiters that refer to it; pending work is counted by index.
+	 */
+	_Atomic uint32_t refs;
+	/* Flows that feed the counter, by whichever handle. */
+	_Atomic uint32_t *flows;
+	void *context;
+	char name[TRIP_NAME_MAX + 1];
+};
+
+_Static_assert(offsetof(struct trip_cntr, head) == 0, "the beginning of a handle is public");
+
+struct trip_function {
+	struct trip_domain *domain;
+	uint32_t index;
+};
+
+/*
+ * A handle of a flow, small, as there may be millions: in the primary one of an array, by index. In
+ * an attached process all but its counters, index and reason is in the primary. What only some have
+ * is in flow.h's trip_flow_more().
+ */
+struct trip_flow {
+	/* NULL: the index has no flow. */
+	struct trip_port *port;
+	uint32_t index : 22;
+	/* In hardware. */
+	uint32_t hard : 1;
+	/* enum trip_flow_direction. */
+	uint32_t direction : 1;
+	/* These change while others look at the bits above, so they are none of them. */
+	uint8_t n_cntrs;
+	/* Why it is there: of the domain's reasons; 0: it has one of its own. */
+	uint8_t reason;
+};
+
+_Static_assert(sizeof(struct trip_flow) == 16, "of a million flows each byte is a megabyte");
+
+/* A lock that threads which share a CPU with its holder survive. Uncontended: one exchange. */
+struct trip_lock {
+	atomic_flag held;
+};
+
+/* This process's end of a channel. */
+struct trip_submitter {
+	/* Of the channel, as the home knows it. */
+	uint32_t number;
+	struct trip_lock lock;
+	struct trip_channel_client *channel;
+	/* Follows the slots that come back, so that what they held on to is let go. */
+	struct trip_ring_end reaper;
+	/* One bit a slot: its item holds on to what its descriptor names. */
+	uint64_t *held;
+};
+
+/* A thread that has channels of its own. */
+struct trip_thread {
+	struct trip_domain *domain;
+	/* Its submitter of each home. */
+	uint32_t channel;
+	bool used;
+};
+
+/* What this process's work items in flight refer to (hold.h). */
+struct trip_holds {
+	/* By kind (enum trip_op_target), and there by index. */
+	_Atomic uint32_t *refs[TRIP_OP_TARGETS_END];
+	/* This process's handles of each counter; under the domain's lock. */
+	uint32_t *handles;
+};
+
+/* Adds go the slow way from now on, and are refused there. Any thread. */
+static inline void
+trip_cntr_detach(struct trip_cntr *cntr)
+{
+	__atomic_store_n(&cntr->head.cell, NULL, __ATOMIC_RELAXED);
+}
+
+static inline struct trip_cntr *
+trip_cntr_of(struct trip_fid *fid)
+{
+	return (struct trip_cntr *)((char *)fid - offsetof(struct trip_cntr, fid));
+}
+
+/* A port begins with its domain: port.h. */
+static inline struct trip_domain *
+trip_flow_domain(const struct trip_flow *flow)
+{
+	return *(struct trip_domain *const *)flow->port;
+}
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Counters of an attached process: the primary has their registry. */
+#include <errno.h>
+#include <string.h>
+
+#include "client/protocol.h"
+#include "cntr/cntr.h"
+#include "cntr/registry.h"
+#include "domain/domain.h"
+#include "domain/error.h"
+#include "secondary/link.h"
+
+/* Which index of which home an id is of, the primary says and we check. */
+static int
+take_opened(struct trip_cntr *cntr, const struct trip_protocol_opened *opened)
+{
+	struct trip_domain *domain = cntr->fid.domain;
+	struct trip_entry entry = {
+		.id = opened->cntr,
+		.global =
+			(uint32_t)(opened->cntr & ((UINT64_C(1) << TRIP_REGISTRY_INDEX_BITS) - 1)),
+		.events = (enum trip_cntr_events)opened->events,
+	};
+
+	memcpy(entry.name, opened->name, sizeof(entry.name) - 1);
+	if (!trip_engine_has_cntr(&domain->engine, entry.global))
+		return trip_error_set(EPROTO, "domain \"%s\": the primary gives counter %u",
+			domain->name, entry.global);
+	trip_cntr_bind(cntr, &entry, NULL);
+	pthread_mutex_lock(&domain->lock);
+	domain->n_cntrs++;
+	pthread_mutex_unlock(&domain->lock);
+	return 0;
+}
+
+static int
+open_cntr(struct trip_cntr *cntr, const struct trip_cntr_attr *attr)
+{
+	struct trip_protocol_open asked = {.events = attr->events};
+	struct trip_protocol_find wanted = {0};
+	union trip_protocol_answer answer;
+	int error;
+
+	if (attr->name != NULL) {
+		strcpy(asked.name, attr->name);
+		strcpy(wanted.name, attr->name);
+	}
+	error = cntr->found ? trip_link_call(cntr->fid.domain, TRIP_PROTOCOL_FOUND, &wanted,
+				      sizeof(wanted), &answer, NULL)
+			    : trip_link_call(cntr->fid.domain, TRIP_PROTOCOL_OPEN, &asked,
+				      sizeof(asked), &answer, NULL);
+	return error == 0 ? take_opened(cntr, &answer.opened) : error;
+}
+
+/* The primary's end has taken it back, too. */
+static int
+retire(struct trip_cntr *cntr)
+{
+	const struct trip_protocol_close asked = {.cntr = cntr->id, .found = cntr->found};
+	int error = trip_link_call(
+		cntr->fid.domain, TRIP_PROTOCOL_CLOSE, &asked, sizeof(asked), NULL, NULL);
+
+	return error != -ESHUTDOWN ? error : 0;
+}
+
+static void
+let_go(struct trip_cntr *cntr)
+{
+	struct trip_domain *domain = cntr->fid.domain;
+
+	pthread_mutex_lock(&domain->lock);
+	domain->n_cntrs--;
+	pthread_mutex_unlock(&domain->lock);
+}
+
+const struct trip_cntr_backend trip_link_cntr = {
+	.open = open_cntr,
+	.retire = retire,
+	.let_go = let_go,
+};
