@@ -13,8 +13,6 @@
 #include "domain/progress.h"
 #include "fire.h"
 
-/* How long one that is opened waits for the end of iterations. */
-#define GRACE_MS 1000
 #define INDEX_MASK ((UINT64_C(1) << TRIP_REGISTRY_INDEX_BITS) - 1)
 
 static uint32_t
@@ -133,21 +131,13 @@ enter(struct trip_domain *domain, const char *name, struct trip_entry **out)
 }
 
 int
-trip_registry_enter(struct trip_domain *domain, const char *name, enum trip_cntr_events events,
+trip_registry_try_enter(struct trip_domain *domain, const char *name, enum trip_cntr_events events,
 	uint32_t owner, struct trip_entry **out)
 {
-	uint64_t until = rte_rdtsc() + rte_get_tsc_hz() / 1000 * GRACE_MS;
 	int error;
 
 	pthread_mutex_lock(&domain->lock);
-	/* A home that is to progress by hand may never come, and this one is not to wait for
-	 * itself. */
-	while ((error = enter(domain, name, out)) == -EAGAIN && !trip_domain_on_home(domain) &&
-		rte_rdtsc() < until) {
-		pthread_mutex_unlock(&domain->lock);
-		trip_progress_wait(domain);
-		pthread_mutex_lock(&domain->lock);
-	}
+	error = enter(domain, name, out);
 	if (error == 0) {
 		(*out)->owner = owner;
 		(*out)->events = events;
@@ -155,6 +145,21 @@ trip_registry_enter(struct trip_domain *domain, const char *name, enum trip_cntr
 		(*out)->retired = false;
 	}
 	pthread_mutex_unlock(&domain->lock);
+	return error;
+}
+
+int
+trip_registry_enter(struct trip_domain *domain, const char *name, enum trip_cntr_events events,
+	uint32_t owner, struct trip_entry **out)
+{
+	uint64_t until = rte_rdtsc() + rte_get_tsc_hz() / 1000 * TRIP_REGISTRY_GRACE_MS;
+	int error;
+
+	/* A home that is to progress by hand may never come, and this one is not to wait for
+	 * itself. */
+	while ((error = trip_registry_try_enter(domain, name, events, owner, out)) == -EAGAIN &&
+		!trip_domain_on_home(domain) && rte_rdtsc() < until)
+		trip_progress_wait(domain);
 	return error == -EAGAIN ? -ENOSPC : error;
 }
 

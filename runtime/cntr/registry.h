@@ -38,8 +38,15 @@ struct trip_entry {
 int trip_registry_init(struct trip_domain *domain);
 void trip_registry_fini(struct trip_domain *domain);
 
-/* Enters a counter; `name` may be NULL. 0, -EEXIST, -ENOSPC, -ENOMEM. Where all that are closed
- * wait for their grace period, so does this; but on a home. */
+/* How long whoever opens one waits for the end of iterations. */
+#define TRIP_REGISTRY_GRACE_MS 1000
+
+/* Enters a counter; `name` may be NULL. 0, -EEXIST, -ENOSPC, -ENOMEM, or -EAGAIN: all that are
+ * closed wait for their grace period. */
+int trip_registry_try_enter(struct trip_domain *domain, const char *name,
+	enum trip_cntr_events events, uint32_t owner, struct trip_entry **out);
+
+/* The same, but waits for that; on a home it is -ENOSPC at once. */
 int trip_registry_enter(struct trip_domain *domain, const char *name, enum trip_cntr_events events,
 	uint32_t owner, struct trip_entry **out);
 

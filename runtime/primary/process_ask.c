@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What attached processes ask of the control thread. Each is held to its limits. */
+/* What attached processes ask of the control thread. Each is held to its limits, and none is waited
+ * for: what has to wait for homes is -EAGAIN, and asked again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -59,7 +60,7 @@ trip_process_open(struct trip_peer *peer, const union trip_protocol_request *req
 	if (error == 0)
 		error = check_room(process);
 	if (error == 0)
-		error = trip_registry_enter(process->server->domain, name[0] != 0 ? name : NULL,
+		error = trip_registry_try_enter(process->server->domain, name[0] != 0 ? name : NULL,
 			(enum trip_cntr_events)request->open.events, process->number + 1, &entry);
 	if (error != 0)
 		return error;

@@ -2,6 +2,9 @@
 /* Counters of an attached process: the primary has their registry. */
 #include <errno.h>
 #include <string.h>
+#include <time.h>
+
+#include <rte_cycles.h>
 
 #include "client/protocol.h"
 #include "cntr/cntr.h"
@@ -9,6 +12,9 @@
 #include "domain/domain.h"
 #include "domain/error.h"
 #include "secondary/link.h"
+
+/* Before the primary is asked again for what its homes have yet to give back. */
+#define AGAIN_NS 1000000
 
 /* Which index of which home an id is of, the primary says and we check. */
 static int
@@ -33,6 +39,22 @@ take_opened(struct trip_cntr *cntr, const struct trip_protocol_opened *opened)
 	return 0;
 }
 
+/* Waits as trip_registry_enter() does; the primary would keep everybody waiting. */
+static int
+ask_until_given(struct trip_domain *domain, const struct trip_protocol_open *open,
+	union trip_protocol_answer *answer)
+{
+	const struct timespec pause = {.tv_nsec = AGAIN_NS};
+	uint64_t until = rte_rdtsc() + rte_get_tsc_hz() / 1000 * TRIP_REGISTRY_GRACE_MS;
+	int error;
+
+	while ((error = trip_link_call(domain, TRIP_PROTOCOL_OPEN, open, sizeof(*open), answer,
+			NULL)) == -EAGAIN &&
+		rte_rdtsc() < until)
+		nanosleep(&pause, NULL);
+	return error == -EAGAIN ? -ENOSPC : error;
+}
+
 static int
 open_cntr(struct trip_cntr *cntr, const struct trip_cntr_attr *attr)
 {
@@ -47,8 +69,7 @@ open_cntr(struct trip_cntr *cntr, const struct trip_cntr_attr *attr)
 	}
 	error = cntr->found ? trip_link_call(cntr->fid.domain, TRIP_PROTOCOL_FOUND, &wanted,
 				      sizeof(wanted), &answer, NULL)
-			    : trip_link_call(cntr->fid.domain, TRIP_PROTOCOL_OPEN, &asked,
-				      sizeof(asked), &answer, NULL);
+			    : ask_until_given(cntr->fid.domain, &asked, &answer);
 	return error == 0 ? take_opened(cntr, &answer.opened) : error;
 }
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_log.h>
@@ -14,6 +15,8 @@
 #include "domain/domain.h"
 #include "family.h"
 #include "domain/share.h"
+#include "home.h"
+#include "secondary/link.h"
 
 /* What the primary has logged. */
 static char *logged;
@@ -420,6 +423,80 @@ garbage_is_counted_and_told(void **state)
 	family_close();
 }
 
+/* ---- what homes have yet to give back ---------------------------------------------------------
+ */
+
+/* Whoever pauses ends the iteration that holds the places back. */
+static bool ends_iteration;
+static unsigned int pauses;
+
+int __real_nanosleep(const struct timespec *time, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
+
+int
+__wrap_nanosleep(const struct timespec *time, struct timespec *left)
+{
+	if (!ends_iteration)
+		return __real_nanosleep(time, left);
+	ends_iteration = false;
+	pauses++;
+	atomic_fetch_add(family_domain->engine.homes[0]->epoch, 1);
+	return 0;
+}
+
+static void
+play_late(const char *arg)
+{
+	const struct trip_protocol_open open = {.name = "raw"};
+	const struct trip_cntr_attr attr = {.size = sizeof(attr), .name = "late"};
+	struct trip_cntr *cntr;
+
+	family_attach();
+	family_say('a');
+	family_listen();
+	/* The control thread has others to serve. */
+	assert_int_equal(trip_client_call(family_domain->link->client, TRIP_PROTOCOL_OPEN, &open,
+				 sizeof(open), NULL, NULL),
+		-EAGAIN);
+	assert_int_equal(trip_cntr_open(family_domain, &attr, &cntr, NULL), -ENOSPC);
+	ends_iteration = true;
+	assert_int_equal(trip_cntr_open(family_domain, &attr, &cntr, NULL), 0);
+	assert_int_equal(pauses, 1);
+	family_say('o');
+	family_listen();
+	assert_int_equal(trip_cntr_close(cntr), 0);
+	assert_int_equal(trip_domain_close(family_domain), 0);
+}
+
+/* All counters are taken, but for one that was closed during an iteration. */
+static void
+who_waits_for_a_home_keeps_nobody_waiting(void **state)
+{
+	struct trip_cntr *cntrs[4];
+	struct family_child child;
+	char byte;
+
+	family_open(TRIP_PROGRESS_MANUAL,
+		&(struct trip_domain_attr){.max_cntrs = 4, .max_process_cntrs = 1});
+	for (unsigned int i = 0; i < 4; i++)
+		cntrs[i] = family_cntr(NULL, TRIP_WAIT_NONE);
+	child = family_start("late", 8, NULL);
+	assert_int_equal(family_hear(&child), 'a');
+	while (trip_progress(family_domain) > 0)
+		;
+	atomic_fetch_add(family_domain->engine.homes[0]->epoch, 1);
+	assert_int_equal(trip_cntr_close(cntrs[0]), 0);
+	family_tell(&child, 'g');
+	while (read(child.from, &byte, 1) < 0 && errno == EINTR)
+		;
+	assert_int_equal(byte, 'o');
+	family_tell(&child, 'g');
+	family_end(&child);
+	for (unsigned int i = 1; i < 4; i++)
+		assert_int_equal(trip_cntr_close(cntrs[i]), 0);
+	family_close();
+}
+
 static const struct family_part parts[] = {
 	{"version", play_version, false},
 	{"layout", play_layout, false},
@@ -432,6 +509,7 @@ static const struct family_part parts[] = {
 	{"greedy", play_greedy, false},
 	{"askers", play_askers, false},
 	{"garbage", play_garbage, false},
+	{"late", play_late, false},
 	{NULL, NULL, false},
 };
 
@@ -446,6 +524,7 @@ run(void)
 		EACH(so_much_and_no_more),
 		EACH(as_much_to_threads_that_ask_at_once),
 		EACH(garbage_is_counted_and_told),
+		EACH(who_waits_for_a_home_keeps_nobody_waiting),
 	};
 
 	return family_run(tests);
