@@ -43,6 +43,7 @@ trip_process_init(struct trip_server *server)
 		server->processes[i].server = server;
 		server->processes[i].pidfd = -1;
 		server->processes[i].common = -1;
+		server->processes[i].common_before = -1;
 		server->processes[i].found =
 			calloc(domain->attr.max_process_cntrs, sizeof(uint32_t));
 		if (server->processes[i].found == NULL)
@@ -51,13 +52,23 @@ trip_process_init(struct trip_server *server)
 	return 0;
 }
 
+static void
+close_common(struct trip_process *process)
+{
+	if (process->common >= 0)
+		close(process->common);
+	if (process->common_before >= 0)
+		close(process->common_before);
+	process->common = -1;
+	process->common_before = -1;
+}
+
 void
 trip_process_fini(struct trip_server *server)
 {
 	for (uint32_t i = 0; server->processes != NULL && i < process_count(server); i++) {
 		trip_server_close(server, &server->processes[i].pidfd);
-		if (server->processes[i].common >= 0)
-			close(server->processes[i].common);
+		close_common(&server->processes[i]);
 		free(server->processes[i].found);
 	}
 	free(server->processes);
@@ -231,9 +242,7 @@ finish(struct trip_process *process)
 	orphan_cntrs(process);
 	each_slot(process, give_slot);
 	memset(process->n_waiters, 0, sizeof(process->n_waiters));
-	if (process->common >= 0)
-		close(process->common);
-	process->common = -1;
+	close_common(process);
 	set_state(process, false, TRIP_CLIENT_DROPPING);
 }
 

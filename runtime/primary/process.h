@@ -45,8 +45,9 @@ struct trip_process {
 	uint32_t n_found;
 	/* Waiter slots of each home. */
 	uint32_t n_waiters[TRIP_HOMES_MAX];
-	/* Our end of the descriptor that slots of it have in common, each as one of its own; -1. */
-	int common;
+	/* Our end of the descriptor that slots of it have in common, each as one of its own; -1.
+	 * And the one before, in case that the other end of this cannot be sent. */
+	int common, common_before;
 	/* Ports, flows, counters objects, which the proxy gives back. */
 	struct trip_held held;
 	struct trip_proxy_job clean;
@@ -85,7 +86,7 @@ int trip_process_slots(
 	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
 int trip_process_signal(
 	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
-/* Undoes it: nobody has the descriptor. */
+/* Undoes it: nobody has the descriptor, and the slot is signalled by none. */
 void trip_process_unsignal(struct trip_peer *peer, const union trip_protocol_request *request);
 
 #endif

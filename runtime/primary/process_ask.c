@@ -209,8 +209,9 @@ share_new(struct trip_peer *peer, int *fd)
 
 	if (error != 0)
 		return error;
-	if (process->common >= 0)
-		close(process->common);
+	if (process->common_before >= 0)
+		close(process->common_before);
+	process->common_before = process->common;
 	process->common = *fd & ~TRIP_WAITER_SOCKET;
 	return share(process, fd);
 }
@@ -268,9 +269,12 @@ trip_process_signal(
 void
 trip_process_unsignal(struct trip_peer *peer, const union trip_protocol_request *request)
 {
+	struct trip_process *process = peer->process;
+
 	signal_by(peer, &request->signal, -1);
 	if (request->signal.by != TRIP_PROTOCOL_SIGNAL_COMMON)
 		return;
-	close(peer->process->common);
-	peer->process->common = -1;
+	close(process->common);
+	process->common = process->common_before;
+	process->common_before = -1;
 }

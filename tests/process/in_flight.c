@@ -21,6 +21,7 @@
 #include "flow/port.h"
 #include "domain/share.h"
 #include "socket_bed.h"
+#include "waiter.h"
 
 #define FILES 64
 /* Whom nobody else is. */
@@ -180,17 +181,23 @@ attach(void)
 	return fd;
 }
 
+static uint32_t
+take_slot(int fd)
+{
+	const struct trip_protocol_slots slots = {.count = 1};
+
+	assert_int_equal(call(fd, TRIP_PROTOCOL_SLOTS, &slots, sizeof(slots)), 0);
+	return answer.answer.slots.slot[0];
+}
+
 static void
 expect_signals(int fd, enum trip_protocol_signal_by by)
 {
-	const struct trip_protocol_slots slots = {.count = 1};
-	struct trip_protocol_signal signal = {.by = by};
+	struct trip_protocol_signal signal = {.slot = take_slot(fd), .by = by};
 	struct trip_home *home = socket_domain->engine.homes[0];
 	unsigned int before;
 	int ends[2];
 
-	assert_int_equal(call(fd, TRIP_PROTOCOL_SLOTS, &slots, sizeof(slots)), 0);
-	signal.slot = answer.answer.slots.slot[0];
 	before = socket_count_fds();
 	occupy(ends);
 	assert_int_equal(call(fd, TRIP_PROTOCOL_SIGNAL, &signal, sizeof(signal)), -ETOOMANYREFS);
@@ -199,6 +206,42 @@ expect_signals(int fd, enum trip_protocol_signal_by by)
 	socket_wait_for_fds(before);
 	assert_int_equal(call(fd, TRIP_PROTOCOL_SIGNAL, &signal, sizeof(signal)), 0);
 	assert_true(atomic_load(&home->waiter_fds[signal.slot]) >= 0);
+}
+
+/* What the process has in common already stays, where another cannot be sent. */
+static void
+expect_common_stays(int fd)
+{
+	struct trip_protocol_signal signal = {
+		.slot = take_slot(fd), .by = TRIP_PROTOCOL_SIGNAL_COMMON};
+	struct trip_home *home = socket_domain->engine.homes[0];
+	unsigned int before;
+	uint64_t one = 1;
+	int ends[2], common;
+
+	ask(fd, TRIP_PROTOCOL_SIGNAL, &signal, sizeof(signal));
+	assert_int_equal(take(fd, &answer, &common), 0);
+	before = socket_count_fds();
+	for (unsigned int i = 0; i < 3; i++) {
+		signal.slot = take_slot(fd);
+		signal.by = TRIP_PROTOCOL_SIGNAL_COMMON;
+		occupy(ends);
+		assert_int_equal(
+			call(fd, TRIP_PROTOCOL_SIGNAL, &signal, sizeof(signal)), -ETOOMANYREFS);
+		assert_int_equal(atomic_load(&home->waiter_fds[signal.slot]), -1);
+		let_go(ends);
+		signal.by = TRIP_PROTOCOL_SIGNAL_SAME;
+		assert_int_equal(call(fd, TRIP_PROTOCOL_SIGNAL, &signal, sizeof(signal)), 0);
+		assert_int_equal(
+			send(atomic_load(&home->waiter_fds[signal.slot]) & ~TRIP_WAITER_SOCKET,
+				&one, sizeof(one), MSG_NOSIGNAL),
+			sizeof(one));
+		assert_int_equal(recv(common, &one, sizeof(one), MSG_DONTWAIT), sizeof(one));
+		/* One more is the slot's; and the first failure has ended what was kept of the
+		 * socket before this. */
+		socket_wait_for_fds(before + i);
+	}
+	close(common);
 }
 
 static struct trip_port *
@@ -247,6 +290,7 @@ what_an_attached_process_cannot_have_is_an_error(void **state)
 
 	expect_signals(fd, TRIP_PROTOCOL_SIGNAL_OWN);
 	expect_signals(fd, TRIP_PROTOCOL_SIGNAL_COMMON);
+	expect_common_stays(fd);
 	expect_port(fd, port);
 	assert_int_equal(call(fd, TRIP_PROTOCOL_DETACH, NULL, 0), 0);
 	close(fd);
