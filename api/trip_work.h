@@ -33,6 +33,12 @@ enum trip_op {
 	TRIP_OP_FLOW_DELETE,
 	/** Calls op.call.function on the home of the triggering counter. */
 	TRIP_OP_CALL,
+	/**
+	 * Adds op.fill.value to the success value of op.fill.cntr as far as op.fill.limit, at most
+	 * TRIP_CNTR_MAX; what would pass that is lost. Credits that are granted again and again,
+	 * and not hoarded.
+	 */
+	TRIP_OP_CNTR_FILL,
 };
 
 /** What an operation works on. */
@@ -99,6 +105,13 @@ struct trip_work {
 		struct {
 			struct trip_function *function;
 		} call;
+		struct {
+			struct trip_cntr *cntr;
+			uint64_t value;
+			uint64_t limit;
+		} fill;
+		/** A target, a value, and 48 bytes of operands. */
+		uint64_t reserved[8];
 	} op;
 };
 
@@ -167,13 +180,14 @@ int trip_function_unregister(struct trip_function *handle);
  * @return
  *   0: accepted for submission; it fires once its condition holds, at once where it holds already
  *     (WORK-04). A refused submission leaves nothing behind (WORK-11):
- *   -EINVAL: an unknown `size`, a missing object, a threshold or value above TRIP_CNTR_MAX, unknown
- *     flags, a completion counter with a counter operation (WORK-06);
+ *   -EINVAL: an unknown `size`, a missing object, a threshold, value or operand above its limit,
+ *     unknown flags, a completion counter with a counter operation (WORK-06);
  *   -ENOSYS: unknown operation;
  *   -EXDEV: an object of another domain;
  *   -EAGAIN: `max_works` items are in flight, or `max_process_works` in an attached process,
- *   `max_thread_works` of a thread that has channels of its own; or with TRIP_COMPLETION more than
- * `max_events`; let the home progress, and read the events, then try again.
+ *     `max_thread_works` of a thread that has channels of its own, where one with operands beside
+ *     target and value (op.fill) counts twice; or with TRIP_COMPLETION more than `max_events`; let
+ *     the home progress, and read the events, then try again.
  */
 int trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id);
 

@@ -12,16 +12,16 @@ somebody_cares(struct trip_cell *cell)
 	return atomic_load(&cell->armed) != 0;
 }
 
-/* Saturating add by compare-exchange; false where the value did not change. */
+/* Adds as far as a limit, by compare-exchange; false where the value did not change. */
 static bool
-add_saturating(_Atomic uint64_t *value, uint64_t add)
+add_up_to(_Atomic uint64_t *value, uint64_t add, uint64_t limit)
 {
 	uint64_t old = atomic_load(value), sum;
 
 	do {
-		if (old >= value_max || add == 0)
+		if (old >= limit || add == 0)
 			return false;
-		sum = add > value_max - old ? value_max : old + add;
+		sum = add > limit - old ? limit : old + add;
 	} while (!atomic_compare_exchange_weak(value, &old, sum));
 	return true;
 }
@@ -50,16 +50,22 @@ trip_cell_add_reached(struct trip_cell *cell, uint64_t reached)
 }
 
 bool
-trip_cell_add_large(struct trip_cell *cell, uint64_t value)
+trip_cell_fill(struct trip_cell *cell, uint64_t value, uint64_t limit)
 {
 	uint64_t now;
 
-	add_saturating(&cell->success, value);
+	add_up_to(&cell->success, value, limit);
 	/* A later value than ours is as good: whoever made it larger rings too, if it is not seen
 	 * here.
 	 */
 	now = trip_cell_success(cell);
 	return now >= atomic_load(&cell->trip_at) && somebody_cares(cell);
+}
+
+bool
+trip_cell_add_large(struct trip_cell *cell, uint64_t value)
+{
+	return trip_cell_fill(cell, value, value_max);
 }
 
 bool
@@ -73,7 +79,7 @@ trip_cell_set(struct trip_cell *cell, uint64_t value)
 bool
 trip_cell_adderr(struct trip_cell *cell, uint64_t value)
 {
-	if (!add_saturating(&cell->error, value))
+	if (!add_up_to(&cell->error, value, value_max))
 		return false;
 	atomic_fetch_add(&cell->errgen, 1);
 	return somebody_cares(cell);

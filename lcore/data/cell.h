@@ -30,9 +30,9 @@
  * at or below it, having clamped it by compare-exchange where nobody else did. So between two
  * moments at which the value is within the maximum, a thread adds at most once, and so does one
  * that was killed before clamping: 2^31 threads were needed to travel the 2^63 from the maximum to
- * the wrap. Adds of 2^32 and more, and all adds to error, go by a saturating compare-exchange,
- * which never leaves the maximum behind. Readers clamp, so an overshoot is never seen, and an adder
- * that finds the maximum reached has added nothing that anyone can read.
+ * the wrap. Adds of 2^32 and more, fills, and all adds to error, go by a saturating
+ *compare-exchange, which never leaves the maximum behind. Readers clamp, so an overshoot is never
+ *seen, and an adder that finds the maximum reached has added nothing that anyone can read.
  *
  * The sum of two clamped values is at most 2^64-2. As trip_at never exceeds TRIP_CNTR_MAX, also
  * while nobody cares, every overshoot takes the slow path: saturation costs no branch of its own.
@@ -90,6 +90,8 @@ void trip_cell_init(struct trip_cell *cell);
 
 /* These return true where the caller must ring the doorbell of the counter's home. */
 static inline bool trip_cell_add(struct trip_cell *cell, uint64_t value);
+/* Adds as far as limit, which is at most TRIP_CNTR_MAX; nothing where it is passed already. */
+bool trip_cell_fill(struct trip_cell *cell, uint64_t value, uint64_t limit);
 bool trip_cell_set(struct trip_cell *cell, uint64_t value);
 bool trip_cell_adderr(struct trip_cell *cell, uint64_t value);
 bool trip_cell_seterr(struct trip_cell *cell, uint64_t value);

@@ -4,6 +4,8 @@
  * write. Counters, flows and functions are known by index, so the worst that garbage does is to
  * operate on the wrong object of the domain.
  */
+#include <rte_branch_prediction.h>
+#include <rte_common.h>
 #include <rte_prefetch.h>
 
 #include "accept.h"
@@ -110,37 +112,83 @@ refuse(struct trip_home *home, uint32_t channel_index, uint32_t slot, uint64_t g
 	trip_channel_return(channel, slot);
 }
 
+/* The node of an item that is valid, which has no operands yet. */
+static __rte_always_inline uint32_t
+enter(struct trip_home *home, uint32_t channel, uint32_t slot, uint64_t generation,
+	const struct trip_op_row *op, const struct trip_work_desc *desc, uint32_t cntr)
+{
+	uint32_t index = trip_node_take(home, channel, slot);
+
+	home->nodes[index] = (struct trip_node){
+		.threshold = desc->threshold,
+		.interval = desc->interval,
+		.context = desc->context,
+		.value = desc->value,
+		.generation = generation,
+		.channel = channel,
+		.op = desc->op,
+		.flags = desc->flags,
+		.many = op->fire_many != NULL && desc->interval == 0 &&
+			(desc->flags & TRIP_COMPLETION) == 0,
+		.target = desc->target,
+		.completion = desc->completion,
+		.cntr = cntr,
+	};
+	trip_node_queue(home, index);
+	trip_due_touch(home, cntr);
+	trip_engine_stat(&home->stats.accepted, 1);
+	return index;
+}
+
+/* Whether the operation takes its operands, whose slot is the home's then. */
+static bool
+take_operands(
+	struct trip_home *home, uint32_t channel, const struct trip_work_desc *desc, uint32_t *node)
+{
+	const struct trip_op_row *op = trip_op_of(desc->op);
+	struct trip_op_refusal refusal;
+	/* That of none is none of the channel. */
+	uint32_t slot = desc->operands - 1;
+
+	if (!trip_channel_take_operands(&home->channels[channel], slot))
+		return false;
+	*node = trip_node_take_operands(home, channel, slot);
+	if (op->takes(home->engine, home->nodes[*node].operands, &refusal))
+		return true;
+	trip_channel_return(&home->channels[channel], slot);
+	return false;
+}
+
+/* Out of line: items without them do nothing for it. */
+static __attribute__((noinline)) void
+enter_with_operands(struct trip_home *home, uint32_t channel, uint32_t slot, uint64_t generation,
+	const struct trip_work_desc *desc, uint32_t cntr)
+{
+	uint32_t operands, index;
+
+	if (!take_operands(home, channel, desc, &operands)) {
+		refuse(home, channel, slot, generation);
+		return;
+	}
+	index = enter(home, channel, slot, generation, trip_op_of(desc->op), desc, cntr);
+	home->nodes[index].has_operands = true;
+	home->nodes[index].operands_node = operands;
+}
+
 static void
 accept_one(struct trip_home *home, uint32_t channel, uint32_t slot)
 {
 	struct trip_work_desc desc;
 	uint64_t generation = trip_channel_read(&home->channels[channel], slot, &desc);
 	const struct trip_op_row *op = trip_op_of(desc.op);
-	uint32_t index, cntr;
+	uint32_t cntr;
 
-	if (!is_valid(home, op, &desc, &cntr)) {
+	if (!is_valid(home, op, &desc, &cntr))
 		refuse(home, channel, slot, generation);
-		return;
-	}
-	index = trip_node_take(home, channel, slot);
-	home->nodes[index] = (struct trip_node){
-		.threshold = desc.threshold,
-		.interval = desc.interval,
-		.context = desc.context,
-		.value = desc.value,
-		.generation = generation,
-		.channel = channel,
-		.op = desc.op,
-		.flags = desc.flags,
-		.many = op->fire_many != NULL && desc.interval == 0 &&
-			(desc.flags & TRIP_COMPLETION) == 0,
-		.target = desc.target,
-		.completion = desc.completion,
-		.cntr = cntr,
-	};
-	trip_node_queue(home, index);
-	trip_due_touch(home, home->nodes[index].cntr);
-	trip_engine_stat(&home->stats.accepted, 1);
+	else if (unlikely(op->operands != 0))
+		enter_with_operands(home, channel, slot, generation, &desc, cntr);
+	else
+		(void)enter(home, channel, slot, generation, op, &desc, cntr);
 }
 
 /* Accepts from the last channel of the sweep. */
@@ -192,14 +240,18 @@ fail_one(struct trip_home *home, uint32_t channel, uint32_t slot)
 {
 	struct trip_work_desc desc;
 	uint64_t generation = trip_channel_read(&home->channels[channel], slot, &desc);
-	uint32_t cntr;
+	const struct trip_op_row *op = trip_op_of(desc.op);
+	uint32_t cntr, operands;
 
-	if (!is_valid(home, trip_op_of(desc.op), &desc, &cntr)) {
+	if (!is_valid(home, op, &desc, &cntr) ||
+		(op->operands != 0 && !take_operands(home, channel, &desc, &operands))) {
 		refuse(home, channel, slot, generation);
 		return;
 	}
 	if (trip_channel_claim(&home->channels[channel], slot, generation))
 		trip_fire_fail(home, desc.op, desc.target, desc.completion);
+	if (op->operands != 0)
+		trip_channel_return(&home->channels[channel], desc.operands - 1);
 	trip_channel_return(&home->channels[channel], slot);
 	trip_engine_stat(&home->stats.accepted, 1);
 	trip_engine_stat(&home->stats.canceled, 1);

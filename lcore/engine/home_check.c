@@ -91,6 +91,23 @@ check_cntr(struct checker *checker, struct trip_home *home, uint32_t index)
 	expect(checker, trip_pending_check(&home->pool, &cntr->pending), index);
 }
 
+/* Of an item that waits: how many slots have its operands. */
+static uint32_t
+check_operands(struct checker *checker, struct trip_home *home, const struct trip_node *node)
+{
+	const struct trip_channel_home *channel = &home->channels[node->channel];
+	const struct trip_node *operands = &home->nodes[node->operands_node];
+	uint32_t slot = node->operands_node - trip_node_first(home, channel);
+
+	if (!node->has_operands)
+		return 0;
+	if (slot >= channel->map.slots || !trip_channel_has_operands(channel, slot))
+		expect(checker, "an item waits whose operands have been returned", slot);
+	else if (operands->queued || operands->deferred)
+		expect(checker, "the operands of an item wait themselves", slot);
+	return 1;
+}
+
 static void
 check_nodes(struct checker *checker, struct trip_home *home)
 {
@@ -99,6 +116,8 @@ check_nodes(struct checker *checker, struct trip_home *home)
 	for (uint32_t c = 0; c < home->shape.n_channels; c++) {
 		uint32_t slots = trip_home_channel_slots(&home->shape, c);
 
+		uint32_t operands = 0;
+
 		expect(checker, trip_channel_check(&home->channels[c]), c);
 		for (uint32_t s = 0; s < slots; s++) {
 			const struct trip_node *node = &home->nodes[trip_node_of(home, c, s)];
@@ -106,11 +125,16 @@ check_nodes(struct checker *checker, struct trip_home *home)
 			if (!node->queued && !node->deferred)
 				continue;
 			used++;
+			operands += check_operands(checker, home, node);
 			if (node->channel != c)
 				expect(checker, "the node of a slot belongs to another slot", s);
 			if (!trip_channel_held(&home->channels[c], s))
 				expect(checker, "an item waits whose slot has been returned", s);
 		}
+		for (uint32_t s = 0; s < slots; s++)
+			operands -= trip_channel_has_operands(&home->channels[c], s);
+		if (operands != 0)
+			expect(checker, "slots have operands, but of no item", c);
 	}
 	if (used != atomic_load(&home->stats.pending))
 		expect(checker, "the items that wait are not as many as it says", (uint32_t)used);

@@ -2,14 +2,30 @@
 #include "due.h"
 #include "node.h"
 
+/* What was in a node last may have been canceled, and its counter not come by since. */
+static inline void
+forget(struct trip_home *home, uint32_t index)
+{
+	trip_pending_forget(&home->pool, &home->cntrs[home->nodes[index].cntr].pending, index);
+}
+
 uint32_t
 trip_node_take(struct trip_home *home, uint32_t channel, uint32_t slot)
 {
 	uint32_t index = trip_node_of(home, channel, slot);
 
-	/* What was here last may have been canceled, and its counter not come by since. */
-	trip_pending_forget(&home->pool, &home->cntrs[home->nodes[index].cntr].pending, index);
+	forget(home, index);
 	trip_engine_stat(&home->stats.pending, 1);
+	return index;
+}
+
+uint32_t
+trip_node_take_operands(struct trip_home *home, uint32_t channel, uint32_t slot)
+{
+	uint32_t index = trip_node_of(home, channel, slot);
+
+	forget(home, index);
+	trip_channel_read_operands(&home->channels[channel], slot, home->nodes[index].operands);
 	return index;
 }
 
@@ -33,7 +49,12 @@ trip_node_drop_many(struct trip_home *home, struct trip_channel_home *channel,
 void
 trip_node_drop(struct trip_home *home, uint32_t index)
 {
-	trip_node_drop_many(home, &home->channels[home->nodes[index].channel], &index, 1);
+	const struct trip_node *node = &home->nodes[index];
+	struct trip_channel_home *channel = &home->channels[node->channel];
+
+	if (node->has_operands)
+		trip_channel_return(channel, node->operands_node - trip_node_first(home, channel));
+	trip_node_drop_many(home, channel, &index, 1);
 }
 
 static void

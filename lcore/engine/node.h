@@ -47,6 +47,17 @@ trip_node_prefetch(const struct trip_home *home, uint32_t node)
 /* The node of a slot that was accepted; its caller fills it in. */
 uint32_t trip_node_take(struct trip_home *home, uint32_t channel, uint32_t slot);
 
+/* The node of a slot that operands came in, which are in it now. */
+uint32_t trip_node_take_operands(struct trip_home *home, uint32_t channel, uint32_t slot);
+
+/* Those of an item that has some. They stay until the home accepts again, also where it has given
+ * the item back. */
+static inline const void *
+trip_node_operands(const struct trip_home *home, const struct trip_node *item)
+{
+	return home->nodes[item->operands_node].operands;
+}
+
 /* Queues a node at its threshold. One that cannot be yet is deferred until its counter settles, and
  * with it what follows it on that counter. */
 void trip_node_queue(struct trip_home *home, uint32_t node);
@@ -58,7 +69,7 @@ void trip_node_undefer(struct trip_home *home, uint32_t node);
  * as a canceled item. */
 void trip_node_drop(struct trip_home *home, uint32_t node);
 
-/* The same of nodes of this channel, at most TRIP_CHANNEL_RETURNS. */
+/* The same of nodes of this channel that have no operands, at most TRIP_CHANNEL_RETURNS. */
 void trip_node_drop_many(struct trip_home *home, struct trip_channel_home *channel,
 	const uint32_t *nodes, unsigned int n);
 

@@ -21,4 +21,5 @@ const struct trip_op_row *const trip_op_rows[TRIP_OPS_END] = {
 	[TRIP_OP_FLOW_PASS] = &trip_op_flow_pass,
 	[TRIP_OP_FLOW_DELETE] = &trip_op_flow_delete,
 	[TRIP_OP_CALL] = &trip_op_call,
+	[TRIP_OP_CNTR_FILL] = &trip_op_cntr_fill,
 };

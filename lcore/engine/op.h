@@ -26,6 +26,12 @@ enum trip_op_outcome {
 	TRIP_OP_SENT,
 };
 
+/* Why operands are refused: one of them is above its limit. */
+struct trip_op_refusal {
+	const char *operand;
+	uint64_t value, limit;
+};
+
 struct trip_op_row {
 	const char *name;
 	enum trip_op_target target;
@@ -34,26 +40,33 @@ struct trip_op_row {
 	/* Its effect is a count of its own: it has no completion counter, and one that will never
 	 * fire adds 1 to its target's error (WORK-06, WORK-07). */
 	bool counts;
+	/* Bytes of operands that it has beside target and value, at most TRIP_OPERANDS_MAX; it
+	 * finds them by trip_node_operands(). */
+	uint8_t operands;
+	/* Where it has some, whether it takes these: asked where it is queued, and by the home
+	 * again, of its own copy. */
+	bool (*takes)(const struct trip_engine *engine, const void *operands,
+		struct trip_op_refusal *refusal);
 	/* It shows the event to somebody, who may look at the latency. */
 	bool shows_event;
 	/* On the home, between two bursts of work: must not block, and may change anything. */
 	enum trip_op_outcome (*fire)(struct trip_home *home, const struct trip_node *item,
 		struct trip_work_event *event);
 	/*
-	 * NULL, or fires many one-shot items of one channel, of which nobody is told, in a row.
-	 * They are claimed, and their slots given back, before the first fires: so none of them may
-	 * call what could look.
+	 * NULL, or fires many one-shot items of one channel, without operands, of which nobody is
+	 * told, in a row. They are claimed, and their slots given back, before the first fires: so
+	 * none of them may call what could look.
 	 */
 	void (*fire_many)(struct trip_home *home, const uint32_t *nodes, unsigned int n);
 };
 
 /* By kind of target. */
-extern const struct trip_op_row trip_op_cntr_add, trip_op_cntr_set;
+extern const struct trip_op_row trip_op_cntr_add, trip_op_cntr_set, trip_op_cntr_fill;
 extern const struct trip_op_row trip_op_flow_drop, trip_op_flow_pass, trip_op_flow_delete;
 extern const struct trip_op_row trip_op_call;
 
 /* Behind the last operation. */
-#define TRIP_OPS_END (TRIP_OP_CALL + 1)
+#define TRIP_OPS_END (TRIP_OP_CNTR_FILL + 1)
 
 /* The first is the row of those that are unknown: it has no name, and answers -ENOSYS. */
 extern const struct trip_op_row *const trip_op_rows[TRIP_OPS_END];

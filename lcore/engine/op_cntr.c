@@ -3,6 +3,7 @@
 #include "cell.h"
 #include "due.h"
 #include "engine.h"
+#include "node.h"
 #include "op.h"
 
 static uint64_t
@@ -11,15 +12,19 @@ saturating_add(uint64_t sum, uint64_t value)
 	return value > TRIP_CNTR_MAX - sum ? TRIP_CNTR_MAX : sum + value;
 }
 
+/* A coalesced firing stands for `count` of them; saturates as they would. */
+static uint64_t
+value_of(const struct trip_node *item, const struct trip_work_event *event)
+{
+	if (event->count > 1 && item->value > TRIP_CNTR_MAX / event->count)
+		return TRIP_CNTR_MAX;
+	return item->value * event->count;
+}
+
 static enum trip_op_outcome
 fire_add(struct trip_home *home, const struct trip_node *item, struct trip_work_event *event)
 {
-	/* A coalesced firing stands for `count` of them; saturates as they would. */
-	uint64_t value = item->value;
-
-	if (event->count > 1)
-		value = value > TRIP_CNTR_MAX / event->count ? TRIP_CNTR_MAX : value * event->count;
-	trip_due_add(home->engine, item->target, value);
+	trip_due_add(home->engine, item->target, value_of(item, event));
 	return TRIP_OP_ENDED;
 }
 
@@ -45,6 +50,31 @@ fire_set(struct trip_home *home, const struct trip_node *item, struct trip_work_
 	return TRIP_OP_ENDED;
 }
 
+struct fill {
+	uint64_t limit;
+};
+
+static bool
+takes_fill(const struct trip_engine *engine, const void *operands, struct trip_op_refusal *refusal)
+{
+	const struct fill *fill = operands;
+
+	*refusal = (struct trip_op_refusal){
+		.operand = "limit", .value = fill->limit, .limit = TRIP_CNTR_MAX};
+	return fill->limit <= TRIP_CNTR_MAX;
+}
+
+static enum trip_op_outcome
+fire_fill(struct trip_home *home, const struct trip_node *item, struct trip_work_event *event)
+{
+	const struct fill *fill = trip_node_operands(home, item);
+
+	if (trip_cell_fill(trip_engine_cell(home->engine, item->target), value_of(item, event),
+		    fill->limit))
+		trip_due_ring(home->engine, item->target);
+	return TRIP_OP_ENDED;
+}
+
 const struct trip_op_row trip_op_cntr_add = {
 	.name = "add",
 	.target = TRIP_OP_ON_CNTR,
@@ -60,4 +90,14 @@ const struct trip_op_row trip_op_cntr_set = {
 	.has_value = true,
 	.counts = true,
 	.fire = fire_set,
+};
+
+const struct trip_op_row trip_op_cntr_fill = {
+	.name = "fill",
+	.target = TRIP_OP_ON_CNTR,
+	.has_value = true,
+	.counts = true,
+	.operands = sizeof(struct fill),
+	.takes = takes_fill,
+	.fire = fire_fill,
 };

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <string.h>
 
 #include "domain/backend.h"
 #include "domain/detach.h"
@@ -15,10 +16,22 @@
 
 #define REAP_BATCH 64
 
+/* Where the operands begin in `op` of struct trip_work: behind target and value. */
+#define OPERANDS 2
+
+_Static_assert(sizeof(((struct trip_work *)0)->op) == 8 * OPERANDS + TRIP_OPERANDS_MAX,
+	"any operation finds room");
+_Static_assert(offsetof(struct trip_work, op.fill.limit) ==
+		       offsetof(struct trip_work, op.reserved[OPERANDS]),
+	"they follow target and value");
+
 /* What an item comes to. */
 struct request {
 	struct trip_work_desc desc;
 	struct trip_home *home;
+	const struct trip_op_row *op;
+	/* Of which it takes as many as its operation has. */
+	const uint64_t *operands;
 };
 
 static int
@@ -96,6 +109,19 @@ plan_function(
 }
 
 static int
+check_operands(const struct request *request, const struct trip_domain *domain)
+{
+	const struct trip_op_row *op = request->op;
+	struct trip_op_refusal refusal;
+
+	if (op->operands == 0 || op->takes(&domain->engine, request->operands, &refusal))
+		return 0;
+	return trip_error_set(EINVAL,
+		"work: %s %" PRIu64 " of operation \"%s\" is above the limit %" PRIu64,
+		refusal.operand, refusal.value, op->name, refusal.limit);
+}
+
+static int
 plan_op(struct request *request, const struct trip_domain *domain, const struct trip_work *work)
 {
 	static int (*const plan_target[])(struct request * request,
@@ -104,14 +130,16 @@ plan_op(struct request *request, const struct trip_domain *domain, const struct 
 		[TRIP_OP_ON_FLOW] = plan_flow,
 		[TRIP_OP_ON_FUNCTION] = plan_function,
 	};
-	const struct trip_op_row *op = trip_op_of(work->op_type);
+	const struct trip_op_row *op = request->op;
+	int error;
 
 	if (op->counts && work->completion_cntr != NULL)
 		return trip_error_set(EINVAL,
 			"work: operation \"%s\" counts on its target, and has no completion "
 			"counter",
 			op->name);
-	return plan_target[op->target](request, domain, work);
+	error = plan_target[op->target](request, domain, work);
+	return error != 0 ? error : check_operands(request, domain);
 }
 
 static int
@@ -126,6 +154,8 @@ plan(struct request *request, const struct trip_domain *domain, const struct tri
 	if (error != 0)
 		return error;
 	request->home = work->triggering_cntr->home;
+	request->op = trip_op_of(work->op_type);
+	request->operands = &work->op.reserved[OPERANDS];
 	request->desc = (struct trip_work_desc){
 		.threshold = work->threshold,
 		.interval = work->interval,
@@ -205,25 +235,52 @@ trip_work_reap(struct trip_domain *domain)
 	}
 }
 
-/* Under the submitter's lock. */
+/* Under the submitter's lock. No slot goes out again before what it held on to is let go. One that
+ * comes back after this has looked is none that may be allocated yet. */
+static bool
+has_reaped(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slots)
+{
+	if (submitter->reaper.here - submitter->channel->returned.here < slots)
+		reap(domain, submitter);
+	return submitter->reaper.here - submitter->channel->returned.here >= slots;
+}
+
+/* Likewise. A slot for an item, whose descriptor says where its operands are, if it has any. */
 static int
-submit(struct trip_domain *domain, struct trip_submitter *submitter,
-	const struct trip_work_desc *desc, uint64_t *id)
+alloc(struct trip_submitter *submitter, const struct request *request)
+{
+	struct trip_work_desc desc = request->desc;
+	uint32_t operands;
+	int slot;
+
+	if (request->op->operands == 0) {
+		slot = trip_channel_alloc(submitter->channel);
+	} else {
+		slot = trip_channel_alloc_two(submitter->channel, &operands);
+		if (slot >= 0)
+			memcpy(trip_channel_operands(submitter->channel, operands),
+				request->operands, request->op->operands);
+		desc.operands = 1 + operands;
+	}
+	if (slot >= 0)
+		*trip_channel_desc(submitter->channel, (uint32_t)slot) = desc;
+	return slot;
+}
+
+/* Likewise. */
+static int
+submit(struct trip_domain *domain, struct trip_submitter *submitter, const struct request *request,
+	uint64_t *id)
 {
 	int slot;
 
-	/* No slot goes out again before what it held on to is let go. One that comes back after
-	 * this has looked is none that may be allocated yet. */
-	if (submitter->reaper.here == submitter->channel->returned.here)
-		reap(domain, submitter);
-	if (submitter->reaper.here == submitter->channel->returned.here)
+	if (!has_reaped(domain, submitter, request->op->operands != 0 ? 2 : 1))
 		return -EAGAIN;
-	slot = trip_channel_alloc(submitter->channel);
+	slot = alloc(submitter, request);
 	if (slot < 0)
 		return slot;
-	*trip_channel_desc(submitter->channel, (uint32_t)slot) = *desc;
 	/* Before submission: the item may have come back by the time that it returns. */
-	trip_hold(domain, desc);
+	trip_hold(domain, &request->desc);
 	submitter->held[slot / 64] |= UINT64_C(1) << slot % 64;
 	return trip_channel_submit(submitter->channel, (uint32_t)slot, id);
 }
@@ -271,7 +328,7 @@ trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64
 		return error;
 	submitter = own_submitter(domain, request.home->index);
 	trip_domain_lock(&submitter->lock);
-	error = submit(domain, submitter, &request.desc, &own);
+	error = submit(domain, submitter, &request, &own);
 	trip_domain_unlock(&submitter->lock);
 	if (error != 0) {
 		if (takes_credit(&request.desc))

@@ -68,7 +68,14 @@ work_06_counter_operations_change_their_target_only(void **state)
 	work.op_type = TRIP_OP_CNTR_SET;
 	work.op.cntr.value = 100;
 	harness_queue(&work);
+	work.threshold = 7;
+	work.op_type = TRIP_OP_CNTR_FILL;
+	work.op.fill.value = 70;
+	work.op.fill.limit = 150;
+	harness_queue(&work);
 	work.completion_cntr = cntr;
+	assert_int_equal(trip_work_queue(harness_domain, &work, NULL), -EINVAL);
+	work.op_type = TRIP_OP_CNTR_SET;
 	assert_int_equal(trip_work_queue(harness_domain, &work, NULL), -EINVAL);
 	work.op_type = TRIP_OP_CNTR_ADD;
 	assert_int_equal(trip_work_queue(harness_domain, &work, NULL), -EINVAL);
@@ -78,9 +85,11 @@ work_06_counter_operations_change_their_target_only(void **state)
 	harness_expect(cntr, 5, 0);
 	trip_cntr_add(cntr, 1);
 	harness_until(trip_cntr_read(target) == 100);
+	trip_cntr_add(cntr, 1);
+	harness_until(trip_cntr_read(target) == 150);
 	harness_settle();
-	harness_expect(target, 100, 2);
-	harness_expect(cntr, 6, 0);
+	harness_expect(target, 150, 2);
+	harness_expect(cntr, 7, 0);
 	harness_cntr_close(target);
 	harness_cntr_close(cntr);
 }
@@ -372,6 +381,10 @@ work_11_bad_items_are_refused(void **state)
 	work.flags = UINT32_C(1) << 31;
 	refuse(&work, -EINVAL);
 	work = good;
+	work.op_type = TRIP_OP_CNTR_FILL;
+	work.op.fill.limit = TRIP_CNTR_MAX + 1;
+	refuse(&work, -EINVAL);
+	work = good;
 	work.op_type = TRIP_OP_CALL;
 	work.op.call.function = NULL;
 	refuse(&work, -EINVAL);
@@ -448,6 +461,53 @@ work_11_a_full_arena_says_again(void **state)
 		harness_note(&notes, cntr, 1, i);
 	harness_until(harness_notes_count(&notes) == 32);
 	harness_notes_close(&notes);
+	harness_cntr_close(cntr);
+}
+
+/* An item with operands takes two places, or none. */
+static void
+work_11_operands_take_a_place(void **state)
+{
+	const struct trip_domain_attr attr = {.max_works = 16};
+	struct trip_cntr *cntr, *target;
+	struct trip_work fill, add;
+	uint64_t ids[7];
+
+	harness_open(1, &attr);
+	cntr = harness_cntr(TRIP_WAIT_NONE);
+	target = harness_cntr(TRIP_WAIT_NONE);
+	fill = harness_work(cntr, 1, TRIP_OP_CNTR_FILL);
+	fill.op.fill.cntr = target;
+	fill.op.fill.value = 3;
+	fill.op.fill.limit = 10;
+	add = harness_work(cntr, 2, TRIP_OP_CNTR_ADD);
+	add.op.cntr.cntr = target;
+	add.op.cntr.value = 1;
+	for (unsigned int i = 0; i < 7; i++)
+		ids[i] = harness_queue(&fill);
+	harness_queue(&add);
+	refuse(&fill, -EAGAIN);
+	harness_queue(&add);
+	refuse(&add, -EAGAIN);
+	refuse(&fill, -EAGAIN);
+	/* What is canceled comes back with its operands. */
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(trip_work_cancel(harness_domain, ids[i]), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		harness_until(trip_work_queue(harness_domain, &fill, &ids[i]) == 0);
+	refuse(&add, -EAGAIN);
+	trip_cntr_add(cntr, 1);
+	harness_until(trip_cntr_read(target) == 10);
+	assert_int_equal(trip_work_flush(harness_domain, NULL), 0);
+	for (unsigned int i = 0; i < 7; i++)
+		assert_int_equal(trip_work_cancel(harness_domain, ids[i]), -ENOENT);
+	trip_cntr_add(cntr, 1);
+	harness_settle();
+	harness_expect(target, 10, 0);
+	for (unsigned int i = 0; i < 16; i++)
+		harness_queue(&add);
+	harness_until(trip_cntr_read(target) == 26);
+	harness_cntr_close(target);
 	harness_cntr_close(cntr);
 }
 
@@ -650,6 +710,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(work_11_objects_of_another_domain_are_refused),
 	HARNESS_TEST(work_11_functions_of_another_domain_are_refused),
 	HARNESS_TEST_OWN(work_11_a_full_arena_says_again),
+	HARNESS_TEST_OWN(work_11_operands_take_a_place),
 	HARNESS_TEST_OWN(work_12_an_item_may_target_its_own_trigger),
 	HARNESS_TEST_OWN(work_12_chains_may_be_cyclic),
 	HARNESS_TEST_OWN(work_12_chains_may_be_cyclic_over_homes),

@@ -399,7 +399,10 @@ play_garbage(const char *arg)
 		slot = trip_channel_alloc(channel);
 		assert_true(slot >= 0);
 		*trip_channel_desc(channel, (uint32_t)slot) =
-			(struct trip_work_desc){.trigger = UINT32_MAX - 1, .op = 200};
+			i == 2 ? (struct trip_work_desc){.op = TRIP_OP_CNTR_FILL,
+					 .completion = UINT32_MAX,
+					 .operands = channel->map.slots + 1}
+			       : (struct trip_work_desc){.trigger = UINT32_MAX - 1, .op = 200};
 		assert_int_equal(trip_channel_submit(channel, (uint32_t)slot, &id), 0);
 	}
 	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CHANNEL, submitter->number);

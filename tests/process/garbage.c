@@ -120,6 +120,9 @@ play_scribbler(const char *arg)
 		uint32_t h = (uint32_t)trip_random_below(&scribbler, family_domain->engine.n_homes);
 
 		work.threshold = trip_random_below(&scribbler, 1000);
+		work.op_type = trip_random_below(&scribbler, 2) == 0 ? TRIP_OP_CNTR_ADD
+								     : TRIP_OP_CNTR_FILL;
+		work.op.fill.limit = trip_random_below(&scribbler, 1000);
 		(void)trip_work_queue(family_domain, &work, &id);
 		(void)trip_cntr_arm(armed, trip_random_below(&scribbler, 1000));
 		scribble_channel(family_domain->engine.homes[h], family_domain->submitters[h]);

@@ -40,6 +40,8 @@ work(struct storm *storm, struct trip_cntr *own)
 		work.flags = below(storm, 2) ? TRIP_COMPLETION : 0;
 		work.op.cntr.cntr = below(storm, 2) == 0 ? own : storm->completion;
 		work.op.cntr.value = 1;
+		work.op_type = below(storm, 2) == 0 ? TRIP_OP_CNTR_ADD : TRIP_OP_CNTR_FILL;
+		work.op.fill.limit = TRIP_CNTR_MAX;
 		if (trip_work_queue(family_domain, &work, &id) == 0 && below(storm, 2) == 0)
 			(void)trip_work_cancel(family_domain, id);
 	}

@@ -40,12 +40,27 @@ at_most_max(trip_u128 value)
 	return value > TRIP_CNTR_MAX ? TRIP_CNTR_MAX : (uint64_t)value;
 }
 
+/* As far as a limit, which may be passed already. A ring that finds the cell so is superfluous, and
+ * allowed. */
+static void
+step_fill(struct trip_cell *cell, struct model *m, uint64_t value)
+{
+	uint64_t limit = at_most_max(some_value()), before = m->success;
+
+	if (before < limit)
+		m->success = (trip_u128)before + value > limit ? limit : before + value;
+	if (trip_cell_fill(cell, value, limit))
+		assert_true(m->armed && (m->success >= m->trip_at || m->success == TRIP_CNTR_MAX));
+	else
+		assert_false(m->armed && m->success >= m->trip_at && m->success != before);
+}
+
 static void
 step_values(struct trip_cell *cell, struct model *m)
 {
 	uint64_t v = some_value(), before = m->error;
 
-	switch (trip_random_below(&rnd, 5)) {
+	switch (trip_random_below(&rnd, 6)) {
 	case 0:
 	case 1:
 		m->success = at_most_max((trip_u128)m->success + v);
@@ -64,6 +79,9 @@ step_values(struct trip_cell *cell, struct model *m)
 		m->error = at_most_max((trip_u128)m->error + v);
 		m->errgen += m->error != before;
 		assert_int_equal(trip_cell_adderr(cell, v), m->armed && m->error != before);
+		break;
+	case 4:
+		step_fill(cell, m, v);
 		break;
 	default:
 		m->error = at_most_max(v);

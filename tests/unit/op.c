@@ -24,6 +24,10 @@ each_operation_is_whole(void **state)
 		assert_non_null(op->name);
 		assert_non_null(op->fire);
 		assert_true(op->target >= 1 && op->target < TRIP_OP_TARGETS_END);
+		assert_true(op->operands <= TRIP_OPERANDS_MAX);
+		assert_int_equal(op->takes != NULL, op->operands > 0);
+		/* They would have to give their operands back. */
+		assert_true(op->fire_many == NULL || op->operands == 0);
 		for (unsigned int other = 1; other < number; other++)
 			assert_string_not_equal(op->name, trip_op_of(other)->name);
 	}
