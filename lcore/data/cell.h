@@ -31,8 +31,8 @@
  * moments at which the value is within the maximum, a thread adds at most once, and so does one
  * that was killed before clamping: 2^31 threads were needed to travel the 2^63 from the maximum to
  * the wrap. Adds of 2^32 and more, fills, and all adds to error, go by a saturating
- *compare-exchange, which never leaves the maximum behind. Readers clamp, so an overshoot is never
- *seen, and an adder that finds the maximum reached has added nothing that anyone can read.
+ * compare-exchange, which never leaves the maximum behind. Readers clamp, so an overshoot is never
+ * seen, and an adder that finds the maximum reached has added nothing that anyone can read.
  *
  * The sum of two clamped values is at most 2^64-2. As trip_at never exceeds TRIP_CNTR_MAX, also
  * while nobody cares, every overshoot takes the slow path: saturation costs no branch of its own.
