@@ -14,7 +14,14 @@
  * A ring is full when size errands are anywhere on this way: the sender is told so at once, and
  * never waits.
  *
- * Both live in one process: what the indices say is trusted.
+ * A desk is where several senders hand in errands for one runner, each on a ring of its own. A ticket
+ * says in which order they are run; whoever has the runner do something else may draw one, too.
+ *
+ * Sleep. A sender draws its ticket (T1) and then looks whether the runner sleeps (T2); the runner
+ * says that it sleeps (W1) and then looks for tickets (W2). All four are seq_cst, so T2 sees W1,
+ * and wakes it, or W2 sees T1. A sender that finds the runner awake makes no system call.
+ *
+ * All of them live in one process: what the indices say is trusted.
  */
 #ifndef TRIP_ERRAND_H
 #define TRIP_ERRAND_H
@@ -43,6 +50,26 @@ struct trip_errand_ring {
 	_Atomic uint32_t settled;
 	_Alignas(64) _Atomic uint32_t done;
 };
+
+struct trip_errand_desk {
+	/* Tickets drawn and served. */
+	_Alignas(64) _Atomic uint64_t tickets;
+	_Atomic uint64_t served;
+	/* The runner sleeps, or is about to; and what it sleeps on, an eventfd. */
+	_Atomic bool asleep;
+	int wake_fd;
+	/* By sender. */
+	struct trip_errand_ring *rings;
+	/* Errands that found their ring full. */
+	_Atomic uint64_t refused;
+};
+
+/* Sender: hands in what the runner is to do. False: too many of it are under way. */
+bool trip_errand_hand_in(
+	struct trip_errand_desk *desk, uint32_t sender, const struct trip_errand *errand);
+
+/* Whoever has drawn a ticket: wakes the runner where it sleeps. */
+void trip_errand_wake(struct trip_errand_desk *desk);
 
 static inline void
 trip_errand_init(struct trip_errand_ring *ring, struct trip_errand *errands, uint32_t size)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "accept.h"
 #include "drop.h"
+#include "errand.h"
 #include "fire.h"
-#include "hard.h"
 #include "home.h"
 #include "node.h"
 
@@ -84,9 +84,9 @@ static bool
 errands_left(struct trip_home *home, struct trip_drop *drop)
 {
 	for (; drop->port < TRIP_PORTS_MAX; drop->port++) {
-		struct trip_hard *hard =
-			atomic_load_explicit(&home->engine->hard[drop->port], memory_order_acquire);
-		struct trip_errand_ring *ring = hard != NULL ? &hard->rings[home->index] : NULL;
+		struct trip_errand_desk *desk = atomic_load_explicit(
+			&home->engine->desks[drop->port], memory_order_acquire);
+		struct trip_errand_ring *ring = desk != NULL ? &desk->rings[home->index] : NULL;
 
 		if (ring != NULL && !drop->marked)
 			drop->mark = trip_errand_mark(ring);

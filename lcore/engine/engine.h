@@ -68,7 +68,7 @@ enum {
 };
 
 struct trip_calls;
-struct trip_hard;
+struct trip_errand_desk;
 struct trip_waiter;
 
 /* Home's copy of a work item, outside any channel: one cache line, and where it has operands, that
@@ -392,8 +392,8 @@ struct trip_engine {
 	struct trip_flow_slot *flows;
 	struct trip_flow_read *reads;
 	struct trip_count_folded *folded;
-	/* Hardware engines of this process's ports, by port id. */
-	_Atomic(struct trip_hard *) hard[TRIP_PORTS_MAX];
+	/* Of the hardware engines of this process's ports, by port id; homes are the senders. */
+	_Atomic(struct trip_errand_desk *) desks[TRIP_PORTS_MAX];
 	struct trip_function_slot *functions;
 	uint32_t n_functions;
 	uint64_t tsc_hz;

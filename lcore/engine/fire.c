@@ -14,8 +14,8 @@
 #include <rte_common.h>
 
 #include "due.h"
+#include "errand.h"
 #include "fire.h"
-#include "hard.h"
 #include "home.h"
 #include "node.h"
 #include "op.h"
@@ -119,17 +119,17 @@ trip_fire_settle(struct trip_home *home)
 		     n = trip_doorbell_take(&home->doorbell, TRIP_BELL_HARD, ports, SETTLE_BATCH);
 
 	for (unsigned int i = 0; i < n; i++) {
-		struct trip_hard *hard =
-			atomic_load_explicit(&home->engine->hard[ports[i]], memory_order_acquire);
+		struct trip_errand_desk *desk =
+			atomic_load_explicit(&home->engine->desks[ports[i]], memory_order_acquire);
 		const struct trip_errand *errand;
 
 		home->suspect_ports[ports[i]] = false;
 		/* As many as its ring holds, at most. */
-		for (; hard != NULL &&
-			(errand = trip_errand_back(&hard->rings[home->index])) != NULL;
+		for (; desk != NULL &&
+			(errand = trip_errand_back(&desk->rings[home->index])) != NULL;
 			done++) {
 			tell(home, errand->flags, &errand->event);
-			trip_errand_settle(&hard->rings[home->index]);
+			trip_errand_settle(&desk->rings[home->index]);
 		}
 	}
 	return done;

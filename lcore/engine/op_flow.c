@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "engine.h"
-#include "hard.h"
+#include "errand.h"
 #include "op.h"
 #include "soft.h"
 
@@ -12,15 +12,20 @@ static enum trip_op_outcome
 send_errand(struct trip_home *home, const struct trip_node *item, struct trip_work_event *event,
 	uint16_t port)
 {
-	struct trip_hard *hard =
+	struct trip_errand_desk *desk =
 		port < TRIP_PORTS_MAX
-			? atomic_load_explicit(&home->engine->hard[port], memory_order_acquire)
+			? atomic_load_explicit(&home->engine->desks[port], memory_order_acquire)
 			: NULL;
+	const struct trip_errand errand = {
+		.event = *event,
+		.flow = item->target,
+		.completion = item->completion,
+		.flags = (uint8_t)item->flags,
+	};
 
-	if (hard == NULL)
+	if (desk == NULL)
 		event->result = -ENOENT;
-	else if (!trip_hard_send(
-			 hard, home, item->target, item->completion, (uint8_t)item->flags, event))
+	else if (!trip_errand_hand_in(desk, home->index, &errand))
 		event->result = -EAGAIN;
 	else
 		return TRIP_OP_SENT;

@@ -4,7 +4,7 @@
 #include "call.h"
 #include "drop.h"
 #include "due.h"
-#include "hard.h"
+#include "errand.h"
 #include "home.h"
 #include "scrub.h"
 #include "waiter.h"
@@ -107,10 +107,10 @@ waiter_waits(const struct trip_home *home, uint32_t index)
 static bool
 port_waits(const struct trip_home *home, uint32_t port)
 {
-	struct trip_hard *hard =
-		atomic_load_explicit(&home->engine->hard[port], memory_order_acquire);
+	struct trip_errand_desk *desk =
+		atomic_load_explicit(&home->engine->desks[port], memory_order_acquire);
 
-	return hard != NULL && trip_errand_back(&hard->rings[home->index]) != NULL;
+	return desk != NULL && trip_errand_back(&desk->rings[home->index]) != NULL;
 }
 
 /* The next n channels and waiters. */

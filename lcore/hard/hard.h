@@ -30,6 +30,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rte_common.h>
+
 #include "compat.h"
 #include "engine.h"
 #include "errand.h"
@@ -37,6 +39,8 @@
 #include "horizon.h"
 #include "lag.h"
 #include "rule.h"
+
+struct trip_hard;
 
 /* Errands of one home that may be under way on one port. */
 #define TRIP_HARD_ERRANDS 256
@@ -59,7 +63,7 @@ struct trip_hard_flow {
 
 struct trip_hard_stats {
 	_Atomic uint64_t rules, readings, late_readings, failed_readings, longest_gap_tsc;
-	_Atomic uint64_t operations, failed_operations, refused_operations;
+	_Atomic uint64_t operations, failed_operations;
 	_Atomic uint64_t missed, worst_packets, worst_bytes;
 	_Atomic uint64_t lost, recreated, stale;
 	_Atomic bool stale_now;
@@ -91,15 +95,11 @@ struct trip_hard {
 	void (*notify)(void *arg, enum trip_port_event event);
 	void *notify_arg;
 
-	/* Tickets drawn and served. */
-	alignas(64) _Atomic uint64_t tickets;
-	_Atomic uint64_t served;
-	/* The worker sleeps, or is about to. */
-	_Atomic bool asleep;
+	/* Where homes hand in errands, and what calls draw tickets of. */
+	struct trip_errand_desk desk;
 	_Atomic bool stop;
 	_Atomic uint32_t notices;
-	/* By home. */
-	struct trip_errand_ring *rings;
+	/* Of the desk's rings. */
 	struct trip_errand *errands;
 	/* Of the runtime's grace period (indices.h). */
 	uint32_t grace_marks[TRIP_HOMES_MAX];
@@ -112,7 +112,6 @@ struct trip_hard {
 	struct trip_facts facts;
 
 	/* The worker's. */
-	int wake_fd;
 	trip_compat_thread thread;
 	bool started;
 	struct trip_rule_port rules;
@@ -143,6 +142,13 @@ struct trip_hard {
 	alignas(64) struct trip_hard_stats stats;
 };
 
+/* Whose desk that is; NULL for none. */
+static inline struct trip_hard *
+trip_hard_of(struct trip_errand_desk *desk)
+{
+	return desk != NULL ? container_of(desk, struct trip_hard, desk) : NULL;
+}
+
 /* The worker that this thread is, or NULL. */
 extern _Thread_local struct trip_hard *trip_hard_current;
 
@@ -161,10 +167,6 @@ int trip_hard_open(struct trip_hard **hard, struct trip_engine *engine, uint16_t
 
 /* After its last flow, and when no home sends to it any more. */
 void trip_hard_close(struct trip_hard *hard);
-
-/* A home: has the operation of `event` done to a flow. False: too many are under way. */
-bool trip_hard_send(struct trip_hard *hard, struct trip_home *home, uint32_t flow,
-	uint32_t completion, uint8_t flags, const struct trip_work_event *event);
 
 /* Any thread but homes and workers: has it run by the worker, and returns its result. */
 int trip_hard_call(struct trip_hard *hard, struct trip_hard_call *call);
@@ -189,9 +191,6 @@ void trip_hard_marks(struct trip_hard *hard, uint32_t marks[TRIP_HOMES_MAX]);
 bool trip_hard_settled(struct trip_hard *hard, const uint32_t marks[TRIP_HOMES_MAX]);
 
 /* --- between the files of this folder, on the worker --- */
-
-/* Wakes the worker where it sleeps. Any thread. */
-void trip_hard_wake(struct trip_hard *hard);
 
 /* Finds out what the port's engine is: 0, or the error, and it is to be tried again. */
 int trip_hard_probe(struct trip_hard *hard, struct rte_flow_error *error);

@@ -48,7 +48,7 @@ take_note(uint16_t port_id, enum rte_eth_event_type event, void *arg, void *ret_
 		if (events[i].event == event)
 			atomic_fetch_or_explicit(
 				&hard->notices, events[i].notice, memory_order_release);
-	trip_hard_wake(hard);
+	trip_errand_wake(&hard->desk);
 	return 0;
 }
 

@@ -347,8 +347,8 @@ rest(struct trip_hard *hard)
 static bool
 is_wanted(const struct trip_hard *hard)
 {
-	return atomic_load_explicit(&hard->tickets, memory_order_relaxed) !=
-	       atomic_load_explicit(&hard->served, memory_order_relaxed);
+	return atomic_load_explicit(&hard->desk.tickets, memory_order_relaxed) !=
+	       atomic_load_explicit(&hard->desk.served, memory_order_relaxed);
 }
 
 bool

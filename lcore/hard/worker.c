@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The worker's thread: tickets, calls, errands, and sleep.
- *
- * Sleep. A sender draws its ticket (T1) and then looks whether the worker sleeps (T2); the worker
- * says that it sleeps (W1) and then looks for tickets (W2). All four are seq_cst, so T2 sees W1,
- * and wakes it, or W2 sees T1. A sender that finds the worker awake makes no system call.
- */
+/* The worker's thread: tickets, calls, errands, and sleep (errand.h). */
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -33,51 +27,14 @@
 
 _Thread_local struct trip_hard *trip_hard_current;
 
-void
-trip_hard_wake(struct trip_hard *hard)
-{
-	uint64_t one = 1;
-
-	atomic_thread_fence(memory_order_seq_cst);
-	if (!atomic_load(&hard->asleep) || !atomic_exchange(&hard->asleep, false))
-		return;
-	/* Full it cannot be: the worker empties it each time. */
-	while (write(hard->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
-}
-
-bool
-trip_hard_send(struct trip_hard *hard, struct trip_home *home, uint32_t flow, uint32_t completion,
-	uint8_t flags, const struct trip_work_event *event)
-{
-	struct trip_errand_ring *ring = &hard->rings[home->index];
-	struct trip_errand *errand = trip_errand_next(ring);
-
-	if (errand == NULL) {
-		/* Several homes may find it so at once. */
-		atomic_fetch_add_explicit(&hard->stats.refused_operations, 1, memory_order_relaxed);
-		return false;
-	}
-	*errand = (struct trip_errand){
-		.event = *event,
-		.flow = flow,
-		.completion = completion,
-		.flags = flags,
-		.ticket = atomic_fetch_add(&hard->tickets, 1),
-	};
-	trip_errand_send(ring);
-	trip_hard_wake(hard);
-	return true;
-}
-
 int
 trip_hard_call(struct trip_hard *hard, struct trip_hard_call *call)
 {
 	pthread_mutex_lock(&hard->turn);
 	call->done = false;
-	call->ticket = atomic_fetch_add(&hard->tickets, 1);
+	call->ticket = atomic_fetch_add(&hard->desk.tickets, 1);
 	atomic_store_explicit(&hard->call, call, memory_order_release);
-	trip_hard_wake(hard);
+	trip_errand_wake(&hard->desk);
 	pthread_mutex_lock(&hard->lock);
 	while (!call->done)
 		pthread_cond_wait(&hard->answered, &hard->lock);
@@ -118,7 +75,7 @@ take_errand(struct trip_hard *hard, struct errands *batch, uint64_t ticket)
 	uint32_t home = 0;
 
 	for (; home < hard->engine->n_homes; home++) {
-		errand = trip_errand_peek(&hard->rings[home], batch->taken[home]);
+		errand = trip_errand_peek(&hard->desk.rings[home], batch->taken[home]);
 		if (errand != NULL && errand->ticket == ticket)
 			break;
 	}
@@ -144,7 +101,7 @@ settle_errand(struct trip_hard *hard, uint32_t index, struct trip_errand *errand
 
 	errand->event.result = result;
 	trip_fire_complete(hard->engine, errand->completion, result);
-	trip_errand_done(&hard->rings[index]);
+	trip_errand_done(&hard->desk.rings[index]);
 	trip_doorbell_ring(&home->doorbell, TRIP_BELL_HARD, hard->port_id);
 }
 
@@ -179,13 +136,13 @@ serve_from(struct trip_hard *hard, uint64_t ticket)
 static bool
 serve(struct trip_hard *hard)
 {
-	uint64_t ticket = atomic_load_explicit(&hard->served, memory_order_relaxed);
+	uint64_t ticket = atomic_load_explicit(&hard->desk.served, memory_order_relaxed);
 	uint32_t n;
 
-	if (ticket == atomic_load(&hard->tickets))
+	if (ticket == atomic_load(&hard->desk.tickets))
 		return false;
 	n = serve_from(hard, ticket);
-	atomic_store_explicit(&hard->served, ticket + n, memory_order_release);
+	atomic_store_explicit(&hard->desk.served, ticket + n, memory_order_release);
 	/* Drawn, and about to be sent: its sender may need this CPU. */
 	if (n == 0)
 		sched_yield();
@@ -195,7 +152,7 @@ serve(struct trip_hard *hard)
 static void
 sleep_until(struct trip_hard *hard, uint64_t until)
 {
-	struct pollfd wake = {.fd = hard->wake_fd, .events = POLLIN};
+	struct pollfd wake = {.fd = hard->desk.wake_fd, .events = POLLIN};
 	uint64_t now = rte_rdtsc(), drained;
 	struct timespec time, *limit = NULL;
 
@@ -207,14 +164,14 @@ sleep_until(struct trip_hard *hard, uint64_t until)
 			.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
 		limit = &time;
 	}
-	atomic_store(&hard->asleep, true);
-	if (atomic_load(&hard->tickets) == atomic_load(&hard->served) &&
+	atomic_store(&hard->desk.asleep, true);
+	if (atomic_load(&hard->desk.tickets) == atomic_load(&hard->desk.served) &&
 		atomic_load(&hard->notices) == 0 && !atomic_load(&hard->stop))
 		(void)ppoll(&wake, 1, limit, NULL);
 	/* Whoever has woken us meanwhile has written, or is about to: then the next sleep is short.
 	 */
-	atomic_store(&hard->asleep, false);
-	(void)!read(hard->wake_fd, &drained, sizeof(drained));
+	atomic_store(&hard->desk.asleep, false);
+	(void)!read(hard->desk.wake_fd, &drained, sizeof(drained));
 }
 
 static TRIP_COMPAT_THREAD_RESULT
@@ -246,16 +203,17 @@ open_tables(struct trip_hard *hard)
 	const struct trip_engine *engine = hard->engine;
 	uint32_t n = engine->n_homes;
 
-	hard->rings = aligned_alloc(alignof(struct trip_errand_ring), n * sizeof(*hard->rings));
+	hard->desk.rings =
+		aligned_alloc(alignof(struct trip_errand_ring), n * sizeof(*hard->desk.rings));
 	hard->errands = calloc((size_t)n * TRIP_HARD_ERRANDS, sizeof(*hard->errands));
 	hard->flows = calloc(engine->n_flows, sizeof(struct trip_hard_flow *));
 	hard->horizon_memory = malloc(trip_horizon_size(engine->n_flows));
-	if (hard->rings == NULL || hard->errands == NULL || hard->flows == NULL ||
+	if (hard->desk.rings == NULL || hard->errands == NULL || hard->flows == NULL ||
 		hard->horizon_memory == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
-		trip_errand_init(
-			&hard->rings[i], &hard->errands[i * TRIP_HARD_ERRANDS], TRIP_HARD_ERRANDS);
+		trip_errand_init(&hard->desk.rings[i], &hard->errands[i * TRIP_HARD_ERRANDS],
+			TRIP_HARD_ERRANDS);
 	trip_horizon_init(&hard->horizon, hard->horizon_memory, engine->n_flows);
 	return 0;
 }
@@ -266,8 +224,8 @@ start(struct trip_hard *hard)
 	char name[16]; /* as long as the system has them */
 	int error;
 
-	hard->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (hard->wake_fd < 0)
+	hard->desk.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (hard->desk.wake_fd < 0)
 		return -errno;
 	error = trip_life_watch(hard);
 	if (error != 0)
@@ -294,7 +252,7 @@ trip_hard_open(struct trip_hard **out, struct trip_engine *engine, uint16_t port
 	hard->flow_queue = flow_queue;
 	hard->notify = notify;
 	hard->notify_arg = notify_arg;
-	hard->wake_fd = -1;
+	hard->desk.wake_fd = -1;
 	pthread_mutex_init(&hard->turn, NULL);
 	pthread_mutex_init(&hard->lock, NULL);
 	pthread_cond_init(&hard->answered, NULL);
@@ -319,15 +277,15 @@ trip_hard_close(struct trip_hard *hard)
 	trip_life_unwatch(hard);
 	if (hard->started) {
 		atomic_store(&hard->stop, true);
-		trip_hard_wake(hard);
+		trip_errand_wake(&hard->desk);
 		trip_compat_thread_join(hard->thread);
 	}
-	if (hard->wake_fd >= 0)
-		close(hard->wake_fd);
+	if (hard->desk.wake_fd >= 0)
+		close(hard->desk.wake_fd);
 	pthread_cond_destroy(&hard->answered);
 	pthread_mutex_destroy(&hard->lock);
 	pthread_mutex_destroy(&hard->turn);
-	free(hard->rings);
+	free(hard->desk.rings);
 	free(hard->errands);
 	free(hard->flows);
 	free(hard->horizon_memory);
@@ -346,14 +304,14 @@ void
 trip_hard_marks(struct trip_hard *hard, uint32_t marks[TRIP_HOMES_MAX])
 {
 	for (uint32_t i = 0; i < hard->engine->n_homes; i++)
-		marks[i] = trip_errand_mark(&hard->rings[i]);
+		marks[i] = trip_errand_mark(&hard->desk.rings[i]);
 }
 
 bool
 trip_hard_settled(struct trip_hard *hard, const uint32_t marks[TRIP_HOMES_MAX])
 {
 	for (uint32_t i = 0; i < hard->engine->n_homes; i++)
-		if (!trip_errand_settled(&hard->rings[i], marks[i]))
+		if (!trip_errand_settled(&hard->desk.rings[i], marks[i]))
 			return false;
 	return true;
 }

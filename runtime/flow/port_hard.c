@@ -24,7 +24,8 @@ static void
 set_hard(struct trip_domain *domain, uint16_t port_id, struct trip_hard *hard)
 {
 	pthread_mutex_lock(&domain->lock);
-	atomic_store_explicit(&domain->engine.hard[port_id], hard, memory_order_release);
+	atomic_store_explicit(&domain->engine.desks[port_id], hard != NULL ? &hard->desk : NULL,
+		memory_order_release);
 	domain->n_hard += hard != NULL ? 1 : -1u;
 	pthread_mutex_unlock(&domain->lock);
 }
@@ -74,7 +75,7 @@ static bool
 has_hard(const struct trip_domain *domain)
 {
 	for (unsigned int i = 0; i < TRIP_PORTS_MAX; i++)
-		if (atomic_load_explicit(&domain->engine.hard[i], memory_order_acquire) != NULL)
+		if (atomic_load_explicit(&domain->engine.desks[i], memory_order_acquire) != NULL)
 			return true;
 	return false;
 }
@@ -133,8 +134,8 @@ trip_port_hard_facts(uint16_t port_id, struct trip_port_facts *out)
 int
 trip_port_hard_facts_read(struct trip_port *port, struct trip_port_facts *facts)
 {
-	struct trip_hard *hard = atomic_load_explicit(
-		&port->domain->engine.hard[port->port_id], memory_order_acquire);
+	struct trip_hard *hard = trip_hard_of(atomic_load_explicit(
+		&port->domain->engine.desks[port->port_id], memory_order_acquire));
 
 	if (hard == NULL)
 		return trip_port_hard_facts(port->port_id, facts);
@@ -152,8 +153,8 @@ int
 trip_port_hard_stats_read(struct trip_port *port, struct trip_port_stats *out)
 {
 	const struct trip_engine *engine = &port->domain->engine;
-	const struct trip_hard *hard =
-		atomic_load_explicit(&engine->hard[port->port_id], memory_order_acquire);
+	const struct trip_hard *hard = trip_hard_of(
+		atomic_load_explicit(&engine->desks[port->port_id], memory_order_acquire));
 
 	*out = (struct trip_port_stats){0};
 	if (hard == NULL)
@@ -169,7 +170,7 @@ trip_port_hard_stats_read(struct trip_port *port, struct trip_port_stats *out)
 		.worst_bytes = load(&hard->stats.worst_bytes),
 		.operations = load(&hard->stats.operations),
 		.failed_operations = load(&hard->stats.failed_operations),
-		.refused_operations = load(&hard->stats.refused_operations),
+		.refused_operations = load(&hard->desk.refused),
 		.lost = load(&hard->stats.lost),
 		.recreated = load(&hard->stats.recreated),
 		.stale = load(&hard->stats.stale),

@@ -77,8 +77,8 @@ open_port(void)
 	bed.errand = (struct trip_errand){.completion = TRIP_NONE};
 	trip_errand_init(&bed.ring, &bed.errand, 1);
 	bed.hard.engine = &bed.engine;
-	bed.hard.rings = &bed.ring;
-	atomic_init(&bed.engine.hard[0], &bed.hard);
+	bed.hard.desk.rings = &bed.ring;
+	atomic_init(&bed.engine.desks[0], &bed.hard.desk);
 	(void)trip_errand_next(&bed.ring);
 	trip_errand_send(&bed.ring);
 }

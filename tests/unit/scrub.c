@@ -7,7 +7,7 @@
 
 #include <rte_common.h>
 
-#include "hard.h"
+#include "errand.h"
 #include "home_bed.h"
 #include "waiter.h"
 
@@ -226,13 +226,13 @@ errands_that_are_done_are_settled(void **state)
 	struct bed *bed = bed_open(0);
 	struct trip_errand errands[4];
 	struct trip_errand_ring ring;
-	struct trip_hard hard;
+	struct trip_errand_desk desk;
 
 	memset(errands, 0, sizeof(errands));
-	memset(&hard, 0, sizeof(hard));
+	memset(&desk, 0, sizeof(desk));
 	trip_errand_init(&ring, errands, RTE_DIM(errands));
-	hard.rings = &ring;
-	atomic_store(&bed->engine.hard[PORT], &hard);
+	desk.rings = &ring;
+	atomic_store(&bed->engine.desks[PORT], &desk);
 	let_pass(bed);
 	for (unsigned int i = 0; i < RTE_DIM(errands); i++) {
 		assert_non_null(trip_errand_next(&ring));
