@@ -23,6 +23,7 @@
 #include "domain/domain.h"
 #include "domain/error.h"
 #include "primary/process.h"
+#include "primary/request.h"
 #include "primary/server.h"
 
 struct message {
@@ -143,7 +144,7 @@ answer(struct trip_peer *peer, const union trip_protocol_request *request, int e
 		trip_proxy_undo(peer, error);
 		return true;
 	}
-	trip_answer_undo(peer, request);
+	trip_request_of(peer->type)->undo(peer, request);
 	trip_peer_explain(peer);
 	return reply(peer, error, 0) == 0;
 }
@@ -167,15 +168,16 @@ static const char *
 check(const struct message *message, size_t size)
 {
 	const struct trip_protocol_head *head = &message->head;
-	size_t wanted;
+	const struct trip_request *request;
 
 	if (size < sizeof(*head) || head->magic != TRIP_PROTOCOL_MAGIC || head->size != size)
 		return "a message that is none of this protocol";
 	if (head->version != TRIP_PROTOCOL_VERSION)
 		return NULL;
-	if (!trip_answer_has(head->type, &wanted))
+	request = trip_request_of(head->type);
+	if (request == NULL)
 		return "a request of unknown type";
-	return size == sizeof(*head) + wanted ? NULL : "a request of the wrong size";
+	return size == sizeof(*head) + request->size ? NULL : "a request of the wrong size";
 }
 
 /* Answers the next message. False: the connection is to end. */
@@ -209,8 +211,8 @@ serve_one(struct trip_peer *peer)
 			"domain \"%s\" speaks version %u of the protocol, the client version %u",
 			peer->server->domain->name, TRIP_PROTOCOL_VERSION, message.head.version);
 	else
-		error = trip_answer(peer, message.head.type, &message.request, &size);
-	if (error == TRIP_ANSWER_LATER) {
+		error = trip_request_answer(peer, &message.request, &size);
+	if (error == TRIP_REQUEST_LATER) {
 		peer->busy = true;
 		wait_for(peer, 0);
 		return true;

@@ -12,6 +12,7 @@
 #include "domain/thread.h"
 #include "primary/process.h"
 #include "primary/proxy.h"
+#include "primary/request.h"
 #include "primary/server.h"
 
 static void
@@ -149,7 +150,7 @@ hand_over(struct trip_proxy *proxy, struct trip_proxy_job *job)
 }
 
 int
-trip_proxy_ask(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+trip_proxy_ask(struct trip_peer *peer, const union trip_protocol_request *request)
 {
 	int error = start(peer->server);
 
@@ -161,7 +162,7 @@ trip_proxy_ask(struct trip_peer *peer, const union trip_protocol_request *reques
 	peer->job.request = *request;
 	peer->job.refused = 0;
 	hand_over(&peer->server->proxy, &peer->job);
-	return TRIP_ANSWER_LATER;
+	return TRIP_REQUEST_LATER;
 }
 
 void

@@ -21,6 +21,7 @@
 #include <sys/queue.h>
 
 #include "client/protocol.h"
+#include "domain/indices.h"
 #include "engine.h"
 
 struct trip_peer;
@@ -36,7 +37,7 @@ struct trip_proxy_job {
 	union trip_protocol_request request;
 	/* A request that is being undone: why. */
 	int refused;
-	/* As trip_answer() returns it; the sentence of an error is in the reply. */
+	/* As trip_request_answer() returns it; the sentence of an error is in the reply. */
 	int error;
 	size_t size;
 };
@@ -55,23 +56,20 @@ struct trip_proxy {
 	int told;
 };
 
-struct trip_held_flow;
-struct trip_held_counters;
+struct trip_held_place;
 
 /* What a process holds of the primary's. */
 struct trip_held {
-	LIST_HEAD(, trip_held_flow) flows;
-	LIST_HEAD(, trip_held_counters) counters;
-	/* Flows and counters objects, and the serial number of the last. */
+	/* Flows and counters objects, each at its place; NULL: it has had none yet. */
+	struct trip_held_place *places;
+	struct trip_indices free_places;
 	uint32_t n;
-	uint64_t last_id;
 	/* Handles of each port. */
 	uint32_t ports[TRIP_PORTS_MAX];
 };
 
-/* Hands a request to the proxy: TRIP_ANSWER_LATER, or the error. */
-int trip_proxy_ask(
-	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
+/* Hands a request to the proxy: TRIP_REQUEST_LATER, or the error. */
+int trip_proxy_ask(struct trip_peer *peer, const union trip_protocol_request *request);
 
 /* Undoes the request that the peer's job is, whose descriptor did not go along; then that is
  * answered with the error, whose sentence is in the reply. */

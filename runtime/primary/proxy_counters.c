@@ -2,7 +2,6 @@
 /* Counters objects of the process that asks. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <trip_counters.h>
@@ -15,22 +14,16 @@ trip_proxy_counters_create(struct trip_proxy_job *job)
 {
 	const struct trip_counters_init_attr attr = {
 		.size = sizeof(attr), .n_slots = job->request.counters.slots};
-	struct trip_held_counters *held;
-	int error = trip_proxy_check_room(job->process);
+	struct trip_held_object *held;
+	int error = trip_proxy_hold(job->process, &held);
 
 	if (error != 0)
 		return error;
-	held = calloc(1, sizeof(*held));
-	if (held == NULL)
-		return trip_error_set(ENOMEM, "counters: no memory for its handle");
 	error = trip_counters_create(trip_proxy_domain(job->process), &attr, &held->counters);
 	if (error != 0) {
-		free(held);
+		trip_proxy_drop(job->process, held);
 		return error;
 	}
-	held->id = ++job->process->held.last_id;
-	LIST_INSERT_HEAD(&job->process->held.counters, held, next);
-	job->process->held.n++;
 	job->peer->reply.answer.counters = held->id;
 	job->size = sizeof(held->id);
 	return 0;
@@ -43,9 +36,9 @@ trip_proxy_counters_point(struct trip_proxy_job *job)
 	const struct trip_counter_attach_attr attr = {.size = sizeof(attr),
 		.index = asked->index,
 		.counter_desc = (enum trip_counter_description)asked->desc};
-	const struct trip_held_counters *held =
+	const struct trip_held_object *held =
 		trip_proxy_find_counters(job->process, asked->counters);
-	const struct trip_held_flow *flow = NULL;
+	const struct trip_held_object *flow = NULL;
 
 	if (held == NULL || (asked->flow != 0 && (flow = trip_proxy_find_flow(
 							  job->process, asked->flow)) == NULL))
@@ -58,7 +51,7 @@ int
 trip_proxy_counters_read(struct trip_proxy_job *job)
 {
 	const struct trip_protocol_counters_read *asked = &job->request.counters_read;
-	const struct trip_held_counters *held =
+	const struct trip_held_object *held =
 		trip_proxy_find_counters(job->process, asked->counters);
 	struct trip_protocol_values *values = &job->peer->reply.answer.values;
 	uint64_t all[TRIP_COUNTERS_SLOTS_MAX];
@@ -82,23 +75,20 @@ trip_proxy_counters_read(struct trip_proxy_job *job)
 }
 
 int
-trip_proxy_counters_destroy(struct trip_process *process, struct trip_held_counters *held)
+trip_proxy_counters_destroy(struct trip_process *process, struct trip_held_object *held)
 {
 	int error = trip_counters_destroy(held->counters);
 
 	if (error != 0)
 		return error;
-	LIST_REMOVE(held, next);
-	process->held.n--;
-	free(held);
+	trip_proxy_drop(process, held);
 	return 0;
 }
 
 int
 trip_proxy_counters_close(struct trip_proxy_job *job)
 {
-	struct trip_held_counters *held =
-		trip_proxy_find_counters(job->process, job->request.closed);
+	struct trip_held_object *held = trip_proxy_find_counters(job->process, job->request.closed);
 
 	return held != NULL ? trip_proxy_counters_destroy(job->process, held) : -EINVAL;
 }

@@ -2,13 +2,13 @@
 /* Flows of the process that asks. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <rte_common.h>
 
 #include <trip_error.h>
 
+#include "cntr/cntr.h"
 #include "cntr/registry.h"
 #include "domain/error.h"
 #include "domain/progress.h"
@@ -30,19 +30,14 @@ hold_cntr(struct trip_domain *domain, uint64_t id, struct trip_cntr *cntr)
 		return error;
 	*cntr = (struct trip_cntr){
 		.fid = {.domain = domain, .kind = TRIP_FID_CNTR},
-		.id = id,
 		.found = true,
-		.global = entry->global,
-		.events = entry->events,
-		.flows = &entry->flows,
 	};
-	cntr->home = trip_engine_home(&domain->engine, cntr->global, &cntr->local);
-	cntr->cell = &cntr->home->cells[cntr->local];
+	trip_cntr_bind(cntr, entry, &entry->flows);
 	return 0;
 }
 
 static void
-drop_cntrs(struct trip_domain *domain, struct trip_held_flow *held)
+drop_cntrs(struct trip_domain *domain, struct trip_held_object *held)
 {
 	while (held->n_cntrs > 0) {
 		struct trip_entry *entry = &domain->entries[held->cntrs[--held->n_cntrs].global];
@@ -54,7 +49,7 @@ drop_cntrs(struct trip_domain *domain, struct trip_held_flow *held)
 
 static int
 hold_cntrs(struct trip_domain *domain, const struct trip_protocol_flow *asked,
-	struct trip_held_flow *held)
+	struct trip_held_object *held)
 {
 	int error = asked->n_cntrs <= TRIP_FLOW_CNTRS_MAX
 			    ? 0
@@ -100,12 +95,12 @@ attr_of(const struct trip_protocol_flow *asked)
 
 static int
 create_flow(struct trip_process *process, const struct trip_protocol_flow *asked,
-	const struct trip_flow_unpacked *rule, bool actions, struct trip_held_flow *held,
+	const struct trip_flow_unpacked *rule, bool actions, struct trip_held_object *held,
 	struct rte_flow_error *error)
 {
 	const struct trip_cntr *const cntrs[] = {&held->cntrs[0], &held->cntrs[1]};
 	struct trip_flow_attr attr = attr_of(asked);
-	const struct trip_held_counters *counters = NULL;
+	const struct trip_held_object *counters = NULL;
 	int result;
 
 	/* A port that the process has found stays. */
@@ -159,15 +154,13 @@ trip_proxy_flow_create(struct trip_proxy_job *job)
 	struct trip_domain *domain = trip_proxy_domain(job->process);
 	struct rte_flow_error error = {0};
 	struct trip_flow_unpacked rule;
-	struct trip_held_flow *held;
-	int result = trip_proxy_check_room(job->process);
+	struct trip_held_object *held = NULL;
+	int result;
 
 	job->size = sizeof(*made);
 	if (trip_flow_wire_unpack(wire, &rule) != 0)
 		return refuse_rule(job);
-	held = result == 0 ? calloc(1, sizeof(*held)) : NULL;
-	if (result == 0 && held == NULL)
-		result = trip_error_set(ENOMEM, "flow: no memory for its handle");
+	result = trip_proxy_hold(job->process, &held);
 	if (result == 0)
 		result = hold_cntrs(domain, &job->request.flow, held);
 	if (result == 0) {
@@ -178,14 +171,13 @@ trip_proxy_flow_create(struct trip_proxy_job *job)
 	}
 	if (result != 0) {
 		answer_refused(made, result, &error, cause_of(wire, &rule, error.cause));
-		free(held);
+		if (held != NULL)
+			trip_proxy_drop(job->process, held);
 		return 0;
 	}
 	answer_made(made, 0, trip_flow_reason(held->flow));
 	made->index = held->flow->index;
-	made->flow = held->id = ++job->process->held.last_id;
-	LIST_INSERT_HEAD(&job->process->held.flows, held, next);
-	job->process->held.n++;
+	made->flow = held->id;
 	return 0;
 }
 
@@ -215,23 +207,22 @@ trip_proxy_flow_validate(struct trip_proxy_job *job)
 }
 
 int
-trip_proxy_flow_destroy(struct trip_process *process, struct trip_held_flow *held)
+trip_proxy_flow_destroy(struct trip_process *process, struct trip_held_object *held)
 {
 	int error = trip_flow_destroy(held->flow);
 
 	if (error != 0)
 		return error;
 	drop_cntrs(trip_proxy_domain(process), held);
-	LIST_REMOVE(held, next);
-	process->held.n--;
-	free(held);
+	trip_proxy_drop(process, held);
 	return 0;
 }
 
 int
 trip_proxy_flow_do(struct trip_proxy_job *job)
 {
-	struct trip_held_flow *held = trip_proxy_find_flow(job->process, job->request.flow_do.flow);
+	struct trip_held_object *held =
+		trip_proxy_find_flow(job->process, job->request.flow_do.flow);
 	struct trip_protocol_counted *counted = &job->peer->reply.answer.counted;
 	struct trip_flow_count count;
 	int error;

@@ -1,52 +1,134 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a process holds, which call a request is, and what is left when the process is gone. */
+/* What a process holds, by place and id, and what is left when the process is gone. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "domain/error.h"
 #include "domain/progress.h"
 #include "flow/port.h"
 #include "primary/proxy_held.h"
+#include "primary/request.h"
 
-int
-trip_proxy_check_room(const struct trip_process *process)
+struct trip_held_place {
+	/* NULL: it is free. */
+	struct trip_held_object *object;
+	uint32_t times_taken;
+};
+
+static int
+open_places(struct trip_held *held, uint32_t most)
 {
-	const struct trip_domain *domain = trip_proxy_domain(process);
-
-	if (process->held.n < domain->attr.max_process_flows)
-		return 0;
-	return trip_error_set(ENOSPC,
-		"domain \"%s\": process %d has all %" PRIu32
-		" flows and counters objects open that a process may",
-		domain->name, (int)process->credentials.pid, domain->attr.max_process_flows);
+	held->places = calloc(most, sizeof(*held->places));
+	if (held->places == NULL)
+		return trip_error_set(ENOMEM, "domain: no memory for %" PRIu32 " handles", most);
+	return trip_indices_init(&held->free_places, most);
 }
 
-struct trip_held_flow *
+static void
+close_places(struct trip_held *held)
+{
+	free(held->places);
+	held->places = NULL;
+	trip_indices_fini(&held->free_places);
+	held->free_places = (struct trip_indices){0};
+}
+
+int
+trip_proxy_hold(struct trip_process *process, struct trip_held_object **out)
+{
+	const struct trip_domain *domain = trip_proxy_domain(process);
+	uint32_t index, most = domain->attr.max_process_flows;
+	struct trip_held *held = &process->held;
+
+	if (held->n >= most)
+		return trip_error_set(ENOSPC,
+			"domain \"%s\": process %d has all %" PRIu32
+			" flows and counters objects open that a process may",
+			domain->name, (int)process->credentials.pid, most);
+	if (held->places == NULL && open_places(held, most) != 0) {
+		close_places(held);
+		return -ENOMEM;
+	}
+	*out = calloc(1, sizeof(**out));
+	if (*out == NULL)
+		return trip_error_set(ENOMEM, "domain \"%s\": no memory for a handle of process %d",
+			domain->name, (int)process->credentials.pid);
+	index = trip_indices_take(&held->free_places);
+	held->places[index].object = *out;
+	(*out)->id = (uint64_t)++held->places[index].times_taken << 32 | index;
+	held->n++;
+	return 0;
+}
+
+void
+trip_proxy_drop(struct trip_process *process, struct trip_held_object *object)
+{
+	struct trip_held *held = &process->held;
+	uint32_t index = (uint32_t)object->id;
+
+	held->places[index].object = NULL;
+	trip_indices_give(&held->free_places, index);
+	held->n--;
+	free(object);
+}
+
+/* NULL: there is none. */
+static struct trip_held_object *
+find(const struct trip_process *process, uint64_t id)
+{
+	const struct trip_held *held = &process->held;
+	struct trip_held_object *object =
+		(uint32_t)id < held->free_places.fresh ? held->places[(uint32_t)id].object : NULL;
+
+	return object != NULL && object->id == id ? object : NULL;
+}
+
+struct trip_held_object *
 trip_proxy_find_flow(const struct trip_process *process, uint64_t id)
 {
-	struct trip_held_flow *held;
+	struct trip_held_object *object = find(process, id);
 
-	LIST_FOREACH (held, &process->held.flows, next)
-		if (held->id == id)
-			return held;
+	if (object != NULL && object->flow != NULL)
+		return object;
 	(void)trip_error_set(EINVAL, "flow 0x%" PRIx64 ": process %d has no such flow", id,
 		(int)process->credentials.pid);
 	return NULL;
 }
 
-struct trip_held_counters *
+struct trip_held_object *
 trip_proxy_find_counters(const struct trip_process *process, uint64_t id)
 {
-	struct trip_held_counters *held;
+	struct trip_held_object *object = find(process, id);
 
-	LIST_FOREACH (held, &process->held.counters, next)
-		if (held->id == id)
-			return held;
+	if (object != NULL && object->counters != NULL)
+		return object;
 	(void)trip_error_set(EINVAL,
 		"counters 0x%" PRIx64 ": process %d has no such counters object", id,
 		(int)process->credentials.pid);
 	return NULL;
+}
+
+/* Does something with each object that is left, flows or counters objects. */
+static void
+each(struct trip_process *process, bool flows,
+	int (*what)(struct trip_process *process, struct trip_held_object *object))
+{
+	const struct trip_held *held = &process->held;
+
+	for (uint32_t i = 0; i < held->free_places.fresh; i++) {
+		struct trip_held_object *object = held->places[i].object;
+
+		if (object != NULL && (object->flow != NULL) == flows)
+			(void)what(process, object);
+	}
+}
+
+static int
+retire(struct trip_process *process, struct trip_held_object *object)
+{
+	return trip_flow_retire(object->flow);
 }
 
 /* All are retired before any is destroyed, which may wait for a last refresh of them. */
@@ -54,18 +136,14 @@ static void
 clean(struct trip_process *process)
 {
 	struct trip_domain *domain = trip_proxy_domain(process);
-	struct trip_held_counters *counters;
-	struct trip_held_flow *flow;
 
 	/* Its bursts are waited for no more. */
 	trip_port_reclaim(domain, process->number);
-	LIST_FOREACH (flow, &process->held.flows, next)
-		(void)trip_flow_retire(flow->flow);
+	each(process, true, retire);
 	/* Nothing of the process refers to one any more. */
-	while ((flow = LIST_FIRST(&process->held.flows)) != NULL)
-		(void)trip_proxy_flow_destroy(process, flow);
-	while ((counters = LIST_FIRST(&process->held.counters)) != NULL)
-		(void)trip_proxy_counters_destroy(process, counters);
+	each(process, true, trip_proxy_flow_destroy);
+	each(process, false, trip_proxy_counters_destroy);
+	close_places(&process->held);
 	trip_progress_lock(domain);
 	for (uint32_t i = 0; i < TRIP_PORTS_MAX; i++)
 		if (process->held.ports[i] > 0)
@@ -73,20 +151,6 @@ clean(struct trip_process *process)
 	pthread_mutex_unlock(&domain->control);
 	memset(process->held.ports, 0, sizeof(process->held.ports));
 }
-
-static int (*const runs[TRIP_PROTOCOL_TYPES])(struct trip_proxy_job *job) = {
-	[TRIP_PROTOCOL_PORT] = trip_proxy_port_run,
-	[TRIP_PROTOCOL_FLOW] = trip_proxy_flow_create,
-	[TRIP_PROTOCOL_FLOW_DO] = trip_proxy_flow_do,
-	[TRIP_PROTOCOL_COUNTERS] = trip_proxy_counters_create,
-	[TRIP_PROTOCOL_POINT] = trip_proxy_counters_point,
-	[TRIP_PROTOCOL_COUNTERS_READ] = trip_proxy_counters_read,
-	[TRIP_PROTOCOL_COUNTERS_CLOSE] = trip_proxy_counters_close,
-	[TRIP_PROTOCOL_QUIESCE] = trip_proxy_port_quiesce,
-	[TRIP_PROTOCOL_VALIDATE] = trip_proxy_flow_validate,
-	[TRIP_PROTOCOL_PORT_FACTS] = trip_proxy_port_facts,
-	[TRIP_PROTOCOL_PORT_STATS] = trip_proxy_port_stats,
-};
 
 void
 trip_proxy_run(struct trip_proxy_job *job)
@@ -96,7 +160,7 @@ trip_proxy_run(struct trip_proxy_job *job)
 		return;
 	}
 	job->size = 0;
-	job->error = runs[job->type](job);
+	job->error = trip_request_of(job->type)->run(job);
 	if (job->refused != 0)
 		job->error = job->refused;
 	else if (job->error != 0)

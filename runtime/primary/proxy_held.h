@@ -7,19 +7,15 @@
 #include "primary/process.h"
 #include "primary/proxy.h"
 
-struct trip_held_flow {
-	LIST_ENTRY(trip_held_flow) next;
+/* A flow or a counters object: the other is NULL. */
+struct trip_held_object {
+	/* What the process calls it: its place, and above that how often this was taken. */
 	uint64_t id;
 	struct trip_flow *flow;
-	/* Handles of its counters, which the process owns or has found. */
+	struct trip_counters *counters;
+	/* Of a flow: handles of its counters, which the process owns or has found. */
 	struct trip_cntr cntrs[TRIP_FLOW_CNTRS_MAX];
 	unsigned int n_cntrs;
-};
-
-struct trip_held_counters {
-	LIST_ENTRY(trip_held_counters) next;
-	uint64_t id;
-	struct trip_counters *counters;
 };
 
 static inline struct trip_domain *
@@ -28,19 +24,20 @@ trip_proxy_domain(const struct trip_process *process)
 	return process->server->domain;
 }
 
-/* Whether it may have one more: 0 or -ENOSPC. */
-int trip_proxy_check_room(const struct trip_process *process);
+/* Gives one more object, which is nothing yet, its place and id: 0, -ENOSPC: the process has all
+ * that it may, or -ENOMEM. And takes it away. */
+int trip_proxy_hold(struct trip_process *process, struct trip_held_object **out);
+void trip_proxy_drop(struct trip_process *process, struct trip_held_object *held);
 
 /* What the process calls so; NULL: it has none of it. */
-struct trip_held_flow *trip_proxy_find_flow(const struct trip_process *process, uint64_t id);
-struct trip_held_counters *trip_proxy_find_counters(
-	const struct trip_process *process, uint64_t id);
+struct trip_held_object *trip_proxy_find_flow(const struct trip_process *process, uint64_t id);
+struct trip_held_object *trip_proxy_find_counters(const struct trip_process *process, uint64_t id);
 
 /* They end, and its handle of them: 0 or the error. */
-int trip_proxy_flow_destroy(struct trip_process *process, struct trip_held_flow *held);
-int trip_proxy_counters_destroy(struct trip_process *process, struct trip_held_counters *held);
+int trip_proxy_flow_destroy(struct trip_process *process, struct trip_held_object *held);
+int trip_proxy_counters_destroy(struct trip_process *process, struct trip_held_object *held);
 
-/* What is asked: by type, as trip_answer() returns it. */
+/* What is asked, as request.h has it. */
 int trip_proxy_flow_create(struct trip_proxy_job *job);
 int trip_proxy_flow_validate(struct trip_proxy_job *job);
 int trip_proxy_flow_do(struct trip_proxy_job *job);

@@ -2,7 +2,7 @@
 /*
  * The control thread of a domain: it serves the domain's socket, with one request of a client at a
  * time, and never waits for a client. server.c has the thread and the socket, peer.c a connection,
- * admit.c who may connect, answer.c what is answered, watch.c the descriptors that are watched.
+ * admit.c who may connect, request.c what is asked, watch.c the descriptors that are watched.
  */
 #ifndef TRIP_RUNTIME_SERVER_H
 #define TRIP_RUNTIME_SERVER_H
@@ -88,9 +88,6 @@ struct trip_peer {
 	bool ending;
 	struct trip_proxy_job job;
 };
-
-/* What trip_answer() returns where the proxy answers. */
-#define TRIP_ANSWER_LATER 1
 
 /* What is told of in the log, and some lines a second at most. */
 struct trip_server_telling {
@@ -187,15 +184,6 @@ void trip_peer_answered(struct trip_peer *peer);
  * but for the one over which it asked for that, or NULL. */
 void trip_peer_leave(struct trip_server *server, const struct trip_process *process,
 	const struct trip_peer *asking);
-
-/* Answers a request whose size is right: 0 and the bytes of the answer, or the error, or
- * TRIP_ANSWER_LATER. */
-int trip_answer(struct trip_peer *peer, enum trip_protocol_type type,
-	const union trip_protocol_request *request, size_t *size);
-/* Undoes the last request, which was answered: its descriptor did not go along. */
-void trip_answer_undo(struct trip_peer *peer, const union trip_protocol_request *request);
-/* Whether there is a request of this type, and how many bytes it has behind its head. */
-bool trip_answer_has(unsigned int type, size_t *size);
 
 int trip_watch_open(struct trip_peer *peer, uint64_t cntr, uint32_t *watch);
 int trip_watch_arm(struct trip_peer *peer, const struct trip_protocol_arm *arm);

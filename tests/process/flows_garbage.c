@@ -7,6 +7,8 @@
 #include <rte_ethdev.h>
 
 #include "domain/domain.h"
+#include "flow/counters.h"
+#include "flow/flow.h"
 #include "flow/flow_wire.h"
 #include "flows.h"
 #include "secondary/link.h"
@@ -89,6 +91,46 @@ garbage_is_refused_and_leaves_nothing(void **state)
 	flows_close();
 }
 
+/* A place is another's as soon as it is free, and what it was called before is nothing's; nor is an
+ * object found as one of the other kind. */
+static void
+play_ids(const char *arg)
+{
+	struct trip_flow *first, *second;
+	struct trip_protocol_flow_do asked = {.deed = TRIP_PROTOCOL_FLOW_QUERY};
+	struct trip_counters *counters;
+	struct trip_port *port;
+	uint64_t old, id;
+
+	family_attach();
+	port = flows_find();
+	first = flows_create(port, NULL, FLOWS_DNS);
+	old = trip_flow_more(first)->id;
+	assert_int_equal(trip_flow_destroy(first), 0);
+	second = flows_create(port, NULL, FLOWS_DNS);
+	id = trip_flow_more(second)->id;
+	assert_int_equal((uint32_t)id, (uint32_t)old);
+	assert_int_equal(trip_counters_create(family_domain, NULL, &counters), 0);
+	for (unsigned int i = 0; i < 4; i++) {
+		asked.flow = (uint64_t[]){id, old, trip_counters_far(counters), UINT64_MAX}[i];
+		assert_int_equal(trip_link_call_slow(family_domain, TRIP_PROTOCOL_FLOW_DO, &asked,
+					 sizeof(asked), &(union trip_protocol_answer){0}),
+			i == 0 ? 0 : -EINVAL);
+	}
+	_exit(0);
+}
+
+static void
+ids_of_what_is_gone_are_nothings(void **state)
+{
+	struct family_child child;
+
+	flows_open(TRIP_PROGRESS_LCORE);
+	child = family_start("ids", 8, "");
+	family_end(&child);
+	flows_close();
+}
+
 /* A rule comes out as it went in, and one that was cut or changed stays within its message. */
 static void
 rules_survive_the_wire(void **state)
@@ -152,6 +194,7 @@ rules_survive_the_wire(void **state)
 
 static const struct family_part parts[] = {
 	{"garbage", play_garbage},
+	{"ids", play_ids},
 	{NULL, NULL},
 };
 
@@ -161,6 +204,7 @@ run(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rules_survive_the_wire),
 		cmocka_unit_test(garbage_is_refused_and_leaves_nothing),
+		cmocka_unit_test(ids_of_what_is_gone_are_nothings),
 	};
 
 	return family_run(tests);

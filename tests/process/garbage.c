@@ -19,6 +19,7 @@
 #include "domain/domain.h"
 #include "family.h"
 #include "secondary/link.h"
+#include "primary/request.h"
 #include "primary/server.h"
 #include "waiter.h"
 
@@ -141,7 +142,8 @@ babble(struct trip_protocol_head *head, unsigned char *body)
 
 	do
 		type = (unsigned int)trip_random_below(&scribbler, TRIP_PROTOCOL_TYPES);
-	while (!trip_answer_has(type, &size) || type == TRIP_PROTOCOL_DETACH);
+	while (trip_request_of(type) == NULL || type == TRIP_PROTOCOL_DETACH);
+	size = trip_request_of(type)->size;
 	for (size_t at = 0; at < size; at++)
 		body[at] = trip_random_below(&scribbler, 8) == 0
 				   ? (unsigned char)trip_random_u64(&scribbler)

@@ -4,7 +4,7 @@
 #include "flow/flow_wire.h"
 #include "flows.h"
 #include "random_message.h"
-#include "primary/server.h"
+#include "primary/request.h"
 #include "domain/share.h"
 
 struct trip_random random_message_state;
@@ -91,8 +91,9 @@ random_message_compose(struct random_message *message)
 		.version = TRIP_PROTOCOL_VERSION,
 		.type = (uint16_t)trip_random_below(&random_message_state, TRIP_PROTOCOL_TYPES),
 	};
-	while (!trip_answer_has(message->head.type, &size))
+	while (trip_request_of(message->head.type) == NULL)
 		message->head.type++;
+	size = trip_request_of(message->head.type)->size;
 	/* To detach ends what is needed to go on. */
 	if (message->head.type == TRIP_PROTOCOL_DETACH && !random_message_one_in(20))
 		return random_message_compose(message);

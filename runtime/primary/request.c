@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The requests of the socket, and what is answered to those who only look. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <rte_common.h>
+
+#include "cntr/registry.h"
+#include "domain/domain.h"
+#include "domain/error.h"
+#include "primary/list.h"
+#include "primary/process.h"
+#include "primary/proxy_held.h"
+#include "primary/request.h"
+#include "primary/server.h"
+
+static int
+answer_find(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+{
+	struct trip_domain *domain = peer->server->domain;
+	const struct trip_entry *entry;
+	char name[sizeof(request->find.name)];
+	int error;
+
+	snprintf(name, sizeof(name), "%.*s", (int)sizeof(name) - 1, request->find.name);
+	error = trip_error_check_name("cntr", name, TRIP_NAME_MAX);
+	if (error != 0)
+		return error;
+	pthread_mutex_lock(&domain->lock);
+	entry = trip_registry_of_name(domain, name);
+	if (entry != NULL)
+		trip_list_cntr(domain, entry, &peer->reply.answer.cntr);
+	pthread_mutex_unlock(&domain->lock);
+	*size = sizeof(peer->reply.answer.cntr);
+	return entry != NULL ? 0
+			     : trip_error_set(ENOENT, "cntr \"%s\": no counter of domain \"%s\"",
+				       name, domain->name);
+}
+
+static int
+answer_read(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+{
+	struct trip_domain *domain = peer->server->domain;
+	const struct trip_entry *entry;
+
+	pthread_mutex_lock(&domain->lock);
+	entry = trip_registry_of_id(domain, request->read.cntr);
+	if (entry != NULL)
+		trip_list_cntr(domain, entry, &peer->reply.answer.cntr);
+	pthread_mutex_unlock(&domain->lock);
+	*size = sizeof(peer->reply.answer.cntr);
+	return entry != NULL
+		       ? 0
+		       : trip_error_set(ENOENT, "cntr 0x%" PRIx64 ": it is closed, or never was",
+				 request->read.cntr);
+}
+
+static int
+answer_watch(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+{
+	*size = sizeof(peer->reply.answer.watching);
+	return trip_watch_open(peer, request->read.cntr, &peer->reply.answer.watching.watch);
+}
+
+static int
+answer_arm(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+{
+	return trip_watch_arm(peer, &request->arm);
+}
+
+static int
+answer_unwatch(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+{
+	return trip_watch_close(peer, request->unwatch.watch);
+}
+
+static void
+undo_watch(struct trip_peer *peer, const union trip_protocol_request *request)
+{
+	(void)trip_watch_close(peer, peer->reply.answer.watching.watch);
+}
+
+#define BODY(member) sizeof(((union trip_protocol_request *)NULL)->member)
+
+enum {
+	ANYBODY = false,
+	ATTACHED = true,
+};
+
+static const struct trip_request requests[TRIP_PROTOCOL_TYPES] = {
+	[TRIP_PROTOCOL_LIST] = {"list", BODY(list), ANYBODY, .answer = trip_list},
+	[TRIP_PROTOCOL_FIND] = {"find", BODY(find), ANYBODY, .answer = answer_find},
+	[TRIP_PROTOCOL_READ] = {"read", BODY(read), ANYBODY, .answer = answer_read},
+	[TRIP_PROTOCOL_WATCH] = {"watch", BODY(read), ANYBODY, .answer = answer_watch,
+		.undo = undo_watch},
+	[TRIP_PROTOCOL_ARM] = {"arm", BODY(arm), ANYBODY, .answer = answer_arm},
+	[TRIP_PROTOCOL_UNWATCH] = {"unwatch", BODY(unwatch), ANYBODY, .answer = answer_unwatch},
+	[TRIP_PROTOCOL_ATTACH] = {"attach", BODY(attach), ANYBODY, .answer = trip_process_attach},
+	[TRIP_PROTOCOL_JOIN] = {"join", BODY(join), ANYBODY, .answer = trip_process_join},
+	[TRIP_PROTOCOL_DETACH] = {"detach", 0, ATTACHED, .answer = trip_process_detach},
+	[TRIP_PROTOCOL_OPEN] = {"open", BODY(open), ATTACHED, .answer = trip_process_open},
+	[TRIP_PROTOCOL_FOUND] = {"found", BODY(find), ATTACHED, .answer = trip_process_found},
+	[TRIP_PROTOCOL_CLOSE] = {"close", BODY(close), ATTACHED, .answer = trip_process_close},
+	[TRIP_PROTOCOL_SLOTS] = {"slots", BODY(slots), ATTACHED, .answer = trip_process_slots},
+	[TRIP_PROTOCOL_SIGNAL] = {"signal", BODY(signal), ATTACHED, .answer = trip_process_signal,
+		.undo = trip_process_unsignal},
+	[TRIP_PROTOCOL_PORT] = {"port", BODY(port), ATTACHED, .run = trip_proxy_port_run},
+	[TRIP_PROTOCOL_PORT_FACTS] = {"port facts", BODY(port_ask), ATTACHED,
+		.run = trip_proxy_port_facts},
+	[TRIP_PROTOCOL_PORT_STATS] = {"port stats", BODY(port_ask), ATTACHED,
+		.run = trip_proxy_port_stats},
+	[TRIP_PROTOCOL_QUIESCE] = {"quiesce", 0, ATTACHED, .run = trip_proxy_port_quiesce},
+	[TRIP_PROTOCOL_FLOW] = {"flow", BODY(flow), ATTACHED, .run = trip_proxy_flow_create},
+	[TRIP_PROTOCOL_VALIDATE] = {"validate", BODY(flow), ATTACHED,
+		.run = trip_proxy_flow_validate},
+	[TRIP_PROTOCOL_FLOW_DO] = {"flow do", BODY(flow_do), ATTACHED, .run = trip_proxy_flow_do},
+	[TRIP_PROTOCOL_COUNTERS] = {"counters", BODY(counters), ATTACHED,
+		.run = trip_proxy_counters_create},
+	[TRIP_PROTOCOL_POINT] = {"point", BODY(point), ATTACHED, .run = trip_proxy_counters_point},
+	[TRIP_PROTOCOL_COUNTERS_READ] = {"counters read", BODY(counters_read), ATTACHED,
+		.run = trip_proxy_counters_read},
+	[TRIP_PROTOCOL_COUNTERS_CLOSE] = {"counters close", BODY(closed), ATTACHED,
+		.run = trip_proxy_counters_close},
+};
+
+const struct trip_request *
+trip_request_of(unsigned int type)
+{
+	return type < RTE_DIM(requests) && requests[type].name != NULL ? &requests[type] : NULL;
+}
+
+int
+trip_request_answer(
+	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+{
+	const struct trip_request *row = &requests[peer->type];
+
+	*size = 0;
+	if (row->attached && peer->process == NULL)
+		return trip_error_set(EPERM,
+			"domain \"%s\": request \"%s\" is for processes that attach",
+			peer->server->domain->name, row->name);
+	return row->run != NULL ? trip_proxy_ask(peer, request) : row->answer(peer, request, size);
+}
