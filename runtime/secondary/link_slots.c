@@ -5,6 +5,7 @@
  * whether the answer has come. That is taken by whoever looks next, or asks for something else.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <rte_common.h>
@@ -158,8 +159,15 @@ open_fd(struct trip_native *native)
 static int
 open_helper_fd(struct trip_native *native, int *fd)
 {
-	return *fd < 0 ? signal_by(native, TRIP_PROTOCOL_SIGNAL_COMMON, fd)
-		       : signal_by(native, TRIP_PROTOCOL_SIGNAL_SAME, NULL);
+	int error;
+
+	if (*fd >= 0)
+		return signal_by(native, TRIP_PROTOCOL_SIGNAL_SAME, NULL);
+	error = signal_by(native, TRIP_PROTOCOL_SIGNAL_COMMON, fd);
+	/* The helper sleeps in its read; what the primary gives is for who polls. */
+	if (error == 0)
+		(void)fcntl(*fd, F_SETFL, 0);
+	return error;
 }
 
 /* A primary that has ended writes nothing any more. */

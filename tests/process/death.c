@@ -4,6 +4,7 @@
  * the domain is at its baseline again.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -66,6 +67,8 @@ play_holder(const char *arg)
 	completion = family_find("completion", TRIP_WAIT_NONE);
 	fd = family_find("theirs", TRIP_WAIT_FD);
 	cond = family_find("theirs", TRIP_WAIT_MUTEX_COND);
+	/* Its helper sleeps until it is signalled, and looks for no signals meanwhile. */
+	assert_int_equal(fcntl(family_domain->helper.fd, F_GETFL) & O_NONBLOCK, 0);
 	assert_int_equal(trip_wait_open(family_domain, &set_attr, &member.wait_set), 0);
 	assert_int_equal(trip_cntr_open(family_domain, &member, &set, NULL), 0);
 	assert_int_equal(trip_cntr_arm(fd, 1000000), 0);
