@@ -84,7 +84,6 @@ struct trip_domain {
 	/* Why they are where they are; each is there for good once it is. */
 	const char *reasons[TRIP_FLOW_REASONS];
 	struct trip_indices functions;
-	struct trip_indices queues;
 	struct trip_native_helper helper;
 	uint32_t next_home;
 	uint32_t n_cntrs;

@@ -89,8 +89,14 @@ trip_hangup(int socket)
 		(void)linger((void *)(intptr_t)socket);
 }
 
+uint32_t
+trip_hangup_count(void)
+{
+	return atomic_load_explicit(&lingering, memory_order_relaxed);
+}
+
 bool
 trip_hangup_is_busy(void)
 {
-	return atomic_load_explicit(&lingering, memory_order_relaxed) >= LINGERING_MAX;
+	return trip_hangup_count() >= LINGERING_MAX;
 }

@@ -123,8 +123,6 @@ open_flows(struct trip_domain *domain)
 	error = trip_indices_init(&domain->flows, attr->max_flows);
 	if (error == 0)
 		error = trip_indices_init(&domain->functions, attr->max_functions);
-	if (error == 0)
-		error = trip_indices_init(&domain->queues, attr->max_queues);
 	return error;
 }
 
@@ -141,7 +139,6 @@ close_flows(struct trip_domain *domain)
 		free((void *)(uintptr_t)domain->reasons[i]);
 	trip_indices_fini(&domain->flows);
 	trip_indices_fini(&domain->functions);
-	trip_indices_fini(&domain->queues);
 }
 
 static int

@@ -171,6 +171,8 @@ uint32_t trip_admit_each(uint32_t others);
 
 /* Ends a connection, and waits for nothing of what has come over it: hangup.c. */
 void trip_hangup(int socket);
+/* How many are being closed by threads of their own. */
+uint32_t trip_hangup_count(void);
 /* As many as may be have such as linger; nobody is to connect meanwhile. */
 bool trip_hangup_is_busy(void);
 /* The next message, which stays: its size, 0: there will be none, or negative: there is none yet.
