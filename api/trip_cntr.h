@@ -61,7 +61,8 @@ struct trip_cntr_attr {
 };
 
 /**
- * Opens a counter, with both values 0. Any thread.
+ * Opens a counter, with both values 0. Any thread. In an attached process it asks the primary, as
+ * trip_domain_attach() says.
  *
  * @param attr
  *   Attributes, or NULL for the defaults.
@@ -84,7 +85,7 @@ int trip_cntr_open(struct trip_domain *domain, const struct trip_cntr_attr *attr
 
 /**
  * Finds a counter that some process has opened under a name (CNTR-24), and opens a further handle
- * of it, with a wait object of its own. Any thread.
+ * of it, with a wait object of its own. Any thread. It asks the primary likewise.
  *
  * @param attr
  *   `name` is the counter's; `wait_obj` and `wait_set` are as in trip_cntr_open(); `events` are the
@@ -100,7 +101,7 @@ int trip_cntr_find(struct trip_domain *domain, const struct trip_cntr_attr *attr
 
 /**
  * Closes a handle, and with the one that trip_cntr_open() gave, the counter (CNTR-11). A member
- * leaves its wait set.
+ * leaves its wait set. In an attached process it asks the primary, as trip_domain_attach() says.
  *
  * @return
  *   0, or -EBUSY while a flow, a poll set or a blocked waiter refers to this handle, while pending

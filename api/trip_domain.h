@@ -222,6 +222,12 @@ int trip_domain_open(
  * An attached process can write all of the domain's memory: this is robust against crashes and
  * garbage, and is no security boundary. Who is not trusted uses trip_client.h.
  *
+ * From then on, calls that open, find, create, close or destroy something, and this one and
+ * trip_domain_close(), ask the primary and wait for its answer. They have no time of their own:
+ * what was asked cannot be taken back, so while the primary is stopped (SIGSTOP, a debugger) they
+ * wait until it goes on, and then have happened once; its end ends them with -ESHUTDOWN (WAIT-12).
+ * Calls that wait on counters keep theirs (CNTR-15); reading, adding and queueing work ask nobody.
+ *
  * @param name
  *   Of the domain; NULL: "trip".
  * @param[out] domain

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * CNTR-15: the primary is stopped, and each call of an attached process that has a time, or should
- * take none, ends by itself: before the primary goes on, which it does only when all have.
+ * take none, ends by itself: before the primary goes on, which it does only when all have. A call
+ * that changes what the primary has, has no time: it waits for that, and nothing is half done.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -207,6 +208,48 @@ play_signalled(const char *arg)
 	close_scene(&scene);
 }
 
+/* What the primary has to do, it does once, and when it goes on. */
+struct change {
+	pthread_t thread;
+	struct trip_cntr *opened, *closed;
+	_Atomic bool done;
+};
+
+static void *
+change_counters(void *arg)
+{
+	const struct trip_cntr_attr attr = {
+		.size = sizeof(attr), .wait_obj = TRIP_WAIT_FD, .name = "changed"};
+	struct change *change = arg;
+
+	assert_int_equal(trip_cntr_close(change->closed), 0);
+	assert_int_equal(trip_cntr_open(family_domain, &attr, &change->opened, NULL), 0);
+	atomic_store(&change->done, true);
+	return NULL;
+}
+
+static void
+play_changer(const char *arg)
+{
+	struct change change = {0};
+	struct scene scene;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, watch_over, NULL), 0);
+	open_scene(&scene);
+	change.closed = family_cntr("changed", TRIP_WAIT_FD);
+	stop_primary();
+	assert_int_equal(pthread_create(&change.thread, NULL, change_counters, &change), 0);
+	make_calls(&scene);
+	assert_false(atomic_load(&change.done));
+	assert_int_equal(kill(getppid(), SIGCONT), 0);
+	assert_int_equal(pthread_join(change.thread, NULL), 0);
+	assert_int_equal(trip_cntr_add(change.opened, 7), 0);
+	assert_int_equal(trip_cntr_wait(change.opened, 7, -1), 0);
+	assert_int_equal(trip_cntr_close(change.opened), 0);
+	close_scene(&scene);
+}
+
 /* ---- the primary ------------------------------------------------------------------------------
  */
 
@@ -241,9 +284,21 @@ cntr_15_nor_where_a_signal_is_under_way(void **state)
 	family_close();
 }
 
+static void
+what_is_asked_of_the_primary_waits_for_it(void **state)
+{
+	struct family_child child;
+
+	family_open(TRIP_PROGRESS_LCORE, NULL);
+	child = family_start("changer", 8, NULL);
+	family_end(&child);
+	family_close();
+}
+
 static const struct family_part parts[] = {
 	{"caller", play_caller, false},
 	{"signalled", play_signalled, false},
+	{"changer", play_changer, false},
 	{NULL, NULL, false},
 };
 
@@ -253,6 +308,7 @@ run(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cntr_15_no_call_outlasts_its_time),
 		cmocka_unit_test(cntr_15_nor_where_a_signal_is_under_way),
+		cmocka_unit_test(what_is_asked_of_the_primary_waits_for_it),
 	};
 
 	return family_run(tests);
