@@ -132,7 +132,8 @@ struct trip_protocol_open {
 struct trip_protocol_close {
 	uint64_t cntr;
 	uint32_t found;
-	uint32_t reserved;
+	/* Not 0: also where others have found it, who keep it. */
+	uint32_t abandoned;
 };
 
 /* Waiter slots of a home. */

@@ -120,10 +120,22 @@ let_go_local(struct trip_cntr *cntr)
 		trip_registry_free(domain, entry_of(cntr));
 }
 
+static void
+abandon_local(struct trip_cntr *cntr)
+{
+	struct trip_domain *domain = cntr->fid.domain;
+
+	if (cntr->found)
+		let_go_local(cntr);
+	else if (trip_registry_orphan(domain, entry_of(cntr)))
+		trip_registry_free(domain, entry_of(cntr));
+}
+
 const struct trip_cntr_backend trip_cntr_local = {
 	.open = open_local,
 	.retire = retire_local,
 	.let_go = let_go_local,
+	.abandon = abandon_local,
 };
 
 static int
@@ -152,8 +164,7 @@ open_handle(struct trip_domain *domain, const struct trip_cntr_attr *attr, bool 
 	}
 	error = open_wait(cntr, attr->wait_set);
 	if (error != 0) {
-		if (backend->retire(cntr) == 0)
-			backend->let_go(cntr);
+		backend->abandon(cntr);
 		free(cntr);
 		return error;
 	}

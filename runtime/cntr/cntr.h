@@ -19,6 +19,9 @@ struct trip_cntr_backend {
 	int (*retire)(struct trip_cntr *cntr);
 	/* It goes, and nothing waits by it any more. */
 	void (*let_go)(struct trip_cntr *cntr);
+	/* What `open` has opened goes, for no handle comes of it; whoever has found it meanwhile
+	 * keeps it. */
+	void (*abandon)(struct trip_cntr *cntr);
 };
 
 extern const struct trip_cntr_backend trip_cntr_local;

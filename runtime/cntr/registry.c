@@ -257,6 +257,8 @@ trip_registry_orphan(struct trip_domain *domain, struct trip_entry *entry)
 	unused = entry->users == 0;
 	if (unused)
 		retire(domain, entry);
+	else
+		trip_fire_complete(&domain->engine, entry->global, -ECANCELED);
 	pthread_mutex_unlock(&domain->lock);
 	return unused;
 }

@@ -21,7 +21,6 @@
 #include "primary/generation.h"
 #include "primary/process.h"
 #include "drop.h"
-#include "fire.h"
 #include "waiter.h"
 
 static uint32_t
@@ -204,7 +203,6 @@ orphan_cntrs(struct trip_process *process)
 		if (entry->id == 0 || entry->owner != process->number + 1)
 			continue;
 		process->n_cntrs--;
-		trip_fire_complete(&domain->engine, i, -ECANCELED);
 		if (trip_registry_orphan(domain, entry))
 			trip_registry_free(domain, entry);
 	}

@@ -112,6 +112,7 @@ trip_process_close(struct trip_peer *peer, const union trip_protocol_request *re
 	struct trip_process *process = peer->process;
 	struct trip_domain *domain = process->server->domain;
 	struct trip_entry *entry;
+	bool last = true;
 	int error;
 
 	pthread_mutex_lock(&domain->lock);
@@ -125,10 +126,12 @@ trip_process_close(struct trip_peer *peer, const union trip_protocol_request *re
 	if (entry->owner != process->number + 1)
 		return trip_error_set(EINVAL, "cntr %" PRIu32 ": process %d does not own it",
 			entry->global, (int)process->credentials.pid);
-	error = trip_registry_retire(domain, entry);
-	if (error != 0)
+	if (request->close.abandoned != 0)
+		last = trip_registry_orphan(domain, entry);
+	else if ((error = trip_registry_retire(domain, entry)) != 0)
 		return error;
-	trip_registry_free(domain, entry);
+	if (last)
+		trip_registry_free(domain, entry);
 	process->n_cntrs--;
 	return 0;
 }

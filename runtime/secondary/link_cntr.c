@@ -75,13 +75,20 @@ open_cntr(struct trip_cntr *cntr, const struct trip_cntr_attr *attr)
 
 /* The primary's end has taken it back, too. */
 static int
-retire(struct trip_cntr *cntr)
+ask_close(struct trip_cntr *cntr, bool abandoned)
 {
-	const struct trip_protocol_close asked = {.cntr = cntr->id, .found = cntr->found};
+	const struct trip_protocol_close asked = {
+		.cntr = cntr->id, .found = cntr->found, .abandoned = abandoned};
 	int error = trip_link_call(
 		cntr->fid.domain, TRIP_PROTOCOL_CLOSE, &asked, sizeof(asked), NULL, NULL);
 
 	return error != -ESHUTDOWN ? error : 0;
+}
+
+static int
+retire(struct trip_cntr *cntr)
+{
+	return ask_close(cntr, false);
 }
 
 static void
@@ -94,8 +101,16 @@ let_go(struct trip_cntr *cntr)
 	pthread_mutex_unlock(&domain->lock);
 }
 
+static void
+abandon(struct trip_cntr *cntr)
+{
+	(void)ask_close(cntr, true);
+	let_go(cntr);
+}
+
 const struct trip_cntr_backend trip_link_cntr = {
 	.open = open_cntr,
 	.retire = retire,
 	.let_go = let_go,
+	.abandon = abandon,
 };

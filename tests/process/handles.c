@@ -7,7 +7,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <string.h>
+#include <sys/resource.h>
 
+#include "cntr/cntr.h"
+#include "domain/backend.h"
+#include "domain/domain.h"
 #include "family.h"
 
 #define TOGETHER 300
@@ -148,8 +153,83 @@ cntr_11_of_two_that_are_closed_at_once_one_is_last(void **state)
 	family_close();
 }
 
+/* ---- found while it is opened ------------------------------------------------------------------
+ */
+
+static const struct trip_cntr_backend *real;
+static struct trip_cntr *found;
+
+/* Others may find a counter as soon as it has its name, and it has yet to get its wait object. */
+static int
+open_and_be_found(struct trip_cntr *cntr, const struct trip_cntr_attr *attr)
+{
+	const struct trip_cntr_attr named = {.size = sizeof(named), .name = "brief"};
+	int error = real->open(cntr, attr);
+
+	if (error == 0 && !cntr->found)
+		assert_int_equal(trip_cntr_find(cntr->fid.domain, &named, &found, NULL), 0);
+	return error;
+}
+
+/* As it fails where no descriptor is left. */
+static void
+fail_to_open(void)
+{
+	const struct trip_cntr_attr attr = {
+		.size = sizeof(attr), .name = "brief", .wait_obj = TRIP_WAIT_FD};
+	const struct trip_backend *was = family_domain->backend;
+	struct trip_backend backend = *was;
+	struct trip_cntr_backend cntrs = *was->cntr;
+	struct rlimit limit, none;
+	struct trip_cntr *cntr;
+
+	real = was->cntr;
+	cntrs.open = open_and_be_found;
+	backend.cntr = &cntrs;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 3;
+	family_domain->backend = &backend;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(trip_cntr_open(family_domain, &attr, &cntr, NULL), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	family_domain->backend = was;
+	assert_non_null(strstr(trip_error_message(), "descriptor"));
+}
+
+/* Whoever has found it is told, and is the last. */
+static void
+fail_and_let_go(void)
+{
+	fail_to_open();
+	family_until(trip_cntr_readerr(found) == 1);
+	assert_int_equal(trip_cntr_close(found), 0);
+	assert_int_equal(trip_cntr_close(family_cntr("brief", TRIP_WAIT_NONE)), 0);
+}
+
+static void
+play_failing(const char *arg)
+{
+	family_attach();
+	fail_and_let_go();
+	assert_int_equal(family_try_close(), 0);
+}
+
+static void
+cntr_24_what_fails_to_open_is_its_finders(void **state)
+{
+	struct family_child child;
+
+	family_open(TRIP_PROGRESS_LCORE, NULL);
+	fail_and_let_go();
+	child = family_start("failing", 8, NULL);
+	family_end(&child);
+	family_close();
+}
+
 static const struct family_part parts[] = {
 	{"by_turns", play_by_turns},
+	{"failing", play_failing},
 	{"together", play_together},
 	{NULL, NULL},
 };
@@ -160,6 +240,7 @@ run(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cntr_11_one_of_two_handles_is_closed),
 		cmocka_unit_test(cntr_11_of_two_that_are_closed_at_once_one_is_last),
+		cmocka_unit_test(cntr_24_what_fails_to_open_is_its_finders),
 	};
 
 	return family_run(tests);
