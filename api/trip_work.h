@@ -125,7 +125,8 @@ struct trip_work_event {
 	uint64_t count;
 	/**
 	 * Nanoseconds from the update to the firing: from the burst that crossed, where a flow fed
-	 * the counter, else from the moment when the home sampled it.
+	 * the counter, else from the moment when the home sampled it; 0 where it was
+	 * due already by what had been sampled before it came.
 	 */
 	uint64_t latency_ns;
 	/** 0, or a negative errno of the operation. */
@@ -157,9 +158,8 @@ typedef int (*trip_function_t)(const struct trip_work_event *event, void *arg);
  * Registers a function. Any thread.
  *
  * @return
- *   0, -EINVAL: function is NULL, -ENOSPC: the domain's `max_functions` are registered, or were
- *   so when the iteration began that calls this, or -ENOTSUP: this is an attached process;
- * functions run in the primary.
+ *   0, -EINVAL: function is NULL, -ENOSPC: the domain's `max_functions` are registered, or
+ *   -ENOTSUP: this is an attached process; functions run in the primary.
  */
 int trip_function_register(struct trip_domain *domain, trip_function_t function, void *arg,
 	struct trip_function **handle);

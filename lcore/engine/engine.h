@@ -358,6 +358,8 @@ struct trip_home {
 	uint64_t idle_tsc, busy_tsc;
 	bool launched;
 	bool service;
+	/* The counter that the call under way will be completed on; its item has let go of it. */
+	uint32_t completes;
 	/* The present of its iteration; and where that passes, NULL: with the tsc. */
 	uint64_t now;
 	uint64_t (*clock)(struct trip_home *home);

@@ -149,7 +149,10 @@ since(struct trip_home *home, const struct trip_home_cntr *cntr)
 {
 	uint64_t tsc = trip_home_clock(home);
 
-	return tsc > cntr->since_tsc ? trip_engine_ns(home->engine, tsc - cntr->since_tsc) : 0;
+	/* Nothing has happened to what was due from the beginning. */
+	return cntr->since_tsc != 0 && tsc > cntr->since_tsc
+		       ? trip_engine_ns(home->engine, tsc - cntr->since_tsc)
+		       : 0;
 }
 
 static void

@@ -248,6 +248,7 @@ trip_home_init(void *memory, struct trip_engine *engine, uint32_t index,
 	home->first_slot = home->channels[0].map.first;
 	home->engine = engine;
 	home->index = index;
+	home->completes = TRIP_NONE;
 	atomic_flag_clear(&home->progressing);
 	return home;
 }

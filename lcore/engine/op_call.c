@@ -12,7 +12,9 @@ fire_call(struct trip_home *home, const struct trip_node *item, struct trip_work
 	/* Partner: the release store in trip_function_register(). */
 	trip_function_t function = atomic_load_explicit(&slot->function, memory_order_acquire);
 
+	home->completes = item->completion;
 	event->result = function != NULL ? function(event, slot->arg) : -ENOENT;
+	home->completes = TRIP_NONE;
 	return TRIP_OP_ENDED;
 }
 

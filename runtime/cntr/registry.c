@@ -52,16 +52,32 @@ reset(struct trip_home *home, uint32_t local)
 	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CNTR, local);
 }
 
+static uint32_t
+take_ripe(struct trip_domain *domain, uint32_t home)
+{
+	trip_indices_ripen(domain, &domain->cntrs[home]);
+	return trip_indices_take(&domain->cntrs[home]);
+}
+
+/* In a handler: but the one that its own operation will be completed on. */
+static uint32_t
+take_unripe(struct trip_domain *domain, uint32_t home)
+{
+	uint32_t completes = trip_engine_current->completes, but = TRIP_NONE;
+
+	if (completes != TRIP_NONE && completes / domain->engine.cntrs_per_home == home)
+		but = completes % domain->engine.cntrs_per_home;
+	return trip_indices_take_unripe(&domain->cntrs[home], but);
+}
+
 /* Takes an index of the next home that has one. Under the lock. */
 static struct trip_entry *
-place(struct trip_domain *domain)
+place(struct trip_domain *domain, uint32_t (*take)(struct trip_domain *domain, uint32_t home))
 {
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++) {
 		uint32_t home = domain->next_home++ % domain->engine.n_homes;
-		uint32_t local, global;
+		uint32_t local = take(domain, home), global;
 
-		trip_indices_ripen(domain, &domain->cntrs[home]);
-		local = trip_indices_take(&domain->cntrs[home]);
 		if (local == TRIP_NONE)
 			continue;
 		global = home * domain->engine.cntrs_per_home + local;
@@ -111,7 +127,9 @@ enter(struct trip_domain *domain, const char *name, struct trip_entry **out)
 	if (domain->n_cntrs >= domain->attr.max_cntrs)
 		return trip_error_set(ENOSPC, "domain \"%s\": all %" PRIu32 " counters are open",
 			domain->name, domain->attr.max_cntrs);
-	entry = place(domain);
+	entry = place(domain, take_ripe);
+	if (entry == NULL && trip_domain_on_home(domain))
+		entry = place(domain, take_unripe);
 	if (entry == NULL)
 		return trip_error_set(EAGAIN,
 			"domain \"%s\": of its %" PRIu32 " counters, none is free before the "

@@ -41,6 +41,30 @@ trip_indices_take(struct trip_indices *indices)
 	return index;
 }
 
+uint32_t
+trip_indices_take_unripe(struct trip_indices *indices, uint32_t but)
+{
+	uint32_t *freed = indices->freed, first = indices->first, next;
+	uint32_t index;
+
+	if (indices->n_ready > 0 || indices->n_freed == 0)
+		return TRIP_NONE;
+	next = (first + 1) % indices->limit;
+	if (freed[first] == but) {
+		if (indices->n_freed == 1)
+			return TRIP_NONE;
+		/* It waits on, with those that came later if need be. */
+		index = freed[next];
+		freed[next] = but;
+	} else {
+		index = freed[first];
+	}
+	indices->first = next;
+	indices->n_freed--;
+	indices->n_due -= indices->n_due > 0;
+	return index;
+}
+
 void
 trip_indices_give(struct trip_indices *indices, uint32_t index)
 {

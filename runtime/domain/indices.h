@@ -49,6 +49,12 @@ void trip_indices_fini(struct trip_indices *indices);
 
 /* An index, or TRIP_NONE where none is left. */
 uint32_t trip_indices_take(struct trip_indices *indices);
+/*
+ * Where only such are left that were retired and are not ripe: the one that has waited longest, but
+ * not this one. For a handler, which would wait for itself: what is known to refer to an index yet
+ * it can exclude, the rest is a race with another home that must have lasted since.
+ */
+uint32_t trip_indices_take_unripe(struct trip_indices *indices, uint32_t but);
 /* Gives one back, to be taken next. */
 void trip_indices_give(struct trip_indices *indices, uint32_t index);
 

@@ -20,6 +20,8 @@ take_index(struct trip_domain *domain, uint32_t *index)
 	pthread_mutex_lock(&domain->lock);
 	trip_indices_ripen(domain, &domain->functions);
 	*index = trip_indices_take(&domain->functions);
+	if (*index == TRIP_NONE && trip_domain_on_home(domain))
+		*index = trip_indices_take_unripe(&domain->functions, TRIP_NONE);
 	unripe = trip_indices_unripe(&domain->functions);
 	pthread_mutex_unlock(&domain->lock);
 	return *index != TRIP_NONE || !unripe;
