@@ -74,11 +74,11 @@ struct trip_cntr_attr {
  *     TRIP_WAIT_SET without a set of the same domain (CNTR-06);
  *   -EEXIST: the name is taken (CNTR-24);
  *   -ENOSPC: the domain's `max_cntrs` are open, or, with TRIP_WAIT_FD, MUTEX_COND
- *     and SET, its `max_waiters`; in a function that deferred work calls also where none is left but
- *     the completion counter of that work, which it has closed;
+ *     and SET, its `max_waiters`; in a function that deferred work calls also where none is left
+ *     but the completion counter of that work, which it has closed;
  *   -EMFILE: the process has no descriptor left;
  *   -ETOOMANYREFS: in an attached process, with TRIP_WAIT_FD and MUTEX_COND: the primary can send
- * no descriptor now, for programs of its user have too many on their way.
+ *     no descriptor now, for programs of its user have too many on their way.
  */
 int trip_cntr_open(struct trip_domain *domain, const struct trip_cntr_attr *attr,
 	struct trip_cntr **cntr, void *context);

@@ -125,8 +125,8 @@ struct trip_work_event {
 	uint64_t count;
 	/**
 	 * Nanoseconds from the update to the firing: from the burst that crossed, where a flow fed
-	 * the counter, else from the moment when the home sampled it; 0 where it was
-	 * due already by what had been sampled before it came.
+	 * the counter, else from the moment when the home sampled it; 0 where it was due already by
+	 * what had been sampled before it came.
 	 */
 	uint64_t latency_ns;
 	/** 0, or a negative errno of the operation. */

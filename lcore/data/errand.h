@@ -14,8 +14,9 @@
  * A ring is full when size errands are anywhere on this way: the sender is told so at once, and
  * never waits.
  *
- * A desk is where several senders hand in errands for one runner, each on a ring of its own. A ticket
- * says in which order they are run; whoever has the runner do something else may draw one, too.
+ * A desk is where several senders hand in errands for one runner, each on a ring of its own. A
+ * ticket says in which order they are run; whoever has the runner do something else may draw one,
+ * too.
  *
  * Sleep. A sender draws its ticket (T1) and then looks whether the runner sleeps (T2); the runner
  * says that it sleeps (W1) and then looks for tickets (W2). All four are seq_cst, so T2 sees W1,

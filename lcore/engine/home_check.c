@@ -114,9 +114,7 @@ check_nodes(struct checker *checker, struct trip_home *home)
 	uint64_t used = 0;
 
 	for (uint32_t c = 0; c < home->shape.n_channels; c++) {
-		uint32_t slots = trip_home_channel_slots(&home->shape, c);
-
-		uint32_t operands = 0;
+		uint32_t slots = trip_home_channel_slots(&home->shape, c), operands = 0;
 
 		expect(checker, trip_channel_check(&home->channels[c]), c);
 		for (uint32_t s = 0; s < slots; s++) {

@@ -27,42 +27,42 @@ trip_indices_fini(struct trip_indices *indices)
 	free(indices->freed);
 }
 
+/* The one that was given back first. */
+static uint32_t
+pop(struct trip_indices *indices)
+{
+	uint32_t index = indices->freed[indices->first];
+
+	indices->first = (indices->first + 1) % indices->limit;
+	indices->n_freed--;
+	return index;
+}
+
 uint32_t
 trip_indices_take(struct trip_indices *indices)
 {
-	uint32_t index;
-
 	if (indices->n_ready == 0)
 		return indices->fresh < indices->limit ? indices->fresh++ : TRIP_NONE;
-	index = indices->freed[indices->first];
-	indices->first = (indices->first + 1) % indices->limit;
-	indices->n_freed--;
 	indices->n_ready--;
-	return index;
+	return pop(indices);
 }
 
 uint32_t
 trip_indices_take_unripe(struct trip_indices *indices, uint32_t but)
 {
-	uint32_t *freed = indices->freed, first = indices->first, next;
-	uint32_t index;
+	uint32_t *first = &indices->freed[indices->first];
+	uint32_t *second = &indices->freed[(indices->first + 1) % indices->limit];
 
-	if (indices->n_ready > 0 || indices->n_freed == 0)
+	if (indices->n_ready > 0 || indices->n_freed == 0 ||
+		(*first == but && indices->n_freed == 1))
 		return TRIP_NONE;
-	next = (first + 1) % indices->limit;
-	if (freed[first] == but) {
-		if (indices->n_freed == 1)
-			return TRIP_NONE;
-		/* It waits on, with those that came later if need be. */
-		index = freed[next];
-		freed[next] = but;
-	} else {
-		index = freed[first];
+	/* That one waits on, with those that came later if need be. */
+	if (*first == but) {
+		*first = *second;
+		*second = but;
 	}
-	indices->first = next;
-	indices->n_freed--;
 	indices->n_due -= indices->n_due > 0;
-	return index;
+	return pop(indices);
 }
 
 void

@@ -36,8 +36,8 @@ int trip_apply_cntr(struct trip_domain *domain, const char *name, const char *ta
  * Opens the counters of a rule, and its flows.
  *
  * @param why
- *   Where this fails: what the flow's engine has against it, good until the thread's next call; NULL:
- *   trip_error_message() says it.
+ *   Where this fails: what the flow's engine has against it, good until the thread's next call;
+ *   NULL: trip_error_message() says it.
  * @return
  *   0, or a negative errno; close in any case.
  */
@@ -45,7 +45,8 @@ int trip_apply_count_open(struct trip_apply_count *count, struct trip_domain *do
 	const struct trip_rules_count *rule, const struct trip_apply_place *place,
 	const char **why);
 
-/* What all flows of the rule have counted; their fate and engine are one. 0, or a negative errno. */
+/* What all flows of the rule have counted; their fate and engine are one. 0, or a negative errno.
+ */
 int trip_apply_count_query(const struct trip_apply_count *count, struct trip_flow_count *sum);
 
 /* Ends the flows; they stay open. */
