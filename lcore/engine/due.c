@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <rte_common.h>
 
+#include "clock.h"
 #include "due.h"
 #include "hot.h"
 #include "source.h"
@@ -225,6 +226,8 @@ trip_due_arm(struct trip_home *home, uint32_t index)
 		return false;
 	}
 	bound = show_next(home, index);
+	if (index == home->clock_cntr)
+		trip_clock_arm(home, bound);
 
 	/* What queues have counted is not in the cell yet, and their budgets hold as long as nobody
 	 * else adds: whoever does, rings. */

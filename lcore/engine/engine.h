@@ -344,6 +344,13 @@ struct trip_home {
 	uint64_t refresh_tsc, next_refresh_tsc;
 	uint32_t refresh_left;
 	uint64_t scrub_tsc, next_scrub_tsc;
+	/* Its clock: the counter that shows it, TRIP_NONE: it has none; when that was 0, and when
+	 * something of it is due. */
+	uint32_t clock_cntr;
+	uint64_t clock_base_tsc, clock_tsc;
+	/* At most the earlier one of the scrub and the clock: all that an idle iteration looks at.
+	 */
+	uint64_t timer_tsc;
 	/* How far the scrub has come: words of armed counters; leaves of the doorbell, channels and
 	 * waiters. */
 	uint32_t scrub_word, scrub_index;

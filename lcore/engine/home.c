@@ -5,6 +5,7 @@
 
 #include "accept.h"
 #include "call.h"
+#include "clock.h"
 #include "drop.h"
 #include "due.h"
 #include "fire.h"
@@ -314,6 +315,19 @@ fire_hot(struct trip_home *home)
 	return sampled;
 }
 
+/* Behind the round: what the clock makes due fires in the next one, which looks first at what was
+ * submitted before that moment. */
+static unsigned int
+run_timers(struct trip_home *home)
+{
+	unsigned int due = trip_clock_tick(home);
+
+	if (home->now >= home->next_scrub_tsc)
+		trip_scrub(home);
+	trip_clock_timers(home);
+	return due;
+}
+
 static unsigned int
 iterate(struct trip_home *home, bool rung)
 {
@@ -326,8 +340,8 @@ iterate(struct trip_home *home, bool rung)
 	fired = fire_due(home, fired);
 	if (home->n_fed > 0)
 		answered += trip_source_refresh(home, home->budget);
-	if (home->now >= home->next_scrub_tsc)
-		trip_scrub(home);
+	if (home->now >= home->timer_tsc)
+		answered += run_timers(home);
 	return answered + fired;
 }
 
@@ -337,7 +351,7 @@ idle(const struct trip_home *home)
 {
 	return !home->sweeping &&
 	       home->sampled.count + home->firing.count + home->n_canceling + home->n_drops == 0 &&
-	       home->now < home->next_scrub_tsc &&
+	       home->now < home->timer_tsc &&
 	       (home->n_fed == 0 || home->now < home->next_refresh_tsc) && home->refresh_left == 0;
 }
 

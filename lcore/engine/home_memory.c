@@ -246,6 +246,8 @@ trip_home_init(void *memory, struct trip_engine *engine, uint32_t index,
 	memset(memory, 0, trip_home_size(shape));
 	carve_home(&carver, home, shape, index);
 	home->first_slot = home->channels[0].map.first;
+	home->clock_cntr = TRIP_NONE;
+	home->clock_tsc = UINT64_MAX;
 	home->engine = engine;
 	home->index = index;
 	home->completes = TRIP_NONE;

@@ -26,7 +26,7 @@
  * A look takes the line from whoever adds, so a counter that is added to often and fires seldom
  * would suffer. It cools when it has not fired for 2^hot_log2 ticks, or when a few looks in a row
  * found it changed for nothing. A home with hot counters does not sleep, and one that shares its
- * CPU has none. Counters that flows feed are never hot: their queues ring.
+ * CPU has none. Counters that flows feed are never hot, as their queues ring, and clocks are not.
  */
 #ifndef TRIP_HOT_H
 #define TRIP_HOT_H

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The clock of a home that is driven by hand: nothing on it fires early, nor later than in the
+ * iteration behind the one that finds its time passed. */
+#include <rte_common.h>
+
+#include "clock.h"
+#include "home_bed.h"
+
+#define CLOCK 2
+#define BASE UINT64_C(5000)
+/* Ticks that no number of nanoseconds divides. */
+#define HZ UINT64_C(2345678901)
+
+static struct bed *
+open_clock(uint64_t hz)
+{
+	struct bed *bed = bed_open(10);
+
+	bed->engine.tsc_hz = hz;
+	trip_clock_open(bed->home, CLOCK, BASE);
+	bed->now = BASE;
+	bed->home->scrub_tsc = UINT64_MAX / 2;
+	bed_settle(bed);
+	return bed;
+}
+
+/* Goes there, and makes as many iterations as it may take. */
+static void
+go_to(struct bed *bed, uint64_t tsc)
+{
+	bed->now = tsc;
+	for (unsigned int i = 0; i < 2; i++)
+		(void)trip_home_iterate(bed->home, bed->now);
+	bed_check(bed);
+}
+
+static uint64_t
+ns_at(uint64_t tsc, uint64_t hz)
+{
+	return (uint64_t)((trip_u128)(tsc - BASE) * 1000000000u / hz);
+}
+
+/* To the tick, whatever the frequency: the first at which so many nanoseconds have passed. */
+static void
+nothing_fires_early(void **state)
+{
+	static const uint64_t frequencies[] = {1000000000, HZ, 24000000, 3};
+
+	for (unsigned int i = 0; i < RTE_DIM(frequencies); i++) {
+		uint64_t hz = frequencies[i], ns = 250000000;
+		uint64_t at = BASE + (uint64_t)(((trip_u128)ns * hz + 999999999u) / 1000000000u);
+		struct bed *bed = open_clock(hz);
+
+		assert_true(ns_at(at - 1, hz) < ns && ns_at(at, hz) >= ns);
+		bed_submit(bed, CLOCK, ns, 0, 0);
+		bed_settle(bed);
+		assert_true(trip_home_idle(bed->home));
+		go_to(bed, at - 1);
+		assert_true(trip_home_idle(bed->home));
+		assert_int_equal(bed->fired, 0);
+		go_to(bed, at);
+		assert_int_equal(bed->fired, 1);
+		assert_int_equal(bed->logs[CLOCK].fired[0].value, ns_at(at, hz));
+		bed_settle(bed);
+		assert_true(trip_home_idle(bed->home));
+		assert_true(bed->home->clock_tsc == UINT64_MAX);
+		bed_close(bed);
+	}
+}
+
+/* It rings nobody, and the clock shows an earlier time. */
+static void
+a_time_that_has_passed_is_due_at_once(void **state)
+{
+	struct bed *bed = open_clock(1000000000);
+
+	go_to(bed, BASE + 1000);
+	bed_submit(bed, CLOCK, 999, 0, 0);
+	bed_settle(bed);
+	assert_int_equal(bed->fired, 1);
+	assert_int_equal(trip_cell_success(&bed->home->cells[CLOCK]), 1000);
+	bed_close(bed);
+}
+
+/* One each time; where the home was kept away, as many as it missed. */
+static void
+an_interval_is_a_period(void **state)
+{
+	struct bed *bed = open_clock(1000000000);
+	const struct log *log = &bed->logs[CLOCK];
+
+	bed_submit(bed, CLOCK, 100, 100, 0);
+	bed_settle(bed);
+	for (unsigned int i = 1; i <= 20; i++) {
+		go_to(bed, BASE + 100 * i - 1);
+		assert_int_equal(log->n, i - 1);
+		go_to(bed, BASE + 100 * i);
+		assert_int_equal(log->n, i);
+	}
+	/* A clock is not polled, however often it fires. */
+	assert_int_equal(bed->home->n_hot, 0);
+	bed->now = BASE + 2550;
+	bed_settle(bed);
+	assert_int_equal(log->n, 25);
+	assert_int_equal(log->fired[24].threshold, 2500);
+	bed_close(bed);
+}
+
+/* The one that was first is canceled: the next one's time is found all the same. */
+static void
+what_is_canceled_does_not_fire(void **state)
+{
+	struct bed *bed = open_clock(1000000000);
+	uint64_t id = bed_submit(bed, CLOCK, 100, 0, 0);
+
+	bed_submit(bed, CLOCK, 200, 0, 1);
+	bed_settle(bed);
+	assert_int_equal(trip_channel_cancel(&bed->home->clients[0], id), 0);
+	bed_ring_channel(bed, 0);
+	bed_settle(bed);
+	go_to(bed, BASE + 199);
+	assert_int_equal(bed->fired, 0);
+	go_to(bed, BASE + 200);
+	assert_int_equal(bed->fired, 1);
+	bed_close(bed);
+}
+
+/* Submitted before both times have passed: in the order of these (WORK-02). */
+static void
+the_earlier_one_fires_first(void **state)
+{
+	struct bed *bed = open_clock(1000000000);
+	const struct log *log = &bed->logs[CLOCK];
+
+	bed_submit(bed, CLOCK, 200, 0, 0);
+	bed_settle(bed);
+	bed->now = BASE + 300;
+	(void)trip_home_iterate(bed->home, bed->now);
+	assert_int_equal(log->n, 0);
+	bed_submit(bed, CLOCK, 100, 0, 1);
+	bed_settle(bed);
+	assert_int_equal(log->n, 2);
+	assert_int_equal(log->fired[0].threshold, 100);
+	bed_close(bed);
+}
+
+#define STEPS 5000
+#define AHEAD 100000
+
+/* What fires at any time is what was to fire by then, each once. */
+static void
+times_at_random(void **state)
+{
+	struct trip_random random = {.state = trip_test_seed("clock")};
+	struct bed *bed = open_clock(HZ);
+	uint64_t times[SLOTS], expected = 0;
+	unsigned int n = 0;
+
+	bed->home->scrub_tsc = TICK;
+	for (unsigned int s = 0; s < STEPS; s++) {
+		uint64_t now = ns_at(bed->now, HZ);
+
+		if (n < SLOTS && trip_random_below(&random, 2) == 0) {
+			times[n] = now + trip_random_below(&random, AHEAD);
+			bed_submit(bed, CLOCK, times[n++], 0, 0);
+		}
+		bed->now += trip_random_below(&random, AHEAD / 20);
+		bed_settle(bed);
+		now = ns_at(bed->now, HZ);
+		for (unsigned int i = n; i-- > 0;) {
+			if (times[i] > now)
+				continue;
+			expected++;
+			times[i] = times[--n];
+		}
+		bed->logs[CLOCK].n = 0;
+		assert_int_equal(bed->fired, expected);
+	}
+	assert_true(expected > 1000);
+	bed_close(bed);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_fires_early),
+		cmocka_unit_test(a_time_that_has_passed_is_due_at_once),
+		cmocka_unit_test(an_interval_is_a_period),
+		cmocka_unit_test(what_is_canceled_does_not_fire),
+		cmocka_unit_test(the_earlier_one_fires_first),
+		cmocka_unit_test(times_at_random),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
