@@ -49,16 +49,24 @@ trip_accept_begin(struct trip_home *home)
 	}
 }
 
-/* Each object is one of the domain, each number within its limit, and the counter is one of ours.
- */
+/* The counter is one of ours, or our clock. */
+static inline bool
+is_trigger(const struct trip_home *home, uint32_t cntr, uint32_t *local)
+{
+	if (likely(trip_engine_has_cntr(home->engine, cntr)))
+		return trip_engine_home(home->engine, cntr, local) == home;
+	*local = home->shape.n_cntrs;
+	return cntr == trip_engine_clock(home);
+}
+
+/* Each object is one of the domain, and each number within its limit. */
 static inline bool
 is_valid(const struct trip_home *home, const struct trip_op_row *op,
 	const struct trip_work_desc *desc, uint32_t *local)
 {
 	const struct trip_engine *engine = home->engine;
 
-	if (!trip_engine_has_cntr(engine, desc->trigger) ||
-		trip_engine_home(engine, desc->trigger, local) != home)
+	if (!is_trigger(home, desc->trigger, local))
 		return false;
 	if (desc->threshold > TRIP_CNTR_MAX || desc->interval > TRIP_CNTR_MAX)
 		return false;

@@ -3,11 +3,12 @@
  * The clock of a home: a counter of nanoseconds, which only grows (COND-01). What is to happen at a
  * time is an item at that threshold, so the pending set is the timer.
  *
- * Nobody adds to it. Its cell is as late as the last time when something of it was due. When it
- * settles, the home notes by its tsc when the lowest threshold is reached, which is one of the
- * timers that an idle iteration looks at with one comparison; then its cell is set to the present,
- * it is due as a counter that rang, and fires in the next iteration. An item whose time has passed when it is accepted may be
- * above the cell; then that moment is in the past, and the next iteration finds it.
+ * Nobody adds to it. Its cell shows the last time at which something of it was due. When it settles,
+ * the home notes by its tsc when the lowest threshold is reached: one of the timers that an idle
+ * iteration looks at with one comparison. At that moment its cell is set to the present, it is due
+ * as a counter that rang, and it fires in the next iteration. An item whose time has passed when it
+ * is accepted may be above the cell; then that moment is in the past, and the next iteration finds
+ * it.
  *
  * Nothing fires early: the moment is rounded up, and the cell never runs ahead of the tsc. What
  * was submitted before a moment is accepted before anything fires that this moment makes due, as
@@ -21,16 +22,14 @@
 
 #include "engine.h"
 
-/* Local counter `cntr` is the home's clock from now on; it was 0 at `base_tsc`. */
-void trip_clock_open(struct trip_home *home, uint32_t cntr, uint64_t base_tsc);
-
-/* What the clock would show at a moment: any thread of any process. */
+/* What all clocks of the domain show at a moment: any thread of any process. */
 static inline uint64_t
-trip_clock_ns(const struct trip_home *home, uint64_t tsc)
+trip_clock_ns(const struct trip_engine *engine, uint64_t tsc)
 {
 	/* The tsc of two CPUs may differ by a little. */
-	return tsc > home->clock_base_tsc ? trip_engine_ns(home->engine, tsc - home->clock_base_tsc)
-					  : 0;
+	return tsc > engine->base_tsc
+		       ? trip_cell_clamp(trip_engine_ns(engine, tsc - engine->base_tsc))
+		       : 0;
 }
 
 /* The clock has settled with this lowest threshold: when that is reached. */

@@ -250,6 +250,7 @@ struct trip_home_stats {
 
 /* Sizes of a home; from trusted attributes. */
 struct trip_home_shape {
+	/* That users open; behind them is the home's clock. */
 	uint32_t n_cntrs;
 	uint32_t n_waiters;
 	uint32_t n_channels;
@@ -344,10 +345,8 @@ struct trip_home {
 	uint64_t refresh_tsc, next_refresh_tsc;
 	uint32_t refresh_left;
 	uint64_t scrub_tsc, next_scrub_tsc;
-	/* Its clock: the counter that shows it, TRIP_NONE: it has none; when that was 0, and when
-	 * something of it is due. */
-	uint32_t clock_cntr;
-	uint64_t clock_base_tsc, clock_tsc;
+	/* When something of its clock is due. */
+	uint64_t clock_tsc;
 	/* At most the earlier one of the scrub and the clock: all that an idle iteration looks at.
 	 */
 	uint64_t timer_tsc;
@@ -406,6 +405,8 @@ struct trip_engine {
 	struct trip_function_slot *functions;
 	uint32_t n_functions;
 	uint64_t tsc_hz;
+	/* When all clocks were 0. */
+	uint64_t base_tsc;
 };
 
 /* The home whose iteration this thread is in, or NULL. */
@@ -416,6 +417,27 @@ trip_engine_home(const struct trip_engine *engine, uint32_t cntr, uint32_t *loca
 {
 	*local = cntr % engine->cntrs_per_home;
 	return engine->homes[cntr / engine->cntrs_per_home];
+}
+
+/* The counters of a home, its clock the last of them. */
+static inline uint32_t
+trip_engine_cntrs(const struct trip_home_shape *shape)
+{
+	return shape->n_cntrs + 1;
+}
+
+static inline bool
+trip_engine_is_clock(const struct trip_home *home, uint32_t local)
+{
+	return local == home->shape.n_cntrs;
+}
+
+/* What a clock is called in a descriptor: clocks are behind the counters of all homes, so that what
+ * acts on a counter cannot name one. */
+static inline uint32_t
+trip_engine_clock(const struct trip_home *home)
+{
+	return home->engine->n_homes * home->engine->cntrs_per_home + home->index;
 }
 
 static inline struct trip_cell *

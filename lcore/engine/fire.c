@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_common.h>
 
 #include "due.h"
@@ -135,13 +136,19 @@ trip_fire_settle(struct trip_home *home)
 	return done;
 }
 
-static void
-note_overshoot(struct trip_home *home, uint64_t overshoot)
+static bool
+is_worst(const struct trip_home *home, uint64_t overshoot)
 {
-	_Atomic uint64_t *worst = &home->stats.worst_overshoot;
+	return overshoot > atomic_load_explicit(&home->stats.worst_overshoot, memory_order_relaxed);
+}
 
-	if (overshoot > atomic_load_explicit(worst, memory_order_relaxed))
-		atomic_store_explicit(worst, overshoot, memory_order_relaxed);
+/* Out of line: it comes seldom. How late an item of the clock is, is no count of anything. */
+static __attribute__((noinline)) void
+note_worst(struct trip_home *home, const struct trip_home_cntr *cntr, uint64_t overshoot)
+{
+	if (!trip_engine_is_clock(home, (uint32_t)(cntr - home->cntrs)))
+		atomic_store_explicit(
+			&home->stats.worst_overshoot, overshoot, memory_order_relaxed);
 }
 
 static uint64_t
@@ -190,7 +197,8 @@ fire_one(struct trip_home *home, uint32_t index)
 	/* Where nobody sees it: reading the clock takes as long as the rest. */
 	if (op->shows_event || (item.flags & TRIP_COMPLETION) != 0)
 		event.latency_ns = since(home, cntr);
-	note_overshoot(home, sum - event.threshold);
+	if (unlikely(is_worst(home, sum - event.threshold)))
+		note_worst(home, cntr, sum - event.threshold);
 	outcome = op->fire(home, &item, &event);
 	trip_engine_stat(&home->stats.fired, 1);
 	if (outcome == TRIP_OP_ENDED) {
@@ -228,6 +236,18 @@ overshoot_of(const struct trip_home *home, const struct trip_node *node)
 	return sum - node->threshold;
 }
 
+/* Likewise, of each: the worst of all may be the clock's. */
+static __attribute__((noinline)) void
+note_worst_of(struct trip_home *home, const uint32_t *nodes, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		const struct trip_node *node = &home->nodes[nodes[i]];
+
+		if (is_worst(home, overshoot_of(home, node)))
+			note_worst(home, &home->cntrs[node->cntr], overshoot_of(home, node));
+	}
+}
+
 /*
  * Items of one channel and one operation go step by step together: all are claimed, then all have
  * given their slots back, then all fire. The nodes are this home's until it accepts again, whoever
@@ -248,7 +268,8 @@ fire_many(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 		trip_engine_stat(&home->stats.canceled, n - count);
 	if (count == 0)
 		return;
-	note_overshoot(home, overshoot);
+	if (unlikely(is_worst(home, overshoot)))
+		note_worst_of(home, claimed, count);
 	trip_op_of(home->nodes[claimed[0]].op)->fire_many(home, claimed, count);
 	trip_engine_stat(&home->stats.fired, count);
 }

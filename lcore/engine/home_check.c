@@ -184,7 +184,7 @@ trip_home_check(struct trip_home *home, void (*report)(void *arg, const char *se
 {
 	struct checker checker = {.report = report, .arg = arg, .home = home->index};
 
-	for (uint32_t i = 0; i < home->shape.n_cntrs; i++)
+	for (uint32_t i = 0; i < trip_engine_cntrs(&home->shape); i++)
 		check_cntr(&checker, home, i);
 	for (uint32_t i = 0; i < home->n_hot; i++)
 		if (home->cntrs[home->hot[i].cntr].hot != i + 1)

@@ -60,7 +60,7 @@ doorbell_shape(const struct trip_home_shape *shape, struct trip_doorbell_shape *
 	*bell = (struct trip_doorbell_shape){
 		.count = {[TRIP_BELL_CHANNEL] = shape->n_channels,
 			[TRIP_BELL_WAITER] = shape->n_waiters,
-			[TRIP_BELL_CNTR] = shape->n_cntrs,
+			[TRIP_BELL_CNTR] = trip_engine_cntrs(shape),
 			[TRIP_BELL_CALL] = 1 + shape->n_clients,
 			[TRIP_BELL_HARD] = TRIP_PORTS_MAX},
 		.words = {[TRIP_BELL_CHANNEL] = 1,
@@ -152,10 +152,11 @@ carve_waiters(struct carver *carver, struct trip_home *home, const struct trip_h
 static void
 carve_cntrs(struct carver *carver, struct trip_home *home, const struct trip_home_shape *shape)
 {
-	struct trip_cell *cells = carve(carver, shape->n_cntrs * sizeof(*cells));
-	struct trip_home_cntr *cntrs = carve(carver, shape->n_cntrs * sizeof(*cntrs));
-	uint32_t *fed = carve(carver, shape->n_cntrs * sizeof(*fed));
-	uint64_t *armed = carve(carver, (shape->n_cntrs + 63) / 64 * sizeof(*armed));
+	uint32_t n = trip_engine_cntrs(shape);
+	struct trip_cell *cells = carve(carver, n * sizeof(*cells));
+	struct trip_home_cntr *cntrs = carve(carver, n * sizeof(*cntrs));
+	uint32_t *fed = carve(carver, n * sizeof(*fed));
+	uint64_t *armed = carve(carver, (n + 63) / 64 * sizeof(*armed));
 
 	if (home == NULL)
 		return;
@@ -165,7 +166,7 @@ carve_cntrs(struct carver *carver, struct trip_home *home, const struct trip_hom
 	home->armed = armed;
 	if (!carver->fresh)
 		return;
-	for (uint32_t i = 0; i < shape->n_cntrs; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		trip_cell_init(&cells[i]);
 		trip_pending_init(&cntrs[i].pending);
 		cntrs[i].waiters = TRIP_NONE;
@@ -246,7 +247,6 @@ trip_home_init(void *memory, struct trip_engine *engine, uint32_t index,
 	memset(memory, 0, trip_home_size(shape));
 	carve_home(&carver, home, shape, index);
 	home->first_slot = home->channels[0].map.first;
-	home->clock_cntr = TRIP_NONE;
 	home->clock_tsc = UINT64_MAX;
 	home->engine = engine;
 	home->index = index;

@@ -35,7 +35,7 @@ trip_hot_fired(struct trip_home *home, uint32_t index)
 	cntr->fired = (uint8_t)(home->now >> home->hot_log2);
 	if (cntr->hot == 0) {
 		if ((uint8_t)(cntr->fired - before) > 1 || home->n_hot == TRIP_HOT_MAX ||
-			cntr->sources != TRIP_NONE || index == home->clock_cntr)
+			cntr->sources != TRIP_NONE || trip_engine_is_clock(home, index))
 			return;
 		heat(home, index);
 	}

@@ -154,7 +154,7 @@ scrub_asked(struct trip_home *home)
 void
 trip_scrub(struct trip_home *home)
 {
-	uint32_t words = (home->shape.n_cntrs + 63) / 64, n = home->budget / TRIP_BELLS;
+	uint32_t words = (trip_engine_cntrs(&home->shape) + 63) / 64, n = home->budget / TRIP_BELLS;
 	unsigned int repairs = scrub_clients(home, n), looked = 0;
 
 	for (uint32_t i = 0; i < n && home->scrub_word < words && looked < home->budget; i++)

@@ -6,7 +6,9 @@
 #include "clock.h"
 #include "home_bed.h"
 
-#define CLOCK 2
+/* What the home's clock is called, and where what fires at it is written down. */
+#define CLOCK CNTRS
+#define LOGGED 0
 #define BASE UINT64_C(5000)
 /* Ticks that no number of nanoseconds divides. */
 #define HZ UINT64_C(2345678901)
@@ -17,7 +19,7 @@ open_clock(uint64_t hz)
 	struct bed *bed = bed_open(10);
 
 	bed->engine.tsc_hz = hz;
-	trip_clock_open(bed->home, CLOCK, BASE);
+	bed->engine.base_tsc = BASE;
 	bed->now = BASE;
 	bed->home->scrub_tsc = UINT64_MAX / 2;
 	bed_settle(bed);
@@ -60,7 +62,7 @@ nothing_fires_early(void **state)
 		assert_int_equal(bed->fired, 0);
 		go_to(bed, at);
 		assert_int_equal(bed->fired, 1);
-		assert_int_equal(bed->logs[CLOCK].fired[0].value, ns_at(at, hz));
+		assert_int_equal(bed->logs[LOGGED].fired[0].value, ns_at(at, hz));
 		bed_settle(bed);
 		assert_true(trip_home_idle(bed->home));
 		assert_true(bed->home->clock_tsc == UINT64_MAX);
@@ -87,7 +89,7 @@ static void
 an_interval_is_a_period(void **state)
 {
 	struct bed *bed = open_clock(1000000000);
-	const struct log *log = &bed->logs[CLOCK];
+	const struct log *log = &bed->logs[LOGGED];
 
 	bed_submit(bed, CLOCK, 100, 100, 0);
 	bed_settle(bed);
@@ -130,7 +132,7 @@ static void
 the_earlier_one_fires_first(void **state)
 {
 	struct bed *bed = open_clock(1000000000);
-	const struct log *log = &bed->logs[CLOCK];
+	const struct log *log = &bed->logs[LOGGED];
 
 	bed_submit(bed, CLOCK, 200, 0, 0);
 	bed_settle(bed);
@@ -141,6 +143,70 @@ the_earlier_one_fires_first(void **state)
 	bed_settle(bed);
 	assert_int_equal(log->n, 2);
 	assert_int_equal(log->fired[0].threshold, 100);
+	bed_close(bed);
+}
+
+static void
+submit_add(struct bed *bed, uint32_t trigger, uint64_t threshold, uint32_t target)
+{
+	struct trip_channel_client *client = &bed->home->clients[0];
+	int slot = trip_channel_alloc(client);
+	uint64_t id;
+
+	assert_true(slot >= 0);
+	*trip_channel_desc(client, (uint32_t)slot) = (struct trip_work_desc){
+		.threshold = threshold,
+		.value = 1,
+		.trigger = trigger,
+		.target = target,
+		.completion = TRIP_NONE,
+		.op = TRIP_OP_CNTR_ADD,
+	};
+	assert_int_equal(trip_channel_submit(client, (uint32_t)slot, &id), 0);
+	bed_ring_channel(bed, 0);
+}
+
+/* A descriptor may say anything: it cannot name the clock but as what triggers. */
+static void
+nothing_adds_to_it(void **state)
+{
+	struct bed *bed = open_clock(1000000000);
+
+	submit_add(bed, 1, 1, CLOCK);
+	submit_add(bed, CLOCK + 1, 0, SINK);
+	bed_add(bed, 1, 1);
+	bed_settle(bed);
+	go_to(bed, BASE + 1000);
+	assert_int_equal(atomic_load(&bed->home->stats.refused), 2);
+	assert_int_equal(trip_cell_sum(&bed->home->cells[CLOCK]), 0);
+	assert_int_equal(trip_cell_sum(&bed->home->cells[SINK]), 0);
+	bed_close(bed);
+}
+
+/* By itself, and among items of a counter that go together. */
+static void
+what_is_late_has_not_overshot(void **state)
+{
+	struct bed *bed = open_clock(1000000000);
+	_Atomic uint64_t *worst = &bed->home->stats.worst_overshoot;
+
+	bed_submit(bed, CLOCK, 100, 0, 0);
+	submit_add(bed, CLOCK, 100, SINK);
+	submit_add(bed, 1, 10, SINK);
+	bed_settle(bed);
+	bed_add(bed, 1, 13);
+	go_to(bed, BASE + 1000);
+	bed_settle(bed);
+	assert_int_equal(bed->fired, 1);
+	/* The call completes there, too. */
+	assert_int_equal(trip_cell_sum(&bed->home->cells[SINK]), 3);
+	assert_int_equal(atomic_load(worst), 3);
+	submit_add(bed, CLOCK, 2000, SINK);
+	submit_add(bed, 1, 20, SINK);
+	bed->now = BASE + 3000;
+	bed_add(bed, 1, 14);
+	bed_settle(bed);
+	assert_int_equal(atomic_load(worst), 7);
 	bed_close(bed);
 }
 
@@ -173,7 +239,7 @@ times_at_random(void **state)
 			expected++;
 			times[i] = times[--n];
 		}
-		bed->logs[CLOCK].n = 0;
+		bed->logs[LOGGED].n = 0;
 		assert_int_equal(bed->fired, expected);
 	}
 	assert_true(expected > 1000);
@@ -189,6 +255,8 @@ main(void)
 		cmocka_unit_test(an_interval_is_a_period),
 		cmocka_unit_test(what_is_canceled_does_not_fire),
 		cmocka_unit_test(the_earlier_one_fires_first),
+		cmocka_unit_test(nothing_adds_to_it),
+		cmocka_unit_test(what_is_late_has_not_overshot),
 		cmocka_unit_test(times_at_random),
 	};
 
