@@ -97,8 +97,8 @@ struct trip_client_work {
 	uint64_t threshold, interval;
 	/** Of counter operations: what is added or set. */
 	uint64_t value;
-	/** Ids of the counter that triggers it, of the one that counts its completion, and of its
-	 * target where that is a counter; 0: none. */
+	/** Ids of the counter that triggers it, 0: its home's clock; of the one that counts its
+	 * completion, and of its target where that is a counter; 0: none. */
 	uint64_t cntr, completion, target;
 	/** Of flow operations and calls: index of the target. */
 	uint32_t index;

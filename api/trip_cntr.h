@@ -233,6 +233,35 @@ const char *trip_cntr_name(const struct trip_cntr *cntr);
 /** The counter as an object that trip_trywait() takes (WAIT-06). */
 struct trip_fid *trip_cntr_fid(struct trip_cntr *cntr);
 
+/**
+ * The clock: a counter of the nanoseconds since the domain was opened, which only grows (COND-01).
+ * What is to happen at a time is work that it triggers; with an interval, again and again. Nothing
+ * on it fires early, and what is due fires in the order of the times (WORK-02) within the iteration
+ * behind the one that finds it so; a home that sleeps wakes for it.
+ *
+ * @code
+ * work.triggering_cntr = trip_clock_cntr(domain);
+ * work.threshold = trip_cntr_read(work.triggering_cntr) + 250 * 1000000;
+ * trip_work_queue(domain, &work, NULL);
+ * @endcode
+ *
+ * Each home has one, and all of them show the same time, in every process. Which one it is: in a
+ * function that deferred work calls, that of the home that calls it; elsewhere always the same one
+ * for a thread that has channels of its own (trip_thread_attach()), and for all other threads of
+ * the process.
+ *
+ * The handle is the domain's, for any thread, and nobody closes it: trip_cntr_close() is -EINVAL.
+ * So are trip_cntr_add(), set, adderr and seterr, and work or a flow that would change it. Its wait
+ * object is TRIP_WAIT_UNSPEC: trip_cntr_wait() returns 0 once a time has come, trip_cntr_arm() is
+ * -EINVAL. To poll sets and trip_trywait() it is always due. A descriptor that is ready at a time is
+ * that of a counter to which work on the clock adds. Where this process is not attached it shows
+ * what was last read (WAIT-12).
+ *
+ * @return
+ *   Its handle, valid until the domain is closed.
+ */
+struct trip_cntr *trip_clock_cntr(struct trip_domain *domain);
+
 #ifdef __cplusplus
 }
 #endif

@@ -45,11 +45,12 @@ enum trip_idle {
 	/** Looks again at once: soonest to react, by some tens of nanoseconds. */
 	TRIP_IDLE_SPIN,
 	/**
-	 * Sleeps until its doorbell is written, at most `idle_us` (rte_power_monitor(); x86:
-	 * umwait). Costs less power, and gives a hyperthread beside it the whole core.
+	 * Sleeps until its doorbell is written or its clock has something to do, at most `idle_us`
+	 * (rte_power_monitor(); x86: umwait). Costs less power, and gives a hyperthread beside it the whole core.
 	 */
 	TRIP_IDLE_MONITOR,
-	/** Sleeps in the kernel, `idle_us` at a time, once it has been idle for as long. */
+	/** Sleeps in the kernel, `idle_us` at a time and until its clock has something to do at most,
+	 * once it has been idle for as long. */
 	TRIP_IDLE_SLEEP,
 };
 
@@ -255,9 +256,9 @@ int trip_domain_attach(const char *name, struct trip_domain **domain, void *cont
  *
  * @return
  *   0, or -EBUSY while counters, counters objects, flows or ports are open in it, processes
- *   attached, or threads, the caller too, by trip_thread_attach(); nothing has changed then. A
- *   process that attaches meanwhile either keeps it open, or is not let in. In an attached process,
- *   it detaches.
+ *   attached, or threads, the caller too, by trip_thread_attach(), and while somebody waits for
+ *   its clock; nothing has changed then. A process that attaches meanwhile either keeps it open, or
+ *   is not let in. In an attached process, it detaches.
  */
 int trip_domain_close(struct trip_domain *domain);
 

@@ -21,7 +21,7 @@
 
 #define TRIP_PROTOCOL_MAGIC 0x50495254u /* "TRIP" */
 /* Moves with every change of a request, a reply or a record. */
-#define TRIP_PROTOCOL_VERSION 5
+#define TRIP_PROTOCOL_VERSION 6
 
 /* Bytes of the longest reply, and of the records in it. */
 #define TRIP_PROTOCOL_REPLY_MAX 16384
@@ -244,7 +244,8 @@ struct trip_protocol_attached {
 	/* Of the process: it names its channels. */
 	uint32_t number;
 	uint32_t reserved;
-	uint64_t tsc_hz;
+	/* Of the clocks. */
+	uint64_t tsc_hz, base_tsc;
 	/* The domain's, without their pointers: they say where everything is. */
 	struct trip_domain_attr attr;
 };

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_cycles.h>
 
 #include <trip_error.h>
 
+#include "cntr/clock_cntr.h"
 #include "cntr/cntr.h"
 #include "cntr/native.h"
 #include "cntr/registry.h"
@@ -24,8 +26,12 @@
 const char *
 trip_cntr_label(const struct trip_cntr *cntr, char *text, size_t size)
 {
-	snprintf(text, size, cntr->name[0] != 0 ? "cntr %" PRIu32 " \"%s\"" : "cntr %" PRIu32,
-		cntr->global, cntr->name);
+	if (cntr->is_clock)
+		snprintf(text, size, "clock of home %" PRIu32, cntr->home->index);
+	else
+		snprintf(text, size,
+			cntr->name[0] != 0 ? "cntr %" PRIu32 " \"%s\"" : "cntr %" PRIu32,
+			cntr->global, cntr->name);
 	return text;
 }
 
@@ -202,6 +208,9 @@ trip_cntr_close(struct trip_cntr *cntr)
 
 	if (trip_detach_check(domain) != 0)
 		return -ESHUTDOWN;
+	if (cntr->is_clock)
+		return trip_error_set(EINVAL, "%s: it is the domain's to close",
+			trip_cntr_label(cntr, label, sizeof(label)));
 	/* Items that are gone may still be waiting to be counted off. */
 	trip_work_reap(domain);
 	refs = trip_hold_close(cntr, atomic_load_explicit(&cntr->refs, memory_order_acquire));
@@ -230,7 +239,8 @@ trip_cntr_close(struct trip_cntr *cntr)
 uint64_t
 trip_cntr_read(struct trip_cntr *cntr)
 {
-	uint64_t value = trip_cell_success(cntr->cell);
+	uint64_t value = unlikely(cntr->is_clock) ? trip_clock_cntr_read(cntr)
+						  : trip_cell_success(cntr->cell);
 
 	/* A read that finds nothing new leaves the handle's line to other readers. */
 	if (atomic_load_explicit(&cntr->read_success, memory_order_relaxed) != value)
@@ -248,10 +258,18 @@ trip_cntr_readerr(struct trip_cntr *cntr)
 	return value;
 }
 
+void
+trip_cntr_sample(const struct trip_cntr *cntr, struct trip_cell_sample *sample)
+{
+	trip_cell_sample(cntr->cell, sample);
+	if (cntr->is_clock)
+		sample->success = trip_clock_cntr_read(cntr);
+}
+
 bool
 trip_cntr_is_due(struct trip_cntr *cntr, struct trip_cell_sample *sample)
 {
-	trip_cell_sample(cntr->cell, sample);
+	trip_cntr_sample(cntr, sample);
 	return sample->success != atomic_load_explicit(&cntr->read_success, memory_order_relaxed) ||
 	       sample->error != atomic_load_explicit(&cntr->read_error, memory_order_relaxed);
 }
@@ -270,11 +288,24 @@ trip_cntr_add_reached(struct trip_cntr *cntr, uint64_t reached)
 	return ring_if(cntr, trip_cell_add_reached(cntr->cell, reached));
 }
 
+/* 0, or why the caller may not change it. */
+static int
+check_change(struct trip_cntr *cntr)
+{
+	char label[TRIP_CNTR_LABEL_SIZE];
+	int error = trip_detach_check(cntr->fid.domain);
+
+	if (error != 0 || !cntr->is_clock)
+		return error;
+	return trip_error_set(EINVAL, "%s: nothing but time changes it",
+		trip_cntr_label(cntr, label, sizeof(label)));
+}
+
 int
 trip_cntr_add_slowly(struct trip_cntr *cntr, uint64_t value)
 {
 	if (__atomic_load_n(&cntr->head.cell, __ATOMIC_RELAXED) == NULL)
-		return trip_detach_refuse(cntr->fid.domain);
+		return cntr->is_clock ? check_change(cntr) : trip_detach_refuse(cntr->fid.domain);
 	return ring_if(cntr, trip_cell_add(cntr->cell, value));
 }
 
@@ -294,7 +325,7 @@ trip_cntr_add(struct trip_cntr *cntr, uint64_t value)
 int
 trip_cntr_adderr(struct trip_cntr *cntr, uint64_t value)
 {
-	int error = trip_detach_check(cntr->fid.domain);
+	int error = check_change(cntr);
 
 	return error != 0 ? error : ring_if(cntr, trip_cell_adderr(cntr->cell, value));
 }
@@ -303,11 +334,10 @@ static int
 check_value(struct trip_cntr *cntr, const char *what, uint64_t value)
 {
 	char label[TRIP_CNTR_LABEL_SIZE];
+	int error = check_change(cntr);
 
-	if (trip_detach_check(cntr->fid.domain) != 0)
-		return -ESHUTDOWN;
-	return value <= TRIP_CNTR_MAX
-		       ? 0
+	return error != 0 || value <= TRIP_CNTR_MAX
+		       ? error
 		       : trip_error_set(EINVAL, "%s: %s %" PRIu64 " is above the limit %" PRIu64,
 				 trip_cntr_label(cntr, label, sizeof(label)), what, value,
 				 (uint64_t)TRIP_CNTR_MAX);

@@ -8,6 +8,9 @@
 const char *trip_cntr_label(const struct trip_cntr *cntr, char *text, size_t size);
 #define TRIP_CNTR_LABEL_SIZE (TRIP_NAME_MAX + 20)
 
+/* What the counter is now: a clock's cell does not say. */
+void trip_cntr_sample(const struct trip_cntr *cntr, struct trip_cell_sample *sample);
+
 /* Whether success or error differ from what the handle last read; fills in what they are. */
 bool trip_cntr_is_due(struct trip_cntr *cntr, struct trip_cell_sample *sample);
 

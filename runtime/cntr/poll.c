@@ -133,7 +133,7 @@ add(struct trip_poll_set *set, struct trip_cntr *cntr)
 	if (set->n_members++ > 0)
 		set->next++;
 	member->cntr = cntr;
-	trip_cell_sample(cntr->cell, &member->reported);
+	trip_cntr_sample(cntr, &member->reported);
 	return 0;
 }
 
@@ -184,7 +184,7 @@ report(struct member *member)
 {
 	struct trip_cell_sample now;
 
-	trip_cell_sample(member->cntr->cell, &now);
+	trip_cntr_sample(member->cntr, &now);
 	if (now.success == member->reported.success && now.error == member->reported.error &&
 		now.errgen == member->reported.errgen && now.setgen == member->reported.setgen)
 		return false;

@@ -87,7 +87,7 @@ wait_look(const struct wait *wait)
 {
 	struct trip_cell_sample sample;
 
-	trip_cell_sample(wait->cntr->cell, &sample);
+	trip_cntr_sample(wait->cntr, &sample);
 	if (sample.success >= wait->threshold)
 		return 0;
 	if (wait->changed || sample.error != wait->began.error ||

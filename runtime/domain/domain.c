@@ -130,9 +130,22 @@ trip_domain_free(struct trip_domain *domain)
 	free(domain);
 }
 
+/* Who is in a call that waits for a time, or has a clock in a poll set. */
+static uint32_t
+clock_refs(const struct trip_domain *domain)
+{
+	uint32_t refs = 0;
+
+	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
+		refs += atomic_load_explicit(&domain->clocks[i].refs, memory_order_acquire);
+	return refs;
+}
+
 static int
 check_unused(struct trip_domain *domain)
 {
+	uint32_t refs = clock_refs(domain);
+
 	if (domain->n_cntrs > 0 || domain->n_ports > 0 || domain->n_sets > 0 ||
 		domain->n_counters > 0 || domain->functions.fresh > domain->functions.n_freed)
 		return trip_error_set(EBUSY,
@@ -141,6 +154,10 @@ check_unused(struct trip_domain *domain)
 			" poll and wait sets and %" PRIu32 " functions are open",
 			domain->name, domain->n_cntrs, domain->n_counters, domain->n_ports,
 			domain->n_sets, domain->functions.fresh - domain->functions.n_freed);
+	if (refs > 0)
+		return trip_error_set(EBUSY,
+			"domain \"%s\": %" PRIu32 " waiters or poll sets refer to its clocks",
+			domain->name, refs);
 	/* One that ends meanwhile is done with the domain when it is not counted any more. */
 	if (trip_thread_count(domain) > 0)
 		return trip_error_set(EBUSY,

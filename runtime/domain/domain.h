@@ -69,6 +69,8 @@ struct trip_domain {
 	void *names;
 	/* Those of counters. */
 	LIST_HEAD(, trip_cntr) handles;
+	/* Among them, and the domain's own: one of each home's clock. */
+	struct trip_cntr *clocks;
 	uint64_t last_serial;
 	/* For the indices of counters and flows. Under `lock`. */
 	struct trip_grace grace;

@@ -2,8 +2,8 @@
 /*
  * No ring is lost in a sleep. The monitored line is the doorbell's, which every ringer writes, and
  * it is looked at again once it is monitored: a ring before that is seen, one after that ends the
- * sleep. What is not in that line (that the domain is closed, timers) waits for the end of the
- * sleep, which is bounded.
+ * sleep. The home's timers, its clock's among them, end it as well; what is in neither (that the
+ * domain is closed) waits for the end of the sleep, which is bounded.
  */
 #include <errno.h>
 #include <sched.h>
@@ -54,9 +54,17 @@ rung(const uint64_t value, const uint64_t opaque[RTE_POWER_MONITOR_OPAQUE_SZ])
 	return trip_home_idle(home) ? 0 : -1;
 }
 
+/* How long it may sleep now, in tsc ticks. */
+static uint64_t
+left(struct trip_home *home, uint64_t now)
+{
+	return now < home->timer_tsc ? RTE_MIN(home->idle_tsc, home->timer_tsc - now) : 0;
+}
+
 static void
 monitor(struct trip_home *home)
 {
+	uint64_t now = trip_home_clock(home);
 	struct rte_power_monitor_cond condition = {
 		.addr = (void *)home->doorbell.summary,
 		.size = sizeof(*home->doorbell.summary),
@@ -64,20 +72,23 @@ monitor(struct trip_home *home)
 		.opaque = {(uintptr_t)home},
 	};
 
-	rte_power_monitor(&condition, rte_rdtsc() + home->idle_tsc);
+	rte_power_monitor(&condition, now + left(home, now));
 }
 
 static void
 sleep_idle(struct trip_home *home)
 {
-	uint64_t ns = trip_engine_ns(home->engine, home->idle_tsc);
-	struct timespec time = {
-		.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+	struct timespec time;
+	uint64_t ns;
 
-	if (home->now - home->busy_tsc < home->idle_tsc)
+	if (home->now - home->busy_tsc < home->idle_tsc) {
 		rte_pause();
-	else
-		nanosleep(&time, NULL);
+		return;
+	}
+	ns = trip_engine_ns(home->engine, left(home, trip_home_clock(home)));
+	time.tv_sec = (time_t)(ns / NS_PER_S);
+	time.tv_nsec = (long)(ns % NS_PER_S);
+	nanosleep(&time, NULL);
 }
 
 void

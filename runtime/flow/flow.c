@@ -44,6 +44,9 @@ check_cntrs(const struct trip_port *port, const struct trip_flow_attr *attr,
 		if (attr->cntrs[i]->fid.domain != port->domain)
 			return trip_flow_refuse(error, EXDEV, RTE_FLOW_ERROR_TYPE_ATTR, attr,
 				"one of its counters is of another domain");
+		if (attr->cntrs[i]->is_clock)
+			return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
+				"one of its counters is a clock, which only time changes");
 		if (i > 0 && attr->cntrs[i]->events == attr->cntrs[0]->events)
 			return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
 				"both of its counters count the same events");

@@ -20,6 +20,7 @@
 #include "primary/list.h"
 #include "primary/process.h"
 #include "primary/server.h"
+#include "clock.h"
 #include "op.h"
 
 /* Slots or indices that one request looks at; a client goes on behind them. */
@@ -117,21 +118,32 @@ list_cntrs(struct lister *list)
 	return 0;
 }
 
-/* Under the domain's lock. */
+/* Under the domain's lock. 0: there is none, or it is a clock. */
 static uint64_t
 id_of(struct trip_domain *domain, uint32_t global)
 {
 	return trip_engine_has_cntr(&domain->engine, global) ? domain->entries[global].id : 0;
 }
 
+/* What triggers an item has come to so much, all clocks to the same; false: it is no counter. */
+static bool
+read_trigger(const struct trip_engine *engine, uint32_t trigger, uint64_t *sum)
+{
+	if (trip_engine_has_cntr(engine, trigger))
+		*sum = trip_cell_clamp(trip_cell_sum(trip_engine_cell(engine, trigger)));
+	else if (trigger - trip_engine_clock(engine->homes[0]) < engine->n_homes)
+		*sum = trip_clock_ns(engine, rte_rdtsc());
+	else
+		return false;
+	return true;
+}
+
 /* An interval item fires at each interval that the sum passes, so the next one is above the sum; or
  * it is about to fire for the last time. */
 static uint64_t
-next_threshold(struct trip_domain *domain, const struct trip_work_desc *desc)
+next_threshold(const struct trip_work_desc *desc, uint64_t sum)
 {
-	uint32_t local;
-	struct trip_home *home = trip_engine_home(&domain->engine, desc->trigger, &local);
-	uint64_t sum = trip_cell_clamp(trip_cell_sum(&home->cells[local])), passed;
+	uint64_t passed;
 
 	if (desc->interval == 0 || sum < desc->threshold)
 		return desc->threshold;
@@ -140,15 +152,14 @@ next_threshold(struct trip_domain *domain, const struct trip_work_desc *desc)
 }
 
 static void
-fill_work(struct trip_domain *domain, uint64_t id, const struct trip_work_desc *desc,
+fill_work(struct trip_domain *domain, const struct trip_work_desc *desc, uint64_t sum,
 	struct trip_client_work *out)
 {
 	bool of_cntr = trip_op_of(desc->op)->target == TRIP_OP_ON_CNTR;
 
 	*out = (struct trip_client_work){
-		.id = id,
 		.context = desc->context,
-		.threshold = next_threshold(domain, desc),
+		.threshold = next_threshold(desc, sum),
 		.interval = desc->interval,
 		.value = desc->value,
 		.index = desc->target,
@@ -218,14 +229,13 @@ list_slot(struct trip_domain *domain, const struct lister_channel *channel, uint
 	struct trip_client_work *out)
 {
 	struct trip_work_desc desc;
-	uint64_t word;
+	uint64_t word, sum;
 
 	if (!read_slot(channel, slot, &desc, &word) || desc.threshold > TRIP_CNTR_MAX ||
-		desc.interval > TRIP_CNTR_MAX ||
-		!trip_engine_has_cntr(&domain->engine, desc.trigger))
+		desc.interval > TRIP_CNTR_MAX || !read_trigger(&domain->engine, desc.trigger, &sum))
 		return false;
-	fill_work(domain, trip_channel_id(channel->map, slot, trip_channel_word_generation(word)),
-		&desc, out);
+	fill_work(domain, &desc, sum, out);
+	out->id = trip_channel_id(channel->map, slot, trip_channel_word_generation(word));
 	out->pid = channel->pid;
 	return true;
 }

@@ -11,6 +11,7 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 
+#include "cntr/clock_cntr.h"
 #include "cntr/cntr.h"
 #include "cntr/native.h"
 #include "cntr/registry.h"
@@ -175,6 +176,7 @@ open_homes(struct trip_domain *domain)
 	domain->engine.cntrs_per_home = shape.n_cntrs;
 	domain->engine.waiters_per_home = shape.n_waiters;
 	domain->engine.tsc_hz = rte_get_tsc_hz();
+	domain->engine.base_tsc = rte_rdtsc();
 	domain->n_channels = trip_home_own_channels(&shape);
 	for (uint32_t i = 0; i < domain->attr.n_lcores && error == 0; i++)
 		error = open_home(domain, i, &shape);
@@ -227,6 +229,7 @@ static const struct {
 } steps[] = {
 	{open_flows, close_flows},
 	{open_homes, trip_domain_close_homes},
+	{trip_clock_cntr_init, trip_clock_cntr_fini},
 	{trip_hold_init, trip_hold_fini},
 	{trip_thread_init, trip_thread_fini},
 	{trip_registry_init, trip_registry_fini},

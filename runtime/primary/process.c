@@ -483,6 +483,7 @@ answer_attached(const struct trip_process *process, struct trip_protocol_attache
 	*attached = (struct trip_protocol_attached){
 		.number = process->number,
 		.tsc_hz = domain->engine.tsc_hz,
+		.base_tsc = domain->engine.base_tsc,
 		.attr = domain->attr,
 	};
 	attached->attr.name = NULL;

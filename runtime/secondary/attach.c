@@ -26,6 +26,7 @@
 
 #include <trip_error.h>
 
+#include "cntr/clock_cntr.h"
 #include "cntr/native.h"
 #include "domain/backend.h"
 #include "domain/detach.h"
@@ -241,6 +242,8 @@ map(struct trip_domain *domain, const struct finds *finds)
 	if (error == 0)
 		error = map_homes(domain, finds, &shape);
 	if (error == 0)
+		error = trip_clock_cntr_init(domain);
+	if (error == 0)
 		error = trip_hold_init(domain);
 	if (error == 0)
 		error = trip_thread_init(domain);
@@ -256,6 +259,7 @@ unmap(struct trip_domain *domain)
 {
 	if (domain->link != NULL)
 		trip_link_close(domain);
+	trip_clock_cntr_fini(domain);
 	trip_domain_close_homes(domain);
 	trip_thread_fini(domain);
 	trip_hold_fini(domain);

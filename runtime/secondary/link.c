@@ -171,6 +171,7 @@ attach(struct trip_domain *domain, uint64_t nonce)
 	domain->attr = answer.attached.attr;
 	domain->attr.name = domain->name;
 	domain->engine.tsc_hz = answer.attached.tsc_hz;
+	domain->engine.base_tsc = answer.attached.base_tsc;
 	domain->link->number = answer.attached.number;
 	domain->claimant = answer.attached.number + 1;
 	return answer.attached.number < domain->attr.max_processes

@@ -68,10 +68,22 @@ check_cntr(const struct trip_domain *domain, const struct trip_cntr *cntr, const
 	return 0;
 }
 
+/* Likewise of one that the item changes. */
+static int
+check_changed(const struct trip_domain *domain, const struct trip_cntr *cntr, const char *role)
+{
+	int error = check_cntr(domain, cntr, role);
+
+	if (error == 0 && cntr->is_clock)
+		return trip_error_set(
+			EINVAL, "work: the %s counter is a clock, which only time changes", role);
+	return error;
+}
+
 static int
 plan_cntr(struct request *request, const struct trip_domain *domain, const struct trip_work *work)
 {
-	int error = check_cntr(domain, work->op.cntr.cntr, "target");
+	int error = check_changed(domain, work->op.cntr.cntr, "target");
 
 	if (error != 0)
 		return error;
@@ -150,7 +162,7 @@ plan(struct request *request, const struct trip_domain *domain, const struct tri
 	if (error == 0)
 		error = check_cntr(domain, work->triggering_cntr, "triggering");
 	if (error == 0 && work->completion_cntr != NULL)
-		error = check_cntr(domain, work->completion_cntr, "completion");
+		error = check_changed(domain, work->completion_cntr, "completion");
 	if (error != 0)
 		return error;
 	request->home = work->triggering_cntr->home;

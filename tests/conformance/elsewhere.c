@@ -32,6 +32,7 @@ static const struct {
 	{"cntr_18_the_home_is_held", LAYOUT_SECONDARY, function},
 	{"cntr_18_the_home_is_stopped", LAYOUT_SECONDARY, by_hand},
 	{"cntr_21_an_error_is_one", LAYOUT_SECONDARY, function},
+	{"cond_01_each_home_has_one", LAYOUT_SECONDARY, function},
 	{"flow_egress_in_callbacks", LAYOUT_SECONDARY, ports},
 	{"flow_egress_is_asked_for", LAYOUT_SECONDARY, ports},
 	{"pnt_08_a_function_reads", LAYOUT_SECONDARY, function},

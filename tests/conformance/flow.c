@@ -565,6 +565,8 @@ flow_refusals_say_where(void **state)
 	attr.cntrs = &cntrs[2];
 	attr.n_cntrs = 1;
 	refuse(&attr, any, NULL, -EINVAL, RTE_FLOW_ERROR_TYPE_ATTR);
+	cntrs[2] = trip_clock_cntr(harness_domain);
+	refuse(&attr, any, NULL, -EINVAL, RTE_FLOW_ERROR_TYPE_ATTR);
 	close_port();
 	harness_cntr_close(cntrs[0]);
 	harness_cntr_close(cntrs[1]);

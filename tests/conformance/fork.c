@@ -20,6 +20,8 @@ static struct trip_counters *counters;
 static struct trip_port *port;
 static struct trip_flow *flow;
 static uint64_t pending;
+/* What the clock was when it was read last. */
+static uint64_t shown;
 
 static int
 do_nothing(const struct trip_work_event *event, void *arg)
@@ -60,6 +62,7 @@ open_all(void)
 	work.op.cntr.value = 1;
 	pending = harness_queue(&work);
 	open_flow();
+	shown = trip_cntr_read(trip_clock_cntr(harness_domain));
 }
 
 static void
@@ -103,6 +106,8 @@ refuse_counters(void)
 	struct trip_cntr *other;
 	int number;
 
+	REFUSED(trip_cntr_add(trip_clock_cntr(harness_domain), 1));
+	REFUSED(trip_cntr_wait(trip_clock_cntr(harness_domain), TRIP_CNTR_MAX, -1));
 	REFUSED(trip_cntr_add(cntr, 1));
 	REFUSED(trip_cntr_add(cntr, UINT64_C(1) << 40));
 	REFUSED(trip_cntr_adderr(cntr, 1));
@@ -207,6 +212,7 @@ static bool errgen_is_kept = true;
 static void
 expect_values(const char *when)
 {
+	expect(when, trip_cntr_read(trip_clock_cntr(harness_domain)) == shown);
 	expect(when, trip_cntr_read(cntr) == 7 && trip_cntr_readerr(cntr) == 3);
 	expect(when, trip_cntr_read(plain) == TRIP_CNTR_MAX && trip_cntr_readerr(plain) == 0);
 	expect("errgen", !errgen_is_kept || trip_cntr_errgen(cntr) == errgen);

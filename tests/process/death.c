@@ -33,6 +33,7 @@ wait_for_ever(void *arg)
 }
 
 #define ITEMS 20
+#define HOUR UINT64_C(3600000000000)
 
 static void
 queue_items(struct trip_cntr *theirs, struct trip_cntr *own, struct trip_cntr *completion)
@@ -46,6 +47,10 @@ queue_items(struct trip_cntr *theirs, struct trip_cntr *own, struct trip_cntr *c
 		work.threshold = 1000 + i;
 		work.interval = i % 3 == 0 ? 10 : 0;
 		work.triggering_cntr = i % 2 == 0 ? theirs : own;
+		if (i % 5 == 4) {
+			work.triggering_cntr = trip_clock_cntr(family_domain);
+			work.threshold += trip_cntr_read(work.triggering_cntr) + HOUR;
+		}
 		work.op.cntr.cntr = i % 4 < 2 ? completion : own;
 		assert_int_equal(trip_work_queue(family_domain, &work, NULL), 0);
 	}
@@ -78,6 +83,7 @@ play_holder(const char *arg)
 	assert_int_equal(trip_trywait(family_domain, &fid, 1), 0);
 	pthread_create(&threads[0], NULL, wait_for_ever, own);
 	pthread_create(&threads[1], NULL, wait_for_ever, theirs);
+	pthread_create(&threads[2], NULL, wait_for_ever, trip_clock_cntr(family_domain));
 	queue_items(theirs, own, completion);
 	assert_int_equal(trip_thread_attach(family_domain), 0);
 	queue_items(theirs, own, completion);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What an idle lcore does about its timers: the sleeps are the test's, which takes the place of
+ * nanosleep() and of rte_power_monitor(), and so is the time.
+ */
+#include <time.h>
+
+#include <rte_common.h>
+#include <rte_power_intrinsics.h>
+
+#include "clock.h"
+#include "domain/idle.h"
+#include "home_bed.h"
+
+#define BASE UINT64_C(5000)
+/* Ticks are nanoseconds. */
+#define IDLE UINT64_C(1000000)
+#define CLOCK CNTRS
+
+static unsigned int sleeps;
+static uint64_t slept;
+/* Until when it monitors. */
+static uint64_t until;
+
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
+int
+__wrap_nanosleep(const struct timespec *time, struct timespec *left)
+{
+	sleeps++;
+	slept = (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec;
+	return 0;
+}
+
+int __wrap_rte_power_monitor(const struct rte_power_monitor_cond *condition, uint64_t timestamp);
+int
+__wrap_rte_power_monitor(const struct rte_power_monitor_cond *condition, uint64_t timestamp)
+{
+	sleeps++;
+	until = timestamp;
+	return 0;
+}
+
+static struct bed *
+open_idle(enum trip_idle idle)
+{
+	struct bed *bed = bed_open(0);
+
+	bed->engine.base_tsc = BASE;
+	bed->now = BASE;
+	bed->home->idle = (uint8_t)idle;
+	bed->home->idle_tsc = IDLE;
+	bed->home->scrub_tsc = UINT64_MAX / 2;
+	bed_settle(bed);
+	bed->home->busy_tsc = 0;
+	bed->now = BASE + 10 * IDLE;
+	(void)trip_home_iterate(bed->home, bed->now);
+	sleeps = 0;
+	return bed;
+}
+
+/* At most idle_us, and no longer than until its clock is due. */
+static void
+sleep_ends_with_the_clock(void **state)
+{
+	struct bed *bed = open_idle(TRIP_IDLE_SLEEP);
+	uint64_t time = 12 * IDLE + IDLE / 4;
+
+	trip_idle_wait(bed->home);
+	assert_int_equal(slept, IDLE);
+	bed_submit(bed, CLOCK, time, 0, 0);
+	bed_settle(bed);
+	trip_idle_wait(bed->home);
+	assert_int_equal(slept, IDLE);
+	bed->now = BASE + time - 300;
+	assert_int_equal(trip_home_iterate(bed->home, bed->now), 0);
+	trip_idle_wait(bed->home);
+	assert_int_equal(slept, 300);
+	/* Its time came while it was about to sleep. */
+	bed->now = BASE + time;
+	trip_idle_wait(bed->home);
+	assert_int_equal(sleeps, 4);
+	assert_int_equal(slept, 0);
+	bed_settle(bed);
+	assert_int_equal(bed->fired, 1);
+	bed_close(bed);
+}
+
+static void
+monitoring_ends_with_the_clock(void **state)
+{
+	struct bed *bed = open_idle(TRIP_IDLE_MONITOR);
+	uint64_t time = 10 * IDLE + 300;
+
+	trip_idle_wait(bed->home);
+	assert_int_equal(until, bed->now + IDLE);
+	bed_submit(bed, CLOCK, time, 0, 0);
+	bed_settle(bed);
+	trip_idle_wait(bed->home);
+	assert_int_equal(until, BASE + time);
+	assert_int_equal(sleeps, 2);
+	bed->now = until;
+	bed_settle(bed);
+	assert_int_equal(bed->fired, 1);
+	bed_close(bed);
+}
+
+/* The scrub is a timer, too: a lost ring is found in its time however long a sleep may be. */
+static void
+sleep_ends_with_the_scrub(void **state)
+{
+	struct bed *bed = open_idle(TRIP_IDLE_SLEEP);
+
+	bed->home->next_scrub_tsc = bed->now + 500;
+	trip_clock_timers(bed->home);
+	trip_idle_wait(bed->home);
+	assert_int_equal(slept, 500);
+	bed_close(bed);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sleep_ends_with_the_clock),
+		cmocka_unit_test(monitoring_ends_with_the_clock),
+		cmocka_unit_test(sleep_ends_with_the_scrub),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
