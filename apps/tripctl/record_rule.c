@@ -60,7 +60,8 @@ tripctl_record_work_row(
 		tripctl_table_cell(table, "-");
 	tripctl_table_cell(table, "%" PRIu32, work->pid);
 	tripctl_table_cell(table, "0x%" PRIx64, work->id);
-	tripctl_table_cell(table, "%s", tripctl_names_of_id(names, work->cntr, name));
+	tripctl_table_cell(table, "%s",
+		work->cntr != 0 ? tripctl_names_of_id(names, work->cntr, name) : "(clock)");
 	if (op.target == TRIP_OP_ON_CNTR)
 		tripctl_table_cell(table, "%s %s %" PRIu64, op.name,
 			tripctl_names_of_id(names, work->target, target), work->value);

@@ -17,6 +17,7 @@
 #include <trip.h>
 
 #include "apply/text.h"
+#include "apply/when.h"
 #include "attach.h"
 #include "options.h"
 #include "record.h"
@@ -71,21 +72,30 @@ tell(const struct tripctl_when *when, const struct trip_work_event *event)
 {
 	const struct trip_rules *rules = when->statement.rules;
 	const struct trip_rules_when *rule = &rules->whens[event->context];
+	bool is_time = rule->ref == TRIP_RULES_REF_CLOCK;
+	uint64_t offset = trip_apply_when_offset(rule, when->since);
+	uint64_t threshold = event->threshold - offset, value = event->value - offset;
 	char trigger[TRIP_APPLY_TEXT_MAX], action[TRIP_APPLY_TEXT_MAX], escaped[512];
+	char reached[TRIPCTL_TEXT_NUMBER], now[TRIPCTL_TEXT_NUMBER];
 	json_t *object;
 
 	trip_apply_text_trigger(rules, rule, trigger);
 	trip_apply_text_action(rules, rule, action);
 	if (!when->ctl->json) {
-		printf("%s reached %" PRIu64 ", now %" PRIu64 ": %s\n", trigger, event->threshold,
-			event->value, tripctl_text_escape(action, escaped, sizeof(escaped)));
+		printf("%s reached %s, now %s: %s\n", trigger,
+			(is_time ? tripctl_text_time : tripctl_text_exact)(threshold, reached),
+			(is_time ? tripctl_text_time : tripctl_text_exact)(value, now),
+			tripctl_text_escape(action, escaped, sizeof(escaped)));
 		return;
 	}
 	object = json_object();
-	tripctl_record_put_text(object, "counter", trigger);
-	tripctl_record_put_number(object, "threshold", event->threshold);
-	tripctl_record_put_number(object, "value", event->value);
-	tripctl_record_put_number(object, "overshoot", event->value - event->threshold);
+	if (is_time)
+		tripctl_record_put(object, "counter", json_null());
+	else
+		tripctl_record_put_text(object, "counter", trigger);
+	tripctl_record_put_number(object, "threshold", threshold);
+	tripctl_record_put_number(object, "value", value);
+	tripctl_record_put_number(object, "overshoot", value - threshold);
 	tripctl_record_put_text(object, "does", action);
 	tripctl_record_put(object, "result", json_integer(event->result));
 	tripctl_record_put_number(object, "latency_ns", event->latency_ns);
@@ -308,6 +318,7 @@ tripctl_when(struct tripctl *ctl, int argc, char **argv)
 		       "writes a line for each firing."
 		       "\v"
 		       "  tripctl when 'dns.packets >= 1M every 1M' log 'one more million'\n"
+		       "  tripctl when 'after 250ms' set window 0\n"
 		       "\n"
 		       "Exit code: 0; 2: the statement is wrong; 3: there is no such counter; 4: "
 		       "the time is over; 5: the primary has ended.",

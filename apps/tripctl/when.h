@@ -23,6 +23,8 @@ struct tripctl_when {
 	struct tripctl_count *counts;
 	struct trip_cntr **packets, **bytes, **counters;
 	struct trip_cntr *tick;
+	/* What the clock was when the statements were put to work. */
+	uint64_t since;
 	/* Statements that fire once and have not. */
 	unsigned int left;
 	/* Some fire again and again, or there is nothing but counts. */

@@ -47,6 +47,10 @@ find_trigger(struct tripctl_when *when, const struct trip_rules_when *rule, stru
 	struct trip_cntr **place;
 	int error;
 
+	if (rule->ref == TRIP_RULES_REF_CLOCK) {
+		*cntr = trip_clock_cntr(when->domain);
+		return 0;
+	}
 	if (rule->ref == TRIP_RULES_REF_COUNTER) {
 		place = &when->counters[rule->index];
 		error = find(when, rules->counters[rule->index].name, "", place);
@@ -138,7 +142,7 @@ queue_tick(struct tripctl_when *when, const struct trip_rules_when *rule, struct
 		.size = sizeof(work),
 		.op_type = TRIP_OP_CNTR_ADD,
 		.triggering_cntr = trigger,
-		.threshold = rule->threshold,
+		.threshold = rule->threshold + trip_apply_when_offset(rule, when->since),
 		.interval = rule->every,
 		.context = NOBODY,
 		.op.cntr = {.cntr = when->tick, .value = 1},
@@ -153,6 +157,7 @@ queue_when(struct tripctl_when *when, unsigned int index)
 	const struct trip_rules_when *rule = &when->statement.rules->whens[index];
 	struct trip_apply_when work = {
 		.rule = rule,
+		.since = when->since,
 		.context = index,
 		.flows_done = when->tick,
 		.queue = queue,
@@ -182,6 +187,7 @@ tripctl_when_open(struct tripctl_when *when)
 		if (is_own(when, &rules->counts[i]))
 			error = tripctl_count_open(
 				&when->counts[i], when->domain, &rules->counts[i]);
+	when->since = trip_cntr_read(trip_clock_cntr(when->domain));
 	when->stays = rules->n_whens == 0;
 	for (unsigned int i = 0; error == 0 && i < rules->n_whens; i++) {
 		error = queue_when(when, i);

@@ -141,6 +141,8 @@ trigger(const struct tripd_quota *quota, const struct trip_rules_when *when)
 		return quota->counts[when->index].packets;
 	case TRIP_RULES_REF_BYTES:
 		return quota->counts[when->index].bytes;
+	case TRIP_RULES_REF_CLOCK:
+		return trip_clock_cntr(quota->domain);
 	default:
 		return quota->counters[when->index];
 	}
@@ -174,6 +176,7 @@ queue_when(struct tripd_quota *quota, unsigned int i)
 	const struct trip_apply_when when = {
 		.rule = rule,
 		.trigger = trigger(quota, rule),
+		.since = quota->since,
 		.count = target == TRIP_OP_ON_FLOW ? &quota->counts[rule->target] : NULL,
 		.cntr = target == TRIP_OP_ON_CNTR ? quota->counters[rule->target] : NULL,
 		.function = quota->log,
@@ -282,6 +285,8 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 		ret = tripd_losses_open(&quota->losses, domain, plan, links);
 	if (ret == 0 && (ret = trip_function_register(domain, log_trip, NULL, &quota->log)) != 0)
 		fprintf(stderr, "tripd: log: %s\n", trip_error_message());
+	/* One beginning for all of them. */
+	quota->since = trip_cntr_read(trip_clock_cntr(domain));
 	for (i = 0; i < rules->n_whens && ret == 0; i++)
 		ret = queue_when(quota, i);
 	return ret;
@@ -290,6 +295,9 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 static void
 keep(struct tripd_quota *quota, const struct trip_work_event *event)
 {
+	uint64_t offset =
+		trip_apply_when_offset(&quota->rules->whens[event->context], quota->since);
+
 	if (quota->n_trips == quota->max_trips) {
 		size_t max = quota->max_trips == 0 ? 256 : 2 * quota->max_trips;
 		struct tripd_trip *trips = NULL;
@@ -306,8 +314,8 @@ keep(struct tripd_quota *quota, const struct trip_work_event *event)
 	quota->trips[quota->n_trips++] = (struct tripd_trip){
 		.when = (unsigned int)event->context,
 		.result = event->result,
-		.threshold = event->threshold,
-		.value = event->value,
+		.threshold = event->threshold - offset,
+		.value = event->value - offset,
 		.latency_ns = event->latency_ns,
 	};
 }
@@ -341,6 +349,8 @@ tripd_quota_value(const struct tripd_quota *quota, const struct trip_rules_when 
 {
 	struct trip_flow_count count;
 
+	if (when->ref == TRIP_RULES_REF_CLOCK)
+		return trip_cntr_read(trip_clock_cntr(quota->domain)) - quota->since;
 	if (when->ref == TRIP_RULES_REF_COUNTER)
 		return trip_cntr_read(quota->counters[when->index]);
 	(void)trip_apply_count_query(&quota->counts[when->index], &count);
@@ -375,7 +385,7 @@ is_due(const struct tripd_quota *quota, unsigned int i)
 	const struct trip_rules_when *when = &quota->rules->whens[i];
 	uint64_t value = tripd_quota_value(quota, when);
 
-	if (value < when->threshold)
+	if (when->ref == TRIP_RULES_REF_CLOCK || value < when->threshold)
 		return false;
 	if (when->every == 0)
 		return quota->fired[i] == 0;
@@ -402,6 +412,8 @@ tripd_quota_settle(struct tripd_quota *quota)
 	unsigned int i;
 	size_t n_new;
 
+	/* Packets have ended, and time would not. */
+	trip_work_flush(quota->domain, trip_clock_cntr(quota->domain));
 	for (;;) {
 		n_new = tripd_quota_read(quota);
 		for (i = 0; i < quota->rules->n_whens && !is_due(quota, i); i++)

@@ -45,6 +45,8 @@ struct tripd_quota {
 	/* Firings of each `when`. */
 	uint64_t *fired;
 	struct trip_function *log;
+	/* What the clock was when they were put to work. */
+	uint64_t since;
 	/* All firings in order, up to TRIPD_TRIPS_MAX. */
 	struct tripd_trip *trips;
 	size_t n_trips, max_trips;
@@ -86,7 +88,7 @@ void tripd_quota_freshen(struct tripd_quota *quota);
 
 /*
  * Waits until everything has fired that is due by what was counted, or for two seconds in which
- * nothing fires. Only once no packet arrives any more.
+ * nothing fires; what is to happen later does not. Only once no packet arrives any more.
  *
  * @return
  *   The `when` that is still due, or -1.

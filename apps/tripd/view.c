@@ -49,13 +49,14 @@ tripd_view_trip(struct tripd_screen *screen, const struct tripd_quota *quota, si
 {
 	const struct tripd_trip *at = &quota->trips[trip];
 	const struct trip_rules_when *when = &quota->rules->whens[at->when];
+	bool is_time = when->ref == TRIP_RULES_REF_CLOCK;
 	char trigger[TRIP_APPLY_TEXT_MAX], action[TRIP_APPLY_TEXT_MAX];
 	char threshold[16], over[16], latency[16];
 
 	trip_apply_text_trigger(quota->rules, when, trigger);
 	trip_apply_text_action(quota->rules, when, action);
-	tripd_describe_number(at->threshold, threshold);
-	tripd_describe_number(at->value - at->threshold, over);
+	(is_time ? tripd_describe_time : tripd_describe_number)(at->threshold, threshold);
+	(is_time ? tripd_describe_time : tripd_describe_number)(at->value - at->threshold, over);
 	tripd_describe_time(at->latency_ns, latency);
 	tripd_screen_say(screen, "%-18s >= %-11s +%-8s %9s  %s%s%s%s%s", trigger, threshold, over,
 		latency,

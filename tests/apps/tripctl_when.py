@@ -67,6 +67,43 @@ def it_fires_again_and_again(bed):
     equal(bed.run('when', '--timeout', '100ms', 'one >= 100 every 5', 'log'), (0, '', ''), 'the end of its time')
 
 
+def it_fires_at_a_time(bed):
+    bed.open(huge=True).tell('cntr one')
+    # What comes is in the order of the times, and nothing is early, however long the machine takes.
+    code, out, err = bed.run('when', 'after 30ms', 'log', 'late', ';', 'when after 1us add one 5', ';',
+                             'when', 'after', '0s', 'set', 'one', '2')
+    equal((code, err), (0, ''), 'exit code and stderr')
+    found = [re.fullmatch(r'time reached ([0-9.]+ \w+), now ([0-9.]+ \w+): (.*)', line) for line in out.splitlines()]
+    equal([(match.group(1), match.group(3)) for match in found],
+          [('0 ns', 'set one 2'), ('1.0 us', 'add one 5'), ('30.0 ms', 'log late')], 'what fired')
+    equal(bed.value('one'), 7, 'the counter')
+    alone(bed)
+    told = bed.json('when', 'after 20ms', 'log', 'x')
+    equal({key: told[key] for key in ('counter', 'threshold', 'does', 'result')},
+          {'counter': None, 'threshold': 20000000, 'does': 'log x', 'result': 0}, 'JSON')
+    equal(told['overshoot'], told['value'] - told['threshold'], 'overshoot')
+    assert told['overshoot'] >= 0, told
+    process = start(bed, 'when', 'after 100d every 100d', 'log')
+    work, _ = pending(bed)
+    equal((work['counter'], work['every'], work['pid']), (None, 100 * 86400 * 10**9, process.pid), 'the work')
+    assert '(clock)' in bed.good('list', 'works'), 'what list says'
+    process.send_signal(signal.SIGINT)
+    equal(bed.finish(process), (-signal.SIGINT, '', ''), 'the end')
+    alone(bed)
+
+
+def it_fires_each_period(bed):
+    bed.open(huge=True).tell('cntr one')
+    process = start(bed, 'when', 'after 2ms every 1ms', 'add', 'one', '1')
+    for ms in range(2, 10):
+        line = process.stdout.readline()
+        assert line.startswith(f'time reached {ms}.0 ms, now ') and line.endswith(': add one 1\n'), line
+    process.send_signal(signal.SIGINT)
+    equal(bed.finish(process)[0], -signal.SIGINT, 'exit status')
+    assert bed.value('one') >= 8, bed.value('one')
+    alone(bed)
+
+
 def all_of_64_bits(bed):
     bed.open(huge=True).tell('cntr one', f'set one {TOP - 1}')
     process = start(bed, 'when', f'one >= {TOP}', 'log')
@@ -114,6 +151,8 @@ def what_is_wrong_is_said(bed):
             (['one >= 5 log # x'], 'no comment'),
             (['one >= 5 log\nwhen one >= 6 log'], 'one line'),
             (['dns.packets >= 5 drop dns'], "drop dns: its flows are another process's"),
+            (['after 5 log'], 'expected a time'),
+            (['after 1s every 10us log'], 'expected 1ms or more'),
             (['one >= 5 log', ';', 'count x port any pattern eth / end'], 'not yet'),
             (['one >= 5 log', ';', 'count x port 0 pattern eth / end actions rss / end'], 'the action rss'),
             (['one >= 5 log', ';', 'count x port 0 pattern foo / end'], 'statement:2:'),
@@ -124,5 +163,6 @@ def what_is_wrong_is_said(bed):
         assert said in err, (words, err)
 
 
-main(it_tells_what_fires, it_changes_counters, it_fires_again_and_again, all_of_64_bits, the_time_is_kept,
+main(it_tells_what_fires, it_changes_counters, it_fires_again_and_again, it_fires_at_a_time, it_fires_each_period,
+     all_of_64_bits, the_time_is_kept,
      signals_end_it, the_end_of_the_primary_ends_it, what_is_wrong_is_said)

@@ -68,6 +68,21 @@ def every_fires_as_often_as_due(bench):
     equal(report['counters'][1]['packets'], 5, 'counter n')
 
 
+def times_are_told(bench):
+    """What comes after the end of the packets does not fire; a clock that goes on keeps nobody."""
+    report, out = bench.play(
+        dns(10), DNS + 'counter n\nwhen after 2ms every 1ms add n 1\nwhen after 1ms log "first"\n'
+        'when after 1d drop dns\n')
+    assert {trip['counter'] for trip in report['trips']} == {None}, report['trips']
+    equal([trip['threshold'] for trip in report['trips']],
+          [10**6 * (i + 1) for i in range(len(report['trips']))], 'thresholds')
+    for trip in report['trips']:
+        assert trip['value'] >= trip['threshold'], trip
+    equal(report['counters'][1]['packets'], len(report['trips']) - 1, 'additions')
+    equal([trip['op'] for trip in report['trips'][:2]], ['log', 'add'], 'operations')
+    assert re.search(r'^time +>= 1.* ms .*log first$', out, re.M), out
+
+
 def operations_do_what_they_say(bench):
     report, out = bench.play(
         dns(50) + web(50), DNS + WEB + 'counter a\ncounter b\n'
@@ -139,6 +154,6 @@ def nothing_arrives(bench):
 
 
 main(report_has_counts_and_trips, trips_come_in_threshold_order, every_fires_as_often_as_due,
-     operations_do_what_they_say, one_worker_does_both, report_goes_to_stdout,
+     times_are_told, operations_do_what_they_say, one_worker_does_both, report_goes_to_stdout,
      report_replaces_the_one_before, a_trip_for_each_packet,
      trips_are_said_without_a_report, nothing_arrives)

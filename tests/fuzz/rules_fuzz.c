@@ -68,7 +68,8 @@ compare(const struct trip_rules *a, const struct trip_rules *b)
 	for (unsigned int i = 0; i < a->n_whens; i++)
 		must(a->whens[i].ref == b->whens[i].ref && a->whens[i].index == b->whens[i].index &&
 			a->whens[i].target == b->whens[i].target &&
-			a->whens[i].threshold == b->whens[i].threshold);
+			a->whens[i].threshold == b->whens[i].threshold &&
+			a->whens[i].every == b->whens[i].every);
 }
 
 int

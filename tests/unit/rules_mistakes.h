@@ -314,7 +314,8 @@ static const struct mistake mistakes[] = {
 	MISTAKE("count twice port 0 pattern eth / end\ncounter once\ncounter twice\ncounter twice",
 		"3:9: the name 'twice' is defined twice: on line 1 and on line 3\n"
 		"4:9: the name 'twice' is defined twice: on line 1 and on line 4\n"),
-	MISTAKE("when", "1:5: expected a counter, 'all' or 'any', found the end of the line\n"),
+	MISTAKE("when",
+		"1:5: expected a counter, 'after', 'all' or 'any', found the end of the line\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets",
 		"2:15: expected 'rate', 'idle' or '>=', found the end of the line\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets > 5 log",
@@ -363,6 +364,26 @@ static const struct mistake mistakes[] = {
 		"2:27: every 0 would fire without end: expected 1 or more\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 every 0kB log",
 		"2:27: every 0 would fire without end: expected 1 or more\n"),
+	MISTAKE("when after log", "1:12: expected a number, found 'log'\n"),
+	MISTAKE("when after 250 log", "1:12: expected a time such as 250ms, 10s or 5m (units ns us "
+				      "ms s m h d), found '250'\n"),
+	MISTAKE("when after 0.5s log", "1:12: expected a time such as 250ms, 10s or 5m (units ns "
+				       "us ms s m h d), found '0.5s'\n"),
+	MISTAKE("when after 010s log", "1:12: expected a time such as 250ms, 10s or 5m (units ns "
+				       "us ms s m h d), found '010s'\n"),
+	MISTAKE("when after 5M log", "1:12: expected a time such as 250ms, 10s or 5m (units ns us "
+				     "ms s m h d), found '5M'\n"),
+	MISTAKE("when after 10001d log", "1:12: time 10001d is above 10000d\n"),
+	MISTAKE("when after 99999999999999999999s log",
+		"1:12: time 99999999999999999999s is above 10000d\n"),
+	MISTAKE("when after 1s every 5 log", "1:21: expected a time such as 250ms, 10s or 5m "
+					     "(units ns us ms s m h d), found '5'\n"),
+	MISTAKE("when after 1s every 999us log",
+		"1:21: every '999us' would do little else: expected 1ms or more\n"),
+	MISTAKE("when after 1s every 0s log",
+		"1:21: every '0s' would do little else: expected 1ms or more\n"),
+	MISTAKE("when after 1s drop g", "1:20: no 'count' rule is named 'g'\n"),
+	MISTAKE("when after >= 5 log", "1:6: no 'count' rule or 'counter' is named 'after'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 every log",
 		"2:27: expected a number, found 'log'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g >= 5 log",

@@ -139,6 +139,41 @@ test_file(void **state)
 	trip_rules_free(rules);
 }
 
+/* Times, and a counter that has the word for its name. */
+static void
+test_times(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t ns;
+	} times[] = {{"0ns", 0}, {"1ns", 1}, {"7us", 7000}, {"250ms", 250000000},
+		{"10s", 10000000000}, {"5m", 300000000000}, {"2h", 7200000000000},
+		{"10000d", 864000000000000000}};
+	struct trip_rules *rules;
+	char text[64];
+
+	for (unsigned int i = 0; i < RTE_DIM(times); i++) {
+		snprintf(text, sizeof(text), "when after %s log", times[i].text);
+		rules = good(text);
+		assert_int_equal(rules->n_whens, 1);
+		assert_int_equal(rules->whens[0].ref, TRIP_RULES_REF_CLOCK);
+		assert_int_equal(rules->whens[0].threshold, times[i].ns);
+		assert_int_equal(rules->whens[0].every, 0);
+		assert_string_equal(rules->whens[0].source, text);
+		trip_rules_free(rules);
+	}
+	rules = good("when after 1s \\\n every 1ms log\ncounter after\n"
+		     "when after >= 5 every 2 add after 1\nwhen after>=5 log\n");
+	assert_int_equal(rules->whens[0].ref, TRIP_RULES_REF_CLOCK);
+	assert_int_equal(rules->whens[0].every, 1000000);
+	for (unsigned int i = 1; i < 3; i++) {
+		assert_int_equal(rules->whens[i].ref, TRIP_RULES_REF_COUNTER);
+		assert_int_equal(rules->whens[i].threshold, 5);
+	}
+	assert_int_equal(rules->whens[1].every, 2);
+	trip_rules_free(rules);
+}
+
 /* What a rule may have besides its pattern. */
 static void
 test_attributes(void **state)
@@ -662,7 +697,8 @@ test_mutations(void **state)
 		"also count dns port 0 ingress group 0 priority 3 engine sw pattern eth / \\\n"
 		" ipv4 src spec 10.1.0.0 src prefix 16 / udp dst is 53 / end actions drop / end\n"
 		"counter c # x\nwhen dns.packets >= 10k every 1Ki drop dns for 10m\n"
-		"when c >= 5 log \"a \\\" b\"\nwhen all (c >= 5, dns.bytes >= 6) exec /bin/x\n"
+		"when after 5s every 1s add c 1\nwhen c >= 5 log \"a \\\" b\"\nwhen all (c >= 5, "
+		"dns.bytes >= 6) exec /bin/x\n"
 		"each f port 0 ipv4.src/24 max 10 idle 5s\n";
 	struct trip_random random = {.state = trip_test_seed("rules")};
 	uint64_t rounds = trip_test_rounds(5000);
@@ -703,6 +739,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_names),

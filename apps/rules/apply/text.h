@@ -7,7 +7,7 @@
 
 #define TRIP_APPLY_TEXT_MAX 128
 
-/* "dns.packets", or the name of a counter. */
+/* "dns.packets", the name of a counter, or "time". */
 void trip_apply_text_trigger(const struct trip_rules *rules, const struct trip_rules_when *when,
 	char text[TRIP_APPLY_TEXT_MAX]);
 

@@ -3,6 +3,12 @@
 
 #include "when.h"
 
+uint64_t
+trip_apply_when_offset(const struct trip_rules_when *rule, uint64_t since)
+{
+	return rule->ref == TRIP_RULES_REF_CLOCK ? since : 0;
+}
+
 unsigned int
 trip_apply_when_items(const struct trip_rules *rules, const struct trip_rules_when *rule)
 {
@@ -37,7 +43,8 @@ trip_apply_when(const struct trip_apply_when *when)
 	struct trip_work work = {
 		.size = sizeof(work),
 		.triggering_cntr = when->trigger,
-		.threshold = when->rule->threshold,
+		.threshold =
+			when->rule->threshold + trip_apply_when_offset(when->rule, when->since),
 		.interval = when->rule->every,
 		.context = when->context,
 		.op_type = op->type,

@@ -12,6 +12,8 @@
 struct trip_apply_when {
 	const struct trip_rules_when *rule;
 	struct trip_cntr *trigger;
+	/* What the clock was when the rules were put to work. */
+	uint64_t since;
 	/* What it acts on: a count's flows, a counter, or a function. Functions are the primary's;
 	 * without one, `cntr` has 0 added to it, which is seen by its event alone. */
 	const struct trip_apply_count *count;
@@ -25,6 +27,9 @@ struct trip_apply_when {
 	int (*queue)(void *arg, const struct trip_work *work);
 	void *arg;
 };
+
+/* How far what the trigger has come to is from what the rule says. */
+uint64_t trip_apply_when_offset(const struct trip_rules_when *rule, uint64_t since);
 
 /* How many items that is. */
 unsigned int trip_apply_when_items(

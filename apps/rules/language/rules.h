@@ -29,7 +29,9 @@
 #define TRIP_RULES_PORT_NAME_MAX 63        /* as ethdev's RTE_ETH_NAME_MAX_LEN, without the NUL */
 #define TRIP_RULES_INTERFACE_MAX 15        /* as the kernel's IFNAMSIZ, without the NUL */
 #define TRIP_RULES_FILE_MAX (64u << 20)
-#define TRIP_RULES_SHOWN_MAX 20u /* errors or warnings, of those that are found */
+#define TRIP_RULES_TIME_MAX (UINT64_C(10000) * 86400 * 1000000000) /* of a TIME: 10000 days */
+#define TRIP_RULES_PERIOD_MIN UINT64_C(1000000) /* of one that repeats: a millisecond */
+#define TRIP_RULES_SHOWN_MAX 20u                /* errors or warnings, of those that are found */
 
 enum trip_rules_engine {
 	TRIP_RULES_ENGINE_AUTO,
@@ -105,6 +107,9 @@ enum trip_rules_ref {
 	TRIP_RULES_REF_PACKETS, /* of counts[index] */
 	TRIP_RULES_REF_BYTES,   /* of counts[index] */
 	TRIP_RULES_REF_COUNTER, /* counters[index] */
+	/* Nanoseconds since the rules were put to work; threshold is at most TRIP_RULES_TIME_MAX,
+	 * and every at least TRIP_RULES_PERIOD_MIN. */
+	TRIP_RULES_REF_CLOCK,
 };
 
 enum trip_rules_op {

@@ -163,6 +163,9 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 	<word> "until"		{ TOKEN(UNTIL); }
 	<word> "for"		{ TOKEN(FOR); }
 	<word> "idle"		{ TOKEN(IDLE); }
+	<ref> "after"		{ TOKEN(AFTER); }
+	<ref> "after" / blank* ">="	{ TOKEN(REF); }
+	<ref> "after" / blank+ ("rate" | "idle") blank	{ TOKEN(REF); }
 	<ref> "all" / blank* "("	{ TOKEN(ALL); }
 	<ref> "any" / blank* "("	{ TOKEN(ANY); }
 	<word> "every"		{ TOKEN(EVERY); }

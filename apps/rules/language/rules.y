@@ -44,7 +44,7 @@ static void trip_rules_yyerror(
 %token PATTERN "pattern" ACTIONS "actions" END "end"
 %token IS "is" SPEC "spec" MASK "mask" PREFIX "prefix" RANGE "range" LAST "last"
 %token DROP "drop" MARK "mark" ID "id" PASSTHRU "passthru" QUEUE "queue" INDEX "index" RSS "rss"
-%token OVER "over" UNTIL "until" FOR "for" RATE_WORD "rate" IDLE "idle" ALL "all" ANY "any"
+%token AFTER "after" OVER "over" UNTIL "until" FOR "for" RATE_WORD "rate" IDLE "idle" ALL "all" ANY "any"
 %token EVERY "every" PASS "pass" DELETE "delete" ADD "add" SET "set" POLICE "police" LOG "log"
 %token EXEC "exec" MAX "max" GE ">=" SLASH "/" COMMA ","
 
@@ -156,6 +156,10 @@ when: WHEN condition every op
 condition: REF GE NUMBER {
 		ctx->names.ref = @1;
 		trip_rules_value_amount(ctx, &@3, &ctx->when.threshold);
+	}
+	| AFTER NUMBER {
+		ctx->when.ref = TRIP_RULES_REF_CLOCK;
+		trip_rules_value_time(ctx, &@2, &ctx->when.threshold);
 	}
 	| REF RATE_WORD GE rate OVER NUMBER until {
 		ctx->names.ref = @1;

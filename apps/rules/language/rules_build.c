@@ -196,8 +196,17 @@ trip_rules_build_queue(struct trip_rules_ctx *ctx, const struct trip_rules_span 
 void
 trip_rules_build_every(struct trip_rules_ctx *ctx, const struct trip_rules_span *value)
 {
-	if (trip_rules_value_amount(ctx, value, &ctx->when.every) && ctx->when.every == 0)
+	char quote[TRIP_RULES_QUOTE_SIZE];
+	uint64_t *every = &ctx->when.every;
+
+	if (ctx->when.ref == TRIP_RULES_REF_CLOCK) {
+		if (trip_rules_value_time(ctx, value, every) && *every < TRIP_RULES_PERIOD_MIN)
+			trip_rules_error(ctx, value,
+				"every %s would do little else: expected 1ms or more",
+				trip_rules_error_quote(quote, value));
+	} else if (trip_rules_value_amount(ctx, value, every) && *every == 0) {
 		trip_rules_error(ctx, value, "every 0 would fire without end: expected 1 or more");
+	}
 }
 
 void

@@ -155,6 +155,8 @@ bool trip_rules_value_number(struct trip_rules_ctx *ctx, const struct trip_rules
 	const char *what, uint64_t max, uint64_t *value);
 bool trip_rules_value_amount(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *span, uint64_t *value);
+bool trip_rules_value_time(
+	struct trip_rules_ctx *ctx, const struct trip_rules_span *span, uint64_t *ns);
 char *trip_rules_value_string(struct trip_rules_ctx *ctx, const struct trip_rules_span *span);
 enum trip_rules_number {
 	TRIP_RULES_NUMBER_OK,

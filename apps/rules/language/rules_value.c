@@ -150,6 +150,51 @@ trip_rules_value_amount(
 	return true;
 }
 
+/* Nanoseconds of the unit behind a number, or 0. */
+static uint64_t
+unit_of(const char *name, size_t length)
+{
+	static const struct {
+		char name[3];
+		uint64_t ns;
+	} units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000},
+		{"m", UINT64_C(60000000000)}, {"h", UINT64_C(3600000000000)},
+		{"d", UINT64_C(86400000000000)}};
+
+	for (unsigned int i = 0; i < RTE_DIM(units); i++)
+		if (strlen(units[i].name) == length && memcmp(units[i].name, name, length) == 0)
+			return units[i].ns;
+	return 0;
+}
+
+bool
+trip_rules_value_time(struct trip_rules_ctx *ctx, const struct trip_rules_span *span, uint64_t *ns)
+{
+	char quote[TRIP_RULES_QUOTE_SIZE];
+	enum trip_rules_number kind;
+	size_t digits = 0;
+	uint64_t unit;
+
+	while (digits < span->length && digit_of(span->text[digits]) < 10)
+		digits++;
+	unit = unit_of(span->text + digits, span->length - digits);
+	kind = trip_rules_value_u64(span->text, digits, ns);
+	if (kind == TRIP_RULES_NUMBER_BAD || unit == 0) {
+		trip_rules_error(ctx, span,
+			"expected a time such as 250ms, 10s or 5m (units ns us ms s m h d), found "
+			"%s",
+			trip_rules_error_quote(quote, span));
+		return false;
+	}
+	if (kind == TRIP_RULES_NUMBER_OVERFLOW || *ns > TRIP_RULES_TIME_MAX / unit) {
+		trip_rules_error(ctx, span, "time %.*s is above 10000d",
+			(int)(span->length < 40 ? span->length : 40), span->text);
+		return false;
+	}
+	*ns *= unit;
+	return true;
+}
+
 /* A string without its quotes; \" and \\ are its only escapes. NULL after an error. */
 char *
 trip_rules_value_string(struct trip_rules_ctx *ctx, const struct trip_rules_span *span)
