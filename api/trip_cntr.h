@@ -253,8 +253,8 @@ struct trip_fid *trip_cntr_fid(struct trip_cntr *cntr);
  * The handle is the domain's, for any thread, and nobody closes it: trip_cntr_close() is -EINVAL.
  * So are trip_cntr_add(), set, adderr and seterr, and work or a flow that would change it. Its wait
  * object is TRIP_WAIT_UNSPEC: trip_cntr_wait() returns 0 once a time has come, trip_cntr_arm() is
- * -EINVAL. To poll sets and trip_trywait() it is always due. A descriptor that is ready at a time is
- * that of a counter to which work on the clock adds. Where this process is not attached it shows
+ * -EINVAL. To poll sets and trip_trywait() it is always due. A descriptor that is ready at a time
+ * is that of a counter to which work on the clock adds. Where this process is not attached it shows
  * what was last read (WAIT-12).
  *
  * @return

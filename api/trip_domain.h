@@ -46,11 +46,14 @@ enum trip_idle {
 	TRIP_IDLE_SPIN,
 	/**
 	 * Sleeps until its doorbell is written or its clock has something to do, at most `idle_us`
-	 * (rte_power_monitor(); x86: umwait). Costs less power, and gives a hyperthread beside it the whole core.
+	 * (rte_power_monitor(); x86: umwait). Costs less power, and gives a hyperthread beside it
+	 * the whole core.
 	 */
 	TRIP_IDLE_MONITOR,
-	/** Sleeps in the kernel, `idle_us` at a time and until its clock has something to do at most,
-	 * once it has been idle for as long. */
+	/**
+	 * Sleeps in the kernel, `idle_us` at a time and until its clock has something to do at
+	 * most, once it has been idle for as long.
+	 */
 	TRIP_IDLE_SLEEP,
 };
 

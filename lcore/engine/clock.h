@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The clock of a home: a counter of nanoseconds, which only grows (COND-01). What is to happen at a
- * time is an item at that threshold, so the pending set is the timer.
+ * The clock of a home: a counter of nanoseconds, which only grows (COND-01). What is to happen at
+ * a time is an item at that threshold, so the pending set is the timer.
  *
- * Nobody adds to it. Its cell shows the last time at which something of it was due. When it settles,
- * the home notes by its tsc when the lowest threshold is reached: one of the timers that an idle
- * iteration looks at with one comparison. At that moment its cell is set to the present, it is due
- * as a counter that rang, and it fires in the next iteration. An item whose time has passed when it
- * is accepted may be above the cell; then that moment is in the past, and the next iteration finds
- * it.
+ * Nobody adds to it. Its cell shows the last time at which something of it was due. When it
+ * settles, the home notes by its tsc when the lowest threshold is reached: one of the timers that
+ * an idle iteration looks at with one comparison. At that moment its cell is set to the present,
+ * it is due like a counter that rang, and it fires in the next iteration. An item whose time has
+ * passed when it is accepted may be above the cell; that moment is then in the past, and the next
+ * iteration finds it.
  *
  * Nothing fires early: the moment is rounded up, and the cell never runs ahead of the tsc. What
  * was submitted before a moment is accepted before anything fires that this moment makes due, as

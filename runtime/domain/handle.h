@@ -76,7 +76,7 @@ struct trip_cntr {
 	/* By which the registry knows it; and it was found by name, so another handle owns it. */
 	uint64_t id;
 	bool found;
-	/* It shows the time; nobody opened it, and nothing but time changes it (cntr/clock_cntr.h). */
+	/* It shows the time; nobody opened it, and only time changes it (cntr/clock_cntr.h). */
 	bool is_clock;
 	struct trip_home *home;
 	struct trip_cell *cell;

@@ -69,10 +69,6 @@ def by_a_tap(bench):
     make_network()
     if not os.access('/dev/net/tun', os.R_OK | os.W_OK):
         raise Skip('a tap takes /dev/net/tun')
-
-    # The kernel would speak of itself there, and lose that, too.
-    with open('/proc/sys/net/ipv6/conf/default/disable_ipv6', 'w', encoding='ascii') as file:
-        file.write('1')
     lose(bench, lambda: opened('tap0'), 5000, *bench.eal('net_tap0,iface=tap0'))
 
 

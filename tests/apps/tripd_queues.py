@@ -32,7 +32,7 @@ def make_queues():
     make_network()
     ip('link add many0 numtxqueues 4 numrxqueues 4 type veth peer name far0 numtxqueues 4 numrxqueues 4')
     for name in 'many0', 'far0':
-        ip(f'link set {name} addrgenmode none arp off up')
+        ip(f'link set {name} arp off up')
 
 
 def queues_that_are_left_out_are_refused(bench):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The handles of the clocks, which are the domain's: whose each caller gets, and what keeps them. */
+/* The handles of the clocks, which are the domain's: which one who gets, and what keeps them. */
 #include <trip_test.h>
 
 #include <errno.h>
