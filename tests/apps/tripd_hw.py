@@ -28,7 +28,7 @@ INJECT, LATENCY, REMOVE = 1, 2, 6
 
 
 class Device:
-    """The device of a program under vcx-run, by its socket; tests/vcx/vcx.h has the calls."""
+    """The device of a program under vcx-run, by its socket; tests/beds/vcx/vcx.h has the calls."""
 
     def __init__(self, directory):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)

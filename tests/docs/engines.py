@@ -17,7 +17,7 @@ HW = ('verbs', 'bulk', 'fallback')
 BEGIN, END = '<!-- by tests/docs/engines.py -->\n', '<!-- to here -->\n'
 
 # Operation; what each column says; the test that shows it in software and in hardware. Conformance tests
-# are programs of both kinds, `flows` is tests/vcx/flows.c.
+# are programs of both kinds, `flows` is tests/beds/vcx/flows.c.
 ROWS = (
     ('packets and bytes', ('exact', 'exact', 'exact', 'exact'),
      ('flow', 'cntr_21_packets_and_bytes_of_four_queues'), ('flow', 'cntr_21_packets_and_bytes_of_four_queues')),
@@ -69,12 +69,12 @@ def command(build, engine, test):
     program, case = test
     tests = os.path.join(build, 'tests')
     if program == 'drops':
-        return [os.path.join(tests, 'property', 'property-drops')]
+        return [os.path.join(tests, 'soft', 'drops')]
     if program == 'flows':
-        return [os.path.join(tests, 'vcx', 'vcx-flows'), engine, case]
+        return [os.path.join(tests, 'beds', 'vcx', 'vcx-flows'), engine, case]
     if engine == 'software':
-        return [os.path.join(tests, 'conformance', f'conformance-{program}'), 'manual', case]
-    return [os.path.join(tests, 'vcx', f'conformance-{program}-vcx'), engine, 'manual', case]
+        return [os.path.join(tests, 'runtime', program), 'manual', case]
+    return [os.path.join(tests, 'beds', 'vcx', f'{program}-vcx'), engine, 'manual', case]
 
 
 def run(build, engine, operation, test):

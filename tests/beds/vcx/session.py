@@ -3,6 +3,7 @@
 """dpdk-testpmd under vcx-run: rules are made and read at its prompt, the device is driven by vcx-ctl from
 another process, and both tell the same numbers. Then two of them share a port."""
 import os
+import pathlib
 import pty
 import re
 import select
@@ -214,7 +215,7 @@ def main():
         skip('there is no dpdk-testpmd')
     if b'__asan' in subprocess.run(['nm', '-D', library], capture_output=True, check=True).stdout:
         skip('a library with AddressSanitizer cannot be preloaded into a program without')
-    build = os.path.dirname(os.path.dirname(os.path.dirname(library)))
+    build = str(pathlib.Path(library).parents[3])
     with tempfile.TemporaryDirectory(prefix='vcx-session.') as directory:
         device = f'{directory}/device'
         vcx_run = [runner, '--build', build, '--dir', device]

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "domain/domain.h"
-#include "engine.h"
+#include "engine_threads.h"
 #include "domain/progress.h"
 
 /* Seconds that a phase may take: beyond, somebody sleeps for ever. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The deferred work of stress-engine: every item has exactly one outcome, and all is counted. */
-#include "engine.h"
+#include "engine_threads.h"
 
 static struct worker *
 worker_of(uint64_t context)

@@ -2,7 +2,7 @@
 /* Objects of stress-engine that come and go: their whole life, with all that may refer to them. */
 #include <string.h>
 
-#include "engine.h"
+#include "engine_threads.h"
 #include "waits.h"
 
 static const enum trip_wait_obj wait_objs[] = {

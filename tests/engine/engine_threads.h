@@ -4,8 +4,8 @@
  * timeout. Both go by phases: at the end of each the workers stand still, one last update wakes
  * every waiter, and the domain is looked at as a whole.
  */
-#ifndef TRIP_STRESS_ENGINE_H
-#define TRIP_STRESS_ENGINE_H
+#ifndef TRIP_ENGINE_THREADS_H
+#define TRIP_ENGINE_THREADS_H
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The clock of a home (COND-01). A verdict depends on what the clock shows and on the order of
- * things, never on how long anything took: ../unit/clock.c has a clock of its own.
+ * things, never on how long anything took: ../engine/clock.c has a clock of its own.
  */
 #include <errno.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "engine.h"
+#include "engine_threads.h"
 #include "waits.h"
 
 #define MEMBERS 3
