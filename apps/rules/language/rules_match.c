@@ -13,72 +13,7 @@
  * share a place, and so do those of the L4 protocols and of the tunnels: another byte tells them
  * apart. Not looked at is what would make a packet malformed, such as a length: it may lie.
  */
-#include <string.h>
-
-#include <rte_byteorder.h>
-
-#include "rules_priv.h"
-
-#define LEVEL (8 * TRIP_RULES_MATCH_WORDS / 2)
-
-/* Bytes of a level. */
-enum place {
-	AT_TAGS,      /* 0, 1, 2, or 3 for more */
-	AT_TAGGED,    /* 1: there is one */
-	AT_L3,        /* 2: the EtherType behind all tags */
-	AT_IP = 4,    /* 1: AT_L3 is IPv4 or IPv6 */
-	AT_UPPER,     /* the protocol number behind all headers of IP */
-	AT_LATER,     /* 1: not the first fragment of IPv4 */
-	AT_FRAGMENT,  /* 1: IPv6 has a fragment header */
-	AT_ETH = 8,   /* 14 */
-	AT_AUTH = 22, /* 1: there is AH */
-	AT_VLAN = 24, /* 4, and 4 of the second one */
-	AT_HEADER = 32,
-	AT_L4 = 72,
-	AT_TUNNEL = 96,
-	AT_SESSION = 104, /* 1: there is a PDU session container */
-	AT_SESSION_HEADER,
-	AT_AUTH_HEADER = 112, /* 12 */
-};
-
-/* The EtherType of the frame, and of what stands behind one tag and behind two. */
-static const size_t types[] = {AT_ETH + 12, AT_VLAN + 2, AT_VLAN + 6};
-#define AT_IPV4_FRAGMENT (AT_HEADER + 6)
-#define AT_IPV4_PROTO (AT_HEADER + 9)
-#define AT_IPV6_PROTO (AT_HEADER + 6)
-#define AT_UDP_DST (AT_L4 + 2)
-#define AT_CARRIED (AT_TUNNEL + 2)
-
-#define TYPE_IPV4 0x0800
-#define TYPE_IPV6 0x86dd
-#define TYPE_ETHERNET 0x6558
-
-static const uint16_t tag_types[] = {0x8100, 0x88a8, 0x9100};
-/* What may stand between IPv6 and its upper protocol. */
-static const uint8_t extensions[] = {0, 43, 44, 51, 60};
-#define PROTO_FRAGMENT 44
-#define PROTO_UDP 17
-#define PROTO_AUTH 51
-#define GTP_USER 0x30
-#define GTP_PACKET 255
-
-static_assert(AT_AUTH_HEADER + 12 <= LEVEL, "a level has room");
-
-/* A level being filled or checked. */
-struct level {
-	uint8_t *mask;
-	uint8_t *value;
-	bool empty; /* two of its demands exclude each other */
-};
-
-static struct level
-level_of(struct trip_rules_match *match, unsigned int i)
-{
-	return (struct level){
-		.mask = (uint8_t *)match->mask + i * LEVEL,
-		.value = (uint8_t *)match->value + i * LEVEL,
-	};
-}
+#include "rules_match_level.h"
 
 static void
 demand(struct level *level, size_t at, uint8_t mask, uint8_t value)
@@ -100,61 +35,6 @@ demand_u16(struct level *level, size_t at, uint16_t value)
 {
 	demand(level, at, 0xff, (uint8_t)(value >> 8));
 	demand(level, at + 1, 0xff, (uint8_t)value);
-}
-
-/* Could this byte, or these two, be that? */
-static bool
-may_be(const struct level *level, size_t at, uint8_t value)
-{
-	return ((level->value[at] ^ value) & level->mask[at]) == 0;
-}
-
-static bool
-may_be_u16(const struct level *level, size_t at, uint16_t value)
-{
-	return may_be(level, at, (uint8_t)(value >> 8)) && may_be(level, at + 1, (uint8_t)value);
-}
-
-static bool
-is_known(const struct level *level, size_t at, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (level->mask[at + i] != 0xff)
-			return false;
-	}
-	return true;
-}
-
-static bool
-is_u16(const struct level *level, size_t at, uint16_t value)
-{
-	return is_known(level, at, 2) && may_be_u16(level, at, value);
-}
-
-static bool
-is_open(const struct level *level, size_t at, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (level->mask[at + i] != 0)
-			return false;
-	}
-	return true;
-}
-
-static bool
-may_be_tag(const struct level *level, size_t at)
-{
-	for (size_t i = 0; i < RTE_DIM(tag_types); i++) {
-		if (may_be_u16(level, at, tag_types[i]))
-			return true;
-	}
-	return false;
-}
-
-static bool
-is_extension(uint8_t proto)
-{
-	return memchr(extensions, proto, sizeof(extensions)) != NULL;
 }
 
 static void
@@ -340,138 +220,6 @@ fill_level(struct level *level, const struct rte_flow_item *item)
 	return item;
 }
 
-/* Is there a packet with these tags and this L3? */
-static bool
-type_holds(const struct level *level, uint8_t tags, uint16_t l3)
-{
-	size_t type;
-
-	if (!may_be(level, AT_TAGS, tags) || !may_be(level, AT_TAGGED, tags > 0))
-		return false;
-	for (unsigned int i = 0; i < tags && i < RTE_DIM(types); i++) {
-		if (!may_be_tag(level, types[i]))
-			return false;
-	}
-	if (tags == 3)
-		return true;
-	type = types[tags];
-	if (l3 != 0)
-		return may_be_u16(level, type, l3);
-	return !is_known(level, type, 2) ||
-	       (!may_be_u16(level, type, TYPE_IPV4) && !may_be_u16(level, type, TYPE_IPV6) &&
-		       !may_be_tag(level, type));
-}
-
-/* Is there a chain of headers from IPv6 to its upper protocol? */
-static bool
-ipv6_holds(const struct level *level)
-{
-	bool known = level->mask[AT_IPV6_PROTO] == 0xff;
-	uint8_t proto = level->value[AT_IPV6_PROTO];
-	uint8_t common = level->mask[AT_UPPER] & level->mask[AT_IPV6_PROTO];
-
-	if (may_be(level, AT_FRAGMENT, 0) && may_be(level, AT_AUTH, 0) &&
-		!(known && is_extension(proto)) && ((level->value[AT_UPPER] ^ proto) & common) == 0)
-		return true;
-	for (size_t i = 0; i < sizeof(extensions); i++) {
-		if (may_be(level, AT_IPV6_PROTO, extensions[i]) &&
-			(extensions[i] != PROTO_FRAGMENT || may_be(level, AT_FRAGMENT, 1)) &&
-			(extensions[i] != PROTO_AUTH || may_be(level, AT_AUTH, 1)))
-			return true;
-	}
-	return false;
-}
-
-/* In IPv4 there is AH where the protocol says so. */
-static bool
-auth_holds(const struct level *level)
-{
-	if (may_be(level, AT_AUTH, 1) && may_be(level, AT_UPPER, PROTO_AUTH) &&
-		may_be(level, AT_IPV4_PROTO, PROTO_AUTH))
-		return true;
-	return may_be(level, AT_AUTH, 0) &&
-	       !(is_known(level, AT_UPPER, 1) && level->value[AT_UPPER] == PROTO_AUTH);
-}
-
-/* `l3`: TYPE_IPV4 or TYPE_IPV6; 0 is any other. */
-static bool
-l3_holds(const struct level *level, uint16_t l3)
-{
-	bool ip = l3 != 0;
-
-	if (!ip && is_known(level, AT_L3, 2)) {
-		if (level->value[AT_IP] != 0 || may_be_tag(level, AT_L3))
-			return false;
-		l3 = (uint16_t)(level->value[AT_L3] << 8 | level->value[AT_L3 + 1]);
-	}
-	if (!may_be(level, AT_IP, ip) || (ip && !may_be_u16(level, AT_L3, l3)))
-		return false;
-	if (l3 == TYPE_IPV4 && !is_open(level, AT_FRAGMENT, 1) && level->value[AT_FRAGMENT] != 0)
-		return false;
-	if (l3 == TYPE_IPV4 && !auth_holds(level))
-		return false;
-	if (l3 == TYPE_IPV6 && !ipv6_holds(level))
-		return false;
-	for (uint8_t tags = 0; tags <= 3; tags++) {
-		if (type_holds(level, tags, l3))
-			return true;
-	}
-	return false;
-}
-
-static bool
-level_holds(const struct level *level)
-{
-	return l3_holds(level, 0) || l3_holds(level, TYPE_IPV4) || l3_holds(level, TYPE_IPV6);
-}
-
-/* Behind a tunnel that says what it carries, IP may stand without Ethernet. */
-static bool
-carried_holds(const struct level *outer, const struct level *inner)
-{
-	if (may_be_u16(outer, AT_CARRIED, TYPE_ETHERNET))
-		return true;
-	if (!is_open(inner, AT_TAGS, 2) || !is_open(inner, AT_ETH, AT_HEADER - AT_ETH))
-		return false;
-	return (may_be_u16(outer, AT_CARRIED, TYPE_IPV4) && may_be_u16(inner, AT_L3, TYPE_IPV4)) ||
-	       (may_be_u16(outer, AT_CARRIED, TYPE_IPV6) && may_be_u16(inner, AT_L3, TYPE_IPV6));
-}
-
-/* Does the outer packet lead to what is in this tunnel? */
-static bool
-leads_into(const struct level *outer, const struct trip_flow_item *tunnel)
-{
-	switch (tunnel->announcer) {
-	case TRIP_FLOW_BY_PROTOCOL:
-		return is_known(outer, AT_UPPER, 1) && outer->value[AT_UPPER] == tunnel->number;
-	case TRIP_FLOW_BY_UDP_PORT:
-		return is_known(outer, AT_UPPER, 1) && outer->value[AT_UPPER] == PROTO_UDP &&
-		       is_u16(outer, AT_UDP_DST, tunnel->number);
-	default:
-		return is_u16(outer, AT_L3, tunnel->number);
-	}
-}
-
-/* What no packet has, although no bit says so. */
-static bool
-holds(struct trip_rules_match *match)
-{
-	struct level outer = level_of(match, 0), inner = level_of(match, 1);
-	const struct trip_flow_item *known;
-
-	if (!level_holds(&outer))
-		return false;
-	if (is_open(&inner, 0, LEVEL))
-		return true;
-	if (!level_holds(&inner))
-		return false;
-	for (unsigned int i = 0; (known = trip_flow_item_at(i)) != NULL; i++) {
-		if (known->carries == TRIP_FLOW_CARRIES_TYPED && leads_into(&outer, known))
-			return carried_holds(&outer, &inner);
-	}
-	return true;
-}
-
 /* False where no packet matches. */
 bool
 trip_rules_match_compile(const struct rte_flow_item *items, struct trip_rules_match *match)
@@ -484,7 +232,7 @@ trip_rules_match_compile(const struct rte_flow_item *items, struct trip_rules_ma
 	items = fill_level(&outer, items);
 	if (items->type != RTE_FLOW_ITEM_TYPE_END)
 		fill_level(&inner, items);
-	return !outer.empty && !inner.empty && holds(match);
+	return !outer.empty && !inner.empty && trip_rules_match_holds(match);
 }
 
 /* Is there a packet that both match? */
@@ -499,5 +247,5 @@ trip_rules_match_meets(const struct trip_rules_match *a, const struct trip_rules
 		both.mask[i] = a->mask[i] | b->mask[i];
 		both.value[i] = a->value[i] | b->value[i];
 	}
-	return holds(&both);
+	return trip_rules_match_holds(&both);
 }
