@@ -20,6 +20,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rte_common.h>
+
 #include "engine.h"
 
 /* What all clocks of the domain show at a moment: any thread of any process. */
@@ -38,12 +40,14 @@ void trip_clock_arm(struct trip_home *home, uint64_t bound);
 /* The moment has come: whether the clock is due. */
 bool trip_clock_tick(struct trip_home *home);
 
-/* The next timer of the home has moved. */
+/* One of the home's timers has moved. */
 static inline void
 trip_clock_timers(struct trip_home *home)
 {
-	home->timer_tsc =
-		home->clock_tsc < home->next_scrub_tsc ? home->clock_tsc : home->next_scrub_tsc;
+	/* A pass of the refresh that is under way goes on at once. */
+	uint64_t refresh = home->refresh_left > 0 ? 0 : home->next_refresh_tsc;
+
+	home->timer_tsc = RTE_MIN(RTE_MIN(home->clock_tsc, home->next_scrub_tsc), refresh);
 }
 
 #endif

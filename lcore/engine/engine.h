@@ -342,13 +342,15 @@ struct trip_home {
 	uint32_t n_drops;
 
 	unsigned int budget;
+	/* Of the refresh: its period, when the next pass is due (UINT64_MAX: nothing is fed), and
+	 * how many counters the pass under way has left. */
 	uint64_t refresh_tsc, next_refresh_tsc;
 	uint32_t refresh_left;
 	uint64_t scrub_tsc, next_scrub_tsc;
 	/* When something of its clock is due. */
 	uint64_t clock_tsc;
-	/* At most the earlier one of the scrub and the clock: all that an idle iteration looks at.
-	 */
+	/* At most the earliest of the refresh, the scrub and the clock: all that an idle iteration
+	 * looks at. */
 	uint64_t timer_tsc;
 	/* How far the scrub has come: words of armed counters; leaves of the doorbell, channels and
 	 * waiters. */

@@ -322,6 +322,7 @@ run_timers(struct trip_home *home)
 {
 	unsigned int due = trip_clock_tick(home);
 
+	due += trip_source_refresh(home, home->budget);
 	if (home->now >= home->next_scrub_tsc)
 		trip_scrub(home);
 	trip_clock_timers(home);
@@ -338,8 +339,6 @@ iterate(struct trip_home *home, bool rung)
 	else if (home->sampled.count > 0)
 		fired = fire_hot(home);
 	fired = fire_due(home, fired);
-	if (home->n_fed > 0)
-		answered += trip_source_refresh(home, home->budget);
 	if (home->now >= home->timer_tsc)
 		answered += run_timers(home);
 	return answered + fired;
@@ -351,8 +350,7 @@ idle(const struct trip_home *home)
 {
 	return !home->sweeping &&
 	       home->sampled.count + home->firing.count + home->n_canceling + home->n_drops == 0 &&
-	       home->now < home->timer_tsc &&
-	       (home->n_fed == 0 || home->now < home->next_refresh_tsc) && home->refresh_left == 0;
+	       home->now < home->timer_tsc;
 }
 
 bool

@@ -248,6 +248,7 @@ trip_home_init(void *memory, struct trip_engine *engine, uint32_t index,
 	carve_home(&carver, home, shape, index);
 	home->first_slot = home->channels[0].map.first;
 	home->clock_tsc = UINT64_MAX;
+	home->next_refresh_tsc = UINT64_MAX;
 	home->engine = engine;
 	home->index = index;
 	home->completes = TRIP_NONE;

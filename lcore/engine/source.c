@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <rte_common.h>
 
+#include "clock.h"
 #include "due.h"
 #include "source.h"
 
@@ -199,7 +200,7 @@ trip_source_refresh(struct trip_home *home, unsigned int budget)
 	unsigned int changed = 0;
 
 	if (home->refresh_left == 0) {
-		if (home->n_fed == 0 || home->now < home->next_refresh_tsc)
+		if (home->now < home->next_refresh_tsc)
 			return 0;
 		home->next_refresh_tsc = home->now + home->refresh_tsc;
 		home->refresh_left = home->n_fed;
@@ -207,7 +208,7 @@ trip_source_refresh(struct trip_home *home, unsigned int budget)
 	for (; home->refresh_left > 0 && budget > 0; budget--) {
 		uint32_t index;
 
-		/* The list may have shrunk since the period began. */
+		/* The list may have shrunk since the pass began. */
 		if (--home->refresh_left >= home->n_fed)
 			continue;
 		index = home->fed[home->refresh_left];
@@ -229,6 +230,9 @@ link_source(struct trip_home *home, uint32_t index, uint32_t s)
 	if (cntr->sources == TRIP_NONE) {
 		cntr->fed = home->n_fed;
 		home->fed[home->n_fed++] = index;
+		/* The first begins the refresh. */
+		home->next_refresh_tsc = RTE_MIN(home->next_refresh_tsc, home->now);
+		trip_clock_timers(home);
 	}
 	*prev_of(home->engine, s) = TRIP_NONE;
 	*next_of(home->engine, s) = cntr->sources;
@@ -236,6 +240,15 @@ link_source(struct trip_home *home, uint32_t index, uint32_t s)
 		*prev_of(home->engine, cntr->sources) = s;
 	cntr->sources = s;
 	trip_due_touch(home, index);
+}
+
+/* Nothing is fed any more. */
+static void
+end_refresh(struct trip_home *home)
+{
+	home->refresh_left = 0;
+	home->next_refresh_tsc = UINT64_MAX;
+	trip_clock_timers(home);
 }
 
 static void
@@ -258,6 +271,8 @@ unlink_source(struct trip_home *home, uint32_t index, uint32_t s)
 
 		home->fed[cntr->fed] = moved;
 		home->cntrs[moved].fed = cntr->fed;
+		if (home->n_fed == 0)
+			end_refresh(home);
 	}
 	trip_due_ring_self(home, index);
 }

@@ -113,10 +113,10 @@ a_home_that_shares_its_cpu_yields_after_each_iteration(void **state)
 	assert_int_equal(yields_of_a_turn(domain), 1);
 	assert_true(busy_iterations(domain) == busy + 1);
 	/* A round is under way, of which this iteration has nothing to do. */
-	home->refresh_left = 1;
+	home->n_canceling = 1;
 	assert_int_equal(yields_of_a_turn(domain), 1);
 	assert_true(busy_iterations(domain) == busy + 1);
-	home->refresh_left = 0;
+	home->n_canceling = 0;
 	assert_int_equal(yields_of_a_turn(domain), 1);
 	assert_int_equal(trip_cntr_close(cntr), 0);
 	assert_int_equal(trip_domain_close(domain), 0);
@@ -129,12 +129,12 @@ a_home_that_has_a_cpu_or_spins_keeps_it(void **state)
 	struct trip_home *home = open_service(&domain);
 
 	home->shares_cpu = false;
-	home->refresh_left = 1;
+	home->n_canceling = 1;
 	assert_int_equal(yields_of_a_turn(domain), 0);
 	home->shares_cpu = true;
 	home->idle = TRIP_IDLE_SPIN;
 	assert_int_equal(yields_of_a_turn(domain), 0);
-	home->refresh_left = 0;
+	home->n_canceling = 0;
 	assert_int_equal(yields_of_a_turn(domain), 0);
 	assert_int_equal(trip_domain_close(domain), 0);
 }

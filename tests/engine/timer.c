@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "domain/idle.h"
 #include "home_bed.h"
+#include "source.h"
 
 #define BASE UINT64_C(5000)
 /* Ticks are nanoseconds. */
@@ -117,6 +118,55 @@ sleep_ends_with_the_scrub(void **state)
 	bed_close(bed);
 }
 
+/* So is the refresh, as long as a flow feeds a counter. */
+static void
+sleep_ends_with_the_refresh(void **state)
+{
+	struct bed *bed = open_idle(TRIP_IDLE_SLEEP);
+
+	bed->home->refresh_tsc = 700;
+	trip_source_link(bed->home, 0);
+	bed_settle(bed);
+	trip_idle_wait(bed->home);
+	assert_int_equal(slept, 700);
+	bed->now += 700;
+	(void)trip_home_iterate(bed->home, bed->now);
+	assert_int_equal(
+		atomic_load_explicit(&bed->home->cells[0].refreshed_tsc, memory_order_relaxed),
+		bed->now);
+	bed_settle(bed);
+	trip_idle_wait(bed->home);
+	assert_int_equal(slept, 700);
+	trip_source_unlink(bed->home, 0);
+	bed_settle(bed);
+	trip_idle_wait(bed->home);
+	assert_int_equal(slept, IDLE);
+	bed_close(bed);
+}
+
+/* A pass that has come to a part of them ends with the last flow. */
+static void
+sleep_after_the_last_flow(void **state)
+{
+	struct bed *bed = open_idle(TRIP_IDLE_SLEEP);
+
+	bed->home->refresh_tsc = 700;
+	bed->flow.cntr[1] = 1;
+	trip_source_link(bed->home, 0);
+	bed_settle(bed);
+	bed->now += 700;
+	bed->home->budget = 1;
+	(void)trip_home_iterate(bed->home, bed->now);
+	bed->home->budget = 256;
+	assert_int_equal(bed->home->refresh_left, 1);
+	trip_source_unlink(bed->home, 0);
+	bed_settle(bed);
+	assert_true(trip_home_idle(bed->home));
+	trip_idle_wait(bed->home);
+	assert_int_equal(slept, IDLE);
+	bed_close(bed);
+}
+
 int
 main(void)
 {
@@ -124,6 +174,8 @@ main(void)
 		cmocka_unit_test(sleep_ends_with_the_clock),
 		cmocka_unit_test(monitoring_ends_with_the_clock),
 		cmocka_unit_test(sleep_ends_with_the_scrub),
+		cmocka_unit_test(sleep_ends_with_the_refresh),
+		cmocka_unit_test(sleep_after_the_last_flow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
