@@ -9,6 +9,7 @@
 #include <rte_prefetch.h>
 
 #include "accept.h"
+#include "clock.h"
 #include "drop.h"
 #include "due.h"
 #include "fire.h"
@@ -20,7 +21,7 @@
 bool
 trip_accept_done(const struct trip_home *home)
 {
-	return home->n_sweep == 0;
+	return home->accept.n_sweep == 0;
 }
 
 void
@@ -30,20 +31,20 @@ trip_accept_begin(struct trip_home *home)
 	unsigned int n = trip_doorbell_take(
 		&home->doorbell, TRIP_BELL_CHANNEL, rung, home->shape.n_channels);
 
-	home->n_sweep = 0;
+	home->accept.n_sweep = 0;
 	for (unsigned int i = 0; i < n; i++) {
 		struct trip_channel_home *channel = &home->channels[rung[i]];
 		uint32_t tail;
 
-		home->suspect_channels[rung[i]] = false;
+		home->scrub.channels[rung[i]] = false;
 		if (trip_drop_has(home, rung[i]))
 			continue;
 		tail = trip_channel_pending_tail(channel);
 		if (trip_channel_pending(channel, tail))
-			home->sweep[home->n_sweep++] =
+			home->accept.sweep[home->accept.n_sweep++] =
 				(struct trip_sweep_channel){.channel = rung[i], .tail = tail};
-		if (!home->canceling[rung[i]] && trip_channel_canceling(channel)) {
-			home->canceling[rung[i]] = true;
+		if (!home->accept.canceling[rung[i]] && trip_channel_canceling(channel)) {
+			home->accept.canceling[rung[i]] = true;
 			home->n_canceling++;
 		}
 	}
@@ -56,7 +57,7 @@ is_trigger(const struct trip_home *home, uint32_t cntr, uint32_t *local)
 	if (likely(trip_engine_has_cntr(home->engine, cntr)))
 		return trip_engine_home(home->engine, cntr, local) == home;
 	*local = home->shape.n_cntrs;
-	return cntr == trip_engine_clock(home);
+	return cntr == trip_clock_global(home);
 }
 
 /* Each object is one of the domain, and each number within its limit. */
@@ -203,7 +204,7 @@ accept_one(struct trip_home *home, uint32_t channel, uint32_t slot)
 static unsigned int
 accept_batch(struct trip_home *home)
 {
-	const struct trip_sweep_channel *at = &home->sweep[home->n_sweep - 1];
+	const struct trip_sweep_channel *at = &home->accept.sweep[home->accept.n_sweep - 1];
 	struct trip_channel_home *channel = &home->channels[at->channel];
 	uint32_t slots[BATCH];
 	int n = trip_channel_accept(channel, at->tail, slots, BATCH);
@@ -211,13 +212,13 @@ accept_batch(struct trip_home *home)
 	if (n < 0) {
 		/* The client's index is garbage: nothing more of it can be found. */
 		trip_engine_stat(&home->stats.refused, 1);
-		home->n_sweep--;
+		home->accept.n_sweep--;
 		return 0;
 	}
 	for (int i = 0; i < n; i++)
 		accept_one(home, at->channel, slots[i]);
 	if (!trip_channel_pending(channel, at->tail))
-		home->n_sweep--;
+		home->accept.n_sweep--;
 	return (unsigned int)n;
 }
 
@@ -226,7 +227,7 @@ trip_accept_sweep(struct trip_home *home, unsigned int budget)
 {
 	unsigned int done = 0;
 
-	for (unsigned int looked = 0; home->n_sweep > 0 && looked < budget; looked += BATCH)
+	for (unsigned int looked = 0; home->accept.n_sweep > 0 && looked < budget; looked += BATCH)
 		done += accept_batch(home);
 	return done;
 }
@@ -234,12 +235,12 @@ trip_accept_sweep(struct trip_home *home, unsigned int budget)
 void
 trip_accept_forget(struct trip_home *home, uint32_t channel)
 {
-	for (uint32_t i = home->n_sweep; i > 0; i--)
-		if (home->sweep[i - 1].channel == channel)
-			home->sweep[i - 1] = home->sweep[--home->n_sweep];
-	if (home->canceling[channel])
+	for (uint32_t i = home->accept.n_sweep; i > 0; i--)
+		if (home->accept.sweep[i - 1].channel == channel)
+			home->accept.sweep[i - 1] = home->accept.sweep[--home->accept.n_sweep];
+	if (home->accept.canceling[channel])
 		home->n_canceling--;
-	home->canceling[channel] = false;
+	home->accept.canceling[channel] = false;
 }
 
 /* It is never queued: which sample it were to be measured by no sweep says. */
@@ -307,12 +308,12 @@ trip_accept_canceled(struct trip_home *home, unsigned int budget)
 	unsigned int done = 0;
 
 	for (uint32_t i = 0; home->n_canceling > 0 && i < home->shape.n_channels; i++) {
-		if (!home->canceling[i])
+		if (!home->accept.canceling[i])
 			continue;
 		for (unsigned int looked = 0; looked < budget; looked += BATCH)
 			done += cancel_batch(home, i);
 		if (!trip_channel_canceling(&home->channels[i])) {
-			home->canceling[i] = false;
+			home->accept.canceling[i] = false;
 			home->n_canceling--;
 		}
 	}

@@ -6,7 +6,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine.h"
+
 struct trip_home;
+
+/* The home's. */
+struct trip_accept {
+	/* The channels of the sweep that are not accepted yet, each up to where it stood. */
+	struct trip_sweep_channel {
+		uint32_t channel;
+		uint32_t tail;
+	} sweep[TRIP_CHANNELS_MAX];
+	uint32_t n_sweep;
+	/* Channels with canceled slots to take back: home->n_canceling of them. */
+	bool canceling[TRIP_CHANNELS_MAX];
+};
 
 /* Begins a sweep: notes how far each channel that rang has submitted, but for those of a client
  * that is being dropped. */

@@ -2,7 +2,7 @@
 #include <rte_common.h>
 
 #include "call.h"
-#include "engine.h"
+#include "home.h"
 
 bool
 trip_call_post(struct trip_home *home, void (*function)(struct trip_home *home, uint32_t arg),

@@ -17,7 +17,7 @@ void
 trip_clock_arm(struct trip_home *home, uint64_t bound)
 {
 	home->clock_tsc = bound == TRIP_PENDING_NONE ? UINT64_MAX : moment_of(home->engine, bound);
-	trip_clock_timers(home);
+	trip_home_timers(home);
 }
 
 bool

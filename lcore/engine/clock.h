@@ -20,9 +20,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <rte_common.h>
+#include "home.h"
 
-#include "engine.h"
+static inline bool
+trip_clock_is(const struct trip_home *home, uint32_t local)
+{
+	return local == home->shape.n_cntrs;
+}
+
+/* What a clock is called in a descriptor: clocks are behind the counters of all homes, so that what
+ * acts on a counter cannot name one. */
+static inline uint32_t
+trip_clock_global(const struct trip_home *home)
+{
+	return home->engine->n_homes * home->engine->cntrs_per_home + home->index;
+}
 
 /* What all clocks of the domain show at a moment: any thread of any process. */
 static inline uint64_t
@@ -39,15 +51,5 @@ void trip_clock_arm(struct trip_home *home, uint64_t bound);
 
 /* The moment has come: whether the clock is due. */
 bool trip_clock_tick(struct trip_home *home);
-
-/* One of the home's timers has moved. */
-static inline void
-trip_clock_timers(struct trip_home *home)
-{
-	/* A pass of the refresh that is under way goes on at once. */
-	uint64_t refresh = home->refresh_left > 0 ? 0 : home->next_refresh_tsc;
-
-	home->timer_tsc = RTE_MIN(RTE_MIN(home->clock_tsc, home->next_scrub_tsc), refresh);
-}
 
 #endif

@@ -42,6 +42,17 @@ trip_drop_begin(struct trip_home *home, uint32_t client)
 	home->n_drops++;
 }
 
+bool
+trip_drop_has(const struct trip_home *home, uint32_t channel)
+{
+	uint32_t client;
+
+	if (home->n_drops == 0)
+		return false;
+	client = trip_home_client_of(&home->shape, channel);
+	return client != TRIP_NONE && home->drops[client].under_way;
+}
+
 static void
 drop_item(struct trip_home *home, uint32_t index)
 {

@@ -15,10 +15,28 @@
 #ifndef TRIP_DROP_H
 #define TRIP_DROP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "home.h"
+struct trip_home;
+
+/* A client that a home is dropping. */
+struct trip_drop {
+	/* From when it is asked for until it is done. Partners: trip_drop_ask() and
+	 * trip_drop_begin(); finish() and trip_drop_done(). */
+	_Atomic bool asked;
+	bool under_way;
+	/* The channel of it that is looked through, and how far. */
+	uint32_t channel;
+	uint32_t slot;
+	/* Behind its channels: the port whose errands are waited for, and up to which. */
+	uint32_t port;
+	bool marked;
+	uint32_t mark;
+	/* Of its channels. */
+	uint64_t garbage;
+};
 
 /* Control: asks, and whether it is done. One at a time for a client. */
 void trip_drop_ask(struct trip_home *home, uint32_t client);
@@ -32,15 +50,6 @@ void trip_drop_begin(struct trip_home *home, uint32_t client);
 unsigned int trip_drop_run(struct trip_home *home, unsigned int budget);
 
 /* The home: whether the client of a channel is being dropped. */
-static inline bool
-trip_drop_has(const struct trip_home *home, uint32_t channel)
-{
-	uint32_t client;
-
-	if (home->n_drops == 0)
-		return false;
-	client = trip_home_client_of(&home->shape, channel);
-	return client != TRIP_NONE && home->drops[client].under_way;
-}
+bool trip_drop_has(const struct trip_home *home, uint32_t channel);
 
 #endif

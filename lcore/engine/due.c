@@ -226,7 +226,7 @@ trip_due_arm(struct trip_home *home, uint32_t index)
 		return false;
 	}
 	bound = show_next(home, index);
-	if (trip_engine_is_clock(home, index))
+	if (trip_clock_is(home, index))
 		trip_clock_arm(home, bound);
 
 	/* What queues have counted is not in the cell yet, and their budgets hold as long as nobody

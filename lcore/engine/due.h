@@ -1,13 +1,71 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counters that are due, and how they become so. engine.h has the three lists and what they mean.
- */
+/* Counters that are due, and how they become so. home.h has the three lists and what they mean. */
 #ifndef TRIP_DUE_H
 #define TRIP_DUE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cell.h"
 #include "engine.h"
+#include "pending.h"
+
+struct trip_home;
+
+enum trip_due {
+	TRIP_DUE_NONE,
+	TRIP_DUE_SAMPLED,
+	TRIP_DUE_SWEPT,
+	TRIP_DUE_FIRING,
+};
+
+/* Home's record of a counter. */
+struct trip_home_cntr {
+	struct trip_pending pending;
+	uint64_t sample;
+	/* The sum that the budgets of its queues were reckoned from, and what was folded since: any
+	 * other addition rings. */
+	uint64_t split;
+	/* The cell when it was last armed: what the waiters were compared with. */
+	struct trip_cell_sample settled;
+	/* When the update happened that the sample shows, as far as known. */
+	uint64_t since_tsc;
+	/* Of the cell when it was sampled. */
+	uint32_t setgen;
+	uint32_t next_due;
+	/* Accepted, but not to be fired against the sample under way: a list of nodes. */
+	uint32_t deferred;
+	uint32_t waiters;
+	/* Waiters for any change among them. */
+	uint32_t watchers;
+	/* First of the flow sources that feed it, as flow * TRIP_COUNT_KINDS + kind. */
+	uint32_t sources;
+	/* Place in the home's list of fed counters. */
+	uint32_t fed;
+	uint8_t due;
+	/* Times that it was sampled anew while it waited for a sweep. */
+	uint8_t resampled;
+	/* When it last fired, in ticks of 2^log2. */
+	uint8_t fired;
+	/* It rang while it was due. */
+	bool again : 1;
+	/* Swept by a sample that is older than a set before the sweep: due.h. */
+	bool stale : 1;
+	/* The scrub found it past what is armed: a ring is under way, or was lost. */
+	bool suspect : 1;
+	/* Waiters have been linked since they were last compared. */
+	bool unchecked : 1;
+	/* Its place among the hot ones + 1; 0: it is none of them. */
+	uint8_t hot : 3;
+};
+
+_Static_assert(sizeof(struct trip_home_cntr) == 120, "with its cell, a counter is three lines");
+
+struct trip_due_list {
+	uint32_t head;
+	uint32_t tail;
+	uint32_t count;
+};
 
 /* Appends a counter, which is in no list, to one; takes the first off a list that is not empty. */
 void trip_due_push(
@@ -16,17 +74,6 @@ uint32_t trip_due_pop(struct trip_home *home, struct trip_due_list *list);
 
 /* The sum of counter `cntr` may have passed what is armed, or what is armed must be set anew. */
 void trip_due_touch(struct trip_home *home, uint32_t cntr);
-
-/* Fetches what is looked at of a counter when it rang. */
-static inline void
-trip_due_prefetch(const struct trip_home *home, uint32_t cntr)
-{
-	const char *record = (const char *)&home->cntrs[cntr];
-
-	__builtin_prefetch(&home->cells[cntr], 1);
-	__builtin_prefetch(record, 1);
-	__builtin_prefetch(record + sizeof(home->cntrs[cntr]) - 1, 1);
-}
 
 /* A counter rang: samples it, or has it sampled when nothing of it is due any more. */
 void trip_due_rang(struct trip_home *home, uint32_t cntr);
@@ -69,13 +116,5 @@ void trip_due_ring_self(struct trip_home *home, uint32_t cntr);
 
 /* Rings the home of a counter of any home; any thread. */
 void trip_due_ring(const struct trip_engine *engine, uint32_t cntr);
-
-/* Adds to a counter of any home, which hears of it where it cares. Any thread. */
-static inline void
-trip_due_add(const struct trip_engine *engine, uint32_t cntr, uint64_t value)
-{
-	if (trip_cell_add(trip_engine_cell(engine, cntr), value))
-		trip_due_ring(engine, cntr);
-}
 
 #endif

@@ -14,6 +14,7 @@
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
 
+#include "clock.h"
 #include "due.h"
 #include "errand.h"
 #include "fire.h"
@@ -83,7 +84,7 @@ trip_fire_complete(const struct trip_engine *engine, uint32_t completion, int re
 
 	if (completion == TRIP_NONE)
 		return;
-	cell = trip_engine_cell(engine, completion);
+	cell = trip_home_cell(engine, completion);
 	if (result == 0 ? trip_cell_add(cell, 1) : trip_cell_adderr(cell, 1))
 		trip_due_ring(engine, completion);
 }
@@ -124,7 +125,7 @@ trip_fire_settle(struct trip_home *home)
 			atomic_load_explicit(&home->engine->desks[ports[i]], memory_order_acquire);
 		const struct trip_errand *errand;
 
-		home->suspect_ports[ports[i]] = false;
+		home->scrub.ports[ports[i]] = false;
 		/* As many as its ring holds, at most. */
 		for (; desk != NULL &&
 			(errand = trip_errand_back(&desk->rings[home->index])) != NULL;
@@ -146,7 +147,7 @@ is_worst(const struct trip_home *home, uint64_t overshoot)
 static __attribute__((noinline)) void
 note_worst(struct trip_home *home, const struct trip_home_cntr *cntr, uint64_t overshoot)
 {
-	if (!trip_engine_is_clock(home, (uint32_t)(cntr - home->cntrs)))
+	if (!trip_clock_is(home, (uint32_t)(cntr - home->cntrs)))
 		atomic_store_explicit(
 			&home->stats.worst_overshoot, overshoot, memory_order_relaxed);
 }
@@ -185,7 +186,7 @@ fire_one(struct trip_home *home, uint32_t index)
 	assert(sum >= item.threshold);
 	/* Where somebody waits for it, it is his again soon after it has come. */
 	if (item.completion != TRIP_NONE)
-		__builtin_prefetch(trip_engine_cell(home->engine, item.completion), 1);
+		__builtin_prefetch(trip_home_cell(home->engine, item.completion), 1);
 	node->queued = false;
 	event.threshold = item.threshold + (event.count - 1) * item.interval;
 	if (!take(home, index, event.threshold, &more))

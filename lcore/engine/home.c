@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loop. engine.h tells what a round is. */
+/* The loop. home.h tells what a round is. */
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
 
@@ -23,6 +23,17 @@
 
 _Thread_local struct trip_home *trip_engine_current;
 
+/* Fetches what is looked at of a counter when it rang. */
+static void
+prefetch(const struct trip_home *home, uint32_t cntr)
+{
+	const char *record = (const char *)&home->cntrs[cntr];
+
+	__builtin_prefetch(&home->cells[cntr], 1);
+	__builtin_prefetch(record, 1);
+	__builtin_prefetch(record + sizeof(home->cntrs[cntr]) - 1, 1);
+}
+
 /* Samples counters that rang, until the budget is waiting for a sweep. */
 static unsigned int
 sample_rung(struct trip_home *home)
@@ -33,7 +44,7 @@ sample_rung(struct trip_home *home)
 	while (home->sampled.count < home->budget && done < home->budget) {
 		n = trip_doorbell_take(&home->doorbell, TRIP_BELL_CNTR, rung, QUANTUM);
 		for (unsigned int i = 0; i < n; i++)
-			trip_due_prefetch(home, rung[i]);
+			prefetch(home, rung[i]);
 		for (unsigned int i = 0; i < n; i++)
 			trip_due_rang(home, rung[i]);
 		done += n;
@@ -323,9 +334,9 @@ run_timers(struct trip_home *home)
 	unsigned int due = trip_clock_tick(home);
 
 	due += trip_source_refresh(home, home->budget);
-	if (home->now >= home->next_scrub_tsc)
+	if (home->now >= home->scrub.next_tsc)
 		trip_scrub(home);
-	trip_clock_timers(home);
+	trip_home_timers(home);
 	return due;
 }
 
@@ -399,7 +410,7 @@ trip_home_iterate(struct trip_home *home, uint64_t now)
 	bool rung = true;
 
 	home->now = now;
-	trip_engine_stat(&home->stats.iterations, 1);
+	trip_engine_stat(&home->iterations, 1);
 	/* First: what it finds is due by what is seen here, and the doorbell is looked at behind.
 	 */
 	if (home->n_hot > 0)

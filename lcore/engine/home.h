@@ -1,14 +1,216 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A home: its memory, its loop, and what its parts ask of each other. */
+/*
+ * What runs on a polling lcore ("home"): its loop, and the parts that its modules have in it.
+ *
+ * One round of a home: sample the counters that rang, accept everything that was submitted up to
+ * then, fire against the samples. An item that was submitted before the update that makes it due is
+ * therefore accepted before anything fires against that update, and threshold order needs no lock
+ * (WORK-02). A round is spread over as many bounded iterations as it takes; a counter that is due
+ * stands in exactly one of three lists:
+ *
+ *   SAMPLED  its sum has been read; waits for the next sweep to begin
+ *   SWEPT    waits for the sweep, which accepts what the channels held when it began
+ *   FIRING   fires against its sample, a quantum at a time, then settles: arms the cell again
+ *
+ * What makes a counter due is its doorbell, or, while it is hot, the home's own look at its cell
+ * (hot.h). Either only puts it into the first list: what it fires against is sampled there.
+ *
+ * Everything in struct trip_home but the views is touched by its home alone. The header of each
+ * module declares the module's part of it. Slots of counters, flows and waiters may be reused while
+ * a home still holds a stale reference: its own records are always valid, and a stale one costs a
+ * sample for nothing.
+ */
 #ifndef TRIP_HOME_H
 #define TRIP_HOME_H
 
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include <rte_common.h>
 #include <rte_cycles.h>
 
+#include "accept.h"
+#include "cell.h"
+#include "channel.h"
+#include "doorbell.h"
+#include "drop.h"
+#include "due.h"
 #include "engine.h"
+#include "event_ring.h"
+#include "hot.h"
+#include "pending.h"
+#include "scrub.h"
+#include "source.h"
+
+struct trip_calls;
+struct trip_node;
+struct trip_waiter;
+struct trip_waiter_node;
+
+/* Published by one home, read by anybody. */
+struct trip_home_stats {
+	_Atomic uint64_t accepted, fired, canceled, refused, pending;
+	_Atomic uint64_t busy_iterations, longest_tsc;
+	_Atomic uint64_t wakes, scrub_repairs, events_lost, worst_overshoot;
+	/* Times that a counter became hot. */
+	_Atomic uint64_t heated;
+};
+
+/* Sizes of a home; from trusted attributes. */
+struct trip_home_shape {
+	/* That users open; behind them is the home's clock. */
+	uint32_t n_cntrs;
+	uint32_t n_waiters;
+	uint32_t n_channels;
+	/* Attached processes ("clients"). */
+	uint32_t n_clients;
+	/* Threads of each process that have a channel of their own. */
+	uint32_t n_threads;
+	/* Slots of channel 0, the process's; and of the others, one for each home's own handlers.
+	 */
+	uint32_t n_slots;
+	uint32_t n_handler_slots;
+	/* Slots and events of a client, and slots of a thread's channel. */
+	uint32_t n_client_slots;
+	uint32_t n_thread_slots;
+	/* Events that one-shot items may have outstanding. */
+	uint32_t n_events;
+};
+
+struct trip_home {
+	/*
+	 * The line that an idle iteration reads and writes; of the rest it reads the summary of the
+	 * doorbell. Each module says here whether it has something to do.
+	 */
+	/* The present of the iteration. */
+	alignas(64) uint64_t now;
+	_Atomic uint64_t iterations;
+	/* At most the earliest of the refresh, the scrub and the clock. */
+	uint64_t timer_tsc;
+	struct trip_due_list sampled, firing;
+	uint16_t n_canceling;
+	uint8_t n_drops;
+	uint8_t n_hot;
+	bool sweeping;
+	/* It begins with where its summary is. */
+	struct trip_doorbell doorbell;
+
+	/* The line that whoever runs an idle home reads beside: runtime/domain. */
+	alignas(64) _Atomic bool stop;
+	atomic_flag progressing;
+	bool launched;
+	bool service;
+	/* It shares a CPU with another lcore: yields when idle. */
+	bool shares_cpu;
+	/* enum trip_idle; how long it sleeps at most, and when it last did something. */
+	uint8_t idle;
+	uint64_t idle_tsc, busy_tsc;
+	/* Where its time passes; NULL: with the tsc. */
+	uint64_t (*clock)(struct trip_home *home);
+
+	struct trip_engine *engine;
+	uint32_t index;
+	unsigned int lcore_id;
+	struct trip_home_shape shape;
+
+	/* Views of what is shared. */
+	struct trip_cell *cells;
+	struct trip_waiter *waiters;
+	struct trip_channel_home *channels;
+	/* The other ends of these; an attached process has those of its own channels. */
+	struct trip_channel_client *clients;
+	/* Those of this process's items, and in the primary, behind it, one for each client. */
+	struct trip_event_ring *events;
+	/* Odd while an iteration runs. Partner: trip_home_quiesced(). */
+	_Atomic uint64_t *epoch;
+	/* Descriptor of each waiter slot, as waiter.h has it, -1 where it has none; process-local.
+	 */
+	_Atomic int *waiter_fds;
+	/* In the primary: whose each slot is, its own, or a client's number + 1. */
+	_Atomic uint8_t *waiter_owners;
+
+	/* The loop's. */
+	unsigned int budget;
+	struct trip_home_cntr *cntrs;
+	/* One bit a counter: somebody waited for it when its cell was last armed. */
+	uint64_t *armed;
+	struct trip_pending_pool pool;
+	struct trip_node *nodes;
+	uint32_t n_nodes;
+	/* Number of the slot that node 0 is of, within the domain. */
+	uint32_t first_slot;
+	struct trip_waiter_node *waiter_nodes;
+	struct trip_due_list swept;
+	/* While a function is called: the counter that the call will be completed on. Its item has
+	 * let go of it. */
+	uint32_t completes;
+	/* When something of its clock is due. */
+	uint64_t clock_tsc;
+	struct trip_fed fed;
+	struct trip_hot_places hot;
+	struct trip_accept accept;
+	struct trip_drop drops[TRIP_CLIENTS_MAX];
+	struct trip_scrub_pass scrub;
+
+	/* What control threads have it run; NULL in an attached process. */
+	struct trip_calls *calls;
+
+	alignas(64) struct trip_home_stats stats;
+};
+
+#define TRIP_HOME_LINE(field) (offsetof(struct trip_home, field) / 64)
+_Static_assert(TRIP_HOME_LINE(now) == 0 && TRIP_HOME_LINE(iterations) == 0 &&
+		       TRIP_HOME_LINE(timer_tsc) == 0 && TRIP_HOME_LINE(sampled.count) == 0 &&
+		       TRIP_HOME_LINE(firing.count) == 0 && TRIP_HOME_LINE(n_canceling) == 0 &&
+		       TRIP_HOME_LINE(n_drops) == 0 && TRIP_HOME_LINE(n_hot) == 0 &&
+		       TRIP_HOME_LINE(sweeping) == 0 && TRIP_HOME_LINE(doorbell.summary) == 0,
+	"an idle iteration reads one line of its home");
+_Static_assert(TRIP_HOME_LINE(shares_cpu) == TRIP_HOME_LINE(stop) &&
+		       TRIP_HOME_LINE(idle) == TRIP_HOME_LINE(stop) &&
+		       TRIP_HOME_LINE(idle_tsc) == TRIP_HOME_LINE(stop) &&
+		       TRIP_HOME_LINE(busy_tsc) == TRIP_HOME_LINE(stop) &&
+		       TRIP_HOME_LINE(clock) == TRIP_HOME_LINE(stop),
+	"who runs it reads one more");
+#undef TRIP_HOME_LINE
+
+/* The home whose iteration this thread is in, or NULL. */
+extern _Thread_local struct trip_home *trip_engine_current;
+
+/* The counters of a home, its clock the last of them. */
+static inline uint32_t
+trip_home_cntrs(const struct trip_home_shape *shape)
+{
+	return shape->n_cntrs + 1;
+}
+
+static inline struct trip_cell *
+trip_home_cell(const struct trip_engine *engine, uint32_t cntr)
+{
+	uint32_t local;
+
+	return &trip_engine_home(engine, cntr, &local)->cells[local];
+}
+
+/* Adds to a counter of any home, which hears of it where it cares. Any thread. */
+static inline void
+trip_home_add(const struct trip_engine *engine, uint32_t cntr, uint64_t value)
+{
+	if (trip_cell_add(trip_home_cell(engine, cntr), value))
+		trip_due_ring(engine, cntr);
+}
+
+/* One of its timers has moved. */
+static inline void
+trip_home_timers(struct trip_home *home)
+{
+	/* A pass of the refresh that is under way goes on at once. */
+	uint64_t refresh = home->fed.left > 0 ? 0 : home->fed.next_tsc;
+
+	home->timer_tsc = RTE_MIN(RTE_MIN(home->clock_tsc, home->scrub.next_tsc), refresh);
+}
 
 /* Bytes of memory, which may be shared, that a home of this shape takes; cache-line multiple. */
 size_t trip_home_size(const struct trip_home_shape *shape);

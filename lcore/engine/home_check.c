@@ -52,7 +52,7 @@ static void
 check_hot(struct checker *checker, struct trip_home *home, uint32_t index)
 {
 	const struct trip_home_cntr *cntr = &home->cntrs[index];
-	const struct trip_hot *hot = &home->hot[cntr->hot - 1];
+	const struct trip_hot *hot = &home->hot.places[cntr->hot - 1];
 
 	if (cntr->hot > home->n_hot || hot->cntr != index)
 		expect(checker, "it is hot, but polled at no place", index);
@@ -145,15 +145,15 @@ check_sweep(struct checker *checker, struct trip_home *home)
 {
 	bool swept[TRIP_CHANNELS_MAX] = {false};
 
-	for (uint32_t i = 0; i < home->n_sweep; i++) {
-		uint32_t channel = home->sweep[i].channel;
+	for (uint32_t i = 0; i < home->accept.n_sweep; i++) {
+		uint32_t channel = home->accept.sweep[i].channel;
 		const struct trip_ring_end *ring = &home->channels[channel].submit;
 
 		if (swept[channel])
 			expect(checker, "the channel stands in the sweep twice", channel);
 		if (trip_drop_has(home, channel))
 			expect(checker, "the channel is being dropped, and in the sweep", channel);
-		if (home->sweep[i].tail - ring->here > trip_ring_tail(ring) - ring->here)
+		if (home->accept.sweep[i].tail - ring->here > trip_ring_tail(ring) - ring->here)
 			expect(checker, "the sweep goes beyond what was submitted", channel);
 		swept[channel] = true;
 	}
@@ -165,8 +165,8 @@ check_channels(struct checker *checker, struct trip_home *home)
 	uint32_t canceling = 0, drops = 0;
 
 	for (uint32_t c = 0; c < home->shape.n_channels; c++) {
-		canceling += home->canceling[c];
-		if (home->canceling[c] && trip_drop_has(home, c))
+		canceling += home->accept.canceling[c];
+		if (home->accept.canceling[c] && trip_drop_has(home, c))
 			expect(checker, "the channel is being dropped, and canceled from", c);
 	}
 	for (uint32_t i = 0; i < home->shape.n_clients; i++)
@@ -184,10 +184,10 @@ trip_home_check(struct trip_home *home, void (*report)(void *arg, const char *se
 {
 	struct checker checker = {.report = report, .arg = arg, .home = home->index};
 
-	for (uint32_t i = 0; i < trip_engine_cntrs(&home->shape); i++)
+	for (uint32_t i = 0; i < trip_home_cntrs(&home->shape); i++)
 		check_cntr(&checker, home, i);
 	for (uint32_t i = 0; i < home->n_hot; i++)
-		if (home->cntrs[home->hot[i].cntr].hot != i + 1)
+		if (home->cntrs[home->hot.places[i].cntr].hot != i + 1)
 			expect(&checker, "a place of the hot ones is no counter's", i);
 	check_nodes(&checker, home);
 	check_channels(&checker, home);

@@ -10,6 +10,7 @@
 
 #include "call.h"
 #include "home.h"
+#include "node.h"
 #include "waiter.h"
 
 struct carver {
@@ -60,7 +61,7 @@ doorbell_shape(const struct trip_home_shape *shape, struct trip_doorbell_shape *
 	*bell = (struct trip_doorbell_shape){
 		.count = {[TRIP_BELL_CHANNEL] = shape->n_channels,
 			[TRIP_BELL_WAITER] = shape->n_waiters,
-			[TRIP_BELL_CNTR] = trip_engine_cntrs(shape),
+			[TRIP_BELL_CNTR] = trip_home_cntrs(shape),
 			[TRIP_BELL_CALL] = 1 + shape->n_clients,
 			[TRIP_BELL_HARD] = TRIP_PORTS_MAX},
 		.words = {[TRIP_BELL_CHANNEL] = 1,
@@ -152,7 +153,7 @@ carve_waiters(struct carver *carver, struct trip_home *home, const struct trip_h
 static void
 carve_cntrs(struct carver *carver, struct trip_home *home, const struct trip_home_shape *shape)
 {
-	uint32_t n = trip_engine_cntrs(shape);
+	uint32_t n = trip_home_cntrs(shape);
 	struct trip_cell *cells = carve(carver, n * sizeof(*cells));
 	struct trip_home_cntr *cntrs = carve(carver, n * sizeof(*cntrs));
 	uint32_t *fed = carve(carver, n * sizeof(*fed));
@@ -162,7 +163,7 @@ carve_cntrs(struct carver *carver, struct trip_home *home, const struct trip_hom
 		return;
 	home->cells = cells;
 	home->cntrs = cntrs;
-	home->fed = fed;
+	home->fed.cntrs = fed;
 	home->armed = armed;
 	if (!carver->fresh)
 		return;
@@ -248,10 +249,9 @@ trip_home_init(void *memory, struct trip_engine *engine, uint32_t index,
 	carve_home(&carver, home, shape, index);
 	home->first_slot = home->channels[0].map.first;
 	home->clock_tsc = UINT64_MAX;
-	home->next_refresh_tsc = UINT64_MAX;
+	home->fed.next_tsc = UINT64_MAX;
 	home->engine = engine;
 	home->index = index;
-	home->completes = TRIP_NONE;
 	atomic_flag_clear(&home->progressing);
 	return home;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <rte_common.h>
 
+#include "clock.h"
 #include "due.h"
 #include "hot.h"
 
@@ -10,14 +11,14 @@
 static struct trip_hot *
 place_of(struct trip_home *home, uint32_t index)
 {
-	return &home->hot[home->cntrs[index].hot - 1];
+	return &home->hot.places[home->cntrs[index].hot - 1];
 }
 
 /* It is hot from now on. */
 static void
 heat(struct trip_home *home, uint32_t index)
 {
-	home->hot[home->n_hot] = (struct trip_hot){.cntr = index, .show_tsc = home->now};
+	home->hot.places[home->n_hot] = (struct trip_hot){.cntr = index, .show_tsc = home->now};
 	home->cntrs[index].hot = ++home->n_hot & 7;
 	trip_engine_stat(&home->stats.heated, 1);
 }
@@ -28,25 +29,25 @@ trip_hot_fired(struct trip_home *home, uint32_t index)
 	struct trip_home_cntr *cntr = &home->cntrs[index];
 	uint8_t before = cntr->fired;
 
-	if (home->hot_log2 == 0)
+	if (home->hot.log2 == 0)
 		return;
 	/* Of a tick that comes round only the difference counts. A counter that has slept for just
 	 * as long is polled for a while. */
-	cntr->fired = (uint8_t)(home->now >> home->hot_log2);
+	cntr->fired = (uint8_t)(home->now >> home->hot.log2);
 	if (cntr->hot == 0) {
 		if ((uint8_t)(cntr->fired - before) > 1 || home->n_hot == TRIP_HOT_MAX ||
-			cntr->sources != TRIP_NONE || trip_engine_is_clock(home, index))
+			cntr->sources != TRIP_NONE || trip_clock_is(home, index))
 			return;
 		heat(home, index);
 	}
-	place_of(home, index)->until_tsc = home->now + (UINT64_C(1) << home->hot_log2);
+	place_of(home, index)->until_tsc = home->now + (UINT64_C(1) << home->hot.log2);
 	place_of(home, index)->vain = 0;
 }
 
 void
 trip_hot_leave(struct trip_home *home, uint32_t index)
 {
-	struct trip_hot *place = place_of(home, index), *last = &home->hot[--home->n_hot];
+	struct trip_hot *place = place_of(home, index), *last = &home->hot.places[--home->n_hot];
 
 	home->cntrs[last->cntr].hot = home->cntrs[index].hot;
 	*place = *last;
@@ -61,7 +62,7 @@ trip_hot_mask(struct trip_home *home, uint32_t index)
 	(void)trip_cell_arm(&home->cells[index], TRIP_CELL_IDLE, false);
 	if ((int64_t)(home->now - hot->show_tsc) < 0)
 		return false;
-	hot->show_tsc = home->now + (UINT64_C(1) << home->hot_log2);
+	hot->show_tsc = home->now + (UINT64_C(1) << home->hot.log2);
 	return true;
 }
 
@@ -106,7 +107,7 @@ trip_hot_poll(struct trip_home *home)
 {
 	/* The last one may take the place of one that cools. */
 	for (uint32_t i = home->n_hot; i > 0; i--) {
-		struct trip_hot *hot = &home->hot[i - 1];
+		struct trip_hot *hot = &home->hot.places[i - 1];
 		uint32_t index = hot->cntr;
 
 		if (home->cntrs[index].due != TRIP_DUE_NONE)

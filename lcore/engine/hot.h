@@ -4,7 +4,7 @@
  *
  * To ring moves three cache lines from the adder to the home, one after the other: a leaf of the
  * doorbell, its summary, and the cell, whose line the home wrote when it armed. That pays where
- * much is silent. A counter that fired twice within 2^hot_log2 ticks is likely to do so again, so
+ * much is silent. A counter that fired twice within 2^log2 ticks is likely to do so again, so
  * it becomes hot: its cell is not armed any more, nobody rings for it, and each iteration begins
  * with a look at the one line that the adder had to write anyway.
  *
@@ -24,7 +24,7 @@
  * has not made due.
  *
  * A look takes the line from whoever adds, so a counter that is added to often and fires seldom
- * would suffer. It cools when it has not fired for 2^hot_log2 ticks, or when a few looks in a row
+ * would suffer. It cools when it has not fired for 2^log2 ticks, or when a few looks in a row
  * found it changed for nothing. A home with hot counters does not sleep, and one that shares its
  * CPU has none. Counters that flows feed are never hot, as their queues ring, and clocks are not.
  */
@@ -35,6 +35,31 @@
 #include <stdint.h>
 
 struct trip_home;
+
+/* Counters that a home polls. */
+#define TRIP_HOT_MAX 4
+
+/* A counter that its home polls. */
+struct trip_hot {
+	uint32_t cntr;
+	/* Polls since it last fired that found it changed for nothing. */
+	uint32_t vain;
+	/* When it settled: its generation of sets, whether anybody waited, and for which sum. */
+	uint32_t setgen;
+	bool wanted;
+	uint64_t bound;
+	/* What the last poll saw. */
+	uint64_t success;
+	/* When it cools unless it fires before; when its cell is to show the next threshold again.
+	 */
+	uint64_t until_tsc, show_tsc;
+};
+
+/* The home's: its counters that are hot, for 2^log2 tsc ticks after they last fired; 0: none. */
+struct trip_hot_places {
+	struct trip_hot places[TRIP_HOT_MAX];
+	uint8_t log2;
+};
 
 /* Items of a counter have fired: it becomes hot where it did so a short time ago, and there is a
  * place. It is about to settle. */

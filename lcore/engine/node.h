@@ -9,7 +9,48 @@
 
 #include <stdint.h>
 
-#include "engine.h"
+#include "home.h"
+
+/* Home's copy of a work item, outside any channel: one cache line, and where it has operands, that
+ * of the slot which they came in. */
+struct trip_node {
+	union {
+		struct {
+			uint64_t threshold;
+			uint64_t interval;
+			uint64_t context;
+			uint64_t value;
+			uint32_t target;
+			uint32_t completion;
+			/* Of the first: the last. */
+			uint32_t prev_deferred;
+			uint32_t next_deferred;
+		};
+		/* Of the item whose operands_node this is. What follows is of the item that was
+		 * here last. */
+		uint64_t operands[TRIP_OPERANDS_MAX / 8];
+	};
+	/* Of its slot, which follows from the node: node.h. The client's id is made of both. */
+	uint64_t generation : 36;
+	uint64_t channel : 8;
+	uint64_t op : 8;
+	uint64_t flags : 8;
+	/* In the pending set of its counter. */
+	uint64_t queued : 1;
+	/* In its counter's list of deferred items. */
+	uint64_t deferred : 1;
+	/* May fire in a row with others of its channel and operation: op.h. */
+	uint64_t many : 1;
+	/* It has an operands_node. */
+	uint64_t has_operands : 1;
+	/* Local index of the triggering counter. */
+	uint32_t cntr;
+	uint32_t operands_node;
+};
+
+_Static_assert(sizeof(struct trip_node) == 64, "a node is one cache line");
+_Static_assert(offsetof(struct trip_node, cntr) == TRIP_OPERANDS_MAX + 8,
+	"operands leave the counter that the node was queued at last");
 
 /* The node of slot 0 of a channel; those of its other slots follow. */
 static inline uint32_t

@@ -13,6 +13,7 @@
 #include <trip_work.h>
 
 #include "engine.h"
+#include "node.h"
 
 /* Above every kind of target. */
 #define TRIP_OP_TARGETS_END (TRIP_OP_ON_FUNCTION + 1)

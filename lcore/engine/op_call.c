@@ -2,7 +2,7 @@
 /* Calls of the functions that the application has registered. */
 #include <errno.h>
 
-#include "engine.h"
+#include "home.h"
 #include "op.h"
 
 static enum trip_op_outcome
@@ -14,7 +14,6 @@ fire_call(struct trip_home *home, const struct trip_node *item, struct trip_work
 
 	home->completes = item->completion;
 	event->result = function != NULL ? function(event, slot->arg) : -ENOENT;
-	home->completes = TRIP_NONE;
 	return TRIP_OP_ENDED;
 }
 

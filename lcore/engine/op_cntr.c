@@ -2,7 +2,6 @@
 /* Operations on counters. */
 #include "cell.h"
 #include "due.h"
-#include "engine.h"
 #include "node.h"
 #include "op.h"
 
@@ -24,7 +23,7 @@ value_of(const struct trip_node *item, const struct trip_work_event *event)
 static enum trip_op_outcome
 fire_add(struct trip_home *home, const struct trip_node *item, struct trip_work_event *event)
 {
-	trip_due_add(home->engine, item->target, value_of(item, event));
+	trip_home_add(home->engine, item->target, value_of(item, event));
 	return TRIP_OP_ENDED;
 }
 
@@ -38,14 +37,14 @@ fire_adds(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 
 		for (; i < n && home->nodes[nodes[i]].target == target; i++)
 			sum = saturating_add(sum, home->nodes[nodes[i]].value);
-		trip_due_add(home->engine, target, sum);
+		trip_home_add(home->engine, target, sum);
 	}
 }
 
 static enum trip_op_outcome
 fire_set(struct trip_home *home, const struct trip_node *item, struct trip_work_event *event)
 {
-	if (trip_cell_set(trip_engine_cell(home->engine, item->target), item->value))
+	if (trip_cell_set(trip_home_cell(home->engine, item->target), item->value))
 		trip_due_ring(home->engine, item->target);
 	return TRIP_OP_ENDED;
 }
@@ -69,8 +68,8 @@ fire_fill(struct trip_home *home, const struct trip_node *item, struct trip_work
 {
 	const struct fill *fill = trip_node_operands(home, item);
 
-	if (trip_cell_fill(trip_engine_cell(home->engine, item->target), value_of(item, event),
-		    fill->limit))
+	if (trip_cell_fill(
+		    trip_home_cell(home->engine, item->target), value_of(item, event), fill->limit))
 		trip_due_ring(home->engine, item->target);
 	return TRIP_OP_ENDED;
 }

@@ -3,8 +3,8 @@
  * hardware. */
 #include <errno.h>
 
-#include "engine.h"
 #include "errand.h"
+#include "home.h"
 #include "op.h"
 #include "soft.h"
 

@@ -73,8 +73,8 @@ scrub_index(struct trip_home *home, unsigned int bell, uint32_t index, bool wait
 static bool
 in_sweep(const struct trip_home *home, uint32_t channel)
 {
-	for (uint32_t i = 0; i < home->n_sweep; i++)
-		if (home->sweep[i].channel == channel)
+	for (uint32_t i = 0; i < home->accept.n_sweep; i++)
+		if (home->accept.sweep[i].channel == channel)
 			return true;
 	return false;
 }
@@ -88,7 +88,7 @@ channel_waits(const struct trip_home *home, uint32_t index)
 
 	if (trip_drop_has(home, index))
 		return false;
-	return (!home->canceling[index] && trip_channel_canceling(channel)) ||
+	return (!home->accept.canceling[index] && trip_channel_canceling(channel)) ||
 	       (submitted != 0 && submitted <= channel->submit.size && !in_sweep(home, index));
 }
 
@@ -117,12 +117,12 @@ port_waits(const struct trip_home *home, uint32_t port)
 static unsigned int
 scrub_clients(struct trip_home *home, uint32_t n)
 {
-	uint32_t first = home->scrub_index, i;
+	uint32_t first = home->scrub.index, i;
 	unsigned int repairs = 0;
 
 	for (i = first; i < home->shape.n_channels && i - first < n; i++)
 		repairs += scrub_index(home, TRIP_BELL_CHANNEL, i, channel_waits(home, i),
-			&home->suspect_channels[i]);
+			&home->scrub.channels[i]);
 	for (i = first; i < home->shape.n_waiters && i - first < n; i++)
 		repairs += scrub_index(home, TRIP_BELL_WAITER, i, waiter_waits(home, i),
 			&home->waiter_nodes[i].suspect);
@@ -136,7 +136,7 @@ scrub_ports(struct trip_home *home)
 
 	for (uint32_t i = 0; i < TRIP_PORTS_MAX; i++)
 		repairs += scrub_index(
-			home, TRIP_BELL_HARD, i, port_waits(home, i), &home->suspect_ports[i]);
+			home, TRIP_BELL_HARD, i, port_waits(home, i), &home->scrub.ports[i]);
 	return repairs;
 }
 
@@ -154,20 +154,20 @@ scrub_asked(struct trip_home *home)
 void
 trip_scrub(struct trip_home *home)
 {
-	uint32_t words = (trip_engine_cntrs(&home->shape) + 63) / 64, n = home->budget / TRIP_BELLS;
+	uint32_t words = (trip_home_cntrs(&home->shape) + 63) / 64, n = home->budget / TRIP_BELLS;
 	unsigned int repairs = scrub_clients(home, n), looked = 0;
 
-	for (uint32_t i = 0; i < n && home->scrub_word < words && looked < home->budget; i++)
-		looked += scrub_armed(home, home->scrub_word++, &repairs);
+	for (uint32_t i = 0; i < n && home->scrub.word < words && looked < home->budget; i++)
+		looked += scrub_armed(home, home->scrub.word++, &repairs);
 	for (unsigned int bell = 0; bell < TRIP_BELLS; bell++)
-		repairs += trip_doorbell_scrub(&home->doorbell, bell, &home->scrub_bells[bell], n);
-	home->scrub_index += n;
-	if (home->scrub_word >= words && home->scrub_index >= last_index(home)) {
+		repairs += trip_doorbell_scrub(&home->doorbell, bell, &home->scrub.bells[bell], n);
+	home->scrub.index += n;
+	if (home->scrub.word >= words && home->scrub.index >= last_index(home)) {
 		repairs += scrub_ports(home);
 		scrub_asked(home);
-		home->scrub_word = 0;
-		home->scrub_index = 0;
-		home->next_scrub_tsc = home->now + home->scrub_tsc;
+		home->scrub.word = 0;
+		home->scrub.index = 0;
+		home->scrub.next_tsc = home->now + home->scrub.period_tsc;
 	}
 	trip_engine_stat(&home->stats.scrub_repairs, repairs);
 }

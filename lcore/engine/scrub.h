@@ -17,9 +17,26 @@
 #ifndef TRIP_SCRUB_H
 #define TRIP_SCRUB_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "doorbell.h"
+#include "engine.h"
+
 struct trip_home;
 
-/* The home, from next_scrub_tsc on: a part of a pass, bounded by its budget. */
+/* The home's: how far the pass under way has come, and what it suspects. */
+struct trip_scrub_pass {
+	uint64_t period_tsc, next_tsc;
+	/* Words of armed counters; leaves of the doorbell, channels and waiters. */
+	uint32_t word, index;
+	struct trip_doorbell_scrub bells[TRIP_BELLS];
+	/* It found something there that nobody has rung for. */
+	bool channels[TRIP_CHANNELS_MAX];
+	bool ports[TRIP_PORTS_MAX];
+};
+
+/* The home, when its timer is due: a part of a pass, bounded by its budget. */
 void trip_scrub(struct trip_home *home);
 
 #endif

@@ -163,7 +163,7 @@ trip_source_finish(const struct trip_engine *engine, uint32_t flow)
 			delta += trip_count_fold(line.count, line.folded, line.kind);
 		}
 		/* Not through a budget: to the home it is another's addition, which rings. */
-		trip_due_add(engine, slot->cntr[kind], delta);
+		trip_home_add(engine, slot->cntr[kind], delta);
 	}
 }
 
@@ -199,19 +199,19 @@ trip_source_refresh(struct trip_home *home, unsigned int budget)
 {
 	unsigned int changed = 0;
 
-	if (home->refresh_left == 0) {
-		if (home->now < home->next_refresh_tsc)
+	if (home->fed.left == 0) {
+		if (home->now < home->fed.next_tsc)
 			return 0;
-		home->next_refresh_tsc = home->now + home->refresh_tsc;
-		home->refresh_left = home->n_fed;
+		home->fed.next_tsc = home->now + home->fed.period_tsc;
+		home->fed.left = home->fed.n;
 	}
-	for (; home->refresh_left > 0 && budget > 0; budget--) {
+	for (; home->fed.left > 0 && budget > 0; budget--) {
 		uint32_t index;
 
 		/* The list may have shrunk since the pass began. */
-		if (--home->refresh_left >= home->n_fed)
+		if (--home->fed.left >= home->fed.n)
 			continue;
-		index = home->fed[home->refresh_left];
+		index = home->fed.cntrs[home->fed.left];
 		/* What is due is armed when it settles. */
 		if (!trip_source_fold(home, index) || home->cntrs[index].due != TRIP_DUE_NONE ||
 			!trip_due_arm(home, index))
@@ -228,11 +228,11 @@ link_source(struct trip_home *home, uint32_t index, uint32_t s)
 	struct trip_home_cntr *cntr = &home->cntrs[index];
 
 	if (cntr->sources == TRIP_NONE) {
-		cntr->fed = home->n_fed;
-		home->fed[home->n_fed++] = index;
+		cntr->fed = home->fed.n;
+		home->fed.cntrs[home->fed.n++] = index;
 		/* The first begins the refresh. */
-		home->next_refresh_tsc = RTE_MIN(home->next_refresh_tsc, home->now);
-		trip_clock_timers(home);
+		home->fed.next_tsc = RTE_MIN(home->fed.next_tsc, home->now);
+		trip_home_timers(home);
 	}
 	*prev_of(home->engine, s) = TRIP_NONE;
 	*next_of(home->engine, s) = cntr->sources;
@@ -246,9 +246,9 @@ link_source(struct trip_home *home, uint32_t index, uint32_t s)
 static void
 end_refresh(struct trip_home *home)
 {
-	home->refresh_left = 0;
-	home->next_refresh_tsc = UINT64_MAX;
-	trip_clock_timers(home);
+	home->fed.left = 0;
+	home->fed.next_tsc = UINT64_MAX;
+	trip_home_timers(home);
 }
 
 static void
@@ -267,11 +267,11 @@ unlink_source(struct trip_home *home, uint32_t index, uint32_t s)
 	if (next != TRIP_NONE)
 		*prev_of(home->engine, next) = prev;
 	if (cntr->sources == TRIP_NONE) {
-		uint32_t moved = home->fed[--home->n_fed];
+		uint32_t moved = home->fed.cntrs[--home->fed.n];
 
-		home->fed[cntr->fed] = moved;
+		home->fed.cntrs[cntr->fed] = moved;
 		home->cntrs[moved].fed = cntr->fed;
-		if (home->n_fed == 0)
+		if (home->fed.n == 0)
 			end_refresh(home);
 	}
 	trip_due_ring_self(home, index);

@@ -17,6 +17,18 @@
 
 #define TRIP_BUDGET_NONE UINT64_MAX
 
+struct trip_home;
+
+/* The home's: its counters that flows feed, which it refreshes once a period. */
+struct trip_fed {
+	uint32_t *cntrs;
+	uint32_t n;
+	/* Of those, the ones that the pass under way has left. */
+	uint32_t left;
+	/* The next pass: UINT64_MAX while nothing is fed. */
+	uint64_t period_tsc, next_tsc;
+};
+
 /* Any thread; relaxed: what a flow has counted so far, over its queues. */
 void trip_source_count(const struct trip_engine *engine, uint32_t flow, uint32_t first_queue,
 	uint32_t n_queues, uint64_t *packets, uint64_t *bytes);

@@ -281,7 +281,7 @@ is_sane(const struct trip_home *home, uint32_t waiter)
 	const struct trip_waiter_node *node = &home->waiter_nodes[waiter];
 	uint32_t per_home = home->engine->waiters_per_home, home_of = node->signals / per_home;
 
-	return node->cntr < trip_engine_cntrs(&home->shape) && home_of < home->engine->n_homes &&
+	return node->cntr < trip_home_cntrs(&home->shape) && home_of < home->engine->n_homes &&
 	       atomic_load_explicit(
 		       &home->engine->homes[home_of]->waiter_owners[node->signals % per_home],
 		       memory_order_relaxed) ==

@@ -32,7 +32,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct trip_cell_sample;
+#include "cell.h"
+
 struct trip_home;
 
 enum trip_waiter_state {
@@ -77,6 +78,22 @@ struct trip_waiter {
 };
 
 _Static_assert(sizeof(struct trip_waiter) == 64, "a waiter is one cache line");
+
+/* Home's copy of an armed waiter. */
+struct trip_waiter_node {
+	struct trip_cell_sample seen;
+	uint64_t threshold;
+	/* The word of the waiter that this stands for; 0: not tracked. */
+	uint32_t word;
+	uint32_t cntr;
+	uint32_t signals;
+	uint32_t prev;
+	uint32_t next;
+	/* Queued in the pending set of its counter. */
+	bool queued;
+	/* The scrub found a request that nobody has rung for. */
+	bool suspect;
+};
 
 /*
  * The owner: arms the slot for a counter of this home, in place of what it was armed for before.

@@ -17,6 +17,7 @@
 #include "due.h"
 #include "fire.h"
 #include "hard.h"
+#include "home.h"
 #include "life.h"
 #include "sweep.h"
 #include "template.h"

@@ -18,7 +18,7 @@ open_clock(struct trip_cntr *clock, struct trip_domain *domain, struct trip_home
 		.is_clock = true,
 		.home = home,
 		.local = home->shape.n_cntrs,
-		.global = trip_engine_clock(home),
+		.global = trip_clock_global(home),
 		.cell = &home->cells[home->shape.n_cntrs],
 	};
 	clock->flows = &clock->cell->flows;

@@ -3,6 +3,8 @@
 #ifndef TRIP_RUNTIME_IDLE_H
 #define TRIP_RUNTIME_IDLE_H
 
+#include <trip_domain.h>
+
 #include "home.h"
 
 /* 0, or a negative errno with its message: what is asked for is unknown, or not to be had. */

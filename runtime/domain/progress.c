@@ -107,13 +107,13 @@ trip_progress_configure(struct trip_domain *domain, struct trip_home *home)
 	home->lcore_id = domain->lcores[home->index];
 	home->shares_cpu = shares_cpu(home->lcore_id);
 	home->budget = 1u << attr->budget_log2;
-	home->refresh_tsc = hz * attr->refresh_us / US_PER_S;
-	home->scrub_tsc = hz * attr->scrub_us / US_PER_S;
+	home->fed.period_tsc = hz * attr->refresh_us / US_PER_S;
+	home->scrub.period_tsc = hz * attr->scrub_us / US_PER_S;
 	/* To poll is to keep the CPU: a home that would yield it leaves counters to ring. */
 	if (!home->shares_cpu || attr->progress == TRIP_PROGRESS_MANUAL)
-		home->hot_log2 = (uint8_t)rte_log2_u64(hz * HOT_US / US_PER_S);
+		home->hot.log2 = (uint8_t)rte_log2_u64(hz * HOT_US / US_PER_S);
 	if (attr->scrub_us == UINT32_MAX)
-		home->next_scrub_tsc = UINT64_MAX;
+		home->scrub.next_tsc = UINT64_MAX;
 	home->idle = attr->idle != NULL ? (uint8_t)attr->idle[home->index] : TRIP_IDLE_PAUSE;
 	home->idle_tsc = hz * attr->idle_us / US_PER_S;
 }

@@ -7,6 +7,7 @@
 
 #include "domain/domain.h"
 #include "domain/share.h"
+#include "node.h"
 #include "rulebook.h"
 #include "waiter.h"
 

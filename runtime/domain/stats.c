@@ -31,7 +31,7 @@ trip_stats_home(const struct trip_home *home, struct trip_client_home *out)
 		.canceled = load(&stats->canceled),
 		.refused = load(&stats->refused),
 		.pending = load(&stats->pending),
-		.iterations = load(&stats->iterations),
+		.iterations = load(&home->iterations),
 		.busy_iterations = load(&stats->busy_iterations),
 		.longest_iteration_ns = trip_engine_ns(home->engine, load(&stats->longest_tsc)),
 		.wakes = load(&stats->wakes),

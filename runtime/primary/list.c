@@ -130,8 +130,8 @@ static bool
 read_trigger(const struct trip_engine *engine, uint32_t trigger, uint64_t *sum)
 {
 	if (trip_engine_has_cntr(engine, trigger))
-		*sum = trip_cell_clamp(trip_cell_sum(trip_engine_cell(engine, trigger)));
-	else if (trigger - trip_engine_clock(engine->homes[0]) < engine->n_homes)
+		*sum = trip_cell_clamp(trip_cell_sum(trip_home_cell(engine, trigger)));
+	else if (trigger - trip_clock_global(engine->homes[0]) < engine->n_homes)
 		*sum = trip_clock_ns(engine, rte_rdtsc());
 	else
 		return false;

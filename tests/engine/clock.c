@@ -21,7 +21,7 @@ open_clock(uint64_t hz)
 	bed->engine.tsc_hz = hz;
 	bed->engine.base_tsc = BASE;
 	bed->now = BASE;
-	bed->home->scrub_tsc = UINT64_MAX / 2;
+	bed->home->scrub.period_tsc = UINT64_MAX / 2;
 	bed_settle(bed);
 	return bed;
 }
@@ -222,7 +222,7 @@ times_at_random(void **state)
 	uint64_t times[SLOTS], expected = 0;
 	unsigned int n = 0;
 
-	bed->home->scrub_tsc = TICK;
+	bed->home->scrub.period_tsc = TICK;
 	for (unsigned int s = 0; s < STEPS; s++) {
 		uint64_t now = ns_at(bed->now, HZ);
 

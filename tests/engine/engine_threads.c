@@ -262,7 +262,7 @@ check_home(struct trip_home *home, uint32_t arg)
 static void
 hurry_heat(struct trip_home *home, uint32_t arg)
 {
-	home->hot_log2 = HOT_LOG2;
+	home->hot.log2 = HOT_LOG2;
 }
 
 /* Times that counters became hot; each cooled before it did again. */

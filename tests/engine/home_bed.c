@@ -71,8 +71,8 @@ bed_open(uint8_t hot_log2)
 	assert_non_null(bed->home);
 	bed->engine.homes[0] = bed->home;
 	bed->home->budget = 256;
-	bed->home->hot_log2 = hot_log2;
-	bed->home->scrub_tsc = TICK / 4;
+	bed->home->hot.log2 = hot_log2;
+	bed->home->scrub.period_tsc = TICK / 4;
 	bed->home->clock = now_of;
 	/* Long after a counter fired that never has. */
 	bed->now = 100 * TICK;

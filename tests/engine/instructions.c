@@ -2,10 +2,11 @@
 /*
  * What instructions.py counts the instructions of: a home that is handed work, fires it and idles,
  * without EAL, threads or a clock, so that every run executes the same ones. It prints how often it
- * did what.
+ * did what. With "lines" it does nothing but idle, and says between which two writes.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "home.h"
 #include "node.h"
@@ -13,6 +14,8 @@
 #define ITEMS 20000u
 #define STEPS 1000u
 #define TIMES 10000u
+/* An idle iteration touches the same lines each time. */
+#define IDLES 4u
 #define BATCH 32u
 
 static struct trip_engine engine = {.n_homes = 1, .tsc_hz = 1000000000};
@@ -122,7 +125,7 @@ heat(struct trip_home *home)
 
 	engine.functions = &function;
 	engine.n_functions = 1;
-	home->hot_log2 = 16;
+	home->hot.log2 = 16;
 	submit(home, &desc);
 	settle(home);
 	for (unsigned int i = 0; i < 2; i++) {
@@ -139,20 +142,34 @@ count_add(struct trip_home *home)
 }
 
 __attribute__((noinline)) static void
-count_idle(struct trip_home *home)
+count_idle(struct trip_home *home, uint32_t times)
 {
-	for (uint32_t i = 0; i < TIMES; i++)
+	for (uint32_t i = 0; i < times; i++)
 		trip_home_iterate(home, 1);
 }
 
+/* Written before and after what is looked at. */
+static volatile uint64_t mark;
+
+static int
+idle_between_marks(struct trip_home *home)
+{
+	settle(home);
+	mark = 1;
+	count_idle(home, IDLES);
+	mark = 2;
+	printf("mark %p\n", (const volatile void *)&mark);
+	return 0;
+}
+
 int
-main(void)
+main(int argc, char **argv)
 {
 	/* With the clock, as many as a leaf of the doorbell has. */
 	struct trip_home_shape shape = {.n_cntrs = 63,
 		.n_waiters = 64,
 		.n_channels = 2,
-		.n_slots = ITEMS,
+		.n_slots = argc > 1 ? 64 : ITEMS,
 		.n_handler_slots = 64,
 		.n_events = 64};
 	void *memory = aligned_alloc(64, trip_home_size(&shape));
@@ -165,12 +182,14 @@ main(void)
 		return 1;
 	engine.homes[0] = home;
 	home->budget = 256;
-	home->next_scrub_tsc = UINT64_MAX;
+	home->scrub.next_tsc = UINT64_MAX;
 	home->clock = stands_still;
+	if (argc > 1 && strcmp(argv[1], "lines") == 0)
+		return idle_between_marks(home);
 	count_queue(home);
 	count_fire(home);
 	count_add(home);
-	count_idle(home);
+	count_idle(home, TIMES);
 	heat(home);
 	count_trip(home);
 	if (trip_cell_success(&home->cells[1]) != ITEMS ||

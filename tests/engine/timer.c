@@ -50,7 +50,7 @@ open_idle(enum trip_idle idle)
 	bed->now = BASE;
 	bed->home->idle = (uint8_t)idle;
 	bed->home->idle_tsc = IDLE;
-	bed->home->scrub_tsc = UINT64_MAX / 2;
+	bed->home->scrub.period_tsc = UINT64_MAX / 2;
 	bed_settle(bed);
 	bed->home->busy_tsc = 0;
 	bed->now = BASE + 10 * IDLE;
@@ -111,8 +111,8 @@ sleep_ends_with_the_scrub(void **state)
 {
 	struct bed *bed = open_idle(TRIP_IDLE_SLEEP);
 
-	bed->home->next_scrub_tsc = bed->now + 500;
-	trip_clock_timers(bed->home);
+	bed->home->scrub.next_tsc = bed->now + 500;
+	trip_home_timers(bed->home);
 	trip_idle_wait(bed->home);
 	assert_int_equal(slept, 500);
 	bed_close(bed);
@@ -124,7 +124,7 @@ sleep_ends_with_the_refresh(void **state)
 {
 	struct bed *bed = open_idle(TRIP_IDLE_SLEEP);
 
-	bed->home->refresh_tsc = 700;
+	bed->home->fed.period_tsc = 700;
 	trip_source_link(bed->home, 0);
 	bed_settle(bed);
 	trip_idle_wait(bed->home);
@@ -150,7 +150,7 @@ sleep_after_the_last_flow(void **state)
 {
 	struct bed *bed = open_idle(TRIP_IDLE_SLEEP);
 
-	bed->home->refresh_tsc = 700;
+	bed->home->fed.period_tsc = 700;
 	bed->flow.cntr[1] = 1;
 	trip_source_link(bed->home, 0);
 	bed_settle(bed);
@@ -158,7 +158,7 @@ sleep_after_the_last_flow(void **state)
 	bed->home->budget = 1;
 	(void)trip_home_iterate(bed->home, bed->now);
 	bed->home->budget = 256;
-	assert_int_equal(bed->home->refresh_left, 1);
+	assert_int_equal(bed->home->fed.left, 1);
 	trip_source_unlink(bed->home, 0);
 	bed_settle(bed);
 	assert_true(trip_home_idle(bed->home));

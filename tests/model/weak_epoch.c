@@ -55,7 +55,7 @@ begin(void *arg)
 	bed.engine.homes[0] = bed.home;
 	bed.home->clock = stands_still;
 	bed.home->budget = 1;
-	bed.home->next_scrub_tsc = UINT64_MAX;
+	bed.home->scrub.next_tsc = UINT64_MAX;
 	bed.home->epoch = &bed.epoch;
 	atomic_init(&bed.epoch, 0);
 	atomic_init(&bed.there, 1);

@@ -259,7 +259,7 @@ count_home(struct baseline *baseline, struct trip_home *home)
 	snprintf(whose, sizeof(whose), "home %" PRIu32, home->index);
 	count(baseline, whose, "counters", used(&family_domain->cntrs[home->index]));
 	count(baseline, whose, "items that wait", atomic_load(&home->stats.pending));
-	count(baseline, whose, "channels under way", home->n_sweep + home->n_canceling);
+	count(baseline, whose, "channels under way", home->accept.n_sweep + home->n_canceling);
 	count(baseline, whose, "processes to be dropped", home->n_drops);
 	count_waiters(baseline, whose, home);
 	count_channels(baseline, whose, home);

@@ -235,9 +235,9 @@ let_scrub(void)
 	for (uint32_t i = 0; i < family_domain->engine.n_homes; i++)
 		for (unsigned int passes = 0; passes < 3; passes++) {
 			const struct trip_home *home = family_domain->engine.homes[i];
-			uint64_t next = home->next_scrub_tsc;
+			uint64_t next = home->scrub.next_tsc;
 
-			family_until(home->next_scrub_tsc != next);
+			family_until(home->scrub.next_tsc != next);
 		}
 }
 

@@ -80,7 +80,7 @@ watch_all(void)
 		uint32_t last = first + trip_home_client_channels(&home->shape) - 1;
 		const struct trip_channel_map *map = &home->channels[last].map;
 
-		watch(home->epoch, &home->cells[trip_engine_cntrs(&home->shape)]);
+		watch(home->epoch, &home->cells[trip_home_cntrs(&home->shape)]);
 		watch(home->waiters, &home->waiters[home->shape.n_waiters]);
 		watch(home->channels[first].submit.ring, &map->desc[map->slots]);
 	}

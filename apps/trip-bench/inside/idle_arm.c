@@ -52,7 +52,7 @@ arm_idle_open(uint32_t cntrs, uint32_t channels)
 	}
 	idle->engine.homes[0] = idle->home;
 	idle->home->budget = BUDGET;
-	idle->home->scrub_tsc = rte_get_tsc_hz() / SCRUBS_PER_S;
+	idle->home->scrub.period_tsc = rte_get_tsc_hz() / SCRUBS_PER_S;
 	return idle;
 }
 
