@@ -26,31 +26,32 @@
 /* Connections that count towards a limit, and the one of them that has been silent longest. */
 struct crowd {
 	uint32_t n;
-	struct trip_peer *silent;
+	struct trip_connection *silent;
 };
 
 bool
-trip_admit_is_other(const struct trip_peer *peer)
+trip_admit_is_other(const struct trip_connection *connection)
 {
-	return peer->credentials.uid != 0 && peer->credentials.uid != geteuid();
+	return connection->credentials.uid != 0 && connection->credentials.uid != geteuid();
 }
 
-/* Those of a peer's user, or with `others` of all but the owner and root. */
+/* Those of a connection's user, or with `others` of all but the owner and root. */
 static struct crowd
-gather(const struct trip_server *server, const struct trip_peer *like, bool others)
+gather(const struct trip_server *server, const struct trip_connection *like, bool others)
 {
 	struct crowd crowd = {0};
 
-	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++) {
-		struct trip_peer *peer = server->peers[i];
+	for (uint32_t i = 0; i < TRIP_SERVER_CONNECTIONS; i++) {
+		struct trip_connection *connection = server->connections[i];
 
-		if (peer == NULL || peer->place != NULL ||
-			(others ? !trip_admit_is_other(peer)
-				: peer->credentials.uid != like->credentials.uid))
+		if (connection == NULL || connection->place != NULL ||
+			(others ? !trip_admit_is_other(connection)
+				: connection->credentials.uid != like->credentials.uid))
 			continue;
 		crowd.n++;
-		if (!peer->asked && (crowd.silent == NULL || peer->serial < crowd.silent->serial))
-			crowd.silent = peer;
+		if (!connection->asked &&
+			(crowd.silent == NULL || connection->serial < crowd.silent->serial))
+			crowd.silent = connection;
 	}
 	return crowd;
 }
@@ -75,7 +76,7 @@ trip_admit_each(uint32_t others)
 static bool
 has_room(const struct crowd *crowd, uint32_t limit)
 {
-	const struct trip_peer *silent = crowd->silent;
+	const struct trip_connection *silent = crowd->silent;
 
 	if (crowd->n < limit)
 		return true;
@@ -85,49 +86,51 @@ has_room(const struct crowd *crowd, uint32_t limit)
 		"domain \"%s\": this connection has said nothing, and user %d has %" PRIu32
 		" of at most %" PRIu32 ": another has its place",
 		silent->server->domain->name, (int)silent->credentials.uid, crowd->n, limit);
-	trip_peer_displace(crowd->silent);
+	trip_connection_displace(crowd->silent);
 	return true;
 }
 
 static int
-admit_user(const struct trip_server *server, const struct trip_peer *peer, uint32_t limit)
+admit_user(
+	const struct trip_server *server, const struct trip_connection *connection, uint32_t limit)
 {
-	const struct crowd crowd = gather(server, peer, false);
+	const struct crowd crowd = gather(server, connection, false);
 
 	if (has_room(&crowd, limit))
 		return 0;
 	return trip_error_set(EUSERS,
 		"domain \"%s\": user %d has %" PRIu32 " connections of at most %" PRIu32,
-		server->domain->name, (int)peer->credentials.uid, crowd.n, limit);
+		server->domain->name, (int)connection->credentials.uid, crowd.n, limit);
 }
 
 static int
-admit_other(const struct trip_server *server, const struct trip_peer *peer)
+admit_other(const struct trip_server *server, const struct trip_connection *connection)
 {
 	uint32_t others = trip_admit_others(TRIP_SERVER_OTHERS);
-	int error = admit_user(server, peer, trip_admit_each(others));
+	int error = admit_user(server, connection, trip_admit_each(others));
 	struct crowd crowd;
 
 	if (error != 0)
 		return error;
-	crowd = gather(server, peer, true);
+	crowd = gather(server, connection, true);
 	if (has_room(&crowd, others))
 		return 0;
 	return trip_error_set(EUSERS,
 		"domain \"%s\": user %d is one of those who have %" PRIu32
 		" connections of at most %" PRIu32 " together: all but users 0 and %d",
-		server->domain->name, (int)peer->credentials.uid, crowd.n, others, (int)geteuid());
+		server->domain->name, (int)connection->credentials.uid, crowd.n, others,
+		(int)geteuid());
 }
 
 /* An attached process that the newcomer is of, and that has a place left. */
 static struct trip_process *
-find_place(const struct trip_server *server, const struct trip_peer *newcomer)
+find_place(const struct trip_server *server, const struct trip_connection *newcomer)
 {
 	uint32_t taken[TRIP_CLIENTS_MAX] = {0};
 
-	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++)
-		if (server->peers[i] != NULL && server->peers[i]->place != NULL)
-			taken[server->peers[i]->place->number]++;
+	for (uint32_t i = 0; i < TRIP_SERVER_CONNECTIONS; i++)
+		if (server->connections[i] != NULL && server->connections[i]->place != NULL)
+			taken[server->connections[i]->place->number]++;
 	for (uint32_t i = 0; i < server->domain->attr.max_processes; i++) {
 		struct trip_process *process = &server->processes[i];
 
@@ -140,7 +143,7 @@ find_place(const struct trip_server *server, const struct trip_peer *newcomer)
 }
 
 int
-trip_admit(const struct trip_server *server, struct trip_peer *newcomer)
+trip_admit(const struct trip_server *server, struct trip_connection *newcomer)
 {
 	newcomer->place = find_place(server, newcomer);
 	if (newcomer->place != NULL)

@@ -457,12 +457,13 @@ static const struct {
 };
 
 int
-trip_list(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+trip_list(struct trip_connection *connection, const union trip_protocol_request *request,
+	size_t *size)
 {
 	const struct trip_protocol_list *asked = &request->list;
-	struct trip_protocol_records *records = &peer->reply.answer.records;
+	struct trip_protocol_records *records = &connection->reply.answer.records;
 	struct lister list = {
-		.server = peer->server, .cursor = asked->cursor, .records = records->record};
+		.server = connection->server, .cursor = asked->cursor, .records = records->record};
 	int error;
 
 	if (asked->kind >= RTE_DIM(kinds) || asked->size != kinds[asked->kind].size)

@@ -7,11 +7,12 @@
 struct trip_client_cntr;
 struct trip_domain;
 struct trip_entry;
-struct trip_peer;
+struct trip_connection;
 union trip_protocol_request;
 
 /* Answers TRIP_PROTOCOL_LIST: 0 and the bytes of the answer, or the error. */
-int trip_list(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
+int trip_list(struct trip_connection *connection, const union trip_protocol_request *request,
+	size_t *size);
 
 /* Under the domain's lock. */
 void trip_list_cntr(

@@ -153,15 +153,15 @@ each_slot(struct trip_process *process,
 
 /* `asking` asks for it; NULL: it has died. */
 static void
-begin_dropping(struct trip_process *process, struct trip_peer *asking)
+begin_dropping(struct trip_process *process, struct trip_connection *asking)
 {
 	struct trip_engine *engine = &process->server->domain->engine;
 
 	set_state(process, true, TRIP_CLIENT_DROPPING);
 	trip_generation_note(process->server);
 	process->cleaning = TRIP_PROCESS_UNCLEAN;
-	process->peer = NULL;
-	trip_peer_leave(process->server, process, asking);
+	process->connection = NULL;
+	trip_connection_leave(process->server, process, asking);
 	trip_server_close(process->server, &process->pidfd);
 	each_slot(process, silence_slot);
 	for (uint32_t i = 0; i < engine->n_homes; i++)
@@ -171,7 +171,7 @@ begin_dropping(struct trip_process *process, struct trip_peer *asking)
 void
 trip_process_lost(struct trip_process *process)
 {
-	process->peer = NULL;
+	process->connection = NULL;
 	if (process->state == TRIP_CLIENT_ATTACHED)
 		set_state(process, true, TRIP_CLIENT_LOST);
 }
@@ -278,27 +278,29 @@ trip_process_reap(struct trip_server *server)
 }
 
 int
-trip_process_detach(
-	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+trip_process_detach(struct trip_connection *connection, const union trip_protocol_request *request,
+	size_t *size)
 {
-	begin_dropping(peer->process, peer);
+	begin_dropping(connection->process, connection);
 	return 0;
 }
 
 int
-trip_process_join(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+trip_process_join(struct trip_connection *connection, const union trip_protocol_request *request,
+	size_t *size)
 {
-	struct trip_server *server = peer->server;
+	struct trip_server *server = connection->server;
 	uint32_t number = request->join.number;
 	struct trip_process *process =
 		number < process_count(server) ? &server->processes[number] : NULL;
 
 	if (process == NULL || !process->used || process->state != TRIP_CLIENT_ATTACHED ||
-		process->credentials.pid != peer->credentials.pid || peer->process != NULL)
+		process->credentials.pid != connection->credentials.pid ||
+		connection->process != NULL)
 		return trip_error_set(EPERM,
 			"domain \"%s\": process %d is not attached as number %" PRIu32,
-			server->domain->name, (int)peer->credentials.pid, number);
-	peer->process = process;
+			server->domain->name, (int)connection->credentials.pid, number);
+	connection->process = process;
 	return 0;
 }
 
@@ -339,9 +341,9 @@ check_lcores(const struct trip_server *server, const uint64_t *lcores)
 }
 
 static int
-check_admission(const struct trip_peer *peer, const struct trip_protocol_attach *attach)
+check_admission(const struct trip_connection *connection, const struct trip_protocol_attach *attach)
 {
-	const struct trip_server *server = peer->server;
+	const struct trip_server *server = connection->server;
 	const char *name = server->domain->name;
 
 	if (!server->attachable)
@@ -349,38 +351,38 @@ check_admission(const struct trip_peer *peer, const struct trip_protocol_attach 
 			"domain \"%s\": the primary runs with --no-huge, --no-shconf or "
 			"--in-memory, so that no other process can map its memory",
 			name);
-	if (peer->credentials.uid != geteuid() && peer->credentials.uid != 0)
+	if (connection->credentials.uid != geteuid() && connection->credentials.uid != 0)
 		return trip_error_set(EACCES,
 			"domain \"%s\": user %d may not attach, only user %d and root", name,
-			(int)peer->credentials.uid, (int)geteuid());
+			(int)connection->credentials.uid, (int)geteuid());
 	if (attach->layout != trip_share_layout() || attach->nonce != server->domain->nonce)
 		return trip_error_set(EPROTO,
 			"domain \"%s\": the process has mapped another domain, or has another "
 			"version of the library than " TRIP_VERSION,
 			name);
-	if (peer->process != NULL)
+	if (connection->process != NULL)
 		return trip_error_set(EALREADY, "domain \"%s\": attached already", name);
 	return check_lcores(server, attach->lcores);
 }
 
 /*
- * The peer's credentials are those of the process that connected. Where that has died since, its
+ * The socket's credentials are those of the process that connected. Where that has died since, its
  * pid may be another's by now; but then its end of the connection is closed.
  */
 static int
-open_pidfd(const struct trip_peer *peer)
+open_pidfd(const struct trip_connection *connection)
 {
-	struct pollfd end = {.fd = peer->socket, .events = POLLRDHUP};
-	int fd = (int)syscall(SYS_pidfd_open, peer->credentials.pid, 0), error = errno;
+	struct pollfd end = {.fd = connection->socket, .events = POLLRDHUP};
+	int fd = (int)syscall(SYS_pidfd_open, connection->credentials.pid, 0), error = errno;
 
 	if (fd < 0)
 		return trip_error_set(error, "domain \"%s\": no pidfd of process %d: %s",
-			peer->server->domain->name, (int)peer->credentials.pid,
+			connection->server->domain->name, (int)connection->credentials.pid,
 			trip_strerror(error));
 	if (poll(&end, 1, 0) != 0) {
 		close(fd);
 		return trip_error_set(ESRCH, "domain \"%s\": process %d has ended",
-			peer->server->domain->name, (int)peer->credentials.pid);
+			connection->server->domain->name, (int)connection->credentials.pid);
 	}
 	return fd;
 }
@@ -443,35 +445,35 @@ enter(struct trip_process *process)
 }
 
 static int
-attach(struct trip_peer *peer, const struct trip_protocol_attach *request)
+attach(struct trip_connection *connection, const struct trip_protocol_attach *request)
 {
-	int error = check_admission(peer, request), pidfd;
+	int error = check_admission(connection, request), pidfd;
 	struct trip_process *process = NULL;
 
 	if (error == 0)
-		error = free_process(peer->server, &process);
+		error = free_process(connection->server, &process);
 	if (error != 0)
 		return error;
-	pidfd = open_pidfd(peer);
+	pidfd = open_pidfd(connection);
 	if (pidfd < 0)
 		return pidfd;
 	process->pidfd = pidfd;
-	process->credentials = peer->credentials;
+	process->credentials = connection->credentials;
 	process->since_ns = now_ns();
 	memcpy(process->lcores, request->lcores, sizeof(process->lcores));
-	process->started = trip_generation_started((uint32_t)peer->credentials.pid);
+	process->started = trip_generation_started((uint32_t)connection->credentials.pid);
 	error = enter(process);
 	if (error != 0) {
 		close(pidfd);
 		process->pidfd = -1;
 		return error;
 	}
-	process->peer = peer;
-	peer->process = process;
-	if (peer->place == NULL)
-		peer->place = process;
-	trip_generation_adopt(peer->server, (uint32_t)peer->credentials.pid);
-	trip_generation_note(peer->server);
+	process->connection = connection;
+	connection->process = process;
+	if (connection->place == NULL)
+		connection->place = process;
+	trip_generation_adopt(connection->server, (uint32_t)connection->credentials.pid);
+	trip_generation_note(connection->server);
 	return 0;
 }
 
@@ -494,18 +496,18 @@ answer_attached(const struct trip_process *process, struct trip_protocol_attache
 }
 
 int
-trip_process_attach(
-	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+trip_process_attach(struct trip_connection *connection, const union trip_protocol_request *request,
+	size_t *size)
 {
-	int error = attach(peer, &request->attach);
+	int error = attach(connection, &request->attach);
 
 	if (error != 0) {
 		/* What will be otherwise in a moment is no news. */
 		if (error != -EAGAIN)
-			trip_server_refuse(peer->server, &peer->credentials);
+			trip_server_refuse(connection->server, &connection->credentials);
 		return error;
 	}
-	answer_attached(peer->process, &peer->reply.answer.attached);
-	*size = sizeof(peer->reply.answer.attached);
+	answer_attached(connection->process, &connection->reply.answer.attached);
+	*size = sizeof(connection->reply.answer.attached);
 	return 0;
 }

@@ -36,7 +36,7 @@ struct trip_process {
 	/* As trip_generation_started() has it. */
 	uint64_t started;
 	/* NULL: its connection has ended. */
-	struct trip_peer *peer;
+	struct trip_connection *connection;
 	uint64_t lcores[TRIP_PROTOCOL_LCORES / 64];
 	uint64_t since_ns;
 	/* Counters that it owns; those that it has found, by index, as often as it has. */
@@ -70,23 +70,24 @@ bool trip_process_any(struct trip_server *server, uint32_t *pid, enum trip_clien
 uint32_t trip_process_pid(const struct trip_server *server, uint32_t owner);
 
 /* What they ask. */
-int trip_process_attach(
-	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
-int trip_process_join(
-	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
-int trip_process_detach(
-	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
-int trip_process_open(
-	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
-int trip_process_found(
-	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
-int trip_process_close(
-	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
-int trip_process_slots(
-	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
-int trip_process_signal(
-	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
+int trip_process_attach(struct trip_connection *connection,
+	const union trip_protocol_request *request, size_t *size);
+int trip_process_join(struct trip_connection *connection,
+	const union trip_protocol_request *request, size_t *size);
+int trip_process_detach(struct trip_connection *connection,
+	const union trip_protocol_request *request, size_t *size);
+int trip_process_open(struct trip_connection *connection,
+	const union trip_protocol_request *request, size_t *size);
+int trip_process_found(struct trip_connection *connection,
+	const union trip_protocol_request *request, size_t *size);
+int trip_process_close(struct trip_connection *connection,
+	const union trip_protocol_request *request, size_t *size);
+int trip_process_slots(struct trip_connection *connection,
+	const union trip_protocol_request *request, size_t *size);
+int trip_process_signal(struct trip_connection *connection,
+	const union trip_protocol_request *request, size_t *size);
 /* Undoes it: nobody has the descriptor, and the slot is signalled by none. */
-void trip_process_unsignal(struct trip_peer *peer, const union trip_protocol_request *request);
+void trip_process_unsignal(
+	struct trip_connection *connection, const union trip_protocol_request *request);
 
 #endif

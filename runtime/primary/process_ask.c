@@ -28,9 +28,9 @@ check_room(const struct trip_process *process)
 }
 
 static void
-answer_opened(struct trip_peer *peer, const struct trip_entry *entry, size_t *size)
+answer_opened(struct trip_connection *connection, const struct trip_entry *entry, size_t *size)
 {
-	struct trip_protocol_opened *opened = &peer->reply.answer.opened;
+	struct trip_protocol_opened *opened = &connection->reply.answer.opened;
 
 	*opened = (struct trip_protocol_opened){.cntr = entry->id, .events = entry->events};
 	memcpy(opened->name, entry->name, sizeof(entry->name));
@@ -47,9 +47,10 @@ take_name(const char *given, char *name)
 }
 
 int
-trip_process_open(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+trip_process_open(struct trip_connection *connection, const union trip_protocol_request *request,
+	size_t *size)
 {
-	struct trip_process *process = peer->process;
+	struct trip_process *process = connection->process;
 	struct trip_entry *entry;
 	char name[TRIP_NAME_MAX + 1];
 	int error = take_name(request->open.name, name);
@@ -65,14 +66,15 @@ trip_process_open(struct trip_peer *peer, const union trip_protocol_request *req
 	if (error != 0)
 		return error;
 	process->n_cntrs++;
-	answer_opened(peer, entry, size);
+	answer_opened(connection, entry, size);
 	return 0;
 }
 
 int
-trip_process_found(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+trip_process_found(struct trip_connection *connection, const union trip_protocol_request *request,
+	size_t *size)
 {
-	struct trip_process *process = peer->process;
+	struct trip_process *process = connection->process;
 	struct trip_entry *entry;
 	char name[TRIP_NAME_MAX + 1];
 	int error = take_name(request->found.name, name);
@@ -84,7 +86,7 @@ trip_process_found(struct trip_peer *peer, const union trip_protocol_request *re
 	if (error != 0)
 		return error;
 	process->found[process->n_found++] = entry->global;
-	answer_opened(peer, entry, size);
+	answer_opened(connection, entry, size);
 	return 0;
 }
 
@@ -107,9 +109,10 @@ drop_found(struct trip_process *process, struct trip_entry *entry)
 }
 
 int
-trip_process_close(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+trip_process_close(struct trip_connection *connection, const union trip_protocol_request *request,
+	size_t *size)
 {
-	struct trip_process *process = peer->process;
+	struct trip_process *process = connection->process;
 	struct trip_domain *domain = process->server->domain;
 	struct trip_entry *entry;
 	bool last = true;
@@ -163,11 +166,12 @@ no_slots(const struct trip_process *process, uint32_t home)
 }
 
 int
-trip_process_slots(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+trip_process_slots(struct trip_connection *connection, const union trip_protocol_request *request,
+	size_t *size)
 {
-	struct trip_process *process = peer->process;
+	struct trip_process *process = connection->process;
 	struct trip_domain *domain = process->server->domain;
-	struct trip_protocol_slots_given *given = &peer->reply.answer.slots;
+	struct trip_protocol_slots_given *given = &connection->reply.answer.slots;
 	uint32_t home = request->slots.home, most = request->slots.count;
 
 	if (home >= domain->engine.n_homes || most == 0 || most > TRIP_PROTOCOL_SLOTS_MAX)
@@ -205,10 +209,10 @@ share(struct trip_process *process, int *fd)
 }
 
 static int
-share_new(struct trip_peer *peer, int *fd)
+share_new(struct trip_connection *connection, int *fd)
 {
-	struct trip_process *process = peer->process;
-	int error = trip_watch_pair(peer, fd);
+	struct trip_process *process = connection->process;
+	int error = trip_watch_pair(connection, fd);
 
 	if (error != 0)
 		return error;
@@ -221,19 +225,19 @@ share_new(struct trip_peer *peer, int *fd)
 
 /* What homes are to write, or -1. */
 static int
-open_signal(struct trip_peer *peer, uint32_t by, int *fd)
+open_signal(struct trip_connection *connection, uint32_t by, int *fd)
 {
 	*fd = -1;
 	switch (by) {
 	case TRIP_PROTOCOL_SIGNAL_OFF:
 		return 0;
 	case TRIP_PROTOCOL_SIGNAL_OWN:
-		return trip_watch_pair(peer, fd);
+		return trip_watch_pair(connection, fd);
 	case TRIP_PROTOCOL_SIGNAL_COMMON:
-		return share_new(peer, fd);
+		return share_new(connection, fd);
 	case TRIP_PROTOCOL_SIGNAL_SAME:
-		if (peer->process->common >= 0)
-			return share(peer->process, fd);
+		if (connection->process->common >= 0)
+			return share(connection->process, fd);
 	}
 	return trip_error_set(
 		EINVAL, "waiter: there is no descriptor to signal it by as %" PRIu32 " says", by);
@@ -241,40 +245,41 @@ open_signal(struct trip_peer *peer, uint32_t by, int *fd)
 
 /* Homes write `fd` from now on, or nothing for -1. */
 static void
-signal_by(struct trip_peer *peer, const struct trip_protocol_signal *asked, int fd)
+signal_by(struct trip_connection *connection, const struct trip_protocol_signal *asked, int fd)
 {
-	struct trip_home *home = peer->server->domain->engine.homes[asked->home];
+	struct trip_home *home = connection->server->domain->engine.homes[asked->home];
 	/* Partner: the acquire load in waiter.c's signal_slot(). */
 	int before = atomic_exchange(&home->waiter_fds[asked->slot], fd);
 
 	if (before >= 0)
-		trip_watch_retire(peer->server, before);
+		trip_watch_retire(connection->server, before);
 }
 
 int
-trip_process_signal(
-	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+trip_process_signal(struct trip_connection *connection, const union trip_protocol_request *request,
+	size_t *size)
 {
 	uint32_t home = request->signal.home, slot = request->signal.slot;
 	int error, fd;
 
-	if (!is_slot_of(peer->process, home, slot))
+	if (!is_slot_of(connection->process, home, slot))
 		return trip_error_set(EINVAL,
 			"waiter %" PRIu32 " of home %" PRIu32 " is none of process %d", slot, home,
-			(int)peer->credentials.pid);
-	error = open_signal(peer, request->signal.by, &fd);
+			(int)connection->credentials.pid);
+	error = open_signal(connection, request->signal.by, &fd);
 	if (error != 0)
 		return error;
-	signal_by(peer, &request->signal, fd);
+	signal_by(connection, &request->signal, fd);
 	return 0;
 }
 
 void
-trip_process_unsignal(struct trip_peer *peer, const union trip_protocol_request *request)
+trip_process_unsignal(
+	struct trip_connection *connection, const union trip_protocol_request *request)
 {
-	struct trip_process *process = peer->process;
+	struct trip_process *process = connection->process;
 
-	signal_by(peer, &request->signal, -1);
+	signal_by(connection, &request->signal, -1);
 	if (request->signal.by != TRIP_PROTOCOL_SIGNAL_COMMON)
 		return;
 	close(process->common);

@@ -88,8 +88,8 @@ ready(void *owner)
 	while (read(server->proxy.told, &n, sizeof(n)) < 0 && errno == EINTR)
 		;
 	while ((job = take_done(&server->proxy)) != NULL)
-		if (job->peer != NULL)
-			trip_peer_answered(job->peer);
+		if (job->connection != NULL)
+			trip_connection_answered(job->connection);
 		else
 			job->process->cleaning = TRIP_PROCESS_CLEAN;
 }
@@ -150,28 +150,28 @@ hand_over(struct trip_proxy *proxy, struct trip_proxy_job *job)
 }
 
 int
-trip_proxy_ask(struct trip_peer *peer, const union trip_protocol_request *request)
+trip_proxy_ask(struct trip_connection *connection, const union trip_protocol_request *request)
 {
-	int error = start(peer->server);
+	int error = start(connection->server);
 
 	if (error != 0)
 		return error;
-	peer->job.peer = peer;
-	peer->job.process = peer->process;
-	peer->job.type = peer->type;
-	peer->job.request = *request;
-	peer->job.refused = 0;
-	hand_over(&peer->server->proxy, &peer->job);
+	connection->job.connection = connection;
+	connection->job.process = connection->process;
+	connection->job.type = connection->type;
+	connection->job.request = *request;
+	connection->job.refused = 0;
+	hand_over(&connection->server->proxy, &connection->job);
 	return TRIP_REQUEST_LATER;
 }
 
 void
-trip_proxy_undo(struct trip_peer *peer, int error)
+trip_proxy_undo(struct trip_connection *connection, int error)
 {
 	/* Descriptors are those of ports. */
-	peer->job.request.port.close = 1;
-	peer->job.refused = error;
-	hand_over(&peer->server->proxy, &peer->job);
+	connection->job.request.port.close = 1;
+	connection->job.refused = error;
+	hand_over(&connection->server->proxy, &connection->job);
 }
 
 bool

@@ -5,8 +5,8 @@
  * after the other and processes by turns, and the control thread goes on meanwhile: proxy.c. What
  * the calls are is in proxy_held.c.
  *
- * A connection has one request at a time. While that is with the proxy, the peer is busy: its job
- * and its reply are the proxy's, and it is neither read nor freed.
+ * A connection has one request at a time. While that is with the proxy, the connection is busy: its
+ * job and its reply are the proxy's, and it is neither read nor freed.
  *
  * What a process holds is touched by the proxy alone, from its first request until the proxy has
  * given everything back.
@@ -24,14 +24,14 @@
 #include "domain/indices.h"
 #include "engine.h"
 
-struct trip_peer;
+struct trip_connection;
 struct trip_process;
 struct trip_server;
 
 struct trip_proxy_job {
 	TAILQ_ENTRY(trip_proxy_job) next;
 	/* NULL: all that the process has left is to be given back. */
-	struct trip_peer *peer;
+	struct trip_connection *connection;
 	struct trip_process *process;
 	enum trip_protocol_type type;
 	union trip_protocol_request request;
@@ -69,11 +69,11 @@ struct trip_held {
 };
 
 /* Hands a request to the proxy: TRIP_REQUEST_LATER, or the error. */
-int trip_proxy_ask(struct trip_peer *peer, const union trip_protocol_request *request);
+int trip_proxy_ask(struct trip_connection *connection, const union trip_protocol_request *request);
 
-/* Undoes the request that the peer's job is, whose descriptor did not go along; then that is
+/* Undoes the request that the connection's job is, whose descriptor did not go along; then that is
  * answered with the error, whose sentence is in the reply. */
-void trip_proxy_undo(struct trip_peer *peer, int error);
+void trip_proxy_undo(struct trip_connection *connection, int error);
 
 /* Has it give back all that a process has left; false: it never had anything. */
 bool trip_proxy_clean(struct trip_process *process);

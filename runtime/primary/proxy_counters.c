@@ -24,7 +24,7 @@ trip_proxy_counters_create(struct trip_proxy_job *job)
 		trip_proxy_drop(job->process, held);
 		return error;
 	}
-	job->peer->reply.answer.counters = held->id;
+	job->connection->reply.answer.counters = held->id;
 	job->size = sizeof(held->id);
 	return 0;
 }
@@ -53,7 +53,7 @@ trip_proxy_counters_read(struct trip_proxy_job *job)
 	const struct trip_protocol_counters_read *asked = &job->request.counters_read;
 	const struct trip_held_object *held =
 		trip_proxy_find_counters(job->process, asked->counters);
-	struct trip_protocol_values *values = &job->peer->reply.answer.values;
+	struct trip_protocol_values *values = &job->connection->reply.answer.values;
 	uint64_t all[TRIP_COUNTERS_SLOTS_MAX];
 	int error;
 

@@ -149,7 +149,7 @@ refuse_rule(const struct trip_proxy_job *job)
 int
 trip_proxy_flow_create(struct trip_proxy_job *job)
 {
-	struct trip_protocol_made *made = &job->peer->reply.answer.made;
+	struct trip_protocol_made *made = &job->connection->reply.answer.made;
 	struct trip_flow_wire *wire = (void *)job->request.flow.rule;
 	struct trip_domain *domain = trip_proxy_domain(job->process);
 	struct rte_flow_error error = {0};
@@ -184,7 +184,7 @@ trip_proxy_flow_create(struct trip_proxy_job *job)
 int
 trip_proxy_flow_validate(struct trip_proxy_job *job)
 {
-	struct trip_protocol_made *made = &job->peer->reply.answer.made;
+	struct trip_protocol_made *made = &job->connection->reply.answer.made;
 	const struct trip_flow_attr attr = attr_of(&job->request.flow);
 	struct trip_flow_wire *wire = (void *)job->request.flow.rule;
 	uint32_t port = job->request.flow.port;
@@ -223,7 +223,7 @@ trip_proxy_flow_do(struct trip_proxy_job *job)
 {
 	struct trip_held_object *held =
 		trip_proxy_find_flow(job->process, job->request.flow_do.flow);
-	struct trip_protocol_counted *counted = &job->peer->reply.answer.counted;
+	struct trip_protocol_counted *counted = &job->connection->reply.answer.counted;
 	struct trip_flow_count count;
 	int error;
 

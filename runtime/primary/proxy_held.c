@@ -155,7 +155,7 @@ clean(struct trip_process *process)
 void
 trip_proxy_run(struct trip_proxy_job *job)
 {
-	if (job->peer == NULL) {
+	if (job->connection == NULL) {
 		clean(job->process);
 		return;
 	}
@@ -164,5 +164,5 @@ trip_proxy_run(struct trip_proxy_job *job)
 	if (job->refused != 0)
 		job->error = job->refused;
 	else if (job->error != 0)
-		trip_peer_explain(job->peer);
+		trip_connection_explain(job->connection);
 }

@@ -13,7 +13,7 @@
 static int
 give_port(struct trip_proxy_job *job, struct trip_port *port)
 {
-	struct trip_protocol_found *found = &job->peer->reply.answer.port;
+	struct trip_protocol_found *found = &job->connection->reply.answer.port;
 	int fd = trip_port_share(port);
 
 	if (fd < 0)
@@ -24,7 +24,7 @@ give_port(struct trip_proxy_job *job, struct trip_port *port)
 		found->n_queues[s] = port->sides[s].n_queues;
 	}
 	job->size = sizeof(*found);
-	job->peer->reply_fd = fd;
+	job->connection->reply_fd = fd;
 	job->process->held.ports[port->port_id]++;
 	port->n_found++;
 	return 0;
@@ -76,7 +76,7 @@ int
 trip_proxy_port_facts(struct trip_proxy_job *job)
 {
 	const struct trip_protocol_port_ask *asked = &job->request.port_ask;
-	struct trip_protocol_facts *told = &job->peer->reply.answer.facts;
+	struct trip_protocol_facts *told = &job->connection->reply.answer.facts;
 	struct trip_port *port = NULL;
 	struct trip_port_facts facts;
 	int error;
@@ -115,8 +115,8 @@ trip_proxy_port_stats(struct trip_proxy_job *job)
 
 	if (port == NULL)
 		return -EINVAL;
-	job->size = sizeof(job->peer->reply.answer.port_stats);
-	return trip_port_stats_read(port, &job->peer->reply.answer.port_stats);
+	job->size = sizeof(job->connection->reply.answer.port_stats);
+	return trip_port_stats_read(port, &job->connection->reply.answer.port_stats);
 }
 
 int

@@ -16,9 +16,10 @@
 #include "primary/server.h"
 
 static int
-answer_find(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+answer_find(struct trip_connection *connection, const union trip_protocol_request *request,
+	size_t *size)
 {
-	struct trip_domain *domain = peer->server->domain;
+	struct trip_domain *domain = connection->server->domain;
 	const struct trip_entry *entry;
 	char name[sizeof(request->find.name)];
 	int error;
@@ -30,26 +31,27 @@ answer_find(struct trip_peer *peer, const union trip_protocol_request *request, 
 	pthread_mutex_lock(&domain->lock);
 	entry = trip_registry_of_name(domain, name);
 	if (entry != NULL)
-		trip_list_cntr(domain, entry, &peer->reply.answer.cntr);
+		trip_list_cntr(domain, entry, &connection->reply.answer.cntr);
 	pthread_mutex_unlock(&domain->lock);
-	*size = sizeof(peer->reply.answer.cntr);
+	*size = sizeof(connection->reply.answer.cntr);
 	return entry != NULL ? 0
 			     : trip_error_set(ENOENT, "cntr \"%s\": no counter of domain \"%s\"",
 				       name, domain->name);
 }
 
 static int
-answer_read(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+answer_read(struct trip_connection *connection, const union trip_protocol_request *request,
+	size_t *size)
 {
-	struct trip_domain *domain = peer->server->domain;
+	struct trip_domain *domain = connection->server->domain;
 	const struct trip_entry *entry;
 
 	pthread_mutex_lock(&domain->lock);
 	entry = trip_registry_of_id(domain, request->read.cntr);
 	if (entry != NULL)
-		trip_list_cntr(domain, entry, &peer->reply.answer.cntr);
+		trip_list_cntr(domain, entry, &connection->reply.answer.cntr);
 	pthread_mutex_unlock(&domain->lock);
-	*size = sizeof(peer->reply.answer.cntr);
+	*size = sizeof(connection->reply.answer.cntr);
 	return entry != NULL
 		       ? 0
 		       : trip_error_set(ENOENT, "cntr 0x%" PRIx64 ": it is closed, or never was",
@@ -57,28 +59,32 @@ answer_read(struct trip_peer *peer, const union trip_protocol_request *request, 
 }
 
 static int
-answer_watch(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+answer_watch(struct trip_connection *connection, const union trip_protocol_request *request,
+	size_t *size)
 {
-	*size = sizeof(peer->reply.answer.watching);
-	return trip_watch_open(peer, request->read.cntr, &peer->reply.answer.watching.watch);
+	*size = sizeof(connection->reply.answer.watching);
+	return trip_watch_open(
+		connection, request->read.cntr, &connection->reply.answer.watching.watch);
 }
 
 static int
-answer_arm(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+answer_arm(struct trip_connection *connection, const union trip_protocol_request *request,
+	size_t *size)
 {
-	return trip_watch_arm(peer, &request->arm);
+	return trip_watch_arm(connection, &request->arm);
 }
 
 static int
-answer_unwatch(struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+answer_unwatch(struct trip_connection *connection, const union trip_protocol_request *request,
+	size_t *size)
 {
-	return trip_watch_close(peer, request->unwatch.watch);
+	return trip_watch_close(connection, request->unwatch.watch);
 }
 
 static void
-undo_watch(struct trip_peer *peer, const union trip_protocol_request *request)
+undo_watch(struct trip_connection *connection, const union trip_protocol_request *request)
 {
-	(void)trip_watch_close(peer, peer->reply.answer.watching.watch);
+	(void)trip_watch_close(connection, connection->reply.answer.watching.watch);
 }
 
 #define BODY(member) sizeof(((union trip_protocol_request *)NULL)->member)
@@ -131,15 +137,16 @@ trip_request_of(unsigned int type)
 }
 
 int
-trip_request_answer(
-	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size)
+trip_request_answer(struct trip_connection *connection, const union trip_protocol_request *request,
+	size_t *size)
 {
-	const struct trip_request *row = &requests[peer->type];
+	const struct trip_request *row = &requests[connection->type];
 
 	*size = 0;
-	if (row->attached && peer->process == NULL)
+	if (row->attached && connection->process == NULL)
 		return trip_error_set(EPERM,
 			"domain \"%s\": request \"%s\" is for processes that attach",
-			peer->server->domain->name, row->name);
-	return row->run != NULL ? trip_proxy_ask(peer, request) : row->answer(peer, request, size);
+			connection->server->domain->name, row->name);
+	return row->run != NULL ? trip_proxy_ask(connection, request)
+				: row->answer(connection, request, size);
 }

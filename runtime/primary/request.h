@@ -8,7 +8,7 @@
 
 #include "client/protocol.h"
 
-struct trip_peer;
+struct trip_connection;
 struct trip_proxy_job;
 
 /* What trip_request_answer() returns where the proxy answers. */
@@ -22,19 +22,20 @@ struct trip_request {
 	/* Only of processes that have attached. */
 	bool attached;
 	/* A quick one: the control thread answers; 0, with the size of the answer, or the error. */
-	int (*answer)(
-		struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
+	int (*answer)(struct trip_connection *connection,
+		const union trip_protocol_request *request, size_t *size);
 	/* A slow one: the proxy's thread does, likewise. */
 	int (*run)(struct trip_proxy_job *job);
 	/* Undoes a quick one whose answer has a descriptor that did not go along. */
-	void (*undo)(struct trip_peer *peer, const union trip_protocol_request *request);
+	void (*undo)(
+		struct trip_connection *connection, const union trip_protocol_request *request);
 };
 
 /* The row of a type, which may be garbage; NULL: there is none. */
 const struct trip_request *trip_request_of(unsigned int type);
 
-/* Answers a peer's request, of which there is a row: 0, the error, or TRIP_REQUEST_LATER. */
-int trip_request_answer(
-	struct trip_peer *peer, const union trip_protocol_request *request, size_t *size);
+/* Answers a connection's request, of which there is a row: 0, the error, or TRIP_REQUEST_LATER. */
+int trip_request_answer(struct trip_connection *connection,
+	const union trip_protocol_request *request, size_t *size);
 
 #endif

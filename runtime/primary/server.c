@@ -90,7 +90,7 @@ trip_server_refuse(struct trip_server *server, const struct ucred *credentials)
 }
 
 static int
-probe(const struct rte_mp_msg *message, const void *peer)
+probe(const struct rte_mp_msg *message, const void *connection)
 {
 	return 0;
 }
@@ -258,7 +258,7 @@ trip_server_close(struct trip_server *server, int *fd)
 }
 
 static void
-accept_peer(void *owner)
+accept_connection(void *owner)
 {
 	struct trip_server *server = owner;
 	const struct timespec pause = {.tv_nsec = 10000000};
@@ -272,7 +272,7 @@ accept_peer(void *owner)
 	pthread_mutex_lock(&server->domain->lock);
 	socket = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (socket >= 0)
-		trip_peer_open(server, socket);
+		trip_connection_open(server, socket);
 	pthread_mutex_unlock(&server->domain->lock);
 	if (socket < 0 && (errno == EMFILE || errno == ENFILE))
 		/* It stays acceptable: no busy loop until somebody lets go of a descriptor. */
@@ -288,7 +288,7 @@ server_main(void *arg)
 		bool watches = trip_watch_reap(server), processes = trip_process_reap(server);
 		const struct trip_server_source *source;
 		struct epoll_event event;
-		/* One at a time: what follows in the same batch might be of a peer that is gone. */
+		/* One at a time: what follows in the same batch might be of one that is gone. */
 		int n = epoll_wait(server->epoll, &event, 1, watches || processes ? REAP_MS : -1);
 
 		if (n < 0 && errno != EINTR)
@@ -337,7 +337,8 @@ start(struct trip_server *server)
 	server->stop = eventfd(0, EFD_CLOEXEC);
 	if (server->epoll < 0 || server->stop < 0)
 		return fail(server, "no descriptors to serve");
-	server->listening = (struct trip_server_source){.ready = accept_peer, .owner = server};
+	server->listening =
+		(struct trip_server_source){.ready = accept_connection, .owner = server};
 	strcpy(server->domain->share->socket, server->path);
 	error = trip_server_poll(server, server->listener, &server->listening);
 	if (error == 0)
@@ -396,9 +397,9 @@ trip_server_forget(struct trip_domain *domain)
 
 	if (server == NULL)
 		return;
-	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++)
-		if (server->peers[i] != NULL)
-			close(server->peers[i]->socket);
+	for (uint32_t i = 0; i < TRIP_SERVER_CONNECTIONS; i++)
+		if (server->connections[i] != NULL)
+			close(server->connections[i]->socket);
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
 		forget_waiters(domain->engine.homes[i]);
 	for (uint32_t i = 0; i < domain->attr.max_processes; i++)
@@ -435,9 +436,9 @@ trip_server_stop(struct trip_domain *domain)
 		pthread_join(server->thread, NULL);
 	}
 	trip_proxy_stop(server);
-	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++)
-		if (server->peers[i] != NULL)
-			trip_peer_close(server->peers[i]);
+	for (uint32_t i = 0; i < TRIP_SERVER_CONNECTIONS; i++)
+		if (server->connections[i] != NULL)
+			trip_connection_close(server->connections[i]);
 	trip_process_fini(server);
 	while (trip_watch_reap(server))
 		sched_yield();

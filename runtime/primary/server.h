@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The control thread of a domain: it serves the domain's socket, with one request of a client at a
- * time, and never waits for a client. server.c has the thread and the socket, peer.c a connection,
- * admit.c who may connect, request.c what is asked, watch.c the descriptors that are watched.
+ * The control thread of a domain. It serves the domain's socket, one request of a client at a time,
+ * and never waits for a client. server.c has the thread and the socket, connection.c each
+ * connection, admit.c who may connect, request.c what is asked, watch.c the descriptors that are
+ * watched.
  */
 #ifndef TRIP_RUNTIME_SERVER_H
 #define TRIP_RUNTIME_SERVER_H
@@ -25,7 +26,7 @@
 #define TRIP_SERVER_EACH 4
 #define TRIP_SERVER_OWN 128
 #define TRIP_SERVER_OTHERS 96
-#define TRIP_SERVER_PEERS                                                                 \
+#define TRIP_SERVER_CONNECTIONS                                                           \
 	(TRIP_CLIENTS_MAX * TRIP_SERVER_EACH + 2 * (TRIP_SERVER_OWN + TRIP_CLIENTS_MAX) + \
 		TRIP_SERVER_OTHERS)
 #define TRIP_SERVER_WATCHES 64
@@ -61,7 +62,7 @@ struct trip_server_source {
 	void *owner;
 };
 
-struct trip_peer {
+struct trip_connection {
 	struct trip_server_source source;
 	struct trip_server *server;
 	/* NULL: it has not attached. */
@@ -113,7 +114,7 @@ struct trip_server {
 	uint64_t generation;
 	/* CLOCK_MONOTONIC, when it began to serve. */
 	uint64_t since_ns;
-	struct trip_peer *peers[TRIP_SERVER_PEERS];
+	struct trip_connection *connections[TRIP_SERVER_CONNECTIONS];
 	uint64_t n_accepted;
 	uint32_t n_watches;
 	/* process.h; as many as may attach. */
@@ -154,16 +155,16 @@ void trip_server_unpoll(struct trip_server *server, int fd);
 void trip_server_close(struct trip_server *server, int *fd);
 
 /* A new connection; takes the socket over in any case. Under the domain's lock. */
-void trip_peer_open(struct trip_server *server, int socket);
-void trip_peer_close(struct trip_peer *peer);
+void trip_connection_open(struct trip_server *server, int socket);
+void trip_connection_close(struct trip_connection *connection);
 /* Ends one that has said nothing, for the reason that the thread's error is. Under the lock. */
-void trip_peer_displace(struct trip_peer *peer);
+void trip_connection_displace(struct trip_connection *connection);
 
 /* Gives a newcomer a place, if need be that of one that has said nothing: 0, or why not. Under the
  * domain's lock. */
-int trip_admit(const struct trip_server *server, struct trip_peer *newcomer);
+int trip_admit(const struct trip_server *server, struct trip_connection *newcomer);
 /* Whether its user is neither the owner nor root. */
-bool trip_admit_is_other(const struct trip_peer *peer);
+bool trip_admit_is_other(const struct trip_connection *connection);
 /* How many such users together may have of something of which there are so many for them, each of
  * which takes a file; and how many of these one of them may have. */
 uint32_t trip_admit_others(uint32_t most);
@@ -179,24 +180,24 @@ bool trip_hangup_is_busy(void);
  * Whoever reads one that has descriptors closes those. */
 ssize_t trip_hangup_peek(int socket, void *message, size_t size, bool *has_descriptors);
 /* The sentence of the calling thread's error becomes the reply's. */
-void trip_peer_explain(struct trip_peer *peer);
+void trip_connection_explain(struct trip_connection *connection);
 /* The proxy is done with its job. */
-void trip_peer_answered(struct trip_peer *peer);
+void trip_connection_answered(struct trip_connection *connection);
 /* The process that connections are of is going: they end, also where a child of it has them open,
  * but for the one over which it asked for that, or NULL. */
-void trip_peer_leave(struct trip_server *server, const struct trip_process *process,
-	const struct trip_peer *asking);
+void trip_connection_leave(struct trip_server *server, const struct trip_process *process,
+	const struct trip_connection *asking);
 
-int trip_watch_open(struct trip_peer *peer, uint64_t cntr, uint32_t *watch);
-int trip_watch_arm(struct trip_peer *peer, const struct trip_protocol_arm *arm);
-int trip_watch_close(struct trip_peer *peer, uint32_t watch);
-void trip_watch_close_all(struct trip_peer *peer);
+int trip_watch_open(struct trip_connection *connection, uint64_t cntr, uint32_t *watch);
+int trip_watch_arm(struct trip_connection *connection, const struct trip_protocol_arm *arm);
+int trip_watch_close(struct trip_connection *connection, uint32_t watch);
+void trip_watch_close_all(struct trip_connection *connection);
 /* Closes the retired descriptors that no home can write any more; true: some are left. */
 bool trip_watch_reap(struct trip_server *server);
 /* Closes a descriptor that slots had as soon as no iteration can be writing it. */
 void trip_watch_retire(struct trip_server *server, int fd);
 /* The two ends of what a slot is signalled by: one that homes write, as waiter.h has it, and one
  * that goes along with the reply to a client. 0 or the error. */
-int trip_watch_pair(struct trip_peer *peer, int *fd);
+int trip_watch_pair(struct trip_connection *connection, int *fd);
 
 #endif

@@ -47,31 +47,31 @@ place_of(struct trip_domain *domain, uint64_t id, uint32_t *local)
 }
 
 int
-trip_watch_pair(struct trip_peer *peer, int *fd)
+trip_watch_pair(struct trip_connection *connection, int *fd)
 {
 	int ends[2], error;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
 		error = errno;
 		return trip_error_set(error, "domain \"%s\": no descriptor to be signalled by: %s",
-			peer->server->domain->name, trip_strerror(error));
+			connection->server->domain->name, trip_strerror(error));
 	}
 	/* Nothing comes back over it, that would have to be closed with it. */
 	shutdown(ends[0], SHUT_RD);
 	*fd = ends[0] | TRIP_WAITER_SOCKET;
-	peer->reply_fd = ends[1];
+	connection->reply_fd = ends[1];
 	return 0;
 }
 
 static int
-open_slot(struct trip_peer *peer, struct trip_home *home, struct trip_watch *watch)
+open_slot(struct trip_connection *connection, struct trip_home *home, struct trip_watch *watch)
 {
-	struct trip_domain *domain = peer->server->domain;
+	struct trip_domain *domain = connection->server->domain;
 	int slot = trip_native_take_slot(domain, home), error;
 
 	if (slot < 0)
 		return slot;
-	error = trip_watch_pair(peer, &watch->fd);
+	error = trip_watch_pair(connection, &watch->fd);
 	if (error != 0) {
 		trip_native_give_slot(domain, home, (uint32_t)slot);
 		return error;
@@ -85,21 +85,21 @@ open_slot(struct trip_peer *peer, struct trip_home *home, struct trip_watch *wat
 
 /* Users other than the owner and root leave half of them to these. */
 static int
-check_user(const struct trip_peer *peer)
+check_user(const struct trip_connection *connection)
 {
-	const struct trip_server *server = peer->server;
+	const struct trip_server *server = connection->server;
 	uint32_t others = trip_admit_others(limit(server->domain) / 2);
 	uint32_t n = 0, n_others = 0;
 
-	if (!trip_admit_is_other(peer))
+	if (!trip_admit_is_other(connection))
 		return 0;
-	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++) {
-		const struct trip_peer *each = server->peers[i];
+	for (uint32_t i = 0; i < TRIP_SERVER_CONNECTIONS; i++) {
+		const struct trip_connection *each = server->connections[i];
 
 		if (each == NULL || !trip_admit_is_other(each))
 			continue;
 		n_others += each->n_watches;
-		if (each->credentials.uid == peer->credentials.uid)
+		if (each->credentials.uid == connection->credentials.uid)
 			n += each->n_watches;
 	}
 	if (n < trip_admit_each(others) && n_others < others)
@@ -107,61 +107,61 @@ check_user(const struct trip_peer *peer)
 	return trip_error_set(ENOSPC,
 		"domain \"%s\": user %d has %" PRIu32 " watches of at most %" PRIu32
 		", all users but 0 and %d %" PRIu32 " of %" PRIu32,
-		server->domain->name, (int)peer->credentials.uid, n, trip_admit_each(others),
+		server->domain->name, (int)connection->credentials.uid, n, trip_admit_each(others),
 		(int)geteuid(), n_others, others);
 }
 
 int
-trip_watch_open(struct trip_peer *peer, uint64_t cntr, uint32_t *watch)
+trip_watch_open(struct trip_connection *connection, uint64_t cntr, uint32_t *watch)
 {
-	struct trip_domain *domain = peer->server->domain;
+	struct trip_domain *domain = connection->server->domain;
 	uint32_t i = 0, local;
 	struct trip_home *home = place_of(domain, cntr, &local);
 	int error;
 
 	if (home == NULL)
 		return -ENOENT;
-	while (i < TRIP_SERVER_WATCHES && peer->watches[i].home != NULL)
+	while (i < TRIP_SERVER_WATCHES && connection->watches[i].home != NULL)
 		i++;
 	if (i == TRIP_SERVER_WATCHES)
 		return trip_error_set(ENOSPC, "domain \"%s\": a client has at most %u watches",
 			domain->name, TRIP_SERVER_WATCHES);
-	if (peer->server->n_watches >= limit(domain))
+	if (connection->server->n_watches >= limit(domain))
 		return trip_error_set(ENOSPC,
 			"domain \"%s\": all %" PRIu32 " watches of its socket are in use",
 			domain->name, limit(domain));
-	error = check_user(peer);
+	error = check_user(connection);
 	if (error == 0)
-		error = open_slot(peer, home, &peer->watches[i]);
+		error = open_slot(connection, home, &connection->watches[i]);
 	if (error != 0)
 		return error;
-	peer->watches[i].cntr = cntr;
-	peer->n_watches++;
-	peer->server->n_watches++;
+	connection->watches[i].cntr = cntr;
+	connection->n_watches++;
+	connection->server->n_watches++;
 	*watch = i;
 	return 0;
 }
 
 static struct trip_watch *
-watch_at(struct trip_peer *peer, uint32_t watch)
+watch_at(struct trip_connection *connection, uint32_t watch)
 {
-	if (watch < TRIP_SERVER_WATCHES && peer->watches[watch].home != NULL)
-		return &peer->watches[watch];
+	if (watch < TRIP_SERVER_WATCHES && connection->watches[watch].home != NULL)
+		return &connection->watches[watch];
 	(void)trip_error_set(ENOENT, "watch %" PRIu32 ": there is none", watch);
 	return NULL;
 }
 
 int
-trip_watch_arm(struct trip_peer *peer, const struct trip_protocol_arm *arm)
+trip_watch_arm(struct trip_connection *connection, const struct trip_protocol_arm *arm)
 {
-	struct trip_domain *domain = peer->server->domain;
+	struct trip_domain *domain = connection->server->domain;
 	const struct trip_cell_sample seen = {
 		.success = arm->success,
 		.error = arm->error,
 		.errgen = arm->errgen,
 		.setgen = arm->setgen,
 	};
-	struct trip_watch *watch = watch_at(peer, arm->watch);
+	struct trip_watch *watch = watch_at(connection, arm->watch);
 	uint32_t local;
 
 	if (watch == NULL || place_of(domain, watch->cntr, &local) == NULL)
@@ -213,35 +213,35 @@ trip_watch_retire(struct trip_server *server, int fd)
 }
 
 static void
-close_watch(struct trip_peer *peer, struct trip_watch *watch)
+close_watch(struct trip_connection *connection, struct trip_watch *watch)
 {
-	struct trip_server *server = peer->server;
+	struct trip_server *server = connection->server;
 
 	atomic_store_explicit(&watch->home->waiter_fds[watch->slot], -1, memory_order_release);
 	trip_native_give_slot(server->domain, watch->home, watch->slot);
 	trip_watch_retire(server, watch->fd);
 	server->n_watches--;
-	peer->n_watches--;
+	connection->n_watches--;
 	watch->home = NULL;
 }
 
 int
-trip_watch_close(struct trip_peer *peer, uint32_t index)
+trip_watch_close(struct trip_connection *connection, uint32_t index)
 {
-	struct trip_watch *watch = watch_at(peer, index);
+	struct trip_watch *watch = watch_at(connection, index);
 
 	if (watch == NULL)
 		return -ENOENT;
-	close_watch(peer, watch);
+	close_watch(connection, watch);
 	return 0;
 }
 
 void
-trip_watch_close_all(struct trip_peer *peer)
+trip_watch_close_all(struct trip_connection *connection)
 {
 	for (uint32_t i = 0; i < TRIP_SERVER_WATCHES; i++)
-		if (peer->watches[i].home != NULL)
-			close_watch(peer, &peer->watches[i]);
+		if (connection->watches[i].home != NULL)
+			close_watch(connection, &connection->watches[i]);
 }
 
 bool

@@ -98,8 +98,8 @@ connections(void)
 {
 	uint64_t n = 0;
 
-	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++)
-		n += family_domain->server->peers[i] != NULL;
+	for (uint32_t i = 0; i < TRIP_SERVER_CONNECTIONS; i++)
+		n += family_domain->server->connections[i] != NULL;
 	return n;
 }
 

@@ -77,9 +77,9 @@ asks_for_something(void)
 	bool busy = false;
 
 	pthread_mutex_lock(&family_domain->lock);
-	for (unsigned int i = 0; i < TRIP_SERVER_PEERS; i++)
-		busy |= server->peers[i] != NULL &&
-			__atomic_load_n(&server->peers[i]->busy, __ATOMIC_RELAXED);
+	for (unsigned int i = 0; i < TRIP_SERVER_CONNECTIONS; i++)
+		busy |= server->connections[i] != NULL &&
+			__atomic_load_n(&server->connections[i]->busy, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&family_domain->lock);
 	return busy;
 }

@@ -373,8 +373,8 @@ count_connections(void)
 	unsigned int n = 0;
 
 	pthread_mutex_lock(&socket_domain->lock);
-	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++)
-		n += socket_domain->server->peers[i] != NULL;
+	for (uint32_t i = 0; i < TRIP_SERVER_CONNECTIONS; i++)
+		n += socket_domain->server->connections[i] != NULL;
 	pthread_mutex_unlock(&socket_domain->lock);
 	return n;
 }

@@ -155,8 +155,8 @@ count_connections(void)
 	unsigned int n = 0;
 
 	pthread_mutex_lock(&family_domain->lock);
-	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++)
-		n += family_domain->server->peers[i] != NULL;
+	for (uint32_t i = 0; i < TRIP_SERVER_CONNECTIONS; i++)
+		n += family_domain->server->connections[i] != NULL;
 	pthread_mutex_unlock(&family_domain->lock);
 	return n;
 }

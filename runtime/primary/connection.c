@@ -32,86 +32,87 @@ struct message {
 };
 
 static void
-wait_for(struct trip_peer *peer, uint32_t events)
+wait_for(struct trip_connection *connection, uint32_t events)
 {
-	struct epoll_event event = {.events = events, .data.ptr = &peer->source};
+	struct epoll_event event = {.events = events, .data.ptr = &connection->source};
 
-	epoll_ctl(peer->server->epoll, EPOLL_CTL_MOD, peer->socket, &event);
+	epoll_ctl(connection->server->epoll, EPOLL_CTL_MOD, connection->socket, &event);
 }
 
 static void
-close_reply_fd(struct trip_peer *peer)
+close_reply_fd(struct trip_connection *connection)
 {
-	if (peer->reply_fd >= 0)
-		close(peer->reply_fd);
-	peer->reply_fd = -1;
+	if (connection->reply_fd >= 0)
+		close(connection->reply_fd);
+	connection->reply_fd = -1;
 }
 
 /* It has not read its last answer. When the kernel frees that, it lowers the count to 1, tells
  * epoll, and lowers it to 0. */
 static bool
-has_unread(const struct trip_peer *peer)
+has_unread(const struct trip_connection *connection)
 {
 	int bytes = 0;
 
-	return ioctl(peer->socket, SIOCOUTQ, &bytes) == 0 && bytes > 1;
+	return ioctl(connection->socket, SIOCOUTQ, &bytes) == 0 && bytes > 1;
 }
 
 /* 0, or errno. */
 static int
-send_reply(struct trip_peer *peer)
+send_reply(struct trip_connection *connection)
 {
 	union {
 		struct cmsghdr head;
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control = {0};
-	struct iovec part = {.iov_base = &peer->reply, .iov_len = peer->reply.head.size};
+	struct iovec part = {
+		.iov_base = &connection->reply, .iov_len = connection->reply.head.size};
 	struct msghdr msg = {.msg_iov = &part, .msg_iovlen = 1};
 
-	if (peer->reply_fd >= 0) {
+	if (connection->reply_fd >= 0) {
 		msg.msg_control = &control;
 		msg.msg_controllen = sizeof(control.bytes);
 		control.head.cmsg_level = SOL_SOCKET;
 		control.head.cmsg_type = SCM_RIGHTS;
 		control.head.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.head), &peer->reply_fd, sizeof(int));
+		memcpy(CMSG_DATA(&control.head), &connection->reply_fd, sizeof(int));
 	}
-	return sendmsg(peer->socket, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
+	return sendmsg(connection->socket, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
 }
 
 /* The sentence of an error is in the reply. 0, or errno. */
 static int
-reply(struct trip_peer *peer, int error, size_t size)
+reply(struct trip_connection *connection, int error, size_t size)
 {
-	struct trip_protocol_reply *out = &peer->reply;
+	struct trip_protocol_reply *out = &connection->reply;
 	int failed;
 
 	if (error != 0) {
 		size = sizeof(out->answer.sentence);
-		close_reply_fd(peer);
+		close_reply_fd(connection);
 	}
 	out->head = (struct trip_protocol_head){
 		.magic = TRIP_PROTOCOL_MAGIC,
 		.version = TRIP_PROTOCOL_VERSION,
-		.type = (uint16_t)peer->type,
+		.type = (uint16_t)connection->type,
 		.size = (uint32_t)(sizeof(out->head) + size),
 		.error = error,
 	};
-	failed = send_reply(peer);
+	failed = send_reply(connection);
 	if (failed != 0)
 		return failed;
-	close_reply_fd(peer);
-	if (peer->busy)
-		wait_for(peer, EPOLLIN);
-	peer->busy = false;
+	close_reply_fd(connection);
+	if (connection->busy)
+		wait_for(connection, EPOLLIN);
+	connection->busy = false;
 	return 0;
 }
 
 /* Why a descriptor does not go along with the answer; not that the connection has ended. */
 static int
-explain_unsent(const struct trip_peer *peer, int why)
+explain_unsent(const struct trip_connection *connection, int why)
 {
-	const char *name = peer->server->domain->name;
+	const char *name = connection->server->domain->name;
 	struct rlimit files = {0};
 
 	if (why != ETOOMANYREFS)
@@ -130,34 +131,37 @@ explain_unsent(const struct trip_peer *peer, int why)
  * have to do with that, this client has not. False: the connection has ended.
  */
 static bool
-answer(struct trip_peer *peer, const union trip_protocol_request *request, int error, size_t size)
+answer(struct trip_connection *connection, const union trip_protocol_request *request, int error,
+	size_t size)
 {
-	int why = reply(peer, error, size);
+	int why = reply(connection, error, size);
 
 	if (why == 0)
 		return true;
-	if (peer->reply_fd < 0 || why == EPIPE || why == ECONNRESET)
+	if (connection->reply_fd < 0 || why == EPIPE || why == ECONNRESET)
 		return false;
-	error = explain_unsent(peer, why);
-	if (peer->busy) {
-		trip_peer_explain(peer);
-		trip_proxy_undo(peer, error);
+	error = explain_unsent(connection, why);
+	if (connection->busy) {
+		trip_connection_explain(connection);
+		trip_proxy_undo(connection, error);
 		return true;
 	}
-	trip_request_of(peer->type)->undo(peer, request);
-	trip_peer_explain(peer);
-	return reply(peer, error, 0) == 0;
+	trip_request_of(connection->type)->undo(connection, request);
+	trip_connection_explain(connection);
+	return reply(connection, error, 0) == 0;
 }
 
 /* Bytes of the next message, 0: it has closed, negative: nothing is there. One that has descriptors
  * is left there. */
 static ssize_t
-receive(struct trip_peer *peer, struct message *message, bool *has_descriptors)
+receive(struct trip_connection *connection, struct message *message, bool *has_descriptors)
 {
-	ssize_t size = trip_hangup_peek(peer->socket, message, sizeof(*message), has_descriptors);
+	ssize_t size =
+		trip_hangup_peek(connection->socket, message, sizeof(*message), has_descriptors);
 
 	if (size >= 0 && !*has_descriptors)
-		size = recv(peer->socket, message, sizeof(*message), MSG_DONTWAIT | MSG_TRUNC);
+		size = recv(
+			connection->socket, message, sizeof(*message), MSG_DONTWAIT | MSG_TRUNC);
 	if (size < 0 && errno != EAGAIN && errno != EINTR)
 		return 0;
 	return size;
@@ -182,7 +186,7 @@ check(const struct message *message, size_t size)
 
 /* Answers the next message. False: the connection is to end. */
 static bool
-serve_one(struct trip_peer *peer)
+serve_one(struct trip_connection *connection)
 {
 	struct message message = {0};
 	bool has_descriptors;
@@ -191,43 +195,44 @@ serve_one(struct trip_peer *peer)
 	size_t size = 0;
 	int error;
 
-	received = receive(peer, &message, &has_descriptors);
+	received = receive(connection, &message, &has_descriptors);
 	if (received < 0)
 		return true;
 	if (received > 0 && has_descriptors)
 		wrong = "descriptors, for which nobody has asked";
-	else if (received > 0 && has_unread(peer))
+	else if (received > 0 && has_unread(connection))
 		wrong = "a request before it has read the answer to the last";
 	else if (received > 0)
 		wrong = check(&message, (size_t)received);
 	if (wrong != NULL)
-		trip_server_complain(peer->server, &peer->credentials, wrong);
+		trip_server_complain(connection->server, &connection->credentials, wrong);
 	if (received == 0 || wrong != NULL)
 		return false;
-	peer->asked = true;
-	peer->type = message.head.type;
+	connection->asked = true;
+	connection->type = message.head.type;
 	if (message.head.version != TRIP_PROTOCOL_VERSION)
 		error = trip_error_set(EPROTO,
 			"domain \"%s\" speaks version %u of the protocol, the client version %u",
-			peer->server->domain->name, TRIP_PROTOCOL_VERSION, message.head.version);
+			connection->server->domain->name, TRIP_PROTOCOL_VERSION,
+			message.head.version);
 	else
-		error = trip_request_answer(peer, &message.request, &size);
+		error = trip_request_answer(connection, &message.request, &size);
 	if (error == TRIP_REQUEST_LATER) {
-		peer->busy = true;
-		wait_for(peer, 0);
+		connection->busy = true;
+		wait_for(connection, 0);
 		return true;
 	}
 	if (error != 0)
-		trip_peer_explain(peer);
-	return answer(peer, &message.request, error, size);
+		trip_connection_explain(connection);
+	return answer(connection, &message.request, error, size);
 }
 
 /* Its process has this connection no more; it goes on where it lives. */
 static void
-lose_process(const struct trip_peer *peer)
+lose_process(const struct trip_connection *connection)
 {
-	if (peer->process != NULL && peer->process->peer == peer)
-		trip_process_lost(peer->process);
+	if (connection->process != NULL && connection->process->connection == connection)
+		trip_process_lost(connection->process);
 }
 
 /*
@@ -235,31 +240,31 @@ lose_process(const struct trip_peer *peer)
  * way for as long as it has its end open, so it keeps its place until it has read them, or closes.
  */
 static void
-end(struct trip_peer *peer)
+end(struct trip_connection *connection)
 {
-	if (!has_unread(peer)) {
-		trip_peer_close(peer);
+	if (!has_unread(connection)) {
+		trip_connection_close(connection);
 		return;
 	}
-	lose_process(peer);
-	if (!peer->ending)
-		shutdown(peer->socket, SHUT_WR);
-	peer->ending = true;
+	lose_process(connection);
+	if (!connection->ending)
+		shutdown(connection->socket, SHUT_WR);
+	connection->ending = true;
 	/* By edges: it may have shut down its side, which is told for ever. */
-	wait_for(peer, EPOLLOUT | EPOLLET);
+	wait_for(connection, EPOLLOUT | EPOLLET);
 }
 
 /* Its socket can be read, or has changed. */
 static void
 serve(void *owner)
 {
-	struct trip_peer *peer = owner;
+	struct trip_connection *connection = owner;
 
 	/* One that is busy is heard of only when it has gone. */
-	if (peer->busy)
-		trip_peer_close(peer);
-	else if (peer->ending ? !has_unread(peer) : !serve_one(peer))
-		end(peer);
+	if (connection->busy)
+		trip_connection_close(connection);
+	else if (connection->ending ? !has_unread(connection) : !serve_one(connection))
+		end(connection);
 }
 
 static uint32_t
@@ -267,7 +272,7 @@ free_index(const struct trip_server *server)
 {
 	uint32_t i = 0;
 
-	while (i < TRIP_SERVER_PEERS && server->peers[i] != NULL)
+	while (i < TRIP_SERVER_CONNECTIONS && server->connections[i] != NULL)
 		i++;
 	return i;
 }
@@ -292,27 +297,28 @@ refuse(int socket, int error)
 }
 
 static int
-open_peer(struct trip_server *server, struct trip_peer *peer)
+open_peer(struct trip_server *server, struct trip_connection *connection)
 {
-	struct epoll_event event = {.events = EPOLLIN, .data.ptr = &peer->source};
-	socklen_t length = sizeof(peer->credentials);
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = &connection->source};
+	socklen_t length = sizeof(connection->credentials);
 	int error;
 
-	if (getsockopt(peer->socket, SOL_SOCKET, SO_PEERCRED, &peer->credentials, &length) != 0) {
+	if (getsockopt(connection->socket, SOL_SOCKET, SO_PEERCRED, &connection->credentials,
+		    &length) != 0) {
 		error = errno;
 		return trip_error_set(error, "domain \"%s\": no telling whose a connection is: %s",
 			server->domain->name, trip_strerror(error));
 	}
-	error = trip_admit(server, peer);
+	error = trip_admit(server, connection);
 	if (error != 0) {
-		trip_server_refuse(server, &peer->credentials);
+		trip_server_refuse(server, &connection->credentials);
 		return error;
 	}
-	peer->index = free_index(server);
-	if (peer->index == TRIP_SERVER_PEERS)
+	connection->index = free_index(server);
+	if (connection->index == TRIP_SERVER_CONNECTIONS)
 		return trip_error_set(EUSERS, "domain \"%s\": its socket serves %u clients already",
-			server->domain->name, TRIP_SERVER_PEERS);
-	if (epoll_ctl(server->epoll, EPOLL_CTL_ADD, peer->socket, &event) == 0)
+			server->domain->name, TRIP_SERVER_CONNECTIONS);
+	if (epoll_ctl(server->epoll, EPOLL_CTL_ADD, connection->socket, &event) == 0)
 		return 0;
 	error = errno;
 	return trip_error_set(error, "domain \"%s\": a connection cannot be waited on: %s",
@@ -320,102 +326,103 @@ open_peer(struct trip_server *server, struct trip_peer *peer)
 }
 
 void
-trip_peer_open(struct trip_server *server, int socket)
+trip_connection_open(struct trip_server *server, int socket)
 {
-	struct trip_peer *peer = calloc(1, sizeof(*peer));
+	struct trip_connection *connection = calloc(1, sizeof(*connection));
 	int error;
 
-	if (peer == NULL) {
+	if (connection == NULL) {
 		refuse(socket, trip_error_set(ENOMEM, "domain \"%s\": no memory for a client",
 				       server->domain->name));
 		return;
 	}
-	*peer = (struct trip_peer){.source = {.ready = serve, .owner = peer},
+	*connection = (struct trip_connection){.source = {.ready = serve, .owner = connection},
 		.server = server,
 		.socket = socket,
 		.reply_fd = -1,
 		.serial = ++server->n_accepted};
-	error = open_peer(server, peer);
+	error = open_peer(server, connection);
 	if (error == 0) {
-		server->peers[peer->index] = peer;
+		server->connections[connection->index] = connection;
 		return;
 	}
 	refuse(socket, error);
-	free(peer);
+	free(connection);
 }
 
 void
-trip_peer_displace(struct trip_peer *peer)
+trip_connection_displace(struct trip_connection *connection)
 {
-	trip_server_refuse(peer->server, &peer->credentials);
-	peer->server->peers[peer->index] = NULL;
-	trip_server_unpoll(peer->server, peer->socket);
-	refuse(peer->socket, -EUSERS);
-	free(peer);
+	trip_server_refuse(connection->server, &connection->credentials);
+	connection->server->connections[connection->index] = NULL;
+	trip_server_unpoll(connection->server, connection->socket);
+	refuse(connection->socket, -EUSERS);
+	free(connection);
 }
 
 /* It is freed when the proxy is done with it. */
 static void
-close_busy(struct trip_peer *peer)
+close_busy(struct trip_connection *connection)
 {
-	if (!peer->gone)
-		trip_server_unpoll(peer->server, peer->socket);
-	peer->gone = true;
+	if (!connection->gone)
+		trip_server_unpoll(connection->server, connection->socket);
+	connection->gone = true;
 }
 
 void
-trip_peer_explain(struct trip_peer *peer)
+trip_connection_explain(struct trip_connection *connection)
 {
-	char *sentence = peer->reply.answer.sentence;
+	char *sentence = connection->reply.answer.sentence;
 
-	memset(sentence, 0, sizeof(peer->reply.answer.sentence));
-	strncpy(sentence, trip_error_message(), sizeof(peer->reply.answer.sentence) - 1);
+	memset(sentence, 0, sizeof(connection->reply.answer.sentence));
+	strncpy(sentence, trip_error_message(), sizeof(connection->reply.answer.sentence) - 1);
 }
 
 void
-trip_peer_answered(struct trip_peer *peer)
+trip_connection_answered(struct trip_connection *connection)
 {
-	if (!peer->gone && answer(peer, &peer->job.request, peer->job.error, peer->job.size))
+	if (!connection->gone && answer(connection, &connection->job.request, connection->job.error,
+					 connection->job.size))
 		return;
-	peer->busy = false;
-	trip_peer_close(peer);
+	connection->busy = false;
+	trip_connection_close(connection);
 }
 
 void
-trip_peer_leave(struct trip_server *server, const struct trip_process *process,
-	const struct trip_peer *asking)
+trip_connection_leave(struct trip_server *server, const struct trip_process *process,
+	const struct trip_connection *asking)
 {
-	for (uint32_t i = 0; i < TRIP_SERVER_PEERS; i++) {
-		struct trip_peer *peer = server->peers[i];
+	for (uint32_t i = 0; i < TRIP_SERVER_CONNECTIONS; i++) {
+		struct trip_connection *connection = server->connections[i];
 
-		if (peer == NULL)
+		if (connection == NULL)
 			continue;
-		if (peer->place == process)
-			peer->place = NULL;
-		if (peer->process != process)
+		if (connection->place == process)
+			connection->place = NULL;
+		if (connection->process != process)
 			continue;
-		peer->process = NULL;
-		if (peer != asking)
-			trip_peer_close(peer);
+		connection->process = NULL;
+		if (connection != asking)
+			trip_connection_close(connection);
 	}
 }
 
 void
-trip_peer_close(struct trip_peer *peer)
+trip_connection_close(struct trip_connection *connection)
 {
-	lose_process(peer);
-	if (peer->busy) {
-		close_busy(peer);
+	lose_process(connection);
+	if (connection->busy) {
+		close_busy(connection);
 		return;
 	}
-	trip_watch_close_all(peer);
-	close_reply_fd(peer);
-	pthread_mutex_lock(&peer->server->domain->lock);
-	peer->server->peers[peer->index] = NULL;
+	trip_watch_close_all(connection);
+	close_reply_fd(connection);
+	pthread_mutex_lock(&connection->server->domain->lock);
+	connection->server->connections[connection->index] = NULL;
 	/* A thread may have the socket for longer. */
-	if (!peer->gone)
-		trip_server_unpoll(peer->server, peer->socket);
-	trip_hangup(peer->socket);
-	pthread_mutex_unlock(&peer->server->domain->lock);
-	free(peer);
+	if (!connection->gone)
+		trip_server_unpoll(connection->server, connection->socket);
+	trip_hangup(connection->socket);
+	pthread_mutex_unlock(&connection->server->domain->lock);
+	free(connection);
 }
