@@ -20,7 +20,7 @@
 #include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
-#include "work/hold.h"
+#include "work/work_refs.h"
 #include "work/work.h"
 
 const char *
@@ -174,7 +174,7 @@ open_handle(struct trip_domain *domain, const struct trip_cntr_attr *attr, bool 
 		free(cntr);
 		return error;
 	}
-	trip_hold_open(cntr);
+	trip_work_refs_open(cntr);
 	trip_detach_watch_cntr(cntr);
 	*out = cntr;
 	return 0;
@@ -213,7 +213,7 @@ trip_cntr_close(struct trip_cntr *cntr)
 			trip_cntr_label(cntr, label, sizeof(label)));
 	/* Items that are gone may still be waiting to be counted off. */
 	trip_work_reap(domain);
-	refs = trip_hold_close(cntr, atomic_load_explicit(&cntr->refs, memory_order_acquire));
+	refs = trip_work_refs_close(cntr, atomic_load_explicit(&cntr->refs, memory_order_acquire));
 	if (refs > 0)
 		return trip_error_set(EBUSY,
 			"%s: %" PRIu32
@@ -224,7 +224,7 @@ trip_cntr_close(struct trip_cntr *cntr)
 		trip_wait_set_suspend(cntr);
 	error = domain->backend->cntr->retire(cntr);
 	if (error != 0) {
-		trip_hold_open(cntr);
+		trip_work_refs_open(cntr);
 		if (cntr->fid.wait_obj == TRIP_WAIT_SET)
 			trip_wait_set_resume(cntr);
 		return error;

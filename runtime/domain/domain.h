@@ -120,7 +120,7 @@ struct trip_domain {
 	uint32_t n_threads;
 	pthread_key_t thread_key;
 	_Atomic uint32_t completions;
-	struct trip_holds holds;
+	struct trip_work_refs work_refs;
 	pthread_mutex_t reader;
 	uint32_t read_home;
 	/* Services of the homes, with TRIP_PROGRESS_SERVICE. */

@@ -156,10 +156,10 @@ struct trip_thread {
 	bool used;
 };
 
-/* What this process's work items in flight refer to (hold.h). */
-struct trip_holds {
-	/* By kind (enum trip_op_target), and there by index. */
-	_Atomic uint32_t *refs[TRIP_OP_TARGETS_END];
+/* What this process's work items in flight refer to (work_refs.h). */
+struct trip_work_refs {
+	/* How many items name each object: by kind (enum trip_op_target), and there by index. */
+	_Atomic uint32_t *count[TRIP_OP_TARGETS_END];
 	/* This process's handles of each counter; under the domain's lock. */
 	uint32_t *handles;
 };

@@ -17,7 +17,7 @@
 #include "domain/progress.h"
 #include "flow/counters.h"
 #include "flow/flow.h"
-#include "work/hold.h"
+#include "work/work_refs.h"
 #include "work/work.h"
 #include "source.h"
 
@@ -316,7 +316,7 @@ trip_flow_destroy(struct trip_flow *flow)
 	if (trip_progress_on_worker(domain))
 		return refuse_on_worker(flow);
 	trip_work_reap(domain);
-	refs = trip_hold_count(domain, TRIP_OP_ON_FLOW, flow->index);
+	refs = trip_work_refs_count(domain, TRIP_OP_ON_FLOW, flow->index);
 	if (refs > 0)
 		return trip_error_set(EBUSY,
 			"flow %" PRIu32 ": %" PRIu32 " pending work items refer to it", flow->index,

@@ -29,7 +29,7 @@
 #include "flow/port.h"
 #include "primary/process.h"
 #include "primary/server.h"
-#include "work/hold.h"
+#include "work/work_refs.h"
 #include "memory.h"
 
 static int
@@ -230,7 +230,7 @@ static const struct {
 	{open_flows, close_flows},
 	{open_homes, trip_domain_close_homes},
 	{trip_clock_cntr_init, trip_clock_cntr_fini},
-	{trip_hold_init, trip_hold_fini},
+	{trip_work_refs_init, trip_work_refs_fini},
 	{trip_thread_init, trip_thread_fini},
 	{trip_registry_init, trip_registry_fini},
 	{open_share, close_share},

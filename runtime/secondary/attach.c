@@ -36,7 +36,7 @@
 #include "domain/share.h"
 #include "domain/thread.h"
 #include "secondary/link.h"
-#include "work/hold.h"
+#include "work/work_refs.h"
 
 /* What is about to change is looked at so often, in a second. */
 #define AGAIN_TIMES 200
@@ -244,7 +244,7 @@ map(struct trip_domain *domain, const struct finds *finds)
 	if (error == 0)
 		error = trip_clock_cntr_init(domain);
 	if (error == 0)
-		error = trip_hold_init(domain);
+		error = trip_work_refs_init(domain);
 	if (error == 0)
 		error = trip_thread_init(domain);
 	/* The primary's homes progress by themselves, as seen from here. */
@@ -262,7 +262,7 @@ unmap(struct trip_domain *domain)
 	trip_clock_cntr_fini(domain);
 	trip_domain_close_homes(domain);
 	trip_thread_fini(domain);
-	trip_hold_fini(domain);
+	trip_work_refs_fini(domain);
 	trip_domain_free(domain);
 }
 

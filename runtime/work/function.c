@@ -8,7 +8,7 @@
 #include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
-#include "work/hold.h"
+#include "work/work_refs.h"
 #include "work/work.h"
 
 /* False: there is none before a grace period is over. */
@@ -83,7 +83,7 @@ trip_function_unregister(struct trip_function *handle)
 	if (trip_detach_check(domain) != 0)
 		return -ESHUTDOWN;
 	trip_work_reap(domain);
-	refs = trip_hold_count(domain, TRIP_OP_ON_FUNCTION, handle->index);
+	refs = trip_work_refs_count(domain, TRIP_OP_ON_FUNCTION, handle->index);
 	if (refs > 0)
 		return trip_error_set(EBUSY,
 			"function %" PRIu32 ": %" PRIu32 " pending work items would call it",

@@ -10,7 +10,7 @@
 #include "domain/error.h"
 #include "domain/progress.h"
 #include "domain/thread.h"
-#include "work/hold.h"
+#include "work/work_refs.h"
 #include "work/work.h"
 #include "op.h"
 
@@ -213,7 +213,7 @@ let_go(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t sl
 	if ((*held & bit) == 0)
 		return;
 	*held &= ~bit;
-	trip_hold_let_go(domain, trip_channel_desc(submitter->channel, slot));
+	trip_work_refs_drop(domain, trip_channel_desc(submitter->channel, slot));
 }
 
 /* Follows the return ring; under the submitter's lock. Its entries stay until they are allocated,
@@ -292,7 +292,7 @@ submit(struct trip_domain *domain, struct trip_submitter *submitter, const struc
 	if (slot < 0)
 		return slot;
 	/* Before submission: the item may have come back by the time that it returns. */
-	trip_hold(domain, &request->desc);
+	trip_work_refs_take(domain, &request->desc);
 	submitter->held[slot / 64] |= UINT64_C(1) << slot % 64;
 	return trip_channel_submit(submitter->channel, (uint32_t)slot, id);
 }
