@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of an attached process; process_ask.c answers what it asks. */
+/* The life of an attached process; process_requests.c answers what it asks. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
