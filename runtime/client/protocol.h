@@ -193,7 +193,7 @@ struct trip_protocol_flow {
 	_Alignas(8) uint8_t rule[TRIP_PROTOCOL_RULE];
 };
 
-enum trip_protocol_deed {
+enum trip_protocol_flow_action {
 	TRIP_PROTOCOL_FLOW_QUERY = 1,
 	TRIP_PROTOCOL_FLOW_RETIRE,
 	TRIP_PROTOCOL_FLOW_DESTROY,
@@ -201,7 +201,7 @@ enum trip_protocol_deed {
 
 struct trip_protocol_flow_do {
 	uint64_t flow;
-	uint32_t deed;
+	uint32_t action;
 	uint32_t reserved;
 };
 

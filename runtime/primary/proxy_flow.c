@@ -229,7 +229,7 @@ trip_proxy_flow_do(struct trip_proxy_job *job)
 
 	if (held == NULL)
 		return -EINVAL;
-	switch (job->request.flow_do.deed) {
+	switch (job->request.flow_do.action) {
 	case TRIP_PROTOCOL_FLOW_RETIRE:
 		return trip_flow_retire(held->flow);
 	case TRIP_PROTOCOL_FLOW_DESTROY:
@@ -247,7 +247,7 @@ trip_proxy_flow_do(struct trip_proxy_job *job)
 		job->size = sizeof(*counted);
 		return 0;
 	default:
-		return trip_error_set(
-			EINVAL, "flow: request %" PRIu32 " is unknown", job->request.flow_do.deed);
+		return trip_error_set(EINVAL, "flow: request %" PRIu32 " is unknown",
+			job->request.flow_do.action);
 	}
 }

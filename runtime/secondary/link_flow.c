@@ -60,9 +60,11 @@ free_flow(struct trip_flow *flow)
 }
 
 static int
-ask_of(struct trip_flow *flow, enum trip_protocol_deed deed, union trip_protocol_answer *answer)
+ask_of(struct trip_flow *flow, enum trip_protocol_flow_action action,
+	union trip_protocol_answer *answer)
 {
-	const struct trip_protocol_flow_do asked = {.flow = trip_flow_more(flow)->id, .deed = deed};
+	const struct trip_protocol_flow_do asked = {
+		.flow = trip_flow_more(flow)->id, .action = action};
 
 	return trip_link_call_slow(
 		flow->port->domain, TRIP_PROTOCOL_FLOW_DO, &asked, sizeof(asked), answer);

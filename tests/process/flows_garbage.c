@@ -97,7 +97,7 @@ static void
 play_ids(const char *arg)
 {
 	struct trip_flow *first, *second;
-	struct trip_protocol_flow_do asked = {.deed = TRIP_PROTOCOL_FLOW_QUERY};
+	struct trip_protocol_flow_do asked = {.action = TRIP_PROTOCOL_FLOW_QUERY};
 	struct trip_counters *counters;
 	struct trip_port *port;
 	uint64_t old, id;

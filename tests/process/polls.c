@@ -50,7 +50,7 @@ poll_once(struct trip_port *port, uint16_t queue, uint16_t udp_port, uint16_t n,
 /* ---- the part that polls ----------------------------------------------------------------------
  */
 
-enum deed {
+enum action {
 	POLL,
 	CLAIM,
 	RELEASE,
@@ -58,7 +58,7 @@ enum deed {
 };
 
 struct order {
-	enum deed deed;
+	enum action action;
 	uint16_t queue, udp_port, n;
 };
 
@@ -79,10 +79,10 @@ play_poller(const char *arg)
 	assert_non_null(pool);
 	port = flows_find();
 	family_say('r');
-	while (family_receive(FAMILY_HEARD, &order, sizeof(order)) && order.deed != LEAVE) {
+	while (family_receive(FAMILY_HEARD, &order, sizeof(order)) && order.action != LEAVE) {
 		struct answer answer = {0};
 
-		switch (order.deed) {
+		switch (order.action) {
 		case POLL:
 			answer.result =
 				poll_once(port, order.queue, order.udp_port, order.n, &answer.mark);
@@ -158,9 +158,10 @@ hear(const struct family_child *child)
 }
 
 static struct answer
-ask(const struct family_child *child, enum deed deed, uint16_t queue, uint16_t udp_port, uint16_t n)
+ask(const struct family_child *child, enum action action, uint16_t queue, uint16_t udp_port,
+	uint16_t n)
 {
-	const struct order order = {deed, queue, udp_port, n};
+	const struct order order = {action, queue, udp_port, n};
 
 	assert_true(family_send(child->to, &order, sizeof(order)));
 	return hear(child);
@@ -176,7 +177,7 @@ polls(const struct family_child *child, uint16_t queue, uint16_t udp_port, uint1
 static void
 leave(struct family_child *child)
 {
-	const struct order order = {.deed = LEAVE};
+	const struct order order = {.action = LEAVE};
 
 	assert_true(family_send(child->to, &order, sizeof(order)));
 	family_join(child);

@@ -32,7 +32,7 @@ struct item {
 };
 
 /* What was done at a moment, for the report of a failure. */
-struct deed {
+struct action {
 	const char *what;
 	unsigned int cntr;
 	uint64_t value, sum;
@@ -44,14 +44,14 @@ struct history {
 	struct trip_cntr *cntr[CNTRS];
 	uint64_t success[CNTRS], error[CNTRS];
 	struct item item[STEPS];
-	struct deed deed[STEPS + 1];
+	struct action action[STEPS + 1];
 	uint32_t n_items, now, noted;
 };
 
 static void
 did(struct history *history, const char *what, unsigned int cntr, uint64_t value)
 {
-	history->deed[history->now] = (struct deed){.what = what,
+	history->action[history->now] = (struct action){.what = what,
 		.cntr = cntr,
 		.value = value,
 		.sum = cntr < CNTRS ? history->success[cntr] + history->error[cntr] : 0,
@@ -63,12 +63,12 @@ static void
 tell(const struct history *history, unsigned int cntr, uint32_t until)
 {
 	for (uint32_t i = 1; i <= until; i++) {
-		const struct deed *deed = &history->deed[i];
+		const struct action *action = &history->action[i];
 
-		if (deed->what != NULL && (deed->cntr == cntr || deed->cntr == CNTRS))
-			printf("%u: %s %llu, sum %llu, %u fired\n", i, deed->what,
-				(unsigned long long)deed->value, (unsigned long long)deed->sum,
-				deed->noted);
+		if (action->what != NULL && (action->cntr == cntr || action->cntr == CNTRS))
+			printf("%u: %s %llu, sum %llu, %u fired\n", i, action->what,
+				(unsigned long long)action->value, (unsigned long long)action->sum,
+				action->noted);
 	}
 }
 
