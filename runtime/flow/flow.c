@@ -207,20 +207,36 @@ refuse_full(const struct trip_domain *domain, struct rte_flow_error *error)
 	return trip_flow_refuse(error, ENOSPC, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL, message);
 }
 
+/* Where all that are left have been closed, it waits for the iterations that may still be on one:
+ * without the lock, so that others go on. NULL: all are open. */
+static struct trip_flow *
+take_locked(struct trip_port *port)
+{
+	struct trip_domain *domain = port->domain;
+	struct trip_flow *flow;
+
+	trip_progress_lock(domain);
+	/* Already now: the port is not closed meanwhile. */
+	port->n_flows++;
+	while ((flow = trip_flow_take(port)) == NULL && trip_indices_unripe(&domain->flows)) {
+		pthread_mutex_unlock(&domain->control);
+		trip_progress_wait(domain);
+		trip_progress_lock(domain);
+	}
+	return flow;
+}
+
 static int
 create_local(struct trip_port *port, const struct trip_flow_order *order, struct trip_flow **out)
 {
 	struct trip_domain *domain = port->domain;
-	struct trip_flow *flow;
-	int result;
+	struct trip_flow *flow = take_locked(port);
+	int result = flow != NULL ? create(flow, order) : refuse_full(domain, order->error);
 
-	trip_progress_lock(domain);
-	flow = trip_flow_take(port);
-	result = flow != NULL ? create(flow, order) : refuse_full(domain, order->error);
 	if (flow != NULL && result != 0)
 		trip_flow_give(flow);
-	else if (flow != NULL)
-		port->n_flows++;
+	if (result != 0)
+		port->n_flows--;
 	pthread_mutex_unlock(&domain->control);
 	if (result == 0)
 		*out = flow;

@@ -40,10 +40,8 @@ struct trip_flow *
 trip_flow_take(struct trip_port *port)
 {
 	struct trip_domain *domain = port->domain;
-	uint32_t index;
+	uint32_t index = take_index(domain);
 
-	while ((index = take_index(domain)) == TRIP_NONE && trip_indices_unripe(&domain->flows))
-		trip_progress_wait(domain);
 	if (index == TRIP_NONE)
 		return NULL;
 	domain->flow[index] = (struct trip_flow){.port = port, .index = index & 0x3fffff};

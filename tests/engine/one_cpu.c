@@ -48,10 +48,17 @@ end_burst(void)
 	burst = NULL;
 }
 
+/* What whoever gives the CPU away must not hold; NULL: nothing. */
+static pthread_mutex_t *unlocked;
+
 int
 sched_yield(void)
 {
 	yields++;
+	if (unlocked != NULL) {
+		assert_int_equal(pthread_mutex_trylock(unlocked), 0);
+		pthread_mutex_unlock(unlocked);
+	}
 	if (other != NULL)
 		take_turn(other);
 	end_burst();
@@ -234,8 +241,7 @@ open_null(struct trip_domain *domain)
 }
 
 static void
-create_counted(
-	struct trip_domain *domain, struct trip_port *port, uint32_t i, struct counted *counted)
+create_flow(struct trip_port *port, uint32_t i, struct counted *counted)
 {
 	const struct rte_flow_item_ipv4 spec = {.hdr.dst_addr = rte_cpu_to_be_32(i)};
 	const struct rte_flow_item items[] = {
@@ -246,12 +252,20 @@ create_counted(
 		.cntrs = counted->cntrs,
 		.n_cntrs = 2,
 		.engine = TRIP_ENGINE_SW};
+
+	assert_int_equal(trip_flow_create(port, &attr, items, NULL, &counted->flow, NULL), 0);
+}
+
+static void
+create_counted(
+	struct trip_domain *domain, struct trip_port *port, uint32_t i, struct counted *counted)
+{
 	struct trip_cntr_attr cntr = {.size = sizeof(cntr), .events = TRIP_CNTR_EVENTS_COMP};
 
 	assert_int_equal(trip_cntr_open(domain, &cntr, &counted->cntrs[0], NULL), 0);
 	cntr.events = TRIP_CNTR_EVENTS_BYTES;
 	assert_int_equal(trip_cntr_open(domain, &cntr, &counted->cntrs[1], NULL), 0);
-	assert_int_equal(trip_flow_create(port, &attr, items, NULL, &counted->flow, NULL), 0);
+	create_flow(port, i, counted);
 }
 
 static void
@@ -292,6 +306,32 @@ flows_come_and_go_in_few_turns(void **state)
 	print_message("%u turns for %u flows\n", yields, 3 * MANY);
 	/* In each it does a budget's worth of what it was asked to. */
 	assert_true(yields <= 3 * MANY / 32);
+	assert_int_equal(trip_port_close(port), 0);
+	close_shared(domain);
+}
+
+/* Who waits for a place keeps nobody else from flows and ports. */
+static void
+a_flow_is_waited_for_without_the_lock(void **state)
+{
+	struct trip_domain *domain;
+	struct counted counted[2];
+	struct trip_port *port;
+
+	open_shared(&domain, 4);
+	port = open_null(domain);
+	create_counted(domain, port, 0, &counted[0]);
+	create_counted(domain, port, 1, &counted[1]);
+	assert_int_equal(trip_flow_destroy(counted[0].flow), 0);
+	unlocked = &domain->control;
+	yields = 0;
+	create_flow(port, 2, &counted[0]);
+	assert_true(yields > 0);
+	unlocked = NULL;
+	assert_int_equal(trip_flow_destroy(counted[0].flow), 0);
+	assert_int_equal(trip_flow_destroy(counted[1].flow), 0);
+	close_counted(&counted[0]);
+	close_counted(&counted[1]);
 	assert_int_equal(trip_port_close(port), 0);
 	close_shared(domain);
 }
@@ -367,6 +407,7 @@ main(void)
 		cmocka_unit_test(closing_counters_waits_for_no_turn),
 		cmocka_unit_test(a_place_is_free_when_iterations_have_ended),
 		cmocka_unit_test(flows_come_and_go_in_few_turns),
+		cmocka_unit_test(a_flow_is_waited_for_without_the_lock),
 		cmocka_unit_test(last_counts_are_in_without_a_turn),
 		cmocka_unit_test(bursts_are_slept_for),
 	};
