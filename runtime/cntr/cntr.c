@@ -20,8 +20,8 @@
 #include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
+#include "work/submitter.h"
 #include "work/work_refs.h"
-#include "work/work.h"
 
 const char *
 trip_cntr_label(const struct trip_cntr *cntr, char *text, size_t size)
@@ -212,7 +212,7 @@ trip_cntr_close(struct trip_cntr *cntr)
 		return trip_error_set(EINVAL, "%s: it is the domain's to close",
 			trip_cntr_label(cntr, label, sizeof(label)));
 	/* Items that are gone may still be waiting to be counted off. */
-	trip_work_reap(domain);
+	trip_submitter_reap(domain);
 	refs = trip_work_refs_close(cntr, atomic_load_explicit(&cntr->refs, memory_order_acquire));
 	if (refs > 0)
 		return trip_error_set(EBUSY,

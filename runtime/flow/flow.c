@@ -17,8 +17,8 @@
 #include "domain/progress.h"
 #include "flow/counters.h"
 #include "flow/flow.h"
+#include "work/submitter.h"
 #include "work/work_refs.h"
-#include "work/work.h"
 #include "source.h"
 
 int
@@ -331,7 +331,7 @@ trip_flow_destroy(struct trip_flow *flow)
 		return -ESHUTDOWN;
 	if (trip_progress_on_worker(domain))
 		return refuse_on_worker(flow);
-	trip_work_reap(domain);
+	trip_submitter_reap(domain);
 	refs = trip_work_refs_count(domain, TRIP_OP_ON_FLOW, flow->index);
 	if (refs > 0)
 		return trip_error_set(EBUSY,

@@ -57,6 +57,22 @@ struct trip_process {
 int trip_process_init(struct trip_server *server);
 void trip_process_fini(struct trip_server *server);
 
+/* How many there may be. */
+static inline uint32_t
+trip_process_count(const struct trip_server *server)
+{
+	return server->domain->attr.max_processes;
+}
+
+/* Changes them under the domain's lock, as other threads read them. */
+void trip_process_set_state(struct trip_process *process, bool used, enum trip_client_state state);
+
+/* It is being cleared away, or has ended and the control thread has not come to that yet. */
+bool trip_process_is_going(const struct trip_process *process);
+
+/* Its pidfd says so: clears it away. */
+void trip_process_died(void *process);
+
 /* Its connection has ended. */
 void trip_process_lost(struct trip_process *process);
 

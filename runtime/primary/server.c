@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The control thread: starts, serves what its epoll reports, and stops. */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <sched.h>
@@ -10,8 +10,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,7 +17,6 @@
 #include <rte_errno.h>
 #include <rte_log.h>
 
-#include <trip_client.h>
 #include <trip_error.h>
 
 #include "domain/domain.h"
@@ -29,18 +26,14 @@
 #include "primary/generation.h"
 #include "primary/process.h"
 #include "primary/server.h"
+#include "primary/socket.h"
 #include "waiter.h"
 
 /* How often the thread looks whether homes have let go of descriptors. */
 #define REAP_MS 5
 #define NS_A_SECOND UINT64_C(1000000000)
-/* How long a socket may outlive its primary's lock. */
-#define DYING_TIMES 50
-#define DYING_PAUSE_NS 10000000
 /* Of each kind, in the log. */
 #define LINES_A_SECOND 8
-/* What separates EAL's file prefix from its generation. */
-#define GENERATION_MARK '@'
 
 RTE_LOG_REGISTER(trip_server_logtype, tripline, NOTICE);
 
@@ -109,128 +102,6 @@ shares_config(void)
 	return rte_errno != ENOTSUP;
 }
 
-static int
-fail(const struct trip_server *server, const char *what)
-{
-	int error = errno;
-
-	return trip_error_set(error, "domain \"%s\": %s %s: %s", server->domain->name, what,
-		server->path, trip_strerror(error));
-}
-
-/* Where clients look for it by themselves, in a folder of our own. */
-static int
-usual_path(struct trip_server *server)
-{
-	char prefix[sizeof(server->prefix)], folder[sizeof(server->path)];
-	struct stat status;
-	int error;
-
-	strcpy(prefix, server->prefix);
-	*strchrnul(prefix, GENERATION_MARK) = 0;
-	error = trip_client_path(prefix, server->domain->name, server->path, sizeof(server->path));
-	if (error != 0)
-		return trip_error_set(-error, "%s", trip_client_message());
-	strcpy(folder, server->path);
-	*strrchr(folder, '/') = 0;
-	if (mkdir(folder, 0755) != 0 && errno != EEXIST)
-		return fail(server, "no folder for its socket");
-	if (lstat(folder, &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid())
-		return trip_error_set(EACCES, "domain \"%s\": %s is no folder of this user's",
-			server->domain->name, folder);
-	return 0;
-}
-
-static int
-choose_path(struct trip_server *server)
-{
-	const char *given = server->domain->attr.socket;
-
-	if (given == NULL)
-		return usual_path(server);
-	if (strlen(given) >= sizeof(server->path))
-		return trip_error_set(ENAMETOOLONG,
-			"domain \"%s\": the path of its socket is longer than %zu",
-			server->domain->name, sizeof(server->path) - 1);
-	strcpy(server->path, given);
-	return 0;
-}
-
-static int
-give_access(struct trip_server *server)
-{
-	const struct trip_domain_attr *attr = &server->domain->attr;
-	const struct group *group = NULL;
-
-	if (attr->socket_group != NULL) {
-		group = getgrnam(attr->socket_group);
-		if (group == NULL)
-			return trip_error_set(EINVAL, "domain \"%s\": there is no group \"%s\"",
-				server->domain->name, attr->socket_group);
-		if (chown(server->path, (uid_t)-1, group->gr_gid) != 0)
-			return fail(server, "cannot give its group");
-	}
-	/* Nobody connects before it listens. */
-	return chmod(server->path, attr->socket_mode) == 0 ? 0
-							   : fail(server, "cannot give its mode");
-}
-
-/* Whether somebody listens there, whoever: one who does not has left it behind. */
-static bool
-is_served(const struct sockaddr_un *address)
-{
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	bool served =
-		fd >= 0 && (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
-				   (errno != ECONNREFUSED && errno != ENOENT));
-
-	if (fd >= 0)
-		close(fd);
-	return served;
-}
-
-/* A dead primary's; that of a live one is locked. Whatever else is there is not ours to remove. */
-static int
-remove_stale(const struct trip_server *server, const struct sockaddr_un *address)
-{
-	const struct timespec pause = {.tv_nsec = DYING_PAUSE_NS};
-	struct stat status;
-
-	if (lstat(server->path, &status) != 0)
-		return errno == ENOENT ? 0 : fail(server, "cannot look at");
-	if (!S_ISSOCK(status.st_mode))
-		return trip_error_set(EEXIST,
-			"domain \"%s\": %s is there already, and is no socket",
-			server->domain->name, server->path);
-	/* The kernel takes a dying primary's lock before its socket. */
-	for (unsigned int i = 0; i < DYING_TIMES && is_served(address); i++)
-		nanosleep(&pause, NULL);
-	if (is_served(address))
-		return trip_error_set(EEXIST, "domain \"%s\": another program listens on %s",
-			server->domain->name, server->path);
-	return unlink(server->path) == 0 || errno == ENOENT ? 0 : fail(server, "cannot replace");
-}
-
-static int
-listen_on(struct trip_server *server)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int error;
-
-	strcpy(address.sun_path, server->path);
-	error = remove_stale(server, &address);
-	if (error != 0)
-		return error;
-	server->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (server->listener < 0 ||
-		bind(server->listener, (const struct sockaddr *)&address, sizeof(address)) != 0)
-		return fail(server, "cannot make socket");
-	error = give_access(server);
-	if (error == 0 && listen(server->listener, SOMAXCONN) != 0)
-		error = fail(server, "cannot listen on");
-	return error;
-}
-
 int
 trip_server_poll(struct trip_server *server, int fd, struct trip_server_source *source)
 {
@@ -238,7 +109,7 @@ trip_server_poll(struct trip_server *server, int fd, struct trip_server_source *
 
 	return epoll_ctl(server->epoll, EPOLL_CTL_ADD, fd, &event) == 0
 		       ? 0
-		       : fail(server, "cannot wait on");
+		       : trip_socket_fail(server, "cannot wait on");
 }
 
 void
@@ -318,7 +189,7 @@ start_thread(struct trip_server *server)
 static int
 start(struct trip_server *server)
 {
-	int error = choose_path(server);
+	int error = trip_socket_choose_path(server);
 
 	if (error == 0)
 		error = trip_process_init(server);
@@ -326,7 +197,7 @@ start(struct trip_server *server)
 		error = trip_generation_take(server);
 	if (error != 0)
 		return error;
-	error = listen_on(server);
+	error = trip_socket_listen(server);
 	if (error != 0) {
 		/* What could not be made is not there to be removed later. */
 		if (server->listener < 0)
@@ -336,7 +207,7 @@ start(struct trip_server *server)
 	server->epoll = epoll_create1(EPOLL_CLOEXEC);
 	server->stop = eventfd(0, EFD_CLOEXEC);
 	if (server->epoll < 0 || server->stop < 0)
-		return fail(server, "no descriptors to serve");
+		return trip_socket_fail(server, "no descriptors to serve");
 	server->listening =
 		(struct trip_server_source){.ready = accept_connection, .owner = server};
 	strcpy(server->domain->share->socket, server->path);

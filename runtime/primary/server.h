@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The control thread of a domain. It serves the domain's socket, one request of a client at a time,
- * and never waits for a client. server.c has the thread and the socket, connection.c each
+ * and never waits for a client. server.c has the thread, socket.c the socket, connection.c each
  * connection, admit.c who may connect, request.c what is asked, watch.c the descriptors that are
  * watched.
  */

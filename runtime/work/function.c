@@ -8,8 +8,8 @@
 #include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
+#include "work/submitter.h"
 #include "work/work_refs.h"
-#include "work/work.h"
 
 /* False: there is none before a grace period is over. */
 static bool
@@ -82,7 +82,7 @@ trip_function_unregister(struct trip_function *handle)
 
 	if (trip_detach_check(domain) != 0)
 		return -ESHUTDOWN;
-	trip_work_reap(domain);
+	trip_submitter_reap(domain);
 	refs = trip_work_refs_count(domain, TRIP_OP_ON_FUNCTION, handle->index);
 	if (refs > 0)
 		return trip_error_set(EBUSY,

@@ -12,7 +12,7 @@
 #include <trip_eal.h>
 
 #include "domain/domain.h"
-#include "work/work.h"
+#include "work/submitter.h"
 
 /* As many as one home has. */
 #define CNTRS 4

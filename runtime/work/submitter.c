@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "domain/error.h"
+#include "domain/thread.h"
+#include "work/submitter.h"
+#include "work/work_refs.h"
+
+#define REAP_BATCH 64
+
+/* Whether it counts as an outstanding completion event. */
+static bool
+takes_credit(const struct trip_work_desc *desc)
+{
+	return desc->interval == 0 && (desc->flags & TRIP_COMPLETION) != 0;
+}
+
+/* Under the submitter's lock. An item that was canceled has let go before its slot comes back. */
+static void
+let_go(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slot)
+{
+	uint64_t *held = &submitter->held[slot / 64], bit = UINT64_C(1) << slot % 64;
+
+	if ((*held & bit) == 0)
+		return;
+	*held &= ~bit;
+	trip_work_refs_drop(domain, trip_channel_desc(submitter->channel, slot));
+}
+
+/* Follows the return ring; under the submitter's lock. Its entries stay until they are allocated,
+ * and whoever allocates reaps first. */
+static void
+reap(struct trip_domain *domain, struct trip_submitter *submitter)
+{
+	uint32_t slots[REAP_BATCH], tail = trip_ring_tail(&submitter->reaper);
+	int n;
+
+	while ((n = trip_ring_peek(&submitter->reaper, tail, slots, REAP_BATCH)) > 0) {
+		submitter->reaper.here += (uint32_t)n;
+		/* No other index comes from a home: a process has written where it should not. */
+		for (int i = 0; i < n; i++)
+			if (slots[i] < submitter->channel->map.slots)
+				let_go(domain, submitter, slots[i]);
+	}
+}
+
+void
+trip_submitter_reap(struct trip_domain *domain)
+{
+	for (uint32_t h = 0; h < domain->engine.n_homes; h++) {
+		for (uint32_t c = 0; c < domain->n_channels; c++) {
+			struct trip_submitter *submitter = &domain->submitters[h][c];
+
+			trip_domain_lock(&submitter->lock);
+			reap(domain, submitter);
+			trip_domain_unlock(&submitter->lock);
+		}
+	}
+}
+
+/* Under the submitter's lock. No slot goes out again before what it held on to is let go. One that
+ * comes back after this has looked is none that may be allocated yet. */
+static bool
+has_reaped(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slots)
+{
+	if (submitter->reaper.here - submitter->channel->returned.here < slots)
+		reap(domain, submitter);
+	return submitter->reaper.here - submitter->channel->returned.here >= slots;
+}
+
+/* Likewise. A slot for an item, whose descriptor says where its operands are, if it has any. */
+static int
+alloc(struct trip_submitter *submitter, const struct trip_submission *request)
+{
+	struct trip_work_desc desc = request->desc;
+	uint32_t operands;
+	int slot;
+
+	if (request->op->operands == 0) {
+		slot = trip_channel_alloc(submitter->channel);
+	} else {
+		slot = trip_channel_alloc_two(submitter->channel, &operands);
+		if (slot >= 0)
+			memcpy(trip_channel_operands(submitter->channel, operands),
+				request->operands, request->op->operands);
+		desc.operands = 1 + operands;
+	}
+	if (slot >= 0)
+		*trip_channel_desc(submitter->channel, (uint32_t)slot) = desc;
+	return slot;
+}
+
+/* Likewise. */
+static int
+submit(struct trip_domain *domain, struct trip_submitter *submitter,
+	const struct trip_submission *request, uint64_t *id)
+{
+	int slot;
+
+	if (!has_reaped(domain, submitter, request->op->operands != 0 ? 2 : 1))
+		return -EAGAIN;
+	slot = alloc(submitter, request);
+	if (slot < 0)
+		return slot;
+	/* Before submission: the item may have come back by the time that it returns. */
+	trip_work_refs_take(domain, &request->desc);
+	submitter->held[slot / 64] |= UINT64_C(1) << slot % 64;
+	return trip_channel_submit(submitter->channel, (uint32_t)slot, id);
+}
+
+/* Takes one of the domain's completion events for a one-shot item. */
+static int
+take_credit(struct trip_domain *domain)
+{
+	if (atomic_fetch_add_explicit(&domain->completions, 1, memory_order_relaxed) <
+		domain->attr.max_events)
+		return 0;
+	atomic_fetch_sub_explicit(&domain->completions, 1, memory_order_relaxed);
+	return trip_error_set(EAGAIN,
+		"domain \"%s\": all %" PRIu32 " completion events are outstanding; read them",
+		domain->name, domain->attr.max_events);
+}
+
+void
+trip_submitter_give_credit(struct trip_domain *domain, uint32_t n)
+{
+	atomic_fetch_sub_explicit(&domain->completions, n, memory_order_relaxed);
+}
+
+static struct trip_submitter *
+own_submitter(struct trip_domain *domain, uint32_t home)
+{
+	return &domain->submitters[home][trip_domain_on_home(domain)
+						 ? trip_home_channel(trip_engine_current)
+						 : trip_thread_channel(domain)];
+}
+
+int
+trip_submitter_submit(
+	struct trip_domain *domain, const struct trip_submission *request, uint64_t *id)
+{
+	struct trip_submitter *submitter = own_submitter(domain, request->home->index);
+	bool credit = takes_credit(&request->desc);
+	int error = credit ? take_credit(domain) : 0;
+
+	if (error != 0)
+		return error;
+	trip_domain_lock(&submitter->lock);
+	error = submit(domain, submitter, request, id);
+	trip_domain_unlock(&submitter->lock);
+	if (error == 0) {
+		trip_doorbell_ring(&request->home->doorbell, TRIP_BELL_CHANNEL, submitter->number);
+		return 0;
+	}
+	if (credit)
+		trip_submitter_give_credit(domain, 1);
+	return trip_error_set(-error,
+		"domain \"%s\": all %" PRIu32 " work items of the channel are in flight",
+		domain->name, submitter->channel->map.slots);
+}
+
+static struct trip_submitter *
+submitter_at(struct trip_domain *domain, uint32_t at)
+{
+	return &domain->submitters[at / domain->n_channels][at % domain->n_channels];
+}
+
+/* The submitter whose channel has this slot number, or NULL. Numbers ascend, home by home, and
+ * there channel by channel; whoever cancels on a polling lcore does not look at all of them. */
+static struct trip_submitter *
+find_submitter(struct trip_domain *domain, uint64_t id, uint32_t *home, uint32_t *slot)
+{
+	uint64_t number = id & ((UINT64_C(1) << TRIP_CHANNEL_SLOT_BITS) - 1);
+	uint32_t first = 0, behind = domain->engine.n_homes * domain->n_channels;
+	struct trip_submitter *submitter;
+
+	while (behind - first > 1) {
+		uint32_t middle = first + (behind - first) / 2;
+
+		if (submitter_at(domain, middle)->channel->map.first <= number)
+			first = middle;
+		else
+			behind = middle;
+	}
+	submitter = submitter_at(domain, first);
+	/* Below the first it wraps around. */
+	if (number - submitter->channel->map.first >= submitter->channel->map.slots)
+		return NULL;
+	*home = first / domain->n_channels;
+	*slot = (uint32_t)(number - submitter->channel->map.first);
+	return submitter;
+}
+
+/*
+ * Cancels, and lets go of the item at once: its objects can be closed without any progress. Both
+ * under the lock: a reaper that came between them would take the item for a fired one, whose
+ * completion event is still to be read, and its credit would be gone for good.
+ */
+static int
+cancel(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slot, uint64_t id)
+{
+	int error;
+
+	trip_domain_lock(&submitter->lock);
+	error = trip_channel_cancel(submitter->channel, id);
+	if (error == 0) {
+		if (takes_credit(trip_channel_desc(submitter->channel, slot)))
+			trip_submitter_give_credit(domain, 1);
+		let_go(domain, submitter, slot);
+	}
+	trip_domain_unlock(&submitter->lock);
+	return error;
+}
+
+int
+trip_submitter_cancel(struct trip_domain *domain, uint64_t id)
+{
+	uint32_t home, slot;
+	struct trip_submitter *submitter = find_submitter(domain, id, &home, &slot);
+
+	if (submitter == NULL || cancel(domain, submitter, slot, id) != 0)
+		return -ENOENT;
+	trip_doorbell_ring(
+		&domain->engine.homes[home]->doorbell, TRIP_BELL_CHANNEL, submitter->number);
+	return 0;
+}
