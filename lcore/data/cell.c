@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Sets and arms a counter's cell. What every add runs through is inline in cell.h. */
 #include <stddef.h>
 
 #include "cell.h"

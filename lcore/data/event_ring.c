@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The ring of completion events: push, pop, invariants. */
 #include "event_ring.h"
 
 static uint32_t

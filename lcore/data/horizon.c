@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The two queues of the horizon, and which flow is asked next. horizon.h has the reckoning. */
 #include <string.h>
 
 #include "horizon.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Free indices as a stack without a lock. */
 #include "slots.h"
 
 static uint64_t

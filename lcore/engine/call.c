@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls of control threads: a ring with one writer, and the home that runs them. */
 #include <rte_common.h>
 
 #include "call.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The home's clock as a timer: when it is next due, and the tick that makes it so. */
 #include "clock.h"
 #include "due.h"
 

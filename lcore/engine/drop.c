@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Clears away what a client has left: its items, then its channels. drop.h has the order. */
 #include "accept.h"
 #include "drop.h"
 #include "errand.h"

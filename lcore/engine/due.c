@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The lists of due counters: sampling, sweeping, queueing against a sample, arming. */
 #include <rte_common.h>
 
 #include "clock.h"

@@ -79,16 +79,16 @@ void trip_due_touch(struct trip_home *home, uint32_t cntr);
 void trip_due_rang(struct trip_home *home, uint32_t cntr);
 
 /*
- * A sweep has begun: what was sampled fires once everything submitted up to then is accepted. Not
- * so a counter that was set between its sample and then: the sweep may hold what was submitted
- * after the set, which must not be measured against that sample, so it is sampled anew and waits
- * for the next sweep.
+ * A sweep has begun: counters that were sampled fire once it has accepted everything. A counter
+ * that was set after its sample does not: the sweep may hold items that were submitted after the
+ * set, and these must not be measured against that sample. It is sampled anew and waits for the
+ * next sweep.
  *
- * A counter that is set all the time waits a few sweeps at most. Then its last sample is stale: it
- * holds for what was accepted before it was taken, and not for what this sweep accepts, as nobody
- * knows on which side of the set that was submitted (WORK-13). That is deferred until the counter
- * settles. As it may as well have been submitted before the update that the sample shows, nothing
- * above it fires before it: the sample counts up to the lowest threshold that was deferred
+ * A counter that is set all the time waits a few sweeps at most. Then its last sample is stale. It
+ * holds for items that were accepted before it was taken. It does not hold for items of this sweep,
+ * as nobody knows on which side of the set they were submitted (WORK-13): they are deferred until
+ * the counter settles. They may also have been submitted before the update that the sample shows,
+ * so nothing above them fires before them: the sample counts up to the lowest deferred threshold
  * (WORK-02). Returns how many were sampled anew.
  */
 unsigned int trip_due_sweep(struct trip_home *home);

@@ -56,25 +56,26 @@ struct trip_flow_feed {
  * pages are there once they are touched. All 0 for any other.
  */
 struct trip_flow_slot {
-	/* As its feed has them, which other processes may write over; where it feeds any. */
+	/* A copy of its feed, which other processes may write over; where it feeds any. */
 	uint32_t cntr[TRIP_COUNT_KINDS];
-	/* Its neighbours among the sources of the same counter; that counter's home's. */
+	/* Its neighbours among the sources of the same counter; written by that counter's home. */
 	uint32_t prev[TRIP_COUNT_KINDS];
 	uint32_t next[TRIP_COUNT_KINDS];
 	/* Where it feeds a counter: the queues that count it. */
 	uint16_t first_queue;
 	uint16_t n_queues;
-	/* 1 more than the port whose hardware counts it, or 0. */
+	/* The port whose hardware counts it, plus 1; 0: none. */
 	_Atomic uint16_t hard;
 	/* In hardware: its rule is gone, though nobody asked for that. */
 	_Atomic bool lost;
-	/* Kinds of counts (enum trip_count_which) whose counters have yet to be told that it is. */
+	/* Kinds of counts (enum trip_count_which) whose counters have not been told yet. */
 	_Atomic uint8_t failed;
 	/* In hardware: everything that happened before this moment is in its counts. */
 	_Atomic uint64_t fresh_tsc;
 };
 
-/* What a port's worker has read of a flow in hardware, as a queue's; likewise. */
+/* What a port's worker has read of a flow in hardware, in the form of a queue's counts. Memory of
+ * the same kind. */
 struct trip_flow_read {
 	struct trip_count count;
 	struct trip_count_moments moments;

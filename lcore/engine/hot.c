@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Heats, polls and cools counters. hot.h says why no crossing is lost. */
 #include <rte_common.h>
 
 #include "clock.h"

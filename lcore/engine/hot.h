@@ -9,16 +9,16 @@
  * with a look at the one line that the adder had to write anyway.
  *
  * A hot counter is looked at while nothing of it is due. It is made due by what would have rung:
- * its sum has reached the bound, or its error or a generation is another than when it settled. That
- * it is due, and no more: it goes the way of one that rang, but where it alone is due, and nothing
- * is to be accepted, that way is short.
+ * its sum has reached the bound, or its error or a generation is another than when it settled. It
+ * then goes the way of a counter that rang. That way is short where it alone is due and nothing is
+ * to be accepted.
  *
  * No crossing is lost. When a counter is masked, its trip_at only goes up, and the home's next look
  * comes after that; what is not there at one look is found at a later one. It cools by settling as
- * any other counter does: it is armed first and looked at afterwards (cell.h, H0 to H2). What
- * happens while a hot counter is due nobody tells. Settling finds it, where it compares the waiters
- * with the values, and the generation of sets with that of the sample; a sum that has reached the
- * bound by then the next look finds, as it finds any.
+ * any other counter does: it is armed first and looked at afterwards (cell.h, H0 to H2). Changes
+ * while a hot counter is due ring nobody; settling finds them. It compares the waiters with the
+ * values, and the generation of sets with that of the sample. If the sum has reached the bound by
+ * then, the next look finds it.
  *
  * The scrub finds nothing at a hot counter that the next look, which comes before the next scrub,
  * has not made due.

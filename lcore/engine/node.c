@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Takes, queues, defers and gives back nodes. */
 #include "due.h"
 #include "node.h"
 

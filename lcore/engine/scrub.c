@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The scrub: looks for what should have been rung for, and rings. scrub.h has the list. */
 #include <rte_common.h>
 
 #include "call.h"

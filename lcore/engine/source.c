@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Folds the counts of queues into counters, hands out their budgets, refreshes them. */
 #include <rte_common.h>
 
 #include "clock.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Arms, follows and answers waiters' requests. waiter.h has the protocol. */
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>

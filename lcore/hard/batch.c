@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Sends changes of rules as operations on a flow queue, and takes the answers. */
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>

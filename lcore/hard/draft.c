@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes the attributes and actions of a counted rule. */
 #include <errno.h>
 
 #include <rte_common.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of drivers: what each is known to count, match and cache. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

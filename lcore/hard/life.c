@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A port stops, starts, is reset or removed: what becomes of its rules. */
 #include <errno.h>
 #include <sched.h>
 

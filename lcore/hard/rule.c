@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Copies, creates, queries and destroys a counted rule. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Takes the shape of a pattern, and compares shapes. */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The worker's readings: chooses a rule, reads its counter, rings where a limit is reached. */
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes tables of templates, and puts rules into them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

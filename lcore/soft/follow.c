@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Follows the rulebook of a port: makes its table, and applies changes in bursts. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds the rules that a chunk of packets hits. */
 #include <rte_prefetch.h>
 
 #include "lookup.h"

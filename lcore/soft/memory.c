@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Takes huge pages from the kernel, and frees what nobody reads any more. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Compiles rte_flow items into masks and values. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes rte_flow items of a compiled pattern. */
 #include <stdbool.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes the rules of a port as data, and reads them in another process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Adds, removes and replaces rules of a table. */
 #include <errno.h>
 
 #include "table_priv.h"

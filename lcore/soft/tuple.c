@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The hash table of one mask: searches, adds, removes, grows. */
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>

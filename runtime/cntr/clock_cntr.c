@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Counters that show a home's clock: their handles, and what is refused of them. */
 #include <errno.h>
 #include <stdlib.h>
 

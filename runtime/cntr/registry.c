@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Opens, finds, closes and names counters, by index and by name. */
 #include <errno.h>
 #include <inttypes.h>
 #include <search.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fork() takes the locks that guard what the child walks, so that it finds no half-made list. All
- * other locks of a domain may be held, in the child for ever, by threads that it has not; none of
- * its calls gets that far.
+ * fork() takes the locks that guard the lists which the child walks, so that it finds them whole.
+ * Any other lock of a domain may have been held by a thread that the child does not have: there it
+ * is held for ever. No call of the child gets that far.
  *
- * An add must stay one atomic add: where it finds its cell there is none any more. A read looks at
- * nothing: its cell has become another one.
+ * An add must stay one atomic add, so the child's handles have no cell to add to. A read looks at
+ * nothing either: its cell has become another one.
  */
 #include <errno.h>
 #include <pthread.h>

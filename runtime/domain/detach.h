@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A process that is not attached to a domain, though it has handles of it (WAIT-12): a child of
- * fork(), or one whose primary has ended. It has the domain's memory, shared with its parent or
- * nobody, and nothing of what runs it; so its calls change nothing there, and its counters keep the
- * values that they had.
+ * fork(), or one whose primary has ended. It has the domain's memory, but nothing that runs it. So
+ * its calls change nothing there, and its counters keep the values that they had.
  */
 #ifndef TRIP_RUNTIME_DETACH_H
 #define TRIP_RUNTIME_DETACH_H

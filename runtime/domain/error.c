@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A thread's last error and its sentence. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

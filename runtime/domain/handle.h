@@ -49,8 +49,8 @@ struct trip_native_helper {
 	pthread_t thread;
 	bool started;
 	bool stop;
-	/* An eventfd that homes write, or in an attached process the other end of a socket that
-	 * they do; -1 before. */
+	/* The eventfd that homes write; in an attached process, our end of a socket whose other end
+	 * they write. -1: not started. */
 	int fd;
 	pthread_mutex_t lock;
 	struct trip_native *list;
@@ -111,9 +111,9 @@ struct trip_function {
 };
 
 /*
- * A handle of a flow, small, as there may be millions: in the primary one of an array, by index. In
- * an attached process all but its counters, index and reason is in the primary. What only some have
- * is in flow.h's trip_flow_more().
+ * A handle of a flow. It is small, as there may be millions. In the primary it is one of an array,
+ * by index. An attached process keeps counters, index and reason; the rest is in the primary. What
+ * only some flows have is in trip_flow_more() of flow.h.
  */
 struct trip_flow {
 	/* NULL: the index has no flow. */
@@ -123,15 +123,15 @@ struct trip_flow {
 	uint32_t hard : 1;
 	/* enum trip_flow_direction. */
 	uint32_t direction : 1;
-	/* These change while others look at the bits above, so they are none of them. */
+	/* No bits: these change while others look at the bits above. */
 	uint8_t n_cntrs;
-	/* Why it is there: of the domain's reasons; 0: it has one of its own. */
+	/* Why it is where it is: number of one of the domain's reasons; 0: it has its own. */
 	uint8_t reason;
 };
 
 _Static_assert(sizeof(struct trip_flow) == 16, "of a million flows each byte is a megabyte");
 
-/* A lock that threads which share a CPU with its holder survive. Uncontended: one exchange. */
+/* A lock for threads that may share a CPU: who waits yields. Uncontended: one exchange. */
 struct trip_lock {
 	atomic_flag held;
 };
@@ -142,9 +142,9 @@ struct trip_submitter {
 	uint32_t number;
 	struct trip_lock lock;
 	struct trip_channel_client *channel;
-	/* Follows the slots that come back, so that what they held on to is let go. */
+	/* Follows the slots that come back, to give their references back. */
 	struct trip_ring_end reaper;
-	/* One bit a slot: its item holds on to what its descriptor names. */
+	/* One bit a slot: its item has references to what its descriptor names. */
 	uint64_t *held;
 };
 

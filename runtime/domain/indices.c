@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Indices that are taken, retired, and ripe again after a grace period. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

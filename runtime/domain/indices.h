@@ -2,13 +2,16 @@
 /*
  * When the index of an object that is gone can be another's.
  *
- * An operation lets go of its objects when its item's slot comes back, which is before it runs. So
- * an iteration that runs while an object is closed may write by its index yet. Closing does not
- * wait for that: the index is kept back for a grace period. That is over when every iteration has
- * ended that ran when it began, what those had started on hardware has, too, and the homes have run
- * all that they were asked to by then (call.h). One period is under way at a time, and all indices
- * that were given back before it began wait for it together: whoever opens finds them, and waits
- * where there is no other left, once for all of them.
+ * An item gives its references back with its slot, which is before its operation runs. So an
+ * iteration that runs while an object is closed may still write by the object's index. Closing does
+ * not wait for that: the index is kept back for a grace period. The period is over when
+ *
+ *	- every iteration that ran at its beginning has ended,
+ *	- and what those had started on hardware,
+ *	- and the homes have run the calls that were posted by then (call.h).
+ *
+ * One period is under way at a time. All indices that were given back before it began wait for it
+ * together. Whoever opens an object waits only where no other index is left.
  */
 #ifndef TRIP_RUNTIME_INDICES_H
 #define TRIP_RUNTIME_INDICES_H
@@ -30,10 +33,10 @@ struct trip_grace {
 	bool marked;
 };
 
-/* A free list of indices: what was never used lies above `fresh`. */
+/* A free list of indices. Those from `fresh` on were never used. */
 struct trip_indices {
-	/* Those given back, in a circle of `limit`: from `first` on n_ready that can be taken, then
-	 * n_due that can be when `period` is over, then those that came since. */
+	/* Those given back, in a circle of `limit`. From `first` on: n_ready that can be taken,
+	 * then n_due that wait for the end of `period`, then those that came later. */
 	uint32_t *freed;
 	uint32_t first;
 	uint32_t n_freed;
@@ -50,16 +53,16 @@ void trip_indices_fini(struct trip_indices *indices);
 /* An index, or TRIP_NONE where none is left. */
 uint32_t trip_indices_take(struct trip_indices *indices);
 /*
- * Where only such are left that were retired and are not ripe: the one that has waited longest, but
- * not this one. For a handler, which would wait for itself: what is known to refer to an index yet
- * it can exclude, the rest is a race with another home that must have lasted since.
+ * Where all that are left are not ripe: the one that has waited longest, except `but`. For a
+ * handler, which would wait for itself. It excludes the index that its own iteration still refers
+ * to. What remains is a race with an iteration of another home that has lasted since the close.
  */
 uint32_t trip_indices_take_unripe(struct trip_indices *indices, uint32_t but);
 /* Gives one back, to be taken next. */
 void trip_indices_give(struct trip_indices *indices, uint32_t index);
 
-/* Gives one back, to be taken when a grace period is over that begins behind this; and looks which
- * periods are over. Under the domain's lock. */
+/* Gives one back, to be taken after a grace period that begins later. The other looks which periods
+ * are over. Under the domain's lock. */
 void trip_indices_retire(struct trip_domain *domain, struct trip_indices *indices, uint32_t index);
 void trip_indices_ripen(struct trip_domain *domain, struct trip_indices *indices);
 

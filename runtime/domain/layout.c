@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Checks a domain's attributes, and makes the sizes of its parts of them. */
 #include <errno.h>
 #include <inttypes.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs homes on lcores, as services or by hand, and waits for them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Gives threads their channels; starts the library's own threads. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>

@@ -58,21 +58,21 @@ extern const struct trip_flow_backend trip_flow_local;
 int trip_flow_refuse(struct rte_flow_error *error, int number, enum rte_flow_error_type type,
 	const void *cause, const char *message);
 
-/* What a flow has beside its handle, where that is anything: pages appear as they are touched. */
+/* What only some flows have, beside the handle. Its pages appear as they are touched. */
 struct trip_flow_more {
 	struct trip_cntr *cntrs[TRIP_FLOW_CNTRS_MAX];
 	/* Counters objects that collect from it. Under the control lock. */
 	LIST_HEAD(, trip_binding) bindings;
 	/* In hardware. */
 	struct trip_hard_flow *hard;
-	/* Where it is none of the domain's. */
+	/* Why it is where it is, unless that is one of the domain's reasons. */
 	char *reason;
 	/* In an attached process, what the primary calls it. */
 	uint64_t id;
 	/* Process that it was created for; 0: this one. */
 	_Atomic uint32_t pid;
-	/* Its end waits for a burst of another process: the stamp of its removal (claim.h), and the
-	 * next one of its domain that does, 1 more than the index. */
+	/* Its index is held back for a burst of another process. Stamp of its removal (claim.h),
+	 * and the next flow that is held back, as index + 1. */
 	bool held_back;
 	const struct trip_port *port;
 	uint64_t stamp;

@@ -13,10 +13,10 @@ struct trip_hard_call;
 struct trip_port_queue {
 	/* This handle's bursts have it. */
 	bool claimed;
-	/* In an attached process: it is not one any more. NULL: not asked. */
+	/* In an attached process: whether it has been cut off from its primary. NULL: not asked. */
 	const _Atomic bool *ended;
-	/* In the primary: 1 more than since when the burst of another process is that was waited
-	 * for in vain; 0: none was. */
+	/* In the primary: start stamp + 1 of another process's burst that we gave up waiting for;
+	 * 0: none. */
 	uint64_t stuck;
 	struct trip_soft_queue soft;
 	const struct rte_eth_rxtx_callback *callback;
@@ -43,9 +43,9 @@ struct trip_port {
 	uint16_t port_id;
 	enum trip_port_mode mode;
 	uint32_t n_flows;
-	/* Handles that attached processes have of it; none finds it any more. Under the control
-	 * lock. */
+	/* Handles that attached processes have of it. Under the control lock. */
 	uint32_t n_found;
+	/* It is being closed: no process finds it any more. Likewise. */
 	bool closing;
 	uint64_t next_sequence;
 	uint32_t query_us;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Takes the lock beside the socket, and writes down who serves it and who is attached. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

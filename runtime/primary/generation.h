@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The file beside the socket: locked by whoever serves it, so that a dead primary's socket is told
- * from a live one's. It tells the generation, its process and EAL's file prefix; then, in a line
- * each, the processes that are attached, and when they were started. It stays behind a primary that
- * was killed, and so may they: its successor finds them here, as its orphans.
+ * The file beside the socket. Whoever serves the socket holds its lock, so a dead primary's socket
+ * can be told from a live one's. It says the generation, the primary's process and EAL's file
+ * prefix; then, in a line each, the attached processes and when they were started. A primary that
+ * was killed leaves it behind, perhaps with live processes: its successor finds these orphans here.
  */
 #ifndef TRIP_RUNTIME_GENERATION_H
 #define TRIP_RUNTIME_GENERATION_H
@@ -16,7 +16,7 @@
 struct trip_orphan {
 	struct trip_server_source source;
 	struct trip_server *server;
-	/* pid 0: it is none any more. */
+	/* pid 0: it has ended, or attached anew. */
 	uint32_t pid, uid;
 	/* As the kernel counts it: with the pid, it names a process for ever. */
 	uint64_t started;

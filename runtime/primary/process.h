@@ -39,14 +39,15 @@ struct trip_process {
 	struct trip_connection *connection;
 	uint64_t lcores[TRIP_PROTOCOL_LCORES / 64];
 	uint64_t since_ns;
-	/* Counters that it owns; those that it has found, by index, as often as it has. */
+	/* How many counters it owns. Indices of those that it has found; one that it has found
+	 * twice stands there twice. */
 	uint32_t n_cntrs;
 	uint32_t *found;
 	uint32_t n_found;
 	/* Waiter slots of each home. */
 	uint32_t n_waiters[TRIP_HOMES_MAX];
-	/* Our end of the descriptor that slots of it have in common, each as one of its own; -1.
-	 * And the one before, in case that the other end of this cannot be sent. */
+	/* Our end of the descriptor that its slots share; -1: none. And the one before, which
+	 * stays where the other end of the new one cannot be sent. */
 	int common, common_before;
 	/* Ports, flows, counters objects, which the proxy gives back. */
 	struct trip_held held;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The proxy's thread and its queue of jobs. */
 #include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>

@@ -18,10 +18,10 @@
 #include "engine.h"
 
 /*
- * Connections: of each attached process, which needs three: one for what is answered at once, one
- * for what takes its time, one for what is asked once; and a fourth while one of them ends. Of the
- * owner, and of root, beside those: so many, and one for each process that is about to attach. Of
- * all other users together.
+ * Connections. An attached process needs three: for what is answered at once, for what takes its
+ * time, and for what is asked once; a fourth while one of them ends. The owner and root have
+ * TRIP_SERVER_OWN each beside those, and one for each process that is about to attach. All other
+ * users have TRIP_SERVER_OTHERS together.
  */
 #define TRIP_SERVER_EACH 4
 #define TRIP_SERVER_OWN 128
@@ -35,7 +35,7 @@ struct trip_domain;
 struct trip_home;
 struct trip_server;
 
-/* A descriptor that homes may still be about to write: a member on any of them signals its set. */
+/* A descriptor that some home may still be about to write: the members of a set are on any home. */
 struct trip_watch_retired {
 	int fd;
 	uint64_t epoch[TRIP_HOMES_MAX];
@@ -71,7 +71,7 @@ struct trip_connection {
 	struct trip_process *place;
 	/* It has asked for something. */
 	bool asked;
-	/* Of connections, in their order. */
+	/* Number in the order in which connections were accepted. */
 	uint64_t serial;
 	uint32_t index;
 	int socket;

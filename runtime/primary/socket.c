@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Chooses the socket's path, replaces what a dead primary left there, and listens. */
 #include <errno.h>
 #include <grp.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The connection to the primary: sends a request, waits for its answer. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>

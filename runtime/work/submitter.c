@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Submits and cancels items, and follows the slots that come back. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
