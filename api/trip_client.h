@@ -104,7 +104,7 @@ struct trip_client_work {
 	uint32_t index;
 	/** enum trip_op. */
 	uint32_t op;
-	/** TRIP_COMPLETION, TRIP_COALESCE. */
+	/** TRIP_WORK_COMPLETION, TRIP_WORK_COALESCE. */
 	uint32_t flags;
 	/** Process that queued it. */
 	uint32_t pid;
@@ -131,7 +131,7 @@ struct trip_client_flow {
 	/** Port it is on. */
 	uint32_t port;
 	uint32_t queues;
-	/** enum trip_flow_engine, SW or HW; enum trip_fate; enum trip_flow_direction. */
+	/** enum trip_flow_engine, SW or HW; enum trip_flow_fate; enum trip_flow_direction. */
 	uint32_t engine, fate, direction;
 	uint32_t group, priority;
 	/** Process that created it. */

@@ -147,7 +147,7 @@ struct trip_domain_attr {
 
 /** NUMA nodes that struct trip_domain_footprint tells apart; what lies beyond counts as the last.
  */
-#define TRIP_NODES_MAX 8
+#define TRIP_DOMAIN_NODES_MAX 8
 
 /** What a domain costs. */
 struct trip_domain_footprint {
@@ -163,7 +163,7 @@ struct trip_domain_footprint {
 	 * Of `bytes`, those on each NUMA node: where the lcore is that polls the home. Without
 	 * lcores, and before rte_eal_init(), all count as node 0.
 	 */
-	uint64_t node_bytes[TRIP_NODES_MAX];
+	uint64_t node_bytes[TRIP_DOMAIN_NODES_MAX];
 };
 
 /** Variables of a home, since the domain was opened. */
@@ -220,7 +220,7 @@ int trip_domain_open(
  * process waits for, and a process may be killed at any instruction of these calls. Flows and
  * counters objects are the primary's, which makes their calls for this process (trip_port_find()).
  * Not to be had here, with -ENOTSUP, are ports of one's own, and functions: a home that fires work
- * is a thread of the primary, and calls what that has. Here, TRIP_COMPLETION tells of what has
+ * is a thread of the primary, and calls what that has. Here, TRIP_WORK_COMPLETION tells of what has
  * fired.
  *
  * An attached process can write all of the domain's memory: this is robust against crashes and

@@ -168,7 +168,7 @@ enum trip_flow_engine {
 	 * In hardware where the port can and matches the same packets as software does, else in
 	 * software; trip_flow_reason() has the reason.
 	 */
-	TRIP_ENGINE_AUTO = 0,
+	TRIP_FLOW_ENGINE_AUTO = 0,
 	/**
 	 * In hardware, by rte_flow COUNT. The port must be started, and before that, with mlx5's
 	 * `dv_flow_en=2`, prepared (trip_port_prepare()). Packets that a rule passes go on over all
@@ -176,9 +176,9 @@ enum trip_flow_engine {
 	 * only what reaches the host: what a rule in hardware has dropped does not count there, and
 	 * what it has passed may count there again.
 	 */
-	TRIP_ENGINE_HW,
+	TRIP_FLOW_ENGINE_HW,
 	/** In software, by Tripline. */
-	TRIP_ENGINE_SW,
+	TRIP_FLOW_ENGINE_SW,
 };
 
 /**
@@ -238,16 +238,16 @@ struct trip_flow_attr {
 #define TRIP_FLOW_CNTRS_MAX 2
 
 /** What becomes of the packets of a flow. */
-enum trip_fate {
-	TRIP_FATE_PASS = 0,
-	TRIP_FATE_DROP,
+enum trip_flow_fate {
+	TRIP_FLOW_FATE_PASS = 0,
+	TRIP_FLOW_FATE_DROP,
 	/** TRIP_OP_FLOW_DELETE or trip_flow_retire() has ended the flow. */
-	TRIP_FATE_DELETED,
+	TRIP_FLOW_FATE_DELETED,
 	/**
 	 * The rule is gone, though nobody asked for that: its port was stopped, reset or removed.
 	 * The error value of its counters has grown by 1 (CNTR-03); its own value stays.
 	 */
-	TRIP_FATE_LOST,
+	TRIP_FLOW_FATE_LOST,
 };
 
 /** What a flow has counted. */
@@ -255,8 +255,8 @@ struct trip_flow_count {
 	uint64_t packets;
 	/** L2 bytes without FCS. */
 	uint64_t bytes;
-	enum trip_fate fate;
-	/** TRIP_ENGINE_SW or TRIP_ENGINE_HW. */
+	enum trip_flow_fate fate;
+	/** TRIP_FLOW_ENGINE_SW or TRIP_FLOW_ENGINE_HW. */
 	enum trip_flow_engine engine;
 };
 
@@ -297,8 +297,8 @@ struct trip_flow_count {
  *   -ENOMEM;
  *   -EDEADLK: called from a registered function or a polling lcore of the domain, or from a port's
  *   notification;
- *   with TRIP_ENGINE_HW, whatever the driver says, and -ENOTSUP where it would match other packets
- *   than software does.
+ *   with TRIP_FLOW_ENGINE_HW, whatever the driver says, and -ENOTSUP where it would match other
+ *   packets than software does.
  */
 int trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
 	const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
@@ -314,9 +314,10 @@ int trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
  * @param[out] reason
  *   Why that engine; good until the calling thread's next call. May be NULL.
  * @return
- *   An enum trip_flow_engine, never TRIP_ENGINE_AUTO; or -EINVAL, -ENOTSUP as trip_flow_create();
- *   -ENODEV: there is no such port; in a secondary process also -ENOTSUP: it is attached to no
- *   domain, -E2BIG as trip_flow_create(), -ESHUTDOWN: the primary has ended (WAIT-12).
+ *   An enum trip_flow_engine, never TRIP_FLOW_ENGINE_AUTO; or -EINVAL, -ENOTSUP as
+ *   trip_flow_create(); -ENODEV: there is no such port; in a secondary process also -ENOTSUP: it is
+ *   attached to no domain, -E2BIG as trip_flow_create(), -ESHUTDOWN: the primary has ended
+ *   (WAIT-12).
  */
 int trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
 	const struct rte_flow_item *pattern, const struct rte_flow_action *actions,

@@ -17,13 +17,13 @@ extern "C" {
 struct trip_port;
 
 /** How a fact is known. */
-enum trip_fact {
+enum trip_port_fact {
 	/** Supposed, on the safe side, until it is measured. */
-	TRIP_FACT_ASSUMED = 0,
+	TRIP_PORT_FACT_ASSUMED = 0,
 	/** From the driver and the device arguments. */
-	TRIP_FACT_KNOWN,
+	TRIP_PORT_FACT_KNOWN,
 	/** Seen on this port. */
-	TRIP_FACT_MEASURED,
+	TRIP_PORT_FACT_MEASURED,
 };
 
 /** What is known of a port's hardware engine. */
@@ -42,10 +42,10 @@ struct trip_port_facts {
 	uint64_t refresh_lag_ns;
 	/** Nanoseconds that asking for one counter takes, on average; 0: not asked yet. */
 	uint64_t query_ns;
-	enum trip_fact refresh_lag_from, query_from;
+	enum trip_port_fact refresh_lag_from, query_from;
 	/** Rules can share a counter, which outlives them (an indirect COUNT action). */
 	bool indirect;
-	enum trip_fact indirect_from;
+	enum trip_port_fact indirect_from;
 	/** The driver's rte_flow calls may be made by several threads at once; here only one makes
 	 * them. */
 	bool thread_safe;
@@ -54,7 +54,7 @@ struct trip_port_facts {
 	/** Rules go in by template tables and a flow queue; before the port is started it needs
 	 * trip_port_prepare(). */
 	bool templates;
-	enum trip_fact templates_from;
+	enum trip_port_fact templates_from;
 };
 
 /** Rules in hardware that trip_port_prepare() readies a port for where it is not told. */

@@ -68,9 +68,9 @@ struct trip_op_info {
 int trip_op_describe(enum trip_op op, struct trip_op_info *info);
 
 /** The firing is delivered as an event to trip_work_read() (WORK-15). */
-#define TRIP_COMPLETION (1u << 0)
+#define TRIP_WORK_COMPLETION (1u << 0)
 /** One jump over k intervals fires once with a count of k, instead of k times (WORK-14). */
-#define TRIP_COALESCE (1u << 1)
+#define TRIP_WORK_COALESCE (1u << 1)
 
 /** Id of no work item. */
 #define TRIP_WORK_NONE UINT64_C(0)
@@ -94,7 +94,7 @@ struct trip_work {
 	/** The caller's, handed back in events and to functions. */
 	uint64_t context;
 	enum trip_op op_type;
-	/** TRIP_COMPLETION, TRIP_COALESCE. */
+	/** TRIP_WORK_COMPLETION, TRIP_WORK_COALESCE. */
 	uint32_t flags;
 	union {
 		struct {
@@ -121,7 +121,7 @@ struct trip_work_event {
 	uint64_t id, context;
 	/** The threshold that was reached, and the sum of the counter as it was sampled. */
 	uint64_t threshold, value;
-	/** Intervals that this firing stands for; 1 unless TRIP_COALESCE. */
+	/** Intervals that this firing stands for; 1 unless TRIP_WORK_COALESCE. */
 	uint64_t count;
 	/**
 	 * Nanoseconds from the update to the firing: from the burst that crossed, where a flow fed
@@ -132,13 +132,13 @@ struct trip_work_event {
 	/** 0, or a negative errno of the operation. */
 	int32_t result;
 	enum trip_op op_type;
-	/** TRIP_MORE. */
+	/** TRIP_WORK_MORE. */
 	uint32_t flags;
 	uint32_t reserved;
 };
 
 /** In an event: the item is queued again, at threshold + interval. */
-#define TRIP_MORE (1u << 2)
+#define TRIP_WORK_MORE (1u << 2)
 
 /**
  * A function that deferred work can call. It runs on the home of the triggering counter between two
@@ -186,8 +186,8 @@ int trip_function_unregister(struct trip_function *handle);
  *   -EXDEV: an object of another domain;
  *   -EAGAIN: `max_works` items are in flight, or `max_process_works` in an attached process,
  *     `max_thread_works` of a thread that has channels of its own, where one with operands beside
- *     target and value (op.fill) counts twice; or with TRIP_COMPLETION more than `max_events`; let
- *     the home progress, and read the events, then try again.
+ *     target and value (op.fill) counts twice; or with TRIP_WORK_COMPLETION more than `max_events`;
+ *     let the home progress, and read the events, then try again.
  */
 int trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id);
 
@@ -240,7 +240,7 @@ int trip_work_cancel(struct trip_domain *domain, uint64_t id);
 int trip_work_flush(struct trip_domain *domain, struct trip_cntr *cntr);
 
 /**
- * Reads completion events in firing order, of all items queued with TRIP_COMPLETION (WORK-15).
+ * Reads completion events in firing order, of all items queued with TRIP_WORK_COMPLETION (WORK-15).
  * Order holds for each home. One thread at a time; others wait.
  *
  * @return

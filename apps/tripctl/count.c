@@ -68,7 +68,7 @@ tripctl_count_tell(
 	tripctl_record_put_text(object, "count", rule->name);
 	tripctl_record_put_number(object, "packets", sum.packets);
 	tripctl_record_put_number(object, "bytes", sum.bytes);
-	tripctl_record_put_text(object, "engine", sum.engine == TRIP_ENGINE_HW ? "hw" : "sw");
+	tripctl_record_put_text(object, "engine", sum.engine == TRIP_FLOW_ENGINE_HW ? "hw" : "sw");
 	json_dumpf(object, stdout, JSON_COMPACT);
 	putchar('\n');
 	json_decref(object);

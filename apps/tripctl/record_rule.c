@@ -100,8 +100,10 @@ tripctl_record_work_json(const struct tripctl_names *names, const void *record)
 		tripctl_record_put_number(object, target_of(&op), work->index);
 	}
 	put_name(object, "completion", names, work->completion);
-	tripctl_record_put(object, "event", json_boolean((work->flags & TRIP_COMPLETION) != 0));
-	tripctl_record_put(object, "coalesce", json_boolean((work->flags & TRIP_COALESCE) != 0));
+	tripctl_record_put(
+		object, "event", json_boolean((work->flags & TRIP_WORK_COMPLETION) != 0));
+	tripctl_record_put(
+		object, "coalesce", json_boolean((work->flags & TRIP_WORK_COALESCE) != 0));
 	tripctl_record_put(object, "context", json_sprintf("0x%" PRIx64, work->context));
 	return object;
 }
@@ -110,14 +112,14 @@ tripctl_record_work_json(const struct tripctl_names *names, const void *record)
  */
 
 static const char *const engine_words[] = {
-	[TRIP_ENGINE_HW] = "hw",
-	[TRIP_ENGINE_SW] = "sw",
+	[TRIP_FLOW_ENGINE_HW] = "hw",
+	[TRIP_FLOW_ENGINE_SW] = "sw",
 };
 static const char *const fate_words[] = {
-	[TRIP_FATE_PASS] = "pass",
-	[TRIP_FATE_DROP] = "drop",
-	[TRIP_FATE_DELETED] = "deleted",
-	[TRIP_FATE_LOST] = "lost",
+	[TRIP_FLOW_FATE_PASS] = "pass",
+	[TRIP_FLOW_FATE_DROP] = "drop",
+	[TRIP_FLOW_FATE_DELETED] = "deleted",
+	[TRIP_FLOW_FATE_LOST] = "lost",
 };
 static const char *const direction_words[] = {
 	[TRIP_FLOW_INGRESS] = "ingress",

@@ -119,7 +119,7 @@ read_events(struct tripctl_when *when)
 			tell(when, &events[i]);
 			when->events++;
 			when->pause_ns = PAUSE_MIN_NS;
-			when->left -= (events[i].flags & TRIP_MORE) == 0;
+			when->left -= (events[i].flags & TRIP_WORK_MORE) == 0;
 		}
 	} while (n == EVENTS_BURST);
 	fflush(stdout);

@@ -108,10 +108,10 @@ draw_flow(struct tripd_demo *demo, unsigned int flow)
 	if (quotas[flow].value != 0)
 		draw_bar(bar, quotas[flow].bytes ? count.bytes : count.packets, quotas[flow].value);
 	state = tripd_screen_colour(
-		screen, count.fate == TRIP_FATE_DROP ? TRIPD_YELLOW : TRIPD_GREEN);
+		screen, count.fate == TRIP_FLOW_FATE_DROP ? TRIPD_YELLOW : TRIPD_GREEN);
 	tripd_screen_say(screen, "%-6s %-15s %8s %8s %8s %8s  %s%s%s%s",
 		demo->run.rules->counts[flow].name, quotas[flow].limit, sent, counted, arrived,
-		dropped, state, count.fate == TRIP_FATE_DROP ? "drop" : "pass", bar,
+		dropped, state, count.fate == TRIP_FLOW_FATE_DROP ? "drop" : "pass", bar,
 		tripd_screen_colour(screen, TRIPD_PLAIN));
 }
 

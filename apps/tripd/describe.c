@@ -7,15 +7,15 @@
 const char *
 tripd_describe_engine(enum trip_flow_engine engine)
 {
-	return engine == TRIP_ENGINE_HW ? "hw" : "sw";
+	return engine == TRIP_FLOW_ENGINE_HW ? "hw" : "sw";
 }
 
 const char *
-tripd_describe_fact(enum trip_fact from)
+tripd_describe_fact(enum trip_port_fact from)
 {
-	return from == TRIP_FACT_KNOWN      ? "known"
-	       : from == TRIP_FACT_MEASURED ? "measured"
-					    : "assumed";
+	return from == TRIP_PORT_FACT_KNOWN      ? "known"
+	       : from == TRIP_PORT_FACT_MEASURED ? "measured"
+						 : "assumed";
 }
 
 /* Three to four digits and a unit that is `step` times the one before. */

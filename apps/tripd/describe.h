@@ -13,7 +13,7 @@
 const char *tripd_describe_engine(enum trip_flow_engine engine);
 
 /* "known", "measured" or "assumed". */
-const char *tripd_describe_fact(enum trip_fact from);
+const char *tripd_describe_fact(enum trip_port_fact from);
 
 /* 1,234,567; from 10^9 on 1.235 G and so on: at most 11 characters. */
 void tripd_describe_number(uint64_t number, char text[16]);

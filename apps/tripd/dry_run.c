@@ -39,7 +39,7 @@ say_memory(struct tripd_run *run)
 	tripd_quota_attr(run->rules, &run->plan, &attr);
 	if (trip_domain_footprint(&attr, &footprint) != 0)
 		return;
-	for (unsigned int node = 0; node < TRIP_NODES_MAX; node++)
+	for (unsigned int node = 0; node < TRIP_DOMAIN_NODES_MAX; node++)
 		if (footprint.node_bytes[node] != 0)
 			fprintf(run->out, "node %u: domain %.1f MiB\n", node,
 				(double)footprint.node_bytes[node] / MIB);

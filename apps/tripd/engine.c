@@ -18,13 +18,13 @@ validate_alone(const struct trip_rules_count *rule, const char **reason)
 {
 	static struct rte_flow_error error;
 	static char why[TRIPD_ENGINE_REASON_MAX];
-	int ret = TRIP_ENGINE_HW, one;
+	int ret = TRIP_FLOW_ENGINE_HW, one;
 	struct trip_flow_attr attr;
 	struct trip_apply_actions actions;
 
 	trip_apply_flow_attr(rule, &attr);
 	trip_apply_flow_actions(rule, tripd_engine_queues, 1, &actions);
-	for (unsigned int i = 0; i < rule->n_patterns && ret == TRIP_ENGINE_HW; i++) {
+	for (unsigned int i = 0; i < rule->n_patterns && ret == TRIP_FLOW_ENGINE_HW; i++) {
 		one = trip_flow_validate(
 			rule->port, &attr, rule->patterns[i], actions.list, reason, &error);
 		if (one < 0)
@@ -64,7 +64,7 @@ find_obstacle(const struct trip_rules *rules, uint16_t port)
 		const struct trip_rules_count *rule = &rules->counts[i];
 
 		if (rule->port == port && is_open(rule) &&
-			validate_alone(rule, &reason) != TRIP_ENGINE_HW) {
+			validate_alone(rule, &reason) != TRIP_FLOW_ENGINE_HW) {
 			ports[port].line = rule->line;
 			break;
 		}
@@ -80,11 +80,11 @@ tripd_engine_of(
 	int ret = validate_alone(rule, reason);
 	unsigned int line;
 
-	if (ret != TRIP_ENGINE_HW || !is_open(rule) ||
+	if (ret != TRIP_FLOW_ENGINE_HW || !is_open(rule) ||
 		(line = find_obstacle(rules, rule->port)) == 0)
 		return ret;
 	snprintf(why, sizeof(why),
 		"line %u of the rules is in software, and a packet counts in one rule only", line);
 	*reason = why;
-	return TRIP_ENGINE_SW;
+	return TRIP_FLOW_ENGINE_SW;
 }

@@ -121,13 +121,13 @@ open_count(struct tripd_quota *quota, unsigned int i, const struct tripd_plan *p
 	if (ret < 0)
 		return fail(rule, reason, ret);
 	snprintf(quota->reasons[i], sizeof(quota->reasons[i]), "%s", reason);
-	if (ret == TRIP_ENGINE_SW)
-		place.engine = TRIP_ENGINE_SW;
+	if (ret == TRIP_FLOW_ENGINE_SW)
+		place.engine = TRIP_FLOW_ENGINE_SW;
 	ret = trip_apply_count_open(count, quota->domain, rule, &place, &reason);
 	if (ret != 0)
 		return fail(rule, reason != NULL ? reason : trip_error_message(), ret);
 	/* The library may have had to think better of it. */
-	if (place.engine != TRIP_ENGINE_SW)
+	if (place.engine != TRIP_FLOW_ENGINE_SW)
 		snprintf(quota->reasons[i], sizeof(quota->reasons[i]), "%s",
 			trip_flow_reason(count->flows[count->n_flows - 1]));
 	return 0;

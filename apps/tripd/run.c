@@ -226,7 +226,7 @@ tripd_run_begin(struct tripd_run *run)
 static void
 say_engines(struct tripd_run *run)
 {
-	unsigned int n[TRIP_ENGINE_SW + 1] = {0};
+	unsigned int n[TRIP_FLOW_ENGINE_SW + 1] = {0};
 
 	for (unsigned int i = 0; i < run->rules->n_counts; i++) {
 		const struct trip_apply_count *count = &run->quota.counts[i];
@@ -235,8 +235,8 @@ say_engines(struct tripd_run *run)
 		(void)trip_apply_count_query(count, &sum);
 		n[sum.engine] += count->n_flows;
 	}
-	fprintf(run->out, "%u flows are counted in hardware, %u in software\n", n[TRIP_ENGINE_HW],
-		n[TRIP_ENGINE_SW]);
+	fprintf(run->out, "%u flows are counted in hardware, %u in software\n",
+		n[TRIP_FLOW_ENGINE_HW], n[TRIP_FLOW_ENGINE_SW]);
 	fflush(run->out);
 }
 

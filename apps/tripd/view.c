@@ -69,9 +69,11 @@ tripd_view_trip(struct tripd_screen *screen, const struct tripd_quota *quota, si
 }
 
 static const char *
-fate_name(enum trip_fate fate)
+fate_name(enum trip_flow_fate fate)
 {
-	return fate == TRIP_FATE_PASS ? "pass" : fate == TRIP_FATE_DROP ? "drop" : "deleted";
+	return fate == TRIP_FLOW_FATE_PASS   ? "pass"
+	       : fate == TRIP_FLOW_FATE_DROP ? "drop"
+					     : "deleted";
 }
 
 static void
@@ -85,9 +87,10 @@ draw_count(struct tripd_view *view, unsigned int i, bool rates)
 	(void)trip_apply_count_query(&quota->counts[i], &count);
 	tripd_describe_number(count.packets, packets);
 	tripd_describe_number(count.bytes, bytes);
-	colour = tripd_screen_colour(&view->screen, count.fate == TRIP_FATE_PASS   ? TRIPD_GREEN
-						    : count.fate == TRIP_FATE_DROP ? TRIPD_YELLOW
-										   : TRIPD_DIM);
+	colour = tripd_screen_colour(&view->screen, count.fate == TRIP_FLOW_FATE_PASS ? TRIPD_GREEN
+						    : count.fate == TRIP_FLOW_FATE_DROP
+							    ? TRIPD_YELLOW
+							    : TRIPD_DIM);
 	if (!rates) {
 		tripd_screen_say(&view->screen, "%-32s %12s %14s  %s%s%s",
 			quota->rules->counts[i].name, packets, bytes, colour, fate_name(count.fate),

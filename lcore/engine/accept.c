@@ -138,7 +138,7 @@ enter(struct trip_home *home, uint32_t channel, uint32_t slot, uint64_t generati
 		.op = desc->op,
 		.flags = desc->flags,
 		.many = op->fire_many != NULL && desc->interval == 0 &&
-			(desc->flags & TRIP_COMPLETION) == 0,
+			(desc->flags & TRIP_WORK_COMPLETION) == 0,
 		.target = desc->target,
 		.completion = desc->completion,
 		.cntr = cntr,

@@ -30,7 +30,8 @@
 static uint64_t
 firing_count(const struct trip_node *item, uint64_t sum)
 {
-	if ((item->flags & TRIP_COALESCE) == 0 || item->interval == 0 || sum <= item->threshold)
+	if ((item->flags & TRIP_WORK_COALESCE) == 0 || item->interval == 0 ||
+		sum <= item->threshold)
 		return 1;
 	return (trip_cell_clamp(sum) - item->threshold) / item->interval + 1;
 }
@@ -108,7 +109,7 @@ ring_of(const struct trip_home *home, uint32_t channel)
 static void
 tell(struct trip_home *home, uint8_t flags, const struct trip_work_event *event)
 {
-	if ((flags & TRIP_COMPLETION) != 0 &&
+	if ((flags & TRIP_WORK_COMPLETION) != 0 &&
 		!trip_event_ring_push(&home->events[event->reserved], event))
 		trip_engine_stat(&home->stats.events_lost, 1);
 }
@@ -192,11 +193,11 @@ fire_one(struct trip_home *home, uint32_t index)
 	if (!take(home, index, event.threshold, &more))
 		return;
 	if (more)
-		event.flags |= TRIP_MORE;
-	if ((item.flags & TRIP_COMPLETION) != 0)
+		event.flags |= TRIP_WORK_MORE;
+	if ((item.flags & TRIP_WORK_COMPLETION) != 0)
 		event.reserved = ring_of(home, item.channel);
 	/* Where nobody sees it: reading the clock takes as long as the rest. */
-	if (op->shows_event || (item.flags & TRIP_COMPLETION) != 0)
+	if (op->shows_event || (item.flags & TRIP_WORK_COMPLETION) != 0)
 		event.latency_ns = since(home, cntr);
 	if (unlikely(is_worst(home, sum - event.threshold)))
 		note_worst(home, cntr, sum - event.threshold);

@@ -24,15 +24,19 @@ static const struct {
 	const char *name;
 	uint64_t lag_ns;
 	bool indirect;
-	enum trip_fact lag_from, indirect_from;
+	enum trip_port_fact lag_from, indirect_from;
 } engines[TRIP_FACTS_KINDS] = {
-	[TRIP_FACTS_NONE] = {"none", 0, false, TRIP_FACT_KNOWN, TRIP_FACT_KNOWN},
-	[TRIP_FACTS_OTHER] = {"rte_flow", OTHER_LAG, false, TRIP_FACT_ASSUMED, TRIP_FACT_ASSUMED},
-	[TRIP_FACTS_MLX5_VERBS] = {"mlx5 verbs", 0, false, TRIP_FACT_KNOWN, TRIP_FACT_KNOWN},
+	[TRIP_FACTS_NONE] = {"none", 0, false, TRIP_PORT_FACT_KNOWN, TRIP_PORT_FACT_KNOWN},
+	[TRIP_FACTS_OTHER] = {"rte_flow", OTHER_LAG, false, TRIP_PORT_FACT_ASSUMED,
+		TRIP_PORT_FACT_ASSUMED},
+	[TRIP_FACTS_MLX5_VERBS] = {"mlx5 verbs", 0, false, TRIP_PORT_FACT_KNOWN,
+		TRIP_PORT_FACT_KNOWN},
 	/* Where the device lets it, it reads in bulk once a second, else at each query; the driver
 	 * decides, and does not say. */
-	[TRIP_FACTS_MLX5_DV] = {"mlx5 DV", MLX5_DV_LAG, true, TRIP_FACT_ASSUMED, TRIP_FACT_KNOWN},
-	[TRIP_FACTS_MLX5_HWS] = {"mlx5 HWS", MLX5_HWS_LAG, true, TRIP_FACT_KNOWN, TRIP_FACT_KNOWN},
+	[TRIP_FACTS_MLX5_DV] = {"mlx5 DV", MLX5_DV_LAG, true, TRIP_PORT_FACT_ASSUMED,
+		TRIP_PORT_FACT_KNOWN},
+	[TRIP_FACTS_MLX5_HWS] = {"mlx5 HWS", MLX5_HWS_LAG, true, TRIP_PORT_FACT_KNOWN,
+		TRIP_PORT_FACT_KNOWN},
 };
 
 /* The number behind `key=` in device arguments. */
@@ -82,7 +86,8 @@ trip_facts_set_kind(struct trip_facts *facts, enum trip_facts_kind kind)
 	facts->port.indirect = engines[kind].indirect;
 	facts->port.indirect_from = engines[kind].indirect_from;
 	facts->port.templates = kind == TRIP_FACTS_MLX5_HWS;
-	facts->port.templates_from = kind == TRIP_FACTS_OTHER ? TRIP_FACT_ASSUMED : TRIP_FACT_KNOWN;
+	facts->port.templates_from =
+		kind == TRIP_FACTS_OTHER ? TRIP_PORT_FACT_ASSUMED : TRIP_PORT_FACT_KNOWN;
 }
 
 /* A driver without rte_flow says -ENOSYS to whatever it is asked. */

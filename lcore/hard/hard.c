@@ -50,7 +50,7 @@ probe_templates(struct trip_hard *hard, struct rte_flow_error *error)
 			"no memory for template tables");
 	hard->probed = true;
 	facts.port.templates = true;
-	facts.port.templates_from = TRIP_FACT_MEASURED;
+	facts.port.templates_from = TRIP_PORT_FACT_MEASURED;
 	facts.port.indirect = true;
 	set_facts(hard, &facts);
 	return 0;
@@ -77,7 +77,7 @@ trip_hard_probe(struct trip_hard *hard, struct rte_flow_error *error)
 	if (facts.kind == TRIP_FACTS_MLX5_DV && !shared)
 		trip_facts_set_kind(&facts, TRIP_FACTS_MLX5_VERBS);
 	facts.port.indirect = shared;
-	facts.port.indirect_from = TRIP_FACT_MEASURED;
+	facts.port.indirect_from = TRIP_PORT_FACT_MEASURED;
 	set_facts(hard, &facts);
 	return 0;
 }

@@ -73,7 +73,7 @@ set_pace(struct trip_hard *hard)
 static bool
 is_measured(const struct trip_hard *hard)
 {
-	return hard->facts.port.refresh_lag_from != TRIP_FACT_KNOWN;
+	return hard->facts.port.refresh_lag_from != TRIP_PORT_FACT_KNOWN;
 }
 
 void
@@ -98,11 +98,11 @@ publish_facts(struct trip_hard *hard)
 
 	pthread_mutex_lock(&hard->lock);
 	facts->query_ns = trip_engine_ns(hard->engine, hard->query_tsc);
-	facts->query_from = TRIP_FACT_MEASURED;
+	facts->query_from = TRIP_PORT_FACT_MEASURED;
 	if (is_measured(hard)) {
 		facts->refresh_lag_ns = trip_engine_ns(hard->engine, hard->lag.bound);
 		if (hard->lag.measured)
-			facts->refresh_lag_from = TRIP_FACT_MEASURED;
+			facts->refresh_lag_from = TRIP_PORT_FACT_MEASURED;
 	}
 	pthread_mutex_unlock(&hard->lock);
 }

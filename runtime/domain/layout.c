@@ -222,7 +222,7 @@ home_node(const struct trip_domain_attr *attr, unsigned int home)
 	if (attr->lcores != NULL && attr->lcores[home] < RTE_MAX_LCORE &&
 		rte_lcore_is_enabled(attr->lcores[home]))
 		node = rte_lcore_to_socket_id(attr->lcores[home]);
-	return RTE_MIN(node, TRIP_NODES_MAX - 1u);
+	return RTE_MIN(node, TRIP_DOMAIN_NODES_MAX - 1u);
 }
 
 void

@@ -65,7 +65,7 @@ check_attr(const struct trip_flow_order *order)
 	if (attr->size != sizeof(*attr))
 		return trip_flow_refuse(order->error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
 			"the attribute size is not the known one");
-	if ((unsigned int)attr->engine > TRIP_ENGINE_SW)
+	if ((unsigned int)attr->engine > TRIP_FLOW_ENGINE_SW)
 		return trip_flow_refuse(order->error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
 			"the engine is unknown");
 	return 0;
@@ -108,18 +108,18 @@ validate_local(uint16_t port_id, const struct trip_flow_order *order, const char
 			"there is no such port");
 		return trip_error_set(ENODEV, "port %" PRIu16 ": there is no such port", port_id);
 	}
-	if (engine != TRIP_ENGINE_SW) {
+	if (engine != TRIP_FLOW_ENGINE_SW) {
 		const struct trip_flow_order hard = order_of(order, &own);
 
 		result = trip_flow_hard.validate(port_id, &hard);
-		if (result != 0 && engine == TRIP_ENGINE_HW)
+		if (result != 0 && engine == TRIP_FLOW_ENGINE_HW)
 			return give_error(order, &own, result);
-		why = result != 0                ? own.message
-		      : engine == TRIP_ENGINE_HW ? asked_for
-						 : in_hardware;
-		engine = result == 0 ? TRIP_ENGINE_HW : TRIP_ENGINE_SW;
+		why = result != 0                     ? own.message
+		      : engine == TRIP_FLOW_ENGINE_HW ? asked_for
+						      : in_hardware;
+		engine = result == 0 ? TRIP_FLOW_ENGINE_HW : TRIP_FLOW_ENGINE_SW;
 	}
-	if (engine == TRIP_ENGINE_SW)
+	if (engine == TRIP_FLOW_ENGINE_SW)
 		result = trip_flow_soft.validate(port_id, order);
 	if (result != 0)
 		return result;
@@ -181,11 +181,11 @@ create(struct trip_flow *flow, const struct trip_flow_order *order)
 	char reason[TRIP_FLOW_REASON_MAX];
 	int result;
 
-	if (engine == TRIP_ENGINE_SW)
+	if (engine == TRIP_FLOW_ENGINE_SW)
 		return create_on(flow, &trip_flow_soft, order, asked_for);
-	result = create_on(
-		flow, &trip_flow_hard, &hard, engine == TRIP_ENGINE_HW ? asked_for : in_hardware);
-	if (result == 0 || engine == TRIP_ENGINE_HW)
+	result = create_on(flow, &trip_flow_hard, &hard,
+		engine == TRIP_FLOW_ENGINE_HW ? asked_for : in_hardware);
+	if (result == 0 || engine == TRIP_FLOW_ENGINE_HW)
 		return result == 0 ? 0 : give_error(order, &error, result);
 	snprintf(reason, sizeof(reason), "%s", error.message);
 	result = create_on(flow, &trip_flow_soft, order, reason);
@@ -353,11 +353,11 @@ trip_flow_read(const struct trip_flow *flow, struct trip_flow_count *count)
 	trip_source_count(
 		engine, flow->index, first_queue, n_queues, &count->packets, &count->bytes);
 	if (flow->hard && atomic_load_explicit(&slot->lost, memory_order_relaxed))
-		count->fate = TRIP_FATE_LOST;
+		count->fate = TRIP_FLOW_FATE_LOST;
 	else if ((action & TRIP_ACTION_ACTIVE) == 0)
-		count->fate = TRIP_FATE_DELETED;
+		count->fate = TRIP_FLOW_FATE_DELETED;
 	else if ((action & TRIP_ACTION_DROP) != 0)
-		count->fate = TRIP_FATE_DROP;
+		count->fate = TRIP_FLOW_FATE_DROP;
 }
 
 static int

@@ -32,7 +32,7 @@ refuse_pattern(const struct trip_flow_order *order, const struct trip_facts *fac
 	enum trip_facts_match match = trip_facts_pattern(facts->kind, order->pattern, &worst);
 
 	if (match == TRIP_FACTS_ALIKE ||
-		(match == TRIP_FACTS_UNKNOWN && order->attr->engine == TRIP_ENGINE_HW))
+		(match == TRIP_FACTS_UNKNOWN && order->attr->engine == TRIP_FLOW_ENGINE_HW))
 		return 0;
 	snprintf(sentence, sizeof(sentence),
 		match == TRIP_FACTS_OTHERS
@@ -90,7 +90,7 @@ refuse(const struct trip_flow_order *order, const struct trip_facts *facts)
 	if (attr->direction == TRIP_FLOW_EGRESS)
 		return trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR_EGRESS,
 			attr, "hardware counts what a port receives, not what it sends");
-	if (attr->group != 0 && attr->engine != TRIP_ENGINE_HW)
+	if (attr->group != 0 && attr->engine != TRIP_FLOW_ENGINE_HW)
 		return trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR_GROUP, attr,
 			"in hardware packets come to a group by a jump, in software to each");
 	result = refuse_actions(order);
@@ -243,7 +243,7 @@ query(struct trip_flow *flow)
 }
 
 const struct trip_flow_ops trip_flow_hard = {
-	.engine = TRIP_ENGINE_HW,
+	.engine = TRIP_FLOW_ENGINE_HW,
 	.validate = validate,
 	.create = create,
 	.retire = retire,

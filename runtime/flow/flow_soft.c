@@ -224,7 +224,7 @@ destroy(struct trip_flow *flow)
 }
 
 const struct trip_flow_ops trip_flow_soft = {
-	.engine = TRIP_ENGINE_SW,
+	.engine = TRIP_FLOW_ENGINE_SW,
 	.validate = validate,
 	.create = create,
 	.retire = retire,

@@ -302,9 +302,9 @@ fill_flow(const struct trip_flow *flow, struct trip_client_flow *out)
 	};
 	if (out->pid == 0)
 		out->pid = (uint32_t)getpid();
-	if (count.fate == TRIP_FATE_PASS || count.fate == TRIP_FATE_DROP)
+	if (count.fate == TRIP_FLOW_FATE_PASS || count.fate == TRIP_FLOW_FATE_DROP)
 		out->flags = TRIP_CLIENT_FLOW_ACTIVE;
-	if (count.fate == TRIP_FATE_DROP)
+	if (count.fate == TRIP_FLOW_FATE_DROP)
 		out->flags |= TRIP_CLIENT_FLOW_DROP;
 	memcpy(out->pattern, words.pattern, sizeof(out->pattern));
 	snprintf(out->reason, sizeof(out->reason), "%s", trip_flow_reason(flow));

@@ -218,7 +218,7 @@ query(struct trip_flow *flow, struct trip_flow_count *count)
 	*count = (struct trip_flow_count){
 		.packets = answer.counted.packets,
 		.bytes = answer.counted.bytes,
-		.fate = (enum trip_fate)answer.counted.fate,
+		.fate = (enum trip_flow_fate)answer.counted.fate,
 		.engine = (enum trip_flow_engine)answer.counted.engine,
 	};
 	return 0;

@@ -203,15 +203,15 @@ take_facts(struct trip_port_facts *facts, const struct trip_protocol_facts *told
 		.engine = constant(told->engine, sizeof(told->engine)),
 		.refresh_lag_ns = told->refresh_lag_ns,
 		.query_ns = told->query_ns,
-		.refresh_lag_from = (enum trip_fact)told->refresh_lag_from,
-		.query_from = (enum trip_fact)told->query_from,
+		.refresh_lag_from = (enum trip_port_fact)told->refresh_lag_from,
+		.query_from = (enum trip_port_fact)told->query_from,
 		.indirect = told->indirect != 0,
-		.indirect_from = (enum trip_fact)told->indirect_from,
+		.indirect_from = (enum trip_port_fact)told->indirect_from,
 		.thread_safe = told->thread_safe != 0,
 		.keeps_rules = told->keeps_rules != 0,
 		.keeps_shared = told->keeps_shared != 0,
 		.templates = told->templates != 0,
-		.templates_from = (enum trip_fact)told->templates_from,
+		.templates_from = (enum trip_port_fact)told->templates_from,
 	};
 }
 

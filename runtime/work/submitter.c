@@ -15,7 +15,7 @@
 static bool
 takes_credit(const struct trip_work_desc *desc)
 {
-	return desc->interval == 0 && (desc->flags & TRIP_COMPLETION) != 0;
+	return desc->interval == 0 && (desc->flags & TRIP_WORK_COMPLETION) != 0;
 }
 
 /* Under the submitter's lock. An item that was canceled has let go before its slot comes back. */

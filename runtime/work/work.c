@@ -29,9 +29,9 @@ check_header(const struct trip_work *work)
 			work->size, sizeof(*work));
 	if (trip_op_of(work->op_type)->name == NULL)
 		return trip_error_set(ENOSYS, "work: operation %d is unknown", (int)work->op_type);
-	if ((work->flags & ~(TRIP_COMPLETION | TRIP_COALESCE)) != 0)
+	if ((work->flags & ~(TRIP_WORK_COMPLETION | TRIP_WORK_COALESCE)) != 0)
 		return trip_error_set(EINVAL, "work: flags 0x%" PRIx32 " are unknown",
-			work->flags & ~(TRIP_COMPLETION | TRIP_COALESCE));
+			work->flags & ~(TRIP_WORK_COMPLETION | TRIP_WORK_COALESCE));
 	if (work->threshold > TRIP_CNTR_MAX)
 		return trip_error_set(EINVAL,
 			"work: threshold %" PRIu64 " is above the limit %" PRIu64, work->threshold,
@@ -40,7 +40,7 @@ check_header(const struct trip_work *work)
 		return trip_error_set(EINVAL,
 			"work: interval %" PRIu64 " is above the limit %" PRIu64, work->interval,
 			(uint64_t)TRIP_CNTR_MAX);
-	if (work->interval == 0 && (work->flags & TRIP_COALESCE) != 0)
+	if (work->interval == 0 && (work->flags & TRIP_WORK_COALESCE) != 0)
 		return trip_error_set(EINVAL, "work: there is no interval to coalesce");
 	return 0;
 }
@@ -265,7 +265,7 @@ read_home(struct trip_home *home, struct trip_work_event *events, size_t count, 
 
 	for (unsigned int i = 0; i < n; i++) {
 		*credits += (events[i].flags & TRIP_EVENT_ONE_SHOT) != 0;
-		events[i].flags &= TRIP_MORE;
+		events[i].flags &= TRIP_WORK_MORE;
 		events[i].reserved = 0;
 	}
 	return n;

@@ -82,7 +82,7 @@ engine_work_begin(struct worker *worker)
 	worker->interval = 1 + below(worker, 9);
 	work = harness_work(worker->own, worker->threshold, TRIP_OP_CALL);
 	work.interval = worker->interval;
-	work.flags = below(worker, 2) == 0 ? TRIP_COALESCE : 0;
+	work.flags = below(worker, 2) == 0 ? TRIP_WORK_COALESCE : 0;
 	work.context = worker->index;
 	work.op.call.function = world.count;
 	worker->own_id = harness_queue(&work);
@@ -198,7 +198,7 @@ plan_op(struct worker *worker, struct trip_work *work, uint32_t item, bool flush
 
 	work->context = (uint64_t)worker->index << CONTEXT_BITS | item;
 	if (below(worker, 4) == 0) {
-		work->flags = TRIP_COMPLETION;
+		work->flags = TRIP_WORK_COMPLETION;
 		state |= ITEM_COMPLETES;
 	}
 	if (below(worker, 2) == 0) {
@@ -295,7 +295,7 @@ engine_repeat(struct worker *worker)
 
 	work.interval = 1 + below(worker, 50);
 	work.context = WORKERS;
-	work.flags = below(worker, 2) == 0 ? TRIP_COALESCE : 0;
+	work.flags = below(worker, 2) == 0 ? TRIP_WORK_COALESCE : 0;
 	work.op.call.function = world.count;
 	error = trip_work_queue(harness_domain, &work, &id);
 	if (error != 0) {

@@ -251,7 +251,7 @@ create_flow(struct trip_port *port, uint32_t i, struct counted *counted)
 	const struct trip_flow_attr attr = {.size = sizeof(attr),
 		.cntrs = counted->cntrs,
 		.n_cntrs = 2,
-		.engine = TRIP_ENGINE_SW};
+		.engine = TRIP_FLOW_ENGINE_SW};
 
 	assert_int_equal(trip_flow_create(port, &attr, items, NULL, &counted->flow, NULL), 0);
 }

@@ -121,7 +121,7 @@ an_interval_keeps_them(void **state)
 		struct trip_work_desc *desc = submit_desc(bed, OWN, 1, 5, &id);
 
 		desc->interval = 1;
-		desc->flags = coalesces ? TRIP_COALESCE : 0;
+		desc->flags = coalesces ? TRIP_WORK_COALESCE : 0;
 		bed_ring_channel(bed, OWN);
 		bed_settle(bed);
 		bed_add(bed, TRIGGER, 3);

@@ -56,7 +56,7 @@ create(uint16_t udp_port)
 		{.type = RTE_FLOW_ITEM_TYPE_UDP, .spec = &spec, .mask = &mask},
 		{.type = RTE_FLOW_ITEM_TYPE_END}};
 	const struct trip_flow_attr attr = {
-		.size = sizeof(attr), .counters = counters, .engine = TRIP_ENGINE_HW};
+		.size = sizeof(attr), .counters = counters, .engine = TRIP_FLOW_ENGINE_HW};
 	struct trip_flow *flow;
 
 	assert_int_equal(trip_flow_create(port, &attr, pattern, NULL, &flow, NULL), 0);

@@ -42,7 +42,7 @@ count_and_trip(const struct fake_nic *nic)
 	harness_until(trip_cntr_read(hard_bed.packets) == 150);
 	assert_int_equal(notes.event[0].value, 100);
 	assert_int_equal(notes.event[1].value, 15000);
-	hard_expect_flow(flow, 150, TRIP_FATE_PASS);
+	hard_expect_flow(flow, 150, TRIP_FLOW_FATE_PASS);
 	/* What nobody has read yet is in the counter when the flow is gone. */
 	hard_receive(1000, 7, 7);
 	hard_destroy(flow);
@@ -113,7 +113,7 @@ hard_readings_ring(void **state)
 	harness_note(&notes, hard_bed.packets, 100, 1);
 	harness_settle();
 	hard_receive(1000, 99, 99);
-	hard_expect_flow(flow, 99, TRIP_FATE_PASS);
+	hard_expect_flow(flow, 99, TRIP_FLOW_FATE_PASS);
 	harness_settle();
 	harness_expect(hard_bed.packets, 0, 0);
 	hard_receive(1000, 1, 1);
@@ -140,7 +140,7 @@ hard_retired_flows_count_to_the_last(void **state)
 	harness_expect(hard_bed.packets, 0, 0);
 	fake_nic_refresh();
 	harness_until(trip_cntr_read(hard_bed.packets) == 30);
-	hard_expect_flow(flow, 30, TRIP_FATE_DELETED);
+	hard_expect_flow(flow, 30, TRIP_FLOW_FATE_DELETED);
 	hard_destroy(flow);
 	harness_expect(hard_bed.packets, 30, 0);
 	hard_close();
@@ -167,7 +167,7 @@ cntr_23_age_has_the_refresh_lag(void **state)
 static void
 cntr_23_age_of_a_mixed_counter_is_the_worst(void **state)
 {
-	const struct trip_flow_attr sw = {.engine = TRIP_ENGINE_SW};
+	const struct trip_flow_attr sw = {.engine = TRIP_FLOW_ENGINE_SW};
 	struct trip_flow *slow, *fast;
 
 	hard_open(&hard_cached);
@@ -195,14 +195,14 @@ hard_facts_are_told(void **state)
 	assert_int_equal(trip_port_facts(hard_bed.port_id, &facts), 0);
 	assert_string_equal(facts.engine, "mlx5 HWS");
 	assert_int_equal(facts.refresh_lag_ns, 20000000);
-	assert_int_equal(facts.refresh_lag_from, TRIP_FACT_KNOWN);
+	assert_int_equal(facts.refresh_lag_from, TRIP_PORT_FACT_KNOWN);
 	assert_int_equal(facts.query_ns, 0);
 	flow = hard_create(1000, false);
 	hard_receive(1000, 1, 1);
 	harness_until(trip_cntr_read(hard_bed.packets) == 1);
 	assert_int_equal(trip_port_facts_read(hard_bed.port, &facts), 0);
-	assert_true(facts.query_ns > 0 && facts.query_from == TRIP_FACT_MEASURED);
-	assert_true(facts.indirect && facts.indirect_from == TRIP_FACT_MEASURED);
+	assert_true(facts.query_ns > 0 && facts.query_from == TRIP_PORT_FACT_MEASURED);
+	assert_true(facts.indirect && facts.indirect_from == TRIP_PORT_FACT_MEASURED);
 	hard_destroy(flow);
 	hard_close();
 }
@@ -218,7 +218,7 @@ hard_lag_is_measured(void **state)
 	hard_open(&hard_direct);
 	flow = hard_create(1000, false);
 	assert_int_equal(trip_port_facts_read(hard_bed.port, &facts), 0);
-	assert_int_equal(facts.refresh_lag_from, TRIP_FACT_ASSUMED);
+	assert_int_equal(facts.refresh_lag_from, TRIP_PORT_FACT_ASSUMED);
 	assert_int_equal(facts.refresh_lag_ns, 1000000000);
 	assert_string_equal(facts.engine, "rte_flow");
 	do {
@@ -226,11 +226,11 @@ hard_lag_is_measured(void **state)
 		n++;
 		harness_step();
 		trip_port_facts_read(hard_bed.port, &facts);
-	} while (facts.refresh_lag_from == TRIP_FACT_ASSUMED);
+	} while (facts.refresh_lag_from == TRIP_PORT_FACT_ASSUMED);
 	/* 0, unless this machine lets the worker wait: less than was seen it does not claim. */
-	assert_int_equal(facts.refresh_lag_from, TRIP_FACT_MEASURED);
+	assert_int_equal(facts.refresh_lag_from, TRIP_PORT_FACT_MEASURED);
 	assert_true(facts.refresh_lag_ns <= 1000000000);
-	hard_expect_flow(flow, n, TRIP_FATE_PASS);
+	hard_expect_flow(flow, n, TRIP_FLOW_FATE_PASS);
 	hard_destroy(flow);
 	hard_close();
 }
@@ -240,7 +240,7 @@ hard_lag_is_measured(void **state)
 static void
 hard_auto_falls_back_with_the_reason(void **state)
 {
-	const struct trip_flow_attr automatic = {0}, hw = {.engine = TRIP_ENGINE_HW};
+	const struct trip_flow_attr automatic = {0}, hw = {.engine = TRIP_FLOW_ENGINE_HW};
 	struct rte_flow_error error = {0};
 	struct trip_flow_count count;
 	struct trip_flow *flow = NULL;
@@ -253,7 +253,7 @@ hard_auto_falls_back_with_the_reason(void **state)
 	assert_int_equal(hard_try_create(traffic_pattern(1000), &automatic, &flow, &error), 0);
 	assert_string_equal(trip_flow_reason(flow), "the fake driver says no");
 	trip_flow_query(flow, &count);
-	assert_int_equal(count.engine, TRIP_ENGINE_SW);
+	assert_int_equal(count.engine, TRIP_FLOW_ENGINE_SW);
 	assert_int_equal(traffic_burst(hard_bed.port, 0, 10, 1000, 100), 10);
 	harness_until(trip_cntr_read(hard_bed.packets) == 10);
 	hard_destroy(flow);
@@ -263,7 +263,7 @@ hard_auto_falls_back_with_the_reason(void **state)
 	assert_int_equal(hard_try_create(traffic_pattern(1000), &hw, &flow, &error), -ENOSPC);
 	assert_int_equal(hard_try_create(traffic_pattern(1000), &automatic, &flow, NULL), 0);
 	trip_flow_query(flow, &count);
-	assert_int_equal(count.engine, TRIP_ENGINE_SW);
+	assert_int_equal(count.engine, TRIP_FLOW_ENGINE_SW);
 	hard_destroy(flow);
 	hard_close();
 }
@@ -280,7 +280,7 @@ expect_engine(const char *devargs, unsigned int from, unsigned int to, int hw, i
 	const struct fake_nic nic = {
 		.driver = devargs != NULL ? "mlx5_pci" : NULL, .devargs = devargs};
 	struct rte_flow_item pattern[RTE_DIM(items) + 1] = {{0}};
-	struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_ENGINE_HW};
+	struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_FLOW_ENGINE_HW};
 	struct rte_flow_error error = {0};
 
 	for (unsigned int i = from; i < to; i++)
@@ -291,7 +291,7 @@ expect_engine(const char *devargs, unsigned int from, unsigned int to, int hw, i
 		trip_flow_validate(hard_bed.port_id, &attr, pattern, NULL, NULL, &error), hw);
 	if (hw < 0)
 		assert_non_null(strstr(error.message, "item VLAN matches other packets"));
-	attr.engine = TRIP_ENGINE_AUTO;
+	attr.engine = TRIP_FLOW_ENGINE_AUTO;
 	assert_int_equal(trip_flow_validate(hard_bed.port_id, &attr, pattern, NULL, NULL, &error),
 		automatic);
 }
@@ -303,18 +303,18 @@ hard_items_match_alike_or_are_refused(void **state)
 	static const char verbs[] = "dv_flow_en=0", dv[] = "dv_flow_en=1", hws[] = "dv_flow_en=2";
 
 	hard_bed.port_id = traffic_start(1);
-	expect_engine(verbs, 0, 1, TRIP_ENGINE_HW, TRIP_ENGINE_HW);
-	expect_engine(verbs, 3, 5, TRIP_ENGINE_HW, TRIP_ENGINE_HW);
-	expect_engine(verbs, 0, 2, -ENOTSUP, TRIP_ENGINE_SW);
-	expect_engine(verbs, 0, 3, -ENOTSUP, TRIP_ENGINE_SW);
-	expect_engine(verbs, 3, 6, TRIP_ENGINE_HW, TRIP_ENGINE_SW);
-	expect_engine(dv, 0, 2, TRIP_ENGINE_HW, TRIP_ENGINE_HW);
-	expect_engine("", 0, 2, TRIP_ENGINE_HW, TRIP_ENGINE_HW);
-	expect_engine(dv, 0, 3, -ENOTSUP, TRIP_ENGINE_SW);
-	expect_engine(hws, 0, 2, TRIP_ENGINE_HW, TRIP_ENGINE_SW);
-	expect_engine(hws, 0, 3, -ENOTSUP, TRIP_ENGINE_SW);
-	expect_engine(NULL, 0, 2, TRIP_ENGINE_HW, TRIP_ENGINE_SW);
-	expect_engine(NULL, 3, 5, TRIP_ENGINE_HW, TRIP_ENGINE_HW);
+	expect_engine(verbs, 0, 1, TRIP_FLOW_ENGINE_HW, TRIP_FLOW_ENGINE_HW);
+	expect_engine(verbs, 3, 5, TRIP_FLOW_ENGINE_HW, TRIP_FLOW_ENGINE_HW);
+	expect_engine(verbs, 0, 2, -ENOTSUP, TRIP_FLOW_ENGINE_SW);
+	expect_engine(verbs, 0, 3, -ENOTSUP, TRIP_FLOW_ENGINE_SW);
+	expect_engine(verbs, 3, 6, TRIP_FLOW_ENGINE_HW, TRIP_FLOW_ENGINE_SW);
+	expect_engine(dv, 0, 2, TRIP_FLOW_ENGINE_HW, TRIP_FLOW_ENGINE_HW);
+	expect_engine("", 0, 2, TRIP_FLOW_ENGINE_HW, TRIP_FLOW_ENGINE_HW);
+	expect_engine(dv, 0, 3, -ENOTSUP, TRIP_FLOW_ENGINE_SW);
+	expect_engine(hws, 0, 2, TRIP_FLOW_ENGINE_HW, TRIP_FLOW_ENGINE_SW);
+	expect_engine(hws, 0, 3, -ENOTSUP, TRIP_FLOW_ENGINE_SW);
+	expect_engine(NULL, 0, 2, TRIP_FLOW_ENGINE_HW, TRIP_FLOW_ENGINE_SW);
+	expect_engine(NULL, 3, 5, TRIP_FLOW_ENGINE_HW, TRIP_FLOW_ENGINE_HW);
 	traffic_stop();
 }
 

@@ -97,7 +97,7 @@ hard_try_create(const struct rte_flow_item *pattern, const struct trip_flow_attr
 struct trip_flow *
 hard_create(uint16_t udp_port, bool recreate)
 {
-	const struct trip_flow_attr attr = {.recreate = recreate, .engine = TRIP_ENGINE_HW};
+	const struct trip_flow_attr attr = {.recreate = recreate, .engine = TRIP_FLOW_ENGINE_HW};
 	struct rte_flow_error error = {0};
 	struct trip_flow *flow;
 
@@ -114,7 +114,7 @@ hard_destroy(struct trip_flow *flow)
 }
 
 void
-hard_expect_flow(struct trip_flow *flow, uint64_t n, enum trip_fate fate)
+hard_expect_flow(struct trip_flow *flow, uint64_t n, enum trip_flow_fate fate)
 {
 	struct trip_flow_count count;
 
@@ -122,10 +122,10 @@ hard_expect_flow(struct trip_flow *flow, uint64_t n, enum trip_fate fate)
 	assert_int_equal(count.packets, n);
 	assert_int_equal(count.bytes, HARD_PACKET * n);
 	assert_int_equal(count.fate, fate);
-	assert_int_equal(count.engine, TRIP_ENGINE_HW);
+	assert_int_equal(count.engine, TRIP_FLOW_ENGINE_HW);
 }
 
-enum trip_fate
+enum trip_flow_fate
 hard_fate_of(struct trip_flow *flow)
 {
 	struct trip_flow_count count;

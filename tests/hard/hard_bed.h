@@ -40,8 +40,8 @@ int hard_try_create(const struct rte_flow_item *pattern, const struct trip_flow_
 /* In hardware, or the test fails. */
 struct trip_flow *hard_create(uint16_t udp_port, bool recreate);
 void hard_destroy(struct trip_flow *flow);
-void hard_expect_flow(struct trip_flow *flow, uint64_t n, enum trip_fate fate);
-enum trip_fate hard_fate_of(struct trip_flow *flow);
+void hard_expect_flow(struct trip_flow *flow, uint64_t n, enum trip_flow_fate fate);
+enum trip_flow_fate hard_fate_of(struct trip_flow *flow);
 struct trip_port_stats hard_stats_of(void);
 
 /* The port receives n, of which so many are left, and the driver's cache is refreshed. */

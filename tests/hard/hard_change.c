@@ -41,14 +41,14 @@ drop_and_delete(const struct fake_nic *nic)
 	fake_nic_at(FAKE_NIC_CREATE, receive_before_the_swap);
 	hard_receive(1000, 1, 1);
 	harness_until(trip_cntr_read(hard_bed.completion) == 1);
-	hard_expect_flow(flow, 118, TRIP_FATE_DROP);
+	hard_expect_flow(flow, 118, TRIP_FLOW_FATE_DROP);
 	assert_int_equal(fake_nic_rules(), 1);
 	hard_receive(1000, 82, 0);
 	harness_until(trip_cntr_readerr(hard_bed.completion) == 1);
 	harness_expect(hard_bed.completion, 2, 1);
 	assert_int_equal(fake_nic_rules(), 0);
 	hard_receive(1000, 50, 50);
-	hard_expect_flow(flow, 200, TRIP_FATE_DELETED);
+	hard_expect_flow(flow, 200, TRIP_FLOW_FATE_DELETED);
 	harness_await(hard_bed.packets, 200, 0);
 	hard_destroy(flow);
 	harness_expect(hard_bed.packets, 200, 0);
@@ -96,7 +96,7 @@ hard_pass_after_drop(void **state)
 	hard_queue_op(flow, 0, TRIP_OP_FLOW_PASS);
 	harness_until(trip_cntr_read(hard_bed.completion) == 2);
 	hard_receive(1000, 10, 10);
-	hard_expect_flow(flow, 33, TRIP_FATE_PASS);
+	hard_expect_flow(flow, 33, TRIP_FLOW_FATE_PASS);
 	/* It is what it is asked to be. */
 	hard_queue_op(flow, 0, TRIP_OP_FLOW_PASS);
 	harness_until(trip_cntr_read(hard_bed.completion) == 3);
@@ -121,7 +121,7 @@ drop_fails(const struct fake_nic *nic, enum fake_nic_call call, uint64_t swapped
 		trip_cntr_read(hard_bed.completion) + trip_cntr_readerr(hard_bed.completion) == 1);
 	harness_expect(hard_bed.completion, swapped, 1 - swapped);
 	hard_receive(1000, 10, 10 - 10 * swapped);
-	hard_expect_flow(flow, 20, swapped ? TRIP_FATE_DROP : TRIP_FATE_PASS);
+	hard_expect_flow(flow, 20, swapped ? TRIP_FLOW_FATE_DROP : TRIP_FLOW_FATE_PASS);
 	hard_queue_op(flow, 0, TRIP_OP_FLOW_DROP);
 	harness_until(trip_cntr_read(hard_bed.completion) == 1 + swapped);
 	hard_receive(1000, 10, 0);
@@ -193,7 +193,7 @@ hard_full_queue_is_an_error_of_the_operation(void **state)
 			hard_bed.packets, 0, i % 2 == 0 ? TRIP_OP_FLOW_DROP : TRIP_OP_FLOW_PASS);
 		work.op.flow = flow;
 		work.completion_cntr = hard_bed.completion;
-		work.flags = TRIP_COMPLETION;
+		work.flags = TRIP_WORK_COMPLETION;
 		work.context = i;
 		harness_queue(&work);
 	}
@@ -245,7 +245,7 @@ hard_operations_of_the_dead_end_before_it_is_dropped(void **state)
 		.target = flow->index,
 		.completion = hard_bed.completion->global,
 		.op = TRIP_OP_FLOW_DROP,
-		.flags = TRIP_COMPLETION,
+		.flags = TRIP_WORK_COMPLETION,
 	};
 	assert_int_equal(trip_channel_submit(client, (uint32_t)slot, &id), 0);
 	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CHANNEL, channel);

@@ -49,7 +49,7 @@ static struct trip_flow *
 create(uint16_t udp_port, struct trip_counters *with)
 {
 	const struct trip_flow_attr attr = {
-		.size = sizeof(attr), .engine = TRIP_ENGINE_HW, .counters = with};
+		.size = sizeof(attr), .engine = TRIP_FLOW_ENGINE_HW, .counters = with};
 	struct trip_flow *flow;
 
 	if (trip_flow_create(port, &attr, traffic_pattern(udp_port), NULL, &flow, NULL) != 0)
@@ -279,7 +279,7 @@ pnt_07_a_reader_is_waited_for(void **state)
 static void
 pnt_07_a_lost_flow_keeps_what_it_counted(void **state)
 {
-	struct trip_flow_count count = {.fate = TRIP_FATE_PASS};
+	struct trip_flow_count count = {.fate = TRIP_FLOW_FATE_PASS};
 	struct trip_flow *flow;
 
 	open_all(&hard_direct);
@@ -288,7 +288,7 @@ pnt_07_a_lost_flow_keeps_what_it_counted(void **state)
 	receive(1000, 10);
 	expect(0, 10, 0);
 	fake_nic_event(RTE_ETH_EVENT_INTR_RMV);
-	harness_until(trip_flow_query(flow, &count) == 0 && count.fate == TRIP_FATE_LOST);
+	harness_until(trip_flow_query(flow, &count) == 0 && count.fate == TRIP_FLOW_FATE_LOST);
 	expect(0, 10, 0);
 	assert_int_equal(trip_counters_destroy(counters), -EBUSY);
 	hard_destroy(flow);

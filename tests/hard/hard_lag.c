@@ -117,7 +117,7 @@ expect_lag(uint64_t at_least, uint64_t at_most)
 
 	trip_hard_facts(&bed.hard, &facts);
 	trip_assert_range(facts.refresh_lag_ns, at_least, at_most);
-	assert_int_equal(facts.refresh_lag_from, TRIP_FACT_MEASURED);
+	assert_int_equal(facts.refresh_lag_from, TRIP_PORT_FACT_MEASURED);
 }
 
 /* Whichever reading it is. */

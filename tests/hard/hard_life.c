@@ -47,8 +47,8 @@ stop_and_start(const struct fake_nic *nic)
 	assert_int_equal(rte_eth_dev_stop(hard_bed.port_id), 0);
 	fake_nic_flush();
 	/* Read to the last, and told. */
-	hard_expect_flow(lost, 5, TRIP_FATE_LOST);
-	hard_expect_flow(kept, 10, TRIP_FATE_PASS);
+	hard_expect_flow(lost, 5, TRIP_FLOW_FATE_LOST);
+	hard_expect_flow(kept, 10, TRIP_FLOW_FATE_PASS);
 	harness_await(hard_bed.packets, 15, 1);
 	harness_await(hard_bed.bytes, 1500, 1);
 	assert_int_equal(rte_eth_dev_start(hard_bed.port_id), 0);
@@ -57,8 +57,8 @@ stop_and_start(const struct fake_nic *nic)
 	assert_int_equal(hard_stats_of().lost, 1);
 	hard_receive(1000, 20, 20);
 	assert_int_equal(fake_nic_receive(1001, 5, 100), 5);
-	hard_expect_flow(kept, 30, TRIP_FATE_PASS);
-	hard_expect_flow(lost, 5, TRIP_FATE_LOST);
+	hard_expect_flow(kept, 30, TRIP_FLOW_FATE_PASS);
+	hard_expect_flow(lost, 5, TRIP_FLOW_FATE_LOST);
 	/* A drop that fires meanwhile is that of the rule that comes back. */
 	assert_int_equal(trip_port_stopping(hard_bed.port), 0);
 	fake_nic_flush();
@@ -69,12 +69,12 @@ stop_and_start(const struct fake_nic *nic)
 	harness_expect(hard_bed.completion, 1, 1);
 	assert_int_equal(trip_port_started(hard_bed.port), 0);
 	hard_receive(1000, 1, 0);
-	hard_expect_flow(kept, 31, TRIP_FATE_DROP);
+	hard_expect_flow(kept, 31, TRIP_FLOW_FATE_DROP);
 	/* One that cannot be created again is lost. */
 	assert_int_equal(trip_port_stopping(hard_bed.port), 0);
 	fake_nic_fail(FAKE_NIC_CREATE, 1, EIO);
 	assert_int_equal(trip_port_started(hard_bed.port), 1);
-	hard_expect_flow(kept, 31, TRIP_FATE_LOST);
+	hard_expect_flow(kept, 31, TRIP_FLOW_FATE_LOST);
 	harness_await(hard_bed.packets, 36, 2);
 	hard_destroy(kept);
 	hard_destroy(lost);
@@ -117,11 +117,11 @@ hard_stop_that_is_not_told(void **state)
 	fake_nic_hold(FAKE_NIC_QUERY, false);
 	harness_until(trip_cntr_readerr(hard_bed.packets) == 1);
 	fake_nic_flush();
-	hard_expect_flow(lost, 0, TRIP_FATE_LOST);
+	hard_expect_flow(lost, 0, TRIP_FLOW_FATE_LOST);
 	assert_int_equal(rte_eth_dev_start(hard_bed.port_id), 0);
 	assert_int_equal(trip_port_started(hard_bed.port), 0);
 	hard_receive(1000, 10, 10);
-	hard_expect_flow(kept, 20, TRIP_FATE_PASS);
+	hard_expect_flow(kept, 20, TRIP_FLOW_FATE_PASS);
 	hard_destroy(kept);
 	hard_destroy(lost);
 	hard_close();
@@ -145,10 +145,10 @@ hard_stop_that_only_the_start_tells_of(void **state)
 	assert_int_equal(rte_eth_dev_start(hard_bed.port_id), 0);
 	fake_nic_hold(FAKE_NIC_QUERY, false);
 	assert_int_equal(trip_port_started(hard_bed.port), 1);
-	hard_expect_flow(lost, 0, TRIP_FATE_LOST);
+	hard_expect_flow(lost, 0, TRIP_FLOW_FATE_LOST);
 	assert_int_equal(fake_nic_rules(), 1);
 	hard_receive(1000, 10, 10);
-	hard_expect_flow(kept, 20, TRIP_FATE_PASS);
+	hard_expect_flow(kept, 20, TRIP_FLOW_FATE_PASS);
 	hard_destroy(kept);
 	hard_destroy(lost);
 	hard_close();
@@ -180,7 +180,7 @@ hard_stop_is_looked_for(void **state)
 static void
 cntr_03_removal_is_an_error(void **state)
 {
-	const struct trip_flow_attr hw = {.engine = TRIP_ENGINE_HW};
+	const struct trip_flow_attr hw = {.engine = TRIP_FLOW_ENGINE_HW};
 	struct rte_flow_error error;
 	struct trip_flow *flow, *other = NULL;
 
@@ -193,7 +193,7 @@ cntr_03_removal_is_an_error(void **state)
 	harness_await(hard_bed.bytes, 1000, 1);
 	fake_nic_flush();
 	harness_until(atomic_load(&hard_bed.n_events[TRIP_PORT_REMOVED]) == 1);
-	hard_expect_flow(flow, 10, TRIP_FATE_LOST);
+	hard_expect_flow(flow, 10, TRIP_FLOW_FATE_LOST);
 	hard_queue_op(flow, 0, TRIP_OP_FLOW_DROP);
 	harness_until(trip_cntr_readerr(hard_bed.completion) == 1);
 	assert_int_equal(trip_port_started(hard_bed.port), 0);
@@ -205,7 +205,7 @@ cntr_03_removal_is_an_error(void **state)
 static void
 hard_reset_and_recovery(void **state)
 {
-	const struct trip_flow_attr hw = {.engine = TRIP_ENGINE_HW};
+	const struct trip_flow_attr hw = {.engine = TRIP_FLOW_ENGINE_HW};
 	struct trip_flow *flow, *other = NULL;
 	uint64_t queries;
 
@@ -218,7 +218,7 @@ hard_reset_and_recovery(void **state)
 	hard_queue_op(flow, 0, TRIP_OP_FLOW_DROP);
 	harness_until(trip_cntr_readerr(hard_bed.completion) == 1);
 	assert_int_equal(hard_try_create(traffic_pattern(1001), &hw, &other, NULL), -EBUSY);
-	hard_expect_flow(flow, 10, TRIP_FATE_PASS);
+	hard_expect_flow(flow, 10, TRIP_FLOW_FATE_PASS);
 	queries = fake_nic_called(FAKE_NIC_QUERY);
 	fake_nic_flush();
 	harness_settle();
@@ -235,7 +235,7 @@ hard_reset_and_recovery(void **state)
 	fake_nic_flush();
 	assert_int_equal(trip_port_started(hard_bed.port), 0);
 	hard_receive(1000, 10, 10);
-	hard_expect_flow(flow, 30, TRIP_FATE_PASS);
+	hard_expect_flow(flow, 30, TRIP_FLOW_FATE_PASS);
 	harness_expect(hard_bed.completion, 0, 1);
 	hard_destroy(flow);
 	harness_expect(hard_bed.packets, 30, 0);

@@ -36,7 +36,7 @@ create(uint16_t udp_port, struct trip_cntr *cntr)
 		{.type = RTE_FLOW_ITEM_TYPE_UDP, .spec = &spec, .mask = &mask},
 		{.type = RTE_FLOW_ITEM_TYPE_END}};
 	const struct trip_flow_attr attr = {
-		.size = sizeof(attr), .cntrs = &cntr, .n_cntrs = 1, .engine = TRIP_ENGINE_HW};
+		.size = sizeof(attr), .cntrs = &cntr, .n_cntrs = 1, .engine = TRIP_FLOW_ENGINE_HW};
 	struct trip_flow *flow = NULL;
 
 	return trip_flow_create(port, &attr, pattern, NULL, &flow, NULL) == 0 ? flow : NULL;

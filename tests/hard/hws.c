@@ -27,7 +27,7 @@ count(unsigned int n)
 	assert_int_equal(fake_nic_receive((uint16_t)(1000 + n), 5, HARD_PACKET), 5);
 	fake_nic_refresh();
 	for (unsigned int i = 0; i < n; i++)
-		hard_expect_flow(hws_flows[i], i % 17, TRIP_FATE_PASS);
+		hard_expect_flow(hws_flows[i], i % 17, TRIP_FLOW_FATE_PASS);
 	harness_until(trip_cntr_read(hard_bed.packets) == sum);
 	/* What nobody has read yet is in the counter when the flow is gone. */
 	hard_receive(1000, 7, 7);
@@ -96,11 +96,11 @@ hws_facts_are_asked(void **state)
 	hws_open();
 	assert_int_equal(trip_port_facts(hard_bed.port_id, &facts), 0);
 	assert_string_equal(facts.engine, "mlx5 HWS");
-	assert_true(facts.templates && facts.templates_from == TRIP_FACT_KNOWN);
+	assert_true(facts.templates && facts.templates_from == TRIP_PORT_FACT_KNOWN);
 	assert_int_equal(facts.refresh_lag_ns, 2000000);
 	flow = hard_create(1000, false);
 	assert_int_equal(trip_port_facts_read(hard_bed.port, &facts), 0);
-	assert_true(facts.templates && facts.templates_from == TRIP_FACT_MEASURED);
+	assert_true(facts.templates && facts.templates_from == TRIP_PORT_FACT_MEASURED);
 	assert_true(facts.indirect);
 	hard_destroy(flow);
 	hws_close();
@@ -112,13 +112,13 @@ hws_facts_are_asked(void **state)
 static void
 hws_values_are_masked(void **state)
 {
-	const struct trip_flow_attr hw = {.engine = TRIP_ENGINE_HW};
+	const struct trip_flow_attr hw = {.engine = TRIP_FLOW_ENGINE_HW};
 	struct trip_flow *flow;
 
 	hws_open();
 	assert_int_equal(hard_try_create(hws_masked(0, 1000, 0xffff), &hw, &flow, NULL), 0);
 	hard_receive(1000, 3, 3);
-	hard_expect_flow(flow, 3, TRIP_FATE_PASS);
+	hard_expect_flow(flow, 3, TRIP_FLOW_FATE_PASS);
 	hard_destroy(flow);
 	hws_close();
 }
@@ -126,8 +126,8 @@ hws_values_are_masked(void **state)
 static void
 hws_two_that_match_the_same_are_refused(void **state)
 {
-	const struct trip_flow_attr hw = {.engine = TRIP_ENGINE_HW};
-	const struct trip_flow_attr later = {.engine = TRIP_ENGINE_HW, .priority = 1};
+	const struct trip_flow_attr hw = {.engine = TRIP_FLOW_ENGINE_HW};
+	const struct trip_flow_attr later = {.engine = TRIP_FLOW_ENGINE_HW, .priority = 1};
 	struct trip_flow *flow, *behind;
 
 	hws_open();
@@ -136,11 +136,11 @@ hws_two_that_match_the_same_are_refused(void **state)
 	assert_int_equal(fake_nic_rules(), 2);
 	assert_int_equal(hard_try_create(traffic_pattern(1000), &later, &behind, NULL), 0);
 	hard_receive(1000, 3, 3);
-	hard_expect_flow(flow, 3, TRIP_FATE_PASS);
-	hard_expect_flow(behind, 0, TRIP_FATE_PASS);
+	hard_expect_flow(flow, 3, TRIP_FLOW_FATE_PASS);
+	hard_expect_flow(behind, 0, TRIP_FLOW_FATE_PASS);
 	hard_destroy(flow);
 	hard_receive(1000, 2, 2);
-	hard_expect_flow(behind, 2, TRIP_FATE_PASS);
+	hard_expect_flow(behind, 2, TRIP_FLOW_FATE_PASS);
 	hard_destroy(behind);
 	flow = hard_create(1000, false);
 	hard_destroy(flow);
@@ -151,7 +151,7 @@ hws_two_that_match_the_same_are_refused(void **state)
 static void
 hws_other_groups_have_no_jump(void **state)
 {
-	const struct trip_flow_attr attr = {.engine = TRIP_ENGINE_HW, .group = 5};
+	const struct trip_flow_attr attr = {.engine = TRIP_FLOW_ENGINE_HW, .group = 5};
 	struct trip_flow *flow;
 
 	hws_open();
@@ -166,18 +166,18 @@ hws_other_groups_have_no_jump(void **state)
 static void
 hws_late_rules_are_reached(void **state)
 {
-	const struct trip_flow_attr late = {.engine = TRIP_ENGINE_HW, .priority = 20};
-	const struct trip_flow_attr later = {.engine = TRIP_ENGINE_HW, .priority = 1000};
+	const struct trip_flow_attr late = {.engine = TRIP_FLOW_ENGINE_HW, .priority = 20};
+	const struct trip_flow_attr later = {.engine = TRIP_FLOW_ENGINE_HW, .priority = 1000};
 	struct trip_flow *flow, *behind;
 
 	hws_open();
 	assert_int_equal(hard_try_create(hws_masked(1, 1000, 0xffff), &later, &behind, NULL), 0);
 	hard_receive(1000, 1, 1);
-	hard_expect_flow(behind, 1, TRIP_FATE_PASS);
+	hard_expect_flow(behind, 1, TRIP_FLOW_FATE_PASS);
 	assert_int_equal(hard_try_create(traffic_pattern(1000), &late, &flow, NULL), 0);
 	hard_receive(1000, 3, 3);
-	hard_expect_flow(flow, 3, TRIP_FATE_PASS);
-	hard_expect_flow(behind, 1, TRIP_FATE_PASS);
+	hard_expect_flow(flow, 3, TRIP_FLOW_FATE_PASS);
+	hard_expect_flow(behind, 1, TRIP_FLOW_FATE_PASS);
 	hard_destroy(flow);
 	hard_destroy(behind);
 	hws_close();
@@ -187,7 +187,7 @@ hws_late_rules_are_reached(void **state)
 static void
 hws_shapes_have_a_limit_that_is_named(void **state)
 {
-	const struct trip_flow_attr hw = {.engine = TRIP_ENGINE_HW};
+	const struct trip_flow_attr hw = {.engine = TRIP_FLOW_ENGINE_HW};
 	unsigned int n = HWS_TABLES / 2;
 
 	hws_open();

@@ -94,10 +94,10 @@ hws_expect_refused(const struct rte_flow_item *pattern, const struct trip_flow_a
 	assert_null(flow);
 	if (strstr(error.message, why) == NULL)
 		fail_msg("\"%s\" does not say \"%s\"", error.message, why);
-	automatic.engine = TRIP_ENGINE_AUTO;
+	automatic.engine = TRIP_FLOW_ENGINE_AUTO;
 	assert_int_equal(hard_try_create(pattern, &automatic, &flow, &error), 0);
 	assert_string_equal(trip_flow_reason(flow), error.message);
 	trip_flow_query(flow, &counted);
-	assert_int_equal(counted.engine, TRIP_ENGINE_SW);
+	assert_int_equal(counted.engine, TRIP_FLOW_ENGINE_SW);
 	hard_destroy(flow);
 }

@@ -40,16 +40,16 @@ hws_drop_misses_no_packet(void **state)
 	fake_nic_at(FAKE_NIC_CREATE, receive_before_the_swap);
 	hard_receive(1000, 1, 1);
 	harness_until(trip_cntr_read(hard_bed.completion) == 1);
-	hard_expect_flow(flow, 118, TRIP_FATE_DROP);
+	hard_expect_flow(flow, 118, TRIP_FLOW_FATE_DROP);
 	assert_int_equal(fake_nic_rules(), 2);
 	hard_receive(1000, 82, 0);
 	harness_until(trip_cntr_read(hard_bed.completion) == 2);
-	hard_expect_flow(flow, 200, TRIP_FATE_PASS);
+	hard_expect_flow(flow, 200, TRIP_FLOW_FATE_PASS);
 	hard_receive(1000, 100, 100);
 	harness_until(trip_cntr_read(hard_bed.completion) == 3);
 	assert_int_equal(fake_nic_rules(), 0);
 	hard_receive(1000, 50, 50);
-	hard_expect_flow(flow, 300, TRIP_FATE_DELETED);
+	hard_expect_flow(flow, 300, TRIP_FLOW_FATE_DELETED);
 	hard_destroy(flow);
 	harness_expect(hard_bed.packets, 300, 0);
 	hws_close();
@@ -59,7 +59,7 @@ hws_drop_misses_no_packet(void **state)
 static void
 create_fails(enum fake_nic_call call, int error, const char *why)
 {
-	const struct trip_flow_attr hw = {.engine = TRIP_ENGINE_HW};
+	const struct trip_flow_attr hw = {.engine = TRIP_FLOW_ENGINE_HW};
 	struct trip_flow *flow;
 
 	hws_open();
@@ -69,7 +69,7 @@ create_fails(enum fake_nic_call call, int error, const char *why)
 	hard_receive(1000, 5, 5);
 	flow = hard_create(1000, false);
 	hard_receive(1000, 5, 5);
-	hard_expect_flow(flow, 5, TRIP_FATE_PASS);
+	hard_expect_flow(flow, 5, TRIP_FLOW_FATE_PASS);
 	hard_destroy(flow);
 	hws_close();
 }
@@ -99,7 +99,7 @@ drop_fails(enum fake_nic_call call, int error)
 	harness_until(trip_cntr_readerr(hard_bed.completion) == 1);
 	assert_int_equal(fake_nic_rules(), 2);
 	hard_receive(1000, 10, 10);
-	hard_expect_flow(flow, 20, TRIP_FATE_PASS);
+	hard_expect_flow(flow, 20, TRIP_FLOW_FATE_PASS);
 	hard_queue_op(flow, 0, TRIP_OP_FLOW_DROP);
 	harness_until(trip_cntr_read(hard_bed.completion) == 1);
 	hard_receive(1000, 10, 0);
@@ -128,7 +128,7 @@ hws_a_drop_whose_old_rule_stays(void **state)
 	hard_queue_op(flow, 0, TRIP_OP_FLOW_DROP);
 	harness_until(trip_cntr_readerr(hard_bed.completion) == 1);
 	hard_receive(1000, 10, 0);
-	hard_expect_flow(flow, 10, TRIP_FATE_DROP);
+	hard_expect_flow(flow, 10, TRIP_FLOW_FATE_DROP);
 	hard_destroy(flow);
 	harness_expect(hard_bed.packets, 10, 0);
 	/* The rule goes with the port, and its counter, which nobody else has got. */
@@ -176,8 +176,8 @@ hws_home_goes_on_while_the_device_is_slow(void **state)
 	harness_expect(hard_bed.completion, 0, 0);
 	fake_hws_hold(false);
 	harness_until(trip_cntr_read(hard_bed.completion) == 1);
-	hard_expect_flow(flow, 0, TRIP_FATE_DROP);
-	hard_expect_flow(other, 1000, TRIP_FATE_PASS);
+	hard_expect_flow(flow, 0, TRIP_FLOW_FATE_DROP);
+	hard_expect_flow(other, 1000, TRIP_FLOW_FATE_PASS);
 	hard_destroy(flow);
 	hard_destroy(other);
 	harness_notes_close(&notes);
@@ -209,7 +209,7 @@ hws_operations_go_together(void **state)
 		/* The last but one is of the flow that fails first. */
 		work.op.flow = hws_flows[i < DROPS ? i : i == DROPS ? 1 : 5];
 		work.completion_cntr = hard_bed.completion;
-		work.flags = TRIP_COMPLETION;
+		work.flags = TRIP_WORK_COMPLETION;
 		work.context = i;
 		harness_queue(&work);
 		if (i > 0)
@@ -231,7 +231,8 @@ hws_operations_go_together(void **state)
 	}
 	for (unsigned int i = 0; i < DROPS; i++) {
 		hard_receive((uint16_t)(1000 + i), 2, i == 5 ? 2 : 0);
-		hard_expect_flow(hws_flows[i], 2, i == 5 ? TRIP_FATE_PASS : TRIP_FATE_DROP);
+		hard_expect_flow(
+			hws_flows[i], 2, i == 5 ? TRIP_FLOW_FATE_PASS : TRIP_FLOW_FATE_DROP);
 		assert_int_equal(trip_flow_retire(hws_flows[i]), 0);
 	}
 	for (unsigned int i = 0; i < DROPS; i++)
@@ -259,7 +260,7 @@ hws_full_queue_is_waited_for(void **state)
 	for (unsigned int i = 0; i < HWS_SOME; i++)
 		hard_receive((uint16_t)(1000 + i), i, i);
 	for (unsigned int i = 0; i < HWS_SOME; i++)
-		hard_expect_flow(hws_flows[i], i, TRIP_FATE_PASS);
+		hard_expect_flow(hws_flows[i], i, TRIP_FLOW_FATE_PASS);
 	for (unsigned int i = 0; i < HWS_SOME; i++)
 		assert_int_equal(trip_flow_retire(hws_flows[i]), 0);
 	for (unsigned int i = 0; i < HWS_SOME; i++)
@@ -270,7 +271,7 @@ hws_full_queue_is_waited_for(void **state)
 static void
 hws_counters_come_back_with_the_refresh(void **state)
 {
-	const struct trip_flow_attr hw = {.engine = TRIP_ENGINE_HW};
+	const struct trip_flow_attr hw = {.engine = TRIP_FLOW_ENGINE_HW};
 	struct trip_flow *flow;
 
 	hws_open_stopped();
@@ -284,7 +285,7 @@ hws_counters_come_back_with_the_refresh(void **state)
 	fake_nic_refresh();
 	flow = hard_create(1002, false);
 	hard_receive(1002, 5, 5);
-	hard_expect_flow(flow, 5, TRIP_FATE_PASS);
+	hard_expect_flow(flow, 5, TRIP_FLOW_FATE_PASS);
 	hard_destroy(flow);
 	hard_destroy(hws_flows[1]);
 	hws_close();

@@ -11,7 +11,7 @@
 static void
 hws_port_is_prepared_before_it_starts(void **state)
 {
-	const struct trip_flow_attr hw = {.engine = TRIP_ENGINE_HW};
+	const struct trip_flow_attr hw = {.engine = TRIP_FLOW_ENGINE_HW};
 	struct trip_flow *flow;
 
 	hws_open_stopped();
@@ -47,14 +47,14 @@ hws_stop_and_start(void **state)
 	tables = fake_hws_tables();
 	assert_int_equal(rte_eth_dev_stop(hard_bed.port_id), 0);
 	fake_hws_flush();
-	hard_expect_flow(lost, 5, TRIP_FATE_LOST);
-	hard_expect_flow(kept, 10, TRIP_FATE_PASS);
+	hard_expect_flow(lost, 5, TRIP_FLOW_FATE_LOST);
+	hard_expect_flow(kept, 10, TRIP_FLOW_FATE_PASS);
 	harness_await(hard_bed.packets, 15, 1);
 	assert_int_equal(rte_eth_dev_start(hard_bed.port_id), 0);
 	assert_int_equal(trip_port_started(hard_bed.port), 0);
 	assert_int_equal(fake_hws_tables(), tables);
 	hard_receive(1000, 20, 20);
-	hard_expect_flow(kept, 30, TRIP_FATE_PASS);
+	hard_expect_flow(kept, 30, TRIP_FLOW_FATE_PASS);
 	/* A drop that fires meanwhile is that of the rule that comes back. */
 	assert_int_equal(trip_port_stopping(hard_bed.port), 0);
 	fake_hws_flush();
@@ -62,7 +62,7 @@ hws_stop_and_start(void **state)
 	harness_until(trip_cntr_read(hard_bed.completion) == 1);
 	assert_int_equal(trip_port_started(hard_bed.port), 0);
 	hard_receive(1000, 1, 0);
-	hard_expect_flow(kept, 31, TRIP_FATE_DROP);
+	hard_expect_flow(kept, 31, TRIP_FLOW_FATE_DROP);
 	hard_destroy(kept);
 	hard_destroy(lost);
 	hws_close();
@@ -85,10 +85,10 @@ hws_each_of_many_has_a_fate(void **state)
 	assert_int_equal(fake_nic_rules(), 2 * (HWS_SOME - 12));
 	for (unsigned int i = 0; i < HWS_SOME; i++) {
 		hard_receive((uint16_t)(1000 + i), 3, 3);
-		if (hard_fate_of(hws_flows[i]) == TRIP_FATE_LOST)
+		if (hard_fate_of(hws_flows[i]) == TRIP_FLOW_FATE_LOST)
 			n_lost++;
 		else
-			hard_expect_flow(hws_flows[i], 3, TRIP_FATE_PASS);
+			hard_expect_flow(hws_flows[i], 3, TRIP_FLOW_FATE_PASS);
 	}
 	assert_int_equal(n_lost, 12);
 	harness_until(trip_cntr_readerr(hard_bed.packets) == 12);
@@ -118,7 +118,7 @@ hws_stop_that_is_not_told(void **state)
 	assert_int_equal(rte_eth_dev_start(hard_bed.port_id), 0);
 	assert_int_equal(trip_port_started(hard_bed.port), 0);
 	hard_receive(1000, 20, 20);
-	hard_expect_flow(kept, 30, TRIP_FATE_PASS);
+	hard_expect_flow(kept, 30, TRIP_FLOW_FATE_PASS);
 	hard_destroy(kept);
 	hws_close();
 }
@@ -141,8 +141,8 @@ hws_removal_ends_the_wait(void **state)
 	harness_until(trip_cntr_readerr(hard_bed.completion) == 1);
 	harness_until(atomic_load(&hard_bed.n_events[TRIP_PORT_REMOVED]) == 1);
 	harness_until(trip_cntr_readerr(hard_bed.packets) == 2);
-	hard_expect_flow(flow, 10, TRIP_FATE_LOST);
-	hard_expect_flow(other, 0, TRIP_FATE_LOST);
+	hard_expect_flow(flow, 10, TRIP_FLOW_FATE_LOST);
+	hard_expect_flow(other, 0, TRIP_FLOW_FATE_LOST);
 	hard_queue_op(flow, 0, TRIP_OP_FLOW_PASS);
 	harness_until(trip_cntr_readerr(hard_bed.completion) == 2);
 	hard_destroy(flow);
@@ -168,7 +168,7 @@ hws_reset_begins_anew(void **state)
 	assert_int_equal(rte_eth_dev_start(hard_bed.port_id), 0);
 	assert_int_equal(trip_port_started(hard_bed.port), 0);
 	hard_receive(1000, 5, 5);
-	hard_expect_flow(flow, 15, TRIP_FATE_PASS);
+	hard_expect_flow(flow, 15, TRIP_FLOW_FATE_PASS);
 	hard_destroy(flow);
 	hws_close();
 }

@@ -319,7 +319,7 @@ static void
 play_works(const char *arg)
 {
 	struct trip_cntr *trigger, *target, *other;
-	struct trip_work work = {.size = sizeof(work), .flags = TRIP_COMPLETION};
+	struct trip_work work = {.size = sizeof(work), .flags = TRIP_WORK_COMPLETION};
 	struct trip_work_event event;
 	uint64_t ids[8];
 
@@ -368,7 +368,7 @@ play_works(const char *arg)
 	for (unsigned int i = 1; i <= 9; i++) {
 		read_event(&event);
 		assert_int_equal(event.threshold, 10 * i);
-		assert_int_equal(event.flags, TRIP_MORE);
+		assert_int_equal(event.flags, TRIP_WORK_MORE);
 	}
 	assert_int_equal(trip_work_flush(family_domain, NULL), 0);
 	assert_int_equal(trip_cntr_close(other), 0);

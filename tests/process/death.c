@@ -39,7 +39,7 @@ static void
 queue_items(struct trip_cntr *theirs, struct trip_cntr *own, struct trip_cntr *completion)
 {
 	struct trip_work work = {.size = sizeof(work),
-		.flags = TRIP_COMPLETION,
+		.flags = TRIP_WORK_COMPLETION,
 		.op_type = TRIP_OP_CNTR_ADD,
 		.op.cntr = {.value = 1}};
 

@@ -67,7 +67,7 @@ play_refused(const char *arg)
 	refuse(found, &attr, pattern.items, actions, -EINVAL, RTE_FLOW_ERROR_TYPE_ACTION,
 		&actions[1], "not for egress");
 	attr.direction = TRIP_FLOW_INGRESS;
-	attr.engine = TRIP_ENGINE_HW;
+	attr.engine = TRIP_FLOW_ENGINE_HW;
 	{
 		struct rte_flow_error error;
 		struct trip_flow *flow;
@@ -153,7 +153,7 @@ int
 main(int argc, char **argv)
 {
 	static const struct flows_engine software = {
-		.engine = TRIP_ENGINE_SW, .deaths = 5, .receive = flows_receive_burst};
+		.engine = TRIP_FLOW_ENGINE_SW, .deaths = 5, .receive = flows_receive_burst};
 
 	flows_engine = &software;
 	family_device = FLOWS_DEVICE;

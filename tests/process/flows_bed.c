@@ -14,7 +14,7 @@ const struct flows_engine *flows_engine;
 int
 flows_main(int argc, char **argv, const struct family_part *parts, int (*tests)(void))
 {
-	static const struct flows_engine software = {.engine = TRIP_ENGINE_SW};
+	static const struct flows_engine software = {.engine = TRIP_FLOW_ENGINE_SW};
 
 	flows_engine = &software;
 	family_device = FLOWS_DEVICE;

@@ -78,7 +78,7 @@ flows_throw_away(void)
 		fake_nic_flush();
 }
 
-const struct flows_engine flows_hardware = {.engine = TRIP_ENGINE_HW,
+const struct flows_engine flows_hardware = {.engine = TRIP_FLOW_ENGINE_HW,
 	.deaths = 2,
 	.open = open_device,
 	.prepare = flows_prepare_device,

@@ -33,7 +33,7 @@ start_and_keep(struct trip_cntr *trigger, enum trip_op op, struct trip_flow *flo
 static void
 play_flush(const char *arg)
 {
-	const struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_ENGINE_HW};
+	const struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_FLOW_ENGINE_HW};
 	struct trip_cntr *trigger, *completion, *next;
 	struct trip_port *found;
 	struct trip_flow *flow;
@@ -170,7 +170,7 @@ flush_until_the_end(void *arg)
 static void
 play_orphan(const char *arg)
 {
-	const struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_ENGINE_HW};
+	const struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_FLOW_ENGINE_HW};
 	struct trip_cntr *trigger;
 	uint64_t began, took, kept;
 	pthread_t thread;

@@ -34,7 +34,7 @@ work_07_hard_flows_end_with_their_process_by_hand(void **state)
 /* ---- the life of the port ---------------------------------------------------------------------
  */
 
-static enum trip_fate
+static enum trip_flow_fate
 fate_of(struct trip_flow *flow)
 {
 	struct trip_flow_count count;
@@ -53,7 +53,8 @@ tell_primary(char what)
 static void
 play_life(const char *arg)
 {
-	struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_ENGINE_HW, .n_cntrs = 1};
+	struct trip_flow_attr attr = {
+		.size = sizeof(attr), .engine = TRIP_FLOW_ENGINE_HW, .n_cntrs = 1};
 	struct trip_cntr *kept_cntr, *lost_cntr;
 	struct trip_flow *kept, *lost;
 	struct trip_port *found;
@@ -73,8 +74,8 @@ play_life(const char *arg)
 	tell_primary('s');
 	/* CNTR-03: what is lost is told by the error value. */
 	family_until(trip_cntr_readerr(lost_cntr) == 1);
-	assert_int_equal(fate_of(lost), TRIP_FATE_LOST);
-	assert_int_equal(fate_of(kept), TRIP_FATE_PASS);
+	assert_int_equal(fate_of(lost), TRIP_FLOW_FATE_LOST);
+	assert_int_equal(fate_of(kept), TRIP_FLOW_FATE_PASS);
 	tell_primary('p');
 	assert_int_equal(trip_cntr_wait(kept_cntr, 20, 60000), 0);
 	assert_int_equal(trip_cntr_read(lost_cntr), 10);
@@ -84,7 +85,7 @@ play_life(const char *arg)
 	assert_int_equal(trip_cntr_readerr(kept_cntr), 0);
 	tell_primary('d');
 	family_until(trip_cntr_readerr(kept_cntr) == 1);
-	assert_int_equal(fate_of(kept), TRIP_FATE_LOST);
+	assert_int_equal(fate_of(kept), TRIP_FLOW_FATE_LOST);
 	/* What is gone can be let go of, and one that is asked for is refused. */
 	attr.recreate = false;
 	{
@@ -207,7 +208,7 @@ expect_facts(struct trip_port *found)
 	assert_int_equal(trip_port_facts_read(found, &facts), 0);
 	assert_string_equal(facts.engine, "mlx5 verbs");
 	assert_int_equal(facts.refresh_lag_ns, 0);
-	assert_int_equal(facts.refresh_lag_from, TRIP_FACT_KNOWN);
+	assert_int_equal(facts.refresh_lag_from, TRIP_PORT_FACT_KNOWN);
 	assert_int_equal(trip_port_close(found), 0);
 }
 
@@ -221,32 +222,35 @@ play_validate(const char *arg)
 	struct flows_pattern pattern;
 
 	flows_make_pattern(&pattern, FLOWS_DNS);
-	assert_int_equal(
-		validate(0, TRIP_ENGINE_AUTO, pattern.items, "attached to no domain"), -ENOTSUP);
+	assert_int_equal(validate(0, TRIP_FLOW_ENGINE_AUTO, pattern.items, "attached to no domain"),
+		-ENOTSUP);
 	assert_int_equal(trip_port_facts(0, &facts), -ENOTSUP);
 	family_attach();
 	expect_facts(flows_find());
-	assert_int_equal(validate(0, TRIP_ENGINE_AUTO, pattern.items, "the port's hardware counts"),
-		TRIP_ENGINE_HW);
 	assert_int_equal(
-		validate(0, TRIP_ENGINE_HW, pattern.items, "the rule asks for it"), TRIP_ENGINE_HW);
+		validate(0, TRIP_FLOW_ENGINE_AUTO, pattern.items, "the port's hardware counts"),
+		TRIP_FLOW_ENGINE_HW);
+	assert_int_equal(validate(0, TRIP_FLOW_ENGINE_HW, pattern.items, "the rule asks for it"),
+		TRIP_FLOW_ENGINE_HW);
+	assert_int_equal(validate(0, TRIP_FLOW_ENGINE_SW, pattern.items, "the rule asks for it"),
+		TRIP_FLOW_ENGINE_SW);
 	assert_int_equal(
-		validate(0, TRIP_ENGINE_SW, pattern.items, "the rule asks for it"), TRIP_ENGINE_SW);
-	assert_int_equal(validate(77, TRIP_ENGINE_AUTO, pattern.items, "no such port"), -ENODEV);
+		validate(77, TRIP_FLOW_ENGINE_AUTO, pattern.items, "no such port"), -ENODEV);
 	assert_int_equal(validate(0, 9, pattern.items, "engine is unknown"), -EINVAL);
-	assert_int_equal(validate(0, TRIP_ENGINE_AUTO, odd, "item RAW"), -ENOTSUP);
-	assert_int_equal(validate(0, TRIP_ENGINE_HW, NULL, "no pattern"), -EINVAL);
+	assert_int_equal(validate(0, TRIP_FLOW_ENGINE_AUTO, odd, "item RAW"), -ENOTSUP);
+	assert_int_equal(validate(0, TRIP_FLOW_ENGINE_HW, NULL, "no pattern"), -EINVAL);
 	/* What only the driver knows. */
 	tell_primary('n');
 	assert_int_equal(
-		validate(0, TRIP_ENGINE_HW, pattern.items, "the fake driver says no"), -EIO);
+		validate(0, TRIP_FLOW_ENGINE_HW, pattern.items, "the fake driver says no"), -EIO);
 	tell_primary('n');
-	assert_int_equal(validate(0, TRIP_ENGINE_AUTO, pattern.items, "the fake driver says no"),
-		TRIP_ENGINE_SW);
+	assert_int_equal(
+		validate(0, TRIP_FLOW_ENGINE_AUTO, pattern.items, "the fake driver says no"),
+		TRIP_FLOW_ENGINE_SW);
 	assert_int_equal(fake_nic_called(FAKE_NIC_VALIDATE), 0);
 	assert_int_equal(family_try_close(), 0);
 	assert_int_equal(
-		validate(0, TRIP_ENGINE_SW, pattern.items, "attached to no domain"), -ENOTSUP);
+		validate(0, TRIP_FLOW_ENGINE_SW, pattern.items, "attached to no domain"), -ENOTSUP);
 	family_say('e');
 }
 

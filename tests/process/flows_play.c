@@ -6,7 +6,7 @@
 #include "flows.h"
 
 static void
-expect_count(struct trip_flow *flow, uint64_t packets, enum trip_fate fate)
+expect_count(struct trip_flow *flow, uint64_t packets, enum trip_flow_fate fate)
 {
 	struct trip_flow_count count;
 
@@ -69,7 +69,7 @@ flows_play(const char *arg)
 	flow = flows_create(found, &attr, FLOWS_DNS);
 	assert_true(strlen(trip_flow_reason(flow)) > 0);
 	assert_int_equal(trip_port_stats_read(found, &stats), 0);
-	assert_int_equal(stats.rules, flows_engine->engine == TRIP_ENGINE_HW);
+	assert_int_equal(stats.rules, flows_engine->engine == TRIP_FLOW_ENGINE_HW);
 	point.index = 1;
 	point.counter_desc = TRIP_COUNTER_BYTES;
 	assert_int_equal(trip_counters_attach_point_flow(counters, &point, NULL), -EBUSY);
@@ -83,7 +83,7 @@ flows_play(const char *arg)
 	assert_int_equal(have_received(10), 10);
 	assert_int_equal(trip_cntr_wait(cntrs[0], 10, 60000), 0);
 	assert_int_equal(trip_cntr_wait(cntrs[1], 10 * FLOWS_PACKET, 60000), 0);
-	expect_count(flow, 10, TRIP_FATE_PASS);
+	expect_count(flow, 10, TRIP_FLOW_FATE_PASS);
 	expect_slots(counters, 10, 10 * FLOWS_PACKET);
 	/* Deferred work acts on it, and completes (WORK-05). */
 	flows_operate(cntrs[0], 12, TRIP_OP_FLOW_DROP, flow, completion);
@@ -91,11 +91,11 @@ flows_play(const char *arg)
 	assert_int_equal(have_received(5), 5);
 	assert_int_equal(trip_cntr_wait(completion, 1, 60000), 0);
 	assert_int_equal(have_received(5), 0);
-	expect_count(flow, 20, TRIP_FATE_DROP);
+	expect_count(flow, 20, TRIP_FLOW_FATE_DROP);
 	flows_operate(cntrs[0], 0, TRIP_OP_FLOW_DELETE, flow, completion);
 	assert_int_equal(trip_cntr_wait(completion, 2, 60000), 0);
 	assert_int_equal(have_received(5), 5);
-	expect_count(flow, 20, TRIP_FATE_DELETED);
+	expect_count(flow, 20, TRIP_FLOW_FATE_DELETED);
 	/* One that fails changes the error value only (CNTR-03). */
 	flows_operate(cntrs[0], 0, TRIP_OP_FLOW_DROP, flow, completion);
 	family_until(trip_cntr_readerr(completion) == 1);

@@ -188,7 +188,7 @@ try_flow(uint16_t udp_port, const struct rte_flow_action *actions, struct trip_c
 	struct trip_flow **flow)
 {
 	const struct trip_flow_attr attr = {.size = sizeof(attr),
-		.engine = TRIP_ENGINE_SW,
+		.engine = TRIP_FLOW_ENGINE_SW,
 		.cntrs = cntrs,
 		.n_cntrs = cntrs != NULL};
 	struct flows_pattern pattern;
@@ -217,7 +217,7 @@ counted(struct trip_flow *flow)
 	return count.packets;
 }
 
-static enum trip_fate
+static enum trip_flow_fate
 fate_of(struct trip_flow *flow)
 {
 	struct trip_flow_count count;
@@ -273,7 +273,7 @@ a_poller_counts_and_rings(void **state)
 	assert_int_equal(polls(&poller, 0, FLOWS_DNS, 5), 5);
 	/* It has rung; nobody asks. */
 	family_until(trip_cntr_read(cntr) == 14);
-	family_until(fate_of(dns) == TRIP_FATE_DROP);
+	family_until(fate_of(dns) == TRIP_FLOW_FATE_DROP);
 	assert_int_equal(polls(&poller, 0, FLOWS_DNS, 4), 0);
 	assert_int_equal(counted(dns), 18);
 	assert_int_equal(counted(also), 18);

@@ -152,7 +152,7 @@ static void
 witness_shoot(struct witness *witness, uint64_t n)
 {
 	witness_queue(n % 2 == 0 ? witness->unspec : witness->seen, witness->shots, n, 0,
-		TRIP_COMPLETION);
+		TRIP_WORK_COMPLETION);
 }
 
 /* Its packets count, and the primary says as many, in turn with the calls of others. */

@@ -37,7 +37,7 @@ work(struct storm *storm, struct trip_cntr *own)
 		work.triggering_cntr = below(storm, 2) == 0 ? own : storm->theirs;
 		work.threshold = below(storm, UINT64_C(1) << (below(storm, 2) == 0 ? 12 : 40));
 		work.interval = below(storm, 2) * 1000000;
-		work.flags = below(storm, 2) ? TRIP_COMPLETION : 0;
+		work.flags = below(storm, 2) ? TRIP_WORK_COMPLETION : 0;
 		work.op.cntr.cntr = below(storm, 2) == 0 ? own : storm->completion;
 		work.op.cntr.value = 1;
 		work.op_type = below(storm, 2) == 0 ? TRIP_OP_CNTR_ADD : TRIP_OP_CNTR_FILL;
@@ -136,7 +136,7 @@ create_flow(struct storm *storm, struct trip_cntr *own, struct trip_port *port,
 {
 	struct trip_cntr *cntrs[] = {below(storm, 2) == 0 ? own : storm->theirs};
 	const struct trip_flow_attr attr = {.size = sizeof(attr),
-		.engine = below(storm, 2) == 0 ? TRIP_ENGINE_SW : TRIP_ENGINE_AUTO,
+		.engine = below(storm, 2) == 0 ? TRIP_FLOW_ENGINE_SW : TRIP_FLOW_ENGINE_AUTO,
 		.cntrs = cntrs,
 		.n_cntrs = (unsigned int)below(storm, 2),
 		.counters = counters};

@@ -101,7 +101,7 @@ play_flood(const char *arg)
 	flows_make_pattern(&pattern, FLOWS_DNS);
 	memset(&wire, 0, sizeof(wire));
 	assert_int_equal(trip_flow_wire_pack(&wire, pattern.items, NULL, NULL), 0);
-	asked.engine = TRIP_ENGINE_SW;
+	asked.engine = TRIP_FLOW_ENGINE_SW;
 	memcpy(asked.rule, &wire, sizeof(asked.rule));
 	for (unsigned int i = 0; i < FLOOD; i++)
 		fds[i] = connect_once_more();
@@ -115,7 +115,7 @@ play_flood(const char *arg)
 static void
 play_patient(const char *arg)
 {
-	struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_ENGINE_SW};
+	struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_FLOW_ENGINE_SW};
 	struct trip_port *found;
 
 	family_attach();

@@ -187,7 +187,7 @@ use_works(struct trip_domain *domain, struct trip_port *port)
 	struct trip_work work = {.size = sizeof(work),
 		.threshold = 1,
 		.op_type = TRIP_OP_CALL,
-		.flags = TRIP_COMPLETION};
+		.flags = TRIP_WORK_COMPLETION};
 	const struct trip_cntr_attr waits = {.size = sizeof(waits), .wait_obj = TRIP_WAIT_YIELD};
 	struct trip_work_event event;
 	uint64_t id;

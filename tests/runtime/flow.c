@@ -51,7 +51,7 @@ create(uint16_t udp_port, struct trip_cntr *packets, struct trip_cntr *bytes)
 }
 
 static void
-expect_count(struct trip_flow *flow, uint64_t packets, uint64_t bytes, enum trip_fate fate)
+expect_count(struct trip_flow *flow, uint64_t packets, uint64_t bytes, enum trip_flow_fate fate)
 {
 	struct trip_flow_count count;
 
@@ -97,7 +97,7 @@ count_traffic(enum trip_port_mode mode, uint16_t n_queues)
 	}
 	traffic_wait();
 	for (unsigned int i = 0; i < 2; i++)
-		expect_count(flow[i], n_packets[i], n_bytes[i], TRIP_FATE_PASS);
+		expect_count(flow[i], n_packets[i], n_bytes[i], TRIP_FLOW_FATE_PASS);
 	/* Nobody waits for it, and it comes, with no further packet. */
 	harness_until(trip_cntr_read(packets) == n_packets[0] + n_packets[1]);
 	harness_until(trip_cntr_read(bytes) == n_bytes[0] + n_bytes[1]);
@@ -370,7 +370,7 @@ change_fates(enum trip_port_mode mode)
 	while (sum < 300) {
 		bool drop = sum >= 100 && sum < 200;
 
-		expect_count(flow, sum, 64 * sum, drop ? TRIP_FATE_DROP : TRIP_FATE_PASS);
+		expect_count(flow, sum, 64 * sum, drop ? TRIP_FLOW_FATE_DROP : TRIP_FLOW_FATE_PASS);
 		assert_int_equal(send_some(mode, some), drop ? 0 : some);
 		sum += some;
 		traffic_settle();
@@ -378,10 +378,10 @@ change_fates(enum trip_port_mode mode)
 	/* It matches and counts no more, and keeps its last value; what comes after it fails. */
 	harness_until(trip_cntr_readerr(completion) == 1);
 	harness_expect(completion, 3, 1);
-	expect_count(flow, 300, 64 * 300, TRIP_FATE_DELETED);
+	expect_count(flow, 300, 64 * 300, TRIP_FLOW_FATE_DELETED);
 	assert_int_equal(send_some(mode, some), some);
 	traffic_settle();
-	expect_count(flow, 300, 64 * 300, TRIP_FATE_DELETED);
+	expect_count(flow, 300, 64 * 300, TRIP_FLOW_FATE_DELETED);
 	harness_expect(cntr, 300, 0);
 	traffic_flow_destroy(flow);
 	harness_expect(cntr, 300, 0);
@@ -450,7 +450,7 @@ pnt_07_destroy_folds_the_last_counts(void **state)
 		harness_expect(bytes, 4000 * i, 0);
 		/* A slot that is used again counts from 0. */
 		flow = create(1001, NULL, NULL);
-		expect_count(flow, 0, 0, TRIP_FATE_PASS);
+		expect_count(flow, 0, 0, TRIP_FLOW_FATE_PASS);
 		traffic_flow_destroy(flow);
 	}
 	harness_until(harness_notes_count(&notes) == 1);
@@ -491,20 +491,20 @@ flow_priorities_and_passthru(void **state)
 	assert_int_equal(trip_flow_create(port, &attr, any, also, &counted, NULL), 0);
 	assert_int_equal(traffic_burst(port, 0, 10, 1000, 64), 0);
 	assert_int_equal(traffic_burst(port, 0, 7, 1001, 64), 7);
-	expect_count(wide, 7, 7 * 64, TRIP_FATE_PASS);
-	expect_count(exact, 10, 10 * 64, TRIP_FATE_DROP);
-	expect_count(second, 0, 0, TRIP_FATE_PASS);
-	expect_count(counted, 17, 17 * 64, TRIP_FATE_PASS);
+	expect_count(wide, 7, 7 * 64, TRIP_FLOW_FATE_PASS);
+	expect_count(exact, 10, 10 * 64, TRIP_FLOW_FATE_DROP);
+	expect_count(second, 0, 0, TRIP_FLOW_FATE_PASS);
+	expect_count(counted, 17, 17 * 64, TRIP_FLOW_FATE_PASS);
 	attr.priority = 0;
 	assert_int_equal(
 		trip_flow_create(port, &attr, traffic_pattern(1000), NULL, &first, NULL), 0);
 	assert_int_equal(traffic_burst(port, 0, 3, 1000, 64), 3);
-	expect_count(first, 3, 3 * 64, TRIP_FATE_PASS);
+	expect_count(first, 3, 3 * 64, TRIP_FLOW_FATE_PASS);
 	destroy(first);
 	destroy(exact);
 	assert_int_equal(traffic_burst(port, 0, 4, 1000, 64), 4);
-	expect_count(second, 4, 4 * 64, TRIP_FATE_PASS);
-	expect_count(counted, 24, 24 * 64, TRIP_FATE_PASS);
+	expect_count(second, 4, 4 * 64, TRIP_FLOW_FATE_PASS);
+	expect_count(counted, 24, 24 * 64, TRIP_FLOW_FATE_PASS);
 	destroy(second);
 	destroy(counted);
 	destroy(wide);

@@ -31,7 +31,8 @@ close_port(void)
 }
 
 static void
-expect(struct trip_flow *flow, uint64_t packets, enum trip_fate fate, enum trip_flow_engine engine)
+expect(struct trip_flow *flow, uint64_t packets, enum trip_flow_fate fate,
+	enum trip_flow_engine engine)
 {
 	struct trip_flow_count count;
 
@@ -49,7 +50,7 @@ flow_stop_and_start(void **state)
 	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
 	struct trip_cntr *const cntrs[] = {cntr};
 	const struct trip_flow_attr plain = {.cntrs = cntrs, .n_cntrs = 1};
-	bool hard = traffic_engine() == TRIP_ENGINE_HW;
+	bool hard = traffic_engine() == TRIP_FLOW_ENGINE_HW;
 	struct trip_flow *flow[2];
 
 	open_port(0);
@@ -65,9 +66,10 @@ flow_stop_and_start(void **state)
 	for (uint16_t i = 0; i < 2; i++)
 		traffic_burst(port, 0, 5, 1000 + i, 64);
 	traffic_settle();
-	expect(flow[0], 15, TRIP_FATE_PASS, traffic_engine());
+	expect(flow[0], 15, TRIP_FLOW_FATE_PASS, traffic_engine());
 	/* A rule in hardware is gone when nobody asked for another. */
-	expect(flow[1], hard ? 10 : 15, hard ? TRIP_FATE_LOST : TRIP_FATE_PASS, traffic_engine());
+	expect(flow[1], hard ? 10 : 15, hard ? TRIP_FLOW_FATE_LOST : TRIP_FLOW_FATE_PASS,
+		traffic_engine());
 	harness_until(trip_cntr_readerr(cntr) == (hard ? 1 : 0));
 	harness_until(trip_cntr_read(cntr) == (hard ? 10 : 15));
 	for (unsigned int i = 0; i < 2; i++)
@@ -87,19 +89,20 @@ only_in_software(const struct trip_flow_attr *given, const struct rte_flow_actio
 	struct trip_flow *flow = NULL;
 
 	attr.size = sizeof(attr);
-	attr.engine = TRIP_ENGINE_HW;
+	attr.engine = TRIP_FLOW_ENGINE_HW;
 	assert_int_equal(
 		trip_flow_create(port, &attr, traffic_pattern(1000), actions, &flow, &error),
 		-ENOTSUP);
 	assert_null(flow);
 	assert_true(error.message != NULL && strlen(error.message) > 0);
-	attr.engine = TRIP_ENGINE_AUTO;
+	attr.engine = TRIP_FLOW_ENGINE_AUTO;
 	assert_int_equal(
 		trip_flow_create(port, &attr, traffic_pattern(1000), actions, &flow, &error), 0);
 	assert_true(strlen(trip_flow_reason(flow)) > 0);
 	if (attr.direction == TRIP_FLOW_INGRESS)
 		assert_int_equal(traffic_burst(port, 0, 10, 1000, 64), 10);
-	expect(flow, attr.direction == TRIP_FLOW_INGRESS ? 10 : 0, TRIP_FATE_PASS, TRIP_ENGINE_SW);
+	expect(flow, attr.direction == TRIP_FLOW_INGRESS ? 10 : 0, TRIP_FLOW_FATE_PASS,
+		TRIP_FLOW_ENGINE_SW);
 	assert_int_equal(trip_flow_destroy(flow), 0);
 }
 

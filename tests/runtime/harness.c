@@ -362,7 +362,7 @@ harness_noted(struct harness_notes *notes, struct trip_cntr *cntr, uint64_t thre
 	work.op_type = TRIP_OP_CNTR_ADD;
 	work.op.cntr.cntr = completion != NULL ? completion : notes->sink;
 	work.op.cntr.value = 1;
-	work.flags = TRIP_COMPLETION;
+	work.flags = TRIP_WORK_COMPLETION;
 	return work;
 }
 

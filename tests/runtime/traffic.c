@@ -114,7 +114,7 @@ traffic_loop(uint16_t queue, uint16_t n, uint16_t udp_port, uint16_t bytes)
 enum trip_flow_engine
 traffic_engine(void)
 {
-	return TRIP_ENGINE_SW;
+	return TRIP_FLOW_ENGINE_SW;
 }
 
 bool

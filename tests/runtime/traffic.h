@@ -53,7 +53,7 @@ void traffic_settle(void);
 
 /* --- the engine --- */
 
-/* TRIP_ENGINE_SW or TRIP_ENGINE_HW. */
+/* TRIP_FLOW_ENGINE_SW or TRIP_FLOW_ENGINE_HW. */
 enum trip_flow_engine traffic_engine(void);
 /* What has been sent shows a second later, or two. */
 bool traffic_is_late(void);

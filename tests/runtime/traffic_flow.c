@@ -99,7 +99,7 @@ traffic_settle(void)
 void
 traffic_only_soft(const char *reason)
 {
-	if (traffic_engine() == TRIP_ENGINE_SW)
+	if (traffic_engine() == TRIP_FLOW_ENGINE_SW)
 		return;
 	print_message("in software only: %s\n", reason);
 	skip();

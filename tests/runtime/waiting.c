@@ -947,7 +947,7 @@ cntr_12_a_home_does_not_wait_for_itself(void **state)
 
 	assert_int_equal(trip_function_register(harness_domain, wait_here, cntr, &function), 0);
 	work.op.call.function = function;
-	work.flags = TRIP_COMPLETION;
+	work.flags = TRIP_WORK_COMPLETION;
 	harness_queue(&work);
 	harness_until(trip_work_read(harness_domain, &event, 1) == 1);
 	assert_int_equal(event.result, -EDEADLK);

@@ -608,7 +608,7 @@ work_15_completion_events(void **state)
 	struct trip_work_event events[8];
 	uint64_t id[2], context = UINT64_C(0xfedcba9876543210);
 
-	work.flags = TRIP_COMPLETION;
+	work.flags = TRIP_WORK_COMPLETION;
 	work.context = context;
 	work.op.cntr.cntr = cntr;
 	id[0] = harness_queue(&work);
@@ -620,7 +620,7 @@ work_15_completion_events(void **state)
 	/* Neither one without the flag nor a canceled one makes an event. */
 	work.flags = 0;
 	harness_queue(&work);
-	work.flags = TRIP_COMPLETION;
+	work.flags = TRIP_WORK_COMPLETION;
 	assert_int_equal(trip_work_cancel(harness_domain, harness_queue(&work)), 0);
 	assert_int_equal(trip_work_read(harness_domain, events, 8), 0);
 	trip_cntr_add(cntr, 15);
@@ -649,7 +649,7 @@ work_15_events_tell_the_result(void **state)
 	struct trip_work_event event;
 	int bad = -ENXIO;
 
-	work.flags = TRIP_COMPLETION;
+	work.flags = TRIP_WORK_COMPLETION;
 	work.op.call.function = function_open(return_arg, &bad);
 	harness_queue(&work);
 	harness_until(trip_work_read(harness_domain, &event, 1) == 1);
@@ -674,7 +674,7 @@ work_15_no_event_is_lost(void **state)
 	cntr = harness_cntr(TRIP_WAIT_NONE);
 	target = harness_cntr(TRIP_WAIT_NONE);
 	work = harness_work(cntr, 0, TRIP_OP_CNTR_ADD);
-	work.flags = TRIP_COMPLETION;
+	work.flags = TRIP_WORK_COMPLETION;
 	work.op.cntr.cntr = target;
 	for (uint64_t i = 0; i < 1000; i++) {
 		work.context = i;

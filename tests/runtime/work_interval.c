@@ -30,7 +30,7 @@ expect_note(uint32_t at, uint64_t context, uint64_t threshold, uint64_t count, b
 
 	assert_true(event->context == context && event->threshold == threshold);
 	assert_true(event->count == count);
-	assert_int_equal((event->flags & TRIP_MORE) != 0, more);
+	assert_int_equal((event->flags & TRIP_WORK_MORE) != 0, more);
 }
 
 static void
@@ -75,11 +75,11 @@ work_14_coalesces(void **state)
 
 	harness_notes_open(&notes);
 	work.interval = 5;
-	work.flags = TRIP_COALESCE;
+	work.flags = TRIP_WORK_COALESCE;
 	work.op.cntr.cntr = target;
 	work.op.cntr.value = 3;
 	harness_queue(&work);
-	queue_every(cntr, 10, 5, TRIP_COALESCE, 0);
+	queue_every(cntr, 10, 5, TRIP_WORK_COALESCE, 0);
 	trip_cntr_add(cntr, 31);
 	harness_until(harness_notes_count(&notes) == 1);
 	expect_note(0, 0, 30, 5, true);
@@ -130,7 +130,7 @@ end_at_the_maximum(uint32_t flags, uint64_t errors)
 static void
 work_14_ends_at_the_maximum(void **state)
 {
-	for (uint32_t flags = 0; flags <= TRIP_COALESCE; flags += TRIP_COALESCE) {
+	for (uint32_t flags = 0; flags <= TRIP_WORK_COALESCE; flags += TRIP_WORK_COALESCE) {
 		end_at_the_maximum(flags, 0);
 		end_at_the_maximum(flags, 5);
 	}
@@ -251,7 +251,7 @@ check_every(struct every *every, uint32_t *seen)
 		item->next += event->count * item->interval;
 		item->fired += event->count;
 		item->ended = item->next > MAX;
-		assert_int_equal((event->flags & TRIP_MORE) == 0, item->ended);
+		assert_int_equal((event->flags & TRIP_WORK_MORE) == 0, item->ended);
 	}
 }
 
@@ -272,7 +272,7 @@ run_episode(struct trip_cntr *cntr, struct trip_random *random)
 		every[i].interval = 1 + trip_random_below(random, 20);
 		every[i].coalesce = trip_random_below(random, 2) == 0;
 		every[i].id = queue_every(cntr, every[i].next, every[i].interval,
-			every[i].coalesce ? TRIP_COALESCE : 0, i);
+			every[i].coalesce ? TRIP_WORK_COALESCE : 0, i);
 	}
 	for (uint32_t step = 0; step < 10; step++) {
 		uint64_t jump = trip_random_below(random, 60);

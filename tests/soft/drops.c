@@ -265,9 +265,9 @@ check_query(uint32_t index)
 	if (flow->rule == NULL)
 		return;
 	trip_flow_query(flow->rule, &count);
-	assert_int_equal(count.fate, !flow->active ? TRIP_FATE_DELETED
-				     : flow->drops ? TRIP_FATE_DROP
-						   : TRIP_FATE_PASS);
+	assert_int_equal(count.fate, !flow->active ? TRIP_FLOW_FATE_DELETED
+				     : flow->drops ? TRIP_FLOW_FATE_DROP
+						   : TRIP_FLOW_FATE_PASS);
 }
 
 static void

@@ -18,7 +18,7 @@ struct trip_apply_count {
 /* Where a rule counts. */
 struct trip_apply_place {
 	struct trip_port *port;
-	/* TRIP_ENGINE_AUTO: as the rule says. */
+	/* TRIP_FLOW_ENGINE_AUTO: as the rule says. */
 	enum trip_flow_engine engine;
 	/* All Rx queues that the port is configured with, for the action rss. */
 	const uint16_t *queues;

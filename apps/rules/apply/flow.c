@@ -33,9 +33,9 @@ void
 trip_apply_flow_attr(const struct trip_rules_count *rule, struct trip_flow_attr *attr)
 {
 	static const enum trip_flow_engine engines[] = {
-		[TRIP_RULES_ENGINE_AUTO] = TRIP_ENGINE_AUTO,
-		[TRIP_RULES_ENGINE_HW] = TRIP_ENGINE_HW,
-		[TRIP_RULES_ENGINE_SW] = TRIP_ENGINE_SW,
+		[TRIP_RULES_ENGINE_AUTO] = TRIP_FLOW_ENGINE_AUTO,
+		[TRIP_RULES_ENGINE_HW] = TRIP_FLOW_ENGINE_HW,
+		[TRIP_RULES_ENGINE_SW] = TRIP_FLOW_ENGINE_SW,
 	};
 
 	*attr = (struct trip_flow_attr){

@@ -28,7 +28,7 @@ queue_flows(const struct trip_apply_when *when, struct trip_work *work)
 	for (unsigned int i = 0; i < count->n_flows && error == 0; i++) {
 		bool last = i + 1 == count->n_flows;
 
-		work->flags = last ? TRIP_COMPLETION : 0;
+		work->flags = last ? TRIP_WORK_COMPLETION : 0;
 		work->completion_cntr = last ? when->flows_done : NULL;
 		work->op.flow = count->flows[i];
 		error = when->queue(when->arg, work);
@@ -48,7 +48,7 @@ trip_apply_when(const struct trip_apply_when *when)
 		.interval = when->rule->every,
 		.context = when->context,
 		.op_type = op->type,
-		.flags = TRIP_COMPLETION,
+		.flags = TRIP_WORK_COMPLETION,
 	};
 
 	if (op->target == TRIP_OP_ON_FLOW)

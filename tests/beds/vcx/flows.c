@@ -86,7 +86,7 @@ create(uint16_t udp_port, bool recreate)
 	const struct trip_flow_attr attr = {.size = sizeof(attr),
 		.cntrs = cntrs,
 		.n_cntrs = 2,
-		.engine = TRIP_ENGINE_HW,
+		.engine = TRIP_FLOW_ENGINE_HW,
 		.recreate = recreate};
 	struct trip_flow *flow;
 
@@ -184,9 +184,9 @@ report_facts(unsigned int n, double create_s)
 	       " of %" PRIu64 " late\n",
 		facts.engine, n, create_s * 1e6 / n, facts.query_ns,
 		(double)facts.refresh_lag_ns / 1e9,
-		facts.refresh_lag_from == TRIP_FACT_KNOWN      ? "known"
-		: facts.refresh_lag_from == TRIP_FACT_MEASURED ? "measured"
-							       : "assumed",
+		facts.refresh_lag_from == TRIP_PORT_FACT_KNOWN      ? "known"
+		: facts.refresh_lag_from == TRIP_PORT_FACT_MEASURED ? "measured"
+								    : "assumed",
 		(double)stats.longest_gap_ns / 1e9, stats.late_readings, stats.readings);
 }
 
@@ -221,7 +221,7 @@ count_exactly(unsigned int n)
 
 		assert_int_equal(count.packets, sent[i]);
 		assert_int_equal(count.bytes, LENGTH * sent[i]);
-		assert_int_equal(count.engine, TRIP_ENGINE_HW);
+		assert_int_equal(count.engine, TRIP_FLOW_ENGINE_HW);
 	}
 	report_facts(n, seconds(began));
 	/* What comes just before the end counts as well, and what comes after it does not. */
@@ -295,11 +295,11 @@ flows_refresh_lag_is_as_the_table_has_it(void **state)
 		n++;
 		harness_step();
 		trip_port_facts_read(port, &facts);
-	} while (facts.refresh_lag_from == TRIP_FACT_ASSUMED);
+	} while (facts.refresh_lag_from == TRIP_PORT_FACT_ASSUMED);
 	assert_string_equal(facts.engine, names[engine]);
 	assert_int_equal(facts.indirect, engine != VCX_VERBS);
-	assert_int_equal(
-		facts.refresh_lag_from, engine == VCX_VERBS ? TRIP_FACT_KNOWN : TRIP_FACT_MEASURED);
+	assert_int_equal(facts.refresh_lag_from,
+		engine == VCX_VERBS ? TRIP_PORT_FACT_KNOWN : TRIP_PORT_FACT_MEASURED);
 	if (engine == VCX_BULK)
 		trip_assert_range(facts.refresh_lag_ns, 900000000, 1000000000);
 	else
@@ -384,7 +384,7 @@ flows_drop_misses_no_packet(void **state)
 		assert_int_equal(vcx_latency(PORT, command, 0), 0);
 	assert_int_equal(load.sum.unmatched, 0);
 	assert_true(load.sum.dropped >= 500);
-	assert_int_equal(count_of(flow).fate, TRIP_FATE_DROP);
+	assert_int_equal(count_of(flow).fate, TRIP_FLOW_FATE_DROP);
 	assert_int_equal(trip_flow_retire(flow), 0);
 	destroy(flow);
 	harness_expect(packets, load.sum.delivered + load.sum.dropped + load.sum.no_buffer, 0);
@@ -414,7 +414,7 @@ flows_pass_and_delete(void **state)
 	harness_expect(completion, 3, 1);
 	assert_int_equal(send_packets(1000, 10).delivered, 0);
 	harness_until(trip_cntr_read(packets) == 20);
-	assert_int_equal(count_of(flow).fate, TRIP_FATE_DELETED);
+	assert_int_equal(count_of(flow).fate, TRIP_FLOW_FATE_DELETED);
 	destroy(flow);
 	harness_expect(packets, 20, 0);
 	close_all();
@@ -502,7 +502,7 @@ flows_stop_and_start(void **state)
 	harness_await(packets, 35, 1);
 	assert_int_equal(count_of(kept).packets, 30);
 	assert_int_equal(count_of(lost).packets, 5);
-	assert_int_equal(count_of(lost).fate, TRIP_FATE_LOST);
+	assert_int_equal(count_of(lost).fate, TRIP_FLOW_FATE_LOST);
 	destroy(kept);
 	destroy(lost);
 	harness_expect(packets, 35, 1);
@@ -559,7 +559,7 @@ flows_removal_under_load(void **state)
 	value = trip_cntr_read(packets);
 	trip_assert_range(value, 100, load.sum.delivered + load.sum.no_buffer);
 	harness_until(atomic_load(&n_events[TRIP_PORT_REMOVED]) == 1);
-	assert_int_equal(count_of(flow).fate, TRIP_FATE_LOST);
+	assert_int_equal(count_of(flow).fate, TRIP_FLOW_FATE_LOST);
 	assert_int_equal(trip_work_flush(harness_domain, NULL), 0);
 	destroy(flow);
 	harness_expect(packets, value, 1);

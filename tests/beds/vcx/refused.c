@@ -21,7 +21,7 @@ static void
 hws_is_refused_with_the_reason(void **state)
 {
 	struct trip_port_attr port_attr = {.size = sizeof(port_attr), .mode = TRIP_PORT_BURST};
-	struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_ENGINE_HW};
+	struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_FLOW_ENGINE_HW};
 	const struct rte_eth_conf conf = {0};
 	struct rte_flow_error error = {0};
 	struct trip_port_facts facts;
@@ -40,16 +40,16 @@ hws_is_refused_with_the_reason(void **state)
 	assert_true(facts.templates);
 	/* rte_flow_validate() would be its end. */
 	assert_int_equal(
-		trip_flow_validate(PORT, &attr, pattern, NULL, NULL, &error), TRIP_ENGINE_HW);
+		trip_flow_validate(PORT, &attr, pattern, NULL, NULL, &error), TRIP_FLOW_ENGINE_HW);
 	harness_open(1, NULL);
 	assert_int_equal(trip_port_open(harness_domain, PORT, &port_attr, &port), 0);
 	assert_int_equal(trip_flow_create(port, &attr, pattern, NULL, &flow, &error), -EINVAL);
 	assert_non_null(strstr(error.message, "trip_port_prepare()"));
-	attr.engine = TRIP_ENGINE_AUTO;
+	attr.engine = TRIP_FLOW_ENGINE_AUTO;
 	assert_int_equal(trip_flow_create(port, &attr, pattern, NULL, &flow, NULL), 0);
 	assert_string_equal(trip_flow_reason(flow), error.message);
 	assert_int_equal(trip_flow_query(flow, &count), 0);
-	assert_int_equal(count.engine, TRIP_ENGINE_SW);
+	assert_int_equal(count.engine, TRIP_FLOW_ENGINE_SW);
 	assert_int_equal(trip_flow_destroy(flow), 0);
 	assert_int_equal(trip_port_close(port), 0);
 	harness_close();
