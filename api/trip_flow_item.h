@@ -8,6 +8,7 @@
 #define TRIP_FLOW_ITEM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -32,6 +33,8 @@ enum trip_flow_notation {
  * parts.
  */
 struct trip_flow_field {
+	/** Bytes of it that the library has. */
+	size_t size;
 	const char *word;
 	uint8_t offset;
 	uint8_t bytes;
@@ -40,7 +43,7 @@ struct trip_flow_field {
 	uint8_t notation; /**< enum trip_flow_notation */
 	bool unread;      /**< The software engine does not match it; hardware may. */
 	bool unsaid;      /**< It is no word of the rules language. */
-	uint8_t reserved[1];
+	uint8_t reserved; /**< 0. */
 };
 
 /** Where an item stands in a packet, from the outside inwards. */
@@ -74,29 +77,40 @@ enum trip_flow_carries {
 	TRIP_FLOW_CARRIES_TYPED,
 };
 
+/** An item. */
 struct trip_flow_item {
+	/** Bytes of it that the library has. */
+	size_t size;
 	const char *word;
 	int type; /**< enum rte_flow_item_type */
 	enum trip_flow_layer layer;
 	enum trip_flow_carries carries;
 	enum trip_flow_announcer announcer;
 	uint16_t number;  /**< that announces it */
-	uint8_t size;     /**< of its structure */
+	uint8_t bytes;    /**< of its structure */
 	uint8_t header;   /**< Bytes of it that are on the wire. Fields further back say what is. */
 	uint8_t repeats;  /**< How many may stand one behind another; 0: it stands alone. */
 	const void *mask; /**< rte_flow's default one. */
-	const struct trip_flow_field *fields;
-	unsigned int n_fields;
+	/** How many trip_flow_item_field() tells. */
+	uint32_t n_fields;
 	/** Which of the catalogue, by their index as bits, may stand before it. */
 	uint32_t behind;
 };
 
 /** The item at an index of the catalogue; NULL past its end. Any thread, any process. */
-const struct trip_flow_item *trip_flow_item_at(unsigned int index);
+const struct trip_flow_item *trip_flow_item_at(uint32_t index);
 
 /** The item of an enum rte_flow_item_type; NULL where the catalogue has none. Any thread, any
  * process. */
 const struct trip_flow_item *trip_flow_item_of(int type);
+
+/** A field of an item; NULL past the last. Any thread, any process. */
+const struct trip_flow_field *trip_flow_item_field(
+	const struct trip_flow_item *item, uint32_t index);
+
+/** Which of its item's fields it is. */
+uint32_t trip_flow_item_field_index(
+	const struct trip_flow_item *item, const struct trip_flow_field *field);
 
 /**
  * Whether an item may stand behind `before`, of which there are `run` in a row; NULL is the start
@@ -104,7 +118,7 @@ const struct trip_flow_item *trip_flow_item_of(int type);
  * tunnel within a tunnel is not looked for is not said here, but where it follows directly.
  */
 bool trip_flow_item_follows(
-	const struct trip_flow_item *item, const struct trip_flow_item *before, unsigned int run);
+	const struct trip_flow_item *item, const struct trip_flow_item *before, uint32_t run);
 
 #ifdef __cplusplus
 }

@@ -39,7 +39,7 @@ add(struct trip_shape_pattern *normal, const struct rte_flow_item *from,
 	if (spec == NULL)
 		return 0;
 	mask = from->mask != NULL ? from->mask : item->mask;
-	for (uint32_t i = 0; i < item->size; i++) {
+	for (uint32_t i = 0; i < item->bytes; i++) {
 		normal->shape.masks[n][i] = mask[i];
 		normal->values[n][i] = spec[i] & mask[i];
 		if (mask[i] == 0)

@@ -33,26 +33,27 @@ enum {
 	ITEMS,
 };
 
-#define FIELD(name, from, count, how)                                                    \
-	{                                                                                \
-		.word = (name), .offset = (from), .bytes = (count), .bits = 8 * (count), \
-		.notation = TRIP_FLOW_##how                                              \
+#define FIELD(name, from, count, how)                                                     \
+	{                                                                                 \
+		.size = sizeof(struct trip_flow_field), .word = (name), .offset = (from), \
+		.bytes = (count), .bits = 8 * (count), .notation = TRIP_FLOW_##how        \
 	}
-#define PART(name, from, count, right, width)                                        \
-	{                                                                            \
-		.word = (name), .offset = (from), .bytes = (count), .bits = (width), \
-		.shift = (right)                                                     \
+#define PART(name, from, count, right, width)                                             \
+	{                                                                                 \
+		.size = sizeof(struct trip_flow_field), .word = (name), .offset = (from), \
+		.bytes = (count), .bits = (width), .shift = (right)                       \
 	}
-#define UNREAD(name, from, count)                                                        \
-	{                                                                                \
-		.word = (name), .offset = (from), .bytes = (count), .bits = 8 * (count), \
-		.unread = true, .unsaid = true                                           \
+#define UNREAD(name, from, count)                                                         \
+	{                                                                                 \
+		.size = sizeof(struct trip_flow_field), .word = (name), .offset = (from), \
+		.bytes = (count), .bits = 8 * (count), .unread = true, .unsaid = true     \
 	}
 /* Bits behind a header, in the order in which they are declared, within one byte. */
 #define BITS(name, header, nth, width, never, silent)                                              \
 	{                                                                                          \
-		.word = (name), .offset = (header) + (nth) / 8, .bytes = 1, .bits = (width),       \
-		.unread = (never), .unsaid = (silent),                                             \
+		.size = sizeof(struct trip_flow_field), .word = (name),                            \
+		.offset = (header) + (nth) / 8, .bytes = 1, .bits = (width), .unread = (never),    \
+		.unsaid = (silent),                                                                \
 		.shift =                                                                           \
 			RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN ? (nth) % 8 : 8 - (width) - (nth) % 8, \
 	}
@@ -212,20 +213,25 @@ static const struct rte_flow_item_pppoe pppoes_mask = {.session_id = 0xffff};
 /* An item, the structure that it has in rte_flow, and its default mask. */
 #define ITEM(id, name, structure, in, length, ...) \
 	MASKED(id, name, structure, rte_flow_item_##structure##_mask, in, length, __VA_ARGS__)
-#define MASKED(id, name, structure, default_mask, in, length, ...) \
-	[id] = {.word = #name,                                     \
-		.type = RTE_FLOW_ITEM_TYPE_##id,                   \
-		.layer = TRIP_FLOW_##in,                           \
-		.size = sizeof(struct rte_flow_item_##structure),  \
-		.header = (length),                                \
-		.mask = &(default_mask),                           \
-		.fields = (name),                                  \
-		.n_fields = RTE_DIM(name),                         \
-		__VA_ARGS__}
+#define MASKED(id, name, structure, default_mask, in, length, ...)         \
+	[id] = {.item = {.size = sizeof(struct trip_flow_item),            \
+			.word = #name,                                     \
+			.type = RTE_FLOW_ITEM_TYPE_##id,                   \
+			.layer = TRIP_FLOW_##in,                           \
+			.bytes = sizeof(struct rte_flow_item_##structure), \
+			.header = (length),                                \
+			.mask = &(default_mask),                           \
+			.n_fields = RTE_DIM(name),                         \
+			__VA_ARGS__},                                      \
+		.fields = (name)}
 #define CARRIES(what) .carries = TRIP_FLOW_CARRIES_##what
 #define BY(what, which) .announcer = TRIP_FLOW_BY_##what, .number = (which)
 
-static const struct trip_flow_item items[ITEMS] = {
+/* Users see an item as what its row begins with. */
+static const struct row {
+	struct trip_flow_item item;
+	const struct trip_flow_field *fields;
+} rows[ITEMS] = {
 	ITEM(ETH, eth, eth, ETH, 14),
 	ITEM(VLAN, vlan, vlan, VLAN, 4, .behind = BIT(ETH), .repeats = 2),
 	ITEM(IPV4, ipv4, ipv4, IP, 20, BY(ETHERTYPE, 0x0800), .behind = ON_L2),
@@ -251,30 +257,49 @@ static const struct trip_flow_item items[ITEMS] = {
 		.behind = ON_L2),
 };
 
-const struct trip_flow_item *
-trip_flow_item_at(unsigned int index)
+static const struct row *
+row_of(const struct trip_flow_item *item)
 {
-	return index < ITEMS ? &items[index] : NULL;
+	return (const struct row *)item;
+}
+
+const struct trip_flow_item *
+trip_flow_item_at(uint32_t index)
+{
+	return index < ITEMS ? &rows[index].item : NULL;
 }
 
 const struct trip_flow_item *
 trip_flow_item_of(int type)
 {
 	for (unsigned int i = 0; i < ITEMS; i++)
-		if (items[i].type == type)
-			return &items[i];
+		if (rows[i].item.type == type)
+			return &rows[i].item;
 	return NULL;
+}
+
+const struct trip_flow_field *
+trip_flow_item_field(const struct trip_flow_item *item, uint32_t index)
+{
+	return index < item->n_fields ? &row_of(item)->fields[index] : NULL;
+}
+
+uint32_t
+trip_flow_item_field_index(const struct trip_flow_item *item, const struct trip_flow_field *field)
+{
+	return (uint32_t)(field - row_of(item)->fields);
 }
 
 bool
 trip_flow_item_follows(
-	const struct trip_flow_item *item, const struct trip_flow_item *before, unsigned int run)
+	const struct trip_flow_item *item, const struct trip_flow_item *before, uint32_t run)
 {
 	bool listed;
 
 	if (before == NULL)
 		return true;
-	listed = before == item ? run < item->repeats : (item->behind & BIT(before - items)) != 0;
+	listed = before == item ? run < item->repeats
+				: (item->behind & BIT(row_of(before) - rows)) != 0;
 	if (before->layer != TRIP_FLOW_TUNNEL || item->layer == TRIP_FLOW_TUNNEL)
 		return listed;
 	return before->carries != TRIP_FLOW_CARRIES_IP || item->layer > TRIP_FLOW_VLAN;

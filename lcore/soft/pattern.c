@@ -150,7 +150,7 @@ compile_fields(struct compiler *compiler, const struct trip_flow_item *known)
 		return refuse(compiler, EINVAL, RTE_FLOW_ERROR_TYPE_ITEM_SPEC,
 			"%s: mask or last without spec", known->word);
 	for (unsigned int i = 0; item->spec != NULL && i < known->n_fields && status == 0; i++)
-		status = compile_field(compiler, known, &known->fields[i],
+		status = compile_field(compiler, known, trip_flow_item_field(known, i),
 			item->mask != NULL ? item->mask : known->mask);
 	return status;
 }

@@ -91,7 +91,7 @@ read_fields(struct reader *reader, const struct trip_flow_item *known, unsigned 
 {
 	next_item(reader, (enum rte_flow_item_type)known->type);
 	for (unsigned int i = 0; i < known->n_fields; i++) {
-		const struct trip_flow_field *field = &known->fields[i];
+		const struct trip_flow_field *field = trip_flow_item_field(known, i);
 		struct trip_pattern_place place;
 
 		if (field->unread)

@@ -94,7 +94,7 @@ run_of(const struct trip_flow_item *item, uint32_t offset)
 static uint64_t
 flag_bits(const struct trip_flow_item *item, const struct trip_flow_field *field)
 {
-	const struct trip_flow_field *first = item->fields;
+	const struct trip_flow_field *first = trip_flow_item_field(item, 0);
 
 	while (!trip_pattern_item_flag(item, first))
 		first++;

@@ -102,7 +102,7 @@ say_field(struct text *text, const struct trip_flow_field *field, const uint8_t 
 static unsigned int
 parts_of(const struct trip_flow_item *item, unsigned int at, const uint8_t *masks, bool *whole)
 {
-	const struct trip_flow_field *field = &item->fields[at];
+	const struct trip_flow_field *field = trip_flow_item_field(item, at);
 	u128 mask = value_of(field, masks), left = mask;
 	unsigned int n = 0;
 
@@ -124,9 +124,9 @@ say_fields(struct text *text, const struct trip_flow_item *item, const uint8_t *
 		unsigned int n = parts_of(item, i, masks, &whole);
 
 		if (whole)
-			say_field(text, &item->fields[i], spec, masks);
+			say_field(text, trip_flow_item_field(item, i), spec, masks);
 		for (unsigned int k = 1; k <= n && !whole; k++)
-			say_field(text, &item->fields[i + k], spec, masks);
+			say_field(text, trip_flow_item_field(item, i + k), spec, masks);
 		i += n;
 	}
 }

@@ -65,7 +65,7 @@ item_size(uint32_t type)
 {
 	const struct trip_flow_item *item = trip_flow_item_of((int)type);
 
-	return type == RTE_FLOW_ITEM_TYPE_VOID ? 0 : item != NULL ? item->size : -1;
+	return type == RTE_FLOW_ITEM_TYPE_VOID ? 0 : item != NULL ? item->bytes : -1;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------

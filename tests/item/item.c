@@ -26,17 +26,17 @@ rows_are_sound(void **state)
 
 	for (i = 0; (item = trip_flow_item_at(i)) != NULL; i++) {
 		assert_ptr_equal(trip_flow_item_of(item->type), item);
-		assert_true(item->header <= item->size && item->size <= TRIP_PATTERN_ITEM_SIZE);
+		assert_true(item->header <= item->bytes && item->bytes <= TRIP_PATTERN_ITEM_SIZE);
 		assert_true(item->n_fields > 0 && item->n_fields <= TRIP_FLOW_FIELDS_MAX);
 		assert_int_equal(item->carries == TRIP_FLOW_CARRIES_NOTHING,
 			item->layer != TRIP_FLOW_TUNNEL);
 		assert_true(i < 32 && item->behind >> i == 0);
 		for (k = 0; k < item->n_fields; k++) {
-			const struct trip_flow_field *field = &item->fields[k];
+			const struct trip_flow_field *field = trip_flow_item_field(item, k);
 
 			assert_true(field->bits > 0 && field->bytes <= FIELD_SIZE_MAX);
 			assert_true(field->shift + field->bits <= 8 * field->bytes);
-			assert_true(field->offset + field->bytes <= item->size);
+			assert_true(field->offset + field->bytes <= item->bytes);
 			assert_true(field->unsaid || !field->unread);
 			/* A flag is one bit, and what is on the wire is not cut in two. */
 			if (field->offset >= item->header)
@@ -77,8 +77,9 @@ check_flag(const struct trip_flow_item *item, const char *word, const uint8_t *s
 	uint8_t ours[64] = {0};
 
 	for (unsigned int i = 0; i < item->n_fields; i++)
-		if (strcmp(item->fields[i].word, word) == 0)
-			ours[item->fields[i].offset] |= (uint8_t)(1u << item->fields[i].shift);
+		if (strcmp(trip_flow_item_field(item, i)->word, word) == 0)
+			ours[trip_flow_item_field(item, i)->offset] |=
+				(uint8_t)(1u << trip_flow_item_field(item, i)->shift);
 	assert_memory_equal(ours, set, size);
 }
 
@@ -109,8 +110,9 @@ headers_are_covered(void **state)
 
 		memset(left, 0xff, sizeof(left));
 		for (unsigned int k = 0; k < item->n_fields; k++)
-			for (unsigned int bit = 0; bit < item->fields[k].bits; bit++) {
-				const struct trip_flow_field *field = &item->fields[k];
+			for (unsigned int bit = 0; bit < trip_flow_item_field(item, k)->bits;
+				bit++) {
+				const struct trip_flow_field *field = trip_flow_item_field(item, k);
 				unsigned int at = field->shift + bit;
 
 				left[field->offset + field->bytes - 1 - at / 8] &=
@@ -132,7 +134,7 @@ fields_are_matched(void **state)
 
 	for (unsigned int i = 0; (item = trip_flow_item_at(i)) != NULL; i++) {
 		for (unsigned int k = 0; k < item->n_fields; k++) {
-			const struct trip_flow_field *field = &item->fields[k];
+			const struct trip_flow_field *field = trip_flow_item_field(item, k);
 			uint8_t bits[64] = {0};
 			struct rte_flow_item items[] = {
 				{.type = (enum rte_flow_item_type)item->type,

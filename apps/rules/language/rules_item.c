@@ -37,7 +37,7 @@ note(struct trip_rules_ctx *ctx, const struct trip_flow_field *field,
 	const trip_rules_u128 *mask)
 {
 	struct trip_rules_draft *draft = &ctx->draft;
-	size_t i = (size_t)(field - draft->item->fields);
+	size_t i = trip_flow_item_field_index(draft->item, field);
 	uint32_t bit = 1u << i;
 
 	if ((spec != NULL && (draft->specs & bit) != 0) ||
@@ -159,6 +159,7 @@ trip_rules_item_range(struct trip_rules_ctx *ctx, const struct trip_rules_span *
 {
 	const struct trip_flow_field *f = trip_rules_table_field(ctx, field);
 	trip_rules_u128 from = 0, to = 0, mask;
+	uint32_t index;
 	bool good;
 
 	if (f == NULL)
@@ -172,8 +173,9 @@ trip_rules_item_range(struct trip_rules_ctx *ctx, const struct trip_rules_span *
 	mask = trip_rules_field_ones(f->bits);
 	if (!note(ctx, f, field, &from, &mask))
 		return;
-	ctx->draft.ranges |= 1u << (f - ctx->draft.item->fields);
-	ctx->draft.high[f - ctx->draft.item->fields] = from > to ? from : to;
+	index = trip_flow_item_field_index(ctx->draft.item, f);
+	ctx->draft.ranges |= 1u << index;
+	ctx->draft.high[index] = from > to ? from : to;
 }
 
 /* A spec alone is exact; a mask alone says nothing, and rte_flow would take it for "is 0". */
@@ -181,19 +183,19 @@ static bool
 complete(struct trip_rules_ctx *ctx)
 {
 	struct trip_rules_draft *draft = &ctx->draft;
-	const struct trip_flow_field *fields = draft->item->fields;
 	bool good = true;
 
-	for (size_t i = 0; i < draft->item->n_fields; i++) {
+	for (uint32_t i = 0; i < draft->item->n_fields; i++) {
+		const struct trip_flow_field *field = trip_flow_item_field(draft->item, i);
 		uint32_t bit = 1u << i;
 
 		if ((draft->specs & bit) != 0 && (draft->masks & bit) == 0) {
-			draft->mask[i] = trip_rules_field_ones(fields[i].bits);
+			draft->mask[i] = trip_rules_field_ones(field->bits);
 			draft->masks |= bit;
 		} else if ((draft->masks & bit) != 0 && (draft->specs & bit) == 0) {
 			trip_rules_error(ctx, &draft->places[i],
 				"%s %s: expected '%s spec' in the same item, found only a mask",
-				draft->item->word, fields[i].word, fields[i].word);
+				draft->item->word, field->word, field->word);
 			good = false;
 		}
 	}
@@ -205,18 +207,21 @@ static bool
 disjoint(struct trip_rules_ctx *ctx)
 {
 	struct trip_rules_draft *draft = &ctx->draft;
-	const struct trip_flow_field *fields = draft->item->fields;
 
-	for (size_t i = 0; i < draft->item->n_fields; i++) {
-		for (size_t j = 0; j < i; j++) {
+	for (uint32_t i = 0; i < draft->item->n_fields; i++) {
+		const struct trip_flow_field *one = trip_flow_item_field(draft->item, i);
+
+		for (uint32_t j = 0; j < i; j++) {
+			const struct trip_flow_field *other = trip_flow_item_field(draft->item, j);
+
 			if ((draft->masks >> i & draft->masks >> j & 1) == 0 ||
-				fields[i].offset != fields[j].offset ||
-				(draft->mask[i] << fields[i].shift &
-					draft->mask[j] << fields[j].shift) == 0)
+				one->offset != other->offset ||
+				(draft->mask[i] << one->shift & draft->mask[j] << other->shift) ==
+					0)
 				continue;
 			trip_rules_error(ctx, &draft->places[i],
 				"%s %s: '%s' of the same item has these bits already",
-				draft->item->word, fields[i].word, fields[j].word);
+				draft->item->word, one->word, other->word);
 			return false;
 		}
 	}
@@ -224,7 +229,7 @@ disjoint(struct trip_rules_ctx *ctx)
 }
 
 static void
-add_range(struct trip_rules_ctx *ctx, size_t i)
+add_range(struct trip_rules_ctx *ctx, uint32_t i)
 {
 	const struct trip_rules_draft *draft = &ctx->draft;
 
@@ -234,7 +239,7 @@ add_range(struct trip_rules_ctx *ctx, size_t i)
 	}
 	ctx->ranges[ctx->n_ranges++] = (struct trip_rules_range){
 		.item = ctx->shape.n_items,
-		.field = &draft->item->fields[i],
+		.field = trip_flow_item_field(draft->item, i),
 		.low = draft->spec[i],
 		.high = draft->high[i],
 		.place = draft->places[i],
@@ -250,11 +255,11 @@ trip_rules_item_end(struct trip_rules_ctx *ctx)
 
 	if (draft->item == NULL || !complete(ctx) || !disjoint(ctx))
 		return;
-	size = RTE_ALIGN(draft->item->size, 8);
+	size = RTE_ALIGN(draft->item->bytes, 8);
 	memset(shape->cube.spec + at, 0, size);
 	memset(shape->cube.mask + at, 0, size);
-	for (size_t i = 0; i < draft->item->n_fields; i++) {
-		const struct trip_flow_field *field = &draft->item->fields[i];
+	for (uint32_t i = 0; i < draft->item->n_fields; i++) {
+		const struct trip_flow_field *field = trip_flow_item_field(draft->item, i);
 
 		if ((draft->ranges >> i & 1) != 0) {
 			add_range(ctx, i);

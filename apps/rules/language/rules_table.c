@@ -84,11 +84,11 @@ trip_rules_table_field(struct trip_rules_ctx *ctx, const struct trip_rules_span 
 	if (item == NULL)
 		return NULL;
 	for (unsigned int i = 0; i < item->n_fields; i++) {
-		if (item->fields[i].unsaid)
+		if (trip_flow_item_field(item, i)->unsaid)
 			continue;
-		if (trip_rules_build_is(span, item->fields[i].word))
-			return &item->fields[i];
-		names[n++] = item->fields[i].word;
+		if (trip_rules_build_is(span, trip_flow_item_field(item, i)->word))
+			return trip_flow_item_field(item, i);
+		names[n++] = trip_flow_item_field(item, i)->word;
 	}
 	trip_rules_error(ctx, span, "expected a field of %s (%s), found %s", item->word,
 		trip_rules_error_list(list, names, n), trip_rules_error_quote(quote, span));
@@ -100,8 +100,8 @@ const struct trip_flow_field *
 trip_rules_table_end(const struct trip_flow_item *item, const char *name)
 {
 	for (unsigned int i = 0; i < item->n_fields; i++) {
-		if (strcmp(item->fields[i].word, name) == 0)
-			return &item->fields[i];
+		if (strcmp(trip_flow_item_field(item, i)->word, name) == 0)
+			return trip_flow_item_field(item, i);
 	}
 	return NULL;
 }
