@@ -5,13 +5,15 @@
  * the socket lets in, its owner, group and mode say.
  *
  * The calls are also in libtripline-client, which depends on libc only. A client is for one thread
- * at a time. Calls return 0 or a negative errno; trip_client_message() has the sentence behind it.
+ * at a time. Calls return 0 or a negative errno; trip_error_message() has the sentence behind it.
  */
 #ifndef TRIP_CLIENT_H
 #define TRIP_CLIENT_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include <trip_error.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +40,8 @@ enum trip_client_kind {
 
 /** The domain. */
 struct trip_client_domain {
+	/** Bytes of it that the library has filled in. */
+	size_t size;
 	/** 1, and one more for each primary before this that was killed rather than closed its
 	 * domain.
 	 */
@@ -51,7 +55,7 @@ struct trip_client_domain {
 	uint32_t pid;
 	/** enum trip_progress. */
 	uint32_t progress;
-	/** Of the library, "0.1.0". */
+	/** TRIP_VERSION_STRING of the library. */
 	char version[16];
 	char name[40];
 	/** EAL's file prefix, by which one attaches. */
@@ -63,6 +67,8 @@ struct trip_client_domain {
 
 /** A counter. */
 struct trip_client_cntr {
+	/** Bytes of it that the library has filled in; set by the caller where he gives one. */
+	size_t size;
 	/** Never used again for another counter of the domain; 0: none. */
 	uint64_t id;
 	uint64_t success, error;
@@ -93,6 +99,8 @@ struct trip_client_cntr {
 
 /** A pending work item. */
 struct trip_client_work {
+	/** Bytes of it that the library has filled in. */
+	size_t size;
 	uint64_t id, context;
 	uint64_t threshold, interval;
 	/** Of counter operations: what is added or set. */
@@ -120,6 +128,8 @@ struct trip_client_work {
 
 /** A counted flow. */
 struct trip_client_flow {
+	/** Bytes of it that the library has filled in. */
+	size_t size;
 	/** What it has counted, in the counters or not yet; in hardware, as last read. */
 	uint64_t packets, bytes;
 	/** Ids of the counters of packets and of bytes; 0: none. */
@@ -136,7 +146,6 @@ struct trip_client_flow {
 	uint32_t group, priority;
 	/** Process that created it. */
 	uint32_t pid;
-	uint32_t reserved;
 	/** In the words of testpmd, as "eth / ipv4 / udp dst is 53 / end"; "..." at its end: cut.
 	 */
 	char pattern[TRIP_CLIENT_PATTERN_MAX];
@@ -159,6 +168,8 @@ enum trip_client_state {
 
 /** A process. */
 struct trip_client_process {
+	/** Bytes of it that the library has filled in. */
+	size_t size;
 	uint32_t pid, uid;
 	/** enum trip_client_state. */
 	uint32_t state;
@@ -178,6 +189,8 @@ struct trip_client_process {
 
 /** A home. Variables are since the domain was opened; see struct trip_domain_stats. */
 struct trip_client_home {
+	/** Bytes of it that the library has filled in. */
+	size_t size;
 	uint32_t index;
 	/** Lcore that polls it; UINT32_MAX: the application does. */
 	uint32_t lcore;
@@ -221,7 +234,7 @@ void trip_client_close(struct trip_client *client);
  * @param[in,out] cursor
  *   0 at first; then as the call before left it. What comes and goes meanwhile may be missed.
  * @param size
- *   sizeof the record of this kind.
+ *   sizeof the record of this kind; of an earlier version it may be smaller.
  * @param count
  *   Room in `records`.
  * @return
@@ -229,12 +242,12 @@ void trip_client_close(struct trip_client *client);
  *   ended.
  */
 int trip_client_list(struct trip_client *client, enum trip_client_kind kind, uint64_t *cursor,
-	void *records, size_t size, size_t count);
+	void *records, size_t size, uint32_t count);
 
-/** Finds a counter by name: 0, -ENOENT, -EINVAL: no such name can be, -EPIPE. */
+/** Finds a counter by name: 0, -ENOENT, -EINVAL: no such name can be, an unknown `size`; -EPIPE. */
 int trip_client_find(struct trip_client *client, const char *name, struct trip_client_cntr *cntr);
 
-/** Reads a counter by id: 0, -ENOENT: it is closed, -EPIPE. */
+/** Reads a counter by id: 0, -ENOENT: it is closed, -EINVAL: an unknown `size`; -EPIPE. */
 int trip_client_read(struct trip_client *client, uint64_t id, struct trip_client_cntr *cntr);
 
 /**
@@ -273,9 +286,6 @@ int trip_client_unwatch(struct trip_client *client, uint32_t watch);
  * ended, which no watch does. It is not to be read, written or closed.
  */
 int trip_client_socket(const struct trip_client *client);
-
-/** The sentence behind the last error that a call of this thread returned. */
-const char *trip_client_message(void);
 
 #ifdef __cplusplus
 }

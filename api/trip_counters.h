@@ -54,6 +54,8 @@ struct trip_counter_attach_attr {
 	uint32_t index;
 	/** Must be 0 (PNT-04). */
 	uint32_t comp_mask;
+	/** 0. */
+	uint32_t reserved;
 };
 
 /** Flags of trip_counters_read(). */

@@ -74,7 +74,7 @@ struct trip_domain_attr {
 	const unsigned int *lcores;
 	/** How many lcores, and so homes; with TRIP_PROGRESS_MANUAL the number of homes, default 1.
 	 */
-	unsigned int n_lcores;
+	uint32_t n_lcores;
 	/** Counters in all; default 4096, at most 4 Mi. */
 	uint32_t max_cntrs;
 	/** Pending work items of each home; default 65536, at most 4 Mi. */
@@ -151,6 +151,8 @@ struct trip_domain_attr {
 
 /** What a domain costs. */
 struct trip_domain_footprint {
+	/** sizeof(struct trip_domain_footprint), set by the caller. */
+	size_t size;
 	/** Bytes reserved in memzones, over all homes. */
 	uint64_t bytes;
 	/** Of these, bytes of the largest single home. */
@@ -168,6 +170,8 @@ struct trip_domain_footprint {
 
 /** Variables of a home, since the domain was opened. */
 struct trip_domain_stats {
+	/** sizeof(struct trip_domain_stats), set by the caller. */
+	size_t size;
 	/** Work items accepted, fired (each firing of an interval counts) and canceled. */
 	uint64_t accepted, fired, canceled;
 	/** Work items pending now. */
@@ -214,6 +218,14 @@ struct trip_domain_stats {
 int trip_domain_open(
 	const struct trip_domain_attr *attr, struct trip_domain **domain, void *context);
 
+/** Attributes of attaching. A field that is zero has its default. */
+struct trip_domain_attach_attr {
+	/** sizeof(struct trip_domain_attach_attr). */
+	size_t size;
+	/** Of the domain; default "trip". */
+	const char *name;
+};
+
 /**
  * Attaches this secondary process to a domain of its primary. Counters, work and waiting then work
  * as in the primary, and go through shared memory: nothing done here takes a lock that another
@@ -232,8 +244,8 @@ int trip_domain_open(
  * wait until it goes on, and then have happened once; its end ends them with -ESHUTDOWN (WAIT-12).
  * Calls that wait on counters keep theirs (CNTR-15); reading, adding and queueing work ask nobody.
  *
- * @param name
- *   Of the domain; NULL: "trip".
+ * @param attr
+ *   Attributes, or NULL for the defaults.
  * @param[out] domain
  *   To be closed by trip_domain_close().
  * @return
@@ -247,11 +259,13 @@ int trip_domain_open(
  *   -EPROTO: another version of the library, or the domain's memory holds what the primary has not
  *     written there; the message says what;
  *   -EACCES: neither the primary's user nor root;
- *   -EINVAL: an lcore id of this process is another's, too;
+ *   -EINVAL: an lcore id of this process is another's, too; an unknown attribute size, a malformed
+ *     name;
  *   -EUSERS: the domain's `max_processes` are attached;
  *   -ENOMEM, -EMFILE.
  */
-int trip_domain_attach(const char *name, struct trip_domain **domain, void *context);
+int trip_domain_attach(
+	const struct trip_domain_attach_attr *attr, struct trip_domain **domain, void *context);
 
 /**
  * Stops the homes and frees the domain. Called by the thread that opened it, not from an lcore of
@@ -272,7 +286,7 @@ void *trip_domain_context(const struct trip_domain *domain);
  * Computes what a domain would cost, without reserving anything.
  *
  * @return
- *   0, or -EINVAL as trip_domain_open().
+ *   0, or -EINVAL as trip_domain_open(), or for an unknown `size` of `footprint`.
  */
 int trip_domain_footprint(
 	const struct trip_domain_attr *attr, struct trip_domain_footprint *footprint);
@@ -292,7 +306,7 @@ int trip_progress(struct trip_domain *domain);
  * free, any thread; each variable is exact, together they are not one snapshot.
  *
  * @return
- *   0.
+ *   0, or -EINVAL: an unknown `size`; -ESHUTDOWN (WAIT-12).
  */
 int trip_domain_stats_read(struct trip_domain *domain, struct trip_domain_stats *stats);
 

@@ -18,149 +18,10 @@ extern "C" {
 struct rte_flow_action;
 struct rte_flow_error;
 struct rte_flow_item;
-struct rte_mbuf;
 struct trip_cntr;
 struct trip_counters;
 struct trip_domain;
 struct trip_flow;
-struct trip_port;
-
-/** How the software engine gets to see the packets of a port. */
-enum trip_port_mode {
-	/**
-	 * By a callback on each queue, which trip_port_open() adds. rte_eth_rx_burst() returns what
-	 * the rules leave. rte_eth_tx_burst() sends what they leave, and returns how many that
-	 * were; what they drop stands behind these, as what a full queue did not take, and is the
-	 * caller's. Each attempt to send a packet counts: who sends again what a queue did not take
-	 * rather calls trip_port_burst_tx() once.
-	 */
-	TRIP_PORT_CALLBACK = 0,
-	/** By trip_port_burst() and trip_port_burst_tx(), which the application calls with what it
-	 * received, and with what it is about to send. */
-	TRIP_PORT_BURST,
-};
-
-/** Attributes of a port. A field that is zero has its default. */
-struct trip_port_attr {
-	/** sizeof(struct trip_port_attr). */
-	size_t size;
-	enum trip_port_mode mode;
-	/** Rx queues to count on, from 0; default: all that the port is configured with. */
-	uint16_t n_queues;
-	/** Tx queues to count on, from 0; default: none, and the port takes no flows for egress. */
-	uint16_t n_tx_queues;
-	/**
-	 * Microseconds within which each counter in hardware is asked, where asking takes little
-	 * enough; default 1000. Where the driver keeps a cache, its refresh period if that is
-	 * longer.
-	 */
-	uint32_t query_us;
-	/** Called when something happens to a port that has flows in hardware; may be NULL. */
-	trip_port_notify_t notify;
-	void *notify_arg;
-	/** Where the application has configured the port's flow engine (see trip_port_prepare()):
-	 * the flow queue that it leaves to the domain. No check of it is possible. Default: 0. */
-	uint32_t flow_queue;
-};
-
-/**
- * Gives a configured ethdev port to the domain. Nothing of the port is changed but, with
- * TRIP_PORT_CALLBACK, its callbacks. Any thread.
- *
- * @return
- *   0, or
- *   -EINVAL: unknown mode or attribute size (CNTR-10), or more queues than the port has;
- *   -ENODEV: no such port, or not configured;
- *   -EEXIST: the domain has this port already;
- *   -ENOSPC: the domain's `max_queues` are in use;
- *   -ENOTSUP: callbacks, in a DPDK built without them; called in an attached process, which finds
- *     ports (trip_port_find());
- *   -EDEADLK: called from a registered function;
- *   -ENOMEM.
- */
-int trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_port_attr *attr,
-	struct trip_port **port);
-
-/**
- * Finds a port that the primary has given to the domain, in a process that has attached: flows can
- * be created on it from here, deferred work may be about them, and this process may poll its queues
- * (trip_port_burst()). The primary makes the calls about flows, in a thread of its own, one after
- * the other; when this process ends, its flows end, and its queues are nobody's. Any thread.
- *
- * @param[out] port
- *   To be closed by trip_port_close(), which leaves the port itself alone. It has the queues that
- * the primary has opened it with, and a table of this process of all rules in software, so this
- * takes a millisecond for some thousand of them.
- * @return
- *   0, or
- *   -ENOENT: the domain has no such port;
- *   -ENOTSUP: called in the primary, which has opened it;
- *   -EMFILE: the process has no descriptor left; -ETOOMANYREFS: the primary can send none now, as
- *     trip_cntr_open(); -ENOMEM;
- *   -ESHUTDOWN: this process is not attached (WAIT-12).
- */
-int trip_port_find(struct trip_domain *domain, uint16_t port_id, struct trip_port **port);
-
-/**
- * Takes a port out of the domain. With TRIP_PORT_CALLBACK bursts may go on: this waits for those
- * that may be in a callback, a tenth of a second, and frees what the callbacks took of EAL's heap.
- * With TRIP_PORT_BURST nobody may be in trip_port_burst() or trip_port_burst_tx(), nor call them
- * any more.
- *
- * @return
- *   0, or -EBUSY while flows are open on it, or processes have found it; -EDEADLK: called from a
- *   registered function.
- */
-int trip_port_close(struct trip_port *port);
-
-/**
- * Counts a burst of received packets on the rules of a TRIP_PORT_BURST port, and frees those that a
- * rule drops. One thread at a time a queue, in the primary or in a process that has found the port:
- * the first burst of a queue claims it for its process (trip_port_claim()). Each packet is one of
- * its flow's, and its bytes are L2 bytes (CNTR-21). A threshold that is reached rings within the
- * burst, wherever that is, and what waits there needs no further packet (CNTR-19, WORK-01).
- *
- * In another process than the primary a burst sees a rule that was created before it began, unless
- * more than 64 have changed since the last burst: then it brings its table up to date by 64, and so
- * do the next ones; now and then one of these is longer, by a millisecond for some ten thousand
- * rules. A rule that was destroyed before a burst began counts nothing in it.
- *
- * @param queue
- *   Rx queue, below the port's `n_queues`; the packets of another stay as they are, and so do those
- *   of a queue that another process has claimed, or that this one had before the domain ended
- *   (WAIT-12).
- * @param[in,out] pkts
- *   Packets; those left stand in front, in order.
- * @return
- *   How many are left.
- */
-uint16_t trip_port_burst(
-	struct trip_port *port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
-
-/**
- * Counts a burst that is about to be sent on the rules for egress of a TRIP_PORT_BURST port, and
- * frees those that a rule drops; what is left is to be sent. VLAN tags that Tx is asked to put in
- * count as tags of the packet. One thread at a time a queue; counts, rings and goes on in other
- * processes as trip_port_burst() (CNTR-19, CNTR-21, WORK-01).
- *
- * @param queue
- *   Tx queue, below the port's `n_tx_queues`; the packets of another stay as they are, and so do
- * those of a queue that another process has claimed.
- * @param[in,out] pkts
- *   Packets; those left stand in front, in order.
- * @return
- *   How many are left.
- */
-uint16_t trip_port_burst_tx(
-	struct trip_port *port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
-
-/** Which packets of a port a rule is about. */
-enum trip_flow_direction {
-	/** Those that it receives. */
-	TRIP_FLOW_INGRESS = 0,
-	/** Those that it sends. */
-	TRIP_FLOW_EGRESS,
-};
 
 /** Where a rule is matched and counted. */
 enum trip_flow_engine {
@@ -181,32 +42,6 @@ enum trip_flow_engine {
 	TRIP_FLOW_ENGINE_SW,
 };
 
-/**
- * Claims a queue of a TRIP_PORT_BURST port for the bursts of this handle: in the primary, or in a
- * process that has found the port. The first burst does so by itself; this says why it cannot. The
- * counts of a queue have one writer, so one process at a time has it: until it gives it back,
- * closes its handle of the port, or ends, in which case the queue is nobody's a moment later. What
- * the process has counted stays counted. Any thread, but not beside a burst of the queue.
- *
- * @return
- *   0, also where the handle has it already, or
- *   -EBUSY: another process has it, or another handle of this one, or the primary's callbacks
- *   (TRIP_PORT_CALLBACK);
- *   -EINVAL: the port has no such queue;
- *   -ESHUTDOWN: this process is not attached (WAIT-12).
- */
-int trip_port_claim(struct trip_port *port, enum trip_flow_direction direction, uint16_t queue);
-
-/**
- * Gives a queue back, so that another process can claim it. Any thread, but not beside a burst of
- * the queue.
- *
- * @return
- *   0, or -EINVAL: the port has no such queue, or this handle has not claimed it;
- *   -ESHUTDOWN: this process is not attached (WAIT-12).
- */
-int trip_port_release(struct trip_port *port, enum trip_flow_direction direction, uint16_t queue);
-
 /** Attributes of a flow. A field that is zero has its default. */
 struct trip_flow_attr {
 	/** sizeof(struct trip_flow_attr). */
@@ -217,7 +52,7 @@ struct trip_flow_attr {
 	 * trip_flow_query().
 	 */
 	struct trip_cntr *const *cntrs;
-	unsigned int n_cntrs;
+	uint32_t n_cntrs;
 	/** Counters object whose static points the flow gets (PNT-02). Default: none. */
 	struct trip_counters *counters;
 	/** Lower matches first, as rte_flow has it; at equal priority the rule created first. */
@@ -232,6 +67,8 @@ struct trip_flow_attr {
 	/** In hardware: when its port has been stopped or reset, the rule is created again as soon
 	 * as that runs again, and the flow's value goes on. Otherwise the flow is lost. */
 	bool recreate;
+	/** 0. */
+	uint8_t reserved[7];
 };
 
 /** At most this many counters to a flow: one of packets and one of bytes. */
@@ -252,6 +89,8 @@ enum trip_flow_fate {
 
 /** What a flow has counted. */
 struct trip_flow_count {
+	/** sizeof(struct trip_flow_count), set by the caller. */
+	size_t size;
 	uint64_t packets;
 	/** L2 bytes without FCS. */
 	uint64_t bytes;
@@ -358,7 +197,7 @@ const char *trip_flow_reason(const struct trip_flow *flow);
  * last reading. Any thread.
  *
  * @return
- *   0.
+ *   0, or -EINVAL: an unknown `size`; -ESHUTDOWN (WAIT-12).
  */
 int trip_flow_query(struct trip_flow *flow, struct trip_flow_count *count);
 

@@ -62,9 +62,9 @@ int trip_poll_del(struct trip_poll_set *set, struct trip_fid *fid, uint64_t flag
  * @param[out] context
  *   The contexts given to trip_cntr_open().
  * @return
- *   The number written, at most `count` (POLL-06); -EINVAL: count is negative.
+ *   The number written, at most `count` (POLL-06).
  */
-int trip_poll(struct trip_poll_set *set, void **context, int count);
+int trip_poll(struct trip_poll_set *set, void **context, uint32_t count);
 
 #ifdef __cplusplus
 }

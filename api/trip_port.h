@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ports whose hardware counts: what their engine can do, what it has done, and how their life is
- * told. trip_flow.h opens ports, and creates flows on them.
+ * Ports: how a domain gets one, whose bursts are counted, what its hardware can do and has done,
+ * and how its life is told. trip_flow.h creates flows on them.
  */
 #ifndef TRIP_PORT_H
 #define TRIP_PORT_H
@@ -14,7 +14,197 @@
 extern "C" {
 #endif
 
+struct rte_mbuf;
+struct trip_domain;
 struct trip_port;
+
+/** What happens to a port. */
+enum trip_port_event {
+	/** Its rules are gone: it is about to be stopped, or was, or is to be reset. */
+	TRIP_PORT_STOPPED = 1,
+	/** It is up again; flows with `recreate` have rules again. */
+	TRIP_PORT_STARTED,
+	/** The device is gone for good. */
+	TRIP_PORT_REMOVED,
+	/**
+	 * It receives packets, but for three refresh periods (0.3 s at least) no counter of its
+	 * rules has moved, which had moved before. Either none of the traffic matches a rule any
+	 * more, or the device has stopped answering and the driver returns what it had; on an
+	 * isolated port, where nothing else arrives, it is the latter.
+	 */
+	TRIP_PORT_STALE,
+	/** A counter has moved again. */
+	TRIP_PORT_FRESH,
+};
+
+/** Called by the port's flow worker: it may read, but not create, destroy or query flows of this
+ * port (-EDEADLK), and what it waits for the counters wait for. */
+typedef void (*trip_port_notify_t)(struct trip_port *port, enum trip_port_event event, void *arg);
+
+/** How the software engine gets to see the packets of a port. */
+enum trip_port_mode {
+	/**
+	 * By a callback on each queue, which trip_port_open() adds. rte_eth_rx_burst() returns what
+	 * the rules leave. rte_eth_tx_burst() sends what they leave, and returns how many that
+	 * were; what they drop stands behind these, as what a full queue did not take, and is the
+	 * caller's. Each attempt to send a packet counts: who sends again what a queue did not take
+	 * rather calls trip_port_burst_tx() once.
+	 */
+	TRIP_PORT_CALLBACK = 0,
+	/** By trip_port_burst() and trip_port_burst_tx(), which the application calls with what it
+	 * received, and with what it is about to send. */
+	TRIP_PORT_BURST,
+};
+
+/** Attributes of a port. A field that is zero has its default. */
+struct trip_port_attr {
+	/** sizeof(struct trip_port_attr). */
+	size_t size;
+	enum trip_port_mode mode;
+	/** Rx queues to count on, from 0; default: all that the port is configured with. */
+	uint32_t n_queues;
+	/** Tx queues to count on, from 0; default: none, and the port takes no flows for egress. */
+	uint32_t n_tx_queues;
+	/**
+	 * Microseconds within which each counter in hardware is asked, where asking takes little
+	 * enough; default 1000. Where the driver keeps a cache, its refresh period if that is
+	 * longer.
+	 */
+	uint32_t query_us;
+	/** Called when something happens to a port that has flows in hardware; may be NULL. */
+	trip_port_notify_t notify;
+	void *notify_arg;
+	/** Where the application has configured the port's flow engine (see trip_port_prepare()):
+	 * the flow queue that it leaves to the domain. No check of it is possible. Default: 0. */
+	uint32_t flow_queue;
+	/** 0. */
+	uint32_t reserved;
+};
+
+/**
+ * Gives a configured ethdev port to the domain. Nothing of the port is changed but, with
+ * TRIP_PORT_CALLBACK, its callbacks. Any thread.
+ *
+ * @return
+ *   0, or
+ *   -EINVAL: unknown mode or attribute size (CNTR-10), or more queues than the port has;
+ *   -ENODEV: no such port, or not configured;
+ *   -EEXIST: the domain has this port already;
+ *   -ENOSPC: the domain's `max_queues` are in use;
+ *   -ENOTSUP: callbacks, in a DPDK built without them; called in an attached process, which finds
+ *     ports (trip_port_find());
+ *   -EDEADLK: called from a registered function;
+ *   -ENOMEM.
+ */
+int trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_port_attr *attr,
+	struct trip_port **port);
+
+/**
+ * Finds a port that the primary has given to the domain, in a process that has attached: flows can
+ * be created on it from here, deferred work may be about them, and this process may poll its queues
+ * (trip_port_burst()). The primary makes the calls about flows, in a thread of its own, one after
+ * the other; when this process ends, its flows end, and its queues are nobody's. Any thread.
+ *
+ * @param[out] port
+ *   To be closed by trip_port_close(), which leaves the port itself alone. It has the queues that
+ * the primary has opened it with, and a table of this process of all rules in software, so this
+ * takes a millisecond for some thousand of them.
+ * @return
+ *   0, or
+ *   -ENOENT: the domain has no such port;
+ *   -ENOTSUP: called in the primary, which has opened it;
+ *   -EMFILE: the process has no descriptor left; -ETOOMANYREFS: the primary can send none now, as
+ *     trip_cntr_open(); -ENOMEM;
+ *   -ESHUTDOWN: this process is not attached (WAIT-12).
+ */
+int trip_port_find(struct trip_domain *domain, uint16_t port_id, struct trip_port **port);
+
+/**
+ * Takes a port out of the domain. With TRIP_PORT_CALLBACK bursts may go on: this waits for those
+ * that may be in a callback, a tenth of a second, and frees what the callbacks took of EAL's heap.
+ * With TRIP_PORT_BURST nobody may be in trip_port_burst() or trip_port_burst_tx(), nor call them
+ * any more.
+ *
+ * @return
+ *   0, or -EBUSY while flows are open on it, or processes have found it; -EDEADLK: called from a
+ *   registered function.
+ */
+int trip_port_close(struct trip_port *port);
+
+/**
+ * Counts a burst of received packets on the rules of a TRIP_PORT_BURST port, and frees those that a
+ * rule drops. One thread at a time a queue, in the primary or in a process that has found the port:
+ * the first burst of a queue claims it for its process (trip_port_claim()). Each packet is one of
+ * its flow's, and its bytes are L2 bytes (CNTR-21). A threshold that is reached rings within the
+ * burst, wherever that is, and what waits there needs no further packet (CNTR-19, WORK-01).
+ *
+ * In another process than the primary a burst sees a rule that was created before it began, unless
+ * more than 64 have changed since the last burst: then it brings its table up to date by 64, and so
+ * do the next ones; now and then one of these is longer, by a millisecond for some ten thousand
+ * rules. A rule that was destroyed before a burst began counts nothing in it.
+ *
+ * @param queue
+ *   Rx queue, below the port's `n_queues`; the packets of another stay as they are, and so do those
+ *   of a queue that another process has claimed, or that this one had before the domain ended
+ *   (WAIT-12).
+ * @param[in,out] pkts
+ *   Packets; those left stand in front, in order.
+ * @return
+ *   How many are left.
+ */
+uint16_t trip_port_burst(
+	struct trip_port *port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
+
+/**
+ * Counts a burst that is about to be sent on the rules for egress of a TRIP_PORT_BURST port, and
+ * frees those that a rule drops; what is left is to be sent. VLAN tags that Tx is asked to put in
+ * count as tags of the packet. One thread at a time a queue; counts, rings and goes on in other
+ * processes as trip_port_burst() (CNTR-19, CNTR-21, WORK-01).
+ *
+ * @param queue
+ *   Tx queue, below the port's `n_tx_queues`; the packets of another stay as they are, and so do
+ * those of a queue that another process has claimed.
+ * @param[in,out] pkts
+ *   Packets; those left stand in front, in order.
+ * @return
+ *   How many are left.
+ */
+uint16_t trip_port_burst_tx(
+	struct trip_port *port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
+
+/** Which packets of a port a rule is about. */
+enum trip_flow_direction {
+	/** Those that it receives. */
+	TRIP_FLOW_INGRESS = 0,
+	/** Those that it sends. */
+	TRIP_FLOW_EGRESS,
+};
+
+/**
+ * Claims a queue of a TRIP_PORT_BURST port for the bursts of this handle: in the primary, or in a
+ * process that has found the port. The first burst does so by itself; this says why it cannot. The
+ * counts of a queue have one writer, so one process at a time has it: until it gives it back,
+ * closes its handle of the port, or ends, in which case the queue is nobody's a moment later. What
+ * the process has counted stays counted. Any thread, but not beside a burst of the queue.
+ *
+ * @return
+ *   0, also where the handle has it already, or
+ *   -EBUSY: another process has it, or another handle of this one, or the primary's callbacks
+ *   (TRIP_PORT_CALLBACK);
+ *   -EINVAL: the port has no such queue;
+ *   -ESHUTDOWN: this process is not attached (WAIT-12).
+ */
+int trip_port_claim(struct trip_port *port, enum trip_flow_direction direction, uint16_t queue);
+
+/**
+ * Gives a queue back, so that another process can claim it. Any thread, but not beside a burst of
+ * the queue.
+ *
+ * @return
+ *   0, or -EINVAL: the port has no such queue, or this handle has not claimed it;
+ *   -ESHUTDOWN: this process is not attached (WAIT-12).
+ */
+int trip_port_release(struct trip_port *port, enum trip_flow_direction direction, uint16_t queue);
 
 /** How a fact is known. */
 enum trip_port_fact {
@@ -28,13 +218,15 @@ enum trip_port_fact {
 
 /** What is known of a port's hardware engine. */
 struct trip_port_facts {
-	/** Driver of the port; a constant string, as all here. */
-	const char *driver;
+	/** sizeof(struct trip_port_facts), set by the caller. */
+	size_t size;
+	/** Driver of the port. */
+	char driver[64];
 	/**
 	 * "mlx5 verbs" (`dv_flow_en=0`), "mlx5 DV" (1, the default), "mlx5 HWS" (2), "rte_flow" of
 	 * any other driver, or "none": the driver has no rte_flow.
 	 */
-	const char *engine;
+	char engine[32];
 	/**
 	 * Nanoseconds by which a counter may lag behind the wire when it is asked: 0 where asking
 	 * goes to the device, the period of the cache where the driver keeps one.
@@ -42,10 +234,9 @@ struct trip_port_facts {
 	uint64_t refresh_lag_ns;
 	/** Nanoseconds that asking for one counter takes, on average; 0: not asked yet. */
 	uint64_t query_ns;
-	enum trip_port_fact refresh_lag_from, query_from;
+	enum trip_port_fact refresh_lag_from, query_from, indirect_from, templates_from;
 	/** Rules can share a counter, which outlives them (an indirect COUNT action). */
 	bool indirect;
-	enum trip_port_fact indirect_from;
 	/** The driver's rte_flow calls may be made by several threads at once; here only one makes
 	 * them. */
 	bool thread_safe;
@@ -54,7 +245,8 @@ struct trip_port_facts {
 	/** Rules go in by template tables and a flow queue; before the port is started it needs
 	 * trip_port_prepare(). */
 	bool templates;
-	enum trip_port_fact templates_from;
+	/** 0. */
+	uint8_t reserved[3];
 };
 
 /** Rules in hardware that trip_port_prepare() readies a port for where it is not told. */
@@ -89,8 +281,8 @@ int trip_port_prepare(uint16_t port_id, uint32_t max_rules);
  * refresh lag is part of the age of counters (CNTR-23). Any thread.
  *
  * @return
- *   0, or -ENODEV: there is no such port; in a secondary process also -ENOTSUP: it is attached to
- *   no domain, -ESHUTDOWN: the primary has ended (WAIT-12).
+ *   0, or -EINVAL: an unknown `size`; -ENODEV: there is no such port; in a secondary process also
+ *   -ENOTSUP: it is attached to no domain, -ESHUTDOWN: the primary has ended (WAIT-12).
  */
 int trip_port_facts(uint16_t port_id, struct trip_port_facts *facts);
 
@@ -99,12 +291,15 @@ int trip_port_facts(uint16_t port_id, struct trip_port_facts *facts);
  * in hardware, and what was measured is measured again from time to time. Any thread.
  *
  * @return
- *   0, or -ESHUTDOWN: the primary of an attached process has ended (WAIT-12).
+ *   0, or -EINVAL: an unknown `size`; -ESHUTDOWN: the primary of an attached process has ended
+ *   (WAIT-12).
  */
 int trip_port_facts_read(struct trip_port *port, struct trip_port_facts *facts);
 
 /** What a port's hardware engine has done since the port was opened. */
 struct trip_port_stats {
+	/** sizeof(struct trip_port_stats), set by the caller. */
+	size_t size;
 	/** Rules in hardware now. */
 	uint64_t rules;
 	/** Readings of counters; those that came more than a period late, since the period was too
@@ -127,6 +322,8 @@ struct trip_port_stats {
 	 * and whether that is so now: see TRIP_PORT_STALE. */
 	uint64_t stale;
 	bool stale_now;
+	/** 0. */
+	uint8_t reserved[7];
 };
 
 /**
@@ -134,32 +331,10 @@ struct trip_port_stats {
  * attached process it asks the primary.
  *
  * @return
- *   0, or -ESHUTDOWN: the primary of an attached process has ended (WAIT-12).
+ *   0, or -EINVAL: an unknown `size`; -ESHUTDOWN: the primary of an attached process has ended
+ *   (WAIT-12).
  */
 int trip_port_stats_read(struct trip_port *port, struct trip_port_stats *stats);
-
-/** What happens to a port. */
-enum trip_port_event {
-	/** Its rules are gone: it is about to be stopped, or was, or is to be reset. */
-	TRIP_PORT_STOPPED = 1,
-	/** It is up again; flows with `recreate` have rules again. */
-	TRIP_PORT_STARTED,
-	/** The device is gone for good. */
-	TRIP_PORT_REMOVED,
-	/**
-	 * It receives packets, but for three refresh periods (0.3 s at least) no counter of its
-	 * rules has moved, which had moved before. Either none of the traffic matches a rule any
-	 * more, or the device has stopped answering and the driver returns what it had; on an
-	 * isolated port, where nothing else arrives, it is the latter.
-	 */
-	TRIP_PORT_STALE,
-	/** A counter has moved again. */
-	TRIP_PORT_FRESH,
-};
-
-/** Called by the port's flow worker: it may read, but not create, destroy or query flows of this
- * port (-EDEADLK), and what it waits for the counters wait for. */
-typedef void (*trip_port_notify_t)(struct trip_port *port, enum trip_port_event event, void *arg);
 
 /**
  * Tells that the port is about to be stopped, reset or reconfigured: its counters are read for the

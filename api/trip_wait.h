@@ -100,6 +100,8 @@ enum trip_control {
  * to destroy.
  */
 struct trip_mutex_cond {
+	/** sizeof(struct trip_mutex_cond), set by the caller. */
+	size_t size;
 	pthread_mutex_t *mutex;
 	pthread_cond_t *cond;
 };
@@ -168,7 +170,7 @@ struct trip_fid *trip_wait_fid(struct trip_wait_set *set);
  *   -EINVAL: no object, types mixed, one of type TRIP_WAIT_NONE (WAIT-06) or TRIP_WAIT_SET
  * (WAIT-07). -EXDEV: an object of another domain.
  */
-int trip_trywait(struct trip_domain *domain, struct trip_fid *const *fids, size_t count);
+int trip_trywait(struct trip_domain *domain, struct trip_fid *const *fids, uint32_t count);
 
 #ifdef __cplusplus
 }

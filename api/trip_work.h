@@ -15,6 +15,7 @@ extern "C" {
 #endif
 
 struct trip_cntr;
+struct trip_condition;
 struct trip_domain;
 struct trip_flow;
 struct trip_function;
@@ -96,6 +97,8 @@ struct trip_work {
 	enum trip_op op_type;
 	/** TRIP_WORK_COMPLETION, TRIP_WORK_COALESCE. */
 	uint32_t flags;
+	/** What has to hold beside the threshold; must be NULL: this version knows none. */
+	const struct trip_condition *condition;
 	union {
 		struct {
 			struct trip_cntr *cntr;
@@ -117,6 +120,8 @@ struct trip_work {
 
 /** What happened when a work item fired. */
 struct trip_work_event {
+	/** Bytes of it that the library has filled in. */
+	size_t size;
 	/** The item's id and the caller's context. */
 	uint64_t id, context;
 	/** The threshold that was reached, and the sum of the counter as it was sampled. */
@@ -134,6 +139,7 @@ struct trip_work_event {
 	enum trip_op op_type;
 	/** TRIP_WORK_MORE. */
 	uint32_t flags;
+	/** 0. */
 	uint32_t reserved;
 };
 
@@ -182,7 +188,7 @@ int trip_function_unregister(struct trip_function *handle);
  *     (WORK-04). A refused submission leaves nothing behind (WORK-11):
  *   -EINVAL: an unknown `size`, a missing object, a threshold, value or operand above its limit,
  *     unknown flags, a completion counter with a counter operation (WORK-06);
- *   -ENOSYS: unknown operation;
+ *   -ENOSYS: unknown operation or condition;
  *   -EXDEV: an object of another domain;
  *   -EAGAIN: `max_works` items are in flight, or `max_process_works` in an attached process,
  *     `max_thread_works` of a thread that has channels of its own, where one with operands beside
@@ -243,10 +249,15 @@ int trip_work_flush(struct trip_domain *domain, struct trip_cntr *cntr);
  * Reads completion events in firing order, of all items queued with TRIP_WORK_COMPLETION (WORK-15).
  * Order holds for each home. One thread at a time; others wait.
  *
+ * @param size
+ *   sizeof(struct trip_work_event).
+ * @param count
+ *   Room in `events`.
  * @return
- *   The number written to `events`, at most count.
+ *   The number written to `events`, at most count; -EINVAL: an unknown size; -ESHUTDOWN (WAIT-12).
  */
-int trip_work_read(struct trip_domain *domain, struct trip_work_event *events, size_t count);
+int trip_work_read(
+	struct trip_domain *domain, struct trip_work_event *events, size_t size, uint32_t count);
 
 #ifdef __cplusplus
 }

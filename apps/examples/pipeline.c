@@ -72,7 +72,7 @@ watch(struct trip_domain *domain, int epoll, const char *name, uint64_t threshol
 static void
 run(const unsigned int lcores[2], int epoll, const struct trip_work *drop)
 {
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 	struct epoll_event event;
 	uint64_t at_drop;
 

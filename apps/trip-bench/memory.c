@@ -36,7 +36,7 @@ footprint(uint32_t cntrs, uint32_t works)
 		.progress = TRIP_PROGRESS_MANUAL,
 		.max_cntrs = cntrs,
 		.max_works = works};
-	struct trip_domain_footprint print = {0};
+	struct trip_domain_footprint print = {.size = sizeof(print)};
 
 	trip_domain_footprint(&attr, &print);
 	return (double)print.bytes;
@@ -110,7 +110,7 @@ flow_bytes(void)
 {
 	struct trip_domain_attr attr = {
 		.size = sizeof(attr), .progress = TRIP_PROGRESS_MANUAL, .max_queues = 1};
-	struct trip_domain_footprint one, two;
+	struct trip_domain_footprint one = {.size = sizeof(one)}, two = {.size = sizeof(two)};
 
 	attr.max_flows = MANY;
 	trip_domain_footprint(&attr, &one);

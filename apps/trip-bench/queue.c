@@ -75,7 +75,7 @@ draw(struct queue *queue, const struct bed *bed)
 static struct trip_domain_stats
 stats_of(const struct bed *bed)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 
 	trip_domain_stats_read(bed->domain, &stats);
 	return stats;

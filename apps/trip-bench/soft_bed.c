@@ -281,7 +281,7 @@ soft_bed_time_engine(struct soft *soft)
 int
 soft_bed_verify(const struct soft *soft, uint64_t sent)
 {
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 	uint64_t counted = 0;
 
 	for (uint32_t i = 0; i < soft->n_flows; i++) {

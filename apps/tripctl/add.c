@@ -53,7 +53,7 @@ parse(int key, char *arg, struct argp_state *state)
 static int
 tell(const struct change *change, uint64_t id)
 {
-	struct trip_client_cntr now;
+	struct trip_client_cntr now = {.size = sizeof(now)};
 	int error = trip_client_read(change->ctl->client, id, &now);
 
 	if (error != 0)
@@ -90,7 +90,7 @@ apply(const struct change *change, struct trip_domain *domain,
 static int
 run(struct change *change, int (*call)(struct trip_cntr *cntr, uint64_t value))
 {
-	struct trip_client_cntr before;
+	struct trip_client_cntr before = {.size = sizeof(before)};
 	struct trip_domain *domain;
 	int error, code = tripctl_connect(change->ctl);
 

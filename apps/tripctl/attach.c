@@ -141,7 +141,10 @@ tripctl_attach(struct tripctl *ctl, struct trip_domain **domain)
 	error = start_eal(ctl, lcore);
 	if (error != 0)
 		return error;
-	error = trip_domain_attach(ctl->about.name, domain, NULL);
+	error = trip_domain_attach(
+		&(struct trip_domain_attach_attr){
+			.size = sizeof(struct trip_domain_attach_attr), .name = ctl->about.name},
+		domain, NULL);
 	if (error == 0)
 		return 0;
 	error = tripctl_attach_fail(error);

@@ -40,7 +40,7 @@ tripctl_complain(const char *format, ...)
 int
 tripctl_fail(int error)
 {
-	const char *message = trip_client_message();
+	const char *message = trip_error_message();
 
 	/* Which part of a program says it is the program's affair. */
 	if (strncmp(message, "client: ", 8) == 0)

@@ -54,7 +54,7 @@ void
 tripctl_count_tell(
 	const struct tripctl_count *count, const struct trip_rules_count *rule, bool json)
 {
-	struct trip_flow_count sum;
+	struct trip_flow_count sum = {.size = sizeof(sum)};
 	json_t *object;
 
 	if (count->applied.n_flows == 0 || trip_apply_count_query(&count->applied, &sum) != 0)

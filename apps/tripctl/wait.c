@@ -111,8 +111,10 @@ follow(struct wait *wait)
 	uint64_t deadline =
 		wait->timeout_ns != UINT64_MAX ? tripctl_text_now() + wait->timeout_ns : UINT64_MAX;
 	struct trip_client *client = wait->ctl->client;
-	int error = trip_client_find(client, wait->words.name, &wait->before);
+	int error;
 
+	wait->before.size = sizeof(wait->before);
+	error = trip_client_find(client, wait->words.name, &wait->before);
 	wait->now = wait->before;
 	if (error == 0 && wait->now.success < wait->words.value) {
 		error = trip_client_watch(client, wait->before.id, &wait->watch, &wait->fd);
@@ -143,7 +145,7 @@ leave(struct wait *wait)
 {
 	uint64_t until = tripctl_text_now() + LEAVE_NS;
 	struct trip_client *client = wait->ctl->client;
-	struct trip_client_cntr now;
+	struct trip_client_cntr now = {.size = sizeof(now)};
 
 	if (!wait->watches || trip_client_unwatch(client, wait->watch) != 0)
 		return;

@@ -112,7 +112,8 @@ read_events(struct tripctl_when *when)
 	int n;
 
 	do {
-		n = trip_work_read(when->domain, events, EVENTS_BURST);
+		n = trip_work_read(
+			when->domain, events, sizeof(struct trip_work_event), EVENTS_BURST);
 		for (int i = 0; i < n; i++) {
 			if (events[i].context >= when->statement.rules->n_whens)
 				continue;

@@ -97,7 +97,7 @@ draw_flow(struct tripd_demo *demo, unsigned int flow)
 	struct tripd_screen *screen = &demo->screen;
 	char sent[16], counted[16], arrived[16], dropped[16], bar[BAR + 4] = "";
 	const struct tripd_wire *wire = &demo->wire;
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 	const char *state;
 
 	(void)trip_apply_count_query(&demo->run.quota.counts[flow], &count);

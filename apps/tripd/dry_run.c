@@ -33,7 +33,7 @@ tripd_dry_run_check(const char *path)
 static void
 say_memory(struct tripd_run *run)
 {
-	struct trip_domain_footprint footprint;
+	struct trip_domain_footprint footprint = {.size = sizeof(footprint)};
 	struct trip_domain_attr attr;
 
 	tripd_quota_attr(run->rules, &run->plan, &attr);
@@ -58,7 +58,7 @@ say_memory(struct tripd_run *run)
 static void
 say_ports(struct tripd_run *run)
 {
-	struct trip_port_facts facts;
+	struct trip_port_facts facts = {.size = sizeof(facts)};
 
 	for (unsigned int i = 0; i < run->plan.n_ports; i++) {
 		uint16_t port = run->plan.ports[i].id;

@@ -75,7 +75,7 @@ tripd_preflight_need(
 	const struct trip_rules *rules, const struct tripd_plan *plan, struct tripd_need *need)
 {
 	unsigned int n_ports = plan->n_ports + plan->n_unknown;
-	struct trip_domain_footprint footprint;
+	struct trip_domain_footprint footprint = {.size = sizeof(footprint)};
 	struct trip_domain_attr attr;
 	int ret;
 

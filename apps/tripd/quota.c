@@ -334,7 +334,8 @@ tripd_quota_read(struct tripd_quota *quota)
 	int n, i;
 
 	do {
-		n = trip_work_read(quota->domain, events, EVENTS_BURST);
+		n = trip_work_read(
+			quota->domain, events, sizeof(struct trip_work_event), EVENTS_BURST);
 		for (i = 0; i < n; i++) {
 			quota->fired[events[i].context] += events[i].count;
 			keep(quota, &events[i]);
@@ -347,7 +348,7 @@ tripd_quota_read(struct tripd_quota *quota)
 uint64_t
 tripd_quota_value(const struct tripd_quota *quota, const struct trip_rules_when *when)
 {
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 
 	if (when->ref == TRIP_RULES_REF_CLOCK)
 		return trip_cntr_read(trip_clock_cntr(quota->domain)) - quota->since;
@@ -396,7 +397,7 @@ is_due(const struct tripd_quota *quota, unsigned int i)
 static bool
 is_over(struct tripd_quota *quota, size_t n_new, uint64_t *quiet_ns)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 
 	trip_domain_stats_read(quota->domain, &stats);
 	quota->n_overrun = stats.events_lost;

@@ -56,7 +56,7 @@ note_event(uint16_t port, enum rte_eth_event_type type, void *arg, void *details
 static void
 begin(uint16_t port, struct trip_port *handle)
 {
-	struct trip_port_stats stats;
+	struct trip_port_stats stats = {.size = sizeof(stats)};
 	struct rte_eth_dev_info info;
 
 	if (rte_eth_dev_info_get(port, &info) != 0 || trip_port_stats_read(handle, &stats) != 0)

@@ -68,7 +68,7 @@ make_counters(const struct tripd_quota *quota)
 {
 	const struct trip_rules *rules = quota->rules;
 	json_t *list = json_array();
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 	unsigned int i;
 
 	for (i = 0; i < rules->n_counts; i++) {
@@ -101,8 +101,8 @@ static json_t *
 make_ports(const struct tripd_quota *quota)
 {
 	json_t *list = json_array();
-	struct trip_port_facts facts;
-	struct trip_port_stats stats;
+	struct trip_port_facts facts = {.size = sizeof(facts)};
+	struct trip_port_stats stats = {.size = sizeof(stats)};
 
 	for (unsigned int i = 0; i < quota->n_ports; i++) {
 		trip_port_facts_read(quota->ports[i], &facts);

@@ -141,7 +141,7 @@ static void
 say_plan(struct tripd_run *run, const struct trip_domain_attr *attr)
 {
 	const struct tripd_plan *plan = &run->plan;
-	struct trip_domain_footprint footprint;
+	struct trip_domain_footprint footprint = {.size = sizeof(footprint)};
 	unsigned int i;
 
 	if (trip_domain_footprint(attr, &footprint) == 0) {
@@ -230,7 +230,7 @@ say_engines(struct tripd_run *run)
 
 	for (unsigned int i = 0; i < run->rules->n_counts; i++) {
 		const struct trip_apply_count *count = &run->quota.counts[i];
-		struct trip_flow_count sum;
+		struct trip_flow_count sum = {.size = sizeof(sum)};
 
 		(void)trip_apply_count_query(count, &sum);
 		n[sum.engine] += count->n_flows;

@@ -31,7 +31,7 @@ static unsigned int
 check_counts(struct tripd_demo *demo)
 {
 	uint64_t sent = 0, counted = 0, sent_bytes = 0, counted_bytes = 0;
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 	bool same = true;
 	char texts[4][16];
 	unsigned int i;

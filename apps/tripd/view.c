@@ -81,7 +81,7 @@ draw_count(struct tripd_view *view, unsigned int i, bool rates)
 {
 	const struct tripd_quota *quota = view->quota;
 	char packets[16], bytes[16], pps[16], bps[16];
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 	const char *colour;
 
 	(void)trip_apply_count_query(&quota->counts[i], &count);
@@ -163,7 +163,7 @@ say_new_trips(struct tripd_view *view)
 static void
 measure_rates(struct tripd_view *view, uint64_t elapsed_ns)
 {
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 	unsigned int i;
 
 	for (i = 0; i < view->quota->rules->n_counts; i++) {

@@ -32,11 +32,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trip_work.h"
+#include "event_ring.h"
 
 struct trip_errand {
 	/* What is told when it is settled; the runner fills in the result. */
-	struct trip_work_event event;
+	struct trip_event event;
 	/* Errands of several rings are run in the order of their tickets. */
 	uint64_t ticket;
 	uint32_t flow;

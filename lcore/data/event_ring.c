@@ -16,7 +16,7 @@ size_t
 trip_event_ring_size(uint32_t limit)
 {
 	return sizeof(struct trip_event_ring_shared) +
-	       ring_entries(limit) * sizeof(struct trip_work_event);
+	       ring_entries(limit) * sizeof(struct trip_event);
 }
 
 void
@@ -36,13 +36,13 @@ trip_event_ring_init(struct trip_event_ring *ring, void *memory, uint32_t limit)
 }
 
 bool
-trip_event_ring_push(struct trip_event_ring *ring, const struct trip_work_event *event)
+trip_event_ring_push(struct trip_event_ring *ring, const struct trip_event *event)
 {
 	struct trip_event_ring_shared *shared = ring->shared;
 	uint64_t tail = atomic_load_explicit(&shared->tail, memory_order_relaxed);
 	uint64_t unread = tail - atomic_load_explicit(&shared->head, memory_order_acquire);
 
-	if (unread >= ((event->flags & TRIP_EVENT_ONE_SHOT) != 0 ? ring->mask + 1 : ring->limit))
+	if (unread >= (event->one_shot ? ring->mask + 1 : ring->limit))
 		return false;
 	shared->events[tail & ring->mask] = *event;
 	atomic_store_explicit(&shared->tail, tail + 1, memory_order_release);
@@ -50,7 +50,7 @@ trip_event_ring_push(struct trip_event_ring *ring, const struct trip_work_event 
 }
 
 unsigned int
-trip_event_ring_pop(struct trip_event_ring *ring, struct trip_work_event *events, unsigned int max)
+trip_event_ring_pop(struct trip_event_ring *ring, struct trip_event *events, unsigned int max)
 {
 	struct trip_event_ring_shared *shared = ring->shared;
 	uint64_t head = atomic_load_explicit(&shared->head, memory_order_relaxed);

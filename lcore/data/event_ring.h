@@ -19,15 +19,46 @@
 
 #include <trip_work.h>
 
-/* Set in `flags` of an event whose item was counted as an outstanding one-shot. */
-#define TRIP_EVENT_ONE_SHOT (1u << 31)
+/* What there is to tell of a firing, which users see as a struct trip_work_event. */
+struct trip_event {
+	uint64_t id, context;
+	uint64_t threshold, value;
+	uint64_t count;
+	uint64_t latency_ns;
+	int32_t result;
+	enum trip_op op_type;
+	uint32_t flags;
+	/* The ring that it goes to: 0, or 1 + the process that queued the item. */
+	uint16_t ring;
+	/* Its item was counted as an outstanding one-shot. */
+	bool one_shot;
+};
+
+_Static_assert(sizeof(struct trip_event) == 64, "an event is a cache line");
+
+static inline void
+trip_event_show(const struct trip_event *event, struct trip_work_event *shown)
+{
+	*shown = (struct trip_work_event){
+		.size = sizeof(*shown),
+		.id = event->id,
+		.context = event->context,
+		.threshold = event->threshold,
+		.value = event->value,
+		.count = event->count,
+		.latency_ns = event->latency_ns,
+		.result = event->result,
+		.op_type = event->op_type,
+		.flags = event->flags,
+	};
+}
 
 struct trip_event_ring_shared {
 	/* Written by the home. Partner: the acquire load in trip_event_ring_pop(). */
 	alignas(64) _Atomic uint64_t tail;
 	/* Written by the reader. Partner: the acquire load in trip_event_ring_push(). */
 	alignas(64) _Atomic uint64_t head;
-	alignas(64) struct trip_work_event events[];
+	alignas(64) struct trip_event events[];
 };
 
 struct trip_event_ring {
@@ -43,11 +74,11 @@ void trip_event_ring_init(struct trip_event_ring *ring, void *memory, uint32_t l
 void trip_event_ring_map(struct trip_event_ring *ring, void *memory, uint32_t limit);
 
 /* The home. False: dropped. */
-bool trip_event_ring_push(struct trip_event_ring *ring, const struct trip_work_event *event);
+bool trip_event_ring_push(struct trip_event_ring *ring, const struct trip_event *event);
 
 /* The reader. Returns how many events it wrote, at most max. */
 unsigned int trip_event_ring_pop(
-	struct trip_event_ring *ring, struct trip_work_event *events, unsigned int max);
+	struct trip_event_ring *ring, struct trip_event *events, unsigned int max);
 
 /* NULL, or the sentence of the invariant that is broken. */
 const char *trip_event_ring_check(const struct trip_event_ring *ring);

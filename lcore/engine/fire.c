@@ -96,21 +96,20 @@ trip_fire_fail(struct trip_home *home, uint8_t op, uint32_t target, uint32_t com
 	trip_fire_complete(home->engine, trip_op_of(op)->counts ? target : completion, -ECANCELED);
 }
 
-/* The ring of events of the process that queued an item, which `reserved` of the event says until
- * that reads it. */
-static uint32_t
+/* The ring of events of the process that queued an item. */
+static uint16_t
 ring_of(const struct trip_home *home, uint32_t channel)
 {
 	uint32_t client = trip_home_client_of(&home->shape, channel);
 
-	return client == TRIP_NONE ? 0 : 1 + client;
+	return client == TRIP_NONE ? 0 : (uint16_t)(1 + client);
 }
 
 static void
-tell(struct trip_home *home, uint8_t flags, const struct trip_work_event *event)
+tell(struct trip_home *home, uint8_t flags, const struct trip_event *event)
 {
 	if ((flags & TRIP_WORK_COMPLETION) != 0 &&
-		!trip_event_ring_push(&home->events[event->reserved], event))
+		!trip_event_ring_push(&home->events[event->ring], event))
 		trip_engine_stat(&home->stats.events_lost, 1);
 }
 
@@ -172,13 +171,13 @@ fire_one(struct trip_home *home, uint32_t index)
 	/* The node may be another item's by the time the operation runs. */
 	const struct trip_node item = *node;
 	uint64_t sum = cntr->pending.sample;
-	struct trip_work_event event = {
+	struct trip_event event = {
 		.id = trip_node_id(home, index, item.generation),
 		.context = item.context,
 		.value = sum,
 		.count = firing_count(&item, sum),
 		.op_type = item.op,
-		.flags = item.interval == 0 ? TRIP_EVENT_ONE_SHOT : 0,
+		.one_shot = item.interval == 0,
 	};
 	const struct trip_op_row *op = trip_op_of(item.op);
 	enum trip_op_outcome outcome;
@@ -195,7 +194,7 @@ fire_one(struct trip_home *home, uint32_t index)
 	if (more)
 		event.flags |= TRIP_WORK_MORE;
 	if ((item.flags & TRIP_WORK_COMPLETION) != 0)
-		event.reserved = ring_of(home, item.channel);
+		event.ring = ring_of(home, item.channel);
 	/* Where nobody sees it: reading the clock takes as long as the rest. */
 	if (op->shows_event || (item.flags & TRIP_WORK_COMPLETION) != 0)
 		event.latency_ns = since(home, cntr);

@@ -5,7 +5,7 @@
 #include "op.h"
 
 static enum trip_op_outcome
-fire_unknown(struct trip_home *home, const struct trip_node *item, struct trip_work_event *event)
+fire_unknown(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
 	event->result = -ENOSYS;
 	return TRIP_OP_ENDED;

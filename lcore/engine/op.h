@@ -51,8 +51,8 @@ struct trip_op_row {
 	/* It shows the event to somebody, who may look at the latency. */
 	bool shows_event;
 	/* On the home, between two bursts of work: must not block, and may change anything. */
-	enum trip_op_outcome (*fire)(struct trip_home *home, const struct trip_node *item,
-		struct trip_work_event *event);
+	enum trip_op_outcome (*fire)(
+		struct trip_home *home, const struct trip_node *item, struct trip_event *event);
 	/*
 	 * NULL, or fires many one-shot items of one channel, without operands, of which nobody is
 	 * told, in a row. They are claimed, and their slots given back, before the first fires: so

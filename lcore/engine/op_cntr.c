@@ -13,7 +13,7 @@ saturating_add(uint64_t sum, uint64_t value)
 
 /* A coalesced firing stands for `count` of them; saturates as they would. */
 static uint64_t
-value_of(const struct trip_node *item, const struct trip_work_event *event)
+value_of(const struct trip_node *item, const struct trip_event *event)
 {
 	if (event->count > 1 && item->value > TRIP_CNTR_MAX / event->count)
 		return TRIP_CNTR_MAX;
@@ -21,7 +21,7 @@ value_of(const struct trip_node *item, const struct trip_work_event *event)
 }
 
 static enum trip_op_outcome
-fire_add(struct trip_home *home, const struct trip_node *item, struct trip_work_event *event)
+fire_add(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
 	trip_home_add(home->engine, item->target, value_of(item, event));
 	return TRIP_OP_ENDED;
@@ -42,7 +42,7 @@ fire_adds(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 }
 
 static enum trip_op_outcome
-fire_set(struct trip_home *home, const struct trip_node *item, struct trip_work_event *event)
+fire_set(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
 	if (trip_cell_set(trip_home_cell(home->engine, item->target), item->value))
 		trip_due_ring(home->engine, item->target);
@@ -64,7 +64,7 @@ takes_fill(const struct trip_engine *engine, const void *operands, struct trip_o
 }
 
 static enum trip_op_outcome
-fire_fill(struct trip_home *home, const struct trip_node *item, struct trip_work_event *event)
+fire_fill(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
 	const struct fill *fill = trip_node_operands(home, item);
 

@@ -9,7 +9,7 @@
 #include "soft.h"
 
 static enum trip_op_outcome
-send_errand(struct trip_home *home, const struct trip_node *item, struct trip_work_event *event,
+send_errand(struct trip_home *home, const struct trip_node *item, struct trip_event *event,
 	uint16_t port)
 {
 	struct trip_errand_desk *desk =
@@ -33,8 +33,8 @@ send_errand(struct trip_home *home, const struct trip_node *item, struct trip_wo
 }
 
 static enum trip_op_outcome
-change(struct trip_home *home, const struct trip_node *item, struct trip_work_event *event,
-	uint8_t set, uint8_t clear)
+change(struct trip_home *home, const struct trip_node *item, struct trip_event *event, uint8_t set,
+	uint8_t clear)
 {
 	_Atomic uint8_t *action = &home->engine->actions[item->target];
 	uint16_t port = trip_engine_hard_port(home->engine, item->target);
@@ -49,19 +49,19 @@ change(struct trip_home *home, const struct trip_node *item, struct trip_work_ev
 }
 
 static enum trip_op_outcome
-fire_drop(struct trip_home *home, const struct trip_node *item, struct trip_work_event *event)
+fire_drop(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
 	return change(home, item, event, TRIP_ACTION_DROP, 0);
 }
 
 static enum trip_op_outcome
-fire_pass(struct trip_home *home, const struct trip_node *item, struct trip_work_event *event)
+fire_pass(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
 	return change(home, item, event, 0, TRIP_ACTION_DROP);
 }
 
 static enum trip_op_outcome
-fire_delete(struct trip_home *home, const struct trip_node *item, struct trip_work_event *event)
+fire_delete(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
 	return change(home, item, event, 0, TRIP_ACTION_ACTIVE);
 }

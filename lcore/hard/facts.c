@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table of drivers: what each is known to count, match and cache. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +81,7 @@ void
 trip_facts_set_kind(struct trip_facts *facts, enum trip_facts_kind kind)
 {
 	facts->kind = kind;
-	facts->port.engine = engines[kind].name;
+	snprintf(facts->port.engine, sizeof(facts->port.engine), "%s", engines[kind].name);
 	facts->port.refresh_lag_ns = engines[kind].lag_ns;
 	facts->port.refresh_lag_from = engines[kind].lag_from;
 	facts->port.indirect = engines[kind].indirect;
@@ -123,7 +124,8 @@ trip_facts_read(uint16_t port_id, struct trip_facts *facts)
 		trip_facts_set_kind(facts, kind);
 	if (kind == TRIP_FACTS_MLX5_HWS)
 		facts->port.refresh_lag_ns = lag_ns;
-	facts->port.driver = info.driver_name;
+	snprintf(facts->port.driver, sizeof(facts->port.driver), "%s",
+		info.driver_name != NULL ? info.driver_name : "");
 	facts->port.thread_safe =
 		info.dev_flags != NULL && (*info.dev_flags & RTE_ETH_DEV_FLOW_OPS_THREAD_SAFE) != 0;
 	facts->port.keeps_rules = (info.dev_capa & RTE_ETH_DEV_CAPA_FLOW_RULE_KEEP) != 0;

@@ -2,7 +2,6 @@
 /* The other end of a domain's socket; libc only, because programs without DPDK link it. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,8 @@
 #include <trip_client.h>
 
 #include "client/protocol.h"
+#include "domain/error.h"
+#include "domain/sized.h"
 
 #define WATCHES_MAX 64
 /* How long a list that is being changed is asked for again. */
@@ -26,25 +27,6 @@ struct trip_client {
 	int fds[WATCHES_MAX];
 	struct trip_protocol_reply reply;
 };
-
-static _Thread_local char message[256];
-
-const char *
-trip_client_message(void)
-{
-	return message;
-}
-
-__attribute__((format(printf, 2, 3))) static int
-fail(int error, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(message, sizeof(message), format, args);
-	va_end(args);
-	return -error;
-}
 
 int
 trip_client_path(const char *prefix, const char *domain, char *path, size_t size)
@@ -63,14 +45,16 @@ trip_client_path(const char *prefix, const char *domain, char *path, size_t size
 		domain != NULL ? domain : "trip");
 	if (length < 0 || (size_t)length >= size ||
 		(size_t)length >= sizeof(((struct sockaddr_un *)0)->sun_path))
-		return fail(ENAMETOOLONG, "client: the path of a socket in %s is too long", folder);
+		return trip_error_set(
+			ENAMETOOLONG, "client: the path of a socket in %s is too long", folder);
 	return 0;
 }
 
 static int
 lost(const struct trip_client *client)
 {
-	return fail(EPIPE, "client: the primary has ended, or has closed this connection");
+	return trip_error_set(
+		EPIPE, "client: the primary has ended, or has closed this connection");
 }
 
 int
@@ -117,13 +101,14 @@ check_reply(struct trip_client *client, enum trip_protocol_type type, size_t siz
 	const struct trip_protocol_head *head = &client->reply.head;
 
 	if (size < sizeof(*head) || head->magic != TRIP_PROTOCOL_MAGIC || head->size != size)
-		return fail(EPROTO, "client: the socket is none of Tripline's");
+		return trip_error_set(EPROTO, "client: the socket is none of Tripline's");
 	if (head->error != 0) {
 		client->reply.answer.sentence[sizeof(client->reply.answer.sentence) - 1] = 0;
-		return fail(-head->error, "%s", client->reply.answer.sentence);
+		return trip_error_set(-head->error, "%s", client->reply.answer.sentence);
 	}
 	if (head->version != TRIP_PROTOCOL_VERSION || head->type != type)
-		return fail(EPROTO, "client: the reply is of version %u and type %u, not %u and %u",
+		return trip_error_set(EPROTO,
+			"client: the reply is of version %u and type %u, not %u and %u",
 			head->version, head->type, TRIP_PROTOCOL_VERSION, (unsigned int)type);
 	return 0;
 }
@@ -205,14 +190,14 @@ connect_to(struct trip_client *client, const char *path)
 	int error;
 
 	if (strlen(path) >= sizeof(address.sun_path))
-		return fail(ENAMETOOLONG, "client: the path %s is too long", path);
+		return trip_error_set(ENAMETOOLONG, "client: the path %s is too long", path);
 	strcpy(address.sun_path, path);
 	client->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (client->socket >= 0 &&
 		connect(client->socket, (const struct sockaddr *)&address, sizeof(address)) == 0)
 		return 0;
 	error = errno;
-	return fail(error, "client: socket %s: %s", path, strerror(error));
+	return trip_error_set(error, "client: socket %s: %s", path, strerror(error));
 }
 
 int
@@ -225,7 +210,7 @@ trip_client_open(const char *path, struct trip_client **out)
 	int error = 0;
 
 	if (client == NULL)
-		return fail(ENOMEM, "client: no memory");
+		return trip_error_set(ENOMEM, "client: no memory");
 	client->socket = -1;
 	for (unsigned int i = 0; i < WATCHES_MAX; i++)
 		client->fds[i] = -1;
@@ -271,113 +256,134 @@ ask_list(struct trip_client *client, const struct trip_protocol_list *list)
 	return error;
 }
 
-/* Texts of a record; without a text its size is 0. */
+/* Records, and the texts of each; without a text its size is 0. */
 static const struct {
+	const char *name;
 	size_t size;
 	struct {
 		size_t at, size;
 	} texts[3];
 } records_of[] = {
+#define RECORD(type) "struct " #type, sizeof(struct type)
 #define TEXT(type, member)                                                        \
 	{                                                                         \
 		offsetof(struct type, member), sizeof(((struct type *)0)->member) \
 	}
-	[TRIP_CLIENT_DOMAIN] = {sizeof(struct trip_client_domain),
+	[TRIP_CLIENT_DOMAIN] = {RECORD(trip_client_domain),
 		{TEXT(trip_client_domain, version), TEXT(trip_client_domain, name),
 			TEXT(trip_client_domain, prefix)}},
-	[TRIP_CLIENT_CNTR] = {sizeof(struct trip_client_cntr), {TEXT(trip_client_cntr, name)}},
-	[TRIP_CLIENT_WORK] = {sizeof(struct trip_client_work)},
-	[TRIP_CLIENT_FLOW] = {sizeof(struct trip_client_flow),
+	[TRIP_CLIENT_CNTR] = {RECORD(trip_client_cntr), {TEXT(trip_client_cntr, name)}},
+	[TRIP_CLIENT_WORK] = {RECORD(trip_client_work)},
+	[TRIP_CLIENT_FLOW] = {RECORD(trip_client_flow),
 		{TEXT(trip_client_flow, pattern), TEXT(trip_client_flow, reason)}},
-	[TRIP_CLIENT_PROCESS] = {sizeof(struct trip_client_process)},
-	[TRIP_CLIENT_HOME] = {sizeof(struct trip_client_home)},
+	[TRIP_CLIENT_PROCESS] = {RECORD(trip_client_process)},
+	[TRIP_CLIENT_HOME] = {RECORD(trip_client_home)},
 #undef TEXT
+#undef RECORD
 };
 
 /* Whoever serves the socket may be anybody: his texts have an end, too. */
 static void
-end_texts(enum trip_client_kind kind, void *records, size_t count)
+end_texts(enum trip_client_kind kind, void *record)
 {
-	for (size_t i = 0; i < count; i++)
-		for (unsigned int t = 0; t < 3 && records_of[kind].texts[t].size > 0; t++)
-			((char *)records)[i * records_of[kind].size + records_of[kind].texts[t].at +
-					  records_of[kind].texts[t].size - 1] = 0;
+	for (unsigned int t = 0; t < 3 && records_of[kind].texts[t].size > 0; t++)
+		((char *)record)[records_of[kind].texts[t].at + records_of[kind].texts[t].size -
+				 1] = 0;
+}
+
+/* A record that came, as far as the caller's goes. */
+static void
+give_record(enum trip_client_kind kind, void *came, void *record, size_t size)
+{
+	end_texts(kind, came);
+	memcpy(record, came, size);
+	memcpy(record, &size, sizeof(size));
 }
 
 /* The records that came, and where the list goes on: how many, or the error. */
 static int
 take_records(struct trip_client *client, const struct trip_protocol_list *list, uint64_t *cursor,
-	void *records)
+	char *records, size_t size)
 {
-	const struct trip_protocol_records *got = &client->reply.answer.records;
+	struct trip_protocol_records *got = &client->reply.answer.records;
 	size_t bytes = (size_t)got->count * list->size;
 
 	if (got->count > list->count ||
 		client->reply.head.size != sizeof(client->reply.head) +
 						   offsetof(struct trip_protocol_records, record) +
 						   bytes)
-		return fail(EPROTO, "client: a list of %" PRIu32 " records has %" PRIu32 " bytes",
-			got->count, client->reply.head.size);
+		return trip_error_set(EPROTO,
+			"client: a list of %" PRIu32 " records has %" PRIu32 " bytes", got->count,
+			client->reply.head.size);
 	*cursor = got->cursor;
-	memcpy(records, got->record, bytes);
-	end_texts(list->kind, records, got->count);
+	for (uint32_t i = 0; i < got->count; i++)
+		give_record(
+			list->kind, &got->record[i * (size_t)list->size], &records[i * size], size);
 	return (int)got->count;
+}
+
+static int
+check_list(enum trip_client_kind kind, size_t size, uint32_t count)
+{
+	if ((unsigned int)kind >= sizeof(records_of) / sizeof(records_of[0]) || count == 0)
+		return trip_error_set(EINVAL,
+			"client: no room for records of kind %u in %" PRIu32 " of %zu bytes",
+			(unsigned int)kind, count, size);
+	return trip_sized_check(records_of[kind].name, size, records_of[kind].size);
 }
 
 int
 trip_client_list(struct trip_client *client, enum trip_client_kind kind, uint64_t *cursor,
-	void *records, size_t size, size_t count)
+	void *records, size_t size, uint32_t count)
 {
-	struct trip_protocol_list list = {.kind = kind, .size = (uint32_t)size};
-	size_t most;
-	int got = 0;
+	struct trip_protocol_list list = {.kind = kind};
+	int got = check_list(kind, size, count);
+	uint32_t most;
 
-	if ((unsigned int)kind >= sizeof(records_of) / sizeof(records_of[0]) ||
-		size != records_of[kind].size || count == 0)
-		return fail(EINVAL, "client: no room for records of kind %u in %zu of %zu bytes",
-			(unsigned int)kind, count, size);
-	most = TRIP_PROTOCOL_RECORDS / size;
-	list.count = (uint32_t)(count < most ? count : most);
+	if (got != 0)
+		return got;
+	list.size = (uint32_t)records_of[kind].size;
+	most = TRIP_PROTOCOL_RECORDS / list.size;
+	list.count = count < most ? count : most;
 	while (got == 0 && *cursor != TRIP_PROTOCOL_END) {
 		list.cursor = *cursor;
 		got = ask_list(client, &list);
 		if (got == 0)
-			got = take_records(client, &list, cursor, records);
+			got = take_records(client, &list, cursor, records, size);
 	}
 	return got;
 }
 
-static void
-take_cntr(const struct trip_client *client, struct trip_client_cntr *cntr)
+static int
+ask_cntr(struct trip_client *client, enum trip_protocol_type type, const void *body, size_t size,
+	struct trip_client_cntr *cntr)
 {
-	*cntr = client->reply.answer.cntr;
-	end_texts(TRIP_CLIENT_CNTR, cntr, 1);
+	int error = TRIP_SIZED_CHECK(trip_client_cntr, cntr->size);
+
+	if (error == 0)
+		error = ask(client, type, body, size);
+	if (error == 0)
+		give_record(TRIP_CLIENT_CNTR, &client->reply.answer.cntr, cntr, cntr->size);
+	return error;
 }
 
 int
 trip_client_find(struct trip_client *client, const char *name, struct trip_client_cntr *cntr)
 {
 	struct trip_protocol_find find = {0};
-	int error;
 
 	if (strlen(name) >= sizeof(find.name))
-		return fail(EINVAL, "client: the name \"%.40s\" ... is too long", name);
+		return trip_error_set(EINVAL, "client: the name \"%.40s\" ... is too long", name);
 	strcpy(find.name, name);
-	error = ask(client, TRIP_PROTOCOL_FIND, &find, sizeof(find));
-	if (error == 0)
-		take_cntr(client, cntr);
-	return error;
+	return ask_cntr(client, TRIP_PROTOCOL_FIND, &find, sizeof(find), cntr);
 }
 
 int
 trip_client_read(struct trip_client *client, uint64_t id, struct trip_client_cntr *cntr)
 {
 	const struct trip_protocol_read read = {.cntr = id};
-	int error = ask(client, TRIP_PROTOCOL_READ, &read, sizeof(read));
 
-	if (error == 0)
-		take_cntr(client, cntr);
-	return error;
+	return ask_cntr(client, TRIP_PROTOCOL_READ, &read, sizeof(read), cntr);
 }
 
 int
@@ -390,24 +396,25 @@ trip_client_watch(struct trip_client *client, uint64_t id, uint32_t *watch, int 
 		return error;
 	*watch = client->reply.answer.watching.watch;
 	if (*fd < 0 || *watch >= WATCHES_MAX || client->fds[*watch] >= 0)
-		return fail(EMFILE, "client: the descriptor of the watch did not arrive");
+		return trip_error_set(EMFILE, "client: the descriptor of the watch did not arrive");
 	client->fds[*watch] = *fd;
 	return 0;
 }
 
 int
 trip_client_arm(struct trip_client *client, uint32_t watch, uint64_t threshold,
-	const struct trip_client_cntr *seen)
+	const struct trip_client_cntr *given)
 {
-	const struct trip_protocol_arm arm = {
-		.threshold = threshold,
-		.success = seen->success,
-		.error = seen->error,
-		.errgen = seen->errgen,
-		.setgen = seen->setgen,
-		.watch = watch,
-	};
+	struct trip_client_cntr seen;
+	struct trip_protocol_arm arm = {.threshold = threshold, .watch = watch};
+	int error = TRIP_SIZED_TAKE(trip_client_cntr, &seen, given);
 
+	if (error != 0)
+		return error;
+	arm.success = seen.success;
+	arm.error = seen.error;
+	arm.errgen = seen.errgen;
+	arm.setgen = seen.setgen;
 	return ask(client, TRIP_PROTOCOL_ARM, &arm, sizeof(arm));
 }
 

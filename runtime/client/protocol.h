@@ -21,7 +21,7 @@
 
 #define TRIP_PROTOCOL_MAGIC 0x50495254u /* "TRIP" */
 /* Moves with every change of a request, a reply or a record. */
-#define TRIP_PROTOCOL_VERSION 6
+#define TRIP_PROTOCOL_VERSION 7
 
 /* Bytes of the longest reply, and of the records in it. */
 #define TRIP_PROTOCOL_REPLY_MAX 16384
@@ -279,15 +279,6 @@ struct trip_protocol_counted {
 	uint32_t fate, engine;
 };
 
-/* As struct trip_port_facts has them. */
-struct trip_protocol_facts {
-	uint64_t refresh_lag_ns, query_ns;
-	uint32_t refresh_lag_from, query_from, indirect_from, templates_from;
-	uint32_t indirect, thread_safe, keeps_rules, keeps_shared, templates;
-	uint32_t reserved;
-	char driver[64], engine[32];
-};
-
 #define TRIP_PROTOCOL_VALUES 1024
 
 struct trip_protocol_values {
@@ -336,7 +327,7 @@ union trip_protocol_answer {
 	struct trip_protocol_slots_given slots;
 	struct trip_protocol_made made;
 	struct trip_protocol_counted counted;
-	struct trip_protocol_facts facts;
+	struct trip_port_facts facts;
 	struct trip_port_stats port_stats;
 	struct trip_protocol_values values;
 	/* Counters object that was created. */

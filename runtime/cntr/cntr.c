@@ -20,6 +20,7 @@
 #include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
+#include "domain/sized.h"
 #include "work/submitter.h"
 #include "work/work_refs.h"
 
@@ -38,9 +39,6 @@ trip_cntr_label(const struct trip_cntr *cntr, char *text, size_t size)
 static int
 check_attr(const struct trip_domain *domain, const struct trip_cntr_attr *attr)
 {
-	if (attr->size != sizeof(*attr))
-		return trip_error_set(EINVAL, "cntr: attribute size %zu is not the known %zu",
-			attr->size, sizeof(*attr));
 	if (attr->flags != 0)
 		return trip_error_set(EINVAL, "cntr: flags 0x%" PRIx64 " are not 0", attr->flags);
 	if ((unsigned int)attr->events > TRIP_CNTR_EVENTS_BYTES)
@@ -184,18 +182,22 @@ int
 trip_cntr_open(struct trip_domain *domain, const struct trip_cntr_attr *given,
 	struct trip_cntr **out, void *context)
 {
-	static const struct trip_cntr_attr defaults = {.size = sizeof(defaults)};
+	struct trip_cntr_attr attr;
+	int error = TRIP_SIZED_TAKE(trip_cntr_attr, &attr, given);
 
-	return open_handle(domain, given != NULL ? given : &defaults, false, out, context);
+	return error == 0 ? open_handle(domain, &attr, false, out, context) : error;
 }
 
 int
-trip_cntr_find(struct trip_domain *domain, const struct trip_cntr_attr *attr,
+trip_cntr_find(struct trip_domain *domain, const struct trip_cntr_attr *given,
 	struct trip_cntr **out, void *context)
 {
-	if (attr == NULL || (attr->size == sizeof(*attr) && attr->name == NULL))
-		return trip_error_set(EINVAL, "cntr: no name is given to find it by");
-	return open_handle(domain, attr, true, out, context);
+	struct trip_cntr_attr attr;
+	int error = TRIP_SIZED_TAKE(trip_cntr_attr, &attr, given);
+
+	if (error == 0 && attr.name == NULL)
+		error = trip_error_set(EINVAL, "cntr: no name is given to find it by");
+	return error == 0 ? open_handle(domain, &attr, true, out, context) : error;
 }
 
 int

@@ -25,6 +25,7 @@
 #include "domain/backend.h"
 #include "domain/domain.h"
 #include "domain/error.h"
+#include "domain/sized.h"
 #include "domain/thread.h"
 #include "waiter.h"
 
@@ -334,6 +335,17 @@ trip_native_close(struct trip_native *native)
 	trip_native_give_slot(native->domain, native->home, native->slot);
 }
 
+static int
+give_cond(struct trip_native *native, struct trip_mutex_cond *given)
+{
+	const struct trip_mutex_cond own = {.mutex = &native->mutex, .cond = &native->cond};
+	int error = TRIP_SIZED_CHECK(trip_mutex_cond, given->size);
+
+	if (error == 0)
+		TRIP_SIZED_GIVE(given, &own);
+	return error;
+}
+
 int
 trip_native_control(struct trip_native *native, int command, void *arg)
 {
@@ -344,13 +356,8 @@ trip_native_control(struct trip_native *native, int command, void *arg)
 		*(int *)arg = native->fd;
 		return 0;
 	}
-	if (native->kind == TRIP_WAIT_MUTEX_COND) {
-		*(struct trip_mutex_cond *)arg = (struct trip_mutex_cond){
-			.mutex = &native->mutex,
-			.cond = &native->cond,
-		};
-		return 0;
-	}
+	if (native->kind == TRIP_WAIT_MUTEX_COND)
+		return give_cond(native, arg);
 	return trip_error_set(
 		ENOSYS, "control: wait object %d is not retrievable", (int)native->kind);
 }

@@ -8,9 +8,12 @@
 
 #include <trip_poll.h>
 
+#include <rte_common.h>
+
 #include "cntr/cntr.h"
 #include "domain/detach.h"
 #include "domain/error.h"
+#include "domain/sized.h"
 #include "domain/progress.h"
 
 struct member {
@@ -32,18 +35,18 @@ struct trip_poll_set {
 
 int
 trip_poll_open(
-	struct trip_domain *domain, const struct trip_poll_attr *attr, struct trip_poll_set **out)
+	struct trip_domain *domain, const struct trip_poll_attr *given, struct trip_poll_set **out)
 {
+	struct trip_poll_attr attr;
 	struct trip_poll_set *set;
 
 	if (trip_detach_check(domain) != 0)
 		return -ESHUTDOWN;
-	if (attr != NULL && attr->size != sizeof(*attr))
-		return trip_error_set(EINVAL, "poll set: attribute size %zu is not the known %zu",
-			attr->size, sizeof(*attr));
-	if (attr != NULL && attr->flags != 0)
+	if (TRIP_SIZED_TAKE(trip_poll_attr, &attr, given) != 0)
+		return -EINVAL;
+	if (attr.flags != 0)
 		return trip_error_set(
-			EINVAL, "poll set: flags 0x%" PRIx64 " are not 0", attr->flags);
+			EINVAL, "poll set: flags 0x%" PRIx64 " are not 0", attr.flags);
 	set = calloc(1, sizeof(*set));
 	if (set == NULL)
 		return trip_error_set(ENOMEM, "poll set: no memory for its handle");
@@ -193,10 +196,11 @@ report(struct member *member)
 }
 
 static int
-report_all(struct trip_poll_set *set, void **context, int count)
+report_all(struct trip_poll_set *set, void **context, uint32_t count)
 {
-	int n = 0;
+	uint32_t n = 0;
 
+	count = RTE_MIN(count, (uint32_t)INT32_MAX);
 	pthread_mutex_lock(&set->lock);
 	for (uint32_t i = 0; i < set->n_members && n < count; i++) {
 		struct member *member = &set->members[set->next];
@@ -206,18 +210,18 @@ report_all(struct trip_poll_set *set, void **context, int count)
 			context[n++] = member->cntr->context;
 	}
 	pthread_mutex_unlock(&set->lock);
-	return n;
+	return (int)n;
 }
 
 int
-trip_poll(struct trip_poll_set *set, void **context, int count)
+trip_poll(struct trip_poll_set *set, void **context, uint32_t count)
 {
 	int n;
 
 	if (trip_detach_check(set->domain) != 0)
 		return -ESHUTDOWN;
-	if (count < 0 || (count > 0 && context == NULL))
-		return trip_error_set(EINVAL, "poll set: no room for %d contexts", count);
+	if (count > 0 && context == NULL)
+		return trip_error_set(EINVAL, "poll set: no room for %" PRIu32 " contexts", count);
 	/* Calls that a home makes meanwhile may close any other set. */
 	atomic_fetch_add_explicit(&set->refs, 1, memory_order_relaxed);
 	if (set->domain->attr.progress == TRIP_PROGRESS_MANUAL)

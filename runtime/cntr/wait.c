@@ -274,7 +274,7 @@ refs_of(struct trip_fid *fid)
 }
 
 static int
-check_fids(struct trip_domain *domain, struct trip_fid *const *fids, size_t count)
+check_fids(struct trip_domain *domain, struct trip_fid *const *fids, uint32_t count)
 {
 	if (fids == NULL || count == 0)
 		return trip_error_set(EINVAL, "trywait: no object is given");
@@ -298,7 +298,7 @@ check_fids(struct trip_domain *domain, struct trip_fid *const *fids, size_t coun
 
 /* Calls that a home makes meanwhile may close anything but these. */
 static void
-progress_holding(struct trip_domain *domain, struct trip_fid *const *fids, size_t count)
+progress_holding(struct trip_domain *domain, struct trip_fid *const *fids, uint32_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		atomic_fetch_add_explicit(refs_of(fids[i]), 1, memory_order_relaxed);
@@ -331,7 +331,7 @@ trywait_cntr(struct trip_cntr *cntr)
 }
 
 int
-trip_trywait(struct trip_domain *domain, struct trip_fid *const *fids, size_t count)
+trip_trywait(struct trip_domain *domain, struct trip_fid *const *fids, uint32_t count)
 {
 	int result = trip_detach_check(domain);
 

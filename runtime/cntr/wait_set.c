@@ -19,6 +19,7 @@
 #include "cntr/wait_set.h"
 #include "domain/detach.h"
 #include "domain/error.h"
+#include "domain/sized.h"
 #include "domain/progress.h"
 #include "waiter.h"
 
@@ -62,9 +63,6 @@ trip_wait_fid(struct trip_wait_set *set)
 static int
 check_attr(const struct trip_wait_attr *attr)
 {
-	if (attr == NULL || attr->size != sizeof(*attr))
-		return trip_error_set(EINVAL, "wait set: attribute size %zu is not the known %zu",
-			attr != NULL ? attr->size : 0, sizeof(*attr));
 	if (attr->flags != 0)
 		return trip_error_set(
 			EINVAL, "wait set: flags 0x%" PRIx64 " are not 0", attr->flags);
@@ -83,13 +81,16 @@ check_attr(const struct trip_wait_attr *attr)
 
 int
 trip_wait_open(
-	struct trip_domain *domain, const struct trip_wait_attr *attr, struct trip_wait_set **out)
+	struct trip_domain *domain, const struct trip_wait_attr *given, struct trip_wait_set **out)
 {
+	struct trip_wait_attr attr;
 	struct trip_wait_set *set;
 	int error = trip_detach_check(domain);
 
 	if (error == 0)
-		error = check_attr(attr);
+		error = TRIP_SIZED_TAKE(trip_wait_attr, &attr, given);
+	if (error == 0)
+		error = check_attr(&attr);
 	if (error != 0)
 		return error;
 	set = calloc(1, sizeof(*set));
@@ -97,9 +98,9 @@ trip_wait_open(
 		return trip_error_set(ENOMEM, "wait set: no memory for its handle");
 	set->fid.domain = domain;
 	set->fid.kind = TRIP_FID_WAIT_SET;
-	set->fid.wait_obj = attr->wait_obj;
+	set->fid.wait_obj = attr.wait_obj;
 	pthread_mutex_init(&set->lock, NULL);
-	error = trip_native_open(&set->native, domain, domain->engine.homes[0], attr->wait_obj);
+	error = trip_native_open(&set->native, domain, domain->engine.homes[0], attr.wait_obj);
 	if (error != 0) {
 		free(set);
 		return error;

@@ -14,6 +14,7 @@
 #include "domain/domain.h"
 #include "domain/error.h"
 #include "domain/layout.h"
+#include "domain/sized.h"
 #include "domain/thread.h"
 
 /* Spins on a held lock before its holder may need the CPU that we are on. */
@@ -181,12 +182,17 @@ trip_domain_close(struct trip_domain *domain)
 int
 trip_domain_footprint(const struct trip_domain_attr *given, struct trip_domain_footprint *footprint)
 {
+	struct trip_domain_footprint own;
 	struct trip_domain_attr attr;
-	int error = trip_layout_attr(given, &attr);
+	int error = TRIP_SIZED_CHECK(trip_domain_footprint, footprint->size);
 
 	if (error == 0)
-		trip_layout_footprint(&attr, footprint);
-	return error;
+		error = trip_layout_attr(given, &attr);
+	if (error != 0)
+		return error;
+	trip_layout_footprint(&attr, &own);
+	TRIP_SIZED_GIVE(footprint, &own);
+	return 0;
 }
 
 static void

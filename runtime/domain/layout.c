@@ -12,6 +12,7 @@
 #include "domain/error.h"
 #include "domain/idle.h"
 #include "domain/layout.h"
+#include "domain/sized.h"
 
 /* Slots of the channels by which a home's functions queue work. */
 #define HANDLER_SLOTS 4096u
@@ -110,12 +111,10 @@ trip_layout_attr(const struct trip_domain_attr *given, struct trip_domain_attr *
 	};
 	int error;
 
-	*attr = given != NULL ? *given
-			      : (struct trip_domain_attr){
-					.size = sizeof(*attr), .progress = TRIP_PROGRESS_MANUAL};
-	if (attr->size != sizeof(*attr))
-		return trip_error_set(EINVAL, "domain: attribute size %zu is not the known %zu",
-			attr->size, sizeof(*attr));
+	if (TRIP_SIZED_TAKE(trip_domain_attr, attr, given) != 0)
+		return -EINVAL;
+	if (given == NULL)
+		attr->progress = TRIP_PROGRESS_MANUAL;
 	if (attr->name == NULL)
 		attr->name = "trip";
 	error = trip_error_check_name("domain", attr->name, TRIP_DOMAIN_NAME_MAX);

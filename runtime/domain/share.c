@@ -6,6 +6,8 @@
 
 #include <rte_common.h>
 
+#include <trip_version.h>
+
 #include "domain/domain.h"
 #include "domain/share.h"
 #include "node.h"
@@ -24,7 +26,7 @@ trip_share_layout(void)
 		sizeof(struct trip_waiter),
 		sizeof(struct trip_waiter_node),
 		sizeof(struct trip_work_desc),
-		sizeof(struct trip_work_event),
+		sizeof(struct trip_event),
 		sizeof(struct trip_flow_feed),
 		sizeof(struct trip_count),
 		sizeof(struct trip_count_moments),
@@ -37,7 +39,7 @@ trip_share_layout(void)
 
 	for (unsigned int i = 0; i < RTE_DIM(sizes); i++)
 		hash = (hash ^ (uint32_t)sizes[i]) * 16777619u;
-	for (const char *c = TRIP_VERSION; *c != 0; c++)
+	for (const char *c = TRIP_VERSION_STRING; *c != 0; c++)
 		hash = (hash ^ (unsigned char)*c) * 16777619u;
 	return hash;
 }
@@ -49,7 +51,7 @@ trip_share_write(struct trip_domain *domain, struct trip_share *share)
 		domain->nonce = domain->engine.tsc_hz ^ (uintptr_t)domain;
 	*share = (struct trip_share){
 		.layout = trip_share_layout(),
-		.version = TRIP_VERSION,
+		.version = TRIP_VERSION_STRING,
 		.nonce = domain->nonce,
 	};
 }

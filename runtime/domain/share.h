@@ -22,7 +22,7 @@ struct trip_share {
 	_Atomic uint64_t magic;
 	/* Of what both sides compile in. */
 	uint32_t layout;
-	/* TRIP_VERSION, for the message. */
+	/* TRIP_VERSION_STRING, for the message. */
 	char version[16];
 	/* Of this domain alone. */
 	uint64_t nonce;

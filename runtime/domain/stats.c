@@ -10,6 +10,7 @@
 #include "domain/backend.h"
 #include "domain/detach.h"
 #include "domain/domain.h"
+#include "domain/sized.h"
 #include "domain/stats.h"
 
 static uint64_t
@@ -71,14 +72,17 @@ int
 trip_domain_stats_read(struct trip_domain *domain, struct trip_domain_stats *stats)
 {
 	struct trip_client_home homes[TRIP_HOMES_MAX];
+	struct trip_domain_stats own = {0};
 	int n = trip_detach_check(domain);
 
+	if (n == 0)
+		n = TRIP_SIZED_CHECK(trip_domain_stats, stats->size);
 	if (n == 0)
 		n = domain->backend->homes(domain, homes);
 	if (n < 0)
 		return n;
-	*stats = (struct trip_domain_stats){0};
 	for (int i = 0; i < n; i++)
-		add(stats, &homes[i]);
+		add(&own, &homes[i]);
+	TRIP_SIZED_GIVE(stats, &own);
 	return 0;
 }

@@ -27,6 +27,7 @@
 #include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
+#include "domain/sized.h"
 #include "flow/counters.h"
 #include "flow/flow.h"
 
@@ -81,20 +82,19 @@ int
 trip_counters_create(struct trip_domain *domain, const struct trip_counters_init_attr *given,
 	struct trip_counters **out)
 {
-	static const struct trip_counters_init_attr defaults = {.size = sizeof(defaults)};
-	const struct trip_counters_init_attr *attr = given != NULL ? given : &defaults;
-	uint32_t n_slots = attr->n_slots != 0 ? attr->n_slots : TRIP_COUNTERS_SLOTS;
+	struct trip_counters_init_attr attr;
 	struct trip_counters *counters;
+	uint32_t n_slots;
 	int error;
 
 	if (trip_detach_check(domain) != 0)
 		return -ESHUTDOWN;
-	if (attr->size != sizeof(*attr))
-		return trip_error_set(EINVAL, "counters: attribute size %zu is not the known %zu",
-			attr->size, sizeof(*attr));
-	if (attr->comp_mask != 0)
+	if (TRIP_SIZED_TAKE(trip_counters_init_attr, &attr, given) != 0)
+		return -EINVAL;
+	if (attr.comp_mask != 0)
 		return trip_error_set(
-			EINVAL, "counters: comp_mask 0x%" PRIx32 " is not 0", attr->comp_mask);
+			EINVAL, "counters: comp_mask 0x%" PRIx32 " is not 0", attr.comp_mask);
+	n_slots = attr.n_slots != 0 ? attr.n_slots : TRIP_COUNTERS_SLOTS;
 	if (n_slots > TRIP_COUNTERS_SLOTS_MAX)
 		return trip_error_set(EINVAL, "counters: n_slots %" PRIu32 " is above the limit %d",
 			n_slots, TRIP_COUNTERS_SLOTS_MAX);
@@ -175,7 +175,7 @@ static void
 ask(struct trip_counters *counters)
 {
 	struct trip_binding *binding;
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 
 	LIST_FOREACH (binding, &counters->bindings, of_counters) {
 		if (binding->leaving)
@@ -209,10 +209,6 @@ fold(struct trip_counters *counters, struct point *point, const uint64_t counts[
 static int
 check_attach(const struct trip_counters *counters, const struct trip_counter_attach_attr *attr)
 {
-	if (attr->size != sizeof(*attr))
-		return trip_error_set(EINVAL,
-			"counters %" PRIu32 ": attribute size %zu is not the known %zu",
-			counters->id, attr->size, sizeof(*attr));
 	if (attr->comp_mask != 0)
 		return trip_error_set(EINVAL,
 			"counters %" PRIu32 ": comp_mask 0x%" PRIx32 " is not 0", counters->id,
@@ -333,7 +329,7 @@ attach_local(struct trip_counters *counters, const struct trip_counter_attach_at
 	struct trip_flow *flow)
 {
 	struct trip_domain *domain = counters->domain;
-	struct trip_flow_count now;
+	struct trip_flow_count now = {.size = sizeof(now)};
 	int error;
 
 	if (flow == NULL)
@@ -356,20 +352,23 @@ attach_local(struct trip_counters *counters, const struct trip_counter_attach_at
 
 int
 trip_counters_attach_point_flow(struct trip_counters *counters,
-	const struct trip_counter_attach_attr *attr, struct trip_flow *flow)
+	const struct trip_counter_attach_attr *given, struct trip_flow *flow)
 {
 	struct trip_domain *domain = counters->domain;
+	struct trip_counter_attach_attr attr;
 	int error = trip_detach_check(domain);
 
 	if (error == 0)
-		error = check_attach(counters, attr);
+		error = TRIP_SIZED_TAKE(trip_counter_attach_attr, &attr, given);
+	if (error == 0)
+		error = check_attach(counters, &attr);
 	if (error != 0)
 		return error;
 	if (flow != NULL && trip_flow_domain(flow) != domain)
 		return trip_error_set(EXDEV,
 			"counters %" PRIu32 ": flow %" PRIu32 " is of another domain", counters->id,
 			flow->index);
-	return domain->backend->counters->attach(counters, attr, flow);
+	return domain->backend->counters->attach(counters, &attr, flow);
 }
 
 static int

@@ -11,10 +11,13 @@
 #include <rte_ethdev.h>
 #include <rte_log.h>
 
+#include <trip_error.h>
+
 #include "domain/backend.h"
 #include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
+#include "domain/sized.h"
 #include "flow/counters.h"
 #include "flow/flow.h"
 #include "work/submitter.h"
@@ -58,20 +61,30 @@ check_cntrs(const struct trip_port *port, const struct trip_flow_attr *attr,
 }
 
 static int
-check_attr(const struct trip_flow_order *order)
+take_attr(struct trip_flow_attr *attr, const struct trip_flow_attr *given,
+	struct rte_flow_error *error)
 {
-	const struct trip_flow_attr *attr = order->attr;
-
-	if (attr->size != sizeof(*attr))
-		return trip_flow_refuse(order->error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
-			"the attribute size is not the known one");
+	if (TRIP_SIZED_TAKE(trip_flow_attr, attr, given) != 0) {
+		if (error != NULL)
+			*error = (struct rte_flow_error){.type = RTE_FLOW_ERROR_TYPE_ATTR,
+				.cause = given,
+				.message = trip_error_message()};
+		return -EINVAL;
+	}
 	if ((unsigned int)attr->engine > TRIP_FLOW_ENGINE_SW)
-		return trip_flow_refuse(order->error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
-			"the engine is unknown");
+		return trip_flow_refuse(
+			error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, given, "the engine is unknown");
 	return 0;
 }
 
-static const struct trip_flow_attr default_attr = {.size = sizeof(default_attr)};
+/* What is said of our copy is said of what was given. */
+static int
+blame(const struct trip_flow_order *order, const struct trip_flow_attr *given, int result)
+{
+	if (order->error != NULL && order->error->cause == order->attr)
+		order->error->cause = given;
+	return result;
+}
 
 static const char asked_for[] = "the rule asks for it";
 static const char in_hardware[] = "the port's hardware counts it";
@@ -129,29 +142,30 @@ validate_local(uint16_t port_id, const struct trip_flow_order *order, const char
 }
 
 int
-trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
+trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *given,
 	const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
 	const char **reason, struct rte_flow_error *error)
 {
+	struct trip_flow_attr attr;
 	const struct trip_flow_order order = {
-		.attr = attr != NULL ? attr : &default_attr,
+		.attr = &attr,
 		.pattern = pattern,
 		.actions = actions,
 		.error = error,
 	};
 	const struct trip_backend *backend;
-	int result = check_attr(&order);
+	int result = take_attr(&attr, given, error);
 
 	if (result != 0)
 		return result;
 	if (rte_eal_process_type() != RTE_PROC_SECONDARY)
-		return validate_local(port_id, &order, reason);
+		return blame(&order, given, validate_local(port_id, &order, reason));
 	backend = trip_detach_backend();
-	return backend != NULL
-		       ? backend->flow->validate(port_id, &order, reason)
-		       : trip_flow_refuse(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
-				 "only the primary's driver can be asked, and this process is "
-				 "attached to no domain");
+	if (backend == NULL)
+		return trip_flow_refuse(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+			"only the primary's driver can be asked, and this process is attached to "
+			"no domain");
+	return blame(&order, given, backend->flow->validate(port_id, &order, reason));
 }
 
 /* Under the control lock. */
@@ -177,7 +191,7 @@ create(struct trip_flow *flow, const struct trip_flow_order *order)
 	enum trip_flow_engine engine = order->attr->engine;
 	struct rte_flow_error error;
 	const struct trip_flow_order hard = order_of(order, &error);
-	struct trip_port_facts facts;
+	struct trip_port_facts facts = {.size = sizeof(facts)};
 	char reason[TRIP_FLOW_REASON_MAX];
 	int result;
 
@@ -244,12 +258,13 @@ create_local(struct trip_port *port, const struct trip_flow_order *order, struct
 }
 
 int
-trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
+trip_flow_create(struct trip_port *port, const struct trip_flow_attr *given,
 	const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
 	struct trip_flow **out, struct rte_flow_error *error)
 {
+	struct trip_flow_attr attr;
 	const struct trip_flow_order order = {
-		.attr = attr != NULL ? attr : &default_attr,
+		.attr = &attr,
 		.pattern = pattern,
 		.actions = actions,
 		.error = error,
@@ -263,12 +278,13 @@ trip_flow_create(struct trip_port *port, const struct trip_flow_attr *attr,
 		return trip_flow_refuse(error, EDEADLK, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 			"neither a home nor a port's worker can create flows, which would wait for "
 			"it");
-	result = check_attr(&order);
-	if (result == 0)
-		result = check_cntrs(port, order.attr, error);
+	result = take_attr(&attr, given, error);
 	if (result != 0)
 		return result;
-	return port->domain->backend->flow->create(port, &order, out);
+	result = check_cntrs(port, &attr, error);
+	if (result == 0)
+		result = port->domain->backend->flow->create(port, &order, out);
+	return blame(&order, given, result);
 }
 
 static int
@@ -371,9 +387,16 @@ query_local(struct trip_flow *flow, struct trip_flow_count *count)
 int
 trip_flow_query(struct trip_flow *flow, struct trip_flow_count *count)
 {
-	if (trip_detach_check(flow->port->domain) != 0)
-		return -ESHUTDOWN;
-	return trip_flow_domain(flow)->backend->flow->query(flow, count);
+	struct trip_flow_count own;
+	int error = trip_detach_check(flow->port->domain);
+
+	if (error == 0)
+		error = TRIP_SIZED_CHECK(trip_flow_count, count->size);
+	if (error == 0)
+		error = trip_flow_domain(flow)->backend->flow->query(flow, &own);
+	if (error == 0)
+		TRIP_SIZED_GIVE(count, &own);
+	return error;
 }
 
 static struct trip_flow_more *

@@ -18,6 +18,7 @@
 #include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
+#include "domain/sized.h"
 #include "flow/flow.h"
 #include "flow/port.h"
 #include "hard.h"
@@ -27,25 +28,21 @@
 #define QUERY_US 1000
 
 static int
-check_queues(uint16_t port_id, const char *which, uint16_t n_queues, uint16_t configured)
+check_queues(uint16_t port_id, const char *which, uint32_t n_queues, uint16_t configured)
 {
 	if (n_queues <= configured)
 		return 0;
 	return trip_error_set(EINVAL,
-		"port %" PRIu16 ": %" PRIu16 " %s queues, but it is configured with %" PRIu16,
+		"port %" PRIu16 ": %" PRIu32 " %s queues, but it is configured with %" PRIu16,
 		port_id, n_queues, which, configured);
 }
 
 static int
-check_attr(const struct trip_port_attr *attr, uint16_t port_id, uint16_t *n_rx)
+check_attr(const struct trip_port_attr *attr, uint16_t port_id, uint32_t *n_rx)
 {
 	struct rte_eth_dev_info info;
 	int error;
 
-	if (attr->size != sizeof(*attr))
-		return trip_error_set(EINVAL,
-			"port %" PRIu16 ": attribute size %zu is not the known %zu", port_id,
-			attr->size, sizeof(*attr));
 	if ((unsigned int)attr->mode > TRIP_PORT_BURST)
 		return trip_error_set(
 			EINVAL, "port %" PRIu16 ": mode %d is unknown", port_id, (int)attr->mode);
@@ -199,7 +196,7 @@ free_port(struct trip_port *port)
 }
 
 static int
-take_side(struct trip_port_side *side, uint16_t n_queues)
+take_side(struct trip_port_side *side, uint32_t n_queues)
 {
 	size_t size = sizeof(*side->queues) * n_queues;
 
@@ -209,7 +206,7 @@ take_side(struct trip_port_side *side, uint16_t n_queues)
 	if (side->queues == NULL)
 		return -ENOMEM;
 	memset(side->queues, 0, size);
-	side->n_queues = n_queues;
+	side->n_queues = (uint16_t)n_queues;
 	return 0;
 }
 
@@ -218,7 +215,7 @@ open_local(struct trip_domain *domain, uint16_t port_id, const struct trip_port_
 	struct trip_port **out)
 {
 	struct trip_port *port;
-	uint16_t n_rx;
+	uint32_t n_rx;
 	int error = refuse_on_home(domain, port_id);
 
 	if (error == 0)
@@ -323,15 +320,15 @@ const struct trip_port_backend trip_port_local = {
 };
 
 int
-trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_port_attr *attr,
+trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct trip_port_attr *given,
 	struct trip_port **out)
 {
-	static const struct trip_port_attr defaults = {.size = sizeof(defaults)};
+	struct trip_port_attr attr;
 	int error = trip_detach_check(domain);
 
-	return error != 0 ? error
-			  : domain->backend->port->open(
-				    domain, port_id, attr != NULL ? attr : &defaults, out);
+	if (error == 0)
+		error = TRIP_SIZED_TAKE(trip_port_attr, &attr, given);
+	return error == 0 ? domain->backend->port->open(domain, port_id, &attr, out) : error;
 }
 
 int
@@ -354,28 +351,50 @@ trip_port_close(struct trip_port *port)
 int
 trip_port_facts(uint16_t port_id, struct trip_port_facts *facts)
 {
+	bool far = rte_eal_process_type() == RTE_PROC_SECONDARY;
 	const struct trip_backend *backend;
+	struct trip_port_facts own;
+	int error = TRIP_SIZED_CHECK(trip_port_facts, facts->size);
 
-	if (rte_eal_process_type() != RTE_PROC_SECONDARY)
-		return trip_port_hard_facts(port_id, facts);
-	backend = trip_detach_backend();
-	return backend != NULL ? backend->port->facts(port_id, facts) : -ENOTSUP;
+	if (error != 0)
+		return error;
+	backend = far ? trip_detach_backend() : NULL;
+	if (far && backend == NULL)
+		return -ENOTSUP;
+	error = far ? backend->port->facts(port_id, &own) : trip_port_hard_facts(port_id, &own);
+	if (error == 0)
+		TRIP_SIZED_GIVE(facts, &own);
+	return error;
 }
 
 int
 trip_port_facts_read(struct trip_port *port, struct trip_port_facts *facts)
 {
+	struct trip_port_facts own;
 	int error = trip_detach_check(port->domain);
 
-	return error != 0 ? error : port->domain->backend->port->facts_read(port, facts);
+	if (error == 0)
+		error = TRIP_SIZED_CHECK(trip_port_facts, facts->size);
+	if (error == 0)
+		error = port->domain->backend->port->facts_read(port, &own);
+	if (error == 0)
+		TRIP_SIZED_GIVE(facts, &own);
+	return error;
 }
 
 int
 trip_port_stats_read(struct trip_port *port, struct trip_port_stats *stats)
 {
+	struct trip_port_stats own;
 	int error = trip_detach_check(port->domain);
 
-	return error != 0 ? error : port->domain->backend->port->stats_read(port, stats);
+	if (error == 0)
+		error = TRIP_SIZED_CHECK(trip_port_stats, stats->size);
+	if (error == 0)
+		error = port->domain->backend->port->stats_read(port, &own);
+	if (error == 0)
+		TRIP_SIZED_GIVE(stats, &own);
+	return error;
 }
 
 int

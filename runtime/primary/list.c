@@ -10,6 +10,8 @@
 #include <rte_cycles.h>
 #include <rte_lcore.h>
 
+#include <trip_version.h>
+
 #include "cntr/registry.h"
 #include "domain/domain.h"
 #include "domain/error.h"
@@ -83,7 +85,7 @@ list_domain(struct lister *list)
 		.processes = 1,
 		.pid = (uint32_t)getpid(),
 		.progress = domain->attr.progress,
-		.version = TRIP_VERSION,
+		.version = TRIP_VERSION_STRING,
 	};
 	pthread_mutex_lock(&domain->lock);
 	out->cntrs = domain->n_cntrs;

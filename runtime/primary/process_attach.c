@@ -11,6 +11,7 @@
 #include <rte_lcore.h>
 
 #include <trip_error.h>
+#include <trip_version.h>
 
 #include "domain/domain.h"
 #include "domain/error.h"
@@ -69,7 +70,7 @@ check_admission(const struct trip_connection *connection, const struct trip_prot
 	if (attach->layout != trip_share_layout() || attach->nonce != server->domain->nonce)
 		return trip_error_set(EPROTO,
 			"domain \"%s\": the process has mapped another domain, or has another "
-			"version of the library than " TRIP_VERSION,
+			"version of the library than " TRIP_VERSION_STRING,
 			name);
 	if (connection->process != NULL)
 		return trip_error_set(EALREADY, "domain \"%s\": attached already", name);

@@ -224,7 +224,7 @@ trip_proxy_flow_do(struct trip_proxy_job *job)
 	struct trip_held_object *held =
 		trip_proxy_find_flow(job->process, job->request.flow_do.flow);
 	struct trip_protocol_counted *counted = &job->connection->reply.answer.counted;
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 	int error;
 
 	if (held == NULL)

@@ -2,7 +2,8 @@
 /* What the proxy does about ports. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
+
+#include <rte_common.h>
 
 #include "domain/error.h"
 #include "domain/progress.h"
@@ -76,47 +77,29 @@ int
 trip_proxy_port_facts(struct trip_proxy_job *job)
 {
 	const struct trip_protocol_port_ask *asked = &job->request.port_ask;
-	struct trip_protocol_facts *told = &job->connection->reply.answer.facts;
+	struct trip_port_facts *facts = &job->connection->reply.answer.facts;
 	struct trip_port *port = NULL;
-	struct trip_port_facts facts;
-	int error;
+	uint16_t port_id = (uint16_t)RTE_MIN(asked->port, UINT16_MAX);
 
 	if (asked->open != 0 && (port = find_port(job->process, asked->port)) == NULL)
 		return -EINVAL;
-	error = port != NULL ? trip_port_facts_read(port, &facts)
-			     : trip_port_facts(asked->port < UINT16_MAX ? (uint16_t)asked->port
-									: UINT16_MAX,
-				       &facts);
-	if (error != 0)
-		return error;
-	*told = (struct trip_protocol_facts){
-		.refresh_lag_ns = facts.refresh_lag_ns,
-		.query_ns = facts.query_ns,
-		.refresh_lag_from = (uint32_t)facts.refresh_lag_from,
-		.query_from = (uint32_t)facts.query_from,
-		.indirect_from = (uint32_t)facts.indirect_from,
-		.templates_from = (uint32_t)facts.templates_from,
-		.indirect = facts.indirect,
-		.thread_safe = facts.thread_safe,
-		.keeps_rules = facts.keeps_rules,
-		.keeps_shared = facts.keeps_shared,
-		.templates = facts.templates,
-	};
-	snprintf(told->driver, sizeof(told->driver), "%s", facts.driver);
-	snprintf(told->engine, sizeof(told->engine), "%s", facts.engine);
-	job->size = sizeof(*told);
-	return 0;
+	*facts = (struct trip_port_facts){.size = sizeof(*facts)};
+	job->size = sizeof(*facts);
+	return port != NULL ? trip_port_facts_read(port, facts) : trip_port_facts(port_id, facts);
 }
 
 int
 trip_proxy_port_stats(struct trip_proxy_job *job)
 {
 	struct trip_port *port = find_port(job->process, job->request.port_ask.port);
+	struct trip_port_stats *stats;
 
 	if (port == NULL)
 		return -EINVAL;
-	job->size = sizeof(job->connection->reply.answer.port_stats);
-	return trip_port_stats_read(port, &job->connection->reply.answer.port_stats);
+	stats = &job->connection->reply.answer.port_stats;
+	*stats = (struct trip_port_stats){.size = sizeof(*stats)};
+	job->size = sizeof(*stats);
+	return trip_port_stats_read(port, stats);
 }
 
 int

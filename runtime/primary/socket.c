@@ -45,7 +45,7 @@ usual_path(struct trip_server *server)
 	*strchrnul(prefix, GENERATION_MARK) = 0;
 	error = trip_client_path(prefix, server->domain->name, server->path, sizeof(server->path));
 	if (error != 0)
-		return trip_error_set(-error, "%s", trip_client_message());
+		return error;
 	strcpy(folder, server->path);
 	*strrchr(folder, '/') = 0;
 	if (mkdir(folder, 0755) != 0 && errno != EEXIST)

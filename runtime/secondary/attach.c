@@ -25,6 +25,7 @@
 #include <rte_memzone.h>
 
 #include <trip_error.h>
+#include <trip_version.h>
 
 #include "cntr/clock_cntr.h"
 #include "cntr/native.h"
@@ -34,6 +35,7 @@
 #include "domain/error.h"
 #include "domain/layout.h"
 #include "domain/share.h"
+#include "domain/sized.h"
 #include "domain/thread.h"
 #include "secondary/link.h"
 #include "work/work_refs.h"
@@ -93,10 +95,10 @@ check_header(const char *name, const struct trip_share *share)
 			"0x%016" PRIx64,
 			name, magic);
 	if (share->layout != trip_share_layout() ||
-		strncmp(share->version, TRIP_VERSION, sizeof(share->version)) != 0)
+		strncmp(share->version, TRIP_VERSION_STRING, sizeof(share->version)) != 0)
 		return trip_error_set(EPROTO,
 			"domain \"%s\": the primary has version %.16s of the library, this "
-			"process " TRIP_VERSION "; layouts 0x%08" PRIx32 " and 0x%08" PRIx32,
+			"process " TRIP_VERSION_STRING "; layouts 0x%08" PRIx32 " and 0x%08" PRIx32,
 			name, share->version, share->layout, trip_share_layout());
 	if (share->socket[0] == 0)
 		return trip_error_set(
@@ -353,14 +355,16 @@ attach(const char *name, struct trip_domain **out, void *context)
 }
 
 int
-trip_domain_attach(const char *name, struct trip_domain **out, void *context)
+trip_domain_attach(
+	const struct trip_domain_attach_attr *given, struct trip_domain **out, void *context)
 {
 	const struct timespec pause = {.tv_nsec = AGAIN_PAUSE_NS};
-	int error;
+	struct trip_domain_attach_attr attr;
+	int error = TRIP_SIZED_TAKE(trip_domain_attach_attr, &attr, given);
+	const char *name = attr.name != NULL ? attr.name : "trip";
 
-	if (name == NULL)
-		name = "trip";
-	error = trip_error_check_name("domain", name, TRIP_DOMAIN_NAME_MAX);
+	if (error == 0)
+		error = trip_error_check_name("domain", name, TRIP_DOMAIN_NAME_MAX);
 	if (error != 0)
 		return error;
 	if (rte_eal_process_type() != RTE_PROC_SECONDARY)

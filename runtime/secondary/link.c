@@ -31,12 +31,11 @@ has_ended(const struct trip_link *link)
 	return poll(&primary, 1, 0) == 1;
 }
 
-/* What the client library says becomes what this library says. The connection ends with the
- * primary, and with the domain. */
+/* The connection ends with the primary, and with the domain. Why stays the client's sentence. */
 static int
 fail_ended(int error)
 {
-	return trip_error_set(error == -EPIPE ? ESHUTDOWN : -error, "%s", trip_client_message());
+	return error == -EPIPE ? -ESHUTDOWN : error;
 }
 
 int

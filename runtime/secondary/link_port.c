@@ -178,41 +178,12 @@ close_found(struct trip_port *port)
 	return 0;
 }
 
-/* The constant string that a text of the primary's is: of drivers and engines, there are few. */
-static const char *
-constant(const char *text, size_t size)
-{
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static char texts[16][sizeof(((struct trip_protocol_facts *)0)->driver)];
-	unsigned int i = 0;
-
-	pthread_mutex_lock(&lock);
-	while (i < RTE_DIM(texts) && texts[i][0] != 0 && strncmp(texts[i], text, size) != 0)
-		i++;
-	if (i < RTE_DIM(texts) && texts[i][0] == 0)
-		memcpy(texts[i], text, size - 1);
-	pthread_mutex_unlock(&lock);
-	return i < RTE_DIM(texts) ? texts[i] : "unknown";
-}
-
 static void
-take_facts(struct trip_port_facts *facts, const struct trip_protocol_facts *told)
+take_facts(struct trip_port_facts *facts, const struct trip_port_facts *told)
 {
-	*facts = (struct trip_port_facts){
-		.driver = constant(told->driver, sizeof(told->driver)),
-		.engine = constant(told->engine, sizeof(told->engine)),
-		.refresh_lag_ns = told->refresh_lag_ns,
-		.query_ns = told->query_ns,
-		.refresh_lag_from = (enum trip_port_fact)told->refresh_lag_from,
-		.query_from = (enum trip_port_fact)told->query_from,
-		.indirect = told->indirect != 0,
-		.indirect_from = (enum trip_port_fact)told->indirect_from,
-		.thread_safe = told->thread_safe != 0,
-		.keeps_rules = told->keeps_rules != 0,
-		.keeps_shared = told->keeps_shared != 0,
-		.templates = told->templates != 0,
-		.templates_from = (enum trip_port_fact)told->templates_from,
-	};
+	*facts = *told;
+	facts->driver[sizeof(facts->driver) - 1] = 0;
+	facts->engine[sizeof(facts->engine) - 1] = 0;
 }
 
 static int

@@ -3,14 +3,21 @@
  * the channels. */
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_common.h>
 
 #include "domain/backend.h"
 #include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
+#include "domain/sized.h"
 #include "domain/thread.h"
 #include "work/submitter.h"
 #include "op.h"
+
+#define READ_BATCH 32u
 
 /* Where the operands begin in `op` of struct trip_work: behind target and value. */
 #define OPERANDS 2
@@ -24,9 +31,6 @@ _Static_assert(offsetof(struct trip_work, op.fill.limit) ==
 static int
 check_header(const struct trip_work *work)
 {
-	if (work->size != sizeof(*work))
-		return trip_error_set(EINVAL, "work: descriptor size %zu is not the known %zu",
-			work->size, sizeof(*work));
 	if (trip_op_of(work->op_type)->name == NULL)
 		return trip_error_set(ENOSYS, "work: operation %d is unknown", (int)work->op_type);
 	if ((work->flags & ~(TRIP_WORK_COMPLETION | TRIP_WORK_COALESCE)) != 0)
@@ -42,6 +46,8 @@ check_header(const struct trip_work *work)
 			(uint64_t)TRIP_CNTR_MAX);
 	if (work->interval == 0 && (work->flags & TRIP_WORK_COALESCE) != 0)
 		return trip_error_set(EINVAL, "work: there is no interval to coalesce");
+	if (unlikely(work->condition != NULL))
+		return trip_error_set(ENOSYS, "work: no condition is known but the threshold");
 	return 0;
 }
 
@@ -176,20 +182,19 @@ int
 trip_op_describe(enum trip_op number, struct trip_op_info *info)
 {
 	const struct trip_op_row *op = trip_op_of(number);
+	const struct trip_op_info own = {
+		.name = op->name, .target = op->target, .has_value = op->has_value};
+	int error = TRIP_SIZED_CHECK(trip_op_info, info->size);
 
-	if (info->size != sizeof(*info))
-		return trip_error_set(EINVAL, "operation: size %zu of its description is not %zu",
-			info->size, sizeof(*info));
-	if (op->name == NULL)
-		return trip_error_set(ENOSYS, "operation %d is unknown", (int)number);
-	info->name = op->name;
-	info->target = op->target;
-	info->has_value = op->has_value;
-	return 0;
+	if (error == 0 && op->name == NULL)
+		error = trip_error_set(ENOSYS, "operation %d is unknown", (int)number);
+	if (error == 0)
+		TRIP_SIZED_GIVE(info, &own);
+	return error;
 }
 
-int
-trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id)
+static int
+queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id)
 {
 	struct trip_submission request = {0};
 	int error = trip_detach_check(domain);
@@ -202,6 +207,23 @@ trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64
 	if (error == 0 && id != NULL)
 		*id = own;
 	return error;
+}
+
+/* Out of line: of programs that know another version. */
+static __attribute__((noinline)) int
+queue_sized(struct trip_domain *domain, const struct trip_work *work, uint64_t *id)
+{
+	struct trip_work own;
+	int error = TRIP_SIZED_TAKE(trip_work, &own, work);
+
+	return error == 0 ? queue(domain, &own, id) : error;
+}
+
+int
+trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id)
+{
+	return likely(work->size == sizeof(*work)) ? queue(domain, work, id)
+						   : queue_sized(domain, work, id);
 }
 
 int
@@ -257,39 +279,61 @@ trip_work_flush(struct trip_domain *domain, struct trip_cntr *cntr)
 	return error == 0 ? trip_detach_check(domain) : error;
 }
 
-static unsigned int
-read_home(struct trip_home *home, struct trip_work_event *events, size_t count, uint32_t *credits)
-{
-	unsigned int n = trip_event_ring_pop(
-		home->events, events, count > UINT32_MAX ? UINT32_MAX : (unsigned int)count);
+/* What the program has room for: `count` events of its size. */
+struct reading {
+	char *events;
+	size_t size;
+	uint32_t count;
+	/* Of one-shot items, of those that were read. */
+	uint32_t credits;
+};
 
-	for (unsigned int i = 0; i < n; i++) {
-		*credits += (events[i].flags & TRIP_EVENT_ONE_SHOT) != 0;
-		events[i].flags &= TRIP_WORK_MORE;
-		events[i].reserved = 0;
-	}
-	return n;
+static void
+give_event(struct reading *reading, const struct trip_event *event)
+{
+	struct trip_work_event shown;
+
+	trip_event_show(event, &shown);
+	shown.size = reading->size;
+	memcpy(reading->events, &shown, reading->size);
+	reading->events += reading->size;
+	reading->count--;
+	reading->credits += event->one_shot;
+}
+
+static void
+read_home(struct trip_home *home, struct reading *reading)
+{
+	struct trip_event events[READ_BATCH];
+	unsigned int n;
+
+	do {
+		n = trip_event_ring_pop(home->events, events, RTE_MIN(reading->count, READ_BATCH));
+		for (unsigned int i = 0; i < n; i++)
+			give_event(reading, &events[i]);
+	} while (n == READ_BATCH);
 }
 
 int
-trip_work_read(struct trip_domain *domain, struct trip_work_event *events, size_t count)
+trip_work_read(
+	struct trip_domain *domain, struct trip_work_event *events, size_t size, uint32_t count)
 {
-	uint32_t credits = 0;
-	size_t n = 0;
+	struct reading reading = {(char *)events, size, RTE_MIN(count, (uint32_t)INT32_MAX), 0};
+	uint32_t room = reading.count;
+	int error = trip_detach_check(domain);
 
-	if (trip_detach_check(domain) != 0)
-		return -ESHUTDOWN;
-	if (count > INT32_MAX)
-		count = INT32_MAX;
+	if (error == 0)
+		error = TRIP_SIZED_CHECK(trip_work_event, size);
+	if (error != 0)
+		return error;
 	pthread_mutex_lock(&domain->reader);
 	/* Goes on with the next home each time, so that none is starved. */
-	for (uint32_t i = 0; i < domain->engine.n_homes && n < count; i++) {
-		n += read_home(
-			domain->engine.homes[domain->read_home], events + n, count - n, &credits);
+	for (uint32_t i = 0; i < domain->engine.n_homes && reading.count > 0; i++) {
+		read_home(domain->engine.homes[domain->read_home], &reading);
 		domain->read_home = (domain->read_home + 1) % domain->engine.n_homes;
 	}
 	pthread_mutex_unlock(&domain->reader);
-	if (credits > 0)
-		trip_submitter_give_credit(domain, credits);
-	return (int)n;
+	if (reading.credits > 0)
+		trip_submitter_give_credit(domain, reading.credits);
+	return (int)(room - reading.count);
 }

@@ -20,7 +20,7 @@ static struct trip_random rnd;
 static void
 push(struct trip_event_ring *ring, struct model *model, uint64_t id, bool one_shot)
 {
-	struct trip_work_event event = {.id = id, .flags = one_shot ? TRIP_EVENT_ONE_SHOT : 0};
+	struct trip_event event = {.id = id, .one_shot = one_shot};
 	bool room = one_shot || model->count < ring->limit;
 
 	assert_int_equal(trip_event_ring_push(ring, &event), room);
@@ -32,14 +32,14 @@ push(struct trip_event_ring *ring, struct model *model, uint64_t id, bool one_sh
 static void
 pop(struct trip_event_ring *ring, struct model *model)
 {
-	struct trip_work_event events[8];
+	struct trip_event events[8];
 	unsigned int max = (unsigned int)trip_random_below(&rnd, 9);
 	unsigned int n = trip_event_ring_pop(ring, events, max);
 
 	assert_int_equal(n, model->count < max ? model->count : max);
 	for (unsigned int i = 0; i < n; i++) {
 		uint64_t expected = model->unread[model->head];
-		bool one_shot = (events[i].flags & TRIP_EVENT_ONE_SHOT) != 0;
+		bool one_shot = events[i].one_shot;
 
 		assert_int_equal(events[i].id << 1 | one_shot, expected);
 		model->head = (model->head + 1) % 4096;

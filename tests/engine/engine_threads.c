@@ -88,7 +88,7 @@ wait_for(struct worker *worker)
 static void
 look(struct worker *worker)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 
 	expect(worker, trip_domain_stats_read(harness_domain, &stats) == 0);
 	expect(worker, stats.scrub_repairs == 0 && stats.refused == 0);
@@ -279,7 +279,7 @@ count_heats(void)
 static void
 check_world(void)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 
 	atomic_store(&stage, 4);
 	for (unsigned int i = 0; i < WORKERS; i++)
@@ -304,7 +304,7 @@ check_world(void)
 static void
 everything_at_once(void **state)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 	uint64_t changes = 0;
 
 	open_world();

@@ -56,6 +56,7 @@ retrieve(struct waiter *waiter)
 {
 	struct epoll_event event = {.events = EPOLLIN};
 	void *arg = waiter->wait_obj == TRIP_WAIT_FD ? (void *)&waiter->fd : (void *)&waiter->cond;
+	waiter->cond.size = sizeof(waiter->cond);
 
 	if (!is_native(waiter))
 		return;

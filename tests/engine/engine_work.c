@@ -329,7 +329,7 @@ void
 engine_events(struct worker *worker)
 {
 	struct trip_work_event events[32];
-	int n = trip_work_read(harness_domain, events, 32);
+	int n = trip_work_read(harness_domain, events, sizeof(struct trip_work_event), 32);
 
 	expect(worker, n >= 0);
 	for (int i = 0; i < n; i++) {

@@ -98,7 +98,7 @@ monitor_fires_or_is_refused(void **state)
 static void
 sleep_looks_seldom(void **state)
 {
-	struct trip_domain_stats before, after;
+	struct trip_domain_stats before = {.size = sizeof(before)}, after = {.size = sizeof(after)};
 	struct trip_domain *domain;
 	uint64_t began, most;
 

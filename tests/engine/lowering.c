@@ -88,7 +88,7 @@ settle(void)
 static void
 tell(const char *what, uint32_t pending)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 
 	trip_domain_stats_read(domain, &stats);
 	printf("%s, %" PRIu32 " items: longest iteration %u items, %" PRIu64

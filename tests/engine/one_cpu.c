@@ -100,7 +100,7 @@ yields_of_a_turn(const struct trip_domain *domain)
 static uint64_t
 busy_iterations(struct trip_domain *domain)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 
 	trip_domain_stats_read(domain, &stats);
 	return stats.busy_iterations;

@@ -58,7 +58,7 @@ an_unknown_operation_has_no_name_and_no_target(void **state)
 	struct trip_op_info info = {.size = sizeof(info)};
 
 	for (unsigned int i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
-		struct trip_work_event event = {.result = 0};
+		struct trip_event event = {.result = 0};
 
 		assert_int_equal(trip_op_describe((enum trip_op)unknown[i], &info), -ENOSYS);
 		assert_int_equal(trip_op_targets(&engine, trip_op_of(unknown[i])->target), 0);

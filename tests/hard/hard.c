@@ -188,7 +188,7 @@ cntr_23_age_of_a_mixed_counter_is_the_worst(void **state)
 static void
 hard_facts_are_told(void **state)
 {
-	struct trip_port_facts facts;
+	struct trip_port_facts facts = {.size = sizeof(facts)};
 	struct trip_flow *flow;
 
 	hard_open(&hard_cached);
@@ -211,7 +211,7 @@ hard_facts_are_told(void **state)
 static void
 hard_lag_is_measured(void **state)
 {
-	struct trip_port_facts facts;
+	struct trip_port_facts facts = {.size = sizeof(facts)};
 	struct trip_flow *flow;
 	uint64_t n = 0;
 
@@ -242,7 +242,7 @@ hard_auto_falls_back_with_the_reason(void **state)
 {
 	const struct trip_flow_attr automatic = {0}, hw = {.engine = TRIP_FLOW_ENGINE_HW};
 	struct rte_flow_error error = {0};
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 	struct trip_flow *flow = NULL;
 
 	hard_open(&hard_direct);

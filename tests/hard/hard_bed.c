@@ -116,7 +116,7 @@ hard_destroy(struct trip_flow *flow)
 void
 hard_expect_flow(struct trip_flow *flow, uint64_t n, enum trip_flow_fate fate)
 {
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 
 	assert_int_equal(trip_flow_query(flow, &count), 0);
 	assert_int_equal(count.packets, n);
@@ -128,7 +128,7 @@ hard_expect_flow(struct trip_flow *flow, uint64_t n, enum trip_flow_fate fate)
 enum trip_flow_fate
 hard_fate_of(struct trip_flow *flow)
 {
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 
 	assert_int_equal(trip_flow_query(flow, &count), 0);
 	return count.fate;
@@ -137,7 +137,7 @@ hard_fate_of(struct trip_flow *flow)
 struct trip_port_stats
 hard_stats_of(void)
 {
-	struct trip_port_stats stats;
+	struct trip_port_stats stats = {.size = sizeof(stats)};
 
 	assert_int_equal(trip_port_stats_read(hard_bed.port, &stats), 0);
 	return stats;

@@ -206,7 +206,8 @@ hard_full_queue_is_an_error_of_the_operation(void **state)
 	harness_expect(hard_bed.completion, RING, MANY - RING);
 	assert_int_equal(hard_stats_of().operations, RING);
 	while (n < MANY)
-		n += (unsigned int)trip_work_read(harness_domain, events + n, MANY - n);
+		n += (unsigned int)trip_work_read(
+			harness_domain, events + n, sizeof(struct trip_work_event), MANY - n);
 	/* Those that were refused were told at once; the others in the order of their firing. */
 	for (unsigned int i = 0; i < MANY; i++) {
 		refused += events[i].result == -EAGAIN;
@@ -225,7 +226,7 @@ static void
 hard_operations_of_the_dead_end_before_it_is_dropped(void **state)
 {
 	struct trip_channel_client *client;
-	struct trip_work_event event;
+	struct trip_event event;
 	struct trip_home *home;
 	struct trip_flow *flow;
 	uint32_t channel;

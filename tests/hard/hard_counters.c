@@ -279,7 +279,7 @@ pnt_07_a_reader_is_waited_for(void **state)
 static void
 pnt_07_a_lost_flow_keeps_what_it_counted(void **state)
 {
-	struct trip_flow_count count = {.fate = TRIP_FLOW_FATE_PASS};
+	struct trip_flow_count count = {.size = sizeof(count)};
 	struct trip_flow *flow;
 
 	open_all(&hard_direct);

@@ -113,7 +113,7 @@ sweep_for(uint64_t time)
 static void
 expect_lag(uint64_t at_least, uint64_t at_most)
 {
-	struct trip_port_facts facts;
+	struct trip_port_facts facts = {.size = sizeof(facts)};
 
 	trip_hard_facts(&bed.hard, &facts);
 	trip_assert_range(facts.refresh_lag_ns, at_least, at_most);

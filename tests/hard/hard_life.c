@@ -283,7 +283,7 @@ static void
 hard_functions_do_not_wait_for_the_worker(void **state)
 {
 	struct trip_function *function;
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 	struct trip_flow *flow;
 	struct trip_work work;
 

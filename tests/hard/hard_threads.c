@@ -51,7 +51,7 @@ churn(void *arg)
 
 	for (uint64_t i = 0; i < trip_test_rounds(CHURNS); i++) {
 		struct trip_flow *flow = create(udp_port, ticks);
-		struct trip_flow_count count;
+		struct trip_flow_count count = {.size = sizeof(count)};
 
 		if (flow == NULL) {
 			failures++;
@@ -69,9 +69,9 @@ churn(void *arg)
 static void *
 look(void *arg)
 {
-	struct trip_flow_count count;
-	struct trip_port_stats stats;
-	struct trip_port_facts facts;
+	struct trip_flow_count count = {.size = sizeof(count)};
+	struct trip_port_stats stats = {.size = sizeof(stats)};
+	struct trip_port_facts facts = {.size = sizeof(facts)};
 	uint64_t last = 0, failures = 0;
 
 	while (atomic_load(&running) > 0) {

@@ -90,7 +90,7 @@ hws_trips_in_threshold_order(void **state)
 static void
 hws_facts_are_asked(void **state)
 {
-	struct trip_port_facts facts;
+	struct trip_port_facts facts = {.size = sizeof(facts)};
 	struct trip_flow *flow;
 
 	hws_open();

@@ -87,7 +87,7 @@ hws_expect_refused(const struct rte_flow_item *pattern, const struct trip_flow_a
 {
 	struct trip_flow_attr automatic = *attr;
 	struct rte_flow_error error = {0};
-	struct trip_flow_count counted;
+	struct trip_flow_count counted = {.size = sizeof(counted)};
 	struct trip_flow *flow = NULL;
 
 	assert_int_equal(hard_try_create(pattern, attr, &flow, &error), result);

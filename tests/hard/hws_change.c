@@ -224,7 +224,8 @@ hws_operations_go_together(void **state)
 	harness_expect(hard_bed.completion, DROPS + 1, 1);
 	assert_int_equal(fake_hws_longest_push(), DROPS - 1);
 	while (n < DROPS + 2)
-		n += (unsigned int)trip_work_read(harness_domain, events + n, DROPS + 2 - n);
+		n += (unsigned int)trip_work_read(
+			harness_domain, events + n, sizeof(struct trip_work_event), DROPS + 2 - n);
 	for (unsigned int i = 0; i < DROPS + 2; i++) {
 		assert_int_equal(events[i].context, i);
 		assert_int_equal(events[i].result, i == 1 ? -EIO : 0);

@@ -412,7 +412,7 @@ play_garbage(const char *arg)
 static void
 garbage_is_counted_and_told(void **state)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 	struct family_child child;
 	pid_t pid;
 

@@ -19,7 +19,12 @@ play_refused(const char *arg)
 			     : strcmp(arg, "lcore") == 0 ? -EINVAL
 							 : -EUSERS;
 
-	assert_int_equal(trip_domain_attach(name, &domain, NULL), expected);
+	assert_int_equal(
+		trip_domain_attach(
+			&(struct trip_domain_attach_attr){
+				.size = sizeof(struct trip_domain_attach_attr), .name = name},
+			&domain, NULL),
+		expected);
 	if (expected == -EINVAL)
 		assert_non_null(strstr(trip_error_message(), "lcore id 1 is the primary's"));
 	if (expected == -EUSERS)
@@ -30,7 +35,7 @@ play_refused(const char *arg)
 static void
 play_idle(const char *arg)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 	struct trip_function *function;
 
 	family_attach();
@@ -160,7 +165,7 @@ static void
 wait_by_cond(struct trip_cntr *cntr)
 {
 	struct trip_fid *fid = trip_cntr_fid(cntr);
-	struct trip_mutex_cond wait;
+	struct trip_mutex_cond wait = {.size = sizeof(wait)};
 
 	(void)trip_cntr_readerr(cntr);
 	assert_int_equal(trip_cntr_control(cntr, TRIP_GETWAIT, &wait), 0);
@@ -312,7 +317,7 @@ poll_05_sets_see_the_primary(void **state)
 static void
 read_event(struct trip_work_event *event)
 {
-	family_until(trip_work_read(family_domain, event, 1) == 1);
+	family_until(trip_work_read(family_domain, event, sizeof(struct trip_work_event), 1) == 1);
 }
 
 static void
@@ -352,7 +357,8 @@ play_works(const char *arg)
 		assert_int_equal(event.reserved, 0);
 	}
 	assert_int_equal(trip_work_flush(family_domain, NULL), 0);
-	assert_int_equal(trip_work_read(family_domain, &event, 1), 0);
+	assert_int_equal(
+		trip_work_read(family_domain, &event, sizeof(struct trip_work_event), 1), 0);
 	family_say('f');
 	assert_int_equal(family_listen(), 'a');
 	/* One that fires again and again, on a counter of our own. */
@@ -380,7 +386,7 @@ play_works(const char *arg)
 static void
 work_02_items_fire_in_order(enum trip_progress mode)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 	struct family_child child;
 	struct trip_cntr *trigger;
 	struct trip_work_event event;
@@ -393,7 +399,8 @@ work_02_items_fire_in_order(enum trip_progress mode)
 	assert_int_equal(family_hear(&child), 'f');
 	/* What was flushed fires no more; its events were the child's. */
 	trip_cntr_add(trigger, 1000);
-	assert_int_equal(trip_work_read(family_domain, &event, 1), 0);
+	assert_int_equal(
+		trip_work_read(family_domain, &event, sizeof(struct trip_work_event), 1), 0);
 	family_tell(&child, 'a');
 	family_end(&child);
 	assert_int_equal(trip_domain_stats_read(family_domain, &stats), 0);

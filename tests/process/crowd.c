@@ -145,7 +145,7 @@ expect_served(void)
 	struct trip_client *client;
 
 	if (trip_client_open(socket_path, &client) != 0)
-		fail_msg("%s", trip_client_message());
+		fail_msg("%s", trip_error_message());
 	trip_client_close(client);
 }
 

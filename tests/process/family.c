@@ -150,7 +150,7 @@ family_look_on(void)
 {
 	family_find_socket();
 	if (trip_client_open(path, &client) != 0)
-		fail_msg("%s", trip_client_message());
+		fail_msg("%s", trip_error_message());
 }
 
 void

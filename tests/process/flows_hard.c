@@ -37,7 +37,7 @@ work_07_hard_flows_end_with_their_process_by_hand(void **state)
 static enum trip_flow_fate
 fate_of(struct trip_flow *flow)
 {
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 
 	assert_int_equal(trip_flow_query(flow, &count), 0);
 	return count.fate;
@@ -199,7 +199,7 @@ validate(uint16_t port_id, enum trip_flow_engine engine, const struct rte_flow_i
 static void
 expect_facts(struct trip_port *found)
 {
-	struct trip_port_facts facts;
+	struct trip_port_facts facts = {.size = sizeof(facts)};
 
 	assert_int_equal(trip_port_facts(0, &facts), 0);
 	assert_string_equal(facts.driver, "mlx5_pci");
@@ -215,7 +215,7 @@ expect_facts(struct trip_port *found)
 static void
 play_validate(const char *arg)
 {
-	struct trip_port_facts facts;
+	struct trip_port_facts facts = {.size = sizeof(facts)};
 	const struct rte_flow_item_raw raw = {0};
 	struct rte_flow_item odd[] = {
 		{.type = RTE_FLOW_ITEM_TYPE_RAW, .spec = &raw}, {.type = RTE_FLOW_ITEM_TYPE_END}};

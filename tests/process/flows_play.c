@@ -8,7 +8,7 @@
 static void
 expect_count(struct trip_flow *flow, uint64_t packets, enum trip_flow_fate fate)
 {
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 
 	assert_int_equal(trip_flow_query(flow, &count), 0);
 	assert_int_equal(count.packets, packets);
@@ -43,7 +43,7 @@ flows_play(const char *arg)
 	struct trip_flow_attr attr = {
 		.size = sizeof(attr), .n_cntrs = 2, .engine = flows_engine->engine};
 	struct trip_cntr *cntrs[2], *completion;
-	struct trip_port_stats stats;
+	struct trip_port_stats stats = {.size = sizeof(stats)};
 	struct trip_port *found, *none;
 	struct trip_counters *counters;
 	struct trip_flow *flow;
@@ -163,7 +163,8 @@ flows_play_holder(const char *arg)
 	(void)flows_create(found, &attr, FLOWS_DNS + 2);
 	family_say('h');
 	for (;;)
-		(void)trip_flow_query(flow, &(struct trip_flow_count){0});
+		(void)trip_flow_query(
+			flow, &(struct trip_flow_count){.size = sizeof(struct trip_flow_count)});
 }
 
 /* Its flows end, and what they have counted stays where others use that. */

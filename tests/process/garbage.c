@@ -295,7 +295,7 @@ endure(const char *part, struct trip_domain_stats *stats)
 static void
 garbage_in_a_channel_does_no_harm(void **state)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 
 	endure("scribbler", &stats);
 	assert_true(stats.refused > 0);
@@ -304,7 +304,7 @@ garbage_in_a_channel_does_no_harm(void **state)
 static void
 garbage_on_the_socket_does_no_harm(void **state)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 
 	endure("babbler", &stats);
 }
@@ -331,7 +331,7 @@ static void
 play_stubborn(const char *arg)
 {
 	struct trip_cntr *by_fd, *by_cond;
-	struct trip_mutex_cond cond;
+	struct trip_mutex_cond cond = {.size = sizeof(cond)};
 	char path[32], target[64];
 	int fd;
 

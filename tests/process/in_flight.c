@@ -157,7 +157,7 @@ a_watch_that_cannot_be_had_is_an_error(void **state)
 	for (unsigned int i = 0; i < 2 * TRIP_SERVER_WATCHES; i++)
 		assert_int_equal(
 			trip_client_watch(socket_client, seen.id, &watch, &fd), -ETOOMANYREFS);
-	assert_non_null(strstr(trip_client_message(), "more than the 64 open files"));
+	assert_non_null(strstr(trip_error_message(), "more than the 64 open files"));
 	assert_int_equal(trip_client_read(socket_client, seen.id, &seen), 0);
 	let_go(ends);
 	socket_wait_for_fds(before);
@@ -356,7 +356,7 @@ no_client_leaves_others_without(void **state)
 	/* With each of these, one request of each connection at least is looked at. */
 	for (unsigned int i = 0; i < 2 * CONNECTIONS * ASKED; i++) {
 		if (trip_client_watch(socket_client, seen.id, &watch, &fd) != 0)
-			fail_msg("after %u: %s", i, trip_client_message());
+			fail_msg("after %u: %s", i, trip_error_message());
 		assert_int_equal(trip_client_unwatch(socket_client, watch), 0);
 	}
 	close(until[0]);
@@ -384,8 +384,9 @@ static void
 settle(void)
 {
 	for (unsigned int i = 0; i < 4; i++)
-		assert_int_equal(
-			trip_client_find(socket_client, "none", &(struct trip_client_cntr){0}),
+		assert_int_equal(trip_client_find(socket_client, "none",
+					 &(struct trip_client_cntr){
+						 .size = sizeof(struct trip_client_cntr)}),
 			-ENOENT);
 }
 

@@ -148,7 +148,7 @@ refused_everywhere(struct trip_cntr *cntr, struct trip_wait_set *set)
 		.op_type = TRIP_OP_CNTR_ADD,
 		.triggering_cntr = cntr,
 		.op.cntr = {.cntr = cntr, .value = 1}};
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 	struct trip_poll_set *poll_set;
 	struct trip_work_event event;
 	struct trip_cntr *other;
@@ -160,7 +160,8 @@ refused_everywhere(struct trip_cntr *cntr, struct trip_wait_set *set)
 	assert_int_equal(trip_wait(set, -1), -ESHUTDOWN);
 	assert_int_equal(trip_work_queue(family_domain, &work, NULL), -ESHUTDOWN);
 	assert_int_equal(trip_work_flush(family_domain, NULL), -ESHUTDOWN);
-	assert_int_equal(trip_work_read(family_domain, &event, 1), -ESHUTDOWN);
+	assert_int_equal(trip_work_read(family_domain, &event, sizeof(struct trip_work_event), 1),
+		-ESHUTDOWN);
 	assert_int_equal(trip_work_cancel(family_domain, 1), -ESHUTDOWN);
 	assert_int_equal(trip_thread_attach(family_domain), -ESHUTDOWN);
 	assert_int_equal(trip_thread_detach(family_domain), -ESHUTDOWN);
@@ -177,7 +178,7 @@ refused_everywhere(struct trip_cntr *cntr, struct trip_wait_set *set)
 static void
 look_on(const char *path, struct trip_client **client, struct pollfd *entry)
 {
-	struct trip_client_cntr seen;
+	struct trip_client_cntr seen = {.size = sizeof(seen)};
 	uint32_t watch;
 
 	assert_int_equal(trip_client_open(path, client), 0);
@@ -198,7 +199,7 @@ play_orphan(const char *arg)
 	struct trip_cntr_attr member = {.size = sizeof(member), .wait_obj = TRIP_WAIT_SET};
 	struct waiting waiting[5] = {0};
 	pthread_t callers[2];
-	struct trip_client_cntr seen;
+	struct trip_client_cntr seen = {.size = sizeof(seen)};
 	struct trip_client *client;
 	struct pollfd watch;
 	uint64_t began, took;
@@ -216,6 +217,7 @@ play_orphan(const char *arg)
 	}
 	assert_int_equal(trip_cntr_control(waiting[2].cntr, TRIP_GETWAIT, &waiting[2].fd), 0);
 	assert_int_equal(trip_cntr_arm(waiting[2].cntr, 1000), 0);
+	waiting[3].cond.size = sizeof(waiting[3].cond);
 	assert_int_equal(trip_cntr_control(waiting[3].cntr, TRIP_GETWAIT, &waiting[3].cond), 0);
 	assert_int_equal(trip_wait_open(family_domain, &set_attr, &waiting[4].set), 0);
 	member.wait_set = waiting[4].set;

@@ -210,7 +210,7 @@ make_flow(uint16_t udp_port, const struct rte_flow_action *actions, struct trip_
 static uint64_t
 counted(struct trip_flow *flow)
 {
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 
 	assert_int_equal(trip_flow_query(flow, &count), 0);
 	assert_int_equal(count.bytes, count.packets * FLOWS_PACKET);
@@ -220,7 +220,7 @@ counted(struct trip_flow *flow)
 static enum trip_flow_fate
 fate_of(struct trip_flow *flow)
 {
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 
 	assert_int_equal(trip_flow_query(flow, &count), 0);
 	return count.fate;
@@ -421,7 +421,7 @@ killed_in_a_burst(void **state)
 	open_all();
 	dns = make_flow(FLOWS_DNS, NULL, &cntr);
 	for (uint64_t round = 0; round < rounds; round++) {
-		struct trip_flow_count count;
+		struct trip_flow_count count = {.size = sizeof(count)};
 
 		poller = start_poller(8);
 		assert_int_equal(trip_flow_query(dns, &count), 0);
@@ -441,7 +441,9 @@ killed_in_a_burst(void **state)
 		leave(&poller);
 		family_until(family_attached() == 0);
 	}
-	assert_int_equal(trip_flow_query(dns, &(struct trip_flow_count){0}), 0);
+	assert_int_equal(trip_flow_query(dns,
+				 &(struct trip_flow_count){.size = sizeof(struct trip_flow_count)}),
+		0);
 	assert_int_equal(trip_domain_check(family_domain, stdout), 0);
 	assert_int_equal(trip_flow_destroy(dns), 0);
 	close_all();

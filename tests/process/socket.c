@@ -81,7 +81,7 @@ static void
 counters_are_found_and_read(void **state)
 {
 	struct trip_cntr *cntr = socket_cntr("one");
-	struct trip_client_cntr seen = socket_find("one"), again;
+	struct trip_client_cntr seen = socket_find("one"), again = {.size = sizeof(again)};
 	char name[64];
 
 	assert_string_equal(seen.name, "one");
@@ -93,7 +93,7 @@ counters_are_found_and_read(void **state)
 	assert_int_equal(again.error, 2);
 	assert_int_not_equal(again.errgen, seen.errgen);
 	assert_int_equal(trip_client_find(socket_client, "two", &again), -ENOENT);
-	assert_non_null(strstr(trip_client_message(), "two"));
+	assert_non_null(strstr(trip_error_message(), "two"));
 	assert_int_equal(trip_client_find(socket_client, "no name", &again), -EINVAL);
 	memset(name, 'a', sizeof(name) - 1);
 	name[sizeof(name) - 1] = 0;
@@ -106,6 +106,108 @@ counters_are_found_and_read(void **state)
 	assert_int_equal(trip_client_read(socket_client, seen.id, &again), -ENOENT);
 	assert_int_equal(trip_client_read(socket_client, 0, &again), -ENOENT);
 	assert_int_equal(trip_client_read(socket_client, UINT64_MAX, &again), -ENOENT);
+	assert_int_equal(trip_cntr_close(cntr), 0);
+}
+
+static bool
+is_size(size_t size, size_t known)
+{
+	return size >= sizeof(size_t) && size <= known && size % sizeof(size_t) == 0;
+}
+
+static void
+expect_refused(int result, const char *name, size_t size)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s: size %zu is ", name, size);
+	if (result != -EINVAL || strstr(trip_error_message(), text) != trip_error_message())
+		fail_msg("%s of %zu bytes: %d, %s", name, size, result, trip_error_message());
+}
+
+/* Of a program of an earlier version; of a later one they are refused, by name. */
+static void
+records_may_be_shorter(void **state)
+{
+	static const struct {
+		const char *name;
+		enum trip_client_kind kind;
+		size_t size;
+	} kinds[] = {
+		{"struct trip_client_domain", TRIP_CLIENT_DOMAIN,
+			sizeof(struct trip_client_domain)},
+		{"struct trip_client_cntr", TRIP_CLIENT_CNTR, sizeof(struct trip_client_cntr)},
+		{"struct trip_client_work", TRIP_CLIENT_WORK, sizeof(struct trip_client_work)},
+		{"struct trip_client_flow", TRIP_CLIENT_FLOW, sizeof(struct trip_client_flow)},
+		{"struct trip_client_process", TRIP_CLIENT_PROCESS,
+			sizeof(struct trip_client_process)},
+		{"struct trip_client_home", TRIP_CLIENT_HOME, sizeof(struct trip_client_home)},
+	};
+	struct trip_cntr *cntr = socket_cntr("one");
+	unsigned char full[2048], some[2048];
+
+	for (unsigned int i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		size_t known = kinds[i].size;
+		uint64_t cursor = 0;
+		int n = trip_client_list(socket_client, kinds[i].kind, &cursor, full, known, 2),
+		    got;
+
+		assert_true(2 * known <= sizeof(full));
+		assert_true(n >= 0);
+		for (size_t size = 0; size <= known + 16; size++) {
+			memset(some, 0xa5, sizeof(some));
+			cursor = 0;
+			got = trip_client_list(
+				socket_client, kinds[i].kind, &cursor, some, size, 2);
+			if (!is_size(size, known)) {
+				expect_refused(got, kinds[i].name, size);
+				continue;
+			}
+			assert_int_equal(got, n);
+			for (int r = 0; r < n; r++) {
+				assert_memory_equal(&some[r * size], &size, sizeof(size));
+				assert_memory_equal(
+					&some[r * size + 8], &full[r * known + 8], size - 8);
+			}
+			for (size_t at = (size_t)n * size; at < sizeof(some); at++)
+				assert_int_equal(some[at], 0xa5);
+		}
+	}
+	assert_int_equal(trip_cntr_close(cntr), 0);
+}
+
+static void
+counters_seen_may_be_shorter(void **state)
+{
+	struct trip_cntr *cntr = socket_cntr("one");
+	struct trip_client_cntr one = socket_find("one"), seen;
+	uint32_t watch;
+	int fd;
+
+	assert_int_equal(trip_client_watch(socket_client, one.id, &watch, &fd), 0);
+	for (size_t size = 0; size <= sizeof(seen) + 16; size++) {
+		bool good = is_size(size, sizeof(seen));
+		int results[3];
+
+		memset(&seen, 0xa5, sizeof(seen));
+		seen.size = size;
+		results[0] = trip_client_find(socket_client, "one", &seen);
+		if (!good)
+			expect_refused(results[0], "struct trip_client_cntr", size);
+		results[1] = trip_client_read(socket_client, one.id, &seen);
+		if (!good)
+			expect_refused(results[1], "struct trip_client_cntr", size);
+		results[2] = trip_client_arm(socket_client, watch, 1000, &seen);
+		if (!good)
+			expect_refused(results[2], "struct trip_client_cntr", size);
+		for (unsigned int i = 0; i < 3 && good; i++)
+			assert_int_equal(results[i], 0);
+		if (good)
+			assert_memory_equal(&seen.id, &one.id, size - sizeof(size));
+		for (size_t at = good ? size : sizeof(size); at < sizeof(seen); at++)
+			assert_int_equal(((unsigned char *)&seen)[at], 0xa5);
+	}
+	assert_int_equal(trip_client_unwatch(socket_client, watch), 0);
 	assert_int_equal(trip_cntr_close(cntr), 0);
 }
 
@@ -222,7 +324,8 @@ the_next_threshold_is_told(void **state)
 	assert_int_equal(
 		trip_client_watch(socket_client, socket_find("trigger").id, &watch, &fd), 0);
 	assert_int_equal(trip_client_arm(socket_client, watch, 80,
-				 &(struct trip_client_cntr){.success = 60,
+				 &(struct trip_client_cntr){.size = sizeof(struct trip_client_cntr),
+					 .success = 60,
 					 .error = 10,
 					 .errgen = socket_find("trigger").errgen,
 					 .setgen = socket_find("trigger").setgen}),
@@ -309,7 +412,7 @@ watches_are_limited_and_end_with_the_connection(void **state)
 		assert_int_equal(trip_client_open(socket_path, &others[i]), 0);
 		while (trip_client_watch(others[i], id, &watch, &fd) == 0)
 			n++;
-		assert_non_null(strstr(trip_client_message(), i == 0 ? "at most 64" : "all 100"));
+		assert_non_null(strstr(trip_error_message(), i == 0 ? "at most 64" : "all 100"));
 	}
 	/* A quarter of the waiters of both homes. */
 	assert_int_equal(n, 100);
@@ -375,7 +478,9 @@ one_primary_serves_a_path(void **state)
 			&other, NULL),
 		-EEXIST);
 	assert_int_equal(
-		trip_client_find(socket_client, "none", &(struct trip_client_cntr){0}), -ENOENT);
+		trip_client_find(socket_client, "none",
+			&(struct trip_client_cntr){.size = sizeof(struct trip_client_cntr)}),
+		-ENOENT);
 }
 
 static void
@@ -475,6 +580,8 @@ main(void)
 		SOCKET_TEST(domain_is_described),
 		SOCKET_TEST(all_counters_are_listed),
 		SOCKET_TEST(counters_are_found_and_read),
+		SOCKET_TEST(records_may_be_shorter),
+		SOCKET_TEST(counters_seen_may_be_shorter),
 		SOCKET_TEST(pending_work_is_listed),
 		SOCKET_TEST(the_last_threshold_of_an_interval_is_told),
 		SOCKET_TEST(the_next_threshold_is_told),

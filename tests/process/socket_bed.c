@@ -40,7 +40,7 @@ socket_open(void **state)
 {
 	if (socket_domain_open(socket_path, &socket_domain) != 0 ||
 		trip_client_open(socket_path, &socket_client) != 0)
-		fail_msg("%s; %s", trip_error_message(), trip_client_message());
+		fail_msg("%s", trip_error_message());
 	return 0;
 }
 
@@ -91,10 +91,10 @@ socket_cntr(const char *name)
 struct trip_client_cntr
 socket_find(const char *name)
 {
-	struct trip_client_cntr cntr;
+	struct trip_client_cntr cntr = {.size = sizeof(cntr)};
 
 	if (trip_client_find(socket_client, name, &cntr) != 0)
-		fail_msg("%s", trip_client_message());
+		fail_msg("%s", trip_error_message());
 	return cntr;
 }
 

@@ -232,14 +232,14 @@ now_ns(void)
 static void
 witness_open(struct witness *witness)
 {
-	struct trip_client_cntr seen;
+	struct trip_client_cntr seen = {.size = sizeof(seen)};
 
 	*witness = (struct witness){.cntr = family_cntr("bait", TRIP_WAIT_NONE),
 		.fired = family_cntr("fired", TRIP_WAIT_NONE)};
 	if (trip_client_open(family_socket(), &witness->client) != 0 ||
 		trip_client_find(witness->client, "bait", &seen) != 0 ||
 		trip_client_watch(witness->client, seen.id, &witness->watch, &witness->fd) != 0)
-		fail_msg("%s", trip_client_message());
+		fail_msg("%s", trip_error_message());
 }
 
 static bool
@@ -259,7 +259,7 @@ witness_round(struct witness *witness)
 		.op.cntr = {.cntr = witness->fired, .value = 1}};
 	uint64_t fired = trip_cntr_read(witness->fired), cursor = 0, began = now_ns(), signal;
 	struct trip_client_process processes[16];
-	struct trip_client_cntr seen;
+	struct trip_client_cntr seen = {.size = sizeof(seen)};
 
 	assert_true(trip_client_list(witness->client, TRIP_CLIENT_PROCESS, &cursor, processes,
 			    sizeof(*processes), 16) > 0);

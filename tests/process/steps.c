@@ -254,7 +254,7 @@ kill_in_call(unsigned int call, const struct baseline *baseline)
 static void
 killed_between_any_two_steps(void **state)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 	struct baseline baseline;
 	struct trip_cntr *theirs;
 

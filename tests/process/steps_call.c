@@ -162,7 +162,7 @@ do_create(struct scene *scene)
 static void
 do_query(struct scene *scene)
 {
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 
 	(void)trip_flow_query(scene->flow, &count);
 }

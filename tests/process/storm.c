@@ -71,6 +71,7 @@ witness_open(struct witness *witness)
 	member.wait_set = witness->set;
 	assert_int_equal(trip_cntr_find(family_domain, &member, &witness->member, NULL), 0);
 	assert_int_equal(trip_cntr_control(witness->by_fd, TRIP_GETWAIT, &witness->fd), 0);
+	witness->cond.size = sizeof(witness->cond);
 	assert_int_equal(trip_cntr_control(witness->by_cond, TRIP_GETWAIT, &witness->cond), 0);
 	witness->seen = family_find("seen", TRIP_WAIT_NONE);
 	witness->port = flows_find();
@@ -159,7 +160,7 @@ witness_shoot(struct witness *witness, uint64_t n)
 static void
 witness_burst(struct witness *witness, uint64_t n)
 {
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 
 	assert_int_equal(flows_burst(witness->port, STORM_QUEUES, FLOWS_DNS, 1), 1);
 	if (n % QUERY != 0)
@@ -175,7 +176,7 @@ witness_read(uint64_t *told, uint64_t n)
 	struct trip_work_event events[4];
 	int got;
 
-	while ((got = trip_work_read(family_domain, events, 4)) > 0)
+	while ((got = trip_work_read(family_domain, events, sizeof(struct trip_work_event), 4)) > 0)
 		for (int i = 0; i < got; i++)
 			assert_int_equal(events[i].context, ++*told);
 	assert_int_equal(got, 0);
@@ -337,7 +338,7 @@ close_all(void)
 static void
 tell(uint64_t rounds, uint64_t began, size_t leaked, struct trip_cntr *completion)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 
 	assert_int_equal(trip_domain_stats_read(family_domain, &stats), 0);
 	printf("%" PRIu64 " kills, %.2f s each; longest iteration %.1f us; %" PRIu64

@@ -21,7 +21,10 @@ visit(void)
 {
 	struct trip_domain *door;
 	struct trip_cntr *cntr = NULL;
-	int error = trip_domain_attach(DOOR, &door, NULL);
+	int error = trip_domain_attach(
+		&(struct trip_domain_attach_attr){
+			.size = sizeof(struct trip_domain_attach_attr), .name = DOOR},
+		&door, NULL);
 
 	if (error == -ENOENT || error == -ECONNREFUSED || error == -EAGAIN)
 		return false;

@@ -171,7 +171,7 @@ storm_rest(void)
 	family_tell(&stranger, 'r');
 	assert_int_equal(family_hear(&stranger), 'r');
 	if (trip_client_open(family_socket(), &last) != 0)
-		fail_msg("%s", trip_client_message());
+		fail_msg("%s", trip_error_message());
 	trip_client_close(last);
 	family_until(count_connections() == others);
 }

@@ -45,7 +45,7 @@ work(struct storm *storm, struct trip_cntr *own)
 		if (trip_work_queue(family_domain, &work, &id) == 0 && below(storm, 2) == 0)
 			(void)trip_work_cancel(family_domain, id);
 	}
-	(void)trip_work_read(family_domain, events, 16);
+	(void)trip_work_read(family_domain, events, sizeof(struct trip_work_event), 16);
 	if (below(storm, 2) == 0)
 		(void)trip_work_flush(family_domain, below(storm, 2) ? own : NULL);
 }
@@ -166,7 +166,7 @@ use_flows(struct storm *storm, struct trip_cntr *own)
 {
 	const struct trip_counter_attach_attr point = {.size = sizeof(point)};
 	struct trip_counters *counters = NULL;
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 	struct trip_flow *flow;
 	struct trip_port *port;
 	uint64_t value;

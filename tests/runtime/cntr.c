@@ -116,7 +116,7 @@ cntr_10_attributes_are_checked(void **state)
 	attr.wait_obj = (enum trip_wait_obj) - 1;
 	refuse_attr(&attr, -EINVAL);
 	for (size_t size = 0; size < 4 * sizeof(attr); size++) {
-		if (size == sizeof(attr))
+		if (size >= sizeof(size) && size <= sizeof(attr) && size % sizeof(size) == 0)
 			continue;
 		attr = good;
 		attr.size = size;

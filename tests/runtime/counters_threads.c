@@ -209,7 +209,8 @@ use_own(struct changer *changer, uint32_t rule)
 {
 	struct object *object = &world.objects[0];
 	uint32_t length = flows_length(&world.traffic[0], changer->first + rule);
-	struct trip_flow_count at_attach, count;
+	struct trip_flow_count at_attach = {.size = sizeof(at_attach)},
+			       count = {.size = sizeof(count)};
 	struct trip_counters *own;
 	uint64_t values[2];
 	struct trip_flow *flow;

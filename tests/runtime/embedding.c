@@ -203,7 +203,7 @@ use_works(struct trip_domain *domain, struct trip_port *port)
 	assert_int_equal(trip_cntr_wait(work.completion_cntr, 1, -1), 0);
 	assert_int_equal(trip_work_cancel(domain, id), 0);
 	assert_int_equal(trip_work_flush(domain, NULL), 0);
-	while (trip_work_read(domain, &event, 1) == 0)
+	while (trip_work_read(domain, &event, sizeof(struct trip_work_event), 1) == 0)
 		sched_yield();
 	assert_int_equal(trip_function_unregister(work.op.call.function), 0);
 	assert_int_equal(trip_cntr_close(work.triggering_cntr), 0);
@@ -238,7 +238,7 @@ static void
 use_flows(struct trip_domain *domain, struct trip_port *port)
 {
 	struct trip_flow_attr attr = {.size = sizeof(attr), .n_cntrs = 1};
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 	struct trip_cntr *cntr;
 	struct rte_mbuf *pkts[32];
 	struct trip_flow *flow;

@@ -53,7 +53,7 @@ create(uint16_t udp_port, struct trip_cntr *packets, struct trip_cntr *bytes)
 static void
 expect_count(struct trip_flow *flow, uint64_t packets, uint64_t bytes, enum trip_flow_fate fate)
 {
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 
 	assert_int_equal(trip_flow_query(flow, &count), 0);
 	assert_int_equal(count.packets, packets);

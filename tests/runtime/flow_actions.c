@@ -44,7 +44,7 @@ create(uint32_t group, uint32_t priority, const struct rte_flow_item *pattern,
 static uint64_t
 packets_of(struct trip_flow *flow)
 {
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 
 	assert_int_equal(trip_flow_query(flow, &count), 0);
 	return count.packets;
@@ -177,7 +177,7 @@ flow_egress_by_call(void **state)
 	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
 	struct trip_flow *flows[4];
 	struct rte_mbuf *pkts[20];
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 
 	open_port(TRIP_PORT_BURST);
 	flows[0] = create_egress(traffic_pattern(1000), drop, &cntr, 1);

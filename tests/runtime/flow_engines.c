@@ -34,7 +34,7 @@ static void
 expect(struct trip_flow *flow, uint64_t packets, enum trip_flow_fate fate,
 	enum trip_flow_engine engine)
 {
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 
 	assert_int_equal(trip_flow_query(flow, &count), 0);
 	assert_int_equal(count.packets, packets);

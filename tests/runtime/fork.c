@@ -102,7 +102,7 @@ static void
 refuse_counters(void)
 {
 	struct trip_cntr_attr named = {.size = sizeof(named), .name = "dns"};
-	struct trip_mutex_cond object;
+	struct trip_mutex_cond object = {.size = sizeof(object)};
 	struct trip_cntr *other;
 	int number;
 
@@ -158,7 +158,7 @@ refuse_works(void)
 	REFUSED(trip_work_cancel(harness_domain, pending));
 	REFUSED(trip_work_flush(harness_domain, NULL));
 	REFUSED(trip_work_flush(harness_domain, cntr));
-	REFUSED(trip_work_read(harness_domain, &event, 1));
+	REFUSED(trip_work_read(harness_domain, &event, sizeof(struct trip_work_event), 1));
 	REFUSED(trip_thread_attach(harness_domain));
 	REFUSED(trip_thread_detach(harness_domain));
 	REFUSED(trip_function_register(harness_domain, do_nothing, NULL, &other));
@@ -171,8 +171,8 @@ refuse_flows(void)
 	const struct trip_port_attr attr = {.size = sizeof(attr)};
 	struct trip_counters *other_counters;
 	struct rte_flow_error error;
-	struct trip_port_stats stats;
-	struct trip_flow_count count;
+	struct trip_port_stats stats = {.size = sizeof(stats)};
+	struct trip_flow_count count = {.size = sizeof(count)};
 	struct trip_port *other_port;
 	struct trip_flow *other;
 	uint64_t value;
@@ -195,7 +195,7 @@ refuse_domain(void)
 {
 	struct trip_domain_attr attr = {
 		.size = sizeof(attr), .name = "other", .progress = TRIP_PROGRESS_MANUAL};
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 	struct trip_domain *other;
 
 	REFUSED(trip_progress(harness_domain));
@@ -284,7 +284,7 @@ finish_child(pid_t child, int ends[2])
 static void
 wait_12_a_child_is_not_attached(void **state)
 {
-	struct trip_domain_stats before, after;
+	struct trip_domain_stats before = {.size = sizeof(before)}, after = {.size = sizeof(after)};
 	pid_t child;
 	int ends[2];
 

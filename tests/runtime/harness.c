@@ -100,7 +100,7 @@ harness_open(unsigned int homes, const struct trip_domain_attr *tune)
 void
 harness_close(void)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 
 	if (harness_away != NULL) {
 		harness_away->close();
@@ -174,7 +174,7 @@ take_events(struct harness_notes *notes)
 	uint32_t n = atomic_load_explicit(&notes->n, memory_order_relaxed);
 	struct trip_work_event event;
 
-	while (trip_work_read(harness_domain, &event, 1) == 1) {
+	while (trip_work_read(harness_domain, &event, sizeof(struct trip_work_event), 1) == 1) {
 		if (n < HARNESS_NOTES)
 			notes->event[n] = event;
 		atomic_store_explicit(&notes->n, ++n, memory_order_release);
@@ -223,7 +223,7 @@ ping(void)
 static uint64_t
 events_but_pings(void)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 
 	trip_domain_stats_read(harness_domain, &stats);
 	return stats.accepted + stats.fired + stats.canceled + stats.wakes - 2 * n_pings * n_homes;

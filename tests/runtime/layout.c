@@ -98,7 +98,10 @@ ask(enum what what, unsigned int homes, const struct trip_domain_attr *attr)
 static void
 attach(const char *name, struct trip_domain **domain)
 {
-	if (trip_domain_attach(name, domain, NULL) != 0)
+	if (trip_domain_attach(
+		    &(struct trip_domain_attach_attr){
+			    .size = sizeof(struct trip_domain_attach_attr), .name = name},
+		    domain, NULL) != 0)
 		fail_msg("%s", trip_error_message());
 }
 

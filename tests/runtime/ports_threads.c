@@ -327,7 +327,7 @@ open_world(uint64_t seed)
 static void
 close_world(void)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 
 	assert_int_equal(trip_domain_stats_read(domain, &stats), 0);
 	assert_int_equal(stats.scrub_repairs, 0);

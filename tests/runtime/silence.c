@@ -125,7 +125,7 @@ wait_10_updates_make_no_system_call(void **state)
 	static const enum trip_wait_obj objs[] = {TRIP_WAIT_NONE, TRIP_WAIT_YIELD, TRIP_WAIT_FD};
 	struct trip_cntr *cntrs[3];
 	struct updater updater = {.cntrs = cntrs, .n = 3};
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 	uint64_t wakes;
 
 	/* Sanitizers make system calls of their own. */

@@ -86,7 +86,7 @@ traffic_flow_destroy(struct trip_flow *flow)
 void
 traffic_settle(void)
 {
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 
 	traffic_wait();
 	for (unsigned int i = 0; i < CHAIN; i++) {

@@ -84,7 +84,7 @@ static void
 cntr_05_unspec_is_not_retrievable(void **state)
 {
 	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_UNSPEC);
-	struct trip_mutex_cond object;
+	struct trip_mutex_cond object = {.size = sizeof(object)};
 
 	assert_int_equal(trip_cntr_control(cntr, TRIP_GETWAIT, &object), -ENOSYS);
 	assert_int_equal(trip_cntr_control(cntr, TRIP_GETWAIT, NULL), -EINVAL);
@@ -121,7 +121,7 @@ cntr_06_an_open_set_of_the_domain(void **state)
 static struct trip_mutex_cond
 cond_of(struct trip_cntr *cntr)
 {
-	struct trip_mutex_cond object;
+	struct trip_mutex_cond object = {.size = sizeof(object)};
 
 	assert_int_equal(trip_cntr_control(cntr, TRIP_GETWAIT, &object), 0);
 	return object;
@@ -130,7 +130,7 @@ cond_of(struct trip_cntr *cntr)
 static uint64_t
 iterations(void)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 
 	assert_int_equal(trip_domain_stats_read(harness_domain, &stats), 0);
 	return stats.iterations;

@@ -308,7 +308,7 @@ wait_02_calls_that_progress_refuse_close(void **state)
 static uint64_t
 wakes(void)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 
 	assert_int_equal(trip_domain_stats_read(harness_domain, &stats), 0);
 	return stats.wakes;
@@ -439,7 +439,7 @@ wait_04_sets_become_ready(void **state)
 	struct trip_wait_set *fds = waits_set(TRIP_WAIT_FD);
 	struct trip_wait_set *conds = waits_set(TRIP_WAIT_MUTEX_COND);
 	struct trip_cntr *of_fds[4], *of_conds[4];
-	struct trip_mutex_cond object;
+	struct trip_mutex_cond object = {.size = sizeof(object)};
 
 	assert_int_equal(trip_wait_control(conds, TRIP_GETWAIT, &object), 0);
 	for (unsigned int i = 0; i < 4; i++) {

@@ -218,7 +218,7 @@ static void
 cntr_09_yield_spins(void **state)
 {
 	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_YIELD);
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 	struct waiter waiter;
 
 	for (uint64_t i = 1; i <= 200; i++) {
@@ -949,7 +949,8 @@ cntr_12_a_home_does_not_wait_for_itself(void **state)
 	work.op.call.function = function;
 	work.flags = TRIP_WORK_COMPLETION;
 	harness_queue(&work);
-	harness_until(trip_work_read(harness_domain, &event, 1) == 1);
+	harness_until(
+		trip_work_read(harness_domain, &event, sizeof(struct trip_work_event), 1) == 1);
 	assert_int_equal(event.result, -EDEADLK);
 	assert_int_equal(trip_function_unregister(function), 0);
 	harness_cntr_close(cntr);

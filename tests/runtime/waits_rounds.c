@@ -180,6 +180,7 @@ retrieve(struct pair *pair)
 {
 	enum trip_wait_obj wait_obj = pair->object->wait_obj;
 	void *arg = wait_obj == TRIP_WAIT_FD ? (void *)&pair->fd : (void *)&pair->cond;
+	pair->cond.size = sizeof(pair->cond);
 
 	if (wait_obj != TRIP_WAIT_FD && wait_obj != TRIP_WAIT_MUTEX_COND)
 		return;
@@ -262,7 +263,7 @@ cpu_us(void)
 static void
 tell(const struct object *object, uint64_t rounds, uint64_t blocked, uint64_t slept, uint64_t us)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 
 	assert_int_equal(trip_domain_stats_read(harness_domain, &stats), 0);
 	printf("%s: %" PRIu64 " rounds, %u waiters a round; blocked %" PRIu64

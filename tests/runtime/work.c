@@ -207,7 +207,7 @@ static void
 work_09_flush_cancels_what_a_counter_triggers(void **state)
 {
 	struct trip_cntr *one = harness_cntr(TRIP_WAIT_NONE), *two = harness_cntr(TRIP_WAIT_NONE);
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 
 	harness_notes_open(&notes);
 	for (uint64_t i = 0; i < 500; i++) {
@@ -622,11 +622,14 @@ work_15_completion_events(void **state)
 	harness_queue(&work);
 	work.flags = TRIP_WORK_COMPLETION;
 	assert_int_equal(trip_work_cancel(harness_domain, harness_queue(&work)), 0);
-	assert_int_equal(trip_work_read(harness_domain, events, 8), 0);
+	assert_int_equal(
+		trip_work_read(harness_domain, events, sizeof(struct trip_work_event), 8), 0);
 	trip_cntr_add(cntr, 15);
 	harness_settle();
-	assert_int_equal(trip_work_read(harness_domain, events, 0), 0);
-	assert_int_equal(trip_work_read(harness_domain, events, 8), 2);
+	assert_int_equal(
+		trip_work_read(harness_domain, events, sizeof(struct trip_work_event), 0), 0);
+	assert_int_equal(
+		trip_work_read(harness_domain, events, sizeof(struct trip_work_event), 8), 2);
 	for (unsigned int i = 0; i < 2; i++) {
 		assert_int_equal(events[i].id, id[i]);
 		assert_true(events[i].context == (i == 0 ? context : 0));
@@ -637,7 +640,8 @@ work_15_completion_events(void **state)
 		assert_int_equal(events[i].op_type, i == 0 ? TRIP_OP_CNTR_ADD : TRIP_OP_CNTR_SET);
 		assert_int_equal(events[i].flags, 0);
 	}
-	assert_int_equal(trip_work_read(harness_domain, events, 8), 0);
+	assert_int_equal(
+		trip_work_read(harness_domain, events, sizeof(struct trip_work_event), 8), 0);
 	harness_cntr_close(cntr);
 }
 
@@ -652,7 +656,8 @@ work_15_events_tell_the_result(void **state)
 	work.flags = TRIP_WORK_COMPLETION;
 	work.op.call.function = function_open(return_arg, &bad);
 	harness_queue(&work);
-	harness_until(trip_work_read(harness_domain, &event, 1) == 1);
+	harness_until(
+		trip_work_read(harness_domain, &event, sizeof(struct trip_work_event), 1) == 1);
 	assert_int_equal(event.result, -ENXIO);
 	assert_int_equal(event.op_type, TRIP_OP_CALL);
 	assert_int_equal(trip_function_unregister(work.op.call.function), 0);
@@ -666,7 +671,7 @@ work_15_no_event_is_lost(void **state)
 	const struct trip_domain_attr attr = {.max_events = 8};
 	struct trip_cntr *cntr, *target;
 	struct trip_work_event events[8];
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 	struct trip_work work;
 	uint64_t next = 0;
 
@@ -681,13 +686,15 @@ work_15_no_event_is_lost(void **state)
 		while (trip_work_queue(harness_domain, &work, NULL) != 0) {
 			int n;
 
-			harness_until((n = trip_work_read(harness_domain, events, 3)) > 0);
+			harness_until((n = trip_work_read(harness_domain, events,
+					       sizeof(struct trip_work_event), 3)) > 0);
 			for (int k = 0; k < n; k++)
 				assert_int_equal(events[k].context, next++);
 		}
 	}
 	harness_settle();
-	for (int n; (n = trip_work_read(harness_domain, events, 8)) > 0;)
+	for (int n; (n = trip_work_read(
+			     harness_domain, events, sizeof(struct trip_work_event), 8)) > 0;)
 		for (int k = 0; k < n; k++)
 			assert_int_equal(events[k].context, next++);
 	assert_int_equal(next, 1000);

@@ -104,7 +104,7 @@ end_at_the_maximum(uint32_t flags, uint64_t errors)
 {
 	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
 	uint32_t n = flags == 0 ? 2 : 1;
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 	uint64_t id;
 
 	harness_notes_open(&notes);

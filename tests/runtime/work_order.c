@@ -141,7 +141,7 @@ static void
 work_02_threshold_order(void **state)
 {
 	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
-	struct trip_domain_stats before, after;
+	struct trip_domain_stats before = {.size = sizeof(before)}, after = {.size = sizeof(after)};
 	uint64_t seeds = harness_rounds(SEEDS);
 
 	harness_notes_open(&notes);

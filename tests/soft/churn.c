@@ -246,7 +246,7 @@ check_flow(uint32_t index)
 static void
 close_world(void)
 {
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 	uint32_t i;
 
 	for (i = 0; i < FLOWS; i++) {

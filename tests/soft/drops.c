@@ -260,7 +260,7 @@ static void
 check_query(uint32_t index)
 {
 	struct flow *flow = &world.flows[index];
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 
 	if (flow->rule == NULL)
 		return;

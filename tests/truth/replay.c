@@ -144,7 +144,7 @@ close_domain(void)
 static struct trip_flow_count
 query(const struct flow *flow)
 {
-	struct trip_flow_count sum = {0}, count;
+	struct trip_flow_count sum = {.size = sizeof(sum)}, count = {.size = sizeof(count)};
 
 	for (unsigned int i = 0; i < flow->n_patterns; i++) {
 		trip_flow_query(flow->patterns[i], &count);

@@ -73,7 +73,7 @@ trip_apply_count_open(struct trip_apply_count *count, struct trip_domain *domain
 int
 trip_apply_count_query(const struct trip_apply_count *count, struct trip_flow_count *sum)
 {
-	struct trip_flow_count one;
+	struct trip_flow_count one = {.size = sizeof(one)};
 
 	*sum = (struct trip_flow_count){0};
 	for (unsigned int i = 0; i < count->n_flows; i++) {

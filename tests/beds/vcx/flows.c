@@ -105,7 +105,7 @@ destroy(struct trip_flow *flow)
 static struct trip_flow_count
 count_of(struct trip_flow *flow)
 {
-	struct trip_flow_count count;
+	struct trip_flow_count count = {.size = sizeof(count)};
 
 	assert_int_equal(trip_flow_query(flow, &count), 0);
 	return count;
@@ -114,7 +114,7 @@ count_of(struct trip_flow *flow)
 static struct trip_port_stats
 stats_of(void)
 {
-	struct trip_port_stats stats;
+	struct trip_port_stats stats = {.size = sizeof(stats)};
 
 	assert_int_equal(trip_port_stats_read(port, &stats), 0);
 	return stats;
@@ -175,7 +175,7 @@ seconds(uint64_t tsc)
 static void
 report_facts(unsigned int n, double create_s)
 {
-	struct trip_port_facts facts;
+	struct trip_port_facts facts = {.size = sizeof(facts)};
 	struct trip_port_stats stats = stats_of();
 
 	trip_port_facts_read(port, &facts);
@@ -284,7 +284,7 @@ static void
 flows_refresh_lag_is_as_the_table_has_it(void **state)
 {
 	static const char *const names[] = {"mlx5 verbs", "mlx5 DV", "mlx5 DV"};
-	struct trip_port_facts facts;
+	struct trip_port_facts facts = {.size = sizeof(facts)};
 	struct trip_flow *flow;
 	uint64_t n = 0;
 
@@ -454,7 +454,7 @@ flows_home_goes_on_while_the_device_is_slow(void **state)
 	const uint64_t latency_us = 50000, n = 10;
 	struct trip_flow *flow;
 	uint64_t turns = 0, longest;
-	struct trip_domain_stats stats;
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 
 	open_all();
 	flow = create(1000, false);

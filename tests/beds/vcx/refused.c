@@ -24,8 +24,8 @@ hws_is_refused_with_the_reason(void **state)
 	struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_FLOW_ENGINE_HW};
 	const struct rte_eth_conf conf = {0};
 	struct rte_flow_error error = {0};
-	struct trip_port_facts facts;
-	struct trip_flow_count count;
+	struct trip_port_facts facts = {.size = sizeof(facts)};
+	struct trip_flow_count count = {.size = sizeof(count)};
 	struct trip_port *port;
 	struct trip_flow *flow;
 
