@@ -2,6 +2,7 @@
 #ifndef TRIPD_CHECKSUM_H
 #define TRIPD_CHECKSUM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,10 +17,15 @@ struct rte_mbuf;
 void tripd_checksum_finish(uint8_t *frame, size_t length, size_t start, size_t offset);
 
 /*
- * The same for a frame of which nobody says whether that was left. Done only if its checksum is
- * wrong and its field holds just what such a sender leaves there, so that no right one is ever
- * changed.
+ * The same for a frame of which nobody says whether and where that was left, be it in a tunnel
+ * (layers.h). A checksum is finished only if it is wrong, its field holds just what such a sender
+ * leaves there, and those of the tunnels around it are right then; so no right one is ever changed.
+ *
+ * @return
+ *   False: a checksum around others stays wrong, since what it covers was left where it is not
+ *   found, or is damaged; whoever receives the packet will drop it. Where an unknown tunnel has no
+ *   checksum of its own, nothing shows what was left in there.
  */
-void tripd_checksum_finish_if_left(struct rte_mbuf *frame);
+bool tripd_checksum_finish_if_left(struct rte_mbuf *frame);
 
 #endif

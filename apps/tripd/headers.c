@@ -8,12 +8,13 @@
 
 #include "headers.h"
 
-static size_t
-skip_tags(const uint8_t *frame, size_t length, uint16_t *type)
+size_t
+tripd_headers_skip_tags(const uint8_t *frame, size_t length, size_t at, uint16_t *type)
 {
-	size_t at = offsetof(struct rte_ether_hdr, ether_type);
 	rte_be16_t next;
 
+	*type = 0;
+	at += offsetof(struct rte_ether_hdr, ether_type);
 	for (; at + sizeof(next) <= length; at += sizeof(struct rte_vlan_hdr)) {
 		memcpy(&next, frame + at, sizeof(next));
 		*type = rte_be_to_cpu_16(next);
@@ -65,15 +66,23 @@ find_ipv6(const uint8_t *frame, size_t length, struct tripd_headers *headers)
 }
 
 bool
-tripd_headers_find(const uint8_t *frame, size_t length, struct tripd_headers *headers)
+tripd_headers_find_ip(const uint8_t *frame, size_t length, size_t at, uint16_t type,
+	struct tripd_headers *headers)
 {
-	uint16_t type = 0;
-
-	headers->l3 = skip_tags(frame, length, &type);
+	headers->l3 = at;
 	headers->ipv6 = type == RTE_ETHER_TYPE_IPV6;
 	if (headers->ipv6)
 		return find_ipv6(frame, length, headers);
 	return type == RTE_ETHER_TYPE_IPV4 && find_ipv4(frame, length, headers);
+}
+
+bool
+tripd_headers_find(const uint8_t *frame, size_t length, struct tripd_headers *headers)
+{
+	uint16_t type;
+	size_t at = tripd_headers_skip_tags(frame, length, 0, &type);
+
+	return tripd_headers_find_ip(frame, length, at, type, headers);
 }
 
 uint16_t

@@ -20,6 +20,14 @@ struct tripd_headers {
 /* Returns whether it is a whole IP packet, behind any tags and with any extension headers. */
 bool tripd_headers_find(const uint8_t *frame, size_t length, struct tripd_headers *headers);
 
+/* The same for an IP packet of that Ethernet type, which begins at `at`. */
+bool tripd_headers_find_ip(const uint8_t *frame, size_t length, size_t at, uint16_t type,
+	struct tripd_headers *headers);
+
+/* Returns where an Ethernet frame that begins at `at` goes on behind its header and any tags, and
+ * sets the type of what is there. Where it ends before, that is none of a packet. */
+size_t tripd_headers_skip_tags(const uint8_t *frame, size_t length, size_t at, uint16_t *type);
+
 /* The folded sum of the pseudo header, with a length of L4. */
 uint16_t tripd_headers_pseudo(
 	const struct tripd_headers *headers, const uint8_t *frame, size_t l4_length);

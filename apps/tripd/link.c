@@ -173,6 +173,15 @@ tripd_link_close(struct tripd_link *link)
 	link->socket = NULL;
 }
 
+/* The sole writer needs no read-modify-write; the control thread reads some value of late. */
+static void
+count_unfinished(struct tripd_link *link)
+{
+	atomic_store_explicit(&link->unfinished,
+		atomic_load_explicit(&link->unfinished, memory_order_relaxed) + 1,
+		memory_order_relaxed);
+}
+
 uint16_t
 tripd_link_receive(struct tripd_link *link, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
 {
@@ -182,7 +191,8 @@ tripd_link_receive(struct tripd_link *link, uint16_t queue, struct rte_mbuf **pk
 		return tripd_packet_socket_receive(link->socket, pkts, n);
 	received = rte_eth_rx_burst(link->port, queue, pkts, n);
 	for (i = 0; link->finishes && i < received; i++)
-		tripd_checksum_finish_if_left(pkts[i]);
+		if (!tripd_checksum_finish_if_left(pkts[i]))
+			count_unfinished(link);
 	return received;
 }
 
@@ -204,6 +214,7 @@ read_losses(struct tripd_link *link, struct tripd_losses *losses)
 		tripd_packet_socket_losses(link->socket, losses);
 		return;
 	}
+	losses->unfinished = atomic_load_explicit(&link->unfinished, memory_order_relaxed);
 	if (rte_eth_stats_get(link->port, &stats) == 0) {
 		losses->missed = stats.imissed;
 		losses->no_buffer = stats.rx_nombuf;
@@ -230,4 +241,5 @@ tripd_link_losses(struct tripd_link *link, struct tripd_losses *losses)
 	losses->cut -= link->before.cut;
 	losses->undivided -= link->before.undivided;
 	losses->refused -= link->before.refused;
+	losses->unfinished -= link->before.unfinished;
 }

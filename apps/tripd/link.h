@@ -2,6 +2,7 @@
 #ifndef TRIPD_LINK_H
 #define TRIPD_LINK_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,6 +24,8 @@ struct tripd_link {
 	struct tripd_packet_socket *socket;
 	/* Checksums that their sender has left arrive here. */
 	bool finishes;
+	/* Frames of which one stayed wrong; by the receiver. */
+	_Atomic uint64_t unfinished;
 	/* Of a tap: its kernel counts what it had to drop. Else empty. */
 	char tap[TRIPD_IFNAME_MAX];
 	/* What was lost before it was started. */

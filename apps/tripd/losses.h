@@ -28,6 +28,8 @@ struct tripd_losses {
 	uint64_t undivided;
 	/* Counted, and then not sent by this port: longer than its MTU, or it was down. */
 	uint64_t refused;
+	/* Counted, with a checksum that stays wrong: their sender left it, and where is unknown. */
+	uint64_t unfinished;
 };
 
 /* The losses of a run, by port as in its plan. */

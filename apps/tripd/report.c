@@ -90,11 +90,12 @@ make_counters(const struct tripd_quota *quota)
 static json_t *
 make_losses(const struct tripd_losses *losses)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "frames",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "frames",
 		(json_int_t)tripd_losses_uncounted(losses), "missed", (json_int_t)losses->missed,
 		"no_buffer", (json_int_t)losses->no_buffer, "errors", (json_int_t)losses->errors,
 		"cut", (json_int_t)losses->cut, "undivided", (json_int_t)losses->undivided,
-		"refused", (json_int_t)losses->refused);
+		"refused", (json_int_t)losses->refused, "unfinished",
+		(json_int_t)losses->unfinished);
 }
 
 static json_t *

@@ -144,6 +144,12 @@ tripd_view_losses(struct tripd_view *view)
 				" frames were counted and not sent: longer than "
 				"its MTU, or it was down",
 				losses->ids[i], losses->ports[i].refused);
+		if (losses->ports[i].unfinished != 0)
+			tripd_screen_say(screen,
+				"port %u: %" PRIu64
+				" frames have a checksum that is wrong: their sender left it, and "
+				"where is not known",
+				losses->ids[i], losses->ports[i].unfinished);
 		if (tripd_losses_uncounted(&losses->ports[i]) == 0)
 			continue;
 		tripd_losses_describe(&losses->ports[i], text);

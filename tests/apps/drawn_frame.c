@@ -6,6 +6,7 @@
 #include <rte_ip.h>
 
 #include "drawn_frame.h"
+#include "segment.h"
 
 static size_t
 put_ethernet(struct trip_random *rng, struct drawn *drawn)
@@ -142,4 +143,33 @@ frame_draw_tunnelled(struct trip_random *rng, struct tunnelled *drawn)
 	memcpy(outer->bytes + drawn->at, inner->bytes + skipped, inner->length - skipped);
 	drawn->header = inner->header;
 	drawn->header.csum_start = (uint16_t)(drawn->shift + inner->l4);
+}
+
+size_t
+frame_draw_right(struct trip_random *rng, struct drawn *drawn, uint8_t *frame)
+{
+	static struct tripd_segment segment;
+	struct tripd_joined joined;
+
+	frame_draw(rng, drawn);
+	drawn->header.gso_size = 1000;
+	assert_true(tripd_joined_begin(&joined, drawn->bytes, drawn->length, &drawn->header));
+	assert_true(tripd_joined_next(&joined, &segment));
+	memcpy(frame, segment.headers, segment.n_headers);
+	memcpy(frame + segment.n_headers, segment.payload, segment.n_payload);
+	return segment.n_headers + segment.n_payload;
+}
+
+/* By DPDK's helpers, which know no extension headers. */
+uint16_t
+frame_pseudo(const struct drawn *drawn, const uint8_t *frame, size_t length)
+{
+	struct rte_ipv6_hdr ipv6;
+
+	if (!drawn->ipv6)
+		return rte_ipv4_phdr_cksum((const struct rte_ipv4_hdr *)(frame + drawn->l3), 0);
+	memcpy(&ipv6, frame + drawn->l3, sizeof(ipv6));
+	ipv6.proto = drawn->tcp ? IPPROTO_TCP : IPPROTO_UDP;
+	ipv6.payload_len = htons((uint16_t)(length - drawn->l4));
+	return rte_ipv6_phdr_cksum(&ipv6, 0);
 }

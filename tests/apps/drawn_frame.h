@@ -36,4 +36,10 @@ void frame_draw(struct trip_random *rng, struct drawn *drawn);
 /* One such, in a tunnel. */
 void frame_draw_tunnelled(struct trip_random *rng, struct tunnelled *drawn);
 
+/* Draws a frame that is not joined, as it is on a wire. Returns its length. */
+size_t frame_draw_right(struct trip_random *rng, struct drawn *drawn, uint8_t *frame);
+
+/* What the kernel's senders leave of a frame's checksum: the sum of the pseudo header. */
+uint16_t frame_pseudo(const struct drawn *drawn, const uint8_t *frame, size_t length);
+
 #endif

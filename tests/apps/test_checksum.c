@@ -3,12 +3,10 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include <rte_ip.h>
 #include <rte_mbuf.h>
 
 #include "checksum.h"
 #include "drawn_frame.h"
-#include "segment.h"
 #include "trip_test.h"
 
 #define ROUNDS 3000
@@ -17,36 +15,6 @@
 
 static struct trip_random rng;
 
-/* A frame that is not joined, as it is on a wire. */
-static size_t
-draw_right(struct drawn *drawn, uint8_t *frame)
-{
-	static struct tripd_segment segment;
-	struct tripd_joined joined;
-
-	frame_draw(&rng, drawn);
-	drawn->header.gso_size = 1000;
-	assert_true(tripd_joined_begin(&joined, drawn->bytes, drawn->length, &drawn->header));
-	assert_true(tripd_joined_next(&joined, &segment));
-	memcpy(frame, segment.headers, segment.n_headers);
-	memcpy(frame + segment.n_headers, segment.payload, segment.n_payload);
-	return segment.n_headers + segment.n_payload;
-}
-
-/* As it is summed by the kernel's senders: by DPDK's helpers, which know no extension headers. */
-static uint16_t
-pseudo_of(const struct drawn *drawn, const uint8_t *frame, size_t length)
-{
-	struct rte_ipv6_hdr ipv6;
-
-	if (!drawn->ipv6)
-		return rte_ipv4_phdr_cksum((const struct rte_ipv4_hdr *)(frame + drawn->l3), 0);
-	memcpy(&ipv6, frame + drawn->l3, sizeof(ipv6));
-	ipv6.proto = drawn->tcp ? IPPROTO_TCP : IPPROTO_UDP;
-	ipv6.payload_len = htons((uint16_t)(length - drawn->l4));
-	return rte_ipv6_phdr_cksum(&ipv6, 0);
-}
-
 static void
 what_a_sender_left_is_finished(void **state)
 {
@@ -54,9 +22,9 @@ what_a_sender_left_is_finished(void **state)
 	static uint8_t right[FRAME_MAX], left[FRAME_MAX];
 
 	for (uint64_t round = trip_test_rounds(ROUNDS); round > 0; round--) {
-		size_t length = draw_right(&drawn, right);
+		size_t length = frame_draw_right(&rng, &drawn, right);
 		size_t offset = drawn.tcp ? 16 : 6;
-		uint16_t pseudo = pseudo_of(&drawn, right, length);
+		uint16_t pseudo = frame_pseudo(&drawn, right, length);
 
 		memcpy(left, right, length);
 		memcpy(left + drawn.l4 + offset, &pseudo, sizeof(pseudo));
@@ -138,9 +106,9 @@ only_what_was_left_is_finished(void **state)
 	struct rte_mbuf mbuf = {.buf_addr = frame, .nb_segs = 1};
 
 	for (uint64_t round = trip_test_rounds(ROUNDS); round > 0; round--) {
-		size_t length = draw_right(&drawn, right);
+		size_t length = frame_draw_right(&rng, &drawn, right);
 		size_t offset = drawn.l4 + (drawn.tcp ? 16 : 6);
-		uint16_t pseudo = pseudo_of(&drawn, right, length);
+		uint16_t pseudo = frame_pseudo(&drawn, right, length);
 
 		mbuf.data_len = (uint16_t)length;
 		mbuf.pkt_len = (uint32_t)length;

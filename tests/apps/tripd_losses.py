@@ -50,7 +50,7 @@ def lose(bench, link, n, *words):
     told = report['ports'][0]['uncounted']
     equal((counts['mark'], counts['all'] + told['missed']), (1, n), 'counted and missed')
     equal(told, {'frames': missing, 'missed': missing, 'no_buffer': 0, 'errors': 0, 'cut': 0, 'undivided': 0,
-                 'refused': 0}, 'the report')
+                 'refused': 0, 'unfinished': 0}, 'the report')
     equal(out.splitlines()[-1],
           f'port 0: the counts are short of frames: {missing} dropped before they were read', 'the last line')
 

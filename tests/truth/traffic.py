@@ -3,9 +3,10 @@
 interfaces whose offloads are as they come. What tripd counts is what the senders put on the wire, to the
 packet and byte, and what they sent arrives.
 
-  traffic.py TRIPD iface|pair|xdp|tap
+  traffic.py TRIPD iface|pair|xdp|tap|pair-vxlan|xdp-vxlan
 
-TRIP_SCALE multiplies what is sent, 5 MB each way by each protocol and family; 20 is 100 MB.
+TRIP_SCALE multiplies what is sent, 5 MB each way by each protocol and family; 20 is 100 MB. By each of the
+tunnels it is a fifth of that.
 """
 import ctypes
 import os
@@ -13,9 +14,10 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections import namedtuple
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'apps'))
-from traffic_host import Host, kernel_describes_joined_udp
+from traffic_host import ETHERNET, IP, MTU, Host, kernel_describes_joined_udp
 from tripd_test import Skip, json, main, signal, wait_until
 
 KIND = sys.argv[2]
@@ -25,6 +27,10 @@ V4, V6 = socket.AF_INET, socket.AF_INET6
 PROTOCOLS = 'tcp', 'udp', 'sctp'
 FAMILIES = (V4, '4', 'ipv4'), (V6, '6', 'ipv6')
 ADDRESSES = {'near': {V4: '10.9.0.1', V6: 'fd00:9::1'}, 'far': {V4: '10.9.0.2', V6: 'fd00:9::2'}}
+# By which hosts reach each other: what the names of its counts begin with, the hosts' addresses, what its rules'
+# patterns begin with and its frames have before the inner one, and its share of the traffic.
+Way = namedtuple('Way', 'name addresses pattern outer share')
+PLAIN = Way('', ADDRESSES, '', 0, 1)
 MACS = {'near': '02:00:00:00:00:0a', 'far': '02:00:00:00:00:0b'}
 PORT, MARKER = 5001, 9
 
@@ -45,7 +51,7 @@ def make_network():
             raise Skip('no sysfs can be mounted')
 
 
-def dress(host, name, interface):
+def dress(host, name, interface, addresses):
     """An address of each family, and nothing that the kernel would say by itself. Segments have no
     options but time stamps, so that what a connection sent can be told in bytes."""
     for setting, value in (('ipv4/tcp_sack', '0'), ('ipv4/tcp_dsack', '0'),
@@ -56,22 +62,23 @@ def dress(host, name, interface):
     other = 'far' if name == 'near' else 'near'
     host.tell('ip', 'link', 'set', interface, 'address', MACS[name])
     host.tell('ip', 'link', 'set', interface, 'up')
-    host.tell('ip', 'address', 'add', ADDRESSES[name][V4] + '/24', 'dev', interface)
-    host.tell('ip', 'address', 'add', ADDRESSES[name][V6] + '/64', 'dev', interface, 'nodad')
+    host.tell('ip', 'address', 'add', addresses[name][V4] + '/24', 'dev', interface)
+    host.tell('ip', 'address', 'add', addresses[name][V6] + '/64', 'dev', interface, 'nodad')
     for family in V4, V6:
-        host.tell('ip', 'neigh', 'replace', ADDRESSES[other][family], 'lladdr', MACS[other], 'dev', interface,
+        host.tell('ip', 'neigh', 'replace', addresses[other][family], 'lladdr', MACS[other], 'dev', interface,
              'nud', 'permanent')
 
 
-def rules(ports):
+def rules(ports, ways):
     lines = []
     for port in ports:
         for family, digit, item in FAMILIES:
             lines.append(f'count p{port}_mark{digit} port {port} priority 1 pattern eth / {item} / udp dst is '
                          f'{MARKER} / end\nwhen p{port}_mark{digit}.packets >= 1 log "marked"')
-            for protocol in PROTOCOLS:
-                lines.append(f'count p{port}_{protocol}{digit} port {port} priority 2 pattern eth / {item} / '
-                             f'{protocol} / end')
+            for way in ways:
+                for protocol in PROTOCOLS:
+                    lines.append(f'count p{port}_{way.name}{protocol}{digit} port {port} priority 2 pattern '
+                                 f'{way.pattern}eth / {item} / {protocol} / end')
         lines.append(f'count p{port}_rest port {port} priority 3 pattern eth / end')
     return '\n'.join(lines) + '\n'
 
@@ -85,6 +92,7 @@ class Bed:
         self.hosts = {}
         self.ports = {}
         self.interfaces = {}
+        self.ways = [PLAIN]
         self.process = None
         make(self)
 
@@ -92,9 +100,9 @@ class Bed:
         self.hosts[name] = Host(own_network)
         return self.hosts[name]
 
-    def veth(self, ours, theirs, name):
-        """A wire from tripd to a host, of which nothing is set but the addresses."""
-        ip('link', 'add', ours, 'type', 'veth', 'peer', 'name', theirs)
+    def veth(self, ours, theirs, name, mtu=MTU):
+        """A wire from tripd to a host, of which nothing else is set but the addresses."""
+        ip('link', 'add', ours, 'mtu', str(mtu), 'type', 'veth', 'peer', 'name', theirs, 'mtu', str(mtu))
         host = self.host(name)
         ip('link', 'set', theirs, 'netns', str(host.pid))
         with open(f'/proc/sys/net/ipv6/conf/{ours}/disable_ipv6', 'w', encoding='ascii') as file:
@@ -104,38 +112,40 @@ class Bed:
 
     def dress(self, name, interface):
         self.interfaces[name] = interface
-        dress(self.hosts[name], name, interface)
+        dress(self.hosts[name], name, interface, ADDRESSES)
 
     def start(self, *words):
-        self.process = self.bench.start(*words, '--rules', self.bench.file('rules', rules(self.ports.values())),
+        self.process = self.bench.start(*words, '--rules', self.bench.file('rules', rules(self.ports.values(), self.ways)),
                                         '--report', self.bench.file('report.json'))
         self.bench.wait_for_line(self.process, '0 flows are counted in hardware')
 
-    def play(self, kind, family, sender, receiver):
+    def play(self, way, kind, family, sender, receiver):
         """Returns what each of the two sent."""
-        to = ADDRESSES[receiver][family]
+        to = way.addresses[receiver][family]
+        total = int(TOTAL * way.share)
         extra = ()
         if kind == 'tcp':
-            self.hosts[receiver].tell('serve', kind, family, to, PORT, TOTAL)
+            self.hosts[receiver].tell('serve', kind, family, to, PORT, total)
         else:
             self.hosts[receiver].tell('serve', kind, family, to, PORT)
         if kind == 'udp':
             extra = (kernel_describes_joined_udp(),)
-        sent = self.hosts[sender].tell(kind, family, to, PORT, TOTAL, *extra)
+        sent = self.hosts[sender].tell(kind, family, to, PORT, total, *extra)
         return {sender: sent, receiver: self.hosts[receiver].tell('served_by', kind)}
 
     def play_all(self):
         """{name of a count: (packets, bytes)}"""
         expected = {}
-        for family, digit, _ in FAMILIES:
-            for kind in PROTOCOLS:
-                ways = [('near', 'far')] if kind == 'tcp' else [('near', 'far'), ('far', 'near')]
-                for way in ways:
-                    for name, (packets, size) in self.play(kind, family, *way).items():
-                        if name in self.ports:
-                            key = f'p{self.ports[name]}_{kind}{digit}'
-                            had = expected.get(key, (0, 0))
-                            expected[key] = had[0] + packets, had[1] + size
+        for way in self.ways:
+            for family, digit, _ in FAMILIES:
+                for kind in PROTOCOLS:
+                    directions = [('near', 'far')] if kind == 'tcp' else [('near', 'far'), ('far', 'near')]
+                    for direction in directions:
+                        for name, (packets, size) in self.play(way, kind, family, *direction).items():
+                            if name in self.ports:
+                                key = f'p{self.ports[name]}_{way.name}{kind}{digit}'
+                                had = expected.get(key, (0, 0))
+                                expected[key] = had[0] + packets, had[1] + size + packets * way.outer
         return expected
 
     def mark(self):
@@ -176,6 +186,10 @@ def compare(report, expected, dropped):
         elif counted[name] != sent:
             wrong.append(f'{name}: {counted[name]} counted, {sent} sent')
     wrong += [f'{port}: {n} packets of TCP are neither counted nor dropped' for port, n in missing.items() if n]
+    # What was dropped before it was read, is above.
+    told = {f'p{port["port"]}': {what: n for what, n in port['uncounted'].items()
+                                 if what not in ('frames', 'missed') and n} for port in report['ports']}
+    wrong += [f'{port}: {what}' for port, what in told.items() if what]
     assert not wrong, f'packets and bytes, {dropped} dropped before:\n' + '\n'.join(wrong)
     for name in sorted(expected):
         print(f'  {name}: {counted[name][0]} packets, {counted[name][1]} bytes')
@@ -204,18 +218,55 @@ def one_iface(bed):
     bed.start(*no_huge(bed), '--iface', 'in0')
 
 
-def pair(bed):
-    bed.veth('in0', 'out0', 'near')
-    bed.veth('in1', 'out1', 'far')
+def wires(bed, mtu=MTU):
+    bed.veth('in0', 'out0', 'near', mtu)
+    bed.veth('in1', 'out1', 'far', mtu)
     bed.ports = {'near': 0, 'far': 1}
+
+
+def packet_sockets(bed):
     bed.start(*no_huge(bed), '--iface', 'in0', '--iface', 'in1')
 
 
-def xdp(bed):
-    bed.veth('in0', 'out0', 'near')
-    bed.veth('in1', 'out1', 'far')
-    bed.ports = {'near': 0, 'far': 1}
+def xdp_sockets(bed):
     bed.start(*bed.bench.eal('net_af_xdp0,iface=in0', 'net_af_xdp1,iface=in1'))
+
+
+def pair(bed):
+    wires(bed)
+    packet_sockets(bed)
+
+
+def xdp(bed):
+    wires(bed)
+    xdp_sockets(bed)
+
+
+def dig(bed, vni, family, checksum):
+    """A tunnel between the hosts. Packets within are as long as others."""
+    addresses = {'near': {V4: f'10.10.{vni}.1', V6: f'fd00:10:{vni}::1'},
+                 'far': {V4: f'10.10.{vni}.2', V6: f'fd00:10:{vni}::2'}}
+    no = '' if checksum else 'no'
+    words = [f'{no}udpcsum'] if family == V4 else ['noudp6zerocsumtx' if checksum else 'udp6zerocsumtx',
+                                                   'udp6zerocsumrx']
+    for name, other in ('near', 'far'), ('far', 'near'):
+        bed.hosts[name].tell('ip', 'link', 'add', 'dev', f'vx{vni}', 'mtu', str(MTU), 'type', 'vxlan', 'id', str(vni),
+                             'dstport', '4789', 'local', ADDRESSES[name][family], 'remote', ADDRESSES[other][family],
+                             'dev', bed.interfaces[name], *words)
+        dress(bed.hosts[name], name, f'vx{vni}', addresses)
+    item = 'ipv4' if family == V4 else 'ipv6'
+    return Way(f'vx{vni}_', addresses, f'eth / {item} / udp / vxlan vni is {vni} / ',
+               ETHERNET + IP[family] + 16, 0.2)
+
+
+def tunnels(bed, start):
+    """With a checksum of their own and without, which is the default over IPv6 and IPv4."""
+    if subprocess.run(['ip', 'link', 'add', 'type', 'vxlan', 'id', '7', 'dstport', '0'], capture_output=True,
+                      check=False).returncode != 0:
+        raise Skip('the kernel makes no VXLAN')
+    wires(bed, MTU + 100)
+    bed.ways = [dig(bed, 1, V4, False), dig(bed, 2, V4, True), dig(bed, 3, V6, True), dig(bed, 4, V6, False)]
+    start(bed)
 
 
 def taps(bed):
@@ -231,7 +282,9 @@ def taps(bed):
 
 
 def traffic(bench):
-    run(bench, {'iface': one_iface, 'pair': pair, 'xdp': xdp, 'tap': taps}[KIND])
+    run(bench, {'iface': one_iface, 'pair': pair, 'xdp': xdp, 'tap': taps,
+                'pair-vxlan': lambda bed: tunnels(bed, packet_sockets),
+                'xdp-vxlan': lambda bed: tunnels(bed, xdp_sockets)}[KIND])
 
 
 main(traffic)
