@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the kernel says of a network interface. */
+#include <errno.h>
 #include <inttypes.h>
 #include <linux/ethtool.h>
+#include <linux/if_packet.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -13,18 +15,25 @@
 #include "interface.h"
 
 static bool
-ask(const char *ifname, void *command)
+call(const char *ifname, unsigned long command, struct ifreq *request)
 {
-	struct ifreq request = {.ifr_data = command};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	bool answered;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), error;
+	bool done;
 
 	if (fd < 0)
 		return false;
-	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", ifname);
-	answered = ioctl(fd, SIOCETHTOOL, &request) == 0;
+	snprintf(request->ifr_name, sizeof(request->ifr_name), "%s", ifname);
+	done = ioctl(fd, command, request) == 0;
+	error = errno;
 	close(fd);
-	return answered;
+	errno = error;
+	return done;
+}
+
+static bool
+ask(const char *ifname, void *command)
+{
+	return call(ifname, SIOCETHTOOL, &(struct ifreq){.ifr_data = command});
 }
 
 unsigned int
@@ -66,4 +75,36 @@ tripd_interface_is_veth(const char *ifname)
 	struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
 
 	return ask(ifname, &driver) && strcmp(driver.driver, "veth") == 0;
+}
+
+bool
+tripd_interface_is_promiscuous(const char *ifname)
+{
+	struct ifreq request = {0};
+
+	return call(ifname, SIOCGIFFLAGS, &request) && (request.ifr_flags & IFF_PROMISC) != 0;
+}
+
+void
+tripd_interface_make_promiscuous(const char *ifname)
+{
+	struct ifreq request = {0};
+
+	if (call(ifname, SIOCGIFFLAGS, &request)) {
+		request.ifr_flags = (short)(request.ifr_flags | IFF_PROMISC);
+		if (call(ifname, SIOCSIFFLAGS, &request))
+			return;
+	}
+	fprintf(stderr, "tripd: %s was promiscuous and is no longer: %s\n", ifname,
+		strerror(errno));
+}
+
+int
+tripd_interface_hold(int fd, const char *ifname)
+{
+	struct packet_mreq all = {
+		.mr_ifindex = (int)if_nametoindex(ifname), .mr_type = PACKET_MR_PROMISC};
+
+	return setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof(all)) == 0 ? 0
+											 : -errno;
 }

@@ -17,4 +17,19 @@ uint64_t tripd_interface_unsent(const char *ifname);
 /* Is it one end of a veth? */
 bool tripd_interface_is_veth(const char *ifname);
 
+/* Has it been made promiscuous by its flag, as "ip link set IFNAME promisc on" does? */
+bool tripd_interface_is_promiscuous(const char *ifname);
+
+/* Sets that flag. What fails, is said on stderr. */
+void tripd_interface_make_promiscuous(const char *ifname);
+
+/*
+ * Has a packet socket take part in all that arrives at an interface: it is promiscuous as long as
+ * the socket is open, which the kernel sees to, however this process ends. Its flag stays as it is.
+ *
+ * @return
+ *   0, or a negative errno.
+ */
+int tripd_interface_hold(int fd, const char *ifname);
+
 #endif

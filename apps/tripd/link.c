@@ -7,6 +7,8 @@
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
@@ -145,24 +147,44 @@ tripd_link_check(const struct tripd_plan *plan, uint16_t port)
 	return ret == 0 ? check_queues(plan, port) : ret;
 }
 
+/* An XDP socket is promiscuous as a packet socket is: the driver's way would outlast tripd. */
+static int
+hold(struct tripd_link *link, const char *ifname)
+{
+	int ret;
+
+	/* Of no protocol, so it receives nothing. */
+	link->held_by = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	link->is_held = link->held_by >= 0;
+	ret = link->is_held ? tripd_interface_hold(link->held_by, ifname) : -errno;
+	if (ret != 0)
+		fprintf(stderr, "tripd: promiscuous mode of %s: %s\n", ifname, strerror(-ret));
+	return ret;
+}
+
 int
 tripd_link_open(struct tripd_link *link, uint16_t port, uint16_t n_queues, struct rte_mempool *pool)
 {
 	char ifname[IF_NAMESIZE] = "";
 	struct rte_eth_dev_info info;
 	int ret = rte_eth_dev_info_get(port, &info);
+	bool packet, xdp;
 
 	*link = (struct tripd_link){.port = port, .n_queues = n_queues};
 	if (ret != 0 || info.if_index == 0 || if_indextoname(info.if_index, ifname) == NULL)
 		return 0;
-	if (is_driver(&info, "net_af_packet"))
+	packet = is_driver(&info, "net_af_packet");
+	xdp = is_driver(&info, "net_af_xdp");
+	if ((packet || xdp) && tripd_interface_is_promiscuous(ifname))
+		snprintf(link->promiscuous, sizeof(link->promiscuous), "%s", ifname);
+	if (packet)
 		return tripd_packet_socket_open(ifname, pool, &link->socket);
 	if (is_driver(&info, "net_tap"))
 		snprintf(link->tap, sizeof(link->tap), "%s", ifname);
 	/* No wire has seen these frames: what their sender has left to its device nobody has done.
 	 */
-	link->finishes = is_driver(&info, "net_af_xdp") && tripd_interface_is_veth(ifname);
-	return 0;
+	link->finishes = xdp && tripd_interface_is_veth(ifname);
+	return xdp ? hold(link, ifname) : 0;
 }
 
 void
@@ -171,6 +193,12 @@ tripd_link_close(struct tripd_link *link)
 	if (link->socket != NULL)
 		tripd_packet_socket_close(link->socket);
 	link->socket = NULL;
+	if (link->is_held)
+		close(link->held_by);
+	link->is_held = false;
+	if (link->enabled)
+		rte_eth_promiscuous_disable(link->port);
+	link->enabled = false;
 }
 
 /* The sole writer needs no read-modify-write; the control thread reads some value of late. */
@@ -225,10 +253,19 @@ read_losses(struct tripd_link *link, struct tripd_losses *losses)
 		losses->missed += tripd_interface_unsent(link->tap);
 }
 
-void
+int
 tripd_link_started(struct tripd_link *link)
 {
+	int ret = 0;
+
+	if (link->promiscuous[0] != '\0')
+		tripd_interface_make_promiscuous(link->promiscuous);
+	if (link->socket == NULL && !link->is_held && rte_eth_promiscuous_get(link->port) == 0) {
+		ret = rte_eth_promiscuous_enable(link->port);
+		link->enabled = ret == 0;
+	}
 	read_losses(link, &link->before);
+	return ret == -ENOTSUP ? 0 : ret;
 }
 
 void

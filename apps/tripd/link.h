@@ -26,6 +26,14 @@ struct tripd_link {
 	bool finishes;
 	/* Frames of which one stayed wrong; by the receiver. */
 	_Atomic uint64_t unfinished;
+	/* The interface's name, where its driver takes the promiscuous mode from it when it starts,
+	 * and it had it; else empty. */
+	char promiscuous[TRIPD_IFNAME_MAX];
+	/* Whether a socket holds it promiscuous, and which. */
+	bool is_held;
+	int held_by;
+	/* Whether its driver has been told to. */
+	bool enabled;
 	/* Of a tap: its kernel counts what it had to drop. Else empty. */
 	char tap[TRIPD_IFNAME_MAX];
 	/* What was lost before it was started. */
@@ -66,8 +74,14 @@ int tripd_link_open(
 
 void tripd_link_close(struct tripd_link *link);
 
-/* Takes note that it has been started: what was lost up to here does not count. */
-void tripd_link_started(struct tripd_link *link);
+/*
+ * Has a port that has just been started receive what is addressed to others, too, until the link is
+ * closed: to forward is to do so. What was lost up to here does not count.
+ *
+ * @return
+ *   0, or a negative errno.
+ */
+int tripd_link_started(struct tripd_link *link);
 
 uint16_t tripd_link_receive(
 	struct tripd_link *link, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);

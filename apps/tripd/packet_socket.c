@@ -34,6 +34,7 @@
 #include <rte_mbuf.h>
 
 #include "checksum.h"
+#include "interface.h"
 #include "link.h"
 #include "packet_socket.h"
 #include "preflight.h"
@@ -114,11 +115,9 @@ set_sizes(int fd)
 static int
 set_up(int fd, const char *ifname)
 {
-	struct packet_mreq promiscuous = {
-		.mr_ifindex = (int)if_nametoindex(ifname), .mr_type = PACKET_MR_PROMISC};
 	struct sockaddr_ll link = {.sll_family = AF_PACKET,
 		.sll_protocol = rte_cpu_to_be_16(ETH_P_ALL),
-		.sll_ifindex = promiscuous.mr_ifindex};
+		.sll_ifindex = (int)if_nametoindex(ifname)};
 
 	if (!set(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1))
 		return fail(ifname, "PACKET_IGNORE_OUTGOING, which takes Linux 4.20");
@@ -127,8 +126,7 @@ set_up(int fd, const char *ifname)
 	if (!set(fd, SOL_PACKET, PACKET_AUXDATA, 1))
 		return fail(ifname, "PACKET_AUXDATA");
 	set_sizes(fd);
-	if (setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promiscuous, sizeof(promiscuous)) !=
-		0)
+	if (tripd_interface_hold(fd, ifname) != 0)
 		return fail(ifname, "promiscuous mode");
 	if (bind(fd, (struct sockaddr *)&link, sizeof(link)) != 0)
 		return fail(ifname, "binding");

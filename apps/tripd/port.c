@@ -249,12 +249,9 @@ tripd_port_start(const struct tripd_plan *plan, struct tripd_link *links)
 		ret = rte_eth_dev_start(port);
 		if (ret != 0)
 			return fail(port, "starting", ret);
-		/* To forward is to receive what is addressed to others. A packet socket is
-		 * promiscuous itself. */
-		ret = links[i].socket == NULL ? rte_eth_promiscuous_enable(port) : 0;
-		if (ret != 0 && ret != -ENOTSUP)
+		ret = tripd_link_started(&links[i]);
+		if (ret != 0)
 			return fail(port, "promiscuous mode", ret);
-		tripd_link_started(&links[i]);
 	}
 	return 0;
 }

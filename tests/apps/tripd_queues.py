@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ports that receive on several queues, and XDP sockets: all is counted, or tripd does not start."""
+"""Ports that receive on several queues, and XDP sockets: all is counted, or tripd does not start; and what is
+left of an interface's modes."""
 from tripd_iface import end, ip, make_network, opened
 from tripd_test import *
 
@@ -93,7 +94,48 @@ def xdp_runs_with_buffers_as_they_come(bench):
     assert 'there is no network interface nothing0; there are' in err, err
 
 
+def is_promiscuous(name):
+    """In effect, whoever asked for it; and by its flag."""
+    with open(f'/sys/class/net/{name}/flags', encoding='ascii') as file:
+        flags = int(file.read(), 16)
+    shown = json.loads(subprocess.run(['ip', '-j', 'link', 'show', name], check=True, capture_output=True).stdout)
+    return flags & 0x100 != 0, 'PROMISC' in shown[0]['flags']
+
+
+def promiscuous_meanwhile(bench, *words):
+    """An interface is promiscuous while tripd runs, and is then as it was found; also where it is killed."""
+    make_network()
+
+    def start():
+        process = bench.start(*words, '--rules', bench.file('rules', RULES.format(0)), '--report',
+                              bench.file('report'))
+        bench.wait_for_line(process, '0 flows are counted in hardware')
+        return process
+
+    for before in 'off', 'on':
+        ip(f'link set in0 promisc {before}')
+        process = start()
+        equal(is_promiscuous('in0'), (True, before == 'on'), f'promiscuous while it runs, "{before}" before')
+        finish(bench, process)
+        equal(is_promiscuous('in0'), (before == 'on', before == 'on'), f'promiscuous after it ran, "{before}" before')
+    ip('link set in0 promisc off')
+    process = start()
+    process.kill()
+    process.communicate()
+    equal(is_promiscuous('in0'), (False, False), 'promiscuous after it was killed')
+    # Nor is anything else in the way of the next.
+    finish(bench, start())
+
+
+def by_xdp_promiscuous_meanwhile(bench):
+    promiscuous_meanwhile(bench, *bench.eal('net_af_xdp0,iface=in0'))
+
+
+def by_packet_socket_promiscuous_meanwhile(bench):
+    promiscuous_meanwhile(bench, '--no-huge', '-m', '96', '--', '--iface', 'in0', '--socket', bench.file('socket'))
+
+
 TRIPCTL = os.path.abspath(sys.argv[2])
 if __name__ == '__main__':
     main(a_port_of_many_files_is_read_whole, queues_that_are_left_out_are_refused, all_queues_count,
-         xdp_runs_with_buffers_as_they_come)
+         xdp_runs_with_buffers_as_they_come, by_xdp_promiscuous_meanwhile, by_packet_socket_promiscuous_meanwhile)
