@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import zlib
 
 CLONE_NEWNET = 0x40000000
@@ -23,6 +24,7 @@ IP = {socket.AF_INET: 20, socket.AF_INET6: 40}
 MTU = 1500
 UDP_SEGMENT = 103
 SCTP = 132
+TCP_CLOSE = 7
 # Datagrams before the receiver says that all are there: so none is lost for want of room.
 WINDOW = 32
 
@@ -61,6 +63,14 @@ class Sum:
 
 
 # ---- TCP: one connection, first one way, then the other ------------------------------------------------
+
+def await_end(sock):
+    """Until its own end is acknowledged, it acknowledges again what the other end sends again."""
+    deadline = time.monotonic() + HANG
+    while sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] != TCP_CLOSE:
+        assert time.monotonic() < deadline, 'the end of a connection is not acknowledged'
+        time.sleep(0.001)
+
 
 def tcp_info(sock):
     info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
@@ -117,7 +127,7 @@ def tcp_server(listener, family, total):
         tcp_send(sock, total)
         assert sock.recv(1) == b''
         sock.shutdown(socket.SHUT_WR)
-        # Its end is acknowledged when nothing of it is left to be sent.
+        await_end(sock)
         return tcp_wire(family, sock, 1)
 
 
@@ -308,6 +318,9 @@ class Calls:
         subprocess.run(['ip', *words], check=True, capture_output=True)
 
     def set(self, name, value):
+        """What this kernel does not have, it does not do either."""
+        if not os.path.exists('/proc/sys/net/' + name):
+            return
         with open('/proc/sys/net/' + name, 'w', encoding='ascii') as file:
             file.write(value)
 
