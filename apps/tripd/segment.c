@@ -6,8 +6,12 @@
  * from the first frame's. GRO joins frames whose ids do so, and also frames that all have the same
  * one, as a sender may that forbids fragments (RFC 6864); which of both it was, it does not say.
  *
+ * Of CWR the kernel says what it is. As an answer to a mark of congestion (RFC 3168) only the first
+ * frame has it. Without such a word it is a part of a count (RFC 9768, AccECN), and all have it:
+ * GRO joins only frames whose counts are the same.
+ *
  * A joined frame may be longer than any IP packet (BIG TCP). One whose parts would be, too, is not
- * divided.
+ * divided; nor is one that is a fragment, which no kernel joins: it goes on as it is, and is told.
  */
 #include <linux/virtio_net.h>
 #include <netinet/in.h>
@@ -192,7 +196,10 @@ tripd_joined_begin(struct tripd_joined *joined, uint8_t *frame, size_t length,
 {
 	size_t removed;
 
-	*joined = (struct tripd_joined){.frame = frame, .length = length, .size = header->gso_size};
+	*joined = (struct tripd_joined){.frame = frame,
+		.length = length,
+		.size = header->gso_size,
+		.answers = (header->gso_type & VIRTIO_NET_HDR_GSO_ECN) != 0};
 	if (joined->size == 0 || !tripd_headers_find(frame, length, &joined->headers))
 		return false;
 	if ((header->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) != 0 &&
@@ -246,8 +253,8 @@ write_tcp(const struct tripd_joined *joined, uint8_t *frame, bool last)
 	tcp.sent_seq = rte_cpu_to_be_32(rte_be_to_cpu_32(tcp.sent_seq) + (uint32_t)joined->done);
 	if (!last)
 		tcp.tcp_flags &= (uint8_t) ~(RTE_TCP_FIN_FLAG | RTE_TCP_PSH_FLAG);
-	/* The first one answers a mark of congestion for all. */
-	if (joined->n > 0)
+	/* The first one does for all. */
+	if (joined->n > 0 && joined->answers)
 		tcp.tcp_flags &= (uint8_t)~RTE_TCP_CWR_FLAG;
 	memcpy(frame + joined->headers.l4, &tcp, sizeof(tcp));
 }

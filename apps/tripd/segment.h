@@ -30,6 +30,8 @@ struct tripd_joined {
 	size_t payload;
 	/* Payload of each frame but the last one. */
 	size_t size;
+	/* CWR answers a mark of congestion. */
+	bool answers;
 	/* Payload that is divided already, and in how many frames. */
 	size_t done;
 	unsigned int n;

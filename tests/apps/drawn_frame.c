@@ -73,6 +73,8 @@ frame_draw(struct trip_random *rng, struct drawn *drawn)
 	drawn->header.gso_type = !drawn->tcp   ? 5
 				 : drawn->ipv6 ? VIRTIO_NET_HDR_GSO_TCPV6
 					       : VIRTIO_NET_HDR_GSO_TCPV4;
+	if (drawn->tcp && trip_random_below(rng, 2) != 0)
+		drawn->header.gso_type |= VIRTIO_NET_HDR_GSO_ECN;
 	drawn->header.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
 	drawn->header.csum_start = (uint16_t)drawn->l4;
 }
