@@ -62,14 +62,16 @@ find_payload(struct tripd_joined *joined, uint8_t type)
 }
 
 /* A frame too long for IPv6's field (BIG TCP) says so by a hop-by-hop option, which no wire sees.
- * Returns how many bytes the frame is shorter without. */
+ * In a shorter one the kernel puts none: that is its sender's own, and stays. Returns how many
+ * bytes the frame is shorter without. */
 static size_t
-remove_jumbo(uint8_t *frame, const struct tripd_headers *headers)
+remove_jumbo(uint8_t *frame, size_t length, const struct tripd_headers *headers)
 {
 	uint8_t *ip = frame + headers->l3;
 	uint8_t *option = ip + sizeof(struct rte_ipv6_hdr);
 
-	if (!headers->ipv6 || headers->end != headers->l3 + sizeof(struct rte_ipv6_hdr) ||
+	if (!headers->ipv6 || length - headers->end <= UINT16_MAX ||
+		headers->end != headers->l3 + sizeof(struct rte_ipv6_hdr) ||
 		ip[offsetof(struct rte_ipv6_hdr, proto)] != IPPROTO_HOPOPTS ||
 		headers->l4 < headers->end + JUMBO_BYTES || option[1] != 0 ||
 		option[2] != JUMBO_OPTION)
@@ -212,7 +214,7 @@ tripd_joined_begin(struct tripd_joined *joined, uint8_t *frame, size_t length,
 		!is_short(joined))
 		return false;
 	/* Last, since what is refused goes on as it is. */
-	removed = remove_jumbo(frame, &joined->headers);
+	removed = remove_jumbo(frame, length, &joined->headers);
 	joined->frame += removed;
 	joined->length -= removed;
 	joined->headers.l4 -= removed;

@@ -205,14 +205,27 @@ one_in_no_known_tunnel_is_not_divided(void **state)
 	}
 }
 
+/* Over IPv6, and too long for it where it is to be. */
+static void
+draw_ipv6(struct drawn *drawn, bool is_long)
+{
+	do
+		frame_draw(&rng, drawn);
+	while (!drawn->ipv6);
+	if (is_long)
+		drawn->length = drawn->l3 + 40 + 65536 + trip_random_below(&rng, 4000);
+}
+
 /* The same frame, with the option of one that is too long for IPv6: 8 bytes more. */
 static void
 put_jumbo(const struct drawn *drawn, uint8_t *frame)
 {
 	size_t at = drawn->l3 + 40;
+	uint32_t length = htonl((uint32_t)(drawn->length + 8 - at));
 
 	memcpy(frame, drawn->bytes, at);
-	memcpy(frame + at, (uint8_t[]){frame[drawn->l3 + 6], 0, 0xc2, 4, 0, 0, 0xff, 0xff}, 8);
+	memcpy(frame + at, (uint8_t[]){frame[drawn->l3 + 6], 0, 0xc2, 4}, 4);
+	memcpy(frame + at + 4, &length, sizeof(length));
 	frame[drawn->l3 + 6] = IPPROTO_HOPOPTS;
 	memset(frame + drawn->l3 + 4, 0, 2);
 	memcpy(frame + at + 8, drawn->bytes + at, drawn->length - at);
@@ -227,9 +240,7 @@ one_too_long_for_ipv6_loses_its_option(void **state)
 	struct tripd_joined joined, other;
 
 	for (uint64_t round = trip_test_rounds(ROUNDS / 10); round > 0; round--) {
-		do
-			frame_draw(&rng, &drawn);
-		while (!drawn.ipv6);
+		draw_ipv6(&drawn, true);
 		put_jumbo(&drawn, frame);
 		assert_true(tripd_joined_begin(&other, drawn.bytes, drawn.length, &drawn.header));
 		drawn.header.csum_start = (uint16_t)(drawn.header.csum_start + 8);
@@ -242,6 +253,31 @@ one_too_long_for_ipv6_loses_its_option(void **state)
 			assert_memory_equal(segment.payload, plain.payload, plain.n_payload);
 		}
 		assert_false(tripd_joined_next(&other, &plain));
+	}
+}
+
+/* No kernel has put it there. */
+static void
+a_short_one_keeps_that_option(void **state)
+{
+	static struct drawn drawn;
+	static uint8_t frame[2 * FRAME_MAX], before[2 * FRAME_MAX];
+	static struct tripd_segment segment;
+	struct tripd_joined joined;
+	size_t options;
+
+	for (uint64_t round = trip_test_rounds(ROUNDS / 10); round > 0; round--) {
+		draw_ipv6(&drawn, false);
+		put_jumbo(&drawn, frame);
+		memcpy(before, frame, drawn.length + 8);
+		drawn.header.csum_start = (uint16_t)(drawn.header.csum_start + 8);
+		options = drawn.l3 + 40;
+		assert_true(tripd_joined_begin(&joined, frame, drawn.length + 8, &drawn.header));
+		while (tripd_joined_next(&joined, &segment)) {
+			assert_int_equal(segment.n_headers, drawn.payload + 8);
+			assert_memory_equal(segment.headers + options, before + options,
+				drawn.l4 + 8 - options);
+		}
 	}
 }
 
@@ -338,9 +374,7 @@ what_is_not_divided_stays_as_it_is(void **state)
 	struct tripd_joined joined;
 
 	for (unsigned int i = 0; i < 100; i++) {
-		do
-			frame_draw(&rng, &drawn);
-		while (!drawn.ipv6);
+		draw_ipv6(&drawn, true);
 		put_jumbo(&drawn, frame);
 		memcpy(before, frame, drawn.length + 8);
 		/* Of a tunnel, the inner one. */
@@ -361,6 +395,7 @@ main(void)
 		cmocka_unit_test(each_part_of_one_in_a_tunnel_is_a_frame),
 		cmocka_unit_test(one_in_no_known_tunnel_is_not_divided),
 		cmocka_unit_test(one_too_long_for_ipv6_loses_its_option),
+		cmocka_unit_test(a_short_one_keeps_that_option),
 		cmocka_unit_test(what_is_no_plain_one_is_not_divided),
 		cmocka_unit_test(parts_of_any_length_that_ip_has),
 		cmocka_unit_test(headers_shorter_than_any_are_not_divided),
