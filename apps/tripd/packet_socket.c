@@ -13,13 +13,10 @@
  * and PACKET_STATISTICS counts what found the socket full. No offload is switched, so nothing is to
  * be switched back, whatever becomes of this process.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/virtio_net.h>
-#include <net/if.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -34,8 +31,8 @@
 #include <rte_mbuf.h>
 
 #include "checksum.h"
-#include "interface.h"
 #include "link.h"
+#include "packet_open.h"
 #include "packet_socket.h"
 #include "preflight.h"
 #include "segment.h"
@@ -45,9 +42,6 @@
 #define FRAME_ROOM ((UINT32_C(1) << 20) + 1600)
 /* For a tag to be put back. */
 #define TAG_BYTES 4
-/* What the kernel holds for us: of full frames some 10 thousand. */
-#define RECEIVE_BYTES (32 << 20)
-#define SEND_BYTES (4 << 20)
 /* Pieces of all frames of one call. One frame of the largest MTU has 35; one with more than these,
  * a joined one that could not be divided, no interface would take. */
 #define PIECES_MAX 128
@@ -86,83 +80,6 @@ count(_Atomic uint64_t *counter)
 		memory_order_relaxed);
 }
 
-static int
-fail(const char *ifname, const char *what)
-{
-	int error = errno;
-
-	fprintf(stderr, "tripd: packet socket on %s: %s: %s\n", ifname, what, strerror(error));
-	return -error;
-}
-
-static bool
-set(int fd, int level, int option, int value)
-{
-	return setsockopt(fd, level, option, &value, sizeof(value)) == 0;
-}
-
-/* Without privilege the ordinary size must do; what is lost by that is told like all that is. */
-static void
-set_sizes(int fd)
-{
-	if (!set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BYTES))
-		set(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BYTES);
-	if (!set(fd, SOL_SOCKET, SO_SNDBUFFORCE, SEND_BYTES))
-		set(fd, SOL_SOCKET, SO_SNDBUF, SEND_BYTES);
-}
-
-/* Before it is bound, so that no frame arrives of another form. */
-static int
-set_up(int fd, const char *ifname)
-{
-	struct sockaddr_ll link = {.sll_family = AF_PACKET,
-		.sll_protocol = rte_cpu_to_be_16(ETH_P_ALL),
-		.sll_ifindex = (int)if_nametoindex(ifname)};
-
-	if (!set(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1))
-		return fail(ifname, "PACKET_IGNORE_OUTGOING, which takes Linux 4.20");
-	if (!set(fd, SOL_PACKET, PACKET_VNET_HDR, 1))
-		return fail(ifname, "PACKET_VNET_HDR");
-	if (!set(fd, SOL_PACKET, PACKET_AUXDATA, 1))
-		return fail(ifname, "PACKET_AUXDATA");
-	set_sizes(fd);
-	if (tripd_interface_hold(fd, ifname) != 0)
-		return fail(ifname, "promiscuous mode");
-	if (bind(fd, (struct sockaddr *)&link, sizeof(link)) != 0)
-		return fail(ifname, "binding");
-	return 0;
-}
-
-/* Makes a socket of the driver's on this interface drop all, before the kernel copies any of it. */
-static void
-silence(int fd, unsigned int ifindex)
-{
-	struct sock_filter none = BPF_STMT(BPF_RET | BPF_K, 0);
-	struct sock_fprog program = {.len = 1, .filter = &none};
-	struct sockaddr_ll link;
-	socklen_t size = sizeof(link);
-
-	if (getsockname(fd, (struct sockaddr *)&link, &size) == 0 && link.sll_family == AF_PACKET &&
-		link.sll_ifindex == (int)ifindex)
-		setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
-}
-
-static void
-silence_driver(const char *ifname)
-{
-	unsigned int ifindex = if_nametoindex(ifname);
-	DIR *dir = opendir("/proc/self/fd");
-	struct dirent *entry;
-
-	/* It would cost time, and nothing else. */
-	if (dir == NULL)
-		return;
-	while ((entry = readdir(dir)) != NULL)
-		if (entry->d_name[0] != '.')
-			silence(atoi(entry->d_name), ifindex);
-	closedir(dir);
-}
-
 static void
 lay_out(struct tripd_packet_socket *opened)
 {
@@ -182,21 +99,23 @@ int
 tripd_packet_socket_open(
 	const char *ifname, struct rte_mempool *pool, struct tripd_packet_socket **opened)
 {
-	struct tripd_packet_socket *own = calloc(1, sizeof(*own));
-	int ret;
+	struct tripd_packet_socket *own;
+	int fd = tripd_packet_open(ifname);
 
-	if (own == NULL)
-		return fail(ifname, "opening");
-	own->pool = pool;
-	own->frames = mmap(NULL, (size_t)TRIPD_BURST * FRAME_ROOM, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	silence_driver(ifname);
-	own->fd = own->frames == MAP_FAILED ? -1 : socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	ret = own->fd < 0 ? fail(ifname, "opening") : set_up(own->fd, ifname);
-	if (ret != 0) {
-		tripd_packet_socket_close(own);
-		return ret;
+	if (fd < 0)
+		return fd;
+	own = calloc(1, sizeof(*own));
+	if (own != NULL)
+		own->frames = mmap(NULL, (size_t)TRIPD_BURST * FRAME_ROOM, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (own == NULL || own->frames == MAP_FAILED) {
+		fprintf(stderr, "tripd: packet socket on %s: no memory for its frames\n", ifname);
+		free(own);
+		close(fd);
+		return -ENOMEM;
 	}
+	own->fd = fd;
+	own->pool = pool;
 	lay_out(own);
 	*opened = own;
 	return 0;
@@ -205,10 +124,8 @@ tripd_packet_socket_open(
 void
 tripd_packet_socket_close(struct tripd_packet_socket *opened)
 {
-	if (opened->fd >= 0)
-		close(opened->fd);
-	if (opened->frames != MAP_FAILED)
-		munmap(opened->frames, (size_t)TRIPD_BURST * FRAME_ROOM);
+	close(opened->fd);
+	munmap(opened->frames, (size_t)TRIPD_BURST * FRAME_ROOM);
 	free(opened);
 }
 
