@@ -357,12 +357,20 @@ class Calls:
     def sctp(self, *args):
         return sctp_client(*args)
 
-    def dropped(self, interface):
-        """What the kernel was to send by it, and dropped."""
+    def numbers(self, interface):
         for line in self.read('/proc/self/net/dev').splitlines():
             if line.strip().startswith(interface + ':'):
-                return int(line.split(':')[1].split()[11])
+                return [int(word) for word in line.split(':')[1].split()]
         raise AssertionError(f'there is no {interface}')
+
+    def dropped(self, interface):
+        """What the kernel was to send by it, and dropped."""
+        return self.numbers(interface)[11]
+
+    def received(self, interface):
+        """(packets, bytes) that have come in by it."""
+        numbers = self.numbers(interface)
+        return numbers[1], numbers[0]
 
     def mark(self, family, address, port):
         with socket.socket(family, socket.SOCK_DGRAM) as sock:
