@@ -16,8 +16,9 @@ import time
 import zlib
 
 CLONE_NEWNET = 0x40000000
-# Only a hang takes so long.
+# Only a hang takes so long: one call to the kernel, and all that a host is told at a time.
 HANG = 120
+HANG_ALL = HANG * int(os.environ.get('TRIP_SCALE', '1'))
 ETHERNET = 14
 IP = {socket.AF_INET: 20, socket.AF_INET6: 40}
 # What an IP packet of a veth may have behind its header.
@@ -26,7 +27,7 @@ UDP_SEGMENT = 103
 SCTP = 132
 TCP_CLOSE = 7
 # Datagrams before the receiver says that all are there: so none is lost for want of room.
-WINDOW = 32
+WINDOW = 128
 
 
 def raise_buffers(sock):
@@ -343,7 +344,7 @@ class Calls:
         self.threads[kind] = self.served.start(kind, *args)
 
     def served_by(self, kind):
-        self.threads[kind].join(HANG)
+        self.threads[kind].join(HANG_ALL)
         good, result = self.served.results.get(kind, (False, 'the server hangs'))
         assert good, f'{kind} server: {result}'
         return result
@@ -407,7 +408,7 @@ class Host:
         self.pid = self.answer('start')
 
     def answer(self, what):
-        assert self.pipe.poll(HANG), f'{what}: a host does not answer'
+        assert self.pipe.poll(HANG_ALL), f'{what}: a host does not answer'
         good, result = self.pipe.recv()
         assert good, f'{what}: {result}'
         return result
