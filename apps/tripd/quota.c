@@ -292,24 +292,35 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 	return ret;
 }
 
+/* Room for one more. */
+static bool
+grow(struct tripd_quota *quota)
+{
+	size_t limit = quota->keep != 0 ? quota->keep : TRIPD_TRIPS_MAX;
+	size_t max = RTE_MIN(RTE_MAX(2 * quota->max_trips, (size_t)256), limit);
+	struct tripd_trip *trips;
+
+	if (quota->n_trips < quota->max_trips)
+		return true;
+	if (quota->n_trips == limit)
+		return false;
+	trips = realloc(quota->trips, max * sizeof(*trips));
+	if (trips == NULL)
+		return false;
+	quota->trips = trips;
+	quota->max_trips = max;
+	return true;
+}
+
 static void
 keep(struct tripd_quota *quota, const struct trip_work_event *event)
 {
 	uint64_t offset =
 		trip_apply_when_offset(&quota->rules->whens[event->context], quota->since);
 
-	if (quota->n_trips == quota->max_trips) {
-		size_t max = quota->max_trips == 0 ? 256 : 2 * quota->max_trips;
-		struct tripd_trip *trips = NULL;
-
-		if (max <= TRIPD_TRIPS_MAX)
-			trips = realloc(quota->trips, max * sizeof(*trips));
-		if (trips == NULL) {
-			quota->n_unkept++;
-			return;
-		}
-		quota->trips = trips;
-		quota->max_trips = max;
+	if (!grow(quota)) {
+		quota->n_unkept++;
+		return;
 	}
 	quota->trips[quota->n_trips++] = (struct tripd_trip){
 		.when = (unsigned int)event->context,
@@ -323,7 +334,8 @@ keep(struct tripd_quota *quota, const struct trip_work_event *event)
 void
 tripd_quota_forget(struct tripd_quota *quota)
 {
-	quota->n_trips = 0;
+	if (quota->keep == 0)
+		quota->n_trips = 0;
 }
 
 size_t

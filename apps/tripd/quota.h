@@ -47,7 +47,9 @@ struct tripd_quota {
 	struct trip_function *log;
 	/* What the clock was when they were put to work. */
 	uint64_t since;
-	/* All firings in order, up to TRIPD_TRIPS_MAX. */
+	/* How many firings are kept for the report; 0: there is none. */
+	size_t keep;
+	/* All firings in order, up to that many, or TRIPD_TRIPS_MAX that are to be said. */
 	struct tripd_trip *trips;
 	size_t n_trips, max_trips;
 	/* Firings that are not there, because of that limit, or because their events overran. */
@@ -79,7 +81,7 @@ int tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
  */
 size_t tripd_quota_read(struct tripd_quota *quota);
 
-/* Keeps none of the trips that were read so far. */
+/* Keeps none of the trips that were read so far, unless there is a report. */
 void tripd_quota_forget(struct tripd_quota *quota);
 
 /* Waits until the counts show all that had come by when it was called, but at most three seconds:

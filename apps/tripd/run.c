@@ -263,6 +263,7 @@ tripd_run_start(struct tripd_run *run)
 		return ret;
 	if (tripd_quota_open(&run->quota, run->domain, run->rules, &run->plan, run->links) != 0)
 		return TRIPD_EXIT_RUN;
+	run->quota.keep = run->options->report != NULL ? TRIPD_TRIPS_MAX : 0;
 	run->ports_watched = true;
 	tripd_removal_begin(&run->plan, &run->quota);
 	if (tripd_forward_start(&run->forwarding, &run->plan, run->links, &run->quota,
@@ -402,9 +403,7 @@ loop(struct tripd_run *run, struct tripd_view *view)
 		polls = polled;
 		before = now;
 		tripd_view_update(view);
-		/* Said they are, and nobody will ask for them again. */
-		if (run->options->report == NULL)
-			tripd_view_forget(view, &run->quota);
+		tripd_view_forget(view, &run->quota);
 		if (!look_for_ports(run, view) || (until != 0 && idle >= until))
 			return;
 	}

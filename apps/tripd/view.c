@@ -211,7 +211,7 @@ tripd_view_forget(struct tripd_view *view, struct tripd_quota *quota)
 {
 	if (view->said == quota->n_trips) {
 		tripd_quota_forget(quota);
-		view->said = 0;
+		view->said = quota->n_trips;
 	}
 }
 
