@@ -296,7 +296,7 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 static bool
 grow(struct tripd_quota *quota)
 {
-	size_t limit = quota->keep != 0 ? quota->keep : TRIPD_TRIPS_MAX;
+	size_t limit = quota->keep + TRIPD_TRIPS_MAX;
 	size_t max = RTE_MIN(RTE_MAX(2 * quota->max_trips, (size_t)256), limit);
 	struct tripd_trip *trips;
 
@@ -319,7 +319,7 @@ keep(struct tripd_quota *quota, const struct trip_work_event *event)
 		trip_apply_when_offset(&quota->rules->whens[event->context], quota->since);
 
 	if (!grow(quota)) {
-		quota->n_unkept++;
+		quota->n_untold++;
 		return;
 	}
 	quota->trips[quota->n_trips++] = (struct tripd_trip){
@@ -334,8 +334,11 @@ keep(struct tripd_quota *quota, const struct trip_work_event *event)
 void
 tripd_quota_forget(struct tripd_quota *quota)
 {
-	if (quota->keep == 0)
-		quota->n_trips = 0;
+	if (quota->n_trips <= quota->keep)
+		return;
+	if (quota->keep != 0)
+		quota->n_unkept += quota->n_trips - quota->keep;
+	quota->n_trips = quota->keep;
 }
 
 size_t

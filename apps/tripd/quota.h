@@ -49,11 +49,14 @@ struct tripd_quota {
 	uint64_t since;
 	/* How many firings are kept for the report; 0: there is none. */
 	size_t keep;
-	/* All firings in order, up to that many, or TRIPD_TRIPS_MAX that are to be said. */
+	/* The first so many firings in order, then those that are still to be said, up to
+	 * TRIPD_TRIPS_MAX. */
 	struct tripd_trip *trips;
 	size_t n_trips, max_trips;
-	/* Firings that are not there, because of that limit, or because their events overran. */
-	uint64_t n_unkept, n_overrun;
+	/* Firings that the report has not, since it has room for no more. */
+	uint64_t n_unkept;
+	/* Firings that nobody is told of: there was no room for them, or their events overran. */
+	uint64_t n_untold, n_overrun;
 };
 
 /* 48 MiB of them. */
@@ -81,7 +84,7 @@ int tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
  */
 size_t tripd_quota_read(struct tripd_quota *quota);
 
-/* Keeps none of the trips that were read so far, unless there is a report. */
+/* Keeps of the trips that were read so far only what the report is to have. */
 void tripd_quota_forget(struct tripd_quota *quota);
 
 /* Waits until the counts show all that had come by when it was called, but at most three seconds:

@@ -2,6 +2,7 @@
 /* The report: the same facts as on the terminal, for programs. README.md says what each key is. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,8 +209,10 @@ write_file(const char *path, const char *text)
 int
 tripd_report_write(const char *path, const struct tripd_quota *quota)
 {
-	json_t *report = json_pack("{s:o, s:o, s:o}", "counters", make_counters(quota), "ports",
-		make_ports(quota), "trips", make_trips(quota));
+	uint64_t omitted = quota->n_unkept + quota->n_untold + quota->n_overrun;
+	json_t *report = json_pack("{s:o, s:o, s:o, s:I}", "counters", make_counters(quota),
+		"ports", make_ports(quota), "trips", make_trips(quota), "trips_omitted",
+		(json_int_t)omitted);
 	char *text = report != NULL ? json_dumps(report, JSON_INDENT(2)) : NULL;
 	int ret;
 
@@ -224,5 +227,9 @@ tripd_report_write(const char *path, const struct tripd_quota *quota)
 			strerror(-ret));
 	free(text);
 	json_decref(report);
-	return ret;
+	if (ret != 0 || quota->n_unkept == 0)
+		return ret;
+	fprintf(stderr, "tripd: %" PRIu64 " trips are not in the report, which holds %zu\n",
+		quota->n_unkept, quota->n_trips);
+	return -ENOSPC;
 }

@@ -12,7 +12,7 @@ int tripd_report_check(const char *path);
  * always a whole report or the one from before. Says on stderr what fails.
  *
  * @return
- *   0, or a negative errno.
+ *   0, or a negative errno; -ENOSPC where trips are missing in it, too.
  */
 int tripd_report_write(const char *path, const struct tripd_quota *quota);
 

@@ -314,6 +314,7 @@ int
 tripd_run_stop(struct tripd_run *run)
 {
 	const struct tripd_quota *quota = &run->quota;
+	uint64_t untold;
 	int when;
 
 	tripd_forward_stop(&run->forwarding);
@@ -323,16 +324,14 @@ tripd_run_stop(struct tripd_run *run)
 	if (when >= 0)
 		fprintf(stderr, "tripd: line %u of the rules is due and has not fired: %s\n",
 			run->rules->whens[when].line, run->rules->whens[when].source);
-	if (quota->n_overrun != 0)
+	untold = quota->n_overrun + quota->n_untold;
+	if (untold != 0)
 		fprintf(stderr,
 			"tripd: %" PRIu64
 			" trips came faster than they could be written down; what "
 			"they did is done\n",
-			quota->n_overrun);
-	if (quota->n_unkept != 0)
-		fprintf(stderr, "tripd: %" PRIu64 " trips are not in the report, which holds %zu\n",
-			quota->n_unkept, quota->n_trips);
-	return when < 0 && quota->n_overrun == 0 && quota->n_unkept == 0 ? 0 : TRIPD_EXIT_RUN;
+			untold);
+	return when < 0 && untold == 0 ? 0 : TRIPD_EXIT_RUN;
 }
 
 /* The domain's memory and its polling lcore stay as they are until the process has ended: EAL would
@@ -424,6 +423,7 @@ watch(struct tripd_run *run)
 		ret = tripd_run_stop(run);
 		look_for_ports(run, &view);
 		tripd_view_end(&view);
+		tripd_view_forget(&view, &run->quota);
 		say_unsent(run);
 		tripd_view_losses(&view);
 		if (report != NULL && tripd_report_write(report, &run->quota) != 0)

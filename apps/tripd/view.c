@@ -209,10 +209,8 @@ tripd_view_update(struct tripd_view *view)
 void
 tripd_view_forget(struct tripd_view *view, struct tripd_quota *quota)
 {
-	if (view->said == quota->n_trips) {
-		tripd_quota_forget(quota);
-		view->said = quota->n_trips;
-	}
+	tripd_quota_forget(quota);
+	view->said = quota->n_trips;
 }
 
 void

@@ -28,7 +28,7 @@ void tripd_view_close(struct tripd_view *view);
 /* Says the trips that are new, and draws the counts again where it is time. */
 void tripd_view_update(struct tripd_view *view);
 
-/* Forgets the trips that were said, all that there are, but what the report is to have. */
+/* Forgets the trips, all of which have been said, but for what the report is to have. */
 void tripd_view_forget(struct tripd_view *view, struct tripd_quota *quota);
 
 /* Says the last trips and the final counts. */
