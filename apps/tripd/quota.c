@@ -363,14 +363,11 @@ tripd_quota_read(struct tripd_quota *quota)
 uint64_t
 tripd_quota_value(const struct tripd_quota *quota, const struct trip_rules_when *when)
 {
-	struct trip_flow_count count = {.size = sizeof(count)};
+	struct trip_cntr *cntr = trigger(quota, when);
+	/* A threshold is at most that. */
+	uint64_t sum = RTE_MIN(trip_cntr_read(cntr) + trip_cntr_readerr(cntr), TRIP_CNTR_MAX);
 
-	if (when->ref == TRIP_RULES_REF_CLOCK)
-		return trip_cntr_read(trip_clock_cntr(quota->domain)) - quota->since;
-	if (when->ref == TRIP_RULES_REF_COUNTER)
-		return trip_cntr_read(quota->counters[when->index]);
-	(void)trip_apply_count_query(&quota->counts[when->index], &count);
-	return when->ref == TRIP_RULES_REF_PACKETS ? count.packets : count.bytes;
+	return sum - trip_apply_when_offset(when, quota->since);
 }
 
 static void
@@ -384,15 +381,24 @@ pause_for(const struct tripd_quota *quota)
 		trip_progress(quota->domain);
 }
 
+static void
+freshen(const struct tripd_quota *quota, struct trip_cntr *cntr, uint64_t began)
+{
+	uint64_t since;
+
+	while ((since = tripd_clock_ns() - began) < FRESHEN_NS && trip_cntr_age(cntr) > since)
+		pause_for(quota);
+}
+
 void
 tripd_quota_freshen(struct tripd_quota *quota)
 {
-	uint64_t began = tripd_clock_ns(), since;
+	uint64_t began = tripd_clock_ns();
 
-	for (unsigned int i = 0; i < quota->rules->n_counts; i++)
-		while ((since = tripd_clock_ns() - began) < FRESHEN_NS &&
-			trip_cntr_age(quota->counts[i].packets) > since)
-			pause_for(quota);
+	for (unsigned int i = 0; i < quota->rules->n_counts; i++) {
+		freshen(quota, quota->counts[i].packets, began);
+		freshen(quota, quota->counts[i].bytes, began);
+	}
 }
 
 static bool

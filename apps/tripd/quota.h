@@ -87,20 +87,21 @@ size_t tripd_quota_read(struct tripd_quota *quota);
 /* Keeps of the trips that were read so far only what the report is to have. */
 void tripd_quota_forget(struct tripd_quota *quota);
 
-/* Waits until the counts show all that had come by when it was called, but at most three seconds:
+/* Waits until the counters show all that had come by when it was called, but at most three seconds:
  * hardware may be read by way of a cache. */
 void tripd_quota_freshen(struct tripd_quota *quota);
 
 /*
- * Waits until everything has fired that is due by what was counted, or for two seconds in which
- * nothing fires; what is to happen later does not. Only once no packet arrives any more.
+ * Waits until everything has fired that is due by what the counters show, which others may have
+ * set, or for two seconds in which nothing fires; what is to happen later does not. Only once no
+ * packet arrives any more, and the counters are fresh.
  *
  * @return
  *   The `when` that is still due, or -1.
  */
 int tripd_quota_settle(struct tripd_quota *quota);
 
-/* The value that a `when` watches, from the source. */
+/* What a `when` watches: the sum of value and errors of its counter. */
 uint64_t tripd_quota_value(const struct tripd_quota *quota, const struct trip_rules_when *when);
 
 /* Takes it all down, in the order that leaves nothing referred to. The domain stays. */

@@ -146,12 +146,79 @@ trips_without_a_report_are_said(void **state)
 	close_bed(&bed);
 }
 
+static void
+count_packets(struct bed *bed, uint16_t n)
+{
+	struct rte_mbuf *pkts[TRIPS];
+
+	assert_true(n <= TRIPS);
+	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, pkts, n), 0);
+	for (uint16_t i = 0; i < n; i++)
+		memset(rte_pktmbuf_append(pkts[i], 60), 0, 60);
+	n = trip_port_burst(bed->quota.ports[0], 0, pkts, n);
+	rte_pktmbuf_free_bulk(pkts, n);
+}
+
+/* 5 packets, what others do to their counter, 5 more: how often 8 has fired in the end. */
+static void
+settles(uint64_t expected, int (*change)(struct trip_cntr *cntr, uint64_t value), uint64_t value)
+{
+	struct bed bed;
+
+	open_bed(&bed, "count all port 0 pattern eth / end\nwhen all.packets >= 8 log\n");
+	count_packets(&bed, 5);
+	tripd_quota_freshen(&bed.quota);
+	assert_int_equal(change(bed.quota.counts[0].packets, value), 0);
+	progress(&bed);
+	count_packets(&bed, 5);
+	tripd_quota_freshen(&bed.quota);
+	assert_int_equal(tripd_quota_settle(&bed.quota), -1);
+	assert_int_equal(bed.quota.fired[0], expected);
+	close_bed(&bed);
+}
+
+static void
+what_others_set_back_is_not_due(void **state)
+{
+	settles(0, trip_cntr_set, 0);
+}
+
+static void
+what_others_leave_alone_is_due(void **state)
+{
+	settles(1, trip_cntr_add, 0);
+}
+
+/* By what others add alone, which no flow has counted. */
+static void
+added_is_due(int (*add)(struct trip_cntr *cntr, uint64_t value))
+{
+	struct bed bed;
+
+	open_bed(&bed, "count all port 0 pattern eth / end\nwhen all.bytes >= 8 log\n");
+	tripd_quota_freshen(&bed.quota);
+	assert_int_equal(add(bed.quota.counts[0].bytes, 10), 0);
+	assert_int_equal(tripd_quota_settle(&bed.quota), -1);
+	assert_int_equal(bed.quota.fired[0], 1);
+	close_bed(&bed);
+}
+
+static void
+what_others_add_is_due(void **state)
+{
+	added_is_due(trip_cntr_add);
+	added_is_due(trip_cntr_adderr);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trips_beyond_the_report_are_said),
 		cmocka_unit_test(trips_without_a_report_are_said),
+		cmocka_unit_test(what_others_set_back_is_not_due),
+		cmocka_unit_test(what_others_leave_alone_is_due),
+		cmocka_unit_test(what_others_add_is_due),
 	};
 
 	if (trip_eal_init("net_null0") < 0)
