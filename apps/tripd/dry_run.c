@@ -7,6 +7,7 @@
 #include "describe.h"
 #include "dry_run.h"
 #include "engine.h"
+#include "partner.h"
 #include "port.h"
 #include "rules.h"
 #include "run.h"
@@ -14,17 +15,20 @@
 #define MIB 1048576.0
 
 int
-tripd_dry_run_check(const char *path)
+tripd_dry_run_check(const struct tripd_options *options)
 {
+	struct tripd_plan plan;
 	struct trip_rules *rules;
-	int ret = tripd_preflight_rules(path, &rules);
+	int ret = tripd_preflight_rules(options->rules, &rules);
 
 	if (ret != 0)
 		return ret;
 	/* Not said before, in case two of the ports are one. */
 	if (tripd_port_unknown(rules))
 		trip_rules_errors_print(rules->warnings, stderr);
-	printf("%s: %u counts, %u counters, %u whens: nothing is wrong with them\n", path,
+	if (tripd_plan_ports(&plan, options, rules) == 0)
+		tripd_partner_warn(rules, &plan, options);
+	printf("%s: %u counts, %u counters, %u whens: nothing is wrong with them\n", options->rules,
 		rules->n_counts, rules->n_counters, rules->n_whens);
 	trip_rules_free(rules);
 	return 0;

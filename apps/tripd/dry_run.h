@@ -2,10 +2,11 @@
 #ifndef TRIPD_DRY_RUN_H
 #define TRIPD_DRY_RUN_H
 
+struct tripd_options;
 struct tripd_run;
 
-/* Reads a rules file and says what is wrong with it, or what it holds. Returns the exit code. */
-int tripd_dry_run_check(const char *path);
+/* Reads the rules file and says what is wrong with it, or what it holds. Returns the exit code. */
+int tripd_dry_run_check(const struct tripd_options *options);
 
 /* Says what a prepared run would take, and how each rule would be counted. Returns the exit code.
  */

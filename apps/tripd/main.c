@@ -12,6 +12,6 @@ main(int argc, char **argv)
 
 	tripd_options_parse(argc, argv, &options);
 	if (options.check)
-		return tripd_dry_run_check(options.rules);
+		return tripd_dry_run_check(&options);
 	return options.demo ? tripd_demo_run(&options) : tripd_run_rules(&options);
 }

@@ -25,6 +25,7 @@
 #include "clock.h"
 #include "dry_run.h"
 #include "eal.h"
+#include "partner.h"
 #include "port.h"
 #include "removal.h"
 #include "report.h"
@@ -217,9 +218,11 @@ tripd_run_begin(struct tripd_run *run)
 		ret = plan_ports(run);
 	if (ret == 0)
 		ret = tripd_port_check(&run->plan, run->options, run->rules);
-	if (ret == 0)
-		tripd_port_plan_queues(&run->plan);
-	return ret == 0 ? plan_lcores(run) : ret;
+	if (ret != 0)
+		return ret;
+	tripd_partner_warn(run->rules, &run->plan, run->options);
+	tripd_port_plan_queues(&run->plan);
+	return plan_lcores(run);
 }
 
 /* Packets count from here on. */

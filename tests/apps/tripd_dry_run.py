@@ -50,5 +50,52 @@ def dry_run_names_what_is_refused(bench):
     assert re.search(r'^line 4: hw on port 0: refused: the driver net_null has no rte_flow', out, re.M), out
 
 
+# What forwards nothing, in `tripd WORDS`: the words, the rules that are in vain, and what gives port 0 a partner.
+LONE = '''count in port 0 pattern eth / ipv4 / end
+count out port 0 egress pattern eth / ipv4 / end
+count off port 0 pattern eth / ipv6 / end actions drop / end
+count fine port 0 priority 1 pattern eth / end
+when in.packets >= 10 drop in
+when in.packets >= 10 pass in
+when out.packets >= 10 log
+'''
+
+
+def vain(advice):
+    """What is said of LONE on a port that has no partner."""
+    return ''.join(
+        f'tripd: warning: line {line} of the rules: {what}, since port 0 has no partner and forwards nothing; '
+        f'it has one {advice}\n' for line, what in (
+            (2, 'count out counts nothing'), (3, 'count off drops nothing'), (5, 'drop in changes nothing')))
+
+
+def what_forwarding_takes_is_warned_about(bench):
+    rules = bench.file('rules', LONE)
+    pair, lone, far = (bench.eal(*names) for names in (['net_null0', 'net_null1'], ['net_null0'],
+                                                       ['net_null0', 'net_null1', 'net_null2']))
+    for words, advice in (((*lone, ), 'with one more device'), ((*pair, ), 'with --ports 0,1'),
+                          ((*pair, '--ports', '0,1', '--forward', 'none'), 'without --forward none'),
+                          ((*pair, '--pair', '0,1'), None), ((*pair, '--ports', '0,1'), None),
+                          ((*far, '--pair', '1,2'), 'with one more device and --pair'), ((*far, '--pair', '0,2'), None)):
+        code, _, err = bench.run(*words, '--rules', rules, '--dry-run')
+        equal((code, err), (0, vain(advice) if advice else ''), f'exit code and stderr of {words}')
+    for words, advice in (((), 'with --ports 0,1, --pair or two --iface'), (('--ports', '1'), None),
+                          (('--forward', 'none'), 'without --forward none'), (('--iface', 'a', '--iface', 'b'), None)):
+        code, _, err = bench.run('--check', rules, *words)
+        equal((code, err), (0, vain(advice) if advice else ''), f'exit code and stderr of --check {words}')
+    # A port that is called by a name has its number only when it is there.
+    rules = bench.file('rules', LONE.replace('port 0', 'port name "net_null0"'))
+    equal(bench.run('--check', rules)[::2], (0, ''), 'of a name')
+    equal(bench.run(*lone, '--rules', rules, '--dry-run')[::2], (0, vain('with one more device')), 'of a name that is there')
+
+
+def many_warnings_are_counted(bench):
+    rules = 'count all port 0 pattern eth / end\n' + ''.join(f'when all.packets >= {i} drop all\n' for i in range(1, 31))
+    code, _, err = bench.run('--check', bench.file('rules', rules))
+    lines = err.splitlines()
+    equal((code, len(lines), lines[-1]), (0, 21, 'tripd: and 10 more of these warnings'), 'exit code, lines and the last one')
+
+
 main(check_counts_what_a_file_holds, check_warns_of_overlaps, check_reports_every_mistake,
-     dry_run_tells_memory_and_engines, dry_run_names_what_is_refused)
+     dry_run_tells_memory_and_engines, dry_run_names_what_is_refused,
+     what_forwarding_takes_is_warned_about, many_warnings_are_counted)

@@ -6,6 +6,7 @@ beside each other and without privilege.
 """
 import json
 import os
+import re
 import shutil
 import signal
 import struct
@@ -93,6 +94,11 @@ def read_pcap(path):
     return frames
 
 
+def beside_vain(err):
+    """What is said on stderr beside warnings of rules that need a partner: a port that reads a capture has none."""
+    return re.sub(r'^tripd: warning: line \d+ of the rules: .* since port \d+ has no partner and .*\n', '', err, flags=re.M)
+
+
 class Bench:
     """A directory for a test's files, and runs of tripd in it."""
 
@@ -158,6 +164,7 @@ class Bench:
             *self.eal('net_pcap0,rx_pcap=' + self.pcap('in.pcap', frames), lcores=lcores),
             '--rules', self.file('rules', rules), '--report', report, '--until-idle', '0.3', *words)
         assert code == expect, f'exit code {code}, not {expect}: {err}'
+        err = beside_vain(err)
         # Each has its line of the rules and a caret.
         assert (err.count(': warning: '), err.count('\n')) == (warnings, 3 * warnings), \
             f'said on stderr, with {warnings} warnings expected: {err}'
