@@ -84,7 +84,7 @@ tripd_losses_describe(const struct tripd_losses *losses, char text[TRIPD_LOSSES_
 		const char *what;
 	} parts[] = {
 		{losses->missed, "dropped before they were read"},
-		{losses->no_buffer, "without a packet buffer (--mbufs)"},
+		{losses->no_buffer, "for lack of a packet buffer (--mbufs gives more)"},
 		{losses->errors, "not handed over"},
 		{losses->cut, "cut"},
 		{losses->undivided, "counted as one that are several"},

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "options.h"
+#include "words.h"
 
 enum {
 	KEY_RULES = 0x100,
@@ -430,6 +431,24 @@ split(int *argc, char **argv, struct tripd_options *options)
 	return own;
 }
 
+/* Of tripd's words: who has forgotten `--` is told of it, and not that there is no such option. */
+static void
+refuse_eal_words(int argc, char **argv)
+{
+	int taken;
+
+	for (int i = 1; i<argc; i += taken> 0 ? taken : 1) {
+		taken = own_words(argv, i);
+		if (taken > 0 || !tripd_words_is_eal(argv[i]))
+			continue;
+		fprintf(stderr,
+			"tripd: %s is a word for EAL; all of these stand in front of a --, as in: "
+			"tripd -l 0-2 --vdev net_tap0 -- --rules FILE\n",
+			argv[i]);
+		exit(TRIPD_EXIT_USAGE);
+	}
+}
+
 const char *
 tripd_options_forward_name(enum tripd_forward forward)
 {
@@ -463,6 +482,7 @@ tripd_options_parse(int argc, char **argv, struct tripd_options *options)
 		fprintf(stderr, "tripd: no memory for %d words\n", argc);
 		exit(TRIPD_EXIT_RUN);
 	}
+	refuse_eal_words(argc, own);
 	argp_parse(&argp, argc, own, ARGP_IN_ORDER, NULL, options);
 	if (own != argv)
 		free(own);

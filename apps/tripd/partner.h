@@ -10,7 +10,8 @@ struct trip_rules;
 struct tripd_options;
 struct tripd_plan;
 
-/* What gives this port, which has no partner, one; to stand behind "it has one". */
+/* What gives this port, which has no partner, one; to stand behind "it has one" and "they are
+ * forwarded". */
 const char *tripd_partner_advice(const struct tripd_plan *plan, const struct tripd_options *options,
 	uint16_t port, char text[TRIPD_PARTNER_TEXT_MAX]);
 

@@ -39,21 +39,26 @@ say_ports(const char *what_helps)
 	if (n > 0)
 		fprintf(stderr, " %s: %s\n", n == 1 ? "does" : "do", what_helps);
 	else
-		fprintf(stderr, "; none does: bind a device with dpdk-devbind.py, or add one such "
-				"as --vdev net_tap0 before --\n");
+		fprintf(stderr, "; none does: use a network interface by --iface NAME, bind a "
+				"device with dpdk-devbind.py, or add one such as --vdev net_tap0 "
+				"before --\n");
 }
 
 static void
-say_missing(uint16_t port, const struct trip_rules *rules)
+say_missing(uint16_t port, const struct trip_rules *rules, bool by_iface)
 {
+	const char *remedy = by_iface ? "correct --ports or --pair, or add an --iface"
+				      : "correct --ports or --pair";
 	unsigned int i;
 
 	fprintf(stderr, "tripd: port %u does not exist", port);
 	for (i = 0; i < rules->n_counts && rules->counts[i].port != port; i++)
 		;
-	if (i < rules->n_counts)
+	if (i < rules->n_counts) {
 		fprintf(stderr, " (line %u of the rules names it)", rules->counts[i].line);
-	say_ports("correct the rules, or --ports and --pair");
+		remedy = by_iface ? "correct the rules, or add an --iface" : "correct the rules";
+	}
+	say_ports(remedy);
 }
 
 bool
@@ -140,7 +145,7 @@ tripd_port_check(const struct tripd_plan *plan, const struct tripd_options *opti
 
 	for (i = 0; i < plan->n_ports; i++) {
 		if (!rte_eth_dev_is_valid_port(plan->ports[i].id)) {
-			say_missing(plan->ports[i].id, rules);
+			say_missing(plan->ports[i].id, rules, options->n_ifaces > 0);
 			return TRIPD_EXIT_USAGE;
 		}
 		if (!options->force && check_route(plan, &plan->ports[i]) != 0)

@@ -151,7 +151,14 @@ tripd_preflight_devices(const struct tripd_words *words, const struct tripd_opti
 		 * what is sent comes back as late. */
 		n_mbufs += n_queues * 2 * TRIPD_XDP_DESCRIPTORS;
 	}
-	set_mbufs(need, options->mbufs != 0 ? options->mbufs : n_mbufs);
+	need->mbufs_given = options->mbufs != 0;
+	if (need->mbufs_given && options->mbufs < n_mbufs)
+		fprintf(stderr,
+			"tripd: warning: --mbufs %" PRIu32 " are fewer than the %" PRIu32
+			" that the queues of all ports can hold: for lack of them frames are "
+			"lost, or a port does not start\n",
+			options->mbufs, n_mbufs);
+	set_mbufs(need, need->mbufs_given ? options->mbufs : n_mbufs);
 }
 
 static int
@@ -262,6 +269,13 @@ check_prefix(const struct tripd_words *words)
 	return TRIPD_EXIT_RUN;
 }
 
+/* Whose fault it is. */
+static const char *
+needy(const struct tripd_need *need)
+{
+	return need->mbufs_given ? "these rules and --mbufs" : "these rules";
+}
+
 static int
 check_no_huge(const struct tripd_words *words, const struct tripd_need *need)
 {
@@ -271,9 +285,9 @@ check_no_huge(const struct tripd_words *words, const struct tripd_need *need)
 	if (has >= wants)
 		return 0;
 	fprintf(stderr,
-		"tripd: --no-huge gives EAL %" PRIu64 " MiB, and these rules need %" PRIu64
+		"tripd: --no-huge gives EAL %" PRIu64 " MiB, and %s need %" PRIu64
 		": add -m %" PRIu64 " before --\n",
-		has, wants, wants);
+		has, needy(need), wants, wants);
 	return TRIPD_EXIT_RUN;
 }
 
@@ -319,9 +333,9 @@ check_hugepages(const struct tripd_words *words, const struct tripd_need *need)
 		return TRIPD_EXIT_RUN;
 	}
 	fprintf(stderr,
-		"tripd: too few hugepages: these rules need %" PRIu64 " of %" PRIu64
-		" kB, and %" PRIu64 " are free: scripts/setup --hugepages %" PRIu64 ", as root\n",
-		wanted, pages.page_bytes / 1024, free_pages,
+		"tripd: too few hugepages: %s need %" PRIu64 " of %" PRIu64 " kB, and %" PRIu64
+		" are free: scripts/setup --hugepages %" PRIu64 ", as root\n",
+		needy(need), wanted, pages.page_bytes / 1024, free_pages,
 		pages.total - (free_pages < pages.total ? free_pages : pages.total) + wanted);
 	return TRIPD_EXIT_RUN;
 }

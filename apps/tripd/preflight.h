@@ -18,6 +18,8 @@ struct tripd_need {
 	uint64_t pool_bytes;
 	/* Packet buffers. */
 	uint32_t n_mbufs;
+	/* By --mbufs, not by what the ports can hold. */
+	bool mbufs_given;
 	/* All of it, and what EAL and the drivers take for themselves. */
 	uint64_t total_bytes;
 };

@@ -143,6 +143,7 @@ say_plan(struct tripd_run *run, const struct trip_domain_attr *attr)
 {
 	const struct tripd_plan *plan = &run->plan;
 	struct trip_domain_footprint footprint = {.size = sizeof(footprint)};
+	char text[TRIPD_PARTNER_TEXT_MAX];
 	unsigned int i;
 
 	if (trip_domain_footprint(attr, &footprint) == 0) {
@@ -166,13 +167,10 @@ say_plan(struct tripd_run *run, const struct trip_domain_attr *attr)
 		if (port->partner >= 0)
 			fprintf(run->out, "port %u: forwarded to port %u\n", port->id,
 				plan->ports[port->partner].id);
-		else if (run->options->forward == TRIPD_FORWARD_NONE)
-			fprintf(run->out, "port %u: packets are counted and freed\n", port->id);
 		else
 			fprintf(run->out,
-				"port %u: packets are counted and freed: its partner, port %u, is "
-				"not in use (--ports %u,%u)\n",
-				port->id, port->id ^ 1u, port->id, port->id ^ 1u);
+				"port %u: packets are counted and freed; they are forwarded %s\n",
+				port->id, tripd_partner_advice(plan, run->options, port->id, text));
 	}
 	fflush(run->out);
 }

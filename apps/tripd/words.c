@@ -24,8 +24,34 @@ static char program[] = "tripd";
 static const char *const valued[] = {"allow", "base-virtaddr", "block", "file-prefix",
 	"force-max-simd-bitwidth", "huge-dir", "huge-unlink", "iova-mode", "lcores", "log-level",
 	"main-lcore", "mbuf-pool-ops-name", "proc-type", "service-corelist", "socket-limit",
-	"socket-mem", "trace", "trace-bufsz", "trace-dir", "trace-mode", "vdev", "vfio-intr",
-	"vfio-vf-token"};
+	"socket-mem", "syslog", "trace", "trace-bufsz", "trace-dir", "trace-mode", "vdev",
+	"vfio-intr", "vfio-vf-token"};
+
+static const char *const flags[] = {"create-uio-dev", "huge-worker-stack", "in-memory",
+	"legacy-mem", "match-allocations", "no-hpet", "no-huge", "no-pci", "no-shconf",
+	"no-telemetry", "single-file-segments", "telemetry", "vmware-tsc-map"};
+
+static bool
+is_one_of(const char *word, size_t length, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strlen(names[i]) == length && strncmp(word, names[i], length) == 0)
+			return true;
+	return false;
+}
+
+bool
+tripd_words_is_eal(const char *word)
+{
+	size_t length = strcspn(word, "=");
+
+	if (word[0] != '-' || length < 2)
+		return false;
+	if (word[1] != '-')
+		return strchr("abcdlmnrsSv", word[1]) != NULL;
+	return is_one_of(word + 2, length - 2, valued, sizeof(valued) / sizeof(*valued)) ||
+	       is_one_of(word + 2, length - 2, flags, sizeof(flags) / sizeof(*flags));
+}
 
 static uint64_t
 sum_list(const char *text)

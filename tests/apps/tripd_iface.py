@@ -318,11 +318,12 @@ def no_words_are_needed(bench):
     with open('/tmp/tripd-test.lock', 'w', encoding='utf-8') as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         del bench.environment['RUNTIME_DIRECTORY']
-        code, _, err = bench.run('--iface', 'in1', '--rules', bench.file('rules', RULES),
+        code, out, err = bench.run('--iface', 'in1', '--rules', bench.file('rules', RULES),
                                  '--until-idle', '0.1')
     if 'hugepages' in err or 'with the file prefix tripd already' in err:
         raise Skip(err.strip())
     equal((code, beside_vain(err)), (0, ''), 'exit code and stderr')
+    assert 'port 0: packets are counted and freed; they are forwarded with one more --iface\n' in out, out
 
 
 if __name__ == '__main__':

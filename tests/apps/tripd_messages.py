@@ -61,6 +61,18 @@ def bad_command_lines(bench):
             says(bench, USAGE, pattern, '-l', '0', '--', *words, lines=2)
 
 
+def words_for_eal_out_of_place(bench):
+    """Told as such, wherever they stand; not as options that do not exist, nor where they are values of options."""
+    for words in (('-l', '0-2'), ('-l0-2', ), ('--vdev', 'net_null0'), ('--vdev=net_null0', ), ('--no-huge', ), ('-m', '96'),
+                  ('--syslog', 'user'), ('--in-memory', )):
+        word = words[0]
+        pattern = f"^tripd: {word} is a word for EAL; all of these stand in front of a --, as in: tripd -l 0-2 .* -- --rules FILE$"
+        says(bench, USAGE, pattern, *words, '--rules', 'r')
+        says(bench, USAGE, pattern, '--rules', 'r', '--iface', 'lo', *words)
+        says(bench, USAGE, pattern, '--no-pci', '--', '--rules', 'r', *words)
+    says(bench, USAGE, '^-l: cannot read the rules', '--check', '-l')
+
+
 def help_and_version(bench):
     for word, pattern in (('--help', 'Usage: tripd.*--until-idle=SECONDS'), ('--version', '^tripd ')):
         code, out, err = bench.run(word)
@@ -99,17 +111,17 @@ def report_unwritable(bench):
 
 
 def port_missing(bench):
-    says(bench, USAGE, r'port 3 does not exist \(line 2 of the rules names it\); 0 \(net_pcap0\) does',
+    says(bench, USAGE, r'port 3 does not exist \(line 2 of the rules names it\); 0 \(net_pcap0\) does: correct the rules$',
          *bench.eal(pcap_port(bench)), *rules(bench, RULES + RULES.replace('port 0', 'port 3')
                                               .replace('dns', 'other').replace('53', '54')))
-    says(bench, USAGE, r'port 1 does not exist; 0 \(net_pcap0\) does',
+    says(bench, USAGE, r'port 1 does not exist; 0 \(net_pcap0\) does: correct --ports or --pair$',
          *bench.eal(pcap_port(bench)), *rules(bench), '--ports', '1')
     for port, says_what in (('lo', 'no port is on the interface lo, as --iface lo would be'),
                             ('name "net_pcap7"', 'no port is named "net_pcap7"'),
                             ('mac 02:00:00:00:00:0a', 'no port has the address 02:00:00:00:00:0a')):
         says(bench, USAGE, says_what + r' \(line 1 of the rules\); 0 \(net_pcap0\) does: correct the rules',
              *bench.eal(pcap_port(bench)), *rules(bench, f'count c port {port} pattern eth / end\n'))
-    says(bench, USAGE, 'port 0 does not exist.*none does: bind a device', *bench.eal(), *rules(bench))
+    says(bench, USAGE, 'port 0 does not exist.*none does: use a network interface by --iface NAME', *bench.eal(), *rules(bench))
 
 
 def devices_missing(bench):
@@ -151,6 +163,15 @@ def memory_too_small(bench):
     code, _, err = bench.run(*bench.eal(pcap_port(bench), memory=('--no-huge', *enough)),
                              *rules(bench), '--until-idle', '0.1')
     equal((code, err), (0, ''), 'a run with the memory that was advised')
+
+
+def packet_buffers_too_few_or_many(bench):
+    """It is --mbufs then, and not the rules, that is named."""
+    says(bench, RUN, r'--no-huge gives EAL 96 MiB, and these rules and --mbufs need \d+: add -m \d+',
+         *bench.eal(pcap_port(bench)), *rules(bench), '--mbufs', '1000000')
+    code, _, err = bench.run(*bench.eal(pcap_port(bench)), *rules(bench), '--mbufs', '1000', '--until-idle', '0.1')
+    equal((code, err), (0, 'tripd: warning: --mbufs 1000 are fewer than the 1600 that the queues of all ports can hold: for '
+                        'lack of them frames are lost, or a port does not start\n'), 'exit code and stderr')
 
 
 def with_hugepages(bench, total, free, directory):
@@ -201,6 +222,6 @@ def eal_refuses(bench):
     says(bench, RUN, 'EAL did not start: .*--verbose', *bench.eal('net_nosuch0'), *rules(bench))
 
 
-main(bad_command_lines, help_and_version, rules_missing_or_wrong, rules_that_overlap,
+main(bad_command_lines, words_for_eal_out_of_place, help_and_version, rules_missing_or_wrong, rules_that_overlap,
      report_unwritable, port_missing, devices_missing, lcores_too_few, processors_missing, memory_too_small,
-     hugepages_too_few, no_permission, isolate_unsupported, eal_refuses)
+     packet_buffers_too_few_or_many,     hugepages_too_few, no_permission, isolate_unsupported, eal_refuses)
