@@ -6,6 +6,7 @@
 
 #include "options.h"
 #include "tripctl.h"
+#include "whole_output.h"
 
 static const struct {
 	const char *name;
@@ -20,23 +21,15 @@ static const struct {
 	{"when", tripctl_when},
 };
 
-/* A full disk is an error, a reader that has left is none. */
-static int
-close_output(int code)
-{
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return code;
-	tripctl_complain("what it says cannot be written");
-	return code != 0 ? code : TRIPCTL_EXIT_RUN;
-}
-
 int
 main(int argc, char **argv)
 {
 	struct tripctl ctl = {0};
-	int first = tripctl_options_global(&ctl, argc, argv), code;
 	char name[64];
+	int first, code;
 
+	whole_output_watch("tripctl");
+	first = tripctl_options_global(&ctl, argc, argv);
 	for (unsigned int i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (strcmp(argv[first], commands[i].name) != 0)
 			continue;
@@ -46,7 +39,7 @@ main(int argc, char **argv)
 		code = commands[i].run(&ctl, argc - first, argv + first);
 		if (ctl.client != NULL)
 			trip_client_close(ctl.client);
-		return close_output(code);
+		return code;
 	}
 	tripctl_complain("there is no command \"%s\"; tripctl --help has them", argv[first]);
 	return TRIPCTL_EXIT_USAGE;

@@ -4,12 +4,14 @@
 #include "dry_run.h"
 #include "options.h"
 #include "run.h"
+#include "whole_output.h"
 
 int
 main(int argc, char **argv)
 {
 	struct tripd_options options;
 
+	whole_output_watch("tripd");
 	tripd_options_parse(argc, argv, &options);
 	if (options.check)
 		return tripd_dry_run_check(&options);

@@ -193,7 +193,7 @@ def what_others_write_is_escaped(bed):
 def a_full_disk_is_an_error(bed):
     fill(bed)
     with open('/dev/full', 'w', encoding='utf-8') as full:
-        for words in ['list'], ['--json', 'list']:
+        for words in ['list'], ['--json', 'list'], ['--help'], ['list', '--help'], ['--version']:
             code, _, err = bed.run(*words, stdout=full)
             assert code == RUN and 'cannot be written' in err, (code, err)
 

@@ -80,6 +80,19 @@ def help_and_version(bench):
         assert re.search(pattern, out, re.S), out
 
 
+def a_full_disk_is_an_error(bench):
+    run = *bench.eal(pcap_port(bench)), *rules(bench), '--until-idle', '0.1'
+    for words in ('--help', ), ('--version', ), ('--check', bench.file('rules')), (*run, '--dry-run'), run:
+        with open('/dev/full', 'w', encoding='utf-8') as full:
+            says(bench, RUN, '^tripd: what it says cannot be written$', *words, stdout=full)
+        # A reader that has left is none.
+        reader, writer = os.pipe()
+        os.close(reader)
+        code, _, err = bench.run(*words, stdout=writer)
+        os.close(writer)
+        assert code in (0, -signal.SIGPIPE) and err == '', (words, code, err)
+
+
 def rules_missing_or_wrong(bench):
     missing = bench.file('absent')
     says(bench, USAGE, re.escape(missing) + '.*No such file', *bench.eal(pcap_port(bench)),
@@ -222,6 +235,6 @@ def eal_refuses(bench):
     says(bench, RUN, 'EAL did not start: .*--verbose', *bench.eal('net_nosuch0'), *rules(bench))
 
 
-main(bad_command_lines, words_for_eal_out_of_place, help_and_version, rules_missing_or_wrong, rules_that_overlap,
+main(bad_command_lines, words_for_eal_out_of_place, help_and_version, a_full_disk_is_an_error, rules_missing_or_wrong, rules_that_overlap,
      report_unwritable, port_missing, devices_missing, lcores_too_few, processors_missing, memory_too_small,
      packet_buffers_too_few_or_many,     hugepages_too_few, no_permission, isolate_unsupported, eal_refuses)

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WHOLE_OUTPUT_H
+#define WHOLE_OUTPUT_H
+
+/*
+ * However this program exits: where what it wrote to stdout has not all been written, says so on
+ * stderr by its name, and makes 0 an exit code of 1. A reader that has left is no error.
+ */
+void whole_output_watch(const char *program);
+
+#endif
