@@ -15,6 +15,7 @@
 #include "view.h"
 
 #define REDRAW_NS UINT64_C(200000000)
+#define LOSSES_NS UINT64_C(60000000000)
 
 int
 tripd_view_open(struct tripd_view *view, const struct tripd_quota *quota, FILE *out)
@@ -183,13 +184,32 @@ measure_rates(struct tripd_view *view, uint64_t elapsed_ns)
 	}
 }
 
+/* As they happen; but a port that goes on losing would drown everything else. */
+static bool
+has_new_losses(struct tripd_view *view, uint64_t now)
+{
+	const struct tripd_loss_watch *losses = &view->quota->losses;
+	uint64_t sum = 0;
+
+	if (view->told_ns != 0 && now - view->told_ns < LOSSES_NS)
+		return false;
+	for (unsigned int i = 0; i < losses->n_ports; i++)
+		sum += losses->ports[i].refused + tripd_losses_uncounted(&losses->ports[i]);
+	if (sum == view->told_losses)
+		return false;
+	view->told_losses = sum;
+	view->told_ns = now;
+	return true;
+}
+
 void
 tripd_view_update(struct tripd_view *view)
 {
 	uint64_t now = tripd_clock_ns();
 	bool redraw = view->screen.terminal && now - view->drawn_ns >= REDRAW_NS;
+	bool losses = has_new_losses(view, now);
 
-	if (!redraw && view->said == view->quota->n_trips)
+	if (!redraw && !losses && view->said == view->quota->n_trips)
 		return;
 	if (redraw) {
 		if (view->drawn_ns != 0)
@@ -198,6 +218,8 @@ tripd_view_update(struct tripd_view *view)
 	}
 	tripd_screen_begin(&view->screen);
 	say_new_trips(view);
+	if (losses)
+		tripd_view_losses(view);
 	tripd_screen_block(&view->screen);
 	if (view->screen.terminal) {
 		draw(view, true);

@@ -16,6 +16,8 @@ struct tripd_view {
 	/* Trips said so far. */
 	size_t said;
 	uint64_t drawn_ns;
+	/* Frames whose loss has been told, and when. */
+	uint64_t told_losses, told_ns;
 	/* Packets and bytes of each count when it was drawn, and their rates then. */
 	uint64_t *packets, *bytes;
 	double *packet_rate, *byte_rate;
@@ -25,7 +27,8 @@ struct tripd_view {
 int tripd_view_open(struct tripd_view *view, const struct tripd_quota *quota, FILE *out);
 void tripd_view_close(struct tripd_view *view);
 
-/* Says the trips that are new, and draws the counts again where it is time. */
+/* Says the trips that are new, and losses, once a minute at most; draws the counts again where it
+ * is time. */
 void tripd_view_update(struct tripd_view *view);
 
 /* Forgets the trips, all of which have been said, but for what the report is to have. */

@@ -146,6 +146,35 @@ trips_without_a_report_are_said(void **state)
 	close_bed(&bed);
 }
 
+/* When they happen, but not each time that there are more. */
+static void
+losses_are_said_when_they_happen(void **state)
+{
+	static const char *const lines[] = {"port 0: 3 frames were counted and not sent",
+		"port 0: the counts are short of frames: 2 "};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
+	struct tripd_view view;
+	struct bed bed;
+
+	open_bed(&bed, "count all port 0 pattern eth / end\n");
+	assert_int_equal(tripd_view_open(&view, &bed.quota, file), 0);
+	for (unsigned int i = 0; i < TRIPS; i++) {
+		tripd_view_update(&view);
+		assert_int_equal(ftell(file) > 0, i > 0);
+		bed.quota.losses.ports[0].refused = 3 + i;
+		bed.quota.losses.ports[0].missed = 2 + i;
+	}
+	fclose(file);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(count_lines(text, lines[i]), 1);
+	assert_int_equal(count_lines(text, "port 0: "), 2);
+	tripd_view_close(&view);
+	free(text);
+	close_bed(&bed);
+}
+
 static void
 count_packets(struct bed *bed, uint16_t n)
 {
@@ -216,6 +245,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trips_beyond_the_report_are_said),
 		cmocka_unit_test(trips_without_a_report_are_said),
+		cmocka_unit_test(losses_are_said_when_they_happen),
 		cmocka_unit_test(what_others_set_back_is_not_due),
 		cmocka_unit_test(what_others_leave_alone_is_due),
 		cmocka_unit_test(what_others_add_is_due),
