@@ -134,6 +134,20 @@ search_folder(struct search *search, const struct tripctl *ctl, const char *fold
 		closedir(entries);
 }
 
+static void
+complain_none(const struct tripctl *ctl, const struct search *search)
+{
+	char domain[64] = "", prefix[64] = "";
+
+	tripctl_complain("no domain%s%s%s%s has a socket in %s%s%s; --socket says where else",
+		ctl->domain != NULL ? " " : "",
+		ctl->domain != NULL ? tripctl_text_escape(ctl->domain, domain, sizeof(domain)) : "",
+		ctl->prefix != NULL ? " of the file prefix " : "",
+		ctl->prefix != NULL ? tripctl_text_escape(ctl->prefix, prefix, sizeof(prefix)) : "",
+		search->folder[0], search->n_folders > 1 ? " or " : "",
+		search->n_folders > 1 ? search->folder[1] : "");
+}
+
 static int
 choose_only(struct tripctl *ctl)
 {
@@ -157,10 +171,7 @@ choose_only(struct tripctl *ctl)
 				 "whom it does",
 			search.shut, (int)geteuid());
 	else
-		tripctl_complain("no%s domain has a socket in %s%s%s; --socket says where else",
-			ctl->prefix != NULL || ctl->domain != NULL ? " such" : "", search.folder[0],
-			search.n_folders > 1 ? " or " : "",
-			search.n_folders > 1 ? search.folder[1] : "");
+		complain_none(ctl, &search);
 	return TRIPCTL_EXIT_NONE;
 }
 

@@ -65,6 +65,9 @@ tripctl_record_work_row(
 	if (op.target == TRIP_OP_ON_CNTR)
 		tripctl_table_cell(table, "%s %s %" PRIu64, op.name,
 			tripctl_names_of_id(names, work->target, target), work->value);
+	else if (op.target == TRIP_OP_ON_FUNCTION)
+		/* It has no name. */
+		tripctl_table_cell(table, "call the primary's function %" PRIu32, work->index);
 	else
 		tripctl_table_cell(table, "%s %s %" PRIu32, op.name, target_of(&op), work->index);
 }

@@ -78,7 +78,7 @@ say_unknown(const struct trip_rules_count *count)
 	if (count->port_by == TRIP_RULES_PORT_NAME)
 		fprintf(stderr, "tripd: no port is named \"%s\"", count->port_name);
 	else if (count->port_by == TRIP_RULES_PORT_INTERFACE)
-		fprintf(stderr, "tripd: no port is on the interface %s, as --iface %s would be",
+		fprintf(stderr, "tripd: no port is on the interface %s; --iface %s makes one",
 			count->port_name, count->port_name);
 	else
 		fprintf(stderr, "tripd: no port has the address %02x:%02x:%02x:%02x:%02x:%02x",

@@ -235,6 +235,22 @@ check_vdev(const char *vdev)
 	return 0;
 }
 
+/* EAL makes its folder for all users of /tmp, and it is that of the first. */
+static int
+check_runtime(void)
+{
+	char path[PATH_MAX];
+
+	tripd_words_runtime_path(path);
+	if (access(path, F_OK) != 0 || access(path, R_OK | W_OK | X_OK) == 0)
+		return 0;
+	fprintf(stderr,
+		"tripd: no permission for %s, where EAL keeps what it runs by: run tripd as its "
+		"owner, or set XDG_RUNTIME_DIR to a folder of your own\n",
+		path);
+	return TRIPD_EXIT_RUN;
+}
+
 /* The primary of a prefix holds a write lock on its configuration for as long as it lives. */
 static int
 check_prefix(const struct tripd_words *words)
@@ -354,6 +370,8 @@ tripd_preflight_check(const struct tripd_words *words, const struct tripd_need *
 	ret = tripd_cpus_check(words);
 	for (i = 0; i < words->n_vdevs && ret == 0; i++)
 		ret = check_vdev(words->vdevs[i]);
+	if (ret == 0)
+		ret = check_runtime();
 	if (ret == 0 && !words->in_memory && !words->no_shconf)
 		ret = check_prefix(words);
 	if (ret == 0)

@@ -258,7 +258,7 @@ tripd_words_init(
 }
 
 void
-tripd_words_config_path(const struct tripd_words *words, char path[PATH_MAX])
+tripd_words_runtime_path(char path[PATH_MAX])
 {
 	const char *directory = getenv("RUNTIME_DIRECTORY");
 
@@ -266,5 +266,15 @@ tripd_words_config_path(const struct tripd_words *words, char path[PATH_MAX])
 		directory = getuid() == 0 ? "/var/run" : getenv("XDG_RUNTIME_DIR");
 	if (directory == NULL)
 		directory = "/tmp";
-	snprintf(path, PATH_MAX, "%s/dpdk/%s/config", directory, words->file_prefix);
+	snprintf(path, PATH_MAX, "%s/dpdk", directory);
+}
+
+void
+tripd_words_config_path(const struct tripd_words *words, char path[PATH_MAX])
+{
+	size_t length;
+
+	tripd_words_runtime_path(path);
+	length = strlen(path);
+	snprintf(path + length, PATH_MAX - length, "/%s/config", words->file_prefix);
 }

@@ -47,6 +47,9 @@ struct tripd_words {
 int tripd_words_init(
 	struct tripd_words *words, const struct tripd_options *options, uint64_t memory_mib);
 
+/* Writes the folder in which EAL has one for each prefix. */
+void tripd_words_runtime_path(char path[PATH_MAX]);
+
 /* Whether this word, as it is written on a command line, is one of EAL's options. */
 bool tripd_words_is_eal(const char *word);
 

@@ -141,7 +141,9 @@ def domains_are_found(bed):
     prefix = ['--file-prefix', bed.prefix]
     code, _, err = bed.run('list', *prefix, **options)
     equal(code, NONE, 'exit code without a domain')
-    assert 'no such domain has a socket in ' + folder in err, err
+    assert f'no domain of the file prefix {bed.prefix} has a socket in {folder}' in err, err
+    err = bed.run('list', *prefix, '--domain', 'nope', **options)[2]
+    assert f'no domain nope of the file prefix {bed.prefix} has a socket in {folder}' in err, err
     bed.open()
     for words in prefix, [*prefix, '--domain', 'bed']:
         equal(bed.run('list', *words, **options)[0], 0, f'exit code with {words}')

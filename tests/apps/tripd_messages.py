@@ -129,7 +129,7 @@ def port_missing(bench):
                                               .replace('dns', 'other').replace('53', '54')))
     says(bench, USAGE, r'port 1 does not exist; 0 \(net_pcap0\) does: correct --ports or --pair$',
          *bench.eal(pcap_port(bench)), *rules(bench), '--ports', '1')
-    for port, says_what in (('lo', 'no port is on the interface lo, as --iface lo would be'),
+    for port, says_what in (('lo', 'no port is on the interface lo; --iface lo makes one'),
                             ('name "net_pcap7"', 'no port is named "net_pcap7"'),
                             ('mac 02:00:00:00:00:0a', 'no port has the address 02:00:00:00:00:0a')):
         says(bench, USAGE, says_what + r' \(line 1 of the rules\); 0 \(net_pcap0\) does: correct the rules',
@@ -226,6 +226,16 @@ def no_permission(bench):
          'as root', '--iface', 'lo', *rules(bench), **options)
 
 
+def no_runtime_folder(bench):
+    """As of a user who finds one of root's in /tmp."""
+    options, folder = as_nobody(bench), bench.file('dpdk')
+    if not options:
+        raise Skip('only root can have a folder that is not ours')
+    os.mkdir(folder, 0o755)
+    says(bench, RUN, f'^tripd: no permission for {folder}, where EAL keeps what it runs by: run tripd as its owner, or set '
+         'XDG_RUNTIME_DIR', *bench.eal(pcap_port(bench)), *rules(bench), **options)
+
+
 def isolate_unsupported(bench):
     says(bench, RUN, r'port 0 \(net_pcap0\): --isolate, which its driver must support',
          *bench.eal(pcap_port(bench)), *rules(bench), '--isolate')
@@ -237,4 +247,4 @@ def eal_refuses(bench):
 
 main(bad_command_lines, words_for_eal_out_of_place, help_and_version, a_full_disk_is_an_error, rules_missing_or_wrong, rules_that_overlap,
      report_unwritable, port_missing, devices_missing, lcores_too_few, processors_missing, memory_too_small,
-     packet_buffers_too_few_or_many,     hugepages_too_few, no_permission, isolate_unsupported, eal_refuses)
+     packet_buffers_too_few_or_many,     hugepages_too_few, no_permission, no_runtime_folder, isolate_unsupported, eal_refuses)

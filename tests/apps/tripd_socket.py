@@ -11,10 +11,10 @@ RULES = f'count dns port 0 pattern {PATTERN}\ncounter trips\nwhen dns.packets >=
     'when dns.packets >= 5 add trips 1\n'
 
 
-def start(bench, *words):
+def start(bench, *words, rules=RULES):
     """A run that has counted ten packets and waits for more."""
     pcap = bench.pcap('in.pcap', [ethernet(ipv4(udp(53), 17))] * 10)
-    process = bench.start(*bench.eal('net_pcap0,rx_pcap=' + pcap), '--rules', bench.file('rules', RULES), *words)
+    process = bench.start(*bench.eal('net_pcap0,rx_pcap=' + pcap), '--rules', bench.file('rules', rules), *words)
     bench.wait_for_line(process, 'dns.packets')
     return process
 
@@ -54,6 +54,15 @@ def tripctl_sees_what_the_rules_say(bench):
     equal(look(bench, '--socket', path, 'wait', 'dns.packets', '10'), (0, 'dns.packets 10\n', ''), 'wait')
     end(bench, process)
     assert not os.path.exists(path), 'the socket is left'
+
+
+def what_is_to_be_logged_is_listed(bench):
+    """As a call of tripd's."""
+    path = bench.file('tripd.sock')
+    process = start(bench, '--socket', path, rules=RULES + 'when dns.packets >= 50 log\n')
+    out = look(bench, '--socket', path, 'list', 'works')[1]
+    assert "  dns.packets  call the primary's function 0\n" in out, out
+    end(bench, process)
 
 
 def start_shared(bench, *words):
@@ -148,5 +157,5 @@ def what_is_wrong_is_said(bench):
     assert 'no/such/folder' in err, err
 
 
-main(tripctl_sees_what_the_rules_say, attached_processes_are_no_error, there_is_room_for_live_rules,
+main(tripctl_sees_what_the_rules_say, what_is_to_be_logged_is_listed, attached_processes_are_no_error, there_is_room_for_live_rules,
      the_socket_has_its_group_and_mode, it_may_have_none, what_is_wrong_is_said)
