@@ -21,20 +21,28 @@ struct mistake {
 	}
 
 static const struct mistake mistakes[] = {
-	MISTAKE("conut x", "1:1: expected 'also', 'count', 'counter', 'when', 'each' or 'set', "
+	MISTAKE("conut x", "1:1: expected 'also', 'count', 'counter' or 'when', "
 			   "found 'conut'\n"),
 	MISTAKE("count", "1:6: expected a name, found the end of the line\n"),
 	MISTAKE("count port 0 pattern eth / end", "1:7: expected a name, found 'port'\n"),
 	MISTAKE("count 5 port 0 pattern eth / end", "1:7: expected a name, found '5'\n"),
 	MISTAKE("count a prt 0 pattern eth / end", "1:9: expected 'port', found 'prt'\n"),
 	MISTAKE("count a port \"x\" pattern eth / end",
-		"1:14: expected a number, an interface, 'name', 'mac' or 'any', found '\"x\"'\n"),
+		"1:14: expected a number, an interface, 'name' or 'mac', found '\"x\"'\n"),
 	MISTAKE("count a port pattern eth / end",
-		"1:14: expected a number, an interface, 'name', 'mac' or 'any', found 'pattern'\n"),
+		"1:14: expected a number, an interface, 'name' or 'mac', found 'pattern'\n"),
 	MISTAKE("count a port either pattern eth / end",
-		"1:14: expected a number, an interface, 'name', 'mac' or 'any', found 'either'\n"),
+		"1:14: expected a number, an interface, 'name' or 'mac', found 'either'\n"),
+	MISTAKE("count a port 0 priority 1 either pattern eth / end",
+		"1:27: expected 'engine' or 'pattern', found 'either' (their order is the "
+		"direction, "
+		"'group', 'priority', 'engine', each once, 'pattern')\n"),
+	MISTAKE("count a port 0 priority 1 group 2 pattern eth / end",
+		"1:27: expected 'engine' or 'pattern', found 'group' (their order is the "
+		"direction, "
+		"'group', 'priority', 'engine', each once, 'pattern')\n"),
 	MISTAKE("count a port eth0 pattrn eth / end",
-		"1:19: expected 'ingress', 'egress', 'transfer', 'either', 'group', 'priority', "
+		"1:19: expected 'ingress', 'egress', 'either', 'group', 'priority', "
 		"'engine' or 'pattern', found 'pattrn'\n"),
 	MISTAKE("count a port eth0123456789012 pattern eth / end",
 		"1:14: the interface name has 16 characters: the limit is 15\n"),
@@ -44,7 +52,7 @@ static const struct mistake mistakes[] = {
 		"1:14: port: expected a plain number, found '0x'\n"),
 	MISTAKE("count a port 65535 pattern eth / end", "1:14: port 65535 is above 65534\n"),
 	MISTAKE("count a port -1 pattern eth / end",
-		"1:14: expected a number, an interface, 'name', 'mac' or 'any', found '-'\n"),
+		"1:14: expected a number, an interface, 'name' or 'mac', found '-'\n"),
 	MISTAKE("count a port name net_tap0 pattern eth / end",
 		"1:19: expected a string, found 'net_tap0'\n"),
 	MISTAKE("count a port name \"\" pattern eth / end",
@@ -60,11 +68,12 @@ static const struct mistake mistakes[] = {
 		"1:18: port mac: '01:00:5e:00:00:01' is a group's, and no port's\n"),
 	MISTAKE("count a port mac 5 pattern eth / end", "1:18: expected an address, found '5'\n"),
 	MISTAKE("count a port 0 egress ingress pattern eth / end",
-		"1:23: expected 'group', 'priority', 'engine' or 'pattern', found 'ingress'\n"),
+		"1:23: expected 'group', 'priority', 'engine' or 'pattern', found 'ingress' (their "
+		"order is the direction, 'group', 'priority', 'engine', each once, 'pattern')\n"),
 	MISTAKE("count a port 0 group 4294967296 pattern eth / end",
 		"1:22: group 4294967296 is above 4294967295\n"),
 	MISTAKE("count a port 0 ingres pattern eth / end",
-		"1:16: expected 'ingress', 'egress', 'transfer', 'either', 'group', 'priority', "
+		"1:16: expected 'ingress', 'egress', 'either', 'group', 'priority', "
 		"'engine' or 'pattern', found 'ingres'\n"),
 	MISTAKE("count a port 0 group x pattern eth / end", "1:22: expected a number, found 'x'\n"),
 	MISTAKE("count a port 0 priority 4294967296 pattern eth / end",
@@ -74,9 +83,10 @@ static const struct mistake mistakes[] = {
 	MISTAKE("count a port 0 engine fpga pattern eth / end",
 		"1:23: expected 'auto', 'hw' or 'sw', found 'fpga'\n"),
 	MISTAKE("count a port 0 engine sw priority 1 pattern eth / end",
-		"1:26: expected 'pattern', found 'priority'\n"),
+		"1:26: expected 'pattern', found 'priority' (their order is the direction, "
+		"'group', 'priority', 'engine', each once, 'pattern')\n"),
 	MISTAKE("count a port 0",
-		"1:15: expected 'ingress', 'egress', 'transfer', 'either', 'group', 'priority', "
+		"1:15: expected 'ingress', 'egress', 'either', 'group', 'priority', "
 		"'engine' or 'pattern', found the end of the line\n"),
 	MISTAKE("count a port 0 pattern", "1:23: expected an item, found the end of the line\n"),
 	MISTAKE("count a port 0 pattern end", "1:24: expected an item, found 'end'\n"),
@@ -314,29 +324,28 @@ static const struct mistake mistakes[] = {
 	MISTAKE("count twice port 0 pattern eth / end\ncounter once\ncounter twice\ncounter twice",
 		"3:9: the name 'twice' is defined twice: on line 1 and on line 3\n"
 		"4:9: the name 'twice' is defined twice: on line 1 and on line 4\n"),
-	MISTAKE("when",
-		"1:5: expected a counter, 'after', 'all' or 'any', found the end of the line\n"),
+	MISTAKE("when", "1:5: expected a counter or 'after', found the end of the line\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets",
-		"2:15: expected 'rate', 'idle' or '>=', found the end of the line\n"),
+		"2:15: expected '>=', found the end of the line\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets > 5 log",
-		"2:16: expected 'rate', 'idle' or '>=', found '>'\n"),
+		"2:16: expected '>=', found '>'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets == 5 log",
-		"2:16: expected 'rate', 'idle' or '>=', found '='\n"),
+		"2:16: expected '>=', found '='\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= log",
 		"2:19: expected a number, found 'log'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5",
-		"2:20: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'police', 'log' "
-		"or 'exec', found the end of the line\n"),
+		"2:20: expected 'drop', 'every', 'pass', 'delete', 'add', 'set' or 'log', "
+		"found the end of the line\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 shout",
-		"2:21: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'police', 'log' "
-		"or 'exec', found 'shout'\n"),
+		"2:21: expected 'drop', 'every', 'pass', 'delete', 'add', 'set' or 'log', "
+		"found 'shout'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 drop",
 		"2:25: expected a name, found the end of the line\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= -5 log",
 		"2:19: expected a number, found '-'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 GB log",
-		"2:21: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'police', 'log' "
-		"or 'exec', found 'GB'\n"),
+		"2:21: expected 'drop', 'every', 'pass', 'delete', 'add', 'set' or 'log', "
+		"found 'GB'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 9223372036854775808 log",
 		"2:19: value 9223372036854775808 is above 9223372036854775807 (2^63-1)\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 9223372036854775807k log",
@@ -436,26 +445,26 @@ static const struct mistake mistakes[] = {
 	MISTAKE("counter a \\ # comment\ncounter b\\",
 		"1:11: expected the end of the line after '\\', which continues it\n"),
 	MISTAKE("counter a\000b", "1:10: expected the end of the line, found the byte 0x00\n"),
-	MISTAKE("\000", "1:1: expected 'also', 'count', 'counter', 'when', 'each' or 'set', found "
+	MISTAKE("\000", "1:1: expected 'also', 'count', 'counter' or 'when', found "
 			"the byte 0x00\n"),
-	MISTAKE("\377\376", "1:1: expected 'also', 'count', 'counter', 'when', 'each' or 'set', "
+	MISTAKE("\377\376", "1:1: expected 'also', 'count', 'counter' or 'when', "
 			    "found the byte 0xff\n"),
 	MISTAKE("counter c\r", "1:10: expected the end of the line, found the byte 0x0d\n"),
 	MISTAKE("count a \\\n port \\\n\t>= pattern eth / end",
-		"3:2: expected a number, an interface, 'name', 'mac' or 'any', found '>='\n"),
+		"3:2: expected a number, an interface, 'name' or 'mac', found '>='\n"),
 	MISTAKE("\tcounter\ta\tb", "1:12: expected the end of the line, found 'b'\n"),
 	MISTAKE("counter 1\r\ncounter 2\r\n", "1:9: expected a name, found '1'\n"
 					      "2:9: expected a name, found '2'\n"),
 	MISTAKE("conut a port 0\ncount dns port 0 pattern ipv5 / udp dst is 70000 / end\nwhen "
 		"dns.packets >= 1q drop dns extra\ncounter ok\nwhen ok.bytes >= 1 log",
-		"1:1: expected 'also', 'count', 'counter', 'when', 'each' or 'set', found 'conut'\n"
+		"1:1: expected 'also', 'count', 'counter' or 'when', found 'conut'\n"
 		"2:26: expected 'eth', 'vlan', 'ipv4', 'ipv6', 'tcp', 'udp', 'sctp', 'icmp', "
 		"'icmp6', 'vxlan', 'gre', 'mpls', 'geneve', 'gtpu', 'gtp_psc', 'esp', 'ah' or "
 		"'pppoes', found 'ipv5'\n"
 		"2:44: udp dst 70000 is above 65535\n"
 		"3:21: expected a value such as 500, 10k or 2GiB (suffixes k M G T Ki Mi Gi Ti, "
 		"then B), found '1q'\n"
-		"3:33: expected the end of the line or 'for', found 'extra'\n"
+		"3:33: expected the end of the line, found 'extra'\n"
 		"5:6: 'ok' is a 'counter': expected its bare name\n"),
 };
 

@@ -235,14 +235,57 @@ each_pattern: %empty
 
 %%
 
-/* Is the token worth naming among what was expected? */
+/* Is the token worth naming among what was expected? `fresh`: a statement may begin there. */
 static bool
 worth_naming(yysymbol_kind_t kind, bool fresh)
 {
-	/* Between statements, an empty line and the end are possible, but nobody's intention. */
-	if (kind == YYSYMBOL_YYEOF || kind == YYSYMBOL_LAST)
+	switch (kind) {
+	case YYSYMBOL_YYEOF:
+	case YYSYMBOL_LAST:
+	/* Answered with "not yet". */
+	case YYSYMBOL_ALL:
+	case YYSYMBOL_ANY:
+	case YYSYMBOL_EACH:
+	case YYSYMBOL_EXEC:
+	case YYSYMBOL_FOR:
+	case YYSYMBOL_IDLE:
+	case YYSYMBOL_POLICE:
+	case YYSYMBOL_RATE_WORD:
+	case YYSYMBOL_TRANSFER:
 		return false;
-	return kind != YYSYMBOL_NEWLINE || !fresh;
+	/* Between statements, an empty line is possible, but nobody's intention; and `set` is an
+	 * operation only. */
+	case YYSYMBOL_NEWLINE:
+	case YYSYMBOL_SET:
+		return !fresh;
+	default:
+		return true;
+	}
+}
+
+/* What helps where this was found, or NULL. */
+static const char *
+hint_of(yysymbol_kind_t found, const bool *wanted)
+{
+	switch (found) {
+	case YYSYMBOL_NEWLINE:
+	case YYSYMBOL_ACTIONS:
+	case YYSYMBOL_END:
+		return wanted[YYSYMBOL_END] || (wanted[YYSYMBOL_SLASH] && !wanted[YYSYMBOL_COMMA])
+			       ? "a pattern or list of actions ends with '/ end'"
+			       : NULL;
+	case YYSYMBOL_INGRESS:
+	case YYSYMBOL_EGRESS:
+	case YYSYMBOL_EITHER:
+	case YYSYMBOL_GROUP:
+	case YYSYMBOL_PRIORITY:
+	case YYSYMBOL_ENGINE:
+		return wanted[YYSYMBOL_PATTERN] ? "their order is the direction, 'group', "
+						  "'priority', 'engine', each once, 'pattern'"
+						: NULL;
+	default:
+		return NULL;
+	}
 }
 
 /* One message for one place: what stands there, and all that could have stood there. */
@@ -251,11 +294,9 @@ yyreport_syntax_error(const yypcontext_t *place, struct trip_rules_ctx *ctx)
 {
 	yysymbol_kind_t expected[YYNTOKENS];
 	const char *names[YYNTOKENS];
-	yysymbol_kind_t found = yypcontext_token(place);
 	bool wanted[YYNTOKENS] = {false};
 	int n = yypcontext_expected_tokens(place, expected, YYNTOKENS);
 	unsigned int n_names = 0;
-	bool unended;
 
 	for (int i = 0; i < n; i++)
 		wanted[expected[i]] = true;
@@ -263,11 +304,8 @@ yyreport_syntax_error(const yypcontext_t *place, struct trip_rules_ctx *ctx)
 		if (worth_naming(expected[i], wanted[YYSYMBOL_YYEOF]))
 			names[n_names++] = yysymbol_name(expected[i]);
 	}
-	unended = (found == YYSYMBOL_NEWLINE || found == YYSYMBOL_ACTIONS ||
-			  found == YYSYMBOL_END) &&
-		(wanted[YYSYMBOL_END] || (wanted[YYSYMBOL_SLASH] && !wanted[YYSYMBOL_COMMA]));
 	trip_rules_error_syntax(ctx, yypcontext_location(place), names, n_names,
-		unended ? "a pattern or list of actions ends with '/ end'" : NULL);
+		hint_of(yypcontext_token(place), wanted));
 	return 0;
 }
 
