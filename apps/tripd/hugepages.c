@@ -102,11 +102,11 @@ find_mount(const char *root, const char *huge_dir, uint64_t page_bytes, uint64_t
 }
 
 /*
- * Bytes in files that no process holds: every DPDK process keeps its own locked, and removes the
- * rest when it starts. The lock is let go at once, by close.
+ * Bytes in files of such names that no process holds: every DPDK process keeps its own locked, and
+ * removes the rest when it starts. The lock is let go at once, by close.
  */
 static uint64_t
-stale_bytes(const char *directory)
+stale_bytes(const char *directory, const char *names, bool remove)
 {
 	DIR *dir = opendir(directory);
 	struct dirent *entry;
@@ -117,13 +117,16 @@ stale_bytes(const char *directory)
 	if (dir == NULL)
 		return 0;
 	while ((entry = readdir(dir)) != NULL) {
-		if (fnmatch("*map_*", entry->d_name, 0) != 0)
+		if (fnmatch(names, entry->d_name, 0) != 0)
 			continue;
 		fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 		if (fd < 0)
 			continue;
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &status) == 0)
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &status) == 0) {
 			bytes += (uint64_t)status.st_blocks * 512;
+			if (remove)
+				unlinkat(dirfd(dir), entry->d_name, 0);
+		}
 		close(fd);
 	}
 	closedir(dir);
@@ -160,7 +163,24 @@ tripd_hugepages_read(
 		hugepages->free_bytes +=
 			read_number(path, entry->d_name, "free_hugepages") * (kib << 10);
 		if (found)
-			hugepages->free_bytes += stale_bytes(directory);
+			hugepages->free_bytes += stale_bytes(directory, "*map_*", false);
 	}
 	closedir(dir);
+}
+
+void
+tripd_hugepages_sweep(const char *huge_dir, const char *prefix)
+{
+	FILE *file = huge_dir == NULL ? setmntent("/proc/mounts", "r") : NULL;
+	struct mntent *entry;
+	char names[PATH_MAX];
+
+	snprintf(names, sizeof(names), "%smap_*", prefix);
+	if (huge_dir != NULL)
+		stale_bytes(huge_dir, names, true);
+	while (file != NULL && (entry = getmntent(file)) != NULL)
+		if (strcmp(entry->mnt_type, "hugetlbfs") == 0)
+			stale_bytes(entry->mnt_dir, names, true);
+	if (file != NULL)
+		endmntent(file);
 }

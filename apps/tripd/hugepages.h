@@ -31,4 +31,8 @@ struct tripd_hugepages {
 void tripd_hugepages_read(
 	const char *root, const char *huge_dir, bool mounted, struct tripd_hugepages *hugepages);
 
+/* Removes what an EAL of this prefix has left in its directory, or wherever hugepages are mounted;
+ * nothing that a process still holds. */
+void tripd_hugepages_sweep(const char *huge_dir, const char *prefix);
+
 #endif

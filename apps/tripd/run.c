@@ -25,6 +25,7 @@
 #include "clock.h"
 #include "dry_run.h"
 #include "eal.h"
+#include "hugepages.h"
 #include "partner.h"
 #include "port.h"
 #include "removal.h"
@@ -367,6 +368,8 @@ tripd_run_close(struct tripd_run *run, int code)
 	rte_mempool_free(run->pool);
 	if (run->eal_started)
 		rte_eal_cleanup();
+	if (run->eal_started && !run->words.no_huge && !run->words.keeps_pages)
+		tripd_hugepages_sweep(run->words.huge_dir, run->words.file_prefix);
 	trip_rules_free(run->rules);
 	return code;
 }

@@ -80,7 +80,9 @@ note_valued(struct tripd_words *words, const char *name, const char *value)
 	else if (strcmp(name, "l") == 0 || strcmp(name, "lcores") == 0 || strcmp(name, "c") == 0) {
 		words->lcores = value;
 		words->lcores_option = name[0] == 'c' ? "-c" : name[1] == 0 ? "-l" : "--lcores";
-	} else if (strcmp(name, "proc-type") == 0)
+	} else if (strcmp(name, "huge-unlink") == 0)
+		words->keeps_pages = strcmp(value, "never") == 0;
+	else if (strcmp(name, "proc-type") == 0)
 		words->secondary = strcmp(value, "secondary") == 0;
 }
 

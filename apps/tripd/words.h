@@ -28,6 +28,8 @@ struct tripd_words {
 	bool no_huge;
 	bool in_memory;
 	bool no_shconf;
+	/* Its pages are to stay, for the next one: --huge-unlink=never. */
+	bool keeps_pages;
 	bool secondary;
 	bool help;
 	/* tripd chose them. */

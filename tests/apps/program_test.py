@@ -31,14 +31,18 @@ def environment(**more):
     return dict(os.environ, TERM='dumb', LSAN_OPTIONS=f'suppressions={FOREIGN_LEAKS}:print_suppressions=0', **more)
 
 
-def remove_pages(prefix):
-    """EAL leaves hugepages of this file prefix, however it ends."""
+def pages_of(prefix):
+    """Files with hugepages of this file prefix."""
     with open('/proc/mounts', encoding='utf-8') as file:
-        folders = [line.split()[1] for line in file if line.split()[2] == 'hugetlbfs']
-    for folder in folders:
-        for name in os.listdir(folder) if os.access(folder, os.R_OK | os.X_OK) else []:
-            if name.startswith(prefix + 'map_'):
-                os.unlink(os.path.join(folder, name))
+        folders = {line.split()[1] for line in file if line.split()[2] == 'hugetlbfs'}
+    return [os.path.join(folder, name) for folder in folders if os.access(folder, os.R_OK | os.X_OK)
+            for name in os.listdir(folder) if name.startswith(prefix + 'map_')]
+
+
+def remove_pages(prefix):
+    """EAL leaves some, however it ends."""
+    for path in pages_of(prefix):
+        os.unlink(path)
 
 
 def run_tests(place, *tests):

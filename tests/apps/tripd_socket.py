@@ -82,6 +82,17 @@ def start_shared(bench, *words):
     return process, path
 
 
+def no_page_is_left(bench):
+    try:
+        process, path = start_shared(bench)
+        equal(look(bench, '--socket', path, 'add', 'trips', '1')[0], 0, 'exit code of an attached process')
+        assert pages_of(bench.prefix), 'it has no pages'
+        end(bench, process)
+        equal(pages_of(bench.prefix), [], 'pages that are left')
+    finally:
+        remove_pages(bench.prefix)
+
+
 def attached_processes_are_no_error(bench):
     """They have its counters open when it ends, and learn of the end by that."""
     report = bench.file('report')
@@ -157,5 +168,6 @@ def what_is_wrong_is_said(bench):
     assert 'no/such/folder' in err, err
 
 
-main(tripctl_sees_what_the_rules_say, what_is_to_be_logged_is_listed, attached_processes_are_no_error, there_is_room_for_live_rules,
+main(tripctl_sees_what_the_rules_say, what_is_to_be_logged_is_listed, no_page_is_left,
+     attached_processes_are_no_error, there_is_room_for_live_rules,
      the_socket_has_its_group_and_mode, it_may_have_none, what_is_wrong_is_said)

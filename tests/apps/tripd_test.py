@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from program_test import HANG, SKIP, Skip, environment, equal, remove_pages, run_tests, wait_until
+from program_test import HANG, SKIP, Skip, environment, equal, pages_of, remove_pages, run_tests, wait_until
 
 TRIPD = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else 'tripd'
 
