@@ -156,6 +156,38 @@ test_message(void **state)
 	trip_rules_free(rules);
 }
 
+/* Of networks and of overlaps, in the order of the file, however often they are looked for. */
+static void
+test_networks(void **state)
+{
+	struct trip_rules *rules =
+		good("count a port 0 pattern ipv4 src is 10.0.0.1/8 dst is 10.1.0.0/16 / end\n"
+		     "count b port 0 pattern ipv4 / end\n"
+		     "count c port 1 pattern ipv6 dst is fe80::1/10 / end\n"
+		     "count d port 1 pattern eth src is 02:00:00:00:00:01/24 dst is "
+		     "02:00:00:00:00:01/48 / end\n"
+		     "count e port 2 pattern ipv4 src is 10.0.0.1/32 / end\n");
+	static const char *const networks[] = {
+		"warning: '10.0.0.1/8' has bits behind its prefix, which count for nothing: it is "
+		"10.0.0.0/8, and one address is without '/'",
+		"warning: 'b' overlaps",
+		"warning: 'fe80::1/10' has bits behind its prefix, which "
+		"count for nothing: it is fe80::/10, and",
+		"warning: 'd' overlaps",
+		"warning: '02:00:00:00:00:01/24' has bits behind its prefix, which count for "
+		"nothing: it is 02:00:00:00:00:00/24, and"};
+
+	for (unsigned int round = 0; round < 2; round++) {
+		assert_int_equal(rules->warnings->n_list, 5);
+		for (unsigned int i = 0; i < 5; i++)
+			assert_memory_equal(
+				rules->warnings->list[i].message, networks[i], strlen(networks[i]));
+		assert_int_equal(rules->warnings->list[0].column, 36);
+		assert_int_equal(trip_rules_warn(rules), 0);
+	}
+	trip_rules_free(rules);
+}
+
 /* Rules that see different packets, or count in addition, are not compared. */
 static void
 test_apart(void **state)
@@ -358,6 +390,7 @@ main(void)
 		cmocka_unit_test(test_many_are_cut),
 		cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_message),
+		cmocka_unit_test(test_networks),
 		cmocka_unit_test(test_apart),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_size),

@@ -205,7 +205,7 @@ def receive(link):
 def rules_call_ports_by_their_interfaces(bench):
     make_network()
     path = bench.file('report')
-    rules = bench.file('by-name', 'count far port in1 pattern eth / ipv4 src is 10.1.2.3/16 / end\n'
+    rules = bench.file('by-name', 'count far port in1 pattern eth / ipv4 src is 10.1.0.0/16 / end\n'
                        'count near port in0 pattern eth / ipv4 src is 10.1.0.0/16 / end\n'
                        'when far.packets >= 7 log "seven"\n')
     process = bench.start('--no-huge', '-m', '96', '--', '--rules', rules, '--iface', 'in0', '--iface', 'in1',

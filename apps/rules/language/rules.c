@@ -45,6 +45,9 @@ trip_rules_free(struct trip_rules *rules)
 	free(rules->counts);
 	free(rules->counters);
 	free(rules->whens);
+	for (unsigned int i = 0; i < rules->n_notes; i++)
+		free(rules->notes[i].message);
+	free(rules->notes);
 	trip_rules_errors_free(rules->warnings);
 	free(rules);
 }

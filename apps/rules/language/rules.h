@@ -146,6 +146,7 @@ struct trip_rules_when {
 };
 
 struct trip_rules_errors;
+struct trip_rules_note;
 
 struct trip_rules {
 	struct trip_rules_count *counts;
@@ -156,6 +157,9 @@ struct trip_rules {
 	unsigned int n_whens;
 	/* What is no mistake, but hardly meant: for trip_rules_errors_print(). Never NULL. */
 	struct trip_rules_errors *warnings;
+	/* Those of them that say nothing of ports, in the order of the file. */
+	struct trip_rules_note *notes;
+	unsigned int n_notes;
 };
 
 struct trip_rules_error {

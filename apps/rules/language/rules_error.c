@@ -67,6 +67,29 @@ trip_rules_error(
 }
 
 void
+trip_rules_error_note(
+	struct trip_rules_ctx *ctx, const struct trip_rules_span *span, const char *format, ...)
+{
+	struct trip_rules *rules = ctx->rules;
+	char *message;
+	va_list args;
+
+	if (ctx->in_each)
+		return;
+	va_start(args, format);
+	if (vasprintf(&message, format, args) < 0)
+		message = NULL;
+	va_end(args);
+	if (message == NULL ||
+		!trip_rules_grow(&rules->notes, rules->n_notes, sizeof(*rules->notes))) {
+		free(message);
+		ctx->nomem = true;
+		return;
+	}
+	rules->notes[rules->n_notes++] = (struct trip_rules_note){*span, message};
+}
+
+void
 trip_rules_error_notyet(struct trip_rules_ctx *ctx, const struct trip_rules_span *span)
 {
 	trip_rules_error(

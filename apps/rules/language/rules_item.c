@@ -3,8 +3,11 @@
  * One pattern item from its tests. Values and masks of the fields are gathered in a draft until the
  * item is complete, because they come in any order and only together say what matches.
  */
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <rte_ether.h>
 
 #include "rules_priv.h"
 
@@ -114,6 +117,29 @@ prefix_mask(struct trip_rules_ctx *ctx, const struct trip_flow_field *f,
 	return true;
 }
 
+/* Of a network with bits behind its prefix: what they are no part of. */
+static void
+note_host_bits(struct trip_rules_ctx *ctx, const struct trip_flow_field *f,
+	const struct trip_rules_span *value, trip_rules_u128 network, int length)
+{
+	char text[INET6_ADDRSTRLEN], quote[TRIP_RULES_QUOTE_SIZE];
+	unsigned int n_bytes = f->bits / 8;
+	uint8_t bytes[16];
+
+	for (unsigned int i = 0; i < n_bytes; i++)
+		bytes[i] = (uint8_t)(network >> (f->bits - 8 * (i + 1)));
+	if (n_bytes == RTE_ETHER_ADDR_LEN)
+		snprintf(text, sizeof(text), RTE_ETHER_ADDR_PRT_FMT, bytes[0], bytes[1], bytes[2],
+			bytes[3], bytes[4], bytes[5]);
+	else
+		inet_ntop(n_bytes == 4 ? AF_INET : AF_INET6, bytes, text, sizeof(text));
+	trip_rules_error_note(ctx, value,
+		"warning: %s has bits behind its prefix, which count for nothing: it is %s/%.*s, "
+		"and one address is without '/'",
+		trip_rules_error_quote(quote, value), text, length,
+		(const char *)memchr(value->text, '/', value->length) + 1);
+}
+
 /* "10.0.0.0/8": an address, and how much of it counts. */
 void
 trip_rules_item_network(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
@@ -134,8 +160,9 @@ trip_rules_item_network(struct trip_rules_ctx *ctx, const struct trip_rules_span
 	if (f->notation == TRIP_FLOW_NUMBER)
 		trip_rules_error(ctx, value, "%s %s: expected a number, found the network %s",
 			ctx->draft.item->word, f->word, trip_rules_error_quote(quote, value));
-	else if (trip_rules_field_value(ctx, f, &address, &spec))
-		prefix_mask(ctx, f, &length, &mask);
+	else if (trip_rules_field_value(ctx, f, &address, &spec) &&
+		 prefix_mask(ctx, f, &length, &mask) && (spec & ~mask) != 0)
+		note_host_bits(ctx, f, value, spec & mask, (int)length.length);
 	note(ctx, f, field, &spec, &mask);
 }
 

@@ -25,6 +25,12 @@ struct trip_rules_span {
 	unsigned int column;
 };
 
+/* A warning that does not change with what ports turn out to be. */
+struct trip_rules_note {
+	struct trip_rules_span span;
+	char *message;
+};
+
 enum trip_rules_kind {
 	TRIP_RULES_KIND_COUNT,
 	TRIP_RULES_KIND_COUNTER,
@@ -134,6 +140,9 @@ bool trip_rules_grow(void *array, unsigned int n, size_t size);
 void trip_rules_lex_begin(struct trip_rules_ctx *ctx);
 
 /* rules_error.c */
+/* A warning; the text of its place must stay as long as the rules. */
+void trip_rules_error_note(struct trip_rules_ctx *ctx, const struct trip_rules_span *span,
+	const char *format, ...) __attribute__((format(printf, 3, 4)));
 void trip_rules_error(struct trip_rules_ctx *ctx, const struct trip_rules_span *span,
 	const char *format, ...) __attribute__((format(printf, 3, 4)));
 bool trip_rules_error_append(struct trip_rules_errors *errors, const struct trip_rules_span *span,

@@ -128,14 +128,23 @@ warn(struct trip_rules *rules, const struct trip_rules_hits *hits, uint64_t work
 	return 0;
 }
 
-int
-trip_rules_warn(struct trip_rules *rules)
+static int
+warn_of_notes(struct trip_rules *rules)
+{
+	for (unsigned int i = 0; i < rules->n_notes; i++)
+		if (!trip_rules_error_append(rules->warnings, &rules->notes[i].span,
+			    strdup(rules->notes[i].message)))
+			return -ENOMEM;
+	return 0;
+}
+
+static int
+warn_of_overlaps(struct trip_rules *rules)
 {
 	struct trip_rules_hits *hits;
 	uint64_t work = 0;
 	int rc;
 
-	trip_rules_error_clear(rules->warnings);
 	if (rules->n_counts < 2)
 		return 0;
 	hits = calloc(rules->n_counts, sizeof(*hits));
@@ -145,5 +154,19 @@ trip_rules_warn(struct trip_rules *rules)
 	if (rc == 0)
 		rc = warn(rules, hits, work);
 	free(hits);
+	return rc;
+}
+
+int
+trip_rules_warn(struct trip_rules *rules)
+{
+	int rc;
+
+	trip_rules_error_clear(rules->warnings);
+	rc = warn_of_overlaps(rules);
+	if (rc == 0 && rules->n_notes > 0) {
+		rc = warn_of_notes(rules);
+		trip_rules_error_sort(rules->warnings);
+	}
 	return rc;
 }
