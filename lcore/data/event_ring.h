@@ -36,22 +36,26 @@ struct trip_event {
 
 _Static_assert(sizeof(struct trip_event) == 64, "an event is a cache line");
 
-static inline void
-trip_event_show(const struct trip_event *event, struct trip_work_event *shown)
-{
-	*shown = (struct trip_work_event){
-		.size = sizeof(*shown),
-		.id = event->id,
-		.context = event->context,
-		.threshold = event->threshold,
-		.value = event->value,
-		.count = event->count,
-		.latency_ns = event->latency_ns,
-		.result = event->result,
-		.op_type = event->op_type,
-		.flags = event->flags,
-	};
-}
+/* An event as users see it: the same behind its size, and nothing where its ring is named. */
+union trip_event_shown {
+	struct trip_work_event shown;
+	struct {
+		size_t size;
+		struct trip_event event;
+	} own;
+};
+
+_Static_assert(
+	sizeof(union trip_event_shown) == sizeof(struct trip_work_event), "both are of one size");
+_Static_assert(
+	offsetof(union trip_event_shown, own.event.id) == offsetof(struct trip_work_event, id) &&
+		offsetof(union trip_event_shown, own.event.latency_ns) ==
+			offsetof(struct trip_work_event, latency_ns) &&
+		offsetof(union trip_event_shown, own.event.flags) ==
+			offsetof(struct trip_work_event, flags) &&
+		offsetof(union trip_event_shown, own.event.ring) ==
+			offsetof(struct trip_work_event, reserved),
+	"and in one order");
 
 struct trip_event_ring_shared {
 	/* Written by the home. Partner: the acquire load in trip_event_ring_pop(). */

@@ -171,14 +171,16 @@ fire_one(struct trip_home *home, uint32_t index)
 	/* The node may be another item's by the time the operation runs. */
 	const struct trip_node item = *node;
 	uint64_t sum = cntr->pending.sample;
-	struct trip_event event = {
-		.id = trip_node_id(home, index, item.generation),
-		.context = item.context,
-		.value = sum,
-		.count = firing_count(&item, sum),
-		.op_type = item.op,
-		.one_shot = item.interval == 0,
-	};
+	union trip_event_shown told = {
+		.own = {.size = sizeof(told.shown),
+			.event = {
+				.id = trip_node_id(home, index, item.generation),
+				.context = item.context,
+				.value = sum,
+				.count = firing_count(&item, sum),
+				.op_type = item.op,
+			}}};
+	struct trip_event *event = &told.own.event;
 	const struct trip_op_row *op = trip_op_of(item.op);
 	enum trip_op_outcome outcome;
 	bool more;
@@ -188,26 +190,28 @@ fire_one(struct trip_home *home, uint32_t index)
 	if (item.completion != TRIP_NONE)
 		__builtin_prefetch(trip_home_cell(home->engine, item.completion), 1);
 	node->queued = false;
-	event.threshold = item.threshold + (event.count - 1) * item.interval;
-	if (!take(home, index, event.threshold, &more))
+	event->threshold = item.threshold + (event->count - 1) * item.interval;
+	if (!take(home, index, event->threshold, &more))
 		return;
 	if (more)
-		event.flags |= TRIP_WORK_MORE;
-	if ((item.flags & TRIP_WORK_COMPLETION) != 0)
-		event.ring = ring_of(home, item.channel);
+		event->flags |= TRIP_WORK_MORE;
+	if ((item.flags & TRIP_WORK_COMPLETION) != 0) {
+		event->ring = ring_of(home, item.channel);
+		event->one_shot = item.interval == 0;
+	}
 	/* Where nobody sees it: reading the clock takes as long as the rest. */
 	if (op->shows_event || (item.flags & TRIP_WORK_COMPLETION) != 0)
-		event.latency_ns = since(home, cntr);
-	if (unlikely(is_worst(home, sum - event.threshold)))
-		note_worst(home, cntr, sum - event.threshold);
-	outcome = op->fire(home, &item, &event);
+		event->latency_ns = since(home, cntr);
+	if (unlikely(is_worst(home, sum - event->threshold)))
+		note_worst(home, cntr, sum - event->threshold);
+	outcome = op->fire(home, &item, event);
 	trip_engine_stat(&home->stats.fired, 1);
 	if (outcome == TRIP_OP_ENDED) {
-		trip_fire_complete(home->engine, item.completion, event.result);
-		tell(home, (uint8_t)item.flags, &event);
+		trip_fire_complete(home->engine, item.completion, event->result);
+		tell(home, (uint8_t)item.flags, event);
 	}
 	if (more)
-		queue_again(home, index, event.threshold + item.interval);
+		queue_again(home, index, event->threshold + item.interval);
 }
 
 /* Takes out of the nodes those that were canceled; how many are left to fire. */

@@ -2,6 +2,8 @@
 /* Calls of the functions that the application has registered. */
 #include <errno.h>
 
+#include <rte_common.h>
+
 #include "home.h"
 #include "op.h"
 
@@ -12,11 +14,13 @@ fire_call(struct trip_home *home, const struct trip_node *item, struct trip_even
 	/* Partner: the release store in trip_function_register(). */
 	trip_function_t function = atomic_load_explicit(&slot->function, memory_order_acquire);
 
-	struct trip_work_event shown;
+	union trip_event_shown *told = container_of(event, union trip_event_shown, own.event);
+	uint32_t ring = told->shown.reserved;
 
-	trip_event_show(event, &shown);
+	told->shown.reserved = 0;
 	home->completes = item->completion;
-	event->result = function != NULL ? function(&shown, slot->arg) : -ENOENT;
+	event->result = function != NULL ? function(&told->shown, slot->arg) : -ENOENT;
+	told->shown.reserved = ring;
 	return TRIP_OP_ENDED;
 }
 

@@ -291,11 +291,10 @@ struct reading {
 static void
 give_event(struct reading *reading, const struct trip_event *event)
 {
-	struct trip_work_event shown;
+	union trip_event_shown told = {.own = {.size = reading->size, .event = *event}};
 
-	trip_event_show(event, &shown);
-	shown.size = reading->size;
-	memcpy(reading->events, &shown, reading->size);
+	told.shown.reserved = 0;
+	memcpy(reading->events, &told, reading->size);
 	reading->events += reading->size;
 	reading->count--;
 	reading->credits += event->one_shot;
