@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "options.h"
-#include "tripctl.h"
+#include "base/options.h"
+#include "base/tripctl.h"
 #include "whole_output.h"
 
 static const struct {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tripd: counts flows on DPDK ports, and acts when a count crosses a threshold. See tripd.8. */
-#include "demo.h"
-#include "dry_run.h"
-#include "options.h"
-#include "run.h"
+#include "demo/demo.h"
+#include "run/dry_run.h"
+#include "start/options.h"
+#include "run/run.h"
 #include "whole_output.h"
 
 int

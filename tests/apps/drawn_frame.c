@@ -6,7 +6,7 @@
 #include <rte_ip.h>
 
 #include "drawn_frame.h"
-#include "segment.h"
+#include "link/segment.h"
 
 static size_t
 put_ethernet(struct trip_random *rng, struct drawn *drawn)

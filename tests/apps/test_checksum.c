@@ -5,7 +5,7 @@
 
 #include <rte_mbuf.h>
 
-#include "checksum.h"
+#include "link/checksum.h"
 #include "drawn_frame.h"
 #include "trip_test.h"
 

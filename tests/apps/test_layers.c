@@ -9,7 +9,7 @@
 #include <rte_mbuf.h>
 #include <rte_udp.h>
 
-#include "checksum.h"
+#include "link/checksum.h"
 #include "drawn_frame.h"
 #include "trip_test.h"
 

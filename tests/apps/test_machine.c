@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "hugepages.h"
-#include "route.h"
+#include "start/hugepages.h"
+#include "start/route.h"
 #include "trip_test.h"
 
 static char root[] = "/tmp/tripd-machine-XXXXXX";

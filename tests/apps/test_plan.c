@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "plan.h"
+#include "start/plan.h"
 #include "rules.h"
 #include "trip_test.h"
 

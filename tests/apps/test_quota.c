@@ -10,14 +10,15 @@
 
 #include <jansson.h>
 
-#include "link.h"
-#include "port.h"
-#include "quota.h"
-#include "report.h"
+#include "link/link.h"
+#include "link/port.h"
+#include "run/quota.h"
+#include "start/capacity.h"
+#include "run/report.h"
 #include "rules.h"
 #include "trip_eal.h"
 #include "trip_test.h"
-#include "view.h"
+#include "run/view.h"
 
 #define KEPT 4
 #define TRIPS 10
@@ -44,7 +45,7 @@ open_bed(struct bed *bed, const char *text)
 		trip_rules_parse_text("test", text, strlen(text), &bed->rules, &errors), 0);
 	assert_int_equal(tripd_plan_ports(&bed->plan, &options, bed->rules), 0);
 	assert_int_equal(tripd_plan_lcores(&bed->plan, (unsigned int[]){1}, 1), 0);
-	tripd_quota_attr(bed->rules, &bed->plan, &attr);
+	tripd_capacity_attr(bed->rules, &bed->plan, &attr);
 	attr.socket = "";
 	assert_int_equal(trip_domain_open(&attr, &bed->domain, NULL), 0);
 	assert_int_equal(

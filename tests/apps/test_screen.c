@@ -2,8 +2,8 @@
 /* Numbers as people read them, lines that fit, and a block that is drawn in place. */
 #include <string.h>
 
-#include "describe.h"
-#include "screen.h"
+#include "start/describe.h"
+#include "run/screen.h"
 #include "trip_test.h"
 
 static void

@@ -9,7 +9,7 @@
 #include <rte_udp.h>
 
 #include "drawn_frame.h"
-#include "segment.h"
+#include "link/segment.h"
 #include "trip_test.h"
 
 #define ROUNDS 3000

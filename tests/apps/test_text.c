@@ -7,9 +7,9 @@
 
 #include <rte_common.h>
 
-#include "text.h"
+#include "base/text.h"
 #include "trip_test.h"
-#include "view.h"
+#include "look/view.h"
 
 #define TIME_COLUMNS 7
 #define SHORT_COLUMNS 6

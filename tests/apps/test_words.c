@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "options.h"
+#include "start/options.h"
 #include "trip_test.h"
-#include "words.h"
+#include "start/words.h"
 
 static struct tripd_options options;
 static struct tripd_words words;

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tripctl add and set: they attach, since who only looks on changes nothing. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <trip_cntr.h>
+
+#include "attach.h"
+#include "base/cntr.h"
+#include "base/options.h"
+#include "base/record.h"
+#include "base/tripctl.h"
+
+struct change {
+	struct tripctl *ctl;
+	struct tripctl_cntr_words words;
+	bool error;
+};
+
+enum {
+	KEY_ERROR = 0x200,
+};
+
+static const struct argp_option options[] = {
+	{"error", KEY_ERROR, NULL, 0, "the error value, not the success value", 1},
+	{NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+	struct change *change = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = change->ctl;
+		return 0;
+	case KEY_ERROR:
+		change->error = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		tripctl_cntr_word(state, &change->words, arg);
+		return 0;
+	case ARGP_KEY_END:
+		tripctl_cntr_check(state, &change->words);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* What it is now, as far as it is still there. */
+static int
+tell(const struct change *change, uint64_t id)
+{
+	struct trip_client_cntr now = {.size = sizeof(now)};
+	int error = trip_client_read(change->ctl->client, id, &now);
+
+	if (error != 0)
+		return tripctl_fail(error);
+	if (change->ctl->json) {
+		json_t *object = tripctl_record_cntr(&now);
+
+		json_dumpf(object, stdout, JSON_COMPACT);
+		putchar('\n');
+		json_decref(object);
+	} else {
+		printf("%s %" PRIu64 "\n", now.name, change->error ? now.error : now.success);
+	}
+	return 0;
+}
+
+static int
+apply(const struct change *change, struct trip_domain *domain,
+	int (*call)(struct trip_cntr *cntr, uint64_t value))
+{
+	const struct trip_cntr_attr attr = {.size = sizeof(attr), .name = change->words.name};
+	struct trip_cntr *cntr;
+	int error = trip_cntr_find(domain, &attr, &cntr, NULL);
+
+	if (error != 0)
+		return tripctl_attach_fail(error);
+	error = call(cntr, change->words.value);
+	if (error != 0)
+		error = tripctl_attach_fail(error);
+	(void)trip_cntr_close(cntr);
+	return error;
+}
+
+static int
+run(struct change *change, int (*call)(struct trip_cntr *cntr, uint64_t value))
+{
+	struct trip_client_cntr before = {.size = sizeof(before)};
+	struct trip_domain *domain;
+	int error, code = tripctl_connect(change->ctl);
+
+	if (code != 0)
+		return code;
+	/* What is not there is said before EAL is started for it. */
+	error = trip_client_find(change->ctl->client, change->words.name, &before);
+	if (error != 0)
+		return tripctl_fail(error);
+	code = tripctl_attach(change->ctl, &domain);
+	if (code != 0)
+		return code;
+	code = apply(change, domain, call);
+	if (code == 0)
+		code = tell(change, before.id);
+	tripctl_attach_end(domain);
+	return code;
+}
+
+#define EXIT_CODES                                                                               \
+	"Exit code: 0; 1: it could not attach; 3: there is no such counter; 5: the primary has " \
+	"ended."
+
+int
+tripctl_add(struct tripctl *ctl, int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "NAME VALUE",
+		.doc = "Adds to a counter, which saturates at 2^63-1, and writes what it is "
+		       "then.\v" EXIT_CODES,
+		.children = tripctl_options_shared,
+	};
+	struct change change = {.ctl = ctl};
+
+	tripctl_options_parse(&argp, argc, argv, &change);
+	return run(&change, change.error ? trip_cntr_adderr : trip_cntr_add);
+}
+
+int
+tripctl_set(struct tripctl *ctl, int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "NAME VALUE",
+		.doc = "Sets a counter, and writes what it is then. What has fired stays "
+		       "fired.\v" EXIT_CODES,
+		.children = tripctl_options_shared,
+	};
+	struct change change = {.ctl = ctl};
+
+	tripctl_options_parse(&argp, argc, argv, &change);
+	return run(&change, change.error ? trip_cntr_seterr : trip_cntr_set);
+}

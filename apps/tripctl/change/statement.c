@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "statement.h"
+#include "base/tripctl.h"
+
+/* The text that is parsed: the statements, then a definition for each name of the domain in them.
+ */
+struct text {
+	FILE *file;
+	char *bytes;
+	size_t length;
+	const struct tripctl_names *names;
+	/* What is defined already, each ended by a newline, the first begun by one. */
+	char *defined;
+};
+
+static const char *
+tail_of(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot != NULL && (strcmp(dot, ".packets") == 0 || strcmp(dot, ".bytes") == 0) ? dot
+											   : NULL;
+}
+
+static bool
+is_of_domain(const struct tripctl_names *names, const char *name)
+{
+	for (size_t i = 0; i < names->n; i++)
+		if (strcmp(names->cntrs[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static bool
+is_defined(const struct text *text, const char *name)
+{
+	char line[TRIP_RULES_NAME_MAX + 16];
+
+	snprintf(line, sizeof(line), "\n%.40s\n", name);
+	return text->defined != NULL && strstr(text->defined, line) != NULL;
+}
+
+static int
+note_defined(struct text *text, const char *name)
+{
+	char *grown;
+
+	if (asprintf(&grown, "%s%s\n", text->defined != NULL ? text->defined : "\n", name) < 0)
+		return -ENOMEM;
+	free(text->defined);
+	text->defined = grown;
+	return 0;
+}
+
+/* A word that may be a name: where only the domain knows it, it gets a definition. */
+static int
+define(struct text *text, const char *word)
+{
+	const char *tail = tail_of(word);
+	char name[TRIP_RULES_NAME_MAX + 1];
+	size_t length = tail != NULL ? (size_t)(tail - word) : strlen(word);
+
+	/* No name at all; and of these two the language makes none. */
+	if (length == 0 || length >= sizeof(name) || !is_of_domain(text->names, word) ||
+		strcmp(word, "port") == 0 || strcmp(word, "each") == 0)
+		return 0;
+	memcpy(name, word, length);
+	name[length] = 0;
+	if (is_defined(text, name))
+		return 0;
+	if (tail != NULL)
+		fprintf(text->file, "count %s port 0 pattern eth / end\n", name);
+	else
+		fprintf(text->file, "counter %s\n", name);
+	return note_defined(text, name);
+}
+
+/* Each word of the command line may hold several of the language. */
+static int
+define_all(struct text *text, char *const *words, unsigned int n)
+{
+	int error = 0;
+
+	for (unsigned int i = 0; i < n && error == 0; i++) {
+		char *copy = strdup(words[i]), *rest = copy;
+
+		if (copy == NULL)
+			return -ENOMEM;
+		for (char *word; error == 0 && (word = strsep(&rest, " \t\n(),<>=")) != NULL;)
+			error = define(text, word);
+		free(copy);
+	}
+	return error;
+}
+
+/* The names behind "count" and "counter", whose statement is our own. */
+static int
+note_own(struct text *text, char *const *words, unsigned int n)
+{
+	int error = 0;
+
+	for (unsigned int i = 0; i + 1 < n && error == 0; i++)
+		if ((strcmp(words[i], "count") == 0 || strcmp(words[i], "counter") == 0) &&
+			(i == 0 || strcmp(words[i - 1], ";") == 0 ||
+				strcmp(words[i - 1], "also") == 0))
+			error = note_defined(text, words[i + 1]);
+	return error;
+}
+
+/* The shell has taken the quotes of what is to be logged. */
+static void
+write_string(struct text *text, const char *word)
+{
+	fputc('"', text->file);
+	for (; *word != 0; word++) {
+		if (*word == '"' || *word == '\\')
+			fputc('\\', text->file);
+		fputc(*word, text->file);
+	}
+	fputc('"', text->file);
+}
+
+static bool
+is_string(char *const *words, unsigned int i)
+{
+	return i > 0 && strcmp(words[i - 1], "log") == 0 && strcmp(words[i], ">=") != 0 &&
+	       words[i][0] != '"';
+}
+
+static unsigned int
+write_words(struct text *text, char *const *words, unsigned int n)
+{
+	unsigned int lines = 1;
+
+	for (unsigned int i = 0; i < n; i++) {
+		if (strcmp(words[i], ";") == 0) {
+			fputc('\n', text->file);
+			lines++;
+			continue;
+		}
+		if (i > 0 && strcmp(words[i - 1], ";") != 0)
+			fputc(' ', text->file);
+		if (is_string(words, i))
+			write_string(text, words[i]);
+		else
+			fputs(words[i], text->file);
+	}
+	fputc('\n', text->file);
+	return lines;
+}
+
+/* A statement has one line, and what it says does not end early. */
+static int
+check_words(char *const *words, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		const char *ends =
+			is_string(words, i) || strchr(words[i], '"') != NULL ? "\n\r" : "\n\r#\\";
+
+		if (strpbrk(words[i], ends) == NULL)
+			continue;
+		tripctl_complain("\"%s\": a statement has one line, and no comment", words[i]);
+		return TRIPCTL_EXIT_USAGE;
+	}
+	return 0;
+}
+
+static int
+parse(struct tripctl_statement *statement, const char *bytes, size_t length)
+{
+	struct trip_rules_errors *errors = NULL;
+	int error = trip_rules_parse_text("statement", bytes, length, &statement->rules, &errors);
+
+	if (error == 0)
+		return 0;
+	if (errors != NULL)
+		trip_rules_errors_print(errors, stderr);
+	trip_rules_errors_free(errors);
+	return error == -EINVAL ? TRIPCTL_EXIT_USAGE : TRIPCTL_EXIT_RUN;
+}
+
+int
+tripctl_statement_parse(struct tripctl_statement *statement, const struct tripctl_names *names,
+	char *const *words, unsigned int n)
+{
+	struct text text = {.names = names};
+	int error;
+
+	error = check_words(words, n);
+	if (error != 0)
+		return error;
+	text.file = open_memstream(&text.bytes, &text.length);
+	if (text.file == NULL)
+		return tripctl_fail(-ENOMEM);
+	statement->lines = write_words(&text, words, n);
+	error = note_own(&text, words, n);
+	if (error == 0)
+		error = define_all(&text, words, n);
+	if (fclose(text.file) != 0 || error != 0) {
+		tripctl_complain("no memory for a statement");
+		error = TRIPCTL_EXIT_RUN;
+	}
+	if (error == 0)
+		error = parse(statement, text.bytes, text.length);
+	free(text.bytes);
+	free(text.defined);
+	return error;
+}
+
+void
+tripctl_statement_free(struct tripctl_statement *statement)
+{
+	if (statement->rules != NULL)
+		trip_rules_free(statement->rules);
+	statement->rules = NULL;
+}

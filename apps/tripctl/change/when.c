@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tripctl count and when: statements of the rules language as flows and deferred work of this
+ * process, which stays until all have fired that fire once. when_work.c has how they are queued,
+ * and how we come to know of what fires.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <trip.h>
+
+#include "apply/text.h"
+#include "apply/when.h"
+#include "attach.h"
+#include "base/options.h"
+#include "base/record.h"
+#include "base/text.h"
+#include "base/tripctl.h"
+#include "when.h"
+
+#define EVENTS_BURST 64
+/* How long an event is waited for that the tick has told of: so at first, and, as one may be lost,
+ * so at last. */
+#define PAUSE_MIN_NS UINT64_C(50000)
+#define PAUSE_MAX_NS UINT64_C(100000000)
+
+enum {
+	KEY_TIMEOUT = 0x200,
+};
+
+static const struct argp_option options[] = {
+	{"timeout", KEY_TIMEOUT, "TIME", 0,
+		"end after that long: 500ms, 10s, 5m; a bare number is of seconds", 1},
+	{NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+	struct tripctl_when *when = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = when->ctl;
+		return 0;
+	case KEY_TIMEOUT:
+		when->timeout_ns = tripctl_options_time(state, "timeout", arg);
+		return 0;
+	case ARGP_KEY_ARG:
+		when->words[when->n_words++] = arg;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "a statement is wanted");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* ---- what fires -------------------------------------------------------------------------------
+ */
+
+static void
+tell(const struct tripctl_when *when, const struct trip_work_event *event)
+{
+	const struct trip_rules *rules = when->statement.rules;
+	const struct trip_rules_when *rule = &rules->whens[event->context];
+	bool is_time = rule->ref == TRIP_RULES_REF_CLOCK;
+	uint64_t offset = trip_apply_when_offset(rule, when->since);
+	uint64_t threshold = event->threshold - offset, value = event->value - offset;
+	char trigger[TRIP_APPLY_TEXT_MAX], action[TRIP_APPLY_TEXT_MAX], escaped[512];
+	char reached[TRIPCTL_TEXT_NUMBER], now[TRIPCTL_TEXT_NUMBER];
+	json_t *object;
+
+	trip_apply_text_trigger(rules, rule, trigger);
+	trip_apply_text_action(rules, rule, action);
+	if (!when->ctl->json) {
+		printf("%s reached %s, now %s: %s\n", trigger,
+			(is_time ? tripctl_text_time : tripctl_text_exact)(threshold, reached),
+			(is_time ? tripctl_text_time : tripctl_text_exact)(value, now),
+			tripctl_text_escape(action, escaped, sizeof(escaped)));
+		return;
+	}
+	object = json_object();
+	if (is_time)
+		tripctl_record_put(object, "counter", json_null());
+	else
+		tripctl_record_put_text(object, "counter", trigger);
+	tripctl_record_put_number(object, "threshold", threshold);
+	tripctl_record_put_number(object, "value", value);
+	tripctl_record_put_number(object, "overshoot", value - threshold);
+	tripctl_record_put_text(object, "does", action);
+	tripctl_record_put(object, "result", json_integer(event->result));
+	tripctl_record_put_number(object, "latency_ns", event->latency_ns);
+	json_dumpf(object, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(object);
+}
+
+/* Takes what has fired; negative: the error. */
+static int
+read_events(struct tripctl_when *when)
+{
+	struct trip_work_event events[EVENTS_BURST];
+	int n;
+
+	do {
+		n = trip_work_read(
+			when->domain, events, sizeof(struct trip_work_event), EVENTS_BURST);
+		for (int i = 0; i < n; i++) {
+			if (events[i].context >= when->statement.rules->n_whens)
+				continue;
+			tell(when, &events[i]);
+			when->events++;
+			when->pause_ns = PAUSE_MIN_NS;
+			when->left -= (events[i].flags & TRIP_WORK_MORE) == 0;
+		}
+	} while (n == EVENTS_BURST);
+	fflush(stdout);
+	return n < 0 ? n : 0;
+}
+
+/* When to look again, whether the tick has changed or not. */
+static uint64_t
+time_to_look(struct tripctl_when *when, uint64_t now, uint64_t deadline)
+{
+	uint64_t pause = when->pause_ns;
+
+	if (when->events >= when->ticks)
+		return deadline;
+	when->pause_ns = pause < PAUSE_MAX_NS / 2 ? 2 * pause : PAUSE_MAX_NS;
+	return now + pause < deadline ? now + pause : deadline;
+}
+
+/* Until the tick has changed, or it is time to look. 0, -ETIMEDOUT, -EINTR: a signal is pending, or
+ * -ESHUTDOWN. */
+static int
+block(struct tripctl_when *when, int signals, uint64_t deadline)
+{
+	struct trip_fid *fid = trip_cntr_fid(when->tick);
+	struct pollfd fds[] = {{.events = POLLIN}, {.fd = signals, .events = POLLIN}};
+	struct timespec left = {0};
+	uint64_t now = tripctl_text_now();
+	uint64_t until = time_to_look(when, now, deadline);
+	int error = trip_trywait(when->domain, &fid, 1);
+
+	if (error != 0)
+		return error == -EAGAIN ? 0 : error;
+	if (until != UINT64_MAX && now < until) {
+		left.tv_sec = (time_t)((until - now) / 1000000000);
+		left.tv_nsec = (long)((until - now) % 1000000000);
+	}
+	trip_cntr_control(when->tick, TRIP_GETWAIT, &fds[0].fd);
+	if (ppoll(fds, 2, until == UINT64_MAX ? NULL : &left, NULL) == 0)
+		return until == deadline ? -ETIMEDOUT : 0;
+	return fds[1].revents != 0 ? -EINTR : 0;
+}
+
+/* 0: all has fired; -ETIMEDOUT, -EINTR, -ESHUTDOWN. */
+static int
+follow(struct tripctl_when *when)
+{
+	uint64_t deadline =
+		when->timeout_ns != UINT64_MAX ? tripctl_text_now() + when->timeout_ns : UINT64_MAX;
+	sigset_t pending;
+	int signals, error = 0;
+
+	/* Blocked since it attached: what comes stays pending, and ends the program at last. */
+	sigprocmask(SIG_BLOCK, NULL, &pending);
+	signals = signalfd(-1, &pending, SFD_CLOEXEC);
+	while (error == 0) {
+		when->ticks = trip_cntr_read(when->tick) + trip_cntr_readerr(when->tick);
+		error = read_events(when);
+		if (error == 0 && when->left == 0 && !when->stays)
+			break;
+		if (error == 0)
+			error = block(when, signals, deadline);
+		if (error == -ETIMEDOUT && read_events(when) == 0 && when->left == 0 &&
+			!when->stays)
+			error = 0;
+		if (ferror(stdout))
+			break;
+	}
+	close(signals);
+	return error;
+}
+
+/* ---- from the words to the end ----------------------------------------------------------------
+ */
+
+static void
+close_cntr(struct trip_cntr *cntr)
+{
+	if (cntr != NULL)
+		(void)trip_cntr_close(cntr);
+}
+
+/* The primary clears away what is left of a process, too; this is sooner. */
+static void
+close_all(struct tripctl_when *when)
+{
+	const struct trip_rules *rules = when->statement.rules;
+
+	(void)trip_work_flush(when->domain, NULL);
+	for (unsigned int i = 0; i < rules->n_counts; i++) {
+		tripctl_count_tell(&when->counts[i], &rules->counts[i], when->ctl->json);
+		tripctl_count_close(&when->counts[i]);
+		close_cntr(when->packets[i]);
+		close_cntr(when->bytes[i]);
+	}
+	for (unsigned int i = 0; i < rules->n_counters; i++)
+		close_cntr(when->counters[i]);
+	close_cntr(when->tick);
+}
+
+static int
+code_of(struct tripctl_when *when, int error)
+{
+	switch (error) {
+	case 0:
+	/* The signal ends the program. */
+	case -EINTR:
+		return 0;
+	case -ETIMEDOUT:
+		/* What repeats has no end of its own. */
+		if (when->left == 0)
+			return 0;
+		tripctl_complain("the time is over, and %u of the statements %s not fired",
+			when->left, when->left == 1 ? "has" : "have");
+		return TRIPCTL_EXIT_TIMEOUT;
+	case -ESHUTDOWN:
+		tripctl_complain(
+			"the primary, process %" PRIu32 ", has ended", when->ctl->about.pid);
+		return TRIPCTL_EXIT_ENDED;
+	default:
+		return tripctl_attach_fail(error);
+	}
+}
+
+static int
+run(struct tripctl_when *when)
+{
+	const struct trip_rules *rules = when->statement.rules;
+	int code;
+
+	/* One more: calloc() of nothing may be NULL. */
+	when->counts = calloc((size_t)rules->n_counts + 1, sizeof(*when->counts));
+	when->packets =
+		calloc(2 * (size_t)rules->n_counts + rules->n_counters + 1, sizeof(*when->packets));
+	if (when->counts == NULL || when->packets == NULL)
+		return tripctl_fail(-ENOMEM);
+	when->bytes = when->packets + rules->n_counts;
+	when->counters = when->bytes + rules->n_counts;
+	code = tripctl_attach(when->ctl, &when->domain);
+	if (code != 0)
+		return code;
+	code = tripctl_when_open(when);
+	if (code == 0)
+		code = code_of(when, follow(when));
+	/* Nothing can be closed any more of a domain whose primary has ended. */
+	if (code != TRIPCTL_EXIT_ENDED)
+		close_all(when);
+	fflush(stdout);
+	tripctl_attach_end(when->domain);
+	return code;
+}
+
+/* `word` begins the first statement. */
+static int
+run_statements(struct tripctl *ctl, const struct argp *argp, char *word, int argc, char **argv)
+{
+	/* Handles that outlive the primary stay in here. */
+	static struct tripctl_when when;
+	struct tripctl_names names = {0};
+	int code;
+
+	when = (struct tripctl_when){
+		.ctl = ctl, .timeout_ns = UINT64_MAX, .pause_ns = PAUSE_MIN_NS};
+	when.words = calloc((size_t)argc + 1, sizeof(*when.words));
+	if (when.words == NULL)
+		return tripctl_fail(-ENOMEM);
+	when.words[when.n_words++] = word;
+	argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, &when);
+	code = tripctl_connect(ctl);
+	if (code == 0 && tripctl_names_read(&names, ctl->client) != 0)
+		code = tripctl_fail(-EPIPE);
+	if (code == 0)
+		code = tripctl_statement_parse(&when.statement, &names, when.words, when.n_words);
+	if (code == 0)
+		code = tripctl_when_check(&when);
+	if (code == 0)
+		code = run(&when);
+	tripctl_names_free(&names);
+	if (code == TRIPCTL_EXIT_ENDED)
+		return code;
+	tripctl_statement_free(&when.statement);
+	free(when.packets);
+	free(when.counts);
+	free(when.words);
+	return code;
+}
+
+int
+tripctl_when(struct tripctl *ctl, int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "CONDITION [every VALUE] OPERATION [';' STATEMENT]...",
+		.doc = "Has the domain do what a \"when\" of the rules language says: add, set, or "
+		       "log, which is written here. Stays until all of them have fired, and "
+		       "writes a line for each firing."
+		       "\v"
+		       "  tripctl when 'dns.packets >= 1M every 1M' log 'one more million'\n"
+		       "  tripctl when 'after 250ms' set window 0\n"
+		       "\n"
+		       "Exit code: 0; 2: the statement is wrong; 3: there is no such counter; 4: "
+		       "the time is over; 5: the primary has ended.",
+		.children = tripctl_options_shared,
+	};
+	static char word[] = "when";
+
+	return run_statements(ctl, &argp, word, argc, argv);
+}
+
+int
+tripctl_count(struct tripctl *ctl, int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "NAME port N [...] pattern ITEM / ... / end [actions ...] [';' "
+			    "STATEMENT]...",
+		.doc = "Counts what a \"count\" of the rules language says, on a port of the "
+		       "primary, until it is told to end, or everything has fired that \"when\" "
+		       "says behind it. Writes what it has counted at the end."
+		       "\v"
+		       "  tripctl count dns port 0 pattern eth / ipv4 / udp dst is 53 / end ';' "
+		       "when "
+		       "'dns.packets >= 10k' drop dns\n"
+		       "\n"
+		       "Exit code: 0; 1: the port's engine refuses it; 2: the statement is wrong; "
+		       "3: there is no such port or counter; 4: the time is over; 5: the primary "
+		       "has ended.",
+		.children = tripctl_options_shared,
+	};
+	static char word[] = "count";
+
+	return run_statements(ctl, &argp, word, argc, argv);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Statements at work. */
+#ifndef TRIPCTL_WHEN_H
+#define TRIPCTL_WHEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <trip.h>
+
+#include "count.h"
+#include "statement.h"
+#include "base/tripctl.h"
+
+struct tripctl_when {
+	struct tripctl *ctl;
+	uint64_t timeout_ns;
+	char **words;
+	unsigned int n_words;
+	struct tripctl_statement statement;
+	struct trip_domain *domain;
+	/* By the index of the rules: our own counts; values of others', and counters. */
+	struct tripctl_count *counts;
+	struct trip_cntr **packets, **bytes, **counters;
+	struct trip_cntr *tick;
+	/* What the clock was when the statements were put to work. */
+	uint64_t since;
+	/* Statements that fire once and have not. */
+	unsigned int left;
+	/* Some fire again and again, or there is nothing but counts. */
+	bool stays;
+	/* Firings that the tick has told of, and those whose event was read; how long to wait for
+	 * one that is missing. */
+	uint64_t ticks, events;
+	uint64_t pause_ns;
+};
+
+/* What can be known before anything is opened: 0, or the exit code, with the reason said. */
+int tripctl_when_check(const struct tripctl_when *when);
+
+/* Opens our counts and the tick, finds counters, and queues the work: 0, or the exit code. */
+int tripctl_when_open(struct tripctl_when *when);
+
+#endif

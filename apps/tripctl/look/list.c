@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tripctl list. What is listed goes out as it comes in, page by page, so that a domain of millions
+ * takes no memory here, and the primary answers others in between.
+ */
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "base/record.h"
+#include "base/text.h"
+#include "base/tripctl.h"
+
+#define KINDS_MAX 8
+
+struct list {
+	struct tripctl *ctl;
+	const struct tripctl_record_kind *kinds[KINDS_MAX];
+	unsigned int n_kinds;
+	/* What is left out: NULL and 0 leave out nothing. */
+	const char *match;
+	uint32_t pid;
+	struct tripctl_names names;
+};
+
+enum {
+	KEY_MATCH = 0x200,
+	KEY_PID,
+};
+
+static const struct argp_option options[] = {
+	{"match", KEY_MATCH, "GLOB", 0,
+		"only counters whose name is such, and work and flows of theirs (\"dns.*\")", 1},
+	{"pid", KEY_PID, "PID", 0, "only what is of this process", 1},
+	{NULL, 0, NULL, 0, NULL, 0},
+};
+
+static void
+take_kind(struct argp_state *state, struct list *list, const char *word)
+{
+	char escaped[64];
+
+	for (unsigned int i = 0; tripctl_record_kinds[i].name != NULL; i++) {
+		if (strcmp(word, tripctl_record_kinds[i].name) != 0)
+			continue;
+		for (unsigned int k = 0; k < list->n_kinds; k++)
+			if (list->kinds[k] == &tripctl_record_kinds[i])
+				return;
+		list->kinds[list->n_kinds++] = &tripctl_record_kinds[i];
+		return;
+	}
+	argp_error(state, "\"%s\" is none of counters, works, flows, processes, lcores, domain",
+		tripctl_text_escape(word, escaped, sizeof(escaped)));
+}
+
+static void
+take_pid(struct argp_state *state, struct list *list, const char *word)
+{
+	char *end, escaped[64];
+	unsigned long pid = strtoul(word, &end, 10);
+
+	if (word[0] < '0' || word[0] > '9' || *end != 0 || pid == 0 || pid > INT32_MAX)
+		argp_error(state, "--pid: \"%s\" is no process",
+			tripctl_text_escape(word, escaped, sizeof(escaped)));
+	list->pid = (uint32_t)pid;
+}
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+	struct list *list = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = list->ctl;
+		return 0;
+	case KEY_MATCH:
+		list->match = arg;
+		return 0;
+	case KEY_PID:
+		take_pid(state, list, arg);
+		return 0;
+	case ARGP_KEY_ARG:
+		take_kind(state, list, arg);
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		take_kind(state, list, "counters");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static bool
+matches(const struct list *list, uint64_t id)
+{
+	const struct trip_client_cntr *cntr = tripctl_names_find(&list->names, id);
+
+	return cntr != NULL && fnmatch(list->match, cntr->name, 0) == 0;
+}
+
+static bool
+is_wanted(const struct list *list, const struct tripctl_record_kind *kind, const void *record)
+{
+	const struct trip_client_cntr *cntr = record;
+	const struct trip_client_work *work = record;
+	const struct trip_client_flow *flow = record;
+	const struct trip_client_process *process = record;
+
+	switch (kind->kind) {
+	case TRIP_CLIENT_CNTR:
+		return (list->pid == 0 || cntr->pid == list->pid) &&
+		       (list->match == NULL || fnmatch(list->match, cntr->name, 0) == 0);
+	case TRIP_CLIENT_WORK:
+		return (list->pid == 0 || work->pid == list->pid) &&
+		       (list->match == NULL || matches(list, work->cntr));
+	case TRIP_CLIENT_FLOW:
+		return (list->pid == 0 || flow->pid == list->pid) &&
+		       (list->match == NULL || matches(list, flow->packets_cntr) ||
+			       matches(list, flow->bytes_cntr));
+	case TRIP_CLIENT_PROCESS:
+		return list->pid == 0 || process->pid == list->pid;
+	default:
+		return true;
+	}
+}
+
+/* The members of an array, each on a line of its own. */
+static void
+write_member(const struct list *list, const struct tripctl_record_kind *kind, const void *record,
+	bool *first)
+{
+	json_t *object = kind->json(&list->names, record);
+
+	fputs(*first ? "\n  " : ",\n  ", stdout);
+	json_dumpf(object, stdout, JSON_COMPACT);
+	json_decref(object);
+	*first = false;
+}
+
+static int
+list_kind(struct list *list, const struct tripctl_record_kind *kind)
+{
+	uint64_t records[16 * TRIPCTL_RECORD_MAX / sizeof(uint64_t)], cursor = 0;
+	struct tripctl_table table;
+	bool first = true;
+	int got;
+
+	if (!list->ctl->json)
+		tripctl_table_open(&table, stdout, kind->titles);
+	while ((got = trip_client_list(list->ctl->client, kind->kind, &cursor, records, kind->size,
+			sizeof(records) / kind->size)) > 0) {
+		for (int i = 0; i < got; i++) {
+			const void *record = (const char *)records + (size_t)i * kind->size;
+
+			if (!is_wanted(list, kind, record))
+				continue;
+			if (list->ctl->json)
+				write_member(list, kind, record, &first);
+			else
+				kind->row(&table, &list->names, record);
+		}
+	}
+	if (!list->ctl->json)
+		tripctl_table_close(&table);
+	return got < 0 ? tripctl_fail(got) : 0;
+}
+
+static int
+read_names(struct list *list)
+{
+	bool wanted = false;
+	int error;
+
+	for (unsigned int i = 0; i < list->n_kinds; i++)
+		wanted |= list->kinds[i]->wants_names;
+	if (!wanted)
+		return 0;
+	error = tripctl_names_read(&list->names, list->ctl->client);
+	return error != 0 ? tripctl_fail(error) : 0;
+}
+
+int
+tripctl_list(struct tripctl *ctl, int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "[counters|works|flows|processes|lcores|domain]...",
+		.doc = "Lists what a domain has; without a word, its counters.",
+		.children = tripctl_options_shared,
+	};
+	struct list list = {.ctl = ctl};
+	int code;
+
+	tripctl_options_parse(&argp, argc, argv, &list);
+	code = tripctl_connect(ctl);
+	if (code == 0)
+		code = read_names(&list);
+	for (unsigned int i = 0; code == 0 && i < list.n_kinds; i++) {
+		const char *before = i == 0 ? "{" : ",\n";
+
+		if (ctl->json)
+			printf("%s\"%s\": [", before, list.kinds[i]->name);
+		else if (i > 0)
+			putchar('\n');
+		code = list_kind(&list, list.kinds[i]);
+		if (ctl->json && code == 0)
+			printf("]%s", i + 1 == list.n_kinds ? "}\n" : "");
+	}
+	tripctl_names_free(&list.names);
+	return code;
+}

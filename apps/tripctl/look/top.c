@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tripctl top: rounds of reading the domain over its socket, on a terminal or as text. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/options.h"
+#include "base/record.h"
+#include "screen.h"
+#include "base/text.h"
+#include "base/tripctl.h"
+#include "view.h"
+
+#define TEXT_WIDTH 80
+/* Of its time, a reading takes one part in so many, and the primary's control thread as much. */
+#define SHARE 10
+
+struct top {
+	struct tripctl *ctl;
+	uint64_t interval_ns;
+	/* 0: for ever. */
+	uint64_t rounds;
+	/* Rows of a round, where it is no terminal. */
+	size_t rows;
+	bool terminal;
+	struct tripctl_view view;
+	struct tripctl_screen screen;
+};
+
+enum {
+	KEY_INTERVAL = 0x200,
+	KEY_ROUNDS,
+	KEY_ROWS,
+	KEY_SORT,
+	KEY_MATCH,
+};
+
+static const struct argp_option options[] = {
+	{"interval", KEY_INTERVAL, "TIME", 0, "time from one reading to the next; default 1s", 1},
+	{"rounds", KEY_ROUNDS, "N", 0, "end after so many", 1},
+	{"rows", KEY_ROWS, "N", 0, "of text and JSON, only so many counters a round", 1},
+	{"sort", KEY_SORT, "BY", 0,
+		"name (default), value, rate, or left: the time to the next threshold", 1},
+	{"match", KEY_MATCH, "GLOB", 0,
+		"only counters whose name is such (\"dns.*\") or contains this", 1},
+	{NULL, 0, NULL, 0, NULL, 0},
+};
+
+static volatile sig_atomic_t ended;
+/* Signals that are let in only while nothing is done. */
+static sigset_t waiting_mask;
+
+static void
+note_end(int number)
+{
+	ended = number;
+}
+
+static uint64_t
+take_number(struct argp_state *state, const char *option, const char *word)
+{
+	char *end, escaped[64];
+	uint64_t number;
+
+	errno = 0;
+	number = strtoull(word, &end, 10);
+	if (word[0] < '0' || word[0] > '9' || *end != 0 || errno != 0 || number == 0)
+		argp_error(state, "--%s: \"%s\" is no number of %s", option,
+			tripctl_text_escape(word, escaped, sizeof(escaped)), option);
+	return number;
+}
+
+static void
+take_sort(struct argp_state *state, struct top *top, const char *word)
+{
+	char escaped[64];
+
+	for (unsigned int i = 0; i < TRIPCTL_SORTS; i++)
+		if (strcmp(word, tripctl_view_sort_name((enum tripctl_sort)i)) == 0) {
+			top->view.sort = (enum tripctl_sort)i;
+			return;
+		}
+	argp_error(state, "--sort: \"%s\" is none of name, value, rate, left",
+		tripctl_text_escape(word, escaped, sizeof(escaped)));
+}
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+	struct top *top = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = top->ctl;
+		return 0;
+	case KEY_INTERVAL:
+		top->interval_ns = tripctl_options_time(state, "interval", arg);
+		if (top->interval_ns < 10000000 || top->interval_ns > UINT64_C(3600000000000))
+			argp_error(state, "--interval: not from 10ms to 1h");
+		return 0;
+	case KEY_ROUNDS:
+		top->rounds = take_number(state, "rounds", arg);
+		return 0;
+	case KEY_ROWS:
+		top->rows = take_number(state, "rows", arg);
+		return 0;
+	case KEY_SORT:
+		take_sort(state, top, arg);
+		return 0;
+	case KEY_MATCH:
+		if (strlen(arg) >= sizeof(top->view.filter))
+			argp_error(state, "--match: longer than %zu", sizeof(top->view.filter) - 1);
+		strcpy(top->view.filter, arg);
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "unexpected word");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* ---- as text ----------------------------------------------------------------------------------
+ */
+
+static size_t
+rows_of(const struct top *top)
+{
+	return top->view.n_rows < top->rows ? top->view.n_rows : top->rows;
+}
+
+static void
+write_text(const struct top *top, bool first)
+{
+	const struct tripctl_view *view = &top->view;
+	char line[TRIPCTL_VIEW_LINE];
+
+	tripctl_view_domain(view, TEXT_WIDTH, line);
+	printf("%s%s\n", first ? "" : "\n", line);
+	for (unsigned int i = 0; i < tripctl_view_now(view)->n_homes; i++) {
+		tripctl_view_home(view, i, TEXT_WIDTH, line);
+		puts(line);
+	}
+	tripctl_view_titles(TEXT_WIDTH, line);
+	puts(line);
+	for (size_t i = 0; i < rows_of(top); i++) {
+		tripctl_view_row(view, i, TEXT_WIDTH, line);
+		puts(line);
+	}
+}
+
+static json_t *
+json_of(const struct tripctl_change *change)
+{
+	json_t *object = tripctl_record_cntr(change->cntr);
+
+	tripctl_record_put(object, "rate", change->known ? json_real(change->rate) : json_null());
+	tripctl_record_put(object, "left_s",
+		change->eta_ns != UINT64_MAX ? json_real((double)change->eta_ns / 1e9)
+					     : json_null());
+	return object;
+}
+
+/* One object a round, on a line of its own. */
+static void
+write_json(const struct top *top)
+{
+	const struct tripctl_view *view = &top->view;
+	const struct tripctl_sample *now = tripctl_view_now(view);
+	json_t *object = json_object(), *homes = json_array(), *cntrs = json_array();
+
+	tripctl_record_put(object, "seconds",
+		json_real(tripctl_sample_seconds(tripctl_view_before(view), now)));
+	tripctl_record_put(object, "domain", tripctl_record_domain(&now->domain));
+	for (unsigned int i = 0; i < now->n_homes; i++)
+		json_array_append_new(homes, tripctl_record_home(&now->homes[i]));
+	tripctl_record_put(object, "lcores", homes);
+	for (size_t i = 0; i < rows_of(top); i++)
+		json_array_append_new(cntrs, json_of(&view->rows[i]));
+	tripctl_record_put(object, "counters", cntrs);
+	json_dumpf(object, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(object);
+}
+
+/* ---- rounds -----------------------------------------------------------------------------------
+ */
+
+static void
+show(struct top *top, uint64_t round)
+{
+	if (top->terminal)
+		tripctl_screen_draw(&top->screen);
+	else if (top->ctl->json)
+		write_json(top);
+	else
+		write_text(top, round == 0);
+	if (!top->terminal)
+		fflush(stdout);
+}
+
+/* Until it is time for the next reading. True: it is to end. */
+static bool
+pause_until(struct top *top, uint64_t deadline)
+{
+	struct pollfd fds[] = {
+		{.fd = trip_client_socket(top->ctl->client), .events = POLLRDHUP},
+		{.fd = top->terminal ? STDIN_FILENO : -1, .events = POLLIN},
+	};
+	uint64_t now;
+
+	while (ended == 0 && ((now = tripctl_text_now()) < deadline || top->screen.paused)) {
+		const struct timespec left = {.tv_sec = (time_t)((deadline - now) / 1000000000),
+			.tv_nsec = (long)((deadline - now) % 1000000000)};
+		int n = ppoll(fds, 2, top->screen.paused ? NULL : &left, &waiting_mask);
+
+		if (n > 0 && fds[0].revents != 0)
+			return false;
+		if (n > 0 && (fds[1].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0)
+			return true;
+		/* A new size of the terminal interrupts, and is among the keys. */
+		if (top->terminal && n != 0) {
+			if (tripctl_screen_keys(&top->screen))
+				return true;
+			tripctl_screen_draw(&top->screen);
+		}
+	}
+	return ended != 0;
+}
+
+static uint64_t
+cpu_time(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
+/* Reads, and how long it is to the next reading: of very many counters, longer than was asked for.
+ */
+static int
+read_paced(struct top *top, uint64_t *interval_ns)
+{
+	uint64_t began = cpu_time();
+	int error = tripctl_view_read(&top->view, top->ctl->client);
+
+	*interval_ns = SHARE * (cpu_time() - began);
+	top->screen.slowed_ns = *interval_ns > top->interval_ns ? *interval_ns : 0;
+	if (*interval_ns < top->interval_ns)
+		*interval_ns = top->interval_ns;
+	return error;
+}
+
+static int
+play(struct top *top)
+{
+	uint64_t round = 0, next = tripctl_text_now(), interval;
+	/* Text begins with rates, a screen with what is there. */
+	bool hidden = !top->terminal;
+	int error;
+
+	for (;;) {
+		error = read_paced(top, &interval);
+		if (error != 0)
+			return error;
+		if (!hidden)
+			show(top, round++);
+		hidden = false;
+		if ((top->rounds != 0 && round >= top->rounds) || ferror(stdout))
+			return 0;
+		/* Late rounds are left out. */
+		next += interval;
+		if (next < tripctl_text_now())
+			next = tripctl_text_now();
+		if (pause_until(top, next))
+			return 0;
+	}
+}
+
+static void
+catch_signals(void)
+{
+	const struct sigaction action = {.sa_handler = note_end};
+	sigset_t blocked;
+
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGTERM);
+	sigaddset(&blocked, SIGHUP);
+	/* That one is ncurses' own: a new size. */
+	sigaddset(&blocked, SIGWINCH);
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+static int
+conclude(struct top *top, int error)
+{
+	if (error == -EPIPE) {
+		tripctl_complain(
+			"the primary, process %" PRIu32 ", has ended", top->ctl->about.pid);
+		return TRIPCTL_EXIT_ENDED;
+	}
+	if (error == -ENOMEM) {
+		tripctl_complain("no memory for so many counters");
+		return TRIPCTL_EXIT_RUN;
+	}
+	return error != 0 ? tripctl_fail(error) : 0;
+}
+
+static bool
+is_terminal(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term != NULL && term[0] != 0 &&
+	       strcmp(term, "dumb") != 0;
+}
+
+int
+tripctl_top(struct tripctl *ctl, int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.doc = "Shows a domain's counters as they change: value, rate, and what is missing "
+		       "to the next threshold. On what is no terminal, or with --json, one round "
+		       "follows the other.\v"
+		       "Keys: q quit; s next order; n, v, r, l by name, value, rate, time left; / "
+		       "filter; space pause; arrows and pages. Exit code: 0; 5: the primary has "
+		       "ended.",
+		.children = tripctl_options_shared,
+	};
+	struct top top = {.ctl = ctl, .interval_ns = 1000000000, .rows = SIZE_MAX};
+	int error;
+
+	tripctl_options_parse(&argp, argc, argv, &top);
+	error = tripctl_connect(ctl);
+	if (error != 0)
+		return error;
+	top.terminal = !ctl->json && is_terminal();
+	sigprocmask(SIG_BLOCK, NULL, &waiting_mask);
+	if (top.terminal) {
+		catch_signals();
+		top.terminal = tripctl_screen_open(&top.screen, &top.view) == 0;
+	}
+	error = play(&top);
+	if (top.terminal)
+		tripctl_screen_close();
+	tripctl_view_free(&top.view);
+	if (ended != 0) {
+		signal((int)ended, SIG_DFL);
+		sigprocmask(SIG_SETMASK, &waiting_mask, NULL);
+		raise((int)ended);
+	}
+	return conclude(&top, error);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* tripctl wait: by a watch of the domain's socket. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cntr.h"
+#include "base/options.h"
+#include "base/record.h"
+#include "base/text.h"
+#include "base/tripctl.h"
+
+struct wait {
+	struct tripctl *ctl;
+	struct tripctl_cntr_words words;
+	/* UINT64_MAX: for ever. */
+	uint64_t timeout_ns;
+	/* The counter as it was at first, and as it is. */
+	struct trip_client_cntr before, now;
+	bool watches;
+	uint32_t watch;
+	int fd;
+	/* The sum that the watch waits for. */
+	uint64_t armed;
+};
+
+/* How long the home has to forget a watch. */
+#define LEAVE_NS UINT64_C(2000000000)
+
+enum {
+	KEY_TIMEOUT = 0x200,
+};
+
+static const struct argp_option options[] = {
+	{"timeout", KEY_TIMEOUT, "TIME", 0,
+		"give up after that long: 500ms, 10s, 5m; a bare number is of seconds", 1},
+	{NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+	struct wait *wait = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = wait->ctl;
+		return 0;
+	case KEY_TIMEOUT:
+		wait->timeout_ns = tripctl_options_time(state, "timeout", arg);
+		return 0;
+	case ARGP_KEY_ARG:
+		tripctl_cntr_word(state, &wait->words, arg);
+		return 0;
+	case ARGP_KEY_END:
+		tripctl_cntr_check(state, &wait->words);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* What is left until the deadline in milliseconds, at least one while it is not over; -1: for ever.
+ */
+static int
+left_ms(uint64_t deadline)
+{
+	uint64_t now = tripctl_text_now();
+
+	if (deadline == UINT64_MAX)
+		return -1;
+	if (now >= deadline)
+		return 0;
+	return deadline - now < UINT64_C(3600000000000) ? (int)((deadline - now + 999999) / 1000000)
+							: 3600000;
+}
+
+/* Until the watch is ready. 0, -ETIMEDOUT, -EPIPE: the primary has ended. */
+static int
+block(struct wait *wait, uint64_t deadline)
+{
+	struct pollfd fds[] = {
+		{.fd = wait->fd, .events = POLLIN},
+		{.fd = trip_client_socket(wait->ctl->client), .events = POLLRDHUP},
+	};
+	uint64_t signals;
+	int n = 0;
+
+	while (n <= 0) {
+		int ms = left_ms(deadline);
+
+		n = poll(fds, 2, ms);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n == 0 && ms == 0)
+			return -ETIMEDOUT;
+	}
+	if (fds[0].revents != 0 && read(wait->fd, &signals, sizeof(signals)) < 0 && errno != EAGAIN)
+		return -errno;
+	return fds[1].revents != 0 ? -EPIPE : 0;
+}
+
+/* 0: reached; -EIO: the error value changed; -ETIMEDOUT; or as the client's calls. */
+static int
+follow(struct wait *wait)
+{
+	uint64_t deadline =
+		wait->timeout_ns != UINT64_MAX ? tripctl_text_now() + wait->timeout_ns : UINT64_MAX;
+	struct trip_client *client = wait->ctl->client;
+	int error;
+
+	wait->before.size = sizeof(wait->before);
+	error = trip_client_find(client, wait->words.name, &wait->before);
+	wait->now = wait->before;
+	if (error == 0 && wait->now.success < wait->words.value) {
+		error = trip_client_watch(client, wait->before.id, &wait->watch, &wait->fd);
+		wait->watches = error == 0;
+	}
+	while (error == 0 && wait->now.success < wait->words.value) {
+		if (wait->now.errgen != wait->before.errgen ||
+			wait->now.error != wait->before.error)
+			return -EIO;
+		wait->armed = wait->words.value + wait->now.error;
+		error = trip_client_arm(client, wait->watch, wait->words.value, &wait->now);
+		if (error == 0)
+			error = block(wait, deadline);
+		if (error == 0 || error == -ETIMEDOUT) {
+			int lost = trip_client_read(client, wait->before.id, &wait->now);
+
+			error = lost != 0 ? lost : error;
+		}
+	}
+	/* It came in the last moment. */
+	return error == -ETIMEDOUT && wait->now.success >= wait->words.value ? 0 : error;
+}
+
+/* What else is waited for: the counter's next threshold may still be that of our watch, which the
+ * home forgets when it comes by. Unless another waits for the same. */
+static void
+leave(struct wait *wait)
+{
+	uint64_t until = tripctl_text_now() + LEAVE_NS;
+	struct trip_client *client = wait->ctl->client;
+	struct trip_client_cntr now = {.size = sizeof(now)};
+
+	if (!wait->watches || trip_client_unwatch(client, wait->watch) != 0)
+		return;
+	while (trip_client_read(client, wait->before.id, &now) == 0) {
+		wait->now.next = now.next;
+		if (now.next != wait->armed || wait->before.next == wait->armed ||
+			tripctl_text_now() >= until)
+			return;
+		(void)poll(NULL, 0, 1);
+	}
+}
+
+static void
+tell(const struct wait *wait, bool reached)
+{
+	if (wait->ctl->json) {
+		json_t *object = tripctl_record_cntr(&wait->now);
+
+		tripctl_record_put_number(object, "threshold", wait->words.value);
+		tripctl_record_put(object, "reached", json_boolean(reached));
+		json_dumpf(object, stdout, JSON_COMPACT);
+		putchar('\n');
+		json_decref(object);
+	} else if (reached) {
+		printf("%s %" PRIu64 "\n", wait->now.name, wait->now.success);
+	}
+}
+
+int
+tripctl_wait(struct tripctl *ctl, int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "NAME VALUE",
+		.doc = "Waits until the success value of a counter has reached a value, and writes "
+		       "what it is then.\v"
+		       "Exit code: 0; 3: there is no such counter, or it has been closed; 4: the "
+		       "time is over; 5: the primary has ended; 6: the counter's error value "
+		       "changed before.",
+		.children = tripctl_options_shared,
+	};
+	struct wait wait = {.ctl = ctl, .timeout_ns = UINT64_MAX};
+	int error, code;
+
+	tripctl_options_parse(&argp, argc, argv, &wait);
+	code = tripctl_connect(ctl);
+	if (code != 0)
+		return code;
+	error = follow(&wait);
+	if (ctl->json)
+		leave(&wait);
+	if (error == 0 || error == -ETIMEDOUT || error == -EIO)
+		tell(&wait, error == 0);
+	switch (error) {
+	case 0:
+		return 0;
+	case -ETIMEDOUT:
+		tripctl_complain("the time is over: cntr \"%s\" is at %" PRIu64 ", not %" PRIu64,
+			wait.now.name, wait.now.success, wait.words.value);
+		return TRIPCTL_EXIT_TIMEOUT;
+	case -EIO:
+		tripctl_complain("the error value of cntr \"%s\" changed from %" PRIu64
+				 " to %" PRIu64,
+			wait.now.name, wait.before.error, wait.now.error);
+		return TRIPCTL_EXIT_ERROR;
+	case -EPIPE:
+		tripctl_complain("the primary, process %" PRIu32 ", has ended", ctl->about.pid);
+		return TRIPCTL_EXIT_ENDED;
+	default:
+		return tripctl_fail(error);
+	}
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Links: what lies between a port and its forwarder, and differs by driver. Which drivers need what
+ * is known here alone.
+ */
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "checksum.h"
+#include "start/interface.h"
+#include "link.h"
+#include "start/options.h"
+#include "packet_socket.h"
+#include "start/plan.h"
+#include "start/preflight.h"
+
+static bool
+is_driver(const struct rte_eth_dev_info *info, const char *name)
+{
+	return strcmp(info->driver_name, name) == 0;
+}
+
+static bool
+is_xdp(uint16_t port)
+{
+	struct rte_eth_dev_info info;
+
+	return rte_eth_dev_info_get(port, &info) == 0 && is_driver(&info, "net_af_xdp");
+}
+
+uint16_t
+tripd_link_queues(uint16_t port)
+{
+	struct rte_eth_dev_info info;
+
+	/* They receive on the queues that their words name, be they configured or not. */
+	if (rte_eth_dev_info_get(port, &info) == 0 &&
+		(is_driver(&info, "net_af_xdp") || is_driver(&info, "net_pcap")))
+		return info.max_rx_queues;
+	return 1;
+}
+
+unsigned int
+tripd_link_interface(uint16_t port)
+{
+	struct rte_eth_dev_info info;
+
+	return rte_eth_dev_info_get(port, &info) == 0 && !is_driver(&info, "net_tap")
+		       ? info.if_index
+		       : 0;
+}
+
+bool
+tripd_link_copies(uint16_t port)
+{
+	struct rte_eth_dev_info info;
+
+	return rte_eth_dev_info_get(port, &info) == 0 &&
+	       (is_driver(&info, "net_af_packet") || is_driver(&info, "net_pcap"));
+}
+
+uint16_t
+tripd_link_descriptors(uint16_t port)
+{
+	/* As many as its fill ring lends to the kernel, or the kernel drops what finds no room, and
+	 * the driver counts none of that. */
+	return is_xdp(port) ? TRIPD_XDP_DESCRIPTORS : TRIPD_DESCRIPTORS;
+}
+
+/* Queues of an interface that planned ports take; one port may have the first, another the second.
+ */
+static unsigned int
+count_taken(const struct tripd_plan *plan, unsigned int if_index)
+{
+	struct rte_eth_dev_info info;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < plan->n_ports; i++)
+		if (rte_eth_dev_info_get(plan->ports[i].id, &info) == 0 &&
+			info.if_index == if_index && is_driver(&info, "net_af_xdp"))
+			n += info.max_rx_queues;
+	return n;
+}
+
+/* Whatever its names are, and whoever made the ports. */
+static int
+check_alone(const struct tripd_plan *plan, uint16_t port)
+{
+	unsigned int if_index = tripd_link_interface(port);
+	char own_name[RTE_ETH_NAME_MAX_LEN] = "?", name[RTE_ETH_NAME_MAX_LEN] = "?";
+	char ifname[IF_NAMESIZE];
+
+	if (if_index == 0 || if_indextoname(if_index, ifname) == NULL)
+		return 0;
+	for (unsigned int i = 0; i < plan->n_ports; i++) {
+		uint16_t other = plan->ports[i].id;
+
+		if (other == port || tripd_link_interface(other) != if_index ||
+			(is_xdp(port) && is_xdp(other)))
+			continue;
+		rte_eth_dev_get_name_by_port(port, own_name);
+		rte_eth_dev_get_name_by_port(other, name);
+		fprintf(stderr,
+			"tripd: port %u (%s) and port %u (%s) are both on %s, and its packets "
+			"would not count once: leave out one of them\n",
+			port, own_name, other, name, ifname);
+		return TRIPD_EXIT_USAGE;
+	}
+	return 0;
+}
+
+static int
+check_queues(const struct tripd_plan *plan, uint16_t port)
+{
+	struct rte_eth_dev_info info;
+	char ifname[IF_NAMESIZE];
+	unsigned int has, taken;
+	const char *word;
+
+	if (rte_eth_dev_info_get(port, &info) != 0 || !is_driver(&info, "net_af_xdp") ||
+		if_indextoname(info.if_index, ifname) == NULL)
+		return 0;
+	has = tripd_interface_queues(ifname, &word);
+	taken = count_taken(plan, info.if_index);
+	if (taken >= has)
+		return 0;
+	fprintf(stderr,
+		"tripd: port %u (net_af_xdp) takes %u of the %u queues of %s, and what arrives on "
+		"the others would not be counted: ethtool -L %s %s %u, or take them all by "
+		"queue_count or start_queue\n",
+		port, taken, has, ifname, ifname, word, taken);
+	return TRIPD_EXIT_USAGE;
+}
+
+int
+tripd_link_check(const struct tripd_plan *plan, uint16_t port)
+{
+	int ret = check_alone(plan, port);
+
+	return ret == 0 ? check_queues(plan, port) : ret;
+}
+
+/* An XDP socket is promiscuous as a packet socket is: the driver's way would outlast tripd. */
+static int
+hold(struct tripd_link *link, const char *ifname)
+{
+	int ret;
+
+	/* Of no protocol, so it receives nothing. */
+	link->held_by = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	link->is_held = link->held_by >= 0;
+	ret = link->is_held ? tripd_interface_hold(link->held_by, ifname) : -errno;
+	if (ret != 0)
+		fprintf(stderr, "tripd: promiscuous mode of %s: %s\n", ifname, strerror(-ret));
+	return ret;
+}
+
+int
+tripd_link_open(struct tripd_link *link, uint16_t port, uint16_t n_queues, struct rte_mempool *pool)
+{
+	char ifname[IF_NAMESIZE] = "";
+	struct rte_eth_dev_info info;
+	int ret = rte_eth_dev_info_get(port, &info);
+	bool packet, xdp;
+
+	*link = (struct tripd_link){.port = port, .n_queues = n_queues};
+	if (ret != 0 || info.if_index == 0 || if_indextoname(info.if_index, ifname) == NULL)
+		return 0;
+	packet = is_driver(&info, "net_af_packet");
+	xdp = is_driver(&info, "net_af_xdp");
+	if ((packet || xdp) && tripd_interface_is_promiscuous(ifname))
+		snprintf(link->promiscuous, sizeof(link->promiscuous), "%s", ifname);
+	if (packet)
+		return tripd_packet_socket_open(ifname, pool, &link->socket);
+	if (is_driver(&info, "net_tap"))
+		snprintf(link->tap, sizeof(link->tap), "%s", ifname);
+	/* No wire has seen these frames: what their sender has left to its device nobody has done.
+	 */
+	link->finishes = xdp && tripd_interface_is_veth(ifname);
+	return xdp ? hold(link, ifname) : 0;
+}
+
+void
+tripd_link_close(struct tripd_link *link)
+{
+	if (link->socket != NULL)
+		tripd_packet_socket_close(link->socket);
+	link->socket = NULL;
+	if (link->is_held)
+		close(link->held_by);
+	link->is_held = false;
+	if (link->enabled)
+		rte_eth_promiscuous_disable(link->port);
+	link->enabled = false;
+}
+
+/* The sole writer needs no read-modify-write; the control thread reads some value of late. */
+static void
+count_unfinished(struct tripd_link *link)
+{
+	atomic_store_explicit(&link->unfinished,
+		atomic_load_explicit(&link->unfinished, memory_order_relaxed) + 1,
+		memory_order_relaxed);
+}
+
+uint16_t
+tripd_link_receive(struct tripd_link *link, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	uint16_t received, i;
+
+	if (link->socket != NULL)
+		return tripd_packet_socket_receive(link->socket, pkts, n);
+	received = rte_eth_rx_burst(link->port, queue, pkts, n);
+	for (i = 0; link->finishes && i < received; i++)
+		if (!tripd_checksum_finish_if_left(pkts[i]))
+			count_unfinished(link);
+	return received;
+}
+
+uint16_t
+tripd_link_send(struct tripd_link *link, struct rte_mbuf **pkts, uint16_t n)
+{
+	return link->socket != NULL ? tripd_packet_socket_send(link->socket, pkts, n)
+				    : rte_eth_tx_burst(link->port, 0, pkts, n);
+}
+
+/* Since ever. */
+static void
+read_losses(struct tripd_link *link, struct tripd_losses *losses)
+{
+	struct rte_eth_stats stats = {0};
+
+	*losses = (struct tripd_losses){0};
+	if (link->socket != NULL) {
+		tripd_packet_socket_losses(link->socket, losses);
+		return;
+	}
+	losses->unfinished = atomic_load_explicit(&link->unfinished, memory_order_relaxed);
+	if (rte_eth_stats_get(link->port, &stats) == 0) {
+		losses->missed = stats.imissed;
+		losses->no_buffer = stats.rx_nombuf;
+		losses->errors = stats.ierrors;
+	}
+	/* What its kernel sends is what we receive. */
+	if (link->tap[0] != '\0')
+		losses->missed += tripd_interface_unsent(link->tap);
+}
+
+int
+tripd_link_started(struct tripd_link *link)
+{
+	int ret = 0;
+
+	if (link->promiscuous[0] != '\0')
+		tripd_interface_make_promiscuous(link->promiscuous);
+	if (link->socket == NULL && !link->is_held && rte_eth_promiscuous_get(link->port) == 0) {
+		ret = rte_eth_promiscuous_enable(link->port);
+		link->enabled = ret == 0;
+	}
+	read_losses(link, &link->before);
+	return ret == -ENOTSUP ? 0 : ret;
+}
+
+void
+tripd_link_losses(struct tripd_link *link, struct tripd_losses *losses)
+{
+	read_losses(link, losses);
+	losses->missed -= link->before.missed;
+	losses->no_buffer -= link->before.no_buffer;
+	losses->errors -= link->before.errors;
+	losses->cut -= link->before.cut;
+	losses->undivided -= link->before.undivided;
+	losses->refused -= link->before.refused;
+	losses->unfinished -= link->before.unfinished;
+}

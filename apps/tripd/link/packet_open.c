@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a packet socket of tripd's asks of the kernel, and of the sockets that are there already. */
+#include <dirent.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rte_byteorder.h>
+
+#include "start/interface.h"
+#include "packet_open.h"
+
+/* What the kernel holds for us: of full frames some 10 thousand. */
+#define RECEIVE_BYTES (32 << 20)
+#define SEND_BYTES (4 << 20)
+
+static int
+fail(const char *ifname, const char *what)
+{
+	int error = errno;
+
+	fprintf(stderr, "tripd: packet socket on %s: %s: %s\n", ifname, what, strerror(error));
+	return -error;
+}
+
+static bool
+set(int fd, int level, int option, int value)
+{
+	return setsockopt(fd, level, option, &value, sizeof(value)) == 0;
+}
+
+/* Without privilege the ordinary size must do; what is lost by that is told like all that is. */
+static void
+set_sizes(int fd)
+{
+	if (!set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BYTES))
+		set(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BYTES);
+	if (!set(fd, SOL_SOCKET, SO_SNDBUFFORCE, SEND_BYTES))
+		set(fd, SOL_SOCKET, SO_SNDBUF, SEND_BYTES);
+}
+
+/* Before it is bound, so that no frame arrives of another form. */
+static int
+set_up(int fd, const char *ifname)
+{
+	struct sockaddr_ll link = {.sll_family = AF_PACKET,
+		.sll_protocol = rte_cpu_to_be_16(ETH_P_ALL),
+		.sll_ifindex = (int)if_nametoindex(ifname)};
+
+	if (!set(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1))
+		return fail(ifname, "PACKET_IGNORE_OUTGOING, which takes Linux 4.20");
+	if (!set(fd, SOL_PACKET, PACKET_VNET_HDR, 1))
+		return fail(ifname, "PACKET_VNET_HDR");
+	if (!set(fd, SOL_PACKET, PACKET_AUXDATA, 1))
+		return fail(ifname, "PACKET_AUXDATA");
+	set_sizes(fd);
+	if (tripd_interface_hold(fd, ifname) != 0)
+		return fail(ifname, "promiscuous mode");
+	if (bind(fd, (struct sockaddr *)&link, sizeof(link)) != 0)
+		return fail(ifname, "binding");
+	return 0;
+}
+
+/* Makes a socket of the driver's on this interface drop all, before the kernel copies any of it. */
+static void
+silence(int fd, unsigned int ifindex)
+{
+	struct sock_filter none = BPF_STMT(BPF_RET | BPF_K, 0);
+	struct sock_fprog program = {.len = 1, .filter = &none};
+	struct sockaddr_ll link;
+	socklen_t size = sizeof(link);
+
+	if (getsockname(fd, (struct sockaddr *)&link, &size) == 0 && link.sll_family == AF_PACKET &&
+		link.sll_ifindex == (int)ifindex)
+		setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+}
+
+static void
+silence_driver(const char *ifname)
+{
+	unsigned int ifindex = if_nametoindex(ifname);
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	/* It would cost time, and nothing else. */
+	if (dir == NULL)
+		return;
+	while ((entry = readdir(dir)) != NULL)
+		if (entry->d_name[0] != '.')
+			silence(atoi(entry->d_name), ifindex);
+	closedir(dir);
+}
+
+int
+tripd_packet_open(const char *ifname)
+{
+	int fd, ret;
+
+	silence_driver(ifname);
+	fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return fail(ifname, "opening");
+	ret = set_up(fd, ifname);
+	if (ret == 0)
+		return fd;
+	close(fd);
+	return ret;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* --check and --dry-run: what would be wrong, and what would be taken, without starting anything.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "start/describe.h"
+#include "dry_run.h"
+#include "start/engine.h"
+#include "start/partner.h"
+#include "start/capacity.h"
+#include "link/port.h"
+#include "start/resolve.h"
+#include "rules.h"
+#include "run.h"
+
+#define MIB 1048576.0
+
+int
+tripd_dry_run_check(const struct tripd_options *options)
+{
+	struct tripd_plan plan;
+	struct trip_rules *rules;
+	int ret = tripd_preflight_rules(options->rules, &rules);
+
+	if (ret != 0)
+		return ret;
+	/* Not said before, in case two of the ports are one. */
+	if (tripd_resolve_unknown(rules))
+		trip_rules_errors_print(rules->warnings, stderr);
+	if (tripd_plan_ports(&plan, options, rules) == 0)
+		tripd_partner_warn(rules, &plan, options);
+	printf("%s: %u counts, %u counters, %u whens: nothing is wrong with them\n", options->rules,
+		rules->n_counts, rules->n_counters, rules->n_whens);
+	trip_rules_free(rules);
+	return 0;
+}
+
+static void
+say_memory(struct tripd_run *run)
+{
+	struct trip_domain_footprint footprint = {.size = sizeof(footprint)};
+	struct trip_domain_attr attr;
+
+	tripd_capacity_attr(run->rules, &run->plan, &attr);
+	if (trip_domain_footprint(&attr, &footprint) != 0)
+		return;
+	for (unsigned int node = 0; node < TRIP_DOMAIN_NODES_MAX; node++)
+		if (footprint.node_bytes[node] != 0)
+			fprintf(run->out, "node %u: domain %.1f MiB\n", node,
+				(double)footprint.node_bytes[node] / MIB);
+	fprintf(run->out, "packet buffers: %.1f MiB, where EAL has room\n",
+		(double)run->need.pool_bytes / MIB);
+	if (footprint.hugepage_bytes != 0)
+		fprintf(run->out,
+			"hugepages: %" PRIu64 " of %" PRIu64
+			" kB, with what EAL and drivers take\n",
+			(run->need.total_bytes + footprint.hugepage_bytes - 1) /
+				footprint.hugepage_bytes,
+			footprint.hugepage_bytes / 1024);
+}
+
+/* What hardware there is to count with. */
+static void
+say_ports(struct tripd_run *run)
+{
+	struct trip_port_facts facts = {.size = sizeof(facts)};
+
+	for (unsigned int i = 0; i < run->plan.n_ports; i++) {
+		uint16_t port = run->plan.ports[i].id;
+
+		if (trip_port_facts(port, &facts) == 0 && strcmp(facts.engine, "none") != 0)
+			fprintf(run->out,
+				"port %u: %s by %s: counters lag %" PRIu64 " ms (%s)%s%s\n", port,
+				facts.engine, facts.driver, facts.refresh_lag_ns / 1000000,
+				tripd_describe_fact(facts.refresh_lag_from),
+				facts.indirect ? ", rules can share them" : "",
+				facts.templates ? ", rules go in by templates" : "");
+	}
+}
+
+int
+tripd_dry_run(struct tripd_run *run)
+{
+	int ret = tripd_run_begin(run);
+
+	if (ret != 0)
+		return ret;
+	say_memory(run);
+	say_ports(run);
+	for (unsigned int i = 0; i < run->rules->n_counts; i++) {
+		const struct trip_rules_count *rule = &run->rules->counts[i];
+		const char *reason;
+		int engine;
+
+		if (tripd_run_is_ended())
+			return TRIPD_EXIT_RUN;
+		engine = tripd_engine_of(run->rules, rule, &reason);
+		fprintf(run->out, "line %u: %s on port %u: %s: %s\n", rule->line, rule->name,
+			rule->port,
+			engine < 0 ? "refused"
+				   : tripd_describe_engine((enum trip_flow_engine)engine),
+			reason);
+		if (engine < 0)
+			ret = TRIPD_EXIT_USAGE;
+	}
+	return ret;
+}

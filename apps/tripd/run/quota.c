@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From rules to a domain at work: a `count` is flows and two counters, a `counter` a counter, a
+ * `when` a deferred work item whose context is its index, so that the event of a firing says which
+ * statement fired. `log` calls a function that does nothing: the line is written by the control
+ * thread when it reads the event, since a polling lcore must not wait for a terminal.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "apply/when.h"
+#include "start/clock.h"
+#include "quota.h"
+#include "removal.h"
+#include "rules.h"
+#include "run.h"
+
+#define EVENTS_BURST 256
+#define SETTLE_NS UINT64_C(2000000000)
+#define QUIET_NS UINT64_C(200000000)
+#define FRESHEN_NS UINT64_C(3000000000)
+
+static int
+log_trip(const struct trip_work_event *event, void *arg)
+{
+	return 0;
+}
+
+static int
+open_counter(struct tripd_quota *quota, unsigned int i)
+{
+	const char *name = quota->rules->counters[i].name;
+	int ret = trip_apply_cntr(
+		quota->domain, name, "", TRIP_CNTR_EVENTS_COMP, &quota->counters[i]);
+
+	if (ret != 0)
+		fprintf(stderr, "tripd: counter %s: %s\n", name, trip_error_message());
+	return ret;
+}
+
+static int
+fail(const struct trip_rules_count *rule, const char *message, int ret)
+{
+	fprintf(stderr, "tripd: line %u of the rules, count %s: %s\n", rule->line, rule->name,
+		message);
+	return ret;
+}
+
+static int
+open_count(struct tripd_quota *quota, unsigned int i, const struct tripd_plan *plan)
+{
+	const struct trip_rules_count *rule = &quota->rules->counts[i];
+	struct trip_apply_count *count = &quota->counts[i];
+	struct trip_apply_place place = {.queues = tripd_engine_queues, .n_queues = 1};
+	const char *reason;
+	unsigned int k = 0;
+	int ret;
+
+	if (tripd_run_is_ended())
+		return -EINTR;
+	while (plan->ports[k].id != rule->port)
+		k++;
+	place.port = quota->ports[k];
+	ret = tripd_engine_of(quota->rules, rule, &reason);
+	if (ret < 0)
+		return fail(rule, reason, ret);
+	snprintf(quota->reasons[i], sizeof(quota->reasons[i]), "%s", reason);
+	if (ret == TRIP_FLOW_ENGINE_SW)
+		place.engine = TRIP_FLOW_ENGINE_SW;
+	ret = trip_apply_count_open(count, quota->domain, rule, &place, &reason);
+	if (ret != 0)
+		return fail(rule, reason != NULL ? reason : trip_error_message(), ret);
+	/* The library may have had to think better of it. */
+	if (place.engine != TRIP_FLOW_ENGINE_SW)
+		snprintf(quota->reasons[i], sizeof(quota->reasons[i]), "%s",
+			trip_flow_reason(count->flows[count->n_flows - 1]));
+	return 0;
+}
+
+static struct trip_cntr *
+trigger(const struct tripd_quota *quota, const struct trip_rules_when *when)
+{
+	switch (when->ref) {
+	case TRIP_RULES_REF_PACKETS:
+		return quota->counts[when->index].packets;
+	case TRIP_RULES_REF_BYTES:
+		return quota->counts[when->index].bytes;
+	case TRIP_RULES_REF_CLOCK:
+		return trip_clock_cntr(quota->domain);
+	default:
+		return quota->counters[when->index];
+	}
+}
+
+/* Full is the submission ring for a moment: the home empties it. */
+static int
+queue_work(void *arg, const struct trip_work *work)
+{
+	struct tripd_quota *quota = arg;
+	uint64_t deadline = tripd_clock_ns() + SETTLE_NS;
+	int ret;
+
+	if (tripd_run_is_ended())
+		return -EINTR;
+	while ((ret = trip_work_queue(quota->domain, work, NULL)) == -EAGAIN &&
+		tripd_clock_ns() < deadline) {
+		if (quota->manual)
+			trip_progress(quota->domain);
+		else
+			sched_yield();
+	}
+	return ret;
+}
+
+static int
+queue_when(struct tripd_quota *quota, unsigned int i)
+{
+	const struct trip_rules_when *rule = &quota->rules->whens[i];
+	enum trip_op_target target = trip_rules_op_of(rule->op)->target;
+	const struct trip_apply_when when = {
+		.rule = rule,
+		.trigger = trigger(quota, rule),
+		.since = quota->since,
+		.count = target == TRIP_OP_ON_FLOW ? &quota->counts[rule->target] : NULL,
+		.cntr = target == TRIP_OP_ON_CNTR ? quota->counters[rule->target] : NULL,
+		.function = quota->log,
+		.context = i,
+		.queue = queue_work,
+		.arg = quota,
+	};
+	int ret = trip_apply_when(&when);
+
+	if (ret != 0 && ret != -EINTR)
+		fprintf(stderr, "tripd: line %u of the rules, %s: %s\n", rule->line, rule->source,
+			trip_error_message());
+	return ret;
+}
+
+static bool
+has_egress(const struct trip_rules *rules, uint16_t port)
+{
+	for (unsigned int i = 0; i < rules->n_counts; i++)
+		if (rules->counts[i].port == port &&
+			rules->counts[i].direction == TRIP_RULES_EGRESS)
+			return true;
+	return false;
+}
+
+/* On the port's worker. */
+static void
+say_event(struct trip_port *port, enum trip_port_event event, void *arg)
+{
+	static const char *const sentences[] = {
+		[TRIP_PORT_STOPPED] = "it has been stopped, and its rules in hardware are gone",
+		[TRIP_PORT_STARTED] = "it runs again",
+		[TRIP_PORT_STALE] = "it receives packets, but no counter in hardware moves any "
+				    "more: none matches, or the device has stopped answering",
+	};
+	static atomic_bool said_stale;
+	const struct tripd_plan_port *planned = arg;
+
+	/* The control thread says so, of whatever device. */
+	if (event == TRIP_PORT_REMOVED) {
+		tripd_removal_note(planned->id);
+		return;
+	}
+	/* Which is said once: for most it is but a pause of the traffic. The report has them all.
+	 */
+	if (event == TRIP_PORT_FRESH ||
+		(event == TRIP_PORT_STALE && atomic_exchange(&said_stale, true)))
+		return;
+	fprintf(stderr, "tripd: port %u: %s\n", planned->id, sentences[event]);
+}
+
+static int
+open_ports(struct tripd_quota *quota, const struct tripd_plan *plan)
+{
+	struct trip_port_attr attr = {
+		.size = sizeof(attr),
+		/* What a callback drops, the caller of rte_eth_rx_burst() does not see: it could
+		 * not tell a quiet port from one whose traffic is dropped. */
+		.mode = TRIP_PORT_BURST,
+	};
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < plan->n_ports; i++) {
+		quota->egress[i] = has_egress(quota->rules, plan->ports[i].id);
+		attr.n_tx_queues = quota->egress[i];
+		attr.notify = say_event;
+		attr.notify_arg = (void *)(uintptr_t)&plan->ports[i];
+		ret = trip_port_open(quota->domain, plan->ports[i].id, &attr, &quota->ports[i]);
+		if (ret != 0) {
+			fprintf(stderr, "tripd: port %u: %s\n", plan->ports[i].id,
+				trip_error_message());
+			return ret;
+		}
+		quota->port_ids[i] = plan->ports[i].id;
+		quota->n_ports++;
+	}
+	return 0;
+}
+
+int
+tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
+	const struct trip_rules *rules, const struct tripd_plan *plan, struct tripd_link *links)
+{
+	unsigned int i;
+	int ret;
+
+	*quota = (struct tripd_quota){.rules = rules, .domain = domain, .manual = plan->manual};
+	/* One more: calloc of nothing may be NULL. */
+	quota->counts = calloc(rules->n_counts + 1, sizeof(*quota->counts));
+	quota->counters = calloc(rules->n_counters + 1, sizeof(*quota->counters));
+	quota->reasons = calloc(rules->n_counts + 1, sizeof(*quota->reasons));
+	quota->fired = calloc(rules->n_whens + 1, sizeof(*quota->fired));
+	if (quota->counts == NULL || quota->reasons == NULL || quota->counters == NULL ||
+		quota->fired == NULL) {
+		fprintf(stderr, "tripd: no memory for %u counts\n", rules->n_counts);
+		return -ENOMEM;
+	}
+	ret = open_ports(quota, plan);
+	/* Counters of the rules first: their names are the user's. */
+	for (i = 0; i < rules->n_counters && ret == 0; i++)
+		ret = open_counter(quota, i);
+	for (i = 0; i < rules->n_counts && ret == 0; i++)
+		ret = open_count(quota, i, plan);
+	if (ret == 0)
+		ret = tripd_losses_open(&quota->losses, domain, plan, links);
+	if (ret == 0 && (ret = trip_function_register(domain, log_trip, NULL, &quota->log)) != 0)
+		fprintf(stderr, "tripd: log: %s\n", trip_error_message());
+	/* One beginning for all of them. */
+	quota->since = trip_cntr_read(trip_clock_cntr(domain));
+	for (i = 0; i < rules->n_whens && ret == 0; i++)
+		ret = queue_when(quota, i);
+	return ret;
+}
+
+/* Room for one more. */
+static bool
+grow(struct tripd_quota *quota)
+{
+	size_t limit = quota->keep + TRIPD_TRIPS_MAX;
+	size_t max = RTE_MIN(RTE_MAX(2 * quota->max_trips, (size_t)256), limit);
+	struct tripd_trip *trips;
+
+	if (quota->n_trips < quota->max_trips)
+		return true;
+	if (quota->n_trips == limit)
+		return false;
+	trips = realloc(quota->trips, max * sizeof(*trips));
+	if (trips == NULL)
+		return false;
+	quota->trips = trips;
+	quota->max_trips = max;
+	return true;
+}
+
+static void
+keep(struct tripd_quota *quota, const struct trip_work_event *event)
+{
+	uint64_t offset =
+		trip_apply_when_offset(&quota->rules->whens[event->context], quota->since);
+
+	if (!grow(quota)) {
+		quota->n_untold++;
+		return;
+	}
+	quota->trips[quota->n_trips++] = (struct tripd_trip){
+		.when = (unsigned int)event->context,
+		.result = event->result,
+		.threshold = event->threshold - offset,
+		.value = event->value - offset,
+		.latency_ns = event->latency_ns,
+	};
+}
+
+void
+tripd_quota_forget(struct tripd_quota *quota)
+{
+	if (quota->n_trips <= quota->keep)
+		return;
+	if (quota->keep != 0)
+		quota->n_unkept += quota->n_trips - quota->keep;
+	quota->n_trips = quota->keep;
+}
+
+size_t
+tripd_quota_read(struct tripd_quota *quota)
+{
+	struct trip_work_event events[EVENTS_BURST];
+	size_t n_new = 0;
+	int n, i;
+
+	do {
+		n = trip_work_read(
+			quota->domain, events, sizeof(struct trip_work_event), EVENTS_BURST);
+		for (i = 0; i < n; i++) {
+			quota->fired[events[i].context] += events[i].count;
+			keep(quota, &events[i]);
+		}
+		n_new += (size_t)n;
+	} while (n == EVENTS_BURST);
+	return n_new;
+}
+
+uint64_t
+tripd_quota_value(const struct tripd_quota *quota, const struct trip_rules_when *when)
+{
+	struct trip_cntr *cntr = trigger(quota, when);
+	/* A threshold is at most that. */
+	uint64_t sum = RTE_MIN(trip_cntr_read(cntr) + trip_cntr_readerr(cntr), TRIP_CNTR_MAX);
+
+	return sum - trip_apply_when_offset(when, quota->since);
+}
+
+static void
+pause_for(const struct tripd_quota *quota)
+{
+	static const struct timespec pause = {.tv_nsec = 500000};
+
+	if (!quota->manual)
+		nanosleep(&pause, NULL);
+	else
+		trip_progress(quota->domain);
+}
+
+static void
+freshen(const struct tripd_quota *quota, struct trip_cntr *cntr, uint64_t began)
+{
+	uint64_t since;
+
+	while ((since = tripd_clock_ns() - began) < FRESHEN_NS && trip_cntr_age(cntr) > since)
+		pause_for(quota);
+}
+
+void
+tripd_quota_freshen(struct tripd_quota *quota)
+{
+	uint64_t began = tripd_clock_ns();
+
+	for (unsigned int i = 0; i < quota->rules->n_counts; i++) {
+		freshen(quota, quota->counts[i].packets, began);
+		freshen(quota, quota->counts[i].bytes, began);
+	}
+}
+
+static bool
+is_due(const struct tripd_quota *quota, unsigned int i)
+{
+	const struct trip_rules_when *when = &quota->rules->whens[i];
+	uint64_t value = tripd_quota_value(quota, when);
+
+	if (when->ref == TRIP_RULES_REF_CLOCK || value < when->threshold)
+		return false;
+	if (when->every == 0)
+		return quota->fired[i] == 0;
+	return quota->fired[i] < 1 + (value - when->threshold) / when->every;
+}
+
+/* Trips whose events overran are not in `fired`: then it is enough that no more come. */
+static bool
+is_over(struct tripd_quota *quota, size_t n_new, uint64_t *quiet_ns)
+{
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
+
+	trip_domain_stats_read(quota->domain, &stats);
+	quota->n_overrun = stats.events_lost;
+	if (n_new != 0)
+		*quiet_ns = tripd_clock_ns();
+	return quota->n_overrun != 0 && tripd_clock_ns() - *quiet_ns > QUIET_NS;
+}
+
+int
+tripd_quota_settle(struct tripd_quota *quota)
+{
+	uint64_t quiet_ns = tripd_clock_ns(), deadline = quiet_ns + SETTLE_NS;
+	unsigned int i;
+	size_t n_new;
+
+	/* Packets have ended, and time would not. */
+	trip_work_flush(quota->domain, trip_clock_cntr(quota->domain));
+	for (;;) {
+		n_new = tripd_quota_read(quota);
+		for (i = 0; i < quota->rules->n_whens && !is_due(quota, i); i++)
+			;
+		if (is_over(quota, n_new, &quiet_ns) || i == quota->rules->n_whens)
+			return -1;
+		if (n_new != 0)
+			deadline = tripd_clock_ns() + SETTLE_NS;
+		if (tripd_clock_ns() > deadline)
+			return (int)i;
+		pause_for(quota);
+	}
+}
+
+void
+tripd_quota_close(struct tripd_quota *quota)
+{
+	unsigned int i;
+	int ret = 0;
+
+	if (quota->domain == NULL)
+		return;
+	trip_work_flush(quota->domain, NULL);
+	if (quota->log != NULL)
+		ret |= trip_function_unregister(quota->log);
+	/* All of them first: their last counts may take a while to show, together no longer. */
+	for (i = 0; quota->counts != NULL && i < quota->rules->n_counts; i++)
+		trip_apply_count_retire(&quota->counts[i]);
+	for (i = 0; quota->counts != NULL && i < quota->rules->n_counts; i++)
+		ret |= trip_apply_count_close(&quota->counts[i]);
+	for (i = 0; quota->counters != NULL && i < quota->rules->n_counters; i++)
+		ret |= quota->counters[i] != NULL ? trip_cntr_close(quota->counters[i]) : 0;
+	tripd_losses_close(&quota->losses);
+	for (i = 0; i < quota->n_ports; i++)
+		ret |= trip_port_close(quota->ports[i]);
+	/* What attached processes have is left to them: they learn of the end by that of this one.
+	 */
+	if (ret != 0 && ret != -EBUSY)
+		fprintf(stderr, "tripd: at the end: %s\n", trip_error_message());
+	free(quota->counts);
+	free(quota->reasons);
+	free(quota->counters);
+	free(quota->fired);
+	free(quota->trips);
+	memset(quota, 0, sizeof(*quota));
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRIPD_QUOTA_H
+#define TRIPD_QUOTA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <trip.h>
+
+#include "apply/count.h"
+#include "start/engine.h"
+#include "link/losses.h"
+#include "start/plan.h"
+
+struct trip_rules;
+struct trip_rules_when;
+
+/* One firing, as the control thread read it. */
+struct tripd_trip {
+	/* Index of the `when` in the rules. */
+	unsigned int when;
+	int32_t result;
+	uint64_t threshold, value, latency_ns;
+};
+
+/* The rules, at work in a domain. */
+struct tripd_quota {
+	const struct trip_rules *rules;
+	struct trip_domain *domain;
+	/* The domain progresses by trip_progress(), which a forwarder calls. */
+	bool manual;
+	struct trip_port *ports[TRIPD_PORTS_MAX];
+	uint16_t port_ids[TRIPD_PORTS_MAX];
+	/* Rules count what the port sends. */
+	bool egress[TRIPD_PORTS_MAX];
+	unsigned int n_ports;
+	/* What its ports did not bring to be counted. */
+	struct tripd_loss_watch losses;
+	/* As in the rules, by index. */
+	struct trip_apply_count *counts;
+	/* Why each is in the engine that it is in. */
+	char (*reasons)[TRIPD_ENGINE_REASON_MAX];
+	struct trip_cntr **counters;
+	/* Firings of each `when`. */
+	uint64_t *fired;
+	struct trip_function *log;
+	/* What the clock was when they were put to work. */
+	uint64_t since;
+	/* How many firings are kept for the report; 0: there is none. */
+	size_t keep;
+	/* The first so many firings in order, then those that are still to be said, up to
+	 * TRIPD_TRIPS_MAX. */
+	struct tripd_trip *trips;
+	size_t n_trips, max_trips;
+	/* Firings that the report has not, since it has room for no more. */
+	uint64_t n_unkept;
+	/* Firings that nobody is told of: there was no room for them, or their events overran. */
+	uint64_t n_untold, n_overrun;
+};
+
+/* 48 MiB of them. */
+#define TRIPD_TRIPS_MAX ((size_t)1 << 20)
+
+/*
+ * Gives the planned ports, which run, to the domain, and opens counters, flows and work as the
+ * rules say. Nobody may receive yet. Says what fails on stderr; close in any case.
+ *
+ * @return
+ *   0, or a negative errno.
+ */
+int tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
+	const struct trip_rules *rules, const struct tripd_plan *plan, struct tripd_link *links);
+
+/*
+ * Takes the trips that happened since the last call to the end of `trips`.
+ *
+ * @return
+ *   How many happened.
+ */
+size_t tripd_quota_read(struct tripd_quota *quota);
+
+/* Keeps of the trips that were read so far only what the report is to have. */
+void tripd_quota_forget(struct tripd_quota *quota);
+
+/* Waits until the counters show all that had come by when it was called, but at most three seconds:
+ * hardware may be read by way of a cache. */
+void tripd_quota_freshen(struct tripd_quota *quota);
+
+/*
+ * Waits until everything has fired that is due by what the counters show, which others may have
+ * set, or for two seconds in which nothing fires; what is to happen later does not. Only once no
+ * packet arrives any more, and the counters are fresh.
+ *
+ * @return
+ *   The `when` that is still due, or -1.
+ */
+int tripd_quota_settle(struct tripd_quota *quota);
+
+/* What a `when` watches: the sum of value and errors of its counter. */
+uint64_t tripd_quota_value(const struct tripd_quota *quota, const struct trip_rules_when *when);
+
+/* Takes it all down, in the order that leaves nothing referred to. The domain stays. */
+void tripd_quota_close(struct tripd_quota *quota);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The report: the same facts as on the terminal, for programs. README.md says what each key is. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "apply/text.h"
+#include "start/describe.h"
+#include "link/losses.h"
+#include "quota.h"
+#include "removal.h"
+#include "report.h"
+#include "rules.h"
+
+/* Opens a new file beside `path`; where `path` is a device or a pipe, that itself. */
+static int
+open_beside(const char *path, char beside[PATH_MAX])
+{
+	struct stat status;
+	int fd;
+
+	beside[0] = '\0';
+	if (stat(path, &status) == 0) {
+		if (S_ISDIR(status.st_mode))
+			return -EISDIR;
+		if (!S_ISREG(status.st_mode)) {
+			fd = open(path, O_WRONLY | O_CLOEXEC);
+			return fd < 0 ? -errno : fd;
+		}
+		if (access(path, W_OK) != 0)
+			return -errno;
+	}
+	if (snprintf(beside, PATH_MAX, "%s.XXXXXX", path) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	fd = mkostemp(beside, O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int
+tripd_report_check(const char *path)
+{
+	char beside[PATH_MAX];
+	int fd;
+
+	if (strcmp(path, "-") == 0)
+		return 0;
+	fd = open_beside(path, beside);
+	if (fd < 0) {
+		fprintf(stderr, "tripd: the report cannot be written to %s: %s\n", path,
+			strerror(-fd));
+		return fd;
+	}
+	close(fd);
+	if (beside[0] != '\0')
+		unlink(beside);
+	return 0;
+}
+
+static json_t *
+make_counters(const struct tripd_quota *quota)
+{
+	const struct trip_rules *rules = quota->rules;
+	json_t *list = json_array();
+	struct trip_flow_count count = {.size = sizeof(count)};
+	unsigned int i;
+
+	for (i = 0; i < rules->n_counts; i++) {
+		(void)trip_apply_count_query(&quota->counts[i], &count);
+		json_array_append_new(list,
+			json_pack("{s:s, s:I, s:I, s:s, s:s}", "name", rules->counts[i].name,
+				"packets", (json_int_t)count.packets, "bytes",
+				(json_int_t)count.bytes, "engine",
+				tripd_describe_engine(count.engine), "reason", quota->reasons[i]));
+	}
+	for (i = 0; i < rules->n_counters; i++)
+		json_array_append_new(
+			list, json_pack("{s:s, s:I, s:I, s:s}", "name", rules->counters[i].name,
+				      "packets", (json_int_t)trip_cntr_read(quota->counters[i]),
+				      "bytes", (json_int_t)0, "engine", "none"));
+	return list;
+}
+
+static json_t *
+make_losses(const struct tripd_losses *losses)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "frames",
+		(json_int_t)tripd_losses_uncounted(losses), "missed", (json_int_t)losses->missed,
+		"no_buffer", (json_int_t)losses->no_buffer, "errors", (json_int_t)losses->errors,
+		"cut", (json_int_t)losses->cut, "undivided", (json_int_t)losses->undivided,
+		"refused", (json_int_t)losses->refused, "unfinished",
+		(json_int_t)losses->unfinished);
+}
+
+static json_t *
+make_ports(const struct tripd_quota *quota)
+{
+	json_t *list = json_array();
+	struct trip_port_facts facts = {.size = sizeof(facts)};
+	struct trip_port_stats stats = {.size = sizeof(stats)};
+
+	for (unsigned int i = 0; i < quota->n_ports; i++) {
+		trip_port_facts_read(quota->ports[i], &facts);
+		trip_port_stats_read(quota->ports[i], &stats);
+		json_array_append_new(list,
+			json_pack("{s:i, s:s, s:s, s:I, s:s, s:I, s:b, s:b, s:I, s:I, s:I, s:I, "
+				  "s:I, s:b, s:o}",
+				"port", (int)quota->port_ids[i], "driver", facts.driver, "engine",
+				facts.engine, "refresh_lag_ns", (json_int_t)facts.refresh_lag_ns,
+				"refresh_lag_from", tripd_describe_fact(facts.refresh_lag_from),
+				"query_ns", (json_int_t)facts.query_ns, "indirect",
+				(int)facts.indirect, "templates", (int)facts.templates, "readings",
+				(json_int_t)stats.readings, "late_readings",
+				(json_int_t)stats.late_readings, "missed", (json_int_t)stats.missed,
+				"lost", (json_int_t)stats.lost, "stale", (json_int_t)stats.stale,
+				"removed", (int)tripd_removal_of(quota->port_ids[i]), "uncounted",
+				make_losses(&quota->losses.ports[i])));
+	}
+	return list;
+}
+
+static json_t *
+make_trips(const struct tripd_quota *quota)
+{
+	json_t *list = json_array();
+	char name[TRIP_APPLY_TEXT_MAX];
+	size_t i;
+
+	for (i = 0; i < quota->n_trips; i++) {
+		const struct tripd_trip *trip = &quota->trips[i];
+		const struct trip_rules_when *when = &quota->rules->whens[trip->when];
+
+		trip_apply_text_trigger(quota->rules, when, name);
+		json_array_append_new(list,
+			json_pack("{s:s?, s:I, s:I, s:I, s:s, s:i, s:I}", "counter",
+				when->ref != TRIP_RULES_REF_CLOCK ? name : NULL, "threshold",
+				(json_int_t)trip->threshold, "value", (json_int_t)trip->value,
+				"overshoot", (json_int_t)(trip->value - trip->threshold), "op",
+				trip_rules_op_of(when->op)->word, "result", (int)trip->result,
+				"latency_ns", (json_int_t)trip->latency_ns));
+	}
+	return list;
+}
+
+static int
+write_text(int fd, const char *text)
+{
+	size_t left = strlen(text);
+	ssize_t n;
+
+	while (left > 0) {
+		n = write(fd, text, left);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		text += n;
+		left -= (size_t)n;
+	}
+	return 0;
+}
+
+/* What mkostemp() made is private; a report is as readable as any file that is made anew. */
+static void
+share(int fd)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	fchmod(fd, 0666 & ~mask);
+}
+
+static int
+write_file(const char *path, const char *text)
+{
+	char beside[PATH_MAX];
+	int fd = open_beside(path, beside);
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	ret = write_text(fd, text);
+	if (ret == 0)
+		ret = write_text(fd, "\n");
+	if (beside[0] != '\0') {
+		share(fd);
+		/* On the disk before the name points to it. */
+		if (ret == 0 && fsync(fd) != 0)
+			ret = -errno;
+	}
+	if (close(fd) != 0 && ret == 0)
+		ret = -errno;
+	if (beside[0] == '\0')
+		return ret;
+	if (ret == 0 && rename(beside, path) != 0)
+		ret = -errno;
+	if (ret != 0)
+		unlink(beside);
+	return ret;
+}
+
+int
+tripd_report_write(const char *path, const struct tripd_quota *quota)
+{
+	uint64_t omitted = quota->n_unkept + quota->n_untold + quota->n_overrun;
+	json_t *report = json_pack("{s:o, s:o, s:o, s:I}", "counters", make_counters(quota),
+		"ports", make_ports(quota), "trips", make_trips(quota), "trips_omitted",
+		(json_int_t)omitted);
+	char *text = report != NULL ? json_dumps(report, JSON_INDENT(2)) : NULL;
+	int ret;
+
+	if (text == NULL)
+		ret = -ENOMEM;
+	else if (strcmp(path, "-") == 0)
+		ret = puts(text) < 0 || fflush(stdout) != 0 ? -errno : 0;
+	else
+		ret = write_file(path, text);
+	if (ret != 0)
+		fprintf(stderr, "tripd: the report cannot be written to %s: %s\n", path,
+			strerror(-ret));
+	free(text);
+	json_decref(report);
+	if (ret != 0 || quota->n_unkept == 0)
+		return ret;
+	fprintf(stderr, "tripd: %" PRIu64 " trips are not in the report, which holds %zu\n",
+		quota->n_unkept, quota->n_trips);
+	return -ENOSPC;
+}

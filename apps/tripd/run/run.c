@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The control thread: the main lcore, which sleeps. It sets everything up in the order in which one
+ * thing needs the other, reads the trips while the forwarders and the polling lcore work, and takes
+ * everything down in the opposite order.
+ *
+ * SIGINT, SIGTERM and SIGHUP are blocked from the first step on, in every thread, and waited for
+ * here: there is no handler, and no call of anybody is interrupted by them. What takes long while
+ * it starts looks for them from rule to rule.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+
+#include <trip.h>
+
+#include "start/clock.h"
+#include "dry_run.h"
+#include "start/eal.h"
+#include "start/hugepages.h"
+#include "start/partner.h"
+#include "start/capacity.h"
+#include "link/port.h"
+#include "start/resolve.h"
+#include "removal.h"
+#include "report.h"
+#include "rules.h"
+#include "run.h"
+#include "view.h"
+
+#define WAIT_MS 20
+
+static void
+end_signals(sigset_t *signals)
+{
+	struct sigaction hangup;
+
+	sigemptyset(signals);
+	sigaddset(signals, SIGINT);
+	sigaddset(signals, SIGTERM);
+	/* The terminal's end. It may be told to outlive that, as by nohup. */
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+		sigaddset(signals, SIGHUP);
+}
+
+bool
+tripd_run_is_ended(void)
+{
+	sigset_t asked, pending;
+
+	end_signals(&asked);
+	sigpending(&pending);
+	sigandset(&pending, &pending, &asked);
+	return !sigisemptyset(&pending);
+}
+
+/* As if it had not been blocked, now that everything is taken down. */
+static void
+end_by_signal(void)
+{
+	const struct timespec at_once = {0};
+	sigset_t asked;
+	int number;
+
+	end_signals(&asked);
+	number = sigtimedwait(&asked, NULL, &at_once);
+	if (number < 0)
+		return;
+	fprintf(stderr, "tripd: ended while it started (%s): nothing was counted\n",
+		strsignal(number));
+	signal(number, SIG_DFL);
+	raise(number);
+	sigprocmask(SIG_UNBLOCK, &asked, NULL);
+}
+
+static int
+plan_ports(struct tripd_run *run)
+{
+	int ret = tripd_plan_ports(&run->plan, run->options, run->rules);
+
+	if (ret == 0)
+		return 0;
+	if (ret == -ENOENT)
+		fprintf(stderr, "tripd: the rules count on no port: add a line such as "
+				"\"count all port 0 pattern eth / end\"\n");
+	else
+		fprintf(stderr, "tripd: more than %u ports\n", TRIPD_PORTS_MAX);
+	return TRIPD_EXIT_USAGE;
+}
+
+int
+tripd_run_prepare(struct tripd_run *run)
+{
+	const struct tripd_options *options = run->options;
+	sigset_t signals;
+	int ret;
+
+	end_signals(&signals);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	/* Whoever reads the trips may go away; the report is written all the same. */
+	signal(SIGPIPE, SIG_IGN);
+	ret = plan_ports(run);
+	if (ret != 0)
+		return ret;
+	if (options->report != NULL && tripd_report_check(options->report) != 0)
+		return TRIPD_EXIT_USAGE;
+	if (tripd_preflight_need(run->rules, &run->plan, &run->need) != 0)
+		return TRIPD_EXIT_USAGE;
+	ret = tripd_words_init(&run->words, options, 0);
+	/* The demo is to run wherever it can. */
+	if (options->demo && !tripd_preflight_has_hugepages(&run->words, &run->need))
+		ret = tripd_words_init(&run->words, options, run->need.total_bytes / 1048576 + 1);
+	if (ret != 0) {
+		fprintf(stderr, "tripd: more than %u words for EAL\n", TRIPD_WORDS_MAX);
+		return TRIPD_EXIT_USAGE;
+	}
+	tripd_preflight_devices(&run->words, options, &run->need);
+	return tripd_preflight_check(&run->words, &run->need);
+}
+
+static int
+plan_lcores(struct tripd_run *run)
+{
+	unsigned int workers[TRIPD_LCORES_MAX], n = 0, lcore;
+
+	RTE_LCORE_FOREACH_WORKER (lcore)
+		if (n < TRIPD_LCORES_MAX)
+			workers[n++] = lcore;
+	if (tripd_plan_lcores(&run->plan, workers, n) == 0)
+		return 0;
+	fprintf(stderr, "tripd: one lcore is too few, it takes a main one and at least one worker: "
+			"--lcores 0@0,1@0,2@1 before --, or -l 0-2 on three processors\n");
+	return TRIPD_EXIT_USAGE;
+}
+
+static void
+say_plan(struct tripd_run *run, const struct trip_domain_attr *attr)
+{
+	const struct tripd_plan *plan = &run->plan;
+	struct trip_domain_footprint footprint = {.size = sizeof(footprint)};
+	char text[TRIPD_PARTNER_TEXT_MAX];
+	unsigned int i;
+
+	if (trip_domain_footprint(attr, &footprint) == 0) {
+		fprintf(run->out, "domain: %.1f MiB", (double)footprint.bytes / 1048576);
+		if (footprint.hugepage_bytes != 0)
+			fprintf(run->out, " in %" PRIu64 " hugepages of %" PRIu64 " kB",
+				footprint.hugepages, footprint.hugepage_bytes / 1024);
+		fprintf(run->out, "; %" PRIu32 " packet buffers: %.1f MiB\n", run->need.n_mbufs,
+			(double)run->need.pool_bytes / 1048576);
+	}
+	fprintf(run->out, "lcores: %u control", rte_get_main_lcore());
+	for (i = 0; i < plan->n_forwarders; i++)
+		fprintf(run->out, ", %u forwards%s", plan->forwarders[i],
+			plan->manual ? " and counts" : "");
+	if (!plan->manual)
+		fprintf(run->out, ", %u counts", plan->poller);
+	fprintf(run->out, "\n");
+	for (i = 0; i < plan->n_ports; i++) {
+		const struct tripd_plan_port *port = &plan->ports[i];
+
+		if (port->partner >= 0)
+			fprintf(run->out, "port %u: forwarded to port %u\n", port->id,
+				plan->ports[port->partner].id);
+		else
+			fprintf(run->out,
+				"port %u: packets are counted and freed; they are forwarded %s\n",
+				port->id, tripd_partner_advice(plan, run->options, port->id, text));
+	}
+	fflush(run->out);
+}
+
+static int
+open_domain(struct tripd_run *run)
+{
+	struct trip_domain_attr attr;
+	int ret;
+
+	tripd_capacity_attr(run->rules, &run->plan, &attr);
+	say_plan(run, &attr);
+	run->pool = rte_pktmbuf_pool_create("tripd", run->need.n_mbufs, TRIPD_MBUF_CACHE, 0,
+		RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	if (run->pool == NULL) {
+		fprintf(stderr, "tripd: %" PRIu32 " packet buffers: %s\n", run->need.n_mbufs,
+			rte_strerror(rte_errno));
+		return TRIPD_EXIT_RUN;
+	}
+	if (run->options->domain != NULL)
+		attr.name = run->options->domain;
+	attr.socket = run->options->socket;
+	attr.socket_group = run->options->socket_group;
+	attr.socket_mode = run->options->socket_mode;
+	ret = trip_domain_open(&attr, &run->domain, NULL);
+	if (ret != 0) {
+		fprintf(stderr, "tripd: %s\n", trip_error_message());
+		return TRIPD_EXIT_RUN;
+	}
+	return 0;
+}
+
+int
+tripd_run_begin(struct tripd_run *run)
+{
+	int ret = tripd_eal_start(&run->words, run->options->verbose);
+
+	if (ret != 0)
+		return ret;
+	run->eal_started = true;
+	ret = tripd_resolve_ports(run->rules);
+	if (ret == 0)
+		ret = plan_ports(run);
+	if (ret == 0)
+		ret = tripd_port_check(&run->plan, run->options, run->rules);
+	if (ret != 0)
+		return ret;
+	tripd_partner_warn(run->rules, &run->plan, run->options);
+	tripd_port_plan_queues(&run->plan);
+	return plan_lcores(run);
+}
+
+/* Packets count from here on. */
+static void
+say_engines(struct tripd_run *run)
+{
+	unsigned int n[TRIP_FLOW_ENGINE_SW + 1] = {0};
+
+	for (unsigned int i = 0; i < run->rules->n_counts; i++) {
+		const struct trip_apply_count *count = &run->quota.counts[i];
+		struct trip_flow_count sum = {.size = sizeof(sum)};
+
+		(void)trip_apply_count_query(count, &sum);
+		n[sum.engine] += count->n_flows;
+	}
+	fprintf(run->out, "%u flows are counted in hardware, %u in software\n",
+		n[TRIP_FLOW_ENGINE_HW], n[TRIP_FLOW_ENGINE_SW]);
+	fflush(run->out);
+}
+
+int
+tripd_run_start(struct tripd_run *run)
+{
+	struct trip_domain_attr attr;
+	int ret = tripd_run_begin(run);
+
+	if (ret == 0)
+		ret = open_domain(run);
+	if (ret != 0)
+		return ret;
+	run->ports_configured = true;
+	tripd_capacity_attr(run->rules, &run->plan, &attr);
+	ret = tripd_port_configure(
+		&run->plan, run->links, run->options->isolate, attr.max_flows, run->pool);
+	if (ret != 0)
+		return ret;
+	/* A port takes rules in hardware only once it runs; what arrives before them waits in its
+	 * queues for the forwarders, which start behind all rules. */
+	ret = tripd_port_start(&run->plan, run->links);
+	if (ret != 0)
+		return ret;
+	if (tripd_quota_open(&run->quota, run->domain, run->rules, &run->plan, run->links) != 0)
+		return TRIPD_EXIT_RUN;
+	run->quota.keep = run->options->report != NULL ? TRIPD_TRIPS_MAX : 0;
+	run->ports_watched = true;
+	tripd_removal_begin(&run->plan, &run->quota);
+	if (tripd_forward_start(&run->forwarding, &run->plan, run->links, &run->quota,
+		    run->options->forward) != 0)
+		return TRIPD_EXIT_RUN;
+	say_engines(run);
+	return 0;
+}
+
+bool
+tripd_run_wait(struct tripd_run *run, unsigned int ms)
+{
+	struct timespec time;
+	sigset_t signals;
+
+	if (run->tripping)
+		ms = 1;
+	time = (struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+
+	end_signals(&signals);
+	/* Cut short by other signals, such as a tap's that something arrived. */
+	if (sigtimedwait(&signals, NULL, &time) > 0)
+		return true;
+	run->tripping = tripd_quota_read(&run->quota) > 0;
+	tripd_losses_update(&run->quota.losses, false);
+	return false;
+}
+
+static void
+say_unsent(struct tripd_run *run)
+{
+	unsigned int i;
+
+	for (i = 0; i < run->plan.n_ports; i++) {
+		uint64_t unsent = atomic_load(&run->forwarding.stats[i].unsent);
+
+		if (unsent != 0)
+			fprintf(run->out,
+				"port %u: %" PRIu64 " of %" PRIu64
+				" packets were dropped because port %u was full\n",
+				run->plan.ports[i].id, unsent,
+				atomic_load(&run->forwarding.stats[i].received),
+				run->plan.ports[run->plan.ports[i].partner].id);
+	}
+}
+
+int
+tripd_run_stop(struct tripd_run *run)
+{
+	const struct tripd_quota *quota = &run->quota;
+	uint64_t untold;
+	int when;
+
+	tripd_forward_stop(&run->forwarding);
+	tripd_losses_update(&run->quota.losses, true);
+	tripd_quota_freshen(&run->quota);
+	when = tripd_quota_settle(&run->quota);
+	if (when >= 0)
+		fprintf(stderr, "tripd: line %u of the rules is due and has not fired: %s\n",
+			run->rules->whens[when].line, run->rules->whens[when].source);
+	untold = quota->n_overrun + quota->n_untold;
+	if (untold != 0)
+		fprintf(stderr,
+			"tripd: %" PRIu64
+			" trips came faster than they could be written down; what "
+			"they did is done\n",
+			untold);
+	return when < 0 && untold == 0 ? 0 : TRIPD_EXIT_RUN;
+}
+
+/* The domain's memory and its polling lcore stay as they are until the process has ended: EAL would
+ * wait for that lcore, and the processes that are attached for the end. */
+static _Noreturn void
+leave(struct tripd_run *run, int code)
+{
+	fprintf(run->out, "other processes are attached: they are told of the end\n");
+	fflush(NULL);
+	if (run->ended)
+		end_by_signal();
+	_exit(code);
+}
+
+int
+tripd_run_close(struct tripd_run *run, int code)
+{
+	int left = 0;
+
+	tripd_forward_stop(&run->forwarding);
+	tripd_quota_close(&run->quota);
+	if (run->domain != NULL)
+		left = trip_domain_close(run->domain);
+	if (left != 0 && left != -EBUSY)
+		fprintf(stderr, "tripd: at the end: %s\n", trip_error_message());
+	if (run->ports_watched)
+		tripd_removal_end(&run->plan);
+	if (run->ports_configured)
+		tripd_port_close(&run->plan, run->links);
+	if (left == -EBUSY)
+		leave(run, code);
+	rte_mempool_free(run->pool);
+	if (run->eal_started)
+		rte_eal_cleanup();
+	if (run->eal_started && !run->words.no_huge && !run->words.keeps_pages)
+		tripd_hugepages_sweep(run->words.huge_dir, run->words.file_prefix);
+	trip_rules_free(run->rules);
+	return code;
+}
+
+/* Returns whether a port is left to receive from. */
+static bool
+look_for_ports(struct tripd_run *run, struct tripd_view *view)
+{
+	if (tripd_removal_check(&run->plan)) {
+		tripd_screen_begin(&view->screen);
+		tripd_removal_say(&run->plan);
+		tripd_screen_end(&view->screen);
+	}
+	return tripd_removal_count(&run->plan) < run->plan.n_ports;
+}
+
+/* Quiet is a port that was polled and gave nothing; a forwarder that did not get the processor says
+ * nothing about it, and its time does not count. */
+static void
+loop(struct tripd_run *run, struct tripd_view *view)
+{
+	uint64_t until = run->options->until_idle_ns;
+	uint64_t received = 0, idle = 0, polls = 0, before = tripd_clock_ns();
+
+	while (!tripd_run_wait(run, WAIT_MS)) {
+		uint64_t now = tripd_clock_ns(), n = tripd_forward_received(&run->forwarding);
+		uint64_t polled = tripd_forward_polls(&run->forwarding);
+
+		if (n != received)
+			idle = 0;
+		else if (polled > polls + 1)
+			idle += now - before;
+		received = n;
+		polls = polled;
+		before = now;
+		tripd_view_update(view);
+		tripd_view_forget(view, &run->quota);
+		if (!look_for_ports(run, view) || (until != 0 && idle >= until))
+			return;
+	}
+}
+
+static int
+watch(struct tripd_run *run)
+{
+	const char *report = run->options->report;
+	struct tripd_view view;
+	int ret = 0;
+
+	if (tripd_view_open(&view, &run->quota, run->out) != 0) {
+		fprintf(stderr, "tripd: no memory for %u counts\n", run->rules->n_counts);
+		ret = TRIPD_EXIT_RUN;
+	} else {
+		loop(run, &view);
+		ret = tripd_run_stop(run);
+		look_for_ports(run, &view);
+		tripd_view_end(&view);
+		tripd_view_forget(&view, &run->quota);
+		say_unsent(run);
+		tripd_view_losses(&view);
+		if (report != NULL && tripd_report_write(report, &run->quota) != 0)
+			ret = TRIPD_EXIT_RUN;
+		if (tripd_removal_count(&run->plan) > 0)
+			ret = TRIPD_EXIT_RUN;
+	}
+	tripd_view_close(&view);
+	return ret;
+}
+
+int
+tripd_run_rules(const struct tripd_options *options)
+{
+	/* Static: the forwarders' statistics are a few pages. */
+	static struct tripd_run run;
+	bool report_on_stdout = options->report != NULL && strcmp(options->report, "-") == 0;
+	int ret;
+
+	run.options = options;
+	run.out = report_on_stdout ? stderr : stdout;
+	ret = tripd_preflight_rules(options->rules, &run.rules);
+	if (ret == 0)
+		ret = tripd_run_prepare(&run);
+	if (ret == 0)
+		ret = options->dry_run ? tripd_dry_run(&run) : tripd_run_start(&run);
+	/* Once it runs, that ends it with a report. */
+	run.ended = ret != 0 && tripd_run_is_ended();
+	if (ret == 0 && !options->dry_run)
+		ret = watch(&run);
+	ret = tripd_run_close(&run, ret);
+	if (run.ended)
+		end_by_signal();
+	return ret;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TRIPD_RUN_H
+#define TRIPD_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "forward.h"
+#include "link/link.h"
+#include "start/options.h"
+#include "start/plan.h"
+#include "start/preflight.h"
+#include "quota.h"
+#include "start/words.h"
+
+/* A run of tripd, from its rules to its report. */
+struct tripd_run {
+	const struct tripd_options *options;
+	/* Where people are told what happens. */
+	FILE *out;
+	struct trip_rules *rules;
+	struct tripd_plan plan;
+	struct tripd_words words;
+	struct tripd_need need;
+	bool eal_started;
+	bool ports_configured;
+	struct rte_mempool *pool;
+	struct trip_domain *domain;
+	/* By port, as in the plan. */
+	struct tripd_link links[TRIPD_PORTS_MAX];
+	struct tripd_quota quota;
+	struct tripd_forwarding forwarding;
+	/* Ports are looked after, in case they go away. */
+	bool ports_watched;
+	/* Trips came when it was last asked for them. */
+	bool tripping;
+	bool ended;
+};
+
+/* Whether a signal that ends a run has come. Any step that takes long gives up then. */
+bool tripd_run_is_ended(void);
+
+/* Each step returns 0 or the exit code, and has said why; close follows in any case. */
+
+/* Plans a run of `run->rules`, and checks all that can be checked before anything is started. */
+int tripd_run_prepare(struct tripd_run *run);
+
+/* Starts EAL and plans ports and lcores; of no port, and of no memory but EAL's, is anything taken.
+ */
+int tripd_run_begin(struct tripd_run *run);
+
+/* Begins, and starts domain, ports and forwarders. */
+int tripd_run_start(struct tripd_run *run);
+
+/*
+ * Sleeps for up to `ms` milliseconds, and takes what happened; for a shorter time while much does.
+ *
+ * @return
+ *   Whether SIGINT, SIGTERM or SIGHUP has asked for the end.
+ */
+bool tripd_run_wait(struct tripd_run *run, unsigned int ms);
+
+/* Stops the forwarders, and lets everything fire that is due. Counts are final after this. */
+int tripd_run_stop(struct tripd_run *run);
+
+/*
+ * Takes everything down. Processes that are attached keep the domain open, and learn of the end by
+ * that of this process, which then does not return from here.
+ *
+ * @return
+ *   `code`, to exit with.
+ */
+int tripd_run_close(struct tripd_run *run, int code);
+
+/* A whole run with the rules of a file. Returns the exit code. */
+int tripd_run_rules(const struct tripd_options *options);
+
+#endif

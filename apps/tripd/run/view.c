@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <trip.h>
+
+#include "apply/text.h"
+#include "start/clock.h"
+#include "start/describe.h"
+#include "link/losses.h"
+#include "quota.h"
+#include "rules.h"
+#include "view.h"
+
+#define REDRAW_NS UINT64_C(200000000)
+#define LOSSES_NS UINT64_C(60000000000)
+
+int
+tripd_view_open(struct tripd_view *view, const struct tripd_quota *quota, FILE *out)
+{
+	unsigned int n = quota->rules->n_counts + 1;
+
+	memset(view, 0, sizeof(*view));
+	tripd_screen_init(&view->screen, out);
+	view->quota = quota;
+	view->packets = calloc(n, sizeof(*view->packets));
+	view->bytes = calloc(n, sizeof(*view->bytes));
+	view->packet_rate = calloc(n, sizeof(*view->packet_rate));
+	view->byte_rate = calloc(n, sizeof(*view->byte_rate));
+	if (view->packets == NULL || view->bytes == NULL || view->packet_rate == NULL ||
+		view->byte_rate == NULL)
+		return -ENOMEM;
+	return 0;
+}
+
+void
+tripd_view_close(struct tripd_view *view)
+{
+	free(view->packets);
+	free(view->bytes);
+	free(view->packet_rate);
+	free(view->byte_rate);
+	memset(view, 0, sizeof(*view));
+}
+
+void
+tripd_view_trip(struct tripd_screen *screen, const struct tripd_quota *quota, size_t trip)
+{
+	const struct tripd_trip *at = &quota->trips[trip];
+	const struct trip_rules_when *when = &quota->rules->whens[at->when];
+	bool is_time = when->ref == TRIP_RULES_REF_CLOCK;
+	char trigger[TRIP_APPLY_TEXT_MAX], action[TRIP_APPLY_TEXT_MAX];
+	char threshold[16], over[16], latency[16];
+
+	trip_apply_text_trigger(quota->rules, when, trigger);
+	trip_apply_text_action(quota->rules, when, action);
+	(is_time ? tripd_describe_time : tripd_describe_number)(at->threshold, threshold);
+	(is_time ? tripd_describe_time : tripd_describe_number)(at->value - at->threshold, over);
+	tripd_describe_time(at->latency_ns, latency);
+	tripd_screen_say(screen, "%-18s >= %-11s +%-8s %9s  %s%s%s%s%s", trigger, threshold, over,
+		latency,
+		tripd_screen_colour(screen, at->result != 0                  ? TRIPD_RED
+					    : when->op == TRIP_RULES_OP_DROP ? TRIPD_YELLOW
+									     : TRIPD_PLAIN),
+		action, at->result != 0 ? ": " : "",
+		at->result != 0 ? trip_strerror(at->result) : "",
+		tripd_screen_colour(screen, TRIPD_PLAIN));
+}
+
+static const char *
+fate_name(enum trip_flow_fate fate)
+{
+	return fate == TRIP_FLOW_FATE_PASS   ? "pass"
+	       : fate == TRIP_FLOW_FATE_DROP ? "drop"
+					     : "deleted";
+}
+
+static void
+draw_count(struct tripd_view *view, unsigned int i, bool rates)
+{
+	const struct tripd_quota *quota = view->quota;
+	char packets[16], bytes[16], pps[16], bps[16];
+	struct trip_flow_count count = {.size = sizeof(count)};
+	const char *colour;
+
+	(void)trip_apply_count_query(&quota->counts[i], &count);
+	tripd_describe_number(count.packets, packets);
+	tripd_describe_number(count.bytes, bytes);
+	colour = tripd_screen_colour(&view->screen, count.fate == TRIP_FLOW_FATE_PASS ? TRIPD_GREEN
+						    : count.fate == TRIP_FLOW_FATE_DROP
+							    ? TRIPD_YELLOW
+							    : TRIPD_DIM);
+	if (!rates) {
+		tripd_screen_say(&view->screen, "%-32s %12s %14s  %s%s%s",
+			quota->rules->counts[i].name, packets, bytes, colour, fate_name(count.fate),
+			tripd_screen_colour(&view->screen, TRIPD_PLAIN));
+		return;
+	}
+	tripd_describe_number((uint64_t)view->packet_rate[i], pps);
+	tripd_describe_number((uint64_t)(view->byte_rate[i] * 8), bps);
+	tripd_screen_say(&view->screen, "%-18s %11s %13s %11s %13s  %s%s%s",
+		quota->rules->counts[i].name, packets, bytes, pps, bps, colour,
+		fate_name(count.fate), tripd_screen_colour(&view->screen, TRIPD_PLAIN));
+}
+
+static void
+draw(struct tripd_view *view, bool rates)
+{
+	const struct trip_rules *rules = view->quota->rules;
+	struct tripd_screen *screen = &view->screen;
+	const char *bold = tripd_screen_colour(screen, TRIPD_BOLD);
+	const char *plain = tripd_screen_colour(screen, TRIPD_PLAIN);
+	unsigned int i;
+	char value[16];
+
+	tripd_screen_say(screen, "%s", "");
+	if (rates)
+		tripd_screen_say(screen, "%s%-18s %11s %13s %11s %13s  %s%s", bold, "count",
+			"packets", "bytes", "packet/s", "bit/s", "fate", plain);
+	else
+		tripd_screen_say(screen, "%s%-32s %12s %14s  %s%s", bold, "count", "packets",
+			"bytes", "fate", plain);
+	for (i = 0; i < rules->n_counts; i++)
+		draw_count(view, i, rates);
+	for (i = 0; i < rules->n_counters; i++) {
+		tripd_describe_number(trip_cntr_read(view->quota->counters[i]), value);
+		tripd_screen_say(screen, rates ? "%-18s %11s" : "%-32s %12s",
+			rules->counters[i].name, value);
+	}
+}
+
+void
+tripd_view_losses(struct tripd_view *view)
+{
+	const struct tripd_loss_watch *losses = &view->quota->losses;
+	struct tripd_screen *screen = &view->screen;
+	char text[TRIPD_LOSSES_TEXT_MAX];
+
+	for (unsigned int i = 0; i < losses->n_ports; i++) {
+		if (losses->ports[i].refused != 0)
+			tripd_screen_say(screen,
+				"port %u: %" PRIu64
+				" frames were counted and not sent: longer than "
+				"its MTU, or it was down",
+				losses->ids[i], losses->ports[i].refused);
+		if (losses->ports[i].unfinished != 0)
+			tripd_screen_say(screen,
+				"port %u: %" PRIu64
+				" frames have a checksum that is wrong: their sender left it, and "
+				"where is not known",
+				losses->ids[i], losses->ports[i].unfinished);
+		if (tripd_losses_uncounted(&losses->ports[i]) == 0)
+			continue;
+		tripd_losses_describe(&losses->ports[i], text);
+		tripd_screen_say(screen, "%sport %u: the counts are short of frames: %s%s",
+			tripd_screen_colour(screen, TRIPD_RED), losses->ids[i], text,
+			tripd_screen_colour(screen, TRIPD_PLAIN));
+	}
+}
+
+static void
+say_new_trips(struct tripd_view *view)
+{
+	while (view->said < view->quota->n_trips)
+		tripd_view_trip(&view->screen, view->quota, view->said++);
+}
+
+static void
+measure_rates(struct tripd_view *view, uint64_t elapsed_ns)
+{
+	struct trip_flow_count count = {.size = sizeof(count)};
+	unsigned int i;
+
+	for (i = 0; i < view->quota->rules->n_counts; i++) {
+		(void)trip_apply_count_query(&view->quota->counts[i], &count);
+		view->packet_rate[i] =
+			(double)(count.packets - view->packets[i]) * 1e9 / (double)elapsed_ns;
+		view->byte_rate[i] =
+			(double)(count.bytes - view->bytes[i]) * 1e9 / (double)elapsed_ns;
+		view->packets[i] = count.packets;
+		view->bytes[i] = count.bytes;
+	}
+}
+
+/* As they happen; but a port that goes on losing would drown everything else. */
+static bool
+has_new_losses(struct tripd_view *view, uint64_t now)
+{
+	const struct tripd_loss_watch *losses = &view->quota->losses;
+	uint64_t sum = 0;
+
+	if (view->told_ns != 0 && now - view->told_ns < LOSSES_NS)
+		return false;
+	for (unsigned int i = 0; i < losses->n_ports; i++)
+		sum += losses->ports[i].refused + tripd_losses_uncounted(&losses->ports[i]);
+	if (sum == view->told_losses)
+		return false;
+	view->told_losses = sum;
+	view->told_ns = now;
+	return true;
+}
+
+void
+tripd_view_update(struct tripd_view *view)
+{
+	uint64_t now = tripd_clock_ns();
+	bool redraw = view->screen.terminal && now - view->drawn_ns >= REDRAW_NS;
+	bool losses = has_new_losses(view, now);
+
+	if (!redraw && !losses && view->said == view->quota->n_trips)
+		return;
+	if (redraw) {
+		if (view->drawn_ns != 0)
+			measure_rates(view, now - view->drawn_ns);
+		view->drawn_ns = now;
+	}
+	tripd_screen_begin(&view->screen);
+	say_new_trips(view);
+	if (losses)
+		tripd_view_losses(view);
+	tripd_screen_block(&view->screen);
+	if (view->screen.terminal) {
+		draw(view, true);
+		tripd_view_losses(view);
+	}
+	tripd_screen_end(&view->screen);
+}
+
+void
+tripd_view_forget(struct tripd_view *view, struct tripd_quota *quota)
+{
+	tripd_quota_forget(quota);
+	view->said = quota->n_trips;
+}
+
+void
+tripd_view_end(struct tripd_view *view)
+{
+	tripd_screen_begin(&view->screen);
+	say_new_trips(view);
+	draw(view, false);
+	tripd_screen_end(&view->screen);
+}

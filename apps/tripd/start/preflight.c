@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What would fail, said before anything is started: one sentence, with the command that helps.
+ * These are forecasts. Where one is wrong or something else fails, EAL's own word is shown (eal.c).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include <trip.h>
+
+#include "cpus.h"
+#include "hugepages.h"
+#include "options.h"
+#include "plan.h"
+#include "preflight.h"
+#include "capacity.h"
+#include "resolve.h"
+#include "rules.h"
+#include "words.h"
+
+#define MIB UINT64_C(1048576)
+/* EAL's heap at rest, and a port's queues and private data; measured with net_tap, net_pcap and
+ * net_af_packet, which take the least, and ixgbe's descriptor rings. */
+#define EAL_BYTES (6 * MIB)
+#define PORT_BYTES (1 * MIB)
+/* What --no-huge gets without -m. */
+#define NO_HUGE_MIB 64
+
+int
+tripd_preflight_rules(const char *path, struct trip_rules **rules)
+{
+	struct trip_rules_errors *errors;
+	int ret = trip_rules_parse_file(path, rules, &errors);
+
+	if (ret == 0) {
+		if (!tripd_resolve_unknown(*rules))
+			trip_rules_errors_print((*rules)->warnings, stderr);
+		return 0;
+	}
+	if (errors == NULL) {
+		fprintf(stderr, "tripd: %s: %s\n", path, strerror(-ret));
+		return TRIPD_EXIT_RUN;
+	}
+	trip_rules_errors_print(errors, stderr);
+	trip_rules_errors_free(errors);
+	return TRIPD_EXIT_USAGE;
+}
+
+static void
+set_mbufs(struct tripd_need *need, uint32_t n_mbufs)
+{
+	struct rte_mempool_objsz size;
+
+	need->total_bytes -= need->pool_bytes;
+	rte_mempool_calc_obj_size(sizeof(struct rte_mbuf) + RTE_MBUF_DEFAULT_BUF_SIZE, 0, &size);
+	need->n_mbufs = n_mbufs;
+	need->pool_bytes = (uint64_t)n_mbufs * size.total_size + MIB;
+	need->total_bytes += need->pool_bytes;
+}
+
+int
+tripd_preflight_need(
+	const struct trip_rules *rules, const struct tripd_plan *plan, struct tripd_need *need)
+{
+	unsigned int n_ports = plan->n_ports + plan->n_unknown;
+	struct trip_domain_footprint footprint = {.size = sizeof(footprint)};
+	struct trip_domain_attr attr;
+	int ret;
+
+	tripd_capacity_attr(rules, plan, &attr);
+	/* Its lcore is not known yet, and changes nothing of the sizes. */
+	attr.progress = TRIP_PROGRESS_MANUAL;
+	attr.lcores = NULL;
+	ret = trip_domain_footprint(&attr, &footprint);
+	if (ret != 0) {
+		fprintf(stderr, "tripd: %s\n", trip_error_message());
+		return ret;
+	}
+	need->domain_bytes = footprint.bytes;
+	if (footprint.hugepages * footprint.hugepage_bytes > footprint.bytes)
+		need->domain_bytes = footprint.hugepages * footprint.hugepage_bytes;
+	/* Full queues, bursts in hand and in the caches of the forwarders and of the main lcore. */
+	need->pool_bytes = 0;
+	need->total_bytes = need->domain_bytes + EAL_BYTES + n_ports * PORT_BYTES;
+	set_mbufs(need, n_ports * (2 * TRIPD_DESCRIPTORS + 2 * TRIPD_BURST) +
+				(n_ports + 1) * 2 * TRIPD_MBUF_CACHE);
+	return 0;
+}
+
+bool
+tripd_preflight_capable(unsigned int capability)
+{
+	unsigned long long effective = 0;
+	char line[256];
+	FILE *file = fopen("/proc/self/status", "r");
+
+	if (file == NULL)
+		return geteuid() == 0;
+	while (fgets(line, sizeof(line), file) != NULL)
+		if (sscanf(line, "CapEff: %llx", &effective) == 1)
+			break;
+	fclose(file);
+	return (effective >> capability & 1) != 0;
+}
+
+/* The value of a key in "net_x0,key=value,...", or NULL. */
+static const char *
+vdev_value(const char *vdev, const char *key, char value[PATH_MAX])
+{
+	size_t length = strlen(key);
+	const char *at = vdev;
+
+	while ((at = strchr(at, ',')) != NULL) {
+		at++;
+		if (strncmp(at, key, length) != 0 || at[length] != '=')
+			continue;
+		snprintf(value, PATH_MAX, "%.*s", (int)strcspn(at + length + 1, ","),
+			at + length + 1);
+		return value;
+	}
+	return NULL;
+}
+
+void
+tripd_preflight_devices(const struct tripd_words *words, const struct tripd_options *options,
+	struct tripd_need *need)
+{
+	uint32_t n_mbufs = need->n_mbufs;
+	char value[PATH_MAX];
+
+	for (unsigned int i = 0; i < words->n_vdevs; i++) {
+		uint32_t n_queues = 1;
+
+		if (strncmp(words->vdevs[i], "net_af_xdp", 10) != 0)
+			continue;
+		if (vdev_value(words->vdevs[i], "queue_count", value) != NULL)
+			n_queues = (uint32_t)strtoul(value, NULL, 10);
+		/* Each lends as many to the kernel as its fill ring holds, from the start on, and
+		 * what is sent comes back as late. */
+		n_mbufs += n_queues * 2 * TRIPD_XDP_DESCRIPTORS;
+	}
+	need->mbufs_given = options->mbufs != 0;
+	if (need->mbufs_given && options->mbufs < n_mbufs)
+		fprintf(stderr,
+			"tripd: warning: --mbufs %" PRIu32 " are fewer than the %" PRIu32
+			" that the queues of all ports can hold: for lack of them frames are "
+			"lost, or a port does not start\n",
+			options->mbufs, n_mbufs);
+	set_mbufs(need, need->mbufs_given ? options->mbufs : n_mbufs);
+}
+
+static int
+check_interface(const char *vdev, const char *name)
+{
+	struct if_nameindex *all, *one;
+
+	if (strlen(name) >= IF_NAMESIZE) {
+		fprintf(stderr,
+			"tripd: %s: \"%s\" has %zu characters, and the name of a network interface "
+			"has up to %d\n",
+			vdev, name, strlen(name), IF_NAMESIZE - 1);
+		return TRIPD_EXIT_USAGE;
+	}
+	if (if_nametoindex(name) != 0)
+		return 0;
+	fprintf(stderr, "tripd: %s: there is no network interface %s; there are", vdev, name);
+	all = if_nameindex();
+	for (one = all; one != NULL && one->if_index != 0; one++)
+		fprintf(stderr, "%s %s", one == all ? "" : ",", one->if_name);
+	fprintf(stderr, " (ip link shows them)\n");
+	if_freenameindex(all);
+	return TRIPD_EXIT_USAGE;
+}
+
+static int
+check_capable(const char *vdev, unsigned int capability, const char *name)
+{
+	if (tripd_preflight_capable(capability))
+		return 0;
+	fprintf(stderr, "tripd: no permission for %s, which needs %s: run tripd as root\n", vdev,
+		name);
+	return TRIPD_EXIT_RUN;
+}
+
+static int
+check_tap(const char *vdev)
+{
+	int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0) {
+		fprintf(stderr, "tripd: %s: /dev/net/tun: %s: %s\n", vdev, strerror(errno),
+			errno == EACCES ? "run tripd as root" : "scripts/setup makes it, as root");
+		return TRIPD_EXIT_RUN;
+	}
+	close(fd);
+	return check_capable(vdev, CAP_NET_ADMIN, "CAP_NET_ADMIN");
+}
+
+static int
+check_vdev(const char *vdev)
+{
+	char value[PATH_MAX];
+
+	if (strncmp(vdev, "net_tap", 7) == 0)
+		return check_tap(vdev);
+	if (strncmp(vdev, "net_pcap", 8) == 0 && vdev_value(vdev, "rx_pcap", value) != NULL &&
+		access(value, R_OK) != 0) {
+		fprintf(stderr, "tripd: %s: %s: %s\n", vdev, value, strerror(errno));
+		return TRIPD_EXIT_USAGE;
+	}
+	if (strncmp(vdev, "net_af_xdp", 10) == 0) {
+		if (vdev_value(vdev, "iface", value) != NULL && check_interface(vdev, value) != 0)
+			return TRIPD_EXIT_USAGE;
+		return check_capable(vdev, CAP_NET_ADMIN, "CAP_NET_ADMIN");
+	}
+	if (strncmp(vdev, "net_af_packet", 13) == 0 || strncmp(vdev, "net_pcap", 8) == 0) {
+		if (vdev_value(vdev, "iface", value) == NULL)
+			return 0;
+		if (check_interface(vdev, value) != 0)
+			return TRIPD_EXIT_USAGE;
+		return check_capable(vdev, CAP_NET_RAW, "CAP_NET_RAW");
+	}
+	return 0;
+}
+
+/* EAL makes its folder for all users of /tmp, and it is that of the first. */
+static int
+check_runtime(void)
+{
+	char path[PATH_MAX];
+
+	tripd_words_runtime_path(path);
+	if (access(path, F_OK) != 0 || access(path, R_OK | W_OK | X_OK) == 0)
+		return 0;
+	fprintf(stderr,
+		"tripd: no permission for %s, where EAL keeps what it runs by: run tripd as its "
+		"owner, or set XDG_RUNTIME_DIR to a folder of your own\n",
+		path);
+	return TRIPD_EXIT_RUN;
+}
+
+/* The primary of a prefix holds a write lock on its configuration for as long as it lives. */
+static int
+check_prefix(const struct tripd_words *words)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	char path[PATH_MAX], process[PATH_MAX], name[64] = "";
+	bool locked;
+	FILE *file;
+	int fd;
+
+	tripd_words_config_path(words, path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	locked = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+	close(fd);
+	if (!locked)
+		return 0;
+	snprintf(process, sizeof(process), "/proc/%ld/comm", (long)lock.l_pid);
+	file = fopen(process, "r");
+	if (file != NULL) {
+		if (fscanf(file, "%63s", name) != 1)
+			name[0] = '\0';
+		fclose(file);
+	}
+	fprintf(stderr,
+		"tripd: process %ld (%s) runs with the file prefix %s already: end it with kill "
+		"%ld, "
+		"or give this one a prefix of its own, --file-prefix NAME before --\n",
+		(long)lock.l_pid, name[0] != '\0' ? name : "of another container",
+		words->file_prefix, (long)lock.l_pid);
+	return TRIPD_EXIT_RUN;
+}
+
+/* Whose fault it is. */
+static const char *
+needy(const struct tripd_need *need)
+{
+	return need->mbufs_given ? "these rules and --mbufs" : "these rules";
+}
+
+static int
+check_no_huge(const struct tripd_words *words, const struct tripd_need *need)
+{
+	uint64_t has = words->memory_mib != 0 ? words->memory_mib : NO_HUGE_MIB;
+	uint64_t wants = (need->total_bytes + MIB - 1) / MIB;
+
+	if (has >= wants)
+		return 0;
+	fprintf(stderr,
+		"tripd: --no-huge gives EAL %" PRIu64 " MiB, and %s need %" PRIu64
+		": add -m %" PRIu64 " before --\n",
+		has, needy(need), wants, wants);
+	return TRIPD_EXIT_RUN;
+}
+
+bool
+tripd_preflight_has_hugepages(const struct tripd_words *words, const struct tripd_need *need)
+{
+	struct tripd_hugepages pages;
+
+	tripd_hugepages_read("", words->huge_dir, !words->in_memory, &pages);
+	return pages.free_bytes >= need->total_bytes;
+}
+
+static int
+check_hugepages(const struct tripd_words *words, const struct tripd_need *need)
+{
+	struct tripd_hugepages pages;
+	uint64_t free_pages, wanted;
+
+	tripd_hugepages_read("", words->huge_dir, !words->in_memory, &pages);
+	if (pages.page_bytes == 0) {
+		fprintf(stderr,
+			"tripd: this kernel has no hugepages: add --no-huge -m %" PRIu64
+			" before --\n",
+			need->total_bytes / MIB + 1);
+		return TRIPD_EXIT_RUN;
+	}
+	if (!words->in_memory && pages.directory[0] != '\0' &&
+		access(pages.directory, R_OK | W_OK | X_OK) != 0) {
+		fprintf(stderr, "tripd: no permission for the hugepages in %s: run tripd as root\n",
+			pages.directory);
+		return TRIPD_EXIT_RUN;
+	}
+	free_pages = pages.free_bytes / pages.page_bytes;
+	wanted = (need->total_bytes + pages.page_bytes - 1) / pages.page_bytes;
+	if (free_pages >= wanted)
+		return 0;
+	if (pages.directory[0] == '\0' && !words->in_memory && pages.total > 0) {
+		fprintf(stderr,
+			"tripd: the hugepages are not mounted%s%s: scripts/setup does that, as "
+			"root\n",
+			words->huge_dir != NULL ? " at " : "",
+			words->huge_dir != NULL ? words->huge_dir : "");
+		return TRIPD_EXIT_RUN;
+	}
+	fprintf(stderr,
+		"tripd: too few hugepages: %s need %" PRIu64 " of %" PRIu64 " kB, and %" PRIu64
+		" are free: scripts/setup --hugepages %" PRIu64 ", as root\n",
+		needy(need), wanted, pages.page_bytes / 1024, free_pages,
+		pages.total - (free_pages < pages.total ? free_pages : pages.total) + wanted);
+	return TRIPD_EXIT_RUN;
+}
+
+int
+tripd_preflight_check(const struct tripd_words *words, const struct tripd_need *need)
+{
+	unsigned int i;
+	int ret = 0;
+
+	if (words->secondary) {
+		fprintf(stderr, "tripd: a domain is opened by a primary process: leave out "
+				"--proc-type secondary\n");
+		return TRIPD_EXIT_USAGE;
+	}
+	ret = tripd_cpus_check(words);
+	for (i = 0; i < words->n_vdevs && ret == 0; i++)
+		ret = check_vdev(words->vdevs[i]);
+	if (ret == 0)
+		ret = check_runtime();
+	if (ret == 0 && !words->in_memory && !words->no_shconf)
+		ret = check_prefix(words);
+	if (ret == 0)
+		ret = words->no_huge ? check_no_huge(words, need) : check_hugepages(words, need);
+	return ret;
+}
