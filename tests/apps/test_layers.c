@@ -70,10 +70,12 @@ put_outer_ip(struct carried *outer, uint8_t protocol, size_t l4_length)
 		.src_addr = (uint32_t)trip_random_u64(&rng)};
 	struct rte_ipv6_hdr ipv6 = {.vtc_flow = htonl(0x60000000),
 		.payload_len = htons((uint16_t)l4_length),
-		.proto = protocol,
-		.src_addr = {(uint8_t)trip_random_u64(&rng)}};
+		.proto = protocol};
+	uint8_t source = (uint8_t)trip_random_u64(&rng);
 
 	if (outer->ipv6) {
+		/* An array in DPDK 22.11, a structure in 24.11. */
+		memcpy(&ipv6.src_addr, &source, sizeof(source));
 		memcpy(at, &ipv6, sizeof(ipv6));
 		return outer->l3 + sizeof(ipv6);
 	}
