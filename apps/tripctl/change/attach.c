@@ -12,6 +12,7 @@
 
 #include <rte_config.h>
 #include <rte_eal.h>
+#include <rte_log.h>
 
 #include <trip.h>
 
@@ -158,6 +159,8 @@ tripctl_attach_end(struct trip_domain *domain)
 	sigset_t set;
 
 	(void)trip_domain_close(domain);
+	/* From 24.11 on it complains where the primary has ended before, which has been said. */
+	rte_log_set_global_level(RTE_LOG_CRIT);
 	rte_eal_cleanup();
 	end_signals(&set);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
