@@ -83,6 +83,22 @@ explain(const char *program, struct capture *capture, int error)
 		cause[0] != '\0' ? ")" : "");
 }
 
+/* Of a start under way: from 25.11 on EAL ends the process where it does not take its words. */
+static struct {
+	const char *program;
+	struct capture *capture;
+} starting;
+
+static void
+explain_exit(void)
+{
+	if (starting.capture == NULL)
+		return;
+	end(starting.capture);
+	explain(starting.program, starting.capture, EINVAL);
+	_exit(EXIT_FAILURE);
+}
+
 int
 quiet_eal_start(const char *program, int argc, char **argv, bool quiet)
 {
@@ -90,7 +106,12 @@ quiet_eal_start(const char *program, int argc, char **argv, bool quiet)
 	int ret;
 
 	quiet = quiet && begin(&capture);
+	if (quiet && atexit(explain_exit) == 0) {
+		starting.program = program;
+		starting.capture = &capture;
+	}
 	ret = rte_eal_init(argc, argv);
+	starting.capture = NULL;
 	if (quiet)
 		end(&capture);
 	if (ret < 0) {
