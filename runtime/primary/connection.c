@@ -297,7 +297,7 @@ refuse(int socket, int error)
 }
 
 static int
-open_peer(struct trip_server *server, struct trip_connection *connection)
+begin_connection(struct trip_server *server, struct trip_connection *connection)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = &connection->source};
 	socklen_t length = sizeof(connection->credentials);
@@ -341,7 +341,7 @@ trip_connection_open(struct trip_server *server, int socket)
 		.socket = socket,
 		.reply_fd = -1,
 		.serial = ++server->n_accepted};
-	error = open_peer(server, connection);
+	error = begin_connection(server, connection);
 	if (error == 0) {
 		server->connections[connection->index] = connection;
 		return;
