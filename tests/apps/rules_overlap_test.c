@@ -294,6 +294,7 @@ test_size(void **state)
 		"ipv4 src spec 1 src mask %u dst is %u",
 		"udp src range 1-254 dst range 0-10 / vxlan vni is %u",
 	};
+	unsigned int rules_each = (unsigned int)trip_test_rounds(10000);
 	char *text = malloc(2000000);
 
 	for (size_t s = 0; s < RTE_DIM(shapes); s++) {
@@ -302,15 +303,15 @@ test_size(void **state)
 		size_t n = 0;
 		double start;
 
-		for (unsigned int i = 0; i < 10000; i++) {
+		for (unsigned int i = 0; i < rules_each; i++) {
 			n += (size_t)sprintf(text + n, "count c%u port 0 pattern ", i);
 			n += (size_t)sprintf(text + n, shapes[s], i, i);
 			n += (size_t)sprintf(text + n, " / end\n");
 		}
 		start = seconds();
 		assert_int_equal(trip_rules_parse_text("test", text, n, &rules, &errors), 0);
-		print_message("10000 x %s: %.3f s, %u warnings\n", shapes[s], seconds() - start,
-			rules->warnings->n_list);
+		print_message("%u x %s: %.3f s, %u warnings\n", rules_each, shapes[s],
+			seconds() - start, rules->warnings->n_list);
 		trip_rules_free(rules);
 	}
 	free(text);
@@ -333,7 +334,8 @@ test_apart_anywhere(void **state)
 		{"vxlan vni", "0x%llx", 24},
 		{"sctp tag", "0x%llx", 32},
 	};
-	char *text = malloc(32768 * 80);
+	unsigned long long n_rules = trip_test_rounds(32768);
+	char *text = malloc(n_rules * 80);
 
 	for (size_t f = 0; f < RTE_DIM(fields); f++) {
 		for (unsigned int shift = 0; shift + 16 <= fields[f].bits; shift += 8) {
@@ -341,7 +343,7 @@ test_apart_anywhere(void **state)
 			struct trip_rules *rules;
 			size_t n = 0;
 
-			for (unsigned long long i = 0; i < 32768; i++) {
+			for (unsigned long long i = 0; i < n_rules; i++) {
 				n += (size_t)sprintf(text + n, "count c%llu port 0 pattern %s is ",
 					i, fields[f].field);
 				n += (size_t)sprintf(text + n, fields[f].format, i << shift);

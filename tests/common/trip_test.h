@@ -73,16 +73,35 @@ trip_test_seed(const char *test)
 	return seed;
 }
 
+/* TRIP_SCALE: how many times as much a test does as it asks for; below 1, where another build does
+ * all. */
+static inline double
+trip_test_scale(void)
+{
+	const char *given = getenv("TRIP_SCALE");
+
+	return given != NULL ? strtod(given, NULL) : 1;
+}
+
 /* How often a test repeats: TRIP_ROUNDS where it is set, else what it asks for times TRIP_SCALE. */
 static inline uint64_t
 trip_test_rounds(uint64_t rounds)
 {
 	const char *given = getenv("TRIP_ROUNDS");
-	const char *scale = getenv("TRIP_SCALE");
+	uint64_t scaled = (uint64_t)((double)rounds * trip_test_scale());
 
 	if (given != NULL)
 		return strtoull(given, NULL, 0);
-	return scale != NULL ? rounds * strtoull(scale, NULL, 0) : rounds;
+	return scaled > 0 ? scaled : 1;
+}
+
+/* For how many seconds a test goes on that repeats for some: no fewer than it asks for. */
+static inline double
+trip_test_seconds(double seconds)
+{
+	double scale = trip_test_scale();
+
+	return scale > 1 ? seconds * scale : seconds;
 }
 
 #endif

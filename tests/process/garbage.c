@@ -246,8 +246,8 @@ static void
 endure(const char *part, struct trip_domain_stats *stats)
 {
 	struct trip_random random = {.state = trip_test_seed(part)};
-	const char *scale = getenv("TRIP_SCALE");
-	uint64_t seconds = scale != NULL ? 3 * strtoull(scale, NULL, 0) : 3, iterations = 0;
+	double ticks = trip_test_seconds(3) * (double)rte_get_tsc_hz();
+	uint64_t iterations = 0;
 	struct trip_cntr *theirs;
 	struct innocent innocent;
 	uint64_t deadline;
@@ -258,7 +258,7 @@ endure(const char *part, struct trip_domain_stats *stats)
 	open_innocent(&innocent);
 	theirs = family_cntr("theirs", TRIP_WAIT_NONE);
 	baseline_take(&baseline);
-	deadline = rte_rdtsc() + seconds * rte_get_tsc_hz();
+	deadline = rte_rdtsc() + (uint64_t)ticks;
 	for (n = 0; rte_rdtsc() < deadline; n++) {
 		struct family_child child;
 		char seed[32];

@@ -300,8 +300,7 @@ static void
 random_messages_do_no_harm(void **state)
 {
 	struct trip_random random = {.state = trip_test_seed("messages")};
-	const char *scale = getenv("TRIP_SCALE");
-	uint64_t end = now_ns() + (scale != NULL ? strtoull(scale, NULL, 0) : 1) * 3000000000;
+	uint64_t end = now_ns() + (uint64_t)(trip_test_seconds(3) * 1e9);
 	struct baseline baseline;
 	struct witness witness;
 	unsigned int n = 0;

@@ -188,18 +188,20 @@ run_to_step(pid_t pid, unsigned int n)
 	return true;
 }
 
-/* Of every `stride` steps one has its kill. */
-static bool
-has_kill(unsigned int step_number, unsigned int stride)
+/* Of every so many steps one has its kill. */
+static unsigned int
+stride_of(unsigned int stride)
 {
-	return getenv("TRIP_SCALE") != NULL || step_number % stride == 0;
+	double scale = trip_test_scale();
+
+	return scale > 1 ? 1 : (unsigned int)(stride / scale);
 }
 
 /* To find that a call has no more steps takes the longest: where few have their kill, one is it. */
 static bool
 is_enough(unsigned int kills, unsigned int stride)
 {
-	return getenv("TRIP_SCALE") == NULL && kills > 0 && stride >= FEW;
+	return trip_test_scale() <= 1 && kills > 0 && stride >= FEW;
 }
 
 /* The two take turns for each instruction, which is quicker on one processor. */
@@ -231,15 +233,11 @@ start_and_seize(const char *part)
 static unsigned int
 kill_in_call(unsigned int call, const struct baseline *baseline)
 {
-	unsigned int kills = 0;
+	unsigned int stride = stride_of(steps_call(call)->stride), kills = 0;
 	bool left = true;
 
-	for (unsigned int n = 1; left && !is_enough(kills, steps_call(call)->stride); n++) {
-		struct family_child child;
-
-		if (!has_kill(n, steps_call(call)->stride))
-			continue;
-		child = start_and_seize("stepped");
+	for (unsigned int n = stride; left && !is_enough(kills, stride); n += stride) {
+		struct family_child child = start_and_seize("stepped");
 		family_tell(&child, (char)('a' + call));
 		left = run_to_step(child.pid, n);
 		/* What the homes find of a half-done call, they find while it is stopped, too. */
@@ -332,19 +330,15 @@ run_to_connect(pid_t pid)
 static void
 killed_between_any_two_steps_of_attaching(void **state)
 {
-	unsigned int attached = 0, kills = 0;
+	unsigned int stride = stride_of(ATTACH_STRIDE), attached = 0, kills = 0;
 	struct baseline baseline;
 	bool left = true;
 
 	family_open(TRIP_PROGRESS_MANUAL, NULL);
 	baseline_take(&baseline);
 	watch_all();
-	for (unsigned int n = 1; left && !is_enough(kills, ATTACH_STRIDE); n++) {
-		struct family_child child;
-
-		if (!has_kill(n, ATTACH_STRIDE))
-			continue;
-		child = start_and_seize("attaching");
+	for (unsigned int n = stride; left && !is_enough(kills, stride); n += stride) {
+		struct family_child child = start_and_seize("attaching");
 		family_tell(&child, 'g');
 		run_to_connect(child.pid);
 		left = run_to_step(child.pid, n);

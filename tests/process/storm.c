@@ -34,6 +34,7 @@
 #define AHEAD 10
 /* It asks for what its flow has counted once in so many ticks. */
 #define QUERY 64
+#define ROUNDS 100
 
 /* ---- the witness ------------------------------------------------------------------------------
  */
@@ -357,14 +358,15 @@ tell(uint64_t rounds, uint64_t began, size_t leaked, struct trip_cntr *completio
 	printf("a stranger: %" PRIu64 " connections ended by garbage, %" PRIu64 " refused\n",
 		family_domain->server->garbage.count, family_domain->server->refusals.count);
 	assert_int_equal(stats.refused, 0);
-	assert_true(family_domain->server->garbage.count > 0);
+	/* In fewer rounds the stranger may not come to it. */
+	assert_true(rounds < ROUNDS || family_domain->server->garbage.count > 0);
 }
 
 static void
 a_storm_of_kills_leaves_nothing(void **state)
 {
 	struct trip_random random = {.state = trip_test_seed("storm")};
-	uint64_t rounds = trip_test_rounds(100), began;
+	uint64_t rounds = trip_test_rounds(ROUNDS), began;
 	struct rte_malloc_socket_stats heap[2];
 	struct trip_cntr *theirs, *completion;
 	struct baseline baseline;

@@ -21,7 +21,7 @@ from traffic_host import ETHERNET, IP, MTU, Host, kernel_describes_joined_udp
 from tripd_test import Skip, json, main, signal, wait_until
 
 KIND = sys.argv[2]
-TOTAL = 5000000 * int(os.environ.get('TRIP_SCALE', '1'))
+TOTAL = int(5000000 * float(os.environ.get('TRIP_SCALE', '1')))
 CLONE_NEWNS, CLONE_NEWNET = 0x00020000, 0x40000000
 V4, V6 = socket.AF_INET, socket.AF_INET6
 # SCTP's packets are made here, with or without a kernel that has it; one that has would answer them, too.

@@ -18,7 +18,7 @@ import zlib
 CLONE_NEWNET = 0x40000000
 # Only a hang takes so long: one call to the kernel, and all that a host is told at a time.
 HANG = 120
-HANG_ALL = HANG * int(os.environ.get('TRIP_SCALE', '1'))
+HANG_ALL = HANG * max(1, float(os.environ.get('TRIP_SCALE', '1')))
 ETHERNET = 14
 IP = {socket.AF_INET: 20, socket.AF_INET6: 40}
 # What an IP packet of a veth may have behind its header.
