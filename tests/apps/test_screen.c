@@ -97,6 +97,26 @@ a_block_is_drawn_in_place(void **state)
 	free(text);
 }
 
+/* What scrolls by is not drawn again: the terminal may wrap it, and nothing of it is lost. */
+static void
+only_the_block_is_cut(void **state)
+{
+	struct tripd_screen screen;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
+
+	tripd_screen_init(&screen, stdout);
+	screen = (struct tripd_screen){.out = file, .terminal = true, .width = 3, .height = 24};
+	tripd_screen_say(&screen, "%s", "a long line");
+	tripd_screen_block(&screen);
+	tripd_screen_say(&screen, "%s", "another one");
+	tripd_screen_end(&screen);
+	assert_string_equal(text, "a long line\nano\n");
+	fclose(file);
+	free(text);
+}
+
 static void
 no_terminal_no_escapes(void **state)
 {
@@ -122,6 +142,7 @@ main(void)
 		cmocka_unit_test(numbers_read_well),
 		cmocka_unit_test(lines_are_cut_by_what_is_seen),
 		cmocka_unit_test(a_block_is_drawn_in_place),
+		cmocka_unit_test(only_the_block_is_cut),
 		cmocka_unit_test(no_terminal_no_escapes),
 	};
 

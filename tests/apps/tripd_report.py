@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What tripd reports of a capture: exact counts, trips in threshold order."""
+import fcntl
+import pty
 import random
 import re
+import termios
 
 from tripd_test import *
 
@@ -154,7 +157,47 @@ def nothing_arrives(bench):
     equal((report['counters'][0]['packets'], report['trips']), (0, []), 'packets and trips')
 
 
+def on_a_terminal(bench, columns, lines, frames, rules):
+    """What tripd writes to a terminal of this size, by lines, without colours."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', lines, columns, 0, 0))
+    bench.environment['TERM'] = 'vt100'
+    process = bench.start(*bench.eal('net_pcap0,rx_pcap=' + bench.pcap('in.pcap', frames)),
+                          '--rules', bench.file('rules', rules), '--until-idle', '0.3', stdout=theirs)
+    os.close(theirs)
+    text = b''
+    try:
+        while chunk := os.read(ours, 65536):
+            text += chunk
+    except OSError:  # its other end is closed
+        pass
+    os.close(ours)
+    equal(bench.finish(process)[0], 0, 'exit code')
+    return re.sub(r'\033\[[0-9;]*[A-Zm]', '', text.decode()).replace('\r', '').splitlines()
+
+
+def a_small_terminal_shows_whole_numbers(bench):
+    """What is drawn in place has fewer columns and says how many lines it lacks; what stays is whole."""
+    long_name = 'n' * 32
+    rules = DNS + WEB + f'counter {long_name}\n' + ''.join(f'counter c{i}\n' for i in range(20)) + \
+        'when dns.packets >= 40 log "a text that is longer than the terminal is wide, by far"\n'
+    for columns, lines, cells in (40, 10, ' +[0-9,]+  pass *'), (80, 24, ' +[0-9,]+ +[0-9,]+ +[0-9,]+ +[0-9,]+  pass *'):
+        said = on_a_terminal(bench, columns, lines, dns(12345) + web(7), rules)
+        assert any(line.endswith('log a text that is longer than the terminal is wide, by far') for line in said), said
+        final = [re.split(' +', line) for line in said if line.startswith('dns ')][-1]
+        equal(final, ['dns', '12,345', f'{12345 * 64:,}', 'pass'], f'the last counts on {columns} columns')
+        live = said[:max(i for i, line in enumerate(said) if line.endswith('tripctl top'))]
+        titles = max(i for i, line in enumerate(live) if line.startswith('count '))
+        assert re.fullmatch('dns' + cells, live[titles + 1]), live[titles:]
+        equal(len(live) - titles + 2, lines - 1, 'lines of the block')
+        equal(said[len(live)], f'{2 + 21 - (len(live) - titles - 1)} more: tripctl top', 'what has no room')
+        assert all(len(line) <= columns for line in live[titles:]), live[titles:]
+        if columns == 80:
+            name, value = live[titles + 3].split()
+            assert long_name.startswith(name) and value == '0', live[titles + 3]
+
+
 main(report_has_counts_and_trips, trips_come_in_threshold_order, every_fires_as_often_as_due,
      times_are_told, operations_do_what_they_say, one_worker_does_both, report_goes_to_stdout,
      report_replaces_the_one_before, a_trip_for_each_packet,
-     trips_are_said_without_a_report, nothing_arrives)
+     trips_are_said_without_a_report, nothing_arrives, a_small_terminal_shows_whole_numbers)

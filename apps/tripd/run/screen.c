@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,16 +102,29 @@ tripd_screen_say(struct tripd_screen *screen, const char *format, ...)
 	char line[LINE_MAX_BYTES], cut[LINE_MAX_BYTES];
 	va_list args;
 
-	/* A block that is higher than the terminal could not be taken away again. */
-	if (screen->in_block && screen->block + 1 >= screen->height)
+	if (tripd_screen_room(screen) == 0)
 		return;
 	va_start(args, format);
-	vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	if (screen->terminal)
+	if (screen->in_block) {
+		/* As many lines must be taken away again as have been drawn, so none is to wrap. */
+		vsnprintf(line, sizeof(line), format, args);
 		tripd_screen_cut(line, screen->width, cut, sizeof(cut));
-	fprintf(screen->out, "%s\n", screen->terminal ? cut : line);
-	screen->block += screen->in_block;
+		fprintf(screen->out, "%s\n", cut);
+		screen->block++;
+	} else {
+		vfprintf(screen->out, format, args);
+		fputc('\n', screen->out);
+	}
+	va_end(args);
+}
+
+unsigned int
+tripd_screen_room(const struct tripd_screen *screen)
+{
+	if (!screen->in_block)
+		return UINT_MAX;
+	/* A block that is higher than the terminal could not be taken away again. */
+	return screen->block + 1 < screen->height ? screen->height - 1 - screen->block : 0;
 }
 
 const char *

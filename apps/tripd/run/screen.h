@@ -42,9 +42,12 @@ void tripd_screen_block(struct tripd_screen *screen);
 /* Shows what was said since begin. */
 void tripd_screen_end(struct tripd_screen *screen);
 
-/* Says a line, without its newline; on a terminal it is cut at the right edge. */
+/* Says a line, without its newline; in the block it is cut at the right edge. */
 __attribute__((format(printf, 2, 3))) void tripd_screen_say(
 	struct tripd_screen *screen, const char *format, ...);
+
+/* How many lines the block still takes; what is said beyond is not shown. */
+unsigned int tripd_screen_room(const struct tripd_screen *screen);
 
 /* The escape sequence of a colour, or "" where there are none. */
 const char *tripd_screen_colour(const struct tripd_screen *screen, enum tripd_colour colour);

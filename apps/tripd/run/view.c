@@ -77,58 +77,121 @@ fate_name(enum trip_flow_fate fate)
 					     : "deleted";
 }
 
+/* Behind the name of a count that is drawn in place; the narrower the terminal, the fewer, for part
+ * of a number would be another one. */
+enum column {
+	PACKETS,
+	BYTES,
+	PACKET_RATE,
+	BIT_RATE,
+	FATE,
+	COLUMNS,
+};
+
+static const struct {
+	const char *title;
+	int width;
+	unsigned int from_width;
+} columns[] = {
+	[PACKETS] = {"packets", 12, 0},
+	[BYTES] = {"bytes", 14, 53},
+	[PACKET_RATE] = {"packet/s", 12, 65},
+	[BIT_RATE] = {"bit/s", 14, 79},
+	[FATE] = {"  fate", -9, 39},
+};
+
+static void
+draw_live(struct tripd_screen *screen, const char *colour, const char *name,
+	const char *fate_colour, const char *const cells[COLUMNS])
+{
+	int taken = 0, room;
+	char line[256];
+	int n = 0;
+
+	for (unsigned int i = 0; i < COLUMNS; i++)
+		if (screen->width >= columns[i].from_width)
+			taken += abs(columns[i].width);
+	room = (int)RTE_MIN(screen->width, TRIP_RULES_NAME_MAX + (unsigned int)taken) - taken;
+	for (unsigned int i = 0; i < COLUMNS; i++)
+		if (screen->width >= columns[i].from_width)
+			n += snprintf(line + n, sizeof(line) - (size_t)n, "%s%*s",
+				i == FATE ? fate_colour : "", columns[i].width, cells[i]);
+	tripd_screen_say(screen, "%s%-*.*s%s%s", colour, room, room, name, line,
+		tripd_screen_colour(screen, TRIPD_PLAIN));
+}
+
 static void
 draw_count(struct tripd_view *view, unsigned int i, bool rates)
 {
 	const struct tripd_quota *quota = view->quota;
-	char packets[16], bytes[16], pps[16], bps[16];
+	struct tripd_screen *screen = &view->screen;
+	const char *name = quota->rules->counts[i].name, *fate, *colour;
+	char packets[16], bytes[16], pps[16], bps[16], indented[16];
 	struct trip_flow_count count = {.size = sizeof(count)};
-	const char *colour;
 
 	(void)trip_apply_count_query(&quota->counts[i], &count);
+	fate = fate_name(count.fate);
+	colour = tripd_screen_colour(screen, count.fate == TRIP_FLOW_FATE_PASS   ? TRIPD_GREEN
+					     : count.fate == TRIP_FLOW_FATE_DROP ? TRIPD_YELLOW
+										 : TRIPD_DIM);
 	tripd_describe_number(count.packets, packets);
 	tripd_describe_number(count.bytes, bytes);
-	colour = tripd_screen_colour(&view->screen, count.fate == TRIP_FLOW_FATE_PASS ? TRIPD_GREEN
-						    : count.fate == TRIP_FLOW_FATE_DROP
-							    ? TRIPD_YELLOW
-							    : TRIPD_DIM);
 	if (!rates) {
-		tripd_screen_say(&view->screen, "%-32s %12s %14s  %s%s%s",
-			quota->rules->counts[i].name, packets, bytes, colour, fate_name(count.fate),
-			tripd_screen_colour(&view->screen, TRIPD_PLAIN));
+		tripd_screen_say(screen, "%-32s %12s %14s  %s%s%s", name, packets, bytes, colour,
+			fate, tripd_screen_colour(screen, TRIPD_PLAIN));
 		return;
 	}
 	tripd_describe_number((uint64_t)view->packet_rate[i], pps);
 	tripd_describe_number((uint64_t)(view->byte_rate[i] * 8), bps);
-	tripd_screen_say(&view->screen, "%-18s %11s %13s %11s %13s  %s%s%s",
-		quota->rules->counts[i].name, packets, bytes, pps, bps, colour,
-		fate_name(count.fate), tripd_screen_colour(&view->screen, TRIPD_PLAIN));
+	snprintf(indented, sizeof(indented), "  %s", fate);
+	draw_live(screen, "", name, colour, (const char *[]){packets, bytes, pps, bps, indented});
+}
+
+static void
+draw_titles(struct tripd_screen *screen, bool rates)
+{
+	const char *bold = tripd_screen_colour(screen, TRIPD_BOLD);
+	const char *cells[COLUMNS];
+
+	for (unsigned int i = 0; i < COLUMNS; i++)
+		cells[i] = columns[i].title;
+	if (rates)
+		draw_live(screen, bold, "count", "", cells);
+	else
+		tripd_screen_say(screen, "%s%-32s %12s %14s  %s%s", bold, "count", "packets",
+			"bytes", "fate", tripd_screen_colour(screen, TRIPD_PLAIN));
+}
+
+static void
+draw_counter(struct tripd_view *view, unsigned int i, bool rates)
+{
+	const char *name = view->quota->rules->counters[i].name;
+	char value[16];
+
+	tripd_describe_number(trip_cntr_read(view->quota->counters[i]), value);
+	if (rates)
+		draw_live(&view->screen, "", name, "", (const char *[]){value, "", "", "", ""});
+	else
+		tripd_screen_say(&view->screen, "%-32s %12s", name, value);
 }
 
 static void
 draw(struct tripd_view *view, bool rates)
 {
 	const struct trip_rules *rules = view->quota->rules;
-	struct tripd_screen *screen = &view->screen;
-	const char *bold = tripd_screen_colour(screen, TRIPD_BOLD);
-	const char *plain = tripd_screen_colour(screen, TRIPD_PLAIN);
-	unsigned int i;
-	char value[16];
+	unsigned int all = rules->n_counts + rules->n_counters, room, shown = all;
 
-	tripd_screen_say(screen, "%s", "");
-	if (rates)
-		tripd_screen_say(screen, "%s%-18s %11s %13s %11s %13s  %s%s", bold, "count",
-			"packets", "bytes", "packet/s", "bit/s", "fate", plain);
-	else
-		tripd_screen_say(screen, "%s%-32s %12s %14s  %s%s", bold, "count", "packets",
-			"bytes", "fate", plain);
-	for (i = 0; i < rules->n_counts; i++)
+	tripd_screen_say(&view->screen, "%s", "");
+	draw_titles(&view->screen, rates);
+	room = tripd_screen_room(&view->screen);
+	if (all > room)
+		shown = room > 0 ? room - 1 : 0;
+	for (unsigned int i = 0; i < rules->n_counts && i < shown; i++)
 		draw_count(view, i, rates);
-	for (i = 0; i < rules->n_counters; i++) {
-		tripd_describe_number(trip_cntr_read(view->quota->counters[i]), value);
-		tripd_screen_say(screen, rates ? "%-18s %11s" : "%-32s %12s",
-			rules->counters[i].name, value);
-	}
+	for (unsigned int i = rules->n_counts; i < shown; i++)
+		draw_counter(view, i - rules->n_counts, rates);
+	if (shown < all)
+		tripd_screen_say(&view->screen, "%u more: tripctl top", all - shown);
 }
 
 void
@@ -222,8 +285,8 @@ tripd_view_update(struct tripd_view *view)
 		tripd_view_losses(view);
 	tripd_screen_block(&view->screen);
 	if (view->screen.terminal) {
-		draw(view, true);
 		tripd_view_losses(view);
+		draw(view, true);
 	}
 	tripd_screen_end(&view->screen);
 }
