@@ -47,12 +47,12 @@ def opened(name, kind=0x0800):
     return link
 
 
-def start(bench, *words, rules=RULES):
+def start(bench, *words, rules=RULES, **options):
     # These words choose the file prefix themselves: the runtime directory is the test's own, and so is the socket.
     words = *words, '--rules', bench.file('rules', rules), '--socket', bench.file('socket')
     if '--' not in words:
         words = '--no-huge', '-m', '96', '--', *words
-    return bench.start(*words)
+    return bench.start(*words, **options)
 
 
 def interfaces_are_ports(bench):
@@ -296,6 +296,33 @@ def an_interface_that_is_removed_is_told(bench):
               'the report')
 
 
+def an_interface_that_is_down_is_told(bench):
+    """At the start, when it becomes so, and when it is up again."""
+    make_network()
+    ip('link set in0 down')
+    said = bench.file('said')
+
+    def lines():
+        with open(said, encoding='utf-8') as file:
+            return [re.sub(r'^tripd: port (\d) \(net_af_packet\d, in\d\) ', r'\1 ', line) for line in file.read().splitlines()]
+
+    down = 'is down, as by ip link set down: nothing arrives there, and nothing is sent'
+    no_carrier = 'has no carrier: nothing arrives there before its other end is up'
+    expected = [f'0 {down}']
+    with open(said, 'w', encoding='utf-8') as err:
+        process = start(bench, '--iface', 'in0', '--iface', 'in1', '--ports', '0,1', stderr=err)
+    bench.wait_for_line(process, '0 flows are counted in hardware')
+    equal(lines(), expected, 'at the start')
+    for words, news in (('in0 up', ['0 is up']), ('out1 down', [f'1 {no_carrier}']), ('in1 down', [f'1 {down}']),
+                        ('out1 up', []), ('in1 up', ['1 is up'])):
+        ip(f'link set {words}')
+        expected += news
+        wait_until(f'what is said of {words}', lambda: lines() == expected)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=HANG)
+    equal((process.returncode, lines()), (0, expected), 'exit code and stderr')
+
+
 def a_removal_does_not_end_well(bench):
     """However the run ends then; a new interface of the name is another one."""
     make_network()
@@ -329,5 +356,6 @@ def no_words_are_needed(bench):
 if __name__ == '__main__':
     main(interfaces_are_ports, what_is_sent_is_not_received, frames_arrive_as_they_are, joined_frames_are_divided,
          rules_call_ports_by_their_interfaces, an_interface_that_is_given_is_used,
+         an_interface_that_is_down_is_told,
          a_removal_does_not_end_well, an_interface_that_is_removed_is_told,
          the_default_route_is_not_taken, an_interface_is_one_port, no_words_are_needed)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ports whose device goes away while they are in use. */
+/* Ports whose device goes away, or whose interface goes down, while they are in use. */
 #ifndef TRIPD_REMOVAL_H
 #define TRIPD_REMOVAL_H
 
@@ -9,17 +9,19 @@
 struct tripd_plan;
 struct tripd_quota;
 
-/* Begins to look after the planned ports, on which the rules are at work. */
+/* Begins to look after the planned ports, on which the rules are at work. Says on stderr which of
+ * them nothing can arrive at. */
 void tripd_removal_begin(const struct tripd_plan *plan, const struct tripd_quota *quota);
 void tripd_removal_end(const struct tripd_plan *plan);
 
 /* Tells that the device of a port is gone. Any thread. */
 void tripd_removal_note(uint16_t port);
 
-/* Looks for all of them. Returns whether some are gone and have not been said to be. */
+/* Looks for all of them. Returns whether there is something to say: some are gone, or a network
+ * interface has gone down, or come up. */
 bool tripd_removal_check(const struct tripd_plan *plan);
 
-/* Says on stderr which these are. */
+/* Says that on stderr, once. */
 void tripd_removal_say(const struct tripd_plan *plan);
 
 bool tripd_removal_of(uint16_t port);
