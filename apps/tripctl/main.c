@@ -18,6 +18,7 @@ static const struct {
 	{"add", tripctl_add},
 	{"set", tripctl_set},
 	{"count", tripctl_count},
+	{"also", tripctl_also},
 	{"when", tripctl_when},
 };
 

@@ -87,6 +87,21 @@ def it_sleeps_until_something_fires(bed):
     alone(bed)
 
 
+def it_counts_what_others_count(bed):
+    """With `also`, and takes nothing from them; without it, what they match first is theirs."""
+    bed.open(huge=True).tell('receive 53 1')
+    equal(bed.run('also', 'count', 'x port 0 pattern eth / end', '--timeout', '1ms'), (0, 'x: 0 packets, 0 bytes\n', ''), 'also')
+    others = start(bed, 'count', DNS)
+    late = start(bed, 'count', 'late port 0 pattern udp dst is 53 / end', n=2)
+    extra = start(bed, 'also', 'count extra port 0 pattern udp / end', ';', 'when extra.packets >= 30 log', n=3)
+    bed.tell('receive 53 20', 'receive 54 10')
+    equal(bed.finish(extra), (0, 'extra.packets reached 30, now 30: log\nextra: 30 packets, 1260 bytes\n', ''), 'the extra one')
+    for process, text in (late, 'late: 0 packets, 0 bytes\n'), (others, 'dns: 20 packets, 840 bytes\n'):
+        process.send_signal(signal.SIGINT)
+        equal(bed.finish(process), (-signal.SIGINT, text, ''), 'the end')
+    alone(bed)
+
+
 def several_patterns_are_one_count(bed):
     bed.open(huge=True).tell('receive 53 1')
     process = start(bed, 'count', 'x port 0 pattern udp dst range 1000 - 1002 / end', ';',
@@ -129,4 +144,5 @@ def what_is_refused_is_said(bed):
 
 
 main(it_counts_until_it_is_told_to_end, ports_have_names, it_drops_at_a_threshold, it_sleeps_until_something_fires, several_patterns_are_one_count,
+     it_counts_what_others_count,
      killed_it_leaves_nothing, the_end_of_the_primary_ends_it, what_is_refused_is_said)

@@ -134,18 +134,17 @@ tripctl_options_global(struct tripctl *ctl, int argc, char **argv)
 		       "Commands:\n"
 		       "  list [KIND...]     counters, works, flows, processes, lcores, domain\n"
 		       "  wait NAME VALUE    until a counter has reached a value\n"
-		       "  top                live: values, rates, what is missing to the next "
-		       "threshold\n"
+		       "  top                live: values, rates, what is to go\n"
 		       "  add NAME VALUE     adds to a counter\n"
 		       "  set NAME VALUE     sets a counter\n"
 		       "  count STATEMENT    counts packets as the rules say\n"
-		       "  when STATEMENT     does what the rules say when a counter or the time "
-		       "has come so far\n"
+		       "  also STATEMENT     likewise, what others count, too\n"
+		       "  when STATEMENT     acts at a value or a time, as the rules say\n"
 		       "\n"
 		       "tripctl COMMAND --help has the words of each. list, wait and top ask over "
 		       "the "
 		       "domain's socket and need neither hugepages nor privilege; add, set, "
-		       "count and when attach as a secondary process. See tripctl(1).",
+		       "count, also and when attach as a secondary process. See tripctl(1).",
 		.children = tripctl_options_shared,
 	};
 	struct global global = {.ctl = ctl};

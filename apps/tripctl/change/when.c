@@ -330,28 +330,40 @@ tripctl_when(struct tripctl *ctl, int argc, char **argv)
 	return run_statements(ctl, &argp, word, argc, argv);
 }
 
+static const struct argp count_argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "NAME port N [...] pattern ITEM / ... / end [actions ...] [';' STATEMENT]...",
+	.doc = "Counts what a \"count\" of the rules language says, on a port of the primary, "
+	       "until "
+	       "it is told to end, or everything has fired that \"when\" says behind it. Writes "
+	       "what it has counted at the end. What another count matches first, counts there "
+	       "only; "
+	       "\"tripctl also count\" counts it here, too."
+	       "\v"
+	       "  tripctl count dns port 0 pattern eth / ipv4 / udp dst is 53 / end ';' when "
+	       "'dns.packets >= 10k' drop dns\n"
+	       "\n"
+	       "Exit code: 0; 1: the port's engine refuses it; 2: the statement is wrong; 3: there "
+	       "is no such port or counter; 4: the time is over; 5: the primary has ended.",
+	.children = tripctl_options_shared,
+};
+
 int
 tripctl_count(struct tripctl *ctl, int argc, char **argv)
 {
-	static const struct argp argp = {
-		.options = options,
-		.parser = parse,
-		.args_doc = "NAME port N [...] pattern ITEM / ... / end [actions ...] [';' "
-			    "STATEMENT]...",
-		.doc = "Counts what a \"count\" of the rules language says, on a port of the "
-		       "primary, until it is told to end, or everything has fired that \"when\" "
-		       "says behind it. Writes what it has counted at the end."
-		       "\v"
-		       "  tripctl count dns port 0 pattern eth / ipv4 / udp dst is 53 / end ';' "
-		       "when "
-		       "'dns.packets >= 10k' drop dns\n"
-		       "\n"
-		       "Exit code: 0; 1: the port's engine refuses it; 2: the statement is wrong; "
-		       "3: there is no such port or counter; 4: the time is over; 5: the primary "
-		       "has ended.",
-		.children = tripctl_options_shared,
-	};
 	static char word[] = "count";
 
+	return run_statements(ctl, &count_argp, word, argc, argv);
+}
+
+int
+tripctl_also(struct tripctl *ctl, int argc, char **argv)
+{
+	static char word[] = "also";
+	struct argp argp = count_argp;
+
+	argp.args_doc = "count NAME port N [...] pattern ITEM / ... / end [actions ...] [';' "
+			"STATEMENT]...";
 	return run_statements(ctl, &argp, word, argc, argv);
 }
