@@ -108,6 +108,31 @@ a_line_ends_between_its_parts(void **state)
 	}
 }
 
+/* Whether it polls, two readings tell. */
+static void
+a_home_polls_or_does_not(void **state)
+{
+	struct tripctl_view view = {.latest = 1};
+	char line[TRIPCTL_VIEW_LINE];
+
+	view.samples[1].n_homes = 1;
+	view.samples[1].at_ns = 2;
+	view.samples[1].homes[0] = (struct trip_client_home){
+		.lcore = 2, .iterations = 200, .busy_iterations = 1, .longest_iteration_ns = 5};
+	tripctl_view_home(&view, 0, TRIPCTL_VIEW_LINE - 1, line);
+	assert_string_equal(line, "home 0 lcore 2: 0 pending, - fired/s, longest 5 ns");
+	view.samples[0] = view.samples[1];
+	view.samples[0].at_ns = 1;
+	tripctl_view_home(&view, 0, TRIPCTL_VIEW_LINE - 1, line);
+	assert_string_equal(
+		line, "home 0 lcore 2: not polling, 0 pending, 0 fired/s, longest 5 ns");
+	view.samples[0].homes[0].iterations = 100;
+	view.samples[0].homes[0].busy_iterations = 0;
+	tripctl_view_home(&view, 0, TRIPCTL_VIEW_LINE - 1, line);
+	assert_string_equal(line,
+		"home 0 lcore 2: polling, 1.0% with work, 0 pending, 0 fired/s, longest 5 ns");
+}
+
 static void
 a_row_has_whole_numbers(void **state)
 {
@@ -145,6 +170,7 @@ main(void)
 		cmocka_unit_test(times_have_seven_columns),
 		cmocka_unit_test(numbers_have_six_columns),
 		cmocka_unit_test(a_line_ends_between_its_parts),
+		cmocka_unit_test(a_home_polls_or_does_not),
 		cmocka_unit_test(a_row_has_whole_numbers),
 	};
 

@@ -222,18 +222,21 @@ tripctl_view_home(
 	const struct trip_client_home *before = home_before(view, home->index);
 	double seconds = tripctl_sample_seconds(tripctl_view_before(view), tripctl_view_now(view));
 	char lcore[24] = "", pending[TRIPCTL_TEXT_NUMBER], fired[TRIPCTL_TEXT_NUMBER] = "-";
-	char longest[TRIPCTL_TEXT_NUMBER], polling[48] = "not polling";
+	/* Two readings tell it; after the first it is not known. */
+	char longest[TRIPCTL_TEXT_NUMBER], polling[48] = "";
 
 	if (home->lcore != UINT32_MAX)
 		snprintf(lcore, sizeof(lcore), " lcore %" PRIu32, home->lcore);
 	if (before != NULL && home->fired >= before->fired)
 		tripctl_text_short((double)(home->fired - before->fired) / seconds, fired);
-	if (before != NULL && home->iterations > before->iterations)
-		snprintf(polling, sizeof(polling), "polling, %.1f%% with work",
+	if (before != NULL && home->iterations == before->iterations)
+		strcpy(polling, "not polling, ");
+	else if (before != NULL)
+		snprintf(polling, sizeof(polling), "polling, %.1f%% with work, ",
 			100 * (double)(home->busy_iterations - before->busy_iterations) /
 				(double)(home->iterations - before->iterations));
 	snprintf(line, TRIPCTL_VIEW_LINE,
-		"home %" PRIu32 "%s: %s, %s pending, %s fired/s, longest %s", home->index, lcore,
+		"home %" PRIu32 "%s: %s%s pending, %s fired/s, longest %s", home->index, lcore,
 		polling, tripctl_text_short((double)home->pending, pending), fired,
 		tripctl_text_time(home->longest_iteration_ns, longest));
 	cut(line, width);
