@@ -236,6 +236,19 @@ def an_interface_that_is_given_is_used(bench):
         end(bench, process)
 
 
+def ports_that_are_missing_are_told(bench):
+    """In one line, with the interfaces that the others are on."""
+    make_network()
+    for words, rules, said in (
+            (('--iface', 'in0', '--ports', '1'), RULES,
+             'port 1 does not exist; the ports are 0 (net_af_packet0, in0): correct --ports or --pair, or add an --iface'),
+            (('--iface', 'in0', '--iface', 'in1'), RULES.replace('port 0', 'port out0'),
+             'no port is on the interface out0; --iface out0 makes one (line 1 of the rules); the ports are '
+             '0 (net_af_packet0, in0), 1 (net_af_packet1, in1): correct the rules')):
+        code, _, err = bench.finish(start(bench, *words, rules=rules))
+        equal((code, err), (2, f'tripd: {said}\n'), f'exit code and stderr of {words}')
+
+
 def the_default_route_is_not_taken(bench):
     make_network()
     ip('link add bridge0 type bridge')
@@ -358,4 +371,4 @@ if __name__ == '__main__':
          rules_call_ports_by_their_interfaces, an_interface_that_is_given_is_used,
          an_interface_that_is_down_is_told,
          a_removal_does_not_end_well, an_interface_that_is_removed_is_told,
-         the_default_route_is_not_taken, an_interface_is_one_port, no_words_are_needed)
+         ports_that_are_missing_are_told, the_default_route_is_not_taken, an_interface_is_one_port, no_words_are_needed)

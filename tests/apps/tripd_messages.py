@@ -124,17 +124,17 @@ def report_unwritable(bench):
 
 
 def port_missing(bench):
-    says(bench, USAGE, r'port 3 does not exist \(line 2 of the rules names it\); 0 \(net_pcap0\) does: correct the rules$',
+    says(bench, USAGE, r'port 3 does not exist \(line 2 of the rules names it\); the ports are 0 \(net_pcap0\): correct the rules$',
          *bench.eal(pcap_port(bench)), *rules(bench, RULES + RULES.replace('port 0', 'port 3')
                                               .replace('dns', 'other').replace('53', '54')))
-    says(bench, USAGE, r'port 1 does not exist; 0 \(net_pcap0\) does: correct --ports or --pair$',
+    says(bench, USAGE, r'port 1 does not exist; the ports are 0 \(net_pcap0\): correct --ports or --pair$',
          *bench.eal(pcap_port(bench)), *rules(bench), '--ports', '1')
     for port, says_what in (('lo', 'no port is on the interface lo; --iface lo makes one'),
                             ('name "net_pcap7"', 'no port is named "net_pcap7"'),
                             ('mac 02:00:00:00:00:0a', 'no port has the address 02:00:00:00:00:0a')):
-        says(bench, USAGE, says_what + r' \(line 1 of the rules\); 0 \(net_pcap0\) does: correct the rules',
+        says(bench, USAGE, says_what + r' \(line 1 of the rules\); the ports are 0 \(net_pcap0\): correct the rules',
              *bench.eal(pcap_port(bench)), *rules(bench, f'count c port {port} pattern eth / end\n'))
-    says(bench, USAGE, 'port 0 does not exist.*none does: use a network interface by --iface NAME', *bench.eal(), *rules(bench))
+    says(bench, USAGE, 'port 0 does not exist.*there is none: use a network interface by --iface NAME', *bench.eal(), *rules(bench))
 
 
 def devices_missing(bench):

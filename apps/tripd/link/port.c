@@ -52,11 +52,13 @@ tripd_port_check(const struct tripd_plan *plan, const struct tripd_options *opti
 {
 	unsigned int i;
 
-	for (i = 0; i < plan->n_ports; i++) {
+	/* All of them first: what is asked below of one is asked beside the others. */
+	for (i = 0; i < plan->n_ports; i++)
 		if (!rte_eth_dev_is_valid_port(plan->ports[i].id)) {
 			tripd_resolve_missing(plan->ports[i].id, rules, options->n_ifaces > 0);
 			return TRIPD_EXIT_USAGE;
 		}
+	for (i = 0; i < plan->n_ports; i++) {
 		if (!options->force && check_route(plan, &plan->ports[i]) != 0)
 			return TRIPD_EXIT_USAGE;
 		if (tripd_link_check(plan, plan->ports[i].id) != 0)

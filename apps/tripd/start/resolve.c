@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ports that rules and options ask for, and what is said where there are none. */
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,17 +21,23 @@ tripd_resolve_device(uint16_t port, char name[RTE_ETH_NAME_MAX_LEN])
 static void
 say_ports(const char *what_helps)
 {
-	char name[RTE_ETH_NAME_MAX_LEN];
+	char name[RTE_ETH_NAME_MAX_LEN], ifname[IF_NAMESIZE];
+	struct rte_eth_dev_info info;
 	unsigned int n = 0;
 	uint16_t port;
 
-	RTE_ETH_FOREACH_DEV (port)
-		fprintf(stderr, "%s %u (%s)", n++ == 0 ? ";" : ",", port,
+	RTE_ETH_FOREACH_DEV (port) {
+		fprintf(stderr, "%s %u (%s", n++ == 0 ? "; the ports are" : ",", port,
 			tripd_resolve_device(port, name));
+		if (rte_eth_dev_info_get(port, &info) == 0 &&
+			if_indextoname(info.if_index, ifname) != NULL)
+			fprintf(stderr, ", %s", ifname);
+		fputc(')', stderr);
+	}
 	if (n > 0)
-		fprintf(stderr, " %s: %s\n", n == 1 ? "does" : "do", what_helps);
+		fprintf(stderr, ": %s\n", what_helps);
 	else
-		fprintf(stderr, "; none does: use a network interface by --iface NAME, bind a "
+		fprintf(stderr, "; there is none: use a network interface by --iface NAME, bind a "
 				"device with dpdk-devbind.py, or add one such as --vdev net_tap0 "
 				"before --\n");
 }
