@@ -160,7 +160,8 @@ def processors_missing(bench):
     many = os.sysconf('SC_NPROCESSORS_CONF') + 3
     for words in (('-l', f'{have[0]},{many}'), (f'-l{have[0]}-{many}', ), ('--lcores', f'0@{have[0]},1@({have[0]},{many})'),
                   (f'--lcores=0@{have[0]},(1-2)@{many}', ), ('-c', hex(1 << many | 1 << have[0]))):
-        says(bench, USAGE, rf'^tripd: -(l|c|-lcores) \S+: this process has no CPU \S*{many}; its CPUs are {have[0]}\b', *words,
+        says(bench, USAGE, rf'^tripd: -(l|c|-lcores) \S+: this process has no CPU \S*{many}; its CPUs are {have[0]}\b.*; lcores '
+             rf'may share them: --lcores 0@{have[0]},1@{have[0]},2@\d+$', *words,
              '--no-pci', '--no-huge', '-m', '96', '--vdev', pcap_port(bench), '--', *rules(bench))
     # What a test of ours does not know, EAL says, and the first line of that is it.
     # EAL 25.11 says no more of a wrong list than that it is wrong.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tripd.8 has every option, with the default that `tripd --help` names, and every number among its limits is
-that of the code."""
+that of the code. Both manuals name the version that they are of."""
 import os
 import re
 import subprocess
@@ -86,11 +86,20 @@ def check_options(manual, known):
             complain(f'the default of --{name} is {known.get(constant)}, not {default[1]}')
 
 
+def check_version():
+    version = subprocess.run([TRIPD, '--version'], capture_output=True, text=True, check=True).stdout
+    major, minor = re.match(r'tripd (\d+)\.(\d+)', version).groups()
+    for page in 'tripd/tripd.8', 'tripctl/tripctl.1':
+        if f'"Tripline {major}.{minor}"' not in read(page):
+            complain(f'{page} is not of {version.strip()}')
+
+
 def main():
     manual = read('tripd', 'tripd.8')
     known = constants()
     check_limits(manual, known)
     check_options(manual, known)
+    check_version()
     print(f'{failures} failures')
     sys.exit(failures > 0)
 

@@ -104,6 +104,19 @@ may_run_on(int cpu)
 	return sched_setaffinity(0, sizeof(one), &one) == 0;
 }
 
+/* Of a set that is not empty. */
+static void
+say_shared(const cpu_set_t *set)
+{
+	int first = 0, last = CPU_SETSIZE - 1;
+
+	while (!CPU_ISSET(first, set))
+		first++;
+	while (!CPU_ISSET(last, set))
+		last--;
+	fprintf(stderr, "; lcores may share them: --lcores 0@%d,1@%d,2@%d\n", first, first, last);
+}
+
 int
 tripd_cpus_check(const struct tripd_words *words)
 {
@@ -122,9 +135,10 @@ tripd_cpus_check(const struct tripd_words *words)
 	CPU_XOR(&missing, &missing, &there);
 	if (CPU_COUNT(&missing) == 0)
 		return 0;
-	fprintf(stderr, "tripd: %s %s: this process has no CPU %s; its CPUs are %s\n",
+	fprintf(stderr, "tripd: %s %s: this process has no CPU %s; its CPUs are %s",
 		words->lcores_option, words->lcores, tripd_cpus_text(&missing, lacking),
 		tripd_cpus_text(&there, having));
+	say_shared(&there);
 	return TRIPD_EXIT_USAGE;
 }
 
