@@ -2,7 +2,9 @@
 """What was lost before it could be counted is told, to the frame: tripd is stopped while more is sent than
 its port can hold; what it then counts, and what it says is missing, are together what was sent.
 """
-from tripd_iface import ip, make_network, opened
+import ctypes
+
+from tripd_iface import CLONE_NEWNET, ip, make_network, opened
 from tripd_queues import said_of_tripd
 from tripd_test import *
 
@@ -72,6 +74,39 @@ def by_a_tap(bench):
     lose(bench, lambda: opened('tap0'), 5000, *bench.eal('net_tap0,iface=tap0'))
 
 
+def a_tap_that_is_moved_has_lost_what_it_had(bench):
+    """Its interface is gone from tripd's network, and with it the kernel's count, which was none of 0 before."""
+    make_network()
+    if not os.access('/dev/net/tun', os.R_OK | os.W_OK):
+        raise Skip('a tap takes /dev/net/tun')
+    ip('tuntap add dev tap0 mode tap multi_queue')
+    ip('link set tap0 arp off up')
+    with opened('tap0') as sender:
+        for _ in range(5):
+            sender.send(FRAME)
+    path = bench.file('sock')
+    process = bench.start(*bench.eal('net_tap0,iface=tap0'), '--rules', bench.file('rules', RULES), '--report',
+                          bench.file('report'), '--socket', path)
+    bench.wait_for_line(process, '0 flows are counted in hardware')
+    process.send_signal(signal.SIGSTOP)
+    with opened('tap0') as sender:
+        for _ in range(5000):
+            sender.send(FRAME)
+    process.send_signal(signal.SIGCONT)
+    wait_until('telling it', lambda: accounted_for(bench, path) >= 5000)
+    missing = values(bench, path)['port0.uncounted']
+    other = bench.track(subprocess.Popen(['sleep', 'infinity'],
+                                         preexec_fn=lambda: ctypes.CDLL(None).unshare(CLONE_NEWNET)))
+    ip(f'link set tap0 netns {other.pid}')
+    process.send_signal(signal.SIGTERM)
+    code, out, err = bench.finish(process)
+    equal((code, said_of_tripd(err)), (0, []), 'exit code and stderr')
+    with open(bench.file('report'), encoding='utf-8') as file:
+        equal(json.load(file)['ports'][0]['uncounted']['missed'], missing, 'missed')
+    equal(out.splitlines()[-1],
+          f'port 0: the counts are short of frames: {missing} dropped before they were read', 'the last line')
+
+
 def what_is_not_sent_is_told(bench):
     """Frames that are longer than the other interface takes are counted, and said not to be sent."""
     make_network()
@@ -99,4 +134,5 @@ def what_is_not_sent_is_told(bench):
 
 
 if __name__ == '__main__':
-    main(by_a_packet_socket, by_an_xdp_socket, by_a_tap, what_is_not_sent_is_told)
+    main(by_a_packet_socket, by_an_xdp_socket, by_a_tap, a_tap_that_is_moved_has_lost_what_it_had,
+         what_is_not_sent_is_told)

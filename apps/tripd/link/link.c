@@ -231,26 +231,30 @@ tripd_link_send(struct tripd_link *link, struct rte_mbuf **pkts, uint16_t n)
 				    : rte_eth_tx_burst(link->port, 0, pkts, n);
 }
 
-/* Since ever. */
+/* Since ever. A device that was removed does not answer, nor is a tap's interface found that was
+ * moved to another network: what they said last stays, as no loss is undone. */
 static void
 read_losses(struct tripd_link *link, struct tripd_losses *losses)
 {
-	struct rte_eth_stats stats = {0};
+	struct rte_eth_stats stats;
 
 	*losses = (struct tripd_losses){0};
 	if (link->socket != NULL) {
 		tripd_packet_socket_losses(link->socket, losses);
 		return;
 	}
-	losses->unfinished = atomic_load_explicit(&link->unfinished, memory_order_relaxed);
-	if (rte_eth_stats_get(link->port, &stats) == 0) {
-		losses->missed = stats.imissed;
-		losses->no_buffer = stats.rx_nombuf;
-		losses->errors = stats.ierrors;
-	}
+	if (rte_eth_stats_get(link->port, &stats) == 0)
+		link->by_driver = (struct tripd_losses){
+			.missed = stats.imissed,
+			.no_buffer = stats.rx_nombuf,
+			.errors = stats.ierrors,
+		};
 	/* What its kernel sends is what we receive. */
 	if (link->tap[0] != '\0')
-		losses->missed += tripd_interface_unsent(link->tap);
+		tripd_interface_unsent(link->tap, &link->unsent);
+	*losses = link->by_driver;
+	losses->missed += link->unsent;
+	losses->unfinished = atomic_load_explicit(&link->unfinished, memory_order_relaxed);
 }
 
 int

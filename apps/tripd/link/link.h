@@ -36,6 +36,9 @@ struct tripd_link {
 	bool enabled;
 	/* Of a tap: its kernel counts what it had to drop. Else empty. */
 	char tap[TRIPD_IFNAME_MAX];
+	/* What its driver and the kernel of a tap said when they were last asked and did answer. */
+	struct tripd_losses by_driver;
+	uint64_t unsent;
 	/* What was lost before it was started. */
 	struct tripd_losses before;
 };

@@ -48,25 +48,26 @@ tripd_interface_queues(const char *ifname, const char **word)
 	return n > 0 ? n : 1;
 }
 
-uint64_t
-tripd_interface_unsent(const char *ifname)
+bool
+tripd_interface_unsent(const char *ifname, uint64_t *unsent)
 {
 	char line[512], name[IF_NAMESIZE];
-	uint64_t dropped = 0;
+	uint64_t dropped;
+	bool found = false;
 	/* That of this thread's network; sysfs is that of whoever mounted it. */
 	FILE *file = fopen("/proc/thread-self/net/dev", "r");
 
 	if (file == NULL)
-		return 0;
-	while (fgets(line, sizeof(line), file) != NULL)
-		if (sscanf(line, " %15[^:]: %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %" SCNu64,
-			    name, &dropped) == 2 &&
-			strcmp(name, ifname) == 0)
-			break;
-		else
-			dropped = 0;
+		return false;
+	while (!found && fgets(line, sizeof(line), file) != NULL)
+		found = sscanf(line,
+				" %15[^:]: %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %" SCNu64,
+				name, &dropped) == 2 &&
+			strcmp(name, ifname) == 0;
 	fclose(file);
-	return dropped;
+	if (found)
+		*unsent = dropped;
+	return found;
 }
 
 bool

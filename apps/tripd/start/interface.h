@@ -11,8 +11,9 @@
  */
 unsigned int tripd_interface_queues(const char *ifname, const char **word);
 
-/* Frames that the kernel was to send by it, and dropped. */
-uint64_t tripd_interface_unsent(const char *ifname);
+/* Reads how many frames the kernel was to send by it, and dropped. Returns whether it is in this
+ * network; where it is not, `unsent` stays. */
+bool tripd_interface_unsent(const char *ifname, uint64_t *unsent);
 
 /* Is it one end of a veth? */
 bool tripd_interface_is_veth(const char *ifname);
