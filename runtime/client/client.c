@@ -20,6 +20,8 @@
 #define WATCHES_MAX 64
 /* How long a list that is being changed is asked for again. */
 #define AGAIN_MS 1000
+/* Linux has none above. */
+#define ERRNO_MAX 4095
 
 struct trip_client {
 	int socket;
@@ -100,7 +102,9 @@ check_reply(struct trip_client *client, enum trip_protocol_type type, size_t siz
 {
 	const struct trip_protocol_head *head = &client->reply.head;
 
-	if (size < sizeof(*head) || head->magic != TRIP_PROTOCOL_MAGIC || head->size != size)
+	/* What is no negative errno would be taken for a number of records, or for none at all. */
+	if (size < sizeof(*head) || head->magic != TRIP_PROTOCOL_MAGIC || head->size != size ||
+		head->error > 0 || head->error < -ERRNO_MAX)
 		return trip_error_set(EPROTO, "client: the socket is none of Tripline's");
 	if (head->error != 0) {
 		client->reply.answer.sentence[sizeof(client->reply.answer.sentence) - 1] = 0;

@@ -401,6 +401,11 @@ no_answer_is_believed(void **state)
 	reply.head.error = -EIO;
 	assert_int_equal(ask_stranger(&reply, sizeof(reply)), -EIO);
 	assert_true(strlen(trip_error_message()) < 256);
+	/* None of an errno would be taken for a number of records. */
+	reply.head.error = 1000;
+	assert_int_equal(ask_stranger(&reply, sizeof(reply)), -EPROTO);
+	reply.head.error = INT32_MIN;
+	assert_int_equal(ask_stranger(&reply, sizeof(reply)), -EPROTO);
 }
 
 int
