@@ -129,7 +129,8 @@ receive(struct trip_client *client, enum trip_protocol_type type, bool wait, int
 	struct msghdr msg = {.msg_iov = &part,
 		.msg_iovlen = 1,
 		.msg_control = &control,
-		.msg_controllen = sizeof(control)};
+		/* Without the padding, which has room for a second one. */
+		.msg_controllen = CMSG_LEN(sizeof(int))};
 	bool reset = false;
 	ssize_t size;
 	int error;
@@ -399,8 +400,11 @@ trip_client_watch(struct trip_client *client, uint64_t id, uint32_t *watch, int 
 	if (error != 0)
 		return error;
 	*watch = client->reply.answer.watching.watch;
-	if (*fd < 0 || *watch >= WATCHES_MAX || client->fds[*watch] >= 0)
+	if (*fd < 0 || *watch >= WATCHES_MAX || client->fds[*watch] >= 0) {
+		if (*fd >= 0)
+			close(*fd);
 		return trip_error_set(EMFILE, "client: the descriptor of the watch did not arrive");
+	}
 	client->fds[*watch] = *fd;
 	return 0;
 }
@@ -426,8 +430,11 @@ int
 trip_client_unwatch(struct trip_client *client, uint32_t watch)
 {
 	const struct trip_protocol_unwatch unwatch = {.watch = watch};
-	int error = ask(client, TRIP_PROTOCOL_UNWATCH, &unwatch, sizeof(unwatch));
+	int error;
 
+	if (watch >= WATCHES_MAX || client->fds[watch] < 0)
+		return trip_error_set(ENOENT, "watch %" PRIu32 ": there is none", watch);
+	error = ask(client, TRIP_PROTOCOL_UNWATCH, &unwatch, sizeof(unwatch));
 	if (error != 0)
 		return error;
 	close(client->fds[watch]);

@@ -202,24 +202,33 @@ close_lingering(const int ends[2])
 	close(ends[0]);
 }
 
-/* So many bytes of a message, and a descriptor. */
+#define COPIES_MAX 4
+
+/* So many bytes of a message, and so many copies of a descriptor, which stays open. */
 static void
-send_with(int to, const void *bytes, size_t size, int fd)
+send_copies(int to, const void *bytes, size_t size, int fd, unsigned int n)
 {
 	union {
 		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
+		char bytes[CMSG_SPACE(COPIES_MAX * sizeof(int))];
 	} control = {.head = {.cmsg_level = SOL_SOCKET,
 			     .cmsg_type = SCM_RIGHTS,
-			     .cmsg_len = CMSG_LEN(sizeof(int))}};
+			     .cmsg_len = CMSG_LEN(n * sizeof(int))}};
 	struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = size};
 	struct msghdr msg = {.msg_iov = &part,
 		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control.bytes)};
+		.msg_control = n > 0 ? &control : NULL,
+		.msg_controllen = n > 0 ? CMSG_SPACE(n * sizeof(int)) : 0};
 
-	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	for (unsigned int i = 0; i < n; i++)
+		memcpy(CMSG_DATA(&control.head) + i * sizeof(fd), &fd, sizeof(fd));
 	assert_int_equal(sendmsg(to, &msg, MSG_NOSIGNAL), size);
+}
+
+static void
+send_with(int to, const void *bytes, size_t size, int fd)
+{
+	send_copies(to, bytes, size, fd, 1);
 	close(fd);
 }
 
@@ -338,6 +347,8 @@ struct stranger {
 	/* What it answers. */
 	const void *bytes;
 	size_t size;
+	/* Copies of a descriptor that go along with it. */
+	unsigned int n_fds;
 };
 
 static void *
@@ -348,16 +359,16 @@ answer_strangely(void *arg)
 	struct socket_message raw;
 
 	assert_true(recv(fd, &raw, sizeof(raw), 0) > 0);
-	assert_int_equal(send(fd, stranger->bytes, stranger->size, MSG_NOSIGNAL), stranger->size);
+	send_copies(fd, stranger->bytes, stranger->size, stranger->listener, stranger->n_fds);
 	close(fd);
 	return NULL;
 }
 
 static int
-ask_stranger(const struct trip_protocol_reply *reply, size_t size)
+ask_stranger_with(const struct trip_protocol_reply *reply, size_t size, unsigned int n_fds)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	struct stranger stranger = {.bytes = reply, .size = size};
+	struct stranger stranger = {.bytes = reply, .size = size, .n_fds = n_fds};
 	struct trip_client *other;
 	pthread_t thread;
 	int error;
@@ -375,6 +386,12 @@ ask_stranger(const struct trip_protocol_reply *reply, size_t size)
 	close(stranger.listener);
 	unlink(address.sun_path);
 	return error;
+}
+
+static int
+ask_stranger(const struct trip_protocol_reply *reply, size_t size)
+{
+	return ask_stranger_with(reply, size, 0);
 }
 
 /* Who serves the path of a socket need not be a primary. */
@@ -408,6 +425,23 @@ no_answer_is_believed(void **state)
 	assert_int_equal(ask_stranger(&reply, sizeof(reply)), -EPROTO);
 }
 
+static void
+descriptors_that_come_with_an_answer_are_closed(void **state)
+{
+	static struct trip_protocol_reply reply;
+	const size_t size = sizeof(reply.head) + offsetof(struct trip_protocol_records, record) +
+			    sizeof(struct trip_client_domain);
+	unsigned int fds = socket_count_fds();
+
+	reply.head = socket_head(TRIP_PROTOCOL_LIST, size - sizeof(reply.head));
+	reply.answer.records.cursor = TRIP_PROTOCOL_END;
+	reply.answer.records.count = 1;
+	for (unsigned int n = 0; n <= COPIES_MAX; n++) {
+		assert_int_equal(ask_stranger_with(&reply, size, n), 0);
+		assert_int_equal(socket_count_fds(), fds);
+	}
+}
+
 int
 main(void)
 {
@@ -419,6 +453,7 @@ main(void)
 		cmocka_unit_test(descriptors_that_linger_hold_up_nobody),
 		SOCKET_TEST(slow_clients_keep_nobody_waiting),
 		SOCKET_TEST(no_answer_is_believed),
+		SOCKET_TEST(descriptors_that_come_with_an_answer_are_closed),
 	};
 
 	return socket_run(tests);
