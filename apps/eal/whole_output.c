@@ -17,16 +17,23 @@ has_reader(void)
 	return poll(&out, 1, 0) < 1 || (out.revents & (POLLERR | POLLHUP)) == 0;
 }
 
+int
+whole_output_check(const char *program, int code)
+{
+	/* Both: what was written before may have failed already. */
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || !has_reader())
+		return code;
+	fprintf(stderr, "%s: what it says cannot be written\n", program);
+	return code != 0 ? code : 1;
+}
+
 static void
 check(int code, void *arg)
 {
-	const char *program = arg;
+	int whole = whole_output_check(arg, code);
 
-	/* Both: what was written before may have failed already. */
-	if ((fflush(stdout) == 0 && !ferror(stdout)) || !has_reader())
-		return;
-	fprintf(stderr, "%s: what it says cannot be written\n", program);
-	_exit(code != 0 ? code : 1);
+	if (whole != code)
+		_exit(whole);
 }
 
 void

@@ -8,4 +8,7 @@
  */
 void whole_output_watch(const char *program);
 
+/* The same where the program ends by _exit(), which asks nobody. Returns the code to do so with. */
+int whole_output_check(const char *program, int code);
+
 #endif

@@ -65,14 +65,20 @@ def what_is_to_be_logged_is_listed(bench):
     end(bench, process)
 
 
-def start_shared(bench, *words):
+def launch_shared(bench, *words, **options):
     """A run that others can attach to, with its memory in hugepages; and where its socket is."""
     directory, path = '/dev/hugepages', bench.file('tripd.sock')
     if os.getuid() != 0 or not os.path.ismount(directory):
         raise Skip('to attach takes hugepages and root')
     process = bench.start(
         *bench.eal('net_null0', memory=('-m', '64', '--huge-dir', directory, '--base-virtaddr=0x200000000000')),
-        '--rules', bench.file('rules', RULES), '--socket', path, *words)
+        '--rules', bench.file('rules', RULES), '--socket', path, *words, **options)
+    return process, path
+
+
+def start_shared(bench, *words):
+    """Such a run, when it counts."""
+    process, path = launch_shared(bench, *words)
     try:
         bench.wait_for_line(process, '0 flows are counted in hardware')
     except AssertionError as error:
@@ -80,6 +86,20 @@ def start_shared(bench, *words):
             raise Skip(str(error)) from error
         raise
     return process, path
+
+
+def attach(bench, process, path):
+    """A process that has one of its counters, and work on it."""
+    attached = start_tripctl(bench, '--socket', path, 'when', 'dns.packets >= 1T', 'log')
+
+    def found():
+        assert attached.poll() is None, attached.communicate()
+        code, out, _ = look(bench, '--socket', path, '--json', 'list', 'processes', 'works')
+        told = json.loads(out) if code == 0 else {'processes': [], 'works': []}
+        return any(one['found'] > 0 for one in told['processes']) and len(told['works']) > 2
+
+    wait_until('an attached process that has work', found)
+    return attached
 
 
 def no_page_is_left(bench):
@@ -98,15 +118,7 @@ def attached_processes_are_no_error(bench):
     report = bench.file('report')
     try:
         process, path = start_shared(bench, '--report', report)
-        attached = start_tripctl(bench, '--socket', path, 'when', 'dns.packets >= 1T', 'log')
-
-        def found():
-            assert attached.poll() is None, attached.communicate()
-            code, out, _ = look(bench, '--socket', path, '--json', 'list', 'processes', 'works')
-            told = json.loads(out) if code == 0 else {'processes': [], 'works': []}
-            return any(one['found'] > 0 for one in told['processes']) and len(told['works']) > 2
-
-        wait_until('an attached process that has work', found)
+        attached = attach(bench, process, path)
         process.send_signal(signal.SIGTERM)
         code, out, err = bench.finish(process)
         equal((code, beside_vain(err)), (0, ''), 'exit code and stderr')
@@ -116,6 +128,28 @@ def attached_processes_are_no_error(bench):
         code, _, err = bench.finish(attached)
         equal(code, 5, 'exit code of the attached one')
         equal(err, f'tripctl: the primary, process {process.pid}, has ended\n', 'what it says')
+    finally:
+        remove_pages(bench.prefix)
+
+
+def a_full_disk_is_an_error_beside_attached_processes(bench):
+    """It ends by another way than alone."""
+    try:
+        with open('/dev/full', 'w', encoding='utf-8') as full:
+            process, path = launch_shared(bench, stdout=full)
+
+        def counts():
+            code, out, _ = look(bench, '--socket', path, '--json', 'list', 'works')
+            return process.poll() is not None or (code == 0 and len(json.loads(out)['works']) > 1)
+
+        wait_until('its rules at work', counts)
+        if process.poll() is not None:
+            raise Skip(process.communicate()[1])
+        attached = attach(bench, process, path)
+        process.send_signal(signal.SIGTERM)
+        code, _, err = bench.finish(process)
+        equal((code, beside_vain(err)), (1, 'tripd: what it says cannot be written\n'), 'exit code and stderr')
+        equal(bench.finish(attached)[0], 5, 'exit code of the attached one')
     finally:
         remove_pages(bench.prefix)
 
@@ -168,6 +202,6 @@ def what_is_wrong_is_said(bench):
     assert 'no/such/folder' in err, err
 
 
-main(tripctl_sees_what_the_rules_say, what_is_to_be_logged_is_listed, no_page_is_left,
-     attached_processes_are_no_error, there_is_room_for_live_rules,
-     the_socket_has_its_group_and_mode, it_may_have_none, what_is_wrong_is_said)
+main(tripctl_sees_what_the_rules_say, what_is_to_be_logged_is_listed, no_page_is_left, attached_processes_are_no_error,
+     a_full_disk_is_an_error_beside_attached_processes, there_is_room_for_live_rules, the_socket_has_its_group_and_mode,
+     it_may_have_none, what_is_wrong_is_said)

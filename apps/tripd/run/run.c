@@ -35,6 +35,7 @@
 #include "rules.h"
 #include "run.h"
 #include "view.h"
+#include "whole_output.h"
 
 #define WAIT_MS 20
 
@@ -344,6 +345,7 @@ static _Noreturn void
 leave(struct tripd_run *run, int code)
 {
 	fprintf(run->out, "other processes are attached: they are told of the end\n");
+	code = whole_output_check("tripd", code);
 	fflush(NULL);
 	if (run->ended)
 		end_by_signal();
