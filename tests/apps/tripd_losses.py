@@ -3,6 +3,7 @@
 its port can hold; what it then counts, and what it says is missing, are together what was sent.
 """
 import ctypes
+import fcntl
 
 from tripd_iface import CLONE_NEWNET, ip, make_network, opened
 from tripd_queues import said_of_tripd
@@ -133,6 +134,40 @@ def what_is_not_sent_is_told(bench):
     assert 'port 1: 4 frames were counted and not sent' in out, out
 
 
+def what_cannot_be_received_costs_nothing_that_is_sent(bench):
+    """A joined frame that the kernel has no word for is gone, and counted; none that is sent goes with it. It
+    comes behind another one, in whose burst the kernel keeps the error for the next call."""
+    make_network()
+    if not os.access('/dev/net/tun', os.R_OK | os.W_OK):
+        raise Skip('a tap takes /dev/net/tun')
+    rounds = 30
+    with open('/dev/net/tun', 'r+b', buffering=0) as tap:
+        # TUNSETIFF: IFF_TAP | IFF_NO_PI | IFF_VNET_HDR.
+        fcntl.ioctl(tap, 0x400454ca, struct.pack('16sH22x', b'tap0', 0x0002 | 0x1000 | 0x4000))
+        ip('link set tap0 arp off up')
+        process = bench.start('--no-huge', '-m', '96', '--', '--iface', 'tap0', '--iface', 'in0', '--rules',
+                              bench.file('rules', RULES), '--report', bench.file('report'), '--socket',
+                              bench.file('sock'))
+        bench.wait_for_line(process, '0 flows are counted in hardware')
+        fragments = ethernet(ipv4(udp(7, bytes(4000)), 17))
+        with opened('out0') as far:
+            for done in range(1, rounds + 1):
+                process.send_signal(signal.SIGSTOP)
+                tap.write(bytes(10) + FRAME)
+                # VIRTIO_NET_HDR_F_NEEDS_CSUM, VIRTIO_NET_HDR_GSO_UDP.
+                tap.write(struct.pack('<BBHHHH', 1, 3, 34, 1000, 34, 6) + fragments)
+                far.send(FRAME)
+                process.send_signal(signal.SIGCONT)
+                equal(far.recv(4096), FRAME, 'what the tap has sent')
+                wait_until('both', lambda done=done: accounted_for(bench, bench.file('sock')) == 2 * done)
+        process.send_signal(signal.SIGTERM)
+        code, _, err = bench.finish(process)
+    equal((code, err), (0, ''), 'exit code and stderr')
+    with open(bench.file('report'), encoding='utf-8') as file:
+        told = [port['uncounted'] for port in json.load(file)['ports']]
+    equal([(one['errors'], one['refused']) for one in told], [(rounds, 0), (0, 0)], 'errors and refused')
+
+
 if __name__ == '__main__':
     main(by_a_packet_socket, by_an_xdp_socket, by_a_tap, a_tap_that_is_moved_has_lost_what_it_had,
-         what_is_not_sent_is_told)
+         what_is_not_sent_is_told, what_cannot_be_received_costs_nothing_that_is_sent)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a packet socket of tripd's asks of the kernel, and of the sockets that are there already. */
+/* What packet sockets of tripd's ask of the kernel, and of the sockets that are there already. */
 #include <dirent.h>
 #include <errno.h>
 #include <linux/filter.h>
@@ -39,34 +39,44 @@ set(int fd, int level, int option, int value)
 
 /* Without privilege the ordinary size must do; what is lost by that is told like all that is. */
 static void
-set_sizes(int fd)
+set_size(int fd, int forced, int ordinary, int bytes)
 {
-	if (!set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BYTES))
-		set(fd, SOL_SOCKET, SO_RCVBUF, RECEIVE_BYTES);
-	if (!set(fd, SOL_SOCKET, SO_SNDBUFFORCE, SEND_BYTES))
-		set(fd, SOL_SOCKET, SO_SNDBUF, SEND_BYTES);
+	if (!set(fd, SOL_SOCKET, forced, bytes))
+		set(fd, SOL_SOCKET, ordinary, bytes);
+}
+
+static int
+bind_to(int fd, const char *ifname, uint16_t protocol)
+{
+	struct sockaddr_ll link = {.sll_family = AF_PACKET,
+		.sll_protocol = rte_cpu_to_be_16(protocol),
+		.sll_ifindex = (int)if_nametoindex(ifname)};
+
+	return bind(fd, (struct sockaddr *)&link, sizeof(link)) == 0 ? 0 : fail(ifname, "binding");
 }
 
 /* Before it is bound, so that no frame arrives of another form. */
 static int
-set_up(int fd, const char *ifname)
+set_up_receiver(int fd, const char *ifname)
 {
-	struct sockaddr_ll link = {.sll_family = AF_PACKET,
-		.sll_protocol = rte_cpu_to_be_16(ETH_P_ALL),
-		.sll_ifindex = (int)if_nametoindex(ifname)};
-
 	if (!set(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1))
 		return fail(ifname, "PACKET_IGNORE_OUTGOING, which takes Linux 4.20");
 	if (!set(fd, SOL_PACKET, PACKET_VNET_HDR, 1))
 		return fail(ifname, "PACKET_VNET_HDR");
 	if (!set(fd, SOL_PACKET, PACKET_AUXDATA, 1))
 		return fail(ifname, "PACKET_AUXDATA");
-	set_sizes(fd);
+	set_size(fd, SO_RCVBUFFORCE, SO_RCVBUF, RECEIVE_BYTES);
 	if (tripd_interface_hold(fd, ifname) != 0)
 		return fail(ifname, "promiscuous mode");
-	if (bind(fd, (struct sockaddr *)&link, sizeof(link)) != 0)
-		return fail(ifname, "binding");
-	return 0;
+	return bind_to(fd, ifname, ETH_P_ALL);
+}
+
+/* Of no protocol, so it receives nothing. */
+static int
+set_up_sender(int fd, const char *ifname)
+{
+	set_size(fd, SO_SNDBUFFORCE, SO_SNDBUF, SEND_BYTES);
+	return bind_to(fd, ifname, 0);
 }
 
 /* Makes a socket of the driver's on this interface drop all, before the kernel copies any of it. */
@@ -99,13 +109,11 @@ silence_driver(const char *ifname)
 	closedir(dir);
 }
 
-int
-tripd_packet_open(const char *ifname)
+static int
+open_one(const char *ifname, int (*set_up)(int fd, const char *ifname))
 {
-	int fd, ret;
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0), ret;
 
-	silence_driver(ifname);
-	fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return fail(ifname, "opening");
 	ret = set_up(fd, ifname);
@@ -113,4 +121,24 @@ tripd_packet_open(const char *ifname)
 		return fd;
 	close(fd);
 	return ret;
+}
+
+int
+tripd_packet_open(const char *ifname, struct tripd_packet_fds *fds)
+{
+	silence_driver(ifname);
+	fds->receiver = open_one(ifname, set_up_receiver);
+	if (fds->receiver < 0)
+		return fds->receiver;
+	fds->sender = open_one(ifname, set_up_sender);
+	if (fds->sender < 0)
+		close(fds->receiver);
+	return fds->sender < 0 ? fds->sender : 0;
+}
+
+void
+tripd_packet_close(const struct tripd_packet_fds *fds)
+{
+	close(fds->receiver);
+	close(fds->sender);
 }

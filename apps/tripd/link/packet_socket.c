@@ -24,7 +24,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <rte_byteorder.h>
 #include <rte_common.h>
@@ -47,7 +46,7 @@
 #define PIECES_MAX 128
 
 struct tripd_packet_socket {
-	int fd;
+	struct tripd_packet_fds fds;
 	struct rte_mempool *pool;
 	/* Frames that the kernel handed over; [next, n) are still to be taken. */
 	unsigned int next;
@@ -100,10 +99,11 @@ tripd_packet_socket_open(
 	const char *ifname, struct rte_mempool *pool, struct tripd_packet_socket **opened)
 {
 	struct tripd_packet_socket *own;
-	int fd = tripd_packet_open(ifname);
+	struct tripd_packet_fds fds;
+	int ret = tripd_packet_open(ifname, &fds);
 
-	if (fd < 0)
-		return fd;
+	if (ret != 0)
+		return ret;
 	own = calloc(1, sizeof(*own));
 	if (own != NULL)
 		own->frames = mmap(NULL, (size_t)TRIPD_BURST * FRAME_ROOM, PROT_READ | PROT_WRITE,
@@ -111,10 +111,10 @@ tripd_packet_socket_open(
 	if (own == NULL || own->frames == MAP_FAILED) {
 		fprintf(stderr, "tripd: packet socket on %s: no memory for its frames\n", ifname);
 		free(own);
-		close(fd);
+		tripd_packet_close(&fds);
 		return -ENOMEM;
 	}
-	own->fd = fd;
+	own->fds = fds;
 	own->pool = pool;
 	lay_out(own);
 	*opened = own;
@@ -124,7 +124,7 @@ tripd_packet_socket_open(
 void
 tripd_packet_socket_close(struct tripd_packet_socket *opened)
 {
-	close(opened->fd);
+	tripd_packet_close(&opened->fds);
 	munmap(opened->frames, (size_t)TRIPD_BURST * FRAME_ROOM);
 	free(opened);
 }
@@ -243,7 +243,8 @@ fill(struct tripd_packet_socket *opened)
 
 	for (unsigned int i = 0; i < TRIPD_BURST; i++)
 		opened->messages[i].msg_hdr.msg_controllen = sizeof(opened->control[i]);
-	n = recvmmsg(opened->fd, opened->messages, TRIPD_BURST, MSG_DONTWAIT | MSG_TRUNC, NULL);
+	n = recvmmsg(opened->fds.receiver, opened->messages, TRIPD_BURST, MSG_DONTWAIT | MSG_TRUNC,
+		NULL);
 	/* A frame joined in a manner that the header has no word for, such as SCTP's: it is gone.
 	 */
 	if (n < 0 && errno == EINVAL)
@@ -276,13 +277,11 @@ tripd_packet_socket_receive(struct tripd_packet_socket *opened, struct rte_mbuf 
 static unsigned int
 describe(struct rte_mbuf **pkts, unsigned int n, struct mmsghdr *messages, struct iovec *pieces)
 {
-	static struct virtio_net_hdr nothing_left;
 	unsigned int used = 0, i;
 
-	for (i = 0; i < n && i < TRIPD_BURST && used + pkts[i]->nb_segs < PIECES_MAX; i++) {
+	for (i = 0; i < n && i < TRIPD_BURST && used + pkts[i]->nb_segs <= PIECES_MAX; i++) {
 		struct iovec *first = &pieces[used];
 
-		pieces[used++] = (struct iovec){&nothing_left, sizeof(nothing_left)};
 		for (struct rte_mbuf *piece = pkts[i]; piece != NULL; piece = piece->next)
 			pieces[used++] =
 				(struct iovec){rte_pktmbuf_mtod(piece, void *), piece->data_len};
@@ -305,7 +304,7 @@ tripd_packet_socket_send(struct tripd_packet_socket *opened, struct rte_mbuf **p
 		int sent = -1;
 
 		if (described > 0) {
-			sent = sendmmsg(opened->fd, messages, described, MSG_DONTWAIT);
+			sent = sendmmsg(opened->fds.sender, messages, described, MSG_DONTWAIT);
 			if (sent < 0 && (errno == EAGAIN || errno == ENOBUFS))
 				break;
 		}
@@ -326,7 +325,7 @@ tripd_packet_socket_losses(struct tripd_packet_socket *opened, struct tripd_loss
 	struct tpacket_stats stats;
 	socklen_t size = sizeof(stats);
 
-	if (getsockopt(opened->fd, SOL_PACKET, PACKET_STATISTICS, &stats, &size) == 0)
+	if (getsockopt(opened->fds.receiver, SOL_PACKET, PACKET_STATISTICS, &stats, &size) == 0)
 		opened->missed += stats.tp_drops;
 	losses->missed += opened->missed;
 	losses->errors += atomic_load_explicit(&opened->undescribed, memory_order_relaxed);
