@@ -123,6 +123,21 @@ def report_replaces_the_one_before(bench):
     equal(left, ['report.json'], 'files')
 
 
+def report_goes_to_a_pipe(bench):
+    """Which has a reader, or none; nobody waits for one."""
+    path = bench.file('pipe')
+    words = (*bench.eal('net_pcap0,rx_pcap=' + bench.pcap('in.pcap', dns(10))), '--rules',
+             bench.file('rules', DNS), '--report', path)
+    os.mkfifo(path)
+    code, _, err = bench.run(*words, '--until-idle', '0.2')
+    equal((code, err), (1, f'tripd: the report cannot be written to {path}: nobody reads from it\n'),
+          'exit code and stderr without a reader')
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), encoding='utf-8') as reader:
+        code, _, err = bench.run(*words, '--until-idle', '0.2')
+        equal((code, err), (0, ''), 'exit code and stderr')
+        equal(json.load(reader)['counters'][0]['packets'], 10, 'what the reader gets')
+
+
 def a_trip_for_each_packet(bench):
     rules = DNS + 'counter n\nwhen dns.packets >= 1 every 1 add n 1\n'
     report, _ = bench.play(dns(50000), rules)
@@ -199,5 +214,5 @@ def a_small_terminal_shows_whole_numbers(bench):
 
 main(report_has_counts_and_trips, trips_come_in_threshold_order, every_fires_as_often_as_due,
      times_are_told, operations_do_what_they_say, one_worker_does_both, report_goes_to_stdout,
-     report_replaces_the_one_before, a_trip_for_each_packet,
+     report_replaces_the_one_before, report_goes_to_a_pipe, a_trip_for_each_packet,
      trips_are_said_without_a_report, nothing_arrives, a_small_terminal_shows_whole_numbers)

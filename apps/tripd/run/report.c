@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,21 +21,39 @@
 #include "report.h"
 #include "rules.h"
 
-/* Opens a new file beside `path`; where `path` is a device or a pipe, that itself. */
+/* A device, a pipe: what is written there is written to that itself. */
+static bool
+is_special(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+/* Nobody waits for a pipe's reader: until one came, no signal would end the run. */
+static int
+open_special(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC), flags;
+
+	if (fd < 0)
+		return -errno;
+	flags = fcntl(fd, F_GETFL);
+	if (flags >= 0)
+		fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+	return fd;
+}
+
+/* Opens a new file beside `path`. */
 static int
 open_beside(const char *path, char beside[PATH_MAX])
 {
 	struct stat status;
 	int fd;
 
-	beside[0] = '\0';
 	if (stat(path, &status) == 0) {
 		if (S_ISDIR(status.st_mode))
 			return -EISDIR;
-		if (!S_ISREG(status.st_mode)) {
-			fd = open(path, O_WRONLY | O_CLOEXEC);
-			return fd < 0 ? -errno : fd;
-		}
 		if (access(path, W_OK) != 0)
 			return -errno;
 	}
@@ -44,6 +63,15 @@ open_beside(const char *path, char beside[PATH_MAX])
 	return fd < 0 ? -errno : fd;
 }
 
+static int
+fail(const char *path, int error)
+{
+	fprintf(stderr, "tripd: the report cannot be written to %s: %s\n", path,
+		error == ENXIO ? "nobody reads from it" : strerror(error));
+	return -error;
+}
+
+/* A pipe is not opened: its reader would take that for the end of the report. */
 int
 tripd_report_check(const char *path)
 {
@@ -52,15 +80,13 @@ tripd_report_check(const char *path)
 
 	if (strcmp(path, "-") == 0)
 		return 0;
+	if (is_special(path))
+		return access(path, W_OK) == 0 ? 0 : fail(path, errno);
 	fd = open_beside(path, beside);
-	if (fd < 0) {
-		fprintf(stderr, "tripd: the report cannot be written to %s: %s\n", path,
-			strerror(-fd));
-		return fd;
-	}
+	if (fd < 0)
+		return fail(path, -fd);
 	close(fd);
-	if (beside[0] != '\0')
-		unlink(beside);
+	unlink(beside);
 	return 0;
 }
 
@@ -177,28 +203,35 @@ share(int fd)
 	fchmod(fd, 0666 & ~mask);
 }
 
+/* All of it, and closes the file. */
+static int
+write_and_close(int fd, const char *text, bool synced)
+{
+	int ret = write_text(fd, text);
+
+	if (ret == 0)
+		ret = write_text(fd, "\n");
+	if (ret == 0 && synced && fsync(fd) != 0)
+		ret = -errno;
+	if (close(fd) != 0 && ret == 0)
+		ret = -errno;
+	return ret;
+}
+
 static int
 write_file(const char *path, const char *text)
 {
 	char beside[PATH_MAX];
-	int fd = open_beside(path, beside);
-	int ret;
+	bool special = is_special(path);
+	int fd = special ? open_special(path) : open_beside(path, beside), ret;
 
 	if (fd < 0)
 		return fd;
-	ret = write_text(fd, text);
-	if (ret == 0)
-		ret = write_text(fd, "\n");
-	if (beside[0] != '\0') {
-		share(fd);
-		/* On the disk before the name points to it. */
-		if (ret == 0 && fsync(fd) != 0)
-			ret = -errno;
-	}
-	if (close(fd) != 0 && ret == 0)
-		ret = -errno;
-	if (beside[0] == '\0')
-		return ret;
+	if (special)
+		return write_and_close(fd, text, false);
+	share(fd);
+	/* On the disk before the name points to it. */
+	ret = write_and_close(fd, text, true);
 	if (ret == 0 && rename(beside, path) != 0)
 		ret = -errno;
 	if (ret != 0)
@@ -223,8 +256,7 @@ tripd_report_write(const char *path, const struct tripd_quota *quota)
 	else
 		ret = write_file(path, text);
 	if (ret != 0)
-		fprintf(stderr, "tripd: the report cannot be written to %s: %s\n", path,
-			strerror(-ret));
+		fail(path, -ret);
 	free(text);
 	json_decref(report);
 	if (ret != 0 || quota->n_unkept == 0)
