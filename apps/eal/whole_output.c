@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,8 +37,19 @@ check(int code, void *arg)
 		_exit(whole);
 }
 
+/* Where one of the three is closed, the next file or socket would take its place, and get what is
+ * said. /dev/null takes it, in the wrong direction: to use it goes wrong as before. */
+static void
+keep_places(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 void
 whole_output_watch(const char *program)
 {
+	keep_places();
 	on_exit(check, (void *)(uintptr_t)program);
 }

@@ -4,7 +4,8 @@
 
 /*
  * However this program exits: where what it wrote to stdout has not all been written, says so on
- * stderr by its name, and makes 0 an exit code of 1. A reader that has left is no error.
+ * stderr by its name, and makes 0 an exit code of 1. A reader that has left is no error. To be
+ * called first: where stdin, stdout or stderr are closed, nothing else gets their numbers.
  */
 void whole_output_watch(const char *program);
 

@@ -97,6 +97,20 @@ def a_reader_that_leaves_costs_no_report(bench):
         equal(json.load(file)['counters'][0]['packets'], 10, 'packets')
 
 
+def what_is_closed_is_no_other_file(bench):
+    """Or what it says would be written there."""
+    path = bench.file('socket')
+    process = bench.start(*bench.eal('net_pcap0,rx_pcap=' + bench.pcap('in.pcap', [])), '--rules',
+                          bench.file('rules', RULES), '--socket', path,
+                          preexec_fn=lambda: [os.close(number) for number in range(3)])
+    wait_until('its socket', lambda: os.path.exists(path) or process.poll() is not None)
+    equal([os.readlink(f'/proc/{process.pid}/fd/{number}') for number in range(3)], ['/dev/null'] * 3, 'its files')
+    process.send_signal(signal.SIGTERM)
+    equal(bench.finish(process)[1:], ('', ''), 'what it says')
+    code, _, err = bench.run('--check', bench.file('rules'), preexec_fn=lambda: os.close(1))
+    equal((code, err), (1, 'tripd: what it says cannot be written\n'), 'exit code and stderr')
+
+
 def a_second_one_is_refused(bench):
     first = start(bench)
     pcap = bench.file('in.pcap')
@@ -175,6 +189,7 @@ def killed_taps_are_gone(bench):
 
 
 main(signals_end_it_with_the_report, signals_end_a_start, the_end_of_its_terminal_ends_it_with_the_report,
-     it_outlives_its_terminal_where_it_is_told_to, a_reader_that_leaves_costs_no_report, a_second_one_is_refused,
+     it_outlives_its_terminal_where_it_is_told_to, a_reader_that_leaves_costs_no_report,
+     what_is_closed_is_no_other_file, a_second_one_is_refused,
      killed_runs_leave_nothing_that_stops_the_next, killed_runs_give_hugepages_back,
      killed_taps_are_gone)
