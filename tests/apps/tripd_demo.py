@@ -84,4 +84,16 @@ def no_color_is_honoured(bench):
     assert not re.search('\033\\[\\d*m', on_a_terminal(bench, NO_COLOR='1')), 'colours with NO_COLOR'
 
 
-main(claims_hold_and_lines_are_plain, terminal_is_tidy, no_color_is_honoured)
+def signals_end_its_start(bench):
+    """As they do with any rules."""
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        def send(number=number):
+            signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+            os.kill(os.getpid(), number)
+
+        code, _, err = bench.finish(demo(bench, preexec_fn=send))
+        equal(code, -number, f'exit code by {number}, with {err!r}')
+        assert re.fullmatch('tripd: ended while it started .*: nothing was counted\n', err), err
+
+
+main(claims_hold_and_lines_are_plain, terminal_is_tidy, no_color_is_honoured, signals_end_its_start)

@@ -277,6 +277,7 @@ tripd_demo_run(const struct tripd_options *options)
 		introduce(&demo);
 		ret = tripd_run_start(&demo.run);
 	}
+	demo.run.ended = ret != 0 && tripd_run_is_ended();
 	if (ret == 0 && tripd_wire_open(&demo.wire, "tap0", "tap1") != 0)
 		ret = TRIPD_EXIT_RUN;
 	if (ret == 0)

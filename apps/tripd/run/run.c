@@ -375,6 +375,8 @@ tripd_run_close(struct tripd_run *run, int code)
 	if (run->eal_started && !run->words.no_huge && !run->words.keeps_pages)
 		tripd_hugepages_sweep(run->words.huge_dir, run->words.file_prefix);
 	trip_rules_free(run->rules);
+	if (run->ended)
+		end_by_signal();
 	return code;
 }
 
@@ -462,8 +464,5 @@ tripd_run_rules(const struct tripd_options *options)
 	run.ended = ret != 0 && tripd_run_is_ended();
 	if (ret == 0 && !options->dry_run)
 		ret = watch(&run);
-	ret = tripd_run_close(&run, ret);
-	if (run.ended)
-		end_by_signal();
-	return ret;
+	return tripd_run_close(&run, ret);
 }

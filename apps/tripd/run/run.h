@@ -35,6 +35,7 @@ struct tripd_run {
 	bool ports_watched;
 	/* Trips came when it was last asked for them. */
 	bool tripping;
+	/* A signal has come before it ran, which is to end it. */
 	bool ended;
 };
 
@@ -66,7 +67,8 @@ int tripd_run_stop(struct tripd_run *run);
 
 /*
  * Takes everything down. Processes that are attached keep the domain open, and learn of the end by
- * that of this process, which then does not return from here.
+ * that of this process, which then does not return from here; nor does it where a signal is to end
+ * it.
  *
  * @return
  *   `code`, to exit with.
