@@ -23,8 +23,8 @@ def documented():
         section = re.search(r'^\.SH JSON\n(.*?)^\.SH ', file.read(), re.M | re.S)[1]
     found = {}
     for title, text in re.findall(r'^\.SS "?(.*?)"?\n(.*?)(?=^\.SS |\Z)', section, re.M | re.S):
-        keys = re.findall(r'^\.TP\n\.BR (\w+) " \((.*?)\)"\n\S', text, re.M)
-        equal(len(keys), text.count('.TP\n'), f'keys of {title} that have a type')
+        keys = re.findall(r'^\.K (\w+) "?([a-z]+(?: or [a-z]+)*)"? "\S', text, re.M)
+        equal(len(keys), len(re.findall(r'^\.K', text, re.M)), f'keys of {title} that have a type')
         found[title] = {key: sum((TYPES[word] for word in types.split(' or ')), ()) for key, types in keys}
     return found
 
