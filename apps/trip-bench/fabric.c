@@ -6,7 +6,6 @@
 
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
-#include <rdma/fi_errno.h>
 #include <rdma/fi_trigger.h>
 
 #include "bench.h"

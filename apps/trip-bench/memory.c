@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bytes, of everything that is shared and private, per object: exact, so once is enough. */
 #include <malloc.h>
-#include <stdlib.h>
 
 #include <rte_common.h>
 #include <rte_eal.h>

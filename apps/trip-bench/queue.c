@@ -31,8 +31,7 @@ struct bed {
 
 struct queue {
 	struct bed bed;
-	/* Of the smallest size, beside which the largest is measured; without a domain otherwise.
-	 */
+	/* Of the smallest size, the peer of the largest; else without a domain. */
 	struct bed small;
 	struct rte_ring *ring;
 	struct bench_random random;

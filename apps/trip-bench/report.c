@@ -159,8 +159,7 @@ bench_report_row(
 	fflush(stream);
 }
 
-/* The first line of `path` that begins with `key`, behind its colon; "unknown" where there is none.
- */
+/* What stands behind the colon of the first line that begins with `key`; else "unknown". */
 static void
 machine_line(const char *path, const char *key, char *out, size_t size)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the benchmarks of the software engine run on: rules, packets that hit them, and both arms.
- */
+/* The bed of the software engine's benchmarks: rules, packets that hit them, and both arms. */
 #ifndef SOFT_BED_H
 #define SOFT_BED_H
 
@@ -66,8 +65,7 @@ void soft_bed_choose(struct soft *soft);
 uint64_t soft_bed_time_lookups(struct soft *soft);
 uint64_t soft_bed_time_engine(struct soft *soft);
 
-/* Whether `sent` packets have been counted, or the figure means nothing: 0, or -1 with a message.
- */
+/* 0 where all `sent` packets were counted; else -1, with a message: the figure means nothing. */
 int soft_bed_verify(const struct soft *soft, uint64_t sent);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tripctl: looks at a Tripline domain from outside, and changes it. See tripctl.1. */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 

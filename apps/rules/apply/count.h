@@ -45,8 +45,7 @@ int trip_apply_count_open(struct trip_apply_count *count, struct trip_domain *do
 	const struct trip_rules_count *rule, const struct trip_apply_place *place,
 	const char **why);
 
-/* What all flows of the rule have counted; their fate and engine are one. 0, or a negative errno.
- */
+/* Sums what the rule's flows have counted; all have one fate and engine. 0, or a negative errno. */
 int trip_apply_count_query(const struct trip_apply_count *count, struct trip_flow_count *sum);
 
 /* Ends the flows; they stay open. */

@@ -4,7 +4,6 @@
  * item is complete, because they come in any order and only together say what matches.
  */
 #include <arpa/inet.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <rte_ether.h>

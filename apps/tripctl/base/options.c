@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "options.h"
 #include "text.h"
 #include "tripctl.h"

@@ -82,8 +82,7 @@ cell_or_dash(struct tripctl_table *table, uint64_t number)
 		tripctl_table_cell(table, "%" PRIu64, number);
 }
 
-/* ---- counters ---------------------------------------------------------------------------------
- */
+/* ---- counters ------------------------------------------------------------------------------ */
 
 static const char *const cntr_titles[] = {
 	"VALUE", "ERRORS", "NEXT", "TO GO", "HOME", "PID", "FLOWS", "<NAME", NULL};
@@ -136,8 +135,7 @@ cntr_json(const struct tripctl_names *names, const void *record)
 	return tripctl_record_cntr(record);
 }
 
-/* ---- processes --------------------------------------------------------------------------------
- */
+/* ---- processes ----------------------------------------------------------------------------- */
 
 static const char *const state_words[] = {
 	[TRIP_CLIENT_PRIMARY] = "primary",
@@ -217,8 +215,7 @@ process_json(const struct tripctl_names *names, const void *record)
 	return object;
 }
 
-/* ---- lcores -----------------------------------------------------------------------------------
- */
+/* ---- lcores -------------------------------------------------------------------------------- */
 
 static const char *const home_titles[] = {"HOME", "LCORE", "PENDING", "FIRED", "CANCELED",
 	"REFUSED", "WAKES", "WITH WORK", "LONGEST", "OVERSHOOT", "REPAIRS", NULL};
@@ -272,8 +269,7 @@ home_json(const struct tripctl_names *names, const void *record)
 	return tripctl_record_home(record);
 }
 
-/* ---- the domain -------------------------------------------------------------------------------
- */
+/* ---- the domain ---------------------------------------------------------------------------- */
 
 static const char *const progress_words[] = {
 	[TRIP_PROGRESS_LCORE] = "lcore",

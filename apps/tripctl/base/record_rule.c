@@ -9,8 +9,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ---- works ------------------------------------------------------------------------------------
- */
+/* ---- works --------------------------------------------------------------------------------- */
 
 static struct trip_op_info
 op_of(const struct trip_client_work *work)
@@ -111,8 +110,7 @@ tripctl_record_work_json(const struct tripctl_names *names, const void *record)
 	return object;
 }
 
-/* ---- flows ------------------------------------------------------------------------------------
- */
+/* ---- flows --------------------------------------------------------------------------------- */
 
 static const char *const engine_words[] = {
 	[TRIP_FLOW_ENGINE_HW] = "hw",

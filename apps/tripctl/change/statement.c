@@ -7,8 +7,7 @@
 #include "statement.h"
 #include "base/tripctl.h"
 
-/* The text that is parsed: the statements, then a definition for each name of the domain in them.
- */
+/* The text to parse: the statements, then a definition of each name in them that the domain has. */
 struct text {
 	FILE *file;
 	char *bytes;

@@ -64,8 +64,7 @@ parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* ---- what fires -------------------------------------------------------------------------------
- */
+/* ---- what fires ---------------------------------------------------------------------------- */
 
 static void
 tell(const struct tripctl_when *when, const struct trip_work_event *event)
@@ -192,8 +191,7 @@ follow(struct tripctl_when *when)
 	return error;
 }
 
-/* ---- from the words to the end ----------------------------------------------------------------
- */
+/* ---- from the words to the end ------------------------------------------------------------- */
 
 static void
 close_cntr(struct trip_cntr *cntr)

@@ -15,8 +15,7 @@
 /* Context of the items behind others. */
 #define NOBODY UINT64_MAX
 
-/* ---- counters ---------------------------------------------------------------------------------
- */
+/* ---- counters ------------------------------------------------------------------------------ */
 
 /* Finds a counter where `cntr` is wanted and not found yet. */
 static int
@@ -67,8 +66,7 @@ find_trigger(struct tripctl_when *when, const struct trip_rules_when *rule, stru
 	return error;
 }
 
-/* ---- work -------------------------------------------------------------------------------------
- */
+/* ---- work ---------------------------------------------------------------------------------- */
 
 /* 0, or the exit code. */
 static int

@@ -4,7 +4,6 @@
  * takes no memory here, and the primary answers others in between.
  */
 #include <fnmatch.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -126,8 +126,7 @@ parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* ---- as text ----------------------------------------------------------------------------------
- */
+/* ---- as text ------------------------------------------------------------------------------- */
 
 static size_t
 rows_of(const struct top *top)
@@ -189,8 +188,7 @@ write_json(const struct top *top)
 	json_decref(object);
 }
 
-/* ---- rounds -----------------------------------------------------------------------------------
- */
+/* ---- rounds -------------------------------------------------------------------------------- */
 
 static void
 show(struct top *top, uint64_t round)
@@ -243,8 +241,7 @@ cpu_time(void)
 	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
-/* Reads, and how long it is to the next reading: of very many counters, longer than was asked for.
- */
+/* Reads, and says how long to wait then: very many counters are read less often than asked for. */
 static int
 read_paced(struct top *top, uint64_t *interval_ns)
 {

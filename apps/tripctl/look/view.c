@@ -63,8 +63,7 @@ tripctl_view_before(const struct tripctl_view *view)
 	return &view->samples[!view->latest];
 }
 
-/* ---- which counters ---------------------------------------------------------------------------
- */
+/* ---- which counters ------------------------------------------------------------------------ */
 
 static int
 by_name(const void *a, const void *b)
@@ -168,8 +167,7 @@ tripctl_view_free(struct tripctl_view *view)
 	free(view->rows);
 }
 
-/* ---- lines ------------------------------------------------------------------------------------
- */
+/* ---- lines --------------------------------------------------------------------------------- */
 
 /* Where there is no room for all of a line, it ends behind a comma's part: part of a number would
  * be another number, and "130 m" are minutes. */

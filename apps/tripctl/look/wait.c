@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cntr.h"
@@ -64,8 +63,7 @@ parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* What is left until the deadline in milliseconds, at least one while it is not over; -1: for ever.
- */
+/* Milliseconds until the deadline, at least 1 before it; -1: there is none. */
 static int
 left_ms(uint64_t deadline)
 {

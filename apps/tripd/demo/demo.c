@@ -10,10 +10,8 @@
  * A drop that is read between two rounds was in force before the next was sent.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "demo.h"
 #include "start/describe.h"

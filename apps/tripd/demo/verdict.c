@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the demo claims, checked: by the sender's count, tripd's, and the one behind the second tap.
- */
+/* Checks the demo's claims: by what was sent, what tripd counted, and what the second tap saw. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

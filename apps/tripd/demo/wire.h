@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The demo's flows, sent by the kernel's own stack: UDP to two ports, echo requests, and markers.
- */
+/* The demo's flows, sent by the kernel: UDP to two ports, echo requests, and markers. */
 enum tripd_wire_flow {
 	TRIPD_WIRE_DNS,
 	TRIPD_WIRE_WEB,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ports: which may be taken, and how they are set up. Only planned ones are ever touched. */
-#include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>

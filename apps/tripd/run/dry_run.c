@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --check and --dry-run: what would be wrong, and what would be taken, without starting anything.
- */
+/* --check and --dry-run: what is wrong with the rules, and what they would take. Nothing starts. */
 #include <inttypes.h>
 #include <string.h>
 

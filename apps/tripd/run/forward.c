@@ -7,7 +7,6 @@
  * before it receives the next. So a packet that is seen at the other end says that all before it
  * are out or never will be, which the demo builds on.
  */
-#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>

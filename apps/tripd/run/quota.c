@@ -6,7 +6,6 @@
  * thread when it reads the event, since a polling lcore must not wait for a terminal.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -170,8 +169,7 @@ say_event(struct trip_port *port, enum trip_port_event event, void *arg)
 		tripd_removal_note(planned->id);
 		return;
 	}
-	/* Which is said once: for most it is but a pause of the traffic. The report has them all.
-	 */
+	/* STALE is said once: mostly traffic has paused. The report counts each. */
 	if (event == TRIP_PORT_FRESH ||
 		(event == TRIP_PORT_STALE && atomic_exchange(&said_stale, true)))
 		return;
@@ -421,8 +419,7 @@ tripd_quota_close(struct tripd_quota *quota)
 	tripd_losses_close(&quota->losses);
 	for (i = 0; i < quota->n_ports; i++)
 		ret |= trip_port_close(quota->ports[i]);
-	/* What attached processes have is left to them: they learn of the end by that of this one.
-	 */
+	/* EBUSY: attached processes keep what they have, and learn of the end when we exit. */
 	if (ret != 0 && ret != -EBUSY)
 		fprintf(stderr, "tripd: at the end: %s\n", trip_error_message());
 	free(quota->counts);

@@ -47,8 +47,7 @@ bool tripd_run_is_ended(void);
 /* Plans a run of `run->rules`, and checks all that can be checked before anything is started. */
 int tripd_run_prepare(struct tripd_run *run);
 
-/* Starts EAL and plans ports and lcores; of no port, and of no memory but EAL's, is anything taken.
- */
+/* Starts EAL, and plans ports and lcores. It takes no port, and no memory but EAL's. */
 int tripd_run_begin(struct tripd_run *run);
 
 /* Begins, and starts domain, ports and forwarders. */

@@ -16,8 +16,7 @@ tripd_eal_start(struct tripd_words *words, bool verbose)
 		return 0;
 	if (rte_log_get_global_level() > RTE_LOG_ERR)
 		rte_log_set_global_level(RTE_LOG_ERR);
-	/* Without shared files there is no secondary, and net_tap calls it an error to have none.
-	 */
+	/* No shared files, no secondaries: net_tap calls that an error. */
 	if (words->in_memory || words->no_shconf)
 		rte_log_set_level_pattern("pmd.net.tap", RTE_LOG_CRIT);
 	return 0;

@@ -2,7 +2,6 @@
 /* Who carries the default route: a port taken from it cuts off whoever is logged in. */
 #include <dirent.h>
 #include <limits.h>
-#include <net/if.h>
 #include <net/route.h>
 #include <stdio.h>
 #include <string.h>
