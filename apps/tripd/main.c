@@ -2,8 +2,8 @@
 /* tripd: counts flows on DPDK ports, and acts when a count crosses a threshold. See tripd.8. */
 #include "demo/demo.h"
 #include "run/dry_run.h"
-#include "start/options.h"
 #include "run/run.h"
+#include "start/options.h"
 #include "whole_output.h"
 
 int

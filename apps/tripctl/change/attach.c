@@ -17,8 +17,8 @@
 #include <trip.h>
 
 #include "attach.h"
-#include "quiet_eal.h"
 #include "base/tripctl.h"
+#include "quiet_eal.h"
 
 #define LCORES_MAX RTE_MAX_LCORE
 

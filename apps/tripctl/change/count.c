@@ -5,9 +5,9 @@
 
 #include "apply/port.h"
 #include "attach.h"
-#include "count.h"
 #include "base/record.h"
 #include "base/tripctl.h"
+#include "count.h"
 
 int
 tripctl_count_check(const struct trip_rules_count *rule)

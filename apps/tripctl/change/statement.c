@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "statement.h"
 #include "base/tripctl.h"
+#include "statement.h"
 
 /* The text to parse: the statements, then a definition of each name in them that the domain has. */
 struct text {

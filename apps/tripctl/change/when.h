@@ -8,9 +8,9 @@
 
 #include <trip.h>
 
+#include "base/tripctl.h"
 #include "count.h"
 #include "statement.h"
-#include "base/tripctl.h"
 
 struct tripctl_when {
 	struct tripctl *ctl;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/record.h"
-#include "sample.h"
 #include "base/text.h"
+#include "sample.h"
 
 #define FOREVER_NS (1e9 * 1e9)
 

@@ -4,8 +4,8 @@
 
 #include <curses.h>
 
-#include "screen.h"
 #include "base/text.h"
+#include "screen.h"
 
 static const char keys_line[] =
 	"q quit  s sort  n v r l by name value rate left  / filter  space pause";

@@ -12,9 +12,9 @@
 
 #include "base/options.h"
 #include "base/record.h"
-#include "screen.h"
 #include "base/text.h"
 #include "base/tripctl.h"
+#include "screen.h"
 #include "view.h"
 
 #define TEXT_WIDTH 80

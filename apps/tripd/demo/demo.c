@@ -14,11 +14,12 @@
 #include <string.h>
 
 #include "demo.h"
-#include "start/describe.h"
-#include "start/options.h"
-#include "run/report.h"
 #include "rules.h"
+#include "run/report.h"
 #include "run/view.h"
+#include "start/describe.h"
+#include "start/fail.h"
+#include "start/options.h"
 
 #define ROUNDS 200
 #define ROUND_MS 20
@@ -178,15 +179,14 @@ say_failure(struct tripd_demo *demo, int error)
 	tripd_screen_begin(&demo->screen);
 	tripd_screen_end(&demo->screen);
 	if (error == -ETIMEDOUT)
-		fprintf(stderr,
-			"tripd: demo: a packet that no rule drops went in at tap0 and has not "
-			"come out of tap1 within ten seconds\n");
-	else if (error == -ENOBUFS)
-		fprintf(stderr, "tripd: demo: the packet socket on tap1 overflowed; what arrived "
-				"cannot be counted\n");
-	else
-		fprintf(stderr, "tripd: demo: sending: %s\n", strerror(-error));
-	return TRIPD_EXIT_RUN;
+		return tripd_fail(TRIPD_EXIT_RUN,
+			"demo: a packet that no rule drops went in at tap0 and has not come out of "
+			"tap1 within ten seconds");
+	if (error == -ENOBUFS)
+		return tripd_fail(TRIPD_EXIT_RUN,
+			"demo: the packet socket on tap1 overflowed; what arrived cannot be "
+			"counted");
+	return tripd_fail(TRIPD_EXIT_RUN, "demo: sending: %s", strerror(-error));
 }
 
 static int
@@ -206,10 +206,8 @@ play(struct tripd_demo *demo)
 		if (ret != 0)
 			return say_failure(demo, ret);
 		known = demo->run.quota.n_trips;
-		if (tripd_run_wait(&demo->run, ROUND_MS)) {
-			fprintf(stderr, "tripd: demo: interrupted\n");
-			return TRIPD_EXIT_RUN;
-		}
+		if (tripd_run_wait(&demo->run, ROUND_MS))
+			return tripd_fail(TRIPD_EXIT_RUN, "demo: interrupted");
 		note_drops(demo, known);
 		update(demo, round);
 	}
@@ -230,11 +228,9 @@ conclude(struct tripd_demo *demo)
 	tripd_screen_say(&demo->screen, "%s", "");
 	broken = tripd_verdict_say(demo);
 	tripd_screen_end(&demo->screen);
-	if (broken > 0) {
-		fprintf(stderr, "tripd: demo: %u of its claims %s not hold\n", broken,
+	if (broken > 0)
+		ret = tripd_fail(TRIPD_EXIT_RUN, "demo: %u of its claims %s not hold", broken,
 			broken == 1 ? "does" : "do");
-		ret = TRIPD_EXIT_RUN;
-	}
 	if (report != NULL && tripd_report_write(report, &demo->run.quota) != 0)
 		ret = TRIPD_EXIT_RUN;
 	return ret;

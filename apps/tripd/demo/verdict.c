@@ -7,8 +7,8 @@
 #include <trip.h>
 
 #include "demo.h"
-#include "start/describe.h"
 #include "rules.h"
+#include "start/describe.h"
 
 __attribute__((format(printf, 3, 4))) static unsigned int
 claim(struct tripd_demo *demo, bool holds, const char *format, ...)

@@ -27,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "start/fail.h"
 #include "wire.h"
 
 /* 198.18.0.0/15 is set aside for measurements (RFC 2544). */
@@ -51,8 +52,7 @@ fail(const char *what)
 {
 	int error = errno;
 
-	fprintf(stderr, "tripd: demo: %s: %s\n", what, strerror(error));
-	return -error;
+	return tripd_fail(-error, "demo: %s: %s", what, strerror(error));
 }
 
 static void
@@ -77,13 +77,10 @@ tripd_wire_unshare(void)
 
 	if (unshare(CLONE_NEWNET) != 0) {
 		/* Without privilege a user namespace around it gives what the network needs. */
-		if (errno != EPERM || unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
-			fprintf(stderr,
-				"tripd: no permission to make a network for the demo (%s): run it "
-				"as root\n",
+		if (errno != EPERM || unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0)
+			return tripd_fail(-EPERM,
+				"no permission to make a network for the demo (%s): run it as root",
 				strerror(errno));
-			return -EPERM;
-		}
 		write_file("/proc/self/setgroups", "deny");
 		snprintf(map, sizeof(map), "0 %u 1", (unsigned int)uid);
 		write_file("/proc/self/uid_map", map);

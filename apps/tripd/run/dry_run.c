@@ -3,15 +3,15 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "start/describe.h"
 #include "dry_run.h"
-#include "start/engine.h"
-#include "start/partner.h"
-#include "start/capacity.h"
 #include "link/port.h"
-#include "start/resolve.h"
 #include "rules.h"
 #include "run.h"
+#include "start/capacity.h"
+#include "start/describe.h"
+#include "start/engine.h"
+#include "start/partner.h"
+#include "start/resolve.h"
 
 #define MIB 1048576.0
 

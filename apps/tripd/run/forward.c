@@ -22,8 +22,9 @@
 
 #include "forward.h"
 #include "link/link.h"
-#include "start/preflight.h"
 #include "quota.h"
+#include "start/fail.h"
+#include "start/preflight.h"
 
 /* The sole writer needs no read-modify-write; the control thread reads some value of late. */
 static void
@@ -166,11 +167,8 @@ tripd_forward_start(struct tripd_forwarding *forwarding, const struct tripd_plan
 		lcore->index = i;
 		lcore->yields = must_yield(plan, plan->forwarders[i]);
 		ret = rte_eal_remote_launch(run, lcore, plan->forwarders[i]);
-		if (ret != 0) {
-			fprintf(stderr, "tripd: lcore %u: %s\n", plan->forwarders[i],
-				strerror(-ret));
-			return ret;
-		}
+		if (ret != 0)
+			return tripd_fail(ret, "lcore %u: %s", plan->forwarders[i], strerror(-ret));
 	}
 	return 0;
 }

@@ -9,8 +9,8 @@
 #include <trip.h>
 
 #include "apply/count.h"
-#include "start/engine.h"
 #include "link/losses.h"
+#include "start/engine.h"
 #include "start/plan.h"
 
 struct trip_rules;

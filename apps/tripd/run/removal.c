@@ -18,10 +18,10 @@
 #include <trip.h>
 
 #include "link/link.h"
-#include "start/clock.h"
-#include "start/plan.h"
 #include "quota.h"
 #include "removal.h"
+#include "start/clock.h"
+#include "start/plan.h"
 
 /* One that is on its way out is down for a moment, and one that is set up for another: neither is
  * worth a line. */

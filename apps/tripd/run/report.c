@@ -14,12 +14,13 @@
 #include <jansson.h>
 
 #include "apply/text.h"
-#include "start/describe.h"
 #include "link/losses.h"
 #include "quota.h"
 #include "removal.h"
 #include "report.h"
 #include "rules.h"
+#include "start/describe.h"
+#include "start/fail.h"
 
 /* A device, a pipe: what is written there is written to that itself. */
 static bool
@@ -66,9 +67,8 @@ open_beside(const char *path, char beside[PATH_MAX])
 static int
 fail(const char *path, int error)
 {
-	fprintf(stderr, "tripd: the report cannot be written to %s: %s\n", path,
+	return tripd_fail(-error, "the report cannot be written to %s: %s", path,
 		error == ENXIO ? "nobody reads from it" : strerror(error));
-	return -error;
 }
 
 /* A pipe is not opened: its reader would take that for the end of the report. */
@@ -255,13 +255,12 @@ tripd_report_write(const char *path, const struct tripd_quota *quota)
 		ret = puts(text) < 0 || fflush(stdout) != 0 ? -errno : 0;
 	else
 		ret = write_file(path, text);
-	if (ret != 0)
-		fail(path, -ret);
 	free(text);
 	json_decref(report);
-	if (ret != 0 || quota->n_unkept == 0)
-		return ret;
-	fprintf(stderr, "tripd: %" PRIu64 " trips are not in the report, which holds %zu\n",
+	if (ret != 0)
+		return fail(path, -ret);
+	if (quota->n_unkept == 0)
+		return 0;
+	return tripd_fail(-ENOSPC, "%" PRIu64 " trips are not in the report, which holds %zu",
 		quota->n_unkept, quota->n_trips);
-	return -ENOSPC;
 }

@@ -22,18 +22,19 @@
 
 #include <trip.h>
 
-#include "start/clock.h"
 #include "dry_run.h"
-#include "start/eal.h"
-#include "start/hugepages.h"
-#include "start/partner.h"
-#include "start/capacity.h"
 #include "link/port.h"
-#include "start/resolve.h"
 #include "removal.h"
 #include "report.h"
 #include "rules.h"
 #include "run.h"
+#include "start/capacity.h"
+#include "start/clock.h"
+#include "start/eal.h"
+#include "start/fail.h"
+#include "start/hugepages.h"
+#include "start/partner.h"
+#include "start/resolve.h"
 #include "view.h"
 #include "whole_output.h"
 
@@ -90,11 +91,10 @@ plan_ports(struct tripd_run *run)
 	if (ret == 0)
 		return 0;
 	if (ret == -ENOENT)
-		fprintf(stderr, "tripd: the rules count on no port: add a line such as "
-				"\"count all port 0 pattern eth / end\"\n");
-	else
-		fprintf(stderr, "tripd: more than %u ports\n", TRIPD_PORTS_MAX);
-	return TRIPD_EXIT_USAGE;
+		return tripd_fail(TRIPD_EXIT_USAGE,
+			"the rules count on no port: add a line such as \"count all port 0 pattern "
+			"eth / end\"");
+	return tripd_fail(TRIPD_EXIT_USAGE, "more than %u ports", TRIPD_PORTS_MAX);
 }
 
 int
@@ -119,10 +119,8 @@ tripd_run_prepare(struct tripd_run *run)
 	/* The demo is to run wherever it can. */
 	if (options->demo && !tripd_preflight_has_hugepages(&run->words, &run->need))
 		ret = tripd_words_init(&run->words, options, run->need.total_bytes / 1048576 + 1);
-	if (ret != 0) {
-		fprintf(stderr, "tripd: more than %u words for EAL\n", TRIPD_WORDS_MAX);
-		return TRIPD_EXIT_USAGE;
-	}
+	if (ret != 0)
+		return tripd_fail(TRIPD_EXIT_USAGE, "more than %u words for EAL", TRIPD_WORDS_MAX);
 	tripd_preflight_devices(&run->words, options, &run->need);
 	return tripd_preflight_check(&run->words, &run->need);
 }
@@ -137,9 +135,9 @@ plan_lcores(struct tripd_run *run)
 			workers[n++] = lcore;
 	if (tripd_plan_lcores(&run->plan, workers, n) == 0)
 		return 0;
-	fprintf(stderr, "tripd: one lcore is too few, it takes a main one and at least one worker: "
-			"--lcores 0@0,1@0,2@1 before --, or -l 0-2 on three processors\n");
-	return TRIPD_EXIT_USAGE;
+	return tripd_fail(TRIPD_EXIT_USAGE,
+		"one lcore is too few, it takes a main one and at least one worker: --lcores "
+		"0@0,1@0,2@1 before --, or -l 0-2 on three processors");
 }
 
 static void
@@ -189,21 +187,17 @@ open_domain(struct tripd_run *run)
 	say_plan(run, &attr);
 	run->pool = rte_pktmbuf_pool_create("tripd", run->need.n_mbufs, TRIPD_MBUF_CACHE, 0,
 		RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-	if (run->pool == NULL) {
-		fprintf(stderr, "tripd: %" PRIu32 " packet buffers: %s\n", run->need.n_mbufs,
-			rte_strerror(rte_errno));
-		return TRIPD_EXIT_RUN;
-	}
+	if (run->pool == NULL)
+		return tripd_fail(TRIPD_EXIT_RUN, "%" PRIu32 " packet buffers: %s",
+			run->need.n_mbufs, rte_strerror(rte_errno));
 	if (run->options->domain != NULL)
 		attr.name = run->options->domain;
 	attr.socket = run->options->socket;
 	attr.socket_group = run->options->socket_group;
 	attr.socket_mode = run->options->socket_mode;
 	ret = trip_domain_open(&attr, &run->domain, NULL);
-	if (ret != 0) {
-		fprintf(stderr, "tripd: %s\n", trip_error_message());
-		return TRIPD_EXIT_RUN;
-	}
+	if (ret != 0)
+		return tripd_fail(TRIPD_EXIT_RUN, "%s", trip_error_message());
 	return 0;
 }
 
@@ -320,23 +314,23 @@ tripd_run_stop(struct tripd_run *run)
 {
 	const struct tripd_quota *quota = &run->quota;
 	uint64_t untold;
-	int when;
+	int when, ret = 0;
 
 	tripd_forward_stop(&run->forwarding);
 	tripd_losses_update(&run->quota.losses, true);
 	tripd_quota_freshen(&run->quota);
 	when = tripd_quota_settle(&run->quota);
 	if (when >= 0)
-		fprintf(stderr, "tripd: line %u of the rules is due and has not fired: %s\n",
+		ret = tripd_fail(TRIPD_EXIT_RUN,
+			"line %u of the rules is due and has not fired: %s",
 			run->rules->whens[when].line, run->rules->whens[when].source);
 	untold = quota->n_overrun + quota->n_untold;
 	if (untold != 0)
-		fprintf(stderr,
-			"tripd: %" PRIu64
-			" trips came faster than they could be written down; what "
-			"they did is done\n",
+		ret = tripd_fail(TRIPD_EXIT_RUN,
+			"%" PRIu64
+			" trips came faster than they could be written down; what they did is done",
 			untold);
-	return when < 0 && untold == 0 ? 0 : TRIPD_EXIT_RUN;
+	return ret;
 }
 
 /* The domain's memory and its polling lcore stay as they are until the process has ended: EAL would
@@ -426,8 +420,7 @@ watch(struct tripd_run *run)
 	int ret = 0;
 
 	if (tripd_view_open(&view, &run->quota, run->out) != 0) {
-		fprintf(stderr, "tripd: no memory for %u counts\n", run->rules->n_counts);
-		ret = TRIPD_EXIT_RUN;
+		ret = tripd_fail(TRIPD_EXIT_RUN, "no memory for %u counts", run->rules->n_counts);
 	} else {
 		loop(run, &view);
 		ret = tripd_run_stop(run);

@@ -8,10 +8,10 @@
 
 #include "forward.h"
 #include "link/link.h"
+#include "quota.h"
 #include "start/options.h"
 #include "start/plan.h"
 #include "start/preflight.h"
-#include "quota.h"
 #include "start/words.h"
 
 /* A run of tripd, from its rules to its report. */

@@ -7,11 +7,11 @@
 #include <trip.h>
 
 #include "apply/text.h"
-#include "start/clock.h"
-#include "start/describe.h"
 #include "link/losses.h"
 #include "quota.h"
 #include "rules.h"
+#include "start/clock.h"
+#include "start/describe.h"
 #include "view.h"
 
 #define REDRAW_NS UINT64_C(200000000)

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "cpus.h"
+#include "fail.h"
 #include "options.h"
 #include "words.h"
 
@@ -105,16 +106,24 @@ may_run_on(int cpu)
 }
 
 /* Of a set that is not empty. */
-static void
-say_shared(const cpu_set_t *set)
+static int
+first_of(const cpu_set_t *set)
 {
-	int first = 0, last = CPU_SETSIZE - 1;
+	int cpu = 0;
 
-	while (!CPU_ISSET(first, set))
-		first++;
-	while (!CPU_ISSET(last, set))
-		last--;
-	fprintf(stderr, "; lcores may share them: --lcores 0@%d,1@%d,2@%d\n", first, first, last);
+	while (!CPU_ISSET(cpu, set))
+		cpu++;
+	return cpu;
+}
+
+static int
+last_of(const cpu_set_t *set)
+{
+	int cpu = CPU_SETSIZE - 1;
+
+	while (!CPU_ISSET(cpu, set))
+		cpu--;
+	return cpu;
 }
 
 int
@@ -135,11 +144,13 @@ tripd_cpus_check(const struct tripd_words *words)
 	CPU_XOR(&missing, &missing, &there);
 	if (CPU_COUNT(&missing) == 0)
 		return 0;
-	fprintf(stderr, "tripd: %s %s: this process has no CPU %s; its CPUs are %s",
+	return tripd_fail(TRIPD_EXIT_USAGE,
+		"%s %s: this process has no CPU %s; its CPUs are %s; lcores may share them: "
+		"--lcores "
+		"0@%d,1@%d,2@%d",
 		words->lcores_option, words->lcores, tripd_cpus_text(&missing, lacking),
-		tripd_cpus_text(&there, having));
-	say_shared(&there);
-	return TRIPD_EXIT_USAGE;
+		tripd_cpus_text(&there, having), first_of(&there), first_of(&there),
+		last_of(&there));
 }
 
 const char *

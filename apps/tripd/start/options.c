@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fail.h"
 #include "options.h"
 #include "words.h"
 
@@ -441,11 +442,10 @@ refuse_eal_words(int argc, char **argv)
 		taken = own_words(argv, i);
 		if (taken > 0 || !tripd_words_is_eal(argv[i]))
 			continue;
-		fprintf(stderr,
-			"tripd: %s is a word for EAL; all of these stand in front of a --, as in: "
-			"tripd -l 0-2 --vdev net_tap0 -- --rules FILE\n",
-			argv[i]);
-		exit(TRIPD_EXIT_USAGE);
+		exit(tripd_fail(TRIPD_EXIT_USAGE,
+			"%s is a word for EAL; all of these stand in front of a --, as in: tripd "
+			"-l 0-2 --vdev net_tap0 -- --rules FILE",
+			argv[i]));
 	}
 }
 
@@ -478,10 +478,8 @@ tripd_options_parse(int argc, char **argv, struct tripd_options *options)
 	argp_program_version = "tripd " TRIPD_VERSION;
 	argp_err_exit_status = TRIPD_EXIT_USAGE;
 	own = split(&argc, argv, options);
-	if (own == NULL) {
-		fprintf(stderr, "tripd: no memory for %d words\n", argc);
-		exit(TRIPD_EXIT_RUN);
-	}
+	if (own == NULL)
+		exit(tripd_fail(TRIPD_EXIT_RUN, "no memory for %d words", argc));
 	refuse_eal_words(argc, own);
 	argp_parse(&argp, argc, own, ARGP_IN_ORDER, NULL, options);
 	if (own != argv)

@@ -20,12 +20,13 @@
 
 #include <trip.h>
 
+#include "capacity.h"
 #include "cpus.h"
+#include "fail.h"
 #include "hugepages.h"
 #include "options.h"
 #include "plan.h"
 #include "preflight.h"
-#include "capacity.h"
 #include "resolve.h"
 #include "rules.h"
 #include "words.h"
@@ -49,10 +50,8 @@ tripd_preflight_rules(const char *path, struct trip_rules **rules)
 			trip_rules_errors_print((*rules)->warnings, stderr);
 		return 0;
 	}
-	if (errors == NULL) {
-		fprintf(stderr, "tripd: %s: %s\n", path, strerror(-ret));
-		return TRIPD_EXIT_RUN;
-	}
+	if (errors == NULL)
+		return tripd_fail(TRIPD_EXIT_RUN, "%s: %s", path, strerror(-ret));
 	trip_rules_errors_print(errors, stderr);
 	trip_rules_errors_free(errors);
 	return TRIPD_EXIT_USAGE;
@@ -84,10 +83,8 @@ tripd_preflight_need(
 	attr.progress = TRIP_PROGRESS_MANUAL;
 	attr.lcores = NULL;
 	ret = trip_domain_footprint(&attr, &footprint);
-	if (ret != 0) {
-		fprintf(stderr, "tripd: %s\n", trip_error_message());
-		return ret;
-	}
+	if (ret != 0)
+		return tripd_fail(ret, "%s", trip_error_message());
 	need->domain_bytes = footprint.bytes;
 	if (footprint.hugepages * footprint.hugepage_bytes > footprint.bytes)
 		need->domain_bytes = footprint.hugepages * footprint.hugepage_bytes;
@@ -166,13 +163,11 @@ check_interface(const char *vdev, const char *name)
 {
 	struct if_nameindex *all, *one;
 
-	if (strlen(name) >= IF_NAMESIZE) {
-		fprintf(stderr,
-			"tripd: %s: \"%s\" has %zu characters, and the name of a network interface "
-			"has up to %d\n",
+	if (strlen(name) >= IF_NAMESIZE)
+		return tripd_fail(TRIPD_EXIT_USAGE,
+			"%s: \"%s\" has %zu characters, and the name of a network interface has up "
+			"to %d",
 			vdev, name, strlen(name), IF_NAMESIZE - 1);
-		return TRIPD_EXIT_USAGE;
-	}
 	if (if_nametoindex(name) != 0)
 		return 0;
 	fprintf(stderr, "tripd: %s: there is no network interface %s; there are", vdev, name);
@@ -189,9 +184,8 @@ check_capable(const char *vdev, unsigned int capability, const char *name)
 {
 	if (tripd_preflight_capable(capability))
 		return 0;
-	fprintf(stderr, "tripd: no permission for %s, which needs %s: run tripd as root\n", vdev,
-		name);
-	return TRIPD_EXIT_RUN;
+	return tripd_fail(TRIPD_EXIT_RUN, "no permission for %s, which needs %s: run tripd as root",
+		vdev, name);
 }
 
 static int
@@ -199,11 +193,9 @@ check_tap(const char *vdev)
 {
 	int fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
 
-	if (fd < 0) {
-		fprintf(stderr, "tripd: %s: /dev/net/tun: %s: %s\n", vdev, strerror(errno),
+	if (fd < 0)
+		return tripd_fail(TRIPD_EXIT_RUN, "%s: /dev/net/tun: %s: %s", vdev, strerror(errno),
 			errno == EACCES ? "run tripd as root" : "scripts/setup makes it, as root");
-		return TRIPD_EXIT_RUN;
-	}
 	close(fd);
 	return check_capable(vdev, CAP_NET_ADMIN, "CAP_NET_ADMIN");
 }
@@ -216,10 +208,8 @@ check_vdev(const char *vdev)
 	if (strncmp(vdev, "net_tap", 7) == 0)
 		return check_tap(vdev);
 	if (strncmp(vdev, "net_pcap", 8) == 0 && vdev_value(vdev, "rx_pcap", value) != NULL &&
-		access(value, R_OK) != 0) {
-		fprintf(stderr, "tripd: %s: %s: %s\n", vdev, value, strerror(errno));
-		return TRIPD_EXIT_USAGE;
-	}
+		access(value, R_OK) != 0)
+		return tripd_fail(TRIPD_EXIT_USAGE, "%s: %s: %s", vdev, value, strerror(errno));
 	if (strncmp(vdev, "net_af_xdp", 10) == 0) {
 		if (vdev_value(vdev, "iface", value) != NULL && check_interface(vdev, value) != 0)
 			return TRIPD_EXIT_USAGE;
@@ -244,11 +234,10 @@ check_runtime(void)
 	tripd_words_runtime_path(path);
 	if (access(path, F_OK) != 0 || access(path, R_OK | W_OK | X_OK) == 0)
 		return 0;
-	fprintf(stderr,
-		"tripd: no permission for %s, where EAL keeps what it runs by: run tripd as its "
-		"owner, or set XDG_RUNTIME_DIR to a folder of your own\n",
+	return tripd_fail(TRIPD_EXIT_RUN,
+		"no permission for %s, where EAL keeps what it runs by: run tripd as its owner, or "
+		"set XDG_RUNTIME_DIR to a folder of your own",
 		path);
-	return TRIPD_EXIT_RUN;
 }
 
 /* The primary of a prefix holds a write lock on its configuration for as long as it lives. */
@@ -276,13 +265,11 @@ check_prefix(const struct tripd_words *words)
 			name[0] = '\0';
 		fclose(file);
 	}
-	fprintf(stderr,
-		"tripd: process %ld (%s) runs with the file prefix %s already: end it with kill "
-		"%ld, "
-		"or give this one a prefix of its own, --file-prefix NAME before --\n",
+	return tripd_fail(TRIPD_EXIT_RUN,
+		"process %ld (%s) runs with the file prefix %s already: end it with kill %ld, or "
+		"give this one a prefix of its own, --file-prefix NAME before --",
 		(long)lock.l_pid, name[0] != '\0' ? name : "of another container",
 		words->file_prefix, (long)lock.l_pid);
-	return TRIPD_EXIT_RUN;
 }
 
 /* Whose fault it is. */
@@ -300,11 +287,10 @@ check_no_huge(const struct tripd_words *words, const struct tripd_need *need)
 
 	if (has >= wants)
 		return 0;
-	fprintf(stderr,
-		"tripd: --no-huge gives EAL %" PRIu64 " MiB, and %s need %" PRIu64
-		": add -m %" PRIu64 " before --\n",
+	return tripd_fail(TRIPD_EXIT_RUN,
+		"--no-huge gives EAL %" PRIu64 " MiB, and %s need %" PRIu64 ": add -m %" PRIu64
+		" before --",
 		has, needy(need), wants, wants);
-	return TRIPD_EXIT_RUN;
 }
 
 bool
@@ -323,37 +309,29 @@ check_hugepages(const struct tripd_words *words, const struct tripd_need *need)
 	uint64_t free_pages, wanted;
 
 	tripd_hugepages_read("", words->huge_dir, !words->in_memory, &pages);
-	if (pages.page_bytes == 0) {
-		fprintf(stderr,
-			"tripd: this kernel has no hugepages: add --no-huge -m %" PRIu64
-			" before --\n",
+	if (pages.page_bytes == 0)
+		return tripd_fail(TRIPD_EXIT_RUN,
+			"this kernel has no hugepages: add --no-huge -m %" PRIu64 " before --",
 			need->total_bytes / MIB + 1);
-		return TRIPD_EXIT_RUN;
-	}
 	if (!words->in_memory && pages.directory[0] != '\0' &&
-		access(pages.directory, R_OK | W_OK | X_OK) != 0) {
-		fprintf(stderr, "tripd: no permission for the hugepages in %s: run tripd as root\n",
+		access(pages.directory, R_OK | W_OK | X_OK) != 0)
+		return tripd_fail(TRIPD_EXIT_RUN,
+			"no permission for the hugepages in %s: run tripd as root",
 			pages.directory);
-		return TRIPD_EXIT_RUN;
-	}
 	free_pages = pages.free_bytes / pages.page_bytes;
 	wanted = (need->total_bytes + pages.page_bytes - 1) / pages.page_bytes;
 	if (free_pages >= wanted)
 		return 0;
-	if (pages.directory[0] == '\0' && !words->in_memory && pages.total > 0) {
-		fprintf(stderr,
-			"tripd: the hugepages are not mounted%s%s: scripts/setup does that, as "
-			"root\n",
+	if (pages.directory[0] == '\0' && !words->in_memory && pages.total > 0)
+		return tripd_fail(TRIPD_EXIT_RUN,
+			"the hugepages are not mounted%s%s: scripts/setup does that, as root",
 			words->huge_dir != NULL ? " at " : "",
 			words->huge_dir != NULL ? words->huge_dir : "");
-		return TRIPD_EXIT_RUN;
-	}
-	fprintf(stderr,
-		"tripd: too few hugepages: %s need %" PRIu64 " of %" PRIu64 " kB, and %" PRIu64
-		" are free: scripts/setup --hugepages %" PRIu64 ", as root\n",
+	return tripd_fail(TRIPD_EXIT_RUN,
+		"too few hugepages: %s need %" PRIu64 " of %" PRIu64 " kB, and %" PRIu64
+		" are free: scripts/setup --hugepages %" PRIu64 ", as root",
 		needy(need), wanted, pages.page_bytes / 1024, free_pages,
 		pages.total - (free_pages < pages.total ? free_pages : pages.total) + wanted);
-	return TRIPD_EXIT_RUN;
 }
 
 int
@@ -362,11 +340,9 @@ tripd_preflight_check(const struct tripd_words *words, const struct tripd_need *
 	unsigned int i;
 	int ret = 0;
 
-	if (words->secondary) {
-		fprintf(stderr, "tripd: a domain is opened by a primary process: leave out "
-				"--proc-type secondary\n");
-		return TRIPD_EXIT_USAGE;
-	}
+	if (words->secondary)
+		return tripd_fail(TRIPD_EXIT_USAGE,
+			"a domain is opened by a primary process: leave out --proc-type secondary");
 	ret = tripd_cpus_check(words);
 	for (i = 0; i < words->n_vdevs && ret == 0; i++)
 		ret = check_vdev(words->vdevs[i]);

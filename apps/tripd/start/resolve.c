@@ -7,6 +7,7 @@
 #include <rte_ethdev.h>
 
 #include "apply/port.h"
+#include "fail.h"
 #include "options.h"
 #include "resolve.h"
 
@@ -100,10 +101,8 @@ tripd_resolve_ports(struct trip_rules *rules)
 			return say_unknown(count);
 		count->port_by = TRIP_RULES_PORT_ID;
 	}
-	if (trip_rules_warn(rules) != 0) {
-		fprintf(stderr, "tripd: no memory to compare %u rules\n", rules->n_counts);
-		return TRIPD_EXIT_RUN;
-	}
+	if (trip_rules_warn(rules) != 0)
+		return tripd_fail(TRIPD_EXIT_RUN, "no memory to compare %u rules", rules->n_counts);
 	trip_rules_errors_print(rules->warnings, stderr);
 	return 0;
 }
