@@ -41,6 +41,6 @@ main(int argc, char **argv)
 			trip_client_close(ctl.client);
 		return code;
 	}
-	tripctl_complain("there is no command \"%s\"; tripctl --help has them", argv[first]);
-	return TRIPCTL_EXIT_USAGE;
+	return tripctl_complain(TRIPCTL_EXIT_USAGE,
+		"there is no command \"%s\"; tripctl --help has them", argv[first]);
 }

@@ -24,8 +24,8 @@ struct search {
 	char shut[108];
 };
 
-void
-tripctl_complain(const char *format, ...)
+int
+tripctl_complain(int code, const char *format, ...)
 {
 	char text[1024], escaped[2048];
 	va_list args;
@@ -34,6 +34,7 @@ tripctl_complain(const char *format, ...)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	fprintf(stderr, "tripctl: %s\n", tripctl_text_escape(text, escaped, sizeof(escaped)));
+	return code;
 }
 
 int
@@ -44,16 +45,10 @@ tripctl_fail(int error)
 	/* Which part of a program says it is the program's affair. */
 	if (strncmp(message, "client: ", 8) == 0)
 		message += 8;
-	tripctl_complain("%s", message);
-	switch (error) {
-	case -ENOENT:
-	case -ECONNREFUSED:
-		return TRIPCTL_EXIT_NONE;
-	case -EPIPE:
-		return TRIPCTL_EXIT_ENDED;
-	default:
-		return TRIPCTL_EXIT_RUN;
-	}
+	return tripctl_complain(error == -ENOENT || error == -ECONNREFUSED ? TRIPCTL_EXIT_NONE
+				: error == -EPIPE                          ? TRIPCTL_EXIT_ENDED
+									   : TRIPCTL_EXIT_RUN,
+		"%s", message);
 }
 
 static void
@@ -133,12 +128,13 @@ search_folder(struct search *search, const struct tripctl *ctl, const char *fold
 		closedir(entries);
 }
 
-static void
+static int
 complain_none(const struct tripctl *ctl, const struct search *search)
 {
 	char domain[64] = "", prefix[64] = "";
 
-	tripctl_complain("no domain%s%s%s%s has a socket in %s%s%s; --socket says where else",
+	return tripctl_complain(TRIPCTL_EXIT_NONE,
+		"no domain%s%s%s%s has a socket in %s%s%s; --socket says where else",
 		ctl->domain != NULL ? " " : "",
 		ctl->domain != NULL ? tripctl_text_escape(ctl->domain, domain, sizeof(domain)) : "",
 		ctl->prefix != NULL ? " of the file prefix " : "",
@@ -151,6 +147,7 @@ static int
 choose_only(struct tripctl *ctl)
 {
 	struct search search = {0};
+	int code;
 
 	find_folders(&search);
 	for (unsigned int i = 0; i < search.n_folders; i++)
@@ -160,18 +157,18 @@ choose_only(struct tripctl *ctl)
 		return 0;
 	}
 	if (search.n_found > 1) {
-		tripctl_complain("there are several domains; --socket says which:");
+		code = tripctl_complain(
+			TRIPCTL_EXIT_USAGE, "there are several domains; --socket says which:");
 		for (unsigned int i = 0; i < search.n_found; i++)
-			tripctl_complain("  --socket %s", search.found[i]);
-		return TRIPCTL_EXIT_USAGE;
+			tripctl_complain(code, "  --socket %s", search.found[i]);
+		return code;
 	}
 	if (search.shut[0] != 0)
-		tripctl_complain("the socket %s does not let user %d in: its group and mode say "
-				 "whom it does",
+		return tripctl_complain(TRIPCTL_EXIT_NONE,
+			"the socket %s does not let user %d in: its group and mode say whom it "
+			"does",
 			search.shut, (int)geteuid());
-	else
-		complain_none(ctl, &search);
-	return TRIPCTL_EXIT_NONE;
+	return complain_none(ctl, &search);
 }
 
 static int
@@ -179,10 +176,9 @@ choose(struct tripctl *ctl)
 {
 	if (ctl->socket == NULL)
 		return choose_only(ctl);
-	if (strlen(ctl->socket) >= sizeof(ctl->path)) {
-		tripctl_complain("--socket: the path is longer than %zu", sizeof(ctl->path) - 1);
-		return TRIPCTL_EXIT_USAGE;
-	}
+	if (strlen(ctl->socket) >= sizeof(ctl->path))
+		return tripctl_complain(TRIPCTL_EXIT_USAGE, "--socket: the path is longer than %zu",
+			sizeof(ctl->path) - 1);
 	strcpy(ctl->path, ctl->socket);
 	return 0;
 }

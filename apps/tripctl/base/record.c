@@ -20,8 +20,7 @@ tripctl_record_put(json_t *object, const char *key, json_t *value)
 {
 	if (object != NULL && value != NULL && json_object_set_new(object, key, value) == 0)
 		return;
-	tripctl_complain("no memory for JSON");
-	exit(TRIPCTL_EXIT_RUN);
+	exit(tripctl_complain(TRIPCTL_EXIT_RUN, "no memory for JSON"));
 }
 
 void
@@ -48,6 +47,14 @@ void
 tripctl_record_put_id(json_t *object, const char *key, uint64_t id)
 {
 	tripctl_record_put(object, key, id != 0 ? json_sprintf("0x%" PRIx64, id) : json_null());
+}
+
+void
+tripctl_record_write(json_t *object)
+{
+	json_dumpf(object, stdout, JSON_COMPACT);
+	putchar('\n');
+	json_decref(object);
 }
 
 const char *

@@ -36,6 +36,9 @@ void tripctl_record_put_number(json_t *object, const char *key, uint64_t number)
 /* Numbers that need all of 64 bits are strings in JSON. */
 void tripctl_record_put_id(json_t *object, const char *key, uint64_t id);
 
+/* Writes an object on a line of its own, and frees it. */
+void tripctl_record_write(json_t *object);
+
 /* The members of each. */
 json_t *tripctl_record_cntr(const struct trip_client_cntr *cntr);
 json_t *tripctl_record_home(const struct trip_client_home *home);

@@ -80,10 +80,8 @@ tripctl_table_cell(struct tripctl_table *table, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	cell = strdup(tripctl_text_escape(text, escaped, sizeof(escaped)));
-	if (table->cells == NULL || cell == NULL) {
-		tripctl_complain("no memory for a table");
-		exit(TRIPCTL_EXIT_RUN);
-	}
+	if (table->cells == NULL || cell == NULL)
+		exit(tripctl_complain(TRIPCTL_EXIT_RUN, "no memory for a table"));
 	table->cells[table->n_cells++] = cell;
 	if (table->n_cells == table->max_cells)
 		flush(table);

@@ -31,8 +31,8 @@ struct tripctl {
 	char path[108];
 };
 
-/* Says an error on stderr, control characters escaped. */
-__attribute__((format(printf, 1, 2))) void tripctl_complain(const char *format, ...);
+/* Says an error on stderr, control characters escaped. Returns `code`. */
+__attribute__((format(printf, 2, 3))) int tripctl_complain(int code, const char *format, ...);
 
 /* Says what a call of the client library has to say; returns the exit code. */
 int tripctl_fail(int error);

@@ -58,15 +58,10 @@ tell(const struct change *change, uint64_t id)
 
 	if (error != 0)
 		return tripctl_fail(error);
-	if (change->ctl->json) {
-		json_t *object = tripctl_record_cntr(&now);
-
-		json_dumpf(object, stdout, JSON_COMPACT);
-		putchar('\n');
-		json_decref(object);
-	} else {
+	if (change->ctl->json)
+		tripctl_record_write(tripctl_record_cntr(&now));
+	else
 		printf("%s %" PRIu64 "\n", now.name, change->error ? now.error : now.success);
-	}
 	return 0;
 }
 

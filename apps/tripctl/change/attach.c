@@ -35,17 +35,11 @@ end_signals(sigset_t *set)
 int
 tripctl_attach_fail(int error)
 {
-	tripctl_complain("%s", trip_error_message());
-	switch (error) {
-	case -ENOENT:
-		return TRIPCTL_EXIT_NONE;
-	case -ESHUTDOWN:
-		return TRIPCTL_EXIT_ENDED;
-	case -EIO:
-		return TRIPCTL_EXIT_ERROR;
-	default:
-		return TRIPCTL_EXIT_RUN;
-	}
+	return tripctl_complain(error == -ENOENT      ? TRIPCTL_EXIT_NONE
+				: error == -ESHUTDOWN ? TRIPCTL_EXIT_ENDED
+				: error == -EIO       ? TRIPCTL_EXIT_ERROR
+						      : TRIPCTL_EXIT_RUN,
+		"%s", trip_error_message());
 }
 
 /*
@@ -106,10 +100,9 @@ start_eal(struct tripctl *ctl, int lcore)
 	int n = 0;
 
 	/* It becomes part of paths. */
-	if (ctl->about.prefix[0] == 0 || strchr(ctl->about.prefix, '/') != NULL) {
-		tripctl_complain("the primary has no file prefix, but \"%s\"", ctl->about.prefix);
-		return TRIPCTL_EXIT_RUN;
-	}
+	if (ctl->about.prefix[0] == 0 || strchr(ctl->about.prefix, '/') != NULL)
+		return tripctl_complain(TRIPCTL_EXIT_RUN,
+			"the primary has no file prefix, but \"%s\"", ctl->about.prefix);
 	snprintf(prefix, sizeof(prefix), "--file-prefix=%s", ctl->about.prefix);
 	for (; n < (int)(sizeof(words) / sizeof(words[0])); n++)
 		all[n] = words[n];
@@ -119,10 +112,10 @@ start_eal(struct tripctl *ctl, int lcore)
 	all[n] = NULL;
 	if (quiet_eal_start("tripctl", n, all, !ctl->verbose) == 0)
 		return 0;
-	tripctl_complain("it is process %u that shares its memory, if it has hugepages and runs "
-			 "without --no-shconf, with its own user and root",
+	return tripctl_complain(TRIPCTL_EXIT_RUN,
+		"it is process %u that shares its memory, if it has hugepages and runs without "
+		"--no-shconf, with its own user and root",
 		ctl->about.pid);
-	return TRIPCTL_EXIT_RUN;
 }
 
 int
@@ -131,10 +124,8 @@ tripctl_attach(struct tripctl *ctl, struct trip_domain **domain)
 	int lcore = choose_lcore(ctl), error;
 	sigset_t set;
 
-	if (lcore == -EUSERS) {
-		tripctl_complain("all %d lcore ids are used", LCORES_MAX);
-		return TRIPCTL_EXIT_RUN;
-	}
+	if (lcore == -EUSERS)
+		return tripctl_complain(TRIPCTL_EXIT_RUN, "all %d lcore ids are used", LCORES_MAX);
 	if (lcore < 0)
 		return tripctl_fail(lcore);
 	end_signals(&set);

@@ -12,12 +12,11 @@
 int
 tripctl_count_check(const struct trip_rules_count *rule)
 {
-	if ((rule->actions & TRIP_RULES_ACTION_RSS) != 0) {
-		tripctl_complain("count %s: the action rss takes the port's queues, which the "
-				 "primary knows; without it packets go there too",
+	if ((rule->actions & TRIP_RULES_ACTION_RSS) != 0)
+		return tripctl_complain(TRIPCTL_EXIT_USAGE,
+			"count %s: the action rss takes the port's queues, which the primary "
+			"knows; without it packets go there too",
 			rule->name);
-		return TRIPCTL_EXIT_USAGE;
-	}
 	return 0;
 }
 
@@ -31,12 +30,11 @@ tripctl_count_open(struct tripctl_count *count, struct trip_domain *domain,
 	int error;
 
 	/* Of PCI devices only the primary has the driver. */
-	if (!trip_apply_port(rule, &port)) {
-		tripctl_complain("count %s: which port that is, is not known here: it may be "
-				 "called by its number",
+	if (!trip_apply_port(rule, &port))
+		return tripctl_complain(TRIPCTL_EXIT_USAGE,
+			"count %s: which port that is, is not known here: it may be called by its "
+			"number",
 			rule->name);
-		return TRIPCTL_EXIT_USAGE;
-	}
 	error = trip_port_find(domain, port, &count->port);
 	if (error != 0)
 		return tripctl_attach_fail(error);
@@ -46,8 +44,7 @@ tripctl_count_open(struct tripctl_count *count, struct trip_domain *domain,
 		return 0;
 	if (error == -ESHUTDOWN || why == NULL)
 		return tripctl_attach_fail(error);
-	tripctl_complain("count %s: %s", rule->name, why);
-	return TRIPCTL_EXIT_RUN;
+	return tripctl_complain(TRIPCTL_EXIT_RUN, "count %s: %s", rule->name, why);
 }
 
 void
@@ -69,9 +66,7 @@ tripctl_count_tell(
 	tripctl_record_put_number(object, "packets", sum.packets);
 	tripctl_record_put_number(object, "bytes", sum.bytes);
 	tripctl_record_put_text(object, "engine", sum.engine == TRIP_FLOW_ENGINE_HW ? "hw" : "sw");
-	json_dumpf(object, stdout, JSON_COMPACT);
-	putchar('\n');
-	json_decref(object);
+	tripctl_record_write(object);
 }
 
 void

@@ -163,8 +163,8 @@ check_words(char *const *words, unsigned int n)
 
 		if (strpbrk(words[i], ends) == NULL)
 			continue;
-		tripctl_complain("\"%s\": a statement has one line, and no comment", words[i]);
-		return TRIPCTL_EXIT_USAGE;
+		return tripctl_complain(TRIPCTL_EXIT_USAGE,
+			"\"%s\": a statement has one line, and no comment", words[i]);
 	}
 	return 0;
 }
@@ -200,10 +200,8 @@ tripctl_statement_parse(struct tripctl_statement *statement, const struct tripct
 	error = note_own(&text, words, n);
 	if (error == 0)
 		error = define_all(&text, words, n);
-	if (fclose(text.file) != 0 || error != 0) {
-		tripctl_complain("no memory for a statement");
-		error = TRIPCTL_EXIT_RUN;
-	}
+	if (fclose(text.file) != 0 || error != 0)
+		error = tripctl_complain(TRIPCTL_EXIT_RUN, "no memory for a statement");
 	if (error == 0)
 		error = parse(statement, text.bytes, text.length);
 	free(text.bytes);

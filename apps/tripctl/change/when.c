@@ -98,9 +98,7 @@ tell(const struct tripctl_when *when, const struct trip_work_event *event)
 	tripctl_record_put_text(object, "does", action);
 	tripctl_record_put(object, "result", json_integer(event->result));
 	tripctl_record_put_number(object, "latency_ns", event->latency_ns);
-	json_dumpf(object, stdout, JSON_COMPACT);
-	putchar('\n');
-	json_decref(object);
+	tripctl_record_write(object);
 }
 
 /* Takes what has fired; negative: the error. */
@@ -230,13 +228,12 @@ code_of(struct tripctl_when *when, int error)
 		/* What repeats has no end of its own. */
 		if (when->left == 0)
 			return 0;
-		tripctl_complain("the time is over, and %u of the statements %s not fired",
-			when->left, when->left == 1 ? "has" : "have");
-		return TRIPCTL_EXIT_TIMEOUT;
+		return tripctl_complain(TRIPCTL_EXIT_TIMEOUT,
+			"the time is over, and %u of the statements %s not fired", when->left,
+			when->left == 1 ? "has" : "have");
 	case -ESHUTDOWN:
-		tripctl_complain(
+		return tripctl_complain(TRIPCTL_EXIT_ENDED,
 			"the primary, process %" PRIu32 ", has ended", when->ctl->about.pid);
-		return TRIPCTL_EXIT_ENDED;
 	default:
 		return tripctl_attach_fail(error);
 	}

@@ -94,21 +94,18 @@ tripctl_when_check(const struct tripctl_when *when)
 		if (is_own(when, &rules->counts[i]))
 			error = tripctl_count_check(&rules->counts[i]);
 	for (unsigned int i = 0; i < rules->n_counters && error == 0; i++)
-		if (rules->counters[i].line <= when->statement.lines) {
-			tripctl_complain("counter %s: a counter that ends with this command is of "
-					 "no use to it",
+		if (rules->counters[i].line <= when->statement.lines)
+			error = tripctl_complain(TRIPCTL_EXIT_USAGE,
+				"counter %s: a counter that ends with this command is of no use to "
+				"it",
 				rules->counters[i].name);
-			error = TRIPCTL_EXIT_USAGE;
-		}
 	for (unsigned int i = 0; i < rules->n_whens && error == 0; i++)
 		if (is_on_flow(rules->whens[i].op) &&
-			!is_own(when, &rules->counts[rules->whens[i].target])) {
-			tripctl_complain("%s %s: its flows are another process's, which alone can "
-					 "do that",
+			!is_own(when, &rules->counts[rules->whens[i].target]))
+			error = tripctl_complain(TRIPCTL_EXIT_USAGE,
+				"%s %s: its flows are another process's, which alone can do that",
 				trip_rules_op_of(rules->whens[i].op)->word,
 				rules->counts[rules->whens[i].target].name);
-			error = TRIPCTL_EXIT_USAGE;
-		}
 	return error;
 }
 

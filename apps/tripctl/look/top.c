@@ -183,9 +183,7 @@ write_json(const struct top *top)
 	for (size_t i = 0; i < rows_of(top); i++)
 		json_array_append_new(cntrs, json_of(&view->rows[i]));
 	tripctl_record_put(object, "counters", cntrs);
-	json_dumpf(object, stdout, JSON_COMPACT);
-	putchar('\n');
-	json_decref(object);
+	tripctl_record_write(object);
 }
 
 /* ---- rounds -------------------------------------------------------------------------------- */
@@ -302,15 +300,11 @@ catch_signals(void)
 static int
 conclude(struct top *top, int error)
 {
-	if (error == -EPIPE) {
-		tripctl_complain(
+	if (error == -EPIPE)
+		return tripctl_complain(TRIPCTL_EXIT_ENDED,
 			"the primary, process %" PRIu32 ", has ended", top->ctl->about.pid);
-		return TRIPCTL_EXIT_ENDED;
-	}
-	if (error == -ENOMEM) {
-		tripctl_complain("no memory for so many counters");
-		return TRIPCTL_EXIT_RUN;
-	}
+	if (error == -ENOMEM)
+		return tripctl_complain(TRIPCTL_EXIT_RUN, "no memory for so many counters");
 	return error != 0 ? tripctl_fail(error) : 0;
 }
 

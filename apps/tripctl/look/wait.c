@@ -164,9 +164,7 @@ tell(const struct wait *wait, bool reached)
 
 		tripctl_record_put_number(object, "threshold", wait->words.value);
 		tripctl_record_put(object, "reached", json_boolean(reached));
-		json_dumpf(object, stdout, JSON_COMPACT);
-		putchar('\n');
-		json_decref(object);
+		tripctl_record_write(object);
 	} else if (reached) {
 		printf("%s %" PRIu64 "\n", wait->now.name, wait->now.success);
 	}
@@ -202,17 +200,16 @@ tripctl_wait(struct tripctl *ctl, int argc, char **argv)
 	case 0:
 		return 0;
 	case -ETIMEDOUT:
-		tripctl_complain("the time is over: cntr \"%s\" is at %" PRIu64 ", not %" PRIu64,
+		return tripctl_complain(TRIPCTL_EXIT_TIMEOUT,
+			"the time is over: cntr \"%s\" is at %" PRIu64 ", not %" PRIu64,
 			wait.now.name, wait.now.success, wait.words.value);
-		return TRIPCTL_EXIT_TIMEOUT;
 	case -EIO:
-		tripctl_complain("the error value of cntr \"%s\" changed from %" PRIu64
-				 " to %" PRIu64,
+		return tripctl_complain(TRIPCTL_EXIT_ERROR,
+			"the error value of cntr \"%s\" changed from %" PRIu64 " to %" PRIu64,
 			wait.now.name, wait.before.error, wait.now.error);
-		return TRIPCTL_EXIT_ERROR;
 	case -EPIPE:
-		tripctl_complain("the primary, process %" PRIu32 ", has ended", ctl->about.pid);
-		return TRIPCTL_EXIT_ENDED;
+		return tripctl_complain(TRIPCTL_EXIT_ENDED,
+			"the primary, process %" PRIu32 ", has ended", ctl->about.pid);
 	default:
 		return tripctl_fail(error);
 	}
