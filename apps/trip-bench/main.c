@@ -32,17 +32,15 @@ static const struct bench_list *const lists[] = {&bench_memory, &bench_queue, &b
 	&bench_horizon};
 
 static const struct argp_option option_list[] = {
-	{"only", 'o', "NAME", 0, "Run this benchmark only, or those whose names begin with NAME",
-		0},
+	{"only", 'o', "NAME", 0, "Run this benchmark only, or those whose names begin with NAME"},
 	{"json", 'j', "FILE", OPTION_ARG_OPTIONAL,
 		"Write the results to FILE as JSON, or to standard output, and the table to "
-		"standard error then",
-		0},
-	{"list", 'l', NULL, 0, "List the benchmarks and what each is compared with", 0},
-	{"brief", 'b', NULL, 0, "One line for each benchmark", 0},
+		"standard error then"},
+	{"list", 'l', NULL, 0, "List the benchmarks and what each is compared with"},
+	{"brief", 'b', NULL, 0, "One line for each benchmark"},
 	{"compare", 'c', NULL, 0,
-		"Run nothing; compare two files that --json wrote, the older first", 0},
-	{"no-huge", 'n', NULL, 0, "Run without hugepages (slower, all arms alike)", 0},
+		"Run nothing; compare two files that --json wrote, the older first"},
+	{"no-huge", 'n', NULL, 0, "Run without hugepages (slower, all arms alike)"},
 	{0},
 };
 

@@ -191,8 +191,8 @@ def what_is_wrong_is_said(bench):
     for words, said in ((['--socket-mode', '0999'], 'is no mode'), (['--socket-mode', '0060'], 'is no mode'),
                         (['--socket-mode', '01777'], 'is no mode'), (['--socket-group', 'no such'], 'there is no group'),
                         (['--domain', 'a b'], 'is no name'), (['--domain', 'x' * 21], 'is no name'),
-                        (['--domain', '7'], 'is no name'), (['--live-works', '15'], 'no number from 16 to 65536'),
-                        (['--live-flows', '-1'], 'no number from 0'), (['--live-processes', 'x'], 'no number from 1')):
+                        (['--domain', '7'], 'is no name'), (['--live-works', '15'], 'not a number from 16 to 65536'),
+                        (['--live-flows', '-1'], 'not a number from 0'), (['--live-processes', 'x'], 'not a number from 1')):
         code, out, err = bench.run('--rules', bench.file('rules', RULES), *words)
         equal((code, out), (2, ''), f'exit code and stdout of {words}')
         assert said in err, err

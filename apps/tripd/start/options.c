@@ -8,16 +8,19 @@
 #include <grp.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fail.h"
+#include "option_ports.h"
 #include "options.h"
 #include "words.h"
 
 enum {
-	KEY_RULES = 0x100,
+	KEY_FIRST = 0x100,
+	KEY_RULES = KEY_FIRST,
 	KEY_REPORT,
 	KEY_UNTIL_IDLE,
 	KEY_FORWARD,
@@ -42,147 +45,55 @@ enum {
 };
 
 static const struct argp_option argp_options[] = {
-	{NULL, 0, NULL, 0, "What to count, and what to do about it:", 1},
-	{"rules", KEY_RULES, "FILE", 0, "counts, counters and thresholds, in the rules language",
-		1},
+	{NULL, 0, NULL, 0, "What to count, and what to do about it:"},
+	{"rules", KEY_RULES, "FILE", 0, "counts, counters and thresholds, in the rules language"},
 	{"report", KEY_REPORT, "FILE", 0,
-		"write final counts and all trips there as JSON; - is stdout", 1},
-	{"until-idle", KEY_UNTIL_IDLE, "SECONDS", 0, "end when no packet has arrived for that long",
-		1},
+		"write final counts and all trips there as JSON; - is stdout"},
+	{"until-idle", KEY_UNTIL_IDLE, "SECONDS", 0,
+		"end when no packet has arrived for that long"},
 	{"check", KEY_CHECK, "FILE", 0,
 		"only read this rules file and say what is wrong with it; needs no port and no "
-		"memory",
-		1},
+		"memory"},
 	{"dry-run", KEY_DRY_RUN, NULL, 0,
 		"say what the rules would take: memory by NUMA node, and the engine of each rule; "
-		"take "
-		"and start nothing",
-		1},
-	{NULL, 0, NULL, 0, "Ports:", 2},
+		"take and start nothing"},
+	{NULL, 0, NULL, 0, "Ports:"},
 	{"forward", KEY_FORWARD, "io|mac|none", 0,
-		"io (default): send what arrives on a port out of its partner, 0 and 1, 2 and "
-		"3 ...; mac: and rewrite the addresses; none: free it",
-		2},
-	{"pair", KEY_PAIR, "A,B", 0, "ports A and B are partners; may be repeated", 2},
-	{"ports", KEY_PORTS, "LIST", 0, "use these ports too (0,2-3), beside those that rules name",
-		2},
+		"io (default): send what arrives on a port out of its partner, 0 and 1, 2 and 3 "
+		"...; mac: and rewrite the addresses; none: free it"},
+	{"pair", KEY_PAIR, "A,B", 0, "ports A and B are partners; may be repeated"},
+	{"ports", KEY_PORTS, "LIST", 0,
+		"use these ports too (0,2-3), beside those that rules name"},
 	{"iface", KEY_IFACE, "NAME", 0,
 		"use this network interface, by af_packet, as port 0 (1 ... when repeated); needs "
-		"no words for EAL",
-		2},
+		"no words for EAL"},
 	{"isolate", KEY_ISOLATE, NULL, 0,
-		"restrict each port to the traffic of its own flow rules (rte_flow_isolate)", 2},
+		"restrict each port to the traffic of its own flow rules (rte_flow_isolate)"},
 	{"mbufs", KEY_MBUFS, "N", 0,
-		"packet buffers; default: what the queues of all ports can hold", 2},
-	{"force", KEY_FORCE, NULL, 0, "take a port even if it carries this host's default route",
-		2},
-	{NULL, 0, NULL, 0, "The domain, for tripctl and other processes:", 3},
-	{"domain", KEY_DOMAIN, "NAME", 0, "its name; default tripd", 3},
+		"packet buffers; default: what the queues of all ports can hold"},
+	{"force", KEY_FORCE, NULL, 0, "take a port even if it carries this host's default route"},
+	{NULL, 0, NULL, 0, "The domain, for tripctl and other processes:"},
+	{"domain", KEY_DOMAIN, "NAME", 0, "its name; default tripd"},
 	{"socket", KEY_SOCKET, "PATH", 0,
 		"where its socket is; default /run/tripline/PREFIX.NAME.sock for root; empty: it "
-		"has none",
-		3},
-	{"socket-group", KEY_SOCKET_GROUP, "GROUP", 0, "give the socket to this group", 3},
+		"has none"},
+	{"socket-group", KEY_SOCKET_GROUP, "GROUP", 0, "give the socket to this group"},
 	{"socket-mode", KEY_SOCKET_MODE, "MODE", 0,
-		"mode of the socket, such as 0660: who may list, read and wait; default 0600", 3},
+		"mode of the socket, such as 0660: who may list, read and wait; default 0600"},
 	{"live-flows", KEY_LIVE_FLOWS, "N", 0,
 		"room for so many flows of other processes, beside those of the rules; default "
-		"1024",
-		3},
+		"1024"},
 	{"live-counters", KEY_LIVE_CNTRS, "N", 0,
-		"room for so many counters of other processes; default 4096", 3},
+		"room for so many counters of other processes; default 4096"},
 	{"live-works", KEY_LIVE_WORKS, "N", 0,
-		"room for so much pending work of each other process; default 1024", 3},
-	{"live-processes", KEY_LIVE_PROCESSES, "N", 0, "so many may be attached; default 8", 3},
-	{NULL, 0, NULL, 0, "Other:", 4},
+		"room for so much pending work of each other process; default 1024"},
+	{"live-processes", KEY_LIVE_PROCESSES, "N", 0, "so many may be attached; default 8"},
+	{NULL, 0, NULL, 0, "Other:"},
 	{"demo", KEY_DEMO, NULL, 0,
-		"show three quotas trip on live traffic, in a network of its own", 4},
-	{"verbose", KEY_VERBOSE, NULL, 0, "show what EAL and the drivers say", 4},
-	{NULL, 0, NULL, 0, NULL, 0},
+		"show three quotas trip on live traffic, in a network of its own"},
+	{"verbose", KEY_VERBOSE, NULL, 0, "show what EAL and the drivers say"},
+	{0},
 };
-
-static uint16_t
-parse_port(struct argp_state *state, const char *option, const char *text, const char **end)
-{
-	char *stop;
-	unsigned long port;
-
-	errno = 0;
-	port = strtoul(text, &stop, 10);
-	if (stop == text || *text == '-' || *text == '+' || *text == ' ')
-		argp_error(state, "--%s: \"%s\" is not a port number", option, text);
-	if (errno != 0 || port >= UINT16_MAX)
-		argp_error(state, "--%s: port %.*s is above the limit %u", option,
-			(int)(stop - text), text, UINT16_MAX - 1);
-	*end = stop;
-	return (uint16_t)port;
-}
-
-static void
-add_port(struct argp_state *state, struct tripd_options *options, uint16_t port)
-{
-	unsigned int i;
-
-	for (i = 0; i < options->n_ports; i++)
-		if (options->ports[i] == port)
-			return;
-	if (options->n_ports == TRIPD_PORTS_MAX)
-		argp_error(state, "--ports: more than %u ports", TRIPD_PORTS_MAX);
-	options->ports[options->n_ports++] = port;
-}
-
-static void
-parse_ports(struct argp_state *state, struct tripd_options *options, const char *text)
-{
-	const char *at = text;
-
-	for (;;) {
-		uint16_t first = parse_port(state, "ports", at, &at);
-		uint16_t last = first;
-		unsigned int port;
-
-		if (*at == '-')
-			last = parse_port(state, "ports", at + 1, &at);
-		if (last < first)
-			argp_error(state, "--ports: %u-%u runs backwards", first, last);
-		for (port = first; port <= last; port++)
-			add_port(state, options, (uint16_t)port);
-		if (*at == '\0')
-			return;
-		if (*at != ',')
-			argp_error(state, "--ports: \"%s\" is not a list of ports such as 0,2-3",
-				text);
-		at++;
-	}
-}
-
-static void
-parse_pair(struct argp_state *state, struct tripd_options *options, const char *text)
-{
-	struct tripd_pair pair;
-	const char *at;
-	unsigned int i;
-
-	pair.a = parse_port(state, "pair", text, &at);
-	if (*at != ',')
-		argp_error(state, "--pair: \"%s\" is not a pair of ports such as 0,1", text);
-	pair.b = parse_port(state, "pair", at + 1, &at);
-	if (*at != '\0')
-		argp_error(state, "--pair: \"%s\" is not a pair of ports such as 0,1", text);
-	if (pair.a == pair.b)
-		argp_error(state, "--pair: %s: a port is no partner of itself", text);
-	for (i = 0; i < options->n_pairs; i++) {
-		const struct tripd_pair *other = &options->pairs[i];
-
-		if (other->a == pair.a || other->b == pair.a || other->a == pair.b ||
-			other->b == pair.b)
-			argp_error(state, "--pair: %s has a port of --pair %u,%u", text, other->a,
-				other->b);
-	}
-	if (options->n_pairs == TRIPD_PORTS_MAX / 2)
-		argp_error(state, "--pair: more than %u pairs", TRIPD_PORTS_MAX / 2);
-	options->pairs[options->n_pairs++] = pair;
-}
 
 static void
 parse_seconds(struct argp_state *state, struct tripd_options *options, const char *text)
@@ -197,27 +108,31 @@ parse_seconds(struct argp_state *state, struct tripd_options *options, const cha
 }
 
 static void
-parse_mbufs(struct argp_state *state, struct tripd_options *options, const char *text)
-{
-	char *end;
-	unsigned long long n = strtoull(text, &end, 10);
-
-	if (end == text || *end != '\0' || *text == '-' || n < 512 || n > 1u << 30)
-		argp_error(state, "--mbufs: \"%s\" is not a number from 512 to %u", text, 1u << 30);
-	options->mbufs = (uint32_t)n;
-}
-
-static void
 parse_forward(struct argp_state *state, struct tripd_options *options, const char *text)
 {
-	unsigned int i;
+	static const char *const names[] = {"io", "mac", "none"};
 
-	for (i = 0; i <= TRIPD_FORWARD_NONE; i++)
-		if (strcmp(text, tripd_options_forward_name((enum tripd_forward)i)) == 0) {
+	for (unsigned int i = 0; i <= TRIPD_FORWARD_NONE; i++)
+		if (strcmp(text, names[i]) == 0) {
 			options->forward = (enum tripd_forward)i;
 			return;
 		}
 	argp_error(state, "--forward: \"%s\" is none of io, mac, none", text);
+}
+
+static void
+take_iface(struct argp_state *state, struct tripd_options *options, const char *text)
+{
+	if (options->n_ifaces == TRIPD_IFACES_MAX)
+		argp_error(state, "--iface: more than %u interfaces", TRIPD_IFACES_MAX);
+	options->ifaces[options->n_ifaces++] = text;
+}
+
+static void
+take_check(struct argp_state *state, struct tripd_options *options, const char *text)
+{
+	options->rules = text;
+	options->check = true;
 }
 
 static void
@@ -256,20 +171,75 @@ take_mode(struct argp_state *state, struct tripd_options *options, const char *t
 	options->socket_mode = (uint32_t)mode;
 }
 
+/* Where the value of an option goes: a number from min to max where there is a max, else a text; a
+ * flag where the option has no value. */
+struct place {
+	size_t offset;
+	uint32_t min, max;
+	/* NULL, or what reads any other value, and says what is wrong with it. */
+	void (*take)(struct argp_state *state, struct tripd_options *options, const char *text);
+};
+
+#define AT(member) offsetof(struct tripd_options, member)
+
+static const struct place places[] = {
+	[KEY_RULES - KEY_FIRST] = {AT(rules)},
+	[KEY_REPORT - KEY_FIRST] = {AT(report)},
+	[KEY_UNTIL_IDLE - KEY_FIRST] = {.take = parse_seconds},
+	[KEY_FORWARD - KEY_FIRST] = {.take = parse_forward},
+	[KEY_PAIR - KEY_FIRST] = {.take = tripd_option_ports_pair},
+	[KEY_PORTS - KEY_FIRST] = {.take = tripd_option_ports_list},
+	[KEY_IFACE - KEY_FIRST] = {.take = take_iface},
+	[KEY_ISOLATE - KEY_FIRST] = {AT(isolate)},
+	[KEY_MBUFS - KEY_FIRST] = {AT(mbufs), 512, 1u << 30},
+	[KEY_FORCE - KEY_FIRST] = {AT(force)},
+	[KEY_DEMO - KEY_FIRST] = {AT(demo)},
+	[KEY_VERBOSE - KEY_FIRST] = {AT(verbose)},
+	[KEY_DOMAIN - KEY_FIRST] = {.take = take_domain},
+	[KEY_SOCKET - KEY_FIRST] = {AT(socket)},
+	[KEY_SOCKET_GROUP - KEY_FIRST] = {.take = take_group},
+	[KEY_SOCKET_MODE - KEY_FIRST] = {.take = take_mode},
+	[KEY_LIVE_FLOWS - KEY_FIRST] = {AT(live.flows), 0, 1u << 20},
+	[KEY_LIVE_CNTRS - KEY_FIRST] = {AT(live.cntrs), 0, 1u << 20},
+	[KEY_LIVE_WORKS - KEY_FIRST] = {AT(live.works), 16, 65536},
+	[KEY_LIVE_PROCESSES - KEY_FIRST] = {AT(live.processes), 1, 127},
+	[KEY_CHECK - KEY_FIRST] = {.take = take_check},
+	[KEY_DRY_RUN - KEY_FIRST] = {AT(dry_run)},
+};
+
 static uint32_t
-take_live(
-	struct argp_state *state, const char *option, const char *text, uint32_t min, uint32_t max)
+parse_number(struct argp_state *state, int key, const char *text)
 {
+	const struct place *place = &places[key - KEY_FIRST];
+	const struct argp_option *option = argp_options;
 	char *end;
 	unsigned long number;
 
+	while (option->key != key)
+		option++;
 	errno = 0;
 	number = strtoul(text, &end, 10);
-	if (end == text || *end != 0 || text[0] == '-' || errno != 0 || number < min ||
-		number > max)
-		argp_error(state, "--live-%s: \"%s\" is no number from %" PRIu32 " to %" PRIu32,
-			option, text, min, max);
+	if (end == text || *end != 0 || text[0] == '-' || errno != 0 || number < place->min ||
+		number > place->max)
+		argp_error(state, "--%s: \"%s\" is not a number from %" PRIu32 " to %" PRIu32,
+			option->name, text, place->min, place->max);
 	return (uint32_t)number;
+}
+
+static void
+put(struct argp_state *state, struct tripd_options *options, int key, char *text)
+{
+	const struct place *place = &places[key - KEY_FIRST];
+	void *at = (char *)options + place->offset;
+
+	if (place->take != NULL)
+		place->take(state, options, text);
+	else if (place->max != 0)
+		*(uint32_t *)at = parse_number(state, key, text);
+	else if (text != NULL)
+		*(const char **)at = text;
+	else
+		*(bool *)at = true;
 }
 
 static void
@@ -293,74 +263,8 @@ parse_word(int key, char *arg, struct argp_state *state)
 	struct tripd_options *options = state->input;
 
 	switch (key) {
-	case KEY_RULES:
-		options->rules = arg;
-		return 0;
-	case KEY_CHECK:
-		options->rules = arg;
-		options->check = true;
-		return 0;
-	case KEY_DRY_RUN:
-		options->dry_run = true;
-		return 0;
-	case KEY_REPORT:
-		options->report = arg;
-		return 0;
-	case KEY_UNTIL_IDLE:
-		parse_seconds(state, options, arg);
-		return 0;
-	case KEY_FORWARD:
-		parse_forward(state, options, arg);
-		return 0;
-	case KEY_PAIR:
-		parse_pair(state, options, arg);
-		return 0;
-	case KEY_PORTS:
-		parse_ports(state, options, arg);
-		return 0;
-	case KEY_IFACE:
-		if (options->n_ifaces == TRIPD_IFACES_MAX)
-			argp_error(state, "--iface: more than %u interfaces", TRIPD_IFACES_MAX);
-		options->ifaces[options->n_ifaces++] = arg;
-		return 0;
-	case KEY_ISOLATE:
-		options->isolate = true;
-		return 0;
-	case KEY_MBUFS:
-		parse_mbufs(state, options, arg);
-		return 0;
-	case KEY_FORCE:
-		options->force = true;
-		return 0;
-	case KEY_DEMO:
-		options->demo = true;
-		return 0;
-	case KEY_DOMAIN:
-		take_domain(state, options, arg);
-		return 0;
-	case KEY_SOCKET:
-		options->socket = arg;
-		return 0;
-	case KEY_SOCKET_GROUP:
-		take_group(state, options, arg);
-		return 0;
-	case KEY_SOCKET_MODE:
-		take_mode(state, options, arg);
-		return 0;
-	case KEY_LIVE_FLOWS:
-		options->live.flows = take_live(state, "flows", arg, 0, 1u << 20);
-		return 0;
-	case KEY_LIVE_CNTRS:
-		options->live.cntrs = take_live(state, "counters", arg, 0, 1u << 20);
-		return 0;
-	case KEY_LIVE_WORKS:
-		options->live.works = take_live(state, "works", arg, 16, 65536);
-		return 0;
-	case KEY_LIVE_PROCESSES:
-		options->live.processes = take_live(state, "processes", arg, 1, 127);
-		return 0;
-	case KEY_VERBOSE:
-		options->verbose = true;
+	case KEY_FIRST ... KEY_DRY_RUN:
+		put(state, options, key, arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(
@@ -381,7 +285,7 @@ own_words(char **argv, int i)
 	const struct argp_option *option;
 	size_t length;
 
-	for (option = argp_options; option->group != 0; option++) {
+	for (option = argp_options; option->doc != NULL; option++) {
 		length = option->name != NULL ? strlen(option->name) : 0;
 		if (length == 0 || strncmp(argv[i], "--", 2) != 0 ||
 			strncmp(argv[i] + 2, option->name, length) != 0)
@@ -447,14 +351,6 @@ refuse_eal_words(int argc, char **argv)
 			"-l 0-2 --vdev net_tap0 -- --rules FILE",
 			argv[i]));
 	}
-}
-
-const char *
-tripd_options_forward_name(enum tripd_forward forward)
-{
-	static const char *const names[] = {"io", "mac", "none"};
-
-	return names[forward];
 }
 
 void

@@ -74,6 +74,4 @@ struct tripd_options {
  */
 void tripd_options_parse(int argc, char **argv, struct tripd_options *options);
 
-const char *tripd_options_forward_name(enum tripd_forward forward);
-
 #endif
