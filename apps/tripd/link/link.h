@@ -60,30 +60,20 @@ uint16_t tripd_link_descriptors(uint16_t port);
 /*
  * Checks that each packet of a planned port's interface counts once: no other planned port is on
  * the same one, unless both are of net_af_xdp, which divides its queues; and those are all taken.
- *
- * @return
- *   0, or TRIPD_EXIT_USAGE: packets would count twice or not at all, which is said on stderr.
+ * Returns 0, or TRIPD_EXIT_USAGE: packets would count twice or not at all, which is said on stderr.
  */
 int tripd_link_check(const struct tripd_plan *plan, uint16_t port);
 
-/*
- * Opens the link of a port that is configured with `n_queues`.
- *
- * @return
- *   0, or a negative errno, said on stderr.
- */
+/* Opens the link of a port that is configured with `n_queues`. Returns 0, or a negative errno, said
+ * on stderr. */
 int tripd_link_open(
 	struct tripd_link *link, uint16_t port, uint16_t n_queues, struct rte_mempool *pool);
 
 void tripd_link_close(struct tripd_link *link);
 
-/*
- * Has a port that has just been started receive what is addressed to others, too, until the link is
- * closed: to forward is to do so. What was lost up to here does not count.
- *
- * @return
- *   0, or a negative errno.
- */
+/* Has a port that has just been started receive what is addressed to others, too, until the link is
+ * closed: to forward is to do so. What was lost up to here does not count. Returns 0, or a negative
+ * errno. */
 int tripd_link_started(struct tripd_link *link);
 
 uint16_t tripd_link_receive(

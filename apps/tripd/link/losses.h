@@ -44,13 +44,8 @@ struct tripd_loss_watch {
 	uint64_t read_ns;
 };
 
-/*
- * Opens the counters that show the losses of planned ports, whose links are open. Says what fails
- * on stderr; close in any case.
- *
- * @return
- *   0, or a negative errno.
- */
+/* Opens the counters that show the losses of planned ports, whose links are open. Says what fails
+ * on stderr; close in any case. Returns 0, or a negative errno. */
 int tripd_losses_open(struct tripd_loss_watch *watch, struct trip_domain *domain,
 	const struct tripd_plan *plan, struct tripd_link *links);
 

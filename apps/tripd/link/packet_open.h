@@ -13,10 +13,8 @@ struct tripd_packet_fds {
  * Opens packet sockets on a network interface of the kernel, promiscuous and with room: each
  * message of the receiver is a frame that arrives, behind a struct virtio_net_hdr, with its tag
  * beside it (struct tpacket_auxdata); each of the sender is a frame. The sockets on that interface
- * which the driver of its port has opened get nothing any more.
- *
- * @return
- *   0, or a negative errno, said on stderr.
+ * which the driver of its port has opened get nothing any more. Returns 0, or a negative errno,
+ * said on stderr.
  */
 int tripd_packet_open(const char *ifname, struct tripd_packet_fds *fds);
 

@@ -9,13 +9,9 @@ struct rte_mempool;
 struct tripd_losses;
 struct tripd_packet_socket;
 
-/*
- * Opens a network interface of the kernel. It is promiscuous for as long as the socket is open,
- * which the kernel sees to, however this process ends.
- *
- * @return
- *   0, or a negative errno, said on stderr.
- */
+/* Opens a network interface of the kernel. It is promiscuous for as long as the socket is open,
+ * which the kernel sees to, however this process ends. Returns 0, or a negative errno, said on
+ * stderr. */
 int tripd_packet_socket_open(
 	const char *ifname, struct rte_mempool *pool, struct tripd_packet_socket **opened);
 
@@ -28,12 +24,8 @@ void tripd_packet_socket_close(struct tripd_packet_socket *opened);
 uint16_t tripd_packet_socket_receive(
 	struct tripd_packet_socket *opened, struct rte_mbuf **pkts, uint16_t n);
 
-/*
- * Sends the first of n frames, and takes those. By one thread, which may be another.
- *
- * @return
- *   How many: fewer where the interface is full.
- */
+/* Sends the first of n frames, and takes those. By one thread, which may be another. Returns how
+ * many: fewer where the interface is full. */
 uint16_t tripd_packet_socket_send(
 	struct tripd_packet_socket *opened, struct rte_mbuf **pkts, uint16_t n);
 

@@ -45,13 +45,9 @@ struct tripd_segment {
 	size_t n_payload;
 };
 
-/*
- * Begins to divide a frame, which must stay where it is; its headers may be changed.
- *
- * @return
- *   Whether it can be divided: TCP or UDP over IPv4 or IPv6, with any tags, and in one tunnel at
- *   most: IP, GRE, or any over UDP such as VXLAN and Geneve. One that cannot is left as it is.
- */
+/* Begins to divide a frame, which must stay where it is; its headers may be changed. Returns
+ * whether it can be divided: TCP or UDP over IPv4 or IPv6, with any tags, and in one tunnel at
+ * most: IP, GRE, or any over UDP such as VXLAN and Geneve. One that cannot is left as it is. */
 bool tripd_joined_begin(struct tripd_joined *joined, uint8_t *frame, size_t length,
 	const struct virtio_net_hdr *header);
 
