@@ -113,13 +113,6 @@ bench_cpu_ns(void)
 /* Median of numbers, which it sorts. */
 double bench_middle(double *numbers, unsigned int n);
 
-/* Median of the numbers that `pick` takes from the samples. */
-double bench_median(
-	const struct bench_result *result, double (*pick)(const struct bench_sample *s));
-double bench_value(const struct bench_sample *sample);
-double bench_limit(const struct bench_sample *sample);
-double bench_vs_limit(const struct bench_sample *sample);
-
 /* In place of a path. */
 #define BENCH_STDOUT "-"
 

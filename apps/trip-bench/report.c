@@ -8,26 +8,26 @@
 
 #include "bench.h"
 
-double
-bench_value(const struct bench_sample *sample)
+static double
+value_of(const struct bench_sample *sample)
 {
 	return sample->value;
 }
 
-double
-bench_limit(const struct bench_sample *sample)
+static double
+limit_of(const struct bench_sample *sample)
 {
 	return sample->limit;
 }
 
-double
-bench_vs_limit(const struct bench_sample *sample)
+static double
+vs_limit(const struct bench_sample *sample)
 {
 	return sample->limit > 0 ? sample->value / sample->limit : 0;
 }
 
 static double
-peer(const struct bench_sample *sample)
+peer_of(const struct bench_sample *sample)
 {
 	return sample->peer;
 }
@@ -62,8 +62,8 @@ sorted(const struct bench_result *result, double (*pick)(const struct bench_samp
 	return result->n_samples;
 }
 
-double
-bench_median(const struct bench_result *result, double (*pick)(const struct bench_sample *s))
+static double
+median(const struct bench_result *result, double (*pick)(const struct bench_sample *s))
 {
 	double all[BENCH_REPETITIONS_MAX];
 
@@ -93,12 +93,12 @@ print_arm(FILE *stream, const struct bench_result *result, const char *arm,
 	double ratio;
 	char most[16];
 
-	if (arm == NULL || bench_median(result, pick) == 0) {
+	if (arm == NULL || median(result, pick) == 0) {
 		fprintf(stream, " %9s %6s %5s", "", "", "");
 		return true;
 	}
-	ratio = bench_median(result, ratio_of);
-	fprintf(stream, " %9.2f %6.2f %5s", bench_median(result, pick), ratio,
+	ratio = median(result, ratio_of);
+	fprintf(stream, " %9.2f %6.2f %5s", median(result, pick), ratio,
 		promise(promised, "%.2f", most, sizeof(most)));
 	return promised == 0 || (more ? ratio >= promised : ratio <= promised);
 }
@@ -140,7 +140,7 @@ bench_report_row(
 	FILE *stream, const struct bench *bench, const struct bench_result *result, bool brief)
 {
 	double value[BENCH_REPETITIONS_MAX];
-	unsigned int n = sorted(result, bench_value, value);
+	unsigned int n = sorted(result, value_of, value);
 	char spread[40];
 	bool kept;
 
@@ -149,10 +149,11 @@ bench_report_row(
 		return;
 	}
 	snprintf(spread, sizeof(spread), "%.2f - %.2f", value[0], value[n - 1]);
-	fprintf(stream, "%-15s %9.2f %19s", bench->name, bench_median(result, bench_value), spread);
-	kept = print_arm(stream, result, bench->limit, bench_limit, bench_vs_limit, bench->at_most,
-		bench->more);
-	kept &= print_arm(stream, result, bench->peer, peer, vs_peer, bench->at_most_peer, false);
+	fprintf(stream, "%-15s %9.2f %19s", bench->name, median(result, value_of), spread);
+	kept = print_arm(
+		stream, result, bench->limit, limit_of, vs_limit, bench->at_most, bench->more);
+	kept &= print_arm(
+		stream, result, bench->peer, peer_of, vs_peer, bench->at_most_peer, false);
 	fprintf(stream, "%s\n", kept ? "" : "  !");
 	if (!brief)
 		print_words(stream, bench, result);
@@ -191,17 +192,16 @@ static json_t *
 bench_json(const struct bench *bench, const struct bench_result *result)
 {
 	double value[BENCH_REPETITIONS_MAX] = {0};
-	unsigned int n = sorted(result, bench_value, value);
+	unsigned int n = sorted(result, value_of, value);
 
 	if (result->skipped)
 		return json_pack("{s:s, s:n, s:s, s:s}", "name", bench->name, "value", "unit",
 			bench->unit, "note", result->note);
 	return json_pack("{s:s, s:f, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:i, s:s}",
-		"name", bench->name, "value", bench_median(result, bench_value), "unit",
-		bench->unit, "limit", optional(bench_median(result, bench_limit)), "peer",
-		optional(bench_median(result, peer)), "vs_limit",
-		optional(bench_median(result, bench_vs_limit)), "vs_peer",
-		optional(bench_median(result, vs_peer)), "at_most", optional(bench->at_most),
+		"name", bench->name, "value", median(result, value_of), "unit", bench->unit,
+		"limit", optional(median(result, limit_of)), "peer",
+		optional(median(result, peer_of)), "vs_limit", optional(median(result, vs_limit)),
+		"vs_peer", optional(median(result, vs_peer)), "at_most", optional(bench->at_most),
 		"at_most_peer", optional(bench->at_most_peer), "min", value[0], "max", value[n - 1],
 		"repetitions", (int)n, "note", result->note);
 }

@@ -7,13 +7,8 @@
 
 #include "rules.h"
 
-/*
- * Finds the port that a rule calls by its number, by the name or the address of its device, or by
- * the interface of the kernel that it is on; among those that this process has.
- *
- * @return
- *   Whether there is one; of a number that is not asked.
- */
+/* Finds the port of this process that a rule names: by number, which is taken as it is, by the name
+ * or address of its device, or by its interface of the kernel. Returns whether there is one. */
 bool trip_apply_port(const struct trip_rules_count *rule, uint16_t *port);
 
 #endif

@@ -5,13 +5,9 @@
 struct trip_domain;
 struct tripctl;
 
-/*
- * Attaches to the domain that ctl is connected to, as a secondary process of its primary. Signals
+/* Attaches to the domain that ctl is connected to, as a secondary process of its primary. Signals
  * that end a program are blocked from here on, so that it ends only where nothing is half done.
- *
- * @return
- *   0, or the exit code; what is wrong has been said.
- */
+ * Returns 0, or the exit code; what is wrong has been said. */
 int tripctl_attach(struct tripctl *ctl, struct trip_domain **domain);
 
 /* Detaches. Then the signals are let in, and those that came end the program. */

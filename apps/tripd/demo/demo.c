@@ -118,13 +118,12 @@ static void
 draw(struct tripd_demo *demo)
 {
 	struct tripd_screen *screen = &demo->screen;
-	unsigned int flow;
 
 	tripd_screen_say(screen, "%s", "");
 	tripd_screen_say(screen, "%s%-6s %-15s %8s %8s %8s %8s  %s%s",
 		tripd_screen_colour(screen, TRIPD_BOLD), "flow", "quota", "sent", "counted",
 		"arrived", "dropped", "fate", tripd_screen_colour(screen, TRIPD_PLAIN));
-	for (flow = 0; flow < TRIPD_WIRE_MARKER; flow++)
+	for (unsigned int flow = 0; flow < TRIPD_WIRE_MARKER; flow++)
 		draw_flow(demo, flow);
 }
 
@@ -160,9 +159,8 @@ static void
 note_drops(struct tripd_demo *demo, size_t from)
 {
 	const struct tripd_quota *quota = &demo->run.quota;
-	size_t i;
 
-	for (i = from; i < quota->n_trips; i++) {
+	for (size_t i = from; i < quota->n_trips; i++) {
 		const struct trip_rules_when *when = &quota->rules->whens[quota->trips[i].when];
 
 		if (when->op != TRIP_RULES_OP_DROP || quota->trips[i].result != 0 ||

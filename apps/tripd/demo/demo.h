@@ -26,13 +26,8 @@ struct tripd_demo {
 /* Runs the demo. Returns the exit code. */
 int tripd_demo_run(const struct tripd_options *options);
 
-/*
- * Checks what the demo says of itself against what was sent, counted and received, and says each
- * claim with its figures.
- *
- * @return
- *   The number of claims that do not hold.
- */
+/* Checks what the demo says of itself against what was sent, counted and received, and says each
+ * claim with its figures. Returns the number of claims that do not hold. */
 unsigned int tripd_verdict_say(struct tripd_demo *demo);
 
 #endif

@@ -33,9 +33,8 @@ check_counts(struct tripd_demo *demo)
 	struct trip_flow_count count = {.size = sizeof(count)};
 	bool same = true;
 	char texts[4][16];
-	unsigned int i;
 
-	for (i = 0; i < TRIPD_WIRE_MARKER; i++) {
+	for (unsigned int i = 0; i < TRIPD_WIRE_MARKER; i++) {
 		uint64_t bytes = demo->wire.sent[i] * tripd_wire_frame((enum tripd_wire_flow)i);
 
 		(void)trip_apply_count_query(&demo->run.quota.counts[i], &count);

@@ -146,11 +146,9 @@ open_capture(struct tripd_wire *wire, const char *ifname)
 int
 tripd_wire_open(struct tripd_wire *wire, const char *first, const char *second)
 {
-	unsigned int i;
-
 	memset(wire, 0, sizeof(*wire));
 	wire->capture = -1;
-	for (i = 0; i < TRIPD_WIRE_FLOWS; i++) {
+	for (unsigned int i = 0; i < TRIPD_WIRE_FLOWS; i++) {
 		bool icmp = i == TRIPD_WIRE_PING;
 
 		wire->peers[i] = address(PEER_ADDRESS, flows[i].port);
@@ -167,9 +165,7 @@ tripd_wire_open(struct tripd_wire *wire, const char *first, const char *second)
 void
 tripd_wire_close(struct tripd_wire *wire)
 {
-	unsigned int i;
-
-	for (i = 0; i < TRIPD_WIRE_FLOWS; i++)
+	for (unsigned int i = 0; i < TRIPD_WIRE_FLOWS; i++)
 		if (wire->sockets[i] > 0)
 			close(wire->sockets[i]);
 	if (wire->capture > 0)
@@ -188,9 +184,8 @@ static uint16_t
 internet_checksum(const unsigned char *bytes, size_t length)
 {
 	uint32_t sum = 0;
-	size_t i;
 
-	for (i = 0; i + 1 < length; i += 2)
+	for (size_t i = 0; i + 1 < length; i += 2)
 		sum += (uint32_t)bytes[i] << 8 | bytes[i + 1];
 	while (sum >> 16 != 0)
 		sum = (sum & 0xffff) + (sum >> 16);
@@ -240,7 +235,6 @@ count_frame(struct tripd_wire *wire, const unsigned char *frame, size_t length)
 	struct udphdr udp;
 	struct icmphdr icmp;
 	uint32_t marker;
-	unsigned int i;
 
 	frame += sizeof(struct ether_header);
 	if (length < sizeof(struct ether_header) + sizeof(ip) + sizeof(udp) + sizeof(marker))
@@ -251,7 +245,7 @@ count_frame(struct tripd_wire *wire, const unsigned char *frame, size_t length)
 	memcpy(&marker, frame + sizeof(ip) + sizeof(udp), sizeof(marker));
 	if (ip.protocol == IPPROTO_ICMP && icmp.type == ICMP_ECHO)
 		wire->arrived[TRIPD_WIRE_PING]++;
-	for (i = 0; ip.protocol == IPPROTO_UDP && i < TRIPD_WIRE_FLOWS; i++)
+	for (unsigned int i = 0; ip.protocol == IPPROTO_UDP && i < TRIPD_WIRE_FLOWS; i++)
 		if (flows[i].port != 0 && udp.dest == htons(flows[i].port))
 			wire->arrived[i]++;
 	if (ip.protocol == IPPROTO_UDP && udp.dest == htons(flows[TRIPD_WIRE_MARKER].port))

@@ -28,13 +28,8 @@ struct tripd_wire {
 	uint16_t sequence;
 };
 
-/*
- * Moves this process into a network of its own, which ends with it; the host's is not touched.
- * Before any thread is started. Says on stderr what fails.
- *
- * @return
- *   0, or a negative errno.
- */
+/* Moves this process into a network of its own, which ends with it; the host's is not touched.
+ * Before any thread is started. Says on stderr what fails. Returns 0, or a negative errno. */
 int tripd_wire_unshare(void);
 
 /* Gives the first tap an address and a neighbour, and opens the sockets. Likewise. */
@@ -48,14 +43,9 @@ size_t tripd_wire_frame(enum tripd_wire_flow flow);
 /* Sends n packets of a flow. Returns 0 or a negative errno. */
 int tripd_wire_send(struct tripd_wire *wire, enum tripd_wire_flow flow, unsigned int n);
 
-/*
- * Sends a marker behind all that was sent, and counts what arrives until it does: what was sent
- * before has arrived then, or never will.
- *
- * @return
- *   0, -ETIMEDOUT: it did not arrive within ten seconds, -ENOBUFS: the capture lost frames, or what
- *   the kernel said.
- */
+/* Sends a marker behind all that was sent, and counts what arrives until it does: what was sent
+ * before has arrived then, or never will. Returns 0, -ETIMEDOUT: it did not arrive within ten
+ * seconds, -ENOBUFS: the capture lost frames, or what the kernel said. */
 int tripd_wire_fence(struct tripd_wire *wire);
 
 #endif

@@ -40,10 +40,9 @@ static void
 rewrite_addresses(uint16_t port, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct rte_ether_addr own;
-	uint16_t i;
 
 	rte_eth_macaddr_get(port, &own);
-	for (i = 0; i < n; i++) {
+	for (uint16_t i = 0; i < n; i++) {
 		struct rte_ether_hdr *eth = rte_pktmbuf_mtod(pkts[i], struct rte_ether_hdr *);
 
 		if (rte_pktmbuf_data_len(pkts[i]) < sizeof(*eth))
@@ -91,7 +90,6 @@ run(void *arg)
 	struct tripd_forwarding *forwarding = lcore->forwarding;
 	const struct tripd_plan *plan = forwarding->plan;
 	unsigned int mine[TRIPD_PORTS_MAX], n = 0, i;
-	uint16_t queue;
 
 	for (i = 0; i < plan->n_ports; i++)
 		if (plan->ports[i].forwarder == lcore->index)
@@ -101,7 +99,7 @@ run(void *arg)
 		unsigned int busy = 0;
 
 		for (i = 0; i < n; i++)
-			for (queue = 0; queue < plan->ports[mine[i]].n_queues; queue++)
+			for (uint16_t queue = 0; queue < plan->ports[mine[i]].n_queues; queue++)
 				busy += forward_burst(forwarding, mine[i], queue);
 		if (plan->manual)
 			busy += (unsigned int)trip_progress(forwarding->quota->domain);
@@ -123,9 +121,8 @@ static bool
 share_a_cpu(unsigned int a, unsigned int b)
 {
 	rte_cpuset_t of_a = rte_lcore_cpuset(a), of_b = rte_lcore_cpuset(b);
-	int cpu;
 
-	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
 		if (CPU_ISSET(cpu, &of_a) && CPU_ISSET(cpu, &of_b))
 			return true;
 	return false;
@@ -136,13 +133,11 @@ share_a_cpu(unsigned int a, unsigned int b)
 static bool
 must_yield(const struct tripd_plan *plan, unsigned int lcore)
 {
-	unsigned int i;
-
 	if (share_a_cpu(lcore, rte_get_main_lcore()))
 		return true;
 	if (plan->poller != lcore && share_a_cpu(lcore, plan->poller))
 		return true;
-	for (i = 0; i < plan->n_forwarders; i++)
+	for (unsigned int i = 0; i < plan->n_forwarders; i++)
 		if (plan->forwarders[i] != lcore && share_a_cpu(lcore, plan->forwarders[i]))
 			return true;
 	return false;
@@ -152,7 +147,6 @@ int
 tripd_forward_start(struct tripd_forwarding *forwarding, const struct tripd_plan *plan,
 	struct tripd_link *links, const struct tripd_quota *quota, enum tripd_forward mode)
 {
-	unsigned int i;
 	int ret;
 
 	memset(forwarding, 0, sizeof(*forwarding));
@@ -160,7 +154,7 @@ tripd_forward_start(struct tripd_forwarding *forwarding, const struct tripd_plan
 	forwarding->links = links;
 	forwarding->quota = quota;
 	forwarding->mode = mode;
-	for (i = 0; i < plan->n_forwarders; i++) {
+	for (unsigned int i = 0; i < plan->n_forwarders; i++) {
 		struct tripd_forward_lcore *lcore = &forwarding->lcores[i];
 
 		lcore->forwarding = forwarding;
@@ -176,12 +170,10 @@ tripd_forward_start(struct tripd_forwarding *forwarding, const struct tripd_plan
 void
 tripd_forward_stop(struct tripd_forwarding *forwarding)
 {
-	unsigned int i;
-
 	if (forwarding->plan == NULL)
 		return;
 	atomic_store_explicit(&forwarding->stop, true, memory_order_relaxed);
-	for (i = 0; i < forwarding->plan->n_forwarders; i++) {
+	for (unsigned int i = 0; i < forwarding->plan->n_forwarders; i++) {
 		rte_eal_wait_lcore(forwarding->plan->forwarders[i]);
 		/* Pairs with run(). */
 		(void)atomic_load_explicit(&forwarding->lcores[i].ended, memory_order_acquire);
@@ -192,9 +184,8 @@ uint64_t
 tripd_forward_received(const struct tripd_forwarding *forwarding)
 {
 	uint64_t sum = 0;
-	unsigned int i;
 
-	for (i = 0; i < forwarding->plan->n_ports; i++)
+	for (unsigned int i = 0; i < forwarding->plan->n_ports; i++)
 		sum += atomic_load_explicit(&forwarding->stats[i].received, memory_order_relaxed);
 	return sum;
 }
@@ -203,9 +194,8 @@ uint64_t
 tripd_forward_polls(const struct tripd_forwarding *forwarding)
 {
 	uint64_t least = UINT64_MAX;
-	unsigned int i;
 
-	for (i = 0; i < forwarding->plan->n_forwarders; i++) {
+	for (unsigned int i = 0; i < forwarding->plan->n_forwarders; i++) {
 		uint64_t rounds =
 			atomic_load_explicit(&forwarding->lcores[i].rounds, memory_order_relaxed);
 

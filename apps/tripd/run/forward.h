@@ -46,12 +46,8 @@ struct tripd_forwarding {
 	} __rte_cache_aligned lcores[TRIPD_LCORES_MAX];
 };
 
-/*
- * Launches the forwarders.
- *
- * @return
- *   0, or a negative errno: an lcore is running something else (said on stderr).
- */
+/* Launches the forwarders. Returns 0, or a negative errno: an lcore is running something else (said
+ * on stderr). */
 int tripd_forward_start(struct tripd_forwarding *forwarding, const struct tripd_plan *plan,
 	struct tripd_link *links, const struct tripd_quota *quota, enum tripd_forward mode);
 

@@ -62,22 +62,14 @@ struct tripd_quota {
 /* 48 MiB of them. */
 #define TRIPD_TRIPS_MAX ((size_t)1 << 20)
 
-/*
- * Gives the planned ports, which run, to the domain, and opens counters, flows and work as the
- * rules say. Nobody may receive yet. Says what fails on stderr; close in any case.
- *
- * @return
- *   0, or a negative errno.
- */
+/* Gives the planned ports, which run, to the domain, and opens counters, flows and work as the
+ * rules say. Nobody may receive yet. Says what fails on stderr; close in any case. Returns 0, or a
+ * negative errno. */
 int tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 	const struct trip_rules *rules, const struct tripd_plan *plan, struct tripd_link *links);
 
-/*
- * Takes the trips that happened since the last call to the end of `trips`.
- *
- * @return
- *   How many happened.
- */
+/* Takes the trips that happened since the last call to the end of `trips`. Returns how many
+ * happened. */
 size_t tripd_quota_read(struct tripd_quota *quota);
 
 /* Keeps of the trips that were read so far only what the report is to have. */
@@ -90,10 +82,7 @@ void tripd_quota_freshen(struct tripd_quota *quota);
 /*
  * Waits until everything has fired that is due by what the counters show, which others may have
  * set, or for two seconds in which nothing fires; what is to happen later does not. Only once no
- * packet arrives any more, and the counters are fresh.
- *
- * @return
- *   The `when` that is still due, or -1.
+ * packet arrives any more, and the counters are fresh. Returns the `when` that is still due, or -1.
  */
 int tripd_quota_settle(struct tripd_quota *quota);
 

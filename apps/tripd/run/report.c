@@ -96,9 +96,8 @@ make_counters(const struct tripd_quota *quota)
 	const struct trip_rules *rules = quota->rules;
 	json_t *list = json_array();
 	struct trip_flow_count count = {.size = sizeof(count)};
-	unsigned int i;
 
-	for (i = 0; i < rules->n_counts; i++) {
+	for (unsigned int i = 0; i < rules->n_counts; i++) {
 		(void)trip_apply_count_query(&quota->counts[i], &count);
 		json_array_append_new(list,
 			json_pack("{s:s, s:I, s:I, s:s, s:s}", "name", rules->counts[i].name,
@@ -106,7 +105,7 @@ make_counters(const struct tripd_quota *quota)
 				(json_int_t)count.bytes, "engine",
 				tripd_describe_engine(count.engine), "reason", quota->reasons[i]));
 	}
-	for (i = 0; i < rules->n_counters; i++)
+	for (unsigned int i = 0; i < rules->n_counters; i++)
 		json_array_append_new(
 			list, json_pack("{s:s, s:I, s:I, s:s}", "name", rules->counters[i].name,
 				      "packets", (json_int_t)trip_cntr_read(quota->counters[i]),
@@ -157,9 +156,8 @@ make_trips(const struct tripd_quota *quota)
 {
 	json_t *list = json_array();
 	char name[TRIP_APPLY_TEXT_MAX];
-	size_t i;
 
-	for (i = 0; i < quota->n_trips; i++) {
+	for (size_t i = 0; i < quota->n_trips; i++) {
 		const struct tripd_trip *trip = &quota->trips[i];
 		const struct trip_rules_when *when = &quota->rules->whens[trip->when];
 

@@ -7,13 +7,9 @@ struct tripd_quota;
 /* Checks that a report can be written to `path` ("-" is stdout); says on stderr why not. */
 int tripd_report_check(const char *path);
 
-/*
- * Writes counts and trips as JSON: beside `path` first, then renamed over it, so that there is
- * always a whole report or the one from before. Says on stderr what fails.
- *
- * @return
- *   0, or a negative errno; -ENOSPC where trips are missing in it, too.
- */
+/* Writes counts and trips as JSON: beside `path` first, then renamed over it, so that there is
+ * always a whole report or the one from before. Says on stderr what fails. Returns 0, or a negative
+ * errno; -ENOSPC where trips are missing in it, too. */
 int tripd_report_write(const char *path, const struct tripd_quota *quota);
 
 #endif

@@ -146,7 +146,6 @@ say_plan(struct tripd_run *run, const struct trip_domain_attr *attr)
 	const struct tripd_plan *plan = &run->plan;
 	struct trip_domain_footprint footprint = {.size = sizeof(footprint)};
 	char text[TRIPD_PARTNER_TEXT_MAX];
-	unsigned int i;
 
 	if (trip_domain_footprint(attr, &footprint) == 0) {
 		fprintf(run->out, "domain: %.1f MiB", (double)footprint.bytes / 1048576);
@@ -157,13 +156,13 @@ say_plan(struct tripd_run *run, const struct trip_domain_attr *attr)
 			(double)run->need.pool_bytes / 1048576);
 	}
 	fprintf(run->out, "lcores: %u control", rte_get_main_lcore());
-	for (i = 0; i < plan->n_forwarders; i++)
+	for (unsigned int i = 0; i < plan->n_forwarders; i++)
 		fprintf(run->out, ", %u forwards%s", plan->forwarders[i],
 			plan->manual ? " and counts" : "");
 	if (!plan->manual)
 		fprintf(run->out, ", %u counts", plan->poller);
 	fprintf(run->out, "\n");
-	for (i = 0; i < plan->n_ports; i++) {
+	for (unsigned int i = 0; i < plan->n_ports; i++) {
 		const struct tripd_plan_port *port = &plan->ports[i];
 
 		if (port->partner >= 0)
@@ -294,9 +293,7 @@ tripd_run_wait(struct tripd_run *run, unsigned int ms)
 static void
 say_unsent(struct tripd_run *run)
 {
-	unsigned int i;
-
-	for (i = 0; i < run->plan.n_ports; i++) {
+	for (unsigned int i = 0; i < run->plan.n_ports; i++) {
 		uint64_t unsent = atomic_load(&run->forwarding.stats[i].unsent);
 
 		if (unsent != 0)

@@ -53,25 +53,16 @@ int tripd_run_begin(struct tripd_run *run);
 /* Begins, and starts domain, ports and forwarders. */
 int tripd_run_start(struct tripd_run *run);
 
-/*
- * Sleeps for up to `ms` milliseconds, and takes what happened; for a shorter time while much does.
- *
- * @return
- *   Whether SIGINT, SIGTERM or SIGHUP has asked for the end.
- */
+/* Sleeps for up to `ms` milliseconds, and takes what happened; for a shorter time while much does.
+ * Returns whether SIGINT, SIGTERM or SIGHUP has asked for the end. */
 bool tripd_run_wait(struct tripd_run *run, unsigned int ms);
 
 /* Stops the forwarders, and lets everything fire that is due. Counts are final after this. */
 int tripd_run_stop(struct tripd_run *run);
 
-/*
- * Takes everything down. Processes that are attached keep the domain open, and learn of the end by
+/* Takes everything down. Processes that are attached keep the domain open, and learn of the end by
  * that of this process, which then does not return from here; nor does it where a signal is to end
- * it.
- *
- * @return
- *   `code`, to exit with.
- */
+ * it. Returns `code`, to exit with. */
 int tripd_run_close(struct tripd_run *run, int code);
 
 /* A whole run with the rules of a file. Returns the exit code. */

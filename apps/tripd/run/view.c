@@ -234,9 +234,8 @@ static void
 measure_rates(struct tripd_view *view, uint64_t elapsed_ns)
 {
 	struct trip_flow_count count = {.size = sizeof(count)};
-	unsigned int i;
 
-	for (i = 0; i < view->quota->rules->n_counts; i++) {
+	for (unsigned int i = 0; i < view->quota->rules->n_counts; i++) {
 		(void)trip_apply_count_query(&view->quota->counts[i], &count);
 		view->packet_rate[i] =
 			(double)(count.packets - view->packets[i]) * 1e9 / (double)elapsed_ns;

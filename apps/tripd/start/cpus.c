@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,8 @@
 #include "fail.h"
 #include "options.h"
 #include "words.h"
+
+#define TEXT_MAX 128
 
 /* Adds "5" or "0-3"; returns what follows, or NULL where it is neither. */
 static const char *
@@ -82,8 +85,9 @@ add_mask(const char *text, cpu_set_t *set)
 	}
 }
 
-void
-tripd_cpus_asked(const struct tripd_words *words, cpu_set_t *asked)
+/* What -l, -c or --lcores ask for, as far as it is understood here: EAL has the last word. */
+static void
+read_asked(const struct tripd_words *words, cpu_set_t *asked)
 {
 	CPU_ZERO(asked);
 	if (words->lcores == NULL)
@@ -126,13 +130,32 @@ last_of(const cpu_set_t *set)
 	return cpu;
 }
 
+/* "0-2,5". */
+static const char *
+as_text(const cpu_set_t *set, char text[TEXT_MAX])
+{
+	size_t n = 0;
+
+	text[0] = 0;
+	for (int first = 0, last; first < CPU_SETSIZE && n < TEXT_MAX; first = last + 1) {
+		last = first;
+		if (!CPU_ISSET(first, set))
+			continue;
+		while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, set))
+			last++;
+		n += (size_t)snprintf(text + n, TEXT_MAX - n, last > first ? "%s%d-%d" : "%s%d",
+			n > 0 ? "," : "", first, last);
+	}
+	return text;
+}
+
 int
 tripd_cpus_check(const struct tripd_words *words)
 {
-	char lacking[TRIPD_CPUS_TEXT], having[TRIPD_CPUS_TEXT];
+	char lacking[TEXT_MAX], having[TEXT_MAX];
 	cpu_set_t asked, missing, there, before;
 
-	tripd_cpus_asked(words, &asked);
+	read_asked(words, &asked);
 	if (CPU_COUNT(&asked) == 0 || sched_getaffinity(0, sizeof(before), &before) != 0)
 		return 0;
 	CPU_ZERO(&there);
@@ -146,27 +169,7 @@ tripd_cpus_check(const struct tripd_words *words)
 		return 0;
 	return tripd_fail(TRIPD_EXIT_USAGE,
 		"%s %s: this process has no CPU %s; its CPUs are %s; lcores may share them: "
-		"--lcores "
-		"0@%d,1@%d,2@%d",
-		words->lcores_option, words->lcores, tripd_cpus_text(&missing, lacking),
-		tripd_cpus_text(&there, having), first_of(&there), first_of(&there),
-		last_of(&there));
-}
-
-const char *
-tripd_cpus_text(const cpu_set_t *set, char text[TRIPD_CPUS_TEXT])
-{
-	size_t n = 0;
-
-	text[0] = 0;
-	for (int first = 0, last; first < CPU_SETSIZE && n < TRIPD_CPUS_TEXT; first = last + 1) {
-		last = first;
-		if (!CPU_ISSET(first, set))
-			continue;
-		while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, set))
-			last++;
-		n += (size_t)snprintf(text + n, TRIPD_CPUS_TEXT - n,
-			last > first ? "%s%d-%d" : "%s%d", n > 0 ? "," : "", first, last);
-	}
-	return text;
+		"--lcores 0@%d,1@%d,2@%d",
+		words->lcores_option, words->lcores, as_text(&missing, lacking),
+		as_text(&there, having), first_of(&there), first_of(&there), last_of(&there));
 }

@@ -12,13 +12,9 @@ struct trip_rules_count;
 /* All Rx queues that a port of rules in hardware is configured with. */
 extern const uint16_t tripd_engine_queues[1];
 
-/*
- * Tells in which engine a rule would be counted on its port, and why. Rules that leave it open are
- * all in one engine of their port.
- *
- * @return
- *   An enum trip_flow_engine, or a negative errno; *reason says why in either case.
- */
+/* Tells in which engine a rule would be counted on its port, and why. Rules that leave it open are
+ * all in one engine of their port. Returns an enum trip_flow_engine, or a negative errno; *reason
+ * says why in either case. */
 int tripd_engine_of(
 	const struct trip_rules *rules, const struct trip_rules_count *rule, const char **reason);
 

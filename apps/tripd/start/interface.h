@@ -24,13 +24,9 @@ bool tripd_interface_is_promiscuous(const char *ifname);
 /* Sets that flag. What fails, is said on stderr. */
 void tripd_interface_make_promiscuous(const char *ifname);
 
-/*
- * Has a packet socket take part in all that arrives at an interface: it is promiscuous as long as
+/* Has a packet socket take part in all that arrives at an interface: it is promiscuous as long as
  * the socket is open, which the kernel sees to, however this process ends. Its flag stays as it is.
- *
- * @return
- *   0, or a negative errno.
- */
+ * Returns 0, or a negative errno. */
 int tripd_interface_hold(int fd, const char *ifname);
 
 #endif

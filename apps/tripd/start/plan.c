@@ -19,9 +19,7 @@
 static int
 add_port(struct tripd_plan *plan, uint16_t id)
 {
-	unsigned int i;
-
-	for (i = 0; i < plan->n_ports; i++)
+	for (unsigned int i = 0; i < plan->n_ports; i++)
 		if (plan->ports[i].id == id)
 			return 0;
 	if (plan->n_ports == TRIPD_PORTS_MAX)
@@ -42,9 +40,7 @@ by_id(const void *a, const void *b)
 static int
 find_port(const struct tripd_plan *plan, unsigned int id)
 {
-	unsigned int i;
-
-	for (i = 0; i < plan->n_ports; i++)
+	for (unsigned int i = 0; i < plan->n_ports; i++)
 		if (plan->ports[i].id == id)
 			return (int)i;
 	return -1;
@@ -122,7 +118,6 @@ int
 tripd_plan_ports(struct tripd_plan *plan, const struct tripd_options *options,
 	const struct trip_rules *rules)
 {
-	unsigned int i;
 	int ret;
 
 	plan->n_ports = 0;
@@ -131,9 +126,9 @@ tripd_plan_ports(struct tripd_plan *plan, const struct tripd_options *options,
 	ret = add_counts(plan, rules);
 	if (ret == 0)
 		ret = add_ifaces(plan, options);
-	for (i = 0; i < options->n_ports && ret == 0; i++)
+	for (unsigned int i = 0; i < options->n_ports && ret == 0; i++)
 		ret = add_port(plan, options->ports[i]);
-	for (i = 0; i < options->n_pairs && ret == 0; i++) {
+	for (unsigned int i = 0; i < options->n_pairs && ret == 0; i++) {
 		ret = add_port(plan, options->pairs[i].a);
 		if (ret == 0)
 			ret = add_port(plan, options->pairs[i].b);
@@ -145,10 +140,10 @@ tripd_plan_ports(struct tripd_plan *plan, const struct tripd_options *options,
 	qsort(plan->ports, plan->n_ports, sizeof(*plan->ports), by_id);
 	if (options->forward == TRIPD_FORWARD_NONE)
 		return 0;
-	for (i = 0; i < options->n_pairs; i++)
+	for (unsigned int i = 0; i < options->n_pairs; i++)
 		make_partners(plan, find_port(plan, options->pairs[i].a),
 			find_port(plan, options->pairs[i].b));
-	for (i = 0; i < plan->n_ports; i++) {
+	for (unsigned int i = 0; i < plan->n_ports; i++) {
 		int other = find_port(plan, plan->ports[i].id ^ 1u);
 
 		if (other >= 0 && plan->ports[i].partner < 0 && plan->ports[other].partner < 0)
@@ -160,8 +155,6 @@ tripd_plan_ports(struct tripd_plan *plan, const struct tripd_options *options,
 int
 tripd_plan_lcores(struct tripd_plan *plan, const unsigned int *workers, unsigned int n)
 {
-	unsigned int i;
-
 	if (n == 0)
 		return -ENOSPC;
 	plan->manual = n == 1;
@@ -171,9 +164,9 @@ tripd_plan_lcores(struct tripd_plan *plan, const unsigned int *workers, unsigned
 		plan->n_forwarders = plan->n_ports;
 	if (plan->n_forwarders > TRIPD_LCORES_MAX)
 		plan->n_forwarders = TRIPD_LCORES_MAX;
-	for (i = 0; i < plan->n_forwarders; i++)
+	for (unsigned int i = 0; i < plan->n_forwarders; i++)
 		plan->forwarders[i] = workers[i];
-	for (i = 0; i < plan->n_ports; i++)
+	for (unsigned int i = 0; i < plan->n_ports; i++)
 		plan->ports[i].forwarder = i % plan->n_forwarders;
 	return 0;
 }

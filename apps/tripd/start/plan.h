@@ -48,13 +48,8 @@ struct tripd_plan {
 int tripd_plan_ports(struct tripd_plan *plan, const struct tripd_options *options,
 	const struct trip_rules *rules);
 
-/*
- * Plans the lcores: the last worker polls, the others forward, as many as there are ports; with one
- * worker it does both.
- *
- * @return
- *   0, or -ENOSPC: there is no worker.
- */
+/* Plans the lcores: the last worker polls, the others forward, as many as there are ports; with one
+ * worker it does both. Returns 0, or -ENOSPC: there is no worker. */
 int tripd_plan_lcores(struct tripd_plan *plan, const unsigned int *workers, unsigned int n);
 
 #endif

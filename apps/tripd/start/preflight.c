@@ -96,8 +96,8 @@ tripd_preflight_need(
 	return 0;
 }
 
-bool
-tripd_preflight_capable(unsigned int capability)
+static bool
+is_capable(unsigned int capability)
 {
 	unsigned long long effective = 0;
 	char line[256];
@@ -182,7 +182,7 @@ check_interface(const char *vdev, const char *name)
 static int
 check_capable(const char *vdev, unsigned int capability, const char *name)
 {
-	if (tripd_preflight_capable(capability))
+	if (is_capable(capability))
 		return 0;
 	return tripd_fail(TRIPD_EXIT_RUN, "no permission for %s, which needs %s: run tripd as root",
 		vdev, name);
@@ -337,14 +337,13 @@ check_hugepages(const struct tripd_words *words, const struct tripd_need *need)
 int
 tripd_preflight_check(const struct tripd_words *words, const struct tripd_need *need)
 {
-	unsigned int i;
 	int ret = 0;
 
 	if (words->secondary)
 		return tripd_fail(TRIPD_EXIT_USAGE,
 			"a domain is opened by a primary process: leave out --proc-type secondary");
 	ret = tripd_cpus_check(words);
-	for (i = 0; i < words->n_vdevs && ret == 0; i++)
+	for (unsigned int i = 0; i < words->n_vdevs && ret == 0; i++)
 		ret = check_vdev(words->vdevs[i]);
 	if (ret == 0)
 		ret = check_runtime();

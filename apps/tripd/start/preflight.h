@@ -33,12 +33,8 @@ struct tripd_need {
 /* Packets that each lcore holds back for its next allocations. */
 #define TRIPD_MBUF_CACHE 128
 
-/*
- * Computes what the rules will take. Before and after rte_eal_init().
- *
- * @return
- *   0, or a negative errno: the rules are too many for a domain (said on stderr).
- */
+/* Computes what the rules will take. Before and after rte_eal_init(). Returns 0, or a negative
+ * errno: the rules are too many for a domain (said on stderr). */
 int tripd_preflight_need(
 	const struct trip_rules *rules, const struct tripd_plan *plan, struct tripd_need *need);
 
@@ -49,28 +45,15 @@ int tripd_preflight_need(
 void tripd_preflight_devices(const struct tripd_words *words, const struct tripd_options *options,
 	struct tripd_need *need);
 
-/*
- * Reads the rules file.
- *
- * @return
- *   0, or TRIPD_EXIT_USAGE, all mistakes said on stderr.
- */
+/* Reads the rules file. Returns 0, or TRIPD_EXIT_USAGE, all mistakes said on stderr. */
 int tripd_preflight_rules(const char *path, struct trip_rules **rules);
 
-/*
- * Checks what can be known before rte_eal_init(), whose own errors are pages long: interfaces and
+/* Checks what can be known before rte_eal_init(), whose own errors are pages long: interfaces and
  * files that devices need, privileges, another process on the same prefix, memory. Says what is
- * wrong in one sentence on stderr.
- *
- * @return
- *   0, or the exit code.
- */
+ * wrong in one sentence on stderr. Returns 0, or the exit code. */
 int tripd_preflight_check(const struct tripd_words *words, const struct tripd_need *need);
 
 /* Whether as many hugepages as that are free. */
 bool tripd_preflight_has_hugepages(const struct tripd_words *words, const struct tripd_need *need);
-
-/* Whether this process has a capability, by its number in <linux/capability.h>. */
-bool tripd_preflight_capable(unsigned int capability);
 
 #endif

@@ -18,13 +18,8 @@ void tripd_resolve_missing(uint16_t port, const struct trip_rules *rules, bool b
 /* Does a rule call its port by name or MAC address? */
 bool tripd_resolve_unknown(const struct trip_rules *rules);
 
-/*
- * Finds the ports that rules call so. Says on stderr which there is not, and what the rules are
- * warned about now that it is known which have one port.
- *
- * @return
- *   0, or the exit code.
- */
+/* Finds the ports that rules call so. Says on stderr which there is not, and what the rules are
+ * warned about now that it is known which have one port. Returns 0, or the exit code. */
 int tripd_resolve_ports(struct trip_rules *rules);
 
 #endif

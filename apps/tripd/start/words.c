@@ -106,7 +106,6 @@ scan_long(struct tripd_words *words, int i)
 	const char *word = words->argv[i] + 2;
 	const char *equals = strchr(word, '=');
 	char name[64];
-	unsigned int k;
 
 	if (equals != NULL && (size_t)(equals - word) < sizeof(name)) {
 		memcpy(name, word, (size_t)(equals - word));
@@ -114,7 +113,7 @@ scan_long(struct tripd_words *words, int i)
 		note_valued(words, name, equals + 1);
 		return 1;
 	}
-	for (k = 0; k < sizeof(valued) / sizeof(*valued); k++)
+	for (unsigned int k = 0; k < sizeof(valued) / sizeof(*valued); k++)
 		if (strcmp(word, valued[k]) == 0 && i + 1 < words->argc) {
 			note_valued(words, word, words->argv[i + 1]);
 			return 2;
@@ -201,10 +200,9 @@ choose_lcores(struct tripd_words *words, size_t *used)
 static int
 choose_ifaces(struct tripd_words *words, size_t *used, const struct tripd_options *options)
 {
-	unsigned int i;
 	int ret = 0;
 
-	for (i = 0; i < options->n_ifaces; i++)
+	for (unsigned int i = 0; i < options->n_ifaces; i++)
 		ret |= choose(
 			words, used, "--vdev=net_af_packet%u,iface=%s", i, options->ifaces[i]);
 	return ret;
@@ -214,7 +212,6 @@ static int
 choose_all(struct tripd_words *words, const struct tripd_options *options, uint64_t memory_mib)
 {
 	size_t used = 0;
-	unsigned int i;
 	int ret = choose_lcores(words, &used);
 
 	if (options->demo) {
@@ -230,7 +227,7 @@ choose_all(struct tripd_words *words, const struct tripd_options *options, uint6
 	}
 	if (options->demo || options->n_ifaces != 0)
 		ret |= choose(words, &used, "--no-pci");
-	for (i = 0; options->demo && i < 2; i++)
+	for (unsigned int i = 0; options->demo && i < 2; i++)
 		ret |= choose(words, &used, "--vdev=net_tap%u,iface=tap%u", i, i);
 	ret |= choose_ifaces(words, &used, options);
 	return ret == 0 ? 0 : -E2BIG;
