@@ -38,39 +38,54 @@ struct bench_result {
 struct bench {
 	const char *name;
 	const char *unit;
-	/* What the value, the limit and the peer are; NULL: there is no such arm. */
+	/* What the value, limit and peer are; NULL: there is no such arm. What the medians of
+	 * value / limit and of value / peer should not exceed; 0: nothing is promised. */
 	const char *what;
 	const char *limit;
-	const char *peer;
-	/* What the medians of value / limit and value / peer should not exceed; 0: nothing is
-	 * promised. */
 	double at_most;
+	const char *peer;
 	double at_most_peer;
-	/* More is better: the promises are lower bounds. */
-	bool more;
-	/* A point of the plot of cost against size: runs only when it is asked for. */
-	bool curve;
 	/* Fills in `n_samples` samples. 0, BENCH_SKIPPED, or -1 with a message on stderr. */
 	int (*run)(const struct bench *bench, struct bench_result *result);
 	/* Sizes, as `run` understands them. */
 	unsigned int size;
-	unsigned int masks;
+	unsigned int second;
+	/* The promises are lower bounds. */
+	bool more_is_better;
+	/* A point of the plot of cost against size: runs only when it is asked for. */
+	bool curve;
 };
 
-struct bench_list {
-	const struct bench *benches;
-	unsigned int count;
-};
+/* All of them, ended by one without a name. */
+extern const struct bench bench_catalogue[];
 
-extern const struct bench_list bench_queue, bench_fire, bench_cancel, bench_cntr, bench_wake,
-	bench_idle, bench_soft, bench_forward, bench_memory, bench_horizon;
+int bench_memory_cntr(const struct bench *bench, struct bench_result *result);
+int bench_memory_work(const struct bench *bench, struct bench_result *result);
+int bench_memory_rule(const struct bench *bench, struct bench_result *result);
+int bench_queue(const struct bench *bench, struct bench_result *result);
+int bench_fire(const struct bench *bench, struct bench_result *result);
+int bench_cancel(const struct bench *bench, struct bench_result *result);
+int bench_add(const struct bench *bench, struct bench_result *result);
+int bench_trip(const struct bench *bench, struct bench_result *result);
+int bench_wake(const struct bench *bench, struct bench_result *result);
+int bench_idle(const struct bench *bench, struct bench_result *result);
+int bench_soft(const struct bench *bench, struct bench_result *result);
+int bench_soft_hostile(const struct bench *bench, struct bench_result *result);
+int bench_forward(const struct bench *bench, struct bench_result *result);
+int bench_horizon(const struct bench *bench, struct bench_result *result);
+int bench_horizon_cached(const struct bench *bench, struct bench_result *result);
+
+/* Takes n samples by `repeat`, behind one that warms up: 0, or what that returned. */
+int bench_repeat(const struct bench *bench, struct bench_result *result, unsigned int n,
+	int (*repeat)(void *arg, struct bench_sample *sample), void *arg);
 
 /* Whether EAL has a second lcore for benchmarks; those of two cores are skipped otherwise. */
 bool bench_worker_have(void);
 /* Calls step(arg) on the second lcore, over and over, until bench_worker_stop(). */
 void bench_worker_start(void (*step)(void *arg), void *arg);
 void bench_worker_stop(void);
-unsigned int bench_worker_lcore(void);
+/* Opens a domain that the second lcore progresses. */
+int bench_worker_domain(struct trip_domain **domain);
 
 /* Skips a benchmark, saying why. */
 int bench_skip(struct bench_result *result, const char *why);

@@ -15,9 +15,10 @@
 #define TRIPS 128u
 
 /* Chunk by chunk in turn, so short that few are interrupted. */
-static void
-repeat_add(struct trip_cntr *cntr, struct bench_sample *sample)
+static int
+repeat_add(void *arg, struct bench_sample *sample)
 {
+	struct trip_cntr *cntr = arg;
 	static _Alignas(64) _Atomic uint64_t bare;
 	double value[CHUNKS], limit[CHUNKS], peer[CHUNKS];
 
@@ -35,10 +36,11 @@ repeat_add(struct trip_cntr *cntr, struct bench_sample *sample)
 	}
 	*sample = (struct bench_sample){bench_middle(value, CHUNKS), bench_middle(limit, CHUNKS),
 		bench_middle(peer, CHUNKS)};
+	return 0;
 }
 
-static int
-run_add(const struct bench *bench, struct bench_result *result)
+int
+bench_add(const struct bench *bench, struct bench_result *result)
 {
 	struct trip_domain *domain;
 	struct trip_cntr *cntr;
@@ -46,11 +48,7 @@ run_add(const struct bench *bench, struct bench_result *result)
 	if (trip_domain_open(NULL, &domain, NULL) != 0 ||
 		trip_cntr_open(domain, NULL, &cntr, NULL) != 0)
 		return bench_fail("add");
-	result->n_samples = REPETITIONS;
-	for (unsigned int i = 0; i < REPETITIONS; i++) {
-		bench_progress(bench, i, REPETITIONS);
-		repeat_add(cntr, &result->samples[i]);
-	}
+	bench_repeat(bench, result, REPETITIONS, repeat_add, cntr);
 	trip_cntr_close(cntr);
 	return trip_domain_close(domain);
 }
@@ -172,14 +170,7 @@ trip_queue(struct trip_domain *domain, struct trip_cntr *cntr, struct trip_cntr 
 static int
 trip_open(struct trip *trip)
 {
-	unsigned int lcore = bench_worker_lcore();
-	struct trip_domain_attr attr = {.size = sizeof(attr),
-		.progress = TRIP_PROGRESS_LCORE,
-		.lcores = &lcore,
-		.n_lcores = 1,
-		.max_works = 64,
-		.max_cntrs = 64};
-	int error = trip_domain_open(&attr, &trip->domain, NULL);
+	int error = bench_worker_domain(&trip->domain);
 
 	for (unsigned int i = 0; i < RTE_DIM(trip->cntrs) && error == 0; i++)
 		error = trip_cntr_open(trip->domain, NULL, &trip->cntrs[i], NULL);
@@ -206,7 +197,21 @@ trip_close(struct trip *trip)
 }
 
 static int
-run_trip(const struct bench *bench, struct bench_result *result)
+repeat_trip(void *trip, struct bench_sample *sample)
+{
+	double ours[ROUNDS], bare[ROUNDS];
+
+	for (unsigned int n = 0; n < ROUNDS; n++) {
+		ours[n] = time_trip(trip, n % PAIRS);
+		bare[n] = time_bare(trip, n % PAIRS);
+	}
+	sample->value = bench_middle(ours, ROUNDS);
+	sample->limit = bench_middle(bare, ROUNDS);
+	return 0;
+}
+
+int
+bench_trip(const struct bench *bench, struct bench_result *result)
 {
 	static struct trip trip;
 
@@ -214,39 +219,6 @@ run_trip(const struct bench *bench, struct bench_result *result)
 		return bench_skip(result, "needs two CPUs");
 	if (trip_open(&trip) != 0)
 		return -1;
-	result->n_samples = REPETITIONS;
-	for (unsigned int i = 0; i < REPETITIONS; i++) {
-		double ours[ROUNDS], bare[ROUNDS];
-
-		bench_progress(bench, i, REPETITIONS);
-		for (unsigned int n = 0; n < ROUNDS; n++) {
-			ours[n] = time_trip(&trip, n % PAIRS);
-			bare[n] = time_bare(&trip, n % PAIRS);
-		}
-		result->samples[i].value = bench_middle(ours, ROUNDS);
-		result->samples[i].limit = bench_middle(bare, ROUNDS);
-	}
+	bench_repeat(bench, result, REPETITIONS, repeat_trip, &trip);
 	return trip_close(&trip);
 }
-
-static const struct bench benches[] = {
-	{
-		.name = "add",
-		.unit = "ns",
-		.what = "trip_cntr_add() of a counter that nobody waits for",
-		.limit = "a bare atomic add",
-		.peer = "fi_cntr_add()",
-		.at_most = 1.3,
-		.run = run_add,
-	},
-	{
-		.name = "trip_rtt",
-		.unit = "ns",
-		.what = "from an add to the completion counter of what it fires on the other core",
-		.limit = "a bare round trip of two cache lines",
-		.at_most = 1.5,
-		.run = run_trip,
-	},
-};
-
-const struct bench_list bench_cntr = {benches, RTE_DIM(benches)};

@@ -71,9 +71,10 @@ time_lookup(struct forward *forward)
 	return rte_rdtsc() - began;
 }
 
-static void
-repeat(struct forward *forward, struct bench_sample *sample)
+static int
+repeat(void *arg, struct bench_sample *sample)
 {
+	struct forward *forward = arg;
 	double engine[ROUNDS], lookup[ROUNDS];
 
 	for (unsigned int i = 0; i < ROUNDS; i++) {
@@ -87,44 +88,23 @@ repeat(struct forward *forward, struct bench_sample *sample)
 	/* Millions of packets a second. */
 	sample->value = CIRCLING * 1e3 / bench_ns((uint64_t)bench_middle(engine, ROUNDS));
 	sample->limit = CIRCLING * 1e3 / bench_ns((uint64_t)bench_middle(lookup, ROUNDS));
+	return 0;
 }
 
-static int
-run(const struct bench *bench, struct bench_result *result)
+int
+bench_forward(const struct bench *bench, struct bench_result *result)
 {
 	struct forward forward = {.soft = soft_bed_open(bench, 0, soft_bed_draw_random)};
-	struct bench_sample warm;
 	int error;
 
 	if (forward.soft == NULL)
 		return -1;
 	error = port_open(&forward);
 	if (error == 0)
-		repeat(&forward, &warm);
-	for (unsigned int i = 0; i < REPETITIONS && error == 0; i++) {
-		bench_progress(bench, i, REPETITIONS);
-		repeat(&forward, &result->samples[i]);
-	}
-	result->n_samples = REPETITIONS;
+		error = bench_repeat(bench, result, REPETITIONS, repeat, &forward);
 	if (error == 0)
 		error = soft_bed_verify(forward.soft, (REPETITIONS + 1ull) * ROUNDS * CIRCLING);
 	rte_eth_dev_stop(forward.port);
 	soft_bed_close(forward.soft);
 	return error;
 }
-
-static const struct bench benches[] = {
-	{
-		.name = "forward",
-		.unit = "Mpps",
-		.what = "an io forwarder whose packets match 64 thousand random rules",
-		.limit = "the same with a bare rte_hash_lookup_bulk_data inside",
-		.at_most = 0.8,
-		.more = true,
-		.run = run,
-		.size = 65536,
-		.masks = 1,
-	},
-};
-
-const struct bench_list bench_forward = {benches, RTE_DIM(benches)};

@@ -74,7 +74,7 @@ measure_all(const struct bench *bench, struct bench_result *result, unsigned int
 			sizes[size].name);
 		for (unsigned int budget = 0; budget < RTE_DIM(budgets); budget++) {
 			bench_progress(bench, repetition * 9 + done++, REPETITIONS * 9);
-			if (measure(shape_of(size, budget, bench->size != 0, repetition + 1),
+			if (measure(shape_of(size, budget, bench->second != 0, repetition + 1),
 				    &sample) != 0)
 				return -1;
 			at += (size_t)snprintf(&result->note[at], sizeof(result->note) - at,
@@ -88,8 +88,8 @@ measure_all(const struct bench *bench, struct bench_result *result, unsigned int
 	return 0;
 }
 
-static int
-run_sync(const struct bench *bench, struct bench_result *result)
+int
+bench_horizon(const struct bench *bench, struct bench_result *result)
 {
 	int error = 0;
 
@@ -99,8 +99,8 @@ run_sync(const struct bench *bench, struct bench_result *result)
 	return error;
 }
 
-static int
-run_cached(const struct bench *bench, struct bench_result *result)
+int
+bench_horizon_cached(const struct bench *bench, struct bench_result *result)
 {
 	struct horizon_sim_cache cache = {.flows = bench->size,
 		.seed = 1,
@@ -129,34 +129,3 @@ run_cached(const struct bench *bench, struct bench_result *result)
 		(uintmax_t)cached.latest);
 	return -1;
 }
-
-static const struct bench benches[] = {
-	{
-		.name = "horizon_sync",
-		.unit = "packets",
-		.what = "the worst overshoot of a limit, steady flows, each asked synchronously",
-		.peer = "a plain sweep with as many queries",
-		.at_most_peer = 0.1,
-		.run = run_sync,
-	},
-	{
-		.name = "horizon_burst",
-		.unit = "packets",
-		.what = "the same against bursts that begin when a flow has just been asked",
-		.peer = "a plain sweep with as many queries",
-		.at_most_peer = 2,
-		.run = run_sync,
-		.size = 1,
-	},
-	{
-		.name = "horizon_cached",
-		.unit = "readings",
-		.what = "of one counter between two refreshes of a cache, at most; 1 million flows",
-		.limit = "one",
-		.at_most = 1,
-		.run = run_cached,
-		.size = 1000000,
-	},
-};
-
-const struct bench_list bench_horizon = {benches, RTE_DIM(benches)};

@@ -30,9 +30,10 @@ iterate_bare(struct idle *idle, uint32_t iterations)
 }
 
 /* All arms in turn, chunk by chunk. */
-static void
-repeat(struct idle *idle, struct bench_sample *sample)
+static int
+repeat(void *arg, struct bench_sample *sample)
 {
+	struct idle *idle = arg;
 	uint64_t ours = 0, bare = 0, smallest = 0, chunks = 0;
 
 	for (; (double)ours < REPETITION_NS; chunks++) {
@@ -44,55 +45,22 @@ repeat(struct idle *idle, struct bench_sample *sample)
 	sample->value = (double)ours / CHUNK / (double)chunks;
 	sample->limit = (double)bare / CHUNK / (double)chunks;
 	sample->peer = (double)smallest / CHUNK / (double)chunks;
+	return 0;
 }
 
-static int
-run(const struct bench *bench, struct bench_result *result)
+int
+bench_idle(const struct bench *bench, struct bench_result *result)
 {
 	static struct idle idle;
 	bool first = bench->peer == NULL;
 
-	idle.arm = arm_idle_open(bench->size, bench->masks);
+	idle.arm = arm_idle_open(bench->size, bench->second);
 	idle.smallest = first ? NULL : arm_idle_open(1, 2);
 	if (idle.arm == NULL || (!first && idle.smallest == NULL))
 		return bench_fail("idle");
-	result->n_samples = REPETITIONS;
-	for (unsigned int i = 0; i < REPETITIONS; i++) {
-		bench_progress(bench, i, REPETITIONS);
-		repeat(&idle, &result->samples[i]);
-	}
+	bench_repeat(bench, result, REPETITIONS, repeat, &idle);
 	arm_idle_close(idle.arm);
 	if (!first)
 		arm_idle_close(idle.smallest);
 	return 0;
 }
-
-/* size: counters; masks: channels. */
-#define IDLE(n, cntrs, channels, text, other, most)                                          \
-	{                                                                                    \
-		.name = n, .unit = "ns", .what = "an idle iteration with " text,             \
-		.limit = "reading one shared line and a clock", .peer = other, .at_most = 2, \
-		.at_most_peer = most, .run = run, .size = cntrs, .masks = channels           \
-	}
-
-#define CURVE(n, cntrs)                                                                    \
-	{                                                                                  \
-		.name = "curve_idle_" n, .unit = "ns",                                     \
-		.what = "an idle iteration with so many counters",                         \
-		.limit = "reading one shared line and a clock", .run = run, .size = cntrs, \
-		.masks = 2, .curve = true                                                  \
-	}
-
-static const struct bench benches[] = {
-	IDLE("idle_1", 1, 2, "one counter", NULL, 0),
-	IDLE("idle_1m", 1000000, 2, "1 million counters", "one counter", 1.2),
-	IDLE("idle_64ch", 1, 64, "64 channels", "2 channels", 1.2),
-	CURVE("10", 10),
-	CURVE("100", 100),
-	CURVE("1k", 1000),
-	CURVE("10k", 10000),
-	CURVE("100k", 100000),
-	CURVE("1m", 1000000),
-};
-
-const struct bench_list bench_idle = {benches, RTE_DIM(benches)};

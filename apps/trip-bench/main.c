@@ -26,11 +26,6 @@ struct options {
 	bool huge;
 };
 
-/* Memory first: what others leave behind would count there. */
-static const struct bench_list *const lists[] = {&bench_memory, &bench_queue, &bench_fire,
-	&bench_cancel, &bench_cntr, &bench_wake, &bench_idle, &bench_soft, &bench_forward,
-	&bench_horizon};
-
 static const struct argp_option option_list[] = {
 	{"only", 'o', "NAME", 0, "Run this benchmark only, or those whose names begin with NAME"},
 	{"json", 'j', "FILE", OPTION_ARG_OPTIONAL,
@@ -163,6 +158,21 @@ bench_fail(const char *what)
 	return -1;
 }
 
+int
+bench_repeat(const struct bench *bench, struct bench_result *result, unsigned int n,
+	int (*repeat)(void *arg, struct bench_sample *sample), void *arg)
+{
+	struct bench_sample warm;
+	int error = repeat(arg, &warm);
+
+	for (unsigned int i = 0; i < n && error == 0; i++) {
+		bench_progress(bench, i, n);
+		error = repeat(arg, &result->samples[i]);
+	}
+	result->n_samples = n;
+	return error;
+}
+
 /* Where the table goes: not among JSON. */
 static FILE *
 table_of(const struct options *options)
@@ -201,17 +211,11 @@ choose(const char *only, const struct bench **chosen, unsigned int max)
 	bool exact = false;
 	unsigned int n = 0;
 
-	for (int pass = 0; pass < 2; pass++)
-		for (unsigned int l = 0; l < RTE_DIM(lists); l++)
-			for (unsigned int i = 0; i < lists[l]->count; i++) {
-				const struct bench *bench = &lists[l]->benches[i];
-
-				exact |= only != NULL && strcmp(bench->name, only) == 0;
-				if (pass == 0 || n == max || (only == NULL && bench->curve))
-					continue;
-				if (wanted(only, exact, bench->name))
-					chosen[n++] = bench;
-			}
+	for (const struct bench *bench = bench_catalogue; bench->name != NULL; bench++)
+		exact |= only != NULL && strcmp(bench->name, only) == 0;
+	for (const struct bench *bench = bench_catalogue; bench->name != NULL && n < max; bench++)
+		if ((only != NULL || !bench->curve) && wanted(only, exact, bench->name))
+			chosen[n++] = bench;
 	return n;
 }
 

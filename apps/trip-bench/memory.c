@@ -67,14 +67,14 @@ exact(struct bench_result *result, double value, double promised)
 	return 0;
 }
 
-static int
-run_cntr(const struct bench *bench, struct bench_result *result)
+int
+bench_memory_cntr(const struct bench *bench, struct bench_result *result)
 {
 	return exact(result, (footprint(2 * MANY, 64) - footprint(MANY, 64)) / MANY, PROMISED_CNTR);
 }
 
-static int
-run_work(const struct bench *bench, struct bench_result *result)
+int
+bench_memory_work(const struct bench *bench, struct bench_result *result)
 {
 	double shared = (footprint(1, 2 * MANY) - footprint(1, MANY)) / MANY;
 	double own = (private_bytes(MANY) - private_bytes(MANY / 2)) / (MANY / 2.0);
@@ -118,8 +118,8 @@ flow_bytes(void)
 	return (double)(two.bytes - one.bytes) / MANY;
 }
 
-static int
-run_rule(const struct bench *bench, struct bench_result *result)
+int
+bench_memory_rule(const struct bench *bench, struct bench_result *result)
 {
 	double few = resident_with(bench, 1), many = resident_with(bench, bench->size);
 	double in_zones = flow_bytes(), shared = rte_eal_has_hugepages() ? in_zones : 0;
@@ -130,34 +130,3 @@ run_rule(const struct bench *bench, struct bench_result *result)
 		"%.1f of them in memzones; one that feeds a counter takes 104 more", in_zones);
 	return exact(result, shared + (many - few) / bench->size, PROMISED_RULE);
 }
-
-static const struct bench benches[] = {
-	{
-		.name = "memory_cntr",
-		.unit = "bytes",
-		.what = "per counter of a domain",
-		.limit = "what is promised",
-		.at_most = 1,
-		.run = run_cntr,
-	},
-	{
-		.name = "memory_work",
-		.unit = "bytes",
-		.what = "per work item that may be pending, its place in the pending set included",
-		.limit = "what is promised",
-		.at_most = 1,
-		.run = run_work,
-	},
-	{
-		.name = "memory_rule",
-		.unit = "bytes",
-		.what = "per software rule with one queue, its handle included, as pages resident",
-		.limit = "what is promised",
-		.at_most = 1,
-		.run = run_rule,
-		.size = 1000000,
-		.masks = 1,
-	},
-};
-
-const struct bench_list bench_memory = {benches, RTE_DIM(benches)};

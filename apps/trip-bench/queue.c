@@ -33,6 +33,8 @@ struct queue {
 	struct bed bed;
 	/* Of the smallest size, the peer of the largest; else without a domain. */
 	struct bed small;
+	/* How many items libfabric is to have pending; 0: it is not the peer. */
+	uint32_t fabric;
 	struct rte_ring *ring;
 	struct bench_random random;
 	uint64_t ids[BATCH];
@@ -188,14 +190,15 @@ queue_open(struct queue *queue, const struct bench *bench)
 		return bench_fail("queue: ring");
 	error = bed_open(queue, &queue->bed, "queue", bench->size);
 	/* The peer of the largest is the smallest. */
-	if (error == 0 && bench->masks == 0 && !bench->curve)
+	if (error == 0 && bench->second == 0 && !bench->curve)
 		error = bed_open(queue, &queue->small, "queue_small", ITEMS_SMALL);
 	return error;
 }
 
 static int
-repeat(struct queue *queue, struct bench_sample *sample)
+repeat(void *arg, struct bench_sample *sample)
 {
+	struct queue *queue = arg;
 	double value[ROUNDS], limit[ROUNDS], small[ROUNDS];
 	int error = 0;
 
@@ -209,27 +212,13 @@ repeat(struct queue *queue, struct bench_sample *sample)
 		.value = bench_middle(value, ROUNDS), .limit = bench_middle(limit, ROUNDS)};
 	if (queue->small.domain != NULL)
 		sample->peer = bench_middle(small, ROUNDS);
+	if (queue->fabric > 0)
+		sample->peer = bench_fabric_queue(queue->fabric, 10);
 	return error;
 }
 
-static int
-repeat_all(struct queue *queue, const struct bench *bench, struct bench_result *result)
-{
-	struct bench_sample warm;
-	int error = repeat(queue, &warm);
-
-	for (unsigned int i = 0; i < REPETITIONS && error == 0; i++) {
-		bench_progress(bench, i, REPETITIONS);
-		error = repeat(queue, &result->samples[i]);
-		if (bench->masks > 0)
-			result->samples[i].peer = bench_fabric_queue(bench->masks, 10);
-	}
-	result->n_samples = REPETITIONS;
-	return error;
-}
-
-static int
-run(const struct bench *bench, struct bench_result *result)
+int
+bench_queue(const struct bench *bench, struct bench_result *result)
 {
 	struct queue *queue;
 	int error;
@@ -240,13 +229,14 @@ run(const struct bench *bench, struct bench_result *result)
 	if (queue == NULL)
 		return -1;
 	memset(queue, 0, sizeof(*queue));
+	queue->fabric = bench->second;
 	/* Before it is long: the worker would be in the way of nobody, but spin. */
-	if (bench->masks > 0)
-		bench_fabric_queue(bench->masks, 1);
+	if (queue->fabric > 0)
+		bench_fabric_queue(queue->fabric, 1);
 	error = queue_open(queue, bench);
 	if (error == 0) {
 		bench_worker_start(step, queue);
-		error = repeat_all(queue, bench, result);
+		error = bench_repeat(bench, result, REPETITIONS, repeat, queue);
 		bench_worker_stop();
 	}
 	bed_close(&queue->bed);
@@ -255,38 +245,3 @@ run(const struct bench *bench, struct bench_result *result)
 	free(queue);
 	return error;
 }
-
-/* masks: how many items libfabric has pending; 0: the peer is queue_1k. */
-#define QUEUE(n, s, text, with, other, most)                                             \
-	{                                                                                \
-		.name = n, .unit = "ns an item",                                         \
-		.what = "submit to accepted on another core, with " text " pending",     \
-		.limit = "the same descriptors through an SPSC rte_ring", .peer = other, \
-		.at_most = 3, .at_most_peer = most, .run = run, .size = s, .masks = with \
-	}
-
-/* Where libfabric takes minutes to fill, it is left out. */
-#define CURVE(n, s, with)                                                                \
-	{                                                                                \
-		.name = "curve_queue_" n, .unit = "ns an item",                          \
-		.what = "submit to accepted on another core",                            \
-		.limit = "the same descriptors through an SPSC rte_ring",                \
-		.peer = with == 0 ? NULL : "libfabric sockets with as many", .run = run, \
-		.size = s, .masks = with, .curve = true                                  \
-	}
-
-static const struct bench benches[] = {
-	QUEUE("queue_1k", ITEMS_SMALL, "1 thousand", 10000,
-		"libfabric sockets with 10 thousand pending", 0),
-	QUEUE("queue_100k", 100000, "100 thousand", 100000,
-		"libfabric sockets with 100 thousand pending", 0),
-	QUEUE("queue_1m", 1000000, "1 million", 0, "the same with 1 thousand pending", 1.5),
-	CURVE("10", 10, 10),
-	CURVE("100", 100, 100),
-	CURVE("1k", 1000, 1000),
-	CURVE("10k", 10000, 10000),
-	CURVE("100k", 100000, 0),
-	CURVE("1m", 1000000, 0),
-};
-
-const struct bench_list bench_queue = {benches, RTE_DIM(benches)};

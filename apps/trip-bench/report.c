@@ -150,8 +150,8 @@ bench_report_row(
 	}
 	snprintf(spread, sizeof(spread), "%.2f - %.2f", value[0], value[n - 1]);
 	fprintf(stream, "%-15s %9.2f %19s", bench->name, median(result, value_of), spread);
-	kept = print_arm(
-		stream, result, bench->limit, limit_of, vs_limit, bench->at_most, bench->more);
+	kept = print_arm(stream, result, bench->limit, limit_of, vs_limit, bench->at_most,
+		bench->more_is_better);
 	kept &= print_arm(
 		stream, result, bench->peer, peer_of, vs_peer, bench->at_most_peer, false);
 	fprintf(stream, "%s\n", kept ? "" : "  !");

@@ -61,7 +61,7 @@ soft_bed_draw_random(struct soft *soft, uint32_t i, struct key *key)
 	*key = (struct key){(uint32_t)bench_random_u64(&soft->random),
 		(uint32_t)bench_random_u64(&soft->random),
 		(uint16_t)bench_random_u64(&soft->random),
-		(uint16_t)bench_random_u64(&soft->random), i % soft->bench->masks};
+		(uint16_t)bench_random_u64(&soft->random), i % soft->bench->second};
 }
 
 /*
@@ -116,9 +116,9 @@ add_rules(struct soft *soft)
 static int
 open_tables(struct soft *soft)
 {
-	uint32_t entries = soft->bench->size / soft->bench->masks;
+	uint32_t entries = soft->bench->size / soft->bench->second;
 
-	for (uint32_t m = 0; has_tables(soft) && m < soft->bench->masks; m++) {
+	for (uint32_t m = 0; has_tables(soft) && m < soft->bench->second; m++) {
 		char name[32];
 		struct rte_hash_parameters parameters = {
 			.name = name,
@@ -243,7 +243,7 @@ soft_bed_choose(struct soft *soft)
 			soft->distinct++;
 		}
 		write_frame(soft->ring[i], &soft->keys[at]);
-		for (uint32_t m = 0; m < soft->bench->masks; m++) {
+		for (uint32_t m = 0; m < soft->bench->second; m++) {
 			soft->packet_keys[m][i] = masked(&soft->keys[at], m);
 			soft->key_pointers[m][i] = &soft->packet_keys[m][i];
 		}
@@ -257,7 +257,7 @@ soft_bed_time_lookups(struct soft *soft)
 	void *data[BURST];
 
 	for (unsigned int i = 0; i < PACKETS; i += BURST) {
-		for (uint32_t m = 0; m < soft->bench->masks; m++) {
+		for (uint32_t m = 0; m < soft->bench->second; m++) {
 			rte_hash_lookup_bulk_data(
 				soft->tables[m], &soft->key_pointers[m][i], BURST, &hits, data);
 			soft->lookup_hits += (uint64_t)__builtin_popcountll(hits);

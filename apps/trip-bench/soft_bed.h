@@ -53,7 +53,7 @@ void soft_bed_draw_random(struct soft *soft, uint32_t i, struct key *key);
 void soft_bed_draw_hostile(struct soft *soft, uint32_t i, struct key *key);
 void soft_bed_draw_bare(struct soft *soft, uint32_t i, struct key *key);
 
-/* Opens a bed with bench->size rules in bench->masks masks; NULL with a message on stderr. */
+/* Opens a bed with bench->size rules in bench->second masks; NULL with a message on stderr. */
 struct soft *soft_bed_open(const struct bench *bench, unsigned int instance,
 	void (*draw)(struct soft *soft, uint32_t i, struct key *key));
 void soft_bed_close(struct soft *soft);

@@ -185,19 +185,12 @@ time_wake(struct wake *wake, bool bare)
 static int
 open_all(struct wake *wake)
 {
-	unsigned int lcore = bench_worker_lcore();
-	struct trip_domain_attr attr = {.size = sizeof(attr),
-		.progress = TRIP_PROGRESS_LCORE,
-		.lcores = &lcore,
-		.n_lcores = 1,
-		.max_works = 64,
-		.max_cntrs = 16};
 	struct trip_cntr_attr cntr_attr = {.size = sizeof(cntr_attr),
 		.wait_obj = wake->by_fd ? TRIP_WAIT_FD : TRIP_WAIT_UNSPEC};
 	struct trip_work work = {
 		.size = sizeof(work), .op_type = TRIP_OP_CALL, .threshold = 1, .interval = 1};
 
-	if (trip_domain_open(&attr, &wake->domain, NULL) != 0 ||
+	if (bench_worker_domain(&wake->domain) != 0 ||
 		trip_cntr_open(wake->domain, &cntr_attr, &wake->cntr, NULL) != 0 ||
 		trip_cntr_open(wake->domain, NULL, &wake->turn, NULL) != 0 ||
 		trip_function_register(wake->domain, bare_turn, wake, &wake->function) != 0 ||
@@ -244,10 +237,10 @@ repeat(struct wake *wake, uint64_t until_tsc, struct bench_sample *sample)
 	sample->limit = bench_middle(bare, n);
 }
 
-static int
-run(const struct bench *bench, struct bench_result *result)
+int
+bench_wake(const struct bench *bench, struct bench_result *result)
 {
-	struct wake wake = {.by_fd = bench->masks != 0};
+	struct wake wake = {.by_fd = bench->second != 0};
 	uint64_t until_tsc;
 
 	if (!bench_worker_have())
@@ -264,26 +257,3 @@ run(const struct bench *bench, struct bench_result *result)
 		WAKES);
 	return close_all(&wake);
 }
-
-/* masks: by a descriptor. */
-static const struct bench benches[] = {
-	{
-		.name = "wake_fd",
-		.unit = "ns",
-		.what = "from an add until poll() of the counter's descriptor has returned",
-		.limit = "a spinning thread that writes an eventfd",
-		.at_most = 1.15,
-		.run = run,
-		.masks = 1,
-	},
-	{
-		.name = "wake_futex",
-		.unit = "ns",
-		.what = "from an add until a sleeping trip_cntr_wait() has returned",
-		.limit = "a spinning thread that wakes a futex",
-		.at_most = 1.15,
-		.run = run,
-	},
-};
-
-const struct bench_list bench_wake = {benches, RTE_DIM(benches)};

@@ -13,8 +13,8 @@ static struct {
 	_Atomic bool stop;
 } worker;
 
-unsigned int
-bench_worker_lcore(void)
+static unsigned int
+worker_lcore(void)
 {
 	return rte_get_next_lcore(-1, 1, 0);
 }
@@ -22,7 +22,7 @@ bench_worker_lcore(void)
 bool
 bench_worker_have(void)
 {
-	return bench_worker_lcore() < RTE_MAX_LCORE;
+	return worker_lcore() < RTE_MAX_LCORE;
 }
 
 static int
@@ -39,12 +39,26 @@ bench_worker_start(void (*step)(void *arg), void *arg)
 	worker.step = step;
 	worker.arg = arg;
 	atomic_store(&worker.stop, false);
-	rte_eal_remote_launch(work, NULL, bench_worker_lcore());
+	rte_eal_remote_launch(work, NULL, worker_lcore());
 }
 
 void
 bench_worker_stop(void)
 {
 	atomic_store_explicit(&worker.stop, true, memory_order_release);
-	rte_eal_wait_lcore(bench_worker_lcore());
+	rte_eal_wait_lcore(worker_lcore());
+}
+
+int
+bench_worker_domain(struct trip_domain **domain)
+{
+	unsigned int lcore = worker_lcore();
+	struct trip_domain_attr attr = {.size = sizeof(attr),
+		.progress = TRIP_PROGRESS_LCORE,
+		.lcores = &lcore,
+		.n_lcores = 1,
+		.max_works = 64,
+		.max_cntrs = 64};
+
+	return trip_domain_open(&attr, domain, NULL);
 }
