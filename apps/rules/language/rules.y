@@ -86,11 +86,11 @@ direction: %empty
 	;
 
 group: %empty
-	| GROUP NUMBER { trip_rules_build_group(ctx, &@2); }
+	| GROUP NUMBER { ctx->count.group = (uint32_t)trip_rules_value_plain(ctx, &@2, "group", UINT32_MAX); }
 	;
 
 priority: %empty
-	| PRIORITY NUMBER { trip_rules_build_priority(ctx, &@2); }
+	| PRIORITY NUMBER { ctx->count.priority = (uint32_t)trip_rules_value_plain(ctx, &@2, "priority", UINT32_MAX); }
 	;
 
 engine: %empty
@@ -110,10 +110,10 @@ item: ITEM { trip_rules_item_begin(ctx, &@1); } tests { trip_rules_item_end(ctx)
 	;
 
 tests: %empty
-	| tests FIELD IS value { trip_rules_item_is(ctx, &@2, &@4); }
+	| tests FIELD IS value { trip_rules_item_test(ctx, &@2, TRIP_RULES_TEST_IS, &@4); }
 	| tests FIELD IS NETWORK { trip_rules_item_network(ctx, &@2, &@4); }
-	| tests FIELD SPEC value { trip_rules_item_spec(ctx, &@2, &@4); }
-	| tests FIELD MASK value { trip_rules_item_mask(ctx, &@2, &@4); }
+	| tests FIELD SPEC value { trip_rules_item_test(ctx, &@2, TRIP_RULES_TEST_SPEC, &@4); }
+	| tests FIELD MASK value { trip_rules_item_test(ctx, &@2, TRIP_RULES_TEST_MASK, &@4); }
 	| tests FIELD PREFIX NUMBER { trip_rules_item_prefix(ctx, &@2, &@4); }
 	| tests FIELD RANGE value '-' value { trip_rules_item_range(ctx, &@2, &@4, &@6); }
 	| tests FIELD LAST value {
@@ -138,11 +138,11 @@ action: DROP { trip_rules_build_action(ctx, &@1, TRIP_RULES_ACTION_DROP); }
 	| PASSTHRU { trip_rules_build_action(ctx, &@1, TRIP_RULES_ACTION_PASSTHRU); }
 	| MARK ID NUMBER {
 		trip_rules_build_action(ctx, &@1, TRIP_RULES_ACTION_MARK);
-		trip_rules_build_mark(ctx, &@3);
+		ctx->count.mark = (uint32_t)trip_rules_value_plain(ctx, &@3, "mark id", UINT32_MAX);
 	}
 	| QUEUE INDEX NUMBER {
 		trip_rules_build_action(ctx, &@1, TRIP_RULES_ACTION_QUEUE);
-		trip_rules_build_queue(ctx, &@3);
+		ctx->count.queue = (uint16_t)trip_rules_value_plain(ctx, &@3, "queue index", UINT16_MAX);
 	}
 	| RSS { trip_rules_build_action(ctx, &@1, TRIP_RULES_ACTION_RSS); }
 	;
@@ -193,11 +193,11 @@ op: DROP NAME for { trip_rules_build_op(ctx, TRIP_RULES_OP_DROP, &@2); }
 	| DELETE NAME { trip_rules_build_op(ctx, TRIP_RULES_OP_DELETE, &@2); }
 	| ADD NAME NUMBER {
 		trip_rules_build_op(ctx, TRIP_RULES_OP_ADD, &@2);
-		trip_rules_value_number(ctx, &@3, "value", INT64_MAX, &ctx->when.value);
+		ctx->when.value = trip_rules_value_plain(ctx, &@3, "value", INT64_MAX);
 	}
 	| SET NAME NUMBER {
 		trip_rules_build_op(ctx, TRIP_RULES_OP_SET, &@2);
-		trip_rules_value_number(ctx, &@3, "value", INT64_MAX, &ctx->when.value);
+		ctx->when.value = trip_rules_value_plain(ctx, &@3, "value", INT64_MAX);
 	}
 	| POLICE NAME rate { trip_rules_error_notyet(ctx, &@1); }
 	| LOG { ctx->when.op = TRIP_RULES_OP_LOG; }

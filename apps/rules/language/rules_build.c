@@ -56,11 +56,8 @@ trip_rules_build_name(
 void
 trip_rules_build_port(struct trip_rules_ctx *ctx, const struct trip_rules_span *number)
 {
-	uint64_t port = 0;
-
 	/* UINT16_MAX is no port: ethdev keeps it for "none" and "all". */
-	trip_rules_value_number(ctx, number, "port", UINT16_MAX - 1, &port);
-	ctx->count.port = (uint16_t)port;
+	ctx->count.port = (uint16_t)trip_rules_value_plain(ctx, number, "port", UINT16_MAX - 1);
 }
 
 /* As the kernel names it. Which port takes it is for the tool to find out. */
@@ -116,24 +113,6 @@ trip_rules_build_port_mac(struct trip_rules_ctx *ctx, const struct trip_rules_sp
 }
 
 void
-trip_rules_build_group(struct trip_rules_ctx *ctx, const struct trip_rules_span *number)
-{
-	uint64_t group = 0;
-
-	trip_rules_value_number(ctx, number, "group", UINT32_MAX, &group);
-	ctx->count.group = (uint32_t)group;
-}
-
-void
-trip_rules_build_priority(struct trip_rules_ctx *ctx, const struct trip_rules_span *number)
-{
-	uint64_t priority = 0;
-
-	trip_rules_value_number(ctx, number, "priority", UINT32_MAX, &priority);
-	ctx->count.priority = (uint32_t)priority;
-}
-
-void
 trip_rules_build_either(struct trip_rules_ctx *ctx, const struct trip_rules_span *word)
 {
 	ctx->count.direction = TRIP_RULES_EITHER;
@@ -173,24 +152,6 @@ trip_rules_build_action(
 			"it cannot have the action '%.*s'",
 			(int)word->length, word->text);
 	ctx->count.actions |= action;
-}
-
-void
-trip_rules_build_mark(struct trip_rules_ctx *ctx, const struct trip_rules_span *number)
-{
-	uint64_t mark = 0;
-
-	trip_rules_value_number(ctx, number, "mark id", UINT32_MAX, &mark);
-	ctx->count.mark = (uint32_t)mark;
-}
-
-void
-trip_rules_build_queue(struct trip_rules_ctx *ctx, const struct trip_rules_span *number)
-{
-	uint64_t queue = 0;
-
-	trip_rules_value_number(ctx, number, "queue index", UINT16_MAX, &queue);
-	ctx->count.queue = (uint16_t)queue;
 }
 
 void

@@ -50,20 +50,27 @@ trip_rules_error_clear(struct trip_rules_errors *errors)
 	errors->n_list = 0;
 }
 
-void
+/* NULL without memory. */
+static char *
+message_of(const char *format, va_list args)
+{
+	char *message;
+
+	return vasprintf(&message, format, args) < 0 ? NULL : message;
+}
+
+bool
 trip_rules_error(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *span, const char *format, ...)
 {
-	char *message;
 	va_list args;
 
 	if (ctx->in_each)
-		return;
+		return false;
 	va_start(args, format);
-	if (vasprintf(&message, format, args) < 0)
-		message = NULL;
+	append(ctx, span, message_of(format, args));
 	va_end(args);
-	append(ctx, span, message);
+	return false;
 }
 
 void
@@ -77,8 +84,7 @@ trip_rules_error_note(
 	if (ctx->in_each)
 		return;
 	va_start(args, format);
-	if (vasprintf(&message, format, args) < 0)
-		message = NULL;
+	message = message_of(format, args);
 	va_end(args);
 	if (message == NULL ||
 		!trip_rules_grow(&rules->notes, rules->n_notes, sizeof(*rules->notes))) {

@@ -94,9 +94,8 @@ trip_rules_field_value(struct trip_rules_ctx *ctx, const struct trip_flow_field 
 	}
 	if (parse_address(field->notation, span, value))
 		return true;
-	trip_rules_error(ctx, span, "%s %s: expected %s, found %s", ctx->draft.item->word,
+	return trip_rules_error(ctx, span, "%s %s: expected %s, found %s", ctx->draft.item->word,
 		field->word, notations[field->notation], trip_rules_error_quote(quote, span));
-	return false;
 }
 
 /* Adds a value to an item that is zero there. */

@@ -43,12 +43,10 @@ note(struct trip_rules_ctx *ctx, const struct trip_flow_field *field,
 	uint32_t bit = 1u << i;
 
 	if ((spec != NULL && (draft->specs & bit) != 0) ||
-		(mask != NULL && (draft->masks & bit) != 0)) {
-		trip_rules_error(ctx, span, "%s %s: this item has its %s already",
+		(mask != NULL && (draft->masks & bit) != 0))
+		return trip_rules_error(ctx, span, "%s %s: this item has its %s already",
 			draft->item->word, field->word,
 			spec != NULL && (draft->specs & bit) != 0 ? "value" : "mask");
-		return false;
-	}
 	draft->places[i] = *span;
 	if (spec != NULL) {
 		draft->specs |= bit;
@@ -62,43 +60,20 @@ note(struct trip_rules_ctx *ctx, const struct trip_flow_field *field,
 }
 
 void
-trip_rules_item_is(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
-	const struct trip_rules_span *value)
+trip_rules_item_test(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
+	enum trip_rules_test test, const struct trip_rules_span *value)
 {
 	const struct trip_flow_field *f = trip_rules_table_field(ctx, field);
-	trip_rules_u128 spec = 0, mask;
+	trip_rules_u128 number = 0, all;
 
 	if (f == NULL)
 		return;
-	trip_rules_field_value(ctx, f, value, &spec);
-	mask = trip_rules_field_ones(f->bits);
-	note(ctx, f, field, &spec, &mask);
-}
-
-void
-trip_rules_item_spec(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
-	const struct trip_rules_span *value)
-{
-	const struct trip_flow_field *f = trip_rules_table_field(ctx, field);
-	trip_rules_u128 spec = 0;
-
-	if (f == NULL)
-		return;
-	trip_rules_field_value(ctx, f, value, &spec);
-	note(ctx, f, field, &spec, NULL);
-}
-
-void
-trip_rules_item_mask(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
-	const struct trip_rules_span *value)
-{
-	const struct trip_flow_field *f = trip_rules_table_field(ctx, field);
-	trip_rules_u128 mask = 0;
-
-	if (f == NULL)
-		return;
-	trip_rules_field_value(ctx, f, value, &mask);
-	note(ctx, f, field, NULL, &mask);
+	trip_rules_field_value(ctx, f, value, &number);
+	all = trip_rules_field_ones(f->bits);
+	note(ctx, f, field, test != TRIP_RULES_TEST_MASK ? &number : NULL,
+		test == TRIP_RULES_TEST_IS     ? &all
+		: test == TRIP_RULES_TEST_MASK ? &number
+					       : NULL);
 }
 
 /* The highest so many bits of a field. */
@@ -245,10 +220,9 @@ disjoint(struct trip_rules_ctx *ctx)
 				(draft->mask[i] << one->shift & draft->mask[j] << other->shift) ==
 					0)
 				continue;
-			trip_rules_error(ctx, &draft->places[i],
+			return trip_rules_error(ctx, &draft->places[i],
 				"%s %s: '%s' of the same item has these bits already",
 				draft->item->word, one->word, other->word);
-			return false;
 		}
 	}
 	return true;

@@ -84,30 +84,33 @@ may_be_u16(const struct level *level, size_t at, uint16_t value)
 	return may_be(level, at, (uint8_t)(value >> 8)) && may_be(level, at + 1, (uint8_t)value);
 }
 
+/* Do the masks of these bytes say all of them, or nothing? */
+static inline bool
+is_masked(const struct level *level, size_t at, size_t n, uint8_t mask)
+{
+	size_t i = 0;
+
+	while (i < n && level->mask[at + i] == mask)
+		i++;
+	return i == n;
+}
+
 static inline bool
 is_known(const struct level *level, size_t at, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (level->mask[at + i] != 0xff)
-			return false;
-	}
-	return true;
+	return is_masked(level, at, n, 0xff);
+}
+
+static inline bool
+is_open(const struct level *level, size_t at, size_t n)
+{
+	return is_masked(level, at, n, 0);
 }
 
 static inline bool
 is_u16(const struct level *level, size_t at, uint16_t value)
 {
 	return is_known(level, at, 2) && may_be_u16(level, at, value);
-}
-
-static inline bool
-is_open(const struct level *level, size_t at, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (level->mask[at + i] != 0)
-			return false;
-	}
-	return true;
 }
 
 static inline bool

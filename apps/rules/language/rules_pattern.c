@@ -117,10 +117,9 @@ apply_ranges(struct trip_rules_ctx *ctx, struct cubes *cubes)
 	}
 	if (product <= TRIP_RULES_PREFIXES_MAX)
 		return true;
-	trip_rules_error(ctx, place, "%s %" PRIu64 " prefixes: the limit is %u",
+	return trip_rules_error(ctx, place, "%s %" PRIu64 " prefixes: the limit is %u",
 		ctx->n_ranges == 1 ? "this range becomes" : "the ranges of this pattern become",
 		product, TRIP_RULES_PREFIXES_MAX);
-	return false;
 }
 
 static void

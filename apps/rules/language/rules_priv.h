@@ -143,7 +143,8 @@ void trip_rules_lex_begin(struct trip_rules_ctx *ctx);
 /* A warning; the text of its place must stay as long as the rules. */
 void trip_rules_error_note(struct trip_rules_ctx *ctx, const struct trip_rules_span *span,
 	const char *format, ...) __attribute__((format(printf, 3, 4)));
-void trip_rules_error(struct trip_rules_ctx *ctx, const struct trip_rules_span *span,
+/* Returns false. */
+bool trip_rules_error(struct trip_rules_ctx *ctx, const struct trip_rules_span *span,
 	const char *format, ...) __attribute__((format(printf, 3, 4)));
 bool trip_rules_error_append(struct trip_rules_errors *errors, const struct trip_rules_span *span,
 	char *message); /* takes the message; NULL is no memory for it */
@@ -162,6 +163,9 @@ const char *trip_rules_error_list(
 /* rules_value.c: each reports its own error and returns false with it */
 bool trip_rules_value_number(struct trip_rules_ctx *ctx, const struct trip_rules_span *span,
 	const char *what, uint64_t max, uint64_t *value);
+/* A plain number; 0 where it is none. */
+uint64_t trip_rules_value_plain(struct trip_rules_ctx *ctx, const struct trip_rules_span *span,
+	const char *what, uint64_t max);
 bool trip_rules_value_amount(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *span, uint64_t *value);
 bool trip_rules_value_time(
@@ -195,12 +199,13 @@ void trip_rules_item_begin(struct trip_rules_ctx *ctx, const struct trip_rules_s
 void trip_rules_item_field(struct trip_rules_ctx *ctx, const struct trip_rules_span *field);
 void trip_rules_item_range(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
 	const struct trip_rules_span *low, const struct trip_rules_span *high);
-void trip_rules_item_is(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
-	const struct trip_rules_span *value);
-void trip_rules_item_spec(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
-	const struct trip_rules_span *value);
-void trip_rules_item_mask(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
-	const struct trip_rules_span *value);
+enum trip_rules_test {
+	TRIP_RULES_TEST_IS,
+	TRIP_RULES_TEST_SPEC,
+	TRIP_RULES_TEST_MASK,
+};
+void trip_rules_item_test(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
+	enum trip_rules_test test, const struct trip_rules_span *value);
 void trip_rules_item_network(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
 	const struct trip_rules_span *value);
 void trip_rules_item_prefix(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
@@ -244,13 +249,9 @@ void trip_rules_build_port_interface(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *word);
 void trip_rules_build_port_name(struct trip_rules_ctx *ctx, const struct trip_rules_span *string);
 void trip_rules_build_port_mac(struct trip_rules_ctx *ctx, const struct trip_rules_span *address);
-void trip_rules_build_group(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
-void trip_rules_build_priority(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
 void trip_rules_build_action(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *word, uint32_t action);
 void trip_rules_build_either(struct trip_rules_ctx *ctx, const struct trip_rules_span *word);
-void trip_rules_build_mark(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
-void trip_rules_build_queue(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
 void trip_rules_build_every(struct trip_rules_ctx *ctx, const struct trip_rules_span *value);
 void trip_rules_build_op(
 	struct trip_rules_ctx *ctx, enum trip_rules_op op, const struct trip_rules_span *target);

@@ -56,16 +56,22 @@ trip_rules_value_number(struct trip_rules_ctx *ctx, const struct trip_rules_span
 		bool octal =
 			span->length > 1 && span->text[0] == '0' && digit_of(span->text[1]) < 10;
 
-		trip_rules_error(ctx, span, "%s: expected a plain number, found %s%s", what,
+		return trip_rules_error(ctx, span, "%s: expected a plain number, found %s%s", what,
 			trip_rules_error_quote(quote, span), octal ? " (octal is not meant)" : "");
-		return false;
 	}
-	if (kind == TRIP_RULES_NUMBER_OVERFLOW || *value > max) {
-		trip_rules_error(ctx, span, "%s %.*s is above %" PRIu64, what,
+	if (kind == TRIP_RULES_NUMBER_OVERFLOW || *value > max)
+		return trip_rules_error(ctx, span, "%s %.*s is above %" PRIu64, what,
 			(int)(span->length < 40 ? span->length : 40), span->text, max);
-		return false;
-	}
 	return true;
+}
+
+uint64_t
+trip_rules_value_plain(struct trip_rules_ctx *ctx, const struct trip_rules_span *span,
+	const char *what, uint64_t max)
+{
+	uint64_t value;
+
+	return trip_rules_value_number(ctx, span, what, max, &value) ? value : 0;
 }
 
 /* The factor that a suffix of VALUE stands for, or 0. */
@@ -135,18 +141,15 @@ trip_rules_value_amount(
 	char quote[TRIP_RULES_QUOTE_SIZE];
 	enum trip_rules_number kind = amount_of(span->text, span->length, value);
 
-	if (kind == TRIP_RULES_NUMBER_BAD) {
-		trip_rules_error(ctx, span,
+	if (kind == TRIP_RULES_NUMBER_BAD)
+		return trip_rules_error(ctx, span,
 			"expected a value such as 500, 10k or 2GiB (suffixes k M G T Ki Mi Gi Ti, "
 			"then B), found %s",
 			trip_rules_error_quote(quote, span));
-		return false;
-	}
-	if (kind == TRIP_RULES_NUMBER_OVERFLOW) {
-		trip_rules_error(ctx, span, "value %.*s is above 9223372036854775807 (2^63-1)",
+	if (kind == TRIP_RULES_NUMBER_OVERFLOW)
+		return trip_rules_error(ctx, span,
+			"value %.*s is above 9223372036854775807 (2^63-1)",
 			(int)(span->length < 40 ? span->length : 40), span->text);
-		return false;
-	}
 	return true;
 }
 
@@ -179,18 +182,14 @@ trip_rules_value_time(struct trip_rules_ctx *ctx, const struct trip_rules_span *
 		digits++;
 	unit = unit_of(span->text + digits, span->length - digits);
 	kind = trip_rules_value_u64(span->text, digits, ns);
-	if (kind == TRIP_RULES_NUMBER_BAD || unit == 0) {
-		trip_rules_error(ctx, span,
+	if (kind == TRIP_RULES_NUMBER_BAD || unit == 0)
+		return trip_rules_error(ctx, span,
 			"expected a time such as 250ms, 10s or 5m (units ns us ms s m h d), found "
 			"%s",
 			trip_rules_error_quote(quote, span));
-		return false;
-	}
-	if (kind == TRIP_RULES_NUMBER_OVERFLOW || *ns > TRIP_RULES_TIME_MAX / unit) {
-		trip_rules_error(ctx, span, "time %.*s is above 10000d",
+	if (kind == TRIP_RULES_NUMBER_OVERFLOW || *ns > TRIP_RULES_TIME_MAX / unit)
+		return trip_rules_error(ctx, span, "time %.*s is above 10000d",
 			(int)(span->length < 40 ? span->length : 40), span->text);
-		return false;
-	}
 	*ns *= unit;
 	return true;
 }
