@@ -8,7 +8,6 @@
  * are out or never will be, which the demo builds on.
  */
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <rte_ethdev.h>

@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,6 @@
 #include "apply/when.h"
 #include "start/clock.h"
 #include "quota.h"
-#include "removal.h"
 #include "rules.h"
 #include "run.h"
 
@@ -141,70 +139,6 @@ queue_when(struct tripd_quota *quota, unsigned int i)
 	return ret;
 }
 
-static bool
-has_egress(const struct trip_rules *rules, uint16_t port)
-{
-	for (unsigned int i = 0; i < rules->n_counts; i++)
-		if (rules->counts[i].port == port &&
-			rules->counts[i].direction == TRIP_RULES_EGRESS)
-			return true;
-	return false;
-}
-
-/* On the port's worker. */
-static void
-say_event(struct trip_port *port, enum trip_port_event event, void *arg)
-{
-	static const char *const sentences[] = {
-		[TRIP_PORT_STOPPED] = "it has been stopped, and its rules in hardware are gone",
-		[TRIP_PORT_STARTED] = "it runs again",
-		[TRIP_PORT_STALE] = "it receives packets, but no counter in hardware moves any "
-				    "more: none matches, or the device has stopped answering",
-	};
-	static atomic_bool said_stale;
-	const struct tripd_plan_port *planned = arg;
-
-	/* The control thread says so, of whatever device. */
-	if (event == TRIP_PORT_REMOVED) {
-		tripd_removal_note(planned->id);
-		return;
-	}
-	/* STALE is said once: mostly traffic has paused. The report counts each. */
-	if (event == TRIP_PORT_FRESH ||
-		(event == TRIP_PORT_STALE && atomic_exchange(&said_stale, true)))
-		return;
-	fprintf(stderr, "tripd: port %u: %s\n", planned->id, sentences[event]);
-}
-
-static int
-open_ports(struct tripd_quota *quota, const struct tripd_plan *plan)
-{
-	struct trip_port_attr attr = {
-		.size = sizeof(attr),
-		/* What a callback drops, the caller of rte_eth_rx_burst() does not see: it could
-		 * not tell a quiet port from one whose traffic is dropped. */
-		.mode = TRIP_PORT_BURST,
-	};
-	unsigned int i;
-	int ret;
-
-	for (i = 0; i < plan->n_ports; i++) {
-		quota->egress[i] = has_egress(quota->rules, plan->ports[i].id);
-		attr.n_tx_queues = quota->egress[i];
-		attr.notify = say_event;
-		attr.notify_arg = (void *)(uintptr_t)&plan->ports[i];
-		ret = trip_port_open(quota->domain, plan->ports[i].id, &attr, &quota->ports[i]);
-		if (ret != 0) {
-			fprintf(stderr, "tripd: port %u: %s\n", plan->ports[i].id,
-				trip_error_message());
-			return ret;
-		}
-		quota->port_ids[i] = plan->ports[i].id;
-		quota->n_ports++;
-	}
-	return 0;
-}
-
 int
 tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 	const struct trip_rules *rules, const struct tripd_plan *plan, struct tripd_link *links)
@@ -223,7 +157,7 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 		fprintf(stderr, "tripd: no memory for %u counts\n", rules->n_counts);
 		return -ENOMEM;
 	}
-	ret = open_ports(quota, plan);
+	ret = tripd_quota_ports(quota, plan);
 	/* Counters of the rules first: their names are the user's. */
 	for (i = 0; i < rules->n_counters && ret == 0; i++)
 		ret = open_counter(quota, i);

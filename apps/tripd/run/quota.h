@@ -92,4 +92,7 @@ uint64_t tripd_quota_value(const struct tripd_quota *quota, const struct trip_ru
 /* Takes it all down, in the order that leaves nothing referred to. The domain stays. */
 void tripd_quota_close(struct tripd_quota *quota);
 
+/* Of tripd_quota_open(): gives the planned ports to the domain. */
+int tripd_quota_ports(struct tripd_quota *quota, const struct tripd_plan *plan);
+
 #endif

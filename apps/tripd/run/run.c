@@ -35,6 +35,7 @@
 #include "start/hugepages.h"
 #include "start/partner.h"
 #include "start/resolve.h"
+#include "tell.h"
 #include "view.h"
 #include "whole_output.h"
 
@@ -140,42 +141,6 @@ plan_lcores(struct tripd_run *run)
 		"0@0,1@0,2@1 before --, or -l 0-2 on three processors");
 }
 
-static void
-say_plan(struct tripd_run *run, const struct trip_domain_attr *attr)
-{
-	const struct tripd_plan *plan = &run->plan;
-	struct trip_domain_footprint footprint = {.size = sizeof(footprint)};
-	char text[TRIPD_PARTNER_TEXT_MAX];
-
-	if (trip_domain_footprint(attr, &footprint) == 0) {
-		fprintf(run->out, "domain: %.1f MiB", (double)footprint.bytes / 1048576);
-		if (footprint.hugepage_bytes != 0)
-			fprintf(run->out, " in %" PRIu64 " hugepages of %" PRIu64 " kB",
-				footprint.hugepages, footprint.hugepage_bytes / 1024);
-		fprintf(run->out, "; %" PRIu32 " packet buffers: %.1f MiB\n", run->need.n_mbufs,
-			(double)run->need.pool_bytes / 1048576);
-	}
-	fprintf(run->out, "lcores: %u control", rte_get_main_lcore());
-	for (unsigned int i = 0; i < plan->n_forwarders; i++)
-		fprintf(run->out, ", %u forwards%s", plan->forwarders[i],
-			plan->manual ? " and counts" : "");
-	if (!plan->manual)
-		fprintf(run->out, ", %u counts", plan->poller);
-	fprintf(run->out, "\n");
-	for (unsigned int i = 0; i < plan->n_ports; i++) {
-		const struct tripd_plan_port *port = &plan->ports[i];
-
-		if (port->partner >= 0)
-			fprintf(run->out, "port %u: forwarded to port %u\n", port->id,
-				plan->ports[port->partner].id);
-		else
-			fprintf(run->out,
-				"port %u: packets are counted and freed; they are forwarded %s\n",
-				port->id, tripd_partner_advice(plan, run->options, port->id, text));
-	}
-	fflush(run->out);
-}
-
 static int
 open_domain(struct tripd_run *run)
 {
@@ -183,7 +148,7 @@ open_domain(struct tripd_run *run)
 	int ret;
 
 	tripd_capacity_attr(run->rules, &run->plan, &attr);
-	say_plan(run, &attr);
+	tripd_tell_plan(run, &attr);
 	run->pool = rte_pktmbuf_pool_create("tripd", run->need.n_mbufs, TRIPD_MBUF_CACHE, 0,
 		RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
 	if (run->pool == NULL)
@@ -220,24 +185,6 @@ tripd_run_begin(struct tripd_run *run)
 	return plan_lcores(run);
 }
 
-/* Packets count from here on. */
-static void
-say_engines(struct tripd_run *run)
-{
-	unsigned int n[TRIP_FLOW_ENGINE_SW + 1] = {0};
-
-	for (unsigned int i = 0; i < run->rules->n_counts; i++) {
-		const struct trip_apply_count *count = &run->quota.counts[i];
-		struct trip_flow_count sum = {.size = sizeof(sum)};
-
-		(void)trip_apply_count_query(count, &sum);
-		n[sum.engine] += count->n_flows;
-	}
-	fprintf(run->out, "%u flows are counted in hardware, %u in software\n",
-		n[TRIP_FLOW_ENGINE_HW], n[TRIP_FLOW_ENGINE_SW]);
-	fflush(run->out);
-}
-
 int
 tripd_run_start(struct tripd_run *run)
 {
@@ -267,7 +214,7 @@ tripd_run_start(struct tripd_run *run)
 	if (tripd_forward_start(&run->forwarding, &run->plan, run->links, &run->quota,
 		    run->options->forward) != 0)
 		return TRIPD_EXIT_RUN;
-	say_engines(run);
+	tripd_tell_engines(run);
 	return 0;
 }
 
@@ -288,22 +235,6 @@ tripd_run_wait(struct tripd_run *run, unsigned int ms)
 	run->tripping = tripd_quota_read(&run->quota) > 0;
 	tripd_losses_update(&run->quota.losses, false);
 	return false;
-}
-
-static void
-say_unsent(struct tripd_run *run)
-{
-	for (unsigned int i = 0; i < run->plan.n_ports; i++) {
-		uint64_t unsent = atomic_load(&run->forwarding.stats[i].unsent);
-
-		if (unsent != 0)
-			fprintf(run->out,
-				"port %u: %" PRIu64 " of %" PRIu64
-				" packets were dropped because port %u was full\n",
-				run->plan.ports[i].id, unsent,
-				atomic_load(&run->forwarding.stats[i].received),
-				run->plan.ports[run->plan.ports[i].partner].id);
-	}
 }
 
 int
@@ -424,7 +355,7 @@ watch(struct tripd_run *run)
 		look_for_ports(run, &view);
 		tripd_view_end(&view);
 		tripd_view_forget(&view, &run->quota);
-		say_unsent(run);
+		tripd_tell_unsent(run);
 		tripd_view_losses(&view);
 		if (report != NULL && tripd_report_write(report, &run->quota) != 0)
 			ret = TRIPD_EXIT_RUN;

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a run says of itself, beside its trips and counts. */
+#include <inttypes.h>
+
+#include <rte_lcore.h>
+
+#include <trip.h>
+
+#include "rules.h"
+#include "run.h"
+#include "start/partner.h"
+#include "tell.h"
+
+void
+tripd_tell_plan(const struct tripd_run *run, const struct trip_domain_attr *attr)
+{
+	const struct tripd_plan *plan = &run->plan;
+	struct trip_domain_footprint footprint = {.size = sizeof(footprint)};
+	char text[TRIPD_PARTNER_TEXT_MAX];
+
+	if (trip_domain_footprint(attr, &footprint) == 0) {
+		fprintf(run->out, "domain: %.1f MiB", (double)footprint.bytes / 1048576);
+		if (footprint.hugepage_bytes != 0)
+			fprintf(run->out, " in %" PRIu64 " hugepages of %" PRIu64 " kB",
+				footprint.hugepages, footprint.hugepage_bytes / 1024);
+		fprintf(run->out, "; %" PRIu32 " packet buffers: %.1f MiB\n", run->need.n_mbufs,
+			(double)run->need.pool_bytes / 1048576);
+	}
+	fprintf(run->out, "lcores: %u control", rte_get_main_lcore());
+	for (unsigned int i = 0; i < plan->n_forwarders; i++)
+		fprintf(run->out, ", %u forwards%s", plan->forwarders[i],
+			plan->manual ? " and counts" : "");
+	if (!plan->manual)
+		fprintf(run->out, ", %u counts", plan->poller);
+	fprintf(run->out, "\n");
+	for (unsigned int i = 0; i < plan->n_ports; i++) {
+		const struct tripd_plan_port *port = &plan->ports[i];
+
+		if (port->partner >= 0)
+			fprintf(run->out, "port %u: forwarded to port %u\n", port->id,
+				plan->ports[port->partner].id);
+		else
+			fprintf(run->out,
+				"port %u: packets are counted and freed; they are forwarded %s\n",
+				port->id, tripd_partner_advice(plan, run->options, port->id, text));
+	}
+	fflush(run->out);
+}
+
+void
+tripd_tell_engines(const struct tripd_run *run)
+{
+	unsigned int n[TRIP_FLOW_ENGINE_SW + 1] = {0};
+
+	for (unsigned int i = 0; i < run->rules->n_counts; i++) {
+		const struct trip_apply_count *count = &run->quota.counts[i];
+		struct trip_flow_count sum = {.size = sizeof(sum)};
+
+		(void)trip_apply_count_query(count, &sum);
+		n[sum.engine] += count->n_flows;
+	}
+	fprintf(run->out, "%u flows are counted in hardware, %u in software\n",
+		n[TRIP_FLOW_ENGINE_HW], n[TRIP_FLOW_ENGINE_SW]);
+	fflush(run->out);
+}
+
+void
+tripd_tell_unsent(const struct tripd_run *run)
+{
+	for (unsigned int i = 0; i < run->plan.n_ports; i++) {
+		uint64_t unsent = atomic_load(&run->forwarding.stats[i].unsent);
+
+		if (unsent != 0)
+			fprintf(run->out,
+				"port %u: %" PRIu64 " of %" PRIu64
+				" packets were dropped because port %u was full\n",
+				run->plan.ports[i].id, unsent,
+				atomic_load(&run->forwarding.stats[i].received),
+				run->plan.ports[run->plan.ports[i].partner].id);
+	}
+}
