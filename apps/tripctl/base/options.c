@@ -114,12 +114,6 @@ tripctl_options_time(struct argp_state *state, const char *option, const char *t
 	return ns;
 }
 
-void
-tripctl_options_parse(const struct argp *argp, int argc, char **argv, void *input)
-{
-	argp_parse(argp, argc, argv, 0, NULL, input);
-}
-
 int
 tripctl_options_global(struct tripctl *ctl, int argc, char **argv)
 {

@@ -14,9 +14,6 @@ extern const struct argp_child tripctl_options_shared[];
 /* Nanoseconds; what is no time ends the program. */
 uint64_t tripctl_options_time(struct argp_state *state, const char *option, const char *text);
 
-/* Parses the words of a command: `input` is what `argp` parses into. */
-void tripctl_options_parse(const struct argp *argp, int argc, char **argv, void *input);
-
 /* Parses what stands before a command; returns the index of that in argv. */
 int tripctl_options_global(struct tripctl *ctl, int argc, char **argv);
 

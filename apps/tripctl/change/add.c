@@ -105,40 +105,43 @@ run(struct change *change, int (*call)(struct trip_cntr *cntr, uint64_t value))
 	return code;
 }
 
-#define EXIT_CODES                                                                               \
-	"Exit code: 0; 1: it could not attach; 3: there is no such counter; 5: the primary has " \
+/* Parses the words, and calls what is for the value, or with --error for the error value. */
+static int
+parse_and_run(struct tripctl *ctl, int argc, char **argv, const char *doc,
+	int (*call)(struct trip_cntr *cntr, uint64_t value),
+	int (*call_error)(struct trip_cntr *cntr, uint64_t value))
+{
+	const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "NAME VALUE",
+		.doc = doc,
+		.children = tripctl_options_shared,
+	};
+	struct change change = {.ctl = ctl};
+
+	argp_parse(&argp, argc, argv, 0, NULL, &change);
+	return run(&change, change.error ? call_error : call);
+}
+
+#define EXIT_CODES                                                                                 \
+	"\vExit code: 0; 1: it could not attach; 3: there is no such counter; 5: the primary has " \
 	"ended."
 
 int
 tripctl_add(struct tripctl *ctl, int argc, char **argv)
 {
-	static const struct argp argp = {
-		.options = options,
-		.parser = parse,
-		.args_doc = "NAME VALUE",
-		.doc = "Adds to a counter, which saturates at 2^63-1, and writes what it is "
-		       "then.\v" EXIT_CODES,
-		.children = tripctl_options_shared,
-	};
-	struct change change = {.ctl = ctl};
-
-	tripctl_options_parse(&argp, argc, argv, &change);
-	return run(&change, change.error ? trip_cntr_adderr : trip_cntr_add);
+	return parse_and_run(ctl, argc, argv,
+		"Adds to a counter, which saturates at 2^63-1, and writes what it is "
+		"then." EXIT_CODES,
+		trip_cntr_add, trip_cntr_adderr);
 }
 
 int
 tripctl_set(struct tripctl *ctl, int argc, char **argv)
 {
-	static const struct argp argp = {
-		.options = options,
-		.parser = parse,
-		.args_doc = "NAME VALUE",
-		.doc = "Sets a counter, and writes what it is then. What has fired stays "
-		       "fired.\v" EXIT_CODES,
-		.children = tripctl_options_shared,
-	};
-	struct change change = {.ctl = ctl};
-
-	tripctl_options_parse(&argp, argc, argv, &change);
-	return run(&change, change.error ? trip_cntr_seterr : trip_cntr_set);
+	return parse_and_run(ctl, argc, argv,
+		"Sets a counter, and writes what it is then. What has fired stays "
+		"fired." EXIT_CODES,
+		trip_cntr_set, trip_cntr_seterr);
 }

@@ -195,7 +195,7 @@ tripctl_list(struct tripctl *ctl, int argc, char **argv)
 	struct list list = {.ctl = ctl};
 	int code;
 
-	tripctl_options_parse(&argp, argc, argv, &list);
+	argp_parse(&argp, argc, argv, 0, NULL, &list);
 	code = tripctl_connect(ctl);
 	if (code == 0)
 		code = read_names(&list);

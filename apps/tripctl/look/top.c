@@ -334,7 +334,7 @@ tripctl_top(struct tripctl *ctl, int argc, char **argv)
 	struct top top = {.ctl = ctl, .interval_ns = 1000000000, .rows = SIZE_MAX};
 	int error;
 
-	tripctl_options_parse(&argp, argc, argv, &top);
+	argp_parse(&argp, argc, argv, 0, NULL, &top);
 	error = tripctl_connect(ctl);
 	if (error != 0)
 		return error;

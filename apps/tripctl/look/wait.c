@@ -187,7 +187,7 @@ tripctl_wait(struct tripctl *ctl, int argc, char **argv)
 	struct wait wait = {.ctl = ctl, .timeout_ns = UINT64_MAX};
 	int error, code;
 
-	tripctl_options_parse(&argp, argc, argv, &wait);
+	argp_parse(&argp, argc, argv, 0, NULL, &wait);
 	code = tripctl_connect(ctl);
 	if (code != 0)
 		return code;

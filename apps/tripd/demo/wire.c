@@ -27,6 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <rte_ip.h>
+
 #include "start/fail.h"
 #include "wire.h"
 
@@ -180,18 +182,6 @@ tripd_wire_frame(enum tripd_wire_flow flow)
 	return sizeof(struct ether_header) + sizeof(struct iphdr) + l4 + flows[flow].payload;
 }
 
-static uint16_t
-internet_checksum(const unsigned char *bytes, size_t length)
-{
-	uint32_t sum = 0;
-
-	for (size_t i = 0; i + 1 < length; i += 2)
-		sum += (uint32_t)bytes[i] << 8 | bytes[i + 1];
-	while (sum >> 16 != 0)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return htons((uint16_t)~sum);
-}
-
 static void
 make_echo(struct tripd_wire *wire, unsigned char *message, size_t length)
 {
@@ -199,7 +189,7 @@ make_echo(struct tripd_wire *wire, unsigned char *message, size_t length)
 
 	icmp.un.echo.sequence = htons(++wire->sequence);
 	memcpy(message, &icmp, sizeof(icmp));
-	icmp.checksum = internet_checksum(message, length);
+	icmp.checksum = (uint16_t)~rte_raw_cksum(message, length);
 	memcpy(message, &icmp, sizeof(icmp));
 }
 

@@ -34,44 +34,42 @@ carries(const char *root, const char *device, const char *ifname, unsigned int d
 	return found;
 }
 
+/* Does this line say the default route? Then `device` is where it leaves. */
 static bool
-carries_ipv4(const char *root, const char *ifname)
+is_default_ipv4(const char *line, char device[64])
 {
-	char path[PATH_MAX], line[512], device[64];
 	unsigned int destination, gateway, flags, mask;
-	bool found = false;
-	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/proc/net/route", root);
-	file = fopen(path, "r");
-	if (file == NULL)
-		return false;
-	while (!found && fgets(line, sizeof(line), file) != NULL)
-		if (sscanf(line, "%63s %x %x %x %*d %*d %*d %x", device, &destination, &gateway,
-			    &flags, &mask) == 5 &&
-			destination == 0 && mask == 0 && (flags & RTF_REJECT) == 0)
-			found = carries(root, device, ifname, 0);
-	fclose(file);
-	return found;
+	return sscanf(line, "%63s %x %x %x %*d %*d %*d %x", device, &destination, &gateway, &flags,
+		       &mask) == 5 &&
+	       destination == 0 && mask == 0 && (flags & RTF_REJECT) == 0;
 }
 
 static bool
-carries_ipv6(const char *root, const char *ifname)
+is_default_ipv6(const char *line, char device[64])
 {
-	char path[PATH_MAX], line[512], destination[33], device[64];
 	unsigned int prefix, flags;
+	char destination[33];
+
+	return sscanf(line, "%32s %x %*s %*s %*s %*s %*s %*s %x %63s", destination, &prefix, &flags,
+		       device) == 4 &&
+	       prefix == 0 && strspn(destination, "0") == 32 && (flags & RTF_REJECT) == 0;
+}
+
+static bool
+carries_any(const char *root, const char *table, const char *ifname,
+	bool (*is_default)(const char *line, char device[64]))
+{
+	char path[PATH_MAX], line[512], device[64];
 	bool found = false;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/proc/net/ipv6_route", root);
+	snprintf(path, sizeof(path), "%s/proc/net/%s", root, table);
 	file = fopen(path, "r");
 	if (file == NULL)
 		return false;
 	while (!found && fgets(line, sizeof(line), file) != NULL)
-		if (sscanf(line, "%32s %x %*s %*s %*s %*s %*s %*s %x %63s", destination, &prefix,
-			    &flags, device) == 4 &&
-			prefix == 0 && strspn(destination, "0") == 32 && (flags & RTF_REJECT) == 0)
-			found = carries(root, device, ifname, 0);
+		found = is_default(line, device) && carries(root, device, ifname, 0);
 	fclose(file);
 	return found;
 }
@@ -79,5 +77,6 @@ carries_ipv6(const char *root, const char *ifname)
 bool
 tripd_route_is_default(const char *root, const char *ifname)
 {
-	return carries_ipv4(root, ifname) || carries_ipv6(root, ifname);
+	return carries_any(root, "route", ifname, is_default_ipv4) ||
+	       carries_any(root, "ipv6_route", ifname, is_default_ipv6);
 }
