@@ -230,7 +230,7 @@ bench_queue(const struct bench *bench, struct bench_result *result)
 		return -1;
 	memset(queue, 0, sizeof(*queue));
 	queue->fabric = bench->second;
-	/* Before it is long: the worker would be in the way of nobody, but spin. */
+	/* libfabric is filled before the worker starts, which would only spin meanwhile. */
 	if (queue->fabric > 0)
 		bench_fabric_queue(queue->fabric, 1);
 	error = queue_open(queue, bench);

@@ -35,7 +35,7 @@ repeat(void *arg, struct bench_sample *sample)
 
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		soft_bed_choose(soft);
-		/* Neither is always the one that comes after the other. */
+		/* The arms take turns in going first. */
 		if (i % 2 == 0)
 			lookups[i] = (double)soft_bed_time_lookups(soft);
 		engine[i] = (double)soft_bed_time_engine(soft);

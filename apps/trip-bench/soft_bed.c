@@ -87,7 +87,7 @@ soft_bed_draw_bare(struct soft *soft, uint32_t i, struct key *key)
 	soft_bed_draw_random(soft, i, key);
 }
 
-/* It cannot even hold keys that collide. */
+/* rte_hash cannot even hold keys that collide, and a bare bed needs no tables. */
 static bool
 has_tables(const struct soft *soft)
 {

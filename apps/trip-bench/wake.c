@@ -56,7 +56,7 @@ struct wake {
 	_Alignas(64) _Atomic uint32_t word;
 };
 
-/* As the home's, it may be another process's. */
+/* Not private to this process: the home's are not, either. */
 static void
 futex(_Atomic uint32_t *word, int op, uint32_t value)
 {

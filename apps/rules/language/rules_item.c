@@ -22,7 +22,7 @@ trip_rules_item_begin(struct trip_rules_ctx *ctx, const struct trip_rules_span *
 	ctx->tunnel |= found != NULL && found->layer == TRIP_FLOW_TUNNEL;
 }
 
-/* Only that there is such a field, for tests of it that say no more yet. */
+/* Checks only that there is such a field: what its test says is not done yet. */
 void
 trip_rules_item_field(struct trip_rules_ctx *ctx, const struct trip_rules_span *field)
 {
@@ -91,7 +91,7 @@ prefix_mask(struct trip_rules_ctx *ctx, const struct trip_flow_field *f,
 	return true;
 }
 
-/* Of a network with bits behind its prefix: what they are no part of. */
+/* Warns of a network that has bits behind its prefix. */
 static void
 note_host_bits(struct trip_rules_ctx *ctx, const struct trip_flow_field *f,
 	const struct trip_rules_span *value, trip_rules_u128 network, int length)

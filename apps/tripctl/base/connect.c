@@ -88,7 +88,7 @@ try_socket(struct search *search, const char *path)
 		trip_client_close(client);
 	if (error == -EACCES)
 		strcpy(search->shut, path);
-	/* It lives, whatever it has against us. */
+	/* Somebody serves it, even if not us. */
 	else if (error != -ENOENT && error != -ECONNREFUSED && search->n_found < FOUND_MAX)
 		strcpy(search->found[search->n_found++], path);
 }

@@ -152,7 +152,7 @@ static const char *const state_words[] = {
 	[TRIP_CLIENT_ORPHAN] = "orphan",
 };
 
-/* What the kernel calls a process; it chooses that itself. */
+/* The name of a process, as the kernel has it; a process chooses it itself. */
 static const char *
 command_of(uint32_t pid, char command[64])
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Attaching. The secondary gets an lcore id that no process of the domain has, and devices of its
- * own none: it is there for the domain alone.
- */
+/* Attaching. The secondary gets an lcore id that no process of the domain has, and no devices: it
+ * is there for the domain alone. */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>

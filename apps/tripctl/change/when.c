@@ -26,8 +26,8 @@
 #include "when.h"
 
 #define EVENTS_BURST 64
-/* How long an event is waited for that the tick has told of: so at first, and, as one may be lost,
- * so at last. */
+/* How long to wait for an event that the tick has announced: at first, and at most, as one may be
+ * lost. */
 #define PAUSE_MIN_NS UINT64_C(50000)
 #define PAUSE_MAX_NS UINT64_C(100000000)
 

@@ -12,7 +12,7 @@
 #include "attach.h"
 #include "when.h"
 
-/* Context of the items behind others. */
+/* Context of the items that add to the tick. */
 #define NOBODY UINT64_MAX
 
 /* ---- counters ------------------------------------------------------------------------------ */

@@ -12,7 +12,8 @@ struct tripctl_screen {
 	/* The first row that is shown, and how many there is room for. */
 	size_t first, room;
 	bool paused;
-	/* It is read so seldom, as a reading takes its time; 0: as often as was asked for. */
+	/* Time between readings where it had to be made longer, as one takes long; 0: as
+	 * asked for. */
 	uint64_t slowed_ns;
 	/* A filter is being typed. */
 	bool typing;

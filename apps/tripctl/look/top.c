@@ -257,7 +257,8 @@ static int
 play(struct top *top)
 {
 	uint64_t round = 0, next = tripctl_text_now(), interval;
-	/* Text begins with rates, a screen with what is there. */
+	/* Text begins with the second reading, which has rates; a screen shows the first at
+	 * once. */
 	bool hidden = !top->terminal;
 	int error;
 

@@ -136,8 +136,8 @@ follow(struct wait *wait)
 	return error == -ETIMEDOUT && wait->now.success >= wait->words.value ? 0 : error;
 }
 
-/* What else is waited for: the counter's next threshold may still be that of our watch, which the
- * home forgets when it comes by. Unless another waits for the same. */
+/* Waits until the counter's next threshold is not that of our watch, which the home forgets in its
+ * next round; not where somebody else waits for the same sum. */
 static void
 leave(struct wait *wait)
 {

@@ -33,8 +33,8 @@ count(_Atomic uint64_t *counter, uint64_t n)
 		memory_order_relaxed);
 }
 
-/* As a station in between does: from the Tx port, to the locally administered address of that port
- * at the other end. */
+/* As a router does: the source is the Tx port's address, the destination 02:00:00:00 and that
+ * port's number. */
 static void
 rewrite_addresses(uint16_t port, struct rte_mbuf **pkts, uint16_t n)
 {
@@ -127,8 +127,8 @@ share_a_cpu(unsigned int a, unsigned int b)
 	return false;
 }
 
-/* The control thread counts as one of those that must get the processor: it sleeps most of the
- * time, but what it does then a person waits for. */
+/* A forwarder yields to the control thread, too: that sleeps most of the time, but a person waits
+ * for what it does. */
 static bool
 must_yield(const struct tripd_plan *plan, unsigned int lcore)
 {

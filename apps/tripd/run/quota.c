@@ -73,7 +73,7 @@ open_count(struct tripd_quota *quota, unsigned int i, const struct tripd_plan *p
 	ret = trip_apply_count_open(count, quota->domain, rule, &place, &reason);
 	if (ret != 0)
 		return fail(rule, reason != NULL ? reason : trip_error_message(), ret);
-	/* The library may have had to think better of it. */
+	/* The library may have chosen another engine after all. */
 	if (place.engine != TRIP_FLOW_ENGINE_SW)
 		snprintf(quota->reasons[i], sizeof(quota->reasons[i]), "%s",
 			trip_flow_reason(count->flows[count->n_flows - 1]));
@@ -95,7 +95,7 @@ trigger(const struct tripd_quota *quota, const struct trip_rules_when *when)
 	}
 }
 
-/* Full is the submission ring for a moment: the home empties it. */
+/* -EAGAIN: the submission ring is full, until the home has emptied it. */
 static int
 queue_work(void *arg, const struct trip_work *work)
 {
@@ -296,7 +296,7 @@ is_due(const struct tripd_quota *quota, unsigned int i)
 	return quota->fired[i] < 1 + (value - when->threshold) / when->every;
 }
 
-/* Trips whose events overran are not in `fired`: then it is enough that no more come. */
+/* `fired` lacks the trips whose events were lost: then it is over when no more come. */
 static bool
 is_over(struct tripd_quota *quota, size_t n_new, uint64_t *quiet_ns)
 {
@@ -316,7 +316,7 @@ tripd_quota_settle(struct tripd_quota *quota)
 	unsigned int i;
 	size_t n_new;
 
-	/* Packets have ended, and time would not. */
+	/* Packets have ended; time never does. */
 	trip_work_flush(quota->domain, trip_clock_cntr(quota->domain));
 	for (;;) {
 		n_new = tripd_quota_read(quota);
@@ -343,7 +343,8 @@ tripd_quota_close(struct tripd_quota *quota)
 	trip_work_flush(quota->domain, NULL);
 	if (quota->log != NULL)
 		ret |= trip_function_unregister(quota->log);
-	/* All of them first: their last counts may take a while to show, together no longer. */
+	/* All flows end first: their last counts may take a while to show, and so they wait
+	 * together. */
 	for (i = 0; quota->counts != NULL && i < quota->rules->n_counts; i++)
 		trip_apply_count_retire(&quota->counts[i]);
 	for (i = 0; quota->counts != NULL && i < quota->rules->n_counts; i++)

@@ -35,11 +35,11 @@ struct tripd_quota {
 	/* Rules count what the port sends. */
 	bool egress[TRIPD_PORTS_MAX];
 	unsigned int n_ports;
-	/* What its ports did not bring to be counted. */
+	/* Frames that its ports lost before they could be counted. */
 	struct tripd_loss_watch losses;
 	/* As in the rules, by index. */
 	struct trip_apply_count *counts;
-	/* Why each is in the engine that it is in. */
+	/* Why each count is in its engine. */
 	char (*reasons)[TRIPD_ENGINE_REASON_MAX];
 	struct trip_cntr **counters;
 	/* Firings of each `when`. */

@@ -51,7 +51,7 @@ static struct {
 	atomic_bool gone;
 } ports[RTE_MAX_ETHPORTS];
 
-/* To ask by; -1: there is none. */
+/* The socket to ask the kernel by; -1: there is none. */
 static int asking = -1;
 
 void
@@ -97,7 +97,7 @@ begin(uint16_t port, struct trip_port *handle)
 		return;
 	if ((*info.dev_flags & RTE_ETH_DEV_INTR_RMV) == 0) {
 		ports[port].if_index = tripd_link_interface(port);
-		/* It may be gone already. */
+		/* The interface may be gone already. */
 		if (if_indextoname(ports[port].if_index, ports[port].name) == NULL)
 			strcpy(ports[port].name, "?");
 		/* For all that is known it has been so for long. */

@@ -191,7 +191,7 @@ write_text(int fd, const char *text)
 	return 0;
 }
 
-/* What mkostemp() made is private; a report is as readable as any file that is made anew. */
+/* mkostemp() makes a private file: give the report the mode of any new one. */
 static void
 share(int fd)
 {

@@ -65,7 +65,7 @@ tripd_run_is_ended(void)
 	return !sigisemptyset(&pending);
 }
 
-/* As if it had not been blocked, now that everything is taken down. */
+/* Everything is taken down: the signal ends the process as if it had not been blocked. */
 static void
 end_by_signal(void)
 {
@@ -229,7 +229,7 @@ tripd_run_wait(struct tripd_run *run, unsigned int ms)
 	time = (struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
 
 	end_signals(&signals);
-	/* Cut short by other signals, such as a tap's that something arrived. */
+	/* Other signals end the wait early, such as a tap's when a packet arrives. */
 	if (sigtimedwait(&signals, NULL, &time) > 0)
 		return true;
 	run->tripping = tripd_quota_read(&run->quota) > 0;
@@ -314,8 +314,8 @@ look_for_ports(struct tripd_run *run, struct tripd_view *view)
 	return tripd_removal_count(&run->plan) < run->plan.n_ports;
 }
 
-/* Quiet is a port that was polled and gave nothing; a forwarder that did not get the processor says
- * nothing about it, and its time does not count. */
+/* A port is idle when it was polled and gave nothing. Time in which its forwarder did not run does
+ * not count. */
 static void
 loop(struct tripd_run *run, struct tripd_view *view)
 {

@@ -31,9 +31,9 @@ struct tripd_run {
 	struct tripd_link links[TRIPD_PORTS_MAX];
 	struct tripd_quota quota;
 	struct tripd_forwarding forwarding;
-	/* Ports are looked after, in case they go away. */
+	/* Ports are watched for their removal. */
 	bool ports_watched;
-	/* Trips came when it was last asked for them. */
+	/* The last reading brought trips. */
 	bool tripping;
 	/* A signal has come before it ran, which is to end it. */
 	bool ended;

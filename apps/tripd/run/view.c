@@ -246,7 +246,8 @@ measure_rates(struct tripd_view *view, uint64_t elapsed_ns)
 	}
 }
 
-/* As they happen; but a port that goes on losing would drown everything else. */
+/* Losses are told when they happen, once a minute at most: else a port that goes on losing would
+ * hide everything else. */
 static bool
 has_new_losses(struct tripd_view *view, uint64_t now)
 {

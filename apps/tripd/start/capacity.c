@@ -11,8 +11,8 @@
 /* Flows and counters of a domain. */
 #define DOMAIN_MAX (UINT32_C(4) << 20)
 
-/* Whoever comes first may have all of it. What is a little more than a domain can have is no reason
- * not to count. */
+/* Other processes share this room, first come first served. It is cut where a domain cannot have so
+ * much: that is no reason not to count. */
 static void
 make_room(const struct tripd_live *live, struct trip_domain_attr *attr)
 {

@@ -98,7 +98,7 @@ read_asked(const struct tripd_words *words, cpu_set_t *asked)
 		add_lcores(words->lcores, asked);
 }
 
-/* The kernel knows best: it may be offline, or not for this process. */
+/* The kernel knows: a CPU may be offline, or not for this process. */
 static bool
 may_run_on(int cpu)
 {

@@ -12,7 +12,7 @@
 
 const uint16_t tripd_engine_queues[1] = {0};
 
-/* By itself: all patterns of a rule are in one engine. */
+/* The engine of a rule, were it the only one; all its patterns are in one engine. */
 static int
 validate_alone(const struct trip_rules_count *rule, const char **reason)
 {
@@ -31,7 +31,7 @@ validate_alone(const struct trip_rules_count *rule, const char **reason)
 			*reason = error.message != NULL ? error.message : trip_error_message();
 		ret = one;
 	}
-	/* Good for more than the thread's next call. */
+	/* The library's text is valid until the thread's next call: keep a copy. */
 	snprintf(why, sizeof(why), "%s", *reason);
 	*reason = why;
 	return ret;

@@ -54,7 +54,7 @@ tripd_interface_unsent(const char *ifname, uint64_t *unsent)
 	char line[512], name[IF_NAMESIZE];
 	uint64_t dropped;
 	bool found = false;
-	/* That of this thread's network; sysfs is that of whoever mounted it. */
+	/* /proc/thread-self shows this thread's network; sysfs shows that of whoever mounted it. */
 	FILE *file = fopen("/proc/thread-self/net/dev", "r");
 
 	if (file == NULL)

@@ -57,7 +57,7 @@ tripd_partner_advice(const struct tripd_plan *plan, const struct tripd_options *
 	return text;
 }
 
-/* What of a rule needs that its port forwards; NULL: nothing. */
+/* What a rule does in vain on a port that forwards nothing; NULL: nothing. */
 static const char *
 need_of(const struct trip_rules_count *rule)
 {

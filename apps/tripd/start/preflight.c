@@ -144,8 +144,8 @@ tripd_preflight_devices(const struct tripd_words *words, const struct tripd_opti
 			continue;
 		if (vdev_value(words->vdevs[i], "queue_count", value) != NULL)
 			n_queues = (uint32_t)strtoul(value, NULL, 10);
-		/* Each lends as many to the kernel as its fill ring holds, from the start on, and
-		 * what is sent comes back as late. */
+		/* Each queue lends the kernel a full fill ring from the start, and sent buffers
+		 * come back as late. */
 		n_mbufs += n_queues * 2 * TRIPD_XDP_DESCRIPTORS;
 	}
 	need->mbufs_given = options->mbufs != 0;
@@ -225,7 +225,7 @@ check_vdev(const char *vdev)
 	return 0;
 }
 
-/* EAL makes its folder for all users of /tmp, and it is that of the first. */
+/* In /tmp, EAL's folder belongs to the first user who ran EAL. */
 static int
 check_runtime(void)
 {
@@ -272,7 +272,7 @@ check_prefix(const struct tripd_words *words)
 		words->file_prefix, (long)lock.l_pid);
 }
 
-/* Whose fault it is. */
+/* What asks for the memory. */
 static const char *
 needy(const struct tripd_need *need)
 {

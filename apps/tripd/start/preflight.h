@@ -20,7 +20,7 @@ struct tripd_need {
 	uint32_t n_mbufs;
 	/* By --mbufs, not by what the ports can hold. */
 	bool mbufs_given;
-	/* All of it, and what EAL and the drivers take for themselves. */
+	/* All of it, with what EAL and the drivers take. */
 	uint64_t total_bytes;
 };
 
