@@ -155,7 +155,4 @@ void trip_horizon_read(struct trip_horizon *horizon, uint32_t flow, uint64_t beg
 /* A flow that is to be read is due at that time and not before. */
 void trip_horizon_put(struct trip_horizon *horizon, uint32_t flow, uint64_t due);
 
-/* NULL, or what is broken. */
-const char *trip_horizon_check(const struct trip_horizon *horizon);
-
 #endif

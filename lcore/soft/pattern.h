@@ -54,25 +54,4 @@ struct trip_pattern {
 int trip_pattern_compile(const struct rte_flow_item *items, struct trip_pattern *pattern,
 	struct rte_flow_error *error);
 
-/* Which of TRIP_WANT_* a packet must have been parsed with to be compared with the pattern. */
-static inline uint32_t
-trip_pattern_wants(const struct trip_pattern *pattern)
-{
-	uint32_t bits;
-
-	memcpy(&bits, (const uint8_t *)pattern->mask + TRIP_PLACE_BITS, sizeof(bits));
-	return bits & (TRIP_WANT_MORE | TRIP_WANT_TUNNEL);
-}
-
-static inline int
-trip_pattern_matches(const struct trip_pattern *pattern, const struct trip_packet_fields *fields)
-{
-	uint64_t differ = 0;
-	unsigned int word;
-
-	for (word = 0; word < TRIP_PACKET_WORDS; word++)
-		differ |= (fields->words[word] & pattern->mask[word]) ^ pattern->value[word];
-	return differ == 0;
-}
-
 #endif

@@ -260,15 +260,3 @@ trip_table_sequence_of(const struct trip_table *table, uint32_t index)
 	return trip_table_tuple(table, index) != NULL ? trip_table_sequence(&table->entries[index])
 						      : 0;
 }
-
-uint32_t
-trip_table_rules(const struct trip_table *table)
-{
-	return table->rules;
-}
-
-uint32_t
-trip_table_masks(const struct trip_table *table)
-{
-	return table->tuple_count;
-}

@@ -132,10 +132,4 @@ bool trip_table_get(const struct trip_table *table, uint32_t index, struct trip_
 /* The sequence of the rule that has the index, 0: none. For writers. */
 uint64_t trip_table_sequence_of(const struct trip_table *table, uint32_t index);
 
-uint32_t trip_table_rules(const struct trip_table *table);
-uint32_t trip_table_masks(const struct trip_table *table);
-
-/* For tests: 0, or a negative errno with what is broken on stderr. No burst is running. */
-int trip_table_check(const struct trip_table *table);
-
 #endif

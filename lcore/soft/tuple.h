@@ -337,6 +337,4 @@ int trip_tuple_grow(struct trip_tuple *tuple, struct trip_era *era,
 	struct trip_memory_retired *retired, void (*moved)(void *arg, uint32_t lead, uint64_t slot),
 	void *arg);
 
-int trip_tuple_check(const struct trip_tuple *tuple);
-
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the writer's side of a tuple, and the check of it, know of its arrays. */
+/* What the writer's side of a tuple knows of its arrays. */
 #ifndef TRIP_TUPLE_PRIV_H
 #define TRIP_TUPLE_PRIV_H
 

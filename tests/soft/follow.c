@@ -11,6 +11,7 @@
 #include "follow.h"
 #include "packet_draw.h"
 #include "trip_test.h"
+#include "table_check.h"
 
 #define RULES 200
 
@@ -99,7 +100,7 @@ compare(struct world *world)
 		assert_int_equal(had.also, rule->also);
 		assert_memory_equal(&pattern, &world->patterns[i], sizeof(pattern));
 	}
-	assert_int_equal(trip_table_check(world->follow.table), 0);
+	assert_int_equal(table_check(world->follow.table), 0);
 }
 
 static void

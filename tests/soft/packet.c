@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "packet.h"
-#include "pattern.h"
+#include "pattern_match.h"
 #include "soft_test.h"
 
 #define ITEM(kind, ...)                                        \
@@ -74,13 +74,13 @@ matched(const struct rte_mbuf *mbuf)
 		bool matches;
 
 		assert_int_equal(trip_pattern_compile(patterns[i].items, &pattern, NULL), 0);
-		trip_packet_parse(mbuf, trip_pattern_wants(&pattern), &fields);
-		matches = trip_pattern_matches(&pattern, &fields);
+		trip_packet_parse(mbuf, pattern_wants(&pattern), &fields);
+		matches = pattern_matches(&pattern, &fields);
 		if (matches)
 			letters[count++] = patterns[i].letter;
 		/* The long way says the same. */
 		trip_packet_parse(mbuf, WANTS, &fields);
-		assert_int_equal(trip_pattern_matches(&pattern, &fields), matches);
+		assert_int_equal(pattern_matches(&pattern, &fields), matches);
 	}
 	letters[count] = 0;
 	return letters;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What carries other packets, or hides them: labels, GENEVE, GTP-U, PPPoE, ESP, AH. Frames are
  * written in hexadecimal digits; each is also cut and damaged at the places that matter. */
-#include "pattern.h"
+#include "pattern_match.h"
 #include "soft_test.h"
 
 #define ITEM(kind, ...)                                        \
@@ -96,8 +96,8 @@ expect_cut(const char *digits, uint32_t cut, const char *expected)
 	memset(&fields, 0xa5, sizeof(fields));
 	for (i = 0; i < RTE_DIM(patterns); i++) {
 		assert_int_equal(trip_pattern_compile(patterns[i].items, &pattern, NULL), 0);
-		trip_packet_parse(mbuf, trip_pattern_wants(&pattern), &fields);
-		if (trip_pattern_matches(&pattern, &fields))
+		trip_packet_parse(mbuf, pattern_wants(&pattern), &fields);
+		if (pattern_matches(&pattern, &fields))
 			letters[count++] = patterns[i].letter;
 	}
 	letters[count] = 0;

@@ -10,7 +10,7 @@
 
 #include "packet_draw.h"
 #include "packet_reference.h"
-#include "pattern.h"
+#include "pattern_match.h"
 
 #define PATTERNS 3
 
@@ -45,12 +45,12 @@ compare(const struct rte_mbuf *mbuf, uint32_t sent, const struct draw_frame *fra
 
 	if (trip_pattern_compile(drawn->items, &pattern, NULL) != 0)
 		abort();
-	wants = trip_pattern_wants(&pattern);
+	wants = pattern_wants(&pattern);
 	trip_packet_parse(mbuf, sent | wants, &fields);
-	if (trip_pattern_matches(&pattern, &fields) != expected)
+	if (pattern_matches(&pattern, &fields) != expected)
 		abort();
 	trip_packet_parse(mbuf, sent | TRIP_WANT_MORE | TRIP_WANT_TUNNEL, &fields);
-	if (trip_pattern_matches(&pattern, &fields) != expected)
+	if (pattern_matches(&pattern, &fields) != expected)
 		abort();
 }
 

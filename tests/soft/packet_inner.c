@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "packet.h"
-#include "pattern.h"
+#include "pattern_match.h"
 #include "soft_test.h"
 
 #define ITEM(kind, ...)                                        \
@@ -76,8 +76,8 @@ expect(const struct frame *frame, const char *expected)
 	memset(&fields, 0xa5, sizeof(fields));
 	for (i = 0; i < RTE_DIM(patterns); i++) {
 		assert_int_equal(trip_pattern_compile(patterns[i].items, &pattern, NULL), 0);
-		trip_packet_parse(mbuf, trip_pattern_wants(&pattern), &fields);
-		if (trip_pattern_matches(&pattern, &fields))
+		trip_packet_parse(mbuf, pattern_wants(&pattern), &fields);
+		if (pattern_matches(&pattern, &fields))
 			letters[count++] = patterns[i].letter;
 	}
 	letters[count] = 0;

@@ -6,7 +6,7 @@
 #include "packet_draw.h"
 #include "pattern_back.h"
 #include "packet_reference.h"
-#include "pattern.h"
+#include "pattern_match.h"
 #include "soft_test.h"
 
 static uint32_t
@@ -51,10 +51,10 @@ compare(const struct rte_mbuf *mbuf, uint32_t sent, const struct draw_frame *fra
 	trip_pattern_back(&pattern, &back);
 	assert_int_equal(trip_pattern_compile(back.items, &again, NULL), 0);
 	assert_memory_equal(&again, &pattern, sizeof(pattern));
-	trip_packet_parse(mbuf, sent | trip_pattern_wants(&pattern), fields);
-	found = trip_pattern_matches(&pattern, fields);
+	trip_packet_parse(mbuf, sent | pattern_wants(&pattern), fields);
+	found = pattern_matches(&pattern, fields);
 	trip_packet_parse(mbuf, sent | WANTS, fields);
-	all = trip_pattern_matches(&pattern, fields);
+	all = pattern_matches(&pattern, fields);
 	if (found != expected || all != expected) {
 		dump(frame, drawn);
 		fail_msg("the reference says %d, the engine %d, and %d where it reads all",

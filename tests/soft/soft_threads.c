@@ -9,6 +9,7 @@
 
 #include "soft.h"
 #include "soft_test.h"
+#include "table_check.h"
 
 #define QUEUES 2
 #define BURSTS 40000
@@ -244,7 +245,7 @@ soft_counts_each_packet_once_while_rules_change(void **state)
 	assert_int_equal(kept_counted, kept_sent);
 	printf("%llu packets, %llu rules added\n", (unsigned long long)sent,
 		(unsigned long long)world.sequence);
-	assert_int_equal(trip_table_check(world.table), 0);
+	assert_int_equal(table_check(world.table), 0);
 	for (i = 0; i < QUEUES; i++)
 		close_queue(world.queues[i]);
 	trip_table_close(world.table);
