@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Segments, Ethernet and its tags. */
-#include "packet_priv.h"
+#include <rte_ether.h>
 
-#define TYPE_VLAN 0x8100
-#define TYPE_QINQ 0x88a8
-#define TYPE_QINQ_OLD 0x9100
+#include "packet_priv.h"
 
 struct tag {
 	uint16_t tpid;
@@ -97,7 +95,8 @@ store_be16(uint8_t *to, uint16_t value)
 static bool
 is_tag(uint16_t type)
 {
-	return type == TYPE_VLAN || type == TYPE_QINQ || type == TYPE_QINQ_OLD;
+	return type == RTE_ETHER_TYPE_VLAN || type == RTE_ETHER_TYPE_QINQ ||
+	       type == RTE_ETHER_TYPE_QINQ1;
 }
 
 static bool
@@ -165,10 +164,10 @@ insert_stripped(const struct rte_mbuf *mbuf, struct tags *tags)
 					(flags & RTE_MBUF_F_RX_QINQ_STRIPPED) == 0 &&
 					tags->count > 0;
 
-		insert_tag(tags, behind_outer, TYPE_VLAN, mbuf->vlan_tci);
+		insert_tag(tags, behind_outer, RTE_ETHER_TYPE_VLAN, mbuf->vlan_tci);
 	}
 	if (flags & RTE_MBUF_F_RX_QINQ_STRIPPED)
-		insert_tag(tags, 0, TYPE_QINQ, mbuf->vlan_tci_outer);
+		insert_tag(tags, 0, RTE_ETHER_TYPE_QINQ, mbuf->vlan_tci_outer);
 }
 
 /* Put in what Tx is asked to put in. QINQ asks for both. What Rx stripped is not sent. */
@@ -176,9 +175,9 @@ static void
 insert_sent(const struct rte_mbuf *mbuf, struct tags *tags)
 {
 	if (mbuf->ol_flags & (RTE_MBUF_F_TX_VLAN | RTE_MBUF_F_TX_QINQ))
-		insert_tag(tags, 0, TYPE_VLAN, mbuf->vlan_tci);
+		insert_tag(tags, 0, RTE_ETHER_TYPE_VLAN, mbuf->vlan_tci);
 	if (mbuf->ol_flags & RTE_MBUF_F_TX_QINQ)
-		insert_tag(tags, 0, TYPE_QINQ, mbuf->vlan_tci_outer);
+		insert_tag(tags, 0, RTE_ETHER_TYPE_QINQ, mbuf->vlan_tci_outer);
 }
 
 /* The fields of tag `which`, 0 or 1; returns their presence bits (as for the first tag). */

@@ -1,34 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* IPv4, and what IP carries. */
+#include <netinet/in.h>
+
+#include <rte_ether.h>
+
 #include "packet_priv.h"
 
-#define TYPE_IPV4 0x0800
-#define TYPE_IPV6 0x86dd
-
-#define PROTO_ICMP 1
-#define PROTO_TCP 6
-#define PROTO_UDP 17
-#define PROTO_GRE 47
-#define PROTO_ESP 50
-#define PROTO_AUTH 51
-#define PROTO_ICMP6 58
-#define PROTO_SCTP 132
-
 const uint32_t trip_packet_l4_bits[256] = {
-	[PROTO_ICMP] = TRIP_HAS_ICMP | TRIP_HAS_PORTS,
-	[PROTO_TCP] = TRIP_HAS_TCP | TRIP_HAS_PORTS | TRIP_HAS_TCP_FLAGS,
-	[PROTO_UDP] = TRIP_HAS_UDP | TRIP_HAS_PORTS,
-	[PROTO_GRE] = TRIP_HAS_GRE,
-	[PROTO_ESP] = TRIP_HAS_ESP | TRIP_HAS_PORTS,
-	[PROTO_SCTP] = TRIP_HAS_SCTP | TRIP_HAS_PORTS,
+	[IPPROTO_ICMP] = TRIP_HAS_ICMP | TRIP_HAS_PORTS,
+	[IPPROTO_TCP] = TRIP_HAS_TCP | TRIP_HAS_PORTS | TRIP_HAS_TCP_FLAGS,
+	[IPPROTO_UDP] = TRIP_HAS_UDP | TRIP_HAS_PORTS,
+	[IPPROTO_GRE] = TRIP_HAS_GRE,
+	[IPPROTO_ESP] = TRIP_HAS_ESP | TRIP_HAS_PORTS,
+	[IPPROTO_SCTP] = TRIP_HAS_SCTP | TRIP_HAS_PORTS,
 };
 
 uint32_t
 trip_packet_protocol(uint8_t protocol, bool ipv6)
 {
-	if (ipv6 && protocol == PROTO_ICMP6)
+	if (ipv6 && protocol == IPPROTO_ICMPV6)
 		return TRIP_HAS_ICMP6 | TRIP_HAS_PORTS;
-	if (ipv6 && protocol == PROTO_ICMP)
+	if (ipv6 && protocol == IPPROTO_ICMP)
 		return 0;
 	return trip_packet_l4_bits[protocol];
 }
@@ -59,7 +51,7 @@ trip_packet_l4(struct trip_packet_stack *stack, uint8_t protocol, bool header, b
 	const uint8_t *bytes;
 	uint8_t copy[14];
 
-	if (protocol == PROTO_AUTH)
+	if (protocol == IPPROTO_AH)
 		trip_packet_auth(stack, header);
 	if (!header || bits == 0) {
 		stack->bits |= bits & TRIP_HAS_L4;
@@ -120,9 +112,9 @@ read_ipv4(struct trip_packet_stack *stack)
 void
 trip_packet_ip(struct trip_packet_stack *stack, uint16_t type)
 {
-	if (type == TYPE_IPV4) {
+	if (type == RTE_ETHER_TYPE_IPV4) {
 		read_ipv4(stack);
-	} else if (type == TYPE_IPV6) {
+	} else if (type == RTE_ETHER_TYPE_IPV6) {
 		trip_packet_ipv6(stack);
 	} else {
 		stack->announcer = TRIP_FLOW_BY_ETHERTYPE;

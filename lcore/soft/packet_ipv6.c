@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* IPv6 and its extension headers. */
+#include <netinet/in.h>
+
 #include "packet_priv.h"
 
-#define PROTO_HOP_OPTIONS 0
-#define PROTO_ROUTING 43
-#define PROTO_FRAGMENT 44
-#define PROTO_ESP 50
-#define PROTO_AUTH 51
-#define PROTO_DEST_OPTIONS 60
-#define PROTO_MOBILITY 135
 #define PROTO_HIP 139
 #define PROTO_SHIM6 140
 
@@ -17,19 +12,19 @@ static uint32_t
 extension_of(uint8_t protocol)
 {
 	switch (protocol) {
-	case PROTO_HOP_OPTIONS:
+	case IPPROTO_HOPOPTS:
 		return TRIP_MORE_EXT_HOP;
-	case PROTO_ROUTING:
+	case IPPROTO_ROUTING:
 		return TRIP_MORE_EXT_ROUTE;
-	case PROTO_FRAGMENT:
+	case IPPROTO_FRAGMENT:
 		return TRIP_MORE_EXT_FRAG;
-	case PROTO_ESP:
+	case IPPROTO_ESP:
 		return TRIP_MORE_EXT_ESP;
-	case PROTO_AUTH:
+	case IPPROTO_AH:
 		return TRIP_MORE_EXT_AUTH;
-	case PROTO_DEST_OPTIONS:
+	case IPPROTO_DSTOPTS:
 		return TRIP_MORE_EXT_DEST;
-	case PROTO_MOBILITY:
+	case IPPROTO_MH:
 		return TRIP_MORE_EXT_MOBIL;
 	case PROTO_HIP:
 		return TRIP_MORE_EXT_HIP;

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From the header of a tunnel into the packet that it carries: one level, no further. */
+#include <netinet/in.h>
+
+#include <rte_ether.h>
+#include <rte_geneve.h>
+#include <rte_gtp.h>
+#include <rte_vxlan.h>
+
 #include "packet_priv.h"
 
 #define UDP_LENGTH 8
-
-#define TYPE_IPV4 0x0800
-#define TYPE_IPV6 0x86dd
-#define TYPE_ETHERNET 0x6558
-#define TYPE_MPLS 0x8847
-#define TYPE_PPPOE 0x8864
-
-#define PROTO_GRE 47
-
-#define PORT_GTPU 2152
-#define PORT_VXLAN 4789
-#define PORT_GENEVE 6081
 
 #define GRE_CHECKSUM 0x8000
 #define GRE_ROUTING 0x4000
@@ -63,15 +58,15 @@ read_ip(struct trip_packet_stack *inner)
 	const uint8_t *first = trip_packet_look(inner->window, inner->at, &copy, 1, &length);
 
 	if (length == 1 && *first >> 4 == 4)
-		trip_packet_ip(inner, TYPE_IPV4);
+		trip_packet_ip(inner, RTE_ETHER_TYPE_IPV4);
 	else if (length == 1 && *first >> 4 == 6)
-		trip_packet_ip(inner, TYPE_IPV6);
+		trip_packet_ip(inner, RTE_ETHER_TYPE_IPV6);
 }
 
 static void
 read_typed(struct trip_packet_stack *inner, uint16_t type)
 {
-	if (type == TYPE_ETHERNET)
+	if (type == RTE_ETHER_TYPE_TEB)
 		trip_packet_ethernet(inner, NULL, 0);
 	else
 		trip_packet_ip(inner, type);
@@ -191,9 +186,9 @@ enter_pppoe(struct trip_packet_stack *inner, const uint8_t *header)
 	if (length < 8 || trip_packet_be16(header) != PPPOE_DATA)
 		return;
 	if (trip_packet_be16(header + 6) == PPP_IPV4)
-		trip_packet_ip(inner, TYPE_IPV4);
+		trip_packet_ip(inner, RTE_ETHER_TYPE_IPV4);
 	else if (trip_packet_be16(header + 6) == PPP_IPV6)
-		trip_packet_ip(inner, TYPE_IPV6);
+		trip_packet_ip(inner, RTE_ETHER_TYPE_IPV6);
 }
 
 /* What announces a tunnel, and what reads its header, which it leaves in `header`. */
@@ -202,18 +197,18 @@ static const struct door {
 	uint16_t number;
 	void (*enter)(struct trip_packet_stack *inner, const uint8_t *header);
 } doors[] = {
-	{TRIP_FLOW_BY_UDP_PORT, PORT_VXLAN, enter_vxlan},
-	{TRIP_FLOW_BY_UDP_PORT, PORT_GENEVE, enter_geneve},
-	{TRIP_FLOW_BY_UDP_PORT, PORT_GTPU, enter_gtpu},
-	{TRIP_FLOW_BY_PROTOCOL, PROTO_GRE, enter_gre},
-	{TRIP_FLOW_BY_ETHERTYPE, TYPE_MPLS, enter_mpls},
-	{TRIP_FLOW_BY_ETHERTYPE, TYPE_PPPOE, enter_pppoe},
+	{TRIP_FLOW_BY_UDP_PORT, RTE_VXLAN_DEFAULT_PORT, enter_vxlan},
+	{TRIP_FLOW_BY_UDP_PORT, RTE_GENEVE_DEFAULT_PORT, enter_geneve},
+	{TRIP_FLOW_BY_UDP_PORT, RTE_GTPU_UDP_PORT, enter_gtpu},
+	{TRIP_FLOW_BY_PROTOCOL, IPPROTO_GRE, enter_gre},
+	{TRIP_FLOW_BY_ETHERTYPE, RTE_ETHER_TYPE_MPLS, enter_mpls},
+	{TRIP_FLOW_BY_ETHERTYPE, RTE_ETHER_TYPE_PPPOE_SESSION, enter_pppoe},
 };
 
 const bool trip_packet_tunnel_ports[256] = {
-	[PORT_VXLAN >> 8] = true,
-	[PORT_GENEVE >> 8] = true,
-	[PORT_GTPU >> 8] = true,
+	[RTE_VXLAN_DEFAULT_PORT >> 8] = true,
+	[RTE_GENEVE_DEFAULT_PORT >> 8] = true,
+	[RTE_GTPU_UDP_PORT >> 8] = true,
 };
 
 bool
