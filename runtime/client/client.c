@@ -192,7 +192,6 @@ static int
 connect_to(struct trip_client *client, const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int error;
 
 	if (strlen(path) >= sizeof(address.sun_path))
 		return trip_error_set(ENAMETOOLONG, "client: the path %s is too long", path);
@@ -201,8 +200,7 @@ connect_to(struct trip_client *client, const char *path)
 	if (client->socket >= 0 &&
 		connect(client->socket, (const struct sockaddr *)&address, sizeof(address)) == 0)
 		return 0;
-	error = errno;
-	return trip_error_set(error, "client: socket %s: %s", path, strerror(error));
+	return trip_error_system(errno, "client: socket %s", path);
 }
 
 int

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include <trip_cntr.h>
-#include <trip_error.h>
 
 #include "cntr/native.h"
 #include "domain/backend.h"
@@ -80,13 +79,10 @@ no_slot(struct trip_domain *domain, uint32_t home)
 static int
 open_eventfd(const struct trip_domain *domain, int flags, int *fd)
 {
-	int error;
-
 	*fd = eventfd(0, flags | EFD_CLOEXEC);
-	error = errno;
 	return *fd >= 0 ? 0
-			: trip_error_set(error, "domain \"%s\": no descriptor to wait on: %s",
-				  domain->name, trip_strerror(error));
+			: trip_error_system(
+				  errno, "domain \"%s\": no descriptor to wait on", domain->name);
 }
 
 static int
@@ -215,21 +211,6 @@ helper_main(void *arg)
 
 /* Under the helper's lock. */
 static int
-start_helper(struct trip_domain *domain)
-{
-	struct trip_native_helper *helper = &domain->helper;
-	int error;
-
-	error = trip_thread_start(&helper->thread, "trip-helper", helper_main, helper);
-	if (error != 0)
-		return trip_error_set(error, "domain \"%s\": its helper thread does not start: %s",
-			domain->name, trip_strerror(error));
-	helper->started = true;
-	return 0;
-}
-
-/* Under the helper's lock. */
-static int
 open_helper(struct trip_native *native)
 {
 	struct trip_native_helper *helper = &native->domain->helper;
@@ -237,7 +218,8 @@ open_helper(struct trip_native *native)
 
 	if (error != 0 || helper->started)
 		return error;
-	error = start_helper(native->domain);
+	error = trip_thread_start(&helper->thread, "trip-helper", helper_main, helper);
+	helper->started = error == 0;
 	if (error != 0) {
 		close(helper->fd);
 		helper->fd = -1;

@@ -23,6 +23,20 @@ trip_error_set(int error, const char *format, ...)
 	return -error;
 }
 
+int
+trip_error_system(int error, const char *format, ...)
+{
+	size_t length;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	length = strlen(message);
+	snprintf(message + length, sizeof(message) - length, ": %s", trip_strerror(error));
+	return -error;
+}
+
 const char *
 trip_error_message(void)
 {

@@ -6,6 +6,9 @@
 /* Keeps the sentence for trip_error_message() of this thread and returns -error. */
 __attribute__((format(printf, 2, 3))) int trip_error_set(int error, const char *format, ...);
 
+/* The same with the system's words for the error behind the sentence: `SENTENCE: WORDS`. */
+__attribute__((format(printf, 2, 3))) int trip_error_system(int error, const char *format, ...);
+
 /* Whether a name is well formed and at most `max` long; else the error. `what` names the object. */
 int trip_error_check_name(const char *what, const char *name, unsigned int max);
 

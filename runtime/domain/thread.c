@@ -5,8 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include <trip_error.h>
-
 #include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
@@ -22,9 +20,10 @@ trip_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), voi
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	error = pthread_create(thread, NULL, run, arg);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error == 0)
-		pthread_setname_np(*thread, name);
-	return error;
+	if (error != 0)
+		return trip_error_system(error, "thread %s does not start", name);
+	pthread_setname_np(*thread, name);
+	return 0;
 }
 
 /* ---- channels of the application's threads ----------------------------------------------------
@@ -70,8 +69,8 @@ trip_thread_init(struct trip_domain *domain)
 		return 0;
 	error = pthread_key_create(&domain->thread_key, give);
 	if (error != 0)
-		return trip_error_set(error, "domain \"%s\": no key for what threads have: %s",
-			domain->name, trip_strerror(error));
+		return trip_error_system(
+			error, "domain \"%s\": no key for what threads have", domain->name);
 	domain->threads = calloc(n, sizeof(*domain->threads));
 	if (domain->threads == NULL) {
 		pthread_key_delete(domain->thread_key);

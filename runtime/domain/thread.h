@@ -7,8 +7,8 @@
 
 #include "domain/domain.h"
 
-/* Starts a thread of the library's own, to which no signal of the application is delivered: 0, or
- * an errno. name: at most 15 letters. */
+/* Starts a thread of the library's own, to which no signal of the application is delivered: 0 or
+ * the error. name: at most 15 letters. */
 int trip_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
 
 /* What a domain, whose channels are known, needs for threads with channels of their own: 0 or the

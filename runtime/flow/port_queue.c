@@ -13,8 +13,6 @@
 #include <rte_branch_prediction.h>
 #include <rte_cycles.h>
 
-#include <trip_error.h>
-
 #include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
@@ -233,10 +231,10 @@ trip_port_share(struct trip_port *port)
 		fd = trip_rulebook_create(TRIP_PORT_SIDES * size, &port->rules_memory);
 		if (fd < 0) {
 			port->rules_memory = NULL;
-			return trip_error_set(-fd,
-				"port %" PRIu16 ": no memory in which other processes find its "
-				"rules: %s",
-				port->port_id, trip_strerror(-fd));
+			return trip_error_system(-fd,
+				"port %" PRIu16
+				": no memory in which other processes find its rules",
+				port->port_id);
 		}
 		port->rules_fd = fd;
 		for (unsigned int s = 0; s < TRIP_PORT_SIDES && error == 0; s++)

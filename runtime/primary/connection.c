@@ -116,8 +116,7 @@ explain_unsent(const struct trip_connection *connection, int why)
 	struct rlimit files = {0};
 
 	if (why != ETOOMANYREFS)
-		return trip_error_set(why, "domain \"%s\": no descriptor goes along: %s", name,
-			trip_strerror(why));
+		return trip_error_system(why, "domain \"%s\": no descriptor goes along", name);
 	getrlimit(RLIMIT_NOFILE, &files);
 	return trip_error_set(why,
 		"domain \"%s\": no descriptor goes along: those on their way from user %d, yet to "
@@ -304,11 +303,9 @@ begin_connection(struct trip_server *server, struct trip_connection *connection)
 	int error;
 
 	if (getsockopt(connection->socket, SOL_SOCKET, SO_PEERCRED, &connection->credentials,
-		    &length) != 0) {
-		error = errno;
-		return trip_error_set(error, "domain \"%s\": no telling whose a connection is: %s",
-			server->domain->name, trip_strerror(error));
-	}
+		    &length) != 0)
+		return trip_error_system(errno, "domain \"%s\": no telling whose a connection is",
+			server->domain->name);
 	error = trip_admit(server, connection);
 	if (error != 0) {
 		trip_server_refuse(server, &connection->credentials);
@@ -320,9 +317,8 @@ begin_connection(struct trip_server *server, struct trip_connection *connection)
 			server->domain->name, TRIP_SERVER_CONNECTIONS);
 	if (epoll_ctl(server->epoll, EPOLL_CTL_ADD, connection->socket, &event) == 0)
 		return 0;
-	error = errno;
-	return trip_error_set(error, "domain \"%s\": a connection cannot be waited on: %s",
-		server->domain->name, trip_strerror(error));
+	return trip_error_system(
+		errno, "domain \"%s\": a connection cannot be waited on", server->domain->name);
 }
 
 void

@@ -13,8 +13,6 @@
 
 #include <rte_log.h>
 
-#include <trip_error.h>
-
 #include "domain/domain.h"
 #include "domain/error.h"
 #include "primary/generation.h"
@@ -34,10 +32,8 @@ lock_path(const struct trip_server *server, char *path, size_t size)
 static int
 fail(const struct trip_server *server, const char *what)
 {
-	int error = errno;
-
-	return trip_error_set(error, "domain \"%s\": %s the lock beside its socket %s: %s",
-		server->domain->name, what, server->path, trip_strerror(error));
+	return trip_error_system(errno, "domain \"%s\": %s the lock beside its socket %s",
+		server->domain->name, what, server->path);
 }
 
 /* -EAGAIN: its former holder has removed it meanwhile, and somebody may have made another. */

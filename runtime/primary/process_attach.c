@@ -10,7 +10,6 @@
 
 #include <rte_lcore.h>
 
-#include <trip_error.h>
 #include <trip_version.h>
 
 #include "domain/domain.h"
@@ -85,12 +84,11 @@ static int
 open_pidfd(const struct trip_connection *connection)
 {
 	struct pollfd end = {.fd = connection->socket, .events = POLLRDHUP};
-	int fd = (int)syscall(SYS_pidfd_open, connection->credentials.pid, 0), error = errno;
+	int fd = (int)syscall(SYS_pidfd_open, connection->credentials.pid, 0);
 
 	if (fd < 0)
-		return trip_error_set(error, "domain \"%s\": no pidfd of process %d: %s",
-			connection->server->domain->name, (int)connection->credentials.pid,
-			trip_strerror(error));
+		return trip_error_system(errno, "domain \"%s\": no pidfd of process %d",
+			connection->server->domain->name, (int)connection->credentials.pid);
 	if (poll(&end, 1, 0) != 0) {
 		close(fd);
 		return trip_error_set(ESRCH, "domain \"%s\": process %d has ended",

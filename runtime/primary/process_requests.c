@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <trip_error.h>
-
 #include "cntr/registry.h"
 #include "domain/domain.h"
 #include "domain/error.h"
@@ -196,14 +194,10 @@ trip_process_slots(struct trip_connection *connection, const union trip_protocol
 static int
 share(struct trip_process *process, int *fd)
 {
-	int error;
-
 	*fd = fcntl(process->common, F_DUPFD_CLOEXEC, 0);
-	if (*fd < 0) {
-		error = errno;
-		return trip_error_set(error, "domain \"%s\": no descriptor to be signalled by: %s",
-			process->server->domain->name, trip_strerror(error));
-	}
+	if (*fd < 0)
+		return trip_error_system(errno, "domain \"%s\": no descriptor to be signalled by",
+			process->server->domain->name);
 	*fd |= TRIP_WAITER_SOCKET;
 	return 0;
 }

@@ -5,8 +5,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <trip_error.h>
-
 #include "domain/domain.h"
 #include "domain/error.h"
 #include "domain/progress.h"
@@ -96,20 +94,6 @@ ready(void *owner)
 }
 
 static int
-start_thread(struct trip_server *server)
-{
-	struct trip_proxy *proxy = &server->proxy;
-	int error;
-
-	error = trip_thread_start(&proxy->thread, "trip-proxy", proxy_main, proxy);
-	if (error != 0)
-		return trip_error_set(error,
-			"domain \"%s\": no thread to make flow calls for others: %s",
-			server->domain->name, trip_strerror(error));
-	return 0;
-}
-
-static int
 start(struct trip_server *server)
 {
 	struct trip_proxy *proxy = &server->proxy;
@@ -118,11 +102,9 @@ start(struct trip_server *server)
 	if (proxy->started)
 		return 0;
 	proxy->told = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (proxy->told < 0) {
-		error = errno;
-		return trip_error_set(error, "domain \"%s\": no descriptor for flow calls: %s",
-			server->domain->name, trip_strerror(error));
-	}
+	if (proxy->told < 0)
+		return trip_error_system(
+			errno, "domain \"%s\": no descriptor for flow calls", server->domain->name);
 	TAILQ_INIT(&proxy->waiting);
 	TAILQ_INIT(&proxy->done);
 	pthread_mutex_init(&proxy->lock, NULL);
@@ -130,11 +112,10 @@ start(struct trip_server *server)
 	server->proxied = (struct trip_server_source){.ready = ready, .owner = server};
 	error = trip_server_poll(server, proxy->told, &server->proxied);
 	if (error == 0)
-		error = start_thread(server);
-	if (error == 0) {
-		proxy->started = true;
+		error = trip_thread_start(&proxy->thread, "trip-proxy", proxy_main, proxy);
+	proxy->started = error == 0;
+	if (proxy->started)
 		return 0;
-	}
 	pthread_cond_destroy(&proxy->asked);
 	pthread_mutex_destroy(&proxy->lock);
 	trip_server_close(server, &proxy->told);

@@ -174,19 +174,6 @@ server_main(void *arg)
 }
 
 static int
-start_thread(struct trip_server *server)
-{
-	int error;
-
-	error = trip_thread_start(&server->thread, "trip-control", server_main, server);
-	if (error != 0)
-		return trip_error_set(error, "domain \"%s\": its control thread does not start: %s",
-			server->domain->name, trip_strerror(error));
-	server->started = true;
-	return 0;
-}
-
-static int
 start(struct trip_server *server)
 {
 	int error = trip_socket_choose_path(server);
@@ -214,9 +201,12 @@ start(struct trip_server *server)
 	error = trip_server_poll(server, server->listener, &server->listening);
 	if (error == 0)
 		error = trip_server_poll(server, server->stop, &server->stopping);
-	if (error == 0)
-		trip_generation_watch(server);
-	return error == 0 ? start_thread(server) : error;
+	if (error != 0)
+		return error;
+	trip_generation_watch(server);
+	error = trip_thread_start(&server->thread, "trip-control", server_main, server);
+	server->started = error == 0;
+	return error;
 }
 
 int

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <trip_client.h>
-#include <trip_error.h>
 
 #include "domain/domain.h"
 #include "domain/error.h"
@@ -27,10 +26,8 @@
 int
 trip_socket_fail(const struct trip_server *server, const char *what)
 {
-	int error = errno;
-
-	return trip_error_set(error, "domain \"%s\": %s %s: %s", server->domain->name, what,
-		server->path, trip_strerror(error));
+	return trip_error_system(
+		errno, "domain \"%s\": %s %s", server->domain->name, what, server->path);
 }
 
 /* Where clients look for it by themselves, in a folder of our own. */

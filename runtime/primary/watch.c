@@ -11,8 +11,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <trip_error.h>
-
 #include "cntr/native.h"
 #include "cntr/registry.h"
 #include "domain/domain.h"
@@ -49,13 +47,11 @@ place_of(struct trip_domain *domain, uint64_t id, uint32_t *local)
 int
 trip_watch_pair(struct trip_connection *connection, int *fd)
 {
-	int ends[2], error;
+	int ends[2];
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
-		error = errno;
-		return trip_error_set(error, "domain \"%s\": no descriptor to be signalled by: %s",
-			connection->server->domain->name, trip_strerror(error));
-	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0)
+		return trip_error_system(errno, "domain \"%s\": no descriptor to be signalled by",
+			connection->server->domain->name);
 	/* Nothing comes back over it, that would have to be closed with it. */
 	shutdown(ends[0], SHUT_RD);
 	*fd = ends[0] | TRIP_WAITER_SOCKET;

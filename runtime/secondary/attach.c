@@ -24,7 +24,6 @@
 #include <rte_eal.h>
 #include <rte_memzone.h>
 
-#include <trip_error.h>
 #include <trip_version.h>
 
 #include "cntr/clock_cntr.h"
@@ -78,8 +77,7 @@ copy_header(const char *name, const struct rte_memzone *zone, struct trip_share 
 
 	return got == (ssize_t)sizeof(*copy)
 		       ? 0
-		       : trip_error_set(error, "domain \"%s\": its header cannot be read: %s", name,
-				 trip_strerror(error));
+		       : trip_error_system(error, "domain \"%s\": its header cannot be read", name);
 }
 
 static int

@@ -12,8 +12,6 @@
 #include <rte_common.h>
 #include <rte_lcore.h>
 
-#include <trip_error.h>
-
 #include "client/protocol.h"
 #include "domain/detach.h"
 #include "domain/domain.h"
@@ -185,17 +183,14 @@ open_pidfd(struct trip_domain *domain)
 {
 	struct ucred primary = {0};
 	socklen_t length = sizeof(primary);
-	int error = 0;
 
 	if (getsockopt(trip_client_socket(domain->link->client), SOL_SOCKET, SO_PEERCRED, &primary,
 		    &length) == 0)
 		domain->link->pidfd = (int)syscall(SYS_pidfd_open, primary.pid, 0);
-	if (domain->link->pidfd < 0) {
-		error = errno;
-		error = trip_error_set(error, "domain \"%s\": no pidfd of its primary %d: %s",
-			domain->name, (int)primary.pid, trip_strerror(error));
-	}
-	return error;
+	return domain->link->pidfd >= 0
+		       ? 0
+		       : trip_error_system(errno, "domain \"%s\": no pidfd of its primary %d",
+				 domain->name, (int)primary.pid);
 }
 
 int
@@ -274,17 +269,12 @@ trip_link_watch(struct trip_domain *domain)
 	int error;
 
 	link->stop = eventfd(0, EFD_CLOEXEC);
-	if (link->stop < 0) {
-		error = errno;
-		return trip_error_set(
-			error, "domain \"%s\": no descriptor to watch its primary", domain->name);
-	}
+	if (link->stop < 0)
+		return trip_error_system(
+			errno, "domain \"%s\": no descriptor to watch its primary", domain->name);
 	error = trip_thread_start(&link->watcher, "trip-watcher", watch, domain);
-	if (error != 0)
-		return trip_error_set(error, "domain \"%s\": no thread to watch its primary: %s",
-			domain->name, trip_strerror(error));
-	link->watching = true;
-	return 0;
+	link->watching = error == 0;
+	return error;
 }
 
 /* The primary sees it end also where a child of fork() has the connection open. */
