@@ -68,16 +68,10 @@ trip_cntr_bind(struct trip_cntr *cntr, const struct trip_entry *entry, _Atomic u
 static int
 open_wait(struct trip_cntr *cntr, struct trip_wait_set *set)
 {
-	switch (cntr->fid.wait_obj) {
-	case TRIP_WAIT_FD:
-	case TRIP_WAIT_MUTEX_COND:
+	if (trip_native_is_kind(cntr->fid.wait_obj))
 		return trip_native_open(
 			&cntr->native, cntr->fid.domain, cntr->home, cntr->fid.wait_obj);
-	case TRIP_WAIT_SET:
-		return trip_wait_set_join(set, cntr);
-	default:
-		return 0;
-	}
+	return cntr->fid.wait_obj == TRIP_WAIT_SET ? trip_wait_set_join(set, cntr) : 0;
 }
 
 static void
@@ -85,7 +79,7 @@ close_wait(struct trip_cntr *cntr)
 {
 	if (cntr->fid.wait_obj == TRIP_WAIT_SET)
 		trip_wait_set_leave(cntr);
-	else if (cntr->fid.wait_obj == TRIP_WAIT_FD || cntr->fid.wait_obj == TRIP_WAIT_MUTEX_COND)
+	else if (trip_native_is_kind(cntr->fid.wait_obj))
 		trip_native_close(&cntr->native);
 }
 

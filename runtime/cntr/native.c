@@ -115,15 +115,6 @@ drain_local(struct trip_native *native, uint32_t sequence)
 	errno = before;
 }
 
-static void
-interrupt_local(int fd)
-{
-	uint64_t one = 1;
-
-	while (write(fd, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
-}
-
 const struct trip_native_backend trip_native_local = {
 	.take_slot = no_slot,
 	.try_slot = no_slot,
@@ -131,7 +122,7 @@ const struct trip_native_backend trip_native_local = {
 	.open_helper_fd = open_helper_fd_local,
 	.silence = silence_local,
 	.drain = drain_local,
-	.interrupt = interrupt_local,
+	.interrupt = trip_thread_tell,
 };
 
 void
@@ -329,19 +320,18 @@ give_cond(struct trip_native *native, struct trip_mutex_cond *given)
 }
 
 int
-trip_native_control(struct trip_native *native, int command, void *arg)
+trip_native_control(struct trip_native *native, enum trip_wait_obj kind, int command, void *arg)
 {
 	if (command != TRIP_GETWAIT || arg == NULL)
 		return trip_error_set(
 			EINVAL, "control: command %d is unknown or has no argument", command);
-	if (native->kind == TRIP_WAIT_FD) {
+	if (kind == TRIP_WAIT_FD) {
 		*(int *)arg = native->fd;
 		return 0;
 	}
-	if (native->kind == TRIP_WAIT_MUTEX_COND)
+	if (kind == TRIP_WAIT_MUTEX_COND)
 		return give_cond(native, arg);
-	return trip_error_set(
-		ENOSYS, "control: wait object %d is not retrievable", (int)native->kind);
+	return trip_error_set(ENOSYS, "control: wait object %d is not retrievable", (int)kind);
 }
 
 static void

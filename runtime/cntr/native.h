@@ -17,6 +17,13 @@ struct trip_home;
 struct trip_native;
 struct trip_waiter;
 
+/* Whether an object of this kind is waited on by a descriptor or a condition variable. */
+static inline bool
+trip_native_is_kind(enum trip_wait_obj kind)
+{
+	return kind == TRIP_WAIT_FD || kind == TRIP_WAIT_MUTEX_COND;
+}
+
 /* Takes a waiter slot of a home: its index, or -ENOSPC. It may still be signalled for its former
  * owner until it is armed. */
 int trip_native_take_slot(struct trip_domain *domain, struct trip_home *home);
@@ -35,8 +42,9 @@ struct trip_waiter *trip_native_waiter(const struct trip_native *native);
 /* Takes back the signals that a descriptor holds; whoever signals it is quiescent. */
 void trip_native_drain(struct trip_native *native);
 
-/* TRIP_GETWAIT: 0, or -ENOSYS where nothing is to be had. */
-int trip_native_control(struct trip_native *native, int command, void *arg);
+/* TRIP_GETWAIT of an object of that kind: 0, or -ENOSYS where nothing is to be had. */
+int trip_native_control(
+	struct trip_native *native, enum trip_wait_obj kind, int command, void *arg);
 
 /* Ends the helper; nothing is open any more. */
 void trip_native_fini(struct trip_domain *domain);

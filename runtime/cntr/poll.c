@@ -52,9 +52,7 @@ trip_poll_open(
 		return trip_error_set(ENOMEM, "poll set: no memory for its handle");
 	set->domain = domain;
 	pthread_mutex_init(&set->lock, NULL);
-	pthread_mutex_lock(&domain->lock);
-	domain->n_sets++;
-	pthread_mutex_unlock(&domain->lock);
+	trip_domain_count(domain, &domain->n_sets, 1);
 	*out = set;
 	return 0;
 }
@@ -77,9 +75,7 @@ trip_poll_close(struct trip_poll_set *set)
 	pthread_mutex_destroy(&set->lock);
 	free(set->members);
 	free(set);
-	pthread_mutex_lock(&domain->lock);
-	domain->n_sets--;
-	pthread_mutex_unlock(&domain->lock);
+	trip_domain_count(domain, &domain->n_sets, -1);
 	return 0;
 }
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
-#include <time.h>
 
 #include <rte_pause.h>
 
@@ -14,41 +13,32 @@
 #include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
+#include "domain/thread.h"
 #include "waiter.h"
 
 #define NS_PER_MS 1000000
-#define NS_PER_S 1000000000
 
 /* Looks at the signal before a sleep: a wake that is under way is worth less than the two calls. */
 #define SPINS 256
-
-static int64_t
-now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
-}
 
 int64_t
 trip_wait_deadline(int timeout)
 {
 	if (timeout <= 0)
 		return timeout;
-	return now_ns() + (int64_t)timeout * NS_PER_MS;
+	return (int64_t)trip_thread_now_ns() + (int64_t)timeout * NS_PER_MS;
 }
 
 bool
 trip_wait_is_over(int64_t deadline)
 {
-	return deadline == 0 || (deadline > 0 && now_ns() >= deadline);
+	return deadline == 0 || (deadline > 0 && (int64_t)trip_thread_now_ns() >= deadline);
 }
 
 void
 trip_wait_sleep(struct trip_waiter *waiter, uint32_t sequence, int64_t deadline, const void *next)
 {
-	int64_t left = deadline < 0 ? -1 : deadline - now_ns();
+	int64_t left = deadline < 0 ? -1 : deadline - (int64_t)trip_thread_now_ns();
 
 	for (unsigned int i = 0; i < SPINS; i++) {
 		if (atomic_load_explicit(&waiter->sequence, memory_order_relaxed) != sequence)
@@ -238,7 +228,7 @@ trip_cntr_arm(struct trip_cntr *cntr, uint64_t threshold)
 
 	if (error != 0 && error != -EDEADLK)
 		return error;
-	if (cntr->fid.wait_obj != TRIP_WAIT_FD && cntr->fid.wait_obj != TRIP_WAIT_MUTEX_COND)
+	if (!trip_native_is_kind(cntr->fid.wait_obj))
 		return trip_error_set(EINVAL, "%s: its wait object is neither FD nor MUTEX_COND",
 			trip_cntr_label(cntr, label, sizeof(label)));
 	if (!quiesce(cntr))
@@ -257,13 +247,7 @@ trip_cntr_control(struct trip_cntr *cntr, int command, void *arg)
 {
 	if (trip_detach_check(cntr->fid.domain) != 0)
 		return -ESHUTDOWN;
-	if (cntr->fid.wait_obj == TRIP_WAIT_FD || cntr->fid.wait_obj == TRIP_WAIT_MUTEX_COND)
-		return trip_native_control(&cntr->native, command, arg);
-	if (command != TRIP_GETWAIT || arg == NULL)
-		return trip_error_set(
-			EINVAL, "control: command %d is unknown or has no argument", command);
-	return trip_error_set(
-		ENOSYS, "control: wait object %d is not retrievable", (int)cntr->fid.wait_obj);
+	return trip_native_control(&cntr->native, cntr->fid.wait_obj, command, arg);
 }
 
 static _Atomic uint32_t *
@@ -310,8 +294,7 @@ progress_holding(struct trip_domain *domain, struct trip_fid *const *fids, uint3
 static int
 trywait_cntr(struct trip_cntr *cntr)
 {
-	bool native =
-		cntr->fid.wait_obj == TRIP_WAIT_FD || cntr->fid.wait_obj == TRIP_WAIT_MUTEX_COND;
+	bool native = trip_native_is_kind(cntr->fid.wait_obj);
 	struct trip_cell_sample sample;
 
 	/* No answer to an older request comes after the drain. Also where it is due: whoever waits

@@ -66,17 +66,12 @@ check_attr(const struct trip_wait_attr *attr)
 	if (attr->flags != 0)
 		return trip_error_set(
 			EINVAL, "wait set: flags 0x%" PRIx64 " are not 0", attr->flags);
-	switch (attr->wait_obj) {
-	case TRIP_WAIT_UNSPEC:
-	case TRIP_WAIT_FD:
-	case TRIP_WAIT_MUTEX_COND:
-	case TRIP_WAIT_YIELD:
+	if (attr->wait_obj == TRIP_WAIT_UNSPEC || attr->wait_obj == TRIP_WAIT_YIELD ||
+		trip_native_is_kind(attr->wait_obj))
 		return 0;
-	default:
-		return trip_error_set(EINVAL,
-			"wait set: wait object %d is none of UNSPEC, FD, MUTEX_COND and YIELD",
-			(int)attr->wait_obj);
-	}
+	return trip_error_set(EINVAL,
+		"wait set: wait object %d is none of UNSPEC, FD, MUTEX_COND and YIELD",
+		(int)attr->wait_obj);
 }
 
 int
@@ -105,9 +100,7 @@ trip_wait_open(
 		free(set);
 		return error;
 	}
-	pthread_mutex_lock(&domain->lock);
-	domain->n_sets++;
-	pthread_mutex_unlock(&domain->lock);
+	trip_domain_count(domain, &domain->n_sets, 1);
 	*out = set;
 	return 0;
 }
@@ -140,9 +133,7 @@ trip_wait_close(struct trip_wait_set *set)
 	trip_native_close(&set->native);
 	pthread_mutex_destroy(&set->lock);
 	free(set);
-	pthread_mutex_lock(&domain->lock);
-	domain->n_sets--;
-	pthread_mutex_unlock(&domain->lock);
+	trip_domain_count(domain, &domain->n_sets, -1);
 	return 0;
 }
 
@@ -151,7 +142,8 @@ trip_wait_control(struct trip_wait_set *set, int command, void *arg)
 {
 	int error = trip_detach_check(set->fid.domain);
 
-	return error != 0 ? error : trip_native_control(&set->native, command, arg);
+	return error != 0 ? error
+			  : trip_native_control(&set->native, set->fid.wait_obj, command, arg);
 }
 
 /* For any change from what was last read of it; that is at once where it is due. False: its home is
@@ -409,8 +401,7 @@ try_once(struct trip_wait_set *set, bool blocks)
 int
 trip_wait_set_trywait(struct trip_wait_set *set)
 {
-	bool blocks =
-		set->fid.wait_obj == TRIP_WAIT_FD || set->fid.wait_obj == TRIP_WAIT_MUTEX_COND;
+	bool blocks = trip_native_is_kind(set->fid.wait_obj);
 	int64_t deadline = trip_wait_deadline(TRIP_WAIT_SIGNAL_MS);
 	int result;
 

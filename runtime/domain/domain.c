@@ -39,6 +39,14 @@ trip_domain_unlock(struct trip_lock *lock)
 	atomic_flag_clear_explicit(&lock->held, memory_order_release);
 }
 
+void
+trip_domain_count(struct trip_domain *domain, uint32_t *count, int more)
+{
+	pthread_mutex_lock(&domain->lock);
+	*count += (uint32_t)more;
+	pthread_mutex_unlock(&domain->lock);
+}
+
 bool
 trip_domain_on_home(const struct trip_domain *domain)
 {

@@ -143,6 +143,9 @@ void trip_domain_close_homes(struct trip_domain *domain);
 void trip_domain_lock(struct trip_lock *lock);
 void trip_domain_unlock(struct trip_lock *lock);
 
+/* So many more of what is counted under the domain's lock. */
+void trip_domain_count(struct trip_domain *domain, uint32_t *count, int more);
+
 /* Whether the calling thread is in an iteration of one of the domain's homes. */
 bool trip_domain_on_home(const struct trip_domain *domain);
 

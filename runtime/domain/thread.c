@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "domain/detach.h"
 #include "domain/error.h"
@@ -24,6 +26,24 @@ trip_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), voi
 		return trip_error_system(error, "thread %s does not start", name);
 	pthread_setname_np(*thread, name);
 	return 0;
+}
+
+void
+trip_thread_tell(int fd)
+{
+	uint64_t one = 1;
+
+	while (write(fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+uint64_t
+trip_thread_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 /* ---- channels of the application's threads ----------------------------------------------------

@@ -11,6 +11,12 @@
  * the error. name: at most 15 letters. */
 int trip_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
 
+/* Makes an eventfd ready, which a thread waits on. */
+void trip_thread_tell(int fd);
+
+/* CLOCK_MONOTONIC. */
+uint64_t trip_thread_now_ns(void);
+
 /* What a domain, whose channels are known, needs for threads with channels of their own: 0 or the
  * error. */
 int trip_thread_init(struct trip_domain *domain);

@@ -152,9 +152,7 @@ trip_counters_destroy(struct trip_counters *counters)
 	pthread_cond_destroy(&counters->left);
 	pthread_mutex_destroy(&counters->lock);
 	free(counters);
-	pthread_mutex_lock(&domain->lock);
-	domain->n_counters--;
-	pthread_mutex_unlock(&domain->lock);
+	trip_domain_count(domain, &domain->n_counters, -1);
 	return 0;
 }
 

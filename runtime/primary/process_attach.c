@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rte_lcore.h>
@@ -15,6 +14,7 @@
 #include "domain/domain.h"
 #include "domain/error.h"
 #include "domain/share.h"
+#include "domain/thread.h"
 #include "primary/generation.h"
 #include "primary/process.h"
 
@@ -113,15 +113,6 @@ free_process(struct trip_server *server, struct trip_process **process)
 		server->domain->name, trip_process_count(server));
 }
 
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* Either whoever closes the domain finds it, or it finds the domain closed: set_open() of open.c.
  */
 static int
@@ -169,7 +160,7 @@ attach(struct trip_connection *connection, const struct trip_protocol_attach *re
 		return pidfd;
 	process->pidfd = pidfd;
 	process->credentials = connection->credentials;
-	process->since_ns = now_ns();
+	process->since_ns = trip_thread_now_ns();
 	memcpy(process->lcores, request->lcores, sizeof(process->lcores));
 	process->started = trip_generation_started((uint32_t)connection->credentials.pid);
 	error = enter(process);

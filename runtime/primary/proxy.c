@@ -14,15 +14,6 @@
 #include "primary/request.h"
 #include "primary/server.h"
 
-static void
-tell(const struct trip_proxy *proxy)
-{
-	uint64_t one = 1;
-
-	while (write(proxy->told, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
-}
-
 /* One of another process than the last, where there is any: who asks over many connections holds
  * up others by one request at a time. */
 static struct trip_proxy_job *
@@ -57,7 +48,7 @@ proxy_main(void *arg)
 		trip_proxy_run(job);
 		pthread_mutex_lock(&proxy->lock);
 		TAILQ_INSERT_TAIL(&proxy->done, job, next);
-		tell(proxy);
+		trip_thread_tell(proxy->told);
 	}
 	pthread_mutex_unlock(&proxy->lock);
 	return NULL;

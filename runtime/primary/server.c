@@ -37,20 +37,11 @@
 
 RTE_LOG_REGISTER(trip_server_logtype, tripline, NOTICE);
 
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_A_SECOND + (uint64_t)now.tv_nsec;
-}
-
 static void
 tell(struct trip_server *server, struct trip_server_telling *telling,
 	const struct ucred *credentials, const char *verdict, const char *what)
 {
-	uint64_t now = now_ns();
+	uint64_t now = trip_thread_now_ns();
 
 	telling->count++;
 	if (now - telling->since_ns >= NS_A_SECOND) {
@@ -224,7 +215,7 @@ trip_server_start(struct trip_domain *domain)
 		return trip_error_set(ENOMEM, "domain: no memory for its socket");
 	domain->server = server;
 	server->domain = domain;
-	server->since_ns = now_ns();
+	server->since_ns = trip_thread_now_ns();
 	server->attachable = shares && rte_eal_has_hugepages() != 0;
 	server->epoll = server->listener = server->stop = server->lock = -1;
 	snprintf(runtime, sizeof(runtime), "%s", rte_eal_get_runtime_dir());
@@ -287,13 +278,11 @@ void
 trip_server_stop(struct trip_domain *domain)
 {
 	struct trip_server *server = domain->server;
-	uint64_t one = 1;
 
 	if (server == NULL)
 		return;
 	if (server->started) {
-		while (write(server->stop, &one, sizeof(one)) < 0 && errno == EINTR)
-			;
+		trip_thread_tell(server->stop);
 		pthread_join(server->thread, NULL);
 	}
 	trip_proxy_stop(server);

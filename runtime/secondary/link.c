@@ -289,11 +289,9 @@ void
 trip_link_close(struct trip_domain *domain)
 {
 	struct trip_link *link = domain->link;
-	uint64_t one = 1;
 
 	if (link->watching) {
-		while (write(link->stop, &one, sizeof(one)) < 0 && errno == EINTR)
-			;
+		trip_thread_tell(link->stop);
 		pthread_join(link->watcher, NULL);
 	}
 	if (link->stop >= 0)

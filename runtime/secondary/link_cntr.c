@@ -33,9 +33,7 @@ take_opened(struct trip_cntr *cntr, const struct trip_protocol_opened *opened)
 		return trip_error_set(EPROTO, "domain \"%s\": the primary gives counter %u",
 			domain->name, entry.global);
 	trip_cntr_bind(cntr, &entry, NULL);
-	pthread_mutex_lock(&domain->lock);
-	domain->n_cntrs++;
-	pthread_mutex_unlock(&domain->lock);
+	trip_domain_count(domain, &domain->n_cntrs, 1);
 	return 0;
 }
 
@@ -94,11 +92,7 @@ retire(struct trip_cntr *cntr)
 static void
 let_go(struct trip_cntr *cntr)
 {
-	struct trip_domain *domain = cntr->fid.domain;
-
-	pthread_mutex_lock(&domain->lock);
-	domain->n_cntrs--;
-	pthread_mutex_unlock(&domain->lock);
+	trip_domain_count(cntr->fid.domain, &cntr->fid.domain->n_cntrs, -1);
 }
 
 static void

@@ -167,7 +167,6 @@ ask_for(struct trip_flow *flow, const struct trip_flow_order *order)
 static int
 create(struct trip_port *port, const struct trip_flow_order *order, struct trip_flow **out)
 {
-	struct trip_domain *domain = port->domain;
 	struct trip_flow *flow = alloc_flow(port, order->attr);
 	int result;
 
@@ -179,9 +178,7 @@ create(struct trip_port *port, const struct trip_flow_order *order, struct trip_
 		free_flow(flow);
 		return result;
 	}
-	pthread_mutex_lock(&domain->lock);
-	port->n_flows++;
-	pthread_mutex_unlock(&domain->lock);
+	trip_domain_count(port->domain, &port->n_flows, 1);
 	*out = flow;
 	return 0;
 }
@@ -233,14 +230,11 @@ retire(struct trip_flow *flow)
 static int
 destroy(struct trip_flow *flow)
 {
-	struct trip_domain *domain = flow->port->domain;
 	int error = ask_of(flow, TRIP_PROTOCOL_FLOW_DESTROY, NULL);
 
 	if (error != 0)
 		return error;
-	pthread_mutex_lock(&domain->lock);
-	flow->port->n_flows--;
-	pthread_mutex_unlock(&domain->lock);
+	trip_domain_count(flow->port->domain, &flow->port->n_flows, -1);
 	free_flow(flow);
 	return 0;
 }

@@ -145,9 +145,7 @@ find(struct trip_domain *domain, uint16_t port_id, struct trip_port **out)
 		free(port);
 		return error;
 	}
-	pthread_mutex_lock(&domain->lock);
-	domain->n_ports++;
-	pthread_mutex_unlock(&domain->lock);
+	trip_domain_count(domain, &domain->n_ports, 1);
 	*out = port;
 	return 0;
 }
@@ -171,9 +169,7 @@ close_found(struct trip_port *port)
 	if (error != 0)
 		return error;
 	lose(port);
-	pthread_mutex_lock(&domain->lock);
-	domain->n_ports--;
-	pthread_mutex_unlock(&domain->lock);
+	trip_domain_count(domain, &domain->n_ports, -1);
 	free(port);
 	return 0;
 }
