@@ -33,6 +33,16 @@ trip_flow_refuse(struct rte_flow_error *error, int number, enum rte_flow_error_t
 	return trip_error_set(number, "flow: %s", message);
 }
 
+const char *
+trip_flow_name(enum rte_flow_conv_op op, unsigned int type)
+{
+	const char *name = NULL;
+
+	if (rte_flow_conv(op, &name, sizeof(name), (const void *)(uintptr_t)type, NULL) < 0)
+		name = NULL;
+	return name != NULL ? name : "unknown";
+}
+
 static int
 check_cntrs(const struct trip_port *port, const struct trip_flow_attr *attr,
 	struct rte_flow_error *error)

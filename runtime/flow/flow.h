@@ -58,6 +58,9 @@ extern const struct trip_flow_backend trip_flow_local;
 int trip_flow_refuse(struct rte_flow_error *error, int number, enum rte_flow_error_type type,
 	const void *cause, const char *message);
 
+/* What rte_flow calls an item or action; "unknown": it knows no such type. */
+const char *trip_flow_name(enum rte_flow_conv_op op, unsigned int type);
+
 /* What only some flows have, beside the handle. Its pages appear as they are touched. */
 struct trip_flow_more {
 	struct trip_cntr *cntrs[TRIP_FLOW_CNTRS_MAX];

@@ -15,16 +15,6 @@
 
 static _Thread_local char sentence[SENTENCE_MAX];
 
-static const char *
-name_of(enum rte_flow_conv_op op, unsigned int type)
-{
-	const char *name = NULL;
-
-	if (rte_flow_conv(op, &name, sizeof(name), (const void *)(uintptr_t)type, NULL) < 0)
-		name = "unknown";
-	return name;
-}
-
 static int
 refuse_pattern(const struct trip_flow_order *order, const struct trip_facts *facts)
 {
@@ -38,7 +28,7 @@ refuse_pattern(const struct trip_flow_order *order, const struct trip_facts *fac
 		match == TRIP_FACTS_OTHERS
 			? "item %s matches other packets in %s than in software"
 			: "item %s is not known to match the same packets in %s as in software",
-		name_of(RTE_FLOW_CONV_OP_ITEM_NAME_PTR, worst->type), facts->port.engine);
+		trip_flow_name(RTE_FLOW_CONV_OP_ITEM_NAME_PTR, worst->type), facts->port.engine);
 	return trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM, worst, sentence);
 }
 
@@ -60,7 +50,7 @@ refuse_actions(const struct trip_flow_order *order)
 			snprintf(sentence, sizeof(sentence),
 				"action %s is not one of counted rules in hardware: COUNT, DROP, "
 				"MARK, QUEUE, RSS",
-				name_of(RTE_FLOW_CONV_OP_ACTION_NAME_PTR, action->type));
+				trip_flow_name(RTE_FLOW_CONV_OP_ACTION_NAME_PTR, action->type));
 			return trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION,
 				action, sentence);
 		}

@@ -41,13 +41,10 @@ static int
 refuse_action(const struct rte_flow_action *action, struct rte_flow_error *error)
 {
 	static _Thread_local char message[128];
-	const char *name = NULL;
 
-	if (rte_flow_conv(RTE_FLOW_CONV_OP_ACTION_NAME_PTR, &name, sizeof(name),
-		    (const void *)(uintptr_t)(unsigned int)action->type, NULL) < 0)
-		name = "unknown";
 	snprintf(message, sizeof(message),
-		"action %s is not one of the software engine's: COUNT, DROP, MARK, PASSTHRU", name);
+		"action %s is not one of the software engine's: COUNT, DROP, MARK, PASSTHRU",
+		trip_flow_name(RTE_FLOW_CONV_OP_ACTION_NAME_PTR, action->type));
 	return trip_flow_refuse(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION, action, message);
 }
 

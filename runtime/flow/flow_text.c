@@ -134,11 +134,8 @@ say_fields(struct text *text, const struct trip_flow_item *item, const uint8_t *
 static void
 say_unknown(struct text *text, const struct rte_flow_item *item)
 {
-	const char *name = NULL;
+	const char *name = trip_flow_name(RTE_FLOW_CONV_OP_ITEM_NAME_PTR, (unsigned int)item->type);
 
-	if (rte_flow_conv(RTE_FLOW_CONV_OP_ITEM_NAME_PTR, &name, sizeof(name),
-		    (const void *)(uintptr_t)(unsigned int)item->type, NULL) < 0)
-		name = "unknown";
 	for (; *name != 0; name++)
 		say(text, "%c", tolower((unsigned char)*name));
 	if (item->spec != NULL)

@@ -103,8 +103,7 @@ unknown(struct rte_flow_error *error, enum rte_flow_error_type type, const void 
 	static _Thread_local char message[128];
 
 	snprintf(message, sizeof(message),
-		"%s %s cannot be asked of the primary, which has no engine for it", what,
-		name != NULL ? name : "unknown");
+		"%s %s cannot be asked of the primary, which has no engine for it", what, name);
 	return trip_flow_refuse(error, ENOTSUP, type, cause, message);
 }
 
@@ -115,14 +114,11 @@ pack_item(
 	int size = item_size((uint32_t)item->type);
 	const void *const parts[] = {item->spec, item->last, item->mask};
 	struct head head = {.type = (uint32_t)item->type};
-	const char *name = NULL;
 	bool fits;
 
-	if (size < 0) {
-		(void)rte_flow_conv(RTE_FLOW_CONV_OP_ITEM_NAME_PTR, &name, sizeof(name),
-			(const void *)(uintptr_t)(unsigned int)item->type, NULL);
-		return unknown(error, RTE_FLOW_ERROR_TYPE_ITEM, item, "item", name);
-	}
+	if (size < 0)
+		return unknown(error, RTE_FLOW_ERROR_TYPE_ITEM, item, "item",
+			trip_flow_name(RTE_FLOW_CONV_OP_ITEM_NAME_PTR, head.type));
 	for (unsigned int i = 0; i < RTE_DIM(parts); i++)
 		head.parts |= parts[i] != NULL && size > 0 ? 1u << i : 0;
 	fits = put(wire, &head, sizeof(head)) != NULL;
@@ -155,14 +151,11 @@ pack_action(struct trip_flow_wire *wire, const struct rte_flow_action *action,
 {
 	const struct kind *kind = find_action((uint32_t)action->type);
 	struct head head = {.type = (uint32_t)action->type};
-	const char *name = NULL;
 	bool fits;
 
-	if (kind == NULL) {
-		(void)rte_flow_conv(RTE_FLOW_CONV_OP_ACTION_NAME_PTR, &name, sizeof(name),
-			(const void *)(uintptr_t)(unsigned int)action->type, NULL);
-		return unknown(error, RTE_FLOW_ERROR_TYPE_ACTION, action, "action", name);
-	}
+	if (kind == NULL)
+		return unknown(error, RTE_FLOW_ERROR_TYPE_ACTION, action, "action",
+			trip_flow_name(RTE_FLOW_CONV_OP_ACTION_NAME_PTR, head.type));
 	head.parts = action->conf != NULL && kind->size > 0 ? CONF : 0;
 	fits = put(wire, &head, sizeof(head)) != NULL;
 	if (fits && head.parts != 0)

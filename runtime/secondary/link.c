@@ -95,13 +95,6 @@ join(struct trip_domain *domain)
 
 int
 trip_link_call_slow(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
-	size_t size, union trip_protocol_answer *answer)
-{
-	return trip_link_call_slow_fd(domain, type, body, size, answer, NULL);
-}
-
-int
-trip_link_call_slow_fd(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
 	size_t size, union trip_protocol_answer *answer, int *fd)
 {
 	struct trip_link *link = domain->link;

@@ -72,12 +72,9 @@ int trip_link_fail(const struct trip_domain *domain, int error);
 int trip_link_call(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
 	size_t size, union trip_protocol_answer *answer, int *fd);
 
-/* A request that takes the time of a device, or waits for homes. */
+/* The same where it takes the time of a device, or waits for homes. */
 int trip_link_call_slow(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
-	size_t size, union trip_protocol_answer *answer);
-/* A descriptor comes along. */
-int trip_link_call_slow_fd(struct trip_domain *domain, enum trip_protocol_type type,
-	const void *body, size_t size, union trip_protocol_answer *answer, int *fd);
+	size_t size, union trip_protocol_answer *answer, int *fd);
 
 /* One that is about no domain, of a domain that this process is attached to; -ENOTSUP: there is
  * none. */

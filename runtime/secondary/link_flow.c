@@ -67,7 +67,7 @@ ask_of(struct trip_flow *flow, enum trip_protocol_flow_action action,
 		.flow = trip_flow_more(flow)->id, .action = action};
 
 	return trip_link_call_slow(
-		flow->port->domain, TRIP_PROTOCOL_FLOW_DO, &asked, sizeof(asked), answer);
+		flow->port->domain, TRIP_PROTOCOL_FLOW_DO, &asked, sizeof(asked), answer, NULL);
 }
 
 /* The item or action of the caller's that an answer is about. */
@@ -157,7 +157,7 @@ ask_for(struct trip_flow *flow, const struct trip_flow_order *order)
 	for (unsigned int i = 0; i < attr->n_cntrs; i++)
 		asked.cntrs[i] = attr->cntrs[i]->id;
 	error = trip_link_call_slow(
-		flow->port->domain, TRIP_PROTOCOL_FLOW, &asked, sizeof(asked), &answer);
+		flow->port->domain, TRIP_PROTOCOL_FLOW, &asked, sizeof(asked), &answer, NULL);
 	if (error != 0)
 		return trip_flow_refuse(order->error, -error, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 			"the primary does not answer");
@@ -256,8 +256,8 @@ create_counters(struct trip_domain *domain, uint32_t slots, uint64_t *id)
 {
 	const struct trip_protocol_counters asked = {.slots = slots};
 	union trip_protocol_answer answer;
-	int error =
-		trip_link_call_slow(domain, TRIP_PROTOCOL_COUNTERS, &asked, sizeof(asked), &answer);
+	int error = trip_link_call_slow(
+		domain, TRIP_PROTOCOL_COUNTERS, &asked, sizeof(asked), &answer, NULL);
 
 	if (error == 0)
 		*id = answer.counters;
@@ -275,8 +275,8 @@ attach_point(struct trip_counters *counters, const struct trip_counter_attach_at
 		.desc = (uint32_t)attr->counter_desc,
 	};
 
-	return trip_link_call_slow(
-		trip_counters_domain(counters), TRIP_PROTOCOL_POINT, &asked, sizeof(asked), NULL);
+	return trip_link_call_slow(trip_counters_domain(counters), TRIP_PROTOCOL_POINT, &asked,
+		sizeof(asked), NULL, NULL);
 }
 
 static int
@@ -293,7 +293,7 @@ read_counters(struct trip_counters *counters, uint64_t *values, uint32_t n, uint
 
 		asked.count = RTE_MIN(n - asked.first, TRIP_PROTOCOL_VALUES);
 		error = trip_link_call_slow(
-			domain, TRIP_PROTOCOL_COUNTERS_READ, &asked, sizeof(asked), &answer);
+			domain, TRIP_PROTOCOL_COUNTERS_READ, &asked, sizeof(asked), &answer, NULL);
 		if (error != 0)
 			return error;
 		if (asked.count > 0)
@@ -312,7 +312,7 @@ destroy_counters(struct trip_counters *counters)
 	uint64_t id = trip_counters_far(counters);
 
 	return trip_link_call_slow(trip_counters_domain(counters), TRIP_PROTOCOL_COUNTERS_CLOSE,
-		&id, sizeof(id), NULL);
+		&id, sizeof(id), NULL, NULL);
 }
 
 const struct trip_counters_backend trip_link_counters = {

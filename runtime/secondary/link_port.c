@@ -25,7 +25,8 @@ trip_link_quiesce(struct trip_domain *domain)
 	n_ports = domain->n_ports;
 	pthread_mutex_unlock(&domain->lock);
 	/* A port is closed after its flows, and a flow is destroyed after what was done to it. */
-	return n_ports > 0 ? trip_link_call_slow(domain, TRIP_PROTOCOL_QUIESCE, NULL, 0, NULL) : 0;
+	return n_ports > 0 ? trip_link_call_slow(domain, TRIP_PROTOCOL_QUIESCE, NULL, 0, NULL, NULL)
+			   : 0;
 }
 
 static int
@@ -106,7 +107,7 @@ give_back(struct trip_domain *domain, uint16_t port_id)
 {
 	const struct trip_protocol_port asked = {.port = port_id, .close = 1};
 
-	return trip_link_call_slow(domain, TRIP_PROTOCOL_PORT, &asked, sizeof(asked), NULL);
+	return trip_link_call_slow(domain, TRIP_PROTOCOL_PORT, &asked, sizeof(asked), NULL, NULL);
 }
 
 static int
@@ -114,7 +115,7 @@ ask_for(struct trip_port *port)
 {
 	const struct trip_protocol_port asked = {.port = port->port_id};
 	union trip_protocol_answer answer;
-	int fd, error = trip_link_call_slow_fd(
+	int fd, error = trip_link_call_slow(
 			port->domain, TRIP_PROTOCOL_PORT, &asked, sizeof(asked), &answer, &fd);
 
 	if (error != 0)
@@ -200,7 +201,7 @@ facts_read(struct trip_port *port, struct trip_port_facts *facts)
 	const struct trip_protocol_port_ask asked = {.port = port->port_id, .open = 1};
 	union trip_protocol_answer answer;
 	int error = trip_link_call_slow(
-		port->domain, TRIP_PROTOCOL_PORT_FACTS, &asked, sizeof(asked), &answer);
+		port->domain, TRIP_PROTOCOL_PORT_FACTS, &asked, sizeof(asked), &answer, NULL);
 
 	if (error == 0)
 		take_facts(facts, &answer.facts);
@@ -213,7 +214,7 @@ stats_read(struct trip_port *port, struct trip_port_stats *stats)
 	const struct trip_protocol_port_ask asked = {.port = port->port_id};
 	union trip_protocol_answer answer;
 	int error = trip_link_call_slow(
-		port->domain, TRIP_PROTOCOL_PORT_STATS, &asked, sizeof(asked), &answer);
+		port->domain, TRIP_PROTOCOL_PORT_STATS, &asked, sizeof(asked), &answer, NULL);
 
 	if (error == 0)
 		*stats = answer.port_stats;

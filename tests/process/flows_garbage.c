@@ -69,7 +69,7 @@ play_garbage(const char *arg)
 				(uint8_t)(1u << trip_random_below(&random, 16));
 		}
 		good += trip_link_call_slow(family_domain, requests[which].type, &request,
-				requests[which].size, NULL) == 0;
+				requests[which].size, NULL, NULL) == 0;
 	}
 	printf("%llu requests, %llu of them good\n", (unsigned long long)rounds,
 		(unsigned long long)good);
@@ -114,7 +114,7 @@ play_ids(const char *arg)
 	for (unsigned int i = 0; i < 4; i++) {
 		asked.flow = (uint64_t[]){id, old, trip_counters_far(counters), UINT64_MAX}[i];
 		assert_int_equal(trip_link_call_slow(family_domain, TRIP_PROTOCOL_FLOW_DO, &asked,
-					 sizeof(asked), &(union trip_protocol_answer){0}),
+					 sizeof(asked), &(union trip_protocol_answer){0}, NULL),
 			i == 0 ? 0 : -EINVAL);
 	}
 	_exit(0);
