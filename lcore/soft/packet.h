@@ -85,14 +85,10 @@ enum trip_packet_place {
 #define TRIP_HAS_IP_TTL (1u << 17)
 #define TRIP_HAS_IP_PROTO (1u << 18)
 #define TRIP_HAS_IP_SRC (1u << 19)
-#define TRIP_HAS_L4 (15u << 20) /* which protocol, as its number says; 0: any other */
+#define TRIP_HAS_L4 (15u << 20) /* which protocol, see packet_ip.c; 0: any other */
 #define TRIP_HAS_TCP (1u << 20)
 #define TRIP_HAS_UDP (2u << 20)
-#define TRIP_HAS_SCTP (3u << 20)
-#define TRIP_HAS_ICMP (4u << 20)  /* of IPv4 */
-#define TRIP_HAS_ICMP6 (5u << 20) /* of IPv6 */
-#define TRIP_HAS_GRE (6u << 20)
-#define TRIP_HAS_ESP (7u << 20)
+#define TRIP_HAS_GRE (3u << 20)
 #define TRIP_HAS_L4_BYTE (1u << 24) /* ICMP type */
 #define TRIP_HAS_L4_SRC (1u << 25)  /* source port; ICMP code */
 #define TRIP_HAS_L4_DST (1u << 26)  /* destination port; SPI of ESP */

@@ -6,20 +6,24 @@
 
 #include "packet_priv.h"
 
+/* A number in TRIP_HAS_L4, up to 15; 1 to 3 have names in packet.h. */
+#define L4(n) ((uint32_t)(n) << 20)
+
 const uint32_t trip_packet_l4_bits[256] = {
-	[IPPROTO_ICMP] = TRIP_HAS_ICMP | TRIP_HAS_PORTS,
 	[IPPROTO_TCP] = TRIP_HAS_TCP | TRIP_HAS_PORTS | TRIP_HAS_TCP_FLAGS,
 	[IPPROTO_UDP] = TRIP_HAS_UDP | TRIP_HAS_PORTS,
 	[IPPROTO_GRE] = TRIP_HAS_GRE,
-	[IPPROTO_ESP] = TRIP_HAS_ESP | TRIP_HAS_PORTS,
-	[IPPROTO_SCTP] = TRIP_HAS_SCTP | TRIP_HAS_PORTS,
+	[IPPROTO_SCTP] = L4(4) | TRIP_HAS_PORTS,
+	[IPPROTO_ICMP] = L4(5) | TRIP_HAS_PORTS,
+	/* 6: ICMP6. */
+	[IPPROTO_ESP] = L4(7) | TRIP_HAS_PORTS,
 };
 
 uint32_t
 trip_packet_protocol(uint8_t protocol, bool ipv6)
 {
 	if (ipv6 && protocol == IPPROTO_ICMPV6)
-		return TRIP_HAS_ICMP6 | TRIP_HAS_PORTS;
+		return L4(6) | TRIP_HAS_PORTS;
 	if (ipv6 && protocol == IPPROTO_ICMP)
 		return 0;
 	return trip_packet_l4_bits[protocol];

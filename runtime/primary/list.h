@@ -2,17 +2,14 @@
 #ifndef TRIP_RUNTIME_LIST_H
 #define TRIP_RUNTIME_LIST_H
 
-#include <stddef.h>
+#include "primary/request.h"
 
 struct trip_client_cntr;
 struct trip_domain;
 struct trip_entry;
-struct trip_connection;
-union trip_protocol_request;
 
-/* Answers TRIP_PROTOCOL_LIST: 0 and the bytes of the answer, or the error. */
-int trip_list(struct trip_connection *connection, const union trip_protocol_request *request,
-	size_t *size);
+/* Answers TRIP_PROTOCOL_LIST. */
+trip_request_quick trip_list;
 
 /* Under the domain's lock. */
 void trip_list_cntr(

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "primary/request.h"
 #include "primary/server.h"
 #include "engine.h"
 
@@ -87,23 +88,9 @@ bool trip_process_any(struct trip_server *server, uint32_t *pid, enum trip_clien
 uint32_t trip_process_pid(const struct trip_server *server, uint32_t owner);
 
 /* What they ask. */
-int trip_process_attach(struct trip_connection *connection,
-	const union trip_protocol_request *request, size_t *size);
-int trip_process_join(struct trip_connection *connection,
-	const union trip_protocol_request *request, size_t *size);
-int trip_process_detach(struct trip_connection *connection,
-	const union trip_protocol_request *request, size_t *size);
-int trip_process_open(struct trip_connection *connection,
-	const union trip_protocol_request *request, size_t *size);
-int trip_process_found(struct trip_connection *connection,
-	const union trip_protocol_request *request, size_t *size);
-int trip_process_close(struct trip_connection *connection,
-	const union trip_protocol_request *request, size_t *size);
-int trip_process_slots(struct trip_connection *connection,
-	const union trip_protocol_request *request, size_t *size);
-int trip_process_signal(struct trip_connection *connection,
-	const union trip_protocol_request *request, size_t *size);
-/* Undoes it: nobody has the descriptor, and the slot is signalled by none. */
+trip_request_quick trip_process_attach, trip_process_join, trip_process_detach, trip_process_open,
+	trip_process_found, trip_process_close, trip_process_slots, trip_process_signal;
+/* Undoes trip_process_signal(): nobody has the descriptor, and the slot is signalled by none. */
 void trip_process_unsignal(
 	struct trip_connection *connection, const union trip_protocol_request *request);
 

@@ -37,17 +37,10 @@ struct trip_held_object *trip_proxy_find_counters(const struct trip_process *pro
 int trip_proxy_flow_destroy(struct trip_process *process, struct trip_held_object *held);
 int trip_proxy_counters_destroy(struct trip_process *process, struct trip_held_object *held);
 
-/* What is asked, as request.h has it. */
-int trip_proxy_flow_create(struct trip_proxy_job *job);
-int trip_proxy_flow_validate(struct trip_proxy_job *job);
-int trip_proxy_flow_do(struct trip_proxy_job *job);
-int trip_proxy_counters_create(struct trip_proxy_job *job);
-int trip_proxy_counters_point(struct trip_proxy_job *job);
-int trip_proxy_counters_read(struct trip_proxy_job *job);
-int trip_proxy_counters_close(struct trip_proxy_job *job);
-int trip_proxy_port_run(struct trip_proxy_job *job);
-int trip_proxy_port_facts(struct trip_proxy_job *job);
-int trip_proxy_port_stats(struct trip_proxy_job *job);
-int trip_proxy_port_quiesce(struct trip_proxy_job *job);
+/* What is asked. */
+trip_request_slow trip_proxy_flow_create, trip_proxy_flow_validate, trip_proxy_flow_do,
+	trip_proxy_counters_create, trip_proxy_counters_point, trip_proxy_counters_read,
+	trip_proxy_counters_close, trip_proxy_port_run, trip_proxy_port_facts,
+	trip_proxy_port_stats, trip_proxy_port_quiesce;
 
 #endif

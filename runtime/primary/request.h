@@ -14,6 +14,12 @@ struct trip_proxy_job;
 /* What trip_request_answer() returns where the proxy answers. */
 #define TRIP_REQUEST_LATER 1
 
+/* A quick one: the control thread answers; 0, with the size of the answer, or the error. A slow
+ * one: the proxy's thread does, likewise. */
+typedef int trip_request_quick(struct trip_connection *connection,
+	const union trip_protocol_request *request, size_t *size);
+typedef int trip_request_slow(struct trip_proxy_job *job);
+
 struct trip_request {
 	/* For messages. */
 	const char *name;
@@ -21,11 +27,9 @@ struct trip_request {
 	size_t size;
 	/* Only of processes that have attached. */
 	bool attached;
-	/* A quick one: the control thread answers; 0, with the size of the answer, or the error. */
-	int (*answer)(struct trip_connection *connection,
-		const union trip_protocol_request *request, size_t *size);
-	/* A slow one: the proxy's thread does, likewise. */
-	int (*run)(struct trip_proxy_job *job);
+	/* One of the two. */
+	trip_request_quick *answer;
+	trip_request_slow *run;
 	/* Undoes a quick one whose answer has a descriptor that did not go along. */
 	void (*undo)(
 		struct trip_connection *connection, const union trip_protocol_request *request);
