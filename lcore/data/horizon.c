@@ -180,8 +180,7 @@ note_kind(struct trip_horizon *horizon, unsigned int kind, const struct trip_hor
 	uint64_t before = view->count - view->grew, exposure;
 	double carried = horizon->config.line[kind] * (double)took;
 
-	/* A limit below the reading before was told of then, or was set too late for any reading.
-	 */
+	/* A limit below the last reading was told of then, or was set too late for any. */
 	if (view->limit == TRIP_COUNT_NO_LIMIT || before >= view->limit)
 		return;
 	carried -= (double)(view->limit - before);

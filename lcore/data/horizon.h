@@ -54,8 +54,7 @@ struct trip_horizon_config {
 	/* In which the line carries the shortest step of forecasts. */
 	uint64_t gap;
 	bool forecasts;
-	/* What the line carries in a tick, by kind; 0: not known, or no bound of what is counted.
-	 */
+	/* What the line carries in a tick, by kind; 0: not known, or no bound of the count. */
 	double line[TRIP_COUNT_KINDS];
 	/* How far past its limit a flow may be found; UINT64_MAX: nothing is promised. */
 	uint64_t tolerance[TRIP_COUNT_KINDS];
@@ -147,8 +146,7 @@ struct trip_horizon_view {
 void trip_horizon_note(struct trip_horizon *horizon, uint32_t flow, uint64_t ended,
 	const struct trip_horizon_view views[TRIP_COUNT_KINDS]);
 
-/* A flow that is to be read was read, and the reading began at `began`: says when it is due again.
- */
+/* A flow of the horizon was read, from `began` on: says when it is due again. */
 void trip_horizon_read(struct trip_horizon *horizon, uint32_t flow, uint64_t began,
 	const struct trip_horizon_view views[TRIP_COUNT_KINDS]);
 

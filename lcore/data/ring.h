@@ -65,8 +65,7 @@ trip_ring_map_consumer(struct trip_ring_end *end, struct trip_ring *ring, uint32
 	end->there = end->here;
 }
 
-/* All n or none: 0, -EAGAIN where they do not fit, -EPROTO where the consumer's index is garbage.
- */
+/* All n or none: 0, -EAGAIN: they do not fit, -EPROTO: the consumer's index is garbage. */
 static inline int
 trip_ring_enqueue(struct trip_ring_end *end, const uint32_t *values, uint32_t n)
 {
@@ -94,8 +93,7 @@ trip_ring_enqueue(struct trip_ring_end *end, const uint32_t *values, uint32_t n)
 	return 0;
 }
 
-/* The consumer's look at how far the producer has come; seq_cst, because homes order rounds by it.
- */
+/* How far the producer has come; seq_cst, because homes order rounds by it. */
 static inline uint32_t
 trip_ring_tail(const struct trip_ring_end *end)
 {

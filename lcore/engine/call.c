@@ -12,8 +12,7 @@ trip_call_post(struct trip_home *home, void (*function)(struct trip_home *home, 
 	struct trip_calls *calls = home->calls;
 	uint32_t posted = atomic_load_explicit(&calls->posted, memory_order_relaxed);
 
-	/* Acquire: the home has read what is written over. Partner: the release in trip_call_run().
-	 */
+	/* Acquire: the home has read what is written over. Partner: trip_call_run(). */
 	if (posted - atomic_load_explicit(&calls->ran, memory_order_acquire) == TRIP_CALLS)
 		return false;
 	calls->calls[posted % TRIP_CALLS] = (struct trip_call){.function = function, .arg = arg};

@@ -44,8 +44,7 @@ bool trip_drop_done(struct trip_home *home, uint32_t client);
 /* Then: how much of what it left no correct client leaves. */
 uint64_t trip_drop_garbage(const struct trip_home *home, uint32_t client);
 
-/* The home: begins where it was asked to, and goes on, at most `budget`; returns how much it did.
- */
+/* The home: begins what was asked, and goes on, at most `budget`; returns how much it did. */
 void trip_drop_begin(struct trip_home *home, uint32_t client);
 unsigned int trip_drop_run(struct trip_home *home, unsigned int budget);
 

@@ -8,8 +8,7 @@
 #include "source.h"
 #include "waiter.h"
 
-/* Times that a counter which is set all the time is sampled anew before it fires by a stale sample.
- */
+/* How often a counter that is set all the time is sampled before it fires by a stale sample. */
 #define RESAMPLES 8
 
 void

@@ -45,8 +45,7 @@ enum {
 struct trip_errand_desk;
 struct trip_home;
 
-/* The counters that a flow feeds: global indices, TRIP_NONE: none. Queues read it when they cross.
- */
+/* The counters that a flow feeds: global indices or TRIP_NONE. Read by queues that cross. */
 struct trip_flow_feed {
 	_Atomic uint32_t cntr[TRIP_COUNT_KINDS];
 };

@@ -138,8 +138,7 @@ check_nodes(struct checker *checker, struct trip_home *home)
 		expect(checker, "the items that wait are not as many as it says", (uint32_t)used);
 }
 
-/* What a sweep has noted of a channel is about what its client has submitted, and of nobody else.
- */
+/* What a sweep has noted of a channel is what its client has submitted. */
 static void
 check_sweep(struct checker *checker, struct trip_home *home)
 {

@@ -50,8 +50,7 @@ struct trip_hot {
 	uint64_t bound;
 	/* What the last poll saw. */
 	uint64_t success;
-	/* When it cools unless it fires before; when its cell is to show the next threshold again.
-	 */
+	/* When it cools unless it fires; when its cell is to show the next threshold again. */
 	uint64_t until_tsc, show_tsc;
 };
 

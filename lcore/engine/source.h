@@ -49,8 +49,7 @@ bool trip_source_fold(struct trip_home *home, uint32_t cntr);
  * when a queue has reached its share already: then fold again. */
 bool trip_source_budget(struct trip_home *home, uint32_t cntr, uint64_t bound);
 
-/* The home: refreshes fed counters, at most `budget` of them; returns how many are to be sampled.
- */
+/* The home: refreshes at most `budget` fed counters; returns how many are to be sampled. */
 unsigned int trip_source_refresh(struct trip_home *home, unsigned int budget);
 
 /* Whoever ends a flow in software: its last counts, which nobody adds to any more, are in its

@@ -54,8 +54,7 @@ enum trip_waiter_state {
 #define TRIP_WAITER_STATE_BITS 2
 #define TRIP_WAITER_STATE_MASK ((1u << TRIP_WAITER_STATE_BITS) - 1)
 
-/* Wakes on any change of success or error. Otherwise on success >= threshold or a change of error.
- */
+/* Wakes on any change of success or error; else on success >= threshold, or a change of error. */
 #define TRIP_WAITER_ANY UINT64_MAX
 
 /* Shared. Fields are atomics because the home may read them while their owner writes anew. */
@@ -102,8 +101,7 @@ struct trip_waiter_node {
 void trip_waiter_arm(struct trip_home *home, uint32_t waiter, uint32_t signals, uint32_t cntr,
 	uint64_t threshold, const struct trip_cell_sample *seen);
 
-/* The owner: takes the request back; the home forgets it on its own. Its signal may be under way.
- */
+/* The owner: takes the request back; the home forgets it. Its signal may be under way. */
 void trip_waiter_disarm(struct trip_home *home, uint32_t waiter);
 
 /* Likewise; and no signal of this slot's requests comes any more. Waits at W1. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What differs between the DPDK versions that we build on, and nothing else may ask for a version.
- */
+/* What differs between the DPDK versions that we build on. Nothing else asks for a version. */
 #ifndef TRIP_COMPAT_H
 #define TRIP_COMPAT_H
 

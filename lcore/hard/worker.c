@@ -169,8 +169,7 @@ sleep_until(struct trip_hard *hard, uint64_t until)
 	if (atomic_load(&hard->desk.tickets) == atomic_load(&hard->desk.served) &&
 		atomic_load(&hard->notices) == 0 && !atomic_load(&hard->stop))
 		(void)ppoll(&wake, 1, limit, NULL);
-	/* Whoever has woken us meanwhile has written, or is about to: then the next sleep is short.
-	 */
+	/* Whoever woke us has written, or is about to: then the next sleep is short. */
 	atomic_store(&hard->desk.asleep, false);
 	(void)!read(hard->desk.wake_fd, &drained, sizeof(drained));
 }

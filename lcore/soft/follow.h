@@ -37,8 +37,7 @@ int trip_follow_open(struct trip_follow *follow, void *memory, uint32_t max_rule
 /* No burst is under way. */
 void trip_follow_close(struct trip_follow *follow);
 
-/* Before a burst: brings the table nearer, and says how far it is as of the burst: R1 of claim.h.
- */
+/* Before a burst: brings the table nearer, and says how many changes there are: R1 of claim.h. */
 uint64_t trip_follow_begin(struct trip_follow *follow);
 
 /* R4: must each rule be looked at? */

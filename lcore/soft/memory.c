@@ -22,8 +22,7 @@ block_of(void *memory)
 	return (struct trip_memory_block *)memory - 1;
 }
 
-/* A mapping of memory that starts on a huge page; the block, in front of it, touches a small one.
- */
+/* A mapping whose memory starts on a huge page; the block before it touches a small page. */
 static void *
 map(size_t size)
 {

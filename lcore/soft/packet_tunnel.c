@@ -120,8 +120,7 @@ walk_gtp_extensions(struct trip_packet_stack *inner, uint8_t type)
 			inner->more |= TRIP_MORE_SESSION |
 				       TRIP_MORE_SESSION_BYTE(0) * ((1u << length) - 1);
 		}
-		/* Words, the type of the next one at their end. One of none would lead to itself.
-		 */
+		/* Words, the next one's type at their end. One of none would lead to itself. */
 		if (bytes[0] == 0)
 			return false;
 		inner->at += bytes[0] * 4u;

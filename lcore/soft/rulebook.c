@@ -129,8 +129,7 @@ is_mask(const struct trip_rulebook_mask *mask, const struct trip_pattern *patter
 	return same;
 }
 
-/* The number of the pattern's mask, a new one where there is none; TRIP_TABLE_MASKS_MAX: no room.
- */
+/* The number of the pattern's mask, which may be new; TRIP_TABLE_MASKS_MAX: no room. */
 static uint32_t
 find_mask(struct trip_rulebook *rules, const struct trip_pattern *pattern)
 {

@@ -51,8 +51,7 @@ struct trip_table_entry {
 	uint32_t sequence_low;
 	uint16_t sequence_high : 15;
 	uint16_t also : 1;
-	/* Of its tuple; or one of those two. The writers' alone, so not a bit-field of the above.
-	 */
+	/* Of its tuple, or one of those two. The writers' alone, so no bit-field of the above. */
 	uint16_t tuple;
 };
 

@@ -20,8 +20,7 @@ trip_table_tuple(const struct trip_table *table, uint32_t rule)
 	return id != TRIP_TABLE_LEAVING ? table->by_id[id] : NULL;
 }
 
-/* Before anything that a reader under way could trip over; published by the release that follows.
- */
+/* Before what a reader under way could trip over; the release that follows publishes it. */
 static inline void
 trip_table_count_change(struct trip_table *table)
 {

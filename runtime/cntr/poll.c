@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Poll sets. A member remembers what this set last reported of it, so no set steals from another.
- */
+/* Poll sets. Each member remembers what its set last reported, so no set steals from another. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -125,8 +124,7 @@ add(struct trip_poll_set *set, struct trip_cntr *cntr)
 		set->room = room;
 	}
 	atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
-	/* Its turn is the last of this round: those whose it is do not wait for who comes and goes.
-	 */
+	/* Its turn is the last of this round: who comes and goes keeps nobody waiting. */
 	member = &set->members[set->next];
 	memmove(member + 1, member, (set->n_members - set->next) * sizeof(*member));
 	if (set->n_members++ > 0)

@@ -63,8 +63,7 @@ bool trip_registry_drop(struct trip_domain *domain, struct trip_entry *entry);
 /* Its owner closes it: 0, nobody can find it any more, or -EBUSY: others have it open. */
 int trip_registry_retire(struct trip_domain *domain, struct trip_entry *entry);
 
-/* Its owner has died. True: nobody else has it open; it is retired now, and the caller's to free.
- */
+/* Its owner has died. True: nobody else has it open; it is retired, and the caller's to free. */
 bool trip_registry_orphan(struct trip_domain *domain, struct trip_entry *entry);
 
 /* Gives the index of a retired counter back, to be used again behind a grace period. */

@@ -220,8 +220,7 @@ trip_wait_set_leave(struct trip_cntr *cntr)
 {
 	struct trip_wait_set *set = cntr->set;
 
-	/* Without members the set may be closed at once: nothing signals it for this one any more.
-	 */
+	/* Without members the set may be closed at once: this one signals it no more. */
 	pthread_mutex_lock(&set->lock);
 	set->n_members--;
 	pthread_mutex_unlock(&set->lock);

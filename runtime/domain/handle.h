@@ -94,8 +94,7 @@ struct trip_cntr {
 	/* What the handle last read: it is due while the cell differs (WAIT-04). */
 	_Atomic uint64_t read_success;
 	_Atomic uint64_t read_error;
-	/* Flows, poll sets, and blocked waiters that refer to it; pending work is counted by index.
-	 */
+	/* Flows, poll sets and blocked waiters that refer to it; work is counted by index. */
 	_Atomic uint32_t refs;
 	/* Flows that feed the counter, by whichever handle. */
 	_Atomic uint32_t *flows;

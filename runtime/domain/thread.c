@@ -46,8 +46,7 @@ trip_thread_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* ---- channels of the application's threads ----------------------------------------------------
- */
+/* ---- channels of the application's threads ---- */
 
 static struct trip_thread *
 take(struct trip_domain *domain)

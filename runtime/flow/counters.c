@@ -278,8 +278,7 @@ unbind(struct trip_binding *binding)
 	free(binding);
 }
 
-/* The point of a binding for a slot and a kind, of weight 0 where it is a new one; NULL: no memory.
- */
+/* The point of a binding for a slot and a kind, of weight 0 if it is new; NULL: no memory. */
 static struct point *
 take_point(struct trip_binding *binding, uint32_t slot, uint16_t kind)
 {

@@ -262,8 +262,7 @@ trip_flow_detach(struct trip_flow *flow)
 	atomic_store_explicit(&domain->engine.actions[flow->index], 0, memory_order_relaxed);
 }
 
-/* ---- its words --------------------------------------------------------------------------------
- */
+/* ---- its words ---- */
 
 /* Few reasons are those of most flows. */
 int

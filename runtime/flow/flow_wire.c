@@ -68,8 +68,7 @@ item_size(uint32_t type)
 	return type == RTE_FLOW_ITEM_TYPE_VOID ? 0 : item != NULL ? item->bytes : -1;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 /* NULL: no room. */
 static void *
@@ -188,8 +187,7 @@ trip_flow_wire_pack(struct trip_flow_wire *wire, const struct rte_flow_item *pat
 	return result;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 struct reader {
 	const uint8_t *at, *end;

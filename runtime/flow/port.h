@@ -110,8 +110,7 @@ void trip_port_let_go(struct trip_port *port);
 int trip_port_callback_add(struct trip_port *port);
 void trip_port_callback_remove(struct trip_port *port);
 
-/* The port's hardware engine, started where it is not yet: 0, or the error. Under the control lock.
- */
+/* Starts the port's hardware engine, if need be: 0, or the error. Under the control lock. */
 int trip_port_hard_start(struct trip_port *port);
 
 /* Takes it away. After the last flow, without the control lock. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who polls the queues of a port: bursts, the claims of processes, and rules for other processes.
- */
+/* Who polls the queues of a port: bursts, claims of processes, rules for other processes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -198,8 +197,7 @@ trip_port_let_go(struct trip_port *port)
 				give(port, &port->sides[s], q);
 }
 
-/* ---- in the primary: rules for others, and what others have left -------------------------------
- */
+/* ---- in the primary: rules for others, and what others have left ---- */
 
 /* Under the control lock. */
 static int

@@ -90,8 +90,7 @@ add_orphan(struct trip_server *server, uint32_t pid, uint64_t when)
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
-	/* Whom the pidfd is of, its start says. This process may have been one that was attached.
-	 */
+	/* The start says whether the pid is still that process's. It may be ours by now. */
 	if (pidfd < 0 || pid == (uint32_t)getpid() || trip_generation_started(pid) != when ||
 		stat(path, &status) != 0) {
 		if (pidfd >= 0)

@@ -113,8 +113,7 @@ free_process(struct trip_server *server, struct trip_process **process)
 		server->domain->name, trip_process_count(server));
 }
 
-/* Either whoever closes the domain finds it, or it finds the domain closed: set_open() of open.c.
- */
+/* Whoever closes the domain finds it, or it finds the domain closed: set_open() of open.c. */
 static int
 let_in(struct trip_process *process)
 {

@@ -248,8 +248,7 @@ const struct trip_flow_backend trip_link_flow = {
 	.more = more_of,
 };
 
-/* ---- counters objects -------------------------------------------------------------------------
- */
+/* ---- counters objects ---- */
 
 static int
 create_counters(struct trip_domain *domain, uint32_t slots, uint64_t *id)

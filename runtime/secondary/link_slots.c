@@ -16,8 +16,7 @@
 #include "domain/error.h"
 #include "secondary/link.h"
 
-/* Under the lock. The first is the caller's, where it has room for it; the others go to the list.
- */
+/* Under the lock. The first is the caller's, if it wants one; the others go to the list. */
 static void
 file_slots(struct trip_domain *domain, uint32_t home, const struct trip_protocol_slots_given *given,
 	int *mine)
