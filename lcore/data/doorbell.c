@@ -75,21 +75,27 @@ trip_doorbell_map(struct trip_doorbell *db, void *memory, const struct trip_door
 	}
 }
 
-/* Indices that exist: memory that others can write may hold bits beyond them. */
+/* Bits of a word that stand for one of `count` things: in memory that others can write there may be
+ * bits beyond them. */
 static uint64_t
-leaf_valid(const struct trip_doorbell_section *s, uint32_t leaf)
+valid(uint32_t count, uint32_t word)
 {
-	uint32_t left = s->count - leaf * 64;
+	uint32_t left = count - word * 64;
 
 	return left >= 64 ? UINT64_MAX : (UINT64_C(1) << left) - 1;
 }
 
 static uint64_t
-summary_valid(const struct trip_doorbell_section *s, uint32_t word)
+leaf_valid(const struct trip_doorbell_section *s, uint32_t leaf)
 {
-	uint32_t left = s->spans - word * 64;
+	return valid(s->count, leaf);
+}
 
-	return left >= 64 ? UINT64_MAX : (UINT64_C(1) << left) - 1;
+/* The spans of a summary word that have rung. */
+static uint64_t
+rung_spans(const struct trip_doorbell *db, const struct trip_doorbell_section *s, uint32_t word)
+{
+	return atomic_load(&db->summary[s->first + word]) & valid(s->spans, word);
 }
 
 static uint32_t
@@ -98,19 +104,22 @@ summary_words(const struct trip_doorbell_section *s)
 	return (s->spans + 63) / 64;
 }
 
+static bool
+none_rung(const struct trip_doorbell *db, const struct trip_doorbell_section *s)
+{
+	for (uint32_t word = 0; word < summary_words(s); word++)
+		if (rung_spans(db, s, word) != 0)
+			return false;
+	return true;
+}
+
 bool
 trip_doorbell_idle_masked(const struct trip_doorbell *db)
 {
-	uint64_t rung = 0;
-	uint32_t i, word;
-
-	for (i = 0; i < TRIP_DOORBELL_SECTIONS; i++) {
-		const struct trip_doorbell_section *s = &db->section[i];
-
-		for (word = 0; word < summary_words(s); word++)
-			rung |= atomic_load(&db->summary[s->first + word]) & summary_valid(s, word);
-	}
-	return rung == 0;
+	for (unsigned i = 0; i < TRIP_DOORBELL_SECTIONS; i++)
+		if (!none_rung(db, &db->section[i]))
+			return false;
+	return true;
 }
 
 static _Atomic uint64_t *
@@ -142,7 +151,7 @@ distance_to_rung(
 	uint32_t words = summary_words(s), word = from >> 6, span, i;
 
 	for (i = 0; i <= words; i++, word = word + 1 == words ? 0 : word + 1) {
-		uint64_t rung = atomic_load(&db->summary[s->first + word]) & summary_valid(s, word);
+		uint64_t rung = rung_spans(db, s, word);
 
 		if (i == 0)
 			rung &= UINT64_MAX << (from & 63);
@@ -221,15 +230,6 @@ take_span(struct trip_doorbell *db, struct trip_doorbell_section *s, struct swee
 	return s->cursor == stop;
 }
 
-static bool
-none_rung(const struct trip_doorbell *db, const struct trip_doorbell_section *s)
-{
-	for (uint32_t word = 0; word < summary_words(s); word++)
-		if ((atomic_load(&db->summary[s->first + word]) & summary_valid(s, word)) != 0)
-			return false;
-	return true;
-}
-
 unsigned
 trip_doorbell_take(struct trip_doorbell *db, unsigned section, uint32_t *indices, unsigned max)
 {
@@ -299,7 +299,7 @@ check_section(const struct trip_doorbell *db, const struct trip_doorbell_section
 	if (s->cursor >= s->count)
 		return "doorbell: the cursor is beyond the last index";
 	for (i = 0; i < summary_words(s); i++)
-		if ((atomic_load(&db->summary[s->first + i]) & ~summary_valid(s, i)) != 0)
+		if ((atomic_load(&db->summary[s->first + i]) & ~valid(s->spans, i)) != 0)
 			return "doorbell: a summary bit stands for no span";
 	for (i = 0; i < s->leaves; i++) {
 		uint64_t rung = atomic_load(&s->leaf[i]);

@@ -48,8 +48,7 @@ struct trip_lag {
 	uint64_t begins;
 };
 
-/* What was found of a counter between two moments; by how many packets it has grown since the last
- * one. */
+/* A reading of a counter, between two moments, and how many packets it found more than the last. */
 struct trip_lag_reading {
 	uint64_t began, ended;
 	uint64_t grew;

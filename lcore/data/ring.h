@@ -74,8 +74,7 @@ trip_ring_enqueue(struct trip_ring_end *end, const uint32_t *values, uint32_t n)
 
 	/* here - there is at most size, see below */
 	if (end->size - (end->here - end->there) < n) {
-		/* Acquire, pairs with the release of head: the entry has been read before we reuse
-		 * it. */
+		/* Acquire, pairs with the release of head: entries are read before reuse. */
 		uint32_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
 
 		if (end->here - head > end->size)

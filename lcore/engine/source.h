@@ -52,12 +52,10 @@ bool trip_source_budget(struct trip_home *home, uint32_t cntr, uint64_t bound);
 /* The home: refreshes at most `budget` fed counters; returns how many are to be sampled. */
 unsigned int trip_source_refresh(struct trip_home *home, unsigned int budget);
 
-/* Whoever ends a flow in software: its last counts, which nobody adds to any more, are in its
- * counters. */
+/* Whoever ends a flow in software: adds its last counts, which are final, to its counters. */
 void trip_source_finish(const struct trip_engine *engine, uint32_t flow);
 
-/* The home: links and unlinks the sources of a flow that feed its counters. Unlinking folds what is
- * left first. */
+/* The home: links and unlinks what feeds a flow's counters. Unlinking folds what is left first. */
 void trip_source_link(struct trip_home *home, uint32_t flow);
 void trip_source_unlink(struct trip_home *home, uint32_t flow);
 

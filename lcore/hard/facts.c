@@ -57,8 +57,10 @@ find_arg(const char *devargs, const char *key, unsigned long *value)
 	return false;
 }
 
-enum trip_facts_kind
-trip_facts_kind(const char *driver, const char *devargs, uint64_t *refresh_lag_ns)
+/* The kind of engine that a driver of this name has, given its device arguments, which may be NULL;
+ * for mlx5 HWS also its refresh lag. */
+static enum trip_facts_kind
+kind_of(const char *driver, const char *devargs, uint64_t *refresh_lag_ns)
 {
 	unsigned long dv_flow_en = 1, cycle;
 	enum trip_facts_kind kind;
@@ -117,7 +119,7 @@ trip_facts_read(uint16_t port_id, struct trip_facts *facts)
 	if (!rte_eth_dev_is_valid_port(port_id) || rte_eth_dev_info_get(port_id, &info) != 0)
 		return -ENODEV;
 	devargs = info.device != NULL ? rte_dev_devargs(info.device) : NULL;
-	kind = trip_facts_kind(info.driver_name, devargs != NULL ? devargs->args : NULL, &lag_ns);
+	kind = kind_of(info.driver_name, devargs != NULL ? devargs->args : NULL, &lag_ns);
 	if (kind == TRIP_FACTS_OTHER && !has_rte_flow(port_id))
 		trip_facts_set_kind(facts, TRIP_FACTS_NONE);
 	else

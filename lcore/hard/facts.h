@@ -25,11 +25,6 @@ struct trip_facts {
 	struct trip_port_facts port;
 };
 
-/* The kind of engine that a driver of this name has, given its device arguments, which may be NULL;
- * for mlx5 HWS also its refresh lag. */
-enum trip_facts_kind trip_facts_kind(
-	const char *driver, const char *devargs, uint64_t *refresh_lag_ns);
-
 /* -ENODEV: no such port. */
 int trip_facts_read(uint16_t port_id, struct trip_facts *facts);
 

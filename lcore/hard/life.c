@@ -38,8 +38,7 @@ static const struct {
 	{RTE_ETH_EVENT_RECOVERY_FAILED, TRIP_HARD_REMOVED},
 };
 
-/* In the thread of the device's interrupts, which must not be kept: all counters of a driver may
- * depend on it. */
+/* In the device's interrupt thread, which must not be kept: a driver's counters may need it. */
 static int
 take_note(uint16_t port_id, enum rte_eth_event_type event, void *arg, void *ret_param)
 {
@@ -88,8 +87,9 @@ trip_life_running(struct trip_hard *hard)
 	hard->running = fast_path(hard);
 }
 
-void
-trip_life_lose(struct trip_hard *hard, struct trip_hard_flow *flow)
+/* The rule of a flow is gone for good: its counters are told by their error value. */
+static void
+lose(struct trip_hard *hard, struct trip_hard_flow *flow)
 {
 	flow->ended = true;
 	/* A shared counter may have more to show, until it is final. */
@@ -193,7 +193,7 @@ take_all_out(struct trip_hard *hard, enum handles handles, bool for_good)
 			flow->rule.shared = NULL;
 		if (flow->ended || (flow->recreate && !for_good))
 			continue;
-		trip_life_lose(hard, flow);
+		lose(hard, flow);
 		lost++;
 	}
 	return lost;
@@ -235,7 +235,7 @@ put_back(struct trip_hard *hard, struct trip_hard_flow *flows[], uint32_t n)
 
 		if (hard->facts.port.indirect && rule->shared == NULL &&
 			trip_rule_share(hard->port_id, rule, &error) != 0) {
-			trip_life_lose(hard, flows[i]);
+			lose(hard, flows[i]);
 			lost++;
 			continue;
 		}
@@ -248,7 +248,7 @@ put_back(struct trip_hard *hard, struct trip_hard_flow *flows[], uint32_t n)
 		if (changes[i].result == 0)
 			note_back(hard, asked[i]);
 		else
-			trip_life_lose(hard, asked[i]);
+			lose(hard, asked[i]);
 		lost += changes[i].result != 0;
 	}
 	return lost;

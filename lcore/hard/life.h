@@ -15,7 +15,4 @@ void trip_life_look(struct trip_hard *hard);
 /* The port runs: what its fast path looks like now. */
 void trip_life_running(struct trip_hard *hard);
 
-/* The rule of a flow is gone for good: its counters are told by their error value. */
-void trip_life_lose(struct trip_hard *hard, struct trip_hard_flow *flow);
-
 #endif

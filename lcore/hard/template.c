@@ -172,8 +172,7 @@ plan_rule(struct plan *plan, uint16_t port_id, const struct trip_rule *rule, boo
 	if (result != 0)
 		return result;
 	if (jump) {
-		/* It is there for the rule in either fate; whose rule comes first is decided where
-		 * it leads to. */
+		/* It serves the rule in either fate; where it leads, rules are in order. */
 		draft->attr.priority =
 			RTE_MIN(rule->order.priority, (uint32_t)TRIP_TEMPLATE_LAST_PRIORITY);
 		plan->jump = (struct rte_flow_action_jump){.group = TRIP_TEMPLATE_GROUP};

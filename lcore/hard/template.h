@@ -63,8 +63,7 @@ struct trip_template {
 	struct trip_template_table tables[TRIP_TEMPLATE_TABLES];
 };
 
-/* Whether a port has the template API at all, and whether its flow engine is configured. Changes
- * nothing. */
+/* Whether a port has the template API, and whether its flow engine is configured already. */
 bool trip_template_offered(uint16_t port_id);
 bool trip_template_configured(uint16_t port_id, struct rte_flow_error *error);
 

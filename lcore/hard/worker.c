@@ -67,8 +67,7 @@ struct errands {
 	uint32_t taken[TRIP_HOMES_MAX];
 };
 
-/* Takes the errand of this ticket; false: it is a call's, not sent yet, or of a flow that has one
- * in the batch. */
+/* Takes the errand of this ticket; false: a call's, not sent yet, or its flow is in the batch. */
 static bool
 take_errand(struct trip_hard *hard, struct errands *batch, uint64_t ticket)
 {
@@ -93,8 +92,7 @@ take_errand(struct trip_hard *hard, struct errands *batch, uint64_t ticket)
 	return true;
 }
 
-/* The completion counter grows here, so over all homes in the order of firing; the home only tells
- * of it. */
+/* Completions are counted here, over all homes in the order of firing; the home tells of them. */
 static void
 settle_errand(struct trip_hard *hard, uint32_t index, struct trip_errand *errand, int result)
 {
@@ -106,8 +104,7 @@ settle_errand(struct trip_hard *hard, uint32_t index, struct trip_errand *errand
 	trip_doorbell_ring(&home->doorbell, TRIP_BELL_HARD, hard->port_id);
 }
 
-/* Runs errands from this ticket on, and returns how many. What a driver does one by one is told one
- * by one. */
+/* Runs errands from this ticket on and returns how many: one where the driver has no batches. */
 static uint32_t
 run_errands(struct trip_hard *hard, uint64_t ticket)
 {

@@ -39,8 +39,8 @@ enter_segment(struct trip_packet_window *window, const struct rte_mbuf *segment,
 	window->end = begin + (length < left ? length : left);
 }
 
-void
-trip_packet_window_open(struct trip_packet_window *window, const struct rte_mbuf *mbuf)
+static void
+open_window(struct trip_packet_window *window, const struct rte_mbuf *mbuf)
 {
 	window->first = mbuf;
 	/* At least one, whatever nb_segs says. */
@@ -69,7 +69,7 @@ trip_packet_window_take(struct trip_packet_window *window, uint32_t at, uint8_t 
 
 	memset(to, 0, count);
 	if (at < window->begin)
-		trip_packet_window_open(window, window->first);
+		open_window(window, window->first);
 	while (done < count) {
 		uint32_t some;
 
@@ -249,7 +249,7 @@ trip_packet_parse_any(
 	struct trip_packet_stack stack = {.window = &window, .fields = fields->bytes};
 	uint32_t beside;
 
-	trip_packet_window_open(&window, mbuf);
+	open_window(&window, mbuf);
 	beside = trip_packet_ethernet(&stack, mbuf, wants);
 	stack.bits |= TRIP_HAS_MORE;
 	if ((wants & TRIP_WANT_TUNNEL) != 0 && trip_packet_inner(&stack, fields))

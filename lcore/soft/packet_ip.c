@@ -107,8 +107,7 @@ read_ipv4(struct trip_packet_stack *stack)
 	if (length < 10)
 		return;
 	stack->at += header_length;
-	/* Later fragments have no L4 header, and one that claims to be shorter than it can be leads
-	 * to none. */
+	/* Later fragments have no L4 header, and an IP header that is too short leads to none. */
 	trip_packet_l4(stack, header[9],
 		header_length >= 20 && (trip_packet_be16(header + 6) & 0x1fff) == 0, false);
 }

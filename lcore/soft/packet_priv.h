@@ -40,7 +40,6 @@ trip_packet_be16(const uint8_t *from)
 	return (uint16_t)(from[0] << 8 | from[1]);
 }
 
-void trip_packet_window_open(struct trip_packet_window *window, const struct rte_mbuf *mbuf);
 uint32_t trip_packet_window_take(
 	struct trip_packet_window *window, uint32_t at, uint8_t *to, uint32_t count);
 

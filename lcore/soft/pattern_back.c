@@ -131,8 +131,7 @@ read_vlan(struct reader *reader, uint32_t tag, bool more)
 	back->n++;
 }
 
-/* As finish_stack() in pattern.c puts it: 3 is any number above 2, and its upper bit alone is any
- * above 1. */
+/* The reverse of finish_stack() in pattern.c: 3 is any number above 2, 2 is any above 1. */
 static void
 read_tags(struct reader *reader)
 {

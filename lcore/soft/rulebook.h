@@ -67,8 +67,7 @@ struct trip_rulebook {
 /* Bytes of a side; the sides of a port lie one behind the other. */
 size_t trip_rulebook_size(uint32_t max_rules);
 
-/* A new file of that size, mapped: its descriptor, which nobody can write by any more, or a
- * negative errno. */
+/* A new file of that size, mapped: its descriptor, sealed against writes, or a negative errno. */
 int trip_rulebook_create(size_t size, void **memory);
 
 void trip_rulebook_view(struct trip_rulebook *rules, void *memory, uint32_t max_rules);

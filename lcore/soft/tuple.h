@@ -201,8 +201,7 @@ trip_tuple_probe_each(const uint8_t *bucket, unsigned int words, const struct tr
 	uint32_t found = 0;
 
 	for (slot = 0; slot < trip_tuple_slots(words); slot++) {
-		/* Acquire: the key was there before its lead. Partner: the release in
-		 * store_lead(), tuple.c. */
+		/* Acquire: the key was there before its lead. Partner: store_lead() of tuple.c. */
 		uint32_t lead = atomic_load_explicit(
 			trip_tuple_lead_at(bucket, slot), memory_order_acquire);
 		uint64_t differ =

@@ -22,8 +22,7 @@ struct trip_cntr_backend {
 	int (*retire)(struct trip_cntr *cntr);
 	/* It goes, and nothing waits by it any more. */
 	void (*let_go)(struct trip_cntr *cntr);
-	/* What `open` has opened goes, for no handle comes of it; whoever has found it meanwhile
-	 * keeps it. */
+	/* Undoes `open`. Whoever has found the counter meanwhile keeps it. */
 	void (*abandon)(struct trip_cntr *cntr);
 };
 

@@ -174,8 +174,7 @@ trip_registry_enter(struct trip_domain *domain, const char *name, enum trip_cntr
 	uint64_t until = rte_rdtsc() + rte_get_tsc_hz() / 1000 * TRIP_REGISTRY_GRACE_MS;
 	int error;
 
-	/* A home that is to progress by hand may never come, and this one is not to wait for
-	 * itself. */
+	/* Not for ever: a home by hand may never go on. On a home, not at all. */
 	while ((error = trip_registry_try_enter(domain, name, events, owner, out)) == -EAGAIN &&
 		!trip_domain_on_home(domain) && rte_rdtsc() < until)
 		trip_progress_wait(domain);

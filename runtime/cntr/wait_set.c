@@ -169,8 +169,7 @@ link_member(struct trip_wait_set *set, struct trip_cntr *cntr)
 {
 	cntr->next_member = set->members;
 	set->members = cntr;
-	/* For whoever blocks already: it armed the members that there were then. Its slot is
-	 * quiescent. */
+	/* Whoever blocks already has armed the other members. Its slot is quiescent. */
 	if (set->sleepers > 0 || set->watched)
 		(void)arm(set, cntr);
 }

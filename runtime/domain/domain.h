@@ -133,8 +133,7 @@ struct trip_domain *trip_domain_alloc(const char *name, const struct trip_domain
 	const struct trip_backend *backend, void *context);
 void trip_domain_free(struct trip_domain *domain);
 
-/* This process's ends of its channels to a home, all slots free, from number `first` on: 0 or
- * -ENOMEM. */
+/* This process's ends of its channels to a home, from number `first` on: 0 or -ENOMEM. */
 int trip_domain_open_submitters(struct trip_domain *domain, struct trip_home *home, uint32_t first);
 
 /* Takes away what this process has of each home. */

@@ -17,8 +17,7 @@ void trip_thread_tell(int fd);
 /* CLOCK_MONOTONIC. */
 uint64_t trip_thread_now_ns(void);
 
-/* What a domain, whose channels are known, needs for threads with channels of their own: 0 or the
- * error. */
+/* Prepares a domain, whose channels are known, for threads that attach: 0 or the error. */
 int trip_thread_init(struct trip_domain *domain);
 void trip_thread_fini(struct trip_domain *domain);
 

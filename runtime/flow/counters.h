@@ -29,8 +29,7 @@ int trip_counters_check(const struct trip_counters *counters, const struct trip_
 /* Gives a flow that has counted nothing yet the object's static points. Under the control lock. */
 int trip_counters_bind(struct trip_counters *counters, struct trip_flow *flow);
 
-/* Returns when no reader asks the flow, and none will any more: its source may go. Under the
- * control lock. */
+/* Waits until no reader asks the flow, nor will again: it may go. Under the control lock. */
 void trip_counters_leave(struct trip_flow *flow);
 
 /* Folds what a flow, which counts no more, has counted into all objects that are bound to it, and

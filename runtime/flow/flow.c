@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of a counted flow. flow_soft.c and flow_hard.c have what it is in either
- * engine. */
+/* The life of a counted flow; what it is in each engine: flow_soft.c and flow_hard.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

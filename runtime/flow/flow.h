@@ -82,8 +82,7 @@ struct trip_flow_more {
 	uint32_t next_held;
 };
 
-/* A handle in the primary, with an index, of nothing yet; NULL: all are taken. And back. Under the
- * control lock. */
+/* Takes a handle in the primary, with an index, or gives it back. Under the control lock. */
 struct trip_flow *trip_flow_take(struct trip_port *port);
 void trip_flow_give(struct trip_flow *flow);
 

@@ -15,8 +15,7 @@ struct trip_port_queue {
 	bool claimed;
 	/* In an attached process: whether it has been cut off from its primary. NULL: not asked. */
 	const _Atomic bool *ended;
-	/* In the primary: start stamp + 1 of another process's burst that we gave up waiting for;
-	 * 0: none. */
+	/* Start stamp + 1 of another process's burst that we gave up waiting for; 0: none. */
 	uint64_t stuck;
 	struct trip_soft_queue soft;
 	const struct rte_eth_rxtx_callback *callback;
@@ -54,8 +53,7 @@ struct trip_port {
 	void *notify_arg;
 	/* Once a flow in hardware has been asked for. Under the control lock. */
 	struct trip_hard *hard;
-	/* In which other processes find its rules; NULL: there is none. And its descriptor, in the
-	 * primary. */
+	/* Where other processes find its rules, or NULL; in the primary, its descriptor. */
 	void *rules_memory;
 	int rules_fd;
 	struct trip_port_side sides[TRIP_PORT_SIDES]; /* by enum trip_flow_direction */

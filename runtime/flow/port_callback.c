@@ -14,8 +14,7 @@
 #include "domain/error.h"
 #include "flow/port.h"
 
-/* From finding a callback to entering it: some instructions, and the time of a lcore that is
- * preempted there. */
+/* From finding a callback to entering it: some instructions, and a preemption between them. */
 #define CALLBACK_GRACE_NS 100000000
 
 /*

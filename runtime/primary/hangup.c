@@ -32,8 +32,7 @@ trip_hangup_peek(int socket, void *message, size_t size, bool *has_descriptors)
 	return got;
 }
 
-/* What is left to be read goes, as far as it has no descriptors; true: that was all. Nothing comes
- * behind it. */
+/* Reads what is left, up to a message with descriptors; true: there was none, and none comes. */
 static bool
 drain(int socket)
 {
@@ -81,8 +80,7 @@ trip_hangup(int socket)
 		return;
 	}
 	atomic_fetch_add_explicit(&lingering, 1, memory_order_relaxed);
-	/* Nobody waits for the thread, not even who closes the domain; a process can end without
-	 * it. */
+	/* Nobody waits for the thread; a process, and a domain, can end without it. */
 	if (trip_thread_start(&thread, "trip-hangup", linger, (void *)(intptr_t)socket) == 0)
 		pthread_detach(thread);
 	else

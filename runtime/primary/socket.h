@@ -8,8 +8,7 @@ struct trip_server;
 /* Where the socket is to be, which nothing is done to yet. */
 int trip_socket_choose_path(struct trip_server *server);
 
-/* Makes it, in place of one that a dead primary has left. The lock of the path is held:
- * trip_generation_take(). */
+/* Makes it, replacing a dead primary's. The path's lock is held: trip_generation_take(). */
 int trip_socket_listen(struct trip_server *server);
 
 /* The thread's errno, with a sentence: what cannot be done with the socket. */

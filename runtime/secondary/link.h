@@ -76,8 +76,7 @@ int trip_link_call(struct trip_domain *domain, enum trip_protocol_type type, con
 int trip_link_call_slow(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
 	size_t size, union trip_protocol_answer *answer, int *fd);
 
-/* One that is about no domain, of a domain that this process is attached to; -ENOTSUP: there is
- * none. */
+/* A request about no domain, by way of any that is attached; -ENOTSUP: there is none. */
 int trip_link_call_once(enum trip_protocol_type type, const void *body, size_t size,
 	union trip_protocol_answer *answer);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The calls of deferred work: what an item may be, and queue, cancel, flush, read. submitter.c has
- * the channels. */
+/* The calls of deferred work: check, queue, cancel, flush, read. submitter.c has the channels. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

@@ -32,8 +32,7 @@ trip_work_refs_fini(struct trip_domain *domain)
 	free(domain->work_refs.handles);
 }
 
-/* NULL: there is none. The descriptor lies in shared memory: another process may have written there
- * since. */
+/* NULL: none. The descriptor is in shared memory: another process may have written there. */
 static _Atomic uint32_t *
 refs_of(const struct trip_domain *domain, enum trip_op_target kind, uint32_t index)
 {
