@@ -67,25 +67,37 @@ trip_channel_size(const struct trip_channel_shape *shape)
 	return layout.size;
 }
 
+/* All slots are free, and their generations go on. */
+static void
+free_all(uint8_t *memory, const struct trip_channel_map *map, const struct layout *layout)
+{
+	struct trip_ring_end returned;
+
+	trip_ring_init((void *)memory);
+	trip_ring_init((void *)(memory + layout->returned));
+	trip_doorbell_init(memory + layout->canceled, &layout->doorbell);
+	trip_ring_map_producer(&returned, (void *)(memory + layout->returned), layout->ring);
+	for (uint32_t slot = 0; slot < map->slots; slot++) {
+		uint64_t generation = generation_of(map, slot);
+
+		if (generation > TRIP_CHANNEL_GENERATION_MAX)
+			generation = TRIP_CHANNEL_GENERATION_MAX;
+		atomic_store_explicit(&map->state[slot],
+			trip_channel_word(generation, TRIP_CHANNEL_FREE), memory_order_relaxed);
+		trip_ring_enqueue(&returned, &slot, 1);
+	}
+}
+
 void
 trip_channel_init(void *memory, const struct trip_channel_shape *shape)
 {
-	struct trip_ring_end returned;
+	struct trip_channel_map map = {.slots = shape->slots};
 	struct layout layout;
-	_Atomic uint64_t *state;
-	uint8_t *base = memory;
-	uint32_t slot;
 
 	lay_out(&layout, shape);
-	trip_ring_init(memory);
-	trip_ring_init((void *)(base + layout.returned));
-	trip_doorbell_init(base + layout.canceled, &layout.doorbell);
-	trip_ring_map_producer(&returned, (void *)(base + layout.returned), layout.ring);
-	state = (void *)(base + layout.state);
-	for (slot = 0; slot < shape->slots; slot++) {
-		atomic_init(&state[slot], trip_channel_word(0, TRIP_CHANNEL_FREE));
-		trip_ring_enqueue(&returned, &slot, 1);
-	}
+	map.state = (void *)((uint8_t *)memory + layout.state);
+	memset((void *)map.state, 0, shape->slots * sizeof(*map.state));
+	free_all(memory, &map, &layout);
 }
 
 void
@@ -93,25 +105,10 @@ trip_channel_renew(struct trip_channel_client *client, struct trip_channel_home 
 	const struct trip_channel_shape *shape)
 {
 	void *memory = home->submit.ring, *marks = home->marks;
-	struct trip_ring_end returned;
 	struct layout layout;
-	uint32_t slot;
 
 	lay_out(&layout, shape);
-	trip_ring_init(memory);
-	trip_ring_init((void *)((uint8_t *)memory + layout.returned));
-	trip_doorbell_init((uint8_t *)memory + layout.canceled, &layout.doorbell);
-	trip_ring_map_producer(
-		&returned, (void *)((uint8_t *)memory + layout.returned), layout.ring);
-	for (slot = 0; slot < shape->slots; slot++) {
-		uint64_t generation = generation_of(&home->map, slot);
-
-		if (generation > TRIP_CHANNEL_GENERATION_MAX)
-			generation = TRIP_CHANNEL_GENERATION_MAX;
-		atomic_store_explicit(&home->map.state[slot],
-			trip_channel_word(generation, TRIP_CHANNEL_FREE), memory_order_relaxed);
-		trip_ring_enqueue(&returned, &slot, 1);
-	}
+	free_all(memory, &home->map, &layout);
 	trip_channel_map_home(home, memory, shape, marks);
 	trip_channel_map_client(client, memory, shape);
 }

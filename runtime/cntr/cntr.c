@@ -112,21 +112,19 @@ retire_local(struct trip_cntr *cntr)
 static void
 let_go_local(struct trip_cntr *cntr)
 {
-	struct trip_domain *domain = cntr->fid.domain;
-
-	if (!cntr->found || trip_registry_drop(domain, entry_of(cntr)))
-		trip_registry_free(domain, entry_of(cntr));
+	if (cntr->found)
+		trip_registry_drop(cntr->fid.domain, entry_of(cntr));
+	else
+		trip_registry_free(cntr->fid.domain, entry_of(cntr));
 }
 
 static void
 abandon_local(struct trip_cntr *cntr)
 {
-	struct trip_domain *domain = cntr->fid.domain;
-
 	if (cntr->found)
-		let_go_local(cntr);
-	else if (trip_registry_orphan(domain, entry_of(cntr)))
-		trip_registry_free(domain, entry_of(cntr));
+		trip_registry_drop(cntr->fid.domain, entry_of(cntr));
+	else
+		trip_registry_orphan(cntr->fid.domain, entry_of(cntr));
 }
 
 const struct trip_cntr_backend trip_cntr_local = {

@@ -235,17 +235,27 @@ retire(struct trip_domain *domain, struct trip_entry *entry)
 	trip_fire_complete(&domain->engine, entry->global, -ECANCELED);
 }
 
-bool
+/* Under the lock. */
+static void
+give_back(struct trip_domain *domain, struct trip_entry *entry)
+{
+	uint32_t local;
+	struct trip_indices *indices = place_of(domain, entry, &local);
+
+	entry->id = 0;
+	trip_indices_retire(domain, indices, local);
+	domain->n_cntrs--;
+}
+
+void
 trip_registry_drop(struct trip_domain *domain, struct trip_entry *entry)
 {
-	bool last;
-
 	pthread_mutex_lock(&domain->lock);
-	last = --entry->users == 0 && entry->owner == TRIP_REGISTRY_GONE;
-	if (last)
+	if (--entry->users == 0 && entry->owner == TRIP_REGISTRY_GONE) {
 		retire(domain, entry);
+		give_back(domain, entry);
+	}
 	pthread_mutex_unlock(&domain->lock);
-	return last;
 }
 
 int
@@ -265,33 +275,25 @@ trip_registry_retire(struct trip_domain *domain, struct trip_entry *entry)
 				 entry->global, entry->name, users);
 }
 
-bool
+void
 trip_registry_orphan(struct trip_domain *domain, struct trip_entry *entry)
 {
-	bool unused;
-
 	pthread_mutex_lock(&domain->lock);
 	entry->owner = TRIP_REGISTRY_GONE;
-	unused = entry->users == 0;
-	if (unused)
+	if (entry->users == 0) {
 		retire(domain, entry);
-	else
+		give_back(domain, entry);
+	} else {
 		trip_fire_complete(&domain->engine, entry->global, -ECANCELED);
+	}
 	pthread_mutex_unlock(&domain->lock);
-	return unused;
 }
 
 void
 trip_registry_free(struct trip_domain *domain, struct trip_entry *entry)
 {
-	struct trip_indices *indices;
-	uint32_t local;
-
 	pthread_mutex_lock(&domain->lock);
-	indices = place_of(domain, entry, &local);
-	entry->id = 0;
-	trip_indices_retire(domain, indices, local);
-	domain->n_cntrs--;
+	give_back(domain, entry);
 	pthread_mutex_unlock(&domain->lock);
 }
 

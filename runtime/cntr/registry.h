@@ -56,15 +56,14 @@ int trip_registry_find(struct trip_domain *domain, const char *name, struct trip
 /* Likewise by its id. */
 int trip_registry_hold(struct trip_domain *domain, uint64_t id, struct trip_entry **out);
 
-/* Such a handle lets go of it. True: it was the last one, of a counter whose owner has died; it is
- * retired now, and the caller's to free. */
-bool trip_registry_drop(struct trip_domain *domain, struct trip_entry *entry);
+/* Such a handle lets go of it. The last one, of a counter whose owner has died, ends it. */
+void trip_registry_drop(struct trip_domain *domain, struct trip_entry *entry);
 
 /* Its owner closes it: 0, nobody can find it any more, or -EBUSY: others have it open. */
 int trip_registry_retire(struct trip_domain *domain, struct trip_entry *entry);
 
-/* Its owner has died. True: nobody else has it open; it is retired, and the caller's to free. */
-bool trip_registry_orphan(struct trip_domain *domain, struct trip_entry *entry);
+/* Its owner has died, which ends it unless others have it open. */
+void trip_registry_orphan(struct trip_domain *domain, struct trip_entry *entry);
 
 /* Gives the index of a retired counter back, to be used again behind a grace period. */
 void trip_registry_free(struct trip_domain *domain, struct trip_entry *entry);

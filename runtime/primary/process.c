@@ -189,8 +189,7 @@ orphan_cntrs(struct trip_process *process)
 		if (entry->id == 0 || entry->owner != process->number + 1)
 			continue;
 		process->n_cntrs--;
-		if (trip_registry_orphan(domain, entry))
-			trip_registry_free(domain, entry);
+		trip_registry_orphan(domain, entry);
 	}
 }
 
@@ -217,12 +216,8 @@ finish(struct trip_process *process)
 	struct trip_domain *domain = process->server->domain;
 
 	tell_garbage(process);
-	while (process->n_found > 0) {
-		struct trip_entry *entry = &domain->entries[process->found[--process->n_found]];
-
-		if (trip_registry_drop(domain, entry))
-			trip_registry_free(domain, entry);
-	}
+	while (process->n_found > 0)
+		trip_registry_drop(domain, &domain->entries[process->found[--process->n_found]]);
 	orphan_cntrs(process);
 	each_slot(process, give_slot);
 	memset(process->n_waiters, 0, sizeof(process->n_waiters));

@@ -91,7 +91,6 @@ trip_process_found(struct trip_connection *connection, const union trip_protocol
 static int
 drop_found(struct trip_process *process, struct trip_entry *entry)
 {
-	struct trip_domain *domain = process->server->domain;
 	uint32_t i = 0;
 
 	while (i < process->n_found && process->found[i] != entry->global)
@@ -101,8 +100,7 @@ drop_found(struct trip_process *process, struct trip_entry *entry)
 			entry->global, (int)process->credentials.pid);
 	process->found[i] = process->found[--process->n_found];
 	/* The process has no item on it any more, and nobody else has a handle. */
-	if (trip_registry_drop(domain, entry))
-		trip_registry_free(domain, entry);
+	trip_registry_drop(process->server->domain, entry);
 	return 0;
 }
 
@@ -113,7 +111,6 @@ trip_process_close(struct trip_connection *connection, const union trip_protocol
 	struct trip_process *process = connection->process;
 	struct trip_domain *domain = process->server->domain;
 	struct trip_entry *entry;
-	bool last = true;
 	int error;
 
 	pthread_mutex_lock(&domain->lock);
@@ -127,12 +124,14 @@ trip_process_close(struct trip_connection *connection, const union trip_protocol
 	if (entry->owner != process->number + 1)
 		return trip_error_set(EINVAL, "cntr %" PRIu32 ": process %d does not own it",
 			entry->global, (int)process->credentials.pid);
-	if (request->close.abandoned != 0)
-		last = trip_registry_orphan(domain, entry);
-	else if ((error = trip_registry_retire(domain, entry)) != 0)
-		return error;
-	if (last)
+	if (request->close.abandoned != 0) {
+		trip_registry_orphan(domain, entry);
+	} else {
+		error = trip_registry_retire(domain, entry);
+		if (error != 0)
+			return error;
 		trip_registry_free(domain, entry);
+	}
 	process->n_cntrs--;
 	return 0;
 }

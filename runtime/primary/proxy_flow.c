@@ -39,12 +39,8 @@ hold_cntr(struct trip_domain *domain, uint64_t id, struct trip_cntr *cntr)
 static void
 drop_cntrs(struct trip_domain *domain, struct trip_held_object *held)
 {
-	while (held->n_cntrs > 0) {
-		struct trip_entry *entry = &domain->entries[held->cntrs[--held->n_cntrs].global];
-
-		if (trip_registry_drop(domain, entry))
-			trip_registry_free(domain, entry);
-	}
+	while (held->n_cntrs > 0)
+		trip_registry_drop(domain, &domain->entries[held->cntrs[--held->n_cntrs].global]);
 }
 
 static int
