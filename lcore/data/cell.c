@@ -56,9 +56,7 @@ trip_cell_fill(struct trip_cell *cell, uint64_t value, uint64_t limit)
 	uint64_t now;
 
 	add_up_to(&cell->success, value, limit);
-	/* A later value than ours is as good: whoever made it larger rings too, if it is not seen
-	 * here.
-	 */
+	/* A later value is as good: whoever made it larger rings, too, if it is not seen here. */
 	now = trip_cell_success(cell);
 	return now >= atomic_load(&cell->trip_at) && somebody_cares(cell);
 }

@@ -9,9 +9,9 @@
  * and r4, with none seen between. So refreshes that come regularly are no further apart than from
  * the beginning of r1 to the end of r4. With steady traffic and readings every g the bound comes
  * down to the period + g; a counter that is always up to date changes at each reading, and the
- * bound is 2 g however small g is. So who reads every eighth of the bound comes down to the truth
- * from above: by a factor of four a step where nothing is cached, and to a standstill at nine
- * eighths of the period where it is.
+ * bound is 2 g however small g is. To read every eighth of the bound approaches the truth from
+ * above: by a factor of four at each step where nothing is cached; else it ends at nine eighths of
+ * the period.
  *
  * What has been measured need not stay so, as a cache of more counters may be refreshed less often.
  * So it is measured anew from time to time, down from what is assumed. A shorter pair lowers the

@@ -307,9 +307,7 @@ take_first(struct trip_pending_pool *pool, uint32_t *head, uint64_t limit, uint3
 void
 trip_pending_sample(struct trip_pending_pool *pool, struct trip_pending *set, uint64_t sum)
 {
-	/* What is late has no place in the order of thresholds: it stays behind what is due by
-	 * this. */
-	/* Of canceled ones some may have stayed behind. */
+	/* Late items have no place in this order; some canceled ones may have stayed behind. */
 	assert(pool->marked > 0 || first_threshold(pool, set) > set->sample);
 	assert(sum != TRIP_PENDING_NONE);
 	set->sample = sum;

@@ -4,9 +4,9 @@
  * waiter.h has the protocol. Its lock covers the list of members and the arming of their slots, and
  * is never held while anybody sleeps, or waits for a home.
  *
- * All who wait on a set share the members' requests. So whoever arms does it for all of them, also
- * where it finds a member due and goes away itself; and what is armed stays so until the last has
- * gone: the threads asleep in trip_wait(), and the one that trip_trywait() has told to block.
+ * All waiters of a set share the members' requests. Whoever arms, arms for all of them, even if it
+ * finds a member due and leaves. Requests stay armed until the last waiter has gone: the threads
+ * asleep in trip_wait(), and the one that trip_trywait() has told to block.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -14,9 +14,9 @@ int trip_idle_check(const struct trip_domain_attr *attr);
 void trip_idle_wait(struct trip_home *home);
 
 /*
- * After one that did something, or has something under way: a home that shares its CPU gives others
- * a turn between its iterations, which are bounded. One that kept the CPU until the scheduler takes
- * it would have each who waits for it wait for as long, some milliseconds.
+ * After one that did something, or has something under way: a home that shares its CPU yields it
+ * after each iteration. Otherwise others would wait until the scheduler takes the CPU away from it,
+ * some milliseconds.
  */
 void trip_idle_share(const struct trip_home *home);
 

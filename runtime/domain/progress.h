@@ -28,10 +28,9 @@ void trip_progress_lock(struct trip_domain *domain);
 void trip_progress_wait(struct trip_domain *domain);
 
 /*
- * Lets a burst of another thread end that has been waited for since `began`, in tsc ticks. One that
- * runs takes microseconds, one that does not waits for this CPU, and its thread never yields:
- * beside it to yield is to wait for a whole slice of its, and to sleep is to be woken in the middle
- * of one.
+ * Waits a moment for the burst of another thread; `began`, in tsc ticks, is when we began to wait
+ * for it. A burst that runs takes microseconds. One that does not run needs this CPU, and its
+ * thread never yields: then we sleep, as after a yield we would wait for its whole time slice.
  */
 void trip_progress_wait_burst(uint64_t began);
 

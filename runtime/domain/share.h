@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a domain shows to processes that look for it: a memzone by which they know the domain, and
- * where to ask to be let in. Until they are, the domain may end at any moment, and this memory be
- * anything; so a process reads it once, and what it then reckons with is in the answer, from which
- * it finds where everything is, as the primary did. It holds no pointer.
+ * What a domain shows to processes that look for it, in a memzone: its identity, and the socket at
+ * which to ask to be let in. Until a process is let in, the domain may end at any moment, and this
+ * memory may become anything: so it is read once. All else comes with the answer. No pointers.
  */
 #ifndef TRIP_RUNTIME_SHARE_H
 #define TRIP_RUNTIME_SHARE_H

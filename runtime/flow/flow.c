@@ -328,8 +328,8 @@ destroy_local(struct trip_flow *flow)
 	struct trip_port *port = flow->port;
 	struct trip_domain *domain = port->domain;
 
-	/* An operation on it that has just started reaches its port's worker first. In software it
-	 * finishes on an index that is nobody's until then. */
+	/* Operations that have just started: in hardware they reach the port's worker before we do;
+	 * in software they finish on an index that is not used again before. */
 	for (uint32_t i = 0; flow->hard && i < domain->engine.n_homes; i++)
 		trip_progress_quiesce(domain, domain->engine.homes[i]);
 	trip_progress_lock(domain);

@@ -170,8 +170,8 @@ create(struct trip_flow *flow, const struct trip_flow_order *order)
 {
 	struct trip_hard *hard = flow->port->hard;
 	struct trip_hard_flow *made;
-	/* The driver is asked by its worker; before there is one, since not every port gets one.
-	 * What kind of engine it is the worker has settled by its first rule. */
+	/* A worker asks the driver itself, and knows the kind of engine. Not every port gets one:
+	 * so before there is one, we ask. */
 	int result =
 		hard != NULL ? refuse(order, &hard->facts) : validate(flow->port->port_id, order);
 

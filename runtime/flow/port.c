@@ -175,7 +175,7 @@ open_port(struct trip_domain *domain, struct trip_port *port)
 	return 0;
 }
 
-/* The lock may be held by who waits for this very home. */
+/* Whoever holds the lock may be waiting for this very home. */
 static int
 refuse_on_home(const struct trip_domain *domain, uint16_t port_id)
 {

@@ -19,7 +19,7 @@ notify(void *arg, enum trip_port_event event)
 		port->notify(port, event, port->notify_arg);
 }
 
-/* Whoever looks at it under the lock, as grace periods do, finds it there until then. */
+/* Grace periods look at it under the lock. */
 static void
 set_hard(struct trip_domain *domain, uint16_t port_id, struct trip_hard *hard)
 {

@@ -207,7 +207,7 @@ trip_link_open(struct trip_domain *domain, const char *path, uint64_t nonce)
 	atomic_init(&link->slow_socket, -1);
 	domain->link = link;
 	error = open_pidfd(domain);
-	/* Who answers has lived since, so that the pidfd is no later process's. */
+	/* The primary answers after that, so the pidfd is its, and no later process's. */
 	if (error == 0)
 		error = attach(domain, nonce);
 	if (error != 0)
@@ -220,7 +220,7 @@ trip_link_detach(struct trip_domain *domain)
 {
 	int error;
 
-	/* Before it may end: whom the watcher then finds leaving, it has nobody to wake for. */
+	/* First: a watcher that sees the end while we leave wakes nobody. */
 	atomic_store(&domain->link->leaving, true);
 	error = trip_link_call(domain, TRIP_PROTOCOL_DETACH, NULL, 0, NULL, NULL);
 	if (error != 0 && error != -ESHUTDOWN)
