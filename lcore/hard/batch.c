@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <rte_common.h>
 #include <rte_errno.h>
 #include <rte_pause.h>
 

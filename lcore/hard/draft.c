@@ -2,7 +2,6 @@
 /* Makes the attributes and actions of a counted rule. */
 #include <errno.h>
 
-#include <rte_common.h>
 #include <rte_ethdev.h>
 
 #include "draft.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_common.h>
 #include <rte_dev.h>
 #include <rte_devargs.h>
 #include <rte_ethdev.h>

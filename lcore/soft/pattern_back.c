@@ -3,8 +3,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include <rte_common.h>
-
 #include "pattern_back.h"
 #include "pattern_item.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The words of a packet that an item's fields are in. */
-#include <stddef.h>
 
 #include "packet_priv.h"
 #include "pattern_item.h"

@@ -247,7 +247,7 @@ trip_soft_open(struct trip_soft_queue *queue, struct trip_table *table, bool sen
 	queue->lookup.sent = sent ? TRIP_WANT_SENT : 0;
 	queue->cross = cross;
 	queue->cross_arg = cross_arg;
-	trip_table_attach(table, &queue->reader);
+	trip_era_attach(&table->era, &queue->reader);
 }
 
 void
@@ -261,7 +261,7 @@ trip_soft_follow(
 void
 trip_soft_close(struct trip_soft_queue *queue)
 {
-	trip_table_detach(queue->table, &queue->reader);
+	trip_era_detach(&queue->table->era, &queue->reader);
 }
 
 static inline void

@@ -242,18 +242,6 @@ trip_table_get(const struct trip_table *table, uint32_t index, struct trip_table
 	return true;
 }
 
-void
-trip_table_attach(struct trip_table *table, struct trip_era_reader *reader)
-{
-	trip_era_attach(&table->era, reader);
-}
-
-void
-trip_table_detach(struct trip_table *table, struct trip_era_reader *reader)
-{
-	trip_era_detach(&table->era, reader);
-}
-
 uint64_t
 trip_table_sequence_of(const struct trip_table *table, uint32_t index)
 {

@@ -9,9 +9,9 @@
  * All of it is private memory of this process. Rules are known by their index, which is also the
  * index of their counts and of their action word.
  *
- * Writers (add, remove, attach, detach, quiet, close) are serialised by the caller, by a mutex of
- * its own; they may run while lcores are in bursts. Readers are lcores in trip_soft_burst. What a
- * reader may still look at is never freed or reused: see era.h.
+ * Writers (add, remove, quiet, close, and who attaches readers to the era) are serialised by the
+ * caller, by a mutex of its own; they may run while lcores are in bursts. Readers are lcores in
+ * trip_soft_burst. What a reader may still look at is never freed or reused: see era.h.
  */
 #ifndef TRIP_TABLE_H
 #define TRIP_TABLE_H
@@ -119,10 +119,6 @@ void trip_table_remove(struct trip_table *table, uint32_t rule);
  * final (as this thread reads them from now on), and the index may be used again.
  */
 bool trip_table_quiet(struct trip_table *table, uint32_t rule);
-
-/* A queue that will burst on this table, and one that will not any more. */
-void trip_table_attach(struct trip_table *table, struct trip_era_reader *reader);
-void trip_table_detach(struct trip_table *table, struct trip_era_reader *reader);
 
 /* What was added of a rule, and its pattern; false: it is not in the table. For writers. */
 bool trip_table_get(const struct trip_table *table, uint32_t index, struct trip_table_rule *rule,

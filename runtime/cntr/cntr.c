@@ -9,8 +9,6 @@
 #include <rte_branch_prediction.h>
 #include <rte_cycles.h>
 
-#include <trip_error.h>
-
 #include "cntr/clock_cntr.h"
 #include "cntr/cntr.h"
 #include "cntr/native.h"
@@ -19,7 +17,6 @@
 #include "domain/backend.h"
 #include "domain/detach.h"
 #include "domain/error.h"
-#include "domain/progress.h"
 #include "domain/sized.h"
 #include "work/submitter.h"
 #include "work/work_refs.h"

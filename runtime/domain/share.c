@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writes the header by which a domain is found, and its fingerprint of the layout. */
 #include <stdio.h>
-#include <string.h>
 #include <sys/random.h>
 
 #include <rte_common.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the homes of a domain have done, each and all together. */
-#include <errno.h>
 
 #include <rte_common.h>
 #include <rte_lcore.h>

@@ -21,7 +21,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "domain/backend.h"
 #include "domain/detach.h"

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <rte_common.h>
 #include <rte_flow.h>
 #include <trip_flow_item.h>
 

@@ -7,7 +7,6 @@
 
 #include <numa.h>
 
-#include <rte_branch_prediction.h>
 #include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_ethdev.h>
@@ -22,7 +21,6 @@
 #include "flow/flow.h"
 #include "flow/port.h"
 #include "hard.h"
-#include "source.h"
 
 /* How often counters in hardware are asked, where nobody says. */
 #define QUERY_US 1000

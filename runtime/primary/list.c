@@ -17,7 +17,6 @@
 #include "domain/error.h"
 #include "domain/stats.h"
 #include "flow/flow.h"
-#include "flow/port.h"
 #include "primary/generation.h"
 #include "primary/list.h"
 #include "primary/process.h"

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <trip_error.h>
-
 #include "cntr/registry.h"
 #include "domain/domain.h"
 #include "domain/error.h"

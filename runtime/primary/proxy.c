@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The proxy's thread and its queue of jobs. */
 #include <errno.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 

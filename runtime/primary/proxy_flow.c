@@ -4,14 +4,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <rte_common.h>
-
 #include <trip_error.h>
 
 #include "cntr/cntr.h"
 #include "cntr/registry.h"
 #include "domain/error.h"
-#include "domain/progress.h"
 #include "flow/flow.h"
 #include "flow/flow_wire.h"
 #include "primary/proxy_held.h"

@@ -2,7 +2,6 @@
 /* Chooses the socket's path, replaces what a dead primary left there, and listens. */
 #include <errno.h>
 #include <grp.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

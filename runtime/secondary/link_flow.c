@@ -4,7 +4,6 @@
  * (proxy.h). What was checked before is what needs no more than this process's handles.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,11 +3,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <rte_common.h>
 
 #include "client/protocol.h"
 #include "domain/domain.h"

@@ -12,7 +12,6 @@
 #include "domain/error.h"
 #include "domain/progress.h"
 #include "domain/sized.h"
-#include "domain/thread.h"
 #include "work/submitter.h"
 #include "op.h"
 

@@ -469,7 +469,7 @@ table_refuses_and_changes_nothing(void **state)
 	assert_int_equal(table->tuple_count, TRIP_TABLE_MASKS_MAX);
 
 	/* A burst under way keeps a removed rule's index from being used again. */
-	trip_table_attach(table, &reader);
+	trip_era_attach(&table->era, &reader);
 	trip_era_enter(&table->era, &reader);
 	trip_table_remove(table, 3);
 	assert_false(trip_table_quiet(table, 3));
@@ -479,7 +479,7 @@ table_refuses_and_changes_nothing(void **state)
 	trip_era_leave(&reader);
 	assert_true(trip_table_quiet(table, 3));
 	assert_int_equal(trip_table_add(table, &rule, &pattern), 0);
-	trip_table_detach(table, &reader);
+	trip_era_detach(&table->era, &reader);
 	assert_int_equal(table_check(table), 0);
 	trip_table_close(table);
 }
