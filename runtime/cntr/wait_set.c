@@ -286,14 +286,6 @@ look_or_arm(struct trip_wait_set *set)
 }
 
 static void
-come_to_sleep(struct trip_wait_set *set)
-{
-	pthread_mutex_lock(&set->lock);
-	set->sleepers++;
-	pthread_mutex_unlock(&set->lock);
-}
-
-static void
 go_away(struct trip_wait_set *set)
 {
 	pthread_mutex_lock(&set->lock);
@@ -308,7 +300,9 @@ wait_asleep(struct trip_wait_set *set, int64_t deadline)
 	struct trip_waiter *waiter = trip_native_waiter(&set->native);
 	int result, armed;
 
-	come_to_sleep(set);
+	pthread_mutex_lock(&set->lock);
+	set->sleepers++;
+	pthread_mutex_unlock(&set->lock);
 	for (;;) {
 		uint32_t sequence = atomic_load(&waiter->sequence); /* S1 of waiter.h */
 

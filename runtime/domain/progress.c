@@ -21,7 +21,7 @@
 #include "hard.h"
 
 /* How long a thread that runs no homes lets them go on. */
-#define FOLLOW_NS 20000
+static const struct timespec follow_pause = {.tv_nsec = 20000};
 /* Longer than a burst takes whose thread is not kept from its CPU. */
 #define BURST_US 20
 /* How long a home goes on polling a counter that has fired, at least: longer than a round trip by
@@ -230,10 +230,8 @@ trip_progress_lock(struct trip_domain *domain)
 void
 trip_progress_wait(struct trip_domain *domain)
 {
-	const struct timespec pause = {.tv_nsec = FOLLOW_NS};
-
 	if (follows) {
-		nanosleep(&pause, NULL);
+		nanosleep(&follow_pause, NULL);
 		return;
 	}
 	/* Service cores may be stopped: then it is on us. */
@@ -244,12 +242,10 @@ trip_progress_wait(struct trip_domain *domain)
 void
 trip_progress_wait_burst(uint64_t began)
 {
-	const struct timespec pause = {.tv_nsec = FOLLOW_NS};
-
 	if (rte_rdtsc() - began < rte_get_tsc_hz() / US_PER_S * BURST_US)
 		rte_pause();
 	else
-		nanosleep(&pause, NULL);
+		nanosleep(&follow_pause, NULL);
 }
 
 void
