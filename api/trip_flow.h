@@ -69,6 +69,9 @@ struct trip_flow_attr {
 	bool recreate;
 	/** 0. */
 	uint8_t reserved[7];
+	/** Why `engine` was chosen: 127 bytes of it are what trip_flow_reason() says. Of no meaning
+	 * with TRIP_FLOW_ENGINE_AUTO. Default: "the rule asks for it". */
+	const char *reason;
 };
 
 /** At most this many counters to a flow: one of packets and one of bytes. */

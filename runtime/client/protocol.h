@@ -21,7 +21,7 @@
 
 #define TRIP_PROTOCOL_MAGIC 0x50495254u /* "TRIP" */
 /* Moves with every change of a request, a reply or a record. */
-#define TRIP_PROTOCOL_VERSION 7
+#define TRIP_PROTOCOL_VERSION 8
 
 /* Bytes of the longest reply, and of the records in it. */
 #define TRIP_PROTOCOL_REPLY_MAX 16384
@@ -189,6 +189,8 @@ struct trip_protocol_flow {
 	uint32_t engine, direction, recreate;
 	uint32_t port;
 	uint32_t reserved;
+	/* Why it is that engine; "": no word of it. */
+	char reason[TRIP_CLIENT_REASON_MAX];
 	/* A struct trip_flow_wire. */
 	_Alignas(8) uint8_t rule[TRIP_PROTOCOL_RULE];
 };

@@ -94,8 +94,14 @@ blame(const struct trip_flow_order *order, const struct trip_flow_attr *given, i
 	return result;
 }
 
-static const char asked_for[] = "the rule asks for it";
 static const char in_hardware[] = "the port's hardware counts it";
+
+/* Of an engine that the caller has chosen. */
+static const char *
+asked_for(const struct trip_flow_order *order)
+{
+	return order->attr->reason != NULL ? order->attr->reason : "the rule asks for it";
+}
 
 /* Tries an engine; what it says against the rule is in `error`. */
 static struct trip_flow_order
@@ -121,7 +127,7 @@ validate_local(uint16_t port_id, const struct trip_flow_order *order, const char
 {
 	enum trip_flow_engine engine = order->attr->engine;
 	struct rte_flow_error own;
-	const char *why = asked_for;
+	const char *why = asked_for(order);
 	int result = 0;
 
 	if (!rte_eth_dev_is_valid_port(port_id)) {
@@ -135,9 +141,7 @@ validate_local(uint16_t port_id, const struct trip_flow_order *order, const char
 		result = trip_flow_hard.validate(port_id, &hard);
 		if (result != 0 && engine == TRIP_FLOW_ENGINE_HW)
 			return give_error(order, &own, result);
-		why = result != 0                     ? own.message
-		      : engine == TRIP_FLOW_ENGINE_HW ? asked_for
-						      : in_hardware;
+		why = result != 0 ? own.message : engine == TRIP_FLOW_ENGINE_HW ? why : in_hardware;
 		engine = result == 0 ? TRIP_FLOW_ENGINE_HW : TRIP_FLOW_ENGINE_SW;
 	}
 	if (engine == TRIP_FLOW_ENGINE_SW)
@@ -204,9 +208,9 @@ create(struct trip_flow *flow, const struct trip_flow_order *order)
 	int result;
 
 	if (engine == TRIP_FLOW_ENGINE_SW)
-		return create_on(flow, &trip_flow_soft, order, asked_for);
+		return create_on(flow, &trip_flow_soft, order, asked_for(order));
 	result = create_on(flow, &trip_flow_hard, &hard,
-		engine == TRIP_FLOW_ENGINE_HW ? asked_for : in_hardware);
+		engine == TRIP_FLOW_ENGINE_HW ? asked_for(order) : in_hardware);
 	if (result == 0 || engine == TRIP_FLOW_ENGINE_HW)
 		return result == 0 ? 0 : give_error(order, &error, result);
 	snprintf(reason, sizeof(reason), "%s", error.message);

@@ -74,8 +74,9 @@ cause_of(
 }
 
 static struct trip_flow_attr
-attr_of(const struct trip_protocol_flow *asked)
+attr_of(struct trip_protocol_flow *asked)
 {
+	asked->reason[sizeof(asked->reason) - 1] = 0;
 	return (struct trip_flow_attr){
 		.size = sizeof(struct trip_flow_attr),
 		.priority = asked->priority,
@@ -83,11 +84,12 @@ attr_of(const struct trip_protocol_flow *asked)
 		.engine = (enum trip_flow_engine)asked->engine,
 		.direction = (enum trip_flow_direction)asked->direction,
 		.recreate = asked->recreate != 0,
+		.reason = asked->reason[0] != 0 ? asked->reason : NULL,
 	};
 }
 
 static int
-create_flow(struct trip_process *process, const struct trip_protocol_flow *asked,
+create_flow(struct trip_process *process, struct trip_protocol_flow *asked,
 	const struct trip_flow_unpacked *rule, bool actions, struct trip_held_object *held,
 	struct rte_flow_error *error)
 {

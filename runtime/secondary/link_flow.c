@@ -134,6 +134,8 @@ pack(struct trip_protocol_flow *asked, const struct trip_flow_order *order, uint
 		.recreate = attr->recreate,
 		.port = port_id,
 	};
+	if (attr->reason != NULL)
+		strncpy(asked->reason, attr->reason, sizeof(asked->reason) - 1);
 	/* What lies behind the rule is nobody's business. */
 	memset(wire->bytes + wire->used, 0, sizeof(wire->bytes) - wire->used);
 	memcpy(asked->rule, wire, sizeof(asked->rule));

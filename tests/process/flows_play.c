@@ -40,8 +40,10 @@ void
 flows_play(const char *arg)
 {
 	struct trip_counter_attach_attr point = {.size = sizeof(point)};
-	struct trip_flow_attr attr = {
-		.size = sizeof(attr), .n_cntrs = 2, .engine = flows_engine->engine};
+	struct trip_flow_attr attr = {.size = sizeof(attr),
+		.n_cntrs = 2,
+		.engine = flows_engine->engine,
+		.reason = "so it is"};
 	struct trip_cntr *cntrs[2], *completion;
 	struct trip_port_stats stats = {.size = sizeof(stats)};
 	struct trip_port *found, *none;
@@ -67,7 +69,7 @@ flows_play(const char *arg)
 	counters = attr.counters;
 	assert_int_equal(trip_counters_attach_point_flow(counters, &point, NULL), 0);
 	flow = flows_create(found, &attr, FLOWS_DNS);
-	assert_true(strlen(trip_flow_reason(flow)) > 0);
+	assert_string_equal(trip_flow_reason(flow), attr.reason);
 	assert_int_equal(trip_port_stats_read(found, &stats), 0);
 	assert_int_equal(stats.rules, flows_engine->engine == TRIP_FLOW_ENGINE_HW);
 	point.index = 1;

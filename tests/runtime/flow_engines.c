@@ -125,10 +125,45 @@ flow_egress_is_software(void **state)
 	close_port();
 }
 
+/* NULL: the library knows. */
+static void
+expect_reason(enum trip_flow_engine engine, const char *given, const char *expected)
+{
+	const struct trip_flow_attr attr = {
+		.size = sizeof(attr), .engine = engine, .reason = given};
+	const struct rte_flow_item *pattern = traffic_pattern(1000);
+	struct trip_flow *flow;
+	const char *told;
+
+	assert_int_equal(
+		trip_flow_validate(port_id, &attr, pattern, NULL, &told, NULL), traffic_engine());
+	assert_string_equal(told, expected != NULL ? expected : told);
+	assert_true(given == NULL || expected != NULL || strcmp(told, given) != 0);
+	assert_int_equal(trip_flow_create(port, &attr, pattern, NULL, &flow, NULL), 0);
+	assert_memory_equal(trip_flow_reason(flow), told, RTE_MIN(strlen(told) + 1, 127));
+	assert_int_equal(trip_flow_destroy(flow), 0);
+}
+
+static void
+flow_reason_is_that_of_who_chooses(void **state)
+{
+	char text[200];
+
+	memset(text, 'r', sizeof(text) - 1);
+	text[sizeof(text) - 1] = 0;
+	open_port(0);
+	expect_reason(traffic_engine(), "so it is", "so it is");
+	expect_reason(traffic_engine(), text, text);
+	expect_reason(traffic_engine(), NULL, "the rule asks for it");
+	expect_reason(TRIP_FLOW_ENGINE_AUTO, "so it is", NULL);
+	close_port();
+}
+
 static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(flow_stop_and_start),
 	HARNESS_TEST(flow_passthru_is_software),
 	HARNESS_TEST(flow_egress_is_software),
+	HARNESS_TEST(flow_reason_is_that_of_who_chooses),
 };
 
 TRAFFIC_MAIN(tests)

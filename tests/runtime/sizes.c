@@ -454,7 +454,7 @@ ENDS_WITH(trip_domain_attach_attr, name);
 ENDS_WITH(trip_domain_attr, idle);
 ENDS_WITH(trip_domain_footprint, node_bytes);
 ENDS_WITH(trip_domain_stats, worst_overshoot);
-ENDS_WITH(trip_flow_attr, reserved);
+ENDS_WITH(trip_flow_attr, reason);
 ENDS_WITH(trip_flow_count, engine);
 ENDS_WITH(trip_mutex_cond, cond);
 ENDS_WITH(trip_op_info, has_value);
