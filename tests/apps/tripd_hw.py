@@ -205,6 +205,10 @@ def rules_of_a_port_share_an_engine(bench):
     equal(code, 0, f'exit code, with {err}')
     assert re.search('^line 1: dns on port 0: sw: line 3 of the rules is in software', out, re.M), out
     assert re.search('^line 3: ping on port 0: sw: item ICMP is not known', out, re.M), out
+    process, _ = start(bench, rules, '--report', bench.report)
+    bench.wait_for_line(process, '0 flows are counted in hardware')
+    found = {counter['name']: counter for counter in end(bench, process)['counters']}
+    assert found['dns']['reason'].startswith('line 3 of the rules is in software'), found['dns']
     rules = ''.join(line for line in rules.splitlines(True) if 'ping' not in line)
     process, _ = start(bench, rules, '--dry-run')
     code, out, err = bench.finish(process)

@@ -50,6 +50,7 @@ def tripctl_sees_what_the_rules_say(bench):
     flow, = told['flows']
     equal((flow['pattern'], flow['packets'], flow['bytes'], flow['fate'], flow['packets_counter']),
           (PATTERN, 10, 420, 'pass', 'dns.packets'), 'the flow')
+    equal((flow['engine'], flow['reason']), ('sw', 'the driver net_pcap has no rte_flow'), 'why it is there')
     equal(told['domain'][0]['name'], 'mine', 'the domain')
     equal(look(bench, '--socket', path, 'wait', 'dns.packets', '10'), (0, 'dns.packets 10\n', ''), 'wait')
     end(bench, process)

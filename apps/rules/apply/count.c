@@ -33,8 +33,10 @@ create_flows(struct trip_apply_count *count, const struct trip_rules_count *rule
 
 	trip_apply_flow_attr(rule, &attr);
 	trip_apply_flow_actions(rule, place->queues, place->n_queues, &actions);
-	if (place->engine != TRIP_FLOW_ENGINE_AUTO)
+	if (place->engine != TRIP_FLOW_ENGINE_AUTO) {
 		attr.engine = place->engine;
+		attr.reason = place->reason;
+	}
 	attr.cntrs = cntrs;
 	attr.n_cntrs = 2;
 	while (error == 0 && count->n_flows < rule->n_patterns) {

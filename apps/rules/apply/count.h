@@ -20,6 +20,8 @@ struct trip_apply_place {
 	struct trip_port *port;
 	/* TRIP_FLOW_ENGINE_AUTO: as the rule says. */
 	enum trip_flow_engine engine;
+	/* Why it is another one than the rule says. */
+	const char *reason;
 	/* All Rx queues that the port is configured with, for the action rss. */
 	const uint16_t *queues;
 	uint32_t n_queues;

@@ -67,16 +67,13 @@ open_count(struct tripd_quota *quota, unsigned int i, const struct tripd_plan *p
 	ret = tripd_engine_of(quota->rules, rule, &reason);
 	if (ret < 0)
 		return fail(rule, reason, ret);
-	snprintf(quota->reasons[i], sizeof(quota->reasons[i]), "%s", reason);
-	if (ret == TRIP_FLOW_ENGINE_SW)
+	if (ret == TRIP_FLOW_ENGINE_SW) {
 		place.engine = TRIP_FLOW_ENGINE_SW;
+		place.reason = reason;
+	}
 	ret = trip_apply_count_open(count, quota->domain, rule, &place, &reason);
 	if (ret != 0)
 		return fail(rule, reason != NULL ? reason : trip_error_message(), ret);
-	/* The library may have chosen another engine after all. */
-	if (place.engine != TRIP_FLOW_ENGINE_SW)
-		snprintf(quota->reasons[i], sizeof(quota->reasons[i]), "%s",
-			trip_flow_reason(count->flows[count->n_flows - 1]));
 	return 0;
 }
 
@@ -150,10 +147,8 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 	/* One more: calloc of nothing may be NULL. */
 	quota->counts = calloc(rules->n_counts + 1, sizeof(*quota->counts));
 	quota->counters = calloc(rules->n_counters + 1, sizeof(*quota->counters));
-	quota->reasons = calloc(rules->n_counts + 1, sizeof(*quota->reasons));
 	quota->fired = calloc(rules->n_whens + 1, sizeof(*quota->fired));
-	if (quota->counts == NULL || quota->reasons == NULL || quota->counters == NULL ||
-		quota->fired == NULL) {
+	if (quota->counts == NULL || quota->counters == NULL || quota->fired == NULL) {
 		fprintf(stderr, "tripd: no memory for %u counts\n", rules->n_counts);
 		return -ENOMEM;
 	}
@@ -358,7 +353,6 @@ tripd_quota_close(struct tripd_quota *quota)
 	if (ret != 0 && ret != -EBUSY)
 		fprintf(stderr, "tripd: at the end: %s\n", trip_error_message());
 	free(quota->counts);
-	free(quota->reasons);
 	free(quota->counters);
 	free(quota->fired);
 	free(quota->trips);

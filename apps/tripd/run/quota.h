@@ -39,8 +39,6 @@ struct tripd_quota {
 	struct tripd_loss_watch losses;
 	/* As in the rules, by index. */
 	struct trip_apply_count *counts;
-	/* Why each count is in its engine. */
-	char (*reasons)[TRIPD_ENGINE_REASON_MAX];
 	struct trip_cntr **counters;
 	/* Firings of each `when`. */
 	uint64_t *fired;

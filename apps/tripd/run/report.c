@@ -98,12 +98,15 @@ make_counters(const struct tripd_quota *quota)
 	struct trip_flow_count count = {.size = sizeof(count)};
 
 	for (unsigned int i = 0; i < rules->n_counts; i++) {
-		(void)trip_apply_count_query(&quota->counts[i], &count);
-		json_array_append_new(list,
-			json_pack("{s:s, s:I, s:I, s:s, s:s}", "name", rules->counts[i].name,
-				"packets", (json_int_t)count.packets, "bytes",
-				(json_int_t)count.bytes, "engine",
-				tripd_describe_engine(count.engine), "reason", quota->reasons[i]));
+		const struct trip_apply_count *flows = &quota->counts[i];
+
+		(void)trip_apply_count_query(flows, &count);
+		json_array_append_new(
+			list, json_pack("{s:s, s:I, s:I, s:s, s:s}", "name", rules->counts[i].name,
+				      "packets", (json_int_t)count.packets, "bytes",
+				      (json_int_t)count.bytes, "engine",
+				      tripd_describe_engine(count.engine), "reason",
+				      trip_flow_reason(flows->flows[flows->n_flows - 1])));
 	}
 	for (unsigned int i = 0; i < rules->n_counters; i++)
 		json_array_append_new(
