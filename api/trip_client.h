@@ -116,6 +116,11 @@ struct trip_client_work {
 	uint32_t flags;
 	/** Process that queued it. */
 	uint32_t pid;
+	/** What triggers it has come to so much; a clock, in nanoseconds since the domain was
+	 * opened. */
+	uint64_t sum;
+	/** Of calls: the function's name; "": it has none. */
+	char function[40];
 };
 
 /** What flows do with packets. */

@@ -171,6 +171,16 @@ int trip_function_register(struct trip_domain *domain, trip_function_t function,
 	struct trip_function **handle);
 
 /**
+ * Names a function for whoever lists the work that calls it. Any thread.
+ *
+ * @param name
+ *   1 to TRIP_NAME_MAX characters as counters have them. Others may have the same.
+ * @return
+ *   0, or -EINVAL: the name is malformed; -ESHUTDOWN (WAIT-12).
+ */
+int trip_function_name(struct trip_function *handle, const char *name);
+
+/**
  * Takes a function out.
  *
  * @return

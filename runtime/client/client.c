@@ -276,7 +276,7 @@ static const struct {
 		{TEXT(trip_client_domain, version), TEXT(trip_client_domain, name),
 			TEXT(trip_client_domain, prefix)}},
 	[TRIP_CLIENT_CNTR] = {RECORD(trip_client_cntr), {TEXT(trip_client_cntr, name)}},
-	[TRIP_CLIENT_WORK] = {RECORD(trip_client_work)},
+	[TRIP_CLIENT_WORK] = {RECORD(trip_client_work), {TEXT(trip_client_work, function)}},
 	[TRIP_CLIENT_FLOW] = {RECORD(trip_client_flow),
 		{TEXT(trip_client_flow, pattern), TEXT(trip_client_flow, reason)}},
 	[TRIP_CLIENT_PROCESS] = {RECORD(trip_client_process)},

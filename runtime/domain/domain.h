@@ -86,6 +86,8 @@ struct trip_domain {
 	/* Why they are where they are; each is there for good once it is. */
 	const char *reasons[TRIP_FLOW_REASONS];
 	struct trip_indices functions;
+	/* "": it has none. In the primary, under `lock`. */
+	char (*function_names)[TRIP_NAME_MAX + 1];
 	struct trip_native_helper helper;
 	uint32_t next_home;
 	uint32_t n_cntrs;

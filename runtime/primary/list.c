@@ -156,7 +156,7 @@ static void
 fill_work(struct trip_domain *domain, const struct trip_work_desc *desc, uint64_t sum,
 	struct trip_client_work *out)
 {
-	bool of_cntr = trip_op_of(desc->op)->target == TRIP_OP_ON_CNTR;
+	enum trip_op_target target = trip_op_of(desc->op)->target;
 
 	*out = (struct trip_client_work){
 		.context = desc->context,
@@ -166,11 +166,15 @@ fill_work(struct trip_domain *domain, const struct trip_work_desc *desc, uint64_
 		.index = desc->target,
 		.op = desc->op,
 		.flags = desc->flags,
+		.sum = sum,
 	};
 	pthread_mutex_lock(&domain->lock);
 	out->cntr = id_of(domain, desc->trigger);
 	out->completion = id_of(domain, desc->completion);
-	out->target = of_cntr ? id_of(domain, desc->target) : 0;
+	out->target = target == TRIP_OP_ON_CNTR ? id_of(domain, desc->target) : 0;
+	/* Another process writes what it likes into its descriptors. */
+	if (target == TRIP_OP_ON_FUNCTION && desc->target < domain->attr.max_functions)
+		strcpy(out->function, domain->function_names[desc->target]);
 	pthread_mutex_unlock(&domain->lock);
 }
 

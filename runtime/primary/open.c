@@ -119,7 +119,8 @@ open_flows(struct trip_domain *domain)
 	if (error != 0)
 		return error;
 	engine->functions = calloc(attr->max_functions, sizeof(*engine->functions));
-	if (engine->functions == NULL)
+	domain->function_names = calloc(attr->max_functions, sizeof(*domain->function_names));
+	if (engine->functions == NULL || domain->function_names == NULL)
 		return trip_error_set(ENOMEM, "domain: no memory for functions");
 	error = trip_indices_init(&domain->flows, attr->max_flows);
 	if (error == 0)
@@ -134,6 +135,7 @@ close_flows(struct trip_domain *domain)
 	trip_memory_give(domain->engine.reads);
 	trip_memory_give(domain->engine.folded);
 	free(domain->engine.functions);
+	free(domain->function_names);
 	trip_memory_give(domain->more);
 	trip_memory_give(domain->flow);
 	for (unsigned int i = 0; i < TRIP_FLOW_REASONS; i++)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "domain/backend.h"
 #include "domain/detach.h"
@@ -33,6 +34,7 @@ static void
 give_index(struct trip_domain *domain, uint32_t index)
 {
 	pthread_mutex_lock(&domain->lock);
+	domain->function_names[index][0] = 0;
 	if (trip_domain_on_home(domain))
 		trip_indices_retire(domain, &domain->functions, index);
 	else
@@ -71,6 +73,23 @@ trip_function_register(
 	atomic_store_explicit(
 		&domain->engine.functions[handle->index].function, function, memory_order_release);
 	*out = handle;
+	return 0;
+}
+
+int
+trip_function_name(struct trip_function *handle, const char *name)
+{
+	struct trip_domain *domain = handle->domain;
+	int error;
+
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
+	error = trip_error_check_name("function", name, TRIP_NAME_MAX);
+	if (error != 0)
+		return error;
+	pthread_mutex_lock(&domain->lock);
+	strcpy(domain->function_names[handle->index], name);
+	pthread_mutex_unlock(&domain->lock);
 	return 0;
 }
 

@@ -244,6 +244,8 @@ pending_work_is_listed(void **state)
 	assert_int_equal(seen->context, 77);
 	assert_int_equal(seen->op, TRIP_OP_CNTR_ADD);
 	assert_int_equal(seen->pid, getpid());
+	assert_int_equal(seen->sum, 120);
+	assert_string_equal(seen->function, "");
 	assert_int_equal(
 		trip_client_list(socket_client, TRIP_CLIENT_WORK, &cursor, seen, sizeof(*seen), 4),
 		0);
@@ -253,6 +255,54 @@ pending_work_is_listed(void **state)
 }
 
 /* None is above the largest value, though the sum is. */
+static int
+do_nothing(const struct trip_work_event *event, void *arg)
+{
+	return 0;
+}
+
+static void
+expect_function(const char *name)
+{
+	struct trip_client_work seen[2];
+	uint64_t cursor = 0;
+
+	assert_int_equal(
+		trip_client_list(socket_client, TRIP_CLIENT_WORK, &cursor, seen, sizeof(*seen), 2),
+		1);
+	assert_int_equal(seen->op, TRIP_OP_CALL);
+	assert_int_equal(seen->cntr, 0);
+	assert_true(seen->sum > 0 && seen->sum < seen->threshold);
+	assert_string_equal(seen->function, name);
+}
+
+/* By its name, which ends with it. */
+static void
+a_call_is_listed(void **state)
+{
+	static const char longest[] = "n2345678901234567890123456789012";
+	struct trip_work work = {.size = sizeof(work),
+		.triggering_cntr = trip_clock_cntr(socket_domain),
+		.threshold = TRIP_CNTR_MAX,
+		.op_type = TRIP_OP_CALL};
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct trip_function **function = &work.op.call.function;
+
+		assert_int_equal(
+			trip_function_register(socket_domain, do_nothing, NULL, function), 0);
+		assert_int_equal(trip_work_queue(socket_domain, &work, NULL), 0);
+		expect_function("");
+		assert_int_equal(trip_function_name(*function, "log"), 0);
+		expect_function("log");
+		assert_int_equal(trip_function_name(*function, "a name"), -EINVAL);
+		assert_int_equal(trip_function_name(*function, longest), 0);
+		expect_function(longest);
+		assert_int_equal(trip_work_flush(socket_domain, NULL), 0);
+		assert_int_equal(trip_function_unregister(*function), 0);
+	}
+}
+
 static void
 the_last_threshold_of_an_interval_is_told(void **state)
 {
@@ -583,6 +633,7 @@ main(void)
 		SOCKET_TEST(records_may_be_shorter),
 		SOCKET_TEST(counters_seen_may_be_shorter),
 		SOCKET_TEST(pending_work_is_listed),
+		SOCKET_TEST(a_call_is_listed),
 		SOCKET_TEST(the_last_threshold_of_an_interval_is_told),
 		SOCKET_TEST(the_next_threshold_is_told),
 		SOCKET_TEST(watches_miss_nothing),

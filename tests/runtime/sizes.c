@@ -446,7 +446,7 @@ ENDS_WITH(trip_client_domain, prefix);
 ENDS_WITH(trip_client_flow, reason);
 ENDS_WITH(trip_client_home, worst_overshoot);
 ENDS_WITH(trip_client_process, lcores);
-ENDS_WITH(trip_client_work, pid);
+ENDS_WITH(trip_client_work, function);
 ENDS_WITH(trip_cntr_attr, name);
 ENDS_WITH(trip_counter_attach_attr, reserved);
 ENDS_WITH(trip_counters_init_attr, n_slots);
