@@ -58,11 +58,19 @@ def tripctl_sees_what_the_rules_say(bench):
 
 
 def what_is_to_be_logged_is_listed(bench):
-    """As a call of tripd's."""
+    """As the rules say it, and when it is to happen in time."""
     path = bench.file('tripd.sock')
-    process = start(bench, '--socket', path, rules=RULES + 'when dns.packets >= 50 log\n')
+    process = start(bench, '--socket', path,
+                    rules=RULES + 'when dns.packets >= 50 log\nwhen after 200h every 150h log "text"\n')
     out = look(bench, '--socket', path, 'list', 'works')[1]
-    assert "  dns.packets  call the primary's function 0\n" in out, out
+    assert re.search('^ +50 +- +40 .*  dns.packets  log$', out, re.M), out
+    assert re.search('^ +8d +6d +in 8d .*  \\(clock\\)      log$', out, re.M), out
+    works = json.loads(look(bench, '--socket', path, '--json', 'list', 'works')[1])['works']
+    equal([(work['op'], work['to_go']) for work in works if work['counter'] == 'dns.packets'],
+          [('drop', 90), ('call', 40)], 'what is missing')
+    later, = [work for work in works if work['counter'] is None]
+    equal((later['function_name'], later['every']), ('log', 150 * 3600 * 10**9), 'what is later')
+    assert later['to_go'] <= 200 * 3600 * 10**9 <= later['threshold'], later
     end(bench, process)
 
 

@@ -6,6 +6,7 @@
 #include <trip_work.h>
 
 #include "record_rule.h"
+#include "text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -34,6 +35,25 @@ target_of(const struct trip_op_info *op)
 	return tripctl_record_word(words, COUNT(words), op->target);
 }
 
+static uint64_t
+to_go(const struct trip_client_work *work)
+{
+	return work->threshold > work->sum ? work->threshold - work->sum : 0;
+}
+
+/* When, in units of what triggers it. */
+static void
+when_cells(struct tripctl_table *table, const struct trip_client_work *work)
+{
+	char text[3][TRIPCTL_TEXT_NUMBER];
+	bool clock = work->cntr == 0;
+	const char *(*const say)(uint64_t, char *) = clock ? tripctl_text_time : tripctl_text_exact;
+
+	tripctl_table_cell(table, "%s", say(work->threshold, text[0]));
+	tripctl_table_cell(table, "%s", work->interval != 0 ? say(work->interval, text[1]) : "-");
+	tripctl_table_cell(table, "%s%s", clock ? "in " : "", say(to_go(work), text[2]));
+}
+
 const char *const tripctl_record_work_titles[] = {
 	"THRESHOLD", "EVERY", "TO GO", "PID", "<ID", "<COUNTER", "<DOES", NULL};
 
@@ -42,21 +62,10 @@ tripctl_record_work_row(
 	struct tripctl_table *table, const struct tripctl_names *names, const void *record)
 {
 	const struct trip_client_work *work = record;
-	const struct trip_client_cntr *cntr = tripctl_names_find(names, work->cntr);
 	const struct trip_op_info op = op_of(work);
-	uint64_t sum = cntr != NULL ? cntr->success + cntr->error : 0;
 	char name[TRIPCTL_NAMES_MAX], target[TRIPCTL_NAMES_MAX];
 
-	tripctl_table_cell(table, "%" PRIu64, work->threshold);
-	if (work->interval != 0)
-		tripctl_table_cell(table, "%" PRIu64, work->interval);
-	else
-		tripctl_table_cell(table, "-");
-	if (cntr != NULL)
-		tripctl_table_cell(
-			table, "%" PRIu64, work->threshold > sum ? work->threshold - sum : 0);
-	else
-		tripctl_table_cell(table, "-");
+	when_cells(table, work);
 	tripctl_table_cell(table, "%" PRIu32, work->pid);
 	tripctl_table_cell(table, "0x%" PRIx64, work->id);
 	tripctl_table_cell(table, "%s",
@@ -64,8 +73,9 @@ tripctl_record_work_row(
 	if (op.target == TRIP_OP_ON_CNTR)
 		tripctl_table_cell(table, "%s %s %" PRIu64, op.name,
 			tripctl_names_of_id(names, work->target, target), work->value);
+	else if (work->function[0] != 0)
+		tripctl_table_cell(table, "%s", work->function);
 	else if (op.target == TRIP_OP_ON_FUNCTION)
-		/* It has no name. */
 		tripctl_table_cell(table, "call the primary's function %" PRIu32, work->index);
 	else
 		tripctl_table_cell(table, "%s %s %" PRIu32, op.name, target_of(&op), work->index);
@@ -94,6 +104,7 @@ tripctl_record_work_json(const struct tripctl_names *names, const void *record)
 	put_name(object, "counter", names, work->cntr);
 	tripctl_record_put_number(object, "threshold", work->threshold);
 	tripctl_record_put_number(object, "every", work->interval);
+	tripctl_record_put_number(object, "to_go", to_go(work));
 	tripctl_record_put_text(object, "op", op.name);
 	if (op.target == TRIP_OP_ON_CNTR) {
 		put_name(object, "target", names, work->target);
@@ -101,6 +112,10 @@ tripctl_record_work_json(const struct tripctl_names *names, const void *record)
 	} else {
 		tripctl_record_put_number(object, target_of(&op), work->index);
 	}
+	if (work->function[0] != 0)
+		tripctl_record_put_text(object, "function_name", work->function);
+	else if (op.target == TRIP_OP_ON_FUNCTION)
+		tripctl_record_put(object, "function_name", json_null());
 	put_name(object, "completion", names, work->completion);
 	tripctl_record_put(
 		object, "event", json_boolean((work->flags & TRIP_WORK_COMPLETION) != 0));

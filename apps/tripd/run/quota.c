@@ -160,7 +160,8 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 		ret = open_count(quota, i, plan);
 	if (ret == 0)
 		ret = tripd_losses_open(&quota->losses, domain, plan, links);
-	if (ret == 0 && (ret = trip_function_register(domain, log_trip, NULL, &quota->log)) != 0)
+	if (ret == 0 && ((ret = trip_function_register(domain, log_trip, NULL, &quota->log)) != 0 ||
+				(ret = trip_function_name(quota->log, "log")) != 0))
 		fprintf(stderr, "tripd: log: %s\n", trip_error_message());
 	/* One beginning for all of them. */
 	quota->since = trip_cntr_read(trip_clock_cntr(domain));
