@@ -14,11 +14,6 @@ def frames(payload=18):
     return [ethernet(ipv4(udp(1000 + i, bytes(payload), src=2000 + i), 17)) for i in range(FLOWS)]
 
 
-def said_of_tripd(err):
-    """Without what the libraries under net_af_xdp say they miss, such as /sys/fs/bpf."""
-    return [line for line in err.splitlines() if not line.startswith(('libbpf:', 'libxdp:'))]
-
-
 def a_port_of_many_files_is_read_whole(bench):
     files = [bench.pcap(f'{i}.pcap', frames()) for i in range(4)]
     code, _, err = bench.run(*bench.eal('net_pcap0' + ''.join(f',rx_pcap={file}' for file in files)),
@@ -39,7 +34,7 @@ def make_queues():
 def queues_that_are_left_out_are_refused(bench):
     make_queues()
     code, _, err = bench.run(*bench.eal('net_af_xdp0,iface=many0'), '--rules', bench.file('rules', RULES.format(0)))
-    equal((code, said_of_tripd(err)),
+    equal((code, err.splitlines()),
           (2, ['tripd: port 0 (net_af_xdp) takes 1 of the 4 queues of many0, and what arrives on the others would '
                'not be counted: ethtool -L many0 rx 1, or take them all by queue_count or start_queue']),
           'exit code and stderr')
@@ -48,7 +43,7 @@ def queues_that_are_left_out_are_refused(bench):
 def finish(bench, process):
     process.send_signal(signal.SIGTERM)
     code, _, err = bench.finish(process)
-    equal((code, said_of_tripd(err)), (0, []), 'exit code and stderr')
+    equal((code, err.splitlines()), (0, []), 'exit code and stderr')
     with open(bench.file('report'), encoding='utf-8') as file:
         return {c['name']: (c['packets'], c['bytes']) for c in json.load(file)['counters']}
 
@@ -85,13 +80,26 @@ def xdp_runs_with_buffers_as_they_come(bench):
     make_network()
     words = '--rules', bench.file('rules', RULES.format(0)), '--report', bench.file('report'), '--until-idle', '0.2'
     code, out, err = bench.run(*bench.eal('net_af_xdp0,iface=in0'), *words)
-    equal((code, said_of_tripd(err)), (0, []), 'exit code and stderr')
+    equal((code, err.splitlines()), (0, []), 'exit code and stderr')
     code, out, err = bench.run(*bench.eal('net_af_xdp0,iface=in0'), '--mbufs', '6000', *words)
-    equal((code, said_of_tripd(err)), (0, []), 'exit code and stderr with --mbufs')
+    equal((code, err.splitlines()), (0, []), 'exit code and stderr with --mbufs')
     assert '6000 packet buffers' in out, out
     code, _, err = bench.run(*bench.eal('net_af_xdp0,iface=nothing0'), *words)
     equal(code, 2, 'exit code without the interface')
     assert 'there is no network interface nothing0; there are' in err, err
+
+
+def why_an_xdp_port_does_not_start_is_told(bench):
+    """What the libraries under net_af_xdp do without is not said, but why it fails is."""
+    make_network()
+    if shutil.which('setpriv') is None:
+        raise Skip('setpriv is not installed')
+    less = '-sys_admin,-bpf'
+    code, _, err = bench.run(*bench.eal('net_af_xdp0,iface=in0'), '--rules', bench.file('rules', RULES.format(0)),
+                             front=('setpriv', '--inh-caps', less, '--bounding-set', less))
+    said = err.splitlines()
+    equal((code, said[-1]), (1, 'tripd: port 0 (net_af_xdp0): an Rx queue: Invalid argument'), 'exit code and the last line')
+    assert any(line.startswith('libbpf: ') and 'Operation not permitted' in line for line in said), said
 
 
 def is_promiscuous(name):
@@ -138,4 +146,5 @@ def by_packet_socket_promiscuous_meanwhile(bench):
 TRIPCTL = os.path.abspath(sys.argv[2])
 if __name__ == '__main__':
     main(a_port_of_many_files_is_read_whole, queues_that_are_left_out_are_refused, all_queues_count,
-         xdp_runs_with_buffers_as_they_come, by_xdp_promiscuous_meanwhile, by_packet_socket_promiscuous_meanwhile)
+         xdp_runs_with_buffers_as_they_come, why_an_xdp_port_does_not_start_is_told, by_xdp_promiscuous_meanwhile,
+         by_packet_socket_promiscuous_meanwhile)

@@ -16,6 +16,7 @@
 #include "start/preflight.h"
 #include "start/resolve.h"
 #include "start/route.h"
+#include "start/xdp_words.h"
 #include "rules.h"
 
 static int
@@ -71,6 +72,7 @@ fail(uint16_t port, const char *what, int error)
 {
 	char name[RTE_ETH_NAME_MAX_LEN];
 
+	tripd_xdp_words_tell();
 	fprintf(stderr, "tripd: port %u (%s): %s: %s\n", port, tripd_resolve_device(port, name),
 		what, strerror(-error));
 	return TRIPD_EXIT_RUN;

@@ -5,6 +5,7 @@
 #include "options.h"
 #include "quiet_eal.h"
 #include "words.h"
+#include "xdp_words.h"
 
 int
 tripd_eal_start(struct tripd_words *words, bool verbose)
@@ -14,6 +15,7 @@ tripd_eal_start(struct tripd_words *words, bool verbose)
 		return TRIPD_EXIT_RUN;
 	if (verbose)
 		return 0;
+	tripd_xdp_words_keep();
 	if (rte_log_get_global_level() > RTE_LOG_ERR)
 		rte_log_set_global_level(RTE_LOG_ERR);
 	/* No shared files, no secondaries: net_tap calls that an error. */
