@@ -13,7 +13,7 @@ when dns.packets >= 10 add n 1
 def check_counts_what_a_file_holds(bench):
     code, out, err = bench.run('--check', bench.file('good', RULES))
     equal((code, err), (0, ''), 'exit code and stderr')
-    equal(out, bench.file('good') + ': 1 counts, 1 counters, 1 whens: nothing is wrong with them\n',
+    equal(out, bench.file('good') + ': 1 count, 1 counter, 1 when: nothing is wrong with them\n',
           'stdout')
 
 

@@ -167,6 +167,12 @@ def trips_are_said_without_a_report(bench):
     equal(said, [f'{10 * i:,}' for i in range(1, 301)], 'thresholds')
 
 
+def a_long_text_is_cut_between_characters(bench):
+    for text, left in ('x' + 'ä' * 90, 'x' + 'ä' * 59), ('ä' * 90, 'ä' * 60):
+        _, out = bench.play(dns(1), DNS + f'when dns.packets >= 1 log "{text}"\n')
+        assert f'log {left}...\n' in out, out
+
+
 def nothing_arrives(bench):
     report, _ = bench.play([], DNS + 'when dns.packets >= 1 drop dns\n')
     equal((report['counters'][0]['packets'], report['trips']), (0, []), 'packets and trips')
@@ -215,4 +221,5 @@ def a_small_terminal_shows_whole_numbers(bench):
 main(report_has_counts_and_trips, trips_come_in_threshold_order, every_fires_as_often_as_due,
      times_are_told, operations_do_what_they_say, one_worker_does_both, report_goes_to_stdout,
      report_replaces_the_one_before, report_goes_to_a_pipe, a_trip_for_each_packet,
-     trips_are_said_without_a_report, nothing_arrives, a_small_terminal_shows_whole_numbers)
+     trips_are_said_without_a_report, a_long_text_is_cut_between_characters, nothing_arrives,
+     a_small_terminal_shows_whole_numbers)

@@ -23,6 +23,7 @@ trip_apply_text_action(const struct trip_rules *rules, const struct trip_rules_w
 	char text[TRIP_APPLY_TEXT_MAX])
 {
 	const struct trip_rules_op_row *op = trip_rules_op_of(when->op);
+	char *end = text + TRIP_APPLY_TEXT_MAX - 4;
 	int length;
 
 	if (op->target == TRIP_OP_ON_CNTR)
@@ -34,6 +35,10 @@ trip_apply_text_action(const struct trip_rules *rules, const struct trip_rules_w
 	else
 		length = snprintf(text, TRIP_APPLY_TEXT_MAX, "%s%s%s", op->word,
 			when->text != NULL ? " " : "", when->text != NULL ? when->text : "");
-	if (length >= TRIP_APPLY_TEXT_MAX)
-		strcpy(text + TRIP_APPLY_TEXT_MAX - 4, "...");
+	if (length < TRIP_APPLY_TEXT_MAX)
+		return;
+	/* Not within a character of UTF-8: its later bytes are these. */
+	while (end > text && (*end & 0xc0) == 0x80)
+		end--;
+	strcpy(end, "...");
 }

@@ -110,17 +110,20 @@ item: ITEM { trip_rules_item_begin(ctx, &@1); } tests { trip_rules_item_end(ctx)
 	;
 
 tests: %empty
-	| tests FIELD IS value { trip_rules_item_test(ctx, &@2, TRIP_RULES_TEST_IS, &@4); }
-	| tests FIELD IS NETWORK { trip_rules_item_network(ctx, &@2, &@4); }
-	| tests FIELD SPEC value { trip_rules_item_test(ctx, &@2, TRIP_RULES_TEST_SPEC, &@4); }
-	| tests FIELD MASK value { trip_rules_item_test(ctx, &@2, TRIP_RULES_TEST_MASK, &@4); }
-	| tests FIELD PREFIX NUMBER { trip_rules_item_prefix(ctx, &@2, &@4); }
-	| tests FIELD RANGE value '-' value { trip_rules_item_range(ctx, &@2, &@4, &@6); }
-	| tests FIELD LAST value {
+	| tests field IS value { trip_rules_item_test(ctx, &@2, TRIP_RULES_TEST_IS, &@4); }
+	| tests field IS NETWORK { trip_rules_item_network(ctx, &@2, &@4); }
+	| tests field SPEC value { trip_rules_item_test(ctx, &@2, TRIP_RULES_TEST_SPEC, &@4); }
+	| tests field MASK value { trip_rules_item_test(ctx, &@2, TRIP_RULES_TEST_MASK, &@4); }
+	| tests field PREFIX NUMBER { trip_rules_item_prefix(ctx, &@2, &@4); }
+	| tests field RANGE value '-' value { trip_rules_item_range(ctx, &@2, &@4, &@6); }
+	| tests field LAST value {
 		trip_rules_item_field(ctx, &@2);
 		trip_rules_error(ctx, &@3, "'last' is not part of the language: expected 'is', "
 			"'spec', 'mask', 'prefix' or 'range', found 'last'");
 	}
+	;
+
+field: FIELD { ctx->field = @1; }
 	;
 
 value: NUMBER | ADDRESS
@@ -304,7 +307,9 @@ yyreport_syntax_error(const yypcontext_t *place, struct trip_rules_ctx *ctx)
 		if (worth_naming(expected[i], wanted[YYSYMBOL_YYEOF]))
 			names[n_names++] = yysymbol_name(expected[i]);
 	}
-	trip_rules_error_syntax(ctx, yypcontext_location(place), names, n_names,
+	/* Only a field has either. */
+	trip_rules_error_syntax(ctx, yypcontext_location(place),
+		wanted[YYSYMBOL_NUMBER] && wanted[YYSYMBOL_ADDRESS] ? &ctx->field : NULL, names, n_names,
 		hint_of(yypcontext_token(place), wanted));
 	return 0;
 }

@@ -157,7 +157,8 @@ list_expected(FILE *file, const char *const *expected, unsigned int n_expected)
 
 void
 trip_rules_error_syntax(struct trip_rules_ctx *ctx, const struct trip_rules_span *found,
-	const char *const *expected, unsigned int n_expected, const char *hint)
+	const struct trip_rules_span *field, const char *const *expected, unsigned int n_expected,
+	const char *hint)
 {
 	char quote[TRIP_RULES_QUOTE_SIZE];
 	char *message = NULL;
@@ -172,6 +173,8 @@ trip_rules_error_syntax(struct trip_rules_ctx *ctx, const struct trip_rules_span
 		ctx->nomem = true;
 		return;
 	}
+	if (field != NULL && ctx->draft.item != NULL)
+		fprintf(file, "%s %.*s: ", ctx->draft.item->word, (int)field->length, field->text);
 	fputs("expected ", file);
 	list_expected(file, expected, n_expected);
 	fprintf(file, ", found %s", trip_rules_error_quote(quote, found));

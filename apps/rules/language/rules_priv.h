@@ -122,6 +122,7 @@ struct trip_rules_ctx {
 	struct trip_rules_when when;
 	struct trip_rules_names names;
 	struct trip_rules_draft draft;
+	struct trip_rules_span field; /* of the draft: the last one */
 
 	/* what has been read */
 	struct trip_rules *rules;
@@ -151,7 +152,8 @@ bool trip_rules_error_append(struct trip_rules_errors *errors, const struct trip
 void trip_rules_error_clear(struct trip_rules_errors *errors);
 void trip_rules_error_notyet(struct trip_rules_ctx *ctx, const struct trip_rules_span *span);
 void trip_rules_error_syntax(struct trip_rules_ctx *ctx, const struct trip_rules_span *found,
-	const char *const *expected, unsigned int n_expected, const char *hint);
+	const struct trip_rules_span *field, const char *const *expected, unsigned int n_expected,
+	const char *hint);
 void trip_rules_error_sort(struct trip_rules_errors *errors);
 #define TRIP_RULES_QUOTE_SIZE 64
 const char *trip_rules_error_quote(

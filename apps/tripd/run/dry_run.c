@@ -29,8 +29,9 @@ tripd_dry_run_check(const struct tripd_options *options)
 		trip_rules_errors_print(rules->warnings, stderr);
 	if (tripd_plan_ports(&plan, options, rules) == 0)
 		tripd_partner_warn(rules, &plan, options);
-	printf("%s: %u counts, %u counters, %u whens: nothing is wrong with them\n", options->rules,
-		rules->n_counts, rules->n_counters, rules->n_whens);
+	printf("%s: %u count%s, %u counter%s, %u when%s: nothing is wrong with them\n",
+		options->rules, rules->n_counts, rules->n_counts == 1 ? "" : "s", rules->n_counters,
+		rules->n_counters == 1 ? "" : "s", rules->n_whens, rules->n_whens == 1 ? "" : "s");
 	trip_rules_free(rules);
 	return 0;
 }

@@ -204,16 +204,17 @@ tripd_view_losses(struct tripd_view *view)
 	for (unsigned int i = 0; i < losses->n_ports; i++) {
 		if (losses->ports[i].refused != 0)
 			tripd_screen_say(screen,
-				"port %u: %" PRIu64
-				" frames were counted and not sent: longer than "
+				"port %u: %" PRIu64 " %s counted and not sent: longer than "
 				"its MTU, or it was down",
-				losses->ids[i], losses->ports[i].refused);
+				losses->ids[i], losses->ports[i].refused,
+				losses->ports[i].refused == 1 ? "frame was" : "frames were");
 		if (losses->ports[i].unfinished != 0)
 			tripd_screen_say(screen,
 				"port %u: %" PRIu64
-				" frames have a checksum that is wrong: their sender left it, and "
+				" %s a checksum that is wrong: their sender left it, and "
 				"where is not known",
-				losses->ids[i], losses->ports[i].unfinished);
+				losses->ids[i], losses->ports[i].unfinished,
+				losses->ports[i].unfinished == 1 ? "frame has" : "frames have");
 		if (tripd_losses_uncounted(&losses->ports[i]) == 0)
 			continue;
 		tripd_losses_describe(&losses->ports[i], text);
