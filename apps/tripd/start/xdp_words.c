@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What the libraries below net_af_xdp say: kept, and told only where a port does not start. */
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
