@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Watches stdout until the program exits: what could not be written is an error. */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>

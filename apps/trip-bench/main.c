@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The command line of trip-bench: which benchmarks run, and where results go. */
 #include <argp.h>
 #include <sched.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The bed of the software engine's benchmarks: rules, packets that hit them, and both arms. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

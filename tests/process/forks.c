@@ -121,7 +121,7 @@ __wrap_trip_thread_start(pthread_t *thread, const char *name, void *(*run)(void 
 		return __real_trip_thread_start(thread, name, run, arg);
 	heir_fork(no_thread);
 	no_thread = NULL;
-	return EAGAIN;
+	return -EAGAIN;
 }
 
 static void

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A `count` rule in a domain: opens, changes and reads its flows and counters. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

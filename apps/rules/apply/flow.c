@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes of a rule's pattern and actions what trip_flow_create() takes. */
 #include "flow.h"
 
 void

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds the port that a rule names. */
 #include <net/if.h>
 #include <string.h>
 

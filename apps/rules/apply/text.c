@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What rules say, as people read it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Queues a `when` as deferred work. */
 #include <trip.h>
 
 #include "when.h"

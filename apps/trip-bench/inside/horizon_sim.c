@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A simulated NIC whose flows are asked in the order of the horizon: the overshoot of each limit.
+ */
 #include <math.h>
 #include <stdlib.h>
 

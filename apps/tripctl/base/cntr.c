@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The words NAME VALUE, which several commands take. */
 #include <errno.h>
 
 #include <rules.h>

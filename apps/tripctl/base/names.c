@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A domain's counters by id, for those who show what refers to them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The options that all commands have, and those before a command. */
 #include "options.h"
 #include "text.h"
 #include "tripctl.h"

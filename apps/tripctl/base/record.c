@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What there is to list, as rows for people and as JSON for programs. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A table on a stream, whose columns are as wide as its first rows want them. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Names, numbers and times as people read them, and times as they write them. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Flows of this process on a port of the primary, which makes the calls for it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

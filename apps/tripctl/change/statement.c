@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Statements of the rules language on a command line, beside the counters of a domain. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

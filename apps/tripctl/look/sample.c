@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* A domain at a moment, and what has changed since an earlier one. */
 #include "base/record.h"
 #include "base/text.h"
 #include "sample.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* top on a terminal. */
 #include <stdio.h>
 #include <string.h>
 

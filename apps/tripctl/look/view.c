@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The lines of top. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Where the headers of a frame are. */
 #include <netinet/in.h>
 #include <string.h>
 

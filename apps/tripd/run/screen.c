@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Lines that scroll by, and on a terminal a block below them that is drawn again in place. */
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What a person sees of a run: trips as they happen, counts and rates in place. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The processors that the words for EAL ask for: are they there? */
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>

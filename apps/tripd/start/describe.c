@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Names and numbers as people and programs read them. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Starts EAL, and keeps back what it says unless it fails. */
 #include <rte_log.h>
 
 #include "eal.h"

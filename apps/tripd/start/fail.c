@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* How a failure is said. */
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
