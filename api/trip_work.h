@@ -15,7 +15,6 @@ extern "C" {
 #endif
 
 struct trip_cntr;
-struct trip_condition;
 struct trip_domain;
 struct trip_flow;
 struct trip_function;
@@ -68,6 +67,42 @@ struct trip_op_info {
  */
 int trip_op_describe(enum trip_op op, struct trip_op_info *info);
 
+/** What has to hold beside the threshold before an item fires. */
+enum trip_condition_kind {
+	/** Nothing. */
+	TRIP_CONDITION_NONE = 0,
+};
+
+/** A condition of a work item; copied with it. */
+struct trip_condition {
+	/** sizeof(struct trip_condition). */
+	size_t size;
+	enum trip_condition_kind kind;
+	/** Parameters, by kind. */
+	union {
+		uint64_t reserved[8];
+	} when;
+};
+
+/** What there is to know of a condition. */
+struct trip_condition_info {
+	/** sizeof(struct trip_condition_info), set by the caller. */
+	size_t size;
+	/** As reports and the rules language have it. The library's. */
+	const char *name;
+	enum trip_condition_kind kind;
+	/** Its items may have an interval. */
+	int repeats;
+};
+
+/**
+ * Describes a condition. Any thread of any process, attached or not.
+ *
+ * @return
+ *   0, -ENOSYS: unknown condition, -EINVAL: an unknown `size`.
+ */
+int trip_condition_describe(enum trip_condition_kind kind, struct trip_condition_info *info);
+
 /** The firing is delivered as an event to trip_work_read() (WORK-15). */
 #define TRIP_WORK_COMPLETION (1u << 0)
 /** One jump over k intervals fires once with a count of k, instead of k times (WORK-14). */
@@ -97,7 +132,12 @@ struct trip_work {
 	enum trip_op op_type;
 	/** TRIP_WORK_COMPLETION, TRIP_WORK_COALESCE. */
 	uint32_t flags;
-	/** What has to hold beside the threshold; must be NULL: this version knows none. */
+	/**
+	 * What has to hold beside the threshold, from the moment when that is reached; NULL:
+	 * nothing. Its counter is no clock, and it has no TRIP_WORK_COALESCE. In its events,
+	 * `threshold` is the sum at which it held; with an interval, it begins anew once so much
+	 * more has come.
+	 */
 	const struct trip_condition *condition;
 	union {
 		struct {
@@ -196,14 +236,16 @@ int trip_function_unregister(struct trip_function *handle);
  * @return
  *   0: accepted for submission; it fires once its condition holds, at once where it holds already
  *     (WORK-04). A refused submission leaves nothing behind (WORK-11):
- *   -EINVAL: an unknown `size`, a missing object, a threshold, value or operand above its limit,
- *     unknown flags, a completion counter with a counter operation (WORK-06);
+ *   -EINVAL: an unknown `size`, a missing object, a threshold, value, operand or parameter above
+ *     its limit, unknown flags, a completion counter with a counter operation (WORK-06), a
+ *     condition with a clock, to coalesce, or with an interval where it has none;
  *   -ENOSYS: unknown operation or condition;
  *   -EXDEV: an object of another domain;
  *   -EAGAIN: `max_works` items are in flight, or `max_process_works` in an attached process,
  *     `max_thread_works` of a thread that has channels of its own, where one with operands beside
- *     target and value (op.fill) counts twice; or with TRIP_WORK_COMPLETION more than `max_events`;
- *     let the home progress, and read the events, then try again.
+ *     target and value (op.fill) counts once more, and so does one with a condition; or with
+ *     TRIP_WORK_COMPLETION more than `max_events`; let the home progress, and read the events, then
+ *     try again.
  */
 int trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id);
 

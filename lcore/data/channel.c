@@ -176,26 +176,29 @@ trip_channel_alloc(struct trip_channel_client *channel)
 }
 
 int
-trip_channel_alloc_two(struct trip_channel_client *channel, uint32_t *operands)
+trip_channel_alloc_more(struct trip_channel_client *channel, uint32_t *more, unsigned int n)
 {
 	struct trip_ring_end *returned = &channel->returned;
-	uint32_t slots[2], item;
-	int n;
+	uint32_t slots[1 + TRIP_CHANNEL_MORE], item;
+	int found;
 
 	for (;;) {
-		n = trip_ring_peek(returned, trip_ring_tail(returned), slots, 2);
-		if (n >= 0 && n < 2)
+		found = trip_ring_peek(returned, trip_ring_tail(returned), slots, 1 + n);
+		if (found >= 0 && (uint32_t)found <= n)
 			return -EAGAIN;
-		if (n < 0 || slots[0] >= channel->map.slots || slots[1] >= channel->map.slots)
-			return -EPROTO;
-		/* Operands have no generation: a retired slot will do. */
-		item = is_retired(&channel->map, slots[0]);
-		if (item == 0 || !is_retired(&channel->map, slots[1]))
+		for (unsigned int i = 0; i <= n; i++)
+			if (found < 0 || slots[i] >= channel->map.slots)
+				return -EPROTO;
+		/* What has no generation of its own, a retired slot will do for. */
+		for (item = 0; item <= n && is_retired(&channel->map, slots[item]); item++)
+			;
+		if (item <= n)
 			break;
 		trip_ring_release(returned, 1);
 	}
-	trip_ring_release(returned, 2);
-	*operands = slots[1 - item];
+	trip_ring_release(returned, 1 + n);
+	for (unsigned int i = 0; i < n; i++)
+		more[i] = slots[i + (i >= item)];
 	return (int)slots[item];
 }
 

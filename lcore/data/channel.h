@@ -40,10 +40,11 @@
  * number + the slot. 36 bits of generation make it unique for ever: a slot that has used them up is
  * retired, never handed out again.
  *
- * An item with operands has two slots: the descriptor of its own names the other, whose line is the
- * operands. That one is submitted in no ring and stays FREE for whoever looks at its state, so
- * nothing cancels, flushes or lists it; the home marks it OPERANDS when it takes the item, and
- * returns it with that. Where the item was canceled before it was accepted, accept does so.
+ * An item with operands has a second slot, and one with a condition another: the descriptor of its
+ * own names them, and their lines are the operands, and the condition's parameters. Those are
+ * submitted in no ring and stay FREE for whoever looks at their state, so nothing cancels, flushes
+ * or lists them; the home marks them OPERANDS when it takes the item, and returns them with that.
+ * Where the item was canceled before it was accepted, accept does so.
  *
  * The client can scribble on all of this at any time. So the home believes no index from the ring
  * or a descriptor that is out of range or already held, copies a descriptor once (the caller
@@ -107,9 +108,12 @@ struct trip_work_desc {
 	uint32_t completion; /* counter, or UINT32_MAX: none */
 	uint8_t op;
 	uint8_t flags;
-	uint16_t reserved;
-	uint32_t operands; /* 1 + the slot of the channel that has them, or 0: none */
-	uint32_t spare[3];
+	uint8_t condition_kind;
+	uint8_t reserved;
+	/* 1 + the slot of the channel that has them, or 0: none */
+	uint32_t operands;
+	uint32_t condition;
+	uint32_t spare[2];
 };
 
 _Static_assert(sizeof(struct trip_work_desc) == 64, "a descriptor is one cache line");
@@ -174,8 +178,10 @@ void trip_channel_renew(struct trip_channel_client *client, struct trip_channel_
  */
 int trip_channel_alloc(struct trip_channel_client *channel);
 
-/* The same of an item with operands, and a slot for these: both, or none. */
-int trip_channel_alloc_two(struct trip_channel_client *channel, uint32_t *operands);
+/* The same of an item that has so many slots beside its own, at most TRIP_CHANNEL_MORE: all of
+ * them, or none. */
+#define TRIP_CHANNEL_MORE 2
+int trip_channel_alloc_more(struct trip_channel_client *channel, uint32_t *more, unsigned int n);
 
 /* The descriptor to fill between alloc and submit. */
 static inline struct trip_work_desc *
@@ -184,7 +190,8 @@ trip_channel_desc(const struct trip_channel_client *channel, uint32_t slot)
 	return &channel->map.desc[slot];
 }
 
-/* Where TRIP_OPERANDS_MAX bytes of operands go; its number goes into the descriptor. */
+/* Where TRIP_OPERANDS_MAX bytes of operands, or of a condition, go; its number goes into the
+ * descriptor. */
 static inline void *
 trip_channel_operands(const struct trip_channel_client *channel, uint32_t slot)
 {

@@ -9,7 +9,7 @@ enum mark {
 	MARK_NONE,     /* not ours */
 	MARK_HELD,     /* accepted */
 	MARK_DROPPED,  /* accepted, and reported as canceled */
-	MARK_OPERANDS, /* of an accepted one */
+	MARK_OPERANDS, /* operands or condition of an accepted one */
 };
 
 size_t
@@ -56,17 +56,21 @@ trip_channel_read_operands(const struct trip_channel_home *channel, uint32_t slo
 	memcpy(operands, &channel->map.desc[slot], TRIP_OPERANDS_MAX);
 }
 
-/* One that was canceled before it was accepted, and with it the slot of its operands, if any. */
+/* One that was canceled before it was accepted, and with it the slots beside its own, if any. */
 static void
 return_canceled(struct trip_channel_home *channel, uint32_t slot)
 {
+	const struct trip_work_desc *desc = &channel->map.desc[slot];
 	/* Once: the client may write there. */
-	uint32_t operands =
-		__atomic_load_n(&channel->map.desc[slot].operands, __ATOMIC_RELAXED) - 1;
+	const uint32_t more[TRIP_CHANNEL_MORE] = {
+		__atomic_load_n(&desc->operands, __ATOMIC_RELAXED) - 1,
+		__atomic_load_n(&desc->condition, __ATOMIC_RELAXED) - 1,
+	};
 
 	trip_channel_return(channel, slot);
-	if (operands != UINT32_MAX && trip_channel_take_operands(channel, operands))
-		trip_channel_return(channel, operands);
+	for (unsigned int i = 0; i < TRIP_CHANNEL_MORE; i++)
+		if (more[i] != UINT32_MAX && trip_channel_take_operands(channel, more[i]))
+			trip_channel_return(channel, more[i]);
 }
 
 /* Decides on one index from the submission ring; true where it is to be delivered. */
@@ -148,7 +152,7 @@ trip_channel_take_canceled(struct trip_channel_home *channel, uint32_t *slots, u
 	return reported;
 }
 
-/* All of it but the ring. */
+/* All of it but the ring, and how many are held. */
 static bool
 release_slot(struct trip_channel_home *channel, uint32_t slot)
 {
@@ -158,7 +162,6 @@ release_slot(struct trip_channel_home *channel, uint32_t slot)
 	if (mark_get(channel, slot) == MARK_NONE)
 		return false;
 	mark_set(channel, slot, MARK_NONE);
-	channel->held--;
 	generation =
 		trip_channel_word_generation(atomic_load_explicit(state, memory_order_relaxed));
 	/* Release: whoever waits for the end of what had started sees its effects. */
@@ -176,6 +179,7 @@ trip_channel_return_many(struct trip_channel_home *channel, const uint32_t *slot
 	for (unsigned int i = 0; i < n; i++)
 		if (release_slot(channel, slots[i]))
 			released[count++] = slots[i];
+	channel->held -= count;
 	if (count > 0 && trip_ring_enqueue(&channel->returned, released, count) != 0)
 		channel->garbage += count;
 }

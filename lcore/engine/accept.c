@@ -10,6 +10,7 @@
 
 #include "accept.h"
 #include "clock.h"
+#include "condition.h"
 #include "drop.h"
 #include "due.h"
 #include "fire.h"
@@ -69,7 +70,7 @@ is_valid(const struct trip_home *home, const struct trip_op_row *op,
 
 	if (!is_trigger(home, desc->trigger, local))
 		return false;
-	if (desc->threshold > TRIP_CNTR_MAX || desc->interval > TRIP_CNTR_MAX)
+	if ((desc->threshold | desc->interval) > TRIP_CNTR_MAX)
 		return false;
 	/* An unknown operation has no targets. */
 	if (desc->target >= trip_op_targets(engine, op->target))
@@ -121,7 +122,10 @@ refuse(struct trip_home *home, uint32_t channel_index, uint32_t slot, uint64_t g
 	trip_channel_return(channel, slot);
 }
 
-/* The node of an item that is valid, which has no operands yet. */
+_Static_assert(
+	(TRIP_CNTR_MAX & (TRIP_CNTR_MAX + 1)) == 0, "numbers are within it if their union is");
+
+/* The node of an item that is valid, which has nothing beside it yet. */
 static __rte_always_inline uint32_t
 enter(struct trip_home *home, uint32_t channel, uint32_t slot, uint64_t generation,
 	const struct trip_op_row *op, const struct trip_work_desc *desc, uint32_t cntr)
@@ -149,39 +153,78 @@ enter(struct trip_home *home, uint32_t channel, uint32_t slot, uint64_t generati
 	return index;
 }
 
-/* Whether the operation takes its operands, whose slot is the home's then. */
-static bool
-take_operands(
-	struct trip_home *home, uint32_t channel, const struct trip_work_desc *desc, uint32_t *node)
-{
-	const struct trip_op_row *op = trip_op_of(desc->op);
-	struct trip_op_refusal refusal;
-	/* That of none is none of the channel. */
-	uint32_t slot = desc->operands - 1;
+/* The nodes that an item has beside its own: TRIP_NONE where it has no such. */
+struct more {
+	uint32_t operands, condition;
+};
 
+/* The node of a slot that is the home's from now on: false where it is none of the channel. */
+static bool
+take_slot(struct trip_home *home, uint32_t channel, uint32_t slot, uint32_t *node)
+{
 	if (!trip_channel_take_operands(&home->channels[channel], slot))
 		return false;
 	*node = trip_node_take_operands(home, channel, slot);
-	if (op->takes(home->engine, home->nodes[*node].operands, &refusal))
-		return true;
-	trip_channel_return(&home->channels[channel], slot);
-	return false;
+	return true;
 }
 
-/* Out of line: items without them do nothing for it. */
+static void
+return_more(struct trip_home *home, uint32_t channel, const struct more *more)
+{
+	struct trip_channel_home *from = &home->channels[channel];
+
+	if (more->operands != TRIP_NONE)
+		trip_channel_return(from, more->operands - trip_node_first(home, from));
+	if (more->condition != TRIP_NONE)
+		trip_channel_return(from, more->condition - trip_node_first(home, from));
+}
+
+/* Whether the operation takes its operands, and the condition its parameters; the slots of both are
+ * the home's then. A number of none is none of the channel. */
+static bool
+take_more(struct trip_home *home, uint32_t channel, const struct trip_work_desc *desc,
+	struct more *more)
+{
+	const struct trip_op_row *op = trip_op_of(desc->op);
+	struct trip_op_refusal refusal;
+	bool takes = true;
+
+	*more = (struct more){TRIP_NONE, TRIP_NONE};
+	if (op->operands != 0)
+		takes = take_slot(home, channel, desc->operands - 1, &more->operands) &&
+			op->takes(home->engine, home->nodes[more->operands].operands, &refusal);
+	if (takes && desc->condition != 0)
+		takes = take_slot(home, channel, desc->condition - 1, &more->condition) &&
+			trip_condition_takes(trip_condition_of(desc->condition_kind),
+				home->nodes[more->condition].condition.memory, desc->interval,
+				&refusal);
+	if (!takes)
+		return_more(home, channel, more);
+	return takes;
+}
+
+/* Out of line: items that have nothing more do nothing for it. */
 static __attribute__((noinline)) void
-enter_with_operands(struct trip_home *home, uint32_t channel, uint32_t slot, uint64_t generation,
+enter_with_more(struct trip_home *home, uint32_t channel, uint32_t slot, uint64_t generation,
 	const struct trip_work_desc *desc, uint32_t cntr)
 {
-	uint32_t operands, index;
+	struct trip_node *node;
+	struct more more;
+	uint32_t index;
 
-	if (!take_operands(home, channel, desc, &operands)) {
+	if (!take_more(home, channel, desc, &more)) {
 		refuse(home, channel, slot, generation);
 		return;
 	}
 	index = enter(home, channel, slot, generation, trip_op_of(desc->op), desc, cntr);
-	home->nodes[index].has_operands = true;
-	home->nodes[index].operands_node = operands;
+	node = &home->nodes[index];
+	node->many = false;
+	node->has_more = true;
+	node->more = more.operands;
+	if (more.operands != TRIP_NONE)
+		home->nodes[more.operands].op = desc->op;
+	if (more.condition != TRIP_NONE)
+		trip_condition_begin(home, index, more.condition, desc->condition_kind);
 }
 
 static void
@@ -194,8 +237,8 @@ accept_one(struct trip_home *home, uint32_t channel, uint32_t slot)
 
 	if (!is_valid(home, op, &desc, &cntr))
 		refuse(home, channel, slot, generation);
-	else if (unlikely(op->operands != 0))
-		enter_with_operands(home, channel, slot, generation, &desc, cntr);
+	else if (unlikely((op->operands | desc.condition) != 0))
+		enter_with_more(home, channel, slot, generation, &desc, cntr);
 	else
 		(void)enter(home, channel, slot, generation, op, &desc, cntr);
 }
@@ -250,17 +293,16 @@ fail_one(struct trip_home *home, uint32_t channel, uint32_t slot)
 	struct trip_work_desc desc;
 	uint64_t generation = trip_channel_read(&home->channels[channel], slot, &desc);
 	const struct trip_op_row *op = trip_op_of(desc.op);
-	uint32_t cntr, operands;
+	struct more more;
+	uint32_t cntr;
 
-	if (!is_valid(home, op, &desc, &cntr) ||
-		(op->operands != 0 && !take_operands(home, channel, &desc, &operands))) {
+	if (!is_valid(home, op, &desc, &cntr) || !take_more(home, channel, &desc, &more)) {
 		refuse(home, channel, slot, generation);
 		return;
 	}
 	if (trip_channel_claim(&home->channels[channel], slot, generation))
 		trip_fire_fail(home, desc.op, desc.target, desc.completion);
-	if (op->operands != 0)
-		trip_channel_return(&home->channels[channel], desc.operands - 1);
+	return_more(home, channel, &more);
 	trip_channel_return(&home->channels[channel], slot);
 	trip_engine_stat(&home->stats.accepted, 1);
 	trip_engine_stat(&home->stats.canceled, 1);

@@ -3,6 +3,7 @@
 #include <rte_common.h>
 
 #include "clock.h"
+#include "condition.h"
 #include "due.h"
 #include "hot.h"
 #include "source.h"
@@ -62,6 +63,8 @@ forget_sample(struct trip_home *home, uint32_t index)
 
 	cntr->setgen = atomic_load(&home->cells[index].setgen);
 	trip_pending_sample(&home->pool, &cntr->pending, 0);
+	if (home->conditions[index] != TRIP_NONE)
+		trip_condition_set(home, index);
 }
 
 /* Nothing of the counter is due but what was so when it was accepted. */

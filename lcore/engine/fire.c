@@ -15,6 +15,7 @@
 #include <rte_common.h>
 
 #include "clock.h"
+#include "condition.h"
 #include "due.h"
 #include "errand.h"
 #include "fire.h"
@@ -69,7 +70,8 @@ queue_again(struct trip_home *home, uint32_t index, uint64_t threshold)
 	struct trip_home_cntr *cntr = &home->cntrs[node->cntr];
 
 	node->threshold = threshold;
-	if (threshold > cntr->pending.sample) {
+	/* A condition is no jump. */
+	if (threshold > cntr->pending.sample || unlikely(home->holds == index)) {
 		trip_node_queue(home, index);
 		return;
 	}
@@ -170,7 +172,7 @@ fire_one(struct trip_home *home, uint32_t index)
 	struct trip_home_cntr *cntr = &home->cntrs[node->cntr];
 	/* The node may be another item's by the time the operation runs. */
 	const struct trip_node item = *node;
-	uint64_t sum = cntr->pending.sample;
+	uint64_t sum = home->holds == index ? item.threshold : cntr->pending.sample;
 	union trip_event_shown told = {
 		.own = {.size = sizeof(told.shown),
 			.event = {
@@ -287,7 +289,8 @@ trip_fire(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 
 		end = i + 1;
 		if (!node->many) {
-			fire_one(home, nodes[i]);
+			if (likely(!node->has_more) || trip_condition_fires(home, nodes[i]))
+				fire_one(home, nodes[i]);
 			continue;
 		}
 		for (; end < n; end++) {

@@ -6,6 +6,7 @@
 #include "accept.h"
 #include "call.h"
 #include "clock.h"
+#include "condition.h"
 #include "drop.h"
 #include "due.h"
 #include "fire.h"
@@ -331,8 +332,9 @@ fire_hot(struct trip_home *home)
 static unsigned int
 run_timers(struct trip_home *home)
 {
-	unsigned int due = trip_clock_tick(home);
+	unsigned int due = trip_condition_run(home, home->budget);
 
+	due += trip_clock_tick(home);
 	due += trip_source_refresh(home, home->budget);
 	if (home->now >= home->scrub.next_tsc)
 		trip_scrub(home);

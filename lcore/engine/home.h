@@ -150,6 +150,10 @@ struct trip_home {
 	/* When something of its clock is due. */
 	uint64_t clock_tsc;
 	struct trip_fed fed;
+	/* The first of each counter's conditions, and of those that are to be looked at:
+	 * condition.h. While an item fires because its condition holds, that item. */
+	uint32_t *conditions;
+	uint32_t looks, holds;
 	struct trip_hot_places hot;
 	struct trip_accept accept;
 	struct trip_drop drops[TRIP_CLIENTS_MAX];
@@ -206,8 +210,9 @@ trip_home_add(const struct trip_engine *engine, uint32_t cntr, uint64_t value)
 static inline void
 trip_home_timers(struct trip_home *home)
 {
-	/* A pass of the refresh that is under way goes on at once. */
-	uint64_t refresh = home->fed.left > 0 ? 0 : home->fed.next_tsc;
+	/* A pass of the refresh that is under way goes on at once, and so does what is looked at.
+	 */
+	uint64_t refresh = home->fed.left > 0 || home->looks != TRIP_NONE ? 0 : home->fed.next_tsc;
 
 	home->timer_tsc = RTE_MIN(RTE_MIN(home->clock_tsc, home->scrub.next_tsc), refresh);
 }

@@ -49,6 +49,24 @@ check_deferred(struct checker *checker, struct trip_home *home, uint32_t index)
 }
 
 static void
+check_conditions(struct checker *checker, struct trip_home *home, uint32_t index)
+{
+	uint32_t first = home->conditions[index], at = first;
+
+	if (first == TRIP_NONE)
+		return;
+	do {
+		const struct trip_node *node = &home->nodes[at];
+
+		if (!trip_node_is_condition(node) ||
+			home->nodes[node->condition.next].condition.prev != at ||
+			home->nodes[node->condition.item].cntr != index)
+			expect(checker, "its list of conditions is broken", index);
+		at = node->condition.next;
+	} while (at != first);
+}
+
+static void
 check_hot(struct checker *checker, struct trip_home *home, uint32_t index)
 {
 	const struct trip_home_cntr *cntr = &home->cntrs[index];
@@ -80,6 +98,7 @@ check_cntr(struct checker *checker, struct trip_home *home, uint32_t index)
 	if (watchers != cntr->watchers)
 		expect(checker, "the number of watchers is not that of the list", index);
 	check_deferred(checker, home, index);
+	check_conditions(checker, home, index);
 	if (cntr->hot != 0)
 		check_hot(checker, home, index);
 	else if (cntr->due == TRIP_DUE_NONE &&
@@ -91,21 +110,47 @@ check_cntr(struct checker *checker, struct trip_home *home, uint32_t index)
 	expect(checker, trip_pending_check(&home->pool, &cntr->pending), index);
 }
 
-/* Of an item that waits: how many slots have its operands. */
-static uint32_t
-check_operands(struct checker *checker, struct trip_home *home, const struct trip_node *node)
+/* What an item that waits has beside its own slot. */
+static void
+check_beside(struct checker *checker, struct trip_home *home, uint32_t channel, uint32_t index)
 {
-	const struct trip_channel_home *channel = &home->channels[node->channel];
-	const struct trip_node *operands = &home->nodes[node->operands_node];
-	uint32_t slot = node->operands_node - trip_node_first(home, channel);
+	uint32_t slot = index - trip_node_first(home, &home->channels[channel]);
 
-	if (!node->has_operands)
+	if (slot >= home->channels[channel].map.slots ||
+		!trip_channel_has_operands(&home->channels[channel], slot))
+		expect(checker, "an item waits whose operands or condition have been returned",
+			slot);
+}
+
+/* How many slots that is. */
+static uint32_t
+check_more(struct checker *checker, struct trip_home *home, const struct trip_node *node)
+{
+	const struct trip_node *more = &home->nodes[node->more];
+
+	if (!node->has_more)
 		return 0;
-	if (slot >= channel->map.slots || !trip_channel_has_operands(channel, slot))
-		expect(checker, "an item waits whose operands have been returned", slot);
-	else if (operands->queued || operands->deferred)
-		expect(checker, "the operands of an item wait themselves", slot);
-	return 1;
+	check_beside(checker, home, node->channel, node->more);
+	if (!trip_node_is_condition(more))
+		return 1;
+	if (&home->nodes[more->condition.item] != node)
+		expect(checker, "the condition of an item is another's", node->more);
+	if (more->more == TRIP_NONE)
+		return 1;
+	check_beside(checker, home, node->channel, more->more);
+	return 2;
+}
+
+/* An item waits, or has a condition that decides when it does. */
+static bool
+is_waiting(
+	const struct trip_home *home, const struct trip_node *node, uint32_t channel, uint32_t slot)
+{
+	if (trip_node_is_condition(node))
+		return false;
+	return node->queued || node->deferred ||
+	       (trip_node_has_condition(home, node) &&
+		       trip_channel_held(&home->channels[channel], slot));
 }
 
 static void
@@ -120,10 +165,10 @@ check_nodes(struct checker *checker, struct trip_home *home)
 		for (uint32_t s = 0; s < slots; s++) {
 			const struct trip_node *node = &home->nodes[trip_node_of(home, c, s)];
 
-			if (!node->queued && !node->deferred)
+			if (!is_waiting(home, node, c, s))
 				continue;
 			used++;
-			operands += check_operands(checker, home, node);
+			operands += check_more(checker, home, node);
 			if (node->channel != c)
 				expect(checker, "the node of a slot belongs to another slot", s);
 			if (!trip_channel_held(&home->channels[c], s))

@@ -157,6 +157,7 @@ carve_cntrs(struct carver *carver, struct trip_home *home, const struct trip_hom
 	struct trip_cell *cells = carve(carver, n * sizeof(*cells));
 	struct trip_home_cntr *cntrs = carve(carver, n * sizeof(*cntrs));
 	uint32_t *fed = carve(carver, n * sizeof(*fed));
+	uint32_t *conditions = carve(carver, n * sizeof(*conditions));
 	uint64_t *armed = carve(carver, (n + 63) / 64 * sizeof(*armed));
 
 	if (home == NULL)
@@ -164,6 +165,7 @@ carve_cntrs(struct carver *carver, struct trip_home *home, const struct trip_hom
 	home->cells = cells;
 	home->cntrs = cntrs;
 	home->fed.cntrs = fed;
+	home->conditions = conditions;
 	home->armed = armed;
 	if (!carver->fresh)
 		return;
@@ -173,6 +175,7 @@ carve_cntrs(struct carver *carver, struct trip_home *home, const struct trip_hom
 		cntrs[i].waiters = TRIP_NONE;
 		cntrs[i].sources = TRIP_NONE;
 		cntrs[i].deferred = TRIP_NONE;
+		conditions[i] = TRIP_NONE;
 	}
 }
 
@@ -250,6 +253,8 @@ trip_home_init(void *memory, struct trip_engine *engine, uint32_t index,
 	home->first_slot = home->channels[0].map.first;
 	home->clock_tsc = UINT64_MAX;
 	home->fed.next_tsc = UINT64_MAX;
+	home->looks = TRIP_NONE;
+	home->holds = TRIP_NONE;
 	home->engine = engine;
 	home->index = index;
 	atomic_flag_clear(&home->progressing);

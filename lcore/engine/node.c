@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Takes, queues, defers and gives back nodes. */
+#include "condition.h"
 #include "due.h"
 #include "node.h"
 
@@ -47,14 +48,28 @@ trip_node_drop_many(struct trip_home *home, struct trip_channel_home *channel,
 	trip_engine_stat(&home->stats.pending, 0 - (uint64_t)n);
 }
 
+/* Gives back the slots that an item has beside its own. */
+static __attribute__((noinline)) void
+drop_more(struct trip_home *home, struct trip_channel_home *channel, const struct trip_node *node)
+{
+	uint32_t first = trip_node_first(home, channel), more = node->more;
+
+	if (trip_node_is_condition(&home->nodes[more])) {
+		trip_condition_end(home, more);
+		if (home->nodes[more].more != TRIP_NONE)
+			trip_channel_return(channel, home->nodes[more].more - first);
+	}
+	trip_channel_return(channel, more - first);
+}
+
 void
 trip_node_drop(struct trip_home *home, uint32_t index)
 {
 	const struct trip_node *node = &home->nodes[index];
 	struct trip_channel_home *channel = &home->channels[node->channel];
 
-	if (node->has_operands)
-		trip_channel_return(channel, node->operands_node - trip_node_first(home, channel));
+	if (node->has_more)
+		drop_more(home, channel, node);
 	trip_node_drop_many(home, channel, &index, 1);
 }
 

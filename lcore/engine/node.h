@@ -11,8 +11,11 @@
 
 #include "home.h"
 
-/* Home's copy of a work item, outside any channel: one cache line, and where it has operands, that
- * of the slot which they came in. */
+/* Bytes that a condition has for its parameters and what it remembers. */
+#define TRIP_CONDITION_MEMORY 32
+
+/* Home's copy of a work item, outside any channel: one cache line, and where it has operands or a
+ * condition, that of the slot which they came in. */
 struct trip_node {
 	union {
 		struct {
@@ -26,31 +29,56 @@ struct trip_node {
 			uint32_t prev_deferred;
 			uint32_t next_deferred;
 		};
-		/* Of the item whose operands_node this is. What follows is of the item that was
-		 * here last. */
+		/* Of an item. What follows is of the item that was here last, but `op`, which is
+		 * that of this one. */
 		uint64_t operands[TRIP_OPERANDS_MAX / 8];
+		/* Of an item. What follows is its own: `op` is 0, which is no operation, and
+		 * `flags` its kind. */
+		struct {
+			uint64_t memory[TRIP_CONDITION_MEMORY / 8];
+			uint32_t item;
+			/* Of its counter when it was last looked at. */
+			uint32_t setgen;
+			/* Of the first: the last. */
+			uint32_t prev;
+			uint32_t next;
+		} condition;
 	};
 	/* Of its slot, which follows from the node: node.h. The client's id is made of both. */
 	uint64_t generation : 36;
 	uint64_t channel : 8;
 	uint64_t op : 8;
 	uint64_t flags : 8;
-	/* In the pending set of its counter. */
+	/* In the pending set of its counter, or about to fire. */
 	uint64_t queued : 1;
 	/* In its counter's list of deferred items. */
 	uint64_t deferred : 1;
 	/* May fire in a row with others of its channel and operation: op.h. */
 	uint64_t many : 1;
-	/* It has an operands_node. */
-	uint64_t has_operands : 1;
-	/* Local index of the triggering counter. */
+	/* `more` is the node of its operands, or that of its condition, whose `more` is that of its
+	 * operands, if any. That of a condition says so of itself, too. */
+	uint64_t has_more : 1;
+	/* Local index of the triggering counter; of a condition, the clock's. */
 	uint32_t cntr;
-	uint32_t operands_node;
+	uint32_t more;
 };
 
 _Static_assert(sizeof(struct trip_node) == 64, "a node is one cache line");
 _Static_assert(offsetof(struct trip_node, cntr) == TRIP_OPERANDS_MAX + 8,
 	"operands leave the counter that the node was queued at last");
+
+static inline bool
+trip_node_is_condition(const struct trip_node *node)
+{
+	return node->op == 0;
+}
+
+/* Of an item. */
+static inline bool
+trip_node_has_condition(const struct trip_home *home, const struct trip_node *item)
+{
+	return item->has_more && trip_node_is_condition(&home->nodes[item->more]);
+}
 
 /* The node of slot 0 of a channel; those of its other slots follow. */
 static inline uint32_t
@@ -88,7 +116,7 @@ trip_node_prefetch(const struct trip_home *home, uint32_t node)
 /* The node of a slot that was accepted; its caller fills it in. */
 uint32_t trip_node_take(struct trip_home *home, uint32_t channel, uint32_t slot);
 
-/* The node of a slot that operands came in, which are in it now. */
+/* The node of a slot that operands or a condition came in, which are in it now. */
 uint32_t trip_node_take_operands(struct trip_home *home, uint32_t channel, uint32_t slot);
 
 /* Those of an item that has some. They stay until the home accepts again, also where it has given
@@ -96,7 +124,9 @@ uint32_t trip_node_take_operands(struct trip_home *home, uint32_t channel, uint3
 static inline const void *
 trip_node_operands(const struct trip_home *home, const struct trip_node *item)
 {
-	return home->nodes[item->operands_node].operands;
+	const struct trip_node *more = &home->nodes[item->more];
+
+	return trip_node_is_condition(more) ? home->nodes[more->more].operands : more->operands;
 }
 
 /* Queues a node at its threshold. One that cannot be yet is deferred until its counter settles, and
@@ -110,7 +140,7 @@ void trip_node_undefer(struct trip_home *home, uint32_t node);
  * as a canceled item. */
 void trip_node_drop(struct trip_home *home, uint32_t node);
 
-/* The same of nodes of this channel that have no operands, at most TRIP_CHANNEL_RETURNS. */
+/* The same of nodes of this channel that have no `more`, at most TRIP_CHANNEL_RETURNS. */
 void trip_node_drop_many(struct trip_home *home, struct trip_channel_home *channel,
 	const uint32_t *nodes, unsigned int n);
 

@@ -71,23 +71,50 @@ has_reaped(struct trip_domain *domain, struct trip_submitter *submitter, uint32_
 	return submitter->reaper.here - submitter->channel->returned.here >= slots;
 }
 
-/* Likewise. A slot for an item, whose descriptor says where its operands are, if it has any. */
+/* Slots that it takes beside its own. */
+static inline unsigned int
+slots_beside(const struct trip_submission *request)
+{
+	return (request->op->operands != 0) + request->has_condition;
+}
+
+/* Likewise. Slots for an item that has more, whose descriptor says where that is. */
+static __attribute__((noinline)) int
+alloc_more(struct trip_submitter *submitter, const struct trip_submission *request,
+	struct trip_work_desc *desc)
+{
+	struct trip_channel_client *channel = submitter->channel;
+	uint32_t more[TRIP_CHANNEL_MORE];
+	int slot = trip_channel_alloc_more(channel, more, slots_beside(request));
+
+	if (slot < 0)
+		return slot;
+	if (request->op->operands != 0) {
+		memcpy(trip_channel_operands(channel, more[0]), request->operands,
+			request->op->operands);
+		desc->operands = 1 + more[0];
+	}
+	if (request->has_condition) {
+		uint32_t last = more[slots_beside(request) - 1];
+
+		memcpy(trip_channel_operands(channel, last), request->condition,
+			sizeof(request->condition));
+		desc->condition = 1 + last;
+	}
+	return slot;
+}
+
+/* Likewise. */
 static int
 alloc(struct trip_submitter *submitter, const struct trip_submission *request)
 {
 	struct trip_work_desc desc = request->desc;
-	uint32_t operands;
 	int slot;
 
-	if (request->op->operands == 0) {
+	if (slots_beside(request) == 0)
 		slot = trip_channel_alloc(submitter->channel);
-	} else {
-		slot = trip_channel_alloc_two(submitter->channel, &operands);
-		if (slot >= 0)
-			memcpy(trip_channel_operands(submitter->channel, operands),
-				request->operands, request->op->operands);
-		desc.operands = 1 + operands;
-	}
+	else
+		slot = alloc_more(submitter, request, &desc);
 	if (slot >= 0)
 		*trip_channel_desc(submitter->channel, (uint32_t)slot) = desc;
 	return slot;
@@ -100,7 +127,7 @@ submit(struct trip_domain *domain, struct trip_submitter *submitter,
 {
 	int slot;
 
-	if (!has_reaped(domain, submitter, request->op->operands != 0 ? 2 : 1))
+	if (!has_reaped(domain, submitter, 1 + slots_beside(request)))
 		return -EAGAIN;
 	slot = alloc(submitter, request);
 	if (slot < 0)

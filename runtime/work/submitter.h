@@ -8,6 +8,7 @@
 #define TRIP_RUNTIME_SUBMITTER_H
 
 #include "domain/domain.h"
+#include "node.h"
 #include "op.h"
 
 /* What an item comes to. */
@@ -17,6 +18,9 @@ struct trip_submission {
 	const struct trip_op_row *op;
 	/* Of which it takes as many as its operation has. */
 	const uint64_t *operands;
+	/* Likewise of a condition's parameters, where it has one. */
+	uint64_t condition[TRIP_CONDITION_MEMORY / 8];
+	bool has_condition;
 };
 
 /* Submits by the calling thread's channel: 0, or -EAGAIN with its sentence. */

@@ -13,6 +13,8 @@
 #include "domain/progress.h"
 #include "domain/sized.h"
 #include "work/submitter.h"
+#include "condition.h"
+#include "node.h"
 #include "op.h"
 
 #define READ_BATCH 32u
@@ -44,8 +46,6 @@ check_header(const struct trip_work *work)
 			(uint64_t)TRIP_CNTR_MAX);
 	if (work->interval == 0 && (work->flags & TRIP_WORK_COALESCE) != 0)
 		return trip_error_set(EINVAL, "work: there is no interval to coalesce");
-	if (unlikely(work->condition != NULL))
-		return trip_error_set(ENOSYS, "work: no condition is known but the threshold");
 	return 0;
 }
 
@@ -127,6 +127,48 @@ check_operands(const struct trip_submission *request, const struct trip_domain *
 }
 
 static int
+check_condition(const struct trip_submission *request, const struct trip_work *work,
+	const struct trip_condition *condition)
+{
+	const struct trip_condition_row *row = trip_condition_of(condition->kind);
+	struct trip_op_refusal refusal;
+
+	if (row->name == NULL)
+		return trip_error_set(
+			ENOSYS, "work: condition %d is unknown", (int)condition->kind);
+	if (work->triggering_cntr->is_clock)
+		return trip_error_set(EINVAL,
+			"work: condition \"%s\" of a clock, which only time changes", row->name);
+	if ((work->flags & TRIP_WORK_COALESCE) != 0)
+		return trip_error_set(EINVAL,
+			"work: condition \"%s\" fires each time that it holds, and does not "
+			"coalesce",
+			row->name);
+	if (!trip_condition_takes(row, request->condition, work->interval, &refusal))
+		return trip_error_set(EINVAL,
+			"work: %s %" PRIu64 " of condition \"%s\" is above the limit %" PRIu64,
+			refusal.operand, refusal.value, row->name, refusal.limit);
+	return 0;
+}
+
+/* Out of line: most items have none. */
+static __attribute__((noinline)) int
+plan_condition(struct trip_submission *request, const struct trip_work *work)
+{
+	struct trip_condition own;
+	int error = TRIP_SIZED_TAKE(trip_condition, &own, work->condition);
+
+	memcpy(request->condition, &own.when, sizeof(request->condition));
+	if (error == 0)
+		error = check_condition(request, work, &own);
+	if (error != 0)
+		return error;
+	request->has_condition = true;
+	request->desc.condition_kind = (uint8_t)own.kind;
+	return 0;
+}
+
+static int
 plan_op(struct trip_submission *request, const struct trip_domain *domain,
 	const struct trip_work *work)
 {
@@ -173,7 +215,24 @@ plan(struct trip_submission *request, const struct trip_domain *domain,
 		.op = (uint8_t)work->op_type,
 		.flags = (uint8_t)work->flags,
 	};
-	return plan_op(request, domain, work);
+	error = plan_op(request, domain, work);
+	return likely(error != 0 || work->condition == NULL) ? error
+							     : plan_condition(request, work);
+}
+
+int
+trip_condition_describe(enum trip_condition_kind kind, struct trip_condition_info *info)
+{
+	const struct trip_condition_row *row = trip_condition_of(kind);
+	const struct trip_condition_info own = {
+		.name = row->name, .kind = kind, .repeats = row->repeats};
+	int error = TRIP_SIZED_CHECK(trip_condition_info, info->size);
+
+	if (error == 0 && row->name == NULL)
+		error = trip_error_set(ENOSYS, "condition %d is unknown", (int)kind);
+	if (error == 0)
+		TRIP_SIZED_GIVE(info, &own);
+	return error;
 }
 
 int

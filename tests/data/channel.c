@@ -20,7 +20,7 @@ struct item {
 	enum place place;
 	bool canceled;
 	uint64_t id, serial;
-	uint32_t operands; /* 1 + the slot that has them */
+	uint32_t more[TRIP_CHANNEL_MORE]; /* 1 + the slots of its operands and condition */
 };
 
 struct pair {
@@ -77,19 +77,37 @@ fill_operands(uint64_t *operands, uint64_t serial)
 		operands[i] = serial * (i + 1);
 }
 
-/* Some have operands: a slot more. */
+/* In the model: the slots that it has beside its own. */
+static void
+take_more(struct pair *pair, struct item *item, const uint32_t *more, unsigned int n)
+{
+	/* One alone is either. */
+	unsigned int at = n == 1 ? (unsigned int)trip_random_below(&rnd, 2) : 0;
+
+	memset(item->more, 0, sizeof(item->more));
+	for (unsigned int i = 0; i < n; i++) {
+		item->more[at + i] = 1 + more[i];
+		assert_int_equal(pair->item[more[i]].place, WITH_CLIENT);
+		pair->item[more[i]].place = OPERANDS;
+		pair->free--;
+		fill_operands(trip_channel_operands(&pair->client, more[i]), item->serial + i);
+	}
+}
+
+/* Some have operands, or a condition, or both: a slot more for each. */
 static void
 submit(struct pair *pair)
 {
-	bool with = trip_random_below(&rnd, 3) == 0;
-	uint32_t operands = 0;
-	int slot = with ? trip_channel_alloc_two(&pair->client, &operands)
-			: trip_channel_alloc(&pair->client);
+	unsigned int n =
+		trip_random_below(&rnd, 3) == 0 ? 1 + (unsigned int)trip_random_below(&rnd, 2) : 0;
+	uint32_t more[TRIP_CHANNEL_MORE];
+	int slot = n > 0 ? trip_channel_alloc_more(&pair->client, more, n)
+			 : trip_channel_alloc(&pair->client);
 	struct trip_work_desc *desc;
 	struct item *item;
 	uint64_t before;
 
-	if (pair->free < 1u + with) {
+	if (pair->free < 1 + n) {
 		assert_int_equal(slot, -EAGAIN);
 		return;
 	}
@@ -99,14 +117,9 @@ submit(struct pair *pair)
 	desc = trip_channel_desc(&pair->client, (uint32_t)slot);
 	memset(desc, 0, sizeof(*desc));
 	item->serial = desc->context = ++pair->serial;
-	item->operands = 0;
-	if (with) {
-		item->operands = desc->operands = 1 + operands;
-		assert_int_equal(pair->item[operands].place, WITH_CLIENT);
-		pair->item[operands].place = OPERANDS;
-		pair->free--;
-		fill_operands(trip_channel_operands(&pair->client, operands), item->serial);
-	}
+	take_more(pair, item, more, n);
+	desc->operands = item->more[0];
+	desc->condition = item->more[1];
 	before = item->id;
 	assert_int_equal(trip_channel_submit(&pair->client, (uint32_t)slot, &item->id), 0);
 	assert_true(item->id > before); /* of one slot, so no id comes again */
@@ -130,30 +143,35 @@ cancel(struct pair *pair)
 	item->canceled |= possible;
 }
 
-/* In the model: the client's again, and what had the operands. */
+/* In the model: the client's again, and what it had beside it. */
 static void
 goes_back(struct pair *pair, struct item *item)
 {
 	item->place = WITH_CLIENT;
 	pair->free++;
-	if (item->operands == 0)
-		return;
-	assert_int_equal(pair->item[item->operands - 1].place, OPERANDS);
-	pair->item[item->operands - 1].place = WITH_CLIENT;
-	pair->free++;
+	for (unsigned int i = 0; i < TRIP_CHANNEL_MORE; i++) {
+		if (item->more[i] == 0)
+			continue;
+		assert_int_equal(pair->item[item->more[i] - 1].place, OPERANDS);
+		pair->item[item->more[i] - 1].place = WITH_CLIENT;
+		pair->free++;
+	}
 }
 
 static void
 give_back(struct pair *pair, uint32_t slot)
 {
 	const uint32_t twice[] = {slot, slot};
-	uint32_t operands = pair->item[slot].operands;
 
-	if (operands != 0) {
-		assert_true(trip_channel_has_operands(&pair->home, operands - 1));
-		assert_false(trip_channel_held(&pair->home, operands - 1));
-		trip_channel_return(&pair->home, operands - 1);
-		assert_false(trip_channel_has_operands(&pair->home, operands - 1));
+	for (unsigned int i = 0; i < TRIP_CHANNEL_MORE; i++) {
+		uint32_t more = pair->item[slot].more[i];
+
+		if (more == 0)
+			continue;
+		assert_true(trip_channel_has_operands(&pair->home, more - 1));
+		assert_false(trip_channel_held(&pair->home, more - 1));
+		trip_channel_return(&pair->home, more - 1);
+		assert_false(trip_channel_has_operands(&pair->home, more - 1));
 	}
 	/* The second time is refused, together with the first or after it. */
 	if (trip_random_below(&rnd, 2) == 0) {
@@ -165,28 +183,39 @@ give_back(struct pair *pair, uint32_t slot)
 	goes_back(pair, &pair->item[slot]);
 }
 
-/* What was accepted is read, once: its descriptor, and its operands. */
+/* What an item has beside its own slot is read, once. */
+static void
+read_more(struct pair *pair, uint32_t slot, uint32_t more, uint64_t serial)
+{
+	uint64_t operands[TRIP_OPERANDS_MAX / 8], expected[TRIP_OPERANDS_MAX / 8];
+
+	assert_true(trip_channel_take_operands(&pair->home, more));
+	trip_channel_read_operands(&pair->home, more, operands);
+	fill_operands(expected, serial);
+	assert_memory_equal(operands, expected, sizeof(expected));
+	/* Neither one's own slot, nor one that is taken, nor one beyond. */
+	assert_false(trip_channel_take_operands(&pair->home, more));
+	assert_false(trip_channel_take_operands(&pair->home, slot));
+	assert_false(trip_channel_take_operands(&pair->home, pair->shape.slots));
+	assert_false(trip_channel_take_operands(&pair->home, UINT32_MAX));
+}
+
+/* And so is its descriptor. */
 static void
 read_item(struct pair *pair, uint32_t slot, const struct item *item)
 {
-	uint64_t operands[TRIP_OPERANDS_MAX / 8], expected[TRIP_OPERANDS_MAX / 8];
 	struct trip_work_desc desc;
 	uint64_t generation = trip_channel_read(&pair->home, slot, &desc);
 
 	assert_true(trip_channel_id(&pair->home.map, slot, generation) == item->id);
 	assert_true(desc.context == item->serial);
-	assert_int_equal(desc.operands, item->operands);
-	if (item->operands == 0)
-		return;
-	assert_true(trip_channel_take_operands(&pair->home, item->operands - 1));
-	trip_channel_read_operands(&pair->home, item->operands - 1, operands);
-	fill_operands(expected, item->serial);
-	assert_memory_equal(operands, expected, sizeof(expected));
-	/* Neither one's own slot, nor one that is taken, nor one beyond. */
-	assert_false(trip_channel_take_operands(&pair->home, item->operands - 1));
-	assert_false(trip_channel_take_operands(&pair->home, slot));
-	assert_false(trip_channel_take_operands(&pair->home, pair->shape.slots));
-	assert_false(trip_channel_take_operands(&pair->home, UINT32_MAX));
+	assert_int_equal(desc.operands, item->more[0]);
+	assert_int_equal(desc.condition, item->more[1]);
+	if (desc.operands != 0)
+		read_more(pair, slot, desc.operands - 1, item->serial);
+	/* With operands, it is the second. */
+	if (desc.condition != 0)
+		read_more(pair, slot, desc.condition - 1, item->serial + (desc.operands != 0));
 }
 
 static void
@@ -341,10 +370,10 @@ retired_slot_has_operands(void **state)
 		pair_make(&pair, 3);
 		atomic_store(&pair.client.map.state[retired],
 			trip_channel_word(TRIP_CHANNEL_GENERATION_MAX, TRIP_CHANNEL_FREE));
-		assert_int_equal(trip_channel_alloc_two(&pair.client, &operands), 1 - retired);
+		assert_int_equal(trip_channel_alloc_more(&pair.client, &operands, 1), 1 - retired);
 		assert_int_equal(operands, retired);
 		/* One is left: it stays. */
-		assert_int_equal(trip_channel_alloc_two(&pair.client, &operands), -EAGAIN);
+		assert_int_equal(trip_channel_alloc_more(&pair.client, &operands, 1), -EAGAIN);
 		assert_int_equal(trip_channel_alloc(&pair.client), 2);
 		pair_free(&pair);
 	}
@@ -361,7 +390,7 @@ retired_slots_make_no_item(void **state)
 	for (unsigned int i = 0; i < 2; i++)
 		atomic_store(&pair.client.map.state[i],
 			trip_channel_word(TRIP_CHANNEL_GENERATION_MAX, TRIP_CHANNEL_FREE));
-	assert_int_equal(trip_channel_alloc_two(&pair.client, &operands), 2);
+	assert_int_equal(trip_channel_alloc_more(&pair.client, &operands, 1), 2);
 	assert_int_equal(operands, 1);
 	pair_free(&pair);
 }

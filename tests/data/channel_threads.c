@@ -47,7 +47,7 @@ submit_all(void *arg)
 		serial = atomic_load(&stage->submitted);
 		with = serial % 3 == 0;
 		if (serial < stage->items)
-			slot = with ? trip_channel_alloc_two(&stage->client, &operands)
+			slot = with ? trip_channel_alloc_more(&stage->client, &operands, 1)
 				    : trip_channel_alloc(&stage->client);
 		if (slot >= 0) {
 			struct trip_work_desc *desc =

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every operation has one row, which says the same to the library, its callers and the language. */
+/* Every operation and condition has one row, which says the same to the library, its callers and
+ * the language. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <trip_error.h>
 #include <trip_work.h>
 
+#include "condition.h"
 #include "op.h"
 #include "rules.h"
 
@@ -31,6 +33,28 @@ each_operation_is_whole(void **state)
 		for (unsigned int other = 1; other < number; other++)
 			assert_string_not_equal(op->name, trip_op_of(other)->name);
 	}
+}
+
+static void
+each_condition_is_whole(void **state)
+{
+	struct trip_condition_info info = {.size = sizeof(info)};
+
+	for (unsigned int kind = 1; trip_condition_of(kind)->name != NULL; kind++) {
+		const struct trip_condition_row *row = trip_condition_of(kind);
+
+		assert_non_null(row->takes);
+		assert_non_null(row->look);
+		assert_true(row->parameters <= TRIP_CONDITION_MEMORY);
+		for (unsigned int other = 1; other < kind; other++)
+			assert_string_not_equal(row->name, trip_condition_of(other)->name);
+		assert_int_equal(trip_condition_describe((enum trip_condition_kind)kind, &info), 0);
+		assert_string_equal(info.name, row->name);
+		assert_int_equal(info.kind, kind);
+		assert_int_equal(info.repeats, row->repeats);
+	}
+	assert_null(trip_condition_of(TRIP_CONDITION_NONE)->name);
+	assert_null(trip_condition_of(UINT32_MAX)->name);
 }
 
 static void
@@ -87,6 +111,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_operation_is_whole),
+		cmocka_unit_test(each_condition_is_whole),
 		cmocka_unit_test(an_operation_is_described),
 		cmocka_unit_test(an_unknown_operation_has_no_name_and_no_target),
 		cmocka_unit_test(the_language_calls_operations_as_the_library_does),

@@ -32,7 +32,7 @@ submit_desc(struct bed *bed, uint32_t channel, uint64_t threshold, uint64_t limi
 	struct trip_channel_client *client = &bed->home->clients[channel];
 	struct trip_work_desc *desc;
 	uint32_t operands;
-	int slot = trip_channel_alloc_two(client, &operands);
+	int slot = trip_channel_alloc_more(client, &operands, 1);
 
 	if (slot == -EAGAIN)
 		return NULL;

@@ -5,6 +5,7 @@
  * not fit is not written, and a long one is refused by its name.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -448,6 +449,8 @@ ENDS_WITH(trip_client_home, worst_overshoot);
 ENDS_WITH(trip_client_process, lcores);
 ENDS_WITH(trip_client_work, function);
 ENDS_WITH(trip_cntr_attr, name);
+ENDS_WITH(trip_condition, when);
+ENDS_WITH(trip_condition_info, repeats);
 ENDS_WITH(trip_counter_attach_attr, reserved);
 ENDS_WITH(trip_counters_init_attr, n_slots);
 ENDS_WITH(trip_domain_attach_attr, name);
@@ -475,14 +478,21 @@ the_library_says_its_version(void **state)
 }
 
 static void
-no_condition_is_known(void **state)
+an_unknown_condition_is_refused(void **state)
 {
+	static const int unknown[] = {TRIP_CONDITION_NONE, -1, 200, 256, INT_MAX};
 	struct trip_cntr *target = harness_cntr(TRIP_WAIT_NONE);
 	struct trip_work item = harness_work(target, 1, TRIP_OP_CNTR_ADD);
+	struct trip_condition condition = {.size = sizeof(condition)};
+	struct trip_condition_info info = {.size = sizeof(info)};
 
 	item.op.cntr.cntr = target;
-	item.condition = (const struct trip_condition *)&item;
-	assert_int_equal(trip_work_queue(harness_domain, &item, NULL), -ENOSYS);
+	item.condition = &condition;
+	for (unsigned int i = 0; i < RTE_DIM(unknown); i++) {
+		condition.kind = (enum trip_condition_kind)unknown[i];
+		assert_int_equal(trip_work_queue(harness_domain, &item, NULL), -ENOSYS);
+		assert_int_equal(trip_condition_describe(condition.kind, &info), -ENOSYS);
+	}
 	harness_cntr_close(target);
 }
 
@@ -491,7 +501,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(what_is_filled_may_be_shorter),
 	HARNESS_TEST(attaching_takes_attributes),
 	HARNESS_TEST(work_15_events_may_be_shorter),
-	HARNESS_TEST(no_condition_is_known),
+	HARNESS_TEST(an_unknown_condition_is_refused),
 	HARNESS_TEST(the_library_says_its_version),
 };
 

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of conditions, and where they and their items stand. condition.h tells how they go. */
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "clock.h"
+#include "condition.h"
+#include "condition_rows.h"
+#include "due.h"
+#include "fire.h"
+#include "home.h"
+#include "node.h"
+#include "source.h"
+
+#define DECLARE(kind, name) extern const struct trip_condition_row trip_condition_##name;
+#define ROW(kind, name) [TRIP_CONDITION_##kind] = &trip_condition_##name,
+
+/* As meson.build lists them. */
+TRIP_CONDITION_ROWS(DECLARE)
+
+const struct trip_condition_row *
+trip_condition_of(unsigned int kind)
+{
+	static const struct trip_condition_row none = {.name = NULL};
+	static const struct trip_condition_row *const rows[] = {
+		[TRIP_CONDITION_NONE] = &none, TRIP_CONDITION_ROWS(ROW)};
+
+	return rows[kind < RTE_DIM(rows) ? kind : 0];
+}
+
+bool
+trip_condition_takes(const struct trip_condition_row *row, const void *parameters,
+	uint64_t interval, struct trip_op_refusal *refusal)
+{
+	*refusal = (struct trip_op_refusal){.operand = "interval", .value = interval};
+	if (row->name == NULL || (interval != 0 && !row->repeats))
+		return false;
+	return row->takes(parameters, refusal);
+}
+
+/* ---- lists: rings of nodes ---- */
+
+static void
+link_condition(struct trip_home *home, uint32_t *first, uint32_t condition)
+{
+	struct trip_node *node = &home->nodes[condition];
+
+	node->condition.prev = condition;
+	node->condition.next = condition;
+	if (*first == TRIP_NONE) {
+		*first = condition;
+		return;
+	}
+	node->condition.next = *first;
+	node->condition.prev = home->nodes[*first].condition.prev;
+	home->nodes[node->condition.prev].condition.next = condition;
+	home->nodes[*first].condition.prev = condition;
+}
+
+/* Of whichever list it is in: only the first of one is known to it. */
+static void
+unlink_condition(struct trip_home *home, uint32_t condition)
+{
+	const struct trip_node *node = &home->nodes[condition];
+	uint32_t *of_cntr = &home->conditions[home->nodes[node->condition.item].cntr];
+	uint32_t next = node->condition.next != condition ? node->condition.next : TRIP_NONE;
+
+	home->nodes[node->condition.prev].condition.next = node->condition.next;
+	home->nodes[node->condition.next].condition.prev = node->condition.prev;
+	if (home->looks == condition)
+		home->looks = next;
+	else if (*of_cntr == condition)
+		*of_cntr = next;
+}
+
+void
+trip_condition_set(struct trip_home *home, uint32_t cntr)
+{
+	uint32_t first = home->conditions[cntr], last = home->nodes[first].condition.prev;
+	uint32_t behind = home->looks;
+
+	home->conditions[cntr] = TRIP_NONE;
+	if (behind == TRIP_NONE) {
+		home->looks = first;
+	} else {
+		uint32_t end = home->nodes[behind].condition.prev;
+
+		home->nodes[end].condition.next = first;
+		home->nodes[first].condition.prev = end;
+		home->nodes[last].condition.next = behind;
+		home->nodes[behind].condition.prev = last;
+	}
+	home->timer_tsc = 0;
+}
+
+/* ---- where they stand ---- */
+
+static bool
+stands(const struct trip_node *item)
+{
+	return item->queued || item->deferred;
+}
+
+void
+trip_condition_lift(struct trip_condition_look *look)
+{
+	struct trip_home *home = look->home;
+	struct trip_node *item = &home->nodes[look->item];
+
+	if (!stands(item))
+		return;
+	/* Not marked as canceled, as it may be queued again at once. */
+	if (item->queued)
+		trip_pending_remove(&home->pool, &home->cntrs[item->cntr].pending, look->item);
+	if (item->deferred)
+		trip_node_undefer(home, look->item);
+	item->queued = false;
+	trip_due_touch(home, item->cntr);
+}
+
+void
+trip_condition_stand(struct trip_condition_look *look, uint64_t sum)
+{
+	struct trip_node *item = &look->home->nodes[look->item];
+
+	if (stands(item) && item->threshold == sum)
+		return;
+	trip_condition_lift(look);
+	/* A sum may be the largest there is. */
+	if (sum >= TRIP_PENDING_NONE)
+		return;
+	item->threshold = sum;
+	trip_node_queue(look->home, look->item);
+	trip_due_touch(look->home, item->cntr);
+}
+
+void
+trip_condition_alarm(struct trip_condition_look *look, uint64_t ns)
+{
+	struct trip_home *home = look->home;
+	struct trip_node *node = &home->nodes[look->condition];
+	struct trip_pending *clock = &home->cntrs[node->cntr].pending;
+
+	if (node->queued)
+		trip_pending_remove(&home->pool, clock, look->condition);
+	node->queued = true;
+	trip_pending_insert(
+		&home->pool, clock, RTE_MIN(ns, TRIP_PENDING_NONE - 1), look->condition);
+	trip_due_touch(home, node->cntr);
+}
+
+/* ---- from acceptance to the end ---- */
+
+void
+trip_condition_begin(struct trip_home *home, uint32_t item, uint32_t condition, uint8_t kind)
+{
+	struct trip_node *node = &home->nodes[condition], *of = &home->nodes[item];
+	uint8_t parameters = trip_condition_of(kind)->parameters;
+
+	memset((char *)node->condition.memory + parameters, 0, TRIP_CONDITION_MEMORY - parameters);
+	node->condition.item = item;
+	node->condition.setgen = atomic_load(&home->cells[of->cntr].setgen);
+	node->op = 0;
+	node->flags = kind;
+	node->queued = false;
+	node->deferred = false;
+	node->has_more = true;
+	node->cntr = home->shape.n_cntrs;
+	node->more = of->more;
+	of->more = condition;
+	link_condition(home, &home->conditions[of->cntr], condition);
+}
+
+static void
+look_again(struct trip_home *home, uint32_t condition)
+{
+	unlink_condition(home, condition);
+	link_condition(home, &home->looks, condition);
+	home->timer_tsc = 0;
+}
+
+bool
+trip_condition_fires(struct trip_home *home, uint32_t index)
+{
+	struct trip_node *node = &home->nodes[index];
+	uint32_t condition = trip_node_is_condition(node) ? index : node->more;
+
+	if (!trip_node_is_condition(&home->nodes[condition]) || home->holds == index)
+		return true;
+	node->queued = false;
+	look_again(home, condition);
+	return false;
+}
+
+/* In this order: a set or an addition in between is found at the next look. */
+static void
+read_counter(struct trip_condition_look *look, uint32_t cntr, uint32_t *setgen)
+{
+	struct trip_home *home = look->home;
+	struct trip_cell *cell = &home->cells[cntr];
+	uint64_t known = home->now;
+
+	*setgen = atomic_load(&cell->setgen);
+	if (home->cntrs[cntr].sources != TRIP_NONE) {
+		/* It may have made others due. */
+		if (trip_source_fold(home, cntr))
+			trip_due_touch(home, cntr);
+		known = atomic_load_explicit(&cell->refreshed_tsc, memory_order_relaxed);
+	}
+	look->sum = trip_cell_sum(cell);
+	look->known = trip_clock_ns(home->engine, known);
+	/* A clock rounds down. */
+	look->now = trip_clock_ns(home->engine, trip_home_clock(home)) + 1;
+}
+
+static void
+look_at(struct trip_home *home, uint32_t condition)
+{
+	struct trip_node *node = &home->nodes[condition];
+	struct trip_node *item = &home->nodes[node->condition.item];
+	struct trip_condition_look look = {
+		.home = home,
+		.item = node->condition.item,
+		.condition = condition,
+		.memory = node->condition.memory,
+		.stands = stands(item),
+	};
+	uint32_t setgen;
+
+	unlink_condition(home, condition);
+	link_condition(home, &home->conditions[item->cntr], condition);
+	read_counter(&look, item->cntr, &setgen);
+	look.set = setgen != node->condition.setgen;
+	node->condition.setgen = setgen;
+	if (trip_condition_of(node->flags)->look(&look) == TRIP_CONDITION_HOLDS) {
+		trip_condition_lift(&look);
+		item->threshold = look.sum;
+		home->holds = look.item;
+		trip_fire(home, &look.item, 1);
+		home->holds = TRIP_NONE;
+		trip_due_touch(home, item->cntr);
+	}
+	/* Until the counter has settled, its cell may be armed for nobody, and a set rings nobody.
+	 */
+	if (stands(item) && home->cntrs[item->cntr].due != TRIP_DUE_NONE)
+		look_again(home, condition);
+}
+
+unsigned int
+trip_condition_run(struct trip_home *home, unsigned int budget)
+{
+	uint32_t at = TRIP_NONE, last;
+	unsigned int done = 0;
+
+	if (home->looks == TRIP_NONE)
+		return 0;
+	/* What comes behind it has its turn in the next iteration. */
+	last = home->nodes[home->looks].condition.prev;
+	for (; home->looks != TRIP_NONE && at != last && done < budget; done++) {
+		at = home->looks;
+		look_at(home, at);
+	}
+	return done;
+}
+
+void
+trip_condition_end(struct trip_home *home, uint32_t condition)
+{
+	struct trip_node *node = &home->nodes[condition];
+
+	unlink_condition(home, condition);
+	if (!node->queued)
+		return;
+	node->queued = false;
+	trip_pending_cancel(&home->pool, &home->cntrs[node->cntr].pending, condition);
+	/* It may have been the next one. */
+	trip_due_dropped(home, node->cntr, 0);
+}

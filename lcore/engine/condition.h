@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Conditions: what has to hold beside the threshold before an item fires. A condition is one row,
+ * and whoever has to know anything of it reads that. To add one: lcore/README.md.
+ *
+ * An item with a condition has a second slot, and a second node: the condition's, with its
+ * parameters and what it remembers. The item's own node stands in the pending set of its counter,
+ * at first at the item's threshold. The condition's node may stand in that of the clock: its alarm.
+ * When either is reached, or the counter was set, the row looks. It says where each stands next, or
+ * that the condition holds; then the item fires as any other does. With an interval it waits for so
+ * much more than it fired at, and the row looks again when that is reached.
+ *
+ * An item that has been made to stand is looked at once more when its counter has settled: a set
+ * before that may have rung nobody, one behind it does.
+ *
+ * Nothing is looked at while nodes are on their way from a pending set to their firing, as only one
+ * that is known to be in its set can be moved. So what was reached goes into the list of what is to
+ * be looked at, and run_timers() walks that behind the round. A condition is always in just one
+ * list: this, or that of its counter, which a set appends to this one in one step, however long.
+ *
+ * Each node is in one pending set at most, as any node is: pending_pool.c needs no more.
+ */
+#ifndef TRIP_CONDITION_H
+#define TRIP_CONDITION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine.h"
+#include "op.h"
+
+struct trip_home;
+
+enum trip_condition_state {
+	/* It is looked at when its item's sum or its alarm is reached, whatever stands. */
+	TRIP_CONDITION_WAITS,
+	/* The item fires now. */
+	TRIP_CONDITION_HOLDS,
+};
+
+/* A look at a condition. */
+struct trip_condition_look {
+	struct trip_home *home;
+	/* Their nodes. */
+	uint32_t item, condition;
+	/* The parameters, and behind them what it remembers, at first 0. */
+	void *memory;
+	/* What the counter shows. */
+	uint64_t sum;
+	/* By the clock: everything that happened before `known` is in the sum, nothing that happens
+	 * from `now` on. Only flows in hardware set them apart by more than the look takes. */
+	uint64_t known, now;
+	/* The item stands at a sum that is not reached. */
+	bool stands;
+	/* The counter was set since the last look. */
+	bool set;
+};
+
+struct trip_condition_row {
+	const char *name;
+	/* Bytes of its parameters; with what it remembers, TRIP_CONDITION_MEMORY at most. */
+	uint8_t parameters;
+	/* Whether it takes them: asked where an item is queued, and by the home again, of its own
+	 * copy. */
+	bool (*takes)(const void *parameters, struct trip_op_refusal *refusal);
+	/* Its items may have an interval. */
+	bool repeats;
+	/* On the home. */
+	enum trip_condition_state (*look)(struct trip_condition_look *look);
+};
+
+/* The row of a condition: never NULL. That of none, and of those that are unknown, has no name. */
+const struct trip_condition_row *trip_condition_of(unsigned int kind);
+
+/* ---- what a row may do when it looks ---- */
+
+/* The item stands at this sum from now on, or at none. */
+void trip_condition_stand(struct trip_condition_look *look, uint64_t sum);
+void trip_condition_lift(struct trip_condition_look *look);
+
+/* The alarm, which is one at most, stands at this time. */
+void trip_condition_alarm(struct trip_condition_look *look, uint64_t ns);
+
+/* ---- the home's ---- */
+
+/* Whether the condition is one of an item that repeats or does not, and takes its parameters. */
+bool trip_condition_takes(const struct trip_condition_row *row, const void *parameters,
+	uint64_t interval, struct trip_op_refusal *refusal);
+
+/* An item was accepted whose condition's node this is; its parameters are in it. */
+void trip_condition_begin(struct trip_home *home, uint32_t item, uint32_t condition, uint8_t kind);
+
+/* A node that has more is about to fire, and does where it is an item without a condition, or one
+ * whose condition holds. False: it has been reached, and is to be looked at. */
+bool trip_condition_fires(struct trip_home *home, uint32_t node);
+
+/* A counter was set. */
+void trip_condition_set(struct trip_home *home, uint32_t cntr);
+
+/* Looks at what is to be looked at, at most `budget` of it; returns at how many. */
+unsigned int trip_condition_run(struct trip_home *home, unsigned int budget);
+
+/* The item is given back, and stands nowhere. */
+void trip_condition_end(struct trip_home *home, uint32_t condition);
+
+#endif
