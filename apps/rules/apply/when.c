@@ -10,12 +10,19 @@ trip_apply_when_offset(const struct trip_rules_when *rule, uint64_t since)
 	return rule->ref == TRIP_RULES_REF_CLOCK ? since : 0;
 }
 
+const struct trip_condition *
+trip_apply_when_condition(const struct trip_rules_when *rule)
+{
+	return rule->condition.kind != TRIP_CONDITION_NONE ? &rule->condition : NULL;
+}
+
 unsigned int
-trip_apply_when_items(const struct trip_rules *rules, const struct trip_rules_when *rule)
+trip_apply_when_works(const struct trip_rules *rules, const struct trip_rules_when *rule)
 {
 	bool on_flows = trip_rules_op_of(rule->op)->target == TRIP_OP_ON_FLOW;
+	unsigned int items = on_flows ? rules->counts[rule->target].n_patterns : 1;
 
-	return on_flows ? rules->counts[rule->target].n_patterns : 1;
+	return rule->condition.kind != TRIP_CONDITION_NONE ? 2 * items : items;
 }
 
 /* Work of one threshold fires in the order of its queueing, and is done in that order on a port:
@@ -50,6 +57,7 @@ trip_apply_when(const struct trip_apply_when *when)
 		.context = when->context,
 		.op_type = op->type,
 		.flags = TRIP_WORK_COMPLETION,
+		.condition = trip_apply_when_condition(when->rule),
 	};
 
 	if (op->target == TRIP_OP_ON_FLOW)

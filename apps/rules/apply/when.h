@@ -31,8 +31,11 @@ struct trip_apply_when {
 /* How far what the trigger has come to is from what the rule says. */
 uint64_t trip_apply_when_offset(const struct trip_rules_when *rule, uint64_t since);
 
-/* How many items that is. */
-unsigned int trip_apply_when_items(
+/* What has to hold beside the threshold, or NULL. */
+const struct trip_condition *trip_apply_when_condition(const struct trip_rules_when *rule);
+
+/* How many of `max_works` that takes. */
+unsigned int trip_apply_when_works(
 	const struct trip_rules *rules, const struct trip_rules_when *rule);
 
 /* Queues them; of those of one firing the last has an event. Returns what `queue` did. */

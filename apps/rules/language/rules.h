@@ -137,8 +137,10 @@ struct trip_rules_when {
 	char *source;
 	enum trip_rules_ref ref;
 	unsigned int index;
-	uint64_t threshold; /* at most 2^63-1, and so are every and value */
-	uint64_t every;     /* 0: once */
+	uint64_t threshold;              /* at most 2^63-1, and so are every and value */
+	struct trip_condition condition; /* TRIP_CONDITION_NONE: the threshold alone */
+	char *condition_text;            /* "idle 5s", or NULL */
+	uint64_t every;                  /* 0: once */
 	enum trip_rules_op op;
 	unsigned int target;
 	uint64_t value;

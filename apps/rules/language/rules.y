@@ -168,12 +168,12 @@ condition: REF GE NUMBER {
 		ctx->names.ref = @1;
 		trip_rules_error_notyet(ctx, &@2);
 	}
-	| REF IDLE NUMBER {
-		ctx->names.ref = @1;
-		trip_rules_error_notyet(ctx, &@2);
-	}
+	| REF with_time NUMBER { trip_rules_condition_time(ctx, &@1, &@2, &@3); }
 	| ALL '(' refs ')' { trip_rules_error_notyet(ctx, &@1); }
 	| ANY '(' refs ')' { trip_rules_error_notyet(ctx, &@1); }
+	;
+
+with_time: IDLE
 	;
 
 until: %empty
@@ -251,11 +251,12 @@ worth_naming(yysymbol_kind_t kind, bool fresh)
 	case YYSYMBOL_EACH:
 	case YYSYMBOL_EXEC:
 	case YYSYMBOL_FOR:
-	case YYSYMBOL_IDLE:
 	case YYSYMBOL_POLICE:
 	case YYSYMBOL_RATE_WORD:
 	case YYSYMBOL_TRANSFER:
 		return false;
+	case YYSYMBOL_IDLE:
+		return trip_rules_condition_known(yysymbol_name(kind));
 	/* Between statements, an empty line is possible, but nobody's intention; and `set` is an
 	 * operation only. */
 	case YYSYMBOL_NEWLINE:

@@ -255,6 +255,10 @@ void trip_rules_build_action(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *word, uint32_t action);
 void trip_rules_build_either(struct trip_rules_ctx *ctx, const struct trip_rules_span *word);
 void trip_rules_build_every(struct trip_rules_ctx *ctx, const struct trip_rules_span *value);
+/* What is called so is a condition of the library. */
+bool trip_rules_condition_known(const char *word);
+void trip_rules_condition_time(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
+	const struct trip_rules_span *word, const struct trip_rules_span *time);
 void trip_rules_build_op(
 	struct trip_rules_ctx *ctx, enum trip_rules_op op, const struct trip_rules_span *target);
 void trip_rules_build_commit(struct trip_rules_ctx *ctx);

@@ -80,6 +80,12 @@ tell(const struct tripctl_when *when, const struct trip_work_event *event)
 
 	trip_apply_text_trigger(rules, rule, trigger);
 	trip_apply_text_action(rules, rule, action);
+	if (!when->ctl->json && rule->condition_text != NULL) {
+		printf("%s %s at %s: %s\n", trigger, rule->condition_text,
+			tripctl_text_exact(value, now),
+			tripctl_text_escape(action, escaped, sizeof(escaped)));
+		return;
+	}
 	if (!when->ctl->json) {
 		printf("%s reached %s, now %s: %s\n", trigger,
 			(is_time ? tripctl_text_time : tripctl_text_exact)(threshold, reached),

@@ -140,6 +140,7 @@ queue_tick(struct tripctl_when *when, const struct trip_rules_when *rule, struct
 		.threshold = rule->threshold + trip_apply_when_offset(rule, when->since),
 		.interval = rule->every,
 		.context = NOBODY,
+		.condition = trip_apply_when_condition(rule),
 		.op.cntr = {.cntr = when->tick, .value = 1},
 	};
 

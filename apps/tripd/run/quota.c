@@ -285,7 +285,9 @@ is_due(const struct tripd_quota *quota, unsigned int i)
 	const struct trip_rules_when *when = &quota->rules->whens[i];
 	uint64_t value = tripd_quota_value(quota, when);
 
-	if (when->ref == TRIP_RULES_REF_CLOCK || value < when->threshold)
+	/* Time alone makes it due, or something beside the value. */
+	if (when->ref == TRIP_RULES_REF_CLOCK || when->condition.kind != TRIP_CONDITION_NONE ||
+		value < when->threshold)
 		return false;
 	if (when->every == 0)
 		return quota->fired[i] == 0;

@@ -53,14 +53,18 @@ tripd_view_trip(struct tripd_screen *screen, const struct tripd_quota *quota, si
 	const struct trip_rules_when *when = &quota->rules->whens[at->when];
 	bool is_time = when->ref == TRIP_RULES_REF_CLOCK;
 	char trigger[TRIP_APPLY_TEXT_MAX], action[TRIP_APPLY_TEXT_MAX];
-	char threshold[16], over[16], latency[16];
+	char threshold[16], reached[48], over[16], latency[16];
 
 	trip_apply_text_trigger(quota->rules, when, trigger);
 	trip_apply_text_action(quota->rules, when, action);
 	(is_time ? tripd_describe_time : tripd_describe_number)(at->threshold, threshold);
+	if (when->condition_text != NULL)
+		snprintf(reached, sizeof(reached), "%s at %s", when->condition_text, threshold);
+	else
+		snprintf(reached, sizeof(reached), ">= %s", threshold);
 	(is_time ? tripd_describe_time : tripd_describe_number)(at->value - at->threshold, over);
 	tripd_describe_time(at->latency_ns, latency);
-	tripd_screen_say(screen, "%-18s >= %-11s +%-8s %9s  %s%s%s%s%s", trigger, threshold, over,
+	tripd_screen_say(screen, "%-18s %-14s +%-8s %9s  %s%s%s%s%s", trigger, reached, over,
 		latency,
 		tripd_screen_colour(screen, at->result != 0                  ? TRIPD_RED
 					    : when->op == TRIP_RULES_OP_DROP ? TRIPD_YELLOW

@@ -55,6 +55,6 @@ tripd_capacity_attr(const struct trip_rules *rules, const struct tripd_plan *pla
 	for (unsigned int i = 0; i < rules->n_counts; i++)
 		attr->max_flows += rules->counts[i].n_patterns;
 	for (unsigned int i = 0; i < rules->n_whens; i++)
-		attr->max_works += trip_apply_when_items(rules, &rules->whens[i]);
+		attr->max_works += trip_apply_when_works(rules, &rules->whens[i]);
 	make_room(&plan->live, attr);
 }
