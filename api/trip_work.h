@@ -71,6 +71,13 @@ int trip_op_describe(enum trip_op op, struct trip_op_info *info);
 enum trip_condition_kind {
 	/** Nothing. */
 	TRIP_CONDITION_NONE = 0,
+	/**
+	 * The counter has not advanced for when.idle.time, from then on: never earlier, and at
+	 * latest 1 %, and the refresh lag of flows in hardware, later (COND-06). A `set` is an
+	 * advance, too (COND-08). It holds once; with an interval, once each time that the counter
+	 * stands still after so much more.
+	 */
+	TRIP_CONDITION_IDLE,
 };
 
 /** A condition of a work item; copied with it. */
@@ -80,6 +87,10 @@ struct trip_condition {
 	enum trip_condition_kind kind;
 	/** Parameters, by kind. */
 	union {
+		struct {
+			/** Nanoseconds, at most TRIP_CNTR_MAX. */
+			uint64_t time;
+		} idle;
 		uint64_t reserved[8];
 	} when;
 };

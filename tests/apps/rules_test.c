@@ -174,6 +174,39 @@ test_times(void **state)
 	trip_rules_free(rules);
 }
 
+/* Conditions of a time, and counters that have their names. */
+static void
+test_conditions(void **state)
+{
+	struct trip_rules *rules =
+		good("count g port 0 pattern eth / end\ncounter idle\n"
+		     "when g.packets idle 30s delete g\nwhen g.bytes  idle\t5m every 2k log\n"
+		     "when idle idle 0ns add idle 1\nwhen idle >= 5 log\n");
+	static const struct {
+		const char *text;
+		uint64_t time, every;
+		enum trip_rules_ref ref;
+	} expected[] = {{"idle 30s", 30000000000, 0, TRIP_RULES_REF_PACKETS},
+		{"idle 5m", 300000000000, 2000, TRIP_RULES_REF_BYTES},
+		{"idle 0ns", 0, 0, TRIP_RULES_REF_COUNTER}};
+
+	assert_int_equal(rules->n_whens, 4);
+	for (unsigned int i = 0; i < RTE_DIM(expected); i++) {
+		const struct trip_rules_when *when = &rules->whens[i];
+
+		assert_int_equal(when->condition.kind, TRIP_CONDITION_IDLE);
+		assert_int_equal(when->condition.size, sizeof(when->condition));
+		assert_int_equal(when->condition.when.idle.time, expected[i].time);
+		assert_string_equal(when->condition_text, expected[i].text);
+		assert_int_equal(when->every, expected[i].every);
+		assert_int_equal(when->ref, expected[i].ref);
+		assert_int_equal(when->threshold, 0);
+	}
+	assert_int_equal(rules->whens[3].condition.kind, TRIP_CONDITION_NONE);
+	assert_null(rules->whens[3].condition_text);
+	trip_rules_free(rules);
+}
+
 /* What a rule may have besides its pattern. */
 static void
 test_attributes(void **state)
@@ -740,6 +773,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_conditions),
 		cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_names),

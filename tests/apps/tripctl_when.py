@@ -104,6 +104,23 @@ def it_fires_each_period(bed):
     alone(bed)
 
 
+def it_fires_when_a_counter_stands_still(bed):
+    bed.open(huge=True).tell('cntr one', 'cntr two')
+    process = start(bed, 'when', 'one idle 20ms every 1', 'add', 'two', '3')
+    equal(process.stdout.readline(), 'one idle 20ms at 0: add two 3\n', 'the first time')
+    bed.tell('add one 4')
+    equal(process.stdout.readline(), 'one idle 20ms at 4: add two 3\n', 'the second time')
+    bed.tell('set one 1')
+    equal(process.stdout.readline(), 'one idle 20ms at 1: add two 3\n', 'the third time')
+    equal(bed.value('two'), 9, 'the counter')
+    process.send_signal(signal.SIGINT)
+    equal(bed.finish(process), (-signal.SIGINT, '', ''), 'the end')
+    alone(bed)
+    told = bed.json('when', 'one idle 1ms', 'log', 'x')
+    equal({key: told[key] for key in ('counter', 'threshold', 'value', 'does', 'result')},
+          {'counter': 'one', 'threshold': 1, 'value': 1, 'does': 'log x', 'result': 0}, 'JSON')
+
+
 def all_of_64_bits(bed):
     bed.open(huge=True).tell('cntr one', f'set one {TOP - 1}')
     process = start(bed, 'when', f'one >= {TOP}', 'log')
@@ -164,5 +181,5 @@ def what_is_wrong_is_said(bed):
 
 
 main(it_tells_what_fires, it_changes_counters, it_fires_again_and_again, it_fires_at_a_time, it_fires_each_period,
-     all_of_64_bits, the_time_is_kept,
-     signals_end_it, the_end_of_the_primary_ends_it, what_is_wrong_is_said)
+     it_fires_when_a_counter_stands_still, all_of_64_bits, the_time_is_kept, signals_end_it,
+     the_end_of_the_primary_ends_it, what_is_wrong_is_said)

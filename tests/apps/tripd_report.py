@@ -87,6 +87,29 @@ def times_are_told(bench):
     assert re.search(r'^time +>= 1.* ms .*log first$', out, re.M), out
 
 
+def a_counter_that_stands_still_is_told(bench):
+    """It may have done so before the packets came, and has for good behind them."""
+    report = bench.file('still.json')
+    process = bench.start(*bench.eal('net_pcap0,rx_pcap=' + bench.pcap('in.pcap', dns(10))), '--rules',
+                          bench.file('rules', DNS + 'when dns.packets idle 20ms every 1 log "still"\n'),
+                          '--report', report)
+    line = bench.wait_for_line(process, 'dns.packets')
+    if ' at 0 ' in line:
+        line = bench.wait_for_line(process, 'dns.packets')
+    assert re.search(r'^dns.packets +idle 20ms at 10 +\+0 .*log still$', line), line
+    process.send_signal(signal.SIGINT)
+    equal(bench.finish(process)[0], 0, 'exit code')
+    with open(report, encoding='utf-8') as file:
+        trip = json.load(file)['trips'][-1]
+    equal((trip['counter'], trip['threshold'], trip['value'], trip['op']), ('dns.packets', 10, 10, 'log'), 'the trip')
+
+
+def there_is_room_for_conditions(bench):
+    report, _ = bench.play(dns(10), DNS + 'counter n\n' +
+                           ''.join(f'when dns.packets idle {i}h add n {i}\n' for i in range(1, 301)))
+    equal(report['trips'], [], 'trips')
+
+
 def operations_do_what_they_say(bench):
     report, out = bench.play(
         dns(50) + web(50), DNS + WEB + 'counter a\ncounter b\n'
@@ -219,7 +242,7 @@ def a_small_terminal_shows_whole_numbers(bench):
 
 
 main(report_has_counts_and_trips, trips_come_in_threshold_order, every_fires_as_often_as_due,
-     times_are_told, operations_do_what_they_say, one_worker_does_both, report_goes_to_stdout,
-     report_replaces_the_one_before, report_goes_to_a_pipe, a_trip_for_each_packet,
-     trips_are_said_without_a_report, a_long_text_is_cut_between_characters, nothing_arrives,
+     times_are_told, a_counter_that_stands_still_is_told, there_is_room_for_conditions, operations_do_what_they_say,
+     one_worker_does_both, report_goes_to_stdout, report_replaces_the_one_before, report_goes_to_a_pipe,
+     a_trip_for_each_packet, trips_are_said_without_a_report, a_long_text_is_cut_between_characters, nothing_arrives,
      a_small_terminal_shows_whole_numbers)

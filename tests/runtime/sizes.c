@@ -142,6 +142,21 @@ static const struct trip_flow_attr flow = {.priority = 1, .engine = TRIP_FLOW_EN
 static const struct trip_domain_attr domain = {.progress = TRIP_PROGRESS_MANUAL, .idle_us = 7};
 static const struct trip_domain_attach_attr attached = {.name = "no name"};
 static struct trip_work work = {.threshold = 5, .op_type = TRIP_OP_CNTR_FILL};
+static const struct trip_condition condition = {
+	.kind = TRIP_CONDITION_IDLE, .when.idle.time = TRIP_CNTR_MAX};
+
+static int
+queue_condition(const void *given)
+{
+	struct trip_work item = work;
+	uint64_t id;
+	int error;
+
+	item.size = sizeof(item);
+	item.condition = given;
+	error = trip_work_queue(harness_domain, &item, &id);
+	return error == 0 ? trip_work_cancel(harness_domain, id) : error;
+}
 
 #define GIVEN(tag, contents, call)                                                                \
 	{                                                                                         \
@@ -166,6 +181,7 @@ static const struct given {
 	GIVEN(trip_flow_attr, flow, create_flow),
 	GIVEN(trip_domain_attr, domain, cost_domain),
 	GIVEN(trip_work, work, queue),
+	GIVEN(trip_condition, condition, queue_condition),
 };
 static const struct given attaching = GIVEN(trip_domain_attach_attr, attached, attach);
 
@@ -188,6 +204,12 @@ static int
 fill_op(void *out)
 {
 	return trip_op_describe(TRIP_OP_CNTR_FILL, out);
+}
+
+static int
+fill_condition(void *out)
+{
+	return trip_condition_describe(TRIP_CONDITION_IDLE, out);
 }
 
 static int
@@ -236,6 +258,7 @@ static const struct filled {
 	FILLED(trip_domain_footprint, fill_footprint, true),
 	FILLED(trip_domain_stats, fill_stats, false),
 	FILLED(trip_op_info, fill_op, true),
+	FILLED(trip_condition_info, fill_condition, true),
 	FILLED(trip_port_facts, fill_facts, true),
 	FILLED(trip_port_facts, fill_facts_of_any, true),
 	FILLED(trip_port_stats, fill_port_stats, true),
@@ -483,15 +506,15 @@ an_unknown_condition_is_refused(void **state)
 	static const int unknown[] = {TRIP_CONDITION_NONE, -1, 200, 256, INT_MAX};
 	struct trip_cntr *target = harness_cntr(TRIP_WAIT_NONE);
 	struct trip_work item = harness_work(target, 1, TRIP_OP_CNTR_ADD);
-	struct trip_condition condition = {.size = sizeof(condition)};
+	struct trip_condition strange = {.size = sizeof(strange)};
 	struct trip_condition_info info = {.size = sizeof(info)};
 
 	item.op.cntr.cntr = target;
-	item.condition = &condition;
+	item.condition = &strange;
 	for (unsigned int i = 0; i < RTE_DIM(unknown); i++) {
-		condition.kind = (enum trip_condition_kind)unknown[i];
+		strange.kind = (enum trip_condition_kind)unknown[i];
 		assert_int_equal(trip_work_queue(harness_domain, &item, NULL), -ENOSYS);
-		assert_int_equal(trip_condition_describe(condition.kind, &info), -ENOSYS);
+		assert_int_equal(trip_condition_describe(strange.kind, &info), -ENOSYS);
 	}
 	harness_cntr_close(target);
 }

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * IDLE at a home that is driven by hand, on a clock of the test's own: never early, at latest 1 %
+ * later, once each time that the counter rests, whatever is set, canceled or killed in between.
+ */
+#include <string.h>
+
+#include "drop.h"
+#include "idle_bed.h"
+
+static void
+it_fires_when_its_counter_rests(void **state)
+{
+	/* Additions that are so far apart: less than a look, and more. */
+	static const uint64_t apart[] = {IDLE_STEP, 7 * IDLE_STEP, IDLE_TIME / 100, IDLE_TIME / 20,
+		IDLE_TIME - 10 * IDLE_STEP};
+
+	for (unsigned int i = 0; i < RTE_DIM(apart); i++) {
+		struct bed *bed = idle_open();
+		uint64_t end = bed->now + 20 * IDLE_TIME;
+
+		idle_watch(bed, 0);
+		while (bed->now < end) {
+			bed_add(bed, IDLE_TRIGGER, 1);
+			idle_go_to(bed, bed->now + apart[i]);
+		}
+		assert_int_equal(bed->fired, 0);
+		bed_add(bed, IDLE_TRIGGER, 1);
+		idle_expect_fires(bed, bed->now);
+		assert_int_equal(bed->logs[IDLE_TRIGGER].fired[0].value,
+			trip_cell_sum(&bed->home->cells[IDLE_TRIGGER]));
+		assert_int_equal(bed->logs[IDLE_TRIGGER].fired[0].threshold,
+			bed->logs[IDLE_TRIGGER].fired[0].value);
+		idle_expect_all_back(bed, IDLE_OWN);
+		bed_close(bed);
+	}
+}
+
+/* Nothing is looked at until the time is over, and nothing behind that. */
+static void
+a_counter_that_rests_wakes_nobody(void **state)
+{
+	struct bed *bed = idle_open();
+	uint64_t began = bed->now, busy;
+
+	idle_watch(bed, 1);
+	idle_go_to(bed, began + IDLE_TIME / 50);
+	bed_settle(bed);
+	busy = atomic_load(&bed->home->stats.busy_iterations);
+	assert_true(trip_home_idle(bed->home));
+	idle_go_to(bed, began + IDLE_TIME - IDLE_STEP);
+	assert_int_equal(atomic_load(&bed->home->stats.busy_iterations), busy);
+	idle_go_to(bed, began + IDLE_LATEST + 4 * IDLE_STEP);
+	assert_int_equal(bed->fired, 1);
+	bed_settle(bed);
+	busy = atomic_load(&bed->home->stats.busy_iterations);
+	idle_go_to(bed, bed->now + 5 * IDLE_TIME);
+	assert_int_equal(bed->fired, 1);
+	assert_int_equal(atomic_load(&bed->home->stats.busy_iterations), busy);
+	assert_true(bed->home->clock_tsc == UINT64_MAX);
+	bed_close(bed);
+}
+
+/* Nobody rings for a counter that is busy; it is looked at 128 times. */
+static void
+a_busy_counter_rings_for_nobody(void **state)
+{
+	struct bed *bed = idle_open();
+	unsigned int rings = 0;
+	uint64_t end;
+
+	idle_watch(bed, 0);
+	bed_add(bed, IDLE_TRIGGER, 1);
+	idle_step(bed);
+	idle_step(bed);
+	for (end = bed->now + IDLE_TIME; bed->now < end;) {
+		rings += bed_add(bed, IDLE_TRIGGER, 1);
+		idle_step(bed);
+	}
+	assert_int_equal(rings, 0);
+	bed_close(bed);
+}
+
+static void
+once_for_each_time_that_it_rests(void **state)
+{
+	static const uint64_t intervals[] = {1, 5};
+
+	for (unsigned int i = 0; i < RTE_DIM(intervals); i++) {
+		struct bed *bed = idle_open();
+
+		idle_watch(bed, intervals[i]);
+		idle_expect_fires(bed, bed->now);
+		for (unsigned int n = 0; n < 3; n++) {
+			for (uint64_t k = 1; k < intervals[i]; k++)
+				bed_add(bed, IDLE_TRIGGER, 1);
+			idle_go_to(bed, bed->now + 3 * IDLE_TIME);
+			assert_int_equal(bed->fired, 1 + n);
+			bed_add(bed, IDLE_TRIGGER, 1);
+			idle_expect_fires(bed, bed->now);
+		}
+		assert_int_equal(bed->home->channels[IDLE_OWN].held, 2);
+		bed_close(bed);
+	}
+}
+
+/* Before that it may rest as long as it likes. */
+static void
+it_begins_at_its_threshold(void **state)
+{
+	struct bed *bed = idle_open();
+
+	idle_submit(bed, &(const struct idle_wanted){
+				 .cntr = IDLE_TRIGGER, .threshold = 10, .time = IDLE_TIME});
+	bed_add(bed, IDLE_TRIGGER, 9);
+	idle_go_to(bed, bed->now + 3 * IDLE_TIME);
+	idle_set(bed, 3);
+	idle_go_to(bed, bed->now + 3 * IDLE_TIME);
+	assert_int_equal(bed->fired, 0);
+	bed_add(bed, IDLE_TRIGGER, 7);
+	idle_expect_fires(bed, bed->now);
+	bed_close(bed);
+}
+
+/* While it advances, rests, and when it has fired; lower, higher, and to what it was. */
+static void
+a_set_begins_anew(void **state)
+{
+	static const uint64_t when[] = {0, IDLE_TIME / 2, IDLE_TIME - 2 * IDLE_STEP, 3 * IDLE_TIME};
+	static const uint64_t to[] = {0, 50, 100, 150};
+
+	for (unsigned int i = 0; i < RTE_DIM(when) * RTE_DIM(to); i++) {
+		struct bed *bed = idle_open();
+		uint64_t at = when[i % RTE_DIM(when)];
+
+		idle_watch(bed, 1);
+		bed_add(bed, IDLE_TRIGGER, 100);
+		idle_go_to(bed, bed->now + at);
+		assert_int_equal(bed->fired, at > IDLE_TIME);
+		idle_set(bed, to[i / RTE_DIM(when)]);
+		idle_expect_fires(bed, bed->now);
+		/* Above the sum that it has now, not above the one that it had. */
+		bed_add(bed, IDLE_TRIGGER, 1);
+		idle_expect_fires(bed, bed->now);
+		bed_close(bed);
+	}
+}
+
+/* Sets its counter to what it is, the first time. */
+static int
+set_when_called(const struct trip_work_event *event, void *arg)
+{
+	struct bed *bed = arg;
+
+	if (bed->fired++ == 0)
+		idle_set(bed, trip_cell_success(&bed->home->cells[IDLE_TRIGGER]));
+	return 0;
+}
+
+/* While it fires, its item stands nowhere, and nobody may be rung for. It had advanced at the last
+ * look, or had not. */
+static void
+a_set_while_it_fires_begins_anew(void **state)
+{
+	for (unsigned int rested = 0; rested < 2; rested++) {
+		struct bed *bed = idle_open();
+
+		atomic_store(&bed->function.function, set_when_called);
+		idle_watch(bed, 1);
+		bed_add(bed, IDLE_TRIGGER, 1);
+		idle_go_to(bed, bed->now + (rested ? IDLE_TIME / 2 : IDLE_TIME / 80));
+		bed->now += 2 * IDLE_TIME;
+		while (bed->fired == 0)
+			(void)trip_home_iterate(bed->home, bed->now);
+		idle_expect_fires(bed, bed->now);
+		assert_int_equal(bed->fired, 2);
+		bed_close(bed);
+	}
+}
+
+/* A set looks at all of its conditions, a few in each iteration. */
+static void
+a_set_of_many_is_bounded(void **state)
+{
+	struct bed *bed = idle_open();
+	uint64_t advanced, worst = 0;
+
+	for (unsigned int i = 0; i < SLOTS / 2; i++)
+		idle_submit(
+			bed, &(const struct idle_wanted){.cntr = IDLE_TRIGGER, .time = IDLE_TIME});
+	bed_settle(bed);
+	idle_go_to(bed, bed->now + IDLE_TIME / 2);
+	bed->home->budget = 4;
+	idle_set(bed, 7);
+	advanced = bed->now;
+	for (unsigned int i = 0; i < SLOTS; i++) {
+		uint64_t before = bed->home->pool.steps;
+
+		idle_step(bed);
+		worst = RTE_MAX(worst, bed->home->pool.steps - before);
+	}
+	assert_true(worst < 1000);
+	bed->home->budget = 256;
+	idle_go_to(bed, advanced + IDLE_TIME - IDLE_STEP);
+	assert_int_equal(bed->fired, 0);
+	idle_go_to(bed, advanced + IDLE_LATEST + SLOTS * IDLE_STEP);
+	assert_int_equal(bed->fired, SLOTS / 2);
+	idle_expect_all_back(bed, IDLE_OWN);
+	bed_close(bed);
+}
+
+/* Wherever it is: not accepted, before its threshold, advancing, resting, when it has fired. */
+static void
+bring_to(struct bed *bed, unsigned int phase)
+{
+	if (phase == 0)
+		return;
+	bed_settle(bed);
+	if (phase >= 2)
+		bed_add(bed, IDLE_TRIGGER, 1);
+	if (phase == 2)
+		idle_go_to(bed, bed->now + 2 * IDLE_STEP);
+	if (phase == 3)
+		idle_go_to(bed, bed->now + IDLE_TIME / 2);
+	if (phase == 4)
+		idle_go_to(bed, bed->now + 2 * IDLE_TIME);
+	/* Its alarm is due, and it has advanced: both are on their way. */
+	if (phase == 5) {
+		idle_go_to(bed, bed->now + IDLE_TIME / 2);
+		bed->now += IDLE_TIME;
+		(void)trip_home_iterate(bed->home, bed->now);
+		bed_add(bed, IDLE_TRIGGER, 1);
+	}
+}
+
+#define PHASES 6
+
+static void
+it_is_canceled_at_any_time(void **state)
+{
+	for (unsigned int i = 0; i < 2 * PHASES; i++) {
+		struct idle_wanted wanted = {.cntr = IDLE_TRIGGER,
+			.threshold = 1,
+			.interval = 1,
+			.time = IDLE_TIME,
+			.limit = i < PHASES ? 0 : 9};
+		struct bed *bed = idle_open();
+		uint64_t id = idle_submit(bed, &wanted), fired, filled;
+
+		bring_to(bed, i % PHASES);
+		fired = bed->fired;
+		filled = trip_cell_success(&bed->home->cells[IDLE_TARGET]);
+		idle_cancel(bed, IDLE_OWN, id);
+		bed_settle(bed);
+		bed_add(bed, IDLE_TRIGGER, 1);
+		idle_go_to(bed, bed->now + 3 * IDLE_TIME);
+		assert_int_equal(bed->fired, fired);
+		assert_int_equal(trip_cell_success(&bed->home->cells[IDLE_TARGET]), filled);
+		assert_int_equal(atomic_load(&bed->home->stats.pending), 0);
+		assert_int_equal(bed->home->conditions[IDLE_TRIGGER], TRIP_NONE);
+		assert_int_equal(bed->home->looks, TRIP_NONE);
+		assert_true(bed->home->clock_tsc == UINT64_MAX);
+		idle_expect_all_back(bed, IDLE_OWN);
+		bed_close(bed);
+	}
+}
+
+/* Its process is gone: the counter that it would have changed, or completed on, says so. */
+static void
+a_dropped_client_leaves_none(void **state)
+{
+	for (unsigned int i = 0; i < 2 * PHASES; i++) {
+		struct idle_wanted wanted = {.channel = IDLE_CLIENT,
+			.cntr = IDLE_TRIGGER,
+			.threshold = 1,
+			.interval = 1,
+			.time = IDLE_TIME,
+			.limit = i < PHASES ? 0 : 9};
+		struct bed *bed = idle_open();
+
+		for (unsigned int n = 0; n < 10; n++)
+			idle_submit(bed, &wanted);
+		bring_to(bed, i % PHASES);
+		trip_drop_ask(bed->home, 0);
+		bed->home->budget = 4;
+		while (!trip_drop_done(bed->home, 0))
+			idle_step(bed);
+		bed->home->budget = 256;
+		assert_int_equal(
+			trip_cell_error(&bed->home->cells[i < PHASES ? SINK : IDLE_TARGET]), 10);
+		assert_int_equal(trip_drop_garbage(bed->home, 0), 0);
+		assert_int_equal(atomic_load(&bed->home->stats.pending), 0);
+		bed_settle(bed);
+		assert_int_equal(bed->home->conditions[IDLE_TRIGGER], TRIP_NONE);
+		assert_int_equal(bed->home->looks, TRIP_NONE);
+		idle_go_to(bed, bed->now + 2 * IDLE_TIME);
+		idle_expect_all_back(bed, IDLE_CLIENT);
+		bed_close(bed);
+	}
+}
+
+static void
+it_has_operands_too(void **state)
+{
+	struct bed *bed = idle_open();
+	const struct idle_wanted wanted = {
+		.cntr = IDLE_TRIGGER, .interval = 1, .time = IDLE_TIME, .limit = 2};
+
+	idle_submit(bed, &wanted);
+	bed_settle(bed);
+	for (unsigned int i = 1; i < 4; i++) {
+		bed_add(bed, IDLE_TRIGGER, 1);
+		idle_go_to(bed, bed->now + 2 * IDLE_TIME);
+		assert_int_equal(trip_cell_success(&bed->home->cells[IDLE_TARGET]), i < 2 ? i : 2);
+	}
+	assert_int_equal(bed->home->channels[IDLE_OWN].held, 3);
+	bed_close(bed);
+}
+
+/* No correct client submits these. */
+static void
+what_is_wrong_is_refused(void **state)
+{
+	struct bed *bed = idle_open();
+	struct trip_channel_home *channel = &bed->home->channels[IDLE_CLIENT];
+	struct trip_channel_client *client = &bed->home->clients[IDLE_CLIENT];
+	const struct idle_wanted wanted = {
+		.channel = IDLE_CLIENT, .cntr = IDLE_TRIGGER, .time = IDLE_TIME};
+	struct trip_work_desc *good, *bad;
+	uint64_t id, refused = 0;
+
+	good = idle_submit_desc(bed, &wanted, &id);
+	bed_ring_channel(bed, IDLE_CLIENT);
+	bed_settle(bed);
+	for (unsigned int i = 0; i < 7; i++) {
+		bad = idle_submit_desc(bed, &wanted, &id);
+		switch (i) {
+		case 0:
+			bad->condition_kind = TRIP_CONDITION_NONE;
+			break;
+		case 1:
+			bad->condition_kind = UINT8_MAX;
+			break;
+		case 2:
+			memset(trip_channel_operands(client, bad->condition - 1), 0xff, 8);
+			break;
+		case 3:
+			bad->condition = good->condition;
+			break;
+		case 4:
+			bad->condition = (uint32_t)(bad - client->map.desc) + 1;
+			break;
+		case 5:
+			bad->condition = UINT32_MAX;
+			break;
+		case 6:
+			bad->op = TRIP_OP_CNTR_FILL;
+			bad->target = IDLE_TARGET;
+			bad->completion = TRIP_NONE;
+			/* One slot for both. */
+			bad->operands = bad->condition;
+			break;
+		}
+		bed_ring_channel(bed, IDLE_CLIENT);
+		bed_settle(bed);
+		assert_int_equal(atomic_load(&bed->home->stats.refused), ++refused);
+		assert_int_equal(channel->held, 2);
+	}
+	idle_expect_fires(bed, 1000);
+	assert_int_equal(channel->held, 0);
+	bed_close(bed);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_fires_when_its_counter_rests),
+		cmocka_unit_test(a_counter_that_rests_wakes_nobody),
+		cmocka_unit_test(a_busy_counter_rings_for_nobody),
+		cmocka_unit_test(once_for_each_time_that_it_rests),
+		cmocka_unit_test(it_begins_at_its_threshold),
+		cmocka_unit_test(a_set_begins_anew),
+		cmocka_unit_test(a_set_while_it_fires_begins_anew),
+		cmocka_unit_test(a_set_of_many_is_bounded),
+		cmocka_unit_test(it_is_canceled_at_any_time),
+		cmocka_unit_test(a_dropped_client_leaves_none),
+		cmocka_unit_test(it_has_operands_too),
+		cmocka_unit_test(what_is_wrong_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* IDLE of counters that flows feed, and of one to which anything is done at random: a model says
+ * when each item is to fire. */
+#include <rte_common.h>
+
+#include "idle_bed.h"
+
+/* ---- flows ---- */
+
+/* The flow feeds IDLE_FED, which nobody refreshes; a queue counts it, or hardware that was read
+ * now. */
+static void
+link_flow(struct bed *bed, bool hard)
+{
+	bed->flow.cntr[0] = IDLE_FED;
+	atomic_store(&bed->flow.hard, hard ? 1 : 0);
+	atomic_store(&bed->flow.fresh_tsc, bed->now);
+	bed->home->fed.period_tsc = UINT64_C(1) << 40;
+	trip_source_link(bed->home, 0);
+	idle_submit(bed,
+		&(const struct idle_wanted){.cntr = IDLE_FED, .interval = 1, .time = IDLE_TIME});
+	bed_settle(bed);
+}
+
+/* Whether its queue rang. */
+static bool
+count_packet(struct bed *bed)
+{
+	bool reached;
+
+	trip_count_add(&bed->read->count, 1, 64);
+	trip_count_fence();
+	reached = (trip_count_reached(&bed->read->count) & TRIP_COUNT_PACKETS) != 0;
+	bed_ring_if(bed, IDLE_FED, reached);
+	return reached;
+}
+
+/* What is in no cell yet has advanced all the same; and queues do not ring for each packet. */
+static void
+packets_of_a_queue_are_not_overlooked(void **state)
+{
+	static const uint64_t apart[] = {IDLE_STEP, IDLE_TIME / 20, IDLE_TIME - 10 * IDLE_STEP};
+
+	for (unsigned int i = 0; i < RTE_DIM(apart); i++) {
+		struct bed *bed = idle_open();
+		unsigned int rings = 0, packets = 0;
+		uint64_t end;
+
+		link_flow(bed, false);
+		for (end = bed->now + 20 * IDLE_TIME; bed->now < end; packets++) {
+			rings += count_packet(bed);
+			idle_go_to(bed, bed->now + apart[i]);
+		}
+		assert_int_equal(bed->fired, 0);
+		assert_true(rings <= packets && rings <= 20 * 130);
+		(void)count_packet(bed);
+		idle_expect_fires(bed, bed->now);
+		(void)count_packet(bed);
+		idle_expect_fires(bed, bed->now);
+		trip_source_unlink(bed->home, 0);
+		bed_close(bed);
+	}
+}
+
+/* As long as hardware has not been read, nobody knows. Then it is late by that, and a rest. */
+static void
+hardware_is_judged_by_what_was_read(void **state)
+{
+	struct bed *bed = idle_open();
+	uint64_t advanced, fresh = bed->now;
+
+	link_flow(bed, true);
+	idle_go_to(bed, bed->now + 5 * IDLE_TIME);
+	assert_int_equal(bed->fired, 0);
+	/* It was read four times in five, each a while ago, and packets were there. */
+	for (unsigned int i = 0; i < 20; i++) {
+		trip_count_add(&bed->read->count, 1, 64);
+		fresh = bed->now;
+		atomic_store(&bed->flow.fresh_tsc, fresh);
+		idle_go_to(bed, bed->now + IDLE_TIME / 2);
+		assert_int_equal(bed->fired, 0);
+	}
+	advanced = bed->now;
+	idle_go_to(bed, advanced + 5 * IDLE_TIME);
+	assert_int_equal(bed->fired, 0);
+	atomic_store(&bed->flow.fresh_tsc, fresh + IDLE_TIME - 1);
+	idle_go_to(bed, bed->now + 2 * IDLE_TIME);
+	assert_int_equal(bed->fired, 0);
+	fresh = bed->now;
+	atomic_store(&bed->flow.fresh_tsc, fresh);
+	idle_go_to(bed, bed->now + IDLE_TIME / 50);
+	assert_int_equal(bed->fired, 1);
+	trip_source_unlink(bed->home, 0);
+	bed_close(bed);
+}
+
+/* ---- at random ---- */
+
+#define ITEMS 40
+#define STEPS 40000
+
+/* What is known of an item. */
+struct item {
+	uint64_t id, time, interval;
+	/* From when on it rests, and what it stood at when it fired. */
+	uint64_t since, sum;
+	bool live, fired;
+};
+
+struct storm {
+	struct trip_random random;
+	struct bed *bed;
+	struct item items[ITEMS];
+	uint64_t fired, late;
+};
+
+static void
+begin_item(struct storm *storm, unsigned int i)
+{
+	struct item *item = &storm->items[i];
+	struct idle_wanted wanted = {.cntr = IDLE_TRIGGER,
+		.interval = trip_random_below(&storm->random, 3),
+		.time = 1 + trip_random_below(&storm->random,
+				    8 * IDLE_TIME >> trip_random_below(&storm->random, 12))};
+	struct trip_work_desc *desc = idle_submit_desc(storm->bed, &wanted, &item->id);
+
+	if (desc == NULL)
+		return;
+	desc->context = (uint64_t)i * CNTRS + IDLE_TRIGGER;
+	bed_ring_channel(storm->bed, IDLE_OWN);
+	bed_settle(storm->bed);
+	item->time = wanted.time;
+	item->interval = wanted.interval;
+	item->since = storm->bed->now;
+	item->live = true;
+	item->fired = false;
+}
+
+/* It has advanced, or was set: what waits for that waits anew. */
+static void
+advance(struct storm *storm, uint64_t sum, bool was_set)
+{
+	for (unsigned int i = 0; i < ITEMS; i++) {
+		struct item *item = &storm->items[i];
+
+		if (item->fired && !was_set && sum < item->sum + item->interval)
+			continue;
+		item->since = storm->bed->now;
+		item->fired = false;
+	}
+}
+
+static void
+check_fired(struct storm *storm)
+{
+	struct log *log = &storm->bed->logs[IDLE_TRIGGER];
+
+	for (unsigned int n = 0; n < log->n; n++) {
+		struct item *item = &storm->items[log->fired[n].context / CNTRS];
+
+		assert_true(item->live && !item->fired);
+		assert_true(storm->bed->now >= item->since + item->time);
+		item->fired = true;
+		item->sum = log->fired[n].value;
+		item->live = item->interval != 0;
+		storm->fired++;
+	}
+	log->n = 0;
+	for (unsigned int i = 0; i < ITEMS; i++) {
+		const struct item *item = &storm->items[i];
+
+		if (item->live && !item->fired)
+			assert_true(storm->bed->now <=
+				    item->since + item->time + item->time / 100 + 16 * IDLE_STEP);
+	}
+}
+
+static void
+at_random(void **state)
+{
+	struct storm storm = {.random = {.state = trip_test_seed("idle")}, .bed = idle_open()};
+	struct trip_cell *cell = &storm.bed->home->cells[IDLE_TRIGGER];
+
+	for (unsigned int s = 0; s < STEPS; s++) {
+		uint64_t what = trip_random_below(&storm.random, 1000);
+		unsigned int i = (unsigned int)trip_random_below(&storm.random, ITEMS);
+
+		if (what < 20) {
+			if (!storm.items[i].live)
+				begin_item(&storm, i);
+		} else if (what < 24 && storm.items[i].live) {
+			idle_cancel(storm.bed, IDLE_OWN, storm.items[i].id);
+			storm.items[i].live = false;
+		} else if (what < 60) {
+			bed_add(storm.bed, IDLE_TRIGGER, 1 + what % 3);
+			advance(&storm, trip_cell_sum(cell), false);
+		} else if (what < 64) {
+			idle_set(storm.bed, trip_random_below(&storm.random, 100));
+			advance(&storm, trip_cell_sum(cell), true);
+		} else if (what < 66) {
+			/* Quiet for a while. */
+			for (unsigned int n = 0; n < 2000; n++) {
+				idle_step(storm.bed);
+				check_fired(&storm);
+			}
+		}
+		idle_step(storm.bed);
+		check_fired(&storm);
+	}
+	assert_true(storm.fired > 1000);
+	for (unsigned int i = 0; i < ITEMS; i++)
+		if (storm.items[i].live)
+			idle_cancel(storm.bed, IDLE_OWN, storm.items[i].id);
+	bed_settle(storm.bed);
+	idle_expect_all_back(storm.bed, IDLE_OWN);
+	bed_close(storm.bed);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(packets_of_a_queue_are_not_overlooked),
+		cmocka_unit_test(hardware_is_judged_by_what_was_read),
+		cmocka_unit_test(at_random),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
