@@ -121,6 +121,10 @@ struct trip_client_work {
 	uint64_t sum;
 	/** Of calls: the function's name; "": it has none. */
 	char function[40];
+	/** enum trip_condition_kind: what has to hold once the threshold is reached. */
+	uint32_t condition;
+	/** 0. */
+	uint32_t reserved;
 };
 
 /** What flows do with packets. */

@@ -146,7 +146,8 @@ next_threshold(const struct trip_work_desc *desc, uint64_t sum)
 {
 	uint64_t passed;
 
-	if (desc->interval == 0 || sum < desc->threshold)
+	/* A condition begins anew at one that its home alone knows. */
+	if (desc->interval == 0 || sum < desc->threshold || desc->condition != 0)
 		return desc->threshold;
 	passed = sum - (sum - desc->threshold) % desc->interval;
 	return passed <= TRIP_CNTR_MAX - desc->interval ? passed + desc->interval : passed;
@@ -167,6 +168,7 @@ fill_work(struct trip_domain *domain, const struct trip_work_desc *desc, uint64_
 		.op = desc->op,
 		.flags = desc->flags,
 		.sum = sum,
+		.condition = desc->condition != 0 ? desc->condition_kind : TRIP_CONDITION_NONE,
 	};
 	pthread_mutex_lock(&domain->lock);
 	out->cntr = id_of(domain, desc->trigger);

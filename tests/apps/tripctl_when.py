@@ -113,6 +113,9 @@ def it_fires_when_a_counter_stands_still(bed):
     bed.tell('set one 1')
     equal(process.stdout.readline(), 'one idle 20ms at 1: add two 3\n', 'the third time')
     equal(bed.value('two'), 9, 'the counter')
+    for work in pending(bed):
+        equal((work['counter'], work['condition'], work['every'], work['pid']), ('one', 'idle', 1, process.pid), 'the work')
+    assert ' one idle ' in bed.good('list', 'works'), 'what list says'
     process.send_signal(signal.SIGINT)
     equal(bed.finish(process), (-signal.SIGINT, '', ''), 'the end')
     alone(bed)

@@ -246,12 +246,44 @@ pending_work_is_listed(void **state)
 	assert_int_equal(seen->pid, getpid());
 	assert_int_equal(seen->sum, 120);
 	assert_string_equal(seen->function, "");
+	assert_int_equal(seen->condition, TRIP_CONDITION_NONE);
 	assert_int_equal(
 		trip_client_list(socket_client, TRIP_CLIENT_WORK, &cursor, seen, sizeof(*seen), 4),
 		0);
 	assert_int_equal(trip_work_flush(socket_domain, NULL), 0);
 	assert_int_equal(trip_cntr_close(trigger), 0);
 	assert_int_equal(trip_cntr_close(target), 0);
+}
+
+/* The item by itself: its condition has a slot, which is none. */
+static void
+conditions_are_listed(void **state)
+{
+	const struct trip_condition idle = {
+		.size = sizeof(idle), .kind = TRIP_CONDITION_IDLE, .when.idle.time = TRIP_CNTR_MAX};
+	struct trip_cntr *cntr = socket_cntr("trigger");
+	const struct trip_work work = {.size = sizeof(work),
+		.triggering_cntr = cntr,
+		.threshold = 7,
+		.interval = 1,
+		.condition = &idle,
+		.op_type = TRIP_OP_CNTR_FILL,
+		.op.fill = {.cntr = cntr, .limit = 5}};
+	struct trip_client_work seen[4];
+	uint64_t cursor = 0, id;
+
+	assert_int_equal(trip_work_queue(socket_domain, &work, &id), 0);
+	trip_cntr_add(cntr, 20);
+	while (trip_progress(socket_domain) > 0)
+		;
+	assert_int_equal(
+		trip_client_list(socket_client, TRIP_CLIENT_WORK, &cursor, seen, sizeof(*seen), 4),
+		1);
+	assert_int_equal(seen->id, id);
+	assert_int_equal(seen->condition, TRIP_CONDITION_IDLE);
+	assert_int_equal(seen->threshold, 7);
+	assert_int_equal(trip_work_flush(socket_domain, NULL), 0);
+	assert_int_equal(trip_cntr_close(cntr), 0);
 }
 
 /* None is above the largest value, though the sum is. */
@@ -634,6 +666,7 @@ main(void)
 		SOCKET_TEST(counters_seen_may_be_shorter),
 		SOCKET_TEST(pending_work_is_listed),
 		SOCKET_TEST(a_call_is_listed),
+		SOCKET_TEST(conditions_are_listed),
 		SOCKET_TEST(the_last_threshold_of_an_interval_is_told),
 		SOCKET_TEST(the_next_threshold_is_told),
 		SOCKET_TEST(watches_miss_nothing),

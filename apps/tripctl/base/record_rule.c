@@ -23,6 +23,19 @@ op_of(const struct trip_client_work *work)
 	return info;
 }
 
+/* NULL: none. */
+static const char *
+condition_of(const struct trip_client_work *work)
+{
+	struct trip_condition_info info = {.size = sizeof(info)};
+
+	if (work->condition == TRIP_CONDITION_NONE)
+		return NULL;
+	if (trip_condition_describe((enum trip_condition_kind)work->condition, &info) != 0)
+		info.name = "?";
+	return info.name;
+}
+
 static const char *
 target_of(const struct trip_op_info *op)
 {
@@ -63,13 +76,15 @@ tripctl_record_work_row(
 {
 	const struct trip_client_work *work = record;
 	const struct trip_op_info op = op_of(work);
+	const char *condition = condition_of(work);
 	char name[TRIPCTL_NAMES_MAX], target[TRIPCTL_NAMES_MAX];
 
 	when_cells(table, work);
 	tripctl_table_cell(table, "%" PRIu32, work->pid);
 	tripctl_table_cell(table, "0x%" PRIx64, work->id);
-	tripctl_table_cell(table, "%s",
-		work->cntr != 0 ? tripctl_names_of_id(names, work->cntr, name) : "(clock)");
+	tripctl_table_cell(table, "%s%s%s",
+		work->cntr != 0 ? tripctl_names_of_id(names, work->cntr, name) : "(clock)",
+		condition != NULL ? " " : "", condition != NULL ? condition : "");
 	if (op.target == TRIP_OP_ON_CNTR)
 		tripctl_table_cell(table, "%s %s %" PRIu64, op.name,
 			tripctl_names_of_id(names, work->target, target), work->value);
@@ -105,6 +120,10 @@ tripctl_record_work_json(const struct tripctl_names *names, const void *record)
 	tripctl_record_put_number(object, "threshold", work->threshold);
 	tripctl_record_put_number(object, "every", work->interval);
 	tripctl_record_put_number(object, "to_go", to_go(work));
+	if (condition_of(work) != NULL)
+		tripctl_record_put_text(object, "condition", condition_of(work));
+	else
+		tripctl_record_put(object, "condition", json_null());
 	tripctl_record_put_text(object, "op", op.name);
 	if (op.target == TRIP_OP_ON_CNTR) {
 		put_name(object, "target", names, work->target);
