@@ -68,6 +68,9 @@ fill(uint32_t *field, uint32_t value)
 		*field = value;
 }
 
+/* An idle lcore leaves the CPU to the other tests; what has work never sleeps. */
+static const enum trip_idle idle[HARNESS_HOMES_MAX] = {TRIP_IDLE_SLEEP, TRIP_IDLE_SLEEP};
+
 void
 harness_open(unsigned int homes, const struct trip_domain_attr *tune)
 {
@@ -88,6 +91,8 @@ harness_open(unsigned int homes, const struct trip_domain_attr *tune)
 	fill(&attr.max_events, 4096);
 	assert_true(homes >= 1 && homes <= HARNESS_HOMES_MAX);
 	n_homes = homes;
+	if (harness_mode == TRIP_PROGRESS_LCORE && harness_away == NULL && attr.idle == NULL)
+		attr.idle = idle;
 	if (harness_away != NULL) {
 		harness_away->open(homes, &attr);
 		return;
