@@ -156,18 +156,18 @@ void
 trip_condition_begin(struct trip_home *home, uint32_t item, uint32_t condition, uint8_t kind)
 {
 	struct trip_node *node = &home->nodes[condition], *of = &home->nodes[item];
-	uint8_t parameters = trip_condition_of(kind)->parameters;
+	/* All of it: what was in the node last may have been an item. */
+	struct trip_node begun = {
+		.condition.item = item,
+		.condition.setgen = atomic_load(&home->cells[of->cntr].setgen),
+		.flags = kind,
+		.has_more = true,
+		.cntr = home->shape.n_cntrs,
+		.more = of->more,
+	};
 
-	memset((char *)node->condition.memory + parameters, 0, TRIP_CONDITION_MEMORY - parameters);
-	node->condition.item = item;
-	node->condition.setgen = atomic_load(&home->cells[of->cntr].setgen);
-	node->op = 0;
-	node->flags = kind;
-	node->queued = false;
-	node->deferred = false;
-	node->has_more = true;
-	node->cntr = home->shape.n_cntrs;
-	node->more = of->more;
+	memcpy(begun.condition.memory, node->condition.memory, trip_condition_of(kind)->parameters);
+	*node = begun;
 	of->more = condition;
 	link_condition(home, &home->conditions[of->cntr], condition);
 }

@@ -317,6 +317,24 @@ it_has_operands_too(void **state)
 	bed_close(bed);
 }
 
+/* A slot is used for items of other kinds in between; nothing of those is left in its node. */
+static void
+nodes_of_other_items_have_it(void **state)
+{
+	struct bed *bed = idle_open();
+
+	for (unsigned int i = 0; i < SLOTS; i++)
+		assert_true(idle_submit_add(bed, IDLE_OWN));
+	bed_ring_channel(bed, IDLE_OWN);
+	bed_settle(bed);
+	assert_int_equal(trip_cell_success(&bed->home->cells[IDLE_TARGET]), SLOTS);
+	idle_watch(bed, 0);
+	bed_add(bed, IDLE_TRIGGER, 1);
+	idle_expect_fires(bed, bed->now);
+	idle_expect_all_back(bed, IDLE_OWN);
+	bed_close(bed);
+}
+
 /* No correct client submits these. */
 static void
 what_is_wrong_is_refused(void **state)
@@ -386,6 +404,7 @@ main(void)
 		cmocka_unit_test(it_is_canceled_at_any_time),
 		cmocka_unit_test(a_dropped_client_leaves_none),
 		cmocka_unit_test(it_has_operands_too),
+		cmocka_unit_test(nodes_of_other_items_have_it),
 		cmocka_unit_test(what_is_wrong_is_refused),
 	};
 

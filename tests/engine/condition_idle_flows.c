@@ -197,7 +197,11 @@ at_random(void **state)
 		} else if (what < 64) {
 			idle_set(storm.bed, trip_random_below(&storm.random, 100));
 			advance(&storm, trip_cell_sum(cell), true);
-		} else if (what < 66) {
+		} else if (what < 80) {
+			/* Nodes are of other items in between. */
+			(void)idle_submit_add(storm.bed, IDLE_OWN);
+			bed_ring_channel(storm.bed, IDLE_OWN);
+		} else if (what < 82) {
 			/* Quiet for a while. */
 			for (unsigned int n = 0; n < 2000; n++) {
 				idle_step(storm.bed);
@@ -212,6 +216,7 @@ at_random(void **state)
 		if (storm.items[i].live)
 			idle_cancel(storm.bed, IDLE_OWN, storm.items[i].id);
 	bed_settle(storm.bed);
+	assert_true(trip_cell_success(&storm.bed->home->cells[IDLE_TARGET]) > 100);
 	idle_expect_all_back(storm.bed, IDLE_OWN);
 	bed_close(storm.bed);
 }

@@ -66,6 +66,27 @@ idle_submit_desc(struct bed *bed, const struct idle_wanted *wanted, uint64_t *id
 	return desc;
 }
 
+bool
+idle_submit_add(struct bed *bed, uint32_t channel)
+{
+	struct trip_channel_client *client = &bed->home->clients[channel];
+	int slot = trip_channel_alloc(client);
+	uint64_t id;
+
+	if (slot == -EAGAIN)
+		return false;
+	assert_true(slot >= 0);
+	*trip_channel_desc(client, (uint32_t)slot) = (struct trip_work_desc){
+		.value = 1,
+		.trigger = IDLE_TRIGGER,
+		.target = IDLE_TARGET,
+		.completion = TRIP_NONE,
+		.op = TRIP_OP_CNTR_ADD,
+	};
+	assert_int_equal(trip_channel_submit(client, (uint32_t)slot, &id), 0);
+	return true;
+}
+
 uint64_t
 idle_submit(struct bed *bed, const struct idle_wanted *wanted)
 {

@@ -31,6 +31,9 @@ struct bed *idle_open(void);
 /* Not rung for; NULL: there is no room. */
 struct trip_work_desc *idle_submit_desc(
 	struct bed *bed, const struct idle_wanted *wanted, uint64_t *id);
+/* An item of another kind: it adds 1 to IDLE_TARGET as soon as it is accepted. False: there is no
+ * room. */
+bool idle_submit_add(struct bed *bed, uint32_t channel);
 uint64_t idle_submit(struct bed *bed, const struct idle_wanted *wanted);
 /* A call when IDLE_TRIGGER has rested for IDLE_TIME, from now on. */
 uint64_t idle_watch(struct bed *bed, uint64_t interval);
