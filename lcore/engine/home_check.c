@@ -148,9 +148,10 @@ is_waiting(
 {
 	if (trip_node_is_condition(node))
 		return false;
+	/* What the node of operands says is of the item that was there last. */
 	return node->queued || node->deferred ||
-	       (trip_node_has_condition(home, node) &&
-		       trip_channel_held(&home->channels[channel], slot));
+	       (trip_channel_held(&home->channels[channel], slot) &&
+		       trip_node_has_condition(home, node));
 }
 
 static void

@@ -335,6 +335,31 @@ nodes_of_other_items_have_it(void **state)
 	bed_close(bed);
 }
 
+/* Whoever looks at all nodes takes none for that of an item because it was one of a condition. */
+static void
+operands_come_where_conditions_were(void **state)
+{
+	const struct idle_wanted wanted = {.cntr = IDLE_TRIGGER, .time = 1},
+				 fill = {.cntr = IDLE_TRIGGER, .time = IDLE_TIME, .limit = SLOTS};
+	struct bed *bed = idle_open();
+	unsigned int fills = 0;
+	uint64_t id;
+
+	for (unsigned int i = 0; i < SLOTS / 2; i++)
+		idle_submit(bed, &wanted);
+	idle_go_to(bed, bed->now + 10 * IDLE_STEP);
+	assert_int_equal(bed->fired, SLOTS / 2);
+	for (; idle_submit_desc(bed, &fill, &id) != NULL; fills++)
+		;
+	bed_ring_channel(bed, IDLE_OWN);
+	bed_settle(bed);
+	assert_int_equal(bed->home->channels[IDLE_OWN].held, 3 * fills);
+	idle_go_to(bed, bed->now + 2 * IDLE_TIME);
+	assert_int_equal(trip_cell_success(&bed->home->cells[IDLE_TARGET]), fills);
+	idle_expect_all_back(bed, IDLE_OWN);
+	bed_close(bed);
+}
+
 /* No correct client submits these. */
 static void
 what_is_wrong_is_refused(void **state)
@@ -405,6 +430,7 @@ main(void)
 		cmocka_unit_test(a_dropped_client_leaves_none),
 		cmocka_unit_test(it_has_operands_too),
 		cmocka_unit_test(nodes_of_other_items_have_it),
+		cmocka_unit_test(operands_come_where_conditions_were),
 		cmocka_unit_test(what_is_wrong_is_refused),
 	};
 
