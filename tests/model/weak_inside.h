@@ -16,7 +16,7 @@ void trip_weak_turn(const volatile void *where, bool writes);
 
 /* What was done: of which place (-1: of none), the how-manieth of how many values. */
 struct trip_weak_step {
-	struct trip_weak_here here;
+	struct trip_atomics_here here;
 	const char *what;
 	int place;
 	unsigned int at, of;

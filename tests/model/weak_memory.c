@@ -118,7 +118,7 @@ number_of(const struct place *place)
 }
 
 static void
-note(struct trip_weak_here here, const char *what, const struct place *place, unsigned int at)
+note(struct trip_atomics_here here, const char *what, const struct place *place, unsigned int at)
 {
 	trip_weak_note((struct trip_weak_step){.here = here,
 		.what = what,
@@ -184,8 +184,8 @@ oldest_of(const struct place *place, memory_order order)
 }
 
 void
-trip_weak_load(const volatile void *where, void *value, size_t size, memory_order order,
-	struct trip_weak_here here)
+trip_atomics_load(const volatile void *where, void *value, size_t size, memory_order order,
+	struct trip_atomics_here here)
 {
 	uint64_t found = get(where, size);
 
@@ -205,29 +205,29 @@ trip_weak_load(const volatile void *where, void *value, size_t size, memory_orde
 }
 
 static uint64_t
-changed(enum trip_weak_change change, uint64_t value, uint64_t operand)
+changed(enum trip_atomics_change change, uint64_t value, uint64_t operand)
 {
 	switch (change) {
-	case TRIP_WEAK_ADD:
+	case TRIP_ATOMICS_ADD:
 		return value + operand;
-	case TRIP_WEAK_SUB:
+	case TRIP_ATOMICS_SUB:
 		return value - operand;
-	case TRIP_WEAK_OR:
+	case TRIP_ATOMICS_OR:
 		return value | operand;
-	case TRIP_WEAK_AND:
+	case TRIP_ATOMICS_AND:
 		return value & operand;
-	case TRIP_WEAK_STORE:
-	case TRIP_WEAK_EXCHANGE:
+	case TRIP_ATOMICS_STORE:
+	case TRIP_ATOMICS_EXCHANGE:
 		break;
 	}
 	return operand;
 }
 
 void
-trip_weak_modify(volatile void *where, enum trip_weak_change change, const void *operand, void *old,
-	size_t size, memory_order order, struct trip_weak_here here)
+trip_atomics_modify(volatile void *where, enum trip_atomics_change change, const void *operand,
+	void *old, size_t size, memory_order order, struct trip_atomics_here here)
 {
-	bool modifies = change != TRIP_WEAK_STORE, runs = trip_weak_self() >= 0;
+	bool modifies = change != TRIP_ATOMICS_STORE, runs = trip_weak_self() >= 0;
 	struct place *place = NULL;
 	uint64_t value;
 
@@ -261,8 +261,8 @@ choose_compared(const struct place *place, uint64_t expected, memory_order other
 }
 
 bool
-trip_weak_compare_exchange(volatile void *where, void *expected, const void *wanted, size_t size,
-	memory_order order, memory_order otherwise, struct trip_weak_here here)
+trip_atomics_compare_exchange(volatile void *where, void *expected, const void *wanted, size_t size,
+	memory_order order, memory_order otherwise, struct trip_atomics_here here)
 {
 	uint64_t value = get(where, size), expect = get(expected, size);
 
@@ -288,7 +288,7 @@ trip_weak_compare_exchange(volatile void *where, void *expected, const void *wan
 }
 
 void
-trip_weak_fence(memory_order order, struct trip_weak_here here)
+trip_atomics_fence(memory_order order, struct trip_atomics_here here)
 {
 	struct mind *mind;
 
