@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Runs the library's own code in one thread, in an order, on a memory, in a time and with deaths
+ * that follow from one number, the seed. README.md tells how to write an actor and an invariant.
+ *
+ * Whoever acts in a history (a home, a process, a thread of one) is an actor: a coroutine that may
+ * lose its turn at each atomic access and fence of a source that is compiled with trip_atomics.h,
+ * and at each wait. Between two of these it is alone. Checks look at what there is quietly: their
+ * accesses are no steps, and of what was stored they see the newest.
+ */
+#ifndef SIM_H
+#define SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* In one history, the dead included. */
+#define SIM_ACTORS 16
+
+/* What an access finds. */
+enum sim_memory {
+	/* What was stored last. */
+	SIM_MEMORY_STRONG,
+	/* The same, but for what is still in a store buffer of another actor: x86. */
+	SIM_MEMORY_BUFFERS,
+	/* Whatever release, acquire and fences allow: C11, as weak.h has it, and arm64. */
+	SIM_MEMORY_VIEWS,
+	SIM_MEMORIES,
+};
+
+/* What is played. Everything of it follows from sim_draw() and from whose turn it is. */
+struct sim_world {
+	const char *name;
+	/* Steps of a typical history. */
+	uint32_t length;
+	/* Makes what there is in the beginning, and spawns the actors; no step. */
+	void (*begin)(void);
+	/* Everything rests: is it right? */
+	void (*judge)(void);
+	/* Gives all memory back, wherever the history has ended. */
+	void (*forget)(void);
+};
+
+/* --- the plan: in begin() --- */
+
+/* Uniform in [0, bound); bound > 0. */
+uint64_t sim_draw(uint64_t bound);
+
+/* The next operation of the plan, and whether it is to be done: what a failure does not need is
+ * left out when a history is shrunk. */
+bool sim_wants(void);
+
+/* What an address in there is called, of n parts of `size` bytes each; "%u" gives which one. */
+void sim_name(const void *base, size_t size, unsigned int n, const char *name);
+
+/* A thread-local pointer of the product: each actor has its own. */
+void sim_local(void **pointer);
+
+enum sim_memory sim_memory_kind(void);
+
+/* --- actors --- */
+
+/* Its number. A mortal one may be killed at any step. */
+unsigned int sim_spawn(const char *name, bool mortal, void (*run)(void *arg), void *arg);
+
+/* The actor that runs. */
+unsigned int sim_self(void);
+
+/* It begins its next operation. */
+void sim_op(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* For who reads the story: something has happened in it. */
+void sim_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Something was done: whoever waits for something may find it now. */
+void sim_progress(void);
+/* There is nothing to do until others have moved, or time has gone by. When nobody has anything to
+ * do, and that stays so, the history is over. */
+void sim_pause(void);
+/* It is not over before this moment. */
+void sim_until(uint64_t now);
+
+/* In ticks. */
+uint64_t sim_now(void);
+/* Of all steps of the history, how many there were. */
+uint32_t sim_steps(void);
+
+bool sim_is_dead(unsigned int actor);
+bool sim_has_ended(unsigned int actor);
+/* Blocked in the kernel on a word. */
+bool sim_is_asleep(unsigned int actor);
+/* Has seen the end of a process: knows all that it has done. */
+void sim_join(unsigned int actor);
+
+/* --- invariants --- */
+
+/* From here on the actor only looks; back to what it was. */
+bool sim_look(bool looks);
+/* Stores of this actor that others have yet to see. */
+bool sim_has_buffered(void);
+
+_Noreturn void sim_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define sim_expect(holds, ...)                 \
+	do {                                   \
+		if (!(holds))                  \
+			sim_fail(__VA_ARGS__); \
+	} while (0)
+
+/* --- all that a place has held --- */
+
+struct sim_value {
+	uint64_t value;
+	uint32_t step;
+	/* Who stored it; SIM_ACTORS: it was there. */
+	uint32_t actor;
+};
+
+/* Begins with what it holds now. */
+struct sim_watch *sim_watch(const volatile void *where, size_t size);
+const struct sim_value *sim_watched(const struct sim_watch *watch, unsigned int *n);
+
+/* --- main --- */
+
+int sim_main(int argc, char **argv, const struct sim_world *world);
+
+/* One history of a seed, for tests of the simulator itself: NULL, or why it is wrong. */
+const char *sim_play(const struct sim_world *world, uint64_t seed, enum sim_memory memory);
+
+#endif

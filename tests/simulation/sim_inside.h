@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Between the files of the simulator: sim_actor.c, who there is; sim_turn.c, who is next;
+ * sim_memory.c and sim_view.c, what an access finds; sim_story.c, what is told of it;
+ * sim_shrink.c, what of it is needed. */
+#ifndef SIM_INSIDE_H
+#define SIM_INSIDE_H
+
+#include <ucontext.h>
+
+#include <trip_test.h>
+
+#include "sim.h"
+#include "trip_atomics.h"
+
+/* Of a plan. */
+#define SIM_OPS 1024
+/* The longest history; one that goes on has lost its way. */
+#define SIM_STEPS 400000
+#define SIM_LOCALS 4
+
+/* What a history does that it need not: otherwise whoever runs goes on, whoever pauses is followed
+ * by the next actor, and each store is seen by all at once. */
+enum sim_kind {
+	SIM_SWITCH, /* to the actor `arg` */
+	SIM_KILL,
+	SIM_STOP,  /* for `arg` steps */
+	SIM_STALE, /* the load gives the `arg`th store before the newest */
+	SIM_DELAY, /* the store is in the buffer for `arg` steps */
+};
+
+/* At which step of which operation of which actor: that stays the same when others do less. */
+struct sim_decision {
+	uint32_t op, step, arg;
+	uint8_t actor, kind;
+};
+
+/* What is played, or has been. */
+struct sim_history {
+	const struct sim_world *world;
+	uint64_t seed;
+	/* SIM_MEMORIES: as the seed says. */
+	enum sim_memory memory;
+	/* What was decided is done; otherwise it is drawn and noted here. */
+	bool replays;
+	struct sim_decision *decisions;
+	unsigned int n_decisions, max_decisions;
+	/* Operations of the plan, and which are left out. */
+	unsigned int n_ops;
+	bool left_out[SIM_OPS];
+	/* Told step by step. */
+	bool told;
+	/* What has come of it. */
+	bool failed;
+	char sentence[256];
+	uint32_t steps;
+};
+
+enum sim_state {
+	SIM_READY,
+	SIM_ASLEEP,
+	SIM_ENDED,
+	SIM_DEAD,
+};
+
+struct sim_actor {
+	char name[32];
+	void (*run)(void *arg);
+	void *arg;
+	enum sim_state state;
+	bool mortal, looks;
+	uint32_t op, step;
+	/* It does not run before this step of the history. */
+	uint32_t stopped_until;
+	/* The word that it sleeps on. */
+	const volatile void *futex;
+	uint64_t priority;
+	/* Pauses since the `seen`th progress. */
+	uint32_t pauses, seen;
+	/* The first decision about it that is not in the past. */
+	unsigned int decision;
+	void *locals[SIM_LOCALS];
+	ucontext_t context;
+	void *fake_stack;
+};
+
+struct sim {
+	struct sim_history *history;
+	struct trip_random plan, chance;
+	enum sim_memory memory;
+	struct sim_actor actors[SIM_ACTORS];
+	unsigned int n_actors;
+	/* NULL: nobody, the world is being made or judged. */
+	struct sim_actor *self;
+	uint64_t now, until;
+	uint32_t steps, progress;
+	void **locals[SIM_LOCALS];
+	unsigned int n_locals;
+};
+
+extern struct sim sim;
+
+/* --- sim_actor.c --- */
+
+void sim_run(struct sim_history *history);
+unsigned int sim_number(const struct sim_actor *actor);
+/* It may have its turn. */
+bool sim_is_runnable(const struct sim_actor *actor);
+/* Before an access: others may have their turn. */
+void sim_step(void);
+/* In the kernel: sleeps on a word; wakes those that do. */
+void sim_sleep(const volatile void *where);
+unsigned int sim_wake(const volatile void *where, unsigned int max);
+
+/* --- sim_turn.c --- */
+
+void sim_turn_begin(void);
+void sim_turn_spawned(struct sim_actor *actor);
+void sim_turn_paused(void);
+/* Whether the actor that runs is killed here; for how many steps it is stopped. */
+bool sim_turn_kills(void);
+uint32_t sim_turn_stops(void);
+/* Who goes on. must_leave: it is not to be whoever runs, if there is anybody else. NULL: nobody. */
+struct sim_actor *sim_turn_next(bool must_leave);
+/* One of so many ways, of which the first is nothing special. */
+uint32_t sim_turn_stale(uint32_t of);
+uint32_t sim_turn_delay(void);
+
+/* --- sim_memory.c, and of views sim_view.c --- */
+
+void sim_memory_begin(void);
+/* The actor that runs sees, and has shown, everything: a system call does so. */
+void sim_memory_drain(struct sim_actor *actor);
+/* Stores whose time in a buffer is over. */
+void sim_memory_settle(void);
+uint64_t sim_memory_get(const volatile void *where, size_t size);
+void sim_memory_put(volatile void *where, uint64_t value, size_t size);
+/* Whoever knows what `actor` knew. */
+void sim_memory_learn(struct sim_actor *who, const struct sim_actor *actor);
+
+void sim_view_begin(void);
+void sim_view_spawned(const struct sim_actor *actor);
+void sim_view_learn(const struct sim_actor *who, const struct sim_actor *of);
+uint64_t sim_view_load(const volatile void *where, size_t size, memory_order order);
+void sim_view_modify(
+	volatile void *where, size_t size, uint64_t value, bool modifies, memory_order order);
+/* As the load of a compare-exchange that finds another value than this. */
+void sim_view_learn_newest(const volatile void *where, size_t size, memory_order order);
+void sim_view_fence(memory_order order);
+
+/* --- sim_story.c --- */
+
+void sim_story_begin(void);
+void sim_story_access(const char *what, const volatile void *where, uint64_t value,
+	struct trip_atomics_here here);
+void sim_story_mark(const char *what);
+/* Prints it; how many steps it has. */
+unsigned int sim_story_print(bool whole);
+void sim_watch_begin(void);
+void sim_watch_note(const volatile void *where, uint64_t value);
+
+/* --- sim_shrink.c --- */
+
+/* To the shortest that fails for the same reason. */
+void sim_shrink(struct sim_history *history);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What happened, step by step, for who reads it; and what places have held. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "sim_inside.h"
+
+#define ENTRIES 65536
+#define TEXT (1 << 20)
+#define NAMES 64
+#define WATCHES 64
+#define VALUES 4096
+
+enum entry_kind {
+	ENTRY_OP,
+	ENTRY_TELL,
+	ENTRY_MARK,
+	ENTRY_ACCESS,
+};
+
+struct entry {
+	uint32_t step, op;
+	uint8_t actor, kind;
+	/* Of an operation: the text; of an access: what it does. */
+	const char *what;
+	const volatile void *where;
+	uint64_t value;
+	struct trip_atomics_here here;
+};
+
+struct sim_watch {
+	const volatile void *where;
+	unsigned int n;
+	struct sim_value values[VALUES];
+};
+
+static struct {
+	/* The last of them: of a history that goes on for long, the end. */
+	struct entry entries[ENTRIES];
+	uint64_t n;
+	char text[TEXT];
+	size_t used;
+	struct {
+		const char *base, *name;
+		size_t size;
+		unsigned int n;
+	} names[NAMES];
+	unsigned int n_names;
+	struct sim_watch watches[WATCHES];
+	unsigned int n_watches;
+} story;
+
+void
+sim_story_begin(void)
+{
+	story.n = story.used = story.n_names = 0;
+}
+
+void
+sim_name(const void *base, size_t size, unsigned int n, const char *name)
+{
+	if (story.n_names == NAMES)
+		return;
+	story.names[story.n_names].base = base;
+	story.names[story.n_names].size = size;
+	story.names[story.n_names].n = n;
+	story.names[story.n_names++].name = name;
+}
+
+static struct entry *
+add(enum entry_kind kind, const char *what)
+{
+	struct entry *entry = &story.entries[story.n++ % ENTRIES];
+
+	*entry = (struct entry){
+		.step = sim.steps,
+		.op = sim.self->op,
+		.actor = (uint8_t)sim_number(sim.self),
+		.kind = (uint8_t)kind,
+		.what = what,
+	};
+	return entry;
+}
+
+static void
+add_text(enum entry_kind kind, const char *format, va_list args)
+{
+	char *text = &story.text[story.used];
+	int n;
+
+	if (sim.self == NULL || TEXT - story.used < 256)
+		return;
+	n = vsnprintf(text, 256, format, args);
+	story.used += (size_t)(n < 255 ? n : 255) + 1;
+	add(kind, text);
+}
+
+void
+sim_op(const char *format, ...)
+{
+	va_list args;
+
+	sim.self->op++;
+	sim.self->step = 0;
+	if (!sim.history->told)
+		return;
+	va_start(args, format);
+	add_text(ENTRY_OP, format, args);
+	va_end(args);
+}
+
+void
+sim_tell(const char *format, ...)
+{
+	va_list args;
+
+	if (!sim.history->told)
+		return;
+	va_start(args, format);
+	add_text(ENTRY_TELL, format, args);
+	va_end(args);
+}
+
+void
+sim_story_mark(const char *what)
+{
+	if (sim.history->told && sim.self != NULL)
+		add(ENTRY_MARK, what);
+}
+
+void
+sim_story_access(
+	const char *what, const volatile void *where, uint64_t value, struct trip_atomics_here here)
+{
+	struct entry *entry;
+
+	if (!sim.history->told)
+		return;
+	entry = add(ENTRY_ACCESS, what);
+	entry->where = where;
+	entry->value = value;
+	entry->here = here;
+}
+
+/* --- printed --- */
+
+static const struct entry *
+entry_at(uint64_t i)
+{
+	return &story.entries[i % ENTRIES];
+}
+
+static const char *
+base_of(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	return slash != NULL ? slash + 1 : file;
+}
+
+static void
+print_place(const volatile void *where)
+{
+	for (unsigned int i = 0; i < story.n_names; i++) {
+		size_t at = (size_t)((const char *)(uintptr_t)where - story.names[i].base);
+		size_t size = story.names[i].size;
+
+		if (at >= size * story.names[i].n)
+			continue;
+		printf(" ");
+		printf(story.names[i].name, (unsigned int)(at / size));
+		if (at % size != 0)
+			printf("+%zu", at % size);
+		return;
+	}
+	printf(" %p", (const void *)(uintptr_t)where);
+}
+
+static void
+print_access(const struct entry *entry)
+{
+	printf("%s:%d  %s", base_of(entry->here.file), entry->here.line, entry->what);
+	if (entry->where == NULL)
+		return;
+	print_place(entry->where);
+	printf(": 0x%llx", (unsigned long long)entry->value);
+}
+
+/* From one entry on, those of the same operation of the same actor that follow each other. */
+struct part {
+	uint64_t first, end;
+	/* Its operation began before, or goes on after. */
+	bool goes_on, is_cut, has_marks;
+	const struct entry *last_access;
+};
+
+static void
+find_part(struct part *part, uint64_t first)
+{
+	const struct entry *entry = entry_at(first);
+	uint64_t i;
+
+	*part = (struct part){.first = first, .goes_on = entry->kind != ENTRY_OP};
+	for (i = first; i < story.n; i++) {
+		const struct entry *at = entry_at(i);
+
+		if (at->actor != entry->actor || at->op != entry->op)
+			break;
+		if (at->kind == ENTRY_ACCESS)
+			part->last_access = at;
+		else
+			part->has_marks |= i > first;
+	}
+	part->end = i;
+	for (; i < story.n && !part->is_cut; i++)
+		part->is_cut = entry_at(i)->actor == entry->actor && entry_at(i)->op == entry->op;
+}
+
+static const char *
+text_of(uint64_t at)
+{
+	const struct entry *entry = entry_at(at);
+	uint64_t first = story.n > ENTRIES ? story.n - ENTRIES : 0;
+
+	for (uint64_t i = at + 1; i > first; i--) {
+		const struct entry *op = entry_at(i - 1);
+
+		if (op->actor == entry->actor && op->op == entry->op && op->kind == ENTRY_OP)
+			return op->what;
+	}
+	return "begins";
+}
+
+static void
+print_part(const struct part *part, unsigned int number, bool whole)
+{
+	const struct entry *first = entry_at(part->first);
+
+	printf("%3u  step %-6u %-10s %s%s", number, first->step, sim.actors[first->actor].name,
+		part->goes_on ? "goes on: " : "", text_of(part->first));
+	if (part->is_cut && part->last_access != NULL) {
+		printf(", and has come to  ");
+		print_access(part->last_access);
+	}
+	putchar('\n');
+	for (uint64_t i = part->first; i < part->end; i++) {
+		const struct entry *entry = entry_at(i);
+
+		if (entry->kind == ENTRY_ACCESS && whole) {
+			printf("\t\t\t%6u  ", entry->step);
+			print_access(entry);
+			putchar('\n');
+		} else if (entry->kind == ENTRY_TELL || entry->kind == ENTRY_MARK)
+			printf("\t\t\t%s\n", entry->what);
+	}
+}
+
+/* Whole iterations in which nothing happened are none. */
+static bool
+is_idle(const struct part *part)
+{
+	return !part->goes_on && !part->is_cut && !part->has_marks &&
+	       strcmp(entry_at(part->first)->what, "iterates") == 0;
+}
+
+unsigned int
+sim_story_print(bool whole)
+{
+	uint64_t first = story.n > ENTRIES ? story.n - ENTRIES : 0;
+	unsigned int steps = 0;
+	struct part part;
+
+	for (uint64_t i = first; i < story.n; i = part.end) {
+		find_part(&part, i);
+		if (!is_idle(&part))
+			print_part(&part, ++steps, whole);
+	}
+	return steps;
+}
+
+/* --- watched --- */
+
+void
+sim_watch_begin(void)
+{
+	story.n_watches = 0;
+}
+
+static void
+note_value(struct sim_watch *watch, uint64_t value)
+{
+	if (watch->n == VALUES)
+		sim_fail("a place that is watched is written more often than there is room for");
+	watch->values[watch->n++] =
+		(struct sim_value){.value = value, .step = sim.steps, .actor = sim_self()};
+}
+
+struct sim_watch *
+sim_watch(const volatile void *where, size_t size)
+{
+	struct sim_watch *watch = &story.watches[story.n_watches++];
+
+	if (story.n_watches > WATCHES)
+		sim_fail("more places are watched than there is room for");
+	watch->where = where;
+	watch->n = 0;
+	note_value(watch, sim_memory_get(where, size));
+	return watch;
+}
+
+const struct sim_value *
+sim_watched(const struct sim_watch *watch, unsigned int *n)
+{
+	*n = watch->n;
+	return watch->values;
+}
+
+void
+sim_watch_note(const volatile void *where, uint64_t value)
+{
+	for (unsigned int i = 0; i < story.n_watches; i++)
+		if (story.watches[i].where == where)
+			note_value(&story.watches[i], value);
+}

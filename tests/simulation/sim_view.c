@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A memory as weak as model/weak.h has it, for thousands of places. There a view holds for each
+ * place the oldest store that may still be loaded. Here it holds, for each actor, how many of its
+ * accesses are known. A store is known to a view that has its store, or a load of it. It comes to
+ * the same, costs as much for any number of places, and each place keeps its last few stores only.
+ *
+ * What has been overwritten for long is loaded by nobody: all stores are seen at last.
+ */
+#include <string.h>
+
+#include "sim_inside.h"
+
+#define STORES 8
+#define PLACES 16384
+/* Steps after which a store that was overwritten has gone from everywhere. */
+#define AGE 600
+
+struct view {
+	/* Accesses of each actor, by its own count. */
+	uint32_t known[SIM_ACTORS];
+	/* The last seq_cst fence, in the one order of what is seq_cst. */
+	uint32_t fence;
+};
+
+struct store {
+	uint64_t value;
+	/* What a load that acquires learns with it. */
+	struct view view;
+	/* Which access of whom it was; 0: it was there before. */
+	uint32_t clock, actor;
+	/* Which access of each was the first to load it; 0: none. */
+	uint32_t loaded[SIM_ACTORS];
+	/* Its last seq_cst access, in their order; 0: none. */
+	uint32_t seq_cst;
+	uint32_t step;
+};
+
+struct place {
+	const volatile void *where;
+	/* The newest is at n - 1, of those that are kept. */
+	uint32_t n;
+	struct store stores[STORES];
+};
+
+/* What an actor knows; what it will from its next fence on that acquires; and what it knew at its
+ * last one that released. */
+struct mind {
+	struct view now, soon, then;
+	uint32_t clock;
+};
+
+static struct {
+	struct place *places;
+	unsigned int n_places;
+	/* By address; those of another history are none. */
+	struct {
+		uint32_t place, history;
+	} index[2 * PLACES];
+	uint32_t history;
+	struct mind minds[SIM_ACTORS];
+	/* What seq_cst fences have known. */
+	struct view seq_cst;
+	uint32_t n_seq_cst;
+} memory;
+
+void
+sim_view_begin(void)
+{
+	if (memory.places == NULL)
+		memory.places = calloc(PLACES, sizeof(*memory.places));
+	memory.history++;
+	memory.n_places = 0;
+	memory.n_seq_cst = 0;
+	memset(memory.minds, 0, sizeof(memory.minds));
+	memset(&memory.seq_cst, 0, sizeof(memory.seq_cst));
+}
+
+static bool
+acquires(memory_order order)
+{
+	return order != memory_order_relaxed && order != memory_order_release;
+}
+
+static bool
+releases(memory_order order)
+{
+	return order == memory_order_release || order == memory_order_acq_rel ||
+	       order == memory_order_seq_cst;
+}
+
+static struct mind *
+own_mind(void)
+{
+	return &memory.minds[sim_self()];
+}
+
+static void
+join(struct view *view, const struct view *with)
+{
+	for (unsigned int i = 0; i < sim.n_actors; i++)
+		if (view->known[i] < with->known[i])
+			view->known[i] = with->known[i];
+	if (view->fence < with->fence)
+		view->fence = with->fence;
+}
+
+void
+sim_view_learn(const struct sim_actor *who, const struct sim_actor *of)
+{
+	struct mind *mind = &memory.minds[sim_number(who)];
+
+	join(&mind->now, &memory.minds[sim_number(of)].now);
+	join(&mind->soon, &mind->now);
+}
+
+/* Who makes a process tells it all. */
+void
+sim_view_spawned(const struct sim_actor *actor)
+{
+	if (sim.self != NULL)
+		sim_view_learn(actor, sim.self);
+}
+
+/* Nobody knows of an access to it, or it was written by other means than atomics. */
+static void
+begin_place(struct place *place, uint64_t value)
+{
+	place->n = 1;
+	memset(&place->stores[0], 0, sizeof(place->stores[0]));
+	place->stores[0].value = value;
+}
+
+static struct place *
+place_of(const volatile void *where, size_t size)
+{
+	uint64_t value = sim_memory_get(where, size);
+	uint32_t at = (uint32_t)(((uintptr_t)where * UINT64_C(0x9e3779b97f4a7c15)) >> 40);
+	struct place *place;
+
+	for (;; at++) {
+		at %= 2 * PLACES;
+		if (memory.index[at].history != memory.history)
+			break;
+		place = &memory.places[memory.index[at].place];
+		if (place->where != where)
+			continue;
+		if (place->stores[place->n - 1].value != value)
+			begin_place(place, value);
+		return place;
+	}
+	if (memory.n_places == PLACES)
+		sim_fail("more places than there is room for");
+	memory.index[at].history = memory.history;
+	memory.index[at].place = memory.n_places;
+	place = &memory.places[memory.n_places++];
+	place->where = where;
+	begin_place(place, value);
+	return place;
+}
+
+static bool
+is_known(const struct store *store, const struct view *view)
+{
+	if (store->clock == 0 || view->known[store->actor] >= store->clock ||
+		(store->seq_cst != 0 && store->seq_cst < view->fence))
+		return true;
+	for (unsigned int i = 0; i < sim.n_actors; i++)
+		if (store->loaded[i] != 0 && view->known[i] >= store->loaded[i])
+			return true;
+	return false;
+}
+
+/* It is the newest of those that may not be overlooked. */
+static bool
+is_oldest(const struct store *store, memory_order order)
+{
+	if (store->step + AGE < sim.steps || is_known(store, &own_mind()->now))
+		return true;
+	return order == memory_order_seq_cst &&
+	       (store->seq_cst != 0 || is_known(store, &memory.seq_cst));
+}
+
+/* The actor has come to know of a store. */
+static void
+learn(struct store *store, memory_order order)
+{
+	struct mind *mind = own_mind();
+
+	if (store->loaded[sim_self()] == 0)
+		store->loaded[sim_self()] = mind->clock;
+	join(&mind->soon, &store->view);
+	if (acquires(order))
+		join(&mind->now, &store->view);
+	if (order == memory_order_seq_cst)
+		store->seq_cst = ++memory.n_seq_cst;
+}
+
+/* Its next access, which it knows itself. */
+static void
+begin_access(void)
+{
+	struct mind *mind = own_mind();
+
+	mind->clock++;
+	mind->now.known[sim_self()] = mind->clock;
+	mind->soon.known[sim_self()] = mind->clock;
+}
+
+uint64_t
+sim_view_load(const volatile void *where, size_t size, memory_order order)
+{
+	struct place *place = place_of(where, size);
+	uint32_t at = place->n - 1, oldest = at;
+
+	while (oldest > 0 && !is_oldest(&place->stores[oldest], order))
+		oldest--;
+	if (oldest < at)
+		at -= sim_turn_stale(at - oldest + 1);
+	begin_access();
+	learn(&place->stores[at], order);
+	return place->stores[at].value;
+}
+
+void
+sim_view_learn_newest(const volatile void *where, size_t size, memory_order order)
+{
+	struct place *place = place_of(where, size);
+
+	begin_access();
+	learn(&place->stores[place->n - 1], order);
+}
+
+/* One that modifies takes the place of the store before, whose release sequence it goes on with. */
+void
+sim_view_modify(
+	volatile void *where, size_t size, uint64_t value, bool modifies, memory_order order)
+{
+	struct place *place = place_of(where, size);
+	struct mind *mind = own_mind();
+	struct store *store;
+	struct view before = place->stores[place->n - 1].view;
+
+	begin_access();
+	if (modifies)
+		learn(&place->stores[place->n - 1], order);
+	if (place->n == STORES)
+		memmove(&place->stores[0], &place->stores[1],
+			--place->n * sizeof(place->stores[0]));
+	store = &place->stores[place->n++];
+	*store = (struct store){
+		.value = value,
+		.view = releases(order) ? mind->now : mind->then,
+		.clock = mind->clock,
+		.actor = sim_self(),
+		.step = sim.steps,
+	};
+	if (modifies)
+		join(&store->view, &before);
+	if (order == memory_order_seq_cst)
+		store->seq_cst = ++memory.n_seq_cst;
+	sim_memory_put(where, value, size);
+}
+
+void
+sim_view_fence(memory_order order)
+{
+	struct mind *mind = own_mind();
+
+	begin_access();
+	if (acquires(order))
+		join(&mind->now, &mind->soon);
+	if (order == memory_order_seq_cst) {
+		join(&mind->now, &memory.seq_cst);
+		mind->now.fence = ++memory.n_seq_cst;
+		join(&memory.seq_cst, &mind->now);
+		join(&mind->soon, &mind->now);
+	}
+	if (releases(order))
+		mind->then = mind->now;
+}
