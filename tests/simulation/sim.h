@@ -36,7 +36,7 @@ struct sim_world {
 	uint32_t length;
 	/* Makes what there is in the beginning, and spawns the actors; no step. */
 	void (*begin)(void);
-	/* Everything rests: is it right? */
+	/* Everything rests: is it right? In the end, and whenever an actor has waited for that. */
 	void (*judge)(void);
 	/* Gives all memory back, wherever the history has ended. */
 	void (*forget)(void);
@@ -54,8 +54,11 @@ bool sim_wants(void);
 /* What an address in there is called, of n parts of `size` bytes each; "%u" gives which one. */
 void sim_name(const void *base, size_t size, unsigned int n, const char *name);
 
+/* For so many ticks nobody has anything to do before that is believed. */
+void sim_patience(uint32_t ticks);
+
 /* A thread-local pointer of the product: each actor has its own. */
-void sim_local(void **pointer);
+void sim_local(void *pointer);
 
 enum sim_memory sim_memory_kind(void);
 
@@ -67,6 +70,8 @@ unsigned int sim_spawn(const char *name, bool mortal, void (*run)(void *arg), vo
 /* The actor that runs. */
 unsigned int sim_self(void);
 
+/* It begins what is the nth of its plan, also where others before that are left out. */
+void sim_act(unsigned int number);
 /* It begins its next operation. */
 void sim_op(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* For who reads the story: something has happened in it. */
@@ -75,9 +80,13 @@ void sim_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Something was done: whoever waits for something may find it now. */
 void sim_progress(void);
 /* There is nothing to do until others have moved, or time has gone by. When nobody has anything to
- * do, and that stays so, the history is over. */
+ * do, and that stays so, everything rests; and nobody waited for that, the history is over. */
 void sim_pause(void);
-/* It is not over before this moment. */
+/* Waits until everything rests, and has been judged. What sleeps with a timeout wakes then, too. */
+void sim_rest(void);
+/* How often it has. */
+uint32_t sim_rests(void);
+/* Nothing rests before this moment. */
 void sim_until(uint64_t now);
 
 /* In ticks. */

@@ -1,33 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The actors of a history, their coroutines, and how it begins and ends. */
-#include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "sim_inside.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SIM_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SIM_ASAN 1
-#endif
-#endif
-#ifdef SIM_ASAN
-#include <sanitizer/asan_interface.h>
-#include <sanitizer/common_interface_defs.h>
-#endif
-
-#define STACK (128 * 1024)
 /* Everybody has so often nothing to do before it is believed; and what time goes by each time. */
-#define PAUSES 24
-#define PAUSE_TICKS 64
+#define PAUSES 4
+#define PAUSE_TICKS 1024
+/* 0 is a time to some. */
+#define BEGINNING (UINT64_C(1) << 20)
 
 struct sim sim;
-
-/* Who plays it, outside of all actors. */
-static struct sim_actor outside = {.name = "nobody"};
-static char *stacks[SIM_ACTORS];
 
 unsigned int
 sim_number(const struct sim_actor *actor)
@@ -47,66 +31,58 @@ sim_is_runnable(const struct sim_actor *actor)
 	return actor->state == SIM_READY && actor->stopped_until <= sim.steps;
 }
 
-static void
-arrive(const struct sim_actor *actor)
+static bool
+waits_for_rest(const struct sim_actor *actor)
 {
-#ifdef SIM_ASAN
-	__sanitizer_finish_switch_fiber(actor->fake_stack, NULL, NULL);
-#endif
-	for (unsigned int i = 0; i < sim.n_locals; i++)
-		*sim.locals[i] = actor->locals[i];
+	return actor->state == SIM_RESTING || (actor->state == SIM_ASLEEP && actor->times_out);
 }
 
-/* NULL: to the outside. One that has gone for good comes back never. */
-static void
-switch_to(struct sim_actor *to)
+/* Everything rests: that is looked at where somebody has waited for it. Whether anybody has. */
+static bool
+begin_again(void)
 {
-	struct sim_actor *from = sim.self != NULL ? sim.self : &outside;
-	struct sim_actor *there = to != NULL ? to : &outside;
+	bool waited = false;
 
-	for (unsigned int i = 0; i < sim.n_locals; i++)
-		from->locals[i] = *sim.locals[i];
-	sim.self = to;
-#ifdef SIM_ASAN
-	static const void *outside_stack;
-	static size_t outside_size;
-
-	if (outside_stack == NULL) {
-		pthread_attr_t attr;
-		void *base;
-
-		pthread_getattr_np(pthread_self(), &attr);
-		pthread_attr_getstack(&attr, &base, &outside_size);
-		pthread_attr_destroy(&attr);
-		outside_stack = base;
-	}
-	__sanitizer_start_switch_fiber(&from->fake_stack,
-		to != NULL ? stacks[sim_number(to)] : outside_stack,
-		to != NULL ? STACK : outside_size);
-#endif
-	swapcontext(&from->context, &there->context);
-	arrive(from);
+	for (unsigned int i = 0; i < sim.n_actors; i++)
+		waited |= waits_for_rest(&sim.actors[i]);
+	if (!waited)
+		return false;
+	for (unsigned int i = 0; i < sim.n_actors; i++)
+		sim_memory_drain(&sim.actors[i]);
+	/* After such a time everybody knows of everything. */
+	sim_view_begin();
+	sim.self->looks = true;
+	sim.history->world->judge();
+	sim.self->looks = false;
+	sim.rests++;
+	for (unsigned int i = 0; i < sim.n_actors; i++)
+		if (waits_for_rest(&sim.actors[i]))
+			sim.actors[i].state = SIM_READY;
+	sim_progress();
+	return true;
 }
 
 /* Whoever runs leaves; to nobody: the history is over. */
 static void
-leave(bool must)
+leave(bool must, bool matters)
 {
-	struct sim_actor *next = sim_turn_next(must);
+	struct sim_actor *next = sim_turn_next(must, matters);
 
+	if (next == NULL && begin_again())
+		next = sim_turn_next(must, matters);
 	if (next != sim.self)
-		switch_to(next);
+		sim_fiber_switch(next);
 }
 
 static void
 run_actor(void)
 {
-	arrive(sim.self);
+	sim_fiber_arrive(sim.self);
 	sim.self->run(sim.self->arg);
 	sim.self->step++;
 	sim.self->state = SIM_ENDED;
 	sim_progress();
-	leave(true);
+	leave(true, true);
 }
 
 unsigned int
@@ -117,20 +93,12 @@ sim_spawn(const char *name, bool mortal, void (*run)(void *arg), void *arg)
 
 	if (number == SIM_ACTORS)
 		sim_fail("more actors than there is room for");
-	if (stacks[number] == NULL)
-		stacks[number] = aligned_alloc(64, STACK);
-#ifdef SIM_ASAN
-	__asan_unpoison_memory_region(stacks[number], STACK);
-#endif
 	memset(actor, 0, sizeof(*actor));
 	snprintf(actor->name, sizeof(actor->name), "%s", name);
 	actor->run = run;
 	actor->arg = arg;
 	actor->mortal = mortal;
-	getcontext(&actor->context);
-	actor->context.uc_stack.ss_sp = stacks[number];
-	actor->context.uc_stack.ss_size = STACK;
-	makecontext(&actor->context, run_actor, 0);
+	sim_fiber_make(actor, run_actor);
 	sim.n_actors++;
 	sim_turn_spawned(actor);
 	if (sim.memory == SIM_MEMORY_VIEWS)
@@ -147,7 +115,7 @@ kill_self(void)
 	sim_memory_drain(sim.self);
 	sim.self->state = SIM_DEAD;
 	sim_progress();
-	leave(true);
+	leave(true, true);
 }
 
 static void
@@ -160,11 +128,14 @@ count_step(void)
 }
 
 void
-sim_step(void)
+sim_step(const volatile void *where, bool writes)
 {
+	bool matters = where == NULL || sim_place_visit(where, writes);
 	uint32_t stops;
 
 	count_step();
+	sim.self->where = where;
+	sim.self->writes = writes;
 	if (sim.self->mortal && sim_turn_kills())
 		kill_self();
 	stops = sim_turn_stops();
@@ -172,8 +143,14 @@ sim_step(void)
 		sim_story_mark("is stopped");
 		sim.self->stopped_until = sim.steps + stops;
 	}
-	leave(stops > 0);
+	leave(stops > 0, matters);
 	sim_memory_settle();
+}
+
+bool
+sim_is_idle(const struct sim_actor *actor)
+{
+	return actor->pauses && actor->seen == sim.progress && actor->n_pauses >= PAUSES;
 }
 
 static bool
@@ -185,7 +162,7 @@ is_over(void)
 		const struct sim_actor *actor = &sim.actors[i];
 
 		if (actor->state == SIM_READY &&
-			(actor->seen != sim.progress || actor->pauses < PAUSES))
+			(!actor->pauses || actor->seen != sim.progress || actor->n_pauses < PAUSES))
 			return false;
 	}
 	return true;
@@ -197,28 +174,53 @@ sim_pause(void)
 	struct sim_actor *self = sim.self;
 
 	count_step();
+	sim_story_mark(NULL);
 	sim.now += PAUSE_TICKS;
 	if (self->seen != sim.progress)
-		self->pauses = 0;
+		self->n_pauses = 0;
 	self->seen = sim.progress;
-	self->pauses++;
+	self->n_pauses++;
+	self->pauses = true;
 	sim_memory_settle();
 	if (self->mortal && sim_turn_kills())
 		kill_self();
-	if (is_over())
-		switch_to(NULL);
+	if (is_over() && !begin_again())
+		sim_fiber_switch(NULL);
 	sim_turn_paused();
-	leave(true);
+	self->where = NULL;
+	leave(true, true);
+	self->pauses = false;
+}
+
+bool
+sim_sleep(const volatile void *where, bool times_out)
+{
+	uint32_t rests = sim.rests;
+
+	sim.self->step++;
+	sim.self->futex = where;
+	sim.self->times_out = times_out;
+	sim.self->state = SIM_ASLEEP;
+	sim_story_mark("sleeps");
+	/* Before that it has done what others are to find. */
+	sim_progress();
+	leave(true, true);
+	return sim.rests == rests;
 }
 
 void
-sim_sleep(const volatile void *where)
+sim_rest(void)
 {
 	sim.self->step++;
-	sim.self->futex = where;
-	sim.self->state = SIM_ASLEEP;
-	sim_story_mark("sleeps");
-	leave(true);
+	sim.self->state = SIM_RESTING;
+	sim_progress();
+	leave(true, true);
+}
+
+uint32_t
+sim_rests(void)
+{
+	return sim.rests;
 }
 
 unsigned int
@@ -254,7 +256,7 @@ sim_fail(const char *format, ...)
 			history->sentence);
 		abort();
 	}
-	switch_to(NULL);
+	sim_fiber_switch(NULL);
 	abort();
 }
 
@@ -263,7 +265,7 @@ judge(void *arg)
 {
 	sim.self->looks = true;
 	sim.history->world->judge();
-	switch_to(NULL);
+	sim_fiber_switch(NULL);
 }
 
 void
@@ -271,16 +273,18 @@ sim_run(struct sim_history *history)
 {
 	sim.history = history;
 	sim.n_actors = sim.n_locals = 0;
-	sim.now = sim.until = sim.steps = sim.progress = 0;
+	sim.now = sim.until = BEGINNING;
+	sim.steps = sim.progress = sim.rests = sim.patience = 0;
 	history->failed = false;
 	history->n_ops = 0;
 	sim.plan.state = history->seed;
 	sim_turn_begin();
+	sim_place_begin();
 	sim_memory_begin();
 	sim_story_begin();
 	sim_watch_begin();
 	history->world->begin();
-	switch_to(&sim.actors[0]);
+	sim_fiber_switch(&sim.actors[0]);
 	history->steps = sim.steps;
 	if (!history->failed) {
 		for (unsigned int i = 0; i < sim.n_actors; i++)
@@ -288,7 +292,7 @@ sim_run(struct sim_history *history)
 		/* The one more: in nobody's place. */
 		if (sim.n_actors == SIM_ACTORS)
 			sim.n_actors--;
-		switch_to(&sim.actors[sim_spawn("judge", false, judge, NULL)]);
+		sim_fiber_switch(&sim.actors[sim_spawn("judge", false, judge, NULL)]);
 	}
 	sim.self = NULL;
 	history->world->forget();
@@ -297,9 +301,22 @@ sim_run(struct sim_history *history)
 /* --- what actors ask --- */
 
 void
+sim_act(unsigned int number)
+{
+	sim.self->op = number << 8;
+}
+
+void
 sim_progress(void)
 {
 	sim.progress++;
+	sim_until(sim.now + sim.patience);
+}
+
+void
+sim_patience(uint32_t ticks)
+{
+	sim.patience = ticks;
 }
 
 void
@@ -356,7 +373,7 @@ sim_look(bool looks)
 }
 
 void
-sim_local(void **pointer)
+sim_local(void *pointer)
 {
 	sim.locals[sim.n_locals++] = pointer;
 }

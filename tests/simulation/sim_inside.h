@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Between the files of the simulator: sim_actor.c, who there is; sim_turn.c, who is next;
- * sim_memory.c and sim_view.c, what an access finds; sim_story.c, what is told of it;
- * sim_shrink.c, what of it is needed. */
+/*
+ * Between the files of the simulator: sim_actor.c and sim_fiber.c, who there is; sim_turn.c and
+ * sim_decision.c, who is next; sim_memory.c, sim_view.c and sim_place.c, what an access finds;
+ * sim_kernel.c, what it asks the kernel for; sim_story.c, what is told of it; sim_shrink.c, what of
+ * it is needed.
+ */
 #ifndef SIM_INSIDE_H
 #define SIM_INSIDE_H
 
@@ -37,7 +40,8 @@ struct sim_decision {
 /* What is played, or has been. */
 struct sim_history {
 	const struct sim_world *world;
-	uint64_t seed;
+	/* Of its plan, and of its turns. */
+	uint64_t seed, turns;
 	/* SIM_MEMORIES: as the seed says. */
 	enum sim_memory memory;
 	/* What was decided is done; otherwise it is drawn and noted here. */
@@ -58,6 +62,8 @@ struct sim_history {
 enum sim_state {
 	SIM_READY,
 	SIM_ASLEEP,
+	/* Until everything rests. */
+	SIM_RESTING,
 	SIM_ENDED,
 	SIM_DEAD,
 };
@@ -68,14 +74,22 @@ struct sim_actor {
 	void *arg;
 	enum sim_state state;
 	bool mortal, looks;
+	/* It is in a pause, in the middle of nothing. */
+	bool pauses;
 	uint32_t op, step;
 	/* It does not run before this step of the history. */
 	uint32_t stopped_until;
-	/* The word that it sleeps on. */
+	/* The word that it sleeps on; not for ever. */
 	const volatile void *futex;
+	bool times_out;
 	uint64_t priority;
+	/* One of so many steps gives its turn away. */
+	uint32_t gap;
+	/* Where it goes next. */
+	const volatile void *where;
+	bool writes;
 	/* Pauses since the `seen`th progress. */
-	uint32_t pauses, seen;
+	uint32_t n_pauses, seen;
 	/* The first decision about it that is not in the past. */
 	unsigned int decision;
 	void *locals[SIM_LOCALS];
@@ -92,8 +106,9 @@ struct sim {
 	/* NULL: nobody, the world is being made or judged. */
 	struct sim_actor *self;
 	uint64_t now, until;
-	uint32_t steps, progress;
-	void **locals[SIM_LOCALS];
+	uint32_t patience;
+	uint32_t steps, progress, rests;
+	void *locals[SIM_LOCALS];
 	unsigned int n_locals;
 };
 
@@ -105,11 +120,46 @@ void sim_run(struct sim_history *history);
 unsigned int sim_number(const struct sim_actor *actor);
 /* It may have its turn. */
 bool sim_is_runnable(const struct sim_actor *actor);
-/* Before an access: others may have their turn. */
-void sim_step(void);
-/* In the kernel: sleeps on a word; wakes those that do. */
-void sim_sleep(const volatile void *where);
+/* It had nothing to do so often that it is believed. */
+bool sim_is_idle(const struct sim_actor *actor);
+/* Before an access, or a fence, NULL: others may have their turn. */
+void sim_step(const volatile void *where, bool writes);
+/* In the kernel: sleeps on a word, false: until its time was over; wakes those that do. */
+bool sim_sleep(const volatile void *where, bool times_out);
 unsigned int sim_wake(const volatile void *where, unsigned int max);
+
+/* --- sim_fiber.c --- */
+
+void sim_fiber_make(struct sim_actor *actor, void (*run)(void));
+/* NULL: to the outside. Whoever has gone for good does not come back. */
+void sim_fiber_switch(struct sim_actor *to);
+/* The first that an actor does. */
+void sim_fiber_arrive(const struct sim_actor *actor);
+
+/* --- sim_place.c --- */
+
+#define SIM_PLACES 16384
+
+struct sim_place {
+	const volatile void *where;
+	uint32_t number;
+	/* A bit each. */
+	uint32_t visitors, writers;
+};
+
+void sim_place_begin(void);
+struct sim_place *sim_place_of(const volatile void *where);
+/* Whether others come here, too, and somebody writes. */
+bool sim_place_visit(const volatile void *where, bool writes);
+
+/* --- sim_decision.c --- */
+
+/* By actor, and of each in its order. */
+void sim_decision_sort(struct sim_history *history);
+/* Of the actor that runs, at its step. */
+void sim_decision_note(enum sim_kind kind, uint32_t arg);
+/* Whether something of this kind was decided here; its arg. Others may have been as well. */
+bool sim_decision_was(enum sim_kind kind, uint32_t *arg);
 
 /* --- sim_turn.c --- */
 
@@ -119,8 +169,9 @@ void sim_turn_paused(void);
 /* Whether the actor that runs is killed here; for how many steps it is stopped. */
 bool sim_turn_kills(void);
 uint32_t sim_turn_stops(void);
-/* Who goes on. must_leave: it is not to be whoever runs, if there is anybody else. NULL: nobody. */
-struct sim_actor *sim_turn_next(bool must_leave);
+/* Who goes on. must_leave: it is not to be whoever runs, if there is anybody else. matters: others
+ * come where it is about to go. NULL: nobody. */
+struct sim_actor *sim_turn_next(bool must_leave, bool matters);
 /* One of so many ways, of which the first is nothing special. */
 uint32_t sim_turn_stale(uint32_t of);
 uint32_t sim_turn_delay(void);
@@ -152,6 +203,7 @@ void sim_view_fence(memory_order order);
 void sim_story_begin(void);
 void sim_story_access(const char *what, const volatile void *where, uint64_t value,
 	struct trip_atomics_here here);
+/* NULL: it pauses. */
 void sim_story_mark(const char *what);
 /* Prints it; how many steps it has. */
 unsigned int sim_story_print(bool whole);

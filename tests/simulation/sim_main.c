@@ -112,15 +112,16 @@ tell(struct sim_history *history, const struct options *options)
 	unsigned int steps;
 
 	printf("seed %llu, step %u: %s\n", (unsigned long long)history->seed, history->steps,
-		history->sentence);
+		history->failed ? history->sentence : "nothing is wrong");
 	fflush(stdout);
 	if (!options->traces)
 		sim_shrink(history);
+	history->replays = true;
 	history->told = true;
 	sim_run(history);
 	printf("on a memory of %s:\n", memories[sim.memory]);
 	steps = sim_story_print(options->traces);
-	printf("%s\n", history->failed ? history->sentence : "nothing is wrong any more");
+	printf("%s\n", history->failed ? history->sentence : "nothing is wrong");
 	return steps;
 }
 
@@ -133,14 +134,40 @@ seconds_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+/* How many were played, up to the first that fails; where a defect is planted, all, and then the
+ * shortest of those that fail again. */
+static void
+play(struct sim_history *history, const struct options *options)
+{
+	double began = seconds_now();
+	uint64_t steps = 0, played = 0, shortest = 0, failed = 0;
+	uint32_t least = UINT32_MAX;
+
+	while (played < options->n && (failed == 0 || options->within > 0)) {
+		history->seed = history->turns = options->first + played++;
+		sim_run(history);
+		steps += history->steps;
+		failed += history->failed;
+		if (history->failed && history->steps < least) {
+			least = history->steps;
+			shortest = history->seed;
+		}
+	}
+	printf("%s: %llu histories, of which %llu fail, %llu steps, %.0f histories a second\n",
+		history->world->name, (unsigned long long)played, (unsigned long long)failed,
+		(unsigned long long)steps, (double)played / (seconds_now() - began));
+	if (failed == 0)
+		return;
+	history->seed = history->turns = shortest;
+	sim_run(history);
+}
+
 int
 sim_main(int argc, char **argv, const struct sim_world *world)
 {
 	struct options options = {.first = 1, .n = 500, .memory = SIM_MEMORIES};
 	static struct sim_history history;
-	uint64_t steps = 0, played = 0;
 	unsigned int told = 0;
-	double began;
 
 	if (!parse(argc, argv, &options)) {
 		usage(argv[0]);
@@ -149,16 +176,8 @@ sim_main(int argc, char **argv, const struct sim_world *world)
 	catch_crashes();
 	history.world = world;
 	history.memory = options.memory;
-	began = seconds_now();
-	for (; played < options.n && !history.failed; played++) {
-		history.seed = options.first + played;
-		sim_run(&history);
-		steps += history.steps;
-	}
-	printf("%s: %llu histories, %llu steps, %.0f histories a second\n", world->name,
-		(unsigned long long)played, (unsigned long long)steps,
-		(double)played / (seconds_now() - began));
-	if (history.failed)
+	play(&history, &options);
+	if (history.failed || (options.traces && options.n == 1))
 		told = tell(&history, &options);
 	free(history.decisions);
 	if (options.within == 0)
@@ -174,7 +193,7 @@ sim_play(const struct sim_world *world, uint64_t seed, enum sim_memory memory)
 	static struct sim_history history;
 
 	history.world = world;
-	history.seed = seed;
+	history.seed = history.turns = seed;
 	history.memory = memory;
 	sim_run(&history);
 	return history.failed ? history.sentence : NULL;

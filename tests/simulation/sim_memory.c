@@ -147,7 +147,7 @@ trip_atomics_load(const volatile void *where, void *value, size_t size, memory_o
 		memcpy(value, &found, size);
 		return;
 	}
-	sim_step();
+	sim_step(where, false);
 	switch (sim.memory) {
 	case SIM_MEMORY_VIEWS:
 		found = sim_view_load(where, size, order);
@@ -210,7 +210,7 @@ trip_atomics_modify(volatile void *where, enum trip_atomics_change change, const
 	uint64_t before, after;
 
 	if (!quiet) {
-		sim_step();
+		sim_step(where, true);
 		/* A locked instruction is a barrier. */
 		if (modifies || order == memory_order_seq_cst)
 			sim_memory_drain(sim.self);
@@ -235,7 +235,7 @@ trip_atomics_compare_exchange(volatile void *where, void *expected, const void *
 	bool quiet = is_quiet();
 
 	if (!quiet) {
-		sim_step();
+		sim_step(where, true);
 		sim_memory_drain(sim.self);
 	}
 	before = sim_memory_get(where, size);
@@ -257,7 +257,7 @@ trip_atomics_fence(memory_order order, struct trip_atomics_here here)
 {
 	if (is_quiet())
 		return;
-	sim_step();
+	sim_step(NULL, false);
 	if (order == memory_order_seq_cst)
 		sim_memory_drain(sim.self);
 	if (sim.memory == SIM_MEMORY_VIEWS)

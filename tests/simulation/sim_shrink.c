@@ -9,13 +9,16 @@
 
 #include "sim_inside.h"
 
-/* Histories that are tried. */
-#define TRIES 20000
+/* Steps of all histories that are tried; of those with other turns for one plan; and how many. */
+#define STEPS UINT64_C(150000000)
+#define OTHER_STEPS 400000
+#define OTHER_TURNS 400
 
 struct shrink {
 	struct sim_history *best;
 	char sentence[256];
 	unsigned int tries;
+	uint64_t steps;
 };
 
 /* Numbers are others in another history. */
@@ -35,6 +38,7 @@ fails(struct shrink *shrink, struct sim_history *history)
 
 	shrink->tries++;
 	sim_run(history);
+	shrink->steps += history->steps;
 	strip(sentence, history->sentence);
 	return history->failed && strcmp(sentence, shrink->sentence) == 0;
 }
@@ -59,31 +63,82 @@ without_decisions(struct shrink *shrink, unsigned int first, unsigned int n)
 	return true;
 }
 
-/* Without some of the operations that are still in. */
+/* The same plan with other turns, the nth: whether that fails as well. */
 static bool
-without_ops(struct shrink *shrink, unsigned int first, unsigned int n)
+turns_fail(struct shrink *shrink, const struct sim_history *history, unsigned int n,
+	struct sim_history *other)
+{
+	*other = *history;
+	other->replays = false;
+	other->decisions = NULL;
+	other->max_decisions = 0;
+	other->turns = history->turns + n;
+	if (fails(shrink, other)) {
+		other->replays = true;
+		return true;
+	}
+	free(other->decisions);
+	return false;
+}
+
+static bool
+fails_otherwise(struct shrink *shrink, struct sim_history *history)
+{
+	uint64_t end = shrink->steps + OTHER_STEPS;
+	struct sim_history other;
+
+	for (unsigned int i = 0; i < OTHER_TURNS && shrink->steps < end; i++) {
+		if (!turns_fail(shrink, history, i, &other))
+			continue;
+		free(history->decisions);
+		*history = other;
+		return true;
+	}
+	return false;
+}
+
+/* Without n of the operations that are still in, from one on. */
+static bool
+without_ops(struct shrink *shrink, const unsigned int *ops, unsigned int n)
 {
 	struct sim_history less = *shrink->best;
-	bool any = false;
 
-	for (unsigned int i = first; i < first + n && i < less.n_ops; i++) {
-		any |= !less.left_out[i];
-		less.left_out[i] = true;
-	}
-	if (!any || !fails(shrink, &less))
+	for (unsigned int i = 0; i < n; i++)
+		less.left_out[ops[i]] = true;
+	if (!fails(shrink, &less) && !fails_otherwise(shrink, &less))
 		return false;
 	*shrink->best = less;
 	return true;
 }
 
+static unsigned int
+list_ops(const struct sim_history *history, unsigned int *ops)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < history->n_ops; i++)
+		if (!history->left_out[i])
+			ops[n++] = i;
+	return n;
+}
+
 static bool
 shrink_ops(struct shrink *shrink)
 {
+	static unsigned int ops[SIM_OPS];
+	unsigned int n = list_ops(shrink->best, ops);
 	bool shrunk = false;
 
-	for (unsigned int n = shrink->best->n_ops / 2 + 1; n > 0; n /= 2)
-		for (unsigned int i = 0; i < shrink->best->n_ops && shrink->tries < TRIES; i += n)
-			shrunk |= without_ops(shrink, i, n);
+	for (unsigned int size = n / 2 + 1; size > 0; size /= 2) {
+		for (unsigned int i = 0; i < n && shrink->steps < STEPS;) {
+			if (!without_ops(shrink, &ops[i], i + size < n ? size : n - i)) {
+				i += size;
+				continue;
+			}
+			shrunk = true;
+			n = list_ops(shrink->best, ops);
+		}
+	}
 	return shrunk;
 }
 
@@ -94,13 +149,44 @@ shrink_decisions(struct shrink *shrink)
 
 	for (unsigned int n = shrink->best->n_decisions / 2 + 1; n > 0; n /= 2)
 		for (unsigned int i = 0;
-			i + n <= shrink->best->n_decisions && shrink->tries < TRIES;) {
+			i + n <= shrink->best->n_decisions && shrink->steps < STEPS;) {
 			if (without_decisions(shrink, i, n))
 				shrunk = true;
 			else
 				i += n;
 		}
 	return shrunk;
+}
+
+/* Other turns for the same plan, of which fewer need to be told. */
+static bool
+turn_otherwise(struct shrink *shrink)
+{
+	struct sim_history *best = shrink->best, other;
+
+	for (unsigned int i = 1; i < OTHER_TURNS && shrink->steps < STEPS; i++) {
+		if (!turns_fail(shrink, best, i, &other))
+			continue;
+		shrink->best = &other;
+		while (shrink_decisions(shrink))
+			;
+		shrink->best = best;
+		if (other.n_decisions < best->n_decisions) {
+			free(best->decisions);
+			*best = other;
+			return true;
+		}
+		free(other.decisions);
+	}
+	return false;
+}
+
+static bool
+shrink_more(struct shrink *shrink)
+{
+	bool ops = shrink_ops(shrink), decisions = shrink_decisions(shrink);
+
+	return ops || decisions || turn_otherwise(shrink);
 }
 
 void
@@ -110,13 +196,13 @@ sim_shrink(struct sim_history *history)
 
 	strip(shrink.sentence, history->sentence);
 	history->replays = true;
+	history->memory = sim.memory;
 	if (!fails(&shrink, history)) {
 		printf("it does not fail again when its decisions are repeated: %s\n",
 			history->failed ? history->sentence : "nothing is wrong");
 		return;
 	}
-	while (shrink_ops(&shrink) | shrink_decisions(&shrink))
-		if (shrink.tries >= TRIES)
-			break;
+	while (shrink_more(&shrink) && shrink.steps < STEPS)
+		;
 	printf("shrunk by %u histories, to %u decisions\n", shrink.tries, history->n_decisions);
 }

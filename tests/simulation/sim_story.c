@@ -9,12 +9,13 @@
 #define TEXT (1 << 20)
 #define NAMES 64
 #define WATCHES 64
-#define VALUES 4096
+#define VALUES 16384
 
 enum entry_kind {
 	ENTRY_OP,
 	ENTRY_TELL,
 	ENTRY_MARK,
+	ENTRY_PAUSE,
 	ENTRY_ACCESS,
 };
 
@@ -125,7 +126,7 @@ void
 sim_story_mark(const char *what)
 {
 	if (sim.history->told && sim.self != NULL)
-		add(ENTRY_MARK, what);
+		add(what != NULL ? ENTRY_MARK : ENTRY_PAUSE, what);
 }
 
 void
@@ -190,7 +191,7 @@ print_access(const struct entry *entry)
 struct part {
 	uint64_t first, end;
 	/* Its operation began before, or goes on after. */
-	bool goes_on, is_cut, has_marks;
+	bool goes_on, is_cut, has_marks, pauses;
 	const struct entry *last_access;
 };
 
@@ -208,6 +209,8 @@ find_part(struct part *part, uint64_t first)
 			break;
 		if (at->kind == ENTRY_ACCESS)
 			part->last_access = at;
+		else if (at->kind == ENTRY_PAUSE)
+			part->pauses = true;
 		else
 			part->has_marks |= i > first;
 	}
@@ -255,12 +258,11 @@ print_part(const struct part *part, unsigned int number, bool whole)
 	}
 }
 
-/* Whole iterations in which nothing happened are none. */
+/* A look for something to do that found nothing. */
 static bool
 is_idle(const struct part *part)
 {
-	return !part->goes_on && !part->is_cut && !part->has_marks &&
-	       strcmp(entry_at(part->first)->what, "iterates") == 0;
+	return part->pauses && !part->goes_on && !part->is_cut && !part->has_marks;
 }
 
 unsigned int

@@ -18,8 +18,15 @@
 /* What the seed says. */
 static struct {
 	bool by_priority;
-	/* One of so many steps gives the turn away. */
-	uint32_t gap, until_switch;
+	/* Only before what matters the turn is given away. */
+	bool picks;
+	/* Steps that did. */
+	uint32_t n_mattered;
+	uint32_t until_switch;
+	/* Where two are about to go to the same place: one of so many times the other one does so
+	 * first; 0: as elsewhere. */
+	uint32_t races;
+	struct sim_actor *late_rival;
 	uint32_t changes[CHANGES];
 	unsigned int n_changes;
 	uint64_t lowest;
@@ -59,7 +66,7 @@ sim_memory_kind(void)
 static uint32_t
 draw_step(void)
 {
-	return (uint32_t)chance((sim.history->world->length >> chance(4)) + 1);
+	return (uint32_t)chance((sim.history->world->length >> chance(7)) + 1);
 }
 
 static unsigned int
@@ -70,41 +77,28 @@ draw_steps(uint32_t *steps, unsigned int n)
 	return n;
 }
 
-/* By actor, and of each in its order. */
-static int
-compare(const void *a, const void *b)
-{
-	const struct sim_decision *x = a, *y = b;
-
-	if (x->actor != y->actor)
-		return x->actor < y->actor ? -1 : 1;
-	if (x->op != y->op)
-		return x->op < y->op ? -1 : 1;
-	return x->step < y->step ? -1 : x->step > y->step;
-}
-
 void
 sim_turn_begin(void)
 {
 	/* Not the plan's numbers. */
-	sim.chance.state = ~sim.history->seed;
+	sim.chance.state = ~sim.history->turns;
 	memset(&turn, 0, sizeof(turn));
 	sim.memory = (enum sim_memory)chance(SIM_MEMORIES);
 	if (sim.history->memory != SIM_MEMORIES)
 		sim.memory = sim.history->memory;
 	turn.by_priority = chance(2) == 0;
-	turn.gap = 1u << chance(8);
-	turn.until_switch = 1 + (uint32_t)chance(2 * turn.gap);
+	turn.picks = chance(4) > 0;
+	turn.until_switch = 1;
+	turn.races = chance(4) == 0 ? 0 : 2u << chance(3);
 	turn.lowest = UINT64_C(1) << 32;
 	turn.n_changes = draw_steps(turn.changes, (unsigned int)chance(CHANGES + 1));
-	turn.stale = chance(3) == 0 ? 0 : 1u << chance(7);
-	turn.late = chance(3) == 0 ? 0 : 1u << chance(7);
+	turn.stale = chance(4) == 0 ? 0 : 1u << chance(5);
+	turn.late = chance(4) == 0 ? 0 : 1u << chance(5);
 	turn.latest = 1u << (2 + chance(8));
 	turn.n_kills = draw_steps(turn.kills, (unsigned int)chance(EVENTS + 1));
 	turn.n_stops = draw_steps(turn.stops, (unsigned int)chance(EVENTS + 1));
 	if (sim.history->replays)
-		qsort(sim.history->decisions, sim.history->n_decisions,
-			sizeof(*sim.history->decisions), compare);
+		sim_decision_sort(sim.history);
 	else
 		sim.history->n_decisions = 0;
 }
@@ -122,6 +116,7 @@ sim_turn_spawned(struct sim_actor *actor)
 	const struct sim_history *history = sim.history;
 
 	actor->priority = draw_priority();
+	actor->gap = 1u << chance(9);
 	if (!history->replays)
 		return;
 	while (actor->decision < history->n_decisions &&
@@ -134,57 +129,6 @@ sim_turn_paused(void)
 {
 	if (!sim.history->replays)
 		sim.self->priority = chance(2) == 0 ? draw_priority() : turn.lowest--;
-}
-
-/* --- what was decided --- */
-
-static void
-note(enum sim_kind kind, uint32_t arg)
-{
-	struct sim_history *history = sim.history;
-
-	if (history->n_decisions == history->max_decisions) {
-		history->max_decisions = history->max_decisions * 2 + 1024;
-		history->decisions = realloc(
-			history->decisions, history->max_decisions * sizeof(*history->decisions));
-	}
-	history->decisions[history->n_decisions++] = (struct sim_decision){
-		.op = sim.self->op,
-		.step = sim.self->step,
-		.arg = arg,
-		.actor = (uint8_t)sim_number(sim.self),
-		.kind = (uint8_t)kind,
-	};
-}
-
-static uint64_t
-moment(uint32_t op, uint32_t step)
-{
-	return (uint64_t)op << 32 | step;
-}
-
-/* Whether something of this kind was, at this step; its arg. Others may have been as well. */
-static bool
-was_decided(enum sim_kind kind, uint32_t *arg)
-{
-	const struct sim_history *history = sim.history;
-	struct sim_actor *self = sim.self;
-	uint64_t now = moment(self->op, self->step);
-
-	for (unsigned int i = self->decision; i < history->n_decisions; i++) {
-		const struct sim_decision *decision = &history->decisions[i];
-		uint64_t then = moment(decision->op, decision->step);
-
-		if (decision->actor != sim_number(self) || then > now)
-			break;
-		if (then < now)
-			self->decision = i + 1;
-		else if (decision->kind == kind) {
-			*arg = decision->arg;
-			return true;
-		}
-	}
-	return false;
 }
 
 /* --- turns --- */
@@ -217,65 +161,121 @@ next_in_circle(void)
 	return stopped;
 }
 
+/* Those who have had nothing to do for a while are passed by where others have. */
+static uint32_t
+candidates(void)
+{
+	uint32_t all = 0, busy = 0;
+
+	for (unsigned int i = 0; i < sim.n_actors; i++) {
+		if (!sim_is_runnable(&sim.actors[i]))
+			continue;
+		all |= UINT32_C(1) << i;
+		if (!sim_is_idle(&sim.actors[i]))
+			busy |= UINT32_C(1) << i;
+	}
+	return busy != 0 ? busy : all;
+}
+
 static struct sim_actor *
 draw_any(struct sim_actor *otherwise)
 {
-	unsigned int n = 0, nth;
+	uint32_t left = candidates() & ~(UINT32_C(1) << sim_number(sim.self));
 
-	for (unsigned int i = 0; i < sim.n_actors; i++)
-		n += &sim.actors[i] != sim.self && sim_is_runnable(&sim.actors[i]);
-	if (n == 0)
+	if (left == 0)
 		return otherwise;
-	nth = (unsigned int)chance(n);
-	for (unsigned int i = 0;; i++)
-		if (&sim.actors[i] != sim.self && sim_is_runnable(&sim.actors[i]) && nth-- == 0)
-			return &sim.actors[i];
+	for (uint64_t nth = chance((uint64_t)__builtin_popcount(left)); nth > 0; nth--)
+		left &= left - 1;
+	return &sim.actors[__builtin_ctz(left)];
 }
 
 static struct sim_actor *
 draw_by_chance(bool must_leave, struct sim_actor *otherwise)
 {
+	struct sim_actor *next;
+
 	if (!must_leave && --turn.until_switch > 0)
 		return otherwise;
-	turn.until_switch = 1 + (uint32_t)chance(2 * turn.gap);
-	return draw_any(otherwise);
+	next = draw_any(otherwise);
+	turn.until_switch = next != NULL ? 1 + (uint32_t)chance(2 * next->gap) : 1;
+	return next;
+}
+
+static struct sim_actor *
+take_late(void)
+{
+	struct sim_actor *late = turn.late_rival;
+
+	if (late == NULL || late == sim.self || !sim_is_runnable(late) || chance(4) > 0)
+		return NULL;
+	turn.late_rival = NULL;
+	return late;
+}
+
+/* Somebody who lost his turn before he came to the place to which this one is about to go. If not
+ * now, he goes there soon after. */
+static struct sim_actor *
+draw_rival(void)
+{
+	const struct sim_actor *self = sim.self;
+
+	if (turn.races == 0 || self->where == NULL)
+		return NULL;
+	for (unsigned int i = 0; i < sim.n_actors; i++) {
+		struct sim_actor *rival = &sim.actors[i];
+
+		if (rival == self || rival->where != self->where ||
+			!(rival->writes || self->writes) || !sim_is_runnable(rival))
+			continue;
+		if (chance(turn.races) == 0)
+			return rival;
+		turn.late_rival = rival;
+		return NULL;
+	}
+	return take_late();
 }
 
 static struct sim_actor *
 draw_by_priority(struct sim_actor *otherwise)
 {
 	struct sim_actor *best = NULL;
+	uint32_t left = candidates();
 
 	for (unsigned int i = 0; i < turn.n_changes; i++)
-		if (turn.changes[i] <= sim.steps) {
+		if (turn.changes[i] <= turn.n_mattered) {
 			turn.changes[i] = turn.changes[--turn.n_changes];
 			sim.self->priority = turn.lowest--;
 			break;
 		}
-	for (unsigned int i = 0; i < sim.n_actors; i++)
-		if (sim_is_runnable(&sim.actors[i]) &&
-			(best == NULL || best->priority < sim.actors[i].priority))
-			best = &sim.actors[i];
+	for (; left != 0; left &= left - 1) {
+		struct sim_actor *actor = &sim.actors[__builtin_ctz(left)];
+
+		if (best == NULL || best->priority < actor->priority)
+			best = actor;
+	}
 	return best != NULL ? best : otherwise;
 }
 
 struct sim_actor *
-sim_turn_next(bool must_leave)
+sim_turn_next(bool must_leave, bool matters)
 {
-	struct sim_actor *otherwise = must_leave ? next_in_circle() : sim.self, *next = otherwise;
+	struct sim_actor *otherwise = must_leave ? next_in_circle() : sim.self, *next = NULL;
 	uint32_t number;
 
 	if (sim.history->replays) {
-		if (was_decided(SIM_SWITCH, &number) && number < sim.n_actors &&
+		if (sim_decision_was(SIM_SWITCH, &number) && number < sim.n_actors &&
 			sim_is_runnable(&sim.actors[number]))
 			return &sim.actors[number];
 		return otherwise;
 	}
-	if (otherwise != NULL)
+	if (turn.picks && !matters)
+		return otherwise;
+	turn.n_mattered++;
+	if (otherwise != NULL && (next = draw_rival()) == NULL)
 		next = turn.by_priority ? draw_by_priority(otherwise)
 					: draw_by_chance(must_leave, otherwise);
 	if (next != otherwise)
-		note(SIM_SWITCH, sim_number(next));
+		sim_decision_note(SIM_SWITCH, sim_number(next));
 	return next;
 }
 
@@ -298,10 +298,10 @@ sim_turn_kills(void)
 	uint32_t arg;
 
 	if (sim.history->replays)
-		return was_decided(SIM_KILL, &arg);
+		return sim_decision_was(SIM_KILL, &arg);
 	if (turn.n_kills == 0 || !comes_now(turn.kills, &turn.n_kills))
 		return false;
-	note(SIM_KILL, 0);
+	sim_decision_note(SIM_KILL, 0);
 	return true;
 }
 
@@ -311,11 +311,11 @@ sim_turn_stops(void)
 	uint32_t steps = 0;
 
 	if (sim.history->replays)
-		return was_decided(SIM_STOP, &steps) ? steps : 0;
+		return sim_decision_was(SIM_STOP, &steps) ? steps : 0;
 	if (turn.n_stops == 0 || !comes_now(turn.stops, &turn.n_stops))
 		return 0;
 	steps = 1 + draw_step();
-	note(SIM_STOP, steps);
+	sim_decision_note(SIM_STOP, steps);
 	return steps;
 }
 
@@ -325,12 +325,12 @@ sim_turn_stale(uint32_t of)
 	uint32_t way = 0;
 
 	if (sim.history->replays)
-		return was_decided(SIM_STALE, &way) && way < of ? way : 0;
+		return sim_decision_was(SIM_STALE, &way) && way < of ? way : 0;
 	if (turn.stale == 0 || chance(turn.stale) > 0)
 		return 0;
 	way = (uint32_t)chance(of);
 	if (way > 0)
-		note(SIM_STALE, way);
+		sim_decision_note(SIM_STALE, way);
 	return way;
 }
 
@@ -340,10 +340,10 @@ sim_turn_delay(void)
 	uint32_t steps = 0;
 
 	if (sim.history->replays)
-		return was_decided(SIM_DELAY, &steps) ? steps : 0;
+		return sim_decision_was(SIM_DELAY, &steps) ? steps : 0;
 	if (turn.late == 0 || chance(turn.late) > 0)
 		return 0;
 	steps = 1 + (uint32_t)chance(turn.latest);
-	note(SIM_DELAY, steps);
+	sim_decision_note(SIM_DELAY, steps);
 	return steps;
 }

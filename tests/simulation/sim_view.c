@@ -12,7 +12,6 @@
 #include "sim_inside.h"
 
 #define STORES 8
-#define PLACES 16384
 /* Steps after which a store that was overwritten has gone from everywhere. */
 #define AGE 600
 
@@ -37,7 +36,7 @@ struct store {
 };
 
 struct place {
-	const volatile void *where;
+	uint32_t history;
 	/* The newest is at n - 1, of those that are kept. */
 	uint32_t n;
 	struct store stores[STORES];
@@ -51,12 +50,8 @@ struct mind {
 };
 
 static struct {
+	/* By their number; those of another history are none. */
 	struct place *places;
-	unsigned int n_places;
-	/* By address; those of another history are none. */
-	struct {
-		uint32_t place, history;
-	} index[2 * PLACES];
 	uint32_t history;
 	struct mind minds[SIM_ACTORS];
 	/* What seq_cst fences have known. */
@@ -68,9 +63,8 @@ void
 sim_view_begin(void)
 {
 	if (memory.places == NULL)
-		memory.places = calloc(PLACES, sizeof(*memory.places));
+		memory.places = calloc(SIM_PLACES, sizeof(*memory.places));
 	memory.history++;
-	memory.n_places = 0;
 	memory.n_seq_cst = 0;
 	memset(memory.minds, 0, sizeof(memory.minds));
 	memset(&memory.seq_cst, 0, sizeof(memory.seq_cst));
@@ -126,6 +120,7 @@ sim_view_spawned(const struct sim_actor *actor)
 static void
 begin_place(struct place *place, uint64_t value)
 {
+	place->history = memory.history;
 	place->n = 1;
 	memset(&place->stores[0], 0, sizeof(place->stores[0]));
 	place->stores[0].value = value;
@@ -134,28 +129,11 @@ begin_place(struct place *place, uint64_t value)
 static struct place *
 place_of(const volatile void *where, size_t size)
 {
+	struct place *place = &memory.places[sim_place_of(where)->number];
 	uint64_t value = sim_memory_get(where, size);
-	uint32_t at = (uint32_t)(((uintptr_t)where * UINT64_C(0x9e3779b97f4a7c15)) >> 40);
-	struct place *place;
 
-	for (;; at++) {
-		at %= 2 * PLACES;
-		if (memory.index[at].history != memory.history)
-			break;
-		place = &memory.places[memory.index[at].place];
-		if (place->where != where)
-			continue;
-		if (place->stores[place->n - 1].value != value)
-			begin_place(place, value);
-		return place;
-	}
-	if (memory.n_places == PLACES)
-		sim_fail("more places than there is room for");
-	memory.index[at].history = memory.history;
-	memory.index[at].place = memory.n_places;
-	place = &memory.places[memory.n_places++];
-	place->where = where;
-	begin_place(place, value);
+	if (place->history != memory.history || place->stores[place->n - 1].value != value)
+		begin_place(place, value);
 	return place;
 }
 

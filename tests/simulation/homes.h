@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A world: one or two homes, attached processes that queue, cancel, count and wait, of which some
+ * die and others come in their place, queues that count flows, and the control thread that clears
+ * away. homes.c makes it; homes_plan.c draws what is done, homes_client.c does it; homes_items.c
+ * knows what may become of each item; homes_judge.c looks at all of it in the end.
+ */
+#ifndef SIM_HOMES_H
+#define SIM_HOMES_H
+
+#include "home.h"
+#include "sim.h"
+
+#define HOMES 2
+/* Of a home, and what they are for. The last ones only count: completions of calls, and adds. */
+#define CNTRS 6
+#define FED 0
+#define CALLED (CNTRS - 2)
+#define ADDED (CNTRS - 1)
+/* Attached processes, and behind them the primary itself. */
+#define CLIENTS 3
+#define PRIMARY CLIENTS
+#define USERS (CLIENTS + 1)
+#define QUEUES 2
+#define ITEMS 4000
+#define ACTS 128
+#define SLOTS_MAX 32
+
+enum act_kind {
+	ACT_ADD,
+	ACT_SET,
+	ACT_ADDERR,
+	ACT_QUEUE,
+	ACT_CANCEL,
+	ACT_WAIT,
+	ACT_WATCH,
+	ACT_GIVE_UP,
+	ACT_READ,
+	ACT_REST,
+	ACT_KINDS,
+};
+
+/* What a user does next. */
+struct act {
+	enum act_kind kind;
+	/* How often; of a cancel: how many items back. */
+	uint32_t n;
+	uint32_t cntr, target;
+	/* The one of its process, or of its thread. */
+	uint32_t channel;
+	uint64_t value, threshold, interval;
+	uint8_t op, flags;
+	/* Which one of its plan. */
+	uint32_t number;
+	/* Its call queues another one. */
+	bool chains;
+};
+
+struct item {
+	uint64_t id;
+	/* What was asked for. */
+	struct trip_work_desc desc;
+	uint32_t user, actor, home, channel;
+	/* Steps: it began to be queued, and had rung; 0: it has not. */
+	uint32_t began, rung;
+	/* The store of its counter that its user had made last, as the watch counts them. */
+	unsigned int set;
+	bool chains, canceling, canceled, gone;
+	/* Times that it fired, intervals that these stand for, events of it that were read. */
+	uint64_t fired, count, events;
+};
+
+struct user {
+	uint32_t number;
+	/* Which actor it is now. */
+	unsigned int actor;
+	char name[16];
+	struct act acts[ACTS];
+	unsigned int n_acts, next_act;
+	/* Its own views. */
+	struct trip_engine engine;
+	struct trip_home *homes[HOMES];
+	/* One-shot items whose event is to come. */
+	uint32_t credits[HOMES];
+	/* The last store of each counter that it has set, in its watch. */
+	unsigned int set[HOMES * CNTRS];
+	/* It waits for this. */
+	bool waits;
+	uint32_t cntr;
+	uint64_t threshold;
+	struct trip_cell_sample seen;
+	bool dropping;
+};
+
+struct homes {
+	struct trip_engine engine;
+	struct trip_home_shape shape;
+	void *memory[HOMES];
+	struct trip_function_slot function;
+	struct trip_flow_slot flow;
+	struct trip_flow_feed feed;
+	struct trip_count *counts;
+	struct trip_count_moments moments[QUEUES];
+	struct trip_flow_read *read;
+	struct trip_count_folded folded[QUEUES + 1];
+	struct user users[USERS];
+	struct item items[ITEMS];
+	unsigned int n_items;
+	struct sim_watch *watches[HOMES * CNTRS];
+	/* What may be done with which. */
+	bool sets[HOMES * CNTRS], errs[HOMES * CNTRS];
+	bool feeds, kills;
+	uint32_t bursts[QUEUES];
+	/* Views that the dead have left. */
+	struct trip_home *left[SIM_ACTORS * HOMES];
+	unsigned int n_left;
+};
+
+extern struct homes homes;
+
+static inline uint32_t
+homes_cntrs(void)
+{
+	return homes.engine.n_homes * CNTRS;
+}
+
+/* A counter, or the clock of a home. */
+static inline bool
+homes_is_clock(uint32_t cntr)
+{
+	return cntr >= homes_cntrs();
+}
+
+static inline struct trip_home *
+homes_of(uint32_t cntr)
+{
+	return homes.engine.homes[homes_is_clock(cntr) ? cntr - homes_cntrs() : cntr / CNTRS];
+}
+
+/* What a counter has come to, with what queues have counted and nobody was told of; the present.
+ * Quietly. */
+uint64_t homes_sum(uint32_t cntr);
+
+/* --- homes_plan.c --- */
+
+void homes_plan(void);
+
+/* --- homes_client.c --- */
+
+/* A process attaches, and does what is left of its plan. */
+void homes_user(void *user);
+/* Makes the views of it; the primary has its own. */
+void homes_attach(struct user *user);
+
+/* --- homes_items.c --- */
+
+/* Queues one; NULL: there is no room in its channel. */
+struct item *homes_queue(struct user *user, const struct act *act);
+/* In a function of a home. */
+void homes_chain(struct trip_home *home, uint32_t cntr, uint64_t threshold);
+int homes_called(const struct trip_work_event *event, void *arg);
+void homes_read_events(struct user *user);
+/* All homes have dropped what a user had queued. */
+void homes_items_gone(const struct user *user);
+
+/* --- homes_judge.c --- */
+
+void homes_check(struct trip_home *home, bool rests);
+bool homes_wait_is_over(const struct user *user);
+void homes_judge(void);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What users do: as the calls of runtime/ do it, on views of their own. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "due.h"
+#include "homes.h"
+#include "waiter.h"
+
+/* Looks that a user takes at a home that is in the middle of a signal. */
+#define LOOKS 64
+
+void
+homes_attach(struct user *user)
+{
+	user->engine.n_homes = homes.engine.n_homes;
+	user->engine.cntrs_per_home = homes.engine.cntrs_per_home;
+	user->engine.waiters_per_home = homes.engine.waiters_per_home;
+	user->engine.n_functions = homes.engine.n_functions;
+	user->engine.tsc_hz = homes.engine.tsc_hz;
+	for (uint32_t h = 0; h < homes.engine.n_homes; h++) {
+		struct trip_home *home = homes.engine.homes[h];
+
+		if (user->number != PRIMARY) {
+			/* Killed in there it would leave memory that nobody knows of. */
+			bool looks = sim_look(true);
+
+			user->homes[h] = trip_home_map(
+				homes.memory[h], &user->engine, h, &homes.shape, user->number);
+			(void)sim_look(looks);
+			home = user->homes[h];
+		}
+		if (home == NULL)
+			abort();
+		user->engine.homes[h] = home;
+	}
+}
+
+static struct trip_home *
+home_of(const struct user *user, uint32_t cntr)
+{
+	return user->engine.homes[cntr / CNTRS];
+}
+
+static struct trip_cell *
+cell_of(const struct user *user, uint32_t cntr)
+{
+	return &home_of(user, cntr)->cells[cntr % CNTRS];
+}
+
+/* --- counting --- */
+
+static void
+add(struct user *user, const struct act *act)
+{
+	for (uint32_t i = 0; i < act->n; i++) {
+		sim_op("adds %llu to counter %u", (unsigned long long)act->value, act->cntr);
+		trip_home_add(&user->engine, act->cntr, act->value);
+	}
+}
+
+/* Which of the stores of its counter is the one that it has made last. */
+static void
+note_set(struct user *user, uint32_t cntr)
+{
+	const struct sim_value *values;
+	unsigned int n;
+
+	values = sim_watched(homes.watches[cntr], &n);
+	while (n > 1 && values[n - 1].actor != sim_self())
+		n--;
+	user->set[cntr] = n - 1;
+}
+
+static void
+set(struct user *user, const struct act *act)
+{
+	for (uint32_t i = 0; i < act->n; i++) {
+		uint64_t value = act->value >> i % 4;
+
+		sim_op("sets counter %u to %llu", act->cntr, (unsigned long long)value);
+		if (trip_cell_set(cell_of(user, act->cntr), value))
+			trip_due_ring(&user->engine, act->cntr);
+		note_set(user, act->cntr);
+	}
+}
+
+static void
+add_error(struct user *user, const struct act *act)
+{
+	sim_op("adds 1 to the error of counter %u", act->cntr);
+	if (trip_cell_adderr(cell_of(user, act->cntr), 1))
+		trip_due_ring(&user->engine, act->cntr);
+}
+
+/* --- work --- */
+
+static void
+queue(struct user *user, const struct act *act)
+{
+	for (uint32_t i = 0; i < act->n; i++) {
+		const struct item *item;
+
+		sim_op("queues a work item on counter %u", act->cntr);
+		item = homes_queue(user, act);
+		if (item == NULL) {
+			sim_tell("there is no room");
+			break;
+		}
+		sim_tell("item %u: at %llu, every %llu", (unsigned int)(item - homes.items),
+			(unsigned long long)act->threshold, (unsigned long long)act->interval);
+	}
+}
+
+static struct item *
+find_item(const struct user *user, uint32_t back)
+{
+	struct item *found = NULL;
+
+	for (unsigned int i = homes.n_items; i > 0 && back > 0; i--) {
+		struct item *item = &homes.items[i - 1];
+
+		if (item->actor != user->actor || item->rung == 0 || item->canceling)
+			continue;
+		found = item;
+		back--;
+	}
+	return found;
+}
+
+static void
+cancel(struct user *user, const struct act *act)
+{
+	struct item *item = find_item(user, act->n);
+	struct trip_home *home;
+	uint32_t channel, first;
+	int error;
+
+	if (item == NULL)
+		return;
+	sim_op("cancels item %u", (unsigned int)(item - homes.items));
+	home = user->engine.homes[item->home];
+	first = user->number == PRIMARY ? 0 : trip_home_client_channel(&homes.shape, user->number);
+	channel = item->channel;
+	item->canceling = true;
+	error = trip_channel_cancel(&home->clients[channel - first], item->id);
+	item->canceled = error == 0;
+	if (error != 0) {
+		sim_tell("that comes too late");
+		return;
+	}
+	sim_expect(item->desc.interval != 0 || item->fired == 0,
+		"item %u is canceled, but has fired", (unsigned int)(item - homes.items));
+	if ((item->desc.flags & TRIP_WORK_COMPLETION) != 0 && item->desc.interval == 0)
+		user->credits[item->home]--;
+	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CHANNEL, channel);
+}
+
+/* --- waiting --- */
+
+bool
+homes_wait_is_over(const struct user *user)
+{
+	struct trip_cell_sample now;
+
+	trip_cell_sample(cell_of(user, user->cntr), &now);
+	if (now.error != user->seen.error || now.errgen != user->seen.errgen)
+		return true;
+	if (user->threshold != TRIP_WAITER_ANY)
+		return now.success >= user->threshold;
+	return now.success != user->seen.success || now.setgen != user->seen.setgen;
+}
+
+static uint32_t
+number_of(const struct user *user)
+{
+	return user->cntr / CNTRS * homes.engine.waiters_per_home + user->number;
+}
+
+static void
+arm(struct user *user)
+{
+	struct trip_home *home = home_of(user, user->cntr);
+
+	for (unsigned int i = 0; !trip_waiter_try_quiesce(home, user->number); i++)
+		sim_pause();
+	trip_waiter_arm(home, user->number, number_of(user), user->cntr % CNTRS, user->threshold,
+		&user->seen);
+}
+
+/* As trip_cntr_wait() waits; its timeout is longer than anybody has anything to do. */
+static void
+sleep_until_over(struct user *user)
+{
+	struct trip_waiter *waiter = &home_of(user, user->cntr)->waiters[user->number];
+	uint32_t sequence, rests = sim_rests();
+
+	while (!homes_wait_is_over(user)) {
+		for (unsigned int i = 0;
+			!trip_waiter_try_quiesce(home_of(user, user->cntr), user->number); i++)
+			sim_pause();
+		sequence = atomic_load(&waiter->sequence);
+		arm(user);
+		while (!homes_wait_is_over(user) && atomic_load(&waiter->sequence) == sequence) {
+			trip_waiter_sleep(waiter, sequence, 1, cell_of(user, user->cntr));
+			if (sim_rests() != rests)
+				return;
+		}
+	}
+}
+
+static void
+begin_wait(struct user *user, const struct act *act, uint64_t threshold)
+{
+	user->cntr = act->cntr;
+	user->threshold = threshold;
+	trip_cell_sample(cell_of(user, act->cntr), &user->seen);
+}
+
+static void
+wait_for(struct user *user, const struct act *act)
+{
+	uint64_t threshold =
+		act->kind == ACT_WATCH ? TRIP_WAITER_ANY : homes_sum(act->cntr) + act->threshold;
+
+	if (act->kind == ACT_WATCH)
+		sim_op("waits for any change of counter %u", act->cntr);
+	else
+		sim_op("waits until counter %u has %llu", act->cntr, (unsigned long long)threshold);
+	begin_wait(user, act, threshold);
+	user->waits = true;
+	sleep_until_over(user);
+	user->waits = false;
+	trip_waiter_disarm(home_of(user, user->cntr), user->number);
+}
+
+static void
+give_up(struct user *user, const struct act *act)
+{
+	sim_op("waits for counter %u, and gives up", act->cntr);
+	begin_wait(user, act, homes_sum(act->cntr) + act->threshold);
+	arm(user);
+	trip_waiter_disarm(home_of(user, act->cntr), user->number);
+}
+
+/* --- one after the other --- */
+
+static void
+do_act(struct user *user, const struct act *act)
+{
+	sim_act(1 + act->number);
+	switch (act->kind) {
+	case ACT_ADD:
+		add(user, act);
+		break;
+	case ACT_SET:
+		set(user, act);
+		break;
+	case ACT_ADDERR:
+		add_error(user, act);
+		break;
+	case ACT_QUEUE:
+		queue(user, act);
+		break;
+	case ACT_CANCEL:
+		cancel(user, act);
+		break;
+	case ACT_WAIT:
+	case ACT_WATCH:
+		wait_for(user, act);
+		break;
+	case ACT_GIVE_UP:
+		give_up(user, act);
+		break;
+	case ACT_READ:
+		sim_op("reads completion events");
+		homes_read_events(user);
+		break;
+	case ACT_REST:
+		sim_op("rests");
+		sim_rest();
+		break;
+	case ACT_KINDS:
+		break;
+	}
+	sim_progress();
+}
+
+void
+homes_user(void *arg)
+{
+	struct user *user = arg;
+
+	sim_op("attaches");
+	homes_attach(user);
+	/* What kills it in the middle is not done again. */
+	while (user->next_act < user->n_acts)
+		do_act(user, &user->acts[user->next_act++]);
+}

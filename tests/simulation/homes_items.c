@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Work items: how they are queued, and what each may come to when it fires. */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "homes.h"
+
+static unsigned int
+number_of(const struct item *item)
+{
+	return (unsigned int)(item - homes.items);
+}
+
+/* --- queued --- */
+
+static struct item *
+note_item(const struct trip_work_desc *desc, uint32_t home, uint32_t channel)
+{
+	struct item *item = &homes.items[homes.n_items++];
+
+	*item = (struct item){.desc = *desc,
+		.user = USERS,
+		.actor = sim_self(),
+		.home = home,
+		.channel = channel,
+		.began = sim_steps()};
+	item->desc.context = number_of(item);
+	return item;
+}
+
+/* As runtime/work/submitter.c does it. NULL: there is no room. */
+static struct item *
+submit(const struct trip_home *home, struct trip_channel_client *client, uint32_t channel,
+	const struct trip_work_desc *desc)
+{
+	static const struct {
+		uint64_t limit;
+	} fill = {40};
+	uint32_t operands = TRIP_NONE;
+	struct item *item;
+	int slot;
+
+	if (homes.n_items == ITEMS)
+		return NULL;
+	slot = desc->op == TRIP_OP_CNTR_FILL ? trip_channel_alloc_more(client, &operands, 1)
+					     : trip_channel_alloc(client);
+
+	sim_expect(slot >= 0 || slot == -EAGAIN, "channel %u is garbage", channel);
+	if (slot < 0)
+		return NULL;
+	item = note_item(desc, home->index, channel);
+	if (operands != TRIP_NONE)
+		memcpy(trip_channel_operands(client, operands), &fill, sizeof(fill));
+	item->desc.operands = 1 + operands;
+	*trip_channel_desc(client, (uint32_t)slot) = item->desc;
+	sim_expect(trip_channel_submit(client, (uint32_t)slot, &item->id) == 0,
+		"channel %u is garbage", channel);
+	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CHANNEL, channel);
+	item->rung = sim_steps();
+	return item;
+}
+
+static struct trip_work_desc
+describe(const struct act *act)
+{
+	bool calls = act->op == TRIP_OP_CALL;
+
+	return (struct trip_work_desc){
+		.threshold = homes_sum(act->cntr) + act->threshold,
+		.interval = act->interval,
+		.value = calls ? 0 : act->value,
+		.trigger = act->cntr,
+		.target = act->target,
+		.completion =
+			calls ? act->value % homes.engine.n_homes * CNTRS + CALLED : TRIP_NONE,
+		.op = act->op,
+		.flags = act->flags,
+	};
+}
+
+struct item *
+homes_queue(struct user *user, const struct act *act)
+{
+	struct trip_work_desc desc = describe(act);
+	struct trip_home *home = user->engine.homes[homes_of(act->cntr)->index];
+	uint32_t first = trip_home_client_channel(&homes.shape, user->number);
+	bool takes_credit = (act->flags & TRIP_WORK_COMPLETION) != 0 && act->interval == 0;
+	struct item *item;
+	uint32_t limit = homes.shape.n_client_slots;
+
+	/* Its handlers' channels are in between. */
+	if (user->number == PRIMARY) {
+		first = act->channel == 0 ? 0 : homes.engine.n_homes;
+		limit = homes.shape.n_events;
+	}
+	if (takes_credit && user->credits[home->index] >= limit)
+		return NULL;
+	user->credits[home->index] += takes_credit;
+	item = submit(home,
+		&home->clients[user->number == PRIMARY ? first + act->channel : act->channel],
+		first + act->channel, &desc);
+	if (item == NULL) {
+		user->credits[home->index] -= takes_credit;
+		return NULL;
+	}
+	if (homes_is_clock(act->cntr))
+		sim_until(item->desc.threshold + 1);
+	item->user = user->number;
+	item->chains = act->chains;
+	item->set = homes_is_clock(act->cntr) ? 0 : user->set[act->cntr];
+	return item;
+}
+
+/* What a function queues on its home, by the channel of that. */
+void
+homes_chain(struct trip_home *home, uint32_t cntr, uint64_t threshold)
+{
+	const struct trip_work_desc desc = {.threshold = threshold,
+		.trigger = cntr,
+		.completion = TRIP_NONE,
+		.op = TRIP_OP_CALL};
+	uint32_t channel = trip_home_channel(home);
+	struct item *item = submit(home, &home->clients[channel], channel, &desc);
+
+	if (item != NULL)
+		item->user = PRIMARY;
+}
+
+/* --- fired --- */
+
+/* Whether its counter has been at the threshold since its user set it last (WORK-13). */
+static bool
+was_reached(const struct item *item, uint64_t threshold)
+{
+	const struct trip_home *home = homes_of(item->desc.trigger);
+	uint64_t error;
+	const struct sim_value *values;
+	unsigned int n;
+	bool looks;
+
+	if (homes_is_clock(item->desc.trigger))
+		return sim_now() >= threshold;
+	looks = sim_look(true);
+	error = trip_cell_error(&home->cells[item->desc.trigger % CNTRS]);
+	(void)sim_look(looks);
+	values = sim_watched(homes.watches[item->desc.trigger], &n);
+	for (unsigned int i = item->set; i < n; i++)
+		if (values[i].value + error >= threshold)
+			return true;
+	return false;
+}
+
+/* The first store that took its counter there. */
+static const struct sim_value *
+crossing(const struct item *item)
+{
+	const struct sim_value *values;
+	unsigned int n;
+
+	values = sim_watched(homes.watches[item->desc.trigger], &n);
+	for (unsigned int i = 0; i < n; i++)
+		if (values[i].value >= item->desc.threshold)
+			return &values[i];
+	return NULL;
+}
+
+/* It was queued before that, as far as all agree on what comes before. */
+static bool
+came_before(const struct item *item, const struct sim_value *value)
+{
+	return item->rung != 0 && item->rung < value->step &&
+	       (sim_memory_kind() == SIM_MEMORY_STRONG || item->actor == value->actor);
+}
+
+static bool
+is_simple(const struct item *item)
+{
+	return item->desc.interval == 0 && item->rung != 0 && !item->canceling && !item->gone &&
+	       item->desc.op == TRIP_OP_CALL && !sim_is_dead(item->actor);
+}
+
+/* It fires before one that should be first (WORK-02, WORK-03). */
+static bool
+overtakes(const struct item *item, const struct item *other)
+{
+	const struct sim_value *first;
+
+	if (other->fired > 0 || !is_simple(other) || other->desc.trigger != item->desc.trigger)
+		return false;
+	if (other->desc.threshold == item->desc.threshold)
+		return other->channel == item->channel && other->home == item->home &&
+		       other->actor == item->actor && other->began < item->began;
+	if (other->desc.threshold > item->desc.threshold)
+		return false;
+	first = crossing(other);
+	return first != NULL && came_before(other, first) && came_before(item, first);
+}
+
+static void
+check_order(const struct item *item)
+{
+	uint32_t cntr = item->desc.trigger;
+
+	if (homes_is_clock(cntr) || homes.sets[cntr] || homes.errs[cntr] || !is_simple(item))
+		return;
+	for (unsigned int i = 0; i < homes.n_items; i++)
+		sim_expect(!overtakes(item, &homes.items[i]),
+			"item %u, at %llu, fires before item %u, at %llu", number_of(item),
+			(unsigned long long)item->desc.threshold, i,
+			(unsigned long long)homes.items[i].desc.threshold);
+}
+
+static void
+check_firing(const struct item *item, const struct trip_work_event *event)
+{
+	uint64_t threshold = item->desc.threshold + item->count * item->desc.interval;
+
+	sim_expect(item->desc.interval != 0 || item->fired == 0, "item %u fires twice",
+		number_of(item));
+	/* One that goes on may have been taken before. */
+	sim_expect(!item->canceled || item->desc.interval != 0,
+		"item %u fires, though it was canceled", number_of(item));
+	sim_expect(!item->gone, "item %u fires, though its process was dropped", number_of(item));
+	sim_expect(event->threshold == threshold + (event->count - 1) * item->desc.interval,
+		"item %u fires at %llu, not at %llu", number_of(item),
+		(unsigned long long)event->threshold, (unsigned long long)threshold);
+	sim_expect(event->value >= event->threshold, "item %u fires at %llu, but the sum is %llu",
+		number_of(item), (unsigned long long)event->threshold,
+		(unsigned long long)event->value);
+	sim_expect(item->desc.interval != 0 || was_reached(item, threshold),
+		"item %u fires, but its counter was not at %llu since it was set", number_of(item),
+		(unsigned long long)threshold);
+	if (item->fired == 0)
+		check_order(item);
+}
+
+int
+homes_called(const struct trip_work_event *event, void *arg)
+{
+	struct item *item;
+
+	sim_expect(event->context < homes.n_items, "an item that nobody has queued fires");
+	item = &homes.items[event->context];
+	sim_tell("item %u fires: at %llu, the sum is %llu", number_of(item),
+		(unsigned long long)event->threshold, (unsigned long long)event->value);
+	check_firing(item, event);
+	item->fired++;
+	item->count += event->count;
+	if (item->chains && item->fired == 1)
+		homes_chain(trip_engine_current, item->desc.trigger, event->threshold + 5);
+	return 0;
+}
+
+/* --- told --- */
+
+static void
+take_event(struct user *user, uint32_t home, const struct trip_event *event)
+{
+	struct item *item;
+
+	sim_expect(event->context < homes.n_items, "an event of an item that nobody has queued");
+	item = &homes.items[event->context];
+	sim_tell("item %u has fired", number_of(item));
+	sim_expect(item->user == user->number && item->actor == user->actor && item->home == home,
+		"the event of item %u is told to another", number_of(item));
+	item->events++;
+	sim_expect(item->desc.interval != 0 || item->events == 1, "item %u is told of twice",
+		number_of(item));
+	/* Of calls it is known when they fired. */
+	if (item->desc.op != TRIP_OP_CALL)
+		item->fired++;
+	if (event->one_shot)
+		user->credits[home]--;
+}
+
+void
+homes_read_events(struct user *user)
+{
+	for (uint32_t h = 0; h < homes.engine.n_homes; h++) {
+		struct trip_event events[4];
+		unsigned int n;
+
+		do {
+			n = trip_event_ring_pop(
+				user->engine.homes[h]->events, events, RTE_DIM(events));
+			for (unsigned int i = 0; i < n; i++)
+				take_event(user, h, &events[i]);
+		} while (n > 0);
+	}
+}
+
+void
+homes_items_gone(const struct user *user)
+{
+	for (unsigned int i = 0; i < homes.n_items; i++)
+		if (homes.items[i].user == user->number && homes.items[i].actor == user->actor)
+			homes.items[i].gone = true;
+}

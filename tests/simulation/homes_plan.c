@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Draws how large the world is, and what its users do. */
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "homes.h"
+
+/* How much there is of everything: little of it finds what much of it repairs. Thresholds are as
+ * low as the counters come. */
+static struct {
+	uint32_t acts, range, used;
+	/* Kinds that are left out: what is done seldom is done often where others are not. */
+	bool without[ACT_KINDS];
+	/* Counters are set again and again. */
+	bool restless;
+} scale;
+
+static uint32_t
+draw(uint32_t bound)
+{
+	return (uint32_t)sim_draw(bound);
+}
+
+/* Mostly few. */
+static uint32_t
+draw_size(unsigned int log2)
+{
+	return draw(1u << draw(log2 + 1)) + 1;
+}
+
+/* Mostly one, at times many. */
+static uint32_t
+draw_few(uint32_t many)
+{
+	return draw(4) == 0 ? 1 + draw(many) : 1;
+}
+
+/* A few counters, so that whoever is there meets the others. */
+static uint32_t
+draw_cntr(void)
+{
+	uint32_t at = draw(scale.used);
+
+	return at % homes.engine.n_homes * CNTRS + at / homes.engine.n_homes % CALLED;
+}
+
+/* Above the trigger, so that no chain goes in a circle; or one that only counts, where it would
+ * come to much. */
+static uint32_t
+draw_target(const struct act *act)
+{
+	uint32_t target = draw_cntr();
+
+	return target > act->cntr && act->interval == 0 && draw(2) == 0
+		       ? target
+		       : draw(homes.engine.n_homes) * CNTRS + ADDED;
+}
+
+static void
+draw_op(struct act *act)
+{
+	act->target = 0;
+	act->op = TRIP_OP_CALL;
+	switch (draw(8)) {
+	case 0:
+	case 1:
+		act->op = TRIP_OP_CNTR_ADD;
+		break;
+	case 2:
+		act->op = TRIP_OP_CNTR_FILL;
+		break;
+	case 3:
+		act->op = TRIP_OP_CNTR_SET;
+		break;
+	default:
+		act->chains = draw(8) == 0;
+		return;
+	}
+	act->target = draw_target(act);
+	if (act->op == TRIP_OP_CNTR_SET && !homes.sets[act->target])
+		act->op = TRIP_OP_CNTR_ADD;
+}
+
+static void
+draw_work(struct act *act)
+{
+	if (draw(8) == 0) {
+		/* Of a clock: in a while. */
+		act->cntr = homes_cntrs() + draw(homes.engine.n_homes);
+		act->threshold = draw(4096);
+		act->op = TRIP_OP_CALL;
+	} else {
+		act->threshold = draw(3) == 0 ? 0 : draw(scale.range);
+		act->interval = draw(4) == 0 ? 3 + draw(scale.range) : 0;
+		draw_op(act);
+	}
+	act->n = draw_few(act->interval != 0 ? 4 : SLOTS_MAX);
+	act->channel = draw(1 + homes.shape.n_threads);
+	if (draw(3) == 0)
+		act->flags |= TRIP_WORK_COMPLETION;
+	if (act->interval != 0 && draw(2) == 0)
+		act->flags |= TRIP_WORK_COALESCE;
+}
+
+static enum act_kind
+draw_kind(void)
+{
+	static const uint8_t weights[ACT_KINDS] = {[ACT_ADD] = 8,
+		[ACT_SET] = 3,
+		[ACT_ADDERR] = 1,
+		[ACT_QUEUE] = 8,
+		[ACT_CANCEL] = 4,
+		[ACT_WAIT] = 4,
+		[ACT_WATCH] = 2,
+		[ACT_GIVE_UP] = 2,
+		[ACT_READ] = 2,
+		[ACT_REST] = 4};
+	uint32_t sum = 0, at, kind;
+
+	for (kind = 0; kind < ACT_KINDS; kind++)
+		sum += scale.without[kind] ? 0 : weights[kind];
+	at = draw(sum);
+	for (kind = 0; scale.without[kind] || at >= weights[kind]; kind++)
+		at -= scale.without[kind] ? 0 : weights[kind];
+	return (enum act_kind)kind;
+}
+
+static struct act
+draw_act(void)
+{
+	struct act act = {.kind = draw_kind(), .cntr = draw_cntr()};
+
+	act.value = 1 + draw(8);
+	act.threshold = draw(scale.range);
+	switch (act.kind) {
+	case ACT_QUEUE:
+		draw_work(&act);
+		break;
+	case ACT_SET:
+		act.value = draw(scale.range);
+		act.n = scale.restless ? draw_few(64) : draw_few(4);
+		if (!homes.sets[act.cntr])
+			act.kind = ACT_ADD;
+		break;
+	case ACT_ADDERR:
+		act.n = 1;
+		if (!homes.errs[act.cntr])
+			act.kind = ACT_ADD;
+		break;
+	case ACT_WAIT:
+		act.threshold = 1 + draw(RTE_MIN(scale.range, 8u));
+		act.n = 1;
+		break;
+	case ACT_CANCEL:
+		act.n = draw_few(16);
+		break;
+	default:
+		act.n = draw_few(4);
+	}
+	return act;
+}
+
+static void
+plan_user(struct user *user)
+{
+	uint32_t n = draw(scale.acts) + 1;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct act act = draw_act();
+
+		act.number = i;
+		if (sim_wants())
+			user->acts[user->n_acts++] = act;
+	}
+}
+
+static void
+plan_shape(void)
+{
+	struct trip_home_shape *shape = &homes.shape;
+
+	shape->n_cntrs = CNTRS;
+	shape->n_waiters = USERS + draw(2);
+	shape->n_clients = CLIENTS;
+	shape->n_threads = draw(2);
+	shape->n_slots = 1 + draw_size(5);
+	shape->n_handler_slots = 4 + draw(4);
+	shape->n_client_slots = 1 + draw_size(5);
+	shape->n_thread_slots = 2 + draw(6);
+	shape->n_events = 4 + draw(SLOTS_MAX);
+	shape->n_channels =
+		1 + homes.engine.n_homes + shape->n_threads + CLIENTS * (1 + shape->n_threads);
+}
+
+void
+homes_plan(void)
+{
+	uint32_t users = 2 + draw(USERS - 1);
+
+	homes.engine.n_homes = 1 + draw(HOMES);
+	plan_shape();
+	scale.acts = 16u << draw(4);
+	scale.restless = draw(6) == 0;
+	for (uint32_t kind = ACT_ADD; kind < ACT_REST; kind++)
+		scale.without[kind] = scale.restless ? kind != ACT_SET && kind != ACT_QUEUE
+						     : kind != ACT_ADD && draw(2) == 0;
+	scale.range = 1 + draw_size(5);
+	scale.used = scale.restless ? 1 : draw_size(2);
+	homes.feeds = draw(2) == 0;
+	homes.kills = draw(3) == 0;
+	for (uint32_t i = 0; i < homes_cntrs(); i++) {
+		homes.sets[i] = (scale.restless || draw(2) == 0) && i % CNTRS < CALLED;
+		homes.errs[i] = draw(4) == 0 && i % CNTRS < CALLED;
+	}
+	for (uint32_t q = 0; homes.feeds && q < QUEUES; q++)
+		for (uint32_t n = draw(96); n > 0; n--)
+			homes.bursts[q] += sim_wants();
+	for (uint32_t i = 0; i < users; i++)
+		plan_user(&homes.users[i]);
+}

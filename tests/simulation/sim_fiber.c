@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The coroutines: their stacks, and from one to another. */
+#include <pthread.h>
+#include <string.h>
+
+#include "sim_inside.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SIM_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SIM_ASAN 1
+#endif
+#endif
+#ifdef SIM_ASAN
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+#define STACK (128 * 1024)
+
+/* Who plays it, outside of all actors. */
+static struct sim_actor outside = {.name = "nobody"};
+static char *stacks[SIM_ACTORS];
+
+void
+sim_fiber_make(struct sim_actor *actor, void (*run)(void))
+{
+	char **stack = &stacks[sim_number(actor)];
+
+	if (*stack == NULL)
+		*stack = aligned_alloc(64, STACK);
+	if (*stack == NULL)
+		abort();
+#ifdef SIM_ASAN
+	/* Whoever had it before may have gone in the middle. */
+	__asan_unpoison_memory_region(*stack, STACK);
+#endif
+	getcontext(&actor->context);
+	actor->context.uc_stack.ss_sp = *stack;
+	actor->context.uc_stack.ss_size = STACK;
+	makecontext(&actor->context, run, 0);
+}
+
+void
+sim_fiber_arrive(const struct sim_actor *actor)
+{
+#ifdef SIM_ASAN
+	__sanitizer_finish_switch_fiber(actor->fake_stack, NULL, NULL);
+#endif
+	for (unsigned int i = 0; i < sim.n_locals; i++)
+		memcpy(sim.locals[i], &actor->locals[i], sizeof(actor->locals[i]));
+}
+
+#ifdef SIM_ASAN
+static void
+find_own_stack(const void **base, size_t *size)
+{
+	pthread_attr_t attr;
+	void *found;
+
+	pthread_getattr_np(pthread_self(), &attr);
+	pthread_attr_getstack(&attr, &found, size);
+	pthread_attr_destroy(&attr);
+	*base = found;
+}
+
+/* So that AddressSanitizer knows which stack it is on. */
+static void
+announce(struct sim_actor *from, const struct sim_actor *to)
+{
+	static const void *base;
+	static size_t size;
+
+	if (base == NULL)
+		find_own_stack(&base, &size);
+	__sanitizer_start_switch_fiber(&from->fake_stack,
+		to == &outside ? base : stacks[sim_number(to)], to == &outside ? size : STACK);
+}
+#endif
+
+void
+sim_fiber_switch(struct sim_actor *to)
+{
+	struct sim_actor *from = sim.self != NULL ? sim.self : &outside;
+	struct sim_actor *there = to != NULL ? to : &outside;
+
+	for (unsigned int i = 0; i < sim.n_locals; i++)
+		memcpy(&from->locals[i], sim.locals[i], sizeof(from->locals[i]));
+	sim.self = to;
+#ifdef SIM_ASAN
+	announce(from, there);
+#endif
+	swapcontext(&from->context, &there->context);
+	sim_fiber_arrive(from);
+}
