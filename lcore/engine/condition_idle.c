@@ -8,12 +8,13 @@
  * that rests costs nothing until then, and one that advances now and then rings once for it.
  *
  * Never early: the time counts from a moment behind the last addition that is known, and is over
- * when all until its end is known. Late by a rest at most, and by what the counter is behind.
+ * when all until its end is known. Late by a rest at most; where flows in hardware feed it, by what
+ * it is behind, and by another rest, as nobody says when all until the end has been read.
  */
 #include "condition.h"
 
-/* Within 1 %, with some to spare for an iteration. */
-#define RESTS 128
+/* Two of them are within 1 %, with some to spare for iterations. */
+#define RESTS 256
 
 enum phase {
 	/* The threshold of the item was not reached yet. */

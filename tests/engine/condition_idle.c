@@ -61,7 +61,7 @@ a_counter_that_rests_wakes_nobody(void **state)
 	bed_close(bed);
 }
 
-/* Nobody rings for a counter that is busy; it is looked at 128 times. */
+/* Nobody rings for a counter that is busy; it is looked at 256 times. */
 static void
 a_busy_counter_rings_for_nobody(void **state)
 {
