@@ -147,7 +147,7 @@ trip_condition_alarm(struct trip_condition_look *look, uint64_t ns)
 	node->queued = true;
 	trip_pending_insert(
 		&home->pool, clock, RTE_MIN(ns, TRIP_PENDING_NONE - 1), look->condition);
-	trip_due_touch(home, node->cntr);
+	trip_due_rearm(home, node->cntr);
 }
 
 /* ---- from acceptance to the end ---- */

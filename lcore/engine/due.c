@@ -246,6 +246,18 @@ trip_due_arm(struct trip_home *home, uint32_t index)
 }
 
 void
+trip_due_rearm(struct trip_home *home, uint32_t index)
+{
+	/* Otherwise it is armed when it settles. */
+	if (home->cntrs[index].due != TRIP_DUE_NONE)
+		return;
+	if (trip_pending_due(&home->pool, &home->cntrs[index].pending))
+		trip_due_touch(home, index);
+	else if (trip_due_arm(home, index))
+		trip_due_ring_self(home, index);
+}
+
+void
 trip_due_dropped(struct trip_home *home, uint32_t index, uint64_t threshold)
 {
 	if (threshold <= atomic_load_explicit(&home->cells[index].next, memory_order_relaxed))

@@ -209,6 +209,25 @@ a_set_of_many_is_bounded(void **state)
 	bed_close(bed);
 }
 
+/* The home's clock goes on, however often an alarm is moved: what else waits for it is in time. */
+static void
+a_set_in_each_iteration_leaves_the_clock_alone(void **state)
+{
+	struct bed *bed = idle_open();
+	uint64_t due = bed->now + IDLE_TIME;
+
+	/* Somebody waits for the counter, so that each set rings. */
+	bed_submit(bed, IDLE_TRIGGER, 1000, 0, 1);
+	bed_submit(bed, CNTRS, due, 0, 1);
+	idle_watch(bed, 0);
+	while (bed->now < due + 8 * IDLE_STEP) {
+		idle_set(bed, 5);
+		idle_step(bed);
+	}
+	assert_int_equal(bed->fired, 1);
+	bed_close(bed);
+}
+
 /* Wherever it is: not accepted, before its threshold, advancing, resting, when it has fired. */
 static void
 bring_to(struct bed *bed, unsigned int phase)
@@ -426,6 +445,7 @@ main(void)
 		cmocka_unit_test(a_set_begins_anew),
 		cmocka_unit_test(a_set_while_it_fires_begins_anew),
 		cmocka_unit_test(a_set_of_many_is_bounded),
+		cmocka_unit_test(a_set_in_each_iteration_leaves_the_clock_alone),
 		cmocka_unit_test(it_is_canceled_at_any_time),
 		cmocka_unit_test(a_dropped_client_leaves_none),
 		cmocka_unit_test(it_has_operands_too),
