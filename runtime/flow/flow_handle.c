@@ -275,7 +275,8 @@ trip_flow_explain(struct trip_flow *flow, const char *reason, struct rte_flow_er
 
 		if (known == NULL)
 			break;
-		if (strcmp(known, reason) == 0)
+		/* By what is kept of it. */
+		if (strncmp(known, reason, TRIP_FLOW_REASON_MAX - 1) == 0)
 			return 0;
 	}
 	copy = strndup(reason, TRIP_FLOW_REASON_MAX - 1);
