@@ -245,16 +245,20 @@ trip_due_arm(struct trip_home *home, uint32_t index)
 	return trip_cell_arm(cell, bound, cntr->waiters != TRIP_NONE);
 }
 
-void
+bool
 trip_due_rearm(struct trip_home *home, uint32_t index)
 {
 	/* Otherwise it is armed when it settles. */
 	if (home->cntrs[index].due != TRIP_DUE_NONE)
-		return;
-	if (trip_pending_due(&home->pool, &home->cntrs[index].pending))
+		return false;
+	if (trip_pending_due(&home->pool, &home->cntrs[index].pending)) {
 		trip_due_touch(home, index);
-	else if (trip_due_arm(home, index))
-		trip_due_ring_self(home, index);
+		return true;
+	}
+	if (!trip_due_arm(home, index))
+		return false;
+	trip_due_ring_self(home, index);
+	return true;
 }
 
 void

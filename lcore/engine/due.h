@@ -76,8 +76,9 @@ uint32_t trip_due_pop(struct trip_home *home, struct trip_due_list *list);
 void trip_due_touch(struct trip_home *home, uint32_t cntr);
 
 /* The same of a counter to which that happens again and again, behind the round: one that was in
- * the list of what fires each time that it rings would never be sampled. */
-void trip_due_rearm(struct trip_home *home, uint32_t cntr);
+ * the list of what fires each time that it rings would never be sampled. Returns whether it is to
+ * be sampled or fired. */
+bool trip_due_rearm(struct trip_home *home, uint32_t cntr);
 
 /* A counter rang: samples it, or has it sampled when nothing of it is due any more. */
 void trip_due_rang(struct trip_home *home, uint32_t cntr);

@@ -213,12 +213,8 @@ trip_source_refresh(struct trip_home *home, unsigned int budget)
 		if (--home->fed.left >= home->fed.n)
 			continue;
 		index = home->fed.cntrs[home->fed.left];
-		/* What is due is armed when it settles. */
-		if (!trip_source_fold(home, index) || home->cntrs[index].due != TRIP_DUE_NONE ||
-			!trip_due_arm(home, index))
-			continue;
-		trip_due_ring_self(home, index);
-		changed++;
+		if (trip_source_fold(home, index) && trip_due_rearm(home, index))
+			changed++;
 	}
 	return changed;
 }
