@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "trip_atomics_memory.h"
 #include "weak_inside.h"
 
 /* Of one place, in one execution. */
@@ -48,19 +49,6 @@ trip_weak_forget(void)
 	memset(&memory.seq_cst, 0, sizeof(memory.seq_cst));
 }
 
-static bool
-acquires(memory_order order)
-{
-	return order != memory_order_relaxed && order != memory_order_release;
-}
-
-static bool
-releases(memory_order order)
-{
-	return order == memory_order_release || order == memory_order_acq_rel ||
-	       order == memory_order_seq_cst;
-}
-
 static struct mind *
 mind_of_self(void)
 {
@@ -73,15 +61,6 @@ join(struct view *view, const struct view *with)
 	for (unsigned int i = 0; i < memory.n_places; i++)
 		if (view->from[i] < with->from[i])
 			view->from[i] = with->from[i];
-}
-
-static uint64_t
-get(const volatile void *where, size_t size)
-{
-	uint64_t value = 0;
-
-	memcpy(&value, (const void *)(uintptr_t)where, size);
-	return value;
 }
 
 static void
@@ -104,9 +83,9 @@ place_of(const volatile void *where, size_t size)
 		place->where = where;
 		place->n = 1;
 		memset(&place->stores[0], 0, sizeof(place->stores[0]));
-		place->stores[0].value = get(where, size);
+		place->stores[0].value = trip_atomics_get(where, size);
 	}
-	if (place->stores[place->n - 1].value != get(where, size))
+	if (place->stores[place->n - 1].value != trip_atomics_get(where, size))
 		trip_weak_die("a place is written by other means than atomics");
 	return place;
 }
@@ -146,7 +125,7 @@ learn(const struct place *place, unsigned int at, memory_order order)
 
 	join(&mind->soon, view);
 	raise_to(&mind->soon, place, at);
-	if (acquires(order))
+	if (trip_atomics_acquires(order))
 		join(&mind->now, view);
 	raise_to(&mind->now, place, at);
 	if (order == memory_order_seq_cst)
@@ -166,7 +145,7 @@ append(struct place *place, uint64_t value, bool modifies, memory_order order)
 	raise_to(&mind->now, place, at);
 	raise_to(&mind->soon, place, at);
 	store->value = value;
-	store->view = releases(order) ? mind->now : mind->then;
+	store->view = trip_atomics_releases(order) ? mind->now : mind->then;
 	raise_to(&store->view, place, at);
 	if (modifies)
 		join(&store->view, &place->stores[at - 1].view);
@@ -187,7 +166,7 @@ void
 trip_atomics_load(const volatile void *where, void *value, size_t size, memory_order order,
 	struct trip_atomics_here here)
 {
-	uint64_t found = get(where, size);
+	uint64_t found = trip_atomics_get(where, size);
 
 	if (trip_weak_self() >= 0) {
 		struct place *place;
@@ -204,25 +183,6 @@ trip_atomics_load(const volatile void *where, void *value, size_t size, memory_o
 	memcpy(value, &found, size);
 }
 
-static uint64_t
-changed(enum trip_atomics_change change, uint64_t value, uint64_t operand)
-{
-	switch (change) {
-	case TRIP_ATOMICS_ADD:
-		return value + operand;
-	case TRIP_ATOMICS_SUB:
-		return value - operand;
-	case TRIP_ATOMICS_OR:
-		return value | operand;
-	case TRIP_ATOMICS_AND:
-		return value & operand;
-	case TRIP_ATOMICS_STORE:
-	case TRIP_ATOMICS_EXCHANGE:
-		break;
-	}
-	return operand;
-}
-
 void
 trip_atomics_modify(volatile void *where, enum trip_atomics_change change, const void *operand,
 	void *old, size_t size, memory_order order, struct trip_atomics_here here)
@@ -235,14 +195,14 @@ trip_atomics_modify(volatile void *where, enum trip_atomics_change change, const
 		trip_weak_turn(where, true);
 		place = place_of(where, size);
 	}
-	value = get(where, size);
+	value = trip_atomics_get(where, size);
 	memcpy(old, &value, size);
-	put(where, changed(change, value, get(operand, size)), size);
+	put(where, trip_atomics_changed(change, value, trip_atomics_get(operand, size)), size);
 	if (!runs)
 		return;
 	if (modifies)
 		learn(place, place->n - 1, order);
-	append(place, get(where, size), modifies, order);
+	append(place, trip_atomics_get(where, size), modifies, order);
 	note(here, modifies ? "modify" : "store", place, place->n - 1);
 }
 
@@ -264,7 +224,7 @@ bool
 trip_atomics_compare_exchange(volatile void *where, void *expected, const void *wanted, size_t size,
 	memory_order order, memory_order otherwise, struct trip_atomics_here here)
 {
-	uint64_t value = get(where, size), expect = get(expected, size);
+	uint64_t value = trip_atomics_get(where, size), expect = trip_atomics_get(expected, size);
 
 	if (trip_weak_self() >= 0) {
 		struct place *place;
@@ -276,12 +236,12 @@ trip_atomics_compare_exchange(volatile void *where, void *expected, const void *
 		value = place->stores[at].value;
 		learn(place, at, value == expect ? order : otherwise);
 		if (value == expect)
-			append(place, get(wanted, size), true, order);
+			append(place, trip_atomics_get(wanted, size), true, order);
 		note(here, value == expect ? "modify" : "load", place,
 			value == expect ? place->n - 1 : at);
 	}
 	if (value == expect)
-		put(where, get(wanted, size), size);
+		put(where, trip_atomics_get(wanted, size), size);
 	else
 		memcpy(expected, &value, size);
 	return value == expect;
@@ -296,14 +256,14 @@ trip_atomics_fence(memory_order order, struct trip_atomics_here here)
 		return;
 	trip_weak_turn(NULL, false);
 	mind = mind_of_self();
-	if (acquires(order))
+	if (trip_atomics_acquires(order))
 		join(&mind->now, &mind->soon);
 	if (order == memory_order_seq_cst) {
 		join(&mind->now, &memory.seq_cst);
 		join(&memory.seq_cst, &mind->now);
 		join(&mind->soon, &mind->now);
 	}
-	if (releases(order))
+	if (trip_atomics_releases(order))
 		mind->then = mind->now;
 	trip_weak_note((struct trip_weak_step){.here = here, .what = "fence", .place = -1});
 }

@@ -183,7 +183,6 @@ void sim_memory_begin(void);
 void sim_memory_drain(struct sim_actor *actor);
 /* Stores whose time in a buffer is over. */
 void sim_memory_settle(void);
-uint64_t sim_memory_get(const volatile void *where, size_t size);
 void sim_memory_put(volatile void *where, uint64_t value, size_t size);
 /* Whoever knows what `actor` knew. */
 void sim_memory_learn(struct sim_actor *who, const struct sim_actor *actor);

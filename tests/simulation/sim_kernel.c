@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #include "sim_inside.h"
+#include "trip_atomics_memory.h"
 
 long __wrap_syscall(long number, ...);
 long __real_syscall(long number, ...);
@@ -19,7 +20,7 @@ static long
 futex_wait(const volatile void *word, uint32_t seen, bool times_out)
 {
 	/* Under the lock of its hash bucket the kernel sees what was stored last. */
-	if ((uint32_t)sim_memory_get(word, sizeof(seen)) != seen) {
+	if ((uint32_t)trip_atomics_get(word, sizeof(seen)) != seen) {
 		errno = EAGAIN;
 		return -1;
 	}

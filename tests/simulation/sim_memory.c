@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim_inside.h"
+#include "trip_atomics_memory.h"
 
 #define BUFFERED 32
 
@@ -25,15 +26,6 @@ static struct buffer {
 
 /* In all of them. */
 static unsigned int n_buffered;
-
-uint64_t
-sim_memory_get(const volatile void *where, size_t size)
-{
-	uint64_t value = 0;
-
-	memcpy(&value, (const void *)(uintptr_t)where, size);
-	return value;
-}
 
 void
 sim_memory_put(volatile void *where, uint64_t value, size_t size)
@@ -117,7 +109,7 @@ load_by_buffer(const volatile void *where, size_t size)
 		if (store->where == where)
 			return store->value;
 	}
-	return sim_memory_get(where, size);
+	return trip_atomics_get(where, size);
 }
 
 void
@@ -143,7 +135,7 @@ trip_atomics_load(const volatile void *where, void *value, size_t size, memory_o
 	uint64_t found;
 
 	if (is_quiet()) {
-		found = sim_memory_get(where, size);
+		found = trip_atomics_get(where, size);
 		memcpy(value, &found, size);
 		return;
 	}
@@ -156,29 +148,10 @@ trip_atomics_load(const volatile void *where, void *value, size_t size, memory_o
 		found = load_by_buffer(where, size);
 		break;
 	default:
-		found = sim_memory_get(where, size);
+		found = trip_atomics_get(where, size);
 	}
 	sim_story_access("loads", where, found, here);
 	memcpy(value, &found, size);
-}
-
-static uint64_t
-changed(enum trip_atomics_change change, uint64_t value, uint64_t operand)
-{
-	switch (change) {
-	case TRIP_ATOMICS_ADD:
-		return value + operand;
-	case TRIP_ATOMICS_SUB:
-		return value - operand;
-	case TRIP_ATOMICS_OR:
-		return value | operand;
-	case TRIP_ATOMICS_AND:
-		return value & operand;
-	case TRIP_ATOMICS_STORE:
-	case TRIP_ATOMICS_EXCHANGE:
-		break;
-	}
-	return operand;
 }
 
 /* As many bytes of it as there are. */
@@ -215,8 +188,8 @@ trip_atomics_modify(volatile void *where, enum trip_atomics_change change, const
 		if (modifies || order == memory_order_seq_cst)
 			sim_memory_drain(sim.self);
 	}
-	before = sim_memory_get(where, size);
-	after = cut(changed(change, before, sim_memory_get(operand, size)), size);
+	before = trip_atomics_get(where, size);
+	after = cut(trip_atomics_changed(change, before, trip_atomics_get(operand, size)), size);
 	memcpy(old, &before, size);
 	if (quiet) {
 		sim_memory_put(where, after, size);
@@ -230,15 +203,15 @@ bool
 trip_atomics_compare_exchange(volatile void *where, void *expected, const void *wanted, size_t size,
 	memory_order order, memory_order otherwise, struct trip_atomics_here here)
 {
-	uint64_t before, expect = sim_memory_get(expected, size),
-			 after = sim_memory_get(wanted, size);
+	uint64_t before, expect = trip_atomics_get(expected, size),
+			 after = trip_atomics_get(wanted, size);
 	bool quiet = is_quiet();
 
 	if (!quiet) {
 		sim_step(where, true);
 		sim_memory_drain(sim.self);
 	}
-	before = sim_memory_get(where, size);
+	before = trip_atomics_get(where, size);
 	if (before == expect && quiet)
 		sim_memory_put(where, after, size);
 	else if (before == expect)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim_inside.h"
+#include "trip_atomics_memory.h"
 
 #define ENTRIES 65536
 #define TEXT (1 << 20)
@@ -306,7 +307,7 @@ sim_watch(const volatile void *where, size_t size)
 		sim_fail("more places are watched than there is room for");
 	watch->where = where;
 	watch->n = 0;
-	note_value(watch, sim_memory_get(where, size));
+	note_value(watch, trip_atomics_get(where, size));
 	return watch;
 }
 

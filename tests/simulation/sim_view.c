@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sim_inside.h"
+#include "trip_atomics_memory.h"
 
 #define STORES 8
 /* Steps after which a store that was overwritten has gone from everywhere. */
@@ -70,19 +71,6 @@ sim_view_begin(void)
 	memset(&memory.seq_cst, 0, sizeof(memory.seq_cst));
 }
 
-static bool
-acquires(memory_order order)
-{
-	return order != memory_order_relaxed && order != memory_order_release;
-}
-
-static bool
-releases(memory_order order)
-{
-	return order == memory_order_release || order == memory_order_acq_rel ||
-	       order == memory_order_seq_cst;
-}
-
 static struct mind *
 own_mind(void)
 {
@@ -130,7 +118,7 @@ static struct place *
 place_of(const volatile void *where, size_t size)
 {
 	struct place *place = &memory.places[sim_place_of(where)->number];
-	uint64_t value = sim_memory_get(where, size);
+	uint64_t value = trip_atomics_get(where, size);
 
 	if (place->history != memory.history || place->stores[place->n - 1].value != value)
 		begin_place(place, value);
@@ -168,7 +156,7 @@ learn(struct store *store, memory_order order)
 	if (store->loaded[sim_self()] == 0)
 		store->loaded[sim_self()] = mind->clock;
 	join(&mind->soon, &store->view);
-	if (acquires(order))
+	if (trip_atomics_acquires(order))
 		join(&mind->now, &store->view);
 	if (order == memory_order_seq_cst)
 		store->seq_cst = ++memory.n_seq_cst;
@@ -228,7 +216,7 @@ sim_view_modify(
 	store = &place->stores[place->n++];
 	*store = (struct store){
 		.value = value,
-		.view = releases(order) ? mind->now : mind->then,
+		.view = trip_atomics_releases(order) ? mind->now : mind->then,
 		.clock = mind->clock,
 		.actor = sim_self(),
 		.step = sim.steps,
@@ -246,7 +234,7 @@ sim_view_fence(memory_order order)
 	struct mind *mind = own_mind();
 
 	begin_access();
-	if (acquires(order))
+	if (trip_atomics_acquires(order))
 		join(&mind->now, &mind->soon);
 	if (order == memory_order_seq_cst) {
 		join(&mind->now, &memory.seq_cst);
@@ -254,6 +242,6 @@ sim_view_fence(memory_order order)
 		join(&memory.seq_cst, &mind->now);
 		join(&mind->soon, &mind->now);
 	}
-	if (releases(order))
+	if (trip_atomics_releases(order))
 		mind->then = mind->now;
 }
