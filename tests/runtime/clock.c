@@ -119,6 +119,8 @@ cond_01_what_is_due_fires_at_once(void **state)
 		harness_settle();
 		while (now() < time)
 			harness_step();
+		/* The iteration that the first one waits for may have read its clock before. */
+		harness_settle();
 		harness_settle();
 		assert_int_equal(harness_notes_count(&notes), i + 1);
 	}
