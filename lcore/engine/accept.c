@@ -243,7 +243,8 @@ accept_one(struct trip_home *home, uint32_t channel, uint32_t slot)
 		(void)enter(home, channel, slot, generation, op, &desc, cntr);
 }
 
-/* Accepts from the last channel of the sweep. */
+/* Accepts from the last channel of the sweep. What was canceled already and what is garbage are
+ * things done, too: 0 would say that the home is idle. */
 static unsigned int
 accept_batch(struct trip_home *home)
 {
@@ -256,13 +257,13 @@ accept_batch(struct trip_home *home)
 		/* The client's index is garbage: nothing more of it can be found. */
 		trip_engine_stat(&home->stats.refused, 1);
 		home->accept.n_sweep--;
-		return 0;
+		return 1;
 	}
 	for (int i = 0; i < n; i++)
 		accept_one(home, at->channel, slots[i]);
 	if (!trip_channel_pending(channel, at->tail))
 		home->accept.n_sweep--;
-	return (unsigned int)n;
+	return n > 0 ? (unsigned int)n : 1;
 }
 
 unsigned int

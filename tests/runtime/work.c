@@ -5,6 +5,8 @@
 #include <sched.h>
 #include <string.h>
 
+#include <rte_common.h>
+
 #include "harness.h"
 
 static struct harness_notes notes;
@@ -314,6 +316,29 @@ work_09_flush_from_a_function_does_not_wait(void **state)
 	assert_int_equal(trip_function_unregister(function), 0);
 	harness_cntr_close(completion);
 	harness_cntr_close(cntr);
+}
+
+/* More are canceled than one iteration looks at: that is no idle home. */
+static void
+wait_11_what_was_canceled_hides_nothing(void **state)
+{
+	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE),
+			 *target = harness_cntr(TRIP_WAIT_NONE);
+	struct trip_work work = harness_work(cntr, 1, TRIP_OP_CNTR_ADD);
+	uint64_t id[1000];
+
+	work.op.cntr.cntr = target;
+	work.op.cntr.value = 1;
+	for (unsigned int i = 0; i < RTE_DIM(id); i++)
+		id[i] = harness_queue(&work);
+	for (unsigned int i = 0; i < RTE_DIM(id); i++)
+		assert_int_equal(trip_work_cancel(harness_domain, id[i]), 0);
+	work.threshold = 0;
+	harness_queue(&work);
+	harness_settle();
+	harness_expect(target, 1, 0);
+	harness_cntr_close(cntr);
+	harness_cntr_close(target);
 }
 
 static void
@@ -712,6 +737,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(work_09_flush_cancels_what_a_counter_triggers),
 	HARNESS_TEST(work_09_flush_waits_for_what_has_started),
 	HARNESS_TEST(work_09_flush_from_a_function_does_not_wait),
+	HARNESS_TEST(wait_11_what_was_canceled_hides_nothing),
 	HARNESS_TEST(work_10_descriptors_are_copied),
 	HARNESS_TEST(work_11_bad_items_are_refused),
 	HARNESS_TEST(work_11_objects_of_another_domain_are_refused),

@@ -64,6 +64,8 @@ run_home(void *arg)
 		sim_op("iterates");
 		done = trip_home_iterate(home, sim_now());
 		if (done == 0) {
+			sim_expect(!home->sweeping,
+				"home %u has done nothing, in the middle of a sweep", home->index);
 			sim_pause();
 			continue;
 		}
