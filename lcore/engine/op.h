@@ -14,6 +14,7 @@
 
 #include "engine.h"
 #include "node.h"
+#include "op_rows.h"
 
 /* Above every kind of target. */
 #define TRIP_OP_TARGETS_END (TRIP_OP_ON_FUNCTION + 1)
@@ -61,13 +62,12 @@ struct trip_op_row {
 	void (*fire_many)(struct trip_home *home, const uint32_t *nodes, unsigned int n);
 };
 
-/* By kind of target. */
-extern const struct trip_op_row trip_op_cntr_add, trip_op_cntr_set, trip_op_cntr_fill;
-extern const struct trip_op_row trip_op_flow_drop, trip_op_flow_pass, trip_op_flow_delete;
-extern const struct trip_op_row trip_op_call;
+#define TRIP_OP_DECLARE(number, name) extern const struct trip_op_row trip_op_##name;
+TRIP_OP_ROWS(TRIP_OP_DECLARE)
 
+#define TRIP_OP_COUNT(number, name) +1
 /* Behind the last operation. */
-#define TRIP_OPS_END (TRIP_OP_CNTR_FILL + 1)
+enum { TRIP_OPS_END = 1 TRIP_OP_ROWS(TRIP_OP_COUNT) };
 
 /* The first is the row of those that are unknown: it has no name, and answers -ENOSYS. */
 extern const struct trip_op_row *const trip_op_rows[TRIP_OPS_END];
