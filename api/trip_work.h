@@ -39,6 +39,11 @@ enum trip_op {
 	 * and not hoarded.
 	 */
 	TRIP_OP_CNTR_FILL,
+	/**
+	 * Raises the success value of op.cntr.cntr to op.cntr.value, where it is below. Watermarks,
+	 * and credits that are granted as a sum: what comes twice, or too late, changes nothing.
+	 */
+	TRIP_OP_CNTR_RAISE,
 };
 
 /** What an operation works on. */

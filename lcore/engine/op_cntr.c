@@ -49,6 +49,14 @@ fire_set(struct trip_home *home, const struct trip_node *item, struct trip_event
 	return TRIP_OP_ENDED;
 }
 
+static enum trip_op_outcome
+fire_raise(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
+{
+	if (trip_cell_fill(trip_home_cell(home->engine, item->target), TRIP_CNTR_MAX, item->value))
+		trip_due_ring(home->engine, item->target);
+	return TRIP_OP_ENDED;
+}
+
 struct fill {
 	uint64_t limit;
 };
@@ -99,4 +107,12 @@ const struct trip_op_row trip_op_cntr_fill = {
 	.operands = sizeof(struct fill),
 	.takes = takes_fill,
 	.fire = fire_fill,
+};
+
+const struct trip_op_row trip_op_cntr_raise = {
+	.name = "raise",
+	.target = TRIP_OP_ON_CNTR,
+	.has_value = true,
+	.counts = true,
+	.fire = fire_raise,
 };

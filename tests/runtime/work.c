@@ -59,6 +59,8 @@ work_05_completions_are_counted(void **state)
 static void
 work_06_counter_operations_change_their_target_only(void **state)
 {
+	static const uint64_t levels[] = {149, 150, 151, 0, 400, 399, TRIP_CNTR_MAX};
+	static const uint64_t raised[] = {150, 150, 151, 151, 400, 400, TRIP_CNTR_MAX};
 	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
 	struct trip_cntr *target = harness_cntr(TRIP_WAIT_NONE);
 	struct trip_work work = harness_work(cntr, 5, TRIP_OP_CNTR_ADD);
@@ -75,7 +77,15 @@ work_06_counter_operations_change_their_target_only(void **state)
 	work.op.fill.value = 70;
 	work.op.fill.limit = 150;
 	harness_queue(&work);
+	work.op_type = TRIP_OP_CNTR_RAISE;
+	for (unsigned int i = 0; i < RTE_DIM(levels); i++) {
+		work.threshold = 8 + i;
+		work.op.cntr.value = levels[i];
+		harness_queue(&work);
+	}
 	work.completion_cntr = cntr;
+	assert_int_equal(trip_work_queue(harness_domain, &work, NULL), -EINVAL);
+	work.op_type = TRIP_OP_CNTR_FILL;
 	assert_int_equal(trip_work_queue(harness_domain, &work, NULL), -EINVAL);
 	work.op_type = TRIP_OP_CNTR_SET;
 	assert_int_equal(trip_work_queue(harness_domain, &work, NULL), -EINVAL);
@@ -89,9 +99,12 @@ work_06_counter_operations_change_their_target_only(void **state)
 	harness_until(trip_cntr_read(target) == 100);
 	trip_cntr_add(cntr, 1);
 	harness_until(trip_cntr_read(target) == 150);
-	harness_settle();
-	harness_expect(target, 150, 2);
-	harness_expect(cntr, 7, 0);
+	for (unsigned int i = 0; i < RTE_DIM(levels); i++) {
+		trip_cntr_add(cntr, 1);
+		harness_settle();
+		harness_expect(target, raised[i], 2);
+	}
+	harness_expect(cntr, 7 + RTE_DIM(levels), 0);
 	harness_cntr_close(target);
 	harness_cntr_close(cntr);
 }
