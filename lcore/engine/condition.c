@@ -63,7 +63,7 @@ static void
 unlink_condition(struct trip_home *home, uint32_t condition)
 {
 	const struct trip_node *node = &home->nodes[condition];
-	uint32_t *of_cntr = &home->conditions[home->nodes[node->condition.item].cntr];
+	uint32_t *of_cntr = &home->cntrs[home->nodes[node->condition.item].cntr].conditions;
 	uint32_t next = node->condition.next != condition ? node->condition.next : TRIP_NONE;
 
 	home->nodes[node->condition.prev].condition.next = node->condition.next;
@@ -77,10 +77,10 @@ unlink_condition(struct trip_home *home, uint32_t condition)
 void
 trip_condition_set(struct trip_home *home, uint32_t cntr)
 {
-	uint32_t first = home->conditions[cntr], last = home->nodes[first].condition.prev;
+	uint32_t first = home->cntrs[cntr].conditions, last = home->nodes[first].condition.prev;
 	uint32_t behind = home->looks;
 
-	home->conditions[cntr] = TRIP_NONE;
+	home->cntrs[cntr].conditions = TRIP_NONE;
 	if (behind == TRIP_NONE) {
 		home->looks = first;
 	} else {
@@ -169,7 +169,7 @@ trip_condition_begin(struct trip_home *home, uint32_t item, uint32_t condition, 
 	memcpy(begun.condition.memory, node->condition.memory, trip_condition_of(kind)->parameters);
 	*node = begun;
 	of->more = condition;
-	link_condition(home, &home->conditions[of->cntr], condition);
+	link_condition(home, &home->cntrs[of->cntr].conditions, condition);
 }
 
 static void
@@ -229,7 +229,7 @@ look_at(struct trip_home *home, uint32_t condition)
 	uint32_t setgen;
 
 	unlink_condition(home, condition);
-	link_condition(home, &home->conditions[item->cntr], condition);
+	link_condition(home, &home->cntrs[item->cntr].conditions, condition);
 	read_counter(&look, item->cntr, &setgen);
 	look.set = setgen != node->condition.setgen;
 	node->condition.setgen = setgen;

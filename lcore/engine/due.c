@@ -63,7 +63,7 @@ forget_sample(struct trip_home *home, uint32_t index)
 
 	cntr->setgen = atomic_load(&home->cells[index].setgen);
 	trip_pending_sample(&home->pool, &cntr->pending, 0);
-	if (home->conditions[index] != TRIP_NONE)
+	if (home->cntrs[index].conditions != TRIP_NONE)
 		trip_condition_set(home, index);
 }
 

@@ -40,8 +40,8 @@ struct trip_home_cntr {
 	uint32_t watchers;
 	/* First of the flow sources that feed it, as flow * TRIP_COUNT_KINDS + kind. */
 	uint32_t sources;
-	/* Place in the home's list of fed counters. */
-	uint32_t fed;
+	/* The first of its conditions, linked both ways. */
+	uint32_t conditions;
 	uint8_t due;
 	/* Times that it was sampled anew while it waited for a sweep. */
 	uint8_t resampled;
@@ -53,6 +53,8 @@ struct trip_home_cntr {
 	bool stale : 1;
 	/* The scrub found it past what is armed: a ring is under way, or was lost. */
 	bool suspect : 1;
+	/* In the home's list of fed counters, until a pass finds that none feeds it any more. */
+	bool fed : 1;
 	/* Waiters have been linked since they were last compared. */
 	bool unchecked : 1;
 	/* Its place among the hot ones + 1; 0: it is none of them. */

@@ -150,9 +150,8 @@ struct trip_home {
 	/* When something of its clock is due. */
 	uint64_t clock_tsc;
 	struct trip_fed fed;
-	/* The first of each counter's conditions, and of those that are to be looked at:
-	 * condition.h. While an item fires because its condition holds, that item. */
-	uint32_t *conditions;
+	/* The first of the conditions that are to be looked at: condition.h. While an item fires
+	 * because its condition holds, that item. */
 	uint32_t looks, holds;
 	struct trip_hot_places hot;
 	struct trip_accept accept;

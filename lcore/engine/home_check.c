@@ -51,7 +51,7 @@ check_deferred(struct checker *checker, struct trip_home *home, uint32_t index)
 static void
 check_conditions(struct checker *checker, struct trip_home *home, uint32_t index)
 {
-	uint32_t first = home->conditions[index], at = first;
+	uint32_t first = home->cntrs[index].conditions, at = first;
 
 	if (first == TRIP_NONE)
 		return;

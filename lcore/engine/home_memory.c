@@ -157,7 +157,6 @@ carve_cntrs(struct carver *carver, struct trip_home *home, const struct trip_hom
 	struct trip_cell *cells = carve(carver, n * sizeof(*cells));
 	struct trip_home_cntr *cntrs = carve(carver, n * sizeof(*cntrs));
 	uint32_t *fed = carve(carver, n * sizeof(*fed));
-	uint32_t *conditions = carve(carver, n * sizeof(*conditions));
 	uint64_t *armed = carve(carver, (n + 63) / 64 * sizeof(*armed));
 
 	if (home == NULL)
@@ -165,7 +164,6 @@ carve_cntrs(struct carver *carver, struct trip_home *home, const struct trip_hom
 	home->cells = cells;
 	home->cntrs = cntrs;
 	home->fed.cntrs = fed;
-	home->conditions = conditions;
 	home->armed = armed;
 	if (!carver->fresh)
 		return;
@@ -175,7 +173,7 @@ carve_cntrs(struct carver *carver, struct trip_home *home, const struct trip_hom
 		cntrs[i].waiters = TRIP_NONE;
 		cntrs[i].sources = TRIP_NONE;
 		cntrs[i].deferred = TRIP_NONE;
-		conditions[i] = TRIP_NONE;
+		cntrs[i].conditions = TRIP_NONE;
 	}
 }
 

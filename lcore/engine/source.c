@@ -195,6 +195,16 @@ trip_source_budget(struct trip_home *home, uint32_t index, uint64_t bound)
 	return reached;
 }
 
+/* The pass has come to it: what is put in its place the pass has seen already, or came later. */
+static void
+forget_fed(struct trip_home *home, uint32_t index)
+{
+	home->cntrs[index].fed = false;
+	home->fed.cntrs[home->fed.left] = home->fed.cntrs[--home->fed.n];
+	if (home->fed.n == 0)
+		home->fed.next_tsc = UINT64_MAX;
+}
+
 unsigned int
 trip_source_refresh(struct trip_home *home, unsigned int budget)
 {
@@ -207,13 +217,11 @@ trip_source_refresh(struct trip_home *home, unsigned int budget)
 		home->fed.left = home->fed.n;
 	}
 	for (; home->fed.left > 0 && budget > 0; budget--) {
-		uint32_t index;
+		uint32_t index = home->fed.cntrs[--home->fed.left];
 
-		/* The list may have shrunk since the pass began. */
-		if (--home->fed.left >= home->fed.n)
-			continue;
-		index = home->fed.cntrs[home->fed.left];
-		if (trip_source_fold(home, index) && trip_due_rearm(home, index))
+		if (home->cntrs[index].sources == TRIP_NONE)
+			forget_fed(home, index);
+		else if (trip_source_fold(home, index) && trip_due_rearm(home, index))
 			changed++;
 	}
 	return changed;
@@ -224,8 +232,8 @@ link_source(struct trip_home *home, uint32_t index, uint32_t s)
 {
 	struct trip_home_cntr *cntr = &home->cntrs[index];
 
-	if (cntr->sources == TRIP_NONE) {
-		cntr->fed = home->fed.n;
+	if (!cntr->fed) {
+		cntr->fed = true;
 		home->fed.cntrs[home->fed.n++] = index;
 		/* The first begins the refresh. */
 		home->fed.next_tsc = RTE_MIN(home->fed.next_tsc, home->now);
@@ -237,15 +245,6 @@ link_source(struct trip_home *home, uint32_t index, uint32_t s)
 		*prev_of(home->engine, cntr->sources) = s;
 	cntr->sources = s;
 	trip_due_touch(home, index);
-}
-
-/* Nothing is fed any more. */
-static void
-end_refresh(struct trip_home *home)
-{
-	home->fed.left = 0;
-	home->fed.next_tsc = UINT64_MAX;
-	trip_home_timers(home);
 }
 
 static void
@@ -263,14 +262,6 @@ unlink_source(struct trip_home *home, uint32_t index, uint32_t s)
 		*next_of(home->engine, prev) = next;
 	if (next != TRIP_NONE)
 		*prev_of(home->engine, next) = prev;
-	if (cntr->sources == TRIP_NONE) {
-		uint32_t moved = home->fed.cntrs[--home->fed.n];
-
-		home->fed.cntrs[cntr->fed] = moved;
-		home->cntrs[moved].fed = cntr->fed;
-		if (home->fed.n == 0)
-			end_refresh(home);
-	}
 	trip_due_ring_self(home, index);
 }
 

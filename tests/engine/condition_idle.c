@@ -276,7 +276,7 @@ it_is_canceled_at_any_time(void **state)
 		assert_int_equal(bed->fired, fired);
 		assert_int_equal(trip_cell_success(&bed->home->cells[IDLE_TARGET]), filled);
 		assert_int_equal(atomic_load(&bed->home->stats.pending), 0);
-		assert_int_equal(bed->home->conditions[IDLE_TRIGGER], TRIP_NONE);
+		assert_int_equal(bed->home->cntrs[IDLE_TRIGGER].conditions, TRIP_NONE);
 		assert_int_equal(bed->home->looks, TRIP_NONE);
 		assert_true(bed->home->clock_tsc == UINT64_MAX);
 		idle_expect_all_back(bed, IDLE_OWN);
@@ -310,7 +310,7 @@ a_dropped_client_leaves_none(void **state)
 		assert_int_equal(trip_drop_garbage(bed->home, 0), 0);
 		assert_int_equal(atomic_load(&bed->home->stats.pending), 0);
 		bed_settle(bed);
-		assert_int_equal(bed->home->conditions[IDLE_TRIGGER], TRIP_NONE);
+		assert_int_equal(bed->home->cntrs[IDLE_TRIGGER].conditions, TRIP_NONE);
 		assert_int_equal(bed->home->looks, TRIP_NONE);
 		idle_go_to(bed, bed->now + 2 * IDLE_TIME);
 		idle_expect_all_back(bed, IDLE_CLIENT);
