@@ -12,7 +12,6 @@
 
 #include <rte_eal.h>
 #include <rte_errno.h>
-#include <rte_log.h>
 
 #include "quiet_eal.h"
 
