@@ -13,87 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
+
 #include "fail.h"
 #include "option_ports.h"
 #include "options.h"
 #include "words.h"
-
-enum {
-	KEY_FIRST = 0x100,
-	KEY_RULES = KEY_FIRST,
-	KEY_REPORT,
-	KEY_UNTIL_IDLE,
-	KEY_FORWARD,
-	KEY_PAIR,
-	KEY_PORTS,
-	KEY_IFACE,
-	KEY_ISOLATE,
-	KEY_MBUFS,
-	KEY_FORCE,
-	KEY_DEMO,
-	KEY_VERBOSE,
-	KEY_DOMAIN,
-	KEY_SOCKET,
-	KEY_SOCKET_GROUP,
-	KEY_SOCKET_MODE,
-	KEY_LIVE_FLOWS,
-	KEY_LIVE_CNTRS,
-	KEY_LIVE_WORKS,
-	KEY_LIVE_PROCESSES,
-	KEY_CHECK,
-	KEY_DRY_RUN,
-};
-
-static const struct argp_option argp_options[] = {
-	{NULL, 0, NULL, 0, "What to count, and what to do about it:"},
-	{"rules", KEY_RULES, "FILE", 0, "counts, counters and thresholds, in the rules language"},
-	{"report", KEY_REPORT, "FILE", 0,
-		"write final counts and all trips there as JSON; - is stdout"},
-	{"until-idle", KEY_UNTIL_IDLE, "SECONDS", 0,
-		"end when no packet has arrived for that long"},
-	{"check", KEY_CHECK, "FILE", 0,
-		"only read this rules file and say what is wrong with it; needs no port and no "
-		"memory"},
-	{"dry-run", KEY_DRY_RUN, NULL, 0,
-		"say what the rules would take: memory by NUMA node, and the engine of each rule; "
-		"take and start nothing"},
-	{NULL, 0, NULL, 0, "Ports:"},
-	{"forward", KEY_FORWARD, "io|mac|none", 0,
-		"io (default): send what arrives on a port out of its partner, 0 and 1, 2 and 3 "
-		"...; mac: and rewrite the addresses; none: free it"},
-	{"pair", KEY_PAIR, "A,B", 0, "ports A and B are partners; may be repeated"},
-	{"ports", KEY_PORTS, "LIST", 0,
-		"use these ports too (0,2-3), beside those that rules name"},
-	{"iface", KEY_IFACE, "NAME", 0,
-		"use this network interface, by af_packet, as port 0 (1 ... when repeated); needs "
-		"no words for EAL"},
-	{"isolate", KEY_ISOLATE, NULL, 0,
-		"restrict each port to the traffic of its own flow rules (rte_flow_isolate)"},
-	{"mbufs", KEY_MBUFS, "N", 0,
-		"packet buffers; default: what the queues of all ports can hold"},
-	{"force", KEY_FORCE, NULL, 0, "take a port even if it carries this host's default route"},
-	{NULL, 0, NULL, 0, "The domain, for tripctl and other processes:"},
-	{"domain", KEY_DOMAIN, "NAME", 0, "its name; default tripd"},
-	{"socket", KEY_SOCKET, "PATH", 0,
-		"where its socket is; default /run/tripline/PREFIX.NAME.sock for root; empty: it "
-		"has none"},
-	{"socket-group", KEY_SOCKET_GROUP, "GROUP", 0, "give the socket to this group"},
-	{"socket-mode", KEY_SOCKET_MODE, "MODE", 0,
-		"mode of the socket, such as 0660: who may list, read and wait; default 0600"},
-	{"live-flows", KEY_LIVE_FLOWS, "N", 0,
-		"room for so many flows of other processes, beside those of the rules; default "
-		"1024"},
-	{"live-counters", KEY_LIVE_CNTRS, "N", 0,
-		"room for so many counters of other processes; default 4096"},
-	{"live-works", KEY_LIVE_WORKS, "N", 0,
-		"room for so much pending work of each other process; default 1024"},
-	{"live-processes", KEY_LIVE_PROCESSES, "N", 0, "so many may be attached; default 8"},
-	{NULL, 0, NULL, 0, "Other:"},
-	{"demo", KEY_DEMO, NULL, 0,
-		"show three quotas trip on live traffic, in a network of its own"},
-	{"verbose", KEY_VERBOSE, NULL, 0, "show what EAL and the drivers say"},
-	{0},
-};
 
 static void
 parse_seconds(struct argp_state *state, struct tripd_options *options, const char *text)
@@ -171,9 +96,13 @@ take_mode(struct argp_state *state, struct tripd_options *options, const char *t
 	options->socket_mode = (uint32_t)mode;
 }
 
-/* Where the value of an option goes: a number from min to max where there is a max, else a text; a
- * flag where the option has no value. */
-struct place {
+/* An option, and where its value goes: a number from min to max where there is a max, else a text;
+ * a flag where the option has no value. Without a name, the title of those that follow. */
+struct own_option {
+	const char *name;
+	/* What its value is called. */
+	const char *arg;
+	const char *doc;
 	size_t offset;
 	uint32_t min, max;
 	/* NULL, or what reads any other value, and says what is wrong with it. */
@@ -182,60 +111,92 @@ struct place {
 
 #define AT(member) offsetof(struct tripd_options, member)
 
-static const struct place places[] = {
-	[KEY_RULES - KEY_FIRST] = {AT(rules)},
-	[KEY_REPORT - KEY_FIRST] = {AT(report)},
-	[KEY_UNTIL_IDLE - KEY_FIRST] = {.take = parse_seconds},
-	[KEY_FORWARD - KEY_FIRST] = {.take = parse_forward},
-	[KEY_PAIR - KEY_FIRST] = {.take = tripd_option_ports_pair},
-	[KEY_PORTS - KEY_FIRST] = {.take = tripd_option_ports_list},
-	[KEY_IFACE - KEY_FIRST] = {.take = take_iface},
-	[KEY_ISOLATE - KEY_FIRST] = {AT(isolate)},
-	[KEY_MBUFS - KEY_FIRST] = {AT(mbufs), 512, 1u << 30},
-	[KEY_FORCE - KEY_FIRST] = {AT(force)},
-	[KEY_DEMO - KEY_FIRST] = {AT(demo)},
-	[KEY_VERBOSE - KEY_FIRST] = {AT(verbose)},
-	[KEY_DOMAIN - KEY_FIRST] = {.take = take_domain},
-	[KEY_SOCKET - KEY_FIRST] = {AT(socket)},
-	[KEY_SOCKET_GROUP - KEY_FIRST] = {.take = take_group},
-	[KEY_SOCKET_MODE - KEY_FIRST] = {.take = take_mode},
-	[KEY_LIVE_FLOWS - KEY_FIRST] = {AT(live.flows), 0, 1u << 20},
-	[KEY_LIVE_CNTRS - KEY_FIRST] = {AT(live.cntrs), 0, 1u << 20},
-	[KEY_LIVE_WORKS - KEY_FIRST] = {AT(live.works), 16, 65536},
-	[KEY_LIVE_PROCESSES - KEY_FIRST] = {AT(live.processes), 1, 127},
-	[KEY_CHECK - KEY_FIRST] = {.take = take_check},
-	[KEY_DRY_RUN - KEY_FIRST] = {AT(dry_run)},
+static const struct own_option all[] = {
+	{.doc = "What to count, and what to do about it:"},
+	{"rules", "FILE", "counts, counters and thresholds, in the rules language", AT(rules)},
+	{"report", "FILE", "write final counts and all trips there as JSON; - is stdout",
+		AT(report)},
+	{"until-idle", "SECONDS", "end when no packet has arrived for that long",
+		.take = parse_seconds},
+	{"check", "FILE",
+		"only read this rules file and say what is wrong with it; needs no port and no "
+		"memory",
+		.take = take_check},
+	{"dry-run", NULL,
+		"say what the rules would take: memory by NUMA node, and the engine of each rule; "
+		"take and start nothing",
+		AT(dry_run)},
+	{.doc = "Ports:"},
+	{"forward", "io|mac|none",
+		"io (default): send what arrives on a port out of its partner, 0 and 1, 2 and 3 "
+		"...; mac: and rewrite the addresses; none: free it",
+		.take = parse_forward},
+	{"pair", "A,B", "ports A and B are partners; may be repeated",
+		.take = tripd_option_ports_pair},
+	{"ports", "LIST", "use these ports too (0,2-3), beside those that rules name",
+		.take = tripd_option_ports_list},
+	{"iface", "NAME",
+		"use this network interface, by af_packet, as port 0 (1 ... when repeated); needs "
+		"no words for EAL",
+		.take = take_iface},
+	{"isolate", NULL,
+		"restrict each port to the traffic of its own flow rules (rte_flow_isolate)",
+		AT(isolate)},
+	{"mbufs", "N", "packet buffers; default: what the queues of all ports can hold", AT(mbufs),
+		512, 1u << 30},
+	{"force", NULL, "take a port even if it carries this host's default route", AT(force)},
+	{.doc = "The domain, for tripctl and other processes:"},
+	{"domain", "NAME", "its name; default tripd", .take = take_domain},
+	{"socket", "PATH",
+		"where its socket is; default /run/tripline/PREFIX.NAME.sock for root; empty: it "
+		"has none",
+		AT(socket)},
+	{"socket-group", "GROUP", "give the socket to this group", .take = take_group},
+	{"socket-mode", "MODE",
+		"mode of the socket, such as 0660: who may list, read and wait; default 0600",
+		.take = take_mode},
+	{"live-flows", "N",
+		"room for so many flows of other processes, beside those of the rules; default "
+		"1024",
+		AT(live.flows), 0, 1u << 20},
+	{"live-counters", "N", "room for so many counters of other processes; default 4096",
+		AT(live.cntrs), 0, 1u << 20},
+	{"live-works", "N", "room for so much pending work of each other process; default 1024",
+		AT(live.works), 16, 65536},
+	{"live-processes", "N", "so many may be attached; default 8", AT(live.processes), 1, 127},
+	{.doc = "Other:"},
+	{"demo", NULL, "show three quotas trip on live traffic, in a network of its own", AT(demo)},
+	{"verbose", NULL, "show what EAL and the drivers say", AT(verbose)},
 };
 
+/* Of the option all[i], which has no short name. */
+#define KEY(i) (0x100 + (int)(i))
+
 static uint32_t
-parse_number(struct argp_state *state, int key, const char *text)
+parse_number(struct argp_state *state, const struct own_option *option, const char *text)
 {
-	const struct place *place = &places[key - KEY_FIRST];
-	const struct argp_option *option = argp_options;
 	char *end;
 	unsigned long number;
 
-	while (option->key != key)
-		option++;
 	errno = 0;
 	number = strtoul(text, &end, 10);
-	if (end == text || *end != 0 || text[0] == '-' || errno != 0 || number < place->min ||
-		number > place->max)
+	if (end == text || *end != 0 || text[0] == '-' || errno != 0 || number < option->min ||
+		number > option->max)
 		argp_error(state, "--%s: \"%s\" is not a number from %" PRIu32 " to %" PRIu32,
-			option->name, text, place->min, place->max);
+			option->name, text, option->min, option->max);
 	return (uint32_t)number;
 }
 
 static void
-put(struct argp_state *state, struct tripd_options *options, int key, char *text)
+put(struct argp_state *state, struct tripd_options *options, const struct own_option *option,
+	char *text)
 {
-	const struct place *place = &places[key - KEY_FIRST];
-	void *at = (char *)options + place->offset;
+	void *at = (char *)options + option->offset;
 
-	if (place->take != NULL)
-		place->take(state, options, text);
-	else if (place->max != 0)
-		*(uint32_t *)at = parse_number(state, key, text);
+	if (option->take != NULL)
+		option->take(state, options, text);
+	else if (option->max != 0)
+		*(uint32_t *)at = parse_number(state, option, text);
 	else if (text != NULL)
 		*(const char **)at = text;
 	else
@@ -263,8 +224,8 @@ parse_word(int key, char *arg, struct argp_state *state)
 	struct tripd_options *options = state->input;
 
 	switch (key) {
-	case KEY_FIRST ... KEY_DRY_RUN:
-		put(state, options, key, arg);
+	case KEY(0)... KEY(RTE_DIM(all) - 1):
+		put(state, options, &all[key - KEY(0)], arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(
@@ -282,11 +243,9 @@ parse_word(int key, char *arg, struct argp_state *state)
 static int
 own_words(char **argv, int i)
 {
-	const struct argp_option *option;
-	size_t length;
+	for (const struct own_option *option = all; option < all + RTE_DIM(all); option++) {
+		size_t length = option->name != NULL ? strlen(option->name) : 0;
 
-	for (option = argp_options; option->doc != NULL; option++) {
-		length = option->name != NULL ? strlen(option->name) : 0;
 		if (length == 0 || strncmp(argv[i], "--", 2) != 0 ||
 			strncmp(argv[i] + 2, option->name, length) != 0)
 			continue;
@@ -356,7 +315,8 @@ refuse_eal_words(int argc, char **argv)
 void
 tripd_options_parse(int argc, char **argv, struct tripd_options *options)
 {
-	static const struct argp argp = {
+	struct argp_option argp_options[RTE_DIM(all) + 1] = {0};
+	const struct argp argp = {
 		.options = argp_options,
 		.parser = parse_word,
 		.args_doc = "EAL-WORDS -- --rules FILE\n--iface NAME --rules FILE\n--demo",
@@ -371,6 +331,9 @@ tripd_options_parse(int argc, char **argv, struct tripd_options *options)
 		.live = {TRIPD_LIVE_FLOWS, TRIPD_LIVE_CNTRS, TRIPD_LIVE_WORKS,
 			TRIPD_LIVE_PROCESSES},
 	};
+	for (unsigned int i = 0; i < RTE_DIM(all); i++)
+		argp_options[i] = (struct argp_option){all[i].name,
+			all[i].name != NULL ? KEY(i) : 0, all[i].arg, 0, all[i].doc, 0};
 	argp_program_version = "tripd " TRIPD_VERSION;
 	argp_err_exit_status = TRIPD_EXIT_USAGE;
 	own = split(&argc, argv, options);
