@@ -84,7 +84,7 @@ test_file(void **state)
 	assert_int_equal(dns->port, 3);
 	assert_int_equal(dns->priority, 7);
 	assert_false(dns->also);
-	assert_int_equal(dns->engine, TRIP_RULES_ENGINE_SW);
+	assert_int_equal(dns->engine, TRIP_FLOW_ENGINE_SW);
 	assert_int_equal(dns->actions, TRIP_RULES_ACTION_PASSTHRU);
 	assert_int_equal(dns->n_items, 2);
 	assert_int_equal(dns->items[0].type, RTE_FLOW_ITEM_TYPE_IPV4);
@@ -98,7 +98,7 @@ test_file(void **state)
 	assert_true(all->also);
 	assert_int_equal(all->port, 0);
 	assert_int_equal(all->priority, 0);
-	assert_int_equal(all->engine, TRIP_RULES_ENGINE_HW);
+	assert_int_equal(all->engine, TRIP_FLOW_ENGINE_HW);
 	assert_int_equal(all->actions, 0);
 	assert_int_equal(all->n_items, 1);
 

@@ -33,17 +33,11 @@ trip_apply_flow_actions(const struct trip_rules_count *rule, const uint16_t *que
 void
 trip_apply_flow_attr(const struct trip_rules_count *rule, struct trip_flow_attr *attr)
 {
-	static const enum trip_flow_engine engines[] = {
-		[TRIP_RULES_ENGINE_AUTO] = TRIP_FLOW_ENGINE_AUTO,
-		[TRIP_RULES_ENGINE_HW] = TRIP_FLOW_ENGINE_HW,
-		[TRIP_RULES_ENGINE_SW] = TRIP_FLOW_ENGINE_SW,
-	};
-
 	*attr = (struct trip_flow_attr){
 		.size = sizeof(*attr),
 		.priority = rule->priority,
 		.group = rule->group,
-		.engine = engines[rule->engine],
+		.engine = rule->engine,
 		.direction =
 			rule->direction == TRIP_RULES_EGRESS ? TRIP_FLOW_EGRESS : TRIP_FLOW_INGRESS,
 		/* Where a driver recovers from an error and loses its rules. */

@@ -3,8 +3,6 @@
 #ifndef TRIP_APPLY_FLOW_H
 #define TRIP_APPLY_FLOW_H
 
-#include <trip_flow.h>
-
 #include "rules.h"
 
 /* Actions of a rule, with what they point to: it stays where it is. */

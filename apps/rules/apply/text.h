@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What rules say, as people read it. */
 #ifndef TRIP_APPLY_TEXT_H
 #define TRIP_APPLY_TEXT_H
 

@@ -162,7 +162,8 @@ slurp(FILE *file, char **text, size_t *length)
 static int
 refuse_file(const char *path, int rc, struct trip_rules_errors **errors)
 {
-	struct trip_rules_error *error;
+	struct trip_rules_span nowhere = {0};
+	char *message = NULL;
 	int n;
 
 	if (rc == -ENOMEM)
@@ -170,22 +171,14 @@ refuse_file(const char *path, int rc, struct trip_rules_errors **errors)
 	*errors = errors_new(path, "", 0);
 	if (*errors == NULL)
 		return -ENOMEM;
-	error = calloc(1, sizeof(*error));
-	if (error == NULL) {
-		trip_rules_errors_free(*errors);
-		*errors = NULL;
-		return -ENOMEM;
-	}
-	(*errors)->list = error;
-	(*errors)->n_list = 1;
+	nowhere.text = (*errors)->text;
 	if (rc == -EFBIG)
-		n = asprintf(&error->message, "cannot read the rules: the limit is %u MiB",
+		n = asprintf(&message, "cannot read the rules: the limit is %u MiB",
 			TRIP_RULES_FILE_MAX >> 20);
 	else
-		n = asprintf(&error->message, "cannot read the rules: %s", strerror(-rc));
-	if (n >= 0)
+		n = asprintf(&message, "cannot read the rules: %s", strerror(-rc));
+	if (trip_rules_error_append(*errors, &nowhere, n >= 0 ? message : NULL))
 		return rc;
-	error->message = NULL;
 	trip_rules_errors_free(*errors);
 	*errors = NULL;
 	return -ENOMEM;

@@ -16,6 +16,7 @@
 
 #include <rte_flow.h>
 
+#include <trip_flow.h>
 #include <trip_work.h>
 
 #define TRIP_RULES_NAME_MAX 32 /* as a counter's name, without the NUL */
@@ -32,12 +33,6 @@
 #define TRIP_RULES_TIME_MAX (UINT64_C(10000) * 86400 * 1000000000) /* of a TIME: 10000 days */
 #define TRIP_RULES_PERIOD_MIN UINT64_C(1000000) /* of one that repeats: a millisecond */
 #define TRIP_RULES_SHOWN_MAX 20u                /* errors or warnings, of those that are found */
-
-enum trip_rules_engine {
-	TRIP_RULES_ENGINE_AUTO,
-	TRIP_RULES_ENGINE_HW,
-	TRIP_RULES_ENGINE_SW,
-};
 
 /* How a rule names its port. */
 enum trip_rules_port {
@@ -79,7 +74,7 @@ struct trip_rules_count {
 	uint32_t group;
 	uint32_t priority;
 	bool also;
-	enum trip_rules_engine engine;
+	enum trip_flow_engine engine;
 	uint32_t actions; /* TRIP_RULES_ACTION_*; 0 where the rule has none */
 	uint32_t mark;
 	uint16_t queue;

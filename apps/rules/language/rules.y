@@ -94,9 +94,9 @@ priority: %empty
 	;
 
 engine: %empty
-	| ENGINE AUTO { ctx->count.engine = TRIP_RULES_ENGINE_AUTO; }
-	| ENGINE HW { ctx->count.engine = TRIP_RULES_ENGINE_HW; }
-	| ENGINE SW { ctx->count.engine = TRIP_RULES_ENGINE_SW; }
+	| ENGINE AUTO { ctx->count.engine = TRIP_FLOW_ENGINE_AUTO; }
+	| ENGINE HW { ctx->count.engine = TRIP_FLOW_ENGINE_HW; }
+	| ENGINE SW { ctx->count.engine = TRIP_FLOW_ENGINE_SW; }
 	;
 
 pattern: PATTERN items END

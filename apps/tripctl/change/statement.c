@@ -178,8 +178,7 @@ parse(struct tripctl_statement *statement, const char *bytes, size_t length)
 
 	if (error == 0)
 		return 0;
-	if (errors != NULL)
-		trip_rules_errors_print(errors, stderr);
+	trip_rules_errors_print(errors, stderr);
 	trip_rules_errors_free(errors);
 	return error == -EINVAL ? TRIPCTL_EXIT_USAGE : TRIPCTL_EXIT_RUN;
 }

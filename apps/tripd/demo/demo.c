@@ -242,8 +242,7 @@ parse_rules(struct tripd_run *run)
 	if (trip_rules_parse_text(
 		    "demo", demo_rules, sizeof(demo_rules) - 1, &run->rules, &errors) == 0)
 		return 0;
-	if (errors != NULL)
-		trip_rules_errors_print(errors, stderr);
+	trip_rules_errors_print(errors, stderr);
 	trip_rules_errors_free(errors);
 	return TRIPD_EXIT_RUN;
 }

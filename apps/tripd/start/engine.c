@@ -40,7 +40,7 @@ validate_alone(const struct trip_rules_count *rule, const char **reason)
 static bool
 is_open(const struct trip_rules_count *rule)
 {
-	return rule->engine == TRIP_RULES_ENGINE_AUTO && rule->direction != TRIP_RULES_EGRESS;
+	return rule->engine == TRIP_FLOW_ENGINE_AUTO && rule->direction != TRIP_RULES_EGRESS;
 }
 
 /*
