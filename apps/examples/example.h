@@ -52,6 +52,18 @@ start(int argc, char **argv)
 	return pool;
 }
 
+/* Receives up to `most` packets, and has them counted. How many pass. */
+static inline uint16_t
+receive_some(struct trip_port *port, uint16_t most)
+{
+	struct rte_mbuf *pkts[BURST];
+	uint16_t n = rte_eth_rx_burst(0, 0, pkts, most);
+
+	n = trip_port_burst(port, 0, pkts, n);
+	rte_pktmbuf_free_bulk(pkts, n);
+	return n;
+}
+
 /* In the reverse order of opening: a domain closes when nothing is open in it. */
 static inline void
 close_all(struct trip_flow *flow, struct trip_port *port, struct trip_cntr *a, struct trip_cntr *b,

@@ -32,18 +32,6 @@ pass_later(const struct trip_work_event *event, void *arg)
 	return trip_work_queue(scene->domain, &pass, NULL);
 }
 
-/* How many packets pass. */
-static uint16_t
-receive_some(struct trip_port *port)
-{
-	struct rte_mbuf *pkts[BURST];
-	uint16_t n = rte_eth_rx_burst(0, 0, pkts, BURST);
-
-	n = trip_port_burst(port, 0, pkts, n);
-	rte_pktmbuf_free_bulk(pkts, n);
-	return n;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -74,7 +62,7 @@ main(int argc, char **argv)
 
 	clock = trip_clock_cntr(scene.domain);
 	while (lasted == 0) {
-		if (receive_some(port) > 0 && scene.dropped_ns != 0)
+		if (receive_some(port, BURST) > 0 && scene.dropped_ns != 0)
 			lasted = trip_cntr_read(clock) - scene.dropped_ns;
 		trip_progress(scene.domain);
 	}
