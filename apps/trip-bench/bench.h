@@ -10,11 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <time.h>
 
 #include <rte_cycles.h>
 
 #include <trip.h>
+
+#include "now.h"
 
 #define BENCH_REPETITIONS_MAX 101
 /* What `run` returns where the benchmark cannot run here; the note says why. */
@@ -119,10 +120,7 @@ bench_ns(uint64_t tsc)
 static inline uint64_t
 bench_cpu_ns(void)
 {
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+	return now_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* Median of numbers, which it sorts. */
@@ -135,6 +133,8 @@ double bench_middle(double *numbers, unsigned int n);
 void bench_report_head(FILE *stream);
 void bench_report_row(
 	FILE *stream, const struct bench *bench, const struct bench_result *result, bool brief);
+/* What a benchmark measures, and beside what. */
+void bench_report_words(const struct bench *bench, const char *note, char *text, size_t size);
 int bench_report_json(const char *path, const struct bench *const *benches,
 	const struct bench_result *results, unsigned int n);
 

@@ -3,11 +3,15 @@
 #include "bench.h"
 
 #define RING "the same descriptors through an SPSC rte_ring"
+#define FIRED "firing counter adds in 1,000 steps, thresholds up to"
 #define HEAP "the same, with a 4-ary heap for a pending set"
 #define LINE "reading one shared line and a clock"
 #define HASH "rte_hash_lookup_bulk_data of the same keys"
+#define ACCEPTED "submit to accepted on another core, thresholds random, with"
+#define IDLE "an idle iteration, the scrub included, with"
 #define SWEEP "a plain sweep with as many queries"
-#define ADDED "added to a burst by the software engine"
+/* Parsing, matching, counting and the look at the budget; every packet hits a rule. */
+#define ADDED "added to a burst of 32 by the software engine, exact rules of addresses and ports"
 
 #define AS_MANY "libfabric sockets with as many"
 #define BY_ONE "libfabric sockets, in steps of one"
@@ -34,21 +38,16 @@ const struct bench bench_catalogue[] = {
 		"per software rule with one queue, its handle included, as pages resident",
 		"what is promised", 1, NULL, 0, bench_memory_rule, 1000000, 1},
 	/* Second: what libfabric has pending; 0: the peer is queue_1k. */
-	{"queue_1k", "ns an item", "submit to accepted on another core, with 1 thousand pending",
-		RING, 3, "libfabric sockets with 10 thousand pending", 0, bench_queue, 1000, 10000},
-	{"queue_100k", "ns an item",
-		"submit to accepted on another core, with 100 thousand pending", RING, 3,
+	{"queue_1k", "ns an item", ACCEPTED " 1 thousand pending", RING, 3,
+		"libfabric sockets with 10 thousand pending", 0, bench_queue, 1000, 10000},
+	{"queue_100k", "ns an item", ACCEPTED " 100 thousand pending", RING, 3,
 		"libfabric sockets with 100 thousand pending", 0, bench_queue, 100000, 100000},
-	{"queue_1m", "ns an item", "submit to accepted on another core, with 1 million pending",
-		RING, 3, "the same with 1 thousand pending", 1.5, bench_queue, 1000000, 0},
+	{"queue_1m", "ns an item", ACCEPTED " 1 million pending", RING, 3,
+		"the same with 1 thousand pending", 1.5, bench_queue, 1000000, 0},
 	/* Second: counters; 0: one, and sparse thresholds. */
-	{"fire_1k", "ns an item", "firing counter adds in 1,000 steps, thresholds up to 1,000",
-		NULL, 0, HEAP, 0.5, bench_fire, 1000, 1},
-	{"fire_1m", "ns an item", "firing counter adds in 1,000 steps, thresholds up to 1 million",
-		NULL, 0, HEAP, 0.2, bench_fire, 1000000, 1},
-	{"fire_1m_sparse", "ns an item",
-		"firing counter adds in 1,000 steps, thresholds up to 2^40", NULL, 0, HEAP, 0.5,
-		bench_fire, 1000000, 0},
+	{"fire_1k", "ns an item", FIRED " 1,000", NULL, 0, HEAP, 0.5, bench_fire, 1000, 1},
+	{"fire_1m", "ns an item", FIRED " 1 million", NULL, 0, HEAP, 0.2, bench_fire, 1000000, 1},
+	{"fire_1m_sparse", "ns an item", FIRED " 2^40", NULL, 0, HEAP, 0.5, bench_fire, 1000000, 0},
 	{"fire_1m_64k", "ns an item",
 		"firing counter adds spread over 65,536 counters, in 16 steps of all", NULL, 0,
 		HEAP, 1, bench_fire, 1000000, 65536},
@@ -65,11 +64,10 @@ const struct bench bench_catalogue[] = {
 	{"wake_futex", "ns", "from an add until a sleeping trip_cntr_wait() has returned",
 		"a spinning thread that wakes a futex", 1.15, NULL, 0, bench_wake},
 	/* Size: counters; second: channels. */
-	{"idle_1", "ns", "an idle iteration with one counter", LINE, 2, NULL, 0, bench_idle, 1, 2},
-	{"idle_1m", "ns", "an idle iteration with 1 million counters", LINE, 2, "one counter", 1.2,
-		bench_idle, 1000000, 2},
-	{"idle_64ch", "ns", "an idle iteration with 64 channels", LINE, 2, "2 channels", 1.2,
-		bench_idle, 1, 64},
+	{"idle_1", "ns", IDLE " one counter", LINE, 2, NULL, 0, bench_idle, 1, 2},
+	{"idle_1m", "ns", IDLE " 1 million counters", LINE, 2, "one counter", 1.2, bench_idle,
+		1000000, 2},
+	{"idle_64ch", "ns", IDLE " 64 channels", LINE, 2, "2 channels", 1.2, bench_idle, 1, 64},
 	/* Size: rules; second: masks. */
 	{"soft_1", "ns a packet", ADDED, HASH, 2.5, NULL, 0, bench_soft, 1, 1},
 	{"soft_1k", "ns a packet", ADDED, HASH, 2, NULL, 0, bench_soft, 1000, 1},
@@ -77,15 +75,16 @@ const struct bench bench_catalogue[] = {
 	{"soft_1m", "ns a packet", ADDED, HASH, 1.25, NULL, 0, bench_soft, 1000000, 1},
 	{"soft_8masks", "ns a packet", ADDED, "eight of them, one for each mask", 1.5, NULL, 0,
 		bench_soft, 65536, 8},
-	{"soft_hostile", "ns a packet", ADDED ", of keys chosen to collide",
+	{"soft_hostile", "ns a packet",
+		ADDED ", of keys that an attacker would choose, who knows all but the secret",
 		"the same of random keys", 2, NULL, 0, bench_soft_hostile, 65536, 1},
 	{"forward", "Mpps", "an io forwarder whose packets match 64 thousand random rules",
 		"the same with a bare rte_hash_lookup_bulk_data inside", 0.8, NULL, 0,
 		bench_forward, 65536, 1, .more_is_better = true},
 	/* Second: bursts. */
 	{"horizon_sync", "packets",
-		"the worst overshoot of a limit, steady flows, each asked synchronously", NULL, 0,
-		SWEEP, 0.1, bench_horizon},
+		"the worst overshoot of a limit, steady flows of Zipf's rates, in virtual time",
+		NULL, 0, SWEEP, 0.1, bench_horizon},
 	{"horizon_burst", "packets",
 		"the same against bursts that begin when a flow has just been asked", NULL, 0,
 		SWEEP, 2, bench_horizon, 0, 1},

@@ -3,7 +3,6 @@
 #include <stdatomic.h>
 
 #include <rte_common.h>
-#include <rte_pause.h>
 
 #include "bench.h"
 #include "fabric.h"

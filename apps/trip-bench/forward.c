@@ -3,7 +3,6 @@
  * An io forwarder with the software engine in it, beside the same forwarder with a bare lookup in
  * it. Packets go round through a ring port, so receiving and sending cost next to nothing.
  */
-#include <rte_common.h>
 #include <rte_ethdev.h>
 
 #include "soft_bed.h"

@@ -41,9 +41,6 @@ struct horizon_sim_result {
 	uint64_t missed, reported;
 	/* What the horizon says any traffic might have done. */
 	uint64_t exposure;
-	uint64_t readings;
-	/* The longest that a flow was not read, in rounds of a plain sweep. */
-	double longest_gap;
 };
 
 /* Packets a second: 100 Gb/s of the smallest. */
@@ -69,7 +66,7 @@ struct horizon_sim_cached {
 	/* Nanoseconds from a crossing to the reading that shows it, at most; the longest time
 	 * between two readings of a counter. */
 	uint64_t latest, sweep;
-	uint64_t readings, crossings;
+	uint64_t crossings;
 };
 
 int horizon_sim_run_cached(

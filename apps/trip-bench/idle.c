@@ -2,8 +2,6 @@
 /* What an iteration of the loop costs that finds nothing to do, the slow scrub included. */
 #include <stdatomic.h>
 
-#include <rte_common.h>
-
 #include "arm.h"
 #include "bench.h"
 

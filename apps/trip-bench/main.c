@@ -8,7 +8,6 @@
 #include <rte_common.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
-#include <rte_lcore.h>
 
 #include "bench.h"
 
@@ -223,12 +222,12 @@ choose(const char *only, const struct bench **chosen, unsigned int max)
 static void
 list(const struct bench *const *benches, unsigned int n)
 {
-	for (unsigned int i = 0; i < n; i++)
-		printf("%-15s %s: %s%s%s%s%s\n", benches[i]->name, benches[i]->unit,
-			benches[i]->what, benches[i]->limit != NULL ? "; limit: " : "",
-			benches[i]->limit != NULL ? benches[i]->limit : "",
-			benches[i]->peer != NULL ? "; peer: " : "",
-			benches[i]->peer != NULL ? benches[i]->peer : "");
+	char words[1024];
+
+	for (unsigned int i = 0; i < n; i++) {
+		bench_report_words(benches[i], "", words, sizeof(words));
+		printf("%-15s %s\n", benches[i]->name, words);
+	}
 }
 
 static int

@@ -2,7 +2,6 @@
 /* Bytes, of everything that is shared and private, per object: exact, so once is enough. */
 #include <malloc.h>
 
-#include <rte_common.h>
 #include <rte_eal.h>
 
 #include "bench.h"
@@ -27,14 +26,16 @@ resident(void)
 	return (double)pages * 4096;
 }
 
-/* Of a domain with so many counters and works. */
+/* Shared bytes of a domain with so many counters, works and flows. */
 static double
-footprint(uint32_t cntrs, uint32_t works)
+footprint(uint32_t cntrs, uint32_t works, uint32_t flows)
 {
 	struct trip_domain_attr attr = {.size = sizeof(attr),
 		.progress = TRIP_PROGRESS_MANUAL,
 		.max_cntrs = cntrs,
-		.max_works = works};
+		.max_works = works,
+		.max_flows = flows,
+		.max_queues = 1};
 	struct trip_domain_footprint print = {.size = sizeof(print)};
 
 	trip_domain_footprint(&attr, &print);
@@ -70,13 +71,14 @@ exact(struct bench_result *result, double value, double promised)
 int
 bench_memory_cntr(const struct bench *bench, struct bench_result *result)
 {
-	return exact(result, (footprint(2 * MANY, 64) - footprint(MANY, 64)) / MANY, PROMISED_CNTR);
+	return exact(result, (footprint(2 * MANY, 64, 1) - footprint(MANY, 64, 1)) / MANY,
+		PROMISED_CNTR);
 }
 
 int
 bench_memory_work(const struct bench *bench, struct bench_result *result)
 {
-	double shared = (footprint(1, 2 * MANY) - footprint(1, MANY)) / MANY;
+	double shared = (footprint(1, 2 * MANY, 1) - footprint(1, MANY, 1)) / MANY;
 	double own = (private_bytes(MANY) - private_bytes(MANY / 2)) / (MANY / 2.0);
 
 	snprintf(result->note, sizeof(result->note),
@@ -103,26 +105,13 @@ resident_with(const struct bench *bench, uint32_t rules)
 	return bytes;
 }
 
-/* Hugepages are not among the resident ones: what lies there is reckoned. */
-static double
-flow_bytes(void)
-{
-	struct trip_domain_attr attr = {
-		.size = sizeof(attr), .progress = TRIP_PROGRESS_MANUAL, .max_queues = 1};
-	struct trip_domain_footprint one = {.size = sizeof(one)}, two = {.size = sizeof(two)};
-
-	attr.max_flows = MANY;
-	trip_domain_footprint(&attr, &one);
-	attr.max_flows = 2 * MANY;
-	trip_domain_footprint(&attr, &two);
-	return (double)(two.bytes - one.bytes) / MANY;
-}
-
 int
 bench_memory_rule(const struct bench *bench, struct bench_result *result)
 {
 	double few = resident_with(bench, 1), many = resident_with(bench, bench->size);
-	double in_zones = flow_bytes(), shared = rte_eal_has_hugepages() ? in_zones : 0;
+	double in_zones = (footprint(64, 64, 2 * MANY) - footprint(64, 64, MANY)) / MANY;
+	/* Hugepages are not among the resident ones: what lies there is reckoned. */
+	double shared = rte_eal_has_hugepages() ? in_zones : 0;
 
 	if (few == 0 || many == 0)
 		return -1;

@@ -8,34 +8,27 @@
 
 #include "bench.h"
 
-static double
-value_of(const struct bench_sample *sample)
-{
-	return sample->value;
-}
+/* What a repetition has measured, and what follows from that; 0: there is none. */
+enum figure {
+	VALUE,
+	LIMIT,
+	PEER,
+	VS_LIMIT,
+	VS_PEER,
+};
 
 static double
-limit_of(const struct bench_sample *sample)
+figure_of(const struct bench_sample *sample, enum figure figure)
 {
-	return sample->limit;
-}
+	const double figures[] = {
+		[VALUE] = sample->value,
+		[LIMIT] = sample->limit,
+		[PEER] = sample->peer,
+		[VS_LIMIT] = sample->limit > 0 ? sample->value / sample->limit : 0,
+		[VS_PEER] = sample->peer > 0 ? sample->value / sample->peer : 0,
+	};
 
-static double
-vs_limit(const struct bench_sample *sample)
-{
-	return sample->limit > 0 ? sample->value / sample->limit : 0;
-}
-
-static double
-peer_of(const struct bench_sample *sample)
-{
-	return sample->peer;
-}
-
-static double
-vs_peer(const struct bench_sample *sample)
-{
-	return sample->peer > 0 ? sample->value / sample->peer : 0;
+	return figures[figure];
 }
 
 static int
@@ -54,20 +47,20 @@ bench_middle(double *numbers, unsigned int n)
 }
 
 static unsigned int
-sorted(const struct bench_result *result, double (*pick)(const struct bench_sample *s), double *out)
+sorted(const struct bench_result *result, enum figure figure, double *out)
 {
 	for (unsigned int i = 0; i < result->n_samples; i++)
-		out[i] = pick(&result->samples[i]);
+		out[i] = figure_of(&result->samples[i], figure);
 	qsort(out, result->n_samples, sizeof(*out), ascending);
 	return result->n_samples;
 }
 
 static double
-median(const struct bench_result *result, double (*pick)(const struct bench_sample *s))
+median(const struct bench_result *result, enum figure figure)
 {
 	double all[BENCH_REPETITIONS_MAX];
 
-	return bench_middle(all, sorted(result, pick, all));
+	return bench_middle(all, sorted(result, figure, all));
 }
 
 void
@@ -77,29 +70,22 @@ bench_report_head(FILE *stream)
 		"min - max", "limit", "ratio", "most", "peer", "ratio", "most");
 }
 
-static const char *
-promise(double at_most, const char *format, char *out, size_t size)
-{
-	snprintf(out, size, at_most > 0 ? format : "", at_most);
-	return out;
-}
-
 /* One arm beside the value: its median, the ratio, and what is promised of that. */
 static bool
-print_arm(FILE *stream, const struct bench_result *result, const char *arm,
-	double (*pick)(const struct bench_sample *),
-	double (*ratio_of)(const struct bench_sample *), double promised, bool more)
+print_arm(FILE *stream, const struct bench_result *result, const char *arm, enum figure figure,
+	enum figure ratio_of, double promised, bool more)
 {
 	double ratio;
-	char most[16];
+	char most[16] = "";
 
-	if (arm == NULL || median(result, pick) == 0) {
+	if (arm == NULL || median(result, figure) == 0) {
 		fprintf(stream, " %9s %6s %5s", "", "", "");
 		return true;
 	}
+	if (promised > 0)
+		snprintf(most, sizeof(most), "%.2f", promised);
 	ratio = median(result, ratio_of);
-	fprintf(stream, " %9.2f %6.2f %5s", median(result, pick), ratio,
-		promise(promised, "%.2f", most, sizeof(most)));
+	fprintf(stream, " %9.2f %6.2f %5s", median(result, figure), ratio, most);
 	return promised == 0 || (more ? ratio >= promised : ratio <= promised);
 }
 
@@ -123,16 +109,13 @@ print_wrapped(FILE *stream, const char *text)
 	}
 }
 
-static void
-print_words(FILE *stream, const struct bench *bench, const struct bench_result *result)
+void
+bench_report_words(const struct bench *bench, const char *note, char *text, size_t size)
 {
-	char text[1024];
-
-	snprintf(text, sizeof(text), "%s, %s%s%s%s%s%s%s", bench->unit, bench->what,
+	snprintf(text, size, "%s, %s%s%s%s%s%s%s", bench->unit, bench->what,
 		bench->limit != NULL ? "; limit: " : "", bench->limit != NULL ? bench->limit : "",
 		bench->peer != NULL ? "; peer: " : "", bench->peer != NULL ? bench->peer : "",
-		result->note[0] != 0 ? "; " : "", result->note);
-	print_wrapped(stream, text);
+		note[0] != 0 ? "; " : "", note);
 }
 
 void
@@ -140,8 +123,8 @@ bench_report_row(
 	FILE *stream, const struct bench *bench, const struct bench_result *result, bool brief)
 {
 	double value[BENCH_REPETITIONS_MAX];
-	unsigned int n = sorted(result, value_of, value);
-	char spread[40];
+	unsigned int n = sorted(result, VALUE, value);
+	char spread[40], words[1024];
 	bool kept;
 
 	if (result->skipped) {
@@ -149,14 +132,14 @@ bench_report_row(
 		return;
 	}
 	snprintf(spread, sizeof(spread), "%.2f - %.2f", value[0], value[n - 1]);
-	fprintf(stream, "%-15s %9.2f %19s", bench->name, median(result, value_of), spread);
-	kept = print_arm(stream, result, bench->limit, limit_of, vs_limit, bench->at_most,
+	fprintf(stream, "%-15s %9.2f %19s", bench->name, median(result, VALUE), spread);
+	kept = print_arm(stream, result, bench->limit, LIMIT, VS_LIMIT, bench->at_most,
 		bench->more_is_better);
-	kept &= print_arm(
-		stream, result, bench->peer, peer_of, vs_peer, bench->at_most_peer, false);
+	kept &= print_arm(stream, result, bench->peer, PEER, VS_PEER, bench->at_most_peer, false);
 	fprintf(stream, "%s\n", kept ? "" : "  !");
+	bench_report_words(bench, result->note, words, sizeof(words));
 	if (!brief)
-		print_words(stream, bench, result);
+		print_wrapped(stream, words);
 	fflush(stream);
 }
 
@@ -192,18 +175,17 @@ static json_t *
 bench_json(const struct bench *bench, const struct bench_result *result)
 {
 	double value[BENCH_REPETITIONS_MAX] = {0};
-	unsigned int n = sorted(result, value_of, value);
+	unsigned int n = sorted(result, VALUE, value);
 
 	if (result->skipped)
 		return json_pack("{s:s, s:n, s:s, s:s}", "name", bench->name, "value", "unit",
 			bench->unit, "note", result->note);
 	return json_pack("{s:s, s:f, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:i, s:s}",
-		"name", bench->name, "value", median(result, value_of), "unit", bench->unit,
-		"limit", optional(median(result, limit_of)), "peer",
-		optional(median(result, peer_of)), "vs_limit", optional(median(result, vs_limit)),
-		"vs_peer", optional(median(result, vs_peer)), "at_most", optional(bench->at_most),
-		"at_most_peer", optional(bench->at_most_peer), "min", value[0], "max", value[n - 1],
-		"repetitions", (int)n, "note", result->note);
+		"name", bench->name, "value", median(result, VALUE), "unit", bench->unit, "limit",
+		optional(median(result, LIMIT)), "peer", optional(median(result, PEER)), "vs_limit",
+		optional(median(result, VS_LIMIT)), "vs_peer", optional(median(result, VS_PEER)),
+		"at_most", optional(bench->at_most), "at_most_peer", optional(bench->at_most_peer),
+		"min", value[0], "max", value[n - 1], "repetitions", (int)n, "note", result->note);
 }
 
 int

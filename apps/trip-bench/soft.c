@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include <rte_common.h>
 #include <rte_cycles.h>
 
 #include "soft_bed.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_byteorder.h>
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_flow.h>
@@ -232,7 +231,6 @@ write_frame(struct rte_mbuf *mbuf, const struct key *key)
 	mbuf->pkt_len = FRAME;
 }
 
-/* Chooses the packets of a round and writes what both arms will read. */
 void
 soft_bed_choose(struct soft *soft)
 {

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bed of the software engine's benchmarks: rules, packets that hit them, and both arms. */
 #ifndef SOFT_BED_H
 #define SOFT_BED_H
 

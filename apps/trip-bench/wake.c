@@ -21,9 +21,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <rte_common.h>
-#include <rte_pause.h>
-
 #include "bench.h"
 
 #define REPETITIONS 15

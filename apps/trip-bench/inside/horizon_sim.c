@@ -122,15 +122,11 @@ static void
 read_flow(struct sim *sim, uint32_t index, double now)
 {
 	struct sim_flow *flow = &sim->flows[index];
-	double gap = (now - flow->at) / sim->round;
 	struct trip_horizon_view views[TRIP_COUNT_KINDS] = {
 		{.grew = count_on(sim, index, now), .count = flow->count, .limit = flow->limit},
 		{.limit = TRIP_COUNT_NO_LIMIT},
 	};
 
-	sim->result->readings++;
-	if (gap > sim->result->longest_gap)
-		sim->result->longest_gap = gap;
 	views[0].count = flow->count;
 	if (!sim->shape->sweep)
 		trip_horizon_note(&sim->horizon, index, (uint64_t)now, views);
@@ -235,7 +231,6 @@ read_cached(const struct horizon_sim_cache *cache, struct trip_horizon *horizon,
 	}
 	flow->read = now;
 	flow->shown = shown;
-	result->readings++;
 	trip_horizon_read(horizon, index, now, views);
 }
 
