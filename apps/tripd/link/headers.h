@@ -6,6 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* RFC 2784 and RFC 2890: flags of GRE, and bytes of its header without what they announce. */
+#define TRIPD_GRE_CHECKSUM 0x8000
+#define TRIPD_GRE_KEY 0x2000
+#define TRIPD_GRE_SEQUENCE 0x1000
+#define TRIPD_GRE_BYTES 4
+
 /* Where the headers of a frame are that is no fragment. */
 struct tripd_headers {
 	size_t l3;

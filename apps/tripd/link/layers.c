@@ -16,11 +16,6 @@
 
 #include "layers.h"
 
-/* RFC 2784 and RFC 2890. Routes, and versions but 0, are not looked behind. */
-#define GRE_CHECKSUM 0x8000
-#define GRE_KEY 0x2000
-#define GRE_SEQUENCE 0x1000
-#define GRE_BYTES 4
 /* RFC 7348: one flag, and all else but the number zero; with a group policy another flag, and the
  * group in the second half of the word. */
 #define VXLAN_NUMBER 0x08000000
@@ -105,12 +100,13 @@ find_in_gre(const uint8_t *frame, size_t end, size_t at, struct tripd_headers *i
 	if (!read_be32(frame, end, at, &word))
 		return false;
 	flags = (uint16_t)(word >> 16);
-	if ((flags & ~(GRE_CHECKSUM | GRE_KEY | GRE_SEQUENCE)) != 0)
+	/* Routes, and versions but 0, are not looked behind. */
+	if ((flags & ~(TRIPD_GRE_CHECKSUM | TRIPD_GRE_KEY | TRIPD_GRE_SEQUENCE)) != 0)
 		return false;
-	at += GRE_BYTES;
-	at += (flags & GRE_CHECKSUM) != 0 ? 4 : 0;
-	at += (flags & GRE_KEY) != 0 ? 4 : 0;
-	at += (flags & GRE_SEQUENCE) != 0 ? 4 : 0;
+	at += TRIPD_GRE_BYTES;
+	at += (flags & TRIPD_GRE_CHECKSUM) != 0 ? 4 : 0;
+	at += (flags & TRIPD_GRE_KEY) != 0 ? 4 : 0;
+	at += (flags & TRIPD_GRE_SEQUENCE) != 0 ? 4 : 0;
 	return find_typed(frame, end, at, (uint16_t)word, inner);
 }
 

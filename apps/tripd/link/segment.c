@@ -24,11 +24,6 @@
 
 #include "segment.h"
 
-/* RFC 2784 and RFC 2890: flags, and where the checksum is. */
-#define GRE_CHECKSUM 0x8000
-#define GRE_KEY 0x2000
-#define GRE_CHECKSUM_AT 4
-#define GRE_BYTES 4
 /* Geneve's header with all options, the longest of those over UDP. */
 #define UDP_TUNNEL_MAX 260
 #define ETHERNET_MAX 22
@@ -107,15 +102,15 @@ skip_tunnel(const struct tripd_joined *joined, size_t *between)
 		*between = UDP_TUNNEL_MAX + ETHERNET_MAX;
 		return l4 + sizeof(struct rte_udp_hdr);
 	case IPPROTO_GRE:
-		if (l4 + GRE_BYTES > joined->length)
+		if (l4 + TRIPD_GRE_BYTES > joined->length)
 			return 0;
 		flags = read_be16(joined->frame + l4);
 		/* The kernel joins none that are numbered. */
-		if ((flags & ~(GRE_CHECKSUM | GRE_KEY)) != 0)
+		if ((flags & ~(TRIPD_GRE_CHECKSUM | TRIPD_GRE_KEY)) != 0)
 			return 0;
 		*between = ETHERNET_MAX;
-		return l4 + GRE_BYTES + ((flags & GRE_CHECKSUM) != 0 ? 4u : 0) +
-		       ((flags & GRE_KEY) != 0 ? 4u : 0);
+		return l4 + TRIPD_GRE_BYTES + ((flags & TRIPD_GRE_CHECKSUM) != 0 ? 4u : 0) +
+		       ((flags & TRIPD_GRE_KEY) != 0 ? 4u : 0);
 	default:
 		return 0;
 	}
@@ -302,9 +297,9 @@ write_gre_checksum(struct tripd_segment *segment, size_t l4)
 {
 	uint16_t sum = 0;
 
-	memcpy(segment->headers + l4 + GRE_CHECKSUM_AT, &sum, sizeof(sum));
+	memcpy(segment->headers + l4 + TRIPD_GRE_BYTES, &sum, sizeof(sum));
 	sum = (uint16_t)~sum_from(segment, l4);
-	memcpy(segment->headers + l4 + GRE_CHECKSUM_AT, &sum, sizeof(sum));
+	memcpy(segment->headers + l4 + TRIPD_GRE_BYTES, &sum, sizeof(sum));
 }
 
 /* After the inner headers, which the checksum of a tunnel covers; it has one where the joined frame
@@ -321,7 +316,7 @@ write_tunnel(const struct tripd_joined *joined, struct tripd_segment *segment)
 		write_udp_length(segment->headers, tunnel->l4, l4_length);
 		if (read_be16(l4 + offsetof(struct rte_udp_hdr, dgram_cksum)) != 0)
 			write_checksum(tunnel, segment, l4_length);
-	} else if (tunnel->protocol == IPPROTO_GRE && (read_be16(l4) & GRE_CHECKSUM) != 0) {
+	} else if (tunnel->protocol == IPPROTO_GRE && (read_be16(l4) & TRIPD_GRE_CHECKSUM) != 0) {
 		write_gre_checksum(segment, tunnel->l4);
 	}
 }
