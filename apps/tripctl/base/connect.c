@@ -131,15 +131,12 @@ search_folder(struct search *search, const struct tripctl *ctl, const char *fold
 static int
 complain_none(const struct tripctl *ctl, const struct search *search)
 {
-	char domain[64] = "", prefix[64] = "";
-
 	return tripctl_complain(TRIPCTL_EXIT_NONE,
 		"no domain%s%s%s%s has a socket in %s%s%s; --socket says where else",
-		ctl->domain != NULL ? " " : "",
-		ctl->domain != NULL ? tripctl_text_escape(ctl->domain, domain, sizeof(domain)) : "",
+		ctl->domain != NULL ? " " : "", ctl->domain != NULL ? ctl->domain : "",
 		ctl->prefix != NULL ? " of the file prefix " : "",
-		ctl->prefix != NULL ? tripctl_text_escape(ctl->prefix, prefix, sizeof(prefix)) : "",
-		search->folder[0], search->n_folders > 1 ? " or " : "",
+		ctl->prefix != NULL ? ctl->prefix : "", search->folder[0],
+		search->n_folders > 1 ? " or " : "",
 		search->n_folders > 1 ? search->folder[1] : "");
 }
 

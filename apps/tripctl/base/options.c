@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The options that all commands have, and those before a command. */
+/* The options that all commands have, those before a command, and words that several take. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <rules.h>
+
 #include "options.h"
 #include "text.h"
 #include "tripctl.h"
@@ -113,6 +118,59 @@ tripctl_options_time(struct argp_state *state, const char *option, const char *t
 		argp_error(state, "--%s: \"%s\" is no time such as 0.5, 500ms, 10s or 5m", option,
 			tripctl_text_escape(text, escaped, sizeof(escaped)));
 	return ns;
+}
+
+void
+tripctl_options_word(struct argp_state *state, struct tripctl_words *words, const char *word)
+{
+	char escaped[128];
+	int error;
+
+	if (words->n++ == 0) {
+		words->name = word;
+		return;
+	}
+	tripctl_text_escape(word, escaped, sizeof(escaped));
+	if (words->n > 2)
+		argp_error(state, "unexpected word \"%s\" behind a name and a value", escaped);
+	error = trip_rules_parse_value(word, &words->value);
+	if (error == -ERANGE)
+		argp_error(state, "value %s is above 9223372036854775807 (2^63-1)", escaped);
+	else if (error != 0)
+		argp_error(state,
+			"\"%s\" is no value such as 500, 0x1f4, 10k or 2GiB, as in: %s "
+			"dns.packets 500",
+			escaped, state->name);
+}
+
+void
+tripctl_options_check_words(struct argp_state *state, const struct tripctl_words *words)
+{
+	char escaped[128];
+
+	if (words->n == 0)
+		argp_error(state,
+			"a counter's name and a value are wanted, as in: %s dns.packets 500",
+			state->name);
+	if (words->n == 1)
+		argp_error(state, "a value is wanted behind %s, such as 500, 0x1f4, 10k or 2GiB",
+			tripctl_text_escape(words->name, escaped, sizeof(escaped)));
+}
+
+uint64_t
+tripctl_options_number(struct argp_state *state, const char *option, const char *what, uint64_t max,
+	const char *text)
+{
+	char *end, escaped[64];
+	uint64_t number;
+
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end != 0 || errno != 0 || number == 0 ||
+		number > max)
+		argp_error(state, "--%s: \"%s\" is no %s", option,
+			tripctl_text_escape(text, escaped, sizeof(escaped)), what);
+	return number;
 }
 
 int

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A table on a stream, whose columns are as wide as its first rows want them. */
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +8,6 @@
 #include "tripctl.h"
 
 #define ROWS_HELD 1000
-#define CELL_MAX 1024
 
 static bool
 is_words(const struct tripctl_table *table, unsigned int column)
@@ -71,16 +69,11 @@ flush(struct tripctl_table *table)
 }
 
 void
-tripctl_table_cell(struct tripctl_table *table, const char *format, ...)
+tripctl_table_cell(struct tripctl_table *table, const char *text)
 {
-	char text[CELL_MAX], escaped[CELL_MAX];
-	va_list args;
-	char *cell;
+	char escaped[TRIPCTL_TABLE_CELL];
+	char *cell = strdup(tripctl_text_escape(text, escaped, sizeof(escaped)));
 
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	cell = strdup(tripctl_text_escape(text, escaped, sizeof(escaped)));
 	if (table->cells == NULL || cell == NULL)
 		exit(tripctl_complain(TRIPCTL_EXIT_RUN, "no memory for a table"));
 	table->cells[table->n_cells++] = cell;

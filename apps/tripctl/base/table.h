@@ -11,6 +11,8 @@
 #include <stdio.h>
 
 #define TRIPCTL_TABLE_COLUMNS 16
+/* Bytes of a cell, with its end. */
+#define TRIPCTL_TABLE_CELL 1024
 
 struct tripctl_table {
 	FILE *out;
@@ -27,8 +29,7 @@ struct tripctl_table {
 void tripctl_table_open(struct tripctl_table *table, FILE *out, const char *const *titles);
 
 /* The next cell; the row ends with the last column. The text is escaped. */
-__attribute__((format(printf, 2, 3))) void tripctl_table_cell(
-	struct tripctl_table *table, const char *format, ...);
+void tripctl_table_cell(struct tripctl_table *table, const char *text);
 
 /* Writes what is held back. Without a row, there is only the head. */
 void tripctl_table_close(struct tripctl_table *table);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "text.h"
 
@@ -65,15 +64,6 @@ tripctl_text_short(double number, char out[TRIPCTL_TEXT_NUMBER])
 				  : "%.1f%c",
 		number, units[unit]);
 	return out;
-}
-
-uint64_t
-tripctl_text_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 const char *

@@ -15,9 +15,6 @@ const char *tripctl_text_escape(const char *text, char *out, size_t size);
 const char *tripctl_text_exact(uint64_t number, char out[TRIPCTL_TEXT_NUMBER]);
 const char *tripctl_text_short(double number, char out[TRIPCTL_TEXT_NUMBER]);
 
-/* CLOCK_MONOTONIC, in nanoseconds. */
-uint64_t tripctl_text_now(void);
-
 /* A time in at most seven columns: 12.3 ms, 130 ms, 1h02. Returns `out`. */
 const char *tripctl_text_time(uint64_t ns, char out[TRIPCTL_TEXT_NUMBER]);
 

@@ -4,8 +4,6 @@
 #define TRIPCTL_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include <trip_client.h>
 

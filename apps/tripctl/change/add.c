@@ -6,14 +6,13 @@
 #include <trip_cntr.h>
 
 #include "attach.h"
-#include "base/cntr.h"
 #include "base/options.h"
 #include "base/record.h"
 #include "base/tripctl.h"
 
 struct change {
 	struct tripctl *ctl;
-	struct tripctl_cntr_words words;
+	struct tripctl_words words;
 	bool error;
 };
 
@@ -39,10 +38,10 @@ parse(int key, char *arg, struct argp_state *state)
 		change->error = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		tripctl_cntr_word(state, &change->words, arg);
+		tripctl_options_word(state, &change->words, arg);
 		return 0;
 	case ARGP_KEY_END:
-		tripctl_cntr_check(state, &change->words);
+		tripctl_options_check_words(state, &change->words);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -59,7 +58,7 @@ tell(const struct change *change, uint64_t id)
 	if (error != 0)
 		return tripctl_fail(error);
 	if (change->ctl->json)
-		tripctl_record_write(tripctl_record_cntr(&now));
+		tripctl_record_write(tripctl_record_json(TRIP_CLIENT_CNTR, NULL, &now));
 	else
 		printf("%s %" PRIu64 "\n", now.name, change->error ? now.error : now.success);
 	return 0;

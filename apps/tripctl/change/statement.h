@@ -7,8 +7,6 @@
 #ifndef TRIPCTL_STATEMENT_H
 #define TRIPCTL_STATEMENT_H
 
-#include <stdbool.h>
-
 #include <rules.h>
 
 #include "base/names.h"

@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "base/record.h"
 #include "base/text.h"
 #include "base/tripctl.h"
+#include "now.h"
 #include "when.h"
 
 #define EVENTS_BURST 64
@@ -150,7 +150,7 @@ block(struct tripctl_when *when, int signals, uint64_t deadline)
 	struct trip_fid *fid = trip_cntr_fid(when->tick);
 	struct pollfd fds[] = {{.events = POLLIN}, {.fd = signals, .events = POLLIN}};
 	struct timespec left = {0};
-	uint64_t now = tripctl_text_now();
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
 	uint64_t until = time_to_look(when, now, deadline);
 	int error = trip_trywait(when->domain, &fid, 1);
 
@@ -170,8 +170,9 @@ block(struct tripctl_when *when, int signals, uint64_t deadline)
 static int
 follow(struct tripctl_when *when)
 {
-	uint64_t deadline =
-		when->timeout_ns != UINT64_MAX ? tripctl_text_now() + when->timeout_ns : UINT64_MAX;
+	uint64_t deadline = when->timeout_ns != UINT64_MAX
+				    ? now_ns(CLOCK_MONOTONIC) + when->timeout_ns
+				    : UINT64_MAX;
 	sigset_t pending;
 	int signals, error = 0;
 

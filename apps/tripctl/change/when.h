@@ -8,9 +8,15 @@
 
 #include <trip.h>
 
+#include "apply/count.h"
 #include "base/tripctl.h"
-#include "count.h"
 #include "statement.h"
+
+/* A `count` of this process: flows on a port of the primary, which makes the calls for us. */
+struct tripctl_count {
+	struct trip_port *port;
+	struct trip_apply_count applied;
+};
 
 struct tripctl_when {
 	struct tripctl *ctl;
@@ -40,5 +46,12 @@ int tripctl_when_check(const struct tripctl_when *when);
 
 /* Opens our counts and the tick, finds counters, and queues the work: 0, or the exit code. */
 int tripctl_when_open(struct tripctl_when *when);
+
+/* Writes what a count has counted, unless the primary has ended. */
+void tripctl_count_tell(
+	const struct tripctl_count *count, const struct trip_rules_count *rule, bool json);
+
+/* Closes it, when no work refers to it any more. */
+void tripctl_count_close(struct tripctl_count *count);
 
 #endif

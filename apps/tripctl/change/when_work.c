@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Statements as deferred work. Each firing adds 1 to a counter of our own, the tick, whose
- * descriptor is all there is to wait for: an operation on a counter by a second item behind it, of
- * the same threshold; one on flows by its completion, for a flow's hardware does later what it is
- * asked for. So the tick says how many events there are to be read, at once or in a moment.
+ * Statements as flows and deferred work. Each firing adds 1 to a counter of our own, the tick,
+ * whose descriptor is all there is to wait for: an operation on a counter by a second item behind
+ * it, of the same threshold; one on flows by its completion, for a flow's hardware does later what
+ * it is asked for. So the tick says how many events there are to be read, at once or in a moment.
  * Functions run in the primary, so what `log` does is nothing, with an event.
  */
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
+#include "apply/port.h"
 #include "apply/when.h"
 #include "attach.h"
+#include "base/record.h"
 #include "when.h"
 
 /* Context of the items that add to the tick. */
@@ -66,6 +70,78 @@ find_trigger(struct tripctl_when *when, const struct trip_rules_when *rule, stru
 	return error;
 }
 
+/* ---- flows of this process ----------------------------------------------------------------- */
+
+/* Whether it is such that this process can have it: 0, or the exit code, with the reason said. */
+static int
+check_count(const struct trip_rules_count *rule)
+{
+	if ((rule->actions & TRIP_RULES_ACTION_RSS) != 0)
+		return tripctl_complain(TRIPCTL_EXIT_USAGE,
+			"count %s: the action rss takes the port's queues, which the primary "
+			"knows; without it packets go there too",
+			rule->name);
+	return 0;
+}
+
+/* 0, or the exit code, with the reason said; close in any case. */
+static int
+open_count(struct tripctl_count *count, struct trip_domain *domain,
+	const struct trip_rules_count *rule)
+{
+	struct trip_apply_place place = {0};
+	const char *why;
+	uint16_t port;
+	int error;
+
+	/* Of PCI devices only the primary has the driver. */
+	if (!trip_apply_port(rule, &port))
+		return tripctl_complain(TRIPCTL_EXIT_USAGE,
+			"count %s: which port that is, is not known here: it may be called by its "
+			"number",
+			rule->name);
+	error = trip_port_find(domain, port, &count->port);
+	if (error != 0)
+		return tripctl_attach_fail(error);
+	place.port = count->port;
+	error = trip_apply_count_open(&count->applied, domain, rule, &place, &why);
+	if (error == 0)
+		return 0;
+	if (error == -ESHUTDOWN || why == NULL)
+		return tripctl_attach_fail(error);
+	return tripctl_complain(TRIPCTL_EXIT_RUN, "count %s: %s", rule->name, why);
+}
+
+void
+tripctl_count_tell(
+	const struct tripctl_count *count, const struct trip_rules_count *rule, bool json)
+{
+	struct trip_flow_count sum = {.size = sizeof(sum)};
+	json_t *object;
+
+	if (count->applied.n_flows == 0 || trip_apply_count_query(&count->applied, &sum) != 0)
+		return;
+	if (!json) {
+		printf("%s: %" PRIu64 " packets, %" PRIu64 " bytes\n", rule->name, sum.packets,
+			sum.bytes);
+		return;
+	}
+	object = json_object();
+	tripctl_record_put_text(object, "count", rule->name);
+	tripctl_record_put_number(object, "packets", sum.packets);
+	tripctl_record_put_number(object, "bytes", sum.bytes);
+	tripctl_record_put_text(object, "engine", sum.engine == TRIP_FLOW_ENGINE_HW ? "hw" : "sw");
+	tripctl_record_write(object);
+}
+
+void
+tripctl_count_close(struct tripctl_count *count)
+{
+	(void)trip_apply_count_close(&count->applied);
+	if (count->port != NULL)
+		(void)trip_port_close(count->port);
+}
+
 /* ---- work ---------------------------------------------------------------------------------- */
 
 /* 0, or the exit code. */
@@ -92,7 +168,7 @@ tripctl_when_check(const struct tripctl_when *when)
 
 	for (unsigned int i = 0; i < rules->n_counts && error == 0; i++)
 		if (is_own(when, &rules->counts[i]))
-			error = tripctl_count_check(&rules->counts[i]);
+			error = check_count(&rules->counts[i]);
 	for (unsigned int i = 0; i < rules->n_counters && error == 0; i++)
 		if (rules->counters[i].line <= when->statement.lines)
 			error = tripctl_complain(TRIPCTL_EXIT_USAGE,
@@ -181,8 +257,7 @@ tripctl_when_open(struct tripctl_when *when)
 		return tripctl_attach_fail(error);
 	for (unsigned int i = 0; error == 0 && i < rules->n_counts; i++)
 		if (is_own(when, &rules->counts[i]))
-			error = tripctl_count_open(
-				&when->counts[i], when->domain, &rules->counts[i]);
+			error = open_count(&when->counts[i], when->domain, &rules->counts[i]);
 	when->since = trip_cntr_read(trip_clock_cntr(when->domain));
 	when->stays = rules->n_whens == 0;
 	for (unsigned int i = 0; error == 0 && i < rules->n_whens; i++) {

@@ -5,7 +5,6 @@
  */
 #include <fnmatch.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/options.h"
@@ -13,15 +12,13 @@
 #include "base/text.h"
 #include "base/tripctl.h"
 
-#define KINDS_MAX 8
-
 struct list {
 	struct tripctl *ctl;
-	const struct tripctl_record_kind *kinds[KINDS_MAX];
+	const struct tripctl_record_kind *kinds[TRIPCTL_RECORD_KINDS];
 	unsigned int n_kinds;
 	/* What is left out: NULL and 0 leave out nothing. */
 	const char *match;
-	uint32_t pid;
+	uint64_t pid;
 	struct tripctl_names names;
 };
 
@@ -42,7 +39,7 @@ take_kind(struct argp_state *state, struct list *list, const char *word)
 {
 	char escaped[64];
 
-	for (unsigned int i = 0; tripctl_record_kinds[i].name != NULL; i++) {
+	for (unsigned int i = 0; i < TRIPCTL_RECORD_KINDS; i++) {
 		if (strcmp(word, tripctl_record_kinds[i].name) != 0)
 			continue;
 		for (unsigned int k = 0; k < list->n_kinds; k++)
@@ -53,18 +50,6 @@ take_kind(struct argp_state *state, struct list *list, const char *word)
 	}
 	argp_error(state, "\"%s\" is none of counters, works, flows, processes, lcores, domain",
 		tripctl_text_escape(word, escaped, sizeof(escaped)));
-}
-
-static void
-take_pid(struct argp_state *state, struct list *list, const char *word)
-{
-	char *end, escaped[64];
-	unsigned long pid = strtoul(word, &end, 10);
-
-	if (word[0] < '0' || word[0] > '9' || *end != 0 || pid == 0 || pid > INT32_MAX)
-		argp_error(state, "--pid: \"%s\" is no process",
-			tripctl_text_escape(word, escaped, sizeof(escaped)));
-	list->pid = (uint32_t)pid;
 }
 
 static error_t
@@ -80,7 +65,7 @@ parse(int key, char *arg, struct argp_state *state)
 		list->match = arg;
 		return 0;
 	case KEY_PID:
-		take_pid(state, list, arg);
+		list->pid = tripctl_options_number(state, "pid", "process", INT32_MAX, arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		take_kind(state, list, arg);
@@ -132,7 +117,7 @@ static void
 write_member(const struct list *list, const struct tripctl_record_kind *kind, const void *record,
 	bool *first)
 {
-	json_t *object = kind->json(&list->names, record);
+	json_t *object = tripctl_record_json(kind->kind, &list->names, record);
 
 	fputs(*first ? "\n  " : ",\n  ", stdout);
 	json_dumpf(object, stdout, JSON_COMPACT);
@@ -144,12 +129,15 @@ static int
 list_kind(struct list *list, const struct tripctl_record_kind *kind)
 {
 	uint64_t records[16 * TRIPCTL_RECORD_MAX / sizeof(uint64_t)], cursor = 0;
+	const char *titles[TRIPCTL_TABLE_COLUMNS + 1];
 	struct tripctl_table table;
+	struct tripctl_sheet row = {.table = &table, .names = &list->names};
 	bool first = true;
 	int got;
 
+	tripctl_record_titles(kind, titles);
 	if (!list->ctl->json)
-		tripctl_table_open(&table, stdout, kind->titles);
+		tripctl_table_open(&table, stdout, titles);
 	while ((got = trip_client_list(list->ctl->client, kind->kind, &cursor, records, kind->size,
 			sizeof(records) / kind->size)) > 0) {
 		for (int i = 0; i < got; i++) {
@@ -160,7 +148,7 @@ list_kind(struct list *list, const struct tripctl_record_kind *kind)
 			if (list->ctl->json)
 				write_member(list, kind, record, &first);
 			else
-				kind->row(&table, &list->names, record);
+				kind->members(&row, record);
 		}
 	}
 	if (!list->ctl->json)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A domain at a moment, and what has changed since an earlier one. */
 #include "base/record.h"
-#include "base/text.h"
+#include "now.h"
 #include "sample.h"
 
 #define FOREVER_NS (1e9 * 1e9)
@@ -34,7 +34,7 @@ tripctl_sample_read(struct tripctl_sample *sample, struct trip_client *client)
 		error = read_homes(sample, client);
 	if (error == 0)
 		error = tripctl_names_read(&sample->cntrs, client);
-	sample->at_ns = tripctl_text_now();
+	sample->at_ns = now_ns(CLOCK_MONOTONIC);
 	return error;
 }
 

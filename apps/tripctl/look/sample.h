@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A domain at a moment, and what has changed since an earlier one. */
 #ifndef TRIPCTL_SAMPLE_H
 #define TRIPCTL_SAMPLE_H
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* top on a terminal. */
 #ifndef TRIPCTL_SCREEN_H
 #define TRIPCTL_SCREEN_H
 

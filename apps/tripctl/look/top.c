@@ -14,6 +14,7 @@
 #include "base/record.h"
 #include "base/text.h"
 #include "base/tripctl.h"
+#include "now.h"
 #include "screen.h"
 #include "view.h"
 
@@ -62,20 +63,6 @@ note_end(int number)
 	ended = number;
 }
 
-static uint64_t
-take_number(struct argp_state *state, const char *option, const char *word)
-{
-	char *end, escaped[64];
-	uint64_t number;
-
-	errno = 0;
-	number = strtoull(word, &end, 10);
-	if (word[0] < '0' || word[0] > '9' || *end != 0 || errno != 0 || number == 0)
-		argp_error(state, "--%s: \"%s\" is no number of %s", option,
-			tripctl_text_escape(word, escaped, sizeof(escaped)), option);
-	return number;
-}
-
 static void
 take_sort(struct argp_state *state, struct top *top, const char *word)
 {
@@ -105,10 +92,11 @@ parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--interval: not from 10ms to 1h");
 		return 0;
 	case KEY_ROUNDS:
-		top->rounds = take_number(state, "rounds", arg);
+		top->rounds = tripctl_options_number(
+			state, "rounds", "number of rounds", UINT64_MAX, arg);
 		return 0;
 	case KEY_ROWS:
-		top->rows = take_number(state, "rows", arg);
+		top->rows = tripctl_options_number(state, "rows", "number of rows", SIZE_MAX, arg);
 		return 0;
 	case KEY_SORT:
 		take_sort(state, top, arg);
@@ -157,7 +145,7 @@ write_text(const struct top *top, bool first)
 static json_t *
 json_of(const struct tripctl_change *change)
 {
-	json_t *object = tripctl_record_cntr(change->cntr);
+	json_t *object = tripctl_record_json(TRIP_CLIENT_CNTR, NULL, change->cntr);
 
 	tripctl_record_put(object, "rate", change->known ? json_real(change->rate) : json_null());
 	tripctl_record_put(object, "left_s",
@@ -176,9 +164,11 @@ write_json(const struct top *top)
 
 	tripctl_record_put(object, "seconds",
 		json_real(tripctl_sample_seconds(tripctl_view_before(view), now)));
-	tripctl_record_put(object, "domain", tripctl_record_domain(&now->domain));
+	tripctl_record_put(
+		object, "domain", tripctl_record_json(TRIP_CLIENT_DOMAIN, NULL, &now->domain));
 	for (unsigned int i = 0; i < now->n_homes; i++)
-		json_array_append_new(homes, tripctl_record_home(&now->homes[i]));
+		json_array_append_new(
+			homes, tripctl_record_json(TRIP_CLIENT_HOME, NULL, &now->homes[i]));
 	tripctl_record_put(object, "lcores", homes);
 	for (size_t i = 0; i < rows_of(top); i++)
 		json_array_append_new(cntrs, json_of(&view->rows[i]));
@@ -211,7 +201,7 @@ pause_until(struct top *top, uint64_t deadline)
 	};
 	uint64_t now;
 
-	while (ended == 0 && ((now = tripctl_text_now()) < deadline || top->screen.paused)) {
+	while (ended == 0 && ((now = now_ns(CLOCK_MONOTONIC)) < deadline || top->screen.paused)) {
 		const struct timespec left = {.tv_sec = (time_t)((deadline - now) / 1000000000),
 			.tv_nsec = (long)((deadline - now) % 1000000000)};
 		int n = ppoll(fds, 2, top->screen.paused ? NULL : &left, &waiting_mask);
@@ -230,23 +220,14 @@ pause_until(struct top *top, uint64_t deadline)
 	return ended != 0;
 }
 
-static uint64_t
-cpu_time(void)
-{
-	struct timespec used;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
-}
-
 /* Reads, and says how long to wait then: very many counters are read less often than asked for. */
 static int
 read_paced(struct top *top, uint64_t *interval_ns)
 {
-	uint64_t began = cpu_time();
+	uint64_t began = now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	int error = tripctl_view_read(&top->view, top->ctl->client);
 
-	*interval_ns = SHARE * (cpu_time() - began);
+	*interval_ns = SHARE * (now_ns(CLOCK_PROCESS_CPUTIME_ID) - began);
 	top->screen.slowed_ns = *interval_ns > top->interval_ns ? *interval_ns : 0;
 	if (*interval_ns < top->interval_ns)
 		*interval_ns = top->interval_ns;
@@ -256,7 +237,7 @@ read_paced(struct top *top, uint64_t *interval_ns)
 static int
 play(struct top *top)
 {
-	uint64_t round = 0, next = tripctl_text_now(), interval;
+	uint64_t round = 0, next = now_ns(CLOCK_MONOTONIC), interval;
 	/* Text begins with the second reading, which has rates; a screen shows the first at
 	 * once. */
 	bool hidden = !top->terminal;
@@ -273,8 +254,8 @@ play(struct top *top)
 			return 0;
 		/* Late rounds are left out. */
 		next += interval;
-		if (next < tripctl_text_now())
-			next = tripctl_text_now();
+		if (next < now_ns(CLOCK_MONOTONIC))
+			next = now_ns(CLOCK_MONOTONIC);
 		if (pause_until(top, next))
 			return 0;
 	}

@@ -6,7 +6,6 @@
 #ifndef TRIPCTL_VIEW_H
 #define TRIPCTL_VIEW_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "sample.h"

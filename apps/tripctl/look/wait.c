@@ -7,15 +7,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/cntr.h"
 #include "base/options.h"
 #include "base/record.h"
-#include "base/text.h"
 #include "base/tripctl.h"
+#include "now.h"
 
 struct wait {
 	struct tripctl *ctl;
-	struct tripctl_cntr_words words;
+	struct tripctl_words words;
 	/* UINT64_MAX: for ever. */
 	uint64_t timeout_ns;
 	/* The counter as it was at first, and as it is. */
@@ -53,10 +52,10 @@ parse(int key, char *arg, struct argp_state *state)
 		wait->timeout_ns = tripctl_options_time(state, "timeout", arg);
 		return 0;
 	case ARGP_KEY_ARG:
-		tripctl_cntr_word(state, &wait->words, arg);
+		tripctl_options_word(state, &wait->words, arg);
 		return 0;
 	case ARGP_KEY_END:
-		tripctl_cntr_check(state, &wait->words);
+		tripctl_options_check_words(state, &wait->words);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -67,7 +66,7 @@ parse(int key, char *arg, struct argp_state *state)
 static int
 left_ms(uint64_t deadline)
 {
-	uint64_t now = tripctl_text_now();
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
 
 	if (deadline == UINT64_MAX)
 		return -1;
@@ -106,8 +105,9 @@ block(struct wait *wait, uint64_t deadline)
 static int
 follow(struct wait *wait)
 {
-	uint64_t deadline =
-		wait->timeout_ns != UINT64_MAX ? tripctl_text_now() + wait->timeout_ns : UINT64_MAX;
+	uint64_t deadline = wait->timeout_ns != UINT64_MAX
+				    ? now_ns(CLOCK_MONOTONIC) + wait->timeout_ns
+				    : UINT64_MAX;
 	struct trip_client *client = wait->ctl->client;
 	int error;
 
@@ -141,7 +141,7 @@ follow(struct wait *wait)
 static void
 leave(struct wait *wait)
 {
-	uint64_t until = tripctl_text_now() + LEAVE_NS;
+	uint64_t until = now_ns(CLOCK_MONOTONIC) + LEAVE_NS;
 	struct trip_client *client = wait->ctl->client;
 	struct trip_client_cntr now = {.size = sizeof(now)};
 
@@ -150,7 +150,7 @@ leave(struct wait *wait)
 	while (trip_client_read(client, wait->before.id, &now) == 0) {
 		wait->now.next = now.next;
 		if (now.next != wait->armed || wait->before.next == wait->armed ||
-			tripctl_text_now() >= until)
+			now_ns(CLOCK_MONOTONIC) >= until)
 			return;
 		(void)poll(NULL, 0, 1);
 	}
@@ -160,7 +160,7 @@ static void
 tell(const struct wait *wait, bool reached)
 {
 	if (wait->ctl->json) {
-		json_t *object = tripctl_record_cntr(&wait->now);
+		json_t *object = tripctl_record_json(TRIP_CLIENT_CNTR, NULL, &wait->now);
 
 		tripctl_record_put_number(object, "threshold", wait->words.value);
 		tripctl_record_put(object, "reached", json_boolean(reached));
