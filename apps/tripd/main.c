@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tripd: counts flows on DPDK ports, and acts when a count crosses a threshold. See tripd.8. */
 #include "demo/demo.h"
-#include "run/dry_run.h"
 #include "run/run.h"
 #include "start/options.h"
 #include "whole_output.h"

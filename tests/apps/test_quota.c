@@ -13,7 +13,6 @@
 #include "link/link.h"
 #include "link/port.h"
 #include "run/quota.h"
-#include "start/capacity.h"
 #include "run/report.h"
 #include "rules.h"
 #include "trip_eal.h"
@@ -45,7 +44,7 @@ open_bed(struct bed *bed, const char *text)
 		trip_rules_parse_text("test", text, strlen(text), &bed->rules, &errors), 0);
 	assert_int_equal(tripd_plan_ports(&bed->plan, &options, bed->rules), 0);
 	assert_int_equal(tripd_plan_lcores(&bed->plan, (unsigned int[]){1}, 1), 0);
-	tripd_capacity_attr(bed->rules, &bed->plan, &attr);
+	tripd_plan_domain(bed->rules, &bed->plan, &attr);
 	attr.socket = "";
 	assert_int_equal(trip_domain_open(&attr, &bed->domain, NULL), 0);
 	assert_int_equal(
@@ -164,8 +163,8 @@ losses_are_said_when_they_happen(void **state)
 	for (unsigned int i = 0; i < TRIPS; i++) {
 		tripd_view_update(&view);
 		assert_int_equal(ftell(file) > 0, i > 0);
-		bed.quota.losses.ports[0].refused = 3 + i;
-		bed.quota.losses.ports[0].missed = 2 + i;
+		bed.quota.losses.ports[0].frames[TRIPD_LOSS_REFUSED] = 3 + i;
+		bed.quota.losses.ports[0].frames[TRIPD_LOSS_MISSED] = 2 + i;
 	}
 	fclose(file);
 	for (unsigned int i = 0; i < 2; i++)

@@ -14,25 +14,27 @@
 #include <rte_mbuf.h>
 
 #include "checksum.h"
-#include "start/interface.h"
 #include "link.h"
-#include "start/options.h"
 #include "packet_socket.h"
+#include "start/fail.h"
+#include "start/interface.h"
+#include "start/options.h"
 #include "start/plan.h"
 #include "start/preflight.h"
+#include "start/resolve.h"
 
 static bool
-is_driver(const struct rte_eth_dev_info *info, const char *name)
+is_driver(uint16_t port, const char *name)
 {
-	return strcmp(info->driver_name, name) == 0;
+	struct rte_eth_dev_info info;
+
+	return rte_eth_dev_info_get(port, &info) == 0 && strcmp(info.driver_name, name) == 0;
 }
 
 static bool
 is_xdp(uint16_t port)
 {
-	struct rte_eth_dev_info info;
-
-	return rte_eth_dev_info_get(port, &info) == 0 && is_driver(&info, "net_af_xdp");
+	return is_driver(port, "net_af_xdp");
 }
 
 uint16_t
@@ -41,10 +43,10 @@ tripd_link_queues(uint16_t port)
 	struct rte_eth_dev_info info;
 
 	/* They receive on the queues that their words name, be they configured or not. */
-	if (rte_eth_dev_info_get(port, &info) == 0 &&
-		(is_driver(&info, "net_af_xdp") || is_driver(&info, "net_pcap")))
-		return info.max_rx_queues;
-	return 1;
+	return (is_xdp(port) || is_driver(port, "net_pcap")) &&
+			       rte_eth_dev_info_get(port, &info) == 0
+		       ? info.max_rx_queues
+		       : 1;
 }
 
 unsigned int
@@ -52,18 +54,14 @@ tripd_link_interface(uint16_t port)
 {
 	struct rte_eth_dev_info info;
 
-	return rte_eth_dev_info_get(port, &info) == 0 && !is_driver(&info, "net_tap")
-		       ? info.if_index
-		       : 0;
+	return !is_driver(port, "net_tap") && rte_eth_dev_info_get(port, &info) == 0 ? info.if_index
+										     : 0;
 }
 
 bool
 tripd_link_copies(uint16_t port)
 {
-	struct rte_eth_dev_info info;
-
-	return rte_eth_dev_info_get(port, &info) == 0 &&
-	       (is_driver(&info, "net_af_packet") || is_driver(&info, "net_pcap"));
+	return is_driver(port, "net_af_packet") || is_driver(port, "net_pcap");
 }
 
 uint16_t
@@ -79,13 +77,12 @@ tripd_link_descriptors(uint16_t port)
 static unsigned int
 count_taken(const struct tripd_plan *plan, unsigned int if_index)
 {
-	struct rte_eth_dev_info info;
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < plan->n_ports; i++)
-		if (rte_eth_dev_info_get(plan->ports[i].id, &info) == 0 &&
-			info.if_index == if_index && is_driver(&info, "net_af_xdp"))
-			n += info.max_rx_queues;
+		if (is_xdp(plan->ports[i].id) &&
+			tripd_link_interface(plan->ports[i].id) == if_index)
+			n += tripd_link_queues(plan->ports[i].id);
 	return n;
 }
 
@@ -94,7 +91,7 @@ static int
 check_alone(const struct tripd_plan *plan, uint16_t port)
 {
 	unsigned int if_index = tripd_link_interface(port);
-	char own_name[RTE_ETH_NAME_MAX_LEN] = "?", name[RTE_ETH_NAME_MAX_LEN] = "?";
+	char own_name[RTE_ETH_NAME_MAX_LEN], name[RTE_ETH_NAME_MAX_LEN];
 	char ifname[IF_NAMESIZE];
 
 	if (if_index == 0 || if_indextoname(if_index, ifname) == NULL)
@@ -105,13 +102,11 @@ check_alone(const struct tripd_plan *plan, uint16_t port)
 		if (other == port || tripd_link_interface(other) != if_index ||
 			(is_xdp(port) && is_xdp(other)))
 			continue;
-		rte_eth_dev_get_name_by_port(port, own_name);
-		rte_eth_dev_get_name_by_port(other, name);
-		fprintf(stderr,
-			"tripd: port %u (%s) and port %u (%s) are both on %s, and its packets "
-			"would not count once: leave out one of them\n",
-			port, own_name, other, name, ifname);
-		return TRIPD_EXIT_USAGE;
+		return tripd_fail(TRIPD_EXIT_USAGE,
+			"port %u (%s) and port %u (%s) are both on %s, and its packets would not "
+			"count once: leave out one of them",
+			port, tripd_resolve_device(port, own_name), other,
+			tripd_resolve_device(other, name), ifname);
 	}
 	return 0;
 }
@@ -119,24 +114,21 @@ check_alone(const struct tripd_plan *plan, uint16_t port)
 static int
 check_queues(const struct tripd_plan *plan, uint16_t port)
 {
-	struct rte_eth_dev_info info;
+	unsigned int if_index = tripd_link_interface(port), has, taken;
 	char ifname[IF_NAMESIZE];
-	unsigned int has, taken;
 	const char *word;
 
-	if (rte_eth_dev_info_get(port, &info) != 0 || !is_driver(&info, "net_af_xdp") ||
-		if_indextoname(info.if_index, ifname) == NULL)
+	if (!is_xdp(port) || if_indextoname(if_index, ifname) == NULL)
 		return 0;
 	has = tripd_interface_queues(ifname, &word);
-	taken = count_taken(plan, info.if_index);
+	taken = count_taken(plan, if_index);
 	if (taken >= has)
 		return 0;
-	fprintf(stderr,
-		"tripd: port %u (net_af_xdp) takes %u of the %u queues of %s, and what arrives on "
-		"the others would not be counted: ethtool -L %s %s %u, or take them all by "
-		"queue_count or start_queue\n",
+	return tripd_fail(TRIPD_EXIT_USAGE,
+		"port %u (net_af_xdp) takes %u of the %u queues of %s, and what arrives on the "
+		"others would not be counted: ethtool -L %s %s %u, or take them all by "
+		"queue_count or start_queue",
 		port, taken, has, ifname, ifname, word, taken);
-	return TRIPD_EXIT_USAGE;
 }
 
 int
@@ -157,9 +149,7 @@ hold(struct tripd_link *link, const char *ifname)
 	link->held_by = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	link->is_held = link->held_by >= 0;
 	ret = link->is_held ? tripd_interface_hold(link->held_by, ifname) : -errno;
-	if (ret != 0)
-		fprintf(stderr, "tripd: promiscuous mode of %s: %s\n", ifname, strerror(-ret));
-	return ret;
+	return ret == 0 ? 0 : tripd_fail(ret, "promiscuous mode of %s: %s", ifname, strerror(-ret));
 }
 
 int
@@ -173,13 +163,13 @@ tripd_link_open(struct tripd_link *link, uint16_t port, uint16_t n_queues, struc
 	*link = (struct tripd_link){.port = port, .n_queues = n_queues};
 	if (ret != 0 || info.if_index == 0 || if_indextoname(info.if_index, ifname) == NULL)
 		return 0;
-	packet = is_driver(&info, "net_af_packet");
-	xdp = is_driver(&info, "net_af_xdp");
+	packet = is_driver(port, "net_af_packet");
+	xdp = is_xdp(port);
 	if ((packet || xdp) && tripd_interface_is_promiscuous(ifname))
 		snprintf(link->promiscuous, sizeof(link->promiscuous), "%s", ifname);
 	if (packet)
 		return tripd_packet_socket_open(ifname, pool, &link->socket);
-	if (is_driver(&info, "net_tap"))
+	if (is_driver(port, "net_tap"))
 		snprintf(link->tap, sizeof(link->tap), "%s", ifname);
 	/* No wire has seen these frames: what their sender has left to its device nobody has done.
 	 */
@@ -201,15 +191,6 @@ tripd_link_close(struct tripd_link *link)
 	link->enabled = false;
 }
 
-/* The sole writer needs no read-modify-write; the control thread reads some value of late. */
-static void
-count_unfinished(struct tripd_link *link)
-{
-	atomic_store_explicit(&link->unfinished,
-		atomic_load_explicit(&link->unfinished, memory_order_relaxed) + 1,
-		memory_order_relaxed);
-}
-
 uint16_t
 tripd_link_receive(struct tripd_link *link, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
 {
@@ -220,7 +201,7 @@ tripd_link_receive(struct tripd_link *link, uint16_t queue, struct rte_mbuf **pk
 	received = rte_eth_rx_burst(link->port, queue, pkts, n);
 	for (i = 0; link->finishes && i < received; i++)
 		if (!tripd_checksum_finish_if_left(pkts[i]))
-			count_unfinished(link);
+			tripd_link_count(&link->unfinished, 1);
 	return received;
 }
 
@@ -244,17 +225,18 @@ read_losses(struct tripd_link *link, struct tripd_losses *losses)
 		return;
 	}
 	if (rte_eth_stats_get(link->port, &stats) == 0)
-		link->by_driver = (struct tripd_losses){
-			.missed = stats.imissed,
-			.no_buffer = stats.rx_nombuf,
-			.errors = stats.ierrors,
-		};
+		link->by_driver = (struct tripd_losses){{
+			[TRIPD_LOSS_MISSED] = stats.imissed,
+			[TRIPD_LOSS_NO_BUFFER] = stats.rx_nombuf,
+			[TRIPD_LOSS_ERRORS] = stats.ierrors,
+		}};
 	/* What its kernel sends is what we receive. */
 	if (link->tap[0] != '\0')
 		tripd_interface_unsent(link->tap, &link->unsent);
 	*losses = link->by_driver;
-	losses->missed += link->unsent;
-	losses->unfinished = atomic_load_explicit(&link->unfinished, memory_order_relaxed);
+	losses->frames[TRIPD_LOSS_MISSED] += link->unsent;
+	losses->frames[TRIPD_LOSS_UNFINISHED] =
+		atomic_load_explicit(&link->unfinished, memory_order_relaxed);
 }
 
 int
@@ -276,11 +258,6 @@ void
 tripd_link_losses(struct tripd_link *link, struct tripd_losses *losses)
 {
 	read_losses(link, losses);
-	losses->missed -= link->before.missed;
-	losses->no_buffer -= link->before.no_buffer;
-	losses->errors -= link->before.errors;
-	losses->cut -= link->before.cut;
-	losses->undivided -= link->before.undivided;
-	losses->refused -= link->before.refused;
-	losses->unfinished -= link->before.unfinished;
+	for (unsigned int i = 0; i < TRIPD_LOSSES; i++)
+		losses->frames[i] -= link->before.frames[i];
 }

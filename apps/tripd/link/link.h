@@ -43,6 +43,15 @@ struct tripd_link {
 	struct tripd_losses before;
 };
 
+/* Adds to a counter whose sole writer calls, which needs no read-modify-write; the control thread
+ * reads some value of late. */
+static inline void
+tripd_link_count(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+		memory_order_relaxed);
+}
+
 /* How many Rx queues of a port are to be polled: all that it receives on. Before it is configured.
  */
 uint16_t tripd_link_queues(uint16_t port);

@@ -5,19 +5,29 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <rte_common.h>
 
 #include <trip.h>
 
-#include "start/clock.h"
+#include "start/fail.h"
 #include "link.h"
 #include "losses.h"
+#include "now.h"
 #include "start/plan.h"
 
 /* A driver may have to ask its device. */
 #define READ_NS UINT64_C(200000000)
+
+const char *const tripd_losses_names[TRIPD_LOSSES] = {
+	[TRIPD_LOSS_MISSED] = "missed",
+	[TRIPD_LOSS_NO_BUFFER] = "no_buffer",
+	[TRIPD_LOSS_ERRORS] = "errors",
+	[TRIPD_LOSS_CUT] = "cut",
+	[TRIPD_LOSS_UNDIVIDED] = "undivided",
+	[TRIPD_LOSS_REFUSED] = "refused",
+	[TRIPD_LOSS_UNFINISHED] = "unfinished",
+};
 
 int
 tripd_losses_open(struct tripd_loss_watch *watch, struct trip_domain *domain,
@@ -32,10 +42,8 @@ tripd_losses_open(struct tripd_loss_watch *watch, struct trip_domain *domain,
 		snprintf(name, sizeof(name), "port%u.uncounted", plan->ports[i].id);
 		attr.name = name;
 		ret = trip_cntr_open(domain, &attr, &watch->cntrs[i], NULL);
-		if (ret != 0) {
-			fprintf(stderr, "tripd: counter %s: %s\n", name, trip_error_message());
-			return ret;
-		}
+		if (ret != 0)
+			return tripd_fail(ret, "counter %s: %s", name, trip_error_message());
 		watch->ids[i] = plan->ports[i].id;
 		watch->n_ports++;
 	}
@@ -45,7 +53,7 @@ tripd_losses_open(struct tripd_loss_watch *watch, struct trip_domain *domain,
 void
 tripd_losses_update(struct tripd_loss_watch *watch, bool now)
 {
-	uint64_t time = tripd_clock_ns();
+	uint64_t time = now_ns(CLOCK_MONOTONIC);
 
 	if (!now && time - watch->read_ns < READ_NS)
 		return;
@@ -65,36 +73,36 @@ tripd_losses_close(struct tripd_loss_watch *watch)
 {
 	for (unsigned int i = 0; i < watch->n_ports; i++)
 		if (trip_cntr_close(watch->cntrs[i]) != 0)
-			fprintf(stderr, "tripd: at the end: %s\n", trip_error_message());
+			tripd_fail(0, "at the end: %s", trip_error_message());
 	watch->n_ports = 0;
 }
 
 uint64_t
 tripd_losses_uncounted(const struct tripd_losses *losses)
 {
-	return losses->missed + losses->no_buffer + losses->errors + losses->cut +
-	       losses->undivided;
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < TRIPD_LOSS_REFUSED; i++)
+		sum += losses->frames[i];
+	return sum;
 }
 
 void
 tripd_losses_describe(const struct tripd_losses *losses, char text[TRIPD_LOSSES_TEXT_MAX])
 {
-	const struct {
-		uint64_t n;
-		const char *what;
-	} parts[] = {
-		{losses->missed, "dropped before they were read"},
-		{losses->no_buffer, "for lack of a packet buffer (--mbufs gives more)"},
-		{losses->errors, "not handed over"},
-		{losses->cut, "cut"},
-		{losses->undivided, "counted as one that are several"},
+	static const char *const words[] = {
+		[TRIPD_LOSS_MISSED] = "dropped before they were read",
+		[TRIPD_LOSS_NO_BUFFER] = "for lack of a packet buffer (--mbufs gives more)",
+		[TRIPD_LOSS_ERRORS] = "not handed over",
+		[TRIPD_LOSS_CUT] = "cut",
+		[TRIPD_LOSS_UNDIVIDED] = "counted as one that are several",
 	};
 	size_t used = 0;
 
 	text[0] = '\0';
-	for (size_t i = 0; i < RTE_DIM(parts) && used < TRIPD_LOSSES_TEXT_MAX; i++)
-		if (parts[i].n != 0)
+	for (size_t i = 0; i < RTE_DIM(words) && used < TRIPD_LOSSES_TEXT_MAX; i++)
+		if (losses->frames[i] != 0)
 			used += (size_t)snprintf(text + used, TRIPD_LOSSES_TEXT_MAX - used,
-				"%s%" PRIu64 " %s", used == 0 ? "" : ", ", parts[i].n,
-				parts[i].what);
+				"%s%" PRIu64 " %s", used == 0 ? "" : ", ", losses->frames[i],
+				words[i]);
 }

@@ -14,23 +14,32 @@ struct trip_domain;
 struct tripd_link;
 struct tripd_plan;
 
+enum tripd_loss {
+	/* Dropped before they were read: a queue, a ring or a socket was full. */
+	TRIPD_LOSS_MISSED,
+	/* No packet buffer was left for them. */
+	TRIPD_LOSS_NO_BUFFER,
+	/* The device or the kernel could not hand them over. */
+	TRIPD_LOSS_ERRORS,
+	/* Counted, but shorter than they were. */
+	TRIPD_LOSS_CUT,
+	/* Counted as one, and are several on the wire. */
+	TRIPD_LOSS_UNDIVIDED,
+	/* Counted as they were, from here on; and then not sent by this port: longer than its MTU,
+	 * or it was down. */
+	TRIPD_LOSS_REFUSED,
+	/* With a checksum that stays wrong: their sender left it, and where is unknown. */
+	TRIPD_LOSS_UNFINISHED,
+	TRIPD_LOSSES,
+};
+
 /* What a port did not bring to be counted, or brought otherwise than it was on the wire. */
 struct tripd_losses {
-	/* Frames that were dropped before they were read: a queue, a ring or a socket was full. */
-	uint64_t missed;
-	/* No packet buffer was left for them. */
-	uint64_t no_buffer;
-	/* The device or the kernel could not hand them over. */
-	uint64_t errors;
-	/* Counted, but shorter than they were. */
-	uint64_t cut;
-	/* Counted as one, and are several on the wire. */
-	uint64_t undivided;
-	/* Counted, and then not sent by this port: longer than its MTU, or it was down. */
-	uint64_t refused;
-	/* Counted, with a checksum that stays wrong: their sender left it, and where is unknown. */
-	uint64_t unfinished;
+	uint64_t frames[TRIPD_LOSSES];
 };
+
+/* What the report calls them. */
+extern const char *const tripd_losses_names[TRIPD_LOSSES];
 
 /* The losses of a run, by port as in its plan. */
 struct tripd_loss_watch {

@@ -7,7 +7,6 @@
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,8 +14,9 @@
 
 #include <rte_byteorder.h>
 
-#include "start/interface.h"
 #include "packet_open.h"
+#include "start/fail.h"
+#include "start/interface.h"
 
 /* What the kernel holds for us: of full frames some 10 thousand. */
 #define RECEIVE_BYTES (32 << 20)
@@ -27,8 +27,7 @@ fail(const char *ifname, const char *what)
 {
 	int error = errno;
 
-	fprintf(stderr, "tripd: packet socket on %s: %s: %s\n", ifname, what, strerror(error));
-	return -error;
+	return tripd_fail(-error, "packet socket on %s: %s: %s", ifname, what, strerror(error));
 }
 
 static bool

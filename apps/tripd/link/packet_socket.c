@@ -19,7 +19,6 @@
 #include <linux/virtio_net.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -33,6 +32,7 @@
 #include "link.h"
 #include "packet_open.h"
 #include "packet_socket.h"
+#include "start/fail.h"
 #include "start/preflight.h"
 #include "segment.h"
 
@@ -60,23 +60,15 @@ struct tripd_packet_socket {
 	/* The one before `next`, while it is being divided. */
 	bool dividing;
 	struct tripd_joined joined;
-	/* By the receiver. */
-	_Atomic uint64_t undescribed;
-	_Atomic uint64_t cut;
-	_Atomic uint64_t undivided;
-	_Atomic uint64_t no_buffer;
-	/* By the sender. */
-	_Atomic uint64_t refused;
-	/* By the control thread: reading them sets the kernel's to zero. */
-	uint64_t missed;
+	/* Refused frames are counted by the sender, missed ones by the control thread, as reading
+	 * them sets the kernel's to zero; the others by the receiver. */
+	_Atomic uint64_t losses[TRIPD_LOSSES];
 };
 
-/* The sole writer needs no read-modify-write; the control thread reads some value of late. */
 static void
-count(_Atomic uint64_t *counter)
+count(struct tripd_packet_socket *opened, enum tripd_loss loss)
 {
-	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
-		memory_order_relaxed);
+	tripd_link_count(&opened->losses[loss], 1);
 }
 
 static void
@@ -109,10 +101,9 @@ tripd_packet_socket_open(
 		own->frames = mmap(NULL, (size_t)TRIPD_BURST * FRAME_ROOM, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (own == NULL || own->frames == MAP_FAILED) {
-		fprintf(stderr, "tripd: packet socket on %s: no memory for its frames\n", ifname);
 		free(own);
 		tripd_packet_close(&fds);
-		return -ENOMEM;
+		return tripd_fail(-ENOMEM, "packet socket on %s: no memory for its frames", ifname);
 	}
 	own->fds = fds;
 	own->pool = pool;
@@ -166,7 +157,7 @@ make_mbuf(struct tripd_packet_socket *opened, const uint8_t *first, size_t n_fir
 		append(opened->pool, frame, second, n_second))
 		return frame;
 	rte_pktmbuf_free(frame);
-	count(&opened->no_buffer);
+	count(opened, TRIPD_LOSS_NO_BUFFER);
 	return NULL;
 }
 
@@ -208,7 +199,7 @@ take(struct tripd_packet_socket *opened)
 		return NULL;
 	length -= sizeof(header);
 	if ((message->msg_flags & MSG_TRUNC) != 0)
-		count(&opened->cut);
+		count(opened, TRIPD_LOSS_CUT);
 	length = RTE_MIN(length, FRAME_ROOM - TAG_BYTES);
 	frame = restore_tag(message, at, &length);
 	header.csum_start = (uint16_t)(header.csum_start + (at - frame));
@@ -216,7 +207,7 @@ take(struct tripd_packet_socket *opened)
 		opened->dividing = tripd_joined_begin(&opened->joined, frame, length, &header);
 		if (opened->dividing)
 			return NULL;
-		count(&opened->undivided);
+		count(opened, TRIPD_LOSS_UNDIVIDED);
 	}
 	if ((header.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) != 0)
 		tripd_checksum_finish(frame, length, header.csum_start, header.csum_offset);
@@ -248,7 +239,7 @@ fill(struct tripd_packet_socket *opened)
 	/* A frame joined in a manner that the header has no word for, such as SCTP's: it is gone.
 	 */
 	if (n < 0 && errno == EINVAL)
-		count(&opened->undescribed);
+		count(opened, TRIPD_LOSS_ERRORS);
 	opened->next = 0;
 	opened->n = n > 0 ? (unsigned int)n : 0;
 	return n > 0;
@@ -310,7 +301,7 @@ tripd_packet_socket_send(struct tripd_packet_socket *opened, struct rte_mbuf **p
 		}
 		if (sent < 0) {
 			/* Longer than its MTU, or it is down: this one never goes. */
-			count(&opened->refused);
+			count(opened, TRIPD_LOSS_REFUSED);
 			sent = 1;
 		}
 		rte_pktmbuf_free_bulk(&pkts[done], (unsigned int)sent);
@@ -326,11 +317,7 @@ tripd_packet_socket_losses(struct tripd_packet_socket *opened, struct tripd_loss
 	socklen_t size = sizeof(stats);
 
 	if (getsockopt(opened->fds.receiver, SOL_PACKET, PACKET_STATISTICS, &stats, &size) == 0)
-		opened->missed += stats.tp_drops;
-	losses->missed += opened->missed;
-	losses->errors += atomic_load_explicit(&opened->undescribed, memory_order_relaxed);
-	losses->cut += atomic_load_explicit(&opened->cut, memory_order_relaxed);
-	losses->undivided += atomic_load_explicit(&opened->undivided, memory_order_relaxed);
-	losses->no_buffer += atomic_load_explicit(&opened->no_buffer, memory_order_relaxed);
-	losses->refused += atomic_load_explicit(&opened->refused, memory_order_relaxed);
+		tripd_link_count(&opened->losses[TRIPD_LOSS_MISSED], stats.tp_drops);
+	for (unsigned int i = 0; i < TRIPD_LOSSES; i++)
+		losses->frames[i] += atomic_load_explicit(&opened->losses[i], memory_order_relaxed);
 }

@@ -10,9 +10,10 @@
 #include <trip.h>
 
 #include "link.h"
+#include "port.h"
+#include "start/fail.h"
 #include "start/options.h"
 #include "start/plan.h"
-#include "port.h"
 #include "start/preflight.h"
 #include "start/resolve.h"
 #include "start/route.h"
@@ -50,15 +51,13 @@ int
 tripd_port_check(const struct tripd_plan *plan, const struct tripd_options *options,
 	const struct trip_rules *rules)
 {
-	unsigned int i;
-
 	/* All of them first: what is asked below of one is asked beside the others. */
-	for (i = 0; i < plan->n_ports; i++)
+	for (unsigned int i = 0; i < plan->n_ports; i++)
 		if (!rte_eth_dev_is_valid_port(plan->ports[i].id)) {
 			tripd_resolve_missing(plan->ports[i].id, rules, options->n_ifaces > 0);
 			return TRIPD_EXIT_USAGE;
 		}
-	for (i = 0; i < plan->n_ports; i++) {
+	for (unsigned int i = 0; i < plan->n_ports; i++) {
 		if (!options->force && check_route(plan, &plan->ports[i]) != 0)
 			return TRIPD_EXIT_USAGE;
 		if (tripd_link_check(plan, plan->ports[i].id) != 0)
@@ -73,9 +72,8 @@ fail(uint16_t port, const char *what, int error)
 	char name[RTE_ETH_NAME_MAX_LEN];
 
 	tripd_xdp_words_tell();
-	fprintf(stderr, "tripd: port %u (%s): %s: %s\n", port, tripd_resolve_device(port, name),
-		what, strerror(-error));
-	return TRIPD_EXIT_RUN;
+	return tripd_fail(TRIPD_EXIT_RUN, "port %u (%s): %s: %s", port,
+		tripd_resolve_device(port, name), what, strerror(-error));
 }
 
 static int
@@ -120,7 +118,7 @@ configure(uint16_t port, uint16_t n_queues, uint32_t max_flows, struct rte_mempo
 		return ret;
 	/* Without it rules go to software, or say so where they must not. */
 	if (trip_port_prepare(port, max_flows) != 0)
-		fprintf(stderr, "tripd: %s\n", trip_error_message());
+		tripd_fail(0, "%s", trip_error_message());
 	return 0;
 }
 
@@ -136,10 +134,9 @@ tripd_port_configure(const struct tripd_plan *plan, struct tripd_link *links, bo
 	uint32_t max_flows, struct rte_mempool *pool)
 {
 	struct rte_flow_error error;
-	unsigned int i;
 	int ret;
 
-	for (i = 0; i < plan->n_ports; i++) {
+	for (unsigned int i = 0; i < plan->n_ports; i++) {
 		uint16_t port = plan->ports[i].id;
 
 		/* Before anything else, so that no packet of anybody else ever arrives. */
@@ -157,13 +154,10 @@ tripd_port_configure(const struct tripd_plan *plan, struct tripd_link *links, bo
 int
 tripd_port_start(const struct tripd_plan *plan, struct tripd_link *links)
 {
-	unsigned int i;
-	int ret;
-
-	for (i = 0; i < plan->n_ports; i++) {
+	for (unsigned int i = 0; i < plan->n_ports; i++) {
 		uint16_t port = plan->ports[i].id;
+		int ret = rte_eth_dev_start(port);
 
-		ret = rte_eth_dev_start(port);
 		if (ret != 0)
 			return fail(port, "starting", ret);
 		ret = tripd_link_started(&links[i]);
@@ -176,9 +170,7 @@ tripd_port_start(const struct tripd_plan *plan, struct tripd_link *links)
 void
 tripd_port_close(const struct tripd_plan *plan, struct tripd_link *links)
 {
-	unsigned int i;
-
-	for (i = 0; i < plan->n_ports; i++) {
+	for (unsigned int i = 0; i < plan->n_ports; i++) {
 		tripd_link_close(&links[i]);
 		rte_eth_dev_stop(plan->ports[i].id);
 		rte_eth_dev_close(plan->ports[i].id);

@@ -3,11 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "dry_run.h"
 #include "link/port.h"
 #include "rules.h"
 #include "run.h"
-#include "start/capacity.h"
 #include "start/describe.h"
 #include "start/engine.h"
 #include "start/partner.h"
@@ -42,7 +40,7 @@ say_memory(struct tripd_run *run)
 	struct trip_domain_footprint footprint = {.size = sizeof(footprint)};
 	struct trip_domain_attr attr;
 
-	tripd_capacity_attr(run->rules, &run->plan, &attr);
+	tripd_plan_domain(run->rules, &run->plan, &attr);
 	if (trip_domain_footprint(&attr, &footprint) != 0)
 		return;
 	for (unsigned int node = 0; node < TRIP_DOMAIN_NODES_MAX; node++)

@@ -25,14 +25,6 @@
 #include "start/fail.h"
 #include "start/preflight.h"
 
-/* The sole writer needs no read-modify-write; the control thread reads some value of late. */
-static void
-count(_Atomic uint64_t *counter, uint64_t n)
-{
-	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
-		memory_order_relaxed);
-}
-
 /* As a router does: the source is the Tx port's address, the destination 02:00:00:00 and that
  * port's number. */
 static void
@@ -64,7 +56,7 @@ forward_burst(struct tripd_forwarding *forwarding, unsigned int i, uint16_t queu
 	if (received == 0)
 		return 0;
 	left = trip_port_burst(forwarding->quota->ports[i], queue, pkts, received);
-	count(&stats->received, received);
+	tripd_link_count(&stats->received, received);
 	if (port->partner < 0) {
 		rte_pktmbuf_free_bulk(pkts, left);
 		return received;
@@ -74,9 +66,8 @@ forward_burst(struct tripd_forwarding *forwarding, unsigned int i, uint16_t queu
 	if (forwarding->quota->egress[port->partner])
 		left = trip_port_burst_tx(forwarding->quota->ports[port->partner], 0, pkts, left);
 	sent = left == 0 ? 0 : tripd_link_send(&forwarding->links[port->partner], pkts, left);
-	count(&stats->sent, sent);
 	if (sent < left) {
-		count(&stats->unsent, left - sent);
+		tripd_link_count(&stats->unsent, left - sent);
 		rte_pktmbuf_free_bulk(&pkts[sent], left - sent);
 	}
 	return received;
@@ -102,7 +93,7 @@ run(void *arg)
 				busy += forward_burst(forwarding, mine[i], queue);
 		if (plan->manual)
 			busy += (unsigned int)trip_progress(forwarding->quota->domain);
-		count(&lcore->rounds, 1);
+		tripd_link_count(&lcore->rounds, 1);
 		if (busy > 0)
 			continue;
 		if (lcore->yields)

@@ -18,8 +18,6 @@ struct tripd_quota;
 struct tripd_forward_stats {
 	/* Received, before any rule dropped some. */
 	_Atomic uint64_t received;
-	/* Sent out of the partner. */
-	_Atomic uint64_t sent;
 	/* Freed because the partner's Tx queue was full. */
 	_Atomic uint64_t unsent;
 } __rte_cache_aligned;

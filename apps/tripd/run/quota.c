@@ -7,13 +7,13 @@
  */
 #include <errno.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "apply/when.h"
-#include "start/clock.h"
+#include "now.h"
+#include "start/fail.h"
 #include "quota.h"
 #include "rules.h"
 #include "run.h"
@@ -36,17 +36,14 @@ open_counter(struct tripd_quota *quota, unsigned int i)
 	int ret = trip_apply_cntr(
 		quota->domain, name, "", TRIP_CNTR_EVENTS_COMP, &quota->counters[i]);
 
-	if (ret != 0)
-		fprintf(stderr, "tripd: counter %s: %s\n", name, trip_error_message());
-	return ret;
+	return ret == 0 ? 0 : tripd_fail(ret, "counter %s: %s", name, trip_error_message());
 }
 
 static int
 fail(const struct trip_rules_count *rule, const char *message, int ret)
 {
-	fprintf(stderr, "tripd: line %u of the rules, count %s: %s\n", rule->line, rule->name,
-		message);
-	return ret;
+	return tripd_fail(
+		ret, "line %u of the rules, count %s: %s", rule->line, rule->name, message);
 }
 
 static int
@@ -56,14 +53,11 @@ open_count(struct tripd_quota *quota, unsigned int i, const struct tripd_plan *p
 	struct trip_apply_count *count = &quota->counts[i];
 	struct trip_apply_place place = {.queues = tripd_engine_queues, .n_queues = 1};
 	const char *reason;
-	unsigned int k = 0;
 	int ret;
 
 	if (tripd_run_is_ended())
 		return -EINTR;
-	while (plan->ports[k].id != rule->port)
-		k++;
-	place.port = quota->ports[k];
+	place.port = quota->ports[tripd_plan_find(plan, rule->port)];
 	ret = tripd_engine_of(quota->rules, rule, &reason);
 	if (ret < 0)
 		return fail(rule, reason, ret);
@@ -72,9 +66,7 @@ open_count(struct tripd_quota *quota, unsigned int i, const struct tripd_plan *p
 		place.reason = reason;
 	}
 	ret = trip_apply_count_open(count, quota->domain, rule, &place, &reason);
-	if (ret != 0)
-		return fail(rule, reason != NULL ? reason : trip_error_message(), ret);
-	return 0;
+	return ret == 0 ? 0 : fail(rule, reason != NULL ? reason : trip_error_message(), ret);
 }
 
 static struct trip_cntr *
@@ -97,13 +89,13 @@ static int
 queue_work(void *arg, const struct trip_work *work)
 {
 	struct tripd_quota *quota = arg;
-	uint64_t deadline = tripd_clock_ns() + SETTLE_NS;
+	uint64_t deadline = now_ns(CLOCK_MONOTONIC) + SETTLE_NS;
 	int ret;
 
 	if (tripd_run_is_ended())
 		return -EINTR;
 	while ((ret = trip_work_queue(quota->domain, work, NULL)) == -EAGAIN &&
-		tripd_clock_ns() < deadline) {
+		now_ns(CLOCK_MONOTONIC) < deadline) {
 		if (quota->manual)
 			trip_progress(quota->domain);
 		else
@@ -130,10 +122,9 @@ queue_when(struct tripd_quota *quota, unsigned int i)
 	};
 	int ret = trip_apply_when(&when);
 
-	if (ret != 0 && ret != -EINTR)
-		fprintf(stderr, "tripd: line %u of the rules, %s: %s\n", rule->line, rule->source,
-			trip_error_message());
-	return ret;
+	return ret == 0 || ret == -EINTR ? ret
+					 : tripd_fail(ret, "line %u of the rules, %s: %s",
+						   rule->line, rule->source, trip_error_message());
 }
 
 int
@@ -148,10 +139,8 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 	quota->counts = calloc(rules->n_counts + 1, sizeof(*quota->counts));
 	quota->counters = calloc(rules->n_counters + 1, sizeof(*quota->counters));
 	quota->fired = calloc(rules->n_whens + 1, sizeof(*quota->fired));
-	if (quota->counts == NULL || quota->counters == NULL || quota->fired == NULL) {
-		fprintf(stderr, "tripd: no memory for %u counts\n", rules->n_counts);
-		return -ENOMEM;
-	}
+	if (quota->counts == NULL || quota->counters == NULL || quota->fired == NULL)
+		return tripd_fail(-ENOMEM, "no memory for %u counts", rules->n_counts);
 	ret = tripd_quota_ports(quota, plan);
 	/* Counters of the rules first: their names are the user's. */
 	for (i = 0; i < rules->n_counters && ret == 0; i++)
@@ -162,7 +151,7 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 		ret = tripd_losses_open(&quota->losses, domain, plan, links);
 	if (ret == 0 && ((ret = trip_function_register(domain, log_trip, NULL, &quota->log)) != 0 ||
 				(ret = trip_function_name(quota->log, "log")) != 0))
-		fprintf(stderr, "tripd: log: %s\n", trip_error_message());
+		tripd_fail(ret, "log: %s", trip_error_message());
 	/* One beginning for all of them. */
 	quota->since = trip_cntr_read(trip_clock_cntr(domain));
 	for (i = 0; i < rules->n_whens && ret == 0; i++)
@@ -264,14 +253,15 @@ freshen(const struct tripd_quota *quota, struct trip_cntr *cntr, uint64_t began)
 {
 	uint64_t since;
 
-	while ((since = tripd_clock_ns() - began) < FRESHEN_NS && trip_cntr_age(cntr) > since)
+	while ((since = now_ns(CLOCK_MONOTONIC) - began) < FRESHEN_NS &&
+		trip_cntr_age(cntr) > since)
 		pause_for(quota);
 }
 
 void
 tripd_quota_freshen(struct tripd_quota *quota)
 {
-	uint64_t began = tripd_clock_ns();
+	uint64_t began = now_ns(CLOCK_MONOTONIC);
 
 	for (unsigned int i = 0; i < quota->rules->n_counts; i++) {
 		freshen(quota, quota->counts[i].packets, began);
@@ -303,14 +293,14 @@ is_over(struct tripd_quota *quota, size_t n_new, uint64_t *quiet_ns)
 	trip_domain_stats_read(quota->domain, &stats);
 	quota->n_overrun = stats.events_lost;
 	if (n_new != 0)
-		*quiet_ns = tripd_clock_ns();
-	return quota->n_overrun != 0 && tripd_clock_ns() - *quiet_ns > QUIET_NS;
+		*quiet_ns = now_ns(CLOCK_MONOTONIC);
+	return quota->n_overrun != 0 && now_ns(CLOCK_MONOTONIC) - *quiet_ns > QUIET_NS;
 }
 
 int
 tripd_quota_settle(struct tripd_quota *quota)
 {
-	uint64_t quiet_ns = tripd_clock_ns(), deadline = quiet_ns + SETTLE_NS;
+	uint64_t quiet_ns = now_ns(CLOCK_MONOTONIC), deadline = quiet_ns + SETTLE_NS;
 	unsigned int i;
 	size_t n_new;
 
@@ -323,8 +313,8 @@ tripd_quota_settle(struct tripd_quota *quota)
 		if (is_over(quota, n_new, &quiet_ns) || i == quota->rules->n_whens)
 			return -1;
 		if (n_new != 0)
-			deadline = tripd_clock_ns() + SETTLE_NS;
-		if (tripd_clock_ns() > deadline)
+			deadline = now_ns(CLOCK_MONOTONIC) + SETTLE_NS;
+		if (now_ns(CLOCK_MONOTONIC) > deadline)
 			return (int)i;
 		pause_for(quota);
 	}
@@ -354,7 +344,7 @@ tripd_quota_close(struct tripd_quota *quota)
 		ret |= trip_port_close(quota->ports[i]);
 	/* EBUSY: attached processes keep what they have, and learn of the end when we exit. */
 	if (ret != 0 && ret != -EBUSY)
-		fprintf(stderr, "tripd: at the end: %s\n", trip_error_message());
+		tripd_fail(ret, "at the end: %s", trip_error_message());
 	free(quota->counts);
 	free(quota->counters);
 	free(quota->fired);

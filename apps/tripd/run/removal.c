@@ -18,10 +18,11 @@
 #include <trip.h>
 
 #include "link/link.h"
+#include "now.h"
 #include "quota.h"
 #include "removal.h"
-#include "start/clock.h"
 #include "start/plan.h"
+#include "start/resolve.h"
 
 /* One that is on its way out is down for a moment, and one that is set up for another: neither is
  * worth a line. */
@@ -142,7 +143,7 @@ static bool
 has_new_state(uint16_t port)
 {
 	return ports[port].state != ports[port].said_state &&
-	       tripd_clock_ns() - ports[port].state_ns >= STATE_LASTS_NS;
+	       now_ns(CLOCK_MONOTONIC) - ports[port].state_ns >= STATE_LASTS_NS;
 }
 
 static bool
@@ -161,7 +162,7 @@ has_news(uint16_t port)
 	state = state_of(port);
 	if (state != ports[port].state) {
 		ports[port].state = state;
-		ports[port].state_ns = tripd_clock_ns();
+		ports[port].state_ns = now_ns(CLOCK_MONOTONIC);
 	}
 	return has_new_state(port);
 }
@@ -177,14 +178,12 @@ tripd_removal_check(const struct tripd_plan *plan)
 }
 
 static void
-say_port(uint16_t port)
+say_port(uint16_t port, const char *what)
 {
 	char device[RTE_ETH_NAME_MAX_LEN];
 
-	if (rte_eth_dev_get_name_by_port(port, device) != 0)
-		strcpy(device, "?");
-	fprintf(stderr, "tripd: port %u (%s%s%s) ", port, device,
-		ports[port].if_index != 0 ? ", " : "", ports[port].name);
+	fprintf(stderr, "tripd: port %u (%s%s%s) %s\n", port, tripd_resolve_device(port, device),
+		ports[port].if_index != 0 ? ", " : "", ports[port].name, what);
 }
 
 void
@@ -197,13 +196,14 @@ tripd_removal_say(const struct tripd_plan *plan)
 
 		if (tripd_removal_of(port) && !ports[port].said) {
 			ports[port].said = true;
-			say_port(port);
-			fprintf(stderr, "has been removed: nothing is received there any more%s\n",
-				left == 0 ? ", and no port is left" : "; the others go on");
+			say_port(port, left == 0
+					       ? "has been removed: nothing is received there any "
+						 "more, and no port is left"
+					       : "has been removed: nothing is received there any "
+						 "more; the others go on");
 		} else if (!tripd_removal_of(port) && has_new_state(port)) {
 			ports[port].said_state = ports[port].state;
-			say_port(port);
-			fprintf(stderr, "%s\n", states[ports[port].state]);
+			say_port(port, states[ports[port].state]);
 		}
 	}
 }

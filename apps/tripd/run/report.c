@@ -119,12 +119,12 @@ make_counters(const struct tripd_quota *quota)
 static json_t *
 make_losses(const struct tripd_losses *losses)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "frames",
-		(json_int_t)tripd_losses_uncounted(losses), "missed", (json_int_t)losses->missed,
-		"no_buffer", (json_int_t)losses->no_buffer, "errors", (json_int_t)losses->errors,
-		"cut", (json_int_t)losses->cut, "undivided", (json_int_t)losses->undivided,
-		"refused", (json_int_t)losses->refused, "unfinished",
-		(json_int_t)losses->unfinished);
+	json_t *object = json_pack("{s:I}", "frames", (json_int_t)tripd_losses_uncounted(losses));
+
+	for (unsigned int i = 0; i < TRIPD_LOSSES; i++)
+		json_object_set_new(
+			object, tripd_losses_names[i], json_integer((json_int_t)losses->frames[i]));
+	return object;
 }
 
 static json_t *

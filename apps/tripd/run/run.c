@@ -22,20 +22,16 @@
 
 #include <trip.h>
 
-#include "dry_run.h"
 #include "link/port.h"
+#include "now.h"
 #include "removal.h"
 #include "report.h"
 #include "rules.h"
 #include "run.h"
-#include "start/capacity.h"
-#include "start/clock.h"
-#include "start/eal.h"
 #include "start/fail.h"
 #include "start/hugepages.h"
 #include "start/partner.h"
 #include "start/resolve.h"
-#include "tell.h"
 #include "view.h"
 #include "whole_output.h"
 
@@ -147,7 +143,7 @@ open_domain(struct tripd_run *run)
 	struct trip_domain_attr attr;
 	int ret;
 
-	tripd_capacity_attr(run->rules, &run->plan, &attr);
+	tripd_plan_domain(run->rules, &run->plan, &attr);
 	tripd_tell_plan(run, &attr);
 	run->pool = rte_pktmbuf_pool_create("tripd", run->need.n_mbufs, TRIPD_MBUF_CACHE, 0,
 		RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
@@ -160,15 +156,13 @@ open_domain(struct tripd_run *run)
 	attr.socket_group = run->options->socket_group;
 	attr.socket_mode = run->options->socket_mode;
 	ret = trip_domain_open(&attr, &run->domain, NULL);
-	if (ret != 0)
-		return tripd_fail(TRIPD_EXIT_RUN, "%s", trip_error_message());
-	return 0;
+	return ret == 0 ? 0 : tripd_fail(TRIPD_EXIT_RUN, "%s", trip_error_message());
 }
 
 int
 tripd_run_begin(struct tripd_run *run)
 {
-	int ret = tripd_eal_start(&run->words, run->options->verbose);
+	int ret = tripd_words_start_eal(&run->words, run->options->verbose);
 
 	if (ret != 0)
 		return ret;
@@ -196,7 +190,7 @@ tripd_run_start(struct tripd_run *run)
 	if (ret != 0)
 		return ret;
 	run->ports_configured = true;
-	tripd_capacity_attr(run->rules, &run->plan, &attr);
+	tripd_plan_domain(run->rules, &run->plan, &attr);
 	ret = tripd_port_configure(
 		&run->plan, run->links, run->options->isolate, attr.max_flows, run->pool);
 	if (ret != 0)
@@ -284,7 +278,7 @@ tripd_run_close(struct tripd_run *run, int code)
 	if (run->domain != NULL)
 		left = trip_domain_close(run->domain);
 	if (left != 0 && left != -EBUSY)
-		fprintf(stderr, "tripd: at the end: %s\n", trip_error_message());
+		tripd_fail(code, "at the end: %s", trip_error_message());
 	if (run->ports_watched)
 		tripd_removal_end(&run->plan);
 	if (run->ports_configured)
@@ -320,10 +314,11 @@ static void
 loop(struct tripd_run *run, struct tripd_view *view)
 {
 	uint64_t until = run->options->until_idle_ns;
-	uint64_t received = 0, idle = 0, polls = 0, before = tripd_clock_ns();
+	uint64_t received = 0, idle = 0, polls = 0, before = now_ns(CLOCK_MONOTONIC);
 
 	while (!tripd_run_wait(run, WAIT_MS)) {
-		uint64_t now = tripd_clock_ns(), n = tripd_forward_received(&run->forwarding);
+		uint64_t now = now_ns(CLOCK_MONOTONIC),
+			 n = tripd_forward_received(&run->forwarding);
 		uint64_t polled = tripd_forward_polls(&run->forwarding);
 
 		if (n != received)

@@ -3,7 +3,6 @@
 #define TRIPD_RUN_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "forward.h"
@@ -64,6 +63,22 @@ int tripd_run_stop(struct tripd_run *run);
  * that of this process, which then does not return from here; nor does it where a signal is to end
  * it. Returns `code`, to exit with. */
 int tripd_run_close(struct tripd_run *run, int code);
+
+/* Says what a prepared run would take, and the engine of each rule. Returns the exit code. */
+int tripd_dry_run(struct tripd_run *run);
+
+/* Reads the rules file of --check and says what is wrong with it, or what it holds. Returns the
+ * exit code. */
+int tripd_dry_run_check(const struct tripd_options *options);
+
+/* Says, before the domain is opened, its size, lcores, and partners of ports. */
+void tripd_tell_plan(const struct tripd_run *run, const struct trip_domain_attr *attr);
+
+/* Says how many flows are in which engine: packets count from here on. */
+void tripd_tell_engines(const struct tripd_run *run);
+
+/* Says at the end what was not sent because a port was full. */
+void tripd_tell_unsent(const struct tripd_run *run);
 
 /* A whole run with the rules of a file. Returns the exit code. */
 int tripd_run_rules(const struct tripd_options *options);

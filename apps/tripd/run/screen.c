@@ -68,6 +68,7 @@ tripd_screen_end(struct tripd_screen *screen)
 void
 tripd_screen_cut(const char *line, unsigned int width, char *cut, size_t size)
 {
+	bool fits = true;
 	size_t n = 0;
 
 	while (*line != '\0' && n + 1 < size) {
@@ -84,15 +85,12 @@ tripd_screen_cut(const char *line, unsigned int width, char *cut, size_t size)
 		}
 		/* The bytes behind the first of a UTF-8 character take no column. */
 		if (((unsigned char)*line & 0xc0) != 0x80) {
-			if (width == 0) {
-				line++;
-				while (((unsigned char)*line & 0xc0) == 0x80)
-					line++;
-				continue;
-			}
-			width--;
+			fits = width > 0;
+			width -= fits;
 		}
-		cut[n++] = *line++;
+		if (fits)
+			cut[n++] = *line;
+		line++;
 	}
 	cut[n] = '\0';
 }

@@ -9,7 +9,6 @@
 #include "rules.h"
 #include "run.h"
 #include "start/partner.h"
-#include "tell.h"
 
 void
 tripd_tell_plan(const struct tripd_run *run, const struct trip_domain_attr *attr)

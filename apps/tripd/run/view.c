@@ -9,9 +9,9 @@
 
 #include "apply/text.h"
 #include "link/losses.h"
+#include "now.h"
 #include "quota.h"
 #include "rules.h"
-#include "start/clock.h"
 #include "start/describe.h"
 #include "view.h"
 
@@ -21,28 +21,17 @@
 int
 tripd_view_open(struct tripd_view *view, const struct tripd_quota *quota, FILE *out)
 {
-	unsigned int n = quota->rules->n_counts + 1;
-
 	memset(view, 0, sizeof(*view));
 	tripd_screen_init(&view->screen, out);
 	view->quota = quota;
-	view->packets = calloc(n, sizeof(*view->packets));
-	view->bytes = calloc(n, sizeof(*view->bytes));
-	view->packet_rate = calloc(n, sizeof(*view->packet_rate));
-	view->byte_rate = calloc(n, sizeof(*view->byte_rate));
-	if (view->packets == NULL || view->bytes == NULL || view->packet_rate == NULL ||
-		view->byte_rate == NULL)
-		return -ENOMEM;
-	return 0;
+	view->counts = calloc(quota->rules->n_counts + 1, sizeof(*view->counts));
+	return view->counts != NULL ? 0 : -ENOMEM;
 }
 
 void
 tripd_view_close(struct tripd_view *view)
 {
-	free(view->packets);
-	free(view->bytes);
-	free(view->packet_rate);
-	free(view->byte_rate);
+	free(view->counts);
 	memset(view, 0, sizeof(*view));
 }
 
@@ -146,8 +135,8 @@ draw_count(struct tripd_view *view, unsigned int i, bool rates)
 			fate, tripd_screen_colour(screen, TRIPD_PLAIN));
 		return;
 	}
-	tripd_describe_number((uint64_t)view->packet_rate[i], pps);
-	tripd_describe_number((uint64_t)(view->byte_rate[i] * 8), bps);
+	tripd_describe_number((uint64_t)view->counts[i].packet_rate, pps);
+	tripd_describe_number((uint64_t)(view->counts[i].byte_rate * 8), bps);
 	snprintf(indented, sizeof(indented), "  %s", fate);
 	draw_live(screen, "", name, colour, (const char *[]){packets, bytes, pps, bps, indented});
 }
@@ -207,19 +196,22 @@ tripd_view_losses(struct tripd_view *view)
 	char text[TRIPD_LOSSES_TEXT_MAX];
 
 	for (unsigned int i = 0; i < losses->n_ports; i++) {
-		if (losses->ports[i].refused != 0)
+		uint64_t refused = losses->ports[i].frames[TRIPD_LOSS_REFUSED];
+		uint64_t unfinished = losses->ports[i].frames[TRIPD_LOSS_UNFINISHED];
+
+		if (refused != 0)
 			tripd_screen_say(screen,
 				"port %u: %" PRIu64 " %s counted and not sent: longer than "
 				"its MTU, or it was down",
-				losses->ids[i], losses->ports[i].refused,
-				losses->ports[i].refused == 1 ? "frame was" : "frames were");
-		if (losses->ports[i].unfinished != 0)
+				losses->ids[i], refused,
+				refused == 1 ? "frame was" : "frames were");
+		if (unfinished != 0)
 			tripd_screen_say(screen,
 				"port %u: %" PRIu64
 				" %s a checksum that is wrong: their sender left it, and "
 				"where is not known",
-				losses->ids[i], losses->ports[i].unfinished,
-				losses->ports[i].unfinished == 1 ? "frame has" : "frames have");
+				losses->ids[i], unfinished,
+				unfinished == 1 ? "frame has" : "frames have");
 		if (tripd_losses_uncounted(&losses->ports[i]) == 0)
 			continue;
 		tripd_losses_describe(&losses->ports[i], text);
@@ -239,16 +231,16 @@ say_new_trips(struct tripd_view *view)
 static void
 measure_rates(struct tripd_view *view, uint64_t elapsed_ns)
 {
-	struct trip_flow_count count = {.size = sizeof(count)};
+	struct trip_flow_count now = {.size = sizeof(now)};
+	double per_s = 1e9 / (double)elapsed_ns;
 
 	for (unsigned int i = 0; i < view->quota->rules->n_counts; i++) {
-		(void)trip_apply_count_query(&view->quota->counts[i], &count);
-		view->packet_rate[i] =
-			(double)(count.packets - view->packets[i]) * 1e9 / (double)elapsed_ns;
-		view->byte_rate[i] =
-			(double)(count.bytes - view->bytes[i]) * 1e9 / (double)elapsed_ns;
-		view->packets[i] = count.packets;
-		view->bytes[i] = count.bytes;
+		struct tripd_view_count *count = &view->counts[i];
+
+		(void)trip_apply_count_query(&view->quota->counts[i], &now);
+		*count = (struct tripd_view_count){now.packets, now.bytes,
+			(double)(now.packets - count->packets) * per_s,
+			(double)(now.bytes - count->bytes) * per_s};
 	}
 }
 
@@ -263,7 +255,8 @@ has_new_losses(struct tripd_view *view, uint64_t now)
 	if (view->told_ns != 0 && now - view->told_ns < LOSSES_NS)
 		return false;
 	for (unsigned int i = 0; i < losses->n_ports; i++)
-		sum += losses->ports[i].refused + tripd_losses_uncounted(&losses->ports[i]);
+		sum += losses->ports[i].frames[TRIPD_LOSS_REFUSED] +
+		       tripd_losses_uncounted(&losses->ports[i]);
 	if (sum == view->told_losses)
 		return false;
 	view->told_losses = sum;
@@ -274,7 +267,7 @@ has_new_losses(struct tripd_view *view, uint64_t now)
 void
 tripd_view_update(struct tripd_view *view)
 {
-	uint64_t now = tripd_clock_ns();
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
 	bool redraw = view->screen.terminal && now - view->drawn_ns >= REDRAW_NS;
 	bool losses = has_new_losses(view, now);
 

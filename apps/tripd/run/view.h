@@ -18,9 +18,11 @@ struct tripd_view {
 	uint64_t drawn_ns;
 	/* Frames whose loss has been told, and when. */
 	uint64_t told_losses, told_ns;
-	/* Packets and bytes of each count when it was drawn, and their rates then. */
-	uint64_t *packets, *bytes;
-	double *packet_rate, *byte_rate;
+	/* Of each count when it was drawn. */
+	struct tripd_view_count {
+		uint64_t packets, bytes;
+		double packet_rate, byte_rate;
+	} * counts;
 };
 
 /* Returns 0 or -ENOMEM; close in any case. */

@@ -2,12 +2,9 @@
 #ifndef TRIPD_DESCRIBE_H
 #define TRIPD_DESCRIBE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include <trip_flow.h>
-
-/* Names and numbers as people and programs read them. */
 
 /* "sw" or "hw". */
 const char *tripd_describe_engine(enum trip_flow_engine engine);

@@ -10,21 +10,12 @@
 #include "plan.h"
 #include "rules.h"
 
-static const struct tripd_plan_port *
-find_port(const struct tripd_plan *plan, uint16_t id)
-{
-	for (unsigned int i = 0; i < plan->n_ports; i++)
-		if (plan->ports[i].id == id)
-			return &plan->ports[i];
-	return NULL;
-}
-
 static bool
 is_lone(const struct tripd_plan *plan, uint16_t id)
 {
-	const struct tripd_plan_port *port = find_port(plan, id);
+	int port = tripd_plan_find(plan, id);
 
-	return port == NULL || port->partner < 0;
+	return port < 0 || plan->ports[port].partner < 0;
 }
 
 const char *
@@ -41,7 +32,7 @@ tripd_partner_advice(const struct tripd_plan *plan, const struct tripd_options *
 		return text;
 	}
 	/* One that is in use has another partner, or would be this one's. */
-	if (rte_eth_dev_is_valid_port(neighbour) && find_port(plan, neighbour) == NULL) {
+	if (rte_eth_dev_is_valid_port(neighbour) && tripd_plan_find(plan, neighbour) < 0) {
 		snprintf(text, TRIPD_PARTNER_TEXT_MAX, "with --ports %u,%u", port, neighbour);
 		return text;
 	}
@@ -53,7 +44,7 @@ tripd_partner_advice(const struct tripd_plan *plan, const struct tripd_options *
 	}
 	snprintf(text, TRIPD_PARTNER_TEXT_MAX, "with one more %s%s",
 		options->n_ifaces > 0 ? "--iface" : "device",
-		find_port(plan, neighbour) != NULL ? " and --pair" : "");
+		tripd_plan_find(plan, neighbour) >= 0 ? " and --pair" : "");
 	return text;
 }
 

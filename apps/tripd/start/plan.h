@@ -9,6 +9,7 @@
 
 #define TRIPD_LCORES_MAX 128
 
+struct trip_domain_attr;
 struct trip_rules;
 
 struct tripd_plan_port {
@@ -48,8 +49,15 @@ struct tripd_plan {
 int tripd_plan_ports(struct tripd_plan *plan, const struct tripd_options *options,
 	const struct trip_rules *rules);
 
+/* The index of a planned port, or -1. */
+int tripd_plan_find(const struct tripd_plan *plan, unsigned int id);
+
 /* Plans the lcores: the last worker polls, the others forward, as many as there are ports; with one
  * worker it does both. Returns 0, or -ENOSPC: there is no worker. */
 int tripd_plan_lcores(struct tripd_plan *plan, const unsigned int *workers, unsigned int n);
+
+/* The domain that these rules need; its lcore is the plan's. */
+void tripd_plan_domain(const struct trip_rules *rules, const struct tripd_plan *plan,
+	struct trip_domain_attr *attr);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What would fail, said before anything is started: one sentence, with the command that helps.
- * These are forecasts. Where one is wrong or something else fails, EAL's own word is shown (eal.c).
+ * These are forecasts. Where one is wrong or something else fails, EAL's own word is
+ * shown (quiet_eal.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_common.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
 #include <trip.h>
 
-#include "capacity.h"
 #include "cpus.h"
 #include "fail.h"
 #include "hugepages.h"
@@ -78,19 +79,19 @@ tripd_preflight_need(
 	struct trip_domain_attr attr;
 	int ret;
 
-	tripd_capacity_attr(rules, plan, &attr);
+	tripd_plan_domain(rules, plan, &attr);
 	/* Its lcore is not known yet, and changes nothing of the sizes. */
 	attr.progress = TRIP_PROGRESS_MANUAL;
 	attr.lcores = NULL;
 	ret = trip_domain_footprint(&attr, &footprint);
 	if (ret != 0)
 		return tripd_fail(ret, "%s", trip_error_message());
-	need->domain_bytes = footprint.bytes;
-	if (footprint.hugepages * footprint.hugepage_bytes > footprint.bytes)
-		need->domain_bytes = footprint.hugepages * footprint.hugepage_bytes;
 	/* Full queues, bursts in hand and in the caches of the forwarders and of the main lcore. */
 	need->pool_bytes = 0;
-	need->total_bytes = need->domain_bytes + EAL_BYTES + n_ports * PORT_BYTES;
+	/* The domain's memzones round up to hugepages. */
+	need->total_bytes =
+		RTE_MAX(footprint.bytes, footprint.hugepages * footprint.hugepage_bytes) +
+		EAL_BYTES + n_ports * PORT_BYTES;
 	set_mbufs(need, n_ports * (2 * TRIPD_DESCRIPTORS + 2 * TRIPD_BURST) +
 				(n_ports + 1) * 2 * TRIPD_MBUF_CACHE);
 	return 0;

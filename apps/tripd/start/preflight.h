@@ -12,8 +12,6 @@ struct trip_rules;
 
 /* What a run takes of EAL's memory. */
 struct tripd_need {
-	/* Of the domain: bytes, and bytes of the hugepages that its memzones round up to. */
-	uint64_t domain_bytes;
 	/* Of the packet buffers. */
 	uint64_t pool_bytes;
 	/* Packet buffers. */

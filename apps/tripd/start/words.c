@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The words for EAL. Read here only as far as the checks before rte_eal_init() need; EAL has the
- * last word on all of them.
+ * The words for EAL, and its start with them. Read here only as far as the checks before
+ * rte_eal_init() need; EAL has the last word on all of them.
  *
  * Chosen ones put the control thread (lcore 0) on the first processor that this process may use,
  * the forwarding lcore (1) on the next that is not the polling lcore's (2), and let them share
@@ -15,8 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_log.h>
+
 #include "options.h"
+#include "quiet_eal.h"
 #include "words.h"
+#include "xdp_words.h"
 
 static char program[] = "tripd";
 
@@ -276,4 +280,21 @@ tripd_words_config_path(const struct tripd_words *words, char path[PATH_MAX])
 	tripd_words_runtime_path(path);
 	length = strlen(path);
 	snprintf(path + length, PATH_MAX - length, "/%s/config", words->file_prefix);
+}
+
+int
+tripd_words_start_eal(struct tripd_words *words, bool verbose)
+{
+	/* --help writes and exits. */
+	if (quiet_eal_start("tripd", words->argc, words->argv, !verbose && !words->help) != 0)
+		return TRIPD_EXIT_RUN;
+	if (verbose)
+		return 0;
+	tripd_xdp_words_keep();
+	if (rte_log_get_global_level() > RTE_LOG_ERR)
+		rte_log_set_global_level(RTE_LOG_ERR);
+	/* No shared files, no secondaries: net_tap calls that an error. */
+	if (words->in_memory || words->no_shconf)
+		rte_log_set_level_pattern("pmd.net.tap", RTE_LOG_CRIT);
+	return 0;
 }

@@ -49,6 +49,10 @@ struct tripd_words {
 int tripd_words_init(
 	struct tripd_words *words, const struct tripd_options *options, uint64_t memory_mib);
 
+/* Starts EAL with them. What it and the drivers say is kept back, unless `verbose`; where it fails,
+ * the line that says why is shown on stderr. Returns 0, or the exit code. */
+int tripd_words_start_eal(struct tripd_words *words, bool verbose);
+
 /* Writes the folder in which EAL has one for each prefix. */
 void tripd_words_runtime_path(char path[PATH_MAX]);
 
