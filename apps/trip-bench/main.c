@@ -90,21 +90,14 @@ static void
 choose_cpus(char *list, size_t size)
 {
 	cpu_set_t set;
-	int first = -1, second = -1;
+	int length = 0;
 
 	CPU_ZERO(&set);
 	sched_getaffinity(0, sizeof(set), &set);
-	for (int cpu = 0; cpu < CPU_SETSIZE && second < 0; cpu++) {
-		if (!CPU_ISSET(cpu, &set))
-			continue;
-		if (first < 0)
-			first = cpu;
-		else
-			second = cpu;
-	}
-	snprintf(list, size, "%d", first);
-	if (second >= 0)
-		snprintf(list, size, "%d,%d", first, second);
+	for (int cpu = 0, n = 0; cpu < CPU_SETSIZE && n < 2; cpu++)
+		if (CPU_ISSET(cpu, &set))
+			length += snprintf(
+				list + length, size - (size_t)length, n++ > 0 ? ",%d" : "%d", cpu);
 }
 
 static int

@@ -143,26 +143,19 @@ bench_report_row(
 	fflush(stream);
 }
 
-/* What stands behind the colon of the first line that begins with `key`; else "unknown". */
+/* What the kernel calls the first processor; else "unknown". */
 static void
-machine_line(const char *path, const char *key, char *out, size_t size)
+name_machine(char name[200])
 {
-	FILE *file = fopen(path, "r");
+	FILE *file = fopen("/proc/cpuinfo", "r");
 	char line[256];
 
-	snprintf(out, size, "unknown");
-	if (file == NULL)
-		return;
-	while (fgets(line, sizeof(line), file) != NULL) {
-		char *colon = strchr(line, ':');
-
-		if (strncmp(line, key, strlen(key)) != 0 || colon == NULL)
-			continue;
-		line[strcspn(line, "\n")] = 0;
-		snprintf(out, size, "%s", colon + 1 + strspn(colon + 1, " \t"));
-		break;
-	}
-	fclose(file);
+	strcpy(name, "unknown");
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+		if (sscanf(line, "model name : %199[^\n]", name) == 1)
+			break;
+	if (file != NULL)
+		fclose(file);
 }
 
 static json_t *
@@ -196,7 +189,7 @@ bench_report_json(const char *path, const struct bench *const *benches,
 	json_t *list = json_array(), *root;
 	int error;
 
-	machine_line("/proc/cpuinfo", "model name", machine, sizeof(machine));
+	name_machine(machine);
 	for (unsigned int i = 0; i < n; i++)
 		json_array_append_new(list, bench_json(benches[i], &results[i]));
 	root = json_pack(
