@@ -18,8 +18,6 @@
 #include "base/tripctl.h"
 #include "quiet_eal.h"
 
-#define LCORES_MAX RTE_MAX_LCORE
-
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 static void
@@ -57,8 +55,8 @@ choose_lcore(struct tripctl *ctl)
 			used[i] |= process.lcores[i];
 	if (got < 0)
 		return got;
-	for (unsigned int i = 0; i < LCORES_MAX; i++) {
-		unsigned int lcore = ((unsigned int)getpid() + i) % LCORES_MAX;
+	for (unsigned int i = 0; i < RTE_MAX_LCORE; i++) {
+		unsigned int lcore = ((unsigned int)getpid() + i) % RTE_MAX_LCORE;
 
 		if ((used[lcore / 64] >> lcore % 64 & 1) == 0)
 			return (int)lcore;
@@ -123,7 +121,8 @@ tripctl_attach(struct tripctl *ctl, struct trip_domain **domain)
 	sigset_t set;
 
 	if (lcore == -EUSERS)
-		return tripctl_complain(TRIPCTL_EXIT_RUN, "all %d lcore ids are used", LCORES_MAX);
+		return tripctl_complain(
+			TRIPCTL_EXIT_RUN, "all %d lcore ids are used", RTE_MAX_LCORE);
 	if (lcore < 0)
 		return tripctl_fail(lcore);
 	end_signals(&set);

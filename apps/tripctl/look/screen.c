@@ -63,7 +63,7 @@ draw_status(const struct tripctl_screen *screen, int y)
 			tripctl_text_escape(screen->typed, filter, sizeof(filter)));
 	else
 		snprintf(line, sizeof(line), "%zu of %zu by %s%s%s%s%s%s", view->n_rows,
-			tripctl_view_now(view)->cntrs.n, tripctl_view_sort_name(view->sort),
+			tripctl_view_now(view)->cntrs.n, tripctl_view_sorts[view->sort],
 			view->filter[0] != 0 ? ", filter " : "",
 			tripctl_text_escape(view->filter, filter, sizeof(filter)),
 			every[0] != 0 ? ", each " : "", every, screen->paused ? ", paused" : "");

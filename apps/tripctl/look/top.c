@@ -69,7 +69,7 @@ take_sort(struct argp_state *state, struct top *top, const char *word)
 	char escaped[64];
 
 	for (unsigned int i = 0; i < TRIPCTL_SORTS; i++)
-		if (strcmp(word, tripctl_view_sort_name((enum tripctl_sort)i)) == 0) {
+		if (strcmp(word, tripctl_view_sorts[i]) == 0) {
 			top->view.sort = (enum tripctl_sort)i;
 			return;
 		}

@@ -16,7 +16,7 @@
 /* From this width on numbers have all their digits. */
 #define EXACT_FROM 150
 
-static const char *const sort_names[] = {
+const char *const tripctl_view_sorts[] = {
 	[TRIPCTL_SORT_NAME] = "name",
 	[TRIPCTL_SORT_VALUE] = "value",
 	[TRIPCTL_SORT_RATE] = "rate",
@@ -45,12 +45,6 @@ static const struct {
 	[TO_GO] = {"TO GO", 0},
 	[TIME_LEFT] = {"LEFT", 60},
 };
-
-const char *
-tripctl_view_sort_name(enum tripctl_sort sort)
-{
-	return sort_names[sort];
-}
 
 const struct tripctl_sample *
 tripctl_view_now(const struct tripctl_view *view)

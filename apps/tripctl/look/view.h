@@ -33,7 +33,7 @@ struct tripctl_view {
 	size_t n_rows, max_rows;
 };
 
-const char *tripctl_view_sort_name(enum tripctl_sort sort);
+extern const char *const tripctl_view_sorts[];
 
 /* Takes a new sample: 0, -ENOMEM, or as trip_client_list(). */
 int tripctl_view_read(struct tripctl_view *view, struct trip_client *client);
