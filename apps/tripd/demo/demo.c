@@ -190,13 +190,12 @@ say_failure(struct tripd_demo *demo, int error)
 static int
 play(struct tripd_demo *demo)
 {
-	unsigned int round, flow;
 	size_t known;
 	int ret = 0;
 
 	say_trip_head(demo);
-	for (round = 0; round < ROUNDS; round++) {
-		for (flow = 0; flow < TRIPD_WIRE_MARKER && ret == 0; flow++)
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		for (unsigned int flow = 0; flow < TRIPD_WIRE_MARKER && ret == 0; flow++)
 			ret = tripd_wire_send(
 				&demo->wire, (enum tripd_wire_flow)flow, quotas[flow].batch);
 		if (ret == 0)

@@ -77,16 +77,15 @@ check_order(struct tripd_demo *demo)
 	const struct tripd_quota *quota = &demo->run.quota;
 	uint64_t worst = 0;
 	bool ordered = true, reached = true;
-	size_t i, k;
 
-	for (i = 0; i < quota->n_trips; i++) {
+	for (size_t i = 0; i < quota->n_trips; i++) {
 		const struct tripd_trip *trip = &quota->trips[i];
 
 		reached = reached && trip->value >= trip->threshold && trip->result == 0;
 		if (quota->rules->whens[trip->when].ref == TRIP_RULES_REF_PACKETS &&
 			trip->value - trip->threshold > worst)
 			worst = trip->value - trip->threshold;
-		for (k = i + 1; k < quota->n_trips; k++)
+		for (size_t k = i + 1; k < quota->n_trips; k++)
 			ordered = ordered && in_order(quota, trip, &quota->trips[k]);
 	}
 	return claim(demo, ordered,
@@ -102,9 +101,9 @@ static unsigned int
 check_complete(struct tripd_demo *demo)
 {
 	const struct tripd_quota *quota = &demo->run.quota;
-	unsigned int i, wrong = 0;
+	unsigned int wrong = 0;
 
-	for (i = 0; i < quota->rules->n_whens; i++) {
+	for (unsigned int i = 0; i < quota->rules->n_whens; i++) {
 		const struct trip_rules_when *when = &quota->rules->whens[i];
 		uint64_t value = tripd_quota_value(quota, when), due = 0;
 

@@ -131,7 +131,6 @@ int
 tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 	const struct trip_rules *rules, const struct tripd_plan *plan, struct tripd_link *links)
 {
-	unsigned int i;
 	int ret;
 
 	*quota = (struct tripd_quota){.rules = rules, .domain = domain, .manual = plan->manual};
@@ -143,9 +142,9 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 		return tripd_fail(-ENOMEM, "no memory for %u counts", rules->n_counts);
 	ret = tripd_quota_ports(quota, plan);
 	/* Counters of the rules first: their names are the user's. */
-	for (i = 0; i < rules->n_counters && ret == 0; i++)
+	for (unsigned int i = 0; i < rules->n_counters && ret == 0; i++)
 		ret = open_counter(quota, i);
-	for (i = 0; i < rules->n_counts && ret == 0; i++)
+	for (unsigned int i = 0; i < rules->n_counts && ret == 0; i++)
 		ret = open_count(quota, i, plan);
 	if (ret == 0)
 		ret = tripd_losses_open(&quota->losses, domain, plan, links);
@@ -154,7 +153,7 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 		tripd_fail(ret, "log: %s", trip_error_message());
 	/* One beginning for all of them. */
 	quota->since = trip_cntr_read(trip_clock_cntr(domain));
-	for (i = 0; i < rules->n_whens && ret == 0; i++)
+	for (unsigned int i = 0; i < rules->n_whens && ret == 0; i++)
 		ret = queue_when(quota, i);
 	return ret;
 }
@@ -213,12 +212,12 @@ tripd_quota_read(struct tripd_quota *quota)
 {
 	struct trip_work_event events[EVENTS_BURST];
 	size_t n_new = 0;
-	int n, i;
+	int n;
 
 	do {
 		n = trip_work_read(
 			quota->domain, events, sizeof(struct trip_work_event), EVENTS_BURST);
-		for (i = 0; i < n; i++) {
+		for (int i = 0; i < n; i++) {
 			quota->fired[events[i].context] += events[i].count;
 			keep(quota, &events[i]);
 		}
@@ -323,7 +322,6 @@ tripd_quota_settle(struct tripd_quota *quota)
 void
 tripd_quota_close(struct tripd_quota *quota)
 {
-	unsigned int i;
 	int ret = 0;
 
 	if (quota->domain == NULL)
@@ -333,14 +331,14 @@ tripd_quota_close(struct tripd_quota *quota)
 		ret |= trip_function_unregister(quota->log);
 	/* All flows end first: their last counts may take a while to show, and so they wait
 	 * together. */
-	for (i = 0; quota->counts != NULL && i < quota->rules->n_counts; i++)
+	for (unsigned int i = 0; quota->counts != NULL && i < quota->rules->n_counts; i++)
 		trip_apply_count_retire(&quota->counts[i]);
-	for (i = 0; quota->counts != NULL && i < quota->rules->n_counts; i++)
+	for (unsigned int i = 0; quota->counts != NULL && i < quota->rules->n_counts; i++)
 		ret |= trip_apply_count_close(&quota->counts[i]);
-	for (i = 0; quota->counters != NULL && i < quota->rules->n_counters; i++)
+	for (unsigned int i = 0; quota->counters != NULL && i < quota->rules->n_counters; i++)
 		ret |= quota->counters[i] != NULL ? trip_cntr_close(quota->counters[i]) : 0;
 	tripd_losses_close(&quota->losses);
-	for (i = 0; i < quota->n_ports; i++)
+	for (unsigned int i = 0; i < quota->n_ports; i++)
 		ret |= trip_port_close(quota->ports[i]);
 	/* EBUSY: attached processes keep what they have, and learn of the end when we exit. */
 	if (ret != 0 && ret != -EBUSY)
