@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The options that all commands have, those before a command, and words that several take. */
+/* Command lines: the options of a command, those that all commands have, and words. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -9,107 +9,32 @@
 #include "text.h"
 #include "tripctl.h"
 
-enum {
-	KEY_SOCKET = 0x100,
-	KEY_PREFIX,
-	KEY_DOMAIN,
-	KEY_JSON,
-	KEY_VERBOSE,
+/* Of the first option of a command, and of the first that all have. */
+#define KEY_OWN 0x100
+#define KEY_SHARED 0x200
+#define OPTIONS_MAX 32
+
+#define AT(member) TRIPCTL_OPTION_TEXT, offsetof(struct tripctl, member)
+
+static const struct tripctl_option shared[] = {
+	{.doc = "Which domain; where there is only one, none of these is needed:"},
+	{"socket", "PATH", "the one that is served on this socket", AT(socket)},
+	{"file-prefix", "NAME", "that of the primary with this EAL file prefix", AT(prefix)},
+	{"domain", "NAME", "the one of this name", AT(domain)},
+	{.doc = "Other:"},
+	{"json", NULL, "write JSON", AT(json)},
+	{"verbose", NULL, "show what EAL says where a command attaches", AT(verbose)},
+	{NULL},
 };
 
-/* A number below 0, which would be said to be an option that does not exist. */
-#define DIGIT(digit)                                       \
-	{                                                  \
-		NULL, digit, NULL, OPTION_HIDDEN, NULL, 11 \
-	}
-
-static const struct argp_option shared_options[] = {
-	{NULL, 0, NULL, 0, "Which domain; where there is only one, none of these is needed:", 10},
-	{"socket", KEY_SOCKET, "PATH", 0, "the one that is served on this socket", 10},
-	{"file-prefix", KEY_PREFIX, "NAME", 0, "that of the primary with this EAL file prefix", 10},
-	{"domain", KEY_DOMAIN, "NAME", 0, "the one of this name", 10},
-	{NULL, 0, NULL, 0, "Other:", 11},
-	{"json", KEY_JSON, NULL, 0, "write JSON", 11},
-	DIGIT('0'),
-	DIGIT('1'),
-	DIGIT('2'),
-	DIGIT('3'),
-	DIGIT('4'),
-	DIGIT('5'),
-	DIGIT('6'),
-	DIGIT('7'),
-	DIGIT('8'),
-	DIGIT('9'),
-	{"verbose", KEY_VERBOSE, NULL, 0, "show what EAL says where a command attaches", 11},
-	{NULL, 0, NULL, 0, NULL, 0},
-};
-
-static error_t
-parse_shared(int key, char *arg, struct argp_state *state)
-{
-	struct tripctl *ctl = state->input;
-
-	switch (key) {
-	case KEY_SOCKET:
-		ctl->socket = arg;
-		return 0;
-	case KEY_PREFIX:
-		ctl->prefix = arg;
-		return 0;
-	case KEY_DOMAIN:
-		ctl->domain = arg;
-		return 0;
-	case KEY_JSON:
-		ctl->json = true;
-		return 0;
-	case KEY_VERBOSE:
-		ctl->verbose = true;
-		return 0;
-	case '0' ... '9':
-		argp_error(state, "-%c...: values are from 0 to 9223372036854775807 (2^63-1)", key);
-		return 0;
-	case ARGP_KEY_END:
-		if (ctl->socket != NULL && (ctl->prefix != NULL || ctl->domain != NULL))
-			argp_error(state, "--socket says all that --file-prefix and --domain do");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp shared = {.options = shared_options, .parser = parse_shared};
-
-const struct argp_child tripctl_options_shared[] = {{&shared, 0, NULL, 0}, {NULL, 0, NULL, 0}};
-
-struct global {
+struct parsing {
 	struct tripctl *ctl;
-	int command;
+	const struct tripctl_line *line;
+	void *into;
 };
 
-static error_t
-parse_global(int key, char *arg, struct argp_state *state)
-{
-	struct global *global = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = global->ctl;
-		return 0;
-	case ARGP_KEY_ARG:
-		/* The rest is the command's. */
-		global->command = state->next - 1;
-		state->next = state->argc;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_usage(state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-uint64_t
-tripctl_options_time(struct argp_state *state, const char *option, const char *text)
+static uint64_t
+parse_time(struct argp_state *state, const char *option, const char *text)
 {
 	char escaped[64];
 	uint64_t ns = 0;
@@ -120,8 +45,38 @@ tripctl_options_time(struct argp_state *state, const char *option, const char *t
 	return ns;
 }
 
-void
-tripctl_options_word(struct argp_state *state, struct tripctl_words *words, const char *word)
+static uint64_t
+parse_number(struct argp_state *state, const struct tripctl_option *option, const char *text)
+{
+	char *end, escaped[64];
+	uint64_t number;
+
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end != 0 || errno != 0 || number == 0 ||
+		number > option->max)
+		argp_error(state, "--%s: \"%s\" is no %s", option->name,
+			tripctl_text_escape(text, escaped, sizeof(escaped)), option->what);
+	return number;
+}
+
+static void
+put(struct argp_state *state, const struct tripctl_option *option, void *into, const char *text)
+{
+	void *at = (char *)into + option->offset;
+
+	if (option->arg == NULL)
+		*(bool *)at = true;
+	else if (option->type == TRIPCTL_OPTION_TIME)
+		*(uint64_t *)at = parse_time(state, option->name, text);
+	else if (option->type == TRIPCTL_OPTION_NUMBER)
+		*(uint64_t *)at = parse_number(state, option, text);
+	else
+		*(const char **)at = text;
+}
+
+static void
+take_word(struct argp_state *state, struct tripctl_words *words, const char *word)
 {
 	char escaped[128];
 	int error;
@@ -143,8 +98,8 @@ tripctl_options_word(struct argp_state *state, struct tripctl_words *words, cons
 			escaped, state->name);
 }
 
-void
-tripctl_options_check_words(struct argp_state *state, const struct tripctl_words *words)
+static void
+check_words(struct argp_state *state, const struct tripctl_words *words)
 {
 	char escaped[128];
 
@@ -157,27 +112,94 @@ tripctl_options_check_words(struct argp_state *state, const struct tripctl_words
 			tripctl_text_escape(words->name, escaped, sizeof(escaped)));
 }
 
-uint64_t
-tripctl_options_number(struct argp_state *state, const char *option, const char *what, uint64_t max,
-	const char *text)
+static error_t
+parse(int key, char *arg, struct argp_state *state)
 {
-	char *end, escaped[64];
-	uint64_t number;
+	const struct parsing *parsing = state->input;
+	const struct tripctl_line *line = parsing->line;
+	struct tripctl *ctl = parsing->ctl;
+	void *words = (char *)parsing->into + line->words;
 
-	errno = 0;
-	number = strtoull(text, &end, 10);
-	if (text[0] < '0' || text[0] > '9' || *end != 0 || errno != 0 || number == 0 ||
-		number > max)
-		argp_error(state, "--%s: \"%s\" is no %s", option,
-			tripctl_text_escape(text, escaped, sizeof(escaped)), what);
-	return number;
+	switch (key) {
+	case KEY_OWN ... KEY_SHARED - 1:
+		put(state, &line->options[key - KEY_OWN], parsing->into, arg);
+		return 0;
+	case KEY_SHARED ... KEY_SHARED + OPTIONS_MAX:
+		put(state, &shared[key - KEY_SHARED], ctl, arg);
+		return 0;
+	case '0' ... '9':
+		argp_error(state, "-%c...: values are from 0 to 9223372036854775807 (2^63-1)", key);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (line->words != 0)
+			take_word(state, words, arg);
+		else if (line->word != NULL)
+			line->word(state, parsing->into, arg);
+		else
+			argp_error(state, "unexpected word");
+		return 0;
+	case ARGP_KEY_END:
+		if (line->words != 0)
+			check_words(state, words);
+		if (line->end != NULL)
+			line->end(state, parsing->into);
+		if (ctl->socket != NULL && (ctl->prefix != NULL || ctl->domain != NULL))
+			argp_error(state, "--socket says all that --file-prefix and --domain do");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* Appends options as argp shows them; returns where the next one goes. */
+static struct argp_option *
+show(struct argp_option *to, const struct tripctl_option *options, int key)
+{
+	for (; options != NULL && options->doc != NULL; options++, key++)
+		*to++ = (struct argp_option){
+			.name = options->name,
+			.key = options->name != NULL ? key : 0,
+			.arg = options->arg,
+			.doc = options->doc,
+		};
+	return to;
+}
+
+void
+tripctl_options_parse(
+	struct tripctl *ctl, const struct tripctl_line *line, int argc, char **argv, void *into)
+{
+	struct argp_option options[OPTIONS_MAX] = {0}, *next = options;
+	const struct argp argp = {options, parse, line->args_doc, line->doc};
+	struct parsing parsing = {ctl, line, into};
+
+	next = show(next, line->options, KEY_OWN);
+	next = show(next, shared, KEY_SHARED);
+	/* A number below 0, which would be said to be an option that does not exist. */
+	for (int digit = '0'; digit <= '9'; digit++)
+		*next++ = (struct argp_option){.key = digit, .flags = OPTION_HIDDEN};
+	argp_parse(&argp, argc, argv, line->in_order ? ARGP_IN_ORDER : 0, NULL, &parsing);
+}
+
+/* The rest is the command's. */
+static void
+take_command(struct argp_state *state, void *into, char *word)
+{
+	*(int *)into = state->next - 1;
+	state->next = state->argc;
+}
+
+static void
+check_command(struct argp_state *state, void *into)
+{
+	if (*(int *)into == 0)
+		argp_usage(state);
 }
 
 int
 tripctl_options_global(struct tripctl *ctl, int argc, char **argv)
 {
-	static const struct argp argp = {
-		.parser = parse_global,
+	static const struct tripctl_line line = {
 		.args_doc = "COMMAND [WORD...]",
 		.doc = "Looks at a Tripline domain from outside, and changes it."
 		       "\v"
@@ -195,12 +217,14 @@ tripctl_options_global(struct tripctl *ctl, int argc, char **argv)
 		       "the "
 		       "domain's socket and need neither hugepages nor privilege; add, set, "
 		       "count, also and when attach as a secondary process. See tripctl(1).",
-		.children = tripctl_options_shared,
+		.word = take_command,
+		.end = check_command,
+		.in_order = true,
 	};
-	struct global global = {.ctl = ctl};
+	int command = 0;
 
 	argp_program_version = "tripctl " TRIPCTL_VERSION;
 	argp_err_exit_status = TRIPCTL_EXIT_USAGE;
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &global);
-	return global.command;
+	tripctl_options_parse(ctl, &line, argc, argv, &command);
+	return command;
 }

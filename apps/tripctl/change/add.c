@@ -16,37 +16,11 @@ struct change {
 	bool error;
 };
 
-enum {
-	KEY_ERROR = 0x200,
+static const struct tripctl_option options[] = {
+	{"error", NULL, "the error value, not the success value", TRIPCTL_OPTION_TEXT,
+		offsetof(struct change, error)},
+	{NULL},
 };
-
-static const struct argp_option options[] = {
-	{"error", KEY_ERROR, NULL, 0, "the error value, not the success value", 1},
-	{NULL, 0, NULL, 0, NULL, 0},
-};
-
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-	struct change *change = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = change->ctl;
-		return 0;
-	case KEY_ERROR:
-		change->error = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		tripctl_options_word(state, &change->words, arg);
-		return 0;
-	case ARGP_KEY_END:
-		tripctl_options_check_words(state, &change->words);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
 
 /* What it is now, as far as it is still there. */
 static int
@@ -110,16 +84,15 @@ parse_and_run(struct tripctl *ctl, int argc, char **argv, const char *doc,
 	int (*call)(struct trip_cntr *cntr, uint64_t value),
 	int (*call_error)(struct trip_cntr *cntr, uint64_t value))
 {
-	const struct argp argp = {
+	const struct tripctl_line line = {
 		.options = options,
-		.parser = parse,
 		.args_doc = "NAME VALUE",
 		.doc = doc,
-		.children = tripctl_options_shared,
+		.words = offsetof(struct change, words),
 	};
 	struct change change = {.ctl = ctl};
 
-	argp_parse(&argp, argc, argv, 0, NULL, &change);
+	tripctl_options_parse(ctl, &line, argc, argv, &change);
 	return run(&change, change.error ? call_error : call);
 }
 

@@ -31,37 +31,28 @@
 #define PAUSE_MIN_NS UINT64_C(50000)
 #define PAUSE_MAX_NS UINT64_C(100000000)
 
-enum {
-	KEY_TIMEOUT = 0x200,
+static const struct tripctl_option options[] = {
+	{"timeout", "TIME", "end after that long: 500ms, 10s, 5m; a bare number is of seconds",
+		TRIPCTL_OPTION_TIME, offsetof(struct tripctl_when, timeout_ns)},
+	{NULL},
 };
 
-static const struct argp_option options[] = {
-	{"timeout", KEY_TIMEOUT, "TIME", 0,
-		"end after that long: 500ms, 10s, 5m; a bare number is of seconds", 1},
-	{NULL, 0, NULL, 0, NULL, 0},
-};
-
-static error_t
-parse(int key, char *arg, struct argp_state *state)
+static void
+take_word(struct argp_state *state, void *into, char *word)
 {
-	struct tripctl_when *when = state->input;
+	struct tripctl_when *when = into;
 
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = when->ctl;
-		return 0;
-	case KEY_TIMEOUT:
-		when->timeout_ns = tripctl_options_time(state, "timeout", arg);
-		return 0;
-	case ARGP_KEY_ARG:
-		when->words[when->n_words++] = arg;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
+	when->words[when->n_words++] = word;
+}
+
+/* The first word is the command's own. */
+static void
+check_words(struct argp_state *state, void *into)
+{
+	const struct tripctl_when *when = into;
+
+	if (when->n_words == 1)
 		argp_error(state, "a statement is wanted");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
 }
 
 /* ---- what fires ---------------------------------------------------------------------------- */
@@ -276,7 +267,8 @@ run(struct tripctl_when *when)
 
 /* `word` begins the first statement. */
 static int
-run_statements(struct tripctl *ctl, const struct argp *argp, char *word, int argc, char **argv)
+run_statements(
+	struct tripctl *ctl, const struct tripctl_line *line, char *word, int argc, char **argv)
 {
 	/* Handles that outlive the primary stay in here. */
 	static struct tripctl_when when;
@@ -289,7 +281,7 @@ run_statements(struct tripctl *ctl, const struct argp *argp, char *word, int arg
 	if (when.words == NULL)
 		return tripctl_fail(-ENOMEM);
 	when.words[when.n_words++] = word;
-	argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, &when);
+	tripctl_options_parse(ctl, line, argc, argv, &when);
 	code = tripctl_connect(ctl);
 	if (code == 0 && tripctl_names_read(&names, ctl->client) != 0)
 		code = tripctl_fail(-EPIPE);
@@ -312,9 +304,8 @@ run_statements(struct tripctl *ctl, const struct argp *argp, char *word, int arg
 int
 tripctl_when(struct tripctl *ctl, int argc, char **argv)
 {
-	static const struct argp argp = {
+	static const struct tripctl_line line = {
 		.options = options,
-		.parser = parse,
 		.args_doc = "CONDITION [every VALUE] OPERATION [';' STATEMENT]...",
 		.doc = "Has the domain do what a \"when\" of the rules language says: add, set, or "
 		       "log, which is written here. Stays until all of them have fired, and "
@@ -325,16 +316,17 @@ tripctl_when(struct tripctl *ctl, int argc, char **argv)
 		       "\n"
 		       "Exit code: 0; 2: the statement is wrong; 3: there is no such counter; 4: "
 		       "the time is over; 5: the primary has ended.",
-		.children = tripctl_options_shared,
+		.word = take_word,
+		.end = check_words,
+		.in_order = true,
 	};
 	static char word[] = "when";
 
-	return run_statements(ctl, &argp, word, argc, argv);
+	return run_statements(ctl, &line, word, argc, argv);
 }
 
-static const struct argp count_argp = {
+static const struct tripctl_line count_line = {
 	.options = options,
-	.parser = parse,
 	.args_doc = "NAME port N [...] pattern ITEM / ... / end [actions ...] [';' STATEMENT]...",
 	.doc = "Counts what a \"count\" of the rules language says, on a port of the primary, "
 	       "until "
@@ -348,7 +340,9 @@ static const struct argp count_argp = {
 	       "\n"
 	       "Exit code: 0; 1: the port's engine refuses it; 2: the statement is wrong; 3: there "
 	       "is no such port or counter; 4: the time is over; 5: the primary has ended.",
-	.children = tripctl_options_shared,
+	.word = take_word,
+	.end = check_words,
+	.in_order = true,
 };
 
 int
@@ -356,16 +350,16 @@ tripctl_count(struct tripctl *ctl, int argc, char **argv)
 {
 	static char word[] = "count";
 
-	return run_statements(ctl, &count_argp, word, argc, argv);
+	return run_statements(ctl, &count_line, word, argc, argv);
 }
 
 int
 tripctl_also(struct tripctl *ctl, int argc, char **argv)
 {
 	static char word[] = "also";
-	struct argp argp = count_argp;
+	struct tripctl_line line = count_line;
 
-	argp.args_doc = "count NAME port N [...] pattern ITEM / ... / end [actions ...] [';' "
+	line.args_doc = "count NAME port N [...] pattern ITEM / ... / end [actions ...] [';' "
 			"STATEMENT]...";
-	return run_statements(ctl, &argp, word, argc, argv);
+	return run_statements(ctl, &line, word, argc, argv);
 }

@@ -22,21 +22,19 @@ struct list {
 	struct tripctl_names names;
 };
 
-enum {
-	KEY_MATCH = 0x200,
-	KEY_PID,
-};
-
-static const struct argp_option options[] = {
-	{"match", KEY_MATCH, "GLOB", 0,
-		"only counters whose name is such, and work and flows of theirs (\"dns.*\")", 1},
-	{"pid", KEY_PID, "PID", 0, "only what is of this process", 1},
-	{NULL, 0, NULL, 0, NULL, 0},
+static const struct tripctl_option options[] = {
+	{"match", "GLOB",
+		"only counters whose name is such, and work and flows of theirs (\"dns.*\")",
+		TRIPCTL_OPTION_TEXT, offsetof(struct list, match)},
+	{"pid", "PID", "only what is of this process", TRIPCTL_OPTION_NUMBER,
+		offsetof(struct list, pid), INT32_MAX, "process"},
+	{NULL},
 };
 
 static void
-take_kind(struct argp_state *state, struct list *list, const char *word)
+take_kind(struct argp_state *state, void *into, char *word)
 {
+	struct list *list = into;
 	char escaped[64];
 
 	for (unsigned int i = 0; i < TRIPCTL_RECORD_KINDS; i++) {
@@ -50,32 +48,6 @@ take_kind(struct argp_state *state, struct list *list, const char *word)
 	}
 	argp_error(state, "\"%s\" is none of counters, works, flows, processes, lcores, domain",
 		tripctl_text_escape(word, escaped, sizeof(escaped)));
-}
-
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-	struct list *list = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = list->ctl;
-		return 0;
-	case KEY_MATCH:
-		list->match = arg;
-		return 0;
-	case KEY_PID:
-		list->pid = tripctl_options_number(state, "pid", "process", INT32_MAX, arg);
-		return 0;
-	case ARGP_KEY_ARG:
-		take_kind(state, list, arg);
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		take_kind(state, list, "counters");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
 }
 
 static bool
@@ -173,17 +145,18 @@ read_names(struct list *list)
 int
 tripctl_list(struct tripctl *ctl, int argc, char **argv)
 {
-	static const struct argp argp = {
+	static const struct tripctl_line line = {
 		.options = options,
-		.parser = parse,
 		.args_doc = "[counters|works|flows|processes|lcores|domain]...",
 		.doc = "Lists what a domain has; without a word, its counters.",
-		.children = tripctl_options_shared,
+		.word = take_kind,
 	};
 	struct list list = {.ctl = ctl};
 	int code;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &list);
+	tripctl_options_parse(ctl, &line, argc, argv, &list);
+	if (list.n_kinds == 0)
+		list.kinds[list.n_kinds++] = &tripctl_record_kinds[TRIP_CLIENT_CNTR];
 	code = tripctl_connect(ctl);
 	if (code == 0)
 		code = read_names(&list);

@@ -28,29 +28,28 @@ struct top {
 	/* 0: for ever. */
 	uint64_t rounds;
 	/* Rows of a round, where it is no terminal. */
-	size_t rows;
+	uint64_t rows;
+	/* Of the view. */
+	const char *sort, *match;
 	bool terminal;
 	struct tripctl_view view;
 	struct tripctl_screen screen;
 };
 
-enum {
-	KEY_INTERVAL = 0x200,
-	KEY_ROUNDS,
-	KEY_ROWS,
-	KEY_SORT,
-	KEY_MATCH,
-};
+#define AT(member) offsetof(struct top, member)
 
-static const struct argp_option options[] = {
-	{"interval", KEY_INTERVAL, "TIME", 0, "time from one reading to the next; default 1s", 1},
-	{"rounds", KEY_ROUNDS, "N", 0, "end after so many", 1},
-	{"rows", KEY_ROWS, "N", 0, "of text and JSON, only so many counters a round", 1},
-	{"sort", KEY_SORT, "BY", 0,
-		"name (default), value, rate, or left: the time to the next threshold", 1},
-	{"match", KEY_MATCH, "GLOB", 0,
-		"only counters whose name is such (\"dns.*\") or contains this", 1},
-	{NULL, 0, NULL, 0, NULL, 0},
+static const struct tripctl_option options[] = {
+	{"interval", "TIME", "time from one reading to the next; default 1s", TRIPCTL_OPTION_TIME,
+		AT(interval_ns)},
+	{"rounds", "N", "end after so many", TRIPCTL_OPTION_NUMBER, AT(rounds), UINT64_MAX,
+		"number of rounds"},
+	{"rows", "N", "of text and JSON, only so many counters a round", TRIPCTL_OPTION_NUMBER,
+		AT(rows), SIZE_MAX, "number of rows"},
+	{"sort", "BY", "name (default), value, rate, or left: the time to the next threshold",
+		TRIPCTL_OPTION_TEXT, AT(sort)},
+	{"match", "GLOB", "only counters whose name is such (\"dns.*\") or contains this",
+		TRIPCTL_OPTION_TEXT, AT(match)},
+	{NULL},
 };
 
 static volatile sig_atomic_t ended;
@@ -63,55 +62,31 @@ note_end(int number)
 	ended = number;
 }
 
-static void
-take_sort(struct argp_state *state, struct top *top, const char *word)
+static enum tripctl_sort
+find_sort(struct argp_state *state, const char *word)
 {
 	char escaped[64];
 
 	for (unsigned int i = 0; i < TRIPCTL_SORTS; i++)
-		if (strcmp(word, tripctl_view_sorts[i]) == 0) {
-			top->view.sort = (enum tripctl_sort)i;
-			return;
-		}
+		if (strcmp(word, tripctl_view_sorts[i]) == 0)
+			return (enum tripctl_sort)i;
 	argp_error(state, "--sort: \"%s\" is none of name, value, rate, left",
 		tripctl_text_escape(word, escaped, sizeof(escaped)));
+	return TRIPCTL_SORTS;
 }
 
-static error_t
-parse(int key, char *arg, struct argp_state *state)
+static void
+check(struct argp_state *state, void *into)
 {
-	struct top *top = state->input;
+	struct top *top = into;
 
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = top->ctl;
-		return 0;
-	case KEY_INTERVAL:
-		top->interval_ns = tripctl_options_time(state, "interval", arg);
-		if (top->interval_ns < 10000000 || top->interval_ns > UINT64_C(3600000000000))
-			argp_error(state, "--interval: not from 10ms to 1h");
-		return 0;
-	case KEY_ROUNDS:
-		top->rounds = tripctl_options_number(
-			state, "rounds", "number of rounds", UINT64_MAX, arg);
-		return 0;
-	case KEY_ROWS:
-		top->rows = tripctl_options_number(state, "rows", "number of rows", SIZE_MAX, arg);
-		return 0;
-	case KEY_SORT:
-		take_sort(state, top, arg);
-		return 0;
-	case KEY_MATCH:
-		if (strlen(arg) >= sizeof(top->view.filter))
-			argp_error(state, "--match: longer than %zu", sizeof(top->view.filter) - 1);
-		strcpy(top->view.filter, arg);
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected word");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (top->interval_ns < 10000000 || top->interval_ns > UINT64_C(3600000000000))
+		argp_error(state, "--interval: not from 10ms to 1h");
+	if (top->sort != NULL)
+		top->view.sort = find_sort(state, top->sort);
+	if (strlen(top->match) >= sizeof(top->view.filter))
+		argp_error(state, "--match: longer than %zu", sizeof(top->view.filter) - 1);
+	strcpy(top->view.filter, top->match);
 }
 
 /* ---- as text ------------------------------------------------------------------------------- */
@@ -302,21 +277,20 @@ is_terminal(void)
 int
 tripctl_top(struct tripctl *ctl, int argc, char **argv)
 {
-	static const struct argp argp = {
+	static const struct tripctl_line line = {
 		.options = options,
-		.parser = parse,
 		.doc = "Shows a domain's counters as they change: value, rate, and what is missing "
 		       "to the next threshold. On what is no terminal, or with --json, one round "
 		       "follows the other.\v"
 		       "Keys: q quit; s next order; n, v, r, l by name, value, rate, time left; / "
 		       "filter; space pause; arrows and pages. Exit code: 0; 5: the primary has "
 		       "ended.",
-		.children = tripctl_options_shared,
+		.end = check,
 	};
-	struct top top = {.ctl = ctl, .interval_ns = 1000000000, .rows = SIZE_MAX};
+	struct top top = {.ctl = ctl, .interval_ns = 1000000000, .rows = SIZE_MAX, .match = ""};
 	int error;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &top);
+	tripctl_options_parse(ctl, &line, argc, argv, &top);
 	error = tripctl_connect(ctl);
 	if (error != 0)
 		return error;

@@ -29,38 +29,11 @@ struct wait {
 /* How long the home has to forget a watch. */
 #define LEAVE_NS UINT64_C(2000000000)
 
-enum {
-	KEY_TIMEOUT = 0x200,
+static const struct tripctl_option options[] = {
+	{"timeout", "TIME", "give up after that long: 500ms, 10s, 5m; a bare number is of seconds",
+		TRIPCTL_OPTION_TIME, offsetof(struct wait, timeout_ns)},
+	{NULL},
 };
-
-static const struct argp_option options[] = {
-	{"timeout", KEY_TIMEOUT, "TIME", 0,
-		"give up after that long: 500ms, 10s, 5m; a bare number is of seconds", 1},
-	{NULL, 0, NULL, 0, NULL, 0},
-};
-
-static error_t
-parse(int key, char *arg, struct argp_state *state)
-{
-	struct wait *wait = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = wait->ctl;
-		return 0;
-	case KEY_TIMEOUT:
-		wait->timeout_ns = tripctl_options_time(state, "timeout", arg);
-		return 0;
-	case ARGP_KEY_ARG:
-		tripctl_options_word(state, &wait->words, arg);
-		return 0;
-	case ARGP_KEY_END:
-		tripctl_options_check_words(state, &wait->words);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
 
 /* Milliseconds until the deadline, at least 1 before it; -1: there is none. */
 static int
@@ -173,21 +146,20 @@ tell(const struct wait *wait, bool reached)
 int
 tripctl_wait(struct tripctl *ctl, int argc, char **argv)
 {
-	static const struct argp argp = {
+	static const struct tripctl_line line = {
 		.options = options,
-		.parser = parse,
 		.args_doc = "NAME VALUE",
 		.doc = "Waits until the success value of a counter has reached a value, and writes "
 		       "what it is then.\v"
 		       "Exit code: 0; 3: there is no such counter, or it has been closed; 4: the "
 		       "time is over; 5: the primary has ended; 6: the counter's error value "
 		       "changed before.",
-		.children = tripctl_options_shared,
+		.words = offsetof(struct wait, words),
 	};
 	struct wait wait = {.ctl = ctl, .timeout_ns = UINT64_MAX};
 	int error, code;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &wait);
+	tripctl_options_parse(ctl, &line, argc, argv, &wait);
 	code = tripctl_connect(ctl);
 	if (code != 0)
 		return code;
