@@ -188,39 +188,56 @@ trip_registry_of_name(struct trip_domain *domain, const char *name)
 
 	strcpy(key.name, name);
 	found = tfind(&key, &domain->names, by_name);
-	return found != NULL ? *found : NULL;
+	if (found != NULL)
+		return *found;
+	(void)trip_error_set(
+		ENOENT, "cntr \"%s\": no counter of domain \"%s\"", name, domain->name);
+	return NULL;
+}
+
+struct trip_entry *
+trip_registry_of_id(struct trip_domain *domain, uint64_t id)
+{
+	uint64_t index = id & INDEX_MASK;
+
+	if (id != 0 && index < entry_count(domain) && domain->entries[index].id == id &&
+		!domain->entries[index].retired)
+		return &domain->entries[index];
+	(void)trip_error_set(ENOENT, "cntr 0x%" PRIx64 ": it is closed, or never was", id);
+	return NULL;
+}
+
+/* Under the lock; NULL: there was none to be found. */
+static int
+add_user(struct trip_entry *entry, struct trip_entry **out)
+{
+	*out = entry;
+	if (entry == NULL)
+		return -ENOENT;
+	entry->users++;
+	return 0;
 }
 
 int
 trip_registry_find(struct trip_domain *domain, const char *name, struct trip_entry **out)
 {
-	struct trip_entry *entry;
+	int error;
 
 	pthread_mutex_lock(&domain->lock);
-	entry = trip_registry_of_name(domain, name);
-	if (entry != NULL)
-		entry->users++;
+	error = add_user(trip_registry_of_name(domain, name), out);
 	pthread_mutex_unlock(&domain->lock);
-	*out = entry;
-	return entry != NULL ? 0
-			     : trip_error_set(ENOENT, "cntr \"%s\": no counter of domain \"%s\"",
-				       name, domain->name);
+	return error;
 }
 
 int
 trip_registry_hold(struct trip_domain *domain, uint64_t id, struct trip_entry **out)
 {
-	struct trip_entry *entry;
+	int error;
 
 	pthread_mutex_lock(&domain->lock);
-	entry = trip_registry_of_id(domain, id);
-	if (entry != NULL)
-		entry->users++;
+	error = add_user(trip_registry_of_id(domain, id), out);
 	pthread_mutex_unlock(&domain->lock);
-	*out = entry;
-	return entry != NULL ? 0
-			     : trip_error_set(ENOENT,
-				       "cntr 0x%" PRIx64 ": it is closed, or never was", id);
+	return error;
 }
 
 /* Under the lock. */
@@ -295,17 +312,6 @@ trip_registry_free(struct trip_domain *domain, struct trip_entry *entry)
 	pthread_mutex_lock(&domain->lock);
 	give_back(domain, entry);
 	pthread_mutex_unlock(&domain->lock);
-}
-
-struct trip_entry *
-trip_registry_of_id(struct trip_domain *domain, uint64_t id)
-{
-	uint64_t index = id & INDEX_MASK;
-
-	if (id == 0 || index >= entry_count(domain) || domain->entries[index].id != id ||
-		domain->entries[index].retired)
-		return NULL;
-	return &domain->entries[index];
 }
 
 struct trip_entry *

@@ -50,10 +50,8 @@ int trip_registry_try_enter(struct trip_domain *domain, const char *name,
 int trip_registry_enter(struct trip_domain *domain, const char *name, enum trip_cntr_events events,
 	uint32_t owner, struct trip_entry **out);
 
-/* One more handle has found it: 0 or -ENOENT. */
+/* One more handle has found it, by name or id: 0 or -ENOENT. */
 int trip_registry_find(struct trip_domain *domain, const char *name, struct trip_entry **out);
-
-/* Likewise by its id. */
 int trip_registry_hold(struct trip_domain *domain, uint64_t id, struct trip_entry **out);
 
 /* Such a handle lets go of it. The last one, of a counter whose owner has died, ends it. */
@@ -68,10 +66,9 @@ void trip_registry_orphan(struct trip_domain *domain, struct trip_entry *entry);
 /* Gives the index of a retired counter back, to be used again behind a grace period. */
 void trip_registry_free(struct trip_domain *domain, struct trip_entry *entry);
 
-/* The entry of an id, or NULL. Under the domain's lock, and valid as long as that is held. */
+/* The entry of an id or a name; NULL, and the sentence: there is none. Under the domain's lock, and
+ * valid as long as that is held. */
 struct trip_entry *trip_registry_of_id(struct trip_domain *domain, uint64_t id);
-
-/* Likewise of a name. */
 struct trip_entry *trip_registry_of_name(struct trip_domain *domain, const char *name);
 
 /* The first entry in use at or behind an index, or NULL; likewise. */

@@ -117,8 +117,7 @@ trip_process_close(struct trip_connection *connection, const union trip_protocol
 	entry = trip_registry_of_id(domain, request->close.cntr);
 	pthread_mutex_unlock(&domain->lock);
 	if (entry == NULL)
-		return trip_error_set(ENOENT, "cntr 0x%" PRIx64 ": it is closed, or never was",
-			request->close.cntr);
+		return -ENOENT;
 	if (request->close.found != 0)
 		return drop_found(process, entry);
 	if (entry->owner != process->number + 1)

@@ -15,12 +15,22 @@
 #include "primary/request.h"
 #include "primary/server.h"
 
+/* Under the domain's lock; NULL: there is none. */
+static int
+answer_cntr(struct trip_connection *connection, const struct trip_entry *entry, size_t *size)
+{
+	if (entry == NULL)
+		return -ENOENT;
+	trip_list_cntr(connection->server->domain, entry, &connection->reply.answer.cntr);
+	*size = sizeof(connection->reply.answer.cntr);
+	return 0;
+}
+
 static int
 answer_find(struct trip_connection *connection, const union trip_protocol_request *request,
 	size_t *size)
 {
 	struct trip_domain *domain = connection->server->domain;
-	const struct trip_entry *entry;
 	char name[sizeof(request->find.name)];
 	int error;
 
@@ -29,14 +39,9 @@ answer_find(struct trip_connection *connection, const union trip_protocol_reques
 	if (error != 0)
 		return error;
 	pthread_mutex_lock(&domain->lock);
-	entry = trip_registry_of_name(domain, name);
-	if (entry != NULL)
-		trip_list_cntr(domain, entry, &connection->reply.answer.cntr);
+	error = answer_cntr(connection, trip_registry_of_name(domain, name), size);
 	pthread_mutex_unlock(&domain->lock);
-	*size = sizeof(connection->reply.answer.cntr);
-	return entry != NULL ? 0
-			     : trip_error_set(ENOENT, "cntr \"%s\": no counter of domain \"%s\"",
-				       name, domain->name);
+	return error;
 }
 
 static int
@@ -44,47 +49,12 @@ answer_read(struct trip_connection *connection, const union trip_protocol_reques
 	size_t *size)
 {
 	struct trip_domain *domain = connection->server->domain;
-	const struct trip_entry *entry;
+	int error;
 
 	pthread_mutex_lock(&domain->lock);
-	entry = trip_registry_of_id(domain, request->read.cntr);
-	if (entry != NULL)
-		trip_list_cntr(domain, entry, &connection->reply.answer.cntr);
+	error = answer_cntr(connection, trip_registry_of_id(domain, request->read.cntr), size);
 	pthread_mutex_unlock(&domain->lock);
-	*size = sizeof(connection->reply.answer.cntr);
-	return entry != NULL
-		       ? 0
-		       : trip_error_set(ENOENT, "cntr 0x%" PRIx64 ": it is closed, or never was",
-				 request->read.cntr);
-}
-
-static int
-answer_watch(struct trip_connection *connection, const union trip_protocol_request *request,
-	size_t *size)
-{
-	*size = sizeof(connection->reply.answer.watching);
-	return trip_watch_open(
-		connection, request->read.cntr, &connection->reply.answer.watching.watch);
-}
-
-static int
-answer_arm(struct trip_connection *connection, const union trip_protocol_request *request,
-	size_t *size)
-{
-	return trip_watch_arm(connection, &request->arm);
-}
-
-static int
-answer_unwatch(struct trip_connection *connection, const union trip_protocol_request *request,
-	size_t *size)
-{
-	return trip_watch_close(connection, request->unwatch.watch);
-}
-
-static void
-undo_watch(struct trip_connection *connection, const union trip_protocol_request *request)
-{
-	(void)trip_watch_close(connection, connection->reply.answer.watching.watch);
+	return error;
 }
 
 #define BODY(member) sizeof(((union trip_protocol_request *)NULL)->member)
@@ -98,10 +68,10 @@ static const struct trip_request requests[TRIP_PROTOCOL_TYPES] = {
 	[TRIP_PROTOCOL_LIST] = {"list", BODY(list), ANYBODY, .answer = trip_list},
 	[TRIP_PROTOCOL_FIND] = {"find", BODY(find), ANYBODY, .answer = answer_find},
 	[TRIP_PROTOCOL_READ] = {"read", BODY(read), ANYBODY, .answer = answer_read},
-	[TRIP_PROTOCOL_WATCH] = {"watch", BODY(read), ANYBODY, .answer = answer_watch,
-		.undo = undo_watch},
-	[TRIP_PROTOCOL_ARM] = {"arm", BODY(arm), ANYBODY, .answer = answer_arm},
-	[TRIP_PROTOCOL_UNWATCH] = {"unwatch", BODY(unwatch), ANYBODY, .answer = answer_unwatch},
+	[TRIP_PROTOCOL_WATCH] = {"watch", BODY(read), ANYBODY, .answer = trip_watch_open,
+		.undo = trip_watch_undo},
+	[TRIP_PROTOCOL_ARM] = {"arm", BODY(arm), ANYBODY, .answer = trip_watch_arm},
+	[TRIP_PROTOCOL_UNWATCH] = {"unwatch", BODY(unwatch), ANYBODY, .answer = trip_watch_close},
 	[TRIP_PROTOCOL_ATTACH] = {"attach", BODY(attach), ANYBODY, .answer = trip_process_attach},
 	[TRIP_PROTOCOL_JOIN] = {"join", BODY(join), ANYBODY, .answer = trip_process_join},
 	[TRIP_PROTOCOL_DETACH] = {"detach", 0, ATTACHED, .answer = trip_process_detach},

@@ -15,6 +15,7 @@
 
 #include "client/protocol.h"
 #include "primary/proxy.h"
+#include "primary/request.h"
 #include "engine.h"
 
 /*
@@ -188,9 +189,10 @@ void trip_connection_answered(struct trip_connection *connection);
 void trip_connection_leave(struct trip_server *server, const struct trip_process *process,
 	const struct trip_connection *asking);
 
-int trip_watch_open(struct trip_connection *connection, uint64_t cntr, uint32_t *watch);
-int trip_watch_arm(struct trip_connection *connection, const struct trip_protocol_arm *arm);
-int trip_watch_close(struct trip_connection *connection, uint32_t watch);
+trip_request_quick trip_watch_open, trip_watch_arm, trip_watch_close;
+/* Undoes trip_watch_open(). */
+void trip_watch_undo(
+	struct trip_connection *connection, const union trip_protocol_request *request);
 void trip_watch_close_all(struct trip_connection *connection);
 /* Closes the retired descriptors that no home can write any more; true: some are left. */
 bool trip_watch_reap(struct trip_server *server);

@@ -39,8 +39,6 @@ place_of(struct trip_domain *domain, uint64_t id, uint32_t *local)
 	if (entry != NULL)
 		home = trip_engine_home(&domain->engine, entry->global, local);
 	pthread_mutex_unlock(&domain->lock);
-	if (home == NULL)
-		(void)trip_error_set(ENOENT, "cntr 0x%" PRIx64 ": it is closed, or never was", id);
 	return home;
 }
 
@@ -108,11 +106,12 @@ check_user(const struct trip_connection *connection)
 }
 
 int
-trip_watch_open(struct trip_connection *connection, uint64_t cntr, uint32_t *watch)
+trip_watch_open(struct trip_connection *connection, const union trip_protocol_request *request,
+	size_t *size)
 {
 	struct trip_domain *domain = connection->server->domain;
 	uint32_t i = 0, local;
-	struct trip_home *home = place_of(domain, cntr, &local);
+	struct trip_home *home = place_of(domain, request->read.cntr, &local);
 	int error;
 
 	if (home == NULL)
@@ -131,10 +130,11 @@ trip_watch_open(struct trip_connection *connection, uint64_t cntr, uint32_t *wat
 		error = open_slot(connection, home, &connection->watches[i]);
 	if (error != 0)
 		return error;
-	connection->watches[i].cntr = cntr;
+	connection->watches[i].cntr = request->read.cntr;
 	connection->n_watches++;
 	connection->server->n_watches++;
-	*watch = i;
+	connection->reply.answer.watching.watch = i;
+	*size = sizeof(connection->reply.answer.watching);
 	return 0;
 }
 
@@ -148,8 +148,10 @@ watch_at(struct trip_connection *connection, uint32_t watch)
 }
 
 int
-trip_watch_arm(struct trip_connection *connection, const struct trip_protocol_arm *arm)
+trip_watch_arm(struct trip_connection *connection, const union trip_protocol_request *request,
+	size_t *size)
 {
+	const struct trip_protocol_arm *arm = &request->arm;
 	struct trip_domain *domain = connection->server->domain;
 	const struct trip_cell_sample seen = {
 		.success = arm->success,
@@ -222,14 +224,21 @@ close_watch(struct trip_connection *connection, struct trip_watch *watch)
 }
 
 int
-trip_watch_close(struct trip_connection *connection, uint32_t index)
+trip_watch_close(struct trip_connection *connection, const union trip_protocol_request *request,
+	size_t *size)
 {
-	struct trip_watch *watch = watch_at(connection, index);
+	struct trip_watch *watch = watch_at(connection, request->unwatch.watch);
 
 	if (watch == NULL)
 		return -ENOENT;
 	close_watch(connection, watch);
 	return 0;
+}
+
+void
+trip_watch_undo(struct trip_connection *connection, const union trip_protocol_request *request)
+{
+	close_watch(connection, &connection->watches[connection->reply.answer.watching.watch]);
 }
 
 void
