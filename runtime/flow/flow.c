@@ -2,6 +2,7 @@
 /* The life of a counted flow; what it is in each engine: flow_soft.c and flow_hard.c. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,8 +25,14 @@
 
 int
 trip_flow_refuse(struct rte_flow_error *error, int number, enum rte_flow_error_type type,
-	const void *cause, const char *message)
+	const void *cause, const char *format, ...)
 {
+	static _Thread_local char message[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
 	if (error != NULL)
 		*error = (struct rte_flow_error){.type = type, .cause = cause, .message = message};
 	return trip_error_set(number, "flow: %s", message);
@@ -42,36 +49,41 @@ trip_flow_name(enum rte_flow_conv_op op, unsigned int type)
 }
 
 static int
-check_cntrs(const struct trip_port *port, const struct trip_flow_attr *attr,
-	struct rte_flow_error *error)
+check_cntrs(const struct trip_port *port, const struct trip_flow_order *order)
 {
+	const struct trip_flow_attr *attr = order->attr, *given = order->given;
+	struct rte_flow_error *error = order->error;
+
 	if (attr->n_cntrs > TRIP_FLOW_CNTRS_MAX || (attr->n_cntrs > 0 && attr->cntrs == NULL))
-		return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
+		return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, given,
 			"a flow feeds at most one counter of packets and one of bytes");
 	for (unsigned int i = 0; i < attr->n_cntrs; i++) {
 		if (attr->cntrs[i] == NULL)
-			return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
+			return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, given,
 				"one of its counters is NULL");
 		if (attr->cntrs[i]->fid.domain != port->domain)
-			return trip_flow_refuse(error, EXDEV, RTE_FLOW_ERROR_TYPE_ATTR, attr,
+			return trip_flow_refuse(error, EXDEV, RTE_FLOW_ERROR_TYPE_ATTR, given,
 				"one of its counters is of another domain");
 		if (attr->cntrs[i]->is_clock)
-			return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
+			return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, given,
 				"one of its counters is a clock, which only time changes");
 		if (i > 0 && attr->cntrs[i]->events == attr->cntrs[0]->events)
-			return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
+			return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, given,
 				"both of its counters count the same events");
 	}
 	if (trip_counters_check(attr->counters, port->domain) != 0)
-		return trip_flow_refuse(error, EXDEV, RTE_FLOW_ERROR_TYPE_ATTR, attr,
+		return trip_flow_refuse(error, EXDEV, RTE_FLOW_ERROR_TYPE_ATTR, given,
 			"its counters object is of another domain");
 	return 0;
 }
 
+/* Makes our copy of the attributes, and checks what holds for either engine. */
 static int
-take_attr(struct trip_flow_attr *attr, const struct trip_flow_attr *given,
-	struct rte_flow_error *error)
+take_attr(const struct trip_flow_order *order, struct trip_flow_attr *attr)
 {
+	const struct trip_flow_attr *given = order->given;
+	struct rte_flow_error *error = order->error;
+
 	if (TRIP_SIZED_TAKE(trip_flow_attr, attr, given) != 0) {
 		if (error != NULL)
 			*error = (struct rte_flow_error){.type = RTE_FLOW_ERROR_TYPE_ATTR,
@@ -82,16 +94,13 @@ take_attr(struct trip_flow_attr *attr, const struct trip_flow_attr *given,
 	if ((unsigned int)attr->engine > TRIP_FLOW_ENGINE_SW)
 		return trip_flow_refuse(
 			error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, given, "the engine is unknown");
+	if ((unsigned int)attr->direction > TRIP_FLOW_EGRESS)
+		return trip_flow_refuse(
+			error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, given, "the direction is unknown");
+	if (order->pattern == NULL)
+		return trip_flow_refuse(
+			error, EINVAL, RTE_FLOW_ERROR_TYPE_ITEM_NUM, NULL, "no pattern is given");
 	return 0;
-}
-
-/* What is said of our copy is said of what was given. */
-static int
-blame(const struct trip_flow_order *order, const struct trip_flow_attr *given, int result)
-{
-	if (order->error != NULL && order->error->cause == order->attr)
-		order->error->cause = given;
-	return result;
 }
 
 static const char in_hardware[] = "the port's hardware counts it";
@@ -130,11 +139,9 @@ validate_local(uint16_t port_id, const struct trip_flow_order *order, const char
 	const char *why = asked_for(order);
 	int result = 0;
 
-	if (!rte_eth_dev_is_valid_port(port_id)) {
-		trip_flow_refuse(order->error, ENODEV, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
-			"there is no such port");
-		return trip_error_set(ENODEV, "port %" PRIu16 ": there is no such port", port_id);
-	}
+	if (!rte_eth_dev_is_valid_port(port_id))
+		return trip_flow_refuse(order->error, ENODEV, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+			"port %" PRIu16 ": there is no such port", port_id);
 	if (engine != TRIP_FLOW_ENGINE_SW) {
 		const struct trip_flow_order hard = order_of(order, &own);
 
@@ -161,23 +168,24 @@ trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *given,
 	struct trip_flow_attr attr;
 	const struct trip_flow_order order = {
 		.attr = &attr,
+		.given = given,
 		.pattern = pattern,
 		.actions = actions,
 		.error = error,
 	};
 	const struct trip_backend *backend;
-	int result = take_attr(&attr, given, error);
+	int result = take_attr(&order, &attr);
 
 	if (result != 0)
 		return result;
 	if (rte_eal_process_type() != RTE_PROC_SECONDARY)
-		return blame(&order, given, validate_local(port_id, &order, reason));
+		return validate_local(port_id, &order, reason);
 	backend = trip_detach_backend();
 	if (backend == NULL)
 		return trip_flow_refuse(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 			"only the primary's driver can be asked, and this process is attached to "
 			"no domain");
-	return blame(&order, given, backend->flow->validate(port_id, &order, reason));
+	return backend->flow->validate(port_id, &order, reason);
 }
 
 /* Under the control lock. */
@@ -225,12 +233,10 @@ create(struct trip_flow *flow, const struct trip_flow_order *order)
 static int
 refuse_full(const struct trip_domain *domain, struct rte_flow_error *error)
 {
-	static _Thread_local char message[128];
-
-	snprintf(message, sizeof(message), "domain \"%s\": all %" PRIu32 " flows are open%s",
-		domain->name, domain->attr.max_flows,
+	return trip_flow_refuse(error, ENOSPC, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+		"domain \"%s\": all %" PRIu32 " flows are open%s", domain->name,
+		domain->attr.max_flows,
 		domain->held_flows == 0 ? "" : ", or held up by a burst of another process");
-	return trip_flow_refuse(error, ENOSPC, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL, message);
 }
 
 /* Where all that are left have been closed, it waits for the iterations that may still be on one:
@@ -277,6 +283,7 @@ trip_flow_create(struct trip_port *port, const struct trip_flow_attr *given,
 	struct trip_flow_attr attr;
 	const struct trip_flow_order order = {
 		.attr = &attr,
+		.given = given,
 		.pattern = pattern,
 		.actions = actions,
 		.error = error,
@@ -290,13 +297,10 @@ trip_flow_create(struct trip_port *port, const struct trip_flow_attr *given,
 		return trip_flow_refuse(error, EDEADLK, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 			"neither a home nor a port's worker can create flows, which would wait for "
 			"it");
-	result = take_attr(&attr, given, error);
-	if (result != 0)
-		return result;
-	result = check_cntrs(port, &attr, error);
+	result = take_attr(&order, &attr);
 	if (result == 0)
-		result = port->domain->backend->flow->create(port, &order, out);
-	return blame(&order, given, result);
+		result = check_cntrs(port, &order);
+	return result == 0 ? port->domain->backend->flow->create(port, &order, out) : result;
 }
 
 static int

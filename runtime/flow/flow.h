@@ -9,9 +9,11 @@
 
 #include "flow/port.h"
 
-/* What a caller of trip_flow_create() asks for; `attr` is never NULL. */
+/* What a caller of trip_flow_create() asks for; only `actions` may be NULL. */
 struct trip_flow_order {
-	const struct trip_flow_attr *attr;
+	/* Our copy, in which engine and direction are known; and what was given, which errors are
+	 * about. */
+	const struct trip_flow_attr *attr, *given;
 	const struct rte_flow_item *pattern;
 	const struct rte_flow_action *actions;
 	/* Where to say what is wrong; may be NULL. */
@@ -54,9 +56,10 @@ struct trip_flow_backend {
 
 extern const struct trip_flow_backend trip_flow_local;
 
-/* Says what is wrong, as rte_flow has it and as the library has it; returns -number. */
-int trip_flow_refuse(struct rte_flow_error *error, int number, enum rte_flow_error_type type,
-	const void *cause, const char *message);
+/* Says what is wrong, as rte_flow has it, until the thread's next refusal, and as the library has it;
+ * returns -number. */
+__attribute__((format(printf, 5, 6))) int trip_flow_refuse(struct rte_flow_error *error, int number,
+	enum rte_flow_error_type type, const void *cause, const char *format, ...);
 
 /* What rte_flow calls an item or action; "unknown": it knows no such type. */
 const char *trip_flow_name(enum rte_flow_conv_op op, unsigned int type);

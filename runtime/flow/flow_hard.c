@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Flows in hardware: rules of a port's rte_flow, by its worker. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "domain/error.h"
 #include "domain/progress.h"
 #include "flow/flow.h"
 #include "hard.h"
-
-/* A sentence with a name in it; good until the thread's next call, as an rte_flow_error has it. */
-#define SENTENCE_MAX 128
-
-static _Thread_local char sentence[SENTENCE_MAX];
 
 static int
 refuse_pattern(const struct trip_flow_order *order, const struct trip_facts *facts)
@@ -24,12 +17,11 @@ refuse_pattern(const struct trip_flow_order *order, const struct trip_facts *fac
 	if (match == TRIP_FACTS_ALIKE ||
 		(match == TRIP_FACTS_UNKNOWN && order->attr->engine == TRIP_FLOW_ENGINE_HW))
 		return 0;
-	snprintf(sentence, sizeof(sentence),
+	return trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM, worst,
 		match == TRIP_FACTS_OTHERS
 			? "item %s matches other packets in %s than in software"
 			: "item %s is not known to match the same packets in %s as in software",
 		trip_flow_name(RTE_FLOW_CONV_OP_ITEM_NAME_PTR, worst->type), facts->port.engine);
-	return trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM, worst, sentence);
 }
 
 static int
@@ -47,12 +39,11 @@ refuse_actions(const struct trip_flow_order *order)
 		case RTE_FLOW_ACTION_TYPE_RSS:
 			break;
 		default:
-			snprintf(sentence, sizeof(sentence),
+			return trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION,
+				action,
 				"action %s is not one of counted rules in hardware: COUNT, DROP, "
 				"MARK, QUEUE, RSS",
 				trip_flow_name(RTE_FLOW_CONV_OP_ACTION_NAME_PTR, action->type));
-			return trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION,
-				action, sentence);
 		}
 	}
 	return 0;
@@ -65,23 +56,15 @@ refuse(const struct trip_flow_order *order, const struct trip_facts *facts)
 	const struct trip_flow_attr *attr = order->attr;
 	int result;
 
-	if (order->pattern == NULL)
-		return trip_flow_refuse(order->error, EINVAL, RTE_FLOW_ERROR_TYPE_ITEM_NUM, NULL,
-			"no pattern is given");
-	if ((unsigned int)attr->direction > TRIP_FLOW_EGRESS)
-		return trip_flow_refuse(order->error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr,
-			"the direction is unknown");
-	if (facts->kind == TRIP_FACTS_NONE) {
-		snprintf(sentence, sizeof(sentence), "the driver %s has no rte_flow",
-			facts->port.driver);
-		return trip_flow_refuse(
-			order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL, sentence);
-	}
+	if (facts->kind == TRIP_FACTS_NONE)
+		return trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_UNSPECIFIED,
+			NULL, "the driver %s has no rte_flow", facts->port.driver);
 	if (attr->direction == TRIP_FLOW_EGRESS)
 		return trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR_EGRESS,
-			attr, "hardware counts what a port receives, not what it sends");
+			order->given, "hardware counts what a port receives, not what it sends");
 	if (attr->group != 0 && attr->engine != TRIP_FLOW_ENGINE_HW)
-		return trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR_GROUP, attr,
+		return trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR_GROUP,
+			order->given,
 			"in hardware packets come to a group by a jump, in software to each");
 	result = refuse_actions(order);
 	return result == 0 ? refuse_pattern(order, facts) : result;
@@ -102,7 +85,7 @@ is_drop(const struct trip_flow_order *order)
 static int
 refuse_driver(const struct trip_flow_order *order, int result, const struct rte_flow_error *error)
 {
-	return trip_flow_refuse(order->error, -result, error->type, error->cause,
+	return trip_flow_refuse(order->error, -result, error->type, error->cause, "%s",
 		error->message != NULL ? error->message
 				       : "the driver refuses, and does not say why");
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Flows on the software engine: rules of a port's tables. */
 #include <errno.h>
-#include <stdio.h>
 
 #include <rte_cycles.h>
 
@@ -38,17 +37,6 @@ plan_mark(struct plan *plan, const struct rte_flow_action *action, struct rte_fl
 }
 
 static int
-refuse_action(const struct rte_flow_action *action, struct rte_flow_error *error)
-{
-	static _Thread_local char message[128];
-
-	snprintf(message, sizeof(message),
-		"action %s is not one of the software engine's: COUNT, DROP, MARK, PASSTHRU",
-		trip_flow_name(RTE_FLOW_CONV_OP_ACTION_NAME_PTR, action->type));
-	return trip_flow_refuse(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION, action, message);
-}
-
-static int
 plan_actions(struct plan *plan, const struct rte_flow_action *actions, struct rte_flow_error *error)
 {
 	int result = 0;
@@ -69,7 +57,10 @@ plan_actions(struct plan *plan, const struct rte_flow_action *actions, struct rt
 			result = plan_mark(plan, actions, error);
 			break;
 		default:
-			result = refuse_action(actions, error);
+			return trip_flow_refuse(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION, actions,
+				"action %s is not one of the software engine's: COUNT, DROP, MARK, "
+				"PASSTHRU",
+				trip_flow_name(RTE_FLOW_CONV_OP_ACTION_NAME_PTR, actions->type));
 		}
 	}
 	if (result != 0)
@@ -81,39 +72,25 @@ plan_actions(struct plan *plan, const struct rte_flow_action *actions, struct rt
 }
 
 static int
-plan_direction(struct plan *plan, const struct trip_flow_attr *attr, struct rte_flow_error *error)
-{
-	if ((unsigned int)attr->direction > TRIP_FLOW_EGRESS)
-		return trip_flow_refuse(
-			error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, attr, "the direction is unknown");
-	plan->direction = attr->direction;
-	plan->group = attr->group;
-	plan->priority = attr->priority;
-	return 0;
-}
-
-static int
 plan_pattern(struct plan *plan, const struct rte_flow_item *pattern, struct rte_flow_error *error)
 {
 	struct rte_flow_error own = {0};
-	int result;
+	int result = trip_pattern_compile(pattern, &plan->pattern, &own);
 
-	if (pattern == NULL)
-		return trip_flow_refuse(
-			error, EINVAL, RTE_FLOW_ERROR_TYPE_ITEM_NUM, NULL, "no pattern is given");
-	result = trip_pattern_compile(pattern, &plan->pattern, &own);
 	return result == 0 ? 0
-			   : trip_flow_refuse(error, -result, own.type, own.cause,
+			   : trip_flow_refuse(error, -result, own.type, own.cause, "%s",
 				     own.message != NULL ? own.message : "the pattern is refused");
 }
 
 static int
 plan_rule(struct plan *plan, const struct trip_flow_order *order)
 {
-	int result = plan_direction(plan, order->attr, order->error);
+	int result;
 
-	if (result == 0)
-		result = plan_actions(plan, order->actions, order->error);
+	plan->direction = order->attr->direction;
+	plan->group = order->attr->group;
+	plan->priority = order->attr->priority;
+	result = plan_actions(plan, order->actions, order->error);
 	return result == 0 ? plan_pattern(plan, order->pattern, order->error) : result;
 }
 
@@ -160,6 +137,7 @@ insert(struct trip_flow *flow, const struct plan *plan, const struct trip_flow_o
 		take_out(flow);
 	if (result != 0)
 		return trip_flow_refuse(order->error, -result, RTE_FLOW_ERROR_TYPE_HANDLE, NULL,
+			"%s",
 			result == -ENOSPC ? "the port has the most different masks that it can have"
 					  : "no memory for the rule");
 	port->next_sequence++;
@@ -177,7 +155,7 @@ create(struct trip_flow *flow, const struct trip_flow_order *order)
 	side = trip_flow_side(flow);
 	if (result == 0 && side->n_queues == 0)
 		result = trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR_EGRESS,
-			order->attr, "egress: the port was opened with n_tx_queues 0");
+			order->given, "egress: the port was opened with n_tx_queues 0");
 	if (result == 0)
 		result = trip_flow_attach(flow, order->attr, side->first_queue, side->n_queues);
 	if (result != 0)

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <rte_common.h>
@@ -96,17 +95,6 @@ too_long(struct rte_flow_error *error, const void *cause)
 }
 
 static int
-unknown(struct rte_flow_error *error, enum rte_flow_error_type type, const void *cause,
-	const char *what, const char *name)
-{
-	static _Thread_local char message[128];
-
-	snprintf(message, sizeof(message),
-		"%s %s cannot be asked of the primary, which has no engine for it", what, name);
-	return trip_flow_refuse(error, ENOTSUP, type, cause, message);
-}
-
-static int
 pack_item(
 	struct trip_flow_wire *wire, const struct rte_flow_item *item, struct rte_flow_error *error)
 {
@@ -116,7 +104,8 @@ pack_item(
 	bool fits;
 
 	if (size < 0)
-		return unknown(error, RTE_FLOW_ERROR_TYPE_ITEM, item, "item",
+		return trip_flow_refuse(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM, item,
+			"item %s cannot be asked of the primary, which has no engine for it",
 			trip_flow_name(RTE_FLOW_CONV_OP_ITEM_NAME_PTR, head.type));
 	for (unsigned int i = 0; i < RTE_DIM(parts); i++)
 		head.parts |= parts[i] != NULL && size > 0 ? 1u << i : 0;
@@ -153,7 +142,8 @@ pack_action(struct trip_flow_wire *wire, const struct rte_flow_action *action,
 	bool fits;
 
 	if (kind == NULL)
-		return unknown(error, RTE_FLOW_ERROR_TYPE_ACTION, action, "action",
+		return trip_flow_refuse(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ACTION, action,
+			"action %s cannot be asked of the primary, which has no engine for it",
 			trip_flow_name(RTE_FLOW_CONV_OP_ACTION_NAME_PTR, head.type));
 	head.parts = action->conf != NULL && kind->size > 0 ? CONF : 0;
 	fits = put(wire, &head, sizeof(head)) != NULL;
@@ -173,9 +163,6 @@ trip_flow_wire_pack(struct trip_flow_wire *wire, const struct rte_flow_item *pat
 	wire->n_items = 0;
 	wire->n_actions = actions != NULL ? 0 : TRIP_FLOW_WIRE_NONE;
 	wire->used = 0;
-	if (pattern == NULL)
-		return trip_flow_refuse(
-			error, EINVAL, RTE_FLOW_ERROR_TYPE_ITEM_NUM, NULL, "no pattern is given");
 	for (; pattern->type != RTE_FLOW_ITEM_TYPE_END && result == 0; pattern++)
 		result = wire->n_items++ < TRIP_FLOW_WIRE_ITEMS ? pack_item(wire, pattern, error)
 								: too_long(error, pattern);

@@ -11,7 +11,6 @@
 
 #include "client/protocol.h"
 #include "domain/domain.h"
-#include "domain/error.h"
 #include "flow/counters.h"
 #include "flow/flow.h"
 #include "flow/flow_wire.h"
@@ -82,17 +81,16 @@ cause_of(const struct trip_flow_order *order, const struct trip_flow_wire *wire,
 								  : NULL;
 }
 
-/* In the words of the primary, which are good until the thread's next refusal. */
+/* In the words of the primary. */
 static int
 refuse(const struct trip_flow_order *order, const struct trip_flow_wire *wire,
 	const struct trip_protocol_made *made)
 {
-	static _Thread_local char text[sizeof(made->text)];
 	int number = made->result < 0 ? -made->result : EPROTO;
 
-	memcpy(text, made->text, sizeof(text) - 1);
 	return trip_flow_refuse(order->error, number, (enum rte_flow_error_type)made->type,
-		cause_of(order, wire, made->cause), text);
+		cause_of(order, wire, made->cause), "%.*s", (int)sizeof(made->text) - 1,
+		made->text);
 }
 
 static int
