@@ -313,12 +313,3 @@ trip_registry_free(struct trip_domain *domain, struct trip_entry *entry)
 	give_back(domain, entry);
 	pthread_mutex_unlock(&domain->lock);
 }
-
-struct trip_entry *
-trip_registry_next(struct trip_domain *domain, uint32_t global)
-{
-	for (; global < entry_count(domain); global++)
-		if (domain->entries[global].id != 0 && !domain->entries[global].retired)
-			return &domain->entries[global];
-	return NULL;
-}

@@ -71,7 +71,4 @@ void trip_registry_free(struct trip_domain *domain, struct trip_entry *entry);
 struct trip_entry *trip_registry_of_id(struct trip_domain *domain, uint64_t id);
 struct trip_entry *trip_registry_of_name(struct trip_domain *domain, const char *name);
 
-/* The first entry in use at or behind an index, or NULL; likewise. */
-struct trip_entry *trip_registry_next(struct trip_domain *domain, uint32_t global);
-
 #endif

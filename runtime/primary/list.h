@@ -4,12 +4,31 @@
 
 #include "primary/request.h"
 
-struct trip_client_cntr;
 struct trip_domain;
 struct trip_entry;
+struct trip_server;
+
+/* Slots or indices that one request looks at; a client goes on behind them. */
+#define TRIP_LIST_SCAN 8192
+
+/* A list that is being written. */
+struct trip_list {
+	struct trip_server *server;
+	uint64_t cursor;
+	/* How many it has looked at for this request. */
+	uint32_t scanned;
+	uint32_t count, room;
+	void *records;
+};
 
 /* Answers TRIP_PROTOCOL_LIST. */
-trip_request_quick trip_list;
+trip_request_quick trip_list_answer;
+
+/* Works: its cursor is the number of a slot among those of all channels of all homes. */
+int trip_list_works(struct trip_list *list);
+
+/* The id of a counter; 0: there is none, or it is a clock. Under the domain's lock. */
+uint64_t trip_list_id(const struct trip_domain *domain, uint32_t global);
 
 /* Under the domain's lock. */
 void trip_list_cntr(

@@ -65,7 +65,7 @@ enum {
 };
 
 static const struct trip_request requests[TRIP_PROTOCOL_TYPES] = {
-	[TRIP_PROTOCOL_LIST] = {"list", BODY(list), ANYBODY, .answer = trip_list},
+	[TRIP_PROTOCOL_LIST] = {"list", BODY(list), ANYBODY, .answer = trip_list_answer},
 	[TRIP_PROTOCOL_FIND] = {"find", BODY(find), ANYBODY, .answer = answer_find},
 	[TRIP_PROTOCOL_READ] = {"read", BODY(read), ANYBODY, .answer = answer_read},
 	[TRIP_PROTOCOL_WATCH] = {"watch", BODY(read), ANYBODY, .answer = trip_watch_open,
