@@ -43,7 +43,8 @@ check_attr(const struct trip_domain *domain, const struct trip_cntr_attr *attr)
 	if ((unsigned int)attr->wait_obj > TRIP_WAIT_YIELD)
 		return trip_error_set(
 			EINVAL, "cntr: wait object %d is unknown", (int)attr->wait_obj);
-	if (attr->wait_obj == TRIP_WAIT_SET && !trip_wait_set_is_of(attr->wait_set, domain))
+	if (attr->wait_obj == TRIP_WAIT_SET &&
+		(attr->wait_set == NULL || trip_wait_fid(attr->wait_set)->domain != domain))
 		return trip_error_set(
 			EINVAL, "cntr: its wait set is none of the domain \"%s\"", domain->name);
 	return attr->name != NULL ? trip_error_check_name("cntr", attr->name, TRIP_NAME_MAX) : 0;
@@ -204,7 +205,7 @@ trip_cntr_close(struct trip_cntr *cntr)
 			trip_cntr_label(cntr, label, sizeof(label)));
 	/* Items that are gone may still be waiting to be counted off. */
 	trip_submitter_reap(domain);
-	refs = trip_work_refs_close(cntr, atomic_load_explicit(&cntr->refs, memory_order_acquire));
+	refs = trip_work_refs_close(cntr, trip_fid_refs(&cntr->fid));
 	if (refs > 0)
 		return trip_error_set(EBUSY,
 			"%s: %" PRIu32

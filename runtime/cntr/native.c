@@ -31,21 +31,13 @@
 #define RETRY_NS 200000
 
 int
-trip_native_take_slot(struct trip_domain *domain, struct trip_home *home)
+trip_native_take_slot(struct trip_domain *domain, struct trip_home *home, bool wait)
 {
 	uint32_t slot = trip_slots_take(&domain->waiters[home->index]);
 
-	return slot != TRIP_SLOTS_NONE ? (int)slot
-				       : domain->backend->native->take_slot(domain, home->index);
-}
-
-int
-trip_native_try_slot(struct trip_domain *domain, struct trip_home *home)
-{
-	uint32_t slot = trip_slots_take(&domain->waiters[home->index]);
-
-	return slot != TRIP_SLOTS_NONE ? (int)slot
-				       : domain->backend->native->try_slot(domain, home->index);
+	return slot != TRIP_SLOTS_NONE
+		       ? (int)slot
+		       : domain->backend->native->take_slot(domain, home->index, wait);
 }
 
 void
@@ -69,7 +61,7 @@ publish_fd(struct trip_native *native, int fd)
 }
 
 static int
-no_slot(struct trip_domain *domain, uint32_t home)
+no_slot(struct trip_domain *domain, uint32_t home, bool wait)
 {
 	return trip_error_set(ENOSPC, "domain \"%s\": all %" PRIu32 " waiters are in use",
 		domain->name, domain->engine.homes[home]->shape.n_waiters);
@@ -116,7 +108,6 @@ drain_local(struct trip_native *native, uint32_t sequence)
 
 const struct trip_native_backend trip_native_local = {
 	.take_slot = no_slot,
-	.try_slot = no_slot,
 	.open_fd = open_fd_local,
 	.open_helper_fd = open_helper_fd_local,
 	.silence = silence_local,
@@ -268,7 +259,7 @@ int
 trip_native_open(struct trip_native *native, struct trip_domain *domain, struct trip_home *home,
 	enum trip_wait_obj kind)
 {
-	int slot = trip_native_take_slot(domain, home), error = 0;
+	int slot = trip_native_take_slot(domain, home, true), error = 0;
 
 	if (slot < 0)
 		return slot;

@@ -6,7 +6,6 @@
 #ifndef TRIP_RUNTIME_NATIVE_H
 #define TRIP_RUNTIME_NATIVE_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,10 +24,9 @@ trip_native_is_kind(enum trip_wait_obj kind)
 }
 
 /* Takes a waiter slot of a home: its index, or -ENOSPC. It may still be signalled for its former
- * owner until it is armed. */
-int trip_native_take_slot(struct trip_domain *domain, struct trip_home *home);
-/* Likewise, without waiting for the primary; -EAGAIN: that is being asked for more. */
-int trip_native_try_slot(struct trip_domain *domain, struct trip_home *home);
+ * owner until it is armed. The primary is not waited for without `wait`; -EAGAIN: it is being asked
+ * for more. */
+int trip_native_take_slot(struct trip_domain *domain, struct trip_home *home, bool wait);
 void trip_native_give_slot(struct trip_domain *domain, struct trip_home *home, uint32_t slot);
 
 /* Opens a native object on a home: 0, -ENOSPC, -EMFILE and the like, -EAGAIN: no helper thread. */
@@ -51,10 +49,8 @@ void trip_native_fini(struct trip_domain *domain);
 
 /* What waiter slots are had by, and signalled. */
 struct trip_native_backend {
-	/* A slot of a home, where the domain's list of it is empty: as trip_native_take_slot() and
-	 * trip_native_try_slot(). */
-	int (*take_slot)(struct trip_domain *domain, uint32_t home);
-	int (*try_slot)(struct trip_domain *domain, uint32_t home);
+	/* As trip_native_take_slot(), where the domain's list of the home's slots is empty. */
+	int (*take_slot)(struct trip_domain *domain, uint32_t home, bool wait);
 	/* Opens the descriptor that is ready when the object's slot is signalled. */
 	int (*open_fd)(struct trip_native *native);
 	/* Likewise that of the helper, where it is -1; all objects have that. */

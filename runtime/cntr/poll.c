@@ -21,15 +21,14 @@ struct member {
 };
 
 struct trip_poll_set {
-	struct trip_domain *domain;
+	/* Calls of trip_poll() under way refer to it. */
+	struct trip_fid fid;
 	pthread_mutex_t lock;
 	struct member *members;
 	uint32_t n_members;
 	uint32_t room;
 	/* Where the next call goes on, so that no member starves (POLL-07). */
 	uint32_t next;
-	/* Calls of trip_poll() under way. */
-	_Atomic uint32_t refs;
 };
 
 int
@@ -49,7 +48,7 @@ trip_poll_open(
 	set = calloc(1, sizeof(*set));
 	if (set == NULL)
 		return trip_error_set(ENOMEM, "poll set: no memory for its handle");
-	set->domain = domain;
+	set->fid = (struct trip_fid){.domain = domain, .kind = TRIP_FID_POLL_SET};
 	pthread_mutex_init(&set->lock, NULL);
 	trip_domain_count(domain, &domain->n_sets, 1);
 	*out = set;
@@ -59,8 +58,8 @@ trip_poll_open(
 int
 trip_poll_close(struct trip_poll_set *set)
 {
-	struct trip_domain *domain = set->domain;
-	uint32_t calls = atomic_load_explicit(&set->refs, memory_order_acquire), members;
+	struct trip_domain *domain = set->fid.domain;
+	uint32_t calls = trip_fid_refs(&set->fid), members;
 
 	if (trip_detach_check(domain) != 0)
 		return -ESHUTDOWN;
@@ -81,13 +80,13 @@ trip_poll_close(struct trip_poll_set *set)
 static int
 check_member(const struct trip_poll_set *set, const struct trip_fid *fid, uint64_t flags)
 {
-	if (trip_detach_check(set->domain) != 0)
+	if (trip_detach_check(set->fid.domain) != 0)
 		return -ESHUTDOWN;
 	if (flags != 0)
 		return trip_error_set(EINVAL, "poll set: flags 0x%" PRIx64 " are not 0", flags);
 	if (fid == NULL || fid->kind != TRIP_FID_CNTR)
 		return trip_error_set(EINVAL, "poll set: the object is no counter");
-	if (fid->domain != set->domain)
+	if (fid->domain != set->fid.domain)
 		return trip_error_set(EXDEV, "poll set: the counter is of another domain");
 	return 0;
 }
@@ -123,7 +122,7 @@ add(struct trip_poll_set *set, struct trip_cntr *cntr)
 		set->members = grown;
 		set->room = room;
 	}
-	atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
+	trip_fid_hold(&cntr->fid);
 	/* Its turn is the last of this round: who comes and goes keeps nobody waiting. */
 	member = &set->members[set->next];
 	memmove(member + 1, member, (set->n_members - set->next) * sizeof(*member));
@@ -158,8 +157,7 @@ trip_poll_del(struct trip_poll_set *set, struct trip_fid *fid, uint64_t flags)
 	pthread_mutex_lock(&set->lock);
 	at = find(set, fid);
 	if (at < set->n_members) {
-		/* Release: whoever closes the counter sees the set gone from it. */
-		atomic_fetch_sub_explicit(&set->members[at].cntr->refs, 1, memory_order_release);
+		trip_fid_let_go(&set->members[at].cntr->fid);
 		set->n_members--;
 		memmove(&set->members[at], &set->members[at + 1],
 			(set->n_members - at) * sizeof(*set->members));
@@ -212,16 +210,15 @@ trip_poll(struct trip_poll_set *set, void **context, uint32_t count)
 {
 	int n;
 
-	if (trip_detach_check(set->domain) != 0)
+	if (trip_detach_check(set->fid.domain) != 0)
 		return -ESHUTDOWN;
 	if (count > 0 && context == NULL)
 		return trip_error_set(EINVAL, "poll set: no room for %" PRIu32 " contexts", count);
 	/* Calls that a home makes meanwhile may close any other set. */
-	atomic_fetch_add_explicit(&set->refs, 1, memory_order_relaxed);
-	if (set->domain->attr.progress == TRIP_PROGRESS_MANUAL)
-		(void)trip_progress(set->domain);
+	trip_fid_hold(&set->fid);
+	if (set->fid.domain->attr.progress == TRIP_PROGRESS_MANUAL)
+		(void)trip_progress(set->fid.domain);
 	n = report_all(set, context, count);
-	/* Release: whoever closes the set sees us gone from it. */
-	atomic_fetch_sub_explicit(&set->refs, 1, memory_order_release);
+	trip_fid_let_go(&set->fid);
 	return n;
 }

@@ -133,7 +133,7 @@ wait_asleep(const struct wait *wait)
 
 	/* Never refused, and kept by nobody: without a slot, or until the primary has given some,
 	 * it polls and yields (CNTR-15, CNTR-17). */
-	while ((slot = trip_native_try_slot(domain, home)) == -EAGAIN &&
+	while ((slot = trip_native_take_slot(domain, home, false)) == -EAGAIN &&
 		(result = wait_look(wait)) == -EAGAIN)
 		trip_progress_wait(domain);
 	if (slot == -EAGAIN)
@@ -178,11 +178,10 @@ wait_any(struct wait *wait, int timeout)
 	result = wait_look(wait);
 	if (result != -EAGAIN)
 		return result;
-	atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
+	trip_fid_hold(&cntr->fid);
 	result = trip_wait_yields(cntr->fid.domain, cntr->fid.wait_obj) ? wait_yield(wait)
 									: wait_asleep(wait);
-	/* Release: whoever closes the counter sees us gone from it. */
-	atomic_fetch_sub_explicit(&cntr->refs, 1, memory_order_release);
+	trip_fid_let_go(&cntr->fid);
 	return result;
 }
 
@@ -250,13 +249,6 @@ trip_cntr_control(struct trip_cntr *cntr, int command, void *arg)
 	return trip_native_control(&cntr->native, cntr->fid.wait_obj, command, arg);
 }
 
-static _Atomic uint32_t *
-refs_of(struct trip_fid *fid)
-{
-	return fid->kind == TRIP_FID_CNTR ? &trip_cntr_of(fid)->refs
-					  : trip_wait_set_refs(trip_wait_set_of(fid));
-}
-
 static int
 check_fids(struct trip_domain *domain, struct trip_fid *const *fids, uint32_t count)
 {
@@ -285,10 +277,10 @@ static void
 progress_holding(struct trip_domain *domain, struct trip_fid *const *fids, uint32_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		atomic_fetch_add_explicit(refs_of(fids[i]), 1, memory_order_relaxed);
+		trip_fid_hold(fids[i]);
 	(void)trip_progress(domain);
 	for (size_t i = 0; i < count; i++)
-		atomic_fetch_sub_explicit(refs_of(fids[i]), 1, memory_order_release);
+		trip_fid_let_go(fids[i]);
 }
 
 static int
@@ -326,9 +318,8 @@ trip_trywait(struct trip_domain *domain, struct trip_fid *const *fids, uint32_t 
 		progress_holding(domain, fids, count);
 	/* All of them, also behind one that is due: each may be blocked on next time. */
 	for (size_t i = 0; i < count; i++) {
-		int one = fids[i]->kind == TRIP_FID_CNTR
-				  ? trywait_cntr(trip_cntr_of(fids[i]))
-				  : trip_wait_set_trywait(trip_wait_set_of(fids[i]));
+		int one = fids[i]->kind == TRIP_FID_CNTR ? trywait_cntr(trip_cntr_of(fids[i]))
+							 : trip_wait_set_trywait(fids[i]);
 
 		if (result == 0)
 			result = one;

@@ -32,27 +32,7 @@ struct trip_wait_set {
 	/* Threads in trip_wait() that may be asleep; and whether one may block natively. */
 	uint32_t sleepers;
 	bool watched;
-	_Atomic uint32_t refs;
 };
-
-struct trip_wait_set *
-trip_wait_set_of(struct trip_fid *fid)
-{
-	/* It is what a set begins with. */
-	return (struct trip_wait_set *)fid;
-}
-
-_Atomic uint32_t *
-trip_wait_set_refs(struct trip_wait_set *set)
-{
-	return &set->refs;
-}
-
-bool
-trip_wait_set_is_of(const struct trip_wait_set *set, const struct trip_domain *domain)
-{
-	return set != NULL && set->fid.domain == domain;
-}
 
 struct trip_fid *
 trip_wait_fid(struct trip_wait_set *set)
@@ -108,7 +88,7 @@ trip_wait_open(
 static int
 check_unused(struct trip_wait_set *set)
 {
-	uint32_t calls = atomic_load_explicit(&set->refs, memory_order_acquire), members;
+	uint32_t calls = trip_fid_refs(&set->fid), members;
 
 	pthread_mutex_lock(&set->lock);
 	members = set->n_members;
@@ -177,7 +157,7 @@ link_member(struct trip_wait_set *set, struct trip_cntr *cntr)
 int
 trip_wait_set_join(struct trip_wait_set *set, struct trip_cntr *cntr)
 {
-	int slot = trip_native_take_slot(set->fid.domain, cntr->home);
+	int slot = trip_native_take_slot(set->fid.domain, cntr->home, true);
 
 	if (slot < 0)
 		return slot;
@@ -352,11 +332,10 @@ trip_wait(struct trip_wait_set *set, int timeout)
 		return 0;
 	if (timeout == 0)
 		return -ETIMEDOUT;
-	atomic_fetch_add_explicit(&set->refs, 1, memory_order_relaxed);
+	trip_fid_hold(&set->fid);
 	result = trip_wait_yields(domain, set->fid.wait_obj) ? wait_yield(set, deadline)
 							     : wait_asleep(set, deadline);
-	/* Release: whoever closes the set sees us gone from it. */
-	atomic_fetch_sub_explicit(&set->refs, 1, memory_order_release);
+	trip_fid_let_go(&set->fid);
 	return result;
 }
 
@@ -391,8 +370,10 @@ try_once(struct trip_wait_set *set, bool blocks)
 }
 
 int
-trip_wait_set_trywait(struct trip_wait_set *set)
+trip_wait_set_trywait(struct trip_fid *fid)
 {
+	/* It is what a set begins with. */
+	struct trip_wait_set *set = (struct trip_wait_set *)fid;
 	bool blocks = trip_native_is_kind(set->fid.wait_obj);
 	int64_t deadline = trip_wait_deadline(TRIP_WAIT_SIGNAL_MS);
 	int result;

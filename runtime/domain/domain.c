@@ -146,7 +146,7 @@ clock_refs(const struct trip_domain *domain)
 	uint32_t refs = 0;
 
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
-		refs += atomic_load_explicit(&domain->clocks[i].refs, memory_order_acquire);
+		refs += trip_fid_refs(&domain->clocks[i].fid);
 	return refs;
 }
 

@@ -59,13 +59,16 @@ struct trip_native_helper {
 enum trip_fid_kind {
 	TRIP_FID_CNTR,
 	TRIP_FID_WAIT_SET,
+	TRIP_FID_POLL_SET,
 };
 
-/* What an object that trip_trywait() takes begins with. */
+/* What counters and sets have in common; trip_trywait() takes those that are waited on. */
 struct trip_fid {
 	struct trip_domain *domain;
 	enum trip_fid_kind kind;
 	enum trip_wait_obj wait_obj;
+	/* Flows, poll sets, and calls under way that refer to it; work is counted by index. */
+	_Atomic uint32_t refs;
 };
 
 /* A handle of a counter. */
@@ -94,8 +97,6 @@ struct trip_cntr {
 	/* What the handle last read: it is due while the cell differs (WAIT-04). */
 	_Atomic uint64_t read_success;
 	_Atomic uint64_t read_error;
-	/* Flows, poll sets and blocked waiters that refer to it; work is counted by index. */
-	_Atomic uint32_t refs;
 	/* Flows that feed the counter, by whichever handle. */
 	_Atomic uint32_t *flows;
 	void *context;
@@ -162,6 +163,27 @@ struct trip_work_refs {
 	/* This process's handles of each counter; under the domain's lock. */
 	uint32_t *handles;
 };
+
+/* Something refers to the object, which is not closed until it has let go. Any thread. */
+static inline void
+trip_fid_hold(struct trip_fid *fid)
+{
+	atomic_fetch_add_explicit(&fid->refs, 1, memory_order_relaxed);
+}
+
+/* Release: whoever closes the object sees us gone from it. */
+static inline void
+trip_fid_let_go(struct trip_fid *fid)
+{
+	atomic_fetch_sub_explicit(&fid->refs, 1, memory_order_release);
+}
+
+/* Acquire: as trip_fid_let_go(). */
+static inline uint32_t
+trip_fid_refs(const struct trip_fid *fid)
+{
+	return atomic_load_explicit(&fid->refs, memory_order_acquire);
+}
 
 /* Adds go the slow way from now on, and are refused there. Any thread. */
 static inline void

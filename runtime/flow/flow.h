@@ -56,7 +56,7 @@ struct trip_flow_backend {
 
 extern const struct trip_flow_backend trip_flow_local;
 
-/* Says what is wrong, as rte_flow has it, until the thread's next refusal, and as the library has it;
+/* Says what is wrong: in `error`, until the thread's next refusal, and as the library's sentence;
  * returns -number. */
 __attribute__((format(printf, 5, 6))) int trip_flow_refuse(struct rte_flow_error *error, int number,
 	enum rte_flow_error_type type, const void *cause, const char *format, ...);

@@ -162,7 +162,7 @@ link_cntrs(struct trip_flow *flow, const struct trip_flow_attr *attr)
 		struct trip_cntr *cntr = attr->cntrs[i];
 
 		more->cntrs[flow->n_cntrs++] = cntr;
-		atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
+		trip_fid_hold(&cntr->fid);
 		count_flow(cntr, 1);
 		engine->flows[flow->index].cntr[cntr->events] = cntr->global;
 		atomic_store_explicit(&engine->feeds[flow->index].cntr[cntr->events], cntr->global,
@@ -190,7 +190,7 @@ unlink_cntrs(struct trip_flow *flow)
 		atomic_store_explicit(
 			&feed->cntr[more->cntrs[i]->events], TRIP_NONE, memory_order_relaxed);
 		count_flow(more->cntrs[i], -1);
-		atomic_fetch_sub_explicit(&more->cntrs[i]->refs, 1, memory_order_release);
+		trip_fid_let_go(&more->cntrs[i]->fid);
 		more->cntrs[i] = NULL;
 	}
 	flow->n_cntrs = 0;

@@ -61,7 +61,7 @@ static int
 open_slot(struct trip_connection *connection, struct trip_home *home, struct trip_watch *watch)
 {
 	struct trip_domain *domain = connection->server->domain;
-	int slot = trip_native_take_slot(domain, home), error;
+	int slot = trip_native_take_slot(domain, home, true), error;
 
 	if (slot < 0)
 		return slot;

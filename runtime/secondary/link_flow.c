@@ -39,7 +39,7 @@ alloc_flow(struct trip_port *port, const struct trip_flow_attr *attr)
 	/* Its counters are held from closing. */
 	for (unsigned int i = 0; i < attr->n_cntrs; i++) {
 		far->more.cntrs[far->flow.n_cntrs++] = attr->cntrs[i];
-		atomic_fetch_add_explicit(&attr->cntrs[i]->refs, 1, memory_order_relaxed);
+		trip_fid_hold(&attr->cntrs[i]->fid);
 	}
 	return &far->flow;
 }
@@ -50,8 +50,7 @@ free_flow(struct trip_flow *flow)
 	struct trip_flow_more *more = trip_flow_more(flow);
 
 	while (flow->n_cntrs > 0)
-		atomic_fetch_sub_explicit(
-			&more->cntrs[--flow->n_cntrs]->refs, 1, memory_order_release);
+		trip_fid_let_go(&more->cntrs[--flow->n_cntrs]->fid);
 	free(more->reason);
 	/* The handle is what it begins with. */
 	free(flow);

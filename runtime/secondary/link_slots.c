@@ -64,11 +64,22 @@ ask_for_slots(struct trip_domain *domain, uint32_t home)
 	return error;
 }
 
+/*
+ * Under the lock. The primary counts what it has given as this process's from then on, and we have
+ * it only when it is in the list: a thread that asked in between would be refused what is free. So
+ * it asks behind whoever asks already.
+ */
 static int
-get_slot(struct trip_domain *domain, uint32_t home)
+wait_for_slot(struct trip_domain *domain, uint32_t home)
 {
-	int mine = -1, error = ask_for_slots(domain, home);
+	uint32_t slot;
+	int mine = -1, error;
 
+	(void)trip_link_settle(domain, true, NULL);
+	slot = trip_slots_take(&domain->waiters[home]);
+	if (slot != TRIP_SLOTS_NONE)
+		return (int)slot;
+	error = ask_for_slots(domain, home);
 	if (error == 0)
 		error = trip_link_settle(domain, true, &mine);
 	if (error != 0)
@@ -76,26 +87,6 @@ get_slot(struct trip_domain *domain, uint32_t home)
 	return mine >= 0 ? mine
 			 : trip_error_set(EPROTO, "domain \"%s\": the primary gives no waiter",
 				   domain->name);
-}
-
-/*
- * The primary counts what it has given as this process's from then on, and we have it only when it
- * is in the list: a thread that asked in between would be refused what is free. So it asks behind
- * whoever asks already.
- */
-static int
-take_slot(struct trip_domain *domain, uint32_t home)
-{
-	struct trip_link *link = domain->link;
-	uint32_t slot;
-	int result;
-
-	pthread_mutex_lock(&link->lock);
-	(void)trip_link_settle(domain, true, NULL);
-	slot = trip_slots_take(&domain->waiters[home]);
-	result = slot != TRIP_SLOTS_NONE ? (int)slot : get_slot(domain, home);
-	pthread_mutex_unlock(&link->lock);
-	return result;
 }
 
 /* Under the lock. */
@@ -120,14 +111,16 @@ look_for_slot(struct trip_domain *domain, uint32_t home)
 }
 
 static int
-try_slot(struct trip_domain *domain, uint32_t home)
+take_slot(struct trip_domain *domain, uint32_t home, bool wait)
 {
 	int result;
 
 	/* Who has the lock may be waiting for an answer. */
-	if (pthread_mutex_trylock(&domain->link->lock) != 0)
+	if (wait)
+		pthread_mutex_lock(&domain->link->lock);
+	else if (pthread_mutex_trylock(&domain->link->lock) != 0)
 		return -EAGAIN;
-	result = look_for_slot(domain, home);
+	result = wait ? wait_for_slot(domain, home) : look_for_slot(domain, home);
 	pthread_mutex_unlock(&domain->link->lock);
 	return result;
 }
@@ -197,7 +190,6 @@ interrupt(int fd)
 
 const struct trip_native_backend trip_link_native = {
 	.take_slot = take_slot,
-	.try_slot = try_slot,
 	.open_fd = open_fd,
 	.open_helper_fd = open_helper_fd,
 	.silence = silence,

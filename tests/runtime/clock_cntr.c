@@ -43,7 +43,7 @@ a_waiter_keeps_the_domain_open(void **state)
 	open_domain();
 	clock = trip_clock_cntr(domain);
 	assert_int_equal(pthread_create(&thread, NULL, wait_for_ever, clock), 0);
-	while (atomic_load(&clock->refs) == 0)
+	while (atomic_load(&clock->fid.refs) == 0)
 		sched_yield();
 	assert_int_equal(trip_domain_close(domain), -EBUSY);
 	assert_non_null(strstr(trip_error_message(), "clocks"));
