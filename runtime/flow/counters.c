@@ -56,27 +56,6 @@ struct trip_binding {
 	struct point *points;
 };
 
-struct slot {
-	uint64_t folded;
-	/* Static points. */
-	uint16_t weight[TRIP_COUNT_KINDS];
-};
-
-struct trip_counters {
-	struct trip_domain *domain;
-	uint32_t id;
-	/* In an attached process, what the primary calls it; all else is there. */
-	uint64_t far;
-	pthread_mutex_t lock;
-	/* The last reader has left a binding that is leaving. */
-	pthread_cond_t left;
-	LIST_HEAD(, trip_binding) bindings;
-	/* Slots and kinds that have static points. */
-	uint32_t n_static;
-	uint32_t n_slots;
-	struct slot slots[];
-};
-
 int
 trip_counters_create(struct trip_domain *domain, const struct trip_counters_init_attr *given,
 	struct trip_counters **out)
@@ -409,24 +388,6 @@ trip_counters_read(struct trip_counters *counters, uint64_t *values, uint32_t n,
 			"counters %" PRIu32 ": flags 0x%" PRIx32 " are unknown", counters->id,
 			flags);
 	return counters->domain->backend->counters->read(counters, values, n, flags);
-}
-
-struct trip_domain *
-trip_counters_domain(const struct trip_counters *counters)
-{
-	return counters->domain;
-}
-
-uint64_t
-trip_counters_far(const struct trip_counters *counters)
-{
-	return counters != NULL ? counters->far : 0;
-}
-
-int
-trip_counters_check(const struct trip_counters *counters, const struct trip_domain *domain)
-{
-	return counters == NULL || counters->domain == domain ? 0 : -EXDEV;
 }
 
 /* Under the object's lock. */

@@ -6,6 +6,29 @@
 
 #include "domain/domain.h"
 
+struct trip_binding;
+
+struct trip_counters_slot {
+	uint64_t folded;
+	/* Static points. */
+	uint16_t weight[TRIP_COUNT_KINDS];
+};
+
+struct trip_counters {
+	struct trip_domain *domain;
+	uint32_t id;
+	/* In an attached process, what the primary calls it; all else is there. */
+	uint64_t far;
+	pthread_mutex_t lock;
+	/* The last reader has left a binding that is leaving. */
+	pthread_cond_t left;
+	LIST_HEAD(, trip_binding) bindings;
+	/* Slots and kinds that have static points. */
+	uint32_t n_static;
+	uint32_t n_slots;
+	struct trip_counters_slot slots[];
+};
+
 /* Objects of this process, or of the primary. */
 struct trip_counters_backend {
 	/* *id: what the primary calls it. */
@@ -18,13 +41,6 @@ struct trip_counters_backend {
 };
 
 extern const struct trip_counters_backend trip_counters_local;
-
-struct trip_domain *trip_counters_domain(const struct trip_counters *counters);
-/* In an attached process, what the primary calls the object; 0: it is NULL. */
-uint64_t trip_counters_far(const struct trip_counters *counters);
-
-/* Whether a flow of this domain may be created with the object; it may be NULL. */
-int trip_counters_check(const struct trip_counters *counters, const struct trip_domain *domain);
 
 /* Gives a flow that has counted nothing yet the object's static points. Under the control lock. */
 int trip_counters_bind(struct trip_counters *counters, struct trip_flow *flow);

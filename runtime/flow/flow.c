@@ -71,7 +71,7 @@ check_cntrs(const struct trip_port *port, const struct trip_flow_order *order)
 			return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, given,
 				"both of its counters count the same events");
 	}
-	if (trip_counters_check(attr->counters, port->domain) != 0)
+	if (attr->counters != NULL && attr->counters->domain != port->domain)
 		return trip_flow_refuse(error, EXDEV, RTE_FLOW_ERROR_TYPE_ATTR, given,
 			"its counters object is of another domain");
 	return 0;

@@ -150,7 +150,7 @@ ask_for(struct trip_flow *flow, const struct trip_flow_order *order)
 
 	if (error != 0)
 		return error;
-	asked.counters = trip_counters_far(attr->counters);
+	asked.counters = attr->counters != NULL ? attr->counters->far : 0;
 	asked.n_cntrs = attr->n_cntrs;
 	for (unsigned int i = 0; i < attr->n_cntrs; i++)
 		asked.cntrs[i] = attr->cntrs[i]->id;
@@ -266,22 +266,20 @@ attach_point(struct trip_counters *counters, const struct trip_counter_attach_at
 	struct trip_flow *flow)
 {
 	const struct trip_protocol_point asked = {
-		.counters = trip_counters_far(counters),
+		.counters = counters->far,
 		.flow = flow != NULL ? trip_flow_more(flow)->id : 0,
 		.index = attr->index,
 		.desc = (uint32_t)attr->counter_desc,
 	};
 
-	return trip_link_call_slow(trip_counters_domain(counters), TRIP_PROTOCOL_POINT, &asked,
-		sizeof(asked), NULL, NULL);
+	return trip_link_call_slow(
+		counters->domain, TRIP_PROTOCOL_POINT, &asked, sizeof(asked), NULL, NULL);
 }
 
 static int
 read_counters(struct trip_counters *counters, uint64_t *values, uint32_t n, uint32_t flags)
 {
-	struct trip_protocol_counters_read asked = {
-		.counters = trip_counters_far(counters), .flags = flags};
-	struct trip_domain *domain = trip_counters_domain(counters);
+	struct trip_protocol_counters_read asked = {.counters = counters->far, .flags = flags};
 	union trip_protocol_answer answer;
 
 	/* Also for none, which may be wrong in other ways. */
@@ -289,8 +287,8 @@ read_counters(struct trip_counters *counters, uint64_t *values, uint32_t n, uint
 		int error;
 
 		asked.count = RTE_MIN(n - asked.first, TRIP_PROTOCOL_VALUES);
-		error = trip_link_call_slow(
-			domain, TRIP_PROTOCOL_COUNTERS_READ, &asked, sizeof(asked), &answer, NULL);
+		error = trip_link_call_slow(counters->domain, TRIP_PROTOCOL_COUNTERS_READ, &asked,
+			sizeof(asked), &answer, NULL);
 		if (error != 0)
 			return error;
 		if (asked.count > 0)
@@ -306,10 +304,8 @@ read_counters(struct trip_counters *counters, uint64_t *values, uint32_t n, uint
 static int
 destroy_counters(struct trip_counters *counters)
 {
-	uint64_t id = trip_counters_far(counters);
-
-	return trip_link_call_slow(trip_counters_domain(counters), TRIP_PROTOCOL_COUNTERS_CLOSE,
-		&id, sizeof(id), NULL, NULL);
+	return trip_link_call_slow(counters->domain, TRIP_PROTOCOL_COUNTERS_CLOSE, &counters->far,
+		sizeof(counters->far), NULL, NULL);
 }
 
 const struct trip_counters_backend trip_link_counters = {
