@@ -75,20 +75,9 @@ trip_proxy_counters_read(struct trip_proxy_job *job)
 }
 
 int
-trip_proxy_counters_destroy(struct trip_process *process, struct trip_held_object *held)
-{
-	int error = trip_counters_destroy(held->counters);
-
-	if (error != 0)
-		return error;
-	trip_proxy_drop(process, held);
-	return 0;
-}
-
-int
 trip_proxy_counters_close(struct trip_proxy_job *job)
 {
 	struct trip_held_object *held = trip_proxy_find_counters(job->process, job->request.closed);
 
-	return held != NULL ? trip_proxy_counters_destroy(job->process, held) : -EINVAL;
+	return held != NULL ? trip_proxy_destroy(job->process, held) : -EINVAL;
 }

@@ -33,13 +33,6 @@ hold_cntr(struct trip_domain *domain, uint64_t id, struct trip_cntr *cntr)
 	return 0;
 }
 
-static void
-drop_cntrs(struct trip_domain *domain, struct trip_held_object *held)
-{
-	while (held->n_cntrs > 0)
-		trip_registry_drop(domain, &domain->entries[held->cntrs[--held->n_cntrs].global]);
-}
-
 static int
 hold_cntrs(struct trip_domain *domain, const struct trip_protocol_flow *asked,
 	struct trip_held_object *held)
@@ -54,8 +47,6 @@ hold_cntrs(struct trip_domain *domain, const struct trip_protocol_flow *asked,
 		error = hold_cntr(domain, asked->cntrs[i], &held->cntrs[i]);
 		held->n_cntrs += error == 0;
 	}
-	if (error != 0)
-		drop_cntrs(domain, held);
 	return error;
 }
 
@@ -146,7 +137,6 @@ trip_proxy_flow_create(struct trip_proxy_job *job)
 {
 	struct trip_protocol_made *made = &job->connection->reply.answer.made;
 	struct trip_flow_wire *wire = (void *)job->request.flow.rule;
-	struct trip_domain *domain = trip_proxy_domain(job->process);
 	struct rte_flow_error error = {0};
 	struct trip_flow_unpacked rule;
 	struct trip_held_object *held = NULL;
@@ -157,13 +147,10 @@ trip_proxy_flow_create(struct trip_proxy_job *job)
 		return refuse_rule(job);
 	result = trip_proxy_hold(job->process, &held);
 	if (result == 0)
-		result = hold_cntrs(domain, &job->request.flow, held);
-	if (result == 0) {
+		result = hold_cntrs(trip_proxy_domain(job->process), &job->request.flow, held);
+	if (result == 0)
 		result = create_flow(job->process, &job->request.flow, &rule,
 			wire->n_actions != TRIP_FLOW_WIRE_NONE, held, &error);
-		if (result != 0)
-			drop_cntrs(domain, held);
-	}
 	if (result != 0) {
 		answer_refused(made, result, &error, cause_of(wire, &rule, error.cause));
 		if (held != NULL)
@@ -202,18 +189,6 @@ trip_proxy_flow_validate(struct trip_proxy_job *job)
 }
 
 int
-trip_proxy_flow_destroy(struct trip_process *process, struct trip_held_object *held)
-{
-	int error = trip_flow_destroy(held->flow);
-
-	if (error != 0)
-		return error;
-	drop_cntrs(trip_proxy_domain(process), held);
-	trip_proxy_drop(process, held);
-	return 0;
-}
-
-int
 trip_proxy_flow_do(struct trip_proxy_job *job)
 {
 	struct trip_held_object *held =
@@ -228,7 +203,7 @@ trip_proxy_flow_do(struct trip_proxy_job *job)
 	case TRIP_PROTOCOL_FLOW_RETIRE:
 		return trip_flow_retire(held->flow);
 	case TRIP_PROTOCOL_FLOW_DESTROY:
-		return trip_proxy_flow_destroy(job->process, held);
+		return trip_proxy_destroy(job->process, held);
 	case TRIP_PROTOCOL_FLOW_QUERY:
 		error = trip_flow_query(held->flow, &count);
 		if (error != 0)

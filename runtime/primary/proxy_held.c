@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cntr/registry.h"
 #include "domain/error.h"
 #include "domain/progress.h"
+#include "flow/counters.h"
 #include "flow/port.h"
 #include "primary/proxy_held.h"
 #include "primary/request.h"
@@ -65,9 +67,13 @@ trip_proxy_hold(struct trip_process *process, struct trip_held_object **out)
 void
 trip_proxy_drop(struct trip_process *process, struct trip_held_object *object)
 {
+	struct trip_domain *domain = trip_proxy_domain(process);
 	struct trip_held *held = &process->held;
 	uint32_t index = (uint32_t)object->id;
 
+	while (object->n_cntrs > 0)
+		trip_registry_drop(
+			domain, &domain->entries[object->cntrs[--object->n_cntrs].global]);
 	held->places[index].object = NULL;
 	trip_indices_give(&held->free_places, index);
 	held->n--;
@@ -110,6 +116,17 @@ trip_proxy_find_counters(const struct trip_process *process, uint64_t id)
 	return NULL;
 }
 
+int
+trip_proxy_destroy(struct trip_process *process, struct trip_held_object *object)
+{
+	int error = object->flow != NULL ? trip_flow_destroy(object->flow)
+					 : trip_counters_destroy(object->counters);
+
+	if (error == 0)
+		trip_proxy_drop(process, object);
+	return error;
+}
+
 /* Does something with each object that is left, flows or counters objects. */
 static void
 each(struct trip_process *process, bool flows,
@@ -141,8 +158,8 @@ clean(struct trip_process *process)
 	trip_port_reclaim(domain, process->number);
 	each(process, true, retire);
 	/* Nothing of the process refers to one any more. */
-	each(process, true, trip_proxy_flow_destroy);
-	each(process, false, trip_proxy_counters_destroy);
+	each(process, true, trip_proxy_destroy);
+	each(process, false, trip_proxy_destroy);
 	close_places(&process->held);
 	trip_progress_lock(domain);
 	for (uint32_t i = 0; i < TRIP_PORTS_MAX; i++)

@@ -25,7 +25,7 @@ trip_proxy_domain(const struct trip_process *process)
 }
 
 /* Gives one more object, which is nothing yet, its place and id: 0, -ENOSPC: the process has all
- * that it may, or -ENOMEM. And takes it away. */
+ * that it may, or -ENOMEM. And takes it away, with its handles of counters. */
 int trip_proxy_hold(struct trip_process *process, struct trip_held_object **out);
 void trip_proxy_drop(struct trip_process *process, struct trip_held_object *held);
 
@@ -33,9 +33,8 @@ void trip_proxy_drop(struct trip_process *process, struct trip_held_object *held
 struct trip_held_object *trip_proxy_find_flow(const struct trip_process *process, uint64_t id);
 struct trip_held_object *trip_proxy_find_counters(const struct trip_process *process, uint64_t id);
 
-/* They end, and its handle of them: 0 or the error. */
-int trip_proxy_flow_destroy(struct trip_process *process, struct trip_held_object *held);
-int trip_proxy_counters_destroy(struct trip_process *process, struct trip_held_object *held);
+/* It ends, and its handle: 0 or the error. */
+int trip_proxy_destroy(struct trip_process *process, struct trip_held_object *held);
 
 /* What is asked. */
 trip_request_slow trip_proxy_flow_create, trip_proxy_flow_validate, trip_proxy_flow_do,
