@@ -298,20 +298,11 @@ trip_native_close(struct trip_native *native)
 	trip_native_give_slot(native->domain, native->home, native->slot);
 }
 
-static int
-give_cond(struct trip_native *native, struct trip_mutex_cond *given)
-{
-	const struct trip_mutex_cond own = {.mutex = &native->mutex, .cond = &native->cond};
-	int error = TRIP_SIZED_CHECK(trip_mutex_cond, given->size);
-
-	if (error == 0)
-		TRIP_SIZED_GIVE(given, &own);
-	return error;
-}
-
 int
 trip_native_control(struct trip_native *native, enum trip_wait_obj kind, int command, void *arg)
 {
+	const struct trip_mutex_cond own = {.mutex = &native->mutex, .cond = &native->cond};
+
 	if (command != TRIP_GETWAIT || arg == NULL)
 		return trip_error_set(
 			EINVAL, "control: command %d is unknown or has no argument", command);
@@ -320,7 +311,7 @@ trip_native_control(struct trip_native *native, enum trip_wait_obj kind, int com
 		return 0;
 	}
 	if (kind == TRIP_WAIT_MUTEX_COND)
-		return give_cond(native, arg);
+		return TRIP_SIZED_GIVE(trip_mutex_cond, (struct trip_mutex_cond *)arg, &own);
 	return trip_error_set(ENOSYS, "control: wait object %d is not retrievable", (int)kind);
 }
 

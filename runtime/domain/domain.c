@@ -192,15 +192,12 @@ trip_domain_footprint(const struct trip_domain_attr *given, struct trip_domain_f
 {
 	struct trip_domain_footprint own;
 	struct trip_domain_attr attr;
-	int error = TRIP_SIZED_CHECK(trip_domain_footprint, footprint->size);
+	int error = trip_layout_attr(given, &attr);
 
-	if (error == 0)
-		error = trip_layout_attr(given, &attr);
 	if (error != 0)
 		return error;
 	trip_layout_footprint(&attr, &own);
-	TRIP_SIZED_GIVE(footprint, &own);
-	return 0;
+	return TRIP_SIZED_GIVE(trip_domain_footprint, footprint, &own);
 }
 
 static void

@@ -46,11 +46,16 @@ trip_sized_take(const char *name, void *own, size_t known, const void *given)
 	return error;
 }
 
-void
-trip_sized_give(void *given, const void *own)
+int
+trip_sized_give(const char *name, void *given, size_t known, const void *own)
 {
 	size_t size;
+	int error;
 
 	memcpy(&size, given, sizeof(size));
-	memcpy((char *)given + sizeof(size), (const char *)own + sizeof(size), size - sizeof(size));
+	error = trip_sized_check(name, size, known);
+	if (error == 0)
+		memcpy((char *)given + sizeof(size), (const char *)own + sizeof(size),
+			size - sizeof(size));
+	return error;
 }

@@ -18,11 +18,13 @@
 	trip_sized_take("struct " #tag, (1 ? (own) : (struct tag *)NULL), sizeof(struct tag), \
 		(1 ? (given) : (const struct tag *)NULL))
 
-/* Fills what was given, whose size is good, from `own`. */
-#define TRIP_SIZED_GIVE(given, own) trip_sized_give((given), (1 ? (own) : (given)))
+/* Fills what was given from `own`, as far as its size goes: 0, or -EINVAL. */
+#define TRIP_SIZED_GIVE(tag, given, own)                                                        \
+	trip_sized_give("struct " #tag, (1 ? (given) : (struct tag *)NULL), sizeof(struct tag), \
+		(1 ? (own) : (const struct tag *)NULL))
 
 int trip_sized_check(const char *name, size_t size, size_t known);
 int trip_sized_take(const char *name, void *own, size_t known, const void *given);
-void trip_sized_give(void *given, const void *own);
+int trip_sized_give(const char *name, void *given, size_t known, const void *own);
 
 #endif

@@ -75,13 +75,10 @@ trip_domain_stats_read(struct trip_domain *domain, struct trip_domain_stats *sta
 	int n = trip_detach_check(domain);
 
 	if (n == 0)
-		n = TRIP_SIZED_CHECK(trip_domain_stats, stats->size);
-	if (n == 0)
 		n = domain->backend->homes(domain, homes);
 	if (n < 0)
 		return n;
 	for (int i = 0; i < n; i++)
 		add(&own, &homes[i]);
-	TRIP_SIZED_GIVE(stats, &own);
-	return 0;
+	return TRIP_SIZED_GIVE(trip_domain_stats, stats, &own);
 }

@@ -407,12 +407,8 @@ trip_flow_query(struct trip_flow *flow, struct trip_flow_count *count)
 	int error = trip_detach_check(flow->port->domain);
 
 	if (error == 0)
-		error = TRIP_SIZED_CHECK(trip_flow_count, count->size);
-	if (error == 0)
 		error = trip_flow_domain(flow)->backend->flow->query(flow, &own);
-	if (error == 0)
-		TRIP_SIZED_GIVE(count, &own);
-	return error;
+	return error == 0 ? TRIP_SIZED_GIVE(trip_flow_count, count, &own) : error;
 }
 
 static struct trip_flow_more *

@@ -350,19 +350,14 @@ int
 trip_port_facts(uint16_t port_id, struct trip_port_facts *facts)
 {
 	bool far = rte_eal_process_type() == RTE_PROC_SECONDARY;
-	const struct trip_backend *backend;
+	const struct trip_backend *backend = far ? trip_detach_backend() : NULL;
 	struct trip_port_facts own;
-	int error = TRIP_SIZED_CHECK(trip_port_facts, facts->size);
+	int error;
 
-	if (error != 0)
-		return error;
-	backend = far ? trip_detach_backend() : NULL;
 	if (far && backend == NULL)
 		return -ENOTSUP;
 	error = far ? backend->port->facts(port_id, &own) : trip_port_hard_facts(port_id, &own);
-	if (error == 0)
-		TRIP_SIZED_GIVE(facts, &own);
-	return error;
+	return error == 0 ? TRIP_SIZED_GIVE(trip_port_facts, facts, &own) : error;
 }
 
 int
@@ -372,12 +367,8 @@ trip_port_facts_read(struct trip_port *port, struct trip_port_facts *facts)
 	int error = trip_detach_check(port->domain);
 
 	if (error == 0)
-		error = TRIP_SIZED_CHECK(trip_port_facts, facts->size);
-	if (error == 0)
 		error = port->domain->backend->port->facts_read(port, &own);
-	if (error == 0)
-		TRIP_SIZED_GIVE(facts, &own);
-	return error;
+	return error == 0 ? TRIP_SIZED_GIVE(trip_port_facts, facts, &own) : error;
 }
 
 int
@@ -387,12 +378,8 @@ trip_port_stats_read(struct trip_port *port, struct trip_port_stats *stats)
 	int error = trip_detach_check(port->domain);
 
 	if (error == 0)
-		error = TRIP_SIZED_CHECK(trip_port_stats, stats->size);
-	if (error == 0)
 		error = port->domain->backend->port->stats_read(port, &own);
-	if (error == 0)
-		TRIP_SIZED_GIVE(stats, &own);
-	return error;
+	return error == 0 ? TRIP_SIZED_GIVE(trip_port_stats, stats, &own) : error;
 }
 
 int

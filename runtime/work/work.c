@@ -226,13 +226,10 @@ trip_condition_describe(enum trip_condition_kind kind, struct trip_condition_inf
 	const struct trip_condition_row *row = trip_condition_of(kind);
 	const struct trip_condition_info own = {
 		.name = row->name, .kind = kind, .repeats = row->repeats};
-	int error = TRIP_SIZED_CHECK(trip_condition_info, info->size);
 
-	if (error == 0 && row->name == NULL)
-		error = trip_error_set(ENOSYS, "condition %d is unknown", (int)kind);
-	if (error == 0)
-		TRIP_SIZED_GIVE(info, &own);
-	return error;
+	if (row->name == NULL)
+		return trip_error_set(ENOSYS, "condition %d is unknown", (int)kind);
+	return TRIP_SIZED_GIVE(trip_condition_info, info, &own);
 }
 
 int
@@ -241,13 +238,10 @@ trip_op_describe(enum trip_op number, struct trip_op_info *info)
 	const struct trip_op_row *op = trip_op_of(number);
 	const struct trip_op_info own = {
 		.name = op->name, .target = op->target, .has_value = op->has_value};
-	int error = TRIP_SIZED_CHECK(trip_op_info, info->size);
 
-	if (error == 0 && op->name == NULL)
-		error = trip_error_set(ENOSYS, "operation %d is unknown", (int)number);
-	if (error == 0)
-		TRIP_SIZED_GIVE(info, &own);
-	return error;
+	if (op->name == NULL)
+		return trip_error_set(ENOSYS, "operation %d is unknown", (int)number);
+	return TRIP_SIZED_GIVE(trip_op_info, info, &own);
 }
 
 static int
