@@ -166,6 +166,20 @@ trip_engine_stat(_Atomic uint64_t *stat, uint64_t n)
 		stat, atomic_load_explicit(stat, memory_order_relaxed) + n, memory_order_relaxed);
 }
 
+static inline uint64_t
+trip_engine_stat_read(const _Atomic uint64_t *stat)
+{
+	return atomic_load_explicit(stat, memory_order_relaxed);
+}
+
+/* The most that there has been. */
+static inline void
+trip_engine_stat_most(_Atomic uint64_t *stat, uint64_t value)
+{
+	if (value > trip_engine_stat_read(stat))
+		atomic_store_explicit(stat, value, memory_order_relaxed);
+}
+
 /* Nanoseconds of tsc ticks. */
 static inline uint64_t
 trip_engine_ns(const struct trip_engine *engine, uint64_t tsc)

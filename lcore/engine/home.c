@@ -390,7 +390,7 @@ static __attribute__((noinline)) unsigned int
 iterate_busy(struct trip_home *home, bool rung)
 {
 	struct trip_home *outer = trip_engine_current;
-	uint64_t took, epoch = begin_epoch(home);
+	uint64_t epoch = begin_epoch(home);
 	unsigned int done;
 
 	trip_engine_current = home;
@@ -398,9 +398,7 @@ iterate_busy(struct trip_home *home, bool rung)
 	trip_engine_current = outer;
 	/* Partner: the loads of trip_home_epoch() and trip_home_quiesced(). */
 	atomic_store_explicit(home->epoch, epoch + 2, memory_order_release);
-	took = trip_home_clock(home) - home->now;
-	if (took > atomic_load_explicit(&home->stats.longest_tsc, memory_order_relaxed))
-		atomic_store_explicit(&home->stats.longest_tsc, took, memory_order_relaxed);
+	trip_engine_stat_most(&home->stats.longest_tsc, trip_home_clock(home) - home->now);
 	if (done > 0)
 		trip_engine_stat(&home->stats.busy_iterations, 1);
 	return done;

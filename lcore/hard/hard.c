@@ -82,10 +82,14 @@ trip_hard_probe(struct trip_hard *hard, struct rte_flow_error *error)
 	return 0;
 }
 
+/* The action word shows what the flow is. */
 static void
-set_action(struct trip_hard *hard, const struct trip_hard_flow *flow, uint8_t action)
+show_action(struct trip_hard *hard, const struct trip_hard_flow *flow)
 {
-	atomic_store_explicit(&hard->engine->actions[flow->index], action, memory_order_relaxed);
+	atomic_store_explicit(&hard->engine->actions[flow->index],
+		(uint8_t)((flow->ended ? 0 : TRIP_ACTION_ACTIVE) |
+			  (flow->rule.drop ? TRIP_ACTION_DROP : 0)),
+		memory_order_relaxed);
 }
 
 static int
@@ -133,8 +137,7 @@ trip_hard_add(struct trip_hard *hard, struct trip_hard_call *call)
 	flow->read_tsc = now;
 	atomic_store_explicit(
 		&hard->engine->flows[flow->index].fresh_tsc, now, memory_order_release);
-	set_action(hard, flow,
-		(uint8_t)(TRIP_ACTION_ACTIVE | (flow->rule.drop ? TRIP_ACTION_DROP : 0)));
+	show_action(hard, flow);
 	trip_engine_stat(&hard->stats.rules, 1);
 	trip_horizon_add(&hard->horizon, flow->index, now);
 	return 0;
@@ -144,8 +147,8 @@ trip_hard_add(struct trip_hard *hard, struct trip_hard_call *call)
 static void
 begin_end(struct trip_hard *hard, struct trip_hard_flow *flow)
 {
-	set_action(hard, flow, flow->rule.drop ? TRIP_ACTION_DROP : 0);
 	flow->ended = true;
+	show_action(hard, flow);
 	/* Otherwise its port is stopped. */
 	if (flow->rule.entry.flow != NULL)
 		(void)trip_sweep_read(hard, flow);
@@ -239,8 +242,7 @@ begin(struct trip_hard *hard, struct trip_hard_operation *op, struct trip_rule_c
 	} else if (flow->rule.entry.flow == NULL) {
 		/* A stopped port's rule comes back with this fate. */
 		flow->rule.drop = drop;
-		set_action(
-			hard, flow, (uint8_t)(TRIP_ACTION_ACTIVE | (drop ? TRIP_ACTION_DROP : 0)));
+		show_action(hard, flow);
 	}
 	return flow->rule.entry.flow != NULL;
 }
@@ -258,8 +260,7 @@ finish(struct trip_hard *hard, struct trip_hard_operation *op)
 	/* Otherwise nothing has been read. */
 	if (flow->rule.shared == NULL)
 		trip_sweep_count(hard, flow, op->change->grew, op->began);
-	set_action(hard, flow,
-		(uint8_t)(TRIP_ACTION_ACTIVE | (flow->rule.drop ? TRIP_ACTION_DROP : 0)));
+	show_action(hard, flow);
 }
 
 void

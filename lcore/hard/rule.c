@@ -52,13 +52,6 @@ trip_rule_fini(struct trip_rule *rule)
 	rule->order = (struct trip_rule_order){0};
 }
 
-/* A driver that fails has to say how; -EIO is for one that does not. */
-static int
-error_of(int result)
-{
-	return result < 0 ? result : result > 0 ? -result : -EIO;
-}
-
 int
 trip_rule_validate(uint16_t port_id, bool templates, struct trip_rule *rule, bool drop,
 	struct rte_flow_error *error)
@@ -76,7 +69,7 @@ trip_rule_validate(uint16_t port_id, bool templates, struct trip_rule *rule, boo
 	if (templates)
 		return trip_shape_of(&normal, rule->order.pattern, error);
 	result = rte_flow_validate(port_id, &draft.attr, rule->order.pattern, draft.actions, error);
-	return result == 0 ? 0 : error_of(result);
+	return result == 0 ? 0 : trip_rule_error(result);
 }
 
 static struct rte_flow_action_handle *
@@ -117,7 +110,7 @@ query(uint16_t port_id, const struct trip_rule *rule, struct rte_flow_query_coun
 	else
 		return -ENOENT;
 	if (result != 0)
-		return error_of(result);
+		return trip_rule_error(result);
 	return count->hits_set ? 0 : -ENODATA;
 }
 
@@ -128,7 +121,7 @@ trip_rule_share(uint16_t port_id, struct trip_rule *rule, struct rte_flow_error 
 
 	rule->shared = create_counter(port_id, error);
 	if (rule->shared == NULL)
-		return error_of(-rte_errno);
+		return trip_rule_error(-rte_errno);
 	/* A counter that was another's may begin anywhere. */
 	if (query(port_id, rule, &count) == 0) {
 		rule->last[TRIP_COUNT_KIND_PACKETS] = count.hits;
@@ -150,7 +143,7 @@ create(uint16_t port_id, const struct trip_rule_change *change, int *result)
 	flow = rte_flow_create(
 		port_id, &draft.attr, change->rule->order.pattern, draft.actions, change->error);
 	if (flow == NULL)
-		*result = error_of(-rte_errno);
+		*result = trip_rule_error(-rte_errno);
 	return flow;
 }
 
@@ -232,7 +225,7 @@ swap(uint16_t port_id, struct trip_rule_change *change)
 		result = rte_flow_destroy(port_id, rule->entry.flow, change->error);
 	if (result != 0) {
 		take_back(port_id, rule, flow, change->grew);
-		return error_of(result);
+		return trip_rule_error(result);
 	}
 	begin(rule, flow, change->drop);
 	return 0;
@@ -249,7 +242,7 @@ take(uint16_t port_id, struct trip_rule *rule)
 	result = rte_flow_destroy(port_id, rule->entry.flow, &error);
 	/* Whatever it says: a handle that destroy has seen is not used again. */
 	rule->entry.flow = NULL;
-	return result == 0 ? 0 : error_of(result);
+	return result == 0 ? 0 : trip_rule_error(result);
 }
 
 static int

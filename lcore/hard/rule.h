@@ -9,14 +9,23 @@
 #ifndef TRIP_RULE_H
 #define TRIP_RULE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <rte_flow.h>
 
 #include "count.h"
 
 struct trip_template;
+
+/* Of a driver that fails, which says how by either sign; -EIO is for one that does not. */
+static inline int
+trip_rule_error(int result)
+{
+	return result != 0 ? -abs(result) : -EIO;
+}
 
 /* What a caller has asked for. */
 struct trip_rule_order {

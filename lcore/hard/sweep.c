@@ -148,7 +148,7 @@ note_cost(struct trip_hard *hard, uint64_t took)
 	if (!first)
 		took = RTE_MIN(took, 8 * hard->query_tsc);
 	hard->query_tsc = first ? took : hard->query_tsc - hard->query_tsc / 8 + took / 8;
-	if (first || atomic_load_explicit(&hard->stats.readings, memory_order_relaxed) % 64 == 0)
+	if (first || trip_engine_stat_read(&hard->stats.readings) % 64 == 0)
 		publish_facts(hard);
 }
 
@@ -164,12 +164,6 @@ look(const struct trip_count *count, const uint64_t grew[TRIP_COUNT_KINDS],
 		};
 }
 
-static void
-publish(_Atomic uint64_t *stat, uint64_t value)
-{
-	atomic_store_explicit(stat, value, memory_order_relaxed);
-}
-
 /* Whether the tolerance holds. Before the counts are stored: from then on the home may answer a
  * crossing by another limit. */
 static void
@@ -183,9 +177,9 @@ note_overshoot(struct trip_hard *hard, uint32_t index, const struct trip_count *
 	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++)
 		views[kind].count += grew[kind];
 	trip_horizon_note(&hard->horizon, index, rte_rdtsc(), views);
-	publish(&hard->stats.missed, report->missed);
-	publish(&hard->stats.worst_packets, report->worst[TRIP_COUNT_KIND_PACKETS]);
-	publish(&hard->stats.worst_bytes, report->worst[TRIP_COUNT_KIND_BYTES]);
+	trip_engine_stat_most(&hard->stats.missed, report->missed);
+	trip_engine_stat_most(&hard->stats.worst_packets, report->worst[TRIP_COUNT_KIND_PACKETS]);
+	trip_engine_stat_most(&hard->stats.worst_bytes, report->worst[TRIP_COUNT_KIND_BYTES]);
 }
 
 void
@@ -228,15 +222,6 @@ trip_sweep_finish(struct trip_hard *hard, struct trip_hard_flow *flow)
 		&hard->engine->flows[flow->index].fresh_tsc, UINT64_MAX, memory_order_release);
 }
 
-static void
-note_gap(struct trip_hard *hard, const struct trip_hard_flow *flow, uint64_t began)
-{
-	uint64_t gap = flow->read_tsc != 0 ? began - flow->read_tsc : 0;
-
-	if (gap > atomic_load_explicit(&hard->stats.longest_gap_tsc, memory_order_relaxed))
-		atomic_store_explicit(&hard->stats.longest_gap_tsc, gap, memory_order_relaxed);
-}
-
 /* What has been read of a flow decides when it is read again. */
 static void
 plan(struct trip_hard *hard, uint32_t index, const uint64_t grew[TRIP_COUNT_KINDS], uint64_t began)
@@ -274,7 +259,8 @@ trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow)
 		trip_horizon_put(&hard->horizon, flow->index, began + hard->period_tsc);
 		return result;
 	}
-	note_gap(hard, flow, began);
+	if (flow->read_tsc != 0)
+		trip_engine_stat_most(&hard->stats.longest_gap_tsc, began - flow->read_tsc);
 	flow->read_tsc = began;
 	flow->final = trip_sweep_is_final(hard, flow, began);
 	trip_sweep_count(hard, flow, grew, began);

@@ -16,12 +16,6 @@
 static const struct rte_flow_pattern_template_attr ingress_pattern = {.ingress = 1};
 static const struct rte_flow_actions_template_attr ingress_actions = {.ingress = 1};
 
-static int
-error_of(int error)
-{
-	return error != 0 ? -abs(error) : -EIO;
-}
-
 /* --- the flow engine of a port --- */
 
 static int
@@ -72,7 +66,7 @@ trip_template_configure(
 		return -ERANGE;
 	attr.nb_counters = n_rules + RTE_MIN(*max - n_rules, (uint32_t)TRIP_TEMPLATE_SPARE);
 	result = rte_flow_configure(port_id, &attr, RTE_DIM(queues), queues, error);
-	return result == 0 ? 0 : error_of(result);
+	return result == 0 ? 0 : trip_rule_error(result);
 }
 
 /* --- tables --- */
@@ -226,7 +220,7 @@ make_table(struct trip_template *templates, struct trip_template_table *table, s
 		table->handle = rte_flow_template_table_create(
 			port_id, &attr, &table->pattern, 1, &table->actions, 1, error);
 	if (table->handle == NULL) {
-		result = error_of(rte_errno);
+		result = trip_rule_error(rte_errno);
 		close_table(templates, table, false);
 	}
 	return result;
@@ -353,7 +347,7 @@ trip_template_put(struct trip_template *templates, struct trip_rule_entry *entry
 		completion, error);
 	if (entry->flow != NULL)
 		return 0;
-	result = error_of(rte_errno);
+	result = trip_rule_error(rte_errno);
 	free_row(templates, entry);
 	return result;
 }

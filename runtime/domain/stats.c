@@ -12,12 +12,6 @@
 #include "domain/sized.h"
 #include "domain/stats.h"
 
-static uint64_t
-load(const _Atomic uint64_t *stat)
-{
-	return atomic_load_explicit(stat, memory_order_relaxed);
-}
-
 void
 trip_stats_home(const struct trip_home *home, struct trip_client_home *out)
 {
@@ -26,18 +20,19 @@ trip_stats_home(const struct trip_home *home, struct trip_client_home *out)
 	*out = (struct trip_client_home){
 		.index = home->index,
 		.lcore = home->lcore_id == LCORE_ID_ANY ? UINT32_MAX : home->lcore_id,
-		.accepted = load(&stats->accepted),
-		.fired = load(&stats->fired),
-		.canceled = load(&stats->canceled),
-		.refused = load(&stats->refused),
-		.pending = load(&stats->pending),
-		.iterations = load(&home->iterations),
-		.busy_iterations = load(&stats->busy_iterations),
-		.longest_iteration_ns = trip_engine_ns(home->engine, load(&stats->longest_tsc)),
-		.wakes = load(&stats->wakes),
-		.scrub_repairs = load(&stats->scrub_repairs),
-		.events_lost = load(&stats->events_lost),
-		.worst_overshoot = load(&stats->worst_overshoot),
+		.accepted = trip_engine_stat_read(&stats->accepted),
+		.fired = trip_engine_stat_read(&stats->fired),
+		.canceled = trip_engine_stat_read(&stats->canceled),
+		.refused = trip_engine_stat_read(&stats->refused),
+		.pending = trip_engine_stat_read(&stats->pending),
+		.iterations = trip_engine_stat_read(&home->iterations),
+		.busy_iterations = trip_engine_stat_read(&stats->busy_iterations),
+		.longest_iteration_ns =
+			trip_engine_ns(home->engine, trip_engine_stat_read(&stats->longest_tsc)),
+		.wakes = trip_engine_stat_read(&stats->wakes),
+		.scrub_repairs = trip_engine_stat_read(&stats->scrub_repairs),
+		.events_lost = trip_engine_stat_read(&stats->events_lost),
+		.worst_overshoot = trip_engine_stat_read(&stats->worst_overshoot),
 	};
 }
 
