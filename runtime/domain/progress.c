@@ -208,6 +208,19 @@ trip_progress_on_worker(const struct trip_domain *domain)
 	return trip_hard_current != NULL || trip_domain_on_home(domain);
 }
 
+int
+trip_progress_check_worker(
+	const struct trip_domain *domain, const char *object, uint32_t number, const char *change)
+{
+	return trip_progress_on_worker(domain)
+		       ? trip_error_set(EDEADLK,
+				 "%s %" PRIu32
+				 ": neither a home nor a port's worker can %s, which would "
+				 "wait for it",
+				 object, number, change)
+		       : 0;
+}
+
 static _Thread_local bool follows;
 
 void

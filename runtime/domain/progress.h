@@ -17,6 +17,10 @@ void trip_progress_stop(struct trip_domain *domain);
 /* Whether the caller is a home of the domain, or a port's worker, which must not wait for one. */
 bool trip_progress_on_worker(const struct trip_domain *domain);
 
+/* 0, or -EDEADLK where the caller is such: `number` of `object` is what it would change. */
+int trip_progress_check_worker(
+	const struct trip_domain *domain, const char *object, uint32_t number, const char *change);
+
 /* From now on the calling thread runs no homes: it waits until others do. */
 void trip_progress_follow(void);
 

@@ -309,12 +309,9 @@ attach_local(struct trip_counters *counters, const struct trip_counter_attach_at
 
 	if (flow == NULL)
 		return attach_static(counters, attr);
-	if (trip_progress_on_worker(domain))
-		return trip_error_set(EDEADLK,
-			"counters %" PRIu32
-			": neither a home nor a port's worker can attach to flows, which would "
-			"wait for it",
-			counters->id);
+	error = trip_progress_check_worker(domain, "counters", counters->id, "attach to flows");
+	if (error != 0)
+		return error;
 	trip_progress_lock(domain);
 	/* It collects from now on, not from the last reading on. */
 	(void)trip_flow_query(flow, &now);

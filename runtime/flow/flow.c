@@ -303,13 +303,15 @@ trip_flow_create(struct trip_port *port, const struct trip_flow_attr *given,
 	return result == 0 ? port->domain->backend->flow->create(port, &order, out) : result;
 }
 
+/* Whether the caller may end it. */
 static int
-refuse_on_worker(const struct trip_flow *flow)
+check_end(const struct trip_flow *flow)
 {
-	return trip_error_set(EDEADLK,
-		"flow %" PRIu32 ": neither a home nor a port's worker can end flows, which would "
-		"wait for it",
-		flow->index);
+	int error = trip_detach_check(trip_flow_domain(flow));
+
+	return error == 0 ? trip_progress_check_worker(
+				    trip_flow_domain(flow), "flow", flow->index, "end flows")
+			  : error;
 }
 
 static int
@@ -322,11 +324,9 @@ retire_local(struct trip_flow *flow)
 int
 trip_flow_retire(struct trip_flow *flow)
 {
-	if (trip_detach_check(flow->port->domain) != 0)
-		return -ESHUTDOWN;
-	if (trip_progress_on_worker(flow->port->domain))
-		return refuse_on_worker(flow);
-	return trip_flow_domain(flow)->backend->flow->retire(flow);
+	int error = check_end(flow);
+
+	return error == 0 ? trip_flow_domain(flow)->backend->flow->retire(flow) : error;
 }
 
 static int
@@ -357,12 +357,11 @@ int
 trip_flow_destroy(struct trip_flow *flow)
 {
 	struct trip_domain *domain = trip_flow_domain(flow);
+	int error = check_end(flow);
 	uint32_t refs;
 
-	if (trip_detach_check(domain) != 0)
-		return -ESHUTDOWN;
-	if (trip_progress_on_worker(domain))
-		return refuse_on_worker(flow);
+	if (error != 0)
+		return error;
 	trip_submitter_reap(domain);
 	refs = trip_work_refs_count(domain, TRIP_OP_ON_FLOW, flow->index);
 	if (refs > 0)

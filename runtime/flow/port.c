@@ -173,18 +173,6 @@ open_port(struct trip_domain *domain, struct trip_port *port)
 	return 0;
 }
 
-/* Whoever holds the lock may be waiting for this very home. */
-static int
-refuse_on_home(const struct trip_domain *domain, uint16_t port_id)
-{
-	return trip_progress_on_worker(domain)
-		       ? trip_error_set(EDEADLK,
-				 "port %" PRIu16 ": neither a home nor a port's worker can open "
-				 "or close ports",
-				 port_id)
-		       : 0;
-}
-
 static void
 free_port(struct trip_port *port)
 {
@@ -214,7 +202,7 @@ open_local(struct trip_domain *domain, uint16_t port_id, const struct trip_port_
 {
 	struct trip_port *port;
 	uint32_t n_rx;
-	int error = refuse_on_home(domain, port_id);
+	int error = trip_progress_check_worker(domain, "port", port_id, "open ports");
 
 	if (error == 0)
 		error = check_attr(attr, port_id, &n_rx);
@@ -273,7 +261,7 @@ close_local(struct trip_port *port)
 {
 	struct trip_domain *domain = port->domain;
 	uint32_t n_flows, n_found;
-	int error = refuse_on_home(domain, port->port_id);
+	int error = trip_progress_check_worker(domain, "port", port->port_id, "close ports");
 
 	if (error != 0)
 		return error;

@@ -179,13 +179,11 @@ trip_port_hard_run(
 	struct trip_port *port, int (*run)(struct trip_hard *hard, struct trip_hard_call *call))
 {
 	struct trip_hard_call call = {.run = run};
-	int result = 0;
+	int result = trip_progress_check_worker(
+		port->domain, "port", port->port_id, "stop or start ports");
 
-	if (trip_progress_on_worker(port->domain))
-		return trip_error_set(EDEADLK,
-			"port %" PRIu16 ": neither a home nor a port's worker can wait for its "
-			"worker",
-			port->port_id);
+	if (result != 0)
+		return result;
 	trip_progress_lock(port->domain);
 	if (port->hard != NULL)
 		result = trip_hard_call(port->hard, &call);
