@@ -46,7 +46,8 @@ enum trip_protocol_type {
 	TRIP_PROTOCOL_SLOTS,
 	/* The answer has a descriptor that is ready once the slot has been signalled. */
 	TRIP_PROTOCOL_SIGNAL,
-	/* A further connection of an attached process, for what takes its time: proxy.h. */
+	/* A further connection of an attached process, for what takes its time: all that follows,
+	 * as proxy.h has it. */
 	TRIP_PROTOCOL_JOIN,
 	TRIP_PROTOCOL_PORT,
 	TRIP_PROTOCOL_FLOW,

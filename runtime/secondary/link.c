@@ -42,19 +42,6 @@ trip_link_fail(const struct trip_domain *domain, int error)
 	return fail_ended(has_ended(domain->link) ? -EPIPE : error);
 }
 
-int
-trip_link_call(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
-	size_t size, union trip_protocol_answer *answer, int *fd)
-{
-	int error;
-
-	pthread_mutex_lock(&domain->link->lock);
-	(void)trip_link_settle(domain, true, NULL);
-	error = trip_client_call(domain->link->client, type, body, size, answer, fd);
-	pthread_mutex_unlock(&domain->link->lock);
-	return error == 0 ? 0 : trip_link_fail(domain, error);
-}
-
 /* A further connection of an attached process. */
 static int
 connect_as(const char *path, uint32_t number, struct trip_client **out)
@@ -94,17 +81,23 @@ join(struct trip_domain *domain)
 }
 
 int
-trip_link_call_slow(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
+trip_link_call(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
 	size_t size, union trip_protocol_answer *answer, int *fd)
 {
 	struct trip_link *link = domain->link;
-	int error;
+	bool slow = type > TRIP_PROTOCOL_JOIN;
+	pthread_mutex_t *lock = slow ? &link->slow_lock : &link->lock;
+	int error = 0;
 
-	pthread_mutex_lock(&link->slow_lock);
-	error = join(domain);
+	pthread_mutex_lock(lock);
+	if (slow)
+		error = join(domain);
+	else
+		(void)trip_link_settle(domain, true, NULL);
 	if (error == 0)
-		error = trip_client_call(link->slow, type, body, size, answer, fd);
-	pthread_mutex_unlock(&link->slow_lock);
+		error = trip_client_call(
+			slow ? link->slow : link->client, type, body, size, answer, fd);
+	pthread_mutex_unlock(lock);
 	return error == 0 ? 0 : trip_link_fail(domain, error);
 }
 

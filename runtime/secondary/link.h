@@ -68,12 +68,8 @@ int trip_link_settle(struct trip_domain *domain, bool wait, int *mine);
  * comes first: another connection is not to be had then, or is to another primary. */
 int trip_link_fail(const struct trip_domain *domain, int error);
 
-/* A request that is answered at once; `answer` and `fd` may be NULL. */
+/* A request, by the connection for such; `answer` and `fd` may be NULL. */
 int trip_link_call(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
-	size_t size, union trip_protocol_answer *answer, int *fd);
-
-/* The same where it takes the time of a device, or waits for homes. */
-int trip_link_call_slow(struct trip_domain *domain, enum trip_protocol_type type, const void *body,
 	size_t size, union trip_protocol_answer *answer, int *fd);
 
 /* A request about no domain, by way of any that is attached; -ENOTSUP: there is none. */

@@ -63,7 +63,7 @@ ask_of(struct trip_flow *flow, enum trip_protocol_flow_action action,
 	const struct trip_protocol_flow_do asked = {
 		.flow = trip_flow_more(flow)->id, .action = action};
 
-	return trip_link_call_slow(
+	return trip_link_call(
 		flow->port->domain, TRIP_PROTOCOL_FLOW_DO, &asked, sizeof(asked), answer, NULL);
 }
 
@@ -154,7 +154,7 @@ ask_for(struct trip_flow *flow, const struct trip_flow_order *order)
 	asked.n_cntrs = attr->n_cntrs;
 	for (unsigned int i = 0; i < attr->n_cntrs; i++)
 		asked.cntrs[i] = attr->cntrs[i]->id;
-	error = trip_link_call_slow(
+	error = trip_link_call(
 		flow->port->domain, TRIP_PROTOCOL_FLOW, &asked, sizeof(asked), &answer, NULL);
 	if (error != 0)
 		return trip_flow_refuse(order->error, -error, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
@@ -253,7 +253,7 @@ create_counters(struct trip_domain *domain, uint32_t slots, uint64_t *id)
 {
 	const struct trip_protocol_counters asked = {.slots = slots};
 	union trip_protocol_answer answer;
-	int error = trip_link_call_slow(
+	int error = trip_link_call(
 		domain, TRIP_PROTOCOL_COUNTERS, &asked, sizeof(asked), &answer, NULL);
 
 	if (error == 0)
@@ -272,7 +272,7 @@ attach_point(struct trip_counters *counters, const struct trip_counter_attach_at
 		.desc = (uint32_t)attr->counter_desc,
 	};
 
-	return trip_link_call_slow(
+	return trip_link_call(
 		counters->domain, TRIP_PROTOCOL_POINT, &asked, sizeof(asked), NULL, NULL);
 }
 
@@ -287,7 +287,7 @@ read_counters(struct trip_counters *counters, uint64_t *values, uint32_t n, uint
 		int error;
 
 		asked.count = RTE_MIN(n - asked.first, TRIP_PROTOCOL_VALUES);
-		error = trip_link_call_slow(counters->domain, TRIP_PROTOCOL_COUNTERS_READ, &asked,
+		error = trip_link_call(counters->domain, TRIP_PROTOCOL_COUNTERS_READ, &asked,
 			sizeof(asked), &answer, NULL);
 		if (error != 0)
 			return error;
@@ -304,7 +304,7 @@ read_counters(struct trip_counters *counters, uint64_t *values, uint32_t n, uint
 static int
 destroy_counters(struct trip_counters *counters)
 {
-	return trip_link_call_slow(counters->domain, TRIP_PROTOCOL_COUNTERS_CLOSE, &counters->far,
+	return trip_link_call(counters->domain, TRIP_PROTOCOL_COUNTERS_CLOSE, &counters->far,
 		sizeof(counters->far), NULL, NULL);
 }
 

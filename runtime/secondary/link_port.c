@@ -22,8 +22,7 @@ trip_link_quiesce(struct trip_domain *domain)
 	n_ports = domain->n_ports;
 	pthread_mutex_unlock(&domain->lock);
 	/* A port is closed after its flows, and a flow is destroyed after what was done to it. */
-	return n_ports > 0 ? trip_link_call_slow(domain, TRIP_PROTOCOL_QUIESCE, NULL, 0, NULL, NULL)
-			   : 0;
+	return n_ports > 0 ? trip_link_call(domain, TRIP_PROTOCOL_QUIESCE, NULL, 0, NULL, NULL) : 0;
 }
 
 static int
@@ -104,7 +103,7 @@ give_back(struct trip_domain *domain, uint16_t port_id)
 {
 	const struct trip_protocol_port asked = {.port = port_id, .close = 1};
 
-	return trip_link_call_slow(domain, TRIP_PROTOCOL_PORT, &asked, sizeof(asked), NULL, NULL);
+	return trip_link_call(domain, TRIP_PROTOCOL_PORT, &asked, sizeof(asked), NULL, NULL);
 }
 
 static int
@@ -112,7 +111,7 @@ ask_for(struct trip_port *port)
 {
 	const struct trip_protocol_port asked = {.port = port->port_id};
 	union trip_protocol_answer answer;
-	int fd, error = trip_link_call_slow(
+	int fd, error = trip_link_call(
 			port->domain, TRIP_PROTOCOL_PORT, &asked, sizeof(asked), &answer, &fd);
 
 	if (error != 0)
@@ -197,7 +196,7 @@ facts_read(struct trip_port *port, struct trip_port_facts *facts)
 {
 	const struct trip_protocol_port_ask asked = {.port = port->port_id, .open = 1};
 	union trip_protocol_answer answer;
-	int error = trip_link_call_slow(
+	int error = trip_link_call(
 		port->domain, TRIP_PROTOCOL_PORT_FACTS, &asked, sizeof(asked), &answer, NULL);
 
 	if (error == 0)
@@ -210,7 +209,7 @@ stats_read(struct trip_port *port, struct trip_port_stats *stats)
 {
 	const struct trip_protocol_port_ask asked = {.port = port->port_id};
 	union trip_protocol_answer answer;
-	int error = trip_link_call_slow(
+	int error = trip_link_call(
 		port->domain, TRIP_PROTOCOL_PORT_STATS, &asked, sizeof(asked), &answer, NULL);
 
 	if (error == 0)

@@ -68,7 +68,7 @@ play_garbage(const char *arg)
 			wire->bytes[trip_random_below(&random, wire->used)] ^=
 				(uint8_t)(1u << trip_random_below(&random, 16));
 		}
-		good += trip_link_call_slow(family_domain, requests[which].type, &request,
+		good += trip_link_call(family_domain, requests[which].type, &request,
 				requests[which].size, NULL, NULL) == 0;
 	}
 	printf("%llu requests, %llu of them good\n", (unsigned long long)rounds,
@@ -113,7 +113,7 @@ play_ids(const char *arg)
 	assert_int_equal(trip_counters_create(family_domain, NULL, &counters), 0);
 	for (unsigned int i = 0; i < 4; i++) {
 		asked.flow = (uint64_t[]){id, old, counters->far, UINT64_MAX}[i];
-		assert_int_equal(trip_link_call_slow(family_domain, TRIP_PROTOCOL_FLOW_DO, &asked,
+		assert_int_equal(trip_link_call(family_domain, TRIP_PROTOCOL_FLOW_DO, &asked,
 					 sizeof(asked), &(union trip_protocol_answer){0}, NULL),
 			i == 0 ? 0 : -EINVAL);
 	}
