@@ -29,9 +29,9 @@ size_t
 trip_doorbell_size(const struct trip_doorbell_shape *shape)
 {
 	size_t size = TRIP_DOORBELL_WORDS * 8;
-	unsigned i, words = 0;
+	unsigned words = 0;
 
-	for (i = 0; i < TRIP_DOORBELL_SECTIONS; i++) {
+	for (unsigned i = 0; i < TRIP_DOORBELL_SECTIONS; i++) {
 		if (shape->count[i] > TRIP_DOORBELL_INDICES)
 			return 0;
 		if ((shape->count[i] == 0) != (shape->words[i] == 0))
@@ -56,11 +56,11 @@ void
 trip_doorbell_map(struct trip_doorbell *db, void *memory, const struct trip_doorbell_shape *shape)
 {
 	uint8_t *leaf = (uint8_t *)memory + TRIP_DOORBELL_WORDS * 8;
-	unsigned i, first = 0;
+	unsigned first = 0;
 
 	memset(db, 0, sizeof(*db));
 	db->summary = memory;
-	for (i = 0; i < TRIP_DOORBELL_SECTIONS; i++) {
+	for (unsigned i = 0; i < TRIP_DOORBELL_SECTIONS; i++) {
 		struct trip_doorbell_section *s = &db->section[i];
 
 		s->leaf = (void *)leaf;
@@ -270,9 +270,9 @@ trip_doorbell_scrub(
 	struct trip_doorbell *db, unsigned section, struct trip_doorbell_scrub *scrub, unsigned n)
 {
 	const struct trip_doorbell_section *s = &db->section[section];
-	unsigned i, repaired = 0;
+	unsigned repaired = 0;
 
-	for (i = 0; i < n && i < s->leaves; i++) {
+	for (unsigned i = 0; i < n && i < s->leaves; i++) {
 		uint32_t leaf = scrub->leaf, span = leaf >> s->shift;
 		uint64_t rung = atomic_load(&s->leaf[leaf]) & leaf_valid(s, leaf);
 
@@ -294,14 +294,12 @@ trip_doorbell_scrub(
 static const char *
 check_section(const struct trip_doorbell *db, const struct trip_doorbell_section *s)
 {
-	uint32_t i;
-
 	if (s->cursor >= s->count)
 		return "doorbell: the cursor is beyond the last index";
-	for (i = 0; i < summary_words(s); i++)
+	for (uint32_t i = 0; i < summary_words(s); i++)
 		if ((atomic_load(&db->summary[s->first + i]) & ~valid(s->spans, i)) != 0)
 			return "doorbell: a summary bit stands for no span";
-	for (i = 0; i < s->leaves; i++) {
+	for (uint32_t i = 0; i < s->leaves; i++) {
 		uint64_t rung = atomic_load(&s->leaf[i]);
 		uint32_t span = i >> s->shift;
 
@@ -317,9 +315,8 @@ const char *
 trip_doorbell_check(const struct trip_doorbell *db)
 {
 	const char *wrong = NULL;
-	unsigned i;
 
-	for (i = 0; i < TRIP_DOORBELL_SECTIONS && wrong == NULL; i++)
+	for (unsigned i = 0; i < TRIP_DOORBELL_SECTIONS && wrong == NULL; i++)
 		if (db->section[i].count != 0)
 			wrong = check_section(db, &db->section[i]);
 	return wrong;

@@ -70,7 +70,7 @@ static inline int
 trip_ring_enqueue(struct trip_ring_end *end, const uint32_t *values, uint32_t n)
 {
 	struct trip_ring *ring = end->ring;
-	uint32_t i, mask = end->size - 1;
+	uint32_t mask = end->size - 1;
 
 	/* here - there is at most size, see below */
 	if (end->size - (end->here - end->there) < n) {
@@ -83,7 +83,7 @@ trip_ring_enqueue(struct trip_ring_end *end, const uint32_t *values, uint32_t n)
 		if (end->size - (end->here - head) < n)
 			return -EAGAIN;
 	}
-	for (i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++)
 		atomic_store_explicit(
 			&ring->entry[(end->here + i) & mask], values[i], memory_order_relaxed);
 	end->here += n;
@@ -107,7 +107,7 @@ trip_ring_tail(const struct trip_ring_end *end)
 static inline int
 trip_ring_peek(const struct trip_ring_end *end, uint32_t up_to, uint32_t *values, uint32_t max)
 {
-	uint32_t i, n = up_to - end->here, mask = end->size - 1;
+	uint32_t n = up_to - end->here, mask = end->size - 1;
 
 	if (n > end->size)
 		return -EPROTO;
@@ -115,7 +115,7 @@ trip_ring_peek(const struct trip_ring_end *end, uint32_t up_to, uint32_t *values
 		n = max;
 	if (n > INT32_MAX)
 		n = INT32_MAX;
-	for (i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++)
 		values[i] = atomic_load_explicit(
 			&end->ring->entry[(end->here + i) & mask], memory_order_relaxed);
 	return (int)n;

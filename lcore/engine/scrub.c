@@ -118,13 +118,13 @@ port_waits(const struct trip_home *home, uint32_t port)
 static unsigned int
 scrub_clients(struct trip_home *home, uint32_t n)
 {
-	uint32_t first = home->scrub.index, i;
+	uint32_t first = home->scrub.index;
 	unsigned int repairs = 0;
 
-	for (i = first; i < home->shape.n_channels && i - first < n; i++)
+	for (uint32_t i = first; i < home->shape.n_channels && i - first < n; i++)
 		repairs += scrub_index(home, TRIP_BELL_CHANNEL, i, channel_waits(home, i),
 			&home->scrub.channels[i]);
-	for (i = first; i < home->shape.n_waiters && i - first < n; i++)
+	for (uint32_t i = first; i < home->shape.n_waiters && i - first < n; i++)
 		repairs += scrub_index(home, TRIP_BELL_WAITER, i, waiter_waits(home, i),
 			&home->waiter_nodes[i].suspect);
 	return repairs;

@@ -10,9 +10,7 @@
 void
 trip_lookup_prefetch(struct rte_mbuf **pkts, uint32_t count)
 {
-	uint32_t i;
-
-	for (i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(pkts[i], const void *));
 }
 
@@ -53,9 +51,7 @@ ask_of(struct trip_lookup *lookup, const struct trip_tuple *tuple)
 static inline __attribute__((always_inline)) void
 prefetch_bucket(const uint8_t *bucket, const unsigned int words)
 {
-	uint32_t i;
-
-	for (i = 0; i < trip_tuple_stride(words); i += 64)
+	for (uint32_t i = 0; i < trip_tuple_stride(words); i += 64)
 		rte_prefetch0(bucket + i);
 }
 
@@ -151,9 +147,9 @@ probe_further(const struct ask ask, const unsigned int words, uint32_t count)
 static inline __attribute__((always_inline)) void
 probe_keys(const struct ask ask, const unsigned int words, uint32_t count)
 {
-	uint32_t i, left = 0;
+	uint32_t left = 0;
 
-	for (i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		if (probe_key(ask, words, i))
 			ask.lookup->further[left++] = i;
 	if (unlikely(left > 0))
@@ -162,51 +158,36 @@ probe_keys(const struct ask ask, const unsigned int words, uint32_t count)
 
 /* Code of its own for each length that keys of one stack of headers have, so that no loop over
  * their words is left. */
-#define EACH_LENGTH(of) of(0) of(1) of(2) of(3) of(4) of(5) of(6) of(7) of(8) of(9)
+#define EACH_LENGTH(of, run)                                                                    \
+	of(run, 0) of(run, 1) of(run, 2) of(run, 3) of(run, 4) of(run, 5) of(run, 6) of(run, 7) \
+		of(run, 8) of(run, 9)
+#define CASE(run, n)                 \
+	case n:                      \
+		run(*ask, n, count); \
+		break;
+#define BY_LENGTH(run)                               \
+	switch (ask->tuple->words) {                 \
+		EACH_LENGTH(CASE, run)               \
+	default:                                     \
+		run(*ask, ask->tuple->words, count); \
+	}
 
 static void
 hash(const struct ask *ask, uint32_t count)
 {
-#define HASH(n)                            \
-	case n:                            \
-		hash_keys(*ask, n, count); \
-		break;
-	switch (ask->tuple->words) {
-		EACH_LENGTH(HASH)
-	default:
-		hash_keys(*ask, ask->tuple->words, count);
-	}
-#undef HASH
+	BY_LENGTH(hash_keys);
 }
 
 static void
 parse_and_hash(const struct ask *ask, uint32_t count)
 {
-#define PARSE(n)                                     \
-	case n:                                      \
-		parse_and_hash_keys(*ask, n, count); \
-		break;
-	switch (ask->tuple->words) {
-		EACH_LENGTH(PARSE)
-	default:
-		parse_and_hash_keys(*ask, ask->tuple->words, count);
-	}
-#undef PARSE
+	BY_LENGTH(parse_and_hash_keys);
 }
 
 static void
 probe(const struct ask *ask, uint32_t count)
 {
-#define PROBE(n)                            \
-	case n:                             \
-		probe_keys(*ask, n, count); \
-		break;
-	switch (ask->tuple->words) {
-		EACH_LENGTH(PROBE)
-	default:
-		probe_keys(*ask, ask->tuple->words, count);
-	}
-#undef PROBE
+	BY_LENGTH(probe_keys);
 }
 
 /* The better of two leads of one packet; chains are looked into only when the packet is settled. */
@@ -245,9 +226,7 @@ candidates(struct trip_lookup *lookup, const struct trip_tuple *tuple, uint32_t 
 static uint32_t
 merge(struct trip_lookup *lookup, bool final, uint32_t count, uint32_t active)
 {
-	uint32_t i;
-
-	for (i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		uint32_t lead = lookup->leads[i], packet = lookup->list[i];
 
 		if (lead == 0)
@@ -300,7 +279,7 @@ trip_lookup_chunk(struct trip_lookup *lookup)
 {
 	const struct trip_table *table = lookup->table;
 	const struct trip_table_view *view;
-	uint32_t tries, i;
+	uint32_t tries;
 	uint64_t changes;
 	bool parsed;
 
@@ -315,6 +294,6 @@ trip_lookup_chunk(struct trip_lookup *lookup)
 			return;
 	}
 	/* A writer is busy: search for each packet by itself, which takes a shorter moment. */
-	for (i = 0; i < lookup->count; i++)
+	for (uint32_t i = 0; i < lookup->count; i++)
 		lookup->found[i] = TRIP_TUPLE_CHAIN;
 }

@@ -31,9 +31,8 @@ require(const struct compiler *compiler, uint32_t place, const void *mask, const
 	uint8_t *old_value = (uint8_t *)compiler->pattern->value + place;
 	const uint8_t *new_mask = mask, *new_value = value;
 	bool agrees = true;
-	uint32_t i;
 
-	for (i = 0; i < size; i++) {
+	for (uint32_t i = 0; i < size; i++) {
 		agrees &= ((old_value[i] ^ new_value[i]) & old_mask[i] & new_mask[i]) == 0;
 		old_mask[i] |= new_mask[i];
 		old_value[i] |= new_value[i] & new_mask[i];
@@ -75,9 +74,7 @@ refuse(const struct compiler *compiler, int code, enum rte_flow_error_type type,
 static bool
 is_zero(const uint8_t *bytes, uint32_t size)
 {
-	uint32_t i;
-
-	for (i = 0; i < size; i++)
+	for (uint32_t i = 0; i < size; i++)
 		if (bytes[i] != 0)
 			return false;
 	return true;

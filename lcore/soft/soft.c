@@ -17,9 +17,8 @@ static __attribute__((noinline)) void
 ring_reached(struct trip_soft_queue *queue)
 {
 	uint64_t tsc = rte_rdtsc();
-	uint32_t i;
 
-	for (i = 0; i < queue->touched_count; i++) {
+	for (uint32_t i = 0; i < queue->touched_count; i++) {
 		uint32_t rule = queue->touched[i];
 		unsigned int reached = trip_count_reached(&queue->lookup.counts[rule]);
 
@@ -35,11 +34,11 @@ static void
 ring(struct trip_soft_queue *queue)
 {
 	const struct trip_count *counts = queue->lookup.counts;
-	uint32_t i, count = queue->touched_count;
+	uint32_t count = queue->touched_count;
 	unsigned int reached = 0;
 
 	trip_count_fence();
-	for (i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		reached |= trip_count_reached(&counts[queue->touched[i]]);
 	if (unlikely(reached != 0))
 		ring_reached(queue);
@@ -78,9 +77,7 @@ mark(const struct trip_soft_queue *queue, struct rte_mbuf *mbuf, uint32_t rule)
 static void
 count_also(struct trip_soft_queue *queue, uint32_t bytes)
 {
-	uint32_t i;
-
-	for (i = 0; i < queue->also_count; i++) {
+	for (uint32_t i = 0; i < queue->also_count; i++) {
 		if (queue->touched_count == TRIP_SOFT_TOUCHED)
 			ring(queue);
 		count_rule(queue, queue->also[i], bytes);
@@ -137,7 +134,7 @@ static void
 search(struct trip_soft_queue *queue, uint32_t packet, struct verdict *verdict)
 {
 	struct trip_packet_fields *fields = &queue->lookup.fields[packet];
-	uint32_t bytes = queue->lookup.bytes[packet], tries, i;
+	uint32_t bytes = queue->lookup.bytes[packet], tries;
 	const struct trip_table_view *view;
 	bool fitted = true;
 	uint64_t changes;
@@ -151,7 +148,7 @@ search(struct trip_soft_queue *queue, uint32_t packet, struct verdict *verdict)
 		if (unlikely((view->wants & ~queue->lookup.parsed) != 0))
 			trip_packet_parse(queue->lookup.pkts[packet],
 				view->wants | queue->lookup.sent, fields);
-		for (i = 0; i < view->count; i++)
+		for (uint32_t i = 0; i < view->count; i++)
 			fitted &= weigh_chain(queue, trip_tuple_search(view->at[i].tuple, fields),
 				bytes, verdict);
 		/* What was counted already cannot be searched for again. */
@@ -187,9 +184,9 @@ settle(struct trip_soft_queue *queue)
 {
 	const _Atomic uint8_t *actions = queue->lookup.actions;
 	struct trip_count *counts = queue->lookup.counts;
-	uint32_t i, touched = 0, dropped = 0, count = queue->lookup.count;
+	uint32_t touched = 0, dropped = 0, count = queue->lookup.count;
 
-	for (i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		uint32_t lead = queue->lookup.found[i];
 		uint8_t action = 0;
 
@@ -217,11 +214,11 @@ settle(struct trip_soft_queue *queue)
 static uint32_t
 part(struct rte_mbuf **pkts, uint32_t count, uint32_t dropped, struct rte_mbuf **to)
 {
-	uint32_t i, kept = 0;
+	uint32_t kept = 0;
 
 	if (dropped == 0 && to == pkts)
 		return count;
-	for (i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		bool drop = dropped >> i & 1;
 		uintptr_t mbuf = (uintptr_t)pkts[i], other = (uintptr_t)to[kept];
 		/* No branch: which packets are dropped cannot be predicted. */

@@ -42,11 +42,9 @@ trip_table_open(uint32_t max_rules, struct trip_table **table)
 void
 trip_table_close(struct trip_table *table)
 {
-	uint32_t i;
-
 	if (table == NULL)
 		return;
-	for (i = 0; i < table->tuple_count; i++)
+	for (uint32_t i = 0; i < table->tuple_count; i++)
 		trip_tuple_close(table->tuples[i]);
 	trip_memory_drain(&table->retired);
 	trip_memory_give(atomic_load_explicit(&table->view, memory_order_relaxed));

@@ -23,19 +23,19 @@ struct trip_table_view *
 trip_table_masks_view(const struct trip_table *table)
 {
 	struct trip_table_view *view;
-	uint32_t count = table->tuple_count, i, j;
+	uint32_t count = table->tuple_count, j;
 
 	view = trip_memory_take(sizeof(*view) + count * sizeof(view->at[0]));
 	if (view == NULL)
 		return NULL;
 	view->count = count;
-	for (i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		for (j = i; j > 0 && goes_before(table->tuples[i], view->at[j - 1].tuple); j--)
 			view->at[j] = view->at[j - 1];
 		view->at[j].tuple = table->tuples[i];
 		view->wants |= table->tuples[i]->bits_mask & (TRIP_WANT_MORE | TRIP_WANT_TUNNEL);
 	}
-	for (i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		view->at[i].final = i + 1 == count ||
 				    (view->at[i].tuple->worst < best_of(view->at[i + 1].tuple) &&
 					    view->at[i + 1].tuple->also == 0);
@@ -91,9 +91,9 @@ trip_table_masks_add(struct trip_table *table, const struct trip_pattern *patter
 void
 trip_table_masks_drop(struct trip_table *table, struct trip_tuple *tuple)
 {
-	uint32_t i;
+	uint32_t i = 0;
 
-	for (i = 0; table->tuples[i] != tuple; i++)
+	for (; table->tuples[i] != tuple; i++)
 		;
 	table->tuples[i] = table->tuples[--table->tuple_count];
 	if (publish_view(table) != 0) {

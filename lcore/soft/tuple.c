@@ -55,11 +55,9 @@ store_lead(struct trip_tuple_place place, uint32_t lead)
 static void
 store_key(struct trip_tuple_place place, unsigned int words, const struct trip_tuple_key *key)
 {
-	unsigned int i;
-
 	atomic_store_explicit(trip_tuple_half_at(place.bucket, words, place.slot), key->half,
 		memory_order_relaxed);
-	for (i = 0; i < words; i++)
+	for (unsigned int i = 0; i < words; i++)
 		atomic_store_explicit(trip_tuple_word_at(place.bucket, words, place.slot, i),
 			key->words[i], memory_order_relaxed);
 }

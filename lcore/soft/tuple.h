@@ -147,10 +147,8 @@ static inline void
 trip_tuple_key(const struct trip_tuple *tuple, unsigned int words,
 	const struct trip_packet_fields *fields, struct trip_tuple_key *key)
 {
-	unsigned int i;
-
 	key->half = fields->halves[tuple->half] & tuple->half_mask;
-	for (i = 0; i < words; i++)
+	for (unsigned int i = 0; i < words; i++)
 		key->words[i] = fields->words[tuple->word[i]] & tuple->mask[i];
 }
 
@@ -197,7 +195,7 @@ trip_tuple_goes_on(const uint8_t *bucket)
 static inline uint32_t
 trip_tuple_probe_each(const uint8_t *bucket, unsigned int words, const struct trip_tuple_key *key)
 {
-	unsigned int slot, i;
+	unsigned int slot;
 	uint32_t found = 0;
 
 	for (slot = 0; slot < trip_tuple_slots(words); slot++) {
@@ -208,7 +206,7 @@ trip_tuple_probe_each(const uint8_t *bucket, unsigned int words, const struct tr
 			key->half ^ atomic_load_explicit(trip_tuple_half_at(bucket, words, slot),
 					    memory_order_relaxed);
 
-		for (i = 0; i < words; i++)
+		for (unsigned int i = 0; i < words; i++)
 			differ |= key->words[i] ^
 				  atomic_load_explicit(trip_tuple_word_at(bucket, words, slot, i),
 					  memory_order_relaxed);

@@ -67,10 +67,8 @@ void
 trip_tuple_unpack(const struct trip_tuple *tuple, const struct trip_tuple_key *key,
 	struct trip_pattern *pattern)
 {
-	unsigned int i;
-
 	memset(pattern->value, 0, sizeof(pattern->value));
-	for (i = 0; i < tuple->words; i++)
+	for (unsigned int i = 0; i < tuple->words; i++)
 		pattern->value[tuple->word[i]] = key->words[i];
 	put_half(pattern->value, 0, tuple->bits_value);
 	if (tuple->half_mask != 0)

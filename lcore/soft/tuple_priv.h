@@ -53,11 +53,9 @@ trip_tuple_load_lead(struct trip_tuple_place place)
 static inline void
 trip_tuple_load_key(struct trip_tuple_place place, unsigned int words, struct trip_tuple_key *key)
 {
-	unsigned int i;
-
 	key->half = atomic_load_explicit(
 		trip_tuple_half_at(place.bucket, words, place.slot), memory_order_relaxed);
-	for (i = 0; i < words; i++)
+	for (unsigned int i = 0; i < words; i++)
 		key->words[i] =
 			atomic_load_explicit(trip_tuple_word_at(place.bucket, words, place.slot, i),
 				memory_order_relaxed);
