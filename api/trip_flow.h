@@ -20,7 +20,6 @@ struct rte_flow_error;
 struct rte_flow_item;
 struct trip_cntr;
 struct trip_counters;
-struct trip_domain;
 struct trip_flow;
 
 /** Where a rule is matched and counted. */

@@ -3,7 +3,6 @@
 #ifndef TRIP_FIRE_H
 #define TRIP_FIRE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct trip_engine;

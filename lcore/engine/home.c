@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The loop. home.h tells what a round is. */
 #include <rte_branch_prediction.h>
-#include <rte_common.h>
 
 #include "accept.h"
 #include "call.h"

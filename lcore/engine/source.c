@@ -2,8 +2,8 @@
 /* Folds the counts of queues into counters, hands out their budgets, refreshes them. */
 #include <rte_common.h>
 
-#include "clock.h"
 #include "due.h"
+#include "home.h"
 #include "source.h"
 
 static uint32_t *

@@ -7,7 +7,6 @@
 #define TRIP_SHAPE_H
 
 #include <stdalign.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_flow.h>

@@ -14,7 +14,6 @@
 #include <rte_common.h>
 #include <rte_cycles.h>
 
-#include "due.h"
 #include "fire.h"
 #include "hard.h"
 #include "home.h"

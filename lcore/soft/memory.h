@@ -8,7 +8,6 @@
 #define TRIP_MEMORY_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "era.h"
 

@@ -17,8 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <trip_cntr.h>
-
 #include "cntr/native.h"
 #include "domain/backend.h"
 #include "domain/domain.h"

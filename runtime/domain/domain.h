@@ -36,16 +36,12 @@
 #define TRIP_FLOW_REASONS 32
 
 struct trip_backend;
-struct trip_binding;
 struct trip_entry;
-struct trip_hard_flow;
 struct trip_flow_more;
 struct trip_port;
-struct trip_port_side;
 struct trip_link;
 struct trip_server;
 struct trip_share;
-struct trip_wait_set;
 
 struct trip_domain {
 	struct trip_engine engine;

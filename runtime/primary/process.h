@@ -12,7 +12,6 @@
 #define TRIP_RUNTIME_PROCESS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "primary/request.h"

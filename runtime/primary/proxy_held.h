@@ -5,7 +5,6 @@
 
 #include "domain/domain.h"
 #include "primary/process.h"
-#include "primary/proxy.h"
 
 /* A flow or a counters object: the other is NULL. */
 struct trip_held_object {

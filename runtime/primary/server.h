@@ -33,7 +33,6 @@
 #define TRIP_SERVER_WATCHES 64
 
 struct trip_domain;
-struct trip_home;
 struct trip_server;
 
 /* A descriptor that some home may still be about to write: the members of a set are on any home. */

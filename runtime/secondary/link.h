@@ -11,15 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <trip_cntr.h>
 #include <trip_domain.h>
 
 #include "client/protocol.h"
 
 struct trip_client;
-struct trip_client_home;
 struct trip_domain;
-struct trip_home;
 
 struct trip_link {
 	struct trip_client *client;

@@ -14,7 +14,6 @@
 
 struct trip_cntr;
 struct trip_domain;
-struct trip_work_desc;
 
 /* Once the engine's numbers of counters, flows and functions are known: 0 or -ENOMEM. */
 int trip_work_refs_init(struct trip_domain *domain);
