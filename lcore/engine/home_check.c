@@ -48,22 +48,26 @@ check_deferred(struct checker *checker, struct trip_home *home, uint32_t index)
 		expect(checker, "the first deferred item does not know the last", index);
 }
 
-static void
-check_conditions(struct checker *checker, struct trip_home *home, uint32_t index)
+/* Those of a counter, or with TRIP_NONE those that are to be looked at; how many. */
+static uint32_t
+check_conditions(struct checker *checker, struct trip_home *home, uint32_t first, uint32_t cntr)
 {
-	uint32_t first = home->cntrs[index].conditions, at = first;
+	uint32_t at = first, n = 0;
 
 	if (first == TRIP_NONE)
-		return;
+		return 0;
 	do {
 		const struct trip_node *node = &home->nodes[at];
 
 		if (!trip_node_is_condition(node) ||
 			home->nodes[node->condition.next].condition.prev != at ||
-			home->nodes[node->condition.item].cntr != index)
-			expect(checker, "its list of conditions is broken", index);
+			(cntr != TRIP_NONE && home->nodes[node->condition.item].cntr != cntr)) {
+			expect(checker, "a list of conditions is broken", cntr);
+			break;
+		}
 		at = node->condition.next;
-	} while (at != first);
+	} while (++n < home->n_nodes && at != first);
+	return n;
 }
 
 static void
@@ -98,7 +102,6 @@ check_cntr(struct checker *checker, struct trip_home *home, uint32_t index)
 	if (watchers != cntr->watchers)
 		expect(checker, "the number of watchers is not that of the list", index);
 	check_deferred(checker, home, index);
-	check_conditions(checker, home, index);
 	if (cntr->hot != 0)
 		check_hot(checker, home, index);
 	else if (cntr->due == TRIP_DUE_NONE &&
@@ -157,8 +160,11 @@ is_waiting(
 static void
 check_nodes(struct checker *checker, struct trip_home *home)
 {
+	uint32_t listed = check_conditions(checker, home, home->looks, TRIP_NONE);
 	uint64_t used = 0;
 
+	for (uint32_t i = 0; i < trip_home_cntrs(&home->shape); i++)
+		listed += check_conditions(checker, home, home->cntrs[i].conditions, i);
 	for (uint32_t c = 0; c < home->shape.n_channels; c++) {
 		uint32_t slots = trip_home_channel_slots(&home->shape, c), operands = 0;
 
@@ -170,6 +176,7 @@ check_nodes(struct checker *checker, struct trip_home *home)
 				continue;
 			used++;
 			operands += check_more(checker, home, node);
+			listed -= trip_node_has_condition(home, node);
 			if (node->channel != c)
 				expect(checker, "the node of a slot belongs to another slot", s);
 			if (!trip_channel_held(&home->channels[c], s))
@@ -182,6 +189,9 @@ check_nodes(struct checker *checker, struct trip_home *home)
 	}
 	if (used != atomic_load(&home->stats.pending))
 		expect(checker, "the items that wait are not as many as it says", (uint32_t)used);
+	if (listed != 0)
+		expect(checker, "the conditions in lists are not those of the items that wait",
+			listed);
 }
 
 /* What a sweep has noted of a channel is what its client has submitted. */
