@@ -90,7 +90,7 @@ struct trip_condition {
 	/** sizeof(struct trip_condition). */
 	size_t size;
 	enum trip_condition_kind kind;
-	/** Parameters, by kind. */
+	/** Parameters, by kind; what lies behind those of the kind is 0. */
 	union {
 		struct {
 			/** Nanoseconds, at most TRIP_CNTR_MAX. */

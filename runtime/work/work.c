@@ -126,6 +126,22 @@ check_operands(const struct trip_submission *request, const struct trip_domain *
 		refusal.operand, refusal.value, op->name, refusal.limit);
 }
 
+/* Behind the parameters there is nothing, so that what a kind gets later is refused until then. */
+static int
+check_rest(const struct trip_condition_row *row, const void *when)
+{
+	const uint8_t *bytes = when;
+
+	for (size_t i = row->parameters; i < sizeof(((struct trip_condition *)0)->when); i++)
+		if (bytes[i] != 0)
+			return trip_error_set(EINVAL,
+				"work: byte %zu of `when` is 0x%02x, not 0: condition \"%s\" has "
+				"%u "
+				"bytes of parameters",
+				i, bytes[i], row->name, row->parameters);
+	return 0;
+}
+
 static int
 check_condition(const struct trip_submission *request, const struct trip_work *work,
 	const struct trip_condition *condition)
@@ -144,6 +160,8 @@ check_condition(const struct trip_submission *request, const struct trip_work *w
 			"work: condition \"%s\" fires each time that it holds, and does not "
 			"coalesce",
 			row->name);
+	if (check_rest(row, &condition->when) != 0)
+		return -EINVAL;
 	if (!trip_condition_takes(row, request->condition, work->interval, &refusal))
 		return trip_error_set(EINVAL,
 			"work: %s %" PRIu64 " of condition \"%s\" is above the limit %" PRIu64,

@@ -168,6 +168,14 @@ cond_06_what_is_no_condition_is_refused(void **state)
 		"time 9223372036854775808 of condition \"idle\" is above the limit "
 		"9223372036854775807"));
 	idle.when.idle.time = TRIP_CNTR_MAX;
+	idle.when.reserved[1] = 5;
+	assert_int_equal(trip_work_queue(harness_domain, &work, NULL), -EINVAL);
+	assert_non_null(strstr(trip_error_message(),
+		"byte 8 of `when` is 0x05, not 0: condition \"idle\" has 8 bytes of parameters"));
+	idle.when.reserved[1] = 0;
+	idle.when.reserved[RTE_DIM(idle.when.reserved) - 1] = UINT64_C(1) << 63;
+	assert_int_equal(trip_work_queue(harness_domain, &work, NULL), -EINVAL);
+	idle.when.reserved[RTE_DIM(idle.when.reserved) - 1] = 0;
 	work.interval = 1;
 	work.flags |= TRIP_WORK_COALESCE;
 	assert_int_equal(trip_work_queue(harness_domain, &work, NULL), -EINVAL);
