@@ -96,8 +96,7 @@ static bool
 errands_left(struct trip_home *home, struct trip_drop *drop)
 {
 	for (; drop->port < TRIP_PORTS_MAX; drop->port++) {
-		struct trip_errand_desk *desk = atomic_load_explicit(
-			&home->engine->desks[drop->port], memory_order_acquire);
+		struct trip_errand_desk *desk = trip_engine_desk(home->engine, drop->port);
 		struct trip_errand_ring *ring = desk != NULL ? &desk->rings[home->index] : NULL;
 
 		if (ring != NULL && !drop->marked)

@@ -158,6 +158,13 @@ trip_engine_hard_port(const struct trip_engine *engine, uint32_t flow)
 			  1);
 }
 
+/* Where homes hand in errands for a port, which its worker gives a desk; NULL: it has none. */
+static inline struct trip_errand_desk *
+trip_engine_desk(const struct trip_engine *engine, uint32_t port)
+{
+	return atomic_load_explicit(&engine->desks[port], memory_order_acquire);
+}
+
 static inline void
 trip_engine_stat(_Atomic uint64_t *stat, uint64_t n)
 {

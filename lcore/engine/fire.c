@@ -123,8 +123,7 @@ trip_fire_settle(struct trip_home *home)
 		     n = trip_doorbell_take(&home->doorbell, TRIP_BELL_HARD, ports, SETTLE_BATCH);
 
 	for (unsigned int i = 0; i < n; i++) {
-		struct trip_errand_desk *desk =
-			atomic_load_explicit(&home->engine->desks[ports[i]], memory_order_acquire);
+		struct trip_errand_desk *desk = trip_engine_desk(home->engine, ports[i]);
 		const struct trip_errand *errand;
 
 		home->scrub.ports[ports[i]] = false;

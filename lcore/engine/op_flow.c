@@ -13,9 +13,7 @@ send_errand(struct trip_home *home, const struct trip_node *item, struct trip_ev
 	uint16_t port)
 {
 	struct trip_errand_desk *desk =
-		port < TRIP_PORTS_MAX
-			? atomic_load_explicit(&home->engine->desks[port], memory_order_acquire)
-			: NULL;
+		port < TRIP_PORTS_MAX ? trip_engine_desk(home->engine, port) : NULL;
 	const struct trip_errand errand = {
 		.event = *event,
 		.flow = item->target,

@@ -108,8 +108,7 @@ waiter_waits(const struct trip_home *home, uint32_t index)
 static bool
 port_waits(const struct trip_home *home, uint32_t port)
 {
-	struct trip_errand_desk *desk =
-		atomic_load_explicit(&home->engine->desks[port], memory_order_acquire);
+	struct trip_errand_desk *desk = trip_engine_desk(home->engine, port);
 
 	return desk != NULL && trip_errand_back(&desk->rings[home->index]) != NULL;
 }

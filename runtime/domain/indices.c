@@ -107,8 +107,7 @@ errands_have_settled(struct trip_domain *domain)
 	bool settled = true;
 
 	for (unsigned int i = 0; domain->n_hard > 0 && i < TRIP_PORTS_MAX; i++) {
-		struct trip_hard *hard = trip_hard_of(
-			atomic_load_explicit(&domain->engine.desks[i], memory_order_relaxed));
+		struct trip_hard *hard = trip_hard_of(trip_engine_desk(&domain->engine, i));
 
 		if (hard == NULL)
 			continue;

@@ -75,7 +75,7 @@ static bool
 has_hard(const struct trip_domain *domain)
 {
 	for (unsigned int i = 0; i < TRIP_PORTS_MAX; i++)
-		if (atomic_load_explicit(&domain->engine.desks[i], memory_order_acquire) != NULL)
+		if (trip_engine_desk(&domain->engine, i) != NULL)
 			return true;
 	return false;
 }
@@ -134,8 +134,8 @@ trip_port_hard_facts(uint16_t port_id, struct trip_port_facts *out)
 int
 trip_port_hard_facts_read(struct trip_port *port, struct trip_port_facts *facts)
 {
-	struct trip_hard *hard = trip_hard_of(atomic_load_explicit(
-		&port->domain->engine.desks[port->port_id], memory_order_acquire));
+	struct trip_hard *hard =
+		trip_hard_of(trip_engine_desk(&port->domain->engine, port->port_id));
 
 	if (hard == NULL)
 		return trip_port_hard_facts(port->port_id, facts);
@@ -147,8 +147,7 @@ int
 trip_port_hard_stats_read(struct trip_port *port, struct trip_port_stats *out)
 {
 	const struct trip_engine *engine = &port->domain->engine;
-	const struct trip_hard *hard = trip_hard_of(
-		atomic_load_explicit(&engine->desks[port->port_id], memory_order_acquire));
+	const struct trip_hard *hard = trip_hard_of(trip_engine_desk(engine, port->port_id));
 
 	*out = (struct trip_port_stats){0};
 	if (hard == NULL)
