@@ -33,30 +33,23 @@ enum {
 	ITEMS,
 };
 
-#define FIELD(name, from, count, how)                                                     \
+#define MEMBER(name, from, count, ...)                                                    \
 	{                                                                                 \
 		.size = sizeof(struct trip_flow_field), .word = (name), .offset = (from), \
-		.bytes = (count), .bits = 8 * (count), .notation = TRIP_FLOW_##how        \
+		.bytes = (count), __VA_ARGS__                                             \
 	}
-#define PART(name, from, count, right, width)                                             \
-	{                                                                                 \
-		.size = sizeof(struct trip_flow_field), .word = (name), .offset = (from), \
-		.bytes = (count), .bits = (width), .shift = (right)                       \
-	}
-#define UNREAD(name, from, count)                                                         \
-	{                                                                                 \
-		.size = sizeof(struct trip_flow_field), .word = (name), .offset = (from), \
-		.bytes = (count), .bits = 8 * (count), .unread = true, .unsaid = true     \
-	}
+#define FIELD(name, from, count, how) \
+	MEMBER(name, from, count, .bits = 8 * (count), .notation = TRIP_FLOW_##how)
+#define PART(name, from, count, right, width) \
+	MEMBER(name, from, count, .bits = (width), .shift = (right))
+#define UNREAD(name, from, count) \
+	MEMBER(name, from, count, .bits = 8 * (count), .unread = true, .unsaid = true)
 /* Bits behind a header, in the order in which they are declared, within one byte. */
-#define BITS(name, header, nth, width, never, silent)                                              \
-	{                                                                                          \
-		.size = sizeof(struct trip_flow_field), .word = (name),                            \
-		.offset = (header) + (nth) / 8, .bytes = 1, .bits = (width), .unread = (never),    \
-		.unsaid = (silent),                                                                \
-		.shift =                                                                           \
-			RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN ? (nth) % 8 : 8 - (width) - (nth) % 8, \
-	}
+#define BITS(name, header, nth, width, never, silent)                             \
+	MEMBER(name, (header) + (nth) / 8, 1, .bits = (width), .unread = (never), \
+		.unsaid = (silent),                                               \
+		.shift =                                                          \
+			RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN ? (nth) % 8 : 8 - (width) - (nth) % 8)
 #define FLAG(name, header, nth) BITS(name, header, nth, 1, false, false)
 #define UNSAID(name, header, nth) BITS(name, header, nth, 1, false, true)
 
