@@ -108,28 +108,20 @@ retire_local(struct trip_cntr *cntr)
 }
 
 static void
-let_go_local(struct trip_cntr *cntr)
+let_go_local(struct trip_cntr *cntr, bool abandoned)
 {
 	if (cntr->found)
 		trip_registry_drop(cntr->fid.domain, entry_of(cntr));
+	else if (abandoned)
+		trip_registry_orphan(cntr->fid.domain, entry_of(cntr));
 	else
 		trip_registry_free(cntr->fid.domain, entry_of(cntr));
-}
-
-static void
-abandon_local(struct trip_cntr *cntr)
-{
-	if (cntr->found)
-		trip_registry_drop(cntr->fid.domain, entry_of(cntr));
-	else
-		trip_registry_orphan(cntr->fid.domain, entry_of(cntr));
 }
 
 const struct trip_cntr_backend trip_cntr_local = {
 	.open = open_local,
 	.retire = retire_local,
 	.let_go = let_go_local,
-	.abandon = abandon_local,
 };
 
 static int
@@ -158,7 +150,7 @@ open_handle(struct trip_domain *domain, const struct trip_cntr_attr *attr, bool 
 	}
 	error = open_wait(cntr, attr->wait_set);
 	if (error != 0) {
-		backend->abandon(cntr);
+		backend->let_go(cntr, true);
 		free(cntr);
 		return error;
 	}
@@ -222,7 +214,7 @@ trip_cntr_close(struct trip_cntr *cntr)
 		return error;
 	}
 	close_wait(cntr);
-	domain->backend->cntr->let_go(cntr);
+	domain->backend->cntr->let_go(cntr, false);
 	trip_detach_unwatch_cntr(cntr);
 	free(cntr);
 	return 0;

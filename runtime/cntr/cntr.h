@@ -20,10 +20,9 @@ struct trip_cntr_backend {
 	int (*open)(struct trip_cntr *cntr, const struct trip_cntr_attr *attr);
 	/* The handle is to go: 0, or -EBUSY: others have it open, and nothing has changed. */
 	int (*retire)(struct trip_cntr *cntr);
-	/* It goes, and nothing waits by it any more. */
-	void (*let_go)(struct trip_cntr *cntr);
-	/* Undoes `open`. Whoever has found the counter meanwhile keeps it. */
-	void (*abandon)(struct trip_cntr *cntr);
+	/* It goes, and nothing waits by it any more. With `abandoned` it was not retired: whoever
+	 * has found the counter since it was opened keeps it. */
+	void (*let_go)(struct trip_cntr *cntr, bool abandoned);
 };
 
 extern const struct trip_cntr_backend trip_cntr_local;

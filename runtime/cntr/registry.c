@@ -264,14 +264,22 @@ give_back(struct trip_domain *domain, struct trip_entry *entry)
 	domain->n_cntrs--;
 }
 
+/* Likewise. */
+static void
+end_unless_used(struct trip_domain *domain, struct trip_entry *entry)
+{
+	if (entry->users > 0 || entry->owner != TRIP_REGISTRY_GONE)
+		return;
+	retire(domain, entry);
+	give_back(domain, entry);
+}
+
 void
 trip_registry_drop(struct trip_domain *domain, struct trip_entry *entry)
 {
 	pthread_mutex_lock(&domain->lock);
-	if (--entry->users == 0 && entry->owner == TRIP_REGISTRY_GONE) {
-		retire(domain, entry);
-		give_back(domain, entry);
-	}
+	entry->users--;
+	end_unless_used(domain, entry);
 	pthread_mutex_unlock(&domain->lock);
 }
 
@@ -297,12 +305,9 @@ trip_registry_orphan(struct trip_domain *domain, struct trip_entry *entry)
 {
 	pthread_mutex_lock(&domain->lock);
 	entry->owner = TRIP_REGISTRY_GONE;
-	if (entry->users == 0) {
-		retire(domain, entry);
-		give_back(domain, entry);
-	} else {
+	if (entry->users > 0)
 		trip_fire_complete(&domain->engine, entry->global, -ECANCELED);
-	}
+	end_unless_used(domain, entry);
 	pthread_mutex_unlock(&domain->lock);
 }
 

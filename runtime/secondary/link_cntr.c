@@ -90,21 +90,15 @@ retire(struct trip_cntr *cntr)
 }
 
 static void
-let_go(struct trip_cntr *cntr)
+let_go(struct trip_cntr *cntr, bool abandoned)
 {
+	if (abandoned)
+		(void)ask_close(cntr, true);
 	trip_domain_count(cntr->fid.domain, &cntr->fid.domain->n_cntrs, -1);
-}
-
-static void
-abandon(struct trip_cntr *cntr)
-{
-	(void)ask_close(cntr, true);
-	let_go(cntr);
 }
 
 const struct trip_cntr_backend trip_link_cntr = {
 	.open = open_cntr,
 	.retire = retire,
 	.let_go = let_go,
-	.abandon = abandon,
 };
