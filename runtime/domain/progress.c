@@ -262,13 +262,16 @@ trip_progress_wait_burst(uint64_t began)
 }
 
 void
-trip_progress_quiesce(struct trip_domain *domain, struct trip_home *home)
+trip_progress_quiesce(struct trip_domain *domain)
 {
-	uint64_t epoch = trip_home_epoch(home);
+	for (uint32_t i = 0; i < domain->engine.n_homes; i++) {
+		struct trip_home *home = domain->engine.homes[i];
+		uint64_t epoch = trip_home_epoch(home);
 
-	/* A primary that has ended may have been killed in the middle of one. */
-	while (!trip_home_quiesced(home, epoch) && trip_detach_check(domain) == 0)
-		trip_progress_wait(domain);
+		/* A primary that has ended may have been killed in the middle of one. */
+		while (!trip_home_quiesced(home, epoch) && trip_detach_check(domain) == 0)
+			trip_progress_wait(domain);
+	}
 }
 
 void

@@ -39,10 +39,10 @@ void trip_progress_wait(struct trip_domain *domain);
 void trip_progress_wait_burst(uint64_t began);
 
 /*
- * Waits until every iteration of `home` that runs now has ended. What the caller wrote before is
+ * Waits until every iteration of the homes that runs now has ended. What the caller wrote before is
  * seen by every later one. Not from a home.
  */
-void trip_progress_quiesce(struct trip_domain *domain, struct trip_home *home);
+void trip_progress_quiesce(struct trip_domain *domain);
 
 /* Has a home run a function between two steps of its loop, in the order of these calls; waits only
  * where the home is thousands of them behind. The second waits until it has run. Under the domain's

@@ -337,8 +337,8 @@ destroy_local(struct trip_flow *flow)
 
 	/* Operations that have just started: in hardware they reach the port's worker before we do;
 	 * in software they finish on an index that is not used again before. */
-	for (uint32_t i = 0; flow->hard && i < domain->engine.n_homes; i++)
-		trip_progress_quiesce(domain, domain->engine.homes[i]);
+	if (flow->hard)
+		trip_progress_quiesce(domain);
 	trip_progress_lock(domain);
 	trip_counters_leave(flow);
 	pthread_mutex_unlock(&domain->control);

@@ -55,8 +55,7 @@ trip_port_hard_stop(struct trip_port *port)
 		return;
 	(void)trip_port_hard_quiesce(domain);
 	set_hard(domain, port->port_id, NULL);
-	for (uint32_t i = 0; i < domain->engine.n_homes; i++)
-		trip_progress_quiesce(domain, domain->engine.homes[i]);
+	trip_progress_quiesce(domain);
 	trip_hard_close(port->hard);
 	port->hard = NULL;
 }

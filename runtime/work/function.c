@@ -109,8 +109,7 @@ trip_function_unregister(struct trip_function *handle)
 			handle->index, refs);
 	/* It may be running. */
 	if (!trip_domain_on_home(domain))
-		for (uint32_t i = 0; i < domain->engine.n_homes; i++)
-			trip_progress_quiesce(domain, domain->engine.homes[i]);
+		trip_progress_quiesce(domain);
 	atomic_store_explicit(
 		&domain->engine.functions[handle->index].function, NULL, memory_order_release);
 	give_index(domain, handle->index);

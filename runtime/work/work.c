@@ -341,8 +341,7 @@ trip_work_flush(struct trip_domain *domain, struct trip_cntr *cntr)
 			flush_channel(domain, &domain->submitters[h][c], trigger);
 	if (trip_progress_on_worker(domain))
 		return -EINPROGRESS;
-	for (uint32_t h = 0; h < domain->engine.n_homes; h++)
-		trip_progress_quiesce(domain, domain->engine.homes[h]);
+	trip_progress_quiesce(domain);
 	/* What has started on hardware finishes there. */
 	error = domain->backend->quiesce(domain);
 	return error == 0 ? trip_detach_check(domain) : error;
