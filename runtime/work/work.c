@@ -113,6 +113,15 @@ plan_function(struct trip_submission *request, const struct trip_domain *domain,
 	return 0;
 }
 
+/* One of the operands of an operation, or parameters of a condition, is refused by its row. */
+static int
+refuse_operand(const char *of, const char *name, const struct trip_op_refusal *refusal)
+{
+	return trip_error_set(EINVAL, "work: %s %" PRIu64 " of %s \"%s\" %s %" PRIu64,
+		refusal->operand, refusal->value, of, name,
+		refusal->words != NULL ? refusal->words : "is above the limit", refusal->limit);
+}
+
 static int
 check_operands(const struct trip_submission *request, const struct trip_domain *domain)
 {
@@ -121,9 +130,7 @@ check_operands(const struct trip_submission *request, const struct trip_domain *
 
 	if (op->operands == 0 || op->takes(&domain->engine, request->operands, &refusal))
 		return 0;
-	return trip_error_set(EINVAL,
-		"work: %s %" PRIu64 " of operation \"%s\" is above the limit %" PRIu64,
-		refusal.operand, refusal.value, op->name, refusal.limit);
+	return refuse_operand("operation", op->name, &refusal);
 }
 
 /* Behind the parameters there is nothing, so that what a kind gets later is refused until then. */
@@ -163,9 +170,7 @@ check_condition(const struct trip_submission *request, const struct trip_work *w
 	if (check_rest(row, &condition->when) != 0)
 		return -EINVAL;
 	if (!trip_condition_takes(row, request->condition, work->interval, &refusal))
-		return trip_error_set(EINVAL,
-			"work: %s %" PRIu64 " of condition \"%s\" is above the limit %" PRIu64,
-			refusal.operand, refusal.value, row->name, refusal.limit);
+		return refuse_operand("condition", row->name, &refusal);
 	return 0;
 }
 
