@@ -48,30 +48,20 @@ check_lcores(struct trip_domain_attr *attr)
 	return default_u32("n_lcores", &attr->n_lcores, 1, 1, TRIP_HOMES_MAX);
 }
 
-static int
-check_channels(const struct trip_domain_attr *attr)
-{
-	struct trip_home_shape shape;
-
-	trip_layout_home(attr, &shape);
-	return shape.n_channels <= TRIP_CHANNELS_MAX
-		       ? 0
-		       : trip_error_set(EINVAL,
-				 "domain: %u homes, %" PRIu32 " processes and %" PRIu32
-				 " threads of each take %" PRIu32
-				 " channels to each home, more than %u",
-				 attr->n_lcores, attr->max_processes, attr->max_process_threads,
-				 shape.n_channels, TRIP_CHANNELS_MAX);
-}
-
 /* Each slot has a number of its own in the ids of work items. */
 static int
-check_slots(const struct trip_domain_attr *attr)
+check_shape(const struct trip_domain_attr *attr)
 {
 	struct trip_home_shape shape;
 	uint64_t slots = 0;
 
 	trip_layout_home(attr, &shape);
+	if (shape.n_channels > TRIP_CHANNELS_MAX)
+		return trip_error_set(EINVAL,
+			"domain: %u homes, %" PRIu32 " processes and %" PRIu32
+			" threads of each take %" PRIu32 " channels to each home, more than %u",
+			attr->n_lcores, attr->max_processes, attr->max_process_threads,
+			shape.n_channels, TRIP_CHANNELS_MAX);
 	for (uint32_t i = 0; i < shape.n_channels; i++)
 		slots += trip_home_channel_slots(&shape, i);
 	slots *= attr->n_lcores;
@@ -131,9 +121,7 @@ trip_layout_attr(const struct trip_domain_attr *given, struct trip_domain_attr *
 		attr->max_process_waiters = (attr->max_waiters + 3) / 4;
 	if (error == 0 && attr->max_process_flows == 0)
 		attr->max_process_flows = (attr->max_flows + 1) / 2;
-	if (error == 0)
-		error = check_channels(attr);
-	return error == 0 ? check_slots(attr) : error;
+	return error == 0 ? check_shape(attr) : error;
 }
 
 void
