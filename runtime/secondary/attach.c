@@ -167,7 +167,6 @@ open_zone(const struct trip_domain *domain, const char *what, const struct rte_m
 	return 0;
 }
 
-/* The lists begin empty: what is in them comes from the primary. */
 static int
 open_lists(struct trip_domain *domain, uint32_t home)
 {

@@ -171,12 +171,16 @@ close_found(struct trip_port *port)
 	return 0;
 }
 
-static void
-take_facts(struct trip_port_facts *facts, const struct trip_port_facts *told)
+/* Those of an answer, where there is one. */
+static int
+take_facts(int error, struct trip_port_facts *facts, const struct trip_port_facts *told)
 {
+	if (error != 0)
+		return error;
 	*facts = *told;
 	facts->driver[sizeof(facts->driver) - 1] = 0;
 	facts->engine[sizeof(facts->engine) - 1] = 0;
+	return 0;
 }
 
 static int
@@ -186,9 +190,7 @@ facts_any(uint16_t port_id, struct trip_port_facts *facts)
 	union trip_protocol_answer answer;
 	int error = trip_link_call_once(TRIP_PROTOCOL_PORT_FACTS, &asked, sizeof(asked), &answer);
 
-	if (error == 0)
-		take_facts(facts, &answer.facts);
-	return error;
+	return take_facts(error, facts, &answer.facts);
 }
 
 static int
@@ -199,9 +201,7 @@ facts_read(struct trip_port *port, struct trip_port_facts *facts)
 	int error = trip_link_call(
 		port->domain, TRIP_PROTOCOL_PORT_FACTS, &asked, sizeof(asked), &answer, NULL);
 
-	if (error == 0)
-		take_facts(facts, &answer.facts);
-	return error;
+	return take_facts(error, facts, &answer.facts);
 }
 
 static int
