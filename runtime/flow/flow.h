@@ -121,12 +121,10 @@ void trip_flow_text(const struct rte_flow_item *pattern, char *out, size_t size)
 uint16_t trip_flow_queues(const struct trip_flow *flow, uint32_t *first);
 
 /*
- * Gives a flow its index, fresh counts on these queues of the domain, and its counters; and takes
- * them away again, when nobody counts any more: what was counted is folded first. Under the control
- * lock.
+ * Gives a flow fresh counts on its queues, and its counters; and takes them away again, when nobody
+ * counts any more: what was counted is folded first. Under the control lock.
  */
-int trip_flow_attach(struct trip_flow *flow, const struct trip_flow_attr *attr,
-	uint32_t first_queue, uint16_t n_queues);
+int trip_flow_attach(struct trip_flow *flow, const struct trip_flow_attr *attr);
 void trip_flow_detach(struct trip_flow *flow);
 
 #endif

@@ -13,19 +13,6 @@
 #include "pattern_back.h"
 #include "source.h"
 
-static uint32_t
-take_index(struct trip_domain *domain)
-{
-	uint32_t index;
-
-	trip_flow_free_held(domain, NULL);
-	pthread_mutex_lock(&domain->lock);
-	trip_indices_ripen(domain, &domain->flows);
-	index = trip_indices_take(&domain->flows);
-	pthread_mutex_unlock(&domain->lock);
-	return index;
-}
-
 /* Homes may still be on it. */
 static void
 give_index(struct trip_domain *domain, uint32_t index)
@@ -39,8 +26,13 @@ struct trip_flow *
 trip_flow_take(struct trip_port *port)
 {
 	struct trip_domain *domain = port->domain;
-	uint32_t index = take_index(domain);
+	uint32_t index;
 
+	trip_flow_free_held(domain, NULL);
+	pthread_mutex_lock(&domain->lock);
+	trip_indices_ripen(domain, &domain->flows);
+	index = trip_indices_take(&domain->flows);
+	pthread_mutex_unlock(&domain->lock);
 	if (index == TRIP_NONE)
 		return NULL;
 	domain->flow[index] = (struct trip_flow){.port = port, .index = index & 0x3fffff};
@@ -198,11 +190,12 @@ unlink_cntrs(struct trip_flow *flow)
 
 /* No queue can reach what it last counted on this index any more. */
 static void
-reset_counts(const struct trip_flow *flow, bool feeds, uint32_t first_queue, uint16_t n_queues)
+reset_counts(const struct trip_flow *flow, bool feeds)
 {
 	struct trip_engine *engine = &flow->port->domain->engine;
 	struct trip_flow_slot *slot = &engine->flows[flow->index];
-	bool hard = first_queue == engine->n_queues;
+	uint32_t first_queue;
+	uint16_t n_queues = trip_flow_queues(flow, &first_queue);
 
 	for (uint32_t q = first_queue; q < first_queue + n_queues; q++) {
 		trip_count_init(trip_engine_count(engine, q, flow->index));
@@ -212,13 +205,13 @@ reset_counts(const struct trip_flow *flow, bool feeds, uint32_t first_queue, uin
 			*trip_engine_folded(engine, q, flow->index) = (struct trip_count_folded){0};
 		}
 	}
-	if (!feeds && !hard)
+	if (!feeds && !flow->hard)
 		return;
 	slot->first_queue = (uint16_t)first_queue;
 	slot->n_queues = n_queues;
 	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++)
 		slot->cntr[kind] = TRIP_NONE;
-	if (hard)
+	if (flow->hard)
 		atomic_store_explicit(
 			&slot->hard, (uint16_t)(flow->port->port_id + 1), memory_order_relaxed);
 }
@@ -237,10 +230,9 @@ clear_slot(const struct trip_flow *flow)
 }
 
 int
-trip_flow_attach(struct trip_flow *flow, const struct trip_flow_attr *attr, uint32_t first_queue,
-	uint16_t n_queues)
+trip_flow_attach(struct trip_flow *flow, const struct trip_flow_attr *attr)
 {
-	reset_counts(flow, attr->n_cntrs > 0, first_queue, n_queues);
+	reset_counts(flow, attr->n_cntrs > 0);
 	if (trip_counters_bind(attr->counters, flow) != 0) {
 		clear_slot(flow);
 		return trip_error_set(

@@ -122,11 +122,10 @@ validate(uint16_t port_id, const struct trip_flow_order *order)
 static int
 add(struct trip_flow *flow, const struct trip_flow_order *order)
 {
-	const struct trip_engine *engine = &flow->port->domain->engine;
 	struct rte_flow_error error = {0};
 	struct trip_hard_call call = {
 		.run = trip_hard_add, .flow = trip_flow_more(flow)->hard, .error = &error};
-	int result = trip_flow_attach(flow, order->attr, engine->n_queues, 1);
+	int result = trip_flow_attach(flow, order->attr);
 
 	if (result != 0)
 		return result;

@@ -149,15 +149,13 @@ create(struct trip_flow *flow, const struct trip_flow_order *order)
 {
 	struct plan plan = {0};
 	int result = plan_rule(&plan, order);
-	const struct trip_port_side *side;
 
 	flow->direction = plan.direction & 1;
-	side = trip_flow_side(flow);
-	if (result == 0 && side->n_queues == 0)
+	if (result == 0 && trip_flow_side(flow)->n_queues == 0)
 		result = trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR_EGRESS,
 			order->given, "egress: the port was opened with n_tx_queues 0");
 	if (result == 0)
-		result = trip_flow_attach(flow, order->attr, side->first_queue, side->n_queues);
+		result = trip_flow_attach(flow, order->attr);
 	if (result != 0)
 		return result;
 	result = insert(flow, &plan, order);
