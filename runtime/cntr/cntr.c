@@ -87,8 +87,7 @@ open_local(struct trip_cntr *cntr, const struct trip_cntr_attr *attr)
 	struct trip_domain *domain = cntr->fid.domain;
 	struct trip_entry *entry;
 	int error = cntr->found ? trip_registry_find(domain, attr->name, &entry)
-				: trip_registry_enter(domain, attr->name, attr->events,
-					  TRIP_REGISTRY_PRIMARY, &entry);
+				: trip_registry_enter(domain, attr->name, attr->events, &entry);
 
 	if (error == 0)
 		trip_cntr_bind(cntr, entry, &entry->flows);
@@ -197,7 +196,7 @@ trip_cntr_close(struct trip_cntr *cntr)
 			trip_cntr_label(cntr, label, sizeof(label)));
 	/* Items that are gone may still be waiting to be counted off. */
 	trip_submitter_reap(domain);
-	refs = trip_work_refs_close(cntr, trip_fid_refs(&cntr->fid));
+	refs = trip_work_refs_close(cntr);
 	if (refs > 0)
 		return trip_error_set(EBUSY,
 			"%s: %" PRIu32

@@ -46,9 +46,9 @@ void trip_registry_fini(struct trip_domain *domain);
 int trip_registry_try_enter(struct trip_domain *domain, const char *name,
 	enum trip_cntr_events events, uint32_t owner, struct trip_entry **out);
 
-/* The same, but waits for that; on a home it is -ENOSPC at once. */
+/* The same of the primary's own, but waits for that; on a home it is -ENOSPC at once. */
 int trip_registry_enter(struct trip_domain *domain, const char *name, enum trip_cntr_events events,
-	uint32_t owner, struct trip_entry **out);
+	struct trip_entry **out);
 
 /* One more handle has found it, by name or id: 0 or -ENOENT. */
 int trip_registry_find(struct trip_domain *domain, const char *name, struct trip_entry **out);

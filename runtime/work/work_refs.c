@@ -83,10 +83,11 @@ trip_work_refs_open(struct trip_cntr *cntr)
 }
 
 uint32_t
-trip_work_refs_close(struct trip_cntr *cntr, uint32_t refs)
+trip_work_refs_close(struct trip_cntr *cntr)
 {
 	struct trip_domain *domain = cntr->fid.domain;
-	uint32_t *handles = &domain->work_refs.handles[cntr->global];
+	uint32_t *handles = &domain->work_refs.handles[cntr->global],
+		 refs = trip_fid_refs(&cntr->fid);
 
 	pthread_mutex_lock(&domain->lock);
 	if (!cntr->found || *handles == 1)

@@ -27,12 +27,12 @@ void trip_work_refs_drop(struct trip_domain *domain, const struct trip_work_desc
 void trip_work_refs_open(struct trip_cntr *cntr);
 
 /*
- * Closes a handle unless something refers to it: returns how many do. Those are the `refs` of the
+ * Closes a handle unless something refers to it: returns how many do. Those are whoever holds the
  * handle itself, and the items of its counter. Items do not count where the handle was found by
  * name and is not the process's only one of the counter (CNTR-11). 0: it is closed, so of two that
  * are closed at once one is the last. trip_work_refs_open() takes that back.
  */
-uint32_t trip_work_refs_close(struct trip_cntr *cntr, uint32_t refs);
+uint32_t trip_work_refs_close(struct trip_cntr *cntr);
 
 /* How many items refer to an object. */
 uint32_t trip_work_refs_count(
