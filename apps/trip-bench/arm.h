@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arms that look inside the library. Their sources are compiled twice: with the library as it is,
- * and with all of it compiled a second time under other names, with the pending set replaced by a
- * heap. So the two differ in nothing else.
+ * Arms that look inside the library. Their sources are compiled twice: for the library as it is,
+ * and for its same objects once more, with those of the pending set replaced by a heap. So the two
+ * differ in nothing else.
  */
 #ifndef ARM_H
 #define ARM_H
