@@ -10,6 +10,14 @@
  *	}
  *	trip_step_finish(&step);
  *
+ * Each instruction takes a signal, 20 us on a virtual machine. So whoever only looks, and leaves
+ * things as they are, goes on to further stops of the same call:
+ *
+ *	stopped = trip_step_start(&step, run, arg, k);
+ *	for (; stopped; stopped = trip_step_on(&step, k += 8))
+ *		...
+ *	trip_step_finish(&step);
+ *
  * What the loop needs from libc while the thread is stopped must not be a lock that `run` takes,
  * that of malloc() for one.
  */
@@ -60,12 +68,13 @@ trip_step_trap(int number, siginfo_t *info, void *context)
 
 	if (++step->executed < step->stop_behind)
 		return;
-	/* Goes on at full speed. */
-	((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~TRIP_STEP_TRAP_FLAG;
 	step->stopped = true;
 	sem_post(&step->reached);
 	while (sem_wait(&step->released) != 0)
 		;
+	/* Goes on at full speed, if not to another stop. */
+	if (step->stop_behind <= step->executed)
+		((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] &= ~TRIP_STEP_TRAP_FLAG;
 }
 
 /* Below the red zone, where a leaf function may keep what it has. */
@@ -111,6 +120,19 @@ trip_step_start(struct trip_step *step, void (*run)(void *arg), void *arg, uint6
 	abort();
 }
 #endif
+
+/* Lets one that is stopped run to behind a later instruction: true when it is stopped again, false
+ * when it ended before. */
+static inline bool
+trip_step_on(struct trip_step *step, uint64_t stop_behind)
+{
+	step->stopped = false;
+	step->stop_behind = stop_behind;
+	sem_post(&step->released);
+	while (sem_wait(&step->reached) != 0)
+		;
+	return step->stopped;
+}
 
 /* Lets it run to its end, and waits for that. */
 static inline void

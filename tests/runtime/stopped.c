@@ -10,6 +10,9 @@
 
 #define READS 20
 
+/* Reads change nothing, so one call is stopped often. As many calls of each kind are. */
+#define CALLS 8
+
 static struct trip_cntr *cntr, *fd, *target;
 static struct trip_wait_set *wait_set;
 static struct trip_poll_set *poll_set;
@@ -153,44 +156,49 @@ read_beside(const struct call *call, uint64_t success, uint64_t error)
 	}
 }
 
-static void
-stop_everywhere(const struct call *call, struct trip_random *random)
+/* Returns how often it was stopped, which is behind random instructions. */
+static unsigned int
+stop_often(const struct call *call, struct trip_random *random)
 {
+	uint64_t success = trip_cntr_read(cntr), error = trip_cntr_readerr(cntr);
+	uint64_t stride = call->stride * (harness_away != NULL ? 16 : 1);
 	struct trip_step step;
 	unsigned int stops = 0;
-	uint64_t k = 1;
 	bool stopped;
 
-	do {
-		uint64_t success = trip_cntr_read(cntr), error = trip_cntr_readerr(cntr);
-
-		/* Those that ring are to ring. */
-		assert_int_equal(trip_cntr_arm(fd, trip_cntr_read(fd) + 1), 0);
-		harness_settle();
-		stopped = trip_step_start(&step, call->run, NULL, k);
+	/* Those that ring are to ring. */
+	assert_int_equal(trip_cntr_arm(fd, trip_cntr_read(fd) + 1), 0);
+	harness_settle();
+	stopped = trip_step_start(&step, call->run, NULL, 1 + trip_random_below(random, stride));
+	for (; stopped; stops++) {
 		read_beside(call, success, error);
-		trip_step_finish(&step);
-		assert_true(trip_cntr_read(cntr) == success + call->success);
-		assert_true(trip_cntr_readerr(cntr) == error + call->error);
-		k += 1 + trip_random_below(random, call->stride * (harness_away != NULL ? 16 : 1));
-		stops += stopped;
-	} while (stopped);
-	assert_true(stops > 1);
-	printf("%s: stopped %u times in %" PRIu64 " instructions\n", call->name, stops,
-		step.executed);
+		stopped =
+			trip_step_on(&step, step.executed + 1 + trip_random_below(random, stride));
+	}
+	trip_step_finish(&step);
+	assert_true(trip_cntr_read(cntr) == success + call->success);
+	assert_true(trip_cntr_readerr(cntr) == error + call->error);
+	return stops;
 }
 
 static void
 cntr_18_callers_are_stopped(void **state)
 {
 	struct trip_random random = {harness_seed};
+	unsigned int n = harness_away != NULL ? CALLS / 4 : CALLS;
 
 	if (!TRIP_STEP_POSSIBLE)
 		skip();
 	harness_open(1, NULL);
 	open_all();
-	for (unsigned int i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		stop_everywhere(&calls[i], &random);
+	for (unsigned int i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		unsigned int stops = 0;
+
+		for (unsigned int k = 0; k < n; k++)
+			stops += stop_often(&calls[i], &random);
+		assert_true(stops > n);
+		printf("%s: stopped %u times in %u calls\n", calls[i].name, stops, n);
+	}
 	close_all();
 }
 
@@ -257,43 +265,52 @@ progress_on(void *arg)
 		;
 }
 
-/* By hand: the home itself, while it fires, wakes and settles. */
-static void
-cntr_18_the_home_is_stopped(void **state)
+/* Returns how often the home was stopped. */
+static unsigned int
+stop_home(struct trip_random *random)
 {
-	struct trip_random random = {harness_seed};
-	struct trip_work work;
+	struct trip_work work = harness_work(fd, trip_cntr_read(fd) + 1, TRIP_OP_CNTR_ADD);
+	uint64_t value = trip_cntr_read(target);
 	struct trip_step step;
-	uint64_t k = 1, value = 0;
 	unsigned int stops = 0;
 	bool stopped;
 
-	if (!TRIP_STEP_POSSIBLE || harness_mode != TRIP_PROGRESS_MANUAL)
-		skip();
-	harness_open(1, NULL);
-	open_all();
-	do {
-		work = harness_work(fd, trip_cntr_read(fd) + 1, TRIP_OP_CNTR_ADD);
-		work.op.cntr.cntr = target;
-		work.op.cntr.value = 7;
-		harness_queue(&work);
-		assert_int_equal(trip_cntr_arm(fd, work.threshold), 0);
-		harness_settle();
-		trip_cntr_add(fd, 1);
-		stopped = trip_step_start(&step, progress_on, NULL, k);
+	work.op.cntr.cntr = target;
+	work.op.cntr.value = 7;
+	harness_queue(&work);
+	assert_int_equal(trip_cntr_arm(fd, work.threshold), 0);
+	harness_settle();
+	trip_cntr_add(fd, 1);
+	stopped = trip_step_start(&step, progress_on, NULL, 1 + trip_random_below(random, 32));
+	for (; stopped; stops++) {
 		for (unsigned int i = 0; i < READS; i++) {
 			uint64_t now = trip_cntr_read(target);
 
 			assert_true(now == value || now == value + 7);
 			assert_true(trip_cntr_read(fd) == work.threshold);
 		}
-		trip_step_finish(&step);
-		value += 7;
-		assert_true(trip_cntr_read(target) == value);
-		k += 1 + trip_random_below(&random, 32);
-		stops += stopped;
-	} while (stopped);
-	printf("the home: stopped %u times in %" PRIu64 " instructions\n", stops, step.executed);
+		stopped = trip_step_on(&step, step.executed + 1 + trip_random_below(random, 32));
+	}
+	trip_step_finish(&step);
+	assert_true(trip_cntr_read(target) == value + 7);
+	return stops;
+}
+
+/* By hand: the home itself, while it fires, wakes and settles. */
+static void
+cntr_18_the_home_is_stopped(void **state)
+{
+	struct trip_random random = {harness_seed};
+	unsigned int stops = 0;
+
+	if (!TRIP_STEP_POSSIBLE || harness_mode != TRIP_PROGRESS_MANUAL)
+		skip();
+	harness_open(1, NULL);
+	open_all();
+	for (unsigned int i = 0; i < CALLS; i++)
+		stops += stop_home(&random);
+	assert_true(stops > CALLS);
+	printf("the home: stopped %u times in %u rounds\n", stops, CALLS);
 	close_all();
 }
 
