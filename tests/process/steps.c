@@ -192,16 +192,15 @@ run_to_step(pid_t pid, unsigned int n)
 static unsigned int
 stride_of(unsigned int stride)
 {
-	double scale = trip_test_scale();
-
-	return scale > 1 ? 1 : (unsigned int)(stride / scale);
+	return trip_test_scale() > 1 ? 1 : stride;
 }
 
-/* To find that a call has no more steps takes the longest: where few have their kill, one is it. */
+/* To find that a call has no more steps takes the longest: where few have their kill, one is it. So
+ * it is below a scale of 1, since another build has the others. */
 static bool
 is_enough(unsigned int kills, unsigned int stride)
 {
-	return trip_test_scale() <= 1 && kills > 0 && stride >= FEW;
+	return kills > 0 && (trip_test_scale() < 1 || (trip_test_scale() <= 1 && stride >= FEW));
 }
 
 /* The two take turns for each instruction, which is quicker on one processor. */
