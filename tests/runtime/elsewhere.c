@@ -35,6 +35,8 @@ static const struct {
 	{"cond_01_each_home_has_one", LAYOUT_SECONDARY, function},
 	{"flow_egress_in_callbacks", LAYOUT_SECONDARY, ports},
 	{"flow_egress_is_asked_for", LAYOUT_SECONDARY, ports},
+	{"pnt_05_as_many_points_as_there_may_be", LAYOUT_SPLIT,
+		"each point is a request, and the same one by a single secondary"},
 	{"pnt_08_a_function_reads", LAYOUT_SECONDARY, function},
 	{"poll_02_polls_refuse_close", LAYOUT_SECONDARY, by_hand},
 	{"poll_04_progress_by_hand_only", LAYOUT_SECONDARY, function},
