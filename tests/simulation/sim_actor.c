@@ -77,7 +77,7 @@ leave(bool must, bool matters)
 static void
 run_actor(void)
 {
-	sim_fiber_arrive(sim.self);
+	sim_fiber_begin();
 	sim.self->run(sim.self->arg);
 	sim.self->step++;
 	sim.self->state = SIM_ENDED;

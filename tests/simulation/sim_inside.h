@@ -94,7 +94,6 @@ struct sim_actor {
 	unsigned int decision;
 	void *locals[SIM_LOCALS];
 	ucontext_t context;
-	void *fake_stack;
 };
 
 struct sim {
@@ -134,7 +133,7 @@ void sim_fiber_make(struct sim_actor *actor, void (*run)(void));
 /* NULL: to the outside. Whoever has gone for good does not come back. */
 void sim_fiber_switch(struct sim_actor *to);
 /* The first that an actor does. */
-void sim_fiber_arrive(const struct sim_actor *actor);
+void sim_fiber_begin(void);
 
 /* --- sim_place.c --- */
 

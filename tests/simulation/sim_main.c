@@ -8,6 +8,9 @@
 
 #include "sim_inside.h"
 
+/* Of a defect that is planted, the shortest of so many is told. */
+#define FAILURES 4
+
 struct options {
 	uint64_t first, n;
 	enum sim_memory memory;
@@ -134,8 +137,8 @@ seconds_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* How many were played, up to the first that fails; where a defect is planted, all, and then the
- * shortest of those that fail again. */
+/* How many were played, up to the first that fails; where a defect is planted, up to the last of
+ * FAILURES, and then the shortest again. */
 static void
 play(struct sim_history *history, const struct options *options)
 {
@@ -143,7 +146,7 @@ play(struct sim_history *history, const struct options *options)
 	uint64_t steps = 0, played = 0, shortest = 0, failed = 0;
 	uint32_t least = UINT32_MAX;
 
-	while (played < options->n && (failed == 0 || options->within > 0)) {
+	while (played < options->n && failed < (options->within > 0 ? FAILURES : 1)) {
 		history->seed = history->turns = options->first + played++;
 		sim_run(history);
 		steps += history->steps;
@@ -165,7 +168,7 @@ play(struct sim_history *history, const struct options *options)
 int
 sim_main(int argc, char **argv, const struct sim_world *world)
 {
-	struct options options = {.first = 1, .n = 500, .memory = SIM_MEMORIES};
+	struct options options = {.first = 1, .n = trip_test_rounds(500), .memory = SIM_MEMORIES};
 	static struct sim_history history;
 	unsigned int told = 0;
 
