@@ -7,8 +7,9 @@
   check.py MODEL.pml mutant -DNO_NAME [-D ...]  is caught: does not verify
   check.py FOLDER names                         each mutant in a model is in README.md and meson.build
 
-What follows --long counts where TRIP_SCALE is above 1, in place of what it was before; there, -UNAME
-takes a -DNAME back. The last line tells what was found; exit status 77 where spin or a C compiler is missing.
+--large: the search takes longer than an optimising compiler. What follows --long counts where TRIP_SCALE is
+above 1, in place of what it was before; there, -UNAME takes a -DNAME back. The last line tells what was found; exit status 77
+where spin or a C compiler is missing.
 """
 import os
 import re
@@ -35,6 +36,8 @@ def arguments(words):
         if word == '--long':
             if not is_long():
                 break
+        elif word == '--large':
+            continue
         elif word.startswith('-U'):
             defines.pop('-D' + word[2:], None)
         elif not word.startswith('-D'):
@@ -143,9 +146,12 @@ def main():
             if name.endswith('.pml'):
                 shutil.copy(os.path.join(models, name), folder)
         run(['spin', '-a', *defines, model], folder)
-        # A mutant is caught early: there the compiler takes longer than the search. What is large is
-        # rather kept small than searched fast.
-        flags = ['-O0' if verdict == 'mutant' else '-O1'] + ['-DCOLLAPSE'] * is_long()
+        # Mutants are caught early, and most proofs are short: there the compiler takes longer than the search, and
+        # clang half as long. What is large is rather kept small than searched fast.
+        large = '--large' in sys.argv[3:] or is_long()
+        if not large and shutil.which('clang'):
+            compiler = ['clang']
+        flags = ['-O1' if large else '-O0'] + ['-DCOLLAPSE'] * is_long()
         run([*compiler, *flags, '-w', '-DSAFETY', f'-DMEMLIM={MEMORY}', '-o', 'pan', 'pan.c'], folder)
         said = run(['./pan', f'-m{DEPTH[verdict]}'], folder, check=False)
         wrong = judge(verdict, folder, [*defines, model], said)
