@@ -116,7 +116,7 @@ trip_condition_lift(struct trip_condition_look *look)
 	if (item->deferred)
 		trip_node_undefer(home, look->item);
 	item->queued = false;
-	trip_due_touch(home, item->cntr);
+	trip_due_changed(home, item->cntr);
 }
 
 void
@@ -132,7 +132,7 @@ trip_condition_stand(struct trip_condition_look *look, uint64_t sum)
 		return;
 	item->threshold = sum;
 	trip_node_queue(look->home, look->item);
-	trip_due_touch(look->home, item->cntr);
+	trip_due_changed(look->home, item->cntr);
 }
 
 void
@@ -205,7 +205,7 @@ read_counter(struct trip_condition_look *look, uint32_t cntr, uint32_t *setgen)
 	if (home->cntrs[cntr].sources != TRIP_NONE) {
 		/* It may have made others due. */
 		if (trip_source_fold(home, cntr))
-			trip_due_touch(home, cntr);
+			trip_due_changed(home, cntr);
 		known = atomic_load_explicit(&cell->refreshed_tsc, memory_order_relaxed);
 	}
 	look->sum = trip_cell_sum(cell);
@@ -239,11 +239,11 @@ look_at(struct trip_home *home, uint32_t condition)
 		home->holds = look.item;
 		trip_fire(home, &look.item, 1);
 		home->holds = TRIP_NONE;
-		trip_due_touch(home, item->cntr);
+		trip_due_changed(home, item->cntr);
 	}
 	/* Until the counter has settled, its cell may be armed for nobody, and a set rings nobody.
 	 */
-	if (stands(item) && home->cntrs[item->cntr].due != TRIP_DUE_NONE)
+	if (stands(item) && !trip_due_has_settled(home, item->cntr))
 		look_again(home, condition);
 }
 

@@ -44,6 +44,29 @@ trip_due_touch(struct trip_home *home, uint32_t index)
 		trip_due_push(home, &home->firing, index, TRIP_DUE_FIRING);
 }
 
+void
+trip_due_changed(struct trip_home *home, uint32_t index)
+{
+	const struct trip_home_cntr *cntr = &home->cntrs[index];
+
+	if (cntr->due != TRIP_DUE_NONE)
+		return;
+	if (trip_pending_due(&home->pool, &cntr->pending))
+		trip_due_touch(home, index);
+	else if (trip_doorbell_rung(&home->doorbell, TRIP_BELL_CNTR, index))
+		/* Whoever rang may have been killed before the summary. */
+		trip_due_ring_self(home, index);
+	else if (cntr->hot == 0 || !trip_hot_look(home, index))
+		trip_due_touch(home, index);
+}
+
+bool
+trip_due_has_settled(const struct trip_home *home, uint32_t index)
+{
+	return home->cntrs[index].due == TRIP_DUE_NONE &&
+	       !trip_doorbell_rung(&home->doorbell, TRIP_BELL_CNTR, index);
+}
+
 static bool
 was_set(const struct trip_home *home, uint32_t index)
 {

@@ -77,9 +77,16 @@ uint32_t trip_due_pop(struct trip_home *home, struct trip_due_list *list);
 /* The sum of counter `cntr` may have passed what is armed, or what is armed must be set anew. */
 void trip_due_touch(struct trip_home *home, uint32_t cntr);
 
-/* The same of a counter to which that happens again and again, behind the round: one that was in
- * the list of what fires each time that it rings would never be sampled. Returns whether it is to
- * be sampled or fired. */
+/* The same, behind the round, of a counter to which it may happen in each iteration. Were that in
+ * the list of what fires each time that its ring is taken, it would never be sampled; so one that
+ * has rung is sampled, and armed when it settles. */
+void trip_due_changed(struct trip_home *home, uint32_t cntr);
+
+/* Whether its cell is armed for all that waits. One that has rung may have to settle first. */
+bool trip_due_has_settled(const struct trip_home *home, uint32_t cntr);
+
+/* Likewise, where it is armed without being in a list. Returns whether it is to be sampled or
+ * fired. */
 bool trip_due_rearm(struct trip_home *home, uint32_t cntr);
 
 /* A counter rang: samples it, or has it sampled when nothing of it is due any more. */

@@ -104,7 +104,7 @@ check_cntr(struct checker *checker, struct trip_home *home, uint32_t index)
 	check_deferred(checker, home, index);
 	if (cntr->hot != 0)
 		check_hot(checker, home, index);
-	else if (cntr->due == TRIP_DUE_NONE &&
+	else if (trip_due_has_settled(home, index) &&
 		 (waiters > 0 || trip_pending_count(&cntr->pending) > 0) &&
 		 (atomic_load(&home->cells[index].armed) == 0 ||
 			 (home->armed[index / 64] >> index % 64 & 1) == 0))

@@ -74,6 +74,9 @@ bool trip_hot_settle(struct trip_home *home, uint32_t cntr, uint64_t bound);
 /* It is hot no more. It is about to settle. */
 void trip_hot_leave(struct trip_home *home, uint32_t cntr);
 
+/* Samples a hot one of which nothing is due, if it has news: whether it has. */
+bool trip_hot_look(struct trip_home *home, uint32_t cntr);
+
 /* Makes those due that have news, and those settle that cool. */
 void trip_hot_poll(struct trip_home *home);
 
