@@ -118,15 +118,21 @@ int
 trip_rule_share(uint16_t port_id, struct trip_rule *rule, struct rte_flow_error *error)
 {
 	struct rte_flow_query_count count;
+	int result;
 
 	rule->shared = create_counter(port_id, error);
 	if (rule->shared == NULL)
 		return trip_rule_error(-rte_errno);
-	/* A counter that was another's may begin anywhere. */
-	if (query(port_id, rule, &count) == 0) {
-		rule->last[TRIP_COUNT_KIND_PACKETS] = count.hits;
-		rule->last[TRIP_COUNT_KIND_BYTES] = count.bytes;
+	/* A counter that was another's may begin anywhere: what it had then is not counted. */
+	result = query(port_id, rule, &count);
+	if (result != 0) {
+		trip_rule_unshare(port_id, rule);
+		rte_flow_error_set(error, -result, RTE_FLOW_ERROR_TYPE_ACTION_CONF, NULL,
+			"its counter cannot be read, so where it begins is not known");
+		return result;
 	}
+	rule->last[TRIP_COUNT_KIND_PACKETS] = count.hits;
+	rule->last[TRIP_COUNT_KIND_BYTES] = count.bytes;
 	return 0;
 }
 

@@ -77,7 +77,8 @@ int trip_rule_validate(uint16_t port_id, bool templates, struct trip_rule *rule,
 /* Whether rules of the port can share a counter. */
 bool trip_rule_probe_shared(uint16_t port_id);
 
-/* Gives the rule a counter that outlives it. */
+/* Gives the rule a counter that outlives it, and notes what that shows already: 0, or the driver's
+ * error. */
 int trip_rule_share(uint16_t port_id, struct trip_rule *rule, struct rte_flow_error *error);
 
 /* What its counter has grown by, by kind, since this was last asked: 0, or the driver's error. */

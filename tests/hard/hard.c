@@ -318,10 +318,33 @@ hard_items_match_alike_or_are_refused(void **state)
 	traffic_stop();
 }
 
+/* It was another flow's before, and has what came then. */
+static void
+hard_a_counter_that_cannot_be_read_is_none(void **state)
+{
+	const struct trip_flow_attr attr = {.engine = TRIP_FLOW_ENGINE_HW};
+	struct rte_flow_error error = {0};
+	struct trip_flow *flow;
+
+	hard_open(&hard_shared);
+	fake_nic_fail(FAKE_NIC_QUERY, 1, EIO);
+	assert_int_equal(hard_try_create(traffic_pattern(7), &attr, &flow, &error), -EIO);
+	assert_non_null(error.message);
+	assert_int_equal(fake_nic_rules(), 0);
+	flow = hard_create(7, false);
+	hard_receive(7, 3, 3);
+	hard_expect_flow(flow, 3, TRIP_FLOW_FATE_PASS);
+	hard_destroy(flow);
+	harness_settle();
+	harness_expect(hard_bed.packets, 3, 0);
+	hard_close();
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hard_counts_and_trips_direct),
 	cmocka_unit_test(hard_counts_and_trips_shared),
 	cmocka_unit_test(hard_counts_and_trips_cached),
+	cmocka_unit_test(hard_a_counter_that_cannot_be_read_is_none),
 	cmocka_unit_test(hard_misses_are_told),
 	cmocka_unit_test(hard_readings_ring),
 	cmocka_unit_test(hard_retired_flows_count_to_the_last),
