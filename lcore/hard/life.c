@@ -125,14 +125,32 @@ read_last(struct trip_hard *hard, struct trip_hard_flow *flow)
 	trip_rule_unshare(hard->port_id, &flow->rule);
 }
 
+/* What becomes of a flow's counter: also of one whose rule went before, and which is not final yet.
+ */
+static void
+leave_counter(struct trip_hard *hard, struct trip_hard_flow *flow, enum handles handles)
+{
+	if (handles == HANDLES_LAST)
+		read_last(hard, flow);
+	if (hard->removed)
+		give_back(hard, flow);
+	if (handles == HANDLES_DEAD ||
+		(handles == HANDLES_STOPPED && !hard->facts.port.keeps_shared))
+		flow->rule.shared = NULL;
+	if (flow->rule.shared != NULL)
+		return;
+	if (flow->ended)
+		trip_sweep_finish(hard, flow);
+	else
+		trip_sweep_forget(hard, flow);
+}
+
 static void
 take_out(struct trip_hard *hard, struct trip_hard_flow *flows[], uint32_t n, enum handles handles)
 {
 	struct trip_rule_change changes[BATCH];
 	struct rte_flow_error error;
 	bool good = handles == HANDLES_GOOD || handles == HANDLES_LAST;
-	bool kept = handles == HANDLES_GOOD ||
-		    (handles == HANDLES_STOPPED && hard->facts.port.keeps_shared);
 
 	for (uint32_t i = 0; i < n; i++) {
 		changes[i] = (struct trip_rule_change){
@@ -143,16 +161,9 @@ take_out(struct trip_hard *hard, struct trip_hard_flow *flows[], uint32_t n, enu
 	if (good)
 		trip_rule_apply(&hard->rules, changes, n);
 	for (uint32_t i = 0; i < n; i++) {
-		if (handles == HANDLES_LAST)
-			read_last(hard, flows[i]);
-		if (hard->removed)
-			give_back(hard, flows[i]);
+		leave_counter(hard, flows[i], handles);
 		trip_rule_forget(&hard->rules, &flows[i]->rule);
 		flows[i]->out_tsc = rte_rdtsc();
-		if (!kept)
-			flows[i]->rule.shared = NULL;
-		if (flows[i]->rule.shared == NULL)
-			trip_sweep_forget(hard, flows[i]);
 		trip_engine_stat(&hard->stats.rules, UINT64_MAX);
 	}
 }
@@ -187,10 +198,7 @@ take_all_out(struct trip_hard *hard, enum handles handles, bool for_good)
 
 		if (flow == NULL)
 			continue;
-		if (hard->removed)
-			give_back(hard, flow);
-		else if (handles == HANDLES_DEAD)
-			flow->rule.shared = NULL;
+		leave_counter(hard, flow, handles);
 		if (flow->ended || (flow->recreate && !for_good))
 			continue;
 		lose(hard, flow);

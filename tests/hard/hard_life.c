@@ -100,6 +100,27 @@ hard_stop_and_start_forgetful(void **state)
 	stop_and_start(&hard_forgetful);
 }
 
+/* Its rule is gone, and its counter is still read, as the cache may be behind. */
+static void
+hard_stop_before_a_deleted_flow_is_final(void **state)
+{
+	struct trip_flow *flow;
+
+	hard_open(&hard_forgetful);
+	flow = hard_create(1000, true);
+	hard_receive(1000, 10, 10);
+	hard_queue_op(flow, 0, TRIP_OP_FLOW_DELETE);
+	harness_until(trip_cntr_read(hard_bed.completion) == 1);
+	assert_int_equal(trip_port_stopping(hard_bed.port), 0);
+	fake_nic_flush();
+	hard_expect_flow(flow, 10, TRIP_FLOW_FATE_DELETED);
+	assert_int_equal(trip_port_started(hard_bed.port), 0);
+	hard_expect_flow(flow, 10, TRIP_FLOW_FATE_DELETED);
+	hard_destroy(flow);
+	harness_await(hard_bed.packets, 10, 0);
+	hard_close();
+}
+
 /* The application says nothing: no dead handle is used all the same. */
 static void
 hard_stop_that_is_not_told(void **state)
@@ -307,6 +328,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hard_stop_and_start_direct),
 	cmocka_unit_test(hard_stop_and_start_shared),
 	cmocka_unit_test(hard_stop_and_start_forgetful),
+	cmocka_unit_test(hard_stop_before_a_deleted_flow_is_final),
 	cmocka_unit_test(hard_stop_that_is_not_told),
 	cmocka_unit_test(hard_stop_that_only_the_start_tells_of),
 	cmocka_unit_test(hard_stop_is_looked_for),
