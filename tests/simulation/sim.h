@@ -119,6 +119,8 @@ _Noreturn void sim_fail(const char *format, ...) __attribute__((format(printf, 1
 
 struct sim_value {
 	uint64_t value;
+	/* When. */
+	uint64_t now;
 	uint32_t step;
 	/* Who stored it; SIM_ACTORS: it was there. */
 	uint32_t actor;

@@ -153,6 +153,13 @@ sim_is_idle(const struct sim_actor *actor)
 	return actor->pauses && actor->seen == sim.progress && actor->n_pauses >= PAUSES;
 }
 
+/* It had nothing to do, also when some time had gone by. */
+static bool
+has_done_all(const struct sim_actor *actor)
+{
+	return sim_is_idle(actor) && actor->paused + sim.patience / 2 >= sim.until;
+}
+
 static bool
 is_over(void)
 {
@@ -161,11 +168,23 @@ is_over(void)
 	for (unsigned int i = 0; i < sim.n_actors; i++) {
 		const struct sim_actor *actor = &sim.actors[i];
 
-		if (actor->state == SIM_READY &&
-			(!actor->pauses || actor->seen != sim.progress || actor->n_pauses < PAUSES))
+		if (actor->state == SIM_READY && !has_done_all(actor))
 			return false;
 	}
 	return true;
+}
+
+/* What was stored is seen in the end, however stale loads may be: before it is believed that nobody
+ * has anything to do, each looks once more. */
+static bool
+is_shown_all(void)
+{
+	if (sim.memory != SIM_MEMORY_VIEWS || sim.shown == sim.progress)
+		return true;
+	sim_view_begin();
+	sim_progress();
+	sim.shown = sim.progress;
+	return false;
 }
 
 void
@@ -180,11 +199,12 @@ sim_pause(void)
 		self->n_pauses = 0;
 	self->seen = sim.progress;
 	self->n_pauses++;
+	self->paused = sim.now;
 	self->pauses = true;
 	sim_memory_settle();
 	if (self->mortal && sim_turn_kills())
 		kill_self();
-	if (is_over() && !begin_again())
+	if (is_over() && is_shown_all() && !begin_again())
 		sim_fiber_switch(NULL);
 	sim_turn_paused();
 	self->where = NULL;
@@ -274,7 +294,7 @@ sim_run(struct sim_history *history)
 	sim.history = history;
 	sim.n_actors = sim.n_locals = 0;
 	sim.now = sim.until = BEGINNING;
-	sim.steps = sim.progress = sim.rests = sim.patience = 0;
+	sim.steps = sim.progress = sim.shown = sim.rests = sim.patience = 0;
 	history->failed = false;
 	history->n_ops = 0;
 	sim.plan.state = history->seed;

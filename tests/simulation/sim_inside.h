@@ -8,6 +8,7 @@
 #ifndef SIM_INSIDE_H
 #define SIM_INSIDE_H
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <trip_test.h>
@@ -88,12 +89,15 @@ struct sim_actor {
 	/* Where it goes next. */
 	const volatile void *where;
 	bool writes;
-	/* Pauses since the `seen`th progress. */
+	/* Pauses since the `seen`th progress, and when the last one was. */
 	uint32_t n_pauses, seen;
+	uint64_t paused;
 	/* The first decision about it that is not in the past. */
 	unsigned int decision;
 	void *locals[SIM_LOCALS];
 	ucontext_t context;
+	jmp_buf resume;
+	bool has_begun;
 };
 
 struct sim {
@@ -106,7 +110,8 @@ struct sim {
 	struct sim_actor *self;
 	uint64_t now, until;
 	uint32_t patience;
-	uint32_t steps, progress, rests;
+	/* When all was last shown to everybody, as `progress` counts. */
+	uint32_t steps, progress, rests, shown;
 	void *locals[SIM_LOCALS];
 	unsigned int n_locals;
 };

@@ -79,12 +79,17 @@ parse(int argc, char **argv, struct options *options)
 	return optind == argc;
 }
 
-/* Of a crash the seed is what is needed: it crashes again under a debugger. */
+/* A crash is a failure like any other; under a debugger it stops there. Where the history does not
+ * run, the seed is what is needed. */
 static void
 crash(int number)
 {
 	char what[128];
-	int n = snprintf(what, sizeof(what), "seed %llu: signal %d at step %u\n",
+	int n;
+
+	if (sim.self != NULL)
+		sim_fail("it crashes: signal %d", number);
+	n = snprintf(what, sizeof(what), "seed %llu: signal %d at step %u\n",
 		(unsigned long long)(sim.history != NULL ? sim.history->seed : 0), number,
 		sim.steps);
 
@@ -99,7 +104,7 @@ catch_crashes(void)
 {
 	static char stack[65536];
 	const stack_t own = {.ss_sp = stack, .ss_size = sizeof(stack)};
-	struct sigaction action = {.sa_handler = crash, .sa_flags = SA_ONSTACK};
+	struct sigaction action = {.sa_handler = crash, .sa_flags = SA_ONSTACK | SA_NODEFER};
 
 	sigaltstack(&own, NULL);
 	sigaction(SIGSEGV, &action, NULL);

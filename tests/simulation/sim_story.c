@@ -294,8 +294,8 @@ note_value(struct sim_watch *watch, uint64_t value)
 {
 	if (watch->n == VALUES)
 		sim_fail("a place that is watched is written more often than there is room for");
-	watch->values[watch->n++] =
-		(struct sim_value){.value = value, .step = sim.steps, .actor = sim_self()};
+	watch->values[watch->n++] = (struct sim_value){
+		.value = value, .now = sim.now, .step = sim.steps, .actor = sim_self()};
 }
 
 struct sim_watch *
