@@ -269,8 +269,8 @@ begin(void)
 	homes.engine.tsc_hz = 1000000000;
 	atomic_init(&homes.function.function, homes_called);
 	sim_local(&trip_engine_current);
-	/* Some passes of the scrub. */
-	sim_patience(homes.kills ? 4 * SCRUB_TICKS : 0);
+	/* Some passes of the scrub, and what is to rest has. */
+	sim_patience(RTE_MAX(homes.kills ? 4 * SCRUB_TICKS : 0, homes.idles ? 4 * REST_MAX : 0));
 	make_flow();
 	for (uint32_t h = 0; h < homes.engine.n_homes; h++) {
 		make_home(h);

@@ -25,12 +25,16 @@
 #define ITEMS 4000
 #define ACTS 128
 #define SLOTS_MAX 32
+/* The longest that a counter is to rest. */
+#define REST_MAX 8192
 
 enum act_kind {
 	ACT_ADD,
 	ACT_SET,
 	ACT_ADDERR,
 	ACT_QUEUE,
+	ACT_SWING,
+	ACT_TIMER,
 	ACT_CANCEL,
 	ACT_WAIT,
 	ACT_WATCH,
@@ -43,13 +47,16 @@ enum act_kind {
 /* What a user does next. */
 struct act {
 	enum act_kind kind;
-	/* How often; of a cancel: how many items back. */
-	uint32_t n;
+	/* How often; of a cancel: how many items back. One of so many times an item is queued. */
+	uint32_t n, every;
 	uint32_t cntr, target;
 	/* The one of its process, or of its thread. */
 	uint32_t channel;
 	uint64_t value, threshold, interval;
+	/* The item waits until its counter has rested for this. */
+	uint64_t time;
 	uint8_t op, flags;
+	bool rests;
 	/* Which one of its plan. */
 	uint32_t number;
 	/* Its call queues another one. */
@@ -61,6 +68,9 @@ struct item {
 	/* What was asked for. */
 	struct trip_work_desc desc;
 	uint32_t user, actor, home, channel;
+	/* Its counter is to rest for so long; when it was queued, and what it last fired at. */
+	bool rests;
+	uint64_t time, queued, last;
 	/* Steps: it began to be queued, and had rung; 0: it has not. */
 	uint32_t began, rung;
 	/* The store of its counter that its user had made last, as the watch counts them. */
@@ -109,7 +119,7 @@ struct homes {
 	struct sim_watch *watches[HOMES * CNTRS];
 	/* What may be done with which. */
 	bool sets[HOMES * CNTRS], errs[HOMES * CNTRS];
-	bool feeds, kills;
+	bool feeds, kills, idles;
 	uint32_t bursts[QUEUES];
 	/* Views that the dead have left. */
 	struct trip_home *left[SIM_ACTORS * HOMES];

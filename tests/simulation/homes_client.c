@@ -74,16 +74,19 @@ note_set(struct user *user, uint32_t cntr)
 }
 
 static void
+set_once(struct user *user, uint32_t cntr, uint64_t value)
+{
+	sim_op("sets counter %u to %llu", cntr, (unsigned long long)value);
+	if (trip_cell_set(cell_of(user, cntr), value))
+		trip_due_ring(&user->engine, cntr);
+	note_set(user, cntr);
+}
+
+static void
 set(struct user *user, const struct act *act)
 {
-	for (uint32_t i = 0; i < act->n; i++) {
-		uint64_t value = act->value >> i % 4;
-
-		sim_op("sets counter %u to %llu", act->cntr, (unsigned long long)value);
-		if (trip_cell_set(cell_of(user, act->cntr), value))
-			trip_due_ring(&user->engine, act->cntr);
-		note_set(user, act->cntr);
-	}
+	for (uint32_t i = 0; i < act->n; i++)
+		set_once(user, act->cntr, act->value >> i % 4);
 }
 
 static void
@@ -96,20 +99,41 @@ add_error(struct user *user, const struct act *act)
 
 /* --- work --- */
 
+static struct item *
+queue_once(struct user *user, const struct act *act)
+{
+	struct item *item;
+
+	sim_op("queues a work item on counter %u", act->cntr);
+	item = homes_queue(user, act);
+	if (item == NULL) {
+		sim_tell("there is no room");
+		return NULL;
+	}
+	sim_tell("item %u: at %llu, every %llu", (unsigned int)(item - homes.items),
+		(unsigned long long)act->threshold, (unsigned long long)act->interval);
+	if (item->rests)
+		sim_tell("when that has rested for %llu", (unsigned long long)item->time);
+	return item;
+}
+
 static void
 queue(struct user *user, const struct act *act)
 {
-	for (uint32_t i = 0; i < act->n; i++) {
-		const struct item *item;
-
-		sim_op("queues a work item on counter %u", act->cntr);
-		item = homes_queue(user, act);
-		if (item == NULL) {
-			sim_tell("there is no room");
+	for (uint32_t i = 0; i < act->n; i++)
+		if (queue_once(user, act) == NULL)
 			break;
-		}
-		sim_tell("item %u: at %llu, every %llu", (unsigned int)(item - homes.items),
-			(unsigned long long)act->threshold, (unsigned long long)act->interval);
+}
+
+/* Whatever a home samples is another's value when it sweeps. */
+static void
+swing(struct user *user, const struct act *act)
+{
+	for (uint32_t i = 0; i < act->n; i++) {
+		set_once(user, act->cntr, act->value);
+		set_once(user, act->cntr, 0);
+		if (i % act->every == 0)
+			(void)queue_once(user, act);
 	}
 }
 
@@ -130,15 +154,12 @@ find_item(const struct user *user, uint32_t back)
 }
 
 static void
-cancel(struct user *user, const struct act *act)
+cancel_item(struct user *user, struct item *item)
 {
-	struct item *item = find_item(user, act->n);
 	struct trip_home *home;
 	uint32_t channel, first;
 	int error;
 
-	if (item == NULL)
-		return;
 	sim_op("cancels item %u", (unsigned int)(item - homes.items));
 	home = user->engine.homes[item->home];
 	first = user->number == PRIMARY ? 0 : trip_home_client_channel(&homes.shape, user->number);
@@ -155,6 +176,28 @@ cancel(struct user *user, const struct act *act)
 	if ((item->desc.flags & TRIP_WORK_COMPLETION) != 0 && item->desc.interval == 0)
 		user->credits[item->home]--;
 	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CHANNEL, channel);
+}
+
+static void
+cancel(struct user *user, const struct act *act)
+{
+	struct item *item = find_item(user, act->n);
+
+	if (item != NULL)
+		cancel_item(user, item);
+}
+
+/* Nothing rests before it is taken back. */
+static void
+run_timer(struct user *user, const struct act *act)
+{
+	struct item *item = queue_once(user, act);
+
+	sim_progress();
+	for (uint32_t i = 0; item != NULL && i < act->n; i++)
+		sim_pause();
+	if (item != NULL && !item->canceling)
+		cancel_item(user, item);
 }
 
 /* --- waiting --- */
@@ -262,6 +305,12 @@ do_act(struct user *user, const struct act *act)
 		break;
 	case ACT_QUEUE:
 		queue(user, act);
+		break;
+	case ACT_SWING:
+		swing(user, act);
+		break;
+	case ACT_TIMER:
+		run_timer(user, act);
 		break;
 	case ACT_CANCEL:
 		cancel(user, act);

@@ -25,35 +25,52 @@ note_item(const struct trip_work_desc *desc, uint32_t home, uint32_t channel)
 		.actor = sim_self(),
 		.home = home,
 		.channel = channel,
+		.queued = sim_now(),
 		.began = sim_steps()};
 	item->desc.context = number_of(item);
 	return item;
 }
 
-/* As runtime/work/submitter.c does it. NULL: there is no room. */
-static struct item *
-submit(const struct trip_home *home, struct trip_channel_client *client, uint32_t channel,
-	const struct trip_work_desc *desc)
+/* What is beside its slot: operands, and the parameters of a condition. */
+static void
+fill_beside(struct trip_channel_client *client, const uint32_t *more, const struct act *act,
+	struct trip_work_desc *desc)
 {
 	static const struct {
 		uint64_t limit;
 	} fill = {40};
-	uint32_t operands = TRIP_NONE;
+
+	if (desc->op == TRIP_OP_CNTR_FILL) {
+		memcpy(trip_channel_operands(client, *more), &fill, sizeof(fill));
+		desc->operands = 1 + *more++;
+	}
+	if (act != NULL && act->rests) {
+		memcpy(trip_channel_operands(client, *more), &act->time, sizeof(act->time));
+		desc->condition = 1 + *more;
+		desc->condition_kind = TRIP_CONDITION_IDLE;
+	}
+}
+
+/* As runtime/work/submitter.c does it, for an act, or NULL. NULL: there is no room. */
+static struct item *
+submit(const struct trip_home *home, struct trip_channel_client *client, uint32_t channel,
+	const struct trip_work_desc *desc, const struct act *act)
+{
+	uint32_t more[TRIP_CHANNEL_MORE];
+	unsigned int n = (desc->op == TRIP_OP_CNTR_FILL) + (act != NULL && act->rests);
 	struct item *item;
 	int slot;
 
 	if (homes.n_items == ITEMS)
 		return NULL;
-	slot = desc->op == TRIP_OP_CNTR_FILL ? trip_channel_alloc_more(client, &operands, 1)
-					     : trip_channel_alloc(client);
-
+	slot = n > 0 ? trip_channel_alloc_more(client, more, n) : trip_channel_alloc(client);
 	sim_expect(slot >= 0 || slot == -EAGAIN, "channel %u is garbage", channel);
 	if (slot < 0)
 		return NULL;
 	item = note_item(desc, home->index, channel);
-	if (operands != TRIP_NONE)
-		memcpy(trip_channel_operands(client, operands), &fill, sizeof(fill));
-	item->desc.operands = 1 + operands;
+	item->rests = act != NULL && act->rests;
+	item->time = act != NULL ? act->time : 0;
+	fill_beside(client, more, act, &item->desc);
 	*trip_channel_desc(client, (uint32_t)slot) = item->desc;
 	sim_expect(trip_channel_submit(client, (uint32_t)slot, &item->id) == 0,
 		"channel %u is garbage", channel);
@@ -100,7 +117,7 @@ homes_queue(struct user *user, const struct act *act)
 	user->credits[home->index] += takes_credit;
 	item = submit(home,
 		&home->clients[user->number == PRIMARY ? first + act->channel : act->channel],
-		first + act->channel, &desc);
+		first + act->channel, &desc, act);
 	if (item == NULL) {
 		user->credits[home->index] -= takes_credit;
 		return NULL;
@@ -122,7 +139,7 @@ homes_chain(struct trip_home *home, uint32_t cntr, uint64_t threshold)
 		.completion = TRIP_NONE,
 		.op = TRIP_OP_CALL};
 	uint32_t channel = trip_home_channel(home);
-	struct item *item = submit(home, &home->clients[channel], channel, &desc);
+	struct item *item = submit(home, &home->clients[channel], channel, &desc, NULL);
 
 	if (item != NULL)
 		item->user = PRIMARY;
@@ -177,8 +194,8 @@ came_before(const struct item *item, const struct sim_value *value)
 static bool
 is_simple(const struct item *item)
 {
-	return item->desc.interval == 0 && item->rung != 0 && !item->canceling && !item->gone &&
-	       item->desc.op == TRIP_OP_CALL && !sim_is_dead(item->actor);
+	return item->desc.interval == 0 && item->rung != 0 && !item->rests && !item->canceling &&
+	       !item->gone && item->desc.op == TRIP_OP_CALL && !sim_is_dead(item->actor);
 }
 
 /* It fires before one that should be first (WORK-02, WORK-03). */
@@ -212,17 +229,56 @@ check_order(const struct item *item)
 			(unsigned long long)homes.items[i].desc.threshold);
 }
 
+/* What its counter held when the home that runs last looked at its clock, and since when. */
+static const struct sim_value *
+value_now(uint32_t cntr)
+{
+	const struct sim_value *values;
+	unsigned int n;
+
+	values = sim_watched(homes.watches[cntr], &n);
+	while (n > 1 && values[n - 1].now > trip_engine_current->now)
+		n--;
+	/* Where flows have brought nothing, that is added. */
+	while (n > 1 && values[n - 2].value == values[n - 1].value)
+		n--;
+	return &values[n - 1];
+}
+
+/* Its counter has rested as long as it is to, since it was queued and reached its threshold, and
+ * has advanced by an interval before (COND-06). */
 static void
-check_firing(const struct item *item, const struct trip_work_event *event)
+check_rest(const struct item *item, const struct trip_work_event *event)
+{
+	uint32_t cntr = item->desc.trigger;
+	uint64_t now = trip_engine_current->now;
+
+	sim_expect(event->count == 1 && event->threshold == event->value,
+		"item %u fires %llu times at %llu, when its counter rests at %llu", number_of(item),
+		(unsigned long long)event->count, (unsigned long long)event->threshold,
+		(unsigned long long)event->value);
+	sim_expect(item->queued + item->time <= now,
+		"item %u was queued less than %llu ago, and its counter is to have rested",
+		number_of(item), (unsigned long long)item->time);
+	sim_expect(item->fired > 0 || was_reached(item, item->desc.threshold),
+		"item %u fires, but its counter was not at %llu since it was set", number_of(item),
+		(unsigned long long)item->desc.threshold);
+	/* A set to what it was shows by a generation, which comes later. */
+	if (homes.sets[cntr])
+		return;
+	sim_expect(value_now(cntr)->now + item->time <= now,
+		"item %u fires, but its counter has advanced less than %llu ago", number_of(item),
+		(unsigned long long)item->time);
+	sim_expect(item->fired == 0 || event->value >= item->last + item->desc.interval,
+		"item %u fires again at %llu, and fired at %llu", number_of(item),
+		(unsigned long long)event->value, (unsigned long long)item->last);
+}
+
+static void
+check_reached(const struct item *item, const struct trip_work_event *event)
 {
 	uint64_t threshold = item->desc.threshold + item->count * item->desc.interval;
 
-	sim_expect(item->desc.interval != 0 || item->fired == 0, "item %u fires twice",
-		number_of(item));
-	/* One that goes on may have been taken before. */
-	sim_expect(!item->canceled || item->desc.interval != 0,
-		"item %u fires, though it was canceled", number_of(item));
-	sim_expect(!item->gone, "item %u fires, though its process was dropped", number_of(item));
 	sim_expect(event->threshold == threshold + (event->count - 1) * item->desc.interval,
 		"item %u fires at %llu, not at %llu", number_of(item),
 		(unsigned long long)event->threshold, (unsigned long long)threshold);
@@ -232,8 +288,26 @@ check_firing(const struct item *item, const struct trip_work_event *event)
 	sim_expect(item->desc.interval != 0 || was_reached(item, threshold),
 		"item %u fires, but its counter was not at %llu since it was set", number_of(item),
 		(unsigned long long)threshold);
+	sim_expect(!homes_is_clock(item->desc.trigger) || sim_now() >= event->threshold,
+		"item %u fires before the clock shows %llu", number_of(item),
+		(unsigned long long)event->threshold);
 	if (item->fired == 0)
 		check_order(item);
+}
+
+static void
+check_firing(const struct item *item, const struct trip_work_event *event)
+{
+	sim_expect(item->desc.interval != 0 || item->fired == 0, "item %u fires twice",
+		number_of(item));
+	/* One that goes on may have been taken before. */
+	sim_expect(!item->canceled || item->desc.interval != 0,
+		"item %u fires, though it was canceled", number_of(item));
+	sim_expect(!item->gone, "item %u fires, though its process was dropped", number_of(item));
+	if (item->rests)
+		check_rest(item, event);
+	else
+		check_reached(item, event);
 }
 
 int
@@ -248,6 +322,7 @@ homes_called(const struct trip_work_event *event, void *arg)
 	check_firing(item, event);
 	item->fired++;
 	item->count += event->count;
+	item->last = event->value;
 	if (item->chains && item->fired == 1)
 		homes_chain(trip_engine_current, item->desc.trigger, event->threshold + 5);
 	return 0;

@@ -82,18 +82,38 @@ draw_op(struct act *act)
 		act->op = TRIP_OP_CNTR_ADD;
 }
 
+/* It waits until its counter rests. */
+static void
+draw_rest(struct act *act)
+{
+	act->rests = true;
+	act->time = draw(1u << draw(14));
+	if (draw(4) > 0) {
+		act->op = TRIP_OP_CALL;
+		act->target = 0;
+	}
+}
+
+/* Of a clock: in a while. */
+static void
+draw_clock(struct act *act)
+{
+	act->cntr = homes_cntrs() + draw(homes.engine.n_homes);
+	act->threshold = draw(4096);
+	act->op = TRIP_OP_CALL;
+}
+
 static void
 draw_work(struct act *act)
 {
 	if (draw(8) == 0) {
-		/* Of a clock: in a while. */
-		act->cntr = homes_cntrs() + draw(homes.engine.n_homes);
-		act->threshold = draw(4096);
-		act->op = TRIP_OP_CALL;
+		draw_clock(act);
 	} else {
 		act->threshold = draw(3) == 0 ? 0 : draw(scale.range);
 		act->interval = draw(4) == 0 ? 3 + draw(scale.range) : 0;
 		draw_op(act);
+		if (homes.idles && draw(2) == 0)
+			draw_rest(act);
 	}
 	act->n = draw_few(act->interval != 0 ? 4 : SLOTS_MAX);
 	act->channel = draw(1 + homes.shape.n_threads);
@@ -110,6 +130,8 @@ draw_kind(void)
 		[ACT_SET] = 3,
 		[ACT_ADDERR] = 1,
 		[ACT_QUEUE] = 8,
+		[ACT_SWING] = 1,
+		[ACT_TIMER] = 1,
 		[ACT_CANCEL] = 4,
 		[ACT_WAIT] = 4,
 		[ACT_WATCH] = 2,
@@ -118,6 +140,9 @@ draw_kind(void)
 		[ACT_REST] = 4};
 	uint32_t sum = 0, at, kind;
 
+	/* Nothing but sets, and items in between, for a long time. */
+	if (scale.restless && draw(2) == 0)
+		return ACT_SWING;
 	for (kind = 0; kind < ACT_KINDS; kind++)
 		sum += scale.without[kind] ? 0 : weights[kind];
 	at = draw(sum);
@@ -136,6 +161,22 @@ draw_act(void)
 	switch (act.kind) {
 	case ACT_QUEUE:
 		draw_work(&act);
+		break;
+	case ACT_SWING:
+		/* Up, down, and an item in between, as long as a home samples it anew. */
+		act.n = scale.restless ? 16 + draw(48) : 4 + draw(12);
+		act.every = 1 + draw(16);
+		act.value = 1 + draw(scale.range);
+		act.threshold = 1 + draw((uint32_t)act.value);
+		act.op = TRIP_OP_CALL;
+		if (!homes.sets[act.cntr])
+			act.kind = ACT_ADD;
+		break;
+	case ACT_TIMER:
+		draw_clock(&act);
+		act.interval = 256 + draw(4096);
+		act.flags = draw(2) == 0 ? TRIP_WORK_COALESCE : 0;
+		act.n = 1 + draw(16);
 		break;
 	case ACT_SET:
 		act.value = draw(scale.range);
@@ -200,15 +241,17 @@ homes_plan(void)
 
 	homes.engine.n_homes = 1 + draw(HOMES);
 	plan_shape();
-	scale.acts = 16u << draw(4);
 	scale.restless = draw(6) == 0;
+	scale.acts = scale.restless ? 16 : 16u << draw(4);
 	for (uint32_t kind = ACT_ADD; kind < ACT_REST; kind++)
-		scale.without[kind] = scale.restless ? kind != ACT_SET && kind != ACT_QUEUE
-						     : kind != ACT_ADD && draw(2) == 0;
+		scale.without[kind] =
+			scale.restless ? kind != ACT_SET && kind != ACT_QUEUE && kind != ACT_SWING
+				       : kind != ACT_ADD && draw(2) == 0;
 	scale.range = 1 + draw_size(5);
 	scale.used = scale.restless ? 1 : draw_size(2);
 	homes.feeds = draw(2) == 0;
 	homes.kills = draw(3) == 0;
+	homes.idles = draw(3) == 0;
 	for (uint32_t i = 0; i < homes_cntrs(); i++) {
 		homes.sets[i] = (scale.restless || draw(2) == 0) && i % CNTRS < CALLED;
 		homes.errs[i] = draw(4) == 0 && i % CNTRS < CALLED;
