@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes the world, and runs the homes, the wire and the driver's events. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "nics.h"
+
+#define NEVER (UINT64_MAX / 4)
+
+struct nics nics;
+
+static uint64_t
+now_of(struct trip_home *home)
+{
+	return sim_now();
+}
+
+static void
+report(void *arg, const char *sentence)
+{
+	/* Somebody may be in the middle of a ring. */
+	if (strstr(sentence, "a leaf bit is set without its summary bit") == NULL)
+		sim_fail("%s", sentence);
+}
+
+static void
+run_home(void *arg)
+{
+	struct trip_home *home = arg;
+
+	for (;;) {
+		bool looks;
+
+		sim_op("iterates");
+		if (trip_home_iterate(home, sim_now()) == 0) {
+			sim_pause();
+			continue;
+		}
+		sim_progress();
+		looks = sim_look(true);
+		if (!sim_has_buffered())
+			(void)trip_home_check(home, report, NULL);
+		(void)sim_look(looks);
+	}
+}
+
+static void
+run_wire(void *arg)
+{
+	static const char *const burst = "brings packets of flow %u";
+	uint32_t left = 0;
+
+	for (uint32_t f = 0; f < NIC_FLOWS; f++)
+		left += nics.bursts[f];
+	for (uint32_t f = 0; left > 0; f = (f + 1) % NIC_FLOWS) {
+		if (nics.bursts[f] == 0)
+			continue;
+		nics.bursts[f]--;
+		left--;
+		sim_op(burst, f);
+		sim_pause();
+		nic_receive(f, 1 + left % 3);
+		sim_tell("%u of them", 1 + left % 3);
+		sim_progress();
+		if (left % 8 == 0)
+			sim_rest();
+	}
+}
+
+static void
+run_driver(void *arg)
+{
+	sim_rest();
+	sim_op("removes the device");
+	nic_remove();
+	sim_progress();
+}
+
+/* --- the plan --- */
+
+static void
+draw_act(struct act *act)
+{
+	static const enum act_kind kinds[] = {ACT_CREATE, ACT_CREATE, ACT_CREATE, ACT_DESTROY,
+		ACT_QUERY, ACT_QUEUE, ACT_QUEUE, ACT_QUEUE, ACT_QUEUE, ACT_RESTART, ACT_REST};
+	static const uint8_t ops[] = {
+		TRIP_OP_FLOW_DROP, TRIP_OP_FLOW_PASS, TRIP_OP_FLOW_PASS, TRIP_OP_FLOW_DELETE};
+
+	act->kind = kinds[sim_draw(RTE_DIM(kinds))];
+	act->flow = (uint32_t)sim_draw(NIC_FLOWS);
+	act->n = 1 + (uint32_t)sim_draw(sim_draw(2) == 0 ? 2 : 16);
+	act->threshold = sim_draw(2) == 0 ? 0 : sim_draw(12);
+	act->op = ops[sim_draw(RTE_DIM(ops))];
+	act->flag = sim_draw(2) == 0;
+}
+
+static void
+plan(void)
+{
+	static const uint64_t lags[] = {0, 0, 20000, 40000};
+	uint32_t n = 4 + (uint32_t)sim_draw(ACTS - 4), most = (uint32_t)sim_draw(24);
+
+	nics.engine.n_homes = 1 + (uint32_t)sim_draw(HOMES);
+	nics.period = 2000;
+	nics.nic.shared = sim_draw(3) > 0;
+	nics.nic.keeps_shared = sim_draw(2) == 0;
+	/* Counters of rules are asked. */
+	nics.nic.lag = nics.nic.shared ? lags[sim_draw(RTE_DIM(lags))] : 0;
+	nics.nic.bad_rules = sim_draw(4) == 0 ? 2 + (uint32_t)sim_draw(6) : 0;
+	nics.nic.bad_readings = sim_draw(4) == 0 ? 2 + (uint32_t)sim_draw(6) : 0;
+	nics.removes = sim_draw(4) == 0;
+	for (uint32_t f = 0; f < NIC_FLOWS; f++)
+		for (uint64_t k = sim_draw(most + 1); k > 0; k--)
+			nics.bursts[f] += sim_wants();
+	for (uint32_t i = 0; i < n; i++) {
+		struct act act = {.number = i};
+
+		draw_act(&act);
+		if (sim_wants())
+			nics.acts[nics.n_acts++] = act;
+	}
+}
+
+/* --- all of it --- */
+
+static void *
+lines(size_t size)
+{
+	void *memory = aligned_alloc(64, RTE_ALIGN(size, 64));
+
+	if (memory == NULL)
+		abort();
+	memset(memory, 0, RTE_ALIGN(size, 64));
+	return memory;
+}
+
+static void
+make_home(uint32_t index)
+{
+	static const char *const bells[] = {
+		"summary %u of home 0's bell", "summary %u of home 1's bell"};
+	static const char *const names[] = {"home 0", "home 1"};
+	struct trip_home *home;
+
+	nics.memory[index] = lines(trip_home_size(&nics.shape));
+	home = trip_home_init(nics.memory[index], &nics.engine, index, &nics.shape);
+	if (home == NULL)
+		abort();
+	nics.engine.homes[index] = home;
+	home->budget = 8u << sim_draw(4);
+	/* It has nothing to repair. */
+	home->scrub.period_tsc = home->scrub.next_tsc = NEVER;
+	home->fed.period_tsc = NEVER;
+	home->clock = now_of;
+	sim_name(home->doorbell.summary, 8, TRIP_DOORBELL_WORDS, bells[index]);
+	(void)sim_spawn(names[index], false, run_home, home);
+}
+
+static void
+make_engine(void)
+{
+	nics.engine.cntrs_per_home = CNTRS;
+	nics.engine.waiters_per_home = nics.shape.n_waiters = 2;
+	nics.engine.functions = &nics.function;
+	nics.engine.n_functions = 1;
+	nics.engine.tsc_hz = 1000000000;
+	nics.engine.n_flows = NIC_FLOWS;
+	nics.engine.flows = nics.slots;
+	nics.engine.feeds = nics.feeds;
+	nics.engine.reads = nics.reads = lines(NIC_FLOWS * sizeof(*nics.reads));
+	nics.engine.folded = nics.folded;
+	nics.engine.actions = nics.actions;
+	nics.shape.n_cntrs = CNTRS;
+	nics.shape.n_slots = SLOTS;
+	nics.shape.n_handler_slots = 4;
+	nics.shape.n_events = SLOTS;
+	nics.shape.n_channels = 1 + nics.engine.n_homes;
+}
+
+static void
+notify(void *arg, enum trip_port_event event)
+{
+}
+
+static void
+open_port(void)
+{
+	nic_begin(&nics.nic);
+	if (trip_hard_open(&nics.hard, &nics.engine, 0, 0, (uint32_t)(nics.period / 1000), notify,
+		    NULL) != 0)
+		abort();
+	/* The NIC's is known. */
+	nics.hard->facts.port.refresh_lag_ns = nics.nic.lag;
+	nics.hard->facts.port.refresh_lag_from = TRIP_PORT_FACT_KNOWN;
+	nics.hard->lag.bound = nics.hard->lag.assumed = nics.nic.lag;
+	sim_name(&nics.hard->desk.tickets, 8, 1, "tickets drawn");
+	sim_name(&nics.hard->desk.served, 8, 1, "tickets served");
+	sim_name(&nics.hard->desk.asleep, 1, 1, "whether the worker sleeps");
+	for (uint32_t h = 0; h < nics.engine.n_homes; h++) {
+		static const char *const done[] = {
+			"errands of home 0 that are done", "errands of home 1 that are done"};
+
+		sim_name(&nics.hard->desk.rings[h].done, 4, 1, done[h]);
+	}
+	atomic_init(&nics.engine.desks[0], &nics.hard->desk);
+}
+
+static void
+begin(void)
+{
+	memset(&nics, 0, sizeof(nics));
+	plan();
+	make_engine();
+	sim_local(&trip_engine_current);
+	sim_local(&trip_hard_current);
+	/* Counters have been read some times, after their cache was refreshed. */
+	sim_patience((uint32_t)(8 * nics.period + 4 * nics.nic.lag));
+	for (uint32_t h = 0; h < nics.engine.n_homes; h++)
+		make_home(h);
+	open_port();
+	(void)sim_spawn("control", false, nics_control, NULL);
+	(void)sim_spawn("wire", false, run_wire, NULL);
+	if (nics.removes)
+		(void)sim_spawn("driver", false, run_driver, NULL);
+}
+
+static void
+forget(void)
+{
+	for (uint32_t f = 0; f < NIC_FLOWS; f++)
+		trip_rule_fini(&nics.flows[f].rule);
+	/* Its actor is gone with the history. */
+	nics.hard->started = false;
+	trip_hard_close(nics.hard);
+	for (uint32_t h = 0; h < nics.engine.n_homes; h++) {
+		trip_home_fini(nics.engine.homes[h]);
+		free(nics.memory[h]);
+	}
+	free(nics.reads);
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct sim_world world = {.name = "nics",
+		.length = 8192,
+		.begin = begin,
+		.judge = nics_judge,
+		.forget = forget};
+
+	return sim_main(argc, argv, &world);
+}

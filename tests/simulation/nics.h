@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A world: a port whose NIC counts flows (nic.h), its worker, the homes of the counters that the
+ * flows feed, packets, and a control thread that creates and destroys flows, stops the port, and
+ * queues work on the flows. nics.c makes it, nics_control.c does and judges.
+ */
+#ifndef SIM_NICS_H
+#define SIM_NICS_H
+
+#include "hard.h"
+#include "home.h"
+#include "nic.h"
+#include "sim.h"
+
+#define HOMES 2
+/* Of a home: flows feed the first, completions are counted in the second. */
+#define CNTRS 2
+#define FED 0
+#define DONE 1
+#define SLOTS 24
+#define ITEMS 512
+#define ACTS 64
+
+enum act_kind {
+	ACT_CREATE,
+	ACT_DESTROY,
+	ACT_QUERY,
+	ACT_QUEUE,
+	ACT_RESTART,
+	ACT_REST,
+	ACT_KINDS,
+};
+
+struct act {
+	enum act_kind kind;
+	uint32_t flow, n, number;
+	uint64_t threshold;
+	uint8_t op;
+	bool flag;
+};
+
+/* Work on a flow, when its counter has that. */
+struct item {
+	uint64_t id, threshold;
+	uint32_t flow, home;
+	bool told, canceled;
+	unsigned int events;
+};
+
+struct nics {
+	struct trip_engine engine;
+	struct trip_home_shape shape;
+	void *memory[HOMES];
+	struct trip_function_slot function;
+	struct trip_flow_slot slots[NIC_FLOWS];
+	struct trip_flow_feed feeds[NIC_FLOWS];
+	struct trip_flow_read *reads;
+	struct trip_count_folded folded[NIC_FLOWS];
+	_Atomic uint8_t actions[NIC_FLOWS];
+	struct trip_hard *hard;
+	struct trip_hard_flow flows[NIC_FLOWS];
+	bool created[NIC_FLOWS];
+	/* What has come of a flow before it was last created. */
+	uint64_t lost;
+	struct nic_shape nic;
+	uint64_t period;
+	struct act acts[ACTS];
+	unsigned int n_acts;
+	uint32_t bursts[NIC_FLOWS];
+	bool removes;
+	struct item items[ITEMS];
+	unsigned int n_items;
+};
+
+extern struct nics nics;
+
+/* The counter that a flow feeds, of the domain. */
+static inline uint32_t
+nics_cntr(uint32_t flow)
+{
+	return flow % nics.engine.n_homes * CNTRS + FED;
+}
+
+void nics_control(void *arg);
+void nics_judge(void);
+
+#endif
