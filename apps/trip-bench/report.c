@@ -71,21 +71,28 @@ bench_report_head(FILE *stream)
 }
 
 /* One arm beside the value: its median, the ratio, and what is promised of that. */
+/* Of large ones no fraction, so that a row stays within its columns on a busy machine, too. */
+static int
+decimals(double value)
+{
+	return value < 1e5 ? 2 : 0;
+}
+
 static bool
 print_arm(FILE *stream, const struct bench_result *result, const char *arm, enum figure figure,
 	enum figure ratio_of, double promised, bool more)
 {
-	double ratio;
+	double ratio, value = median(result, figure);
 	char most[16] = "";
 
-	if (arm == NULL || median(result, figure) == 0) {
+	if (arm == NULL || value == 0) {
 		fprintf(stream, " %9s %6s %5s", "", "", "");
 		return true;
 	}
 	if (promised > 0)
 		snprintf(most, sizeof(most), "%.2f", promised);
 	ratio = median(result, ratio_of);
-	fprintf(stream, " %9.2f %6.2f %5s", median(result, figure), ratio, most);
+	fprintf(stream, " %9.*f %6.2f %5s", decimals(value), value, ratio, most);
 	return promised == 0 || (more ? ratio >= promised : ratio <= promised);
 }
 
@@ -122,7 +129,7 @@ void
 bench_report_row(
 	FILE *stream, const struct bench *bench, const struct bench_result *result, bool brief)
 {
-	double value[BENCH_REPETITIONS_MAX];
+	double value[BENCH_REPETITIONS_MAX], middle = median(result, VALUE);
 	unsigned int n = sorted(result, VALUE, value);
 	char spread[40], words[1024];
 	bool kept;
@@ -131,8 +138,9 @@ bench_report_row(
 		fprintf(stream, "%-15s skipped: %s\n", bench->name, result->note);
 		return;
 	}
-	snprintf(spread, sizeof(spread), "%.2f - %.2f", value[0], value[n - 1]);
-	fprintf(stream, "%-15s %9.2f %19s", bench->name, median(result, VALUE), spread);
+	snprintf(spread, sizeof(spread), "%.*f - %.*f", decimals(value[n - 1]), value[0],
+		decimals(value[n - 1]), value[n - 1]);
+	fprintf(stream, "%-15s %9.*f %19s", bench->name, decimals(middle), middle, spread);
 	kept = print_arm(stream, result, bench->limit, LIMIT, VS_LIMIT, bench->at_most,
 		bench->more_is_better);
 	kept &= print_arm(stream, result, bench->peer, PEER, VS_PEER, bench->at_most_peer, false);
