@@ -249,6 +249,13 @@ homes_plan(void)
 				       : kind != ACT_ADD && draw(2) == 0;
 	scale.range = 1 + draw_size(5);
 	scale.used = scale.restless ? 1 : draw_size(2);
+	/* One counter, and a few who do a few things: whatever happens, happens there. */
+	if (draw(3) == 0) {
+		scale.acts = 4u << draw(3);
+		scale.range = 1 + draw(6);
+		scale.used = 1;
+		users = 1 + draw(2);
+	}
 	homes.feeds = draw(2) == 0;
 	homes.kills = draw(3) == 0;
 	homes.idles = draw(3) == 0;
