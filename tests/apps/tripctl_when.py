@@ -120,8 +120,9 @@ def it_fires_when_a_counter_stands_still(bed):
     equal(bed.finish(process), (-signal.SIGINT, '', ''), 'the end')
     alone(bed)
     told = bed.json('when', 'one idle 1ms', 'log', 'x')
-    equal({key: told[key] for key in ('counter', 'threshold', 'value', 'does', 'result')},
-          {'counter': 'one', 'threshold': 1, 'value': 1, 'does': 'log x', 'result': 0}, 'JSON')
+    equal({key: told[key] for key in ('counter', 'condition', 'threshold', 'value', 'does', 'result')},
+          {'counter': 'one', 'condition': 'idle 1ms', 'threshold': 1, 'value': 1, 'does': 'log x', 'result': 0}, 'JSON')
+    equal(bed.json('when', 'one >= 1', 'log', 'x')['condition'], None, 'that of a value')
 
 
 def all_of_64_bits(bed):

@@ -35,9 +35,9 @@ def report_has_counts_and_trips(bench):
           [(0, 'net_pcap', 'none', 0)], 'ports')
     add, log = report['trips']
     for trip in add, log:
-        equal(sorted(trip), ['counter', 'latency_ns', 'op', 'overshoot', 'result', 'threshold',
-                             'value'], 'keys of a trip')
-        equal(trip['result'], 0, 'result')
+        equal(sorted(trip), ['condition', 'counter', 'latency_ns', 'op', 'overshoot', 'result',
+                             'threshold', 'value'], 'keys of a trip')
+        equal((trip['result'], trip['condition']), (0, None), 'result and condition')
         equal(trip['overshoot'], trip['value'] - trip['threshold'], 'overshoot')
         assert 0 <= trip['latency_ns'] < 10**10, trip
     equal((add['counter'], add['threshold'], add['op']), ('dns.packets', 40, 'add'), 'first')
@@ -101,7 +101,8 @@ def a_counter_that_stands_still_is_told(bench):
     equal(bench.finish(process)[0], 0, 'exit code')
     with open(report, encoding='utf-8') as file:
         trip = json.load(file)['trips'][-1]
-    equal((trip['counter'], trip['threshold'], trip['value'], trip['op']), ('dns.packets', 10, 10, 'log'), 'the trip')
+    equal((trip['counter'], trip['condition'], trip['threshold'], trip['value'], trip['op']),
+          ('dns.packets', 'idle 20ms', 10, 10, 'log'), 'the trip')
 
 
 def there_is_room_for_conditions(bench):

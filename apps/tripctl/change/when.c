@@ -89,6 +89,10 @@ tell(const struct tripctl_when *when, const struct trip_work_event *event)
 		tripctl_record_put(object, "counter", json_null());
 	else
 		tripctl_record_put_text(object, "counter", trigger);
+	if (rule->condition_text != NULL)
+		tripctl_record_put_text(object, "condition", rule->condition_text);
+	else
+		tripctl_record_put(object, "condition", json_null());
 	tripctl_record_put_number(object, "threshold", threshold);
 	tripctl_record_put_number(object, "value", value);
 	tripctl_record_put_number(object, "overshoot", value - threshold);

@@ -166,10 +166,11 @@ make_trips(const struct tripd_quota *quota)
 
 		trip_apply_text_trigger(quota->rules, when, name);
 		json_array_append_new(list,
-			json_pack("{s:s?, s:I, s:I, s:I, s:s, s:i, s:I}", "counter",
-				when->ref != TRIP_RULES_REF_CLOCK ? name : NULL, "threshold",
-				(json_int_t)trip->threshold, "value", (json_int_t)trip->value,
-				"overshoot", (json_int_t)(trip->value - trip->threshold), "op",
+			json_pack("{s:s?, s:s?, s:I, s:I, s:I, s:s, s:i, s:I}", "counter",
+				when->ref != TRIP_RULES_REF_CLOCK ? name : NULL, "condition",
+				when->condition_text, "threshold", (json_int_t)trip->threshold,
+				"value", (json_int_t)trip->value, "overshoot",
+				(json_int_t)(trip->value - trip->threshold), "op",
 				trip_rules_op_of(when->op)->word, "result", (int)trip->result,
 				"latency_ns", (json_int_t)trip->latency_ns));
 	}
