@@ -317,9 +317,11 @@ tripctl_when(struct tripctl *ctl, int argc, char **argv)
 		       "\v"
 		       "  tripctl when 'dns.packets >= 1M every 1M' log 'one more million'\n"
 		       "  tripctl when 'after 250ms' set window 0\n"
+		       "  tripctl when 'dns.packets idle 30s every 1' log 'nobody asks'\n"
 		       "\n"
-		       "Exit code: 0; 2: the statement is wrong; 3: there is no such counter; 4: "
-		       "the time is over; 5: the primary has ended.",
+		       "Exit code: 0; 2: the statement is wrong, or names a counter that there is "
+		       "not; 3: there is no such domain, or the counter has been closed; 4: the "
+		       "time is over; 5: the primary has ended.",
 		.word = take_word,
 		.end = check_words,
 		.in_order = true,
@@ -342,8 +344,9 @@ static const struct tripctl_line count_line = {
 	       "  tripctl count dns port 0 pattern eth / ipv4 / udp dst is 53 / end ';' when "
 	       "'dns.packets >= 10k' drop dns\n"
 	       "\n"
-	       "Exit code: 0; 1: the port's engine refuses it; 2: the statement is wrong; 3: there "
-	       "is no such port or counter; 4: the time is over; 5: the primary has ended.",
+	       "Exit code: 0; 1: the port's engine refuses it; 2: the statement is wrong, or names "
+	       "a counter that there is not; 3: there is no such port or domain, or the counter "
+	       "has been closed; 4: the time is over; 5: the primary has ended.",
 	.word = take_word,
 	.end = check_words,
 	.in_order = true,
