@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 /* In one history, the dead included. */
-#define SIM_ACTORS 16
+#define SIM_ACTORS 32
 
 /* What an access finds. */
 enum sim_memory {
@@ -88,6 +88,9 @@ void sim_rest(void);
 uint32_t sim_rests(void);
 /* Nothing rests before this moment. */
 void sim_until(uint64_t now);
+/* The actor looks for something until then; when nobody has anything to do, it is then. 0: no
+ * more. */
+void sim_polls_until(uint64_t moment);
 
 /* In ticks. */
 uint64_t sim_now(void);

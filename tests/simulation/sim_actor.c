@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The actors of a history, their coroutines, and how it begins and ends. */
+/* The actors of a history, how each begins and ends, and so does the history. */
 #include <stdarg.h>
 #include <string.h>
 
 #include "sim_inside.h"
 
-/* Everybody has so often nothing to do before it is believed; and what time goes by each time. */
-#define PAUSES 4
-#define PAUSE_TICKS 1024
 /* 0 is a time to some. */
 #define BEGINNING (UINT64_C(1) << 20)
 
@@ -28,47 +25,19 @@ sim_self(void)
 bool
 sim_is_runnable(const struct sim_actor *actor)
 {
-	return actor->state == SIM_READY && actor->stopped_until <= sim.steps;
-}
-
-static bool
-waits_for_rest(const struct sim_actor *actor)
-{
-	return actor->state == SIM_RESTING || (actor->state == SIM_ASLEEP && actor->times_out);
-}
-
-/* Everything rests: that is looked at where somebody has waited for it. Whether anybody has. */
-static bool
-begin_again(void)
-{
-	bool waited = false;
-
-	for (unsigned int i = 0; i < sim.n_actors; i++)
-		waited |= waits_for_rest(&sim.actors[i]);
-	if (!waited)
-		return false;
-	for (unsigned int i = 0; i < sim.n_actors; i++)
-		sim_memory_drain(&sim.actors[i]);
-	/* After such a time everybody knows of everything. */
-	sim_view_begin();
-	sim.self->looks = true;
-	sim.history->world->judge();
-	sim.self->looks = false;
-	sim.rests++;
-	for (unsigned int i = 0; i < sim.n_actors; i++)
-		if (waits_for_rest(&sim.actors[i]))
-			sim.actors[i].state = SIM_READY;
-	sim_progress();
-	return true;
+	return actor->state == SIM_READY && actor->stopped_until <= sim.steps && !actor->frozen;
 }
 
 /* Whoever runs leaves; to nobody: the history is over. */
-static void
-leave(bool must, bool matters)
+void
+sim_leave(bool must, bool matters)
 {
-	struct sim_actor *next = sim_turn_next(must, matters);
+	struct sim_actor *next;
 
-	if (next == NULL && begin_again())
+	if (sim.has_clock)
+		sim_wake_timed(sim.now);
+	next = sim_turn_next(must, matters);
+	while (next == NULL && (sim_skip_time() || sim_begin_again()))
 		next = sim_turn_next(must, matters);
 	if (next != sim.self)
 		sim_fiber_switch(next);
@@ -82,44 +51,84 @@ run_actor(void)
 	sim.self->step++;
 	sim.self->state = SIM_ENDED;
 	sim_progress();
-	leave(true, true);
+	sim_leave(true, true);
+}
+
+static void
+spawn_at(struct sim_actor *actor, const char *name, bool mortal, void (*run)(void *arg), void *arg)
+{
+	uint32_t op = actor->op;
+	unsigned int decision = actor->decision;
+
+	memset(actor, 0, sizeof(*actor));
+	/* None of it is one of who was there before. */
+	actor->op = op + 1;
+	actor->decision = decision;
+	snprintf(actor->name, sizeof(actor->name), "%s", name);
+	actor->run = run;
+	actor->arg = arg;
+	actor->mortal = mortal;
+	sim_fiber_make(actor, run_actor);
+	sim_turn_spawned(actor);
+	if (sim.memory == SIM_MEMORY_VIEWS)
+		sim_view_spawned(actor);
+	sim_progress();
 }
 
 unsigned int
 sim_spawn(const char *name, bool mortal, void (*run)(void *arg), void *arg)
 {
 	unsigned int number = sim.n_actors;
-	struct sim_actor *actor = &sim.actors[number];
 
 	if (number == SIM_ACTORS)
 		sim_fail("more actors than there is room for");
-	memset(actor, 0, sizeof(*actor));
-	snprintf(actor->name, sizeof(actor->name), "%s", name);
-	actor->run = run;
-	actor->arg = arg;
-	actor->mortal = mortal;
-	sim_fiber_make(actor, run_actor);
+	memset(&sim.actors[number], 0, sizeof(sim.actors[number]));
 	sim.n_actors++;
-	sim_turn_spawned(actor);
-	if (sim.memory == SIM_MEMORY_VIEWS)
-		sim_view_spawned(actor);
-	sim_progress();
+	spawn_at(&sim.actors[number], name, mortal, run, arg);
 	return number;
 }
 
-static void
-kill_self(void)
+unsigned int
+sim_spawn_again(const char *name, void (*run)(void *arg), void *arg)
 {
-	sim_story_mark("is killed");
-	/* What has left the program reaches the memory. */
-	sim_memory_drain(sim.self);
-	sim.self->state = SIM_DEAD;
-	sim_progress();
-	leave(true, true);
+	for (unsigned int i = 0; i < sim.n_actors; i++)
+		if (sim.actors[i].is_free) {
+			spawn_at(&sim.actors[i], name, false, run, arg);
+			return i;
+		}
+	/* One place is the judge's. */
+	return sim.n_actors < SIM_ACTORS - 1 ? sim_spawn(name, false, run, arg) : SIM_ACTORS;
 }
 
-static void
-count_step(void)
+void
+sim_leave_place(unsigned int actor)
+{
+	sim.actors[actor].is_free = true;
+}
+
+void
+sim_end(unsigned int number)
+{
+	struct sim_actor *actor = &sim.actors[number];
+
+	/* What has left the program reaches the memory. */
+	sim_memory_drain(actor);
+	actor->state = SIM_DEAD;
+	actor->step++;
+	sim_progress();
+	if (actor == sim.self)
+		sim_leave(true, true);
+}
+
+void
+sim_kill_self(void)
+{
+	sim_story_mark("is killed");
+	sim_end(sim_self());
+}
+
+void
+sim_count_step(void)
 {
 	sim.self->step++;
 	sim.now++;
@@ -133,132 +142,19 @@ sim_step(const volatile void *where, bool writes)
 	bool matters = where == NULL || sim_place_visit(where, writes);
 	uint32_t stops;
 
-	count_step();
+	sim_count_step();
 	sim.self->where = where;
 	sim.self->writes = writes;
+	sim.self->wrote |= writes;
 	if (sim.self->mortal && sim_turn_kills())
-		kill_self();
+		sim_kill_self();
 	stops = sim_turn_stops();
 	if (stops > 0) {
 		sim_story_mark("is stopped");
 		sim.self->stopped_until = sim.steps + stops;
 	}
-	leave(stops > 0, matters);
+	sim_leave(stops > 0, matters);
 	sim_memory_settle();
-}
-
-bool
-sim_is_idle(const struct sim_actor *actor)
-{
-	return actor->pauses && actor->seen == sim.progress && actor->n_pauses >= PAUSES;
-}
-
-/* It had nothing to do, also when some time had gone by. */
-static bool
-has_done_all(const struct sim_actor *actor)
-{
-	return sim_is_idle(actor) && actor->paused + sim.patience / 2 >= sim.until;
-}
-
-static bool
-is_over(void)
-{
-	if (sim.now < sim.until)
-		return false;
-	for (unsigned int i = 0; i < sim.n_actors; i++) {
-		const struct sim_actor *actor = &sim.actors[i];
-
-		if (actor->state == SIM_READY && !has_done_all(actor))
-			return false;
-	}
-	return true;
-}
-
-/* What was stored is seen in the end, however stale loads may be: before it is believed that nobody
- * has anything to do, each looks once more. */
-static bool
-is_shown_all(void)
-{
-	if (sim.memory != SIM_MEMORY_VIEWS || sim.shown == sim.progress)
-		return true;
-	sim_view_begin();
-	sim_progress();
-	sim.shown = sim.progress;
-	return false;
-}
-
-void
-sim_pause(void)
-{
-	struct sim_actor *self = sim.self;
-
-	count_step();
-	sim_story_mark(NULL);
-	sim.now += PAUSE_TICKS;
-	if (self->seen != sim.progress)
-		self->n_pauses = 0;
-	self->seen = sim.progress;
-	self->n_pauses++;
-	self->paused = sim.now;
-	self->pauses = true;
-	sim_memory_settle();
-	if (self->mortal && sim_turn_kills())
-		kill_self();
-	if (is_over() && is_shown_all() && !begin_again())
-		sim_fiber_switch(NULL);
-	sim_turn_paused();
-	self->where = NULL;
-	leave(true, true);
-	self->pauses = false;
-}
-
-bool
-sim_sleep(const volatile void *where, bool times_out)
-{
-	uint32_t rests = sim.rests;
-
-	sim.self->step++;
-	sim.self->futex = where;
-	sim.self->times_out = times_out;
-	sim.self->state = SIM_ASLEEP;
-	sim_story_mark("sleeps");
-	/* Before that it has done what others are to find. */
-	sim_progress();
-	leave(true, true);
-	return sim.rests == rests;
-}
-
-void
-sim_rest(void)
-{
-	sim.self->step++;
-	sim.self->state = SIM_RESTING;
-	sim_progress();
-	leave(true, true);
-}
-
-uint32_t
-sim_rests(void)
-{
-	return sim.rests;
-}
-
-unsigned int
-sim_wake(const volatile void *where, unsigned int max)
-{
-	unsigned int woken = 0;
-
-	for (unsigned int i = 0; i < sim.n_actors && woken < max; i++) {
-		struct sim_actor *actor = &sim.actors[i];
-
-		if (actor->state != SIM_ASLEEP || actor->futex != where)
-			continue;
-		actor->state = SIM_READY;
-		sim_memory_learn(actor, sim.self);
-		sim_progress();
-		woken++;
-	}
-	return woken;
 }
 
 void
@@ -295,6 +191,10 @@ sim_run(struct sim_history *history)
 	sim.n_actors = sim.n_locals = 0;
 	sim.now = sim.until = BEGINNING;
 	sim.steps = sim.progress = sim.shown = sim.rests = sim.patience = 0;
+	sim.skipped = false;
+	sim.has_clock = false;
+	sim.arrive = NULL;
+	sim.space = NULL;
 	history->failed = false;
 	history->n_ops = 0;
 	sim.plan.state = history->seed;
@@ -323,7 +223,9 @@ sim_run(struct sim_history *history)
 void
 sim_act(unsigned int number)
 {
-	sim.self->op = number << 8;
+	/* Operations go on where another has had its place before. */
+	if (sim.self->op < number << 8)
+		sim.self->op = number << 8;
 }
 
 void

@@ -5,6 +5,7 @@
  */
 /* A jump to another stack is what it forbids. */
 #undef _FORTIFY_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -66,6 +67,8 @@ arrive(const struct sim_actor *actor)
 #endif
 	for (unsigned int i = 0; i < sim.n_locals; i++)
 		memcpy(sim.locals[i], &actor->locals[i], sizeof(actor->locals[i]));
+	if (sim.arrive != NULL)
+		sim.arrive(sim_self());
 }
 
 void
@@ -126,10 +129,12 @@ sim_fiber_switch(struct sim_actor *to)
 {
 	struct sim_actor *from = sim.self != NULL ? sim.self : &outside;
 	struct sim_actor *there = to != NULL ? to : &outside;
+	int error = errno;
 
 	for (unsigned int i = 0; i < sim.n_locals; i++)
 		memcpy(&from->locals[i], sim.locals[i], sizeof(from->locals[i]));
 	sim.self = to;
 	go(from, there);
 	arrive(from);
+	errno = error;
 }

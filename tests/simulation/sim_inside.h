@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Between the files of the simulator: sim_actor.c and sim_fiber.c, who there is; sim_turn.c and
- * sim_decision.c, who is next; sim_memory.c, sim_view.c and sim_place.c, what an access finds;
- * sim_kernel.c, what it asks the kernel for; sim_story.c, what is told of it; sim_shrink.c, what of
- * it is needed.
+ * Between the files of the simulator: sim_actor.c and sim_fiber.c, who there is; sim_rest.c, who
+ * has nothing to do; sim_turn.c and sim_decision.c, who is next; sim_memory.c, sim_view.c and
+ * sim_place.c, what an access finds; sim_kernel.c, what it asks the kernel for; sim_story.c, what
+ * is told of it; sim_shrink.c, what of it is needed. Processes are sim_machine.h's.
  */
 #ifndef SIM_INSIDE_H
 #define SIM_INSIDE_H
@@ -83,12 +83,20 @@ struct sim_actor {
 	/* The word that it sleeps on; not for ever. */
 	const volatile void *futex;
 	bool times_out;
+	/* When it wakes by itself; 0: never. */
+	uint64_t wakes;
+	/* When what it looks for again and again is over in any case; 0: never. */
+	uint64_t polls_until;
+	/* It does not run before it is let; it is gone, and its place is the next one's. */
+	bool frozen, is_free;
 	uint64_t priority;
 	/* One of so many steps gives its turn away. */
 	uint32_t gap;
 	/* Where it goes next. */
 	const volatile void *where;
 	bool writes;
+	/* It has written since it slept last. */
+	bool wrote;
 	/* Pauses since the `seen`th progress, and when the last one was. */
 	uint32_t n_pauses, seen;
 	uint64_t paused;
@@ -112,8 +120,18 @@ struct sim {
 	uint32_t patience;
 	/* When all was last shown to everybody, as `progress` counts. */
 	uint32_t steps, progress, rests, shown;
+	/* Time has been skipped since everybody has looked. */
+	bool skipped;
 	void *locals[SIM_LOCALS];
 	unsigned int n_locals;
+	/* Where processes are simulated: it has come to an actor; what a system call does; and time
+	 * goes by while all wait for it. */
+	void (*arrive)(unsigned int actor);
+	/* Whose memory is at a place, of several that have it at the same; 0: it is that of all.
+	 * Stores do not wait in a buffer while it is exchanged. */
+	unsigned int (*space)(const volatile void *where, bool *is_exchanged);
+	long (*pidfd_open)(int pid);
+	bool has_clock;
 };
 
 extern struct sim sim;
@@ -122,15 +140,37 @@ extern struct sim sim;
 
 void sim_run(struct sim_history *history);
 unsigned int sim_number(const struct sim_actor *actor);
+/* Whoever runs leaves; to nobody: the history is over. */
+void sim_leave(bool must, bool matters);
+void sim_kill_self(void);
+void sim_count_step(void);
 /* It may have its turn. */
 bool sim_is_runnable(const struct sim_actor *actor);
-/* It had nothing to do so often that it is believed. */
-bool sim_is_idle(const struct sim_actor *actor);
 /* Before an access, or a fence, NULL: others may have their turn. */
 void sim_step(const volatile void *where, bool writes);
+/* An actor, if need be in the place of one whose end everybody has seen, and whose operations it
+ * counts on; SIM_ACTORS: there is none. */
+unsigned int sim_spawn_again(const char *name, void (*run)(void *arg), void *arg);
+void sim_leave_place(unsigned int actor);
+/* It ends, whatever it does; does not run meanwhile, whatever it waits for. */
+void sim_end(unsigned int actor);
+void sim_freeze(unsigned int actor, bool freezes);
+
+/* --- sim_rest.c --- */
+
+/* It had nothing to do so often that it is believed. */
+bool sim_is_idle(const struct sim_actor *actor);
 /* In the kernel: sleeps on a word, false: until its time was over; wakes those that do. */
 bool sim_sleep(const volatile void *where, bool times_out);
 unsigned int sim_wake(const volatile void *where, unsigned int max);
+/* Likewise up to a moment of sim_now(), 0: for ever; false: until then. */
+bool sim_sleep_until(const volatile void *where, uint64_t moment);
+/* Those whose time has come wake. */
+void sim_wake_timed(uint64_t now);
+/* Nobody has anything to do: it is the time at which the first wakes; false: nobody does by
+ * himself. Then everything rests: whether anybody has waited for that. */
+bool sim_skip_time(void);
+bool sim_begin_again(void);
 
 /* --- sim_fiber.c --- */
 

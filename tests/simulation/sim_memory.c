@@ -85,7 +85,15 @@ store_by_buffer(volatile void *where, uint64_t value, size_t size)
 {
 	struct buffer *buffer = &buffers[sim_self()];
 	uint32_t delay = sim_turn_delay();
+	bool is_exchanged = false;
 
+	if (sim.space != NULL)
+		(void)sim.space(where, &is_exchanged);
+	if (is_exchanged) {
+		sim_memory_drain(sim.self);
+		sim_memory_put(where, value, size);
+		return;
+	}
 	if (buffer->n == BUFFERED)
 		leave_buffer(buffer);
 	if (delay == 0 && buffer->n == 0) {

@@ -32,8 +32,12 @@ add_place(const volatile void *where)
 }
 
 struct sim_place *
-sim_place_of(const volatile void *where)
+sim_place_of(const volatile void *address)
 {
+	bool is_exchanged;
+	uintptr_t space = sim.space != NULL ? sim.space(address, &is_exchanged) : 0;
+	/* No address has these bits. */
+	const volatile void *where = (const volatile char *)address + (space << 56);
 	uint32_t at = (uint32_t)(((uintptr_t)where * UINT64_C(0x9e3779b97f4a7c15)) >> 40);
 
 	for (;; at++) {

@@ -152,7 +152,7 @@ next_in_circle(void)
 		actor = after(actor);
 		if (sim_is_runnable(actor))
 			return actor;
-		if (actor->state == SIM_READY &&
+		if (actor->state == SIM_READY && !actor->frozen &&
 			(stopped == NULL || stopped->stopped_until > actor->stopped_until))
 			stopped = actor;
 	} while (actor != sim.self);

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A world: a primary that opens its domain and closes it, and processes that attach, open counters,
+ * find those of others, wait for them, detach, end, fork and become other programs, while an
+ * operator kills them, the primary too, stops them and lets them go on. processes.c makes it;
+ * processes_plan.c draws what is done; processes_primary.c, processes_client.c and
+ * processes_cntrs.c do it; processes_judge.c looks at what is left of it.
+ */
+#ifndef SIM_PROCESSES_H
+#define SIM_PROCESSES_H
+
+#include <trip_cntr.h>
+#include <trip_domain.h>
+
+#include "sim_machine.h"
+
+#define CLIENTS 3
+#define HANDLES 4
+#define NAMES 2
+#define ACTS 16
+/* The primary's, in its place the operator's. */
+#define PRIMARY CLIENTS
+#define OPERATOR (CLIENTS + 1)
+#define PLANS (CLIENTS + 2)
+
+enum act_kind {
+	/* Of clients. */
+	ACT_ATTACH,
+	ACT_DETACH,
+	ACT_EXIT,
+	ACT_EXEC,
+	ACT_COUNTERS,
+	/* Of clients and the primary. */
+	ACT_OPEN,
+	ACT_FIND,
+	ACT_ADD,
+	ACT_WAIT,
+	ACT_CLOSE,
+	ACT_FORK,
+	ACT_REST,
+	/* Of the primary. */
+	ACT_OPEN_DOMAIN,
+	ACT_CLOSE_DOMAIN,
+	/* Of the operator. */
+	ACT_KILL,
+	ACT_STOP,
+	ACT_KINDS,
+};
+
+struct act {
+	enum act_kind kind;
+	uint32_t number;
+	/* Of whom; which handle; how many; milliseconds. */
+	uint32_t who, handle, value, ms;
+	/* Of a counter: 0: it has no name, or which. */
+	uint32_t name;
+	int wait_obj;
+};
+
+struct plan {
+	struct act acts[ACTS];
+	unsigned int n, next;
+};
+
+struct handle {
+	struct trip_cntr *cntr;
+	bool found, waitable;
+	uint32_t name;
+	/* What it has been added. */
+	uint64_t value;
+};
+
+/* A process, or those that come in its place. */
+struct user {
+	uint32_t number;
+	char name[16];
+	struct plan plan;
+	struct sim_process *process;
+	/* NULL: none. */
+	struct trip_domain *domain;
+	/* It is on its way in, or out; it has been let in, and has not asked to leave; it was
+	 * attached, and has become another program meanwhile, so that it still may be. */
+	bool moving, attached, executed;
+	/* It was told that its primary has ended. */
+	bool is_orphan;
+	/* As many primaries had been started when it was. */
+	uint32_t generation;
+	/* When the domain was opened: which one it is. */
+	uint64_t opening;
+	struct handle handles[HANDLES];
+	/* The call that it is in, NULL: none; whether that ends by itself. */
+	const char *call;
+	bool timed;
+	/* What it had before it attached. */
+	unsigned int files, blocks;
+	unsigned int n_children;
+};
+
+struct processes {
+	struct user users[CLIENTS + 1];
+	struct plan operator;
+	struct trip_domain_attr attr;
+	unsigned int lcores[2];
+	/* Of clients; 0: as many as they like. */
+	unsigned int files;
+	/* Who may attach, and who may not, has changed so often. */
+	uint32_t changes;
+	/* As often when everything rested last. */
+	uint32_t rested;
+	/* The domain is open. */
+	bool open;
+	uint64_t opening;
+	/* Processes that come in the place of others; primaries. */
+	unsigned int n_started;
+	uint32_t generation;
+};
+
+extern struct processes processes;
+
+static inline struct user *
+processes_primary(void)
+{
+	return &processes.users[PRIMARY];
+}
+
+/* The user's next act, which is told of; NULL: there is none. */
+const struct act *processes_next(struct plan *plan);
+/* A call that may take its time begins, and ends. */
+void processes_enter(struct user *user, const char *call, uint32_t ms);
+void processes_leave(struct user *user);
+
+/* --- processes_plan.c --- */
+
+void processes_plan(void);
+
+/* --- processes.c --- */
+
+void processes_start(struct user *user);
+/* Another one does the rest of its plan; false: there have been enough. */
+bool processes_replace(struct user *user);
+
+/* --- processes_primary.c, processes_client.c --- */
+
+void processes_run_primary(void *user);
+void processes_run_client(void *user);
+/* It forks a child that has all that it has, does nothing, and stays for a while. */
+void processes_fork(struct user *user);
+
+/* --- processes_cntrs.c --- */
+
+void processes_act_on_cntr(struct user *user, const struct act *act);
+void processes_close_cntrs(struct user *user);
+
+/* --- processes_judge.c --- */
+
+void processes_judge(void);
+/* Where the domain has just been closed. */
+void processes_judge_closed(void);
+
+#endif

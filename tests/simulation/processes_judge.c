@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Everything rests: nobody is kept waiting, and the primary has what attached processes have. */
+#include "domain/domain.h"
+#include "primary/process.h"
+#include "primary/server.h"
+#include "processes.h"
+
+static bool
+is_served(void)
+{
+	return !sim_process_is_stopped(processes_primary()->process);
+}
+
+/* A call that asks the primary waits for it; one that has a time does not. */
+static void
+judge_call(const struct user *user)
+{
+	if (user->process == NULL || user->call == NULL || !sim_process_lives(user->process) ||
+		sim_process_is_stopped(user->process))
+		return;
+	sim_expect(!user->timed, "%s() of %s has outlasted its time", user->call, user->name);
+	sim_expect(!is_served(), "%s() of %s waits for what never comes", user->call, user->name);
+}
+
+static struct user *
+user_of(pid_t pid)
+{
+	for (uint32_t i = 0; i < CLIENTS; i++) {
+		struct user *user = &processes.users[i];
+
+		if (user->process != NULL && sim_process_lives(user->process) &&
+			sim_process_pid(user->process) == pid)
+			return user;
+	}
+	return NULL;
+}
+
+static unsigned int
+count_handles(const struct user *user, bool found)
+{
+	unsigned int n = 0;
+
+	for (uint32_t i = 0; i < HANDLES; i++)
+		n += user->handles[i].cntr != NULL && user->handles[i].found == found;
+	return n;
+}
+
+/* Whether it is one of a process that is attached. One that has become another program keeps its
+ * place as long as it lives. */
+static bool
+judge_process(const struct trip_process *process)
+{
+	const struct user *user;
+
+	if (!process->used) {
+		sim_expect(process->pidfd < 0 && process->common < 0,
+			"the place of a process is free, and has descriptors");
+		return false;
+	}
+	sim_expect(process->state != TRIP_CLIENT_DROPPING,
+		"process %u is being cleared away for ever", process->number);
+	user = user_of(process->credentials.pid);
+	sim_expect(user != NULL, "process %u has ended, and keeps its place", process->number);
+	if (user->executed)
+		return false;
+	sim_expect(process->state == TRIP_CLIENT_ATTACHED, "%s lives, and its connection has ended",
+		user->name);
+	sim_expect(user->moving || (user->attached && user->opening == processes.opening),
+		"%s has a place, and is not attached", user->name);
+	/* Whoever was stopped in a call has yet to read the answer. */
+	sim_expect(user->call != NULL || (process->n_cntrs == count_handles(user, false) &&
+						 process->n_found == count_handles(user, true)),
+		"%s has %u counters and has found %u, and the primary counts %u and %u", user->name,
+		count_handles(user, false), count_handles(user, true), process->n_cntrs,
+		process->n_found);
+	return user->attached;
+}
+
+static void
+judge_attached(const struct trip_server *server)
+{
+	unsigned int n_places = 0, n_attached = 0;
+
+	for (uint32_t i = 0; i < trip_process_count(server); i++)
+		n_places += judge_process(&server->processes[i]);
+	for (uint32_t i = 0; i < CLIENTS; i++)
+		n_attached += processes.users[i].attached &&
+			      processes.users[i].opening == processes.opening &&
+			      sim_process_lives(processes.users[i].process);
+	sim_expect(n_places == n_attached, "%u processes are attached, and %u have a place",
+		n_attached, n_places);
+}
+
+static void
+judge_connections(const struct trip_server *server)
+{
+	for (uint32_t i = 0; i < TRIP_SERVER_CONNECTIONS; i++) {
+		const struct trip_connection *connection = server->connections[i];
+		const struct user *user;
+
+		if (connection == NULL)
+			continue;
+		user = user_of(connection->credentials.pid);
+		sim_expect(
+			user != NULL, "a connection of a process that has ended is there for ever");
+		sim_expect(
+			user->attached || user->executed || sim_process_is_stopped(user->process),
+			"%s is not attached, and a connection of it is there for ever", user->name);
+	}
+}
+
+static void
+tell_broken(void *arg, const char *sentence)
+{
+	sim_fail("everything rests: %s", sentence);
+}
+
+static void
+judge_domain(struct user *primary)
+{
+	const struct trip_server *server = primary->domain->server;
+	const char *wrong = sim_epoll_is_wrong(primary->process);
+
+	sim_expect(wrong == NULL, "%s", wrong);
+	judge_attached(server);
+	judge_connections(server);
+	for (uint32_t i = 0; i < primary->domain->engine.n_homes; i++)
+		(void)trip_home_check(primary->domain->engine.homes[i], tell_broken, NULL);
+}
+
+void
+processes_judge(void)
+{
+	struct user *primary = processes_primary();
+
+	processes.rested = processes.changes;
+	for (uint32_t i = 0; i <= CLIENTS; i++)
+		judge_call(&processes.users[i]);
+	if (!processes.open || primary->call != NULL || !is_served() ||
+		!sim_process_lives(primary->process))
+		return;
+	sim_process_enter(primary->process);
+	judge_domain(primary);
+	sim_process_enter(sim_process_self());
+}
+
+void
+processes_judge_closed(void)
+{
+	for (uint32_t i = 0; i < CLIENTS; i++) {
+		const struct user *user = &processes.users[i];
+
+		sim_expect(!user->attached || user->opening != processes_primary()->opening ||
+				   !sim_process_lives(user->process),
+			"the domain is closed, and %s is attached to it", user->name);
+	}
+}

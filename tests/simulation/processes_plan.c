@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Draws who does what. */
+#include <rte_common.h>
+
+#include "processes.h"
+
+static uint32_t
+draw(uint32_t bound)
+{
+	return (uint32_t)sim_draw(bound);
+}
+
+/* Of each kind so many, in the order of enum act_kind. */
+static const uint8_t client_weights[ACT_KINDS] = {[ACT_ATTACH] = 8,
+	[ACT_DETACH] = 3,
+	[ACT_EXIT] = 1,
+	[ACT_EXEC] = 1,
+	[ACT_COUNTERS] = 1,
+	[ACT_OPEN] = 5,
+	[ACT_FIND] = 3,
+	[ACT_ADD] = 3,
+	[ACT_WAIT] = 2,
+	[ACT_CLOSE] = 3,
+	[ACT_FORK] = 1,
+	[ACT_REST] = 2};
+static const uint8_t primary_weights[ACT_KINDS] = {[ACT_OPEN] = 3,
+	[ACT_FIND] = 1,
+	[ACT_ADD] = 1,
+	[ACT_WAIT] = 1,
+	[ACT_CLOSE] = 2,
+	[ACT_FORK] = 1,
+	[ACT_REST] = 3,
+	[ACT_OPEN_DOMAIN] = 5,
+	[ACT_CLOSE_DOMAIN] = 5};
+static const uint8_t operator_weights[ACT_KINDS] = {[ACT_KILL] = 2, [ACT_STOP] = 1, [ACT_REST] = 2};
+
+/* Some histories are about who comes and goes, and no more. */
+static const uint8_t coming_weights[ACT_KINDS] = {
+	[ACT_ATTACH] = 6, [ACT_DETACH] = 4, [ACT_EXIT] = 2, [ACT_FORK] = 1};
+static const uint8_t door_weights[ACT_KINDS] = {
+	[ACT_OPEN_DOMAIN] = 4, [ACT_CLOSE_DOMAIN] = 4, [ACT_FORK] = 1};
+
+static enum act_kind
+draw_kind(const uint8_t *weights)
+{
+	uint32_t sum = 0, at, kind;
+
+	for (kind = 0; kind < ACT_KINDS; kind++)
+		sum += weights[kind];
+	at = draw(sum);
+	for (kind = 0; at >= weights[kind]; kind++)
+		at -= weights[kind];
+	return (enum act_kind)kind;
+}
+
+static void
+draw_plan(struct plan *plan, const uint8_t *weights, uint32_t most)
+{
+	static const int objects[] = {TRIP_WAIT_NONE, TRIP_WAIT_UNSPEC, TRIP_WAIT_YIELD,
+		TRIP_WAIT_FD, TRIP_WAIT_MUTEX_COND};
+	uint32_t n = draw(most + 1);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct act act = {.kind = draw_kind(weights), .number = i};
+
+		/* Now and then it is the primary. */
+		act.who = draw(8) == 0 ? PRIMARY : draw(CLIENTS);
+		act.handle = draw(HANDLES);
+		act.value = 1 + draw(8);
+		act.ms = draw(3);
+		act.name = draw(2) == 0 ? 0 : 1 + draw(NAMES);
+		act.wait_obj = objects[draw(RTE_DIM(objects))];
+		/* Nobody attaches before the first has done so. */
+		if (i == 0 && weights[ACT_ATTACH] > 0)
+			act.kind = ACT_ATTACH;
+		if (i == 0 && weights[ACT_OPEN_DOMAIN] > 0)
+			act.kind = ACT_OPEN_DOMAIN;
+		if (sim_wants())
+			plan->acts[plan->n++] = act;
+	}
+}
+
+void
+processes_plan(void)
+{
+	uint32_t clients = 1 + draw(CLIENTS);
+	bool dangerous = draw(2) == 0, doors = draw(3) == 0;
+
+	processes.lcores[0] = 1;
+	processes.lcores[1] = 2;
+	processes.attr = (struct trip_domain_attr){
+		.size = sizeof(processes.attr),
+		.progress = TRIP_PROGRESS_LCORE,
+		.lcores = processes.lcores,
+		.n_lcores = 1 + draw(2),
+		.max_cntrs = 8,
+		.max_works = 16,
+		.max_waiters = 8,
+		.max_flows = 2,
+		.max_queues = 1,
+		.max_functions = 1,
+		.max_events = 16,
+		.max_processes = 1 + draw(CLIENTS),
+		.max_process_works = 16,
+		/* Passes of the scrub are told apart from what it repairs. */
+		.scrub_us = UINT32_MAX,
+		.refresh_us = UINT32_MAX,
+	};
+	processes.files = draw(4) == 0 ? 6 + draw(8) : 0;
+	for (uint32_t i = 0; i < clients; i++)
+		draw_plan(&processes.users[i].plan, doors ? coming_weights : client_weights, ACTS);
+	draw_plan(&processes.users[PRIMARY].plan, doors ? door_weights : primary_weights, ACTS);
+	if (dangerous)
+		draw_plan(&processes.operator, operator_weights, 8);
+}
