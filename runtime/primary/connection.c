@@ -223,7 +223,7 @@ serve_one(struct trip_connection *connection)
 	}
 	if (error != 0)
 		trip_connection_explain(connection);
-	return answer(connection, &message.request, error, size);
+	return answer(connection, &message.request, error, size) && !connection->detached;
 }
 
 /* Its process has this connection no more; it goes on where it lives. */
@@ -237,11 +237,13 @@ lose_process(const struct trip_connection *connection)
 /*
  * It is served no more. Descriptors that go along with answers that it has not read stay on their
  * way for as long as it has its end open, so it keeps its place until it has read them, or closes.
+ * One that has detached has none on their way, and reads its answer also when this end is closed.
+ * That is not left to it: where it dies first, its end may be a child's.
  */
 static void
 end(struct trip_connection *connection)
 {
-	if (!has_unread(connection)) {
+	if (connection->detached || !has_unread(connection)) {
 		trip_connection_close(connection);
 		return;
 	}

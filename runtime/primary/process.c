@@ -261,6 +261,7 @@ trip_process_detach(struct trip_connection *connection, const union trip_protoco
 	size_t *size)
 {
 	begin_dropping(connection->process, connection);
+	connection->detached = true;
 	return 0;
 }
 

@@ -87,6 +87,8 @@ struct trip_connection {
 	bool busy, gone;
 	/* It is served no more, and has not read its last answer. */
 	bool ending;
+	/* Its process has detached over it, and has nothing more to ask. */
+	bool detached;
 	struct trip_proxy_job job;
 };
 

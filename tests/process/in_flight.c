@@ -129,15 +129,20 @@ take(int fd, struct trip_protocol_reply *reply, int *came)
 static struct trip_protocol_reply answer;
 
 static int
-call(int fd, unsigned int type, const void *request, size_t size)
+call_answer(int fd)
 {
-	int came, error;
+	int came, error = take(fd, &answer, &came);
 
-	ask(fd, type, request, size);
-	error = take(fd, &answer, &came);
 	if (came >= 0)
 		close(came);
 	return error;
+}
+
+static int
+call(int fd, unsigned int type, const void *request, size_t size)
+{
+	ask(fd, type, request, size);
+	return call_answer(fd);
 }
 
 /* ---- what cannot go along ---------------------------------------------------------------------
@@ -300,6 +305,22 @@ what_an_attached_process_cannot_have_is_an_error(void **state)
 	close(fd);
 	assert_int_equal(trip_port_close(port), 0);
 	assert_int_equal(rte_eth_dev_stop(0), 0);
+}
+
+/* Whoever dies before he closes his end may have left it to a child. */
+static void
+who_has_detached_is_not_connected_any_more(void **state)
+{
+	unsigned int before = socket_count_fds();
+	struct pollfd end = {.fd = attach(), .events = POLLRDHUP};
+
+	ask(end.fd, TRIP_PROTOCOL_DETACH, NULL, 0);
+	assert_int_equal(poll(&end, 1, 10000), 1);
+	/* The answer is there still. */
+	assert_int_equal(call_answer(end.fd), 0);
+	assert_int_equal(recv(end.fd, &answer, sizeof(answer), 0), 0);
+	socket_wait_for_fds(before + 1);
+	close(end.fd);
 }
 
 /* ---- what clients leave on its way ------------------------------------------------------------
@@ -465,6 +486,7 @@ main(void)
 #define LIMITED(f) cmocka_unit_test_setup_teardown(f, open_limited, close_limited)
 		LIMITED(a_watch_that_cannot_be_had_is_an_error),
 		LIMITED(what_an_attached_process_cannot_have_is_an_error),
+		LIMITED(who_has_detached_is_not_connected_any_more),
 		LIMITED(no_client_leaves_others_without),
 		LIMITED(who_has_not_read_keeps_his_place),
 	};
