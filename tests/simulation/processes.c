@@ -56,6 +56,7 @@ processes_start(struct user *user)
 	if (user->number == PRIMARY)
 		processes.generation++;
 	user->generation = processes.generation;
+	user->hostile = false;
 	user->call = NULL;
 	memset(user->handles, 0, sizeof(user->handles));
 	user->process = sim_start(&program);
@@ -103,6 +104,7 @@ run_operator(void *arg)
 	while ((act = processes_next(&processes.operator)) != NULL) {
 		struct user *user = &processes.users[act->who];
 
+		sim_sleep_through(sim_now() + act->delay);
 		if (act->kind == ACT_REST)
 			sim_rest();
 		else if (user->process == NULL || !sim_process_lives(user->process))

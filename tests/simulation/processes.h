@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A world: a primary that opens its domain and closes it, and processes that attach, open counters,
- * find those of others, wait for them, detach, end, fork and become other programs, while an
- * operator kills them, the primary too, stops them and lets them go on. processes.c makes it;
- * processes_plan.c draws what is done; processes_primary.c, processes_client.c and
- * processes_cntrs.c do it; processes_judge.c looks at what is left of it.
+ * find those of others, wait for them, detach, end, fork and become other programs, or say to the
+ * primary what they like, while an operator kills them, the primary too, stops them and lets them
+ * go on. processes.c makes it; processes_plan.c draws what is done; processes_primary.c,
+ * processes_client.c, processes_cntrs.c and processes_hostile.c do it; processes_judge.c looks at
+ * what is left of it.
  */
 #ifndef SIM_PROCESSES_H
 #define SIM_PROCESSES_H
@@ -17,7 +18,7 @@
 #define CLIENTS 3
 #define HANDLES 4
 #define NAMES 2
-#define ACTS 16
+#define ACTS 40
 /* The primary's, in its place the operator's. */
 #define PRIMARY CLIENTS
 #define OPERATOR (CLIENTS + 1)
@@ -30,6 +31,7 @@ enum act_kind {
 	ACT_EXIT,
 	ACT_EXEC,
 	ACT_COUNTERS,
+	ACT_HOSTILE,
 	/* Of clients and the primary. */
 	ACT_OPEN,
 	ACT_FIND,
@@ -50,8 +52,10 @@ enum act_kind {
 struct act {
 	enum act_kind kind;
 	uint32_t number;
-	/* Of whom; which handle; how many; milliseconds. */
-	uint32_t who, handle, value, ms;
+	/* Of whom; which handle; how many; milliseconds; what a hostile one says. */
+	uint32_t who, handle, value, ms, seed;
+	/* Of the operator: ticks before it. */
+	uint32_t delay;
 	/* Of a counter: 0: it has no name, or which. */
 	uint32_t name;
 	int wait_obj;
@@ -83,6 +87,8 @@ struct user {
 	bool moving, attached, executed;
 	/* It was told that its primary has ended. */
 	bool is_orphan;
+	/* It has a connection of its own. */
+	bool hostile;
 	/* As many primaries had been started when it was. */
 	uint32_t generation;
 	/* When the domain was opened: which one it is. */
@@ -101,6 +107,8 @@ struct processes {
 	struct plan operator;
 	struct trip_domain_attr attr;
 	unsigned int lcores[2];
+	/* The history is about who comes and goes, and about no more. */
+	bool doors;
 	/* Of clients; 0: as many as they like. */
 	unsigned int files;
 	/* Who may attach, and who may not, has changed so often. */
@@ -145,6 +153,10 @@ void processes_run_primary(void *user);
 void processes_run_client(void *user);
 /* It forks a child that has all that it has, does nothing, and stays for a while. */
 void processes_fork(struct user *user);
+
+/* --- processes_hostile.c --- */
+
+void processes_be_hostile(struct user *user, const struct act *act);
 
 /* --- processes_cntrs.c --- */
 

@@ -30,8 +30,9 @@ check_attached(struct user *user)
 	for (uint32_t i = 0; i < engine->n_homes; i++)
 		sim_expect(sim_zone_is_there(engine->homes[i]->cells, sizeof(struct trip_cell)),
 			"%s has attached to a domain that has been closed", user->name);
+	/* That of a primary that has been killed stays for who has found it. */
 	sim_expect(!processes.open || processes.opening == user->opening ||
-			   !sim_process_lives(processes_primary()->process),
+			   user->generation != processes.generation,
 		"%s has attached to a domain that was before this one", user->name);
 }
 
@@ -56,6 +57,9 @@ attach(struct user *user)
 	uint32_t changes;
 	int error;
 
+	/* It is about what comes then. */
+	if (!processes.doors && !processes.open)
+		sim_rest();
 	sim_op("attaches");
 	user->files = sim_files_of(user->process);
 	user->blocks = sim_blocks_of(user->process);
@@ -191,6 +195,10 @@ do_act(struct user *user, const struct act *act)
 	case ACT_ATTACH:
 		if (user->domain == NULL)
 			attach(user);
+		break;
+	case ACT_HOSTILE:
+		if (user->domain == NULL)
+			processes_be_hostile(user, act);
 		break;
 	case ACT_EXIT:
 		sim_op("ends, and another one comes");

@@ -24,16 +24,14 @@ check_error(struct user *user, const char *call, int error, int other, int anoth
 }
 
 static void
-open_cntr(struct user *user, const struct act *act, bool finds)
+open_cntr(struct user *user, struct handle *handle, const struct act *act)
 {
+	bool finds = act->kind == ACT_FIND;
 	const struct trip_cntr_attr attr = {.size = sizeof(attr),
 		.wait_obj = (enum trip_wait_obj)act->wait_obj,
 		.name = finds ? name_of(1 + act->name % NAMES) : name_of(act->name)};
-	struct handle *handle = &user->handles[act->handle];
 	int error;
 
-	if (handle->cntr != NULL)
-		return;
 	sim_op("%s a counter", finds ? "finds" : "opens");
 	processes_enter(user, finds ? "trip_cntr_find" : "trip_cntr_open", 0);
 	error = finds ? trip_cntr_find(user->domain, &attr, &handle->cntr, NULL)
@@ -105,15 +103,29 @@ close_cntr(struct user *user, struct handle *handle)
 		handle->cntr = NULL;
 }
 
+/* From the act's on, the first that is open, or is not; NULL: there is none. */
+static struct handle *
+find_handle(struct user *user, const struct act *act, bool is_open)
+{
+	for (uint32_t i = 0; i < HANDLES; i++) {
+		struct handle *handle = &user->handles[(act->handle + i) % HANDLES];
+
+		if ((handle->cntr != NULL) == is_open)
+			return handle;
+	}
+	return NULL;
+}
+
 void
 processes_act_on_cntr(struct user *user, const struct act *act)
 {
-	struct handle *handle = &user->handles[act->handle];
+	bool opens = act->kind == ACT_OPEN || act->kind == ACT_FIND;
+	struct handle *handle = find_handle(user, act, !opens);
 
-	if (act->kind == ACT_OPEN || act->kind == ACT_FIND)
-		open_cntr(user, act, act->kind == ACT_FIND);
-	else if (handle->cntr == NULL)
+	if (handle == NULL)
 		return;
+	if (opens)
+		open_cntr(user, handle, act);
 	else if (act->kind == ACT_ADD)
 		add(user, handle, act->value);
 	else if (act->kind == ACT_WAIT)

@@ -103,8 +103,8 @@ judge_connections(const struct trip_server *server)
 		user = user_of(connection->credentials.pid);
 		sim_expect(
 			user != NULL, "a connection of a process that has ended is there for ever");
-		sim_expect(
-			user->attached || user->executed || sim_process_is_stopped(user->process),
+		sim_expect(user->attached || user->executed || user->hostile ||
+				   sim_process_is_stopped(user->process),
 			"%s is not attached, and a connection of it is there for ever", user->name);
 	}
 }
@@ -133,7 +133,9 @@ processes_judge(void)
 {
 	struct user *primary = processes_primary();
 
-	processes.rested = processes.changes;
+	/* While the primary is stopped nobody is cleared away. */
+	if (is_served())
+		processes.rested = processes.changes;
 	for (uint32_t i = 0; i <= CLIENTS; i++)
 		judge_call(&processes.users[i]);
 	if (!processes.open || primary->call != NULL || !is_served() ||

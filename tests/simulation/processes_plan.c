@@ -16,10 +16,11 @@ static const uint8_t client_weights[ACT_KINDS] = {[ACT_ATTACH] = 8,
 	[ACT_EXIT] = 1,
 	[ACT_EXEC] = 1,
 	[ACT_COUNTERS] = 1,
-	[ACT_OPEN] = 5,
+	[ACT_HOSTILE] = 1,
+	[ACT_OPEN] = 8,
 	[ACT_FIND] = 3,
 	[ACT_ADD] = 3,
-	[ACT_WAIT] = 2,
+	[ACT_WAIT] = 6,
 	[ACT_CLOSE] = 3,
 	[ACT_FORK] = 1,
 	[ACT_REST] = 2};
@@ -31,12 +32,13 @@ static const uint8_t primary_weights[ACT_KINDS] = {[ACT_OPEN] = 3,
 	[ACT_FORK] = 1,
 	[ACT_REST] = 3,
 	[ACT_OPEN_DOMAIN] = 5,
-	[ACT_CLOSE_DOMAIN] = 5};
-static const uint8_t operator_weights[ACT_KINDS] = {[ACT_KILL] = 2, [ACT_STOP] = 1, [ACT_REST] = 2};
+	[ACT_CLOSE_DOMAIN] = 2};
+static const uint8_t operator_weights[ACT_KINDS] = {[ACT_KILL] = 2, [ACT_STOP] = 2, [ACT_REST] = 2};
 
-/* Some histories are about who comes and goes, and no more. */
+/* Some histories are about who comes and goes, and no more. Those who have waited for a rest go on
+ * at the same time. */
 static const uint8_t coming_weights[ACT_KINDS] = {
-	[ACT_ATTACH] = 6, [ACT_DETACH] = 4, [ACT_EXIT] = 2, [ACT_FORK] = 1};
+	[ACT_ATTACH] = 6, [ACT_DETACH] = 4, [ACT_EXIT] = 2, [ACT_FORK] = 1, [ACT_REST] = 3};
 static const uint8_t door_weights[ACT_KINDS] = {
 	[ACT_OPEN_DOMAIN] = 4, [ACT_CLOSE_DOMAIN] = 4, [ACT_FORK] = 1};
 
@@ -64,10 +66,12 @@ draw_plan(struct plan *plan, const uint8_t *weights, uint32_t most)
 		struct act act = {.kind = draw_kind(weights), .number = i};
 
 		/* Now and then it is the primary. */
-		act.who = draw(8) == 0 ? PRIMARY : draw(CLIENTS);
+		act.who = draw(act.kind == ACT_STOP ? 2 : 8) == 0 ? PRIMARY : draw(CLIENTS);
 		act.handle = draw(HANDLES);
 		act.value = 1 + draw(8);
 		act.ms = draw(3);
+		act.seed = draw(1u << 16);
+		act.delay = draw(64) << draw(10);
 		act.name = draw(2) == 0 ? 0 : 1 + draw(NAMES);
 		act.wait_obj = objects[draw(RTE_DIM(objects))];
 		/* Nobody attaches before the first has done so. */
@@ -86,6 +90,7 @@ processes_plan(void)
 	uint32_t clients = 1 + draw(CLIENTS);
 	bool dangerous = draw(2) == 0, doors = draw(3) == 0;
 
+	processes.doors = doors;
 	processes.lcores[0] = 1;
 	processes.lcores[1] = 2;
 	processes.attr = (struct trip_domain_attr){
@@ -100,7 +105,7 @@ processes_plan(void)
 		.max_queues = 1,
 		.max_functions = 1,
 		.max_events = 16,
-		.max_processes = 1 + draw(CLIENTS),
+		.max_processes = draw(3) == 0 ? 1 + draw(CLIENTS) : CLIENTS,
 		.max_process_works = 16,
 		/* Passes of the scrub are told apart from what it repairs. */
 		.scrub_us = UINT32_MAX,

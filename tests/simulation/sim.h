@@ -88,6 +88,8 @@ void sim_rest(void);
 uint32_t sim_rests(void);
 /* Nothing rests before this moment. */
 void sim_until(uint64_t now);
+/* Sleeps until then, where time goes by itself. */
+void sim_sleep_through(uint64_t moment);
 /* The actor looks for something until then; when nobody has anything to do, it is then. 0: no
  * more. */
 void sim_polls_until(uint64_t moment);

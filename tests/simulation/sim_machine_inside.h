@@ -103,7 +103,7 @@ struct sim_machine {
 	void (*runs[SIM_ACTORS])(void *arg);
 	void *args[SIM_ACTORS];
 	/* A thread of the number has run to its end. */
-	bool ended[SIM_ACTORS];
+	bool ended[SIM_ACTORS], detached[SIM_ACTORS];
 	/* It is an lcore; how often it has spun. */
 	bool is_lcore[SIM_ACTORS];
 	unsigned int spins[SIM_ACTORS];

@@ -57,6 +57,8 @@ run_thread(void *arg)
 
 	machine.runs[self](machine.args[self]);
 	machine.ended[self] = true;
+	if (machine.detached[self])
+		sim_leave_place(self);
 	sim_changed();
 }
 
@@ -85,7 +87,7 @@ sim_thread_spawn(struct sim_process *process, const char *name, void (*run)(void
 	if (actor == SIM_ACTORS)
 		return actor;
 	machine.of[actor] = process;
-	machine.ended[actor] = machine.is_lcore[actor] = false;
+	machine.ended[actor] = machine.detached[actor] = machine.is_lcore[actor] = false;
 	machine.runs[actor] = run;
 	machine.args[actor] = arg;
 	sim_locals_make(actor, false);

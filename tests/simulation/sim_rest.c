@@ -203,6 +203,13 @@ sim_sleep_until(const volatile void *where, uint64_t moment)
 }
 
 void
+sim_sleep_through(uint64_t moment)
+{
+	while (sim.now < moment)
+		(void)sim_sleep_until(&sim.now, moment);
+}
+
+void
 sim_polls_until(uint64_t moment)
 {
 	sim.self->polls_until = moment;

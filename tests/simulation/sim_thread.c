@@ -99,7 +99,12 @@ __wrap_pthread_join(pthread_t thread, void **result)
 int
 __wrap_pthread_detach(pthread_t thread)
 {
-	return sim_process_self() != NULL ? 0 : __real_pthread_detach(thread);
+	if (sim_process_self() == NULL)
+		return __real_pthread_detach(thread);
+	machine.detached[thread] = true;
+	if (machine.ended[thread])
+		sim_leave_place((unsigned int)thread);
+	return 0;
 }
 
 int
