@@ -6,6 +6,10 @@
  *
  * The calls are also in libtripline-client, which depends on libc only. A client is for one thread
  * at a time. Calls return 0 or a negative errno; trip_error_message() has the sentence behind it.
+ *
+ * No call outlasts its limit, even where the primary is stopped: it returns -ETIMEDOUT then, and
+ * ends the connection, since an answer that comes late must not be taken for the next one's. Calls
+ * that follow on it return -EPIPE.
  */
 #ifndef TRIP_CLIENT_H
 #define TRIP_CLIENT_H
@@ -20,6 +24,9 @@ extern "C" {
 #endif
 
 struct trip_client;
+
+/** Limit of a call in milliseconds, where no other is given. */
+#define TRIP_CLIENT_LIMIT_MS 5000
 
 /** What trip_client_list() lists. */
 enum trip_client_kind {
@@ -230,9 +237,17 @@ int trip_client_path(const char *prefix, const char *domain, char *path, size_t 
  *   0, -ENOENT, -ECONNREFUSED: no primary serves it; -EACCES: the socket's mode; -EUSERS: the
  *   user has as many connections as it may: another user than root and the primary's 32, all of
  *   these together 96, root and the primary's 128 each beside those of attached processes, and
- *   fewer where the primary may have few files; -EPROTO: another version of this protocol; -ENOMEM.
+ *   fewer where the primary may have few files; -EPROTO: another version of this protocol; -ENOMEM;
+ *   -ETIMEDOUT: the primary has not accepted or not answered within TRIP_CLIENT_LIMIT_MS, which is
+ *   the limit of the calls that follow, too.
  */
 int trip_client_open(const char *path, struct trip_client **client);
+
+/** The same with a limit of its own, in milliseconds, from 1; negative: none. */
+int trip_client_open_within(const char *path, int limit_ms, struct trip_client **client);
+
+/** Sets the limit of each call that follows, likewise. */
+void trip_client_limit(struct trip_client *client, int limit_ms);
 
 /** Ends the connection and everything that it watches. */
 void trip_client_close(struct trip_client *client);
@@ -248,15 +263,17 @@ void trip_client_close(struct trip_client *client);
  *   Room in `records`.
  * @return
  *   Number of records written, 0 where there are no more; or -EINVAL, -EPIPE: the primary has
- *   ended.
+ *   ended; -ETIMEDOUT.
  */
 int trip_client_list(struct trip_client *client, enum trip_client_kind kind, uint64_t *cursor,
 	void *records, size_t size, uint32_t count);
 
-/** Finds a counter by name: 0, -ENOENT, -EINVAL: no such name can be, an unknown `size`; -EPIPE. */
+/** Finds a counter by name: 0, -ENOENT, -EINVAL: no such name can be, an unknown `size`; -EPIPE,
+ * -ETIMEDOUT. */
 int trip_client_find(struct trip_client *client, const char *name, struct trip_client_cntr *cntr);
 
-/** Reads a counter by id: 0, -ENOENT: it is closed, -EINVAL: an unknown `size`; -EPIPE. */
+/** Reads a counter by id: 0, -ENOENT: it is closed, -EINVAL: an unknown `size`; -EPIPE, -ETIMEDOUT.
+ */
 int trip_client_read(struct trip_client *client, uint64_t id, struct trip_client_cntr *cntr);
 
 /**
@@ -268,7 +285,7 @@ int trip_client_read(struct trip_client *client, uint64_t id, struct trip_client
  * @return
  *   0, -ENOENT, -ENOSPC: the connection, the user or the domain has no watch left, -EMFILE,
  * -ETOOMANYREFS: the primary can send no descriptor now, for programs of its user have too many on
- * their way; -EPIPE.
+ * their way; -EPIPE, -ETIMEDOUT.
  */
 int trip_client_watch(struct trip_client *client, uint64_t id, uint32_t *watch, int *fd);
 
@@ -282,17 +299,17 @@ int trip_client_watch(struct trip_client *client, uint64_t id, uint32_t *watch, 
  *   What trip_client_read() gave; `success`, `error` and the generations of it are taken.
  * @return
  *   0, -ENOENT: no such watch, or its counter is closed; -EINVAL: threshold above
- *   TRIP_CNTR_MAX; -EPIPE.
+ *   TRIP_CNTR_MAX; -EPIPE, -ETIMEDOUT.
  */
 int trip_client_arm(struct trip_client *client, uint32_t watch, uint64_t threshold,
 	const struct trip_client_cntr *seen);
 
-/** Closes a watch and its descriptor: 0, -ENOENT, -EPIPE. */
+/** Closes a watch and its descriptor: 0, -ENOENT, -EPIPE, -ETIMEDOUT. */
 int trip_client_unwatch(struct trip_client *client, uint32_t watch);
 
 /**
  * The connection's descriptor, for poll() and epoll: POLLRDHUP on it says that the primary has
- * ended, which no watch does. It is not to be read, written or closed.
+ * ended, or a limit has passed, which no watch does. It is not to be read, written or closed.
  */
 int trip_client_socket(const struct trip_client *client);
 

@@ -2,6 +2,7 @@
 /* The other end of a domain's socket; libc only, because programs without DPDK link it. */
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,13 @@
 
 struct trip_client {
 	int socket;
+	/* Of each call, in milliseconds; negative: none. */
+	int limit_ms;
+	/* Of the call under way, by CLOCK_MONOTONIC; INT64_MAX: none. */
+	int64_t deadline_ms;
+	/* An answer has not come in time: nobody may take it for another's. */
+	bool given_up;
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	/* Descriptor of each watch, -1: none. */
 	int fds[WATCHES_MAX];
 	struct trip_protocol_reply reply;
@@ -59,6 +67,66 @@ lost(const struct trip_client *client)
 		EPIPE, "client: the primary has ended, or has closed this connection");
 }
 
+static int64_t
+now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Each call has one deadline, however many answers it takes. */
+static void
+begin(struct trip_client *client)
+{
+	client->deadline_ms = client->limit_ms < 0 ? INT64_MAX : now_ms() + client->limit_ms;
+}
+
+/* As poll() has it. */
+static int
+left_ms(const struct trip_client *client)
+{
+	int64_t now;
+
+	if (client->deadline_ms == INT64_MAX)
+		return -1;
+	now = now_ms();
+	return now < client->deadline_ms ? (int)(client->deadline_ms - now) : 0;
+}
+
+/* Whether to try again; false: the deadline has passed, and errno is EAGAIN. */
+static bool
+await(const struct trip_client *client, short events)
+{
+	struct pollfd ready = {.fd = client->socket, .events = events};
+	int n;
+
+	do
+		n = poll(&ready, 1, left_ms(client));
+	while (n < 0 && errno == EINTR);
+	errno = EAGAIN;
+	return n != 0;
+}
+
+/* The primary's side of the connection ends, too, and whoever polls ours is told. */
+static int
+give_up(struct trip_client *client)
+{
+	struct ucred primary = {0};
+	socklen_t length = sizeof(primary);
+	char who[32] = "the primary";
+
+	/* 0: it has not accepted us, or has no number here. */
+	if (getsockopt(client->socket, SOL_SOCKET, SO_PEERCRED, &primary, &length) == 0 &&
+		primary.pid > 0)
+		snprintf(who, sizeof(who), "process %d", (int)primary.pid);
+	client->given_up = true;
+	shutdown(client->socket, SHUT_RDWR);
+	return trip_error_set(ETIMEDOUT, "client: socket %s: %s has not answered for %g s",
+		client->path, who, client->limit_ms / 1e3);
+}
+
 int
 trip_client_ask(
 	struct trip_client *client, enum trip_protocol_type type, const void *body, size_t size)
@@ -76,9 +144,17 @@ trip_client_ask(
 	struct msghdr msg = {.msg_iov = parts, .msg_iovlen = 2};
 	ssize_t sent;
 
+	if (client->given_up)
+		return trip_error_set(EPIPE,
+			"client: the connection by socket %s was closed, for want of an answer",
+			client->path);
+	if (left_ms(client) == 0)
+		return give_up(client);
 	do
-		sent = sendmsg(client->socket, &msg, MSG_NOSIGNAL);
-	while (sent < 0 && errno == EINTR);
+		sent = sendmsg(client->socket, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (sent < 0 && (errno == EINTR || (errno == EAGAIN && await(client, POLLOUT))));
+	if (sent < 0 && errno == EAGAIN)
+		return give_up(client);
 	/* A server that refused the connection has said why before it closed it. */
 	return sent == (ssize_t)head.size || errno == EPIPE || errno == ECONNRESET ? 0
 										   : lost(client);
@@ -137,10 +213,11 @@ receive(struct trip_client *client, enum trip_protocol_type type, bool wait, int
 
 	/* A reset is told before what came ahead of it, once. */
 	do
-		size = recvmsg(client->socket, &msg, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
-	while (size < 0 && (errno == EINTR || (errno == ECONNRESET && !reset && (reset = true))));
+		size = recvmsg(client->socket, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	while (size < 0 && (errno == EINTR || (errno == ECONNRESET && !reset && (reset = true)) ||
+				   (errno == EAGAIN && wait && await(client, POLLIN))));
 	if (size < 0 && errno == EAGAIN)
-		return TRIP_CLIENT_YET;
+		return wait ? give_up(client) : TRIP_CLIENT_YET;
 	if (size <= 0)
 		return lost(client);
 	*fd = take_fd(&msg);
@@ -167,13 +244,22 @@ trip_client_answer(struct trip_client *client, enum trip_protocol_type type, boo
 	return 0;
 }
 
-int
-trip_client_call(struct trip_client *client, enum trip_protocol_type type, const void *body,
-	size_t size, union trip_protocol_answer *answer, int *fd)
+/* One of the exchanges of a call. */
+static int
+exchange(struct trip_client *client, enum trip_protocol_type type, const void *body, size_t size,
+	union trip_protocol_answer *answer, int *fd)
 {
 	int error = trip_client_ask(client, type, body, size);
 
 	return error == 0 ? trip_client_answer(client, type, true, answer, fd) : error;
+}
+
+int
+trip_client_call(struct trip_client *client, enum trip_protocol_type type, const void *body,
+	size_t size, union trip_protocol_answer *answer, int *fd)
+{
+	begin(client);
+	return exchange(client, type, body, size, answer, fd);
 }
 
 static int
@@ -188,6 +274,33 @@ trip_client_socket(const struct trip_client *client)
 	return client->socket;
 }
 
+void
+trip_client_limit(struct trip_client *client, int limit_ms)
+{
+	client->limit_ms = limit_ms;
+}
+
+/* It blocks while so many others wait to be accepted that there is no place for another. */
+static int
+connect_in_time(struct trip_client *client, const struct sockaddr_un *address)
+{
+	int error, ms;
+
+	do {
+		ms = left_ms(client);
+		/* None of 0: that would be none at all. */
+		if (ms >= 0)
+			(void)setsockopt(client->socket, SOL_SOCKET, SO_SNDTIMEO,
+				&(struct timeval){.tv_sec = ms / 1000,
+					.tv_usec = ms > 0 ? ms % 1000 * 1000 : 1},
+				sizeof(struct timeval));
+		error = connect(client->socket, (const struct sockaddr *)address, sizeof(*address));
+	} while (error != 0 && (errno == EINTR || errno == EAGAIN) && ms != 0);
+	if (error != 0 && (errno == EINTR || errno == EAGAIN))
+		return give_up(client);
+	return error == 0 ? 0 : trip_error_system(errno, "client: socket %s", client->path);
+}
+
 static int
 connect_to(struct trip_client *client, const char *path)
 {
@@ -196,41 +309,10 @@ connect_to(struct trip_client *client, const char *path)
 	if (strlen(path) >= sizeof(address.sun_path))
 		return trip_error_set(ENAMETOOLONG, "client: the path %s is too long", path);
 	strcpy(address.sun_path, path);
+	strcpy(client->path, path);
 	client->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (client->socket >= 0 &&
-		connect(client->socket, (const struct sockaddr *)&address, sizeof(address)) == 0)
-		return 0;
-	return trip_error_system(errno, "client: socket %s", path);
-}
-
-int
-trip_client_open(const char *path, struct trip_client **out)
-{
-	struct trip_client *client = calloc(1, sizeof(*client));
-	char usual[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	struct trip_client_domain domain;
-	uint64_t cursor = 0;
-	int error = 0;
-
-	if (client == NULL)
-		return trip_error_set(ENOMEM, "client: no memory");
-	client->socket = -1;
-	for (unsigned int i = 0; i < WATCHES_MAX; i++)
-		client->fds[i] = -1;
-	if (path == NULL)
-		error = trip_client_path(NULL, NULL, usual, sizeof(usual));
-	if (error == 0)
-		error = connect_to(client, path != NULL ? path : usual);
-	/* Refusals are told in answer to the first request. */
-	if (error == 0)
-		error = trip_client_list(
-			client, TRIP_CLIENT_DOMAIN, &cursor, &domain, sizeof(domain), 1);
-	if (error < 0) {
-		trip_client_close(client);
-		return error;
-	}
-	*out = client;
-	return 0;
+	return client->socket >= 0 ? connect_in_time(client, &address)
+				   : trip_error_system(errno, "client: socket %s", path);
 }
 
 void
@@ -254,7 +336,7 @@ ask_list(struct trip_client *client, const struct trip_protocol_list *list)
 	for (unsigned int i = 0; i < AGAIN_MS && error == -EAGAIN; i++) {
 		if (i > 0)
 			nanosleep(&pause, NULL);
-		error = ask(client, TRIP_PROTOCOL_LIST, list, sizeof(*list));
+		error = exchange(client, TRIP_PROTOCOL_LIST, list, sizeof(*list), NULL, NULL);
 	}
 	return error;
 }
@@ -335,9 +417,9 @@ check_list(enum trip_client_kind kind, size_t size, uint32_t count)
 	return trip_sized_check(records_of[kind].name, size, records_of[kind].size);
 }
 
-int
-trip_client_list(struct trip_client *client, enum trip_client_kind kind, uint64_t *cursor,
-	void *records, size_t size, uint32_t count)
+static int
+list_some(struct trip_client *client, enum trip_client_kind kind, uint64_t *cursor, void *records,
+	size_t size, uint32_t count)
 {
 	struct trip_protocol_list list = {.kind = kind};
 	int got = check_list(kind, size, count);
@@ -355,6 +437,51 @@ trip_client_list(struct trip_client *client, enum trip_client_kind kind, uint64_
 			got = take_records(client, &list, cursor, records, size);
 	}
 	return got;
+}
+
+int
+trip_client_list(struct trip_client *client, enum trip_client_kind kind, uint64_t *cursor,
+	void *records, size_t size, uint32_t count)
+{
+	begin(client);
+	return list_some(client, kind, cursor, records, size, count);
+}
+
+int
+trip_client_open_within(const char *path, int limit_ms, struct trip_client **out)
+{
+	struct trip_client *client = calloc(1, sizeof(*client));
+	char usual[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	struct trip_client_domain domain;
+	uint64_t cursor = 0;
+	int error = 0;
+
+	if (client == NULL)
+		return trip_error_set(ENOMEM, "client: no memory");
+	client->socket = -1;
+	client->limit_ms = limit_ms;
+	begin(client);
+	for (unsigned int i = 0; i < WATCHES_MAX; i++)
+		client->fds[i] = -1;
+	if (path == NULL)
+		error = trip_client_path(NULL, NULL, usual, sizeof(usual));
+	if (error == 0)
+		error = connect_to(client, path != NULL ? path : usual);
+	/* Refusals are told in answer to the first request. */
+	if (error == 0)
+		error = list_some(client, TRIP_CLIENT_DOMAIN, &cursor, &domain, sizeof(domain), 1);
+	if (error < 0) {
+		trip_client_close(client);
+		return error;
+	}
+	*out = client;
+	return 0;
+}
+
+int
+trip_client_open(const char *path, struct trip_client **out)
+{
+	return trip_client_open_within(path, TRIP_CLIENT_LIMIT_MS, out);
 }
 
 static int

@@ -48,7 +48,7 @@ connect_as(const char *path, uint32_t number, struct trip_client **out)
 {
 	const struct trip_protocol_join join = {.number = number};
 	struct trip_client *client;
-	int error = trip_client_open(path, &client);
+	int error = trip_client_open_within(path, -1, &client);
 
 	if (error != 0)
 		return error;
@@ -187,7 +187,8 @@ trip_link_open(struct trip_domain *domain, const char *path, uint64_t nonce)
 
 	if (link == NULL)
 		return trip_error_set(ENOMEM, "domain: no memory for its handle");
-	error = trip_client_open(path, &link->client);
+	/* What it asks for is done once, however long the primary takes. */
+	error = trip_client_open_within(path, -1, &link->client);
 	if (error != 0) {
 		free(link);
 		return fail_ended(error);

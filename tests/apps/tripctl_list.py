@@ -158,6 +158,22 @@ def domains_are_found(bed):
         equal(bed.run('list', *prefix, **options)[0], NONE, 'exit code in a stranger\'s folder')
 
 
+def a_stopped_primary_is_said(bed):
+    """By each command: none of them gets to the point of attaching."""
+    bed.open().tell('cntr one', 'add one 5')
+    bed.stop()
+    running = [(bed.start(*words), limit) for words, limit in (
+        (['list'], 5), (['--json', 'list', 'works'], 5), (['top', '--rounds', '1'], 5), (['wait', 'one', '6'], 5),
+        (['set', 'one', '1'], 5), (['add', 'one', '1'], 5), (['when', 'one >= 1 log'], 5),
+        (['when', '--timeout', '1', 'one >= 1 log'], 1),
+        (['count', '--timeout', '2s', 'all', 'port', '0', 'pattern', 'eth', '/', 'end'], 2))]
+    for process, limit in running:
+        equal(bed.finish(process), (SILENT, '', f'tripctl: socket {bed.socket}: process {bed.primary.pid} '
+                                    f'has not answered for {limit} s\n'), f'the end of {process.args}')
+    bed.primary.send_signal(signal.SIGCONT)
+    equal(rows(bed.good('list'))[0]['VALUE'], '5', 'the counter')
+
+
 def what_is_wrong_is_said(bed):
     code, out, err = bed.run('list')
     equal((code, out), (NONE, ''), 'no socket')
@@ -201,5 +217,5 @@ def a_full_disk_is_an_error(bed):
 
 
 main(counters_are_listed, json_says_the_same, several_kinds_at_once, thousands_are_listed,
-     strangers_need_no_hugepages, a_socket_may_be_shut, domains_are_found, what_is_wrong_is_said,
+     strangers_need_no_hugepages, a_socket_may_be_shut, domains_are_found, a_stopped_primary_is_said, what_is_wrong_is_said,
      what_others_write_is_escaped, a_full_disk_is_an_error)

@@ -14,7 +14,7 @@ from program_test import HANG, SKIP, Skip, environment, equal, remove_pages, run
 
 TRIPCTL, BED = (os.path.abspath(path) for path in sys.argv[1:3])
 # Exit codes.
-RUN, USAGE, NONE, TIMEOUT, ENDED, ERROR = range(1, 7)
+RUN, USAGE, NONE, TIMEOUT, ENDED, ERROR, SILENT = range(1, 8)
 NOBODY = 65534
 
 
@@ -50,6 +50,11 @@ class Bed:
             self.primary.stdin.flush()
             answer = self.primary.stdout.readline()
             assert answer == 'ok\n', f'{line}: {answer}'
+
+    def stop(self):
+        """Stops the primary: it is there, and does nothing."""
+        self.primary.send_signal(signal.SIGSTOP)
+        wait_until('the stop', lambda: open(f'/proc/{self.primary.pid}/stat').read().rpartition(')')[2].split()[0] == 'T')
 
     def value(self, name):
         self.primary.stdin.write(f'read {name}\n')

@@ -144,6 +144,18 @@ def the_end_of_the_primary_ends_it(bed):
     assert f'the primary, process {bed.primary.pid}, has ended' in err, err
 
 
+def a_stopped_primary_does_not_keep_it(bed):
+    bed.open().tell('cntr one')
+    running = [waiting(bed, 'one', '5', '--timeout', '2s')]
+    bed.stop()
+    running += [bed.start('wait', 'one', '5', '--timeout', '0'), bed.start('--json', 'wait', 'one', '5', '--timeout', '1s')]
+    for process in running:
+        equal(bed.finish(process), (SILENT, '', f'tripctl: socket {bed.socket}: process {bed.primary.pid} '
+                                    'has not answered for 1 s\n'), 'the end')
+    bed.primary.send_signal(signal.SIGCONT)
+    equal(bed.run('wait', 'one', '5', '--timeout', '0')[0], TIMEOUT, 'exit code when it goes on')
+
+
 def signals_end_it(bed):
     bed.open().tell('cntr one')
     for number in signal.SIGINT, signal.SIGTERM:
@@ -165,4 +177,5 @@ def a_stop_is_no_end(bed):
 
 main(a_value_that_is_there_does_not_block, it_waits_until_the_value_is_there, all_of_64_bits, values_that_are_none,
      what_is_missing_is_said, the_time_is_kept, its_own_watch_is_not_told, no_such_counter,
-     a_counter_that_closes_ends_it, an_error_ends_it, the_end_of_the_primary_ends_it, signals_end_it, a_stop_is_no_end)
+     a_counter_that_closes_ends_it, an_error_ends_it, the_end_of_the_primary_ends_it,
+     a_stopped_primary_does_not_keep_it, signals_end_it, a_stop_is_no_end)

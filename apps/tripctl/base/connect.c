@@ -13,6 +13,10 @@
 
 #define SYSTEM_FOLDER "/run/tripline"
 #define FOUND_MAX 16
+/* A primary that works answers in this time, even if its command has less. */
+#define LIMIT_MIN_MS 1000
+/* Whether anybody listens is known before he answers. */
+#define LOOK_MS 1
 
 /* What there is to connect to. */
 struct search {
@@ -47,6 +51,7 @@ tripctl_fail(int error)
 		message += 8;
 	return tripctl_complain(error == -ENOENT || error == -ECONNREFUSED ? TRIPCTL_EXIT_NONE
 				: error == -EPIPE                          ? TRIPCTL_EXIT_ENDED
+				: error == -ETIMEDOUT                      ? TRIPCTL_EXIT_SILENT
 									   : TRIPCTL_EXIT_RUN,
 		"%s", message);
 }
@@ -83,7 +88,7 @@ try_socket(struct search *search, const char *path)
 
 	if (!is_trusted(path))
 		return;
-	error = trip_client_open(path, &client);
+	error = trip_client_open_within(path, LOOK_MS, &client);
 	if (error == 0)
 		trip_client_close(client);
 	if (error == -EACCES)
@@ -181,14 +186,24 @@ choose(struct tripctl *ctl)
 }
 
 int
-tripctl_connect(struct tripctl *ctl)
+tripctl_limit_ms(uint64_t timeout_ns)
+{
+	uint64_t ms = timeout_ns / 1000000;
+
+	return ms < LIMIT_MIN_MS           ? LIMIT_MIN_MS
+	       : ms > TRIP_CLIENT_LIMIT_MS ? TRIP_CLIENT_LIMIT_MS
+					   : (int)ms;
+}
+
+int
+tripctl_connect(struct tripctl *ctl, uint64_t timeout_ns)
 {
 	uint64_t cursor = 0;
 	int error = choose(ctl);
 
 	if (error != 0)
 		return error;
-	error = trip_client_open(ctl->path, &ctl->client);
+	error = trip_client_open_within(ctl->path, tripctl_limit_ms(timeout_ns), &ctl->client);
 	if (error == 0)
 		error = trip_client_list(ctl->client, TRIP_CLIENT_DOMAIN, &cursor, &ctl->about,
 			sizeof(ctl->about), 1);

@@ -14,6 +14,7 @@
 #define TRIPCTL_EXIT_TIMEOUT 4 /* the time is over */
 #define TRIPCTL_EXIT_ENDED 5   /* the primary has ended */
 #define TRIPCTL_EXIT_ERROR 6   /* the counter's error value changed */
+#define TRIPCTL_EXIT_SILENT 7  /* the primary does not answer */
 
 /* What stands before a command, or behind it. */
 struct tripctl {
@@ -35,8 +36,12 @@ __attribute__((format(printf, 2, 3))) int tripctl_complain(int code, const char 
 /* Says what a call of the client library has to say; returns the exit code. */
 int tripctl_fail(int error);
 
-/* Connects to the domain that the options name, or the only one there is: 0, or the exit code. */
-int tripctl_connect(struct tripctl *ctl);
+/* Connects to the domain that the options name, or the only one there is: 0, or the exit code. The
+ * command has so much time; UINT64_MAX: any. */
+int tripctl_connect(struct tripctl *ctl, uint64_t timeout_ns);
+
+/* For how long the primary is waited for, in milliseconds, where a command has so much time. */
+int tripctl_limit_ms(uint64_t timeout_ns);
 
 /*
  * The commands. Each parses its words, argv[0] among them, and returns the exit code; --help, and

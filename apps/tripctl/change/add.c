@@ -60,7 +60,7 @@ run(struct change *change, int (*call)(struct trip_cntr *cntr, uint64_t value))
 {
 	struct trip_client_cntr before = {.size = sizeof(before)};
 	struct trip_domain *domain;
-	int error, code = tripctl_connect(change->ctl);
+	int error, code = tripctl_connect(change->ctl, UINT64_MAX);
 
 	if (code != 0)
 		return code;
@@ -98,7 +98,7 @@ parse_and_run(struct tripctl *ctl, int argc, char **argv, const char *doc,
 
 #define EXIT_CODES                                                                                 \
 	"\vExit code: 0; 1: it could not attach; 3: there is no such counter; 5: the primary has " \
-	"ended."
+	"ended; 7: it does not answer."
 
 int
 tripctl_add(struct tripctl *ctl, int argc, char **argv)

@@ -277,7 +277,7 @@ run_statements(
 	/* Handles that outlive the primary stay in here. */
 	static struct tripctl_when when;
 	struct tripctl_names names = {0};
-	int code;
+	int error, code;
 
 	when = (struct tripctl_when){
 		.ctl = ctl, .timeout_ns = UINT64_MAX, .pause_ns = PAUSE_MIN_NS};
@@ -286,9 +286,9 @@ run_statements(
 		return tripctl_fail(-ENOMEM);
 	when.words[when.n_words++] = word;
 	tripctl_options_parse(ctl, line, argc, argv, &when);
-	code = tripctl_connect(ctl);
-	if (code == 0 && tripctl_names_read(&names, ctl->client) != 0)
-		code = tripctl_fail(-EPIPE);
+	code = tripctl_connect(ctl, when.timeout_ns);
+	if (code == 0 && (error = tripctl_names_read(&names, ctl->client)) != 0)
+		code = tripctl_fail(error);
 	if (code == 0)
 		code = tripctl_statement_parse(&when.statement, &names, when.words, when.n_words);
 	if (code == 0)
@@ -321,7 +321,7 @@ tripctl_when(struct tripctl *ctl, int argc, char **argv)
 		       "\n"
 		       "Exit code: 0; 2: the statement is wrong, or names a counter that there is "
 		       "not; 3: there is no such domain, or the counter has been closed; 4: the "
-		       "time is over; 5: the primary has ended.",
+		       "time is over; 5: the primary has ended; 7: it does not answer.",
 		.word = take_word,
 		.end = check_words,
 		.in_order = true,
@@ -346,7 +346,8 @@ static const struct tripctl_line count_line = {
 	       "\n"
 	       "Exit code: 0; 1: the port's engine refuses it; 2: the statement is wrong, or names "
 	       "a counter that there is not; 3: there is no such port or domain, or the counter "
-	       "has been closed; 4: the time is over; 5: the primary has ended.",
+	       "has been closed; 4: the time is over; 5: the primary has ended; 7: it does not "
+	       "answer.",
 	.word = take_word,
 	.end = check_words,
 	.in_order = true,

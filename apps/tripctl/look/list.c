@@ -157,7 +157,7 @@ tripctl_list(struct tripctl *ctl, int argc, char **argv)
 	tripctl_options_parse(ctl, &line, argc, argv, &list);
 	if (list.n_kinds == 0)
 		list.kinds[list.n_kinds++] = &tripctl_record_kinds[TRIP_CLIENT_CNTR];
-	code = tripctl_connect(ctl);
+	code = tripctl_connect(ctl, UINT64_MAX);
 	if (code == 0)
 		code = read_names(&list);
 	for (unsigned int i = 0; code == 0 && i < list.n_kinds; i++) {

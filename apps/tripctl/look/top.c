@@ -284,14 +284,14 @@ tripctl_top(struct tripctl *ctl, int argc, char **argv)
 		       "follows the other.\v"
 		       "Keys: q quit; s next order; n, v, r, l by name, value, rate, time left; / "
 		       "filter; space pause; arrows and pages. Exit code: 0; 5: the primary has "
-		       "ended.",
+		       "ended; 7: it does not answer.",
 		.end = check,
 	};
 	struct top top = {.ctl = ctl, .interval_ns = 1000000000, .rows = SIZE_MAX, .match = ""};
 	int error;
 
 	tripctl_options_parse(ctl, &line, argc, argv, &top);
-	error = tripctl_connect(ctl);
+	error = tripctl_connect(ctl, UINT64_MAX);
 	if (error != 0)
 		return error;
 	top.terminal = !ctl->json && is_terminal();

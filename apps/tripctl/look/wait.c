@@ -35,21 +35,29 @@ static const struct tripctl_option options[] = {
 	{NULL},
 };
 
-/* Milliseconds until the deadline, at least 1 before it; -1: there is none. */
-static int
-left_ms(uint64_t deadline)
+/* Nanoseconds until the deadline; UINT64_MAX: there is none. */
+static uint64_t
+left_ns(uint64_t deadline)
 {
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
 
 	if (deadline == UINT64_MAX)
-		return -1;
-	if (now >= deadline)
-		return 0;
-	return deadline - now < UINT64_C(3600000000000) ? (int)((deadline - now + 999999) / 1000000)
-							: 3600000;
+		return UINT64_MAX;
+	return now < deadline ? deadline - now : 0;
 }
 
-/* Until the watch is ready. 0, -ETIMEDOUT, -EPIPE: the primary has ended. */
+/* As poll() has it: at least 1 before the deadline. */
+static int
+left_ms(uint64_t deadline)
+{
+	uint64_t left = left_ns(deadline);
+
+	if (left == UINT64_MAX)
+		return -1;
+	return left < UINT64_C(3600000000000) ? (int)((left + 999999) / 1000000) : 3600000;
+}
+
+/* Until the watch is ready. 0, -ETIME: the time is over, -EPIPE: the primary has ended. */
 static int
 block(struct wait *wait, uint64_t deadline)
 {
@@ -67,20 +75,17 @@ block(struct wait *wait, uint64_t deadline)
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		if (n == 0 && ms == 0)
-			return -ETIMEDOUT;
+			return -ETIME;
 	}
 	if (fds[0].revents != 0 && read(wait->fd, &signals, sizeof(signals)) < 0 && errno != EAGAIN)
 		return -errno;
 	return fds[1].revents != 0 ? -EPIPE : 0;
 }
 
-/* 0: reached; -EIO: the error value changed; -ETIMEDOUT; or as the client's calls. */
+/* 0: reached; -EIO: the error value changed; -ETIME: the time is over; or as the client's calls. */
 static int
-follow(struct wait *wait)
+follow(struct wait *wait, uint64_t deadline)
 {
-	uint64_t deadline = wait->timeout_ns != UINT64_MAX
-				    ? now_ns(CLOCK_MONOTONIC) + wait->timeout_ns
-				    : UINT64_MAX;
 	struct trip_client *client = wait->ctl->client;
 	int error;
 
@@ -99,14 +104,15 @@ follow(struct wait *wait)
 		error = trip_client_arm(client, wait->watch, wait->words.value, &wait->now);
 		if (error == 0)
 			error = block(wait, deadline);
-		if (error == 0 || error == -ETIMEDOUT) {
+		trip_client_limit(client, tripctl_limit_ms(left_ns(deadline)));
+		if (error == 0 || error == -ETIME) {
 			int lost = trip_client_read(client, wait->before.id, &wait->now);
 
 			error = lost != 0 ? lost : error;
 		}
 	}
 	/* It came in the last moment. */
-	return error == -ETIMEDOUT && wait->now.success >= wait->words.value ? 0 : error;
+	return error == -ETIME && wait->now.success >= wait->words.value ? 0 : error;
 }
 
 /* Waits until the counter's next threshold is not that of our watch, which the home forgets in its
@@ -153,25 +159,29 @@ tripctl_wait(struct tripctl *ctl, int argc, char **argv)
 		       "what it is then.\v"
 		       "Exit code: 0; 3: there is no such counter, or it has been closed; 4: the "
 		       "time is over; 5: the primary has ended; 6: the counter's error value "
-		       "changed before.",
+		       "changed before; 7: the primary does not answer.",
 		.words = offsetof(struct wait, words),
 	};
 	struct wait wait = {.ctl = ctl, .timeout_ns = UINT64_MAX};
+	uint64_t deadline;
 	int error, code;
 
 	tripctl_options_parse(ctl, &line, argc, argv, &wait);
-	code = tripctl_connect(ctl);
+	deadline = wait.timeout_ns != UINT64_MAX ? now_ns(CLOCK_MONOTONIC) + wait.timeout_ns
+						 : UINT64_MAX;
+	code = tripctl_connect(ctl, wait.timeout_ns);
 	if (code != 0)
 		return code;
-	error = follow(&wait);
-	if (ctl->json)
-		leave(&wait);
-	if (error == 0 || error == -ETIMEDOUT || error == -EIO)
+	error = follow(&wait, deadline);
+	if (error == 0 || error == -ETIME || error == -EIO) {
+		if (ctl->json)
+			leave(&wait);
 		tell(&wait, error == 0);
+	}
 	switch (error) {
 	case 0:
 		return 0;
-	case -ETIMEDOUT:
+	case -ETIME:
 		return tripctl_complain(TRIPCTL_EXIT_TIMEOUT,
 			"the time is over: cntr \"%s\" is at %" PRIu64 ", not %" PRIu64,
 			wait.now.name, wait.now.success, wait.words.value);
