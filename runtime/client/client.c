@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The other end of a domain's socket; libc only, because programs without DPDK link it. */
+/* The calls of trip_client.h. */
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,28 +13,12 @@
 #include <trip_client.h>
 
 #include "client/protocol.h"
+#include "client/wire.h"
 #include "domain/error.h"
 #include "domain/sized.h"
 
-#define WATCHES_MAX 64
 /* How long a list that is being changed is asked for again. */
 #define AGAIN_MS 1000
-/* Linux has none above. */
-#define ERRNO_MAX 4095
-
-struct trip_client {
-	int socket;
-	/* Of each call, in milliseconds; negative: none. */
-	int limit_ms;
-	/* Of the call under way, by CLOCK_MONOTONIC; INT64_MAX: none. */
-	int64_t deadline_ms;
-	/* An answer has not come in time: nobody may take it for another's. */
-	bool given_up;
-	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	/* Descriptor of each watch, -1: none. */
-	int fds[WATCHES_MAX];
-	struct trip_protocol_reply reply;
-};
 
 int
 trip_client_path(const char *prefix, const char *domain, char *path, size_t size)
@@ -61,208 +43,6 @@ trip_client_path(const char *prefix, const char *domain, char *path, size_t size
 }
 
 static int
-lost(const struct trip_client *client)
-{
-	return trip_error_set(
-		EPIPE, "client: the primary has ended, or has closed this connection");
-}
-
-static int64_t
-now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* Each call has one deadline, however many answers it takes. */
-static void
-begin(struct trip_client *client)
-{
-	client->deadline_ms = client->limit_ms < 0 ? INT64_MAX : now_ms() + client->limit_ms;
-}
-
-/* As poll() has it. */
-static int
-left_ms(const struct trip_client *client)
-{
-	int64_t now;
-
-	if (client->deadline_ms == INT64_MAX)
-		return -1;
-	now = now_ms();
-	return now < client->deadline_ms ? (int)(client->deadline_ms - now) : 0;
-}
-
-/* Whether to try again; false: the deadline has passed, and errno is EAGAIN. */
-static bool
-await(const struct trip_client *client, short events)
-{
-	struct pollfd ready = {.fd = client->socket, .events = events};
-	int n;
-
-	do
-		n = poll(&ready, 1, left_ms(client));
-	while (n < 0 && errno == EINTR);
-	errno = EAGAIN;
-	return n != 0;
-}
-
-/* The primary's side of the connection ends, too, and whoever polls ours is told. */
-static int
-give_up(struct trip_client *client)
-{
-	struct ucred primary = {0};
-	socklen_t length = sizeof(primary);
-	char who[32] = "the primary";
-
-	/* 0: it has not accepted us, or has no number here. */
-	if (getsockopt(client->socket, SOL_SOCKET, SO_PEERCRED, &primary, &length) == 0 &&
-		primary.pid > 0)
-		snprintf(who, sizeof(who), "process %d", (int)primary.pid);
-	client->given_up = true;
-	shutdown(client->socket, SHUT_RDWR);
-	return trip_error_set(ETIMEDOUT, "client: socket %s: %s has not answered for %g s",
-		client->path, who, client->limit_ms / 1e3);
-}
-
-int
-trip_client_ask(
-	struct trip_client *client, enum trip_protocol_type type, const void *body, size_t size)
-{
-	struct trip_protocol_head head = {
-		.magic = TRIP_PROTOCOL_MAGIC,
-		.version = TRIP_PROTOCOL_VERSION,
-		.type = (uint16_t)type,
-		.size = (uint32_t)(sizeof(head) + size),
-	};
-	struct iovec parts[] = {
-		{.iov_base = &head, .iov_len = sizeof(head)},
-		{.iov_base = (void *)(uintptr_t)body, .iov_len = size},
-	};
-	struct msghdr msg = {.msg_iov = parts, .msg_iovlen = 2};
-	ssize_t sent;
-
-	if (client->given_up)
-		return trip_error_set(EPIPE,
-			"client: the connection by socket %s was closed, for want of an answer",
-			client->path);
-	if (left_ms(client) == 0)
-		return give_up(client);
-	do
-		sent = sendmsg(client->socket, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-	while (sent < 0 && (errno == EINTR || (errno == EAGAIN && await(client, POLLOUT))));
-	if (sent < 0 && errno == EAGAIN)
-		return give_up(client);
-	/* A server that refused the connection has said why before it closed it. */
-	return sent == (ssize_t)head.size || errno == EPIPE || errno == ECONNRESET ? 0
-										   : lost(client);
-}
-
-/* The descriptor that came along, or -1. */
-static int
-take_fd(struct msghdr *msg)
-{
-	struct cmsghdr *control = CMSG_FIRSTHDR(msg);
-	int fd = -1;
-
-	if (control != NULL && control->cmsg_level == SOL_SOCKET &&
-		control->cmsg_type == SCM_RIGHTS && control->cmsg_len == CMSG_LEN(sizeof(fd)))
-		memcpy(&fd, CMSG_DATA(control), sizeof(fd));
-	return fd;
-}
-
-static int
-check_reply(struct trip_client *client, enum trip_protocol_type type, size_t size)
-{
-	const struct trip_protocol_head *head = &client->reply.head;
-
-	/* What is no negative errno would be taken for a number of records, or for none at all. */
-	if (size < sizeof(*head) || head->magic != TRIP_PROTOCOL_MAGIC || head->size != size ||
-		head->error > 0 || head->error < -ERRNO_MAX)
-		return trip_error_set(EPROTO, "client: the socket is none of Tripline's");
-	if (head->error != 0) {
-		client->reply.answer.sentence[sizeof(client->reply.answer.sentence) - 1] = 0;
-		return trip_error_set(-head->error, "%s", client->reply.answer.sentence);
-	}
-	if (head->version != TRIP_PROTOCOL_VERSION || head->type != type)
-		return trip_error_set(EPROTO,
-			"client: the reply is of version %u and type %u, not %u and %u",
-			head->version, head->type, TRIP_PROTOCOL_VERSION, (unsigned int)type);
-	return 0;
-}
-
-/* The reply is in the client then, and a descriptor that came along in *fd. */
-static int
-receive(struct trip_client *client, enum trip_protocol_type type, bool wait, int *fd)
-{
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec part = {.iov_base = &client->reply, .iov_len = sizeof(client->reply)};
-	struct msghdr msg = {.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		/* Without the padding, which has room for a second one. */
-		.msg_controllen = CMSG_LEN(sizeof(int))};
-	bool reset = false;
-	ssize_t size;
-	int error;
-
-	/* A reset is told before what came ahead of it, once. */
-	do
-		size = recvmsg(client->socket, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	while (size < 0 && (errno == EINTR || (errno == ECONNRESET && !reset && (reset = true)) ||
-				   (errno == EAGAIN && wait && await(client, POLLIN))));
-	if (size < 0 && errno == EAGAIN)
-		return wait ? give_up(client) : TRIP_CLIENT_YET;
-	if (size <= 0)
-		return lost(client);
-	*fd = take_fd(&msg);
-	error = check_reply(client, type, (size_t)size);
-	if (error != 0 && *fd >= 0)
-		close(*fd);
-	return error;
-}
-
-int
-trip_client_answer(struct trip_client *client, enum trip_protocol_type type, bool wait,
-	union trip_protocol_answer *answer, int *fd)
-{
-	int came = -1, error = receive(client, type, wait, &came);
-
-	if (error != 0)
-		return error;
-	if (answer != NULL)
-		*answer = client->reply.answer;
-	if (fd != NULL)
-		*fd = came;
-	else if (came >= 0)
-		close(came);
-	return 0;
-}
-
-/* One of the exchanges of a call. */
-static int
-exchange(struct trip_client *client, enum trip_protocol_type type, const void *body, size_t size,
-	union trip_protocol_answer *answer, int *fd)
-{
-	int error = trip_client_ask(client, type, body, size);
-
-	return error == 0 ? trip_client_answer(client, type, true, answer, fd) : error;
-}
-
-int
-trip_client_call(struct trip_client *client, enum trip_protocol_type type, const void *body,
-	size_t size, union trip_protocol_answer *answer, int *fd)
-{
-	begin(client);
-	return exchange(client, type, body, size, answer, fd);
-}
-
-static int
 ask(struct trip_client *client, enum trip_protocol_type type, const void *body, size_t size)
 {
 	return trip_client_call(client, type, body, size, NULL, NULL);
@@ -280,45 +60,10 @@ trip_client_limit(struct trip_client *client, int limit_ms)
 	client->limit_ms = limit_ms;
 }
 
-/* It blocks while so many others wait to be accepted that there is no place for another. */
-static int
-connect_in_time(struct trip_client *client, const struct sockaddr_un *address)
-{
-	int error, ms;
-
-	do {
-		ms = left_ms(client);
-		/* None of 0: that would be none at all. */
-		if (ms >= 0)
-			(void)setsockopt(client->socket, SOL_SOCKET, SO_SNDTIMEO,
-				&(struct timeval){.tv_sec = ms / 1000,
-					.tv_usec = ms > 0 ? ms % 1000 * 1000 : 1},
-				sizeof(struct timeval));
-		error = connect(client->socket, (const struct sockaddr *)address, sizeof(*address));
-	} while (error != 0 && (errno == EINTR || errno == EAGAIN) && ms != 0);
-	if (error != 0 && (errno == EINTR || errno == EAGAIN))
-		return give_up(client);
-	return error == 0 ? 0 : trip_error_system(errno, "client: socket %s", client->path);
-}
-
-static int
-connect_to(struct trip_client *client, const char *path)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-	if (strlen(path) >= sizeof(address.sun_path))
-		return trip_error_set(ENAMETOOLONG, "client: the path %s is too long", path);
-	strcpy(address.sun_path, path);
-	strcpy(client->path, path);
-	client->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	return client->socket >= 0 ? connect_in_time(client, &address)
-				   : trip_error_system(errno, "client: socket %s", path);
-}
-
 void
 trip_client_close(struct trip_client *client)
 {
-	for (unsigned int i = 0; i < WATCHES_MAX; i++)
+	for (unsigned int i = 0; i < TRIP_WIRE_WATCHES_MAX; i++)
 		if (client->fds[i] >= 0)
 			close(client->fds[i]);
 	if (client->socket >= 0)
@@ -336,7 +81,8 @@ ask_list(struct trip_client *client, const struct trip_protocol_list *list)
 	for (unsigned int i = 0; i < AGAIN_MS && error == -EAGAIN; i++) {
 		if (i > 0)
 			nanosleep(&pause, NULL);
-		error = exchange(client, TRIP_PROTOCOL_LIST, list, sizeof(*list), NULL, NULL);
+		error = trip_wire_exchange(
+			client, TRIP_PROTOCOL_LIST, list, sizeof(*list), NULL, NULL);
 	}
 	return error;
 }
@@ -443,7 +189,7 @@ int
 trip_client_list(struct trip_client *client, enum trip_client_kind kind, uint64_t *cursor,
 	void *records, size_t size, uint32_t count)
 {
-	begin(client);
+	trip_wire_begin(client);
 	return list_some(client, kind, cursor, records, size, count);
 }
 
@@ -460,13 +206,13 @@ trip_client_open_within(const char *path, int limit_ms, struct trip_client **out
 		return trip_error_set(ENOMEM, "client: no memory");
 	client->socket = -1;
 	client->limit_ms = limit_ms;
-	begin(client);
-	for (unsigned int i = 0; i < WATCHES_MAX; i++)
+	trip_wire_begin(client);
+	for (unsigned int i = 0; i < TRIP_WIRE_WATCHES_MAX; i++)
 		client->fds[i] = -1;
 	if (path == NULL)
 		error = trip_client_path(NULL, NULL, usual, sizeof(usual));
 	if (error == 0)
-		error = connect_to(client, path != NULL ? path : usual);
+		error = trip_wire_connect(client, path != NULL ? path : usual);
 	/* Refusals are told in answer to the first request. */
 	if (error == 0)
 		error = list_some(client, TRIP_CLIENT_DOMAIN, &cursor, &domain, sizeof(domain), 1);
@@ -525,7 +271,7 @@ trip_client_watch(struct trip_client *client, uint64_t id, uint32_t *watch, int 
 	if (error != 0)
 		return error;
 	*watch = client->reply.answer.watching.watch;
-	if (*fd < 0 || *watch >= WATCHES_MAX || client->fds[*watch] >= 0) {
+	if (*fd < 0 || *watch >= TRIP_WIRE_WATCHES_MAX || client->fds[*watch] >= 0) {
 		if (*fd >= 0)
 			close(*fd);
 		return trip_error_set(EMFILE, "client: the descriptor of the watch did not arrive");
@@ -557,7 +303,7 @@ trip_client_unwatch(struct trip_client *client, uint32_t watch)
 	const struct trip_protocol_unwatch unwatch = {.watch = watch};
 	int error;
 
-	if (watch >= WATCHES_MAX || client->fds[watch] < 0)
+	if (watch >= TRIP_WIRE_WATCHES_MAX || client->fds[watch] < 0)
 		return trip_error_set(ENOENT, "watch %" PRIu32 ": there is none", watch);
 	error = ask(client, TRIP_PROTOCOL_UNWATCH, &unwatch, sizeof(unwatch));
 	if (error != 0)

@@ -345,7 +345,7 @@ struct trip_protocol_reply {
 _Static_assert(
 	sizeof(struct trip_protocol_reply) <= TRIP_PROTOCOL_REPLY_MAX, "a reply is too long");
 
-/* client.c: one request with its reply, for those who attach. A descriptor that comes along is in
+/* wire.c: one request with its reply, for those who attach. A descriptor that comes along is in
  * *fd, -1: none came; with fd NULL it is closed. */
 int trip_client_call(struct trip_client *client, enum trip_protocol_type type, const void *body,
 	size_t size, union trip_protocol_answer *answer, int *fd);
