@@ -132,6 +132,8 @@ struct trip_client_work {
 	uint32_t condition;
 	/** 0. */
 	uint32_t reserved;
+	/** Of a condition that has a time: nanoseconds. */
+	uint64_t condition_time;
 };
 
 /** What flows do with packets. */
