@@ -10,6 +10,7 @@
 #include "primary/process.h"
 #include "primary/server.h"
 #include "clock.h"
+#include "condition.h"
 #include "op.h"
 
 /* What triggers an item has come to so much, all clocks to the same; false: it is no counter. */
@@ -39,10 +40,19 @@ next_threshold(const struct trip_work_desc *desc, uint64_t sum)
 	return passed <= TRIP_CNTR_MAX - desc->interval ? passed + desc->interval : passed;
 }
 
+/* What stands in a slot, as it was read: another process writes what it likes there. */
+struct queued {
+	uint64_t word;
+	struct trip_work_desc desc;
+	/* Of its condition; 0 where its slot is none. */
+	uint64_t parameters[TRIP_CONDITION_MEMORY / sizeof(uint64_t)];
+};
+
 static void
-fill_work(struct trip_domain *domain, const struct trip_work_desc *desc, uint64_t sum,
+fill_work(struct trip_domain *domain, const struct queued *queued, uint64_t sum,
 	struct trip_client_work *out)
 {
+	const struct trip_work_desc *desc = &queued->desc;
 	enum trip_op_target target = trip_op_of(desc->op)->target;
 
 	*out = (struct trip_client_work){
@@ -54,8 +64,12 @@ fill_work(struct trip_domain *domain, const struct trip_work_desc *desc, uint64_
 		.op = desc->op,
 		.flags = desc->flags,
 		.sum = sum,
-		.condition = desc->condition != 0 ? desc->condition_kind : TRIP_CONDITION_NONE,
 	};
+	if (desc->condition != 0) {
+		out->condition = desc->condition_kind;
+		out->condition_time =
+			desc->condition_kind == TRIP_CONDITION_IDLE ? queued->parameters[0] : 0;
+	}
 	pthread_mutex_lock(&domain->lock);
 	out->cntr = trip_list_id(domain, desc->trigger);
 	out->completion = trip_list_id(domain, desc->completion);
@@ -96,9 +110,19 @@ channel_of(const struct trip_server *server, uint32_t home, uint32_t channel)
 	};
 }
 
+static void
+read_parameters(const struct trip_channel_map *map, struct queued *queued)
+{
+	uint32_t slot = queued->desc.condition - 1;
+
+	memset(queued->parameters, 0, sizeof(queued->parameters));
+	if (slot < map->slots)
+		memcpy(queued->parameters, &map->desc[slot], sizeof(queued->parameters));
+}
+
 /* False: the slot is not queued. */
 static bool
-read_slot(const struct channel *channel, uint32_t slot, struct trip_work_desc *desc, uint64_t *word)
+read_slot(const struct channel *channel, uint32_t slot, struct queued *queued)
 {
 	const struct trip_channel_map *map = channel->map;
 	bool steady;
@@ -107,27 +131,43 @@ read_slot(const struct channel *channel, uint32_t slot, struct trip_work_desc *d
 	 * process writes meanwhile shows in the generation, where it is a correct one. */
 	if (channel->lock != NULL)
 		trip_domain_lock(channel->lock);
-	*word = atomic_load(&map->state[slot]);
-	*desc = map->desc[slot];
+	queued->word = atomic_load(&map->state[slot]);
+	queued->desc = map->desc[slot];
+	read_parameters(map, queued);
 	atomic_thread_fence(memory_order_acquire);
-	steady = atomic_load_explicit(&map->state[slot], memory_order_relaxed) == *word;
+	steady = atomic_load_explicit(&map->state[slot], memory_order_relaxed) == queued->word;
 	if (channel->lock != NULL)
 		trip_domain_unlock(channel->lock);
-	return steady && trip_channel_word_state(*word) == TRIP_CHANNEL_QUEUED;
+	return steady && trip_channel_word_state(queued->word) == TRIP_CHANNEL_QUEUED;
+}
+
+/* Whether an item may be such. */
+static bool
+is_valid(const struct trip_channel_map *map, const struct queued *queued)
+{
+	const struct trip_work_desc *desc = &queued->desc;
+	struct trip_op_refusal refusal;
+
+	if (desc->threshold > TRIP_CNTR_MAX || desc->interval > TRIP_CNTR_MAX)
+		return false;
+	return desc->condition == 0 ||
+	       (desc->condition - 1 < map->slots &&
+		       trip_condition_takes(trip_condition_of(desc->condition_kind),
+			       queued->parameters, desc->interval, &refusal));
 }
 
 static bool
 list_slot(struct trip_domain *domain, const struct channel *channel, uint32_t slot,
 	struct trip_client_work *out)
 {
-	struct trip_work_desc desc;
-	uint64_t word, sum;
+	struct queued queued;
+	uint64_t sum;
 
-	if (!read_slot(channel, slot, &desc, &word) || desc.threshold > TRIP_CNTR_MAX ||
-		desc.interval > TRIP_CNTR_MAX || !read_trigger(&domain->engine, desc.trigger, &sum))
+	if (!read_slot(channel, slot, &queued) || !is_valid(channel->map, &queued) ||
+		!read_trigger(&domain->engine, queued.desc.trigger, &sum))
 		return false;
-	fill_work(domain, &desc, sum, out);
-	out->id = trip_channel_id(channel->map, slot, trip_channel_word_generation(word));
+	fill_work(domain, &queued, sum, out);
+	out->id = trip_channel_id(channel->map, slot, trip_channel_word_generation(queued.word));
 	out->pid = channel->pid;
 	return true;
 }

@@ -65,16 +65,20 @@ close_cntr(const char *name)
 	return -ENOENT;
 }
 
-/* work TRIGGER THRESHOLD INTERVAL TARGET VALUE */
+/* work TRIGGER THRESHOLD INTERVAL TARGET VALUE [IDLE NS] */
 static int
 queue(char *words)
 {
 	char trigger[64], target[64];
+	struct trip_condition idle = {.size = sizeof(idle), .kind = TRIP_CONDITION_IDLE};
 	struct trip_work work = {.size = sizeof(work), .op_type = TRIP_OP_CNTR_ADD};
+	int n = sscanf(words, "%63s %" SCNu64 " %" SCNu64 " %63s %" SCNu64 " %" SCNu64, trigger,
+		&work.threshold, &work.interval, target, &work.op.cntr.value, &idle.when.idle.time);
 
-	if (sscanf(words, "%63s %" SCNu64 " %" SCNu64 " %63s %" SCNu64, trigger, &work.threshold,
-		    &work.interval, target, &work.op.cntr.value) != 5)
+	if (n < 5)
 		return -EINVAL;
+	if (n == 6)
+		work.condition = &idle;
 	work.triggering_cntr = find(trigger);
 	work.op.cntr.cntr = find(target);
 	return trip_work_queue(domain, &work, NULL);

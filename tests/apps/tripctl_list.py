@@ -72,6 +72,18 @@ def several_kinds_at_once(bed):
     equal(len(bed.json('list', 'works', '--pid', str(bed.primary.pid), '--match', 'o*')['works']), 1, 'work of one')
 
 
+def conditions_are_told_apart(bed):
+    """Two of one counter differ in their times alone; both hold later than this test ends, or again and again."""
+    times = {'500ms': 500000000, '2s': 2000000000, '90s': 90000000000, '25h': 90000000000000, '1ns': 1,
+             '10000d': 864000000000000000, '0ns': 0}
+    bed.open().tell('cntr one', 'work one 5 0 one 1', *(f'work one 5 1 one 0 {ns}' for ns in times.values()))
+    equal({row['COUNTER'] for row in rows(bed.good('list', 'works'))}, {'one', *(f'one idle {time}' for time in times)},
+          'what the table says')
+    works = bed.json('list', 'works')['works']
+    equal({(work['counter'], work['condition'], work['condition_ns']) for work in works},
+          {('one', None, None), *(('one', 'idle', ns) for ns in times.values())}, 'what JSON says')
+
+
 def thousands_are_listed(bed):
     """More than a message holds, and than a table holds back."""
     bed.open().tell(*(f'cntr c{i}' for i in range(1500)), *(f'work c{i} {i + 1} 0 c0 1' for i in range(1500)))
@@ -216,6 +228,7 @@ def a_full_disk_is_an_error(bed):
             assert code == RUN and 'cannot be written' in err, (code, err)
 
 
-main(counters_are_listed, json_says_the_same, several_kinds_at_once, thousands_are_listed,
-     strangers_need_no_hugepages, a_socket_may_be_shut, domains_are_found, a_stopped_primary_is_said, what_is_wrong_is_said,
+main(counters_are_listed, json_says_the_same, several_kinds_at_once, conditions_are_told_apart,
+     thousands_are_listed, strangers_need_no_hugepages, a_socket_may_be_shut, domains_are_found,
+     a_stopped_primary_is_said, what_is_wrong_is_said,
      what_others_write_is_escaped, a_full_disk_is_an_error)

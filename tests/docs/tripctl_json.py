@@ -82,7 +82,8 @@ def each_key_is_documented(bed):
     seen = Seen()
     look_at_functions(bed, seen)
     bed.open(huge=True).tell('count dns port 0 pattern eth / ipv4 / udp dst is 53 / end', 'cntr n', 'cntr -',
-                             'work dns.packets 1000 0 n 1')
+                             'work dns.packets 1000 0 n 1',
+                             'work dns.packets 1000 5 n 1 3600000000000')
     seen.look_at_list(bed.json('list', *KINDS))
     seen.look('wait', bed.json('wait', 'n', '0'), 'counters')
     for words in ('add', 'n', '1'), ('set', 'n', '0'):

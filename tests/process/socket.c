@@ -11,7 +11,9 @@
 
 #include <rte_common.h>
 
+#include "domain/domain.h"
 #include "socket_bed.h"
+#include "work/submitter.h"
 
 static void
 domain_is_described(void **state)
@@ -281,7 +283,81 @@ conditions_are_listed(void **state)
 		1);
 	assert_int_equal(seen->id, id);
 	assert_int_equal(seen->condition, TRIP_CONDITION_IDLE);
+	assert_true(seen->condition_time == TRIP_CNTR_MAX);
 	assert_int_equal(seen->threshold, 7);
+	assert_int_equal(trip_work_flush(socket_domain, NULL), 0);
+	assert_int_equal(trip_cntr_close(cntr), 0);
+}
+
+/* The descriptors of the channel that has this item, and its slot there. */
+static struct trip_work_desc *
+descriptors_of(uint64_t id, uint32_t *slot, uint32_t *slots)
+{
+	for (uint32_t h = 0; h < socket_domain->engine.n_homes; h++)
+		for (uint32_t c = 0; c < socket_domain->n_channels; c++) {
+			struct trip_submitter *submitter = &socket_domain->submitters[h][c];
+			const struct trip_channel_map *map = &submitter->channel->map;
+
+			*slots = map->slots;
+			for (*slot = 0; *slot < map->slots; ++*slot)
+				if (trip_channel_queued_id(submitter->channel, *slot) == id)
+					return map->desc;
+		}
+	fail_msg("no channel has it");
+	return NULL;
+}
+
+static void
+expect_listed(int n)
+{
+	struct trip_client_work seen[2];
+	uint64_t cursor = 0;
+
+	assert_int_equal(
+		trip_client_list(socket_client, TRIP_CLIENT_WORK, &cursor, seen, sizeof(*seen), 2),
+		n);
+}
+
+/* An attached process writes what it likes into its slots: what its home would refuse is no item,
+ * and nothing behind the slots is read. */
+static void
+conditions_that_are_garbage_are_not_listed(void **state)
+{
+	const struct trip_condition idle = {
+		.size = sizeof(idle), .kind = TRIP_CONDITION_IDLE, .when.idle.time = 1000};
+	struct trip_cntr *cntr = socket_cntr("trigger");
+	const struct trip_work work = {.size = sizeof(work),
+		.triggering_cntr = cntr,
+		.threshold = 7,
+		.condition = &idle,
+		.op_type = TRIP_OP_CNTR_ADD,
+		.op.cntr = {.cntr = cntr}};
+	struct trip_work_desc *descs, *desc, *parameters, good;
+	uint32_t slot = 0, slots = 0;
+	uint64_t id;
+
+	assert_int_equal(trip_work_queue(socket_domain, &work, &id), 0);
+	descs = descriptors_of(id, &slot, &slots);
+	desc = &descs[slot];
+	parameters = &descs[desc->condition - 1];
+	good = *desc;
+	expect_listed(1);
+	desc->condition = slots;
+	expect_listed(1);
+	desc->condition = slots + 1;
+	expect_listed(0);
+	desc->condition = UINT32_MAX;
+	expect_listed(0);
+	*desc = good;
+	desc->condition_kind = TRIP_CONDITION_NONE;
+	expect_listed(0);
+	desc->condition_kind = UINT8_MAX;
+	expect_listed(0);
+	*desc = good;
+	parameters->threshold = TRIP_CNTR_MAX + UINT64_C(1);
+	expect_listed(0);
+	parameters->threshold = idle.when.idle.time;
+	expect_listed(1);
 	assert_int_equal(trip_work_flush(socket_domain, NULL), 0);
 	assert_int_equal(trip_cntr_close(cntr), 0);
 }
@@ -667,6 +743,7 @@ main(void)
 		SOCKET_TEST(pending_work_is_listed),
 		SOCKET_TEST(a_call_is_listed),
 		SOCKET_TEST(conditions_are_listed),
+		SOCKET_TEST(conditions_that_are_garbage_are_not_listed),
 		SOCKET_TEST(the_last_threshold_of_an_interval_is_told),
 		SOCKET_TEST(the_next_threshold_is_told),
 		SOCKET_TEST(watches_miss_nothing),

@@ -89,17 +89,27 @@ op_of(const struct trip_client_work *work)
 	return info;
 }
 
-/* NULL: none. */
-static const char *
-condition_of(const struct trip_client_work *work)
+/* What triggers it, and what has to hold then. */
+static void
+say_trigger(struct tripctl_sheet *sheet, const struct trip_client_work *work)
 {
 	struct trip_condition_info info = {.size = sizeof(info)};
+	char name[TRIPCTL_NAMES_MAX], time[TRIPCTL_TEXT_NUMBER];
+	const char *trigger = name_of(sheet, work->cntr, name);
+	bool has_time = work->condition == TRIP_CONDITION_IDLE;
 
-	if (work->condition == TRIP_CONDITION_NONE)
-		return NULL;
-	if (trip_condition_describe((enum trip_condition_kind)work->condition, &info) != 0)
+	/* A newer library may list what this one does not know. */
+	if (work->condition != TRIP_CONDITION_NONE &&
+		trip_condition_describe((enum trip_condition_kind)work->condition, &info) != 0)
 		info.name = "?";
-	return info.name;
+	tripctl_sheet_text(sheet, NULL, "counter", trigger);
+	tripctl_sheet_text(sheet, NULL, "condition", info.name);
+	tripctl_sheet_number(
+		sheet, NULL, "condition_ns", has_time ? work->condition_time : TRIP_CLIENT_ANY);
+	tripctl_sheet_cell(sheet, "<COUNTER", "%s%s%s%s%s", trigger != NULL ? trigger : "(clock)",
+		info.name != NULL ? " " : "", info.name != NULL ? info.name : "",
+		has_time ? " " : "",
+		has_time ? tripctl_text_whole_time(work->condition_time, time) : "");
 }
 
 /* When, in the table in units of what triggers it. */
@@ -152,17 +162,12 @@ void
 tripctl_members_work(struct tripctl_sheet *sheet, const void *record)
 {
 	const struct trip_client_work *work = record;
-	const char *condition = condition_of(work);
-	char counter[TRIPCTL_NAMES_MAX], completion[TRIPCTL_NAMES_MAX];
-	const char *trigger = name_of(sheet, work->cntr, counter);
+	char completion[TRIPCTL_NAMES_MAX];
 
 	say_when(sheet, work);
 	tripctl_sheet_number(sheet, "PID", "pid", work->pid);
 	hex(sheet, "<ID", "id", work->id);
-	tripctl_sheet_text(sheet, NULL, "counter", trigger);
-	tripctl_sheet_text(sheet, NULL, "condition", condition);
-	tripctl_sheet_cell(sheet, "<COUNTER", "%s%s%s", trigger != NULL ? trigger : "(clock)",
-		condition != NULL ? " " : "", condition != NULL ? condition : "");
+	say_trigger(sheet, work);
 	say_what(sheet, work);
 	tripctl_sheet_text(sheet, NULL, "completion", name_of(sheet, work->completion, completion));
 	tripctl_sheet_json(sheet, "event", json_boolean((work->flags & TRIP_WORK_COMPLETION) != 0));

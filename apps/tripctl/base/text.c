@@ -91,6 +91,22 @@ tripctl_text_time(uint64_t ns, char out[TRIPCTL_TEXT_NUMBER])
 	return out;
 }
 
+const char *
+tripctl_text_whole_time(uint64_t ns, char out[TRIPCTL_TEXT_NUMBER])
+{
+	static const struct {
+		const char *name;
+		uint64_t of;
+	} units[] = {{"ns", 1000}, {"us", 1000}, {"ms", 1000}, {"s", 60}, {"m", 60}, {"h", 24},
+		{"d", UINT64_MAX}};
+	unsigned int unit = 0;
+
+	for (; ns != 0 && ns % units[unit].of == 0; unit++)
+		ns /= units[unit].of;
+	snprintf(out, TRIPCTL_TEXT_NUMBER, "%" PRIu64 "%s", ns, units[unit].name);
+	return out;
+}
+
 int
 tripctl_text_parse_time(const char *text, uint64_t *ns)
 {

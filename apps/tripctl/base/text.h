@@ -18,6 +18,9 @@ const char *tripctl_text_short(double number, char out[TRIPCTL_TEXT_NUMBER]);
 /* A time in at most seven columns: 12.3 ms, 130 ms, 1h02. Returns `out`. */
 const char *tripctl_text_time(uint64_t ns, char out[TRIPCTL_TEXT_NUMBER]);
 
+/* A time with nothing left out, as the rules language has it: 500ms, 90s. Returns `out`. */
+const char *tripctl_text_whole_time(uint64_t ns, char out[TRIPCTL_TEXT_NUMBER]);
+
 /* Reads a time: a number with one of ns us ms s m h d behind it, or without, of seconds; whole or
  * with a fraction. Returns 0, -EINVAL: it is none, -ERANGE: above 10 000 days. */
 int tripctl_text_parse_time(const char *text, uint64_t *ns);
