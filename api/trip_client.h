@@ -109,7 +109,9 @@ struct trip_client_work {
 	/** Bytes of it that the library has filled in. */
 	size_t size;
 	uint64_t id, context;
-	uint64_t threshold, interval;
+	/** TRIP_CLIENT_ANY: of a condition that repeats, which its home alone knows. */
+	uint64_t threshold;
+	uint64_t interval;
 	/** Of counter operations: what is added or set. */
 	uint64_t value;
 	/** Ids of the counter that triggers it, 0: its home's clock; of the one that counts its

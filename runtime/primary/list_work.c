@@ -34,7 +34,9 @@ next_threshold(const struct trip_work_desc *desc, uint64_t sum)
 	uint64_t passed;
 
 	/* A condition begins anew at one that its home alone knows. */
-	if (desc->interval == 0 || sum < desc->threshold || desc->condition != 0)
+	if (desc->interval != 0 && desc->condition != 0)
+		return TRIP_CLIENT_ANY;
+	if (desc->interval == 0 || sum < desc->threshold)
 		return desc->threshold;
 	passed = sum - (sum - desc->threshold) % desc->interval;
 	return passed <= TRIP_CNTR_MAX - desc->interval ? passed + desc->interval : passed;

@@ -84,6 +84,16 @@ def conditions_are_told_apart(bed):
           {('one', None, None), *(('one', 'idle', ns) for ns in times.values())}, 'what JSON says')
 
 
+def what_only_the_home_knows_is_a_dash(bed):
+    """Where a condition that repeats begins anew: at the value at which it held."""
+    hour = 3600 * 10**9
+    bed.open().tell('cntr one', 'cntr two', 'add one 9', f'work one 7 1 two 1 {hour}', f'work one 12 0 two 2 {hour}')
+    equal({row['DOES']: (row['THRESHOLD'], row['EVERY'], row['TO GO']) for row in rows(bed.good('list', 'works'))},
+          {'add two 1': ('-', '1', '-'), 'add two 2': ('12', '-', '3')}, 'what the table says')
+    equal({work['value']: (work['threshold'], work['every'], work['to_go']) for work in bed.json('list', 'works')['works']},
+          {1: (None, 1, None), 2: (12, 0, 3)}, 'what JSON says')
+
+
 def thousands_are_listed(bed):
     """More than a message holds, and than a table holds back."""
     bed.open().tell(*(f'cntr c{i}' for i in range(1500)), *(f'work c{i} {i + 1} 0 c0 1' for i in range(1500)))
@@ -229,6 +239,6 @@ def a_full_disk_is_an_error(bed):
 
 
 main(counters_are_listed, json_says_the_same, several_kinds_at_once, conditions_are_told_apart,
-     thousands_are_listed, strangers_need_no_hugepages, a_socket_may_be_shut, domains_are_found,
-     a_stopped_primary_is_said, what_is_wrong_is_said,
-     what_others_write_is_escaped, a_full_disk_is_an_error)
+     what_only_the_home_knows_is_a_dash, thousands_are_listed, strangers_need_no_hugepages, a_socket_may_be_shut,
+     domains_are_found, a_stopped_primary_is_said, what_is_wrong_is_said, what_others_write_is_escaped,
+     a_full_disk_is_an_error)

@@ -112,22 +112,37 @@ say_trigger(struct tripctl_sheet *sheet, const struct trip_client_work *work)
 		has_time ? tripctl_text_whole_time(work->condition_time, time) : "");
 }
 
-/* When, in the table in units of what triggers it. */
+/* In units of what triggers it. */
+static const char *
+amount_of(const struct trip_client_work *work, uint64_t amount, char text[TRIPCTL_TEXT_NUMBER])
+{
+	if (amount == TRIP_CLIENT_ANY)
+		return "-";
+	return (work->cntr == 0 ? tripctl_text_time : tripctl_text_exact)(amount, text);
+}
+
+static uint64_t
+missing(const struct trip_client_work *work)
+{
+	if (work->threshold == TRIP_CLIENT_ANY)
+		return TRIP_CLIENT_ANY;
+	return work->threshold > work->sum ? work->threshold - work->sum : 0;
+}
+
 static void
 say_when(struct tripctl_sheet *sheet, const struct trip_client_work *work)
 {
-	uint64_t to_go = work->threshold > work->sum ? work->threshold - work->sum : 0;
-	bool clock = work->cntr == 0;
-	const char *(*const say)(uint64_t, char *) = clock ? tripctl_text_time : tripctl_text_exact;
+	uint64_t to_go = missing(work);
 	char text[3][TRIPCTL_TEXT_NUMBER];
 
 	tripctl_sheet_number(sheet, NULL, "threshold", work->threshold);
 	tripctl_sheet_number(sheet, NULL, "every", work->interval);
 	tripctl_sheet_number(sheet, NULL, "to_go", to_go);
-	tripctl_sheet_cell(sheet, "THRESHOLD", "%s", say(work->threshold, text[0]));
-	tripctl_sheet_cell(
-		sheet, "EVERY", "%s", work->interval != 0 ? say(work->interval, text[1]) : "-");
-	tripctl_sheet_cell(sheet, "TO GO", "%s%s", clock ? "in " : "", say(to_go, text[2]));
+	tripctl_sheet_cell(sheet, "THRESHOLD", "%s", amount_of(work, work->threshold, text[0]));
+	tripctl_sheet_cell(sheet, "EVERY", "%s",
+		work->interval != 0 ? amount_of(work, work->interval, text[1]) : "-");
+	tripctl_sheet_cell(sheet, "TO GO", "%s%s", work->cntr == 0 ? "in " : "",
+		amount_of(work, to_go, text[2]));
 }
 
 /* What is done when it fires, and to what; JSON has other keys for each kind of target. */
