@@ -373,7 +373,7 @@ static const struct mistake mistakes[] = {
 		"2:27: every 0 would fire without end: expected 1 or more\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 every 0kB log",
 		"2:27: every 0 would fire without end: expected 1 or more\n"),
-	MISTAKE("when after log", "1:12: expected a number, found 'log'\n"),
+	MISTAKE("when after log", "1:12: expected a time such as 250ms, found 'log'\n"),
 	MISTAKE("when after 250 log", "1:12: expected a time such as 250ms, 10s or 5m (units ns us "
 				      "ms s m h d), found '250'\n"),
 	MISTAKE("when after 0.5s log", "1:12: expected a time such as 250ms, 10s or 5m (units ns "
@@ -490,6 +490,22 @@ static const struct mistake not_yet[] = {
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets idle 30 delete g",
 		"2:21: expected a time such as 250ms, 10s or 5m (units ns us ms s m h d), found "
 		"'30'\n"),
+	MISTAKE("counter c\nwhen c idle log\nwhen c idle -5s log\nwhen c idle >= 5s log\nwhen c "
+		"idle\n"
+		"when after log",
+		"2:13: expected a time such as 250ms, found 'log'\n"
+		"3:13: expected a time such as 250ms, found '-'\n"
+		"4:13: expected a time such as 250ms, found '>='\n"
+		"5:12: expected a time such as 250ms, found the end of the line\n"
+		"6:12: expected a time such as 250ms, found 'log'\n"),
+	MISTAKE("counter c\nwhen c idle 5 s log\nwhen after 5 s log",
+		"2:13: expected a time such as 250ms, 10s or 5m (units ns us ms s m h d), found "
+		"'5'\n"
+		"3:12: expected a time such as 250ms, 10s or 5m (units ns us ms s m h d), found "
+		"'5'\n"),
+	MISTAKE("counter c\nwhen c idle 0s log\nwhen c idle 0ns every 1 log",
+		"2:13: idle 0s would hold at once: expected 1ns or more\n"
+		"3:13: idle 0ns would hold at once: expected 1ns or more\n"),
 	MISTAKE("counter c\nwhen c idle 30s every 1s log",
 		"2:23: expected a value such as 500, 10k or 2GiB (suffixes k M G T Ki Mi Gi Ti, "
 		"then B), found '1s'\n"),

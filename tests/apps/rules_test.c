@@ -181,14 +181,14 @@ test_conditions(void **state)
 	struct trip_rules *rules =
 		good("count g port 0 pattern eth / end\ncounter idle\n"
 		     "when g.packets idle 30s delete g\nwhen g.bytes  idle\t5m every 2k log\n"
-		     "when idle idle 0ns add idle 1\nwhen idle >= 5 log\n");
+		     "when idle idle 1ns add idle 1\nwhen idle >= 5 log\n");
 	static const struct {
 		const char *text;
 		uint64_t time, every;
 		enum trip_rules_ref ref;
 	} expected[] = {{"idle 30s", 30000000000, 0, TRIP_RULES_REF_PACKETS},
 		{"idle 5m", 300000000000, 2000, TRIP_RULES_REF_BYTES},
-		{"idle 0ns", 0, 0, TRIP_RULES_REF_COUNTER}};
+		{"idle 1ns", 1, 0, TRIP_RULES_REF_COUNTER}};
 
 	assert_int_equal(rules->n_whens, 4);
 	for (unsigned int i = 0; i < RTE_DIM(expected); i++) {

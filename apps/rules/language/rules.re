@@ -184,31 +184,32 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 	<port> word		{ TOKEN(INTERFACE); }
 	<item> word		{ TOKEN(ITEM); }
 	<field> word		{ TOKEN(FIELD); }
-	<word> word		{ TOKEN(WORD); }
+	<word, time> word	{ TOKEN(WORD); }
 	<path> [^ \t\r\n#"\\\x00] [^ \t\r\n#"\x00]* { TOKEN(PATH); }
 
+	<time> number		{ TOKEN(TIME); }
 	<word, name, port, ref, item, field> number	{ TOKEN(NUMBER); }
 	<field> network		{ TOKEN(NETWORK); }
-	<word, name, port, ref, item, field> address	{ TOKEN(ADDRESS); }
-	<word, name, port, ref, item, field, path> string	{ TOKEN(STRING); }
-	<word, name, port, ref, item, field, path> ["] {
+	<word, name, port, ref, time, item, field> address	{ TOKEN(ADDRESS); }
+	<word, name, port, ref, time, item, field, path> string	{ TOKEN(STRING); }
+	<word, name, port, ref, time, item, field, path> ["] {
 		place(ctx, token, span);
 		ctx->cursor = line_end(ctx, token);
 		return complain(ctx, span, "expected '\"' at the end of the string, "
 			"found the end of the line");
 	}
-	<word, name, port, ref, item, field, path> "\\" {
+	<word, name, port, ref, time, item, field, path> "\\" {
 		place(ctx, token, span);
 		if (to_text(ctx->cursor) >= ctx->end)
 			continue;
 		return complain(ctx, span, "expected the end of the line after '\\', "
 			"which continues it");
 	}
-	<word, name, port, ref, item, field> ">="	{ TOKEN(GE); }
-	<word, name, port, ref, item, field> "/"	{ TOKEN(SLASH); }
-	<word, name, port, ref, item, field> ","	{ TOKEN(COMMA); }
-	<word, name, port, ref, item, field> [()<-]	{ TOKEN(*token); }
-	<word, name, port, ref, item, field> [\x80-\xff]+	{ TOKEN(TRIP_RULES_YYUNDEF); }
+	<word, name, port, ref, time, item, field> ">="	{ TOKEN(GE); }
+	<word, name, port, ref, time, item, field> "/"	{ TOKEN(SLASH); }
+	<word, name, port, ref, time, item, field> ","	{ TOKEN(COMMA); }
+	<word, name, port, ref, time, item, field> [()<-]	{ TOKEN(*token); }
+	<word, name, port, ref, time, item, field> [\x80-\xff]+	{ TOKEN(TRIP_RULES_YYUNDEF); }
 	<*> *			{ TOKEN(TRIP_RULES_YYUNDEF); }
 */
 	}
@@ -237,6 +238,11 @@ next_state(const struct trip_rules_ctx *ctx, int token, bool first)
 	case '(':
 	case COMMA:
 		return ctx->in_when ? yycref : yycword;
+	case AFTER:
+	case FOR:
+	case IDLE:
+	case OVER:
+		return yyctime;
 	case EXEC:
 		return yycpath;
 	case PORT:

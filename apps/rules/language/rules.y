@@ -36,7 +36,7 @@ static void trip_rules_yyerror(
 %token YYEOF 0 "the end of the file"
 %token NEWLINE "the end of the line"
 %token NAME "a name" REF "a counter" ITEM "an item" FIELD "a field" WORD "a key"
-%token NUMBER "a number" RATE "a rate" ADDRESS "an address" NETWORK "a network" STRING "a string" PATH "a path"
+%token NUMBER "a number" TIME "a time such as 250ms" RATE "a rate" ADDRESS "an address" NETWORK "a network" STRING "a string" PATH "a path"
 %token ALSO "also" COUNT "count" COUNTER "counter" WHEN "when" EACH "each"
 %token PORT "port" INTERFACE "an interface" PORT_NAME "name" PORT_MAC "mac"
 %token INGRESS "ingress" EGRESS "egress" TRANSFER "transfer" EITHER "either"
@@ -160,15 +160,15 @@ condition: REF GE NUMBER {
 		ctx->names.ref = @1;
 		trip_rules_value_amount(ctx, &@3, &ctx->when.threshold);
 	}
-	| AFTER NUMBER {
+	| AFTER TIME {
 		ctx->when.ref = TRIP_RULES_REF_CLOCK;
 		trip_rules_value_time(ctx, &@2, &ctx->when.threshold);
 	}
-	| REF RATE_WORD GE rate OVER NUMBER until {
+	| REF RATE_WORD GE rate OVER TIME until {
 		ctx->names.ref = @1;
 		trip_rules_error_notyet(ctx, &@2);
 	}
-	| REF with_time NUMBER { trip_rules_condition_time(ctx, &@1, &@2, &@3); }
+	| REF with_time TIME { trip_rules_condition_time(ctx, &@1, &@2, &@3); }
 	| ALL '(' refs ')' { trip_rules_error_notyet(ctx, &@1); }
 	| ANY '(' refs ')' { trip_rules_error_notyet(ctx, &@1); }
 	;
@@ -177,7 +177,7 @@ with_time: IDLE
 	;
 
 until: %empty
-	| UNTIL '<' rate FOR NUMBER
+	| UNTIL '<' rate FOR TIME
 	;
 
 rate: NUMBER | RATE
@@ -212,7 +212,7 @@ op: DROP NAME for { trip_rules_build_op(ctx, TRIP_RULES_OP_DROP, &@2); }
 	;
 
 for: %empty
-	| FOR NUMBER { trip_rules_error_notyet(ctx, &@1); }
+	| FOR TIME { trip_rules_error_notyet(ctx, &@1); }
 	;
 
 path: PATH | STRING
@@ -221,7 +221,7 @@ path: PATH | STRING
 each: EACH NAME {
 		trip_rules_error_notyet(ctx, &@1);
 		trip_rules_build_name(ctx, TRIP_RULES_KIND_EACH, &@2);
-	} PORT port keys MAX NUMBER IDLE NUMBER each_pattern
+	} PORT port keys MAX NUMBER IDLE TIME each_pattern
 	;
 
 keys: key

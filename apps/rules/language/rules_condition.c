@@ -45,6 +45,12 @@ trip_rules_condition_time(struct trip_rules_ctx *ctx, const struct trip_rules_sp
 	}
 	if (!trip_rules_value_time(ctx, time, &condition->when.reserved[0]))
 		return;
+	if (condition->when.reserved[0] == 0) {
+		trip_rules_error(ctx, time, "%.*s %.*s would hold at once: expected 1ns or more",
+			(int)word->length, word->text, (int)RTE_MIN(time->length, (size_t)40),
+			time->text);
+		return;
+	}
 	if (asprintf(&ctx->when.condition_text, "%.*s %.*s", (int)word->length, word->text,
 		    (int)time->length, time->text) < 0) {
 		ctx->when.condition_text = NULL;

@@ -182,6 +182,8 @@ trip_rules_value_time(struct trip_rules_ctx *ctx, const struct trip_rules_span *
 		digits++;
 	unit = unit_of(span->text + digits, span->length - digits);
 	kind = trip_rules_value_u64(span->text, digits, ns);
+	/* Its unit may stand behind a blank. */
+	ctx->broken |= digits == span->length;
 	if (kind == TRIP_RULES_NUMBER_BAD || unit == 0)
 		return trip_rules_error(ctx, span,
 			"expected a time such as 250ms, 10s or 5m (units ns us ms s m h d), found "
