@@ -45,10 +45,11 @@ def ports_have_names(bed):
     words = 'pattern', 'eth', '/', 'end', '--timeout', '1ms'
     equal(bed.run('count', 'x', 'port', 'name', '"net_null0"', *words), (0, 'x: 0 packets, 0 bytes\n', ''), 'by its device')
     alone(bed)
-    for name in 'lo', 'nosuch0':
-        equal(bed.run('count', 'x', 'port', name, *words)[::2],
-              (USAGE, 'tripctl: count x: which port that is, is not known here: it may be called by its number\n'),
-              'by an interface that no port is on')
+    equal(bed.run('count', 'x', 'port', 'lo', *words)[::2],
+          (USAGE, 'tripctl: count x: which port that is, is not known here: it may be called by its number\n'),
+          'by an interface that no port is on')
+    equal(bed.run('count', 'x', 'port', 'nosuch0', *words)[::2],
+          (USAGE, 'tripctl: count x: no interface is named nosuch0\n'), 'by an interface that does not exist')
 
 
 def it_drops_at_a_threshold(bed):

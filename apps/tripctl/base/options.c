@@ -38,10 +38,14 @@ parse_time(struct argp_state *state, const char *option, const char *text)
 {
 	char escaped[64];
 	uint64_t ns = 0;
+	int error = tripctl_text_parse_time(text, &ns);
 
-	if (tripctl_text_parse_time(text, &ns) != 0)
+	tripctl_text_escape(text, escaped, sizeof(escaped));
+	if (error == -ERANGE)
+		argp_error(state, "--%s: %s is above 10000d", option, escaped);
+	else if (error != 0)
 		argp_error(state, "--%s: \"%s\" is no time such as 0.5, 500ms, 10s or 5m", option,
-			tripctl_text_escape(text, escaped, sizeof(escaped)));
+			escaped);
 	return ns;
 }
 

@@ -57,23 +57,42 @@ note_defined(struct text *text, const char *name)
 	return 0;
 }
 
-/* A word that may be a name: where only the domain knows it, it gets a definition. */
+/* What is in front of ".packets" or ".bytes" in the name of a counter. */
+static bool
+is_count_of_domain(const struct tripctl_names *names, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < names->n; i++) {
+		const char *tail = tail_of(names->cntrs[i].name);
+
+		if (tail == names->cntrs[i].name + length &&
+			memcmp(names->cntrs[i].name, name, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A word that may be a name: where only the domain knows it, it gets a definition. So does behind
+ * `when` the name of a count: a mistake, and the language says which. */
 static int
-define(struct text *text, const char *word)
+define(struct text *text, const char *word, bool behind_when)
 {
 	const char *tail = tail_of(word);
 	char name[TRIP_RULES_NAME_MAX + 1];
 	size_t length = tail != NULL ? (size_t)(tail - word) : strlen(word);
 
 	/* No name at all; and of these two the language makes none. */
-	if (length == 0 || length >= sizeof(name) || !is_of_domain(text->names, word) ||
+	if (length == 0 || length >= sizeof(name) ||
+		(!is_of_domain(text->names, word) &&
+			!(behind_when && is_count_of_domain(text->names, word))) ||
 		strcmp(word, "port") == 0 || strcmp(word, "each") == 0)
 		return 0;
 	memcpy(name, word, length);
 	name[length] = 0;
 	if (is_defined(text, name))
 		return 0;
-	if (tail != NULL)
+	if (tail != NULL || !is_of_domain(text->names, word))
 		fprintf(text->file, "count %s port 0 pattern eth / end\n", name);
 	else
 		fprintf(text->file, "counter %s\n", name);
@@ -84,6 +103,7 @@ define(struct text *text, const char *word)
 static int
 define_all(struct text *text, char *const *words, unsigned int n)
 {
+	bool behind_when = false;
 	int error = 0;
 
 	for (unsigned int i = 0; i < n && error == 0; i++) {
@@ -91,8 +111,10 @@ define_all(struct text *text, char *const *words, unsigned int n)
 
 		if (copy == NULL)
 			return -ENOMEM;
-		for (char *word; error == 0 && (word = strsep(&rest, " \t\n(),<>=")) != NULL;)
-			error = define(text, word);
+		for (char *word; error == 0 && (word = strsep(&rest, " \t\n(),<>=")) != NULL;) {
+			error = define(text, word, behind_when);
+			behind_when = strcmp(word, "when") == 0;
+		}
 		free(copy);
 	}
 	return error;

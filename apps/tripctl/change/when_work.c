@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <net/if.h>
 #include <stdio.h>
 
 #include "apply/port.h"
@@ -94,6 +95,9 @@ open_count(struct tripctl_count *count, struct trip_domain *domain,
 	uint16_t port;
 	int error;
 
+	if (rule->port_by == TRIP_RULES_PORT_INTERFACE && if_nametoindex(rule->port_name) == 0)
+		return tripctl_complain(TRIPCTL_EXIT_USAGE, "count %s: no interface is named %s",
+			rule->name, rule->port_name);
 	/* Of PCI devices only the primary has the driver. */
 	if (!trip_apply_port(rule, &port))
 		return tripctl_complain(TRIPCTL_EXIT_USAGE,
