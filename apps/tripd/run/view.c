@@ -42,19 +42,19 @@ tripd_view_trip(struct tripd_screen *screen, const struct tripd_quota *quota, si
 	const struct trip_rules_when *when = &quota->rules->whens[at->when];
 	bool is_time = when->ref == TRIP_RULES_REF_CLOCK;
 	char trigger[TRIP_APPLY_TEXT_MAX], action[TRIP_APPLY_TEXT_MAX];
-	char threshold[16], reached[48], over[16], latency[16];
+	char threshold[16], over[16], latency[16], reached[64];
 
 	trip_apply_text_trigger(quota->rules, when, trigger);
 	trip_apply_text_action(quota->rules, when, action);
 	(is_time ? tripd_describe_time : tripd_describe_number)(at->threshold, threshold);
+	(is_time ? tripd_describe_time : tripd_describe_number)(at->value - at->threshold, over);
+	tripd_describe_time(at->latency_ns, latency);
+	/* A condition holds at a value, which is not above it, nor later than that. */
 	if (when->condition_text != NULL)
 		snprintf(reached, sizeof(reached), "%s at %s", when->condition_text, threshold);
 	else
-		snprintf(reached, sizeof(reached), ">= %s", threshold);
-	(is_time ? tripd_describe_time : tripd_describe_number)(at->value - at->threshold, over);
-	tripd_describe_time(at->latency_ns, latency);
-	tripd_screen_say(screen, "%-18s %-14s +%-8s %9s  %s%s%s%s%s", trigger, reached, over,
-		latency,
+		snprintf(reached, sizeof(reached), ">= %-11s +%-8s %9s", threshold, over, latency);
+	tripd_screen_say(screen, "%-18s %-34s  %s%s%s%s%s", trigger, reached,
 		tripd_screen_colour(screen, at->result != 0                  ? TRIPD_RED
 					    : when->op == TRIP_RULES_OP_DROP ? TRIPD_YELLOW
 									     : TRIPD_PLAIN),
