@@ -28,12 +28,10 @@ enum trip_op_outcome {
 	TRIP_OP_SENT,
 };
 
-/* Why operands are refused: one of them, and what it breaks. */
+/* Why operands are refused: one of them is above its limit. */
 struct trip_op_refusal {
 	const char *operand;
 	uint64_t value, limit;
-	/* Between the two in a sentence; NULL: "is above the limit". */
-	const char *words;
 };
 
 struct trip_op_row {

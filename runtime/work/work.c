@@ -117,9 +117,9 @@ plan_function(struct trip_submission *request, const struct trip_domain *domain,
 static int
 refuse_operand(const char *of, const char *name, const struct trip_op_refusal *refusal)
 {
-	return trip_error_set(EINVAL, "work: %s %" PRIu64 " of %s \"%s\" %s %" PRIu64,
-		refusal->operand, refusal->value, of, name,
-		refusal->words != NULL ? refusal->words : "is above the limit", refusal->limit);
+	return trip_error_set(EINVAL,
+		"work: %s %" PRIu64 " of %s \"%s\" is above the limit %" PRIu64, refusal->operand,
+		refusal->value, of, name, refusal->limit);
 }
 
 static int
