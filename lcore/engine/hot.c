@@ -120,9 +120,11 @@ trip_hot_poll(struct trip_home *home)
 		struct trip_hot *hot = &home->hot.places[i - 1];
 		uint32_t index = hot->cntr;
 
-		if (home->cntrs[index].due != TRIP_DUE_NONE || trip_hot_look(home, index))
+		if (home->cntrs[index].due != TRIP_DUE_NONE)
 			continue;
-		if (hot->vain > VAIN_LOOKS || (int64_t)(home->now - hot->until_tsc) >= 0) {
+		if (has_news(home, hot)) {
+			trip_due_rang(home, index);
+		} else if (hot->vain > VAIN_LOOKS || (int64_t)(home->now - hot->until_tsc) >= 0) {
 			trip_hot_leave(home, index);
 			trip_due_touch(home, index);
 		}
