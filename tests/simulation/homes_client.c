@@ -226,7 +226,7 @@ arm(struct user *user)
 {
 	struct trip_home *home = home_of(user, user->cntr);
 
-	for (unsigned int i = 0; !trip_waiter_try_quiesce(home, user->number); i++)
+	while (!trip_waiter_try_quiesce(home, user->number))
 		sim_pause();
 	trip_waiter_arm(home, user->number, number_of(user), user->cntr % CNTRS, user->threshold,
 		&user->seen);
@@ -240,8 +240,7 @@ sleep_until_over(struct user *user)
 	uint32_t sequence, rests = sim_rests();
 
 	while (!homes_wait_is_over(user)) {
-		for (unsigned int i = 0;
-			!trip_waiter_try_quiesce(home_of(user, user->cntr), user->number); i++)
+		while (!trip_waiter_try_quiesce(home_of(user, user->cntr), user->number))
 			sim_pause();
 		sequence = atomic_load(&waiter->sequence);
 		arm(user);
