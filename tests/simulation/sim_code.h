@@ -23,6 +23,9 @@
 
 #define _Thread_local __attribute__((section("sim_thread")))
 
+/* From DPDK 25.11 on its headers name what frees by malloc(), which is an attribute there. */
+#undef __rte_dealloc
+#define __rte_dealloc(dealloc, argument)
 #define malloc(size) sim_malloc(size)
 #define calloc(n, size) sim_calloc(n, size)
 #define realloc(memory, size) sim_realloc(memory, size)
