@@ -103,13 +103,20 @@ has_news(const struct trip_home *home, struct trip_hot *hot)
 	       now.error != seen->error || now.errgen != seen->errgen || now.setgen != seen->setgen;
 }
 
+/* Samples the counter of a place that has news. */
+static inline bool
+look(struct trip_home *home, struct trip_hot *hot)
+{
+	if (!has_news(home, hot))
+		return false;
+	trip_due_rang(home, hot->cntr);
+	return true;
+}
+
 bool
 trip_hot_look(struct trip_home *home, uint32_t index)
 {
-	if (!has_news(home, place_of(home, index)))
-		return false;
-	trip_due_rang(home, index);
-	return true;
+	return look(home, place_of(home, index));
 }
 
 void
@@ -120,11 +127,9 @@ trip_hot_poll(struct trip_home *home)
 		struct trip_hot *hot = &home->hot.places[i - 1];
 		uint32_t index = hot->cntr;
 
-		if (home->cntrs[index].due != TRIP_DUE_NONE)
+		if (home->cntrs[index].due != TRIP_DUE_NONE || look(home, hot))
 			continue;
-		if (has_news(home, hot)) {
-			trip_due_rang(home, index);
-		} else if (hot->vain > VAIN_LOOKS || (int64_t)(home->now - hot->until_tsc) >= 0) {
+		if (hot->vain > VAIN_LOOKS || (int64_t)(home->now - hot->until_tsc) >= 0) {
 			trip_hot_leave(home, index);
 			trip_due_touch(home, index);
 		}
