@@ -195,7 +195,7 @@ sim_run(struct sim_history *history)
 	sim.has_clock = false;
 	sim.arrive = NULL;
 	sim.space = NULL;
-	history->failed = false;
+	history->failed = history->spun = false;
 	history->n_ops = 0;
 	sim.plan.state = history->seed;
 	sim_turn_begin();
@@ -203,6 +203,7 @@ sim_run(struct sim_history *history)
 	sim_memory_begin();
 	sim_story_begin();
 	sim_watch_begin();
+	sim_watchdog_begin();
 	history->world->begin();
 	sim_fiber_switch(&sim.actors[0]);
 	history->steps = sim.steps;

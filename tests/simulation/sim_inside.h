@@ -3,7 +3,8 @@
  * Between the files of the simulator: sim_actor.c and sim_fiber.c, who there is; sim_rest.c, who
  * has nothing to do; sim_turn.c and sim_decision.c, who is next; sim_memory.c, sim_view.c and
  * sim_place.c, what an access finds; sim_kernel.c, what it asks the kernel for; sim_story.c, what
- * is told of it; sim_shrink.c, what of it is needed. Processes are sim_machine.h's.
+ * is told of it; sim_watchdog.c, that it goes on; sim_shrink.c, what of it is needed. Processes are
+ * sim_machine.h's.
  */
 #ifndef SIM_INSIDE_H
 #define SIM_INSIDE_H
@@ -56,6 +57,8 @@ struct sim_history {
 	bool told;
 	/* What has come of it. */
 	bool failed;
+	/* It went on without a step. */
+	bool spun;
 	char sentence[256];
 	uint32_t steps;
 };
@@ -95,6 +98,8 @@ struct sim_actor {
 	/* Where it goes next. */
 	const volatile void *where;
 	bool writes;
+	/* Its last access. */
+	struct trip_atomics_here here;
 	/* It has written since it slept last. */
 	bool wrote;
 	/* Pauses since the `seen`th progress, and when the last one was. */
@@ -252,6 +257,15 @@ void sim_story_mark(const char *what);
 unsigned int sim_story_print(bool whole);
 void sim_watch_begin(void);
 void sim_watch_note(const volatile void *where, uint64_t value);
+
+/* A file without its folders. */
+const char *sim_story_base_of(const char *file);
+
+/* --- sim_watchdog.c --- */
+
+/* From here on whoever runs without a step for so long, 0: a second of CPU time, has failed. */
+void sim_watchdog_begin(void);
+void sim_watchdog_limit(unsigned int ms);
 
 /* --- sim_shrink.c --- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Of the simulator itself: what each memory allows, who is killed and stopped, that a history comes
- * to rest, and that a seed is always the same one. weak_litmus.c and sim_weak.c have the views. */
+ * to rest or is ended, and that a seed is always the same one. weak_litmus.c and sim_weak.c have
+ * the views. */
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -8,7 +9,7 @@
 
 #include <trip_test.h>
 
-#include "sim.h"
+#include "sim_inside.h"
 
 #define HISTORIES 4000
 
@@ -268,6 +269,63 @@ seeds_repeat(void **state)
 	assert_int_equal(same, 0);
 }
 
+/* --- who goes on without a step is ended --- */
+
+static struct link {
+	struct link *next;
+} *volatile links;
+
+static void
+make_circle(void *arg)
+{
+	static struct link circle = {&circle};
+
+	if (atomic_fetch_add(&litmus.x, 1) == 0)
+		links = &circle;
+}
+
+static void
+go_along(void *arg)
+{
+	(void)atomic_fetch_add(&litmus.x, 1);
+	while (links != NULL)
+		links = links->next;
+}
+
+static void
+circle_begin(void)
+{
+	links = NULL;
+	begin(make_circle, go_along);
+}
+
+static void
+circle_judge(void)
+{
+}
+
+static void
+spinning_ends(void **state)
+{
+	static const struct sim_world world = WORLD(circle);
+	unsigned int spun = 0, seeds = 0;
+
+	sim_watchdog_limit(50);
+	for (uint64_t seed = 0; spun < 4 && seed < HISTORIES; seed++, seeds++) {
+		const char *sentence = sim_play(&world, seed, SIM_MEMORY_STRONG);
+
+		if (sentence == NULL)
+			continue;
+		spun++;
+		assert_non_null(strstr(sentence, "b goes on without a step behind sim_litmus.c:"));
+		/* Again, and whoever comes next is well. */
+		assert_string_equal(sim_play(&world, seed, SIM_MEMORY_STRONG), sentence);
+	}
+	sim_watchdog_limit(0);
+	assert_int_equal(spun, 4);
+	assert_true(seeds > spun);
+}
+
 int
 main(void)
 {
@@ -277,6 +335,7 @@ main(void)
 		cmocka_unit_test(death_comes_anywhere),
 		cmocka_unit_test(sleepers_are_woken),
 		cmocka_unit_test(seeds_repeat),
+		cmocka_unit_test(spinning_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

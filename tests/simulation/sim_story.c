@@ -136,6 +136,7 @@ sim_story_access(
 {
 	struct entry *entry;
 
+	sim.self->here = here;
 	if (!sim.history->told)
 		return;
 	entry = add(ENTRY_ACCESS, what);
@@ -152,8 +153,8 @@ entry_at(uint64_t i)
 	return &story.entries[i % ENTRIES];
 }
 
-static const char *
-base_of(const char *file)
+const char *
+sim_story_base_of(const char *file)
 {
 	const char *slash = strrchr(file, '/');
 
@@ -181,7 +182,7 @@ print_place(const volatile void *where)
 static void
 print_access(const struct entry *entry)
 {
-	printf("%s:%d  %s", base_of(entry->here.file), entry->here.line, entry->what);
+	printf("%s:%d  %s", sim_story_base_of(entry->here.file), entry->here.line, entry->what);
 	if (entry->where == NULL)
 		return;
 	print_place(entry->where);
