@@ -51,14 +51,14 @@ is_sure(const struct user *user, uint32_t changes)
 }
 
 static void
-attach(struct user *user)
+attach(struct user *user, const struct act *act)
 {
 	struct trip_domain *domain;
 	uint32_t changes;
 	int error;
 
 	/* It is about what comes then. */
-	if (!processes.doors && !processes.open)
+	if (!processes.open && (!processes.doors || act->value % 4 > 0))
 		sim_rest();
 	sim_op("attaches");
 	user->files = sim_files_of(user->process);
@@ -193,8 +193,13 @@ do_act(struct user *user, const struct act *act)
 		processes_fork(user);
 		break;
 	case ACT_ATTACH:
+		if (processes.doors && user->domain != NULL)
+			detach(user);
 		if (user->domain == NULL)
-			attach(user);
+			attach(user, act);
+		/* So that there are many who come. */
+		if (processes.doors && user->domain != NULL && act->value % 4 > 1)
+			detach(user);
 		break;
 	case ACT_HOSTILE:
 		if (user->domain == NULL)

@@ -4,6 +4,9 @@
 
 #include "processes.h"
 
+/* Where that is all, each takes longer. */
+#define DOOR_ACTS 24
+
 static uint32_t
 draw(uint32_t bound)
 {
@@ -38,9 +41,9 @@ static const uint8_t operator_weights[ACT_KINDS] = {[ACT_KILL] = 2, [ACT_STOP] =
 /* Some histories are about who comes and goes, and no more. Those who have waited for a rest go on
  * at the same time. */
 static const uint8_t coming_weights[ACT_KINDS] = {
-	[ACT_ATTACH] = 6, [ACT_DETACH] = 4, [ACT_EXIT] = 2, [ACT_FORK] = 1, [ACT_REST] = 3};
+	[ACT_ATTACH] = 6, [ACT_DETACH] = 6, [ACT_EXIT] = 1, [ACT_FORK] = 1, [ACT_REST] = 4};
 static const uint8_t door_weights[ACT_KINDS] = {
-	[ACT_OPEN_DOMAIN] = 4, [ACT_CLOSE_DOMAIN] = 4, [ACT_FORK] = 1};
+	[ACT_OPEN_DOMAIN] = 6, [ACT_CLOSE_DOMAIN] = 4, [ACT_FORK] = 1, [ACT_REST] = 4};
 
 static enum act_kind
 draw_kind(const uint8_t *weights)
@@ -88,7 +91,7 @@ void
 processes_plan(void)
 {
 	uint32_t clients = 1 + draw(CLIENTS);
-	bool dangerous = draw(2) == 0, doors = draw(3) == 0;
+	bool dangerous = draw(2) == 0, doors = draw(5) < 2;
 
 	processes.doors = doors;
 	processes.lcores[0] = 1;
@@ -113,8 +116,10 @@ processes_plan(void)
 	};
 	processes.files = draw(4) == 0 ? 6 + draw(8) : 0;
 	for (uint32_t i = 0; i < clients; i++)
-		draw_plan(&processes.users[i].plan, doors ? coming_weights : client_weights, ACTS);
-	draw_plan(&processes.users[PRIMARY].plan, doors ? door_weights : primary_weights, ACTS);
+		draw_plan(&processes.users[i].plan, doors ? coming_weights : client_weights,
+			doors ? DOOR_ACTS : ACTS);
+	draw_plan(&processes.users[PRIMARY].plan, doors ? door_weights : primary_weights,
+		doors ? DOOR_ACTS : ACTS);
 	if (dangerous)
 		draw_plan(&processes.operator, operator_weights, 8);
 }

@@ -7,6 +7,9 @@
 
 /* When everything rests that often, everybody else has ended. */
 #define PATIENCE 64
+/* Of one act; and how often it gives up its turn for somebody to attach. */
+#define CLOSES 16
+#define PAUSES 3
 
 static void
 check_left(const struct user *user, const char *what)
@@ -100,6 +103,28 @@ close_domain(struct user *user)
 	check_left(user, "was closed");
 }
 
+static bool
+somebody_attaches(void)
+{
+	for (uint32_t i = 0; i < CLIENTS; i++)
+		if (processes.users[i].moving && processes.users[i].domain == NULL)
+			return true;
+	return false;
+}
+
+/* Until it is closed: whoever is let in at the same time is what there is to find. */
+static void
+close_beside_attaches(struct user *user, const struct act *act)
+{
+	for (unsigned int i = 0; i < CLOSES && user->domain != NULL; i++) {
+		for (unsigned int n = 0; n < PAUSES && !somebody_attaches(); n++)
+			sim_pause();
+		for (uint32_t n = 0; n < act->value % 4; n++)
+			sim_pause();
+		close_domain(user);
+	}
+}
+
 static void
 do_act(struct user *user, const struct act *act)
 {
@@ -108,11 +133,17 @@ do_act(struct user *user, const struct act *act)
 		sim_rest();
 		break;
 	case ACT_OPEN_DOMAIN:
-		if (user->domain == NULL)
-			open_domain(user);
+		if (user->domain != NULL)
+			break;
+		open_domain(user);
+		/* Those who have waited for it attach, and it is closed beside them. */
+		if (processes.doors && act->value % 4 > 0)
+			sim_rest();
 		break;
 	case ACT_CLOSE_DOMAIN:
-		if (user->domain != NULL)
+		if (user->domain != NULL && processes.doors)
+			close_beside_attaches(user, act);
+		else if (user->domain != NULL)
 			close_domain(user);
 		break;
 	case ACT_FORK:

@@ -17,12 +17,14 @@ struct entry {
 	struct epoll_event event;
 	/* By edges: it has changed since it was reported. */
 	bool changed;
+	/* When it came into the list of those to be looked at, 0: it is not in there. The first of
+	 * these that is ready is reported, and is then the last. */
+	uint64_t since;
 };
 
 struct sim_epoll {
 	struct entry entries[ENTRIES];
-	/* Behind the one that was reported last. */
-	unsigned int next;
+	uint64_t last;
 };
 
 int __real_epoll_create1(int flags);
@@ -54,13 +56,37 @@ events_of(const struct entry *entry)
 static struct entry *
 find_ready(struct sim_epoll *epoll)
 {
-	for (unsigned int i = 0; i < ENTRIES; i++) {
-		struct entry *entry = &epoll->entries[(epoll->next + i) % ENTRIES];
+	struct entry *first = NULL;
 
-		if (events_of(entry) != 0)
-			return entry;
+	for (unsigned int i = 0; i < ENTRIES; i++) {
+		struct entry *entry = &epoll->entries[i];
+
+		if (events_of(entry) != 0 && (first == NULL || entry->since < first->since))
+			first = entry;
 	}
-	return NULL;
+	return first;
+}
+
+static void
+list(struct sim_epoll *epoll, struct entry *entry)
+{
+	entry->changed = true;
+	if (entry->since == 0)
+		entry->since = ++epoll->last;
+}
+
+/* NULL: none is. Those that it has looked at in vain leave the list. */
+static struct entry *
+take_ready(struct sim_epoll *epoll)
+{
+	struct entry *first = find_ready(epoll);
+
+	for (unsigned int i = 0; i < ENTRIES; i++)
+		if (first == NULL || epoll->entries[i].since < first->since)
+			epoll->entries[i].since = 0;
+	if (first != NULL)
+		first->since = ++epoll->last;
+	return first;
 }
 
 static short
@@ -86,7 +112,7 @@ sim_epoll_changed(const struct sim_file *changed)
 	for (struct sim_file *file = machine.files; file != NULL; file = file->next)
 		for (unsigned int i = 0; file->epoll != NULL && i < ENTRIES; i++)
 			if (file->epoll->entries[i].file == changed)
-				file->epoll->entries[i].changed = true;
+				list(file->epoll, &file->epoll->entries[i]);
 }
 
 const char *
@@ -144,7 +170,8 @@ add(struct sim_epoll *epoll, struct sim_file *file, int fd, const struct epoll_e
 	if (find_entry(epoll, file, fd) != NULL)
 		return sim_refuse(EEXIST);
 	sim_expect(entry != NULL, "more files are waited for than there is room for");
-	*entry = (struct entry){.file = file, .fd = fd, .event = *event, .changed = true};
+	*entry = (struct entry){.file = file, .fd = fd, .event = *event};
+	list(epoll, entry);
 	return 0;
 }
 
@@ -171,7 +198,7 @@ __wrap_epoll_ctl(int fd, int command, int of, struct epoll_event *event)
 		entry->file = NULL;
 	} else {
 		entry->event = *event;
-		entry->changed = true;
+		list(epoll, entry);
 	}
 	sim_changed();
 	return result;
@@ -198,13 +225,16 @@ __wrap_epoll_wait(int fd, struct epoll_event *events, int most, int ms)
 	(void)sim_wait(is_ready, epoll, moment_in(ms));
 	sim_file_keep_none(sim_self());
 	sim_op("looks what is ready");
-	entry = find_ready(epoll);
+	entry = take_ready(epoll);
 	if (entry == NULL)
 		return 0;
 	sim_tell("finds %s %d", entry->file->kind->name, entry->fd);
+	/* A child has it open; the process would be told of it for ever. */
+	sim_expect(sim_fd_of(sim_process_self(), entry->fd) == entry->file,
+		"%s is told of a %s that it has closed", sim_process_self()->name,
+		entry->file->kind->name);
 	events[0] = (struct epoll_event){.events = events_of(entry), .data = entry->event.data};
 	entry->changed = false;
-	epoll->next = (unsigned int)(entry - epoll->entries) + 1;
 	return 1;
 }
 
