@@ -31,6 +31,9 @@ trip_process_init(struct trip_server *server)
 		server->processes[i].pidfd = -1;
 		server->processes[i].common = -1;
 		server->processes[i].common_before = -1;
+	}
+	/* What has failed half-way closes the descriptors of all. */
+	for (uint32_t i = 0; i < trip_process_count(server); i++) {
 		server->processes[i].found =
 			calloc(domain->attr.max_process_cntrs, sizeof(uint32_t));
 		if (server->processes[i].found == NULL)

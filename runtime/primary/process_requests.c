@@ -219,10 +219,15 @@ share_new(struct trip_connection *connection, int *fd)
 static int
 open_signal(struct trip_connection *connection, uint32_t by, int *fd)
 {
+	int error;
+
 	*fd = -1;
-	switch (by) {
-	case TRIP_PROTOCOL_SIGNAL_OFF:
+	if (by == TRIP_PROTOCOL_SIGNAL_OFF)
 		return 0;
+	error = trip_watch_make_room(connection->server);
+	if (error != 0)
+		return error;
+	switch (by) {
 	case TRIP_PROTOCOL_SIGNAL_OWN:
 		return trip_watch_pair(connection, fd);
 	case TRIP_PROTOCOL_SIGNAL_COMMON:
@@ -243,6 +248,7 @@ signal_by(struct trip_connection *connection, const struct trip_protocol_signal 
 	/* Partner: the acquire load in waiter.c's signal_slot(). */
 	int before = atomic_exchange(&home->waiter_fds[asked->slot], fd);
 
+	connection->server->n_written += fd >= 0;
 	if (before >= 0)
 		trip_watch_retire(connection->server, before);
 }

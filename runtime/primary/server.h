@@ -126,8 +126,9 @@ struct trip_server {
 	/* generation.h. */
 	struct trip_orphan *orphans;
 	uint32_t n_orphans;
+	/* Descriptors that are to be closed, and room for as many more as slots have. */
 	struct trip_watch_retired *retired;
-	uint32_t n_retired, room_retired;
+	uint32_t n_retired, room_retired, n_written;
 	struct trip_proxy proxy;
 	/* What no client of this library sends or leaves, and processes that were not let in. */
 	struct trip_server_telling garbage, refusals;
@@ -197,6 +198,8 @@ void trip_watch_undo(
 void trip_watch_close_all(struct trip_connection *connection);
 /* Closes the retired descriptors that no home can write any more; true: some are left. */
 bool trip_watch_reap(struct trip_server *server);
+/* Before a slot is given one more: 0 or the error. */
+int trip_watch_make_room(struct trip_server *server);
 /* Closes a descriptor that slots had as soon as no iteration can be writing it. */
 void trip_watch_retire(struct trip_server *server, int fd);
 /* The two ends of what a slot is signalled by: one that homes write, as waiter.h has it, and one

@@ -42,6 +42,26 @@ place_of(struct trip_domain *domain, uint64_t id, uint32_t *local)
 	return home;
 }
 
+/* Closing one takes no memory then: closed at once, while homes may write it, its number could be
+ * another file's. */
+int
+trip_watch_make_room(struct trip_server *server)
+{
+	uint32_t room = 2 * server->room_retired + 16;
+	void *grown;
+
+	if (server->n_written + server->n_retired < server->room_retired)
+		return 0;
+	grown = realloc(server->retired, room * sizeof(*server->retired));
+	if (grown == NULL)
+		return trip_error_set(ENOMEM,
+			"domain \"%s\": no memory for %" PRIu32 " descriptors to be signalled by",
+			server->domain->name, room);
+	server->retired = grown;
+	server->room_retired = room;
+	return 0;
+}
+
 int
 trip_watch_pair(struct trip_connection *connection, int *fd)
 {
@@ -61,8 +81,11 @@ static int
 open_slot(struct trip_connection *connection, struct trip_home *home, struct trip_watch *watch)
 {
 	struct trip_domain *domain = connection->server->domain;
-	int slot = trip_native_take_slot(domain, home, true), error;
+	int error = trip_watch_make_room(connection->server), slot;
 
+	if (error != 0)
+		return error;
+	slot = trip_native_take_slot(domain, home, true);
 	if (slot < 0)
 		return slot;
 	error = trip_watch_pair(connection, &watch->fd);
@@ -72,6 +95,7 @@ open_slot(struct trip_connection *connection, struct trip_home *home, struct tri
 	}
 	watch->home = home;
 	watch->slot = (uint32_t)slot;
+	connection->server->n_written++;
 	/* Partner: the acquire load in waiter.c's signal_slot(). */
 	atomic_store_explicit(&home->waiter_fds[slot], watch->fd, memory_order_release);
 	return 0;
@@ -191,21 +215,12 @@ trip_watch_retire(struct trip_server *server, int fd)
 	const struct trip_engine *engine = &server->domain->engine;
 	struct trip_watch_retired retired = {.fd = fd & ~TRIP_WAITER_SOCKET};
 
+	server->n_written--;
 	for (uint32_t i = 0; i < engine->n_homes; i++)
 		retired.epoch[i] = trip_home_epoch(engine->homes[i]);
 	if (is_quiesced(engine, &retired)) {
 		close(retired.fd);
 		return;
-	}
-	if (server->n_retired == server->room_retired) {
-		uint32_t room = 2 * server->room_retired + 16;
-		void *grown = realloc(server->retired, room * sizeof(*server->retired));
-
-		/* Kept for good: closing it now could hand its number to another file. */
-		if (grown == NULL)
-			return;
-		server->retired = grown;
-		server->room_retired = room;
 	}
 	server->retired[server->n_retired++] = retired;
 }

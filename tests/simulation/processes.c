@@ -27,6 +27,7 @@ processes_enter(struct user *user, const char *call, uint32_t ms)
 {
 	user->call = call;
 	user->timed = ms > 0;
+	user->faults = sim_faults();
 	if (ms > 0)
 		sim_polls_until(sim_now() + ms * UINT64_C(1000000) + LATE);
 }
@@ -36,6 +37,27 @@ processes_leave(struct user *user)
 {
 	user->call = NULL;
 	sim_polls_until(0);
+}
+
+bool
+processes_lacks(const struct user *user)
+{
+	return sim_faults() != user->faults;
+}
+
+void
+processes_lack(struct user *user, const struct act *act)
+{
+	static const char *const things[] = {
+		"memory", "descriptors", "room for descriptors on their way"};
+	/* A domain is opened by much memory; what is asked for later takes little. */
+	bool opens = user->number == PRIMARY && user->domain == NULL;
+	enum sim_fault fault =
+		opens && act->value % 4 > 0 ? SIM_FAULT_MEMORY : act->seed % SIM_FAULTS;
+	unsigned int after = act->seed / SIM_FAULTS % (opens ? 48 : 6);
+
+	sim_op("will lack %s", things[fault]);
+	sim_fault(user->process, fault, after);
 }
 
 void

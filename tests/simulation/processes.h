@@ -40,6 +40,7 @@ enum act_kind {
 	ACT_CLOSE,
 	ACT_FORK,
 	ACT_REST,
+	ACT_LACK,
 	/* Of the primary. */
 	ACT_OPEN_DOMAIN,
 	ACT_CLOSE_DOMAIN,
@@ -94,9 +95,11 @@ struct user {
 	/* When the domain was opened: which one it is. */
 	uint64_t opening;
 	struct handle handles[HANDLES];
-	/* The call that it is in, NULL: none; whether that ends by itself. */
+	/* The call that it is in, NULL: none; whether that ends by itself; and how often something
+	 * was not to be had before it. */
 	const char *call;
 	bool timed;
+	unsigned int faults;
 	/* What it had before it attached. */
 	unsigned int files, blocks;
 	unsigned int n_children;
@@ -136,6 +139,17 @@ const struct act *processes_next(struct plan *plan);
 /* A call that may take its time begins, and ends. */
 void processes_enter(struct user *user, const char *call, uint32_t ms);
 void processes_leave(struct user *user);
+/* Something was not to be had since the call, by whom ever: it may have failed by that. */
+bool processes_lacks(const struct user *user);
+/* Soon something is not. */
+void processes_lack(struct user *user, const struct act *act);
+
+/* It may still be attached by the program that it was. */
+static inline bool
+processes_executed(const struct user *user)
+{
+	return user->executed && user->opening == processes.opening;
+}
 
 /* --- processes_plan.c --- */
 

@@ -47,7 +47,7 @@ is_sure(const struct user *user, uint32_t changes)
 		     processes.users[i].executed;
 	return changes == processes.changes && processes.open && !processes_primary()->moving &&
 	       processes.files == 0 && n <= processes.attr.max_processes && !user->executed &&
-	       user->generation == processes.generation;
+	       user->generation == processes.generation && !processes_lacks(user);
 }
 
 static void
@@ -79,6 +79,8 @@ attach(struct user *user, const struct act *act)
 		processes.changes++;
 		return;
 	}
+	/* Its place in a domain before this one is none any more. */
+	user->executed = processes_executed(user);
 	user->attached = true;
 	user->domain = domain;
 	user->opening = domain->engine.base_tsc;
@@ -99,7 +101,7 @@ become_another(struct user *user)
 
 	sim_op("becomes another program");
 	processes.changes++;
-	user->executed |= user->attached;
+	user->executed = processes_executed(user) || user->attached;
 	user->attached = user->moving = user->is_orphan = false;
 	user->domain = NULL;
 	for (uint32_t i = 0; i < HANDLES; i++)
@@ -157,7 +159,8 @@ use_counters(struct user *user)
 		error = trip_counters_destroy(counters);
 	processes_leave(user);
 	user->is_orphan |= error == -ESHUTDOWN;
-	sim_expect(error == 0 || error == -ESHUTDOWN || processes.files != 0,
+	sim_expect(
+		error == 0 || error == -ESHUTDOWN || processes.files != 0 || processes_lacks(user),
 		"a counters object is not to be had: error %d", -error);
 }
 
@@ -191,6 +194,9 @@ do_act(struct user *user, const struct act *act)
 		break;
 	case ACT_FORK:
 		processes_fork(user);
+		break;
+	case ACT_LACK:
+		processes_lack(user, act);
 		break;
 	case ACT_ATTACH:
 		if (processes.doors && user->domain != NULL)

@@ -19,7 +19,7 @@ check_error(struct user *user, const char *call, int error, int other, int anoth
 	user->is_orphan |= error == -ESHUTDOWN;
 	sim_expect(error == 0 || error == other || error == another || error == -ENOSPC ||
 			   (error == -ESHUTDOWN && user->number != PRIMARY) ||
-			   (error == -EMFILE && processes.files != 0),
+			   (error == -EMFILE && processes.files != 0) || processes_lacks(user),
 		"%s says error %d to %s", call, -error, user->name);
 }
 

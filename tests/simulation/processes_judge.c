@@ -61,7 +61,7 @@ judge_process(const struct trip_process *process)
 		"process %u is being cleared away for ever", process->number);
 	user = user_of(process->credentials.pid);
 	sim_expect(user != NULL, "process %u has ended, and keeps its place", process->number);
-	if (user->executed)
+	if (processes_executed(user))
 		return false;
 	sim_expect(process->state == TRIP_CLIENT_ATTACHED, "%s lives, and its connection has ended",
 		user->name);
@@ -103,7 +103,7 @@ judge_connections(const struct trip_server *server)
 		user = user_of(connection->credentials.pid);
 		sim_expect(
 			user != NULL, "a connection of a process that has ended is there for ever");
-		sim_expect(user->attached || user->executed || user->hostile ||
+		sim_expect(user->attached || processes_executed(user) || user->hostile ||
 				   sim_process_is_stopped(user->process),
 			"%s is not attached, and a connection of it is there for ever", user->name);
 	}

@@ -26,7 +26,8 @@ static const uint8_t client_weights[ACT_KINDS] = {[ACT_ATTACH] = 8,
 	[ACT_WAIT] = 6,
 	[ACT_CLOSE] = 3,
 	[ACT_FORK] = 1,
-	[ACT_REST] = 2};
+	[ACT_REST] = 2,
+	[ACT_LACK] = 2};
 static const uint8_t primary_weights[ACT_KINDS] = {[ACT_OPEN] = 3,
 	[ACT_FIND] = 1,
 	[ACT_ADD] = 1,
@@ -34,6 +35,7 @@ static const uint8_t primary_weights[ACT_KINDS] = {[ACT_OPEN] = 3,
 	[ACT_CLOSE] = 2,
 	[ACT_FORK] = 1,
 	[ACT_REST] = 3,
+	[ACT_LACK] = 3,
 	[ACT_OPEN_DOMAIN] = 5,
 	[ACT_CLOSE_DOMAIN] = 2};
 static const uint8_t operator_weights[ACT_KINDS] = {[ACT_KILL] = 2, [ACT_STOP] = 2, [ACT_REST] = 2};
@@ -80,8 +82,8 @@ draw_plan(struct plan *plan, const uint8_t *weights, uint32_t most)
 		/* Nobody attaches before the first has done so. */
 		if (i == 0 && weights[ACT_ATTACH] > 0)
 			act.kind = ACT_ATTACH;
-		if (i == 0 && weights[ACT_OPEN_DOMAIN] > 0)
-			act.kind = ACT_OPEN_DOMAIN;
+		if (i <= 1 && weights[ACT_OPEN_DOMAIN] > 0)
+			act.kind = i == 0 && draw(2) == 0 ? ACT_LACK : ACT_OPEN_DOMAIN;
 		if (sim_wants())
 			plan->acts[plan->n++] = act;
 	}

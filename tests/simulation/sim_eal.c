@@ -193,8 +193,12 @@ __wrap_rte_memzone_reserve_aligned(
 	sim_call(&eal->word, "rte_memzone_reserve", 0);
 	while (i < ZONES && eal->used[i])
 		i++;
-	if (i == ZONES || find(eal, name) != NULL) {
-		rte_errno = i == ZONES ? ENOMEM : EEXIST;
+	if (find(eal, name) != NULL) {
+		rte_errno = EEXIST;
+		return NULL;
+	}
+	if (i == ZONES || sim_fault_comes(SIM_FAULT_MEMORY)) {
+		rte_errno = ENOMEM;
 		return NULL;
 	}
 	eal->used[i] = true;

@@ -129,7 +129,7 @@ free_fd(const struct sim_process *process)
 bool
 sim_fd_is_free(void)
 {
-	return free_fd(sim_process_self()) >= 0;
+	return !sim_fault_comes(SIM_FAULT_FILES) && free_fd(sim_process_self()) >= 0;
 }
 
 int
@@ -254,7 +254,7 @@ __wrap_fcntl64(int fd, int command, ...)
 	file = sim_fd_enter(fd, "fcntl");
 	switch (command) {
 	case F_DUPFD_CLOEXEC:
-		return sim_fd_open(file, true);
+		return sim_fd_is_free() ? sim_fd_open(file, true) : sim_refuse(EMFILE);
 	case F_SETFL:
 		file->nonblocking = (arg & O_NONBLOCK) != 0;
 		return 0;

@@ -182,19 +182,24 @@ give(void *memory)
 void *
 sim_malloc(size_t size)
 {
-	return take(16, size);
+	return sim_aligned_alloc(16, size);
 }
 
 void *
 sim_calloc(size_t n, size_t size)
 {
-	return memset(take(16, n * size), 0, n * size);
+	void *memory = sim_malloc(n * size);
+
+	return memory != NULL ? memset(memory, 0, n * size) : NULL;
 }
 
 void *
 sim_aligned_alloc(size_t alignment, size_t size)
 {
-	return take(alignment, size);
+	if (!sim_fault_comes(SIM_FAULT_MEMORY))
+		return take(alignment, size);
+	errno = ENOMEM;
+	return NULL;
 }
 
 void
@@ -214,7 +219,7 @@ sim_realloc(void *memory, size_t size)
 	if (memory != NULL && !is_here(memory))
 		return realloc(memory, size);
 	grown = sim_malloc(size);
-	if (memory != NULL) {
+	if (memory != NULL && grown != NULL) {
 		size_t before = ((struct block *)memory - 1)->size;
 
 		memcpy(grown, memory, before < size ? before : size);
@@ -229,6 +234,8 @@ sim_strndup(const char *text, size_t size)
 	size_t length = strnlen(text, size);
 	char *copy = sim_malloc(length + 1);
 
+	if (copy == NULL)
+		return NULL;
 	memcpy(copy, text, length);
 	copy[length] = '\0';
 	return copy;
@@ -239,9 +246,12 @@ sim_strndup(const char *text, size_t size)
 void *
 __wrap_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset)
 {
+	void *memory;
+
 	if (sim_process_self() == NULL)
 		return __real_mmap64(at, size, protection, flags, fd, offset);
-	return take(4096, size);
+	memory = sim_aligned_alloc(4096, size);
+	return memory != NULL ? memory : MAP_FAILED;
 }
 
 int

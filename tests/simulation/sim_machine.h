@@ -57,6 +57,21 @@ bool sim_process_is_stopped(const struct sim_process *process);
 const char *sim_process_name(const struct sim_process *process);
 pid_t sim_process_pid(const struct sim_process *process);
 
+/* --- what it lacks --- */
+
+enum sim_fault {
+	SIM_FAULT_MEMORY,
+	SIM_FAULT_FILES,
+	/* To send descriptors: there are as many on their way as may be. */
+	SIM_FAULT_RIGHTS,
+	SIM_FAULTS,
+};
+
+/* It has so many more of these, then one is not to be had. */
+void sim_fault(struct sim_process *process, enum sim_fault fault, unsigned int after);
+/* How often one was not, of anybody. */
+unsigned int sim_faults(void);
+
 /* --- what one has --- */
 
 /* Descriptors that are open; blocks of its heap. */

@@ -3,7 +3,8 @@
  * Between the files of the machine: sim_process.c, who there is; sim_variables.c, sim_heap.c and
  * sim_eal.c, memory of one and of all; sim_lcore.c, what EAL says of lcores; sim_thread.c, threads
  * and what they wait for each other by; sim_file.c, descriptors; sim_folder.c, files by name;
- * sim_socket.c and sim_message.c, sockets; sim_poll.c, who waits for what of these.
+ * sim_socket.c and sim_message.c, sockets; sim_poll.c, who waits for what of these; sim_fault.c,
+ * what of all that is not to be had.
  */
 #ifndef SIM_MACHINE_INSIDE_H
 #define SIM_MACHINE_INSIDE_H
@@ -58,6 +59,8 @@ struct sim_process {
 	unsigned int launched[SIM_LCORES];
 	/* Before a fork; behind it in the parent, and in the child. */
 	void (*at_fork[3])(void);
+	/* 0: there is enough; 1: the next one is not to be had. */
+	unsigned int faults[SIM_FAULTS];
 	/* Whoever looks for one by name, or by pid. */
 	uint32_t word;
 };
@@ -118,7 +121,7 @@ struct sim_machine {
 	struct sim_file *files;
 	struct sim_eal *eals, *last_eal;
 	uint32_t word;
-	unsigned int n_slots;
+	unsigned int n_slots, n_faults;
 };
 
 extern struct sim_machine machine;
@@ -167,6 +170,11 @@ bool sim_heap_has(const void *memory, bool *is_exchanged);
 void sim_eal_begin(bool unmaps);
 void sim_eal_end(void);
 void sim_eal_start(struct sim_process *process);
+
+/* --- sim_fault.c --- */
+
+/* Whether it is not to be had just now, by the process that runs. */
+bool sim_fault_comes(enum sim_fault fault);
 
 /* --- sim_file.c --- */
 

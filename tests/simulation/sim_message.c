@@ -142,6 +142,8 @@ send_message(struct sim_file *file, const struct msghdr *msg, int flags)
 		return sim_refuse(EAGAIN);
 	(void)sim_wait(can_send, file, 0);
 	error = why_not_sent(file);
+	if (error == 0 && msg->msg_controllen > 0 && sim_fault_comes(SIM_FAULT_RIGHTS))
+		error = ETOOMANYREFS;
 	if (error != 0)
 		return sim_refuse(error);
 	message = make(msg);

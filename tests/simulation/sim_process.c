@@ -153,6 +153,7 @@ load(struct sim_process *process, const struct sim_program *program)
 	process->lcore = program->lcore;
 	process->n_lcores = program->n_lcores;
 	sim_variables_make(process, false);
+	memset(process->faults, 0, sizeof(process->faults));
 	memset(process->at_fork, 0, sizeof(process->at_fork));
 	sim_heap_take(process);
 	sim_eal_start(process);

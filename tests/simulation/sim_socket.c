@@ -132,6 +132,8 @@ __wrap_socketpair(int family, int type, int protocol, int ends[2])
 	if (sim_process_self() == NULL)
 		return __real_socketpair(family, type, protocol, ends);
 	sim_call(&machine.word, "socketpair", 0);
+	if (!sim_fd_is_free())
+		return sim_refuse(EMFILE);
 	files[0] = make(nonblocking);
 	files[1] = make(nonblocking);
 	join(files[0], files[1]);

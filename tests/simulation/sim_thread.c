@@ -77,7 +77,9 @@ __wrap_pthread_create(
 	if (sim_process_self() == NULL)
 		return __real_pthread_create(thread, attr, run, arg);
 	sim_call(&machine.word, "pthread_create", 0);
-	actor = sim_thread_spawn(sim_process_self(), "'s thread", run_thread, NULL);
+	actor = sim_fault_comes(SIM_FAULT_MEMORY)
+			? SIM_ACTORS
+			: sim_thread_spawn(sim_process_self(), "'s thread", run_thread, NULL);
 	if (actor == SIM_ACTORS)
 		return EAGAIN;
 	threads[actor].run = run;
