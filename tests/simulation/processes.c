@@ -7,6 +7,8 @@
 /* Enough for those that are started again; then nobody is. */
 #define STARTED 8
 #define LCORES 4
+/* So often the operator gives up its turn for somebody to attach. */
+#define PAUSES 3
 /* A call with a time ends so much later. */
 #define LATE 100000
 
@@ -97,9 +99,23 @@ processes_replace(struct user *user)
 
 /* --- the operator --- */
 
+/* In the middle of an attach, if there is one soon. */
 static void
-kill_user(struct user *user)
+await_attach(const struct user *user, const struct act *act)
 {
+	for (unsigned int n = 0; n < PAUSES && !(user->moving && user->domain == NULL); n++)
+		sim_pause();
+	for (uint32_t n = 0; n < act->value % 4; n++)
+		sim_pause();
+}
+
+static void
+kill_user(struct user *user, const struct act *act)
+{
+	if (act->value > 2)
+		await_attach(user, act);
+	if (!sim_process_lives(user->process))
+		return;
 	sim_op("kills %s", user->name);
 	processes.changes++;
 	if (user->number == PRIMARY)
@@ -132,7 +148,7 @@ run_operator(void *arg)
 		else if (user->process == NULL || !sim_process_lives(user->process))
 			continue;
 		else if (act->kind == ACT_KILL)
-			kill_user(user);
+			kill_user(user, act);
 		else
 			stop_user(user);
 	}

@@ -35,6 +35,16 @@ user_of(pid_t pid)
 	return NULL;
 }
 
+static struct user *
+user_of_process(const struct sim_process *process)
+{
+	for (uint32_t i = 0; i < CLIENTS; i++)
+		if (processes.users[i].process == process && process != NULL &&
+			sim_process_lives(process))
+			return &processes.users[i];
+	return NULL;
+}
+
 static unsigned int
 count_handles(const struct user *user, bool found)
 {
@@ -59,7 +69,7 @@ judge_process(const struct trip_process *process)
 	}
 	sim_expect(process->state != TRIP_CLIENT_DROPPING,
 		"process %u is being cleared away for ever", process->number);
-	user = user_of(process->credentials.pid);
+	user = user_of_process(sim_process_of_pidfd(processes_primary()->process, process->pidfd));
 	sim_expect(user != NULL, "process %u has ended, and keeps its place", process->number);
 	if (processes_executed(user))
 		return false;

@@ -93,8 +93,10 @@ void
 processes_plan(void)
 {
 	uint32_t clients = 1 + draw(CLIENTS);
-	bool dangerous = draw(2) == 0, doors = draw(5) < 2;
+	bool dangerous = draw(2) == 0, doors = draw(5) < 2, reuses = draw(3) == 0;
 
+	if (reuses && sim_wants())
+		sim_machine_reuse_pids();
 	processes.doors = doors;
 	processes.lcores[0] = 1;
 	processes.lcores[1] = 2;
@@ -122,6 +124,6 @@ processes_plan(void)
 			doors ? DOOR_ACTS : ACTS);
 	draw_plan(&processes.users[PRIMARY].plan, doors ? door_weights : primary_weights,
 		doors ? DOOR_ACTS : ACTS);
-	if (dangerous)
+	if (dangerous || reuses)
 		draw_plan(&processes.operator, operator_weights, 8);
 }

@@ -336,6 +336,14 @@ pidfd_ready(const struct sim_file *file)
 
 static const struct sim_file_kind pidfd_kind = {.name = "pidfd", .ready = pidfd_ready};
 
+const struct sim_process *
+sim_process_of_pidfd(const struct sim_process *process, int fd)
+{
+	const struct sim_file *file = sim_fd_of(process, fd);
+
+	return file != NULL ? file->process : NULL;
+}
+
 /* Whoever has ended is known to nobody by his pid: its parent has waited for it. */
 long
 sim_pidfd_open(int pid)

@@ -35,6 +35,8 @@ struct sim_program {
  * otherwise whoever reserves as much next has the same. */
 void sim_machine_begin(bool unmaps);
 void sim_machine_end(void);
+/* Whoever begins has the pid of one that has ended, if there is any. */
+void sim_machine_reuse_pids(void);
 
 /* --- processes --- */
 
@@ -56,6 +58,8 @@ bool sim_process_lives(const struct sim_process *process);
 bool sim_process_is_stopped(const struct sim_process *process);
 const char *sim_process_name(const struct sim_process *process);
 pid_t sim_process_pid(const struct sim_process *process);
+/* Whose pidfd that is, of a process. */
+const struct sim_process *sim_process_of_pidfd(const struct sim_process *process, int fd);
 
 /* --- what it lacks --- */
 

@@ -120,6 +120,7 @@ struct sim_machine {
 	unsigned int resident_thread;
 	struct sim_file *files;
 	struct sim_eal *eals, *last_eal;
+	bool reuses_pids;
 	uint32_t word;
 	unsigned int n_slots, n_faults;
 };

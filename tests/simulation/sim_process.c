@@ -128,6 +128,30 @@ spawn_main(struct sim_process *process, void (*run)(void *arg), void *arg, bool 
 
 /* --- processes --- */
 
+static bool
+is_taken(pid_t pid)
+{
+	for (unsigned int i = 0; i < machine.n_processes; i++)
+		if (machine.processes[i].pid == pid && machine.processes[i].lives)
+			return true;
+	return false;
+}
+
+/* Of who has ended last, where it is nobody's by now. */
+static pid_t
+take_pid(void)
+{
+	for (unsigned int i = machine.n_processes; machine.reuses_pids && i > 0; i--) {
+		const struct sim_process *before = &machine.processes[i - 1];
+
+		if (is_taken(before->pid))
+			continue;
+		sim_tell("pid %d, that of %s, is used again", (int)before->pid, before->name);
+		return before->pid;
+	}
+	return (pid_t)(100 + machine.n_processes);
+}
+
 static struct sim_process *
 make(const char *name)
 {
@@ -137,7 +161,8 @@ make(const char *name)
 		sim_fail("more processes than there is room for");
 	memset(process, 0, sizeof(*process));
 	snprintf(process->name, sizeof(process->name), "%s", name);
-	process->pid = (pid_t)(100 + machine.n_processes++);
+	process->pid = take_pid();
+	machine.n_processes++;
 	process->lives = true;
 	process->started = sim_now();
 	return process;
@@ -338,6 +363,12 @@ sim_machine_begin(bool unmaps)
 	sim_heap_begin();
 	sim_eal_begin(unmaps);
 	sim_folder_begin();
+}
+
+void
+sim_machine_reuse_pids(void)
+{
+	machine.reuses_pids = true;
 }
 
 void
