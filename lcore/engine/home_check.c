@@ -78,7 +78,7 @@ check_hot(struct checker *checker, struct trip_home *home, uint32_t index)
 
 	if (cntr->hot > home->n_hot || hot->cntr != index)
 		expect(checker, "it is hot, but polled at no place", index);
-	else if (cntr->due == TRIP_DUE_NONE &&
+	else if (trip_due_has_settled(home, index) &&
 		 hot->bound > trip_pending_bound(&home->pool, &cntr->pending))
 		expect(checker, "it is polled for a sum above its next threshold", index);
 	if (cntr->due == TRIP_DUE_NONE && atomic_load(&home->cells[index].armed) != 0)

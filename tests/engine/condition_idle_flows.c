@@ -313,6 +313,39 @@ conditions_that_come_and_go_hide_no_crossing(void **state)
 	}
 }
 
+/* Whoever added before it was hot is that slow. */
+static uint64_t
+rings_meanwhile(struct trip_home *home)
+{
+	trip_due_ring_self(home, IDLE_TRIGGER);
+	return home->now;
+}
+
+/* So it is sampled next, and need not be polled for what has come to stand. */
+static void
+a_hot_counter_that_was_rung_for_is_in_order(void **state)
+{
+	struct bed *bed = idle_open();
+	uint64_t (*clock)(struct trip_home * home) = bed->home->clock;
+
+	bed->home->hot.log2 = 12;
+	idle_watch(bed, 1);
+	bed_submit(bed, IDLE_TRIGGER, 5, 5, 1);
+	bed_settle(bed);
+	for (unsigned int i = 0; i < 3; i++) {
+		bed_add(bed, IDLE_TRIGGER, 5);
+		idle_step(bed);
+	}
+	assert_int_equal(bed->home->n_hot, 1);
+	bed->home->clock = rings_meanwhile;
+	for (unsigned int i = 0; i < 2 * IDLE_TIME / 256 / IDLE_STEP; i++) {
+		idle_step(bed);
+		bed_check(bed);
+	}
+	bed->home->clock = clock;
+	bed_close(bed);
+}
+
 int
 main(void)
 {
@@ -322,6 +355,7 @@ main(void)
 		cmocka_unit_test(hardware_that_is_read_often_is_in_time),
 		cmocka_unit_test(at_random),
 		cmocka_unit_test(conditions_that_come_and_go_hide_no_crossing),
+		cmocka_unit_test(a_hot_counter_that_was_rung_for_is_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
