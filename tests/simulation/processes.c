@@ -80,7 +80,7 @@ processes_start(struct user *user)
 	if (user->number == PRIMARY)
 		processes.generation++;
 	user->generation = processes.generation;
-	user->hostile = false;
+	user->hostile = user->scribbles = false;
 	user->call = NULL;
 	memset(user->handles, 0, sizeof(user->handles));
 	user->process = sim_start(&program);

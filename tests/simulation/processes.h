@@ -32,6 +32,7 @@ enum act_kind {
 	ACT_EXEC,
 	ACT_COUNTERS,
 	ACT_HOSTILE,
+	ACT_SCRIBBLE,
 	/* Of clients and the primary. */
 	ACT_OPEN,
 	ACT_FIND,
@@ -88,8 +89,8 @@ struct user {
 	bool moving, attached, executed;
 	/* It was told that its primary has ended. */
 	bool is_orphan;
-	/* It has a connection of its own. */
-	bool hostile;
+	/* It has a connection of its own; it has written garbage into its channels. */
+	bool hostile, scribbles;
 	/* As many primaries had been started when it was. */
 	uint32_t generation;
 	/* When the domain was opened: which one it is. */
@@ -171,6 +172,11 @@ void processes_fork(struct user *user);
 /* --- processes_hostile.c --- */
 
 void processes_be_hostile(struct user *user, const struct act *act);
+
+/* --- processes_scribble.c --- */
+
+/* Does not return where it is attached. */
+void processes_scribble(struct user *user, const struct act *act);
 
 /* --- processes_cntrs.c --- */
 

@@ -211,6 +211,10 @@ do_act(struct user *user, const struct act *act)
 		if (user->domain == NULL)
 			processes_be_hostile(user, act);
 		break;
+	case ACT_SCRIBBLE:
+		if (user->domain != NULL)
+			processes_scribble(user, act);
+		break;
 	case ACT_EXIT:
 		sim_op("ends, and another one comes");
 		before = user->process;

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A process that is attached writes what it likes into its channels: the ring of what it has
+ * submitted, and of what came back, states, and descriptors; rings for it, and is killed. Homes
+ * live on, and nobody else has to do with it.
+ */
+#include <trip_test.h>
+
+#include "domain/domain.h"
+#include "domain/handle.h"
+#include "processes.h"
+
+#define WORDS 48
+
+struct region {
+	void *base;
+	size_t size;
+};
+
+static struct region
+region_of(const struct trip_channel_client *channel, uint64_t which)
+{
+	uint32_t slots = channel->map.slots;
+
+	switch (which) {
+	case 0:
+		return (struct region){channel->submit.ring, trip_ring_size(channel->submit.size)};
+	case 1:
+		return (struct region){
+			channel->returned.ring, trip_ring_size(channel->returned.size)};
+	case 2:
+		return (struct region){channel->map.state, slots * sizeof(*channel->map.state)};
+	}
+	return (struct region){channel->map.desc, slots * sizeof(*channel->map.desc)};
+}
+
+/* Small numbers now and then: some of what is written is nearly right. */
+static uint32_t
+draw_word(struct trip_random *random)
+{
+	uint64_t word = trip_random_below(random, UINT64_C(1) << 32);
+
+	return (uint32_t)(word % 3 == 0 ? word / 3 % 20 : word);
+}
+
+static void
+write_word(const struct trip_channel_client *channel, struct trip_random *random)
+{
+	struct region region = region_of(channel, trip_random_below(random, 4));
+	uint32_t *words = region.base;
+
+	/* What it has submitted is no further than the ring is long: then it is looked at. */
+	if (trip_random_below(random, 4) == 0)
+		channel->submit.ring->tail += trip_random_below(random, 4);
+	words[trip_random_below(random, region.size / sizeof(*words))] = draw_word(random);
+}
+
+static void
+scribble(struct user *user, const struct act *act)
+{
+	struct trip_random random = {.state = act->seed};
+	const struct trip_domain *domain = user->domain;
+
+	for (uint32_t i = 0; i < act->value * WORDS / 8; i++) {
+		uint32_t n = domain->engine.n_homes;
+		struct trip_home *home = domain->engine.homes[trip_random_below(&random, n)];
+		const struct trip_submitter *submitter =
+			&domain->submitters[home->index]
+					   [trip_random_below(&random, domain->n_channels)];
+
+		write_word(submitter->channel, &random);
+		if (trip_random_below(&random, 4) == 0) {
+			trip_doorbell_ring(&home->doorbell, TRIP_BELL_CHANNEL, submitter->number);
+			sim_pause();
+		}
+	}
+}
+
+void
+processes_scribble(struct user *user, const struct act *act)
+{
+	struct sim_process *self = user->process;
+
+	sim_op("writes garbage into its channels, and ends");
+	user->scribbles = true;
+	scribble(user, act);
+	if (act->ms > 0)
+		sim_rest();
+	processes.changes++;
+	/* Another one may come, and have its place. */
+	if (processes_replace(user))
+		sim_kill(self);
+	else
+		sim_exit();
+}
