@@ -340,7 +340,9 @@ int trip_port_stats_read(struct trip_port *port, struct trip_port_stats *stats);
  * Tells that the port is about to be stopped, reset or reconfigured: its counters are read for the
  * last time and its rules are taken out, before the driver throws them away. A flow without
  * `recreate` is lost then: its counters' error value grows by 1 (CNTR-03), and its value stays.
- * Call it before rte_eth_dev_stop(). Without flows in hardware it does nothing.
+ * Call it before rte_eth_dev_stop(). From then on to trip_port_started() no flow is created in
+ * hardware (-EBUSY): nobody could say whether its rule is of before the stop. Without flows in
+ * hardware it does nothing else.
  *
  * A stop that is not told is noticed some 10 milliseconds after, unless the port runs again by
  * then: ethdev keeps no trace of it, so trip_port_started() has to tell. What was counted since the

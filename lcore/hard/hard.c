@@ -124,6 +124,9 @@ trip_hard_add(struct trip_hard *hard, struct trip_hard_call *call)
 	if (hard->paused)
 		return rte_flow_error_set(call->error, EBUSY, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 			"the device is recovering from an error");
+	if (hard->stopped == TRIP_HARD_STOP_TOLD)
+		return rte_flow_error_set(call->error, EBUSY, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+			"the port is stopped, or about to be: trip_port_started() ends that");
 	if (!hard->probed)
 		result = trip_hard_probe(hard, call->error);
 	if (result == 0)

@@ -87,6 +87,16 @@ enum {
 	TRIP_HARD_RECOVERED = 1u << 3,
 };
 
+/* Of a stop that trip_hard_started() is to follow. */
+enum trip_hard_stop {
+	TRIP_HARD_RUNS,
+	/* It was seen when it was over for the driver: a rule that went in since is alive. */
+	TRIP_HARD_STOP_SEEN,
+	/* It was told before: whether a rule that went in since would be alive nobody could say, so
+	 * none does. */
+	TRIP_HARD_STOP_TOLD,
+};
+
 struct trip_hard {
 	struct trip_engine *engine;
 	uint16_t port_id;
@@ -134,6 +144,7 @@ struct trip_hard {
 	bool removed, paused;
 	/* What ethdev's fast path had for the port's queues when the last rule went in. */
 	void *running;
+	enum trip_hard_stop stopped;
 	/* Watching for silent staleness. */
 	uint64_t watch_tsc, seen_packets;
 	unsigned int still;

@@ -270,6 +270,7 @@ put_all_back(struct trip_hard *hard)
 	uint32_t lost = 0, at = 0, n;
 
 	trip_life_running(hard);
+	hard->stopped = TRIP_HARD_RUNS;
 	while ((n = gather(hard, &at, false, flows)) > 0) {
 		/* After a reset. If it does not answer, the rules find that out. */
 		if (!hard->probed)
@@ -310,6 +311,7 @@ trip_hard_stopping(struct trip_hard *hard, struct trip_hard_call *call)
 {
 	uint32_t lost;
 
+	hard->stopped = TRIP_HARD_STOP_TOLD;
 	if (hard->removed || hard->running == NULL)
 		return 0;
 	hard->running = NULL;
@@ -332,7 +334,8 @@ trip_hard_started(struct trip_hard *hard, struct trip_hard_call *call)
 	if (hard->removed)
 		return 0;
 	/* So is one whose stop nobody has told of, or seen. */
-	if (hard->running != NULL && !hard->facts.port.keeps_rules)
+	if (hard->stopped == TRIP_HARD_RUNS && hard->running != NULL &&
+		!hard->facts.port.keeps_rules)
 		lost = stop_port(hard, HANDLES_STOPPED);
 	return (int)(lost + put_all_back(hard));
 }
@@ -361,6 +364,8 @@ look_for_stop(struct trip_hard *hard)
 		fast_path(hard) == hard->running)
 		return;
 	(void)stop_port(hard, hard->facts.port.keeps_rules ? HANDLES_GOOD : HANDLES_STOPPED);
+	if (hard->stopped == TRIP_HARD_RUNS)
+		hard->stopped = TRIP_HARD_STOP_SEEN;
 }
 
 void
@@ -376,7 +381,9 @@ trip_life_look(struct trip_hard *hard)
 		hard->paused = true;
 	if ((notices & TRIP_HARD_RECOVERED) != 0)
 		recover(hard);
-	if ((notices & TRIP_HARD_RESET) != 0 && !hard->removed)
+	if ((notices & TRIP_HARD_RESET) != 0 && !hard->removed) {
 		(void)stop_port(hard, HANDLES_DEAD);
+		hard->stopped = TRIP_HARD_STOP_TOLD;
+	}
 	look_for_stop(hard);
 }

@@ -175,6 +175,57 @@ hard_stop_that_only_the_start_tells_of(void **state)
 	hard_close();
 }
 
+/* Somebody else creates a flow between the start and the word of it. Nobody could say whether its
+ * rule is of before the stop: so there is none. */
+static void
+hard_create_before_the_start_is_told(void **state)
+{
+	static const struct trip_flow_attr hw = {.engine = TRIP_FLOW_ENGINE_HW};
+	struct trip_flow *kept, *early = NULL;
+	struct rte_flow_error error;
+	int result;
+
+	hard_open(&hard_shared);
+	kept = hard_create(1000, true);
+	assert_int_equal(trip_port_stopping(hard_bed.port), 0);
+	assert_int_equal(rte_eth_dev_stop(hard_bed.port_id), 0);
+	fake_nic_flush();
+	assert_int_equal(rte_eth_dev_start(hard_bed.port_id), 0);
+	result = hard_try_create(traffic_pattern(1001), &hw, &early, &error);
+	assert_int_equal(trip_port_started(hard_bed.port), 0);
+	assert_int_equal(fake_nic_rules(), 1 + (result == 0));
+	assert_int_equal(result, -EBUSY);
+	assert_non_null(strstr(error.message, "trip_port_started()"));
+	early = hard_create(1001, false);
+	hard_receive(1001, 10, 10);
+	hard_expect_flow(early, 10, TRIP_FLOW_FATE_PASS);
+	hard_destroy(early);
+	hard_destroy(kept);
+	hard_close();
+}
+
+/* Where the stop was seen, it was created after the start, and its rule is alive. */
+static void
+hard_create_after_a_stop_that_was_seen(void **state)
+{
+	struct trip_flow *kept, *early;
+
+	hard_open(&hard_shared);
+	kept = hard_create(1000, true);
+	assert_int_equal(rte_eth_dev_stop(hard_bed.port_id), 0);
+	harness_until(atomic_load(&hard_bed.n_events[TRIP_PORT_STOPPED]) == 1);
+	fake_nic_flush();
+	assert_int_equal(rte_eth_dev_start(hard_bed.port_id), 0);
+	early = hard_create(1001, false);
+	assert_int_equal(trip_port_started(hard_bed.port), 0);
+	assert_int_equal(fake_nic_rules(), 2);
+	hard_receive(1001, 10, 10);
+	hard_expect_flow(early, 10, TRIP_FLOW_FATE_PASS);
+	hard_destroy(early);
+	hard_destroy(kept);
+	hard_close();
+}
+
 /* However seldom its counters are read, the worker looks whether the port runs. */
 static void
 hard_stop_is_looked_for(void **state)
@@ -331,6 +382,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hard_stop_before_a_deleted_flow_is_final),
 	cmocka_unit_test(hard_stop_that_is_not_told),
 	cmocka_unit_test(hard_stop_that_only_the_start_tells_of),
+	cmocka_unit_test(hard_create_before_the_start_is_told),
+	cmocka_unit_test(hard_create_after_a_stop_that_was_seen),
 	cmocka_unit_test(hard_stop_is_looked_for),
 	cmocka_unit_test(cntr_03_removal_is_an_error),
 	cmocka_unit_test(hard_reset_and_recovery),
