@@ -2,7 +2,9 @@
 /*
  * A simulated NIC, of port 0: rules that match one flow each and count what comes, counters of
  * their own or shared ones, a cache of what they have counted that is as old as the NIC likes, and
- * calls that fail. Handles are never used twice, and whoever uses one that is dead is found out.
+ * calls that fail. Rules go in by calls, or by templates and a flow queue whose operations complete
+ * late and in any order. Handles are never used twice, and whoever uses one that is dead is found
+ * out.
  */
 #ifndef SIM_NIC_H
 #define SIM_NIC_H
@@ -10,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rte_ethdev.h>
 #include <rte_flow.h>
 
 #define NIC_FLOWS 4
@@ -17,10 +20,16 @@
 struct nic_shape {
 	/* Rules share counters, which outlive a stop. */
 	bool shared, keeps_shared;
-	/* What is read is at most so old, in ticks; 0: it is asked. */
+	/* What is read is at most so old, in ticks, and as old each time, or not; 0: it is asked.
+	 */
 	uint64_t lag;
-	/* One of so many creations, or readings, fails; 0: none. */
-	uint32_t bad_rules, bad_readings;
+	bool lag_changes;
+	/* One of so many creations, removals, or readings, fails; 0: none. */
+	uint32_t bad_rules, bad_removals, bad_readings;
+	/* Operations that its flow queue takes; 0: it has none, and no templates. */
+	uint32_t queue;
+	/* It answers no operation any more after so many of them; 0: it does. */
+	uint32_t hangs;
 };
 
 /* What has come of one flow. */
@@ -29,8 +38,12 @@ struct nic_flow {
 	uint64_t counted, read;
 	/* What its dead counters had counted and nobody had read. */
 	uint64_t unread;
-	/* Of its rules that stand, how many; whether the one that packets come to drops them. */
-	unsigned int rules;
+	/* How often the driver would not take out a rule of it, which then may stand for ever and
+	 * count for nobody. */
+	unsigned int stuck;
+	/* Its rules, how many; of those that bring it packets; whether
+	 * the one that packets come to drops them. */
+	unsigned int rules, jumps;
 	bool drops;
 };
 
@@ -39,17 +52,33 @@ void nic_begin(const struct nic_shape *shape);
 const struct rte_flow_item *nic_pattern(uint32_t flow);
 /* Packets come. */
 void nic_receive(uint32_t flow, uint64_t n);
-/* The driver tells that the device is gone, in the thread that calls. */
+/* The driver tells of an event, in the thread that calls. */
+void nic_tell(enum rte_eth_event_type event);
+/* The device is gone. */
 void nic_remove(void);
 bool nic_is_removed(void);
+/* Its queue does not answer. */
+bool nic_is_hung(void);
+/* Until it is over nobody can know which handles are dead: they are refused. */
+void nic_surprise(bool begins);
+/* It answers nothing for a while; then it is back, and all rules, or all there was, is gone. */
+void nic_go_away(void);
+void nic_come_back(bool with_counters);
 /* Counts that nobody can read: the device was gone, or did not answer, or it forgets with a stop
  * what was not in the cache yet. */
 bool nic_may_forget(void);
+/* In templates and tables, and counters of rules in them: what the driver had when it was gone,
+ * refused as dead, or would not take out, nobody gives back. */
+bool nic_may_keep(void);
 /* The application stops and starts the port. */
 void nic_stop(void);
 void nic_start(void);
 struct nic_flow nic_flow_of(uint32_t flow);
-/* Shared counters that have not been given back. */
+/* How many packets of a flow were counted before a moment. */
+uint64_t nic_counted_before(uint32_t flow, uint64_t moment);
+/* Shared counters that have not been given back, but of flows with rules that are stuck. */
 unsigned int nic_counters(void);
+/* Operations under way; templates and tables that no rule needs. */
+unsigned int nic_queue_objects(void);
 
 #endif

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
@@ -31,7 +32,12 @@ int nic_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *limit, const 
 int nic_thread(trip_compat_thread *thread, const char *name,
 	TRIP_COMPAT_THREAD_RESULT (*run)(void *arg), void *arg);
 
+void nic_join(trip_compat_thread thread);
+int nic_nanosleep(const struct timespec *time, struct timespec *left);
+
 #define trip_compat_thread_start nic_thread
+#define trip_compat_thread_join nic_join
+#define nanosleep nic_nanosleep
 #define rte_rdtsc nic_tsc
 #define pthread_mutex_lock nic_lock
 #define pthread_mutex_unlock nic_unlock

@@ -6,6 +6,7 @@
 #include <rte_common.h>
 
 #include "nics.h"
+#include "template.h"
 
 #define NEVER (UINT64_MAX / 4)
 
@@ -39,6 +40,7 @@ run_home(void *arg)
 			continue;
 		}
 		sim_progress();
+		nics_judge_ages();
 		looks = sim_look(true);
 		if (!sim_has_buffered())
 			(void)trip_home_check(home, report, NULL);
@@ -52,9 +54,9 @@ run_wire(void *arg)
 	static const char *const burst = "brings packets of flow %u";
 	uint32_t left = 0;
 
-	for (uint32_t f = 0; f < NIC_FLOWS; f++)
+	for (uint32_t f = 0; f < nics.n_flows; f++)
 		left += nics.bursts[f];
-	for (uint32_t f = 0; left > 0; f = (f + 1) % NIC_FLOWS) {
+	for (uint32_t f = 0; left > 0; f = (f + 1) % nics.n_flows) {
 		if (nics.bursts[f] == 0)
 			continue;
 		nics.bursts[f]--;
@@ -69,28 +71,21 @@ run_wire(void *arg)
 	}
 }
 
-static void
-run_driver(void *arg)
-{
-	sim_rest();
-	sim_op("removes the device");
-	nic_remove();
-	sim_progress();
-}
-
 /* --- the plan --- */
 
 static void
-draw_act(struct act *act)
+draw_act(struct act *act, uint32_t most)
 {
 	static const enum act_kind kinds[] = {ACT_CREATE, ACT_CREATE, ACT_CREATE, ACT_DESTROY,
-		ACT_QUERY, ACT_QUEUE, ACT_QUEUE, ACT_QUEUE, ACT_QUEUE, ACT_RESTART, ACT_REST};
+		ACT_QUERY, ACT_QUEUE, ACT_QUEUE, ACT_QUEUE, ACT_QUEUE, ACT_QUEUE, ACT_REST};
 	static const uint8_t ops[] = {
 		TRIP_OP_FLOW_DROP, TRIP_OP_FLOW_PASS, TRIP_OP_FLOW_PASS, TRIP_OP_FLOW_DELETE};
 
 	act->kind = kinds[sim_draw(RTE_DIM(kinds))];
-	act->flow = (uint32_t)sim_draw(NIC_FLOWS);
-	act->n = 1 + (uint32_t)sim_draw(sim_draw(2) == 0 ? 2 : 16);
+	act->flow = (uint32_t)sim_draw(nics.n_flows);
+	act->home = (uint32_t)sim_draw(nics.engine.n_homes);
+	for (uint64_t n = 1 + sim_draw(sim_draw(2) == 0 ? 2 : most); n > 0; n--)
+		act->n += sim_wants();
 	act->threshold = sim_draw(2) == 0 ? 0 : sim_draw(12);
 	act->op = ops[sim_draw(RTE_DIM(ops))];
 	act->flag = sim_draw(2) == 0;
@@ -100,24 +95,46 @@ static void
 plan(void)
 {
 	static const uint64_t lags[] = {0, 0, 20000, 40000};
-	uint32_t n = 4 + (uint32_t)sim_draw(ACTS - 4), most = (uint32_t)sim_draw(24);
+	/* Most defects need little of it; some need much. */
+	bool is_small = sim_draw(3) > 0;
+	uint32_t n = is_small ? 1 + (uint32_t)sim_draw(6) : 4 + (uint32_t)sim_draw(ACTS - 4);
+	uint32_t most = (uint32_t)sim_draw(is_small ? 4 : 24);
 
-	nics.engine.n_homes = 1 + (uint32_t)sim_draw(HOMES);
+	nics.n_flows = 1 + (uint32_t)sim_draw(is_small ? 1 : NIC_FLOWS);
+	nics.engine.n_homes = 1 + (uint32_t)sim_draw(is_small ? 1 : HOMES);
 	nics.period = 2000;
-	nics.nic.shared = sim_draw(3) > 0;
+	nics.nic.queue = sim_draw(3) == 0 ? 2u << sim_draw(5) : 0;
+	nics.nic.shared = nics.nic.queue > 0 || sim_draw(3) > 0;
 	nics.nic.keeps_shared = sim_draw(2) == 0;
 	/* Counters of rules are asked. */
 	nics.nic.lag = nics.nic.shared ? lags[sim_draw(RTE_DIM(lags))] : 0;
 	nics.nic.bad_rules = sim_draw(4) == 0 ? 2 + (uint32_t)sim_draw(6) : 0;
 	nics.nic.bad_readings = sim_draw(4) == 0 ? 2 + (uint32_t)sim_draw(6) : 0;
-	nics.removes = sim_draw(4) == 0;
-	for (uint32_t f = 0; f < NIC_FLOWS; f++)
+	nics.nic.bad_removals = sim_draw(8) == 0 ? 2 + (uint32_t)sim_draw(6) : 0;
+	nics.nic.lag_changes = sim_draw(2) == 0;
+	nics.ends = sim_draw(2) == 0;
+	nics.nic.hangs = sim_draw(16) == 0 ? 1 + (uint32_t)sim_draw(12) : 0;
+	for (uint32_t i = 0, n_events = (uint32_t)sim_draw(is_small ? 2 : EVENTS + 1); i < n_events;
+		i++) {
+		struct nics_event event = {.number = i};
+
+		nics_draw_event(&event);
+		if (sim_wants())
+			nics.events[nics.n_events++] = event;
+	}
+	/* It is removed in the end, then. */
+	if (nics.nic.hangs != 0)
+		nics.events[nics.n_events++] =
+			(struct nics_event){.kind = EVENT_REMOVAL, .rests = true, .number = EVENTS};
+	for (uint32_t f = 0; f < nics.n_flows; f++)
 		for (uint64_t k = sim_draw(most + 1); k > 0; k--)
 			nics.bursts[f] += sim_wants();
 	for (uint32_t i = 0; i < n; i++) {
 		struct act act = {.number = i};
 
-		draw_act(&act);
+		draw_act(&act, is_small ? 4 : 8);
+		if (i == 0)
+			act.kind = ACT_CREATE;
 		if (sim_wants())
 			nics.acts[nics.n_acts++] = act;
 	}
@@ -222,8 +239,8 @@ begin(void)
 	open_port();
 	(void)sim_spawn("control", false, nics_control, NULL);
 	(void)sim_spawn("wire", false, run_wire, NULL);
-	if (nics.removes)
-		(void)sim_spawn("driver", false, run_driver, NULL);
+	if (nics.n_events > 0)
+		(void)sim_spawn("port", false, nics_port, NULL);
 }
 
 static void
@@ -231,9 +248,13 @@ forget(void)
 {
 	for (uint32_t f = 0; f < NIC_FLOWS; f++)
 		trip_rule_fini(&nics.flows[f].rule);
-	/* Its actor is gone with the history. */
-	nics.hard->started = false;
-	trip_hard_close(nics.hard);
+	if (!nics.closed) {
+		/* Its actor is gone with the history. */
+		nics.hard->started = false;
+		if (nics.hard->rules.templates != NULL)
+			trip_template_close(nics.hard->rules.templates, true);
+		trip_hard_close(nics.hard);
+	}
 	for (uint32_t h = 0; h < nics.engine.n_homes; h++) {
 		trip_home_fini(nics.engine.homes[h]);
 		free(nics.memory[h]);

@@ -20,23 +20,39 @@
 #define SLOTS 24
 #define ITEMS 512
 #define ACTS 64
+#define EVENTS 4
 
 enum act_kind {
 	ACT_CREATE,
 	ACT_DESTROY,
 	ACT_QUERY,
 	ACT_QUEUE,
-	ACT_RESTART,
 	ACT_REST,
 	ACT_KINDS,
 };
 
 struct act {
 	enum act_kind kind;
-	uint32_t flow, n, number;
+	uint32_t flow, home, n, number;
 	uint64_t threshold;
 	uint8_t op;
 	bool flag;
+};
+
+enum nics_event_kind {
+	EVENT_RESTART,
+	EVENT_STOP_UNTOLD,
+	EVENT_RECOVERY,
+	EVENT_RESET,
+	EVENT_REMOVAL,
+};
+
+/* Of the port. */
+struct nics_event {
+	enum nics_event_kind kind;
+	/* When everything rests, or after so many pauses; and how many of them it takes. */
+	bool rests;
+	uint32_t number, pauses, between;
 };
 
 /* Work on a flow, when its counter has that. */
@@ -63,11 +79,19 @@ struct nics {
 	/* What has come of a flow before it was last created. */
 	uint64_t lost;
 	struct nic_shape nic;
+	/* Of NIC_FLOWS. */
+	uint32_t n_flows;
 	uint64_t period;
 	struct act acts[ACTS];
 	unsigned int n_acts;
 	uint32_t bursts[NIC_FLOWS];
-	bool removes;
+	struct nics_event events[EVENTS + 1];
+	unsigned int n_events;
+	bool in_event;
+	/* A stop is under way that nobody tells of; a flow is being created. */
+	bool untold, creates;
+	/* The control thread destroys all flows in the end, and closes the port; it has. */
+	bool ends, closes, closed;
 	struct item items[ITEMS];
 	unsigned int n_items;
 };
@@ -82,6 +106,16 @@ nics_cntr(uint32_t flow)
 }
 
 void nics_control(void *arg);
+/* The port's events. */
+void nics_port(void *arg);
+void nics_draw_event(struct nics_event *event);
+/* Has the worker run it, for as long as it puts it off. */
+int nics_call(int (*run)(struct trip_hard *hard, struct trip_hard_call *call),
+	struct trip_hard_flow *flow);
+/* What a counter has come to, with what was read of flows, and nobody was told of. */
+uint64_t nics_reached(uint32_t cntr);
 void nics_judge(void);
+/* No flow is said to be fresher than it is. */
+void nics_judge_ages(void);
 
 #endif

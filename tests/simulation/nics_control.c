@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the control thread does with flows, as runtime/flow/ does it, and what holds when everything
- * rests. */
+/* What the control thread does with flows, as runtime/flow/ does it. */
 #include <errno.h>
 #include <string.h>
 
@@ -31,21 +30,6 @@ quiesce(void)
 		while (!trip_home_quiesced(nics.engine.homes[h], epoch))
 			sim_pause();
 	}
-}
-
-static int
-call(int (*run)(struct trip_hard *hard, struct trip_hard_call *call), uint32_t flow)
-{
-	struct rte_flow_error error = {0};
-	struct trip_hard_call call = {.run = run, .flow = &nics.flows[flow], .error = &error};
-	int result;
-
-	sim_progress();
-	do
-		result = trip_hard_call(nics.hard, &call);
-	while (result == -EAGAIN);
-	sim_progress();
-	return result;
 }
 
 static void
@@ -91,16 +75,22 @@ create(const struct act *act)
 
 	if (nics.created[act->flow])
 		return;
+	/* Between a start and the word of it, whether a rule is of before a stop of which there was
+	 * none is not to be known. */
+	while (nics.untold)
+		sim_pause();
+	nics.creates = true;
 	sim_op("creates flow %u", act->flow);
 	*flow = (struct trip_hard_flow){.index = act->flow, .final = true, .recreate = act->flag};
 	sim_expect(trip_rule_init(&flow->rule, 0, 0, nic_pattern(act->flow), NULL) == 0,
 		"no memory for a rule");
 	attach(act->flow);
-	nics.created[act->flow] = call(trip_hard_add, act->flow) == 0;
+	nics.created[act->flow] = nics_call(trip_hard_add, flow) == 0;
 	if (!nics.created[act->flow]) {
 		sim_tell("which fails");
 		detach(act->flow);
 	}
+	nics.creates = false;
 }
 
 static void
@@ -120,17 +110,37 @@ cancel_all(uint32_t flow)
 }
 
 static void
-destroy(const struct act *act)
+destroy(uint32_t flow)
 {
-	if (!nics.created[act->flow])
+	if (!nics.created[flow])
 		return;
-	sim_op("destroys flow %u", act->flow);
-	cancel_all(act->flow);
+	sim_op("destroys flow %u", flow);
+	cancel_all(flow);
 	quiesce();
-	(void)call(trip_hard_retire, act->flow);
-	(void)call(trip_hard_remove, act->flow);
-	detach(act->flow);
-	nics.created[act->flow] = false;
+	(void)nics_call(trip_hard_retire, &nics.flows[flow]);
+	(void)nics_call(trip_hard_remove, &nics.flows[flow]);
+	detach(flow);
+	nics.created[flow] = false;
+}
+
+/* As the runtime does: nobody sends to the port any more, and what was sent is settled. */
+static void
+close_port(void)
+{
+	uint32_t marks[TRIP_HOMES_MAX];
+
+	while (nics.in_event)
+		sim_pause();
+	nics.closes = true;
+	sim_op("closes the port");
+	trip_hard_marks(nics.hard, marks);
+	while (!trip_hard_settled(nics.hard, marks))
+		sim_pause();
+	atomic_store(&nics.engine.desks[0], NULL);
+	quiesce();
+	trip_hard_close(nics.hard);
+	nics.closed = true;
+	sim_progress();
 }
 
 /* --- work --- */
@@ -144,37 +154,6 @@ flagged(uint32_t home)
 		n += nics.items[i].home == home && nics.items[i].told && !nics.items[i].canceled &&
 		     nics.items[i].events == 0;
 	return n;
-}
-
-/* With what was read of flows, and nobody was told of. */
-static uint64_t
-sum_of(uint32_t cntr)
-{
-	bool looks = sim_look(true);
-	uint64_t sum = trip_cell_success(&nics.engine.homes[cntr / CNTRS]->cells[cntr % CNTRS]);
-
-	for (uint32_t f = 0; f < NIC_FLOWS; f++)
-		if (nics_cntr(f) == cntr)
-			sum += atomic_load(&nics.reads[f].count.packets) -
-			       atomic_load(&nics.folded[f].of[TRIP_COUNT_KIND_PACKETS]);
-	(void)sim_look(looks);
-	return sum;
-}
-
-static uint64_t
-errors_of(uint32_t cntr)
-{
-	bool looks = sim_look(true);
-	uint64_t errors = trip_cell_error(&nics.engine.homes[cntr / CNTRS]->cells[cntr % CNTRS]);
-
-	(void)sim_look(looks);
-	return errors;
-}
-
-static uint64_t
-reached_of(uint32_t cntr)
-{
-	return sum_of(cntr) + errors_of(cntr);
 }
 
 static void
@@ -191,7 +170,7 @@ queue(const struct act *act)
 	slot = trip_channel_alloc(&home->clients[0]);
 	if (slot < 0)
 		return;
-	*item = (struct item){.threshold = reached_of(nics_cntr(act->flow)) + act->threshold,
+	*item = (struct item){.threshold = nics_reached(nics_cntr(act->flow)) + act->threshold,
 		.flow = act->flow,
 		.home = home->index,
 		.told = act->flag && flagged(home->index) < SLOTS};
@@ -200,7 +179,7 @@ queue(const struct act *act)
 			.context = nics.n_items++,
 			.trigger = nics_cntr(act->flow),
 			.target = act->flow,
-			.completion = (act->n % nics.engine.n_homes) * CNTRS + DONE,
+			.completion = act->home * CNTRS + DONE,
 			.op = act->op,
 			.flags = item->told ? TRIP_WORK_COMPLETION : 0};
 	sim_expect(trip_channel_submit(&home->clients[0], (uint32_t)slot, &item->id) == 0,
@@ -214,158 +193,37 @@ queue(const struct act *act)
 	sim_progress();
 }
 
-static void
-restart(void)
-{
-	sim_op("stops the port");
-	(void)call(trip_hard_stopping, 0);
-	nic_stop();
-	sim_op("starts the port");
-	nic_start();
-	(void)call(trip_hard_started, 0);
-}
-
 void
 nics_control(void *arg)
 {
 	for (unsigned int i = 0; i < nics.n_acts; i++) {
 		const struct act *act = &nics.acts[i];
 
-		sim_act(1 + act->number);
+		sim_phase(1 + act->number);
 		switch (act->kind) {
 		case ACT_CREATE:
 			create(act);
 			break;
 		case ACT_DESTROY:
-			destroy(act);
+			destroy(act->flow);
 			break;
 		case ACT_QUERY:
 			sim_op("reads flow %u", act->flow);
 			if (nics.created[act->flow])
-				(void)call(trip_hard_query, act->flow);
+				(void)nics_call(trip_hard_query, &nics.flows[act->flow]);
 			break;
 		case ACT_QUEUE:
 			for (uint32_t n = 0; n < act->n; n++)
 				queue(act);
-			break;
-		case ACT_RESTART:
-			restart();
 			break;
 		default:
 			sim_op("rests");
 			sim_rest();
 		}
 	}
-}
-
-/* --- when everything rests --- */
-
-static void
-take_events(struct trip_home *home)
-{
-	struct trip_event event;
-
-	while (trip_event_ring_pop(home->events, &event, 1) > 0) {
-		sim_expect(
-			event.context < nics.n_items, "an event of an item that nobody has queued");
-		nics.items[event.context].events++;
-	}
-}
-
-/* What was read of the NIC is in the counters, and all that its rules have counted was read. */
-static void
-judge_counts(void)
-{
-	uint64_t read[HOMES] = {0};
-
-	for (uint32_t f = 0; f < NIC_FLOWS; f++) {
-		struct nic_flow flow = nic_flow_of(f);
-
-		read[nics_cntr(f) / CNTRS] += flow.read;
-		sim_expect(nic_may_forget() || flow.counted == flow.read + flow.unread,
-			"of flow %u %llu packets were counted, %llu of them read and %llu lost", f,
-			(unsigned long long)flow.counted, (unsigned long long)flow.read,
-			(unsigned long long)flow.unread);
-		sim_expect(flow.unread == 0 || !nics.nic.shared || nic_may_forget(),
-			"of flow %u %llu packets were counted, and never read", f,
-			(unsigned long long)flow.unread);
-		sim_expect(flow.rules <= 1, "flow %u has %u rules", f, flow.rules);
-	}
-	for (uint32_t h = 0; h < nics.engine.n_homes; h++)
-		sim_expect(sum_of(h * CNTRS + FED) == read[h],
-			"counter %u has come to %llu, and %llu were read", h * CNTRS + FED,
-			(unsigned long long)sum_of(h * CNTRS + FED), (unsigned long long)read[h]);
-}
-
-/* A flow that is lost is told of by an error, each once. */
-static void
-judge_lost(void)
-{
-	uint64_t errors = 0, lost = nics.lost;
-
-	for (uint32_t h = 0; h < nics.engine.n_homes; h++)
-		errors += errors_of(h * CNTRS + FED);
-	for (uint32_t f = 0; f < NIC_FLOWS; f++)
-		lost += nics.created[f] && atomic_load(&nics.slots[f].lost);
-	sim_expect(errors == lost, "%llu flows were lost, and %llu errors counted",
-		(unsigned long long)lost, (unsigned long long)errors);
-}
-
-static void
-judge_items(void)
-{
-	uint64_t fired = 0, done = 0;
-
-	for (uint32_t h = 0; h < nics.engine.n_homes; h++) {
-		take_events(nics.engine.homes[h]);
-		done += reached_of(h * CNTRS + DONE);
-	}
-	for (unsigned int i = 0; i < nics.n_items; i++) {
-		const struct item *item = &nics.items[i];
-		bool is_due =
-			!item->canceled && item->threshold <= reached_of(nics_cntr(item->flow));
-
-		fired += is_due;
-		sim_expect(item->events == (is_due && item->told),
-			"item %u was to be told of %d times, and was %u times", i,
-			is_due && item->told, item->events);
-	}
-	sim_expect(done == fired, "%llu operations were due, and %llu are done",
-		(unsigned long long)fired, (unsigned long long)done);
-}
-
-static void
-judge_desk(void)
-{
-	const struct trip_errand_desk *desk = &nics.hard->desk;
-
-	sim_expect(atomic_load(&desk->tickets) == atomic_load(&desk->served),
-		"%llu tickets were drawn, and %llu served",
-		(unsigned long long)atomic_load(&desk->tickets),
-		(unsigned long long)atomic_load(&desk->served));
-	for (uint32_t h = 0; h < nics.engine.n_homes; h++) {
-		const struct trip_errand_ring *ring = &desk->rings[h];
-
-		sim_expect(atomic_load(&ring->sent) == atomic_load(&ring->done),
-			"home %u sent %u errands, and %u are done", h, atomic_load(&ring->sent),
-			atomic_load(&ring->done));
-		sim_expect(atomic_load(&ring->done) == atomic_load(&ring->settled),
-			"%u errands of home %u are done, and it has settled %u",
-			atomic_load(&ring->done), h, atomic_load(&ring->settled));
-	}
-}
-
-void
-nics_judge(void)
-{
-	unsigned int created = 0;
-
-	judge_desk();
-	judge_items();
-	judge_counts();
-	judge_lost();
-	for (uint32_t f = 0; f < NIC_FLOWS; f++)
-		created += nics.created[f];
-	sim_expect(nic_counters() <= created, "%u flows are there, and %u counters", created,
-		nic_counters());
+	sim_phase(1 + ACTS);
+	for (uint32_t f = 0; f < nics.n_flows && nics.ends; f++)
+		destroy(f);
+	if (nics.ends)
+		close_port();
 }

@@ -72,6 +72,9 @@ unsigned int sim_self(void);
 
 /* It begins what is the nth of its plan, also where others before that are left out. */
 void sim_act(unsigned int number);
+/* The same, where all others go by what this one does: the operations that they begin from here on
+ * are counted from here, whatever there was before. */
+void sim_phase(unsigned int number);
 /* It begins its next operation. */
 void sim_op(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* For who reads the story: something has happened in it. */

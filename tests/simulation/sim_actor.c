@@ -192,6 +192,7 @@ sim_run(struct sim_history *history)
 	sim.now = sim.until = BEGINNING;
 	sim.steps = sim.progress = sim.shown = sim.rests = sim.patience = 0;
 	sim.skipped = false;
+	sim.phase = 0;
 	sim.has_clock = false;
 	sim.arrive = NULL;
 	sim.space = NULL;
@@ -227,6 +228,13 @@ sim_act(unsigned int number)
 	/* Operations go on where another has had its place before. */
 	if (sim.self->op < number << 8)
 		sim.self->op = number << 8;
+}
+
+void
+sim_phase(unsigned int number)
+{
+	if (sim.phase < number << 12)
+		sim.phase = number << 12;
 }
 
 void

@@ -127,6 +127,8 @@ struct sim {
 	uint32_t steps, progress, rests, shown;
 	/* Time has been skipped since everybody has looked. */
 	bool skipped;
+	/* No operation that is begun has a lower number. */
+	uint32_t phase;
 	void *locals[SIM_LOCALS];
 	unsigned int n_locals;
 	/* Where processes are simulated: it has come to an actor; what a system call does; and time

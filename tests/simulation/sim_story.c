@@ -102,7 +102,8 @@ sim_op(const char *format, ...)
 {
 	va_list args;
 
-	sim.self->op++;
+	if (++sim.self->op < sim.phase)
+		sim.self->op = sim.phase;
 	sim.self->step = 0;
 	if (!sim.history->told)
 		return;

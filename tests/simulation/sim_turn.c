@@ -32,6 +32,9 @@ static struct {
 	uint64_t lowest;
 	/* One of so many loads is stale, stores are late; 0: none. */
 	uint32_t stale, late, latest;
+	/* Of steps with stores in the buffer one of so many gives the turn away: what has
+	 * overtaken them is seen then, and they are not; 0: as elsewhere. */
+	uint32_t overtakes;
 	uint32_t kills[EVENTS], stops[EVENTS];
 	unsigned int n_kills, n_stops;
 } turn;
@@ -95,6 +98,10 @@ sim_turn_begin(void)
 	turn.stale = chance(4) == 0 ? 0 : 1u << chance(5);
 	turn.late = chance(4) == 0 ? 0 : 1u << chance(5);
 	turn.latest = 1u << (2 + chance(8));
+	if (sim.memory == SIM_MEMORY_BUFFERS && turn.late != 0 && chance(4) > 0) {
+		turn.overtakes = 4u << chance(5);
+		turn.latest = 1u << (8 + chance(4));
+	}
 	turn.n_kills = draw_steps(turn.kills, (unsigned int)chance(EVENTS + 1));
 	turn.n_stops = draw_steps(turn.stops, (unsigned int)chance(EVENTS + 1));
 	if (sim.history->replays)
@@ -256,11 +263,19 @@ draw_by_priority(struct sim_actor *otherwise)
 	return best != NULL ? best : otherwise;
 }
 
+/* If whoever runs went on, nobody would see that its stores are late. */
+static bool
+leaves_late_stores(void)
+{
+	return turn.overtakes != 0 && sim_has_buffered() && chance(turn.overtakes) == 0;
+}
+
 struct sim_actor *
 sim_turn_next(bool must_leave, bool matters)
 {
 	struct sim_actor *otherwise = must_leave ? next_in_circle() : sim.self, *next = NULL;
 	uint32_t number;
+	bool leaves;
 
 	if (sim.history->replays) {
 		if (sim_decision_was(SIM_SWITCH, &number) && number < sim.n_actors &&
@@ -268,12 +283,15 @@ sim_turn_next(bool must_leave, bool matters)
 			return &sim.actors[number];
 		return otherwise;
 	}
-	if (turn.picks && !matters)
+	leaves = leaves_late_stores();
+	if (turn.picks && !matters && !leaves)
 		return otherwise;
 	turn.n_mattered++;
+	if (leaves)
+		sim.self->priority = turn.lowest--;
 	if (otherwise != NULL && (next = draw_rival()) == NULL)
 		next = turn.by_priority ? draw_by_priority(otherwise)
-					: draw_by_chance(must_leave, otherwise);
+					: draw_by_chance(must_leave || leaves, otherwise);
 	if (next != otherwise)
 		sim_decision_note(SIM_SWITCH, sim_number(next));
 	return next;

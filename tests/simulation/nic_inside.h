@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Between the files of the NIC: nic.c, the device; nic_calls.c, its driver by calls; nic_queue.c,
+ * by templates and a flow queue; nic_system.c, what the hardware engine asks the system for.
+ */
+#ifndef SIM_NIC_INSIDE_H
+#define SIM_NIC_INSIDE_H
+
+#include <stdatomic.h>
+
+#include "nic.h"
+#include "sim.h"
+
+#define NIC_RULES 1024
+#define NIC_COUNTERS 2048
+#define NIC_CALLBACKS 8
+#define NIC_ARRIVALS 64
+
+struct nic_counter {
+	bool dead, own;
+	uint32_t flow;
+	uint64_t packets, read;
+	/* What the cache has. */
+	uint64_t cached;
+	/* Nobody could read it; or give it back. */
+	bool failed, has_failed;
+};
+
+struct nic_rule {
+	bool dead, drop;
+	/* Packets come to it. */
+	bool stands;
+	/* Brings the packets of group 0 to the flow's rule. */
+	bool jump;
+	/* Its handle is gone, and it stands. */
+	bool has_failed;
+	uint32_t flow, priority;
+	struct nic_counter *counter;
+	struct rte_flow_template_table *table;
+};
+
+struct nic {
+	struct nic_shape shape;
+	struct nic_rule rules[NIC_RULES];
+	struct nic_counter counters[NIC_COUNTERS];
+	unsigned int n_rules, n_counters;
+	struct nic_flow flows[NIC_FLOWS];
+	/* When packets came, and how many of the flow there were before. */
+	struct {
+		uint64_t now, before;
+	} arrivals[NIC_FLOWS][NIC_ARRIVALS];
+	unsigned int n_arrivals[NIC_FLOWS];
+	bool removed, stopped, away;
+	/* Nobody could know that handles are dead. */
+	bool surprises;
+	/* That was so once. */
+	bool was_surprising;
+	/* The chance of a failure goes by the number of the call: a plan's number, not a turn's. */
+	uint32_t calls;
+	/* When the cache is refreshed next, and the number of that. */
+	uint64_t refresh;
+	uint32_t refreshes;
+	struct {
+		enum rte_eth_event_type event;
+		rte_eth_dev_cb_fn function;
+		void *arg;
+	} callbacks[NIC_CALLBACKS];
+	unsigned int n_callbacks;
+	/* Somebody is in the driver. */
+	_Atomic uint32_t inside;
+	/* The eventfd. */
+	_Atomic uint64_t wakes;
+	/* Tickets served and flows lost, when the worker last went to sleep; and whether it has
+	 * read anything since. */
+	uint64_t done;
+	bool has_read;
+	unsigned int worker;
+};
+
+extern struct nic nic;
+
+/* A number that goes by how many calls there were, in [0, of). */
+uint32_t nic_chance(uint32_t of);
+/* Whether this call fails: an errno, or 0; a removed device, or one that is away, answers none. */
+int nic_refuses(uint32_t one_of);
+
+/* A call takes its time, in which others go on. Rules are changed by one thread at a time. */
+void nic_enter(const char *what);
+int nic_leave(int error, struct rte_flow_error *told);
+
+/* What was counted comes into the cache, where it is time. */
+void nic_refresh(void);
+struct nic_counter *nic_make_counter(uint32_t flow, bool own);
+/* A rule stands that was to go. */
+void nic_cannot_take_out(const struct nic_rule *rule);
+void nic_bury_counter(struct nic_counter *counter);
+/* The one that packets of a flow come to. */
+struct nic_rule *nic_rule_of_flow(uint32_t flow);
+struct nic_rule *nic_make_rule(const struct rte_flow_attr *attr,
+	const struct rte_flow_item *pattern, const struct rte_flow_action *actions);
+bool nic_refers_to_dead(const struct rte_flow_action *actions);
+struct nic_rule *nic_find_rule(struct rte_flow *handle);
+
+/* Nothing is left of templates, tables and operations. */
+void nic_queue_begin(void);
+/* Nor of rules. */
+void nic_queue_flush(void);
+/* The worker has done what others are to find. */
+void nic_note_progress(void);
+
+#endif
