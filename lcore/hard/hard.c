@@ -115,7 +115,8 @@ int
 trip_hard_add(struct trip_hard *hard, struct trip_hard_call *call)
 {
 	struct trip_hard_flow *flow = call->flow;
-	uint64_t now;
+	/* Of what comes while the rule goes in nothing is read yet. */
+	uint64_t now = rte_rdtsc();
 	int result = 0;
 
 	if (hard->removed)
@@ -133,7 +134,6 @@ trip_hard_add(struct trip_hard *hard, struct trip_hard_call *call)
 		result = put_in(hard, flow, call->error);
 	if (result != 0)
 		return result;
-	now = rte_rdtsc();
 	trip_life_running(hard);
 	hard->flows[flow->index] = flow;
 	flow->final = false;
