@@ -144,5 +144,8 @@ int sim_main(int argc, char **argv, const struct sim_world *world);
 
 /* One history of a seed, for tests of the simulator itself: NULL, or why it is wrong. */
 const char *sim_play(const struct sim_world *world, uint64_t seed, enum sim_memory memory);
+/* n of them, steered, with what is in a folder; NULL: without. */
+void sim_play_steered(
+	const struct sim_world *world, uint64_t seed, unsigned int n, const char *folder);
 
 #endif

@@ -18,7 +18,20 @@ compare(const void *a, const void *b)
 void
 sim_decision_sort(struct sim_history *history)
 {
+	for (unsigned int i = 0; i < history->n_decisions; i++)
+		history->decisions[i].happened = false;
 	qsort(history->decisions, history->n_decisions, sizeof(*history->decisions), compare);
+}
+
+void
+sim_decision_prune(struct sim_history *history)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < history->n_decisions; i++)
+		if (history->decisions[i].happened)
+			history->decisions[n++] = history->decisions[i];
+	history->n_decisions = n;
 }
 
 void
@@ -37,6 +50,7 @@ sim_decision_note(enum sim_kind kind, uint32_t arg)
 		.arg = arg,
 		.actor = (uint8_t)sim_number(sim.self),
 		.kind = (uint8_t)kind,
+		.happened = true,
 	};
 }
 
@@ -49,12 +63,12 @@ moment(uint32_t op, uint32_t step)
 bool
 sim_decision_was(enum sim_kind kind, uint32_t *arg)
 {
-	const struct sim_history *history = sim.history;
+	struct sim_history *history = sim.history;
 	struct sim_actor *self = sim.self;
 	uint64_t now = moment(self->op, self->step);
 
 	for (unsigned int i = self->decision; i < history->n_decisions; i++) {
-		const struct sim_decision *decision = &history->decisions[i];
+		struct sim_decision *decision = &history->decisions[i];
 		uint64_t then = moment(decision->op, decision->step);
 
 		if (decision->actor != sim_number(self) || then > now)
@@ -63,6 +77,7 @@ sim_decision_was(enum sim_kind kind, uint32_t *arg)
 			self->decision = i + 1;
 		else if (decision->kind == kind) {
 			*arg = decision->arg;
+			decision->happened = true;
 			return true;
 		}
 	}

@@ -3,7 +3,8 @@
  * Between the files of the simulator: sim_actor.c and sim_fiber.c, who there is; sim_rest.c, who
  * has nothing to do; sim_turn.c and sim_decision.c, who is next; sim_memory.c, sim_view.c and
  * sim_place.c, what an access finds; sim_kernel.c, what it asks the kernel for; sim_story.c, what
- * is told of it; sim_watchdog.c, that it goes on; sim_shrink.c, what of it is needed. Processes are
+ * is told of it; sim_watchdog.c, that it goes on; sim_shrink.c, what of it is needed; sim_edge.c,
+ * sim_steer.c and sim_corpus.c, what it has reached, and which comes next. Processes are
  * sim_machine.h's.
  */
 #ifndef SIM_INSIDE_H
@@ -19,6 +20,8 @@
 
 /* Of a plan. */
 #define SIM_OPS 1024
+/* What of its numbers can be kept. */
+#define SIM_DRAWS 16384
 /* The longest history; one that goes on has lost its way. */
 #define SIM_STEPS 400000
 #define SIM_LOCALS 4
@@ -37,6 +40,14 @@ enum sim_kind {
 struct sim_decision {
 	uint32_t op, step, arg;
 	uint8_t actor, kind;
+	/* It came to that, when it was repeated. */
+	bool happened;
+};
+
+/* What a plan has drawn. */
+struct sim_plan {
+	unsigned int n;
+	uint64_t draws[];
 };
 
 /* What is played, or has been. */
@@ -46,8 +57,12 @@ struct sim_history {
 	uint64_t seed, turns;
 	/* SIM_MEMORIES: as the seed says. */
 	enum sim_memory memory;
-	/* What was decided is done; otherwise it is drawn and noted here. */
+	/* Drawn again; what is not in there follows from the seed. NULL: all does. */
+	const struct sim_plan *plan;
+	/* What was decided is done; otherwise it is drawn and noted here. From this step on it is
+	 * drawn after all; 0: from none. */
 	bool replays;
+	uint32_t drawn_from;
 	struct sim_decision *decisions;
 	unsigned int n_decisions, max_decisions;
 	/* Operations of the plan, and which are left out. */
@@ -100,6 +115,8 @@ struct sim_actor {
 	bool writes;
 	/* Its last access. */
 	struct trip_atomics_here here;
+	/* Of the code, where it was last. */
+	uint32_t block;
 	/* It has written since it slept last. */
 	bool wrote;
 	/* Pauses since the `seen`th progress, and when the last one was. */
@@ -116,6 +133,9 @@ struct sim_actor {
 struct sim {
 	struct sim_history *history;
 	struct trip_random plan, chance;
+	/* By the plan. */
+	uint64_t drawn[SIM_DRAWS];
+	unsigned int n_drawn;
 	enum sim_memory memory;
 	struct sim_actor actors[SIM_ACTORS];
 	unsigned int n_actors;
@@ -196,6 +216,9 @@ struct sim_place {
 	uint32_t number;
 	/* A bit each. */
 	uint32_t visitors, writers;
+	/* Who was here last, from where. */
+	uint32_t last, block;
+	bool last_writes;
 };
 
 void sim_place_begin(void);
@@ -207,6 +230,8 @@ bool sim_place_visit(const volatile void *where, bool writes);
 
 /* By actor, and of each in its order. */
 void sim_decision_sort(struct sim_history *history);
+/* Those that it did not come to are forgotten: without them it is the same history. */
+void sim_decision_prune(struct sim_history *history);
 /* Of the actor that runs, at its step. */
 void sim_decision_note(enum sim_kind kind, uint32_t arg);
 /* Whether something of this kind was decided here; its arg. Others may have been as well. */
@@ -257,6 +282,7 @@ void sim_story_access(const char *what, const volatile void *where, uint64_t val
 void sim_story_mark(const char *what);
 /* Prints it; how many steps it has. */
 unsigned int sim_story_print(bool whole);
+unsigned int sim_story_length(void);
 void sim_watch_begin(void);
 void sim_watch_note(const volatile void *where, uint64_t value);
 
@@ -271,7 +297,41 @@ void sim_watchdog_limit(unsigned int ms);
 
 /* --- sim_shrink.c --- */
 
-/* To the shortest that fails for the same reason. */
-void sim_shrink(struct sim_history *history);
+/* To the shortest that fails for the same reason; to one whose story has so few steps. */
+void sim_shrink(struct sim_history *history, unsigned int enough);
+
+/* --- sim_edge.c --- */
+
+/* As if there had been none. */
+void sim_edge_forget(void);
+/* Of this history; how much of it no other had. */
+void sim_edge_begin(void);
+unsigned int sim_edge_end(void);
+/* The last step that brought something of the kind; 0: none. */
+uint32_t sim_edge_step(void);
+/* The actor that runs comes to a place. */
+void sim_edge_meet(struct sim_place *place, bool writes);
+/* Of all histories: edges of the code, and of actors' turns at one place. */
+unsigned int sim_edge_count(void);
+unsigned int sim_edge_meetings(void);
+
+/* --- sim_steer.c --- */
+
+/* Histories that reach what none has before are kept, and changed. All of it follows from the seed,
+ * and from what is in the folder; NULL: none. */
+void sim_steer_begin(const struct sim_history *like, uint64_t seed, const char *folder);
+/* Makes it the next, and plays it. */
+void sim_steer_play(struct sim_history *history);
+unsigned int sim_steer_kept(void);
+void sim_steer_end(void);
+
+/* --- sim_corpus.c --- */
+
+/* With a plan and decisions of its own, of the history that was played last. */
+void sim_corpus_copy(struct sim_history *to, const struct sim_history *from);
+void sim_corpus_free(struct sim_history *history);
+/* In a file; false: that cannot be, errno. */
+bool sim_corpus_write(const struct sim_history *history, const char *folder, const char *prefix);
+bool sim_corpus_read(struct sim_history *history, const char *path);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Of the simulator itself: what each memory allows, who is killed and stopped, that a history comes
- * to rest or is ended, and that a seed is always the same one. weak_litmus.c and sim_weak.c have
- * the views. */
+ * to rest or is ended, that a seed is always the same one, and that steering pays. weak_litmus.c
+ * and sim_weak.c have the views. */
 #include <linux/futex.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -326,6 +327,83 @@ spinning_ends(void **state)
 	assert_true(seeds > spun);
 }
 
+/* --- seven doors, each with a key of eight: by chance nobody comes to the last one --- */
+
+#define DOORS 7
+#define TRIES 20000
+
+static struct {
+	uint64_t keys[DOORS];
+	/* Of all histories, how far one has come. */
+	uint32_t deepest;
+} doors;
+
+/* Each has code of its own. */
+#define OPEN(n)                           \
+	if (doors.keys[n] != (n))         \
+		return;                   \
+	atomic_store(&litmus.x, (n) + 1); \
+	if (doors.deepest < (n) + 1)      \
+	doors.deepest = (n) + 1
+
+static void
+open_doors(void *arg)
+{
+	OPEN(0);
+	OPEN(1);
+	OPEN(2);
+	OPEN(3);
+	OPEN(4);
+	OPEN(5);
+	OPEN(6);
+}
+
+static void
+doors_begin(void)
+{
+	memset(&litmus, 0, sizeof(litmus));
+	for (unsigned int i = 0; i < DOORS; i++)
+		doors.keys[i] = sim_draw(8);
+	(void)sim_spawn("guest", false, open_doors, NULL);
+}
+
+static void
+doors_judge(void)
+{
+}
+
+/* What was kept brings the next run there at once. */
+static void
+kept_histories_are_played(const struct sim_world *world)
+{
+	char folder[] = "/tmp/sim-litmus-XXXXXX", command[64];
+
+	assert_non_null(mkdtemp(folder));
+	doors.deepest = 0;
+	sim_play_steered(world, 1, TRIES, folder);
+	assert_int_equal(doors.deepest, DOORS);
+	doors.deepest = 0;
+	sim_play_steered(world, 1, 0, folder);
+	assert_int_equal(doors.deepest, DOORS);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	assert_int_equal(system(command), 0);
+}
+
+static void
+steering_comes_further(void **state)
+{
+	static const struct sim_world world = WORLD(doors);
+
+	doors.deepest = 0;
+	for (uint64_t seed = 1; seed <= TRIES; seed++)
+		assert_null(sim_play(&world, seed, SIM_MEMORIES));
+	assert_true(doors.deepest < DOORS);
+	doors.deepest = 0;
+	sim_play_steered(&world, 1, TRIES, NULL);
+	assert_int_equal(doors.deepest, DOORS);
+	kept_histories_are_played(&world);
+}
+
 int
 main(void)
 {
@@ -336,6 +414,7 @@ main(void)
 		cmocka_unit_test(sleepers_are_woken),
 		cmocka_unit_test(seeds_repeat),
 		cmocka_unit_test(spinning_ends),
+		cmocka_unit_test(steering_comes_further),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,12 +8,21 @@
 
 #include "sim_inside.h"
 
-/* Of a defect that is planted, the shortest of so many is told. */
+/* Of a defect that is planted, the shortest of so many is told; of those that are found in not much
+ * more than the time of the first. */
 #define FAILURES 4
+#define GRACE 64
 
 struct options {
 	uint64_t first, n;
 	enum sim_memory memory;
+	/* Goes by what was reached; what is kept of that is in a folder, NULL: in none. */
+	bool steers;
+	const char *corpus;
+	/* Plays what this file has. */
+	const char *file;
+	/* Only counts, up to so many that fail; 0: what fails is told. */
+	uint64_t counts;
 	/* One history, each access of it. */
 	bool traces;
 	/* A defect is planted: it must be found, and told in at most so many steps; 0: none. */
@@ -24,11 +33,16 @@ static void
 usage(const char *program)
 {
 	printf("usage: %s [--seed N | --first N --seeds N] [--memory strong|buffers|views]\n"
-	       "          [--trace] [--planted STEPS]\n"
+	       "          [--steer] [--corpus FOLDER] [--history FILE]\n"
+	       "          [--trace] [--planted STEPS] [--count N]\n"
 	       "  --seed     plays this one; --first, --seeds: those from one on, as many\n"
 	       "  --memory   instead of what the seed says\n"
+	       "  --steer    changes those that have reached what none had before\n"
+	       "  --corpus   the same, from those in FOLDER on, and keeps there what is new\n"
+	       "  --history  plays what FILE of such a folder has\n"
 	       "  --trace    prints each access of what fails, and does not shrink it\n"
-	       "  --planted  succeeds if one fails, and is told in at most STEPS steps\n",
+	       "  --planted  succeeds if one fails, and is told in at most STEPS steps\n"
+	       "  --count    only counts, up to N that fail\n",
 		program);
 }
 
@@ -48,7 +62,8 @@ parse(int argc, char **argv, struct options *options)
 {
 	static const struct option known[] = {{"seed", 1, NULL, 's'}, {"first", 1, NULL, 'f'},
 		{"seeds", 1, NULL, 'n'}, {"memory", 1, NULL, 'm'}, {"trace", 0, NULL, 't'},
-		{"planted", 1, NULL, 'p'}, {NULL, 0, NULL, 0}};
+		{"planted", 1, NULL, 'p'}, {"steer", 0, NULL, 'S'}, {"corpus", 1, NULL, 'C'},
+		{"history", 1, NULL, 'h'}, {"count", 1, NULL, 'c'}, {NULL, 0, NULL, 0}};
 	int letter;
 
 	while ((letter = getopt_long(argc, argv, "", known, NULL)) != -1) {
@@ -71,6 +86,19 @@ parse(int argc, char **argv, struct options *options)
 			break;
 		case 'p':
 			options->within = (unsigned int)strtoul(optarg, NULL, 0);
+			break;
+		case 'C':
+			options->corpus = optarg;
+			/* fall through */
+		case 'S':
+			options->steers = true;
+			break;
+		case 'h':
+			options->file = optarg;
+			options->n = 1;
+			break;
+		case 'c':
+			options->counts = strtoull(optarg, NULL, 0);
 			break;
 		default:
 			return false;
@@ -123,7 +151,7 @@ tell(struct sim_history *history, const struct options *options)
 		history->failed ? history->sentence : "nothing is wrong");
 	fflush(stdout);
 	if (!options->traces)
-		sim_shrink(history);
+		sim_shrink(history, options->within * 3 / 4);
 	history->replays = true;
 	history->told = true;
 	sim_run(history);
@@ -142,32 +170,86 @@ seconds_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* How many were played, up to the first that fails; where a defect is planted, up to the last of
- * FAILURES, and then the shortest again. */
-static void
-play(struct sim_history *history, const struct options *options)
-{
-	double began = seconds_now();
-	uint64_t steps = 0, played = 0, shortest = 0, failed = 0;
-	uint32_t least = UINT32_MAX;
+/* Of those that were played. */
+struct tally {
+	uint64_t played, failed, steps;
+	/* The first that failed, and the shortest. */
+	uint64_t first;
+	uint32_t least;
+};
 
-	while (played < options->n && failed < (options->within > 0 ? FAILURES : 1)) {
-		history->seed = history->turns = options->first + played++;
-		sim_run(history);
-		steps += history->steps;
-		failed += history->failed;
-		if (history->failed && history->steps < least) {
-			least = history->steps;
-			shortest = history->seed;
+static bool
+goes_on(const struct tally *tally, const struct options *options)
+{
+	if (tally->played >= options->n)
+		return false;
+	if (options->counts > 0)
+		return tally->failed < options->counts;
+	if (options->within == 0 || tally->failed == 0)
+		return tally->failed == 0;
+	return tally->failed < FAILURES && tally->played < 2 * tally->first + GRACE;
+}
+
+static void
+play_next(struct sim_history *history, const struct options *options, uint64_t number)
+{
+	if (options->steers) {
+		sim_steer_play(history);
+		return;
+	}
+	if (options->file == NULL)
+		history->seed = history->turns = options->first + number;
+	sim_run(history);
+}
+
+/* Up to the first that fails; where a defect is planted, a few more. `told` is the shortest. */
+static void
+play_all(struct sim_history *told, const struct options *options, struct tally *tally)
+{
+	static struct sim_history history;
+
+	history = *told;
+	told->decisions = NULL;
+	told->plan = NULL;
+	if (options->steers)
+		sim_steer_begin(&history, options->first, options->corpus);
+	while (goes_on(tally, options)) {
+		play_next(&history, options, tally->played++);
+		tally->steps += history.steps;
+		if (history.failed && tally->failed++ == 0)
+			tally->first = tally->played;
+		if ((history.failed && history.steps < tally->least) ||
+			(options->traces && options->n == 1)) {
+			tally->least = history.steps;
+			sim_corpus_free(told);
+			sim_corpus_copy(told, &history);
 		}
 	}
+	if (!options->steers)
+		free((void *)(uintptr_t)history.plan);
+	free(history.decisions);
+}
+
+static void
+play(struct sim_history *told, const struct options *options)
+{
+	struct tally tally = {.least = UINT32_MAX};
+	double began = seconds_now();
+
+	play_all(told, options, &tally);
 	printf("%s: %llu histories, of which %llu fail, %llu steps, %.0f histories a second\n",
-		history->world->name, (unsigned long long)played, (unsigned long long)failed,
-		(unsigned long long)steps, (double)played / (seconds_now() - began));
-	if (failed == 0)
-		return;
-	history->seed = history->turns = shortest;
-	sim_run(history);
+		told->world->name, (unsigned long long)tally.played,
+		(unsigned long long)tally.failed, (unsigned long long)tally.steps,
+		(double)tally.played / (seconds_now() - began));
+	if (tally.failed > 0)
+		printf("the first that fails is number %llu\n", (unsigned long long)tally.first);
+	if (options->steers) {
+		printf("reached: %u edges, %u meetings; %u histories are kept\n", sim_edge_count(),
+			sim_edge_meetings(), sim_steer_kept());
+		sim_steer_end();
+	}
+	if (tally.failed > 0 && options->corpus != NULL)
+		(void)sim_corpus_write(told, options->corpus, "failed");
 }
 
 int
@@ -184,10 +266,14 @@ sim_main(int argc, char **argv, const struct sim_world *world)
 	catch_crashes();
 	history.world = world;
 	history.memory = options.memory;
+	if (options.file != NULL && !sim_corpus_read(&history, options.file)) {
+		fprintf(stderr, "%s: no history of %s\n", options.file, world->name);
+		return 2;
+	}
 	play(&history, &options);
-	if (history.failed || (options.traces && options.n == 1))
+	if (options.counts == 0 && (history.failed || (options.traces && options.n == 1)))
 		told = tell(&history, &options);
-	free(history.decisions);
+	sim_corpus_free(&history);
 	if (options.within == 0)
 		return history.failed;
 	printf("planted: %s, %u steps of at most %u\n", history.failed ? "found" : "not found",
@@ -205,4 +291,16 @@ sim_play(const struct sim_world *world, uint64_t seed, enum sim_memory memory)
 	history.memory = memory;
 	sim_run(&history);
 	return history.failed ? history.sentence : NULL;
+}
+
+void
+sim_play_steered(const struct sim_world *world, uint64_t seed, unsigned int n, const char *folder)
+{
+	struct sim_history history = {.world = world, .memory = SIM_MEMORIES};
+
+	sim_steer_begin(&history, seed, folder);
+	for (unsigned int i = 0; i < n; i++)
+		sim_steer_play(&history);
+	sim_steer_end();
+	free(history.decisions);
 }

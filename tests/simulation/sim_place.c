@@ -27,7 +27,7 @@ add_place(const volatile void *where)
 
 	if (map.n == SIM_PLACES)
 		sim_fail("more places than there is room for");
-	*place = (struct sim_place){.where = where, .number = map.n++};
+	*place = (struct sim_place){.where = where, .number = map.n++, .last = sim_self()};
 	return place;
 }
 
@@ -58,6 +58,7 @@ sim_place_visit(const volatile void *where, bool writes)
 	struct sim_place *place = sim_place_of(where);
 	uint32_t self = UINT32_C(1) << sim_self();
 
+	sim_edge_meet(place, writes);
 	place->visitors |= self;
 	if (writes)
 		place->writers |= self;

@@ -43,7 +43,10 @@ fails(struct shrink *shrink, struct sim_history *history)
 	sim_run(history);
 	shrink->steps += history->steps + (history->spun ? SPIN_STEPS : 0);
 	strip(sentence, history->sentence);
-	return history->failed && strcmp(sentence, shrink->sentence) == 0;
+	if (!history->failed || strcmp(sentence, shrink->sentence) != 0)
+		return false;
+	sim_decision_prune(history);
+	return true;
 }
 
 /* A copy without some of the decisions. */
@@ -192,8 +195,19 @@ shrink_more(struct shrink *shrink)
 	return ops || decisions || turn_otherwise(shrink);
 }
 
+static bool
+is_enough(struct sim_history *history, unsigned int enough)
+{
+	if (enough == 0)
+		return false;
+	history->told = true;
+	sim_run(history);
+	history->told = false;
+	return sim_story_length() <= enough;
+}
+
 void
-sim_shrink(struct sim_history *history)
+sim_shrink(struct sim_history *history, unsigned int enough)
 {
 	struct shrink shrink = {.best = history};
 	bool repeats;
@@ -203,7 +217,7 @@ sim_shrink(struct sim_history *history)
 	history->memory = sim.memory;
 	sim_watchdog_limit(SPIN_MS);
 	repeats = fails(&shrink, history);
-	while (repeats && shrink_more(&shrink) && shrink.steps < STEPS)
+	while (repeats && shrink.steps < STEPS && !is_enough(history, enough) && shrink_more(&shrink))
 		;
 	sim_watchdog_limit(0);
 	if (repeats)

@@ -268,8 +268,8 @@ is_idle(const struct part *part)
 	return part->pauses && !part->goes_on && !part->is_cut && !part->has_marks;
 }
 
-unsigned int
-sim_story_print(bool whole)
+static unsigned int
+go_through(bool prints, bool whole)
 {
 	uint64_t first = story.n > ENTRIES ? story.n - ENTRIES : 0;
 	unsigned int steps = 0;
@@ -277,10 +277,25 @@ sim_story_print(bool whole)
 
 	for (uint64_t i = first; i < story.n; i = part.end) {
 		find_part(&part, i);
-		if (!is_idle(&part))
-			print_part(&part, ++steps, whole);
+		if (is_idle(&part))
+			continue;
+		steps++;
+		if (prints)
+			print_part(&part, steps, whole);
 	}
 	return steps;
+}
+
+unsigned int
+sim_story_print(bool whole)
+{
+	return go_through(true, whole);
+}
+
+unsigned int
+sim_story_length(void)
+{
+	return go_through(false, false);
 }
 
 /* --- watched --- */

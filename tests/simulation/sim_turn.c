@@ -48,7 +48,17 @@ chance(uint64_t bound)
 uint64_t
 sim_draw(uint64_t bound)
 {
-	return trip_random_below(&sim.plan, bound);
+	const struct sim_plan *plan = sim.history->plan;
+	uint64_t drawn;
+
+	if (plan != NULL && sim.n_drawn < plan->n)
+		drawn = plan->draws[sim.n_drawn] % bound;
+	else
+		drawn = trip_random_below(&sim.plan, bound);
+	if (sim.n_drawn == SIM_DRAWS)
+		sim_fail("a plan that draws more than there is room for");
+	sim.drawn[sim.n_drawn++] = drawn;
+	return drawn;
 }
 
 bool
@@ -63,6 +73,15 @@ enum sim_memory
 sim_memory_kind(void)
 {
 	return sim.memory;
+}
+
+/* As it was noted; otherwise it is drawn. */
+static bool
+is_repeated(void)
+{
+	const struct sim_history *history = sim.history;
+
+	return history->replays && (history->drawn_from == 0 || sim.steps < history->drawn_from);
 }
 
 /* Steps before which something happens: more often early, as not every history is long. */
@@ -80,11 +99,22 @@ draw_steps(uint32_t *steps, unsigned int n)
 	return n;
 }
 
+/* Those of all steps count from where it is drawn. */
+static unsigned int
+draw_moments(uint32_t *steps, unsigned int n)
+{
+	draw_steps(steps, n);
+	for (unsigned int i = 0; i < n; i++)
+		steps[i] += sim.history->drawn_from;
+	return n;
+}
+
 void
 sim_turn_begin(void)
 {
 	/* Not the plan's numbers. */
 	sim.chance.state = ~sim.history->turns;
+	sim.n_drawn = 0;
 	memset(&turn, 0, sizeof(turn));
 	sim.memory = (enum sim_memory)chance(SIM_MEMORIES);
 	if (sim.history->memory != SIM_MEMORIES)
@@ -102,8 +132,8 @@ sim_turn_begin(void)
 		turn.overtakes = 4u << chance(5);
 		turn.latest = 1u << (8 + chance(4));
 	}
-	turn.n_kills = draw_steps(turn.kills, (unsigned int)chance(EVENTS + 1));
-	turn.n_stops = draw_steps(turn.stops, (unsigned int)chance(EVENTS + 1));
+	turn.n_kills = draw_moments(turn.kills, (unsigned int)chance(EVENTS + 1));
+	turn.n_stops = draw_moments(turn.stops, (unsigned int)chance(EVENTS + 1));
 	if (sim.history->replays)
 		sim_decision_sort(sim.history);
 	else
@@ -134,7 +164,7 @@ sim_turn_spawned(struct sim_actor *actor)
 void
 sim_turn_paused(void)
 {
-	if (!sim.history->replays)
+	if (!is_repeated())
 		sim.self->priority = chance(2) == 0 ? draw_priority() : turn.lowest--;
 }
 
@@ -277,7 +307,7 @@ sim_turn_next(bool must_leave, bool matters)
 	uint32_t number;
 	bool leaves;
 
-	if (sim.history->replays) {
+	if (is_repeated()) {
 		if (sim_decision_was(SIM_SWITCH, &number) && number < sim.n_actors &&
 			sim_is_runnable(&sim.actors[number]))
 			return &sim.actors[number];
@@ -315,7 +345,7 @@ sim_turn_kills(void)
 {
 	uint32_t arg;
 
-	if (sim.history->replays)
+	if (is_repeated())
 		return sim_decision_was(SIM_KILL, &arg);
 	if (turn.n_kills == 0 || !comes_now(turn.kills, &turn.n_kills))
 		return false;
@@ -328,7 +358,7 @@ sim_turn_stops(void)
 {
 	uint32_t steps = 0;
 
-	if (sim.history->replays)
+	if (is_repeated())
 		return sim_decision_was(SIM_STOP, &steps) ? steps : 0;
 	if (turn.n_stops == 0 || !comes_now(turn.stops, &turn.n_stops))
 		return 0;
@@ -342,7 +372,7 @@ sim_turn_stale(uint32_t of)
 {
 	uint32_t way = 0;
 
-	if (sim.history->replays)
+	if (is_repeated())
 		return sim_decision_was(SIM_STALE, &way) && way < of ? way : 0;
 	if (turn.stale == 0 || chance(turn.stale) > 0)
 		return 0;
@@ -357,7 +387,7 @@ sim_turn_delay(void)
 {
 	uint32_t steps = 0;
 
-	if (sim.history->replays)
+	if (is_repeated())
 		return sim_decision_was(SIM_DELAY, &steps) ? steps : 0;
 	if (turn.late == 0 || chance(turn.late) > 0)
 		return 0;
