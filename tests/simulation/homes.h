@@ -25,6 +25,8 @@
 #define ITEMS 4000
 #define ACTS 128
 #define SLOTS_MAX 32
+/* Of one act that have numbers of their own. */
+#define ROUNDS 64
 /* The longest that a counter is to rest. */
 #define REST_MAX 8192
 
@@ -57,7 +59,11 @@ struct act {
 	uint64_t time;
 	uint8_t op, flags;
 	bool rests;
-	/* Which one of its plan. */
+	/* A swing goes on when its home has seen the last set. */
+	bool awaits;
+	/* Of it, a bit each: what is to be done. */
+	uint64_t rounds;
+	/* Of its plan, the first of ROUNDS. */
 	uint32_t number;
 	/* Its call queues another one. */
 	bool chains;

@@ -125,15 +125,42 @@ queue(struct user *user, const struct act *act)
 			break;
 }
 
+/* Until its home has seen that a counter was set, or does not look. */
+static void
+await_look(uint32_t cntr)
+{
+	const struct trip_home *home = homes_of(cntr);
+	bool seen = false;
+
+	for (unsigned int i = 0; i < LOOKS && !seen; i++) {
+		bool looks = sim_look(true);
+
+		seen = atomic_load(&home->cells[cntr % CNTRS].setgen) ==
+		       home->cntrs[cntr % CNTRS].setgen;
+		(void)sim_look(looks);
+		if (!seen) {
+			sim_progress();
+			sim_pause();
+		}
+	}
+}
+
 /* Whatever a home samples is another's value when it sweeps. */
 static void
 swing(struct user *user, const struct act *act)
 {
 	for (uint32_t i = 0; i < act->n; i++) {
+		if ((act->rounds >> i & 1) == 0)
+			continue;
+		sim_act(1 + act->number + i);
 		set_once(user, act->cntr, act->value);
+		if (act->awaits)
+			await_look(act->cntr);
 		set_once(user, act->cntr, 0);
 		if (i % act->every == 0)
 			(void)queue_once(user, act);
+		if (act->awaits)
+			await_look(act->cntr);
 	}
 }
 
@@ -340,7 +367,8 @@ homes_user(void *arg)
 {
 	struct user *user = arg;
 
-	sim_op("attaches");
+	if (user->n_acts > 0)
+		sim_op("attaches");
 	homes_attach(user);
 	/* What kills it in the middle is not done again. */
 	while (user->next_act < user->n_acts)

@@ -141,7 +141,7 @@ draw_kind(void)
 	uint32_t sum = 0, at, kind;
 
 	/* Nothing but sets, and items in between, for a long time. */
-	if (scale.restless && draw(2) == 0)
+	if (scale.restless && draw(4) > 0)
 		return ACT_SWING;
 	for (kind = 0; kind < ACT_KINDS; kind++)
 		sum += scale.without[kind] ? 0 : weights[kind];
@@ -164,8 +164,9 @@ draw_act(void)
 		break;
 	case ACT_SWING:
 		/* Up, down, and an item in between, as long as a home samples it anew. */
-		act.n = scale.restless ? 16 + draw(48) : 4 + draw(12);
-		act.every = 1 + draw(16);
+		act.n = scale.restless ? 16 + draw(ROUNDS - 16) : 4 + draw(12);
+		act.every = 1 + draw(8u >> draw(4));
+		act.awaits = !homes.kills && draw(2) == 0;
 		act.value = 1 + draw(scale.range);
 		act.threshold = 1 + draw((uint32_t)act.value);
 		act.op = TRIP_OP_CALL;
@@ -202,6 +203,16 @@ draw_act(void)
 	return act;
 }
 
+static uint64_t
+plan_rounds(const struct act *act)
+{
+	uint64_t rounds = 0;
+
+	for (uint32_t i = 0; act->kind == ACT_SWING && i < act->n; i++)
+		rounds |= (uint64_t)sim_wants() << i;
+	return rounds;
+}
+
 static void
 plan_user(struct user *user)
 {
@@ -210,7 +221,8 @@ plan_user(struct user *user)
 	for (uint32_t i = 0; i < n; i++) {
 		struct act act = draw_act();
 
-		act.number = i;
+		act.number = i * ROUNDS;
+		act.rounds = plan_rounds(&act);
 		if (sim_wants())
 			user->acts[user->n_acts++] = act;
 	}
@@ -241,8 +253,8 @@ homes_plan(void)
 
 	homes.engine.n_homes = 1 + draw(HOMES);
 	plan_shape();
-	scale.restless = draw(6) == 0;
-	scale.acts = scale.restless ? 16 : 16u << draw(4);
+	scale.restless = draw(4) == 0;
+	scale.acts = scale.restless ? 8 : 16u << draw(4);
 	for (uint32_t kind = ACT_ADD; kind < ACT_REST; kind++)
 		scale.without[kind] =
 			scale.restless ? kind != ACT_SET && kind != ACT_QUEUE && kind != ACT_SWING
@@ -255,6 +267,12 @@ homes_plan(void)
 		scale.range = 1 + draw(6);
 		scale.used = 1;
 		users = 1 + draw(2);
+	}
+	/* Where several set it, what one of them has set shows nothing. There is room for all that
+	 * it queues. */
+	if (scale.restless) {
+		users = draw(4) == 0 ? 2 : 1;
+		homes.shape.n_client_slots = SLOTS_MAX;
 	}
 	homes.feeds = draw(2) == 0;
 	homes.kills = draw(3) == 0;

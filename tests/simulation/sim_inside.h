@@ -19,7 +19,7 @@
 #include "trip_atomics.h"
 
 /* Of a plan. */
-#define SIM_OPS 1024
+#define SIM_OPS 4096
 /* What of its numbers can be kept. */
 #define SIM_DRAWS 16384
 /* The longest history; one that goes on has lost its way. */

@@ -208,6 +208,9 @@ find_part(struct part *part, uint64_t first)
 	for (i = first; i < story.n; i++) {
 		const struct entry *at = entry_at(i);
 
+		/* Others who only wait are not told of. */
+		if (at->kind == ENTRY_PAUSE && i > first && at->actor != entry->actor)
+			continue;
 		if (at->actor != entry->actor || at->op != entry->op)
 			break;
 		if (at->kind == ENTRY_ACCESS)
@@ -265,7 +268,10 @@ print_part(const struct part *part, unsigned int number, bool whole)
 static bool
 is_idle(const struct part *part)
 {
-	return part->pauses && !part->goes_on && !part->is_cut && !part->has_marks;
+	if (!part->pauses || part->has_marks)
+		return false;
+	/* Or one more of those in which somebody waits for something. */
+	return part->goes_on ? part->last_access == NULL : !part->is_cut;
 }
 
 static unsigned int
