@@ -217,7 +217,8 @@ sim_shrink(struct sim_history *history, unsigned int enough)
 	history->memory = sim.memory;
 	sim_watchdog_limit(SPIN_MS);
 	repeats = fails(&shrink, history);
-	while (repeats && shrink.steps < STEPS && !is_enough(history, enough) && shrink_more(&shrink))
+	while (repeats && shrink.steps < STEPS && !is_enough(history, enough) &&
+		shrink_more(&shrink))
 		;
 	sim_watchdog_limit(0);
 	if (repeats)
