@@ -230,7 +230,8 @@ play_all(struct sim_history *told, const struct options *options, struct tally *
 	free(history.decisions);
 }
 
-static void
+/* How many were played. */
+static uint64_t
 play(struct sim_history *told, const struct options *options)
 {
 	struct tally tally = {.least = UINT32_MAX};
@@ -250,6 +251,28 @@ play(struct sim_history *told, const struct options *options)
 	}
 	if (tally.failed > 0 && options->corpus != NULL)
 		(void)sim_corpus_write(told, options->corpus, "failed");
+	return tally.played;
+}
+
+/* Until one fails whose story is as short as it is to be: the steps of the last one. */
+static unsigned int
+play_until_short(struct sim_history *history, struct options *options)
+{
+	unsigned int told;
+
+	for (;;) {
+		uint64_t played = play(history, options);
+
+		if (!history->failed)
+			return 0;
+		told = tell(history, options);
+		if (told <= options->within || options->n <= played)
+			return told;
+		options->first += played;
+		options->n -= played;
+		sim_corpus_free(history);
+		*history = (struct sim_history){.world = history->world, .memory = options->memory};
+	}
 }
 
 int
@@ -270,9 +293,13 @@ sim_main(int argc, char **argv, const struct sim_world *world)
 		fprintf(stderr, "%s: no history of %s\n", options.file, world->name);
 		return 2;
 	}
-	play(&history, &options);
-	if (options.counts == 0 && (history.failed || (options.traces && options.n == 1)))
-		told = tell(&history, &options);
+	if (options.within > 0) {
+		told = play_until_short(&history, &options);
+	} else {
+		(void)play(&history, &options);
+		if (options.counts == 0 && (history.failed || (options.traces && options.n == 1)))
+			(void)tell(&history, &options);
+	}
 	sim_corpus_free(&history);
 	if (options.within == 0)
 		return history.failed;

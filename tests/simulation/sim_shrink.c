@@ -214,7 +214,6 @@ sim_shrink(struct sim_history *history, unsigned int enough)
 
 	strip(shrink.sentence, history->sentence);
 	history->replays = true;
-	history->memory = sim.memory;
 	sim_watchdog_limit(SPIN_MS);
 	repeats = fails(&shrink, history);
 	while (repeats && shrink.steps < STEPS && !is_enough(history, enough) &&
