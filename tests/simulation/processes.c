@@ -2,7 +2,7 @@
 /* Makes the world, and is the operator. */
 #include <string.h>
 
-#include "processes.h"
+#include "processes_items.h"
 
 /* Enough for those that are started again; then nobody is. */
 #define STARTED 8
@@ -80,7 +80,10 @@ processes_start(struct user *user)
 	if (user->number == PRIMARY)
 		processes.generation++;
 	user->generation = processes.generation;
-	user->hostile = user->scribbles = false;
+	user->hostile = user->scribbles = user->has_channels = false;
+	user->function = NULL;
+	user->port = NULL;
+	memset(user->flows, 0, sizeof(user->flows));
 	user->call = NULL;
 	memset(user->handles, 0, sizeof(user->handles));
 	user->process = sim_start(&program);
@@ -118,6 +121,7 @@ kill_user(struct user *user, const struct act *act)
 		return;
 	sim_op("kills %s", user->name);
 	processes.changes++;
+	processes.killed = true;
 	if (user->number == PRIMARY)
 		processes.open = false;
 	sim_kill(user->process);
@@ -161,6 +165,7 @@ begin(void)
 {
 	memset(&processes, 0, sizeof(processes));
 	sim_machine_begin(sim_draw(2) == 0);
+	processes_items_begin();
 	processes_plan();
 	for (uint32_t i = 0; i <= CLIENTS; i++) {
 		struct user *user = &processes.users[i];

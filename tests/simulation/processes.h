@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A world: a primary that opens its domain and closes it, and processes that attach, open counters,
- * find those of others, wait for them, detach, end, fork and become other programs, or say to the
- * primary what they like, while an operator kills them, the primary too, stops them and lets them
- * go on. processes.c makes it; processes_plan.c draws what is done; processes_primary.c,
- * processes_client.c, processes_cntrs.c and processes_hostile.c do it; processes_judge.c looks at
- * what is left of it.
+ * find those of others, wait for them, queue work, detach, end, fork and become other programs, or
+ * say to the primary what they like, while an operator kills them, the primary too, stops them and
+ * lets them go on; the primary also has flows. processes.c makes it; processes_plan.c draws what is
+ * done; processes_primary.c, processes_client.c, processes_cntrs.c, processes_work.c,
+ * processes_flows.c and processes_hostile.c do it; processes_items.c knows what may become of each
+ * work item; processes_judge.c and processes_judge_work.c look at what is left of it.
  */
 #ifndef SIM_PROCESSES_H
 #define SIM_PROCESSES_H
 
 #include <trip_cntr.h>
 #include <trip_domain.h>
+#include <trip_flow.h>
+#include <trip_port.h>
+#include <trip_work.h>
 
 #include "sim_machine.h"
 
 #define CLIENTS 3
 #define HANDLES 4
 #define NAMES 2
+#define FLOWS 2
 #define ACTS 40
 /* The primary's, in its place the operator's. */
 #define PRIMARY CLIENTS
@@ -39,16 +44,37 @@ enum act_kind {
 	ACT_ADD,
 	ACT_WAIT,
 	ACT_CLOSE,
+	ACT_QUEUE,
+	ACT_CANCEL,
+	ACT_FLUSH,
+	ACT_READ,
+	ACT_THREAD,
 	ACT_FORK,
 	ACT_REST,
 	ACT_LACK,
 	/* Of the primary. */
 	ACT_OPEN_DOMAIN,
+	ACT_FLOW,
+	ACT_UNFLOW,
+	ACT_BURST,
 	ACT_CLOSE_DOMAIN,
 	/* Of the operator. */
 	ACT_KILL,
 	ACT_STOP,
 	ACT_KINDS,
+};
+
+/* A work item, or some. */
+struct act_work {
+	enum trip_op op;
+	uint32_t flags;
+	/* Which handles; none: the clock, and no counter. */
+	uint32_t target, completion;
+	bool by_clock, completes;
+	/* Above the sum that there is; how long that is to rest, 0: it need not. */
+	uint64_t threshold, interval, value, rests;
+	uint32_t n;
+	bool chains;
 };
 
 struct act {
@@ -61,6 +87,7 @@ struct act {
 	/* Of a counter: 0: it has no name, or which. */
 	uint32_t name;
 	int wait_obj;
+	struct act_work work;
 };
 
 struct plan {
@@ -72,8 +99,20 @@ struct handle {
 	struct trip_cntr *cntr;
 	bool found, waitable;
 	uint32_t name;
-	/* What it has been added. */
+	/* What it has been added; deferred work may change it, too. */
 	uint64_t value;
+	bool worked;
+};
+
+struct ledger;
+
+/* What a flow has to have counted. */
+struct flow {
+	/* NULL: none. */
+	struct trip_flow *flow;
+	struct trip_cntr *cntr;
+	struct ledger *ledger;
+	uint64_t packets;
 };
 
 /* A process, or those that come in its place. */
@@ -95,7 +134,16 @@ struct user {
 	uint32_t generation;
 	/* When the domain was opened: which one it is. */
 	uint64_t opening;
+	/* A number of its own for each time that it has a domain. */
+	uint32_t attachment;
 	struct handle handles[HANDLES];
+	/* The primary's; NULL: none. */
+	struct trip_port *port;
+	struct flow flows[FLOWS];
+	/* Its thread has channels of its own. */
+	bool has_channels;
+	/* What its work may call, NULL: it has none. */
+	struct trip_function *function;
 	/* The call that it is in, NULL: none; whether that ends by itself; and how often something
 	 * was not to be had before it. */
 	const char *call;
@@ -119,12 +167,14 @@ struct processes {
 	uint32_t changes;
 	/* As often when everything rested last. */
 	uint32_t rested;
+	/* Somebody has been killed, who may have been about to ring. */
+	bool killed;
 	/* The domain is open. */
 	bool open;
 	uint64_t opening;
 	/* Processes that come in the place of others; primaries. */
 	unsigned int n_started;
-	uint32_t generation;
+	uint32_t generation, n_attachments;
 };
 
 extern struct processes processes;
@@ -177,13 +227,52 @@ void processes_be_hostile(struct user *user, const struct act *act);
 
 /* Does not return where it is attached. */
 void processes_scribble(struct user *user, const struct act *act);
+void processes_garbage_begin(void);
+/* The user's channels are new. */
+void processes_garbage_ends(const struct user *user);
+/* Somebody has written some in that domain: its counters, functions and flows may have come to
+ * anything. */
+bool processes_garbage_is_in(uint64_t opening);
+struct trip_channel_map;
+struct trip_home;
+/* Slots that nobody uses any more: whoever had them has written the last generation there. */
+uint32_t processes_garbage_retired(const struct trip_channel_map *map);
+/* Who has filled a channel, and nobody has had it since; NULL: nobody. */
+const struct sim_process *processes_garbage_writer(const struct trip_home *home, uint32_t channel);
 
 /* --- processes_cntrs.c --- */
 
 void processes_act_on_cntr(struct user *user, const struct act *act);
 void processes_close_cntrs(struct user *user);
 
+/* From the act's on, the first that is open, or is not; NULL: there is none. */
+struct handle *processes_find_handle(struct user *user, uint32_t from, bool is_open);
+
+/* --- processes_work.c --- */
+
+void processes_act_on_work(struct user *user, const struct act *act);
+/* It becomes another program. */
+void processes_items_leave(const struct user *user);
+/* Nothing of it is pending any more, and nothing calls what it has registered. */
+void processes_end_work(struct user *user);
+
+/* --- processes_flows.c --- */
+
+void processes_act_on_flow(struct user *user, const struct act *act);
+void processes_end_flows(struct user *user);
+/* One feeds the counter. */
+bool processes_flows_feed(const struct user *user, const struct trip_cntr *cntr);
+
+/* --- processes_judge_work.c --- */
+
+void processes_judge_work(struct user *primary);
+
 /* --- processes_judge.c --- */
+
+/* Whoever was may be in the middle of a call. */
+bool processes_is_anybody_stopped(void);
+/* NULL: it has ended, or is none of them. */
+struct user *processes_user_of(const struct sim_process *process);
 
 void processes_judge(void);
 /* Where the domain has just been closed. */

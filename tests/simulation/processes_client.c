@@ -84,6 +84,8 @@ attach(struct user *user, const struct act *act)
 	user->attached = true;
 	user->domain = domain;
 	user->opening = domain->engine.base_tsc;
+	user->attachment = ++processes.n_attachments;
+	processes_garbage_ends(user);
 	check_attached(user);
 }
 
@@ -101,9 +103,11 @@ become_another(struct user *user)
 
 	sim_op("becomes another program");
 	processes.changes++;
+	processes_items_leave(user);
 	user->executed = processes_executed(user) || user->attached;
 	user->attached = user->moving = user->is_orphan = false;
 	user->domain = NULL;
+	user->has_channels = false;
 	for (uint32_t i = 0; i < HANDLES; i++)
 		user->handles[i].cntr = NULL;
 	sim_exec(&program);
@@ -223,6 +227,14 @@ do_act(struct user *user, const struct act *act)
 		break;
 	case ACT_EXEC:
 		become_another(user);
+		break;
+	case ACT_QUEUE:
+	case ACT_CANCEL:
+	case ACT_FLUSH:
+	case ACT_READ:
+	case ACT_THREAD:
+		if (user->domain != NULL)
+			processes_act_on_work(user, act);
 		break;
 	default:
 		if (user->domain == NULL)

@@ -2,7 +2,8 @@
 /* What a process does with counters, attached or the primary. */
 #include <errno.h>
 
-#include "processes.h"
+#include "domain/domain.h"
+#include "processes_items.h"
 
 static const char *
 name_of(uint32_t name)
@@ -21,6 +22,14 @@ check_error(struct user *user, const char *call, int error, int other, int anoth
 			   (error == -ESHUTDOWN && user->number != PRIMARY) ||
 			   (error == -EMFILE && processes.files != 0) || processes_lacks(user),
 		"%s says error %d to %s", call, -error, user->name);
+}
+
+/* Nobody else knows it, or does anything to it. */
+static bool
+is_its_own(const struct handle *handle)
+{
+	return handle->name == 0 && !handle->worked &&
+	       !processes_garbage_is_in(handle->cntr->fid.domain->engine.base_tsc);
 }
 
 static void
@@ -42,27 +51,35 @@ open_cntr(struct user *user, struct handle *handle, const struct act *act)
 		handle->cntr = NULL;
 		return;
 	}
+	(void)processes_ledger(handle->cntr);
+	handle->worked = false;
 	handle->found = finds;
 	handle->waitable = act->wait_obj != TRIP_WAIT_NONE;
 	handle->name = finds ? 1 : act->name;
 	handle->value = 0;
 	/* Of one that others may have found, they may have changed the value. */
-	sim_expect(finds || act->name != 0 || trip_cntr_read(handle->cntr) == 0,
+	sim_expect(!is_its_own(handle) || trip_cntr_read(handle->cntr) == 0,
 		"a counter is new, and has counted");
 }
+
+/* The library's function: what would be compiled in here would be no step. */
+static int (*volatile add_to)(struct trip_cntr *cntr, uint64_t value) = trip_cntr_add;
 
 static void
 add(struct user *user, struct handle *handle, uint32_t value)
 {
+	struct ledger *ledger = processes_ledger(handle->cntr);
 	int error;
 
 	sim_op("adds %u", value);
-	error = trip_cntr_add(handle->cntr, value);
+	ledger->high += value;
+	error = add_to(handle->cntr, value);
 	check_error(user, "an add", error, 0, 0);
 	if (error != 0)
 		return;
+	ledger->low += value;
 	handle->value += value;
-	if (handle->name == 0)
+	if (is_its_own(handle))
 		sim_expect(trip_cntr_read(handle->cntr) == handle->value,
 			"%s alone has added, and it is another sum", user->name);
 }
@@ -80,35 +97,39 @@ wait_for(struct user *user, struct handle *handle, const struct act *act)
 	processes_leave(user);
 	sim_expect(result == 0 || result == -ETIMEDOUT || result == -EIO || result == -ESHUTDOWN,
 		"a wait says error %d", -result);
-	sim_expect(result != 0 || handle->name != 0 || handle->value >= act->value,
+	if (!is_its_own(handle))
+		return;
+	sim_expect(result != 0 || handle->value >= act->value,
 		"a wait has ended before its counter was there");
-	sim_expect(result == 0 || result == -ESHUTDOWN || handle->name != 0 ||
-			   handle->value < act->value,
+	sim_expect(result == 0 || result == -ESHUTDOWN || handle->value < act->value,
 		"a counter is there, and a wait for it fails");
 }
 
 static void
 close_cntr(struct user *user, struct handle *handle)
 {
+	bool refers;
 	int error;
 
 	if (handle->cntr == NULL)
 		return;
 	sim_op("closes a counter");
+	refers = processes_items_refer(user, handle->cntr) ||
+		 processes_flows_feed(user, handle->cntr);
 	processes_enter(user, "trip_cntr_close", 0);
 	error = trip_cntr_close(handle->cntr);
 	processes_leave(user);
-	check_error(user, "the closing of a counter", error, handle->name != 0 ? -EBUSY : 0, 0);
+	check_error(user, "the closing of a counter", error,
+		handle->name != 0 || refers ? -EBUSY : 0, 0);
 	if (error == 0)
 		handle->cntr = NULL;
 }
 
-/* From the act's on, the first that is open, or is not; NULL: there is none. */
-static struct handle *
-find_handle(struct user *user, const struct act *act, bool is_open)
+struct handle *
+processes_find_handle(struct user *user, uint32_t from, bool is_open)
 {
 	for (uint32_t i = 0; i < HANDLES; i++) {
-		struct handle *handle = &user->handles[(act->handle + i) % HANDLES];
+		struct handle *handle = &user->handles[(from + i) % HANDLES];
 
 		if ((handle->cntr != NULL) == is_open)
 			return handle;
@@ -120,7 +141,7 @@ void
 processes_act_on_cntr(struct user *user, const struct act *act)
 {
 	bool opens = act->kind == ACT_OPEN || act->kind == ACT_FIND;
-	struct handle *handle = find_handle(user, act, !opens);
+	struct handle *handle = processes_find_handle(user, act->handle, !opens);
 
 	if (handle == NULL)
 		return;
@@ -137,6 +158,8 @@ processes_act_on_cntr(struct user *user, const struct act *act)
 void
 processes_close_cntrs(struct user *user)
 {
+	processes_end_flows(user);
+	processes_end_work(user);
 	for (uint32_t i = 0; i < HANDLES; i++)
 		close_cntr(user, &user->handles[i]);
 }

@@ -6,6 +6,8 @@
 
 /* Where that is all, each takes longer. */
 #define DOOR_ACTS 24
+/* The longest that a counter is to rest, in nanoseconds. */
+#define RESTS_MAX 4096
 
 static uint32_t
 draw(uint32_t bound)
@@ -23,21 +25,34 @@ static const uint8_t client_weights[ACT_KINDS] = {[ACT_ATTACH] = 8,
 	[ACT_SCRIBBLE] = 1,
 	[ACT_OPEN] = 8,
 	[ACT_FIND] = 3,
-	[ACT_ADD] = 3,
+	[ACT_ADD] = 8,
 	[ACT_WAIT] = 6,
 	[ACT_CLOSE] = 3,
+	[ACT_QUEUE] = 8,
+	[ACT_CANCEL] = 3,
+	[ACT_FLUSH] = 1,
+	[ACT_READ] = 2,
+	[ACT_THREAD] = 1,
 	[ACT_FORK] = 1,
 	[ACT_REST] = 2,
 	[ACT_LACK] = 2};
 static const uint8_t primary_weights[ACT_KINDS] = {[ACT_OPEN] = 3,
 	[ACT_FIND] = 1,
-	[ACT_ADD] = 1,
+	[ACT_ADD] = 3,
 	[ACT_WAIT] = 1,
 	[ACT_CLOSE] = 2,
+	[ACT_QUEUE] = 4,
+	[ACT_CANCEL] = 1,
+	[ACT_FLUSH] = 1,
+	[ACT_READ] = 1,
+	[ACT_THREAD] = 1,
 	[ACT_FORK] = 1,
 	[ACT_REST] = 3,
 	[ACT_LACK] = 3,
 	[ACT_OPEN_DOMAIN] = 5,
+	[ACT_FLOW] = 3,
+	[ACT_UNFLOW] = 1,
+	[ACT_BURST] = 6,
 	[ACT_CLOSE_DOMAIN] = 2};
 static const uint8_t operator_weights[ACT_KINDS] = {[ACT_KILL] = 2, [ACT_STOP] = 2, [ACT_REST] = 2};
 
@@ -61,6 +76,29 @@ draw_kind(const uint8_t *weights)
 	return (enum act_kind)kind;
 }
 
+static struct act_work
+draw_work(void)
+{
+	static const enum trip_op ops[] = {TRIP_OP_CNTR_ADD, TRIP_OP_CNTR_ADD, TRIP_OP_CNTR_ADD,
+		TRIP_OP_CNTR_SET, TRIP_OP_CNTR_FILL, TRIP_OP_CNTR_RAISE, TRIP_OP_CALL,
+		TRIP_OP_CALL};
+	struct act_work work = {.op = ops[draw(RTE_DIM(ops))]};
+
+	work.flags =
+		(draw(3) == 0 ? TRIP_WORK_COMPLETION : 0) | (draw(2) == 0 ? TRIP_WORK_COALESCE : 0);
+	work.target = draw(HANDLES);
+	work.completion = draw(HANDLES);
+	work.by_clock = draw(8) == 0;
+	work.completes = draw(2) == 0;
+	work.threshold = draw(2 + draw(10));
+	work.interval = draw(4) == 0 ? 1 + draw(4) : 0;
+	work.value = 1 + draw(4);
+	work.rests = draw(8) == 0 ? 1 + draw(RESTS_MAX) : 0;
+	work.n = 1 + draw(draw(4) == 0 ? 20 : 3);
+	work.chains = draw(4) == 0;
+	return work;
+}
+
 static void
 draw_plan(struct plan *plan, const uint8_t *weights, uint32_t most)
 {
@@ -80,6 +118,7 @@ draw_plan(struct plan *plan, const uint8_t *weights, uint32_t most)
 		act.delay = draw(64) << draw(10);
 		act.name = draw(2) == 0 ? 0 : 1 + draw(NAMES);
 		act.wait_obj = objects[draw(RTE_DIM(objects))];
+		act.work = draw_work();
 		/* Nobody attaches before the first has done so. */
 		if (i == 0 && weights[ACT_ATTACH] > 0)
 			act.kind = ACT_ATTACH;
@@ -115,6 +154,8 @@ processes_plan(void)
 		.max_events = 16,
 		.max_processes = draw(3) == 0 ? 1 + draw(CLIENTS) : CLIENTS,
 		.max_process_works = 16,
+		.max_process_threads = draw(2),
+		.max_thread_works = 16,
 		/* Passes of the scrub are told apart from what it repairs. */
 		.scrub_us = UINT32_MAX,
 		.refresh_us = UINT32_MAX,
@@ -125,6 +166,8 @@ processes_plan(void)
 			doors ? DOOR_ACTS : ACTS);
 	draw_plan(&processes.users[PRIMARY].plan, doors ? door_weights : primary_weights,
 		doors ? DOOR_ACTS : ACTS);
+	/* What is to rest has. */
+	sim_patience(4 * RESTS_MAX);
 	if (dangerous || reuses)
 		draw_plan(&processes.operator, operator_weights, 8);
 }

@@ -50,6 +50,7 @@ open_domain(struct user *user)
 	}
 	user->domain = domain;
 	user->opening = domain->engine.base_tsc;
+	user->attachment = ++processes.n_attachments;
 	processes.open = true;
 	processes.opening = user->opening;
 }
@@ -82,10 +83,16 @@ has_cntrs(const struct user *user)
 static void
 close_domain(struct user *user)
 {
-	bool used = is_used();
-	uint32_t changes = processes.changes;
+	uint32_t changes;
+	bool used;
 	int error;
 
+	processes_end_flows(user);
+	processes_end_work(user);
+	if (user->function != NULL)
+		return;
+	used = is_used();
+	changes = processes.changes;
 	sim_op("closes the domain");
 	user->moving = true;
 	processes_enter(user, "trip_domain_close", 0);
@@ -156,6 +163,20 @@ do_act(struct user *user, const struct act *act)
 		break;
 	case ACT_LACK:
 		processes_lack(user, act);
+		break;
+	case ACT_QUEUE:
+	case ACT_CANCEL:
+	case ACT_FLUSH:
+	case ACT_READ:
+	case ACT_THREAD:
+		if (user->domain != NULL)
+			processes_act_on_work(user, act);
+		break;
+	case ACT_FLOW:
+	case ACT_UNFLOW:
+	case ACT_BURST:
+		if (user->domain != NULL)
+			processes_act_on_flow(user, act);
 		break;
 	default:
 		if (user->domain != NULL)

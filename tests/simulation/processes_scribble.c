@@ -2,8 +2,11 @@
 /*
  * A process that is attached writes what it likes into its channels: the ring of what it has
  * submitted, and of what came back, states, and descriptors; rings for it, and is killed. Homes
- * live on, and nobody else has to do with it.
+ * live on, and nobody else has to do with it, but counters: whoever is attached may change any of
+ * the domain's, and have functions called and flows changed.
  */
+#include <string.h>
+
 #include <trip_test.h>
 
 #include "domain/domain.h"
@@ -11,6 +14,14 @@
 #include "processes.h"
 
 #define WORDS 48
+#define HOMES 2
+#define CHANNELS 32
+
+/* Of a domain: who has filled a channel with garbage, and nobody has had it since. */
+static struct {
+	uint64_t opening;
+	const struct sim_process *writers[HOMES][CHANNELS];
+} garbage;
 
 struct region {
 	void *base;
@@ -32,6 +43,74 @@ region_of(const struct trip_channel_client *channel, uint64_t which)
 		return (struct region){channel->map.state, slots * sizeof(*channel->map.state)};
 	}
 	return (struct region){channel->map.desc, slots * sizeof(*channel->map.desc)};
+}
+
+/* The user's channels, those of its threads too. */
+static void
+set_writers(const struct user *user, const struct sim_process *writer)
+{
+	const struct trip_domain *domain = user->domain;
+
+	for (uint32_t h = 0; h < domain->engine.n_homes; h++) {
+		for (uint32_t c = 0; c < domain->n_channels; c++) {
+			uint32_t number = domain->submitters[h][c].number;
+
+			sim_expect(h < HOMES && number < CHANNELS, "there are too many channels");
+			garbage.writers[h][number] = writer;
+		}
+	}
+}
+
+void
+processes_garbage_begin(void)
+{
+	memset(&garbage, 0, sizeof(garbage));
+}
+
+void
+processes_garbage_ends(const struct user *user)
+{
+	if (garbage.opening == user->opening)
+		set_writers(user, NULL);
+}
+
+bool
+processes_garbage_is_in(uint64_t opening)
+{
+	return garbage.opening == opening && opening != 0;
+}
+
+const struct sim_process *
+processes_garbage_writer(const struct trip_home *home, uint32_t channel)
+{
+	return processes_garbage_is_in(home->engine->base_tsc)
+		       ? garbage.writers[home->index][channel]
+		       : NULL;
+}
+
+uint32_t
+processes_garbage_retired(const struct trip_channel_map *map)
+{
+	bool looks = sim_look(true);
+	uint32_t n = 0;
+
+	for (uint32_t slot = 0; slot < map->slots; slot++)
+		n += trip_channel_word_generation(atomic_load(&map->state[slot])) >=
+		     TRIP_CHANNEL_GENERATION_MAX;
+	(void)sim_look(looks);
+	return n;
+}
+
+/* Of a domain that has gone nothing is asked any more. */
+static void
+note_garbage(const struct user *user)
+{
+	if (user->opening != processes.opening)
+		return;
+	if (garbage.opening != user->opening)
+		processes_garbage_begin();
+	garbage.opening = user->opening;
+	set_writers(user, user->process);
 }
 
 /* Small numbers now and then: some of what is written is nearly right. */
@@ -83,6 +162,7 @@ processes_scribble(struct user *user, const struct act *act)
 
 	sim_op("writes garbage into its channels, and ends");
 	user->scribbles = true;
+	note_garbage(user);
 	scribble(user, act);
 	if (act->ms > 0)
 		sim_rest();
