@@ -7,8 +7,8 @@
 
 #include "sim_inside.h"
 
-static struct sim_plan *
-new_plan(unsigned int n)
+struct sim_plan *
+sim_corpus_plan(unsigned int n)
 {
 	struct sim_plan *plan = malloc(sizeof(*plan) + n * sizeof(plan->draws[0]));
 
@@ -21,7 +21,7 @@ new_plan(unsigned int n)
 void
 sim_corpus_copy(struct sim_history *to, const struct sim_history *from)
 {
-	struct sim_plan *plan = new_plan(sim.n_drawn);
+	struct sim_plan *plan = sim_corpus_plan(sim.n_drawn);
 	size_t size = from->n_decisions * sizeof(*from->decisions);
 
 	memcpy(plan->draws, sim.drawn, sim.n_drawn * sizeof(plan->draws[0]));
@@ -143,7 +143,7 @@ read_all(FILE *file, struct sim_history *history)
 
 	if (!read_head(file, history, &draws))
 		return false;
-	plan = new_plan(draws);
+	plan = sim_corpus_plan(draws);
 	history->plan = plan;
 	history->replays = true;
 	history->max_decisions = history->n_decisions;

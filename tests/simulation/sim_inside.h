@@ -209,7 +209,7 @@ void sim_fiber_begin(void);
 
 /* --- sim_place.c --- */
 
-#define SIM_PLACES 16384
+#define SIM_PLACES 32768
 
 struct sim_place {
 	const volatile void *where;
@@ -327,6 +327,8 @@ void sim_steer_end(void);
 
 /* --- sim_corpus.c --- */
 
+/* With room for so many draws: free(). */
+struct sim_plan *sim_corpus_plan(unsigned int n);
 /* With a plan and decisions of its own, of the history that was played last. */
 void sim_corpus_copy(struct sim_history *to, const struct sim_history *from);
 void sim_corpus_free(struct sim_history *history);

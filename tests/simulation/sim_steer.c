@@ -29,10 +29,7 @@ static struct {
 	uint64_t seed;
 	const char *folder;
 	/* The plan of the one that is played, where it is a changed one. */
-	struct {
-		struct sim_plan plan;
-		uint64_t draws[SIM_DRAWS];
-	} changed;
+	struct sim_plan *changed;
 } steer;
 
 static uint32_t
@@ -68,11 +65,11 @@ change_plan(struct sim_history *history)
 		history->plan = NULL;
 		return;
 	}
-	steer.changed.plan.n = plan->n;
-	memcpy(steer.changed.draws, plan->draws, plan->n * sizeof(*plan->draws));
+	steer.changed->n = plan->n;
+	memcpy(steer.changed->draws, plan->draws, plan->n * sizeof(*plan->draws));
 	for (uint32_t n = 1u << below(5); n > 0; n--)
-		steer.changed.draws[below(plan->n)] = trip_random_u64(&steer.random) >> 1;
-	history->plan = &steer.changed.plan;
+		steer.changed->draws[below(plan->n)] = trip_random_u64(&steer.random) >> 1;
+	history->plan = steer.changed;
 }
 
 /* --- the turns --- */
@@ -254,6 +251,7 @@ sim_steer_begin(const struct sim_history *like, uint64_t seed, const char *folde
 	steer.seed = seed;
 	steer.random.state = seed;
 	steer.folder = folder;
+	steer.changed = sim_corpus_plan(SIM_DRAWS);
 	sim_edge_forget();
 	if (folder != NULL)
 		play_folder(like);
@@ -271,4 +269,5 @@ sim_steer_end(void)
 	for (unsigned int i = 0; i < steer.n; i++)
 		sim_corpus_free(&steer.entries[i].history);
 	steer.n = 0;
+	free(steer.changed);
 }
