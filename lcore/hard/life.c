@@ -218,6 +218,20 @@ drop_templates(struct trip_hard *hard)
 	hard->probed = false;
 }
 
+/* Of a stop that is over for the driver nothing stands any more, also of what nobody could take
+ * out. */
+static void
+end_stuck(struct trip_hard *hard)
+{
+	if (hard->facts.port.keeps_rules)
+		return;
+	if (hard->rules.templates != NULL)
+		trip_template_clear(hard->rules.templates);
+	for (uint32_t i = 0; i < hard->engine->n_flows; i++)
+		if (hard->flows[i] != NULL)
+			hard->flows[i]->rule.stuck = false;
+}
+
 static void
 note_back(struct trip_hard *hard, struct trip_hard_flow *flow)
 {
@@ -302,6 +316,7 @@ stop_port(struct trip_hard *hard, enum handles handles)
 	lost = take_all_out(hard, handles, false);
 	if (handles == HANDLES_DEAD)
 		drop_templates(hard);
+	end_stuck(hard);
 	hard->notify(hard->notify_arg, TRIP_PORT_STOPPED);
 	return lost;
 }
@@ -337,6 +352,9 @@ trip_hard_started(struct trip_hard *hard, struct trip_hard_call *call)
 	if (hard->stopped == TRIP_HARD_RUNS && hard->running != NULL &&
 		!hard->facts.port.keeps_rules)
 		lost = stop_port(hard, HANDLES_STOPPED);
+	/* At the word of it the stop was still to come. */
+	if (hard->stopped == TRIP_HARD_STOP_TOLD)
+		end_stuck(hard);
 	return (int)(lost + put_all_back(hard));
 }
 

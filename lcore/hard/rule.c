@@ -202,7 +202,7 @@ trip_rule_read(uint16_t port_id, struct trip_rule *rule, uint64_t grew[TRIP_COUN
 
 /* A rule that has stood for a moment: what came by counts. */
 static void
-take_back(uint16_t port_id, const struct trip_rule *rule, struct rte_flow *flow,
+take_back(uint16_t port_id, struct trip_rule *rule, struct rte_flow *flow,
 	uint64_t grew[TRIP_COUNT_KINDS])
 {
 	struct trip_rule brief = {.entry.flow = flow};
@@ -212,7 +212,7 @@ take_back(uint16_t port_id, const struct trip_rule *rule, struct rte_flow *flow,
 	if (rule->shared == NULL && trip_rule_read(port_id, &brief, more) == 0)
 		for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++)
 			grew[kind] += more[kind];
-	rte_flow_destroy(port_id, flow, &error);
+	rule->stuck |= rte_flow_destroy(port_id, flow, &error) != 0;
 }
 
 static int
@@ -248,6 +248,7 @@ take(uint16_t port_id, struct trip_rule *rule)
 	result = rte_flow_destroy(port_id, rule->entry.flow, &error);
 	/* Whatever it says: a handle that destroy has seen is not used again. */
 	rule->entry.flow = NULL;
+	rule->stuck |= result != 0;
 	return result == 0 ? 0 : trip_rule_error(result);
 }
 

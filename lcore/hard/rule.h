@@ -52,7 +52,8 @@ struct trip_rule {
 	struct rte_flow_action_handle *shared;
 	uint64_t last[TRIP_COUNT_KINDS];
 	bool drop;
-	/* A rule may stand that nobody can take out any more: the counter is never given back. */
+	/* A rule may stand that nobody can take out any more, until the port has stopped: so long
+	 * the counter is not given back. */
 	bool stuck;
 };
 

@@ -359,3 +359,15 @@ trip_template_free(struct trip_template *templates, struct trip_rule_entry *entr
 		free_row(templates, entry);
 	entry->flow = NULL;
 }
+
+void
+trip_template_clear(struct trip_template *templates)
+{
+	for (unsigned int i = 0; i < TRIP_TEMPLATE_TABLES; i++) {
+		struct trip_template_table *table = &templates->tables[i];
+
+		if (table->n_rules > 0)
+			memset(table->keys, 0, TRIP_TEMPLATE_RULES * sizeof(*table->keys));
+		table->n_rules = 0;
+	}
+}

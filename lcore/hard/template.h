@@ -93,4 +93,7 @@ int trip_template_put(struct trip_template *templates, struct trip_rule_entry *e
 /* The rule of this row is gone. */
 void trip_template_free(struct trip_template *templates, struct trip_rule_entry *entry);
 
+/* The port's stop has ended all rules, also those that nobody could take out. */
+void trip_template_clear(struct trip_template *templates);
+
 #endif

@@ -152,6 +152,11 @@ fake_hws_flush(void)
 		fake_hws_take_out(handle);
 		fake_hws_forget(handle);
 	}
+	/* Those that could not be taken out, too. */
+	while (nic->n_rules > 0) {
+		nic->rules[--nic->n_rules]->dead = true;
+		fake_nic_bury(nic->rules[nic->n_rules]);
+	}
 	pthread_mutex_unlock(&nic->lock);
 }
 

@@ -144,6 +144,21 @@ hard_drop_whose_old_rule_stays(void **state)
 	drop_fails(&hard_shared, FAKE_NIC_DESTROY, 0);
 }
 
+/* Nobody else gets the counter of a rule that nobody could take out. */
+static void
+hard_a_rule_that_stays_has_its_counter(void **state)
+{
+	struct trip_flow *flow;
+
+	hard_open(&hard_forgetful);
+	flow = hard_create(1000, false);
+	fake_nic_fail(FAKE_NIC_DESTROY, 1, EIO);
+	hard_destroy(flow);
+	assert_int_equal(fake_nic_rules(), 1);
+	fake_nic_flush();
+	hard_close();
+}
+
 /* --- the home goes on --- */
 
 static void
@@ -304,6 +319,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hard_pass_after_drop),
 	cmocka_unit_test(hard_drop_whose_rule_is_refused),
 	cmocka_unit_test(hard_drop_whose_old_rule_stays),
+	cmocka_unit_test(hard_a_rule_that_stays_has_its_counter),
 	cmocka_unit_test(hard_home_goes_on_while_the_device_is_slow),
 	cmocka_unit_test(hard_full_queue_is_an_error_of_the_operation),
 	cmocka_unit_test(hard_operations_of_the_dead_end_before_it_is_dropped),

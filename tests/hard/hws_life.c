@@ -123,6 +123,61 @@ hws_stop_that_is_not_told(void **state)
 	hws_close();
 }
 
+/* What nobody could take out ends with the stop, a rule and a jump: the flows come back where they
+ * stood, and give all back when they go. */
+static void
+hws_what_stays_ends_with_the_stop(void **state)
+{
+	struct trip_flow *flow, *other;
+
+	hws_open();
+	flow = hard_create(1000, true);
+	other = hard_create(1001, true);
+	hard_receive(1000, 10, 10);
+	fake_nic_fail(FAKE_NIC_DESTROY, 1, EIO);
+	fake_nic_fail(FAKE_NIC_JUMP_DESTROY, 1, EIO);
+	assert_int_equal(trip_port_stopping(hard_bed.port), 0);
+	assert_true(fake_nic_rules() > 0);
+	assert_int_equal(rte_eth_dev_stop(hard_bed.port_id), 0);
+	fake_hws_flush();
+	assert_int_equal(fake_nic_rules(), 0);
+	assert_int_equal(rte_eth_dev_start(hard_bed.port_id), 0);
+	assert_int_equal(trip_port_started(hard_bed.port), 0);
+	hard_receive(1000, 20, 20);
+	hard_receive(1001, 5, 5);
+	hard_expect_flow(flow, 30, TRIP_FLOW_FATE_PASS);
+	hard_expect_flow(other, 5, TRIP_FLOW_FATE_PASS);
+	hard_destroy(flow);
+	hard_destroy(other);
+	hws_close();
+}
+
+/* Here it is the old rule of a drop, and where it stood the pass after the stop is to stand. */
+static void
+hws_what_stays_ends_with_a_stop_not_told(void **state)
+{
+	struct trip_flow *flow;
+
+	hws_open();
+	flow = hard_create(1000, true);
+	fake_nic_fail(FAKE_NIC_DESTROY, 1, EIO);
+	hard_queue_op(flow, 0, TRIP_OP_FLOW_DROP);
+	harness_until(trip_cntr_readerr(hard_bed.completion) == 1);
+	assert_int_equal(rte_eth_dev_stop(hard_bed.port_id), 0);
+	fake_hws_flush();
+	harness_until(hard_stats_of().rules == 0);
+	assert_int_equal(rte_eth_dev_start(hard_bed.port_id), 0);
+	assert_int_equal(trip_port_started(hard_bed.port), 0);
+	hard_queue_op(flow, 0, TRIP_OP_FLOW_PASS);
+	harness_until(
+		trip_cntr_read(hard_bed.completion) + trip_cntr_readerr(hard_bed.completion) == 2);
+	harness_expect(hard_bed.completion, 1, 1);
+	hard_receive(1000, 20, 20);
+	hard_expect_flow(flow, 20, TRIP_FLOW_FATE_PASS);
+	hard_destroy(flow);
+	hws_close();
+}
+
 /* An operation that the device will never answer. */
 static void
 hws_removal_ends_the_wait(void **state)
@@ -178,6 +233,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hws_stop_and_start),
 	cmocka_unit_test(hws_each_of_many_has_a_fate),
 	cmocka_unit_test(hws_stop_that_is_not_told),
+	cmocka_unit_test(hws_what_stays_ends_with_the_stop),
+	cmocka_unit_test(hws_what_stays_ends_with_a_stop_not_told),
 	cmocka_unit_test(hws_removal_ends_the_wait),
 	cmocka_unit_test(hws_reset_begins_anew),
 };
