@@ -50,8 +50,14 @@ nic_may_forget(void)
 bool
 nic_may_keep(void)
 {
-	return nic.shape.queue > 0 &&
-	       (nic.removed || nic.was_surprising || nic.shape.bad_removals != 0);
+	return nic.shape.queue > 0 && (nic.removed || nic.was_surprising);
+}
+
+bool
+nic_may_lose(void)
+{
+	return nic.removed || nic.shape.bad_rules != 0 || nic.shape.bad_readings != 0 ||
+	       nic.shape.hangs != 0;
 }
 
 /* --- chance --- */
@@ -113,10 +119,19 @@ nic_bury_counter(struct nic_counter *counter)
 }
 
 void
-nic_cannot_take_out(const struct nic_rule *rule)
+nic_cannot_take_out(struct nic_rule *rule)
 {
-	if (!rule->dead)
-		nic.flows[rule->flow].stuck++;
+	if (rule->dead)
+		return;
+	nic.flows[rule->flow].stuck++;
+	rule->stuck = true;
+	/* What a jump leads to stays with it. */
+	for (unsigned int i = 0; i < nic.n_rules; i++)
+		if (rule->jump && !nic.rules[i].dead && nic.rules[i].flow == rule->flow)
+			nic.rules[i].stuck = true;
+	for (unsigned int i = 0; i < nic.n_rules; i++)
+		if (nic.rules[i].stuck && nic.rules[i].counter != NULL)
+			nic.rules[i].counter->stuck = true;
 }
 
 unsigned int
@@ -126,9 +141,8 @@ nic_counters(void)
 
 	for (unsigned int i = 0; i < nic.n_counters; i++) {
 		const struct nic_counter *counter = &nic.counters[i];
-		bool may_stay = counter->flow < NIC_FLOWS && nic.flows[counter->flow].stuck > 0;
 
-		n += !counter->dead && !counter->own && !counter->has_failed && !may_stay;
+		n += !counter->dead && !counter->own && !counter->has_failed && !counter->stuck;
 	}
 	return n;
 }
@@ -208,6 +222,7 @@ nic_flow_of(uint32_t flow)
 	for (unsigned int i = 0; i < nic.n_rules; i++) {
 		if (nic.rules[i].flow != flow || nic.rules[i].dead)
 			continue;
+		of.standing += nic.rules[i].stuck;
 		of.jumps += nic.rules[i].jump;
 		of.rules += !nic.rules[i].jump;
 	}

@@ -38,9 +38,9 @@ struct nic_flow {
 	uint64_t counted, read;
 	/* What its dead counters had counted and nobody had read. */
 	uint64_t unread;
-	/* How often the driver would not take out a rule of it, which then may stand for ever and
-	 * count for nobody. */
-	unsigned int stuck;
+	/* How often the driver would not take out a rule of it, which then may stand until the port
+	 * stops, and count for nobody; and how many such stand. */
+	unsigned int stuck, standing;
 	/* Its rules, how many; of those that bring it packets; whether
 	 * the one that packets come to drops them. */
 	unsigned int rules, jumps;
@@ -67,16 +67,18 @@ void nic_come_back(bool with_counters);
 /* Counts that nobody can read: the device was gone, or did not answer, or it forgets with a stop
  * what was not in the cache yet. */
 bool nic_may_forget(void);
-/* In templates and tables, and counters of rules in them: what the driver had when it was gone,
- * refused as dead, or would not take out, nobody gives back. */
+/* In templates and tables, and counters of rules in them: what the driver had when it was gone, or
+ * refused as dead, nobody gives back. */
 bool nic_may_keep(void);
+/* It may refuse what a flow needs to come back after a stop. */
+bool nic_may_lose(void);
 /* The application stops and starts the port. */
 void nic_stop(void);
 void nic_start(void);
 struct nic_flow nic_flow_of(uint32_t flow);
 /* How many packets of a flow were counted before a moment. */
 uint64_t nic_counted_before(uint32_t flow, uint64_t moment);
-/* Shared counters that have not been given back, but of flows with rules that are stuck. */
+/* Shared counters that have not been given back, but those of rules that are stuck. */
 unsigned int nic_counters(void);
 /* Operations under way; templates and tables that no rule needs. */
 unsigned int nic_queue_objects(void);

@@ -22,8 +22,8 @@ struct nic_counter {
 	uint64_t packets, read;
 	/* What the cache has. */
 	uint64_t cached;
-	/* Nobody could read it; or give it back. */
-	bool failed, has_failed;
+	/* Nobody could read it; or give it back; or take out a rule that counts in it. */
+	bool failed, has_failed, stuck;
 };
 
 struct nic_rule {
@@ -32,8 +32,8 @@ struct nic_rule {
 	bool stands;
 	/* Brings the packets of group 0 to the flow's rule. */
 	bool jump;
-	/* Its handle is gone, and it stands. */
-	bool has_failed;
+	/* Its handle is gone, and it stands; or so does the jump that leads to it. */
+	bool has_failed, stuck;
 	uint32_t flow, priority;
 	struct nic_counter *counter;
 	struct rte_flow_template_table *table;
@@ -92,7 +92,7 @@ int nic_leave(int error, struct rte_flow_error *told);
 void nic_refresh(void);
 struct nic_counter *nic_make_counter(uint32_t flow, bool own);
 /* A rule stands that was to go. */
-void nic_cannot_take_out(const struct nic_rule *rule);
+void nic_cannot_take_out(struct nic_rule *rule);
 void nic_bury_counter(struct nic_counter *counter);
 /* The one that packets of a flow come to. */
 struct nic_rule *nic_rule_of_flow(uint32_t flow);

@@ -64,7 +64,8 @@ judge_counts(void)
 			flow.unread == 0 || !nics.nic.shared || nic_may_forget() || flow.stuck > 0,
 			"of flow %u %llu packets were counted, and never read", f,
 			(unsigned long long)flow.unread);
-		sim_expect(flow.stuck > 0 || nic_may_keep() || (flow.rules <= 1 && flow.jumps <= 1),
+		sim_expect(
+			flow.standing > 0 || nic_may_keep() || (flow.rules <= 1 && flow.jumps <= 1),
 			"flow %u has %u rules, %u jumps", f, flow.rules, flow.jumps);
 	}
 	for (uint32_t h = 0; h < nics.engine.n_homes; h++)
@@ -83,6 +84,10 @@ judge_lost(void)
 		errors += errors_of(h * CNTRS + FED);
 	for (uint32_t f = 0; f < NIC_FLOWS; f++)
 		lost += nics.created[f] && atomic_load(&nics.slots[f].lost);
+	for (uint32_t f = 0; f < NIC_FLOWS && !nic_may_lose(); f++)
+		sim_expect(!nics.created[f] || !nics.flows[f].recreate ||
+				   !atomic_load(&nics.slots[f].lost),
+			"flow %u was to come back, and is lost", f);
 	sim_expect(errors == lost, "%llu flows were lost, and %llu errors counted",
 		(unsigned long long)lost, (unsigned long long)errors);
 }
@@ -138,7 +143,7 @@ judge_closed(void)
 	for (uint32_t f = 0; f < nics.n_flows; f++) {
 		struct nic_flow flow = nic_flow_of(f);
 
-		sim_expect(flow.stuck > 0 || flow.rules + flow.jumps == 0,
+		sim_expect(flow.standing > 0 || flow.rules + flow.jumps == 0,
 			"flow %u is gone, and has %u rules", f, flow.rules + flow.jumps);
 	}
 	sim_expect(nic_counters() == 0, "the port is closed, and has %u counters", nic_counters());
