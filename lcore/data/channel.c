@@ -159,13 +159,13 @@ is_retired(const struct trip_channel_map *map, uint32_t slot)
 }
 
 int
-trip_channel_alloc(struct trip_channel_client *channel)
+trip_channel_alloc(struct trip_channel_client *channel, uint32_t up_to)
 {
 	uint32_t slot;
 	int n;
 
 	do {
-		n = trip_ring_dequeue(&channel->returned, &slot, 1);
+		n = trip_ring_dequeue_to(&channel->returned, up_to, &slot, 1);
 		if (n == 0)
 			return -EAGAIN;
 		if (n < 0 || slot >= channel->map.slots)
@@ -176,14 +176,15 @@ trip_channel_alloc(struct trip_channel_client *channel)
 }
 
 int
-trip_channel_alloc_more(struct trip_channel_client *channel, uint32_t *more, unsigned int n)
+trip_channel_alloc_more(
+	struct trip_channel_client *channel, uint32_t up_to, uint32_t *more, unsigned int n)
 {
 	struct trip_ring_end *returned = &channel->returned;
 	uint32_t slots[1 + TRIP_CHANNEL_MORE], item;
 	int found;
 
 	for (;;) {
-		found = trip_ring_peek(returned, trip_ring_tail(returned), slots, 1 + n);
+		found = trip_ring_peek(returned, up_to, slots, 1 + n);
 		if (found >= 0 && (uint32_t)found <= n)
 			return -EAGAIN;
 		for (unsigned int i = 0; i <= n; i++)

@@ -172,16 +172,24 @@ void trip_channel_renew(struct trip_channel_client *client, struct trip_channel_
 
 /* --- client --- */
 
+/* How far the home has returned slots: what alloc takes as up_to. */
+static inline uint32_t
+trip_channel_returned(const struct trip_channel_client *channel)
+{
+	return trip_ring_tail(&channel->returned);
+}
+
 /*
- * A free slot, to be filled and submitted, -EAGAIN, or -EPROTO where the ring is garbage. Caller
- * holds the client's lock.
+ * A free slot that was returned before up_to, to be filled and submitted, -EAGAIN, or -EPROTO where
+ * the ring is garbage. Caller holds the client's lock.
  */
-int trip_channel_alloc(struct trip_channel_client *channel);
+int trip_channel_alloc(struct trip_channel_client *channel, uint32_t up_to);
 
 /* The same of an item that has so many slots beside its own, at most TRIP_CHANNEL_MORE: all of
  * them, or none. */
 #define TRIP_CHANNEL_MORE 2
-int trip_channel_alloc_more(struct trip_channel_client *channel, uint32_t *more, unsigned int n);
+int trip_channel_alloc_more(
+	struct trip_channel_client *channel, uint32_t up_to, uint32_t *more, unsigned int n);
 
 /* The descriptor to fill between alloc and submit. */
 static inline struct trip_work_desc *

@@ -139,14 +139,6 @@ trip_ring_dequeue_to(struct trip_ring_end *end, uint32_t up_to, uint32_t *values
 	return n;
 }
 
-static inline int
-trip_ring_dequeue(struct trip_ring_end *end, uint32_t *values, uint32_t max)
-{
-	if (end->there - end->here < max || end->there - end->here > end->size)
-		end->there = trip_ring_tail(end);
-	return trip_ring_dequeue_to(end, end->there, values, max);
-}
-
 /* NULL, or which invariant does not hold; while neither end is in a call. */
 static inline const char *
 trip_ring_check(const struct trip_ring *ring, uint32_t size)

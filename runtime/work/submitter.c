@@ -85,7 +85,8 @@ alloc_more(struct trip_submitter *submitter, const struct trip_submission *reque
 {
 	struct trip_channel_client *channel = submitter->channel;
 	uint32_t more[TRIP_CHANNEL_MORE];
-	int slot = trip_channel_alloc_more(channel, more, slots_beside(request));
+	int slot = trip_channel_alloc_more(
+		channel, trip_channel_returned(channel), more, slots_beside(request));
 
 	if (slot < 0)
 		return slot;
@@ -112,7 +113,8 @@ alloc(struct trip_submitter *submitter, const struct trip_submission *request)
 	int slot;
 
 	if (slots_beside(request) == 0)
-		slot = trip_channel_alloc(submitter->channel);
+		slot = trip_channel_alloc(
+			submitter->channel, trip_channel_returned(submitter->channel));
 	else
 		slot = alloc_more(submitter, request, &desc);
 	if (slot >= 0)

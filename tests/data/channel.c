@@ -101,8 +101,9 @@ submit(struct pair *pair)
 	unsigned int n =
 		trip_random_below(&rnd, 3) == 0 ? 1 + (unsigned int)trip_random_below(&rnd, 2) : 0;
 	uint32_t more[TRIP_CHANNEL_MORE];
-	int slot = n > 0 ? trip_channel_alloc_more(&pair->client, more, n)
-			 : trip_channel_alloc(&pair->client);
+	int slot = n > 0 ? trip_channel_alloc_more(
+				   &pair->client, trip_channel_returned(&pair->client), more, n)
+			 : trip_channel_alloc(&pair->client, trip_channel_returned(&pair->client));
 	struct trip_work_desc *desc;
 	struct item *item;
 	uint64_t before;
@@ -346,7 +347,7 @@ exhausted_slot_is_retired(void **state)
 	pair_make(&pair, 2);
 	atomic_store(&pair.client.map.state[0],
 		trip_channel_word(TRIP_CHANNEL_GENERATION_MAX - 1, TRIP_CHANNEL_FREE));
-	assert_int_equal(trip_channel_alloc(&pair.client), 0);
+	assert_int_equal(trip_channel_alloc(&pair.client, trip_channel_returned(&pair.client)), 0);
 	assert_int_equal(trip_channel_submit(&pair.client, 0, &id), 0);
 	assert_true(id >> TRIP_CHANNEL_SLOT_BITS == TRIP_CHANNEL_GENERATION_MAX);
 	assert_int_equal(
@@ -354,8 +355,9 @@ exhausted_slot_is_retired(void **state)
 		1);
 	assert_true(trip_channel_claim(&pair.home, 0, TRIP_CHANNEL_GENERATION_MAX));
 	trip_channel_return(&pair.home, 0);
-	assert_int_equal(trip_channel_alloc(&pair.client), 1);
-	assert_int_equal(trip_channel_alloc(&pair.client), -EAGAIN);
+	assert_int_equal(trip_channel_alloc(&pair.client, trip_channel_returned(&pair.client)), 1);
+	assert_int_equal(
+		trip_channel_alloc(&pair.client, trip_channel_returned(&pair.client)), -EAGAIN);
 	pair_free(&pair);
 }
 
@@ -370,11 +372,16 @@ retired_slot_has_operands(void **state)
 		pair_make(&pair, 3);
 		atomic_store(&pair.client.map.state[retired],
 			trip_channel_word(TRIP_CHANNEL_GENERATION_MAX, TRIP_CHANNEL_FREE));
-		assert_int_equal(trip_channel_alloc_more(&pair.client, &operands, 1), 1 - retired);
+		assert_int_equal(trip_channel_alloc_more(&pair.client,
+					 trip_channel_returned(&pair.client), &operands, 1),
+			1 - retired);
 		assert_int_equal(operands, retired);
 		/* One is left: it stays. */
-		assert_int_equal(trip_channel_alloc_more(&pair.client, &operands, 1), -EAGAIN);
-		assert_int_equal(trip_channel_alloc(&pair.client), 2);
+		assert_int_equal(trip_channel_alloc_more(&pair.client,
+					 trip_channel_returned(&pair.client), &operands, 1),
+			-EAGAIN);
+		assert_int_equal(
+			trip_channel_alloc(&pair.client, trip_channel_returned(&pair.client)), 2);
 		pair_free(&pair);
 	}
 }
@@ -390,7 +397,9 @@ retired_slots_make_no_item(void **state)
 	for (unsigned int i = 0; i < 2; i++)
 		atomic_store(&pair.client.map.state[i],
 			trip_channel_word(TRIP_CHANNEL_GENERATION_MAX, TRIP_CHANNEL_FREE));
-	assert_int_equal(trip_channel_alloc_more(&pair.client, &operands, 1), 2);
+	assert_int_equal(trip_channel_alloc_more(
+				 &pair.client, trip_channel_returned(&pair.client), &operands, 1),
+		2);
 	assert_int_equal(operands, 1);
 	pair_free(&pair);
 }
@@ -477,7 +486,7 @@ ring_against_model(void **state)
 				assert_int_equal(done, put + n - got <= size ? 0 : -EAGAIN);
 				put += done == 0 ? n : 0;
 			} else {
-				done = trip_ring_dequeue(&out, values, n);
+				done = trip_ring_dequeue_to(&out, trip_ring_tail(&out), values, n);
 				assert_int_equal(done, put - got < n ? put - got : n);
 				for (k = 0; k < (uint32_t)done; k++)
 					assert_int_equal(values[k], got++);
@@ -488,7 +497,8 @@ ring_against_model(void **state)
 		assert_non_null(trip_ring_check(ring, size));
 		assert_int_equal(trip_ring_enqueue(&in, values, size + 1), -EPROTO);
 		atomic_store(&ring->tail, out.here + size + 1);
-		assert_int_equal(trip_ring_dequeue(&out, values, 130), -EPROTO);
+		assert_int_equal(
+			trip_ring_dequeue_to(&out, trip_ring_tail(&out), values, 130), -EPROTO);
 		free(ring);
 	}
 }

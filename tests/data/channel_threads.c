@@ -47,8 +47,10 @@ submit_all(void *arg)
 		serial = atomic_load(&stage->submitted);
 		with = serial % 3 == 0;
 		if (serial < stage->items)
-			slot = with ? trip_channel_alloc_more(&stage->client, &operands, 1)
-				    : trip_channel_alloc(&stage->client);
+			slot = with ? trip_channel_alloc_more(&stage->client,
+					      trip_channel_returned(&stage->client), &operands, 1)
+				    : trip_channel_alloc(&stage->client,
+					      trip_channel_returned(&stage->client));
 		if (slot >= 0) {
 			struct trip_work_desc *desc =
 				trip_channel_desc(&stage->client, (uint32_t)slot);
@@ -232,8 +234,10 @@ one_outcome_each(void **state)
 		fail_msg("%s", wrong);
 	assert_int_equal(stage.home.garbage, 0);
 	for (i = 0; i < SLOTS; i++)
-		assert_true(trip_channel_alloc(&stage.client) >= 0);
-	assert_int_equal(trip_channel_alloc(&stage.client), -EAGAIN);
+		assert_true(trip_channel_alloc(
+				    &stage.client, trip_channel_returned(&stage.client)) >= 0);
+	assert_int_equal(
+		trip_channel_alloc(&stage.client, trip_channel_returned(&stage.client)), -EAGAIN);
 	printf("%llu items: %llu fired, %llu canceled\n", (unsigned long long)stage.items,
 		(unsigned long long)fired, (unsigned long long)(stage.items - fired));
 	stage_free(&stage);
@@ -352,7 +356,8 @@ submit_and_ring(struct bellboy *boy)
 	uint64_t id;
 	int slot;
 
-	while ((slot = trip_channel_alloc(&boy->stage.client)) < 0)
+	while ((slot = trip_channel_alloc(
+			&boy->stage.client, trip_channel_returned(&boy->stage.client))) < 0)
 		sched_yield();
 	assert_int_equal(trip_channel_submit(&boy->stage.client, (uint32_t)slot, &id), 0);
 	trip_doorbell_ring(&boy->db, 0, 0);

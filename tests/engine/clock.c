@@ -150,7 +150,7 @@ static void
 submit_add(struct bed *bed, uint32_t trigger, uint64_t threshold, uint32_t target)
 {
 	struct trip_channel_client *client = &bed->home->clients[0];
-	int slot = trip_channel_alloc(client);
+	int slot = trip_channel_alloc(client, trip_channel_returned(client));
 	uint64_t id;
 
 	assert_true(slot >= 0);

@@ -115,7 +115,7 @@ bed_submit_by(struct bed *bed, uint32_t channel, uint32_t cntr, uint64_t thresho
 	uint64_t interval, uint64_t number)
 {
 	struct trip_channel_client *client = &bed->home->clients[channel];
-	int slot = trip_channel_alloc(client);
+	int slot = trip_channel_alloc(client, trip_channel_returned(client));
 	uint64_t id;
 
 	if (slot == -EAGAIN)

@@ -39,7 +39,7 @@ idle_submit_desc(struct bed *bed, const struct idle_wanted *wanted, uint64_t *id
 	unsigned int n = wanted->limit != 0 ? 2 : 1;
 	struct trip_work_desc *desc;
 	uint32_t more[2];
-	int slot = trip_channel_alloc_more(client, more, n);
+	int slot = trip_channel_alloc_more(client, trip_channel_returned(client), more, n);
 
 	if (slot == -EAGAIN)
 		return NULL;
@@ -70,7 +70,7 @@ bool
 idle_submit_add(struct bed *bed, uint32_t channel)
 {
 	struct trip_channel_client *client = &bed->home->clients[channel];
-	int slot = trip_channel_alloc(client);
+	int slot = trip_channel_alloc(client, trip_channel_returned(client));
 	uint64_t id;
 
 	if (slot == -EAGAIN)
@@ -128,8 +128,8 @@ idle_expect_all_back(struct bed *bed, uint32_t channel)
 
 	assert_int_equal(bed->home->channels[channel].held, 0);
 	for (uint32_t i = 0; i < SLOTS; i++)
-		assert_true(trip_channel_alloc(client) >= 0);
-	assert_int_equal(trip_channel_alloc(client), -EAGAIN);
+		assert_true(trip_channel_alloc(client, trip_channel_returned(client)) >= 0);
+	assert_int_equal(trip_channel_alloc(client, trip_channel_returned(client)), -EAGAIN);
 }
 
 void

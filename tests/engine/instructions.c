@@ -47,7 +47,7 @@ static void
 submit(struct trip_home *home, const struct trip_work_desc *desc)
 {
 	struct trip_channel_client *client = &home->clients[0];
-	int slot = trip_channel_alloc(client);
+	int slot = trip_channel_alloc(client, trip_channel_returned(client));
 	uint64_t id;
 
 	if (slot < 0)

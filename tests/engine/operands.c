@@ -32,7 +32,7 @@ submit_desc(struct bed *bed, uint32_t channel, uint64_t threshold, uint64_t limi
 	struct trip_channel_client *client = &bed->home->clients[channel];
 	struct trip_work_desc *desc;
 	uint32_t operands;
-	int slot = trip_channel_alloc_more(client, &operands, 1);
+	int slot = trip_channel_alloc_more(client, trip_channel_returned(client), &operands, 1);
 
 	if (slot == -EAGAIN)
 		return NULL;
@@ -83,8 +83,8 @@ expect_all_back(struct bed *bed, uint32_t channel, uint32_t slots)
 
 	assert_int_equal(bed->home->channels[channel].held, 0);
 	for (uint32_t i = 0; i < slots; i++)
-		assert_true(trip_channel_alloc(client) >= 0);
-	assert_int_equal(trip_channel_alloc(client), -EAGAIN);
+		assert_true(trip_channel_alloc(client, trip_channel_returned(client)) >= 0);
+	assert_int_equal(trip_channel_alloc(client, trip_channel_returned(client)), -EAGAIN);
 }
 
 static void

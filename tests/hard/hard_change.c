@@ -254,7 +254,7 @@ hard_operations_of_the_dead_end_before_it_is_dropped(void **state)
 	channel = home->shape.n_channels - home->shape.n_clients;
 	client = &home->clients[channel];
 	fake_nic_hold(FAKE_NIC_CREATE, true);
-	slot = trip_channel_alloc(client);
+	slot = trip_channel_alloc(client, trip_channel_returned(client));
 	assert_true(slot >= 0);
 	*trip_channel_desc(client, (uint32_t)slot) = (struct trip_work_desc){
 		.trigger = hard_bed.packets->global,

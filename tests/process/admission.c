@@ -396,7 +396,7 @@ play_garbage(const char *arg)
 	submitter = family_domain->submitters[0];
 	channel = submitter->channel;
 	for (unsigned int i = 0; i < 3; i++) {
-		slot = trip_channel_alloc(channel);
+		slot = trip_channel_alloc(channel, trip_channel_returned(channel));
 		assert_true(slot >= 0);
 		*trip_channel_desc(channel, (uint32_t)slot) =
 			i == 2 ? (struct trip_work_desc){.op = TRIP_OP_CNTR_FILL,

@@ -63,7 +63,8 @@ submit(const struct trip_home *home, struct trip_channel_client *client, uint32_
 
 	if (homes.n_items == ITEMS)
 		return NULL;
-	slot = n > 0 ? trip_channel_alloc_more(client, more, n) : trip_channel_alloc(client);
+	slot = n > 0 ? trip_channel_alloc_more(client, trip_channel_returned(client), more, n)
+		     : trip_channel_alloc(client, trip_channel_returned(client));
 	sim_expect(slot >= 0 || slot == -EAGAIN, "channel %u is garbage", channel);
 	if (slot < 0)
 		return NULL;

@@ -167,7 +167,7 @@ queue(const struct act *act)
 	if (!nics.created[act->flow] || nics.n_items == ITEMS)
 		return;
 	sim_op("queues an operation on flow %u", act->flow);
-	slot = trip_channel_alloc(&home->clients[0]);
+	slot = trip_channel_alloc(&home->clients[0], trip_channel_returned(&home->clients[0]));
 	if (slot < 0)
 		return;
 	*item = (struct item){.threshold = nics_reached(nics_cntr(act->flow)) + act->threshold,
