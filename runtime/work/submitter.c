@@ -61,8 +61,8 @@ trip_submitter_reap(struct trip_domain *domain)
 	}
 }
 
-/* Under the submitter's lock. No slot goes out again before what it held on to is let go. One that
- * comes back after this has looked is none that may be allocated yet. */
+/* Under the submitter's lock. No slot goes out again before what it held on to is let go: none is
+ * allocated that comes back after this has looked. */
 static bool
 has_reaped(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slots)
 {
@@ -86,7 +86,7 @@ alloc_more(struct trip_submitter *submitter, const struct trip_submission *reque
 	struct trip_channel_client *channel = submitter->channel;
 	uint32_t more[TRIP_CHANNEL_MORE];
 	int slot = trip_channel_alloc_more(
-		channel, trip_channel_returned(channel), more, slots_beside(request));
+		channel, submitter->reaper.here, more, slots_beside(request));
 
 	if (slot < 0)
 		return slot;
@@ -113,8 +113,7 @@ alloc(struct trip_submitter *submitter, const struct trip_submission *request)
 	int slot;
 
 	if (slots_beside(request) == 0)
-		slot = trip_channel_alloc(
-			submitter->channel, trip_channel_returned(submitter->channel));
+		slot = trip_channel_alloc(submitter->channel, submitter->reaper.here);
 	else
 		slot = alloc_more(submitter, request, &desc);
 	if (slot >= 0)
@@ -132,6 +131,9 @@ submit(struct trip_domain *domain, struct trip_submitter *submitter,
 	if (!has_reaped(domain, submitter, 1 + slots_beside(request)))
 		return -EAGAIN;
 	slot = alloc(submitter, request);
+	/* It passes by those that are retired. */
+	if (slot == -EAGAIN && has_reaped(domain, submitter, 1 + slots_beside(request)))
+		slot = alloc(submitter, request);
 	if (slot < 0)
 		return slot;
 	/* Before submission: the item may have come back by the time that it returns. */

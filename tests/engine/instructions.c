@@ -44,10 +44,10 @@ settle(struct trip_home *home)
 }
 
 static void
-submit(struct trip_home *home, const struct trip_work_desc *desc)
+submit(struct trip_home *home, const struct trip_work_desc *desc, uint32_t returned)
 {
 	struct trip_channel_client *client = &home->clients[0];
-	int slot = trip_channel_alloc(client, trip_channel_returned(client));
+	int slot = trip_channel_alloc(client, returned);
 	uint64_t id;
 
 	if (slot < 0)
@@ -68,6 +68,8 @@ add(struct trip_home *home, uint32_t cntr, uint64_t value)
 __attribute__((noinline)) static void
 count_queue(struct trip_home *home)
 {
+	uint32_t returned = trip_channel_returned(&home->clients[0]);
+
 	for (uint32_t i = 0; i < ITEMS; i++) {
 		const struct trip_work_desc desc = {
 			.threshold = 1 + draw() % ITEMS,
@@ -78,9 +80,11 @@ count_queue(struct trip_home *home)
 			.op = TRIP_OP_CNTR_ADD,
 		};
 
-		submit(home, &desc);
-		if (i % BATCH == BATCH - 1)
+		submit(home, &desc, returned);
+		if (i % BATCH == BATCH - 1) {
 			settle(home);
+			returned = trip_channel_returned(&home->clients[0]);
+		}
 	}
 }
 
@@ -126,7 +130,7 @@ heat(struct trip_home *home)
 	engine.functions = &function;
 	engine.n_functions = 1;
 	home->hot.log2 = 16;
-	submit(home, &desc);
+	submit(home, &desc, trip_channel_returned(&home->clients[0]));
 	settle(home);
 	for (unsigned int i = 0; i < 2; i++) {
 		add(home, 3, 1);
