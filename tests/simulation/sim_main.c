@@ -230,8 +230,7 @@ play_all(struct sim_history *told, const struct options *options, struct tally *
 	free(history.decisions);
 }
 
-/* How many were played. */
-static uint64_t
+static void
 play(struct sim_history *told, const struct options *options)
 {
 	struct tally tally = {.least = UINT32_MAX};
@@ -251,25 +250,24 @@ play(struct sim_history *told, const struct options *options)
 	}
 	if (tally.failed > 0 && options->corpus != NULL)
 		(void)sim_corpus_write(told, options->corpus, "failed");
-	return tally.played;
 }
 
 /* Until one fails whose story is as short as it is to be: the steps of the last one. */
 static unsigned int
 play_until_short(struct sim_history *history, struct options *options)
 {
+	uint64_t end = options->first + options->n;
 	unsigned int told;
 
 	for (;;) {
-		uint64_t played = play(history, options);
-
+		play(history, options);
 		if (!history->failed)
 			return 0;
 		told = tell(history, options);
-		if (told <= options->within || options->n <= played)
+		options->first = history->seed + 1;
+		if (told <= options->within || options->steers || options->first >= end)
 			return told;
-		options->first += played;
-		options->n -= played;
+		options->n = end - options->first;
 		sim_corpus_free(history);
 		*history = (struct sim_history){.world = history->world, .memory = options->memory};
 	}
@@ -296,7 +294,7 @@ sim_main(int argc, char **argv, const struct sim_world *world)
 	if (options.within > 0) {
 		told = play_until_short(&history, &options);
 	} else {
-		(void)play(&history, &options);
+		play(&history, &options);
 		if (options.counts == 0 && (history.failed || (options.traces && options.n == 1)))
 			(void)tell(&history, &options);
 	}
