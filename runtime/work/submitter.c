@@ -128,12 +128,12 @@ submit(struct trip_domain *domain, struct trip_submitter *submitter,
 {
 	int slot;
 
-	if (!has_reaped(domain, submitter, 1 + slots_beside(request)))
-		return -EAGAIN;
-	slot = alloc(submitter, request);
-	/* It passes by those that are retired. */
-	if (slot == -EAGAIN && has_reaped(domain, submitter, 1 + slots_beside(request)))
+	/* Again where what it has passed by, as retired, leaves too few. */
+	do {
+		if (!has_reaped(domain, submitter, 1 + slots_beside(request)))
+			return -EAGAIN;
 		slot = alloc(submitter, request);
+	} while (slot == -EAGAIN);
 	if (slot < 0)
 		return slot;
 	/* Before submission: the item may have come back by the time that it returns. */
