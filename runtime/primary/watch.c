@@ -215,13 +215,19 @@ trip_watch_retire(struct trip_server *server, int fd)
 	const struct trip_engine *engine = &server->domain->engine;
 	struct trip_watch_retired retired = {.fd = fd & ~TRIP_WAITER_SOCKET};
 
-	server->n_written--;
+	/* A process that writes what it likes into the slots of others brings some that nobody has
+	 * counted. */
+	server->n_written -= server->n_written > 0;
 	for (uint32_t i = 0; i < engine->n_homes; i++)
 		retired.epoch[i] = trip_home_epoch(engine->homes[i]);
 	if (is_quiesced(engine, &retired)) {
 		close(retired.fd);
 		return;
 	}
+	/* Room is short for these alone. They are kept for good: closed now, their number could be
+	 * another file's. */
+	if (server->n_retired == server->room_retired)
+		return;
 	server->retired[server->n_retired++] = retired;
 }
 
