@@ -250,7 +250,8 @@ struct handle *processes_find_handle(struct user *user, uint32_t from, bool is_o
 
 /* --- processes_work.c --- */
 
-void processes_act_on_work(struct user *user, const struct act *act);
+/* False: it is about something else. */
+bool processes_act_on_work(struct user *user, const struct act *act);
 /* It becomes another program. */
 void processes_items_leave(const struct user *user);
 /* Nothing of it is pending any more, and nothing calls what it has registered. */

@@ -228,14 +228,6 @@ do_act(struct user *user, const struct act *act)
 	case ACT_EXEC:
 		become_another(user);
 		break;
-	case ACT_QUEUE:
-	case ACT_CANCEL:
-	case ACT_FLUSH:
-	case ACT_READ:
-	case ACT_THREAD:
-		if (user->domain != NULL)
-			processes_act_on_work(user, act);
-		break;
 	default:
 		if (user->domain == NULL)
 			break;
@@ -243,7 +235,7 @@ do_act(struct user *user, const struct act *act)
 			detach(user);
 		else if (act->kind == ACT_COUNTERS)
 			use_counters(user);
-		else
+		else if (!processes_act_on_work(user, act))
 			processes_act_on_cntr(user, act);
 	}
 }

@@ -164,14 +164,6 @@ do_act(struct user *user, const struct act *act)
 	case ACT_LACK:
 		processes_lack(user, act);
 		break;
-	case ACT_QUEUE:
-	case ACT_CANCEL:
-	case ACT_FLUSH:
-	case ACT_READ:
-	case ACT_THREAD:
-		if (user->domain != NULL)
-			processes_act_on_work(user, act);
-		break;
 	case ACT_FLOW:
 	case ACT_UNFLOW:
 	case ACT_BURST:
@@ -179,7 +171,7 @@ do_act(struct user *user, const struct act *act)
 			processes_act_on_flow(user, act);
 		break;
 	default:
-		if (user->domain != NULL)
+		if (user->domain != NULL && !processes_act_on_work(user, act))
 			processes_act_on_cntr(user, act);
 	}
 }

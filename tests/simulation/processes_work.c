@@ -377,7 +377,7 @@ change_between(struct user *user, const struct act *act)
 	queue(user, &plain);
 }
 
-void
+bool
 processes_act_on_work(struct user *user, const struct act *act)
 {
 	struct handle *handle = processes_find_handle(user, act->handle, true);
@@ -392,6 +392,9 @@ processes_act_on_work(struct user *user, const struct act *act)
 		read_events(user);
 	else if (act->kind == ACT_THREAD)
 		change_between(user, act);
+	else
+		return false;
+	return true;
 }
 
 static bool
