@@ -1,16 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The libraries compile without a warning as they are released: an optimiser that looks further than
-# that of a build for tests warns of more. By the given compiler with -O3 and without assertions; with
-# `all`, by gcc and clang, as Debian's packages are built, and with link-time optimisation too.
+# that of a build for tests warns of more. By gcc and clang with -O3 and without assertions, as Debian's
+# packages are built, and with link-time optimisation too.
 set -euo pipefail
 
-if (($# < 2)); then
-	echo "usage: release.sh SOURCE one|all [COMPILER WORD ...]" >&2
+if (($# != 1)); then
+	echo "usage: release.sh SOURCE" >&2
 	exit 2
 fi
-source=$1 which=$2
-shift 2
+source=$1
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 failed=0
@@ -31,10 +30,6 @@ build() {
 }
 
 release=(--buildtype=release -Db_ndebug=true)
-if [[ $which == one ]]; then
-	build release "${*:-cc}" "${release[@]}"
-	exit "$failed"
-fi
 for compiler in gcc clang; do
 	command -v "$compiler" >/dev/null || { echo "$compiler is not installed" && continue; }
 	build "$compiler-release" "$compiler" "${release[@]}"

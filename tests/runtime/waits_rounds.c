@@ -23,7 +23,7 @@
 #include "waits_pair.h"
 
 /* Most of them where the homes have lcores of their own: what is shared races there. */
-#define ROUNDS (TRIP_TEST_TSAN ? 10000 : 40000)
+#define ROUNDS (TRIP_TEST_TSAN ? 10000 : 20000)
 #define ROUNDS_OTHERWISE (ROUNDS / 5)
 
 /* Seconds without 1024 rounds, or of one pair without one, after which a wake is called lost. */
