@@ -63,7 +63,7 @@ wait_for_one(struct trip_template *templates)
 	struct trip_batch *batch = &templates->batch;
 	unsigned int looks = 0;
 
-	while (pull(templates) == 0 && batch->broken == 0) {
+	while (batch->broken == 0 && pull(templates) == 0) {
 		if (!batch->wait(batch->arg))
 			fail_all(batch, ENODEV);
 		else if (++looks < SPINS)

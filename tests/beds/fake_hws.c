@@ -49,6 +49,14 @@ fake_hws_hold(bool hold)
 	pthread_mutex_unlock(&nic->lock);
 }
 
+void
+fake_hws_at_pull(void (*function)(void))
+{
+	pthread_mutex_lock(&nic->lock);
+	hws->at_pull = function;
+	pthread_mutex_unlock(&nic->lock);
+}
+
 bool
 fake_hws_is_waiting(void)
 {

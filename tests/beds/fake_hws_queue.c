@@ -204,6 +204,7 @@ rte_flow_pull(uint16_t port_id, uint32_t queue_id, struct rte_flow_op_result res
 	struct rte_flow_error *error)
 {
 	unsigned int n = 0, most;
+	void (*function)(void) = NULL;
 
 	pthread_mutex_lock(&nic->lock);
 	check_queue(queue_id);
@@ -211,6 +212,14 @@ rte_flow_pull(uint16_t port_id, uint32_t queue_id, struct rte_flow_op_result res
 	/* Every other time there is nothing yet. */
 	if (hws->hold || draw(2) == 0)
 		most = 0;
+	if (hws->eager)
+		most = n_res;
+	if (hws->at_pull != NULL && hws->n_ops > 0 && hws->ops[0].pushed) {
+		function = hws->at_pull;
+		hws->at_pull = NULL;
+		hws->eager = true;
+		most = 0;
+	}
 	while (n < most && n < n_res && hws->n_ops > 0) {
 		unsigned int which = draw(hws->n_ops);
 
@@ -220,5 +229,7 @@ rte_flow_pull(uint16_t port_id, uint32_t queue_id, struct rte_flow_op_result res
 		hws->ops[which] = hws->ops[--hws->n_ops];
 	}
 	pthread_mutex_unlock(&nic->lock);
+	if (function != NULL)
+		function();
 	return (int)n;
 }

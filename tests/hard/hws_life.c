@@ -205,6 +205,29 @@ hws_removal_ends_the_wait(void **state)
 	hws_close_with_rest();
 }
 
+static void
+remove_device(void)
+{
+	fake_nic_event(RTE_ETH_EVENT_INTR_RMV);
+}
+
+/* One that it answers when nobody waits any more. */
+static void
+hws_removal_as_the_device_answers(void **state)
+{
+	struct trip_flow *flow;
+
+	hws_open();
+	flow = hard_create(1000, true);
+	fake_hws_at_pull(remove_device);
+	hard_queue_op(flow, 0, TRIP_OP_FLOW_DROP);
+	harness_until(trip_cntr_readerr(hard_bed.completion) == 1);
+	harness_until(atomic_load(&hard_bed.n_events[TRIP_PORT_REMOVED]) == 1);
+	hard_expect_flow(flow, 0, TRIP_FLOW_FATE_LOST);
+	hard_destroy(flow);
+	hws_close_with_rest();
+}
+
 /* All is gone, the configuration too; the application brings it back. */
 static void
 hws_reset_begins_anew(void **state)
@@ -236,6 +259,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hws_what_stays_ends_with_the_stop),
 	cmocka_unit_test(hws_what_stays_ends_with_a_stop_not_told),
 	cmocka_unit_test(hws_removal_ends_the_wait),
+	cmocka_unit_test(hws_removal_as_the_device_answers),
 	cmocka_unit_test(hws_reset_begins_anew),
 };
 
