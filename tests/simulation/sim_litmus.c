@@ -223,6 +223,45 @@ sleepers_are_woken(void **state)
 	assert_false(holds(&world, SIM_MEMORY_STRONG));
 }
 
+/* --- what was stored is seen in the end, however late it is --- */
+
+static void
+store_last(void *arg)
+{
+	atomic_store_explicit(&litmus.x, 1, memory_order_relaxed);
+}
+
+static void
+look_now_and_then(void *arg)
+{
+	while (atomic_load_explicit(&litmus.x, memory_order_relaxed) == 0)
+		sim_pause();
+	litmus.seen[0] = 1;
+}
+
+static void
+late_begin(void)
+{
+	begin(store_last, look_now_and_then);
+	/* It may come between two looks of whoever has nothing to do. */
+	sim_patience((uint32_t)sim_draw(2) * 16384);
+}
+
+static void
+late_judge(void)
+{
+	sim_expect(litmus.seen[0] == 1, "it rests, and has not seen what was stored");
+}
+
+static void
+stores_are_seen_at_last(void **state)
+{
+	static const struct sim_world world = WORLD(late);
+
+	for (enum sim_memory memory = 0; memory < SIM_MEMORIES; memory++)
+		assert_true(holds(&world, memory));
+}
+
 /* --- a seed is a history --- */
 
 static uint64_t trail;
@@ -412,6 +451,7 @@ main(void)
 		cmocka_unit_test(buffers_are_in_order),
 		cmocka_unit_test(death_comes_anywhere),
 		cmocka_unit_test(sleepers_are_woken),
+		cmocka_unit_test(stores_are_seen_at_last),
 		cmocka_unit_test(seeds_repeat),
 		cmocka_unit_test(spinning_ends),
 		cmocka_unit_test(steering_comes_further),

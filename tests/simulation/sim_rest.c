@@ -129,14 +129,15 @@ is_over(void)
 	return true;
 }
 
-/* What was stored is seen in the end, however stale loads may be: before it is believed that nobody
- * has anything to do, each looks once more. Where time is skipped, that is done before. */
+/* What was stored is seen in the end, however late stores and however stale loads may be: before it
+ * is believed that nobody has anything to do, each looks once more, also at what has left a buffer
+ * since it looked last. Where time is skipped, that is done before. */
 static bool
 is_shown_all(void)
 {
-	if (sim.has_clock || sim.memory != SIM_MEMORY_VIEWS || sim.shown == sim.progress)
+	if (sim.has_clock || sim.memory == SIM_MEMORY_STRONG || sim.shown == sim.progress)
 		return true;
-	sim_view_begin();
+	tell_all();
 	sim_progress();
 	sim.shown = sim.progress;
 	return false;
