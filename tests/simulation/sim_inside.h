@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Between the files of the simulator: sim_actor.c and sim_fiber.c, who there is; sim_rest.c, who
- * has nothing to do; sim_turn.c and sim_decision.c, who is next; sim_memory.c, sim_view.c and
- * sim_place.c, what an access finds; sim_kernel.c, what it asks the kernel for; sim_story.c, what
- * is told of it; sim_watchdog.c, that it goes on; sim_shrink.c, what of it is needed; sim_edge.c,
- * sim_steer.c and sim_corpus.c, what it has reached, and which comes next. Processes are
- * sim_machine.h's.
+ * has nothing to do; sim_turn.c, sim_rival.c and sim_decision.c, who is next; sim_memory.c,
+ * sim_view.c and sim_place.c, what an access finds; sim_kernel.c, what it asks the kernel for;
+ * sim_story.c, what is told of it; sim_watchdog.c, that it goes on; sim_shrink.c, what of it is
+ * needed; sim_edge.c, sim_steer.c and sim_corpus.c, what it has reached, and which comes next.
+ * Processes are sim_machine.h's.
  */
 #ifndef SIM_INSIDE_H
 #define SIM_INSIDE_H
@@ -113,6 +113,9 @@ struct sim_actor {
 	/* Where it goes next. */
 	const volatile void *where;
 	bool writes;
+	/* It lets others go first until this step, as long as they have anything to do, or until
+	 * one of them comes to where it goes. */
+	uint32_t lurks_until;
 	/* Its last access. */
 	struct trip_atomics_here here;
 	/* Of the code, where it was last. */
@@ -239,9 +242,13 @@ bool sim_decision_was(enum sim_kind kind, uint32_t *arg);
 
 /* --- sim_turn.c --- */
 
+/* Uniform in [0, bound), of the turns; bound > 0. */
+uint64_t sim_chance(uint64_t bound);
 void sim_turn_begin(void);
 void sim_turn_spawned(struct sim_actor *actor);
 void sim_turn_paused(void);
+/* What comes now is a history of its own, as far as its turns go. */
+void sim_turn_rested(void);
 /* Whether the actor that runs is killed here; for how many steps it is stopped. */
 bool sim_turn_kills(void);
 uint32_t sim_turn_stops(void);
@@ -251,6 +258,17 @@ struct sim_actor *sim_turn_next(bool must_leave, bool matters);
 /* One of so many ways, of which the first is nothing special. */
 uint32_t sim_turn_stale(uint32_t of);
 uint32_t sim_turn_delay(void);
+
+/* --- sim_rival.c --- */
+
+/* As the seed says from here on. */
+void sim_rival_begin(void);
+/* Who is to have the turn, because of where it goes; NULL: nobody. */
+struct sim_actor *sim_rival_next(void);
+/* Whoever runs is about to go where others come: it may wait for one. */
+void sim_rival_lurk(void);
+/* Others go first, as long as they have anything to do. */
+bool sim_rival_lurks(const struct sim_actor *actor);
 
 /* --- sim_memory.c, and of views sim_view.c --- */
 

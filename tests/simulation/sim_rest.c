@@ -36,6 +36,7 @@ sim_begin_again(void)
 	sim.history->world->judge();
 	sim.self->looks = false;
 	sim.rests++;
+	sim_turn_rested();
 	for (unsigned int i = 0; i < sim.n_actors; i++)
 		if (waits_for_rest(&sim.actors[i]))
 			sim.actors[i].state = SIM_READY;
@@ -111,6 +112,18 @@ has_done_all(const struct sim_actor *actor)
 }
 
 static bool
+all_are_idle(void)
+{
+	for (unsigned int i = 0; i < sim.n_actors; i++) {
+		const struct sim_actor *actor = &sim.actors[i];
+
+		if (actor->state == SIM_READY && !actor->frozen && !sim_is_idle(actor))
+			return false;
+	}
+	return true;
+}
+
+static bool
 is_over(void)
 {
 	if (sim.now < sim.until)
@@ -129,9 +142,9 @@ is_over(void)
 	return true;
 }
 
-/* What was stored is seen in the end, however late stores and however stale loads may be: before it
- * is believed that nobody has anything to do, each looks once more, also at what has left a buffer
- * since it looked last. Where time is skipped, that is done before. */
+/* What was stored is seen in the end, however late stores and however stale loads may be: once
+ * nobody has anything to do all of it is shown, and each looks once more, also at what has left a
+ * buffer since it looked last. Where time is skipped, that is done before. */
 static bool
 is_shown_all(void)
 {
@@ -160,7 +173,7 @@ sim_pause(void)
 	sim_memory_settle();
 	if (self->mortal && sim_turn_kills())
 		sim_kill_self();
-	if (is_over() && is_shown_all() && !sim_skip_time() && !sim_begin_again())
+	if (all_are_idle() && is_shown_all() && is_over() && !sim_skip_time() && !sim_begin_again())
 		sim_fiber_switch(NULL);
 	sim_turn_paused();
 	self->where = NULL;

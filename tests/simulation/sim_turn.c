@@ -13,7 +13,8 @@
 #include "sim_inside.h"
 
 #define CHANGES 24
-#define EVENTS 4
+#define KILLS 8
+#define STOPS 4
 
 /* What the seed says. */
 static struct {
@@ -23,10 +24,6 @@ static struct {
 	/* Steps that did. */
 	uint32_t n_mattered;
 	uint32_t until_switch;
-	/* Where two are about to go to the same place: one of so many times the other one does so
-	 * first; 0: as elsewhere. */
-	uint32_t races;
-	struct sim_actor *late_rival;
 	uint32_t changes[CHANGES];
 	unsigned int n_changes;
 	uint64_t lowest;
@@ -35,12 +32,14 @@ static struct {
 	/* Of steps with stores in the buffer one of so many gives the turn away: what has
 	 * overtaken them is seen then, and they are not; 0: as elsewhere. */
 	uint32_t overtakes;
-	uint32_t kills[EVENTS], stops[EVENTS];
+	uint32_t kills[KILLS], stops[STOPS];
+	/* Steps of those who may be killed. */
+	uint32_t n_mortal;
 	unsigned int n_kills, n_stops;
 } turn;
 
-static uint64_t
-chance(uint64_t bound)
+uint64_t
+sim_chance(uint64_t bound)
 {
 	return trip_random_below(&sim.chance, bound);
 }
@@ -88,25 +87,42 @@ is_repeated(void)
 static uint32_t
 draw_step(void)
 {
-	return (uint32_t)chance((sim.history->world->length >> chance(7)) + 1);
+	return (uint32_t)sim_chance((sim.history->world->length >> sim_chance(7)) + 1);
 }
 
-static unsigned int
-draw_steps(uint32_t *steps, unsigned int n)
+/* How turns are drawn from here on, for about so many steps that matter. */
+static void
+draw_manner(uint32_t length)
 {
-	for (unsigned int i = 0; i < n; i++)
-		steps[i] = draw_step();
-	return n;
+	turn.by_priority = sim_chance(2) == 0;
+	turn.picks = sim_chance(4) > 0;
+	turn.until_switch = 1;
+	sim_rival_begin();
+	turn.stale = sim_chance(4) == 0 ? 0 : 1u << sim_chance(4);
+	turn.late = sim_chance(4) == 0 ? 0 : 1u << sim_chance(5);
+	turn.latest = 1u << (2 + sim_chance(8));
+	turn.overtakes = 0;
+	if (sim.memory == SIM_MEMORY_BUFFERS && turn.late != 0 && sim_chance(4) > 0) {
+		turn.overtakes = 4u << sim_chance(5);
+		turn.latest = 1u << (8 + sim_chance(4));
+	}
+	turn.n_mattered = 0;
+	turn.n_changes = (unsigned int)sim_chance(CHANGES + 1);
+	for (unsigned int i = 0; i < turn.n_changes; i++)
+		turn.changes[i] = (uint32_t)sim_chance((length >> sim_chance(7)) + 1);
 }
 
-/* Those of all steps count from where it is drawn. */
-static unsigned int
-draw_moments(uint32_t *steps, unsigned int n)
+/* Kills are counted by the steps of those who may be killed. Most steps are of others: by all of
+ * them it would mostly come to the first that one of these takes. */
+static void
+draw_moments(void)
 {
-	draw_steps(steps, n);
-	for (unsigned int i = 0; i < n; i++)
-		steps[i] += sim.history->drawn_from;
-	return n;
+	turn.n_kills = (unsigned int)sim_chance(KILLS + 1);
+	for (unsigned int i = 0; i < turn.n_kills; i++)
+		turn.kills[i] = draw_step();
+	turn.n_stops = (unsigned int)sim_chance(STOPS + 1);
+	for (unsigned int i = 0; i < turn.n_stops; i++)
+		turn.stops[i] = sim.history->drawn_from + draw_step();
 }
 
 void
@@ -116,24 +132,12 @@ sim_turn_begin(void)
 	sim.chance.state = ~sim.history->turns;
 	sim.n_drawn = 0;
 	memset(&turn, 0, sizeof(turn));
-	sim.memory = (enum sim_memory)chance(SIM_MEMORIES);
+	sim.memory = (enum sim_memory)sim_chance(SIM_MEMORIES);
 	if (sim.history->memory != SIM_MEMORIES)
 		sim.memory = sim.history->memory;
-	turn.by_priority = chance(2) == 0;
-	turn.picks = chance(4) > 0;
-	turn.until_switch = 1;
-	turn.races = chance(4) == 0 ? 0 : 2u << chance(3);
 	turn.lowest = UINT64_C(1) << 32;
-	turn.n_changes = draw_steps(turn.changes, (unsigned int)chance(CHANGES + 1));
-	turn.stale = chance(4) == 0 ? 0 : 1u << chance(5);
-	turn.late = chance(4) == 0 ? 0 : 1u << chance(5);
-	turn.latest = 1u << (2 + chance(8));
-	if (sim.memory == SIM_MEMORY_BUFFERS && turn.late != 0 && chance(4) > 0) {
-		turn.overtakes = 4u << chance(5);
-		turn.latest = 1u << (8 + chance(4));
-	}
-	turn.n_kills = draw_moments(turn.kills, (unsigned int)chance(EVENTS + 1));
-	turn.n_stops = draw_moments(turn.stops, (unsigned int)chance(EVENTS + 1));
+	draw_manner(sim.history->world->length);
+	draw_moments();
 	if (sim.history->replays)
 		sim_decision_sort(sim.history);
 	else
@@ -144,7 +148,17 @@ sim_turn_begin(void)
 static uint64_t
 draw_priority(void)
 {
-	return (UINT64_C(1) << 32) + chance(UINT64_C(1) << 32);
+	return (UINT64_C(1) << 32) + sim_chance(UINT64_C(1) << 32);
+}
+
+/* Half of them begin some time after the others. */
+static void
+draw_pace(struct sim_actor *actor)
+{
+	actor->priority = draw_priority();
+	actor->gap = 1u << sim_chance(9);
+	if (sim_chance(2) == 0)
+		actor->lurks_until = sim.steps + (uint32_t)sim_chance(512);
 }
 
 void
@@ -152,8 +166,7 @@ sim_turn_spawned(struct sim_actor *actor)
 {
 	const struct sim_history *history = sim.history;
 
-	actor->priority = draw_priority();
-	actor->gap = 1u << chance(9);
+	draw_pace(actor);
 	if (!history->replays)
 		return;
 	while (actor->decision < history->n_decisions &&
@@ -162,10 +175,20 @@ sim_turn_spawned(struct sim_actor *actor)
 }
 
 void
+sim_turn_rested(void)
+{
+	if (is_repeated())
+		return;
+	for (unsigned int i = 0; i < sim.n_actors; i++)
+		draw_pace(&sim.actors[i]);
+	draw_manner(turn.n_mattered);
+}
+
+void
 sim_turn_paused(void)
 {
 	if (!is_repeated())
-		sim.self->priority = chance(2) == 0 ? draw_priority() : turn.lowest--;
+		sim.self->priority = sim_chance(2) == 0 ? draw_priority() : turn.lowest--;
 }
 
 /* --- turns --- */
@@ -202,7 +225,7 @@ next_in_circle(void)
 static uint32_t
 candidates(void)
 {
-	uint32_t all = 0, busy = 0;
+	uint32_t all = 0, busy = 0, lurking = 0;
 
 	for (unsigned int i = 0; i < sim.n_actors; i++) {
 		if (!sim_is_runnable(&sim.actors[i]))
@@ -210,7 +233,11 @@ candidates(void)
 		all |= UINT32_C(1) << i;
 		if (!sim_is_idle(&sim.actors[i]))
 			busy |= UINT32_C(1) << i;
+		if (sim_rival_lurks(&sim.actors[i]))
+			lurking |= UINT32_C(1) << i;
 	}
+	if ((busy & ~lurking) != 0)
+		return busy & ~lurking;
 	return busy != 0 ? busy : all;
 }
 
@@ -221,55 +248,27 @@ draw_any(struct sim_actor *otherwise)
 
 	if (left == 0)
 		return otherwise;
-	for (uint64_t nth = chance((uint64_t)__builtin_popcount(left)); nth > 0; nth--)
+	for (uint64_t nth = sim_chance((uint64_t)__builtin_popcount(left)); nth > 0; nth--)
 		left &= left - 1;
 	return &sim.actors[__builtin_ctz(left)];
 }
 
+static void
+begin_turn(const struct sim_actor *actor)
+{
+	turn.until_switch = actor != NULL ? 1 + (uint32_t)sim_chance(2 * actor->gap) : 1;
+}
+
 static struct sim_actor *
-draw_by_chance(bool must_leave, struct sim_actor *otherwise)
+draw_by_sim_chance(bool must_leave, struct sim_actor *otherwise)
 {
 	struct sim_actor *next;
 
 	if (!must_leave && --turn.until_switch > 0)
 		return otherwise;
 	next = draw_any(otherwise);
-	turn.until_switch = next != NULL ? 1 + (uint32_t)chance(2 * next->gap) : 1;
+	begin_turn(next);
 	return next;
-}
-
-static struct sim_actor *
-take_late(void)
-{
-	struct sim_actor *late = turn.late_rival;
-
-	if (late == NULL || late == sim.self || !sim_is_runnable(late) || chance(4) > 0)
-		return NULL;
-	turn.late_rival = NULL;
-	return late;
-}
-
-/* Somebody who lost his turn before he came to the place to which this one is about to go. If not
- * now, he goes there soon after. */
-static struct sim_actor *
-draw_rival(void)
-{
-	const struct sim_actor *self = sim.self;
-
-	if (turn.races == 0 || self->where == NULL)
-		return NULL;
-	for (unsigned int i = 0; i < sim.n_actors; i++) {
-		struct sim_actor *rival = &sim.actors[i];
-
-		if (rival == self || rival->where != self->where ||
-			!(rival->writes || self->writes) || !sim_is_runnable(rival))
-			continue;
-		if (chance(turn.races) == 0)
-			return rival;
-		turn.late_rival = rival;
-		return NULL;
-	}
-	return take_late();
 }
 
 static struct sim_actor *
@@ -297,7 +296,7 @@ draw_by_priority(struct sim_actor *otherwise)
 static bool
 leaves_late_stores(void)
 {
-	return turn.overtakes != 0 && sim_has_buffered() && chance(turn.overtakes) == 0;
+	return turn.overtakes != 0 && sim_has_buffered() && sim_chance(turn.overtakes) == 0;
 }
 
 struct sim_actor *
@@ -319,9 +318,18 @@ sim_turn_next(bool must_leave, bool matters)
 	turn.n_mattered++;
 	if (leaves)
 		sim.self->priority = turn.lowest--;
-	if (otherwise != NULL && (next = draw_rival()) == NULL)
+	next = otherwise != NULL ? sim_rival_next() : NULL;
+	if (next != NULL) {
+		/* It has a turn like any other: what it is about to do comes before the rest. */
+		sim.self->priority = turn.lowest--;
+		begin_turn(next);
+	} else if (otherwise != NULL) {
+		if (matters && !must_leave)
+			sim_rival_lurk();
+		leaves |= sim_rival_lurks(sim.self);
 		next = turn.by_priority ? draw_by_priority(otherwise)
-					: draw_by_chance(must_leave || leaves, otherwise);
+					: draw_by_sim_chance(must_leave || leaves, otherwise);
+	}
 	if (next != otherwise)
 		sim_decision_note(SIM_SWITCH, sim_number(next));
 	return next;
@@ -330,10 +338,10 @@ sim_turn_next(bool must_leave, bool matters)
 /* --- what befalls whoever runs --- */
 
 static bool
-comes_now(uint32_t *steps, unsigned int *n)
+comes_now(uint32_t *steps, unsigned int *n, uint32_t now)
 {
 	for (unsigned int i = 0; i < *n; i++)
-		if (steps[i] <= sim.steps) {
+		if (steps[i] <= now) {
 			steps[i] = steps[--*n];
 			return true;
 		}
@@ -347,7 +355,8 @@ sim_turn_kills(void)
 
 	if (is_repeated())
 		return sim_decision_was(SIM_KILL, &arg);
-	if (turn.n_kills == 0 || !comes_now(turn.kills, &turn.n_kills))
+	turn.n_mortal++;
+	if (turn.n_kills == 0 || !comes_now(turn.kills, &turn.n_kills, turn.n_mortal))
 		return false;
 	sim_decision_note(SIM_KILL, 0);
 	return true;
@@ -360,7 +369,7 @@ sim_turn_stops(void)
 
 	if (is_repeated())
 		return sim_decision_was(SIM_STOP, &steps) ? steps : 0;
-	if (turn.n_stops == 0 || !comes_now(turn.stops, &turn.n_stops))
+	if (turn.n_stops == 0 || !comes_now(turn.stops, &turn.n_stops, sim.steps))
 		return 0;
 	steps = 1 + draw_step();
 	sim_decision_note(SIM_STOP, steps);
@@ -374,11 +383,10 @@ sim_turn_stale(uint32_t of)
 
 	if (is_repeated())
 		return sim_decision_was(SIM_STALE, &way) && way < of ? way : 0;
-	if (turn.stale == 0 || chance(turn.stale) > 0)
+	if (turn.stale == 0 || sim_chance(turn.stale) > 0)
 		return 0;
-	way = (uint32_t)chance(of);
-	if (way > 0)
-		sim_decision_note(SIM_STALE, way);
+	way = 1 + (uint32_t)sim_chance(of - 1);
+	sim_decision_note(SIM_STALE, way);
 	return way;
 }
 
@@ -389,9 +397,9 @@ sim_turn_delay(void)
 
 	if (is_repeated())
 		return sim_decision_was(SIM_DELAY, &steps) ? steps : 0;
-	if (turn.late == 0 || chance(turn.late) > 0)
+	if (turn.late == 0 || sim_chance(turn.late) > 0)
 		return 0;
-	steps = 1 + (uint32_t)chance(turn.latest);
+	steps = 1 + (uint32_t)sim_chance(turn.latest);
 	sim_decision_note(SIM_DELAY, steps);
 	return steps;
 }
