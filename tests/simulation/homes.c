@@ -134,7 +134,7 @@ run_queue(void *arg)
 	for (; homes.bursts[queue] > 0; homes.bursts[queue]--) {
 		unsigned int reached;
 
-		if (homes.bursts[queue] % 2 == 0)
+		if (homes.in_rounds || homes.bursts[queue] % 2 == 0)
 			sim_rest();
 		sim_op("counts a burst of 3 packets");
 		trip_count_add(count, 3, 180);

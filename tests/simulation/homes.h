@@ -67,6 +67,8 @@ struct act {
 	uint32_t number;
 	/* Its call queues another one. */
 	bool chains;
+	/* Of its round. */
+	bool is_last;
 };
 
 struct item {
@@ -126,6 +128,8 @@ struct homes {
 	/* What may be done with which. */
 	bool sets[HOMES * CNTRS], errs[HOMES * CNTRS];
 	bool feeds, kills, idles;
+	/* All do a few acts, or a burst, and wait until everything rests, again and again. */
+	bool in_rounds;
 	uint32_t bursts[QUEUES];
 	/* Views that the dead have left. */
 	struct trip_home *left[SIM_ACTORS * HOMES];

@@ -359,6 +359,10 @@ do_act(struct user *user, const struct act *act)
 	case ACT_KINDS:
 		break;
 	}
+	if (act->is_last) {
+		sim_op("rests");
+		sim_rest();
+	}
 	sim_progress();
 }
 

@@ -9,7 +9,9 @@
 /* How much there is of everything: little of it finds what much of it repairs. Thresholds are as
  * low as the counters come. */
 static struct {
-	uint32_t acts, range, used;
+	uint32_t acts, range, used, bursts;
+	/* Of so many acts one is the last of its round. */
+	uint32_t round;
 	/* Kinds that are left out: what is done seldom is done often where others are not. */
 	bool without[ACT_KINDS];
 	/* Counters are set again and again. */
@@ -223,6 +225,7 @@ plan_user(struct user *user)
 
 		act.number = i * ROUNDS;
 		act.rounds = plan_rounds(&act);
+		act.is_last = homes.in_rounds && draw(scale.round) == 0 && sim_wants();
 		if (sim_wants())
 			user->acts[user->n_acts++] = act;
 	}
@@ -246,15 +249,35 @@ plan_shape(void)
 		1 + homes.engine.n_homes + shape->n_threads + CLIENTS * (1 + shape->n_threads);
 }
 
+/* Short histories, one after the other: all do a few acts, mostly at one counter, and all of that
+ * is judged before what they do next repairs it. It takes long until everything rests where the
+ * scrub has to come by. */
+static void
+plan_in_rounds(void)
+{
+	homes.in_rounds = true;
+	homes.idles = false;
+	homes.kills = draw(6) == 0;
+	homes.engine.n_homes = draw(4) == 0 ? HOMES : 1;
+	scale.round = 1 + draw(4);
+	scale.acts = homes.kills ? 12 : ACTS;
+	scale.bursts = 64;
+	scale.range = 1 + draw(6);
+	scale.used = draw(4) == 0 ? 2 : 1;
+	scale.without[ACT_SWING] = scale.without[ACT_TIMER] = true;
+	scale.without[ACT_READ] = scale.without[ACT_REST] = true;
+}
+
 void
 homes_plan(void)
 {
 	uint32_t users = 2 + draw(USERS - 1);
 
 	homes.engine.n_homes = 1 + draw(HOMES);
-	plan_shape();
 	scale.restless = draw(4) == 0;
+	scale.bursts = 96;
 	scale.acts = scale.restless ? 8 : 16u << draw(4);
+	scale.without[ACT_REST] = false;
 	for (uint32_t kind = ACT_ADD; kind < ACT_REST; kind++)
 		scale.without[kind] =
 			scale.restless ? kind != ACT_SET && kind != ACT_QUEUE && kind != ACT_SWING
@@ -268,21 +291,24 @@ homes_plan(void)
 		scale.used = 1;
 		users = 1 + draw(2);
 	}
+	homes.feeds = draw(2) == 0;
+	homes.kills = draw(3) == 0;
+	homes.idles = draw(3) == 0;
+	if (!scale.restless && draw(3) > 0)
+		plan_in_rounds();
+	plan_shape();
 	/* Where several set it, what one of them has set shows nothing. There is room for all that
 	 * it queues. */
 	if (scale.restless) {
 		users = draw(4) == 0 ? 2 : 1;
 		homes.shape.n_client_slots = SLOTS_MAX;
 	}
-	homes.feeds = draw(2) == 0;
-	homes.kills = draw(3) == 0;
-	homes.idles = draw(3) == 0;
 	for (uint32_t i = 0; i < homes_cntrs(); i++) {
 		homes.sets[i] = (scale.restless || draw(2) == 0) && i % CNTRS < CALLED;
 		homes.errs[i] = draw(4) == 0 && i % CNTRS < CALLED;
 	}
 	for (uint32_t q = 0; homes.feeds && q < QUEUES; q++)
-		for (uint32_t n = draw(96); n > 0; n--)
+		for (uint32_t n = draw(scale.bursts); n > 0; n--)
 			homes.bursts[q] += sim_wants();
 	for (uint32_t i = 0; i < users; i++)
 		plan_user(&homes.users[i]);
