@@ -84,6 +84,13 @@ THREAD(store_y_load_x_seq_cst, PUT(y, SEQ_CST); GET(1, x, SEQ_CST))
 /* A full barrier on x86, and none that C11 knows of. */
 THREAD(add_y_load_x, ADD(y, SEQ_CST); GET(1, x, ACQUIRE))
 THREAD(add_y_load_x_seq_cst, ADD(y, SEQ_CST); GET(1, x, SEQ_CST))
+THREAD(look_at_x_seq_cst, GET(2, x, SEQ_CST))
+
+static bool
+not_neither_of_two(void *arg)
+{
+	return litmus.seen[0] + litmus.seen[1] > 0;
+}
 
 static void
 weak_store_buffers(void **state)
@@ -95,6 +102,9 @@ weak_store_buffers(void **state)
 	assert_true(explore(not_neither, store_x_load_y_fence, store_y_load_x_seq_cst, 0, 0));
 	assert_false(explore(not_neither, store_x_load_y_fence, add_y_load_x, 0, 0));
 	assert_true(explore(not_neither, store_x_load_y_fence, add_y_load_x_seq_cst, 0, 0));
+	/* Whoever else looks at a store, and when, takes nothing from it. */
+	assert_true(explore(not_neither_of_two, store_x_load_y_seq_cst, store_y_load_x_fence,
+		look_at_x_seq_cst, 0));
 }
 
 /* --- one stores a message and then a flag --- */

@@ -31,7 +31,7 @@ struct store {
 	uint32_t clock, actor;
 	/* Which access of each was the first to load it; 0: none. */
 	uint32_t loaded[SIM_ACTORS];
-	/* Its last seq_cst access, in their order; 0: none. */
+	/* Its first seq_cst access, in their order, which is behind none of the others; 0: none. */
 	uint32_t seq_cst;
 	uint32_t step;
 };
@@ -158,7 +158,7 @@ learn(struct store *store, memory_order order)
 	join(&mind->soon, &store->view);
 	if (trip_atomics_acquires(order))
 		join(&mind->now, &store->view);
-	if (order == memory_order_seq_cst)
+	if (order == memory_order_seq_cst && store->seq_cst == 0)
 		store->seq_cst = ++memory.n_seq_cst;
 }
 
