@@ -73,6 +73,7 @@ submit(const struct trip_home *home, struct trip_channel_client *client, uint32_
 	item->time = act != NULL ? act->time : 0;
 	fill_beside(client, more, act, &item->desc);
 	*trip_channel_desc(client, (uint32_t)slot) = item->desc;
+	sim_wrote(trip_channel_desc(client, (uint32_t)slot), sizeof(item->desc));
 	sim_expect(trip_channel_submit(client, (uint32_t)slot, &item->id) == 0,
 		"channel %u is garbage", channel);
 	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CHANNEL, channel);

@@ -113,6 +113,8 @@ void sim_join(unsigned int actor);
 
 /* From here on the actor only looks; back to what it was. */
 bool sim_look(bool looks);
+/* It wrote there what others are to read, as the library's own code would. */
+void sim_wrote(const void *where, size_t size);
 /* Stores of this actor that others have yet to see. */
 bool sim_has_buffered(void);
 

@@ -59,6 +59,17 @@ sim_fiber_make(struct sim_actor *actor, void (*run)(void))
 	makecontext(&actor->context, run, 0);
 }
 
+bool
+sim_fiber_has(const void *where)
+{
+	const char *at = where;
+
+	for (unsigned int i = 0; i < sim.n_actors; i++)
+		if (at >= stacks[i] && at < stacks[i] + STACK)
+			return true;
+	return false;
+}
+
 static void
 arrive(const struct sim_actor *actor)
 {

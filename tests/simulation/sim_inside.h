@@ -207,6 +207,8 @@ bool sim_begin_again(void);
 void sim_fiber_make(struct sim_actor *actor, void (*run)(void));
 /* NULL: to the outside. Whoever has gone for good does not come back. */
 void sim_fiber_switch(struct sim_actor *to);
+/* Whether it is on the stack of an actor. */
+bool sim_fiber_has(const void *where);
 /* The first that an actor does. */
 void sim_fiber_begin(void);
 
@@ -290,6 +292,13 @@ void sim_view_modify(
 /* As the load of a compare-exchange that finds another value than this. */
 void sim_view_learn_newest(const volatile void *where, size_t size, memory_order order);
 void sim_view_fence(memory_order order);
+/* How many accesses the actor has made; whether it comes behind the nth of another. */
+uint32_t sim_view_count(void);
+bool sim_view_knows(unsigned int actor, uint32_t count);
+
+/* --- sim_plain.c --- */
+
+void sim_plain_begin(void);
 
 /* --- sim_story.c --- */
 

@@ -69,6 +69,7 @@ sim_view_begin(void)
 	memory.n_seq_cst = 0;
 	memset(memory.minds, 0, sizeof(memory.minds));
 	memset(&memory.seq_cst, 0, sizeof(memory.seq_cst));
+	sim_plain_begin();
 }
 
 static struct mind *
@@ -87,12 +88,14 @@ join(struct view *view, const struct view *with)
 		view->fence = with->fence;
 }
 
+/* To be learnt from is an access of its own: what the other does from here on comes behind it. */
 void
 sim_view_learn(const struct sim_actor *who, const struct sim_actor *of)
 {
-	struct mind *mind = &memory.minds[sim_number(who)];
+	struct mind *mind = &memory.minds[sim_number(who)], *other = &memory.minds[sim_number(of)];
 
-	join(&mind->now, &memory.minds[sim_number(of)].now);
+	other->now.known[sim_number(of)] = ++other->clock;
+	join(&mind->now, &other->now);
 	join(&mind->soon, &mind->now);
 }
 
@@ -171,6 +174,18 @@ begin_access(void)
 	mind->clock++;
 	mind->now.known[sim_self()] = mind->clock;
 	mind->soon.known[sim_self()] = mind->clock;
+}
+
+uint32_t
+sim_view_count(void)
+{
+	return own_mind()->clock;
+}
+
+bool
+sim_view_knows(unsigned int actor, uint32_t count)
+{
+	return own_mind()->now.known[actor] >= count;
 }
 
 uint64_t
