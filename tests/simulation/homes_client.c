@@ -205,10 +205,25 @@ cancel_item(struct user *user, struct item *item)
 	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CHANNEL, channel);
 }
 
+/* One that has just become due, or is about to: its home may be firing it. */
+static struct item *
+make_due(struct user *user, const struct act *act)
+{
+	struct act due = *act;
+	struct item *item;
+
+	due.threshold = due.value;
+	item = queue_once(user, &due);
+	due.n = 1;
+	if (item != NULL)
+		add(user, &due);
+	return item;
+}
+
 static void
 cancel(struct user *user, const struct act *act)
 {
-	struct item *item = find_item(user, act->n);
+	struct item *item = act->value % 2 == 0 ? make_due(user, act) : find_item(user, act->n);
 
 	if (item != NULL)
 		cancel_item(user, item);

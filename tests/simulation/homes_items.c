@@ -51,6 +51,15 @@ fill_beside(struct trip_channel_client *client, const uint32_t *more, const stru
 	}
 }
 
+/* It is never used again, whoever has the channel (WORK-08). */
+static void
+expect_new_id(const struct item *item)
+{
+	for (const struct item *other = homes.items; other < item; other++)
+		sim_expect(other->rung == 0 || other->id != item->id,
+			"item %u has the id of item %u", number_of(item), number_of(other));
+}
+
 /* As runtime/work/submitter.c does it, for an act, or NULL. NULL: there is no room. */
 static struct item *
 submit(const struct trip_home *home, struct trip_channel_client *client, uint32_t channel,
@@ -76,6 +85,7 @@ submit(const struct trip_home *home, struct trip_channel_client *client, uint32_
 	sim_wrote(trip_channel_desc(client, (uint32_t)slot), sizeof(item->desc));
 	sim_expect(trip_channel_submit(client, (uint32_t)slot, &item->id) == 0,
 		"channel %u is garbage", channel);
+	expect_new_id(item);
 	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CHANNEL, channel);
 	item->rung = sim_steps();
 	return item;

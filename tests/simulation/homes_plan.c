@@ -197,6 +197,7 @@ draw_act(void)
 		act.n = 1;
 		break;
 	case ACT_CANCEL:
+		act.op = TRIP_OP_CALL;
 		act.n = draw_few(16);
 		break;
 	default:
