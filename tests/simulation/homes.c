@@ -276,6 +276,7 @@ begin(void)
 		make_home(h);
 		name_home(h);
 	}
+	homes_quota_plan();
 	if (homes.feeds) {
 		trip_source_link(homes.engine.homes[0], 0);
 		for (uintptr_t q = 0; q < QUEUES; q++)

@@ -3,7 +3,8 @@
  * A world: one or two homes, attached processes that queue, cancel, count and wait, of which some
  * die and others come in their place, queues that count flows, and the control thread that clears
  * away. homes.c makes it; homes_plan.c draws what is done, homes_client.c does it; homes_items.c
- * knows what may become of each item; homes_judge.c looks at all of it in the end.
+ * knows what may become of each item; homes_quota.c has quotas by period; homes_judge.c looks at
+ * all of it in the end.
  */
 #ifndef SIM_HOMES_H
 #define SIM_HOMES_H
@@ -69,6 +70,17 @@ struct act {
 	bool chains;
 	/* Of its round. */
 	bool is_last;
+	/* Of a timer: it ends the periods of a quota, of `value` units of this counter. */
+	bool ends_periods;
+	uint32_t quota;
+};
+
+struct quota {
+	uint32_t cntr;
+	/* Of each period; 0: it is none. */
+	uint64_t units;
+	/* Waits for those of the period that is now; NULL: there was no room. */
+	struct item *item;
 };
 
 struct item {
@@ -86,6 +98,11 @@ struct item {
 	bool chains, canceling, canceled, gone;
 	/* Times that it fired, intervals that these stand for, events of it that were read. */
 	uint64_t fired, count, events;
+	/* Of a timer: it ends the periods of this. Of what waits for the units of a period: that is
+	 * over, and this is what its counter had come to then. */
+	struct quota quota;
+	bool over;
+	uint64_t end;
 };
 
 struct user {
@@ -176,12 +193,24 @@ void homes_attach(struct user *user);
 
 /* Queues one; NULL: there is no room in its channel. */
 struct item *homes_queue(struct user *user, const struct act *act);
-/* In a function of a home. */
-void homes_chain(struct trip_home *home, uint32_t cntr, uint64_t threshold);
+/* In a function of a home, on a counter of any; NULL: likewise. */
+struct item *homes_chain(const struct trip_home *from, uint32_t cntr, uint64_t threshold);
 int homes_called(const struct trip_work_event *event, void *arg);
 void homes_read_events(struct user *user);
 /* All homes have dropped what a user had queued. */
 void homes_items_gone(const struct user *user);
+
+/* --- homes_quota.c --- */
+
+/* Makes quotas of some of what users do. */
+void homes_quota_plan(void);
+/* It begins, with the timer that has been queued. */
+void homes_quota_begin(struct item *timer, const struct act *act);
+/* A unit of it is used. */
+void homes_quota_use(struct user *user, const struct act *act);
+/* An item has fired: if that ends a period, or is due to one, it is right. */
+void homes_quota_fired(struct item *item);
+void homes_quota_judge(void);
 
 /* --- homes_judge.c --- */
 

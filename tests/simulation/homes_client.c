@@ -235,9 +235,14 @@ run_timer(struct user *user, const struct act *act)
 {
 	struct item *item = queue_once(user, act);
 
+	if (item != NULL && act->ends_periods)
+		homes_quota_begin(item, act);
 	sim_progress();
-	for (uint32_t i = 0; item != NULL && i < act->n; i++)
+	for (uint32_t i = 0; item != NULL && i < act->n; i++) {
+		if (act->ends_periods)
+			homes_quota_use(user, act);
 		sim_pause();
+	}
 	if (item != NULL && !item->canceling)
 		cancel_item(user, item);
 }

@@ -142,19 +142,21 @@ homes_queue(struct user *user, const struct act *act)
 	return item;
 }
 
-/* What a function queues on its home, by the channel of that. */
-void
-homes_chain(struct trip_home *home, uint32_t cntr, uint64_t threshold)
+/* What a function queues, by the channel that its home has to the other, or to itself. */
+struct item *
+homes_chain(const struct trip_home *from, uint32_t cntr, uint64_t threshold)
 {
 	const struct trip_work_desc desc = {.threshold = threshold,
 		.trigger = cntr,
 		.completion = TRIP_NONE,
 		.op = TRIP_OP_CALL};
-	uint32_t channel = trip_home_channel(home);
+	struct trip_home *home = homes_of(cntr);
+	uint32_t channel = trip_home_channel(from);
 	struct item *item = submit(home, &home->clients[channel], channel, &desc, NULL);
 
 	if (item != NULL)
 		item->user = PRIMARY;
+	return item;
 }
 
 /* --- fired --- */
@@ -336,7 +338,8 @@ homes_called(const struct trip_work_event *event, void *arg)
 	item->count += event->count;
 	item->last = event->value;
 	if (item->chains && item->fired == 1)
-		homes_chain(trip_engine_current, item->desc.trigger, event->threshold + 5);
+		(void)homes_chain(trip_engine_current, item->desc.trigger, event->threshold + 5);
+	homes_quota_fired(item);
 	return 0;
 }
 

@@ -211,4 +211,5 @@ homes_judge(void)
 	judge_items();
 	judge_completions();
 	judge_events();
+	homes_quota_judge();
 }
