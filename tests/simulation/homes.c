@@ -114,6 +114,9 @@ name_home(uint32_t index)
 	static const char *const waiters[] = {"waiter %u of home 0", "waiter %u of home 1"};
 	static const char *const states[] = {
 		"slot %u at home 0 (channel 0)", "slot %u at home 1 (channel 0)"};
+	static const char *const memories[] = {
+		"shared memory of home 0", "shared memory of home 1"};
+	static const char *const homes_own[] = {"home 0", "home 1"};
 	const struct trip_home *home = homes.engine.homes[index];
 
 	sim_name(home->cells, sizeof(*home->cells), trip_home_cntrs(&home->shape), cells[index]);
@@ -121,6 +124,9 @@ name_home(uint32_t index)
 	sim_name(home->doorbell.section[TRIP_BELL_CHANNEL].leaf, 8, 1, leaves[index]);
 	sim_name(home->waiters, sizeof(*home->waiters), home->shape.n_waiters, waiters[index]);
 	sim_name(home->channels[0].map.state, 8, home->channels[0].map.slots, states[index]);
+	/* And what none of these is. */
+	sim_name(homes.memory[index], trip_home_size(&homes.shape), 1, memories[index]);
+	sim_name(home, sizeof(*home), 1, homes_own[index]);
 }
 
 /* --- queues that count a flow --- */
@@ -276,6 +282,7 @@ begin(void)
 		make_home(h);
 		name_home(h);
 	}
+	sim_name(&homes, sizeof(homes), 1, "the primary");
 	homes_quota_plan();
 	if (homes.feeds) {
 		trip_source_link(homes.engine.homes[0], 0);

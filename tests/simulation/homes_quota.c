@@ -65,10 +65,10 @@ take_back(struct item *item)
 
 	item->canceling = true;
 	item->canceled = trip_channel_cancel(&home->clients[item->channel], item->id) == 0;
-	if (item->canceled)
-		trip_doorbell_ring(&home->doorbell, TRIP_BELL_CHANNEL, item->channel);
 	sim_tell("item %u %s", (unsigned int)(item - homes.items),
 		item->canceled ? "is taken back" : "fires before it is taken back");
+	if (item->canceled)
+		trip_doorbell_ring(&home->doorbell, TRIP_BELL_CHANNEL, item->channel);
 	return item->canceled;
 }
 

@@ -118,7 +118,10 @@ void sim_wrote(const void *where, size_t size);
 /* Stores of this actor that others have yet to see. */
 bool sim_has_buffered(void);
 
-_Noreturn void sim_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What is told beside the sentence is where it stands. */
+#define sim_fail(...) sim_fail_at(__FILE__, __LINE__, __VA_ARGS__)
+_Noreturn void sim_fail_at(const char *file, int line, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 #define sim_expect(holds, ...)                 \
 	do {                                   \
 		if (!(holds))                  \

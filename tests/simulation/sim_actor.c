@@ -81,7 +81,7 @@ sim_spawn(const char *name, bool mortal, void (*run)(void *arg), void *arg)
 	unsigned int number = sim.n_actors;
 
 	if (number == SIM_ACTORS)
-		sim_fail("more actors than there is room for");
+		sim_fail("more than %d actors", SIM_ACTORS);
 	memset(&sim.actors[number], 0, sizeof(sim.actors[number]));
 	sim.n_actors++;
 	spawn_at(&sim.actors[number], name, mortal, run, arg);
@@ -133,7 +133,7 @@ sim_count_step(void)
 	sim.self->step++;
 	sim.now++;
 	if (++sim.steps > SIM_STEPS)
-		sim_fail("it does not come to rest");
+		sim_fail("it does not come to rest in %u steps", SIM_STEPS);
 }
 
 void
@@ -158,7 +158,7 @@ sim_step(const volatile void *where, bool writes)
 }
 
 void
-sim_fail(const char *format, ...)
+sim_fail_at(const char *file, int line, const char *format, ...)
 {
 	struct sim_history *history = sim.history;
 	va_list args;
@@ -167,6 +167,8 @@ sim_fail(const char *format, ...)
 	vsnprintf(history->sentence, sizeof(history->sentence), format, args);
 	va_end(args);
 	history->failed = true;
+	history->file = file;
+	history->line = line;
 	if (sim.self == NULL) {
 		fprintf(stderr, "seed %llu: %s\n", (unsigned long long)history->seed,
 			history->sentence);

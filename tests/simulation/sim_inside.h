@@ -75,6 +75,9 @@ struct sim_history {
 	/* It went on without a step. */
 	bool spun;
 	char sentence[256];
+	/* Who says so. */
+	const char *file;
+	int line;
 	uint32_t steps;
 };
 
@@ -321,6 +324,8 @@ const char *sim_story_base_of(const char *file);
 /* From here on whoever runs without a step for so long, 0: a second of CPU time, has failed. */
 void sim_watchdog_begin(void);
 void sim_watchdog_limit(unsigned int ms);
+/* In a handler of a signal: prints what the actor was in, behind `what`. */
+void sim_watchdog_frames(const char *what);
 
 /* --- sim_shrink.c --- */
 

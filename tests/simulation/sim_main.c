@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Plays one seed after the other. */
+#include <ctype.h>
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <string.h>
@@ -26,7 +28,8 @@ struct options {
 	/* One history, each access of it. */
 	bool traces;
 	/* A defect is planted: it must be found, and told in at most so many steps; 0: none. */
-	unsigned int within;
+	uint64_t within;
+	bool helps;
 };
 
 static void
@@ -35,12 +38,16 @@ usage(const char *program)
 	printf("usage: %s [--seed N | --first N --seeds N] [--memory strong|buffers|views]\n"
 	       "          [--steer] [--corpus FOLDER] [--history FILE]\n"
 	       "          [--trace] [--planted STEPS] [--count N]\n"
-	       "  --seed     plays this one; --first, --seeds: those from one on, as many\n"
+	       "  --seed     plays this one; if it fails, it is shrunk and told\n"
+	       "  --first    plays seeds from this one on (default: 1),\n"
+	       "  --seeds    so many, up to the first that fails (default: 500)\n"
 	       "  --memory   instead of what the seed says\n"
 	       "  --steer    changes those that have reached what none had before\n"
 	       "  --corpus   the same, from those in FOLDER on, and keeps there what is new\n"
 	       "  --history  plays what FILE of such a folder has\n"
-	       "  --trace    prints each access of what fails, and does not shrink it\n"
+	       "  --trace    prints each access of what fails, and does not shrink it; of the one "
+	       "of\n"
+	       "             --seed or --history, failed or not\n"
 	       "  --planted  succeeds if one fails, and is told in at most STEPS steps\n"
 	       "  --count    only counts, up to N that fail\n",
 		program);
@@ -54,6 +61,23 @@ parse_memory(const char *name, enum sim_memory *memory)
 	for (*memory = 0; *memory < SIM_MEMORIES; (*memory)++)
 		if (strcmp(name, names[*memory]) == 0)
 			return true;
+	fprintf(stderr, "--memory %s: it is strong, buffers or views\n", name);
+	return false;
+}
+
+/* What is no number would be another seed, and pass. */
+static bool
+parse_number(const char *option, const char *text, uint64_t least, uint64_t most, uint64_t *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoull(text, &end, 0);
+	if (isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && *number >= least &&
+		*number <= most)
+		return true;
+	fprintf(stderr, "--%s %s: it is a number from %llu to %llu\n", option, text,
+		(unsigned long long)least, (unsigned long long)most);
 	return false;
 }
 
@@ -63,29 +87,31 @@ parse(int argc, char **argv, struct options *options)
 	static const struct option known[] = {{"seed", 1, NULL, 's'}, {"first", 1, NULL, 'f'},
 		{"seeds", 1, NULL, 'n'}, {"memory", 1, NULL, 'm'}, {"trace", 0, NULL, 't'},
 		{"planted", 1, NULL, 'p'}, {"steer", 0, NULL, 'S'}, {"corpus", 1, NULL, 'C'},
-		{"history", 1, NULL, 'h'}, {"count", 1, NULL, 'c'}, {NULL, 0, NULL, 0}};
+		{"history", 1, NULL, 'F'}, {"count", 1, NULL, 'c'}, {"help", 0, NULL, 'h'},
+		{NULL, 0, NULL, 0}};
+	bool right = true;
 	int letter;
 
-	while ((letter = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while (right && (letter = getopt_long(argc, argv, "", known, NULL)) != -1) {
 		switch (letter) {
 		case 's':
 			options->n = 1;
-			/* fall through */
+			right = parse_number("seed", optarg, 0, UINT64_MAX, &options->first);
+			break;
 		case 'f':
-			options->first = strtoull(optarg, NULL, 0);
+			right = parse_number("first", optarg, 0, UINT64_MAX, &options->first);
 			break;
 		case 'n':
-			options->n = strtoull(optarg, NULL, 0);
+			right = parse_number("seeds", optarg, 1, UINT64_MAX, &options->n);
 			break;
 		case 'm':
-			if (!parse_memory(optarg, &options->memory))
-				return false;
+			right = parse_memory(optarg, &options->memory);
 			break;
 		case 't':
 			options->traces = true;
 			break;
 		case 'p':
-			options->within = (unsigned int)strtoul(optarg, NULL, 0);
+			right = parse_number("planted", optarg, 1, SIM_STEPS, &options->within);
 			break;
 		case 'C':
 			options->corpus = optarg;
@@ -93,18 +119,42 @@ parse(int argc, char **argv, struct options *options)
 		case 'S':
 			options->steers = true;
 			break;
-		case 'h':
+		case 'F':
 			options->file = optarg;
 			options->n = 1;
 			break;
 		case 'c':
-			options->counts = strtoull(optarg, NULL, 0);
+			right = parse_number("count", optarg, 1, UINT64_MAX, &options->counts);
+			break;
+		case 'h':
+			options->helps = true;
 			break;
 		default:
 			return false;
 		}
 	}
-	return optind == argc;
+	if (right && optind < argc)
+		fprintf(stderr, "%s: no option\n", argv[optind]);
+	if (options->file != NULL && options->steers) {
+		fprintf(stderr, "--history plays one: not with --steer or --corpus\n");
+		return false;
+	}
+	return right && optind == argc;
+}
+
+/* Without it each history that is kept would say so. */
+static bool
+has_corpus(const struct options *options)
+{
+	char path[4096];
+
+	if (options->corpus == NULL)
+		return true;
+	snprintf(path, sizeof(path), "%s/.", options->corpus);
+	if (access(path, R_OK | W_OK | X_OK) == 0)
+		return true;
+	fprintf(stderr, "--corpus %s: %m\n", options->corpus);
+	return false;
 }
 
 /* A crash is a failure like any other; under a debugger it stops there. Where the history does not
@@ -115,8 +165,15 @@ crash(int number)
 	char what[128];
 	int n;
 
-	if (sim.self != NULL)
-		sim_fail("it crashes: signal %d", number);
+	if (sim.self != NULL) {
+		if (sim.history->told)
+			sim_watchdog_frames("it crashes in");
+		sim_fail("%s crashes by signal %d behind %s:%d",
+			sim.self->looks ? "whoever judges" : sim.self->name, number,
+			sim.self->here.file != NULL ? sim_story_base_of(sim.self->here.file)
+						    : "none",
+			sim.self->here.line);
+	}
 	n = snprintf(what, sizeof(what), "seed %llu: signal %d at step %u\n",
 		(unsigned long long)(sim.history != NULL ? sim.history->seed : 0), number,
 		sim.steps);
@@ -151,13 +208,17 @@ tell(struct sim_history *history, const struct options *options)
 		history->failed ? history->sentence : "nothing is wrong");
 	fflush(stdout);
 	if (!options->traces)
-		sim_shrink(history, options->within * 3 / 4);
+		sim_shrink(history, (unsigned int)options->within * 3 / 4);
 	history->replays = true;
 	history->told = true;
 	sim_run(history);
 	printf("on a memory of %s:\n", memories[sim.memory]);
 	steps = sim_story_print(options->traces);
-	printf("%s\n", history->failed ? history->sentence : "nothing is wrong");
+	if (history->failed)
+		printf("%s (%s:%d)\n", history->sentence, sim_story_base_of(history->file),
+			history->line);
+	else
+		printf("nothing is wrong\n");
 	return steps;
 }
 
@@ -281,14 +342,24 @@ sim_main(int argc, char **argv, const struct sim_world *world)
 	unsigned int told = 0;
 
 	if (!parse(argc, argv, &options)) {
-		usage(argv[0]);
+		fprintf(stderr, "%s --help tells what there is\n", argv[0]);
 		return 2;
 	}
+	if (options.helps) {
+		usage(argv[0]);
+		return 0;
+	}
+	if (!has_corpus(&options))
+		return 2;
 	catch_crashes();
 	history.world = world;
 	history.memory = options.memory;
 	if (options.file != NULL && !sim_corpus_read(&history, options.file)) {
-		fprintf(stderr, "%s: no history of %s\n", options.file, world->name);
+		if (errno == EINVAL)
+			fprintf(stderr, "--history %s: no history of %s\n", options.file,
+				world->name);
+		else
+			fprintf(stderr, "--history %s: %m\n", options.file);
 		return 2;
 	}
 	if (options.within > 0) {
@@ -301,8 +372,11 @@ sim_main(int argc, char **argv, const struct sim_world *world)
 	sim_corpus_free(&history);
 	if (options.within == 0)
 		return history.failed;
-	printf("planted: %s, %u steps of at most %u\n", history.failed ? "found" : "not found",
-		told, options.within);
+	if (history.failed)
+		printf("planted: found, %u steps of at most %llu\n", told,
+			(unsigned long long)options.within);
+	else
+		printf("planted: not found\n");
 	return !history.failed || told > options.within;
 }
 

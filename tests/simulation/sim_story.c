@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What happened, step by step, for who reads it; and what places have held. */
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -7,7 +8,9 @@
 #include "trip_atomics_memory.h"
 
 #define ENTRIES 65536
-#define TEXT (1 << 20)
+#define TEXT 256
+/* Steps of a story that are printed: more do not help. */
+#define PRINTED 400
 #define NAMES 64
 #define WATCHES 64
 #define VALUES 16384
@@ -28,6 +31,8 @@ struct entry {
 	const volatile void *where;
 	uint64_t value;
 	struct trip_atomics_here here;
+	/* Of its operation: the number of the entry that began it; UINT64_MAX: none has. */
+	uint64_t began;
 };
 
 struct sim_watch {
@@ -40,8 +45,10 @@ static struct {
 	/* The last of them: of a history that goes on for long, the end. */
 	struct entry entries[ENTRIES];
 	uint64_t n;
-	char text[TEXT];
-	size_t used;
+	/* Of each entry. */
+	char texts[ENTRIES][TEXT];
+	/* Of each actor: the entry that began its operation. */
+	uint64_t began[SIM_ACTORS];
 	struct {
 		const char *base, *name;
 		size_t size;
@@ -55,7 +62,9 @@ static struct {
 void
 sim_story_begin(void)
 {
-	story.n = story.used = story.n_names = 0;
+	story.n = story.n_names = 0;
+	for (unsigned int i = 0; i < SIM_ACTORS; i++)
+		story.began[i] = UINT64_MAX;
 }
 
 void
@@ -72,28 +81,31 @@ sim_name(const void *base, size_t size, unsigned int n, const char *name)
 static struct entry *
 add(enum entry_kind kind, const char *what)
 {
-	struct entry *entry = &story.entries[story.n++ % ENTRIES];
+	struct entry *entry = &story.entries[story.n % ENTRIES];
+	uint8_t actor = (uint8_t)sim_number(sim.self);
 
+	if (kind == ENTRY_OP)
+		story.began[actor] = story.n;
 	*entry = (struct entry){
 		.step = sim.steps,
 		.op = sim.self->op,
-		.actor = (uint8_t)sim_number(sim.self),
+		.actor = actor,
 		.kind = (uint8_t)kind,
 		.what = what,
+		.began = story.began[actor],
 	};
+	story.n++;
 	return entry;
 }
 
 static void
 add_text(enum entry_kind kind, const char *format, va_list args)
 {
-	char *text = &story.text[story.used];
-	int n;
+	char *text = story.texts[story.n % ENTRIES];
 
-	if (sim.self == NULL || TEXT - story.used < 256)
+	if (sim.self == NULL)
 		return;
-	n = vsnprintf(text, 256, format, args);
-	story.used += (size_t)(n < 255 ? n : 255) + 1;
+	vsnprintf(text, TEXT, format, args);
 	add(kind, text);
 }
 
@@ -169,10 +181,12 @@ print_place(const volatile void *where)
 		size_t at = (size_t)((const char *)(uintptr_t)where - story.names[i].base);
 		size_t size = story.names[i].size;
 
-		if (at >= size * story.names[i].n)
+		const char *name = story.names[i].name;
+
+		if (at >= size * story.names[i].n || name == NULL)
 			continue;
 		printf(" ");
-		printf(story.names[i].name, (unsigned int)(at / size));
+		printf(name, (unsigned int)(at / size));
 		if (at % size != 0)
 			printf("+%zu", at % size);
 		return;
@@ -193,10 +207,19 @@ print_access(const struct entry *entry)
 /* From one entry on, those of the same operation of the same actor that follow each other. */
 struct part {
 	uint64_t first, end;
-	/* Its operation began before, or goes on after. */
+	/* Its operation began before; or goes on after, or would, had the history not ended. */
 	bool goes_on, is_cut, has_marks, pauses;
 	const struct entry *last_access;
 };
+
+/* Its actor is in the middle of it, in the end. */
+static bool
+stands(const struct entry *entry, const struct part *part)
+{
+	const struct sim_actor *actor = &sim.actors[entry->actor];
+
+	return !part->pauses && actor->state != SIM_ENDED && actor->state != SIM_DEAD;
+}
 
 static void
 find_part(struct part *part, uint64_t first)
@@ -221,23 +244,18 @@ find_part(struct part *part, uint64_t first)
 			part->has_marks |= i > first;
 	}
 	part->end = i;
-	for (; i < story.n && !part->is_cut; i++)
-		part->is_cut = entry_at(i)->actor == entry->actor && entry_at(i)->op == entry->op;
+	while (i < story.n && entry_at(i)->actor != entry->actor)
+		i++;
+	part->is_cut = i < story.n ? entry_at(i)->op == entry->op : stands(entry, part);
 }
 
 static const char *
-text_of(uint64_t at)
+text_of(const struct entry *entry)
 {
-	const struct entry *entry = entry_at(at);
-	uint64_t first = story.n > ENTRIES ? story.n - ENTRIES : 0;
-
-	for (uint64_t i = at + 1; i > first; i--) {
-		const struct entry *op = entry_at(i - 1);
-
-		if (op->actor == entry->actor && op->op == entry->op && op->kind == ENTRY_OP)
-			return op->what;
-	}
-	return "begins";
+	if (entry->began == UINT64_MAX)
+		return "begins";
+	return story.n - entry->began <= ENTRIES ? entry_at(entry->began)->what
+						 : "what it began long before";
 }
 
 static void
@@ -246,7 +264,7 @@ print_part(const struct part *part, unsigned int number, bool whole)
 	const struct entry *first = entry_at(part->first);
 
 	printf("%3u  step %-6u %-10s %s%s", number, first->step, sim.actors[first->actor].name,
-		part->goes_on ? "goes on: " : "", text_of(part->first));
+		part->goes_on ? "goes on: " : "", text_of(first));
 	if (part->is_cut && part->last_access != NULL) {
 		printf(", and has come to  ");
 		print_access(part->last_access);
@@ -274,19 +292,25 @@ is_idle(const struct part *part)
 	return part->goes_on ? part->last_access == NULL : !part->is_cut;
 }
 
-static unsigned int
-go_through(bool prints, bool whole)
+static uint64_t
+first_entry(void)
 {
-	uint64_t first = story.n > ENTRIES ? story.n - ENTRIES : 0;
+	return story.n > ENTRIES ? story.n - ENTRIES : 0;
+}
+
+/* How many there are; those behind the `before` first ones are printed. */
+static unsigned int
+go_through(unsigned int before, bool whole)
+{
 	unsigned int steps = 0;
 	struct part part;
 
-	for (uint64_t i = first; i < story.n; i = part.end) {
+	for (uint64_t i = first_entry(); i < story.n; i = part.end) {
 		find_part(&part, i);
 		if (is_idle(&part))
 			continue;
 		steps++;
-		if (prints)
+		if (steps > before)
 			print_part(&part, steps, whole);
 	}
 	return steps;
@@ -295,13 +319,20 @@ go_through(bool prints, bool whole)
 unsigned int
 sim_story_print(bool whole)
 {
-	return go_through(true, whole);
+	unsigned int steps = sim_story_length();
+	unsigned int before = !whole && steps > PRINTED ? steps - PRINTED : 0;
+
+	if (story.n > ENTRIES)
+		printf("(what was before step %u is not kept)\n", entry_at(first_entry())->step);
+	if (before > 0)
+		printf("(the first %u are left out)\n", before);
+	return go_through(before, whole);
 }
 
 unsigned int
 sim_story_length(void)
 {
-	return go_through(false, false);
+	return go_through(UINT_MAX, false);
 }
 
 /* --- watched --- */
@@ -316,7 +347,7 @@ static void
 note_value(struct sim_watch *watch, uint64_t value)
 {
 	if (watch->n == VALUES)
-		sim_fail("a place that is watched is written more often than there is room for");
+		sim_fail("a place that is watched is written more than %d times", VALUES);
 	watch->values[watch->n++] = (struct sim_value){
 		.value = value, .now = sim.now, .step = sim.steps, .actor = sim_self()};
 }
@@ -327,7 +358,7 @@ sim_watch(const volatile void *where, size_t size)
 	struct sim_watch *watch = &story.watches[story.n_watches++];
 
 	if (story.n_watches > WATCHES)
-		sim_fail("more places are watched than there is room for");
+		sim_fail("more than %d places are watched", WATCHES);
 	watch->where = where;
 	watch->n = 0;
 	note_value(watch, trip_atomics_get(where, size));

@@ -50,12 +50,13 @@ sim_draw(uint64_t bound)
 	const struct sim_plan *plan = sim.history->plan;
 	uint64_t drawn;
 
+	sim_expect(bound > 0, "the plan draws one of none");
 	if (plan != NULL && sim.n_drawn < plan->n)
 		drawn = plan->draws[sim.n_drawn] % bound;
 	else
 		drawn = trip_random_below(&sim.plan, bound);
 	if (sim.n_drawn == SIM_DRAWS)
-		sim_fail("a plan that draws more than there is room for");
+		sim_fail("the plan draws more than %d numbers", SIM_DRAWS);
 	sim.drawn[sim.n_drawn++] = drawn;
 	return drawn;
 }
@@ -64,7 +65,7 @@ bool
 sim_wants(void)
 {
 	if (sim.history->n_ops == SIM_OPS)
-		sim_fail("a plan of more operations than there is room for");
+		sim_fail("the plan has more than %d operations", SIM_OPS);
 	return !sim.history->left_out[sim.history->n_ops++];
 }
 

@@ -17,7 +17,7 @@
 /* Of CPU time. */
 #define LIMIT_MS 1000
 #define FRAMES 8
-/* print_frames(), the handler, and what the kernel calls that by. */
+/* sim_watchdog_frames(), the handler, and what the kernel calls that by. */
 #define OWN_FRAMES 3
 
 static struct {
@@ -29,8 +29,8 @@ static struct {
 } watchdog = {.limit_ms = LIMIT_MS};
 
 /* Whose code that is, for who reads the story. */
-__attribute__((noinline)) static void
-print_frames(void)
+__attribute__((noinline)) void
+sim_watchdog_frames(const char *what)
 {
 	void *frames[FRAMES];
 	int n = backtrace(frames, FRAMES);
@@ -42,7 +42,7 @@ print_frames(void)
 	for (int i = OWN_FRAMES; i < n && dladdr(frames[i], &program) != 0; i++)
 		used += snprintf(command + used, sizeof(command) - (size_t)used, " %#zx",
 			(size_t)((char *)frames[i] - (char *)program.dli_fbase));
-	printf("it spins in\n");
+	printf("%s\n", what);
 	fflush(stdout);
 	if (system(command) != 0)
 		printf("nobody knows: %s\n", command);
@@ -61,7 +61,7 @@ look(int number)
 	watchdog.ticks = 0;
 	sim.history->spun = true;
 	if (sim.history->told)
-		print_frames();
+		sim_watchdog_frames("it spins in");
 	sim_fail("%s goes on without a step behind %s:%d",
 		sim.self->looks ? "whoever judges" : sim.self->name,
 		sim.self->here.file != NULL ? sim_story_base_of(sim.self->here.file) : "none",
