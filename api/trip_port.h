@@ -141,7 +141,8 @@ int trip_port_close(struct trip_port *port);
  * In another process than the primary a burst sees a rule that was created before it began, unless
  * more than 64 have changed since the last burst: then it brings its table up to date by 64, and so
  * do the next ones; now and then one of these is longer, by a millisecond for some ten thousand
- * rules. A rule that was destroyed before a burst began counts nothing in it.
+ * rules. Where the process has no memory for a rule, the next burst tries again. A rule that was
+ * destroyed before a burst began counts nothing in it.
  *
  * @param queue
  *   Rx queue, below the port's `n_queues`; the packets of another stay as they are, and so do those

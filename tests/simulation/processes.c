@@ -2,7 +2,7 @@
 /* Makes the world, and is the operator. */
 #include <string.h>
 
-#include "processes_items.h"
+#include "processes_rules.h"
 
 /* Enough for those that are started again; then nobody is. */
 #define STARTED 8
@@ -84,6 +84,8 @@ processes_start(struct user *user)
 	user->function = NULL;
 	user->port = NULL;
 	memset(user->flows, 0, sizeof(user->flows));
+	memset(user->claims, 0, sizeof(user->claims));
+	user->changes_flows = user->closes = false;
 	user->call = NULL;
 	memset(user->handles, 0, sizeof(user->handles));
 	user->process = sim_start(&program);
@@ -166,6 +168,7 @@ begin(void)
 	memset(&processes, 0, sizeof(processes));
 	sim_machine_begin(sim_draw(2) == 0);
 	processes_items_begin();
+	processes_rules_begin();
 	processes_plan();
 	for (uint32_t i = 0; i <= CLIENTS; i++) {
 		struct user *user = &processes.users[i];

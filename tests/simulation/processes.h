@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A world: a primary that opens its domain and closes it, and processes that attach, open counters,
- * find those of others, wait for them, queue work, detach, end, fork and become other programs, or
- * say to the primary what they like, while an operator kills them, the primary too, stops them and
- * lets them go on; the primary also has flows. processes.c makes it; processes_plan.c draws what is
- * done; processes_primary.c, processes_client.c, processes_cntrs.c, processes_work.c,
- * processes_flows.c and processes_hostile.c do it; processes_items.c knows what may become of each
- * work item; processes_judge.c and processes_judge_work.c look at what is left of it.
+ * find those of others, wait for them, queue work, have flows and receive packets, detach, end,
+ * fork and become other programs, or say to the primary what they like, while an operator kills
+ * them, the primary too, stops them and lets them go on. processes.c makes it; processes_plan.c
+ * draws what is done; processes_primary.c, processes_client.c, processes_cntrs.c,
+ * processes_work.c, processes_flows.c and processes_hostile.c do it; processes_items.c knows what
+ * may become of each work item, processes_rules.c of each flow; processes_judge.c and
+ * processes_judge_work.c look at what is left of it.
  */
 #ifndef SIM_PROCESSES_H
 #define SIM_PROCESSES_H
@@ -23,6 +24,8 @@
 #define HANDLES 4
 #define NAMES 2
 #define FLOWS 2
+/* Of the port. */
+#define QUEUES 2
 #define ACTS 40
 /* The primary's, in its place the operator's. */
 #define PRIMARY CLIENTS
@@ -50,13 +53,14 @@ enum act_kind {
 	ACT_READ,
 	ACT_THREAD,
 	ACT_FORK,
+	ACT_FLOW,
+	ACT_UNFLOW,
+	ACT_BURST,
+	ACT_RELEASE,
 	ACT_REST,
 	ACT_LACK,
 	/* Of the primary. */
 	ACT_OPEN_DOMAIN,
-	ACT_FLOW,
-	ACT_UNFLOW,
-	ACT_BURST,
 	ACT_CLOSE_DOMAIN,
 	/* Of the operator. */
 	ACT_KILL,
@@ -104,15 +108,14 @@ struct handle {
 	bool worked;
 };
 
-struct ledger;
+struct rule;
 
-/* What a flow has to have counted. */
 struct flow {
 	/* NULL: none. */
 	struct trip_flow *flow;
 	struct trip_cntr *cntr;
-	struct ledger *ledger;
-	uint64_t packets;
+	/* NULL: of a primary that has ended. */
+	struct rule *rule;
 };
 
 /* A process, or those that come in its place. */
@@ -137,9 +140,16 @@ struct user {
 	/* A number of its own for each time that it has a domain. */
 	uint32_t attachment;
 	struct handle handles[HANDLES];
-	/* The primary's; NULL: none. */
+	/* NULL: none. */
 	struct trip_port *port;
 	struct flow flows[FLOWS];
+	/* Queues that it has claimed. */
+	bool claims[QUEUES];
+	/* It creates a flow, or destroys one; since then there were so many at a time. */
+	bool changes_flows;
+	unsigned int most_flows;
+	/* It closes the port. */
+	bool closes;
 	/* Its thread has channels of its own. */
 	bool has_channels;
 	/* What its work may call, NULL: it has none. */
@@ -161,6 +171,8 @@ struct processes {
 	unsigned int lcores[2];
 	/* The history is about who comes and goes, and about no more. */
 	bool doors;
+	/* Or it is about flows above all. */
+	bool flows;
 	/* Of clients; 0: as many as they like. */
 	unsigned int files;
 	/* Who may attach, and who may not, has changed so often. */
@@ -259,8 +271,15 @@ void processes_end_work(struct user *user);
 
 /* --- processes_flows.c --- */
 
-void processes_act_on_flow(struct user *user, const struct act *act);
+/* False: it is about something else. */
+bool processes_act_on_flow(struct user *user, const struct act *act);
+/* And the port, as far as may be. */
 void processes_end_flows(struct user *user);
+bool processes_has_flows(const struct user *user);
+/* It becomes another program. */
+void processes_flows_leave(struct user *user);
+/* From the nth on, the first; NULL: it has none. */
+struct flow *processes_find_flow(struct user *user, uint32_t from);
 /* One feeds the counter. */
 bool processes_flows_feed(const struct user *user, const struct trip_cntr *cntr);
 

@@ -104,6 +104,7 @@ become_another(struct user *user)
 	sim_op("becomes another program");
 	processes.changes++;
 	processes_items_leave(user);
+	processes_flows_leave(user);
 	user->executed = processes_executed(user) || user->attached;
 	user->attached = user->moving = user->is_orphan = false;
 	user->domain = NULL;
@@ -129,7 +130,9 @@ detach(struct user *user)
 	int error;
 
 	processes_close_cntrs(user);
-	if (has_cntrs(user))
+	if (processes_has_flows(user) && user->is_orphan)
+		become_another(user);
+	if (has_cntrs(user) || processes_has_flows(user))
 		return;
 	sim_op("detaches");
 	user->attached = false;
@@ -235,7 +238,7 @@ do_act(struct user *user, const struct act *act)
 			detach(user);
 		else if (act->kind == ACT_COUNTERS)
 			use_counters(user);
-		else if (!processes_act_on_work(user, act))
+		else if (!processes_act_on_work(user, act) && !processes_act_on_flow(user, act))
 			processes_act_on_cntr(user, act);
 	}
 }

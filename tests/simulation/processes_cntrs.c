@@ -158,8 +158,8 @@ processes_act_on_cntr(struct user *user, const struct act *act)
 void
 processes_close_cntrs(struct user *user)
 {
-	processes_end_flows(user);
 	processes_end_work(user);
+	processes_end_flows(user);
 	for (uint32_t i = 0; i < HANDLES; i++)
 		close_cntr(user, &user->handles[i]);
 }

@@ -4,7 +4,7 @@
 
 #include "domain/domain.h"
 #include "node.h"
-#include "processes_items.h"
+#include "processes_rules.h"
 
 struct items items;
 
@@ -28,11 +28,19 @@ processes_items_begin(void)
 
 /* --- items --- */
 
+bool
+processes_op_counts(enum trip_op op)
+{
+	struct trip_op_info info = {.size = sizeof(info)};
+
+	return trip_op_describe(op, &info) == 0 && info.target == TRIP_OP_ON_CNTR;
+}
+
 struct item *
 processes_item_new(struct user *user, const struct trip_work *work)
 {
 	struct item *item = &items.all[items.n];
-	bool counts = work->op_type != TRIP_OP_CALL;
+	bool counts = processes_op_counts(work->op_type);
 
 	if (items.n == ITEMS)
 		return NULL;
@@ -113,6 +121,19 @@ processes_items_refer(const struct user *user, const struct trip_cntr *cntr)
 	return false;
 }
 
+bool
+processes_items_refer_to_flow(const struct user *user, const struct rule *rule)
+{
+	for (unsigned int i = 0; i < items.n; i++) {
+		const struct item *item = &items.all[i];
+
+		if (processes_item_is_of(item, user) && item->state <= ITEM_QUEUED &&
+			!item->settled && item->rule == rule && rule != NULL)
+			return true;
+	}
+	return false;
+}
+
 /* --- what counters come to --- */
 
 static struct ledger *
@@ -158,7 +179,8 @@ count_firing(const struct item *item, uint64_t count)
 	if (changed == 0)
 		return;
 	ledger = processes_ledger_of(item->opening, changed);
-	ledger->low += value;
+	/* One that is about a flow fails where that has ended. */
+	ledger->low += item->rule == NULL || processes_rule_is_sure(item->rule) ? value : 0;
 	ledger->high += value;
 	ledger->vague |= item->target != 0 && item->op != TRIP_OP_CNTR_ADD;
 }
@@ -216,6 +238,17 @@ check_firing(const struct item *item, const struct trip_home *home, bool last)
 }
 
 static void
+note_rule(const struct item *item)
+{
+	unsigned int self = sim_self(), n = items.firing[self].n_rules++;
+
+	sim_expect(n < FIRED_RULES, "a home does more to flows at a time than there is room for");
+	items.firing[self].rules[n].rule = item->rule;
+	items.firing[self].rules[n].op = item->op;
+	processes_rule_claimed(item->rule);
+}
+
+static void
 claimed(const struct trip_channel_home *channel, uint32_t slot, bool last)
 {
 	struct trip_home *home = items.firing[sim_self()].home;
@@ -237,6 +270,8 @@ claimed(const struct trip_channel_home *channel, uint32_t slot, bool last)
 	item->fired++;
 	item->count += count;
 	count_firing(item, count);
+	if (item->rule != NULL)
+		note_rule(item);
 }
 
 /* Otherwise it drops what nobody waits for. One that was killed may have been firing. */
@@ -274,6 +309,10 @@ __wrap_trip_fire(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 
 	items.firing[self].home = home;
 	items.firing[self].process = sim_process_self();
+	items.firing[self].n_rules = 0;
 	__real_trip_fire(home, nodes, n);
 	items.firing[self].process = NULL;
+	for (unsigned int i = 0; i < items.firing[self].n_rules; i++)
+		processes_rule_fired(home->engine, items.firing[self].rules[i].rule,
+			items.firing[self].rules[i].op);
 }

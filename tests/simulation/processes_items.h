@@ -13,6 +13,8 @@
 
 #define ITEMS 1024
 #define LEDGERS 512
+/* That a home changes in a batch. */
+#define FIRED_RULES 64
 
 enum item_state {
 	/* Its call has not returned. */
@@ -37,6 +39,8 @@ struct item {
 	uint64_t threshold, interval, value;
 	enum trip_op op;
 	uint32_t flags;
+	/* NULL: it is about no flow. */
+	struct rule *rule;
 	/* Its counter is to rest first. */
 	bool rests;
 	/* A call under way takes it back; everything has rested since its process ended, or since
@@ -63,8 +67,11 @@ struct ledger {
 	uint32_t index;
 	/* It was set, or something else that depends on the order. */
 	bool vague;
-	/* Flows feed it, or have. */
+	/* Flows feed it, or have; what those have counted that have ended; and bursts under way on
+	 * others. */
 	bool fed;
+	uint64_t finished;
+	unsigned int bursts;
 };
 
 struct items {
@@ -78,6 +85,12 @@ struct items {
 		struct sim_process *process;
 		/* What it fires is garbage. */
 		bool garbage;
+		/* What it does to flows. */
+		struct {
+			struct rule *rule;
+			enum trip_op op;
+		} rules[FIRED_RULES];
+		unsigned int n_rules;
 	} firing[SIM_ACTORS];
 };
 
@@ -103,12 +116,24 @@ processes_item_number(const struct item *item)
 	return (unsigned int)(item - items.all);
 }
 
+/* Its target is a counter. */
+bool processes_op_counts(enum trip_op op);
+
+/* Also in a function: what the call says. */
+int processes_cancel_item(struct trip_domain *domain, struct item *item);
+/* So often an item of the clock that calls is called. */
+#define ITEM_CALLS 3
+#define ITEM_CALL_NS 4000
+/* Whether the user's work may call, which only the primary's may. */
+bool processes_has_function(struct user *user);
+
 /* Slots that it takes. */
 unsigned int processes_item_slots(const struct item *item);
 /* It may still fire. */
 bool processes_item_waits(const struct item *item);
 /* Any may still hold on to the counter, as far as its process can know. */
 bool processes_items_refer(const struct user *user, const struct trip_cntr *cntr);
+bool processes_items_refer_to_flow(const struct user *user, const struct rule *rule);
 
 struct ledger *processes_ledger(const struct trip_cntr *cntr);
 struct ledger *processes_ledger_of(uint64_t opening, uint64_t id);

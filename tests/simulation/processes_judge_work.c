@@ -6,31 +6,13 @@
 #include "clock.h"
 #include "primary/process.h"
 #include "primary/server.h"
-#include "processes_items.h"
+#include "processes_rules.h"
 
 /* A call is under way that it depends on. */
 static bool
 is_unsure(const struct item *item)
 {
 	return item->state == ITEM_ASKED || item->canceling || item->doubtful;
-}
-
-/* What queues have counted and no home has read yet. */
-static uint64_t
-count_unread_packets(const struct trip_engine *engine, uint32_t cntr)
-{
-	uint64_t n = 0;
-
-	for (uint32_t f = 0; f < engine->n_flows; f++) {
-		if (engine->flows[f].n_queues == 0 ||
-			engine->flows[f].cntr[TRIP_COUNT_KIND_PACKETS] != cntr)
-			continue;
-		for (uint32_t q = 0; q < engine->n_queues; q++)
-			n += atomic_load(&trip_engine_count(engine, q, f)->packets) -
-			     atomic_load(&trip_engine_folded(engine, q, f)
-						  ->of[TRIP_COUNT_KIND_PACKETS]);
-	}
-	return n;
 }
 
 /* --- items --- */
@@ -42,7 +24,7 @@ sum_of(const struct trip_engine *engine, uint32_t cntr)
 
 	if (trip_engine_has_cntr(engine, cntr))
 		return trip_cell_sum(&trip_engine_home(engine, cntr, &local)->cells[local]) +
-		       count_unread_packets(engine, cntr);
+		       processes_rules_unread(engine, cntr);
 	for (uint32_t h = 0; h < engine->n_homes; h++)
 		if (trip_clock_global(engine->homes[h]) == cntr)
 			return engine->homes[h]->now - engine->base_tsc;
@@ -59,7 +41,7 @@ is_half_added(const struct item *item)
 	if (item->trigger == 0)
 		return false;
 	ledger = processes_ledger_of(item->opening, item->trigger);
-	return ledger->low < ledger->high;
+	return ledger->low < ledger->high || processes_rules_is_half_fed(ledger);
 }
 
 static void
@@ -227,7 +209,7 @@ judge_all_events(const struct user *primary)
 static void
 judge_ledger(const struct trip_domain *domain, const struct ledger *ledger)
 {
-	uint64_t success;
+	uint64_t success, fed;
 	uint32_t local;
 
 	if (ledger->opening != processes.opening || processes_ledger_is_vague(ledger) ||
@@ -235,11 +217,12 @@ judge_ledger(const struct trip_domain *domain, const struct ledger *ledger)
 		return;
 	success = trip_cell_success(
 		&trip_engine_home(&domain->engine, ledger->index, &local)->cells[local]);
-	success += count_unread_packets(&domain->engine, ledger->index);
-	sim_expect(success >= ledger->low && success <= ledger->high,
-		"counter %u has %llu, and was added %llu to %llu", ledger->index,
+	success += processes_rules_unread(&domain->engine, ledger->index);
+	fed = processes_rules_fed(&domain->engine, ledger);
+	sim_expect(success >= ledger->low + fed && success <= ledger->high + fed,
+		"counter %u has %llu, and was added %llu to %llu, and %llu by flows", ledger->index,
 		(unsigned long long)success, (unsigned long long)ledger->low,
-		(unsigned long long)ledger->high);
+		(unsigned long long)ledger->high, (unsigned long long)fed);
 }
 
 void
@@ -248,6 +231,7 @@ processes_judge_work(struct user *primary)
 	judge_items(&primary->domain->engine);
 	judge_channels(&primary->domain->engine);
 	judge_all_events(primary);
+	processes_judge_rules(primary);
 	for (unsigned int i = 0; i < items.n_ledgers; i++)
 		judge_ledger(primary->domain, &items.ledgers[i]);
 }

@@ -34,6 +34,10 @@ static const uint8_t client_weights[ACT_KINDS] = {[ACT_ATTACH] = 8,
 	[ACT_READ] = 2,
 	[ACT_THREAD] = 1,
 	[ACT_FORK] = 1,
+	[ACT_FLOW] = 4,
+	[ACT_UNFLOW] = 1,
+	[ACT_BURST] = 4,
+	[ACT_RELEASE] = 1,
 	[ACT_REST] = 2,
 	[ACT_LACK] = 2};
 static const uint8_t primary_weights[ACT_KINDS] = {[ACT_OPEN] = 3,
@@ -53,6 +57,7 @@ static const uint8_t primary_weights[ACT_KINDS] = {[ACT_OPEN] = 3,
 	[ACT_FLOW] = 3,
 	[ACT_UNFLOW] = 1,
 	[ACT_BURST] = 6,
+	[ACT_RELEASE] = 1,
 	[ACT_CLOSE_DOMAIN] = 2};
 static const uint8_t operator_weights[ACT_KINDS] = {[ACT_KILL] = 2, [ACT_STOP] = 2, [ACT_REST] = 2};
 
@@ -62,6 +67,36 @@ static const uint8_t coming_weights[ACT_KINDS] = {
 	[ACT_ATTACH] = 6, [ACT_DETACH] = 6, [ACT_EXIT] = 1, [ACT_FORK] = 1, [ACT_REST] = 4};
 static const uint8_t door_weights[ACT_KINDS] = {
 	[ACT_OPEN_DOMAIN] = 6, [ACT_CLOSE_DOMAIN] = 4, [ACT_FORK] = 1, [ACT_REST] = 4};
+/* And some are about flows, and what processes leave of them. */
+static const uint8_t counting_weights[ACT_KINDS] = {[ACT_ATTACH] = 4,
+	[ACT_DETACH] = 1,
+	[ACT_EXIT] = 1,
+	[ACT_EXEC] = 1,
+	[ACT_OPEN] = 4,
+	[ACT_FIND] = 2,
+	[ACT_WAIT] = 1,
+	[ACT_CLOSE] = 1,
+	[ACT_QUEUE] = 6,
+	[ACT_CANCEL] = 1,
+	[ACT_FORK] = 1,
+	[ACT_FLOW] = 8,
+	[ACT_UNFLOW] = 3,
+	[ACT_BURST] = 12,
+	[ACT_RELEASE] = 1,
+	[ACT_REST] = 2,
+	[ACT_LACK] = 1};
+static const uint8_t port_weights[ACT_KINDS] = {[ACT_OPEN] = 4,
+	[ACT_ADD] = 1,
+	[ACT_QUEUE] = 2,
+	[ACT_FORK] = 1,
+	[ACT_FLOW] = 4,
+	[ACT_UNFLOW] = 1,
+	[ACT_BURST] = 3,
+	[ACT_RELEASE] = 2,
+	[ACT_REST] = 6,
+	[ACT_LACK] = 1,
+	[ACT_OPEN_DOMAIN] = 2,
+	[ACT_CLOSE_DOMAIN] = 1};
 
 static enum act_kind
 draw_kind(const uint8_t *weights)
@@ -80,9 +115,11 @@ static struct act_work
 draw_work(void)
 {
 	static const enum trip_op ops[] = {TRIP_OP_CNTR_ADD, TRIP_OP_CNTR_ADD, TRIP_OP_CNTR_ADD,
-		TRIP_OP_CNTR_SET, TRIP_OP_CNTR_FILL, TRIP_OP_CNTR_RAISE, TRIP_OP_CALL,
-		TRIP_OP_CALL};
-	struct act_work work = {.op = ops[draw(RTE_DIM(ops))]};
+		TRIP_OP_CNTR_SET, TRIP_OP_CNTR_FILL, TRIP_OP_CNTR_RAISE, TRIP_OP_CALL, TRIP_OP_CALL,
+		TRIP_OP_FLOW_DROP, TRIP_OP_FLOW_DROP, TRIP_OP_FLOW_PASS, TRIP_OP_FLOW_DELETE};
+	/* The last are about flows. */
+	uint32_t among = processes.flows ? 6 : RTE_DIM(ops);
+	struct act_work work = {.op = ops[RTE_DIM(ops) - 1 - draw(among)]};
 
 	work.flags =
 		(draw(3) == 0 ? TRIP_WORK_COMPLETION : 0) | (draw(2) == 0 ? TRIP_WORK_COALESCE : 0);
@@ -124,6 +161,9 @@ draw_plan(struct plan *plan, const uint8_t *weights, uint32_t most)
 			act.kind = ACT_ATTACH;
 		if (i <= 1 && weights[ACT_OPEN_DOMAIN] > 0)
 			act.kind = i == 0 && draw(2) == 0 ? ACT_LACK : ACT_OPEN_DOMAIN;
+		/* Nobody finds a port that is not there. */
+		if (i >= 2 && i <= 4 && weights == port_weights)
+			act.kind = i == 2 ? ACT_OPEN : i == 3 ? ACT_FLOW : ACT_REST;
 		if (sim_wants())
 			plan->acts[plan->n++] = act;
 	}
@@ -133,11 +173,19 @@ void
 processes_plan(void)
 {
 	uint32_t clients = 1 + draw(CLIENTS);
-	bool dangerous = draw(2) == 0, doors = draw(5) < 2, reuses = draw(3) == 0;
+	uint32_t about = draw(7);
+	bool dangerous = draw(2) == 0, doors = about < 2, reuses = draw(3) == 0;
+	const uint8_t *ours = doors       ? coming_weights
+			      : about < 4 ? counting_weights
+					  : client_weights,
+		      *primary = doors       ? door_weights
+				 : about < 4 ? port_weights
+					     : primary_weights;
 
 	if (reuses && sim_wants())
 		sim_machine_reuse_pids();
 	processes.doors = doors;
+	processes.flows = !doors && about < 4;
 	processes.lcores[0] = 1;
 	processes.lcores[1] = 2;
 	processes.attr = (struct trip_domain_attr){
@@ -148,8 +196,8 @@ processes_plan(void)
 		.max_cntrs = 8,
 		.max_works = 16,
 		.max_waiters = 8,
-		.max_flows = 2,
-		.max_queues = 1,
+		.max_flows = 3,
+		.max_queues = QUEUES,
 		.max_functions = 1,
 		.max_events = 16,
 		.max_processes = draw(3) == 0 ? 1 + draw(CLIENTS) : CLIENTS,
@@ -162,10 +210,8 @@ processes_plan(void)
 	};
 	processes.files = draw(4) == 0 ? 6 + draw(8) : 0;
 	for (uint32_t i = 0; i < clients; i++)
-		draw_plan(&processes.users[i].plan, doors ? coming_weights : client_weights,
-			doors ? DOOR_ACTS : ACTS);
-	draw_plan(&processes.users[PRIMARY].plan, doors ? door_weights : primary_weights,
-		doors ? DOOR_ACTS : ACTS);
+		draw_plan(&processes.users[i].plan, ours, doors ? DOOR_ACTS : ACTS);
+	draw_plan(&processes.users[PRIMARY].plan, primary, doors ? DOOR_ACTS : ACTS);
 	/* What is to rest has. */
 	sim_patience(4 * RESTS_MAX);
 	if (dangerous || reuses)

@@ -87,9 +87,9 @@ close_domain(struct user *user)
 	bool used;
 	int error;
 
-	processes_end_flows(user);
 	processes_end_work(user);
-	if (user->function != NULL)
+	processes_end_flows(user);
+	if (user->function != NULL || processes_has_flows(user))
 		return;
 	used = is_used();
 	changes = processes.changes;
@@ -164,14 +164,9 @@ do_act(struct user *user, const struct act *act)
 	case ACT_LACK:
 		processes_lack(user, act);
 		break;
-	case ACT_FLOW:
-	case ACT_UNFLOW:
-	case ACT_BURST:
-		if (user->domain != NULL)
-			processes_act_on_flow(user, act);
-		break;
 	default:
-		if (user->domain != NULL && !processes_act_on_work(user, act))
+		if (user->domain != NULL && !processes_act_on_work(user, act) &&
+			!processes_act_on_flow(user, act))
 			processes_act_on_cntr(user, act);
 	}
 }

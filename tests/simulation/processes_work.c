@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a process does with deferred work, attached or the primary. */
+/* What a process does with deferred work, attached or the primary; processes_called.c is what work
+ * does that calls. */
 #include <errno.h>
 
 #include <rte_common.h>
 
 #include "domain/domain.h"
-#include "processes_items.h"
-
-/* So often an item of the clock that calls is called. */
-#define CALLS 3
-#define CALL_NS 4000
+#include "processes_rules.h"
 
 static void
 note_error(struct user *user, const char *call, int error, int other)
@@ -22,30 +19,6 @@ note_error(struct user *user, const char *call, int error, int other)
 }
 
 /* --- canceled --- */
-
-/* In a function, too. */
-static int
-cancel_item(struct trip_domain *domain, struct item *item)
-{
-	int error;
-
-	/* Another one, a flush, or a function may have canceled it, and not have said so yet. */
-	item->contested |= item->canceling;
-	item->canceling = true;
-	error = trip_work_cancel(domain, item->id);
-	if (error == 0) {
-		sim_expect(item->state != ITEM_CANCELED, "item %u is canceled twice",
-			processes_item_number(item));
-		sim_expect(item->interval != 0 || item->fired == 0,
-			"item %u is canceled, and has fired", processes_item_number(item));
-		item->state = ITEM_CANCELED;
-	}
-	sim_expect(error != -ENOENT || item->state == ITEM_CANCELED || item->contested ||
-			   (item->interval == 0 && item->fired > 0),
-		"item %u has not fired, and is not canceled", processes_item_number(item));
-	item->canceling = false;
-	return error;
-}
 
 static struct item *
 find_item(const struct user *user, uint32_t back)
@@ -73,7 +46,7 @@ cancel(struct user *user, uint32_t back)
 		return;
 	sim_op("cancels item %u", processes_item_number(item));
 	processes_enter(user, "trip_work_cancel", 0);
-	error = cancel_item(user->domain, item);
+	error = processes_cancel_item(user->domain, item);
 	processes_leave(user);
 	note_error(user, "a cancel", error, -ENOENT);
 }
@@ -112,95 +85,44 @@ flush(struct user *user, struct trip_cntr *cntr)
 	}
 }
 
-/* --- called: on a home --- */
-
-static void
-chain(struct user *user)
-{
-	struct trip_work work = {.size = sizeof(work), .op_type = TRIP_OP_CALL};
-	struct item *item;
-	int error;
-
-	work.triggering_cntr = trip_clock_cntr(user->domain);
-	work.threshold = trip_cntr_read(work.triggering_cntr) + CALL_NS;
-	work.op.call.function = user->function;
-	item = processes_item_new(user, &work);
-	if (item == NULL)
-		return;
-	work.context = processes_item_number(item);
-	error = trip_work_queue(user->domain, &work, &item->id);
-	sim_expect(error == 0 || error == -EAGAIN, "a function cannot queue: error %d", -error);
-	processes_item_asked(item, work.triggering_cntr, error);
-}
-
-static int
-called(const struct trip_work_event *event, void *arg)
-{
-	struct user *user = arg;
-	struct item *item = &items.all[event->context];
-	uint64_t next;
-
-	if (items.firing[sim_self()].garbage)
-		return 0;
-	next = item->threshold + item->count * item->interval;
-	sim_expect(event->value >= event->threshold,
-		"item %u is called at %llu, and the sum is %llu", processes_item_number(item),
-		(unsigned long long)event->threshold, (unsigned long long)event->value);
-	sim_expect(item->rests || event->threshold + item->interval == next ||
-			   (item->interval == 0 && event->threshold == next),
-		"item %u is called at %llu, and it is the turn of %llu",
-		processes_item_number(item), (unsigned long long)event->threshold,
-		(unsigned long long)next);
-	if (item->chains && item->fired == 1)
-		chain(user);
-	/* Its user may not know the id yet. */
-	if (item->interval != 0 && item->fired >= CALLS) {
-		item->id = event->id;
-		if (item->state == ITEM_ASKED)
-			item->state = ITEM_QUEUED;
-		(void)cancel_item(user->domain, item);
-	}
-	return 0;
-}
-
-static bool
-has_function(struct user *user)
-{
-	int error;
-
-	if (user->function != NULL || user->number != PRIMARY)
-		return user->function != NULL;
-	sim_op("registers a function");
-	processes_enter(user, "trip_function_register", 0);
-	error = trip_function_register(user->domain, called, user, &user->function);
-	processes_leave(user);
-	sim_expect(error == 0 || processes_lacks(user), "a function cannot be registered: error %d",
-		-error);
-	if (error != 0)
-		user->function = NULL;
-	return error == 0;
-}
-
 /* --- queued --- */
 
+static bool
+is_about_flows(enum trip_op op)
+{
+	return op == TRIP_OP_FLOW_DROP || op == TRIP_OP_FLOW_PASS || op == TRIP_OP_FLOW_DELETE;
+}
+
 /* What adds again and again adds to none that comes before its own, and nothing sets again and
- * again, which a condition may wait for: there would be no end. */
-static void
+ * again, which a condition may wait for: there would be no end. The flow that it is about, or
+ * NULL. */
+static struct rule *
 choose_op(struct user *user, const struct act_work *act, struct trip_work *work)
 {
 	struct handle *target = processes_find_handle(user, act->target, true);
 	struct handle *completion = processes_find_handle(user, act->completion, true);
+	const struct flow *flow = processes_find_flow(user, act->target);
 
-	if (act->op == TRIP_OP_CALL && has_function(user)) {
+	if (act->op == TRIP_OP_CALL && processes_has_function(user)) {
 		work->op_type = TRIP_OP_CALL;
 		work->op.call.function = user->function;
 		if (act->completes && completion != NULL) {
 			work->completion_cntr = completion->cntr;
 			completion->worked = true;
 		}
-		return;
+		return NULL;
 	}
-	work->op_type = act->op == TRIP_OP_CALL ? TRIP_OP_CNTR_ADD : act->op;
+	if (flow != NULL && is_about_flows(act->op)) {
+		work->op_type = act->op;
+		work->op.flow = flow->flow;
+		/* As above: it would go on for ever. */
+		if (act->completes && completion != NULL && work->interval == 0) {
+			work->completion_cntr = completion->cntr;
+			completion->worked = true;
+		}
+		return flow->rule;
+	}
+	work->op_type = processes_op_counts(act->op) ? act->op : TRIP_OP_CNTR_ADD;
 	work->op.cntr.cntr = target->cntr;
 	work->op.cntr.value = act->value;
 	target->worked = true;
@@ -210,21 +132,22 @@ choose_op(struct user *user, const struct act_work *act, struct trip_work *work)
 					   (work->op_type == TRIP_OP_CNTR_ADD &&
 						   target->cntr->id <= work->triggering_cntr->id)))
 		work->op_type = TRIP_OP_CNTR_RAISE;
+	return NULL;
 }
 
 static void
 choose_trigger(struct user *user, const struct act *act, struct trip_work *work)
 {
 	struct handle *trigger = processes_find_handle(user, act->handle, true);
-	bool ends = act->work.op == TRIP_OP_CALL && has_function(user);
+	bool ends = act->work.op == TRIP_OP_CALL && processes_has_function(user);
 
 	work->flags = act->work.flags;
 	work->interval = act->work.interval;
 	if (act->work.by_clock) {
 		work->triggering_cntr = trip_clock_cntr(user->domain);
 		work->threshold = trip_cntr_read(work->triggering_cntr) + act->work.threshold * 256;
-		work->interval = ends && work->interval != 0 ? CALL_NS : 0;
-		sim_until(sim_now() + act->work.threshold * 256 + CALLS * CALL_NS);
+		work->interval = ends && work->interval != 0 ? ITEM_CALL_NS : 0;
+		sim_until(sim_now() + act->work.threshold * 256 + ITEM_CALLS * ITEM_CALL_NS);
 	} else {
 		work->triggering_cntr = trigger->cntr;
 		work->threshold = trip_cntr_read(trigger->cntr) + trip_cntr_readerr(trigger->cntr) +
@@ -273,11 +196,12 @@ queue_once(struct user *user, const struct act *act)
 {
 	struct trip_condition rests = {.size = sizeof(rests), .kind = TRIP_CONDITION_IDLE};
 	struct trip_work work = {.size = sizeof(work)};
+	struct rule *rule;
 	struct item *item;
 	int error;
 
 	choose_trigger(user, act, &work);
-	choose_op(user, &act->work, &work);
+	rule = choose_op(user, &act->work, &work);
 	rests.when.idle.time = act->work.rests;
 	if (act->work.rests != 0 && !act->work.by_clock && (work.flags & TRIP_WORK_COALESCE) == 0)
 		work.condition = &rests;
@@ -285,6 +209,7 @@ queue_once(struct user *user, const struct act *act)
 	if (item == NULL)
 		return false;
 	item->chains = act->work.chains;
+	item->rule = rule;
 	work.context = processes_item_number(item);
 	sim_op("queues item %u: at %llu, every %llu", processes_item_number(item),
 		(unsigned long long)work.threshold, (unsigned long long)work.interval);
@@ -324,8 +249,9 @@ take_event(struct user *user, const struct trip_work_event *event)
 	item->events++;
 	sim_expect(item->events <= item->fired, "item %u is told of more often than it has fired",
 		processes_item_number(item));
-	sim_expect(event->result == 0 && event->value >= event->threshold &&
-			   event->op_type == item->op,
+	sim_expect((event->result == 0 || (event->result == -ENOENT && item->rule != NULL &&
+						  !processes_rule_is_sure(item->rule))) &&
+			   event->value >= event->threshold && event->op_type == item->op,
 		"the event of item %u is another's", processes_item_number(item));
 }
 

@@ -140,8 +140,8 @@ sim_zones_of(const struct sim_process *process)
 	return n;
 }
 
-static char *
-take_piece(size_t size)
+void *
+sim_piece_take(size_t size)
 {
 	size = (size + PAGE - 1) / PAGE * PAGE;
 	for (unsigned int i = 0; !arena.unmaps && i < arena.n_pieces; i++)
@@ -158,11 +158,13 @@ take_piece(size_t size)
 	return arena.pieces[arena.n_pieces++].base;
 }
 
-static void
-give_piece(char *base)
+void
+sim_piece_give(const void *memory)
 {
 	for (unsigned int i = 0; i < arena.n_pieces; i++) {
-		if (arena.pieces[i].base != base)
+		char *base = arena.pieces[i].base;
+
+		if (base != memory)
 			continue;
 		arena.pieces[i].taken = false;
 		memset(base, 0, arena.pieces[i].size);
@@ -203,7 +205,7 @@ __wrap_rte_memzone_reserve_aligned(
 	}
 	eal->used[i] = true;
 	eal->zones[i] = (struct rte_memzone){.len = RTE_ALIGN_CEIL(size, align)};
-	eal->zones[i].addr = take_piece(eal->zones[i].len);
+	eal->zones[i].addr = sim_piece_take(eal->zones[i].len);
 	snprintf(eal->zones[i].name, sizeof(eal->zones[i].name), "%s", name);
 	return &eal->zones[i];
 }
@@ -219,7 +221,7 @@ __wrap_rte_memzone_free(const struct rte_memzone *zone)
 	sim_call(&eal->word, "rte_memzone_free", 0);
 	sim_expect(eal->used[zone - eal->zones], "a memzone is freed that is free");
 	eal->used[zone - eal->zones] = false;
-	give_piece(zone->addr);
+	sim_piece_give(zone->addr);
 	memset(&eal->zones[zone - eal->zones], 0, sizeof(*zone));
 	sim_changed();
 	return 0;

@@ -26,7 +26,7 @@ __wrap_rte_eth_dev_info_get(uint16_t port, struct rte_eth_dev_info *info)
 		return __real_rte_eth_dev_info_get(port, info);
 	memset(info, 0, sizeof(*info));
 	info->driver_name = "net_simulated";
-	info->nb_rx_queues = 1;
+	info->nb_rx_queues = 2;
 	return 0;
 }
 

@@ -324,8 +324,12 @@ __wrap_pwrite64(int fd, const void *bytes, size_t size, off_t offset)
 int
 __wrap_ftruncate64(int fd, off_t size)
 {
+	struct sim_file *file;
+
 	if (sim_process_self() == NULL)
 		return __real_ftruncate64(fd, size);
-	sim_fd_enter(fd, "ftruncate")->inode->size = (size_t)size;
+	file = sim_fd_enter(fd, "ftruncate");
+	if (!sim_memory_resize(file, (size_t)size))
+		file->inode->size = (size_t)size;
 	return 0;
 }

@@ -35,9 +35,6 @@ static struct {
 } heap;
 
 void *__real_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset);
-void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset);
-int __real_munmap(void *memory, size_t size);
-int __wrap_munmap(void *memory, size_t size);
 
 static char *
 slot_of(const struct sim_process *process)
@@ -137,7 +134,7 @@ sim_heap_give(struct sim_process *process)
 unsigned int
 sim_blocks_of(const struct sim_process *process)
 {
-	return process->heap.blocks;
+	return process->heap.blocks + sim_mappings_of(process);
 }
 
 /* --- blocks --- */
@@ -239,26 +236,4 @@ sim_strndup(const char *text, size_t size)
 	memcpy(copy, text, length);
 	copy[length] = '\0';
 	return copy;
-}
-
-/* --- mappings of its own --- */
-
-void *
-__wrap_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset)
-{
-	void *memory;
-
-	if (sim_process_self() == NULL)
-		return __real_mmap64(at, size, protection, flags, fd, offset);
-	memory = sim_aligned_alloc(4096, size);
-	return memory != NULL ? memory : MAP_FAILED;
-}
-
-int
-__wrap_munmap(void *memory, size_t size)
-{
-	if (!is_here(memory))
-		return __real_munmap(memory, size);
-	give(memory);
-	return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Between the files of the machine: sim_process.c, who there is; sim_variables.c, sim_heap.c and
- * sim_eal.c, memory of one and of all; sim_lcore.c, what EAL says of lcores; sim_thread.c, threads
- * and what they wait for each other by; sim_file.c, descriptors; sim_folder.c, files by name;
- * sim_socket.c and sim_message.c, sockets; sim_poll.c, who waits for what of these; sim_fault.c,
- * what of all that is not to be had.
+ * Between the files of the machine: sim_process.c, who there is; sim_variables.c, sim_heap.c,
+ * sim_eal.c and sim_mapping.c, memory of one, of all, and of those who map it; sim_lcore.c, what
+ * EAL says of lcores; sim_thread.c, threads and what they wait for each other by; sim_file.c,
+ * descriptors; sim_folder.c, files by name; sim_socket.c and sim_message.c, sockets; sim_poll.c,
+ * who waits for what of these; sim_fault.c, what of all that is not to be had.
  */
 #ifndef SIM_MACHINE_INSIDE_H
 #define SIM_MACHINE_INSIDE_H
@@ -20,6 +20,8 @@
 
 /* Files that a call under way keeps open. */
 #define SIM_HELD 4
+/* Files that one process has mapped. */
+#define SIM_MAPPINGS 8
 #define SIM_LCORES 16
 
 struct sim_file;
@@ -50,6 +52,8 @@ struct sim_process {
 	struct sim_fd fds[SIM_FILES];
 	unsigned int files;
 	struct sim_heap heap;
+	/* NULL: none. */
+	struct sim_file *mappings[SIM_MAPPINGS];
 	/* Its variables, while another's are in their place. */
 	char *variables;
 	struct sim_eal *eal;
@@ -91,6 +95,9 @@ struct sim_file {
 	struct sim_socket *socket;
 	struct sim_epoll *epoll;
 	struct sim_inode *inode;
+	/* A memory file's; NULL: it is empty. */
+	void *memory;
+	size_t size;
 };
 
 struct sim_wait {
@@ -171,6 +178,17 @@ bool sim_heap_has(const void *memory, bool *is_exchanged);
 void sim_eal_begin(bool unmaps);
 void sim_eal_end(void);
 void sim_eal_start(struct sim_process *process);
+/* Memory that is shared, by whomever: never none. */
+void *sim_piece_take(size_t size);
+void sim_piece_give(const void *memory);
+
+/* --- sim_mapping.c --- */
+
+/* False: it is no memory file. */
+bool sim_memory_resize(struct sim_file *file, size_t size);
+unsigned int sim_mappings_of(const struct sim_process *process);
+void sim_mappings_copy(const struct sim_process *from, struct sim_process *to);
+void sim_mappings_end(struct sim_process *process);
 
 /* --- sim_fault.c --- */
 

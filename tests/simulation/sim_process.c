@@ -216,6 +216,7 @@ sim_fork(const char *name, void (*run)(void *arg), void *arg)
 	memcpy(child->at_fork, self->at_fork, sizeof(child->at_fork));
 	sim_heap_copy(self, child);
 	sim_fds_copy(self, child);
+	sim_mappings_copy(self, child);
 	actor = spawn_main(child, run, arg, true);
 	sim_locals_make(actor, true);
 	sim_tell("forks %s", name);
@@ -261,6 +262,7 @@ end(struct sim_process *process)
 	process->stopped = false;
 	end_threads(process);
 	sim_fds_close(process, false);
+	sim_mappings_end(process);
 	drop_image(process);
 	tell_pidfds(process);
 	sim_changed();
@@ -286,6 +288,7 @@ sim_exec(const struct sim_program *program)
 	sim_tell("executes %s", program->name);
 	end_threads(self);
 	sim_fds_close(self, true);
+	sim_mappings_end(self);
 	drop_image(self);
 	load(self, program);
 	sim_changed();
