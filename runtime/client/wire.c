@@ -86,6 +86,24 @@ give_up(struct trip_client *client)
 		client->path, who, client->limit_ms / 1e3);
 }
 
+/* What could not be sent is, once there is room for it, or the kernel has memory; false: it cannot
+ * be, or the deadline has passed, and errno is EAGAIN. */
+static bool
+may_send_again(struct trip_client *client)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	if (errno == EINTR)
+		return true;
+	if (errno == EAGAIN)
+		return await(client, POLLOUT);
+	if (errno != ENOBUFS && errno != ENOMEM)
+		return false;
+	nanosleep(&pause, NULL);
+	errno = EAGAIN;
+	return left_ms(client) != 0;
+}
+
 int
 trip_client_ask(
 	struct trip_client *client, enum trip_protocol_type type, const void *body, size_t size)
@@ -111,7 +129,7 @@ trip_client_ask(
 		return give_up(client);
 	do
 		sent = sendmsg(client->socket, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-	while (sent < 0 && (errno == EINTR || (errno == EAGAIN && await(client, POLLOUT))));
+	while (sent < 0 && may_send_again(client));
 	if (sent < 0 && errno == EAGAIN)
 		return give_up(client);
 	/* A server that refused the connection has said why before it closed it. */

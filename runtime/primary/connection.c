@@ -2,8 +2,8 @@
 /*
  * One connection. Whatever it sends is hostile: a message of another size, version or type than a
  * client of this library would send ends it, and so does one that comes before the answer to the
- * last was read. So no answer ever waits for room, and at most one descriptor of a connection is on
- * its way.
+ * last was read. So no answer ever waits for room (reply.c), and at most one descriptor of a
+ * connection is on its way.
  *
  * The kernel counts those by the user that has sent them, and sends no more when there are as many
  * as this process may have files. Since each connection takes one of these, its clients alone never
@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <trip_error.h>
@@ -31,20 +30,12 @@ struct message {
 	union trip_protocol_request request;
 };
 
-static void
-wait_for(struct trip_connection *connection, uint32_t events)
+void
+trip_connection_wait_for(struct trip_connection *connection, uint32_t events)
 {
 	struct epoll_event event = {.events = events, .data.ptr = &connection->source};
 
 	epoll_ctl(connection->server->epoll, EPOLL_CTL_MOD, connection->socket, &event);
-}
-
-static void
-close_reply_fd(struct trip_connection *connection)
-{
-	if (connection->reply_fd >= 0)
-		close(connection->reply_fd);
-	connection->reply_fd = -1;
 }
 
 /* It has not read its last answer. When the kernel frees that, it lowers the count to 1, tells
@@ -55,99 +46,6 @@ has_unread(const struct trip_connection *connection)
 	int bytes = 0;
 
 	return ioctl(connection->socket, SIOCOUTQ, &bytes) == 0 && bytes > 1;
-}
-
-/* 0, or errno. */
-static int
-send_reply(struct trip_connection *connection)
-{
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec part = {
-		.iov_base = &connection->reply, .iov_len = connection->reply.head.size};
-	struct msghdr msg = {.msg_iov = &part, .msg_iovlen = 1};
-
-	if (connection->reply_fd >= 0) {
-		msg.msg_control = &control;
-		msg.msg_controllen = sizeof(control.bytes);
-		control.head.cmsg_level = SOL_SOCKET;
-		control.head.cmsg_type = SCM_RIGHTS;
-		control.head.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.head), &connection->reply_fd, sizeof(int));
-	}
-	return sendmsg(connection->socket, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 0 : errno;
-}
-
-/* The sentence of an error is in the reply. 0, or errno. */
-static int
-reply(struct trip_connection *connection, int error, size_t size)
-{
-	struct trip_protocol_reply *out = &connection->reply;
-	int failed;
-
-	if (error != 0) {
-		size = sizeof(out->answer.sentence);
-		close_reply_fd(connection);
-	}
-	out->head = (struct trip_protocol_head){
-		.magic = TRIP_PROTOCOL_MAGIC,
-		.version = TRIP_PROTOCOL_VERSION,
-		.type = (uint16_t)connection->type,
-		.size = (uint32_t)(sizeof(out->head) + size),
-		.error = error,
-	};
-	failed = send_reply(connection);
-	if (failed != 0)
-		return failed;
-	close_reply_fd(connection);
-	if (connection->busy)
-		wait_for(connection, EPOLLIN);
-	connection->busy = false;
-	return 0;
-}
-
-/* Why a descriptor does not go along with the answer; not that the connection has ended. */
-static int
-explain_unsent(const struct trip_connection *connection, int why)
-{
-	const char *name = connection->server->domain->name;
-	struct rlimit files = {0};
-
-	if (why != ETOOMANYREFS)
-		return trip_error_system(why, "domain \"%s\": no descriptor goes along", name);
-	getrlimit(RLIMIT_NOFILE, &files);
-	return trip_error_set(why,
-		"domain \"%s\": no descriptor goes along: those on their way from user %d, yet to "
-		"be "
-		"received, are more than the %llu open files that the primary may have",
-		name, (int)geteuid(), (unsigned long long)files.rlim_cur);
-}
-
-/*
- * Answers, or where a descriptor cannot go along, undoes what was asked for and says why: others
- * have to do with that, this client has not. False: the connection has ended.
- */
-static bool
-answer(struct trip_connection *connection, const union trip_protocol_request *request, int error,
-	size_t size)
-{
-	int why = reply(connection, error, size);
-
-	if (why == 0)
-		return true;
-	if (connection->reply_fd < 0 || why == EPIPE || why == ECONNRESET)
-		return false;
-	error = explain_unsent(connection, why);
-	if (connection->busy) {
-		trip_connection_explain(connection);
-		trip_proxy_undo(connection, error);
-		return true;
-	}
-	trip_request_of(connection->type)->undo(connection, request);
-	trip_connection_explain(connection);
-	return reply(connection, error, 0) == 0;
 }
 
 /* Bytes of the next message, 0: it has closed, negative: nothing is there. One that has descriptors
@@ -218,12 +116,13 @@ serve_one(struct trip_connection *connection)
 		error = trip_request_answer(connection, &message.request, &size);
 	if (error == TRIP_REQUEST_LATER) {
 		connection->busy = true;
-		wait_for(connection, 0);
+		trip_connection_wait_for(connection, 0);
 		return true;
 	}
 	if (error != 0)
-		trip_connection_explain(connection);
-	return answer(connection, &message.request, error, size) && !connection->detached;
+		trip_reply_explain(connection);
+	return trip_reply_answer(connection, &message.request, error, size) &&
+	       (!connection->detached || connection->unsent);
 }
 
 /* Its process has this connection no more; it goes on where it lives. */
@@ -240,8 +139,8 @@ lose_process(const struct trip_connection *connection)
  * One that has detached has none on their way, and reads its answer also when this end is closed.
  * That is not left to it: where it dies first, its end may be a child's.
  */
-static void
-end(struct trip_connection *connection)
+void
+trip_connection_end(struct trip_connection *connection)
 {
 	if (connection->detached || !has_unread(connection)) {
 		trip_connection_close(connection);
@@ -252,7 +151,7 @@ end(struct trip_connection *connection)
 		shutdown(connection->socket, SHUT_WR);
 	connection->ending = true;
 	/* By edges: it may have shut down its side, which is told for ever. */
-	wait_for(connection, EPOLLOUT | EPOLLET);
+	trip_connection_wait_for(connection, EPOLLOUT | EPOLLET);
 }
 
 /* Its socket can be read, or has changed. */
@@ -261,11 +160,11 @@ serve(void *owner)
 {
 	struct trip_connection *connection = owner;
 
-	/* One that is busy is heard of only when it has gone. */
-	if (connection->busy)
+	/* One that waits for us is heard of only when it has gone. */
+	if (connection->busy || connection->unsent)
 		trip_connection_close(connection);
 	else if (connection->ending ? !has_unread(connection) : !serve_one(connection))
-		end(connection);
+		trip_connection_end(connection);
 }
 
 static uint32_t
@@ -368,19 +267,10 @@ close_busy(struct trip_connection *connection)
 }
 
 void
-trip_connection_explain(struct trip_connection *connection)
-{
-	char *sentence = connection->reply.answer.sentence;
-
-	memset(sentence, 0, sizeof(connection->reply.answer.sentence));
-	strncpy(sentence, trip_error_message(), sizeof(connection->reply.answer.sentence) - 1);
-}
-
-void
 trip_connection_answered(struct trip_connection *connection)
 {
-	if (!connection->gone && answer(connection, &connection->job.request, connection->job.error,
-					 connection->job.size))
+	if (!connection->gone && trip_reply_answer(connection, &connection->job.request,
+					 connection->job.error, connection->job.size))
 		return;
 	connection->busy = false;
 	trip_connection_close(connection);
@@ -414,7 +304,7 @@ trip_connection_close(struct trip_connection *connection)
 		return;
 	}
 	trip_watch_close_all(connection);
-	close_reply_fd(connection);
+	trip_reply_forget(connection);
 	pthread_mutex_lock(&connection->server->domain->lock);
 	connection->server->connections[connection->index] = NULL;
 	/* A thread may have the socket for longer. */

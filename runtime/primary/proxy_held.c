@@ -181,5 +181,5 @@ trip_proxy_run(struct trip_proxy_job *job)
 	if (job->refused != 0)
 		job->error = job->refused;
 	else if (job->error != 0)
-		trip_connection_explain(job->connection);
+		trip_reply_explain(job->connection);
 }

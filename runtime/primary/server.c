@@ -28,7 +28,8 @@
 #include "primary/socket.h"
 #include "waiter.h"
 
-/* How often the thread looks whether homes have let go of descriptors. */
+/* How often the thread looks whether homes have let go of descriptors, and whether there is memory
+ * for an answer. */
 #define REAP_MS 5
 #define NS_A_SECOND UINT64_C(1000000000)
 /* Of each kind, in the log. */
@@ -146,12 +147,15 @@ server_main(void *arg)
 	struct trip_server *server = arg;
 
 	for (;;) {
-		bool watches = trip_watch_reap(server), processes = trip_process_reap(server);
+		bool waits = trip_watch_reap(server);
 		const struct trip_server_source *source;
 		struct epoll_event event;
-		/* One at a time: what follows in the same batch might be of one that is gone. */
-		int n = epoll_wait(server->epoll, &event, 1, watches || processes ? REAP_MS : -1);
+		int n;
 
+		waits |= trip_process_reap(server);
+		waits |= trip_reply_send_again(server);
+		/* One at a time: what follows in the same batch might be of one that is gone. */
+		n = epoll_wait(server->epoll, &event, 1, waits ? REAP_MS : -1);
 		if (n < 0 && errno != EINTR)
 			return NULL;
 		if (n <= 0)

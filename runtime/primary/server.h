@@ -2,8 +2,8 @@
 /*
  * The control thread of a domain. It serves the domain's socket, one request of a client at a time,
  * and never waits for a client. server.c has the thread, socket.c the socket, connection.c each
- * connection, admit.c who may connect, request.c what is asked, watch.c the descriptors that are
- * watched.
+ * connection, request.c what is asked, reply.c what is answered, admit.c who may connect, watch.c
+ * the descriptors that are watched.
  */
 #ifndef TRIP_RUNTIME_SERVER_H
 #define TRIP_RUNTIME_SERVER_H
@@ -85,6 +85,8 @@ struct trip_connection {
 	enum trip_protocol_type type;
 	/* The proxy has it; and the connection has ended meanwhile. */
 	bool busy, gone;
+	/* The kernel has had no memory for its answer, which is sent again. */
+	bool unsent;
 	/* It is served no more, and has not read its last answer. */
 	bool ending;
 	/* Its process has detached over it, and has nothing more to ask. */
@@ -118,7 +120,7 @@ struct trip_server {
 	uint64_t since_ns;
 	struct trip_connection *connections[TRIP_SERVER_CONNECTIONS];
 	uint64_t n_accepted;
-	uint32_t n_watches;
+	uint32_t n_watches, n_unsent;
 	/* process.h; as many as may attach. */
 	struct trip_process *processes;
 	/* Other processes can find the domain's memory. */
@@ -160,6 +162,10 @@ void trip_server_close(struct trip_server *server, int *fd);
 /* A new connection; takes the socket over in any case. Under the domain's lock. */
 void trip_connection_open(struct trip_server *server, int socket);
 void trip_connection_close(struct trip_connection *connection);
+/* Serves it no more, and closes it when it has read what it was sent. */
+void trip_connection_end(struct trip_connection *connection);
+/* What epoll is to tell of it. */
+void trip_connection_wait_for(struct trip_connection *connection, uint32_t events);
 /* Ends one that has said nothing, for the reason that the thread's error is. Under the lock. */
 void trip_connection_displace(struct trip_connection *connection);
 
@@ -182,14 +188,22 @@ bool trip_hangup_is_busy(void);
 /* The next message, which stays: its size, 0: there will be none, or negative: there is none yet.
  * Whoever reads one that has descriptors closes those. */
 ssize_t trip_hangup_peek(int socket, void *message, size_t size, bool *has_descriptors);
-/* The sentence of the calling thread's error becomes the reply's. */
-void trip_connection_explain(struct trip_connection *connection);
 /* The proxy is done with its job. */
 void trip_connection_answered(struct trip_connection *connection);
 /* The process that connections are of is going: they end, also where a child of it has them open,
  * but for the one over which it asked for that, or NULL. */
 void trip_connection_leave(struct trip_server *server, const struct trip_process *process,
 	const struct trip_connection *asking);
+
+/* The sentence of the calling thread's error becomes the reply's. */
+void trip_reply_explain(struct trip_connection *connection);
+/* Answers a request, by what is in the reply; false: the connection has ended. */
+bool trip_reply_answer(struct trip_connection *connection,
+	const union trip_protocol_request *request, int error, size_t size);
+/* Sends the answers again for which there was no memory; true: some are left. */
+bool trip_reply_send_again(struct trip_server *server);
+/* The connection has no answer to send any more. */
+void trip_reply_forget(struct trip_connection *connection);
 
 trip_request_quick trip_watch_open, trip_watch_arm, trip_watch_close;
 /* Undoes trip_watch_open(). */

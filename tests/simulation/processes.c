@@ -50,8 +50,8 @@ processes_lacks(const struct user *user)
 void
 processes_lack(struct user *user, const struct act *act)
 {
-	static const char *const things[] = {
-		"memory", "descriptors", "room for descriptors on their way"};
+	static const char *const things[] = {"memory", "descriptors",
+		"room for descriptors on their way", "the kernel's memory for messages"};
 	/* A domain is opened by much memory; what is asked for later takes little. */
 	bool opens = user->number == PRIMARY && user->domain == NULL;
 	enum sim_fault fault =

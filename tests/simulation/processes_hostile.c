@@ -54,7 +54,8 @@ make_message(const struct act *act, uint32_t nth, struct message *message)
 	return seed % 16 == 10 ? seed % 8 : message->head.size;
 }
 
-static void
+/* False: it has not gone out. */
+static bool
 send_message(int fd, struct message *message, size_t size, bool sends_itself)
 {
 	union {
@@ -71,7 +72,7 @@ send_message(int fd, struct message *message, size_t size, bool sends_itself)
 		msg.msg_control = &control;
 		msg.msg_controllen = sizeof(control.bytes);
 	}
-	(void)sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return sendmsg(fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
 /* Or the end: one of the two comes. */
@@ -97,9 +98,10 @@ processes_be_hostile(struct user *user, const struct act *act)
 		struct message message;
 		size_t size = make_message(act, i, &message);
 
-		send_message(fd, &message, size, (act->seed + i) % 32 == 11);
+		bool sent = send_message(fd, &message, size, (act->seed + i) % 32 == 11);
+
 		/* Now and then it does not read what it was told. */
-		if ((act->seed + i) % 5 != 0)
+		if (sent && (act->seed + i) % 5 != 0)
 			read_answer(user, fd);
 		if ((act->seed + i) % 7 == 0)
 			sim_rest();

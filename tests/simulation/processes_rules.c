@@ -209,9 +209,10 @@ processes_burst_begin(const struct user *user, uint32_t n)
 	for (unsigned int i = 0; i < rules.n; i++) {
 		struct rule *rule = &rules.all[i];
 
-		/* One that ends may be waiting for a burst. */
+		/* One that ends may be waiting for a burst, and memory may show what it was. */
 		if (!rule->alive || rule->opening != user->opening ||
-			(rule->deleted && rule->firing == 0))
+			(rule->deleted && rule->firing == 0 &&
+				sim_memory_kind() == SIM_MEMORY_STRONG))
 			continue;
 		meet(burst, rule);
 		burst->sure[i] = processes_rule_is_sure(rule);

@@ -17,8 +17,8 @@ sim_faults(void)
 bool
 sim_fault_comes(enum sim_fault fault)
 {
-	static const char *const sentences[] = {
-		"memory", "descriptor", "room for descriptors on their way"};
+	static const char *const sentences[] = {"memory", "descriptor",
+		"room for descriptors on their way", "memory for a message"};
 	struct sim_process *self = sim_process_self();
 
 	if (self == NULL || sim.self->looks || self->faults[fault] == 0 ||

@@ -68,6 +68,8 @@ enum sim_fault {
 	SIM_FAULT_FILES,
 	/* To send descriptors: there are as many on their way as may be. */
 	SIM_FAULT_RIGHTS,
+	/* The kernel's, for a message. */
+	SIM_FAULT_MESSAGE,
 	SIM_FAULTS,
 };
 

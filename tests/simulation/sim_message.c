@@ -144,6 +144,8 @@ send_message(struct sim_file *file, const struct msghdr *msg, int flags)
 	error = why_not_sent(file);
 	if (error == 0 && msg->msg_controllen > 0 && sim_fault_comes(SIM_FAULT_RIGHTS))
 		error = ETOOMANYREFS;
+	if (error == 0 && sim_fault_comes(SIM_FAULT_MESSAGE))
+		error = ENOBUFS;
 	if (error != 0)
 		return sim_refuse(error);
 	message = make(msg);
