@@ -276,7 +276,12 @@ trip_process_join(struct trip_connection *connection, const union trip_protocol_
 	uint32_t number = request->join.number;
 	struct trip_process *process =
 		number < trip_process_count(server) ? &server->processes[number] : NULL;
+	int pidfd = trip_process_pidfd(connection);
 
+	/* While it lives, nobody else has its pid. */
+	if (pidfd < 0)
+		return pidfd;
+	close(pidfd);
 	if (process == NULL || !process->used || process->state != TRIP_CLIENT_ATTACHED ||
 		process->credentials.pid != connection->credentials.pid ||
 		connection->process != NULL)

@@ -71,6 +71,9 @@ void trip_process_set_state(struct trip_process *process, bool used, enum trip_c
 /* It is being cleared away, or has ended and the control thread has not come to that yet. */
 bool trip_process_is_going(const struct trip_process *process);
 
+/* Of the process that has connected: negative: the error, -ESRCH: it has ended. */
+int trip_process_pidfd(const struct trip_connection *connection);
+
 /* Its pidfd says so: clears it away. */
 void trip_process_died(void *process);
 

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <rte_lcore.h>
@@ -13,6 +12,7 @@
 
 #include "domain/domain.h"
 #include "domain/error.h"
+#include "domain/peer.h"
 #include "domain/share.h"
 #include "domain/thread.h"
 #include "primary/generation.h"
@@ -78,23 +78,25 @@ check_admission(const struct trip_connection *connection, const struct trip_prot
 
 /*
  * The socket's credentials are those of the process that connected. Where that has died since, its
- * pid may be another's by now; but then its end of the connection is closed.
+ * pid may be another's by now, which the pidfd is not (peer.h). On an older kernel the pidfd may
+ * be: then the connection has been closed with its process, unless a child of that has it open.
  */
-static int
-open_pidfd(const struct trip_connection *connection)
+int
+trip_process_pidfd(const struct trip_connection *connection)
 {
-	struct pollfd end = {.fd = connection->socket, .events = POLLRDHUP};
-	int fd = (int)syscall(SYS_pidfd_open, connection->credentials.pid, 0);
+	int fd = trip_peer_pidfd(connection->socket, connection->credentials.pid);
+	struct pollfd ends[] = {
+		{.fd = connection->socket, .events = POLLRDHUP}, {.fd = fd, .events = POLLIN}};
 
-	if (fd < 0)
-		return trip_error_system(errno, "domain \"%s\": no pidfd of process %d",
+	if (fd < 0 && fd != -ESRCH)
+		return trip_error_system(-fd, "domain \"%s\": no pidfd of process %d",
 			connection->server->domain->name, (int)connection->credentials.pid);
-	if (poll(&end, 1, 0) != 0) {
+	if (fd >= 0 && poll(ends, 2, 0) == 0)
+		return fd;
+	if (fd >= 0)
 		close(fd);
-		return trip_error_set(ESRCH, "domain \"%s\": process %d has ended",
-			connection->server->domain->name, (int)connection->credentials.pid);
-	}
-	return fd;
+	return trip_error_set(ESRCH, "domain \"%s\": process %d has ended",
+		connection->server->domain->name, (int)connection->credentials.pid);
 }
 
 static int
@@ -154,7 +156,7 @@ attach(struct trip_connection *connection, const struct trip_protocol_attach *re
 		error = free_process(connection->server, &process);
 	if (error != 0)
 		return error;
-	pidfd = open_pidfd(connection);
+	pidfd = trip_process_pidfd(connection);
 	if (pidfd < 0)
 		return pidfd;
 	process->pidfd = pidfd;

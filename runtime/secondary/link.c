@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -16,6 +15,7 @@
 #include "domain/detach.h"
 #include "domain/domain.h"
 #include "domain/error.h"
+#include "domain/peer.h"
 #include "domain/share.h"
 #include "domain/thread.h"
 #include "secondary/link.h"
@@ -169,14 +169,17 @@ open_pidfd(struct trip_domain *domain)
 {
 	struct ucred primary = {0};
 	socklen_t length = sizeof(primary);
+	int pidfd;
 
 	if (getsockopt(trip_client_socket(domain->link->client), SOL_SOCKET, SO_PEERCRED, &primary,
-		    &length) == 0)
-		domain->link->pidfd = (int)syscall(SYS_pidfd_open, primary.pid, 0);
-	return domain->link->pidfd >= 0
-		       ? 0
-		       : trip_error_system(errno, "domain \"%s\": no pidfd of its primary %d",
-				 domain->name, (int)primary.pid);
+		    &length) != 0)
+		return trip_error_system(
+			errno, "domain \"%s\": no telling who its primary is", domain->name);
+	pidfd = trip_peer_pidfd(trip_client_socket(domain->link->client), primary.pid);
+	domain->link->pidfd = pidfd >= 0 ? pidfd : -1;
+	return pidfd >= 0 ? 0
+			  : trip_error_system(-pidfd, "domain \"%s\": no pidfd of its primary %d",
+				    domain->name, (int)primary.pid);
 }
 
 int

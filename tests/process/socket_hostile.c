@@ -4,17 +4,28 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <linux/sockios.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "domain/domain.h"
+#include "domain/share.h"
+#include "primary/process.h"
 #include "socket_bed.h"
+
+/* Headers of libc may be older than the kernel. */
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
 
 /* It goes one way: it cannot be filled, nor with descriptors that would be closed with it. */
 static void
@@ -442,6 +453,101 @@ descriptors_that_come_with_an_answer_are_closed(void **state)
 	}
 }
 
+/* ---- a pid that is used again -----------------------------------------------------------------
+ */
+
+/* A process with that pid, 0: any; until its end of the pipe is closed. Negative: why not. */
+static pid_t
+start(pid_t pid, int socket, const int until[2])
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct clone_args args = {
+		.exit_signal = SIGCHLD,
+		.set_tid = pid != 0 ? (uintptr_t)&pid : 0,
+		.set_tid_size = pid != 0,
+	};
+	pid_t child = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	char byte = 0;
+
+	if (child != 0)
+		return child < 0 ? -errno : child;
+	strcpy(address.sun_path, socket_path);
+	byte = (char)connect(socket, (const struct sockaddr *)&address, sizeof(address));
+	(void)!write(until[1], &byte, 1);
+	(void)!read(until[0], &byte, 1);
+	_exit(0);
+}
+
+static int
+call(int fd, unsigned int type, const void *request, size_t size)
+{
+	struct socket_message message = {.head = socket_head(type, size)};
+	struct trip_protocol_reply reply;
+
+	memcpy(&message.request, request, size);
+	assert_int_equal(send(fd, &message, message.head.size, MSG_NOSIGNAL), message.head.size);
+	assert_true(recv(fd, &reply, sizeof(reply), 0) > 0);
+	return reply.head.error;
+}
+
+static int
+attach_by(int fd)
+{
+	const struct trip_protocol_attach attach = {
+		.nonce = socket_domain->nonce, .layout = trip_share_layout()};
+
+	/* As if its memory could be mapped. */
+	socket_domain->server->attachable = true;
+	return call(fd, TRIP_PROTOCOL_ATTACH, &attach, sizeof(attach));
+}
+
+static bool
+has_peer_pidfd(void)
+{
+	int fd = socket_connect(), pidfd = -1, result;
+	socklen_t length = sizeof(pidfd);
+
+	result = getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &length);
+	close(fd);
+	close(pidfd);
+	return result == 0;
+}
+
+/* Whoever has connected has ended, and left the connection to others; the pid is a stranger's, who
+ * gets no place by it, and nobody gets into his. */
+static void
+a_pid_that_is_used_again_is_a_strangers(void **state)
+{
+	const struct trip_protocol_join join = {.number = 0};
+	int first = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	int second = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	int until[2];
+	pid_t pid;
+	char byte;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, until), 0);
+	pid = start(0, first, (const int[2]){until[1], until[1]});
+	assert_true(pid > 0);
+	assert_int_equal(read(until[0], &byte, 1), 1);
+	assert_int_equal(byte, 0);
+	assert_int_equal(write(until[0], &byte, 1), 1);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	if (!has_peer_pidfd() || start(pid, second, (const int[2]){until[1], until[1]}) != pid)
+		skip();
+	assert_int_equal(read(until[0], &byte, 1), 1);
+	assert_int_equal(attach_by(first), -ESRCH);
+	assert_int_equal(attach_by(second), 0);
+	assert_int_equal(call(first, TRIP_PROTOCOL_JOIN, &join, sizeof(join)), -ESRCH);
+	assert_int_equal(write(until[0], &byte, 1), 1);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(first);
+	close(second);
+	close(until[0]);
+	close(until[1]);
+	while (socket_domain->server->processes[0].used)
+		(void)trip_progress(socket_domain);
+}
+
 int
 main(void)
 {
@@ -454,6 +560,7 @@ main(void)
 		SOCKET_TEST(slow_clients_keep_nobody_waiting),
 		SOCKET_TEST(no_answer_is_believed),
 		SOCKET_TEST(descriptors_that_come_with_an_answer_are_closed),
+		SOCKET_TEST(a_pid_that_is_used_again_is_a_strangers),
 	};
 
 	return socket_run(tests);

@@ -167,6 +167,8 @@ begin(void)
 {
 	memset(&processes, 0, sizeof(processes));
 	sim_machine_begin(sim_draw(2) == 0);
+	if (sim_draw(2) == 0)
+		sim_machine_lack_peer_pidfd();
 	processes_items_begin();
 	processes_rules_begin();
 	processes_plan();

@@ -346,23 +346,28 @@ sim_process_of_pidfd(const struct sim_process *process, int fd)
 	return file != NULL ? file->process : NULL;
 }
 
+int
+sim_pidfd_of(const struct sim_process *process)
+{
+	struct sim_file *file;
+
+	if (!sim_fd_is_free())
+		return sim_refuse(EMFILE);
+	file = sim_file_make(&pidfd_kind);
+	file->process = process;
+	return sim_fd_open(file, true);
+}
+
 /* Whoever has ended is known to nobody by his pid: its parent has waited for it. */
 long
 sim_pidfd_open(int pid)
 {
-	struct sim_file *file;
-
 	sim_call(&machine.word, "pidfd_open", pid);
 	for (unsigned int i = 0; i < machine.n_processes; i++) {
-		struct sim_process *process = &machine.processes[i];
+		const struct sim_process *process = &machine.processes[i];
 
-		if (process->pid != pid || !process->lives)
-			continue;
-		if (!sim_fd_is_free())
-			return sim_refuse(EMFILE);
-		file = sim_file_make(&pidfd_kind);
-		file->process = process;
-		return sim_fd_open(file, true);
+		if (process->pid == pid && process->lives)
+			return sim_pidfd_of(process);
 	}
 	return sim_refuse(ESRCH);
 }

@@ -37,6 +37,8 @@ void sim_machine_begin(bool unmaps);
 void sim_machine_end(void);
 /* Whoever begins has the pid of one that has ended, if there is any. */
 void sim_machine_reuse_pids(void);
+/* The kernel is one before Linux 6.5. */
+void sim_machine_lack_peer_pidfd(void);
 
 /* --- processes --- */
 

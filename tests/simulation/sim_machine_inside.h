@@ -91,7 +91,7 @@ struct sim_file {
 	bool nonblocking;
 	/* An eventfd's; a pidfd's. */
 	uint64_t count;
-	struct sim_process *process;
+	const struct sim_process *process;
 	struct sim_socket *socket;
 	struct sim_epoll *epoll;
 	struct sim_inode *inode;
@@ -127,7 +127,7 @@ struct sim_machine {
 	unsigned int resident_thread;
 	struct sim_file *files;
 	struct sim_eal *eals, *last_eal;
-	bool reuses_pids;
+	bool reuses_pids, lacks_peer_pidfd;
 	uint32_t word;
 	unsigned int n_slots, n_faults;
 };
@@ -218,6 +218,7 @@ void sim_files_end(void);
 /* errno, and -1. */
 int sim_refuse(int error);
 long sim_pidfd_open(int pid);
+int sim_pidfd_of(const struct sim_process *process);
 
 /* --- sim_folder.c --- */
 

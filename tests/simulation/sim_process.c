@@ -375,6 +375,12 @@ sim_machine_reuse_pids(void)
 }
 
 void
+sim_machine_lack_peer_pidfd(void)
+{
+	machine.lacks_peer_pidfd = true;
+}
+
+void
 sim_machine_end(void)
 {
 	for (unsigned int i = 0; i < machine.n_processes; i++)

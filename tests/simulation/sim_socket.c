@@ -11,6 +11,11 @@
 
 #include "sim_socket.h"
 
+/* Headers of libc may be older than that. */
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
 int __real_socket(int family, int type, int protocol);
 int __wrap_socket(int family, int type, int protocol);
 int __real_socketpair(int family, int type, int protocol, int ends[2]);
@@ -96,6 +101,7 @@ make(bool nonblocking)
 	if (file->socket == NULL)
 		abort();
 	file->socket->owner = sim_credentials(sim_process_self());
+	file->socket->owner_process = sim_process_self();
 	file->nonblocking = nonblocking;
 	return file;
 }
@@ -110,6 +116,8 @@ join(struct sim_file *one, struct sim_file *other)
 	one->socket->connected = other->socket->connected = true;
 	one->socket->other = other->socket->owner;
 	other->socket->other = one->socket->owner;
+	one->socket->other_process = other->socket->owner_process;
+	other->socket->other_process = one->socket->owner_process;
 }
 
 int
@@ -173,6 +181,7 @@ __wrap_listen(int fd, int backlog)
 	file = sim_fd_enter(fd, "listen");
 	file->socket->listens = true;
 	file->socket->owner = sim_credentials(sim_process_self());
+	file->socket->owner_process = sim_process_self();
 	sim_inode_listen(file->socket->inode, file);
 	return 0;
 }
@@ -201,6 +210,9 @@ connect_to(struct sim_file *file, struct sim_inode *inode)
 		return sim_refuse(ECONNREFUSED);
 	accepted = make(false);
 	accepted->socket->owner = listener->socket->owner;
+	accepted->socket->owner_process = listener->socket->owner_process;
+	file->socket->owner = sim_credentials(sim_process_self());
+	file->socket->owner_process = sim_process_self();
 	accepted->socket->unaccepted = true;
 	join(file, accepted);
 	sim_file_hold(accepted);
@@ -285,6 +297,23 @@ __wrap_shutdown(int fd, int how)
 
 /* --- what is asked of one --- */
 
+/* Whoever has ended is waited for. */
+static int
+peer_pidfd(const struct sim_process *process, void *value)
+{
+	int fd;
+
+	if (machine.lacks_peer_pidfd)
+		return sim_refuse(ENOPROTOOPT);
+	if (!process->lives)
+		return sim_refuse(EINVAL);
+	fd = sim_pidfd_of(process);
+	if (fd < 0)
+		return fd;
+	memcpy(value, &fd, sizeof(fd));
+	return 0;
+}
+
 int
 __wrap_getsockopt(int fd, int level, int option, void *value, socklen_t *size)
 {
@@ -293,6 +322,8 @@ __wrap_getsockopt(int fd, int level, int option, void *value, socklen_t *size)
 	if (sim_process_self() == NULL)
 		return __real_getsockopt(fd, level, option, value, size);
 	file = sim_fd_enter(fd, "getsockopt");
+	if (option == SO_PEERPIDFD)
+		return peer_pidfd(file->socket->other_process, value);
 	sim_expect(option == SO_PEERCRED, "socket option %d is not simulated", option);
 	memcpy(value, &file->socket->other, sizeof(file->socket->other));
 	return 0;

@@ -34,6 +34,7 @@ struct sim_socket {
 	int error;
 	/* Of who made it; and of who is at the other end. */
 	struct ucred owner, other;
+	const struct sim_process *owner_process, *other_process;
 	struct sim_inode *inode;
 	struct sim_message *first, *last;
 	unsigned int n_messages;
