@@ -236,7 +236,12 @@ struct trip_domain_attach_attr {
  * fired.
  *
  * An attached process can write all of the domain's memory: this is robust against crashes and
- * garbage, and is no security boundary. Who is not trusted uses trip_client.h.
+ * garbage, and is no security boundary. Robust means: whatever it leaves where its own calls write
+ * (its channels, waiter slots and events, the values of counters, the bells of homes), the primary
+ * and the others go on, with what counters and flows have come to by it, and it is over when the
+ * process is. What homes keep for themselves lies in the same memory (what waits for what, which
+ * slots are in use), and so does the domain's header: no call here writes there, and whoever does
+ * may end the primary. Who is not trusted uses trip_client.h.
  *
  * From then on, calls that open, find, create, close or destroy something, and this one and
  * trip_domain_close(), ask the primary and wait for its answer. They have no time of their own:

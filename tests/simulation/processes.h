@@ -245,6 +245,8 @@ void processes_garbage_ends(const struct user *user);
 /* Somebody has written some in that domain: its counters, functions and flows may have come to
  * anything. */
 bool processes_garbage_is_in(uint64_t opening);
+/* Somebody has, or had, changed a counter, and has not rung for it. */
+bool processes_garbage_is_unrung(void);
 struct trip_channel_map;
 struct trip_home;
 /* Slots that nobody uses any more: whoever had them has written the last generation there. */

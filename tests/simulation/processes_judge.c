@@ -134,12 +134,16 @@ processes_is_anybody_stopped(void)
 
 /* Somebody may have been stopped in the middle of a ring, or killed: no scrub repairs it here. */
 static const char half_rung[] = "a leaf bit is set without its summary bit";
+/* Somebody has written it: homes pass it by, and nobody takes it away. */
+static const char made_up[] = "a leaf bit stands for no index";
 
 static void
 tell_broken(void *arg, const char *sentence)
 {
 	if ((processes.killed || processes_is_anybody_stopped()) &&
 		strstr(sentence, half_rung) != NULL)
+		return;
+	if (processes_garbage_is_in(processes.opening) && strstr(sentence, made_up) != NULL)
 		return;
 	sim_fail("everything rests: %s", sentence);
 }

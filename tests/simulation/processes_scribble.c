@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process that is attached writes what it likes into its channels: the ring of what it has
- * submitted, and of what came back, states, and descriptors; rings for it, and is killed. Homes
- * live on, and nobody else has to do with it, but counters: whoever is attached may change any of
- * the domain's, and have functions called and flows changed.
+ * A process that is attached writes what it likes where its calls write: into its channels (the
+ * ring of what it has submitted, and of what came back, states, and descriptors), its waiter slots,
+ * its events, the bells of all homes and the values of all counters; rings for it, and is killed.
+ * Homes live on, and nobody else has to do with it, but counters: whoever is attached may change
+ * any of the domain's, and have functions called and flows changed. What homes keep to themselves
+ * in the same memory it leaves alone: trip_domain.h.
  */
 #include <string.h>
 
@@ -11,9 +13,13 @@
 
 #include "domain/domain.h"
 #include "domain/handle.h"
+#include "doorbell.h"
+#include "event_ring.h"
 #include "processes.h"
+#include "waiter.h"
 
 #define WORDS 48
+#define SUM 64
 #define HOMES 2
 #define CHANNELS 32
 
@@ -21,6 +27,8 @@
 static struct {
 	uint64_t opening;
 	const struct sim_process *writers[HOMES][CHANNELS];
+	/* It has changed a counter, and is yet to ring for it. */
+	bool unrung;
 } garbage;
 
 struct region {
@@ -134,11 +142,112 @@ write_word(const struct trip_channel_client *channel, struct trip_random *random
 	words[trip_random_below(random, region.size / sizeof(*words))] = draw_word(random);
 }
 
+bool
+processes_garbage_is_unrung(void)
+{
+	return garbage.unrung;
+}
+
+/* Bits of indices that there are, and of others; none without one above it, which nobody would
+ * come by. */
+static void
+write_bells(const struct trip_home *home, struct trip_random *random)
+{
+	uint32_t which = (uint32_t)trip_random_below(random, TRIP_DOORBELL_SECTIONS);
+	const struct trip_doorbell_section *section = &home->doorbell.section[which];
+
+	if (section->count == 0)
+		return;
+	if (trip_random_below(random, 2) == 0) {
+		trip_doorbell_ring(&home->doorbell, which,
+			(uint32_t)trip_random_below(random, section->count));
+		return;
+	}
+	atomic_fetch_or(&section->leaf[trip_random_below(random, section->leaves)],
+		UINT64_C(1) << trip_random_below(random, 64));
+	for (uint32_t i = 0; i < section->spans; i++)
+		atomic_fetch_or(
+			&home->doorbell.summary[section->first + i / 64], UINT64_C(1) << i % 64);
+}
+
+/* No more than an item that goes on comes to the end of. */
+static void
+write_cell(
+	const struct trip_domain *domain, const struct trip_home *home, struct trip_random *random)
+{
+	uint32_t local = (uint32_t)trip_random_below(random, domain->engine.cntrs_per_home);
+	struct trip_cell *cell = &home->cells[local];
+
+	garbage.unrung = true;
+	switch (trip_random_below(random, 4)) {
+	case 0:
+		atomic_store(&cell->success, trip_random_below(random, SUM));
+		break;
+	case 1:
+		atomic_store(&cell->error, trip_random_below(random, SUM));
+		break;
+	case 2:
+		atomic_store(&cell->setgen, draw_word(random));
+		break;
+	default:
+		atomic_store(&cell->errgen, draw_word(random));
+	}
+	trip_doorbell_ring(&home->doorbell, TRIP_BELL_CNTR, local);
+	garbage.unrung = false;
+}
+
+/* One that it has been given, and uses for nothing just now. */
+static void
+write_waiter(struct trip_domain *domain, const struct trip_home *home, struct trip_random *random)
+{
+	struct trip_slots *slots = &domain->waiters[home->index];
+	uint32_t slot = trip_slots_take(slots), *words;
+
+	if (slot == TRIP_SLOTS_NONE)
+		return;
+	words = (uint32_t *)&home->waiters[slot];
+	for (unsigned int i = 0; i < 3; i++)
+		words[trip_random_below(random, sizeof(home->waiters[slot]) / sizeof(*words))] =
+			draw_word(random);
+	trip_doorbell_ring(&home->doorbell, TRIP_BELL_WAITER, slot);
+	trip_slots_give(slots, slot);
+}
+
+static void
+write_events(const struct trip_home *home, struct trip_random *random)
+{
+	struct trip_event_ring_shared *shared = home->events[0].shared;
+
+	if (trip_random_below(random, 2) == 0)
+		atomic_store(&shared->head, trip_random_below(random, UINT64_C(1) << 40));
+	else
+		atomic_store(&shared->tail, trip_random_below(random, UINT64_C(1) << 40));
+}
+
+static void
+write_elsewhere(
+	struct trip_domain *domain, const struct trip_home *home, struct trip_random *random)
+{
+	switch (trip_random_below(random, 4)) {
+	case 0:
+		write_bells(home, random);
+		break;
+	case 1:
+		write_cell(domain, home, random);
+		break;
+	case 2:
+		write_waiter(domain, home, random);
+		break;
+	default:
+		write_events(home, random);
+	}
+}
+
 static void
 scribble(struct user *user, const struct act *act)
 {
 	struct trip_random random = {.state = act->seed};
-	const struct trip_domain *domain = user->domain;
+	struct trip_domain *domain = user->domain;
 
 	for (uint32_t i = 0; i < act->value * WORDS / 8; i++) {
 		uint32_t n = domain->engine.n_homes;
@@ -147,7 +256,10 @@ scribble(struct user *user, const struct act *act)
 			&domain->submitters[home->index]
 					   [trip_random_below(&random, domain->n_channels)];
 
-		write_word(submitter->channel, &random);
+		if (trip_random_below(&random, 4) == 0)
+			write_elsewhere(domain, home, &random);
+		else
+			write_word(submitter->channel, &random);
 		if (trip_random_below(&random, 4) == 0) {
 			trip_doorbell_ring(&home->doorbell, TRIP_BELL_CHANNEL, submitter->number);
 			sim_pause();
@@ -160,7 +272,7 @@ processes_scribble(struct user *user, const struct act *act)
 {
 	struct sim_process *self = user->process;
 
-	sim_op("writes garbage into its channels, and ends");
+	sim_op("writes garbage where it may, and ends");
 	user->scribbles = true;
 	note_garbage(user);
 	scribble(user, act);
