@@ -64,8 +64,10 @@ wait_for_one(struct trip_template *templates)
 	unsigned int looks = 0;
 
 	while (batch->broken == 0 && pull(templates) == 0) {
-		if (!batch->wait(batch->arg))
-			fail_all(batch, ENODEV);
+		int result = batch->wait(batch->arg);
+
+		if (result != 0)
+			fail_all(batch, -result);
 		else if (++looks < SPINS)
 			rte_pause();
 		else

@@ -24,8 +24,9 @@
  * its rule may stand and count for ever, and its counter is not given to anybody else.
  *
  * A device that does not answer keeps the worker in its wait, which reads counters meanwhile and
- * ends when the device is told to be gone. Then, and when the queue itself fails, nothing that was
- * under way is known and nothing can be done on the queue any more: all changes fail.
+ * ends when the device is told to be gone, to recover, or to be reset. Then, and when the queue
+ * itself fails, nothing that was under way is known and nothing can be done on the queue any more:
+ * all changes fail, until the port has been started again, with an empty queue.
  */
 #ifndef TRIP_BATCH_H
 #define TRIP_BATCH_H
@@ -54,8 +55,8 @@ struct trip_batch {
 	unsigned int n_under_way;
 	/* Why nothing can be done any more: an errno; 0: it can. */
 	int broken;
-	/* Called again and again in a wait; false: the device is gone. */
-	bool (*wait)(void *arg);
+	/* Called again and again in a wait: 0, or why nothing more is to be waited for. */
+	int (*wait)(void *arg);
 	void *arg;
 };
 

@@ -6,21 +6,21 @@
 
 #include "hard.h"
 #include "life.h"
+#include "notice.h"
 #include "soft.h"
 #include "sweep.h"
 #include "template.h"
 
 /* Whoever waits for the device: counters are read meanwhile. */
-static bool
+static int
 wait_for_device(void *arg)
 {
 	struct trip_hard *hard = arg;
-	uint32_t notices = atomic_load_explicit(&hard->notices, memory_order_relaxed);
+	int result = trip_notice_pass(hard);
 
-	if ((notices & TRIP_HARD_REMOVED) != 0)
-		return false;
-	(void)trip_sweep(hard, rte_rdtsc());
-	return true;
+	if (result == 0)
+		(void)trip_sweep(hard, rte_rdtsc());
+	return result;
 }
 
 static void

@@ -19,7 +19,7 @@
  *
  * Handles. Those of a driver may be indices that it uses again, so a dead one is undetectable: the
  * worker alone holds them, and forgets them at the moment when it learns that the driver has, by a
- * notice (life.c) or by its own hand.
+ * notice (notice.h, life.c) or by its own hand.
  */
 #ifndef TRIP_HARD_H
 #define TRIP_HARD_H
@@ -79,7 +79,7 @@ struct trip_hard_call {
 	bool done;
 };
 
-/* Notices from the thread of the device's interrupts: a set. */
+/* What a driver tells: a set. */
 enum {
 	TRIP_HARD_REMOVED = 1u << 0,
 	TRIP_HARD_RESET = 1u << 1,
@@ -108,7 +108,9 @@ struct trip_hard {
 	/* Where homes hand in errands, and what calls draw tickets of. */
 	struct trip_errand_desk desk;
 	_Atomic bool stop;
-	_Atomic uint32_t notices;
+	/* What was told of the port, and how often the worker has begun or ended to ask the driver:
+	 * notice.h. */
+	_Atomic uint32_t notices, turns;
 	/* Of the desk's rings. */
 	struct trip_errand *errands;
 	/* Of the runtime's grace period (indices.h). */

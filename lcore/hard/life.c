@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A port stops, starts, is reset or removed: what becomes of its rules. */
-#include <errno.h>
-#include <sched.h>
-
 #include <rte_common.h>
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
 #include "life.h"
+#include "notice.h"
 #include "source.h"
 #include "sweep.h"
 #include "template.h"
@@ -26,53 +24,6 @@ enum handles {
 	/* It has thrown all away. */
 	HANDLES_DEAD,
 };
-
-static const struct {
-	enum rte_eth_event_type event;
-	uint32_t notice;
-} events[] = {
-	{RTE_ETH_EVENT_INTR_RMV, TRIP_HARD_REMOVED},
-	{RTE_ETH_EVENT_INTR_RESET, TRIP_HARD_RESET},
-	{RTE_ETH_EVENT_ERR_RECOVERING, TRIP_HARD_RECOVERING},
-	{RTE_ETH_EVENT_RECOVERY_SUCCESS, TRIP_HARD_RECOVERED},
-	{RTE_ETH_EVENT_RECOVERY_FAILED, TRIP_HARD_REMOVED},
-};
-
-/* In the device's interrupt thread, which must not be kept: a driver's counters may need it. */
-static int
-take_note(uint16_t port_id, enum rte_eth_event_type event, void *arg, void *ret_param)
-{
-	struct trip_hard *hard = arg;
-
-	for (unsigned int i = 0; i < RTE_DIM(events); i++)
-		if (events[i].event == event)
-			atomic_fetch_or_explicit(
-				&hard->notices, events[i].notice, memory_order_release);
-	trip_errand_wake(&hard->desk);
-	return 0;
-}
-
-int
-trip_life_watch(struct trip_hard *hard)
-{
-	for (unsigned int i = 0; i < RTE_DIM(events); i++) {
-		int error = rte_eth_dev_callback_register(
-			hard->port_id, events[i].event, take_note, hard);
-
-		if (error != 0)
-			return error;
-	}
-	return 0;
-}
-
-void
-trip_life_unwatch(struct trip_hard *hard)
-{
-	for (unsigned int i = 0; i < RTE_DIM(events); i++)
-		while (rte_eth_dev_callback_unregister(
-			       hard->port_id, events[i].event, take_note, hard) == -EAGAIN)
-			sched_yield();
-}
 
 static void *
 fast_path(const struct trip_hard *hard)
@@ -103,11 +54,12 @@ lose(struct trip_hard *hard, struct trip_hard_flow *flow)
 /* A removed port is there until it is closed, and closing it is not safe over a shared counter:
  * mlx5's DV engine, where it reads counters one by one, then takes a value of the counter for a
  * pointer. With templates it is the other way round: a flow queue may never answer again, and what
- * is not given back goes with the port. */
+ * is not given back goes with the port. So it is where the device was recovering: nobody knows
+ * whether the handles are good. */
 static void
 give_back(struct trip_hard *hard, struct trip_hard_flow *flow)
 {
-	if (hard->rules.templates == NULL) {
+	if (hard->rules.templates == NULL && !hard->paused) {
 		(void)trip_rule_take(&hard->rules, &flow->rule);
 		trip_rule_unshare(hard->port_id, &flow->rule);
 	}
@@ -191,8 +143,12 @@ take_all_out(struct trip_hard *hard, enum handles handles, bool for_good)
 	struct trip_hard_flow *flows[BATCH];
 	uint32_t lost = 0, at = 0, n;
 
-	while ((n = gather(hard, &at, true, flows)) > 0)
+	while ((n = gather(hard, &at, true, flows)) > 0) {
 		take_out(hard, flows, n, handles);
+		/* What is left dies. */
+		if (trip_notice_pass(hard) == -EBUSY)
+			handles = RTE_MAX(handles, HANDLES_STOPPED);
+	}
 	for (uint32_t i = 0; i < hard->engine->n_flows; i++) {
 		struct trip_hard_flow *flow = hard->flows[i];
 
@@ -218,15 +174,28 @@ drop_templates(struct trip_hard *hard)
 	hard->probed = false;
 }
 
+/* When the port runs again, nothing is left in its queue, nor in its tables where they do not keep
+ * it. */
+static void
+clear_templates(struct trip_hard *hard)
+{
+	struct trip_template *templates = hard->rules.templates;
+
+	if (templates == NULL)
+		return;
+	templates->batch.broken = 0;
+	if (!hard->facts.port.keeps_rules)
+		trip_template_clear(templates);
+}
+
 /* Of a stop that is over for the driver nothing stands any more, also of what nobody could take
  * out. */
 static void
 end_stuck(struct trip_hard *hard)
 {
+	clear_templates(hard);
 	if (hard->facts.port.keeps_rules)
 		return;
-	if (hard->rules.templates != NULL)
-		trip_template_clear(hard->rules.templates);
 	for (uint32_t i = 0; i < hard->engine->n_flows; i++)
 		if (hard->flows[i] != NULL)
 			hard->flows[i]->rule.stuck = false;
@@ -255,6 +224,8 @@ put_back(struct trip_hard *hard, struct trip_hard_flow *flows[], uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		struct trip_rule *rule = &flows[i]->rule;
 
+		/* What stood of it has ended with the stop, for whatever counter it has now. */
+		rule->stuck &= hard->facts.port.keeps_rules;
 		if (hard->facts.port.indirect && rule->shared == NULL &&
 			trip_rule_share(hard->port_id, rule, &error) != 0) {
 			lose(hard, flows[i]);
@@ -267,11 +238,14 @@ put_back(struct trip_hard *hard, struct trip_hard_flow *flows[], uint32_t n)
 	}
 	trip_rule_apply(&hard->rules, changes, n_asked);
 	for (uint32_t i = 0; i < n_asked; i++) {
+		/* Where the port recovers or is reset it comes back after that. */
+		bool is_lost = changes[i].result != 0 && !hard->paused;
+
 		if (changes[i].result == 0)
 			note_back(hard, asked[i]);
-		else
+		else if (is_lost)
 			lose(hard, asked[i]);
-		lost += changes[i].result != 0;
+		lost += is_lost;
 	}
 	return lost;
 }
@@ -285,25 +259,25 @@ put_all_back(struct trip_hard *hard)
 
 	trip_life_running(hard);
 	hard->stopped = TRIP_HARD_RUNS;
-	while ((n = gather(hard, &at, false, flows)) > 0) {
+	/* What is left when the next recovery begins comes back at its end. */
+	while (trip_notice_pass(hard) == 0 && (n = gather(hard, &at, false, flows)) > 0) {
 		/* After a reset. If it does not answer, the rules find that out. */
 		if (!hard->probed)
 			(void)trip_hard_probe(hard, &error);
 		lost += put_back(hard, flows, n);
 	}
-	hard->notify(hard->notify_arg, TRIP_PORT_STARTED);
+	trip_notice_forward(hard, TRIP_PORT_STARTED);
 	return lost;
 }
 
 static void
 remove_port(struct trip_hard *hard)
 {
-	if (hard->removed)
-		return;
 	hard->removed = true;
 	take_all_out(hard, HANDLES_DEAD, true);
 	drop_templates(hard);
-	hard->notify(hard->notify_arg, TRIP_PORT_REMOVED);
+	hard->paused = false;
+	trip_notice_forward(hard, TRIP_PORT_REMOVED);
 }
 
 /* Returns how many are lost. */
@@ -316,8 +290,7 @@ stop_port(struct trip_hard *hard, enum handles handles)
 	lost = take_all_out(hard, handles, false);
 	if (handles == HANDLES_DEAD)
 		drop_templates(hard);
-	end_stuck(hard);
-	hard->notify(hard->notify_arg, TRIP_PORT_STOPPED);
+	trip_notice_forward(hard, TRIP_PORT_STOPPED);
 	return lost;
 }
 
@@ -335,7 +308,7 @@ trip_hard_stopping(struct trip_hard *hard, struct trip_hard_call *call)
 		: hard->facts.port.keeps_shared ? HANDLES_GOOD
 						: HANDLES_LAST,
 		false);
-	hard->notify(hard->notify_arg, TRIP_PORT_STOPPED);
+	trip_notice_forward(hard, TRIP_PORT_STOPPED);
 	return (int)lost;
 }
 
@@ -344,16 +317,14 @@ trip_hard_started(struct trip_hard *hard, struct trip_hard_call *call)
 {
 	uint32_t lost = 0;
 
-	/* One that was reset or that has recovered is told so by its being started. */
-	hard->paused = false;
 	if (hard->removed)
 		return 0;
-	/* So is one whose stop nobody has told of, or seen. */
+	/* One whose stop nobody has told of, or seen, is told so by its being started. */
 	if (hard->stopped == TRIP_HARD_RUNS && hard->running != NULL &&
 		!hard->facts.port.keeps_rules)
 		lost = stop_port(hard, HANDLES_STOPPED);
-	/* At the word of it the stop was still to come. */
-	if (hard->stopped == TRIP_HARD_STOP_TOLD)
+	/* Of one that was seen rules may have gone in since. */
+	if (hard->stopped != TRIP_HARD_STOP_SEEN)
 		end_stuck(hard);
 	return (int)(lost + put_all_back(hard));
 }
@@ -363,14 +334,26 @@ static void
 recover(struct trip_hard *hard)
 {
 	hard->paused = false;
-	if (hard->removed)
-		return;
 	if (hard->facts.port.keeps_rules) {
+		clear_templates(hard);
 		trip_life_running(hard);
 		return;
 	}
 	(void)stop_port(hard, HANDLES_STOPPED);
-	(void)put_all_back(hard);
+	end_stuck(hard);
+	/* Otherwise whoever has told of a stop is to tell of a start. */
+	if (hard->stopped != TRIP_HARD_STOP_TOLD)
+		(void)put_all_back(hard);
+}
+
+/* Nothing of it is left to wait for, not even the end of a recovery. */
+static void
+reset(struct trip_hard *hard)
+{
+	hard->paused = false;
+	(void)stop_port(hard, HANDLES_DEAD);
+	end_stuck(hard);
+	hard->stopped = TRIP_HARD_STOP_TOLD;
 }
 
 /* A stop that nobody told us of: ethdev's fast path leads nowhere, or to other queues. A port that
@@ -382,6 +365,8 @@ look_for_stop(struct trip_hard *hard)
 		fast_path(hard) == hard->running)
 		return;
 	(void)stop_port(hard, hard->facts.port.keeps_rules ? HANDLES_GOOD : HANDLES_STOPPED);
+	/* It may just begin, and what is stuck still stand. */
+	clear_templates(hard);
 	if (hard->stopped == TRIP_HARD_RUNS)
 		hard->stopped = TRIP_HARD_STOP_SEEN;
 }
@@ -389,19 +374,20 @@ look_for_stop(struct trip_hard *hard)
 void
 trip_life_look(struct trip_hard *hard)
 {
-	uint32_t notices = atomic_exchange_explicit(&hard->notices, 0, memory_order_acquire);
+	uint32_t notices = trip_notice_take(hard);
 
+	if (hard->removed)
+		return;
 	if ((notices & TRIP_HARD_REMOVED) != 0) {
+		hard->paused |= notices != TRIP_HARD_REMOVED;
 		remove_port(hard);
 		return;
 	}
-	if ((notices & TRIP_HARD_RECOVERING) != 0)
-		hard->paused = true;
+	/* Of what is in the set, this was told first: trip_notice_take(). */
+	if ((notices & TRIP_HARD_RESET) != 0)
+		reset(hard);
+	hard->paused |= (notices & TRIP_HARD_RECOVERING) != 0;
 	if ((notices & TRIP_HARD_RECOVERED) != 0)
 		recover(hard);
-	if ((notices & TRIP_HARD_RESET) != 0 && !hard->removed) {
-		(void)stop_port(hard, HANDLES_DEAD);
-		hard->stopped = TRIP_HARD_STOP_TOLD;
-	}
 	look_for_stop(hard);
 }

@@ -5,11 +5,7 @@
 
 #include "hard.h"
 
-/* Asks ethdev to tell of the port's removal, reset and recovery; and no more. Any thread. */
-int trip_life_watch(struct trip_hard *hard);
-void trip_life_unwatch(struct trip_hard *hard);
-
-/* Takes notices up, and looks whether the port has been stopped meanwhile. */
+/* Takes up what was told, and looks whether the port has been stopped meanwhile. */
 void trip_life_look(struct trip_hard *hard);
 
 /* The port runs: what its fast path looks like now. */

@@ -8,6 +8,7 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
+#include "notice.h"
 #include "source.h"
 #include "sweep.h"
 
@@ -287,7 +288,7 @@ set_stale(struct trip_hard *hard, bool stale)
 		return;
 	if (stale)
 		trip_engine_stat(&hard->stats.stale, 1);
-	hard->notify(hard->notify_arg, stale ? TRIP_PORT_STALE : TRIP_PORT_FRESH);
+	trip_notice_forward(hard, stale ? TRIP_PORT_STALE : TRIP_PORT_FRESH);
 }
 
 /* A device that has stopped answering is not an error to a driver that has a cache. */
@@ -334,8 +335,9 @@ rest(struct trip_hard *hard)
 static bool
 is_wanted(const struct trip_hard *hard)
 {
-	return atomic_load_explicit(&hard->desk.tickets, memory_order_relaxed) !=
-	       atomic_load_explicit(&hard->desk.served, memory_order_relaxed);
+	return trip_notice_waits(hard) ||
+	       atomic_load_explicit(&hard->desk.tickets, memory_order_relaxed) !=
+		       atomic_load_explicit(&hard->desk.served, memory_order_relaxed);
 }
 
 bool

@@ -72,7 +72,7 @@ trip_template_configure(
 /* --- tables --- */
 
 struct trip_template *
-trip_template_open(uint16_t port_id, uint32_t queue, bool (*wait)(void *arg), void *arg)
+trip_template_open(uint16_t port_id, uint32_t queue, int (*wait)(void *arg), void *arg)
 {
 	struct trip_template *templates = calloc(1, sizeof(*templates));
 

@@ -76,7 +76,7 @@ int trip_template_configure(
 
 /* NULL: no memory. */
 struct trip_template *trip_template_open(
-	uint16_t port_id, uint32_t queue, bool (*wait)(void *arg), void *arg);
+	uint16_t port_id, uint32_t queue, int (*wait)(void *arg), void *arg);
 
 /* Gives the tables back, unless the driver has thrown them away. After the last rule. */
 void trip_template_close(struct trip_template *templates, bool dead);

@@ -18,6 +18,7 @@
 #include "hard.h"
 #include "home.h"
 #include "life.h"
+#include "notice.h"
 #include "sweep.h"
 #include "template.h"
 
@@ -177,19 +178,22 @@ worker_main(void *arg)
 
 	trip_hard_current = hard;
 	for (;;) {
-		bool busy;
+		/* Before the look: whoever stops us has ended what could be told. */
+		bool stops = atomic_load_explicit(&hard->stop, memory_order_acquire), busy;
 
+		trip_notice_enter(hard);
 		trip_life_look(hard);
 		busy = serve(hard);
 		busy |= trip_sweep(hard, rte_rdtsc());
+		trip_notice_leave(hard);
 		if (busy)
 			continue;
-		if (atomic_load_explicit(&hard->stop, memory_order_acquire))
+		if (stops)
 			break;
 		sleep_until(hard, trip_sweep_next(hard));
 	}
 	if (hard->rules.templates != NULL)
-		trip_template_close(hard->rules.templates, false);
+		trip_template_close(hard->rules.templates, hard->paused);
 	return 0;
 }
 
@@ -223,7 +227,7 @@ start(struct trip_hard *hard)
 	hard->desk.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (hard->desk.wake_fd < 0)
 		return -errno;
-	error = trip_life_watch(hard);
+	error = trip_notice_watch(hard);
 	if (error != 0)
 		return error;
 	snprintf(name, sizeof(name), "trip-flow-%u", (unsigned int)hard->port_id);
@@ -270,7 +274,7 @@ trip_hard_open(struct trip_hard **out, struct trip_engine *engine, uint16_t port
 void
 trip_hard_close(struct trip_hard *hard)
 {
-	trip_life_unwatch(hard);
+	trip_notice_unwatch(hard);
 	if (hard->started) {
 		atomic_store(&hard->stop, true);
 		trip_errand_wake(&hard->desk);

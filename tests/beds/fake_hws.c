@@ -147,6 +147,14 @@ fake_hws_take_out(struct fake_hws_handle *handle)
 	handle->state = FAKE_HWS_DESTROYING;
 }
 
+void
+fake_hws_drain(void)
+{
+	pthread_mutex_lock(&nic->lock);
+	hws->n_ops = 0;
+	pthread_mutex_unlock(&nic->lock);
+}
+
 /* As a driver does when its port stops: rules go, tables stay. */
 void
 fake_hws_flush(void)

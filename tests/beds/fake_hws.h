@@ -47,7 +47,9 @@ void fake_hws_at_pull(void (*function)(void));
 /* Whether an operation is under way that has been pushed. */
 bool fake_hws_is_waiting(void);
 
-/* The port stops: the driver throws the rules away, and keeps tables and counters. */
+/* The port stops: the driver throws the rules away, and keeps tables and counters. Before that it
+ * may empty the queue. */
+void fake_hws_drain(void);
 void fake_hws_flush(void);
 
 /* The application closes a port that is gone: rules, counters, tables, operations. */

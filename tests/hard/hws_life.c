@@ -228,6 +228,61 @@ hws_removal_as_the_device_answers(void **state)
 	hws_close_with_rest();
 }
 
+/* Nor will it ever answer this one. */
+static void
+hws_reset_ends_the_wait(void **state)
+{
+	struct trip_flow *flow;
+
+	hws_open();
+	flow = hard_create(1000, true);
+	fake_hws_hold(true);
+	hard_queue_op(flow, 0, TRIP_OP_FLOW_DROP);
+	harness_until(fake_hws_is_waiting());
+	fake_nic_event(RTE_ETH_EVENT_INTR_RESET);
+	harness_until(trip_cntr_readerr(hard_bed.completion) == 1);
+	harness_until(atomic_load(&hard_bed.n_events[TRIP_PORT_STOPPED]) == 1);
+	fake_hws_abandon();
+	fake_hws_hold(false);
+	assert_int_equal(rte_eth_dev_stop(hard_bed.port_id), 0);
+	fake_hws_configure(hard_bed.port_id, 0, 64, 100);
+	assert_int_equal(rte_eth_dev_start(hard_bed.port_id), 0);
+	assert_int_equal(trip_port_started(hard_bed.port), 0);
+	hard_receive(1000, 5, 5);
+	hard_expect_flow(flow, 5, TRIP_FLOW_FATE_PASS);
+	hard_destroy(flow);
+	hws_close();
+}
+
+/* A recovery empties the queue, which takes operations again afterwards. */
+static void
+hws_recovery_ends_the_wait(void **state)
+{
+	struct trip_flow *flow;
+
+	hws_open();
+	flow = hard_create(1000, true);
+	hard_receive(1000, 10, 10);
+	harness_until(trip_cntr_read(hard_bed.packets) == 10);
+	fake_hws_hold(true);
+	hard_queue_op(flow, 0, TRIP_OP_FLOW_DROP);
+	harness_until(fake_hws_is_waiting());
+	fake_nic_event(RTE_ETH_EVENT_ERR_RECOVERING);
+	harness_until(trip_cntr_readerr(hard_bed.completion) == 1);
+	fake_hws_drain();
+	fake_hws_flush();
+	fake_hws_hold(false);
+	fake_nic_event(RTE_ETH_EVENT_RECOVERY_SUCCESS);
+	harness_until(atomic_load(&hard_bed.n_events[TRIP_PORT_STARTED]) == 1);
+	hard_receive(1000, 5, 5);
+	hard_expect_flow(flow, 15, TRIP_FLOW_FATE_PASS);
+	hard_queue_op(flow, 0, TRIP_OP_FLOW_DROP);
+	harness_until(trip_cntr_read(hard_bed.completion) == 1);
+	hard_receive(1000, 5, 0);
+	hard_destroy(flow);
+	hws_close();
+}
+
 /* All is gone, the configuration too; the application brings it back. */
 static void
 hws_reset_begins_anew(void **state)
@@ -261,6 +316,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hws_removal_ends_the_wait),
 	cmocka_unit_test(hws_removal_as_the_device_answers),
 	cmocka_unit_test(hws_reset_begins_anew),
+	cmocka_unit_test(hws_reset_ends_the_wait),
+	cmocka_unit_test(hws_recovery_ends_the_wait),
 };
 
 HARNESS_MAIN(TRAFFIC_VDEV, tests)

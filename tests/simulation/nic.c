@@ -43,21 +43,22 @@ nic_is_removed(void)
 bool
 nic_may_forget(void)
 {
-	return nic.removed || nic.was_surprising || nic.shape.bad_readings != 0 ||
+	return nic.removed || nic.was_surprising || nic.was_away || nic.shape.bad_readings != 0 ||
 	       (nic.shape.lag != 0 && !nic.shape.keeps_shared);
 }
 
 bool
 nic_may_keep(void)
 {
-	return nic.shape.queue > 0 && (nic.removed || nic.was_surprising);
+	return (nic.shape.queue > 0 && (nic.removed || nic.was_surprising)) ||
+	       (nic.removed && nic.was_away);
 }
 
 bool
 nic_may_lose(void)
 {
-	return nic.removed || nic.shape.bad_rules != 0 || nic.shape.bad_readings != 0 ||
-	       nic.shape.hangs != 0;
+	return nic.removed || nic.has_refused || nic.shape.bad_rules != 0 ||
+	       nic.shape.bad_readings != 0 || nic.shape.hangs != 0;
 }
 
 /* --- chance --- */
@@ -75,8 +76,10 @@ nic_refuses(uint32_t one_of)
 
 	if (nic.removed)
 		return ENODEV;
-	if (nic.away)
+	if (nic.away) {
+		nic.has_refused = true;
 		return EBUSY;
+	}
 	if (one_of == 0 || nic_chance(one_of) != 0)
 		return 0;
 	return errors[nic.calls % (sizeof(errors) / sizeof(errors[0]))];
@@ -253,6 +256,7 @@ flush(bool keeps_shared)
 void
 nic_tell(enum rte_eth_event_type event)
 {
+	nic.recovers = false;
 	for (unsigned int i = 0; i < nic.n_callbacks; i++)
 		if (nic.callbacks[i].event == event)
 			nic.callbacks[i].function(0, event, nic.callbacks[i].arg, NULL);
@@ -260,10 +264,10 @@ nic_tell(enum rte_eth_event_type event)
 }
 
 void
-nic_remove(void)
+nic_remove(enum rte_eth_event_type event)
 {
 	nic.removed = true;
-	nic_tell(RTE_ETH_EVENT_INTR_RMV);
+	nic_tell(event);
 }
 
 void
@@ -276,15 +280,30 @@ nic_surprise(bool begins)
 void
 nic_go_away(void)
 {
-	nic.away = true;
+	nic.away = nic.was_away = true;
+}
+
+void
+nic_begin_anew(enum rte_eth_event_type event)
+{
+	nic_tell(event);
+	nic_go_away();
+	nic.recovers = nic.n_callbacks > 0;
+	sim_expect(!nic.recovers || atomic_load(&nic.inside) == 0,
+		"the driver begins anew while somebody asks it");
+	nic_queue_doubt();
 }
 
 void
 nic_come_back(bool with_counters)
 {
 	flush(with_counters && nic.shape.keeps_shared);
-	if (!with_counters)
+	if (with_counters) {
+		nic_queue_drain();
+	} else {
 		nic_queue_begin();
+		nic.recovers = false;
+	}
 	show_fast_path(true);
 	nic.away = false;
 }

@@ -54,21 +54,25 @@ const struct rte_flow_item *nic_pattern(uint32_t flow);
 void nic_receive(uint32_t flow, uint64_t n);
 /* The driver tells of an event, in the thread that calls. */
 void nic_tell(enum rte_eth_event_type event);
-/* The device is gone. */
-void nic_remove(void);
+/* The device is gone, and the driver tells so. */
+void nic_remove(enum rte_eth_event_type event);
 bool nic_is_removed(void);
 /* Its queue does not answer. */
 bool nic_is_hung(void);
-/* Until it is over nobody can know which handles are dead: they are refused. */
+/* A stop that nobody tells of: until it is over nobody can know which handles are dead, and they
+ * are refused. */
 void nic_surprise(bool begins);
-/* It answers nothing for a while; then it is back, and all rules, or all there was, is gone. */
+/* It answers nothing any more. */
 void nic_go_away(void);
+/* It tells that it begins to recover, or is to be reset: nobody asks it from then on until it is
+ * back, and all rules, or all there was, is gone. */
+void nic_begin_anew(enum rte_eth_event_type event);
 void nic_come_back(bool with_counters);
 /* Counts that nobody can read: the device was gone, or did not answer, or it forgets with a stop
  * what was not in the cache yet. */
 bool nic_may_forget(void);
 /* In templates and tables, and counters of rules in them: what the driver had when it was gone, or
- * refused as dead, nobody gives back. */
+ * refused as dead, nobody gives back; nor anything where it was gone after an error. */
 bool nic_may_keep(void);
 /* It may refuse what a flow needs to come back after a stop. */
 bool nic_may_lose(void);

@@ -13,6 +13,7 @@ void
 nic_enter(const char *what)
 {
 	sim_expect(atomic_exchange(&nic.inside, 1) == 0, "two threads are in the driver");
+	sim_expect(!nic.recovers, "the driver is asked before it has told that it is back");
 	if (what != NULL)
 		sim_tell("the driver %s", what);
 }

@@ -51,6 +51,10 @@ struct nic {
 	} arrivals[NIC_FLOWS][NIC_ARRIVALS];
 	unsigned int n_arrivals[NIC_FLOWS];
 	bool removed, stopped, away;
+	/* It has told so, and is not asked. */
+	bool recovers;
+	/* A call was refused by it before it told. */
+	bool was_away, has_refused;
 	/* Nobody could know that handles are dead. */
 	bool surprises;
 	/* That was so once. */
@@ -101,8 +105,11 @@ struct nic_rule *nic_make_rule(const struct rte_flow_attr *attr,
 bool nic_refers_to_dead(const struct rte_flow_action *actions);
 struct nic_rule *nic_find_rule(struct rte_flow *handle);
 
-/* Nothing is left of templates, tables and operations. */
+/* Nobody will know what becomes of operations that are under way. */
+void nic_queue_doubt(void);
+/* Nothing is left of templates, tables and operations; or of operations. */
 void nic_queue_begin(void);
+void nic_queue_drain(void);
 /* Nor of rules. */
 void nic_queue_flush(void);
 /* The worker has done what others are to find. */

@@ -59,6 +59,25 @@ nic_queue_begin(void)
 	memset(&queue, 0, sizeof(queue));
 }
 
+/* So a counter of a rule that was going in is nobody's, and so is what it counts. */
+void
+nic_queue_doubt(void)
+{
+	for (unsigned int i = 0; i < queue.n_ops; i++) {
+		uint32_t flow = queue.ops[i].rule->flow;
+
+		nic.flows[flow].stuck++;
+		for (unsigned int k = 0; k < nic.n_counters; k++)
+			nic.counters[k].stuck |= nic.counters[k].flow == flow;
+	}
+}
+
+void
+nic_queue_drain(void)
+{
+	queue.n_ops = 0;
+}
+
 void
 nic_queue_flush(void)
 {
@@ -329,14 +348,14 @@ rte_flow_pull(uint16_t port_id, uint32_t queue_id, struct rte_flow_op_result res
 	for (unsigned int i = queue.n_ops; i-- > 0 && done < n && !nic_is_hung();) {
 		struct op *op = &queue.ops[i];
 
-		if (!op->pushed || nic.removed || op->looks-- > 0)
+		if (!op->pushed || nic.removed || nic.away || op->looks-- > 0)
 			continue;
 		complete(op, &results[done++]);
 		*op = queue.ops[--queue.n_ops];
 	}
 	(void)nic_leave(0, error);
 	nic_note_progress();
-	/* What is under way completes. */
+	/* What is under way completes, or the driver tells why not. */
 	if (queue.n_ops > 0 && !nic_is_hung() && !nic.removed)
 		sim_progress();
 	if (done == 0)

@@ -43,6 +43,7 @@ enum nics_event_kind {
 	EVENT_RESTART,
 	EVENT_STOP_UNTOLD,
 	EVENT_RECOVERY,
+	EVENT_RECOVERY_FAILED,
 	EVENT_RESET,
 	EVENT_REMOVAL,
 };
@@ -53,6 +54,14 @@ struct nics_event {
 	/* When everything rests, or after so many pauses; and how many of them it takes. */
 	bool rests;
 	uint32_t number, pauses, between;
+	/* By the driver: it answers nothing, and then tells why; how often it begins to recover,
+	 * and whether it has, before the last time. */
+	bool dies;
+	uint32_t times;
+	bool succeeds;
+	/* Of a restart: it recovers after the word of the stop, or before the word of the start. Of
+	 * a reset: there is no word of the stop. */
+	bool before_stop, after_start, hushed;
 };
 
 /* Work on a flow, when its counter has that. */
@@ -109,7 +118,9 @@ void nics_control(void *arg);
 /* The port's events. */
 void nics_port(void *arg);
 void nics_draw_event(struct nics_event *event);
-/* Has the worker run it, for as long as it puts it off. */
+/* Has the worker run it; and for as long as it puts it off. */
+int nics_try(int (*run)(struct trip_hard *hard, struct trip_hard_call *call),
+	struct trip_hard_flow *flow);
 int nics_call(int (*run)(struct trip_hard *hard, struct trip_hard_call *call),
 	struct trip_hard_flow *flow);
 /* What a counter has come to, with what was read of flows, and nobody was told of. */

@@ -85,7 +85,7 @@ create(const struct act *act)
 	sim_expect(trip_rule_init(&flow->rule, 0, 0, nic_pattern(act->flow), NULL) == 0,
 		"no memory for a rule");
 	attach(act->flow);
-	nics.created[act->flow] = nics_call(trip_hard_add, flow) == 0;
+	nics.created[act->flow] = nics_try(trip_hard_add, flow) == 0;
 	if (!nics.created[act->flow]) {
 		sim_tell("which fails");
 		detach(act->flow);

@@ -9,16 +9,23 @@ void
 nics_draw_event(struct nics_event *event)
 {
 	static const enum nics_event_kind kinds[] = {EVENT_RESTART, EVENT_RESTART, EVENT_RESTART,
-		EVENT_STOP_UNTOLD, EVENT_RECOVERY, EVENT_RESET, EVENT_REMOVAL};
+		EVENT_STOP_UNTOLD, EVENT_RECOVERY, EVENT_RECOVERY, EVENT_RECOVERY_FAILED,
+		EVENT_RESET, EVENT_REMOVAL};
 
 	event->kind = kinds[sim_draw(RTE_DIM(kinds))];
 	event->rests = sim_draw(2) == 0;
 	event->pauses = (uint32_t)sim_draw(UINT64_C(1) << sim_draw(6));
 	event->between = (uint32_t)sim_draw(8);
+	event->dies = sim_draw(4) == 0;
+	event->hushed = sim_draw(2) == 0;
+	event->before_stop = sim_draw(8) == 0;
+	event->after_start = sim_draw(8) == 0;
+	event->times = 1 + (uint32_t)sim_draw(2);
+	event->succeeds = sim_draw(2) == 0;
 }
 
 int
-nics_call(int (*run)(struct trip_hard *hard, struct trip_hard_call *call),
+nics_try(int (*run)(struct trip_hard *hard, struct trip_hard_call *call),
 	struct trip_hard_flow *flow)
 {
 	struct rte_flow_error error = {0};
@@ -26,17 +33,21 @@ nics_call(int (*run)(struct trip_hard *hard, struct trip_hard_call *call),
 	int result;
 
 	sim_progress();
-	do
-		result = trip_hard_call(nics.hard, &call);
-	while (result == -EAGAIN);
+	result = trip_hard_call(nics.hard, &call);
 	sim_progress();
 	return result;
 }
 
-static int
-do_nothing(struct trip_hard *hard, struct trip_hard_call *call)
+int
+nics_call(int (*run)(struct trip_hard *hard, struct trip_hard_call *call),
+	struct trip_hard_flow *flow)
 {
-	return 0;
+	int result;
+
+	do
+		result = nics_try(run, flow);
+	while (result == -EAGAIN);
+	return result;
 }
 
 static void
@@ -46,21 +57,88 @@ pauses(uint32_t n)
 		sim_pause();
 }
 
+/* --- by the driver --- */
+
+static void
+begin_recovery(const struct nics_event *event)
+{
+	for (uint32_t n = event->times; n > 0; n--) {
+		sim_op("has an error");
+		if (event->dies) {
+			nic_go_away();
+			sim_pause();
+		}
+		nic_begin_anew(RTE_ETH_EVENT_ERR_RECOVERING);
+		pauses(event->between);
+		if (n == 1 || !event->succeeds)
+			continue;
+		sim_op("has recovered, for the moment");
+		nic_come_back(true);
+		nic_tell(RTE_ETH_EVENT_RECOVERY_SUCCESS);
+	}
+}
+
+static void
+end_recovery(void)
+{
+	sim_op("has recovered");
+	nic_come_back(true);
+	nic_tell(RTE_ETH_EVENT_RECOVERY_SUCCESS);
+}
+
+static void
+recover(const struct nics_event *event)
+{
+	begin_recovery(event);
+	end_recovery();
+}
+
+static void
+fail_to_recover(const struct nics_event *event)
+{
+	begin_recovery(event);
+	sim_op("cannot recover");
+	nic_remove(RTE_ETH_EVENT_RECOVERY_FAILED);
+}
+
+static void
+remove_device(const struct nics_event *event)
+{
+	sim_op("removes the device");
+	nic_remove(RTE_ETH_EVENT_INTR_RMV);
+}
+
+/* --- and by the application --- */
+
 static void
 restart(const struct nics_event *event)
 {
 	sim_op("stops the port");
 	(void)nics_call(trip_hard_stopping, NULL);
+	if (event->before_stop)
+		recover(event);
 	nic_stop();
 	pauses(event->between);
 	sim_op("starts the port");
 	nic_start();
+	if (event->after_start)
+		begin_recovery(event);
 	(void)nics_call(trip_hard_started, NULL);
+	if (event->after_start)
+		end_recovery();
+}
+
+static int
+do_nothing(struct trip_hard *hard, struct trip_hard_call *call)
+{
+	return 0;
 }
 
 static void
 restart_untold(const struct nics_event *event)
 {
+	/* Nor is it known of a rule that comes back after a recovery: see create(). */
+	(void)nics_call(do_nothing, NULL);
 	nics.untold = true;
 	while (nics.creates)
 		sim_pause();
@@ -76,40 +154,20 @@ restart_untold(const struct nics_event *event)
 }
 
 static void
-recover(const struct nics_event *event)
-{
-	sim_op("has an error");
-	nic_surprise(true);
-	nic_go_away();
-	nic_tell(RTE_ETH_EVENT_ERR_RECOVERING);
-	pauses(event->between);
-	sim_op("has recovered");
-	nic_come_back(true);
-	nic_tell(RTE_ETH_EVENT_RECOVERY_SUCCESS);
-	(void)nics_call(do_nothing, NULL);
-	nic_surprise(false);
-}
-
-static void
 reset(const struct nics_event *event)
 {
 	sim_op("wants to be reset");
-	nic_surprise(true);
-	nic_go_away();
-	nic_tell(RTE_ETH_EVENT_INTR_RESET);
+	if (event->dies) {
+		nic_go_away();
+		sim_pause();
+	}
+	nic_begin_anew(RTE_ETH_EVENT_INTR_RESET);
 	pauses(event->between);
 	sim_op("is reset");
-	(void)nics_call(trip_hard_stopping, NULL);
+	if (!event->hushed)
+		(void)nics_call(trip_hard_stopping, NULL);
 	nic_come_back(false);
 	(void)nics_call(trip_hard_started, NULL);
-	nic_surprise(false);
-}
-
-static void
-remove_device(const struct nics_event *event)
-{
-	sim_op("removes the device");
-	nic_remove();
 }
 
 void
@@ -119,6 +177,7 @@ nics_port(void *arg)
 		[EVENT_RESTART] = restart,
 		[EVENT_STOP_UNTOLD] = restart_untold,
 		[EVENT_RECOVERY] = recover,
+		[EVENT_RECOVERY_FAILED] = fail_to_recover,
 		[EVENT_RESET] = reset,
 		[EVENT_REMOVAL] = remove_device,
 	};
