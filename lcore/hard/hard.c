@@ -62,17 +62,22 @@ trip_hard_probe(struct trip_hard *hard, struct rte_flow_error *error)
 {
 	struct trip_facts facts = hard->facts;
 	bool shared;
+	int result;
 
 	/* One that takes rules in both ways has to be configured for this one. */
 	if (trip_template_offered(hard->port_id) &&
 		(facts.kind == TRIP_FACTS_MLX5_HWS ||
 			trip_template_configured(hard->port_id, error)))
 		return probe_templates(hard, error);
-	hard->probed = true;
 	/* It would say so in its log, as an error. */
-	if (facts.kind == TRIP_FACTS_MLX5_VERBS)
+	if (facts.kind == TRIP_FACTS_MLX5_VERBS) {
+		hard->probed = true;
 		return 0;
-	shared = trip_rule_probe_shared(hard->port_id);
+	}
+	result = trip_rule_probe_shared(hard->port_id, &shared, error);
+	if (result != 0)
+		return result;
+	hard->probed = true;
 	/* Asked for DV, the driver takes verbs where the device cannot. */
 	if (facts.kind == TRIP_FACTS_MLX5_DV && !shared)
 		trip_facts_set_kind(&facts, TRIP_FACTS_MLX5_VERBS);

@@ -82,13 +82,18 @@ create_counter(uint16_t port_id, struct rte_flow_error *error)
 	return rte_flow_action_handle_create(port_id, &conf, &count, error);
 }
 
-bool
-trip_rule_probe_shared(uint16_t port_id)
+int
+trip_rule_probe_shared(uint16_t port_id, bool *shared, struct rte_flow_error *error)
 {
-	struct rte_flow_error error;
-	struct rte_flow_action_handle *handle = create_counter(port_id, &error);
+	struct rte_flow_action_handle *handle;
 
-	return handle != NULL && rte_flow_action_handle_destroy(port_id, handle, &error) == 0;
+	rte_errno = 0;
+	handle = create_counter(port_id, error);
+	/* For the moment a port in trouble has none, either. */
+	if (handle == NULL && (rte_errno == EBUSY || rte_errno == EAGAIN))
+		return -rte_errno;
+	*shared = handle != NULL && rte_flow_action_handle_destroy(port_id, handle, error) == 0;
+	return 0;
 }
 
 static int

@@ -75,8 +75,8 @@ void trip_rule_fini(struct trip_rule *rule);
 int trip_rule_validate(uint16_t port_id, bool templates, struct trip_rule *rule, bool drop,
 	struct rte_flow_error *error);
 
-/* Whether rules of the port can share a counter. */
-bool trip_rule_probe_shared(uint16_t port_id);
+/* Whether rules of the port can share a counter: 0, or -EBUSY, -EAGAIN: it does not say. */
+int trip_rule_probe_shared(uint16_t port_id, bool *shared, struct rte_flow_error *error);
 
 /* Gives the rule a counter that outlives it, and notes what that shows already: 0, or the driver's
  * error. */

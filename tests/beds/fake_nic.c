@@ -453,7 +453,11 @@ rte_flow_action_handle_create(uint16_t port_id, const struct rte_flow_indir_acti
 	int error_number = ENOTSUP;
 
 	pthread_mutex_lock(&nic->lock);
-	if (nic->made.templates && nic->n_counters + nic->n_stale_counters >= nic->max_counters) {
+	if (nic->fails[FAKE_NIC_COUNTER] > 0) {
+		nic->fails[FAKE_NIC_COUNTER]--;
+		error_number = nic->errors[FAKE_NIC_COUNTER];
+	} else if (nic->made.templates &&
+		   nic->n_counters + nic->n_stale_counters >= nic->max_counters) {
 		error_number = ENODEV;
 	} else if (nic->made.shared) {
 		counter = calloc(1, sizeof(*counter));

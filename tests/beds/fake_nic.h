@@ -40,6 +40,8 @@ enum fake_nic_call {
 	FAKE_NIC_ENQUEUE,
 	FAKE_NIC_ENQUEUE_DESTROY,
 	FAKE_NIC_TABLE,
+	/* The creation of a counter that can be shared; it does not hold. */
+	FAKE_NIC_COUNTER,
 	FAKE_NIC_CALLS,
 };
 

@@ -207,6 +207,32 @@ hard_facts_are_told(void **state)
 	hard_close();
 }
 
+/* A device in trouble does not tell what its engine is; it is asked again. */
+static void
+hard_facts_are_asked_again(void **state)
+{
+	static const struct fake_nic dv = {.driver = "mlx5_pci",
+		.devargs = "dv_flow_en=1",
+		.shared = true,
+		.cached = true,
+		.keeps_shared = true};
+	const struct trip_flow_attr hw = {.engine = TRIP_FLOW_ENGINE_HW};
+	struct trip_port_facts facts = {.size = sizeof(facts)};
+	struct rte_flow_error error = {0};
+	struct trip_flow *flow = NULL;
+
+	hard_open(&dv);
+	fake_nic_fail(FAKE_NIC_COUNTER, 1, EBUSY);
+	if (hard_try_create(traffic_pattern(1000), &hw, &flow, &error) == 0)
+		hard_destroy(flow);
+	flow = hard_create(1000, false);
+	assert_int_equal(trip_port_facts_read(hard_bed.port, &facts), 0);
+	assert_string_equal(facts.engine, "mlx5 DV");
+	assert_true(facts.indirect && facts.indirect_from == TRIP_PORT_FACT_MEASURED);
+	hard_destroy(flow);
+	hard_close();
+}
+
 /* A driver that nobody knows turns out to ask the device each time. */
 static void
 hard_lag_is_measured(void **state)
@@ -351,6 +377,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(cntr_23_age_has_the_refresh_lag),
 	cmocka_unit_test(cntr_23_age_of_a_mixed_counter_is_the_worst),
 	cmocka_unit_test(hard_facts_are_told),
+	cmocka_unit_test(hard_facts_are_asked_again),
 	cmocka_unit_test(hard_lag_is_measured),
 	cmocka_unit_test(hard_auto_falls_back_with_the_reason),
 	cmocka_unit_test(hard_items_match_alike_or_are_refused),
