@@ -150,7 +150,7 @@ create_flow(struct user *user, const struct act *act)
 	sim_op("creates a flow");
 	handle->worked = true;
 	flow->cntr = handle->cntr;
-	user->most_flows = processes_rules_alive();
+	user->most_flows = processes_rules_alive(user->opening);
 	user->changes_flows = true;
 	processes_enter(user, "trip_flow_create", 0);
 	error = trip_flow_create(user->port, &attr, pattern, actions, &flow->flow, NULL);
@@ -168,13 +168,14 @@ static void
 query_flow(struct user *user, const struct flow *flow)
 {
 	struct trip_flow_count count = {.size = sizeof(count)};
-	bool is_known = flow->rule != NULL && !processes_garbage_is_in(user->opening);
-	uint64_t low = is_known ? flow->rule->low : 0;
+	uint64_t low = flow->rule != NULL ? flow->rule->low : 0;
+	bool is_known;
 	int error;
 
 	processes_enter(user, "trip_flow_query", 0);
 	error = trip_flow_query(flow->flow, &count);
 	processes_leave(user);
+	is_known = flow->rule != NULL && !processes_garbage_is_in(user->opening);
 	sim_expect(is_explained(user, error), "a flow of %s is not to be asked: error %d",
 		user->name, -error);
 	sim_expect(error != 0 || !is_known ||

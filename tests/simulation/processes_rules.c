@@ -49,12 +49,12 @@ find(uint64_t opening, uint32_t index)
 }
 
 unsigned int
-processes_rules_alive(void)
+processes_rules_alive(uint64_t opening)
 {
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < rules.n; i++)
-		n += rules.all[i].alive && rules.all[i].opening == processes.opening;
+		n += rules.all[i].alive && rules.all[i].opening == opening;
 	return n;
 }
 
@@ -86,10 +86,10 @@ add_rule(uint64_t opening, uint32_t index, struct ledger *ledger)
 			sim_process_lives(rules.bursts[i].process))
 			meet(&rules.bursts[i], rule);
 	for (uint32_t i = 0; i <= CLIENTS; i++) {
-		unsigned int n = processes_rules_alive();
+		struct user *user = &processes.users[i];
 
-		if (processes.users[i].most_flows < n)
-			processes.users[i].most_flows = n;
+		if (user->opening == opening && user->most_flows < processes_rules_alive(opening))
+			user->most_flows = processes_rules_alive(opening);
 	}
 	return rule;
 }
@@ -362,7 +362,7 @@ static void
 judge_port(const struct user *primary)
 {
 	const struct trip_engine *engine = &primary->domain->engine;
-	unsigned int n_found = 0, n_left = 0;
+	unsigned int n_alive = processes_rules_alive(processes.opening), n_found = 0, n_left = 0;
 
 	for (uint32_t i = 0; i < CLIENTS; i++) {
 		const struct user *user = &processes.users[i];
@@ -374,9 +374,8 @@ judge_port(const struct user *primary)
 	}
 	if (processes_is_anybody_stopped())
 		return;
-	sim_expect(primary->port->n_flows == processes_rules_alive(),
-		"%u flows are there, and their port has %u", processes_rules_alive(),
-		primary->port->n_flows);
+	sim_expect(primary->port->n_flows == n_alive, "%u flows are there, and their port has %u",
+		n_alive, primary->port->n_flows);
 	sim_expect(primary->port->n_found >= n_found && primary->port->n_found <= n_found + n_left,
 		"%u processes have the port, and it knows of %u", n_found, primary->port->n_found);
 	for (uint32_t q = 0; q < engine->n_queues; q++) {

@@ -55,7 +55,7 @@ struct rule *processes_rule_made(const struct user *user, uint32_t index);
 /* It becomes another program: the flows that it leaves end some time. */
 void processes_rules_leave(const struct user *user);
 /* Those that are there; most at a time since the caller has set its own number to it. */
-unsigned int processes_rules_alive(void);
+unsigned int processes_rules_alive(uint64_t opening);
 
 void processes_burst_begin(const struct user *user, uint32_t n);
 /* `counts`: the queue was its process's; otherwise nothing has happened. So many are left. */

@@ -109,11 +109,12 @@ processes_garbage_retired(const struct trip_channel_map *map)
 	return n;
 }
 
-/* Of a domain that has gone nothing is asked any more. */
+/* Of a domain that has gone nothing is asked any more; whose primary has yet to return from opening
+ * it is the latest. */
 static void
 note_garbage(const struct user *user)
 {
-	if (user->opening != processes.opening)
+	if (user->opening < processes.opening || user->opening < garbage.opening)
 		return;
 	if (garbage.opening != user->opening)
 		processes_garbage_begin();
