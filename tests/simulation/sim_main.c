@@ -10,8 +10,8 @@
 
 #include "sim_inside.h"
 
-/* Of a defect that is planted, the shortest of so many is told; of those that are found in not much
- * more than the time of the first. */
+/* Of a defect that is planted, the shortest of so many is told; of those that are found in some
+ * times the time of the first: a long one takes longer to shrink than a short one to find. */
 #define FAILURES 4
 #define GRACE 64
 
@@ -248,7 +248,7 @@ goes_on(const struct tally *tally, const struct options *options)
 		return tally->failed < options->counts;
 	if (options->within == 0 || tally->failed == 0)
 		return tally->failed == 0;
-	return tally->failed < FAILURES && tally->played < 2 * tally->first + GRACE;
+	return tally->failed < FAILURES && tally->played < 4 * tally->first + GRACE;
 }
 
 static void
