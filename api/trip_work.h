@@ -83,6 +83,15 @@ enum trip_condition_kind {
 	 * stands still after so much more.
 	 */
 	TRIP_CONDITION_IDLE,
+	/**
+	 * At least `count` came within some time of at most `time` (COND-03). Every such window
+	 * that is 1/64 shorter fires it, with the update that completes it (COND-04): the first of
+	 * them begins when the threshold is reached. Where flows in hardware feed the counter, the
+	 * window is shorter by what they are behind, too. With an interval, which is 1, it fires
+	 * again when `count` more came within a window that began after the firing (COND-05). A set
+	 * of the counter begins anew (COND-08).
+	 */
+	TRIP_CONDITION_RATE,
 };
 
 /** A condition of a work item; copied with it. */
@@ -96,6 +105,12 @@ struct trip_condition {
 			/** Nanoseconds, at most TRIP_CNTR_MAX. */
 			uint64_t time;
 		} idle;
+		struct {
+			/** 1 to TRIP_CNTR_MAX. */
+			uint64_t count;
+			/** Nanoseconds, 1000 to TRIP_CNTR_MAX. */
+			uint64_t time;
+		} rate;
 		uint64_t reserved[8];
 	} when;
 };
@@ -107,7 +122,7 @@ struct trip_condition_info {
 	/** As reports and the rules language have it. The library's. */
 	const char *name;
 	enum trip_condition_kind kind;
-	/** Its items may have an interval. */
+	/** Its items may have an interval; of TRIP_CONDITION_RATE it is 1. */
 	int repeats;
 };
 

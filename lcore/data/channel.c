@@ -203,6 +203,13 @@ trip_channel_alloc_more(
 	return (int)slots[item];
 }
 
+void
+trip_channel_chain(const struct trip_channel_client *channel, const uint32_t *slots, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		trip_channel_desc(channel, slots[i])->memory = i + 1 < n ? 1 + slots[i + 1] : 0;
+}
+
 int
 trip_channel_submit(struct trip_channel_client *channel, uint32_t slot, uint64_t *id)
 {

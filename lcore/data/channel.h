@@ -41,10 +41,12 @@
  * retired, never handed out again.
  *
  * An item with operands has a second slot, and one with a condition another: the descriptor of its
- * own names them, and their lines are the operands, and the condition's parameters. Those are
- * submitted in no ring and stay FREE for whoever looks at their state, so nothing cancels, flushes
- * or lists them; the home marks them OPERANDS when it takes the item, and returns them with that.
- * Where the item was canceled before it was accepted, accept does so.
+ * own names them, and their lines are the operands, and the condition's parameters. A condition
+ * that has much to remember has more of them, each of which names the next: nothing is in these,
+ * they stand for as many nodes of the home. All those are submitted in no ring and stay FREE for
+ * whoever looks at their state, so nothing cancels, flushes or lists them; the home marks them
+ * OPERANDS when it takes the item, and returns them with that. Where the item was canceled before
+ * it was accepted, accept does so.
  *
  * The client can scribble on all of this at any time. So the home believes no index from the ring
  * or a descriptor that is out of range or already held, copies a descriptor once (the caller
@@ -113,7 +115,9 @@ struct trip_work_desc {
 	/* 1 + the slot of the channel that has them, or 0: none */
 	uint32_t operands;
 	uint32_t condition;
-	uint32_t spare[2];
+	/* the first of those that the condition remembers in */
+	uint32_t memory;
+	uint32_t spare;
 };
 
 _Static_assert(sizeof(struct trip_work_desc) == 64, "a descriptor is one cache line");
@@ -186,8 +190,9 @@ trip_channel_returned(const struct trip_channel_client *channel)
 int trip_channel_alloc(struct trip_channel_client *channel, uint32_t up_to);
 
 /* The same of an item that has so many slots beside its own, at most TRIP_CHANNEL_MORE: all of
- * them, or none. */
-#define TRIP_CHANNEL_MORE 2
+ * them, or none. Of these a condition remembers in TRIP_CHANNEL_MEMORY at most. */
+#define TRIP_CHANNEL_MEMORY 13
+#define TRIP_CHANNEL_MORE (2 + TRIP_CHANNEL_MEMORY)
 int trip_channel_alloc_more(
 	struct trip_channel_client *channel, uint32_t up_to, uint32_t *more, unsigned int n);
 
@@ -205,6 +210,10 @@ trip_channel_operands(const struct trip_channel_client *channel, uint32_t slot)
 {
 	return &channel->map.desc[slot];
 }
+
+/* Chains slots that a condition remembers in, for the descriptor to name the first of them. */
+void trip_channel_chain(
+	const struct trip_channel_client *channel, const uint32_t *slots, unsigned int n);
 
 /*
  * Hands the slot to the home; the caller rings the home's doorbell afterwards. 0, or -EPROTO where
@@ -275,6 +284,9 @@ uint64_t trip_channel_read(
  * no correct client names this slot, and nothing was taken.
  */
 bool trip_channel_take_operands(struct trip_channel_home *channel, uint32_t slot);
+
+/* Then, of a slot that a condition remembers in: 1 + the next one, or 0. */
+uint32_t trip_channel_next(const struct trip_channel_home *channel, uint32_t slot);
 
 /* Then: copies them, once and for all. */
 void trip_channel_read_operands(

@@ -56,21 +56,49 @@ trip_channel_read_operands(const struct trip_channel_home *channel, uint32_t slo
 	memcpy(operands, &channel->map.desc[slot], TRIP_OPERANDS_MAX);
 }
 
+/* Once: the client may write there. */
+static uint32_t
+read_once(const uint32_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+uint32_t
+trip_channel_next(const struct trip_channel_home *channel, uint32_t slot)
+{
+	return read_once(&channel->map.desc[slot].memory);
+}
+
+static bool
+return_beside(struct trip_channel_home *channel, uint32_t slot)
+{
+	if (!trip_channel_take_operands(channel, slot))
+		return false;
+	trip_channel_return(channel, slot);
+	return true;
+}
+
 /* One that was canceled before it was accepted, and with it the slots beside its own, if any. */
 static void
 return_canceled(struct trip_channel_home *channel, uint32_t slot)
 {
 	const struct trip_work_desc *desc = &channel->map.desc[slot];
-	/* Once: the client may write there. */
-	const uint32_t more[TRIP_CHANNEL_MORE] = {
-		__atomic_load_n(&desc->operands, __ATOMIC_RELAXED) - 1,
-		__atomic_load_n(&desc->condition, __ATOMIC_RELAXED) - 1,
-	};
+	uint32_t operands = read_once(&desc->operands), condition = read_once(&desc->condition);
+	uint32_t memory = trip_channel_next(channel, slot);
 
 	trip_channel_return(channel, slot);
-	for (unsigned int i = 0; i < TRIP_CHANNEL_MORE; i++)
-		if (more[i] != UINT32_MAX && trip_channel_take_operands(channel, more[i]))
-			trip_channel_return(channel, more[i]);
+	(void)return_beside(channel, operands - 1);
+	(void)return_beside(channel, condition - 1);
+	for (unsigned int i = 0; i < TRIP_CHANNEL_MEMORY; i++) {
+		uint32_t next;
+
+		if (memory - 1 >= channel->map.slots)
+			break;
+		next = trip_channel_next(channel, memory - 1);
+		if (!return_beside(channel, memory - 1))
+			break;
+		memory = next;
+	}
 }
 
 /* Decides on one index from the submission ring; true where it is to be delivered. */

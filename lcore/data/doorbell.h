@@ -138,22 +138,29 @@ trip_doorbell_rung(const struct trip_doorbell *db, unsigned section, uint32_t in
 	return (atomic_load(&db->section[section].leaf[index >> 6]) >> (index & 63) & 1) != 0;
 }
 
-_Static_assert(TRIP_DOORBELL_WORDS == 8, "trip_doorbell_idle() looks at as many");
+_Static_assert(TRIP_DOORBELL_WORDS == 8, "trip_doorbell_silent() looks at as many");
 
 /*
+ * Whether all of the summary is zero: what is mostly so of one that is idle.
+ *
  * A loop that asks again and again could do with relaxed loads. These are seq_cst for one that asks
  * once, because another doorbell told it to: the canceled slots of a channel.
  */
 static inline bool
-trip_doorbell_idle(const struct trip_doorbell *db)
+trip_doorbell_silent(const struct trip_doorbell *db)
 {
 	const _Atomic uint64_t *word = db->summary;
-	/* Written out: compilers leave the loop a loop. */
-	uint64_t rung = atomic_load(&word[0]) | atomic_load(&word[1]) | atomic_load(&word[2]) |
-			atomic_load(&word[3]) | atomic_load(&word[4]) | atomic_load(&word[5]) |
-			atomic_load(&word[6]) | atomic_load(&word[7]);
 
-	return rung == 0 || trip_doorbell_idle_masked(db);
+	/* Written out: compilers leave the loop a loop. */
+	return (atomic_load(&word[0]) | atomic_load(&word[1]) | atomic_load(&word[2]) |
+		       atomic_load(&word[3]) | atomic_load(&word[4]) | atomic_load(&word[5]) |
+		       atomic_load(&word[6]) | atomic_load(&word[7])) == 0;
+}
+
+static inline bool
+trip_doorbell_idle(const struct trip_doorbell *db)
+{
+	return trip_doorbell_silent(db) || trip_doorbell_idle_masked(db);
 }
 
 #endif

@@ -153,54 +153,87 @@ enter(struct trip_home *home, uint32_t channel, uint32_t slot, uint64_t generati
 	return index;
 }
 
-/* The nodes that an item has beside its own: TRIP_NONE where it has no such. */
+/* The nodes that an item has beside its own: the first, TRIP_NONE where it has none; and the one
+ * whose `more` is the next. */
 struct more {
-	uint32_t operands, condition;
+	struct trip_home *home;
+	uint32_t channel, first, last;
 };
 
-/* The node of a slot that is the home's from now on: false where it is none of the channel. */
-static bool
-take_slot(struct trip_home *home, uint32_t channel, uint32_t slot, uint32_t *node)
+/* The node of a slot, which is the home's from now on, comes behind those that it has: TRIP_NONE
+ * where the slot is none of the channel. */
+static uint32_t
+take_slot(struct more *more, uint32_t slot)
 {
-	if (!trip_channel_take_operands(&home->channels[channel], slot))
+	struct trip_home *home = more->home;
+	uint32_t node;
+
+	if (!trip_channel_take_operands(&home->channels[more->channel], slot))
+		return TRIP_NONE;
+	node = trip_node_take_operands(home, more->channel, slot);
+	home->nodes[node].more = TRIP_NONE;
+	if (more->first == TRIP_NONE)
+		more->first = node;
+	else
+		home->nodes[more->last].more = node;
+	more->last = node;
+	return node;
+}
+
+/* Whether the condition takes its parameters. */
+static bool
+take_condition(struct more *more, const struct trip_work_desc *desc)
+{
+	uint32_t node = take_slot(more, desc->condition - 1);
+	struct trip_op_refusal refusal;
+
+	return node != TRIP_NONE &&
+	       trip_condition_takes(trip_condition_of(desc->condition_kind),
+		       more->home->nodes[node].condition.memory, desc->interval, &refusal);
+}
+
+/* Whether the operation takes its operands. */
+static bool
+take_operands(struct more *more, const struct trip_op_row *op, const struct trip_work_desc *desc)
+{
+	uint32_t node = take_slot(more, desc->operands - 1);
+	struct trip_op_refusal refusal;
+
+	if (node == TRIP_NONE)
 		return false;
-	*node = trip_node_take_operands(home, channel, slot);
+	more->home->nodes[node].op = desc->op;
+	return op->takes(more->home->engine, more->home->nodes[node].operands, &refusal);
+}
+
+static bool
+take_memory(struct more *more, const struct trip_work_desc *desc)
+{
+	const struct trip_channel_home *channel = &more->home->channels[more->channel];
+	uint32_t slot = desc->memory - 1;
+
+	for (unsigned int n = trip_condition_of(desc->condition_kind)->memory; n > 0; n--) {
+		uint32_t node = take_slot(more, slot);
+
+		if (node == TRIP_NONE)
+			return false;
+		more->home->nodes[node].op = desc->op;
+		slot = trip_channel_next(channel, slot) - 1;
+	}
 	return true;
 }
 
-static void
-return_more(struct trip_home *home, uint32_t channel, const struct more *more)
-{
-	struct trip_channel_home *from = &home->channels[channel];
-
-	if (more->operands != TRIP_NONE)
-		trip_channel_return(from, more->operands - trip_node_first(home, from));
-	if (more->condition != TRIP_NONE)
-		trip_channel_return(from, more->condition - trip_node_first(home, from));
-}
-
-/* Whether the operation takes its operands, and the condition its parameters; the slots of both are
- * the home's then. A number of none is none of the channel. */
+/* Takes what an item has beside its own slot: a condition, operands, what the condition remembers
+ * in. False: no correct client has made them, and nothing was taken. */
 static bool
-take_more(struct trip_home *home, uint32_t channel, const struct trip_work_desc *desc,
-	struct more *more)
+take_more(struct more *more, const struct trip_op_row *op, const struct trip_work_desc *desc)
 {
-	const struct trip_op_row *op = trip_op_of(desc->op);
-	struct trip_op_refusal refusal;
-	bool takes = true;
-
-	*more = (struct more){TRIP_NONE, TRIP_NONE};
-	if (op->operands != 0)
-		takes = take_slot(home, channel, desc->operands - 1, &more->operands) &&
-			op->takes(home->engine, home->nodes[more->operands].operands, &refusal);
-	if (takes && desc->condition != 0)
-		takes = take_slot(home, channel, desc->condition - 1, &more->condition) &&
-			trip_condition_takes(trip_condition_of(desc->condition_kind),
-				home->nodes[more->condition].condition.memory, desc->interval,
-				&refusal);
-	if (!takes)
-		return_more(home, channel, more);
-	return takes;
+	more->first = TRIP_NONE;
+	if ((desc->condition == 0 || take_condition(more, desc)) &&
+		(op->operands == 0 || take_operands(more, op, desc)) &&
+		(desc->condition == 0 || take_memory(more, desc)))
+		return true;
+	trip_node_return_more(more->home, more->channel, more->first);
+	return false;
 }
 
 /* Out of line: items that have nothing more do nothing for it. */
@@ -208,23 +241,22 @@ static __attribute__((noinline)) void
 enter_with_more(struct trip_home *home, uint32_t channel, uint32_t slot, uint64_t generation,
 	const struct trip_work_desc *desc, uint32_t cntr)
 {
+	struct more more = {.home = home, .channel = channel};
+	const struct trip_op_row *op = trip_op_of(desc->op);
 	struct trip_node *node;
-	struct more more;
 	uint32_t index;
 
-	if (!take_more(home, channel, desc, &more)) {
+	if (!take_more(&more, op, desc)) {
 		refuse(home, channel, slot, generation);
 		return;
 	}
-	index = enter(home, channel, slot, generation, trip_op_of(desc->op), desc, cntr);
+	index = enter(home, channel, slot, generation, op, desc, cntr);
 	node = &home->nodes[index];
 	node->many = false;
 	node->has_more = true;
-	node->more = more.operands;
-	if (more.operands != TRIP_NONE)
-		home->nodes[more.operands].op = desc->op;
-	if (more.condition != TRIP_NONE)
-		trip_condition_begin(home, index, more.condition, desc->condition_kind);
+	node->more = more.first;
+	if (desc->condition != 0)
+		trip_condition_begin(home, index, desc->condition_kind);
 }
 
 static void
@@ -294,16 +326,16 @@ fail_one(struct trip_home *home, uint32_t channel, uint32_t slot)
 	struct trip_work_desc desc;
 	uint64_t generation = trip_channel_read(&home->channels[channel], slot, &desc);
 	const struct trip_op_row *op = trip_op_of(desc.op);
-	struct more more;
+	struct more more = {.home = home, .channel = channel};
 	uint32_t cntr;
 
-	if (!is_valid(home, op, &desc, &cntr) || !take_more(home, channel, &desc, &more)) {
+	if (!is_valid(home, op, &desc, &cntr) || !take_more(&more, op, &desc)) {
 		refuse(home, channel, slot, generation);
 		return;
 	}
 	if (trip_channel_claim(&home->channels[channel], slot, generation))
 		trip_fire_fail(home, desc.op, desc.target, desc.completion);
-	return_more(home, channel, &more);
+	trip_node_return_more(home, channel, more.first);
 	trip_channel_return(&home->channels[channel], slot);
 	trip_engine_stat(&home->stats.accepted, 1);
 	trip_engine_stat(&home->stats.canceled, 1);

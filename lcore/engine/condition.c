@@ -33,8 +33,9 @@ bool
 trip_condition_takes(const struct trip_condition_row *row, const void *parameters,
 	uint64_t interval, struct trip_op_refusal *refusal)
 {
-	*refusal = (struct trip_op_refusal){.operand = "interval", .value = interval};
-	if (row->name == NULL || (interval != 0 && !row->repeats))
+	*refusal = (struct trip_op_refusal){
+		.operand = "interval", .value = interval, .limit = row->interval_max};
+	if (row->name == NULL || interval > row->interval_max)
 		return false;
 	return row->takes(parameters, refusal);
 }
@@ -150,11 +151,29 @@ trip_condition_alarm(struct trip_condition_look *look, uint64_t ns)
 	trip_due_rearm(home, node->cntr);
 }
 
+/* The first node that it remembers in. */
+static uint32_t
+memory_of(const struct trip_home *home, uint32_t item, uint32_t condition)
+{
+	uint32_t next = home->nodes[condition].more;
+
+	/* Operands come before. */
+	return trip_op_of(home->nodes[item].op)->operands == 0 ? next : home->nodes[next].more;
+}
+
+uint32_t
+trip_condition_memory(const struct trip_condition_look *look)
+{
+	return memory_of(look->home, look->item, look->condition);
+}
+
 /* ---- from acceptance to the end ---- */
 
 void
-trip_condition_begin(struct trip_home *home, uint32_t item, uint32_t condition, uint8_t kind)
+trip_condition_begin(struct trip_home *home, uint32_t item, uint8_t kind)
 {
+	const struct trip_condition_row *row = trip_condition_of(kind);
+	uint32_t condition = home->nodes[item].more;
 	struct trip_node *node = &home->nodes[condition], *of = &home->nodes[item];
 	/* All of it: what was in the node last may have been an item. */
 	struct trip_node begun = {
@@ -163,12 +182,14 @@ trip_condition_begin(struct trip_home *home, uint32_t item, uint32_t condition, 
 		.flags = kind,
 		.has_more = true,
 		.cntr = home->shape.n_cntrs,
-		.more = of->more,
+		.more = node->more,
 	};
 
-	memcpy(begun.condition.memory, node->condition.memory, trip_condition_of(kind)->parameters);
+	memcpy(begun.condition.memory, node->condition.memory, row->parameters);
 	*node = begun;
-	of->more = condition;
+	if (row->memory > 0)
+		memset(home->nodes[memory_of(home, item, condition)].operands, 0,
+			TRIP_OPERANDS_MAX);
 	link_condition(home, &home->cntrs[of->cntr].conditions, condition);
 }
 
@@ -209,7 +230,9 @@ read_counter(struct trip_condition_look *look, uint32_t cntr, uint32_t *setgen)
 		known = atomic_load_explicit(&cell->refreshed_tsc, memory_order_relaxed);
 	}
 	look->sum = trip_cell_sum(cell);
+	look->behind = known < home->now;
 	look->known = trip_clock_ns(home->engine, known);
+	look->since = trip_clock_ns(home->engine, home->calm_tsc);
 	/* A clock rounds down. */
 	look->now = trip_clock_ns(home->engine, trip_home_clock(home)) + 1;
 }
@@ -225,6 +248,7 @@ look_at(struct trip_home *home, uint32_t condition)
 		.condition = condition,
 		.memory = node->condition.memory,
 		.stands = stands(item),
+		.alarmed = node->queued,
 	};
 	uint32_t setgen;
 

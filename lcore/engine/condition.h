@@ -50,8 +50,13 @@ struct trip_condition_look {
 	/* By the clock: everything that happened before `known` is in the sum, nothing that happens
 	 * from `now` on. Only flows in hardware set them apart by more than the look takes. */
 	uint64_t known, now;
-	/* The item stands at a sum that is not reached. */
-	bool stands;
+	/* Likewise: what has reached where the item stands, since the look before, came behind it.
+	 */
+	uint64_t since;
+	/* Flows in hardware feed the counter, and there is more than they have told. */
+	bool behind;
+	/* The item stands at a sum that is not reached; the alarm stands at a time. */
+	bool stands, alarmed;
 	/* The counter was set since the last look. */
 	bool set;
 };
@@ -60,11 +65,15 @@ struct trip_condition_row {
 	const char *name;
 	/* Bytes of its parameters; with what it remembers, TRIP_CONDITION_MEMORY at most. */
 	uint8_t parameters;
-	/* Whether it takes them: asked where an item is queued, and by the home again, of its own
-	 * copy. */
+	/* Nodes that it has beside its own to remember in, TRIP_CHANNEL_MEMORY at most: it finds
+	 * the first by trip_condition_memory(), which is 0 at first. What the others have then
+	 * is anything. */
+	uint8_t memory;
+	/* Whether it takes its parameters: asked where an item is queued, and by the home again, of
+	 * its own copy. */
 	bool (*takes)(const void *parameters, struct trip_op_refusal *refusal);
-	/* Its items may have an interval. */
-	bool repeats;
+	/* The most that an interval of its items may be; 0: they have none. */
+	uint64_t interval_max;
 	/* On the home. */
 	enum trip_condition_state (*look)(struct trip_condition_look *look);
 };
@@ -81,14 +90,17 @@ void trip_condition_lift(struct trip_condition_look *look);
 /* The alarm, which is one at most, stands at this time. */
 void trip_condition_alarm(struct trip_condition_look *look, uint64_t ns);
 
+/* The first of the nodes that it remembers in; `more` of each is the next, or TRIP_NONE. */
+uint32_t trip_condition_memory(const struct trip_condition_look *look);
+
 /* ---- the home's ---- */
 
 /* Whether the condition is one of an item that repeats or does not, and takes its parameters. */
 bool trip_condition_takes(const struct trip_condition_row *row, const void *parameters,
 	uint64_t interval, struct trip_op_refusal *refusal);
 
-/* An item was accepted whose condition's node this is; its parameters are in it. */
-void trip_condition_begin(struct trip_home *home, uint32_t item, uint32_t condition, uint8_t kind);
+/* An item was accepted that has a condition; its parameters are in the node of that. */
+void trip_condition_begin(struct trip_home *home, uint32_t item, uint8_t kind);
 
 /* A node that has more is about to fire, and does where it is an item without a condition, or one
  * whose condition holds. False: it has been reached, and is to be looked at. */

@@ -93,6 +93,6 @@ const struct trip_condition_row trip_condition_idle = {
 	.name = "idle",
 	.parameters = sizeof(uint64_t),
 	.takes = takes,
-	.repeats = true,
+	.interval_max = UINT64_MAX,
 	.look = look_idle,
 };

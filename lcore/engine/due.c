@@ -138,6 +138,7 @@ trip_due_rang(struct trip_home *home, uint32_t index)
 	case TRIP_DUE_SWEPT:
 	case TRIP_DUE_FIRING:
 		cntr->again = true;
+		home->overdue = true;
 	}
 }
 

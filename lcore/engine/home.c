@@ -49,8 +49,9 @@ sample_rung(struct trip_home *home)
 			trip_due_rang(home, rung[i]);
 		done += n;
 		if (n < QUANTUM)
-			break;
+			return done;
 	}
+	home->overdue = true;
 	return done;
 }
 
@@ -358,17 +359,17 @@ iterate(struct trip_home *home, bool rung)
 
 /* Whether nothing is under way, and no timer is due. */
 static inline bool
-idle(const struct trip_home *home)
+idle(const struct trip_home *home, uint64_t now)
 {
 	return !home->sweeping &&
 	       home->sampled.count + home->firing.count + home->n_canceling + home->n_drops == 0 &&
-	       home->now < home->timer_tsc;
+	       now < home->timer_tsc;
 }
 
 bool
 trip_home_idle(const struct trip_home *home)
 {
-	return home->n_hot == 0 && trip_doorbell_idle(&home->doorbell) && idle(home);
+	return home->n_hot == 0 && trip_doorbell_idle(&home->doorbell) && idle(home, home->now);
 }
 
 static uint64_t
@@ -384,8 +385,7 @@ begin_epoch(struct trip_home *home)
 	return epoch;
 }
 
-/* Out of line: an idle iteration saves no registers for it. */
-static __attribute__((noinline)) unsigned int
+static unsigned int
 iterate_busy(struct trip_home *home, bool rung)
 {
 	struct trip_home *outer = trip_engine_current;
@@ -403,21 +403,54 @@ iterate_busy(struct trip_home *home, bool rung)
 	return done;
 }
 
+/* What is found now has come since the iteration before, unless that has left something. */
+static inline void
+begin_iteration(struct trip_home *home, uint64_t now)
+{
+	bool left = home->sweeping || home->sampled.count + home->firing.count > 0 ||
+		    home->looks != TRIP_NONE;
+
+	if (!left && !home->overdue)
+		home->calm_tsc = home->now;
+	home->overdue &= left;
+	home->now = now;
+}
+
+/* Whether there is anything to do; if so, does it. */
+static inline unsigned int
+iterate_if_busy(struct trip_home *home)
+{
+	bool rung = !trip_doorbell_idle(&home->doorbell);
+
+	return rung || !idle(home, home->now) ? iterate_busy(home, rung) : 0;
+}
+
+/* Out of line, both: an idle iteration saves no registers for them. */
+static __attribute__((noinline)) unsigned int
+iterate_hot(struct trip_home *home, uint64_t now)
+{
+	begin_iteration(home, now);
+	/* First: what it finds is due by what is seen here, and the doorbell is looked at behind.
+	 */
+	trip_hot_poll(home);
+	return iterate_if_busy(home);
+}
+
+static __attribute__((noinline)) unsigned int
+iterate_cold(struct trip_home *home, uint64_t now)
+{
+	begin_iteration(home, now);
+	return iterate_if_busy(home);
+}
+
 unsigned int
 trip_home_iterate(struct trip_home *home, uint64_t now)
 {
-	bool rung = true;
-
-	home->now = now;
 	trip_engine_stat(&home->iterations, 1);
-	/* First: what it finds is due by what is seen here, and the doorbell is looked at behind.
-	 */
 	if (home->n_hot > 0)
-		trip_hot_poll(home);
-	if (likely(trip_doorbell_idle(&home->doorbell))) {
-		if (likely(idle(home)))
-			return 0;
-		rung = false;
-	}
-	return iterate_busy(home, rung);
+		return iterate_hot(home, now);
+	if (unlikely(!trip_doorbell_silent(&home->doorbell) || !idle(home, now)))
+		return iterate_cold(home, now);
+	home->now = now;
+	return 0;
 }

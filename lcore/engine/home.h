@@ -95,6 +95,8 @@ struct trip_home {
 	uint8_t n_drops;
 	uint8_t n_hot;
 	bool sweeping;
+	/* A ring was left in the doorbell, or is repeated by the home when its counter settles. */
+	bool overdue;
 	/* It begins with where its summary is. */
 	struct trip_doorbell doorbell;
 
@@ -149,6 +151,8 @@ struct trip_home {
 	uint32_t completes;
 	/* When something of its clock is due. */
 	uint64_t clock_tsc;
+	/* Whatever is found to be reached now has come since this. */
+	uint64_t calm_tsc;
 	struct trip_fed fed;
 	/* The first of the conditions that are to be looked at: condition.h. While an item fires
 	 * because its condition holds, that item. */

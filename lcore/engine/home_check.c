@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "drop.h"
+#include "condition.h"
 #include "home.h"
 #include "node.h"
 #include "waiter.h"
@@ -121,27 +122,36 @@ check_beside(struct checker *checker, struct trip_home *home, uint32_t channel, 
 
 	if (slot >= home->channels[channel].map.slots ||
 		!trip_channel_has_operands(&home->channels[channel], slot))
-		expect(checker, "an item waits whose operands or condition have been returned",
-			slot);
+		expect(checker, "an item waits, and a slot beside its own has been returned", slot);
 }
 
-/* How many slots that is. */
+/* How many slots it is to have. */
+static uint32_t
+slots_beside(const struct trip_node *node, const struct trip_node *more)
+{
+	uint32_t operands = trip_op_of(node->op)->operands != 0;
+
+	return trip_node_is_condition(more) ? 1 + operands + trip_condition_of(more->flags)->memory
+					    : operands;
+}
+
+/* How many it has. */
 static uint32_t
 check_more(struct checker *checker, struct trip_home *home, const struct trip_node *node)
 {
 	const struct trip_node *more = &home->nodes[node->more];
+	uint32_t n = 0;
 
 	if (!node->has_more)
 		return 0;
-	check_beside(checker, home, node->channel, node->more);
-	if (!trip_node_is_condition(more))
-		return 1;
-	if (&home->nodes[more->condition.item] != node)
+	if (trip_node_is_condition(more) && &home->nodes[more->condition.item] != node)
 		expect(checker, "the condition of an item is another's", node->more);
-	if (more->more == TRIP_NONE)
-		return 1;
-	check_beside(checker, home, node->channel, more->more);
-	return 2;
+	for (uint32_t at = node->more; at != TRIP_NONE && n <= TRIP_CHANNEL_MORE;
+		at = home->nodes[at].more, n++)
+		check_beside(checker, home, node->channel, at);
+	if (n != slots_beside(node, more))
+		expect(checker, "an item has other slots than it should", n);
+	return n;
 }
 
 /* An item waits, or has a condition that decides when it does. */

@@ -48,18 +48,22 @@ trip_node_drop_many(struct trip_home *home, struct trip_channel_home *channel,
 	trip_engine_stat(&home->stats.pending, 0 - (uint64_t)n);
 }
 
-/* Gives back the slots that an item has beside its own. */
-static __attribute__((noinline)) void
-drop_more(struct trip_home *home, struct trip_channel_home *channel, const struct trip_node *node)
+void
+trip_node_return_more(struct trip_home *home, uint32_t channel, uint32_t first)
 {
-	uint32_t first = trip_node_first(home, channel), more = node->more;
+	struct trip_channel_home *from = &home->channels[channel];
 
-	if (trip_node_is_condition(&home->nodes[more])) {
-		trip_condition_end(home, more);
-		if (home->nodes[more].more != TRIP_NONE)
-			trip_channel_return(channel, home->nodes[more].more - first);
-	}
-	trip_channel_return(channel, more - first);
+	for (uint32_t at = first; at != TRIP_NONE; at = home->nodes[at].more)
+		trip_channel_return(from, at - trip_node_first(home, from));
+}
+
+/* Out of line: most have nothing. */
+static __attribute__((noinline)) void
+drop_more(struct trip_home *home, const struct trip_node *node)
+{
+	if (trip_node_is_condition(&home->nodes[node->more]))
+		trip_condition_end(home, node->more);
+	trip_node_return_more(home, node->channel, node->more);
 }
 
 void
@@ -69,7 +73,7 @@ trip_node_drop(struct trip_home *home, uint32_t index)
 	struct trip_channel_home *channel = &home->channels[node->channel];
 
 	if (node->has_more)
-		drop_more(home, channel, node);
+		drop_more(home, node);
 	trip_node_drop_many(home, channel, &index, 1);
 }
 

@@ -55,8 +55,9 @@ struct trip_node {
 	uint64_t deferred : 1;
 	/* May fire in a row with others of its channel and operation: op.h. */
 	uint64_t many : 1;
-	/* `more` is the node of its operands, or that of its condition, whose `more` is that of its
-	 * operands, if any. That of a condition says so of itself, too. */
+	/* `more` is the first of those that it has beside its own, and that of each the next, or
+	 * TRIP_NONE: its condition, its operands, what the condition remembers in. That of a
+	 * condition says so of itself, too. */
 	uint64_t has_more : 1;
 	/* Local index of the triggering counter; of a condition, the clock's. */
 	uint32_t cntr;
@@ -135,6 +136,9 @@ void trip_node_queue(struct trip_home *home, uint32_t node);
 
 /* Takes a node that was deferred out of the list of its counter. */
 void trip_node_undefer(struct trip_home *home, uint32_t node);
+
+/* Gives back the slots of a chain of nodes that an item has beside its own. */
+void trip_node_return_more(struct trip_home *home, uint32_t channel, uint32_t first);
 
 /* Gives a node back, and its slot to its client. It is in no list, and in no pending set but
  * as a canceled item. */

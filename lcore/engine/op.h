@@ -28,10 +28,10 @@ enum trip_op_outcome {
 	TRIP_OP_SENT,
 };
 
-/* Why operands are refused: one of them is above its limit. */
+/* Why operands are refused: one of them is below the lowest, or above its limit. */
 struct trip_op_refusal {
 	const char *operand;
-	uint64_t value, limit;
+	uint64_t value, low, limit;
 };
 
 struct trip_op_row {

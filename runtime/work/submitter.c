@@ -75,7 +75,10 @@ has_reaped(struct trip_domain *domain, struct trip_submitter *submitter, uint32_
 static inline unsigned int
 slots_beside(const struct trip_submission *request)
 {
-	return (request->op->operands != 0) + request->has_condition;
+	unsigned int operands = request->op->operands != 0;
+
+	return request->condition_row == NULL ? operands
+					      : operands + 1 + request->condition_row->memory;
 }
 
 /* Likewise. Slots for an item that has more, whose descriptor says where that is. */
@@ -84,23 +87,24 @@ alloc_more(struct trip_submitter *submitter, const struct trip_submission *reque
 	struct trip_work_desc *desc)
 {
 	struct trip_channel_client *channel = submitter->channel;
-	uint32_t more[TRIP_CHANNEL_MORE];
+	uint32_t more[TRIP_CHANNEL_MORE], *at = more;
 	int slot = trip_channel_alloc_more(
 		channel, submitter->reaper.here, more, slots_beside(request));
 
 	if (slot < 0)
 		return slot;
 	if (request->op->operands != 0) {
-		memcpy(trip_channel_operands(channel, more[0]), request->operands,
+		memcpy(trip_channel_operands(channel, *at), request->operands,
 			request->op->operands);
-		desc->operands = 1 + more[0];
+		desc->operands = 1 + *at++;
 	}
-	if (request->has_condition) {
-		uint32_t last = more[slots_beside(request) - 1];
-
-		memcpy(trip_channel_operands(channel, last), request->condition,
+	if (request->condition_row != NULL) {
+		memcpy(trip_channel_operands(channel, *at), request->condition,
 			sizeof(request->condition));
-		desc->condition = 1 + last;
+		desc->condition = 1 + *at++;
+		if (request->condition_row->memory > 0)
+			desc->memory = 1 + *at;
+		trip_channel_chain(channel, at, request->condition_row->memory);
 	}
 	return slot;
 }

@@ -8,6 +8,7 @@
 #define TRIP_RUNTIME_SUBMITTER_H
 
 #include "domain/domain.h"
+#include "condition.h"
 #include "node.h"
 #include "op.h"
 
@@ -18,9 +19,9 @@ struct trip_submission {
 	const struct trip_op_row *op;
 	/* Of which it takes as many as its operation has. */
 	const uint64_t *operands;
-	/* Likewise of a condition's parameters, where it has one. */
+	/* Where it has a condition: its row, and its parameters. */
+	const struct trip_condition_row *condition_row;
 	uint64_t condition[TRIP_CONDITION_MEMORY / 8];
-	bool has_condition;
 };
 
 /* Submits by the calling thread's channel: 0, or -EAGAIN with its sentence. */

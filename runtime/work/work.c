@@ -117,9 +117,11 @@ plan_function(struct trip_submission *request, const struct trip_domain *domain,
 static int
 refuse_operand(const char *of, const char *name, const struct trip_op_refusal *refusal)
 {
-	return trip_error_set(EINVAL,
-		"work: %s %" PRIu64 " of %s \"%s\" is above the limit %" PRIu64, refusal->operand,
-		refusal->value, of, name, refusal->limit);
+	bool low = refusal->value < refusal->low;
+
+	return trip_error_set(EINVAL, "work: %s %" PRIu64 " of %s \"%s\" is %s the limit %" PRIu64,
+		refusal->operand, refusal->value, of, name, low ? "below" : "above",
+		low ? refusal->low : refusal->limit);
 }
 
 static int
@@ -186,7 +188,7 @@ plan_condition(struct trip_submission *request, const struct trip_work *work)
 		error = check_condition(request, work, &own);
 	if (error != 0)
 		return error;
-	request->has_condition = true;
+	request->condition_row = trip_condition_of(own.kind);
 	request->desc.condition_kind = (uint8_t)own.kind;
 	return 0;
 }
@@ -248,7 +250,7 @@ trip_condition_describe(enum trip_condition_kind kind, struct trip_condition_inf
 {
 	const struct trip_condition_row *row = trip_condition_of(kind);
 	const struct trip_condition_info own = {
-		.name = row->name, .kind = kind, .repeats = row->repeats};
+		.name = row->name, .kind = kind, .repeats = row->interval_max > 0};
 
 	if (row->name == NULL)
 		return trip_error_set(ENOSYS, "condition %d is unknown", (int)kind);

@@ -6,32 +6,32 @@
 #include <string.h>
 
 #include "drop.h"
-#include "idle_bed.h"
+#include "condition_bed.h"
 
 static void
 it_fires_when_its_counter_rests(void **state)
 {
 	/* Additions that are so far apart: less than a look, and more. */
-	static const uint64_t apart[] = {IDLE_STEP, 7 * IDLE_STEP, IDLE_TIME / 100, IDLE_TIME / 20,
-		IDLE_TIME - 10 * IDLE_STEP};
+	static const uint64_t apart[] = {CONDITION_STEP, 7 * CONDITION_STEP, IDLE_TIME / 100,
+		IDLE_TIME / 20, IDLE_TIME - 10 * CONDITION_STEP};
 
 	for (unsigned int i = 0; i < RTE_DIM(apart); i++) {
-		struct bed *bed = idle_open();
+		struct bed *bed = condition_open();
 		uint64_t end = bed->now + 20 * IDLE_TIME;
 
 		idle_watch(bed, 0);
 		while (bed->now < end) {
-			bed_add(bed, IDLE_TRIGGER, 1);
-			idle_go_to(bed, bed->now + apart[i]);
+			bed_add(bed, CONDITION_TRIGGER, 1);
+			condition_go_to(bed, bed->now + apart[i]);
 		}
 		assert_int_equal(bed->fired, 0);
-		bed_add(bed, IDLE_TRIGGER, 1);
+		bed_add(bed, CONDITION_TRIGGER, 1);
 		idle_expect_fires(bed, bed->now);
-		assert_int_equal(bed->logs[IDLE_TRIGGER].fired[0].value,
-			trip_cell_sum(&bed->home->cells[IDLE_TRIGGER]));
-		assert_int_equal(bed->logs[IDLE_TRIGGER].fired[0].threshold,
-			bed->logs[IDLE_TRIGGER].fired[0].value);
-		idle_expect_all_back(bed, IDLE_OWN);
+		assert_int_equal(bed->logs[CONDITION_TRIGGER].fired[0].value,
+			trip_cell_sum(&bed->home->cells[CONDITION_TRIGGER]));
+		assert_int_equal(bed->logs[CONDITION_TRIGGER].fired[0].threshold,
+			bed->logs[CONDITION_TRIGGER].fired[0].value);
+		condition_expect_all_back(bed, CONDITION_OWN);
 		bed_close(bed);
 	}
 }
@@ -40,21 +40,21 @@ it_fires_when_its_counter_rests(void **state)
 static void
 a_counter_that_rests_wakes_nobody(void **state)
 {
-	struct bed *bed = idle_open();
+	struct bed *bed = condition_open();
 	uint64_t began = bed->now, busy;
 
 	idle_watch(bed, 1);
-	idle_go_to(bed, began + IDLE_TIME / 50);
+	condition_go_to(bed, began + IDLE_TIME / 50);
 	bed_settle(bed);
 	busy = atomic_load(&bed->home->stats.busy_iterations);
 	assert_true(trip_home_idle(bed->home));
-	idle_go_to(bed, began + IDLE_TIME - IDLE_STEP);
+	condition_go_to(bed, began + IDLE_TIME - CONDITION_STEP);
 	assert_int_equal(atomic_load(&bed->home->stats.busy_iterations), busy);
-	idle_go_to(bed, began + IDLE_LATEST + 4 * IDLE_STEP);
+	condition_go_to(bed, began + IDLE_LATEST + 4 * CONDITION_STEP);
 	assert_int_equal(bed->fired, 1);
 	bed_settle(bed);
 	busy = atomic_load(&bed->home->stats.busy_iterations);
-	idle_go_to(bed, bed->now + 5 * IDLE_TIME);
+	condition_go_to(bed, bed->now + 5 * IDLE_TIME);
 	assert_int_equal(bed->fired, 1);
 	assert_int_equal(atomic_load(&bed->home->stats.busy_iterations), busy);
 	assert_true(bed->home->clock_tsc == UINT64_MAX);
@@ -65,17 +65,17 @@ a_counter_that_rests_wakes_nobody(void **state)
 static void
 a_busy_counter_rings_for_nobody(void **state)
 {
-	struct bed *bed = idle_open();
+	struct bed *bed = condition_open();
 	unsigned int rings = 0;
 	uint64_t end;
 
 	idle_watch(bed, 0);
-	bed_add(bed, IDLE_TRIGGER, 1);
-	idle_step(bed);
-	idle_step(bed);
+	bed_add(bed, CONDITION_TRIGGER, 1);
+	condition_step(bed);
+	condition_step(bed);
 	for (end = bed->now + IDLE_TIME; bed->now < end;) {
-		rings += bed_add(bed, IDLE_TRIGGER, 1);
-		idle_step(bed);
+		rings += bed_add(bed, CONDITION_TRIGGER, 1);
+		condition_step(bed);
 	}
 	assert_int_equal(rings, 0);
 	bed_close(bed);
@@ -87,19 +87,19 @@ once_for_each_time_that_it_rests(void **state)
 	static const uint64_t intervals[] = {1, 5};
 
 	for (unsigned int i = 0; i < RTE_DIM(intervals); i++) {
-		struct bed *bed = idle_open();
+		struct bed *bed = condition_open();
 
 		idle_watch(bed, intervals[i]);
 		idle_expect_fires(bed, bed->now);
 		for (unsigned int n = 0; n < 3; n++) {
 			for (uint64_t k = 1; k < intervals[i]; k++)
-				bed_add(bed, IDLE_TRIGGER, 1);
-			idle_go_to(bed, bed->now + 3 * IDLE_TIME);
+				bed_add(bed, CONDITION_TRIGGER, 1);
+			condition_go_to(bed, bed->now + 3 * IDLE_TIME);
 			assert_int_equal(bed->fired, 1 + n);
-			bed_add(bed, IDLE_TRIGGER, 1);
+			bed_add(bed, CONDITION_TRIGGER, 1);
 			idle_expect_fires(bed, bed->now);
 		}
-		assert_int_equal(bed->home->channels[IDLE_OWN].held, 2);
+		assert_int_equal(bed->home->channels[CONDITION_OWN].held, 2);
 		bed_close(bed);
 	}
 }
@@ -108,16 +108,17 @@ once_for_each_time_that_it_rests(void **state)
 static void
 it_begins_at_its_threshold(void **state)
 {
-	struct bed *bed = idle_open();
+	struct bed *bed = condition_open();
 
-	idle_submit(bed, &(const struct idle_wanted){
-				 .cntr = IDLE_TRIGGER, .threshold = 10, .time = IDLE_TIME});
-	bed_add(bed, IDLE_TRIGGER, 9);
-	idle_go_to(bed, bed->now + 3 * IDLE_TIME);
-	idle_set(bed, 3);
-	idle_go_to(bed, bed->now + 3 * IDLE_TIME);
+	condition_submit(
+		bed, &(const struct condition_wanted){
+			     .cntr = CONDITION_TRIGGER, .threshold = 10, .time = IDLE_TIME});
+	bed_add(bed, CONDITION_TRIGGER, 9);
+	condition_go_to(bed, bed->now + 3 * IDLE_TIME);
+	condition_set(bed, 3);
+	condition_go_to(bed, bed->now + 3 * IDLE_TIME);
 	assert_int_equal(bed->fired, 0);
-	bed_add(bed, IDLE_TRIGGER, 7);
+	bed_add(bed, CONDITION_TRIGGER, 7);
 	idle_expect_fires(bed, bed->now);
 	bed_close(bed);
 }
@@ -126,21 +127,22 @@ it_begins_at_its_threshold(void **state)
 static void
 a_set_begins_anew(void **state)
 {
-	static const uint64_t when[] = {0, IDLE_TIME / 2, IDLE_TIME - 2 * IDLE_STEP, 3 * IDLE_TIME};
+	static const uint64_t when[] = {
+		0, IDLE_TIME / 2, IDLE_TIME - 2 * CONDITION_STEP, 3 * IDLE_TIME};
 	static const uint64_t to[] = {0, 50, 100, 150};
 
 	for (unsigned int i = 0; i < RTE_DIM(when) * RTE_DIM(to); i++) {
-		struct bed *bed = idle_open();
+		struct bed *bed = condition_open();
 		uint64_t at = when[i % RTE_DIM(when)];
 
 		idle_watch(bed, 1);
-		bed_add(bed, IDLE_TRIGGER, 100);
-		idle_go_to(bed, bed->now + at);
+		bed_add(bed, CONDITION_TRIGGER, 100);
+		condition_go_to(bed, bed->now + at);
 		assert_int_equal(bed->fired, at > IDLE_TIME);
-		idle_set(bed, to[i / RTE_DIM(when)]);
+		condition_set(bed, to[i / RTE_DIM(when)]);
 		idle_expect_fires(bed, bed->now);
 		/* Above the sum that it has now, not above the one that it had. */
-		bed_add(bed, IDLE_TRIGGER, 1);
+		bed_add(bed, CONDITION_TRIGGER, 1);
 		idle_expect_fires(bed, bed->now);
 		bed_close(bed);
 	}
@@ -153,7 +155,7 @@ set_when_called(const struct trip_work_event *event, void *arg)
 	struct bed *bed = arg;
 
 	if (bed->fired++ == 0)
-		idle_set(bed, trip_cell_success(&bed->home->cells[IDLE_TRIGGER]));
+		condition_set(bed, trip_cell_success(&bed->home->cells[CONDITION_TRIGGER]));
 	return 0;
 }
 
@@ -163,12 +165,12 @@ static void
 a_set_while_it_fires_begins_anew(void **state)
 {
 	for (unsigned int rested = 0; rested < 2; rested++) {
-		struct bed *bed = idle_open();
+		struct bed *bed = condition_open();
 
 		atomic_store(&bed->function.function, set_when_called);
 		idle_watch(bed, 1);
-		bed_add(bed, IDLE_TRIGGER, 1);
-		idle_go_to(bed, bed->now + (rested ? IDLE_TIME / 2 : IDLE_TIME / 80));
+		bed_add(bed, CONDITION_TRIGGER, 1);
+		condition_go_to(bed, bed->now + (rested ? IDLE_TIME / 2 : IDLE_TIME / 80));
 		bed->now += 2 * IDLE_TIME;
 		while (bed->fired == 0)
 			(void)trip_home_iterate(bed->home, bed->now);
@@ -182,30 +184,30 @@ a_set_while_it_fires_begins_anew(void **state)
 static void
 a_set_of_many_is_bounded(void **state)
 {
-	struct bed *bed = idle_open();
+	struct bed *bed = condition_open();
 	uint64_t advanced, worst = 0;
 
 	for (unsigned int i = 0; i < SLOTS / 2; i++)
-		idle_submit(
-			bed, &(const struct idle_wanted){.cntr = IDLE_TRIGGER, .time = IDLE_TIME});
+		condition_submit(bed, &(const struct condition_wanted){
+					      .cntr = CONDITION_TRIGGER, .time = IDLE_TIME});
 	bed_settle(bed);
-	idle_go_to(bed, bed->now + IDLE_TIME / 2);
+	condition_go_to(bed, bed->now + IDLE_TIME / 2);
 	bed->home->budget = 4;
-	idle_set(bed, 7);
+	condition_set(bed, 7);
 	advanced = bed->now;
 	for (unsigned int i = 0; i < SLOTS; i++) {
 		uint64_t before = bed->home->pool.steps;
 
-		idle_step(bed);
+		condition_step(bed);
 		worst = RTE_MAX(worst, bed->home->pool.steps - before);
 	}
 	assert_true(worst < 1000);
 	bed->home->budget = 256;
-	idle_go_to(bed, advanced + IDLE_TIME - IDLE_STEP);
+	condition_go_to(bed, advanced + IDLE_TIME - CONDITION_STEP);
 	assert_int_equal(bed->fired, 0);
-	idle_go_to(bed, advanced + IDLE_LATEST + SLOTS * IDLE_STEP);
+	condition_go_to(bed, advanced + IDLE_LATEST + SLOTS * CONDITION_STEP);
 	assert_int_equal(bed->fired, SLOTS / 2);
-	idle_expect_all_back(bed, IDLE_OWN);
+	condition_expect_all_back(bed, CONDITION_OWN);
 	bed_close(bed);
 }
 
@@ -213,16 +215,16 @@ a_set_of_many_is_bounded(void **state)
 static void
 a_set_in_each_iteration_leaves_the_clock_alone(void **state)
 {
-	struct bed *bed = idle_open();
+	struct bed *bed = condition_open();
 	uint64_t due = bed->now + IDLE_TIME;
 
 	/* Somebody waits for the counter, so that each set rings. */
-	bed_submit(bed, IDLE_TRIGGER, 1000, 0, 1);
+	bed_submit(bed, CONDITION_TRIGGER, 1000, 0, 1);
 	bed_submit(bed, CNTRS, due, 0, 1);
 	idle_watch(bed, 0);
-	while (bed->now < due + 8 * IDLE_STEP) {
-		idle_set(bed, 5);
-		idle_step(bed);
+	while (bed->now < due + 8 * CONDITION_STEP) {
+		condition_set(bed, 5);
+		condition_step(bed);
 	}
 	assert_int_equal(bed->fired, 1);
 	bed_close(bed);
@@ -236,19 +238,19 @@ bring_to(struct bed *bed, unsigned int phase)
 		return;
 	bed_settle(bed);
 	if (phase >= 2)
-		bed_add(bed, IDLE_TRIGGER, 1);
+		bed_add(bed, CONDITION_TRIGGER, 1);
 	if (phase == 2)
-		idle_go_to(bed, bed->now + 2 * IDLE_STEP);
+		condition_go_to(bed, bed->now + 2 * CONDITION_STEP);
 	if (phase == 3)
-		idle_go_to(bed, bed->now + IDLE_TIME / 2);
+		condition_go_to(bed, bed->now + IDLE_TIME / 2);
 	if (phase == 4)
-		idle_go_to(bed, bed->now + 2 * IDLE_TIME);
+		condition_go_to(bed, bed->now + 2 * IDLE_TIME);
 	/* Its alarm is due, and it has advanced: both are on their way. */
 	if (phase == 5) {
-		idle_go_to(bed, bed->now + IDLE_TIME / 2);
+		condition_go_to(bed, bed->now + IDLE_TIME / 2);
 		bed->now += IDLE_TIME;
 		(void)trip_home_iterate(bed->home, bed->now);
-		bed_add(bed, IDLE_TRIGGER, 1);
+		bed_add(bed, CONDITION_TRIGGER, 1);
 	}
 }
 
@@ -258,28 +260,28 @@ static void
 it_is_canceled_at_any_time(void **state)
 {
 	for (unsigned int i = 0; i < 2 * PHASES; i++) {
-		struct idle_wanted wanted = {.cntr = IDLE_TRIGGER,
+		struct condition_wanted wanted = {.cntr = CONDITION_TRIGGER,
 			.threshold = 1,
 			.interval = 1,
 			.time = IDLE_TIME,
 			.limit = i < PHASES ? 0 : 9};
-		struct bed *bed = idle_open();
-		uint64_t id = idle_submit(bed, &wanted), fired, filled;
+		struct bed *bed = condition_open();
+		uint64_t id = condition_submit(bed, &wanted), fired, filled;
 
 		bring_to(bed, i % PHASES);
 		fired = bed->fired;
-		filled = trip_cell_success(&bed->home->cells[IDLE_TARGET]);
-		idle_cancel(bed, IDLE_OWN, id);
+		filled = trip_cell_success(&bed->home->cells[CONDITION_TARGET]);
+		condition_cancel(bed, CONDITION_OWN, id);
 		bed_settle(bed);
-		bed_add(bed, IDLE_TRIGGER, 1);
-		idle_go_to(bed, bed->now + 3 * IDLE_TIME);
+		bed_add(bed, CONDITION_TRIGGER, 1);
+		condition_go_to(bed, bed->now + 3 * IDLE_TIME);
 		assert_int_equal(bed->fired, fired);
-		assert_int_equal(trip_cell_success(&bed->home->cells[IDLE_TARGET]), filled);
+		assert_int_equal(trip_cell_success(&bed->home->cells[CONDITION_TARGET]), filled);
 		assert_int_equal(atomic_load(&bed->home->stats.pending), 0);
-		assert_int_equal(bed->home->cntrs[IDLE_TRIGGER].conditions, TRIP_NONE);
+		assert_int_equal(bed->home->cntrs[CONDITION_TRIGGER].conditions, TRIP_NONE);
 		assert_int_equal(bed->home->looks, TRIP_NONE);
 		assert_true(bed->home->clock_tsc == UINT64_MAX);
-		idle_expect_all_back(bed, IDLE_OWN);
+		condition_expect_all_back(bed, CONDITION_OWN);
 		bed_close(bed);
 	}
 }
@@ -289,31 +291,32 @@ static void
 a_dropped_client_leaves_none(void **state)
 {
 	for (unsigned int i = 0; i < 2 * PHASES; i++) {
-		struct idle_wanted wanted = {.channel = IDLE_CLIENT,
-			.cntr = IDLE_TRIGGER,
+		struct condition_wanted wanted = {.channel = CONDITION_CLIENT,
+			.cntr = CONDITION_TRIGGER,
 			.threshold = 1,
 			.interval = 1,
 			.time = IDLE_TIME,
 			.limit = i < PHASES ? 0 : 9};
-		struct bed *bed = idle_open();
+		struct bed *bed = condition_open();
 
 		for (unsigned int n = 0; n < 10; n++)
-			idle_submit(bed, &wanted);
+			condition_submit(bed, &wanted);
 		bring_to(bed, i % PHASES);
 		trip_drop_ask(bed->home, 0);
 		bed->home->budget = 4;
 		while (!trip_drop_done(bed->home, 0))
-			idle_step(bed);
+			condition_step(bed);
 		bed->home->budget = 256;
 		assert_int_equal(
-			trip_cell_error(&bed->home->cells[i < PHASES ? SINK : IDLE_TARGET]), 10);
+			trip_cell_error(&bed->home->cells[i < PHASES ? SINK : CONDITION_TARGET]),
+			10);
 		assert_int_equal(trip_drop_garbage(bed->home, 0), 0);
 		assert_int_equal(atomic_load(&bed->home->stats.pending), 0);
 		bed_settle(bed);
-		assert_int_equal(bed->home->cntrs[IDLE_TRIGGER].conditions, TRIP_NONE);
+		assert_int_equal(bed->home->cntrs[CONDITION_TRIGGER].conditions, TRIP_NONE);
 		assert_int_equal(bed->home->looks, TRIP_NONE);
-		idle_go_to(bed, bed->now + 2 * IDLE_TIME);
-		idle_expect_all_back(bed, IDLE_CLIENT);
+		condition_go_to(bed, bed->now + 2 * IDLE_TIME);
+		condition_expect_all_back(bed, CONDITION_CLIENT);
 		bed_close(bed);
 	}
 }
@@ -321,18 +324,19 @@ a_dropped_client_leaves_none(void **state)
 static void
 it_has_operands_too(void **state)
 {
-	struct bed *bed = idle_open();
-	const struct idle_wanted wanted = {
-		.cntr = IDLE_TRIGGER, .interval = 1, .time = IDLE_TIME, .limit = 2};
+	struct bed *bed = condition_open();
+	const struct condition_wanted wanted = {
+		.cntr = CONDITION_TRIGGER, .interval = 1, .time = IDLE_TIME, .limit = 2};
 
-	idle_submit(bed, &wanted);
+	condition_submit(bed, &wanted);
 	bed_settle(bed);
 	for (unsigned int i = 1; i < 4; i++) {
-		bed_add(bed, IDLE_TRIGGER, 1);
-		idle_go_to(bed, bed->now + 2 * IDLE_TIME);
-		assert_int_equal(trip_cell_success(&bed->home->cells[IDLE_TARGET]), i < 2 ? i : 2);
+		bed_add(bed, CONDITION_TRIGGER, 1);
+		condition_go_to(bed, bed->now + 2 * IDLE_TIME);
+		assert_int_equal(
+			trip_cell_success(&bed->home->cells[CONDITION_TARGET]), i < 2 ? i : 2);
 	}
-	assert_int_equal(bed->home->channels[IDLE_OWN].held, 3);
+	assert_int_equal(bed->home->channels[CONDITION_OWN].held, 3);
 	bed_close(bed);
 }
 
@@ -340,17 +344,17 @@ it_has_operands_too(void **state)
 static void
 nodes_of_other_items_have_it(void **state)
 {
-	struct bed *bed = idle_open();
+	struct bed *bed = condition_open();
 
 	for (unsigned int i = 0; i < SLOTS; i++)
-		assert_true(idle_submit_add(bed, IDLE_OWN));
-	bed_ring_channel(bed, IDLE_OWN);
+		assert_true(condition_submit_add(bed, CONDITION_OWN));
+	bed_ring_channel(bed, CONDITION_OWN);
 	bed_settle(bed);
-	assert_int_equal(trip_cell_success(&bed->home->cells[IDLE_TARGET]), SLOTS);
+	assert_int_equal(trip_cell_success(&bed->home->cells[CONDITION_TARGET]), SLOTS);
 	idle_watch(bed, 0);
-	bed_add(bed, IDLE_TRIGGER, 1);
+	bed_add(bed, CONDITION_TRIGGER, 1);
 	idle_expect_fires(bed, bed->now);
-	idle_expect_all_back(bed, IDLE_OWN);
+	condition_expect_all_back(bed, CONDITION_OWN);
 	bed_close(bed);
 }
 
@@ -358,24 +362,26 @@ nodes_of_other_items_have_it(void **state)
 static void
 operands_come_where_conditions_were(void **state)
 {
-	const struct idle_wanted wanted = {.cntr = IDLE_TRIGGER, .time = 1},
-				 fill = {.cntr = IDLE_TRIGGER, .time = IDLE_TIME, .limit = SLOTS};
-	struct bed *bed = idle_open();
+	const struct condition_wanted wanted = {.cntr = CONDITION_TRIGGER, .time = 1},
+				      fill = {.cntr = CONDITION_TRIGGER,
+					      .time = IDLE_TIME,
+					      .limit = SLOTS};
+	struct bed *bed = condition_open();
 	unsigned int fills = 0;
 	uint64_t id;
 
 	for (unsigned int i = 0; i < SLOTS / 2; i++)
-		idle_submit(bed, &wanted);
-	idle_go_to(bed, bed->now + 10 * IDLE_STEP);
+		condition_submit(bed, &wanted);
+	condition_go_to(bed, bed->now + 10 * CONDITION_STEP);
 	assert_int_equal(bed->fired, SLOTS / 2);
-	for (; idle_submit_desc(bed, &fill, &id) != NULL; fills++)
+	for (; condition_submit_desc(bed, &fill, &id) != NULL; fills++)
 		;
-	bed_ring_channel(bed, IDLE_OWN);
+	bed_ring_channel(bed, CONDITION_OWN);
 	bed_settle(bed);
-	assert_int_equal(bed->home->channels[IDLE_OWN].held, 3 * fills);
-	idle_go_to(bed, bed->now + 2 * IDLE_TIME);
-	assert_int_equal(trip_cell_success(&bed->home->cells[IDLE_TARGET]), fills);
-	idle_expect_all_back(bed, IDLE_OWN);
+	assert_int_equal(bed->home->channels[CONDITION_OWN].held, 3 * fills);
+	condition_go_to(bed, bed->now + 2 * IDLE_TIME);
+	assert_int_equal(trip_cell_success(&bed->home->cells[CONDITION_TARGET]), fills);
+	condition_expect_all_back(bed, CONDITION_OWN);
 	bed_close(bed);
 }
 
@@ -383,19 +389,19 @@ operands_come_where_conditions_were(void **state)
 static void
 what_is_wrong_is_refused(void **state)
 {
-	struct bed *bed = idle_open();
-	struct trip_channel_home *channel = &bed->home->channels[IDLE_CLIENT];
-	struct trip_channel_client *client = &bed->home->clients[IDLE_CLIENT];
-	const struct idle_wanted wanted = {
-		.channel = IDLE_CLIENT, .cntr = IDLE_TRIGGER, .time = IDLE_TIME};
+	struct bed *bed = condition_open();
+	struct trip_channel_home *channel = &bed->home->channels[CONDITION_CLIENT];
+	struct trip_channel_client *client = &bed->home->clients[CONDITION_CLIENT];
+	const struct condition_wanted wanted = {
+		.channel = CONDITION_CLIENT, .cntr = CONDITION_TRIGGER, .time = IDLE_TIME};
 	struct trip_work_desc *good, *bad;
 	uint64_t id, refused = 0;
 
-	good = idle_submit_desc(bed, &wanted, &id);
-	bed_ring_channel(bed, IDLE_CLIENT);
+	good = condition_submit_desc(bed, &wanted, &id);
+	bed_ring_channel(bed, CONDITION_CLIENT);
 	bed_settle(bed);
 	for (unsigned int i = 0; i < 7; i++) {
-		bad = idle_submit_desc(bed, &wanted, &id);
+		bad = condition_submit_desc(bed, &wanted, &id);
 		switch (i) {
 		case 0:
 			bad->condition_kind = TRIP_CONDITION_NONE;
@@ -417,13 +423,13 @@ what_is_wrong_is_refused(void **state)
 			break;
 		case 6:
 			bad->op = TRIP_OP_CNTR_FILL;
-			bad->target = IDLE_TARGET;
+			bad->target = CONDITION_TARGET;
 			bad->completion = TRIP_NONE;
 			/* One slot for both. */
 			bad->operands = bad->condition;
 			break;
 		}
-		bed_ring_channel(bed, IDLE_CLIENT);
+		bed_ring_channel(bed, CONDITION_CLIENT);
 		bed_settle(bed);
 		assert_int_equal(atomic_load(&bed->home->stats.refused), ++refused);
 		assert_int_equal(channel->held, 2);

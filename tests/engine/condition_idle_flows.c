@@ -3,60 +3,42 @@
  * when each item is to fire, and of one that many watch. */
 #include <rte_common.h>
 
-#include "idle_bed.h"
+#include "condition_bed.h"
 #include "node.h"
 
 /* ---- flows ---- */
 
-/* The flow feeds IDLE_FED, which nobody refreshes; a queue counts it, or hardware that was read
- * now. */
 static void
-link_flow(struct bed *bed, bool hard)
+watch_flow(struct bed *bed, bool hard)
 {
-	bed->flow.cntr[0] = IDLE_FED;
-	atomic_store(&bed->flow.hard, hard ? 1 : 0);
-	atomic_store(&bed->flow.fresh_tsc, bed->now);
-	bed->home->fed.period_tsc = UINT64_C(1) << 40;
-	trip_source_link(bed->home, 0);
-	idle_submit(bed,
-		&(const struct idle_wanted){.cntr = IDLE_FED, .interval = 1, .time = IDLE_TIME});
+	condition_link_flow(bed, hard);
+	condition_submit(bed, &(const struct condition_wanted){
+				      .cntr = CONDITION_FED, .interval = 1, .time = IDLE_TIME});
 	bed_settle(bed);
-}
-
-/* Whether its queue rang. */
-static bool
-count_packet(struct bed *bed)
-{
-	bool reached;
-
-	trip_count_add(&bed->read->count, 1, 64);
-	trip_count_fence();
-	reached = (trip_count_reached(&bed->read->count) & TRIP_COUNT_PACKETS) != 0;
-	bed_ring_if(bed, IDLE_FED, reached);
-	return reached;
 }
 
 /* What is in no cell yet has advanced all the same; and queues do not ring for each packet. */
 static void
 packets_of_a_queue_are_not_overlooked(void **state)
 {
-	static const uint64_t apart[] = {IDLE_STEP, IDLE_TIME / 20, IDLE_TIME - 10 * IDLE_STEP};
+	static const uint64_t apart[] = {
+		CONDITION_STEP, IDLE_TIME / 20, IDLE_TIME - 10 * CONDITION_STEP};
 
 	for (unsigned int i = 0; i < RTE_DIM(apart); i++) {
-		struct bed *bed = idle_open();
+		struct bed *bed = condition_open();
 		unsigned int rings = 0, packets = 0;
 		uint64_t end;
 
-		link_flow(bed, false);
+		watch_flow(bed, false);
 		for (end = bed->now + 20 * IDLE_TIME; bed->now < end; packets++) {
-			rings += count_packet(bed);
-			idle_go_to(bed, bed->now + apart[i]);
+			rings += condition_count(bed, 1);
+			condition_go_to(bed, bed->now + apart[i]);
 		}
 		assert_int_equal(bed->fired, 0);
 		assert_true(rings <= packets && rings <= 20 * 260);
-		(void)count_packet(bed);
+		(void)condition_count(bed, 1);
 		idle_expect_fires(bed, bed->now);
-		(void)count_packet(bed);
+		(void)condition_count(bed, 1);
 		idle_expect_fires(bed, bed->now);
 		trip_source_unlink(bed->home, 0);
 		bed_close(bed);
@@ -67,57 +49,58 @@ packets_of_a_queue_are_not_overlooked(void **state)
 static void
 hardware_is_judged_by_what_was_read(void **state)
 {
-	struct bed *bed = idle_open();
+	struct bed *bed = condition_open();
 	uint64_t advanced, fresh = bed->now;
 
-	link_flow(bed, true);
-	idle_go_to(bed, bed->now + 5 * IDLE_TIME);
+	watch_flow(bed, true);
+	condition_go_to(bed, bed->now + 5 * IDLE_TIME);
 	assert_int_equal(bed->fired, 0);
 	/* It was read four times in five, each a while ago, and packets were there. */
 	for (unsigned int i = 0; i < 20; i++) {
 		trip_count_add(&bed->read->count, 1, 64);
 		fresh = bed->now;
 		atomic_store(&bed->flow.fresh_tsc, fresh);
-		idle_go_to(bed, bed->now + IDLE_TIME / 2);
+		condition_go_to(bed, bed->now + IDLE_TIME / 2);
 		assert_int_equal(bed->fired, 0);
 	}
 	advanced = bed->now;
-	idle_go_to(bed, advanced + 5 * IDLE_TIME);
+	condition_go_to(bed, advanced + 5 * IDLE_TIME);
 	assert_int_equal(bed->fired, 0);
 	atomic_store(&bed->flow.fresh_tsc, fresh + IDLE_TIME - 1);
-	idle_go_to(bed, bed->now + 2 * IDLE_TIME);
+	condition_go_to(bed, bed->now + 2 * IDLE_TIME);
 	assert_int_equal(bed->fired, 0);
 	fresh = bed->now;
 	atomic_store(&bed->flow.fresh_tsc, fresh);
-	idle_go_to(bed, bed->now + IDLE_TIME / 50);
+	condition_go_to(bed, bed->now + IDLE_TIME / 50);
 	assert_int_equal(bed->fired, 1);
 	trip_source_unlink(bed->home, 0);
 	bed_close(bed);
 }
 
 /* As much as hardware is behind, where that is not much. */
-#define LAG (4 * IDLE_STEP)
+#define LAG (4 * CONDITION_STEP)
 
 /* To find that it counts no more, and that all until the end is known, takes 1 % together. */
 static void
 hardware_that_is_read_often_is_in_time(void **state)
 {
-	for (uint64_t stops = IDLE_TIME; stops < IDLE_TIME + IDLE_TIME / 100; stops += IDLE_STEP) {
-		struct bed *bed = idle_open();
+	for (uint64_t stops = IDLE_TIME; stops < IDLE_TIME + IDLE_TIME / 100;
+		stops += CONDITION_STEP) {
+		struct bed *bed = condition_open();
 		uint64_t began = bed->now, advanced = 0;
 
-		link_flow(bed, true);
+		watch_flow(bed, true);
 		while (bed->fired == 0 && bed->now < began + 4 * IDLE_TIME) {
 			if (bed->now < began + stops) {
 				advanced = bed->now;
 				trip_count_add(&bed->read->count, 1, 64);
 			}
 			atomic_store(&bed->flow.fresh_tsc, bed->now - LAG);
-			idle_step(bed);
+			condition_step(bed);
 		}
 		assert_int_equal(bed->fired, 1);
 		assert_true(bed->now >= advanced + IDLE_TIME);
-		assert_true(bed->now <= advanced + IDLE_LATEST + LAG + 4 * IDLE_STEP);
+		assert_true(bed->now <= advanced + IDLE_LATEST + LAG + 4 * CONDITION_STEP);
 		trip_source_unlink(bed->home, 0);
 		bed_close(bed);
 	}
@@ -147,16 +130,16 @@ static void
 begin_item(struct storm *storm, unsigned int i)
 {
 	struct item *item = &storm->items[i];
-	struct idle_wanted wanted = {.cntr = IDLE_TRIGGER,
+	struct condition_wanted wanted = {.cntr = CONDITION_TRIGGER,
 		.interval = trip_random_below(&storm->random, 3),
 		.time = 1 + trip_random_below(&storm->random,
 				    8 * IDLE_TIME >> trip_random_below(&storm->random, 12))};
-	struct trip_work_desc *desc = idle_submit_desc(storm->bed, &wanted, &item->id);
+	struct trip_work_desc *desc = condition_submit_desc(storm->bed, &wanted, &item->id);
 
 	if (desc == NULL)
 		return;
-	desc->context = (uint64_t)i * CNTRS + IDLE_TRIGGER;
-	bed_ring_channel(storm->bed, IDLE_OWN);
+	desc->context = (uint64_t)i * CNTRS + CONDITION_TRIGGER;
+	bed_ring_channel(storm->bed, CONDITION_OWN);
 	bed_settle(storm->bed);
 	item->time = wanted.time;
 	item->interval = wanted.interval;
@@ -182,7 +165,7 @@ advance(struct storm *storm, uint64_t sum, bool was_set)
 static void
 check_fired(struct storm *storm)
 {
-	struct log *log = &storm->bed->logs[IDLE_TRIGGER];
+	struct log *log = &storm->bed->logs[CONDITION_TRIGGER];
 
 	for (unsigned int n = 0; n < log->n; n++) {
 		struct item *item = &storm->items[log->fired[n].context / CNTRS];
@@ -199,16 +182,16 @@ check_fired(struct storm *storm)
 		const struct item *item = &storm->items[i];
 
 		if (item->live && !item->fired)
-			assert_true(storm->bed->now <=
-				    item->since + item->time + item->time / 100 + 16 * IDLE_STEP);
+			assert_true(storm->bed->now <= item->since + item->time + item->time / 100 +
+							       16 * CONDITION_STEP);
 	}
 }
 
 static void
 at_random(void **state)
 {
-	struct storm storm = {.random = {.state = trip_test_seed("idle")}, .bed = idle_open()};
-	struct trip_cell *cell = &storm.bed->home->cells[IDLE_TRIGGER];
+	struct storm storm = {.random = {.state = trip_test_seed("idle")}, .bed = condition_open()};
+	struct trip_cell *cell = &storm.bed->home->cells[CONDITION_TRIGGER];
 
 	for (unsigned int s = 0; s < STEPS; s++) {
 		uint64_t what = trip_random_below(&storm.random, 1000);
@@ -218,35 +201,35 @@ at_random(void **state)
 			if (!storm.items[i].live)
 				begin_item(&storm, i);
 		} else if (what < 24 && storm.items[i].live) {
-			idle_cancel(storm.bed, IDLE_OWN, storm.items[i].id);
+			condition_cancel(storm.bed, CONDITION_OWN, storm.items[i].id);
 			storm.items[i].live = false;
 		} else if (what < 60) {
-			bed_add(storm.bed, IDLE_TRIGGER, 1 + what % 3);
+			bed_add(storm.bed, CONDITION_TRIGGER, 1 + what % 3);
 			advance(&storm, trip_cell_sum(cell), false);
 		} else if (what < 64) {
-			idle_set(storm.bed, trip_random_below(&storm.random, 100));
+			condition_set(storm.bed, trip_random_below(&storm.random, 100));
 			advance(&storm, trip_cell_sum(cell), true);
 		} else if (what < 80) {
 			/* Nodes are of other items in between. */
-			(void)idle_submit_add(storm.bed, IDLE_OWN);
-			bed_ring_channel(storm.bed, IDLE_OWN);
+			(void)condition_submit_add(storm.bed, CONDITION_OWN);
+			bed_ring_channel(storm.bed, CONDITION_OWN);
 		} else if (what < 82) {
 			/* Quiet for a while. */
 			for (unsigned int n = 0; n < 2000; n++) {
-				idle_step(storm.bed);
+				condition_step(storm.bed);
 				check_fired(&storm);
 			}
 		}
-		idle_step(storm.bed);
+		condition_step(storm.bed);
 		check_fired(&storm);
 	}
 	assert_true(storm.fired > 1000);
 	for (unsigned int i = 0; i < ITEMS; i++)
 		if (storm.items[i].live)
-			idle_cancel(storm.bed, IDLE_OWN, storm.items[i].id);
+			condition_cancel(storm.bed, CONDITION_OWN, storm.items[i].id);
 	bed_settle(storm.bed);
-	assert_true(trip_cell_success(&storm.bed->home->cells[IDLE_TARGET]) > 100);
-	idle_expect_all_back(storm.bed, IDLE_OWN);
+	assert_true(trip_cell_success(&storm.bed->home->cells[CONDITION_TARGET]) > 100);
+	condition_expect_all_back(storm.bed, CONDITION_OWN);
 	bed_close(storm.bed);
 }
 
@@ -274,29 +257,29 @@ most_stand(const struct trip_home *home)
 static void
 hides_no_crossing(unsigned int items, uint8_t hot)
 {
-	struct bed *bed = idle_open();
+	struct bed *bed = condition_open();
 	uint64_t sum = 0, fired = 0;
 	unsigned int waits = 0;
 
 	bed->home->hot.log2 = hot;
 	for (unsigned int i = 0; i < items; i++)
-		idle_submit(
-			bed, &(const struct idle_wanted){
-				     .cntr = IDLE_TRIGGER, .interval = 1, .time = 256 * IDLE_STEP});
-	bed_submit(bed, IDLE_TRIGGER, 1, 1, 1);
+		condition_submit(bed, &(const struct condition_wanted){.cntr = CONDITION_TRIGGER,
+					      .interval = 1,
+					      .time = 256 * CONDITION_STEP});
+	bed_submit(bed, CONDITION_TRIGGER, 1, 1, 1);
 	bed_settle(bed);
 	bed->home->budget = 2;
 	for (unsigned int i = 0; i < 2000; i++) {
-		struct log *log = &bed->logs[IDLE_TRIGGER];
+		struct log *log = &bed->logs[CONDITION_TRIGGER];
 		uint64_t before = fired;
 
 		sum += most_stand(bed->home);
-		bed_ring_if(bed, IDLE_TRIGGER,
-			trip_cell_add(&bed->home->cells[IDLE_TRIGGER],
-				sum - trip_cell_success(&bed->home->cells[IDLE_TRIGGER])));
-		idle_step(bed);
+		bed_ring_if(bed, CONDITION_TRIGGER,
+			trip_cell_add(&bed->home->cells[CONDITION_TRIGGER],
+				sum - trip_cell_success(&bed->home->cells[CONDITION_TRIGGER])));
+		condition_step(bed);
 		while (log->n > 0)
-			fired += log->fired[--log->n].context != IDLE_TRIGGER;
+			fired += log->fired[--log->n].context != CONDITION_TRIGGER;
 		waits = fired < sum && fired == before ? waits + 1 : 0;
 		assert_true(waits <= 4);
 	}
@@ -317,7 +300,7 @@ conditions_that_come_and_go_hide_no_crossing(void **state)
 static uint64_t
 rings_meanwhile(struct trip_home *home)
 {
-	trip_due_ring_self(home, IDLE_TRIGGER);
+	trip_due_ring_self(home, CONDITION_TRIGGER);
 	return home->now;
 }
 
@@ -325,21 +308,21 @@ rings_meanwhile(struct trip_home *home)
 static void
 a_hot_counter_that_was_rung_for_is_in_order(void **state)
 {
-	struct bed *bed = idle_open();
+	struct bed *bed = condition_open();
 	uint64_t (*clock)(struct trip_home * home) = bed->home->clock;
 
 	bed->home->hot.log2 = 12;
 	idle_watch(bed, 1);
-	bed_submit(bed, IDLE_TRIGGER, 5, 5, 1);
+	bed_submit(bed, CONDITION_TRIGGER, 5, 5, 1);
 	bed_settle(bed);
 	for (unsigned int i = 0; i < 3; i++) {
-		bed_add(bed, IDLE_TRIGGER, 5);
-		idle_step(bed);
+		bed_add(bed, CONDITION_TRIGGER, 5);
+		condition_step(bed);
 	}
 	assert_int_equal(bed->home->n_hot, 1);
 	bed->home->clock = rings_meanwhile;
-	for (unsigned int i = 0; i < 2 * IDLE_TIME / 256 / IDLE_STEP; i++) {
-		idle_step(bed);
+	for (unsigned int i = 0; i < 2 * IDLE_TIME / 256 / CONDITION_STEP; i++) {
+		condition_step(bed);
 		bed_check(bed);
 	}
 	bed->home->clock = clock;

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * RATE: at least so many within a time (COND-03, COND-04, COND-05): a threshold that moves, to what
+ * the counter showed a window ago, plus so many. Cuts divide the time, PARTS of them a window, and
+ * what the counter showed at each is kept for a window. The item stands so many above the oldest
+ * that is less than a window old: so it fires with the burst in which the last of them comes.
+ *
+ * Never early: what is kept of a cut is a sum that has all that came before the cut. So what is
+ * above it came behind the cut, and that is less than a window ago.
+ *
+ * None missed: the last cut before a window that is 1/64 shorter is less than a whole one behind
+ * its end, so all of that window is above what is kept of the cut, provided that was read before
+ * the window began. There is room for a look that is late by 1/64 - 1/PARTS of the window.
+ *
+ * The item is not moved at each cut. It stands too low then, which costs a look when it is reached,
+ * once in so many counts. A counter that has stood still for a part has the item stand just above
+ * its sum, and no alarm: an idle one costs nothing. When it is reached, the cuts until `since` are
+ * known to have had that sum. Not where it is behind: there nobody knows when the next one came.
+ */
+#include <rte_common.h>
+
+#include "condition.h"
+#include "home.h"
+#include "node.h"
+
+/* Sums in a node, and nodes of them. */
+#define SUMS (TRIP_OPERANDS_MAX / 8)
+#define NODES (TRIP_CHANNEL_MEMORY - 1)
+#define PARTS (SUMS * NODES)
+
+#define TIME_MIN 1000
+
+struct rate {
+	uint64_t count, time;
+};
+
+enum phase {
+	/* The threshold of the item was not reached yet. */
+	RATE_BEFORE,
+	/* Flows in hardware have not told yet what came before the windows began. */
+	RATE_BEGINS,
+	/* The counter advances. */
+	RATE_COUNTS,
+	/* It stands just below where the item stands. */
+	RATE_RESTS,
+};
+
+/* In the first node; the others are a ring of sums. Cuts have numbers: that of `begin` is 0. */
+struct windows {
+	uint64_t begin;
+	/* The last cut that is known; of how many up to it a sum is kept; what the counter showed
+	 * at all before these. */
+	uint64_t cut, base;
+	uint32_t kept;
+	uint32_t phase;
+	/* Where the last sum is, or would be. */
+	uint32_t node;
+	uint32_t place;
+};
+
+_Static_assert(sizeof(struct rate) <= TRIP_CONDITION_MEMORY, "it has no more");
+_Static_assert(sizeof(struct windows) <= TRIP_OPERANDS_MAX, "a node has no more");
+_Static_assert(PARTS > 64, "late looks have some room");
+
+static bool
+takes(const void *parameters, struct trip_op_refusal *refusal)
+{
+	const struct rate *rate = parameters;
+
+	*refusal = (struct trip_op_refusal){
+		.operand = "count", .value = rate->count, .low = 1, .limit = TRIP_CNTR_MAX};
+	if (rate->count < 1 || rate->count > TRIP_CNTR_MAX)
+		return false;
+	*refusal = (struct trip_op_refusal){
+		.operand = "time", .value = rate->time, .low = TIME_MIN, .limit = TRIP_CNTR_MAX};
+	return rate->time >= TIME_MIN && rate->time <= TRIP_CNTR_MAX;
+}
+
+/* ---- cuts ---- */
+
+/* How long a part is: never so long that PARTS of them are more than a window. */
+static uint64_t
+part_of(const struct trip_condition_look *look)
+{
+	const struct rate *rate = look->memory;
+
+	return rate->time / PARTS;
+}
+
+/* The last cut until then. */
+static uint64_t
+cut_at(const struct trip_condition_look *look, const struct windows *windows, uint64_t ns)
+{
+	return ns > windows->begin ? (ns - windows->begin) / part_of(look) : 0;
+}
+
+/* On by one place in the ring of sums. */
+static void
+step(const struct trip_condition_look *look, uint32_t *node, uint32_t *place)
+{
+	const struct trip_node *nodes = look->home->nodes;
+
+	if (++*place < SUMS)
+		return;
+	*place = 0;
+	*node = nodes[*node].more;
+	if (*node == TRIP_NONE)
+		*node = nodes[trip_condition_memory(look)].more;
+}
+
+/* What the counter showed at a cut that is known, of which PARTS are. */
+static uint64_t
+sum_at(const struct trip_condition_look *look, const struct windows *windows, uint64_t cut)
+{
+	uint32_t node = windows->node, place = windows->place;
+
+	if (windows->cut - cut >= windows->kept)
+		return windows->base;
+	/* The oldest, mostly: it is the next one in the ring. */
+	for (uint64_t n = PARTS - (windows->cut - cut); n > 0 && n < PARTS; n--)
+		step(look, &node, &place);
+	return look->home->nodes[node].operands[place];
+}
+
+static void
+keep(const struct trip_condition_look *look, struct windows *windows, uint64_t sum)
+{
+	step(look, &windows->node, &windows->place);
+	look->home->nodes[windows->node].operands[windows->place] = sum;
+	windows->cut++;
+	windows->kept = RTE_MIN(windows->kept + 1, (uint32_t)PARTS);
+}
+
+/* At each cut until then that is not known yet, it showed this. */
+static void
+keep_until(
+	const struct trip_condition_look *look, struct windows *windows, uint64_t ns, uint64_t sum)
+{
+	uint64_t cut = cut_at(look, windows, ns);
+
+	if (cut >= windows->cut + PARTS) {
+		windows->cut = cut;
+		windows->base = sum;
+		windows->kept = 0;
+	}
+	while (windows->cut < cut)
+		keep(look, windows, sum);
+}
+
+/* Windows begin now: none that began before counts. */
+static void
+begin(const struct trip_condition_look *look, struct windows *windows)
+{
+	*windows = (struct windows){
+		.begin = look->behind ? look->now : look->known,
+		.base = look->sum,
+		.phase = look->behind ? RATE_BEGINS : RATE_RESTS,
+		.node = look->home->nodes[trip_condition_memory(look)].more,
+	};
+}
+
+/* ---- looks ---- */
+
+/* What it showed at the oldest cut that is less than a window ago; TRIP_PENDING_NONE: nobody knows,
+ * as the counter is behind by more than a window. */
+static uint64_t
+oldest(const struct trip_condition_look *look, const struct windows *windows)
+{
+	uint64_t cut = cut_at(look, windows, look->now);
+
+	cut = cut > PARTS - 1 ? cut - (PARTS - 1) : 0;
+	return cut <= windows->cut ? sum_at(look, windows, cut) : TRIP_PENDING_NONE;
+}
+
+/* When all until the next cut is likely to be known; as looks are late by what they wait for that,
+ * they are less than a part apart. */
+static uint64_t
+next_look(const struct trip_condition_look *look, const struct windows *windows)
+{
+	uint64_t next = windows->begin + (windows->cut + 1) * part_of(look);
+
+	if (!look->behind)
+		return next;
+	return RTE_MAX(next + (look->now - look->known), look->now + part_of(look) / 8);
+}
+
+/* The counter has advanced since the last cut, or may have. */
+static void
+count_on(struct trip_condition_look *look, struct windows *windows, uint64_t from)
+{
+	const struct rate *rate = look->memory;
+
+	if (windows->phase == RATE_RESTS)
+		windows->phase = RATE_COUNTS;
+	if (from == TRIP_PENDING_NONE)
+		trip_condition_lift(look);
+	else if (!look->stands)
+		trip_condition_stand(look, from + rate->count);
+	if (!look->alarmed)
+		trip_condition_alarm(look, next_look(look, windows));
+}
+
+static enum trip_condition_state
+look_at_windows(struct trip_condition_look *look, struct windows *windows)
+{
+	const struct rate *rate = look->memory;
+	uint64_t last = sum_at(look, windows, windows->cut), from;
+
+	if (windows->phase == RATE_RESTS)
+		keep_until(look, windows, look->since, last);
+	if (windows->phase == RATE_BEGINS) {
+		windows->base = look->sum;
+		if (look->known >= windows->begin)
+			windows->phase = RATE_COUNTS;
+	}
+	keep_until(look, windows, look->known, look->sum);
+	from = oldest(look, windows);
+	if (from != TRIP_PENDING_NONE && look->sum - from >= rate->count) {
+		begin(look, windows);
+		return TRIP_CONDITION_HOLDS;
+	}
+	if (look->sum != last || look->behind || look->alarmed) {
+		count_on(look, windows, from);
+	} else {
+		windows->phase = RATE_RESTS;
+		trip_condition_stand(look, look->sum + 1);
+	}
+	return TRIP_CONDITION_WAITS;
+}
+
+static enum trip_condition_state
+look_rate(struct trip_condition_look *look)
+{
+	struct windows *windows = (void *)look->home->nodes[trip_condition_memory(look)].operands;
+	bool before = windows->phase == RATE_BEFORE;
+
+	/* Nobody has asked for less. */
+	if (before && look->stands)
+		return TRIP_CONDITION_WAITS;
+	if (before || look->set || look->sum < sum_at(look, windows, windows->cut)) {
+		begin(look, windows);
+		if (look->stands)
+			trip_condition_lift(look);
+		look->stands = false;
+	}
+	return look_at_windows(look, windows);
+}
+
+const struct trip_condition_row trip_condition_rate = {
+	.name = "rate",
+	.parameters = sizeof(struct rate),
+	.memory = 1 + NODES,
+	.takes = takes,
+	.interval_max = 1,
+	.look = look_rate,
+};
