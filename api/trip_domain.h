@@ -77,7 +77,10 @@ struct trip_domain_attr {
 	uint32_t n_lcores;
 	/** Counters in all; default 4096, at most 4 Mi. */
 	uint32_t max_cntrs;
-	/** Pending work items of each home; default 65536, at most 4 Mi. */
+	/**
+	 * Pending work items of each home; default 65536, at most 4 Mi. One with operands or a
+	 * condition takes the room of several (trip_work_queue()), here and in what follows.
+	 */
 	uint32_t max_works;
 	/** Blocked or armed waiters of each home; default 1024, at most 65536. */
 	uint32_t max_waiters;

@@ -124,6 +124,11 @@ struct trip_condition_info {
 	enum trip_condition_kind kind;
 	/** Its items may have an interval; of TRIP_CONDITION_RATE it is 1. */
 	int repeats;
+	/** Slots of work items that an item with it takes beside its own; where `max_works` and its
+	 * like are sized, they count. */
+	uint32_t slots;
+	/** 0. */
+	uint32_t reserved;
 };
 
 /**
@@ -274,9 +279,9 @@ int trip_function_unregister(struct trip_function *handle);
  *   -EXDEV: an object of another domain;
  *   -EAGAIN: `max_works` items are in flight, or `max_process_works` in an attached process,
  *     `max_thread_works` of a thread that has channels of its own, where one with operands beside
- *     target and value (op.fill) counts once more, and so does one with a condition; or with
- *     TRIP_WORK_COMPLETION more than `max_events`; let the home progress, and read the events, then
- *     try again.
+ *     target and value (op.fill) counts once more, and one with a condition as often more as its
+ *     trip_condition_info says (`slots`); or with TRIP_WORK_COMPLETION more than `max_events`; let
+ *     the home progress, and read the events, then try again.
  */
 int trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id);
 

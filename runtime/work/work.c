@@ -250,7 +250,11 @@ trip_condition_describe(enum trip_condition_kind kind, struct trip_condition_inf
 {
 	const struct trip_condition_row *row = trip_condition_of(kind);
 	const struct trip_condition_info own = {
-		.name = row->name, .kind = kind, .repeats = row->interval_max > 0};
+		.name = row->name,
+		.kind = kind,
+		.repeats = row->interval_max > 0,
+		.slots = 1u + row->memory,
+	};
 
 	if (row->name == NULL)
 		return trip_error_set(ENOSYS, "condition %d is unknown", (int)kind);

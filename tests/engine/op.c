@@ -52,6 +52,7 @@ each_condition_is_whole(void **state)
 		assert_string_equal(info.name, row->name);
 		assert_int_equal(info.kind, kind);
 		assert_int_equal(info.repeats, row->interval_max > 0);
+		assert_int_equal(info.slots, 1 + row->memory);
 		assert_true(row->memory <= TRIP_CHANNEL_MEMORY);
 	}
 	assert_null(trip_condition_of(TRIP_CONDITION_NONE)->name);

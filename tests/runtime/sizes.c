@@ -473,7 +473,7 @@ ENDS_WITH(trip_client_process, lcores);
 ENDS_WITH(trip_client_work, condition_time);
 ENDS_WITH(trip_cntr_attr, name);
 ENDS_WITH(trip_condition, when);
-ENDS_WITH(trip_condition_info, repeats);
+ENDS_WITH(trip_condition_info, reserved);
 ENDS_WITH(trip_counter_attach_attr, reserved);
 ENDS_WITH(trip_counters_init_attr, n_slots);
 ENDS_WITH(trip_domain_attach_attr, name);

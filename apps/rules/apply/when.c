@@ -21,8 +21,11 @@ trip_apply_when_works(const struct trip_rules *rules, const struct trip_rules_wh
 {
 	bool on_flows = trip_rules_op_of(rule->op)->target == TRIP_OP_ON_FLOW;
 	unsigned int items = on_flows ? rules->counts[rule->target].n_patterns : 1;
+	struct trip_condition_info condition = {.size = sizeof(condition)};
 
-	return rule->condition.kind != TRIP_CONDITION_NONE ? 2 * items : items;
+	if (rule->condition.kind != TRIP_CONDITION_NONE)
+		(void)trip_condition_describe(rule->condition.kind, &condition);
+	return items * (1 + condition.slots);
 }
 
 /* Work of one threshold fires in the order of its queueing, and is done in that order on a port:

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * RATE by the calls of the library (COND-03, COND-04, COND-05, COND-08). All of a test comes within
+ * a window of an hour, or what comes is further apart than a window: so no verdict depends on when
+ * a home looks. Which windows fire it, to the 1/64, ../engine/condition_rate.c shows on a clock of
+ * its own.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "harness.h"
+
+#define MS UINT64_C(1000000)
+#define HOUR (3600000 * MS)
+#define COUNT 10
+
+static struct harness_notes notes;
+static struct trip_condition rate;
+static struct trip_cntr *cntr;
+
+static uint64_t
+now(void)
+{
+	return trip_cntr_read(trip_clock_cntr(harness_domain));
+}
+
+static void
+open_bed(void)
+{
+	harness_notes_open(&notes);
+	cntr = harness_cntr(TRIP_WAIT_NONE);
+	rate = (struct trip_condition){.size = sizeof(rate), .kind = TRIP_CONDITION_RATE};
+}
+
+static void
+close_bed(void)
+{
+	assert_int_equal(trip_work_flush(harness_domain, cntr), 0);
+	harness_cntr_close(cntr);
+	harness_notes_close(&notes);
+}
+
+/* What is noted when so many came within such a time. */
+static struct trip_work
+watch(uint64_t count, uint64_t time)
+{
+	struct trip_work work = harness_noted(&notes, cntr, 0, NULL);
+
+	rate.when.rate.count = count;
+	rate.when.rate.time = time;
+	work.condition = &rate;
+	return work;
+}
+
+/* One after the other, each seen by the home. */
+static void
+add_each(uint64_t n)
+{
+	while (n-- > 0) {
+		trip_cntr_add(cntr, 1);
+		harness_settle();
+	}
+}
+
+static void
+expect_fired(uint32_t n)
+{
+	harness_settle();
+	assert_int_equal(harness_notes_count(&notes), n);
+}
+
+/* Two that are never within one. */
+static void
+cond_03_less_within_a_window_never_fires_it(void **state)
+{
+	struct trip_work work;
+
+	open_bed();
+	work = watch(2, MS);
+	(void)harness_queue(&work);
+	harness_settle();
+	for (unsigned int i = 0; i < 20; i++) {
+		uint64_t added;
+
+		trip_cntr_add(cntr, 1);
+		/* Until all homes and processes have it, and a window longer. */
+		harness_settle();
+		added = now();
+		harness_until(now() > added + MS);
+		expect_fired(0);
+	}
+	close_bed();
+}
+
+static void
+cond_04_it_fires_with_the_last_of_them(void **state)
+{
+	struct trip_work work;
+
+	open_bed();
+	work = watch(COUNT, HOUR);
+	(void)harness_queue(&work);
+	harness_settle();
+	add_each(COUNT - 1);
+	expect_fired(0);
+	trip_cntr_add(cntr, 1);
+	expect_fired(1);
+	assert_int_equal(notes.event[0].threshold, COUNT);
+	assert_int_equal(notes.event[0].value, COUNT);
+	assert_int_equal(notes.event[0].flags & TRIP_WORK_MORE, 0);
+	/* Once. */
+	trip_cntr_add(cntr, 5 * COUNT);
+	expect_fired(1);
+	close_bed();
+}
+
+/* In one addition, whether it rested before or not; errors are of the sum, too. */
+static void
+cond_04_a_burst_fires_it(void **state)
+{
+	struct trip_work work;
+
+	open_bed();
+	for (uint32_t i = 0; i < 4; i++) {
+		work = watch(COUNT, HOUR);
+		(void)harness_queue(&work);
+		harness_settle();
+		if (i >= 2)
+			add_each(1);
+		if (i == 3)
+			trip_cntr_adderr(cntr, COUNT);
+		else
+			trip_cntr_add(cntr, COUNT);
+		expect_fired(i + 1);
+	}
+	close_bed();
+}
+
+/* What came before does not count. */
+static void
+cond_04_windows_begin_at_the_threshold(void **state)
+{
+	struct trip_work work;
+
+	open_bed();
+	trip_cntr_add(cntr, COUNT);
+	harness_settle();
+	work = watch(COUNT, HOUR);
+	work.threshold = 3 * COUNT;
+	(void)harness_queue(&work);
+	harness_settle();
+	add_each(2 * COUNT);
+	add_each(COUNT - 1);
+	expect_fired(0);
+	trip_cntr_add(cntr, 1);
+	expect_fired(1);
+	assert_int_equal(notes.event[0].value, 4 * COUNT);
+	close_bed();
+}
+
+static void
+cond_05_it_fires_again_for_as_many_more(void **state)
+{
+	struct trip_work work;
+	uint64_t id;
+
+	open_bed();
+	work = watch(COUNT, HOUR);
+	work.interval = 1;
+	id = harness_queue(&work);
+	harness_settle();
+	for (uint32_t i = 0; i < 4; i++) {
+		add_each(COUNT - 1);
+		expect_fired(i);
+		/* However many more come with the last one: they came before it fired. */
+		trip_cntr_add(cntr, 1 + i * COUNT);
+		expect_fired(i + 1);
+		assert_true((notes.event[i].flags & TRIP_WORK_MORE) != 0);
+	}
+	assert_int_equal(trip_work_cancel(harness_domain, id), 0);
+	assert_int_equal(trip_work_cancel(harness_domain, id), -ENOENT);
+	trip_cntr_add(cntr, COUNT);
+	expect_fired(4);
+	close_bed();
+}
+
+/* It need not move for that; and nothing un-fires. */
+static void
+cond_08_a_set_begins_anew(void **state)
+{
+	static const uint64_t to[] = {COUNT - 1, 0, 5000};
+	struct trip_work work;
+
+	open_bed();
+	work = watch(COUNT, HOUR);
+	work.interval = 1;
+	(void)harness_queue(&work);
+	harness_settle();
+	for (uint32_t i = 0; i < RTE_DIM(to); i++) {
+		add_each(COUNT - 1);
+		trip_cntr_set(cntr, to[i]);
+		expect_fired(i);
+		add_each(COUNT - 1);
+		expect_fired(i);
+		trip_cntr_add(cntr, 1);
+		expect_fired(i + 1);
+		assert_int_equal(notes.event[i].value, to[i] + COUNT);
+		trip_cntr_set(cntr, 0);
+		expect_fired(i + 1);
+	}
+	close_bed();
+}
+
+static void
+expect_refused(const struct trip_work *work, const char *why)
+{
+	assert_int_equal(trip_work_queue(harness_domain, work, NULL), -EINVAL);
+	assert_non_null(strstr(trip_error_message(), why));
+}
+
+static void
+cond_03_what_is_no_rate_is_refused(void **state)
+{
+	struct trip_work work;
+
+	open_bed();
+	work = watch(0, HOUR);
+	expect_refused(&work, "count 0 of condition \"rate\" is below the limit 1");
+	rate.when.rate.count = TRIP_CNTR_MAX + 1;
+	expect_refused(&work, "count 9223372036854775808 of condition \"rate\" is above the limit "
+			      "9223372036854775807");
+	rate.when.rate.count = TRIP_CNTR_MAX;
+	rate.when.rate.time = 999;
+	expect_refused(&work, "time 999 of condition \"rate\" is below the limit 1000");
+	rate.when.rate.time = TRIP_CNTR_MAX + 1;
+	expect_refused(&work, "time 9223372036854775808 of condition \"rate\" is above the limit "
+			      "9223372036854775807");
+	rate.when.rate.time = TRIP_CNTR_MAX;
+	work.interval = 2;
+	expect_refused(&work, "interval 2 of condition \"rate\" is above the limit 1");
+	work.interval = 1;
+	rate.when.reserved[2] = 7;
+	expect_refused(&work,
+		"byte 16 of `when` is 0x07, not 0: condition \"rate\" has 16 bytes of parameters");
+	rate.when.reserved[2] = 0;
+	work.flags |= TRIP_WORK_COALESCE;
+	expect_refused(&work, "does not coalesce");
+	work.flags &= ~TRIP_WORK_COALESCE;
+	work.triggering_cntr = trip_clock_cntr(harness_domain);
+	expect_refused(&work, "condition \"rate\" of a clock");
+	work.triggering_cntr = cntr;
+	(void)harness_queue(&work);
+	rate.when.rate.count = 1;
+	rate.when.rate.time = 1000;
+	(void)harness_queue(&work);
+	assert_int_equal(trip_cntr_close(cntr), -EBUSY);
+	close_bed();
+}
+
+/* Until there is room for another one: what is canceled comes back when the home has seen it. */
+static uint64_t
+queue_at_last(const struct trip_work *work)
+{
+	uint64_t id;
+
+	harness_until(trip_work_queue(harness_domain, work, &id) == 0);
+	return id;
+}
+
+/* Beside operands, which take a slot as well, it takes as many as it says; all come back, whether
+ * the home has accepted it or not. */
+static void
+cond_03_it_takes_slots_and_is_flushed(void **state)
+{
+	struct trip_condition_info info = {.size = sizeof(info)};
+	struct trip_work work, plain;
+	uint32_t n = 0;
+
+	open_bed();
+	plain = harness_work(cntr, 5, TRIP_OP_CNTR_FILL);
+	plain.op.fill.cntr = cntr;
+	plain.op.fill.value = 1;
+	plain.op.fill.limit = 9;
+	while (trip_work_queue(harness_domain, &plain, NULL) == 0)
+		n += 2;
+	work = watch(COUNT, HOUR);
+	assert_int_equal(trip_condition_describe(TRIP_CONDITION_RATE, &info), 0);
+	for (unsigned int round = 0; round < 3; round++) {
+		uint64_t id = TRIP_WORK_NONE;
+
+		assert_int_equal(trip_work_flush(harness_domain, NULL), 0);
+		plain.condition = work.condition;
+		for (uint32_t i = 0; i < n / (2 + info.slots); i++)
+			id = queue_at_last(&plain);
+		assert_int_equal(trip_work_queue(harness_domain, &plain, NULL), -EAGAIN);
+		/* Its slots are room for others, and for what settling takes. */
+		assert_int_equal(trip_work_cancel(harness_domain, id), 0);
+		plain.condition = NULL;
+		(void)queue_at_last(&plain);
+		if (round == 1)
+			harness_settle();
+	}
+	assert_int_equal(trip_cntr_read(cntr), 0);
+	close_bed();
+}
+
+static const struct CMUnitTest tests[] = {
+	HARNESS_TEST(cond_03_less_within_a_window_never_fires_it),
+	HARNESS_TEST(cond_04_it_fires_with_the_last_of_them),
+	HARNESS_TEST(cond_04_a_burst_fires_it),
+	HARNESS_TEST(cond_04_windows_begin_at_the_threshold),
+	HARNESS_TEST(cond_05_it_fires_again_for_as_many_more),
+	HARNESS_TEST(cond_08_a_set_begins_anew),
+	HARNESS_TEST(cond_03_what_is_no_rate_is_refused),
+	HARNESS_TEST(cond_03_it_takes_slots_and_is_flushed),
+};
+
+HARNESS_MAIN(NULL, tests)
