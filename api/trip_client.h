@@ -136,6 +136,8 @@ struct trip_client_work {
 	uint32_t reserved;
 	/** Of a condition that has a time: nanoseconds. */
 	uint64_t condition_time;
+	/** Of TRIP_CONDITION_RATE: how many. */
+	uint64_t condition_count;
 };
 
 /** What flows do with packets. */

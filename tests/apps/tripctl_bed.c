@@ -65,20 +65,30 @@ close_cntr(const char *name)
 	return -ENOENT;
 }
 
-/* work TRIGGER THRESHOLD INTERVAL TARGET VALUE [IDLE NS] */
+/* work TRIGGER THRESHOLD INTERVAL TARGET VALUE [IDLE NS | RATE NS COUNT] */
 static int
 queue(char *words)
 {
 	char trigger[64], target[64];
-	struct trip_condition idle = {.size = sizeof(idle), .kind = TRIP_CONDITION_IDLE};
+	struct trip_condition condition = {.size = sizeof(condition)};
 	struct trip_work work = {.size = sizeof(work), .op_type = TRIP_OP_CNTR_ADD};
-	int n = sscanf(words, "%63s %" SCNu64 " %" SCNu64 " %63s %" SCNu64 " %" SCNu64, trigger,
-		&work.threshold, &work.interval, target, &work.op.cntr.value, &idle.when.idle.time);
+	uint64_t time, count;
+	int n = sscanf(words, "%63s %" SCNu64 " %" SCNu64 " %63s %" SCNu64 " %" SCNu64 " %" SCNu64,
+		trigger, &work.threshold, &work.interval, target, &work.op.cntr.value, &time,
+		&count);
 
 	if (n < 5)
 		return -EINVAL;
-	if (n == 6)
-		work.condition = &idle;
+	if (n >= 6)
+		work.condition = &condition;
+	if (n == 6) {
+		condition.kind = TRIP_CONDITION_IDLE;
+		condition.when.idle.time = time;
+	} else if (n == 7) {
+		condition.kind = TRIP_CONDITION_RATE;
+		condition.when.rate.count = count;
+		condition.when.rate.time = time;
+	}
 	work.triggering_cntr = find(trigger);
 	work.op.cntr.cntr = find(target);
 	return trip_work_queue(domain, &work, NULL);

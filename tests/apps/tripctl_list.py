@@ -84,6 +84,14 @@ def conditions_are_told_apart(bed):
           {('one', None, None), *(('one', 'idle', ns) for ns in times.values())}, 'what JSON says')
 
 
+def a_rate_is_told_with_its_count(bed):
+    bed.open().tell('cntr one', 'work one 0 0 one 1 5000000000 1000', 'work one 0 1 one 1 90000000000 5', 'work one 0 0 one 1 3600000000000')
+    equal({row['COUNTER'] for row in rows(bed.good('list', 'works'))},
+          {'one rate 1000 in 5s', 'one rate 5 in 90s', 'one idle 1h'}, 'what the table says')
+    equal({(work['condition'], work['condition_ns'], work['condition_count']) for work in bed.json('list', 'works')['works']},
+          {('rate', 5000000000, 1000), ('rate', 90000000000, 5), ('idle', 3600000000000, None)}, 'what JSON says')
+
+
 def what_only_the_home_knows_is_a_dash(bed):
     """Where a condition that repeats begins anew: at the value at which it held."""
     hour = 3600 * 10**9
@@ -239,6 +247,7 @@ def a_full_disk_is_an_error(bed):
 
 
 main(counters_are_listed, json_says_the_same, several_kinds_at_once, conditions_are_told_apart,
+     a_rate_is_told_with_its_count,
      what_only_the_home_knows_is_a_dash, thousands_are_listed, strangers_need_no_hugepages, a_socket_may_be_shut,
      domains_are_found, a_stopped_primary_is_said, what_is_wrong_is_said, what_others_write_is_escaped,
      a_full_disk_is_an_error)

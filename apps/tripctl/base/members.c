@@ -89,14 +89,30 @@ op_of(const struct trip_client_work *work)
 	return info;
 }
 
+/* Of its condition, with a blank before them: " 5s", " 1000 in 5s". */
+static const char *
+say_parameters(const struct trip_client_work *work, char *text, size_t size)
+{
+	char count[TRIPCTL_TEXT_NUMBER], time[TRIPCTL_TEXT_NUMBER];
+
+	text[0] = '\0';
+	if (work->condition == TRIP_CONDITION_IDLE)
+		snprintf(text, size, " %s", tripctl_text_whole_time(work->condition_time, time));
+	else if (work->condition == TRIP_CONDITION_RATE)
+		snprintf(text, size, " %s in %s", tripctl_text_exact(work->condition_count, count),
+			tripctl_text_whole_time(work->condition_time, time));
+	return text;
+}
+
 /* What triggers it, and what has to hold then. */
 static void
 say_trigger(struct tripctl_sheet *sheet, const struct trip_client_work *work)
 {
 	struct trip_condition_info info = {.size = sizeof(info)};
-	char name[TRIPCTL_NAMES_MAX], time[TRIPCTL_TEXT_NUMBER];
+	char name[TRIPCTL_NAMES_MAX], parameters[2 * TRIPCTL_TEXT_NUMBER + 8];
 	const char *trigger = name_of(sheet, work->cntr, name);
-	bool has_time = work->condition == TRIP_CONDITION_IDLE;
+	bool has_count = work->condition == TRIP_CONDITION_RATE;
+	bool has_time = has_count || work->condition == TRIP_CONDITION_IDLE;
 
 	/* A newer library may list what this one does not know. */
 	if (work->condition != TRIP_CONDITION_NONE &&
@@ -106,10 +122,11 @@ say_trigger(struct tripctl_sheet *sheet, const struct trip_client_work *work)
 	tripctl_sheet_text(sheet, NULL, "condition", info.name);
 	tripctl_sheet_number(
 		sheet, NULL, "condition_ns", has_time ? work->condition_time : TRIP_CLIENT_ANY);
-	tripctl_sheet_cell(sheet, "<COUNTER", "%s%s%s%s%s", trigger != NULL ? trigger : "(clock)",
+	tripctl_sheet_number(sheet, NULL, "condition_count",
+		has_count ? work->condition_count : TRIP_CLIENT_ANY);
+	tripctl_sheet_cell(sheet, "<COUNTER", "%s%s%s%s", trigger != NULL ? trigger : "(clock)",
 		info.name != NULL ? " " : "", info.name != NULL ? info.name : "",
-		has_time ? " " : "",
-		has_time ? tripctl_text_whole_time(work->condition_time, time) : "");
+		say_parameters(work, parameters, sizeof(parameters)));
 }
 
 /* In units of what triggers it. */
