@@ -326,11 +326,11 @@ static const struct mistake mistakes[] = {
 		"4:9: the name 'twice' is defined twice: on line 1 and on line 4\n"),
 	MISTAKE("when", "1:5: expected a counter or 'after', found the end of the line\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets",
-		"2:15: expected 'idle' or '>=', found the end of the line\n"),
+		"2:15: expected 'rate', 'idle' or '>=', found the end of the line\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets > 5 log",
-		"2:16: expected 'idle' or '>=', found '>'\n"),
+		"2:16: expected 'rate', 'idle' or '>=', found '>'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets == 5 log",
-		"2:16: expected 'idle' or '>=', found '='\n"),
+		"2:16: expected 'rate', 'idle' or '>=', found '='\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= log",
 		"2:19: expected a number, found 'log'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5",
@@ -466,6 +466,55 @@ static const struct mistake mistakes[] = {
 		"then B), found '1q'\n"
 		"3:33: expected the end of the line, found 'extra'\n"
 		"5:6: 'ok' is a 'counter': expected its bare name\n"),
+	MISTAKE("counter c\nwhen c rate log\nwhen c rate 5/s log\nwhen c rate >= log\nwhen c rate "
+		">= "
+		"5/s log\nwhen c rate >= 5/s over log\nwhen c rate >= 5 /s over 1s log",
+		"2:13: expected '>=', found 'log'\n"
+		"3:13: expected '>=', found '5/s'\n"
+		"4:16: expected a number or a rate such as 10kpps, found 'log'\n"
+		"5:20: expected 'over', found 'log'\n"
+		"6:25: expected a time such as 250ms, found 'log'\n"
+		"7:18: expected 'over', found '/'\n"),
+	MISTAKE("counter c\nwhen c rate >= 5 over 1s log\nwhen c rate >= 5/ms over 1s log\nwhen c "
+		"rate >= "
+		"/s over 1s log\nwhen c rate >= 10kBpps over 1s log",
+		"2:16: expected a rate such as 10kpps, 1Gbit/s, 100MB/s or 5/m (units pps bit/s "
+		"B/s /s /m "
+		"/h /d), found '5'\n"
+		"3:17: expected 'over', found '/'\n"
+		"4:16: expected a number or a rate such as 10kpps, found '/'\n"
+		"5:16: expected a rate such as 10kpps, 1Gbit/s, 100MB/s or 5/m (units pps bit/s "
+		"B/s /s /m "
+		"/h /d), found '10kBpps'\n"),
+	MISTAKE("count g port 0 pattern eth / end\ncounter c\nwhen g.packets rate >= 1Mbit/s over "
+		"1s log\n"
+		"when g.bytes rate >= 10kpps over 1s log\nwhen g.bytes rate >= 10k/m over 1s log\n"
+		"when c rate >= 1pps over 1s log\nwhen c rate >= 1B/s over 1s log",
+		"3:24: a rate of packets is in pps, /s, /m, /h or /d, found '1Mbit/s'\n"
+		"4:22: a rate of bytes is in bit/s or B/s, found '10kpps'\n"
+		"5:22: a rate of bytes is in bit/s or B/s, found '10k/m'\n"
+		"6:16: a rate of a counter is in /s, /m, /h or /d, found '1pps'\n"
+		"7:16: a rate of a counter is in /s, /m, /h or /d, found '1B/s'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets rate >= 1pps over 999ms log\n"
+		"when g.bytes rate >= 1bit/s over 7s log\nwhen g.bytes rate >= 0B/s over 1d log\n"
+		"when g.packets rate >= 20Tpps over 10000d log\n"
+		"when g.packets rate >= 9223372036854775808pps over 1s log\n"
+		"when g.packets rate >= 1Gpps over 999ns log\nwhen g.packets rate >= 1Gpps over 5 "
+		"log",
+		"2:24: '1pps' over '999ms' is less than 1: expected a higher rate, or a longer "
+		"time\n"
+		"3:22: '1bit/s' over '7s' is less than 1: expected a higher rate, or a longer "
+		"time\n"
+		"4:22: '0B/s' over '1d' is less than 1: expected a higher rate, or a longer time\n"
+		"5:24: '20Tpps' over '10000d' is above 9223372036854775807 (2^63-1)\n"
+		"6:24: rate 9223372036854775808pps is above 9223372036854775807 (2^63-1)\n"
+		"7:35: over '999ns' is too short: expected 1us or more\n"
+		"8:35: expected a time such as 250ms, 10s or 5m (units ns us ms s m h d), found "
+		"'5'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.bytes rate >= 1GB/s over 1h every 5 log\n"
+		"when g.bytes rate >= 1GB/s over 1h every 0 log",
+		"2:42: every '5': a rate that repeats needs no more than it is: expected 1\n"
+		"3:42: every 0 would fire without end: expected 1 or more\n"),
 };
 
 /* All of RULES.md that this version parses without being able to do it. */
@@ -480,13 +529,9 @@ static const struct mistake not_yet[] = {
 		"1:30: not yet: this version cannot do 'mark'\n"),
 	MISTAKE("count a port 0 pattern any num is 1 / end",
 		"1:24: not yet: this version cannot do 'any'\n"),
-	MISTAKE("count g port 0 pattern eth / end\nwhen g.bytes rate >= 10Mbit/s over 10s log",
-		"2:14: not yet: this version cannot do 'rate'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets rate >= 10kpps over 500ms until "
 		"< 5kpps for 1m drop g",
-		"2:16: not yet: this version cannot do 'rate'\n"),
-	MISTAKE("count g port 0 pattern eth / end\nwhen g.bytes rate >= 1GB/s over 1h every 5 log",
-		"2:14: not yet: this version cannot do 'rate'\n"),
+		"2:42: not yet: this version cannot do 'until'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets idle 30 delete g",
 		"2:21: expected a time such as 250ms, 10s or 5m (units ns us ms s m h d), found "
 		"'30'\n"),

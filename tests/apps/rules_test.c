@@ -207,6 +207,58 @@ test_conditions(void **state)
 	trip_rules_free(rules);
 }
 
+/* As many as the rate is within the time: exactly, or rounded up. */
+static void
+test_rates(void **state)
+{
+	struct trip_rules *rules = good("count g port 0 pattern eth / end\ncounter rate\n"
+					"when g.bytes rate >= 1Gbit/s over 5s drop g\n"
+					"when g.packets rate >= 10kpps over 500ms every 1 log\n"
+					"when g.packets   rate>=3/m   over 90s log\nwhen rate rate "
+					">= 5/h over 1d add rate 1\n"
+					"when g.bytes rate >= 100MB/s over 1m log\nwhen g.bytes "
+					"rate >= 2GiB/s over 1us log\n"
+					"when g.packets rate >= 1Gpps over 1us log\n"
+					"when g.bytes rate >= 1bit/s over 8s log\n"
+					"when g.packets rate >= 9223372036854775807/d over 1d "
+					"log\nwhen rate rate >= 1/d over "
+					"10000d log\n"
+					"when rate >= 5 log\n");
+	static const struct {
+		const char *text;
+		uint64_t count, time, every;
+		enum trip_rules_ref ref;
+	} expected[] = {
+		{"rate >= 1Gbit/s over 5s", 625000000, 5000000000, 0, TRIP_RULES_REF_BYTES},
+		{"rate >= 10kpps over 500ms", 5000, 500000000, 1, TRIP_RULES_REF_PACKETS},
+		{"rate >= 3/m over 90s", 5, 90000000000, 0, TRIP_RULES_REF_PACKETS},
+		{"rate >= 5/h over 1d", 120, 86400000000000, 0, TRIP_RULES_REF_COUNTER},
+		{"rate >= 100MB/s over 1m", 6000000000, 60000000000, 0, TRIP_RULES_REF_BYTES},
+		{"rate >= 2GiB/s over 1us", 2148, 1000, 0, TRIP_RULES_REF_BYTES},
+		{"rate >= 1Gpps over 1us", 1000, 1000, 0, TRIP_RULES_REF_PACKETS},
+		{"rate >= 1bit/s over 8s", 1, 8000000000, 0, TRIP_RULES_REF_BYTES},
+		{"rate >= 9223372036854775807/d over 1d", INT64_MAX, 86400000000000, 0,
+			TRIP_RULES_REF_PACKETS},
+		{"rate >= 1/d over 10000d", 10000, 864000000000000000, 0, TRIP_RULES_REF_COUNTER},
+	};
+
+	assert_int_equal(rules->n_whens, RTE_DIM(expected) + 1);
+	for (unsigned int i = 0; i < RTE_DIM(expected); i++) {
+		const struct trip_rules_when *when = &rules->whens[i];
+
+		assert_int_equal(when->condition.kind, TRIP_CONDITION_RATE);
+		assert_int_equal(when->condition.size, sizeof(when->condition));
+		assert_int_equal(when->condition.when.rate.count, expected[i].count);
+		assert_int_equal(when->condition.when.rate.time, expected[i].time);
+		assert_string_equal(when->condition_text, expected[i].text);
+		assert_int_equal(when->every, expected[i].every);
+		assert_int_equal(when->ref, expected[i].ref);
+		assert_int_equal(when->threshold, 0);
+	}
+	assert_int_equal(rules->whens[RTE_DIM(expected)].condition.kind, TRIP_CONDITION_NONE);
+	trip_rules_free(rules);
+}
+
 /* What a rule may have besides its pattern. */
 static void
 test_attributes(void **state)
@@ -774,6 +826,7 @@ main(void)
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_conditions),
+		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_names),

@@ -125,6 +125,21 @@ def it_fires_when_a_counter_stands_still(bed):
     equal(bed.json('when', 'one >= 1', 'log', 'x')['condition'], None, 'that of a value')
 
 
+def it_fires_when_so_much_came_within_a_time(bed):
+    """Of an hour, in which this test is over: with the last of them, and again with as many more."""
+    bed.open(huge=True).tell('cntr one', 'cntr two')
+    process = start(bed, 'when', 'one rate >= 3/h over 1h every 1', 'add', 'two', '1')
+    for value in 3, 6, 9:
+        for _ in range(3):
+            wait_until('nothing more to happen', lambda: bed.value('two') == value // 3 - 1)
+            bed.tell('add one 1')
+        equal(process.stdout.readline(), f'one rate >= 3/h over 1h at {value}: add two 1\n', 'what is told')
+    assert ' one rate 3 in 1h ' in bed.good('list', 'works'), 'what list says'
+    process.send_signal(signal.SIGINT)
+    equal(bed.finish(process), (-signal.SIGINT, '', ''), 'the end')
+    alone(bed)
+
+
 def all_of_64_bits(bed):
     bed.open(huge=True).tell('cntr one', f'set one {TOP - 1}')
     process = start(bed, 'when', f'one >= {TOP}', 'log')
@@ -188,5 +203,5 @@ def what_is_wrong_is_said(bed):
 
 
 main(it_tells_what_fires, it_changes_counters, it_fires_again_and_again, it_fires_at_a_time, it_fires_each_period,
-     it_fires_when_a_counter_stands_still, all_of_64_bits, the_time_is_kept, signals_end_it,
+     it_fires_when_a_counter_stands_still, it_fires_when_so_much_came_within_a_time, all_of_64_bits, the_time_is_kept, signals_end_it,
      the_end_of_the_primary_ends_it, what_is_wrong_is_said)

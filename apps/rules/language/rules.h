@@ -32,6 +32,7 @@
 #define TRIP_RULES_FILE_MAX (64u << 20)
 #define TRIP_RULES_TIME_MAX (UINT64_C(10000) * 86400 * 1000000000) /* of a TIME: 10000 days */
 #define TRIP_RULES_PERIOD_MIN UINT64_C(1000000) /* of one that repeats: a millisecond */
+#define TRIP_RULES_WINDOW_MIN UINT64_C(1000)    /* of a rate: a microsecond */
 #define TRIP_RULES_SHOWN_MAX 20u                /* errors or warnings, of those that are found */
 
 /* How a rule names its port. */
@@ -134,7 +135,7 @@ struct trip_rules_when {
 	unsigned int index;
 	uint64_t threshold;              /* at most 2^63-1, and so are every and value */
 	struct trip_condition condition; /* TRIP_CONDITION_NONE: the threshold alone */
-	char *condition_text;            /* "idle 5s", or NULL */
+	char *condition_text;            /* "idle 5s", "rate >= 10kpps over 1s", or NULL */
 	uint64_t every;                  /* 0: once */
 	enum trip_rules_op op;
 	unsigned int target;

@@ -101,7 +101,8 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 	eol = "\r"? "\n";
 	word = [A-Za-z_][A-Za-z0-9_.-]*;
 	number = [0-9][0-9A-Za-z_.]*;
-	rate = [0-9][0-9A-Za-z_.]* ("B" | "bit") "/s";
+	rate = number ("B" | "bit") "/s";
+	often = number "/" [smhd];
 	address = [0-9A-Za-z_.]* ":" [0-9A-Za-z_.:]*;
 	network = (number | address) "/" [0-9]+;
 	string = ["] ([^"\\\n\x00] | "\\" [^\n\x00])* ["];
@@ -179,6 +180,7 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 	<word> "max"		{ TOKEN(MAX); }
 
 	<word> rate		{ TOKEN(RATE); }
+	<word> often / [^0-9A-Za-z_.-]	{ TOKEN(RATE); }
 	<name> word		{ TOKEN(NAME); }
 	<ref> word		{ TOKEN(REF); }
 	<port> word		{ TOKEN(INTERFACE); }

@@ -36,7 +36,7 @@ static void trip_rules_yyerror(
 %token YYEOF 0 "the end of the file"
 %token NEWLINE "the end of the line"
 %token NAME "a name" REF "a counter" ITEM "an item" FIELD "a field" WORD "a key"
-%token NUMBER "a number" TIME "a time such as 250ms" RATE "a rate" ADDRESS "an address" NETWORK "a network" STRING "a string" PATH "a path"
+%token NUMBER "a number" TIME "a time such as 250ms" RATE "a rate such as 10kpps" ADDRESS "an address" NETWORK "a network" STRING "a string" PATH "a path"
 %token ALSO "also" COUNT "count" COUNTER "counter" WHEN "when" EACH "each"
 %token PORT "port" INTERFACE "an interface" PORT_NAME "name" PORT_MAC "mac"
 %token INGRESS "ingress" EGRESS "egress" TRANSFER "transfer" EITHER "either"
@@ -164,10 +164,7 @@ condition: REF GE NUMBER {
 		ctx->when.ref = TRIP_RULES_REF_CLOCK;
 		trip_rules_value_time(ctx, &@2, &ctx->when.threshold);
 	}
-	| REF RATE_WORD GE rate OVER TIME until {
-		ctx->names.ref = @1;
-		trip_rules_error_notyet(ctx, &@2);
-	}
+	| REF RATE_WORD GE rate OVER TIME until { trip_rules_condition_rate(ctx, &@1, &@2, &@4, &@6); }
 	| REF with_time TIME { trip_rules_condition_time(ctx, &@1, &@2, &@3); }
 	| ALL '(' refs ')' { trip_rules_error_notyet(ctx, &@1); }
 	| ANY '(' refs ')' { trip_rules_error_notyet(ctx, &@1); }
@@ -177,7 +174,7 @@ with_time: IDLE
 	;
 
 until: %empty
-	| UNTIL '<' rate FOR TIME
+	| UNTIL '<' rate FOR TIME { trip_rules_error_notyet(ctx, &@1); }
 	;
 
 rate: NUMBER | RATE
@@ -252,10 +249,11 @@ worth_naming(yysymbol_kind_t kind, bool fresh)
 	case YYSYMBOL_EXEC:
 	case YYSYMBOL_FOR:
 	case YYSYMBOL_POLICE:
-	case YYSYMBOL_RATE_WORD:
 	case YYSYMBOL_TRANSFER:
+	case YYSYMBOL_UNTIL:
 		return false;
 	case YYSYMBOL_IDLE:
+	case YYSYMBOL_RATE_WORD:
 		return trip_rules_condition_known(yysymbol_name(kind));
 	/* Between statements, an empty line is possible, but nobody's intention; and `set` is an
 	 * operation only. */

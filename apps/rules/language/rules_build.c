@@ -167,6 +167,10 @@ trip_rules_build_every(struct trip_rules_ctx *ctx, const struct trip_rules_span 
 				trip_rules_error_quote(quote, value));
 	} else if (trip_rules_value_amount(ctx, value, every) && *every == 0) {
 		trip_rules_error(ctx, value, "every 0 would fire without end: expected 1 or more");
+	} else if (ctx->when.condition.kind == TRIP_CONDITION_RATE && *every > 1) {
+		trip_rules_error(ctx, value,
+			"every %s: a rate that repeats needs no more than it is: expected 1",
+			trip_rules_error_quote(quote, value));
 	}
 }
 

@@ -188,9 +188,10 @@ misses(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref)
 }
 
 static void
-check_ref(
-	struct trip_rules_ctx *ctx, const struct trip_rules_span *ref, struct trip_rules_when *when)
+check_ref(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+	struct trip_rules_when *when)
 {
+	const struct trip_rules_span *ref = &names->ref;
 	const struct trip_rules_symbol *symbol;
 	struct trip_rules_span name;
 	char quote[TRIP_RULES_QUOTE_SIZE];
@@ -214,6 +215,8 @@ check_ref(
 			quote);
 	else if (symbol->kind == TRIP_RULES_KIND_COUNTER && dotted)
 		trip_rules_error(ctx, ref, "%s is a 'counter': expected its bare name", quote);
+	else
+		trip_rules_condition_check_rate(ctx, names, when->ref);
 	when->index = symbol->index;
 }
 
@@ -252,7 +255,7 @@ trip_rules_check_names(struct trip_rules_ctx *ctx)
 		const struct trip_rules_names *names = &ctx->when_names[i];
 
 		if (names->ref.length > 0)
-			check_ref(ctx, &names->ref, &ctx->rules->whens[i]);
+			check_ref(ctx, names, &ctx->rules->whens[i]);
 		if (names->target.length > 0)
 			check_target(ctx, &names->target, &ctx->rules->whens[i]);
 	}

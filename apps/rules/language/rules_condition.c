@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The conditions of the language: those of the library, by their names. */
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +31,35 @@ trip_rules_condition_known(const char *word)
 	return kind_of(word, strlen(word)) != TRIP_CONDITION_NONE;
 }
 
+/* False: the library does not have it. */
+static bool
+begin(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
+	const struct trip_rules_span *word)
+{
+	struct trip_condition *condition = &ctx->when.condition;
+
+	ctx->names.ref = *ref;
+	condition->size = sizeof(*condition);
+	condition->kind = kind_of(word->text, word->length);
+	if (condition->kind == TRIP_CONDITION_NONE)
+		trip_rules_error_notyet(ctx, word);
+	return condition->kind != TRIP_CONDITION_NONE;
+}
+
+/* As it is told where it holds; NULL is no memory for it. */
+static __attribute__((format(printf, 2, 3))) void
+say(struct trip_rules_ctx *ctx, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&ctx->when.condition_text, format, args) < 0) {
+		ctx->when.condition_text = NULL;
+		ctx->nomem = true;
+	}
+	va_end(args);
+}
+
 /* One that has a time. */
 void
 trip_rules_condition_time(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
@@ -36,14 +67,8 @@ trip_rules_condition_time(struct trip_rules_ctx *ctx, const struct trip_rules_sp
 {
 	struct trip_condition *condition = &ctx->when.condition;
 
-	ctx->names.ref = *ref;
-	condition->size = sizeof(*condition);
-	condition->kind = kind_of(word->text, word->length);
-	if (condition->kind == TRIP_CONDITION_NONE) {
-		trip_rules_error_notyet(ctx, word);
-		return;
-	}
-	if (!trip_rules_value_time(ctx, time, &condition->when.reserved[0]))
+	if (!begin(ctx, ref, word) ||
+		!trip_rules_value_time(ctx, time, &condition->when.reserved[0]))
 		return;
 	if (condition->when.reserved[0] == 0) {
 		trip_rules_error(ctx, time, "%.*s %.*s would hold at once: expected 1ns or more",
@@ -51,9 +76,73 @@ trip_rules_condition_time(struct trip_rules_ctx *ctx, const struct trip_rules_sp
 			time->text);
 		return;
 	}
-	if (asprintf(&ctx->when.condition_text, "%.*s %.*s", (int)word->length, word->text,
-		    (int)time->length, time->text) < 0) {
-		ctx->when.condition_text = NULL;
-		ctx->nomem = true;
+	say(ctx, "%.*s %.*s", (int)word->length, word->text, (int)time->length, time->text);
+}
+
+/* As many as the rate is within the time; of a part of one, the whole. */
+static bool
+count_of(struct trip_rules_ctx *ctx, const struct trip_rules_span *at,
+	const struct trip_rules_rate *rate, const struct trip_rules_span *over,
+	struct trip_condition *condition)
+{
+	trip_rules_u128 product = (trip_rules_u128)rate->amount * condition->when.rate.time;
+	trip_rules_u128 n = product / rate->ns + (product % rate->ns != 0);
+	char quote[2][TRIP_RULES_QUOTE_SIZE];
+
+	trip_rules_error_quote(quote[0], at);
+	trip_rules_error_quote(quote[1], over);
+	if (product < rate->ns)
+		return trip_rules_error(ctx, at,
+			"%s over %s is less than 1: expected a higher rate, or a longer time",
+			quote[0], quote[1]);
+	if (n > INT64_MAX)
+		return trip_rules_error(ctx, at, "%s over %s is above 9223372036854775807 (2^63-1)",
+			quote[0], quote[1]);
+	condition->when.rate.count = (uint64_t)n;
+	return true;
+}
+
+void
+trip_rules_condition_rate(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
+	const struct trip_rules_span *word, const struct trip_rules_span *rate,
+	const struct trip_rules_span *time)
+{
+	struct trip_condition *condition = &ctx->when.condition;
+	uint64_t *ns = &condition->when.rate.time;
+	char quote[TRIP_RULES_QUOTE_SIZE];
+	struct trip_rules_rate wanted;
+	bool has_rate;
+
+	if (!begin(ctx, ref, word))
+		return;
+	has_rate = trip_rules_value_rate(ctx, rate, &wanted);
+	if (!trip_rules_value_time(ctx, time, ns))
+		return;
+	if (*ns < TRIP_RULES_WINDOW_MIN) {
+		trip_rules_error(ctx, time, "over %s is too short: expected 1us or more",
+			trip_rules_error_quote(quote, time));
+		return;
 	}
+	if (!has_rate || !count_of(ctx, rate, &wanted, time, condition))
+		return;
+	ctx->names.rate = *rate;
+	ctx->names.rate_of = wanted.of;
+	say(ctx, "%.*s >= %.*s over %.*s", (int)word->length, word->text, (int)rate->length,
+		rate->text, (int)time->length, time->text);
+}
+
+void
+trip_rules_condition_check_rate(
+	struct trip_rules_ctx *ctx, const struct trip_rules_names *names, enum trip_rules_ref ref)
+{
+	static const char *const units[] = {
+		[TRIP_RULES_REF_PACKETS] = "of packets is in pps, /s, /m, /h or /d",
+		[TRIP_RULES_REF_BYTES] = "of bytes is in bit/s or B/s",
+		[TRIP_RULES_REF_COUNTER] = "of a counter is in /s, /m, /h or /d",
+	};
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	if (names->rate.length > 0 && (names->rate_of & 1u << ref) == 0)
+		trip_rules_error(ctx, &names->rate, "a rate %s, found %s", units[ref],
+			trip_rules_error_quote(quote, &names->rate));
 }

@@ -48,6 +48,8 @@ struct trip_rules_symbol {
 struct trip_rules_names {
 	struct trip_rules_span ref;
 	struct trip_rules_span target;
+	struct trip_rules_span rate; /* of the condition, where it has one */
+	unsigned int rate_of;        /* a bit for each trip_rules_ref that its unit is for */
 };
 
 /* Wide enough for any field, an IPv6 address included. */
@@ -172,6 +174,13 @@ bool trip_rules_value_amount(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *span, uint64_t *value);
 bool trip_rules_value_time(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *span, uint64_t *ns);
+/* So many within so many nanoseconds, of what has a bit in `of`. */
+struct trip_rules_rate {
+	uint64_t amount, ns;
+	unsigned int of;
+};
+bool trip_rules_value_rate(struct trip_rules_ctx *ctx, const struct trip_rules_span *span,
+	struct trip_rules_rate *rate);
 char *trip_rules_value_string(struct trip_rules_ctx *ctx, const struct trip_rules_span *span);
 enum trip_rules_number {
 	TRIP_RULES_NUMBER_OK,
@@ -259,6 +268,12 @@ void trip_rules_build_every(struct trip_rules_ctx *ctx, const struct trip_rules_
 bool trip_rules_condition_known(const char *word);
 void trip_rules_condition_time(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
 	const struct trip_rules_span *word, const struct trip_rules_span *time);
+void trip_rules_condition_rate(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
+	const struct trip_rules_span *word, const struct trip_rules_span *rate,
+	const struct trip_rules_span *time);
+/* Whether the rate of a condition, if any, has a unit of what is referred to. */
+void trip_rules_condition_check_rate(
+	struct trip_rules_ctx *ctx, const struct trip_rules_names *names, enum trip_rules_ref ref);
 void trip_rules_build_op(
 	struct trip_rules_ctx *ctx, enum trip_rules_op op, const struct trip_rules_span *target);
 void trip_rules_build_commit(struct trip_rules_ctx *ctx);

@@ -196,6 +196,62 @@ trip_rules_value_time(struct trip_rules_ctx *ctx, const struct trip_rules_span *
 	return true;
 }
 
+#define PACKETS (1u << TRIP_RULES_REF_PACKETS)
+#define BYTES (1u << TRIP_RULES_REF_BYTES)
+#define COUNTER (1u << TRIP_RULES_REF_COUNTER)
+
+/* The unit at the end of a rate, whose amount is 0: of units that end alike the longest. */
+static const struct trip_rules_rate *
+rate_unit_of(const struct trip_rules_span *span, size_t *length)
+{
+	static const struct {
+		const char *word;
+		struct trip_rules_rate rate;
+	} units[] = {
+		{"pps", {0, UINT64_C(1000000000), PACKETS}},
+		{"bit/s", {0, UINT64_C(8000000000), BYTES}},
+		{"B/s", {0, UINT64_C(1000000000), BYTES}},
+		{"/s", {0, UINT64_C(1000000000), PACKETS | COUNTER}},
+		{"/m", {0, UINT64_C(60000000000), PACKETS | COUNTER}},
+		{"/h", {0, UINT64_C(3600000000000), PACKETS | COUNTER}},
+		{"/d", {0, UINT64_C(86400000000000), PACKETS | COUNTER}},
+	};
+
+	for (unsigned int i = 0; i < RTE_DIM(units); i++) {
+		*length = strlen(units[i].word);
+		if (span->length > *length &&
+			memcmp(span->text + span->length - *length, units[i].word, *length) == 0)
+			return &units[i].rate;
+	}
+	return NULL;
+}
+
+bool
+trip_rules_value_rate(struct trip_rules_ctx *ctx, const struct trip_rules_span *span,
+	struct trip_rules_rate *rate)
+{
+	enum trip_rules_number kind = TRIP_RULES_NUMBER_BAD;
+	char quote[TRIP_RULES_QUOTE_SIZE];
+	size_t length;
+	const struct trip_rules_rate *unit = rate_unit_of(span, &length);
+
+	/* Its B would be of the amount, such as in "10kBpps". */
+	if (unit != NULL && span->text[span->length - length - 1] != 'B') {
+		*rate = *unit;
+		kind = amount_of(span->text, span->length - length, &rate->amount);
+	}
+	if (kind == TRIP_RULES_NUMBER_BAD)
+		return trip_rules_error(ctx, span,
+			"expected a rate such as 10kpps, 1Gbit/s, 100MB/s or 5/m (units pps bit/s "
+			"B/s /s /m /h /d), found %s",
+			trip_rules_error_quote(quote, span));
+	if (kind == TRIP_RULES_NUMBER_OVERFLOW)
+		return trip_rules_error(ctx, span,
+			"rate %.*s is above 9223372036854775807 (2^63-1)",
+			(int)(span->length < 40 ? span->length : 40), span->text);
+	return true;
+}
+
 /* A string without its quotes; \" and \\ are its only escapes. NULL after an error. */
 char *
 trip_rules_value_string(struct trip_rules_ctx *ctx, const struct trip_rules_span *span)

@@ -318,6 +318,7 @@ tripctl_when(struct tripctl *ctl, int argc, char **argv)
 		       "  tripctl when 'dns.packets >= 1M every 1M' log 'one more million'\n"
 		       "  tripctl when 'after 250ms' set window 0\n"
 		       "  tripctl when 'dns.packets idle 30s every 1' log 'nobody asks'\n"
+		       "  tripctl when 'dns.bytes rate >= 1Gbit/s over 5s' log 'too much'\n"
 		       "\n"
 		       "Exit code: 0; 2: the statement is wrong, or names a counter that there is "
 		       "not; 3: there is no such domain, or the counter has been closed; 4: the "

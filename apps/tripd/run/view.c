@@ -42,7 +42,7 @@ tripd_view_trip(struct tripd_screen *screen, const struct tripd_quota *quota, si
 	const struct trip_rules_when *when = &quota->rules->whens[at->when];
 	bool is_time = when->ref == TRIP_RULES_REF_CLOCK;
 	char trigger[TRIP_APPLY_TEXT_MAX], action[TRIP_APPLY_TEXT_MAX];
-	char threshold[16], over[16], latency[16], reached[64];
+	char threshold[16], over[16], latency[16], reached[96];
 
 	trip_apply_text_trigger(quota->rules, when, trigger);
 	trip_apply_text_action(quota->rules, when, action);
