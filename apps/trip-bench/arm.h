@@ -7,6 +7,7 @@
 #ifndef ARM_H
 #define ARM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct arm_fire_shape {
@@ -45,5 +46,16 @@ struct arm_idle;
 struct arm_idle *arm_idle_open(uint32_t cntrs, uint32_t channels);
 uint64_t arm_idle_iterate(struct arm_idle *idle, uint32_t iterations);
 void arm_idle_close(struct arm_idle *idle);
+
+/* What waits on each counter beside the work that fires: nothing, a rate, or other work that is as
+ * far off. */
+enum arm_rate_beside { ARM_RATE_NONE, ARM_RATE, ARM_RATE_WORK };
+
+/* The same of a home with so many counters and that; busy: counters are added to before each
+ * iteration. */
+struct arm_rate;
+struct arm_rate *arm_rate_open(uint32_t cntrs, enum arm_rate_beside beside);
+uint64_t arm_rate_iterate(struct arm_rate *rate, uint32_t iterations, bool busy);
+void arm_rate_close(struct arm_rate *rate);
 
 #endif

@@ -9,6 +9,8 @@
 #define HASH "rte_hash_lookup_bulk_data of the same keys"
 #define ACCEPTED "submit to accepted on another core, thresholds random, with"
 #define IDLE "an idle iteration, the scrub included, with"
+#define WITHOUT "the same without them"
+#define FAR "with other work as far off in their place"
 #define SWEEP "a plain sweep with as many queries"
 /* Parsing, matching, counting and the look at the budget; every packet hits a rule. */
 #define ADDED "added to a burst of 32 by the software engine, exact rules of addresses and ports"
@@ -68,6 +70,13 @@ const struct bench bench_catalogue[] = {
 	{"idle_1m", "ns", IDLE " 1 million counters", LINE, 2, "one counter", 1.2, bench_idle,
 		1000000, 2},
 	{"idle_64ch", "ns", IDLE " 64 channels", LINE, 2, "2 channels", 1.2, bench_idle, 1, 64},
+	/* Size: counters; second: they are added to. */
+	{"rate_idle", "ns", "an idle iteration with rates over 5 s of 10,000 counters", WITHOUT,
+		1.02, FAR, 0, bench_rate, 10000, 0},
+	{"rate_busy", "ns",
+		"32 additions and an iteration that fires for 4 of them, with rates over 5 s of "
+		"all 10,000 counters",
+		WITHOUT, 1.02, FAR, 0, bench_rate, 10000, 1},
 	/* Size: rules; second: masks. */
 	{"soft_1", "ns a packet", ADDED, HASH, 2.5, NULL, 0, bench_soft, 1, 1},
 	{"soft_1k", "ns a packet", ADDED, HASH, 2, NULL, 0, bench_soft, 1000, 1},
