@@ -89,7 +89,9 @@ enum trip_condition_kind {
 	 * them begins when the threshold is reached. Where flows in hardware feed the counter, the
 	 * window is shorter by what they are behind, too. With an interval, which is 1, it fires
 	 * again when `count` more came within a window that began after the firing (COND-05). A set
-	 * of the counter begins anew (COND-08).
+	 * of the counter begins anew (COND-08), at the home's next look: what comes before that is
+	 * of no window. A home that does not run for so long as a window knows of no cut in it, so
+	 * what comes meanwhile is of none, too.
 	 */
 	TRIP_CONDITION_RATE,
 };
@@ -108,7 +110,7 @@ struct trip_condition {
 		struct {
 			/** 1 to TRIP_CNTR_MAX. */
 			uint64_t count;
-			/** Nanoseconds, 1000 to TRIP_CNTR_MAX. */
+			/** Nanoseconds, 100000 to TRIP_CNTR_MAX. */
 			uint64_t time;
 		} rate;
 		uint64_t reserved[8];

@@ -28,7 +28,9 @@
 #define NODES (TRIP_CHANNEL_MEMORY - 1)
 #define PARTS (SUMS * NODES)
 
-#define TIME_MIN 1000
+/* So short that what is lost of a window because a part is a whole number of nanoseconds, fewer
+ * than PARTS, would use up the room for looks that are late. */
+#define TIME_MIN 100000
 
 struct rate {
 	uint64_t count, time;

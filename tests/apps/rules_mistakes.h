@@ -499,8 +499,8 @@ static const struct mistake mistakes[] = {
 		"when g.bytes rate >= 1bit/s over 7s log\nwhen g.bytes rate >= 0B/s over 1d log\n"
 		"when g.packets rate >= 20Tpps over 10000d log\n"
 		"when g.packets rate >= 9223372036854775808pps over 1s log\n"
-		"when g.packets rate >= 1Gpps over 999ns log\nwhen g.packets rate >= 1Gpps over 5 "
-		"log",
+		"when g.packets rate >= 1Gpps over 99999ns log\n"
+		"when g.packets rate >= 1Gpps over 5 log",
 		"2:24: '1pps' over '999ms' is less than 1: expected a higher rate, or a longer "
 		"time\n"
 		"3:22: '1bit/s' over '7s' is less than 1: expected a higher rate, or a longer "
@@ -508,7 +508,7 @@ static const struct mistake mistakes[] = {
 		"4:22: '0B/s' over '1d' is less than 1: expected a higher rate, or a longer time\n"
 		"5:24: '20Tpps' over '10000d' is above 9223372036854775807 (2^63-1)\n"
 		"6:24: rate 9223372036854775808pps is above 9223372036854775807 (2^63-1)\n"
-		"7:35: over '999ns' is too short: expected 1us or more\n"
+		"7:35: over '99999ns' is too short: expected 100us or more\n"
 		"8:35: expected a time such as 250ms, 10s or 5m (units ns us ms s m h d), found "
 		"'5'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.bytes rate >= 1GB/s over 1h every 5 log\n"

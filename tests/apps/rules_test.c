@@ -217,8 +217,8 @@ test_rates(void **state)
 					"when g.packets   rate>=3/m   over 90s log\nwhen rate rate "
 					">= 5/h over 1d add rate 1\n"
 					"when g.bytes rate >= 100MB/s over 1m log\nwhen g.bytes "
-					"rate >= 2GiB/s over 1us log\n"
-					"when g.packets rate >= 1Gpps over 1us log\n"
+					"rate >= 2GiB/s over 100us log\n"
+					"when g.packets rate >= 1Gpps over 100us log\n"
 					"when g.bytes rate >= 1bit/s over 8s log\n"
 					"when g.packets rate >= 9223372036854775807/d over 1d "
 					"log\nwhen rate rate >= 1/d over "
@@ -234,8 +234,8 @@ test_rates(void **state)
 		{"rate >= 3/m over 90s", 5, 90000000000, 0, TRIP_RULES_REF_PACKETS},
 		{"rate >= 5/h over 1d", 120, 86400000000000, 0, TRIP_RULES_REF_COUNTER},
 		{"rate >= 100MB/s over 1m", 6000000000, 60000000000, 0, TRIP_RULES_REF_BYTES},
-		{"rate >= 2GiB/s over 1us", 2148, 1000, 0, TRIP_RULES_REF_BYTES},
-		{"rate >= 1Gpps over 1us", 1000, 1000, 0, TRIP_RULES_REF_PACKETS},
+		{"rate >= 2GiB/s over 100us", 214749, 100000, 0, TRIP_RULES_REF_BYTES},
+		{"rate >= 1Gpps over 100us", 100000, 100000, 0, TRIP_RULES_REF_PACKETS},
 		{"rate >= 1bit/s over 8s", 1, 8000000000, 0, TRIP_RULES_REF_BYTES},
 		{"rate >= 9223372036854775807/d over 1d", INT64_MAX, 86400000000000, 0,
 			TRIP_RULES_REF_PACKETS},

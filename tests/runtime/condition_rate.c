@@ -232,8 +232,8 @@ cond_03_what_is_no_rate_is_refused(void **state)
 	expect_refused(&work, "count 9223372036854775808 of condition \"rate\" is above the limit "
 			      "9223372036854775807");
 	rate.when.rate.count = TRIP_CNTR_MAX;
-	rate.when.rate.time = 999;
-	expect_refused(&work, "time 999 of condition \"rate\" is below the limit 1000");
+	rate.when.rate.time = 99999;
+	expect_refused(&work, "time 99999 of condition \"rate\" is below the limit 100000");
 	rate.when.rate.time = TRIP_CNTR_MAX + 1;
 	expect_refused(&work, "time 9223372036854775808 of condition \"rate\" is above the limit "
 			      "9223372036854775807");
@@ -253,7 +253,7 @@ cond_03_what_is_no_rate_is_refused(void **state)
 	work.triggering_cntr = cntr;
 	(void)harness_queue(&work);
 	rate.when.rate.count = 1;
-	rate.when.rate.time = 1000;
+	rate.when.rate.time = 100000;
 	(void)harness_queue(&work);
 	assert_int_equal(trip_cntr_close(cntr), -EBUSY);
 	close_bed();

@@ -32,7 +32,7 @@
 #define TRIP_RULES_FILE_MAX (64u << 20)
 #define TRIP_RULES_TIME_MAX (UINT64_C(10000) * 86400 * 1000000000) /* of a TIME: 10000 days */
 #define TRIP_RULES_PERIOD_MIN UINT64_C(1000000) /* of one that repeats: a millisecond */
-#define TRIP_RULES_WINDOW_MIN UINT64_C(1000)    /* of a rate: a microsecond */
+#define TRIP_RULES_WINDOW_MIN UINT64_C(100000)  /* of a rate: 100 microseconds */
 #define TRIP_RULES_SHOWN_MAX 20u                /* errors or warnings, of those that are found */
 
 /* How a rule names its port. */

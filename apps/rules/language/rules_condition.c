@@ -119,7 +119,7 @@ trip_rules_condition_rate(struct trip_rules_ctx *ctx, const struct trip_rules_sp
 	if (!trip_rules_value_time(ctx, time, ns))
 		return;
 	if (*ns < TRIP_RULES_WINDOW_MIN) {
-		trip_rules_error(ctx, time, "over %s is too short: expected 1us or more",
+		trip_rules_error(ctx, time, "over %s is too short: expected 100us or more",
 			trip_rules_error_quote(quote, time));
 		return;
 	}
