@@ -326,6 +326,8 @@ void sim_watchdog_begin(void);
 void sim_watchdog_limit(unsigned int ms);
 /* In a handler of a signal: prints what the actor was in, behind `what`. */
 void sim_watchdog_frames(const char *what);
+/* A crash of an actor is a failure of its history from here on. */
+void sim_watchdog_catch_crashes(void);
 
 /* --- sim_shrink.c --- */
 

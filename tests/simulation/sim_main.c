@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,8 +26,10 @@ struct options {
 	uint64_t counts;
 	/* One history, each access of it. */
 	bool traces;
-	/* A defect is planted: it must be found, and told in at most so many steps; 0: none. */
+	/* A defect is planted: it must be found, and told in at most so many steps; 0: none. Or it
+	 * must be found, and that is all. */
 	uint64_t within;
+	bool finds;
 	bool helps;
 };
 
@@ -37,7 +38,7 @@ usage(const char *program)
 {
 	printf("usage: %s [--seed N | --first N --seeds N] [--memory strong|buffers|views]\n"
 	       "          [--steer] [--corpus FOLDER] [--history FILE]\n"
-	       "          [--trace] [--planted STEPS] [--count N]\n"
+	       "          [--trace] [--found] [--planted STEPS] [--count N]\n"
 	       "  --seed     plays this one; if it fails, it is shrunk and told\n"
 	       "  --first    plays seeds from this one on (default: 1),\n"
 	       "  --seeds    so many, up to the first that fails (default: 500)\n"
@@ -48,6 +49,7 @@ usage(const char *program)
 	       "  --trace    prints each access of what fails, and does not shrink it; of the one "
 	       "of\n"
 	       "             --seed or --history, failed or not\n"
+	       "  --found    succeeds at the first that fails; that is neither shrunk nor told\n"
 	       "  --planted  succeeds if one fails, and is told in at most STEPS steps\n"
 	       "  --count    only counts, up to N that fail\n",
 		program);
@@ -87,8 +89,8 @@ parse(int argc, char **argv, struct options *options)
 	static const struct option known[] = {{"seed", 1, NULL, 's'}, {"first", 1, NULL, 'f'},
 		{"seeds", 1, NULL, 'n'}, {"memory", 1, NULL, 'm'}, {"trace", 0, NULL, 't'},
 		{"planted", 1, NULL, 'p'}, {"steer", 0, NULL, 'S'}, {"corpus", 1, NULL, 'C'},
-		{"history", 1, NULL, 'F'}, {"count", 1, NULL, 'c'}, {"help", 0, NULL, 'h'},
-		{NULL, 0, NULL, 0}};
+		{"history", 1, NULL, 'F'}, {"count", 1, NULL, 'c'}, {"found", 0, NULL, 'o'},
+		{"help", 0, NULL, 'h'}, {NULL, 0, NULL, 0}};
 	bool right = true;
 	int letter;
 
@@ -126,6 +128,9 @@ parse(int argc, char **argv, struct options *options)
 		case 'c':
 			right = parse_number("count", optarg, 1, UINT64_MAX, &options->counts);
 			break;
+		case 'o':
+			options->finds = true;
+			break;
 		case 'h':
 			options->helps = true;
 			break;
@@ -155,46 +160,6 @@ has_corpus(const struct options *options)
 		return true;
 	fprintf(stderr, "--corpus %s: %m\n", options->corpus);
 	return false;
-}
-
-/* A crash is a failure like any other; under a debugger it stops there. Where the history does not
- * run, the seed is what is needed. */
-static void
-crash(int number)
-{
-	char what[128];
-	int n;
-
-	if (sim.self != NULL) {
-		if (sim.history->told)
-			sim_watchdog_frames("it crashes in");
-		sim_fail("%s crashes by signal %d behind %s:%d",
-			sim.self->looks ? "whoever judges" : sim.self->name, number,
-			sim.self->here.file != NULL ? sim_story_base_of(sim.self->here.file)
-						    : "none",
-			sim.self->here.line);
-	}
-	n = snprintf(what, sizeof(what), "seed %llu: signal %d at step %u\n",
-		(unsigned long long)(sim.history != NULL ? sim.history->seed : 0), number,
-		sim.steps);
-
-	if (write(STDERR_FILENO, what, (size_t)n) < 0)
-		_exit(1);
-	signal(number, SIG_DFL);
-	raise(number);
-}
-
-static void
-catch_crashes(void)
-{
-	static char stack[65536];
-	const stack_t own = {.ss_sp = stack, .ss_size = sizeof(stack)};
-	struct sigaction action = {.sa_handler = crash, .sa_flags = SA_ONSTACK | SA_NODEFER};
-
-	sigaltstack(&own, NULL);
-	sigaction(SIGSEGV, &action, NULL);
-	sigaction(SIGBUS, &action, NULL);
-	sigaction(SIGFPE, &action, NULL);
 }
 
 /* Prints what is wrong with it; how many steps that takes. */
@@ -313,17 +278,17 @@ play(struct sim_history *told, const struct options *options)
 		(void)sim_corpus_write(told, options->corpus, "failed");
 }
 
-/* Until one fails whose story is as short as it is to be: the steps of the last one. */
+/* Until one fails whose story is as short as it is to be: the steps of the last one, 0: none. */
 static unsigned int
 play_until_short(struct sim_history *history, struct options *options)
 {
 	uint64_t end = options->first + options->n;
-	unsigned int told;
+	unsigned int told = 0;
 
 	for (;;) {
 		play(history, options);
 		if (!history->failed)
-			return 0;
+			return told;
 		told = tell(history, options);
 		options->first = history->seed + 1;
 		if (told <= options->within || options->steers || options->first >= end)
@@ -351,7 +316,7 @@ sim_main(int argc, char **argv, const struct sim_world *world)
 	}
 	if (!has_corpus(&options))
 		return 2;
-	catch_crashes();
+	sim_watchdog_catch_crashes();
 	history.world = world;
 	history.memory = options.memory;
 	if (options.file != NULL && !sim_corpus_read(&history, options.file)) {
@@ -366,18 +331,19 @@ sim_main(int argc, char **argv, const struct sim_world *world)
 		told = play_until_short(&history, &options);
 	} else {
 		play(&history, &options);
-		if (options.counts == 0 && (history.failed || (options.traces && options.n == 1)))
+		if (options.counts == 0 && !options.finds &&
+			(history.failed || (options.traces && options.n == 1)))
 			(void)tell(&history, &options);
 	}
 	sim_corpus_free(&history);
 	if (options.within == 0)
-		return history.failed;
-	if (history.failed)
+		return history.failed != options.finds;
+	if (told > 0)
 		printf("planted: found, %u steps of at most %llu\n", told,
 			(unsigned long long)options.within);
 	else
 		printf("planted: not found\n");
-	return !history.failed || told > options.within;
+	return told == 0 || told > options.within;
 }
 
 const char *

@@ -87,3 +87,43 @@ sim_watchdog_limit(unsigned int ms)
 {
 	watchdog.limit_ms = ms != 0 ? ms : LIMIT_MS;
 }
+
+/* A crash is a failure like any other; under a debugger it stops there. Where the history does not
+ * run, the seed is what is needed. */
+static void
+crash(int number)
+{
+	char what[128];
+	int n;
+
+	if (sim.self != NULL) {
+		if (sim.history->told)
+			sim_watchdog_frames("it crashes in");
+		sim_fail("%s crashes by signal %d behind %s:%d",
+			sim.self->looks ? "whoever judges" : sim.self->name, number,
+			sim.self->here.file != NULL ? sim_story_base_of(sim.self->here.file)
+						    : "none",
+			sim.self->here.line);
+	}
+	n = snprintf(what, sizeof(what), "seed %llu: signal %d at step %u\n",
+		(unsigned long long)(sim.history != NULL ? sim.history->seed : 0), number,
+		sim.steps);
+
+	if (write(STDERR_FILENO, what, (size_t)n) < 0)
+		_exit(1);
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+void
+sim_watchdog_catch_crashes(void)
+{
+	static char stack[65536];
+	const stack_t own = {.ss_sp = stack, .ss_size = sizeof(stack)};
+	struct sigaction action = {.sa_handler = crash, .sa_flags = SA_ONSTACK | SA_NODEFER};
+
+	sigaltstack(&own, NULL);
+	sigaction(SIGSEGV, &action, NULL);
+	sigaction(SIGBUS, &action, NULL);
+	sigaction(SIGFPE, &action, NULL);
+}
