@@ -222,6 +222,39 @@ sim_run(struct sim_history *history)
 	history->world->forget();
 }
 
+/* --- the plan --- */
+
+uint64_t
+sim_draw(uint64_t bound)
+{
+	const struct sim_plan *plan = sim.history->plan;
+	uint64_t drawn;
+
+	sim_expect(bound > 0, "the plan draws one of none");
+	if (plan != NULL && sim.n_drawn < plan->n)
+		drawn = plan->draws[sim.n_drawn] % bound;
+	else
+		drawn = trip_random_below(&sim.plan, bound);
+	if (sim.n_drawn == SIM_DRAWS)
+		sim_fail("the plan draws more than %d numbers", SIM_DRAWS);
+	sim.drawn[sim.n_drawn++] = drawn;
+	return drawn;
+}
+
+bool
+sim_wants(void)
+{
+	if (sim.history->n_ops == SIM_OPS)
+		sim_fail("the plan has more than %d operations", SIM_OPS);
+	return !sim.history->left_out[sim.history->n_ops++];
+}
+
+enum sim_memory
+sim_memory_kind(void)
+{
+	return sim.memory;
+}
+
 /* --- what actors ask --- */
 
 void

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Between the files of the simulator: sim_actor.c and sim_fiber.c, who there is; sim_rest.c, who
- * has nothing to do; sim_turn.c, sim_rival.c and sim_decision.c, who is next; sim_memory.c,
- * sim_view.c and sim_place.c, what an access finds; sim_kernel.c, what it asks the kernel for;
- * sim_story.c, what is told of it; sim_watchdog.c, that it goes on; sim_shrink.c, what of it is
- * needed; sim_edge.c, sim_steer.c and sim_corpus.c, what it has reached, and which comes next.
+ * has nothing to do; sim_turn.c, sim_rival.c, sim_fair.c and sim_decision.c, who is next;
+ * sim_memory.c, sim_view.c and sim_place.c, what an access finds; sim_kernel.c, what it asks the
+ * kernel for; sim_story.c, what is told of it; sim_watchdog.c, that it goes on; sim_shrink.c, what
+ * of it is needed; sim_edge.c, sim_steer.c and sim_corpus.c, what it has reached, and which comes
+ * next.
  * Processes are sim_machine.h's.
  */
 #ifndef SIM_INSIDE_H
@@ -111,6 +112,9 @@ struct sim_actor {
 	/* It does not run before it is let; it is gone, and its place is the next one's. */
 	bool frozen, is_free;
 	uint64_t priority;
+	/* Since the last look for those who have had no turn; and of how many looks it was one. */
+	bool has_run;
+	uint32_t passed_by;
 	/* One of so many steps gives its turn away. */
 	uint32_t gap;
 	/* Where it goes next. */
@@ -274,6 +278,12 @@ struct sim_actor *sim_rival_next(void);
 void sim_rival_lurk(void);
 /* Others go first, as long as they have anything to do. */
 bool sim_rival_lurks(const struct sim_actor *actor);
+
+/* --- sim_fair.c --- */
+
+void sim_fair_begin(void);
+/* At each step: who has had no turn for too long; NULL: nobody. */
+struct sim_actor *sim_fair_next(void);
 
 /* --- sim_memory.c, and of views sim_view.c --- */
 

@@ -262,6 +262,40 @@ stores_are_seen_at_last(void **state)
 		assert_true(holds(&world, memory));
 }
 
+/* --- whoever can go on does so in the end, also when its turn is not decided --- */
+
+static void
+spin_on_x(void *arg)
+{
+	while (atomic_load(&litmus.x) == 0)
+		;
+}
+
+static void
+fair_begin(void)
+{
+	begin(spin_on_x, store_last);
+}
+
+static void
+fair_judge(void)
+{
+}
+
+static void
+everybody_has_a_turn(void **state)
+{
+	static const struct sim_world world = WORLD(fair);
+	struct sim_history history = {.world = &world, .replays = true};
+
+	for (uint64_t seed = 0; seed < 100; seed++)
+		assert_null(sim_play(&world, seed, SIM_MEMORIES));
+	/* Nothing is decided. */
+	sim_run(&history);
+	assert_false(history.failed);
+	assert_true(history.steps > 1000);
+}
+
 /* --- a seed is a history --- */
 
 static uint64_t trail;
@@ -452,6 +486,7 @@ main(void)
 		cmocka_unit_test(death_comes_anywhere),
 		cmocka_unit_test(sleepers_are_woken),
 		cmocka_unit_test(stores_are_seen_at_last),
+		cmocka_unit_test(everybody_has_a_turn),
 		cmocka_unit_test(seeds_repeat),
 		cmocka_unit_test(spinning_ends),
 		cmocka_unit_test(steering_comes_further),

@@ -44,37 +44,6 @@ sim_chance(uint64_t bound)
 	return trip_random_below(&sim.chance, bound);
 }
 
-uint64_t
-sim_draw(uint64_t bound)
-{
-	const struct sim_plan *plan = sim.history->plan;
-	uint64_t drawn;
-
-	sim_expect(bound > 0, "the plan draws one of none");
-	if (plan != NULL && sim.n_drawn < plan->n)
-		drawn = plan->draws[sim.n_drawn] % bound;
-	else
-		drawn = trip_random_below(&sim.plan, bound);
-	if (sim.n_drawn == SIM_DRAWS)
-		sim_fail("the plan draws more than %d numbers", SIM_DRAWS);
-	sim.drawn[sim.n_drawn++] = drawn;
-	return drawn;
-}
-
-bool
-sim_wants(void)
-{
-	if (sim.history->n_ops == SIM_OPS)
-		sim_fail("the plan has more than %d operations", SIM_OPS);
-	return !sim.history->left_out[sim.history->n_ops++];
-}
-
-enum sim_memory
-sim_memory_kind(void)
-{
-	return sim.memory;
-}
-
 /* As it was noted; otherwise it is drawn. */
 static bool
 is_repeated(void)
@@ -139,11 +108,14 @@ sim_turn_begin(void)
 	turn.lowest = UINT64_C(1) << 32;
 	draw_manner(sim.history->world->length);
 	draw_moments();
+	sim_fair_begin();
 	if (sim.history->replays)
 		sim_decision_sort(sim.history);
 	else
 		sim.history->n_decisions = 0;
 }
+
+#define HIGHEST (UINT64_C(1) << 33)
 
 /* High ones first: below are those that were lowered. */
 static uint64_t
@@ -304,9 +276,15 @@ struct sim_actor *
 sim_turn_next(bool must_leave, bool matters)
 {
 	struct sim_actor *otherwise = must_leave ? next_in_circle() : sim.self, *next = NULL;
+	struct sim_actor *starved = sim_fair_next();
 	uint32_t number;
 	bool leaves;
 
+	if (starved != NULL) {
+		starved->priority = HIGHEST;
+		sim.self->priority = turn.lowest--;
+		return starved;
+	}
 	if (is_repeated()) {
 		if (sim_decision_was(SIM_SWITCH, &number) && number < sim.n_actors &&
 			sim_is_runnable(&sim.actors[number]))
