@@ -66,7 +66,9 @@ run_home(void *arg)
 		if (done == 0) {
 			sim_expect(!home->sweeping,
 				"home %u has done nothing, in the middle of a sweep", home->index);
+			homes.pauses[home->index] = true;
 			sim_pause();
+			homes.pauses[home->index] = false;
 			continue;
 		}
 		sim_progress();
@@ -212,7 +214,7 @@ replace(struct user *user)
 {
 	sim_op("lets another one attach in the place of %s", user->name);
 	user->dropping = false;
-	user->waits = false;
+	user->waits = user->sleeps = false;
 	memset(user->credits, 0, sizeof(user->credits));
 	memset(user->set, 0, sizeof(user->set));
 	homes_items_gone(user);

@@ -2,9 +2,9 @@
 /*
  * A world: one or two homes, attached processes that queue, cancel, count and wait, of which some
  * die and others come in their place, queues that count flows, and the control thread that clears
- * away. homes.c makes it; homes_plan.c draws what is done, homes_client.c does it; homes_items.c
- * knows what may become of each item; homes_quota.c has quotas by period; homes_judge.c looks at
- * all of it in the end.
+ * away. homes.c makes it; homes_plan.c draws what is done, homes_client.c does it, and waits in
+ * homes_wait.c; homes_items.c knows what may become of each item; homes_quota.c has quotas by
+ * period; homes_judge.c looks at all of it in the end.
  */
 #ifndef SIM_HOMES_H
 #define SIM_HOMES_H
@@ -70,6 +70,8 @@ struct act {
 	bool chains;
 	/* Of its round. */
 	bool is_last;
+	/* Of an add: it comes when somebody waits for it. */
+	bool meets;
 	/* Of a timer: it ends the periods of a quota, of `value` units of this counter. */
 	bool ends_periods;
 	uint32_t quota;
@@ -119,8 +121,8 @@ struct user {
 	uint32_t credits[HOMES];
 	/* The last store of each counter that it has set, in its watch. */
 	unsigned int set[HOMES * CNTRS];
-	/* It waits for this. */
-	bool waits;
+	/* It waits for this, and sleeps, or is about to. */
+	bool waits, sleeps;
 	uint32_t cntr;
 	uint64_t threshold;
 	struct trip_cell_sample seen;
@@ -148,6 +150,8 @@ struct homes {
 	/* All do a few acts, or a burst, and wait until everything rests, again and again. */
 	bool in_rounds;
 	uint32_t bursts[QUEUES];
+	/* Homes that have found nothing to do. */
+	bool pauses[HOMES];
 	/* Views that the dead have left. */
 	struct trip_home *left[SIM_ACTORS * HOMES];
 	unsigned int n_left;
@@ -174,6 +178,19 @@ homes_of(uint32_t cntr)
 	return homes.engine.homes[homes_is_clock(cntr) ? cntr - homes_cntrs() : cntr / CNTRS];
 }
 
+/* As a user sees the home of a counter, and its cell. */
+static inline struct trip_home *
+homes_view(const struct user *user, uint32_t cntr)
+{
+	return user->engine.homes[cntr / CNTRS];
+}
+
+static inline struct trip_cell *
+homes_cell(const struct user *user, uint32_t cntr)
+{
+	return &homes_view(user, cntr)->cells[cntr % CNTRS];
+}
+
 /* What a counter has come to, with what queues have counted and nobody was told of; the present.
  * Quietly. */
 uint64_t homes_sum(uint32_t cntr);
@@ -188,6 +205,13 @@ void homes_plan(void);
 void homes_user(void *user);
 /* Makes the views of it; the primary has its own. */
 void homes_attach(struct user *user);
+
+/* --- homes_wait.c --- */
+
+void homes_wait(struct user *user, const struct act *act);
+/* Arms its slot, and takes the request back. */
+void homes_give_up(struct user *user, const struct act *act);
+bool homes_wait_is_over(const struct user *user);
 
 /* --- homes_items.c --- */
 
@@ -215,7 +239,8 @@ void homes_quota_judge(void);
 /* --- homes_judge.c --- */
 
 void homes_check(struct trip_home *home, bool rests);
-bool homes_wait_is_over(const struct user *user);
+/* Whoever runs has just rung there. */
+void homes_rung(uint32_t home, unsigned int section, uint32_t index);
 void homes_judge(void);
 
 #endif

@@ -6,10 +6,11 @@
 
 #include "due.h"
 #include "homes.h"
-#include "waiter.h"
 
 /* Looks that a user takes at a home that is in the middle of a signal. */
 #define LOOKS 64
+/* And for one that waits for what it adds. */
+#define MEETS 32
 
 void
 homes_attach(struct user *user)
@@ -37,26 +38,37 @@ homes_attach(struct user *user)
 	}
 }
 
-static struct trip_home *
-home_of(const struct user *user, uint32_t cntr)
-{
-	return user->engine.homes[cntr / CNTRS];
-}
-
-static struct trip_cell *
-cell_of(const struct user *user, uint32_t cntr)
-{
-	return &home_of(user, cntr)->cells[cntr % CNTRS];
-}
-
 /* --- counting --- */
+
+static void
+ring(struct user *user, uint32_t cntr)
+{
+	trip_due_ring(&user->engine, cntr);
+	homes_rung(cntr / CNTRS, TRIP_BELL_CNTR, cntr % CNTRS);
+}
+
+/* Until somebody is about to sleep until it moves, or nobody is for a while. */
+static void
+await_sleeper(uint32_t cntr)
+{
+	for (unsigned int i = 0; i < MEETS; i++) {
+		for (uint32_t u = 0; u < USERS; u++)
+			if (homes.users[u].sleeps && homes.users[u].cntr == cntr)
+				return;
+		sim_progress();
+		sim_pause();
+	}
+}
 
 static void
 add(struct user *user, const struct act *act)
 {
 	for (uint32_t i = 0; i < act->n; i++) {
 		sim_op("adds %llu to counter %u", (unsigned long long)act->value, act->cntr);
-		trip_home_add(&user->engine, act->cntr, act->value);
+		if (act->meets)
+			await_sleeper(act->cntr);
+		if (trip_cell_add(homes_cell(user, act->cntr), act->value))
+			ring(user, act->cntr);
 	}
 }
 
@@ -77,8 +89,8 @@ static void
 set_once(struct user *user, uint32_t cntr, uint64_t value)
 {
 	sim_op("sets counter %u to %llu", cntr, (unsigned long long)value);
-	if (trip_cell_set(cell_of(user, cntr), value))
-		trip_due_ring(&user->engine, cntr);
+	if (trip_cell_set(homes_cell(user, cntr), value))
+		ring(user, cntr);
 	note_set(user, cntr);
 }
 
@@ -93,8 +105,8 @@ static void
 add_error(struct user *user, const struct act *act)
 {
 	sim_op("adds 1 to the error of counter %u", act->cntr);
-	if (trip_cell_adderr(cell_of(user, act->cntr), 1))
-		trip_due_ring(&user->engine, act->cntr);
+	if (trip_cell_adderr(homes_cell(user, act->cntr), 1))
+		ring(user, act->cntr);
 }
 
 /* --- work --- */
@@ -247,92 +259,6 @@ run_timer(struct user *user, const struct act *act)
 		cancel_item(user, item);
 }
 
-/* --- waiting --- */
-
-bool
-homes_wait_is_over(const struct user *user)
-{
-	struct trip_cell_sample now;
-
-	trip_cell_sample(cell_of(user, user->cntr), &now);
-	if (now.error != user->seen.error || now.errgen != user->seen.errgen)
-		return true;
-	if (user->threshold != TRIP_WAITER_ANY)
-		return now.success >= user->threshold;
-	return now.success != user->seen.success || now.setgen != user->seen.setgen;
-}
-
-static uint32_t
-number_of(const struct user *user)
-{
-	return user->cntr / CNTRS * homes.engine.waiters_per_home + user->number;
-}
-
-static void
-arm(struct user *user)
-{
-	struct trip_home *home = home_of(user, user->cntr);
-
-	while (!trip_waiter_try_quiesce(home, user->number))
-		sim_pause();
-	trip_waiter_arm(home, user->number, number_of(user), user->cntr % CNTRS, user->threshold,
-		&user->seen);
-}
-
-/* As trip_cntr_wait() waits; its timeout is longer than anybody has anything to do. */
-static void
-sleep_until_over(struct user *user)
-{
-	struct trip_waiter *waiter = &home_of(user, user->cntr)->waiters[user->number];
-	uint32_t sequence, rests = sim_rests();
-
-	while (!homes_wait_is_over(user)) {
-		while (!trip_waiter_try_quiesce(home_of(user, user->cntr), user->number))
-			sim_pause();
-		sequence = atomic_load(&waiter->sequence);
-		arm(user);
-		while (!homes_wait_is_over(user) && atomic_load(&waiter->sequence) == sequence) {
-			trip_waiter_sleep(waiter, sequence, 1, cell_of(user, user->cntr));
-			if (sim_rests() != rests)
-				return;
-		}
-	}
-}
-
-static void
-begin_wait(struct user *user, const struct act *act, uint64_t threshold)
-{
-	user->cntr = act->cntr;
-	user->threshold = threshold;
-	trip_cell_sample(cell_of(user, act->cntr), &user->seen);
-}
-
-static void
-wait_for(struct user *user, const struct act *act)
-{
-	uint64_t threshold =
-		act->kind == ACT_WATCH ? TRIP_WAITER_ANY : homes_sum(act->cntr) + act->threshold;
-
-	if (act->kind == ACT_WATCH)
-		sim_op("waits for any change of counter %u", act->cntr);
-	else
-		sim_op("waits until counter %u has %llu", act->cntr, (unsigned long long)threshold);
-	begin_wait(user, act, threshold);
-	user->waits = true;
-	sleep_until_over(user);
-	user->waits = false;
-	trip_waiter_disarm(home_of(user, user->cntr), user->number);
-}
-
-static void
-give_up(struct user *user, const struct act *act)
-{
-	sim_op("waits for counter %u, and gives up", act->cntr);
-	begin_wait(user, act, homes_sum(act->cntr) + act->threshold);
-	arm(user);
-	trip_waiter_disarm(home_of(user, act->cntr), user->number);
-}
-
 /* --- one after the other --- */
 
 static void
@@ -363,14 +289,18 @@ do_act(struct user *user, const struct act *act)
 		break;
 	case ACT_WAIT:
 	case ACT_WATCH:
-		wait_for(user, act);
+		homes_wait(user, act);
 		break;
 	case ACT_GIVE_UP:
-		give_up(user, act);
+		homes_give_up(user, act);
 		break;
 	case ACT_READ:
-		sim_op("reads completion events");
-		homes_read_events(user);
+		for (uint32_t i = 0; i < act->n; i++) {
+			sim_op("reads completion events");
+			homes_read_events(user);
+			if (i + 1 < act->n)
+				sim_pause();
+		}
 		break;
 	case ACT_REST:
 		sim_op("rests");

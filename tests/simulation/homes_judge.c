@@ -28,6 +28,26 @@ homes_check(struct trip_home *home, bool rests)
 	(void)sim_look(looks);
 }
 
+/* A home that has nothing to do looks at the summary only. Another may stand between the leaf and
+ * that, or have died there. */
+void
+homes_rung(uint32_t number, unsigned int section, uint32_t index)
+{
+	const struct trip_doorbell *bell = &homes.engine.homes[number]->doorbell;
+	const struct trip_doorbell_section *s = &bell->section[section];
+	uint32_t span = index >> 6 >> s->shift;
+	bool looks;
+
+	if (!homes.pauses[number] || sim_has_buffered())
+		return;
+	looks = sim_look(true);
+	sim_expect(!trip_doorbell_rung(bell, section, index) ||
+			   (atomic_load(&bell->summary[s->first + (span >> 6)]) >> (span & 63) &
+				   1) != 0,
+		"home %u was rung for, and does not hear of it", number);
+	(void)sim_look(looks);
+}
+
 /* --- items --- */
 
 static bool

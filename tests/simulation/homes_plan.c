@@ -119,7 +119,7 @@ draw_work(struct act *act)
 	}
 	act->n = draw_few(act->interval != 0 ? 4 : SLOTS_MAX);
 	act->channel = draw(1 + homes.shape.n_threads);
-	if (draw(3) == 0)
+	if (draw(act->interval != 0 ? 2 : 3) == 0)
 		act->flags |= TRIP_WORK_COMPLETION;
 	if (act->interval != 0 && draw(2) == 0)
 		act->flags |= TRIP_WORK_COALESCE;
@@ -193,13 +193,20 @@ draw_act(void)
 			act.kind = ACT_ADD;
 		break;
 	case ACT_WAIT:
-		act.threshold = 1 + draw(RTE_MIN(scale.range, 8u));
-		act.n = 1;
+		act.threshold = draw(2) == 0 ? 1 : 1 + draw(RTE_MIN(scale.range, 8u));
+		act.n = draw_few(8);
+		break;
+	case ACT_GIVE_UP:
+	case ACT_READ:
+		act.n = draw_few(16);
 		break;
 	case ACT_CANCEL:
 		act.op = TRIP_OP_CALL;
 		act.n = draw_few(16);
 		break;
+	case ACT_ADD:
+		act.meets = draw(4) == 0;
+		/* fall through */
 	default:
 		act.n = draw_few(4);
 	}
@@ -243,9 +250,11 @@ plan_shape(void)
 	shape->n_threads = draw(2);
 	shape->n_slots = 1 + draw_size(5);
 	shape->n_handler_slots = 4 + draw(4);
-	shape->n_client_slots = 1 + draw_size(5);
+	/* So few that the ring of their events is used again. */
+	shape->n_client_slots = 1 + (draw(4) == 0 ? draw(2) : draw_size(5));
 	shape->n_thread_slots = 2 + draw(6);
-	shape->n_events = 4 + draw(SLOTS_MAX);
+	/* Likewise. */
+	shape->n_events = draw(4) == 0 ? 1 + draw(3) : 4 + draw(SLOTS_MAX);
 	shape->n_channels =
 		1 + homes.engine.n_homes + shape->n_threads + CLIENTS * (1 + shape->n_threads);
 }
@@ -266,7 +275,8 @@ plan_in_rounds(void)
 	scale.range = 1 + draw(6);
 	scale.used = draw(4) == 0 ? 2 : 1;
 	scale.without[ACT_SWING] = scale.without[ACT_TIMER] = true;
-	scale.without[ACT_READ] = scale.without[ACT_REST] = true;
+	scale.without[ACT_REST] = true;
+	scale.without[ACT_READ] = draw(2) == 0;
 }
 
 void
