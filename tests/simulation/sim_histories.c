@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Of the simulator itself: everybody has a turn in the end, a seed is always the same history, who
+ * goes on without a step is ended, and steering pays. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <trip_test.h>
+
+#include "sim_inside.h"
+
+#define HISTORIES 4000
+
+static _Atomic uint32_t place;
+
+static void
+nothing(void)
+{
+}
+
+static void
+begin(void (*a)(void *arg), void (*b)(void *arg))
+{
+	atomic_init(&place, 0);
+	(void)sim_spawn("a", false, a, NULL);
+	(void)sim_spawn("b", false, b, NULL);
+}
+
+#define WORLD(NAME)                                                                   \
+	{                                                                             \
+		.name = #NAME, .length = 16, .begin = NAME##_begin, .judge = nothing, \
+		.forget = nothing,                                                    \
+	}
+
+/* --- whoever can go on does so in the end, also when its turn is not decided --- */
+
+static void
+spin(void *arg)
+{
+	while (atomic_load(&place) == 0)
+		;
+}
+
+static void
+store(void *arg)
+{
+	atomic_store_explicit(&place, 1, memory_order_relaxed);
+}
+
+static void
+fair_begin(void)
+{
+	begin(spin, store);
+}
+
+static void
+everybody_has_a_turn(void **state)
+{
+	static const struct sim_world world = WORLD(fair);
+	struct sim_history history = {.world = &world, .replays = true};
+
+	for (uint64_t seed = 0; seed < 100; seed++)
+		assert_null(sim_play(&world, seed, SIM_MEMORIES));
+	/* Nothing is decided. */
+	sim_run(&history);
+	assert_false(history.failed);
+	assert_true(history.steps > 1000);
+}
+
+/* --- a seed is a history --- */
+
+static uint64_t trail;
+
+static void
+leave_trail(void *arg)
+{
+	for (uint64_t i = 0; i < 16; i++) {
+		uint32_t found = atomic_fetch_add(&place, (uint32_t)(uintptr_t)arg);
+
+		trail = trail * 31 + found + sim_now();
+	}
+}
+
+static void
+trail_begin(void)
+{
+	atomic_init(&place, 0);
+	trail = sim_draw(1000);
+	for (uintptr_t i = 1; i < 5; i++)
+		(void)sim_spawn("walker", true, leave_trail, (void *)i);
+}
+
+static void
+seeds_repeat(void **state)
+{
+	static const struct sim_world world = WORLD(trail);
+	uint64_t last = 0, same = 0;
+
+	for (uint64_t seed = 0; seed < 500; seed++) {
+		uint64_t first;
+
+		assert_null(sim_play(&world, seed, SIM_MEMORIES));
+		first = trail;
+		assert_null(sim_play(&world, seed, SIM_MEMORIES));
+		assert_int_equal(trail, first);
+		same += first == last;
+		last = first;
+	}
+	assert_int_equal(same, 0);
+}
+
+/* --- who goes on without a step is ended --- */
+
+static struct link {
+	struct link *next;
+} *volatile links;
+
+static void
+make_circle(void *arg)
+{
+	static struct link circle = {&circle};
+
+	if (atomic_fetch_add(&place, 1) == 0)
+		links = &circle;
+}
+
+static void
+go_along(void *arg)
+{
+	(void)atomic_fetch_add(&place, 1);
+	while (links != NULL)
+		links = links->next;
+}
+
+static void
+circle_begin(void)
+{
+	links = NULL;
+	begin(make_circle, go_along);
+}
+
+static void
+spinning_ends(void **state)
+{
+	static const struct sim_world world = WORLD(circle);
+	unsigned int spun = 0, seeds = 0;
+
+	sim_watchdog_limit(50);
+	for (uint64_t seed = 0; spun < 4 && seed < HISTORIES; seed++, seeds++) {
+		const char *sentence = sim_play(&world, seed, SIM_MEMORY_STRONG);
+
+		if (sentence == NULL)
+			continue;
+		spun++;
+		assert_non_null(
+			strstr(sentence, "b goes on without a step behind sim_histories.c:"));
+		/* Again, and whoever comes next is well. */
+		assert_string_equal(sim_play(&world, seed, SIM_MEMORY_STRONG), sentence);
+	}
+	sim_watchdog_limit(0);
+	assert_int_equal(spun, 4);
+	assert_true(seeds > spun);
+}
+
+/* --- seven doors, each with a key of eight: by chance nobody comes to the last one --- */
+
+#define DOORS 7
+#define TRIES 20000
+
+static struct {
+	uint64_t keys[DOORS];
+	/* Of all histories, how far one has come. */
+	uint32_t deepest;
+} doors;
+
+/* Each has code of its own. */
+#define OPEN(n)                        \
+	if (doors.keys[n] != (n))      \
+		return;                \
+	atomic_store(&place, (n) + 1); \
+	if (doors.deepest < (n) + 1)   \
+	doors.deepest = (n) + 1
+
+static void
+open_doors(void *arg)
+{
+	OPEN(0);
+	OPEN(1);
+	OPEN(2);
+	OPEN(3);
+	OPEN(4);
+	OPEN(5);
+	OPEN(6);
+}
+
+static void
+doors_begin(void)
+{
+	atomic_init(&place, 0);
+	for (unsigned int i = 0; i < DOORS; i++)
+		doors.keys[i] = sim_draw(8);
+	(void)sim_spawn("guest", false, open_doors, NULL);
+}
+
+/* What was kept brings the next run there at once. */
+static void
+kept_histories_are_played(const struct sim_world *world)
+{
+	char folder[] = "/tmp/sim-histories-XXXXXX", command[64];
+
+	assert_non_null(mkdtemp(folder));
+	doors.deepest = 0;
+	sim_play_steered(world, 1, TRIES, folder);
+	assert_int_equal(doors.deepest, DOORS);
+	doors.deepest = 0;
+	sim_play_steered(world, 1, 0, folder);
+	assert_int_equal(doors.deepest, DOORS);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	assert_int_equal(system(command), 0);
+}
+
+static void
+steering_comes_further(void **state)
+{
+	static const struct sim_world world = WORLD(doors);
+
+	doors.deepest = 0;
+	for (uint64_t seed = 1; seed <= TRIES; seed++)
+		assert_null(sim_play(&world, seed, SIM_MEMORIES));
+	assert_true(doors.deepest < DOORS);
+	doors.deepest = 0;
+	sim_play_steered(&world, 1, TRIES, NULL);
+	assert_int_equal(doors.deepest, DOORS);
+	kept_histories_are_played(&world);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(everybody_has_a_turn),
+		cmocka_unit_test(seeds_repeat),
+		cmocka_unit_test(spinning_ends),
+		cmocka_unit_test(steering_comes_further),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
