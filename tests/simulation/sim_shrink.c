@@ -17,12 +17,21 @@
 #define SPIN_MS 100
 #define SPIN_STEPS 500000
 
+/* Plans that are remembered. */
+#define PLANS 16384
+
 struct shrink {
 	struct sim_history *best;
 	char sentence[256];
 	unsigned int tries;
 	uint64_t steps;
+	/* A story of so many steps is short enough, 0: none is; and it is. */
+	unsigned int enough;
+	bool is_short;
 };
+
+/* Of plans that fail with no other turns: what they leave out, hashed. */
+static uint64_t plans[PLANS];
 
 /* Numbers are others in another history. */
 static void
@@ -49,6 +58,34 @@ fails(struct shrink *shrink, struct sim_history *history)
 	return true;
 }
 
+static bool
+goes_on(const struct shrink *shrink)
+{
+	return !shrink->is_short && shrink->steps < STEPS;
+}
+
+/* Whoever loses the turn begins another step of the story. */
+static bool
+may_be_short(const struct shrink *shrink)
+{
+	unsigned int switches = 0;
+
+	for (unsigned int i = 0; i < shrink->best->n_decisions; i++)
+		switches += shrink->best->decisions[i].kind == SIM_SWITCH;
+	return switches <= shrink->enough;
+}
+
+static void
+look_how_short(struct shrink *shrink)
+{
+	if (shrink->enough == 0 || !may_be_short(shrink))
+		return;
+	shrink->best->told = true;
+	sim_run(shrink->best);
+	shrink->best->told = false;
+	shrink->is_short = sim_story_length() <= shrink->enough;
+}
+
 /* A copy without some of the decisions. */
 static bool
 without_decisions(struct shrink *shrink, unsigned int first, unsigned int n)
@@ -66,6 +103,7 @@ without_decisions(struct shrink *shrink, unsigned int first, unsigned int n)
 	}
 	free(best->decisions);
 	*best = less;
+	look_how_short(shrink);
 	return true;
 }
 
@@ -87,12 +125,26 @@ turns_fail(struct shrink *shrink, const struct sim_history *history, unsigned in
 	return false;
 }
 
+/* Never 0. */
+static uint64_t
+hash_plan(const struct sim_history *history)
+{
+	uint64_t hash = history->turns | 1;
+
+	for (unsigned int i = 0; i < SIM_OPS; i++)
+		hash = (hash ^ history->left_out[i]) * UINT64_C(0x100000001b3);
+	return hash | 1;
+}
+
+/* Other turns of a plan are always the same ones. */
 static bool
 fails_otherwise(struct shrink *shrink, struct sim_history *history)
 {
-	uint64_t end = shrink->steps + OTHER_STEPS;
+	uint64_t end = shrink->steps + OTHER_STEPS, hash = hash_plan(history);
 	struct sim_history other;
 
+	if (plans[hash >> 1 & (PLANS - 1)] == hash)
+		return false;
 	for (unsigned int i = 0; i < OTHER_TURNS && shrink->steps < end; i++) {
 		if (!turns_fail(shrink, history, i, &other))
 			continue;
@@ -100,6 +152,7 @@ fails_otherwise(struct shrink *shrink, struct sim_history *history)
 		*history = other;
 		return true;
 	}
+	plans[hash >> 1 & (PLANS - 1)] = hash;
 	return false;
 }
 
@@ -114,6 +167,7 @@ without_ops(struct shrink *shrink, const unsigned int *ops, unsigned int n)
 	if (!fails(shrink, &less) && !fails_otherwise(shrink, &less))
 		return false;
 	*shrink->best = less;
+	look_how_short(shrink);
 	return true;
 }
 
@@ -136,7 +190,7 @@ shrink_ops(struct shrink *shrink)
 	bool shrunk = false;
 
 	for (unsigned int size = n / 2 + 1; size > 0; size /= 2) {
-		for (unsigned int i = 0; i < n && shrink->steps < STEPS;) {
+		for (unsigned int i = 0; i < n && goes_on(shrink);) {
 			if (!without_ops(shrink, &ops[i], i + size < n ? size : n - i)) {
 				i += size;
 				continue;
@@ -154,8 +208,7 @@ shrink_decisions(struct shrink *shrink)
 	bool shrunk = false;
 
 	for (unsigned int n = shrink->best->n_decisions / 2 + 1; n > 0; n /= 2)
-		for (unsigned int i = 0;
-			i + n <= shrink->best->n_decisions && shrink->steps < STEPS;) {
+		for (unsigned int i = 0; i + n <= shrink->best->n_decisions && goes_on(shrink);) {
 			if (without_decisions(shrink, i, n))
 				shrunk = true;
 			else
@@ -170,14 +223,14 @@ turn_otherwise(struct shrink *shrink)
 {
 	struct sim_history *best = shrink->best, other;
 
-	for (unsigned int i = 1; i < OTHER_TURNS && shrink->steps < STEPS; i++) {
+	for (unsigned int i = 1; i < OTHER_TURNS && goes_on(shrink); i++) {
 		if (!turns_fail(shrink, best, i, &other))
 			continue;
 		shrink->best = &other;
 		while (shrink_decisions(shrink))
 			;
 		shrink->best = best;
-		if (other.n_decisions < best->n_decisions) {
+		if (shrink->is_short || other.n_decisions < best->n_decisions) {
 			free(best->decisions);
 			*best = other;
 			return true;
@@ -195,29 +248,20 @@ shrink_more(struct shrink *shrink)
 	return ops || decisions || turn_otherwise(shrink);
 }
 
-static bool
-is_enough(struct sim_history *history, unsigned int enough)
-{
-	if (enough == 0)
-		return false;
-	history->told = true;
-	sim_run(history);
-	history->told = false;
-	return sim_story_length() <= enough;
-}
-
 void
 sim_shrink(struct sim_history *history, unsigned int enough)
 {
-	struct shrink shrink = {.best = history};
+	struct shrink shrink = {.best = history, .enough = enough};
 	bool repeats;
 
 	strip(shrink.sentence, history->sentence);
 	history->replays = true;
 	sim_watchdog_limit(SPIN_MS);
 	repeats = fails(&shrink, history);
-	while (repeats && shrink.steps < STEPS && !is_enough(history, enough) &&
-		shrink_more(&shrink))
+	memset(plans, 0, sizeof(plans));
+	if (repeats)
+		look_how_short(&shrink);
+	while (repeats && goes_on(&shrink) && shrink_more(&shrink))
 		;
 	sim_watchdog_limit(0);
 	if (repeats)
