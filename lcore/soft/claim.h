@@ -8,7 +8,7 @@
  *
  *	owner					primary
  *	R1 load changes (acquire)		W1 take the rule out (rulebook.h)
- *	R2 store since = it			W2 stamp = changes++ (release)
+ *	R2 store since = it (release)		W2 stamp = changes++ (release)
  *	R3 fence seq_cst			W3 fence seq_cst
  *	R4 load changes; differ: look at	W4 load since (acquire): is it
  *	   each rule before counting on it	   idle, or above the stamp?

@@ -8,15 +8,16 @@
  *
  *	reader					writer
  *	R1 load now (acquire)			W1 unpublish
- *	R2 store since = it			W2 stamp = now++ (release)
+ *	R2 store since = it (release)		W2 stamp = now++ (release)
  *	R3 fence seq_cst			W3 fence seq_cst, in trip_era_safe
  *	R4 load what is published		W4 load since (acquire)
  *	R5 store since = IDLE (release)
  *
  * R1 sees W2: then R4 sees W1, and this reader is in a later era. R1 does not: since is at most
- * the stamp, and by the two fences either W4 sees it and waits, or R4 sees W1. W4 sees R5 only when
- * all reads before R5 are done. No reader ever waits, and a writer that does not find a stamp safe
- * tries again later. A burst that never ends (a lcore that is stopped) holds up memory, not calls.
+ * the stamp, and by the two fences either W4 sees it and waits, or R4 sees W1. W4 sees R5, or the
+ * next R2 in its place, only when all reads before R5 are done. No reader ever waits, and a writer
+ * that does not find a stamp safe tries again later. A burst that never ends (a lcore that is
+ * stopped) holds up memory, not calls.
  */
 #ifndef TRIP_ERA_H
 #define TRIP_ERA_H
@@ -51,9 +52,10 @@ trip_era_init(struct trip_era *era)
 static inline void
 trip_era_enter(struct trip_era *era, struct trip_era_reader *reader)
 {
-	/* R1, R2: relaxed, as R3 puts the store before all loads of the burst; partner: W3. */
+	/* R1, R2: R3 puts the store before all loads of the burst; partner: W3. Release: as R5, in
+	 * whose place W4 may see it. */
 	atomic_store_explicit(&reader->since, atomic_load_explicit(&era->now, memory_order_acquire),
-		memory_order_relaxed);
+		memory_order_release);
 	atomic_thread_fence(memory_order_seq_cst); /* R3 */
 }
 

@@ -268,8 +268,9 @@ begin(struct trip_soft_queue *queue)
 
 	if (unlikely(queue->follow != NULL)) {
 		changes = trip_follow_begin(queue->follow);
-		/* R2 of claim.h; the fence in trip_era_enter() is R3. */
-		atomic_store_explicit(&queue->claim->since, changes, memory_order_relaxed);
+		/* R2 of claim.h, which releases the burst before, as W4 may see it in the place of
+		 * R5; the fence in trip_era_enter() is R3. */
+		atomic_store_explicit(&queue->claim->since, changes, memory_order_release);
 	}
 	trip_era_enter(&queue->table->era, &queue->reader);
 	if (unlikely(queue->follow != NULL))

@@ -13,8 +13,9 @@
 static struct {
 	struct trip_era era;
 	struct trip_era_reader readers[READERS];
-	/* What is published, and who reads which. */
+	/* What is published, what is written there, and who reads which. */
 	_Atomic uint32_t published;
+	uint32_t blocks[BLOCKS];
 	uint32_t reads[READERS];
 	uint64_t stamps[BLOCKS];
 	uint32_t rounds[READERS + 1];
@@ -23,19 +24,31 @@ static struct {
 /* Reads nothing. */
 #define NONE BLOCKS
 
+/* That is not the product's: no access of it orders anything, or needs an order. */
+static void
+note_read(uint32_t number, uint32_t block)
+{
+	bool looks = sim_look(true);
+
+	eras.reads[number] = block;
+	(void)sim_look(looks);
+}
+
 static void
 run_reader(void *arg)
 {
 	struct trip_era_reader *reader = arg;
-	uint32_t number = (uint32_t)(reader - eras.readers);
+	uint32_t number = (uint32_t)(reader - eras.readers), block;
 
 	for (uint32_t i = 0; i < eras.rounds[number]; i++) {
 		sim_op("reads what is published");
 		trip_era_enter(&eras.era, reader);
-		eras.reads[number] = atomic_load_explicit(&eras.published, memory_order_acquire);
+		block = atomic_load_explicit(&eras.published, memory_order_acquire);
+		note_read(number, block);
 		/* The burst goes on for a while. */
 		(void)atomic_load_explicit(&eras.published, memory_order_relaxed);
-		eras.reads[number] = NONE;
+		sim_expect(eras.blocks[block] % BLOCKS == block, "block %u is another's", block);
+		note_read(number, NONE);
 		trip_era_leave(reader);
 		sim_progress();
 	}
@@ -44,9 +57,13 @@ run_reader(void *arg)
 static void
 use_again(uint32_t block)
 {
+	bool looks = sim_look(true);
+
 	for (unsigned int i = 0; i < READERS; i++)
 		sim_expect(
 			eras.reads[i] != block, "block %u is written while %u reads it", block, i);
+	(void)sim_look(looks);
+	eras.blocks[block] += BLOCKS;
 }
 
 static void
@@ -76,6 +93,8 @@ draw_rounds(void)
 	return rounds;
 }
 
+static const char *const names[READERS] = {"reader 0", "reader 1", "reader 2"};
+
 static void
 begin(void)
 {
@@ -83,10 +102,12 @@ begin(void)
 	trip_era_init(&eras.era);
 	for (unsigned int i = 0; i <= READERS; i++)
 		eras.rounds[i] = draw_rounds();
+	for (uint32_t i = 0; i < BLOCKS; i++)
+		eras.blocks[i] = i;
 	for (unsigned int i = 0; i < READERS; i++) {
 		eras.reads[i] = NONE;
 		trip_era_attach(&eras.era, &eras.readers[i]);
-		(void)sim_spawn("reader", false, run_reader, &eras.readers[i]);
+		(void)sim_spawn(names[i], false, run_reader, &eras.readers[i]);
 	}
 	(void)sim_spawn("writer", false, run_writer, NULL);
 }
