@@ -31,8 +31,10 @@ void trip_atomics_load(const volatile void *where, void *value, size_t size, mem
 	struct trip_atomics_here here);
 void trip_atomics_modify(volatile void *where, enum trip_atomics_change change, const void *operand,
 	void *old, size_t size, memory_order order, struct trip_atomics_here here);
+/* The weak form may fail for nothing. */
 bool trip_atomics_compare_exchange(volatile void *where, void *expected, const void *wanted,
-	size_t size, memory_order order, memory_order otherwise, struct trip_atomics_here here);
+	size_t size, bool weak, memory_order order, memory_order otherwise,
+	struct trip_atomics_here here);
 void trip_atomics_fence(memory_order order, struct trip_atomics_here here);
 
 #define TRIP_ATOMICS_HERE ((struct trip_atomics_here){__FILE__, __LINE__})
@@ -45,11 +47,11 @@ void trip_atomics_fence(memory_order order, struct trip_atomics_here here);
 			sizeof(atomics_old), (o), TRIP_ATOMICS_HERE);                           \
 		atomics_old;                                                                    \
 	})
-#define TRIP_ATOMICS_COMPARE_EXCHANGE(p, e, v, o, otherwise)                                     \
+#define TRIP_ATOMICS_COMPARE_EXCHANGE(p, e, v, weak, o, otherwise)                               \
 	__extension__({                                                                          \
 		TRIP_ATOMICS_TYPE(p) atomics_wanted = (v);                                       \
 		trip_atomics_compare_exchange((p), (e), &atomics_wanted, sizeof(atomics_wanted), \
-			(o), (otherwise), TRIP_ATOMICS_HERE);                                    \
+			(weak), (o), (otherwise), TRIP_ATOMICS_HERE);                            \
 	})
 
 #undef atomic_load
@@ -92,12 +94,14 @@ void trip_atomics_fence(memory_order order, struct trip_atomics_here here);
 #define atomic_fetch_sub(p, v) atomic_fetch_sub_explicit(p, v, memory_order_seq_cst)
 #define atomic_fetch_or(p, v) atomic_fetch_or_explicit(p, v, memory_order_seq_cst)
 #define atomic_fetch_and(p, v) atomic_fetch_and_explicit(p, v, memory_order_seq_cst)
-#define atomic_compare_exchange_strong_explicit TRIP_ATOMICS_COMPARE_EXCHANGE
-#define atomic_compare_exchange_weak_explicit TRIP_ATOMICS_COMPARE_EXCHANGE
+#define atomic_compare_exchange_strong_explicit(p, e, v, o, otherwise) \
+	TRIP_ATOMICS_COMPARE_EXCHANGE(p, e, v, false, o, otherwise)
+#define atomic_compare_exchange_weak_explicit(p, e, v, o, otherwise) \
+	TRIP_ATOMICS_COMPARE_EXCHANGE(p, e, v, true, o, otherwise)
 #define atomic_compare_exchange_strong(p, e, v) \
-	TRIP_ATOMICS_COMPARE_EXCHANGE(p, e, v, memory_order_seq_cst, memory_order_seq_cst)
+	TRIP_ATOMICS_COMPARE_EXCHANGE(p, e, v, false, memory_order_seq_cst, memory_order_seq_cst)
 #define atomic_compare_exchange_weak(p, e, v) \
-	TRIP_ATOMICS_COMPARE_EXCHANGE(p, e, v, memory_order_seq_cst, memory_order_seq_cst)
+	TRIP_ATOMICS_COMPARE_EXCHANGE(p, e, v, true, memory_order_seq_cst, memory_order_seq_cst)
 #define atomic_thread_fence(o) trip_atomics_fence((o), TRIP_ATOMICS_HERE)
 
 #endif

@@ -148,6 +148,35 @@ exchange_x(void *arg)
 		litmus.seen[3] = 1;
 }
 
+/* One that fails has loaded what a load may have, but not what it expected. */
+static void
+look_by_failure(void *arg)
+{
+	uint32_t found = 2;
+
+	GET(0, y, ACQUIRE);
+	(void)atomic_compare_exchange_strong_explicit(&litmus.x, &found, 3, RELAXED, RELAXED);
+	litmus.seen[1] = found;
+}
+
+static void
+exchange_behind_flag(void *arg)
+{
+	uint32_t expected = 0;
+
+	GET(0, y, ACQUIRE);
+	(void)atomic_compare_exchange_strong_explicit(&litmus.x, &expected, 3, RELAXED, RELAXED);
+	litmus.seen[1] = expected != 0 || atomic_load_explicit(&litmus.x, RELAXED) == 3;
+}
+
+static void
+weak_failures(void **state)
+{
+	assert_false(explore(not_flag_alone, tell_relaxed, look_by_failure, 0, 0));
+	assert_true(explore(not_flag_alone, tell_release, look_by_failure, 0, 0));
+	assert_true(explore(not_flag_alone, tell_relaxed, exchange_behind_flag, 0, 0));
+}
+
 static void
 weak_changes(void **state)
 {
@@ -188,6 +217,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(weak_store_buffers),
 		cmocka_unit_test(weak_messages),
+		cmocka_unit_test(weak_failures),
 		cmocka_unit_test(weak_changes),
 		cmocka_unit_test(weak_independent_stores),
 	};

@@ -220,9 +220,10 @@ choose_compared(const struct place *place, uint64_t expected, memory_order other
 	return at;
 }
 
+/* The weak form is the strong one: loops that go on for nothing would have no end. */
 bool
 trip_atomics_compare_exchange(volatile void *where, void *expected, const void *wanted, size_t size,
-	memory_order order, memory_order otherwise, struct trip_atomics_here here)
+	bool weak, memory_order order, memory_order otherwise, struct trip_atomics_here here)
 {
 	uint64_t value = trip_atomics_get(where, size), expect = trip_atomics_get(expected, size);
 

@@ -32,8 +32,10 @@
 enum sim_kind {
 	SIM_SWITCH, /* to the actor `arg` */
 	SIM_KILL,
-	SIM_STOP,  /* for `arg` steps */
-	SIM_STALE, /* the load gives the `arg`th store before the newest */
+	SIM_STOP, /* for `arg` steps */
+	/* The load gives the `arg`th store before the newest; of a compare-exchange: it fails in
+	 * the `arg`th way. */
+	SIM_STALE,
 	SIM_DELAY, /* the store is in the buffer for `arg` steps */
 };
 
@@ -302,8 +304,9 @@ void sim_view_learn(const struct sim_actor *who, const struct sim_actor *of);
 uint64_t sim_view_load(const volatile void *where, size_t size, memory_order order);
 void sim_view_modify(
 	volatile void *where, size_t size, uint64_t value, bool modifies, memory_order order);
-/* As the load of a compare-exchange that finds another value than this. */
-void sim_view_learn_newest(const volatile void *where, size_t size, memory_order order);
+/* Whether a compare-exchange fails, which is its load then; what it finds. */
+bool sim_view_fails(const volatile void *where, size_t size, bool weak, uint64_t expected,
+	memory_order otherwise, uint64_t *found);
 void sim_view_fence(memory_order order);
 /* How many accesses the actor has made; whether it comes behind the nth of another. */
 uint32_t sim_view_count(void);

@@ -134,6 +134,53 @@ buffers_are_in_order(void **state)
 	assert_false(holds(&world, SIM_MEMORY_VIEWS));
 }
 
+/* --- the weak form of a compare-exchange may fail for nothing, where memory is weak --- */
+
+static bool is_weak;
+
+static void
+exchange_x(void *arg)
+{
+	uint32_t expected = 0;
+
+	litmus.seen[0] = is_weak ? atomic_compare_exchange_weak(&litmus.x, &expected, 1)
+				 : atomic_compare_exchange_strong(&litmus.x, &expected, 1);
+	/* Its loop ends. */
+	while (litmus.seen[0] == 0 && litmus.seen[1] == 0)
+		litmus.seen[1] = atomic_compare_exchange_weak(&litmus.x, &expected, 1);
+}
+
+static void
+store_z(void *arg)
+{
+	atomic_store_explicit(&litmus.z, 1, memory_order_relaxed);
+}
+
+static void
+failure_begin(void)
+{
+	begin(exchange_x, store_z);
+}
+
+static void
+failure_judge(void)
+{
+	sim_expect(litmus.seen[0] == 1, "it has failed for nothing");
+}
+
+static void
+weak_exchanges_fail(void **state)
+{
+	static const struct sim_world world = WORLD(failure);
+
+	for (enum sim_memory memory = 0; memory < SIM_MEMORIES; memory++) {
+		is_weak = false;
+		assert_true(holds(&world, memory));
+		is_weak = true;
+		assert_int_equal(holds(&world, memory), memory != SIM_MEMORY_VIEWS);
+	}
+}
+
 /* --- killed between any two steps; whatever was stored by then is seen --- */
 
 static void
@@ -270,6 +317,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(buffers_are_seen),
 		cmocka_unit_test(buffers_are_in_order),
+		cmocka_unit_test(weak_exchanges_fail),
 		cmocka_unit_test(death_comes_anywhere),
 		cmocka_unit_test(sleepers_are_woken),
 		cmocka_unit_test(stores_are_seen_at_last),

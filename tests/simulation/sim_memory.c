@@ -209,28 +209,29 @@ trip_atomics_modify(volatile void *where, enum trip_atomics_change change, const
 
 bool
 trip_atomics_compare_exchange(volatile void *where, void *expected, const void *wanted, size_t size,
-	memory_order order, memory_order otherwise, struct trip_atomics_here here)
+	bool weak, memory_order order, memory_order otherwise, struct trip_atomics_here here)
 {
 	uint64_t before, expect = trip_atomics_get(expected, size),
 			 after = trip_atomics_get(wanted, size);
-	bool quiet = is_quiet();
+	bool quiet = is_quiet(), fails;
 
 	if (!quiet) {
 		sim_step(where, true);
 		sim_memory_drain(sim.self);
 	}
 	before = trip_atomics_get(where, size);
-	if (before == expect && quiet)
+	if (!quiet && sim.memory == SIM_MEMORY_VIEWS)
+		fails = sim_view_fails(where, size, weak, expect, otherwise, &before);
+	else
+		fails = before != expect;
+	if (!fails && quiet)
 		sim_memory_put(where, after, size);
-	else if (before == expect)
+	else if (!fails)
 		change_here(where, after, size, true, order);
-	else if (!quiet && sim.memory == SIM_MEMORY_VIEWS)
-		sim_view_learn_newest(where, size, otherwise);
 	if (!quiet)
-		sim_story_access(before == expect ? "makes" : "finds", where,
-			before == expect ? after : before, here);
+		sim_story_access(fails ? "finds" : "makes", where, fails ? before : after, here);
 	memcpy(expected, &before, size);
-	return before == expect;
+	return !fails;
 }
 
 void

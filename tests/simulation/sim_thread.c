@@ -130,14 +130,16 @@ __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *before)
 
 /* --- mutexes: a word that is 0 or 1 --- */
 
+/* By an exchange: a compare-exchange may find what is over. */
 static bool
 take(pthread_mutex_t *mutex)
 {
-	int expected = 0, wanted = 1;
+	int taken = 1, before;
 
-	return trip_atomics_compare_exchange(&mutex->__data.__lock, &expected, &wanted,
-		sizeof(wanted), memory_order_acquire, memory_order_relaxed,
+	trip_atomics_modify(&mutex->__data.__lock, TRIP_ATOMICS_EXCHANGE, &taken, &before,
+		sizeof(taken), memory_order_acquire,
 		(struct trip_atomics_here){"pthread_mutex_lock", 0});
+	return before == 0;
 }
 
 int

@@ -48,6 +48,8 @@ struct place {
 struct mind {
 	struct view now, soon, then;
 	uint32_t clock;
+	/* Its last compare-exchange has failed for nothing. */
+	bool failed;
 };
 
 static struct {
@@ -203,13 +205,35 @@ sim_view_load(const volatile void *where, size_t size, memory_order order)
 	return place->stores[at].value;
 }
 
-void
-sim_view_learn_newest(const volatile void *where, size_t size, memory_order order)
+/* It may have loaded an older store than the newest, as any load, but none of what was expected;
+ * the weak form that, too, which is for nothing: not twice in a row, or a loop would have no end.
+ */
+bool
+sim_view_fails(const volatile void *where, size_t size, bool weak, uint64_t expected,
+	memory_order otherwise, uint64_t *found)
 {
 	struct place *place = place_of(where, size);
+	struct mind *mind = own_mind();
+	uint32_t newest = place->n - 1, ways[STORES + 1] = {newest}, n, way;
+	bool may_succeed = place->stores[newest].value == expected;
 
+	/* The first is nothing special. */
+	n = may_succeed;
+	for (uint32_t at = newest + 1; at-- > 0;) {
+		if (place->stores[at].value != expected || (weak && !mind->failed))
+			ways[n++] = at;
+		if (is_oldest(&place->stores[at], otherwise))
+			break;
+	}
+	way = n > 1 ? sim_turn_stale(n) : 0;
+	mind->failed = false;
+	if (may_succeed && way == 0)
+		return false;
 	begin_access();
-	learn(&place->stores[place->n - 1], order);
+	learn(&place->stores[ways[way]], otherwise);
+	*found = place->stores[ways[way]].value;
+	mind->failed = *found == expected;
+	return true;
 }
 
 /* One that modifies takes the place of the store before, whose release sequence it goes on with. */
