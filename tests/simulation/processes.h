@@ -173,6 +173,8 @@ struct processes {
 	bool doors;
 	/* Or it is about flows above all. */
 	bool flows;
+	/* Work has counters of its own, which are closed and opened again as soon as may be. */
+	bool reopens;
 	/* Of clients; 0: as many as they like. */
 	unsigned int files;
 	/* Who may attach, and who may not, has changed so often. */
@@ -261,6 +263,11 @@ void processes_close_cntrs(struct user *user);
 
 /* From the act's on, the first that is open, or is not; NULL: there is none. */
 struct handle *processes_find_handle(struct user *user, uint32_t from, bool is_open);
+
+/* --- processes_called.c --- */
+
+/* Its work has counters of its own that are open. */
+bool processes_has_own(const struct user *user);
 
 /* --- processes_work.c --- */
 

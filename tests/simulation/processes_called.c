@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What work does that calls the primary's function, on a home. */
+/* What work does that calls the primary's function, on a home; and counters that are closed and
+ * opened again there, while operations that know their indices may be under way. */
 #include <errno.h>
 
+#include "domain/domain.h"
 #include "processes_items.h"
+
+/* Of a process, at a time. */
+#define OWN 2
+/* Whoever opens a counter at the same time: homes, the primary for itself and for others. */
+#define OPENERS 4
 
 int
 processes_cancel_item(struct trip_domain *domain, struct item *item)
@@ -46,16 +53,128 @@ chain(struct user *user)
 	processes_item_asked(item, work.triggering_cntr, error);
 }
 
-static int
-called(const struct trip_work_event *event, void *arg)
-{
-	struct user *user = arg;
-	struct item *item = &items.all[event->context];
-	uint64_t next;
+/* --- counters of their own --- */
 
-	if (items.firing[sim_self()].garbage)
-		return 0;
-	next = item->threshold + item->count * item->interval;
+static unsigned int
+count_own(const struct user *user)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < items.n; i++)
+		n += processes_item_is_of(&items.all[i], user) && items.all[i].own != NULL;
+	return n;
+}
+
+bool
+processes_has_own(const struct user *user)
+{
+	return count_own(user) > 0;
+}
+
+/* One that is over, and has its counter still. */
+static struct item *
+find_own(const struct user *user)
+{
+	for (unsigned int i = 0; i < items.n; i++) {
+		struct item *item = &items.all[i];
+
+		if (processes_item_is_of(item, user) && item->own != NULL &&
+			(item->fired > 0 || item->state > ITEM_QUEUED))
+			return item;
+	}
+	return NULL;
+}
+
+static struct trip_cntr *
+open_own(struct user *user)
+{
+	const struct trip_cntr_attr attr = {.size = sizeof(attr), .wait_obj = TRIP_WAIT_NONE};
+	struct trip_cntr *cntr;
+
+	if (items.n_ledgers > LEDGERS / 2 || trip_cntr_open(user->domain, &attr, &cntr, NULL) != 0)
+		return NULL;
+	(void)processes_ledger(cntr);
+	return cntr;
+}
+
+struct trip_cntr *
+processes_own_open(struct user *user)
+{
+	struct item *item = find_own(user);
+	struct trip_cntr *cntr;
+
+	if (user->number != PRIMARY || !processes.reopens || items.n > ITEMS / 2)
+		return NULL;
+	if (item == NULL)
+		return count_own(user) < OWN ? open_own(user) : NULL;
+	cntr = item->own;
+	item->own = NULL;
+	return cntr;
+}
+
+/* A function may have an index that another home's iteration still refers to where no other is left
+ * (indices.h). */
+static bool
+has_room(const struct trip_domain *domain)
+{
+	uint32_t n = 0;
+
+	if (domain->engine.n_homes == 1)
+		return true;
+	for (uint32_t i = 0; i < domain->engine.n_homes; i++) {
+		const struct trip_indices *indices = &domain->cntrs[i];
+
+		n += indices->n_ready + indices->limit - indices->fresh;
+	}
+	return n >= OPENERS;
+}
+
+/* False: it is referred to. */
+static bool
+close_own(struct item *item)
+{
+	struct trip_cntr *cntr = item->own;
+	const struct ledger *ledger = processes_ledger(cntr);
+	uint64_t value = trip_cntr_read(cntr);
+	int error;
+
+	sim_expect(value <= ledger->high || processes_ledger_is_vague(ledger),
+		"counter %u has %llu, and was added %llu at most", ledger->index,
+		(unsigned long long)value, (unsigned long long)ledger->high);
+	/* Nobody else closes it meanwhile. */
+	item->own = NULL;
+	error = trip_cntr_close(cntr);
+	sim_expect(error == 0 || error == -EBUSY, "a counter is not closed: error %d", -error);
+	if (error != 0)
+		item->own = cntr;
+	return error == 0;
+}
+
+void
+processes_own_reopen(struct user *user, bool on_home)
+{
+	struct item *item = find_own(user);
+
+	if (item == NULL || (on_home && !has_room(user->domain)))
+		return;
+	if (close_own(item))
+		item->own = open_own(user);
+}
+
+void
+processes_own_close(struct user *user)
+{
+	for (unsigned int i = 0; i < items.n; i++)
+		if (processes_item_is_of(&items.all[i], user) && items.all[i].own != NULL)
+			(void)close_own(&items.all[i]);
+}
+
+/* --- called --- */
+
+static void
+check_called(const struct item *item, const struct trip_work_event *event)
+{
+	uint64_t next = item->threshold + item->count * item->interval;
 	sim_expect(event->value >= event->threshold,
 		"item %u is called at %llu, and the sum is %llu", processes_item_number(item),
 		(unsigned long long)event->threshold, (unsigned long long)event->value);
@@ -64,6 +183,22 @@ called(const struct trip_work_event *event, void *arg)
 		"item %u is called at %llu, and it is the turn of %llu",
 		processes_item_number(item), (unsigned long long)event->threshold,
 		(unsigned long long)next);
+}
+
+static int
+called(const struct trip_work_event *event, void *arg)
+{
+	struct user *user = arg;
+	struct item *item = &items.all[event->context];
+
+	if (items.firing[sim_self()].garbage)
+		return 0;
+	check_called(item, event);
+	item->calls = true;
+	/* It takes a while: others go on. */
+	sim_progress();
+	sim_pause();
+	processes_own_reopen(user, true);
 	if (item->chains && item->fired == 1)
 		chain(user);
 	/* Its user may not know the id yet. */
@@ -73,6 +208,7 @@ called(const struct trip_work_event *event, void *arg)
 			item->state = ITEM_QUEUED;
 		(void)processes_cancel_item(user->domain, item);
 	}
+	item->calls = false;
 	return 0;
 }
 

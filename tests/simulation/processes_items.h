@@ -56,6 +56,10 @@ struct item {
 	bool chains;
 	/* Steps: its call began, and ended; what its counter had come to then. */
 	uint32_t began, ended;
+	/* Its function runs. */
+	bool calls;
+	/* A counter that nothing else of the plan knows; NULL: none. */
+	struct trip_cntr *own;
 	uint64_t sum;
 	/* Firings, intervals that these stood for, and events of it that were read. */
 	uint64_t fired, count, events;
@@ -126,6 +130,13 @@ int processes_cancel_item(struct trip_domain *domain, struct item *item);
 #define ITEM_CALL_NS 4000
 /* Whether the user's work may call, which only the primary's may. */
 bool processes_has_function(struct user *user);
+/* A counter for an item that is about to be queued, NULL: it has none. */
+struct trip_cntr *processes_own_open(struct user *user);
+/* Of items that have fired, the first that may be is closed, and another is opened in its place: at
+ * once, as operations that are under way may still know its index. */
+void processes_own_reopen(struct user *user, bool on_home);
+/* Those that may be. */
+void processes_own_close(struct user *user);
 
 /* Slots that it takes. */
 unsigned int processes_item_slots(const struct item *item);

@@ -2,6 +2,7 @@
 /* Everything rests: nobody is kept waiting, and the primary has what attached processes have. */
 #include <string.h>
 
+#include "cntr/native.h"
 #include "domain/domain.h"
 #include "primary/process.h"
 #include "primary/server.h"
@@ -148,6 +149,60 @@ tell_broken(void *arg, const char *sentence)
 	sim_fail("everything rests: %s", sentence);
 }
 
+/* --- waiter slots: each is free, a process's that is there, or a counter's of the primary --- */
+
+static uint32_t
+count_free_slots(const struct trip_slots *slots)
+{
+	uint32_t n = 0;
+
+	for (uint32_t at = (uint32_t)atomic_load(&slots->head); at != TRIP_SLOTS_NONE; n++)
+		at = atomic_load(&slots->next[at - slots->first]);
+	return n;
+}
+
+static uint32_t
+count_own_slots(const struct user *primary, const struct trip_home *home)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < HANDLES; i++) {
+		const struct trip_cntr *cntr = primary->handles[i].cntr;
+
+		n += cntr != NULL && cntr->home == home && trip_native_is_kind(cntr->fid.wait_obj);
+	}
+	return n;
+}
+
+static void
+judge_slots(const struct user *primary, const struct trip_home *home)
+{
+	const struct trip_server *server = primary->domain->server;
+	uint32_t held[TRIP_CLIENTS_MAX] = {0}, n_held = 0, count = home->shape.n_waiters;
+	uint32_t n_free = count_free_slots(&primary->domain->waiters[home->index]);
+	uint32_t n_own = count_own_slots(primary, home);
+
+	for (uint32_t slot = 0; slot < count; slot++) {
+		uint8_t owner = atomic_load(&home->waiter_owners[slot]);
+
+		if (owner == 0)
+			continue;
+		n_held++;
+		held[owner - 1]++;
+	}
+	for (uint32_t i = 0; i < trip_process_count(server); i++) {
+		const struct trip_process *process = &server->processes[i];
+		uint32_t given = process->used ? process->n_waiters[home->index] : 0;
+
+		sim_expect(held[i] == given,
+			"process %u has %u waiter slots of home %u, and was given %u", i, held[i],
+			home->index, given);
+	}
+	sim_expect(n_free + n_held + n_own == count,
+		"of %u waiter slots of home %u %u are free, processes have %u, and the primary %u",
+		count, home->index, n_free, n_held, n_own);
+}
+
 static bool
 somebody_scribbles(void)
 {
@@ -169,6 +224,8 @@ judge_domain(struct user *primary)
 	/* Channels are as they should be when those who have filled them with garbage have gone. */
 	for (uint32_t i = 0; i < primary->domain->engine.n_homes && !somebody_scribbles(); i++)
 		(void)trip_home_check(primary->domain->engine.homes[i], tell_broken, NULL);
+	for (uint32_t i = 0; i < primary->domain->engine.n_homes; i++)
+		judge_slots(primary, primary->domain->engine.homes[i]);
 	processes_judge_work(primary);
 }
 

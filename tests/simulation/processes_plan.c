@@ -169,6 +169,17 @@ draw_plan(struct plan *plan, const uint8_t *weights, uint32_t most)
 	}
 }
 
+/* The primary's completion events are soon more than there is room for. */
+static void
+fill_events(void)
+{
+	struct plan *plan = &processes.users[PRIMARY].plan;
+
+	processes.attr.max_events = 1 + draw(3);
+	for (unsigned int i = 0; i < plan->n; i++)
+		plan->acts[i].work.flags |= TRIP_WORK_COMPLETION;
+}
+
 void
 processes_plan(void)
 {
@@ -216,4 +227,10 @@ processes_plan(void)
 	sim_patience(4 * RESTS_MAX);
 	if (dangerous || reuses)
 		draw_plan(&processes.operator, operator_weights, 8);
+	if (draw(4) == 0)
+		fill_events();
+	processes.reopens = !doors && draw(3) == 0;
+	/* So that indices are used again soon. */
+	if (processes.reopens)
+		processes.attr.max_cntrs = 2 + draw(7);
 }

@@ -77,7 +77,7 @@ has_cntrs(const struct user *user)
 	for (uint32_t i = 0; i < HANDLES; i++)
 		if (user->handles[i].cntr != NULL)
 			return true;
-	return false;
+	return processes_has_own(user);
 }
 
 static void

@@ -8,6 +8,9 @@
 #include "domain/domain.h"
 #include "processes_rules.h"
 
+/* Looks for a counter of its work that may be closed. */
+#define REOPENS 4
+
 static void
 note_error(struct user *user, const char *call, int error, int other)
 {
@@ -58,10 +61,25 @@ is_flushed(const struct item *item, const struct user *user, const struct trip_c
 	       (cntr == NULL || item->trigger_index == cntr->global);
 }
 
+/* No function of what was queued before runs any more, also of what had fired by then. */
+static void
+expect_quiet(const struct user *user, const struct trip_cntr *cntr, uint32_t since)
+{
+	for (unsigned int i = 0; i < items.n; i++) {
+		const struct item *item = &items.all[i];
+
+		sim_expect(!processes_item_is_of(item, user) || !item->calls || item->ended == 0 ||
+				   item->ended > since ||
+				   (cntr != NULL && item->trigger_index != cntr->global),
+			"item %u calls, and a flush has taken it back", i);
+	}
+}
+
 /* Of what was queued before, nothing fires any more. */
 static void
 flush(struct user *user, struct trip_cntr *cntr)
 {
+	uint32_t since = sim_steps();
 	int error;
 
 	sim_op("flushes %s", cntr != NULL ? "what a counter triggers" : "all work");
@@ -75,6 +93,8 @@ flush(struct user *user, struct trip_cntr *cntr)
 	error = trip_work_flush(user->domain, cntr);
 	processes_leave(user);
 	note_error(user, "a flush", error, 0);
+	if (error == 0)
+		expect_quiet(user, cntr, since);
 	for (unsigned int i = 0; i < items.n && error == 0; i++) {
 		if (!is_flushed(&items.all[i], user, cntr))
 			continue;
@@ -133,6 +153,25 @@ choose_op(struct user *user, const struct act_work *act, struct trip_work *work)
 						   target->cntr->id <= work->triggering_cntr->id)))
 		work->op_type = TRIP_OP_CNTR_RAISE;
 	return NULL;
+}
+
+/* What it changes, or is completed on, where that is a counter of its own. */
+static struct trip_cntr *
+choose_own(struct user *user, struct trip_work *work)
+{
+	bool adds = work->op_type == TRIP_OP_CNTR_ADD;
+	struct trip_cntr *own;
+
+	if (work->interval != 0 || !(adds || work->op_type == TRIP_OP_CALL))
+		return NULL;
+	processes_enter(user, "trip_cntr_open", 0);
+	own = processes_own_open(user);
+	processes_leave(user);
+	if (own != NULL && adds)
+		work->op.cntr.cntr = own;
+	else if (own != NULL)
+		work->completion_cntr = own;
+	return own;
 }
 
 static void
@@ -196,12 +235,14 @@ queue_once(struct user *user, const struct act *act)
 {
 	struct trip_condition rests = {.size = sizeof(rests), .kind = TRIP_CONDITION_IDLE};
 	struct trip_work work = {.size = sizeof(work)};
+	struct trip_cntr *own;
 	struct rule *rule;
 	struct item *item;
 	int error;
 
 	choose_trigger(user, act, &work);
 	rule = choose_op(user, &act->work, &work);
+	own = choose_own(user, &work);
 	rests.when.idle.time = act->work.rests;
 	if (act->work.rests != 0 && !act->work.by_clock && (work.flags & TRIP_WORK_COALESCE) == 0)
 		work.condition = &rests;
@@ -210,6 +251,7 @@ queue_once(struct user *user, const struct act *act)
 		return false;
 	item->chains = act->work.chains;
 	item->rule = rule;
+	item->own = own;
 	work.context = processes_item_number(item);
 	sim_op("queues item %u: at %llu, every %llu", processes_item_number(item),
 		(unsigned long long)work.threshold, (unsigned long long)work.interval);
@@ -233,6 +275,16 @@ queue(struct user *user, const struct act *act)
 	for (uint32_t i = 0; i < act->work.n; i++)
 		if (!queue_once(user, act))
 			break;
+	/* It may be called just now. */
+	if (act->work.op == TRIP_OP_CALL && user->function != NULL && act->value % 2 == 0)
+		flush(user, NULL);
+	if (!processes.reopens)
+		return;
+	sim_op("opens counters of its work anew");
+	processes_enter(user, "trip_cntr_close", 0);
+	for (uint32_t i = 0; i < REOPENS; i++)
+		processes_own_reopen(user, false);
+	processes_leave(user);
 }
 
 /* --- told --- */
@@ -342,6 +394,7 @@ processes_end_work(struct user *user)
 		flush(user, NULL);
 	if (user->has_channels)
 		change_channels(user);
+	processes_own_close(user);
 	if (user->function == NULL)
 		return;
 	sim_op("unregisters its function");
