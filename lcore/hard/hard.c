@@ -265,9 +265,10 @@ finish(struct trip_hard *hard, struct trip_hard_operation *op)
 		finish_end(hard, flow, true);
 		return;
 	}
-	/* Otherwise nothing has been read. */
+	/* Otherwise nothing has been read. Of a swap that has failed nobody knows whether the old
+	 * rule was. */
 	if (flow->rule.shared == NULL)
-		trip_sweep_count(hard, flow, op->change->grew, op->began);
+		trip_sweep_count(hard, flow, op->change->grew, op->began, op->result == 0);
 	show_action(hard, flow);
 }
 

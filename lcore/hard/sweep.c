@@ -185,7 +185,7 @@ note_overshoot(struct trip_hard *hard, uint32_t index, const struct trip_count *
 
 void
 trip_sweep_count(struct trip_hard *hard, struct trip_hard_flow *flow,
-	const uint64_t grew[TRIP_COUNT_KINDS], uint64_t began)
+	const uint64_t grew[TRIP_COUNT_KINDS], uint64_t began, bool is_all)
 {
 	const struct trip_engine *engine = hard->engine;
 	struct trip_count *count = trip_engine_count(engine, engine->n_queues, flow->index);
@@ -195,9 +195,10 @@ trip_sweep_count(struct trip_hard *hard, struct trip_hard_flow *flow,
 	trip_count_add(count, grew[TRIP_COUNT_KIND_PACKETS], grew[TRIP_COUNT_KIND_BYTES]);
 	hard->moved |= grew[TRIP_COUNT_KIND_PACKETS] > 0;
 	/* Release: whoever goes by it finds the counts. Partner: trip_source_fold(). */
-	atomic_store_explicit(&engine->flows[flow->index].fresh_tsc,
-		flow->final ? UINT64_MAX : began - RTE_MIN(began, hard->lag.bound),
-		memory_order_release);
+	if (is_all)
+		atomic_store_explicit(&engine->flows[flow->index].fresh_tsc,
+			flow->final ? UINT64_MAX : began - RTE_MIN(began, hard->lag.bound),
+			memory_order_release);
 	trip_count_fence();
 	which = trip_count_reached(count);
 	if (which == 0)
@@ -264,7 +265,7 @@ trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow)
 		trip_engine_stat_most(&hard->stats.longest_gap_tsc, began - flow->read_tsc);
 	flow->read_tsc = began;
 	flow->final = trip_sweep_is_final(hard, flow, began);
-	trip_sweep_count(hard, flow, grew, began);
+	trip_sweep_count(hard, flow, grew, began, true);
 	measure_lag(hard, flow->index,
 		&(struct trip_lag_reading){
 			.began = began, .ended = ended, .grew = grew[TRIP_COUNT_KIND_PACKETS]});

@@ -11,9 +11,10 @@ void trip_sweep_configure(struct trip_hard *hard, uint64_t period_tsc);
 /* Reads a flow's counter now: 0, or the driver's error. */
 int trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow);
 
-/* Adds what a flow's counter has grown by, as of a reading that began at `began`. */
+/* Adds what a flow's counter has grown by, as of a reading that began at `began`. `is_all`: what
+ * came before that has been read; otherwise the flow's counts stay as old as they were. */
 void trip_sweep_count(struct trip_hard *hard, struct trip_hard_flow *flow,
-	const uint64_t grew[TRIP_COUNT_KINDS], uint64_t began);
+	const uint64_t grew[TRIP_COUNT_KINDS], uint64_t began, bool is_all);
 
 /* Whether a reading begun at `began` shows all that the flow counted before its rule went. */
 bool trip_sweep_is_final(

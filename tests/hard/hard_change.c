@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Operations on flows in hardware, on a driver that the test plays, and how they fail. */
 #include <errno.h>
+#include <limits.h>
 
 #include "domain/domain.h"
 #include "drop.h"
@@ -142,6 +143,45 @@ hard_drop_whose_old_rule_stays(void **state)
 {
 	drop_fails(&hard_direct, FAKE_NIC_DESTROY, 0);
 	drop_fails(&hard_shared, FAKE_NIC_DESTROY, 0);
+}
+
+static uint64_t
+fresh_of(const struct trip_flow *flow)
+{
+	return atomic_load(&harness_domain->engine.flows[flow->index].fresh_tsc);
+}
+
+/* What came to the old rule may not have been read. */
+static void
+age_after_a_drop_that_fails(enum fake_nic_call call)
+{
+	struct trip_flow *flow;
+	uint64_t failed, fresh;
+
+	hard_open(&hard_direct);
+	flow = hard_create(1000, false);
+	failed = hard_stats_of().failed_readings;
+	fake_nic_fail(FAKE_NIC_QUERY, UINT_MAX, EIO);
+	harness_until(hard_stats_of().failed_readings > failed);
+	fresh = fresh_of(flow);
+	fake_nic_receive(1000, 10, 100);
+	fake_nic_fail(call, call == FAKE_NIC_QUERY ? UINT_MAX : 1, EIO);
+	hard_queue_op(flow, 0, TRIP_OP_FLOW_DROP);
+	harness_until(trip_cntr_readerr(hard_bed.completion) == 1);
+	assert_int_equal(trip_cntr_read(hard_bed.packets), 0);
+	assert_int_equal(fresh_of(flow), fresh);
+	fake_nic_fail(FAKE_NIC_QUERY, 0, 0);
+	harness_until(trip_cntr_read(hard_bed.packets) == 10);
+	harness_until(fresh_of(flow) > fresh);
+	hard_destroy(flow);
+	hard_close();
+}
+
+static void
+cntr_23_age_after_a_drop_that_fails(void **state)
+{
+	age_after_a_drop_that_fails(FAKE_NIC_QUERY);
+	age_after_a_drop_that_fails(FAKE_NIC_CREATE);
 }
 
 /* Nobody else gets the counter of a rule that nobody could take out. */
@@ -317,6 +357,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hard_drop_misses_no_packet_shared),
 	cmocka_unit_test(hard_drop_misses_no_packet_cached),
 	cmocka_unit_test(hard_pass_after_drop),
+	cmocka_unit_test(cntr_23_age_after_a_drop_that_fails),
 	cmocka_unit_test(hard_drop_whose_rule_is_refused),
 	cmocka_unit_test(hard_drop_whose_old_rule_stays),
 	cmocka_unit_test(hard_a_rule_that_stays_has_its_counter),
