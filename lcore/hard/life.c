@@ -189,16 +189,16 @@ clear_templates(struct trip_hard *hard)
 }
 
 /* Of a stop that is over for the driver nothing stands any more, also of what nobody could take
- * out. */
+ * out: of all flows, or of those that are to come back. */
 static void
-end_stuck(struct trip_hard *hard)
+end_stuck(struct trip_hard *hard, bool of_all)
 {
-	clear_templates(hard);
-	if (hard->facts.port.keeps_rules)
-		return;
-	for (uint32_t i = 0; i < hard->engine->n_flows; i++)
-		if (hard->flows[i] != NULL)
-			hard->flows[i]->rule.stuck = false;
+	for (uint32_t i = 0; i < hard->engine->n_flows && !hard->facts.port.keeps_rules; i++) {
+		struct trip_hard_flow *flow = hard->flows[i];
+
+		if (flow != NULL && (of_all || (flow->rule.entry.flow == NULL && !flow->ended)))
+			flow->rule.stuck = false;
+	}
 }
 
 static void
@@ -224,8 +224,6 @@ put_back(struct trip_hard *hard, struct trip_hard_flow *flows[], uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		struct trip_rule *rule = &flows[i]->rule;
 
-		/* What stood of it has ended with the stop, for whatever counter it has now. */
-		rule->stuck &= hard->facts.port.keeps_rules;
 		if (hard->facts.port.indirect && rule->shared == NULL &&
 			trip_rule_share(hard->port_id, rule, &error) != 0) {
 			lose(hard, flows[i]);
@@ -315,17 +313,20 @@ trip_hard_stopping(struct trip_hard *hard, struct trip_hard_call *call)
 int
 trip_hard_started(struct trip_hard *hard, struct trip_hard_call *call)
 {
+	enum trip_hard_stop stopped = hard->stopped;
 	uint32_t lost = 0;
 
 	if (hard->removed)
 		return 0;
 	/* One whose stop nobody has told of, or seen, is told so by its being started. */
-	if (hard->stopped == TRIP_HARD_RUNS && hard->running != NULL &&
-		!hard->facts.port.keeps_rules)
+	if (stopped == TRIP_HARD_RUNS && hard->running != NULL && !hard->facts.port.keeps_rules)
 		lost = stop_port(hard, HANDLES_STOPPED);
-	/* Of one that was seen rules may have gone in since. */
-	if (hard->stopped != TRIP_HARD_STOP_SEEN)
-		end_stuck(hard);
+	/* Since one that was seen rules may have gone in. Of one that was not, nobody knows since
+	 * when: what is stuck may have gone in after it, and stand. */
+	if (stopped != TRIP_HARD_STOP_SEEN)
+		clear_templates(hard);
+	if (stopped != TRIP_HARD_RUNS)
+		end_stuck(hard, stopped == TRIP_HARD_STOP_TOLD);
 	return (int)(lost + put_all_back(hard));
 }
 
@@ -340,7 +341,8 @@ recover(struct trip_hard *hard)
 		return;
 	}
 	(void)stop_port(hard, HANDLES_STOPPED);
-	end_stuck(hard);
+	clear_templates(hard);
+	end_stuck(hard, true);
 	/* Otherwise whoever has told of a stop is to tell of a start. */
 	if (hard->stopped != TRIP_HARD_STOP_TOLD)
 		(void)put_all_back(hard);
@@ -352,7 +354,7 @@ reset(struct trip_hard *hard)
 {
 	hard->paused = false;
 	(void)stop_port(hard, HANDLES_DEAD);
-	end_stuck(hard);
+	end_stuck(hard, true);
 	hard->stopped = TRIP_HARD_STOP_TOLD;
 }
 

@@ -128,6 +128,8 @@ trip_rule_share(uint16_t port_id, struct trip_rule *rule, struct rte_flow_error 
 	rule->shared = create_counter(port_id, error);
 	if (rule->shared == NULL)
 		return trip_rule_error(-rte_errno);
+	/* What may stand refers to another. */
+	rule->stuck = false;
 	/* A counter that was another's may begin anywhere: what it had then is not counted. */
 	result = query(port_id, rule, &count);
 	if (result != 0) {

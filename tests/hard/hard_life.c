@@ -297,6 +297,36 @@ hard_what_stays_ends_with_a_stop_not_told(void **state)
 	hard_close();
 }
 
+/* Of a stop that only the start tells of nobody knows when it was: a drop that failed may have been
+ * after it, and its rule stand, which has the flow's counter. */
+static void
+stays_after_a_stop(bool recreate)
+{
+	struct trip_flow *flow;
+
+	hard_open(&hard_shared);
+	flow = hard_create(1000, recreate);
+	fake_nic_fail(FAKE_NIC_DESTROY, 2, EIO);
+	hard_queue_op(flow, 0, TRIP_OP_FLOW_DROP);
+	harness_until(trip_cntr_readerr(hard_bed.completion) == 1);
+	assert_int_equal(trip_port_started(hard_bed.port), recreate ? 0 : 1);
+	assert_int_equal(fake_nic_rules(), recreate ? 3 : 2);
+	hard_destroy(flow);
+	assert_int_equal(fake_nic_rules(), 2);
+	hard_close_port();
+	/* With the device all of it goes. */
+	fake_nic_open(&hard_forgetful);
+	fake_nic_flush();
+	fake_nic_close();
+}
+
+static void
+hard_what_stays_may_be_of_after_a_stop(void **state)
+{
+	stays_after_a_stop(false);
+	stays_after_a_stop(true);
+}
+
 /* The cache stands still, the port does not. */
 static void
 hard_stale_counters_are_noticed(void **state)
@@ -370,6 +400,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hard_stop_is_looked_for),
 	cmocka_unit_test(cntr_03_removal_is_an_error),
 	cmocka_unit_test(hard_what_stays_ends_with_a_stop_not_told),
+	cmocka_unit_test(hard_what_stays_may_be_of_after_a_stop),
 	cmocka_unit_test(hard_stale_counters_are_noticed),
 	cmocka_unit_test(hard_functions_do_not_wait_for_the_worker),
 };
