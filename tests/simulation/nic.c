@@ -41,6 +41,12 @@ nic_is_removed(void)
 }
 
 bool
+nic_is_away(void)
+{
+	return nic.away;
+}
+
+bool
 nic_may_forget(void)
 {
 	return nic.removed || nic.was_surprising || nic.was_away || nic.shape.bad_readings != 0 ||

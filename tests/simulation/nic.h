@@ -57,6 +57,9 @@ void nic_tell(enum rte_eth_event_type event);
 /* The device is gone, and the driver tells so. */
 void nic_remove(enum rte_eth_event_type event);
 bool nic_is_removed(void);
+/* It recovers, or is to be reset, or is about to say so: rules of it are left that nobody can take
+ * out, and die. */
+bool nic_is_away(void);
 /* Its queue does not answer. */
 bool nic_is_hung(void);
 /* A stop that nobody tells of: until it is over nobody can know which handles are dead, and they

@@ -93,8 +93,10 @@ rte_flow_create(uint16_t port_id, const struct rte_flow_attr *attr,
 
 	nic_enter("puts a rule in");
 	/* Meanwhile the port may have. */
-	if (why == 0 && (nic.stopped || nic.away || nic_refers_to_dead(actions)))
+	if (why == 0 && (nic.stopped || nic.away || nic_refers_to_dead(actions))) {
+		nic.has_refused |= nic.away;
 		why = EINVAL;
+	}
 	if (why == 0) {
 		rule = nic_make_rule(attr, pattern, actions);
 		rule->stands = true;
