@@ -105,13 +105,16 @@ rte_flow_create(uint16_t port_id, const struct rte_flow_attr *attr,
 	return (struct rte_flow *)rule;
 }
 
-/* Nothing came to it since it was read, where another stands above it. */
+/* It was read, or was not to be, right before; and nothing came to it since, where another stands
+ * above it. */
 static void
 expect_read(const struct nic_rule *rule)
 {
 	const struct nic_counter *counter = rule->counter;
 	const struct nic_rule *above = nic_rule_of_flow(rule->flow);
 
+	sim_expect(nic.removed || counter->asked == nic_turn(),
+		"a rule goes, and nobody has asked for its last counts");
 	sim_expect(above == NULL || above->priority > rule->priority || counter->failed ||
 			   nic.removed || counter->read == counter->packets ||
 			   nic.flows[rule->flow].stuck > 0,
@@ -151,6 +154,7 @@ query(struct nic_counter *counter, struct rte_flow_query_count *count, struct rt
 	int why = nic_refuses(nic.shape.bad_readings);
 
 	nic_enter(NULL);
+	counter->asked = nic_turn();
 	if (why == 0 && counter->dead)
 		why = EINVAL;
 	counter->failed = why != 0;

@@ -22,6 +22,8 @@ struct nic_counter {
 	uint64_t packets, read;
 	/* What the cache has. */
 	uint64_t cached;
+	/* When it was asked last: nic_turn(). */
+	uint64_t asked;
 	/* Nobody could read it; or give it back; or take out a rule that counts in it. */
 	bool failed, has_failed, stuck;
 };
@@ -114,5 +116,7 @@ void nic_queue_drain(void);
 void nic_queue_flush(void);
 /* The worker has done what others are to find. */
 void nic_note_progress(void);
+/* Which of its turns with the driver it is in, from 1. */
+uint64_t nic_turn(void);
 
 #endif

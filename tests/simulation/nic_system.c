@@ -134,6 +134,16 @@ nic_note_progress(void)
 	nic.has_read = false;
 }
 
+uint64_t
+nic_turn(void)
+{
+	bool looks = sim_look(true);
+	uint64_t turn = atomic_load(&trip_hard_current->turns);
+
+	(void)sim_look(looks);
+	return 1 + turn;
+}
+
 /* Something was counted that is still to be read. */
 static bool
 is_behind(void)

@@ -102,6 +102,7 @@ plan(void)
 
 	nics.n_flows = 1 + (uint32_t)sim_draw(is_small ? 1 : NIC_FLOWS);
 	nics.engine.n_homes = 1 + (uint32_t)sim_draw(is_small ? 1 : HOMES);
+	nics.errands = sim_draw(2) == 0 ? 1u << sim_draw(4) : TRIP_HARD_ERRANDS;
 	nics.period = 2000;
 	nics.nic.queue = sim_draw(3) == 0 ? 2u << sim_draw(5) : 0;
 	nics.nic.shared = nics.nic.queue > 0 || sim_draw(3) > 0;
@@ -219,6 +220,8 @@ open_port(void)
 		static const char *const done[] = {
 			"errands of home 0 that are done", "errands of home 1 that are done"};
 
+		trip_errand_init(&nics.hard->desk.rings[h],
+			&nics.hard->errands[(size_t)h * TRIP_HARD_ERRANDS], nics.errands);
 		sim_name(&nics.hard->desk.rings[h].done, 4, 1, done[h]);
 	}
 	atomic_init(&nics.engine.desks[0], &nics.hard->desk);

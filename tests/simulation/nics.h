@@ -90,6 +90,8 @@ struct nics {
 	struct nic_shape nic;
 	/* Of NIC_FLOWS. */
 	uint32_t n_flows;
+	/* That a home may have under way, a power of two. */
+	uint32_t errands;
 	uint64_t period;
 	struct act acts[ACTS];
 	unsigned int n_acts;
