@@ -338,6 +338,7 @@ run_timers(struct trip_home *home)
 	due += trip_source_refresh(home, home->budget);
 	if (home->now >= home->scrub.next_tsc)
 		trip_scrub(home);
+	trip_waiter_send_again(home, home->budget);
 	trip_home_timers(home);
 	return due;
 }

@@ -88,7 +88,7 @@ struct trip_home {
 	/* The present of the iteration. */
 	alignas(64) uint64_t now;
 	_Atomic uint64_t iterations;
-	/* At most the earliest of the refresh, the scrub and the clock. */
+	/* At most the earliest of the refresh, the scrub, the clock and signals that failed. */
 	uint64_t timer_tsc;
 	struct trip_due_list sampled, firing;
 	uint16_t n_canceling;
@@ -145,6 +145,9 @@ struct trip_home {
 	/* Number of the slot that node 0 is of, within the domain. */
 	uint32_t first_slot;
 	struct trip_waiter_node *waiter_nodes;
+	/* Waiters whose signal failed, and when that is tried again: waiter.h. */
+	struct trip_due_list unsent;
+	uint64_t unsent_tsc;
 	struct trip_due_list swept;
 	/* While a function is called: the counter that the call will be completed on. Its item has
 	 * let go of it. */
@@ -217,7 +220,8 @@ trip_home_timers(struct trip_home *home)
 	 */
 	uint64_t refresh = home->fed.left > 0 || home->looks != TRIP_NONE ? 0 : home->fed.next_tsc;
 
-	home->timer_tsc = RTE_MIN(RTE_MIN(home->clock_tsc, home->scrub.next_tsc), refresh);
+	home->timer_tsc = RTE_MIN(
+		RTE_MIN(home->clock_tsc, home->scrub.next_tsc), RTE_MIN(home->unsent_tsc, refresh));
 }
 
 /* Bytes of memory, which may be shared, that a home of this shape takes; cache-line multiple. */

@@ -250,6 +250,7 @@ trip_home_init(void *memory, struct trip_engine *engine, uint32_t index,
 	carve_home(&carver, home, shape, index);
 	home->first_slot = home->channels[0].map.first;
 	home->clock_tsc = UINT64_MAX;
+	home->unsent_tsc = UINT64_MAX;
 	home->fed.next_tsc = UINT64_MAX;
 	home->looks = TRIP_NONE;
 	home->holds = TRIP_NONE;

@@ -100,7 +100,8 @@ waiter_waits(const struct trip_home *home, uint32_t index)
 	const struct trip_waiter_node *node = &home->waiter_nodes[index];
 	uint32_t word = atomic_load(&home->waiters[index].word);
 
-	if ((word & TRIP_WAITER_STATE_MASK) != TRIP_WAITER_ARMED)
+	/* One whose signal failed is signalled again. */
+	if ((word & TRIP_WAITER_STATE_MASK) != TRIP_WAITER_ARMED || word == node->unsent)
 		return false;
 	return word != node->word || (!node->queued && node->threshold != TRIP_WAITER_ANY);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arms, follows and answers waiters' requests. waiter.h has the protocol. */
+#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -17,19 +18,13 @@
 
 /* Looks at a signal that is under way before its home may need the CPU that we are on. */
 #define SIGNAL_SPINS 64
+/* Of a second: how long a signal that the kernel had no memory for waits. */
+#define UNSENT_HZ 1000
 
 static uint32_t
 word_state(uint32_t word)
 {
 	return word & TRIP_WAITER_STATE_MASK;
-}
-
-/* W1. Acquire: pairs with the store at the end of wake(). */
-static bool
-is_signaling(_Atomic uint32_t *state, uint32_t *word)
-{
-	*word = atomic_load_explicit(state, memory_order_acquire);
-	return word_state(*word) == TRIP_WAITER_SIGNALING;
 }
 
 /* In place of a home that does not. */
@@ -52,6 +47,16 @@ trip_waiter_disarm(struct trip_home *home, uint32_t waiter)
 		trip_doorbell_ring(&home->doorbell, TRIP_BELL_WAITER, waiter);
 }
 
+/* W1. Acquire: pairs with the stores at the end of wake(). */
+static bool
+is_signaling(struct trip_home *home, uint32_t waiter, uint32_t *word)
+{
+	/* Each time: a signal that failed leaves the request armed. */
+	trip_waiter_disarm(home, waiter);
+	*word = atomic_load_explicit(&home->waiters[waiter].word, memory_order_acquire);
+	return word_state(*word) == TRIP_WAITER_SIGNALING;
+}
+
 void
 trip_waiter_quiesce(struct trip_home *home, uint32_t waiter)
 {
@@ -60,15 +65,14 @@ trip_waiter_quiesce(struct trip_home *home, uint32_t waiter)
 	uint64_t epoch;
 	uint32_t word;
 
-	trip_waiter_disarm(home, waiter);
-	if (!is_signaling(state, &word))
+	if (!is_signaling(home, waiter, &word))
 		return;
 	epoch = trip_home_epoch(home);
-	while (is_signaling(state, &word)) {
+	while (is_signaling(home, waiter, &word)) {
 		/* A signal ends within its iteration: this one is none, but what a process left
 		 * that wrote where it should not. */
 		if ((trip_engine_current == home || trip_home_quiesced(home, epoch)) &&
-			is_signaling(state, &word))
+			is_signaling(home, waiter, &word))
 			end_signal(state, word);
 		else if (++spins % SIGNAL_SPINS == 0)
 			sched_yield();
@@ -80,16 +84,14 @@ trip_waiter_quiesce(struct trip_home *home, uint32_t waiter)
 bool
 trip_waiter_try_quiesce(struct trip_home *home, uint32_t waiter)
 {
-	_Atomic uint32_t *state = &home->waiters[waiter].word;
 	uint32_t word;
 
-	trip_waiter_disarm(home, waiter);
-	if (!is_signaling(state, &word))
+	if (!is_signaling(home, waiter, &word))
 		return true;
 	if (trip_engine_current != home && !trip_home_quiesced(home, trip_home_epoch(home)))
 		return false;
-	if (is_signaling(state, &word))
-		end_signal(state, word);
+	if (is_signaling(home, waiter, &word))
+		end_signal(&home->waiters[waiter].word, word);
 	return true;
 }
 
@@ -212,7 +214,8 @@ wake_sleepers(struct trip_waiter *waiter)
 		futex_wake(&waiter->sequence);
 }
 
-static void
+/* False: its descriptor is not written yet, for want of memory. */
+static bool
 signal_slot(struct trip_engine *engine, uint32_t slot)
 {
 	struct trip_home *home = engine->homes[slot / engine->waiters_per_home];
@@ -223,15 +226,17 @@ signal_slot(struct trip_engine *engine, uint32_t slot)
 
 	wake_sleepers(&home->waiters[slot % engine->waiters_per_home]);
 	if (fd < 0)
-		return;
-	/* A full socket is ready, too. An eventfd is never full: each of 2^64-2 signals in it had a
-	 * request of its own. */
+		return true;
 	if ((fd & TRIP_WAITER_SOCKET) != 0)
-		written = send(
-			fd & ~TRIP_WAITER_SOCKET, &one, sizeof(one), MSG_DONTWAIT | MSG_NOSIGNAL);
-	else
-		written = write(fd, &one, sizeof(one));
+		/* A full one (EAGAIN) is ready, too, and so is one whose other end has gone. */
+		return send(fd & ~TRIP_WAITER_SOCKET, &one, sizeof(one),
+			       MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ||
+		       (errno != ENOBUFS && errno != ENOMEM);
+	/* An eventfd needs no memory, and is never full: each of 2^64-2 signals in it had a request
+	 * of its own. */
+	written = write(fd, &one, sizeof(one));
 	(void)written;
+	return true;
 }
 
 void
@@ -239,9 +244,9 @@ trip_waiter_end(struct trip_home *home)
 {
 	for (uint32_t i = 0; i < home->shape.n_waiters; i++) {
 		int fd = atomic_load_explicit(&home->waiter_fds[i], memory_order_acquire);
-		uint32_t word;
+		uint32_t word = atomic_load(&home->waiters[i].word);
 
-		if (is_signaling(&home->waiters[i].word, &word))
+		if (word_state(word) == TRIP_WAITER_SIGNALING)
 			end_signal(&home->waiters[i].word, word);
 		wake_sleepers(&home->waiters[i]);
 		/* The kernel does so as well, unless a child of the primary has the other end. */
@@ -250,16 +255,41 @@ trip_waiter_end(struct trip_home *home)
 	}
 }
 
-/* Signals, unless the owner has taken the request back. */
+static void
+list_unsent(struct trip_home *home, uint32_t waiter, uint32_t word)
+{
+	struct trip_waiter_node *node = &home->waiter_nodes[waiter];
+	struct trip_due_list *unsent = &home->unsent;
+	bool listed = node->unsent != 0;
+
+	/* What it was listed for has been taken back. */
+	node->unsent = word;
+	if (listed)
+		return;
+	if (unsent->count++ == 0)
+		unsent->head = waiter;
+	else
+		home->waiter_nodes[unsent->tail].next_unsent = waiter;
+	unsent->tail = waiter;
+	home->unsent_tsc = RTE_MIN(home->unsent_tsc, home->now + home->engine->tsc_hz / UNSENT_HZ);
+	trip_home_timers(home);
+}
+
+/* Signals, unless the owner has taken the request back, which it may as long as that fails. */
 static void
 wake(struct trip_home *home, uint32_t waiter, uint32_t word, uint32_t signals)
 {
-	uint32_t generation = word & ~TRIP_WAITER_STATE_MASK;
+	uint32_t generation = word & ~TRIP_WAITER_STATE_MASK, armed = word;
+	uint32_t signaling = generation | TRIP_WAITER_SIGNALING;
 	_Atomic uint32_t *state = &home->waiters[waiter].word;
 
-	if (!atomic_compare_exchange_strong(state, &word, generation | TRIP_WAITER_SIGNALING))
+	if (!atomic_compare_exchange_strong(state, &word, signaling))
 		return;
-	signal_slot(home->engine, signals);
+	if (!signal_slot(home->engine, signals)) {
+		if (atomic_compare_exchange_strong(state, &signaling, armed))
+			list_unsent(home, waiter, armed);
+		return;
+	}
 	/* Release: the owner that sees it finds in its descriptor what was written. Partner: W1. */
 	atomic_store_explicit(state, generation | TRIP_WAITER_SIGNALED, memory_order_release);
 	trip_engine_stat(&home->stats.wakes, 1);
@@ -361,4 +391,29 @@ trip_waiter_fire(struct trip_home *home, uint32_t waiter)
 	home->waiter_nodes[waiter].queued = false;
 	unlink_node(home, waiter);
 	wake(home, waiter, word, signals);
+}
+
+void
+trip_waiter_send_again(struct trip_home *home, unsigned int budget)
+{
+	struct trip_due_list *unsent = &home->unsent;
+
+	if (home->now < home->unsent_tsc)
+		return;
+	home->unsent_tsc = UINT64_MAX;
+	/* Those that fail again come last. */
+	for (uint32_t n = RTE_MIN(unsent->count, budget); n > 0; n--) {
+		uint32_t waiter = unsent->head;
+		struct trip_waiter_node *node = &home->waiter_nodes[waiter];
+		uint32_t word = node->unsent;
+
+		unsent->head = node->next_unsent;
+		unsent->count--;
+		node->unsent = 0;
+		/* Where its owner has armed it anew, the rest of the node is of that. */
+		if (is_sane(home, waiter))
+			wake(home, waiter, word, node->signals);
+	}
+	if (unsent->count > 0)
+		home->unsent_tsc = home->now + home->engine->tsc_hz / UNSENT_HZ;
 }

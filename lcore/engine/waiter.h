@@ -12,6 +12,11 @@
  * is two system calls of the home away. An older request therefore never signals a newer one's
  * descriptor.
  *
+ * A signal fails where the kernel has no memory for it. The home then moves SIGNALING back to
+ * ARMED, lists the request, and signals again and again, by a timer, until that succeeds or the
+ * owner has taken the request back. Whoever waits for the end of a signal takes back what it
+ * leaves.
+ *
  * No wake is lost (WAIT-04): the request holds the values that the owner saw. An update before the
  * home has armed the cell is found by the home's comparison after arming; one after it rings.
  *
@@ -92,6 +97,9 @@ struct trip_waiter_node {
 	bool queued;
 	/* The scrub found a request that nobody has rung for. */
 	bool suspect;
+	/* The word of the request whose signal failed, while it is listed; 0: none. */
+	uint32_t unsent;
+	uint32_t next_unsent;
 };
 
 /*
@@ -127,5 +135,8 @@ unsigned int trip_waiter_settle(struct trip_home *home, uint32_t cntr, unsigned 
 
 /* The home: the threshold of a waiter was reached; its node has left the pending set. */
 void trip_waiter_fire(struct trip_home *home, uint32_t waiter);
+
+/* The home, when its timer is due: signals that have failed, at most `budget` of them. */
+void trip_waiter_send_again(struct trip_home *home, unsigned int budget);
 
 #endif
