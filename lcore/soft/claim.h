@@ -10,12 +10,16 @@
  *	R1 load changes (acquire)		W1 take the rule out (rulebook.h)
  *	R2 store since = it (release)		W2 stamp = changes++ (release)
  *	R3 fence seq_cst			W3 fence seq_cst
- *	R4 load changes; differ: look at	W4 load since (acquire): is it
- *	   each rule before counting on it	   idle, or above the stamp?
+ *	R4 load changes; differ: look at	W4 load owner, since (acquire): is it
+ *	   each rule before counting on it	   nobody's, idle, or above the stamp?
  *	R5 store since = IDLE (release)
  *
  * Where W4 says so, the burst sees W1 or has ended: nothing more is counted on the rule's index,
  * which may be another's. Until then the index is kept back. That holds up an index, and nobody.
+ *
+ * The owner has taken the claim before R1. So where W4 finds it nobody's, either W4 comes before
+ * that, W3 before R3, and R4 sees W2; or it has been given back, after its last burst. What stands
+ * in `since` then is garbage.
  */
 #ifndef TRIP_CLAIM_H
 #define TRIP_CLAIM_H
@@ -64,12 +68,21 @@ trip_claim_give(struct trip_claim *claim, uint32_t owner)
 		&claim->owner, &owner, TRIP_CLAIM_NONE, memory_order_release, memory_order_relaxed);
 }
 
-/* W4, after W3. */
+/* W4, after W3: the least stamp that is not past. */
+static inline uint64_t
+trip_claim_since(const struct trip_claim *claim)
+{
+	/* Acquire: the counts of whoever had it. Partner: the release in trip_claim_give(). */
+	if (atomic_load_explicit(&claim->owner, memory_order_acquire) == TRIP_CLAIM_NONE)
+		return TRIP_ERA_IDLE;
+	return atomic_load_explicit(&claim->since, memory_order_acquire);
+}
+
 static inline bool
 trip_claim_is_past(const struct trip_claim *claim, uint64_t stamp)
 {
 	/* IDLE is above all stamps. */
-	return atomic_load_explicit(&claim->since, memory_order_acquire) > stamp;
+	return trip_claim_since(claim) > stamp;
 }
 
 #endif

@@ -91,9 +91,6 @@ bool trip_port_queue_claim(
 int trip_port_share(struct trip_port *port);
 void trip_port_unshare(struct trip_port *port);
 
-/* A process has died, or detached: its queues are nobody's. */
-void trip_port_reclaim(struct trip_domain *domain, uint32_t number);
-
 /* Whether no other process can count any more on a rule whose removal has that stamp (claim.h); and
  * the same after waiting for the bursts that may, unless one of them takes too long. */
 bool trip_port_is_past(

@@ -262,13 +262,6 @@ trip_port_unshare(struct trip_port *port)
 	port->rules_memory = NULL;
 }
 
-void
-trip_port_reclaim(struct trip_domain *domain, uint32_t number)
-{
-	for (uint32_t i = 0; i < domain->engine.n_queues; i++)
-		(void)trip_claim_give(&domain->engine.claims[i], number + 1);
-}
-
 bool
 trip_port_is_past(const struct trip_port *port, const struct trip_port_side *side, uint64_t stamp)
 {
@@ -286,8 +279,7 @@ is_stuck(const struct trip_port *port, const struct trip_port_side *side, uint64
 	bool stuck = true;
 
 	for (uint32_t q = 0; q < side->n_queues; q++) {
-		uint64_t since =
-			atomic_load_explicit(&claim_of(port, side, q)->since, memory_order_relaxed);
+		uint64_t since = trip_claim_since(claim_of(port, side, q));
 
 		if (since > stamp)
 			continue;

@@ -148,6 +148,33 @@ retire(struct trip_process *process, struct trip_held_object *object)
 	return trip_flow_retire(object->flow);
 }
 
+/* Whether a process that lives has the number. Under the domain's lock: nobody is let in. */
+static bool
+lives(const struct trip_process *going, uint32_t number)
+{
+	return number != going->number && number < trip_process_count(going->server) &&
+	       going->server->processes[number].used;
+}
+
+/* The queues of a process that is going are nobody's, and so are those that it, or whoever was
+ * before, says to be of processes that are not there. */
+static void
+reclaim_queues(struct trip_process *process)
+{
+	struct trip_domain *domain = trip_proxy_domain(process);
+
+	pthread_mutex_lock(&domain->lock);
+	for (uint32_t i = 0; i < domain->engine.n_queues; i++) {
+		struct trip_claim *claim = &domain->engine.claims[i];
+		uint32_t owner = atomic_load_explicit(&claim->owner, memory_order_relaxed);
+
+		if (owner != TRIP_CLAIM_NONE && owner != TRIP_CLAIM_PRIMARY &&
+			!lives(process, owner - 1))
+			(void)trip_claim_give(claim, owner);
+	}
+	pthread_mutex_unlock(&domain->lock);
+}
+
 /* All are retired before any is destroyed, which may wait for a last refresh of them. */
 static void
 clean(struct trip_process *process)
@@ -155,7 +182,7 @@ clean(struct trip_process *process)
 	struct trip_domain *domain = trip_proxy_domain(process);
 
 	/* Its bursts are waited for no more. */
-	trip_port_reclaim(domain, process->number);
+	reclaim_queues(process);
 	each(process, true, retire);
 	/* Nothing of the process refers to one any more. */
 	each(process, true, trip_proxy_destroy);

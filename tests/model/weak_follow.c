@@ -148,10 +148,13 @@ burst_of(struct trip_soft_queue *queue)
 	end(queue);
 }
 
+/* Whose queue it is only then. */
 static void
 burst(void *arg)
 {
+	(void)trip_claim_take(&bed.claims[0], 1);
 	burst_of(&bed.queues[0]);
+	(void)trip_claim_give(&bed.claims[0], 1);
 }
 
 static void

@@ -501,6 +501,64 @@ stopped_in_a_burst(void **state)
 	close_all();
 }
 
+static struct trip_claim *
+writable_claim_of(uint16_t queue)
+{
+	return &family_domain->engine.claims[port->sides[0].first_queue + queue];
+}
+
+/* As a process leaves it that writes where it likes. Nobody's burst holds up no index. */
+static void
+garbage_in_the_claim_of_nobody_holds_nothing_up(void **state)
+{
+	struct trip_flow *flows[MAX_FLOWS];
+	struct family_child poller;
+	struct trip_flow *dns;
+	uint32_t n = 0;
+
+	open_all();
+	dns = make_flow(FLOWS_DNS, NULL, NULL);
+	poller = start_poller(8);
+	assert_int_equal(polls(&poller, 0, FLOWS_DNS, 5), 5);
+	atomic_store(&writable_claim_of(2)->since, 0);
+	assert_int_equal(trip_flow_destroy(dns), 0);
+	for (; n < MAX_FLOWS; n++)
+		flows[n] = make_flow((uint16_t)(FLOWS_DNS + n), NULL, NULL);
+	/* Whoever gets the queue is waited for as ever. */
+	assert_int_equal(polls(&poller, 2, FLOWS_DNS, 3), 3);
+	assert_int_equal(counted(flows[0]), 3);
+	leave(&poller);
+	while (n > 0)
+		assert_int_equal(trip_flow_destroy(flows[--n]), 0);
+	close_all();
+}
+
+/* With the next process that is cleared away. Whoever lives keeps what it has. */
+static void
+claims_of_processes_that_are_not_there_are_given_back(void **state)
+{
+	struct family_child pollers[2];
+	uint32_t owner;
+
+	open_all();
+	pollers[0] = start_poller(8);
+	pollers[1] = start_poller(9);
+	assert_int_equal(ask(&pollers[1], CLAIM, 0, 0, 0).result, 0);
+	owner = atomic_load(&claim_of(0)->owner);
+	atomic_store(&writable_claim_of(1)->owner, 1000);
+	atomic_store(&writable_claim_of(2)->owner, owner + 1);
+	atomic_store(&writable_claim_of(2)->since, 0);
+	assert_int_equal(ask(&pollers[1], CLAIM, 1, 0, 0).result, -EBUSY);
+	leave(&pollers[0]);
+	family_until(family_attached() == 1);
+	assert_int_equal(atomic_load(&claim_of(0)->owner), owner);
+	assert_int_equal(ask(&pollers[1], CLAIM, 1, 0, 0).result, 0);
+	assert_int_equal(ask(&pollers[1], CLAIM, 2, 0, 0).result, 0);
+	leave(&pollers[1]);
+	family_until(family_attached() == 0);
+	close_all();
+}
+
 static int
 play_all(void)
 {
@@ -510,6 +568,8 @@ play_all(void)
 		cmocka_unit_test(three_processes_poll_a_port),
 		cmocka_unit_test(killed_in_a_burst),
 		cmocka_unit_test(stopped_in_a_burst),
+		cmocka_unit_test(garbage_in_the_claim_of_nobody_holds_nothing_up),
+		cmocka_unit_test(claims_of_processes_that_are_not_there_are_given_back),
 	};
 
 	return family_run(tests);
