@@ -239,6 +239,14 @@ nic_flow_of(uint32_t flow)
 	return of;
 }
 
+bool
+nic_stands(const struct rte_flow *handle)
+{
+	const struct nic_rule *rule = (const struct nic_rule *)handle;
+
+	return nic.removed || nic.away || nic.surprises || rule->stands;
+}
+
 /* --- what becomes of it --- */
 
 /* Everything that the device had. A shared counter of it has been read to the last, where it could

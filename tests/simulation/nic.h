@@ -28,6 +28,8 @@ struct nic_shape {
 	uint32_t bad_rules, bad_removals, bad_readings;
 	/* Operations that its flow queue takes; 0: it has none, and no templates. */
 	uint32_t queue;
+	/* They complete together, or each after some looks. */
+	bool together;
 	/* It answers no operation any more after so many of them; 0: it does. */
 	uint32_t hangs;
 };
@@ -83,6 +85,8 @@ bool nic_may_lose(void);
 void nic_stop(void);
 void nic_start(void);
 struct nic_flow nic_flow_of(uint32_t flow);
+/* Whether a handle is of a rule that stands; or nobody can know. */
+bool nic_stands(const struct rte_flow *handle);
 /* How many packets of a flow were counted before a moment. */
 uint64_t nic_counted_before(uint32_t flow, uint64_t moment);
 /* Shared counters that have not been given back, but those of rules that are stuck. */

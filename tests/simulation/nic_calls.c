@@ -136,7 +136,10 @@ rte_flow_destroy(uint16_t port_id, struct rte_flow *flow, struct rte_flow_error 
 	if (why == 0) {
 		rule->dead = true;
 		rule->stands = false;
-	} else if (!nic.away) {
+	} else if (nic.away) {
+		/* It will die, but who asks cannot know that, and a counter may outlive it. */
+		rule->counter->has_failed = true;
+	} else {
 		nic_cannot_take_out(rule);
 	}
 	if (why == 0 && rule->counter->own && !rule->counter->dead) {

@@ -218,7 +218,7 @@ enqueue(struct nic_rule *rule, bool destroys, void *user_data)
 	uint32_t bad = destroys ? nic.shape.bad_removals : nic.shape.bad_rules;
 
 	*op = (struct op){.rule = rule, .destroys = destroys, .user_data = user_data};
-	op->looks = nic_chance(LOOKS);
+	op->looks = nic.shape.together ? 0 : nic_chance(LOOKS);
 	op->failed = bad != 0 && nic_chance(bad) == 0;
 	queue.enqueued++;
 	if (rule->jump)

@@ -105,6 +105,7 @@ plan(void)
 	nics.errands = sim_draw(2) == 0 ? 1u << sim_draw(4) : TRIP_HARD_ERRANDS;
 	nics.period = 2000;
 	nics.nic.queue = sim_draw(3) == 0 ? 2u << sim_draw(5) : 0;
+	nics.nic.together = sim_draw(2) == 0;
 	nics.nic.shared = nics.nic.queue > 0 || sim_draw(3) > 0;
 	nics.nic.keeps_shared = sim_draw(2) == 0;
 	/* Counters of rules are asked. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What holds at any time, and when everything rests. */
+#include <rte_common.h>
+
 #include "nics.h"
 
 /* With what was read of flows, and nobody was told of. */
@@ -53,6 +55,8 @@ judge_counts(void)
 
 	for (uint32_t f = 0; f < NIC_FLOWS; f++) {
 		struct nic_flow flow = nic_flow_of(f);
+		const struct trip_rule *rule = &nics.flows[f].rule;
+		const struct rte_flow *handles[] = {rule->entry.flow, rule->jump.flow};
 
 		read[nics_cntr(f) / CNTRS] += flow.read;
 		sim_expect(nic_may_forget() || flow.stuck > 0 ||
@@ -67,6 +71,11 @@ judge_counts(void)
 		sim_expect(flow.standing > 0 || nic_may_keep() || nic_is_away() ||
 				   (flow.rules <= 1 && flow.jumps <= 1),
 			"flow %u has %u rules, %u jumps", f, flow.rules, flow.jumps);
+		/* Where it recovers, the engine does not go by them. */
+		for (unsigned int i = 0; i < RTE_DIM(handles) && nics.created[f]; i++)
+			sim_expect(
+				nics.hard->paused || handles[i] == NULL || nic_stands(handles[i]),
+				"flow %u is said to have a rule, and has none", f);
 	}
 	for (uint32_t h = 0; h < nics.engine.n_homes; h++)
 		sim_expect(sum_of(h * CNTRS + FED) == read[h],
