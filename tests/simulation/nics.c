@@ -102,10 +102,10 @@ plan(void)
 
 	nics.n_flows = 1 + (uint32_t)sim_draw(is_small ? 1 : NIC_FLOWS);
 	nics.engine.n_homes = 1 + (uint32_t)sim_draw(is_small ? 1 : HOMES);
-	nics.errands = sim_draw(2) == 0 ? 1u << sim_draw(4) : TRIP_HARD_ERRANDS;
+	nics.errands = !is_small && sim_draw(2) == 0 ? 1u << sim_draw(4) : TRIP_HARD_ERRANDS;
 	nics.period = 2000;
 	nics.nic.queue = sim_draw(3) == 0 ? 2u << sim_draw(5) : 0;
-	nics.nic.together = sim_draw(2) == 0;
+	nics.nic.together = nics.nic.queue > 0 && sim_draw(2) == 0;
 	nics.nic.shared = nics.nic.queue > 0 || sim_draw(3) > 0;
 	nics.nic.keeps_shared = sim_draw(2) == 0;
 	/* Counters of rules are asked. */
