@@ -209,6 +209,7 @@ struct part {
 	uint64_t first, end;
 	/* Its operation began before; or goes on after, or would, had the history not ended. */
 	bool goes_on, is_cut, has_marks, pauses;
+	unsigned int n_accesses;
 	const struct entry *last_access;
 };
 
@@ -236,9 +237,10 @@ find_part(struct part *part, uint64_t first)
 			continue;
 		if (at->actor != entry->actor || at->op != entry->op)
 			break;
-		if (at->kind == ENTRY_ACCESS)
+		if (at->kind == ENTRY_ACCESS) {
 			part->last_access = at;
-		else if (at->kind == ENTRY_PAUSE)
+			part->n_accesses++;
+		} else if (at->kind == ENTRY_PAUSE)
 			part->pauses = true;
 		else
 			part->has_marks |= i > first;
@@ -292,6 +294,18 @@ is_idle(const struct part *part)
 	return part->goes_on ? part->last_access == NULL : !part->is_cut;
 }
 
+/* It looks again, as in the part before, and finds the same. */
+static bool
+looks_again(const struct part *part, const struct part *before)
+{
+	const struct entry *now = part->last_access, *then = before->last_access;
+
+	return part->goes_on && part->pauses && !part->has_marks && before->pauses && now != NULL &&
+	       then != NULL && now->op == then->op && now->where == then->where &&
+	       now->value == then->value && now->here.line == then->here.line &&
+	       part->n_accesses == before->n_accesses;
+}
+
 static uint64_t
 first_entry(void)
 {
@@ -302,12 +316,17 @@ first_entry(void)
 static unsigned int
 go_through(unsigned int before, bool whole)
 {
+	struct part part, lasts[SIM_ACTORS] = {0};
 	unsigned int steps = 0;
-	struct part part;
 
 	for (uint64_t i = first_entry(); i < story.n; i = part.end) {
+		struct part *last = &lasts[entry_at(i)->actor];
+		bool again;
+
 		find_part(&part, i);
-		if (is_idle(&part))
+		again = looks_again(&part, last);
+		*last = part;
+		if (is_idle(&part) || again)
 			continue;
 		steps++;
 		if (steps > before)
