@@ -386,6 +386,14 @@ begin_epoch(struct trip_home *home)
 	return epoch;
 }
 
+/* Of what was found. */
+static bool
+has_left(const struct trip_home *home)
+{
+	return home->sweeping || home->sampled.count + home->firing.count > 0 ||
+	       home->looks != TRIP_NONE;
+}
+
 static unsigned int
 iterate_busy(struct trip_home *home, bool rung)
 {
@@ -396,6 +404,9 @@ iterate_busy(struct trip_home *home, bool rung)
 	trip_engine_current = home;
 	done = iterate(home, rung);
 	trip_engine_current = outer;
+	/* Here, as it may have nothing to do for long, and what comes then is not late. */
+	if (home->overdue && !has_left(home))
+		home->overdue = !trip_doorbell_idle(&home->doorbell);
 	/* Partner: the loads of trip_home_epoch() and trip_home_quiesced(). */
 	atomic_store_explicit(home->epoch, epoch + 2, memory_order_release);
 	trip_engine_stat_most(&home->stats.longest_tsc, trip_home_clock(home) - home->now);
@@ -408,8 +419,7 @@ iterate_busy(struct trip_home *home, bool rung)
 static inline void
 begin_iteration(struct trip_home *home, uint64_t now)
 {
-	bool left = home->sweeping || home->sampled.count + home->firing.count > 0 ||
-		    home->looks != TRIP_NONE;
+	bool left = has_left(home);
 
 	if (!left && !home->overdue)
 		home->calm_tsc = home->now;

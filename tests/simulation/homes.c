@@ -295,6 +295,9 @@ begin(void)
 	make_users();
 	if (homes.kills)
 		(void)sim_spawn("control", false, run_control, NULL);
+	if (homes.rates)
+		(void)sim_spawn(
+			"time", false, homes_rate_run, (void *)(uintptr_t)sim_draw(UINT64_MAX));
 }
 
 static void

@@ -56,8 +56,8 @@ struct act {
 	/* The one of its process, or of its thread. */
 	uint32_t channel;
 	uint64_t value, threshold, interval;
-	/* The item waits until its counter has rested for this. */
-	uint64_t time;
+	/* The item waits until its counter has rested for this, or so many come within it. */
+	uint64_t time, rate;
 	uint8_t op, flags;
 	bool rests;
 	/* A swing goes on when its home has seen the last set. */
@@ -92,7 +92,7 @@ struct item {
 	uint32_t user, actor, home, channel;
 	/* Its counter is to rest for so long; when it was queued, and what it last fired at. */
 	bool rests;
-	uint64_t time, queued, last;
+	uint64_t time, rate, queued, last;
 	/* Steps: it began to be queued, and had rung; 0: it has not. */
 	uint32_t began, rung;
 	/* The store of its counter that its user had made last, as the watch counts them. */
@@ -146,7 +146,7 @@ struct homes {
 	struct sim_watch *watches[HOMES * CNTRS];
 	/* What may be done with which. */
 	bool sets[HOMES * CNTRS], errs[HOMES * CNTRS];
-	bool feeds, kills, idles;
+	bool feeds, kills, idles, rates;
 	/* All do a few acts, or a burst, and wait until everything rests, again and again. */
 	bool in_rounds;
 	uint32_t bursts[QUEUES];
@@ -235,6 +235,12 @@ void homes_quota_use(struct user *user, const struct act *act);
 /* An item has fired: if that ends a period, or is due to one, it is right. */
 void homes_quota_fired(struct item *item);
 void homes_quota_judge(void);
+
+/* --- homes_rate.c --- */
+
+void homes_rate_plan(struct act *act);
+void homes_rate_run(void *skips);
+void homes_rate_check(const struct item *item, bool fires, uint64_t sum);
 
 /* --- homes_judge.c --- */
 

@@ -126,6 +126,9 @@ queue_once(struct user *user, const struct act *act)
 		(unsigned long long)act->threshold, (unsigned long long)act->interval);
 	if (item->rests)
 		sim_tell("when that has rested for %llu", (unsigned long long)item->time);
+	if (item->rate > 0)
+		sim_tell("when %llu come within %llu", (unsigned long long)item->rate,
+			(unsigned long long)item->time);
 	return item;
 }
 

@@ -48,6 +48,13 @@ fill_beside(struct trip_channel_client *client, const uint32_t *more, const stru
 		memcpy(trip_channel_operands(client, *more), &act->time, sizeof(act->time));
 		desc->condition = 1 + *more;
 		desc->condition_kind = TRIP_CONDITION_IDLE;
+	} else if (act != NULL && act->rate > 0) {
+		memcpy(trip_channel_operands(client, *more),
+			(const uint64_t[]){act->rate, act->time}, 2 * sizeof(uint64_t));
+		trip_channel_chain(client, &more[1], TRIP_CHANNEL_MEMORY);
+		desc->condition = 1 + *more;
+		desc->condition_kind = TRIP_CONDITION_RATE;
+		desc->memory = 1 + more[1];
 	}
 }
 
@@ -70,6 +77,7 @@ submit(const struct trip_home *home, struct trip_channel_client *client, uint32_
 	struct item *item;
 	int slot;
 
+	n += act != NULL && act->rate > 0 ? 1 + TRIP_CHANNEL_MEMORY : 0;
 	if (homes.n_items == ITEMS)
 		return NULL;
 	slot = n > 0 ? trip_channel_alloc_more(client, trip_channel_returned(client), more, n)
@@ -80,6 +88,7 @@ submit(const struct trip_home *home, struct trip_channel_client *client, uint32_
 	item = note_item(desc, home->index, channel);
 	item->rests = act != NULL && act->rests;
 	item->time = act != NULL ? act->time : 0;
+	item->rate = act != NULL ? act->rate : 0;
 	fill_beside(client, more, act, &item->desc);
 	*trip_channel_desc(client, (uint32_t)slot) = item->desc;
 	sim_wrote(trip_channel_desc(client, (uint32_t)slot), sizeof(item->desc));
@@ -208,8 +217,9 @@ came_before(const struct item *item, const struct sim_value *value)
 static bool
 is_simple(const struct item *item)
 {
-	return item->desc.interval == 0 && item->rung != 0 && !item->rests && !item->canceling &&
-	       !item->gone && item->desc.op == TRIP_OP_CALL && !sim_is_dead(item->actor);
+	return item->rate == 0 && item->desc.interval == 0 && item->rung != 0 && !item->rests &&
+	       !item->canceling && !item->gone && item->desc.op == TRIP_OP_CALL &&
+	       !sim_is_dead(item->actor);
 }
 
 /* It fires before one that should be first (WORK-02, WORK-03). */
@@ -318,7 +328,9 @@ check_firing(const struct item *item, const struct trip_work_event *event)
 	sim_expect(!item->canceled || item->desc.interval != 0,
 		"item %u fires, though it was canceled", number_of(item));
 	sim_expect(!item->gone, "item %u fires, though its process was dropped", number_of(item));
-	if (item->rests)
+	if (item->rate > 0)
+		homes_rate_check(item, true, event->value);
+	else if (item->rests)
 		check_rest(item, event);
 	else
 		check_reached(item, event);

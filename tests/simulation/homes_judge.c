@@ -103,10 +103,12 @@ judge_item(const struct item *item)
 		return;
 	sim_expect(!item->canceling || item->fired > 0,
 		"item %u was too late to be canceled, but has not fired", number);
-	if (item->rests) {
+	if (item->rests)
 		judge_rest(item, number, sum);
+	else if (item->rate > 0)
+		homes_rate_check(item, false, 0);
+	if (item->rests || item->rate > 0)
 		return;
-	}
 	sim_expect(sum < next || (item->desc.interval == 0 && item->fired == 1),
 		"item %u waits for %llu, and the sum is %llu", number, (unsigned long long)next,
 		(unsigned long long)sum);

@@ -231,6 +231,8 @@ plan_user(struct user *user)
 	for (uint32_t i = 0; i < n; i++) {
 		struct act act = draw_act();
 
+		if (homes.rates && act.kind == ACT_QUEUE && !homes_is_clock(act.cntr))
+			homes_rate_plan(&act);
 		act.number = i * ROUNDS;
 		act.rounds = plan_rounds(&act);
 		act.is_last = homes.in_rounds && draw(scale.round) == 0 && sim_wants();
@@ -255,6 +257,10 @@ plan_shape(void)
 	shape->n_thread_slots = 2 + draw(6);
 	/* Likewise. */
 	shape->n_events = draw(4) == 0 ? 1 + draw(3) : 4 + draw(SLOTS_MAX);
+	/* It draws nothing: other seeds stay. There is room for two of them. */
+	homes.rates = shape->n_events % 4 == 0;
+	if (homes.rates)
+		shape->n_slots = shape->n_client_slots = SLOTS_MAX;
 	shape->n_channels =
 		1 + homes.engine.n_homes + shape->n_threads + CLIENTS * (1 + shape->n_threads);
 }
@@ -315,7 +321,8 @@ homes_plan(void)
 		homes.shape.n_client_slots = SLOTS_MAX;
 	}
 	for (uint32_t i = 0; i < homes_cntrs(); i++) {
-		homes.sets[i] = (scale.restless || draw(2) == 0) && i % CNTRS < CALLED;
+		homes.sets[i] =
+			(scale.restless || draw(2) == 0) && !homes.rates && i % CNTRS < CALLED;
 		homes.errs[i] = draw(4) == 0 && i % CNTRS < CALLED;
 	}
 	for (uint32_t q = 0; homes.feeds && q < QUEUES; q++)
