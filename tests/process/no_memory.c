@@ -38,7 +38,8 @@ static void
 refuse_sends(bool is_server, const int *errors, unsigned int n)
 {
 	assert_true(n <= SENDS_MAX);
-	memcpy(sends.errors, errors, n * sizeof(*errors));
+	for (unsigned int i = 0; i < n; i++)
+		sends.errors[i] = errors[i];
 	atomic_store(&sends.is_server, is_server);
 	atomic_store(&sends.next, 0);
 	atomic_store(&sends.n, n);

@@ -221,6 +221,8 @@ use_own(struct changer *changer, uint32_t rule)
 	flow = create(changer, rule, object, own);
 	wait_for(&world.bursts);
 	assert_int_equal(trip_flow_query(flow, &at_attach), 0);
+	/* The bytes of a burst are counted behind its packets. */
+	wait_for(&world.bursts);
 	attach(own, 1, TRIP_COUNTER_BYTES, flow);
 	wait_for(&world.bursts);
 	assert_int_equal(trip_counters_destroy(own), -EBUSY);
