@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "condition_bed.h"
+#include "drop.h"
 
 void
 condition_step(struct bed *bed)
@@ -159,6 +160,32 @@ condition_cancel(struct bed *bed, uint32_t channel, uint64_t id)
 {
 	assert_int_equal(trip_channel_cancel(&bed->home->clients[channel], id), 0);
 	bed_ring_channel(bed, channel);
+}
+
+void
+condition_expect_none(struct bed *bed)
+{
+	assert_int_equal(atomic_load(&bed->home->stats.pending), 0);
+	bed_settle(bed);
+	assert_int_equal(bed->home->cntrs[CONDITION_TRIGGER].conditions, TRIP_NONE);
+	assert_int_equal(bed->home->looks, TRIP_NONE);
+}
+
+void
+condition_expect_dropped(struct bed *bed, uint32_t cntr, uint64_t errors, uint64_t time)
+{
+	trip_drop_ask(bed->home, 0);
+	bed->home->budget = 4;
+	while (!trip_drop_done(bed->home, 0))
+		condition_step(bed);
+	bed->home->budget = 256;
+	assert_int_equal(trip_cell_error(&bed->home->cells[cntr]), errors);
+	assert_int_equal(trip_drop_garbage(bed->home, 0), 0);
+	condition_expect_none(bed);
+	condition_go_to(bed, bed->now + time);
+	condition_expect_none(bed);
+	assert_true(bed->home->clock_tsc == UINT64_MAX);
+	condition_expect_all_back(bed, CONDITION_CLIENT);
 }
 
 void

@@ -47,6 +47,11 @@ bool condition_count(struct bed *bed, uint32_t packets);
 uint64_t idle_watch(struct bed *bed, uint64_t interval);
 void condition_set(struct bed *bed, uint64_t value);
 void condition_cancel(struct bed *bed, uint32_t channel, uint64_t id);
+/* No item is left, nor a condition of one. */
+void condition_expect_none(struct bed *bed);
+/* The first client is dropped: none of its items is left, nor shows up within that time, and this
+ * counter has as many errors. */
+void condition_expect_dropped(struct bed *bed, uint32_t cntr, uint64_t errors, uint64_t time);
 /* All slots are the client's again. */
 void condition_expect_all_back(struct bed *bed, uint32_t channel);
 /* It last advanced then, and fires once for that, in time. */

@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "drop.h"
 #include "condition_bed.h"
 
 static void
@@ -277,9 +276,7 @@ it_is_canceled_at_any_time(void **state)
 		condition_go_to(bed, bed->now + 3 * IDLE_TIME);
 		assert_int_equal(bed->fired, fired);
 		assert_int_equal(trip_cell_success(&bed->home->cells[CONDITION_TARGET]), filled);
-		assert_int_equal(atomic_load(&bed->home->stats.pending), 0);
-		assert_int_equal(bed->home->cntrs[CONDITION_TRIGGER].conditions, TRIP_NONE);
-		assert_int_equal(bed->home->looks, TRIP_NONE);
+		condition_expect_none(bed);
 		assert_true(bed->home->clock_tsc == UINT64_MAX);
 		condition_expect_all_back(bed, CONDITION_OWN);
 		bed_close(bed);
@@ -302,21 +299,8 @@ a_dropped_client_leaves_none(void **state)
 		for (unsigned int n = 0; n < 10; n++)
 			condition_submit(bed, &wanted);
 		bring_to(bed, i % PHASES);
-		trip_drop_ask(bed->home, 0);
-		bed->home->budget = 4;
-		while (!trip_drop_done(bed->home, 0))
-			condition_step(bed);
-		bed->home->budget = 256;
-		assert_int_equal(
-			trip_cell_error(&bed->home->cells[i < PHASES ? SINK : CONDITION_TARGET]),
-			10);
-		assert_int_equal(trip_drop_garbage(bed->home, 0), 0);
-		assert_int_equal(atomic_load(&bed->home->stats.pending), 0);
-		bed_settle(bed);
-		assert_int_equal(bed->home->cntrs[CONDITION_TRIGGER].conditions, TRIP_NONE);
-		assert_int_equal(bed->home->looks, TRIP_NONE);
-		condition_go_to(bed, bed->now + 2 * IDLE_TIME);
-		condition_expect_all_back(bed, CONDITION_CLIENT);
+		condition_expect_dropped(
+			bed, i < PHASES ? SINK : CONDITION_TARGET, 10, 2 * IDLE_TIME);
 		bed_close(bed);
 	}
 }

@@ -11,7 +11,6 @@
 #include <rte_common.h>
 
 #include "condition_bed.h"
-#include "drop.h"
 
 #define RATE_TIME UINT64_C(100000)
 
@@ -69,6 +68,16 @@ rate_watch(struct bed *bed, uint64_t threshold, uint64_t count, uint64_t interva
 				      .time = RATE_TIME,
 				      .interval = interval});
 	bed_settle(bed);
+}
+
+/* So many come at once, and the home has looked. */
+static void
+expect_fired_behind(struct bed *bed, uint64_t count, uint64_t fired)
+{
+	bed_add(bed, CONDITION_TRIGGER, count);
+	condition_step(bed);
+	condition_step(bed);
+	assert_int_equal(bed->fired, fired);
 }
 
 /* ---- by hand ---- */
@@ -146,15 +155,9 @@ it_fires_again_for_as_many_more(void **state)
 
 	rate_watch(bed, 0, 10, 1);
 	for (unsigned int i = 0; i < 5; i++) {
-		bed_add(bed, CONDITION_TRIGGER, 9);
-		condition_step(bed);
-		condition_step(bed);
-		assert_int_equal(bed->fired, i);
+		expect_fired_behind(bed, 9, i);
 		/* What is above that is of the next window, or of none. */
-		bed_add(bed, CONDITION_TRIGGER, 1 + i);
-		condition_step(bed);
-		condition_step(bed);
-		assert_int_equal(bed->fired, i + 1);
+		expect_fired_behind(bed, 1 + i, i + 1);
 	}
 	bed_close(bed);
 }
@@ -175,10 +178,7 @@ a_set_begins_anew(void **state)
 		bed_add(bed, CONDITION_TRIGGER, 9);
 		condition_go_to(bed, bed->now + RATE_TIME / 8);
 		assert_int_equal(bed->fired, 0);
-		bed_add(bed, CONDITION_TRIGGER, 1);
-		condition_step(bed);
-		condition_step(bed);
-		assert_int_equal(bed->fired, 1);
+		expect_fired_behind(bed, 1, 1);
 		bed_close(bed);
 	}
 }
@@ -196,14 +196,8 @@ it_begins_at_its_threshold(void **state)
 	bed_add(bed, CONDITION_TRIGGER, 9);
 	condition_step(bed);
 	condition_step(bed);
-	bed_add(bed, CONDITION_TRIGGER, 9);
-	condition_step(bed);
-	condition_step(bed);
-	assert_int_equal(bed->fired, 0);
-	bed_add(bed, CONDITION_TRIGGER, 1);
-	condition_step(bed);
-	condition_step(bed);
-	assert_int_equal(bed->fired, 1);
+	expect_fired_behind(bed, 9, 0);
+	expect_fired_behind(bed, 1, 1);
 	condition_expect_all_back(bed, CONDITION_OWN);
 	bed_close(bed);
 }
@@ -240,17 +234,6 @@ bring_to(struct bed *bed, unsigned int phase)
 }
 
 static void
-expect_nothing_left(struct bed *bed)
-{
-	condition_go_to(bed, bed->now + 3 * RATE_TIME);
-	bed_settle(bed);
-	assert_int_equal(atomic_load(&bed->home->stats.pending), 0);
-	assert_int_equal(bed->home->cntrs[CONDITION_TRIGGER].conditions, TRIP_NONE);
-	assert_int_equal(bed->home->looks, TRIP_NONE);
-	assert_true(bed->home->clock_tsc == UINT64_MAX);
-}
-
-static void
 it_is_canceled_at_any_time(void **state)
 {
 	for (unsigned int i = 0; i < 2 * PHASES; i++) {
@@ -269,7 +252,9 @@ it_is_canceled_at_any_time(void **state)
 		condition_cancel(bed, CONDITION_OWN, id);
 		bed_settle(bed);
 		bed_add(bed, CONDITION_TRIGGER, 9);
-		expect_nothing_left(bed);
+		condition_go_to(bed, bed->now + 3 * RATE_TIME);
+		condition_expect_none(bed);
+		assert_true(bed->home->clock_tsc == UINT64_MAX);
 		assert_int_equal(
 			bed->fired + trip_cell_success(&bed->home->cells[CONDITION_TARGET]), fired);
 		condition_expect_all_back(bed, CONDITION_OWN);
@@ -294,17 +279,8 @@ a_dropped_client_leaves_none(void **state)
 		for (unsigned int n = 0; n < 5; n++)
 			condition_submit(bed, &wanted);
 		bring_to(bed, i % PHASES);
-		trip_drop_ask(bed->home, 0);
-		bed->home->budget = 4;
-		while (!trip_drop_done(bed->home, 0))
-			condition_step(bed);
-		bed->home->budget = 256;
-		assert_int_equal(
-			trip_cell_error(&bed->home->cells[i < PHASES ? SINK : CONDITION_TARGET]),
-			5);
-		assert_int_equal(trip_drop_garbage(bed->home, 0), 0);
-		expect_nothing_left(bed);
-		condition_expect_all_back(bed, CONDITION_CLIENT);
+		condition_expect_dropped(
+			bed, i < PHASES ? SINK : CONDITION_TARGET, 5, 3 * RATE_TIME);
 		bed_close(bed);
 	}
 }

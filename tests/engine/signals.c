@@ -129,6 +129,15 @@ a_threshold_is_signalled_later(void **state)
 	is_signalled_later(5, ENOMEM);
 }
 
+/* Five more come, and the next signal fails. */
+static void
+reach_in_vain(struct bed *bed)
+{
+	failures = 1;
+	bed_add(bed, 0, 5);
+	bed_settle(bed);
+}
+
 /* As those of a set: each has a slot of its own, and one is signalled. More than a budget. */
 static void
 many_are_signalled_later(void **state)
@@ -159,9 +168,7 @@ what_is_taken_back_is_not_signalled(void **state)
 	struct bed *bed = open_bed(&end);
 
 	arm(bed, 1, 5);
-	failures = 1;
-	bed_add(bed, 0, 5);
-	bed_settle(bed);
+	reach_in_vain(bed);
 	assert_int_equal(failed, 1);
 	trip_waiter_quiesce(bed->home, 1);
 	assert_int_equal(state_of(bed, 1), TRIP_WAITER_IDLE);
@@ -179,19 +186,13 @@ what_is_armed_next_is_signalled_for_itself(void **state)
 	struct bed *bed = open_bed(&end);
 
 	arm(bed, 1, 5);
-	failures = 1;
-	bed_add(bed, 0, 5);
-	bed_settle(bed);
+	reach_in_vain(bed);
 	arm(bed, 1, 10);
 	let_pass(bed);
 	assert_int_equal(signals(end), 0);
-	failures = 1;
-	bed_add(bed, 0, 5);
-	bed_settle(bed);
+	reach_in_vain(bed);
 	arm(bed, 1, 15);
-	failures = 1;
-	bed_add(bed, 0, 5);
-	bed_settle(bed);
+	reach_in_vain(bed);
 	assert_int_equal(failed, 3);
 	let_pass(bed);
 	assert_int_equal(signals(end), 1);
@@ -207,9 +208,7 @@ a_full_socket_is_signalled(void **state)
 
 	failure = EAGAIN;
 	arm(bed, 1, 5);
-	failures = 1;
-	bed_add(bed, 0, 5);
-	bed_settle(bed);
+	reach_in_vain(bed);
 	assert_int_equal(state_of(bed, 1), TRIP_WAITER_SIGNALED);
 	let_pass(bed);
 	assert_int_equal(signals(end), 0);
