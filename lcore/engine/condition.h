@@ -72,6 +72,9 @@ struct trip_condition_row {
 	/* Whether it takes its parameters: asked where an item is queued, and by the home again, of
 	 * its own copy. */
 	bool (*takes)(const void *parameters, struct trip_op_refusal *refusal);
+	/* What they are, for who lists items: how many, 0 where it counts nothing, and nanoseconds.
+	 */
+	void (*tell)(const void *parameters, uint64_t *count, uint64_t *time);
 	/* The most that an interval of its items may be; 0: they have none. */
 	uint64_t interval_max;
 	/* On the home. */

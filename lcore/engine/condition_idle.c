@@ -46,6 +46,15 @@ takes(const void *parameters, struct trip_op_refusal *refusal)
 	return idle->time <= TRIP_CNTR_MAX;
 }
 
+static void
+tell(const void *parameters, uint64_t *count, uint64_t *time)
+{
+	const struct idle *idle = parameters;
+
+	*count = 0;
+	*time = idle->time;
+}
+
 static bool
 has_advanced(const struct idle *idle, const struct trip_condition_look *look)
 {
@@ -93,6 +102,7 @@ const struct trip_condition_row trip_condition_idle = {
 	.name = "idle",
 	.parameters = sizeof(uint64_t),
 	.takes = takes,
+	.tell = tell,
 	.interval_max = UINT64_MAX,
 	.look = look_idle,
 };

@@ -78,6 +78,15 @@ takes(const void *parameters, struct trip_op_refusal *refusal)
 	return rate->time >= TIME_MIN && rate->time <= TRIP_CNTR_MAX;
 }
 
+static void
+tell(const void *parameters, uint64_t *count, uint64_t *time)
+{
+	const struct rate *rate = parameters;
+
+	*count = rate->count;
+	*time = rate->time;
+}
+
 /* ---- cuts ---- */
 
 /* How long a part is: never so long that PARTS of them are more than a window. */
@@ -253,6 +262,7 @@ const struct trip_condition_row trip_condition_rate = {
 	.parameters = sizeof(struct rate),
 	.memory = 1 + NODES,
 	.takes = takes,
+	.tell = tell,
 	.interval_max = 1,
 	.look = look_rate,
 };

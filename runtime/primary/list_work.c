@@ -51,21 +51,6 @@ struct queued {
 };
 
 static void
-fill_condition(const struct queued *queued, struct trip_client_work *out)
-{
-	struct trip_condition condition = {.size = sizeof(condition)};
-
-	memcpy(&condition.when, queued->parameters, sizeof(queued->parameters));
-	out->condition = queued->desc.condition_kind;
-	if (out->condition == TRIP_CONDITION_IDLE) {
-		out->condition_time = condition.when.idle.time;
-	} else if (out->condition == TRIP_CONDITION_RATE) {
-		out->condition_time = condition.when.rate.time;
-		out->condition_count = condition.when.rate.count;
-	}
-}
-
-static void
 fill_work(struct trip_domain *domain, const struct queued *queued, uint64_t sum,
 	struct trip_client_work *out)
 {
@@ -82,8 +67,11 @@ fill_work(struct trip_domain *domain, const struct queued *queued, uint64_t sum,
 		.flags = desc->flags,
 		.sum = sum,
 	};
-	if (desc->condition != 0)
-		fill_condition(queued, out);
+	if (desc->condition != 0) {
+		out->condition = desc->condition_kind;
+		trip_condition_of(desc->condition_kind)
+			->tell(queued->parameters, &out->condition_count, &out->condition_time);
+	}
 	pthread_mutex_lock(&domain->lock);
 	out->cntr = trip_list_id(domain, desc->trigger);
 	out->completion = trip_list_id(domain, desc->completion);

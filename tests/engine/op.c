@@ -44,6 +44,7 @@ each_condition_is_whole(void **state)
 		const struct trip_condition_row *row = trip_condition_of(kind);
 
 		assert_non_null(row->takes);
+		assert_non_null(row->tell);
 		assert_non_null(row->look);
 		assert_true(row->parameters <= TRIP_CONDITION_MEMORY);
 		for (unsigned int other = 1; other < kind; other++)
