@@ -71,7 +71,8 @@ test_file(void **state)
 		     "when trips >= 0x10 every 1 set trips 0\n"
 		     "when dns.packets >= 9223372036854775807 add trips 5\n"
 		     "when trips >= 3 log \"it is \\\"late\\\" \\\\ # no comment\"\n"
-		     "when trips >= 4 log");
+		     "when trips >= 4 log\nwhen trips >= 5 log at most 3 per 1m\n"
+		     "when trips >= 6 log \"at\" at most 0xff per 1ms");
 	const struct trip_rules_count *dns = &rules->counts[0], *all = &rules->counts[1];
 	const struct trip_rules_when *when = rules->whens;
 
@@ -106,7 +107,7 @@ test_file(void **state)
 	assert_string_equal(rules->counters[0].name, "trips");
 	assert_int_equal(rules->counters[0].line, 7);
 
-	assert_int_equal(rules->n_whens, 7);
+	assert_int_equal(rules->n_whens, 9);
 	assert_int_equal(when[0].line, 2);
 	assert_string_equal(when[0].source, "when dns.bytes >= 2GiB every 64k drop dns");
 	assert_int_equal(when[0].ref, TRIP_RULES_REF_BYTES);
@@ -136,6 +137,15 @@ test_file(void **state)
 	assert_string_equal(when[5].text, "it is \"late\" \\ # no comment");
 	assert_int_equal(when[6].op, TRIP_RULES_OP_LOG);
 	assert_null(when[6].text);
+	assert_int_equal(when[6].most, 10);
+	assert_int_equal(when[6].per, 1000000000);
+	assert_null(when[7].text);
+	assert_int_equal(when[7].most, 3);
+	assert_int_equal(when[7].per, UINT64_C(60000000000));
+	assert_string_equal(when[8].text, "at");
+	assert_int_equal(when[8].most, 255);
+	assert_int_equal(when[8].per, 1000000);
+	assert_int_equal(when[4].most, 0);
 	trip_rules_free(rules);
 }
 
@@ -657,7 +667,7 @@ test_print(void **state)
 			"quota.rules:1:6: no 'count' rule or 'counter' is named 'a'\n"
 			"    1 | when a >= 1 log \"\xc3\xa9\" x\n"
 			"      |      ^\n"
-			"quota.rules:1:22: expected the end of the line, found 'x'\n"
+			"quota.rules:1:22: expected the end of the line or 'at', found 'x'\n"
 			"    1 | when a >= 1 log \"\xc3\xa9\" x\n"
 			"      |                     ^\n"},
 		/* The byte order mark is before the first column. */

@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "apply/limit.h"
 #include "link/link.h"
 #include "link/port.h"
 #include "run/quota.h"
@@ -146,6 +147,30 @@ trips_without_a_report_are_said(void **state)
 	close_bed(&bed);
 }
 
+/* Each time of a limit begins with a line; what is left out is told once it is over. */
+static void
+lines_are_left_out(void **state)
+{
+	const struct trip_rules_when two = {.most = 2, .per = 100}, any = {.most = 0};
+	struct trip_apply_limit limit = {0};
+	static const struct {
+		uint64_t now, told;
+		bool taken;
+	} steps[] = {{5, 0, true}, {104, 0, true}, {104, 0, false}, {104, 0, false}, {105, 2, true},
+		{204, 0, true}, {204, 0, false}, {999, 1, true}, {1098, 0, true}, {1098, 0, false}};
+
+	for (size_t i = 0; i < RTE_DIM(steps); i++) {
+		assert_int_equal(
+			trip_apply_limit_left_out(&limit, &two, steps[i].now), steps[i].told);
+		assert_int_equal(trip_apply_limit_take(&limit, &two, steps[i].now), steps[i].taken);
+	}
+	assert_int_equal(trip_apply_limit_left_out(&limit, &two, UINT64_MAX), 1);
+	assert_int_equal(trip_apply_limit_left_out(&limit, &two, UINT64_MAX), 0);
+	limit = (struct trip_apply_limit){0};
+	for (unsigned int i = 0; i < 1000; i++)
+		assert_true(trip_apply_limit_take(&limit, &any, 0));
+}
+
 /* When they happen, but not each time that there are more. */
 static void
 losses_are_said_when_they_happen(void **state)
@@ -245,6 +270,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trips_beyond_the_report_are_said),
 		cmocka_unit_test(trips_without_a_report_are_said),
+		cmocka_unit_test(lines_are_left_out),
 		cmocka_unit_test(losses_are_said_when_they_happen),
 		cmocka_unit_test(what_others_set_back_is_not_due),
 		cmocka_unit_test(what_others_leave_alone_is_due),

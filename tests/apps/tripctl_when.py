@@ -40,6 +40,18 @@ def it_tells_what_fires(bed):
     alone(bed)
 
 
+def it_logs_no_more_than_it_may(bed):
+    bed.open(huge=True).tell('cntr one')
+    process = start(bed, 'when', 'one', '>=', '10', 'every', '10', 'log', 'at', 'most', '2', 'per', '1h', ';', 'when',
+                    'one', '>=', '115', 'log', n=2)
+    bed.tell('add one 15', 'add one 100')
+    for threshold, now in (10, 15), (20, 115), (115, 115):
+        equal(process.stdout.readline(), f'one reached {threshold}, now {now}: log\n', 'a firing')
+    process.send_signal(signal.SIGINT)
+    equal(bed.finish(process)[1:], ('one: 9 more left out\n', ''), 'the end')
+    alone(bed)
+
+
 def it_changes_counters(bed):
     bed.open(huge=True).tell('cntr one', 'cntr two', 'cntr dns.packets')
     process = start(bed, 'when', 'dns.packets >= 10 add one 7', ';', 'when', 'one >= 7', 'set', 'two', '3', n=2)
@@ -202,6 +214,6 @@ def what_is_wrong_is_said(bed):
         assert said in err, (words, err)
 
 
-main(it_tells_what_fires, it_changes_counters, it_fires_again_and_again, it_fires_at_a_time, it_fires_each_period,
+main(it_tells_what_fires, it_logs_no_more_than_it_may, it_changes_counters, it_fires_again_and_again, it_fires_at_a_time, it_fires_each_period,
      it_fires_when_a_counter_stands_still, it_fires_when_so_much_came_within_a_time, all_of_64_bits, the_time_is_kept, signals_end_it,
      the_end_of_the_primary_ends_it, what_is_wrong_is_said)

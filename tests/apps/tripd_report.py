@@ -5,6 +5,7 @@ import pty
 import random
 import re
 import termios
+from datetime import datetime, timezone
 
 from tripd_test import *
 
@@ -21,6 +22,7 @@ def web(n, size=100):
 
 
 def report_has_counts_and_trips(bench):
+    began = datetime.now(timezone.utc)
     report, out = bench.play(
         dns(100) + web(7), DNS + WEB + 'counter n\nwhen dns.packets >= 40 add n 5\n'
         'when n >= 5 log "five"\nwhen web.bytes >= 1000000 drop web\n')
@@ -35,11 +37,15 @@ def report_has_counts_and_trips(bench):
           [(0, 'net_pcap', 'none', 0)], 'ports')
     add, log = report['trips']
     for trip in add, log:
-        equal(sorted(trip), ['condition', 'counter', 'latency_ns', 'op', 'overshoot', 'result',
-                             'threshold', 'value'], 'keys of a trip')
+        equal(sorted(trip), ['condition', 'counter', 'latency_ns', 'line', 'op', 'overshoot', 'result',
+                             'threshold', 'time', 'value'], 'keys of a trip')
         equal((trip['result'], trip['condition']), (0, None), 'result and condition')
         equal(trip['overshoot'], trip['value'] - trip['threshold'], 'overshoot')
         assert 0 <= trip['latency_ns'] < 10**10, trip
+    times = [datetime.fromisoformat(trip['time'][:26] + '+00:00') for trip in report['trips']]
+    assert all(re.fullmatch(r'.{19}\.\d{9}Z', trip['time']) for trip in report['trips']), report['trips']
+    assert began <= times[0] <= times[1] <= datetime.now(timezone.utc), (began, times)
+    equal([trip['line'] for trip in report['trips']], [4, 5], 'lines of the rules')
     equal((add['counter'], add['threshold'], add['op']), ('dns.packets', 40, 'add'), 'first')
     assert 40 <= add['value'] <= 100, add
     equal((log['counter'], log['threshold'], log['value'], log['op']), ('n', 5, 5, 'log'), 'second')
@@ -186,10 +192,21 @@ def trips_are_said_without_a_report(bench):
     pcap = bench.pcap('in.pcap', dns(3000))
     code, out, err = bench.run(
         *bench.eal('net_pcap0,rx_pcap=' + pcap), '--rules',
-        bench.file('rules', DNS + 'when dns.packets >= 10 every 10 log\n'), '--until-idle', '0.2')
+        bench.file('rules', DNS + 'when dns.packets >= 10 every 10 log at most 1000 per 1s\n'), '--until-idle', '0.2')
     equal((code, err), (0, ''), 'exit code and stderr')
     said = [line.split()[2] for line in out.splitlines() if line.startswith('dns.packets')]
     equal(said, [f'{10 * i:,}' for i in range(1, 301)], 'thresholds')
+
+
+def a_log_writes_no_more_than_it_may(bench):
+    """The others are in the report, and how many they are is said; of another operation all are said."""
+    report, out = bench.play(dns(64), DNS + 'counter n\nwhen dns.packets >= 2 every 2 log "x" at most 3 per 1h\n'
+                             'when dns.packets >= 1 every 1 add n 1\n')
+    lines = [line.split() for line in out.splitlines() if line.endswith(' log x')]
+    equal([words[2] for words in lines[:-1]], ['2', '4', '6'], 'thresholds')
+    equal(lines[-1], ['dns.packets', '29', 'more', 'left', 'out', 'log', 'x'], 'the last line')
+    equal(len([trip for trip in report['trips'] if trip['op'] == 'log']), 32, 'trips in the report')
+    equal(len([line for line in out.splitlines() if line.endswith(' add n 1')]), 64, 'lines of the other one')
 
 
 def a_long_text_is_cut_between_characters(bench):
@@ -246,5 +263,5 @@ def a_small_terminal_shows_whole_numbers(bench):
 main(report_has_counts_and_trips, trips_come_in_threshold_order, every_fires_as_often_as_due,
      times_are_told, a_counter_that_stands_still_is_told, there_is_room_for_conditions, operations_do_what_they_say,
      one_worker_does_both, report_goes_to_stdout, report_replaces_the_one_before, report_goes_to_a_pipe,
-     a_trip_for_each_packet, trips_are_said_without_a_report, a_long_text_is_cut_between_characters, nothing_arrives,
+     a_trip_for_each_packet, trips_are_said_without_a_report, a_log_writes_no_more_than_it_may, a_long_text_is_cut_between_characters, nothing_arrives,
      a_small_terminal_shows_whole_numbers)

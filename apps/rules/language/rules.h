@@ -33,6 +33,8 @@
 #define TRIP_RULES_TIME_MAX (UINT64_C(10000) * 86400 * 1000000000) /* of a TIME: 10000 days */
 #define TRIP_RULES_PERIOD_MIN UINT64_C(1000000) /* of one that repeats: a millisecond */
 #define TRIP_RULES_WINDOW_MIN UINT64_C(100000)  /* of a rate: 100 microseconds */
+#define TRIP_RULES_LOG_MOST 10u                 /* lines of a `log` that says nothing of it ... */
+#define TRIP_RULES_LOG_PER UINT64_C(1000000000) /* ... in a second */
 #define TRIP_RULES_SHOWN_MAX 20u                /* errors or warnings, of those that are found */
 
 /* How a rule names its port. */
@@ -141,6 +143,8 @@ struct trip_rules_when {
 	unsigned int target;
 	uint64_t value;
 	char *text;
+	/* Of a log: at most so many lines in each so many nanoseconds. */
+	uint64_t most, per;
 };
 
 struct trip_rules_errors;

@@ -176,6 +176,9 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 	<word> "set"		{ TOKEN(SET); }
 	<word> "police"		{ TOKEN(POLICE); }
 	<word> "log"		{ TOKEN(LOG); }
+	<word> "at"		{ TOKEN(AT); }
+	<word> "most"		{ TOKEN(MOST); }
+	<word> "per"		{ TOKEN(PER); }
 	<word> "exec"		{ TOKEN(EXEC); }
 	<word> "max"		{ TOKEN(MAX); }
 
@@ -244,6 +247,7 @@ next_state(const struct trip_rules_ctx *ctx, int token, bool first)
 	case FOR:
 	case IDLE:
 	case OVER:
+	case PER:
 		return yyctime;
 	case EXEC:
 		return yycpath;

@@ -46,6 +46,7 @@ static void trip_rules_yyerror(
 %token DROP "drop" MARK "mark" ID "id" PASSTHRU "passthru" QUEUE "queue" INDEX "index" RSS "rss"
 %token AFTER "after" OVER "over" UNTIL "until" FOR "for" RATE_WORD "rate" IDLE "idle" ALL "all" ANY "any"
 %token EVERY "every" PASS "pass" DELETE "delete" ADD "add" SET "set" POLICE "police" LOG "log"
+%token AT "at" MOST "most" PER "per"
 %token EXEC "exec" MAX "max" GE ">=" SLASH "/" COMMA ","
 
 %%
@@ -200,12 +201,19 @@ op: DROP NAME for { trip_rules_build_op(ctx, TRIP_RULES_OP_DROP, &@2); }
 		ctx->when.value = trip_rules_value_plain(ctx, &@3, "value", INT64_MAX);
 	}
 	| POLICE NAME rate { trip_rules_error_notyet(ctx, &@1); }
-	| LOG { ctx->when.op = TRIP_RULES_OP_LOG; }
-	| LOG STRING {
-		ctx->when.op = TRIP_RULES_OP_LOG;
-		ctx->when.text = trip_rules_value_string(ctx, &@2);
-	}
+	| LOG string at_most { ctx->when.op = TRIP_RULES_OP_LOG; }
 	| EXEC path { trip_rules_error_notyet(ctx, &@1); }
+	;
+
+string: %empty
+	| STRING { ctx->when.text = trip_rules_value_string(ctx, &@1); }
+	;
+
+at_most: %empty {
+		ctx->when.most = TRIP_RULES_LOG_MOST;
+		ctx->when.per = TRIP_RULES_LOG_PER;
+	}
+	| AT MOST NUMBER PER TIME { trip_rules_build_at_most(ctx, &@3, &@5); }
 	;
 
 for: %empty

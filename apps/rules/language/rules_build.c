@@ -182,6 +182,20 @@ trip_rules_build_op(
 	ctx->names.target = *target;
 }
 
+void
+trip_rules_build_at_most(struct trip_rules_ctx *ctx, const struct trip_rules_span *most,
+	const struct trip_rules_span *per)
+{
+	struct trip_rules_when *when = &ctx->when;
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	if (trip_rules_value_number(ctx, most, "lines", INT64_MAX, &when->most) && when->most == 0)
+		trip_rules_error(ctx, most, "at most 0 would log nothing: expected 1 or more");
+	if (trip_rules_value_time(ctx, per, &when->per) && when->per < TRIP_RULES_PERIOD_MIN)
+		trip_rules_error(ctx, per, "per %s would leave out nothing: expected 1ms or more",
+			trip_rules_error_quote(quote, per));
+}
+
 /* The statement as one line: a continuation and the blanks around it become one blank. */
 static char *
 source_of(struct trip_rules_ctx *ctx)

@@ -148,10 +148,13 @@ write_string(struct text *text, const char *word)
 }
 
 static bool
-is_string(char *const *words, unsigned int i)
+is_string(char *const *words, unsigned int i, unsigned int n)
 {
-	return i > 0 && strcmp(words[i - 1], "log") == 0 && strcmp(words[i], ">=") != 0 &&
-	       words[i][0] != '"';
+	if (i == 0 || strcmp(words[i - 1], "log") != 0)
+		return false;
+	if (strcmp(words[i], "at") == 0 && i + 1 < n && strcmp(words[i + 1], "most") == 0)
+		return false;
+	return strcmp(words[i], ">=") != 0 && words[i][0] != '"';
 }
 
 static unsigned int
@@ -167,7 +170,7 @@ write_words(struct text *text, char *const *words, unsigned int n)
 		}
 		if (i > 0 && strcmp(words[i - 1], ";") != 0)
 			fputc(' ', text->file);
-		if (is_string(words, i))
+		if (is_string(words, i, n))
 			write_string(text, words[i]);
 		else
 			fputs(words[i], text->file);
@@ -181,8 +184,9 @@ static int
 check_words(char *const *words, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++) {
-		const char *ends =
-			is_string(words, i) || strchr(words[i], '"') != NULL ? "\n\r" : "\n\r#\\";
+		const char *ends = is_string(words, i, n) || strchr(words[i], '"') != NULL
+					   ? "\n\r"
+					   : "\n\r#\\";
 
 		if (strpbrk(words[i], ends) == NULL)
 			continue;

@@ -15,12 +15,8 @@
 
 #include <trip.h>
 
-#include "apply/text.h"
-#include "apply/when.h"
 #include "attach.h"
 #include "base/options.h"
-#include "base/record.h"
-#include "base/text.h"
 #include "base/tripctl.h"
 #include "now.h"
 #include "when.h"
@@ -57,51 +53,6 @@ check_words(struct argp_state *state, void *into)
 
 /* ---- what fires ---------------------------------------------------------------------------- */
 
-static void
-tell(const struct tripctl_when *when, const struct trip_work_event *event)
-{
-	const struct trip_rules *rules = when->statement.rules;
-	const struct trip_rules_when *rule = &rules->whens[event->context];
-	bool is_time = rule->ref == TRIP_RULES_REF_CLOCK;
-	uint64_t offset = trip_apply_when_offset(rule, when->since);
-	uint64_t threshold = event->threshold - offset, value = event->value - offset;
-	char trigger[TRIP_APPLY_TEXT_MAX], action[TRIP_APPLY_TEXT_MAX], escaped[512];
-	char reached[TRIPCTL_TEXT_NUMBER], now[TRIPCTL_TEXT_NUMBER];
-	json_t *object;
-
-	trip_apply_text_trigger(rules, rule, trigger);
-	trip_apply_text_action(rules, rule, action);
-	if (!when->ctl->json && rule->condition_text != NULL) {
-		printf("%s %s at %s: %s\n", trigger, rule->condition_text,
-			tripctl_text_exact(value, now),
-			tripctl_text_escape(action, escaped, sizeof(escaped)));
-		return;
-	}
-	if (!when->ctl->json) {
-		printf("%s reached %s, now %s: %s\n", trigger,
-			(is_time ? tripctl_text_time : tripctl_text_exact)(threshold, reached),
-			(is_time ? tripctl_text_time : tripctl_text_exact)(value, now),
-			tripctl_text_escape(action, escaped, sizeof(escaped)));
-		return;
-	}
-	object = json_object();
-	if (is_time)
-		tripctl_record_put(object, "counter", json_null());
-	else
-		tripctl_record_put_text(object, "counter", trigger);
-	if (rule->condition_text != NULL)
-		tripctl_record_put_text(object, "condition", rule->condition_text);
-	else
-		tripctl_record_put(object, "condition", json_null());
-	tripctl_record_put_number(object, "threshold", threshold);
-	tripctl_record_put_number(object, "value", value);
-	tripctl_record_put_number(object, "overshoot", value - threshold);
-	tripctl_record_put_text(object, "does", action);
-	tripctl_record_put(object, "result", json_integer(event->result));
-	tripctl_record_put_number(object, "latency_ns", event->latency_ns);
-	tripctl_record_write(object);
-}
-
 /* Takes what has fired; negative: the error. */
 static int
 read_events(struct tripctl_when *when)
@@ -115,7 +66,7 @@ read_events(struct tripctl_when *when)
 		for (int i = 0; i < n; i++) {
 			if (events[i].context >= when->statement.rules->n_whens)
 				continue;
-			tell(when, &events[i]);
+			tripctl_when_tell(when, &events[i]);
 			when->events++;
 			when->pause_ns = PAUSE_MIN_NS;
 			when->left -= (events[i].flags & TRIP_WORK_MORE) == 0;
@@ -207,6 +158,8 @@ close_all(struct tripctl_when *when)
 	const struct trip_rules *rules = when->statement.rules;
 
 	(void)trip_work_flush(when->domain, NULL);
+	for (unsigned int i = 0; i < rules->n_whens; i++)
+		tripctl_when_tell_left_out(when, i, UINT64_MAX);
 	for (unsigned int i = 0; i < rules->n_counts; i++) {
 		tripctl_count_tell(&when->counts[i], &rules->counts[i], when->ctl->json);
 		tripctl_count_close(&when->counts[i]);
@@ -251,7 +204,8 @@ run(struct tripctl_when *when)
 	when->counts = calloc((size_t)rules->n_counts + 1, sizeof(*when->counts));
 	when->packets =
 		calloc(2 * (size_t)rules->n_counts + rules->n_counters + 1, sizeof(*when->packets));
-	if (when->counts == NULL || when->packets == NULL)
+	when->limits = calloc((size_t)rules->n_whens + 1, sizeof(*when->limits));
+	if (when->counts == NULL || when->packets == NULL || when->limits == NULL)
 		return tripctl_fail(-ENOMEM);
 	when->bytes = when->packets + rules->n_counts;
 	when->counters = when->bytes + rules->n_counts;
@@ -299,6 +253,7 @@ run_statements(
 	if (code == TRIPCTL_EXIT_ENDED)
 		return code;
 	tripctl_statement_free(&when.statement);
+	free(when.limits);
 	free(when.packets);
 	free(when.counts);
 	free(when.words);

@@ -9,6 +9,7 @@
 #include <trip.h>
 
 #include "apply/count.h"
+#include "apply/limit.h"
 #include "base/tripctl.h"
 #include "statement.h"
 
@@ -29,6 +30,8 @@ struct tripctl_when {
 	struct tripctl_count *counts;
 	struct trip_cntr **packets, **bytes, **counters;
 	struct trip_cntr *tick;
+	/* Of each `when`. */
+	struct trip_apply_limit *limits;
 	/* What the clock was when the statements were put to work. */
 	uint64_t since;
 	/* Statements that fire once and have not. */
@@ -46,6 +49,12 @@ int tripctl_when_check(const struct tripctl_when *when);
 
 /* Opens our counts and the tick, finds counters, and queues the work: 0, or the exit code. */
 int tripctl_when_open(struct tripctl_when *when);
+
+/* Writes what has fired, for people no more than its `log` may. */
+void tripctl_when_tell(const struct tripctl_when *when, const struct trip_work_event *event);
+
+/* Writes how many lines a `log` has left out, once the time of that is over. */
+void tripctl_when_tell_left_out(const struct tripctl_when *when, unsigned int i, uint64_t now);
 
 /* Writes what a count has counted, unless the primary has ended. */
 void tripctl_count_tell(

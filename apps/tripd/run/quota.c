@@ -179,7 +179,7 @@ grow(struct tripd_quota *quota)
 }
 
 static void
-keep(struct tripd_quota *quota, const struct trip_work_event *event)
+keep(struct tripd_quota *quota, const struct trip_work_event *event, uint64_t time_ns)
 {
 	uint64_t offset =
 		trip_apply_when_offset(&quota->rules->whens[event->context], quota->since);
@@ -191,6 +191,7 @@ keep(struct tripd_quota *quota, const struct trip_work_event *event)
 	quota->trips[quota->n_trips++] = (struct tripd_trip){
 		.when = (unsigned int)event->context,
 		.result = event->result,
+		.time_ns = time_ns,
 		.threshold = event->threshold - offset,
 		.value = event->value - offset,
 		.latency_ns = event->latency_ns,
@@ -212,14 +213,16 @@ tripd_quota_read(struct tripd_quota *quota)
 {
 	struct trip_work_event events[EVENTS_BURST];
 	size_t n_new = 0;
+	uint64_t time_ns;
 	int n;
 
 	do {
 		n = trip_work_read(
 			quota->domain, events, sizeof(struct trip_work_event), EVENTS_BURST);
+		time_ns = now_ns(CLOCK_REALTIME);
 		for (int i = 0; i < n; i++) {
 			quota->fired[events[i].context] += events[i].count;
-			keep(quota, &events[i]);
+			keep(quota, &events[i], time_ns);
 		}
 		n_new += (size_t)n;
 	} while (n == EVENTS_BURST);

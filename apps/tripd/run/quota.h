@@ -21,6 +21,8 @@ struct tripd_trip {
 	/* Index of the `when` in the rules. */
 	unsigned int when;
 	int32_t result;
+	/* Of the day, when it was read. */
+	uint64_t time_ns;
 	uint64_t threshold, value, latency_ns;
 };
 

@@ -154,26 +154,29 @@ make_ports(const struct tripd_quota *quota)
 	return list;
 }
 
+json_t *
+tripd_report_trip(const struct tripd_quota *quota, const struct tripd_trip *trip)
+{
+	const struct trip_rules_when *when = &quota->rules->whens[trip->when];
+	char name[TRIP_APPLY_TEXT_MAX], date[TRIPD_DESCRIBE_DATE];
+
+	trip_apply_text_trigger(quota->rules, when, name);
+	tripd_describe_date(trip->time_ns, date);
+	return json_pack("{s:s, s:i, s:s?, s:s?, s:I, s:I, s:I, s:s, s:i, s:I}", "time", date,
+		"line", (int)when->line, "counter", when->ref != TRIP_RULES_REF_CLOCK ? name : NULL,
+		"condition", when->condition_text, "threshold", (json_int_t)trip->threshold,
+		"value", (json_int_t)trip->value, "overshoot",
+		(json_int_t)(trip->value - trip->threshold), "op", trip_rules_op_of(when->op)->word,
+		"result", (int)trip->result, "latency_ns", (json_int_t)trip->latency_ns);
+}
+
 static json_t *
 make_trips(const struct tripd_quota *quota)
 {
 	json_t *list = json_array();
-	char name[TRIP_APPLY_TEXT_MAX];
 
-	for (size_t i = 0; i < quota->n_trips; i++) {
-		const struct tripd_trip *trip = &quota->trips[i];
-		const struct trip_rules_when *when = &quota->rules->whens[trip->when];
-
-		trip_apply_text_trigger(quota->rules, when, name);
-		json_array_append_new(list,
-			json_pack("{s:s?, s:s?, s:I, s:I, s:I, s:s, s:i, s:I}", "counter",
-				when->ref != TRIP_RULES_REF_CLOCK ? name : NULL, "condition",
-				when->condition_text, "threshold", (json_int_t)trip->threshold,
-				"value", (json_int_t)trip->value, "overshoot",
-				(json_int_t)(trip->value - trip->threshold), "op",
-				trip_rules_op_of(when->op)->word, "result", (int)trip->result,
-				"latency_ns", (json_int_t)trip->latency_ns));
-	}
+	for (size_t i = 0; i < quota->n_trips; i++)
+		json_array_append_new(list, tripd_report_trip(quota, &quota->trips[i]));
 	return list;
 }
 

@@ -2,7 +2,13 @@
 #ifndef TRIPD_REPORT_H
 #define TRIPD_REPORT_H
 
+#include <jansson.h>
+
 struct tripd_quota;
+struct tripd_trip;
+
+/* A trip as programs get it: its keys are in README.md. NULL: no memory. */
+json_t *tripd_report_trip(const struct tripd_quota *quota, const struct tripd_trip *trip);
 
 /* Checks that a report can be written to `path` ("-" is stdout); says on stderr why not. */
 int tripd_report_check(const char *path);

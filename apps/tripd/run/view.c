@@ -7,6 +7,7 @@
 
 #include <trip.h>
 
+#include "apply/limit.h"
 #include "apply/text.h"
 #include "link/losses.h"
 #include "now.h"
@@ -25,13 +26,15 @@ tripd_view_open(struct tripd_view *view, const struct tripd_quota *quota, FILE *
 	tripd_screen_init(&view->screen, out);
 	view->quota = quota;
 	view->counts = calloc(quota->rules->n_counts + 1, sizeof(*view->counts));
-	return view->counts != NULL ? 0 : -ENOMEM;
+	view->limits = calloc(quota->rules->n_whens + 1, sizeof(*view->limits));
+	return view->counts != NULL && view->limits != NULL ? 0 : -ENOMEM;
 }
 
 void
 tripd_view_close(struct tripd_view *view)
 {
 	free(view->counts);
+	free(view->limits);
 	memset(view, 0, sizeof(*view));
 }
 
@@ -222,10 +225,40 @@ tripd_view_losses(struct tripd_view *view)
 }
 
 static void
-say_new_trips(struct tripd_view *view)
+say_left_out(struct tripd_view *view, unsigned int i, uint64_t now)
 {
-	while (view->said < view->quota->n_trips)
-		tripd_view_trip(&view->screen, view->quota, view->said++);
+	const struct trip_rules_when *when = &view->quota->rules->whens[i];
+	uint64_t n = trip_apply_limit_left_out(&view->limits[i], when, now);
+	char trigger[TRIP_APPLY_TEXT_MAX], action[TRIP_APPLY_TEXT_MAX];
+	char number[16], left_out[64];
+
+	if (n == 0)
+		return;
+	view->n_left_out--;
+	trip_apply_text_trigger(view->quota->rules, when, trigger);
+	trip_apply_text_action(view->quota->rules, when, action);
+	tripd_describe_number(n, number);
+	snprintf(left_out, sizeof(left_out), "%s more left out", number);
+	tripd_screen_say(&view->screen, "%-18s %-34s  %s", trigger, left_out, action);
+}
+
+static void
+say_new_trips(struct tripd_view *view, uint64_t now)
+{
+	const struct tripd_quota *quota = view->quota;
+
+	for (; view->said < quota->n_trips; view->said++) {
+		unsigned int when = quota->trips[view->said].when;
+		struct trip_apply_limit *limit = &view->limits[when];
+
+		say_left_out(view, when, now);
+		if (trip_apply_limit_take(limit, &quota->rules->whens[when], now))
+			tripd_view_trip(&view->screen, quota, view->said);
+		else
+			view->n_left_out += limit->left_out == 1;
+	}
+	for (unsigned int i = 0; i < quota->rules->n_whens && view->n_left_out > 0; i++)
+		say_left_out(view, i, now);
 }
 
 static void
@@ -271,7 +304,7 @@ tripd_view_update(struct tripd_view *view)
 	bool redraw = view->screen.terminal && now - view->drawn_ns >= REDRAW_NS;
 	bool losses = has_new_losses(view, now);
 
-	if (!redraw && !losses && view->said == view->quota->n_trips)
+	if (!redraw && !losses && view->n_left_out == 0 && view->said == view->quota->n_trips)
 		return;
 	if (redraw) {
 		if (view->drawn_ns != 0)
@@ -279,7 +312,7 @@ tripd_view_update(struct tripd_view *view)
 		view->drawn_ns = now;
 	}
 	tripd_screen_begin(&view->screen);
-	say_new_trips(view);
+	say_new_trips(view, now);
 	if (losses)
 		tripd_view_losses(view);
 	tripd_screen_block(&view->screen);
@@ -301,7 +334,9 @@ void
 tripd_view_end(struct tripd_view *view)
 {
 	tripd_screen_begin(&view->screen);
-	say_new_trips(view);
+	say_new_trips(view, now_ns(CLOCK_MONOTONIC));
+	for (unsigned int i = 0; view->n_left_out > 0; i++)
+		say_left_out(view, i, UINT64_MAX);
 	draw(view, false);
 	tripd_screen_end(&view->screen);
 }

@@ -7,6 +7,7 @@
 
 #include "screen.h"
 
+struct trip_apply_limit;
 struct tripd_quota;
 
 /* What a person sees of a run: each trip as it happens, counts and rates in place. */
@@ -18,6 +19,9 @@ struct tripd_view {
 	uint64_t drawn_ns;
 	/* Frames whose loss has been told, and when. */
 	uint64_t told_losses, told_ns;
+	/* Of each `when`, and how many of them have left out what is still to be told. */
+	struct trip_apply_limit *limits;
+	unsigned int n_left_out;
 	/* Of each count when it was drawn. */
 	struct tripd_view_count {
 		uint64_t packets, bytes;
@@ -29,7 +33,8 @@ struct tripd_view {
 int tripd_view_open(struct tripd_view *view, const struct tripd_quota *quota, FILE *out);
 void tripd_view_close(struct tripd_view *view);
 
-/* Says the trips that are new, and losses, once a minute at most; draws the counts again where it
+/* Says the trips that are new, but for what a `log` is not to write, and how much that was once its
+ * time is over; and losses, once a minute at most; draws the counts again where it
  * is time. */
 void tripd_view_update(struct tripd_view *view);
 

@@ -2,6 +2,7 @@
 /* Names and numbers as people and programs read them. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "describe.h"
 
@@ -64,4 +65,16 @@ tripd_describe_time(uint64_t ns, char text[16])
 		snprintf(text, 16, "%" PRIu64 " ns", ns);
 	else
 		scale((double)ns / 1e3, units, 3, text);
+}
+
+void
+tripd_describe_date(uint64_t ns, char text[TRIPD_DESCRIBE_DATE])
+{
+	time_t seconds = (time_t)(ns / 1000000000);
+	struct tm tm = {0};
+	size_t n;
+
+	gmtime_r(&seconds, &tm);
+	n = strftime(text, TRIPD_DESCRIBE_DATE, "%FT%T", &tm);
+	snprintf(text + n, TRIPD_DESCRIBE_DATE - n, ".%09uZ", (unsigned int)(ns % 1000000000));
 }

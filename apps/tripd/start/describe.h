@@ -18,4 +18,8 @@ void tripd_describe_number(uint64_t number, char text[16]);
 /* 12.3 us: at most 7 characters. */
 void tripd_describe_time(uint64_t ns, char text[16]);
 
+/* Of nanoseconds since 1970, as RFC 3339 has it: 2026-11-23T15:54:16.123456789Z. */
+#define TRIPD_DESCRIBE_DATE 32
+void tripd_describe_date(uint64_t ns, char text[TRIPD_DESCRIBE_DATE]);
+
 #endif
