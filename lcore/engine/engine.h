@@ -51,8 +51,8 @@ struct trip_flow_feed {
 };
 
 /*
- * What homes know of a flow that feeds counters, or is in hardware: memory of the primary, whose
- * pages are there once they are touched. All 0 for any other.
+ * What homes know of a flow that feeds counters, is in hardware, or has been dropped: memory of the
+ * primary, whose pages are there once they are touched. All 0 for any other.
  */
 struct trip_flow_slot {
 	/* A copy of its feed, which other processes may write over; where it feeds any. */
@@ -71,6 +71,8 @@ struct trip_flow_slot {
 	_Atomic uint8_t failed;
 	/* In hardware: everything that happened before this moment is in its counts. */
 	_Atomic uint64_t fresh_tsc;
+	/* Why it drops: fate.h. */
+	_Atomic uint64_t fate;
 };
 
 /* What a port's worker has read of a flow in hardware, in the form of a queue's counts. Memory of

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "errand.h"
+#include "fate.h"
 #include "home.h"
 #include "op.h"
 #include "soft.h"
@@ -30,38 +31,52 @@ send_errand(struct trip_home *home, const struct trip_node *item, struct trip_ev
 	return TRIP_OP_ENDED;
 }
 
+/* In hardware the fate moves with the errand: one that is not sent changes nothing. */
 static enum trip_op_outcome
-change(struct trip_home *home, const struct trip_node *item, struct trip_event *event, uint8_t set,
-	uint8_t clear)
+operate(struct trip_home *home, const struct trip_node *item, struct trip_event *event,
+	void (*decide)(_Atomic uint64_t *fate))
 {
 	_Atomic uint8_t *action = &home->engine->actions[item->target];
+	_Atomic uint64_t *fate = &home->engine->flows[item->target].fate;
 	uint16_t port = trip_engine_hard_port(home->engine, item->target);
-	uint8_t old;
+	enum trip_op_outcome outcome = TRIP_OP_ENDED;
 
 	if (port != TRIP_FLOW_SOFT)
-		return send_errand(home, item, event, port);
-	old = set != 0 ? atomic_fetch_or(action, set) : atomic_fetch_and(action, (uint8_t)~clear);
-	if ((old & TRIP_ACTION_ACTIVE) == 0)
+		outcome = send_errand(home, item, event, port);
+	if (event->result != 0)
+		return outcome;
+	decide(fate);
+	if (port == TRIP_FLOW_SOFT &&
+		(trip_fate_obey(fate, action, TRIP_ACTION_DROP) & TRIP_ACTION_ACTIVE) == 0)
 		event->result = -ENOENT;
-	return TRIP_OP_ENDED;
+	return outcome;
 }
 
 static enum trip_op_outcome
 fire_drop(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
-	return change(home, item, event, TRIP_ACTION_DROP, 0);
+	return operate(home, item, event, trip_fate_drop);
 }
 
 static enum trip_op_outcome
 fire_pass(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
-	return change(home, item, event, 0, TRIP_ACTION_DROP);
+	return operate(home, item, event, trip_fate_pass);
 }
 
 static enum trip_op_outcome
 fire_delete(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
-	return change(home, item, event, 0, TRIP_ACTION_ACTIVE);
+	_Atomic uint8_t *action = &home->engine->actions[item->target];
+	uint16_t port = trip_engine_hard_port(home->engine, item->target);
+
+	if (port != TRIP_FLOW_SOFT)
+		return operate(home, item, event, trip_fate_pass);
+	/* It drops nothing more, whatever its word says. */
+	trip_fate_pass(&home->engine->flows[item->target].fate);
+	if ((atomic_fetch_and(action, (uint8_t)~TRIP_ACTION_ACTIVE) & TRIP_ACTION_ACTIVE) == 0)
+		event->result = -ENOENT;
+	return TRIP_OP_ENDED;
 }
 
 const struct trip_op_row trip_op_flow_drop = {

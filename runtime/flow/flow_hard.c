@@ -6,6 +6,7 @@
 
 #include "domain/progress.h"
 #include "flow/flow.h"
+#include "fate.h"
 #include "hard.h"
 
 static int
@@ -130,6 +131,7 @@ add(struct trip_flow *flow, const struct trip_flow_order *order)
 	if (result != 0)
 		return result;
 	trip_flow_more(flow)->hard->index = flow->index;
+	trip_fate_begin(&flow->port->domain->engine.flows[flow->index].fate, is_drop(order));
 	result = trip_hard_call(flow->port->hard, &call);
 	if (result == 0)
 		return 0;

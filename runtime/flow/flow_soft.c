@@ -6,6 +6,7 @@
 
 #include "domain/progress.h"
 #include "flow/flow.h"
+#include "fate.h"
 #include "pattern.h"
 #include "soft.h"
 
@@ -129,6 +130,8 @@ insert(struct trip_flow *flow, const struct plan *plan, const struct trip_flow_o
 	};
 	int result;
 
+	trip_fate_begin(&port->domain->engine.flows[flow->index].fate,
+		(plan->actions & TRIP_ACTION_DROP) != 0);
 	atomic_store_explicit(&port->domain->engine.actions[flow->index],
 		(uint8_t)(TRIP_ACTION_ACTIVE | plan->actions), memory_order_release);
 	result = trip_table_add(side->table, &rule, &plan->pattern);
