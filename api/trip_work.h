@@ -86,12 +86,17 @@ enum trip_condition_kind {
 	/**
 	 * At least `count` came within some time of at most `time` (COND-03). Every such window
 	 * that is 1/64 shorter fires it, with the update that completes it (COND-04): the first of
-	 * them begins when the threshold is reached. Where flows in hardware feed the counter, the
-	 * window is shorter by what they are behind, too. With an interval, which is 1, it fires
-	 * again when `count` more came within a window that began after the firing (COND-05). A set
-	 * of the counter begins anew (COND-08), at the home's next look: what comes before that is
-	 * of no window. A home that does not run for so long as a window knows of no cut in it, so
-	 * what comes meanwhile is of none, too.
+	 * them begins where the item is queued, or when its threshold is reached. An update comes
+	 * when the counter shows it: an addition during its call, packets with their burst. Flows
+	 * tell their counter later (trip_cntr_age()): what they had not told when the item was
+	 * queued is of its windows, too, and where they are in hardware, a window is shorter by
+	 * what they are behind. With an interval, which is 1, it fires again when `count` more came
+	 * within a window that began after the firing (COND-05). A set of the counter begins anew
+	 * (COND-08), at the home's next look: what comes before that is of no window.
+	 *
+	 * All that as long as the home looks in time: what it finds 1/576 of `time` late it takes
+	 * for earlier than it came. So a window that begins while the home does not run for longer
+	 * may be missed, and one that lasts until then is found when it does; none is early.
 	 */
 	TRIP_CONDITION_RATE,
 };

@@ -167,7 +167,40 @@ trip_condition_memory(const struct trip_condition_look *look)
 	return memory_of(look->home, look->item, look->condition);
 }
 
-/* ---- from acceptance to the end ---- */
+/* ---- from queueing to the end ---- */
+
+void
+trip_condition_note_queued(
+	const struct trip_engine *engine, uint32_t cntr, struct trip_condition_queued *queued)
+{
+	uint32_t local;
+	struct trip_home *home = trip_engine_home(engine, cntr, &local);
+	const struct trip_cell *cell = &home->cells[local];
+	uint64_t known;
+
+	/* In this order: what comes meanwhile is in the sum, and a set in between is found. */
+	queued->setgen = atomic_load(&cell->setgen);
+	known = trip_home_clock(home);
+	if (atomic_load_explicit(&cell->flows, memory_order_relaxed) > 0)
+		known = atomic_load_explicit(&cell->refreshed_tsc, memory_order_acquire);
+	queued->known = trip_clock_ns(engine, known);
+	queued->sum = trip_cell_sum(cell);
+}
+
+/* What the item has brought along, and nothing behind that. */
+static void
+begin_memory(struct trip_home *home, const struct trip_node *item, struct trip_node *condition,
+	struct trip_node *memory)
+{
+	struct trip_condition_queued queued;
+
+	memcpy(&queued, memory->operands, sizeof(queued));
+	memset(memory->operands, 0, TRIP_OPERANDS_MAX);
+	condition->condition.setgen = queued.setgen;
+	if (trip_cell_sum(&home->cells[item->cntr]) < item->threshold)
+		queued.known = TRIP_CONDITION_LATER;
+	memcpy(memory->operands, &queued, sizeof(queued));
+}
 
 void
 trip_condition_begin(struct trip_home *home, uint32_t item, uint8_t kind)
@@ -188,8 +221,7 @@ trip_condition_begin(struct trip_home *home, uint32_t item, uint8_t kind)
 	memcpy(begun.condition.memory, node->condition.memory, row->parameters);
 	*node = begun;
 	if (row->memory > 0)
-		memset(home->nodes[memory_of(home, item, condition)].operands, 0,
-			TRIP_OPERANDS_MAX);
+		begin_memory(home, of, node, &home->nodes[memory_of(home, item, condition)]);
 	link_condition(home, &home->cntrs[of->cntr].conditions, condition);
 }
 
@@ -227,6 +259,7 @@ read_counter(struct trip_condition_look *look, uint32_t cntr, uint32_t *setgen)
 		/* It may have made others due. */
 		if (trip_source_fold(home, cntr))
 			trip_due_changed(home, cntr);
+		/* Its own. */
 		known = atomic_load_explicit(&cell->refreshed_tsc, memory_order_relaxed);
 	}
 	look->sum = trip_cell_sum(cell);

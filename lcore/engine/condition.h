@@ -61,13 +61,30 @@ struct trip_condition_look {
 	bool set;
 };
 
+/*
+ * What the counter showed where an item was queued whose condition remembers: it comes in the first
+ * of the slots for that, as the home accepts it later, by other sums. All that is above `sum` came
+ * at or behind `known`; where flows feed the counter that is as far back as it is behind. In an
+ * attached process anybody may have written it, so a row takes it for no more than it may be.
+ */
+struct trip_condition_queued {
+	uint64_t sum;
+	/* By the clock; TRIP_CONDITION_LATER: the home found the item's threshold not reached yet
+	 * when it accepted it. */
+	uint64_t known;
+	/* A set behind it is found at the first look. */
+	uint32_t setgen;
+};
+
+#define TRIP_CONDITION_LATER UINT64_MAX
+
 struct trip_condition_row {
 	const char *name;
 	/* Bytes of its parameters; with what it remembers, TRIP_CONDITION_MEMORY at most. */
 	uint8_t parameters;
 	/* Nodes that it has beside its own to remember in, TRIP_CHANNEL_MEMORY at most: it finds
-	 * the first by trip_condition_memory(), which is 0 at first. What the others have then
-	 * is anything. */
+	 * the first by trip_condition_memory(), which has struct trip_condition_queued at first,
+	 * and 0 behind that. What the others have then is anything. */
 	uint8_t memory;
 	/* Whether it takes its parameters: asked where an item is queued, and by the home again, of
 	 * its own copy. */
@@ -101,6 +118,10 @@ uint32_t trip_condition_memory(const struct trip_condition_look *look);
 /* Whether the condition is one of an item that repeats or does not, and takes its parameters. */
 bool trip_condition_takes(const struct trip_condition_row *row, const void *parameters,
 	uint64_t interval, struct trip_op_refusal *refusal);
+
+/* What an item that is queued now brings along. Any thread of any process. */
+void trip_condition_note_queued(
+	const struct trip_engine *engine, uint32_t cntr, struct trip_condition_queued *queued);
 
 /* An item was accepted that has a condition; its parameters are in the node of that. */
 void trip_condition_begin(struct trip_home *home, uint32_t item, uint8_t kind);

@@ -8,6 +8,9 @@
  * Never early: what is kept of a cut is a sum that has all that came before the cut. So what is
  * above it came behind the cut, and that is less than a window ago.
  *
+ * The first windows begin with what the counter showed where the item was queued, or with its
+ * threshold, where it comes to that only later.
+ *
  * None missed: the last cut before a window that is 1/64 shorter is less than a whole one behind
  * its end, so all of that window is above what is kept of the cut, provided that was read before
  * the window began. There is room for a look that is late by 1/64 - 1/PARTS of the window.
@@ -17,6 +20,8 @@
  * its sum, and no alarm: an idle one costs nothing. When it is reached, the cuts until `since` are
  * known to have had that sum. Not where it is behind: there nobody knows when the next one came.
  */
+#include <string.h>
+
 #include <rte_common.h>
 
 #include "condition.h"
@@ -49,10 +54,11 @@ enum phase {
 
 /* In the first node; the others are a ring of sums. Cuts have numbers: that of `begin` is 0. */
 struct windows {
-	uint64_t begin;
-	/* The last cut that is known; of how many up to it a sum is kept; what the counter showed
-	 * at all before these. */
-	uint64_t cut, base;
+	/* What the counter showed at all cuts before those of which a sum is kept, and when the
+	 * first was. RATE_BEFORE: as in struct trip_condition_queued. */
+	uint64_t base, begin;
+	/* The last cut that is known; of how many up to it a sum is kept. */
+	uint64_t cut;
 	uint32_t kept;
 	uint32_t phase;
 	/* Where the last sum is, or would be. */
@@ -62,6 +68,8 @@ struct windows {
 
 _Static_assert(sizeof(struct rate) <= TRIP_CONDITION_MEMORY, "it has no more");
 _Static_assert(sizeof(struct windows) <= TRIP_OPERANDS_MAX, "a node has no more");
+_Static_assert(offsetof(struct windows, phase) >= sizeof(struct trip_condition_queued),
+	"at first it is RATE_BEFORE");
 _Static_assert(PARTS > 64, "late looks have some room");
 
 static bool
@@ -170,6 +178,27 @@ begin(const struct trip_condition_look *look, struct windows *windows)
 	};
 }
 
+/* They begin with what is above the threshold, and came since the item was queued; where nobody
+ * knows when that was, now. */
+static void
+begin_queued(const struct trip_condition_look *look, struct windows *windows)
+{
+	struct trip_condition_queued queued;
+	uint64_t threshold = look->home->nodes[look->item].threshold;
+	bool later;
+
+	memcpy(&queued, windows, sizeof(queued));
+	begin(look, windows);
+	later = queued.known == TRIP_CONDITION_LATER;
+	if (later)
+		queued = (struct trip_condition_queued){.sum = threshold, .known = look->since};
+	if (look->set || (later && look->behind) || RTE_MAX(queued.sum, threshold) > look->sum)
+		return;
+	windows->base = RTE_MAX(queued.sum, threshold);
+	windows->begin = RTE_MIN(queued.known, look->known);
+	windows->phase = RATE_COUNTS;
+}
+
 /* ---- looks ---- */
 
 /* What it showed at the oldest cut that is less than a window ago; TRIP_PENDING_NONE: nobody knows,
@@ -248,7 +277,9 @@ look_rate(struct trip_condition_look *look)
 	/* Nobody has asked for less. */
 	if (before && look->stands)
 		return TRIP_CONDITION_WAITS;
-	if (before || look->set || look->sum < sum_at(look, windows, windows->cut)) {
+	if (before) {
+		begin_queued(look, windows);
+	} else if (look->set || look->sum < sum_at(look, windows, windows->cut)) {
 		begin(look, windows);
 		if (look->stands)
 			trip_condition_lift(look);

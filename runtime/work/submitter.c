@@ -83,8 +83,8 @@ slots_beside(const struct trip_submission *request)
 
 /* Likewise. Slots for an item that has more, whose descriptor says where that is. */
 static __attribute__((noinline)) int
-alloc_more(struct trip_submitter *submitter, const struct trip_submission *request,
-	struct trip_work_desc *desc)
+alloc_more(const struct trip_domain *domain, struct trip_submitter *submitter,
+	const struct trip_submission *request, struct trip_work_desc *desc)
 {
 	struct trip_channel_client *channel = submitter->channel;
 	uint32_t more[TRIP_CHANNEL_MORE], *at = more;
@@ -102,8 +102,11 @@ alloc_more(struct trip_submitter *submitter, const struct trip_submission *reque
 		memcpy(trip_channel_operands(channel, *at), request->condition,
 			sizeof(request->condition));
 		desc->condition = 1 + *at++;
-		if (request->condition_row->memory > 0)
+		if (request->condition_row->memory > 0) {
+			trip_condition_note_queued(&domain->engine, desc->trigger,
+				trip_channel_operands(channel, *at));
 			desc->memory = 1 + *at;
+		}
 		trip_channel_chain(channel, at, request->condition_row->memory);
 	}
 	return slot;
@@ -111,7 +114,8 @@ alloc_more(struct trip_submitter *submitter, const struct trip_submission *reque
 
 /* Likewise. */
 static int
-alloc(struct trip_submitter *submitter, const struct trip_submission *request)
+alloc(const struct trip_domain *domain, struct trip_submitter *submitter,
+	const struct trip_submission *request)
 {
 	struct trip_work_desc desc = request->desc;
 	int slot;
@@ -119,7 +123,7 @@ alloc(struct trip_submitter *submitter, const struct trip_submission *request)
 	if (slots_beside(request) == 0)
 		slot = trip_channel_alloc(submitter->channel, submitter->reaper.here);
 	else
-		slot = alloc_more(submitter, request, &desc);
+		slot = alloc_more(domain, submitter, request, &desc);
 	if (slot >= 0)
 		*trip_channel_desc(submitter->channel, (uint32_t)slot) = desc;
 	return slot;
@@ -136,7 +140,7 @@ submit(struct trip_domain *domain, struct trip_submitter *submitter,
 	do {
 		if (!has_reaped(domain, submitter, 1 + slots_beside(request)))
 			return -EAGAIN;
-		slot = alloc(submitter, request);
+		slot = alloc(domain, submitter, request);
 	} while (slot == -EAGAIN);
 	if (slot < 0)
 		return slot;

@@ -111,6 +111,27 @@ def a_counter_that_stands_still_is_told(bench):
           ('dns.packets', 'idle 20ms', 10, 10, 'log'), 'the trip')
 
 
+def a_rate_is_told(bench):
+    """Windows of an hour: however the packets come, ten of them are within one. One worker does both: it receives as
+    soon as rules are there, whenever their conditions are accepted."""
+    for lcores in 2, 3:
+        report, out = bench.play(dns(25), DNS + 'counter n\n'
+                                 'when dns.packets rate >= 10/h over 1h log "many"\n'
+                                 'when dns.packets rate >= 26/h over 1h log "too many"\n'
+                                 'when dns.bytes rate >= 1B/s over 1m every 1 add n 1\n'
+                                 'when n rate >= 1/h over 1h log\n', lcores=lcores)
+        first, *others = [trip for trip in report['trips'] if trip['counter'] == 'dns.packets']
+        equal(others, [], 'other trips')
+        assert 10 <= first['value'] == first['threshold'] <= 25, first
+        equal((first['condition'], first['op'], first['result']), ('rate >= 10/h over 1h', 'log', 0), 'the trip')
+        text = f'rate >= 10/h over 1h at {first["value"]}'
+        assert f'{"dns.packets":18} {text:34}  log many' in out.splitlines(), out
+        bytes_trips = [trip['value'] for trip in report['trips'] if trip['counter'] == 'dns.bytes']
+        assert all(b - a >= 60 for a, b in zip([0] + bytes_trips, bytes_trips)) and bytes_trips, bytes_trips
+        equal(report['counters'][1]['packets'], len(bytes_trips), 'additions')
+        equal(len([trip for trip in report['trips'] if trip['counter'] == 'n']), 1, 'trips of what was added')
+
+
 def there_is_room_for_conditions(bench):
     report, _ = bench.play(dns(10), DNS + 'counter n\n' +
                            ''.join(f'when dns.packets idle {i}h add n {i}\n'
@@ -261,7 +282,7 @@ def a_small_terminal_shows_whole_numbers(bench):
 
 
 main(report_has_counts_and_trips, trips_come_in_threshold_order, every_fires_as_often_as_due,
-     times_are_told, a_counter_that_stands_still_is_told, there_is_room_for_conditions, operations_do_what_they_say,
+     times_are_told, a_counter_that_stands_still_is_told, a_rate_is_told, there_is_room_for_conditions, operations_do_what_they_say,
      one_worker_does_both, report_goes_to_stdout, report_replaces_the_one_before, report_goes_to_a_pipe,
      a_trip_for_each_packet, trips_are_said_without_a_report, a_log_writes_no_more_than_it_may, a_long_text_is_cut_between_characters, nothing_arrives,
      a_small_terminal_shows_whole_numbers)

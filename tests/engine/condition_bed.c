@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "condition_bed.h"
+#include "condition.h"
 #include "drop.h"
 
 void
@@ -34,9 +35,10 @@ condition_open(void)
 }
 
 static void
-fill_condition(struct trip_channel_client *client, const struct condition_wanted *wanted,
-	const uint32_t *slots, struct trip_work_desc *desc)
+fill_condition(const struct bed *bed, const struct condition_wanted *wanted, const uint32_t *slots,
+	struct trip_work_desc *desc)
 {
+	struct trip_channel_client *client = &bed->home->clients[wanted->channel];
 	uint64_t *parameters = trip_channel_operands(client, slots[0]);
 
 	desc->condition = 1 + slots[0];
@@ -47,6 +49,8 @@ fill_condition(struct trip_channel_client *client, const struct condition_wanted
 	}
 	parameters[0] = wanted->count;
 	parameters[1] = wanted->time;
+	trip_condition_note_queued(
+		bed->home->engine, wanted->cntr, trip_channel_operands(client, slots[1]));
 	trip_channel_chain(client, &slots[1], TRIP_CHANNEL_MEMORY);
 	desc->memory = 1 + slots[1];
 }
@@ -79,7 +83,7 @@ condition_submit_desc(struct bed *bed, const struct condition_wanted *wanted, ui
 	if (operands)
 		memcpy(trip_channel_operands(client, more[0]), &wanted->limit,
 			sizeof(wanted->limit));
-	fill_condition(client, wanted, &more[operands], desc);
+	fill_condition(bed, wanted, &more[operands], desc);
 	assert_int_equal(trip_channel_submit(client, (uint32_t)slot, id), 0);
 	return desc;
 }

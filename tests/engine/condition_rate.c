@@ -11,6 +11,7 @@
 #include <rte_common.h>
 
 #include "condition_bed.h"
+#include "condition.h"
 
 #define RATE_TIME UINT64_C(100000)
 
@@ -193,13 +194,101 @@ it_begins_at_its_threshold(void **state)
 	bed_add(bed, CONDITION_TRIGGER, 99);
 	condition_go_to(bed, bed->now + RATE_TIME / 8);
 	assert_int_equal(bed->fired, 0);
-	bed_add(bed, CONDITION_TRIGGER, 9);
-	condition_step(bed);
-	condition_step(bed);
+	/* One of these reaches it. */
 	expect_fired_behind(bed, 9, 0);
+	expect_fired_behind(bed, 1, 0);
 	expect_fired_behind(bed, 1, 1);
 	condition_expect_all_back(bed, CONDITION_OWN);
 	bed_close(bed);
+}
+
+/* Its home accepts it late: windows begin where it was queued, by what the counter showed there. */
+static void
+what_comes_before_it_is_accepted_counts(void **state)
+{
+	/* How many times the window it takes for ten of them; what the threshold is, of which 5 are
+	 * there already. */
+	static const struct {
+		uint64_t windows, threshold;
+		bool fires;
+	} cases[] = {{0, 0, true}, {0, 5, true}, {0, 6, false}, {2, 0, false}};
+
+	for (unsigned int i = 0; i < RTE_DIM(cases); i++) {
+		const struct condition_wanted wanted = {.cntr = CONDITION_TRIGGER,
+			.threshold = cases[i].threshold,
+			.count = 10,
+			.time = RATE_TIME};
+		struct bed *bed = condition_open();
+
+		bed_add(bed, CONDITION_TRIGGER, 5);
+		condition_step(bed);
+		condition_submit(bed, &wanted);
+		for (unsigned int n = 0; n < 10; n++) {
+			bed->now += RATE_TIME / 11 + cases[i].windows * RATE_TIME / 11;
+			bed_add(bed, CONDITION_TRIGGER, 1);
+		}
+		bed_settle(bed);
+		assert_int_equal(bed->fired, cases[i].fires);
+		bed_add(bed, CONDITION_TRIGGER, 1);
+		bed_settle(bed);
+		assert_int_equal(bed->fired, cases[i].windows == 0);
+		bed_close(bed);
+	}
+}
+
+/* And where it was set meanwhile, they do not. */
+static void
+a_set_before_it_is_accepted_begins_anew(void **state)
+{
+	const struct condition_wanted wanted = {
+		.cntr = CONDITION_TRIGGER, .count = 10, .time = RATE_TIME};
+	struct bed *bed = condition_open();
+
+	condition_submit(bed, &wanted);
+	condition_set(bed, 30);
+	bed_settle(bed);
+	assert_int_equal(bed->fired, 0);
+	expect_fired_behind(bed, 10, 1);
+	bed_close(bed);
+}
+
+/* It may claim a sum that was never there, and a time to come: its own item is early or late by
+ * that, and all else goes on. */
+static void
+what_is_said_to_be_queued_may_be_anything(void **state)
+{
+	static const uint64_t words[] = {0, 1, 20, 1 << 20, TRIP_CNTR_MAX, UINT64_MAX};
+
+	for (unsigned int i = 0; i < RTE_DIM(words) * RTE_DIM(words) * 2; i++) {
+		const struct condition_wanted wanted = {.channel = CONDITION_CLIENT,
+			.cntr = CONDITION_TRIGGER,
+			.count = 10,
+			.interval = 1,
+			.time = RATE_TIME};
+		struct bed *bed = condition_open();
+		struct trip_work_desc *desc;
+		struct trip_condition_queued *queued;
+		uint64_t id;
+
+		bed_add(bed, CONDITION_TRIGGER, 20);
+		condition_go_to(bed, 3 * RATE_TIME);
+		desc = condition_submit_desc(bed, &wanted, &id);
+		queued = trip_channel_operands(
+			&bed->home->clients[CONDITION_CLIENT], desc->memory - 1);
+		*queued = (struct trip_condition_queued){
+			.sum = words[i / 2 % RTE_DIM(words)],
+			.known = words[i / 2 / RTE_DIM(words)],
+			.setgen = i % 2,
+		};
+		bed_ring_channel(bed, CONDITION_CLIENT);
+		condition_step(bed);
+		condition_go_to(bed, bed->now + 3 * RATE_TIME);
+		assert_true(bed->fired <= 1);
+		bed->fired = 0;
+		expect_fired_behind(bed, 9, 0);
+		expect_fired_behind(bed, 1, 1);
+		bed_close(bed);
+	}
 }
 
 /* ---- its end ---- */
@@ -372,11 +461,24 @@ struct storm {
 	struct bed *bed;
 	enum feed feed;
 	uint32_t cntr;
+	/* All that came since the flow was linked. */
+	struct traffic all;
 	/* What hardware has not told yet, and when it does. */
 	uint64_t unread, reads_at;
 	struct item items[ITEMS];
 	uint64_t fired, sharp;
 };
+
+/* What of the flow has not come to its counter when an item is queued may be of its windows. */
+static void
+note_not_told(const struct storm *storm, struct traffic *traffic)
+{
+	const struct trip_cell *cell = &storm->bed->home->cells[storm->cntr];
+
+	for (unsigned int i = 0; storm->feed != ADDITIONS && i < storm->all.n; i++)
+		if (storm->all.bursts[i].at >= atomic_load(&cell->refreshed_tsc))
+			traffic_add(traffic, storm->all.bursts[i].at, storm->all.bursts[i].count);
+}
 
 static void
 begin_item(struct storm *storm, unsigned int i)
@@ -398,8 +500,8 @@ begin_item(struct storm *storm, unsigned int i)
 	item->live = condition_submit_desc(storm->bed, &wanted, &item->id) != NULL;
 	item->due = UINT64_MAX;
 	bed_ring_channel(storm->bed, CONDITION_OWN);
-	bed_settle(storm->bed);
 	traffic_begin(traffic, storm->bed->now);
+	note_not_told(storm, traffic);
 }
 
 /* A window that ends now has fired it by then: one that is 1/64 shorter. In hardware it is shorter
@@ -410,6 +512,7 @@ due_by(const struct storm *storm, const struct traffic *traffic)
 {
 	uint64_t now = storm->bed->now, time = traffic->time - traffic->time / 64, late = LATE;
 
+	time = RTE_MIN(time, now - traffic->begin);
 	if (storm->feed == HARDWARE) {
 		uint64_t from = traffic->begin + 2 * LAG + traffic->time / 64;
 
@@ -424,6 +527,7 @@ due_by(const struct storm *storm, const struct traffic *traffic)
 static void
 note_traffic(struct storm *storm, uint64_t count)
 {
+	traffic_add(&storm->all, storm->bed->now, count);
 	for (unsigned int i = 0; i < ITEMS; i++) {
 		struct item *item = &storm->items[i];
 
@@ -501,6 +605,9 @@ change(struct storm *storm, uint64_t what)
 
 	if (!item->live) {
 		begin_item(storm, i);
+		for (uint64_t n = trip_random_below(&storm->random, 3); n > 0; n--)
+			send(storm, 4);
+		bed_settle(storm->bed);
 	} else if (what == 0) {
 		condition_cancel(storm->bed, CONDITION_OWN, item->id);
 		bed_settle(storm->bed);
@@ -585,6 +692,7 @@ at_random_by(enum feed feed)
 			condition_cancel(storm.bed, CONDITION_OWN, storm.items[i].id);
 		free(storm.items[i].traffic.bursts);
 	}
+	free(storm.all.bursts);
 	bed_settle(storm.bed);
 	condition_expect_all_back(storm.bed, CONDITION_OWN);
 	if (feed != ADDITIONS)
@@ -620,6 +728,9 @@ main(void)
 		cmocka_unit_test(it_fires_again_for_as_many_more),
 		cmocka_unit_test(a_set_begins_anew),
 		cmocka_unit_test(it_begins_at_its_threshold),
+		cmocka_unit_test(what_comes_before_it_is_accepted_counts),
+		cmocka_unit_test(a_set_before_it_is_accepted_begins_anew),
+		cmocka_unit_test(what_is_said_to_be_queued_may_be_anything),
 		cmocka_unit_test(it_is_canceled_at_any_time),
 		cmocka_unit_test(a_dropped_client_leaves_none),
 		cmocka_unit_test(what_is_wrong_is_refused),

@@ -138,6 +138,24 @@ cond_04_a_burst_fires_it(void **state)
 	close_bed();
 }
 
+/* However late a home accepts it, and however the additions come; on a worker, too. */
+static void
+cond_04_what_came_since_it_was_queued_counts(void **state)
+{
+	struct trip_work work;
+
+	open_bed();
+	for (uint32_t i = 0; i < 20; i++) {
+		trip_cntr_add(cntr, COUNT - 1);
+		work = watch(COUNT, HOUR);
+		(void)harness_queue(&work);
+		for (unsigned int n = 0; n < COUNT; n++)
+			trip_cntr_add(cntr, 1);
+		expect_fired(i + 1);
+	}
+	close_bed();
+}
+
 /* What came before does not count. */
 static void
 cond_04_windows_begin_at_the_threshold(void **state)
@@ -310,6 +328,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(cond_03_less_within_a_window_never_fires_it),
 	HARNESS_TEST(cond_04_it_fires_with_the_last_of_them),
 	HARNESS_TEST(cond_04_a_burst_fires_it),
+	HARNESS_TEST(cond_04_what_came_since_it_was_queued_counts),
 	HARNESS_TEST(cond_04_windows_begin_at_the_threshold),
 	HARNESS_TEST(cond_05_it_fires_again_for_as_many_more),
 	HARNESS_TEST(cond_08_a_set_begins_anew),

@@ -5,6 +5,7 @@
 
 #include <rte_common.h>
 
+#include "condition.h"
 #include "homes.h"
 
 static unsigned int
@@ -33,8 +34,8 @@ note_item(const struct trip_work_desc *desc, uint32_t home, uint32_t channel)
 
 /* What is beside its slot: operands, and the parameters of a condition. */
 static void
-fill_beside(struct trip_channel_client *client, const uint32_t *more, const struct act *act,
-	struct trip_work_desc *desc)
+fill_beside(const struct trip_engine *engine, struct trip_channel_client *client,
+	const uint32_t *more, const struct act *act, struct trip_work_desc *desc)
 {
 	static const struct {
 		uint64_t limit;
@@ -51,6 +52,8 @@ fill_beside(struct trip_channel_client *client, const uint32_t *more, const stru
 	} else if (act != NULL && act->rate > 0) {
 		memcpy(trip_channel_operands(client, *more),
 			(const uint64_t[]){act->rate, act->time}, 2 * sizeof(uint64_t));
+		trip_condition_note_queued(
+			engine, desc->trigger, trip_channel_operands(client, more[1]));
 		trip_channel_chain(client, &more[1], TRIP_CHANNEL_MEMORY);
 		desc->condition = 1 + *more;
 		desc->condition_kind = TRIP_CONDITION_RATE;
@@ -89,7 +92,7 @@ submit(const struct trip_home *home, struct trip_channel_client *client, uint32_
 	item->rests = act != NULL && act->rests;
 	item->time = act != NULL ? act->time : 0;
 	item->rate = act != NULL ? act->rate : 0;
-	fill_beside(client, more, act, &item->desc);
+	fill_beside(home->engine, client, more, act, &item->desc);
 	*trip_channel_desc(client, (uint32_t)slot) = item->desc;
 	sim_wrote(trip_channel_desc(client, (uint32_t)slot), sizeof(item->desc));
 	sim_expect(trip_channel_submit(client, (uint32_t)slot, &item->id) == 0,

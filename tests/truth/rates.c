@@ -25,6 +25,8 @@
 
 #define CNTRS_MAX 64
 #define FRAME_BYTES_MAX 2048
+/* When the capture begins, by the clock: far behind what opening takes. */
+#define BEGIN_NS UINT64_C(1000000000000)
 
 /* As struct pcap_pkthdr in a file, of nanoseconds. */
 struct record {
@@ -35,8 +37,8 @@ static struct trip_domain *domain;
 static struct trip_port *port;
 static struct trip_cntr *cntrs[CNTRS_MAX][2], *sink;
 static struct trip_flow *flows[CNTRS_MAX];
-/* What the clock shows, and what it showed when the capture began. */
-static uint64_t now, base;
+/* What the clock of the home is polled with. */
+static uint64_t now;
 
 static void
 need(int error, const char *what)
@@ -68,7 +70,18 @@ poll_home(struct trip_home *home)
 		;
 	while (trip_work_read(domain, &event, sizeof(event), 1) == 1)
 		printf("{\"when\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"value\": %" PRIu64 "}\n",
-			event.context, trip_clock_ns(&domain->engine, now) - base, event.value);
+			event.context, trip_clock_ns(&domain->engine, now) - BEGIN_NS, event.value);
+}
+
+/* The first moment at which the clock shows so much. */
+static void
+go_to(uint64_t ns)
+{
+	while (trip_clock_ns(&domain->engine, now) < ns)
+		now += RTE_MAX((ns - trip_clock_ns(&domain->engine, now)) *
+				       (domain->engine.tsc_hz / 1000000) / 2000,
+			UINT64_C(1));
+	poll_home(domain->engine.homes[0]);
 }
 
 static void
@@ -131,12 +144,7 @@ play(FILE *file, uint16_t queues)
 			more = fread(&record, sizeof(record), 1, file) == 1;
 		} while (more && n < REPLAY_BURST_MAX &&
 			 record.seconds * UINT64_C(1000000000) + record.nanoseconds == ns);
-		/* The first moment at which it shows so much. */
-		while (trip_clock_ns(&domain->engine, now) < base + ns)
-			now += RTE_MAX((base + ns - trip_clock_ns(&domain->engine, now)) *
-					       (domain->engine.tsc_hz / 1000000) / 2000,
-				UINT64_C(1));
-		poll_home(home);
+		go_to(BEGIN_NS + ns);
 		(void)trip_port_burst(port, (uint16_t)(bursts++ % queues), pkts, n);
 		poll_home(home);
 		while (n > 0)
@@ -162,10 +170,11 @@ open_all(const struct trip_rules *rules, uint16_t queues)
 	home = domain->engine.homes[0];
 	now = rte_rdtsc();
 	home->clock = clock_of;
+	/* Counters are refreshed, so that all windows begin there. */
+	go_to(BEGIN_NS);
 	for (unsigned int i = 0; i < rules->n_whens; i++)
 		queue_when(&rules->whens[i], i);
 	poll_home(home);
-	base = trip_clock_ns(&domain->engine, now);
 }
 
 int
