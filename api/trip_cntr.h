@@ -163,6 +163,19 @@ int trip_cntr_adderr(struct trip_cntr *cntr, uint64_t value);
  */
 int trip_cntr_set(struct trip_cntr *cntr, uint64_t value);
 
+/**
+ * Begins the success value anew at 0, and takes out what it was: each addition is in that, or
+ * counts from 0 on, and none is lost (CNTR-20). Pending work stays, and waits for its threshold to
+ * be reached anew; nothing un-fires (WORK-13), and conditions begin anew (COND-08). Of the flows
+ * that feed it, what its home has not read of them yet counts from 0 on. Any thread.
+ *
+ * @param[out] was
+ *   What it was; may be NULL. Not changed where an error is returned.
+ * @return
+ *   0, or -EINVAL: it is a clock; -ESHUTDOWN (WAIT-12).
+ */
+int trip_cntr_reset(struct trip_cntr *cntr, uint64_t *was);
+
 /** Sets the error value, likewise; a change unblocks every waiter (CNTR-13). */
 int trip_cntr_seterr(struct trip_cntr *cntr, uint64_t value);
 

@@ -44,6 +44,11 @@ enum trip_op {
 	 * and credits that are granted as a sum: what comes twice, or too late, changes nothing.
 	 */
 	TRIP_OP_CNTR_RAISE,
+	/**
+	 * Begins the success value of op.cntr.cntr anew at 0, as trip_cntr_reset() does, whatever
+	 * op.cntr.value is.
+	 */
+	TRIP_OP_CNTR_RESET,
 };
 
 /** What an operation works on. */

@@ -16,6 +16,7 @@ static const struct {
 	{"top", tripctl_top},
 	{"add", tripctl_add},
 	{"set", tripctl_set},
+	{"reset", tripctl_reset},
 	{"count", tripctl_count},
 	{"also", tripctl_also},
 	{"when", tripctl_when},

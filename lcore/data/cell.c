@@ -76,6 +76,15 @@ trip_cell_set(struct trip_cell *cell, uint64_t value)
 }
 
 bool
+trip_cell_reset(struct trip_cell *cell, uint64_t *was)
+{
+	/* An adder that has passed the maximum finds it within, and leaves it so. */
+	*was = trip_cell_clamp(atomic_exchange(&cell->success, 0));
+	atomic_fetch_add(&cell->setgen, 1);
+	return somebody_cares(cell);
+}
+
+bool
 trip_cell_adderr(struct trip_cell *cell, uint64_t value)
 {
 	if (!add_up_to(&cell->error, value, value_max))

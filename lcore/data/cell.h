@@ -93,6 +93,8 @@ static inline bool trip_cell_add(struct trip_cell *cell, uint64_t value);
 /* Adds as far as limit, which is at most TRIP_CNTR_MAX; nothing where it is passed already. */
 bool trip_cell_fill(struct trip_cell *cell, uint64_t value, uint64_t limit);
 bool trip_cell_set(struct trip_cell *cell, uint64_t value);
+/* Sets success to 0, and takes out what it was: each addition is in that, or in what follows. */
+bool trip_cell_reset(struct trip_cell *cell, uint64_t *was);
 bool trip_cell_adderr(struct trip_cell *cell, uint64_t value);
 bool trip_cell_seterr(struct trip_cell *cell, uint64_t value);
 

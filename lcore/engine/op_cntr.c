@@ -50,6 +50,16 @@ fire_set(struct trip_home *home, const struct trip_node *item, struct trip_event
 }
 
 static enum trip_op_outcome
+fire_reset(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
+{
+	uint64_t was;
+
+	if (trip_cell_reset(trip_home_cell(home->engine, item->target), &was))
+		trip_due_ring(home->engine, item->target);
+	return TRIP_OP_ENDED;
+}
+
+static enum trip_op_outcome
 fire_raise(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
 	if (trip_cell_fill(trip_home_cell(home->engine, item->target), TRIP_CNTR_MAX, item->value))
@@ -115,4 +125,11 @@ const struct trip_op_row trip_op_cntr_raise = {
 	.has_value = true,
 	.counts = true,
 	.fire = fire_raise,
+};
+
+const struct trip_op_row trip_op_cntr_reset = {
+	.name = "reset",
+	.target = TRIP_OP_ON_CNTR,
+	.counts = true,
+	.fire = fire_reset,
 };

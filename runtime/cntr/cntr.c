@@ -335,6 +335,17 @@ trip_cntr_set(struct trip_cntr *cntr, uint64_t value)
 }
 
 int
+trip_cntr_reset(struct trip_cntr *cntr, uint64_t *was)
+{
+	int error = check_change(cntr);
+	uint64_t ignored;
+
+	return error != 0
+		       ? error
+		       : ring_if(cntr, trip_cell_reset(cntr->cell, was != NULL ? was : &ignored));
+}
+
+int
 trip_cntr_seterr(struct trip_cntr *cntr, uint64_t value)
 {
 	int error = check_value(cntr, "error value", value);

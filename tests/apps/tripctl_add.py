@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tripctl add and set: they attach, change, and leave nothing behind."""
+"""tripctl add, set and reset: they attach, change, and leave nothing behind."""
 from tripctl_test import *
 
 TOP = 2**63 - 1
@@ -18,6 +18,11 @@ def counters_are_changed(bed):
     told = bed.json('add', 'two', '5', '--error')
     equal((told['name'], told['success'], told['error']), ('two', 0, 5), 'an error in JSON')
     equal(bed.good('set', 'two', '4', '--error'), 'two 4\n', 'set an error')
+    equal(bed.good('reset', 'one'), 'one 1000\n', 'reset')
+    equal(bed.value('one'), 0, 'the value')
+    bed.good('set', 'two', '7')
+    told = bed.json('reset', 'two')
+    equal((told['name'], told['was'], told['success'], told['error']), ('two', 7, 0, 4), 'a reset in JSON')
     alone(bed)
 
 
@@ -38,7 +43,7 @@ def what_is_due_fires(bed):
 def what_is_wrong_is_said(bed):
     bed.open(huge=True).tell('cntr one')
     for words in ['add', 'one', str(2**63)], ['set', 'one', str(2**64)], ['add', 'one', '-5'], ['add', 'one', '5x'], \
-            ['add', 'one'], ['set', 'one', '1', '2']:
+            ['add', 'one'], ['set', 'one', '1', '2'], ['reset'], ['reset', 'one', '1'], ['reset', 'one', '--error']:
         code, out, _ = bed.run(*words)
         equal((code, out), (USAGE, ''), f'exit code and stdout of {words}')
     code, out, err = bed.run('add', 'two', '1')

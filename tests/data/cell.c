@@ -58,9 +58,9 @@ step_fill(struct trip_cell *cell, struct model *m, uint64_t value)
 static void
 step_values(struct trip_cell *cell, struct model *m)
 {
-	uint64_t v = some_value(), before = m->error;
+	uint64_t v = some_value(), before = m->error, was;
 
-	switch (trip_random_below(&rnd, 6)) {
+	switch (trip_random_below(&rnd, 7)) {
 	case 0:
 	case 1:
 		m->success = at_most_max((trip_u128)m->success + v);
@@ -82,6 +82,12 @@ step_values(struct trip_cell *cell, struct model *m)
 		break;
 	case 4:
 		step_fill(cell, m, v);
+		break;
+	case 5:
+		assert_int_equal(trip_cell_reset(cell, &was), m->armed);
+		assert_true(was == m->success);
+		m->success = 0;
+		m->setgen++;
 		break;
 	default:
 		m->error = at_most_max(v);
@@ -192,6 +198,7 @@ static void
 killed_before_the_clamp(void **state)
 {
 	struct trip_cell cell;
+	uint64_t was;
 
 	trip_cell_init(&cell);
 	trip_cell_set(&cell, TRIP_CNTR_MAX);
@@ -199,6 +206,10 @@ killed_before_the_clamp(void **state)
 	assert_true(trip_cell_success(&cell) == TRIP_CNTR_MAX);
 	assert_non_null(trip_cell_check(&cell));
 	trip_cell_add(&cell, 1);
+	assert_null(trip_cell_check(&cell));
+	atomic_fetch_add(&cell.success, UINT32_MAX);
+	trip_cell_reset(&cell, &was);
+	assert_true(was == TRIP_CNTR_MAX);
 	assert_null(trip_cell_check(&cell));
 }
 

@@ -22,6 +22,7 @@ struct actor {
 	struct stage *stage;
 	struct trip_random rnd;
 	pthread_t thread;
+	uint64_t added;
 };
 
 /* Errors and sets count too: in some rounds the last of the target comes as an error. */
@@ -99,8 +100,23 @@ crossings_are_noticed(void **state)
 	cross(ADDERS, 4000);
 }
 
+static bool
+change(struct trip_cell *cell, uint64_t round)
+{
+	uint64_t was;
+
+	switch (round % 3) {
+	case 0:
+		return trip_cell_adderr(cell, 1);
+	case 1:
+		return trip_cell_set(cell, 7);
+	default:
+		return trip_cell_reset(cell, &was);
+	}
+}
+
 static void *
-change_error(void *arg)
+change_in_rounds(void *arg)
 {
 	struct actor *actor = arg;
 	struct stage *stage = actor->stage;
@@ -108,14 +124,15 @@ change_error(void *arg)
 
 	for (round = 0; round < stage->rounds; round++) {
 		trip_barrier_wait(&stage->start);
-		if (round % 2 ? trip_cell_adderr(&stage->cell, 1) : trip_cell_set(&stage->cell, 7))
+		if (change(&stage->cell, round))
 			atomic_store(&stage->rung, 1);
 		trip_barrier_wait(&stage->end);
 	}
 	return NULL;
 }
 
-/* A change of the error value, or a set, is rung for or is in no sample taken before the arming. */
+/* A change of the error value, a set or a reset is rung for, or is in no sample taken before the
+ * arming. */
 static void
 changes_are_noticed(void **state)
 {
@@ -125,7 +142,7 @@ changes_are_noticed(void **state)
 	uint64_t round;
 
 	trip_cell_init(&stage.cell);
-	trip_thread_start(&actor.thread, change_error, &actor);
+	trip_thread_start(&actor.thread, change_in_rounds, &actor);
 	for (round = 0; round < stage.rounds; round++) {
 		struct trip_cell_sample sample;
 		bool noticed;
@@ -221,6 +238,48 @@ no_add_is_lost(void **state)
 	assert_true(trip_cell_success(&stage.cell) == 3 * (rounds / 2 + ((rounds + 1) / 2 << 32)));
 }
 
+static void *
+add_until_done(void *arg)
+{
+	struct actor *actor = arg;
+	struct stage *stage = actor->stage;
+	uint64_t added = 0;
+
+	trip_barrier_wait(&stage->start);
+	while (atomic_load(&stage->done) == 0)
+		for (uint64_t i = 0; i < 64; i++, added++)
+			trip_cell_add(&stage->cell, 1);
+	actor->added = added;
+	return NULL;
+}
+
+/* Each is in what a reset takes out, or in what is there in the end. */
+static void
+no_add_is_lost_by_resets(void **state)
+{
+	struct stage stage = {.rounds = trip_test_rounds(200000), .start.threads = ADDERS + 1};
+	struct actor actor[ADDERS];
+	uint64_t taken = 0, added = 0, was;
+	unsigned i;
+
+	trip_cell_init(&stage.cell);
+	for (i = 0; i < ADDERS; i++) {
+		actor[i].stage = &stage;
+		trip_thread_start(&actor[i].thread, add_until_done, &actor[i]);
+	}
+	trip_barrier_wait(&stage.start);
+	for (uint64_t round = 0; round < stage.rounds; round++) {
+		trip_cell_reset(&stage.cell, &was);
+		taken += was;
+	}
+	atomic_store(&stage.done, 1);
+	for (i = 0; i < ADDERS; i++) {
+		pthread_join(actor[i].thread, NULL);
+		added += actor[i].added;
+	}
+	assert_true(taken + trip_cell_success(&stage.cell) == added);
+}
+
 int
 main(void)
 {
@@ -229,6 +288,7 @@ main(void)
 		cmocka_unit_test(changes_are_noticed),
 		cmocka_unit_test(maximum_is_never_passed),
 		cmocka_unit_test(no_add_is_lost),
+		cmocka_unit_test(no_add_is_lost_by_resets),
 	};
 
 	trip_threads_prepare();

@@ -156,6 +156,7 @@ refused_everywhere(struct trip_cntr *cntr, struct trip_wait_set *set)
 	assert_int_equal(trip_cntr_add(cntr, 1), -ESHUTDOWN);
 	assert_non_null(strstr(trip_error_message(), "its primary has ended"));
 	assert_int_equal(trip_cntr_set(cntr, 1), -ESHUTDOWN);
+	assert_int_equal(trip_cntr_reset(cntr, NULL), -ESHUTDOWN);
 	assert_int_equal(trip_cntr_wait(cntr, 1, -1), -ESHUTDOWN);
 	assert_int_equal(trip_wait(set, -1), -ESHUTDOWN);
 	assert_int_equal(trip_work_queue(family_domain, &work, NULL), -ESHUTDOWN);

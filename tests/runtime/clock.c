@@ -70,6 +70,7 @@ cond_01_nothing_but_time_changes_it(void **state)
 	assert_int_equal(add(clock, HOUR), -EINVAL);
 	assert_non_null(strstr(trip_error_message(), "clock of home 0"));
 	assert_int_equal(trip_cntr_set(clock, 0), -EINVAL);
+	assert_int_equal(trip_cntr_reset(clock, NULL), -EINVAL);
 	assert_int_equal(trip_cntr_adderr(clock, 1), -EINVAL);
 	assert_int_equal(trip_cntr_seterr(clock, 0), -EINVAL);
 	assert_int_equal(trip_cntr_close(clock), -EINVAL);

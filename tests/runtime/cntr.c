@@ -27,6 +27,7 @@ static void
 cntr_02_each_call_changes_its_value(void **state)
 {
 	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
+	uint64_t was;
 
 	assert_int_equal(trip_cntr_add(cntr, 5), 0);
 	harness_expect(cntr, 5, 0);
@@ -39,6 +40,11 @@ cntr_02_each_call_changes_its_value(void **state)
 	assert_int_equal(trip_cntr_add(cntr, 1), 0);
 	assert_int_equal(trip_cntr_adderr(cntr, 1), 0);
 	harness_expect(cntr, 4, 3);
+	assert_int_equal(trip_cntr_reset(cntr, &was), 0);
+	assert_int_equal(was, 4);
+	harness_expect(cntr, 0, 3);
+	assert_int_equal(trip_cntr_reset(cntr, NULL), 0);
+	harness_expect(cntr, 0, 3);
 	harness_cntr_close(cntr);
 }
 
@@ -280,6 +286,40 @@ cntr_20_set_never_tears(void **state)
 	harness_cntr_close(cntr);
 }
 
+static void *
+add_ones(void *arg)
+{
+	struct reader *reader = arg;
+
+	for (uint64_t i = 0; i < (harness_away != NULL ? 10000 : 100000); i++)
+		trip_cntr_add(reader->cntr, 1);
+	atomic_store(&reader->stop, true);
+	return NULL;
+}
+
+/* What was taken out, and what is left, is what was added. */
+static void
+cntr_20_a_reset_loses_nothing(void **state)
+{
+	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
+	struct reader adders[2];
+	pthread_t threads[2];
+	uint64_t taken = 0, was;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		adders[i] = (struct reader){.cntr = cntr};
+		assert_int_equal(pthread_create(&threads[i], NULL, add_ones, &adders[i]), 0);
+	}
+	while (!atomic_load(&adders[0].stop) || !atomic_load(&adders[1].stop)) {
+		assert_int_equal(trip_cntr_reset(cntr, &was), 0);
+		taken += was;
+	}
+	for (unsigned int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(taken + trip_cntr_read(cntr), 2 * (harness_away != NULL ? 10000 : 100000));
+	harness_cntr_close(cntr);
+}
+
 static void
 cntr_22_values_saturate(void **state)
 {
@@ -464,6 +504,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(cntr_11_a_reused_place_is_new),
 	HARNESS_TEST(cntr_18_reads_wait_for_nobody),
 	HARNESS_TEST(cntr_20_set_never_tears),
+	HARNESS_TEST(cntr_20_a_reset_loses_nothing),
 	HARNESS_TEST(cntr_22_values_saturate),
 	HARNESS_TEST(cntr_22_beyond_32_bits),
 	HARNESS_TEST(cntr_22_the_largest_threshold),

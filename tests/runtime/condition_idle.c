@@ -236,7 +236,8 @@ cond_08_a_set_begins_anew(void **state)
 	expect_not_early(began, 0);
 	for (uint32_t i = 0; i < RTE_DIM(to); i++) {
 		began = now();
-		trip_cntr_set(cntr, to[i]);
+		assert_int_equal(
+			to[i] == 0 ? trip_cntr_reset(cntr, NULL) : trip_cntr_set(cntr, to[i]), 0);
 		expect_not_early(began, 1 + i);
 		assert_int_equal(notes.event[1 + i].value, to[i]);
 	}

@@ -218,7 +218,8 @@ cond_08_a_set_begins_anew(void **state)
 	harness_settle();
 	for (uint32_t i = 0; i < RTE_DIM(to); i++) {
 		add_each(COUNT - 1);
-		trip_cntr_set(cntr, to[i]);
+		assert_int_equal(
+			to[i] == 0 ? trip_cntr_reset(cntr, NULL) : trip_cntr_set(cntr, to[i]), 0);
 		expect_fired(i);
 		add_each(COUNT - 1);
 		expect_fired(i);

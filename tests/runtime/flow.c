@@ -327,6 +327,49 @@ work_01_trips_within_the_burst_by_bytes(void **state)
 	trip_within_bursts(4, TRIP_CNTR_EVENTS_BYTES);
 }
 
+/* Whatever was left of the budgets that its queues had, its threshold counts from 0. */
+static void
+work_13_a_threshold_counts_from_a_reset(void **state)
+{
+	uint64_t was, taken = 0, sum = 0;
+	struct trip_cntr *cntr;
+	struct trip_flow *flow;
+
+	harness_open(1, &by_bell);
+	open_port(TRIP_PORT_BURST, 2);
+	cntr = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	harness_notes_open(&notes);
+	flow = create(1000, cntr, NULL);
+	for (uint32_t i = 1; i <= traffic_rounds(20); i++) {
+		harness_note(&notes, cntr, 100, i);
+		harness_settle();
+		/* Nothing of it has reached the counter, and nobody knows. */
+		traffic_burst(port, 0, (uint16_t)(1 + 2 * i % 40), 1000, 64);
+		sum += 1 + 2 * i % 40;
+		traffic_settle();
+		assert_int_equal(trip_cntr_reset(cntr, &was), 0);
+		harness_settle();
+		/* What was counted already counts from 0, too. */
+		for (taken += was; sum - taken < 99; sum++)
+			traffic_burst(port, (uint16_t)(sum % 2), 1, 1000, 64);
+		traffic_settle();
+		assert_int_equal(harness_notes_count(&notes), i - 1);
+		traffic_burst(port, 1, 1, 1000, 64);
+		sum++;
+		traffic_settle();
+		assert_int_equal(harness_notes_count(&notes), i);
+		assert_int_equal(notes.event[i - 1].value, 100);
+		assert_int_equal(trip_cntr_reset(cntr, &was), 0);
+		assert_int_equal(was, 100);
+		taken += was;
+	}
+	traffic_flow_destroy(flow);
+	assert_int_equal(taken + trip_cntr_read(cntr), sum);
+	close_port();
+	harness_notes_close(&notes);
+	harness_cntr_close(cntr);
+}
+
 static void
 queue_flow_op(struct trip_cntr *cntr, uint64_t threshold, enum trip_op op, struct trip_flow *flow,
 	struct trip_cntr *completion)
@@ -685,6 +728,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST_OWN(work_01_trips_within_the_burst_of_a_queue),
 	HARNESS_TEST_OWN(work_01_trips_within_the_burst_of_four_queues),
 	HARNESS_TEST_OWN(work_01_trips_within_the_burst_by_bytes),
+	HARNESS_TEST_OWN(work_13_a_threshold_counts_from_a_reset),
 	HARNESS_TEST_OWN(work_01_fates_of_bursts),
 	HARNESS_TEST_OWN(work_01_fates_in_callbacks),
 	HARNESS_TEST_OWN(pnt_07_destroy_folds_the_last_counts),

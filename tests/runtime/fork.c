@@ -112,6 +112,7 @@ refuse_counters(void)
 	REFUSED(trip_cntr_add(cntr, UINT64_C(1) << 40));
 	REFUSED(trip_cntr_adderr(cntr, 1));
 	REFUSED(trip_cntr_set(cntr, 1));
+	REFUSED(trip_cntr_reset(cntr, NULL));
 	REFUSED(trip_cntr_seterr(cntr, 1));
 	REFUSED(trip_cntr_wait(cntr, 0, -1));
 	REFUSED(trip_cntr_wait(cntr, 100, -1));

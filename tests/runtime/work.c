@@ -104,7 +104,13 @@ work_06_counter_operations_change_their_target_only(void **state)
 		harness_settle();
 		harness_expect(target, raised[i], 2);
 	}
-	harness_expect(cntr, 7 + RTE_DIM(levels), 0);
+	work = harness_work(cntr, 8 + RTE_DIM(levels), TRIP_OP_CNTR_RESET);
+	work.op.cntr.cntr = target;
+	harness_queue(&work);
+	trip_cntr_add(cntr, 1);
+	harness_until(trip_cntr_read(target) == 0);
+	harness_expect(target, 0, 2);
+	harness_expect(cntr, 8 + RTE_DIM(levels), 0);
 	harness_cntr_close(target);
 	harness_cntr_close(cntr);
 }

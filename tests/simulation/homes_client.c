@@ -85,9 +85,31 @@ note_set(struct user *user, uint32_t cntr)
 	user->set[cntr] = n - 1;
 }
 
+/* What it takes out is what was stored last before. */
+static void
+reset_once(struct user *user, uint32_t cntr)
+{
+	const struct sim_value *values;
+	uint64_t was, before;
+	unsigned int n;
+
+	sim_op("resets counter %u", cntr);
+	if (trip_cell_reset(homes_cell(user, cntr), &was))
+		ring(user, cntr);
+	note_set(user, cntr);
+	values = sim_watched(homes.watches[cntr], &n);
+	before = user->set[cntr] > 0 ? values[user->set[cntr] - 1].value : 0;
+	sim_expect(was == before, "a reset of counter %u takes out %llu of %llu", cntr,
+		(unsigned long long)was, (unsigned long long)before);
+}
+
 static void
 set_once(struct user *user, uint32_t cntr, uint64_t value)
 {
+	if (value == 0) {
+		reset_once(user, cntr);
+		return;
+	}
 	sim_op("sets counter %u to %llu", cntr, (unsigned long long)value);
 	if (trip_cell_set(homes_cell(user, cntr), value))
 		ring(user, cntr);

@@ -82,6 +82,8 @@ draw_op(struct act *act)
 	act->target = draw_target(act);
 	if (act->op == TRIP_OP_CNTR_SET && !homes.sets[act->target])
 		act->op = TRIP_OP_CNTR_ADD;
+	else if (act->op == TRIP_OP_CNTR_SET && act->value % 2 == 0)
+		act->op = TRIP_OP_CNTR_RESET;
 }
 
 /* It waits until its counter rests. */

@@ -143,14 +143,17 @@ choose_op(struct user *user, const struct act_work *act, struct trip_work *work)
 		return flow->rule;
 	}
 	work->op_type = processes_op_counts(act->op) ? act->op : TRIP_OP_CNTR_ADD;
+	if (work->op_type == TRIP_OP_CNTR_SET && act->value % 2 == 0)
+		work->op_type = TRIP_OP_CNTR_RESET;
 	work->op.cntr.cntr = target->cntr;
 	work->op.cntr.value = act->value;
 	target->worked = true;
 	if (work->op_type == TRIP_OP_CNTR_FILL)
 		work->op.fill.limit = 40;
-	if (work->interval != 0 && (work->op_type == TRIP_OP_CNTR_SET ||
-					   (work->op_type == TRIP_OP_CNTR_ADD &&
-						   target->cntr->id <= work->triggering_cntr->id)))
+	if (work->interval != 0 &&
+		(work->op_type == TRIP_OP_CNTR_SET || work->op_type == TRIP_OP_CNTR_RESET ||
+			(work->op_type == TRIP_OP_CNTR_ADD &&
+				target->cntr->id <= work->triggering_cntr->id)))
 		work->op_type = TRIP_OP_CNTR_RAISE;
 	return NULL;
 }

@@ -162,20 +162,32 @@ say_when(struct tripctl_sheet *sheet, const struct trip_client_work *work)
 		amount_of(work, to_go, text[2]));
 }
 
+static void
+say_change(struct tripctl_sheet *sheet, const struct trip_client_work *work,
+	const struct trip_op_info *op)
+{
+	char target[TRIPCTL_NAMES_MAX];
+
+	tripctl_names_of_id(sheet->names, work->target, target);
+	tripctl_sheet_text(sheet, NULL, "target", target);
+	if (op->has_value) {
+		tripctl_sheet_number(sheet, NULL, "value", work->value);
+		tripctl_sheet_cell(sheet, "<DOES", "%s %s %" PRIu64, op->name, target, work->value);
+	} else {
+		tripctl_sheet_cell(sheet, "<DOES", "%s %s", op->name, target);
+	}
+}
+
 /* What is done when it fires, and to what; JSON has other keys for each kind of target. */
 static void
 say_what(struct tripctl_sheet *sheet, const struct trip_client_work *work)
 {
 	const struct trip_op_info op = op_of(work);
 	const char *function = work->function[0] != 0 ? work->function : NULL;
-	char target[TRIPCTL_NAMES_MAX];
 
 	tripctl_sheet_text(sheet, NULL, "op", op.name);
 	if (op.target == TRIP_OP_ON_CNTR) {
-		tripctl_names_of_id(sheet->names, work->target, target);
-		tripctl_sheet_text(sheet, NULL, "target", target);
-		tripctl_sheet_number(sheet, NULL, "value", work->value);
-		tripctl_sheet_cell(sheet, "<DOES", "%s %s %" PRIu64, op.name, target, work->value);
+		say_change(sheet, work, &op);
 	} else if (op.target == TRIP_OP_ON_FUNCTION) {
 		tripctl_sheet_number(sheet, NULL, "function", work->index);
 		tripctl_sheet_text(sheet, NULL, "function_name", function);

@@ -213,6 +213,7 @@ tripctl_options_global(struct tripctl *ctl, int argc, char **argv)
 		       "  top                live: values, rates, what is to go\n"
 		       "  add NAME VALUE     adds to a counter\n"
 		       "  set NAME VALUE     sets a counter\n"
+		       "  reset NAME         begins a counter anew at 0\n"
 		       "  count STATEMENT    counts packets as the rules say\n"
 		       "  also STATEMENT     likewise, what others count, too\n"
 		       "  when STATEMENT     acts at a value or a time, as the rules say\n"
@@ -220,7 +221,7 @@ tripctl_options_global(struct tripctl *ctl, int argc, char **argv)
 		       "tripctl COMMAND --help has the words of each. list, wait and top ask over "
 		       "the "
 		       "domain's socket and need neither hugepages nor privilege; add, set, "
-		       "count, also and when attach as a secondary process. See tripctl(1).",
+		       "reset, count, also and when attach as a secondary process. See tripctl(1).",
 		.word = take_command,
 		.end = check_command,
 		.in_order = true,

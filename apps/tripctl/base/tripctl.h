@@ -52,6 +52,7 @@ int tripctl_top(struct tripctl *ctl, int argc, char **argv);
 int tripctl_wait(struct tripctl *ctl, int argc, char **argv);
 int tripctl_add(struct tripctl *ctl, int argc, char **argv);
 int tripctl_set(struct tripctl *ctl, int argc, char **argv);
+int tripctl_reset(struct tripctl *ctl, int argc, char **argv);
 int tripctl_count(struct tripctl *ctl, int argc, char **argv);
 int tripctl_also(struct tripctl *ctl, int argc, char **argv);
 int tripctl_when(struct tripctl *ctl, int argc, char **argv);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tripctl add and set: they attach, since who only looks on changes nothing. */
+/* tripctl add, set and reset: they attach, since who only looks on changes nothing. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -14,6 +14,9 @@ struct change {
 	struct tripctl *ctl;
 	struct tripctl_words words;
 	bool error;
+	/* NULL: resets it, and `was` is what it was. */
+	int (*call)(struct trip_cntr *cntr, uint64_t value);
+	uint64_t was;
 };
 
 static const struct tripctl_option options[] = {
@@ -22,7 +25,17 @@ static const struct tripctl_option options[] = {
 	{NULL},
 };
 
-/* What it is now, as far as it is still there. */
+static void
+tell_json(const struct change *change, const struct trip_client_cntr *now)
+{
+	json_t *record = tripctl_record_json(TRIP_CLIENT_CNTR, NULL, now);
+
+	if (change->call == NULL)
+		tripctl_record_put_number(record, "was", change->was);
+	tripctl_record_write(record);
+}
+
+/* What it is now, as far as it is still there; of one that was reset, what it was. */
 static int
 tell(const struct change *change, uint64_t id)
 {
@@ -32,15 +45,17 @@ tell(const struct change *change, uint64_t id)
 	if (error != 0)
 		return tripctl_fail(error);
 	if (change->ctl->json)
-		tripctl_record_write(tripctl_record_json(TRIP_CLIENT_CNTR, NULL, &now));
+		tell_json(change, &now);
 	else
-		printf("%s %" PRIu64 "\n", now.name, change->error ? now.error : now.success);
+		printf("%s %" PRIu64 "\n", now.name,
+			change->call == NULL ? change->was
+			: change->error      ? now.error
+					     : now.success);
 	return 0;
 }
 
 static int
-apply(const struct change *change, struct trip_domain *domain,
-	int (*call)(struct trip_cntr *cntr, uint64_t value))
+apply(struct change *change, struct trip_domain *domain)
 {
 	const struct trip_cntr_attr attr = {.size = sizeof(attr), .name = change->words.name};
 	struct trip_cntr *cntr;
@@ -48,7 +63,8 @@ apply(const struct change *change, struct trip_domain *domain,
 
 	if (error != 0)
 		return tripctl_attach_fail(error);
-	error = call(cntr, change->words.value);
+	error = change->call != NULL ? change->call(cntr, change->words.value)
+				     : trip_cntr_reset(cntr, &change->was);
 	if (error != 0)
 		error = tripctl_attach_fail(error);
 	(void)trip_cntr_close(cntr);
@@ -56,7 +72,7 @@ apply(const struct change *change, struct trip_domain *domain,
 }
 
 static int
-run(struct change *change, int (*call)(struct trip_cntr *cntr, uint64_t value))
+run(struct change *change)
 {
 	struct trip_client_cntr before = {.size = sizeof(before)};
 	struct trip_domain *domain;
@@ -71,7 +87,7 @@ run(struct change *change, int (*call)(struct trip_cntr *cntr, uint64_t value))
 	code = tripctl_attach(change->ctl, &domain);
 	if (code != 0)
 		return code;
-	code = apply(change, domain, call);
+	code = apply(change, domain);
 	if (code == 0)
 		code = tell(change, before.id);
 	tripctl_attach_end(domain);
@@ -93,7 +109,8 @@ parse_and_run(struct tripctl *ctl, int argc, char **argv, const char *doc,
 	struct change change = {.ctl = ctl};
 
 	tripctl_options_parse(ctl, &line, argc, argv, &change);
-	return run(&change, change.error ? call_error : call);
+	change.call = change.error ? call_error : call;
+	return run(&change);
 }
 
 #define EXIT_CODES                                                                                 \
@@ -116,4 +133,39 @@ tripctl_set(struct tripctl *ctl, int argc, char **argv)
 		"Sets a counter, and writes what it is then. What has fired stays "
 		"fired." EXIT_CODES,
 		trip_cntr_set, trip_cntr_seterr);
+}
+
+static void
+take_name(struct argp_state *state, void *into, char *word)
+{
+	struct change *change = into;
+
+	if (change->words.name != NULL)
+		argp_error(state, "it takes one name");
+	change->words.name = word;
+}
+
+static void
+check_name(struct argp_state *state, void *into)
+{
+	const struct change *change = into;
+
+	if (change->words.name == NULL)
+		argp_error(state, "a counter's name is wanted, as in: %s dns.packets", state->name);
+}
+
+int
+tripctl_reset(struct tripctl *ctl, int argc, char **argv)
+{
+	static const struct tripctl_line line = {
+		.args_doc = "NAME",
+		.doc = "Begins a counter anew at 0, and writes what it was: nothing that is "
+		       "counted meanwhile is lost. What has fired stays fired." EXIT_CODES,
+		.word = take_name,
+		.end = check_name,
+	};
+	struct change change = {.ctl = ctl};
+
+	tripctl_options_parse(ctl, &line, argc, argv, &change);
+	return run(&change);
 }
