@@ -179,16 +179,21 @@ grow(struct tripd_quota *quota)
 }
 
 static void
-keep(struct tripd_quota *quota, const struct trip_work_event *event, uint64_t time_ns)
+keep(struct tripd_quota *quota, const struct tripd_trip *trip)
 {
-	uint64_t offset =
-		trip_apply_when_offset(&quota->rules->whens[event->context], quota->since);
-
 	if (!grow(quota)) {
 		quota->n_untold++;
 		return;
 	}
-	quota->trips[quota->n_trips++] = (struct tripd_trip){
+	quota->trips[quota->n_trips++] = *trip;
+}
+
+static void
+take(struct tripd_quota *quota, const struct trip_work_event *event, uint64_t time_ns)
+{
+	uint64_t offset =
+		trip_apply_when_offset(&quota->rules->whens[event->context], quota->since);
+	const struct tripd_trip trip = {
 		.when = (unsigned int)event->context,
 		.result = event->result,
 		.time_ns = time_ns,
@@ -196,6 +201,11 @@ keep(struct tripd_quota *quota, const struct trip_work_event *event, uint64_t ti
 		.value = event->value - offset,
 		.latency_ns = event->latency_ns,
 	};
+
+	quota->fired[trip.when] += event->count;
+	if (quota->told != NULL)
+		quota->told(quota->told_arg, &trip);
+	keep(quota, &trip);
 }
 
 void
@@ -212,6 +222,7 @@ size_t
 tripd_quota_read(struct tripd_quota *quota)
 {
 	struct trip_work_event events[EVENTS_BURST];
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
 	size_t n_new = 0;
 	uint64_t time_ns;
 	int n;
@@ -220,12 +231,12 @@ tripd_quota_read(struct tripd_quota *quota)
 		n = trip_work_read(
 			quota->domain, events, sizeof(struct trip_work_event), EVENTS_BURST);
 		time_ns = now_ns(CLOCK_REALTIME);
-		for (int i = 0; i < n; i++) {
-			quota->fired[events[i].context] += events[i].count;
-			keep(quota, &events[i], time_ns);
-		}
+		for (int i = 0; i < n; i++)
+			take(quota, &events[i], time_ns);
 		n_new += (size_t)n;
 	} while (n == EVENTS_BURST);
+	trip_domain_stats_read(quota->domain, &stats);
+	quota->n_overrun = stats.events_lost;
 	return n_new;
 }
 
@@ -288,12 +299,8 @@ is_due(const struct tripd_quota *quota, unsigned int i)
 
 /* `fired` lacks the trips whose events were lost: then it is over when no more come. */
 static bool
-is_over(struct tripd_quota *quota, size_t n_new, uint64_t *quiet_ns)
+is_over(const struct tripd_quota *quota, size_t n_new, uint64_t *quiet_ns)
 {
-	struct trip_domain_stats stats = {.size = sizeof(stats)};
-
-	trip_domain_stats_read(quota->domain, &stats);
-	quota->n_overrun = stats.events_lost;
 	if (n_new != 0)
 		*quiet_ns = now_ns(CLOCK_MONOTONIC);
 	return quota->n_overrun != 0 && now_ns(CLOCK_MONOTONIC) - *quiet_ns > QUIET_NS;

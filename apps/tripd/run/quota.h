@@ -47,6 +47,9 @@ struct tripd_quota {
 	struct trip_function *log;
 	/* What the clock was when they were put to work. */
 	uint64_t since;
+	/* Where each firing goes as it is read; NULL: nowhere. */
+	void (*told)(void *arg, const struct tripd_trip *trip);
+	void *told_arg;
 	/* How many firings are kept for the report; 0: there is none. */
 	size_t keep;
 	/* The first so many firings in order, then those that are still to be said, up to

@@ -110,6 +110,9 @@ tripd_run_prepare(struct tripd_run *run)
 		return ret;
 	if (options->report != NULL && tripd_report_check(options->report) != 0)
 		return TRIPD_EXIT_USAGE;
+	if (options->events != NULL && !options->dry_run &&
+		tripd_events_open(&run->events, options->events) != 0)
+		return TRIPD_EXIT_USAGE;
 	if (tripd_preflight_need(run->rules, &run->plan, &run->need) != 0)
 		return TRIPD_EXIT_USAGE;
 	ret = tripd_words_init(&run->words, options, 0);
@@ -179,6 +182,14 @@ tripd_run_begin(struct tripd_run *run)
 	return plan_lcores(run);
 }
 
+static void
+tell_trip(void *arg, const struct tripd_trip *trip)
+{
+	struct tripd_run *run = arg;
+
+	tripd_events_put(&run->events, &run->quota, trip);
+}
+
 int
 tripd_run_start(struct tripd_run *run)
 {
@@ -202,6 +213,8 @@ tripd_run_start(struct tripd_run *run)
 		return ret;
 	if (tripd_quota_open(&run->quota, run->domain, run->rules, &run->plan, run->links) != 0)
 		return TRIPD_EXIT_RUN;
+	run->quota.told = tell_trip;
+	run->quota.told_arg = run;
 	run->quota.keep = run->options->report != NULL ? TRIPD_TRIPS_MAX : 0;
 	run->ports_watched = true;
 	tripd_removal_begin(&run->plan, &run->quota);
@@ -274,6 +287,8 @@ tripd_run_close(struct tripd_run *run, int code)
 	int left = 0;
 
 	tripd_forward_stop(&run->forwarding);
+	if (tripd_events_close(&run->events) != 0 && code == 0)
+		code = TRIPD_EXIT_RUN;
 	tripd_quota_close(&run->quota);
 	if (run->domain != NULL)
 		left = trip_domain_close(run->domain);
@@ -294,18 +309,6 @@ tripd_run_close(struct tripd_run *run, int code)
 	if (run->ended)
 		end_by_signal();
 	return code;
-}
-
-/* Returns whether a port is left to receive from. */
-static bool
-look_for_ports(struct tripd_run *run, struct tripd_view *view)
-{
-	if (tripd_removal_check(&run->plan)) {
-		tripd_screen_begin(&view->screen);
-		tripd_removal_say(&run->plan);
-		tripd_screen_end(&view->screen);
-	}
-	return tripd_removal_count(&run->plan) < run->plan.n_ports;
 }
 
 /* A port is idle when it was polled and gave nothing. Time in which its forwarder did not run does
@@ -330,7 +333,9 @@ loop(struct tripd_run *run, struct tripd_view *view)
 		before = now;
 		tripd_view_update(view);
 		tripd_view_forget(view, &run->quota);
-		if (!look_for_ports(run, view) || (until != 0 && idle >= until))
+		tripd_tell_news(run, &view->screen);
+		if (tripd_removal_count(&run->plan) == run->plan.n_ports ||
+			(until != 0 && idle >= until))
 			return;
 	}
 }
@@ -347,7 +352,7 @@ watch(struct tripd_run *run)
 	} else {
 		loop(run, &view);
 		ret = tripd_run_stop(run);
-		look_for_ports(run, &view);
+		tripd_tell_news(run, &view.screen);
 		tripd_view_end(&view);
 		tripd_view_forget(&view, &run->quota);
 		tripd_tell_unsent(run);
@@ -366,11 +371,12 @@ tripd_run_rules(const struct tripd_options *options)
 {
 	/* Static: the forwarders' statistics are a few pages. */
 	static struct tripd_run run;
-	bool report_on_stdout = options->report != NULL && strcmp(options->report, "-") == 0;
+	bool on_stdout = (options->report != NULL && strcmp(options->report, "-") == 0) ||
+			 (options->events != NULL && strcmp(options->events, "-") == 0);
 	int ret;
 
 	run.options = options;
-	run.out = report_on_stdout ? stderr : stdout;
+	run.out = on_stdout ? stderr : stdout;
 	ret = tripd_preflight_rules(options->rules, &run.rules);
 	if (ret == 0)
 		ret = tripd_run_prepare(&run);

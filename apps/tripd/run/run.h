@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "events.h"
 #include "forward.h"
 #include "link/link.h"
 #include "quota.h"
@@ -30,6 +31,7 @@ struct tripd_run {
 	struct tripd_link links[TRIPD_PORTS_MAX];
 	struct tripd_quota quota;
 	struct tripd_forwarding forwarding;
+	struct tripd_events events;
 	/* Ports are watched for their removal. */
 	bool ports_watched;
 	/* The last reading brought trips. */
@@ -76,6 +78,11 @@ void tripd_tell_plan(const struct tripd_run *run, const struct trip_domain_attr 
 
 /* Says how many flows are in which engine: packets count from here on. */
 void tripd_tell_engines(const struct tripd_run *run);
+
+struct tripd_screen;
+
+/* Says what has become of ports, and of those whom trips are told. */
+void tripd_tell_news(struct tripd_run *run, struct tripd_screen *screen);
 
 /* Says at the end what was not sent because a port was full. */
 void tripd_tell_unsent(const struct tripd_run *run);

@@ -6,8 +6,10 @@
 
 #include <trip.h>
 
+#include "removal.h"
 #include "rules.h"
 #include "run.h"
+#include "screen.h"
 #include "start/partner.h"
 
 void
@@ -77,4 +79,20 @@ tripd_tell_unsent(const struct tripd_run *run)
 				atomic_load(&run->forwarding.stats[i].received),
 				run->plan.ports[run->plan.ports[i].partner].id);
 	}
+}
+
+void
+tripd_tell_news(struct tripd_run *run, struct tripd_screen *screen)
+{
+	bool of_ports = tripd_removal_check(&run->plan);
+	bool of_events = tripd_events_update(&run->events, &run->quota);
+
+	if (!of_ports && !of_events)
+		return;
+	tripd_screen_begin(screen);
+	if (of_ports)
+		tripd_removal_say(&run->plan);
+	if (of_events)
+		tripd_events_say(&run->events);
+	tripd_screen_end(screen);
 }

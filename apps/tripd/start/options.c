@@ -116,6 +116,8 @@ static const struct own_option all[] = {
 	{"rules", "FILE", "counts, counters and thresholds, in the rules language", AT(rules)},
 	{"report", "FILE", "write final counts and all trips there as JSON; - is stdout",
 		AT(report)},
+	{"events", "FILE", "write each trip there as it happens, as a line of JSON; - is stdout",
+		AT(events)},
 	{"until-idle", "SECONDS", "end when no packet has arrived for that long",
 		.take = parse_seconds},
 	{"check", "FILE",
@@ -216,6 +218,9 @@ check(struct argp_state *state, const struct tripd_options *options)
 		return;
 	if (options->rules == NULL)
 		argp_error(state, "--rules FILE is missing (tripd --demo needs none)");
+	if (options->report != NULL && options->events != NULL &&
+		strcmp(options->report, "-") == 0 && strcmp(options->events, "-") == 0)
+		argp_error(state, "--report and --events cannot both be stdout");
 }
 
 static error_t

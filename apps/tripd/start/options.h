@@ -38,6 +38,7 @@ struct tripd_pair {
 struct tripd_options {
 	const char *rules;
 	const char *report;
+	const char *events;
 	/* 0: for ever. */
 	uint64_t until_idle_ns;
 	enum tripd_forward forward;

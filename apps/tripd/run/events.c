@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* --events: trips as they happen. README.md says what each line has. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "events.h"
+#include "now.h"
+#include "quota.h"
+#include "report.h"
+#include "start/fail.h"
+
+#define BUFFER ((size_t)1 << 20)
+#define LOOK_NS UINT64_C(100000000)
+#define SAY_NS UINT64_C(60000000000)
+#define END_MS 1000
+
+static bool
+is_stdout(const struct tripd_events *events)
+{
+	return strcmp(events->path, "-") == 0;
+}
+
+/* What others write to it, and cut off it, stays right: each line goes to its end. */
+static int
+connect_file(struct tripd_events *events)
+{
+	int fd =
+		is_stdout(events)
+			? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+			: open(events->path,
+				  O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+				  0666);
+	struct stat status;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) == 0) {
+		events->device = status.st_dev;
+		events->inode = status.st_ino;
+	}
+	tripd_outlet_connect(&events->outlet, fd);
+	return 0;
+}
+
+int
+tripd_events_open(struct tripd_events *events, const char *path)
+{
+	int error;
+
+	*events = (struct tripd_events){.path = path};
+	error = tripd_outlet_open(&events->outlet, BUFFER);
+	if (error == 0)
+		error = connect_file(events);
+	/* A pipe without a reader. */
+	if (error == 0 || error == -ENXIO)
+		return 0;
+	return tripd_fail(error, "the events cannot be written to %s: %s", path, strerror(-error));
+}
+
+void
+tripd_events_put(
+	struct tripd_events *events, const struct tripd_quota *quota, const struct tripd_trip *trip)
+{
+	json_t *object;
+
+	if (events->path == NULL)
+		return;
+	object = tripd_report_trip(quota, trip);
+	json_object_set_new(object, "event", json_string("trip"));
+	tripd_outlet_put(&events->outlet, object);
+}
+
+/* Whether the path is another file by now, or none. */
+static bool
+is_moved(const struct tripd_events *events)
+{
+	struct stat status;
+
+	if (stat(events->path, &status) != 0)
+		return errno == ENOENT;
+	return status.st_dev != events->device || status.st_ino != events->inode;
+}
+
+bool
+tripd_events_update(struct tripd_events *events, const struct tripd_quota *quota)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
+	int error;
+
+	if (events->path == NULL)
+		return false;
+	tripd_outlet_leave_out(&events->outlet, quota->n_overrun - events->overrun);
+	events->overrun = quota->n_overrun;
+	error = tripd_outlet_flush(&events->outlet, 0);
+	if (error == -EPIPE) {
+		tripd_outlet_connect(&events->outlet, -1);
+		error = -ENOTCONN;
+	}
+	if (!is_stdout(events) && now - events->looked_ns >= LOOK_NS) {
+		events->looked_ns = now;
+		if ((events->outlet.fd < 0 || is_moved(events)) && connect_file(events) == 0)
+			error = tripd_outlet_flush(&events->outlet, 0);
+	}
+	events->error = error;
+	if (events->said_ns != 0 && now - events->said_ns < SAY_NS)
+		return false;
+	return (error != 0 && error != -EAGAIN) || events->outlet.left_out != events->said_left_out;
+}
+
+static const char *
+reason(int error)
+{
+	return error == 0           ? "they came too fast"
+	       : error == -EAGAIN   ? "it is read too slowly"
+	       : error == -ENOTCONN ? "nobody reads from it"
+				    : strerror(-error);
+}
+
+void
+tripd_events_say(struct tripd_events *events)
+{
+	uint64_t left_out = events->outlet.left_out;
+
+	if (left_out == events->said_left_out)
+		tripd_fail(0, "warning: events wait, as %s takes none: %s", events->path,
+			reason(events->error));
+	else
+		tripd_fail(0, "warning: %" PRIu64 " events so far are left out of %s: %s", left_out,
+			events->path, reason(events->error));
+	events->said_ns = now_ns(CLOCK_MONOTONIC);
+	events->said_left_out = left_out;
+}
+
+int
+tripd_events_close(struct tripd_events *events)
+{
+	const char *path = events->path;
+	int error;
+
+	if (path == NULL)
+		return 0;
+	error = tripd_outlet_flush(&events->outlet, END_MS);
+	tripd_outlet_close(&events->outlet);
+	events->path = NULL;
+	if (events->outlet.left_out == 0)
+		return 0;
+	return tripd_fail(-EIO, "%" PRIu64 " events are left out of %s: %s",
+		events->outlet.left_out, path, reason(error));
+}
