@@ -5,6 +5,7 @@
 
 #include <trip_client.h>
 #include <trip_cntr.h>
+#include <trip_command.h>
 #include <trip_counters.h>
 #include <trip_domain.h>
 #include <trip_error.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Looking at a domain from outside: programs that do not attach, and need neither hugepages nor
- * DPDK, ask over the domain's socket. They can list, read, watch and arm, and change nothing. Whom
+ * DPDK, ask over the domain's socket. They can list, read, watch and arm, and change nothing but by
+ * commands to the application where that takes them from who they are (trip_client_command()). Whom
  * the socket lets in, its owner, group and mode say.
  *
  * The calls are also in libtripline-client, which depends on libc only. A client is for one thread
@@ -67,6 +68,8 @@ struct trip_client_domain {
 	char name[40];
 	/** EAL's file prefix, by which one attaches. */
 	char prefix[64];
+	/** As struct trip_domain_stats has them. */
+	uint64_t commands, commands_refused;
 };
 
 /** In place of a threshold: any change, or none. */
@@ -312,6 +315,28 @@ int trip_client_arm(struct trip_client *client, uint32_t watch, uint64_t thresho
 
 /** Closes a watch and its descriptor: 0, -ENOENT, -EPIPE, -ETIMEDOUT. */
 int trip_client_unwatch(struct trip_client *client, uint32_t watch);
+
+/** Bytes of the longest command: a rules file, and the words before it. */
+#define TRIP_CLIENT_COMMAND_MAX ((size_t)(64 << 20) + 4096)
+
+/**
+ * Gives a command to the application that has the domain, and waits until it is done, which has the
+ * limit of any call: where that passes, the command may be done all the same. What commands there
+ * are is the application's to say.
+ *
+ * @param[out] status
+ *   The application's: 0, or a negative errno.
+ * @param[out] answer
+ *   What it says, with a zero behind it; any bytes. To be freed by free(); NULL where this fails.
+ * @return
+ *   0: it was done, or refused by the application; or
+ *   -EACCES: who asks may not (trip_command_open() says who may);
+ *   -ENOTSUP: the application takes no commands; -ESHUTDOWN: it takes no more of them;
+ *   -EMSGSIZE: `length` is above TRIP_CLIENT_COMMAND_MAX; -ENOBUFS: too much of others is on its
+ *   way; -EPROTO, -ENOMEM, -EPIPE, -ETIMEDOUT.
+ */
+int trip_client_command(struct trip_client *client, const char *text, size_t length, int *status,
+	char **answer, size_t *answer_length);
 
 /**
  * The connection's descriptor, for poll() and epoll: POLLRDHUP on it says that the primary has

@@ -192,6 +192,9 @@ struct trip_domain_stats {
 	uint64_t events_lost;
 	/** The farthest a counter was past the threshold of an item when it fired. */
 	uint64_t worst_overshoot;
+	/** Commands that came for the application, and those refused, for who sent them may not
+	 * (trip_command_open()); in the primary alone. */
+	uint64_t commands, commands_refused;
 };
 
 /**

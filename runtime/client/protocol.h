@@ -21,7 +21,7 @@
 
 #define TRIP_PROTOCOL_MAGIC 0x50495254u /* "TRIP" */
 /* Moves with every change of a request, a reply or a record. */
-#define TRIP_PROTOCOL_VERSION 11
+#define TRIP_PROTOCOL_VERSION 12
 
 /* Bytes of the longest reply, and of the records in it. */
 #define TRIP_PROTOCOL_REPLY_MAX 16384
@@ -63,6 +63,10 @@ enum trip_protocol_type {
 	/* What is known of a port, and has been done on it. */
 	TRIP_PROTOCOL_PORT_FACTS,
 	TRIP_PROTOCOL_PORT_STATS,
+	/* A piece of a command to the application, whose last piece is answered once that has done
+	 * it; and more of its answer. */
+	TRIP_PROTOCOL_COMMAND,
+	TRIP_PROTOCOL_COMMAND_MORE,
 	TRIP_PROTOCOL_TYPES,
 };
 
@@ -229,6 +233,21 @@ struct trip_protocol_counters_read {
 	uint32_t reserved;
 };
 
+#define TRIP_PROTOCOL_PIECE 8192
+
+/* Pieces come in order, all but the last of TRIP_PROTOCOL_PIECE; with the first a command begins
+ * anew. */
+struct trip_protocol_command {
+	/* Bytes of the whole command, and of it those before this piece. */
+	uint32_t total, at;
+	char text[TRIP_PROTOCOL_PIECE];
+};
+
+struct trip_protocol_command_more {
+	uint32_t at;
+	uint32_t reserved;
+};
+
 /* Replies, behind the head. */
 struct trip_protocol_records {
 	/* Where the next request goes on, or TRIP_PROTOCOL_END. */
@@ -295,6 +314,14 @@ struct trip_protocol_slots_given {
 	uint32_t slot[TRIP_PROTOCOL_SLOTS_MAX];
 };
 
+/* What the application answers, from byte `at` of so many; nothing of a piece that is not the last.
+ */
+struct trip_protocol_told {
+	int32_t status;
+	uint32_t total, at;
+	char text[TRIP_PROTOCOL_PIECE];
+};
+
 union trip_protocol_request {
 	struct trip_protocol_list list;
 	struct trip_protocol_find find;
@@ -315,6 +342,8 @@ union trip_protocol_request {
 	struct trip_protocol_counters counters;
 	struct trip_protocol_point point;
 	struct trip_protocol_counters_read counters_read;
+	struct trip_protocol_command command;
+	struct trip_protocol_command_more command_more;
 	/* A counters object. */
 	uint64_t closed;
 };
@@ -333,6 +362,7 @@ union trip_protocol_answer {
 	struct trip_port_facts facts;
 	struct trip_port_stats port_stats;
 	struct trip_protocol_values values;
+	struct trip_protocol_told told;
 	/* Counters object that was created. */
 	uint64_t counters;
 };

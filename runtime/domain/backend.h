@@ -8,6 +8,8 @@
 #ifndef TRIP_RUNTIME_BACKEND_H
 #define TRIP_RUNTIME_BACKEND_H
 
+#include <stdint.h>
+
 struct trip_client_home;
 struct trip_domain;
 
@@ -18,6 +20,8 @@ struct trip_backend {
 	void (*forget)(struct trip_domain *domain);
 	/* What the homes have done, TRIP_HOMES_MAX at most: how many, or the error. */
 	int (*homes)(struct trip_domain *domain, struct trip_client_home *homes);
+	/* Commands to the application, and those refused, of which only the primary knows. */
+	void (*commands)(const struct trip_domain *domain, uint64_t *taken, uint64_t *refused);
 	/* Returns when what homes have started on ports has finished, and was told of; at once from
 	 * a worker. 0, or -ESHUTDOWN: the primary has ended meanwhile. */
 	int (*quiesce)(struct trip_domain *domain);

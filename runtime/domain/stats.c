@@ -75,5 +75,6 @@ trip_domain_stats_read(struct trip_domain *domain, struct trip_domain_stats *sta
 		return n;
 	for (int i = 0; i < n; i++)
 		add(&own, &homes[i]);
+	domain->backend->commands(domain, &own.commands, &own.commands_refused);
 	return TRIP_SIZED_GIVE(trip_domain_stats, stats, &own);
 }

@@ -304,6 +304,7 @@ trip_connection_close(struct trip_connection *connection)
 		return;
 	}
 	trip_watch_close_all(connection);
+	trip_command_forget(connection);
 	trip_reply_forget(connection);
 	pthread_mutex_lock(&connection->server->domain->lock);
 	connection->server->connections[connection->index] = NULL;

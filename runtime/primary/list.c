@@ -84,6 +84,7 @@ fill_domain(const struct trip_server *server, uint64_t at, void *record)
 		.progress = domain->attr.progress,
 		.version = TRIP_VERSION_STRING,
 	};
+	trip_command_stats(domain, &out->commands, &out->commands_refused);
 	pthread_mutex_lock(&domain->lock);
 	out->cntrs = domain->n_cntrs;
 	pthread_mutex_unlock(&domain->lock);

@@ -295,6 +295,7 @@ static const struct trip_backend backend = {
 	.close = close_domain,
 	.forget = trip_server_forget,
 	.homes = trip_stats_homes,
+	.commands = trip_command_stats,
 	.quiesce = trip_port_hard_quiesce,
 	.check_functions = run_functions,
 	.cntr = &trip_cntr_local,

@@ -26,6 +26,15 @@ next_job(const struct trip_proxy *proxy, const struct trip_process *last)
 	return TAILQ_FIRST(&proxy->waiting);
 }
 
+void
+trip_proxy_finish(struct trip_proxy *proxy, struct trip_proxy_job *job)
+{
+	pthread_mutex_lock(&proxy->lock);
+	TAILQ_INSERT_TAIL(&proxy->done, job, next);
+	pthread_mutex_unlock(&proxy->lock);
+	trip_thread_tell(proxy->told);
+}
+
 static void *
 proxy_main(void *arg)
 {
@@ -45,9 +54,8 @@ proxy_main(void *arg)
 		TAILQ_REMOVE(&proxy->waiting, job, next);
 		pthread_mutex_unlock(&proxy->lock);
 		trip_proxy_run(job);
+		trip_proxy_finish(proxy, job);
 		pthread_mutex_lock(&proxy->lock);
-		TAILQ_INSERT_TAIL(&proxy->done, job, next);
-		trip_thread_tell(proxy->told);
 	}
 	pthread_mutex_unlock(&proxy->lock);
 	return NULL;
@@ -83,8 +91,8 @@ ready(void *owner)
 			job->process->cleaning = TRIP_PROCESS_CLEAN;
 }
 
-static int
-start(struct trip_server *server)
+int
+trip_proxy_start(struct trip_server *server)
 {
 	struct trip_proxy *proxy = &server->proxy;
 	int error;
@@ -124,7 +132,7 @@ hand_over(struct trip_proxy *proxy, struct trip_proxy_job *job)
 int
 trip_proxy_ask(struct trip_connection *connection, const union trip_protocol_request *request)
 {
-	int error = start(connection->server);
+	int error = trip_proxy_start(connection->server);
 
 	if (error != 0)
 		return error;

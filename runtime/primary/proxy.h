@@ -71,6 +71,12 @@ struct trip_held {
 /* Hands a request to the proxy: TRIP_REQUEST_LATER, or the error. */
 int trip_proxy_ask(struct trip_connection *connection, const union trip_protocol_request *request);
 
+/* Starts it where it does not run yet: 0, or the error. On the control thread. */
+int trip_proxy_start(struct trip_server *server);
+
+/* A job is done, by whomever: its error and size, and the reply, are set. */
+void trip_proxy_finish(struct trip_proxy *proxy, struct trip_proxy_job *job);
+
 /* Undoes the request that the connection's job is, whose descriptor did not go along; then that is
  * answered with the error, whose sentence is in the reply. */
 void trip_proxy_undo(struct trip_connection *connection, int error);

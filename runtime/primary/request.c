@@ -9,6 +9,7 @@
 #include "cntr/registry.h"
 #include "domain/domain.h"
 #include "domain/error.h"
+#include "primary/command.h"
 #include "primary/list.h"
 #include "primary/process.h"
 #include "primary/proxy_held.h"
@@ -98,6 +99,10 @@ static const struct trip_request requests[TRIP_PROTOCOL_TYPES] = {
 		.run = trip_proxy_counters_read},
 	[TRIP_PROTOCOL_COUNTERS_CLOSE] = {"counters close", BODY(closed), ATTACHED,
 		.run = trip_proxy_counters_close},
+	[TRIP_PROTOCOL_COMMAND] = {"command", BODY(command), ANYBODY,
+		.answer = trip_command_answer},
+	[TRIP_PROTOCOL_COMMAND_MORE] = {"command more", BODY(command_more), ANYBODY,
+		.answer = trip_command_more},
 };
 
 const struct trip_request *

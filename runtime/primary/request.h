@@ -11,11 +11,12 @@
 struct trip_connection;
 struct trip_proxy_job;
 
-/* What trip_request_answer() returns where the proxy answers. */
+/* What trip_request_answer() returns where the proxy answers, or the application. */
 #define TRIP_REQUEST_LATER 1
 
-/* A quick one: the control thread answers; 0, with the size of the answer, or the error. A slow
- * one: the proxy's thread does, likewise. */
+/* A quick one: the control thread answers; 0, with the size of the answer, the error, or
+ * TRIP_REQUEST_LATER: the application does, by command.h. A slow one: the proxy's thread does,
+ * likewise. */
 typedef int trip_request_quick(struct trip_connection *connection,
 	const union trip_protocol_request *request, size_t *size);
 typedef int trip_request_slow(struct trip_proxy_job *job);

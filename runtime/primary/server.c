@@ -73,6 +73,12 @@ trip_server_refuse(struct trip_server *server, const struct ucred *credentials)
 	tell(server, &server->refusals, credentials, "is not let in", trip_error_message());
 }
 
+void
+trip_server_forbid(struct trip_server *server, const struct ucred *credentials)
+{
+	tell(server, &server->forbidden, credentials, "may give no command", trip_error_message());
+}
+
 static int
 probe(const struct rte_mp_msg *message, const void *connection)
 {
@@ -220,6 +226,7 @@ trip_server_start(struct trip_domain *domain)
 	server->domain = domain;
 	server->since_ns = trip_thread_now_ns();
 	server->attachable = shares && rte_eal_has_hugepages() != 0;
+	trip_command_init(server);
 	server->epoll = server->listener = server->stop = server->lock = -1;
 	snprintf(runtime, sizeof(runtime), "%s", rte_eal_get_runtime_dir());
 	snprintf(server->prefix, sizeof(server->prefix), "%s", basename(runtime));
@@ -288,6 +295,7 @@ trip_server_stop(struct trip_domain *domain)
 		trip_thread_tell(server->stop);
 		pthread_join(server->thread, NULL);
 	}
+	trip_command_stop(server);
 	trip_proxy_stop(server);
 	for (uint32_t i = 0; i < TRIP_SERVER_CONNECTIONS; i++)
 		if (server->connections[i] != NULL)
@@ -306,6 +314,7 @@ trip_server_stop(struct trip_domain *domain)
 	close_fd(server->epoll);
 	close_fd(server->stop);
 	free(server->retired);
+	trip_command_fini(server);
 	free(server);
 	domain->server = NULL;
 }

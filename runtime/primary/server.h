@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 
 #include "client/protocol.h"
+#include "primary/command.h"
 #include "primary/proxy.h"
 #include "primary/request.h"
 #include "engine.h"
@@ -92,6 +93,7 @@ struct trip_connection {
 	/* Its process has detached over it, and has nothing more to ask. */
 	bool detached;
 	struct trip_proxy_job job;
+	struct trip_command_text command;
 };
 
 /* What is told of in the log, and some lines a second at most. */
@@ -132,8 +134,10 @@ struct trip_server {
 	struct trip_watch_retired *retired;
 	uint32_t n_retired, room_retired, n_written;
 	struct trip_proxy proxy;
-	/* What no client of this library sends or leaves, and processes that were not let in. */
-	struct trip_server_telling garbage, refusals;
+	struct trip_commands commands;
+	/* What no client of this library sends or leaves, processes that were not let in, and
+	 * commands of those who may not give any. */
+	struct trip_server_telling garbage, refusals, forbidden;
 };
 
 int trip_server_start(struct trip_domain *domain);
@@ -146,8 +150,9 @@ void trip_server_forget(struct trip_domain *domain);
 /* Tells of a process's garbage. */
 void trip_server_complain(
 	struct trip_server *server, const struct ucred *credentials, const char *what);
-/* Tells why a process is not let in: what trip_error_message() says. */
+/* Tells why a process is not let in, or may give no command: what trip_error_message() says. */
 void trip_server_refuse(struct trip_server *server, const struct ucred *credentials);
+void trip_server_forbid(struct trip_server *server, const struct ucred *credentials);
 
 /* Has the control thread wait for a descriptor: 0, or the error. */
 int trip_server_poll(struct trip_server *server, int fd, struct trip_server_source *source);

@@ -291,10 +291,17 @@ refuse_functions(const struct trip_domain *domain)
 		"domain \"%s\": functions run in the primary: register them there", domain->name);
 }
 
+static void
+no_commands(const struct trip_domain *domain, uint64_t *taken, uint64_t *refused)
+{
+	*taken = *refused = 0;
+}
+
 static const struct trip_backend backend = {
 	.close = close_domain,
 	.forget = forget,
 	.homes = trip_link_homes,
+	.commands = no_commands,
 	.quiesce = trip_link_quiesce,
 	.check_functions = refuse_functions,
 	.cntr = &trip_link_cntr,

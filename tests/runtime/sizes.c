@@ -466,7 +466,7 @@ work_15_events_may_be_shorter(void **state)
 		#tag)
 
 ENDS_WITH(trip_client_cntr, name);
-ENDS_WITH(trip_client_domain, prefix);
+ENDS_WITH(trip_client_domain, commands_refused);
 ENDS_WITH(trip_client_flow, reason);
 ENDS_WITH(trip_client_home, worst_overshoot);
 ENDS_WITH(trip_client_process, lcores);
@@ -479,7 +479,7 @@ ENDS_WITH(trip_counters_init_attr, n_slots);
 ENDS_WITH(trip_domain_attach_attr, name);
 ENDS_WITH(trip_domain_attr, idle);
 ENDS_WITH(trip_domain_footprint, node_bytes);
-ENDS_WITH(trip_domain_stats, worst_overshoot);
+ENDS_WITH(trip_domain_stats, commands_refused);
 ENDS_WITH(trip_flow_attr, reason);
 ENDS_WITH(trip_flow_count, engine);
 ENDS_WITH(trip_mutex_cond, cond);
