@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads of a stress test, started on the same instant again and again. */
+/* Threads of a test: started on the same instant again and again, and waiting for each other. */
 #ifndef TRIP_THREADS_H
 #define TRIP_THREADS_H
 
@@ -50,6 +50,22 @@ trip_thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
 		printf("pthread_create: error %d\n", error);
 		exit(EXIT_FAILURE);
 	}
+}
+
+/* Looks that follow at once: what is awaited mostly comes within a moment. */
+#define TRIP_THREAD_YIELDS 64
+
+/* Between two looks at what others are to do. Where that takes longer it sleeps: to yield again and
+ * again is to spin, where nobody else is to run. */
+static inline void
+trip_thread_rest(uint64_t *rests)
+{
+	const struct timespec moment = {.tv_nsec = 20000};
+
+	if (++*rests < TRIP_THREAD_YIELDS)
+		sched_yield();
+	else
+		nanosleep(&moment, NULL);
 }
 
 /* A timer of the calling thread, which gets SIGUSR1 by it. */

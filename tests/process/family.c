@@ -18,6 +18,8 @@
 #include <rte_eal.h>
 #include <rte_lcore.h>
 
+#include <trip_threads.h>
+
 #include "family.h"
 
 #define PATIENCE_S 60
@@ -114,6 +116,8 @@ void
 family_open(enum trip_progress mode, const struct trip_domain_attr *tune)
 {
 	static const unsigned int lcores[] = {1, 2};
+	/* An idle lcore leaves the CPU to the other tests; what has work never sleeps. */
+	static const enum trip_idle idle[] = {TRIP_IDLE_SLEEP, TRIP_IDLE_SLEEP};
 	struct trip_domain_attr attr = {0};
 
 	if (tune != NULL)
@@ -121,6 +125,7 @@ family_open(enum trip_progress mode, const struct trip_domain_attr *tune)
 	attr.size = sizeof(attr);
 	attr.progress = progress = mode;
 	attr.lcores = mode == TRIP_PROGRESS_MANUAL ? NULL : lcores;
+	attr.idle = mode == TRIP_PROGRESS_LCORE ? idle : NULL;
 	attr.n_lcores = 2;
 	if (attr.max_cntrs == 0)
 		attr.max_cntrs = 256;
@@ -182,21 +187,29 @@ family_close(void)
 	family_until(family_try_close() == 0);
 }
 
+/* Whether something was done here. */
+static bool
+step(void)
+{
+	return family_domain != NULL && progress == TRIP_PROGRESS_MANUAL &&
+	       trip_progress(family_domain) > 0;
+}
+
 void
 family_step(void)
 {
-	if (family_domain != NULL && progress == TRIP_PROGRESS_MANUAL)
-		(void)trip_progress(family_domain);
+	(void)step();
 	sched_yield();
 }
 
 void
-family_watch(const char *condition, const char *file, int line, uint64_t *deadline)
+family_watch(const char *condition, const char *file, int line, struct family_patience *patience)
 {
-	family_step();
-	if (*deadline == 0)
-		*deadline = rte_rdtsc() + PATIENCE_S * rte_get_tsc_hz();
-	else if (rte_rdtsc() > *deadline)
+	if (!step())
+		trip_thread_rest(&patience->rests);
+	if (patience->deadline == 0)
+		patience->deadline = rte_rdtsc() + PATIENCE_S * rte_get_tsc_hz();
+	else if (rte_rdtsc() > patience->deadline)
 		fail_msg("%s:%d: %s has not come true in %d s: %s", file, line, condition,
 			PATIENCE_S, trip_error_message());
 }

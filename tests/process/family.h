@@ -30,11 +30,17 @@ extern const char *family_device;
 
 #define family_until(condition)                                                       \
 	do {                                                                          \
-		uint64_t family_until_ = 0;                                           \
+		struct family_patience family_until_ = {0};                           \
 		while (!(condition))                                                  \
 			family_watch(#condition, __FILE__, __LINE__, &family_until_); \
 	} while (0)
-void family_watch(const char *condition, const char *file, int line, uint64_t *deadline);
+
+struct family_patience {
+	uint64_t rests, deadline;
+};
+
+void family_watch(
+	const char *condition, const char *file, int line, struct family_patience *patience);
 
 /* --- the primary's side of a secondary --- */
 

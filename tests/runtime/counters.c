@@ -253,6 +253,11 @@ pnt_05_as_many_points_as_there_may_be(void **state)
 	struct trip_counters *counters = points_open(1);
 	struct trip_flow *flow;
 
+	/* Each point is a request, and the same one whoever polls. */
+	if (harness_away != NULL && harness_away->burst == NULL) {
+		points_close(counters);
+		skip();
+	}
 	for (uint32_t i = 0; i < TRIP_COUNTERS_POINTS_MAX; i++)
 		points_attach(counters, 0, TRIP_COUNTER_PACKETS, NULL);
 	assert_int_equal(points_try(counters, 0, TRIP_COUNTER_PACKETS, NULL), -ENOSPC);

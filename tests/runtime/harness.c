@@ -9,6 +9,7 @@
 #include <rte_service.h>
 
 #include <trip_eal.h>
+#include <trip_threads.h>
 
 #include "harness.h"
 #include "layout.h"
@@ -186,20 +187,28 @@ take_events(struct harness_notes *notes)
 	}
 }
 
-void
-harness_step(void)
+/* Whether something was done here. */
+static bool
+step(void)
 {
 	if (noting != NULL)
 		take_events(noting);
+	return harness_mode == TRIP_PROGRESS_MANUAL && trip_progress(harness_domain) > 0;
+}
+
+void
+harness_step(void)
+{
 	/* Other threads of the test may share our CPU. */
-	if (harness_mode != TRIP_PROGRESS_MANUAL || trip_progress(harness_domain) == 0)
+	if (!step())
 		sched_yield();
 }
 
 void
 harness_watch_step(struct harness_watch *watch)
 {
-	harness_step();
+	if (!step())
+		trip_thread_rest(&watch->rests);
 	if (++watch->steps % 1024 != 0)
 		return;
 	if (watch->deadline == 0)

@@ -75,17 +75,17 @@ void harness_step(void);
 void harness_settle(void);
 
 /* A condition that must come true; the program fails when it has not for a minute. */
-#define harness_until(condition)                                                              \
-	do {                                                                                  \
-		struct harness_watch harness_watch_ = {#condition, __FILE__, __LINE__, 0, 0}; \
-		while (!(condition))                                                          \
-			harness_watch_step(&harness_watch_);                                  \
+#define harness_until(condition)                                                        \
+	do {                                                                            \
+		struct harness_watch harness_watch_ = {#condition, __FILE__, __LINE__}; \
+		while (!(condition))                                                    \
+			harness_watch_step(&harness_watch_);                            \
 	} while (0)
 
 struct harness_watch {
 	const char *condition, *file;
 	int line;
-	uint64_t steps, deadline;
+	uint64_t steps, rests, deadline;
 };
 
 void harness_watch_step(struct harness_watch *watch);

@@ -334,19 +334,29 @@ answer(const struct request *request)
 	return answer;
 }
 
-/* Domains that progress by hand do so meanwhile. */
+/* Whether domains that progress by hand had something to do. */
+static bool
+progress(void)
+{
+	bool busy = other_domain != NULL && trip_progress(other_domain) > 0;
+
+	if (harness_domain != NULL && harness_mode == TRIP_PROGRESS_MANUAL)
+		busy |= trip_progress(harness_domain) > 0;
+	return busy;
+}
+
+/* Domains that progress by hand do so meanwhile. Those that were idle rest for a moment, as a home
+ * on an lcore would. */
 static bool
 next_request(const struct family_child *child, struct request *request)
 {
+	static const struct timespec at_once, moment = {.tv_nsec = 20000};
 	struct pollfd entry = {.fd = child->from, .events = POLLIN};
+	bool busy = true;
 
 	while ((harness_mode == TRIP_PROGRESS_MANUAL || other_domain != NULL) &&
-		poll(&entry, 1, 0) == 0) {
-		if (other_domain != NULL)
-			(void)trip_progress(other_domain);
-		if (harness_domain != NULL)
-			harness_step();
-	}
+		ppoll(&entry, 1, busy ? &at_once : &moment, NULL) == 0)
+		busy = progress();
 	return family_receive(child->from, request, sizeof(*request));
 }
 

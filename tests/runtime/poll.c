@@ -402,8 +402,9 @@ poll_07_no_false_negatives(void **state)
 
 	polled_open(&polled);
 	for (unsigned int i = 0; i < 2; i++) {
-		updaters[i] = (struct updater){
-			.polled = &polled, .seed = harness_seed + i, .rounds = 50000};
+		updaters[i] = (struct updater){.polled = &polled,
+			.seed = harness_seed + i,
+			.rounds = harness_rounds(50000)};
 		assert_int_equal(pthread_create(&threads[i], NULL, update_on, &updaters[i]), 0);
 	}
 	do {
