@@ -67,12 +67,15 @@ trip_channel_size(const struct trip_channel_shape *shape)
 	return layout.size;
 }
 
-/* All slots are free, and their generations go on. */
+/* All slots are free, and their generations go on; none is beyond `most`. */
 static void
-free_all(uint8_t *memory, const struct trip_channel_map *map, const struct layout *layout)
+free_all(uint8_t *memory, const struct trip_channel_map *map, const struct layout *layout,
+	uint64_t most)
 {
 	struct trip_ring_end returned;
 
+	if (most > TRIP_CHANNEL_GENERATION_MAX)
+		most = TRIP_CHANNEL_GENERATION_MAX;
 	trip_ring_init((void *)memory);
 	trip_ring_init((void *)(memory + layout->returned));
 	trip_doorbell_init(memory + layout->canceled, &layout->doorbell);
@@ -80,10 +83,9 @@ free_all(uint8_t *memory, const struct trip_channel_map *map, const struct layou
 	for (uint32_t slot = 0; slot < map->slots; slot++) {
 		uint64_t generation = generation_of(map, slot);
 
-		if (generation > TRIP_CHANNEL_GENERATION_MAX)
-			generation = TRIP_CHANNEL_GENERATION_MAX;
 		atomic_store_explicit(&map->state[slot],
-			trip_channel_word(generation, TRIP_CHANNEL_FREE), memory_order_relaxed);
+			trip_channel_word(generation < most ? generation : most, TRIP_CHANNEL_FREE),
+			memory_order_relaxed);
 		trip_ring_enqueue(&returned, &slot, 1);
 	}
 }
@@ -97,7 +99,7 @@ trip_channel_init(void *memory, const struct trip_channel_shape *shape)
 	lay_out(&layout, shape);
 	map.state = (void *)((uint8_t *)memory + layout.state);
 	memset((void *)map.state, 0, shape->slots * sizeof(*map.state));
-	free_all(memory, &map, &layout);
+	free_all(memory, &map, &layout, 0);
 }
 
 void
@@ -105,11 +107,14 @@ trip_channel_renew(struct trip_channel_client *client, struct trip_channel_home 
 	const struct trip_channel_shape *shape)
 {
 	void *memory = home->submit.ring, *marks = home->marks;
+	/* And one that was about to be submitted. */
+	uint64_t accepted = home->accepted + 1;
 	struct layout layout;
 
 	lay_out(&layout, shape);
-	free_all(memory, &home->map, &layout);
+	free_all(memory, &home->map, &layout, accepted);
 	trip_channel_map_home(home, memory, shape, marks);
+	home->accepted = accepted;
 	trip_channel_map_client(client, memory, shape);
 }
 

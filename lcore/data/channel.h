@@ -38,7 +38,9 @@
  *
  * A work id is generation << 28 | the slot's number in the domain, that is the channel's first
  * number + the slot. 36 bits of generation make it unique for ever: a slot that has used them up is
- * retired, never handed out again.
+ * retired, never handed out again. Each generation of a slot was submitted, so none is beyond the
+ * number of slots that the home has ever accepted of the channel: where a client is gone the home
+ * takes what is beyond that for garbage, which it is, and whoever comes next has the slot.
  *
  * An item with operands has a second slot, and one with a condition another: the descriptor of its
  * own names them, and their lines are the operands, and the condition's parameters. A condition
@@ -150,8 +152,9 @@ struct trip_channel_home {
 	struct trip_ring_end submit;
 	struct trip_ring_end returned;
 	uint64_t *marks;
-	uint32_t held;    /* slots whose mark is not NONE */
-	uint64_t garbage; /* what was ignored because no correct client does it */
+	uint32_t held;     /* slots whose mark is not NONE */
+	uint64_t accepted; /* of all clients that it has had; no generation is beyond that */
+	uint64_t garbage;  /* what was ignored because no correct client does it */
 };
 
 /* Bytes of the shared memory (on a cache line) and of the home's marks; 0: impossible shape. */

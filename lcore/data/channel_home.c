@@ -118,6 +118,7 @@ accept_slot(struct trip_channel_home *channel, uint32_t slot)
 	}
 	mark_set(channel, slot, MARK_HELD);
 	channel->held++;
+	channel->accepted++;
 	if (state == TRIP_CHANNEL_CANCELED)
 		return_canceled(channel, slot);
 	return state == TRIP_CHANNEL_QUEUED;

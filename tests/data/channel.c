@@ -361,6 +361,44 @@ exhausted_slot_is_retired(void **state)
 	pair_free(&pair);
 }
 
+/* Whoever writes it there has used up nothing: a generation is submitted before the next. */
+static void
+last_generation_is_not_believed(void **state)
+{
+	struct pair pair;
+	uint32_t slots[4];
+	uint64_t id;
+
+	pair_make(&pair, 2);
+	for (unsigned int i = 0; i < 4; i++) {
+		uint32_t slot = i % 2;
+
+		assert_int_equal(
+			trip_channel_alloc(&pair.client, trip_channel_returned(&pair.client)),
+			slot);
+		assert_int_equal(trip_channel_submit(&pair.client, slot, &id), 0);
+		/* The last one is killed before the home hears of it. */
+		if (i == 3)
+			break;
+		assert_int_equal(trip_channel_accept(&pair.home,
+					 trip_channel_pending_tail(&pair.home), slots, 4),
+			1);
+		assert_true(trip_channel_claim(&pair.home, slot, id >> TRIP_CHANNEL_SLOT_BITS));
+		trip_channel_return(&pair.home, slot);
+	}
+	atomic_store(&pair.client.map.state[0], UINT64_MAX);
+	trip_channel_renew(&pair.client, &pair.home, &pair.shape);
+	/* Behind all that it has submitted there, and the other slot's goes on. */
+	for (uint32_t slot = 0; slot < 2; slot++) {
+		assert_int_equal(
+			trip_channel_alloc(&pair.client, trip_channel_returned(&pair.client)),
+			slot);
+		assert_int_equal(trip_channel_submit(&pair.client, slot, &id), 0);
+		assert_int_equal(id >> TRIP_CHANNEL_SLOT_BITS, slot == 0 ? 5 : 3);
+	}
+	pair_free(&pair);
+}
+
 /* Operands have no generation, so it is good for these. */
 static void
 retired_slot_has_operands(void **state)
@@ -509,6 +547,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_operations),
 		cmocka_unit_test(exhausted_slot_is_retired),
+		cmocka_unit_test(last_generation_is_not_believed),
 		cmocka_unit_test(retired_slot_has_operands),
 		cmocka_unit_test(retired_slots_make_no_item),
 		cmocka_unit_test(hostile_client),

@@ -249,10 +249,9 @@ void processes_garbage_ends(const struct user *user);
 bool processes_garbage_is_in(uint64_t opening);
 /* Somebody has, or had, changed a counter, and has not rung for it. */
 bool processes_garbage_is_unrung(void);
-struct trip_channel_map;
+/* Somebody has written who has which queue of it. */
+bool processes_garbage_is_in_claims(uint64_t opening);
 struct trip_home;
-/* Slots that nobody uses any more: whoever had them has written the last generation there. */
-uint32_t processes_garbage_retired(const struct trip_channel_map *map);
 /* Who has filled a channel, and nobody has had it since; NULL: nobody. */
 const struct sim_process *processes_garbage_writer(const struct trip_home *home, uint32_t channel);
 

@@ -126,7 +126,8 @@ may_be_full(const struct user *user)
 
 	for (uint32_t i = 0; i <= CLIENTS; i++)
 		n += processes.users[i].changes_flows && &processes.users[i] != user;
-	return n >= processes.attr.max_flows || processes.killed || processes_is_anybody_stopped();
+	return n >= processes.attr.max_flows || processes.killed ||
+	       processes_is_anybody_stopped() || processes_garbage_is_in_claims(user->opening);
 }
 
 /* Every packet counts on each of them, whatever others there are. */
@@ -268,7 +269,7 @@ check_packets(
 			"a packet is left over that has been freed");
 }
 
-/* Nobody else has it: counts of a queue have one writer. */
+/* Nobody else has it: counts of a queue have one writer, unless somebody has written who it is. */
 static void
 note_claim(struct user *user, uint32_t queue)
 {
@@ -277,7 +278,8 @@ note_claim(struct user *user, uint32_t queue)
 
 		sim_expect(other == user || !other->claims[queue] || other->process == NULL ||
 				   !sim_process_lives(other->process) ||
-				   other->opening != user->opening,
+				   other->opening != user->opening ||
+				   processes_garbage_is_in_claims(user->opening),
 			"%s has a queue that is %s's", user->name, other->name);
 	}
 	user->claims[queue] = true;

@@ -6,6 +6,8 @@
 
 /* Where that is all, each takes longer. */
 #define DOOR_ACTS 24
+/* Acts of a process that leaves garbage, where many do. */
+#define GARBAGE_EVERY 10
 /* The longest that a counter is to rest, in nanoseconds. */
 #define RESTS_MAX 4096
 
@@ -180,6 +182,20 @@ fill_events(void)
 		plan->acts[i].work.flags |= TRIP_WORK_COMPLETION;
 }
 
+/* In some, processes leave garbage again and again, and others come in their places. */
+static void
+plan_garbage(struct plan *plan, uint32_t which)
+{
+	for (unsigned int i = 0; i < plan->n; i++) {
+		struct act *act = &plan->acts[i];
+
+		if (act->number > 2 && act->number % GARBAGE_EVERY == which)
+			act->kind = ACT_SCRIBBLE;
+		else if (act->number > 2 && (act->number - 1) % GARBAGE_EVERY == which)
+			act->kind = ACT_ATTACH;
+	}
+}
+
 void
 processes_plan(void)
 {
@@ -233,4 +249,7 @@ processes_plan(void)
 	/* So that indices are used again soon. */
 	if (processes.reopens)
 		processes.attr.max_cntrs = 2 + draw(7);
+	if (!doors && draw(6) == 0)
+		for (uint32_t i = 0; i < clients; i++)
+			plan_garbage(&processes.users[i].plan, draw(GARBAGE_EVERY));
 }

@@ -2,7 +2,8 @@
 /*
  * A process that is attached writes what it likes where its calls write: into its channels (the
  * ring of what it has submitted, and of what came back, states, and descriptors), its waiter slots,
- * its events, the bells of all homes and the values of all counters; rings for it, and is killed.
+ * its events, the bells of all homes, the values of all counters and who has which queue; rings for
+ * it, and is killed.
  * Homes live on, and nobody else has to do with it, but counters: whoever is attached may change
  * any of the domain's, and have functions called and flows changed. What homes keep to themselves
  * in the same memory it leaves alone: trip_domain.h.
@@ -29,6 +30,8 @@ static struct {
 	const struct sim_process *writers[HOMES][CHANNELS];
 	/* It has changed a counter, and is yet to ring for it. */
 	bool unrung;
+	/* Queues may have two processes. */
+	bool claimed;
 } garbage;
 
 struct region {
@@ -96,19 +99,6 @@ processes_garbage_writer(const struct trip_home *home, uint32_t channel)
 		       : NULL;
 }
 
-uint32_t
-processes_garbage_retired(const struct trip_channel_map *map)
-{
-	bool looks = sim_look(true);
-	uint32_t n = 0;
-
-	for (uint32_t slot = 0; slot < map->slots; slot++)
-		n += trip_channel_word_generation(atomic_load(&map->state[slot])) >=
-		     TRIP_CHANNEL_GENERATION_MAX;
-	(void)sim_look(looks);
-	return n;
-}
-
 /* Of a domain that has gone nothing is asked any more; whose primary has yet to return from opening
  * it is the latest. */
 static void
@@ -147,6 +137,12 @@ bool
 processes_garbage_is_unrung(void)
 {
 	return garbage.unrung;
+}
+
+bool
+processes_garbage_is_in_claims(uint64_t opening)
+{
+	return processes_garbage_is_in(opening) && garbage.claimed;
 }
 
 /* Bits of indices that there are, and of others; none without one above it, which nobody would
@@ -225,11 +221,25 @@ write_events(const struct trip_home *home, struct trip_random *random)
 		atomic_store(&shared->tail, trip_random_below(random, UINT64_C(1) << 40));
 }
 
+/* Nobody's, the primary's or a process's, be it there or not; and since when a burst is on. */
+static void
+write_claim(const struct trip_domain *domain, struct trip_random *random)
+{
+	struct trip_claim *claim =
+		&domain->engine.claims[trip_random_below(random, domain->engine.n_queues)];
+
+	garbage.claimed = true;
+	if (trip_random_below(random, 2) == 0)
+		atomic_store(&claim->owner, draw_word(random) % (CLIENTS + 3) - 1);
+	else
+		atomic_store(&claim->since, draw_word(random));
+}
+
 static void
 write_elsewhere(
 	struct trip_domain *domain, const struct trip_home *home, struct trip_random *random)
 {
-	switch (trip_random_below(random, 4)) {
+	switch (trip_random_below(random, 5)) {
 	case 0:
 		write_bells(home, random);
 		break;
@@ -238,6 +248,9 @@ write_elsewhere(
 		break;
 	case 2:
 		write_waiter(domain, home, random);
+		break;
+	case 3:
+		write_claim(domain, random);
 		break;
 	default:
 		write_events(home, random);

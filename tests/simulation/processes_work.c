@@ -199,23 +199,11 @@ choose_trigger(struct user *user, const struct act *act, struct trip_work *work)
 		work->flags &= ~TRIP_WORK_COALESCE;
 }
 
-static unsigned int
-count_retired(const struct user *user)
-{
-	unsigned int n = 0;
-
-	for (uint32_t h = 0; h < user->domain->engine.n_homes; h++)
-		for (uint32_t c = 0; c < user->domain->n_channels; c++)
-			n += processes_garbage_retired(
-				&user->domain->submitters[h][c].channel->map);
-	return n;
-}
-
 /* The slots of channels that it may have none left of; and events that it has yet to read. */
 static bool
 may_be_full(const struct user *user, const struct item *asked)
 {
-	unsigned int slots = processes_item_slots(asked) + count_retired(user), events = 1;
+	unsigned int slots = processes_item_slots(asked), events = 1;
 
 	for (unsigned int i = 0; i < items.n; i++) {
 		const struct item *item = &items.all[i];
