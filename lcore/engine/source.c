@@ -142,8 +142,8 @@ trip_source_fold(struct trip_home *home, uint32_t index)
 	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = *next_of(home->engine, s))
 		fold_source(home, cntr, s, &fold);
 	add_fold(home, index, &fold);
-	/* Behind the sum: who reads them the other way round has all that came before. Partner:
-	 * trip_condition_note_queued(). */
+	/* Behind the counts: who reads them when it knows how old they are has them all. Partners:
+	 * trip_cntr_age(), trip_condition_note_queued(). */
 	atomic_store_explicit(
 		&home->cells[index].refreshed_tsc, fold.fresh_tsc, memory_order_release);
 	return fold.delta > 0;

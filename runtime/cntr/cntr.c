@@ -371,7 +371,8 @@ trip_cntr_age(struct trip_cntr *cntr)
 		return 0;
 	if (trip_detach_check(cntr->fid.domain) != 0)
 		return UINT64_MAX;
-	refreshed = atomic_load_explicit(&cntr->cell->refreshed_tsc, memory_order_relaxed);
+	/* Acquire: what is read next has all up to then. Partner: trip_source_fold(). */
+	refreshed = atomic_load_explicit(&cntr->cell->refreshed_tsc, memory_order_acquire);
 	now = rte_rdtsc();
 	return now > refreshed ? trip_engine_ns(cntr->home->engine, now - refreshed) : 0;
 }

@@ -32,6 +32,8 @@ trip_list_cntr(
 	uint32_t local;
 
 	home = trip_engine_home(&domain->engine, entry->global, &local);
+	/* Before the values, which have all up to then. Partner: trip_source_fold(). */
+	refreshed = atomic_load_explicit(&home->cells[local].refreshed_tsc, memory_order_acquire);
 	trip_cell_sample(&home->cells[local], &sample);
 	*out = (struct trip_client_cntr){
 		.id = entry->id,
@@ -46,7 +48,6 @@ trip_list_cntr(
 		.flows = atomic_load_explicit(&entry->flows, memory_order_relaxed),
 		.next = atomic_load_explicit(&home->cells[local].next, memory_order_relaxed),
 	};
-	refreshed = atomic_load_explicit(&home->cells[local].refreshed_tsc, memory_order_relaxed);
 	if (out->flows > 0 && now > refreshed)
 		out->age_ns = trip_engine_ns(&domain->engine, now - refreshed);
 	snprintf(out->name, sizeof(out->name), "%s", entry->name);

@@ -16,6 +16,8 @@
 #include <rte_flow.h>
 
 #define NIC_FLOWS 4
+/* Bytes of each packet. */
+#define NIC_BYTES 64
 
 struct nic_shape {
 	/* Rules share counters, which outlive a stop. */

@@ -169,8 +169,10 @@ query(struct nic_counter *counter, struct rte_flow_query_count *count, struct rt
 	if (counter->cached != counter->read)
 		sim_tell("the driver reads %llu packets more",
 			(unsigned long long)(counter->cached - counter->read));
-	*count = (struct rte_flow_query_count){
-		.hits_set = 1, .bytes_set = 1, .hits = counter->cached, .bytes = counter->cached};
+	*count = (struct rte_flow_query_count){.hits_set = 1,
+		.bytes_set = 1,
+		.hits = counter->cached,
+		.bytes = NIC_BYTES * counter->cached};
 	if (counter->flow < NIC_FLOWS)
 		nic.flows[counter->flow].read += counter->cached - counter->read;
 	nic.has_read |= counter->read != counter->cached;

@@ -40,7 +40,7 @@ run_home(void *arg)
 			continue;
 		}
 		sim_progress();
-		nics_judge_ages();
+		nics_judge_home(home->index);
 		looks = sim_look(true);
 		if (!sim_has_buffered())
 			(void)trip_home_check(home, report, NULL);
@@ -71,6 +71,16 @@ run_wire(void *arg)
 	}
 }
 
+static void
+run_reader(void *arg)
+{
+	for (uint32_t n = nics.readings; n > 0; n--) {
+		sim_op("reads what flow %u feeds", n % nics.n_flows);
+		nics_read(n % nics.n_flows);
+		sim_pause();
+	}
+}
+
 /* --- the plan --- */
 
 static void
@@ -89,6 +99,41 @@ draw_act(struct act *act, uint32_t most)
 	act->threshold = sim_draw(2) == 0 ? 0 : sim_draw(12);
 	act->op = ops[sim_draw(RTE_DIM(ops))];
 	act->flag = sim_draw(2) == 0;
+}
+
+/* Operations on several flows go together, and some of them fail. */
+static void
+plan_batches(void)
+{
+	nics.nic.queue = 16;
+	nics.nic.shared = nics.tells_all = true;
+	nics.nic.bad_rules = 3;
+	nics.n_events = 0;
+	for (unsigned int i = 0; i < nics.n_acts; i++) {
+		struct act *act = &nics.acts[i];
+
+		if (act->kind != ACT_CREATE)
+			act->kind = act->number % 3 == 0 ? ACT_REST : ACT_QUEUE;
+		act->threshold = 0;
+	}
+}
+
+/* Flows end with the port's stops, and begin anew, while somebody reads what they have counted. */
+static void
+plan_ends(void)
+{
+	nics.nic.queue = nics.nic.lag = 0;
+	nics.nic.shared = false;
+	nics.refresh = 64;
+	for (unsigned int i = 0; i < nics.n_events; i++)
+		nics.events[i].kind = EVENT_RESTART;
+	for (unsigned int i = 0; i < nics.n_acts; i++) {
+		struct act *act = &nics.acts[i];
+
+		act->flag = false;
+		if (act->kind == ACT_QUEUE)
+			act->kind = act->number % 2 == 0 ? ACT_CREATE : ACT_DESTROY;
+	}
 }
 
 static void
@@ -140,6 +185,19 @@ plan(void)
 		if (sim_wants())
 			nics.acts[nics.n_acts++] = act;
 	}
+	nics.tells_all = sim_draw(2) == 0;
+	nics.refresh = sim_draw(2) == 0 ? UINT64_C(64) << sim_draw(8) : NEVER;
+	for (uint64_t k = sim_draw(2) * sim_draw(32); k > 0; k--)
+		nics.readings += sim_wants();
+	switch (sim_draw(6)) {
+	case 0:
+	case 1:
+		plan_batches();
+		break;
+	case 2:
+		plan_ends();
+		break;
+	}
 }
 
 /* --- all of it --- */
@@ -171,7 +229,7 @@ make_home(uint32_t index)
 	home->budget = 8u << sim_draw(4);
 	/* It has nothing to repair. */
 	home->scrub.period_tsc = home->scrub.next_tsc = NEVER;
-	home->fed.period_tsc = NEVER;
+	home->fed.period_tsc = nics.refresh;
 	home->clock = now_of;
 	sim_name(home->doorbell.summary, 8, TRIP_DOORBELL_WORDS, bells[index]);
 	(void)sim_spawn(names[index], false, run_home, home);
@@ -243,6 +301,7 @@ begin(void)
 	open_port();
 	(void)sim_spawn("control", false, nics_control, NULL);
 	(void)sim_spawn("wire", false, run_wire, NULL);
+	(void)sim_spawn("reader", false, run_reader, NULL);
 	if (nics.n_events > 0)
 		(void)sim_spawn("port", false, nics_port, NULL);
 }

@@ -13,10 +13,9 @@
 #include "sim.h"
 
 #define HOMES 2
-/* Of a home: flows feed the first, completions are counted in the second. */
-#define CNTRS 2
-#define FED 0
-#define DONE 1
+/* Of a home: flows feed the first, by kind; completions are counted in the last. */
+#define CNTRS (TRIP_COUNT_KINDS + 1)
+#define DONE TRIP_COUNT_KINDS
 #define SLOTS 24
 #define ITEMS 512
 #define ACTS 64
@@ -67,7 +66,8 @@ struct nics_event {
 /* Work on a flow, when its counter has that. */
 struct item {
 	uint64_t id, threshold;
-	uint32_t flow, home;
+	/* Which of those that had its index. */
+	uint32_t flow, creation, home;
 	bool told, canceled;
 	unsigned int events;
 };
@@ -85,14 +85,24 @@ struct nics {
 	struct trip_hard *hard;
 	struct trip_hard_flow flows[NIC_FLOWS];
 	bool created[NIC_FLOWS];
-	/* What has come of a flow before it was last created. */
-	uint64_t lost;
+	/* How often; of those before: how many were lost, and what was read of them; what told
+	 * operations have made of it. */
+	struct nics_fate {
+		uint32_t creation;
+		uint64_t lost, before;
+		bool drops, deleted;
+	} fates[NIC_FLOWS];
 	struct nic_shape nic;
 	/* Of NIC_FLOWS. */
 	uint32_t n_flows;
 	/* That a home may have under way, a power of two. */
 	uint32_t errands;
 	uint64_t period;
+	/* How often homes look at what their counters are fed; somebody reads these so often. All
+	 * work is told of. */
+	uint64_t refresh;
+	uint32_t readings;
+	bool tells_all;
 	struct act acts[ACTS];
 	unsigned int n_acts;
 	uint32_t bursts[NIC_FLOWS];
@@ -109,11 +119,18 @@ struct nics {
 
 extern struct nics nics;
 
-/* The counter that a flow feeds, of the domain. */
+/* The counter that a flow feeds, of the domain: with bytes one of another home, if there is. */
+static inline uint32_t
+nics_fed(uint32_t flow, unsigned int kind)
+{
+	return (flow + kind) % nics.engine.n_homes * CNTRS + kind;
+}
+
+/* By which its work goes. */
 static inline uint32_t
 nics_cntr(uint32_t flow)
 {
-	return flow % nics.engine.n_homes * CNTRS + FED;
+	return nics_fed(flow, TRIP_COUNT_KIND_PACKETS);
 }
 
 void nics_control(void *arg);
@@ -128,7 +145,10 @@ int nics_call(int (*run)(struct trip_hard *hard, struct trip_hard_call *call),
 /* What a counter has come to, with what was read of flows, and nobody was told of. */
 uint64_t nics_reached(uint32_t cntr);
 void nics_judge(void);
-/* No flow is said to be fresher than it is. */
-void nics_judge_ages(void);
+/* A home is between two iterations: no flow is said to be fresher than it is, and none of its
+ * counters; and where one tells of the end of a flow, it has all of that. */
+void nics_judge_home(uint32_t home);
+/* As whoever asks how old a counter of the flow is, whether there was an error, and then for it. */
+void nics_read(uint32_t flow);
 
 #endif

@@ -9,9 +9,9 @@
 /* --- flows --- */
 
 static void
-have_run(uint32_t flow, void (*function)(struct trip_home *home, uint32_t arg))
+have_run(struct trip_home *home, uint32_t flow,
+	void (*function)(struct trip_home *home, uint32_t arg))
 {
-	struct trip_home *home = nics.engine.homes[nics_cntr(flow) / CNTRS];
 	uint32_t mark;
 
 	sim_expect(trip_call_post(home, function, flow), "a home is behind by all calls");
@@ -19,6 +19,21 @@ have_run(uint32_t flow, void (*function)(struct trip_home *home, uint32_t arg))
 	sim_progress();
 	while (!trip_call_ran(home, mark))
 		sim_pause();
+}
+
+/* Those of its counters. */
+static void
+each_home(uint32_t flow, void (*function)(struct trip_home *home, uint32_t arg))
+{
+	uint32_t last = HOMES;
+
+	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
+		uint32_t home = nics_fed(flow, kind) / CNTRS;
+
+		if (home != last)
+			have_run(nics.engine.homes[home], flow, function);
+		last = home;
+	}
 }
 
 static void
@@ -42,14 +57,16 @@ attach(uint32_t flow)
 	nics.folded[flow] = (struct trip_count_folded){0};
 	slot->first_queue = 0;
 	slot->n_queues = 1;
-	slot->cntr[TRIP_COUNT_KIND_PACKETS] = nics_cntr(flow);
-	slot->cntr[TRIP_COUNT_KIND_BYTES] = TRIP_NONE;
+	nics.fates[flow].creation++;
+	nics.fates[flow].before = nic_flow_of(flow).read;
+	nics.fates[flow].drops = nics.fates[flow].deleted = false;
 	atomic_store_explicit(&slot->hard, 1, memory_order_relaxed);
-	atomic_store_explicit(&nics.feeds[flow].cntr[TRIP_COUNT_KIND_PACKETS], nics_cntr(flow),
-		memory_order_release);
-	atomic_store_explicit(
-		&nics.feeds[flow].cntr[TRIP_COUNT_KIND_BYTES], TRIP_NONE, memory_order_release);
-	have_run(flow, trip_source_link);
+	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
+		slot->cntr[kind] = nics_fed(flow, kind);
+		atomic_store_explicit(
+			&nics.feeds[flow].cntr[kind], slot->cntr[kind], memory_order_release);
+	}
+	each_home(flow, trip_source_link);
 }
 
 static void
@@ -57,11 +74,12 @@ detach(uint32_t flow)
 {
 	struct trip_flow_slot *slot = &nics.slots[flow];
 
-	have_run(flow, trip_source_unlink);
-	atomic_store_explicit(
-		&nics.feeds[flow].cntr[TRIP_COUNT_KIND_PACKETS], TRIP_NONE, memory_order_relaxed);
+	each_home(flow, trip_source_unlink);
+	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++)
+		atomic_store_explicit(
+			&nics.feeds[flow].cntr[kind], TRIP_NONE, memory_order_relaxed);
 	atomic_store_explicit(&slot->hard, 0, memory_order_relaxed);
-	nics.lost += atomic_load_explicit(&slot->lost, memory_order_relaxed);
+	nics.fates[flow].lost += atomic_load_explicit(&slot->lost, memory_order_relaxed);
 	atomic_store_explicit(&slot->lost, false, memory_order_relaxed);
 	atomic_store_explicit(&slot->failed, 0, memory_order_relaxed);
 	atomic_store_explicit(&nics.actions[flow], 0, memory_order_relaxed);
@@ -172,8 +190,9 @@ queue(const struct act *act)
 		return;
 	*item = (struct item){.threshold = nics_reached(nics_cntr(act->flow)) + act->threshold,
 		.flow = act->flow,
+		.creation = nics.fates[act->flow].creation,
 		.home = home->index,
-		.told = act->flag && flagged(home->index) < SLOTS};
+		.told = (act->flag || nics.tells_all) && flagged(home->index) < SLOTS};
 	*trip_channel_desc(&home->clients[0], (uint32_t)slot) =
 		(struct trip_work_desc){.threshold = item->threshold,
 			.context = nics.n_items++,

@@ -2,28 +2,53 @@
 /* What holds at any time, and when everything rests. */
 #include <rte_common.h>
 
+#include "count.h"
 #include "nics.h"
+
+static struct trip_cell *
+cell_of(uint32_t cntr)
+{
+	return &nics.engine.homes[cntr / CNTRS]->cells[cntr % CNTRS];
+}
 
 /* With what was read of flows, and nobody was told of. */
 static uint64_t
 sum_of(uint32_t cntr)
 {
 	bool looks = sim_look(true);
-	uint64_t sum = trip_cell_success(&nics.engine.homes[cntr / CNTRS]->cells[cntr % CNTRS]);
+	uint64_t sum = trip_cell_success(cell_of(cntr));
+	unsigned int kind = cntr % CNTRS;
 
 	for (uint32_t f = 0; f < NIC_FLOWS; f++)
-		if (nics_cntr(f) == cntr)
-			sum += atomic_load(&nics.reads[f].count.packets) -
-			       atomic_load(&nics.folded[f].of[TRIP_COUNT_KIND_PACKETS]);
+		if (kind != DONE && nics_fed(f, kind) == cntr)
+			sum += trip_count_read(&nics.reads[f].count, kind) -
+			       atomic_load(&nics.folded[f].of[kind]);
 	(void)sim_look(looks);
 	return sum;
+}
+
+/* Of a packet. */
+static uint64_t
+size_of(unsigned int kind)
+{
+	return kind == TRIP_COUNT_KIND_BYTES ? NIC_BYTES : 1;
+}
+
+static bool
+is_lost(uint32_t flow)
+{
+	bool looks = sim_look(true), lost;
+
+	lost = nics.created[flow] && atomic_load(&nics.slots[flow].lost);
+	(void)sim_look(looks);
+	return lost;
 }
 
 static uint64_t
 errors_of(uint32_t cntr)
 {
 	bool looks = sim_look(true);
-	uint64_t errors = trip_cell_error(&nics.engine.homes[cntr / CNTRS]->cells[cntr % CNTRS]);
+	uint64_t errors = trip_cell_error(cell_of(cntr));
 
 	(void)sim_look(looks);
 	return errors;
@@ -35,6 +60,22 @@ nics_reached(uint32_t cntr)
 	return sum_of(cntr) + errors_of(cntr);
 }
 
+/* Operations on a flow are told of by one home, in their order. */
+static void
+take_event(const struct trip_event *event)
+{
+	struct item *item = &nics.items[event->context];
+	struct nics_fate *fate = &nics.fates[item->flow];
+
+	item->events++;
+	if (item->creation != fate->creation || event->result != 0)
+		return;
+	sim_expect(!fate->deleted, "item %u is said to be done to flow %u, which was deleted",
+		(unsigned int)(item - nics.items), item->flow);
+	fate->deleted |= event->op_type == TRIP_OP_FLOW_DELETE;
+	fate->drops = event->op_type == TRIP_OP_FLOW_DROP;
+}
+
 static void
 take_events(struct trip_home *home)
 {
@@ -43,22 +84,34 @@ take_events(struct trip_home *home)
 	while (trip_event_ring_pop(home->events, &event, 1) > 0) {
 		sim_expect(
 			event.context < nics.n_items, "an event of an item that nobody has queued");
-		nics.items[event.context].events++;
+		take_event(&event);
 	}
 }
 
-/* What was read of the NIC is in the counters, and all that its rules have counted was read. */
+/* What was read of the NIC is in the counters. */
+static void
+judge_sums(void)
+{
+	uint64_t read[HOMES * CNTRS] = {0};
+
+	for (uint32_t f = 0; f < NIC_FLOWS; f++)
+		for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++)
+			read[nics_fed(f, kind)] += nic_flow_of(f).read * size_of(kind);
+	for (uint32_t i = 0; i < nics.engine.n_homes * CNTRS; i++)
+		sim_expect(i % CNTRS == DONE || sum_of(i) == read[i],
+			"counter %u has come to %llu, and %llu were read", i,
+			(unsigned long long)sum_of(i), (unsigned long long)read[i]);
+}
+
+/* And all that its rules have counted was read. */
 static void
 judge_counts(void)
 {
-	uint64_t read[HOMES] = {0};
-
 	for (uint32_t f = 0; f < NIC_FLOWS; f++) {
 		struct nic_flow flow = nic_flow_of(f);
 		const struct trip_rule *rule = &nics.flows[f].rule;
 		const struct rte_flow *handles[] = {rule->entry.flow, rule->jump.flow};
 
-		read[nics_cntr(f) / CNTRS] += flow.read;
 		sim_expect(nic_may_forget() || flow.stuck > 0 ||
 				   flow.counted == flow.read + flow.unread,
 			"of flow %u %llu packets were counted, %llu of them read and %llu lost", f,
@@ -77,28 +130,43 @@ judge_counts(void)
 				nics.hard->paused || handles[i] == NULL || nic_stands(handles[i]),
 				"flow %u is said to have a rule, and has none", f);
 	}
-	for (uint32_t h = 0; h < nics.engine.n_homes; h++)
-		sim_expect(sum_of(h * CNTRS + FED) == read[h],
-			"counter %u has come to %llu, and %llu were read", h * CNTRS + FED,
-			(unsigned long long)sum_of(h * CNTRS + FED), (unsigned long long)read[h]);
 }
 
-/* A flow that is lost is told of by an error, each once. */
+/* Of those that feed it; they are told of by an error, each once. */
+static uint64_t
+lost_of(uint32_t cntr)
+{
+	uint64_t lost = 0;
+
+	for (uint32_t f = 0; f < NIC_FLOWS; f++)
+		if (nics_fed(f, cntr % CNTRS) == cntr)
+			lost += nics.fates[f].lost + is_lost(f);
+	return lost;
+}
+
+/* That they have ended, behind their last counts; those of a shared counter may come later. */
+static bool
+tells_all(uint32_t cntr, uint64_t errors)
+{
+	return errors == lost_of(cntr) && !nics.nic.shared;
+}
+
 static void
 judge_lost(void)
 {
-	uint64_t errors = 0, lost = nics.lost;
-
-	for (uint32_t h = 0; h < nics.engine.n_homes; h++)
-		errors += errors_of(h * CNTRS + FED);
-	for (uint32_t f = 0; f < NIC_FLOWS; f++)
-		lost += nics.created[f] && atomic_load(&nics.slots[f].lost);
 	for (uint32_t f = 0; f < NIC_FLOWS && !nic_may_lose(); f++)
-		sim_expect(!nics.created[f] || !nics.flows[f].recreate ||
-				   !atomic_load(&nics.slots[f].lost),
+		sim_expect(!nics.flows[f].recreate || !is_lost(f),
 			"flow %u was to come back, and is lost", f);
-	sim_expect(errors == lost, "%llu flows were lost, and %llu errors counted",
-		(unsigned long long)lost, (unsigned long long)errors);
+	for (uint32_t i = 0; i < nics.engine.n_homes * CNTRS; i++)
+		sim_expect(i % CNTRS == DONE || errors_of(i) == lost_of(i),
+			"counter %u: %llu flows were lost, and %llu errors counted", i,
+			(unsigned long long)lost_of(i), (unsigned long long)errors_of(i));
+}
+
+static bool
+is_due(const struct item *item)
+{
+	return !item->canceled && item->threshold <= nics_reached(nics_cntr(item->flow));
 }
 
 static void
@@ -112,16 +180,47 @@ judge_items(void)
 	}
 	for (unsigned int i = 0; i < nics.n_items; i++) {
 		const struct item *item = &nics.items[i];
-		bool is_due =
-			!item->canceled && item->threshold <= nics_reached(nics_cntr(item->flow));
+		bool due = is_due(item);
 
-		fired += is_due;
-		sim_expect(item->events == (is_due && item->told),
+		fired += due;
+		sim_expect(item->events == (due && item->told),
 			"item %u was to be told of %d times, and was %u times", i,
-			is_due && item->told, item->events);
+			due && item->told, item->events);
 	}
 	sim_expect(done == fired, "%llu operations were due, and %llu are done",
 		(unsigned long long)fired, (unsigned long long)done);
+}
+
+static bool
+is_all_told(uint32_t flow)
+{
+	for (unsigned int i = 0; i < nics.n_items; i++) {
+		const struct item *item = &nics.items[i];
+
+		if (item->flow == flow && item->creation == nics.fates[flow].creation &&
+			!item->told && is_due(item))
+			return false;
+	}
+	return true;
+}
+
+/* A flow is what operations are said to have made of it, also where it has come back since. */
+static void
+judge_fates(void)
+{
+	if (nics.in_event || nics.closed || nics.hard->paused || nic_is_removed())
+		return;
+	for (uint32_t f = 0; f < nics.n_flows; f++) {
+		const struct nics_fate *fate = &nics.fates[f];
+		struct nic_flow flow = nic_flow_of(f);
+
+		if (!nics.created[f] || is_lost(f) || flow.stuck > 0 || !is_all_told(f))
+			continue;
+		sim_expect(!fate->deleted || flow.rules == 0,
+			"flow %u is said to be deleted, and has %u rules", f, flow.rules);
+		sim_expect(fate->deleted || flow.drops == fate->drops,
+			"flow %u is said to %s, and does not", f, fate->drops ? "drop" : "pass");
+	}
 }
 
 static void
@@ -160,25 +259,108 @@ judge_closed(void)
 		nic_queue_objects());
 }
 
+/* --- how old they are --- */
+
+static void
+judge_age(uint32_t flow)
+{
+	uint64_t fresh = atomic_load(&nics.slots[flow].fresh_tsc);
+	struct nic_flow of = nic_flow_of(flow);
+
+	if (!nics.created[flow] || fresh == UINT64_MAX || of.stuck > 0)
+		return;
+	sim_expect(nic_counted_before(flow, fresh) <= of.read + of.unread,
+		"flow %u is said to have all up to %llu, and %llu packets before are not read",
+		flow, (unsigned long long)fresh,
+		(unsigned long long)(nic_counted_before(flow, fresh) - of.read - of.unread));
+}
+
+/* Of what a flow feeds a counter with: that has all that it is said to have (CNTR-23), or all there
+ * was, where it tells that the flow has ended. */
+static void
+judge_source(uint32_t flow, unsigned int kind)
+{
+	const struct trip_cell *cell = cell_of(nics_fed(flow, kind));
+	uint64_t refreshed = atomic_load(&cell->refreshed_tsc);
+	uint64_t folded = atomic_load(&nics.folded[flow].of[kind]);
+	struct nic_flow of = nic_flow_of(flow);
+
+	if (!nics.created[flow] || of.stuck > 0)
+		return;
+	if (!is_lost(flow))
+		sim_expect(nic_counted_before(flow, refreshed) <=
+				   nics.fates[flow].before + folded / size_of(kind) + of.unread,
+			"counter %u is said to have all up to %llu, and has not all of flow %u",
+			nics_fed(flow, kind), (unsigned long long)refreshed, flow);
+	else
+		sim_expect(!tells_all(nics_fed(flow, kind), errors_of(nics_fed(flow, kind))) ||
+				   folded == trip_count_read(&nics.reads[flow].count, kind),
+			"counter %u tells that flow %u is lost, and has %llu of %llu",
+			nics_fed(flow, kind), flow, (unsigned long long)folded,
+			(unsigned long long)trip_count_read(&nics.reads[flow].count, kind));
+}
+
 void
-nics_judge_ages(void)
+nics_judge_home(uint32_t home)
 {
 	bool looks = sim_look(true);
 
 	for (uint32_t f = 0; f < nics.n_flows; f++) {
-		uint64_t fresh = atomic_load(&nics.slots[f].fresh_tsc);
-		struct nic_flow flow = nic_flow_of(f);
-
-		if (!nics.created[f] || fresh == UINT64_MAX || flow.stuck > 0)
-			continue;
-		sim_expect(nic_counted_before(f, fresh) <= flow.read + flow.unread,
-			"flow %u is said to have all up to %llu, and %llu packets before are not "
-			"read",
-			f, (unsigned long long)fresh,
-			(unsigned long long)(nic_counted_before(f, fresh) - flow.read -
-					     flow.unread));
+		judge_age(f);
+		for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++)
+			if (nics_fed(f, kind) / CNTRS == home)
+				judge_source(f, kind);
 	}
 	(void)sim_look(looks);
+}
+
+/* Packets that are in a counter which is so old, and tells of all flows that were lost, or not. */
+static uint64_t
+sure_of(uint32_t flow, uint64_t refreshed, bool is_told)
+{
+	uint64_t before = nics.fates[flow].before, known = nic_counted_before(flow, refreshed);
+	struct nic_flow of = nic_flow_of(flow);
+
+	if (!nics.created[flow])
+		return nics.creates ? before : of.read;
+	if (is_lost(flow) && is_told)
+		return of.read;
+	if (of.stuck > 0 || is_lost(flow) || known < before + of.unread)
+		return before;
+	return known - of.unread;
+}
+
+/* Which flows there are. */
+static uint32_t
+count_changes(void)
+{
+	uint32_t n = nics.creates;
+
+	for (uint32_t f = 0; f < nics.n_flows; f++)
+		n += 2 * nics.fates[f].creation - nics.created[f];
+	return n;
+}
+
+void
+nics_read(uint32_t flow)
+{
+	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
+		uint32_t cntr = nics_fed(flow, kind), changes = count_changes();
+		const struct trip_cell *cell = cell_of(cntr);
+		uint64_t refreshed =
+			atomic_load_explicit(&cell->refreshed_tsc, memory_order_acquire);
+		uint64_t errors = trip_cell_error(cell), value = trip_cell_success(cell), least = 0;
+
+		for (uint32_t f = 0; f < nics.n_flows; f++)
+			if (nics_fed(f, kind) == cntr)
+				least += size_of(kind) *
+					 sure_of(f, refreshed, tells_all(cntr, errors));
+		sim_expect(value >= least || changes != count_changes(),
+			"counter %u is said to have all up to %llu, and %llu ends, and has %llu of "
+			"%llu",
+			cntr, (unsigned long long)refreshed, (unsigned long long)errors,
+			(unsigned long long)value, (unsigned long long)least);
+	}
 }
 
 void
@@ -189,9 +371,12 @@ nics_judge(void)
 	if (nic_is_hung())
 		return;
 	judge_items();
+	judge_fates();
+	judge_sums();
 	judge_counts();
 	judge_lost();
-	nics_judge_ages();
+	for (uint32_t h = 0; h < nics.engine.n_homes; h++)
+		nics_judge_home(h);
 	for (uint32_t f = 0; f < NIC_FLOWS; f++)
 		created += nics.created[f];
 	sim_expect(nic_may_keep() || nic_counters() <= created,
