@@ -160,7 +160,7 @@ make_room(struct trip_connection *connection, size_t size)
 	size_t room = RTE_MAX(ROOM_MIN, 2 * command->room), more;
 	char *text;
 
-	if (command->length + size < command->room)
+	if (command->text != NULL && command->length + size <= command->room)
 		return 0;
 	more = room - command->room;
 	if (atomic_fetch_add_explicit(&commands->bytes, more, memory_order_relaxed) + more >
@@ -170,7 +170,7 @@ make_room(struct trip_connection *connection, size_t size)
 			"domain \"%s\": more than %zu bytes of commands are on their way",
 			connection->server->domain->name, TRIP_COMMAND_BYTES_MAX);
 	}
-	text = realloc(command->text, room);
+	text = realloc(command->text, room + 1);
 	if (text == NULL) {
 		atomic_fetch_sub_explicit(&commands->bytes, more, memory_order_relaxed);
 		return trip_error_set(ENOMEM, "domain \"%s\": no memory for a command",
