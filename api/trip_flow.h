@@ -46,9 +46,9 @@ struct trip_flow_attr {
 	/** sizeof(struct trip_flow_attr). */
 	size_t size;
 	/**
-	 * Counters that the flow feeds, each with what its `events` say. Several flows may feed one
-	 * counter; it counts their sum. Default: none; the flow still counts, for
-	 * trip_flow_query().
+	 * Counters that the flow feeds, each with what its `events` say: its own, say, and those of
+	 * quotas. Those of the same events are of one home. Several flows may feed one counter; it
+	 * counts their sum. Default: none; the flow still counts, for trip_flow_query().
 	 */
 	struct trip_cntr *const *cntrs;
 	uint32_t n_cntrs;
@@ -73,8 +73,8 @@ struct trip_flow_attr {
 	const char *reason;
 };
 
-/** At most this many counters to a flow: one of packets and one of bytes. */
-#define TRIP_FLOW_CNTRS_MAX 2
+/** At most this many counters to a flow: half of them of packets, and half of bytes. */
+#define TRIP_FLOW_CNTRS_MAX 8
 
 /** What becomes of the packets of a flow. */
 enum trip_flow_fate {
@@ -127,10 +127,11 @@ struct trip_flow_count {
  *   What was wrong and where, as rte_flow has it; may be NULL.
  * @return
  *   0, or
- *   -EINVAL: a malformed pattern or attribute (CNTR-10), more counters than TRIP_FLOW_CNTRS_MAX;
- *   -ENOTSUP: an item, field, `last` or action that the engine does not have, or egress on a port
- *   with `n_tx_queues` 0; `error` says which, in words that are good until the calling thread's
- *   next call;
+ *   -EINVAL: a malformed pattern or attribute (CNTR-10), more counters than TRIP_FLOW_CNTRS_MAX,
+ *   or one of them twice;
+ *   -ENOTSUP: an item, field, `last` or action that the engine does not have, egress on a port with
+ *   `n_tx_queues` 0, or counters of the same events that are of different homes; `error` says
+ *   which, in words that are good until the calling thread's next call;
  *   -EXDEV: a counter or a counters object of another domain;
  *   -ENOSPC: the domain's `max_flows` are open, or the `max_process_flows` of an attached process;
  *   -E2BIG: in an attached process, a rule that is too long to be sent to the primary: more than 32

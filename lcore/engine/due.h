@@ -26,6 +26,8 @@ struct trip_home_cntr {
 	/* The sum that the budgets of its queues were reckoned from, and what was folded since: any
 	 * other addition rings. */
 	uint64_t split;
+	/* What each of its queues may count for it since then. */
+	uint64_t share;
 	/* The cell when it was last armed: what the waiters were compared with. */
 	struct trip_cell_sample settled;
 	/* When the update happened that the sample shows, as far as known. */
@@ -38,7 +40,7 @@ struct trip_home_cntr {
 	uint32_t waiters;
 	/* Waiters for any change among them. */
 	uint32_t watchers;
-	/* First of the flow sources that feed it, as flow * TRIP_COUNT_KINDS + kind. */
+	/* First of the flow sources that feed it, as flow * TRIP_FLOW_FEEDS + place. */
 	uint32_t sources;
 	/* The first of its conditions, linked both ways. */
 	uint32_t conditions;
@@ -61,7 +63,7 @@ struct trip_home_cntr {
 	uint8_t hot : 3;
 };
 
-_Static_assert(sizeof(struct trip_home_cntr) == 120, "with its cell, a counter is three lines");
+_Static_assert(sizeof(struct trip_home_cntr) == 128, "with its cell, a counter is three lines");
 
 struct trip_due_list {
 	uint32_t head;

@@ -45,7 +45,13 @@ enum {
 struct trip_errand_desk;
 struct trip_home;
 
-/* The counters that a flow feeds: global indices or TRIP_NONE. Read by queues that cross. */
+/* Counters that a flow feeds, at most: of each kind as many. The kind of the one at [i] is
+ * i % TRIP_COUNT_KINDS. */
+#define TRIP_FLOW_FEEDS 8
+_Static_assert(TRIP_FLOW_FEEDS % TRIP_COUNT_KINDS == 0, "of each kind as many");
+
+/* The first counter of each kind that a flow feeds: global indices or TRIP_NONE. Read by queues
+ * that cross: all of a kind are of one home, which folds for them together. */
 struct trip_flow_feed {
 	_Atomic uint32_t cntr[TRIP_COUNT_KINDS];
 };
@@ -55,11 +61,14 @@ struct trip_flow_feed {
  * primary, whose pages are there once they are touched. All 0 for any other.
  */
 struct trip_flow_slot {
-	/* A copy of its feed, which other processes may write over; where it feeds any. */
-	uint32_t cntr[TRIP_COUNT_KINDS];
+	/* The counters that it feeds, or TRIP_NONE; its feed, a copy of the first ones, other
+	 * processes may write over. */
+	uint32_t cntr[TRIP_FLOW_FEEDS];
 	/* Its neighbours among the sources of the same counter; written by that counter's home. */
-	uint32_t prev[TRIP_COUNT_KINDS];
-	uint32_t next[TRIP_COUNT_KINDS];
+	uint32_t prev[TRIP_FLOW_FEEDS];
+	uint32_t next[TRIP_FLOW_FEEDS];
+	/* Of those, so many behind the first of each kind are in use, or lie between such. */
+	uint8_t more_feeds;
 	/* Where it feeds a counter: the queues that count it. */
 	uint16_t first_queue;
 	uint16_t n_queues;

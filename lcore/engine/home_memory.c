@@ -172,6 +172,7 @@ carve_cntrs(struct carver *carver, struct trip_home *home, const struct trip_hom
 		trip_pending_init(&cntrs[i].pending);
 		cntrs[i].waiters = TRIP_NONE;
 		cntrs[i].sources = TRIP_NONE;
+		cntrs[i].share = TRIP_COUNT_NO_LIMIT;
 		cntrs[i].deferred = TRIP_NONE;
 		cntrs[i].conditions = TRIP_NONE;
 	}

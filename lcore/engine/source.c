@@ -9,13 +9,26 @@
 static uint32_t *
 next_of(const struct trip_engine *engine, uint32_t source)
 {
-	return &engine->flows[source / TRIP_COUNT_KINDS].next[source % TRIP_COUNT_KINDS];
+	return &engine->flows[source / TRIP_FLOW_FEEDS].next[source % TRIP_FLOW_FEEDS];
 }
 
 static uint32_t *
 prev_of(const struct trip_engine *engine, uint32_t source)
 {
-	return &engine->flows[source / TRIP_COUNT_KINDS].prev[source % TRIP_COUNT_KINDS];
+	return &engine->flows[source / TRIP_FLOW_FEEDS].prev[source % TRIP_FLOW_FEEDS];
+}
+
+static enum trip_count_kind
+kind_of(uint32_t source)
+{
+	return (enum trip_count_kind)(source % TRIP_COUNT_KINDS);
+}
+
+/* Behind the last place of its counters. */
+static uint32_t
+feeds_of(const struct trip_flow_slot *flow)
+{
+	return TRIP_COUNT_KINDS + flow->more_feeds;
 }
 
 void
@@ -58,8 +71,8 @@ trip_source_fail(const struct trip_engine *engine, uint32_t flow)
 static bool
 take_failure(const struct trip_engine *engine, uint32_t source)
 {
-	_Atomic uint8_t *failed = &engine->flows[source / TRIP_COUNT_KINDS].failed;
-	uint8_t kind = (uint8_t)(1u << source % TRIP_COUNT_KINDS);
+	_Atomic uint8_t *failed = &engine->flows[source / TRIP_FLOW_FEEDS].failed;
+	uint8_t kind = (uint8_t)(1u << kind_of(source));
 
 	/* C4 of doorbell.h. */
 	if ((atomic_load(failed) & kind) == 0)
@@ -80,13 +93,13 @@ struct line {
 static struct line
 line_of(const struct trip_engine *engine, uint32_t queue, uint32_t source)
 {
-	uint32_t flow = source / TRIP_COUNT_KINDS;
+	uint32_t flow = source / TRIP_FLOW_FEEDS;
 
 	return (struct line){
 		.count = trip_engine_count(engine, queue, flow),
 		.moments = trip_engine_moments(engine, queue, flow),
 		.folded = trip_engine_folded(engine, queue, flow),
-		.kind = (enum trip_count_kind)(source % TRIP_COUNT_KINDS),
+		.kind = kind_of(source),
 	};
 }
 
@@ -96,28 +109,75 @@ struct fold {
 	uint64_t failures;
 	/* All of them are at least as fresh. */
 	uint64_t fresh_tsc;
+	/* When the first of them crossed; 0: none did. */
+	uint64_t crossed;
 };
+
+static void
+note_crossing(struct trip_home_cntr *cntr, uint64_t crossed)
+{
+	if (crossed != 0 && (cntr->since_tsc == 0 || crossed < cntr->since_tsc))
+		cntr->since_tsc = crossed;
+}
+
+/* What a source has come to is folded once, for all counters that it feeds. To the others it is an
+ * addition like any: where they care they are rung, and their budgets are split anew. */
+static void
+tell_others(struct trip_home *home, uint32_t s, const struct fold *fold)
+{
+	const struct trip_engine *engine = home->engine;
+	const struct trip_flow_slot *flow = &engine->flows[s / TRIP_FLOW_FEEDS];
+
+	for (uint32_t feed = kind_of(s); feed < feeds_of(flow); feed += TRIP_COUNT_KINDS) {
+		uint32_t local;
+		bool ring;
+
+		if (feed == s % TRIP_FLOW_FEEDS || flow->cntr[feed] == TRIP_NONE)
+			continue;
+		(void)trip_engine_home(engine, flow->cntr[feed], &local);
+		note_crossing(&home->cntrs[local], fold->crossed);
+		ring = trip_cell_add(&home->cells[local], fold->delta);
+		if (fold->failures > 0)
+			ring |= trip_cell_adderr(&home->cells[local], fold->failures);
+		if (ring)
+			trip_due_ring_self(home, local);
+	}
+}
+
+static void
+fold_lines(struct trip_home *home, uint32_t s, struct fold *fold)
+{
+	const struct trip_engine *engine = home->engine;
+	const struct trip_flow_slot *flow = &engine->flows[s / TRIP_FLOW_FEEDS];
+
+	for (uint32_t q = 0; q < flow->n_queues; q++) {
+		struct line line = line_of(engine, flow->first_queue + q, s);
+		uint64_t crossed = trip_count_take(line.moments, line.kind, home->now);
+
+		if (crossed != 0 && (fold->crossed == 0 || crossed < fold->crossed))
+			fold->crossed = crossed;
+		fold->delta += trip_count_fold(line.count, line.folded, line.kind);
+	}
+}
 
 static void
 fold_source(struct trip_home *home, struct trip_home_cntr *cntr, uint32_t s, struct fold *fold)
 {
 	const struct trip_engine *engine = home->engine;
-	const struct trip_flow_slot *flow = &engine->flows[s / TRIP_COUNT_KINDS];
+	const struct trip_flow_slot *flow = &engine->flows[s / TRIP_FLOW_FEEDS];
+	struct fold own = {.failures = take_failure(engine, s)};
 
-	fold->failures += take_failure(engine, s);
 	/* Acquire: the counts that are read below are at least as fresh. A counter is as old as the
 	 * oldest of its sources. */
-	if (trip_engine_hard_port(engine, s / TRIP_COUNT_KINDS) != TRIP_FLOW_SOFT)
+	if (trip_engine_hard_port(engine, s / TRIP_FLOW_FEEDS) != TRIP_FLOW_SOFT)
 		fold->fresh_tsc = RTE_MIN(fold->fresh_tsc,
 			atomic_load_explicit(&flow->fresh_tsc, memory_order_acquire));
-	for (uint32_t q = 0; q < flow->n_queues; q++) {
-		struct line line = line_of(engine, flow->first_queue + q, s);
-		uint64_t crossed = trip_count_take(line.moments, line.kind, home->now);
-
-		if (crossed != 0 && (cntr->since_tsc == 0 || crossed < cntr->since_tsc))
-			cntr->since_tsc = crossed;
-		fold->delta += trip_count_fold(line.count, line.folded, line.kind);
-	}
+	fold_lines(home, s, &own);
+	note_crossing(cntr, own.crossed);
+	if (flow->more_feeds > 0 && (own.delta | own.failures) != 0)
+		tell_others(home, s, &own);
+	fold->delta += own.delta;
+	fold->failures += own.failures;
 }
 
 static void
@@ -153,21 +213,39 @@ void
 trip_source_finish(const struct trip_engine *engine, uint32_t flow)
 {
 	const struct trip_flow_slot *slot = &engine->flows[flow];
+	uint64_t delta[TRIP_COUNT_KINDS] = {0};
 
-	for (uint32_t kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
-		uint64_t delta = 0;
-
-		if (slot->cntr[kind] == TRIP_NONE)
-			continue;
-		for (uint32_t q = 0; q < slot->n_queues; q++) {
+	for (uint32_t kind = 0; kind < TRIP_COUNT_KINDS; kind++)
+		for (uint32_t q = 0; slot->cntr[kind] != TRIP_NONE && q < slot->n_queues; q++) {
 			struct line line = line_of(
-				engine, slot->first_queue + q, flow * TRIP_COUNT_KINDS + kind);
+				engine, slot->first_queue + q, flow * TRIP_FLOW_FEEDS + kind);
 
-			delta += trip_count_fold(line.count, line.folded, line.kind);
+			delta[kind] += trip_count_fold(line.count, line.folded, line.kind);
 		}
-		/* Not through a budget: to the home it is another's addition, which rings. */
-		trip_home_add(engine, slot->cntr[kind], delta);
+	/* Not through a budget: to the home it is another's addition, which rings. */
+	for (uint32_t feed = 0; feed < feeds_of(slot); feed++)
+		if (slot->cntr[feed] != TRIP_NONE)
+			trip_home_add(engine, slot->cntr[feed], delta[kind_of(feed)]);
+}
+
+/* The least of what the counters that it feeds leave each of its queues. Another one that has been
+ * told of more since its share was reckoned is about to reckon anew. */
+static uint64_t
+share_of(const struct trip_home *home, uint32_t s)
+{
+	const struct trip_engine *engine = home->engine;
+	const struct trip_flow_slot *flow = &engine->flows[s / TRIP_FLOW_FEEDS];
+	uint64_t share = TRIP_COUNT_NO_LIMIT;
+
+	for (uint32_t feed = kind_of(s); feed < feeds_of(flow); feed += TRIP_COUNT_KINDS) {
+		uint32_t local;
+
+		if (flow->cntr[feed] == TRIP_NONE)
+			continue;
+		(void)trip_engine_home(engine, flow->cntr[feed], &local);
+		share = RTE_MIN(share, home->cntrs[local].share);
 	}
+	return share;
 }
 
 bool
@@ -175,18 +253,20 @@ trip_source_budget(struct trip_home *home, uint32_t index, uint64_t bound)
 {
 	struct trip_engine *engine = home->engine;
 	struct trip_home_cntr *cntr = &home->cntrs[index];
-	uint64_t share = TRIP_COUNT_NO_LIMIT;
 	bool reached = false;
 	uint32_t queues = 0;
 
 	if (cntr->sources == TRIP_NONE)
 		return false;
 	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = *next_of(engine, s))
-		queues += engine->flows[s / TRIP_COUNT_KINDS].n_queues;
+		queues += engine->flows[s / TRIP_FLOW_FEEDS].n_queues;
+	cntr->share = TRIP_COUNT_NO_LIMIT;
 	if (bound != TRIP_BUDGET_NONE)
-		share = bound > cntr->split ? trip_count_share(bound - cntr->split, queues) : 0;
+		cntr->share =
+			bound > cntr->split ? trip_count_share(bound - cntr->split, queues) : 0;
 	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = *next_of(engine, s)) {
-		const struct trip_flow_slot *flow = &engine->flows[s / TRIP_COUNT_KINDS];
+		const struct trip_flow_slot *flow = &engine->flows[s / TRIP_FLOW_FEEDS];
+		uint64_t share = share_of(home, s);
 
 		for (uint32_t q = 0; q < flow->n_queues; q++) {
 			struct line line = line_of(engine, flow->first_queue + q, s);
@@ -272,11 +352,13 @@ static void
 each_source(struct trip_home *home, uint32_t flow,
 	void (*link)(struct trip_home *home, uint32_t index, uint32_t source))
 {
-	for (uint32_t kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
-		uint32_t cntr = home->engine->flows[flow].cntr[kind], local;
+	const struct trip_flow_slot *slot = &home->engine->flows[flow];
+
+	for (uint32_t feed = 0; feed < feeds_of(slot); feed++) {
+		uint32_t cntr = slot->cntr[feed], local;
 
 		if (cntr != TRIP_NONE && trip_engine_home(home->engine, cntr, &local) == home)
-			link(home, local, flow * TRIP_COUNT_KINDS + kind);
+			link(home, local, flow * TRIP_FLOW_FEEDS + feed);
 	}
 }
 

@@ -114,7 +114,7 @@ struct trip_protocol_unwatch {
 #define TRIP_PROTOCOL_LCORES 1024
 
 /* Of flows: counters, bytes of a rule, and of a sentence about it. */
-#define TRIP_PROTOCOL_FLOW_CNTRS 2
+#define TRIP_PROTOCOL_FLOW_CNTRS 8
 #define TRIP_PROTOCOL_RULE 2056
 #define TRIP_PROTOCOL_TEXT 256
 

@@ -48,15 +48,42 @@ trip_flow_name(enum rte_flow_conv_op op, unsigned int type)
 	return name != NULL ? name : "unknown";
 }
 
+/* One of its counters beside those before it: they are told together, by their one home. */
+static int
+check_beside(const struct trip_flow_order *order, unsigned int i)
+{
+	struct trip_cntr *const *cntrs = order->attr->cntrs;
+	unsigned int like = 0;
+
+	for (unsigned int other = 0; other < i; other++) {
+		if (cntrs[other]->global == cntrs[i]->global)
+			return trip_flow_refuse(order->error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR,
+				order->given, "it would feed one of its counters twice");
+		if (cntrs[other]->events != cntrs[i]->events)
+			continue;
+		like++;
+		if (cntrs[other]->home != cntrs[i]->home)
+			return trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR,
+				order->given,
+				"counters of the same events are of homes %" PRIu32 " and %" PRIu32,
+				cntrs[other]->home->index, cntrs[i]->home->index);
+	}
+	if (like == TRIP_FLOW_CNTRS_MAX / TRIP_COUNT_KINDS)
+		return trip_flow_refuse(order->error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR,
+			order->given, "a flow feeds at most %u counters of the same events", like);
+	return 0;
+}
+
 static int
 check_cntrs(const struct trip_port *port, const struct trip_flow_order *order)
 {
 	const struct trip_flow_attr *attr = order->attr, *given = order->given;
 	struct rte_flow_error *error = order->error;
+	int result;
 
 	if (attr->n_cntrs > TRIP_FLOW_CNTRS_MAX || (attr->n_cntrs > 0 && attr->cntrs == NULL))
 		return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, given,
-			"a flow feeds at most one counter of packets and one of bytes");
+			"a flow feeds at most %u counters", TRIP_FLOW_CNTRS_MAX);
 	for (unsigned int i = 0; i < attr->n_cntrs; i++) {
 		if (attr->cntrs[i] == NULL)
 			return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, given,
@@ -67,9 +94,9 @@ check_cntrs(const struct trip_port *port, const struct trip_flow_order *order)
 		if (attr->cntrs[i]->is_clock)
 			return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, given,
 				"one of its counters is a clock, which only time changes");
-		if (i > 0 && attr->cntrs[i]->events == attr->cntrs[0]->events)
-			return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ATTR, given,
-				"both of its counters count the same events");
+		result = check_beside(order, i);
+		if (result != 0)
+			return result;
 	}
 	if (attr->counters != NULL && attr->counters->domain != port->domain)
 		return trip_flow_refuse(error, EXDEV, RTE_FLOW_ERROR_TYPE_ATTR, given,

@@ -64,6 +64,8 @@ __attribute__((format(printf, 5, 6))) int trip_flow_refuse(struct rte_flow_error
 /* What rte_flow calls an item or action; "unknown": it knows no such type. */
 const char *trip_flow_name(enum rte_flow_conv_op op, unsigned int type);
 
+_Static_assert(TRIP_FLOW_CNTRS_MAX == TRIP_FLOW_FEEDS, "homes know all of its counters");
+
 /* What only some flows have, beside the handle. Its pages appear as they are touched. */
 struct trip_flow_more {
 	struct trip_cntr *cntrs[TRIP_FLOW_CNTRS_MAX];

@@ -137,17 +137,39 @@ each_home(const struct trip_flow *flow,
 {
 	const struct trip_flow_more *more = trip_flow_more(flow);
 
-	for (unsigned int i = 0; i < flow->n_cntrs; i++)
-		if (i == 0 || more->cntrs[i]->home != more->cntrs[0]->home)
+	for (unsigned int i = 0; i < flow->n_cntrs; i++) {
+		unsigned int first = 0;
+
+		while (more->cntrs[first]->home != more->cntrs[i]->home)
+			first++;
+		if (first == i)
 			have(flow->port->domain, more->cntrs[i]->home, function, flow->index);
+	}
+}
+
+/* Those of one kind stand at every TRIP_COUNT_KINDS-th place. */
+static void
+add_feed(const struct trip_flow *flow, const struct trip_cntr *cntr)
+{
+	struct trip_engine *engine = &flow->port->domain->engine;
+	struct trip_flow_slot *slot = &engine->flows[flow->index];
+	uint32_t feed = cntr->events;
+
+	while (slot->cntr[feed] != TRIP_NONE)
+		feed += TRIP_COUNT_KINDS;
+	slot->cntr[feed] = cntr->global;
+	if (feed >= TRIP_COUNT_KINDS)
+		slot->more_feeds =
+			RTE_MAX(slot->more_feeds, (uint8_t)(feed - TRIP_COUNT_KINDS + 1));
+	else
+		atomic_store_explicit(
+			&engine->feeds[flow->index].cntr[feed], cntr->global, memory_order_release);
 }
 
 /* Links the flow's counters, through their homes. Under the control lock. */
 static void
 link_cntrs(struct trip_flow *flow, const struct trip_flow_attr *attr)
 {
-	struct trip_domain *domain = flow->port->domain;
-	struct trip_engine *engine = &domain->engine;
 	struct trip_flow_more *more = trip_flow_more(flow);
 
 	for (unsigned int i = 0; i < attr->n_cntrs; i++) {
@@ -156,9 +178,7 @@ link_cntrs(struct trip_flow *flow, const struct trip_flow_attr *attr)
 		more->cntrs[flow->n_cntrs++] = cntr;
 		trip_fid_hold(&cntr->fid);
 		count_flow(cntr, 1);
-		engine->flows[flow->index].cntr[cntr->events] = cntr->global;
-		atomic_store_explicit(&engine->feeds[flow->index].cntr[cntr->events], cntr->global,
-			memory_order_release);
+		add_feed(flow, cntr);
 	}
 	each_home(flow, trip_progress_post, trip_source_link);
 }
@@ -209,8 +229,9 @@ reset_counts(const struct trip_flow *flow, bool feeds)
 		return;
 	slot->first_queue = (uint16_t)first_queue;
 	slot->n_queues = n_queues;
-	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++)
-		slot->cntr[kind] = TRIP_NONE;
+	slot->more_feeds = 0;
+	for (unsigned int feed = 0; feed < TRIP_FLOW_FEEDS; feed++)
+		slot->cntr[feed] = TRIP_NONE;
 	if (flow->hard)
 		atomic_store_explicit(
 			&slot->hard, (uint16_t)(flow->port->port_id + 1), memory_order_relaxed);

@@ -84,7 +84,7 @@ create_flow(struct trip_process *process, struct trip_protocol_flow *asked,
 	const struct trip_flow_unpacked *rule, bool actions, struct trip_held_object *held,
 	struct rte_flow_error *error)
 {
-	const struct trip_cntr *const cntrs[] = {&held->cntrs[0], &held->cntrs[1]};
+	struct trip_cntr *cntrs[TRIP_FLOW_CNTRS_MAX];
 	struct trip_flow_attr attr = attr_of(asked);
 	const struct trip_held_object *counters = NULL;
 	int result;
@@ -96,7 +96,9 @@ create_flow(struct trip_process *process, struct trip_protocol_flow *asked,
 	if (asked->counters != 0 &&
 		(counters = trip_proxy_find_counters(process, asked->counters)) == NULL)
 		return -EINVAL;
-	attr.cntrs = (struct trip_cntr *const *)(uintptr_t)cntrs;
+	for (unsigned int i = 0; i < held->n_cntrs; i++)
+		cntrs[i] = &held->cntrs[i];
+	attr.cntrs = cntrs;
 	attr.n_cntrs = held->n_cntrs;
 	attr.counters = counters != NULL ? counters->counters : NULL;
 	result = trip_flow_create(trip_proxy_domain(process)->ports[asked->port], &attr,

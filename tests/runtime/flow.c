@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <rte_common.h>
+
 #include "harness.h"
 #include "traffic.h"
 
@@ -327,6 +329,83 @@ work_01_trips_within_the_burst_by_bytes(void **state)
 	trip_within_bursts(4, TRIP_CNTR_EVENTS_BYTES);
 }
 
+#define SHARED 5
+#define FLOWS 3
+
+/* Each feeds its own counters and those of others. */
+static const struct {
+	uint32_t n_cntrs;
+	unsigned int cntrs[4];
+} feeds[FLOWS] = {{2, {0, 3}}, {4, {1, 3, 4, 0}}, {3, {2, 4, 3}}};
+
+static uint64_t sums[SHARED], thresholds[SHARED];
+static uint32_t firings;
+
+/* What was crossed has fired, and nothing else. */
+static void
+expect_crossed(struct trip_cntr *const *cntrs, struct trip_random *random)
+{
+	traffic_settle();
+	for (unsigned int i = 0; i < SHARED; i++) {
+		if (sums[i] < thresholds[i])
+			continue;
+		firings++;
+		thresholds[i] = sums[i] + 1 + trip_random_below(random, 300);
+		harness_note(&notes, cntrs[i], thresholds[i], i);
+	}
+	assert_int_equal(harness_notes_count(&notes), firings);
+	harness_settle();
+	assert_int_equal(harness_notes_count(&notes), firings);
+}
+
+/* Counters that share flows, each with a threshold of its own. */
+static void
+work_01_trips_within_the_burst_of_shared_flows(void **state)
+{
+	struct trip_random random = {harness_seed};
+	struct trip_cntr *cntrs[SHARED], *fed[4];
+	struct trip_flow *flows[FLOWS];
+	uint64_t rounds = traffic_rounds(harness_mode == TRIP_PROGRESS_MANUAL ? 500 : 50);
+
+	harness_open(1, &by_bell);
+	open_port(TRIP_PORT_BURST, 2);
+	harness_notes_open(&notes);
+	firings = 0;
+	for (unsigned int i = 0; i < SHARED; i++) {
+		cntrs[i] = open_cntr(TRIP_CNTR_EVENTS_COMP);
+		sums[i] = 0;
+		thresholds[i] = 1 + trip_random_below(&random, 300);
+		harness_note(&notes, cntrs[i], thresholds[i], i);
+	}
+	for (unsigned int f = 0; f < FLOWS; f++) {
+		const struct trip_flow_attr attr = {.cntrs = fed, .n_cntrs = feeds[f].n_cntrs};
+
+		for (uint32_t i = 0; i < feeds[f].n_cntrs; i++)
+			fed[i] = cntrs[feeds[f].cntrs[i]];
+		flows[f] = traffic_flow(port, &attr, (uint16_t)(1000 + f));
+	}
+	harness_settle();
+	for (uint64_t round = 0; round < rounds; round++) {
+		unsigned int f = trip_random_below(&random, FLOWS);
+		uint16_t n = (uint16_t)(1 + trip_random_below(&random, 60));
+
+		traffic_burst(
+			port, (uint16_t)trip_random_below(&random, 2), n, (uint16_t)(1000 + f), 64);
+		for (uint32_t i = 0; i < feeds[f].n_cntrs; i++)
+			sums[feeds[f].cntrs[i]] += n;
+		expect_crossed(cntrs, &random);
+	}
+	for (unsigned int f = 0; f < FLOWS; f++)
+		traffic_flow_destroy(flows[f]);
+	for (unsigned int i = 0; i < SHARED; i++)
+		harness_expect(cntrs[i], sums[i], 0);
+	assert_int_equal(trip_work_flush(harness_domain, NULL), 0);
+	close_port();
+	harness_notes_close(&notes);
+	for (unsigned int i = 0; i < SHARED; i++)
+		harness_cntr_close(cntrs[i]);
+}
+
 /* Whatever was left of the budgets that its queues had, its threshold counts from 0. */
 static void
 work_13_a_threshold_counts_from_a_reset(void **state)
@@ -582,11 +661,14 @@ flow_refusals_say_where(void **state)
 		{.type = RTE_FLOW_ACTION_TYPE_OF_POP_VLAN}, {.type = RTE_FLOW_ACTION_TYPE_END}};
 	struct trip_cntr *cntrs[] = {NULL, NULL, NULL};
 	const struct trip_flow_attr good = {.size = sizeof(good)};
+	struct trip_cntr *of_one_kind[TRIP_FLOW_CNTRS_MAX / 2 + 1];
 	struct trip_flow_attr attr = good;
 
 	traffic_only_soft("each engine refuses something else; unit/hard has that");
 	for (unsigned int i = 0; i < 2; i++)
 		cntrs[i] = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	for (unsigned int i = 0; i < RTE_DIM(of_one_kind); i++)
+		of_one_kind[i] = open_cntr(TRIP_CNTR_EVENTS_BYTES);
 	open_port(TRIP_PORT_BURST, 1);
 	refuse(&good, NULL, NULL, -EINVAL, RTE_FLOW_ERROR_TYPE_ITEM_NUM);
 	refuse(&good, fuzzy, NULL, -ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM);
@@ -600,10 +682,14 @@ flow_refusals_say_where(void **state)
 	attr = good;
 	attr.n_cntrs = 1;
 	refuse(&attr, any, NULL, -EINVAL, RTE_FLOW_ERROR_TYPE_ATTR);
-	attr.cntrs = cntrs;
-	attr.n_cntrs = 2;
-	refuse(&attr, any, NULL, -EINVAL, RTE_FLOW_ERROR_TYPE_ATTR);
+	/* Twice the same one, too many of the same events, too many. */
+	attr.cntrs = (struct trip_cntr *[]){cntrs[0], cntrs[1], cntrs[0]};
 	attr.n_cntrs = 3;
+	refuse(&attr, any, NULL, -EINVAL, RTE_FLOW_ERROR_TYPE_ATTR);
+	attr.cntrs = of_one_kind;
+	attr.n_cntrs = RTE_DIM(of_one_kind);
+	refuse(&attr, any, NULL, -EINVAL, RTE_FLOW_ERROR_TYPE_ATTR);
+	attr.n_cntrs = TRIP_FLOW_CNTRS_MAX + 1;
 	refuse(&attr, any, NULL, -EINVAL, RTE_FLOW_ERROR_TYPE_ATTR);
 	attr.cntrs = &cntrs[2];
 	attr.n_cntrs = 1;
@@ -611,8 +697,32 @@ flow_refusals_say_where(void **state)
 	cntrs[2] = trip_clock_cntr(harness_domain);
 	refuse(&attr, any, NULL, -EINVAL, RTE_FLOW_ERROR_TYPE_ATTR);
 	close_port();
+	for (unsigned int i = 0; i < RTE_DIM(of_one_kind); i++)
+		harness_cntr_close(of_one_kind[i]);
 	harness_cntr_close(cntrs[0]);
 	harness_cntr_close(cntrs[1]);
+}
+
+/* Each home tells its own. */
+static void
+flow_counters_of_two_homes_are_refused(void **state)
+{
+	struct trip_cntr *cntrs[3];
+	struct trip_flow_attr attr = {
+		.size = sizeof(attr), .cntrs = cntrs, .n_cntrs = RTE_DIM(cntrs)};
+	struct rte_flow_error error;
+	struct trip_flow *flow;
+
+	harness_open(2, NULL);
+	open_port(TRIP_PORT_BURST, 1);
+	for (unsigned int i = 0; i < RTE_DIM(cntrs); i++)
+		cntrs[i] = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	assert_int_equal(trip_flow_create(port, &attr, traffic_pattern(1000), NULL, &flow, &error),
+		-ENOTSUP);
+	assert_non_null(strstr(error.message, "are of homes"));
+	close_port();
+	for (unsigned int i = 0; i < RTE_DIM(cntrs); i++)
+		harness_cntr_close(cntrs[i]);
 }
 
 static void
@@ -728,6 +838,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST_OWN(work_01_trips_within_the_burst_of_a_queue),
 	HARNESS_TEST_OWN(work_01_trips_within_the_burst_of_four_queues),
 	HARNESS_TEST_OWN(work_01_trips_within_the_burst_by_bytes),
+	HARNESS_TEST_OWN(work_01_trips_within_the_burst_of_shared_flows),
 	HARNESS_TEST_OWN(work_13_a_threshold_counts_from_a_reset),
 	HARNESS_TEST_OWN(work_01_fates_of_bursts),
 	HARNESS_TEST_OWN(work_01_fates_in_callbacks),
@@ -737,6 +848,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST_OWN(work_12_functions_may_open_objects),
 	HARNESS_TEST(flow_priorities_and_passthru),
 	HARNESS_TEST(flow_refusals_say_where),
+	HARNESS_TEST_OWN(flow_counters_of_two_homes_are_refused),
 	HARNESS_TEST_OWN(port_limits_are_checked),
 };
 
