@@ -334,17 +334,17 @@ static const struct mistake mistakes[] = {
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= log",
 		"2:19: expected a number, found 'log'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5",
-		"2:20: expected 'drop', 'every', 'pass', 'delete', 'add', 'set' or 'log', "
+		"2:20: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'log' or 'exec', "
 		"found the end of the line\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 shout",
-		"2:21: expected 'drop', 'every', 'pass', 'delete', 'add', 'set' or 'log', "
+		"2:21: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'log' or 'exec', "
 		"found 'shout'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 drop",
 		"2:25: expected a name, found the end of the line\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= -5 log",
 		"2:19: expected a number, found '-'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 GB log",
-		"2:21: expected 'drop', 'every', 'pass', 'delete', 'add', 'set' or 'log', "
+		"2:21: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'log' or 'exec', "
 		"found 'GB'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 9223372036854775808 log",
 		"2:19: value 9223372036854775808 is above 9223372036854775807 (2^63-1)\n"),
@@ -382,6 +382,15 @@ static const struct mistake mistakes[] = {
 				       "us ms s m h d), found '010s'\n"),
 	MISTAKE("when after 5M log", "1:12: expected a time such as 250ms, 10s or 5m (units ns us "
 				     "ms s m h d), found '5M'\n"),
+	MISTAKE("when after 1s exec",
+		"1:19: expected a string or a path, found the end of the line\n"),
+	MISTAKE("when after 1s exec notify",
+		"1:20: expected the whole path of a program, from /, found 'notify'\n"),
+	MISTAKE("when after 1s exec \"../x\"",
+		"1:20: expected the whole path of a program, from /, found '\"../x\"'\n"),
+	MISTAKE("when after 1s exec \"/x\\y\"", "1:23: expected '\\\"' or '\\\\' in a string, "
+						"found another character behind '\\'\n"),
+	MISTAKE("when after 1s exec /x y", "1:23: expected the end of the line, found 'y'\n"),
 	MISTAKE("when after 1s log at 5 per 1s", "1:22: expected 'most', found '5'\n"),
 	MISTAKE("when after 1s log at most per 1s", "1:27: expected a number, found 'per'\n"),
 	MISTAKE("when after 1s log at most 5", "1:28: expected 'per', found the end of the line\n"),
@@ -578,11 +587,6 @@ static const struct mistake not_yet[] = {
 		"2:21: not yet: this version cannot do 'police'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 police g 100kpps",
 		"2:21: not yet: this version cannot do 'police'\n"),
-	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 exec /usr/bin/notify",
-		"2:21: not yet: this version cannot do 'exec'\n"),
-	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 exec \"/usr/bin/with "
-		"blank\" # x",
-		"2:21: not yet: this version cannot do 'exec'\n"),
 	MISTAKE("when each.packets >= 10k log",
 		"1:6: not yet: this version cannot do 'each.packets'\n"),
 	MISTAKE("when each.bytes >= 1G drop each",

@@ -57,22 +57,23 @@ test_not_yet(void **state)
 static void
 test_file(void **state)
 {
-	struct trip_rules *rules =
-		good("# quotas\r\n"
-		     "when dns.bytes >= 2GiB every 64k drop dns\r\n"
-		     "\r\n"
-		     "count dns port 3 ingress group 0 priority 7 engine sw \\\r\n"
-		     "\tpattern ipv4 / udp dst is 53 / end\\\n"
-		     "   actions passthru / end # to the resolver\n"
-		     "\tcounter  trips# all of them\n"
-		     "also count all port 0 engine hw pattern eth / end\n"
-		     "when all.packets>=5 pass dns\n"
-		     "when all.packets >= 0 delete dns\n"
-		     "when trips >= 0x10 every 1 set trips 0\n"
-		     "when dns.packets >= 9223372036854775807 add trips 5\n"
-		     "when trips >= 3 log \"it is \\\"late\\\" \\\\ # no comment\"\n"
-		     "when trips >= 4 log\nwhen trips >= 5 log at most 3 per 1m\n"
-		     "when trips >= 6 log \"at\" at most 0xff per 1ms");
+	struct trip_rules *rules = good(
+		"# quotas\r\n"
+		"when dns.bytes >= 2GiB every 64k drop dns\r\n"
+		"\r\n"
+		"count dns port 3 ingress group 0 priority 7 engine sw \\\r\n"
+		"\tpattern ipv4 / udp dst is 53 / end\\\n"
+		"   actions passthru / end # to the resolver\n"
+		"\tcounter  trips# all of them\n"
+		"also count all port 0 engine hw pattern eth / end\n"
+		"when all.packets>=5 pass dns\n"
+		"when all.packets >= 0 delete dns\n"
+		"when trips >= 0x10 every 1 set trips 0\n"
+		"when dns.packets >= 9223372036854775807 add trips 5\n"
+		"when trips >= 3 log \"it is \\\"late\\\" \\\\ # no comment\"\n"
+		"when trips >= 4 log\nwhen trips >= 5 log at most 3 per 1m\n"
+		"when trips >= 6 log \"at\" at most 0xff per 1ms\n"
+		"when trips >= 7 exec /usr/bin/notify#\nwhen trips >= 8 every 1 exec \"/a b\"");
 	const struct trip_rules_count *dns = &rules->counts[0], *all = &rules->counts[1];
 	const struct trip_rules_when *when = rules->whens;
 
@@ -107,7 +108,7 @@ test_file(void **state)
 	assert_string_equal(rules->counters[0].name, "trips");
 	assert_int_equal(rules->counters[0].line, 7);
 
-	assert_int_equal(rules->n_whens, 9);
+	assert_int_equal(rules->n_whens, 11);
 	assert_int_equal(when[0].line, 2);
 	assert_string_equal(when[0].source, "when dns.bytes >= 2GiB every 64k drop dns");
 	assert_int_equal(when[0].ref, TRIP_RULES_REF_BYTES);
@@ -146,6 +147,9 @@ test_file(void **state)
 	assert_int_equal(when[8].most, 255);
 	assert_int_equal(when[8].per, 1000000);
 	assert_int_equal(when[4].most, 0);
+	assert_int_equal(when[9].op, TRIP_RULES_OP_EXEC);
+	assert_string_equal(when[9].text, "/usr/bin/notify");
+	assert_string_equal(when[10].text, "/a b");
 	trip_rules_free(rules);
 }
 

@@ -203,6 +203,7 @@ def what_is_wrong_is_said(bed):
             (['one >= 5 log', '--timeout', '100000000d'], '--timeout: 100000000d is above 10000d'),
             (['one >= 5 log', '--timeout', 'soon'], '--timeout: "soon" is no time such as'),
             (['after 5 log'], 'expected a time'),
+            (['one >= 5 exec /bin/true'], 'it is tripd that starts programs'),
             (['after 1s every 10us log'], 'expected 1ms or more'),
             (['one >= 5 log', ';', 'count x port any pattern eth / end'], 'not yet'),
             (['one >= 5 log', ';', 'count x port 0 pattern eth / end actions rss / end'], 'the action rss'),

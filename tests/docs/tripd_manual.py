@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 TRIPD, APPS = sys.argv[1:3]
-HEADERS = ('rules/language/rules.h', 'tripd/start/options.h', 'tripd/run/quota.h')
+HEADERS = ('rules/language/rules.h', 'tripd/run/exec_helper.h', 'tripd/start/options.h', 'tripd/run/quota.h')
 # What stands around a number of LIMITS, and which constant it is, in what unit.
 LIMITS = (
     ('rules file has up to {} MiB', 'TRIP_RULES_FILE_MAX', 1 << 20),
@@ -18,6 +18,7 @@ LIMITS = (
     ('and of warnings, {} are shown', 'TRIP_RULES_SHOWN_MAX', 1),
     ('Up to {} ports are used', 'TRIPD_PORTS_MAX', 1),
     ('of them up to {} by --iface', 'TRIPD_IFACES_MAX', 1),
+    ('Rules have up to {} programs', 'TRIPD_EXEC_MAX', 1),
     ('report holds up to {} trips', 'TRIPD_TRIPS_MAX', 1),
 )
 failures = 0

@@ -117,6 +117,7 @@ enum trip_rules_op {
 	TRIP_RULES_OP_ADD,    /* counters[target], by value */
 	TRIP_RULES_OP_SET,    /* counters[target], to value */
 	TRIP_RULES_OP_LOG,    /* text, or NULL */
+	TRIP_RULES_OP_EXEC,   /* the program whose path is text */
 };
 
 /* What the language calls an operation, and what the library does for it. */

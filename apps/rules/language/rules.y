@@ -23,6 +23,8 @@
 }
 
 %code {
+#include <string.h>
+
 /* Bison counts errors for actions that ask, and none does. */
 #pragma GCC diagnostic ignored "-Wunused-but-set-variable"
 
@@ -202,7 +204,8 @@ op: DROP NAME for { trip_rules_build_op(ctx, TRIP_RULES_OP_DROP, &@2); }
 	}
 	| POLICE NAME rate { trip_rules_error_notyet(ctx, &@1); }
 	| LOG string at_most { ctx->when.op = TRIP_RULES_OP_LOG; }
-	| EXEC path { trip_rules_error_notyet(ctx, &@1); }
+	| EXEC PATH { trip_rules_build_exec(ctx, &@2, strndup(@2.text, @2.length)); }
+	| EXEC STRING { trip_rules_build_exec(ctx, &@2, trip_rules_value_string(ctx, &@2)); }
 	;
 
 string: %empty
@@ -218,9 +221,6 @@ at_most: %empty {
 
 for: %empty
 	| FOR TIME { trip_rules_error_notyet(ctx, &@1); }
-	;
-
-path: PATH | STRING
 	;
 
 each: EACH NAME {
@@ -254,7 +254,6 @@ worth_naming(yysymbol_kind_t kind, bool fresh)
 	case YYSYMBOL_ALL:
 	case YYSYMBOL_ANY:
 	case YYSYMBOL_EACH:
-	case YYSYMBOL_EXEC:
 	case YYSYMBOL_FOR:
 	case YYSYMBOL_POLICE:
 	case YYSYMBOL_TRANSFER:

@@ -4,6 +4,7 @@
  * context, and its newline either commits it or abandons it. A name counts as defined also when
  * its statement is wrong, so that one mistake does not bring an "unknown name" for each use.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,6 +181,23 @@ trip_rules_build_op(
 {
 	ctx->when.op = op;
 	ctx->names.target = *target;
+}
+
+/* Rules come from files, sockets and command lines, and a program runs with all that tripd may: it
+ * is not looked for. */
+void
+trip_rules_build_exec(struct trip_rules_ctx *ctx, const struct trip_rules_span *span, char *path)
+{
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	ctx->when.op = TRIP_RULES_OP_EXEC;
+	ctx->when.text = path;
+	if (path == NULL)
+		ctx->nomem |= span->text[0] != '"';
+	else if (path[0] != '/' || strlen(path) >= PATH_MAX)
+		trip_rules_error(ctx, span,
+			"expected the whole path of a program, from /, found %s",
+			trip_rules_error_quote(quote, span));
 }
 
 void

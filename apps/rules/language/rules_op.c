@@ -8,6 +8,7 @@ static const struct trip_rules_op_row rows[] = {
 	[TRIP_RULES_OP_DELETE] = {"delete", TRIP_OP_FLOW_DELETE, TRIP_OP_ON_FLOW},
 	[TRIP_RULES_OP_ADD] = {"add", TRIP_OP_CNTR_ADD, TRIP_OP_ON_CNTR},
 	[TRIP_RULES_OP_SET] = {"set", TRIP_OP_CNTR_SET, TRIP_OP_ON_CNTR},
+	[TRIP_RULES_OP_EXEC] = {"exec", TRIP_OP_CALL, TRIP_OP_ON_FUNCTION},
 	[TRIP_RULES_OP_LOG] = {"log", TRIP_OP_CALL, TRIP_OP_ON_FUNCTION},
 };
 

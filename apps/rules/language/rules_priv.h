@@ -276,6 +276,9 @@ void trip_rules_condition_check_rate(
 	struct trip_rules_ctx *ctx, const struct trip_rules_names *names, enum trip_rules_ref ref);
 void trip_rules_build_op(
 	struct trip_rules_ctx *ctx, enum trip_rules_op op, const struct trip_rules_span *target);
+/* Takes the path; NULL is no memory for it, or an error that has been told. */
+void trip_rules_build_exec(
+	struct trip_rules_ctx *ctx, const struct trip_rules_span *span, char *path);
 void trip_rules_build_at_most(struct trip_rules_ctx *ctx, const struct trip_rules_span *most,
 	const struct trip_rules_span *per);
 void trip_rules_build_commit(struct trip_rules_ctx *ctx);

@@ -180,8 +180,12 @@ tripctl_when_check(const struct tripctl_when *when)
 				"it",
 				rules->counters[i].name);
 	for (unsigned int i = 0; i < rules->n_whens && error == 0; i++)
-		if (is_on_flow(rules->whens[i].op) &&
-			!is_own(when, &rules->counts[rules->whens[i].target]))
+		if (rules->whens[i].op == TRIP_RULES_OP_EXEC)
+			error = tripctl_complain(TRIPCTL_EXIT_USAGE,
+				"exec %s: it is tripd that starts programs, by its rules",
+				rules->whens[i].text);
+		else if (is_on_flow(rules->whens[i].op) &&
+			 !is_own(when, &rules->counts[rules->whens[i].target]))
 			error = tripctl_complain(TRIPCTL_EXIT_USAGE,
 				"%s %s: its flows are another process's, which alone can do that",
 				trip_rules_op_of(rules->whens[i].op)->word,

@@ -66,13 +66,8 @@ void
 tripd_events_put(
 	struct tripd_events *events, const struct tripd_quota *quota, const struct tripd_trip *trip)
 {
-	json_t *object;
-
-	if (events->path == NULL)
-		return;
-	object = tripd_report_trip(quota, trip);
-	json_object_set_new(object, "event", json_string("trip"));
-	tripd_outlet_put(&events->outlet, object);
+	if (events->path != NULL)
+		tripd_outlet_put(&events->outlet, tripd_report_event(quota, trip));
 }
 
 /* Whether the path is another file by now, or none. */

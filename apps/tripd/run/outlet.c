@@ -15,6 +15,8 @@
 #include "outlet.h"
 #include "start/describe.h"
 
+#define LEFT_OUT "{\"event\":\"left_out\",\"count\":%" SCNu64
+
 int
 tripd_outlet_open(struct tripd_outlet *outlet, size_t size)
 {
@@ -29,20 +31,32 @@ tripd_outlet_leave_out(struct tripd_outlet *outlet, uint64_t n)
 	outlet->left_out += n;
 }
 
+/* The first line will not be written. What a line would have told of being left out is to be told
+ * by another one. */
+static void
+lose_line(struct tripd_outlet *outlet)
+{
+	const char *line = outlet->buffer + outlet->first;
+	const char *end = rawmemchr(line, '\n');
+	char head[64];
+	uint64_t n;
+
+	snprintf(head, sizeof(head), "%.*s", (int)(end - line), line);
+	if (sscanf(head, LEFT_OUT, &n) == 1)
+		outlet->untold += n;
+	else
+		tripd_outlet_leave_out(outlet, 1);
+	outlet->first = outlet->begin = (size_t)(end - outlet->buffer) + 1;
+}
+
 void
 tripd_outlet_connect(struct tripd_outlet *outlet, int fd)
 {
-	const char *rest = outlet->buffer + outlet->begin;
-
 	if (outlet->fd >= 0)
 		close(outlet->fd);
 	outlet->fd = fd;
-	if (!outlet->within)
-		return;
-	/* Lines are in the buffer whole. */
-	outlet->begin = (size_t)((char *)rawmemchr(rest, '\n') - outlet->buffer) + 1;
-	outlet->within = false;
-	tripd_outlet_leave_out(outlet, 1);
+	if (outlet->first != outlet->begin)
+		lose_line(outlet);
 }
 
 static bool
@@ -50,12 +64,13 @@ append(struct tripd_outlet *outlet, const char *text)
 {
 	size_t length = strlen(text);
 
-	if (outlet->size - (outlet->end - outlet->begin) < length + 1)
+	if (outlet->size - (outlet->end - outlet->first) < length + 1)
 		return false;
 	if (outlet->size - outlet->end < length + 1) {
-		outlet->end -= outlet->begin;
-		memmove(outlet->buffer, outlet->buffer + outlet->begin, outlet->end);
-		outlet->begin = 0;
+		outlet->end -= outlet->first;
+		outlet->begin -= outlet->first;
+		memmove(outlet->buffer, outlet->buffer + outlet->first, outlet->end);
+		outlet->first = 0;
 	}
 	memcpy(outlet->buffer + outlet->end, text, length);
 	outlet->buffer[outlet->end + length] = '\n';
@@ -105,6 +120,7 @@ write_some(struct tripd_outlet *outlet, int ms)
 {
 	struct pollfd out = {.fd = outlet->fd, .events = POLLOUT};
 	size_t length = RTE_MIN(outlet->end - outlet->begin, (size_t)PIPE_BUF);
+	const char *line = outlet->buffer + outlet->first, *end;
 	ssize_t n;
 	int ready;
 
@@ -117,7 +133,9 @@ write_some(struct tripd_outlet *outlet, int ms)
 	if (n < 0)
 		return -errno;
 	outlet->begin += (size_t)n;
-	outlet->within = outlet->buffer[outlet->begin - 1] != '\n';
+	end = memrchr(line, '\n', outlet->begin - outlet->first);
+	if (end != NULL)
+		outlet->first = (size_t)(end - outlet->buffer) + 1;
 	return 0;
 }
 
@@ -131,7 +149,7 @@ tripd_outlet_flush(struct tripd_outlet *outlet, int ms)
 		uint64_t now = now_ns(CLOCK_MONOTONIC);
 
 		if (outlet->begin == outlet->end) {
-			outlet->begin = outlet->end = 0;
+			outlet->first = outlet->begin = outlet->end = 0;
 			if (outlet->untold == 0)
 				return 0;
 			tell_left_out(outlet);
@@ -144,12 +162,11 @@ tripd_outlet_flush(struct tripd_outlet *outlet, int ms)
 void
 tripd_outlet_close(struct tripd_outlet *outlet)
 {
-	for (size_t i = outlet->begin; i < outlet->end; i++)
-		outlet->left_out += outlet->buffer[i] == '\n';
+	while (outlet->first < outlet->end)
+		lose_line(outlet);
 	if (outlet->fd >= 0)
 		close(outlet->fd);
 	free(outlet->buffer);
 	outlet->buffer = NULL;
 	outlet->fd = -1;
-	outlet->begin = outlet->end = 0;
 }

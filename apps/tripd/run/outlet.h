@@ -3,7 +3,7 @@
  * Lines for somebody who may be slow, stopped or gone: a file on a full disk, a pipe, a program.
  * What is not taken waits in a buffer of one size, and what finds that full is left out whole and
  * counted. How much that was is a line of the stream itself, once it goes on:
- * {"time": ..., "event": "left_out", "count": N}.
+ * {"event": "left_out", "count": N, "time": ...}.
  */
 #ifndef TRIPD_OUTLET_H
 #define TRIPD_OUTLET_H
@@ -18,10 +18,9 @@ struct tripd_outlet {
 	/* -1: there is nobody; lines wait. */
 	int fd;
 	char *buffer;
-	/* What waits is from `begin` to `end`. */
-	size_t size, begin, end;
-	/* The first line that waits is the rest of one. */
-	bool within;
+	/* What waits is from `begin` to `end`; its first line begins at `first`, and has been
+	 * written in part where that is before `begin`. */
+	size_t size, first, begin, end;
 	/* Lines that were left out: those that the stream has not told of yet, and all. */
 	uint64_t untold, left_out;
 };

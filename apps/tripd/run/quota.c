@@ -2,8 +2,8 @@
 /*
  * From rules to a domain at work: a `count` is flows and two counters, a `counter` a counter, a
  * `when` a deferred work item whose context is its index, so that the event of a firing says which
- * statement fired. `log` calls a function that does nothing: the line is written by the control
- * thread when it reads the event, since a polling lcore must not wait for a terminal.
+ * statement fired. `log` and `exec` call a function that does nothing: the control thread writes
+ * the line when it reads the event, since a polling lcore must not wait for a terminal.
  */
 #include <errno.h>
 #include <sched.h>
@@ -24,9 +24,19 @@
 #define FRESHEN_NS UINT64_C(3000000000)
 
 static int
-log_trip(const struct trip_work_event *event, void *arg)
+tell_trip(const struct trip_work_event *event, void *arg)
 {
 	return 0;
+}
+
+static int
+open_function(struct tripd_quota *quota, const char *name, struct trip_function **function)
+{
+	int ret = trip_function_register(quota->domain, tell_trip, NULL, function);
+
+	if (ret == 0)
+		ret = trip_function_name(*function, name);
+	return ret == 0 ? 0 : tripd_fail(ret, "%s: %s", name, trip_error_message());
 }
 
 static int
@@ -115,7 +125,7 @@ queue_when(struct tripd_quota *quota, unsigned int i)
 		.since = quota->since,
 		.count = target == TRIP_OP_ON_FLOW ? &quota->counts[rule->target] : NULL,
 		.cntr = target == TRIP_OP_ON_CNTR ? quota->counters[rule->target] : NULL,
-		.function = quota->log,
+		.function = rule->op == TRIP_RULES_OP_EXEC ? quota->exec : quota->log,
 		.context = i,
 		.queue = queue_work,
 		.arg = quota,
@@ -148,9 +158,10 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 		ret = open_count(quota, i, plan);
 	if (ret == 0)
 		ret = tripd_losses_open(&quota->losses, domain, plan, links);
-	if (ret == 0 && ((ret = trip_function_register(domain, log_trip, NULL, &quota->log)) != 0 ||
-				(ret = trip_function_name(quota->log, "log")) != 0))
-		tripd_fail(ret, "log: %s", trip_error_message());
+	if (ret == 0)
+		ret = open_function(quota, "log", &quota->log);
+	if (ret == 0)
+		ret = open_function(quota, "exec", &quota->exec);
 	/* One beginning for all of them. */
 	quota->since = trip_cntr_read(trip_clock_cntr(domain));
 	for (unsigned int i = 0; i < rules->n_whens && ret == 0; i++)
@@ -339,6 +350,8 @@ tripd_quota_close(struct tripd_quota *quota)
 	trip_work_flush(quota->domain, NULL);
 	if (quota->log != NULL)
 		ret |= trip_function_unregister(quota->log);
+	if (quota->exec != NULL)
+		ret |= trip_function_unregister(quota->exec);
 	/* All flows end first: their last counts may take a while to show, and so they wait
 	 * together. */
 	for (unsigned int i = 0; quota->counts != NULL && i < quota->rules->n_counts; i++)

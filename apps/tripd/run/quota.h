@@ -44,7 +44,7 @@ struct tripd_quota {
 	struct trip_cntr **counters;
 	/* Firings of each `when`. */
 	uint64_t *fired;
-	struct trip_function *log;
+	struct trip_function *log, *exec;
 	/* What the clock was when they were put to work. */
 	uint64_t since;
 	/* Where each firing goes as it is read; NULL: nowhere. */

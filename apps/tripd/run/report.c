@@ -170,6 +170,15 @@ tripd_report_trip(const struct tripd_quota *quota, const struct tripd_trip *trip
 		"result", (int)trip->result, "latency_ns", (json_int_t)trip->latency_ns);
 }
 
+json_t *
+tripd_report_event(const struct tripd_quota *quota, const struct tripd_trip *trip)
+{
+	json_t *object = tripd_report_trip(quota, trip);
+
+	json_object_set_new(object, "event", json_string("trip"));
+	return object;
+}
+
 static json_t *
 make_trips(const struct tripd_quota *quota)
 {

@@ -10,6 +10,9 @@ struct tripd_trip;
 /* A trip as programs get it: its keys are in README.md. NULL: no memory. */
 json_t *tripd_report_trip(const struct tripd_quota *quota, const struct tripd_trip *trip);
 
+/* The same as it happens, in a stream of events. */
+json_t *tripd_report_event(const struct tripd_quota *quota, const struct tripd_trip *trip);
+
 /* Checks that a report can be written to `path` ("-" is stdout); says on stderr why not. */
 int tripd_report_check(const char *path);
 

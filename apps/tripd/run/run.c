@@ -188,6 +188,7 @@ tell_trip(void *arg, const struct tripd_trip *trip)
 	struct tripd_run *run = arg;
 
 	tripd_events_put(&run->events, &run->quota, trip);
+	tripd_exec_put(&run->exec, &run->quota, trip);
 }
 
 int
@@ -222,6 +223,7 @@ tripd_run_start(struct tripd_run *run)
 		    run->options->forward) != 0)
 		return TRIPD_EXIT_RUN;
 	tripd_tell_engines(run);
+	(void)tripd_exec_update(&run->exec);
 	return 0;
 }
 
@@ -288,6 +290,8 @@ tripd_run_close(struct tripd_run *run, int code)
 
 	tripd_forward_stop(&run->forwarding);
 	if (tripd_events_close(&run->events) != 0 && code == 0)
+		code = TRIPD_EXIT_RUN;
+	if (tripd_exec_close(&run->exec) != 0 && code == 0)
 		code = TRIPD_EXIT_RUN;
 	tripd_quota_close(&run->quota);
 	if (run->domain != NULL)
@@ -378,6 +382,10 @@ tripd_run_rules(const struct tripd_options *options)
 	run.options = options;
 	run.out = on_stdout ? stderr : stdout;
 	ret = tripd_preflight_rules(options->rules, &run.rules);
+	if (ret == 0 && tripd_exec_check(run.rules) != 0)
+		ret = TRIPD_EXIT_USAGE;
+	if (ret == 0 && !options->dry_run && tripd_exec_open(&run.exec, run.rules) != 0)
+		ret = TRIPD_EXIT_RUN;
 	if (ret == 0)
 		ret = tripd_run_prepare(&run);
 	if (ret == 0)

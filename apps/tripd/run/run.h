@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "events.h"
+#include "exec.h"
 #include "forward.h"
 #include "link/link.h"
 #include "quota.h"
@@ -32,6 +33,7 @@ struct tripd_run {
 	struct tripd_quota quota;
 	struct tripd_forwarding forwarding;
 	struct tripd_events events;
+	struct tripd_exec exec;
 	/* Ports are watched for their removal. */
 	bool ports_watched;
 	/* The last reading brought trips. */

@@ -86,13 +86,16 @@ tripd_tell_news(struct tripd_run *run, struct tripd_screen *screen)
 {
 	bool of_ports = tripd_removal_check(&run->plan);
 	bool of_events = tripd_events_update(&run->events, &run->quota);
+	bool of_programs = tripd_exec_update(&run->exec);
 
-	if (!of_ports && !of_events)
+	if (!of_ports && !of_events && !of_programs)
 		return;
 	tripd_screen_begin(screen);
 	if (of_ports)
 		tripd_removal_say(&run->plan);
 	if (of_events)
 		tripd_events_say(&run->events);
+	if (of_programs)
+		tripd_exec_say(&run->exec);
 	tripd_screen_end(screen);
 }

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * `exec`: a program for each statement, which gets its trips on stdin, each a line of JSON. A
+ * program that ends is started again, later each time. What it does not read in time is left out,
+ * as outlet.h has it.
+ */
+#ifndef TRIPD_EXEC_H
+#define TRIPD_EXEC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "exec_helper.h"
+#include "outlet.h"
+
+struct tripd_quota;
+struct tripd_trip;
+struct trip_rules;
+
+/* The program of a `when`. */
+struct tripd_program {
+	unsigned int line;
+	const char *path;
+	struct tripd_outlet outlet;
+	bool runs;
+	/* When it was started, when it will be, and how long it is left alone when it ends. */
+	uint64_t started_ns, start_ns, delay_ns;
+	/* How often it has ended or could not be started, and how at last. */
+	uint64_t ends;
+	struct tripd_exec_ended last;
+	/* What has been said of that, and of lines that were left out, and when. */
+	uint64_t said_ends, said_left_out, said_ns;
+};
+
+struct tripd_exec {
+	/* -1: there is no helper. */
+	int socket;
+	pid_t helper;
+	struct tripd_program *programs;
+	unsigned int n_programs;
+	/* The program of each `when` that has one. */
+	unsigned int *of_when;
+};
+
+/* Whether all programs of the rules can be started; says on stderr which cannot. Returns 0 or a
+ * negative errno. */
+int tripd_exec_check(const struct trip_rules *rules);
+
+/* Forks the helper, where the rules have an `exec`; before EAL, with one thread. Returns 0 or a
+ * negative errno, with the reason said; close in any case. */
+int tripd_exec_open(struct tripd_exec *exec, const struct trip_rules *rules);
+
+/* Hands a trip to its program, if it has one. */
+void tripd_exec_put(
+	struct tripd_exec *exec, const struct tripd_quota *quota, const struct tripd_trip *trip);
+
+/* Writes what programs take, and starts those whose time has come. Returns whether there is
+ * something to say. */
+bool tripd_exec_update(struct tripd_exec *exec);
+
+/* Says on stderr which have ended, and whose lines were left out. */
+void tripd_exec_say(struct tripd_exec *exec);
+
+/* Ends all programs: what waits for them is written within a second, then their stdin ends, and the
+ * helper waits for them. Returns 0, or -EIO where lines were left out, with that said. */
+int tripd_exec_close(struct tripd_exec *exec);
+
+#endif
