@@ -320,3 +320,11 @@ trip_pending_prefetch(const struct trip_pending_pool *pool, const struct trip_pe
 	else if (pending_kind(set->root) == PENDING_LIST)
 		__builtin_prefetch(&pool->items[pending_index(set->root)], 1);
 }
+
+void
+trip_pending_prefetch_second(const struct trip_pending_pool *pool, const struct trip_pending *set)
+{
+	if (set->front == TRIP_PENDING_NIL && pending_kind(set->root) == PENDING_LIST &&
+		pending_list_count(set->root) > 1)
+		__builtin_prefetch(&pool->items[pool->items[pending_index(set->root)].next], 1);
+}
