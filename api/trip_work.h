@@ -96,8 +96,11 @@ enum trip_condition_kind {
 	 * tell their counter later (trip_cntr_age()): what they had not told when the item was
 	 * queued is of its windows, too, and where they are in hardware, a window is shorter by
 	 * what they are behind. With an interval, which is 1, it fires again when `count` more came
-	 * within a window that began after the firing (COND-05). A set of the counter begins anew
-	 * (COND-08), at the home's next look: what comes before that is of no window.
+	 * within a window that began after the firing (COND-05); where it has an `until_time`, one
+	 * that began when less than `until_count` had come within a time of at least that behind
+	 * the firing. Such a time that is 1/64 longer, and in hardware by what that is behind, is
+	 * found with its end. A set of the counter begins anew (COND-08), at the home's next look:
+	 * what comes before that is of no window.
 	 *
 	 * All that as long as the home looks in time: what it finds 1/576 of `time` late it takes
 	 * for earlier than it came. So a window that begins while the home does not run for longer
@@ -122,6 +125,8 @@ struct trip_condition {
 			uint64_t count;
 			/** Nanoseconds, 100000 to TRIP_CNTR_MAX. */
 			uint64_t time;
+			/** Both 0, or likewise. */
+			uint64_t until_count, until_time;
 		} rate;
 		uint64_t reserved[8];
 	} when;

@@ -37,7 +37,7 @@ trip_condition_takes(const struct trip_condition_row *row, const void *parameter
 		.operand = "interval", .value = interval, .limit = row->interval_max};
 	if (row->name == NULL || interval > row->interval_max)
 		return false;
-	return row->takes(parameters, refusal);
+	return row->takes(parameters, interval, refusal);
 }
 
 /* ---- lists: rings of nodes ---- */

@@ -86,9 +86,9 @@ struct trip_condition_row {
 	 * the first by trip_condition_memory(), which has struct trip_condition_queued at first,
 	 * and 0 behind that. What the others have then is anything. */
 	uint8_t memory;
-	/* Whether it takes its parameters: asked where an item is queued, and by the home again, of
-	 * its own copy. */
-	bool (*takes)(const void *parameters, struct trip_op_refusal *refusal);
+	/* Whether it takes its parameters, and this interval with them: asked where an item is
+	 * queued, and by the home again, of its own copy. */
+	bool (*takes)(const void *parameters, uint64_t interval, struct trip_op_refusal *refusal);
 	/* What they are, for who lists items: how many, 0 where it counts nothing, and nanoseconds.
 	 */
 	void (*tell)(const void *parameters, uint64_t *count, uint64_t *time);

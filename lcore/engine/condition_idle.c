@@ -37,7 +37,7 @@ struct idle {
 _Static_assert(sizeof(struct idle) <= TRIP_CONDITION_MEMORY, "it has no more");
 
 static bool
-takes(const void *parameters, struct trip_op_refusal *refusal)
+takes(const void *parameters, uint64_t interval, struct trip_op_refusal *refusal)
 {
 	const struct idle *idle = parameters;
 

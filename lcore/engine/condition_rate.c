@@ -15,6 +15,9 @@
  * its end, so all of that window is above what is kept of the cut, provided that was read before
  * the window began. There is room for a look that is late by 1/64 - 1/PARTS of the window.
  *
+ * Where it has an until, it stands nowhere once it has fired, and there is a look at each cut,
+ * which are as far apart as that wants them.
+ *
  * The item is not moved at each cut. It stands too low then, which costs a look when it is reached,
  * once in so many counts. A counter that has stood still for a part has the item stand just above
  * its sum, and no alarm: an idle one costs nothing. When it is reached, the cuts until `since` are
@@ -38,7 +41,7 @@
 #define TIME_MIN 100000
 
 struct rate {
-	uint64_t count, time;
+	uint64_t count, time, until_count, until_time;
 };
 
 enum phase {
@@ -50,6 +53,8 @@ enum phase {
 	RATE_COUNTS,
 	/* It stands just below where the item stands. */
 	RATE_RESTS,
+	/* It has fired, and does not fire again before it is over. */
+	RATE_HOLDS,
 };
 
 /* In the first node; the others are a ring of sums. Cuts have numbers: that of `begin` is 0. */
@@ -64,6 +69,8 @@ struct windows {
 	/* Where the last sum is, or would be. */
 	uint32_t node;
 	uint32_t place;
+	/* From one cut to the next: never so long that PARTS of them are more than a window. */
+	uint64_t part;
 };
 
 _Static_assert(sizeof(struct rate) <= TRIP_CONDITION_MEMORY, "it has no more");
@@ -73,17 +80,31 @@ _Static_assert(offsetof(struct windows, phase) >= sizeof(struct trip_condition_q
 _Static_assert(PARTS > 64, "late looks have some room");
 
 static bool
-takes(const void *parameters, struct trip_op_refusal *refusal)
+is_within(const char *operand, uint64_t value, uint64_t low, struct trip_op_refusal *refusal)
+{
+	*refusal = (struct trip_op_refusal){
+		.operand = operand, .value = value, .low = low, .limit = TRIP_CNTR_MAX};
+	return value >= low && value <= TRIP_CNTR_MAX;
+}
+
+static bool
+has_until(const struct rate *rate)
+{
+	return (rate->until_count | rate->until_time) != 0;
+}
+
+static bool
+takes(const void *parameters, uint64_t interval, struct trip_op_refusal *refusal)
 {
 	const struct rate *rate = parameters;
 
-	*refusal = (struct trip_op_refusal){
-		.operand = "count", .value = rate->count, .low = 1, .limit = TRIP_CNTR_MAX};
-	if (rate->count < 1 || rate->count > TRIP_CNTR_MAX)
+	if (!is_within("count", rate->count, 1, refusal) ||
+		!is_within("time", rate->time, TIME_MIN, refusal))
 		return false;
-	*refusal = (struct trip_op_refusal){
-		.operand = "time", .value = rate->time, .low = TIME_MIN, .limit = TRIP_CNTR_MAX};
-	return rate->time >= TIME_MIN && rate->time <= TRIP_CNTR_MAX;
+	return !has_until(rate) ||
+	       (is_within("until_count", rate->until_count, 1, refusal) &&
+		       is_within("until_time", rate->until_time, TIME_MIN, refusal) &&
+		       is_within("interval", interval, 1, refusal));
 }
 
 static void
@@ -97,20 +118,11 @@ tell(const void *parameters, uint64_t *count, uint64_t *time)
 
 /* ---- cuts ---- */
 
-/* How long a part is: never so long that PARTS of them are more than a window. */
-static uint64_t
-part_of(const struct trip_condition_look *look)
-{
-	const struct rate *rate = look->memory;
-
-	return rate->time / PARTS;
-}
-
 /* The last cut until then. */
 static uint64_t
-cut_at(const struct trip_condition_look *look, const struct windows *windows, uint64_t ns)
+cut_at(const struct windows *windows, uint64_t ns)
 {
-	return ns > windows->begin ? (ns - windows->begin) / part_of(look) : 0;
+	return ns > windows->begin ? (ns - windows->begin) / windows->part : 0;
 }
 
 /* On by one place in the ring of sums. */
@@ -150,13 +162,11 @@ keep(const struct trip_condition_look *look, struct windows *windows, uint64_t s
 	windows->kept = RTE_MIN(windows->kept + 1, (uint32_t)PARTS);
 }
 
-/* At each cut until then that is not known yet, it showed this. */
+/* At each cut as far as this that is not known yet, it showed so much. */
 static void
-keep_until(
-	const struct trip_condition_look *look, struct windows *windows, uint64_t ns, uint64_t sum)
+keep_as_far(
+	const struct trip_condition_look *look, struct windows *windows, uint64_t cut, uint64_t sum)
 {
-	uint64_t cut = cut_at(look, windows, ns);
-
 	if (cut >= windows->cut + PARTS) {
 		windows->cut = cut;
 		windows->base = sum;
@@ -166,11 +176,21 @@ keep_until(
 		keep(look, windows, sum);
 }
 
+static void
+keep_until(
+	const struct trip_condition_look *look, struct windows *windows, uint64_t ns, uint64_t sum)
+{
+	keep_as_far(look, windows, cut_at(windows, ns), sum);
+}
+
 /* Windows begin now: none that began before counts. */
 static void
-begin(const struct trip_condition_look *look, struct windows *windows)
+begin(struct trip_condition_look *look, struct windows *windows)
 {
+	const struct rate *rate = look->memory;
+
 	*windows = (struct windows){
+		.part = rate->time / PARTS,
 		.begin = look->behind ? look->now : look->known,
 		.base = look->sum,
 		.phase = look->behind ? RATE_BEGINS : RATE_RESTS,
@@ -181,7 +201,7 @@ begin(const struct trip_condition_look *look, struct windows *windows)
 /* They begin with what is above the threshold, and came since the item was queued; where nobody
  * knows when that was, now. */
 static void
-begin_queued(const struct trip_condition_look *look, struct windows *windows)
+begin_queued(struct trip_condition_look *look, struct windows *windows)
 {
 	struct trip_condition_queued queued;
 	uint64_t threshold = look->home->nodes[look->item].threshold;
@@ -206,7 +226,7 @@ begin_queued(const struct trip_condition_look *look, struct windows *windows)
 static uint64_t
 oldest(const struct trip_condition_look *look, const struct windows *windows)
 {
-	uint64_t cut = cut_at(look, windows, look->now);
+	uint64_t cut = cut_at(windows, look->now);
 
 	cut = cut > PARTS - 1 ? cut - (PARTS - 1) : 0;
 	return cut <= windows->cut ? sum_at(look, windows, cut) : TRIP_PENDING_NONE;
@@ -217,11 +237,11 @@ oldest(const struct trip_condition_look *look, const struct windows *windows)
 static uint64_t
 next_look(const struct trip_condition_look *look, const struct windows *windows)
 {
-	uint64_t next = windows->begin + (windows->cut + 1) * part_of(look);
+	uint64_t next = windows->begin + (windows->cut + 1) * windows->part;
 
 	if (!look->behind)
 		return next;
-	return RTE_MAX(next + (look->now - look->known), look->now + part_of(look) / 8);
+	return RTE_MAX(next + (look->now - look->known), look->now + windows->part / 8);
 }
 
 /* The counter has advanced since the last cut, or may have. */
@@ -240,6 +260,80 @@ count_on(struct trip_condition_look *look, struct windows *windows, uint64_t fro
 		trip_condition_alarm(look, next_look(look, windows));
 }
 
+/* ---- until it is over ---- */
+
+/* So much later than a cut may be read what is kept of it. */
+static uint64_t
+slack_of(const struct rate *rate)
+{
+	return rate->until_time / 1024;
+}
+
+/*
+ * From now on what is kept of a cut is a sum without what came later than the slack behind it. So
+ * what is not above it came before, and all that came within a time that begins there is. Then no
+ * end is early; and the oldest cut that is kept is so far back when there is a look at the next one
+ * that the time is over, by as much as the slack and what the counter is behind now.
+ */
+static void
+hold(struct trip_condition_look *look, struct windows *windows)
+{
+	const struct rate *rate = look->memory;
+	/* It may be twice as much later. */
+	uint64_t behind = look->behind ? look->now - look->known : 0;
+
+	*windows = (struct windows){
+		.base = look->sum,
+		.begin = look->now,
+		.phase = RATE_HOLDS,
+		.node = look->home->nodes[trip_condition_memory(look)].more,
+		.part = (rate->until_time + 2 * (slack_of(rate) + behind)) / PARTS + 1,
+	};
+	trip_condition_alarm(look, windows->begin + windows->part);
+}
+
+/* Less came within the time, all of which is behind the firing, and known. */
+static bool
+is_over(const struct trip_condition_look *look, const struct windows *windows)
+{
+	const struct rate *rate = look->memory;
+	uint64_t time = rate->until_time + slack_of(rate), cut;
+
+	if (look->known < windows->begin + time)
+		return false;
+	cut = RTE_MIN(cut_at(windows, look->known - time), windows->cut);
+	return look->sum - sum_at(look, windows, cut) < rate->until_count;
+}
+
+/* Whether it is over. Nobody need ring for additions meanwhile. */
+static bool
+look_at_hold(struct trip_condition_look *look, struct windows *windows)
+{
+	const struct rate *rate = look->memory;
+	uint64_t cut = cut_at(windows, look->now), last = sum_at(look, windows, windows->cut);
+
+	trip_condition_lift(look);
+	look->stands = false;
+	if (look->set || look->sum < last ||
+		(look->behind &&
+			look->now - look->known > PARTS * windows->part - rate->until_time)) {
+		hold(look, windows);
+		return false;
+	}
+	if (is_over(look, windows))
+		return true;
+	if (cut > windows->cut) {
+		bool late = look->now > windows->begin + cut * windows->part + slack_of(rate);
+
+		keep_as_far(look, windows, cut - 1, last);
+		keep_as_far(look, windows, cut, late ? last : look->sum);
+	}
+	trip_condition_alarm(look, windows->begin + (windows->cut + 1) * windows->part);
+	return false;
+}
+
+/* ---- looks ---- */
+
 static enum trip_condition_state
 look_at_windows(struct trip_condition_look *look, struct windows *windows)
 {
@@ -256,7 +350,7 @@ look_at_windows(struct trip_condition_look *look, struct windows *windows)
 	keep_until(look, windows, look->known, look->sum);
 	from = oldest(look, windows);
 	if (from != TRIP_PENDING_NONE && look->sum - from >= rate->count) {
-		begin(look, windows);
+		(has_until(rate) ? hold : begin)(look, windows);
 		return TRIP_CONDITION_HOLDS;
 	}
 	if (look->sum != last || look->behind || look->alarmed) {
@@ -277,7 +371,11 @@ look_rate(struct trip_condition_look *look)
 	/* Nobody has asked for less. */
 	if (before && look->stands)
 		return TRIP_CONDITION_WAITS;
-	if (before) {
+	if (windows->phase == RATE_HOLDS) {
+		if (!look_at_hold(look, windows))
+			return TRIP_CONDITION_WAITS;
+		begin(look, windows);
+	} else if (before) {
 		begin_queued(look, windows);
 	} else if (look->set || look->sum < sum_at(look, windows, windows->cut)) {
 		begin(look, windows);

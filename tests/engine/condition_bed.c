@@ -49,6 +49,8 @@ fill_condition(const struct bed *bed, const struct condition_wanted *wanted, con
 	}
 	parameters[0] = wanted->count;
 	parameters[1] = wanted->time;
+	parameters[2] = wanted->until_count;
+	parameters[3] = wanted->until_time;
 	trip_condition_note_queued(
 		bed->home->engine, wanted->cntr, trip_channel_operands(client, slots[1]));
 	trip_channel_chain(client, &slots[1], TRIP_CHANNEL_MEMORY);

@@ -21,8 +21,8 @@
 struct condition_wanted {
 	uint32_t channel, cntr;
 	uint64_t threshold, interval, time;
-	/* RATE of so many; 0: IDLE. */
-	uint64_t count;
+	/* RATE of so many, and its until; 0: IDLE. */
+	uint64_t count, until_count, until_time;
 	/* Fills CONDITION_TARGET, as far as that; 0: a call, whose context is the counter and this
 	 * number. */
 	uint64_t limit, number;

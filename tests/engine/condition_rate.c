@@ -14,6 +14,8 @@
 #include "condition.h"
 
 #define RATE_TIME UINT64_C(100000)
+/* So long that iterations are far nearer to each other than a thousandth of it. */
+#define UNTIL_TIME (8 * RATE_TIME)
 
 /* ---- what has come ---- */
 
@@ -202,6 +204,63 @@ it_begins_at_its_threshold(void **state)
 	bed_close(bed);
 }
 
+/* With an until of as many: until there were less in its time, behind the firing. */
+static void
+it_fires_again_when_it_was_over(void **state)
+{
+	const struct condition_wanted wanted = {.cntr = CONDITION_TRIGGER,
+		.count = 10,
+		.time = RATE_TIME,
+		.interval = 1,
+		.until_count = 10,
+		.until_time = UNTIL_TIME};
+	struct bed *bed = condition_open();
+	uint64_t fired;
+
+	condition_submit(bed, &wanted);
+	bed_settle(bed);
+	expect_fired_behind(bed, 10, 1);
+	fired = bed->now;
+	/* It goes on, at just the rate of the until, and faster. */
+	while (bed->now < fired + 5 * UNTIL_TIME) {
+		condition_go_to(bed, bed->now + UNTIL_TIME / 11);
+		expect_fired_behind(bed, 1 + (bed->now > fired + 3 * UNTIL_TIME ? 2 : 0), 1);
+	}
+	/* Not for as long. */
+	expect_fired_behind(bed, 10, 1);
+	fired = bed->now;
+	condition_go_to(bed, fired + UNTIL_TIME - 4 * CONDITION_STEP);
+	expect_fired_behind(bed, 10, 1);
+	fired = bed->now;
+	condition_go_to(bed, fired + UNTIL_TIME + UNTIL_TIME / 64);
+	expect_fired_behind(bed, 9, 1);
+	expect_fired_behind(bed, 1, 2);
+	bed_close(bed);
+}
+
+static void
+a_set_begins_the_until_anew(void **state)
+{
+	const struct condition_wanted wanted = {.cntr = CONDITION_TRIGGER,
+		.count = 10,
+		.time = RATE_TIME,
+		.interval = 1,
+		.until_count = 10,
+		.until_time = UNTIL_TIME};
+	struct bed *bed = condition_open();
+
+	condition_submit(bed, &wanted);
+	bed_settle(bed);
+	expect_fired_behind(bed, 10, 1);
+	condition_go_to(bed, bed->now + UNTIL_TIME / 2);
+	condition_set(bed, 0);
+	condition_go_to(bed, bed->now + UNTIL_TIME - 4 * CONDITION_STEP);
+	expect_fired_behind(bed, 10, 1);
+	condition_go_to(bed, bed->now + UNTIL_TIME + UNTIL_TIME / 64);
+	expect_fired_behind(bed, 10, 2);
+	bed_close(bed);
+}
+
 /* Its home accepts it late: windows begin where it was queued, by what the counter showed there. */
 static void
 what_comes_before_it_is_accepted_counts(void **state)
@@ -331,6 +390,8 @@ it_is_canceled_at_any_time(void **state)
 			.interval = 1,
 			.count = 5,
 			.time = RATE_TIME,
+			.until_count = i % 2,
+			.until_time = i % 2 * RATE_TIME,
 			.limit = i < PHASES ? 0 : 9};
 		struct bed *bed = condition_open();
 		uint64_t id = condition_submit(bed, &wanted), fired;
@@ -362,6 +423,8 @@ a_dropped_client_leaves_none(void **state)
 			.interval = 1,
 			.count = 5,
 			.time = RATE_TIME,
+			.until_count = i % 2,
+			.until_time = i % 2 * RATE_TIME,
 			.limit = i < PHASES ? 0 : 9};
 		struct bed *bed = condition_open();
 
@@ -448,6 +511,9 @@ struct item {
 	struct traffic traffic;
 	uint64_t id, interval, due;
 	bool live;
+	/* It has fired, and it may be over since then; 0: it cannot be. */
+	bool holds;
+	uint64_t until_count, until_time, over;
 };
 
 /* What feeds the counter. */
@@ -494,6 +560,13 @@ begin_item(struct storm *storm, unsigned int i)
 		.number = i,
 	};
 
+	if (wanted.interval && i % 2 == 0) {
+		wanted.until_count = 1 + trip_random_below(&storm->random, 2 * wanted.count);
+		wanted.until_time = UNTIL_TIME + trip_random_below(&storm->random, RATE_TIME);
+	}
+	item->holds = false;
+	item->until_count = wanted.until_count;
+	item->until_time = wanted.until_time;
 	traffic->count = wanted.count;
 	traffic->time = wanted.time;
 	item->interval = wanted.interval;
@@ -534,8 +607,31 @@ note_traffic(struct storm *storm, uint64_t count)
 		if (!item->live)
 			continue;
 		traffic_add(&item->traffic, storm->bed->now, count);
-		item->due = RTE_MIN(item->due, due_by(storm, &item->traffic));
+		if (!item->holds)
+			item->due = RTE_MIN(item->due, due_by(storm, &item->traffic));
 	}
+}
+
+/* Whether less came within so long a time behind the firing. */
+static bool
+is_below(const struct item *item, uint64_t now, uint64_t time)
+{
+	return now - item->traffic.begin >= time &&
+	       within(&item->traffic, now, time - 1) < item->until_count;
+}
+
+static void
+look_at_until(const struct storm *storm, struct item *item)
+{
+	uint64_t now = storm->bed->now, time = item->until_time;
+
+	if (item->over == 0 && is_below(item, now, time))
+		item->over = now;
+	/* It is by now, however late: a window may begin. */
+	if (storm->feed == HARDWARE || !is_below(item, now, time + time / 64 + LATE))
+		return;
+	item->holds = false;
+	item->traffic.begin = now;
 }
 
 static void
@@ -547,18 +643,23 @@ check_fired(struct storm *storm)
 	for (unsigned int n = 0; n < log->n; n++) {
 		struct item *item = &storm->items[log->fired[n].context / CNTRS];
 
-		assert_true(item->live);
+		assert_true(item->live && (!item->holds || item->over != 0));
 		assert_true(within(&item->traffic, now, item->traffic.time) >= item->traffic.count);
 		/* One that only the whole window explains. */
 		storm->sharp += item->due == UINT64_MAX;
 		item->live = item->interval != 0;
 		item->due = UINT64_MAX;
+		item->holds = item->until_time != 0;
+		item->over = 0;
 		traffic_begin(&item->traffic, now);
 		storm->fired++;
 	}
 	log->n = 0;
-	for (unsigned int i = 0; i < ITEMS; i++)
+	for (unsigned int i = 0; i < ITEMS; i++) {
+		if (storm->items[i].live && storm->items[i].holds)
+			look_at_until(storm, &storm->items[i]);
 		assert_true(!storm->items[i].live || now <= storm->items[i].due);
+	}
 }
 
 static void
@@ -618,6 +719,7 @@ change(struct storm *storm, uint64_t what)
 		for (i = 0; i < ITEMS; i++) {
 			traffic_begin(&storm->items[i].traffic, storm->bed->now);
 			storm->items[i].due = UINT64_MAX;
+			storm->items[i].over = 0;
 		}
 	} else {
 		/* Nodes are of other items in between. */
@@ -728,6 +830,8 @@ main(void)
 		cmocka_unit_test(it_fires_again_for_as_many_more),
 		cmocka_unit_test(a_set_begins_anew),
 		cmocka_unit_test(it_begins_at_its_threshold),
+		cmocka_unit_test(it_fires_again_when_it_was_over),
+		cmocka_unit_test(a_set_begins_the_until_anew),
 		cmocka_unit_test(what_comes_before_it_is_accepted_counts),
 		cmocka_unit_test(a_set_before_it_is_accepted_begins_anew),
 		cmocka_unit_test(what_is_said_to_be_queued_may_be_anything),

@@ -204,6 +204,38 @@ cond_05_it_fires_again_for_as_many_more(void **state)
 	close_bed();
 }
 
+/* However much comes: until there was less for as long. */
+static void
+cond_05_it_fires_again_when_it_was_over(void **state)
+{
+	struct trip_work work;
+	uint64_t fired;
+
+	open_bed();
+	work = watch(COUNT, HOUR);
+	work.interval = 1;
+	rate.when.rate.until_count = COUNT;
+	rate.when.rate.until_time = HOUR;
+	(void)harness_queue(&work);
+	trip_cntr_add(cntr, COUNT);
+	expect_fired(1);
+	trip_cntr_add(cntr, 5 * COUNT);
+	expect_fired(1);
+	assert_int_equal(trip_work_flush(harness_domain, cntr), 0);
+	rate.when.rate.until_time = MS;
+	(void)harness_queue(&work);
+	for (uint32_t i = 2; i < 6; i++) {
+		trip_cntr_add(cntr, COUNT);
+		expect_fired(i);
+		fired = now();
+		/* Whenever its home looks, it is over then; no sooner than that. */
+		harness_until(now() > fired + 3 * MS);
+		trip_cntr_add(cntr, COUNT - 1);
+		expect_fired(i);
+	}
+	close_bed();
+}
+
 /* It need not move for that; and nothing un-fires. */
 static void
 cond_08_a_set_begins_anew(void **state)
@@ -260,10 +292,21 @@ cond_03_what_is_no_rate_is_refused(void **state)
 	work.interval = 2;
 	expect_refused(&work, "interval 2 of condition \"rate\" is above the limit 1");
 	work.interval = 1;
-	rate.when.reserved[2] = 7;
+	rate.when.reserved[4] = 7;
 	expect_refused(&work,
-		"byte 16 of `when` is 0x07, not 0: condition \"rate\" has 16 bytes of parameters");
-	rate.when.reserved[2] = 0;
+		"byte 32 of `when` is 0x07, not 0: condition \"rate\" has 32 bytes of parameters");
+	rate.when.reserved[4] = 0;
+	rate.when.rate.until_count = 1;
+	expect_refused(&work, "until_time 0 of condition \"rate\" is below the limit 100000");
+	rate.when.rate.until_time = 100000;
+	rate.when.rate.until_count = 0;
+	expect_refused(&work, "until_count 0 of condition \"rate\" is below the limit 1");
+	rate.when.rate.until_count = 1;
+	work.interval = 0;
+	expect_refused(&work, "interval 0 of condition \"rate\" is below the limit 1");
+	work.interval = 1;
+	rate.when.rate.until_count = 0;
+	rate.when.rate.until_time = 0;
 	work.flags |= TRIP_WORK_COALESCE;
 	expect_refused(&work, "does not coalesce");
 	work.flags &= ~TRIP_WORK_COALESCE;
@@ -332,6 +375,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(cond_04_what_came_since_it_was_queued_counts),
 	HARNESS_TEST(cond_04_windows_begin_at_the_threshold),
 	HARNESS_TEST(cond_05_it_fires_again_for_as_many_more),
+	HARNESS_TEST(cond_05_it_fires_again_when_it_was_over),
 	HARNESS_TEST(cond_08_a_set_begins_anew),
 	HARNESS_TEST(cond_03_what_is_no_rate_is_refused),
 	HARNESS_TEST(cond_03_it_takes_slots_and_is_flushed),

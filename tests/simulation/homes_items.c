@@ -51,7 +51,7 @@ fill_beside(const struct trip_engine *engine, struct trip_channel_client *client
 		desc->condition_kind = TRIP_CONDITION_IDLE;
 	} else if (act != NULL && act->rate > 0) {
 		memcpy(trip_channel_operands(client, *more),
-			(const uint64_t[]){act->rate, act->time}, 2 * sizeof(uint64_t));
+			(const uint64_t[]){act->rate, act->time, 0, 0}, 4 * sizeof(uint64_t));
 		trip_condition_note_queued(
 			engine, desc->trigger, trip_channel_operands(client, more[1]));
 		trip_channel_chain(client, &more[1], TRIP_CHANNEL_MEMORY);

@@ -73,6 +73,7 @@ submit(struct arm_rate *rate, uint32_t cntr, enum arm_rate_beside beside)
 		parameters = trip_channel_operands(client, more[0]);
 		parameters[0] = COUNT;
 		parameters[1] = WINDOW_NS;
+		parameters[2] = parameters[3] = 0;
 		trip_channel_chain(client, &more[1], TRIP_CHANNEL_MEMORY);
 		desc->condition_kind = TRIP_CONDITION_RATE;
 		desc->condition = 1 + more[0];
