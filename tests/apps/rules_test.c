@@ -237,11 +237,16 @@ test_rates(void **state)
 					"when g.packets rate >= 9223372036854775807/d over 1d "
 					"log\nwhen rate rate >= 1/d over "
 					"10000d log\n"
+					"when g.packets rate >= 10kpps over 500ms until < "
+					"5kpps for 1m log\n"
+					"when g.bytes rate >= 1GB/s over 1s until<3bit/s for "
+					"  3s every 1 add rate 1\n"
 					"when rate >= 5 log\n");
 	static const struct {
 		const char *text;
 		uint64_t count, time, every;
 		enum trip_rules_ref ref;
+		uint64_t until_count, until_time;
 	} expected[] = {
 		{"rate >= 1Gbit/s over 5s", 625000000, 5000000000, 0, TRIP_RULES_REF_BYTES},
 		{"rate >= 10kpps over 500ms", 5000, 500000000, 1, TRIP_RULES_REF_PACKETS},
@@ -254,6 +259,10 @@ test_rates(void **state)
 		{"rate >= 9223372036854775807/d over 1d", INT64_MAX, 86400000000000, 0,
 			TRIP_RULES_REF_PACKETS},
 		{"rate >= 1/d over 10000d", 10000, 864000000000000000, 0, TRIP_RULES_REF_COUNTER},
+		{"rate >= 10kpps over 500ms until < 5kpps for 1m", 5000, 500000000, 1,
+			TRIP_RULES_REF_PACKETS, 300000, 60000000000},
+		{"rate >= 1GB/s over 1s until < 3bit/s for 3s", 1000000000, 1000000000, 1,
+			TRIP_RULES_REF_BYTES, 2, 3000000000},
 	};
 
 	assert_int_equal(rules->n_whens, RTE_DIM(expected) + 1);
@@ -264,6 +273,8 @@ test_rates(void **state)
 		assert_int_equal(when->condition.size, sizeof(when->condition));
 		assert_int_equal(when->condition.when.rate.count, expected[i].count);
 		assert_int_equal(when->condition.when.rate.time, expected[i].time);
+		assert_int_equal(when->condition.when.rate.until_count, expected[i].until_count);
+		assert_int_equal(when->condition.when.rate.until_time, expected[i].until_time);
 		assert_string_equal(when->condition_text, expected[i].text);
 		assert_int_equal(when->every, expected[i].every);
 		assert_int_equal(when->ref, expected[i].ref);

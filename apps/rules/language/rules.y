@@ -167,7 +167,8 @@ condition: REF GE NUMBER {
 		ctx->when.ref = TRIP_RULES_REF_CLOCK;
 		trip_rules_value_time(ctx, &@2, &ctx->when.threshold);
 	}
-	| REF RATE_WORD GE rate OVER TIME until { trip_rules_condition_rate(ctx, &@1, &@2, &@4, &@6); }
+	| rate_over
+	| rate_over UNTIL '<' rate FOR TIME { trip_rules_condition_until(ctx, &@4, &@6); }
 	| REF with_time TIME { trip_rules_condition_time(ctx, &@1, &@2, &@3); }
 	| ALL '(' refs ')' { trip_rules_error_notyet(ctx, &@1); }
 	| ANY '(' refs ')' { trip_rules_error_notyet(ctx, &@1); }
@@ -176,8 +177,7 @@ condition: REF GE NUMBER {
 with_time: IDLE
 	;
 
-until: %empty
-	| UNTIL '<' rate FOR TIME { trip_rules_error_notyet(ctx, &@1); }
+rate_over: REF RATE_WORD GE rate OVER TIME { trip_rules_condition_rate(ctx, &@1, &@2, &@4, &@6); }
 	;
 
 rate: NUMBER | RATE
@@ -191,7 +191,11 @@ every: %empty
 	| EVERY NUMBER { trip_rules_build_every(ctx, &@2); }
 	;
 
-op: DROP NAME for { trip_rules_build_op(ctx, TRIP_RULES_OP_DROP, &@2); }
+op: DROP NAME for {
+		if (ctx->names.rates[1].length > 0)
+			trip_rules_error_notyet(ctx, &@1);
+		trip_rules_build_op(ctx, TRIP_RULES_OP_DROP, &@2);
+	}
 	| PASS NAME { trip_rules_build_op(ctx, TRIP_RULES_OP_PASS, &@2); }
 	| DELETE NAME { trip_rules_build_op(ctx, TRIP_RULES_OP_DELETE, &@2); }
 	| ADD NAME NUMBER {
@@ -257,7 +261,6 @@ worth_naming(yysymbol_kind_t kind, bool fresh)
 	case YYSYMBOL_FOR:
 	case YYSYMBOL_POLICE:
 	case YYSYMBOL_TRANSFER:
-	case YYSYMBOL_UNTIL:
 		return false;
 	case YYSYMBOL_IDLE:
 	case YYSYMBOL_RATE_WORD:

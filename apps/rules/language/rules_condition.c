@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rules_condition_rows.h"
@@ -79,27 +80,46 @@ trip_rules_condition_time(struct trip_rules_ctx *ctx, const struct trip_rules_sp
 	say(ctx, "%.*s %.*s", (int)word->length, word->text, (int)time->length, time->text);
 }
 
-/* As many as the rate is within the time; of a part of one, the whole. */
+/* As many as the rate is within the time, which is called so; of a part of one, the whole. The
+ * first of a condition, or that of its until. */
 static bool
-count_of(struct trip_rules_ctx *ctx, const struct trip_rules_span *at,
-	const struct trip_rules_rate *rate, const struct trip_rules_span *over,
-	struct trip_condition *condition)
+count_of(struct trip_rules_ctx *ctx, unsigned int which, const struct trip_rules_span *at,
+	const char *word, const struct trip_rules_span *time, uint64_t ns, uint64_t *count)
 {
-	trip_rules_u128 product = (trip_rules_u128)rate->amount * condition->when.rate.time;
-	trip_rules_u128 n = product / rate->ns + (product % rate->ns != 0);
 	char quote[2][TRIP_RULES_QUOTE_SIZE];
+	struct trip_rules_rate rate;
+	trip_rules_u128 product, n;
 
+	if (!trip_rules_value_rate(ctx, at, &rate))
+		return false;
+	product = (trip_rules_u128)rate.amount * ns;
+	n = product / rate.ns + (product % rate.ns != 0);
 	trip_rules_error_quote(quote[0], at);
-	trip_rules_error_quote(quote[1], over);
-	if (product < rate->ns)
+	trip_rules_error_quote(quote[1], time);
+	if (product < rate.ns)
 		return trip_rules_error(ctx, at,
-			"%s over %s is less than 1: expected a higher rate, or a longer time",
-			quote[0], quote[1]);
+			"%s %s %s is less than 1: expected a higher rate, or a longer time",
+			quote[0], word, quote[1]);
 	if (n > INT64_MAX)
-		return trip_rules_error(ctx, at, "%s over %s is above 9223372036854775807 (2^63-1)",
-			quote[0], quote[1]);
-	condition->when.rate.count = (uint64_t)n;
+		return trip_rules_error(ctx, at, "%s %s %s is above 9223372036854775807 (2^63-1)",
+			quote[0], word, quote[1]);
+	ctx->names.rates[which] = *at;
+	ctx->names.rates_of[which] = rate.of;
+	*count = (uint64_t)n;
 	return true;
+}
+
+static bool
+window_of(struct trip_rules_ctx *ctx, const char *word, const struct trip_rules_span *time,
+	uint64_t *ns)
+{
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	if (!trip_rules_value_time(ctx, time, ns))
+		return false;
+	return *ns >= TRIP_RULES_WINDOW_MIN ||
+	       trip_rules_error(ctx, time, "%s %s is too short: expected 100us or more", word,
+		       trip_rules_error_quote(quote, time));
 }
 
 void
@@ -108,27 +128,35 @@ trip_rules_condition_rate(struct trip_rules_ctx *ctx, const struct trip_rules_sp
 	const struct trip_rules_span *time)
 {
 	struct trip_condition *condition = &ctx->when.condition;
-	uint64_t *ns = &condition->when.rate.time;
-	char quote[TRIP_RULES_QUOTE_SIZE];
-	struct trip_rules_rate wanted;
-	bool has_rate;
+	uint64_t ns, count;
 
-	if (!begin(ctx, ref, word))
+	if (!begin(ctx, ref, word) || !window_of(ctx, "over", time, &ns) ||
+		!count_of(ctx, 0, rate, "over", time, ns, &count))
 		return;
-	has_rate = trip_rules_value_rate(ctx, rate, &wanted);
-	if (!trip_rules_value_time(ctx, time, ns))
-		return;
-	if (*ns < TRIP_RULES_WINDOW_MIN) {
-		trip_rules_error(ctx, time, "over %s is too short: expected 100us or more",
-			trip_rules_error_quote(quote, time));
-		return;
-	}
-	if (!has_rate || !count_of(ctx, rate, &wanted, time, condition))
-		return;
-	ctx->names.rate = *rate;
-	ctx->names.rate_of = wanted.of;
+	condition->when.rate.time = ns;
+	condition->when.rate.count = count;
 	say(ctx, "%.*s >= %.*s over %.*s", (int)word->length, word->text, (int)rate->length,
 		rate->text, (int)time->length, time->text);
+}
+
+/* It repeats: it holds again when it has ended. */
+void
+trip_rules_condition_until(struct trip_rules_ctx *ctx, const struct trip_rules_span *rate,
+	const struct trip_rules_span *time)
+{
+	struct trip_condition *condition = &ctx->when.condition;
+	char *begun = ctx->when.condition_text;
+	uint64_t ns, count;
+
+	if (!window_of(ctx, "for", time, &ns) || !count_of(ctx, 1, rate, "for", time, ns, &count) ||
+		begun == NULL)
+		return;
+	condition->when.rate.until_time = ns;
+	condition->when.rate.until_count = count;
+	ctx->when.every = 1;
+	say(ctx, "%s until < %.*s for %.*s", begun, (int)rate->length, rate->text,
+		(int)time->length, time->text);
+	free(begun);
 }
 
 void
@@ -142,7 +170,8 @@ trip_rules_condition_check_rate(
 	};
 	char quote[TRIP_RULES_QUOTE_SIZE];
 
-	if (names->rate.length > 0 && (names->rate_of & 1u << ref) == 0)
-		trip_rules_error(ctx, &names->rate, "a rate %s, found %s", units[ref],
-			trip_rules_error_quote(quote, &names->rate));
+	for (unsigned int i = 0; i < RTE_DIM(names->rates); i++)
+		if (names->rates[i].length > 0 && (names->rates_of[i] & 1u << ref) == 0)
+			trip_rules_error(ctx, &names->rates[i], "a rate %s, found %s", units[ref],
+				trip_rules_error_quote(quote, &names->rates[i]));
 }

@@ -48,8 +48,9 @@ struct trip_rules_symbol {
 struct trip_rules_names {
 	struct trip_rules_span ref;
 	struct trip_rules_span target;
-	struct trip_rules_span rate; /* of the condition, where it has one */
-	unsigned int rate_of;        /* a bit for each trip_rules_ref that its unit is for */
+	/* of the condition, where it has one, and of its until */
+	struct trip_rules_span rates[2];
+	unsigned int rates_of[2]; /* a bit for each trip_rules_ref that the unit is for */
 };
 
 /* Wide enough for any field, an IPv6 address included. */
@@ -271,7 +272,10 @@ void trip_rules_condition_time(struct trip_rules_ctx *ctx, const struct trip_rul
 void trip_rules_condition_rate(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
 	const struct trip_rules_span *word, const struct trip_rules_span *rate,
 	const struct trip_rules_span *time);
-/* Whether the rate of a condition, if any, has a unit of what is referred to. */
+/* Behind that. */
+void trip_rules_condition_until(struct trip_rules_ctx *ctx, const struct trip_rules_span *rate,
+	const struct trip_rules_span *time);
+/* Whether the rates of a condition, if any, have a unit of what is referred to. */
 void trip_rules_condition_check_rate(
 	struct trip_rules_ctx *ctx, const struct trip_rules_names *names, enum trip_rules_ref ref);
 void trip_rules_build_op(
