@@ -4,7 +4,9 @@
  * polled by hand, on a clock that shows these. Packets of one time are a burst. Tells as JSON, a
  * line each, what fired when:
  *
- *	rates RULES PCAP QUEUES
+ *	rates RULES PCAP QUEUES [NS]...
+ *
+ * At these times of the capture all counters are set to 0.
  *
  * Each `when` is noted, whatever its operation.
  */
@@ -19,6 +21,7 @@
 
 #include "clock.h"
 #include "domain/domain.h"
+#include "home.h"
 #include "replay.h"
 #include "soft_test.h"
 #include "trip_eal.h"
@@ -73,15 +76,40 @@ poll_home(struct trip_home *home)
 			event.context, trip_clock_ns(&domain->engine, now) - BEGIN_NS, event.value);
 }
 
-/* The first moment at which the clock shows so much. */
+/* The first moment at which the clock shows so much, and on the way each at which the home wants to
+ * look at it. */
 static void
 go_to(uint64_t ns)
 {
-	while (trip_clock_ns(&domain->engine, now) < ns)
-		now += RTE_MAX((ns - trip_clock_ns(&domain->engine, now)) *
-				       (domain->engine.tsc_hz / 1000000) / 2000,
-			UINT64_C(1));
-	poll_home(domain->engine.homes[0]);
+	struct trip_home *home = domain->engine.homes[0];
+
+	while (trip_clock_ns(&domain->engine, now) < ns) {
+		uint64_t step = (ns - trip_clock_ns(&domain->engine, now)) *
+				(domain->engine.tsc_hz / 1000000) / 2000;
+
+		now += RTE_MAX(step, UINT64_C(1));
+		if (now >= home->clock_tsc) {
+			now = home->clock_tsc;
+			poll_home(home);
+		}
+	}
+	poll_home(home);
+}
+
+static void
+set_all(uint64_t ns)
+{
+	struct trip_home *home = domain->engine.homes[0];
+
+	go_to(BEGIN_NS + ns);
+	/* All that flows have counted is in the counters. */
+	home->fed.next_tsc = now;
+	trip_home_timers(home);
+	poll_home(home);
+	for (unsigned int i = 0; i < CNTRS_MAX; i++)
+		for (unsigned int kind = 0; kind < 2 && cntrs[i][kind] != NULL; kind++)
+			need(trip_cntr_set(cntrs[i][kind], 0), "set");
+	poll_home(home);
 }
 
 static void
@@ -122,7 +150,7 @@ queue_when(const struct trip_rules_when *rule, unsigned int index)
 }
 
 static void
-play(FILE *file, uint16_t queues)
+play(FILE *file, uint16_t queues, char **sets)
 {
 	static uint8_t bytes[FRAME_BYTES_MAX];
 	struct trip_home *home = domain->engine.homes[0];
@@ -144,6 +172,8 @@ play(FILE *file, uint16_t queues)
 			more = fread(&record, sizeof(record), 1, file) == 1;
 		} while (more && n < REPLAY_BURST_MAX &&
 			 record.seconds * UINT64_C(1000000000) + record.nanoseconds == ns);
+		for (; *sets != NULL && strtoull(*sets, NULL, 0) <= ns; sets++)
+			set_all(strtoull(*sets, NULL, 0));
 		go_to(BEGIN_NS + ns);
 		(void)trip_port_burst(port, (uint16_t)(bursts++ % queues), pkts, n);
 		poll_home(home);
@@ -181,11 +211,11 @@ int
 main(int argc, char **argv)
 {
 	struct replay replay = {
-		.queues = argc == 4 ? (uint16_t)strtoul(argv[3], NULL, 0) : 0, .room = 2048};
+		.queues = argc >= 4 ? (uint16_t)strtoul(argv[3], NULL, 0) : 0, .room = 2048};
 	struct trip_rules_errors *errors;
 	struct trip_rules *rules;
 	uint32_t header[6];
-	FILE *file = argc == 4 ? fopen(argv[2], "rb") : NULL;
+	FILE *file = argc >= 4 ? fopen(argv[2], "rb") : NULL;
 
 	if (file == NULL || fread(header, sizeof(header), 1, file) != 1 || header[0] != 0xa1b23c4d)
 		return 2;
@@ -196,7 +226,7 @@ main(int argc, char **argv)
 	if (trip_eal_init("net_null0") < 0 || replay_device_start(&replay) != 0)
 		return EXIT_FAILURE;
 	open_all(rules, replay.queues);
-	play(file, replay.queues);
+	play(file, replay.queues, &argv[4]);
 	fclose(file);
 	/* Its clock is ahead of the machine's: nothing is closed any more. */
 	fflush(stdout);
