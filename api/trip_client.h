@@ -141,6 +141,8 @@ struct trip_client_work {
 	uint64_t condition_time;
 	/** Of TRIP_CONDITION_RATE: how many. */
 	uint64_t condition_count;
+	/** Of one with an until: less than how many in how many nanoseconds; else 0. */
+	uint64_t condition_until_count, condition_until_time;
 };
 
 /** What flows do with packets. */

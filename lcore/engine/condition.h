@@ -78,6 +78,11 @@ struct trip_condition_queued {
 
 #define TRIP_CONDITION_LATER UINT64_MAX
 
+/* Parameters: how many, in how many nanoseconds; 0: it has none such. */
+struct trip_condition_told {
+	uint64_t count, time, until_count, until_time;
+};
+
 struct trip_condition_row {
 	const char *name;
 	/* Bytes of its parameters; with what it remembers, TRIP_CONDITION_MEMORY at most. */
@@ -89,9 +94,8 @@ struct trip_condition_row {
 	/* Whether it takes its parameters, and this interval with them: asked where an item is
 	 * queued, and by the home again, of its own copy. */
 	bool (*takes)(const void *parameters, uint64_t interval, struct trip_op_refusal *refusal);
-	/* What they are, for who lists items: how many, 0 where it counts nothing, and nanoseconds.
-	 */
-	void (*tell)(const void *parameters, uint64_t *count, uint64_t *time);
+	/* What they are, for who lists items. */
+	void (*tell)(const void *parameters, struct trip_condition_told *told);
 	/* The most that an interval of its items may be; 0: they have none. */
 	uint64_t interval_max;
 	/* On the home. */

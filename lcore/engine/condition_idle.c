@@ -47,12 +47,11 @@ takes(const void *parameters, uint64_t interval, struct trip_op_refusal *refusal
 }
 
 static void
-tell(const void *parameters, uint64_t *count, uint64_t *time)
+tell(const void *parameters, struct trip_condition_told *told)
 {
 	const struct idle *idle = parameters;
 
-	*count = 0;
-	*time = idle->time;
+	*told = (struct trip_condition_told){.time = idle->time};
 }
 
 static bool

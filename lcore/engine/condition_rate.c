@@ -108,12 +108,16 @@ takes(const void *parameters, uint64_t interval, struct trip_op_refusal *refusal
 }
 
 static void
-tell(const void *parameters, uint64_t *count, uint64_t *time)
+tell(const void *parameters, struct trip_condition_told *told)
 {
 	const struct rate *rate = parameters;
 
-	*count = rate->count;
-	*time = rate->time;
+	*told = (struct trip_condition_told){
+		.count = rate->count,
+		.time = rate->time,
+		.until_count = rate->until_count,
+		.until_time = rate->until_time,
+	};
 }
 
 /* ---- cuts ---- */

@@ -68,9 +68,14 @@ fill_work(struct trip_domain *domain, const struct queued *queued, uint64_t sum,
 		.sum = sum,
 	};
 	if (desc->condition != 0) {
+		struct trip_condition_told told;
+
+		trip_condition_of(desc->condition_kind)->tell(queued->parameters, &told);
 		out->condition = desc->condition_kind;
-		trip_condition_of(desc->condition_kind)
-			->tell(queued->parameters, &out->condition_count, &out->condition_time);
+		out->condition_count = told.count;
+		out->condition_time = told.time;
+		out->condition_until_count = told.until_count;
+		out->condition_until_time = told.until_time;
 	}
 	pthread_mutex_lock(&domain->lock);
 	out->cntr = trip_list_id(domain, desc->trigger);

@@ -65,17 +65,19 @@ close_cntr(const char *name)
 	return -ENOENT;
 }
 
-/* work TRIGGER THRESHOLD INTERVAL TARGET VALUE [IDLE NS | RATE NS COUNT] */
+/* work TRIGGER THRESHOLD INTERVAL TARGET VALUE [IDLE NS | RATE NS COUNT [NS COUNT]] */
 static int
 queue(char *words)
 {
 	char trigger[64], target[64];
 	struct trip_condition condition = {.size = sizeof(condition)};
 	struct trip_work work = {.size = sizeof(work), .op_type = TRIP_OP_CNTR_ADD};
-	uint64_t time, count;
-	int n = sscanf(words, "%63s %" SCNu64 " %" SCNu64 " %63s %" SCNu64 " %" SCNu64 " %" SCNu64,
+	uint64_t time, count, until_time = 0, until_count = 0;
+	int n = sscanf(words,
+		"%63s %" SCNu64 " %" SCNu64 " %63s %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		" %" SCNu64,
 		trigger, &work.threshold, &work.interval, target, &work.op.cntr.value, &time,
-		&count);
+		&count, &until_time, &until_count);
 
 	if (n < 5)
 		return -EINVAL;
@@ -84,10 +86,12 @@ queue(char *words)
 	if (n == 6) {
 		condition.kind = TRIP_CONDITION_IDLE;
 		condition.when.idle.time = time;
-	} else if (n == 7) {
+	} else if (n >= 7) {
 		condition.kind = TRIP_CONDITION_RATE;
 		condition.when.rate.count = count;
 		condition.when.rate.time = time;
+		condition.when.rate.until_count = until_count;
+		condition.when.rate.until_time = until_time;
 	}
 	work.triggering_cntr = find(trigger);
 	work.op.cntr.cntr = find(target);

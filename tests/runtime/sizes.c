@@ -470,7 +470,7 @@ ENDS_WITH(trip_client_domain, commands_refused);
 ENDS_WITH(trip_client_flow, reason);
 ENDS_WITH(trip_client_home, worst_overshoot);
 ENDS_WITH(trip_client_process, lcores);
-ENDS_WITH(trip_client_work, condition_count);
+ENDS_WITH(trip_client_work, condition_until_time);
 ENDS_WITH(trip_cntr_attr, name);
 ENDS_WITH(trip_condition, when);
 ENDS_WITH(trip_condition_info, reserved);

@@ -89,18 +89,24 @@ op_of(const struct trip_client_work *work)
 	return info;
 }
 
-/* Of its condition, with a blank before them: " 5s", " 1000 in 5s". */
+/* Of its condition, with a blank before them: " 5s", " 1000 in 5s until 500 in 60s". */
 static const char *
 say_parameters(const struct trip_client_work *work, char *text, size_t size)
 {
 	char count[TRIPCTL_TEXT_NUMBER], time[TRIPCTL_TEXT_NUMBER];
+	int n = 0;
 
 	text[0] = '\0';
 	if (work->condition == TRIP_CONDITION_IDLE)
 		snprintf(text, size, " %s", tripctl_text_whole_time(work->condition_time, time));
 	else if (work->condition == TRIP_CONDITION_RATE)
-		snprintf(text, size, " %s in %s", tripctl_text_exact(work->condition_count, count),
+		n = snprintf(text, size, " %s in %s",
+			tripctl_text_exact(work->condition_count, count),
 			tripctl_text_whole_time(work->condition_time, time));
+	if (work->condition_until_time != 0)
+		snprintf(text + n, size - (size_t)n, " until %s in %s",
+			tripctl_text_exact(work->condition_until_count, count),
+			tripctl_text_whole_time(work->condition_until_time, time));
 	return text;
 }
 
@@ -109,10 +115,11 @@ static void
 say_trigger(struct tripctl_sheet *sheet, const struct trip_client_work *work)
 {
 	struct trip_condition_info info = {.size = sizeof(info)};
-	char name[TRIPCTL_NAMES_MAX], parameters[2 * TRIPCTL_TEXT_NUMBER + 8];
+	char name[TRIPCTL_NAMES_MAX], parameters[4 * TRIPCTL_TEXT_NUMBER + 24];
 	const char *trigger = name_of(sheet, work->cntr, name);
 	bool has_count = work->condition == TRIP_CONDITION_RATE;
 	bool has_time = has_count || work->condition == TRIP_CONDITION_IDLE;
+	bool has_until = work->condition_until_time != 0;
 
 	/* A newer library may list what this one does not know. */
 	if (work->condition != TRIP_CONDITION_NONE &&
@@ -124,6 +131,10 @@ say_trigger(struct tripctl_sheet *sheet, const struct trip_client_work *work)
 		sheet, NULL, "condition_ns", has_time ? work->condition_time : TRIP_CLIENT_ANY);
 	tripctl_sheet_number(sheet, NULL, "condition_count",
 		has_count ? work->condition_count : TRIP_CLIENT_ANY);
+	tripctl_sheet_number(sheet, NULL, "condition_until_ns",
+		has_until ? work->condition_until_time : TRIP_CLIENT_ANY);
+	tripctl_sheet_number(sheet, NULL, "condition_until_count",
+		has_until ? work->condition_until_count : TRIP_CLIENT_ANY);
 	tripctl_sheet_cell(sheet, "<COUNTER", "%s%s%s%s", trigger != NULL ? trigger : "(clock)",
 		info.name != NULL ? " " : "", info.name != NULL ? info.name : "",
 		say_parameters(work, parameters, sizeof(parameters)));
