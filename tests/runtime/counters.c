@@ -253,8 +253,8 @@ pnt_05_as_many_points_as_there_may_be(void **state)
 	struct trip_counters *counters = points_open(1);
 	struct trip_flow *flow;
 
-	/* Each point is a request, and the same one whoever polls. */
-	if (harness_away != NULL && harness_away->burst == NULL) {
+	/* Each point is a request: the same one whoever polls, and in the same memory. */
+	if (harness_away != NULL && (harness_away->burst == NULL || trip_test_scale() < 1)) {
 		points_close(counters);
 		skip();
 	}
