@@ -25,7 +25,13 @@ enum trip_op {
 	TRIP_OP_CNTR_ADD = 1,
 	/** Sets the success value of op.cntr.cntr to op.cntr.value. */
 	TRIP_OP_CNTR_SET,
-	/** Drops the packets that match op.flow from now on; they still count. */
+	/**
+	 * Drops the packets that match op.drop.flow from now on; they still count. For ever where
+	 * op.drop.time is 0; else for so many nanoseconds from each firing on. Then they pass,
+	 * unless another operation on the flow came since (DATA-10): a pass or a delete has ended
+	 * it, a drop for ever stays, and of several for a time each lasts for its own. The item
+	 * stays until it ends, and what cancels it ends it.
+	 */
 	TRIP_OP_FLOW_DROP,
 	/** Lets them through again. */
 	TRIP_OP_FLOW_PASS,
@@ -67,6 +73,10 @@ struct trip_op_info {
 	enum trip_op_target target;
 	/** It has a value beside its target. */
 	int has_value;
+	/** What it does may be for a time, and then takes another slot of work items. */
+	int has_time;
+	/** 0. */
+	int reserved;
 };
 
 /**
@@ -199,6 +209,11 @@ struct trip_work {
 		} cntr;
 		struct trip_flow *flow;
 		struct {
+			struct trip_flow *flow;
+			/** Nanoseconds, at most TRIP_CNTR_MAX; 0: for ever. */
+			uint64_t time;
+		} drop;
+		struct {
 			struct trip_function *function;
 		} call;
 		struct {
@@ -230,14 +245,20 @@ struct trip_work_event {
 	/** 0, or a negative errno of the operation. */
 	int32_t result;
 	enum trip_op op_type;
-	/** TRIP_WORK_MORE. */
+	/** TRIP_WORK_MORE, TRIP_WORK_END. */
 	uint32_t flags;
 	/** 0. */
 	uint32_t reserved;
 };
 
-/** In an event: the item is queued again, at threshold + interval. */
+/** In an event: the item is queued again, at threshold + interval, or is still to end. */
 #define TRIP_WORK_MORE (1u << 2)
+/**
+ * In an event: what began with the last firing of the item has ended; `threshold` and `value` are
+ * those of that. Where `result` is an error, a flow in hardware passes as soon as its port lets it.
+ * Events of an item that ends are like those of one with an interval: what finds no room is lost.
+ */
+#define TRIP_WORK_END (1u << 3)
 
 /**
  * A function that deferred work can call. It runs on the home of the triggering counter between two
@@ -296,9 +317,10 @@ int trip_function_unregister(struct trip_function *handle);
  *   -EXDEV: an object of another domain;
  *   -EAGAIN: `max_works` items are in flight, or `max_process_works` in an attached process,
  *     `max_thread_works` of a thread that has channels of its own, where one with operands beside
- *     target and value (op.fill) counts once more, and one with a condition as often more as its
- *     trip_condition_info says (`slots`); or with TRIP_WORK_COMPLETION more than `max_events`; let
- *     the home progress, and read the events, then try again.
+ *     target and value (op.fill), or for a time (op.drop), counts once more, and one with a
+ *     condition as often more as its trip_condition_info says (`slots`); or with
+ *     TRIP_WORK_COMPLETION more than `max_events`; let the home progress, and read the events,
+ *     then try again.
  */
 int trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id);
 

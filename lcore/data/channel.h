@@ -43,12 +43,12 @@
  * takes what is beyond that for garbage, which it is, and whoever comes next has the slot.
  *
  * An item with operands has a second slot, and one with a condition another: the descriptor of its
- * own names them, and their lines are the operands, and the condition's parameters. A condition
- * that has much to remember has more of them, each of which names the next: nothing is in these,
- * they stand for as many nodes of the home. All those are submitted in no ring and stay FREE for
- * whoever looks at their state, so nothing cancels, flushes or lists them; the home marks them
- * OPERANDS when it takes the item, and returns them with that. Where the item was canceled before
- * it was accepted, accept does so.
+ * own names them, and their lines are the operands, and the condition's parameters. One that lasts
+ * has another, and a condition that has much to remember has more of them, each of which names the
+ * next: nothing is in these, they stand for as many nodes of the home. All those are submitted in
+ * no ring and stay FREE for whoever looks at their state, so nothing cancels, flushes or lists
+ * them; the home marks them OPERANDS when it takes the item, and returns them with that. Where the
+ * item was canceled before it was accepted, accept does so.
  *
  * The client can scribble on all of this at any time. So the home believes no index from the ring
  * or a descriptor that is out of range or already held, copies a descriptor once (the caller
@@ -119,7 +119,8 @@ struct trip_work_desc {
 	uint32_t condition;
 	/* the first of those that the condition remembers in */
 	uint32_t memory;
-	uint32_t spare;
+	/* how it ends, where it lasts */
+	uint32_t end;
 };
 
 _Static_assert(sizeof(struct trip_work_desc) == 64, "a descriptor is one cache line");
@@ -195,7 +196,7 @@ int trip_channel_alloc(struct trip_channel_client *channel, uint32_t up_to);
 /* The same of an item that has so many slots beside its own, at most TRIP_CHANNEL_MORE: all of
  * them, or none. Of these a condition remembers in TRIP_CHANNEL_MEMORY at most. */
 #define TRIP_CHANNEL_MEMORY 13
-#define TRIP_CHANNEL_MORE (2 + TRIP_CHANNEL_MEMORY)
+#define TRIP_CHANNEL_MORE (3 + TRIP_CHANNEL_MEMORY)
 int trip_channel_alloc_more(
 	struct trip_channel_client *channel, uint32_t up_to, uint32_t *more, unsigned int n);
 

@@ -42,6 +42,8 @@ struct trip_errand {
 	uint32_t flow;
 	uint32_t completion;
 	uint8_t flags;
+	/* What is to be done: the end of an operation does something else than that. */
+	uint8_t op;
 };
 
 struct trip_errand_ring {
@@ -63,6 +65,8 @@ struct trip_errand_desk {
 	struct trip_errand_ring *rings;
 	/* Errands that found their ring full. */
 	_Atomic uint64_t refused;
+	/* Something is owed that no errand brings: the runner looks for it behind all of them. */
+	_Atomic bool owed;
 };
 
 /* Sender: hands in what the runner is to do. False: too many of it are under way. */

@@ -14,6 +14,7 @@
 #include "drop.h"
 #include "due.h"
 #include "fire.h"
+#include "lasting.h"
 #include "node.h"
 #include "op.h"
 
@@ -70,12 +71,11 @@ is_valid(const struct trip_home *home, const struct trip_op_row *op,
 
 	if (!is_trigger(home, desc->trigger, local))
 		return false;
-	if ((desc->threshold | desc->interval) > TRIP_CNTR_MAX)
+	/* Who has no value has 0. */
+	if ((desc->threshold | desc->interval | desc->value) > TRIP_CNTR_MAX)
 		return false;
 	/* An unknown operation has no targets. */
 	if (desc->target >= trip_op_targets(engine, op->target))
-		return false;
-	if (op->has_value && desc->value > TRIP_CNTR_MAX)
 		return false;
 	return desc->completion == TRIP_NONE ||
 	       (!op->counts && trip_engine_has_cntr(engine, desc->completion));
@@ -205,6 +205,22 @@ take_operands(struct more *more, const struct trip_op_row *op, const struct trip
 	return op->takes(more->home->engine, more->home->nodes[node].operands, &refusal);
 }
 
+/* What lasts for a time ends. */
+static bool
+take_end(struct more *more, const struct trip_op_row *op, const struct trip_work_desc *desc)
+{
+	uint32_t node;
+
+	if (desc->end == 0)
+		return !op->has_time || desc->value == 0;
+	node = op->end != NULL ? take_slot(more, desc->end - 1) : TRIP_NONE;
+	if (node == TRIP_NONE)
+		return false;
+	more->home->nodes[node].op = 0;
+	more->home->nodes[node].flags = TRIP_CONDITION_NONE;
+	return true;
+}
+
 static bool
 take_memory(struct more *more, const struct trip_work_desc *desc)
 {
@@ -222,14 +238,14 @@ take_memory(struct more *more, const struct trip_work_desc *desc)
 	return true;
 }
 
-/* Takes what an item has beside its own slot: a condition, operands, what the condition remembers
- * in. False: no correct client has made them, and nothing was taken. */
+/* Takes what an item has beside its own slot: a condition, operands, its end, what the condition
+ * remembers in. False: no correct client has made them, and nothing was taken. */
 static bool
 take_more(struct more *more, const struct trip_op_row *op, const struct trip_work_desc *desc)
 {
 	more->first = TRIP_NONE;
 	if ((desc->condition == 0 || take_condition(more, desc)) &&
-		(op->operands == 0 || take_operands(more, op, desc)) &&
+		(op->operands == 0 || take_operands(more, op, desc)) && take_end(more, op, desc) &&
 		(desc->condition == 0 || take_memory(more, desc)))
 		return true;
 	trip_node_return_more(more->home, more->channel, more->first);
@@ -255,6 +271,8 @@ enter_with_more(struct trip_home *home, uint32_t channel, uint32_t slot, uint64_
 	node->many = false;
 	node->has_more = true;
 	node->more = more.first;
+	if (desc->end != 0)
+		trip_lasting_begin(home, index);
 	if (desc->condition != 0)
 		trip_condition_begin(home, index, desc->condition_kind);
 }
@@ -269,7 +287,8 @@ accept_one(struct trip_home *home, uint32_t channel, uint32_t slot)
 
 	if (!is_valid(home, op, &desc, &cntr))
 		refuse(home, channel, slot, generation);
-	else if (unlikely((op->operands | desc.condition) != 0))
+	else if (unlikely((op->operands | desc.condition | desc.end) != 0 ||
+			  (op->has_time && desc.value != 0)))
 		enter_with_more(home, channel, slot, generation, &desc, cntr);
 	else
 		(void)enter(home, channel, slot, generation, op, &desc, cntr);

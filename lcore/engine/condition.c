@@ -10,6 +10,7 @@
 #include "due.h"
 #include "fire.h"
 #include "home.h"
+#include "lasting.h"
 #include "node.h"
 #include "source.h"
 
@@ -155,9 +156,12 @@ trip_condition_alarm(struct trip_condition_look *look, uint64_t ns)
 static uint32_t
 memory_of(const struct trip_home *home, uint32_t item, uint32_t condition)
 {
+	uint32_t end = trip_node_end(home, &home->nodes[item]);
 	uint32_t next = home->nodes[condition].more;
 
-	/* Operands come before. */
+	/* Operands and the end come before. */
+	if (end != TRIP_NONE)
+		return home->nodes[end].more;
 	return trip_op_of(home->nodes[item].op)->operands == 0 ? next : home->nodes[next].more;
 }
 
@@ -287,6 +291,8 @@ look_at(struct trip_home *home, uint32_t condition)
 
 	unlink_condition(home, condition);
 	link_condition(home, &home->cntrs[item->cntr].conditions, condition);
+	if (trip_lasting_is_over(home, look.item))
+		return;
 	read_counter(&look, item->cntr, &setgen);
 	look.set = setgen != node->condition.setgen;
 	node->condition.setgen = setgen;

@@ -5,6 +5,7 @@
 #include "errand.h"
 #include "fire.h"
 #include "home.h"
+#include "lasting.h"
 #include "node.h"
 
 void
@@ -61,8 +62,9 @@ drop_item(struct trip_home *home, uint32_t index)
 	struct trip_channel_home *channel = &home->channels[node->channel];
 
 	trip_accept_remove(home, index);
-	/* One that was canceled counts nothing. */
-	if (trip_channel_claim(channel, index - trip_node_first(home, channel), node->generation))
+	/* One that was canceled, or has only to end, counts nothing. */
+	if (trip_channel_claim(channel, index - trip_node_first(home, channel), node->generation) &&
+		!trip_lasting_is_over(home, index))
 		trip_fire_fail(home, (uint8_t)node->op, node->target, node->completion);
 	trip_node_drop(home, index);
 	trip_engine_stat(&home->stats.canceled, 1);

@@ -15,6 +15,7 @@
 
 #include "claim.h"
 #include "count.h"
+#include "errand.h"
 
 #define TRIP_HOMES_MAX 64
 #define TRIP_CLIENTS_MAX 128
@@ -42,7 +43,6 @@ enum {
 	TRIP_BELLS,
 };
 
-struct trip_errand_desk;
 struct trip_home;
 
 /* Counters that a flow feeds, at most: of each kind as many. The kind of the one at [i] is
@@ -82,6 +82,8 @@ struct trip_flow_slot {
 	_Atomic uint64_t fresh_tsc;
 	/* Why it drops: fate.h. */
 	_Atomic uint64_t fate;
+	/* In hardware: its rule may say otherwise when no errand is left. */
+	_Atomic bool owed;
 };
 
 /* What a port's worker has read of a flow in hardware, in the form of a queue's counts. Memory of
@@ -174,6 +176,18 @@ static inline struct trip_errand_desk *
 trip_engine_desk(const struct trip_engine *engine, uint32_t port)
 {
 	return atomic_load_explicit(&engine->desks[port], memory_order_acquire);
+}
+
+/* Any thread: the rule of a flow in hardware is to be made what its fate says, behind all errands.
+ */
+static inline void
+trip_engine_owe(struct trip_engine *engine, uint32_t flow, uint32_t port)
+{
+	struct trip_errand_desk *desk = trip_engine_desk(engine, port);
+
+	atomic_store(&engine->flows[flow].owed, true);
+	if (desk != NULL)
+		atomic_store(&desk->owed, true);
 }
 
 static inline void

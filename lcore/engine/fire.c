@@ -20,6 +20,7 @@
 #include "errand.h"
 #include "fire.h"
 #include "home.h"
+#include "lasting.h"
 #include "node.h"
 #include "op.h"
 
@@ -40,10 +41,10 @@ firing_count(const struct trip_node *item, uint64_t sum)
 /*
  * Takes the firing: false where the item was canceled. Its slot has then been given back, or is on
  * its way by the channel's canceled doorbell, as channel.h has it. One with `more` to come goes on:
- * it ends where threshold + interval would pass the largest value.
+ * it ends where threshold + interval would pass the largest value. One that `lasts` goes on, too.
  */
 static bool
-take(struct trip_home *home, uint32_t index, uint64_t reached, bool *more)
+take(struct trip_home *home, uint32_t index, uint64_t reached, bool lasts, bool *more)
 {
 	const struct trip_node *node = &home->nodes[index];
 	struct trip_channel_home *channel = &home->channels[node->channel];
@@ -52,8 +53,8 @@ take(struct trip_home *home, uint32_t index, uint64_t reached, bool *more)
 
 	*more = node->interval != 0 && reached <= TRIP_CNTR_MAX - node->interval &&
 		trip_channel_queued(channel, slot, node->generation);
-	if (*more)
-		return true;
+	if (*more || lasts)
+		return *more || trip_channel_queued(channel, slot, node->generation);
 	claimed = trip_channel_claim(channel, slot, node->generation);
 	if (!claimed)
 		trip_engine_stat(&home->stats.canceled, 1);
@@ -113,6 +114,15 @@ tell(struct trip_home *home, uint8_t flags, const struct trip_event *event)
 	if ((flags & TRIP_WORK_COMPLETION) != 0 &&
 		!trip_event_ring_push(&home->events[event->ring], event))
 		trip_engine_stat(&home->stats.events_lost, 1);
+}
+
+void
+trip_fire_end(struct trip_home *home, const struct trip_node *item, uint64_t begun,
+	struct trip_event *event)
+{
+	event->ring = ring_of(home, item->channel);
+	if (trip_op_of(item->op)->end(home, item, begun, event) == TRIP_OP_ENDED)
+		tell(home, (uint8_t)item->flags, event);
 }
 
 unsigned int
@@ -183,8 +193,8 @@ fire_one(struct trip_home *home, uint32_t index)
 			}}};
 	struct trip_event *event = &told.own.event;
 	const struct trip_op_row *op = trip_op_of(item.op);
+	bool more, lasts = unlikely(item.has_more) && trip_node_end(home, &item) != TRIP_NONE;
 	enum trip_op_outcome outcome;
-	bool more;
 
 	assert(sum >= item.threshold);
 	/* Where somebody waits for it, it is his again soon after it has come. */
@@ -192,13 +202,13 @@ fire_one(struct trip_home *home, uint32_t index)
 		__builtin_prefetch(trip_home_cell(home->engine, item.completion), 1);
 	node->queued = false;
 	event->threshold = item.threshold + (event->count - 1) * item.interval;
-	if (!take(home, index, event->threshold, &more))
+	if (!take(home, index, event->threshold, lasts, &more))
 		return;
-	if (more)
+	if (more || lasts)
 		event->flags |= TRIP_WORK_MORE;
 	if ((item.flags & TRIP_WORK_COMPLETION) != 0) {
 		event->ring = ring_of(home, item.channel);
-		event->one_shot = item.interval == 0;
+		event->one_shot = item.interval == 0 && !lasts;
 	}
 	/* Where nobody sees it: reading the clock takes as long as the rest. */
 	if (op->shows_event || (item.flags & TRIP_WORK_COMPLETION) != 0)
@@ -206,6 +216,8 @@ fire_one(struct trip_home *home, uint32_t index)
 	if (unlikely(is_worst(home, sum - event->threshold)))
 		note_worst(home, cntr, sum - event->threshold);
 	outcome = op->fire(home, &item, event);
+	if (lasts)
+		trip_lasting_fired(home, index, event, more);
 	trip_engine_stat(&home->stats.fired, 1);
 	if (outcome == TRIP_OP_ENDED) {
 		trip_fire_complete(home->engine, item.completion, event->result);
@@ -288,7 +300,9 @@ trip_fire(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 
 		end = i + 1;
 		if (!node->many) {
-			if (likely(!node->has_more) || trip_condition_fires(home, nodes[i]))
+			if (likely(!node->has_more) ||
+				(!trip_lasting_reached(home, nodes[i]) &&
+					trip_condition_fires(home, nodes[i])))
 				fire_one(home, nodes[i]);
 			continue;
 		}

@@ -5,13 +5,20 @@
 
 #include <stdint.h>
 
+#include "event_ring.h"
+
 struct trip_engine;
 struct trip_home;
+struct trip_node;
 
 /* Fires nodes that have left the pending sets of their counters, in their order, at most
  * TRIP_FIRE_BATCH: each is queued again, or gone. */
 #define TRIP_FIRE_BATCH 64
 void trip_fire(struct trip_home *home, const uint32_t *nodes, unsigned int n);
+
+/* Ends what an item had begun, and tells of it where its flags ask for that. */
+void trip_fire_end(struct trip_home *home, const struct trip_node *item, uint64_t begun,
+	struct trip_event *event);
 
 /* Counts an operation that has ended on its completion counter, TRIP_NONE: it has none. Any thread.
  */

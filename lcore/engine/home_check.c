@@ -127,12 +127,13 @@ check_beside(struct checker *checker, struct trip_home *home, uint32_t channel, 
 
 /* How many slots it is to have. */
 static uint32_t
-slots_beside(const struct trip_node *node, const struct trip_node *more)
+slots_beside(
+	const struct trip_home *home, const struct trip_node *node, const struct trip_node *more)
 {
-	uint32_t operands = trip_op_of(node->op)->operands != 0;
+	uint32_t n =
+		(trip_op_of(node->op)->operands != 0) + (trip_node_end(home, node) != TRIP_NONE);
 
-	return trip_node_is_condition(more) ? 1 + operands + trip_condition_of(more->flags)->memory
-					    : operands;
+	return trip_node_is_condition(more) ? 1 + n + trip_condition_of(more->flags)->memory : n;
 }
 
 /* How many it has. */
@@ -140,31 +141,35 @@ static uint32_t
 check_more(struct checker *checker, struct trip_home *home, const struct trip_node *node)
 {
 	const struct trip_node *more = &home->nodes[node->more];
-	uint32_t n = 0;
+	uint32_t n = 0, end = trip_node_end(home, node);
 
 	if (!node->has_more)
 		return 0;
+	if (end != TRIP_NONE && &home->nodes[home->nodes[end].end.item] != node)
+		expect(checker, "the end of an item is another's", end);
 	if (trip_node_is_condition(more) && &home->nodes[more->condition.item] != node)
 		expect(checker, "the condition of an item is another's", node->more);
 	for (uint32_t at = node->more; at != TRIP_NONE && n <= TRIP_CHANNEL_MORE;
 		at = home->nodes[at].more, n++)
 		check_beside(checker, home, node->channel, at);
-	if (n != slots_beside(node, more))
+	if (n != slots_beside(home, node, more))
 		expect(checker, "an item has other slots than it should", n);
 	return n;
 }
 
-/* An item waits, or has a condition that decides when it does. */
+/* An item waits, or has a condition that decides when it does, or an end. */
 static bool
 is_waiting(
 	const struct trip_home *home, const struct trip_node *node, uint32_t channel, uint32_t slot)
 {
-	if (trip_node_is_condition(node))
+	const struct trip_channel_home *from = &home->channels[channel];
+
+	/* What its node says is in part of the item that was there last. */
+	if (trip_channel_has_operands(from, slot))
 		return false;
-	/* What the node of operands says is of the item that was there last. */
 	return node->queued || node->deferred ||
-	       (trip_channel_held(&home->channels[channel], slot) &&
-		       trip_node_has_condition(home, node));
+	       (trip_channel_held(from, slot) && (trip_node_has_condition(home, node) ||
+							 trip_node_end(home, node) != TRIP_NONE));
 }
 
 static void

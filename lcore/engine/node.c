@@ -2,7 +2,9 @@
 /* Takes, queues, defers and gives back nodes. */
 #include "condition.h"
 #include "due.h"
+#include "lasting.h"
 #include "node.h"
+#include "op.h"
 
 /* What was in a node last may have been canceled, and its counter not come by since. */
 static inline void
@@ -57,12 +59,28 @@ trip_node_return_more(struct trip_home *home, uint32_t channel, uint32_t first)
 		trip_channel_return(from, at - trip_node_first(home, from));
 }
 
+uint32_t
+trip_node_end(const struct trip_home *home, const struct trip_node *item)
+{
+	uint32_t at = item->has_more ? item->more : TRIP_NONE;
+
+	if (at != TRIP_NONE && trip_node_is_condition(&home->nodes[at]))
+		at = home->nodes[at].more;
+	if (at != TRIP_NONE && trip_op_of(item->op)->operands != 0)
+		at = home->nodes[at].more;
+	return at != TRIP_NONE && trip_node_is_end(&home->nodes[at]) ? at : TRIP_NONE;
+}
+
 /* Out of line: most have nothing. */
 static __attribute__((noinline)) void
-drop_more(struct trip_home *home, const struct trip_node *node)
+drop_more(struct trip_home *home, uint32_t index)
 {
+	const struct trip_node *node = &home->nodes[index];
+
 	if (trip_node_is_condition(&home->nodes[node->more]))
 		trip_condition_end(home, node->more);
+	if (trip_node_end(home, node) != TRIP_NONE)
+		trip_lasting_drop(home, index);
 	trip_node_return_more(home, node->channel, node->more);
 }
 
@@ -73,7 +91,7 @@ trip_node_drop(struct trip_home *home, uint32_t index)
 	struct trip_channel_home *channel = &home->channels[node->channel];
 
 	if (node->has_more)
-		drop_more(home, node);
+		drop_more(home, index);
 	trip_node_drop_many(home, channel, &index, 1);
 }
 

@@ -7,6 +7,7 @@
 #ifndef TRIP_NODE_H
 #define TRIP_NODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "home.h"
@@ -43,6 +44,21 @@ struct trip_node {
 			uint32_t prev;
 			uint32_t next;
 		} condition;
+		/* Of an item whose operation lasts: how it ends. So, too, and its kind is none. */
+		struct {
+			/* By the clock; 0: something else ends it. */
+			uint64_t until;
+			/* The operation's: what it has begun. */
+			uint64_t begun;
+			/* Of the event that told of it. */
+			uint64_t threshold;
+			uint64_t value;
+			uint32_t item;
+			/* It has begun, and not ended. */
+			bool lasts;
+			/* The item does not fire again. */
+			bool over;
+		} end;
 	};
 	/* Of its slot, which follows from the node: node.h. The client's id is made of both. */
 	uint64_t generation : 36;
@@ -56,10 +72,10 @@ struct trip_node {
 	/* May fire in a row with others of its channel and operation: op.h. */
 	uint64_t many : 1;
 	/* `more` is the first of those that it has beside its own, and that of each the next, or
-	 * TRIP_NONE: its condition, its operands, what the condition remembers in. That of a
-	 * condition says so of itself, too. */
+	 * TRIP_NONE: its condition, its operands, its end, what the condition remembers in. Those
+	 * of a condition and of an end say so of themselves, too. */
 	uint64_t has_more : 1;
-	/* Local index of the triggering counter; of a condition, the clock's. */
+	/* Local index of the triggering counter; of a condition and an end, the clock's. */
 	uint32_t cntr;
 	uint32_t more;
 };
@@ -71,7 +87,13 @@ _Static_assert(offsetof(struct trip_node, cntr) == TRIP_OPERANDS_MAX + 8,
 static inline bool
 trip_node_is_condition(const struct trip_node *node)
 {
-	return node->op == 0;
+	return node->op == 0 && node->flags != TRIP_CONDITION_NONE;
+}
+
+static inline bool
+trip_node_is_end(const struct trip_node *node)
+{
+	return node->op == 0 && node->flags == TRIP_CONDITION_NONE;
 }
 
 /* Of an item. */
@@ -129,6 +151,9 @@ trip_node_operands(const struct trip_home *home, const struct trip_node *item)
 
 	return trip_node_is_condition(more) ? home->nodes[more->more].operands : more->operands;
 }
+
+/* The end of an item whose operation lasts, or TRIP_NONE. */
+uint32_t trip_node_end(const struct trip_home *home, const struct trip_node *item);
 
 /* Queues a node at its threshold. One that cannot be yet is deferred until its counter settles, and
  * with it what follows it on that counter. */

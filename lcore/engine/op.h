@@ -49,6 +49,15 @@ struct trip_op_row {
 	 * again, of its own copy. */
 	bool (*takes)(const struct trip_engine *engine, const void *operands,
 		struct trip_op_refusal *refusal);
+	/* Its value is a time for which what it does lasts, at most TRIP_CNTR_MAX; 0: for ever. */
+	bool has_time;
+	/*
+	 * NULL, or undoes what firing has begun, where the item says that it lasts: lasting.h.
+	 * `begun` is what firing has left in the item's end (trip_node_end()). Where it tells of an
+	 * error, it is undone all the same, if later.
+	 */
+	enum trip_op_outcome (*end)(struct trip_home *home, const struct trip_node *item,
+		uint64_t begun, struct trip_event *event);
 	/* It shows the event to somebody, who may look at the latency. */
 	bool shows_event;
 	/* On the home, between two bursts of work: must not block, and may change anything. */

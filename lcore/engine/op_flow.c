@@ -11,7 +11,7 @@
 
 static enum trip_op_outcome
 send_errand(struct trip_home *home, const struct trip_node *item, struct trip_event *event,
-	uint16_t port)
+	enum trip_op op, uint16_t port)
 {
 	struct trip_errand_desk *desk =
 		port < TRIP_PORTS_MAX ? trip_engine_desk(home->engine, port) : NULL;
@@ -20,6 +20,7 @@ send_errand(struct trip_home *home, const struct trip_node *item, struct trip_ev
 		.flow = item->target,
 		.completion = item->completion,
 		.flags = (uint8_t)item->flags,
+		.op = (uint8_t)op,
 	};
 
 	if (desk == NULL)
@@ -31,49 +32,97 @@ send_errand(struct trip_home *home, const struct trip_node *item, struct trip_ev
 	return TRIP_OP_ENDED;
 }
 
-/* In hardware the fate moves with the errand: one that is not sent changes nothing. */
+/* In software. */
 static enum trip_op_outcome
-operate(struct trip_home *home, const struct trip_node *item, struct trip_event *event,
-	void (*decide)(_Atomic uint64_t *fate))
+obey(struct trip_engine *engine, uint32_t flow, struct trip_event *event)
 {
-	_Atomic uint8_t *action = &home->engine->actions[item->target];
-	_Atomic uint64_t *fate = &home->engine->flows[item->target].fate;
-	uint16_t port = trip_engine_hard_port(home->engine, item->target);
-	enum trip_op_outcome outcome = TRIP_OP_ENDED;
+	uint8_t old =
+		trip_fate_obey(&engine->flows[flow].fate, &engine->actions[flow], TRIP_ACTION_DROP);
 
-	if (port != TRIP_FLOW_SOFT)
-		outcome = send_errand(home, item, event, port);
-	if (event->result != 0)
-		return outcome;
-	decide(fate);
-	if (port == TRIP_FLOW_SOFT &&
-		(trip_fate_obey(fate, action, TRIP_ACTION_DROP) & TRIP_ACTION_ACTIVE) == 0)
+	if ((old & TRIP_ACTION_ACTIVE) == 0)
 		event->result = -ENOENT;
-	return outcome;
+	return TRIP_OP_ENDED;
 }
 
+/* An errand was sent. If another home has decided otherwise meanwhile, whose errand may be before
+ * it, the worker looks again. */
+static enum trip_op_outcome
+sent(struct trip_engine *engine, uint32_t flow, uint16_t port, bool drops)
+{
+	if (trip_fate_drops(&engine->flows[flow].fate) != drops)
+		trip_engine_owe(engine, flow, port);
+	return TRIP_OP_SENT;
+}
+
+/* It drops for as long as the item lasts, where it does, else for ever. In hardware the fate moves
+ * with the errand: one that is not sent changes nothing. */
 static enum trip_op_outcome
 fire_drop(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
-	return operate(home, item, event, trip_fate_drop);
+	struct trip_flow_slot *slot = &home->engine->flows[item->target];
+	uint16_t port = trip_engine_hard_port(home->engine, item->target);
+	uint32_t end = trip_node_end(home, item);
+	uint64_t *begun;
+
+	if (port != TRIP_FLOW_SOFT &&
+		send_errand(home, item, event, TRIP_OP_FLOW_DROP, port) != TRIP_OP_SENT)
+		return TRIP_OP_ENDED;
+	if (end == TRIP_NONE) {
+		trip_fate_drop(&slot->fate);
+	} else {
+		begun = &home->nodes[end].end.begun;
+		if (!trip_fate_holds(&slot->fate, *begun))
+			*begun = trip_fate_hold(&slot->fate);
+	}
+	return port == TRIP_FLOW_SOFT ? obey(home->engine, item->target, event)
+				      : sent(home->engine, item->target, port, true);
+}
+
+static enum trip_op_outcome
+end_drop(struct trip_home *home, const struct trip_node *item, uint64_t begun,
+	struct trip_event *event)
+{
+	struct trip_flow_slot *slot = &home->engine->flows[item->target];
+	uint16_t port = trip_engine_hard_port(home->engine, item->target);
+
+	if (!trip_fate_holds(&slot->fate, begun))
+		return TRIP_OP_ENDED;
+	trip_fate_release(&slot->fate, begun);
+	if (port == TRIP_FLOW_SOFT)
+		return obey(home->engine, item->target, event);
+	if (trip_fate_drops(&slot->fate))
+		return TRIP_OP_ENDED;
+	if (send_errand(home, item, event, TRIP_OP_FLOW_PASS, port) == TRIP_OP_SENT)
+		return sent(home->engine, item->target, port, false);
+	trip_engine_owe(home->engine, item->target, port);
+	event->result = 0;
+	return TRIP_OP_ENDED;
 }
 
 static enum trip_op_outcome
 fire_pass(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
-	return operate(home, item, event, trip_fate_pass);
+	struct trip_flow_slot *slot = &home->engine->flows[item->target];
+	uint16_t port = trip_engine_hard_port(home->engine, item->target);
+
+	if (port != TRIP_FLOW_SOFT &&
+		send_errand(home, item, event, TRIP_OP_FLOW_PASS, port) != TRIP_OP_SENT)
+		return TRIP_OP_ENDED;
+	trip_fate_pass(&slot->fate);
+	return port == TRIP_FLOW_SOFT ? obey(home->engine, item->target, event)
+				      : sent(home->engine, item->target, port, false);
 }
 
+/* It drops nothing more, whatever its word says. */
 static enum trip_op_outcome
 fire_delete(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
 	_Atomic uint8_t *action = &home->engine->actions[item->target];
 	uint16_t port = trip_engine_hard_port(home->engine, item->target);
 
-	if (port != TRIP_FLOW_SOFT)
-		return operate(home, item, event, trip_fate_pass);
-	/* It drops nothing more, whatever its word says. */
 	trip_fate_pass(&home->engine->flows[item->target].fate);
+	if (port != TRIP_FLOW_SOFT)
+		return send_errand(home, item, event, TRIP_OP_FLOW_DELETE, port);
 	if ((atomic_fetch_and(action, (uint8_t)~TRIP_ACTION_ACTIVE) & TRIP_ACTION_ACTIVE) == 0)
 		event->result = -ENOENT;
 	return TRIP_OP_ENDED;
@@ -82,7 +131,9 @@ fire_delete(struct trip_home *home, const struct trip_node *item, struct trip_ev
 const struct trip_op_row trip_op_flow_drop = {
 	.name = "drop",
 	.target = TRIP_OP_ON_FLOW,
+	.has_time = true,
 	.fire = fire_drop,
+	.end = end_drop,
 };
 
 const struct trip_op_row trip_op_flow_pass = {

@@ -4,6 +4,7 @@
 
 #include <rte_cycles.h>
 
+#include "fate.h"
 #include "hard.h"
 #include "life.h"
 #include "notice.h"
@@ -294,4 +295,35 @@ trip_hard_operate(struct trip_hard *hard, struct trip_hard_operation *ops, uint3
 						    : &hard->stats.failed_operations,
 			1);
 	}
+}
+
+static void
+obey(struct trip_hard *hard, uint32_t index)
+{
+	struct trip_flow_slot *slot = &hard->engine->flows[index];
+	struct trip_hard_operation op = {.flow = index};
+
+	/* First: who decides anew behind this owes anew. */
+	if (!atomic_exchange(&slot->owed, false))
+		return;
+	op.op = trip_fate_drops(&slot->fate) ? TRIP_OP_FLOW_DROP : TRIP_OP_FLOW_PASS;
+	trip_hard_operate(hard, &op, 1);
+	if (op.result != 0 && !hard->flows[index]->ended)
+		trip_engine_owe(hard->engine, index, hard->port_id);
+}
+
+void
+trip_hard_obey(struct trip_hard *hard)
+{
+	if (hard->paused || hard->removed || !atomic_load(&hard->desk.owed))
+		return;
+	atomic_store(&hard->desk.owed, false);
+	/* Whoever owes has sent before: errands that came meanwhile are to be run first. */
+	if (atomic_load(&hard->desk.tickets) != atomic_load(&hard->desk.served)) {
+		atomic_store(&hard->desk.owed, true);
+		return;
+	}
+	for (uint32_t i = 0; i < hard->engine->n_flows; i++)
+		if (hard->flows[i] != NULL)
+			obey(hard, i);
 }

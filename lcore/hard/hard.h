@@ -218,6 +218,9 @@ struct trip_hard_operation {
 	uint64_t began;
 };
 
+/* Makes the rules of flows what their fates say, where that is owed and no errand is left. */
+void trip_hard_obey(struct trip_hard *hard);
+
 /* Does operations on different flows, TRIP_BATCH_MAX at most. */
 void trip_hard_operate(struct trip_hard *hard, struct trip_hard_operation *ops, uint32_t n);
 

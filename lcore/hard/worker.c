@@ -88,7 +88,7 @@ take_errand(struct trip_hard *hard, struct errands *batch, uint64_t ticket)
 	batch->errand[batch->n] = errand;
 	batch->home[batch->n] = home;
 	batch->ops[batch->n++] =
-		(struct trip_hard_operation){.flow = errand->flow, .op = errand->event.op_type};
+		(struct trip_hard_operation){.flow = errand->flow, .op = errand->op};
 	return true;
 }
 
@@ -99,6 +99,9 @@ settle_errand(struct trip_hard *hard, uint32_t index, struct trip_errand *errand
 	struct trip_home *home = hard->engine->homes[index];
 
 	errand->event.result = result;
+	/* What ends is not left as it was. */
+	if (result != 0 && errand->op != errand->event.op_type)
+		trip_engine_owe(hard->engine, errand->flow, hard->port_id);
 	trip_fire_complete(hard->engine, errand->completion, result);
 	trip_errand_done(&hard->desk.rings[index]);
 	trip_doorbell_ring(&home->doorbell, TRIP_BELL_HARD, hard->port_id);
@@ -184,6 +187,8 @@ worker_main(void *arg)
 		trip_notice_enter(hard);
 		trip_life_look(hard);
 		busy = serve(hard);
+		if (!busy)
+			trip_hard_obey(hard);
 		busy |= trip_sweep(hard, rte_rdtsc());
 		trip_notice_leave(hard);
 		if (busy)

@@ -248,6 +248,7 @@ clear_slot(const struct trip_flow *flow)
 	atomic_store_explicit(&slot->hard, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->lost, false, memory_order_relaxed);
 	atomic_store_explicit(&slot->failed, 0, memory_order_relaxed);
+	atomic_store_explicit(&slot->owed, false, memory_order_relaxed);
 }
 
 int

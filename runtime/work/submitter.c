@@ -15,7 +15,7 @@
 static bool
 takes_credit(const struct trip_work_desc *desc)
 {
-	return desc->interval == 0 && (desc->flags & TRIP_WORK_COMPLETION) != 0;
+	return desc->interval == 0 && desc->end == 0 && (desc->flags & TRIP_WORK_COMPLETION) != 0;
 }
 
 /* Under the submitter's lock. An item that was canceled has let go before its slot comes back. */
@@ -75,10 +75,9 @@ has_reaped(struct trip_domain *domain, struct trip_submitter *submitter, uint32_
 static inline unsigned int
 slots_beside(const struct trip_submission *request)
 {
-	unsigned int operands = request->op->operands != 0;
+	unsigned int n = (request->op->operands != 0) + (request->desc.end != 0);
 
-	return request->condition_row == NULL ? operands
-					      : operands + 1 + request->condition_row->memory;
+	return request->condition_row == NULL ? n : n + 1 + request->condition_row->memory;
 }
 
 /* Likewise. Slots for an item that has more, whose descriptor says where that is. */
@@ -98,6 +97,8 @@ alloc_more(const struct trip_domain *domain, struct trip_submitter *submitter,
 			request->op->operands);
 		desc->operands = 1 + *at++;
 	}
+	if (request->desc.end != 0)
+		desc->end = 1 + *at++;
 	if (request->condition_row != NULL) {
 		memcpy(trip_channel_operands(channel, *at), request->condition,
 			sizeof(request->condition));

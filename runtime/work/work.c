@@ -27,6 +27,8 @@ _Static_assert(sizeof(((struct trip_work *)0)->op) == 8 * OPERANDS + TRIP_OPERAN
 _Static_assert(offsetof(struct trip_work, op.fill.limit) ==
 		       offsetof(struct trip_work, op.reserved[OPERANDS]),
 	"they follow target and value");
+_Static_assert(offsetof(struct trip_work, op.drop.flow) == offsetof(struct trip_work, op.flow),
+	"a drop for ever is any flow's operation");
 
 static int
 check_header(const struct trip_work *work)
@@ -95,7 +97,15 @@ plan_flow(struct trip_submission *request, const struct trip_domain *domain,
 		return trip_error_set(EINVAL, "work: the flow is NULL");
 	if (trip_flow_domain(work->op.flow) != domain)
 		return trip_error_set(EXDEV, "work: the flow is of another domain");
-	request->desc.target = work->op.flow->index;
+	request->desc.target = work->op.drop.flow->index;
+	if (!request->op->has_time)
+		return 0;
+	if (work->op.drop.time > TRIP_CNTR_MAX)
+		return trip_error_set(EINVAL, "work: time %" PRIu64 " is above the limit %" PRIu64,
+			work->op.drop.time, (uint64_t)TRIP_CNTR_MAX);
+	request->desc.value = work->op.drop.time;
+	/* It gets its slot with the others. */
+	request->desc.end = work->op.drop.time != 0;
 	return 0;
 }
 
@@ -265,8 +275,10 @@ int
 trip_op_describe(enum trip_op number, struct trip_op_info *info)
 {
 	const struct trip_op_row *op = trip_op_of(number);
-	const struct trip_op_info own = {
-		.name = op->name, .target = op->target, .has_value = op->has_value};
+	const struct trip_op_info own = {.name = op->name,
+		.target = op->target,
+		.has_value = op->has_value,
+		.has_time = op->has_time};
 
 	if (op->name == NULL)
 		return trip_error_set(ENOSYS, "operation %d is unknown", (int)number);

@@ -29,7 +29,9 @@ each_operation_is_whole(void **state)
 		assert_true(op->operands <= TRIP_OPERANDS_MAX);
 		assert_int_equal(op->takes != NULL, op->operands > 0);
 		/* They would have to give their operands back. */
-		assert_true(op->fire_many == NULL || op->operands == 0);
+		assert_true(op->fire_many == NULL || (op->operands == 0 && op->end == NULL));
+		/* What is for a time ends; and that is its value. */
+		assert_true(!op->has_time || (op->end != NULL && !op->has_value));
 		for (unsigned int other = 1; other < number; other++)
 			assert_string_not_equal(op->name, trip_op_of(other)->name);
 	}
@@ -73,6 +75,7 @@ an_operation_is_described(void **state)
 	assert_string_equal(info.name, "drop");
 	assert_int_equal(info.target, TRIP_OP_ON_FLOW);
 	assert_false(info.has_value);
+	assert_true(info.has_time);
 	info.size--;
 	assert_int_equal(trip_op_describe(TRIP_OP_FLOW_DROP, &info), -EINVAL);
 }

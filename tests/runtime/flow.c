@@ -524,6 +524,153 @@ work_01_fates_in_callbacks(void **state)
 	change_fates(TRIP_PORT_CALLBACK);
 }
 
+#define HOUR UINT64_C(3600000000000)
+
+static enum trip_flow_fate
+fate_of(struct trip_flow *flow)
+{
+	struct trip_flow_count count = {.size = sizeof(count)};
+
+	assert_int_equal(trip_flow_query(flow, &count), 0);
+	return count.fate;
+}
+
+/* Drops for a time when the counter comes to so much. */
+static uint64_t
+queue_drop_for(struct trip_cntr *cntr, uint64_t threshold, struct trip_flow *flow, uint64_t time)
+{
+	struct trip_work work = harness_work(cntr, threshold, TRIP_OP_FLOW_DROP);
+
+	work.op.drop.flow = flow;
+	work.op.drop.time = time;
+	work.flags = TRIP_WORK_COMPLETION;
+	return harness_queue(&work);
+}
+
+static struct trip_work_event
+next_event(void)
+{
+	struct trip_work_event event;
+
+	harness_until(trip_work_read(harness_domain, &event, sizeof(event), 1) == 1);
+	assert_int_equal(event.result, 0);
+	return event;
+}
+
+static void
+data_10_a_drop_for_a_time_ends(void **state)
+{
+	const uint64_t time = 5000000;
+	struct trip_cntr *cntr = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	struct trip_work_event event;
+	struct trip_flow *flow;
+	uint64_t id, began;
+
+	open_port(TRIP_PORT_BURST, 1);
+	flow = create(1000, NULL, NULL);
+	for (uint64_t i = 1; i <= 3; i++) {
+		id = queue_drop_for(cntr, 10 * i, flow, time);
+		harness_settle();
+		assert_int_equal(fate_of(flow), TRIP_FLOW_FATE_PASS);
+		began = now_ns();
+		trip_cntr_add(cntr, 10);
+		event = next_event();
+		assert_int_equal(event.flags, TRIP_WORK_MORE);
+		event = next_event();
+		assert_true(now_ns() - began >= time);
+		assert_int_equal(event.flags, TRIP_WORK_END);
+		assert_int_equal(event.id, id);
+		assert_int_equal(event.threshold, 10 * i);
+		assert_int_equal(event.value, 10 * i);
+		assert_int_equal(fate_of(flow), TRIP_FLOW_FATE_PASS);
+		assert_int_equal(traffic_burst(port, 0, 10, 1000, 64), 10);
+		assert_int_equal(trip_work_cancel(harness_domain, id), -ENOENT);
+	}
+	traffic_flow_destroy(flow);
+	close_port();
+	harness_cntr_close(cntr);
+}
+
+/* It stays for as long, so its objects are in use; and what takes it back ends it. */
+static void
+data_10_a_drop_that_lasts_is_canceled(void **state)
+{
+	struct trip_cntr *cntr = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	struct trip_flow *flow;
+	uint64_t id;
+
+	open_port(TRIP_PORT_BURST, 1);
+	flow = create(1000, NULL, NULL);
+	for (unsigned int i = 0; i < 2; i++) {
+		id = queue_drop_for(cntr, 0, flow, HOUR);
+		assert_int_equal(next_event().flags, TRIP_WORK_MORE);
+		harness_until(fate_of(flow) == TRIP_FLOW_FATE_DROP);
+		assert_int_equal(traffic_burst(port, 0, 10, 1000, 64), 0);
+		assert_int_equal(trip_flow_destroy(flow), -EBUSY);
+		assert_int_equal(trip_cntr_close(cntr), -EBUSY);
+		if (i == 0)
+			assert_int_equal(trip_work_cancel(harness_domain, id), 0);
+		else
+			assert_int_equal(trip_work_flush(harness_domain, cntr), 0);
+		harness_until(fate_of(flow) == TRIP_FLOW_FATE_PASS);
+		assert_int_equal(trip_work_cancel(harness_domain, id), -ENOENT);
+	}
+	traffic_flow_destroy(flow);
+	close_port();
+	harness_cntr_close(cntr);
+}
+
+/* Each lasts for its own time, a pass ends both, and what drops for ever does. */
+static void
+data_10_a_drop_that_lasts_undoes_no_other(void **state)
+{
+	struct trip_cntr *cntr = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	struct trip_cntr *completion = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	struct trip_flow *flow;
+	uint64_t id[2];
+
+	open_port(TRIP_PORT_BURST, 1);
+	flow = create(1000, NULL, NULL);
+	for (unsigned int i = 0; i < 2; i++) {
+		id[i] = queue_drop_for(cntr, 0, flow, HOUR);
+		(void)next_event();
+	}
+	assert_int_equal(trip_work_cancel(harness_domain, id[0]), 0);
+	harness_settle();
+	harness_until(fate_of(flow) == TRIP_FLOW_FATE_DROP);
+	operate(flow, TRIP_OP_FLOW_PASS, completion, 1, 0);
+	assert_int_equal(fate_of(flow), TRIP_FLOW_FATE_PASS);
+	operate(flow, TRIP_OP_FLOW_DROP, completion, 2, 0);
+	assert_int_equal(trip_work_cancel(harness_domain, id[1]), 0);
+	assert_int_equal(trip_work_flush(harness_domain, NULL), 0);
+	assert_int_equal(fate_of(flow), TRIP_FLOW_FATE_DROP);
+	traffic_flow_destroy(flow);
+	close_port();
+	harness_cntr_close(completion);
+	harness_cntr_close(cntr);
+}
+
+static void
+data_10_a_time_above_the_limit_is_refused(void **state)
+{
+	struct trip_cntr *cntr = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	struct trip_work work = harness_work(cntr, 1, TRIP_OP_FLOW_DROP);
+
+	open_port(TRIP_PORT_BURST, 1);
+	work.op.drop.flow = create(1000, NULL, NULL);
+	work.op.drop.time = TRIP_CNTR_MAX + 1;
+	assert_int_equal(trip_work_queue(harness_domain, &work, NULL), -EINVAL);
+	assert_string_equal(trip_error_message(),
+		"work: time 9223372036854775808 is above the limit 9223372036854775807");
+	/* It is for ever where nothing is said, and for no time where it is no drop. */
+	work.op_type = TRIP_OP_FLOW_PASS;
+	(void)harness_queue(&work);
+	assert_int_equal(trip_work_flush(harness_domain, NULL), 0);
+	traffic_flow_destroy(work.op.drop.flow);
+	close_port();
+	harness_cntr_close(cntr);
+}
+
 /* Of packets or of bytes; and it has gone on counting. */
 static void
 cntr_11_a_flow_refuses_close(void **state)
@@ -829,6 +976,10 @@ work_12_functions_may_open_objects(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	HARNESS_TEST(data_10_a_drop_for_a_time_ends),
+	HARNESS_TEST(data_10_a_drop_that_lasts_is_canceled),
+	HARNESS_TEST(data_10_a_drop_that_lasts_undoes_no_other),
+	HARNESS_TEST(data_10_a_time_above_the_limit_is_refused),
 	HARNESS_TEST(cntr_11_a_flow_refuses_close),
 	HARNESS_TEST_OWN(cntr_19_counts_become_visible_by_themselves),
 	HARNESS_TEST_OWN(cntr_21_packets_and_bytes_of_a_queue),

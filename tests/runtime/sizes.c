@@ -483,7 +483,7 @@ ENDS_WITH(trip_domain_stats, commands_refused);
 ENDS_WITH(trip_flow_attr, reason);
 ENDS_WITH(trip_flow_count, engine);
 ENDS_WITH(trip_mutex_cond, cond);
-ENDS_WITH(trip_op_info, has_value);
+ENDS_WITH(trip_op_info, reserved);
 ENDS_WITH(trip_poll_attr, flags);
 ENDS_WITH(trip_port_attr, reserved);
 ENDS_WITH(trip_port_facts, reserved);

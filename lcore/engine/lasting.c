@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What has begun and is to end. lasting.h tells how. */
+#include <rte_common.h>
+
+#include "clock.h"
+#include "due.h"
+#include "fire.h"
+#include "home.h"
+#include "lasting.h"
+#include "node.h"
+#include "op.h"
+
+void
+trip_lasting_begin(struct trip_home *home, uint32_t item)
+{
+	struct trip_node *node = &home->nodes[trip_node_end(home, &home->nodes[item])];
+
+	/* All of it: what was in the node last may have been an item. */
+	*node = (struct trip_node){
+		.end.item = item,
+		.has_more = true,
+		.cntr = home->shape.n_cntrs,
+		.more = node->more,
+	};
+}
+
+static void
+stand(struct trip_home *home, uint32_t index)
+{
+	struct trip_node *node = &home->nodes[index];
+
+	node->queued = true;
+	trip_pending_insert(&home->pool, &home->cntrs[node->cntr].pending,
+		RTE_MIN(node->end.until, TRIP_PENDING_NONE - 1), index);
+	trip_due_rearm(home, node->cntr);
+}
+
+/* Takes the end; false where the item was canceled, which the bell of its channel brings. */
+static bool
+take(struct trip_home *home, uint32_t index, struct trip_node *end)
+{
+	const struct trip_node *item = &home->nodes[index];
+	struct trip_channel_home *channel = &home->channels[item->channel];
+	uint32_t slot = index - trip_node_first(home, channel);
+
+	if (!(end->end.over ? trip_channel_claim(channel, slot, item->generation)
+			    : trip_channel_queued(channel, slot, item->generation)))
+		return false;
+	end->end.lasts = false;
+	end->end.begun = 0;
+	if (end->end.over)
+		trip_node_drop(home, index);
+	return true;
+}
+
+void
+trip_lasting_fired(struct trip_home *home, uint32_t index, struct trip_event *event, bool more)
+{
+	const struct trip_node *item = &home->nodes[index];
+	uint32_t end = trip_node_end(home, item);
+	struct trip_node *node = &home->nodes[end];
+
+	node->end.over = !more;
+	if (event->result != 0) {
+		if (!more && !node->end.lasts && take(home, index, node))
+			event->flags &= ~TRIP_WORK_MORE;
+		return;
+	}
+	node->end.lasts = true;
+	node->end.threshold = event->threshold;
+	node->end.value = event->value;
+	if (!trip_op_of(item->op)->has_time || item->value == 0)
+		return;
+	/* A clock rounds down. */
+	node->end.until = trip_clock_ns(home->engine, trip_home_clock(home)) + 1 + item->value;
+	if (!node->queued)
+		stand(home, end);
+}
+
+bool
+trip_lasting_reached(struct trip_home *home, uint32_t index)
+{
+	struct trip_node *node = &home->nodes[index];
+
+	if (!trip_node_is_end(node))
+		return false;
+	node->queued = false;
+	if (node->end.until > home->cntrs[node->cntr].pending.sample)
+		stand(home, index);
+	else
+		trip_lasting_end(home, node->end.item);
+	return true;
+}
+
+void
+trip_lasting_end(struct trip_home *home, uint32_t index)
+{
+	/* The nodes may be another item's by the time that it is undone. */
+	struct trip_node item = home->nodes[index];
+	struct trip_node *node = &home->nodes[trip_node_end(home, &item)];
+	const struct trip_node end = *node;
+	struct trip_event event = {
+		.id = trip_node_id(home, index, item.generation),
+		.context = item.context,
+		.threshold = end.end.threshold,
+		.value = end.end.value,
+		.count = 1,
+		.op_type = item.op,
+		.flags = TRIP_WORK_END | (end.end.over ? 0 : TRIP_WORK_MORE),
+	};
+
+	if (!end.end.lasts || !take(home, index, node))
+		return;
+	item.completion = TRIP_NONE;
+	trip_fire_end(home, &item, end.end.begun, &event);
+}
+
+bool
+trip_lasting_is_over(const struct trip_home *home, uint32_t index)
+{
+	uint32_t end = trip_node_end(home, &home->nodes[index]);
+
+	return end != TRIP_NONE && home->nodes[end].end.over;
+}
+
+void
+trip_lasting_drop(struct trip_home *home, uint32_t index)
+{
+	struct trip_node item = home->nodes[index];
+	uint32_t end = trip_node_end(home, &item);
+	struct trip_node *node = &home->nodes[end];
+	struct trip_event event = {.op_type = item.op};
+
+	if (node->queued) {
+		node->queued = false;
+		trip_pending_cancel(&home->pool, &home->cntrs[node->cntr].pending, end);
+		/* It may have been the next one. */
+		trip_due_dropped(home, node->cntr, 0);
+	}
+	if (!node->end.lasts)
+		return;
+	node->end.lasts = false;
+	item.completion = TRIP_NONE;
+	item.flags = 0;
+	trip_fire_end(home, &item, node->end.begun, &event);
+}
