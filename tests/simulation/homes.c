@@ -14,6 +14,8 @@
 #define NEVER (UINT64_MAX / 4)
 
 struct homes homes;
+const struct homes_part *const homes_parts[HOMES_PARTS] = {
+	&homes_idle, &homes_quota, &homes_rate, &homes_sleepers};
 
 static uint64_t
 now_of(struct trip_home *home)
@@ -80,7 +82,6 @@ run_home(void *arg)
 static void
 make_home(uint32_t index)
 {
-	static const unsigned int budgets[] = {8, 16, 40, 256};
 	struct trip_home *home;
 	char name[16];
 
@@ -89,8 +90,8 @@ make_home(uint32_t index)
 	if (home == NULL)
 		abort();
 	homes.engine.homes[index] = home;
-	home->budget = budgets[sim_draw(RTE_DIM(budgets))];
-	home->hot.log2 = (uint8_t)(sim_draw(2) * (4 + sim_draw(8)));
+	home->budget = homes.budgets[index];
+	home->hot.log2 = homes.hot_log2[index];
 	/* Where nobody dies it has nothing to repair but what is merely slow. */
 	home->scrub.period_tsc = homes.kills ? SCRUB_TICKS : NEVER;
 	home->scrub.next_tsc = homes.kills ? 0 : NEVER;
@@ -285,7 +286,6 @@ begin(void)
 		name_home(h);
 	}
 	sim_name(&homes, sizeof(homes), 1, "the primary");
-	homes_quota_plan();
 	if (homes.feeds) {
 		trip_source_link(homes.engine.homes[0], 0);
 		for (uintptr_t q = 0; q < QUEUES; q++)
@@ -295,9 +295,10 @@ begin(void)
 	make_users();
 	if (homes.kills)
 		(void)sim_spawn("control", false, run_control, NULL);
-	if (homes.rates)
-		(void)sim_spawn(
-			"time", false, homes_rate_run, (void *)(uintptr_t)sim_draw(UINT64_MAX));
+	for (unsigned int i = 0; i < HOMES_PARTS; i++)
+		if (homes.has[i] && homes_parts[i]->run != NULL)
+			(void)sim_spawn(homes_parts[i]->actor, false, homes_parts[i]->run,
+				(void *)(uintptr_t)sim_draw(UINT64_MAX));
 }
 
 static void

@@ -3,8 +3,9 @@
  * A world: one or two homes, attached processes that queue, cancel, count and wait, of which some
  * die and others come in their place, queues that count flows, and the control thread that clears
  * away. homes.c makes it; homes_plan.c draws what is done, homes_client.c does it, and waits in
- * homes_wait.c; homes_items.c knows what may become of each item; homes_quota.c has quotas by
- * period; homes_judge.c looks at all of it in the end.
+ * homes_wait.c; homes_items.c knows what may become of each item; homes_judge.c looks at all of it
+ * in the end. What else there is are parts: homes_idle.c, homes_quota.c,
+ * homes_rate.c.
  */
 #ifndef SIM_HOMES_H
 #define SIM_HOMES_H
@@ -56,10 +57,10 @@ struct act {
 	/* The one of its process, or of its thread. */
 	uint32_t channel;
 	uint64_t value, threshold, interval;
-	/* The item waits until its counter has rested for this, or so many come within it. */
-	uint64_t time, rate;
+	/* Whose it is; NULL: no part's. Of its items: the parameters of the condition. */
+	const struct homes_part *part;
+	uint64_t parameters[4];
 	uint8_t op, flags;
-	bool rests;
 	/* A swing goes on when its home has seen the last set. */
 	bool awaits;
 	/* Of it, a bit each: what is to be done. */
@@ -72,17 +73,8 @@ struct act {
 	bool is_last;
 	/* Of an add: it comes when somebody waits for it. */
 	bool meets;
-	/* Of a timer: it ends the periods of a quota, of `value` units of this counter. */
-	bool ends_periods;
+	/* Of a quota: its counter. */
 	uint32_t quota;
-};
-
-struct quota {
-	uint32_t cntr;
-	/* Of each period; 0: it is none. */
-	uint64_t units;
-	/* Waits for those of the period that is now; NULL: there was no room. */
-	struct item *item;
 };
 
 struct item {
@@ -90,9 +82,10 @@ struct item {
 	/* What was asked for. */
 	struct trip_work_desc desc;
 	uint32_t user, actor, home, channel;
-	/* Its counter is to rest for so long; when it was queued, and what it last fired at. */
-	bool rests;
-	uint64_t time, rate, queued, last;
+	/* By a part, which has it; NULL: by none. */
+	const struct act *act;
+	/* When it was queued, and what it last fired at. */
+	uint64_t queued, last;
 	/* Steps: it began to be queued, and had rung; 0: it has not. */
 	uint32_t began, rung;
 	/* The store of its counter that its user had made last, as the watch counts them. */
@@ -100,11 +93,6 @@ struct item {
 	bool chains, canceling, canceled, gone;
 	/* Times that it fired, intervals that these stand for, events of it that were read. */
 	uint64_t fired, count, events;
-	/* Of a timer: it ends the periods of this. Of what waits for the units of a period: that is
-	 * over, and this is what its counter had come to then. */
-	struct quota quota;
-	bool over;
-	uint64_t end;
 };
 
 struct user {
@@ -129,6 +117,43 @@ struct user {
 	bool dropping;
 };
 
+/*
+ * One thing more that this world does, in a file of its own: an act that users do, a condition of
+ * items, who acts beside them. It is a row of homes_parts; nobody else knows of it. What it has not
+ * is NULL.
+ */
+struct homes_part {
+	/* Behind all else that is drawn: whether it is in this history. Then each act that is no
+	 * part's yet may become its own. */
+	bool (*plan)(void);
+	void (*plan_act)(struct act *act);
+	/* An actor, and what it is called; `arg` is a number that is drawn. */
+	const char *actor;
+	void (*run)(void *arg);
+	/* A timer of its own has one more turn before it is taken back. */
+	void (*turn)(struct user *user, const struct act *act);
+	/* Of its items: the condition (enum trip_condition_kind), whose parameters the act has. One
+	 * fires, and is right; or `event` is NULL, and everything rests: it has to wait. Without
+	 * that it is judged as any other is. */
+	uint8_t condition;
+	void (*check)(const struct item *item, const struct trip_work_event *event);
+	/* Any item has fired; everything rests. */
+	void (*fired)(struct item *item);
+	void (*judge)(void);
+};
+
+extern const struct homes_part homes_idle, homes_quota, homes_rate, homes_sleepers;
+#define HOMES_PARTS 4
+extern const struct homes_part *const homes_parts[HOMES_PARTS];
+
+/* Of all parts that are in the history. */
+#define homes_tell_parts(what, ...)                                               \
+	do {                                                                      \
+		for (unsigned int part_ = 0; part_ < HOMES_PARTS; part_++)        \
+			if (homes.has[part_] && homes_parts[part_]->what != NULL) \
+				homes_parts[part_]->what(__VA_ARGS__);            \
+	} while (0)
+
 struct homes {
 	struct trip_engine engine;
 	struct trip_home_shape shape;
@@ -146,7 +171,12 @@ struct homes {
 	struct sim_watch *watches[HOMES * CNTRS];
 	/* What may be done with which. */
 	bool sets[HOMES * CNTRS], errs[HOMES * CNTRS];
-	bool feeds, kills, idles, rates;
+	bool feeds, kills, idles;
+	/* By part. */
+	bool has[HOMES_PARTS];
+	/* Of each home. */
+	unsigned int budgets[HOMES];
+	uint8_t hot_log2[HOMES];
 	/* All do a few acts, or a burst, and wait until everything rests, again and again. */
 	bool in_rounds;
 	uint32_t bursts[QUEUES];
@@ -221,26 +251,10 @@ struct item *homes_queue(struct user *user, const struct act *act);
 struct item *homes_chain(const struct trip_home *from, uint32_t cntr, uint64_t threshold);
 int homes_called(const struct trip_work_event *event, void *arg);
 void homes_read_events(struct user *user);
+/* Its counter has been at the threshold since its user set it last (WORK-13). */
+bool homes_was_reached(const struct item *item, uint64_t threshold);
 /* All homes have dropped what a user had queued. */
 void homes_items_gone(const struct user *user);
-
-/* --- homes_quota.c --- */
-
-/* Makes quotas of some of what users do. */
-void homes_quota_plan(void);
-/* It begins, with the timer that has been queued. */
-void homes_quota_begin(struct item *timer, const struct act *act);
-/* A unit of it is used. */
-void homes_quota_use(struct user *user, const struct act *act);
-/* An item has fired: if that ends a period, or is due to one, it is right. */
-void homes_quota_fired(struct item *item);
-void homes_quota_judge(void);
-
-/* --- homes_rate.c --- */
-
-void homes_rate_plan(struct act *act);
-void homes_rate_run(void *skips);
-void homes_rate_check(const struct item *item, bool fires, uint64_t sum);
 
 /* --- homes_judge.c --- */
 

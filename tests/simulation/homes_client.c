@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "condition.h"
 #include "due.h"
 #include "homes.h"
 
@@ -146,11 +147,10 @@ queue_once(struct user *user, const struct act *act)
 	}
 	sim_tell("item %u: at %llu, every %llu", (unsigned int)(item - homes.items),
 		(unsigned long long)act->threshold, (unsigned long long)act->interval);
-	if (item->rests)
-		sim_tell("when that has rested for %llu", (unsigned long long)item->time);
-	if (item->rate > 0)
-		sim_tell("when %llu come within %llu", (unsigned long long)item->rate,
-			(unsigned long long)item->time);
+	if (item->act != NULL && item->desc.condition != 0)
+		sim_tell("%s, by %llu and %llu", trip_condition_of(item->desc.condition_kind)->name,
+			(unsigned long long)item->act->parameters[0],
+			(unsigned long long)item->act->parameters[1]);
 	return item;
 }
 
@@ -272,12 +272,10 @@ run_timer(struct user *user, const struct act *act)
 {
 	struct item *item = queue_once(user, act);
 
-	if (item != NULL && act->ends_periods)
-		homes_quota_begin(item, act);
 	sim_progress();
 	for (uint32_t i = 0; item != NULL && i < act->n; i++) {
-		if (act->ends_periods)
-			homes_quota_use(user, act);
+		if (act->part != NULL && act->part->turn != NULL)
+			act->part->turn(user, act);
 		sim_pause();
 	}
 	if (item != NULL && !item->canceling)

@@ -32,6 +32,13 @@ note_item(const struct trip_work_desc *desc, uint32_t home, uint32_t channel)
 	return item;
 }
 
+/* The condition that its items have; 0: none. */
+static uint8_t
+condition_of(const struct act *act)
+{
+	return act != NULL && act->part != NULL ? act->part->condition : 0;
+}
+
 /* What is beside its slot: operands, and the parameters of a condition. */
 static void
 fill_beside(const struct trip_engine *engine, struct trip_channel_client *client,
@@ -40,25 +47,22 @@ fill_beside(const struct trip_engine *engine, struct trip_channel_client *client
 	static const struct {
 		uint64_t limit;
 	} fill = {40};
+	const struct trip_condition_row *row = trip_condition_of(condition_of(act));
 
 	if (desc->op == TRIP_OP_CNTR_FILL) {
 		memcpy(trip_channel_operands(client, *more), &fill, sizeof(fill));
 		desc->operands = 1 + *more++;
 	}
-	if (act != NULL && act->rests) {
-		memcpy(trip_channel_operands(client, *more), &act->time, sizeof(act->time));
-		desc->condition = 1 + *more;
-		desc->condition_kind = TRIP_CONDITION_IDLE;
-	} else if (act != NULL && act->rate > 0) {
-		memcpy(trip_channel_operands(client, *more),
-			(const uint64_t[]){act->rate, act->time, 0, 0}, 4 * sizeof(uint64_t));
-		trip_condition_note_queued(
-			engine, desc->trigger, trip_channel_operands(client, more[1]));
-		trip_channel_chain(client, &more[1], TRIP_CHANNEL_MEMORY);
-		desc->condition = 1 + *more;
-		desc->condition_kind = TRIP_CONDITION_RATE;
-		desc->memory = 1 + more[1];
-	}
+	if (condition_of(act) == 0)
+		return;
+	memcpy(trip_channel_operands(client, *more), act->parameters, row->parameters);
+	desc->condition = 1 + *more;
+	desc->condition_kind = condition_of(act);
+	if (row->memory == 0)
+		return;
+	trip_condition_note_queued(engine, desc->trigger, trip_channel_operands(client, more[1]));
+	trip_channel_chain(client, &more[1], row->memory);
+	desc->memory = 1 + more[1];
 }
 
 /* It is never used again, whoever has the channel (WORK-08). */
@@ -76,11 +80,12 @@ submit(const struct trip_home *home, struct trip_channel_client *client, uint32_
 	const struct trip_work_desc *desc, const struct act *act)
 {
 	uint32_t more[TRIP_CHANNEL_MORE];
-	unsigned int n = (desc->op == TRIP_OP_CNTR_FILL) + (act != NULL && act->rests);
+	unsigned int n = desc->op == TRIP_OP_CNTR_FILL;
 	struct item *item;
 	int slot;
 
-	n += act != NULL && act->rate > 0 ? 1 + TRIP_CHANNEL_MEMORY : 0;
+	if (condition_of(act) != 0)
+		n += 1 + trip_condition_of(condition_of(act))->memory;
 	if (homes.n_items == ITEMS)
 		return NULL;
 	slot = n > 0 ? trip_channel_alloc_more(client, trip_channel_returned(client), more, n)
@@ -89,9 +94,7 @@ submit(const struct trip_home *home, struct trip_channel_client *client, uint32_
 	if (slot < 0)
 		return NULL;
 	item = note_item(desc, home->index, channel);
-	item->rests = act != NULL && act->rests;
-	item->time = act != NULL ? act->time : 0;
-	item->rate = act != NULL ? act->rate : 0;
+	item->act = act != NULL && act->part != NULL ? act : NULL;
 	fill_beside(home->engine, client, more, act, &item->desc);
 	*trip_channel_desc(client, (uint32_t)slot) = item->desc;
 	sim_wrote(trip_channel_desc(client, (uint32_t)slot), sizeof(item->desc));
@@ -173,9 +176,8 @@ homes_chain(const struct trip_home *from, uint32_t cntr, uint64_t threshold)
 
 /* --- fired --- */
 
-/* Whether its counter has been at the threshold since its user set it last (WORK-13). */
-static bool
-was_reached(const struct item *item, uint64_t threshold)
+bool
+homes_was_reached(const struct item *item, uint64_t threshold)
 {
 	const struct trip_home *home = homes_of(item->desc.trigger);
 	uint64_t error;
@@ -220,7 +222,7 @@ came_before(const struct item *item, const struct sim_value *value)
 static bool
 is_simple(const struct item *item)
 {
-	return item->rate == 0 && item->desc.interval == 0 && item->rung != 0 && !item->rests &&
+	return item->act == NULL && item->desc.interval == 0 && item->rung != 0 &&
 	       !item->canceling && !item->gone && item->desc.op == TRIP_OP_CALL &&
 	       !sim_is_dead(item->actor);
 }
@@ -256,51 +258,6 @@ check_order(const struct item *item)
 			(unsigned long long)homes.items[i].desc.threshold);
 }
 
-/* What its counter held when the home that runs last looked at its clock, and since when. */
-static const struct sim_value *
-value_now(uint32_t cntr)
-{
-	const struct sim_value *values;
-	unsigned int n;
-
-	values = sim_watched(homes.watches[cntr], &n);
-	while (n > 1 && values[n - 1].now > trip_engine_current->now)
-		n--;
-	/* Where flows have brought nothing, that is added. */
-	while (n > 1 && values[n - 2].value == values[n - 1].value)
-		n--;
-	return &values[n - 1];
-}
-
-/* Its counter has rested as long as it is to, since it was queued and reached its threshold, and
- * has advanced by an interval before (COND-06). */
-static void
-check_rest(const struct item *item, const struct trip_work_event *event)
-{
-	uint32_t cntr = item->desc.trigger;
-	uint64_t now = trip_engine_current->now;
-
-	sim_expect(event->count == 1 && event->threshold == event->value,
-		"item %u fires %llu times at %llu, when its counter rests at %llu", number_of(item),
-		(unsigned long long)event->count, (unsigned long long)event->threshold,
-		(unsigned long long)event->value);
-	sim_expect(item->queued + item->time <= now,
-		"item %u was queued less than %llu ago, and its counter is to have rested",
-		number_of(item), (unsigned long long)item->time);
-	sim_expect(item->fired > 0 || was_reached(item, item->desc.threshold),
-		"item %u fires, but its counter was not at %llu since it was set", number_of(item),
-		(unsigned long long)item->desc.threshold);
-	/* A set to what it was shows by a generation, which comes later. */
-	if (homes.sets[cntr])
-		return;
-	sim_expect(value_now(cntr)->now + item->time <= now,
-		"item %u fires, but its counter has advanced less than %llu ago", number_of(item),
-		(unsigned long long)item->time);
-	sim_expect(item->fired == 0 || event->value >= item->last + item->desc.interval,
-		"item %u fires again at %llu, and fired at %llu", number_of(item),
-		(unsigned long long)event->value, (unsigned long long)item->last);
-}
-
 static void
 check_reached(const struct item *item, const struct trip_work_event *event)
 {
@@ -312,7 +269,7 @@ check_reached(const struct item *item, const struct trip_work_event *event)
 	sim_expect(event->value >= event->threshold, "item %u fires at %llu, but the sum is %llu",
 		number_of(item), (unsigned long long)event->threshold,
 		(unsigned long long)event->value);
-	sim_expect(item->desc.interval != 0 || was_reached(item, threshold),
+	sim_expect(item->desc.interval != 0 || homes_was_reached(item, threshold),
 		"item %u fires, but its counter was not at %llu since it was set", number_of(item),
 		(unsigned long long)threshold);
 	sim_expect(!homes_is_clock(item->desc.trigger) || sim_now() >= event->threshold,
@@ -331,10 +288,8 @@ check_firing(const struct item *item, const struct trip_work_event *event)
 	sim_expect(!item->canceled || item->desc.interval != 0,
 		"item %u fires, though it was canceled", number_of(item));
 	sim_expect(!item->gone, "item %u fires, though its process was dropped", number_of(item));
-	if (item->rate > 0)
-		homes_rate_check(item, true, event->value);
-	else if (item->rests)
-		check_rest(item, event);
+	if (item->act != NULL && item->act->part->check != NULL)
+		item->act->part->check(item, event);
 	else
 		check_reached(item, event);
 }
@@ -354,7 +309,7 @@ homes_called(const struct trip_work_event *event, void *arg)
 	item->last = event->value;
 	if (item->chains && item->fired == 1)
 		(void)homes_chain(trip_engine_current, item->desc.trigger, event->threshold + 5);
-	homes_quota_fired(item);
+	homes_tell_parts(fired, item);
 	return 0;
 }
 

@@ -74,22 +74,6 @@ waits(const struct item *item)
 			      : item->desc.interval != 0 || next > homes_sum(item->desc.trigger);
 }
 
-/* Everything has rested for longer than any of them asks for. */
-static void
-judge_rest(const struct item *item, unsigned int number, uint64_t sum)
-{
-	if (item->fired == 0) {
-		sim_expect(sum < item->desc.threshold,
-			"item %u has not fired, and its counter rests at %llu", number,
-			(unsigned long long)sum);
-		return;
-	}
-	sim_expect(item->desc.interval == 0 ||
-			   (item->last <= sum && sum < item->last + item->desc.interval),
-		"item %u last fired at %llu, and its counter rests at %llu", number,
-		(unsigned long long)item->last, (unsigned long long)sum);
-}
-
 static void
 judge_item(const struct item *item)
 {
@@ -103,12 +87,10 @@ judge_item(const struct item *item)
 		return;
 	sim_expect(!item->canceling || item->fired > 0,
 		"item %u was too late to be canceled, but has not fired", number);
-	if (item->rests)
-		judge_rest(item, number, sum);
-	else if (item->rate > 0)
-		homes_rate_check(item, false, 0);
-	if (item->rests || item->rate > 0)
+	if (item->act != NULL && item->act->part->check != NULL) {
+		item->act->part->check(item, NULL);
 		return;
+	}
 	sim_expect(sum < next || (item->desc.interval == 0 && item->fired == 1),
 		"item %u waits for %llu, and the sum is %llu", number, (unsigned long long)next,
 		(unsigned long long)sum);
@@ -233,5 +215,5 @@ homes_judge(void)
 	judge_items();
 	judge_completions();
 	judge_events();
-	homes_quota_judge();
+	homes_tell_parts(judge);
 }

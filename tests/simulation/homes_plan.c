@@ -90,8 +90,8 @@ draw_op(struct act *act)
 static void
 draw_rest(struct act *act)
 {
-	act->rests = true;
-	act->time = draw(1u << draw(14));
+	act->part = &homes_idle;
+	act->parameters[0] = draw(1u << draw(14));
 	if (draw(4) > 0) {
 		act->op = TRIP_OP_CALL;
 		act->target = 0;
@@ -233,8 +233,6 @@ plan_user(struct user *user)
 	for (uint32_t i = 0; i < n; i++) {
 		struct act act = draw_act();
 
-		if (homes.rates && act.kind == ACT_QUEUE && !homes_is_clock(act.cntr))
-			homes_rate_plan(&act);
 		act.number = i * ROUNDS;
 		act.rounds = plan_rounds(&act);
 		act.is_last = homes.in_rounds && draw(scale.round) == 0 && sim_wants();
@@ -259,10 +257,6 @@ plan_shape(void)
 	shape->n_thread_slots = 2 + draw(6);
 	/* Likewise. */
 	shape->n_events = draw(4) == 0 ? 1 + draw(3) : 4 + draw(SLOTS_MAX);
-	/* It draws nothing: other seeds stay. There is room for two of them. */
-	homes.rates = shape->n_events % 4 == 0;
-	if (homes.rates)
-		shape->n_slots = shape->n_client_slots = SLOTS_MAX;
 	shape->n_channels =
 		1 + homes.engine.n_homes + shape->n_threads + CLIENTS * (1 + shape->n_threads);
 }
@@ -285,6 +279,27 @@ plan_in_rounds(void)
 	scale.without[ACT_SWING] = scale.without[ACT_TIMER] = true;
 	scale.without[ACT_REST] = true;
 	scale.without[ACT_READ] = draw(2) == 0;
+}
+
+static void
+plan_homes(void)
+{
+	static const unsigned int budgets[] = {8, 16, 40, 256};
+
+	for (uint32_t h = 0; h < homes.engine.n_homes; h++) {
+		homes.budgets[h] = budgets[draw(RTE_DIM(budgets))];
+		homes.hot_log2[h] = (uint8_t)(draw(2) * (4 + draw(8)));
+	}
+}
+
+static void
+plan_part(const struct homes_part *part, bool *is_there)
+{
+	*is_there = part->plan == NULL || part->plan();
+	for (uint32_t u = 0; *is_there && part->plan_act != NULL && u < USERS; u++)
+		for (uint32_t i = 0; i < homes.users[u].n_acts; i++)
+			if (homes.users[u].acts[i].part == NULL)
+				part->plan_act(&homes.users[u].acts[i]);
 }
 
 void
@@ -323,8 +338,7 @@ homes_plan(void)
 		homes.shape.n_client_slots = SLOTS_MAX;
 	}
 	for (uint32_t i = 0; i < homes_cntrs(); i++) {
-		homes.sets[i] =
-			(scale.restless || draw(2) == 0) && !homes.rates && i % CNTRS < CALLED;
+		homes.sets[i] = (scale.restless || draw(2) == 0) && i % CNTRS < CALLED;
 		homes.errs[i] = draw(4) == 0 && i % CNTRS < CALLED;
 	}
 	for (uint32_t q = 0; homes.feeds && q < QUEUES; q++)
@@ -332,4 +346,7 @@ homes_plan(void)
 			homes.bursts[q] += sim_wants();
 	for (uint32_t i = 0; i < users; i++)
 		plan_user(&homes.users[i]);
+	plan_homes();
+	for (unsigned int i = 0; i < HOMES_PARTS; i++)
+		plan_part(homes_parts[i], &homes.has[i]);
 }

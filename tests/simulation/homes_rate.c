@@ -12,24 +12,35 @@
 #define SOON (UINT64_C(1) << 20)
 #define SKIP (UINT64_C(1) << 46)
 
+/* It draws nothing. There is room for two of them. */
+static bool
+plan(void)
+{
+	if (homes.shape.n_events % 4 != 0)
+		return false;
+	homes.shape.n_slots = homes.shape.n_client_slots = SLOTS_MAX;
+	return true;
+}
+
 /* Windows are just longer or shorter than so many skips. */
-void
-homes_rate_plan(struct act *act)
+static void
+plan_act(struct act *act)
 {
 	uint64_t time = SKIP * (1 + act->value % 4);
 
-	*act = (struct act){.kind = ACT_QUEUE,
-		.n = act->n,
-		.cntr = act->cntr,
-		.interval = act->interval > 0,
-		.time = act->value > 4 ? time + time / 60 : time - time / 144,
-		.rate = (1 + act->value) * (1 + act->threshold % 4),
-		.op = TRIP_OP_CALL};
+	if (act->kind != ACT_QUEUE || homes_is_clock(act->cntr) || homes.sets[act->cntr])
+		return;
+	act->part = &homes_rate;
+	act->parameters[0] = (1 + act->value) * (1 + act->threshold % 4);
+	act->parameters[1] = act->value > 4 ? time + time / 60 : time - time / 144;
+	act->threshold = act->target = act->flags = 0;
+	act->interval = act->interval > 0;
+	act->op = TRIP_OP_CALL;
 }
 
 /* Lets time go by, to the next alarm at most, between what others do. */
-void
-homes_rate_run(void *skips)
+static void
+run(void *skips)
 {
 	for (uint64_t left = (uintptr_t)skips; left > 0; left /= 4) {
 		uint64_t until = sim_now() + left % 4 * SKIP, next;
@@ -50,26 +61,35 @@ homes_rate_run(void *skips)
 
 /* Where it fires (COND-03, COND-05), what came is since the values of a window ago; errors, which
  * are in no value, seem new. Else no window since it was surely accepted has as many (COND-04). */
-void
-homes_rate_check(const struct item *item, bool fires, uint64_t sum)
+static void
+check(const struct item *item, const struct trip_work_event *event)
 {
-	uint64_t now = trip_engine_current != NULL ? trip_engine_current->now : 0, due;
-	uint64_t time = item->time - item->time / 64 - BUSTLE, from = item->queued + BUSTLE;
+	uint64_t rate = item->act->parameters[0], window = item->act->parameters[1];
+	uint64_t time = window - window / 64 - BUSTLE, from = item->queued + BUSTLE, due;
 	const struct sim_value *values;
 	unsigned int n, i, first = 1;
 
 	values = sim_watched(homes.watches[item->desc.trigger], &n);
-	for (i = n; fires && i > 1 && values[i - 1].now + item->time + BUSTLE > now; i--)
+	for (i = n;
+		event && i > 1 && values[i - 1].now + window + BUSTLE > trip_engine_current->now;
+		i--)
 		;
-	due = RTE_MAX(values[i - 1].value, item->last) + item->rate;
-	sim_expect(!fires || sum >= due, "a rate is not reached: %llu of %llu",
-		(unsigned long long)sum, (unsigned long long)due);
-	for (i = 1; i < n && !fires && (item->fired == 0 || item->desc.interval > 0); i++) {
+	due = RTE_MAX(values[i - 1].value, item->last) + rate;
+	sim_expect(event == NULL || event->value >= due, "a rate is not reached: %llu of %llu",
+		(unsigned long long)(event != NULL ? event->value : 0), (unsigned long long)due);
+	for (i = 1; i < n && event == NULL && (item->fired == 0 || item->desc.interval > 0); i++) {
 		while (first < n &&
 			(values[first].now < from || values[first].now + time < values[i].now))
 			first++;
-		due = RTE_MAX(values[first - 1].value, item->last) + item->rate;
+		due = RTE_MAX(values[first - 1].value, item->last) + rate;
 		sim_expect(values[i].value < due, "a rate has missed %llu: it was due at %llu",
 			(unsigned long long)values[i].value, (unsigned long long)due);
 	}
 }
+
+const struct homes_part homes_rate = {.plan = plan,
+	.plan_act = plan_act,
+	.actor = "time",
+	.run = run,
+	.condition = TRIP_CONDITION_RATE,
+	.check = check};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How users wait: as trip_cntr_wait() does, or their requests are taken back. */
+#include <rte_common.h>
+
 #include "homes.h"
 #include "waiter.h"
 
@@ -136,3 +138,29 @@ homes_give_up(struct user *user, const struct act *act)
 		}
 	}
 }
+
+/* --- in some histories nearly all that users do --- */
+
+static bool
+plan(void)
+{
+	return homes.in_rounds && sim_draw(4) == 0;
+}
+
+/* What is added is waited for, one by one. */
+static void
+plan_act(struct act *act)
+{
+	static const enum act_kind kinds[] = {ACT_WAIT, ACT_WATCH, ACT_GIVE_UP};
+
+	if (act->kind == ACT_ADD) {
+		act->meets = true;
+		act->n += 2;
+	} else if (!homes_is_clock(act->cntr)) {
+		act->kind = kinds[act->number / ROUNDS % RTE_DIM(kinds)];
+		act->threshold = 1;
+		act->n = 4;
+	}
+}
+
+const struct homes_part homes_sleepers = {.plan = plan, .plan_act = plan_act};
