@@ -84,6 +84,7 @@ def what_cannot_be_started_is_said(bench):
     bench.file('gone', '#!/no/such/interpreter\n')
     process = start(bench, DNS + f'when after 1ms exec {path}\n', [])
     said = process.stderr.readline()
+    bench.wait_for_line(process, 'time')
     process.send_signal(signal.SIGTERM)
     code, _, _ = bench.finish(process)
     equal(code, 1, 'exit code')
