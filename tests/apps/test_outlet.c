@@ -136,6 +136,19 @@ nobody_gets_what_waits_when_it_ends(void **state)
 	assert_int_equal(bed.outlet.left_out, 1007);
 }
 
+/* A line that tells of others is none of them. */
+static void
+who_ends_before_it_was_told_lacks_no_more(void **state)
+{
+	struct bed bed;
+
+	open_bed(&bed);
+	tripd_outlet_leave_out(&bed.outlet, 3);
+	put(&bed, 1);
+	tripd_outlet_close(&bed.outlet);
+	assert_int_equal(bed.outlet.left_out, 4);
+}
+
 int
 main(void)
 {
@@ -143,6 +156,7 @@ main(void)
 		cmocka_unit_test(what_has_no_room_is_left_out_and_told),
 		cmocka_unit_test(another_reader_begins_with_a_line),
 		cmocka_unit_test(nobody_gets_what_waits_when_it_ends),
+		cmocka_unit_test(who_ends_before_it_was_told_lacks_no_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

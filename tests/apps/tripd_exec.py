@@ -4,7 +4,7 @@ from tripd_test import *
 
 DNS = 'count dns port 0 pattern eth / ipv4 / udp dst is 53 / end\ncounter n\n'
 # More than the buffer and a pipe hold, and fewer than the ring of events.
-MANY = 10000
+MANY = 4000
 
 
 def dns(n):
@@ -102,7 +102,8 @@ def none_of_them_stops_anything(bench):
     process = start(bench, DNS + rules, dns(MANY), '--report', report, stdout=subprocess.DEVNULL)
     bench.track(process)
     wait_until('the programs', lambda: len(pids(bench)) >= 5)
-    wait_until('all trips', lambda: len(read(bench.file('out'))) == MANY)
+    # It is told what it was too slow for.
+    wait_until('all trips', lambda: sum(line.get('count', 1) for line in read(bench.file('out'))) == MANY)
     process.send_signal(signal.SIGTERM)
     code, _, err = bench.finish(process)
     equal(code, 1, f'exit code with {err}')
@@ -110,8 +111,7 @@ def none_of_them_stops_anything(bench):
         equal(len(json.load(file)['trips']), MANY * len(programs), 'trips in the report')
     for i, path in enumerate(programs[:4]):
         last = re.findall(rf'^tripd: line {3 + i} of the rules: exec {path}: (\d+) trips were left out$', err, re.M)
-        assert len(last) == 1 and 0 < int(last[0]) <= MANY, (path, err)
-    assert f'exec {programs[4]}' not in err, err
+        equal(last, [str(MANY)], f'trips that {path} has not got')
     assert not any(map(lives, pids(bench))), 'a program is left'
 
 

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -77,6 +78,7 @@ tripd_exec_open(struct tripd_exec *exec, const struct trip_rules *rules)
 		exec->of_when[i] = exec->n_programs++;
 		program->line = rules->whens[i].line;
 		program->path = rules->whens[i].text;
+		program->input = -1;
 		program->delay_ns = DELAY_MIN_NS;
 		ret = tripd_outlet_open(&program->outlet, BUFFER);
 	}
@@ -114,6 +116,24 @@ order(const struct tripd_exec *exec, unsigned int i, int input)
 	return sendmsg(exec->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) > 0 ? 0 : -errno;
 }
 
+/* Closes its stdin, and counts what it has not read. It does not run any more. */
+static void
+drain(struct tripd_program *program)
+{
+	/* As much as a pipe holds. */
+	static char text[65536];
+	int n = 0;
+
+	tripd_outlet_connect(&program->outlet, -1);
+	if (program->input < 0)
+		return;
+	if (ioctl(program->input, FIONREAD, &n) == 0 && n > 0 &&
+		(n = (int)read(program->input, text, sizeof(text))) > 0)
+		tripd_outlet_lose(&program->outlet, text, (size_t)n);
+	close(program->input);
+	program->input = -1;
+}
+
 static void
 start(struct tripd_exec *exec, unsigned int i, uint64_t now)
 {
@@ -127,18 +147,19 @@ start(struct tripd_exec *exec, unsigned int i, uint64_t now)
 	if (order(exec, i, ends[0]) == 0) {
 		program->runs = true;
 		program->started_ns = now;
+		program->input = ends[0];
 		tripd_outlet_connect(&program->outlet, ends[1]);
 	} else {
+		close(ends[0]);
 		close(ends[1]);
 	}
-	close(ends[0]);
 }
 
 /* One that has run for long begins with the shortest delay again. */
 static void
 note_end(struct tripd_program *program, const struct tripd_exec_ended *ended, uint64_t now)
 {
-	tripd_outlet_connect(&program->outlet, -1);
+	drain(program);
 	if (now - program->started_ns >= DELAY_MAX_NS)
 		program->delay_ns = DELAY_MIN_NS;
 	program->runs = false;
@@ -196,9 +217,7 @@ tripd_exec_update(struct tripd_exec *exec)
 
 		if (exec->socket >= 0 && !program->runs && now >= program->start_ns)
 			start(exec, i, now);
-		/* It has closed its stdin: the rest of its line is no other one's. */
-		if (tripd_outlet_flush(&program->outlet, 0) == -EPIPE)
-			tripd_outlet_connect(&program->outlet, -1);
+		(void)tripd_outlet_flush(&program->outlet, 0);
 		news |= program->ends != program->said_ends || has_left_out(program, now);
 	}
 	return news;
@@ -245,16 +264,22 @@ tripd_exec_say(struct tripd_exec *exec)
 	}
 }
 
-/* How many lines it was not given. */
-static uint64_t
-end_program(struct tripd_program *program, uint64_t until)
+/* Its stdin ends behind what it takes until then. */
+static void
+end_input(struct tripd_program *program, uint64_t until)
 {
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
 
-	if (program->outlet.buffer == NULL)
-		return 0;
 	(void)tripd_outlet_flush(
 		&program->outlet, now < until ? (int)((until - now) / 1000000) : 0);
+	tripd_outlet_connect(&program->outlet, -1);
+}
+
+/* It has ended. Returns how many trips it has not got. */
+static uint64_t
+close_program(struct tripd_program *program)
+{
+	drain(program);
 	tripd_outlet_close(&program->outlet);
 	if (program->outlet.left_out != 0)
 		tripd_fail(0, "line %u of the rules: exec %s: %" PRIu64 " trips were left out",
@@ -262,17 +287,26 @@ end_program(struct tripd_program *program, uint64_t until)
 	return program->outlet.left_out;
 }
 
-int
-tripd_exec_close(struct tripd_exec *exec)
+static uint64_t
+end_programs(struct tripd_exec *exec)
 {
 	uint64_t until = now_ns(CLOCK_MONOTONIC) + END_NS, left_out = 0;
 
 	for (unsigned int i = 0; i < exec->n_programs; i++)
-		left_out += end_program(&exec->programs[i], until);
-	if (exec->helper > 0 && exec->socket >= 0)
+		end_input(&exec->programs[i], until);
+	if (exec->socket >= 0)
 		close(exec->socket);
-	if (exec->helper > 0)
-		waitpid(exec->helper, NULL, 0);
+	waitpid(exec->helper, NULL, 0);
+	for (unsigned int i = 0; i < exec->n_programs; i++)
+		left_out += close_program(&exec->programs[i]);
+	return left_out;
+}
+
+int
+tripd_exec_close(struct tripd_exec *exec)
+{
+	uint64_t left_out = exec->helper > 0 ? end_programs(exec) : 0;
+
 	free(exec->programs);
 	free(exec->of_when);
 	*exec = (struct tripd_exec){.socket = -1};

@@ -23,6 +23,8 @@ struct tripd_program {
 	unsigned int line;
 	const char *path;
 	struct tripd_outlet outlet;
+	/* The end of its stdin, kept to count what it has not read when it ends; or -1. */
+	int input;
 	bool runs;
 	/* When it was started, when it will be, and how long it is left alone when it ends. */
 	uint64_t started_ns, start_ns, delay_ns;

@@ -31,32 +31,37 @@ tripd_outlet_leave_out(struct tripd_outlet *outlet, uint64_t n)
 	outlet->left_out += n;
 }
 
-/* The first line will not be written. What a line would have told of being left out is to be told
- * by another one. */
-static void
-lose_line(struct tripd_outlet *outlet)
+/* What a line would have told of being left out is to be told by another one. */
+void
+tripd_outlet_lose(struct tripd_outlet *outlet, const char *text, size_t length)
 {
-	const char *line = outlet->buffer + outlet->first;
-	const char *end = rawmemchr(line, '\n');
+	const char *line = text, *end;
 	char head[64];
 	uint64_t n;
 
-	snprintf(head, sizeof(head), "%.*s", (int)(end - line), line);
-	if (sscanf(head, LEFT_OUT, &n) == 1)
-		outlet->untold += n;
-	else
-		tripd_outlet_leave_out(outlet, 1);
-	outlet->first = outlet->begin = (size_t)(end - outlet->buffer) + 1;
+	for (; (end = memchr(line, '\n', length - (size_t)(line - text))) != NULL; line = end + 1) {
+		snprintf(head, sizeof(head), "%.*s", (int)(end - line), line);
+		if (sscanf(head, LEFT_OUT, &n) == 1)
+			outlet->untold += n;
+		else
+			tripd_outlet_leave_out(outlet, 1);
+	}
 }
 
 void
 tripd_outlet_connect(struct tripd_outlet *outlet, int fd)
 {
+	const char *line = outlet->buffer + outlet->first, *end;
+
 	if (outlet->fd >= 0)
 		close(outlet->fd);
 	outlet->fd = fd;
-	if (outlet->first != outlet->begin)
-		lose_line(outlet);
+	if (outlet->first == outlet->begin)
+		return;
+	/* Lines are in the buffer whole. */
+	end = (const char *)rawmemchr(line, '\n') + 1;
+	tripd_outlet_lose(outlet, line, (size_t)(end - line));
+	outlet->first = outlet->begin = (size_t)(end - outlet->buffer);
 }
 
 static bool
@@ -88,8 +93,8 @@ tell_left_out(struct tripd_outlet *outlet)
 		return true;
 	tripd_describe_date(now_ns(CLOCK_REALTIME), date);
 	snprintf(text, sizeof(text),
-		"{\"time\":\"%s\",\"event\":\"left_out\",\"count\":%" PRIu64 "}", date,
-		outlet->untold);
+		"{\"event\":\"left_out\",\"count\":%" PRIu64 ",\"time\":\"%s\"}", outlet->untold,
+		date);
 	if (!append(outlet, text))
 		return false;
 	outlet->untold = 0;
@@ -162,8 +167,7 @@ tripd_outlet_flush(struct tripd_outlet *outlet, int ms)
 void
 tripd_outlet_close(struct tripd_outlet *outlet)
 {
-	while (outlet->first < outlet->end)
-		lose_line(outlet);
+	tripd_outlet_lose(outlet, outlet->buffer + outlet->first, outlet->end - outlet->first);
 	if (outlet->fd >= 0)
 		close(outlet->fd);
 	free(outlet->buffer);

@@ -35,6 +35,9 @@ void tripd_outlet_connect(struct tripd_outlet *outlet, int fd);
 /* Takes an object as a line, and its reference. NULL, no memory for it, is left out, too. */
 void tripd_outlet_put(struct tripd_outlet *outlet, json_t *object);
 
+/* Counts whole lines of the stream that nobody has read. */
+void tripd_outlet_lose(struct tripd_outlet *outlet, const char *text, size_t length);
+
 /* Counts lines that were left out before they came here. */
 void tripd_outlet_leave_out(struct tripd_outlet *outlet, uint64_t n);
 
