@@ -21,7 +21,7 @@ struct mistake {
 	}
 
 static const struct mistake mistakes[] = {
-	MISTAKE("conut x", "1:1: expected 'also', 'count', 'counter' or 'when', "
+	MISTAKE("conut x", "1:1: expected 'also', 'count', 'counter', 'when' or 'quota', "
 			   "found 'conut'\n"),
 	MISTAKE("count", "1:6: expected a name, found the end of the line\n"),
 	MISTAKE("count port 0 pattern eth / end", "1:7: expected a name, found 'port'\n"),
@@ -334,17 +334,20 @@ static const struct mistake mistakes[] = {
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= log",
 		"2:19: expected a number, found 'log'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5",
-		"2:20: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'log' or 'exec', "
+		"2:20: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'log', 'reset' or "
+		"'exec', "
 		"found the end of the line\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 shout",
-		"2:21: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'log' or 'exec', "
+		"2:21: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'log', 'reset' or "
+		"'exec', "
 		"found 'shout'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 drop",
 		"2:25: expected a name, found the end of the line\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= -5 log",
 		"2:19: expected a number, found '-'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 GB log",
-		"2:21: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'log' or 'exec', "
+		"2:21: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'log', 'reset' or "
+		"'exec', "
 		"found 'GB'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 9223372036854775808 log",
 		"2:19: value 9223372036854775808 is above 9223372036854775807 (2^63-1)\n"),
@@ -445,6 +448,35 @@ static const struct mistake mistakes[] = {
 		"1 set g 5",
 		"2:25: 'add' needs a 'counter': 'g' is a 'count' rule\n"
 		"3:25: 'set' needs a 'counter': 'g' is a 'count' rule\n"),
+	MISTAKE("count g port 0 pattern eth / end\nquota q 0 per week of g.packets\n"
+		"quota r 5 per hour at 04:00 of g\nquota s 5 per day at 15 24:00 of nope.bytes\n"
+		"quota t 1 per month at 29 04:00 of g.bytes, g.bytes, g.packets, t\nquota u 2 of "
+		"c\ncounter c",
+		"2:9: a quota of 0 is spent at once: expected 1 or more\n"
+		"2:15: expected 'minute', 'hour', 'day' or 'month', found 'week'\n"
+		"3:23: 'at' is of days and months: a shorter period begins with its minute or "
+		"hour\n"
+		"3:32: 'g' counts packets and bytes: expected '.packets' or '.bytes' behind it\n"
+		"4:22: a day of the month is for 'per month'\n"
+		"4:25: expected a time of the day such as 04:00, found '24:00'\n"
+		"4:34: no 'count' rule is named 'nope'\n"
+		"5:24: day 29 is above 28\n"
+		"5:45: the quota is of that already\n"
+		"5:54: a quota is of packets or of bytes, not of both\n"
+		"5:65: a quota is of what 'count' rules count: 't' is none\n"
+		"6:14: a quota is of what 'count' rules count: 'c' is none\n"),
+	MISTAKE("count g port 0 pattern eth / end\nquota a 1 of g.bytes\nquota b 1 of g.bytes\n"
+		"quota c 1 of g.bytes\nquota d 1 of g.bytes\nquota e 1 of g.packets",
+		"5:14: more than 3 quotas of that: the limit is 3\n"),
+	MISTAKE("count g port 0 pattern eth / end\nquota q 5 of g.bytes\ncounter c\n"
+		"when g.bytes spent log\nwhen c >= 5 % log\nwhen q >= 101 % log\n"
+		"when q.bytes >= 1 reset nope\nquota q2 5 shared \"x\" of g.bytes",
+		"4:14: 'g.bytes' is no 'quota', of which that could be\n"
+		"5:11: 'c' is no 'quota', of which that could be\n"
+		"6:11: part 101 is above 100\n"
+		"7:6: 'q' is a 'quota': expected its bare name\n"
+		"7:25: no 'count' rule or 'counter' is named 'nope'\n"
+		"8:12: not yet: this version cannot do 'shared'\n"),
 	MISTAKE("counter c\nwhen c >= 1 add c 10k",
 		"2:19: value: expected a plain number, found '10k'\n"),
 	MISTAKE("counter c\nwhen c >= 1 set c 9223372036854775808",
@@ -465,9 +497,9 @@ static const struct mistake mistakes[] = {
 	MISTAKE("counter a \\ # comment\ncounter b\\",
 		"1:11: expected the end of the line after '\\', which continues it\n"),
 	MISTAKE("counter a\000b", "1:10: expected the end of the line, found the byte 0x00\n"),
-	MISTAKE("\000", "1:1: expected 'also', 'count', 'counter' or 'when', found "
+	MISTAKE("\000", "1:1: expected 'also', 'count', 'counter', 'when' or 'quota', found "
 			"the byte 0x00\n"),
-	MISTAKE("\377\376", "1:1: expected 'also', 'count', 'counter' or 'when', "
+	MISTAKE("\377\376", "1:1: expected 'also', 'count', 'counter', 'when' or 'quota', "
 			    "found the byte 0xff\n"),
 	MISTAKE("counter c\r", "1:10: expected the end of the line, found the byte 0x0d\n"),
 	MISTAKE("count a \\\n port \\\n\t>= pattern eth / end",
@@ -477,7 +509,7 @@ static const struct mistake mistakes[] = {
 					      "2:9: expected a name, found '2'\n"),
 	MISTAKE("conut a port 0\ncount dns port 0 pattern ipv5 / udp dst is 70000 / end\nwhen "
 		"dns.packets >= 1q drop dns extra\ncounter ok\nwhen ok.bytes >= 1 log",
-		"1:1: expected 'also', 'count', 'counter' or 'when', found 'conut'\n"
+		"1:1: expected 'also', 'count', 'counter', 'when' or 'quota', found 'conut'\n"
 		"2:26: expected 'eth', 'vlan', 'ipv4', 'ipv6', 'tcp', 'udp', 'sctp', 'icmp', "
 		"'icmp6', 'vxlan', 'gre', 'mpls', 'geneve', 'gtpu', 'gtp_psc', 'esp', 'ah' or "
 		"'pppoes', found 'ipv5'\n"

@@ -844,11 +844,52 @@ test_mutations(void **state)
 	}
 }
 
+static void
+quotas_are_counters_that_flows_feed(void **state)
+{
+	struct trip_rules *rules =
+		good("when q >= 80 % log\n"
+		     "quota q 10kB per month at 15 04:30:15 of b.bytes, a.bytes\n"
+		     "count a port 0 pattern eth / end\n"
+		     "count b port 0 priority 1 pattern eth / end\n"
+		     "quota p 7 of a.packets\nquota d 1M per day at 23:59 of a.bytes\n"
+		     "when p spent drop a\nwhen p >= 34 % reset p\n"
+		     "when d rate >= 1kbit/s over 5s reset a\n");
+	const struct trip_rules_quota *q = rules->counters[0].quota;
+
+	assert_int_equal(rules->n_counters, 3);
+	assert_string_equal(rules->counters[0].name, "q");
+	assert_int_equal(q->limit, 10000);
+	assert_int_equal(q->per, TRIP_RULES_PERIOD_MONTH);
+	assert_int_equal(q->day, 15);
+	assert_int_equal(q->second, 4 * 3600 + 30 * 60 + 15);
+	assert_int_equal(q->events, TRIP_CNTR_EVENTS_BYTES);
+	assert_int_equal(q->n_counts, 2);
+	assert_int_equal(q->counts[0], 1);
+	assert_int_equal(q->counts[1], 0);
+	assert_int_equal(rules->counters[1].quota->events, TRIP_CNTR_EVENTS_COMP);
+	assert_int_equal(rules->counters[1].quota->per, TRIP_RULES_PERIOD_NONE);
+	assert_int_equal(rules->counters[2].quota->day, 1);
+	assert_int_equal(rules->whens[0].ref, TRIP_RULES_REF_COUNTER);
+	assert_int_equal(rules->whens[0].index, 0);
+	assert_int_equal(rules->whens[0].threshold, 8000);
+	assert_int_equal(rules->whens[1].threshold, 7);
+	assert_true(rules->whens[1].on_count);
+	/* Of a part of one, the whole. */
+	assert_int_equal(rules->whens[2].threshold, 3);
+	assert_int_equal(rules->whens[2].op, TRIP_RULES_OP_RESET);
+	assert_int_equal(rules->whens[2].target, 1);
+	assert_false(rules->whens[2].on_count);
+	assert_true(rules->whens[3].on_count);
+	trip_rules_free(rules);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_file),
+		cmocka_unit_test(quotas_are_counters_that_flows_feed),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_conditions),
 		cmocka_unit_test(test_rates),

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The rules at work, without a forwarder: what is said of trips, kept, and due in the end. */
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_ethdev.h>
@@ -11,6 +15,7 @@
 #include <jansson.h>
 
 #include "apply/limit.h"
+#include "apply/period.h"
 #include "link/link.h"
 #include "link/port.h"
 #include "run/quota.h"
@@ -264,6 +269,281 @@ what_others_add_is_due(void **state)
 	added_is_due(trip_cntr_adderr);
 }
 
+/* ---- quotas by period ---- */
+
+static int64_t
+utc(const char *text)
+{
+	struct tm tm = {0};
+
+	assert_non_null(strptime(text, "%Y-%m-%d %H:%M:%S", &tm));
+	return timegm(&tm);
+}
+
+/* When periods of CET end, told in UTC: by months, over the days on which its clocks move. */
+static void
+periods_end_by_the_calendar(void **state)
+{
+	static const struct {
+		struct trip_rules_quota quota;
+		const char *now, *end;
+	} cases[] = {
+		{{.per = TRIP_RULES_PERIOD_MINUTE}, "2026-03-01 12:00:00", "2026-03-01 12:01:00"},
+		{{.per = TRIP_RULES_PERIOD_MINUTE}, "2026-03-01 12:00:59", "2026-03-01 12:01:00"},
+		{{.per = TRIP_RULES_PERIOD_HOUR}, "2026-03-01 12:59:59", "2026-03-01 13:00:00"},
+		/* The hour that comes twice is two. */
+		{{.per = TRIP_RULES_PERIOD_HOUR}, "2026-10-25 00:30:00", "2026-10-25 01:00:00"},
+		{{.per = TRIP_RULES_PERIOD_HOUR}, "2026-10-25 01:00:00", "2026-10-25 02:00:00"},
+		{{.per = TRIP_RULES_PERIOD_DAY}, "2026-03-01 22:59:59", "2026-03-01 23:00:00"},
+		{{.per = TRIP_RULES_PERIOD_DAY}, "2026-03-01 23:00:00", "2026-03-02 23:00:00"},
+		/* Of 23 hours, and of 25. */
+		{{.per = TRIP_RULES_PERIOD_DAY}, "2026-03-28 23:00:00", "2026-03-29 22:00:00"},
+		{{.per = TRIP_RULES_PERIOD_DAY}, "2026-10-24 22:00:00", "2026-10-25 23:00:00"},
+		{{.per = TRIP_RULES_PERIOD_DAY, .second = 4 * 3600}, "2026-03-01 02:59:59",
+			"2026-03-01 03:00:00"},
+		{{.per = TRIP_RULES_PERIOD_DAY, .second = 4 * 3600}, "2026-03-01 03:00:00",
+			"2026-03-02 03:00:00"},
+		{{.per = TRIP_RULES_PERIOD_MONTH, .day = 1}, "2026-01-31 22:59:59",
+			"2026-01-31 23:00:00"},
+		{{.per = TRIP_RULES_PERIOD_MONTH, .day = 1}, "2026-01-31 23:00:00",
+			"2026-02-28 23:00:00"},
+		{{.per = TRIP_RULES_PERIOD_MONTH, .day = 1}, "2026-12-31 23:00:00",
+			"2027-01-31 23:00:00"},
+		{{.per = TRIP_RULES_PERIOD_MONTH, .day = 15, .second = 15}, "2026-06-14 21:00:00",
+			"2026-06-14 22:00:15"},
+	};
+
+	for (unsigned int i = 0; i < RTE_DIM(cases); i++)
+		assert_int_equal(trip_apply_period_end(&cases[i].quota, utc(cases[i].now)),
+			utc(cases[i].end));
+	assert_int_equal(trip_apply_period_end(&(struct trip_rules_quota){0}, 0), INT64_MAX);
+}
+
+/* A period ends behind each second of three years, and the one behind that behind it. */
+static void
+periods_follow_each_other(void **state)
+{
+	struct trip_random random = {trip_test_seed("periods")};
+
+	for (unsigned int i = 0; i < 20000; i++) {
+		const struct trip_rules_quota quota = {
+			.per = (enum trip_rules_period)(1 + trip_random_below(&random, 4)),
+			.day = 1 + (unsigned int)trip_random_below(&random, 28),
+			.second = (unsigned int)trip_random_below(&random, 86400),
+		};
+		int64_t now = utc("2026-01-01 00:00:00") +
+			      (int64_t)trip_random_below(&random, 3 * 365 * 86400);
+		int64_t end = trip_apply_period_end(&quota, now);
+		int64_t next = trip_apply_period_end(&quota, end);
+
+		assert_true(end > now && next > end);
+		/* All of a period ends at one moment. */
+		assert_int_equal(trip_apply_period_end(&quota, end - 1), end);
+		assert_int_equal(
+			trip_apply_period_end(&quota,
+				end + (int64_t)trip_random_below(&random, (uint32_t)(next - end))),
+			next);
+	}
+}
+
+static enum trip_flow_fate
+fate_of(const struct bed *bed, unsigned int count)
+{
+	struct trip_flow_count sum;
+
+	assert_int_equal(trip_apply_count_query(&bed->quota.counts[count], &sum), 0);
+	return sum.fate;
+}
+
+/* So many packets, of which all that is due by now fires. */
+static void
+send_some(struct bed *bed, uint16_t n)
+{
+	count_packets(bed, n);
+	progress(bed);
+	tripd_quota_read(&bed->quota);
+}
+
+static void
+pass_time(struct bed *bed, int64_t seconds)
+{
+	static int64_t now;
+
+	now = seconds == 0 ? bed->quota.periods.all[0].began : now + seconds;
+	/* What a home has not read of a queue yet is of the next period. */
+	tripd_quota_freshen(&bed->quota);
+	assert_int_equal(tripd_period_update(&bed->quota, now), 0);
+	progress(bed);
+	tripd_quota_read(&bed->quota);
+}
+
+static void
+expect_period(const struct bed *bed, uint64_t n_ended, uint64_t spent)
+{
+	assert_int_equal(bed->quota.periods.all[0].n_ended, n_ended);
+	assert_int_equal(bed->quota.periods.all[0].spent, spent);
+}
+
+/* What it dropped passes, and its work is armed again; however far the clock has jumped. */
+static void
+a_quota_begins_anew(void **state)
+{
+	struct bed bed;
+
+	open_bed(&bed, "count all port 0 pattern eth / end\n"
+		       "quota q 8 per minute of all.packets\n"
+		       "when q spent drop all\nwhen q >= 50 % every 2 log\n");
+	pass_time(&bed, 0);
+	for (uint64_t i = 0; i < 3; i++) {
+		assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
+		send_some(&bed, 7);
+		assert_int_equal(bed.quota.fired[0], 0);
+		assert_int_equal(bed.quota.fired[1], 2);
+		send_some(&bed, 1);
+		assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+		send_some(&bed, (uint16_t)(1 + i));
+		assert_int_equal(bed.quota.fired[0], 1);
+		pass_time(&bed, i == 0 ? 60 : 7 * 86400);
+		expect_period(&bed, i + 1, 9 + i);
+	}
+	/* One that was not spent: nothing of it is left. */
+	send_some(&bed, 5);
+	pass_time(&bed, 60);
+	expect_period(&bed, 4, 5);
+	send_some(&bed, 7);
+	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
+	/* Set back, it goes on until it would have ended. */
+	pass_time(&bed, -86400);
+	pass_time(&bed, 86399);
+	expect_period(&bed, 4, 5);
+	send_some(&bed, 1);
+	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+	pass_time(&bed, 61);
+	expect_period(&bed, 5, 8);
+	close_bed(&bed);
+}
+
+/* Counts with a rule of their own that has dropped them stay dropped. */
+static void
+a_quota_passes_what_it_dropped(void **state)
+{
+	struct bed bed;
+
+	open_bed(&bed,
+		"count all port 0 pattern eth / end\n"
+		"quota q 2 per day of all.packets\nquota w 3 per hour of all.bytes\n"
+		"when q spent drop all\nwhen all.packets >= 10 drop all\nwhen w spent reset w\n");
+	pass_time(&bed, 0);
+	send_some(&bed, 2);
+	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+	/* The other one begins anew without its time. */
+	pass_time(&bed, 1);
+	assert_int_equal(bed.quota.periods.all[1].n_ended, 1);
+	assert_int_equal(trip_cntr_read(bed.quota.counters[1]), 0);
+	pass_time(&bed, 86400);
+	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
+	send_some(&bed, 8);
+	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+	pass_time(&bed, 86400);
+	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+	expect_period(&bed, 2, 8);
+	close_bed(&bed);
+}
+
+static void
+a_count_is_reset(void **state)
+{
+	struct bed bed;
+
+	open_bed(&bed, "count all port 0 pattern eth / end\nwhen all.packets >= 5 reset all\n");
+	send_some(&bed, 6);
+	assert_int_equal(bed.quota.fired[0], 1);
+	assert_int_equal(trip_cntr_read(bed.quota.counts[0].packets), 0);
+	assert_int_equal(trip_cntr_read(bed.quota.counts[0].bytes), 0);
+	close_bed(&bed);
+}
+
+struct sender {
+	struct bed *bed;
+	atomic_bool stop;
+	uint64_t sent;
+};
+
+static void *
+send_on(void *arg)
+{
+	struct sender *sender = arg;
+
+	while (!atomic_load(&sender->stop)) {
+		count_packets(sender->bed, 3);
+		sender->sent += 3;
+	}
+	return NULL;
+}
+
+static void
+add_spent(void *arg, const struct tripd_period *period)
+{
+	*(uint64_t *)arg += period->spent;
+}
+
+/* What periods came to, while packets come, is what came: to the packet. */
+static void
+no_packet_is_lost_between_periods(void **state)
+{
+	struct sender sender = {.sent = 0};
+	uint64_t spent = 0, before = 0;
+	pthread_t thread;
+	struct bed bed;
+
+	open_bed(&bed, "count all port 0 pattern eth / end\n"
+		       "quota q 10 per minute of all.packets\n"
+		       "when q spent drop all\nwhen q >= 1 every 5 log\n");
+	bed.quota.period_told = add_spent;
+	bed.quota.told_arg = &spent;
+	sender.bed = &bed;
+	pass_time(&bed, 0);
+	assert_int_equal(pthread_create(&thread, NULL, send_on, &sender), 0);
+	for (unsigned int i = 0; i < 200; i++) {
+		/* Something of it is of this period. */
+		while (trip_cntr_read(bed.quota.counts[0].packets) == before)
+			pass_time(&bed, 1);
+		before = trip_cntr_read(bed.quota.counts[0].packets);
+		pass_time(&bed, 60);
+		tripd_quota_forget(&bed.quota);
+	}
+	atomic_store(&sender.stop, true);
+	pthread_join(thread, NULL);
+	tripd_quota_freshen(&bed.quota);
+	assert_true(spent > 0);
+	assert_int_equal(trip_cntr_read(bed.quota.counts[0].packets), sender.sent);
+	assert_int_equal(spent + trip_cntr_read(bed.quota.counters[0]), sender.sent);
+	close_bed(&bed);
+}
+
+static void
+quotas_are_reported(void **state)
+{
+	struct bed bed;
+	json_t *report, *quota;
+
+	open_bed(&bed, "count all port 0 pattern eth / end\nquota q 9 per day of all.packets\n"
+		       "counter c\n");
+	send_some(&bed, 4);
+	report = report_of(&bed.quota, 0);
+	assert_int_equal(json_array_size(json_object_get(report, "counters")), 2);
+	quota = json_array_get(json_object_get(report, "quotas"), 0);
+	assert_string_equal(json_string_value(json_object_get(quota, "name")), "q");
+	assert_string_equal(json_string_value(json_object_get(quota, "of")), "packets");
+	assert_int_equal(json_integer_value(json_object_get(quota, "limit")), 9);
+	assert_int_equal(json_integer_value(json_object_get(quota, "spent")), 4);
+	assert_int_equal(json_integer_value(json_object_get(quota, "ended")), 0);
+	assert_true(json_integer_value(json_object_get(quota, "ends")) >
+		    json_integer_value(json_object_get(quota, "began")));
+	json_decref(report);
+	close_bed(&bed);
+}
+
 int
 main(void)
 {
@@ -275,8 +555,18 @@ main(void)
 		cmocka_unit_test(what_others_set_back_is_not_due),
 		cmocka_unit_test(what_others_leave_alone_is_due),
 		cmocka_unit_test(what_others_add_is_due),
+		cmocka_unit_test(periods_end_by_the_calendar),
+		cmocka_unit_test(periods_follow_each_other),
+		cmocka_unit_test(a_quota_begins_anew),
+		cmocka_unit_test(a_quota_passes_what_it_dropped),
+		cmocka_unit_test(a_count_is_reset),
+		cmocka_unit_test(no_packet_is_lost_between_periods),
+		cmocka_unit_test(quotas_are_reported),
 	};
 
+	/* Of a place whose clocks move; no table of zones is needed for it. */
+	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
 	if (trip_eal_init("net_null0") < 0)
 		return TRIP_TEST_SKIP;
 	pool = rte_pktmbuf_pool_create(

@@ -27,7 +27,7 @@ static int
 create_flows(struct trip_apply_count *count, const struct trip_rules_count *rule,
 	const struct trip_apply_place *place, struct rte_flow_error *flow_error)
 {
-	struct trip_cntr *cntrs[] = {count->packets, count->bytes};
+	struct trip_cntr *cntrs[TRIP_FLOW_CNTRS_MAX] = {count->packets, count->bytes};
 	struct trip_apply_actions actions;
 	struct trip_flow_attr attr;
 	int error = 0;
@@ -40,6 +40,8 @@ create_flows(struct trip_apply_count *count, const struct trip_rules_count *rule
 	}
 	attr.cntrs = cntrs;
 	attr.n_cntrs = 2;
+	for (uint32_t i = 0; i < place->n_more; i++)
+		cntrs[attr.n_cntrs++] = place->more[i];
 	while (error == 0 && count->n_flows < rule->n_patterns) {
 		error = trip_flow_create(place->port, &attr, rule->patterns[count->n_flows],
 			actions.list, &count->flows[count->n_flows], flow_error);

@@ -25,6 +25,10 @@ struct trip_apply_place {
 	/* All Rx queues that the port is configured with, for the action rss. */
 	const uint16_t *queues;
 	uint32_t n_queues;
+	/* Counters that its flows feed beside its own: those of quotas, at most
+	 * 2 * TRIP_RULES_QUOTAS_MAX. */
+	struct trip_cntr *const *more;
+	uint32_t n_more;
 };
 
 /*

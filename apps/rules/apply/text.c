@@ -27,10 +27,13 @@ trip_apply_text_action(const struct trip_rules *rules, const struct trip_rules_w
 	char *end = text + TRIP_APPLY_TEXT_MAX - 4;
 	int length;
 
-	if (op->target == TRIP_OP_ON_CNTR)
+	if (when->op == TRIP_RULES_OP_RESET && !when->on_count)
+		length = snprintf(text, TRIP_APPLY_TEXT_MAX, "%s %s", op->word,
+			rules->counters[when->target].name);
+	else if (op->target == TRIP_OP_ON_CNTR && !when->on_count)
 		length = snprintf(text, TRIP_APPLY_TEXT_MAX, "%s %s %" PRIu64, op->word,
 			rules->counters[when->target].name, when->value);
-	else if (op->target == TRIP_OP_ON_FLOW)
+	else if (when->on_count)
 		length = snprintf(text, TRIP_APPLY_TEXT_MAX, "%s %s", op->word,
 			rules->counts[when->target].name);
 	else

@@ -20,7 +20,9 @@ unsigned int
 trip_apply_when_works(const struct trip_rules *rules, const struct trip_rules_when *rule)
 {
 	bool on_flows = trip_rules_op_of(rule->op)->target == TRIP_OP_ON_FLOW;
-	unsigned int items = on_flows ? rules->counts[rule->target].n_patterns : 1;
+	unsigned int items = on_flows         ? rules->counts[rule->target].n_patterns
+			     : rule->on_count ? 2u
+					      : 1u;
 	struct trip_condition_info condition = {.size = sizeof(condition)};
 
 	if (rule->condition.kind != TRIP_CONDITION_NONE)
@@ -47,6 +49,22 @@ queue_flows(const struct trip_apply_when *when, struct trip_work *work)
 	return error;
 }
 
+/* Both values of a count: of these, too, the last one tells. */
+static int
+queue_reset(const struct trip_apply_when *when, struct trip_work *work)
+{
+	int error;
+
+	work->flags = 0;
+	work->op.cntr.cntr = when->count->packets;
+	error = when->queue(when->arg, work);
+	if (error != 0)
+		return error;
+	work->flags = TRIP_WORK_COMPLETION;
+	work->op.cntr.cntr = when->count->bytes;
+	return when->queue(when->arg, work);
+}
+
 int
 trip_apply_when(const struct trip_apply_when *when)
 {
@@ -65,6 +83,8 @@ trip_apply_when(const struct trip_apply_when *when)
 
 	if (op->target == TRIP_OP_ON_FLOW)
 		return queue_flows(when, &work);
+	if (when->rule->on_count)
+		return queue_reset(when, &work);
 	if (op->target == TRIP_OP_ON_FUNCTION && when->function != NULL) {
 		work.op.call.function = when->function;
 	} else {

@@ -44,6 +44,11 @@ trip_rules_free(struct trip_rules *rules)
 		free(rules->whens[i].text);
 	}
 	free(rules->counts);
+	for (unsigned int i = 0; i < rules->n_counters; i++) {
+		if (rules->counters[i].quota != NULL)
+			free(rules->counters[i].quota->counts);
+		free(rules->counters[i].quota);
+	}
 	free(rules->counters);
 	free(rules->whens);
 	for (unsigned int i = 0; i < rules->n_notes; i++)
@@ -84,6 +89,7 @@ run(struct trip_rules_ctx *ctx)
 		trip_rules_check_names(ctx);
 	free(ctx->when_names);
 	free(ctx->symbols);
+	free(ctx->quota_refs);
 	free(ctx->ranges);
 	if (ctx->nomem)
 		return -ENOMEM;

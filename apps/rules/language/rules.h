@@ -16,6 +16,7 @@
 
 #include <rte_flow.h>
 
+#include <trip_cntr.h>
 #include <trip_flow.h>
 #include <trip_work.h>
 
@@ -95,10 +96,33 @@ struct trip_rules_count {
 	unsigned int n_items;        /* without END */
 };
 
-/* "counter": a counter that only software adds to. */
+enum trip_rules_period {
+	TRIP_RULES_PERIOD_NONE,
+	TRIP_RULES_PERIOD_MINUTE,
+	TRIP_RULES_PERIOD_HOUR,
+	TRIP_RULES_PERIOD_DAY,
+	TRIP_RULES_PERIOD_MONTH,
+};
+
+/* Quotas of one kind over a count: beside its own counter. */
+#define TRIP_RULES_QUOTAS_MAX (TRIP_FLOW_CNTRS_MAX / 2 - 1)
+
+/* "quota": what counts may come to within a period. */
+struct trip_rules_quota {
+	uint64_t limit;
+	enum trip_rules_period per;
+	unsigned int day;    /* of the month at which a period begins: 1 to 28 */
+	unsigned int second; /* and of that day, by local time */
+	enum trip_cntr_events events;
+	unsigned int *counts; /* of rules->counts */
+	unsigned int n_counts;
+};
+
+/* "counter": a counter that only software adds to; "quota": one that flows feed. */
 struct trip_rules_counter {
 	char name[TRIP_RULES_NAME_MAX + 1];
 	unsigned int line;
+	struct trip_rules_quota *quota; /* or NULL */
 };
 
 enum trip_rules_ref {
@@ -116,6 +140,7 @@ enum trip_rules_op {
 	TRIP_RULES_OP_DELETE, /* counts[target] */
 	TRIP_RULES_OP_ADD,    /* counters[target], by value */
 	TRIP_RULES_OP_SET,    /* counters[target], to value */
+	TRIP_RULES_OP_RESET,  /* counters[target], or with on_count the values of counts[target] */
 	TRIP_RULES_OP_LOG,    /* text, or NULL */
 	TRIP_RULES_OP_EXEC,   /* the program whose path is text */
 };
@@ -142,6 +167,7 @@ struct trip_rules_when {
 	uint64_t every;                  /* 0: once */
 	enum trip_rules_op op;
 	unsigned int target;
+	bool on_count; /* target is a count */
 	uint64_t value;
 	char *text;
 	/* Of a log: at most so many lines in each so many nanoseconds. */

@@ -129,6 +129,10 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 	<word> "counter"	{ TOKEN(COUNTER); }
 	<word> "when"		{ TOKEN(WHEN); }
 	<word> "each"		{ TOKEN(EACH); }
+	<word> "quota"		{ TOKEN(QUOTA); }
+	<word> "spent"		{ TOKEN(SPENT); }
+	<word> "shared"		{ TOKEN(SHARED); }
+	<word> "of"		{ TOKEN(OF); }
 	<word, name> "port"	{ TOKEN(PORT); }
 	<port> "name"		{ TOKEN(PORT_NAME); }
 	<port> "mac"		{ TOKEN(PORT_MAC); }
@@ -174,6 +178,7 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 	<word> "delete"		{ TOKEN(DELETE); }
 	<word> "add"		{ TOKEN(ADD); }
 	<word> "set"		{ TOKEN(SET); }
+	<word> "reset"		{ TOKEN(RESET); }
 	<word> "police"		{ TOKEN(POLICE); }
 	<word> "log"		{ TOKEN(LOG); }
 	<word> "at"		{ TOKEN(AT); }
@@ -182,6 +187,7 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 	<word> "exec"		{ TOKEN(EXEC); }
 	<word> "max"		{ TOKEN(MAX); }
 
+	<word> "%"		{ TOKEN(PERCENT); }
 	<word> rate		{ TOKEN(RATE); }
 	<word> often / [^0-9A-Za-z_.-]	{ TOKEN(RATE); }
 	<name> word		{ TOKEN(NAME); }
@@ -229,8 +235,10 @@ next_state(const struct trip_rules_ctx *ctx, int token, bool first)
 	case COUNT:
 	case COUNTER:
 	case EACH:
+	case QUOTA:
 		return yycname;
 	case WHEN:
+	case OF:
 		return yycref;
 	case SET:
 		return first ? yycrest : yycname;
@@ -238,11 +246,12 @@ next_state(const struct trip_rules_ctx *ctx, int token, bool first)
 	case PASS:
 	case DELETE:
 	case ADD:
+	case RESET:
 	case POLICE:
 		return ctx->in_when ? yycname : yycword;
 	case '(':
 	case COMMA:
-		return ctx->in_when ? yycref : yycword;
+		return ctx->in_when || ctx->in_quota ? yycref : yycword;
 	case AFTER:
 	case FOR:
 	case IDLE:
@@ -285,6 +294,7 @@ trip_rules_yylex(int *value, struct trip_rules_span *span, struct trip_rules_ctx
 	if (first)
 		ctx->first = *span;
 	ctx->in_when |= token == WHEN;
+	ctx->in_quota |= token == QUOTA;
 	ctx->last = to_text(ctx->cursor);
 	return token;
 }

@@ -39,7 +39,7 @@ static void trip_rules_yyerror(
 %token NEWLINE "the end of the line"
 %token NAME "a name" REF "a counter" ITEM "an item" FIELD "a field" WORD "a key"
 %token NUMBER "a number" TIME "a time such as 250ms" RATE "a rate such as 10kpps" ADDRESS "an address" NETWORK "a network" STRING "a string" PATH "a path"
-%token ALSO "also" COUNT "count" COUNTER "counter" WHEN "when" EACH "each"
+%token ALSO "also" COUNT "count" COUNTER "counter" WHEN "when" EACH "each" QUOTA "quota"
 %token PORT "port" INTERFACE "an interface" PORT_NAME "name" PORT_MAC "mac"
 %token INGRESS "ingress" EGRESS "egress" TRANSFER "transfer" EITHER "either"
 %token GROUP "group" PRIORITY "priority" ENGINE "engine" AUTO "auto" HW "hw" SW "sw"
@@ -48,7 +48,7 @@ static void trip_rules_yyerror(
 %token DROP "drop" MARK "mark" ID "id" PASSTHRU "passthru" QUEUE "queue" INDEX "index" RSS "rss"
 %token AFTER "after" OVER "over" UNTIL "until" FOR "for" RATE_WORD "rate" IDLE "idle" ALL "all" ANY "any"
 %token EVERY "every" PASS "pass" DELETE "delete" ADD "add" SET "set" POLICE "police" LOG "log"
-%token AT "at" MOST "most" PER "per"
+%token AT "at" MOST "most" PER "per" SPENT "spent" PERCENT "%" SHARED "shared" OF "of" RESET "reset"
 %token EXEC "exec" MAX "max" GE ">=" SLASH "/" COMMA ","
 
 %%
@@ -62,7 +62,7 @@ line: NEWLINE
 	| error NEWLINE { trip_rules_build_abandon(ctx); yyerrok; if (ctx->nomem) YYNOMEM; }
 	;
 
-statement: count | counter | when | each
+statement: count | counter | quota | when | each
 	| SET { trip_rules_error_notyet(ctx, &@1); }
 	;
 
@@ -156,12 +156,45 @@ action: DROP { trip_rules_build_action(ctx, &@1, TRIP_RULES_ACTION_DROP); }
 counter: COUNTER NAME { trip_rules_build_name(ctx, TRIP_RULES_KIND_COUNTER, &@2); }
 	;
 
+quota: QUOTA NAME NUMBER {
+		trip_rules_build_name(ctx, TRIP_RULES_KIND_QUOTA, &@2);
+		trip_rules_quota_begin(ctx, &@3);
+	} per shared OF quota_refs
+	;
+
+per: %empty
+	| PER WORD { trip_rules_quota_per(ctx, &@2); }
+	| PER WORD { trip_rules_quota_per(ctx, &@2); } AT begins
+	;
+
+begins: ADDRESS { trip_rules_quota_at(ctx, NULL, &@1); }
+	| NUMBER ADDRESS { trip_rules_quota_at(ctx, &@1, &@2); }
+	;
+
+shared: %empty
+	| SHARED STRING { trip_rules_error_notyet(ctx, &@1); }
+	;
+
+quota_refs: REF { trip_rules_quota_of(ctx, &@1); }
+	| quota_refs COMMA REF { trip_rules_quota_of(ctx, &@3); }
+	;
+
 when: WHEN condition every op
 	;
 
 condition: REF GE NUMBER {
 		ctx->names.ref = @1;
 		trip_rules_value_amount(ctx, &@3, &ctx->when.threshold);
+	}
+	| REF GE NUMBER PERCENT {
+		ctx->names.ref = @1;
+		ctx->names.part = @3;
+		ctx->names.percent = trip_rules_value_plain(ctx, &@3, "part", 100);
+	}
+	| REF SPENT {
+		ctx->names.ref = @1;
+		ctx->names.part = @2;
+		ctx->names.percent = 100;
 	}
 	| AFTER TIME {
 		ctx->when.ref = TRIP_RULES_REF_CLOCK;
@@ -206,6 +239,7 @@ op: DROP NAME for {
 		trip_rules_build_op(ctx, TRIP_RULES_OP_SET, &@2);
 		ctx->when.value = trip_rules_value_plain(ctx, &@3, "value", INT64_MAX);
 	}
+	| RESET NAME { trip_rules_build_op(ctx, TRIP_RULES_OP_RESET, &@2); }
 	| POLICE NAME rate { trip_rules_error_notyet(ctx, &@1); }
 	| LOG string at_most { ctx->when.op = TRIP_RULES_OP_LOG; }
 	| EXEC PATH { trip_rules_build_exec(ctx, &@2, strndup(@2.text, @2.length)); }
@@ -260,7 +294,11 @@ worth_naming(yysymbol_kind_t kind, bool fresh)
 	case YYSYMBOL_EACH:
 	case YYSYMBOL_FOR:
 	case YYSYMBOL_POLICE:
+	case YYSYMBOL_SHARED:
 	case YYSYMBOL_TRANSFER:
+	/* Of quotas only. */
+	case YYSYMBOL_PERCENT:
+	case YYSYMBOL_SPENT:
 		return false;
 	case YYSYMBOL_IDLE:
 	case YYSYMBOL_RATE_WORD:

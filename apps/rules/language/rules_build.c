@@ -282,6 +282,8 @@ commit_counter(struct trip_rules_ctx *ctx)
 	}
 	memcpy(counter.name, ctx->symbol.span.text,
 		RTE_MIN(ctx->symbol.span.length, (size_t)TRIP_RULES_NAME_MAX));
+	if (ctx->symbol.kind == TRIP_RULES_KIND_QUOTA)
+		counter.quota = trip_rules_quota_commit(ctx, rules->n_counters);
 	ctx->symbol.index = rules->n_counters;
 	rules->counters[rules->n_counters++] = counter;
 }
@@ -311,7 +313,8 @@ trip_rules_build_commit(struct trip_rules_ctx *ctx)
 		commit_when(ctx);
 	else if (ctx->named && ctx->symbol.kind == TRIP_RULES_KIND_COUNT)
 		commit_count(ctx);
-	else if (ctx->named && ctx->symbol.kind == TRIP_RULES_KIND_COUNTER)
+	else if (ctx->named && (ctx->symbol.kind == TRIP_RULES_KIND_COUNTER ||
+				       ctx->symbol.kind == TRIP_RULES_KIND_QUOTA))
 		commit_counter(ctx);
 	trip_rules_build_abandon(ctx);
 }
@@ -341,6 +344,8 @@ trip_rules_build_abandon(struct trip_rules_ctx *ctx)
 	ctx->tunnel = false;
 	ctx->lost = false;
 	ctx->in_when = false;
+	ctx->in_quota = false;
+	trip_rules_quota_abandon(ctx);
 	ctx->in_each = false;
 	ctx->named = false;
 	ctx->broken = false;

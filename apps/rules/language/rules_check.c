@@ -53,8 +53,8 @@ check_twins(struct trip_rules_ctx *ctx)
 	}
 }
 
-static const struct trip_rules_symbol *
-find(const struct trip_rules_ctx *ctx, const struct trip_rules_span *name)
+const struct trip_rules_symbol *
+trip_rules_check_find(const struct trip_rules_ctx *ctx, const struct trip_rules_span *name)
 {
 	unsigned int low = 0, high = ctx->n_symbols;
 
@@ -105,12 +105,11 @@ static bool
 fits(enum trip_rules_kind kind, bool count, bool counter)
 {
 	return (count && kind == TRIP_RULES_KIND_COUNT) ||
-	       (counter && kind == TRIP_RULES_KIND_COUNTER);
+	       (counter && (kind == TRIP_RULES_KIND_COUNTER || kind == TRIP_RULES_KIND_QUOTA));
 }
 
-/* Says that there is no such name, and which one was probably meant. */
-static void
-unknown(struct trip_rules_ctx *ctx, const struct trip_rules_span *place,
+void
+trip_rules_check_unknown(struct trip_rules_ctx *ctx, const struct trip_rules_span *place,
 	const struct trip_rules_span *name, bool count, bool counter)
 {
 	const struct trip_rules_symbol *best = NULL;
@@ -140,9 +139,9 @@ unknown(struct trip_rules_ctx *ctx, const struct trip_rules_span *place,
 		best != NULL ? "?" : "");
 }
 
-/* Cuts ".packets" or ".bytes" off a reference; its last component decides what it is. */
-static bool
-split(const struct trip_rules_span *ref, struct trip_rules_span *name, enum trip_rules_ref *kind)
+bool
+trip_rules_check_split(
+	const struct trip_rules_span *ref, struct trip_rules_span *name, enum trip_rules_ref *kind)
 {
 	const char *dot = memrchr(ref->text, '.', ref->length);
 	struct trip_rules_span last;
@@ -177,7 +176,7 @@ misses(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref)
 	if (dot == NULL)
 		return false;
 	name.length = (size_t)(dot - ref->text);
-	symbol = find(ctx, &name);
+	symbol = trip_rules_check_find(ctx, &name);
 	if (symbol == NULL || symbol->kind != TRIP_RULES_KIND_COUNT)
 		return false;
 	trip_rules_error(ctx, ref,
@@ -185,6 +184,38 @@ misses(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref)
 		"rule, found %s",
 		trip_rules_error_quote(quote, ref));
 	return true;
+}
+
+static bool
+is_counter(const struct trip_rules_symbol *symbol)
+{
+	return symbol->kind == TRIP_RULES_KIND_COUNTER || symbol->kind == TRIP_RULES_KIND_QUOTA;
+}
+
+/* What a condition says of a counter, or of a quota. */
+static void
+check_condition(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+	const struct trip_rules_symbol *symbol, struct trip_rules_when *when)
+{
+	const struct trip_rules_quota *quota = NULL;
+	enum trip_rules_ref of = when->ref;
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	/* That of a wrong statement is no counter. */
+	if (symbol->kind == TRIP_RULES_KIND_QUOTA && symbol->index < ctx->rules->n_counters)
+		quota = ctx->rules->counters[symbol->index].quota;
+	if (quota != NULL)
+		of = quota->events == TRIP_CNTR_EVENTS_BYTES ? TRIP_RULES_REF_BYTES
+							     : TRIP_RULES_REF_PACKETS;
+	trip_rules_condition_check_rate(ctx, names, of);
+	if (names->part.length == 0)
+		return;
+	if (symbol->kind != TRIP_RULES_KIND_QUOTA)
+		trip_rules_error(ctx, &names->part, "%s is no 'quota', of which that could be",
+			trip_rules_error_quote(quote, &names->ref));
+	else if (quota != NULL)
+		when->threshold =
+			(uint64_t)(((trip_rules_u128)quota->limit * names->percent + 99) / 100);
 }
 
 static void
@@ -195,17 +226,17 @@ check_ref(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
 	const struct trip_rules_symbol *symbol;
 	struct trip_rules_span name;
 	char quote[TRIP_RULES_QUOTE_SIZE];
-	bool dotted = split(ref, &name, &when->ref);
+	bool dotted = trip_rules_check_split(ref, &name, &when->ref);
 
 	if (trip_rules_build_is(&name, "each")) {
 		trip_rules_error_notyet(ctx, ref);
 		return;
 	}
-	symbol = find(ctx, &name);
+	symbol = trip_rules_check_find(ctx, &name);
 	if (symbol == NULL && !dotted && misses(ctx, ref))
 		return;
 	if (symbol == NULL) {
-		unknown(ctx, ref, &name, true, !dotted);
+		trip_rules_check_unknown(ctx, ref, &name, true, !dotted);
 		return;
 	}
 	trip_rules_error_quote(quote, &name);
@@ -213,10 +244,11 @@ check_ref(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
 		trip_rules_error(ctx, ref,
 			"%s counts packets and bytes: expected '.packets' or '.bytes' behind it",
 			quote);
-	else if (symbol->kind == TRIP_RULES_KIND_COUNTER && dotted)
-		trip_rules_error(ctx, ref, "%s is a 'counter': expected its bare name", quote);
+	else if (is_counter(symbol) && dotted)
+		trip_rules_error(ctx, ref, "%s is a '%s': expected its bare name", quote,
+			symbol->kind == TRIP_RULES_KIND_QUOTA ? "quota" : "counter");
 	else
-		trip_rules_condition_check_rate(ctx, names, when->ref);
+		check_condition(ctx, names, symbol, when);
 	when->index = symbol->index;
 }
 
@@ -225,8 +257,8 @@ check_target(struct trip_rules_ctx *ctx, const struct trip_rules_span *target,
 	struct trip_rules_when *when)
 {
 	const struct trip_rules_op_row *op = trip_rules_op_of(when->op);
-	bool counter = op->target == TRIP_OP_ON_CNTR;
-	const struct trip_rules_symbol *symbol = find(ctx, target);
+	bool counter = op->target == TRIP_OP_ON_CNTR, either = when->op == TRIP_RULES_OP_RESET;
+	const struct trip_rules_symbol *symbol = trip_rules_check_find(ctx, target);
 	char quote[TRIP_RULES_QUOTE_SIZE];
 
 	if (trip_rules_build_is(target, "each")) {
@@ -234,15 +266,19 @@ check_target(struct trip_rules_ctx *ctx, const struct trip_rules_span *target,
 		return;
 	}
 	if (symbol == NULL) {
-		unknown(ctx, target, target, !counter, counter);
+		trip_rules_check_unknown(ctx, target, target, !counter || either, counter);
 		return;
 	}
-	if (symbol->kind != TRIP_RULES_KIND_EACH && !fits(symbol->kind, !counter, counter))
+	if (symbol->kind != TRIP_RULES_KIND_EACH &&
+		!fits(symbol->kind, !counter || either, counter))
 		trip_rules_error(ctx, target, "'%s' needs a %s: %s is a %s", op->word,
 			counter ? "'counter'" : "'count' rule",
 			trip_rules_error_quote(quote, target),
-			counter ? "'count' rule" : "'counter'");
+			counter                                 ? "'count' rule"
+			: symbol->kind == TRIP_RULES_KIND_QUOTA ? "'quota'"
+								: "'counter'");
 	when->target = symbol->index;
+	when->on_count = symbol->kind == TRIP_RULES_KIND_COUNT;
 }
 
 void
@@ -251,6 +287,7 @@ trip_rules_check_names(struct trip_rules_ctx *ctx)
 	if (ctx->n_symbols > 0)
 		qsort(ctx->symbols, ctx->n_symbols, sizeof(*ctx->symbols), by_name);
 	check_twins(ctx);
+	trip_rules_quota_check(ctx);
 	for (unsigned int i = 0; i < ctx->rules->n_whens; i++) {
 		const struct trip_rules_names *names = &ctx->when_names[i];
 

@@ -34,6 +34,7 @@ struct trip_rules_note {
 enum trip_rules_kind {
 	TRIP_RULES_KIND_COUNT,
 	TRIP_RULES_KIND_COUNTER,
+	TRIP_RULES_KIND_QUOTA, /* an index of a counter, too */
 	TRIP_RULES_KIND_EACH,
 };
 
@@ -50,7 +51,15 @@ struct trip_rules_names {
 	struct trip_rules_span target;
 	/* of the condition, where it has one, and of its until */
 	struct trip_rules_span rates[2];
-	unsigned int rates_of[2]; /* a bit for each trip_rules_ref that the unit is for */
+	unsigned int rates_of[2];    /* a bit for each trip_rules_ref that the unit is for */
+	struct trip_rules_span part; /* of a quota, where the threshold is so much of it */
+	uint64_t percent;
+};
+
+/* What a quota is of. */
+struct trip_rules_quota_ref {
+	struct trip_rules_span span;
+	unsigned int counter; /* of the rules */
 };
 
 /* Wide enough for any field, an IPv6 address included. */
@@ -103,6 +112,7 @@ struct trip_rules_ctx {
 	unsigned int line;
 	int state;
 	bool in_when;
+	bool in_quota;
 	struct trip_rules_span first; /* of the statement: its first token */
 	const char *last;             /* where its last token ends */
 
@@ -124,6 +134,8 @@ struct trip_rules_ctx {
 	bool lost; /* the item before is wrong: what may stand here is not known */
 	struct trip_rules_when when;
 	struct trip_rules_names names;
+	struct trip_rules_quota quota;
+	unsigned int quota_first; /* of its refs */
 	struct trip_rules_draft draft;
 	struct trip_rules_span field; /* of the draft: the last one */
 
@@ -133,6 +145,8 @@ struct trip_rules_ctx {
 	struct trip_rules_names *when_names; /* one for each of rules->whens */
 	struct trip_rules_symbol *symbols;
 	unsigned int n_symbols;
+	struct trip_rules_quota_ref *quota_refs;
+	unsigned int n_quota_refs;
 	uint64_t n_patterns;
 	unsigned int suggestions; /* names compared so far */
 };
@@ -290,7 +304,30 @@ void trip_rules_build_abandon(struct trip_rules_ctx *ctx);
 
 bool trip_rules_build_is(const struct trip_rules_span *span, const char *word);
 
+/* rules_quota.c */
+void trip_rules_quota_begin(struct trip_rules_ctx *ctx, const struct trip_rules_span *limit);
+void trip_rules_quota_per(struct trip_rules_ctx *ctx, const struct trip_rules_span *word);
+/* `day` is NULL where none is given. */
+void trip_rules_quota_at(struct trip_rules_ctx *ctx, const struct trip_rules_span *day,
+	const struct trip_rules_span *time);
+void trip_rules_quota_of(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref);
+/* What it says is that of the counter `counter`; NULL: no memory. */
+struct trip_rules_quota *trip_rules_quota_commit(struct trip_rules_ctx *ctx, unsigned int counter);
+void trip_rules_quota_abandon(struct trip_rules_ctx *ctx);
+/* What they are of. */
+void trip_rules_quota_check(struct trip_rules_ctx *ctx);
+
 /* rules_check.c */
 void trip_rules_check_names(struct trip_rules_ctx *ctx);
+/* NULL: nothing is named so. */
+const struct trip_rules_symbol *trip_rules_check_find(
+	const struct trip_rules_ctx *ctx, const struct trip_rules_span *name);
+/* Cuts ".packets" or ".bytes" off a reference, whose last component decides what it is; false: it
+ * is neither. */
+bool trip_rules_check_split(
+	const struct trip_rules_span *ref, struct trip_rules_span *name, enum trip_rules_ref *kind);
+/* Says that there is no such name, and which one was probably meant. */
+void trip_rules_check_unknown(struct trip_rules_ctx *ctx, const struct trip_rules_span *place,
+	const struct trip_rules_span *name, bool count, bool counter);
 
 #endif

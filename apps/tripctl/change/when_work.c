@@ -158,12 +158,6 @@ queue(void *arg, const struct trip_work *work)
 	return error != 0 ? tripctl_attach_fail(error) : 0;
 }
 
-static bool
-is_on_flow(enum trip_rules_op op)
-{
-	return trip_rules_op_of(op)->target == TRIP_OP_ON_FLOW;
-}
-
 int
 tripctl_when_check(const struct tripctl_when *when)
 {
@@ -176,15 +170,15 @@ tripctl_when_check(const struct tripctl_when *when)
 	for (unsigned int i = 0; i < rules->n_counters && error == 0; i++)
 		if (rules->counters[i].line <= when->statement.lines)
 			error = tripctl_complain(TRIPCTL_EXIT_USAGE,
-				"counter %s: a counter that ends with this command is of no use to "
-				"it",
+				"%s %s: one that ends with this command is of no use to it",
+				rules->counters[i].quota != NULL ? "quota" : "counter",
 				rules->counters[i].name);
 	for (unsigned int i = 0; i < rules->n_whens && error == 0; i++)
 		if (rules->whens[i].op == TRIP_RULES_OP_EXEC)
 			error = tripctl_complain(TRIPCTL_EXIT_USAGE,
 				"exec %s: it is tripd that starts programs, by its rules",
 				rules->whens[i].text);
-		else if (is_on_flow(rules->whens[i].op) &&
+		else if (rules->whens[i].on_count &&
 			 !is_own(when, &rules->counts[rules->whens[i].target]))
 			error = tripctl_complain(TRIPCTL_EXIT_USAGE,
 				"%s %s: its flows are another process's, which alone can do that",
@@ -201,7 +195,7 @@ find_target(struct tripctl_when *when, const struct trip_rules_when *rule,
 	enum trip_op_target target = trip_rules_op_of(rule->op)->target;
 	int error = 0;
 
-	if (target == TRIP_OP_ON_FLOW) {
+	if (rule->on_count) {
 		found->count = &when->counts[rule->target].applied;
 	} else if (target == TRIP_OP_ON_FUNCTION) {
 		found->cntr = when->tick;

@@ -11,6 +11,7 @@
 #include "events.h"
 #include "now.h"
 #include "quota.h"
+#include "rules.h"
 #include "report.h"
 #include "start/fail.h"
 
@@ -68,6 +69,21 @@ tripd_events_put(
 {
 	if (events->path != NULL)
 		tripd_outlet_put(&events->outlet, tripd_report_event(quota, trip));
+}
+
+void
+tripd_events_period(struct tripd_events *events, const struct tripd_quota *quota,
+	const struct tripd_period *period)
+{
+	const struct trip_rules_counter *counter = &quota->rules->counters[period->counter];
+
+	if (events->path == NULL)
+		return;
+	tripd_outlet_put(&events->outlet,
+		json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "event", "period", "quota",
+			counter->name, "limit", (json_int_t)counter->quota->limit, "spent",
+			(json_int_t)period->spent, "began", (json_int_t)period->ended_began,
+			"ended", (json_int_t)period->ended));
 }
 
 /* Whether the path is another file by now, or none. */

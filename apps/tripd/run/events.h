@@ -12,6 +12,7 @@
 
 #include "outlet.h"
 
+struct tripd_period;
 struct tripd_quota;
 struct tripd_trip;
 
@@ -36,6 +37,9 @@ int tripd_events_open(struct tripd_events *events, const char *path);
 
 void tripd_events_put(struct tripd_events *events, const struct tripd_quota *quota,
 	const struct tripd_trip *trip);
+
+void tripd_events_period(struct tripd_events *events, const struct tripd_quota *quota,
+	const struct tripd_period *period);
 
 /* Writes what is taken; opens the file again where it has been moved away, and a pipe that had no
  * reader. Returns whether there is something to say, once a minute at most. */

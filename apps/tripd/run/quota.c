@@ -42,9 +42,10 @@ open_function(struct tripd_quota *quota, const char *name, struct trip_function 
 static int
 open_counter(struct tripd_quota *quota, unsigned int i)
 {
+	const struct trip_rules_quota *rule = quota->rules->counters[i].quota;
 	const char *name = quota->rules->counters[i].name;
-	int ret = trip_apply_cntr(
-		quota->domain, name, "", TRIP_CNTR_EVENTS_COMP, &quota->counters[i]);
+	int ret = trip_apply_cntr(quota->domain, name, "",
+		rule != NULL ? rule->events : TRIP_CNTR_EVENTS_COMP, &quota->counters[i]);
 
 	return ret == 0 ? 0 : tripd_fail(ret, "counter %s: %s", name, trip_error_message());
 }
@@ -62,11 +63,14 @@ open_count(struct tripd_quota *quota, unsigned int i, const struct tripd_plan *p
 	const struct trip_rules_count *rule = &quota->rules->counts[i];
 	struct trip_apply_count *count = &quota->counts[i];
 	struct trip_apply_place place = {.queues = tripd_engine_queues, .n_queues = 1};
+	struct trip_cntr *more[TRIP_FLOW_CNTRS_MAX];
 	const char *reason;
 	int ret;
 
 	if (tripd_run_is_ended())
 		return -EINTR;
+	place.more = more;
+	place.n_more = tripd_period_feeds(quota, i, more);
 	place.port = quota->ports[tripd_plan_find(plan, rule->port)];
 	ret = tripd_engine_of(quota->rules, rule, &reason);
 	if (ret < 0)
@@ -95,8 +99,8 @@ trigger(const struct tripd_quota *quota, const struct trip_rules_when *when)
 }
 
 /* -EAGAIN: the submission ring is full, until the home has emptied it. */
-static int
-queue_work(void *arg, const struct trip_work *work)
+int
+tripd_quota_queue_work(void *arg, const struct trip_work *work)
 {
 	struct tripd_quota *quota = arg;
 	uint64_t deadline = now_ns(CLOCK_MONOTONIC) + SETTLE_NS;
@@ -114,8 +118,8 @@ queue_work(void *arg, const struct trip_work *work)
 	return ret;
 }
 
-static int
-queue_when(struct tripd_quota *quota, unsigned int i)
+int
+tripd_quota_queue_when(struct tripd_quota *quota, unsigned int i)
 {
 	const struct trip_rules_when *rule = &quota->rules->whens[i];
 	enum trip_op_target target = trip_rules_op_of(rule->op)->target;
@@ -123,11 +127,12 @@ queue_when(struct tripd_quota *quota, unsigned int i)
 		.rule = rule,
 		.trigger = trigger(quota, rule),
 		.since = quota->since,
-		.count = target == TRIP_OP_ON_FLOW ? &quota->counts[rule->target] : NULL,
-		.cntr = target == TRIP_OP_ON_CNTR ? quota->counters[rule->target] : NULL,
+		.count = rule->on_count ? &quota->counts[rule->target] : NULL,
+		.cntr = target == TRIP_OP_ON_CNTR && !rule->on_count ? quota->counters[rule->target]
+								     : NULL,
 		.function = rule->op == TRIP_RULES_OP_EXEC ? quota->exec : quota->log,
 		.context = i,
-		.queue = queue_work,
+		.queue = tripd_quota_queue_work,
 		.arg = quota,
 	};
 	int ret = trip_apply_when(&when);
@@ -151,6 +156,8 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 	if (quota->counts == NULL || quota->counters == NULL || quota->fired == NULL)
 		return tripd_fail(-ENOMEM, "no memory for %u counts", rules->n_counts);
 	ret = tripd_quota_ports(quota, plan);
+	if (ret == 0)
+		ret = tripd_period_open(quota, time(NULL));
 	/* Counters of the rules first: their names are the user's. */
 	for (unsigned int i = 0; i < rules->n_counters && ret == 0; i++)
 		ret = open_counter(quota, i);
@@ -165,7 +172,7 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 	/* One beginning for all of them. */
 	quota->since = trip_cntr_read(trip_clock_cntr(domain));
 	for (unsigned int i = 0; i < rules->n_whens && ret == 0; i++)
-		ret = queue_when(quota, i);
+		ret = tripd_quota_queue_when(quota, i);
 	return ret;
 }
 
@@ -214,6 +221,9 @@ take(struct tripd_quota *quota, const struct trip_work_event *event, uint64_t ti
 	};
 
 	quota->fired[trip.when] += event->count;
+	if (quota->rules->whens[trip.when].op == TRIP_RULES_OP_RESET &&
+		!quota->rules->whens[trip.when].on_count)
+		tripd_period_reset(quota, quota->rules->whens[trip.when].target);
 	if (quota->told != NULL)
 		quota->told(quota->told_arg, &trip);
 	keep(quota, &trip);
@@ -370,5 +380,6 @@ tripd_quota_close(struct tripd_quota *quota)
 	free(quota->counters);
 	free(quota->fired);
 	free(quota->trips);
+	tripd_period_close(quota);
 	memset(quota, 0, sizeof(*quota));
 }

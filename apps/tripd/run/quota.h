@@ -10,6 +10,7 @@
 
 #include "apply/count.h"
 #include "link/losses.h"
+#include "period.h"
 #include "start/engine.h"
 #include "start/plan.h"
 
@@ -42,7 +43,9 @@ struct tripd_quota {
 	/* As in the rules, by index. */
 	struct trip_apply_count *counts;
 	struct trip_cntr **counters;
-	/* Firings of each `when`. */
+	/* Those of them that are quotas. */
+	struct tripd_periods periods;
+	/* Firings of each `when`, of one on a quota since its period began. */
 	uint64_t *fired;
 	struct trip_function *log, *exec;
 	/* What the clock was when they were put to work. */
@@ -50,6 +53,8 @@ struct tripd_quota {
 	/* Where each firing goes as it is read; NULL: nowhere. */
 	void (*told)(void *arg, const struct tripd_trip *trip);
 	void *told_arg;
+	/* Likewise, of each period of a quota as it ends. */
+	void (*period_told)(void *arg, const struct tripd_period *period);
 	/* How many firings are kept for the report; 0: there is none. */
 	size_t keep;
 	/* The first so many firings in order, then those that are still to be said, up to
@@ -70,6 +75,11 @@ struct tripd_quota {
  * negative errno. */
 int tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 	const struct trip_rules *rules, const struct tripd_plan *plan, struct tripd_link *links);
+
+/* Queues work of the rules, where there is no room as soon as there is some: 0, or the error. */
+int tripd_quota_queue_work(void *quota, const struct trip_work *work);
+/* Queues a `when`, and says what fails. */
+int tripd_quota_queue_when(struct tripd_quota *quota, unsigned int when);
 
 /* Takes the trips that happened since the last call to the end of `trips`. Returns how many
  * happened. */

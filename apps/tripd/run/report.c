@@ -109,10 +109,35 @@ make_counters(const struct tripd_quota *quota)
 				      trip_flow_reason(flows->flows[flows->n_flows - 1])));
 	}
 	for (unsigned int i = 0; i < rules->n_counters; i++)
+		if (rules->counters[i].quota == NULL)
+			json_array_append_new(list,
+				json_pack("{s:s, s:I, s:I, s:s}", "name", rules->counters[i].name,
+					"packets", (json_int_t)trip_cntr_read(quota->counters[i]),
+					"bytes", (json_int_t)0, "engine", "none"));
+	return list;
+}
+
+static json_t *
+make_quotas(const struct tripd_quota *quota)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < quota->periods.n; i++) {
+		const struct tripd_period *period = &quota->periods.all[i];
+		const struct trip_rules_counter *counter = &quota->rules->counters[period->counter];
+
 		json_array_append_new(
-			list, json_pack("{s:s, s:I, s:I, s:s}", "name", rules->counters[i].name,
-				      "packets", (json_int_t)trip_cntr_read(quota->counters[i]),
-				      "bytes", (json_int_t)0, "engine", "none"));
+			list, json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:I}", "name",
+				      counter->name, "of",
+				      counter->quota->events == TRIP_CNTR_EVENTS_BYTES ? "bytes"
+										       : "packets",
+				      "limit", (json_int_t)counter->quota->limit, "spent",
+				      (json_int_t)trip_cntr_read(quota->counters[period->counter]),
+				      "began", (json_int_t)period->began, "ends",
+				      period->ends == INT64_MAX ? json_null()
+								: json_integer(period->ends),
+				      "ended", (json_int_t)period->n_ended));
+	}
 	return list;
 }
 
@@ -257,9 +282,9 @@ int
 tripd_report_write(const char *path, const struct tripd_quota *quota)
 {
 	uint64_t omitted = quota->n_unkept + quota->n_untold + quota->n_overrun;
-	json_t *report = json_pack("{s:o, s:o, s:o, s:I}", "counters", make_counters(quota),
-		"ports", make_ports(quota), "trips", make_trips(quota), "trips_omitted",
-		(json_int_t)omitted);
+	json_t *report = json_pack("{s:o, s:o, s:o, s:o, s:I}", "counters", make_counters(quota),
+		"quotas", make_quotas(quota), "ports", make_ports(quota), "trips",
+		make_trips(quota), "trips_omitted", (json_int_t)omitted);
 	char *text = report != NULL ? json_dumps(report, JSON_INDENT(2)) : NULL;
 	int ret;
 

@@ -191,6 +191,14 @@ tell_trip(void *arg, const struct tripd_trip *trip)
 	tripd_exec_put(&run->exec, &run->quota, trip);
 }
 
+static void
+tell_period(void *arg, const struct tripd_period *period)
+{
+	struct tripd_run *run = arg;
+
+	tripd_events_period(&run->events, &run->quota, period);
+}
+
 int
 tripd_run_start(struct tripd_run *run)
 {
@@ -215,6 +223,7 @@ tripd_run_start(struct tripd_run *run)
 	if (tripd_quota_open(&run->quota, run->domain, run->rules, &run->plan, run->links) != 0)
 		return TRIPD_EXIT_RUN;
 	run->quota.told = tell_trip;
+	run->quota.period_told = tell_period;
 	run->quota.told_arg = run;
 	run->quota.keep = run->options->report != NULL ? TRIPD_TRIPS_MAX : 0;
 	run->ports_watched = true;
@@ -242,6 +251,7 @@ tripd_run_wait(struct tripd_run *run, unsigned int ms)
 	if (sigtimedwait(&signals, NULL, &time) > 0)
 		return true;
 	run->tripping = tripd_quota_read(&run->quota) > 0;
+	(void)tripd_period_update(&run->quota, (int64_t)(now_ns(CLOCK_REALTIME) / 1000000000));
 	tripd_losses_update(&run->quota.losses, false);
 	return false;
 }

@@ -87,8 +87,9 @@ tripd_tell_news(struct tripd_run *run, struct tripd_screen *screen)
 	bool of_ports = tripd_removal_check(&run->plan);
 	bool of_events = tripd_events_update(&run->events, &run->quota);
 	bool of_programs = tripd_exec_update(&run->exec);
+	bool of_periods = tripd_period_has_news(&run->quota);
 
-	if (!of_ports && !of_events && !of_programs)
+	if (!of_ports && !of_events && !of_programs && !of_periods)
 		return;
 	tripd_screen_begin(screen);
 	if (of_ports)
@@ -97,5 +98,7 @@ tripd_tell_news(struct tripd_run *run, struct tripd_screen *screen)
 		tripd_events_say(&run->events);
 	if (of_programs)
 		tripd_exec_say(&run->exec);
+	if (of_periods)
+		tripd_period_say(&run->quota, run->out);
 	tripd_screen_end(screen);
 }
