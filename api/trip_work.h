@@ -109,7 +109,8 @@ enum trip_condition_kind {
 	 * within a window that began after the firing (COND-05); where it has an `until_time`, one
 	 * that began when less than `until_count` had come within a time of at least that behind
 	 * the firing. Such a time that is 1/64 longer, and in hardware by what that is behind, is
-	 * found with its end. A set of the counter begins anew (COND-08), at the home's next look:
+	 * found with its end; what a drop or a call began with the firing ends then
+	 * (TRIP_WORK_END). A set of the counter begins anew (COND-08), at the home's next look:
 	 * what comes before that is of no window.
 	 *
 	 * All that as long as the home looks in time: what it finds 1/576 of `time` late it takes
@@ -317,7 +318,8 @@ int trip_function_unregister(struct trip_function *handle);
  *   -EXDEV: an object of another domain;
  *   -EAGAIN: `max_works` items are in flight, or `max_process_works` in an attached process,
  *     `max_thread_works` of a thread that has channels of its own, where one with operands beside
- *     target and value (op.fill), or for a time (op.drop), counts once more, and one with a
+ *     target and value (op.fill), or for a time (op.drop), or a
+ *     drop or call with an until counts once more, and one with a
  *     condition as often more as its trip_condition_info says (`slots`); or with
  *     TRIP_WORK_COMPLETION more than `max_events`; let the home progress, and read the events,
  *     then try again.

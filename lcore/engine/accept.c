@@ -271,10 +271,11 @@ enter_with_more(struct trip_home *home, uint32_t channel, uint32_t slot, uint64_
 	node->many = false;
 	node->has_more = true;
 	node->more = more.first;
-	if (desc->end != 0)
-		trip_lasting_begin(home, index);
+	/* In this order: its end is found behind its condition, which has to be known as one. */
 	if (desc->condition != 0)
 		trip_condition_begin(home, index, desc->condition_kind);
+	if (desc->end != 0)
+		trip_lasting_begin(home, index);
 }
 
 static void

@@ -287,6 +287,7 @@ look_at(struct trip_home *home, uint32_t condition)
 		.stands = stands(item),
 		.alarmed = node->queued,
 	};
+	enum trip_condition_state state;
 	uint32_t setgen;
 
 	unlink_condition(home, condition);
@@ -296,7 +297,10 @@ look_at(struct trip_home *home, uint32_t condition)
 	read_counter(&look, item->cntr, &setgen);
 	look.set = setgen != node->condition.setgen;
 	node->condition.setgen = setgen;
-	if (trip_condition_of(node->flags)->look(&look) == TRIP_CONDITION_HOLDS) {
+	state = trip_condition_of(node->flags)->look(&look);
+	if (state == TRIP_CONDITION_ENDS && trip_node_end(home, item) != TRIP_NONE)
+		trip_lasting_end(home, look.item);
+	if (state == TRIP_CONDITION_HOLDS) {
 		trip_condition_lift(&look);
 		item->threshold = look.sum;
 		home->holds = look.item;

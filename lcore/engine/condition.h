@@ -36,6 +36,8 @@ enum trip_condition_state {
 	TRIP_CONDITION_WAITS,
 	/* The item fires now. */
 	TRIP_CONDITION_HOLDS,
+	/* What began with that ends: lasting.h. */
+	TRIP_CONDITION_ENDS,
 };
 
 /* A look at a condition. */
@@ -94,6 +96,8 @@ struct trip_condition_row {
 	/* Whether it takes its parameters, and this interval with them: asked where an item is
 	 * queued, and by the home again, of its own copy. */
 	bool (*takes)(const void *parameters, uint64_t interval, struct trip_op_refusal *refusal);
+	/* Whether these say when what begins with a firing ends; NULL: never. */
+	bool (*ends)(const void *parameters);
 	/* What they are, for who lists items. */
 	void (*tell)(const void *parameters, struct trip_condition_told *told);
 	/* The most that an interval of its items may be; 0: they have none. */

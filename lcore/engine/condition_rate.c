@@ -88,8 +88,10 @@ is_within(const char *operand, uint64_t value, uint64_t low, struct trip_op_refu
 }
 
 static bool
-has_until(const struct rate *rate)
+has_until(const void *parameters)
 {
+	const struct rate *rate = parameters;
+
 	return (rate->until_count | rate->until_time) != 0;
 }
 
@@ -113,11 +115,7 @@ tell(const void *parameters, struct trip_condition_told *told)
 	const struct rate *rate = parameters;
 
 	*told = (struct trip_condition_told){
-		.count = rate->count,
-		.time = rate->time,
-		.until_count = rate->until_count,
-		.until_time = rate->until_time,
-	};
+		rate->count, rate->time, rate->until_count, rate->until_time};
 }
 
 /* ---- cuts ---- */
@@ -222,8 +220,6 @@ begin_queued(struct trip_condition_look *look, struct windows *windows)
 	windows->begin = RTE_MIN(queued.known, look->known);
 	windows->phase = RATE_COUNTS;
 }
-
-/* ---- looks ---- */
 
 /* What it showed at the oldest cut that is less than a window ago; TRIP_PENDING_NONE: nobody knows,
  * as the counter is behind by more than a window. */
@@ -379,6 +375,8 @@ look_rate(struct trip_condition_look *look)
 		if (!look_at_hold(look, windows))
 			return TRIP_CONDITION_WAITS;
 		begin(look, windows);
+		(void)look_at_windows(look, windows);
+		return TRIP_CONDITION_ENDS;
 	} else if (before) {
 		begin_queued(look, windows);
 	} else if (look->set || look->sum < sum_at(look, windows, windows->cut)) {
@@ -395,6 +393,7 @@ const struct trip_condition_row trip_condition_rate = {
 	.parameters = sizeof(struct rate),
 	.memory = 1 + NODES,
 	.takes = takes,
+	.ends = has_until,
 	.tell = tell,
 	.interval_max = 1,
 	.look = look_rate,

@@ -24,9 +24,24 @@ fire_call(struct trip_home *home, const struct trip_node *item, struct trip_even
 	return TRIP_OP_ENDED;
 }
 
+/* Called again; not for what was canceled. */
+static enum trip_op_outcome
+end_call(struct trip_home *home, const struct trip_node *item, uint64_t begun,
+	struct trip_event *event)
+{
+	union trip_event_shown told = {.own = {.size = sizeof(told.shown), .event = *event}};
+
+	if ((event->flags & TRIP_WORK_END) != 0) {
+		(void)fire_call(home, item, &told.own.event);
+		event->result = told.own.event.result;
+	}
+	return TRIP_OP_ENDED;
+}
+
 const struct trip_op_row trip_op_call = {
 	.name = "call",
 	.target = TRIP_OP_ON_FUNCTION,
 	.shows_event = true,
 	.fire = fire_call,
+	.end = end_call,
 };

@@ -199,6 +199,9 @@ plan_condition(struct trip_submission *request, const struct trip_work *work)
 	if (error != 0)
 		return error;
 	request->condition_row = trip_condition_of(own.kind);
+	if (request->op->end != NULL && request->condition_row->ends != NULL &&
+		request->condition_row->ends(request->condition))
+		request->desc.end = 1;
 	request->desc.condition_kind = (uint8_t)own.kind;
 	return 0;
 }

@@ -62,7 +62,8 @@ condition_submit_desc(struct bed *bed, const struct condition_wanted *wanted, ui
 {
 	struct trip_channel_client *client = &bed->home->clients[wanted->channel];
 	unsigned int operands = wanted->limit != 0;
-	unsigned int n = operands + (wanted->count == 0 ? 1 : 1 + TRIP_CHANNEL_MEMORY);
+	unsigned int beside = operands + wanted->drops;
+	unsigned int n = beside + (wanted->count == 0 ? 1 : 1 + TRIP_CHANNEL_MEMORY);
 	uint32_t more[TRIP_CHANNEL_MORE];
 	int slot = trip_channel_alloc_more(client, trip_channel_returned(client), more, n);
 	struct trip_work_desc *desc;
@@ -75,17 +76,20 @@ condition_submit_desc(struct bed *bed, const struct condition_wanted *wanted, ui
 		.threshold = wanted->threshold,
 		.interval = wanted->interval,
 		.context = wanted->number * CNTRS + wanted->cntr,
-		.value = 1,
+		.value = !wanted->drops,
 		.trigger = wanted->cntr,
 		.target = operands ? CONDITION_TARGET : 0,
 		.completion = operands ? TRIP_NONE : SINK,
-		.op = operands ? TRIP_OP_CNTR_FILL : TRIP_OP_CALL,
+		.op = wanted->drops ? TRIP_OP_FLOW_DROP
+		      : operands    ? TRIP_OP_CNTR_FILL
+				    : TRIP_OP_CALL,
+		.end = wanted->drops ? 1 + more[operands] : 0,
 		.operands = operands ? 1 + more[0] : 0,
 	};
 	if (operands)
 		memcpy(trip_channel_operands(client, more[0]), &wanted->limit,
 			sizeof(wanted->limit));
-	fill_condition(bed, wanted, &more[operands], desc);
+	fill_condition(bed, wanted, &more[beside], desc);
 	assert_int_equal(trip_channel_submit(client, (uint32_t)slot, id), 0);
 	return desc;
 }

@@ -12,6 +12,8 @@
 
 #include "condition_bed.h"
 #include "condition.h"
+#include "fate.h"
+#include "soft.h"
 
 #define RATE_TIME UINT64_C(100000)
 /* So long that iterations are far nearer to each other than a thousandth of it. */
@@ -235,6 +237,49 @@ it_fires_again_when_it_was_over(void **state)
 	condition_go_to(bed, fired + UNTIL_TIME + UNTIL_TIME / 64);
 	expect_fired_behind(bed, 9, 1);
 	expect_fired_behind(bed, 1, 2);
+	bed_close(bed);
+}
+
+/* What drops passes then, unless another drop came since; what is canceled passes at once. */
+static void
+what_it_drops_passes_when_it_is_over(void **state)
+{
+	const struct condition_wanted wanted = {.cntr = CONDITION_TRIGGER,
+		.count = 10,
+		.time = RATE_TIME,
+		.interval = 1,
+		.until_count = 10,
+		.until_time = UNTIL_TIME,
+		.drops = true};
+	_Atomic uint8_t action = TRIP_ACTION_ACTIVE;
+	struct bed *bed = condition_open();
+	uint64_t id, ended;
+
+	bed->engine.actions = &action;
+	id = condition_submit(bed, &wanted);
+	bed_settle(bed);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_int_equal(action, TRIP_ACTION_ACTIVE);
+		bed_add(bed, CONDITION_TRIGGER, 10);
+		bed_settle(bed);
+		ended = bed->now + UNTIL_TIME;
+		condition_go_to(bed, ended - 4 * CONDITION_STEP);
+		assert_int_equal(action, TRIP_ACTION_ACTIVE | TRIP_ACTION_DROP);
+		condition_go_to(bed, ended + UNTIL_TIME / 64);
+	}
+	bed_add(bed, CONDITION_TRIGGER, 10);
+	bed_settle(bed);
+	assert_int_equal(action, TRIP_ACTION_ACTIVE | TRIP_ACTION_DROP);
+	condition_cancel(bed, CONDITION_OWN, id);
+	bed_settle(bed);
+	assert_int_equal(action, TRIP_ACTION_ACTIVE);
+	condition_submit(bed, &wanted);
+	bed_settle(bed);
+	bed_add(bed, CONDITION_TRIGGER, 10);
+	bed_settle(bed);
+	trip_fate_drop(&bed->flow.fate);
+	condition_go_to(bed, bed->now + 2 * UNTIL_TIME);
+	assert_int_equal(action, TRIP_ACTION_ACTIVE | TRIP_ACTION_DROP);
 	bed_close(bed);
 }
 
@@ -691,7 +736,7 @@ count(struct storm *storm, uint32_t n)
 
 /* Faster and slower than what any of them waits for, by turns. */
 static void
-send(struct storm *storm, uint64_t pace)
+send_some(struct storm *storm, uint64_t pace)
 {
 	/* Between two iterations. */
 	storm->bed->now += trip_random_below(&storm->random, CONDITION_STEP);
@@ -707,7 +752,7 @@ change(struct storm *storm, uint64_t what)
 	if (!item->live) {
 		begin_item(storm, i);
 		for (uint64_t n = trip_random_below(&storm->random, 3); n > 0; n--)
-			send(storm, 4);
+			send_some(storm, 4);
 		bed_settle(storm->bed);
 	} else if (what == 0) {
 		condition_cancel(storm->bed, CONDITION_OWN, item->id);
@@ -761,7 +806,7 @@ play(struct storm *storm)
 			chance = UINT64_C(1) << trip_random_below(&storm->random, 10);
 		}
 		if (trip_random_below(&storm->random, 1000) < chance)
-			send(storm, pace);
+			send_some(storm, pace);
 		else if (trip_random_below(&storm->random, 300) == 0)
 			change(storm, trip_random_below(&storm->random, 6));
 		else if (trip_random_below(&storm->random, 500) == 0)
@@ -831,6 +876,7 @@ main(void)
 		cmocka_unit_test(a_set_begins_anew),
 		cmocka_unit_test(it_begins_at_its_threshold),
 		cmocka_unit_test(it_fires_again_when_it_was_over),
+		cmocka_unit_test(what_it_drops_passes_when_it_is_over),
 		cmocka_unit_test(a_set_begins_the_until_anew),
 		cmocka_unit_test(what_comes_before_it_is_accepted_counts),
 		cmocka_unit_test(a_set_before_it_is_accepted_begins_anew),
