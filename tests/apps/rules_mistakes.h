@@ -586,9 +586,6 @@ static const struct mistake mistakes[] = {
 
 /* All of RULES.md that this version parses without being able to do it. */
 static const struct mistake not_yet[] = {
-	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets rate >= 10kpps over 500ms until "
-		"< 5kpps for 1m drop g",
-		"2:63: not yet: this version cannot do 'drop'\n"),
 	MISTAKE("count a port 0 transfer pattern eth / end",
 		"1:16: not yet: this version cannot do 'transfer'\n"),
 	MISTAKE("count a port 0 pattern eth / ipv4 / udp / vxlan / ipv4 / gre / end",

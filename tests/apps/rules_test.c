@@ -238,7 +238,7 @@ test_rates(void **state)
 					"log\nwhen rate rate >= 1/d over "
 					"10000d log\n"
 					"when g.packets rate >= 10kpps over 500ms until < "
-					"5kpps for 1m log\n"
+					"5kpps for 1m drop g\n"
 					"when g.bytes rate >= 1GB/s over 1s until<3bit/s for "
 					"  3s every 1 add rate 1\n"
 					"when rate >= 5 log\n");

@@ -37,7 +37,7 @@ def report_has_counts_and_trips(bench):
           [(0, 'net_pcap', 'none', 0)], 'ports')
     add, log = report['trips']
     for trip in add, log:
-        equal(sorted(trip), ['condition', 'counter', 'latency_ns', 'line', 'op', 'overshoot', 'result',
+        equal(sorted(trip), ['condition', 'counter', 'ends', 'latency_ns', 'line', 'op', 'overshoot', 'result',
                              'threshold', 'time', 'value'], 'keys of a trip')
         equal((trip['result'], trip['condition']), (0, None), 'result and condition')
         equal(trip['overshoot'], trip['value'] - trip['threshold'], 'overshoot')
@@ -130,6 +130,19 @@ def a_rate_is_told(bench):
         assert all(b - a >= 60 for a, b in zip([0] + bytes_trips, bytes_trips)) and bytes_trips, bytes_trips
         equal(report['counters'][1]['packets'], len(bytes_trips), 'additions')
         equal(len([trip for trip in report['trips'] if trip['counter'] == 'n']), 1, 'trips of what was added')
+
+
+def what_a_rate_began_is_told_to_end(bench):
+    """A capture is over at once, and then nothing comes for longer than the until."""
+    report, out = bench.play(dns(25), DNS + 'when dns.packets rate >= 10/h over 1h until < 1kpps for 50ms log "many"\n'
+                             'when dns.packets rate >= 10/h over 1h until < 1kpps for 60ms drop dns\n'
+                             'when dns.packets rate >= 10/h over 1h until < 1/h for 1h drop dns\n')
+    told = [(trip['op'], trip['line'] - report['trips'][0]['line'], trip['ends']) for trip in report['trips']]
+    assert sorted(told) == [('drop', 1, False), ('drop', 1, True), ('drop', 2, False), ('log', 0, False), ('log', 0, True)], told
+    for op in 'log many', 'drop dns':
+        assert sum(line.endswith('  end of ' + op) for line in out.splitlines()) == 1, out
+    first, *others = [trip for trip in report['trips'] if trip['op'] == 'log']
+    equal([trip['threshold'] for trip in others], [first['threshold']], 'what it ends')
 
 
 def there_is_room_for_conditions(bench):
@@ -282,7 +295,7 @@ def a_small_terminal_shows_whole_numbers(bench):
 
 
 main(report_has_counts_and_trips, trips_come_in_threshold_order, every_fires_as_often_as_due,
-     times_are_told, a_counter_that_stands_still_is_told, a_rate_is_told, there_is_room_for_conditions, operations_do_what_they_say,
+     times_are_told, a_counter_that_stands_still_is_told, a_rate_is_told, what_a_rate_began_is_told_to_end, there_is_room_for_conditions, operations_do_what_they_say,
      one_worker_does_both, report_goes_to_stdout, report_replaces_the_one_before, report_goes_to_a_pipe,
      a_trip_for_each_packet, trips_are_said_without_a_report, a_log_writes_no_more_than_it_may, a_long_text_is_cut_between_characters, nothing_arrives,
      a_small_terminal_shows_whole_numbers)

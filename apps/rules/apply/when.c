@@ -27,6 +27,9 @@ trip_apply_when_works(const struct trip_rules *rules, const struct trip_rules_wh
 
 	if (rule->condition.kind != TRIP_CONDITION_NONE)
 		(void)trip_condition_describe(rule->condition.kind, &condition);
+	/* What an until ends has a slot for that. */
+	if (rule->condition.kind == TRIP_CONDITION_RATE && rule->condition.when.rate.until_time > 0)
+		condition.slots++;
 	return items * (1 + condition.slots);
 }
 

@@ -224,11 +224,7 @@ every: %empty
 	| EVERY NUMBER { trip_rules_build_every(ctx, &@2); }
 	;
 
-op: DROP NAME for {
-		if (ctx->names.rates[1].length > 0)
-			trip_rules_error_notyet(ctx, &@1);
-		trip_rules_build_op(ctx, TRIP_RULES_OP_DROP, &@2);
-	}
+op: DROP NAME for { trip_rules_build_op(ctx, TRIP_RULES_OP_DROP, &@2); }
 	| PASS NAME { trip_rules_build_op(ctx, TRIP_RULES_OP_PASS, &@2); }
 	| DELETE NAME { trip_rules_build_op(ctx, TRIP_RULES_OP_DELETE, &@2); }
 	| ADD NAME NUMBER {

@@ -67,7 +67,8 @@ read_events(struct tripctl_when *when)
 			if (events[i].context >= when->statement.rules->n_whens)
 				continue;
 			tripctl_when_tell(when, &events[i]);
-			when->events++;
+			/* An end has no tick. */
+			when->events += (events[i].flags & TRIP_WORK_END) == 0;
 			when->pause_ns = PAUSE_MIN_NS;
 			when->left -= (events[i].flags & TRIP_WORK_MORE) == 0;
 		}

@@ -40,6 +40,7 @@ tripctl_when_tell(const struct tripctl_when *when, const struct trip_work_event 
 	const struct trip_rules *rules = when->statement.rules;
 	const struct trip_rules_when *rule = &rules->whens[event->context];
 	bool is_time = rule->ref == TRIP_RULES_REF_CLOCK;
+	bool ends = (event->flags & TRIP_WORK_END) != 0;
 	uint64_t offset = trip_apply_when_offset(rule, when->since);
 	uint64_t threshold = event->threshold - offset, value = event->value - offset;
 	char trigger[TRIP_APPLY_TEXT_MAX], action[TRIP_APPLY_TEXT_MAX], escaped[512];
@@ -51,8 +52,8 @@ tripctl_when_tell(const struct tripctl_when *when, const struct trip_work_event 
 	trip_apply_text_trigger(rules, rule, trigger);
 	trip_apply_text_action(rules, rule, action);
 	if (!when->ctl->json && rule->condition_text != NULL) {
-		printf("%s %s at %s: %s\n", trigger, rule->condition_text,
-			tripctl_text_exact(value, now),
+		printf("%s %s at %s: %s%s\n", trigger, rule->condition_text,
+			tripctl_text_exact(value, now), ends ? "end of " : "",
 			tripctl_text_escape(action, escaped, sizeof(escaped)));
 		return;
 	}
@@ -76,6 +77,7 @@ tripctl_when_tell(const struct tripctl_when *when, const struct trip_work_event 
 	tripctl_record_put_number(object, "value", value);
 	tripctl_record_put_number(object, "overshoot", value - threshold);
 	tripctl_record_put_text(object, "does", action);
+	tripctl_record_put(object, "ends", json_boolean(ends));
 	tripctl_record_put(object, "result", json_integer(event->result));
 	tripctl_record_put_number(object, "latency_ns", event->latency_ns);
 	tripctl_record_write(object);

@@ -218,9 +218,11 @@ take(struct tripd_quota *quota, const struct trip_work_event *event, uint64_t ti
 		.threshold = event->threshold - offset,
 		.value = event->value - offset,
 		.latency_ns = event->latency_ns,
+		.ends = (event->flags & TRIP_WORK_END) != 0,
 	};
 
-	quota->fired[trip.when] += event->count;
+	if (!trip.ends)
+		quota->fired[trip.when] += event->count;
 	if (quota->rules->whens[trip.when].op == TRIP_RULES_OP_RESET &&
 		!quota->rules->whens[trip.when].on_count)
 		tripd_period_reset(quota, quota->rules->whens[trip.when].target);

@@ -25,6 +25,8 @@ struct tripd_trip {
 	/* Of the day, when it was read. */
 	uint64_t time_ns;
 	uint64_t threshold, value, latency_ns;
+	/* What began with the one before has ended. */
+	bool ends;
 };
 
 /* The rules, at work in a domain. */

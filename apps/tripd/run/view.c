@@ -57,11 +57,11 @@ tripd_view_trip(struct tripd_screen *screen, const struct tripd_quota *quota, si
 		snprintf(reached, sizeof(reached), "%s at %s", when->condition_text, threshold);
 	else
 		snprintf(reached, sizeof(reached), ">= %-11s +%-8s %9s", threshold, over, latency);
-	tripd_screen_say(screen, "%-18s %-34s  %s%s%s%s%s", trigger, reached,
+	tripd_screen_say(screen, "%-18s %-34s  %s%s%s%s%s%s", trigger, reached,
 		tripd_screen_colour(screen, at->result != 0                  ? TRIPD_RED
 					    : when->op == TRIP_RULES_OP_DROP ? TRIPD_YELLOW
 									     : TRIPD_PLAIN),
-		action, at->result != 0 ? ": " : "",
+		at->ends ? "end of " : "", action, at->result != 0 ? ": " : "",
 		at->result != 0 ? trip_strerror(at->result) : "",
 		tripd_screen_colour(screen, TRIPD_PLAIN));
 }
