@@ -27,9 +27,12 @@
 /* Ports whose errands are settled in one iteration. */
 #define SETTLE_BATCH 4
 
+/* Once in each of the two ways of an item: with more than its slot, and without. */
+#define IN_BOTH_WAYS static inline __attribute__((always_inline))
+
 /* How many intervals this firing stands for: 1, or where they coalesce all that the sample covers.
  * With errors that may be above the largest threshold, which none of them passes. */
-static uint64_t
+IN_BOTH_WAYS uint64_t
 firing_count(const struct trip_node *item, uint64_t sum)
 {
 	if ((item->flags & TRIP_WORK_COALESCE) == 0 || item->interval == 0 ||
@@ -43,7 +46,7 @@ firing_count(const struct trip_node *item, uint64_t sum)
  * its way by the channel's canceled doorbell, as channel.h has it. One with `more` to come goes on:
  * it ends where threshold + interval would pass the largest value. One that `lasts` goes on, too.
  */
-static bool
+IN_BOTH_WAYS bool
 take(struct trip_home *home, uint32_t index, uint64_t reached, bool lasts, bool *more)
 {
 	const struct trip_node *node = &home->nodes[index];
@@ -53,8 +56,10 @@ take(struct trip_home *home, uint32_t index, uint64_t reached, bool lasts, bool 
 
 	*more = node->interval != 0 && reached <= TRIP_CNTR_MAX - node->interval &&
 		trip_channel_queued(channel, slot, node->generation);
-	if (*more || lasts)
-		return *more || trip_channel_queued(channel, slot, node->generation);
+	if (*more)
+		return true;
+	if (unlikely(lasts))
+		return trip_channel_queued(channel, slot, node->generation);
 	claimed = trip_channel_claim(channel, slot, node->generation);
 	if (!claimed)
 		trip_engine_stat(&home->stats.canceled, 1);
@@ -64,7 +69,7 @@ take(struct trip_home *home, uint32_t index, uint64_t reached, bool lasts, bool 
 
 /* An interval item that goes on. Its slot has said all the time that it is queued, and whoever took
  * it back meanwhile has rung for the home to come by here. */
-static void
+IN_BOTH_WAYS void
 queue_again(struct trip_home *home, uint32_t index, uint64_t threshold)
 {
 	struct trip_node *node = &home->nodes[index];
@@ -100,7 +105,7 @@ trip_fire_fail(struct trip_home *home, uint8_t op, uint32_t target, uint32_t com
 }
 
 /* The ring of events of the process that queued an item. */
-static uint16_t
+IN_BOTH_WAYS uint16_t
 ring_of(const struct trip_home *home, uint32_t channel)
 {
 	uint32_t client = trip_home_client_of(&home->shape, channel);
@@ -108,7 +113,7 @@ ring_of(const struct trip_home *home, uint32_t channel)
 	return client == TRIP_NONE ? 0 : (uint16_t)(1 + client);
 }
 
-static void
+IN_BOTH_WAYS void
 tell(struct trip_home *home, uint8_t flags, const struct trip_event *event)
 {
 	if ((flags & TRIP_WORK_COMPLETION) != 0 &&
@@ -163,7 +168,7 @@ note_worst(struct trip_home *home, const struct trip_home_cntr *cntr, uint64_t o
 			&home->stats.worst_overshoot, overshoot, memory_order_relaxed);
 }
 
-static uint64_t
+IN_BOTH_WAYS uint64_t
 since(struct trip_home *home, const struct trip_home_cntr *cntr)
 {
 	uint64_t tsc = trip_home_clock(home);
@@ -174,8 +179,8 @@ since(struct trip_home *home, const struct trip_home_cntr *cntr)
 		       : 0;
 }
 
-static void
-fire_one(struct trip_home *home, uint32_t index)
+IN_BOTH_WAYS void
+fire_item(struct trip_home *home, uint32_t index, bool lasts)
 {
 	struct trip_node *node = &home->nodes[index];
 	struct trip_home_cntr *cntr = &home->cntrs[node->cntr];
@@ -193,8 +198,8 @@ fire_one(struct trip_home *home, uint32_t index)
 			}}};
 	struct trip_event *event = &told.own.event;
 	const struct trip_op_row *op = trip_op_of(item.op);
-	bool more, lasts = unlikely(item.has_more) && trip_node_end(home, &item) != TRIP_NONE;
 	enum trip_op_outcome outcome;
+	bool more;
 
 	assert(sum >= item.threshold);
 	/* Where somebody waits for it, it is his again soon after it has come. */
@@ -216,7 +221,7 @@ fire_one(struct trip_home *home, uint32_t index)
 	if (unlikely(is_worst(home, sum - event->threshold)))
 		note_worst(home, cntr, sum - event->threshold);
 	outcome = op->fire(home, &item, event);
-	if (lasts)
+	if (unlikely(lasts))
 		trip_lasting_fired(home, index, event, more);
 	trip_engine_stat(&home->stats.fired, 1);
 	if (outcome == TRIP_OP_ENDED) {
@@ -225,6 +230,22 @@ fire_one(struct trip_home *home, uint32_t index)
 	}
 	if (more)
 		queue_again(home, index, event->threshold + item.interval);
+}
+
+/* Out of line: items that have nothing more do nothing for it. */
+static __attribute__((noinline)) void
+fire_with_more(struct trip_home *home, uint32_t index)
+{
+	fire_item(home, index, trip_node_end(home, &home->nodes[index]) != TRIP_NONE);
+}
+
+static void
+fire_one(struct trip_home *home, uint32_t index)
+{
+	if (unlikely(home->nodes[index].has_more))
+		fire_with_more(home, index);
+	else
+		fire_item(home, index, false);
 }
 
 /* Takes out of the nodes those that were canceled; how many are left to fire. */

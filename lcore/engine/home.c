@@ -420,11 +420,11 @@ iterate_busy(struct trip_home *home, bool rung)
 static inline void
 begin_iteration(struct trip_home *home, uint64_t now)
 {
-	bool left = has_left(home);
-
-	if (!left && !home->overdue)
-		home->calm_tsc = home->now;
-	home->overdue &= left;
+	if (!has_left(home)) {
+		if (!home->overdue)
+			home->calm_tsc = home->now;
+		home->overdue = false;
+	}
 	home->now = now;
 }
 
