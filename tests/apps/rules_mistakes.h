@@ -516,7 +516,7 @@ static const struct mistake mistakes[] = {
 		"2:44: udp dst 70000 is above 65535\n"
 		"3:21: expected a value such as 500, 10k or 2GiB (suffixes k M G T Ki Mi Gi Ti, "
 		"then B), found '1q'\n"
-		"3:33: expected the end of the line, found 'extra'\n"
+		"3:33: expected the end of the line or 'for', found 'extra'\n"
 		"5:6: 'ok' is a 'counter': expected its bare name\n"),
 	MISTAKE("counter c\nwhen c rate log\nwhen c rate 5/s log\nwhen c rate >= log\nwhen c rate "
 		">= "
@@ -612,6 +612,11 @@ static const struct mistake not_yet[] = {
 		"'5'\n"
 		"3:12: expected a time such as 250ms, 10s or 5m (units ns us ms s m h d), found "
 		"'5'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 drop g for\n"
+		"when g.packets >= 5 drop g for 0s\nwhen g.packets >= 5 pass g for 1s",
+		"2:31: expected a time such as 250ms, found the end of the line\n"
+		"3:32: for '0s' would change nothing: expected 1ns or more\n"
+		"4:28: expected the end of the line, found 'for'\n"),
 	MISTAKE("counter c\nwhen c idle 0s log\nwhen c idle 0ns every 1 log",
 		"2:13: idle 0s would hold at once: expected 1ns or more\n"
 		"3:13: idle 0ns would hold at once: expected 1ns or more\n"),
@@ -625,8 +630,6 @@ static const struct mistake not_yet[] = {
 	MISTAKE("count g port 0 pattern eth / end\nwhen all(g.packets >= 5 , g.bytes >= 7 , "
 		"g.bytes >= 9) every 5 drop g",
 		"2:6: not yet: this version cannot do 'all'\n"),
-	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 drop g for 10m",
-		"2:28: not yet: this version cannot do 'for'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 police g 10Mbit/s",
 		"2:21: not yet: this version cannot do 'police'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 police g 100kpps",

@@ -73,6 +73,8 @@ test_file(void **state)
 		"when trips >= 3 log \"it is \\\"late\\\" \\\\ # no comment\"\n"
 		"when trips >= 4 log\nwhen trips >= 5 log at most 3 per 1m\n"
 		"when trips >= 6 log \"at\" at most 0xff per 1ms\n"
+		"when dns.packets >= 1 drop dns for 10m\n"
+		"when dns.packets rate >= 5pps over 1s drop dns for 1500ms\n"
 		"when trips >= 7 exec /usr/bin/notify#\nwhen trips >= 8 every 1 exec \"/a b\"");
 	const struct trip_rules_count *dns = &rules->counts[0], *all = &rules->counts[1];
 	const struct trip_rules_when *when = rules->whens;
@@ -108,7 +110,7 @@ test_file(void **state)
 	assert_string_equal(rules->counters[0].name, "trips");
 	assert_int_equal(rules->counters[0].line, 7);
 
-	assert_int_equal(rules->n_whens, 11);
+	assert_int_equal(rules->n_whens, 13);
 	assert_int_equal(when[0].line, 2);
 	assert_string_equal(when[0].source, "when dns.bytes >= 2GiB every 64k drop dns");
 	assert_int_equal(when[0].ref, TRIP_RULES_REF_BYTES);
@@ -147,9 +149,17 @@ test_file(void **state)
 	assert_int_equal(when[8].most, 255);
 	assert_int_equal(when[8].per, 1000000);
 	assert_int_equal(when[4].most, 0);
-	assert_int_equal(when[9].op, TRIP_RULES_OP_EXEC);
-	assert_string_equal(when[9].text, "/usr/bin/notify");
-	assert_string_equal(when[10].text, "/a b");
+	assert_int_equal(when[0].lasts, 0);
+	assert_int_equal(when[9].op, TRIP_RULES_OP_DROP);
+	assert_int_equal(when[9].lasts, UINT64_C(600000000000));
+	assert_string_equal(when[9].lasts_text, "10m");
+	assert_int_equal(when[9].every, 0);
+	/* Each further time that it holds prolongs it. */
+	assert_int_equal(when[10].lasts, 1500000000);
+	assert_int_equal(when[10].every, 1);
+	assert_int_equal(when[11].op, TRIP_RULES_OP_EXEC);
+	assert_string_equal(when[11].text, "/usr/bin/notify");
+	assert_string_equal(when[12].text, "/a b");
 	trip_rules_free(rules);
 }
 

@@ -111,6 +111,21 @@ def a_counter_that_stands_still_is_told(bench):
           ('dns.packets', 'idle 20ms', 10, 10, 'log'), 'the trip')
 
 
+def a_drop_for_a_time_is_told_twice(bench):
+    """When it begins, and when it ends, which comes long behind the packets."""
+    report = bench.file('ends.json')
+    process = bench.start(*bench.eal('net_pcap0,rx_pcap=' + bench.pcap('in.pcap', dns(10))), '--rules',
+                          bench.file('rules', DNS + 'when dns.packets >= 10 drop dns for 20ms\n'), '--report', report)
+    assert bench.wait_for_line(process, 'dns.packets').endswith('  drop dns for 20ms\n'), 'the beginning'
+    assert bench.wait_for_line(process, 'dns.packets').endswith('  end of drop dns for 20ms\n'), 'the end'
+    process.send_signal(signal.SIGINT)
+    equal(bench.finish(process)[0], 0, 'exit code')
+    with open(report, encoding='utf-8') as file:
+        begun, ended = json.load(file)['trips']
+    equal((begun['threshold'], begun['value'], begun['op'], begun['ends']), (10, 10, 'drop', False), 'the first')
+    equal((ended['threshold'], ended['value'], ended['op'], ended['ends']), (10, 10, 'drop', True), 'the second')
+
+
 def a_rate_is_told(bench):
     """Windows of an hour: however the packets come, ten of them are within one. One worker does both: it receives as
     soon as rules are there, whenever their conditions are accepted."""
@@ -295,7 +310,8 @@ def a_small_terminal_shows_whole_numbers(bench):
 
 
 main(report_has_counts_and_trips, trips_come_in_threshold_order, every_fires_as_often_as_due,
-     times_are_told, a_counter_that_stands_still_is_told, a_rate_is_told, what_a_rate_began_is_told_to_end, there_is_room_for_conditions, operations_do_what_they_say,
+     times_are_told, a_counter_that_stands_still_is_told, a_drop_for_a_time_is_told_twice, a_rate_is_told,
+     what_a_rate_began_is_told_to_end, there_is_room_for_conditions, operations_do_what_they_say,
      one_worker_does_both, report_goes_to_stdout, report_replaces_the_one_before, report_goes_to_a_pipe,
      a_trip_for_each_packet, trips_are_said_without_a_report, a_log_writes_no_more_than_it_may, a_long_text_is_cut_between_characters, nothing_arrives,
      a_small_terminal_shows_whole_numbers)

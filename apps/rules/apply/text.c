@@ -34,8 +34,9 @@ trip_apply_text_action(const struct trip_rules *rules, const struct trip_rules_w
 		length = snprintf(text, TRIP_APPLY_TEXT_MAX, "%s %s %" PRIu64, op->word,
 			rules->counters[when->target].name, when->value);
 	else if (when->on_count)
-		length = snprintf(text, TRIP_APPLY_TEXT_MAX, "%s %s", op->word,
-			rules->counts[when->target].name);
+		length = snprintf(text, TRIP_APPLY_TEXT_MAX, "%s %s%s%s", op->word,
+			rules->counts[when->target].name, when->lasts != 0 ? " for " : "",
+			when->lasts != 0 ? when->lasts_text : "");
 	else
 		length = snprintf(text, TRIP_APPLY_TEXT_MAX, "%s%s%s", op->word,
 			when->text != NULL ? " " : "", when->text != NULL ? when->text : "");

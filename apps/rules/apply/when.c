@@ -27,8 +27,10 @@ trip_apply_when_works(const struct trip_rules *rules, const struct trip_rules_wh
 
 	if (rule->condition.kind != TRIP_CONDITION_NONE)
 		(void)trip_condition_describe(rule->condition.kind, &condition);
-	/* What an until ends has a slot for that. */
-	if (rule->condition.kind == TRIP_CONDITION_RATE && rule->condition.when.rate.until_time > 0)
+	/* What an until or a time ends has a slot for that. */
+	if ((rule->condition.kind == TRIP_CONDITION_RATE &&
+		    rule->condition.when.rate.until_time > 0) ||
+		rule->lasts != 0)
 		condition.slots++;
 	return items * (1 + condition.slots);
 }
@@ -46,7 +48,8 @@ queue_flows(const struct trip_apply_when *when, struct trip_work *work)
 
 		work->flags = last ? TRIP_WORK_COMPLETION : 0;
 		work->completion_cntr = last ? when->flows_done : NULL;
-		work->op.flow = count->flows[i];
+		work->op.drop.flow = count->flows[i];
+		work->op.drop.time = when->rule->lasts;
 		error = when->queue(when->arg, work);
 	}
 	return error;

@@ -41,6 +41,7 @@ trip_rules_free(struct trip_rules *rules)
 	for (unsigned int i = 0; i < rules->n_whens; i++) {
 		free(rules->whens[i].source);
 		free(rules->whens[i].condition_text);
+		free(rules->whens[i].lasts_text);
 		free(rules->whens[i].text);
 	}
 	free(rules->counts);

@@ -169,6 +169,9 @@ struct trip_rules_when {
 	unsigned int target;
 	bool on_count; /* target is a count */
 	uint64_t value;
+	/* Of a drop: nanoseconds, 0: for ever; and as it was written, or NULL. */
+	uint64_t lasts;
+	char *lasts_text;
 	char *text;
 	/* Of a log: at most so many lines in each so many nanoseconds. */
 	uint64_t most, per;

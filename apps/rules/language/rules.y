@@ -254,7 +254,7 @@ at_most: %empty {
 	;
 
 for: %empty
-	| FOR TIME { trip_rules_error_notyet(ctx, &@1); }
+	| FOR TIME { trip_rules_build_for(ctx, &@2); }
 	;
 
 each: EACH NAME {
@@ -288,7 +288,6 @@ worth_naming(yysymbol_kind_t kind, bool fresh)
 	case YYSYMBOL_ALL:
 	case YYSYMBOL_ANY:
 	case YYSYMBOL_EACH:
-	case YYSYMBOL_FOR:
 	case YYSYMBOL_POLICE:
 	case YYSYMBOL_SHARED:
 	case YYSYMBOL_TRANSFER:

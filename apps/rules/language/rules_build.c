@@ -175,6 +175,24 @@ trip_rules_build_every(struct trip_rules_ctx *ctx, const struct trip_rules_span 
 	}
 }
 
+/* A rate holds once unless it is told otherwise; here each time, so that it prolongs what lasts. */
+void
+trip_rules_build_for(struct trip_rules_ctx *ctx, const struct trip_rules_span *time)
+{
+	struct trip_rules_when *when = &ctx->when;
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	if (!trip_rules_value_time(ctx, time, &when->lasts))
+		return;
+	if (when->lasts == 0)
+		trip_rules_error(ctx, time, "for %s would change nothing: expected 1ns or more",
+			trip_rules_error_quote(quote, time));
+	when->lasts_text = strndup(time->text, time->length);
+	ctx->nomem |= when->lasts_text == NULL;
+	if (when->condition.kind == TRIP_CONDITION_RATE)
+		when->every = 1;
+}
+
 void
 trip_rules_build_op(
 	struct trip_rules_ctx *ctx, enum trip_rules_op op, const struct trip_rules_span *target)
@@ -331,6 +349,7 @@ trip_rules_build_abandon(struct trip_rules_ctx *ctx)
 		ctx->nomem = true;
 	free(ctx->count.port_name);
 	free(ctx->when.condition_text);
+	free(ctx->when.lasts_text);
 	free(ctx->when.text);
 	ctx->count = (struct trip_rules_count){0};
 	ctx->when = (struct trip_rules_when){0};

@@ -83,6 +83,8 @@ time_to_look(struct tripctl_when *when, uint64_t now, uint64_t deadline)
 {
 	uint64_t pause = when->pause_ns;
 
+	if (when->events >= when->ticks && when->ends)
+		return RTE_MIN(deadline, now + PAUSE_MAX_NS);
 	if (when->events >= when->ticks)
 		return deadline;
 	when->pause_ns = pause < PAUSE_MAX_NS / 2 ? 2 * pause : PAUSE_MAX_NS;

@@ -36,6 +36,8 @@ struct tripctl_when {
 	uint64_t since;
 	/* Statements that fire once and have not. */
 	unsigned int left;
+	/* What some do ends, of which no tick tells. */
+	bool ends;
 	/* Some fire again and again, or there is nothing but counts. */
 	bool stays;
 	/* Firings that the tick has told of, and those whose event was read; how long to wait for

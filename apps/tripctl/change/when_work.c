@@ -266,6 +266,7 @@ tripctl_when_open(struct tripctl_when *when)
 		error = queue_when(when, i);
 		when->stays |= rules->whens[i].every != 0;
 		when->left += rules->whens[i].every == 0;
+		when->ends |= rules->whens[i].lasts != 0;
 	}
 	return error;
 }
