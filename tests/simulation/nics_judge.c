@@ -275,6 +275,13 @@ judge_age(uint32_t flow)
 		(unsigned long long)(nic_counted_before(flow, fresh) - of.read - of.unread));
 }
 
+/* It has ended, or is lost, and its last counts may be where nobody can read them. */
+static bool
+may_lack(uint32_t flow)
+{
+	return nic_may_forget() && atomic_load(&nics.slots[flow].fresh_tsc) == UINT64_MAX;
+}
+
 /* Of what a flow feeds a counter with: that has all that it is said to have (CNTR-23), or all there
  * was, where it tells that the flow has ended. */
 static void
@@ -285,7 +292,7 @@ judge_source(uint32_t flow, unsigned int kind)
 	uint64_t folded = atomic_load(&nics.folded[flow].of[kind]);
 	struct nic_flow of = nic_flow_of(flow);
 
-	if (!nics.created[flow] || of.stuck > 0)
+	if (!nics.created[flow] || of.stuck > 0 || may_lack(flow))
 		return;
 	if (!is_lost(flow))
 		sim_expect(nic_counted_before(flow, refreshed) <=
@@ -320,12 +327,14 @@ sure_of(uint32_t flow, uint64_t refreshed, bool is_told)
 {
 	uint64_t before = nics.fates[flow].before, known = nic_counted_before(flow, refreshed);
 	struct nic_flow of = nic_flow_of(flow);
+	bool looks = sim_look(true), is_vague = may_lack(flow);
 
+	(void)sim_look(looks);
 	if (!nics.created[flow])
 		return nics.creates ? before : of.read;
 	if (is_lost(flow) && is_told)
 		return of.read;
-	if (of.stuck > 0 || is_lost(flow) || known < before + of.unread)
+	if (of.stuck > 0 || is_lost(flow) || is_vague || known < before + of.unread)
 		return before;
 	return known - of.unread;
 }
