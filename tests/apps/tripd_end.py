@@ -20,7 +20,7 @@ def start(bench, *words, eal=None, **options):
 
 
 def signals_end_it_with_the_report(bench):
-    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+    for number in signal.SIGINT, signal.SIGTERM:
         path = bench.file(f'report-{number}')
         process = start(bench, '--report', path)
         assert not os.path.exists(path), 'the report is there before the end'

@@ -50,21 +50,13 @@ create_flows(struct trip_apply_count *count, const struct trip_rules_count *rule
 	return error;
 }
 
-int
-trip_apply_count_open(struct trip_apply_count *count, struct trip_domain *domain,
-	const struct trip_rules_count *rule, const struct trip_apply_place *place, const char **why)
+static int
+open_flows(struct trip_apply_count *count, const struct trip_rules_count *rule,
+	const struct trip_apply_place *place, const char **why)
 {
 	struct rte_flow_error flow_error = {0};
 	int error;
 
-	*why = NULL;
-	error = trip_apply_cntr(
-		domain, rule->name, ".packets", TRIP_CNTR_EVENTS_COMP, &count->packets);
-	if (error == 0)
-		error = trip_apply_cntr(
-			domain, rule->name, ".bytes", TRIP_CNTR_EVENTS_BYTES, &count->bytes);
-	if (error != 0)
-		return error;
 	count->flows = calloc(rule->n_patterns, sizeof(struct trip_flow *));
 	if (count->flows == NULL) {
 		*why = "no memory";
@@ -76,11 +68,35 @@ trip_apply_count_open(struct trip_apply_count *count, struct trip_domain *domain
 }
 
 int
+trip_apply_count_open(struct trip_apply_count *count, struct trip_domain *domain,
+	const struct trip_rules_count *rule, const struct trip_apply_place *place, const char **why)
+{
+	int error;
+
+	*why = NULL;
+	error = trip_apply_cntr(
+		domain, rule->name, ".packets", TRIP_CNTR_EVENTS_COMP, &count->packets);
+	if (error == 0)
+		error = trip_apply_cntr(
+			domain, rule->name, ".bytes", TRIP_CNTR_EVENTS_BYTES, &count->bytes);
+	return error == 0 ? open_flows(count, rule, place, why) : error;
+}
+
+int
+trip_apply_count_renew(struct trip_apply_count *next, const struct trip_apply_count *count,
+	const struct trip_rules_count *rule, const struct trip_apply_place *place, const char **why)
+{
+	*next = (struct trip_apply_count){.packets = count->packets, .bytes = count->bytes};
+	return open_flows(next, rule, place, why);
+}
+
+int
 trip_apply_count_query(const struct trip_apply_count *count, struct trip_flow_count *sum)
 {
 	struct trip_flow_count one = {.size = sizeof(one)};
 
-	*sum = (struct trip_flow_count){0};
+	*sum = (struct trip_flow_count){
+		.packets = count->earlier_packets, .bytes = count->earlier_bytes};
 	for (unsigned int i = 0; i < count->n_flows; i++) {
 		int error = trip_flow_query(count->flows[i], &one);
 
@@ -102,6 +118,46 @@ trip_apply_count_retire(const struct trip_apply_count *count)
 }
 
 static int
+destroy_flows(struct trip_apply_count *count)
+{
+	int error = 0;
+
+	for (unsigned int i = 0; i < count->n_flows; i++) {
+		int one = trip_flow_destroy(count->flows[i]);
+
+		error = one != 0 ? one : error;
+	}
+	free(count->flows);
+	count->flows = NULL;
+	count->n_flows = 0;
+	return error;
+}
+
+int
+trip_apply_count_end(struct trip_apply_count *count)
+{
+	struct trip_flow_count sum;
+
+	trip_apply_count_retire(count);
+	if (trip_apply_count_query(count, &sum) == 0) {
+		count->earlier_packets = sum.packets;
+		count->earlier_bytes = sum.bytes;
+	}
+	return destroy_flows(count);
+}
+
+void
+trip_apply_count_swap(struct trip_apply_count *count, struct trip_apply_count *next)
+{
+	const struct trip_apply_count old = *count;
+
+	count->flows = next->flows;
+	count->n_flows = next->n_flows;
+	next->flows = old.flows;
+	next->n_flows = old.n_flows;
+}
+
+static int
 close_cntr(struct trip_cntr *cntr, int error)
 {
 	int one = cntr != NULL ? trip_cntr_close(cntr) : 0;
@@ -112,14 +168,8 @@ close_cntr(struct trip_cntr *cntr, int error)
 int
 trip_apply_count_close(struct trip_apply_count *count)
 {
-	int error = 0;
+	int error = destroy_flows(count);
 
-	for (unsigned int i = 0; i < count->n_flows; i++) {
-		int one = trip_flow_destroy(count->flows[i]);
-
-		error = one != 0 ? one : error;
-	}
-	free(count->flows);
 	error = close_cntr(count->packets, error);
 	error = close_cntr(count->bytes, error);
 	*count = (struct trip_apply_count){0};

@@ -13,6 +13,8 @@ struct trip_apply_count {
 	struct trip_cntr *packets, *bytes;
 	struct trip_flow **flows;
 	unsigned int n_flows;
+	/* What flows before these have counted. */
+	uint64_t earlier_packets, earlier_bytes;
 };
 
 /* Where a rule counts. */
@@ -50,6 +52,22 @@ int trip_apply_cntr(struct trip_domain *domain, const char *name, const char *ta
 int trip_apply_count_open(struct trip_apply_count *count, struct trip_domain *domain,
 	const struct trip_rules_count *rule, const struct trip_apply_place *place,
 	const char **why);
+
+/*
+ * Creates the flows of a rule that takes the place of the one of `count`, on the same counters;
+ * while both are there, a packet counts once, where none of them counts in addition. As
+ * trip_apply_count_open(); trip_apply_count_end() in any case.
+ */
+int trip_apply_count_renew(struct trip_apply_count *next, const struct trip_apply_count *count,
+	const struct trip_rules_count *rule, const struct trip_apply_place *place,
+	const char **why);
+
+/* Ends the flows of a count and closes them, once no work refers to them; it keeps its counters and
+ * what it has counted. Returns the last error, or 0. */
+int trip_apply_count_end(struct trip_apply_count *count);
+
+/* The flows of `next` become those of `count`, whose own become those of `next`. */
+void trip_apply_count_swap(struct trip_apply_count *count, struct trip_apply_count *next);
 
 /* Sums what the rule's flows have counted; all have one fate and engine. 0, or a negative errno. */
 int trip_apply_count_query(const struct trip_apply_count *count, struct trip_flow_count *sum);

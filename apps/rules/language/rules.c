@@ -7,6 +7,8 @@
 #include "rules_priv.h"
 #include "rules_y.h"
 
+#define BASE_SHOWN 60 /* bytes of a line of other rules */
+
 /*
  * Makes room for one more behind `n` entries of the array that *array points to. The capacity
  * follows from n (8, then powers of two), so an array is a pointer and a count.
@@ -61,22 +63,27 @@ trip_rules_free(struct trip_rules *rules)
 
 /* Errors own a copy of the text: what they quote must outlive the caller's buffer. */
 static struct trip_rules_errors *
-errors_new(const char *name, const char *text, size_t length)
+errors_new(const char *name, const char *text, size_t length, const char *base, size_t base_length)
 {
 	struct trip_rules_errors *errors = calloc(1, sizeof(*errors));
+	/* Where the last line of the text has no end, or goes on behind it, it ends here. */
+	size_t gap = base_length > 0 ? 2 : 0;
 
 	if (errors == NULL)
 		return NULL;
 	errors->name = strdup(name);
-	errors->text = malloc(length + 1);
+	errors->text = malloc(length + gap + base_length + 1);
 	if (errors->name == NULL || errors->text == NULL) {
 		trip_rules_errors_free(errors);
 		return NULL;
 	}
 	if (length > 0)
 		memcpy(errors->text, text, length);
-	errors->text[length] = '\0';
-	errors->length = length;
+	memset(errors->text + length, '\n', gap);
+	if (base_length > 0)
+		memcpy(errors->text + length + gap, base, base_length);
+	errors->length = length + gap + base_length;
+	errors->text[errors->length] = '\0';
 	return errors;
 }
 
@@ -97,9 +104,40 @@ run(struct trip_rules_ctx *ctx)
 	return ctx->errors->n_list > 0 ? -EINVAL : 0;
 }
 
+/* In the other rules there is no mistake of their own: what shows there is said of all. */
+static int
+rebase(struct trip_rules_errors *errors, size_t base)
+{
+	for (unsigned int i = 0; base < errors->length && i < errors->n_list; i++) {
+		struct trip_rules_error *error = &errors->list[i];
+		const char *at = errors->text + error->offset, *line = at;
+		char *message;
+
+		if (error->offset < base)
+			continue;
+		while (line > errors->text + base && line[-1] != '\n')
+			line--;
+		if (asprintf(&message, "with what is at work, '%.*s': %s",
+			    (int)RTE_MIN(strcspn(line, "\n"), (size_t)BASE_SHOWN), line,
+			    error->message) < 0)
+			return -ENOMEM;
+		free(error->message);
+		error->message = message;
+		error->line = error->column = 0;
+	}
+	return 0;
+}
+
 int
 trip_rules_parse_text(const char *name, const char *text, size_t length, struct trip_rules **rules,
 	struct trip_rules_errors **errors)
+{
+	return trip_rules_parse_onto(name, text, length, "", 0, rules, errors);
+}
+
+int
+trip_rules_parse_onto(const char *name, const char *text, size_t length, const char *base,
+	size_t base_length, struct trip_rules **rules, struct trip_rules_errors **errors)
 {
 	struct trip_rules_ctx *ctx = calloc(1, sizeof(*ctx));
 	int rc = -ENOMEM;
@@ -109,22 +147,32 @@ trip_rules_parse_text(const char *name, const char *text, size_t length, struct 
 	if (ctx == NULL)
 		return -ENOMEM;
 	ctx->rules = calloc(1, sizeof(*ctx->rules));
-	ctx->errors = errors_new(name, text, length);
+	ctx->errors = errors_new(name, text, length, base, base_length);
 	if (ctx->rules != NULL && ctx->errors != NULL) {
 		ctx->text = ctx->errors->text;
-		ctx->end = ctx->text + length;
+		ctx->end = ctx->text + ctx->errors->length;
+		/* Behind the gap; the end, where there is no base. */
+		ctx->base = ctx->end - base_length;
 		trip_rules_lex_begin(ctx);
 		rc = run(ctx);
 	}
 	if (rc == -EINVAL) {
 		trip_rules_error_sort(ctx->errors);
+		if (rebase(ctx->errors, (size_t)(ctx->base - ctx->text)) != 0)
+			rc = -ENOMEM;
+	}
+	if (rc == -EINVAL) {
 		*errors = ctx->errors;
 		ctx->errors = NULL;
-	} else if (rc == 0) {
+	}
+	if (rc == 0) {
 		/* Warnings need what errors need: the text. */
 		ctx->rules->warnings = ctx->errors;
 		ctx->errors = NULL;
 		rc = trip_rules_warn(ctx->rules);
+		if (rc == 0 && base_length > 0)
+			rc = rebase(
+				ctx->rules->warnings, ctx->rules->warnings->length - base_length);
 	}
 	if (rc == 0) {
 		*rules = ctx->rules;
@@ -175,7 +223,7 @@ refuse_file(const char *path, int rc, struct trip_rules_errors **errors)
 
 	if (rc == -ENOMEM)
 		return rc;
-	*errors = errors_new(path, "", 0);
+	*errors = errors_new(path, "", 0, "", 0);
 	if (*errors == NULL)
 		return -ENOMEM;
 	nowhere.text = (*errors)->text;

@@ -94,6 +94,9 @@ struct trip_rules_count {
 	unsigned int n_patterns;
 	struct rte_flow_item *items; /* the first of the patterns */
 	unsigned int n_items;        /* without END */
+	/* Of rules at work (apply/difference.h): it has been removed; the order of its flows. */
+	bool gone;
+	uint64_t born;
 };
 
 enum trip_rules_period {
@@ -123,6 +126,8 @@ struct trip_rules_counter {
 	char name[TRIP_RULES_NAME_MAX + 1];
 	unsigned int line;
 	struct trip_rules_quota *quota; /* or NULL */
+	bool gone;                      /* as of a count, and what it had come to */
+	uint64_t last;
 };
 
 enum trip_rules_ref {
@@ -175,6 +180,7 @@ struct trip_rules_when {
 	char *text;
 	/* Of a log: at most so many lines in each so many nanoseconds. */
 	uint64_t most, per;
+	bool gone; /* as of a count */
 };
 
 struct trip_rules_errors;
@@ -223,7 +229,22 @@ int trip_rules_parse_file(
 int trip_rules_parse_text(const char *name, const char *text, size_t length,
 	struct trip_rules **rules, struct trip_rules_errors **errors);
 
+/*
+ * The same for text that is added to other rules, `base`, in which there is no mistake. What it
+ * names may be defined there; of what both define, the text's is meant. The rules have the
+ * statements of both, those of the text first. A mistake or warning that shows in `base` has line
+ * 0.
+ */
+int trip_rules_parse_onto(const char *name, const char *text, size_t length, const char *base,
+	size_t base_length, struct trip_rules **rules, struct trip_rules_errors **errors);
+
 void trip_rules_free(struct trip_rules *rules);
+
+/*
+ * Whether there is a packet that both match, which counts in the earlier one then: rules of one
+ * port, direction, group and priority, neither of which counts in addition.
+ */
+bool trip_rules_overlap(const struct trip_rules_count *a, const struct trip_rules_count *b);
 
 /* A VALUE of the language by itself, such as 500, 0x1f, 10k or 2GiB: 0, -EINVAL: it is none,
  * -ERANGE: above 2^63-1. */

@@ -46,6 +46,9 @@ check_twins(struct trip_rules_ctx *ctx)
 			first = symbol;
 			continue;
 		}
+		/* One is of what the text is added to: the text's is first, and meant. */
+		if (symbol->span.text >= ctx->base)
+			continue;
 		trip_rules_error(ctx, &symbol->span,
 			"the name %s is defined twice: on line %u and on line %u",
 			trip_rules_error_quote(quote, &symbol->span), first->span.line,

@@ -107,6 +107,7 @@ struct trip_rules_ctx {
 	/* the lexer's */
 	const char *text;
 	const char *end;
+	const char *base; /* what the text is added to begins here */
 	const unsigned char *cursor;
 	const char *line_start;
 	unsigned int line;

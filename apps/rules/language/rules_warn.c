@@ -33,6 +33,30 @@ compare_place(const struct trip_rules_count *a, const struct trip_rules_count *b
 	return a->priority < b->priority ? -1 : a->priority > b->priority;
 }
 
+static bool
+counts_alone(const struct trip_rules_count *count)
+{
+	return !count->also && (count->actions & TRIP_RULES_ACTION_PASSTHRU) == 0;
+}
+
+bool
+trip_rules_overlap(const struct trip_rules_count *a, const struct trip_rules_count *b)
+{
+	struct trip_rules_match one, other;
+
+	if (!counts_alone(a) || !counts_alone(b) || compare_place(a, b) != 0)
+		return false;
+	for (unsigned int i = 0; i < a->n_patterns; i++) {
+		if (!trip_rules_match_compile(a->patterns[i], &one))
+			continue;
+		for (unsigned int j = 0; j < b->n_patterns; j++)
+			if (trip_rules_match_compile(b->patterns[j], &other) &&
+				trip_rules_match_meets(&one, &other))
+				return true;
+	}
+	return false;
+}
+
 static int
 by_place(const void *left, const void *right, void *arg)
 {
@@ -51,9 +75,7 @@ compare_rules(const struct trip_rules *rules, struct trip_rules_hits *hits, uint
 	int rc = order == NULL ? -ENOMEM : 0;
 
 	for (unsigned int i = 0; i < rules->n_counts && rc == 0; i++) {
-		const struct trip_rules_count *count = &rules->counts[i];
-
-		if (!count->also && (count->actions & TRIP_RULES_ACTION_PASSTHRU) == 0)
+		if (counts_alone(&rules->counts[i]))
 			order[n++] = i;
 	}
 	if (n > 0)

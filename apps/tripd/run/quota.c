@@ -50,92 +50,52 @@ open_counter(struct tripd_quota *quota, unsigned int i)
 	return ret == 0 ? 0 : tripd_fail(ret, "counter %s: %s", name, trip_error_message());
 }
 
-static int
-fail(const struct trip_rules_count *rule, const char *message, int ret)
-{
-	return tripd_fail(
-		ret, "line %u of the rules, count %s: %s", rule->line, rule->name, message);
-}
-
-static int
-open_count(struct tripd_quota *quota, unsigned int i, const struct tripd_plan *plan)
-{
-	const struct trip_rules_count *rule = &quota->rules->counts[i];
-	struct trip_apply_count *count = &quota->counts[i];
-	struct trip_apply_place place = {.queues = tripd_engine_queues, .n_queues = 1};
-	struct trip_cntr *more[TRIP_FLOW_CNTRS_MAX];
-	const char *reason;
-	int ret;
-
-	if (tripd_run_is_ended())
-		return -EINTR;
-	place.more = more;
-	place.n_more = tripd_period_feeds(quota, i, more);
-	place.port = quota->ports[tripd_plan_find(plan, rule->port)];
-	ret = tripd_engine_of(quota->rules, rule, &reason);
-	if (ret < 0)
-		return fail(rule, reason, ret);
-	if (ret == TRIP_FLOW_ENGINE_SW) {
-		place.engine = TRIP_FLOW_ENGINE_SW;
-		place.reason = reason;
-	}
-	ret = trip_apply_count_open(count, quota->domain, rule, &place, &reason);
-	return ret == 0 ? 0 : fail(rule, reason != NULL ? reason : trip_error_message(), ret);
-}
-
-static struct trip_cntr *
-trigger(const struct tripd_quota *quota, const struct trip_rules_when *when)
-{
-	switch (when->ref) {
-	case TRIP_RULES_REF_PACKETS:
-		return quota->counts[when->index].packets;
-	case TRIP_RULES_REF_BYTES:
-		return quota->counts[when->index].bytes;
-	case TRIP_RULES_REF_CLOCK:
-		return trip_clock_cntr(quota->domain);
-	default:
-		return quota->counters[when->index];
-	}
-}
-
-/* -EAGAIN: the submission ring is full, until the home has emptied it. */
 int
-tripd_quota_queue_work(void *arg, const struct trip_work *work)
+tripd_quota_place(const struct tripd_quota *quota, const struct trip_rules *rules,
+	const struct trip_rules_count *rule, struct trip_apply_place *place, const char **why)
 {
-	struct tripd_quota *quota = arg;
-	uint64_t deadline = now_ns(CLOCK_MONOTONIC) + SETTLE_NS;
+	int engine = tripd_engine_of(rules, rule, why);
+
+	*place = (struct trip_apply_place){
+		.port = quota->ports[tripd_plan_find(quota->plan, rule->port)],
+		.queues = tripd_engine_queues,
+		.n_queues = 1,
+	};
+	if (engine == TRIP_FLOW_ENGINE_SW) {
+		place->engine = TRIP_FLOW_ENGINE_SW;
+		place->reason = *why;
+	}
+	return RTE_MIN(engine, 0);
+}
+
+static int
+open_count(struct tripd_quota *quota, unsigned int i)
+{
+	struct trip_rules_count *rule = &quota->rules->counts[i];
+	struct trip_apply_place place;
+	struct trip_cntr *more[TRIP_FLOW_CNTRS_MAX];
+	const char *why;
 	int ret;
 
 	if (tripd_run_is_ended())
 		return -EINTR;
-	while ((ret = trip_work_queue(quota->domain, work, NULL)) == -EAGAIN &&
-		now_ns(CLOCK_MONOTONIC) < deadline) {
-		if (quota->manual)
-			trip_progress(quota->domain);
-		else
-			sched_yield();
+	ret = tripd_quota_place(quota, quota->rules, rule, &place, &why);
+	if (ret == 0) {
+		place.more = more;
+		place.n_more = tripd_period_feeds(quota, i, more);
+		rule->born = ++quota->last_born;
+		ret = trip_apply_count_open(&quota->counts[i], quota->domain, rule, &place, &why);
 	}
-	return ret;
+	return ret == 0 ? 0
+			: tripd_fail(ret, "line %u of the rules, count %s: %s", rule->line,
+				  rule->name, why != NULL ? why : trip_error_message());
 }
 
 int
 tripd_quota_queue_when(struct tripd_quota *quota, unsigned int i)
 {
 	const struct trip_rules_when *rule = &quota->rules->whens[i];
-	enum trip_op_target target = trip_rules_op_of(rule->op)->target;
-	const struct trip_apply_when when = {
-		.rule = rule,
-		.trigger = trigger(quota, rule),
-		.since = quota->since,
-		.count = rule->on_count ? &quota->counts[rule->target] : NULL,
-		.cntr = target == TRIP_OP_ON_CNTR && !rule->on_count ? quota->counters[rule->target]
-								     : NULL,
-		.function = rule->op == TRIP_RULES_OP_EXEC ? quota->exec : quota->log,
-		.context = i,
-		.queue = tripd_quota_queue_work,
-		.arg = quota,
-	};
-	int ret = trip_apply_when(&when);
+	int ret = tripd_quota_queue(quota, i);
 
 	return ret == 0 || ret == -EINTR ? ret
 					 : tripd_fail(ret, "line %u of the rules, %s: %s",
@@ -143,17 +103,28 @@ tripd_quota_queue_when(struct tripd_quota *quota, unsigned int i)
 }
 
 int
-tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
-	const struct trip_rules *rules, const struct tripd_plan *plan, struct tripd_link *links)
+tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain, struct trip_rules *rules,
+	const struct tripd_plan *plan, struct tripd_link *links)
 {
+	struct trip_domain_attr attr;
+	uint64_t since;
 	int ret;
 
-	*quota = (struct tripd_quota){.rules = rules, .domain = domain, .manual = plan->manual};
+	tripd_plan_domain(rules, plan, &attr);
+	*quota = (struct tripd_quota){.rules = rules,
+		.domain = domain,
+		.plan = plan,
+		.manual = plan->manual,
+		.max_flows = attr.max_flows,
+		.max_cntrs = attr.max_cntrs,
+		.max_works = attr.max_works};
 	/* One more: calloc of nothing may be NULL. */
 	quota->counts = calloc(rules->n_counts + 1, sizeof(*quota->counts));
 	quota->counters = calloc(rules->n_counters + 1, sizeof(*quota->counters));
 	quota->fired = calloc(rules->n_whens + 1, sizeof(*quota->fired));
-	if (quota->counts == NULL || quota->counters == NULL || quota->fired == NULL)
+	quota->items = calloc(rules->n_whens + 1, sizeof(*quota->items));
+	if (quota->counts == NULL || quota->counters == NULL || quota->fired == NULL ||
+		quota->items == NULL)
 		return tripd_fail(-ENOMEM, "no memory for %u counts", rules->n_counts);
 	ret = tripd_quota_ports(quota, plan);
 	if (ret == 0)
@@ -162,17 +133,22 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 	for (unsigned int i = 0; i < rules->n_counters && ret == 0; i++)
 		ret = open_counter(quota, i);
 	for (unsigned int i = 0; i < rules->n_counts && ret == 0; i++)
-		ret = open_count(quota, i, plan);
+		ret = open_count(quota, i);
 	if (ret == 0)
 		ret = tripd_losses_open(&quota->losses, domain, plan, links);
 	if (ret == 0)
 		ret = open_function(quota, "log", &quota->log);
 	if (ret == 0)
 		ret = open_function(quota, "exec", &quota->exec);
+	/* No rule can name what it counts. */
+	quota->idle = quota->losses.cntrs[0];
 	/* One beginning for all of them. */
-	quota->since = trip_cntr_read(trip_clock_cntr(domain));
-	for (unsigned int i = 0; i < rules->n_whens && ret == 0; i++)
+	since = trip_cntr_read(trip_clock_cntr(domain));
+	for (unsigned int i = 0; i < rules->n_whens && ret == 0; i++) {
+		quota->items[i].since = since;
 		ret = tripd_quota_queue_when(quota, i);
+	}
+	quota->at_work = ret == 0;
 	return ret;
 }
 
@@ -209,8 +185,8 @@ keep(struct tripd_quota *quota, const struct tripd_trip *trip)
 static void
 take(struct tripd_quota *quota, const struct trip_work_event *event, uint64_t time_ns)
 {
-	uint64_t offset =
-		trip_apply_when_offset(&quota->rules->whens[event->context], quota->since);
+	uint64_t offset = trip_apply_when_offset(
+		&quota->rules->whens[event->context], quota->items[event->context].since);
 	const struct tripd_trip trip = {
 		.when = (unsigned int)event->context,
 		.result = event->result,
@@ -255,26 +231,30 @@ tripd_quota_read(struct tripd_quota *quota)
 			quota->domain, events, sizeof(struct trip_work_event), EVENTS_BURST);
 		time_ns = now_ns(CLOCK_REALTIME);
 		for (int i = 0; i < n; i++)
-			take(quota, &events[i], time_ns);
+			if (events[i].context == TRIPD_NOW)
+				tripd_quota_did(quota, &events[i]);
+			else
+				take(quota, &events[i], time_ns);
 		n_new += (size_t)n;
 	} while (n == EVENTS_BURST);
 	trip_domain_stats_read(quota->domain, &stats);
 	quota->n_overrun = stats.events_lost;
+	quota->n_refused = stats.commands_refused;
 	return n_new;
 }
 
 uint64_t
 tripd_quota_value(const struct tripd_quota *quota, const struct trip_rules_when *when)
 {
-	struct trip_cntr *cntr = trigger(quota, when);
+	struct trip_cntr *cntr = tripd_quota_trigger(quota, when);
 	/* A threshold is at most that. */
 	uint64_t sum = RTE_MIN(trip_cntr_read(cntr) + trip_cntr_readerr(cntr), TRIP_CNTR_MAX);
 
-	return sum - trip_apply_when_offset(when, quota->since);
+	return sum - trip_apply_when_offset(when, quota->items[when - quota->rules->whens].since);
 }
 
-static void
-pause_for(const struct tripd_quota *quota)
+void
+tripd_quota_pause(const struct tripd_quota *quota)
 {
 	static const struct timespec pause = {.tv_nsec = 500000};
 
@@ -291,7 +271,7 @@ freshen(const struct tripd_quota *quota, struct trip_cntr *cntr, uint64_t began)
 
 	while ((since = now_ns(CLOCK_MONOTONIC) - began) < FRESHEN_NS &&
 		trip_cntr_age(cntr) > since)
-		pause_for(quota);
+		tripd_quota_pause(quota);
 }
 
 void
@@ -300,6 +280,8 @@ tripd_quota_freshen(struct tripd_quota *quota)
 	uint64_t began = now_ns(CLOCK_MONOTONIC);
 
 	for (unsigned int i = 0; i < quota->rules->n_counts; i++) {
+		if (quota->rules->counts[i].gone)
+			continue;
 		freshen(quota, quota->counts[i].packets, began);
 		freshen(quota, quota->counts[i].bytes, began);
 	}
@@ -309,8 +291,11 @@ static bool
 is_due(const struct tripd_quota *quota, unsigned int i)
 {
 	const struct trip_rules_when *when = &quota->rules->whens[i];
-	uint64_t value = tripd_quota_value(quota, when);
+	uint64_t value;
 
+	if (when->gone)
+		return false;
+	value = tripd_quota_value(quota, when);
 	/* Time alone makes it due, or something beside the value. */
 	if (when->ref == TRIP_RULES_REF_CLOCK || when->condition.kind != TRIP_CONDITION_NONE ||
 		value < when->threshold)
@@ -348,7 +333,7 @@ tripd_quota_settle(struct tripd_quota *quota)
 			deadline = now_ns(CLOCK_MONOTONIC) + SETTLE_NS;
 		if (now_ns(CLOCK_MONOTONIC) > deadline)
 			return (int)i;
-		pause_for(quota);
+		tripd_quota_pause(quota);
 	}
 }
 
@@ -381,6 +366,9 @@ tripd_quota_close(struct tripd_quota *quota)
 	free(quota->counts);
 	free(quota->counters);
 	free(quota->fired);
+	for (unsigned int i = 0; quota->items != NULL && i < quota->rules->n_whens; i++)
+		free(quota->items[i].more);
+	free(quota->items);
 	free(quota->trips);
 	tripd_period_close(quota);
 	memset(quota, 0, sizeof(*quota));

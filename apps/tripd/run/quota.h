@@ -29,9 +29,24 @@ struct tripd_trip {
 	bool ends;
 };
 
-/* The rules, at work in a domain. */
+/* Deferred work of a `when`: the ids of its items, in the order in which they were queued. */
+struct tripd_item {
+	uint64_t first, *more;
+	unsigned int n;
+	/* What the clock was when it was put to work. */
+	uint64_t since;
+};
+
+/* Context of what is done at once. */
+#define TRIPD_NOW UINT64_MAX
+
+/*
+ * The rules, at work in a domain. They change (live.h): what goes stays in its place, where it is
+ * `gone`, so that every index stays what it was.
+ */
 struct tripd_quota {
-	const struct trip_rules *rules;
+	struct trip_rules *rules;
+	const struct tripd_plan *plan;
 	struct trip_domain *domain;
 	/* The domain progresses by trip_progress(), which a forwarder calls. */
 	bool manual;
@@ -49,9 +64,19 @@ struct tripd_quota {
 	struct tripd_periods periods;
 	/* Firings of each `when`, of one on a quota since its period began. */
 	uint64_t *fired;
+	struct tripd_item *items;
 	struct trip_function *log, *exec;
-	/* What the clock was when they were put to work. */
-	uint64_t since;
+	/* A counter that no rule waits for. */
+	struct trip_cntr *idle;
+	/* In the order of flows, the last. */
+	uint64_t last_born;
+	/* Room that the domain has for the rules, others' share included. */
+	uint32_t max_flows, max_cntrs, max_works;
+	/* All of them are: a change is not given up half way. */
+	bool at_work;
+	/* What tripd_quota_do() waits for. */
+	bool now_done;
+	int now_result;
 	/* Where each firing goes as it is read; NULL: nowhere. */
 	void (*told)(void *arg, const struct tripd_trip *trip);
 	void *told_arg;
@@ -67,6 +92,8 @@ struct tripd_quota {
 	uint64_t n_unkept;
 	/* Firings that nobody is told of: there was no room for them, or their events overran. */
 	uint64_t n_untold, n_overrun;
+	/* Commands that were refused. */
+	uint64_t n_refused;
 };
 
 /* 48 MiB of them. */
@@ -76,7 +103,7 @@ struct tripd_quota {
  * rules say. Nobody may receive yet. Says what fails on stderr; close in any case. Returns 0, or a
  * negative errno. */
 int tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
-	const struct trip_rules *rules, const struct tripd_plan *plan, struct tripd_link *links);
+	struct trip_rules *rules, const struct tripd_plan *plan, struct tripd_link *links);
 
 /* Queues work of the rules, where there is no room as soon as there is some: 0, or the error. */
 int tripd_quota_queue_work(void *quota, const struct trip_work *work);
@@ -109,5 +136,30 @@ void tripd_quota_close(struct tripd_quota *quota);
 
 /* Of tripd_quota_open(): gives the planned ports to the domain. */
 int tripd_quota_ports(struct tripd_quota *quota, const struct tripd_plan *plan);
+
+/* Where a rule of those that are to be at work counts: 0, or a negative errno and why. */
+int tripd_quota_place(const struct tripd_quota *quota, const struct trip_rules *rules,
+	const struct trip_rules_count *rule, struct trip_apply_place *place, const char **why);
+
+/* Lets some time pass, or progresses the domain where that is done by hand. */
+void tripd_quota_pause(const struct tripd_quota *quota);
+
+struct trip_cntr *tripd_quota_trigger(
+	const struct tripd_quota *quota, const struct trip_rules_when *when);
+
+/* Queues the work of a `when`, from where its firings have come to; cancels it, and tells whether
+ * it would have fired. */
+int tripd_quota_queue(struct tripd_quota *quota, unsigned int i);
+bool tripd_quota_cancel(struct tripd_quota *quota, unsigned int i);
+
+/* Returns when what has started has finished, and all firings up to then are read. */
+void tripd_quota_settled(struct tripd_quota *quota);
+
+/* Does the operation of a rule, at once: on the flows of a count, or with NULL on its counter.
+ * Returns its result. */
+int tripd_quota_do(struct tripd_quota *quota, const struct trip_apply_count *count,
+	const struct trip_rules_when *rule);
+/* Its event has come. */
+void tripd_quota_did(struct tripd_quota *quota, const struct trip_work_event *event);
 
 #endif

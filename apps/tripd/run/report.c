@@ -99,20 +99,25 @@ make_counters(const struct tripd_quota *quota)
 
 	for (unsigned int i = 0; i < rules->n_counts; i++) {
 		const struct trip_apply_count *flows = &quota->counts[i];
+		bool gone = rules->counts[i].gone;
 
 		(void)trip_apply_count_query(flows, &count);
 		json_array_append_new(
 			list, json_pack("{s:s, s:I, s:I, s:s, s:s}", "name", rules->counts[i].name,
 				      "packets", (json_int_t)count.packets, "bytes",
 				      (json_int_t)count.bytes, "engine",
-				      tripd_describe_engine(count.engine), "reason",
-				      trip_flow_reason(flows->flows[flows->n_flows - 1])));
+				      gone ? "none" : tripd_describe_engine(count.engine), "reason",
+				      gone ? "removed while it ran"
+					   : trip_flow_reason(flows->flows[flows->n_flows - 1])));
 	}
 	for (unsigned int i = 0; i < rules->n_counters; i++)
 		if (rules->counters[i].quota == NULL)
 			json_array_append_new(list,
 				json_pack("{s:s, s:I, s:I, s:s}", "name", rules->counters[i].name,
-					"packets", (json_int_t)trip_cntr_read(quota->counters[i]),
+					"packets",
+					(json_int_t)(rules->counters[i].gone
+							     ? rules->counters[i].last
+							     : trip_cntr_read(quota->counters[i])),
 					"bytes", (json_int_t)0, "engine", "none"));
 	return list;
 }

@@ -6,9 +6,10 @@
  *
  * SIGINT, SIGTERM and SIGHUP are blocked from the first step on, in every thread, and waited for
  * here: there is no handler, and no call of anybody is interrupted by them. What takes long while
- * it starts looks for them from rule to rule.
+ * it starts looks for them from rule to rule. Once the rules are at work, SIGHUP reads them again.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
@@ -36,6 +37,7 @@
 #include "whole_output.h"
 
 #define WAIT_MS 20
+#define REFUSED_NS UINT64_C(60000000000)
 
 static void
 end_signals(sigset_t *signals)
@@ -45,9 +47,28 @@ end_signals(sigset_t *signals)
 	sigemptyset(signals);
 	sigaddset(signals, SIGINT);
 	sigaddset(signals, SIGTERM);
-	/* The terminal's end. It may be told to outlive that, as by nohup. */
+	/* It may be told to outlive the terminal's end, as by nohup. */
 	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
 		sigaddset(signals, SIGHUP);
+}
+
+/* There is a terminal that controls the process. */
+static bool
+has_terminal(void)
+{
+	int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* SIGHUP is sent by who wants the rules read again, and by the kernel when the terminal ends. */
+static bool
+is_reload(const struct tripd_run *run, int number)
+{
+	return number == SIGHUP && run->commands.rules != NULL &&
+	       (!run->had_terminal || has_terminal());
 }
 
 bool
@@ -101,6 +122,7 @@ tripd_run_prepare(struct tripd_run *run)
 	sigset_t signals;
 	int ret;
 
+	run->had_terminal = has_terminal();
 	end_signals(&signals);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	/* Whoever reads the trips may go away; the report is written all the same. */
@@ -158,8 +180,27 @@ open_domain(struct tripd_run *run)
 	attr.socket = run->options->socket;
 	attr.socket_group = run->options->socket_group;
 	attr.socket_mode = run->options->socket_mode;
+	if (run->options->control_group != NULL) {
+		/* It has to get as far as the socket. */
+		if (attr.socket_group == NULL)
+			attr.socket_group = run->options->control_group;
+		if (attr.socket_mode == 0)
+			attr.socket_mode = 0660;
+	}
 	ret = trip_domain_open(&attr, &run->domain, NULL);
 	return ret == 0 ? 0 : tripd_fail(TRIPD_EXIT_RUN, "%s", trip_error_message());
+}
+
+/* Once the rules are at work. */
+static int
+take_commands(struct tripd_run *run)
+{
+	int ret = trip_command_open(run->domain, run->options->control_group);
+
+	run->commands = (struct tripd_commands){.quota = &run->quota, .rules = run->options->rules};
+	/* Without a socket nobody asks. */
+	return ret == 0 || ret == -ENOTSUP ? 0
+					   : tripd_fail(TRIPD_EXIT_RUN, "%s", trip_error_message());
 }
 
 int
@@ -233,7 +274,7 @@ tripd_run_start(struct tripd_run *run)
 		return TRIPD_EXIT_RUN;
 	tripd_tell_engines(run);
 	(void)tripd_exec_update(&run->exec);
-	return 0;
+	return take_commands(run);
 }
 
 bool
@@ -241,6 +282,7 @@ tripd_run_wait(struct tripd_run *run, unsigned int ms)
 {
 	struct timespec time;
 	sigset_t signals;
+	int number;
 
 	if (run->tripping)
 		ms = 1;
@@ -248,7 +290,9 @@ tripd_run_wait(struct tripd_run *run, unsigned int ms)
 
 	end_signals(&signals);
 	/* Other signals end the wait early, such as a tap's when a packet arrives. */
-	if (sigtimedwait(&signals, NULL, &time) > 0)
+	number = sigtimedwait(&signals, NULL, &time);
+	run->reload |= is_reload(run, number);
+	if (number > 0 && !is_reload(run, number))
 		return true;
 	run->tripping = tripd_quota_read(&run->quota) > 0;
 	(void)tripd_period_update(&run->quota, (int64_t)(now_ns(CLOCK_REALTIME) / 1000000000));
@@ -325,6 +369,47 @@ tripd_run_close(struct tripd_run *run, int code)
 	return code;
 }
 
+/* Once a minute at most: who may not could go on asking. */
+static void
+say_refused(struct tripd_run *run, struct tripd_view *view)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC), n = run->quota.n_refused - run->told_refused;
+
+	if (n == 0 || (run->told_refused_ns != 0 && now - run->told_refused_ns < REFUSED_NS))
+		return;
+	run->told_refused = run->quota.n_refused;
+	run->told_refused_ns = now;
+	tripd_screen_begin(&view->screen);
+	fprintf(stderr,
+		"tripd: %" PRIu64 " commands were refused: their users may give none (--verbose "
+		"has more of it)\n",
+		n);
+	tripd_screen_end(&view->screen);
+}
+
+/* Rules change by commands, and by SIGHUP, whose answer goes to stderr. */
+static void
+change_rules(struct tripd_run *run, struct tripd_view *view)
+{
+	uint64_t before = run->commands.n_changes;
+
+	say_refused(run, view);
+	if (run->reload) {
+		tripd_screen_begin(&view->screen);
+		(void)tripd_command("reload", strlen("reload"), stderr, &run->commands);
+		tripd_screen_end(&view->screen);
+	}
+	run->reload = false;
+	(void)trip_command_serve(run->domain, tripd_command, &run->commands);
+	if (run->commands.n_changes == before)
+		return;
+	tripd_screen_begin(&view->screen);
+	fprintf(run->out, "rules: %" PRIu64 " statements have come in, changed or gone\n",
+		run->commands.n_changes - before);
+	tripd_screen_end(&view->screen);
+	fflush(run->out);
+}
+
 /* A port is idle when it was polled and gave nothing. Time in which its forwarder did not run does
  * not count. */
 static void
@@ -345,6 +430,7 @@ loop(struct tripd_run *run, struct tripd_view *view)
 		received = n;
 		polls = polled;
 		before = now;
+		change_rules(run, view);
 		tripd_view_update(view);
 		tripd_view_forget(view, &run->quota);
 		tripd_tell_news(run, &view->screen);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "command.h"
 #include "events.h"
 #include "exec.h"
 #include "forward.h"
@@ -31,6 +32,7 @@ struct tripd_run {
 	/* By port, as in the plan. */
 	struct tripd_link links[TRIPD_PORTS_MAX];
 	struct tripd_quota quota;
+	struct tripd_commands commands;
 	struct tripd_forwarding forwarding;
 	struct tripd_events events;
 	struct tripd_exec exec;
@@ -38,6 +40,10 @@ struct tripd_run {
 	bool ports_watched;
 	/* The last reading brought trips. */
 	bool tripping;
+	/* Of commands that were refused, how many have been told, and when. */
+	uint64_t told_refused, told_refused_ns;
+	/* A terminal controlled the process; the rules are to be read again. */
+	bool had_terminal, reload;
 	/* A signal has come before it ran, which is to end it. */
 	bool ended;
 };
@@ -57,7 +63,7 @@ int tripd_run_begin(struct tripd_run *run);
 int tripd_run_start(struct tripd_run *run);
 
 /* Sleeps for up to `ms` milliseconds, and takes what happened; for a shorter time while much does.
- * Returns whether SIGINT, SIGTERM or SIGHUP has asked for the end. */
+ * Returns whether SIGINT, SIGTERM, or SIGHUP at a terminal's end, has asked for the end. */
 bool tripd_run_wait(struct tripd_run *run, unsigned int ms);
 
 /* Stops the forwarders, and lets everything fire that is due. Counts are final after this. */

@@ -19,15 +19,38 @@
 #define REDRAW_NS UINT64_C(200000000)
 #define LOSSES_NS UINT64_C(60000000000)
 
+/* Has room for all rules, of which there may be more. */
+static int
+follow(struct tripd_view *view)
+{
+	unsigned int counts = view->quota->rules->n_counts, whens = view->quota->rules->n_whens;
+	struct tripd_view_count *more_counts = view->counts;
+	struct trip_apply_limit *more_limits = view->limits;
+
+	if (view->counts == NULL || counts > view->n_counts)
+		more_counts = reallocarray(view->counts, counts + 1u, sizeof(*more_counts));
+	if (more_counts == NULL)
+		return -ENOMEM;
+	view->counts = more_counts;
+	if (view->limits == NULL || whens > view->n_whens)
+		more_limits = reallocarray(view->limits, whens + 1u, sizeof(*more_limits));
+	if (more_limits == NULL)
+		return -ENOMEM;
+	view->limits = more_limits;
+	for (; view->n_counts < counts; view->n_counts++)
+		view->counts[view->n_counts] = (struct tripd_view_count){0};
+	for (; view->n_whens < whens; view->n_whens++)
+		view->limits[view->n_whens] = (struct trip_apply_limit){0};
+	return 0;
+}
+
 int
 tripd_view_open(struct tripd_view *view, const struct tripd_quota *quota, FILE *out)
 {
 	memset(view, 0, sizeof(*view));
 	tripd_screen_init(&view->screen, out);
 	view->quota = quota;
-	view->counts = calloc(quota->rules->n_counts + 1, sizeof(*view->counts));
-	view->limits = calloc(quota->rules->n_whens + 1, sizeof(*view->limits));
-	return view->counts != NULL && view->limits != NULL ? 0 : -ENOMEM;
+	return follow(view);
 }
 
 void
@@ -176,19 +199,29 @@ static void
 draw(struct tripd_view *view, bool rates)
 {
 	const struct trip_rules *rules = view->quota->rules;
-	unsigned int all = rules->n_counts + rules->n_counters, room, shown = all;
+	unsigned int all = 0, room, left;
 
 	tripd_screen_say(&view->screen, "%s", "");
 	draw_titles(&view->screen, rates);
+	for (unsigned int i = 0; i < rules->n_counts; i++)
+		all += !rules->counts[i].gone;
+	for (unsigned int i = 0; i < rules->n_counters; i++)
+		all += !rules->counters[i].gone;
 	room = tripd_screen_room(&view->screen);
-	if (all > room)
-		shown = room > 0 ? room - 1 : 0;
-	for (unsigned int i = 0; i < rules->n_counts && i < shown; i++)
-		draw_count(view, i, rates);
-	for (unsigned int i = rules->n_counts; i < shown; i++)
-		draw_counter(view, i - rules->n_counts, rates);
-	if (shown < all)
-		tripd_screen_say(&view->screen, "%u more: tripctl top", all - shown);
+	left = all <= room ? all : room > 0 ? room - 1 : 0;
+	all -= left;
+	for (unsigned int i = 0; i < rules->n_counts && left > 0; i++)
+		if (!rules->counts[i].gone) {
+			draw_count(view, i, rates);
+			left--;
+		}
+	for (unsigned int i = 0; i < rules->n_counters && left > 0; i++)
+		if (!rules->counters[i].gone) {
+			draw_counter(view, i, rates);
+			left--;
+		}
+	if (all > 0)
+		tripd_screen_say(&view->screen, "%u more: tripctl top", all);
 }
 
 void
@@ -304,6 +337,8 @@ tripd_view_update(struct tripd_view *view)
 	bool redraw = view->screen.terminal && now - view->drawn_ns >= REDRAW_NS;
 	bool losses = has_new_losses(view, now);
 
+	if (follow(view) != 0)
+		return;
 	if (!redraw && !losses && view->n_left_out == 0 && view->said == view->quota->n_trips)
 		return;
 	if (redraw) {

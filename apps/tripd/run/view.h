@@ -27,6 +27,8 @@ struct tripd_view {
 		uint64_t packets, bytes;
 		double packet_rate, byte_rate;
 	} * counts;
+	/* Rules that there is room for. */
+	unsigned int n_counts, n_whens;
 };
 
 /* Returns 0 or -ENOMEM; close in any case. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which engine counts a rule, and why. */
+#include <errno.h>
 #include <stdio.h>
 
 #include <rte_flow.h>
@@ -48,13 +49,14 @@ is_open(const struct trip_rules_count *rule)
  * one of the rules that leave the engine open has to be in software, all of these are. The line of
  * that rule, 0: there is none.
  */
+static struct {
+	bool known;
+	unsigned int line;
+} ports[RTE_MAX_ETHPORTS];
+
 static unsigned int
 find_obstacle(const struct trip_rules *rules, uint16_t port)
 {
-	static struct {
-		bool known;
-		unsigned int line;
-	} ports[RTE_MAX_ETHPORTS];
 	const char *reason;
 
 	if (ports[port].known)
@@ -87,4 +89,19 @@ tripd_engine_of(
 		"line %u of the rules is in software, and a packet counts in one rule only", line);
 	*reason = why;
 	return TRIP_FLOW_ENGINE_SW;
+}
+
+int
+tripd_engine_keep(
+	const struct trip_rules *rules, const struct trip_rules_count *rule, const char **reason)
+{
+	static char why[TRIPD_ENGINE_REASON_MAX];
+
+	if (!is_open(rule) || !ports[rule->port].known || ports[rule->port].line != 0 ||
+		validate_alone(rule, reason) == TRIP_FLOW_ENGINE_HW)
+		return 0;
+	snprintf(why, sizeof(why), "the port's rules are in hardware, and this cannot be: %.80s",
+		*reason);
+	*reason = why;
+	return -ENOTSUP;
 }

@@ -18,4 +18,11 @@ extern const uint16_t tripd_engine_queues[1];
 int tripd_engine_of(
 	const struct trip_rules *rules, const struct trip_rules_count *rule, const char **reason);
 
+/*
+ * Whether a rule that comes while others are at work may be where it has to be: rules that leave
+ * the engine open stay in hardware where they are. 0, or -ENOTSUP, and why not.
+ */
+int tripd_engine_keep(
+	const struct trip_rules *rules, const struct trip_rules_count *rule, const char **reason);
+
 #endif

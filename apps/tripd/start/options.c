@@ -74,12 +74,24 @@ take_domain(struct argp_state *state, struct tripd_options *options, const char 
 	options->domain = text;
 }
 
+static const char *
+check_group(struct argp_state *state, const char *option, const char *text)
+{
+	if (getgrnam(text) == NULL)
+		argp_error(state, "--%s: there is no group \"%s\"", option, text);
+	return text;
+}
+
 static void
 take_group(struct argp_state *state, struct tripd_options *options, const char *text)
 {
-	if (getgrnam(text) == NULL)
-		argp_error(state, "--socket-group: there is no group \"%s\"", text);
-	options->socket_group = text;
+	options->socket_group = check_group(state, "socket-group", text);
+}
+
+static void
+take_control_group(struct argp_state *state, struct tripd_options *options, const char *text)
+{
+	options->control_group = check_group(state, "control-group", text);
 }
 
 static void
@@ -157,13 +169,21 @@ static const struct own_option all[] = {
 	{"socket-mode", "MODE",
 		"mode of the socket, such as 0660: who may list, read and wait; default 0600",
 		.take = take_mode},
+	{"control-group", "GROUP",
+		"this group may change the rules by tripctl, too, beside root and the user of "
+		"tripd; unless --socket-group and --socket-mode say otherwise it gets the socket",
+		.take = take_control_group},
 	{"live-flows", "N",
-		"room for so many flows of other processes, beside those of the rules; default "
+		"room for so many flows of other processes, and of rules that come later; default "
 		"1024",
 		AT(live.flows), 0, 1u << 20},
-	{"live-counters", "N", "room for so many counters of other processes; default 4096",
+	{"live-counters", "N",
+		"room for so many counters of other processes, and of rules that come later; "
+		"default 4096",
 		AT(live.cntrs), 0, 1u << 20},
-	{"live-works", "N", "room for so much pending work of each other process; default 1024",
+	{"live-works", "N",
+		"room for so much pending work of each other process, and of rules that come "
+		"later; default 1024",
 		AT(live.works), 16, 65536},
 	{"live-processes", "N", "so many may be attached; default 8", AT(live.processes), 1, 127},
 	{.doc = "Other:"},
@@ -326,7 +346,8 @@ tripd_options_parse(int argc, char **argv, struct tripd_options *options)
 		.parser = parse_word,
 		.args_doc = "EAL-WORDS -- --rules FILE\n--iface NAME --rules FILE\n--demo",
 		.doc = "Counts flows on DPDK ports, and acts when a count crosses a threshold.\v"
-		       "Ends cleanly on SIGINT, SIGTERM and SIGHUP, with the report written. Exit "
+		       "Ends cleanly on SIGINT and SIGTERM, with the report written; SIGHUP "
+		       "reads the rules again. Exit "
 		       "code: 0; 1 when something failed at run time; 2 when the command line or "
 		       "the rules are wrong, and nothing was started. See tripd(8).",
 	};

@@ -53,6 +53,8 @@ struct tripd_options {
 	const char *domain;
 	const char *socket;
 	const char *socket_group;
+	/* Who may change the rules, too, or NULL. */
+	const char *control_group;
 	uint32_t socket_mode;
 	struct tripd_live live;
 	/* Packet buffers; 0: as many as the ports take. */

@@ -222,5 +222,8 @@ tripd_plan_domain(const struct trip_rules *rules, const struct tripd_plan *plan,
 		attr->max_flows += rules->counts[i].n_patterns;
 	for (unsigned int i = 0; i < rules->n_whens; i++)
 		attr->max_works += trip_apply_when_works(rules, &rules->whens[i]);
+	/* For rules that come while they are at work (run/live.h). */
+	attr->max_works += plan->live.works;
+	attr->max_events += plan->live.works;
 	make_room(&plan->live, attr);
 }

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Names and words are sorted once; each statement is found by a binary search then.
+ *
+ * Of counts that overlap at one priority the first counts, and in the engine that is the one whose
+ * flows were created first. So a count that stays is made anew where one that overlaps it stands
+ * before it in the new rules, and would be created after it.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "difference.h"
+
+/* Pairs of counts that are compared; beyond it, each is taken to overlap. */
+#define PAIRS_MAX (UINT64_C(1) << 22)
+
+struct word {
+	const char *text;
+	unsigned int index;
+	bool taken;
+};
+
+struct words {
+	struct word *list;
+	unsigned int n;
+};
+
+static int
+by_text(const void *left, const void *right)
+{
+	const struct word *a = left, *b = right;
+	int order = strcmp(a->text, b->text);
+
+	return order != 0 ? order : a->index < b->index ? -1 : a->index > b->index;
+}
+
+static void
+sort(struct words *words)
+{
+	if (words->n > 1)
+		qsort(words->list, words->n, sizeof(*words->list), by_text);
+}
+
+/* The first one of this text, or NULL. */
+static struct word *
+find(const struct words *words, const char *text)
+{
+	unsigned int low = 0, high = words->n;
+
+	while (low < high) {
+		unsigned int middle = low + (high - low) / 2;
+
+		if (strcmp(words->list[middle].text, text) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < words->n && strcmp(words->list[low].text, text) == 0 ? &words->list[low]
+									  : NULL;
+}
+
+/* One blank for many, but for those within quotes; in place. */
+static void
+tidy(char *text)
+{
+	bool quoted = false;
+	char *to = text;
+
+	for (const char *from = text; *from != 0; from++) {
+		bool blank = (*from == ' ' || *from == '\t') && !quoted;
+
+		if (*from == '"' && (from == text || from[-1] != '\\' || !quoted))
+			quoted = !quoted;
+		if (!blank)
+			*to++ = *from;
+		else if (to > text && to[-1] != ' ')
+			*to++ = ' ';
+	}
+	if (to > text && to[-1] == ' ')
+		to--;
+	*to = 0;
+}
+
+static bool
+are_same(const char *a, const char *b)
+{
+	char *x = strdup(a), *y = strdup(b);
+	bool same = false;
+
+	if (x != NULL && y != NULL) {
+		tidy(x);
+		tidy(y);
+		same = strcmp(x, y) == 0;
+	}
+	free(x);
+	free(y);
+	return same;
+}
+
+static int
+find_counts(struct trip_apply_difference *difference, struct words *words, struct words *twins)
+{
+	const struct trip_rules *work = difference->work, *next = difference->next;
+
+	for (unsigned int i = 0; i < work->n_counts; i++)
+		if (!work->counts[i].gone)
+			words->list[words->n++] = (struct word){work->counts[i].name, i, false};
+	for (unsigned int i = 0; i < next->n_counts; i++)
+		twins->list[twins->n++] = (struct word){next->counts[i].name, i, false};
+	sort(words);
+	sort(twins);
+	for (unsigned int i = 0; i < next->n_counts; i++) {
+		struct word *word = find(words, next->counts[i].name);
+		struct trip_apply_step *step = &difference->counts[i];
+
+		*step = (struct trip_apply_step){TRIP_APPLY_ADD, 0};
+		if (word != NULL) {
+			word->taken = true;
+			step->at = word->index;
+			step->what = are_same(work->counts[step->at].source, next->counts[i].source)
+					     ? TRIP_APPLY_KEEP
+					     : TRIP_APPLY_CHANGE;
+		}
+		/* The first of them is found. */
+		if (find(twins, next->counts[i].name)->index != i)
+			step->what = TRIP_APPLY_LEAVE;
+	}
+	for (unsigned int i = 0; i < words->n; i++)
+		difference->counts_go[words->list[i].index] = !words->list[i].taken;
+	return 0;
+}
+
+static int
+find_counters(struct trip_apply_difference *difference, struct words *words, struct words *twins)
+{
+	const struct trip_rules *work = difference->work, *next = difference->next;
+
+	for (unsigned int i = 0; i < work->n_counters; i++)
+		if (!work->counters[i].gone)
+			words->list[words->n++] = (struct word){work->counters[i].name, i, false};
+	for (unsigned int i = 0; i < next->n_counters; i++)
+		twins->list[twins->n++] = (struct word){next->counters[i].name, i, false};
+	sort(words);
+	sort(twins);
+	for (unsigned int i = 0; i < next->n_counters; i++) {
+		struct word *word = find(words, next->counters[i].name);
+		struct trip_apply_step *step = &difference->counters[i];
+
+		*step = (struct trip_apply_step){TRIP_APPLY_ADD, 0};
+		if (word != NULL) {
+			word->taken = true;
+			*step = (struct trip_apply_step){TRIP_APPLY_KEEP, word->index};
+		}
+		if (find(twins, next->counters[i].name)->index != i)
+			step->what = TRIP_APPLY_LEAVE;
+	}
+	for (unsigned int i = 0; i < words->n; i++)
+		difference->counters_go[words->list[i].index] = !words->list[i].taken;
+	return 0;
+}
+
+/* Each of the new ones takes one of the same words; or with `onto`, none takes any. */
+static int
+match_whens(struct trip_apply_difference *difference, struct words *words, struct words *texts,
+	bool onto)
+{
+	const struct trip_rules *next = difference->next;
+
+	for (unsigned int i = 0; i < next->n_whens; i++) {
+		struct word *word = find(words, texts->list[i].text);
+		const struct word *end = words->list + words->n;
+
+		while (word != NULL && word->taken && !onto)
+			word = word + 1 < end && strcmp(word[1].text, word->text) == 0 ? word + 1
+										       : NULL;
+		difference->whens[i] = (struct trip_apply_step){TRIP_APPLY_ADD, 0};
+		if (word == NULL)
+			continue;
+		word->taken = true;
+		difference->whens[i] = (struct trip_apply_step){TRIP_APPLY_KEEP, word->index};
+	}
+	for (unsigned int i = 0; i < words->n; i++)
+		difference->whens_go[words->list[i].index] = !words->list[i].taken && !onto;
+	return 0;
+}
+
+/* A copy of the words of each `when`, tidied. */
+static int
+copy_whens(const struct trip_rules *rules, struct words *words)
+{
+	for (unsigned int i = 0; i < rules->n_whens; i++) {
+		char *text;
+
+		if (rules->whens[i].gone)
+			continue;
+		text = strdup(rules->whens[i].source);
+		if (text == NULL)
+			return -ENOMEM;
+		tidy(text);
+		words->list[words->n++] = (struct word){text, i, false};
+	}
+	return 0;
+}
+
+static void
+free_texts(struct words *words)
+{
+	for (unsigned int i = 0; i < words->n; i++)
+		free((char *)(uintptr_t)words->list[i].text);
+}
+
+static int
+find_whens(struct trip_apply_difference *difference, struct words *words, struct words *texts,
+	bool onto)
+{
+	int error = copy_whens(difference->work, words);
+
+	if (error == 0)
+		error = copy_whens(difference->next, texts);
+	sort(words);
+	if (error == 0)
+		error = match_whens(difference, words, texts, onto);
+	free_texts(words);
+	free_texts(texts);
+	return error;
+}
+
+/* In the order of flows: what is created is behind all that are there. */
+static uint64_t
+born(const struct trip_apply_difference *difference, unsigned int i)
+{
+	const struct trip_apply_step *step = &difference->counts[i];
+
+	return step->what == TRIP_APPLY_KEEP ? difference->work->counts[step->at].born : UINT64_MAX;
+}
+
+/* Whether one that stays has to be created anew. */
+static bool
+is_overtaken(const struct trip_apply_difference *difference, unsigned int i, uint64_t *pairs)
+{
+	const struct trip_rules *next = difference->next;
+	uint64_t own = born(difference, i);
+
+	for (unsigned int j = 0; j < i; j++) {
+		if (difference->counts[j].what == TRIP_APPLY_LEAVE || born(difference, j) <= own)
+			continue;
+		if (++*pairs > PAIRS_MAX || trip_rules_overlap(&next->counts[j], &next->counts[i]))
+			return true;
+	}
+	return false;
+}
+
+static void
+find_renewed(struct trip_apply_difference *difference)
+{
+	uint64_t latest = 0, pairs = 0;
+
+	for (unsigned int i = 0; i < difference->next->n_counts; i++) {
+		struct trip_apply_step *step = &difference->counts[i];
+
+		if (step->what == TRIP_APPLY_LEAVE)
+			continue;
+		if (step->what == TRIP_APPLY_KEEP && latest > born(difference, i) &&
+			is_overtaken(difference, i, &pairs))
+			step->what = TRIP_APPLY_RENEW;
+		if (born(difference, i) > latest)
+			latest = born(difference, i);
+	}
+}
+
+static unsigned int
+count_steps(const struct trip_apply_step *steps, unsigned int n)
+{
+	unsigned int changes = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		changes += steps[i].what != TRIP_APPLY_KEEP && steps[i].what != TRIP_APPLY_LEAVE;
+	return changes;
+}
+
+static unsigned int
+count_gone(const bool *go, unsigned int n)
+{
+	unsigned int changes = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		changes += go[i];
+	return changes;
+}
+
+static void
+count_changes(struct trip_apply_difference *difference)
+{
+	const struct trip_rules *work = difference->work, *next = difference->next;
+
+	difference->n_changes = count_steps(difference->counts, next->n_counts) +
+				count_steps(difference->counters, next->n_counters) +
+				count_steps(difference->whens, next->n_whens) +
+				count_gone(difference->counts_go, work->n_counts) +
+				count_gone(difference->counters_go, work->n_counters) +
+				count_gone(difference->whens_go, work->n_whens);
+}
+
+static int
+begin(struct trip_apply_difference *difference, const struct trip_rules *work,
+	const struct trip_rules *next)
+{
+	*difference = (struct trip_apply_difference){
+		.work = work,
+		.next = next,
+		/* One more: calloc of nothing may be NULL. */
+		.counts = calloc(next->n_counts + 1, sizeof(*difference->counts)),
+		.counters = calloc(next->n_counters + 1, sizeof(*difference->counters)),
+		.whens = calloc(next->n_whens + 1, sizeof(*difference->whens)),
+		.counts_go = calloc(work->n_counts + 1, sizeof(bool)),
+		.counters_go = calloc(work->n_counters + 1, sizeof(bool)),
+		.whens_go = calloc(work->n_whens + 1, sizeof(bool)),
+	};
+	return difference->counts != NULL && difference->counters != NULL &&
+			       difference->whens != NULL && difference->counts_go != NULL &&
+			       difference->counters_go != NULL && difference->whens_go != NULL
+		       ? 0
+		       : -ENOMEM;
+}
+
+static unsigned int
+most(const struct trip_rules *rules)
+{
+	unsigned int n = rules->n_counts > rules->n_whens ? rules->n_counts : rules->n_whens;
+
+	return n > rules->n_counters ? n : rules->n_counters;
+}
+
+int
+trip_apply_difference_find(struct trip_apply_difference *difference, const struct trip_rules *work,
+	const struct trip_rules *next, bool onto)
+{
+	struct words of_work = {0}, of_next = {0};
+	int error = begin(difference, work, next);
+
+	difference->onto = onto;
+	of_work.list = calloc(most(work) + 1, sizeof(*of_work.list));
+	of_next.list = calloc(most(next) + 1, sizeof(*of_next.list));
+	if (of_work.list == NULL || of_next.list == NULL)
+		error = -ENOMEM;
+	if (error == 0)
+		error = find_counts(difference, &of_work, &of_next);
+	of_work.n = of_next.n = 0;
+	if (error == 0)
+		error = find_counters(difference, &of_work, &of_next);
+	of_work.n = of_next.n = 0;
+	if (error == 0)
+		error = find_whens(difference, &of_work, &of_next, onto);
+	/* What is added stands behind all that is there. */
+	if (error == 0 && !onto)
+		find_renewed(difference);
+	if (error == 0)
+		count_changes(difference);
+	free(of_work.list);
+	free(of_next.list);
+	return error;
+}
+
+/* Whether a `when` speaks of the count, or the counter, of an index. */
+static bool
+speaks_of(const struct trip_rules_when *when, bool count, unsigned int index)
+{
+	enum trip_op_target target = trip_rules_op_of(when->op)->target;
+	bool on_count = when->ref == TRIP_RULES_REF_PACKETS || when->ref == TRIP_RULES_REF_BYTES;
+
+	if (count ? on_count : when->ref == TRIP_RULES_REF_COUNTER)
+		if (when->index == index)
+			return true;
+	return (target == TRIP_OP_ON_FLOW || target == TRIP_OP_ON_CNTR) && when->target == index &&
+	       count == (target == TRIP_OP_ON_FLOW || when->on_count);
+}
+
+static void
+remove_whens(struct trip_apply_difference *difference, bool count, unsigned int index)
+{
+	const struct trip_rules *work = difference->work;
+
+	for (unsigned int i = 0; i < work->n_whens; i++)
+		difference->whens_go[i] |=
+			!work->whens[i].gone && speaks_of(&work->whens[i], count, index);
+}
+
+int
+trip_apply_difference_remove(struct trip_apply_difference *difference,
+	const struct trip_rules *work, const struct trip_rules *nothing, const char *name)
+{
+	int error = begin(difference, work, nothing);
+
+	if (error != 0)
+		return error;
+	for (unsigned int i = 0; i < work->n_counts; i++)
+		if (!work->counts[i].gone && strcmp(work->counts[i].name, name) == 0) {
+			difference->counts_go[i] = true;
+			remove_whens(difference, true, i);
+		}
+	for (unsigned int i = 0; i < work->n_counters; i++)
+		if (!work->counters[i].gone && strcmp(work->counters[i].name, name) == 0) {
+			difference->counters_go[i] = true;
+			remove_whens(difference, false, i);
+		}
+	count_changes(difference);
+	return difference->n_changes > 0 ? 0 : -ENOENT;
+}
+
+void
+trip_apply_difference_free(struct trip_apply_difference *difference)
+{
+	free(difference->counts);
+	free(difference->counters);
+	free(difference->whens);
+	free(difference->counts_go);
+	free(difference->counters_go);
+	free(difference->whens_go);
+	*difference = (struct trip_apply_difference){0};
+}
+
+static void
+print_gone(const struct trip_apply_difference *difference, FILE *file)
+{
+	const struct trip_rules *work = difference->work;
+
+	for (unsigned int i = 0; i < work->n_counts; i++)
+		if (difference->counts_go[i])
+			fprintf(file, "- %s\n", work->counts[i].source);
+	for (unsigned int i = 0; i < work->n_counters; i++)
+		if (difference->counters_go[i])
+			fprintf(file, "- counter %s\n", work->counters[i].name);
+	for (unsigned int i = 0; i < work->n_whens; i++)
+		if (difference->whens_go[i])
+			fprintf(file, "- %s\n", work->whens[i].source);
+}
+
+void
+trip_apply_difference_print(const struct trip_apply_difference *difference, FILE *file)
+{
+	const struct trip_rules *next = difference->next;
+
+	print_gone(difference, file);
+	for (unsigned int i = 0; i < next->n_counts; i++)
+		if (difference->counts[i].what == TRIP_APPLY_CHANGE ||
+			difference->counts[i].what == TRIP_APPLY_RENEW)
+			fprintf(file, "~ %s\n", next->counts[i].source);
+	for (unsigned int i = 0; i < next->n_counters; i++)
+		if (difference->counters[i].what == TRIP_APPLY_ADD)
+			fprintf(file, "+ counter %s\n", next->counters[i].name);
+	for (unsigned int i = 0; i < next->n_counts; i++)
+		if (difference->counts[i].what == TRIP_APPLY_ADD)
+			fprintf(file, "+ %s\n", next->counts[i].source);
+	for (unsigned int i = 0; i < next->n_whens; i++)
+		if (difference->whens[i].what == TRIP_APPLY_ADD)
+			fprintf(file, "+ %s\n", next->whens[i].source);
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Commands: what they say is hostile until the rules language has read it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <trip.h>
+
+#include "apply/difference.h"
+#include "command.h"
+#include "live.h"
+#include "quota.h"
+
+/* Of the words of a command. */
+#define WORDS_MAX 512
+
+struct command {
+	struct tripd_commands *commands;
+	FILE *answer;
+	/* Behind the first word; and behind the first line. */
+	char words[WORDS_MAX];
+	const char *text;
+	size_t length;
+};
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+/* The statements at work, as text; to be freed. */
+static int
+write_base(const struct trip_rules *rules, bool whens, char **text, size_t *length)
+{
+	FILE *file = open_memstream(text, length);
+
+	if (file == NULL)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < rules->n_counters; i++)
+		if (!rules->counters[i].gone)
+			fprintf(file, "counter %s\n", rules->counters[i].name);
+	for (unsigned int i = 0; i < rules->n_counts; i++)
+		if (!rules->counts[i].gone)
+			fprintf(file, "%s\n", rules->counts[i].source);
+	for (unsigned int i = 0; i < rules->n_whens; i++)
+		if (whens && !rules->whens[i].gone)
+			fprintf(file, "%s\n", rules->whens[i].source);
+	if (fclose(file) == 0)
+		return 0;
+	free(*text);
+	return -ENOMEM;
+}
+
+static int
+say_errors(struct command *command, int ret, struct trip_rules_errors *errors)
+{
+	if (errors != NULL)
+		trip_rules_errors_print(errors, command->answer);
+	else if (ret != 0)
+		fprintf(command->answer, "no memory for the rules\n");
+	trip_rules_errors_free(errors);
+	return ret;
+}
+
+/* Rules that are added to those at work; without `whens`, to what these speak of. */
+static int
+parse_onto(struct command *command, bool whens, const char *name, const char *text, size_t length,
+	struct trip_rules **rules, struct trip_rules_errors **errors)
+{
+	char *base = NULL;
+	size_t base_length = 0;
+	int ret = write_base(command->commands->quota->rules, whens, &base, &base_length);
+
+	*errors = NULL;
+	if (ret == 0) {
+		ret = trip_rules_parse_onto(name, text, length, base, base_length, rules, errors);
+		free(base);
+	}
+	return ret;
+}
+
+/* tripd's own file, or what came along. */
+static int
+read_rules(struct command *command, struct trip_rules **rules)
+{
+	const char *own = command->commands->rules;
+	struct trip_rules_errors *errors = NULL;
+	int ret;
+
+	if (command->words[0] == 0 && own == NULL) {
+		fprintf(command->answer, "it has no rules file\n");
+		return -ENOENT;
+	}
+	ret = command->words[0] == 0 ? trip_rules_parse_file(own, rules, &errors)
+				     : trip_rules_parse_text(command->words, command->text,
+					       command->length, rules, &errors);
+	if (ret == 0)
+		trip_rules_errors_print((*rules)->warnings, command->answer);
+	return say_errors(command, ret, errors);
+}
+
+/* ---- doing ------------------------------------------------------------------------------------
+ */
+
+static int
+put_to_work(struct command *command, const struct trip_apply_difference *difference,
+	struct trip_rules *next)
+{
+	char *text = NULL;
+	size_t length = 0;
+	/* Before its statements move. */
+	FILE *file = open_memstream(&text, &length);
+	int ret = file != NULL ? 0 : -ENOMEM;
+
+	if (ret == 0)
+		trip_apply_difference_print(difference, file);
+	if (file != NULL && fclose(file) != 0)
+		ret = -ENOMEM;
+	if (ret == 0)
+		ret = tripd_live_change(
+			command->commands->quota, difference, next, command->answer);
+	if (ret == 0) {
+		fwrite(text, 1, length, command->answer);
+		command->commands->n_changes += difference->n_changes;
+	}
+	free(text);
+	return ret;
+}
+
+/* Takes the rules over. */
+static int
+change(struct command *command, struct trip_rules *next, bool onto, bool only_tell)
+{
+	struct tripd_quota *quota = command->commands->quota;
+	struct trip_apply_difference difference = {0};
+	int ret = tripd_live_resolve(quota, next, command->answer);
+
+	if (ret == 0) {
+		ret = trip_apply_difference_find(&difference, quota->rules, next, onto);
+		if (ret != 0)
+			fprintf(command->answer, "no memory to compare the rules\n");
+	}
+	if (ret == 0 && only_tell)
+		trip_apply_difference_print(&difference, command->answer);
+	else if (ret == 0)
+		ret = put_to_work(command, &difference, next);
+	trip_apply_difference_free(&difference);
+	trip_rules_free(next);
+	return ret;
+}
+
+static int
+reload(struct command *command)
+{
+	struct trip_rules *next;
+	int ret = read_rules(command, &next);
+
+	return ret == 0 ? change(command, next, false, false) : ret;
+}
+
+static int
+diff(struct command *command)
+{
+	struct trip_rules *next;
+	int ret = read_rules(command, &next);
+
+	return ret == 0 ? change(command, next, false, true) : ret;
+}
+
+static int
+apply(struct command *command)
+{
+	struct trip_rules_errors *errors;
+	struct trip_rules *next;
+	int ret = parse_onto(command, true, command->words[0] != 0 ? command->words : "rules",
+		command->text, command->length, &next, &errors);
+
+	return ret == 0 ? change(command, next, true, false) : say_errors(command, ret, errors);
+}
+
+static int
+remove_name(struct command *command)
+{
+	struct tripd_quota *quota = command->commands->quota;
+	struct trip_apply_difference difference;
+	struct trip_rules nothing = {0};
+	int ret = trip_apply_difference_remove(&difference, quota->rules, &nothing, command->words);
+
+	if (ret == -ENOENT)
+		fprintf(command->answer, "no 'count' rule or 'counter' is named '%.32s'\n",
+			command->words);
+	if (ret == 0)
+		ret = put_to_work(command, &difference, &nothing);
+	trip_apply_difference_free(&difference);
+	return ret;
+}
+
+/* What the language says of an operation, without the place in words that nobody wrote. */
+static int
+parse_op(struct command *command, struct trip_rules **rules)
+{
+	struct trip_rules_errors *errors;
+	char text[WORDS_MAX + 32];
+	int ret;
+
+	snprintf(text, sizeof(text), "when after 1ns %s", command->words);
+	ret = parse_onto(command, false, "", text, strlen(text), rules, &errors);
+	if (errors != NULL && errors->n_list > 0)
+		fprintf(command->answer, "%s\n", errors->list[0].message);
+	else if (ret != 0)
+		fprintf(command->answer, "no memory for the operation\n");
+	trip_rules_errors_free(errors);
+	return ret;
+}
+
+static int
+do_on_count(struct command *command, const struct trip_rules_when *when, const char *name)
+{
+	struct tripd_quota *quota = command->commands->quota;
+	struct trip_flow_count sum;
+	unsigned int i = 0;
+	int ret;
+
+	while (quota->rules->counts[i].gone || strcmp(quota->rules->counts[i].name, name) != 0)
+		i++;
+	ret = tripd_quota_do(quota, &quota->counts[i], when);
+	if (ret == 0)
+		ret = trip_apply_count_query(&quota->counts[i], &sum);
+	if (ret == 0)
+		fprintf(command->answer, "%s: %" PRIu64 " packets, %" PRIu64 " bytes\n", name,
+			sum.packets, sum.bytes);
+	else
+		fprintf(command->answer, "%s: %s\n", name, trip_strerror(ret));
+	return ret;
+}
+
+static int
+do_on_counter(struct command *command, const struct trip_rules_when *when, const char *name)
+{
+	struct tripd_quota *quota = command->commands->quota;
+	struct trip_rules_when own = *when;
+	int ret;
+
+	own.target = 0;
+	while (quota->rules->counters[own.target].gone ||
+		strcmp(quota->rules->counters[own.target].name, name) != 0)
+		own.target++;
+	ret = tripd_quota_do(quota, NULL, &own);
+	if (ret == 0 && own.op == TRIP_RULES_OP_RESET)
+		tripd_period_reset(quota, own.target);
+	if (ret == 0)
+		fprintf(command->answer, "%s: %" PRIu64 "\n", name,
+			trip_cntr_read(quota->counters[own.target]));
+	else
+		fprintf(command->answer, "%s: %s\n", name, trip_strerror(ret));
+	return ret;
+}
+
+static int
+do_now(struct command *command)
+{
+	const struct trip_rules_when *when;
+	struct trip_rules *rules;
+	enum trip_op_target target;
+	int ret = parse_op(command, &rules);
+
+	if (ret != 0)
+		return ret;
+	/* The text's, which is first; those at work are behind it. */
+	when = &rules->whens[0];
+	target = trip_rules_op_of(when->op)->target;
+	if (target == TRIP_OP_ON_FLOW || when->on_count)
+		ret = do_on_count(command, when, rules->counts[when->target].name);
+	else if (target == TRIP_OP_ON_CNTR)
+		ret = do_on_counter(command, when, rules->counters[when->target].name);
+	else
+		ret = -EINVAL;
+	if (target != TRIP_OP_ON_FLOW && target != TRIP_OP_ON_CNTR)
+		fprintf(command->answer, "'%s' acts on no count and no counter\n",
+			trip_rules_op_of(when->op)->word);
+	trip_rules_free(rules);
+	return ret;
+}
+
+static const struct {
+	const char *word;
+	int (*run)(struct command *command);
+} all[] = {
+	{"do", do_now},
+	{"apply", apply},
+	{"remove", remove_name},
+	{"diff", diff},
+	{"reload", reload},
+};
+
+int
+tripd_command(const char *text, size_t length, FILE *answer, void *arg)
+{
+	const char *end = memchr(text, '\n', length);
+	size_t line = end != NULL ? (size_t)(end - text) : length;
+	struct command command = {
+		.commands = arg,
+		.answer = answer,
+		.text = end != NULL ? end + 1 : "",
+		.length = end != NULL ? length - line - 1 : 0,
+	};
+
+	if (line >= sizeof(command.words) || memchr(text, 0, line) != NULL) {
+		fprintf(answer, "a command is one line of up to %d characters\n", WORDS_MAX - 1);
+		return -EINVAL;
+	}
+	for (unsigned int i = 0; i < RTE_DIM(all); i++) {
+		size_t n = strlen(all[i].word);
+
+		if (line < n || memcmp(text, all[i].word, n) != 0 || (line > n && text[n] != ' '))
+			continue;
+		if (line > n)
+			memcpy(command.words, text + n + 1, line - n - 1);
+		return all[i].run(&command);
+	}
+	fprintf(answer, "there is no such command\n");
+	return -EINVAL;
+}

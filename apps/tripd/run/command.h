@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Commands to tripd, which tripctl(1) sends over the domain's socket. The first line is the
+ * command, and what stands behind it is a rules file:
+ *   do OPERATION...     an operation of the rules language, at once: "do drop web"
+ *   apply NAME          adds to the rules at work, and changes, by the file that is called NAME
+ *   remove NAME         a count or counter, and each `when` that speaks of it
+ *   diff [NAME]         what a reload by that file, or by tripd's own, would change
+ *   reload [NAME]       has the rules of that file, or of tripd's own, and no others
+ */
+#ifndef TRIPD_COMMAND_H
+#define TRIPD_COMMAND_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct tripd_quota;
+
+struct tripd_commands {
+	struct tripd_quota *quota;
+	/* Path of tripd's own file; NULL: it has none. */
+	const char *rules;
+	/* Statements that have come in, changed or gone, for whoever tells of it. */
+	uint64_t n_changes;
+};
+
+/* A trip_command_t, whose argument is a struct tripd_commands; the control thread's. */
+int tripd_command(const char *text, size_t length, FILE *answer, void *commands);
+
+#endif

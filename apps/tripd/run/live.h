@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rules that change while they are at work. What stays keeps its counts, its fate, and what waits
+ * for it. A count that changes is made before it is broken: its new flows stand, on the same
+ * counters, before the old ones go. All that can fail is done before anything changes.
+ */
+#ifndef TRIPD_LIVE_H
+#define TRIPD_LIVE_H
+
+#include <stdio.h>
+
+#include "apply/difference.h"
+
+struct tripd_quota;
+
+/* Finds out which ports new rules name, and whether these are in use. Says on `answer` what is not.
+ * 0, or a negative errno. */
+int tripd_live_resolve(const struct tripd_quota *quota, struct trip_rules *next, FILE *answer);
+
+/*
+ * Puts a difference from the rules at work to work, and takes from `next` what comes in. Says on
+ * `answer` why it cannot be: then nothing has changed. 0, or a negative errno.
+ */
+int tripd_live_change(struct tripd_quota *quota, const struct trip_apply_difference *difference,
+	struct trip_rules *next, FILE *answer);
+
+#endif

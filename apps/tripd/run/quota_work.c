@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Deferred work of the rules: queued, canceled, and operations that are done at once. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "apply/when.h"
+#include "now.h"
+#include "quota.h"
+#include "rules.h"
+#include "run.h"
+
+#define DONE_NS UINT64_C(2000000000)
+
+struct trip_cntr *
+tripd_quota_trigger(const struct tripd_quota *quota, const struct trip_rules_when *when)
+{
+	switch (when->ref) {
+	case TRIP_RULES_REF_PACKETS:
+		return quota->counts[when->index].packets;
+	case TRIP_RULES_REF_BYTES:
+		return quota->counts[when->index].bytes;
+	case TRIP_RULES_REF_CLOCK:
+		return trip_clock_cntr(quota->domain);
+	default:
+		return quota->counters[when->index];
+	}
+}
+
+/* Whose work is being queued. */
+struct queueing {
+	struct tripd_quota *quota;
+	struct tripd_item *item;
+};
+
+static int
+keep_id(struct tripd_item *item, uint64_t id)
+{
+	uint64_t *more;
+
+	if (item->n++ == 0) {
+		item->first = id;
+		return 0;
+	}
+	more = reallocarray(item->more, item->n - 1, sizeof(*more));
+	if (more == NULL)
+		return -ENOMEM;
+	item->more = more;
+	more[item->n - 2] = id;
+	return 0;
+}
+
+/* -EAGAIN: the submission ring is full, until the home has emptied it. */
+static int
+queue_one(struct tripd_quota *quota, const struct trip_work *work, uint64_t *id)
+{
+	uint64_t deadline = now_ns(CLOCK_MONOTONIC) + DONE_NS;
+	int ret;
+
+	if (!quota->at_work && tripd_run_is_ended())
+		return -EINTR;
+	while ((ret = trip_work_queue(quota->domain, work, id)) == -EAGAIN &&
+		now_ns(CLOCK_MONOTONIC) < deadline) {
+		if (quota->manual)
+			trip_progress(quota->domain);
+		else
+			sched_yield();
+	}
+	return ret;
+}
+
+int
+tripd_quota_queue_work(void *quota, const struct trip_work *work)
+{
+	return queue_one(quota, work, NULL);
+}
+
+static int
+queue_work(void *arg, const struct trip_work *work)
+{
+	const struct queueing *queueing = arg;
+	uint64_t id;
+	int ret = queue_one(queueing->quota, work, &id);
+
+	return ret == 0 ? keep_id(queueing->item, id) : ret;
+}
+
+int
+tripd_quota_queue(struct tripd_quota *quota, unsigned int i)
+{
+	struct trip_rules_when rule = quota->rules->whens[i];
+	enum trip_op_target target = trip_rules_op_of(rule.op)->target;
+	struct queueing queueing = {quota, &quota->items[i]};
+	const struct trip_apply_when when = {
+		.rule = &rule,
+		.trigger = tripd_quota_trigger(quota, &rule),
+		.since = quota->items[i].since,
+		.count = target == TRIP_OP_ON_FLOW || rule.on_count ? &quota->counts[rule.target]
+								    : NULL,
+		.cntr = target == TRIP_OP_ON_CNTR && !rule.on_count ? quota->counters[rule.target]
+								    : NULL,
+		.function = rule.op == TRIP_RULES_OP_EXEC ? quota->exec : quota->log,
+		.context = i,
+		.queue = queue_work,
+		.arg = &queueing,
+	};
+
+	/* What is queued again goes on where it was; a condition begins anew. */
+	rule.threshold += rule.every * quota->fired[i];
+	quota->items[i].n = 0;
+	return trip_apply_when(&when);
+}
+
+bool
+tripd_quota_cancel(struct tripd_quota *quota, unsigned int i)
+{
+	struct tripd_item *item = &quota->items[i];
+	bool waited = false;
+
+	/* The last of one firing has its event: where that has fired, all have. */
+	for (unsigned int k = item->n; k > 0; k--) {
+		uint64_t id = k == 1 ? item->first : item->more[k - 2];
+		bool canceled = trip_work_cancel(quota->domain, id) == 0;
+
+		waited |= canceled && k == item->n;
+	}
+	item->n = 0;
+	return waited;
+}
+
+void
+tripd_quota_settled(struct tripd_quota *quota)
+{
+	/* Nothing waits for this counter; what others have started has finished. */
+	trip_work_flush(quota->domain, quota->idle);
+	tripd_quota_read(quota);
+}
+
+void
+tripd_quota_did(struct tripd_quota *quota, const struct trip_work_event *event)
+{
+	quota->now_done = true;
+	quota->now_result = event->result;
+}
+
+int
+tripd_quota_do(struct tripd_quota *quota, const struct trip_apply_count *count,
+	const struct trip_rules_when *rule)
+{
+	uint64_t deadline = now_ns(CLOCK_MONOTONIC) + DONE_NS;
+	const struct trip_rules_when at_once = {.op = rule->op,
+		.value = rule->value,
+		.target = rule->target,
+		.on_count = rule->on_count};
+	const struct trip_apply_when when = {
+		.rule = &at_once,
+		.trigger = quota->idle,
+		.count = count,
+		.cntr = count == NULL ? quota->counters[rule->target] : NULL,
+		.context = TRIPD_NOW,
+		.queue = tripd_quota_queue_work,
+		.arg = quota,
+	};
+	int ret;
+
+	quota->now_done = false;
+	ret = trip_apply_when(&when);
+	while (ret == 0 && !quota->now_done && now_ns(CLOCK_MONOTONIC) < deadline) {
+		tripd_quota_pause(quota);
+		tripd_quota_read(quota);
+	}
+	return ret != 0 ? ret : quota->now_done ? quota->now_result : -ETIMEDOUT;
+}

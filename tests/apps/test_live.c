@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rules that change while they are at work, by the commands that tripctl sends: random ones, with
+ * packets in between, against a model; what is refused changes nothing; what is hostile is refused.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "link/link.h"
+#include "link/port.h"
+#include "live_model.h"
+#include "run/command.h"
+#include "run/quota.h"
+#include "rules.h"
+#include "trip_eal.h"
+#include "trip_test.h"
+
+#define SEQUENCES 1000
+#define STEPS 5
+#define PACKETS 10
+#define PORTS 16
+
+static struct {
+	struct tripd_plan plan;
+	struct tripd_link links[TRIPD_PORTS_MAX];
+	struct trip_domain *domain;
+	struct trip_rules *rules;
+	struct tripd_quota quota;
+	struct tripd_commands commands;
+} bed;
+
+static struct rte_mempool *pool;
+static struct trip_random random_state;
+
+/* ---- the rules at work ------------------------------------------------------------------------
+ */
+
+static void
+open_bed(const char *text, struct tripd_live live)
+{
+	const struct tripd_options options = {.live = live};
+	struct trip_rules_errors *errors;
+	struct trip_domain_attr attr;
+
+	memset(&bed, 0, sizeof(bed));
+	assert_int_equal(trip_rules_parse_text("test", text, strlen(text), &bed.rules, &errors), 0);
+	assert_int_equal(tripd_plan_ports(&bed.plan, &options, bed.rules), 0);
+	assert_int_equal(tripd_plan_lcores(&bed.plan, (unsigned int[]){1}, 1), 0);
+	tripd_plan_domain(bed.rules, &bed.plan, &attr);
+	attr.socket = "";
+	assert_int_equal(trip_domain_open(&attr, &bed.domain, NULL), 0);
+	assert_int_equal(
+		tripd_port_configure(&bed.plan, bed.links, false, attr.max_flows, pool), 0);
+	assert_int_equal(tripd_port_start(&bed.plan, bed.links), 0);
+	assert_int_equal(
+		tripd_quota_open(&bed.quota, bed.domain, bed.rules, &bed.plan, bed.links), 0);
+	bed.commands.quota = &bed.quota;
+}
+
+static void
+close_bed(void)
+{
+	tripd_quota_close(&bed.quota);
+	assert_int_equal(trip_domain_close(bed.domain), 0);
+	rte_eth_dev_stop(0);
+	trip_rules_free(bed.rules);
+}
+
+static void
+progress(void)
+{
+	while (trip_progress(bed.domain) > 0)
+		;
+	tripd_quota_read(&bed.quota);
+}
+
+/* To be freed. */
+static char *
+command_of(const char *text, size_t length, int expected)
+{
+	char *answer = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&answer, &size);
+	int status = tripd_command(text, length, file, &bed.commands);
+
+	fclose(file);
+	if (getenv("TRIP_SAY") != NULL)
+		printf("%.*s\n=> %s\n", (int)length, text, answer);
+	if (status != expected)
+		fail_msg("%.*s: %d, not %d: %s", (int)length, text, status, expected, answer);
+	progress();
+	return answer;
+}
+
+static void
+command(const char *text, int expected)
+{
+	free(command_of(text, strlen(text), expected));
+}
+
+/* Whether it passes. */
+static bool
+packet(unsigned int port)
+{
+	static const uint8_t head[] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0, 0, 46, 0,
+		0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0, 1, 0, 0, 0, 26, 0, 0};
+	struct rte_mbuf *pkt = rte_pktmbuf_alloc(pool);
+	uint8_t *bytes = (uint8_t *)rte_pktmbuf_append(pkt, 60);
+	uint16_t n;
+
+	memset(bytes, 0, 60);
+	memcpy(bytes, head, sizeof(head));
+	bytes[37] = (uint8_t)port;
+	n = trip_port_burst(bed.quota.ports[0], 0, &pkt, 1);
+	rte_pktmbuf_free_bulk(&pkt, n);
+	progress();
+	return n == 1;
+}
+
+/* The place at work of a name, or -1. */
+static int
+place_of(unsigned int name)
+{
+	for (unsigned int i = 0; i < bed.quota.rules->n_counts; i++)
+		if (!bed.quota.rules->counts[i].gone &&
+			bed.quota.rules->counts[i].name[1] == (char)('0' + name))
+			return (int)i;
+	return -1;
+}
+
+/* ---- random rules -----------------------------------------------------------------------------
+ */
+
+static unsigned int
+below(unsigned int n)
+{
+	return (unsigned int)trip_random_below(&random_state, n);
+}
+
+static void
+draw_rule(struct model_rule *rule, unsigned int name, const struct model *model)
+{
+	const struct model_state *state = &model->states[name];
+
+	*rule = (struct model_rule){.name = name,
+		.low = below(PORTS),
+		.priority = below(2),
+		.also = below(4) == 0,
+		.threshold = below(3) == 0 ? 0 : 1 + state->packets + below(10)};
+	rule->high = rule->low + below(PORTS - rule->low);
+	rule->drops = !rule->also && below(6) == 0;
+	rule->every = rule->threshold != 0 && below(2) == 0 ? 1 + below(4) : 0;
+}
+
+/* New ones, and mostly those that are there, in their order or another one. */
+static unsigned int
+draw_rules(struct model *model, struct model_rule *rules)
+{
+	unsigned int order[MODEL_NAMES], n = 0;
+
+	for (unsigned int i = 0; i < MODEL_NAMES; i++)
+		order[i] = i < model->n ? model->rules[i].name : MODEL_NAMES;
+	for (unsigned int i = 0; i < 2 && model->n > 1; i++) {
+		unsigned int a = below(model->n), b = below(model->n), kept = order[a];
+
+		order[a] = order[b];
+		order[b] = kept;
+	}
+	for (unsigned int i = 0; i < model->n; i++)
+		if (below(5) > 0) {
+			rules[n] = *model_find(model, order[i]);
+			if (below(4) == 0)
+				draw_rule(&rules[n], order[i], model);
+			n++;
+		}
+	for (unsigned int name = 0; name < MODEL_NAMES; name++)
+		if (model_find(model, name) == NULL && below(3) == 0) {
+			unsigned int at = below(n + 1);
+
+			memmove(&rules[at + 1], &rules[at], (n - at) * sizeof(*rules));
+			draw_rule(&rules[at], name, model);
+			n++;
+		}
+	return n;
+}
+
+static void
+write_count(FILE *file, const struct model_rule *rule)
+{
+	fprintf(file,
+		"%scount%sc%u port 0 priority %u pattern eth / ipv4 / udp dst range %u - %u / "
+		"end%s\n",
+		rule->also ? "also " : "", below(4) == 0 ? "  " : " ", rule->name, rule->priority,
+		rule->low, rule->high, rule->drops ? " actions drop / end" : "");
+}
+
+static void
+write_when(FILE *file, const struct model_rule *rule)
+{
+	if (rule->threshold != 0 && rule->every != 0)
+		fprintf(file, "when c%u.packets >= %u every %u add total 1\n", rule->name,
+			(unsigned int)rule->threshold, (unsigned int)rule->every);
+	else if (rule->threshold != 0)
+		fprintf(file, "when c%u.packets >= %u  drop c%u # it is enough\n", rule->name,
+			(unsigned int)rule->threshold, rule->name);
+}
+
+/* A command with these rules; `first` is its first line. Of those that `has` has, no `when`. */
+static void
+command_with(const char *first, const struct model_rule *rules, unsigned int n, struct model *has)
+{
+	bool whens_first = below(2) == 0;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
+
+	fprintf(file, "%s\n%s", first, has == NULL ? "counter total\n" : "");
+	for (unsigned int round = 0; round < 2; round++)
+		for (unsigned int i = 0; i < n; i++)
+			if ((round == 0) != whens_first)
+				write_count(file, &rules[i]);
+			else if (has == NULL || model_find(has, rules[i].name) == NULL)
+				write_when(file, &rules[i]);
+	fclose(file);
+	free(command_of(text, size, 0));
+	if (has == NULL) {
+		/* It is what that file says: nothing is left to change. */
+		char *answer;
+
+		memcpy(text, "diff   ", 7);
+		answer = command_of(text, size, 0);
+		for (const char *line = answer; line != NULL && *line != 0;
+			line = strchr(line, '\n'), line += line != NULL)
+			if (strchr("+-~", line[0]) != NULL && line[1] == ' ')
+				fail_msg("it is yet to be changed: %s", line);
+		free(answer);
+	}
+	free(text);
+}
+
+/* ---- one sequence -----------------------------------------------------------------------------
+ */
+
+/* Once its home has read all flows of it. */
+static void
+check_cntr(struct trip_cntr *cntr, uint64_t expected)
+{
+	for (unsigned int i = 0; i < 1000000 && trip_cntr_read(cntr) < expected; i++)
+		tripd_quota_pause(&bed.quota);
+	assert_int_equal(trip_cntr_read(cntr), expected);
+}
+
+static void
+check(struct model *model)
+{
+	for (unsigned int name = 0; name < MODEL_NAMES; name++) {
+		const struct model_state *state = &model->states[name];
+		int at = place_of(name);
+		struct trip_flow_count sum;
+
+		assert_int_equal(at >= 0, model_find(model, name) != NULL);
+		if (at < 0)
+			continue;
+		assert_int_equal(trip_apply_count_query(&bed.quota.counts[at], &sum), 0);
+		assert_int_equal(sum.packets, state->packets);
+		assert_int_equal(sum.bytes, 60 * state->packets);
+		assert_int_equal(sum.fate, state->deleted   ? TRIP_FLOW_FATE_DELETED
+					   : state->dropped ? TRIP_FLOW_FATE_DROP
+							    : TRIP_FLOW_FATE_PASS);
+		check_cntr(bed.quota.counts[at].packets, state->packets);
+		check_cntr(bed.quota.counts[at].bytes, 60 * state->packets);
+	}
+	check_cntr(bed.quota.counters[0], model->total);
+}
+
+static void
+do_op(struct model *model)
+{
+	static const char *const words[] = {"drop", "pass", "delete"};
+	unsigned int name = below(MODEL_NAMES), op = below(5) % 3;
+	struct model_state *state = &model->states[name];
+	char text[32];
+
+	snprintf(text, sizeof(text), "do %s c%u", words[op], name);
+	if (model_find(model, name) == NULL) {
+		command(text, -EINVAL);
+		return;
+	}
+	/* What has ended stays so. */
+	if (state->deleted)
+		return;
+	command(text, 0);
+	if (op == 2)
+		state->deleted = true;
+	else
+		state->dropped = op == 0;
+}
+
+static void
+step(struct model *model)
+{
+	struct model_rule rules[MODEL_NAMES];
+	unsigned int n = draw_rules(model, rules), name = below(MODEL_NAMES);
+	char text[32];
+
+	switch (below(4)) {
+	case 0:
+		command_with("reload t", rules, n, NULL);
+		model_reload(model, rules, n);
+		break;
+	case 1:
+		n = RTE_MIN(n, 2u);
+		command_with("apply test", rules, n, model);
+		model_apply(model, rules, n);
+		break;
+	case 2:
+		snprintf(text, sizeof(text), "remove c%u", name);
+		command(text, model_find(model, name) != NULL ? 0 : -ENOENT);
+		if (model_find(model, name) != NULL)
+			model_remove(model, name);
+		break;
+	default:
+		do_op(model);
+	}
+}
+
+static void
+changes_count_and_do_what_the_model_says(void **state)
+{
+	uint64_t sequences = trip_test_rounds(SEQUENCES);
+	struct model model = {0};
+
+	random_state.state = trip_test_seed("changes");
+	open_bed("counter total\ncount keep port 0 priority 9 pattern eth / end\n",
+		(struct tripd_live){4096, 4096, 1024, 1});
+	command("remove keep", 0);
+	for (uint64_t i = 0; i < sequences; i++)
+		for (unsigned int k = 0; k < STEPS; k++) {
+			step(&model);
+			check(&model);
+			for (unsigned int p = 0; p < PACKETS; p++) {
+				unsigned int port = below(PORTS);
+
+				assert_int_equal(packet(port), model_packet(&model, port));
+			}
+			check(&model);
+		}
+	close_bed();
+}
+
+/* ---- what is refused --------------------------------------------------------------------------
+ */
+
+#define RULES                                                               \
+	"counter total\n"                                                   \
+	"count web port 0 pattern eth / ipv4 / udp dst range 0 - 7 / end\n" \
+	"when web.packets >= 3 drop web\n"
+
+static void
+refused(const char *text, size_t length, int error, const char *why)
+{
+	char *answer = command_of(text, length, error);
+
+	if (strstr(answer, why) == NULL)
+		fail_msg("%.60s: %s, not %s", text, answer, why);
+	free(answer);
+}
+
+static void
+what_is_refused_changes_nothing(void **state)
+{
+	static const struct {
+		const char *text;
+		int error;
+		const char *why;
+	} wrong[] = {
+		{"apply f\ncount a port 0 pattern eth / end\ncount b port 0 pattern etc / end\n",
+			-EINVAL, "f:2:24: expected"},
+		{"apply f\nwhen wbe.packets >= 1 drop web\n", -EINVAL,
+			"no 'count' rule is named 'wbe': did you mean 'web'?"},
+		{"apply f\ncounter web\n", -EINVAL, "f: with what is at work, 'when web.packets"},
+		{"apply f\ncount a port 3 pattern eth / end\n", -ENODEV, "port 3 is not in use"},
+		{"apply f\ncount a port name \"no\" pattern eth / end\n", -ENODEV,
+			"there is no such port"},
+		{"apply f\ncount a port 0 egress pattern eth / end\n", -ENOTSUP, "egress"},
+		{"apply f\ncount a port 0 pattern eth / ipv4 / udp dst range 1 - 254 / end\n",
+			-ENOSPC, "--live-flows"},
+		{"remove wbe", -ENOENT, "no 'count' rule or 'counter' is named 'wbe'"},
+		{"do drop wbe", -EINVAL, "did you mean 'web'?"},
+		{"do drop", -EINVAL, "expected a name"},
+		{"do log \"x\"", -EINVAL, "acts on no count"},
+		{"reload", -ENOENT, "no rules file"},
+		{"", -EINVAL, "no such command"},
+		{"reloading", -EINVAL, "no such command"},
+	};
+
+	open_bed(RULES, (struct tripd_live){4, 4, 16, 1});
+	for (unsigned int i = 0; i < RTE_DIM(wrong); i++)
+		refused(wrong[i].text, strlen(wrong[i].text), wrong[i].error, wrong[i].why);
+	assert_int_equal(bed.commands.n_changes, 0);
+	assert_int_equal(bed.quota.rules->n_counts, 1);
+	for (unsigned int i = 0; i < 5; i++)
+		assert_int_equal(packet(i), i < 3);
+	check_cntr(bed.quota.counts[0].packets, 5);
+	close_bed();
+}
+
+/* Zeros, one long line, many lines, depth: as long as a command may be. */
+static void
+what_is_hostile_is_refused(void **state)
+{
+	static const struct {
+		const char *first;
+		char fill;
+	} hostile[] = {{"apply f\n", 0}, {"apply f\n", '('}, {"apply f\n", '\\'}, {"diff f\n", '"'},
+		{"apply f\nwhen all ", '('}, {"reload f\ncount ", 'x'}, {"apply f\n#", 'x'}};
+	size_t length = 4u << 20;
+	char *text = malloc(length + 1);
+
+	open_bed(RULES, (struct tripd_live){4, 4, 16, 1});
+	for (unsigned int i = 0; i < RTE_DIM(hostile); i++) {
+		size_t n = strlen(hostile[i].first);
+
+		memset(text, hostile[i].fill, length);
+		memcpy(text, hostile[i].first, n);
+		text[length] = 0;
+		/* A comment adds nothing. */
+		free(command_of(text, length, hostile[i].first[n - 1] == '#' ? 0 : -EINVAL));
+	}
+	memset(text, 0, length);
+	free(command_of(text, length, -EINVAL));
+	free(command_of("do drop web\0x", 13, -EINVAL));
+	assert_int_equal(bed.commands.n_changes, 0);
+	close_bed();
+	free(text);
+}
+
+/* Of each what it was when it went; the report has it to the end. */
+static void
+what_has_gone_keeps_its_counts(void **state)
+{
+	struct trip_flow_count sum;
+
+	open_bed(RULES, (struct tripd_live){16, 16, 16, 1});
+	for (unsigned int i = 0; i < 4; i++)
+		packet(1);
+	command("do add total 7", 0);
+	command("remove web", 0);
+	command("remove total", 0);
+	packet(1);
+	assert_true(bed.quota.rules->counts[0].gone);
+	assert_int_equal(trip_apply_count_query(&bed.quota.counts[0], &sum), 0);
+	assert_int_equal(sum.packets, 4);
+	assert_int_equal(bed.quota.rules->counters[0].last, 7);
+	assert_int_equal(bed.quota.n_trips, 1);
+	/* Anew, it begins anew. */
+	command("apply f\n" RULES, 0);
+	packet(1);
+	check_cntr(bed.quota.counts[1].packets, 1);
+	assert_int_equal(tripd_quota_settle(&bed.quota), -1);
+	close_bed();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(changes_count_and_do_what_the_model_says),
+		cmocka_unit_test(what_is_refused_changes_nothing),
+		cmocka_unit_test(what_is_hostile_is_refused),
+		cmocka_unit_test(what_has_gone_keeps_its_counts),
+	};
+
+	if (trip_eal_init("net_null0") < 0)
+		return TRIP_TEST_SKIP;
+	pool = rte_pktmbuf_pool_create(
+		"test", 4095, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	if (pool == NULL)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rules that change while they are at work, by tripctl and by SIGHUP; who may, and what a kill leaves."""
+import grp
+
+from tripd_test import *
+
+TRIPCTL = os.path.abspath(sys.argv[2])
+DNS = 'count dns port 0 pattern eth / ipv4 / udp dst is 53 / end\n'
+WEB = 'count web port 0 pattern eth / ipv4 / tcp dst is 80 / end\n'
+STRANGER = 4711
+
+
+def start(bench, *words, rules=DNS):
+    """A run that has counted ten packets and waits for more."""
+    pcap = bench.pcap('in.pcap', [ethernet(ipv4(udp(53), 17))] * 10)
+    process = bench.start(*bench.eal('net_pcap0,rx_pcap=' + pcap), '--rules', bench.file('rules', rules), '--socket',
+                          bench.file('sock'), *words)
+    wait_until('a socket', lambda: control(bench, 'list', 'domain')[0] == 0)
+    equal(control(bench, 'wait', 'dns.packets', '10')[:2], (0, 'dns.packets 10\n'), 'packets')
+    return process
+
+
+def control(bench, *words, **options):
+    """What tripctl says."""
+    process = subprocess.Popen([TRIPCTL, '--socket', bench.file('sock'), *words], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, env=bench.environment, **options)
+    return bench.finish(bench.track(process))
+
+
+def end(bench, process):
+    process.send_signal(signal.SIGTERM)
+    return bench.finish(process)
+
+
+def names(bench):
+    out = control(bench, '--json', 'list', 'counters')[1]
+    return {cntr['name']: cntr['success'] for cntr in json.loads(out)['counters']}
+
+
+def a_reload_is_a_difference(bench):
+    report = bench.file('report')
+    process = start(bench, '--report', report)
+    equal(control(bench, 'diff'), (0, '', ''), 'nothing has changed')
+    bench.file('rules', WEB + DNS.replace(' port', '  port') + 'when dns.packets >= 10 drop dns\n')
+    told = '+ ' + WEB + '+ when dns.packets >= 10 drop dns\n'
+    equal(control(bench, 'diff'), (0, told, ''), 'what would change')
+    assert 'web.packets' not in names(bench), 'a difference was put to work'
+    equal(control(bench, 'reload'), (0, told, ''), 'what has changed')
+    equal(names(bench)['dns.packets'], 10, 'what stays keeps its counts')
+    equal(control(bench, 'pass', 'dns'), (0, 'dns: 10 packets, 420 bytes\n', ''), 'pass')
+    equal(control(bench, 'remove', 'dns')[:2], (0, '- ' + DNS + '- when dns.packets >= 10 drop dns\n'), 'remove')
+    bench.file('more', DNS)
+    equal(control(bench, 'apply', bench.file('more')), (0, '+ ' + DNS, ''), 'apply')
+    equal(names(bench)['dns.packets'], 0, 'it has begun anew')
+    equal(end(bench, process)[0], 0, 'exit code')
+    with open(report, encoding='utf-8') as file:
+        told = json.load(file)
+    equal([(cntr['name'], cntr['packets'], cntr['reason'] == 'removed while it ran') for cntr in told['counters']],
+          [('dns', 10, True), ('web', 0, False), ('dns', 0, False)], 'counts in the report')
+    equal([trip['op'] for trip in told['trips']], ['drop'], 'trips in the report')
+
+
+def a_file_with_an_error_changes_nothing(bench):
+    process = start(bench)
+    wrong = DNS.replace('dns', 'dms').replace('port 0', 'prot 0') + WEB
+    bench.file('rules', wrong)
+    code, out, err = control(bench, 'reload')
+    equal((code, out), (2, ''), 'exit code and stdout')
+    equal(err, bench.run('--check', bench.file('rules'))[2], 'the words are those of a start')
+    code, out, err = control(bench, 'drop', 'dsn')
+    equal((code, out, err), (2, '', "no 'count' rule is named 'dsn': did you mean 'dns'?\n"), 'drop')
+    equal(control(bench, 'apply', '/no/such')[0], 2, 'no such file')
+    equal(sorted(name for name in names(bench) if '.p' in name), ['dns.packets'], 'counters')
+    process.send_signal(signal.SIGHUP)
+    bench.file('rules', DNS + WEB)
+    equal(end(bench, process)[0], 0, 'exit code')
+
+
+def sighup_reloads(bench):
+    process = start(bench)
+    bench.file('rules', DNS + WEB)
+    process.send_signal(signal.SIGHUP)
+    bench.wait_for_line(process, 'rules: 1 statements')
+    equal(sorted(name for name in names(bench) if '.p' in name and name[0] != 'p'), ['dns.packets', 'web.packets'],
+          'counters')
+    code, out, err = end(bench, process)
+    equal((code, '+ ' + WEB in err), (0, True), f'exit code, and what has changed: {err}')
+
+
+def who_may_not_is_refused_told_and_counted(bench):
+    if os.geteuid() != 0:
+        raise Skip('it takes root')
+    group = grp.getgrnam('daemon').gr_gid
+    os.chmod(bench.path, 0o755)
+    process = start(bench, '--control-group', 'daemon', '--socket-mode', '0666')
+
+    def become(*groups):
+        def change():
+            os.setgroups(groups)
+            os.setgid(STRANGER)
+            os.setuid(STRANGER)
+        return change
+
+    for _ in range(2):
+        code, out, err = control(bench, 'drop', 'dns', preexec_fn=become())
+        equal((code, out), (1, ''), 'exit code of a stranger')
+        assert 'user 4711 may give no commands' in err, err
+    equal(control(bench, 'list', 'domain', preexec_fn=become())[0], 0, 'looking')
+    equal(control(bench, 'drop', 'dns', preexec_fn=become(group))[0], 0, 'exit code of who is in the group')
+    domain = json.loads(control(bench, '--json', 'list', 'domain')[1])['domain'][0]
+    equal((domain['commands'], domain['commands_refused']), (1, 2), 'commands')
+    code, _, err = end(bench, process)
+    equal((code, err.count(' were refused')), (0, 1), f'exit code, and what is told, once a minute: {err}')
+
+
+def a_kill_in_the_middle_leaves_nothing(bench):
+    """However far a reload has come; the next run has the same names, socket and memory."""
+    many = ''.join(f'count c{i} port 0 pattern eth / ipv4 src is 10.0.{i // 256}.{i % 256} / end\n' for i in range(2000))
+    bench.file('many', many)
+    for wait in 0, 0.01, 0.05:
+        process = start(bench, '--live-flows', '4096')
+        client = subprocess.Popen([TRIPCTL, '--socket', bench.file('sock'), 'apply', bench.file('many')],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=bench.environment)
+        bench.track(client)
+        time.sleep(wait)
+        process.kill()
+        process.wait()
+        assert bench.finish(client)[0] in (0, 3, 5), 'exit code of tripctl'
+    process = start(bench, '--live-flows', '4096')
+    code, out, err = control(bench, 'apply', bench.file('many'))
+    equal((code, len(out.splitlines()), err), (0, 2000, ''), 'apply')
+    equal(end(bench, process)[0], 0, 'exit code')
+
+
+def what_is_hostile_is_refused(bench):
+    process = start(bench)
+    for i, text in enumerate([b'\0' * 3000000, b'(' * 3000000, b'count ' * 500000, b'"' * 3000000]):
+        path = bench.file(f'hostile{i}')
+        with open(path, 'wb') as file:
+            file.write(text)
+        code, out, err = control(bench, 'apply', path)
+        equal((code, out), (2, ''), 'exit code and stdout')
+        assert len(err) < 100000 and all(31 < ord(c) < 127 or c == '\n' for c in err), err
+    path = bench.file('long')
+    with open(path, 'wb') as file:
+        file.truncate((64 << 20) + 8192)
+    equal(control(bench, 'apply', path)[0], 1, 'exit code of what is too long')
+    equal(names(bench)['dns.packets'], 10, 'packets')
+    equal(end(bench, process)[0], 0, 'exit code')
+
+
+run_tests(Bench, a_reload_is_a_difference, a_file_with_an_error_changes_nothing, sighup_reloads,
+          who_may_not_is_refused_told_and_counted, a_kill_in_the_middle_leaves_nothing, what_is_hostile_is_refused)
