@@ -274,6 +274,20 @@ read_counter(struct trip_condition_look *look, uint32_t cntr, uint32_t *setgen)
 	look->now = trip_clock_ns(home->engine, trip_home_clock(home)) + 1;
 }
 
+/* Not while it is on its way to a look. */
+static void
+silence(struct trip_home *home, uint32_t condition)
+{
+	struct trip_node *node = &home->nodes[condition];
+
+	if (!node->queued)
+		return;
+	node->queued = false;
+	trip_pending_cancel(&home->pool, &home->cntrs[node->cntr].pending, condition);
+	/* It may have been the next one. */
+	trip_due_dropped(home, node->cntr, 0);
+}
+
 static void
 look_at(struct trip_home *home, uint32_t condition)
 {
@@ -306,6 +320,9 @@ look_at(struct trip_home *home, uint32_t condition)
 		home->holds = look.item;
 		trip_fire(home, &look.item, 1);
 		home->holds = TRIP_NONE;
+		/* What lasts may be given back while an alarm is on its way. */
+		if (trip_lasting_is_over(home, look.item))
+			silence(home, condition);
 		trip_due_changed(home, item->cntr);
 	}
 	/* Until the counter has settled, its cell may be armed for nobody, and a set rings nobody.
@@ -334,13 +351,6 @@ trip_condition_run(struct trip_home *home, unsigned int budget)
 void
 trip_condition_end(struct trip_home *home, uint32_t condition)
 {
-	struct trip_node *node = &home->nodes[condition];
-
 	unlink_condition(home, condition);
-	if (!node->queued)
-		return;
-	node->queued = false;
-	trip_pending_cancel(&home->pool, &home->cntrs[node->cntr].pending, condition);
-	/* It may have been the next one. */
-	trip_due_dropped(home, node->cntr, 0);
+	silence(home, condition);
 }

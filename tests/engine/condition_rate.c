@@ -283,6 +283,34 @@ what_it_drops_passes_when_it_is_over(void **state)
 	bed_close(bed);
 }
 
+/* It has fired for the last time: what it drops ends where its alarm would have come next. */
+static void
+its_end_comes_before_its_alarm(void **state)
+{
+	const struct condition_wanted wanted = {
+		.cntr = CONDITION_TRIGGER, .count = 10, .time = RATE_TIME, .drops = true};
+	_Atomic uint8_t action = TRIP_ACTION_ACTIVE;
+	struct bed *bed = condition_open();
+	uint64_t id;
+
+	bed->engine.actions = &action;
+	condition_submit_desc(bed, &wanted, &id)->value = 1;
+	bed_ring_channel(bed, CONDITION_OWN);
+	bed_settle(bed);
+	bed_add(bed, CONDITION_TRIGGER, 1);
+	bed_settle(bed);
+	bed_add(bed, CONDITION_TRIGGER, 9);
+	bed_settle(bed);
+	assert_int_equal(action, TRIP_ACTION_ACTIVE | TRIP_ACTION_DROP);
+	bed->now += RATE_TIME;
+	bed_settle(bed);
+	assert_int_equal(action, TRIP_ACTION_ACTIVE);
+	condition_expect_none(bed);
+	condition_expect_all_back(bed, CONDITION_OWN);
+	assert_true(bed->home->clock_tsc == UINT64_MAX);
+	bed_close(bed);
+}
+
 static void
 a_set_begins_the_until_anew(void **state)
 {
@@ -877,6 +905,7 @@ main(void)
 		cmocka_unit_test(it_begins_at_its_threshold),
 		cmocka_unit_test(it_fires_again_when_it_was_over),
 		cmocka_unit_test(what_it_drops_passes_when_it_is_over),
+		cmocka_unit_test(its_end_comes_before_its_alarm),
 		cmocka_unit_test(a_set_begins_the_until_anew),
 		cmocka_unit_test(what_comes_before_it_is_accepted_counts),
 		cmocka_unit_test(a_set_before_it_is_accepted_begins_anew),
