@@ -324,7 +324,7 @@ static const struct mistake mistakes[] = {
 	MISTAKE("count twice port 0 pattern eth / end\ncounter once\ncounter twice\ncounter twice",
 		"3:9: the name 'twice' is defined twice: on line 1 and on line 3\n"
 		"4:9: the name 'twice' is defined twice: on line 1 and on line 4\n"),
-	MISTAKE("when", "1:5: expected a counter or 'after', found the end of the line\n"),
+	MISTAKE("when", "1:5: expected a counter, 'after' or 'every', found the end of the line\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets",
 		"2:15: expected 'rate', 'idle' or '>=', found the end of the line\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets > 5 log",
@@ -415,6 +415,11 @@ static const struct mistake mistakes[] = {
 	MISTAKE("when after 1s every 0s log",
 		"1:21: every '0s' would do little else: expected 1ms or more\n"),
 	MISTAKE("when after 1s drop g", "1:20: no 'count' rule is named 'g'\n"),
+	MISTAKE("when every 5 log", "1:12: expected a time such as 250ms, 10s or 5m "
+				    "(units ns us ms s m h d), found '5'\n"),
+	MISTAKE("when every 999us log",
+		"1:12: every '999us' would do little else: expected 1ms or more\n"),
+	MISTAKE("when every >= 5 log", "1:6: no 'count' rule or 'counter' is named 'every'\n"),
 	MISTAKE("when after >= 5 log", "1:6: no 'count' rule or 'counter' is named 'after'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 every log",
 		"2:27: expected a number, found 'log'\n"),

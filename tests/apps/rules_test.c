@@ -196,6 +196,13 @@ test_times(void **state)
 	}
 	assert_int_equal(rules->whens[1].every, 2);
 	trip_rules_free(rules);
+	rules = good("counter every\nwhen every 2s add every 1\nwhen every >= 5 every 2 log\n");
+	assert_int_equal(rules->whens[0].ref, TRIP_RULES_REF_CLOCK);
+	assert_int_equal(rules->whens[0].threshold, 2000000000);
+	assert_int_equal(rules->whens[0].every, 2000000000);
+	assert_int_equal(rules->whens[1].ref, TRIP_RULES_REF_COUNTER);
+	assert_int_equal(rules->whens[1].every, 2);
+	trip_rules_free(rules);
 }
 
 /* Conditions of a time, and counters that have their names. */
@@ -817,7 +824,8 @@ test_mutations(void **state)
 		"also count dns port 0 ingress group 0 priority 3 engine sw pattern eth / \\\n"
 		" ipv4 src spec 10.1.0.0 src prefix 16 / udp dst is 53 / end actions drop / end\n"
 		"counter c # x\nwhen dns.packets >= 10k every 1Ki drop dns for 10m\n"
-		"when after 5s every 1s add c 1\nwhen c >= 5 log \"a \\\" b\"\nwhen all (c >= 5, "
+		"when after 5s every 1s add c 1\nwhen every 1s log\nwhen c >= 5 log \"a \\\" "
+		"b\"\nwhen all (c >= 5, "
 		"dns.bytes >= 6) exec /bin/x\n"
 		"each f port 0 ipv4.src/24 max 10 idle 5s\n";
 	struct trip_random random = {.state = trip_test_seed("rules")};

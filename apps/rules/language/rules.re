@@ -169,8 +169,9 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 	<word> "for"		{ TOKEN(FOR); }
 	<word> "idle"		{ TOKEN(IDLE); }
 	<ref> "after"		{ TOKEN(AFTER); }
-	<ref> "after" / blank* ">="	{ TOKEN(REF); }
-	<ref> "after" / blank+ ("rate" | "idle") blank	{ TOKEN(REF); }
+	<ref> "every"		{ TOKEN(EVERY); }
+	<ref> ("after" | "every") / blank* ">="	{ TOKEN(REF); }
+	<ref> ("after" | "every") / blank+ ("rate" | "idle" | "spent") blank	{ TOKEN(REF); }
 	<ref> "all" / blank* "("	{ TOKEN(ALL); }
 	<ref> "any" / blank* "("	{ TOKEN(ANY); }
 	<word> "every"		{ TOKEN(EVERY); }

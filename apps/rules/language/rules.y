@@ -180,6 +180,7 @@ quota_refs: REF { trip_rules_quota_of(ctx, &@1); }
 	;
 
 when: WHEN condition every op
+	| WHEN EVERY NUMBER { trip_rules_build_period(ctx, &@3); } op
 	;
 
 condition: REF GE NUMBER {

@@ -175,6 +175,14 @@ trip_rules_build_every(struct trip_rules_ctx *ctx, const struct trip_rules_span 
 	}
 }
 
+void
+trip_rules_build_period(struct trip_rules_ctx *ctx, const struct trip_rules_span *time)
+{
+	ctx->when.ref = TRIP_RULES_REF_CLOCK;
+	trip_rules_build_every(ctx, time);
+	ctx->when.threshold = ctx->when.every;
+}
+
 /* A rate holds once unless it is told otherwise; here each time, so that it prolongs what lasts. */
 void
 trip_rules_build_for(struct trip_rules_ctx *ctx, const struct trip_rules_span *time)

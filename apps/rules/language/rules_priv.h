@@ -280,6 +280,8 @@ void trip_rules_build_action(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *word, uint32_t action);
 void trip_rules_build_either(struct trip_rules_ctx *ctx, const struct trip_rules_span *word);
 void trip_rules_build_every(struct trip_rules_ctx *ctx, const struct trip_rules_span *value);
+/* Of `when every TIME`. */
+void trip_rules_build_period(struct trip_rules_ctx *ctx, const struct trip_rules_span *time);
 void trip_rules_build_for(struct trip_rules_ctx *ctx, const struct trip_rules_span *time);
 /* What is called so is a condition of the library. */
 bool trip_rules_condition_known(const char *word);
