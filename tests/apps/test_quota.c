@@ -440,6 +440,8 @@ a_quota_passes_what_it_dropped(void **state)
 	pass_time(&bed, 1);
 	assert_int_equal(bed.quota.periods.all[1].n_ended, 1);
 	assert_int_equal(trip_cntr_read(bed.quota.counters[1]), 0);
+	/* With all that it was. */
+	assert_int_equal(bed.quota.periods.all[1].spent, trip_cntr_read(bed.quota.counts[0].bytes));
 	pass_time(&bed, 86400);
 	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
 	send_some(&bed, 8);

@@ -4,12 +4,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <trip.h>
 
 #include "apply/difference.h"
 #include "command.h"
 #include "live.h"
+#include "now.h"
 #include "quota.h"
 
 /* Of the words of a command. */
@@ -244,9 +246,12 @@ do_on_counter(struct command *command, const struct trip_rules_when *when, const
 	while (quota->rules->counters[own.target].gone ||
 		strcmp(quota->rules->counters[own.target].name, name) != 0)
 		own.target++;
-	ret = tripd_quota_do(quota, NULL, &own);
-	if (ret == 0 && own.op == TRIP_RULES_OP_RESET)
+	if (own.op == TRIP_RULES_OP_RESET && quota->rules->counters[own.target].quota != NULL) {
 		tripd_period_reset(quota, own.target);
+		ret = tripd_period_update(quota, (int64_t)(now_ns(CLOCK_REALTIME) / 1000000000));
+	} else {
+		ret = tripd_quota_do(quota, NULL, &own);
+	}
 	if (ret == 0)
 		fprintf(command->answer, "%s: %" PRIu64 "\n", name,
 			trip_cntr_read(quota->counters[own.target]));

@@ -85,11 +85,22 @@ queue_work(void *arg, const struct trip_work *work)
 	return ret == 0 ? keep_id(queueing->item, id) : ret;
 }
 
+/* A quota is begun anew by who reads that it is to be, and takes out what it has come to. */
+static enum trip_rules_op
+op_at_home(const struct tripd_quota *quota, const struct trip_rules_when *rule)
+{
+	return rule->op == TRIP_RULES_OP_RESET && !rule->on_count &&
+			       quota->rules->counters[rule->target].quota != NULL
+		       ? TRIP_RULES_OP_LOG
+		       : rule->op;
+}
+
 int
 tripd_quota_queue(struct tripd_quota *quota, unsigned int i)
 {
 	struct trip_rules_when rule = quota->rules->whens[i];
-	enum trip_op_target target = trip_rules_op_of(rule.op)->target;
+	enum trip_rules_op op = op_at_home(quota, &rule);
+	enum trip_op_target target = trip_rules_op_of(op)->target;
 	struct queueing queueing = {quota, &quota->items[i]};
 	const struct trip_apply_when when = {
 		.rule = &rule,
@@ -99,13 +110,14 @@ tripd_quota_queue(struct tripd_quota *quota, unsigned int i)
 								    : NULL,
 		.cntr = target == TRIP_OP_ON_CNTR && !rule.on_count ? quota->counters[rule.target]
 								    : NULL,
-		.function = rule.op == TRIP_RULES_OP_EXEC ? quota->exec : quota->log,
+		.function = op == TRIP_RULES_OP_EXEC ? quota->exec : quota->log,
 		.context = i,
 		.queue = queue_work,
 		.arg = &queueing,
 	};
 
 	/* What is queued again goes on where it was; a condition begins anew. */
+	rule.op = op;
 	rule.threshold += rule.every * quota->fired[i];
 	quota->items[i].n = 0;
 	return trip_apply_when(&when);
