@@ -452,6 +452,27 @@ a_quota_passes_what_it_dropped(void **state)
 	close_bed(&bed);
 }
 
+/* The drop of another statement was for a time, which is over. */
+static void
+what_has_ended_holds_nothing(void **state)
+{
+	struct bed bed;
+
+	open_bed(&bed, "count all port 0 pattern eth / end\n"
+		       "quota q 8 per day of all.packets\n"
+		       "when all.packets >= 4 drop all for 1ms\nwhen q spent drop all\n");
+	pass_time(&bed, 0);
+	send_some(&bed, 5);
+	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+	while (fate_of(&bed, 0) == TRIP_FLOW_FATE_DROP)
+		progress(&bed);
+	send_some(&bed, 3);
+	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+	pass_time(&bed, 86400);
+	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
+	close_bed(&bed);
+}
+
 static void
 a_count_is_reset(void **state)
 {
@@ -561,6 +582,7 @@ main(void)
 		cmocka_unit_test(periods_follow_each_other),
 		cmocka_unit_test(a_quota_begins_anew),
 		cmocka_unit_test(a_quota_passes_what_it_dropped),
+		cmocka_unit_test(what_has_ended_holds_nothing),
 		cmocka_unit_test(a_count_is_reset),
 		cmocka_unit_test(no_packet_is_lost_between_periods),
 		cmocka_unit_test(quotas_are_reported),

@@ -93,7 +93,8 @@ is_held(const struct tripd_quota *quota, unsigned int count, const struct tripd_
 
 	for (unsigned int i = 0; i < rules->n_whens; i++)
 		if (rules->whens[i].op == TRIP_RULES_OP_DROP && rules->whens[i].target == count &&
-			quota->fired[i] > 0 && !is_triggered(&rules->whens[i], period))
+			quota->fired[i] > 0 && !quota->items[i].ended &&
+			!is_triggered(&rules->whens[i], period))
 			return true;
 	return false;
 }

@@ -35,6 +35,8 @@ struct tripd_item {
 	unsigned int n;
 	/* What the clock was when it was put to work. */
 	uint64_t since;
+	/* What it has begun has ended. */
+	bool ended;
 };
 
 /* Context of what is done at once. */
