@@ -88,6 +88,7 @@ def each_key_is_documented(bed):
     seen.look('wait', bed.json('wait', 'n', '0'), 'counters')
     for words in ('add', 'n', '1'), ('set', 'n', '0'):
         seen.look('add and set', bed.json(*words), 'counters')
+    seen.look('reset', bed.json('reset', 'n'), 'counters')
     for told in lines(bed.good('--json', 'top', '--rounds', '2', '--interval', '50ms')):
         seen.look('top', {key: told[key] for key in told if key not in ('domain', 'lcores')})
         seen.look('domain', told['domain'])
