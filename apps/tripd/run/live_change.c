@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A change of rules at work: what cannot be undone, in the order in which no packet is lost. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <trip.h>
+
+#include "live_change.h"
+#include "now.h"
+
+#define END_NS UINT64_C(2000000000)
+
+/* ---- what comes in ----------------------------------------------------------------------------
+ */
+
+/* The statement moves to the rules at work. */
+static void
+take_count(struct tripd_change *change, unsigned int i)
+{
+	const struct trip_apply_step *step = &change->difference->counts[i];
+	struct trip_rules *work = change->quota->rules;
+	struct trip_rules_count *from = &change->next->counts[i], *to, none = {0};
+
+	change->counts_at[i] = step->what == TRIP_APPLY_ADD ? work->n_counts++ : step->at;
+	to = &work->counts[change->counts_at[i]];
+	if (step->what == TRIP_APPLY_ADD)
+		change->quota->counts[change->counts_at[i]] = change->flows[i];
+	if (!tripd_change_is_new(change, i)) {
+		/* Of what is added to, lines are no file's. */
+		to->line = change->difference->onto ? to->line : from->line;
+		if (change->dead[i])
+			to->born = from->born;
+		return;
+	}
+	/* What is replaced goes with the new rules. */
+	none = *to;
+	*to = *from;
+	*from = none;
+	/* Names of those that are left out are looked up no more. */
+	memcpy(from->name, to->name, sizeof(from->name));
+}
+
+static void
+take_counter(struct tripd_change *change, unsigned int i)
+{
+	const struct trip_apply_step *step = &change->difference->counters[i];
+	struct trip_rules *work = change->quota->rules;
+
+	if (step->what != TRIP_APPLY_ADD) {
+		change->counters_at[i] = step->at;
+		return;
+	}
+	change->counters_at[i] = work->n_counters;
+	work->counters[work->n_counters] = change->next->counters[i];
+	change->quota->counters[work->n_counters++] = change->cntrs[i];
+}
+
+/* Its names are those of rules at work from here on. */
+static unsigned int
+take_when(struct tripd_change *change, unsigned int i)
+{
+	struct tripd_quota *quota = change->quota;
+	struct trip_rules *work = quota->rules;
+	struct trip_rules_when *when = &work->whens[work->n_whens];
+
+	*when = change->next->whens[i];
+	change->next->whens[i] = (struct trip_rules_when){0};
+	if (when->ref == TRIP_RULES_REF_COUNTER)
+		when->index = change->counters_at[when->index];
+	else if (when->ref != TRIP_RULES_REF_CLOCK)
+		when->index = change->counts_at[when->index];
+	if (trip_rules_op_of(when->op)->target == TRIP_OP_ON_FLOW || when->on_count)
+		when->target = change->counts_at[when->target];
+	else if (trip_rules_op_of(when->op)->target == TRIP_OP_ON_CNTR)
+		when->target = change->counters_at[when->target];
+	quota->items[work->n_whens].since = trip_cntr_read(trip_clock_cntr(quota->domain));
+	return work->n_whens++;
+}
+
+static void
+queue(struct tripd_change *change, unsigned int i)
+{
+	const struct trip_rules_when *when = &change->quota->rules->whens[i];
+	int ret = tripd_quota_queue(change->quota, i);
+
+	if (ret != 0)
+		fprintf(change->answer, "%s: %s\n", when->source, trip_error_message());
+}
+
+static void
+take_whens(struct tripd_change *change)
+{
+	for (unsigned int i = 0; i < change->next->n_whens; i++) {
+		const struct trip_apply_step *step = &change->difference->whens[i];
+
+		if (step->what == TRIP_APPLY_ADD)
+			queue(change, take_when(change, i));
+		else if (!change->difference->onto)
+			change->quota->rules->whens[step->at].line = change->next->whens[i].line;
+	}
+}
+
+/* ---- what takes the place of another ----------------------------------------------------------
+ */
+
+/* A drop of it ends by itself: with what it is queued anew by, it begins anew. */
+static bool
+drop_ends(const struct tripd_quota *quota, unsigned int count)
+{
+	const struct trip_rules *work = quota->rules;
+
+	for (unsigned int i = 0; i < work->n_whens; i++) {
+		const struct trip_rules_when *when = &work->whens[i];
+
+		if (!when->gone && when->op == TRIP_RULES_OP_DROP && when->target == count &&
+			quota->fired[i] > 0 && when->condition.kind == TRIP_CONDITION_RATE &&
+			when->condition.when.rate.until_time > 0)
+			return true;
+	}
+	return false;
+}
+
+/* What operations have made of the old flows becomes of the new ones, too. */
+static void
+carry_fate(struct tripd_change *change, unsigned int i)
+{
+	const struct trip_apply_count *old =
+		&change->quota->counts[change->difference->counts[i].at];
+	const struct trip_rules_count *rule =
+		&change->quota->rules->counts[change->difference->counts[i].at];
+	bool drops = (rule->actions & TRIP_RULES_ACTION_DROP) != 0;
+	struct trip_flow_count count;
+	struct trip_rules_when when = {.op = TRIP_RULES_OP_DROP};
+
+	if (trip_apply_count_query(old, &count) != 0)
+		return;
+	if (count.fate == TRIP_FLOW_FATE_DELETED &&
+		change->difference->counts[i].what == TRIP_APPLY_RENEW)
+		when.op = TRIP_RULES_OP_DELETE;
+	else if (drops && count.fate == TRIP_FLOW_FATE_PASS)
+		when.op = TRIP_RULES_OP_PASS;
+	else if (drops || count.fate != TRIP_FLOW_FATE_DROP ||
+		 drop_ends(change->quota, change->difference->counts[i].at))
+		return;
+	if (tripd_quota_do(change->quota, &change->flows[i], &when) != 0)
+		fprintf(change->answer, "count %s: '%s' does not stay as it was done: %s\n",
+			rule->name, trip_rules_op_of(when.op)->word, trip_error_message());
+}
+
+/* Work on flows of a count that changes is taken off them, and comes back on the new ones; in
+ * between nothing of it is lost, for it fires at once where it is due. */
+static void
+replace_flows(struct tripd_change *change)
+{
+	struct tripd_quota *quota = change->quota;
+	bool *changes = calloc(change->n_counts + 1, sizeof(*changes));
+	bool *waits = calloc(change->n_whens + 1, sizeof(*waits));
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < change->next->n_counts; i++)
+		if (tripd_change_replaces(change, i)) {
+			n++;
+			if (changes != NULL)
+				changes[change->difference->counts[i].at] = true;
+		}
+	for (unsigned int i = 0; n > 0 && i < change->n_whens; i++) {
+		const struct trip_rules_when *when = &quota->rules->whens[i];
+
+		if (changes != NULL && waits != NULL && !change->difference->whens_go[i] &&
+			!when->gone && trip_rules_op_of(when->op)->target == TRIP_OP_ON_FLOW &&
+			changes[when->target])
+			waits[i] = tripd_quota_cancel(quota, i);
+	}
+	if (n > 0)
+		tripd_quota_settled(quota);
+	for (unsigned int i = 0; n > 0 && i < change->next->n_counts; i++)
+		if (tripd_change_replaces(change, i)) {
+			carry_fate(change, i);
+			trip_apply_count_swap(&quota->counts[change->difference->counts[i].at],
+				&change->flows[i]);
+		}
+	for (unsigned int i = 0; waits != NULL && i < change->n_whens; i++)
+		if (waits[i])
+			queue(change, i);
+	free(changes);
+	free(waits);
+}
+
+/* ---- what goes --------------------------------------------------------------------------------
+ */
+
+static void
+cancel_gone(struct tripd_change *change)
+{
+	struct trip_rules *work = change->quota->rules;
+
+	for (unsigned int i = 0; i < change->n_whens; i++)
+		if (change->difference->whens_go[i]) {
+			tripd_quota_cancel(change->quota, i);
+			work->whens[i].gone = true;
+		}
+}
+
+/* An ending flow: of a count that goes, or of one that has new ones. */
+struct ending {
+	uint64_t born;
+	struct trip_apply_count *flows;
+	/* Whose they were. */
+	struct trip_apply_count *count;
+};
+
+static int
+latest_first(const void *left, const void *right)
+{
+	const struct ending *a = left, *b = right;
+
+	return a->born > b->born ? -1 : a->born < b->born;
+}
+
+/* A home may yet hold on to work that was canceled. */
+static void
+end_flows(struct tripd_change *change, const struct ending *ending)
+{
+	uint64_t deadline = now_ns(CLOCK_MONOTONIC) + END_NS;
+	struct trip_apply_count *flows = ending->flows;
+	struct trip_flow_count sum = {0};
+
+	trip_apply_count_retire(flows);
+	(void)trip_apply_count_query(flows, &sum);
+	for (unsigned int k = 0; k < flows->n_flows; k++)
+		while (trip_flow_destroy(flows->flows[k]) == -EBUSY &&
+			now_ns(CLOCK_MONOTONIC) < deadline)
+			tripd_quota_settled(change->quota);
+	free(flows->flows);
+	flows->flows = NULL;
+	flows->n_flows = 0;
+	if (flows == ending->count) {
+		flows->earlier_packets = sum.packets;
+		flows->earlier_bytes = sum.bytes;
+	} else {
+		ending->count->earlier_packets += sum.packets;
+		ending->count->earlier_bytes += sum.bytes;
+	}
+}
+
+static void
+close_gone(struct trip_cntr **cntr)
+{
+	/* Where others have found it, it stays until the end. */
+	if (*cntr != NULL && trip_cntr_close(*cntr) == 0)
+		*cntr = NULL;
+}
+
+static void
+end_counts(struct tripd_change *change)
+{
+	const struct trip_apply_difference *difference = change->difference;
+	struct tripd_quota *quota = change->quota;
+	struct trip_rules *work = quota->rules;
+	struct ending *endings =
+		calloc(change->n_counts + change->next->n_counts + 1, sizeof(*endings));
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < change->n_counts && endings != NULL; i++)
+		if (difference->counts_go[i])
+			endings[n++] = (struct ending){
+				work->counts[i].born, &quota->counts[i], &quota->counts[i]};
+	/* What is left of the rule that was replaced is in the new rules. */
+	for (unsigned int i = 0; i < change->next->n_counts && endings != NULL; i++)
+		if (tripd_change_replaces(change, i))
+			endings[n++] = (struct ending){change->next->counts[i].born,
+				&change->flows[i], &quota->counts[difference->counts[i].at]};
+	if (n > 1)
+		qsort(endings, n, sizeof(*endings), latest_first);
+	for (unsigned int i = 0; i < n; i++)
+		end_flows(change, &endings[i]);
+	free(endings);
+	for (unsigned int i = 0; i < change->n_counts; i++)
+		if (difference->counts_go[i]) {
+			work->counts[i].gone = true;
+			close_gone(&quota->counts[i].packets);
+			close_gone(&quota->counts[i].bytes);
+		}
+	for (unsigned int i = 0; i < change->n_counters; i++)
+		if (difference->counters_go[i]) {
+			work->counters[i].gone = true;
+			work->counters[i].last = trip_cntr_read(quota->counters[i]);
+			close_gone(&quota->counters[i]);
+		}
+}
+
+void
+tripd_change_carry_out(struct tripd_change *change)
+{
+	cancel_gone(change);
+	replace_flows(change);
+	for (unsigned int i = 0; i < change->next->n_counters; i++)
+		take_counter(change, i);
+	for (unsigned int i = 0; i < change->next->n_counts; i++)
+		take_count(change, i);
+	take_whens(change);
+	tripd_quota_settled(change->quota);
+	end_counts(change);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A change, step by step: room, counters and flows first, which may fail, and then are undone
+ * (live.c). Then what cannot (live_change.c): work that goes is canceled, flows take the places of
+ * others, work comes in, old flows end, the latest first. So whatever packet comes in between
+ * counts either in the rule that was to count it before, or in the one that is to count it now.
+ */
+#ifndef TRIPD_LIVE_CHANGE_H
+#define TRIPD_LIVE_CHANGE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "apply/count.h"
+#include "apply/difference.h"
+#include "quota.h"
+
+struct tripd_change {
+	struct tripd_quota *quota;
+	const struct trip_apply_difference *difference;
+	struct trip_rules *next;
+	FILE *answer;
+	/* By index in the new rules: flows that are new; later, those of a count that changed. */
+	struct trip_apply_count *flows;
+	struct trip_cntr **cntrs;
+	/* By index in the new rules: where they are at work. */
+	unsigned int *counts_at, *counters_at;
+	/* By index in the new rules: an operation has ended it; renewed, it would come back. */
+	bool *dead;
+	/* Rules at work before, and how many. */
+	unsigned int n_counts, n_counters, n_whens;
+};
+
+/* A count of the new rules has flows to be made. */
+bool tripd_change_is_new(const struct tripd_change *change, unsigned int i);
+
+/* They take the places of others. */
+bool tripd_change_replaces(const struct tripd_change *change, unsigned int i);
+
+/* Puts it to work, once all that may fail is there. */
+void tripd_change_carry_out(struct tripd_change *change);
+
+#endif
