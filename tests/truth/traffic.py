@@ -159,6 +159,9 @@ class Bed:
                                       MARKER)
         for _ in range(2 * len(self.ports)):
             line = self.bench.wait_for_line(self.process, 'p')
+            # What a port has lost is told as soon as it is: compare() knows of it.
+            while line.startswith('port '):
+                line = self.bench.wait_for_line(self.process, 'p')
             assert '_mark' in line, line
 
     def dropped(self):
