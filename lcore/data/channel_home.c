@@ -84,11 +84,12 @@ return_canceled(struct trip_channel_home *channel, uint32_t slot)
 {
 	const struct trip_work_desc *desc = &channel->map.desc[slot];
 	uint32_t operands = read_once(&desc->operands), condition = read_once(&desc->condition);
-	uint32_t memory = trip_channel_next(channel, slot);
+	uint32_t memory = trip_channel_next(channel, slot), end = read_once(&desc->end);
 
 	trip_channel_return(channel, slot);
 	(void)return_beside(channel, operands - 1);
 	(void)return_beside(channel, condition - 1);
+	(void)return_beside(channel, end - 1);
 	for (unsigned int i = 0; i < TRIP_CHANNEL_MEMORY; i++) {
 		uint32_t next;
 

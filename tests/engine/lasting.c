@@ -328,6 +328,21 @@ data_10_what_is_canceled_ends(void **state)
 	close_scene(scene);
 }
 
+/* And before the home has accepted it: the slot of its end comes back, too. */
+static void
+data_10_what_is_canceled_at_once_leaves_nothing(void **state)
+{
+	struct scene *scene = open_scene();
+	uint64_t id;
+
+	assert_non_null(submit_desc(scene, OWN, TRIP_OP_FLOW_DROP, TIME, &id));
+	cancel(scene, OWN, id);
+	add(scene, 1);
+	assert_false(drops(scene));
+	expect_all_back(scene, OWN);
+	close_scene(scene);
+}
+
 /* Canceled, and the home does not know when both of its nodes are on their way to their firing. */
 static void
 data_10_a_canceled_one_is_left_to_its_bell(void **state)
@@ -495,6 +510,7 @@ main(void)
 		cmocka_unit_test(data_10_it_passes_nothing_that_dropped_before),
 		cmocka_unit_test(data_10_what_fails_does_not_last),
 		cmocka_unit_test(data_10_what_is_canceled_ends),
+		cmocka_unit_test(data_10_what_is_canceled_at_once_leaves_nothing),
 		cmocka_unit_test(data_10_a_canceled_one_is_left_to_its_bell),
 		cmocka_unit_test(data_10_what_a_dead_client_began_ends),
 		cmocka_unit_test(data_10_what_cannot_end_is_refused),
