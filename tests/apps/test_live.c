@@ -394,6 +394,7 @@ what_is_refused_changes_nothing(void **state)
 		{"remove wbe", -ENOENT, "no 'count' rule or 'counter' is named 'wbe'"},
 		{"do drop wbe", -EINVAL, "did you mean 'web'?"},
 		{"do drop", -EINVAL, "expected a name"},
+		{"do drop web for 10s", -EINVAL, "'for' is for rules"},
 		{"do log \"x\"", -EINVAL, "acts on no count"},
 		{"reload", -ENOENT, "no rules file"},
 		{"", -EINVAL, "no such command"},
@@ -467,6 +468,28 @@ what_has_gone_keeps_its_counts(void **state)
 	close_bed();
 }
 
+#define FOR_A_TIME(high)                                                           \
+	"count web port 0 pattern eth / ipv4 / udp dst range 0 - " high " / end\n" \
+	"when web.packets >= 3 drop web for 200ms\n"
+
+/* On the flows that take the place of those that it began on, too. */
+static void
+what_drops_for_a_time_ends(void **state)
+{
+	open_bed(FOR_A_TIME("7"), (struct tripd_live){16, 16, 16, 1});
+	for (unsigned int i = 0; i < 4; i++)
+		packet(1);
+	command("reload t\n" FOR_A_TIME("9"), 0);
+	while (!bed.quota.items[0].ended)
+		progress();
+	assert_true(packet(1));
+	/* What drops for ever still does. */
+	command("do drop web", 0);
+	command("reload t\n" FOR_A_TIME("7"), 0);
+	assert_false(packet(1));
+	close_bed();
+}
+
 int
 main(void)
 {
@@ -475,6 +498,7 @@ main(void)
 		cmocka_unit_test(what_is_refused_changes_nothing),
 		cmocka_unit_test(what_is_hostile_is_refused),
 		cmocka_unit_test(what_has_gone_keeps_its_counts),
+		cmocka_unit_test(what_drops_for_a_time_ends),
 	};
 
 	if (trip_eal_init("net_null0") < 0)

@@ -104,7 +104,7 @@ take_whens(struct tripd_change *change)
 /* ---- what takes the place of another ----------------------------------------------------------
  */
 
-/* A drop of it ends by itself: with what it is queued anew by, it begins anew. */
+/* A drop of it lasts that ends by itself: with what it is queued anew by, it begins anew. */
 static bool
 drop_ends(const struct tripd_quota *quota, unsigned int count)
 {
@@ -114,8 +114,9 @@ drop_ends(const struct tripd_quota *quota, unsigned int count)
 		const struct trip_rules_when *when = &work->whens[i];
 
 		if (!when->gone && when->op == TRIP_RULES_OP_DROP && when->target == count &&
-			quota->fired[i] > 0 && when->condition.kind == TRIP_CONDITION_RATE &&
-			when->condition.when.rate.until_time > 0)
+			quota->fired[i] > 0 && !quota->items[i].ended &&
+			(when->lasts != 0 || (when->condition.kind == TRIP_CONDITION_RATE &&
+						     when->condition.when.rate.until_time > 0)))
 			return true;
 	}
 	return false;
