@@ -27,6 +27,8 @@
 
 #define KEPT 4
 #define TRIPS 10
+/* Of a place whose clocks move; no table of zones is needed for it. */
+#define ZONE "CET-1CEST,M3.5.0,M10.5.0/3"
 
 struct bed {
 	struct trip_rules *rules;
@@ -319,6 +321,25 @@ periods_end_by_the_calendar(void **state)
 	assert_int_equal(trip_apply_period_end(&(struct trip_rules_quota){0}, 0), INT64_MAX);
 }
 
+/* In Ireland the time of winter is the one that is moved. */
+static void
+periods_end_where_winter_is_moved(void **state)
+{
+	static const struct trip_rules_quota quota = {
+		.per = TRIP_RULES_PERIOD_DAY, .second = 3600 + 1800};
+	static const char *const ends[][2] = {{"2026-10-24 12:00:00", "2026-10-25 00:30:00"},
+		{"2026-10-25 00:30:00", "2026-10-26 01:30:00"},
+		{"2026-03-28 12:00:00", "2026-03-29 01:30:00"},
+		{"2026-03-29 01:30:00", "2026-03-30 00:30:00"}};
+
+	setenv("TZ", "IST-1GMT0,M10.5.0,M3.5.0/1", 1);
+	tzset();
+	for (unsigned int i = 0; i < RTE_DIM(ends); i++)
+		assert_int_equal(trip_apply_period_end(&quota, utc(ends[i][0])), utc(ends[i][1]));
+	setenv("TZ", ZONE, 1);
+	tzset();
+}
+
 /* A period ends behind each second of three years, and the one behind that behind it. */
 static void
 periods_follow_each_other(void **state)
@@ -579,6 +600,7 @@ main(void)
 		cmocka_unit_test(what_others_leave_alone_is_due),
 		cmocka_unit_test(what_others_add_is_due),
 		cmocka_unit_test(periods_end_by_the_calendar),
+		cmocka_unit_test(periods_end_where_winter_is_moved),
 		cmocka_unit_test(periods_follow_each_other),
 		cmocka_unit_test(a_quota_begins_anew),
 		cmocka_unit_test(a_quota_passes_what_it_dropped),
@@ -588,8 +610,7 @@ main(void)
 		cmocka_unit_test(quotas_are_reported),
 	};
 
-	/* Of a place whose clocks move; no table of zones is needed for it. */
-	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	setenv("TZ", ZONE, 1);
 	tzset();
 	if (trip_eal_init("net_null0") < 0)
 		return TRIP_TEST_SKIP;

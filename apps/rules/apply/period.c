@@ -21,17 +21,22 @@ end_of_span(int64_t now, int64_t seconds)
 	return (now + offset - (now + offset) % seconds) + seconds - offset;
 }
 
-/* The first moment of this local time, which mktime() would choose by what it was asked before. */
+/* The first moment of this local time, which mktime() would choose by what it was asked before. It
+ * is asked by either kind of time, and changes the kind where the local time has none of that: both
+ * are right of one that comes twice, neither of one that is skipped. In winter it may be either. */
 static int64_t
 first_of(const struct tm *local)
 {
-	struct tm summer = *local, winter = *local;
-	int64_t moment;
+	struct tm moved = *local, usual = *local;
+	int64_t by_moved, by_usual;
 
-	summer.tm_isdst = 1;
-	winter.tm_isdst = 0;
-	moment = mktime(&summer);
-	return summer.tm_isdst > 0 ? moment : mktime(&winter);
+	moved.tm_isdst = 1;
+	usual.tm_isdst = 0;
+	by_moved = mktime(&moved);
+	by_usual = mktime(&usual);
+	if ((moved.tm_isdst > 0) == (usual.tm_isdst > 0))
+		return moved.tm_isdst > 0 ? by_moved : by_usual;
+	return (by_moved < by_usual) == (moved.tm_isdst > 0) ? by_moved : by_usual;
 }
 
 /* The beginning of one of its periods, of which so many days or months come before. */
