@@ -180,6 +180,12 @@ def operations_do_what_they_say(bench):
     equal((state['dns'], state['web']), ('pass', 'deleted'), 'fates')
 
 
+def a_quota_that_is_reset_loses_nothing(bench):
+    report, out = bench.play(dns(10), DNS + 'quota q 8 per month of dns.packets\nwhen q spent reset q\n')
+    spent = [int(n) for n in re.findall(r'^quota q begins anew: it was (\d+) of 8 packets$', out, re.M)]
+    equal((len(spent), sum(spent) + report['quotas'][0]['spent']), (1, 10), 'periods that ended, and packets of all')
+
+
 def one_worker_does_both(bench):
     report, out = bench.play(dns(1000), DNS + 'when dns.packets >= 500 log\n', lcores=2)
     assert 'forwards and counts' in out, out
@@ -312,6 +318,6 @@ def a_small_terminal_shows_whole_numbers(bench):
 main(report_has_counts_and_trips, trips_come_in_threshold_order, every_fires_as_often_as_due,
      times_are_told, a_counter_that_stands_still_is_told, a_drop_for_a_time_is_told_twice, a_rate_is_told,
      what_a_rate_began_is_told_to_end, there_is_room_for_conditions, operations_do_what_they_say,
-     one_worker_does_both, report_goes_to_stdout, report_replaces_the_one_before, report_goes_to_a_pipe,
+     a_quota_that_is_reset_loses_nothing, one_worker_does_both, report_goes_to_stdout, report_replaces_the_one_before, report_goes_to_a_pipe,
      a_trip_for_each_packet, trips_are_said_without_a_report, a_log_writes_no_more_than_it_may, a_long_text_is_cut_between_characters, nothing_arrives,
      a_small_terminal_shows_whole_numbers)

@@ -277,6 +277,12 @@ tripd_run_start(struct tripd_run *run)
 	return take_commands(run);
 }
 
+static void
+update_periods(struct tripd_run *run)
+{
+	(void)tripd_period_update(&run->quota, (int64_t)(now_ns(CLOCK_REALTIME) / 1000000000));
+}
+
 bool
 tripd_run_wait(struct tripd_run *run, unsigned int ms)
 {
@@ -295,7 +301,7 @@ tripd_run_wait(struct tripd_run *run, unsigned int ms)
 	if (number > 0 && !is_reload(run, number))
 		return true;
 	run->tripping = tripd_quota_read(&run->quota) > 0;
-	(void)tripd_period_update(&run->quota, (int64_t)(now_ns(CLOCK_REALTIME) / 1000000000));
+	update_periods(run);
 	tripd_losses_update(&run->quota.losses, false);
 	return false;
 }
@@ -311,6 +317,8 @@ tripd_run_stop(struct tripd_run *run)
 	tripd_losses_update(&run->quota.losses, true);
 	tripd_quota_freshen(&run->quota);
 	when = tripd_quota_settle(&run->quota);
+	/* What has fired last may be a reset. */
+	update_periods(run);
 	if (when >= 0)
 		ret = tripd_fail(TRIPD_EXIT_RUN,
 			"line %u of the rules is due and has not fired: %s",
