@@ -494,6 +494,33 @@ what_has_ended_holds_nothing(void **state)
 	close_bed(&bed);
 }
 
+/* Nor longer than that: what it held when the period began passes then. */
+static void
+what_was_held_passes_later(void **state)
+{
+	struct bed bed;
+
+	open_bed(&bed, "count all port 0 pattern eth / end\n"
+		       "quota q 8 per day of all.packets\n"
+		       "when all.packets >= 8 drop all for 500ms\nwhen q spent drop all\n");
+	pass_time(&bed, 0);
+	send_some(&bed, 8);
+	pass_time(&bed, 86400);
+	while (!bed.quota.items[0].ended) {
+		progress(&bed);
+		tripd_quota_read(&bed.quota);
+	}
+	pass_time(&bed, 1);
+	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
+	/* It drops again by the counts of its own period alone. */
+	send_some(&bed, 7);
+	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
+	send_some(&bed, 1);
+	pass_time(&bed, 1);
+	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+	close_bed(&bed);
+}
+
 static void
 a_count_is_reset(void **state)
 {
@@ -605,6 +632,7 @@ main(void)
 		cmocka_unit_test(a_quota_begins_anew),
 		cmocka_unit_test(a_quota_passes_what_it_dropped),
 		cmocka_unit_test(what_has_ended_holds_nothing),
+		cmocka_unit_test(what_was_held_passes_later),
 		cmocka_unit_test(a_count_is_reset),
 		cmocka_unit_test(no_packet_is_lost_between_periods),
 		cmocka_unit_test(quotas_are_reported),

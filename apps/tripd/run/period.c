@@ -120,20 +120,37 @@ pass_count(struct tripd_quota *quota, unsigned int count, const struct tripd_per
 				 trip_error_message());
 }
 
-/* What the period's statements have begun ends with it, and they begin anew. */
+/* What quotas have dropped in periods that are over passes, unless something holds it yet. */
 static int
-arm_again(struct tripd_quota *quota, const struct tripd_period *period)
+pass_owed(struct tripd_quota *quota)
 {
 	const struct trip_rules *rules = quota->rules;
 	int ret = 0;
 
 	for (unsigned int i = 0; i < rules->n_whens && ret == 0; i++) {
 		const struct trip_rules_when *when = &rules->whens[i];
+		const struct tripd_period period = {.counter = when->index};
 
-		if (when->op == TRIP_RULES_OP_DROP && is_triggered(when, period) &&
-			quota->fired[i] > 0 && !is_held(quota, when->target, period))
-			ret = pass_count(quota, when->target, period);
+		if (!quota->items[i].owed || is_held(quota, when->target, &period))
+			continue;
+		quota->items[i].owed = false;
+		ret = pass_count(quota, when->target, &period);
 	}
+	return ret;
+}
+
+/* What the period's statements have begun ends with it, and they begin anew. */
+static int
+arm_again(struct tripd_quota *quota, const struct tripd_period *period)
+{
+	const struct trip_rules *rules = quota->rules;
+	int ret;
+
+	for (unsigned int i = 0; i < rules->n_whens; i++)
+		if (rules->whens[i].op == TRIP_RULES_OP_DROP &&
+			is_triggered(&rules->whens[i], period) && quota->fired[i] > 0)
+			quota->items[i].owed = true;
+	ret = pass_owed(quota);
 	for (unsigned int i = 0; i < rules->n_whens && ret == 0; i++) {
 		if (!is_triggered(&rules->whens[i], period))
 			continue;
@@ -170,8 +187,9 @@ begin(struct tripd_quota *quota, struct tripd_period *period, int64_t now)
 int
 tripd_period_update(struct tripd_quota *quota, int64_t now)
 {
-	int ret = 0;
+	int ret = quota->periods.released ? pass_owed(quota) : 0;
 
+	quota->periods.released = false;
 	for (unsigned int i = 0; i < quota->periods.n && ret == 0; i++) {
 		struct tripd_period *period = &quota->periods.all[i];
 

@@ -26,6 +26,8 @@ struct tripd_period {
 struct tripd_periods {
 	struct tripd_period *all;
 	unsigned int n;
+	/* What may have held a count has ended. */
+	bool released;
 };
 
 /* Begins the first ones. Returns 0 or -ENOMEM. */

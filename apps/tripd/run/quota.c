@@ -200,6 +200,8 @@ take(struct tripd_quota *quota, const struct trip_work_event *event, uint64_t ti
 	if (!trip.ends)
 		quota->fired[trip.when] += event->count;
 	quota->items[trip.when].ended = trip.ends;
+	quota->items[trip.when].owed &= trip.ends;
+	quota->periods.released |= trip.ends;
 	if (quota->rules->whens[trip.when].op == TRIP_RULES_OP_RESET &&
 		!quota->rules->whens[trip.when].on_count)
 		tripd_period_reset(quota, quota->rules->whens[trip.when].target);

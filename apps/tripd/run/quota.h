@@ -37,6 +37,8 @@ struct tripd_item {
 	uint64_t since;
 	/* What it has begun has ended. */
 	bool ended;
+	/* Of a quota, it dropped in a period that is over, and what it dropped has not passed. */
+	bool owed;
 };
 
 /* Context of what is done at once. */
