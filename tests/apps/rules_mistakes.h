@@ -470,6 +470,10 @@ static const struct mistake mistakes[] = {
 		"5:54: a quota is of packets or of bytes, not of both\n"
 		"5:65: a quota is of what 'count' rules count: 't' is none\n"
 		"6:14: a quota is of what 'count' rules count: 'c' is none\n"),
+	MISTAKE("count g port 0 pattern eth / end\nquota q 5 per month at 15 of g.bytes\n"
+		"quota r 5 per day at noon of g.bytes",
+		"2:27: expected a time of the day such as 04:00, found 'of'\n"
+		"3:22: expected a number or a time of the day such as 04:00, found 'noon'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nquota a 1 of g.bytes\nquota b 1 of g.bytes\n"
 		"quota c 1 of g.bytes\nquota d 1 of g.bytes\nquota e 1 of g.packets",
 		"5:14: more than 3 quotas of that: the limit is 3\n"),

@@ -88,7 +88,7 @@ def a_rate_is_told_with_its_count(bed):
     bed.open().tell('cntr one', 'work one 0 0 one 1 5000000000 1000',
                     'work one 0 1 one 1 90000000000 5 60000000000 500', 'work one 0 0 one 1 3600000000000')
     equal({row['COUNTER'] for row in rows(bed.good('list', 'works'))},
-          {'one rate 1000 in 5s', 'one rate 5 in 90s until 500 in 1m', 'one idle 1h'}, 'what the table says')
+          {'one rate 1000 in 5s', 'one rate 5 in 90s until < 500 in 1m', 'one idle 1h'}, 'what the table says')
     keys = 'condition', 'condition_ns', 'condition_count', 'condition_until_ns', 'condition_until_count'
     equal({tuple(work[key] for key in keys) for work in bed.json('list', 'works')['works']},
           {('rate', 5000000000, 1000, None, None), ('rate', 90000000000, 5, 60000000000, 500),

@@ -8,12 +8,13 @@ RULES = '''count dns port 0 pattern eth / ipv4 / udp dst is 53 / end
 counter n
 when dns.packets >= 10 add n 1
 '''
+QUOTA = 'quota q 5 of dns.bytes\n'
 
 
 def check_counts_what_a_file_holds(bench):
-    code, out, err = bench.run('--check', bench.file('good', RULES))
+    code, out, err = bench.run('--check', bench.file('good', RULES + QUOTA + QUOTA.replace(' q ', ' r ')))
     equal((code, err), (0, ''), 'exit code and stderr')
-    equal(out, bench.file('good') + ': 1 count, 1 counter, 1 when: nothing is wrong with them\n',
+    equal(out, bench.file('good') + ': 1 count, 1 counter, 2 quotas, 1 when: nothing is wrong with them\n',
           'stdout')
 
 

@@ -80,7 +80,7 @@ def sighup_reloads(bench):
     process = start(bench)
     bench.file('rules', DNS + WEB)
     process.send_signal(signal.SIGHUP)
-    bench.wait_for_line(process, 'rules: 1 statements')
+    bench.wait_for_line(process, 'rules: 1 statement came in')
     equal(sorted(name for name in names(bench) if '.p' in name and name[0] != 'p'), ['dns.packets', 'web.packets'],
           'counters')
     code, out, err = end(bench, process)

@@ -347,13 +347,17 @@ yyreport_syntax_error(const yypcontext_t *place, struct trip_rules_ctx *ctx)
 	for (int i = 0; i < n; i++)
 		wanted[expected[i]] = true;
 	for (int i = 0; i < n; i++) {
-		if (worth_naming(expected[i], wanted[YYSYMBOL_YYEOF]))
+		/* To the lexer both are numbers with colons. */
+		if (expected[i] == YYSYMBOL_ADDRESS && ctx->in_quota)
+			names[n_names++] = "a time of the day such as 04:00";
+		else if (worth_naming(expected[i], wanted[YYSYMBOL_YYEOF]))
 			names[n_names++] = yysymbol_name(expected[i]);
 	}
-	/* Only a field has either. */
+	/* Of what has no quota, only a field has either. */
 	trip_rules_error_syntax(ctx, yypcontext_location(place),
-		wanted[YYSYMBOL_NUMBER] && wanted[YYSYMBOL_ADDRESS] ? &ctx->field : NULL, names, n_names,
-		hint_of(yypcontext_token(place), wanted));
+		wanted[YYSYMBOL_NUMBER] && wanted[YYSYMBOL_ADDRESS] && !ctx->in_quota ? &ctx->field
+										      : NULL,
+		names, n_names, hint_of(yypcontext_token(place), wanted));
 	return 0;
 }
 

@@ -89,7 +89,7 @@ op_of(const struct trip_client_work *work)
 	return info;
 }
 
-/* Of its condition, with a blank before them: " 5s", " 1000 in 5s until 500 in 60s". */
+/* Of its condition, with a blank before them: " 5s", " 1000 in 5s until < 500 in 60s". */
 static const char *
 say_parameters(const struct trip_client_work *work, char *text, size_t size)
 {
@@ -104,7 +104,7 @@ say_parameters(const struct trip_client_work *work, char *text, size_t size)
 			tripctl_text_exact(work->condition_count, count),
 			tripctl_text_whole_time(work->condition_time, time));
 	if (work->condition_until_time != 0)
-		snprintf(text + n, size - (size_t)n, " until %s in %s",
+		snprintf(text + n, size - (size_t)n, " until < %s in %s",
 			tripctl_text_exact(work->condition_until_count, count),
 			tripctl_text_whole_time(work->condition_until_time, time));
 	return text;

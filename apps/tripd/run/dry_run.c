@@ -13,6 +13,26 @@
 
 #define MIB 1048576.0
 
+static void
+say_number(unsigned int n, const char *what, const char *behind)
+{
+	printf("%u %s%s%s", n, what, n == 1 ? "" : "s", behind);
+}
+
+static void
+say_good(const char *path, const struct trip_rules *rules)
+{
+	unsigned int quotas = 0;
+
+	for (unsigned int i = 0; i < rules->n_counters; i++)
+		quotas += rules->counters[i].quota != NULL;
+	printf("%s: ", path);
+	say_number(rules->n_counts, "count", ", ");
+	say_number(rules->n_counters - quotas, "counter", ", ");
+	say_number(quotas, "quota", ", ");
+	say_number(rules->n_whens, "when", ": nothing is wrong with them\n");
+}
+
 int
 tripd_dry_run_check(const struct tripd_options *options)
 {
@@ -31,9 +51,7 @@ tripd_dry_run_check(const struct tripd_options *options)
 		trip_rules_errors_print(rules->warnings, stderr);
 	if (tripd_plan_ports(&plan, options, rules) == 0)
 		tripd_partner_warn(rules, &plan, options);
-	printf("%s: %u count%s, %u counter%s, %u when%s: nothing is wrong with them\n",
-		options->rules, rules->n_counts, rules->n_counts == 1 ? "" : "s", rules->n_counters,
-		rules->n_counters == 1 ? "" : "s", rules->n_whens, rules->n_whens == 1 ? "" : "s");
+	say_good(options->rules, rules);
 	trip_rules_free(rules);
 	return 0;
 }

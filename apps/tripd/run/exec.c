@@ -163,6 +163,7 @@ note_end(struct tripd_program *program, const struct tripd_exec_ended *ended, ui
 	if (now - program->started_ns >= DELAY_MAX_NS)
 		program->delay_ns = DELAY_MIN_NS;
 	program->runs = false;
+	program->waits_ns = program->delay_ns;
 	program->start_ns = now + program->delay_ns;
 	program->delay_ns = RTE_MIN(2 * program->delay_ns, DELAY_MAX_NS);
 	program->last = *ended;
@@ -238,8 +239,7 @@ say_end(const struct tripd_program *program)
 		code = WTERMSIG(last->status);
 	}
 	tripd_fail(0, "warning: line %u of the rules: exec %s %s %d: it is started again in %g s",
-		program->line, program->path, how, code,
-		(double)(program->start_ns - now_ns(CLOCK_MONOTONIC)) / 1e9);
+		program->line, program->path, how, code, (double)program->waits_ns / 1e9);
 }
 
 void

@@ -26,8 +26,9 @@ struct tripd_program {
 	/* The end of its stdin, kept to count what it has not read when it ends; or -1. */
 	int input;
 	bool runs;
-	/* When it was started, when it will be, and how long it is left alone when it ends. */
-	uint64_t started_ns, start_ns, delay_ns;
+	/* When it was started, when it will be, how long it is left alone when it ends, and how
+	 * long it is now. */
+	uint64_t started_ns, start_ns, delay_ns, waits_ns;
 	/* How often it has ended or could not be started, and how at last. */
 	uint64_t ends;
 	struct tripd_exec_ended last;

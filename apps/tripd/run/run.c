@@ -412,8 +412,8 @@ change_rules(struct tripd_run *run, struct tripd_view *view)
 	if (run->commands.n_changes == before)
 		return;
 	tripd_screen_begin(&view->screen);
-	fprintf(run->out, "rules: %" PRIu64 " statements have come in, changed or gone\n",
-		run->commands.n_changes - before);
+	fprintf(run->out, "rules: %" PRIu64 " statement%s came in, changed or went\n",
+		run->commands.n_changes - before, run->commands.n_changes - before == 1 ? "" : "s");
 	tripd_screen_end(&view->screen);
 	fflush(run->out);
 }
