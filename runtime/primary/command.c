@@ -74,6 +74,13 @@ has_group(const struct trip_connection *connection, gid_t group)
 }
 
 static int
+refuse_closed(const struct trip_connection *connection)
+{
+	return trip_error_set(ENOTSUP, "domain \"%s\": its application takes no commands",
+		connection->server->domain->name);
+}
+
+static int
 judge(struct trip_connection *connection)
 {
 	struct trip_commands *commands = &connection->server->commands;
@@ -87,8 +94,7 @@ judge(struct trip_connection *connection)
 	of = commands->group;
 	pthread_mutex_unlock(&commands->lock);
 	if (!open)
-		return trip_error_set(
-			ENOTSUP, "domain \"%s\": its application takes no commands", name);
+		return refuse_closed(connection);
 	if (!trip_admit_is_other(connection) || (group && has_group(connection, of)))
 		return 0;
 	atomic_fetch_add_explicit(&commands->refused, 1, memory_order_relaxed);
@@ -242,11 +248,29 @@ trip_command_more(struct trip_connection *connection, const union trip_protocol_
 	return 0;
 }
 
+/* Not where the application has closed meanwhile: nobody would come for it. */
+static int
+wait_for_application(struct trip_connection *connection)
+{
+	struct trip_commands *commands = &connection->server->commands;
+	bool open;
+
+	connection->job.connection = connection;
+	connection->job.type = connection->type;
+	pthread_mutex_lock(&commands->lock);
+	open = commands->open;
+	if (open) {
+		TAILQ_INSERT_TAIL(&commands->waiting, &connection->job, next);
+		atomic_fetch_add_explicit(&commands->commands, 1, memory_order_relaxed);
+	}
+	pthread_mutex_unlock(&commands->lock);
+	return open ? TRIP_REQUEST_LATER : refuse_closed(connection);
+}
+
 int
 trip_command_answer(struct trip_connection *connection, const union trip_protocol_request *request,
 	size_t *size)
 {
-	struct trip_commands *commands = &connection->server->commands;
 	int error = judge(connection);
 
 	if (error == 0)
@@ -260,15 +284,7 @@ trip_command_answer(struct trip_connection *connection, const union trip_protoco
 		return 0;
 	}
 	error = trip_proxy_start(connection->server);
-	if (error != 0)
-		return error;
-	atomic_fetch_add_explicit(&commands->commands, 1, memory_order_relaxed);
-	connection->job.connection = connection;
-	connection->job.type = connection->type;
-	pthread_mutex_lock(&commands->lock);
-	TAILQ_INSERT_TAIL(&commands->waiting, &connection->job, next);
-	pthread_mutex_unlock(&commands->lock);
-	return TRIP_REQUEST_LATER;
+	return error != 0 ? error : wait_for_application(connection);
 }
 
 static struct trip_proxy_job *
