@@ -135,14 +135,15 @@ close_own(struct item *item)
 {
 	struct trip_cntr *cntr = item->own;
 	const struct ledger *ledger = processes_ledger(cntr);
-	uint64_t value = trip_cntr_read(cntr);
+	uint64_t value;
 	int error;
 
+	/* Nobody else takes it from here on, also while it is read. */
+	item->own = NULL;
+	value = trip_cntr_read(cntr);
 	sim_expect(value <= ledger->high || processes_ledger_is_vague(ledger),
 		"counter %u has %llu, and was added %llu at most", ledger->index,
 		(unsigned long long)value, (unsigned long long)ledger->high);
-	/* Nobody else closes it meanwhile. */
-	item->own = NULL;
 	error = trip_cntr_close(cntr);
 	sim_expect(error == 0 || error == -EBUSY, "a counter is not closed: error %d", -error);
 	if (error != 0)
