@@ -89,6 +89,8 @@ struct nics {
 	 * operations have made of it. */
 	struct nics_fate {
 		uint32_t creation;
+		/* The one of which a deletion has failed: it may have ended all the same. */
+		uint32_t refused;
 		uint64_t lost, before;
 		bool drops, deleted;
 	} fates[NIC_FLOWS];

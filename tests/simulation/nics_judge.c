@@ -68,6 +68,8 @@ take_event(const struct trip_event *event)
 	struct nics_fate *fate = &nics.fates[item->flow];
 
 	item->events++;
+	if (event->op_type == TRIP_OP_FLOW_DELETE && event->result != 0)
+		fate->refused = item->creation;
 	if (item->creation != fate->creation || event->result != 0)
 		return;
 	sim_expect(!fate->deleted, "item %u is said to be done to flow %u, which was deleted",
@@ -213,13 +215,15 @@ judge_fates(void)
 	for (uint32_t f = 0; f < nics.n_flows; f++) {
 		const struct nics_fate *fate = &nics.fates[f];
 		struct nic_flow flow = nic_flow_of(f);
+		bool gone =
+			fate->deleted || (fate->refused == fate->creation && nics.flows[f].ended);
 
 		if (!nics.created[f] || is_lost(f) || flow.stuck > 0 || !is_all_told(f))
 			continue;
-		sim_expect(!fate->deleted || flow.rules == 0,
+		sim_expect(!gone || flow.rules == 0,
 			"flow %u is said to be deleted, and has %u rules", f, flow.rules);
-		sim_expect(fate->deleted || flow.drops == fate->drops,
-			"flow %u is said to %s, and does not", f, fate->drops ? "drop" : "pass");
+		sim_expect(gone || flow.drops == fate->drops, "flow %u is said to %s, and does not",
+			f, fate->drops ? "drop" : "pass");
 	}
 }
 
