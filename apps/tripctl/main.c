@@ -20,13 +20,13 @@ static const struct {
 	{"count", tripctl_count},
 	{"also", tripctl_also},
 	{"when", tripctl_when},
-	{"drop", tripctl_drop},
-	{"pass", tripctl_pass},
-	{"delete", tripctl_delete},
-	{"apply", tripctl_apply},
-	{"remove", tripctl_remove},
-	{"diff", tripctl_diff},
-	{"reload", tripctl_reload},
+	{"drop", tripctl_command},
+	{"pass", tripctl_command},
+	{"delete", tripctl_command},
+	{"apply", tripctl_command},
+	{"remove", tripctl_command},
+	{"diff", tripctl_command},
+	{"reload", tripctl_command},
 };
 
 int

@@ -56,12 +56,7 @@ int tripctl_reset(struct tripctl *ctl, int argc, char **argv);
 int tripctl_count(struct tripctl *ctl, int argc, char **argv);
 int tripctl_also(struct tripctl *ctl, int argc, char **argv);
 int tripctl_when(struct tripctl *ctl, int argc, char **argv);
-int tripctl_drop(struct tripctl *ctl, int argc, char **argv);
-int tripctl_pass(struct tripctl *ctl, int argc, char **argv);
-int tripctl_delete(struct tripctl *ctl, int argc, char **argv);
-int tripctl_apply(struct tripctl *ctl, int argc, char **argv);
-int tripctl_remove(struct tripctl *ctl, int argc, char **argv);
-int tripctl_diff(struct tripctl *ctl, int argc, char **argv);
-int tripctl_reload(struct tripctl *ctl, int argc, char **argv);
+/* drop, pass, delete, apply, remove, diff, reload. */
+int tripctl_command(struct tripctl *ctl, int argc, char **argv);
 
 #endif

@@ -139,80 +139,56 @@ run(struct tripctl *ctl, const struct command *command, const char *first, bool 
 
 #define EXIT_CODES                                                                               \
 	"\vExit code: 0; 1: it is not allowed, or tripd takes no commands; 2: tripd could not, " \
-	"and "                                                                                   \
-	"has said why: nothing has changed; 5: tripd has ended; 7: it does not answer."
+	"and has said why: nothing has changed; 5: tripd has ended; 7: it does not answer."
 
-static int
-parse_and_run(struct tripctl *ctl, int argc, char **argv, const char *args_doc, const char *doc,
-	const char *first, bool file)
-{
-	const struct tripctl_line line = {
-		.options = options,
-		.args_doc = args_doc,
-		.doc = doc,
-		.word = args_doc[0] != 0 ? take_word : NULL,
-		.end = args_doc[0] != 0 && args_doc[0] != '[' ? want_word : NULL,
-	};
-	struct command command = {0};
-
-	tripctl_options_parse(ctl, &line, argc, argv, &command);
-	return run(ctl, &command, first, file);
-}
-
-int
-tripctl_drop(struct tripctl *ctl, int argc, char **argv)
-{
-	return parse_and_run(ctl, argc, argv, "NAME",
+/* A command of tripctl, and how tripd has it. */
+static const struct row {
+	const char *name, *args_doc, *doc;
+	/* Its words for tripd, before the caller's. */
+	const char *first;
+	/* The caller's word is a file, which goes along. */
+	bool file;
+} rows[] = {
+	{"drop", "NAME",
 		"Has tripd drop the packets of a count from now on; they still count." EXIT_CODES,
-		"do drop", false);
-}
-
-int
-tripctl_pass(struct tripctl *ctl, int argc, char **argv)
-{
-	return parse_and_run(ctl, argc, argv, "NAME",
-		"Has tripd let the packets of a count through again." EXIT_CODES, "do pass", false);
-}
-
-int
-tripctl_delete(struct tripctl *ctl, int argc, char **argv)
-{
-	return parse_and_run(ctl, argc, argv, "NAME",
+		"do drop", false},
+	{"pass", "NAME", "Has tripd let the packets of a count through again." EXIT_CODES,
+		"do pass", false},
+	{"delete", "NAME",
 		"Has tripd end a count: it matches no more, and keeps its values." EXIT_CODES,
-		"do delete", false);
-}
-
-int
-tripctl_apply(struct tripctl *ctl, int argc, char **argv)
-{
-	return parse_and_run(ctl, argc, argv, "FILE",
+		"do delete", false},
+	{"apply", "FILE",
 		"Adds the statements of a file to the rules of tripd, and changes the counts that "
 		"it has in other words; writes what that was. - is stdin." EXIT_CODES,
-		"apply", true);
-}
-
-int
-tripctl_remove(struct tripctl *ctl, int argc, char **argv)
-{
-	return parse_and_run(ctl, argc, argv, "NAME",
+		"apply", true},
+	{"remove", "NAME",
 		"Removes a count or counter of the rules of tripd, and each `when' that speaks of "
 		"it; writes what that was." EXIT_CODES,
-		"remove", false);
-}
-
-int
-tripctl_diff(struct tripctl *ctl, int argc, char **argv)
-{
-	return parse_and_run(ctl, argc, argv, "[FILE]",
+		"remove", false},
+	{"diff", "[FILE]",
 		"Writes what would change if tripd had the rules of this file, or read its own "
 		"again; changes nothing. - is stdin." EXIT_CODES,
-		"diff", true);
-}
+		"diff", true},
+	{"reload", "", "Has tripd read its rules file again; writes what has changed." EXIT_CODES,
+		"reload", false},
+};
 
+/* argv[0] is "tripctl drop". */
 int
-tripctl_reload(struct tripctl *ctl, int argc, char **argv)
+tripctl_command(struct tripctl *ctl, int argc, char **argv)
 {
-	return parse_and_run(ctl, argc, argv, "",
-		"Has tripd read its rules file again; writes what has changed." EXIT_CODES,
-		"reload", false);
+	const struct row *row = rows;
+	struct tripctl_line line = {.options = options};
+	struct command command = {0};
+
+	while (strcmp(strrchr(argv[0], ' ') + 1, row->name) != 0)
+		row++;
+	line.args_doc = row->args_doc;
+	line.doc = row->doc;
+	if (row->args_doc[0] != 0)
+		line.word = take_word;
+	if (row->args_doc[0] != 0 && row->args_doc[0] != '[')
+		line.end = want_word;
+	tripctl_options_parse(ctl, &line, argc, argv, &command);
+	return run(ctl, &command, row->first, row->file);
 }
