@@ -99,8 +99,32 @@ are_same(const char *a, const char *b)
 	return same;
 }
 
-static int
-find_counts(struct trip_apply_difference *difference, struct words *words, struct words *twins)
+/* What is new, what stays, and what goes, by name. Of a name that is twice in the new
+ * rules the first is found. */
+static void
+match_names(struct words *work, struct words *next, struct trip_apply_step *steps, bool *go)
+{
+	sort(work);
+	sort(next);
+	for (unsigned int i = 0; i < next->n; i++) {
+		const struct word *own = &next->list[i];
+		struct trip_apply_step *step = &steps[own->index];
+		struct word *word = find(work, own->text);
+
+		*step = (struct trip_apply_step){TRIP_APPLY_ADD, 0};
+		if (word != NULL) {
+			word->taken = true;
+			*step = (struct trip_apply_step){TRIP_APPLY_KEEP, word->index};
+		}
+		if (find(next, own->text) != own)
+			step->what = TRIP_APPLY_LEAVE;
+	}
+	for (unsigned int i = 0; i < work->n; i++)
+		go[work->list[i].index] = !work->list[i].taken;
+}
+
+static void
+find_counts(struct trip_apply_difference *difference, struct words *words, struct words *own)
 {
 	const struct trip_rules *work = difference->work, *next = difference->next;
 
@@ -108,32 +132,19 @@ find_counts(struct trip_apply_difference *difference, struct words *words, struc
 		if (!work->counts[i].gone)
 			words->list[words->n++] = (struct word){work->counts[i].name, i, false};
 	for (unsigned int i = 0; i < next->n_counts; i++)
-		twins->list[twins->n++] = (struct word){next->counts[i].name, i, false};
-	sort(words);
-	sort(twins);
+		own->list[own->n++] = (struct word){next->counts[i].name, i, false};
+	match_names(words, own, difference->counts, difference->counts_go);
 	for (unsigned int i = 0; i < next->n_counts; i++) {
-		struct word *word = find(words, next->counts[i].name);
 		struct trip_apply_step *step = &difference->counts[i];
 
-		*step = (struct trip_apply_step){TRIP_APPLY_ADD, 0};
-		if (word != NULL) {
-			word->taken = true;
-			step->at = word->index;
-			step->what = are_same(work->counts[step->at].source, next->counts[i].source)
-					     ? TRIP_APPLY_KEEP
-					     : TRIP_APPLY_CHANGE;
-		}
-		/* The first of them is found. */
-		if (find(twins, next->counts[i].name)->index != i)
-			step->what = TRIP_APPLY_LEAVE;
+		if (step->what == TRIP_APPLY_KEEP &&
+			!are_same(work->counts[step->at].source, next->counts[i].source))
+			step->what = TRIP_APPLY_CHANGE;
 	}
-	for (unsigned int i = 0; i < words->n; i++)
-		difference->counts_go[words->list[i].index] = !words->list[i].taken;
-	return 0;
 }
 
-static int
-find_counters(struct trip_apply_difference *difference, struct words *words, struct words *twins)
+static void
+find_counters(struct trip_apply_difference *difference, struct words *words, struct words *own)
 {
 	const struct trip_rules *work = difference->work, *next = difference->next;
 
@@ -141,28 +152,12 @@ find_counters(struct trip_apply_difference *difference, struct words *words, str
 		if (!work->counters[i].gone)
 			words->list[words->n++] = (struct word){work->counters[i].name, i, false};
 	for (unsigned int i = 0; i < next->n_counters; i++)
-		twins->list[twins->n++] = (struct word){next->counters[i].name, i, false};
-	sort(words);
-	sort(twins);
-	for (unsigned int i = 0; i < next->n_counters; i++) {
-		struct word *word = find(words, next->counters[i].name);
-		struct trip_apply_step *step = &difference->counters[i];
-
-		*step = (struct trip_apply_step){TRIP_APPLY_ADD, 0};
-		if (word != NULL) {
-			word->taken = true;
-			*step = (struct trip_apply_step){TRIP_APPLY_KEEP, word->index};
-		}
-		if (find(twins, next->counters[i].name)->index != i)
-			step->what = TRIP_APPLY_LEAVE;
-	}
-	for (unsigned int i = 0; i < words->n; i++)
-		difference->counters_go[words->list[i].index] = !words->list[i].taken;
-	return 0;
+		own->list[own->n++] = (struct word){next->counters[i].name, i, false};
+	match_names(words, own, difference->counters, difference->counters_go);
 }
 
 /* Each of the new ones takes one of the same words; or with `onto`, none takes any. */
-static int
+static void
 match_whens(struct trip_apply_difference *difference, struct words *words, struct words *texts,
 	bool onto)
 {
@@ -183,7 +178,6 @@ match_whens(struct trip_apply_difference *difference, struct words *words, struc
 	}
 	for (unsigned int i = 0; i < words->n; i++)
 		difference->whens_go[words->list[i].index] = !words->list[i].taken && !onto;
-	return 0;
 }
 
 /* A copy of the words of each `when`, tidied. */
@@ -221,7 +215,7 @@ find_whens(struct trip_apply_difference *difference, struct words *words, struct
 		error = copy_whens(difference->next, texts);
 	sort(words);
 	if (error == 0)
-		error = match_whens(difference, words, texts, onto);
+		match_whens(difference, words, texts, onto);
 	free_texts(words);
 	free_texts(texts);
 	return error;
@@ -345,14 +339,13 @@ trip_apply_difference_find(struct trip_apply_difference *difference, const struc
 	of_next.list = calloc(most(next) + 1, sizeof(*of_next.list));
 	if (of_work.list == NULL || of_next.list == NULL)
 		error = -ENOMEM;
-	if (error == 0)
-		error = find_counts(difference, &of_work, &of_next);
-	of_work.n = of_next.n = 0;
-	if (error == 0)
-		error = find_counters(difference, &of_work, &of_next);
-	of_work.n = of_next.n = 0;
-	if (error == 0)
+	if (error == 0) {
+		find_counts(difference, &of_work, &of_next);
+		of_work.n = of_next.n = 0;
+		find_counters(difference, &of_work, &of_next);
+		of_work.n = of_next.n = 0;
 		error = find_whens(difference, &of_work, &of_next, onto);
+	}
 	/* What is added stands behind all that is there. */
 	if (error == 0 && !onto)
 		find_renewed(difference);

@@ -273,19 +273,18 @@ do_now(struct command *command)
 	/* The text's, which is first; those at work are behind it. */
 	when = &rules->whens[0];
 	target = trip_rules_op_of(when->op)->target;
-	if (when->lasts != 0)
-		ret = -EINVAL;
-	else if (target == TRIP_OP_ON_FLOW || when->on_count)
-		ret = do_on_count(command, when, rules->counts[when->target].name);
-	else if (target == TRIP_OP_ON_CNTR)
-		ret = do_on_counter(command, when, rules->counters[when->target].name);
-	else
-		ret = -EINVAL;
-	if (when->lasts != 0)
+	if (when->lasts != 0) {
 		fprintf(command->answer, "what is done at once stays: 'for' is for rules\n");
-	else if (target != TRIP_OP_ON_FLOW && target != TRIP_OP_ON_CNTR)
+		ret = -EINVAL;
+	} else if (target == TRIP_OP_ON_FLOW || when->on_count) {
+		ret = do_on_count(command, when, rules->counts[when->target].name);
+	} else if (target == TRIP_OP_ON_CNTR) {
+		ret = do_on_counter(command, when, rules->counters[when->target].name);
+	} else {
 		fprintf(command->answer, "'%s' acts on no count and no counter\n",
 			trip_rules_op_of(when->op)->word);
+		ret = -EINVAL;
+	}
 	trip_rules_free(rules);
 	return ret;
 }

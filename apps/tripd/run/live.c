@@ -45,8 +45,7 @@ tripd_live_resolve(const struct tripd_quota *quota, struct trip_rules *next, FIL
 			continue;
 		fprintf(answer,
 			"count %s: port %u is not in use: a rule, --ports or --iface has to name "
-			"it "
-			"from the start (line %u)\n",
+			"it from the start (line %u)\n",
 			count->name, count->port, count->line);
 		return -ENODEV;
 	}
@@ -64,8 +63,7 @@ check_room(const struct tripd_change *change, const char *what, uint64_t taken, 
 		return 0;
 	fprintf(change->answer,
 		"%" PRIu64 " %s are at work, and this takes %" PRIu64
-		" more while it changes: there "
-		"is room for %" PRIu64 " (%s from the start)\n",
+		" more while it changes: there is room for %" PRIu64 " (%s from the start)\n",
 		taken, what, more, room, option);
 	return -ENOSPC;
 }
@@ -106,9 +104,9 @@ check_kinds(const struct tripd_change *change)
 	const struct trip_rules *next = change->next;
 
 	if (has_quota(change->quota->rules) || has_quota(next)) {
-		fprintf(change->answer, "not yet: this version cannot change rules with a 'quota' "
-					"while they are at "
-					"work\n");
+		fprintf(change->answer,
+			"not yet: this version cannot change rules with a 'quota' while they are "
+			"at work\n");
 		return -ENOTSUP;
 	}
 	for (unsigned int i = 0; i < next->n_whens; i++)

@@ -80,32 +80,33 @@ tripd_period_reset(struct tripd_quota *quota, unsigned int counter)
 }
 
 static bool
-is_triggered(const struct trip_rules_when *when, const struct tripd_period *period)
+is_triggered(const struct trip_rules_when *when, unsigned int counter)
 {
-	return when->ref == TRIP_RULES_REF_COUNTER && when->index == period->counter;
+	return when->ref == TRIP_RULES_REF_COUNTER && when->index == counter;
 }
 
-/* Another statement has dropped the count, and its time has not come. */
+/* A statement of something else than the quota of this counter has dropped the count, and its time
+ * has not come. */
 static bool
-is_held(const struct tripd_quota *quota, unsigned int count, const struct tripd_period *period)
+is_held(const struct tripd_quota *quota, unsigned int count, unsigned int counter)
 {
 	const struct trip_rules *rules = quota->rules;
 
 	for (unsigned int i = 0; i < rules->n_whens; i++)
 		if (rules->whens[i].op == TRIP_RULES_OP_DROP && rules->whens[i].target == count &&
 			quota->fired[i] > 0 && !quota->items[i].ended &&
-			!is_triggered(&rules->whens[i], period))
+			!is_triggered(&rules->whens[i], counter))
 			return true;
 	return false;
 }
 
 /* By work that is due at once, before what is queued behind it can be. */
 static int
-pass_count(struct tripd_quota *quota, unsigned int count, const struct tripd_period *period)
+pass_count(struct tripd_quota *quota, unsigned int count, unsigned int counter)
 {
 	struct trip_work work = {
 		.size = sizeof(work),
-		.triggering_cntr = quota->counters[period->counter],
+		.triggering_cntr = quota->counters[counter],
 		.op_type = TRIP_OP_FLOW_PASS,
 	};
 	int ret = 0;
@@ -129,12 +130,11 @@ pass_owed(struct tripd_quota *quota)
 
 	for (unsigned int i = 0; i < rules->n_whens && ret == 0; i++) {
 		const struct trip_rules_when *when = &rules->whens[i];
-		const struct tripd_period period = {.counter = when->index};
 
-		if (!quota->items[i].owed || is_held(quota, when->target, &period))
+		if (!quota->items[i].owed || is_held(quota, when->target, when->index))
 			continue;
 		quota->items[i].owed = false;
-		ret = pass_count(quota, when->target, &period);
+		ret = pass_count(quota, when->target, when->index);
 	}
 	return ret;
 }
@@ -148,11 +148,11 @@ arm_again(struct tripd_quota *quota, const struct tripd_period *period)
 
 	for (unsigned int i = 0; i < rules->n_whens; i++)
 		if (rules->whens[i].op == TRIP_RULES_OP_DROP &&
-			is_triggered(&rules->whens[i], period) && quota->fired[i] > 0)
+			is_triggered(&rules->whens[i], period->counter) && quota->fired[i] > 0)
 			quota->items[i].owed = true;
 	ret = pass_owed(quota);
 	for (unsigned int i = 0; i < rules->n_whens && ret == 0; i++) {
-		if (!is_triggered(&rules->whens[i], period))
+		if (!is_triggered(&rules->whens[i], period->counter))
 			continue;
 		quota->fired[i] = 0;
 		ret = tripd_quota_queue_when(quota, i);
