@@ -290,14 +290,7 @@ trip_command_answer(struct trip_connection *connection, const union trip_protoco
 static struct trip_proxy_job *
 take_waiting(struct trip_commands *commands)
 {
-	struct trip_proxy_job *job;
-
-	pthread_mutex_lock(&commands->lock);
-	job = TAILQ_FIRST(&commands->waiting);
-	if (job != NULL)
-		TAILQ_REMOVE(&commands->waiting, job, next);
-	pthread_mutex_unlock(&commands->lock);
-	return job;
+	return trip_proxy_take(&commands->lock, &commands->waiting);
 }
 
 static int

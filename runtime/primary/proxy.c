@@ -61,16 +61,16 @@ proxy_main(void *arg)
 	return NULL;
 }
 
-static struct trip_proxy_job *
-take_done(struct trip_proxy *proxy)
+struct trip_proxy_job *
+trip_proxy_take(pthread_mutex_t *lock, struct trip_proxy_jobs *jobs)
 {
 	struct trip_proxy_job *job;
 
-	pthread_mutex_lock(&proxy->lock);
-	job = TAILQ_FIRST(&proxy->done);
+	pthread_mutex_lock(lock);
+	job = TAILQ_FIRST(jobs);
 	if (job != NULL)
-		TAILQ_REMOVE(&proxy->done, job, next);
-	pthread_mutex_unlock(&proxy->lock);
+		TAILQ_REMOVE(jobs, job, next);
+	pthread_mutex_unlock(lock);
 	return job;
 }
 
@@ -84,7 +84,7 @@ ready(void *owner)
 
 	while (read(server->proxy.told, &n, sizeof(n)) < 0 && errno == EINTR)
 		;
-	while ((job = take_done(&server->proxy)) != NULL)
+	while ((job = trip_proxy_take(&server->proxy.lock, &server->proxy.done)) != NULL)
 		if (job->connection != NULL)
 			trip_connection_answered(job->connection);
 		else

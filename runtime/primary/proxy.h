@@ -74,6 +74,9 @@ int trip_proxy_ask(struct trip_connection *connection, const union trip_protocol
 /* Starts it where it does not run yet: 0, or the error. On the control thread. */
 int trip_proxy_start(struct trip_server *server);
 
+/* The first of these jobs, which leaves them; NULL: there is none. */
+struct trip_proxy_job *trip_proxy_take(pthread_mutex_t *lock, struct trip_proxy_jobs *jobs);
+
 /* A job is done, by whomever: its error and size, and the reply, are set. */
 void trip_proxy_finish(struct trip_proxy *proxy, struct trip_proxy_job *job);
 
