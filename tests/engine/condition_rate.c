@@ -206,20 +206,21 @@ it_begins_at_its_threshold(void **state)
 	bed_close(bed);
 }
 
+static const struct condition_wanted ten_until_less = {.cntr = CONDITION_TRIGGER,
+	.count = 10,
+	.time = RATE_TIME,
+	.interval = 1,
+	.until_count = 10,
+	.until_time = UNTIL_TIME};
+
 /* With an until of as many: until there were less in its time, behind the firing. */
 static void
 it_fires_again_when_it_was_over(void **state)
 {
-	const struct condition_wanted wanted = {.cntr = CONDITION_TRIGGER,
-		.count = 10,
-		.time = RATE_TIME,
-		.interval = 1,
-		.until_count = 10,
-		.until_time = UNTIL_TIME};
 	struct bed *bed = condition_open();
 	uint64_t fired;
 
-	condition_submit(bed, &wanted);
+	condition_submit(bed, &ten_until_less);
 	bed_settle(bed);
 	expect_fired_behind(bed, 10, 1);
 	fired = bed->now;
@@ -244,17 +245,12 @@ it_fires_again_when_it_was_over(void **state)
 static void
 what_it_drops_passes_when_it_is_over(void **state)
 {
-	const struct condition_wanted wanted = {.cntr = CONDITION_TRIGGER,
-		.count = 10,
-		.time = RATE_TIME,
-		.interval = 1,
-		.until_count = 10,
-		.until_time = UNTIL_TIME,
-		.drops = true};
+	struct condition_wanted wanted = ten_until_less;
 	_Atomic uint8_t action = TRIP_ACTION_ACTIVE;
 	struct bed *bed = condition_open();
 	uint64_t id, ended;
 
+	wanted.drops = true;
 	bed->engine.actions = &action;
 	id = condition_submit(bed, &wanted);
 	bed_settle(bed);
@@ -314,15 +310,9 @@ its_end_comes_before_its_alarm(void **state)
 static void
 a_set_begins_the_until_anew(void **state)
 {
-	const struct condition_wanted wanted = {.cntr = CONDITION_TRIGGER,
-		.count = 10,
-		.time = RATE_TIME,
-		.interval = 1,
-		.until_count = 10,
-		.until_time = UNTIL_TIME};
 	struct bed *bed = condition_open();
 
-	condition_submit(bed, &wanted);
+	condition_submit(bed, &ten_until_less);
 	bed_settle(bed);
 	expect_fired_behind(bed, 10, 1);
 	condition_go_to(bed, bed->now + UNTIL_TIME / 2);

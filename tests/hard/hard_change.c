@@ -119,15 +119,6 @@ drop_for(struct trip_flow *flow, uint64_t time)
 	return harness_queue(&work);
 }
 
-static struct trip_work_event
-next_event(void)
-{
-	struct trip_work_event event;
-
-	harness_until(trip_work_read(harness_domain, &event, sizeof(event), 1) == 1);
-	return event;
-}
-
 #define HOUR UINT64_C(3600000000000)
 
 static void
@@ -153,8 +144,8 @@ data_10_a_drop_for_a_time_ends(void **state)
 	flow = hard_create(1000, false);
 	fake_nic_at(FAKE_NIC_CREATE, receive_while_it_drops);
 	(void)drop_for(flow, 1000000);
-	assert_int_equal(next_event().flags, TRIP_WORK_MORE);
-	assert_int_equal(next_event().flags, TRIP_WORK_END);
+	assert_int_equal(harness_event().flags, TRIP_WORK_MORE);
+	assert_int_equal(harness_event().flags, TRIP_WORK_END);
 	assert_int_equal(hard_fate_of(flow), TRIP_FLOW_FATE_PASS);
 	hard_receive(1000, 10, 10);
 	hard_expect_flow(flow, 28, TRIP_FLOW_FATE_PASS);
@@ -174,9 +165,9 @@ data_10_an_end_that_fails_comes_later(void **state)
 	hard_open(&hard_direct);
 	flow = hard_create(1000, false);
 	(void)drop_for(flow, 100000000);
-	assert_int_equal(next_event().result, 0);
+	assert_int_equal(harness_event().result, 0);
 	fake_nic_fail(FAKE_NIC_CREATE, 3, EIO);
-	event = next_event();
+	event = harness_event();
 	assert_int_equal(event.flags, TRIP_WORK_END);
 	assert_int_equal(event.result, -EIO);
 	harness_until(hard_fate_of(flow) == TRIP_FLOW_FATE_PASS);
@@ -201,7 +192,7 @@ data_10_an_end_finds_the_queue_full(void **state)
 	flow = hard_create(1000, false);
 	other = hard_create(1001, false);
 	id = drop_for(flow, HOUR);
-	(void)next_event();
+	(void)harness_event();
 	fake_nic_hold(FAKE_NIC_CREATE, true);
 	for (unsigned int i = 0; i < MANY; i++)
 		hard_queue_op(other, 0, i % 2 == 0 ? TRIP_OP_FLOW_DROP : TRIP_OP_FLOW_PASS);

@@ -550,9 +550,8 @@ queue_drop_for(struct trip_cntr *cntr, uint64_t threshold, struct trip_flow *flo
 static struct trip_work_event
 next_event(void)
 {
-	struct trip_work_event event;
+	struct trip_work_event event = harness_event();
 
-	harness_until(trip_work_read(harness_domain, &event, sizeof(event), 1) == 1);
 	assert_int_equal(event.result, 0);
 	return event;
 }

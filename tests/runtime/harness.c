@@ -362,6 +362,15 @@ harness_queue(const struct trip_work *work)
 	return id;
 }
 
+struct trip_work_event
+harness_event(void)
+{
+	struct trip_work_event event;
+
+	harness_until(trip_work_read(harness_domain, &event, sizeof(event), 1) == 1);
+	return event;
+}
+
 struct trip_work
 harness_noted(struct harness_notes *notes, struct trip_cntr *cntr, uint64_t threshold,
 	struct trip_cntr *completion)

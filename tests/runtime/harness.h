@@ -131,6 +131,9 @@ uint64_t harness_note(
 struct trip_work harness_work(struct trip_cntr *cntr, uint64_t threshold, enum trip_op op);
 uint64_t harness_queue(const struct trip_work *work);
 
+/* The next event of this process, once there is one. */
+struct trip_work_event harness_event(void);
+
 /* --- main --- */
 
 /* A test with a domain of one home; and one that opens its own, or none. */
