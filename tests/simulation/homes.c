@@ -11,8 +11,8 @@
 #include "waiter.h"
 
 #define SCRUB_TICKS 8192
-/* Of all homes, while one has a turn. */
-#define TURN_TICKS 256
+/* Of the scrub: one is under way; one suspects, one repairs, and there is what comes of that. */
+#define PASSES 4
 #define NEVER (UINT64_MAX / 4)
 
 struct homes homes;
@@ -62,11 +62,15 @@ run_home(void *arg)
 {
 	struct trip_home *home = arg;
 
+	sim_laps(homes.kills ? PASSES : 0);
 	for (;;) {
+		uint64_t pass = home->scrub.next_tsc;
 		unsigned int done;
 
 		sim_op("iterates");
 		done = trip_home_iterate(home, sim_now());
+		if (home->scrub.next_tsc != pass)
+			sim_lap();
 		if (done == 0) {
 			sim_expect(!home->sweeping,
 				"home %u has done nothing, in the middle of a sweep", home->index);
@@ -268,18 +272,6 @@ make_users(void)
 	}
 }
 
-/* A pass of the scrub, which looks at a few channels in each turn of its home. */
-static uint32_t
-pass_ticks(void)
-{
-	uint32_t budget = homes.budgets[0], turns;
-
-	for (uint32_t h = 1; h < homes.engine.n_homes; h++)
-		budget = RTE_MIN(budget, homes.budgets[h]);
-	turns = RTE_MAX(homes.shape.n_channels, homes.shape.n_waiters) / (budget / TRIP_BELLS) + 1;
-	return SCRUB_TICKS + turns * TURN_TICKS;
-}
-
 static void
 begin(void)
 {
@@ -292,8 +284,8 @@ begin(void)
 	homes.engine.tsc_hz = 1000000000;
 	atomic_init(&homes.function.function, homes_called);
 	sim_local(&trip_engine_current);
-	/* Some passes of the scrub, and what is to rest has. */
-	sim_patience(RTE_MAX(homes.kills ? 4 * pass_ticks() : 0, homes.idles ? 4 * REST_MAX : 0));
+	/* What is to rest has. */
+	sim_patience(homes.idles ? 4 * REST_MAX : 0);
 	make_flow();
 	for (uint32_t h = 0; h < homes.engine.n_homes; h++) {
 		make_home(h);

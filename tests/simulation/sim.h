@@ -85,6 +85,10 @@ void sim_progress(void);
 /* There is nothing to do until others have moved, or time has gone by. When nobody has anything to
  * do, and that stays so, everything rests; and nobody waited for that, the history is over. */
 void sim_pause(void);
+/* The actor comes by all there is again and again: nothing rests before it has ended so many laps
+ * since anybody has done anything. It ends one. */
+void sim_laps(uint32_t n);
+void sim_lap(void);
 /* Waits until everything rests, and has been judged. What sleeps with a timeout wakes then, too. */
 void sim_rest(void);
 /* How often it has. */

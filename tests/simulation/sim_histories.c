@@ -108,6 +108,63 @@ seeds_repeat(void **state)
 	assert_int_equal(same, 0);
 }
 
+/* --- nothing rests before all laps have ended, however slow --- */
+
+#define LAPS 3
+#define PAUSES_A_LAP 40
+
+static unsigned int lapped;
+
+static void
+go_round(void *arg)
+{
+	sim_laps(LAPS);
+	for (unsigned int n = 1;; n++) {
+		sim_pause();
+		if (n % PAUSES_A_LAP != 0)
+			continue;
+		lapped++;
+		sim_lap();
+	}
+}
+
+static void
+move(void *arg)
+{
+	for (unsigned int n = 0; n < 100; n++) {
+		(void)atomic_fetch_add(&place, 1);
+		sim_pause();
+	}
+	sim_progress();
+	lapped = 0;
+}
+
+static void
+laps_begin(void)
+{
+	lapped = 0;
+	begin(go_round, move);
+}
+
+static void
+judge_laps(void)
+{
+	sim_expect(lapped >= LAPS, "it rests after %u laps", lapped);
+}
+
+static void
+laps_end(void **state)
+{
+	static const struct sim_world world = {.name = "laps",
+		.length = 16,
+		.begin = laps_begin,
+		.judge = judge_laps,
+		.forget = nothing};
+
+	for (uint64_t seed = 0; seed < 500; seed++)
+		assert_null(sim_play(&world, seed, SIM_MEMORIES));
+}
+
 /* --- who goes on without a step is ended --- */
 
 static struct link {
@@ -239,6 +296,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everybody_has_a_turn),
 		cmocka_unit_test(seeds_repeat),
+		cmocka_unit_test(laps_end),
 		cmocka_unit_test(spinning_ends),
 		cmocka_unit_test(steering_comes_further),
 	};

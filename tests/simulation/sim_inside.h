@@ -134,6 +134,8 @@ struct sim_actor {
 	/* Pauses since the `seen`th progress, and when the last one was. */
 	uint32_t n_pauses, seen;
 	uint64_t paused;
+	/* Laps since then, of so many that it takes. */
+	uint32_t n_laps, laps;
 	/* The first decision about it that is not in the past. */
 	unsigned int decision;
 	void *locals[SIM_LOCALS];

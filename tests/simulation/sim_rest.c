@@ -108,7 +108,8 @@ sim_is_idle(const struct sim_actor *actor)
 static bool
 has_done_all(const struct sim_actor *actor)
 {
-	return sim_is_idle(actor) && actor->paused + sim.patience / 2 >= sim.until;
+	return sim_is_idle(actor) && actor->n_laps >= actor->laps &&
+	       actor->paused + sim.patience / 2 >= sim.until;
 }
 
 static bool
@@ -165,7 +166,7 @@ sim_pause(void)
 	sim_story_mark(NULL);
 	sim.now += PAUSE_TICKS;
 	if (self->seen != sim.progress)
-		self->n_pauses = 0;
+		self->n_pauses = self->n_laps = 0;
 	self->seen = sim.progress;
 	self->n_pauses++;
 	self->paused = sim.now;
@@ -234,6 +235,18 @@ sim_freeze(unsigned int actor, bool freezes)
 {
 	sim.actors[actor].frozen = freezes;
 	sim_progress();
+}
+
+void
+sim_laps(uint32_t n)
+{
+	sim.self->laps = n;
+}
+
+void
+sim_lap(void)
+{
+	sim.self->n_laps++;
 }
 
 void
