@@ -198,7 +198,23 @@ struct pending_key {
 struct pending_key *trip_pending_sort(
 	struct pending_key *keys, struct pending_key *spare, unsigned count);
 
-/* In a queue, a list or a chunk no more: false where it was canceled before. */
+/* The queues, marks and the floor: pending.c. */
+
+/* A queue is a ring: behind its last item and before its first are one place; first says which. */
+void trip_pending_enqueue(struct trip_pending_pool *pool, uint32_t *head, const uint32_t *nodes,
+	unsigned count, bool first);
+void trip_pending_mark(struct trip_pending_pool *pool, uint32_t node, bool canceled);
+/* Not while a wheel is being filled: what is first is not known then. */
+void trip_pending_refresh_floor(struct trip_pending_pool *pool, struct trip_pending *set);
+
+static inline uint64_t
+pending_front_threshold(const struct trip_pending_pool *pool, const struct trip_pending *set)
+{
+	return set->front == TRIP_PENDING_NIL ? TRIP_PENDING_NONE
+					      : pool->items[set->front].threshold;
+}
+
+/* In a queue, a list or a chunk no more: false where it was canceled before. pending_pop.c. */
 bool trip_pending_leave(struct trip_pending_pool *pool, uint32_t node);
 
 /* Few: pending_few.c. */

@@ -59,6 +59,13 @@ enum trip_waiter_state {
 #define TRIP_WAITER_STATE_BITS 2
 #define TRIP_WAITER_STATE_MASK ((1u << TRIP_WAITER_STATE_BITS) - 1)
 
+/* Of a waiter's word. */
+static inline uint32_t
+trip_waiter_state(uint32_t word)
+{
+	return word & TRIP_WAITER_STATE_MASK;
+}
+
 /* Wakes on any change of success or error; else on success >= threshold, or a change of error. */
 #define TRIP_WAITER_ANY UINT64_MAX
 
@@ -125,6 +132,9 @@ void trip_waiter_end(struct trip_home *home);
 /* Sleeps until `sequence` of the slot is not `seen` any more, at most `ms` milliseconds (negative:
  * for ever), or for no reason. Its caller is then about to read `next`. */
 void trip_waiter_sleep(struct trip_waiter *waiter, uint32_t seen, int ms, const void *next);
+
+/* Wakes whoever sleeps there. */
+void trip_waiter_wake(struct trip_waiter *waiter);
 
 /* The home: takes up what rang, at most `budget`; returns how many. */
 unsigned int trip_waiter_accept(struct trip_home *home, unsigned int budget);

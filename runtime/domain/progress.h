@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who runs the homes: dedicated lcores, service cores, or whoever calls. */
+/* Waiting for homes; by hand, whoever waits runs them. */
 #ifndef TRIP_RUNTIME_PROGRESS_H
 #define TRIP_RUNTIME_PROGRESS_H
 
 #include "domain/domain.h"
-
-/* Whether the attributes name lcores that can be had. */
-int trip_progress_check(const struct trip_domain_attr *attr);
-
-/* Sets a home's periods and budget. */
-void trip_progress_configure(struct trip_domain *domain, struct trip_home *home);
-
-int trip_progress_start(struct trip_domain *domain);
-void trip_progress_stop(struct trip_domain *domain);
 
 /* Whether the caller is a home of the domain, or a port's worker, which must not wait for one. */
 bool trip_progress_on_worker(const struct trip_domain *domain);

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of a counted flow; what it is in each engine: flow_soft.c and flow_hard.c. */
+/* The calls of counted flows; what a flow is in the primary: flow_local.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <rte_eal.h>
-#include <rte_ethdev.h>
-#include <rte_log.h>
 
 #include <trip_error.h>
 
@@ -130,63 +127,6 @@ take_attr(const struct trip_flow_order *order, struct trip_flow_attr *attr)
 	return 0;
 }
 
-static const char in_hardware[] = "the port's hardware counts it";
-
-/* Of an engine that the caller has chosen. */
-static const char *
-asked_for(const struct trip_flow_order *order)
-{
-	return order->attr->reason != NULL ? order->attr->reason : "the rule asks for it";
-}
-
-/* Tries an engine; what it says against the rule is in `error`. */
-static struct trip_flow_order
-order_of(const struct trip_flow_order *order, struct rte_flow_error *error)
-{
-	struct trip_flow_order own = *order;
-
-	*error = (struct rte_flow_error){0};
-	own.error = error;
-	return own;
-}
-
-static int
-give_error(const struct trip_flow_order *order, const struct rte_flow_error *error, int result)
-{
-	if (order->error != NULL)
-		*order->error = *error;
-	return result;
-}
-
-static int
-validate_local(uint16_t port_id, const struct trip_flow_order *order, const char **reason)
-{
-	enum trip_flow_engine engine = order->attr->engine;
-	struct rte_flow_error own;
-	const char *why = asked_for(order);
-	int result = 0;
-
-	if (!rte_eth_dev_is_valid_port(port_id))
-		return trip_flow_refuse(order->error, ENODEV, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
-			"port %" PRIu16 ": there is no such port", port_id);
-	if (engine != TRIP_FLOW_ENGINE_SW) {
-		const struct trip_flow_order hard = order_of(order, &own);
-
-		result = trip_flow_hard.validate(port_id, &hard);
-		if (result != 0 && engine == TRIP_FLOW_ENGINE_HW)
-			return give_error(order, &own, result);
-		why = result != 0 ? own.message : engine == TRIP_FLOW_ENGINE_HW ? why : in_hardware;
-		engine = result == 0 ? TRIP_FLOW_ENGINE_HW : TRIP_FLOW_ENGINE_SW;
-	}
-	if (engine == TRIP_FLOW_ENGINE_SW)
-		result = trip_flow_soft.validate(port_id, order);
-	if (result != 0)
-		return result;
-	if (reason != NULL)
-		*reason = why;
-	return (int)engine;
-}
-
 int
 trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *given,
 	const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
@@ -206,100 +146,13 @@ trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *given,
 	if (result != 0)
 		return result;
 	if (rte_eal_process_type() != RTE_PROC_SECONDARY)
-		return validate_local(port_id, &order, reason);
+		return trip_flow_local.validate(port_id, &order, reason);
 	backend = trip_detach_backend();
 	if (backend == NULL)
 		return trip_flow_refuse(error, ENOTSUP, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
 			"only the primary's driver can be asked, and this process is attached to "
 			"no domain");
 	return backend->flow->validate(port_id, &order, reason);
-}
-
-/* Under the control lock. */
-static int
-create_on(struct trip_flow *flow, const struct trip_flow_ops *ops,
-	const struct trip_flow_order *order, const char *reason)
-{
-	int result = trip_flow_explain(flow, reason, order->error);
-
-	if (result != 0)
-		return result;
-	flow->hard = ops == &trip_flow_hard;
-	result = ops->create(flow, order);
-	if (result != 0)
-		trip_flow_unexplain(flow);
-	return result;
-}
-
-/* Under the control lock. */
-static int
-create(struct trip_flow *flow, const struct trip_flow_order *order)
-{
-	enum trip_flow_engine engine = order->attr->engine;
-	struct rte_flow_error error;
-	const struct trip_flow_order hard = order_of(order, &error);
-	struct trip_port_facts facts = {.size = sizeof(facts)};
-	char reason[TRIP_FLOW_REASON_MAX];
-	int result;
-
-	if (engine == TRIP_FLOW_ENGINE_SW)
-		return create_on(flow, &trip_flow_soft, order, asked_for(order));
-	result = create_on(flow, &trip_flow_hard, &hard,
-		engine == TRIP_FLOW_ENGINE_HW ? asked_for(order) : in_hardware);
-	if (result == 0 || engine == TRIP_FLOW_ENGINE_HW)
-		return result == 0 ? 0 : give_error(order, &error, result);
-	snprintf(reason, sizeof(reason), "%s", error.message);
-	result = create_on(flow, &trip_flow_soft, order, reason);
-	if (result == 0 && trip_port_facts(flow->port->port_id, &facts) == 0 &&
-		strcmp(facts.engine, "none") != 0)
-		RTE_LOG(NOTICE, USER1, "tripline: port %" PRIu16 ": a rule is in software: %s\n",
-			flow->port->port_id, reason);
-	return result;
-}
-
-static int
-refuse_full(const struct trip_domain *domain, struct rte_flow_error *error)
-{
-	return trip_flow_refuse(error, ENOSPC, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
-		"domain \"%s\": all %" PRIu32 " flows are open%s", domain->name,
-		domain->attr.max_flows,
-		domain->held_flows == 0 ? "" : ", or held up by a burst of another process");
-}
-
-/* Where all that are left have been closed, it waits for the iterations that may still be on one:
- * without the lock, so that others go on. NULL: all are open. */
-static struct trip_flow *
-take_locked(struct trip_port *port)
-{
-	struct trip_domain *domain = port->domain;
-	struct trip_flow *flow;
-
-	trip_progress_lock(domain);
-	/* Already now: the port is not closed meanwhile. */
-	port->n_flows++;
-	while ((flow = trip_flow_take(port)) == NULL && trip_indices_unripe(&domain->flows)) {
-		pthread_mutex_unlock(&domain->control);
-		trip_progress_wait(domain);
-		trip_progress_lock(domain);
-	}
-	return flow;
-}
-
-static int
-create_local(struct trip_port *port, const struct trip_flow_order *order, struct trip_flow **out)
-{
-	struct trip_domain *domain = port->domain;
-	struct trip_flow *flow = take_locked(port);
-	int result = flow != NULL ? create(flow, order) : refuse_full(domain, order->error);
-
-	if (flow != NULL && result != 0)
-		trip_flow_give(flow);
-	if (result != 0)
-		port->n_flows--;
-	pthread_mutex_unlock(&domain->control);
-	if (result == 0)
-		*out = flow;
-	return result;
 }
 
 int
@@ -341,43 +194,12 @@ check_end(const struct trip_flow *flow)
 			  : error;
 }
 
-static int
-retire_local(struct trip_flow *flow)
-{
-	trip_flow_ops(flow)->retire(flow);
-	return 0;
-}
-
 int
 trip_flow_retire(struct trip_flow *flow)
 {
 	int error = check_end(flow);
 
 	return error == 0 ? trip_flow_domain(flow)->backend->flow->retire(flow) : error;
-}
-
-static int
-destroy_local(struct trip_flow *flow)
-{
-	struct trip_port *port = flow->port;
-	struct trip_domain *domain = port->domain;
-
-	/* Operations that have just started: in hardware they reach the port's worker before we do;
-	 * in software they finish on an index that is not used again before. */
-	if (flow->hard)
-		trip_progress_quiesce(domain);
-	trip_progress_lock(domain);
-	trip_counters_leave(flow);
-	pthread_mutex_unlock(&domain->control);
-	trip_flow_ops(flow)->quit(flow);
-	trip_progress_lock(domain);
-	trip_flow_ops(flow)->destroy(flow);
-	trip_flow_detach(flow);
-	trip_flow_unexplain(flow);
-	trip_flow_give(flow);
-	port->n_flows--;
-	pthread_mutex_unlock(&domain->control);
-	return 0;
 }
 
 int
@@ -418,14 +240,6 @@ trip_flow_read(const struct trip_flow *flow, struct trip_flow_count *count)
 		count->fate = TRIP_FLOW_FATE_DROP;
 }
 
-static int
-query_local(struct trip_flow *flow, struct trip_flow_count *count)
-{
-	trip_flow_ops(flow)->query(flow);
-	trip_flow_read(flow, count);
-	return 0;
-}
-
 int
 trip_flow_query(struct trip_flow *flow, struct trip_flow_count *count)
 {
@@ -436,18 +250,3 @@ trip_flow_query(struct trip_flow *flow, struct trip_flow_count *count)
 		error = trip_flow_domain(flow)->backend->flow->query(flow, &own);
 	return error == 0 ? TRIP_SIZED_GIVE(trip_flow_count, count, &own) : error;
 }
-
-static struct trip_flow_more *
-more_local(const struct trip_flow *flow)
-{
-	return &trip_flow_domain(flow)->more[flow->index];
-}
-
-const struct trip_flow_backend trip_flow_local = {
-	.validate = validate_local,
-	.create = create_local,
-	.retire = retire_local,
-	.query = query_local,
-	.destroy = destroy_local,
-	.more = more_local,
-};

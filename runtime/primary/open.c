@@ -20,6 +20,7 @@
 #include "domain/domain.h"
 #include "domain/error.h"
 #include "domain/layout.h"
+#include "domain/launch.h"
 #include "domain/progress.h"
 #include "domain/share.h"
 #include "domain/stats.h"
@@ -159,7 +160,7 @@ open_home(struct trip_domain *domain, uint32_t index, const struct trip_home_sha
 	if (domain->engine.homes[index] == NULL)
 		return trip_error_set(ENOMEM, "domain: no memory for home %" PRIu32, index);
 	domain->engine.n_homes++;
-	trip_progress_configure(domain, domain->engine.homes[index]);
+	trip_launch_configure(domain, domain->engine.homes[index]);
 	error = trip_domain_open_submitters(domain, domain->engine.homes[index], 0);
 	if (error == 0)
 		error = trip_indices_init(&domain->cntrs[index], shape->n_cntrs);
@@ -236,7 +237,7 @@ static const struct {
 	{trip_thread_init, trip_thread_fini},
 	{trip_registry_init, trip_registry_fini},
 	{open_share, close_share},
-	{trip_progress_start, trip_progress_stop},
+	{trip_launch_start, trip_launch_stop},
 	{trip_server_start, trip_server_stop},
 	{trip_detach_watch, trip_detach_unwatch},
 };
@@ -330,7 +331,7 @@ trip_domain_open(const struct trip_domain_attr *given, struct trip_domain **out,
 	if (error == 0)
 		error = check_process();
 	if (error == 0)
-		error = trip_progress_check(&attr);
+		error = trip_launch_check(&attr);
 	if (error != 0)
 		return error;
 	domain = trip_domain_alloc(attr.name, &attr, &backend, context);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include <rte_branch_prediction.h>
-#include <rte_common.h>
 
 #include "domain/backend.h"
 #include "domain/detach.h"
@@ -14,7 +13,6 @@
 #include "domain/sized.h"
 #include "work/submitter.h"
 #include "condition.h"
-#include "node.h"
 #include "op.h"
 
 #define READ_BATCH 32u
@@ -258,36 +256,6 @@ plan(struct trip_submission *request, const struct trip_domain *domain,
 							     : plan_condition(request, work);
 }
 
-int
-trip_condition_describe(enum trip_condition_kind kind, struct trip_condition_info *info)
-{
-	const struct trip_condition_row *row = trip_condition_of(kind);
-	const struct trip_condition_info own = {
-		.name = row->name,
-		.kind = kind,
-		.repeats = row->interval_max > 0,
-		.slots = 1u + row->memory,
-	};
-
-	if (row->name == NULL)
-		return trip_error_set(ENOSYS, "condition %d is unknown", (int)kind);
-	return TRIP_SIZED_GIVE(trip_condition_info, info, &own);
-}
-
-int
-trip_op_describe(enum trip_op number, struct trip_op_info *info)
-{
-	const struct trip_op_row *op = trip_op_of(number);
-	const struct trip_op_info own = {.name = op->name,
-		.target = op->target,
-		.has_value = op->has_value,
-		.has_time = op->has_time};
-
-	if (op->name == NULL)
-		return trip_error_set(ENOSYS, "operation %d is unknown", (int)number);
-	return TRIP_SIZED_GIVE(trip_op_info, info, &own);
-}
-
 static int
 queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id)
 {
@@ -371,62 +339,4 @@ trip_work_flush(struct trip_domain *domain, struct trip_cntr *cntr)
 	/* What has started on hardware finishes there. */
 	error = domain->backend->quiesce(domain);
 	return error == 0 ? trip_detach_check(domain) : error;
-}
-
-/* What the program has room for: `count` events of its size. */
-struct reading {
-	char *events;
-	size_t size;
-	uint32_t count;
-	/* Of one-shot items, of those that were read. */
-	uint32_t credits;
-};
-
-static void
-give_event(struct reading *reading, const struct trip_event *event)
-{
-	union trip_event_shown told = {.own = {.size = reading->size, .event = *event}};
-
-	told.shown.reserved = 0;
-	memcpy(reading->events, &told, reading->size);
-	reading->events += reading->size;
-	reading->count--;
-	reading->credits += event->one_shot;
-}
-
-static void
-read_home(struct trip_home *home, struct reading *reading)
-{
-	struct trip_event events[READ_BATCH];
-	unsigned int n;
-
-	do {
-		n = trip_event_ring_pop(home->events, events, RTE_MIN(reading->count, READ_BATCH));
-		for (unsigned int i = 0; i < n; i++)
-			give_event(reading, &events[i]);
-	} while (n == READ_BATCH);
-}
-
-int
-trip_work_read(
-	struct trip_domain *domain, struct trip_work_event *events, size_t size, uint32_t count)
-{
-	struct reading reading = {(char *)events, size, RTE_MIN(count, (uint32_t)INT32_MAX), 0};
-	uint32_t room = reading.count;
-	int error = trip_detach_check(domain);
-
-	if (error == 0)
-		error = TRIP_SIZED_CHECK(trip_work_event, size);
-	if (error != 0)
-		return error;
-	pthread_mutex_lock(&domain->reader);
-	/* Goes on with the next home each time, so that none is starved. */
-	for (uint32_t i = 0; i < domain->engine.n_homes && reading.count > 0; i++) {
-		read_home(domain->engine.homes[domain->read_home], &reading);
-		domain->read_home = (domain->read_home + 1) % domain->engine.n_homes;
-	}
-	pthread_mutex_unlock(&domain->reader);
-	if (reading.credits > 0)
-		trip_submitter_give_credit(domain, reading.credits);
-	return (int)(room - reading.count);
 }

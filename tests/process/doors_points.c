@@ -74,12 +74,12 @@ pass(enum point here)
 WRAP(trip_process_any, bool,
 	(struct trip_server * server, uint32_t *pid, enum trip_client_state *state),
 	(server, pid, state), BEFORE_COUNTING, BEHIND_COUNTING)
-WRAP(trip_progress_start, int, (struct trip_domain * domain), (domain), BEFORE_HOMES_START, POINTS)
+WRAP(trip_launch_start, int, (struct trip_domain * domain), (domain), BEFORE_HOMES_START, POINTS)
 WRAP(trip_server_start, int, (struct trip_domain * domain), (domain), BEFORE_SERVER_STARTS,
 	BEHIND_SERVER_STARTS)
 WRAP(trip_detach_watch, int, (struct trip_domain * domain), (domain), BEFORE_WATCHING, POINTS)
 WRAP_VOID(trip_server_stop, BEFORE_SERVER_STOPS, BEHIND_SERVER_STOPS)
-WRAP_VOID(trip_progress_stop, BEFORE_HOMES_STOP, POINTS)
+WRAP_VOID(trip_launch_stop, BEFORE_HOMES_STOP, POINTS)
 
 void __real_trip_detach_unwatch(struct trip_domain *domain);
 void __wrap_trip_detach_unwatch(struct trip_domain *domain);
