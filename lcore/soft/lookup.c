@@ -255,12 +255,15 @@ look_up(struct trip_lookup *lookup, const struct trip_table_view *view, bool par
 {
 	uint32_t active = UINT32_MAX >> (TRIP_LOOKUP_CHUNK - lookup->count), i, count;
 
-	if (view->count == 1) {
+	if (view->count == 1 && view->tests == 0) {
 		look_up_one_mask(lookup, view->at[0].tuple);
 		return;
 	}
 	if (!parsed)
 		parse(lookup);
+	trip_within_ask(&lookup->table->within, &lookup->within, view->tests & ~lookup->asked,
+		lookup->fields, lookup->count);
+	lookup->asked |= view->tests;
 	memset(lookup->found, 0, sizeof(lookup->found));
 	for (i = 0; i < view->count && active != 0; i++) {
 		struct ask ask = ask_of(lookup, view->at[i].tuple);
@@ -289,6 +292,8 @@ trip_lookup_chunk(struct trip_lookup *lookup)
 		view = atomic_load_explicit(&table->view, memory_order_acquire);
 		parsed = tries > 0 && (view->wants & ~lookup->parsed) == 0;
 		lookup->parsed = view->wants | lookup->sent;
+		if (!parsed)
+			lookup->asked = 0;
 		look_up(lookup, view, parsed);
 		if (likely(!trip_lookup_has_changed(table, changes)))
 			return;

@@ -33,12 +33,14 @@ struct trip_lookup {
 	struct trip_count *counts;      /* [max_rules], of the queue */
 	const _Atomic uint8_t *actions; /* [max_rules], shared */
 
-	uint32_t sent; /* TRIP_WANT_SENT, or 0 */
+	uint32_t sent;                   /* TRIP_WANT_SENT, or 0 */
+	struct trip_within_burst within; /* of the burst */
 
 	/* The chunk. */
 	struct rte_mbuf **pkts;
 	uint32_t count;
 	uint32_t parsed; /* TRIP_WANT_* that it was parsed with */
+	uint64_t asked;  /* tests whose answers are in its words */
 
 	/* What it found, for each packet: a lead as in tuple.h, or 0. */
 	uint32_t found[TRIP_LOOKUP_CHUNK];

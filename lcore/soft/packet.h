@@ -31,7 +31,7 @@
 #include <rte_mbuf.h>
 
 #define TRIP_PACKET_STACK_WORDS 13
-#define TRIP_PACKET_WORDS (2 * TRIP_PACKET_STACK_WORDS + 2)
+#define TRIP_PACKET_WORDS (2 * TRIP_PACKET_STACK_WORDS + 3)
 
 /* Where the fields are: offsets in bytes into a stack, of which the outer one is at 0. */
 enum trip_packet_place {
@@ -63,6 +63,8 @@ enum trip_packet_place {
 	TRIP_PLACE_TUNNEL = 104,  /* its first 8 */
 	TRIP_PLACE_SESSION = 112, /* 3, the PDU session container of GTP-U; and 5 of no meaning */
 	TRIP_PLACE_INNER = 104,   /* from the outer stack to the inner one */
+	/* Of no stack, and in no packet: what its table's tests say of it (within.h). */
+	TRIP_PLACE_TESTS = 224, /* 8 */
 };
 
 #define TRIP_HAS_ETH_DST (1u << 0)

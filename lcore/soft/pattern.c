@@ -10,6 +10,7 @@
 
 struct compiler {
 	struct trip_pattern *pattern;
+	struct trip_pattern_tests *tests; /* NULL: there may be none */
 	struct rte_flow_error *error;
 	const struct rte_flow_item *item;    /* the one that is being compiled */
 	const struct trip_flow_item *before; /* NULL: it is the first */
@@ -259,6 +260,53 @@ compile_place(const struct compiler *compiler, const struct trip_flow_item *know
 	return 0;
 }
 
+/* What a field is, where it can be in a set; false: it cannot. */
+static bool
+kind_of(const struct trip_flow_item *item, const struct trip_flow_field *field,
+	enum trip_set_kind *kind)
+{
+	*kind = field->notation == TRIP_FLOW_IPV4   ? TRIP_SET_IPV4
+		: field->notation == TRIP_FLOW_IPV6 ? TRIP_SET_IPV6
+						    : TRIP_SET_PORT;
+	/* Of the items of L4, those whose first two fields are ports. */
+	return *kind != TRIP_SET_PORT ||
+	       (item->layer == TRIP_FLOW_L4 && field->bits == 16 && field->offset < 4 &&
+		       (strcmp(field->word, "src") == 0 || strcmp(field->word, "dst") == 0));
+}
+
+/* It says something of the item before it, and stands in nobody's way. */
+static int
+compile_set(struct compiler *compiler)
+{
+	const struct trip_flow_item_set *set = compiler->item->spec;
+	const struct trip_flow_item *known = compiler->before;
+	const struct trip_flow_field *field = NULL;
+	struct trip_pattern_place place;
+	enum trip_set_kind kind;
+
+	if (compiler->tests == NULL)
+		return refuse(
+			compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM, "set: no sets are known here");
+	if (set == NULL || known == NULL || memchr(set->name, 0, sizeof(set->name)) == NULL)
+		return refuse(compiler, EINVAL, RTE_FLOW_ERROR_TYPE_ITEM,
+			"set: it needs a name, and an item before it");
+	for (unsigned int i = 0; i < known->n_fields && field == NULL; i++)
+		if (trip_flow_item_field(known, i)->offset == set->offset)
+			field = trip_flow_item_field(known, i);
+	if (field == NULL || !kind_of(known, field, &kind))
+		return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM,
+			"%s: field %s cannot be in a set, which addresses and ports can",
+			known->word, field != NULL ? field->word : "unknown");
+	if (compiler->tests->n == TRIP_PATTERN_TESTS_MAX)
+		return refuse(compiler, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM,
+			"set: a pattern has at most %d", TRIP_PATTERN_TESTS_MAX);
+	place = trip_pattern_item_place(known, compiler->run - 1, field);
+	demand(compiler, place.bits, place.bits);
+	compiler->tests->at[compiler->tests->n++] =
+		(struct trip_pattern_test){set->name, compiler->base + place.at, kind};
+	return 0;
+}
+
 static int
 compile_item(struct compiler *compiler)
 {
@@ -266,6 +314,8 @@ compile_item(struct compiler *compiler)
 	struct trip_pattern_sign sign;
 	int status;
 
+	if ((int)compiler->item->type == TRIP_FLOW_ITEM_TYPE_SET)
+		return compile_set(compiler);
 	if (known == NULL)
 		return refuse_unknown(compiler);
 	status = compile_place(compiler, known);
@@ -294,8 +344,19 @@ int
 trip_pattern_compile(const struct rte_flow_item *items, struct trip_pattern *pattern,
 	struct rte_flow_error *error)
 {
-	struct compiler compiler = {.pattern = pattern, .error = error, .item = items};
+	return trip_pattern_compile_tests(items, pattern, NULL, error);
+}
+
+int
+trip_pattern_compile_tests(const struct rte_flow_item *items, struct trip_pattern *pattern,
+	struct trip_pattern_tests *tests, struct rte_flow_error *error)
+{
+	struct compiler compiler = {
+		.pattern = pattern, .tests = tests, .error = error, .item = items};
 	int status = 0;
+
+	if (tests != NULL)
+		tests->n = 0;
 
 	memset(pattern, 0, sizeof(*pattern));
 	if (items == NULL)

@@ -32,6 +32,7 @@
 #define TRIP_PATTERN_H
 
 #include <rte_flow.h>
+#include <trip_set.h>
 
 #include "packet.h"
 
@@ -53,5 +54,25 @@ struct trip_pattern {
  */
 int trip_pattern_compile(const struct rte_flow_item *items, struct trip_pattern *pattern,
 	struct rte_flow_error *error);
+
+/* Fields of a pattern that are in sets: what trip_within_take() needs for each. */
+struct trip_pattern_test {
+	const char *set; /* in its item's spec */
+	uint32_t place;
+	enum trip_set_kind kind;
+};
+
+/* Of each IP and L4 item, outer and inner, both ends. */
+#define TRIP_PATTERN_TESTS_MAX 8
+
+struct trip_pattern_tests {
+	uint32_t n;
+	struct trip_pattern_test at[TRIP_PATTERN_TESTS_MAX];
+};
+
+/* As trip_pattern_compile(), which refuses them, with TRIP_FLOW_ITEM_TYPE_SET among the items: the
+ * pattern demands that those fields are in the packet, and `tests` says what else. */
+int trip_pattern_compile_tests(const struct rte_flow_item *items, struct trip_pattern *pattern,
+	struct trip_pattern_tests *tests, struct rte_flow_error *error);
 
 #endif

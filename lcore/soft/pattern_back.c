@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes rte_flow items of a compiled pattern. */
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "pattern_back.h"
@@ -18,7 +19,8 @@ struct reader {
 _Static_assert(sizeof(struct rte_flow_item_eth) <= TRIP_PATTERN_ITEM_SIZE &&
 		       sizeof(struct rte_flow_item_ipv4) <= TRIP_PATTERN_ITEM_SIZE &&
 		       sizeof(struct rte_flow_item_ipv6) <= TRIP_PATTERN_ITEM_SIZE &&
-		       sizeof(struct rte_flow_item_tcp) <= TRIP_PATTERN_ITEM_SIZE,
+		       sizeof(struct rte_flow_item_tcp) <= TRIP_PATTERN_ITEM_SIZE &&
+		       sizeof(struct trip_flow_item_set) <= TRIP_PATTERN_ITEM_SIZE,
 	"an item has room for its fields");
 
 static uint64_t
@@ -259,4 +261,19 @@ trip_pattern_back(const struct trip_pattern *pattern, struct trip_pattern_items 
 		read_stack(&inner, NULL);
 	}
 	back->items[back->n].type = RTE_FLOW_ITEM_TYPE_END;
+}
+
+void
+trip_pattern_back_set(struct trip_pattern_items *back, uint32_t at, const char *set, uint8_t offset)
+{
+	struct trip_flow_item_set *spec = (void *)back->spec[back->n + 1];
+
+	/* The structure of the last place, which the end does not need. */
+	memmove(&back->items[at + 2], &back->items[at + 1],
+		(back->n - at) * sizeof(back->items[0]));
+	snprintf(spec->name, sizeof(spec->name), "%s", set);
+	spec->offset = offset;
+	back->items[at + 1] = (struct rte_flow_item){
+		.type = (enum rte_flow_item_type)TRIP_FLOW_ITEM_TYPE_SET, .spec = spec};
+	back->n++;
 }

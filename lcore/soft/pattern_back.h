@@ -5,8 +5,8 @@
 
 #include "pattern.h"
 
-/* Two stacks of Ethernet, two tags, IP and L4, a tunnel between them, and the end. */
-#define TRIP_PATTERN_ITEMS 12
+/* Two stacks of Ethernet, two tags, IP and L4, a tunnel between them, sets, and the end. */
+#define TRIP_PATTERN_ITEMS 20
 #define TRIP_PATTERN_ITEM_SIZE 64
 
 struct trip_pattern_items {
@@ -21,5 +21,9 @@ struct trip_pattern_items {
  * of, as what says nothing is not in the pattern: `eth` before an IP item is put there in any case.
  */
 void trip_pattern_back(const struct trip_pattern *pattern, struct trip_pattern_items *back);
+
+/* Puts an item of a set (trip_set.h) behind item `at`. */
+void trip_pattern_back_set(
+	struct trip_pattern_items *back, uint32_t at, const char *set, uint8_t offset);
 
 #endif

@@ -136,8 +136,8 @@ search(struct trip_soft_queue *queue, uint32_t packet, struct verdict *verdict)
 	struct trip_packet_fields *fields = &queue->lookup.fields[packet];
 	uint32_t bytes = queue->lookup.bytes[packet], tries;
 	const struct trip_table_view *view;
+	uint64_t changes, asked = queue->lookup.asked;
 	bool fitted = true;
-	uint64_t changes;
 
 	for (tries = 0; tries < SEARCHES_MAX; tries++) {
 		memset(verdict, 0, sizeof(*verdict));
@@ -145,9 +145,13 @@ search(struct trip_soft_queue *queue, uint32_t packet, struct verdict *verdict)
 		changes = trip_lookup_changes(queue->lookup.table);
 		view = atomic_load_explicit(&queue->lookup.table->view, memory_order_acquire);
 		/* A new rule may look where none did when the chunk was parsed. */
-		if (unlikely((view->wants & ~queue->lookup.parsed) != 0))
+		if (unlikely((view->wants & ~queue->lookup.parsed) != 0)) {
 			trip_packet_parse(queue->lookup.pkts[packet],
 				view->wants | queue->lookup.sent, fields);
+			asked = 0;
+		}
+		trip_within_ask(&queue->lookup.table->within, &queue->lookup.within,
+			view->tests & ~asked, fields, 1);
 		for (uint32_t i = 0; i < view->count; i++)
 			fitted &= weigh_chain(queue, trip_tuple_search(view->at[i].tuple, fields),
 				bytes, verdict);
@@ -273,6 +277,7 @@ begin(struct trip_soft_queue *queue)
 		atomic_store_explicit(&queue->claim->since, changes, memory_order_release);
 	}
 	trip_era_enter(&queue->table->era, &queue->reader);
+	queue->lookup.within.taken = 0;
 	if (unlikely(queue->follow != NULL))
 		queue->careful = trip_follow_is_behind(queue->follow, changes);
 }

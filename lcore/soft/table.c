@@ -34,6 +34,7 @@ trip_table_open(uint32_t max_rules, struct trip_table **table)
 		return -ENOMEM;
 	}
 	trip_era_init(&made->era);
+	trip_within_init(&made->within);
 	atomic_init(&made->view, view);
 	*table = made;
 	return 0;

@@ -24,6 +24,7 @@
 #include "memory.h"
 #include "pattern.h"
 #include "tuple.h"
+#include "within.h"
 
 /* Different masks in one table; a packet may have to be looked up once for each. */
 #define TRIP_TABLE_MASKS_MAX 256
@@ -70,6 +71,7 @@ trip_table_sequence(const struct trip_table_entry *entry)
 struct trip_table_view {
 	uint32_t count;
 	uint32_t wants; /* TRIP_WANT_*, of all masks */
+	uint64_t tests; /* bits of all masks (within.h) */
 	struct {
 		const struct trip_tuple *tuple;
 		bool final; /* what is found here is better than all that comes after */
@@ -82,6 +84,7 @@ struct trip_table {
 	uint32_t *marks;                  /* [max_rules] */
 	struct trip_table_view *_Atomic view;
 	_Atomic uint64_t changes;
+	struct trip_within within; /* and the writers' */
 	/* The writers'. */
 	_Alignas(64) struct trip_era era;
 	struct trip_memory_retired retired;

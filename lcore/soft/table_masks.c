@@ -34,6 +34,7 @@ trip_table_masks_view(const struct trip_table *table)
 			view->at[j] = view->at[j - 1];
 		view->at[j].tuple = table->tuples[i];
 		view->wants |= table->tuples[i]->bits_mask & (TRIP_WANT_MORE | TRIP_WANT_TUNNEL);
+		view->tests |= table->tuples[i]->packet_mask[TRIP_PLACE_TESTS / 8];
 	}
 	for (uint32_t i = 0; i < count; i++)
 		view->at[i].final = i + 1 == count ||

@@ -163,6 +163,9 @@ check_unused(struct trip_domain *domain)
 			" poll and wait sets and %" PRIu32 " functions are open",
 			domain->name, domain->n_cntrs, domain->n_counters, domain->n_ports,
 			domain->n_sets, domain->functions.fresh - domain->functions.n_freed);
+	if (!LIST_EMPTY(&domain->sets))
+		return trip_error_set(
+			EBUSY, "domain \"%s\": sets of addresses or ports are open", domain->name);
 	if (refs > 0)
 		return trip_error_set(EBUSY,
 			"domain \"%s\": %" PRIu32 " waiters or poll sets refer to its clocks",

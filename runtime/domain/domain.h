@@ -41,6 +41,7 @@ struct trip_flow_more;
 struct trip_port;
 struct trip_link;
 struct trip_server;
+struct trip_set;
 struct trip_share;
 
 struct trip_domain {
@@ -94,6 +95,8 @@ struct trip_domain {
 	/* Ports of the domain, by port id. */
 	struct trip_port *ports[TRIP_PORTS_MAX];
 	uint32_t n_ports;
+	/* Of addresses and ports (flow/set.h). Under `control`. */
+	LIST_HEAD(, trip_set) sets;
 	/* Of them, those whose hardware engine runs. Under `lock`. */
 	uint32_t n_hard;
 

@@ -9,6 +9,7 @@
 #include "domain/progress.h"
 #include "flow/counters.h"
 #include "flow/flow.h"
+#include "flow/set.h"
 #include "hard.h"
 #include "pattern_back.h"
 #include "source.h"
@@ -343,5 +344,6 @@ trip_flow_describe(const struct trip_flow *flow, struct trip_flow_words *words)
 	words->group = rule.group;
 	words->priority = rule.priority;
 	trip_pattern_back(&pattern, &items);
+	trip_set_describe(trip_flow_side(flow), &pattern, &items);
 	trip_flow_text(items.items, words->pattern, sizeof(words->pattern));
 }

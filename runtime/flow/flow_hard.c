@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <trip_set.h>
+
 #include "domain/progress.h"
 #include "flow/flow.h"
 #include "fate.h"
@@ -13,7 +15,13 @@ static int
 refuse_pattern(const struct trip_flow_order *order, const struct trip_facts *facts)
 {
 	const struct rte_flow_item *worst;
-	enum trip_facts_match match = trip_facts_pattern(facts->kind, order->pattern, &worst);
+	enum trip_facts_match match;
+
+	for (worst = order->pattern; worst->type != RTE_FLOW_ITEM_TYPE_END; worst++)
+		if ((int)worst->type == TRIP_FLOW_ITEM_TYPE_SET)
+			return trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ITEM,
+				worst, "item set: what is in a set only software knows");
+	match = trip_facts_pattern(facts->kind, order->pattern, &worst);
 
 	if (match == TRIP_FACTS_ALIKE ||
 		(match == TRIP_FACTS_UNKNOWN && order->attr->engine == TRIP_FLOW_ENGINE_HW))

@@ -6,6 +6,7 @@
 
 #include "domain/progress.h"
 #include "flow/flow.h"
+#include "flow/set.h"
 #include "fate.h"
 #include "pattern.h"
 #include "soft.h"
@@ -13,6 +14,7 @@
 /* What a flow's attributes and actions come to. */
 struct plan {
 	struct trip_pattern pattern;
+	struct trip_pattern_tests tests;
 	enum trip_flow_direction direction;
 	uint32_t group;
 	uint32_t priority;
@@ -76,7 +78,7 @@ static int
 plan_pattern(struct plan *plan, const struct rte_flow_item *pattern, struct rte_flow_error *error)
 {
 	struct rte_flow_error own = {0};
-	int result = trip_pattern_compile(pattern, &plan->pattern, &own);
+	int result = trip_pattern_compile_tests(pattern, &plan->pattern, &plan->tests, &own);
 
 	return result == 0 ? 0
 			   : trip_flow_refuse(error, -result, own.type, own.cause, "%s",
@@ -158,12 +160,14 @@ create(struct trip_flow *flow, const struct trip_flow_order *order)
 		result = trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR_EGRESS,
 			order->given, "egress: the port was opened with n_tx_queues 0");
 	if (result == 0)
-		result = trip_flow_attach(flow, order->attr);
+		result = trip_set_attach(flow, &plan.tests, &plan.pattern, order->error);
 	if (result != 0)
 		return result;
-	result = insert(flow, &plan, order);
-	if (result != 0)
+	result = trip_flow_attach(flow, order->attr);
+	if (result == 0 && (result = insert(flow, &plan, order)) != 0)
 		trip_flow_detach(flow);
+	if (result != 0)
+		trip_set_detach(trip_flow_side(flow), &plan.pattern);
 	return result;
 }
 
@@ -190,11 +194,15 @@ static void
 destroy(struct trip_flow *flow)
 {
 	struct trip_port_side *side = trip_flow_side(flow);
+	struct trip_pattern pattern = {0};
+	struct trip_table_rule rule;
 	uint64_t stamp = 0;
 
 	if (side->rules != NULL)
 		stamp = trip_rulebook_take(side->rules, flow->index);
+	(void)trip_table_get(side->table, flow->index, &rule, &pattern);
 	take_out(flow);
+	trip_set_detach(side, &pattern);
 	if (side->rules != NULL && !trip_port_wait_past(flow->port, side, stamp))
 		trip_flow_hold_back(flow, stamp);
 }

@@ -9,6 +9,7 @@
 
 #include <rte_flow.h>
 #include <trip_flow_item.h>
+#include <trip_set.h>
 
 #include "flow/flow.h"
 
@@ -155,16 +156,33 @@ say_item(struct text *text, const struct rte_flow_item *item)
 		say_fields(text, known, item->spec, item->mask != NULL ? item->mask : known->mask);
 }
 
+/* What stands behind an item and says more of it. */
+static void
+say_set(struct text *text, const struct trip_flow_item *known, const struct rte_flow_item *item)
+{
+	const struct trip_flow_item_set *set = item->spec;
+
+	for (unsigned int i = 0; known != NULL && i < known->n_fields; i++)
+		if (trip_flow_item_field(known, i)->offset == set->offset) {
+			say(text, " %s in %s", trip_flow_item_field(known, i)->word, set->name);
+			return;
+		}
+}
+
 void
 trip_flow_text(const struct rte_flow_item *pattern, char *out, size_t size)
 {
 	struct text text = {.at = out, .left = size};
+	const struct trip_flow_item *known;
 
 	out[0] = 0;
 	for (; pattern != NULL && pattern->type != RTE_FLOW_ITEM_TYPE_END; pattern++) {
 		if (pattern->type == RTE_FLOW_ITEM_TYPE_VOID)
 			continue;
 		say_item(&text, pattern);
+		known = trip_flow_item_of((int)pattern->type);
+		while ((int)pattern[1].type == TRIP_FLOW_ITEM_TYPE_SET)
+			say_set(&text, known, ++pattern);
 		say(&text, " / ");
 	}
 	say(&text, "end");

@@ -223,6 +223,13 @@ trip_port_share(struct trip_port *port)
 	size_t size = trip_rulebook_size(port->domain->attr.max_flows);
 	int fd, error = 0;
 
+	for (unsigned int s = 0; s < TRIP_PORT_SIDES; s++)
+		if (port->sides[s].table != NULL &&
+			trip_within_is_used(&port->sides[s].table->within))
+			return trip_error_set(ENOTSUP,
+				"port %" PRIu16 ": rules of it ask for sets, which are the "
+				"primary's alone",
+				port->port_id);
 	if (port->rules_memory == NULL) {
 		fd = trip_rulebook_create(TRIP_PORT_SIDES * size, &port->rules_memory);
 		if (fd < 0) {

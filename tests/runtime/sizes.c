@@ -488,6 +488,8 @@ ENDS_WITH(trip_poll_attr, flags);
 ENDS_WITH(trip_port_attr, reserved);
 ENDS_WITH(trip_port_facts, reserved);
 ENDS_WITH(trip_port_stats, reserved);
+ENDS_WITH(trip_set_attr, name);
+ENDS_WITH(trip_set_info, flows);
 ENDS_WITH(trip_wait_attr, flags);
 ENDS_WITH(trip_work, op);
 ENDS_WITH(trip_work_event, reserved);
