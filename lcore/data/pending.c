@@ -18,7 +18,8 @@
  * sorted queue; from there items fire. Of a set that has few in all, pending_few.c tells.
  *
  *	root	wheels and buckets: everything above the sample goes here when it is accepted
- *	front	sorted; was taken out of root, so its items are older than equal ones in root
+ *	front	sorted; was taken out of root, so its items are older than equal ones in root; or
+ *		one item below a list in root, which is not touched when that fires
  *	late	due when accepted: fires when neither of the others has anything due
  *
  * The next to fire is the first of the front unless root may hold something lower, which floor
@@ -77,14 +78,6 @@ trip_pending_init(struct trip_pending *set)
 	};
 }
 
-/* Or may become few: a list that is full. */
-static inline bool
-may_be_few(uint32_t root)
-{
-	return pending_kind(root) == PENDING_FEW ||
-	       (pending_kind(root) == PENDING_LIST && pending_list_count(root) == PENDING_LIST_MAX);
-}
-
 /* Most counters have one item: what a bucket does of the first one. */
 static inline void
 insert_first(
@@ -115,6 +108,49 @@ insert_few(
 		insert_many(pool, set, threshold, node);
 }
 
+static void
+insert_root(
+	struct trip_pending_pool *pool, struct trip_pending *set, uint64_t threshold, uint32_t node)
+{
+	if (pending_kind(set->root) == PENDING_FEW ||
+		pending_list_count(set->root) == PENDING_LIST_MAX)
+		insert_few(pool, set, threshold, node);
+	else
+		insert_many(pool, set, threshold, node);
+}
+
+/* What stood apart is in the list again when another comes, so that few are few, whatever their
+ * order. Not what was taken out of root: equal ones may be there. */
+static void
+return_front(struct trip_pending_pool *pool, struct trip_pending *set)
+{
+	uint32_t node = set->front;
+
+	if (node == TRIP_PENDING_NIL || pool->items[node].next != node ||
+		pool->items[node].threshold >= set->floor)
+		return;
+	set->front = TRIP_PENDING_NIL;
+	pool->items[node].place = PENDING_NOWHERE;
+	insert_root(pool, set, pool->items[node].threshold, node);
+}
+
+/* Mostly it is an interval that comes again, and the others are far off. */
+static inline void
+insert_apart(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t node)
+{
+	pending_place_item(&pool->items[node], PENDING_IN_QUEUE, node, node);
+	set->front = node;
+	pool->steps++;
+}
+
+static __attribute__((noinline)) void
+insert_beside_list(
+	struct trip_pending_pool *pool, struct trip_pending *set, uint64_t threshold, uint32_t node)
+{
+	return_front(pool, set);
+	insert_root(pool, set, threshold, node);
+}
+
 void
 trip_pending_insert(
 	struct trip_pending_pool *pool, struct trip_pending *set, uint64_t threshold, uint32_t node)
@@ -129,7 +165,12 @@ trip_pending_insert(
 	}
 	if (set->root == TRIP_PENDING_NIL)
 		insert_first(pool, set, threshold, node);
-	else if (may_be_few(set->root))
+	else if (pending_kind(set->root) == PENDING_LIST && set->front == TRIP_PENDING_NIL &&
+		 threshold < set->floor)
+		insert_apart(pool, set, node);
+	else if (pending_kind(set->root) == PENDING_LIST)
+		insert_beside_list(pool, set, threshold, node);
+	else if (pending_kind(set->root) == PENDING_FEW)
 		insert_few(pool, set, threshold, node);
 	else
 		insert_many(pool, set, threshold, node);
@@ -265,8 +306,8 @@ trip_pending_sample(struct trip_pending_pool *pool, struct trip_pending *set, ui
 bool
 trip_pending_due(const struct trip_pending_pool *pool, const struct trip_pending *set)
 {
-	return set->count > 0 &&
-	       (set->late != TRIP_PENDING_NIL || first_threshold(pool, set) <= set->sample);
+	return set->count > 0 && (set->floor <= set->sample || set->late != TRIP_PENDING_NIL ||
+					 pending_front_threshold(pool, set) <= set->sample);
 }
 
 uint64_t

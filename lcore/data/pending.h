@@ -111,10 +111,6 @@ unsigned trip_pending_pop(
 /* Fetches what a pop will touch first. */
 void trip_pending_prefetch(const struct trip_pending_pool *pool, const struct trip_pending *set);
 
-/* Some time later: what it touches second, which the first names. */
-void trip_pending_prefetch_second(
-	const struct trip_pending_pool *pool, const struct trip_pending *set);
-
 /* Pop has not finished with the current sample. */
 bool trip_pending_due(const struct trip_pending_pool *pool, const struct trip_pending *set);
 

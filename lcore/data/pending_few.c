@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sets that have few items, as most have: there is neither front nor wheel, and what fires next is
- * taken from where it lies.
+ * Sets that have few items, as most have: there is no wheel, and no front but what stands apart
+ * (pending.c), and what fires next is taken from where it lies.
  *
  * One to a few are a list through their items, searched each time. From CHUNK_MIN to FEW_MAX they
  * are a sorted array, and their items are not touched at all: popping is a decrement in one line,
@@ -319,12 +319,4 @@ trip_pending_prefetch(const struct trip_pending_pool *pool, const struct trip_pe
 		__builtin_prefetch(&pool->items[set->front], 1);
 	else if (pending_kind(set->root) == PENDING_LIST)
 		__builtin_prefetch(&pool->items[pending_index(set->root)], 1);
-}
-
-void
-trip_pending_prefetch_second(const struct trip_pending_pool *pool, const struct trip_pending *set)
-{
-	if (set->front == TRIP_PENDING_NIL && pending_kind(set->root) == PENDING_LIST &&
-		pending_list_count(set->root) > 1)
-		__builtin_prefetch(&pool->items[pool->items[pending_index(set->root)].next], 1);
 }

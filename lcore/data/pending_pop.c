@@ -206,25 +206,44 @@ is_single(const struct trip_pending *set)
 	return set->root < TRIP_PENDING_MAX_NODES && (set->front & set->late) == TRIP_PENDING_NIL;
 }
 
-static inline unsigned
-pop_single(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *node)
+/* The only one of the front is due, and nothing else. */
+static inline bool
+is_apart(const struct trip_pending_pool *pool, const struct trip_pending *set)
+{
+	return set->sample < set->floor && set->front != TRIP_PENDING_NIL &&
+	       set->late == TRIP_PENDING_NIL && pool->items[set->front].next == set->front &&
+	       pool->items[set->front].threshold <= set->sample;
+}
+
+static inline __attribute__((always_inline)) unsigned
+pop_single(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *head, uint32_t *node)
 {
 	unsigned count;
 
-	*node = set->root;
-	set->root = TRIP_PENDING_NIL;
-	set->floor = TRIP_PENDING_NONE;
+	*node = *head;
+	*head = TRIP_PENDING_NIL;
 	pool->steps++;
 	count = trip_pending_leave(pool, *node);
 	set->count -= count;
 	return count;
 }
 
+/* Out of line: one item alone needs none of this. */
+static __attribute__((noinline)) unsigned
+pop_many(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *nodes, unsigned max)
+{
+	if (is_apart(pool, set) && max > 0)
+		return pop_single(pool, set, &set->front, nodes);
+	return pop_any(pool, set, nodes, max);
+}
+
 unsigned
 trip_pending_pop(
 	struct trip_pending_pool *pool, struct trip_pending *set, uint32_t *nodes, unsigned max)
 {
-	if (is_single(set) && max > 0 && pool->items[set->root].threshold <= set->sample)
-		return pop_single(pool, set, nodes);
-	return pop_any(pool, set, nodes, max);
+	if (is_single(set) && max > 0 && pool->items[set->root].threshold <= set->sample) {
+		set->floor = TRIP_PENDING_NONE;
+		return pop_single(pool, set, &set->root, nodes);
+	}
+	return pop_many(pool, set, nodes, max);
 }

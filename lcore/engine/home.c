@@ -69,7 +69,6 @@ end_sweep(struct trip_home *home)
 		uint32_t index = trip_due_pop(home, &home->swept);
 		struct trip_home_cntr *cntr = &home->cntrs[index];
 
-		trip_pending_prefetch_second(&home->pool, &cntr->pending);
 		/* What was late already stays behind what this sample makes due. */
 		trip_pending_sample(&home->pool, &cntr->pending, cntr->sample);
 		trip_due_push(home, &home->firing, index, TRIP_DUE_FIRING);
