@@ -178,6 +178,13 @@ struct trip_client_flow {
 	char pattern[TRIP_CLIENT_PATTERN_MAX];
 	/** Why it is in that engine. */
 	char reason[TRIP_CLIENT_REASON_MAX];
+	/** As trip_flow_query() has them: what was above a rate, and the rate that is in force. */
+	uint64_t policed_packets, policed_bytes;
+	uint64_t police_rate;
+	/** enum trip_police_unit; 0 where none is in force. */
+	uint32_t police_unit;
+	/** 0. */
+	uint32_t reserved;
 };
 
 /** States of a process. */

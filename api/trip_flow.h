@@ -87,6 +87,8 @@ enum trip_flow_fate {
 	 * The error value of its counters has grown by 1 (CNTR-03); its own value stays.
 	 */
 	TRIP_FLOW_FATE_LOST,
+	/** Passes within a rate (TRIP_OP_FLOW_POLICE). */
+	TRIP_FLOW_FATE_POLICE,
 };
 
 /** What a flow has counted. */
@@ -99,6 +101,11 @@ struct trip_flow_count {
 	enum trip_flow_fate fate;
 	/** TRIP_FLOW_ENGINE_SW or TRIP_FLOW_ENGINE_HW. */
 	enum trip_flow_engine engine;
+	/** How many of them were above a rate, and dropped (TRIP_OP_FLOW_POLICE). */
+	uint64_t policed_packets, policed_bytes;
+	/** The rate within which it passes, also where it drops beside that; 0: there is none. */
+	uint64_t police_rate;
+	uint32_t police_unit, police_burst_ms;
 };
 
 /**

@@ -55,7 +55,30 @@ enum trip_op {
 	 * op.cntr.value is.
 	 */
 	TRIP_OP_CNTR_RESET,
+	/**
+	 * Drops of the packets that match op.police.flow, in software, those above op.police.rate
+	 * from now on; all of them count. What began last prevails, until it ends (TRIP_WORK_END);
+	 * then the last that does not end is in force again. A pass ends all of them, and what a
+	 * drop drops is not counted as policed. trip_flow_query() has what has been policed away.
+	 *
+	 * In any time T there pass at most rate * T, and what the rate is within
+	 * op.police.burst_ms; a packet larger than that passes where all of that is unused. This
+	 * holds to the packet, by the time of each burst, over all queues and processes that poll
+	 * them, as far as their clocks agree; and as much passes, but for 1/16 ns a packet.
+	 */
+	TRIP_OP_FLOW_POLICE,
 };
+
+/** What a rate is of. */
+enum trip_police_unit {
+	/** Bits a second, of the bytes that flows count. */
+	TRIP_POLICE_UNIT_BITS = 1,
+	/** Packets a second. */
+	TRIP_POLICE_UNIT_PACKETS,
+};
+
+/** Highest rate of TRIP_OP_FLOW_POLICE. */
+#define TRIP_POLICE_MAX ((UINT64_C(1) << 40) - 1)
 
 /** What an operation works on. */
 enum trip_op_target {
@@ -222,6 +245,20 @@ struct trip_work {
 			uint64_t value;
 			uint64_t limit;
 		} fill;
+		struct {
+			struct trip_flow *flow;
+			/** A second, 1 to TRIP_POLICE_MAX. */
+			uint64_t rate;
+			/**
+			 * NULL, or the flow with which it shares a rate: those of one rule, say.
+			 * That one is destroyed behind the others: with a flow that is created in
+			 * its place they share it, too.
+			 */
+			struct trip_flow *with;
+			enum trip_police_unit unit;
+			/** Milliseconds, at most 1000; 0: 100. */
+			uint32_t burst_ms;
+		} police;
 		/** A target, a value, and 48 bytes of operands. */
 		uint64_t reserved[8];
 	} op;
@@ -316,10 +353,11 @@ int trip_function_unregister(struct trip_function *handle);
  *     condition with a clock, to coalesce, or with an interval where it has none;
  *   -ENOSYS: unknown operation or condition;
  *   -EXDEV: an object of another domain;
+ *   -ENOTSUP: to police a flow that is in hardware;
  *   -EAGAIN: `max_works` items are in flight, or `max_process_works` in an attached process,
  *     `max_thread_works` of a thread that has channels of its own, where one with operands beside
- *     target and value (op.fill), or for a time (op.drop), or a
- *     drop or call with an until counts once more, and one with a
+ *     target and value (op.fill, op.police), or for a time (op.drop), or a
+ *     drop, police or call with an until counts once more, and one with a
  *     condition as often more as its trip_condition_info says (`slots`); or with
  *     TRIP_WORK_COMPLETION more than `max_events`; let the home progress, and read the events,
  *     then try again.

@@ -202,7 +202,7 @@ take_operands(struct more *more, const struct trip_op_row *op, const struct trip
 	if (node == TRIP_NONE)
 		return false;
 	more->home->nodes[node].op = desc->op;
-	return op->takes(more->home->engine, more->home->nodes[node].operands, &refusal);
+	return op->takes(more->home->engine, desc, more->home->nodes[node].operands, &refusal);
 }
 
 /* What lasts for a time ends. */

@@ -16,6 +16,7 @@
 #include "claim.h"
 #include "count.h"
 #include "errand.h"
+#include "police.h"
 
 #define TRIP_HOMES_MAX 64
 #define TRIP_CLIENTS_MAX 128
@@ -80,8 +81,9 @@ struct trip_flow_slot {
 	_Atomic uint8_t failed;
 	/* In hardware: everything that happened before this moment is in its counts. */
 	_Atomic uint64_t fresh_tsc;
-	/* Why it drops: fate.h. */
+	/* Why it drops: fate.h. And the word of police.h that is for ever, 0: none. */
 	_Atomic uint64_t fate;
+	_Atomic uint64_t police;
 	/* In hardware: its rule may say otherwise when no errand is left. */
 	_Atomic bool owed;
 };
@@ -109,6 +111,8 @@ struct trip_engine {
 	struct trip_flow_feed *feeds;
 	/* Action word of each flow: TRIP_ACTION_*. */
 	_Atomic uint8_t *actions;
+	/* What of each flow passes, where its action word says so. */
+	struct trip_police *police;
 	/* Of flow f on queue q at [q * n_flows + f]. */
 	struct trip_count *counts;
 	struct trip_count_moments *moments;

@@ -34,11 +34,20 @@ struct trip_op_refusal {
 	uint64_t value, low, limit;
 };
 
+/* Operands of TRIP_OP_FLOW_POLICE: an index, the others as the application has them. */
+struct trip_op_police {
+	uint64_t with;
+	uint32_t unit;
+	uint32_t burst_ms;
+};
+
 struct trip_op_row {
 	const char *name;
 	enum trip_op_target target;
 	/* It has a value, which is at most TRIP_CNTR_MAX. */
 	bool has_value;
+	/* A flow in hardware does not do it. */
+	bool in_software;
 	/* Its effect is a count of its own: it has no completion counter, and one that will never
 	 * fire adds 1 to its target's error (WORK-06, WORK-07). */
 	bool counts;
@@ -47,8 +56,8 @@ struct trip_op_row {
 	uint8_t operands;
 	/* Where it has some, whether it takes these: asked where it is queued, and by the home
 	 * again, of its own copy. */
-	bool (*takes)(const struct trip_engine *engine, const void *operands,
-		struct trip_op_refusal *refusal);
+	bool (*takes)(const struct trip_engine *engine, const struct trip_work_desc *desc,
+		const void *operands, struct trip_op_refusal *refusal);
 	/* Its value is a time for which what it does lasts, at most TRIP_CNTR_MAX; 0: for ever. */
 	bool has_time;
 	/*

@@ -72,7 +72,8 @@ struct fill {
 };
 
 static bool
-takes_fill(const struct trip_engine *engine, const void *operands, struct trip_op_refusal *refusal)
+takes_fill(const struct trip_engine *engine, const struct trip_work_desc *desc,
+	const void *operands, struct trip_op_refusal *refusal)
 {
 	const struct fill *fill = operands;
 

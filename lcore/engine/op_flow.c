@@ -3,6 +3,8 @@
  * hardware. */
 #include <errno.h>
 
+#include <rte_common.h>
+
 #include "errand.h"
 #include "fate.h"
 #include "home.h"
@@ -99,6 +101,14 @@ end_drop(struct trip_home *home, const struct trip_node *item, uint64_t begun,
 	return TRIP_OP_ENDED;
 }
 
+/* First what is for ever: what ends at the same time finds that, or that another has begun. */
+static void
+pass_police(struct trip_engine *engine, uint32_t flow)
+{
+	atomic_store(&engine->flows[flow].police, 0);
+	(void)trip_police_begin(&engine->police[flow], 0);
+}
+
 static enum trip_op_outcome
 fire_pass(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
@@ -109,6 +119,7 @@ fire_pass(struct trip_home *home, const struct trip_node *item, struct trip_even
 		send_errand(home, item, event, TRIP_OP_FLOW_PASS, port) != TRIP_OP_SENT)
 		return TRIP_OP_ENDED;
 	trip_fate_pass(&slot->fate);
+	pass_police(home->engine, item->target);
 	return port == TRIP_FLOW_SOFT ? obey(home->engine, item->target, event)
 				      : sent(home->engine, item->target, port, false);
 }
@@ -125,6 +136,63 @@ fire_delete(struct trip_home *home, const struct trip_node *item, struct trip_ev
 		return send_errand(home, item, event, TRIP_OP_FLOW_DELETE, port);
 	if ((atomic_fetch_and(action, (uint8_t)~TRIP_ACTION_ACTIVE) & TRIP_ACTION_ACTIVE) == 0)
 		event->result = -ENOENT;
+	return TRIP_OP_ENDED;
+}
+
+#define POLICE_BURST_MS 100
+
+static bool
+takes_police(const struct trip_engine *engine, const struct trip_work_desc *desc,
+	const void *operands, struct trip_op_refusal *refusal)
+{
+	const struct trip_op_police *police = operands;
+	const struct trip_op_refusal checks[] = {
+		{"rate", desc->value, 1, TRIP_POLICE_MAX},
+		{"with", police->with, 0, engine->n_flows - 1},
+		{"unit", police->unit, TRIP_POLICE_UNIT_BITS, TRIP_POLICE_UNIT_PACKETS},
+		{"burst_ms", police->burst_ms, 0, TRIP_POLICE_BURST_MAX},
+	};
+
+	for (unsigned int i = 0; i < RTE_DIM(checks); i++) {
+		*refusal = checks[i];
+		if (checks[i].value < checks[i].low || checks[i].value > checks[i].limit)
+			return false;
+	}
+	return true;
+}
+
+/* The bit of the action word stays: what is policed no more finds no rate. */
+static enum trip_op_outcome
+fire_police(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
+{
+	const struct trip_op_police *operands = trip_node_operands(home, item);
+	struct trip_police *police = &home->engine->police[item->target];
+	uint64_t word = trip_police_word(item->value, operands->unit == TRIP_POLICE_UNIT_PACKETS,
+		operands->burst_ms != 0 ? operands->burst_ms : POLICE_BURST_MS);
+	uint32_t end = trip_node_end(home, item);
+
+	if (trip_engine_hard_port(home->engine, item->target) != TRIP_FLOW_SOFT) {
+		event->result = -ENOTSUP;
+		return TRIP_OP_ENDED;
+	}
+	atomic_store(&police->bucket, (uint32_t)operands->with);
+	if (end == TRIP_NONE)
+		atomic_store(&home->engine->flows[item->target].police, word);
+	word = trip_police_begin(police, word);
+	if (end != TRIP_NONE)
+		home->nodes[end].end.begun = word;
+	if ((atomic_fetch_or(&home->engine->actions[item->target], TRIP_ACTION_POLICE) &
+		    TRIP_ACTION_ACTIVE) == 0)
+		event->result = -ENOENT;
+	return TRIP_OP_ENDED;
+}
+
+static enum trip_op_outcome
+end_police(struct trip_home *home, const struct trip_node *item, uint64_t begun,
+	struct trip_event *event)
+{
+	trip_police_end(&home->engine->police[item->target], begun,
+		atomic_load(&home->engine->flows[item->target].police));
 	return TRIP_OP_ENDED;
 }
 
@@ -146,4 +214,15 @@ const struct trip_op_row trip_op_flow_delete = {
 	.name = "delete",
 	.target = TRIP_OP_ON_FLOW,
 	.fire = fire_delete,
+};
+
+const struct trip_op_row trip_op_flow_police = {
+	.name = "police",
+	.target = TRIP_OP_ON_FLOW,
+	.has_value = true,
+	.in_software = true,
+	.operands = sizeof(struct trip_op_police),
+	.takes = takes_police,
+	.fire = fire_police,
+	.end = end_police,
 };

@@ -25,7 +25,7 @@ ring_reached(struct trip_soft_queue *queue)
 		if (reached == 0)
 			continue;
 		trip_count_cross(&queue->moments[rule], reached, tsc);
-		queue->cross(queue->cross_arg, rule, reached);
+		queue->cross(queue->arg, rule, reached);
 	}
 }
 
@@ -65,6 +65,7 @@ struct verdict {
 	uint8_t best_action;
 	uint8_t actions; /* of all `also` rules together */
 	uint32_t marker; /* the last `also` rule that marks, + 1 */
+	bool exceeds;    /* the rate of an `also` rule that was counted already */
 };
 
 static void
@@ -74,15 +75,40 @@ mark(const struct trip_soft_queue *queue, struct rte_mbuf *mbuf, uint32_t rule)
 	mbuf->ol_flags |= RTE_MBUF_F_RX_FDIR | RTE_MBUF_F_RX_FDIR_ID;
 }
 
-static void
-count_also(struct trip_soft_queue *queue, uint32_t bytes)
+/* Whether a packet is above the rate of a rule. One time for a chunk. */
+static __attribute__((noinline)) bool
+exceeds(struct trip_soft_queue *queue, uint32_t rule, uint32_t bytes)
+{
+	struct trip_police *police = &queue->police[rule];
+	uint64_t word = atomic_load_explicit(&police->word, memory_order_relaxed);
+	uint32_t bucket = atomic_load_explicit(&police->bucket, memory_order_relaxed);
+
+	/* Another process may have written there. */
+	if (trip_police_rate(word) == 0 || bucket >= queue->max_rules)
+		return false;
+	if (queue->ticks == 0)
+		queue->ticks = queue->now(queue->arg) * TRIP_POLICE_TICKS;
+	if (trip_police_takes(&queue->police[bucket], word, bytes, queue->ticks))
+		return false;
+	trip_police_count(police, bytes);
+	return true;
+}
+
+/* Returns whether one of them drops the packet, which `dropped` says already or does not. */
+static bool
+count_also(struct trip_soft_queue *queue, uint32_t bytes, bool dropped)
 {
 	for (uint32_t i = 0; i < queue->also_count; i++) {
+		uint32_t rule = queue->also[i];
+
 		if (queue->touched_count == TRIP_SOFT_TOUCHED)
 			ring(queue);
-		count_rule(queue, queue->also[i], bytes);
+		count_rule(queue, rule, bytes);
+		if (!dropped && (action_of(queue->lookup.actions, rule) & TRIP_ACTION_POLICE) != 0)
+			dropped = exceeds(queue, rule, bytes);
 	}
 	queue->also_count = 0;
+	return dropped;
 }
 
 /* Whether it is the rule that the primary has at this index. */
@@ -110,7 +136,7 @@ weigh_chain(struct trip_soft_queue *queue, uint32_t lead, uint32_t bytes, struct
 			continue;
 		if (entry->also) {
 			if (queue->also_count == TRIP_SOFT_ALSO) {
-				count_also(queue, bytes);
+				verdict->exceeds |= count_also(queue, bytes, verdict->exceeds);
 				fitted = false;
 			}
 			queue->also[queue->also_count++] = at - 1;
@@ -167,9 +193,12 @@ settle_one(struct trip_soft_queue *queue, uint32_t packet)
 {
 	uint32_t bytes = queue->lookup.bytes[packet];
 	struct verdict verdict;
+	bool dropped;
 
 	search(queue, packet, &verdict);
-	count_also(queue, bytes);
+	dropped = verdict.exceeds ||
+		  ((verdict.actions | verdict.best_action) & TRIP_ACTION_DROP) != 0;
+	dropped = count_also(queue, bytes, dropped);
 	/* Room for one rule of each packet that is still to come, and for this one. */
 	if (queue->touched_count > TRIP_SOFT_TOUCHED - TRIP_LOOKUP_CHUNK)
 		ring(queue);
@@ -179,7 +208,19 @@ settle_one(struct trip_soft_queue *queue, uint32_t packet)
 		verdict.marker = verdict.best;
 	if (verdict.marker != 0)
 		mark(queue, queue->lookup.pkts[packet], verdict.marker - 1);
-	return ((verdict.actions | verdict.best_action) & TRIP_ACTION_DROP) != 0;
+	if (!dropped && (verdict.best_action & TRIP_ACTION_POLICE) != 0)
+		dropped = exceeds(queue, verdict.best - 1, bytes);
+	return dropped;
+}
+
+/* What few rules do: returns whether the packet is dropped. */
+static inline bool
+settle_rare(struct trip_soft_queue *queue, uint32_t packet, uint32_t rule, uint8_t action)
+{
+	if ((action & TRIP_ACTION_MARK) != 0)
+		mark(queue, queue->lookup.pkts[packet], rule);
+	return (action & (TRIP_ACTION_POLICE | TRIP_ACTION_DROP)) == TRIP_ACTION_POLICE &&
+	       exceeds(queue, rule, queue->lookup.bytes[packet]);
 }
 
 /* Count each packet; returns which of them are dropped, a bit each. */
@@ -190,6 +231,7 @@ settle(struct trip_soft_queue *queue)
 	struct trip_count *counts = queue->lookup.counts;
 	uint32_t touched = 0, dropped = 0, count = queue->lookup.count;
 
+	queue->ticks = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t lead = queue->lookup.found[i];
 		uint8_t action = 0;
@@ -200,8 +242,8 @@ settle(struct trip_soft_queue *queue)
 			trip_count_add(&counts[lead - 1], 1, queue->lookup.bytes[i]);
 			queue->touched[touched++] = lead - 1;
 			dropped |= (uint32_t)((action & TRIP_ACTION_DROP) != 0) << i;
-			if (unlikely((action & TRIP_ACTION_MARK) != 0))
-				mark(queue, queue->lookup.pkts[i], lead - 1);
+			if (unlikely((action & (TRIP_ACTION_MARK | TRIP_ACTION_POLICE)) != 0))
+				dropped |= (uint32_t)settle_rare(queue, i, lead - 1, action) << i;
 		} else if (lead != 0) {
 			queue->touched_count = touched;
 			dropped |= (uint32_t)settle_one(queue, i) << i;
@@ -237,7 +279,7 @@ part(struct rte_mbuf **pkts, uint32_t count, uint32_t dropped, struct rte_mbuf *
 
 void
 trip_soft_open(struct trip_soft_queue *queue, struct trip_table *table, bool sent,
-	const struct trip_soft_shared *shared, trip_soft_cross cross, void *cross_arg)
+	const struct trip_soft_shared *shared, trip_soft_cross cross, trip_soft_now now, void *arg)
 {
 	memset(queue, 0, sizeof(*queue));
 	queue->table = table;
@@ -245,9 +287,12 @@ trip_soft_open(struct trip_soft_queue *queue, struct trip_table *table, bool sen
 	queue->lookup.counts = shared->counts;
 	queue->lookup.actions = shared->actions;
 	queue->moments = shared->moments;
+	queue->police = shared->police;
+	queue->max_rules = shared->max_rules;
 	queue->lookup.sent = sent ? TRIP_WANT_SENT : 0;
 	queue->cross = cross;
-	queue->cross_arg = cross_arg;
+	queue->now = now;
+	queue->arg = arg;
 	trip_era_attach(&table->era, &queue->reader);
 }
 

@@ -13,6 +13,7 @@
 #include "era.h"
 #include "follow.h"
 #include "lookup.h"
+#include "police.h"
 #include "table.h"
 
 #define TRIP_SOFT_TOUCHED 64
@@ -22,6 +23,7 @@
 #define TRIP_ACTION_ACTIVE 0x01 /* without it the rule matches nothing */
 #define TRIP_ACTION_DROP 0x02   /* count, then free the mbuf */
 #define TRIP_ACTION_MARK 0x04   /* count, then put the table's mark into the mbuf */
+#define TRIP_ACTION_POLICE 0x08 /* count, then free the mbuf where police.h says so */
 
 /*
  * On the queue's lcore, in the middle of a burst, for a rule whose counts are at or above a limit:
@@ -30,11 +32,16 @@
  */
 typedef void (*trip_soft_cross)(void *arg, uint32_t rule, unsigned int which);
 
+/* Likewise: the time by which packets are policed, in nanoseconds, which hardly ever goes back. */
+typedef uint64_t (*trip_soft_now)(void *arg);
+
 /* What of a queue others look at, too; each [max_rules]. */
 struct trip_soft_shared {
 	struct trip_count *counts;
 	struct trip_count_moments *moments;
 	const _Atomic uint8_t *actions;
+	struct trip_police *police;
+	uint32_t max_rules;
 };
 
 /* One queue of a port, on the lcore that polls it; memory of this process. */
@@ -42,8 +49,11 @@ struct trip_soft_queue {
 	struct trip_era_reader reader; /* a cache line, read by the table's writers */
 	struct trip_table *table;
 	trip_soft_cross cross;
-	void *cross_arg;
+	trip_soft_now now;
+	void *arg;
 	struct trip_count_moments *moments;
+	struct trip_police *police;
+	uint32_t max_rules;
 	/* Where the table follows another process's rules; NULL: it has its own. */
 	struct trip_follow *follow;
 	struct trip_claim *claim;
@@ -54,12 +64,13 @@ struct trip_soft_queue {
 	uint32_t touched_count;
 	uint32_t also[TRIP_SOFT_ALSO]; /* rules that one packet matches in addition */
 	uint32_t also_count;
+	uint64_t ticks; /* when it is policed, 0: nothing has been */
 };
 
 /* `sent`: the queue sees packets that are about to be sent, and not received ones.
  * Fills in *queue and attaches it to the table: a write to the table (table.h). */
 void trip_soft_open(struct trip_soft_queue *queue, struct trip_table *table, bool sent,
-	const struct trip_soft_shared *shared, trip_soft_cross cross, void *cross_arg);
+	const struct trip_soft_shared *shared, trip_soft_cross cross, trip_soft_now now, void *arg);
 
 /* The queue's table follows, and its bursts are told in its claim. */
 void trip_soft_follow(
@@ -72,8 +83,9 @@ void trip_soft_close(struct trip_soft_queue *queue);
  * Count a burst and drop what is to be dropped. Returns how many packets remain; they are at the
  * front of pkts, in their order. One lcore at a time a queue. Each packet counts once in the rule
  * that takes it (the first active one in the order of table.h) and once in every active `also` rule
- * that it matches; it is dropped when any of these says drop. It gets the mark of the rule that
- * takes it, else of the last `also` rule that has one.
+ * that it matches; it is dropped when any of these says drop, or has no room for it within its
+ * rate: `also` rules are asked first, in any order, and who was asked before that has given room.
+ * It gets the mark of the rule that takes it, else of the last `also` rule that has one.
  */
 uint16_t trip_soft_burst(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n);
 

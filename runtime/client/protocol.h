@@ -21,7 +21,7 @@
 
 #define TRIP_PROTOCOL_MAGIC 0x50495254u /* "TRIP" */
 /* Moves with every change of a request, a reply or a record. */
-#define TRIP_PROTOCOL_VERSION 13
+#define TRIP_PROTOCOL_VERSION 14
 
 /* Bytes of the longest reply, and of the records in it. */
 #define TRIP_PROTOCOL_REPLY_MAX 16384
@@ -297,8 +297,8 @@ struct trip_protocol_made {
 };
 
 struct trip_protocol_counted {
-	uint64_t packets, bytes;
-	uint32_t fate, engine;
+	uint64_t packets, bytes, policed_packets, policed_bytes, police_rate;
+	uint32_t fate, engine, police_unit, police_burst_ms;
 };
 
 #define TRIP_PROTOCOL_VALUES 1024

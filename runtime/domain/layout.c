@@ -154,10 +154,17 @@ claims_offset(const struct trip_domain_attr *attr)
 	return RTE_ALIGN_CEIL(actions_offset(attr) + attr->max_flows, RTE_CACHE_LINE_SIZE);
 }
 
+static size_t
+police_offset(const struct trip_domain_attr *attr)
+{
+	return claims_offset(attr) + sizeof(struct trip_claim) * attr->max_queues;
+}
+
 size_t
 trip_layout_flows_size(const struct trip_domain_attr *attr)
 {
-	return claims_offset(attr) + sizeof(struct trip_claim) * attr->max_queues;
+	return RTE_ALIGN_CEIL(police_offset(attr) + sizeof(struct trip_police) * attr->max_flows,
+		RTE_CACHE_LINE_SIZE);
 }
 
 /* Behind the counts are the moments. */
@@ -185,6 +192,7 @@ trip_layout_map_flows(
 	engine->feeds = flows;
 	engine->actions = (_Atomic uint8_t *)((char *)flows + actions_offset(attr));
 	engine->claims = (void *)((char *)flows + claims_offset(attr));
+	engine->police = (void *)((char *)flows + police_offset(attr));
 	engine->counts = counts;
 	engine->moments = (void *)((char *)counts + moments_offset(attr));
 }

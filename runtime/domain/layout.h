@@ -15,7 +15,7 @@ int trip_layout_attr(const struct trip_domain_attr *given, struct trip_domain_at
 /* The shape of each home of a domain with these (complete) attributes. */
 void trip_layout_home(const struct trip_domain_attr *attr, struct trip_home_shape *shape);
 
-/* Bytes of flows, actions and claims, which homes share; of the queues' counts and moments. */
+/* Bytes of what homes share of flows; of the queues' counts and moments. */
 size_t trip_layout_flows_size(const struct trip_domain_attr *attr);
 size_t trip_layout_counts_size(const struct trip_domain_attr *attr);
 

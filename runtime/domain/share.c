@@ -30,6 +30,7 @@ trip_share_layout(void)
 		sizeof(struct trip_count),
 		sizeof(struct trip_count_moments),
 		sizeof(struct trip_claim),
+		sizeof(struct trip_police),
 		sizeof(struct trip_rulebook_head),
 		sizeof(struct trip_rulebook_rule),
 		TRIP_BELLS,

@@ -220,6 +220,23 @@ trip_flow_destroy(struct trip_flow *flow)
 	return domain->backend->flow->destroy(flow);
 }
 
+static void
+read_police(const struct trip_police *police, struct trip_flow_count *count)
+{
+	uint64_t word = atomic_load_explicit(&police->word, memory_order_relaxed);
+
+	count->policed_packets = atomic_load_explicit(&police->packets, memory_order_relaxed);
+	count->policed_bytes = atomic_load_explicit(&police->bytes, memory_order_relaxed);
+	if (trip_police_rate(word) == 0)
+		return;
+	if (count->fate == TRIP_FLOW_FATE_PASS)
+		count->fate = TRIP_FLOW_FATE_POLICE;
+	count->police_rate = trip_police_rate(word);
+	count->police_unit = (word & TRIP_POLICE_PACKETS) != 0 ? TRIP_POLICE_UNIT_PACKETS
+							       : TRIP_POLICE_UNIT_BITS;
+	count->police_burst_ms = trip_police_burst_ms(word);
+}
+
 void
 trip_flow_read(const struct trip_flow *flow, struct trip_flow_count *count)
 {
@@ -238,6 +255,8 @@ trip_flow_read(const struct trip_flow *flow, struct trip_flow_count *count)
 		count->fate = TRIP_FLOW_FATE_DELETED;
 	else if ((action & TRIP_ACTION_DROP) != 0)
 		count->fate = TRIP_FLOW_FATE_DROP;
+	if (!flow->hard)
+		read_police(&engine->police[flow->index], count);
 }
 
 int

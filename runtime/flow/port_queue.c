@@ -14,6 +14,7 @@
 #include "domain/error.h"
 #include "domain/progress.h"
 #include "flow/port.h"
+#include "clock.h"
 #include "source.h"
 
 /* How long the end of a flow waits for a burst of another process, which may be stopped. */
@@ -28,6 +29,15 @@ cross(void *arg, uint32_t flow, unsigned int which)
 	struct trip_port *port = arg;
 
 	trip_source_cross(&port->domain->engine, flow, which);
+}
+
+/* By the clock, so that other processes' queues agree. */
+static uint64_t
+now(void *arg)
+{
+	const struct trip_port *port = arg;
+
+	return trip_clock_ns(&port->domain->engine, rte_rdtsc());
 }
 
 static struct trip_claim *
@@ -46,10 +56,12 @@ trip_port_queue_open(struct trip_port *port, enum trip_flow_direction direction,
 		.counts = trip_engine_count(engine, at, 0),
 		.moments = trip_engine_moments(engine, at, 0),
 		.actions = engine->actions,
+		.police = engine->police,
+		.max_rules = engine->n_flows,
 	};
 
 	trip_soft_open(&side->queues[queue].soft, side->table, direction == TRIP_FLOW_EGRESS,
-		&shared, cross, port);
+		&shared, cross, now, port);
 }
 
 /* The first time that an attached process polls the queue; in the primary it is open. */

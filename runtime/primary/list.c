@@ -159,6 +159,10 @@ fill_flow(const struct trip_server *server, uint64_t at, void *record)
 	*out = (struct trip_client_flow){
 		.packets = count.packets,
 		.bytes = count.bytes,
+		.policed_packets = count.policed_packets,
+		.policed_bytes = count.policed_bytes,
+		.police_rate = count.police_rate,
+		.police_unit = count.police_unit,
 		.index = flow->index,
 		.queues = trip_flow_queues(flow, &first_queue),
 		.port = flow->port->port_id,
@@ -171,7 +175,8 @@ fill_flow(const struct trip_server *server, uint64_t at, void *record)
 	};
 	if (out->pid == 0)
 		out->pid = (uint32_t)getpid();
-	if (count.fate == TRIP_FLOW_FATE_PASS || count.fate == TRIP_FLOW_FATE_DROP)
+	if (count.fate == TRIP_FLOW_FATE_PASS || count.fate == TRIP_FLOW_FATE_DROP ||
+		count.fate == TRIP_FLOW_FATE_POLICE)
 		out->flags = TRIP_CLIENT_FLOW_ACTIVE;
 	if (count.fate == TRIP_FLOW_FATE_DROP)
 		out->flags |= TRIP_CLIENT_FLOW_DROP;

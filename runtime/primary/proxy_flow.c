@@ -213,6 +213,11 @@ trip_proxy_flow_do(struct trip_proxy_job *job)
 		*counted = (struct trip_protocol_counted){
 			.packets = count.packets,
 			.bytes = count.bytes,
+			.policed_packets = count.policed_packets,
+			.policed_bytes = count.policed_bytes,
+			.police_rate = count.police_rate,
+			.police_unit = count.police_unit,
+			.police_burst_ms = count.police_burst_ms,
 			.fate = (uint32_t)count.fate,
 			.engine = (uint32_t)count.engine,
 		};

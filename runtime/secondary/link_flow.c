@@ -213,6 +213,11 @@ query(struct trip_flow *flow, struct trip_flow_count *count)
 	*count = (struct trip_flow_count){
 		.packets = answer.counted.packets,
 		.bytes = answer.counted.bytes,
+		.policed_packets = answer.counted.policed_packets,
+		.policed_bytes = answer.counted.policed_bytes,
+		.police_rate = answer.counted.police_rate,
+		.police_unit = answer.counted.police_unit,
+		.police_burst_ms = answer.counted.police_burst_ms,
 		.fate = (enum trip_flow_fate)answer.counted.fate,
 		.engine = (enum trip_flow_engine)answer.counted.engine,
 	};

@@ -19,6 +19,8 @@ struct trip_submission {
 	const struct trip_op_row *op;
 	/* Of which it takes as many as its operation has. */
 	const uint64_t *operands;
+	/* Those of TRIP_OP_FLOW_POLICE, whose own name a flow. */
+	struct trip_op_police police;
 	/* Where it has a condition: its row, and its parameters. */
 	const struct trip_condition_row *condition_row;
 	uint64_t condition[TRIP_CONDITION_MEMORY / 8];

@@ -88,6 +88,27 @@ plan_cntr(struct trip_submission *request, const struct trip_domain *domain,
 }
 
 static int
+plan_police(struct trip_submission *request, const struct trip_domain *domain,
+	const struct trip_work *work)
+{
+	const struct trip_flow *with = work->op.police.with;
+
+	if (with == NULL)
+		with = work->op.police.flow;
+	if (trip_flow_domain(with) != domain)
+		return trip_error_set(
+			EXDEV, "work: the flow to share a rate with is of another domain");
+	request->desc.value = work->op.police.rate;
+	request->police = (struct trip_op_police){
+		.with = with->index,
+		.unit = (uint32_t)work->op.police.unit,
+		.burst_ms = work->op.police.burst_ms,
+	};
+	request->operands = (const uint64_t *)&request->police;
+	return 0;
+}
+
+static int
 plan_flow(struct trip_submission *request, const struct trip_domain *domain,
 	const struct trip_work *work)
 {
@@ -95,7 +116,13 @@ plan_flow(struct trip_submission *request, const struct trip_domain *domain,
 		return trip_error_set(EINVAL, "work: the flow is NULL");
 	if (trip_flow_domain(work->op.flow) != domain)
 		return trip_error_set(EXDEV, "work: the flow is of another domain");
+	if (request->op->in_software && work->op.flow->hard)
+		return trip_error_set(ENOTSUP,
+			"work: flow %" PRIu32 " is in hardware, and operation \"%s\" of software",
+			work->op.flow->index, request->op->name);
 	request->desc.target = work->op.drop.flow->index;
+	if (work->op_type == TRIP_OP_FLOW_POLICE)
+		return plan_police(request, domain, work);
 	if (!request->op->has_time)
 		return 0;
 	if (work->op.drop.time > TRIP_CNTR_MAX)
@@ -138,7 +165,8 @@ check_operands(const struct trip_submission *request, const struct trip_domain *
 	const struct trip_op_row *op = request->op;
 	struct trip_op_refusal refusal;
 
-	if (op->operands == 0 || op->takes(&domain->engine, request->operands, &refusal))
+	if (op->operands == 0 ||
+		op->takes(&domain->engine, &request->desc, request->operands, &refusal))
 		return 0;
 	return refuse_operand("operation", op->name, &refusal);
 }

@@ -334,11 +334,13 @@ static const struct mistake mistakes[] = {
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= log",
 		"2:19: expected a number, found 'log'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5",
-		"2:20: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'log', 'reset' or "
+		"2:20: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'police', 'log', "
+		"'reset' or "
 		"'exec', "
 		"found the end of the line\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 shout",
-		"2:21: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'log', 'reset' or "
+		"2:21: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'police', 'log', "
+		"'reset' or "
 		"'exec', "
 		"found 'shout'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 drop",
@@ -346,7 +348,8 @@ static const struct mistake mistakes[] = {
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= -5 log",
 		"2:19: expected a number, found '-'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 GB log",
-		"2:21: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'log', 'reset' or "
+		"2:21: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'police', 'log', "
+		"'reset' or "
 		"'exec', "
 		"found 'GB'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 9223372036854775808 log",
@@ -639,10 +642,21 @@ static const struct mistake not_yet[] = {
 	MISTAKE("count g port 0 pattern eth / end\nwhen all(g.packets >= 5 , g.bytes >= 7 , "
 		"g.bytes >= 9) every 5 drop g",
 		"2:6: not yet: this version cannot do 'all'\n"),
-	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 police g 10Mbit/s",
-		"2:21: not yet: this version cannot do 'police'\n"),
-	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 police g 100kpps",
-		"2:21: not yet: this version cannot do 'police'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 police g 5/m",
+		"2:30: a rate to police is in pps, bit/s or B/s, found '5/m'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 police g 0pps",
+		"2:30: police '0pps' would drop all: 'drop' does that\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 police g 200GB/s",
+		"2:30: rate '200GB/s' is above 1099511627775 bit/s\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 police g 2Tpps",
+		"2:30: rate '2Tpps' is above 1099511627775 pps\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 police g 5k",
+		"2:30: expected a rate such as 10kpps, 1Gbit/s, 100MB/s or 5/m (units pps bit/s "
+		"B/s /s /m /h /d), found '5k'\n"),
+	MISTAKE("counter c\nwhen c >= 5 police c 5pps",
+		"2:20: 'police' needs a 'count' rule: 'c' is a 'counter'\n"),
+	MISTAKE("count g port 0 engine hw pattern eth / end\nwhen g.packets >= 5 police g 5pps",
+		"2:28: 'police' is done in software: 'g' has 'engine hw' on line 1\n"),
 	MISTAKE("when each.packets >= 10k log",
 		"1:6: not yet: this version cannot do 'each.packets'\n"),
 	MISTAKE("when each.bytes >= 1G drop each",

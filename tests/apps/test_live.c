@@ -468,6 +468,42 @@ what_has_gone_keeps_its_counts(void **state)
 	close_bed();
 }
 
+#define POLICED(high)                                                              \
+	"count web port 0 pattern eth / ipv4 / udp dst range 0 - " high " / end\n" \
+	"when web.packets >= 3 police web 8bit/s\n"
+
+/* Its patterns share a rate, at which one packet passes a minute; so do those that take their
+ * place, and what did not pass is not forgotten. */
+static void
+what_is_policed_stays_so(void **state)
+{
+	struct trip_flow_count sum;
+
+	open_bed(POLICED("6"), (struct tripd_live){16, 16, 16, 1});
+	for (unsigned int i = 0; i < 3; i++)
+		packet(1);
+	assert_int_equal(tripd_quota_settle(&bed.quota), -1);
+	for (uint16_t i = 0; i < 6; i++)
+		packet(i);
+	assert_int_equal(trip_apply_count_query(&bed.quota.counts[0], &sum), 0);
+	assert_int_equal(sum.fate, TRIP_FLOW_FATE_POLICE);
+	assert_int_equal(sum.policed_packets, 5);
+	command("reload f\n" POLICED("7"), 0);
+	for (uint16_t i = 0; i < 6; i++)
+		packet(i);
+	assert_int_equal(trip_apply_count_query(&bed.quota.counts[0], &sum), 0);
+	assert_int_equal(sum.fate, TRIP_FLOW_FATE_POLICE);
+	assert_int_equal(sum.packets, 15);
+	assert_int_equal(sum.policed_packets, 10);
+	command("do pass web", 0);
+	for (uint16_t i = 0; i < 6; i++)
+		packet(i);
+	assert_int_equal(trip_apply_count_query(&bed.quota.counts[0], &sum), 0);
+	assert_int_equal(sum.fate, TRIP_FLOW_FATE_PASS);
+	assert_int_equal(sum.policed_packets, 10);
+	close_bed();
+}
+
 #define FOR_A_TIME(high)                                                           \
 	"count web port 0 pattern eth / ipv4 / udp dst range 0 - " high " / end\n" \
 	"when web.packets >= 3 drop web for 200ms\n"
@@ -499,6 +535,7 @@ main(void)
 		cmocka_unit_test(what_is_hostile_is_refused),
 		cmocka_unit_test(what_has_gone_keeps_its_counts),
 		cmocka_unit_test(what_drops_for_a_time_ends),
+		cmocka_unit_test(what_is_policed_stays_so),
 	};
 
 	if (trip_eal_init("net_null0") < 0)

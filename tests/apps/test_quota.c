@@ -473,6 +473,32 @@ a_quota_passes_what_it_dropped(void **state)
 	close_bed(&bed);
 }
 
+/* Likewise what it policed. */
+static void
+a_quota_passes_what_it_policed(void **state)
+{
+	json_t *report, *count;
+	struct bed bed;
+
+	open_bed(&bed, "count all port 0 pattern eth / end\n"
+		       "quota q 2 per day of all.packets\n"
+		       "when q spent police all 8bit/s\n");
+	pass_time(&bed, 0);
+	send_some(&bed, 2);
+	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_POLICE);
+	send_some(&bed, 5);
+	bed.quota.keep = KEPT;
+	report = report_of(&bed.quota, 0);
+	count = json_array_get(json_object_get(report, "counters"), 0);
+	assert_int_equal(json_integer_value(json_object_get(count, "packets")), 7);
+	/* The first is larger than the bucket, which is full. */
+	assert_int_equal(json_integer_value(json_object_get(count, "policed_packets")), 4);
+	json_decref(report);
+	pass_time(&bed, 86400);
+	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
+	close_bed(&bed);
+}
+
 /* The drop of another statement was for a time, which is over. */
 static void
 what_has_ended_holds_nothing(void **state)
@@ -631,6 +657,7 @@ main(void)
 		cmocka_unit_test(periods_follow_each_other),
 		cmocka_unit_test(a_quota_begins_anew),
 		cmocka_unit_test(a_quota_passes_what_it_dropped),
+		cmocka_unit_test(a_quota_passes_what_it_policed),
 		cmocka_unit_test(what_has_ended_holds_nothing),
 		cmocka_unit_test(what_was_held_passes_later),
 		cmocka_unit_test(a_count_is_reset),

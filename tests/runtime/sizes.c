@@ -467,7 +467,7 @@ work_15_events_may_be_shorter(void **state)
 
 ENDS_WITH(trip_client_cntr, name);
 ENDS_WITH(trip_client_domain, commands_refused);
-ENDS_WITH(trip_client_flow, reason);
+ENDS_WITH(trip_client_flow, reserved);
 ENDS_WITH(trip_client_home, worst_overshoot);
 ENDS_WITH(trip_client_process, lcores);
 ENDS_WITH(trip_client_work, condition_until_time);
@@ -481,7 +481,7 @@ ENDS_WITH(trip_domain_attr, idle);
 ENDS_WITH(trip_domain_footprint, node_bytes);
 ENDS_WITH(trip_domain_stats, commands_refused);
 ENDS_WITH(trip_flow_attr, reason);
-ENDS_WITH(trip_flow_count, engine);
+ENDS_WITH(trip_flow_count, police_burst_ms);
 ENDS_WITH(trip_mutex_cond, cond);
 ENDS_WITH(trip_op_info, reserved);
 ENDS_WITH(trip_poll_attr, flags);

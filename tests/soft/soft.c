@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The table and the burst against a naive model: every rule compared with every packet, in order.
- * Rules come and go, are switched and get budgets; after each burst all counts, the packets that
- * remain, and the rings must be the model's.
+ * Rules come and go, are switched, policed, and get budgets; after each burst all counts, the
+ * packets that remain, and the rings must be the model's.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,6 +14,8 @@
 
 #define RULES 300
 #define BURST_MAX 100
+
+__extension__ typedef __int128 int128;
 
 struct model_rule {
 	bool present;
@@ -27,6 +29,12 @@ struct model_rule {
 	uint64_t bytes;
 	unsigned int rung;
 	bool touched;
+	/* A token bucket as textbooks have it, in units by 10^-9; one rate 0: none. */
+	uint64_t rate, filled_ns;
+	bool of_packets;
+	uint32_t burst_ms;
+	int128 tokens;
+	uint64_t policed_packets, policed_bytes;
 };
 
 struct world {
@@ -37,6 +45,8 @@ struct world {
 	struct trip_count_moments moments[RULES];
 	struct trip_count_folded folded[RULES];
 	_Atomic uint8_t actions[RULES];
+	struct trip_police police[RULES];
+	uint64_t now_ns;
 	struct model_rule rules[RULES];
 	uint64_t sequence;
 };
@@ -113,6 +123,49 @@ random_pattern(struct world *world, struct trip_pattern *pattern)
 	assert_int_equal(trip_pattern_compile(items, pattern, NULL), 0);
 }
 
+static int128
+full_of(const struct model_rule *rule)
+{
+	return (int128)rule->rate * rule->burst_ms * 1000000;
+}
+
+/* By rates at which any packet costs whole ticks. Which of several `also` rules has no room is not
+ * said, so there is one. */
+static void
+random_police(struct world *world, uint32_t rule)
+{
+	static const uint64_t rates[] = {0, 1000, 1000000, 16000000, 1000000000};
+	struct model_rule *model = &world->rules[rule];
+
+	model->rate = model->also && rule != 0 ? 0 : rates[below(world, RTE_DIM(rates))];
+	model->of_packets = below(world, 2);
+	model->burst_ms = 1 + (uint32_t)below(world, 10);
+	model->policed_packets = model->policed_bytes = 0;
+	model->filled_ns = world->now_ns;
+	model->tokens = full_of(model);
+	trip_police_init(&world->police[rule], rule);
+	(void)trip_police_begin(&world->police[rule],
+		trip_police_word(model->rate, model->of_packets, model->burst_ms));
+}
+
+static bool
+model_police(struct world *world, struct model_rule *rule, uint32_t bytes)
+{
+	const int128 full = full_of(rule);
+	const int128 cost = (int128)1000000000 * (rule->of_packets ? 1 : 8 * (uint64_t)bytes);
+
+	rule->tokens += (int128)rule->rate * (world->now_ns - rule->filled_ns);
+	rule->tokens = RTE_MIN(rule->tokens, full);
+	rule->filled_ns = world->now_ns;
+	if (rule->tokens < cost && rule->tokens != full) {
+		rule->policed_packets++;
+		rule->policed_bytes += bytes;
+		return false;
+	}
+	rule->tokens -= cost;
+	return true;
+}
+
 static void
 add_rule(struct world *world, uint32_t rule)
 {
@@ -142,6 +195,7 @@ add_rule(struct world *world, uint32_t rule)
 	if (status != 0)
 		assert_int_equal(status, -ENOSPC);
 	model->present = status == 0;
+	random_police(world, rule);
 }
 
 static void
@@ -157,7 +211,8 @@ random_action(struct world *world)
 {
 	return (uint8_t)((below(world, 5) ? TRIP_ACTION_ACTIVE : 0) |
 			 (below(world, 5) ? 0 : TRIP_ACTION_DROP) |
-			 (below(world, 3) ? 0 : TRIP_ACTION_MARK));
+			 (below(world, 3) ? 0 : TRIP_ACTION_MARK) |
+			 (below(world, 2) ? 0 : TRIP_ACTION_POLICE));
 }
 
 /* Of one kind, either none or a little above what has been counted so far. */
@@ -195,6 +250,14 @@ random_operations(struct world *world)
 			break;
 		}
 	}
+}
+
+static uint64_t
+now_of(void *arg)
+{
+	const struct world *world = arg;
+
+	return world->now_ns;
 }
 
 static struct rte_mbuf *
@@ -256,6 +319,8 @@ model_packet(struct world *world, const struct rte_mbuf *mbuf)
 	struct trip_packet_fields fields = {0};
 	uint32_t bytes = trip_packet_parse(mbuf, WANTS, &fields), i;
 	uint8_t actions = 0, best_action = 0;
+	struct model_rule *policed[2] = {NULL, NULL};
+	bool drop;
 
 	for (i = 0; i < RULES; i++) {
 		struct model_rule *rule = &world->rules[i];
@@ -267,6 +332,8 @@ model_packet(struct world *world, const struct rte_mbuf *mbuf)
 		if (rule->also) {
 			model_count(rule, bytes);
 			actions |= action;
+			if ((action & TRIP_ACTION_POLICE) != 0 && rule->rate != 0)
+				policed[0] = rule;
 			if ((action & TRIP_ACTION_MARK) != 0 &&
 				(marker == NULL || goes_first(marker, rule)))
 				marker = rule;
@@ -277,8 +344,14 @@ model_packet(struct world *world, const struct rte_mbuf *mbuf)
 	}
 	if (best != NULL)
 		model_count(best, bytes);
-	return (struct fate){.drop = ((actions | best_action) & TRIP_ACTION_DROP) != 0,
-		.marker = (best_action & TRIP_ACTION_MARK) != 0 ? best : marker};
+	if ((best_action & TRIP_ACTION_POLICE) != 0 && best->rate != 0)
+		policed[1] = best;
+	drop = ((actions | best_action) & TRIP_ACTION_DROP) != 0;
+	for (i = 0; i < RTE_DIM(policed); i++)
+		if (!drop && policed[i] != NULL)
+			drop = !model_police(world, policed[i], bytes);
+	return (struct fate){
+		.drop = drop, .marker = (best_action & TRIP_ACTION_MARK) != 0 ? best : marker};
 }
 
 static void
@@ -303,6 +376,8 @@ compare_counts(struct world *world)
 
 		assert_int_equal(atomic_load(&count->packets), rule->packets);
 		assert_int_equal(atomic_load(&count->bytes), rule->bytes);
+		assert_int_equal(atomic_load(&world->police[i].packets), rule->policed_packets);
+		assert_int_equal(atomic_load(&world->police[i].bytes), rule->policed_bytes);
 		assert_int_equal(rule->rung, rule->touched ? reached : 0);
 		for (kind = 0; kind < TRIP_COUNT_KINDS; kind++)
 			assert_int_equal(
@@ -321,6 +396,7 @@ random_burst(struct world *world)
 	bool free_them = below(world, 2);
 	struct fate fates[BURST_MAX];
 
+	world->now_ns += below(world, 3) == 0 ? 0 : 1 + below(world, 4000000);
 	for (i = 0; i < n; i++) {
 		burst[i] = sent[i] = random_packet(world);
 		fates[i] = model_packet(world, sent[i]);
@@ -363,9 +439,11 @@ soft_counts_as_the_model_does(void **state)
 		trip_count_init(&world->counts[i]);
 		atomic_store(&world->actions[i], random_action(world));
 	}
+	world->now_ns = 1;
 	trip_soft_open(&world->queue, world->table, false,
-		&(struct trip_soft_shared){world->counts, world->moments, world->actions},
-		note_cross, world);
+		&(struct trip_soft_shared){
+			world->counts, world->moments, world->actions, world->police, RULES},
+		note_cross, now_of, world);
 	for (round = 0; round < rounds; round++) {
 		random_operations(world);
 		assert_int_equal(table_check(world->table), 0);

@@ -74,7 +74,7 @@ soft_reads_on_for_a_rule_that_comes_in_the_middle(void **state)
 		trip_count_init(&world->counts[i]);
 	trip_soft_open(&world->queue, world->table, false,
 		&(struct trip_soft_shared){world->counts, world->moments, world->actions},
-		replace_in_the_middle, world);
+		replace_in_the_middle, NULL, world);
 	for (i = 0; i < RINGING; i++)
 		add_to_port(world, i, 1, true, false);
 	add_to_port(world, BEFORE, 2, false, false);

@@ -182,7 +182,7 @@ open_queue(void)
 	queue->random.state = trip_random_u64(&world.random);
 	trip_soft_open(&queue->soft, world.table, false,
 		&(struct trip_soft_shared){queue->counts, queue->moments, world.actions}, no_cross,
-		NULL);
+		NULL, NULL);
 	return queue;
 }
 

@@ -95,8 +95,10 @@ trip_apply_count_query(const struct trip_apply_count *count, struct trip_flow_co
 {
 	struct trip_flow_count one = {.size = sizeof(one)};
 
-	*sum = (struct trip_flow_count){
-		.packets = count->earlier_packets, .bytes = count->earlier_bytes};
+	*sum = (struct trip_flow_count){.packets = count->earlier_packets,
+		.bytes = count->earlier_bytes,
+		.policed_packets = count->earlier_policed_packets,
+		.policed_bytes = count->earlier_policed_bytes};
 	for (unsigned int i = 0; i < count->n_flows; i++) {
 		int error = trip_flow_query(count->flows[i], &one);
 
@@ -104,6 +106,10 @@ trip_apply_count_query(const struct trip_apply_count *count, struct trip_flow_co
 			return error;
 		sum->packets += one.packets;
 		sum->bytes += one.bytes;
+		sum->policed_packets += one.policed_packets;
+		sum->policed_bytes += one.policed_bytes;
+		sum->police_rate = one.police_rate;
+		sum->police_unit = one.police_unit;
 		sum->fate = one.fate;
 		sum->engine = one.engine;
 	}
@@ -122,7 +128,8 @@ destroy_flows(struct trip_apply_count *count)
 {
 	int error = 0;
 
-	for (unsigned int i = 0; i < count->n_flows; i++) {
+	/* The first last: all of them may be policed by its bucket. */
+	for (unsigned int i = count->n_flows; i-- > 0;) {
 		int one = trip_flow_destroy(count->flows[i]);
 
 		error = one != 0 ? one : error;
@@ -142,6 +149,8 @@ trip_apply_count_end(struct trip_apply_count *count)
 	if (trip_apply_count_query(count, &sum) == 0) {
 		count->earlier_packets = sum.packets;
 		count->earlier_bytes = sum.bytes;
+		count->earlier_policed_packets = sum.policed_packets;
+		count->earlier_policed_bytes = sum.policed_bytes;
 	}
 	return destroy_flows(count);
 }

@@ -14,7 +14,7 @@ struct trip_apply_count {
 	struct trip_flow **flows;
 	unsigned int n_flows;
 	/* What flows before these have counted. */
-	uint64_t earlier_packets, earlier_bytes;
+	uint64_t earlier_packets, earlier_bytes, earlier_policed_packets, earlier_policed_bytes;
 };
 
 /* Where a rule counts. */

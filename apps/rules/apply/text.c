@@ -35,8 +35,13 @@ trip_apply_text_action(const struct trip_rules *rules, const struct trip_rules_w
 			rules->counters[when->target].name, when->value);
 	else if (when->on_count)
 		length = snprintf(text, TRIP_APPLY_TEXT_MAX, "%s %s%s%s", op->word,
-			rules->counts[when->target].name, when->lasts != 0 ? " for " : "",
-			when->lasts != 0 ? when->lasts_text : "");
+			rules->counts[when->target].name,
+			when->lasts != 0          ? " for "
+			: when->rate_text != NULL ? " "
+						  : "",
+			when->lasts != 0          ? when->lasts_text
+			: when->rate_text != NULL ? when->rate_text
+						  : "");
 	else
 		length = snprintf(text, TRIP_APPLY_TEXT_MAX, "%s%s%s", op->word,
 			when->text != NULL ? " " : "", when->text != NULL ? when->text : "");

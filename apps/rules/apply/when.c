@@ -32,7 +32,18 @@ trip_apply_when_works(const struct trip_rules *rules, const struct trip_rules_wh
 		    rule->condition.when.rate.until_time > 0) ||
 		rule->lasts != 0)
 		condition.slots++;
+	/* Its operands. */
+	condition.slots += rule->op == TRIP_RULES_OP_POLICE;
 	return items * (1 + condition.slots);
+}
+
+/* All flows of a count share one rate. */
+static void
+police(const struct trip_apply_when *when, struct trip_work *work)
+{
+	work->op.police.rate = when->rule->value;
+	work->op.police.unit = when->rule->unit;
+	work->op.police.with = when->count->flows[0];
 }
 
 /* Work of one threshold fires in the order of its queueing, and is done in that order on a port:
@@ -49,7 +60,10 @@ queue_flows(const struct trip_apply_when *when, struct trip_work *work)
 		work->flags = last ? TRIP_WORK_COMPLETION : 0;
 		work->completion_cntr = last ? when->flows_done : NULL;
 		work->op.drop.flow = count->flows[i];
-		work->op.drop.time = when->rule->lasts;
+		if (when->rule->op == TRIP_RULES_OP_POLICE)
+			police(when, work);
+		else
+			work->op.drop.time = when->rule->lasts;
 		error = when->queue(when->arg, work);
 	}
 	return error;

@@ -44,6 +44,7 @@ trip_rules_free(struct trip_rules *rules)
 		free(rules->whens[i].source);
 		free(rules->whens[i].condition_text);
 		free(rules->whens[i].lasts_text);
+		free(rules->whens[i].rate_text);
 		free(rules->whens[i].text);
 	}
 	free(rules->counts);

@@ -143,6 +143,7 @@ enum trip_rules_op {
 	TRIP_RULES_OP_DROP,   /* counts[target] */
 	TRIP_RULES_OP_PASS,   /* counts[target] */
 	TRIP_RULES_OP_DELETE, /* counts[target] */
+	TRIP_RULES_OP_POLICE, /* counts[target], to value */
 	TRIP_RULES_OP_ADD,    /* counters[target], by value */
 	TRIP_RULES_OP_SET,    /* counters[target], to value */
 	TRIP_RULES_OP_RESET,  /* counters[target], or with on_count the values of counts[target] */
@@ -177,6 +178,9 @@ struct trip_rules_when {
 	/* Of a drop: nanoseconds, 0: for ever; and as it was written, or NULL. */
 	uint64_t lasts;
 	char *lasts_text;
+	/* Of a police: of what its value is, of bytes in bits a second; and as it was written. */
+	enum trip_police_unit unit;
+	char *rate_text;
 	char *text;
 	/* Of a log: at most so many lines in each so many nanoseconds. */
 	uint64_t most, per;
@@ -245,6 +249,10 @@ void trip_rules_free(struct trip_rules *rules);
  * port, direction, group and priority, neither of which counts in addition.
  */
 bool trip_rules_overlap(const struct trip_rules_count *a, const struct trip_rules_count *b);
+
+/* The first line that polices a count of theirs, which software does; or NULL. */
+const struct trip_rules_when *trip_rules_policed(
+	const struct trip_rules *rules, const struct trip_rules_count *count);
 
 /* A VALUE of the language by itself, such as 500, 0x1f, 10k or 2GiB: 0, -EINVAL: it is none,
  * -ERANGE: above 2^63-1. */

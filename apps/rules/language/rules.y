@@ -237,7 +237,7 @@ op: DROP NAME for { trip_rules_build_op(ctx, TRIP_RULES_OP_DROP, &@2); }
 		ctx->when.value = trip_rules_value_plain(ctx, &@3, "value", INT64_MAX);
 	}
 	| RESET NAME { trip_rules_build_op(ctx, TRIP_RULES_OP_RESET, &@2); }
-	| POLICE NAME rate { trip_rules_error_notyet(ctx, &@1); }
+	| POLICE NAME rate { trip_rules_build_police(ctx, &@2, &@3); }
 	| LOG string at_most { ctx->when.op = TRIP_RULES_OP_LOG; }
 	| EXEC PATH { trip_rules_build_exec(ctx, &@2, strndup(@2.text, @2.length)); }
 	| EXEC STRING { trip_rules_build_exec(ctx, &@2, trip_rules_value_string(ctx, &@2)); }
@@ -289,7 +289,6 @@ worth_naming(yysymbol_kind_t kind, bool fresh)
 	case YYSYMBOL_ALL:
 	case YYSYMBOL_ANY:
 	case YYSYMBOL_EACH:
-	case YYSYMBOL_POLICE:
 	case YYSYMBOL_SHARED:
 	case YYSYMBOL_TRANSFER:
 	/* Of quotas only. */

@@ -358,6 +358,7 @@ trip_rules_build_abandon(struct trip_rules_ctx *ctx)
 	free(ctx->count.port_name);
 	free(ctx->when.condition_text);
 	free(ctx->when.lasts_text);
+	free(ctx->when.rate_text);
 	free(ctx->when.text);
 	ctx->count = (struct trip_rules_count){0};
 	ctx->when = (struct trip_rules_when){0};

@@ -282,6 +282,13 @@ check_target(struct trip_rules_ctx *ctx, const struct trip_rules_span *target,
 								: "'counter'");
 	when->target = symbol->index;
 	when->on_count = symbol->kind == TRIP_RULES_KIND_COUNT;
+	/* That of a wrong statement is no count. */
+	if (when->op == TRIP_RULES_OP_POLICE && when->on_count &&
+		symbol->index < ctx->rules->n_counts &&
+		ctx->rules->counts[symbol->index].engine == TRIP_FLOW_ENGINE_HW)
+		trip_rules_error(ctx, target,
+			"'police' is done in software: %s has 'engine hw' on line %u",
+			trip_rules_error_quote(quote, target), symbol->span.line);
 }
 
 void

@@ -299,6 +299,8 @@ void trip_rules_condition_check_rate(
 void trip_rules_build_op(
 	struct trip_rules_ctx *ctx, enum trip_rules_op op, const struct trip_rules_span *target);
 /* Takes the path; NULL is no memory for it, or an error that has been told. */
+void trip_rules_build_police(struct trip_rules_ctx *ctx, const struct trip_rules_span *target,
+	const struct trip_rules_span *rate);
 void trip_rules_build_exec(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *span, char *path);
 void trip_rules_build_at_most(struct trip_rules_ctx *ctx, const struct trip_rules_span *most,

@@ -209,7 +209,14 @@ say_what(struct tripctl_sheet *sheet, const struct trip_client_work *work)
 				work->index);
 	} else {
 		tripctl_sheet_number(sheet, NULL, "flow", work->index);
-		tripctl_sheet_cell(sheet, "<DOES", "%s flow %" PRIu32, op.name, work->index);
+		if (op.has_value) {
+			tripctl_sheet_number(sheet, NULL, "value", work->value);
+			tripctl_sheet_cell(sheet, "<DOES", "%s flow %" PRIu32 " %" PRIu64, op.name,
+				work->index, work->value);
+		} else {
+			tripctl_sheet_cell(
+				sheet, "<DOES", "%s flow %" PRIu32, op.name, work->index);
+		}
 	}
 }
 
@@ -233,6 +240,23 @@ tripctl_members_work(struct tripctl_sheet *sheet, const void *record)
 
 /* ---- flows --------------------------------------------------------------------------------- */
 
+/* Behind all else of its line, and of those alone that are policed or have been. */
+static void
+say_police(struct tripctl_sheet *sheet, const struct trip_client_flow *flow)
+{
+	static const char *const units[] = {
+		[TRIP_POLICE_UNIT_BITS] = "bit/s",
+		[TRIP_POLICE_UNIT_PACKETS] = "pps",
+	};
+
+	tripctl_sheet_number(sheet, NULL, "policed_packets", flow->policed_packets);
+	tripctl_sheet_number(sheet, NULL, "policed_bytes", flow->policed_bytes);
+	tripctl_sheet_number(sheet, NULL, "police_rate",
+		flow->police_unit != 0 ? flow->police_rate : TRIP_CLIENT_ANY);
+	tripctl_sheet_text(sheet, NULL, "police_unit",
+		flow->police_unit != 0 ? WORD(units, flow->police_unit) : NULL);
+}
+
 void
 tripctl_members_flow(struct tripctl_sheet *sheet, const void *record)
 {
@@ -245,6 +269,7 @@ tripctl_members_flow(struct tripctl_sheet *sheet, const void *record)
 		[TRIP_FLOW_FATE_DROP] = "drop",
 		[TRIP_FLOW_FATE_DELETED] = "deleted",
 		[TRIP_FLOW_FATE_LOST] = "lost",
+		[TRIP_FLOW_FATE_POLICE] = "police",
 	};
 	static const char *const directions[] = {
 		[TRIP_FLOW_INGRESS] = "ingress",
@@ -274,6 +299,7 @@ tripctl_members_flow(struct tripctl_sheet *sheet, const void *record)
 	tripctl_sheet_cell(sheet, "<PATTERN", "%s%s",
 		flow->direction == TRIP_FLOW_EGRESS ? "egress " : "", flow->pattern);
 	tripctl_sheet_number(sheet, NULL, "queues", flow->queues);
+	say_police(sheet, flow);
 }
 
 /* ---- processes ----------------------------------------------------------------------------- */

@@ -104,17 +104,17 @@ take_whens(struct tripd_change *change)
 /* ---- what takes the place of another ----------------------------------------------------------
  */
 
-/* A drop of it lasts that ends by itself: with what it is queued anew by, it begins anew. */
+/* An operation on it lasts that ends by itself: with what it is queued anew by, it begins anew. */
 static bool
-drop_ends(const struct tripd_quota *quota, unsigned int count)
+ends(const struct tripd_quota *quota, unsigned int count, enum trip_rules_op op)
 {
 	const struct trip_rules *work = quota->rules;
 
 	for (unsigned int i = 0; i < work->n_whens; i++) {
 		const struct trip_rules_when *when = &work->whens[i];
 
-		if (!when->gone && when->op == TRIP_RULES_OP_DROP && when->target == count &&
-			quota->fired[i] > 0 && !quota->items[i].ended &&
+		if (!when->gone && when->op == op && when->target == count && quota->fired[i] > 0 &&
+			!quota->items[i].ended &&
 			(when->lasts != 0 || (when->condition.kind == TRIP_CONDITION_RATE &&
 						     when->condition.when.rate.until_time > 0)))
 			return true;
@@ -122,31 +122,46 @@ drop_ends(const struct tripd_quota *quota, unsigned int count)
 	return false;
 }
 
+static void
+carry(struct tripd_change *change, unsigned int i, const struct trip_rules_when *when)
+{
+	unsigned int at = change->difference->counts[i].at;
+	bool lasts = when->op == TRIP_RULES_OP_DROP || when->op == TRIP_RULES_OP_POLICE;
+
+	if (lasts && ends(change->quota, at, when->op))
+		return;
+	if (tripd_quota_do(change->quota, &change->flows[i], when) != 0)
+		fprintf(change->answer, "count %s: '%s' does not stay as it was done: %s\n",
+			change->quota->rules->counts[at].name, trip_rules_op_of(when->op)->word,
+			trip_error_message());
+}
+
 /* What operations have made of the old flows becomes of the new ones, too. */
 static void
 carry_fate(struct tripd_change *change, unsigned int i)
 {
-	const struct trip_apply_count *old =
-		&change->quota->counts[change->difference->counts[i].at];
-	const struct trip_rules_count *rule =
-		&change->quota->rules->counts[change->difference->counts[i].at];
-	bool drops = (rule->actions & TRIP_RULES_ACTION_DROP) != 0;
+	const struct trip_apply_step *step = &change->difference->counts[i];
+	bool drops = (change->quota->rules->counts[step->at].actions & TRIP_RULES_ACTION_DROP) != 0;
 	struct trip_flow_count count;
 	struct trip_rules_when when = {.op = TRIP_RULES_OP_DROP};
 
-	if (trip_apply_count_query(old, &count) != 0)
+	if (trip_apply_count_query(&change->quota->counts[step->at], &count) != 0)
 		return;
-	if (count.fate == TRIP_FLOW_FATE_DELETED &&
-		change->difference->counts[i].what == TRIP_APPLY_RENEW)
+	if (count.fate == TRIP_FLOW_FATE_DELETED) {
 		when.op = TRIP_RULES_OP_DELETE;
-	else if (drops && count.fate == TRIP_FLOW_FATE_PASS)
-		when.op = TRIP_RULES_OP_PASS;
-	else if (drops || count.fate != TRIP_FLOW_FATE_DROP ||
-		 drop_ends(change->quota, change->difference->counts[i].at))
+		if (step->what == TRIP_APPLY_RENEW)
+			carry(change, i, &when);
 		return;
-	if (tripd_quota_do(change->quota, &change->flows[i], &when) != 0)
-		fprintf(change->answer, "count %s: '%s' does not stay as it was done: %s\n",
-			rule->name, trip_rules_op_of(when.op)->word, trip_error_message());
+	}
+	if (drops && count.fate != TRIP_FLOW_FATE_DROP)
+		when.op = TRIP_RULES_OP_PASS;
+	if (drops != (count.fate == TRIP_FLOW_FATE_DROP))
+		carry(change, i, &when);
+	when = (struct trip_rules_when){.op = TRIP_RULES_OP_POLICE,
+		.value = count.police_rate,
+		.unit = (enum trip_police_unit)count.police_unit};
+	if (count.police_rate != 0)
+		carry(change, i, &when);
 }
 
 /* Work on flows of a count that changes is taken off them, and comes back on the new ones; in
@@ -229,20 +244,22 @@ end_flows(struct tripd_change *change, const struct ending *ending)
 
 	trip_apply_count_retire(flows);
 	(void)trip_apply_count_query(flows, &sum);
-	for (unsigned int k = 0; k < flows->n_flows; k++)
+	/* The first last: all of them may be policed by its bucket. */
+	for (unsigned int k = flows->n_flows; k-- > 0;)
 		while (trip_flow_destroy(flows->flows[k]) == -EBUSY &&
 			now_ns(CLOCK_MONOTONIC) < deadline)
 			tripd_quota_settled(change->quota);
 	free(flows->flows);
 	flows->flows = NULL;
 	flows->n_flows = 0;
-	if (flows == ending->count) {
-		flows->earlier_packets = sum.packets;
-		flows->earlier_bytes = sum.bytes;
-	} else {
-		ending->count->earlier_packets += sum.packets;
-		ending->count->earlier_bytes += sum.bytes;
-	}
+	/* Its own has what was before in it already. */
+	if (flows == ending->count)
+		flows->earlier_packets = flows->earlier_bytes = flows->earlier_policed_packets =
+			flows->earlier_policed_bytes = 0;
+	ending->count->earlier_packets += sum.packets;
+	ending->count->earlier_bytes += sum.bytes;
+	ending->count->earlier_policed_packets += sum.policed_packets;
+	ending->count->earlier_policed_bytes += sum.policed_bytes;
 }
 
 static void

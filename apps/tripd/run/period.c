@@ -85,15 +85,22 @@ is_triggered(const struct trip_rules_when *when, unsigned int counter)
 	return when->ref == TRIP_RULES_REF_COUNTER && when->index == counter;
 }
 
-/* A statement of something else than the quota of this counter has dropped the count, and its time
- * has not come. */
+/* What it has begun is there until it ends, or a pass. */
+static bool
+holds(const struct trip_rules_when *when)
+{
+	return when->op == TRIP_RULES_OP_DROP || when->op == TRIP_RULES_OP_POLICE;
+}
+
+/* A statement of something else than the quota of this counter has dropped the count, or polices
+ * it, and its time has not come. */
 static bool
 is_held(const struct tripd_quota *quota, unsigned int count, unsigned int counter)
 {
 	const struct trip_rules *rules = quota->rules;
 
 	for (unsigned int i = 0; i < rules->n_whens; i++)
-		if (rules->whens[i].op == TRIP_RULES_OP_DROP && rules->whens[i].target == count &&
+		if (holds(&rules->whens[i]) && rules->whens[i].target == count &&
 			quota->fired[i] > 0 && !quota->items[i].ended &&
 			!is_triggered(&rules->whens[i], counter))
 			return true;
@@ -121,7 +128,8 @@ pass_count(struct tripd_quota *quota, unsigned int count, unsigned int counter)
 				 trip_error_message());
 }
 
-/* What quotas have dropped in periods that are over passes, unless something holds it yet. */
+/* What quotas have dropped or policed in periods that are over passes, unless something holds it
+ * yet. */
 static int
 pass_owed(struct tripd_quota *quota)
 {
@@ -147,8 +155,8 @@ arm_again(struct tripd_quota *quota, const struct tripd_period *period)
 	int ret;
 
 	for (unsigned int i = 0; i < rules->n_whens; i++)
-		if (rules->whens[i].op == TRIP_RULES_OP_DROP &&
-			is_triggered(&rules->whens[i], period->counter) && quota->fired[i] > 0)
+		if (holds(&rules->whens[i]) && is_triggered(&rules->whens[i], period->counter) &&
+			quota->fired[i] > 0)
 			quota->items[i].owed = true;
 	ret = pass_owed(quota);
 	for (unsigned int i = 0; i < rules->n_whens && ret == 0; i++) {

@@ -162,6 +162,7 @@ tripd_quota_do(struct tripd_quota *quota, const struct trip_apply_count *count,
 	uint64_t deadline = now_ns(CLOCK_MONOTONIC) + DONE_NS;
 	const struct trip_rules_when at_once = {.op = rule->op,
 		.value = rule->value,
+		.unit = rule->unit,
 		.target = rule->target,
 		.on_count = rule->on_count};
 	const struct trip_apply_when when = {

@@ -103,9 +103,11 @@ make_counters(const struct tripd_quota *quota)
 
 		(void)trip_apply_count_query(flows, &count);
 		json_array_append_new(
-			list, json_pack("{s:s, s:I, s:I, s:s, s:s}", "name", rules->counts[i].name,
-				      "packets", (json_int_t)count.packets, "bytes",
-				      (json_int_t)count.bytes, "engine",
+			list, json_pack("{s:s, s:I, s:I, s:I, s:I, s:s, s:s}", "name",
+				      rules->counts[i].name, "packets", (json_int_t)count.packets,
+				      "bytes", (json_int_t)count.bytes, "policed_packets",
+				      (json_int_t)count.policed_packets, "policed_bytes",
+				      (json_int_t)count.policed_bytes, "engine",
 				      gone ? "none" : tripd_describe_engine(count.engine), "reason",
 				      gone ? "removed while it ran"
 					   : trip_flow_reason(flows->flows[flows->n_flows - 1])));

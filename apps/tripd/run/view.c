@@ -92,9 +92,10 @@ tripd_view_trip(struct tripd_screen *screen, const struct tripd_quota *quota, si
 static const char *
 fate_name(enum trip_flow_fate fate)
 {
-	return fate == TRIP_FLOW_FATE_PASS   ? "pass"
-	       : fate == TRIP_FLOW_FATE_DROP ? "drop"
-					     : "deleted";
+	return fate == TRIP_FLOW_FATE_PASS     ? "pass"
+	       : fate == TRIP_FLOW_FATE_DROP   ? "drop"
+	       : fate == TRIP_FLOW_FATE_POLICE ? "police"
+					       : "deleted";
 }
 
 /* Behind the name of a count that is drawn in place; the narrower the terminal, the fewer, for part
@@ -151,9 +152,11 @@ draw_count(struct tripd_view *view, unsigned int i, bool rates)
 
 	(void)trip_apply_count_query(&quota->counts[i], &count);
 	fate = fate_name(count.fate);
-	colour = tripd_screen_colour(screen, count.fate == TRIP_FLOW_FATE_PASS   ? TRIPD_GREEN
-					     : count.fate == TRIP_FLOW_FATE_DROP ? TRIPD_YELLOW
-										 : TRIPD_DIM);
+	colour = tripd_screen_colour(
+		screen, count.fate == TRIP_FLOW_FATE_PASS ? TRIPD_GREEN
+			: count.fate == TRIP_FLOW_FATE_DROP || count.fate == TRIP_FLOW_FATE_POLICE
+				? TRIPD_YELLOW
+				: TRIPD_DIM);
 	tripd_describe_number(count.packets, packets);
 	tripd_describe_number(count.bytes, bytes);
 	if (!rates) {

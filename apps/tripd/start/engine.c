@@ -13,16 +13,30 @@
 
 const uint16_t tripd_engine_queues[1] = {0};
 
+static bool
+is_open(const struct trip_rules_count *rule)
+{
+	return rule->engine == TRIP_FLOW_ENGINE_AUTO && rule->direction != TRIP_RULES_EGRESS;
+}
+
 /* The engine of a rule, were it the only one; all its patterns are in one engine. */
 static int
-validate_alone(const struct trip_rules_count *rule, const char **reason)
+validate_alone(
+	const struct trip_rules *rules, const struct trip_rules_count *rule, const char **reason)
 {
 	static struct rte_flow_error error;
 	static char why[TRIPD_ENGINE_REASON_MAX];
 	int ret = TRIP_FLOW_ENGINE_HW, one;
 	struct trip_flow_attr attr;
 	struct trip_apply_actions actions;
+	const struct trip_rules_when *police = trip_rules_policed(rules, rule);
 
+	if (police != NULL && is_open(rule)) {
+		snprintf(why, sizeof(why), "line %u of the rules polices it, as software does",
+			police->line);
+		*reason = why;
+		return TRIP_FLOW_ENGINE_SW;
+	}
 	trip_apply_flow_attr(rule, &attr);
 	trip_apply_flow_actions(rule, tripd_engine_queues, 1, &actions);
 	for (unsigned int i = 0; i < rule->n_patterns && ret == TRIP_FLOW_ENGINE_HW; i++) {
@@ -36,12 +50,6 @@ validate_alone(const struct trip_rules_count *rule, const char **reason)
 	snprintf(why, sizeof(why), "%s", *reason);
 	*reason = why;
 	return ret;
-}
-
-static bool
-is_open(const struct trip_rules_count *rule)
-{
-	return rule->engine == TRIP_FLOW_ENGINE_AUTO && rule->direction != TRIP_RULES_EGRESS;
 }
 
 /*
@@ -66,7 +74,7 @@ find_obstacle(const struct trip_rules *rules, uint16_t port)
 		const struct trip_rules_count *rule = &rules->counts[i];
 
 		if (rule->port == port && is_open(rule) &&
-			validate_alone(rule, &reason) != TRIP_FLOW_ENGINE_HW) {
+			validate_alone(rules, rule, &reason) != TRIP_FLOW_ENGINE_HW) {
 			ports[port].line = rule->line;
 			break;
 		}
@@ -79,7 +87,7 @@ tripd_engine_of(
 	const struct trip_rules *rules, const struct trip_rules_count *rule, const char **reason)
 {
 	static char why[TRIPD_ENGINE_REASON_MAX];
-	int ret = validate_alone(rule, reason);
+	int ret = validate_alone(rules, rule, reason);
 	unsigned int line;
 
 	if (ret != TRIP_FLOW_ENGINE_HW || !is_open(rule) ||
@@ -98,7 +106,7 @@ tripd_engine_keep(
 	static char why[TRIPD_ENGINE_REASON_MAX];
 
 	if (!is_open(rule) || !ports[rule->port].known || ports[rule->port].line != 0 ||
-		validate_alone(rule, reason) == TRIP_FLOW_ENGINE_HW)
+		validate_alone(rules, rule, reason) == TRIP_FLOW_ENGINE_HW)
 		return 0;
 	snprintf(why, sizeof(why), "the port's rules are in hardware, and this cannot be: %.80s",
 		*reason);

@@ -90,9 +90,10 @@ tripd_partner_warn(const struct trip_rules *rules, const struct tripd_plan *plan
 			warn(&warning, rules->counts[i].line, &rules->counts[i], "count",
 				need_of(&rules->counts[i]));
 	for (unsigned int i = 0; i < rules->n_whens; i++)
-		if (rules->whens[i].op == TRIP_RULES_OP_DROP)
+		if (rules->whens[i].op == TRIP_RULES_OP_DROP ||
+			rules->whens[i].op == TRIP_RULES_OP_POLICE)
 			warn(&warning, rules->whens[i].line, &rules->counts[rules->whens[i].target],
-				"drop", "changes nothing");
+				trip_rules_op_of(rules->whens[i].op)->word, "changes nothing");
 	if (warning.n > TRIP_RULES_SHOWN_MAX)
 		fprintf(stderr, "tripd: and %u more of these warnings\n",
 			warning.n - TRIP_RULES_SHOWN_MAX);

@@ -170,6 +170,18 @@ seconds(uint64_t tsc)
 	return (double)tsc / (double)rte_get_tsc_hz();
 }
 
+/* It is for software: hardware's flow is refused. */
+static void
+police_is_refused(struct trip_flow *flow)
+{
+	struct trip_work work = harness_work(packets, 0, TRIP_OP_FLOW_POLICE);
+
+	work.op.police.flow = flow;
+	work.op.police.rate = 1;
+	work.op.police.unit = TRIP_POLICE_UNIT_BITS;
+	assert_int_equal(trip_work_queue(harness_domain, &work, NULL), -ENOTSUP);
+}
+
 /* --- counts --- */
 
 static void
@@ -369,6 +381,7 @@ flows_drop_misses_no_packet(void **state)
 	for (unsigned int command = 0; command < VCX_COMMANDS; command++)
 		assert_int_equal(vcx_latency(PORT, command, 2000), 0);
 	flow = create(1000, false);
+	police_is_refused(flow);
 	queue_op(flow, 500, TRIP_OP_FLOW_DROP);
 	load_begin(&load);
 	while (trip_cntr_read(completion) == 0) {

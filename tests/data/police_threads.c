@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The bucket of police.h. Alone: never more than rate, burst and one packet, in any window, and as
+ * much but for a tick a packet. By threads whose clock is one: the same, together.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "police.h"
+#include "trip_test.h"
+
+#define PACKETS 20000
+#define THREADS 4
+#define BIG UINT32_C(9000)
+
+static uint64_t
+draw_rate(struct trip_random *random)
+{
+	uint64_t rate = trip_random_u64(random) & TRIP_POLICE_MAX;
+
+	return 1 + ((rate - (rate == TRIP_POLICE_MAX)) >> trip_random_below(random, 40));
+}
+
+/* What passes in a time that begins anywhere, against the bound of police.h: it is enough to look
+ * at the most that is ahead of the rate. */
+static void
+one_flow(struct trip_random *random)
+{
+	const bool of_packets = trip_random_below(random, 2);
+	const uint64_t rate = draw_rate(random);
+	const uint32_t burst_ms = 1 + (uint32_t)trip_random_below(random, TRIP_POLICE_BURST_MAX);
+	const uint64_t word = trip_police_word(rate, of_packets, burst_ms);
+	const long double burst = (long double)rate * burst_ms / 1000;
+	long double ahead = 0;
+	/* It may go round. */
+	uint64_t now = trip_random_u64(random);
+	struct trip_police police;
+	bool refused = false;
+
+	trip_police_init(&police, 0);
+	atomic_store(&police.full, now);
+	for (unsigned int i = 0; i < PACKETS; i++) {
+		uint32_t bytes = 60 + (uint32_t)trip_random_below(random, BIG - 60);
+		long double units = of_packets ? 1 : 8 * (long double)bytes;
+		/* In ticks: around what it costs. */
+		uint64_t step = trip_random_below(
+			random, 3 + (uint64_t)(units / (long double)rate * TRIP_POLICE_SECOND));
+
+		now += step;
+		ahead -= (long double)step * (long double)rate / TRIP_POLICE_SECOND;
+		ahead = ahead > 0 ? ahead : 0;
+		if (trip_police_takes(&police, word, bytes, now)) {
+			ahead += units;
+			assert_true(ahead <= fmaxl(burst, units) * (1 + 1e-9L));
+		} else {
+			/* There was hardly room; what is rounded adds up. */
+			assert_true(ahead + units >
+				    burst - (i + 2) * ((long double)rate / TRIP_POLICE_SECOND) -
+					    burst * 1e-9L);
+			refused = true;
+		}
+	}
+	/* One of these did not pass in a row that comes twice as fast, unless the burst is long. */
+	assert_true(refused || burst > PACKETS);
+}
+
+static void
+a_rate_is_kept(void **state)
+{
+	struct trip_random random = {trip_test_seed("a_rate_is_kept")};
+	uint64_t rounds = trip_test_rounds(50);
+
+	for (uint64_t i = 0; i < rounds; i++)
+		one_flow(&random);
+}
+
+/* The end of one that something else has replaced changes nothing. */
+static void
+what_began_last_prevails(void **state)
+{
+	const uint64_t a = trip_police_word(1000, false, 1), b = trip_police_word(2000, true, 2);
+	struct trip_police police;
+	uint64_t first, second;
+
+	trip_police_init(&police, 0);
+	first = trip_police_begin(&police, a);
+	second = trip_police_begin(&police, a);
+	assert_int_not_equal(first, second);
+	trip_police_end(&police, first, 0);
+	assert_int_equal(trip_police_rate(atomic_load(&police.word)), 1000);
+	trip_police_end(&police, second, b);
+	assert_int_equal(trip_police_rate(atomic_load(&police.word)), 2000);
+	assert_int_equal(trip_police_burst_ms(atomic_load(&police.word)), 2);
+	/* As often as there are generations, and beyond. */
+	for (unsigned int i = 0; i < 20000; i++)
+		second = trip_police_begin(&police, a);
+	trip_police_end(&police, second, 0);
+	assert_int_equal(trip_police_rate(atomic_load(&police.word)), 0);
+}
+
+struct shared {
+	struct trip_police police;
+	_Atomic uint64_t now;
+	uint64_t word;
+};
+
+static void *
+take(void *arg)
+{
+	struct shared *shared = arg;
+	uintptr_t passed = 0;
+
+	for (unsigned int i = 0; i < PACKETS; i++) {
+		/* Each packet's cost is 1,600 ticks: all together there are four times as many. */
+		uint64_t now = atomic_fetch_add(&shared->now, 100);
+
+		passed += trip_police_takes(&shared->police, shared->word, 100, now);
+	}
+	return (void *)passed;
+}
+
+static void
+queues_share_it(void **state)
+{
+	struct shared shared = {.now = 1, .word = trip_police_word(10000000, true, 1)};
+	pthread_t threads[THREADS];
+	uint64_t passed = 0, room;
+	void *one;
+
+	trip_police_init(&shared.police, 0);
+	for (unsigned int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, take, &shared), 0);
+	for (unsigned int i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(threads[i], &one), 0);
+		passed += (uintptr_t)one;
+	}
+	/* What the time yields, and the burst: no more, and not one less than that allows. */
+	room = THREADS * (uint64_t)PACKETS * 100 / 1600 + 10000;
+	assert_true(passed <= room);
+	assert_true(passed + THREADS + 1 >= room);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_rate_is_kept),
+		cmocka_unit_test(what_began_last_prevails),
+		cmocka_unit_test(queues_share_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
