@@ -159,6 +159,15 @@ idle_watch(struct bed *bed, uint64_t interval)
 }
 
 void
+rate_expect_fired_behind(struct bed *bed, uint64_t count, uint64_t fired)
+{
+	bed_add(bed, CONDITION_TRIGGER, count);
+	condition_step(bed);
+	condition_step(bed);
+	assert_int_equal(bed->fired, fired);
+}
+
+void
 condition_set(struct bed *bed, uint64_t value)
 {
 	bed_ring_if(

@@ -15,6 +15,10 @@
 #define IDLE_TIME UINT64_C(100000)
 /* As late as it may be, but for some iterations. */
 #define IDLE_LATEST (IDLE_TIME + IDLE_TIME / 100)
+/* Windows of RATE. */
+#define RATE_TIME UINT64_C(100000)
+/* So long that iterations are far nearer to each other than a thousandth of it. */
+#define UNTIL_TIME (8 * RATE_TIME)
 /* Nanoseconds from one iteration to the next. */
 #define CONDITION_STEP 50
 
@@ -47,6 +51,8 @@ void condition_link_flow(struct bed *bed, bool hard);
 bool condition_count(struct bed *bed, uint32_t packets);
 /* A call when CONDITION_TRIGGER has rested for IDLE_TIME, from now on. */
 uint64_t idle_watch(struct bed *bed, uint64_t interval);
+/* So many of CONDITION_TRIGGER come at once, and the home has looked: so many have fired. */
+void rate_expect_fired_behind(struct bed *bed, uint64_t count, uint64_t fired);
 void condition_set(struct bed *bed, uint64_t value);
 void condition_cancel(struct bed *bed, uint32_t channel, uint64_t id);
 /* No item is left, nor a condition of one. */

@@ -2,8 +2,8 @@
 /*
  * RATE by the calls of the library (COND-03, COND-04, COND-05, COND-08). All of a test comes within
  * a window of an hour, or what comes is further apart than a window: so no verdict depends on when
- * a home looks. Which windows fire it, to the 1/64, ../engine/condition_rate.c shows on a clock of
- * its own.
+ * a home looks. Which windows fire it, to the 1/64, ../engine/condition_rate_random.c shows on a
+ * clock of its own.
  */
 #include <errno.h>
 #include <string.h>
