@@ -254,6 +254,9 @@ bool processes_garbage_is_in_claims(uint64_t opening);
 struct trip_home;
 /* Who has filled a channel, and nobody has had it since; NULL: nobody. */
 const struct sim_process *processes_garbage_writer(const struct trip_home *home, uint32_t channel);
+struct trip_channel_home;
+/* An item of such a channel fires. */
+void processes_garbage_fires(const struct trip_channel_home *channel, uint32_t slot);
 
 /* --- processes_cntrs.c --- */
 

@@ -258,8 +258,10 @@ claimed(const struct trip_channel_home *channel, uint32_t slot, bool last)
 
 	items.firing[sim_self()].garbage =
 		processes_garbage_writer(home, (uint32_t)(channel - home->channels)) != NULL;
-	if (items.firing[sim_self()].garbage)
+	if (items.firing[sim_self()].garbage) {
+		processes_garbage_fires(channel, slot);
 		return;
+	}
 	sim_expect(node->context < items.n, "an item fires that nobody has queued");
 	item = &items.all[node->context];
 	check_firing(item, home, last);

@@ -10,6 +10,8 @@
 #define GARBAGE_EVERY 10
 /* The longest that a counter is to rest, in nanoseconds. */
 #define RESTS_MAX 4096
+/* Of a loop that spins before it sleeps: trip_progress_wait_burst(). */
+#define SPINS_MAX 20000
 
 static uint32_t
 draw(uint32_t bound)
@@ -239,8 +241,8 @@ processes_plan(void)
 	for (uint32_t i = 0; i < clients; i++)
 		draw_plan(&processes.users[i].plan, ours, doors ? DOOR_ACTS : ACTS);
 	draw_plan(&processes.users[PRIMARY].plan, primary, doors ? DOOR_ACTS : ACTS);
-	/* What is to rest has. */
-	sim_patience(4 * RESTS_MAX);
+	/* What is to rest has, and who spins sleeps. */
+	sim_patience(RTE_MAX(4 * RESTS_MAX, 2 * SPINS_MAX));
 	if (dangerous || reuses)
 		draw_plan(&processes.operator, operator_weights, 8);
 	if (draw(4) == 0)

@@ -23,11 +23,14 @@
 #define SUM 64
 #define HOMES 2
 #define CHANNELS 32
+#define FIRINGS_MAX 4096
 
 /* Of a domain: who has filled a channel with garbage, and nobody has had it since. */
 static struct {
 	uint64_t opening;
 	const struct sim_process *writers[HOMES][CHANNELS];
+	/* Times that items of such channels have fired. */
+	uint32_t firings;
 	/* It has changed a counter, and is yet to ring for it. */
 	bool unrung;
 	/* Queues may have two processes. */
@@ -97,6 +100,15 @@ processes_garbage_writer(const struct trip_home *home, uint32_t channel)
 	return processes_garbage_is_in(home->engine->base_tsc)
 		       ? garbage.writers[home->index][channel]
 		       : NULL;
+}
+
+/* What fires again sooner than a home comes round is never through: its state is overwritten in the
+ * end, which takes it back. */
+void
+processes_garbage_fires(const struct trip_channel_home *channel, uint32_t slot)
+{
+	if (++garbage.firings > FIRINGS_MAX)
+		atomic_store(&channel->map.state[slot], 0);
 }
 
 /* Of a domain that has gone nothing is asked any more; whose primary has yet to return from opening

@@ -51,7 +51,7 @@ usage(const char *program)
 	       "             --seed or --history, failed or not\n"
 	       "  --found    succeeds at the first that fails; that is neither shrunk nor told\n"
 	       "  --planted  succeeds if one fails, and is told in at most STEPS steps\n"
-	       "  --count    only counts, up to N that fail\n",
+	       "  --count    only counts and names those that fail, up to N\n",
 		program);
 }
 
@@ -187,12 +187,13 @@ tell(struct sim_history *history, const struct options *options)
 	return steps;
 }
 
+/* Of the CPU: the machine may have others. */
 static double
 seconds_now(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
@@ -228,6 +229,19 @@ play_next(struct sim_history *history, const struct options *options, uint64_t n
 	sim_run(history);
 }
 
+/* Whoever counts knows of each at once. */
+static void
+note_failure(const struct sim_history *history, const struct options *options, struct tally *tally)
+{
+	if (tally->failed++ == 0)
+		tally->first = tally->played;
+	if (options->counts == 0)
+		return;
+	printf("seed %llu: %s (%s:%d)\n", (unsigned long long)history->seed, history->sentence,
+		sim_story_base_of(history->file), history->line);
+	fflush(stdout);
+}
+
 /* Up to the first that fails; where a defect is planted, a few more. `told` is the shortest. */
 static void
 play_all(struct sim_history *told, const struct options *options, struct tally *tally)
@@ -242,8 +256,8 @@ play_all(struct sim_history *told, const struct options *options, struct tally *
 	while (goes_on(tally, options)) {
 		play_next(&history, options, tally->played++);
 		tally->steps += history.steps;
-		if (history.failed && tally->failed++ == 0)
-			tally->first = tally->played;
+		if (history.failed)
+			note_failure(&history, options, tally);
 		if ((history.failed && history.steps < tally->least) ||
 			(options->traces && options->n == 1)) {
 			tally->least = history.steps;
@@ -263,7 +277,8 @@ play(struct sim_history *told, const struct options *options)
 	double began = seconds_now();
 
 	play_all(told, options, &tally);
-	printf("%s: %llu histories, of which %llu fail, %llu steps, %.0f histories a second\n",
+	printf("%s: %llu histories, of which %llu fail, %llu steps, %.0f histories a CPU "
+	       "second\n",
 		told->world->name, (unsigned long long)tally.played,
 		(unsigned long long)tally.failed, (unsigned long long)tally.steps,
 		(double)tally.played / (seconds_now() - began));
