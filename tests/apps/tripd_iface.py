@@ -86,7 +86,8 @@ def interfaces_are_ports(bench):
     equal((code, err), (0, ''), 'exit code and stderr')
     with open(path, encoding='utf-8') as file:
         report = json.load(file)
-    equal(report['counters'], [{'name': 'dns', 'packets': 100, 'bytes': 6000, 'engine': 'sw',
+    equal(report['counters'], [{'name': 'dns', 'packets': 100, 'bytes': 6000, 'policed_packets': 0,
+                                'policed_bytes': 0, 'engine': 'sw',
                                 'reason': 'the driver net_af_packet has no rte_flow'}],
           'counters')
     passed = [frame[42] for frame in frames if frame[36:38] == struct.pack('!H', 53)]

@@ -29,9 +29,10 @@ def report_has_counts_and_trips(bench):
     equal(sorted(report), ['counters', 'ports', 'quotas', 'trips', 'trips_omitted'], 'keys')
     equal(report['trips_omitted'], 0, 'trips_omitted')
     reason = 'the driver net_pcap has no rte_flow'
+    unpoliced = {'policed_packets': 0, 'policed_bytes': 0}
     equal(report['counters'], [
-        {'name': 'dns', 'packets': 100, 'bytes': 100 * 64, 'engine': 'sw', 'reason': reason},
-        {'name': 'web', 'packets': 7, 'bytes': 7 * 154, 'engine': 'sw', 'reason': reason},
+        {'name': 'dns', 'packets': 100, 'bytes': 100 * 64, **unpoliced, 'engine': 'sw', 'reason': reason},
+        {'name': 'web', 'packets': 7, 'bytes': 7 * 154, **unpoliced, 'engine': 'sw', 'reason': reason},
         {'name': 'n', 'packets': 5, 'bytes': 0, 'engine': 'none'}], 'counters')
     equal([(port['port'], port['driver'], port['engine'], port['readings']) for port in report['ports']],
           [(0, 'net_pcap', 'none', 0)], 'ports')

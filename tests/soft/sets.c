@@ -498,7 +498,7 @@ set_replaced_in_the_middle_of_a_burst(void **state)
 	assert_int_equal(trip_table_open(2, &middle->table), 0);
 	trip_soft_open(&middle->queue, middle->table, false,
 		&(struct trip_soft_shared){middle->counts, middle->moments, middle->actions},
-		empty_set, middle);
+		empty_set, NULL, middle);
 	add_test(middle, members, 0, 12);
 	add_test(middle, members, 1, 16);
 	burst_of_two_chunks(middle, TRIP_LOOKUP_CHUNK);
