@@ -247,7 +247,8 @@ const char *trip_cntr_name(const struct trip_cntr *cntr);
 struct trip_fid *trip_cntr_fid(struct trip_cntr *cntr);
 
 /**
- * The clock: a counter of the nanoseconds since the domain was opened, which only grows (COND-01).
+ * The clock: a counter of the nanoseconds since the domain was opened, which only grows (COND-01),
+ * or of those that trip_clock_advance() was told of last (COND-02).
  * What is to happen at a time is work that it triggers; with an interval, again and again. Nothing
  * on it fires early, and what is due fires in the order of the times (WORK-02) within the iteration
  * behind the one that finds it so; a home that sleeps wakes for it.

@@ -57,6 +57,18 @@ enum trip_idle {
 	TRIP_IDLE_SLEEP,
 };
 
+/** What the clock of a domain goes by (COND-01, COND-02). */
+enum trip_clock {
+	/** The time of the machine. */
+	TRIP_CLOCK_MONOTONIC = 0,
+	/**
+	 * trip_clock_advance(): it shows what the application says, such as the times of a
+	 * capture's packets. With TRIP_PROGRESS_MANUAL only, so that nothing happens at an unknown
+	 * time; flows are in software.
+	 */
+	TRIP_CLOCK_PACKET,
+};
+
 /** Longest name of a domain, counter or function, without the terminating zero. */
 #define TRIP_NAME_MAX 32
 
@@ -146,6 +158,9 @@ struct trip_domain_attr {
 	 * TRIP_IDLE_PAUSE on all of them.
 	 */
 	const enum trip_idle *idle;
+	enum trip_clock clock;
+	/** 0. */
+	uint32_t reserved;
 };
 
 /** NUMA nodes that struct trip_domain_footprint tells apart; what lies beyond counts as the last.
@@ -212,7 +227,8 @@ struct trip_domain_stats {
  * @return
  *   0, or
  *   -EINVAL: an attribute is out of range, or its `size` unknown; an lcore is given twice, is the
- *     main lcore or not enabled, or is no service lcore where one is needed;
+ *     main lcore or not enabled, or is no service lcore where one is needed; TRIP_CLOCK_PACKET
+ *     without TRIP_PROGRESS_MANUAL;
  *   -EBUSY: an lcore is running something else;
  *   -EEXIST: a domain of this name is open, or another process serves its socket, or what is at
  *     the path of its socket, or of the file beside it, is something else;
@@ -311,6 +327,29 @@ int trip_domain_footprint(
  *   0 says that the homes were idle. -EINVAL in a domain that progresses by itself.
  */
 int trip_progress(struct trip_domain *domain);
+
+/**
+ * Feeds the clock of a TRIP_CLOCK_PACKET domain (COND-02). Call it with the time of a packet until
+ * it returns 0, and count that packet then: all that is due by its time is done before, and two
+ * runs over one capture fire the same items in the same order.
+ *
+ * Runs one bounded iteration of every home, as trip_progress() does. Where that finds nothing to
+ * do, the clock moves: to `ns`, or to the first moment on the way at which something is due. So
+ * what fires in a call does so at the time that the clock shows behind it, as it does not move
+ * then; and what has been counted since it moved was counted at that.
+ *
+ * One thread feeds; any other may call the rest meanwhile, and trip_progress(), too.
+ *
+ * @param ns
+ *   Nanoseconds since any moment that is the same in all calls; the clock shows them, 0 until then.
+ *   A time that it is past already leaves it where it is. Above TRIP_CNTR_MAX it is that.
+ * @return
+ *   0: the clock shows `ns`, or more, and nothing that is due is left to be done;
+ *   > 0: call it again;
+ *   -EINVAL: the domain's clock goes by itself; -EDEADLK: called from a registered function;
+ *   -ENOTSUP: this is an attached process; -ESHUTDOWN (WAIT-12).
+ */
+int trip_clock_advance(struct trip_domain *domain, uint64_t ns);
 
 /**
  * Sums the variables of all homes; `longest_iteration_ns` and `worst_overshoot` are maxima. Lock

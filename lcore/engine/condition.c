@@ -187,7 +187,12 @@ trip_condition_note_queued(
 	known = trip_home_clock(home);
 	if (atomic_load_explicit(&cell->flows, memory_order_relaxed) > 0)
 		known = atomic_load_explicit(&cell->refreshed_tsc, memory_order_acquire);
-	queued->known = trip_clock_ns(engine, known);
+	queued->known = trip_clock_at(home, known);
+	/* What flows have counted since the home looked last came at nobody knows which of its
+	 * moments. */
+	if (engine->base_tsc == TRIP_CLOCK_FED &&
+		atomic_load_explicit(&cell->flows, memory_order_relaxed) > 0)
+		queued->known = 0;
 	queued->sum = trip_cell_sum(cell);
 }
 
@@ -268,10 +273,10 @@ read_counter(struct trip_condition_look *look, uint32_t cntr, uint32_t *setgen)
 	}
 	look->sum = trip_cell_sum(cell);
 	look->behind = known < home->now;
-	look->known = trip_clock_ns(home->engine, known);
-	look->since = trip_clock_ns(home->engine, home->calm_tsc);
+	look->known = trip_clock_at(home, known);
+	look->since = trip_clock_at(home, home->calm_tsc);
 	/* A clock rounds down. */
-	look->now = trip_clock_ns(home->engine, trip_home_clock(home)) + 1;
+	look->now = trip_clock_at(home, trip_home_clock(home)) + 1;
 }
 
 /* Not while it is on its way to a look. */

@@ -18,6 +18,8 @@
 #include "errand.h"
 #include "police.h"
 
+/* The base_tsc of clocks that are fed (clock.h): no moment of the tsc is behind it. */
+#define TRIP_CLOCK_FED UINT64_MAX
 #define TRIP_HOMES_MAX 64
 #define TRIP_CLIENTS_MAX 128
 /* As many as a node tells apart. They are, in this order: the primary's own; one for each home's
@@ -129,7 +131,7 @@ struct trip_engine {
 	struct trip_function_slot *functions;
 	uint32_t n_functions;
 	uint64_t tsc_hz;
-	/* When all clocks were 0. */
+	/* When all clocks were 0; TRIP_CLOCK_FED: they do not go by themselves. */
 	uint64_t base_tsc;
 };
 

@@ -72,7 +72,7 @@ trip_lasting_fired(struct trip_home *home, uint32_t index, struct trip_event *ev
 	if (!trip_op_of(item->op)->has_time || item->value == 0)
 		return;
 	/* A clock rounds down. */
-	node->end.until = trip_clock_ns(home->engine, trip_home_clock(home)) + 1 + item->value;
+	node->end.until = trip_clock_at(home, trip_home_clock(home)) + 1 + item->value;
 	if (!node->queued)
 		stand(home, end);
 }

@@ -57,7 +57,7 @@ trip_clock_cntr_read(const struct trip_cntr *clock)
 	/* Without a sentence: to read is not refused. */
 	if (atomic_load_explicit(&domain->detached, memory_order_relaxed))
 		return atomic_load_explicit(&clock->read_success, memory_order_relaxed);
-	now = trip_clock_ns(&domain->engine, rte_rdtsc());
+	now = trip_clock_at(clock->home, rte_rdtsc());
 	/* The tsc of the home's CPU may be a little ahead of ours: whoever was told that a time has
 	 * come finds that it has. */
 	return RTE_MAX(now, trip_cell_success(clock->cell));

@@ -101,8 +101,10 @@ trip_launch_configure(struct trip_domain *domain, struct trip_home *home)
 	home->budget = 1u << attr->budget_log2;
 	home->fed.period_tsc = hz * attr->refresh_us / US_PER_S;
 	home->scrub.period_tsc = hz * attr->scrub_us / US_PER_S;
-	/* To poll is to keep the CPU: a home that would yield it leaves counters to ring. */
-	if (!home->shares_cpu || attr->progress == TRIP_PROGRESS_MANUAL)
+	/* To poll is to keep the CPU: a home that would yield it leaves counters to ring. By the
+	 * clock of packets, in which order things fire is not for the time that they take. */
+	if (attr->clock == TRIP_CLOCK_MONOTONIC &&
+		(!home->shares_cpu || attr->progress == TRIP_PROGRESS_MANUAL))
 		home->hot.log2 = (uint8_t)rte_log2_u64(hz * HOT_US / US_PER_S);
 	if (attr->scrub_us == UINT32_MAX)
 		home->scrub.next_tsc = UINT64_MAX;

@@ -37,11 +37,16 @@ check_lcores(struct trip_domain_attr *attr)
 	if ((unsigned int)attr->progress > TRIP_PROGRESS_MANUAL)
 		return trip_error_set(
 			EINVAL, "domain: progress %d is unknown", (int)attr->progress);
+	if ((unsigned int)attr->clock > TRIP_CLOCK_PACKET)
+		return trip_error_set(EINVAL, "domain: clock %d is unknown", (int)attr->clock);
 	if (attr->progress == TRIP_PROGRESS_MANUAL && attr->lcores != NULL)
 		return trip_error_set(EINVAL, "domain: lcores are given, but progress is manual");
 	if (attr->progress != TRIP_PROGRESS_MANUAL && attr->n_lcores > 0 && attr->lcores == NULL)
 		return trip_error_set(
 			EINVAL, "domain: n_lcores is %u, but lcores is NULL", attr->n_lcores);
+	if (attr->clock == TRIP_CLOCK_PACKET && attr->progress != TRIP_PROGRESS_MANUAL)
+		return trip_error_set(EINVAL, "domain: by the clock of packets it progresses as it "
+					      "is fed: choose TRIP_PROGRESS_MANUAL");
 	if (attr->progress == TRIP_PROGRESS_LCORE && attr->n_lcores == 0)
 		return trip_error_set(EINVAL, "domain: no lcore is given to poll on; give one, or "
 					      "choose TRIP_PROGRESS_MANUAL");

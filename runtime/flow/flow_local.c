@@ -13,6 +13,8 @@
 #include "flow/flow.h"
 
 static const char in_hardware[] = "the port's hardware counts it";
+static const char by_packets[] =
+	"the domain goes by the times of packets, which hardware does not tell";
 
 /* Of an engine that the caller has chosen. */
 static const char *
@@ -98,6 +100,11 @@ create(struct trip_flow *flow, const struct trip_flow_order *order)
 
 	if (engine == TRIP_FLOW_ENGINE_SW)
 		return create_on(flow, &trip_flow_soft, order, asked_for(order));
+	if (flow->port->domain->attr.clock == TRIP_CLOCK_PACKET)
+		return engine == TRIP_FLOW_ENGINE_HW
+			       ? trip_flow_refuse(order->error, ENOTSUP,
+					 RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL, "%s", by_packets)
+			       : create_on(flow, &trip_flow_soft, order, by_packets);
 	result = create_on(flow, &trip_flow_hard, &hard,
 		engine == TRIP_FLOW_ENGINE_HW ? asked_for(order) : in_hardware);
 	if (result == 0 || engine == TRIP_FLOW_ENGINE_HW)

@@ -20,7 +20,7 @@ read_trigger(const struct trip_engine *engine, uint32_t trigger, uint64_t *sum)
 	if (trip_engine_has_cntr(engine, trigger))
 		*sum = trip_cell_clamp(trip_cell_sum(trip_home_cell(engine, trigger)));
 	else if (trigger - trip_clock_global(engine->homes[0]) < engine->n_homes)
-		*sum = trip_clock_ns(engine, rte_rdtsc());
+		*sum = trip_clock_at(engine->homes[0], rte_rdtsc());
 	else
 		return false;
 	return true;

@@ -179,7 +179,8 @@ open_homes(struct trip_domain *domain)
 	domain->engine.cntrs_per_home = shape.n_cntrs;
 	domain->engine.waiters_per_home = shape.n_waiters;
 	domain->engine.tsc_hz = rte_get_tsc_hz();
-	domain->engine.base_tsc = rte_rdtsc();
+	domain->engine.base_tsc =
+		domain->attr.clock == TRIP_CLOCK_PACKET ? TRIP_CLOCK_FED : rte_rdtsc();
 	domain->n_channels = trip_home_own_channels(&shape);
 	for (uint32_t i = 0; i < domain->attr.n_lcores && error == 0; i++)
 		error = open_home(domain, i, &shape);

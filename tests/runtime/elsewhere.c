@@ -33,6 +33,8 @@ static const struct {
 	{"cntr_18_the_home_is_stopped", LAYOUT_SECONDARY, by_hand},
 	{"cntr_21_an_error_is_one", LAYOUT_SECONDARY, function},
 	{"cond_01_each_home_has_one", LAYOUT_SECONDARY, function},
+	{"cond_02_a_function_does_not_feed_it", LAYOUT_SECONDARY, function},
+	{"cond_02_who_may_feed_it", LAYOUT_SECONDARY, by_hand},
 	{"flow_egress_in_callbacks", LAYOUT_SECONDARY, ports},
 	{"flow_egress_is_asked_for", LAYOUT_SECONDARY, ports},
 	{"pnt_05_as_many_points_as_there_may_be", LAYOUT_SPLIT,

@@ -269,6 +269,17 @@ harness_settle(void)
 	} while (events_but_pings() != before);
 }
 
+void
+harness_advance(uint64_t ns)
+{
+	if (harness_away != NULL) {
+		harness_away->advance(ns);
+		return;
+	}
+	while (trip_clock_advance(harness_domain, ns) > 0)
+		;
+}
+
 struct trip_cntr *
 harness_cntr(enum trip_wait_obj wait_obj)
 {

@@ -49,6 +49,7 @@ struct harness_away {
 	void (*open)(unsigned int homes, const struct trip_domain_attr *attr);
 	void (*close)(void);
 	void (*settle)(void);
+	void (*advance)(uint64_t ns);
 	struct trip_domain *(*open_other)(void);
 	void (*close_other)(struct trip_domain *domain);
 	/* As traffic.h has them; packets are received, and counted, in the primary. Without
@@ -73,6 +74,9 @@ void harness_step(void);
 
 /* Returns when the homes have done all that was due when it was called, and what came of that. */
 void harness_settle(void);
+
+/* Feeds the clock of a domain that goes by packets: all that is due by then is done. */
+void harness_advance(uint64_t ns);
 
 /* A condition that must come true; the program fails when it has not for a minute. */
 #define harness_until(condition)                                                        \

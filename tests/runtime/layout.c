@@ -41,6 +41,7 @@ enum what {
 	OPEN,
 	CLOSE,
 	SETTLE,
+	ADVANCE,
 	OPEN_OTHER,
 	CLOSE_OTHER,
 	OPEN_PORT,
@@ -55,6 +56,7 @@ struct request {
 	struct trip_domain_attr attr;
 	struct trip_port_attr port;
 	uint16_t queue, n, udp_port, bytes;
+	uint64_t ns;
 };
 
 struct answer {
@@ -137,6 +139,14 @@ settle_away(void)
 	ask(SETTLE, 0, NULL);
 }
 
+static void
+advance_away(uint64_t ns)
+{
+	const struct request request = {.what = ADVANCE, .ns = ns};
+
+	(void)send_request(&request);
+}
+
 static struct trip_domain *
 open_other_away(void)
 {
@@ -196,6 +206,7 @@ static struct harness_away away = {
 	.open = open_away,
 	.close = close_away,
 	.settle = settle_away,
+	.advance = advance_away,
 	.open_other = open_other_away,
 	.close_other = close_other_away,
 	.open_port = open_port_away,
@@ -308,6 +319,9 @@ answer(const struct request *request)
 		break;
 	case SETTLE:
 		harness_settle();
+		break;
+	case ADVANCE:
+		harness_advance(request->ns);
 		break;
 	case OPEN_OTHER:
 		other_domain = harness_open_other();

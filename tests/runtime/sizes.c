@@ -139,7 +139,8 @@ static const struct trip_counter_attach_attr point = {
 	.counter_desc = TRIP_COUNTER_BYTES, .index = 1};
 static const struct trip_port_attr port = {.n_queues = 1};
 static const struct trip_flow_attr flow = {.priority = 1, .engine = TRIP_FLOW_ENGINE_SW};
-static const struct trip_domain_attr domain = {.progress = TRIP_PROGRESS_MANUAL, .idle_us = 7};
+static const struct trip_domain_attr domain = {
+	.progress = TRIP_PROGRESS_MANUAL, .idle_us = 7, .clock = TRIP_CLOCK_PACKET};
 static const struct trip_domain_attach_attr attached = {.name = "no name"};
 static struct trip_work work = {.threshold = 5, .op_type = TRIP_OP_CNTR_FILL};
 static const struct trip_condition condition = {
@@ -477,7 +478,7 @@ ENDS_WITH(trip_condition_info, reserved);
 ENDS_WITH(trip_counter_attach_attr, reserved);
 ENDS_WITH(trip_counters_init_attr, n_slots);
 ENDS_WITH(trip_domain_attach_attr, name);
-ENDS_WITH(trip_domain_attr, idle);
+ENDS_WITH(trip_domain_attr, reserved);
 ENDS_WITH(trip_domain_footprint, node_bytes);
 ENDS_WITH(trip_domain_stats, commands_refused);
 ENDS_WITH(trip_flow_attr, reason);
