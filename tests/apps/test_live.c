@@ -9,74 +9,28 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "link/link.h"
-#include "link/port.h"
 #include "live_model.h"
-#include "run/command.h"
-#include "run/quota.h"
 #include "rules.h"
-#include "trip_eal.h"
 #include "trip_test.h"
+#include "tripd_bed.h"
 
 #define SEQUENCES 1000
 #define STEPS 5
 #define PACKETS 10
 #define PORTS 16
 
-static struct {
-	struct tripd_plan plan;
-	struct tripd_link links[TRIPD_PORTS_MAX];
-	struct trip_domain *domain;
-	struct trip_rules *rules;
-	struct tripd_quota quota;
-	struct tripd_commands commands;
-} bed;
-
-static struct rte_mempool *pool;
+static struct tripd_bed bed;
 static struct trip_random random_state;
 
 /* ---- the rules at work ------------------------------------------------------------------------
  */
 
 static void
-open_bed(const char *text, struct tripd_live live)
-{
-	const struct tripd_options options = {.live = live};
-	struct trip_rules_errors *errors;
-	struct trip_domain_attr attr;
-
-	memset(&bed, 0, sizeof(bed));
-	assert_int_equal(trip_rules_parse_text("test", text, strlen(text), &bed.rules, &errors), 0);
-	assert_int_equal(tripd_plan_ports(&bed.plan, &options, bed.rules), 0);
-	assert_int_equal(tripd_plan_lcores(&bed.plan, (unsigned int[]){1}, 1), 0);
-	tripd_plan_domain(bed.rules, &bed.plan, &attr);
-	attr.socket = "";
-	assert_int_equal(trip_domain_open(&attr, &bed.domain, NULL), 0);
-	assert_int_equal(
-		tripd_port_configure(&bed.plan, bed.links, false, attr.max_flows, pool), 0);
-	assert_int_equal(tripd_port_start(&bed.plan, bed.links), 0);
-	assert_int_equal(
-		tripd_quota_open(&bed.quota, bed.domain, bed.rules, &bed.plan, bed.links), 0);
-	bed.commands.quota = &bed.quota;
-}
-
-static void
-close_bed(void)
-{
-	tripd_quota_close(&bed.quota);
-	assert_int_equal(trip_domain_close(bed.domain), 0);
-	rte_eth_dev_stop(0);
-	trip_rules_free(bed.rules);
-}
-
-static void
 progress(void)
 {
-	while (trip_progress(bed.domain) > 0)
-		;
+	tripd_bed_progress(&bed);
 	tripd_quota_read(&bed.quota);
 }
 
@@ -110,7 +64,7 @@ packet(unsigned int port)
 {
 	static const uint8_t head[] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0, 0, 46, 0,
 		0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0, 1, 0, 0, 0, 26, 0, 0};
-	struct rte_mbuf *pkt = rte_pktmbuf_alloc(pool);
+	struct rte_mbuf *pkt = rte_pktmbuf_alloc(tripd_bed_pool);
 	uint8_t *bytes = (uint8_t *)rte_pktmbuf_append(pkt, 60);
 	uint16_t n;
 
@@ -337,7 +291,7 @@ changes_count_and_do_what_the_model_says(void **state)
 	struct model model = {0};
 
 	random_state.state = trip_test_seed("changes");
-	open_bed("counter total\ncount keep port 0 priority 9 pattern eth / end\n",
+	tripd_bed_open(&bed, "counter total\ncount keep port 0 priority 9 pattern eth / end\n",
 		(struct tripd_live){4096, 4096, 1024, 1});
 	command("remove keep", 0);
 	for (uint64_t i = 0; i < sequences; i++)
@@ -351,7 +305,7 @@ changes_count_and_do_what_the_model_says(void **state)
 			}
 			check(&model);
 		}
-	close_bed();
+	tripd_bed_close(&bed);
 }
 
 /* ---- what is refused --------------------------------------------------------------------------
@@ -401,7 +355,7 @@ what_is_refused_changes_nothing(void **state)
 		{"reloading", -EINVAL, "no such command"},
 	};
 
-	open_bed(RULES, (struct tripd_live){4, 4, 16, 1});
+	tripd_bed_open(&bed, RULES, (struct tripd_live){4, 4, 16, 1});
 	for (unsigned int i = 0; i < RTE_DIM(wrong); i++)
 		refused(wrong[i].text, strlen(wrong[i].text), wrong[i].error, wrong[i].why);
 	assert_int_equal(bed.commands.n_changes, 0);
@@ -409,7 +363,7 @@ what_is_refused_changes_nothing(void **state)
 	for (unsigned int i = 0; i < 5; i++)
 		assert_int_equal(packet(i), i < 3);
 	check_cntr(bed.quota.counts[0].packets, 5);
-	close_bed();
+	tripd_bed_close(&bed);
 }
 
 /* Zeros, one long line, many lines, depth: as long as a command may be. */
@@ -424,7 +378,7 @@ what_is_hostile_is_refused(void **state)
 	size_t length = 4u << 20;
 	char *text = malloc(length + 1);
 
-	open_bed(RULES, (struct tripd_live){4, 4, 16, 1});
+	tripd_bed_open(&bed, RULES, (struct tripd_live){4, 4, 16, 1});
 	for (unsigned int i = 0; i < RTE_DIM(hostile); i++) {
 		size_t n = strlen(hostile[i].first);
 
@@ -438,7 +392,7 @@ what_is_hostile_is_refused(void **state)
 	free(command_of(text, length, -EINVAL));
 	free(command_of("do drop web\0x", 13, -EINVAL));
 	assert_int_equal(bed.commands.n_changes, 0);
-	close_bed();
+	tripd_bed_close(&bed);
 	free(text);
 }
 
@@ -448,7 +402,7 @@ what_has_gone_keeps_its_counts(void **state)
 {
 	struct trip_flow_count sum;
 
-	open_bed(RULES, (struct tripd_live){16, 16, 16, 1});
+	tripd_bed_open(&bed, RULES, (struct tripd_live){16, 16, 16, 1});
 	for (unsigned int i = 0; i < 4; i++)
 		packet(1);
 	command("do add total 7", 0);
@@ -465,7 +419,7 @@ what_has_gone_keeps_its_counts(void **state)
 	packet(1);
 	check_cntr(bed.quota.counts[1].packets, 1);
 	assert_int_equal(tripd_quota_settle(&bed.quota), -1);
-	close_bed();
+	tripd_bed_close(&bed);
 }
 
 #define POLICED(high)                                                              \
@@ -479,7 +433,7 @@ what_is_policed_stays_so(void **state)
 {
 	struct trip_flow_count sum;
 
-	open_bed(POLICED("6"), (struct tripd_live){16, 16, 16, 1});
+	tripd_bed_open(&bed, POLICED("6"), (struct tripd_live){16, 16, 16, 1});
 	for (unsigned int i = 0; i < 3; i++)
 		packet(1);
 	assert_int_equal(tripd_quota_settle(&bed.quota), -1);
@@ -501,7 +455,7 @@ what_is_policed_stays_so(void **state)
 	assert_int_equal(trip_apply_count_query(&bed.quota.counts[0], &sum), 0);
 	assert_int_equal(sum.fate, TRIP_FLOW_FATE_PASS);
 	assert_int_equal(sum.policed_packets, 10);
-	close_bed();
+	tripd_bed_close(&bed);
 }
 
 #define FOR_A_TIME(high)                                                           \
@@ -512,7 +466,7 @@ what_is_policed_stays_so(void **state)
 static void
 what_drops_for_a_time_ends(void **state)
 {
-	open_bed(FOR_A_TIME("7"), (struct tripd_live){16, 16, 16, 1});
+	tripd_bed_open(&bed, FOR_A_TIME("7"), (struct tripd_live){16, 16, 16, 1});
 	for (unsigned int i = 0; i < 4; i++)
 		packet(1);
 	command("reload t\n" FOR_A_TIME("9"), 0);
@@ -523,7 +477,7 @@ what_drops_for_a_time_ends(void **state)
 	command("do drop web", 0);
 	command("reload t\n" FOR_A_TIME("7"), 0);
 	assert_false(packet(1));
-	close_bed();
+	tripd_bed_close(&bed);
 }
 
 int
@@ -537,12 +491,8 @@ main(void)
 		cmocka_unit_test(what_drops_for_a_time_ends),
 		cmocka_unit_test(what_is_policed_stays_so),
 	};
+	int ret;
 
-	if (trip_eal_init("net_null0") < 0)
-		return TRIP_TEST_SKIP;
-	pool = rte_pktmbuf_pool_create(
-		"test", 4095, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-	if (pool == NULL)
-		return 1;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	ret = tripd_bed_init();
+	return ret != 0 ? ret : cmocka_run_group_tests(tests, NULL, NULL);
 }

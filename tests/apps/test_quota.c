@@ -9,73 +9,27 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
 #include <jansson.h>
 
 #include "apply/limit.h"
 #include "apply/period.h"
-#include "link/link.h"
-#include "link/port.h"
-#include "run/quota.h"
 #include "run/report.h"
 #include "rules.h"
-#include "trip_eal.h"
-#include "trip_test.h"
 #include "run/view.h"
+#include "trip_test.h"
+#include "tripd_bed.h"
 
 #define KEPT 4
 #define TRIPS 10
 /* Of a place whose clocks move; no table of zones is needed for it. */
 #define ZONE "CET-1CEST,M3.5.0,M10.5.0/3"
 
-struct bed {
-	struct trip_rules *rules;
-	struct tripd_plan plan;
-	struct tripd_link links[TRIPD_PORTS_MAX];
-	struct trip_domain *domain;
-	struct tripd_quota quota;
-};
-
-static struct rte_mempool *pool;
-
 static void
-open_bed(struct bed *bed, const char *text)
+open_bed(struct tripd_bed *bed, const char *text)
 {
-	const struct tripd_options options = {.live = {1, 1, 16, 1}};
-	struct trip_rules_errors *errors;
-	struct trip_domain_attr attr;
-
-	memset(bed, 0, sizeof(*bed));
-	assert_int_equal(
-		trip_rules_parse_text("test", text, strlen(text), &bed->rules, &errors), 0);
-	assert_int_equal(tripd_plan_ports(&bed->plan, &options, bed->rules), 0);
-	assert_int_equal(tripd_plan_lcores(&bed->plan, (unsigned int[]){1}, 1), 0);
-	tripd_plan_domain(bed->rules, &bed->plan, &attr);
-	attr.socket = "";
-	assert_int_equal(trip_domain_open(&attr, &bed->domain, NULL), 0);
-	assert_int_equal(
-		tripd_port_configure(&bed->plan, bed->links, false, attr.max_flows, pool), 0);
-	assert_int_equal(tripd_port_start(&bed->plan, bed->links), 0);
-	assert_int_equal(
-		tripd_quota_open(&bed->quota, bed->domain, bed->rules, &bed->plan, bed->links), 0);
-}
-
-static void
-close_bed(struct bed *bed)
-{
-	tripd_quota_close(&bed->quota);
-	assert_int_equal(trip_domain_close(bed->domain), 0);
-	rte_eth_dev_stop(0);
-	trip_rules_free(bed->rules);
-}
-
-static void
-progress(const struct bed *bed)
-{
-	while (trip_progress(bed->domain) > 0)
-		;
+	tripd_bed_open(bed, text, (struct tripd_live){1, 1, 16, 1});
 }
 
 static json_t *
@@ -106,7 +60,7 @@ count_lines(const char *text, const char *start)
 
 /* However few of them are kept. */
 static void
-say_trips(struct bed *bed, size_t keep)
+say_trips(struct tripd_bed *bed, size_t keep)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -118,7 +72,7 @@ say_trips(struct bed *bed, size_t keep)
 	assert_int_equal(tripd_view_open(&view, &bed->quota, file), 0);
 	for (unsigned int i = 0; i < TRIPS; i++) {
 		trip_cntr_add(bed->quota.counters[0], 1);
-		progress(bed);
+		tripd_bed_progress(bed);
 		assert_int_equal(tripd_quota_read(&bed->quota), 1);
 		tripd_view_update(&view);
 		tripd_view_forget(&view, &bed->quota);
@@ -132,7 +86,7 @@ say_trips(struct bed *bed, size_t keep)
 static void
 trips_beyond_the_report_are_said(void **state)
 {
-	struct bed bed;
+	struct tripd_bed bed;
 	json_t *report;
 
 	say_trips(&bed, KEPT);
@@ -141,17 +95,17 @@ trips_beyond_the_report_are_said(void **state)
 	assert_int_equal(
 		json_integer_value(json_object_get(report, "trips_omitted")), TRIPS - KEPT);
 	json_decref(report);
-	close_bed(&bed);
+	tripd_bed_close(&bed);
 }
 
 static void
 trips_without_a_report_are_said(void **state)
 {
-	struct bed bed;
+	struct tripd_bed bed;
 
 	say_trips(&bed, 0);
 	assert_int_equal(bed.quota.n_trips, 0);
-	close_bed(&bed);
+	tripd_bed_close(&bed);
 }
 
 /* Each time of a limit begins with a line; what is left out is told once it is over. */
@@ -188,7 +142,7 @@ losses_are_said_when_they_happen(void **state)
 	size_t size = 0;
 	FILE *file = open_memstream(&text, &size);
 	struct tripd_view view;
-	struct bed bed;
+	struct tripd_bed bed;
 
 	open_bed(&bed, "count all port 0 pattern eth / end\n");
 	assert_int_equal(tripd_view_open(&view, &bed.quota, file), 0);
@@ -204,16 +158,16 @@ losses_are_said_when_they_happen(void **state)
 	assert_int_equal(count_lines(text, "port 0: "), 2);
 	tripd_view_close(&view);
 	free(text);
-	close_bed(&bed);
+	tripd_bed_close(&bed);
 }
 
 static void
-count_packets(struct bed *bed, uint16_t n)
+count_packets(struct tripd_bed *bed, uint16_t n)
 {
 	struct rte_mbuf *pkts[TRIPS];
 
 	assert_true(n <= TRIPS);
-	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, pkts, n), 0);
+	assert_int_equal(rte_pktmbuf_alloc_bulk(tripd_bed_pool, pkts, n), 0);
 	for (uint16_t i = 0; i < n; i++)
 		memset(rte_pktmbuf_append(pkts[i], 60), 0, 60);
 	n = trip_port_burst(bed->quota.ports[0], 0, pkts, n);
@@ -224,18 +178,18 @@ count_packets(struct bed *bed, uint16_t n)
 static void
 settles(uint64_t expected, int (*change)(struct trip_cntr *cntr, uint64_t value), uint64_t value)
 {
-	struct bed bed;
+	struct tripd_bed bed;
 
 	open_bed(&bed, "count all port 0 pattern eth / end\nwhen all.packets >= 8 log\n");
 	count_packets(&bed, 5);
 	tripd_quota_freshen(&bed.quota);
 	assert_int_equal(change(bed.quota.counts[0].packets, value), 0);
-	progress(&bed);
+	tripd_bed_progress(&bed);
 	count_packets(&bed, 5);
 	tripd_quota_freshen(&bed.quota);
 	assert_int_equal(tripd_quota_settle(&bed.quota), -1);
 	assert_int_equal(bed.quota.fired[0], expected);
-	close_bed(&bed);
+	tripd_bed_close(&bed);
 }
 
 static void
@@ -254,14 +208,14 @@ what_others_leave_alone_is_due(void **state)
 static void
 added_is_due(int (*add)(struct trip_cntr *cntr, uint64_t value))
 {
-	struct bed bed;
+	struct tripd_bed bed;
 
 	open_bed(&bed, "count all port 0 pattern eth / end\nwhen all.bytes >= 8 log\n");
 	tripd_quota_freshen(&bed.quota);
 	assert_int_equal(add(bed.quota.counts[0].bytes, 10), 0);
 	assert_int_equal(tripd_quota_settle(&bed.quota), -1);
 	assert_int_equal(bed.quota.fired[0], 1);
-	close_bed(&bed);
+	tripd_bed_close(&bed);
 }
 
 static void
@@ -368,7 +322,7 @@ periods_follow_each_other(void **state)
 }
 
 static enum trip_flow_fate
-fate_of(const struct bed *bed, unsigned int count)
+fate_of(const struct tripd_bed *bed, unsigned int count)
 {
 	struct trip_flow_count sum;
 
@@ -378,15 +332,15 @@ fate_of(const struct bed *bed, unsigned int count)
 
 /* So many packets, of which all that is due by now fires. */
 static void
-send_some(struct bed *bed, uint16_t n)
+send_some(struct tripd_bed *bed, uint16_t n)
 {
 	count_packets(bed, n);
-	progress(bed);
+	tripd_bed_progress(bed);
 	tripd_quota_read(&bed->quota);
 }
 
 static void
-pass_time(struct bed *bed, int64_t seconds)
+pass_time(struct tripd_bed *bed, int64_t seconds)
 {
 	static int64_t now;
 
@@ -394,12 +348,12 @@ pass_time(struct bed *bed, int64_t seconds)
 	/* What a home has not read of a queue yet is of the next period. */
 	tripd_quota_freshen(&bed->quota);
 	assert_int_equal(tripd_period_update(&bed->quota, now), 0);
-	progress(bed);
+	tripd_bed_progress(bed);
 	tripd_quota_read(&bed->quota);
 }
 
 static void
-expect_period(const struct bed *bed, uint64_t n_ended, uint64_t spent)
+expect_period(const struct tripd_bed *bed, uint64_t n_ended, uint64_t spent)
 {
 	assert_int_equal(bed->quota.periods.all[0].n_ended, n_ended);
 	assert_int_equal(bed->quota.periods.all[0].spent, spent);
@@ -409,7 +363,7 @@ expect_period(const struct bed *bed, uint64_t n_ended, uint64_t spent)
 static void
 a_quota_begins_anew(void **state)
 {
-	struct bed bed;
+	struct tripd_bed bed;
 
 	open_bed(&bed, "count all port 0 pattern eth / end\n"
 		       "quota q 8 per minute of all.packets\n"
@@ -441,14 +395,14 @@ a_quota_begins_anew(void **state)
 	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
 	pass_time(&bed, 61);
 	expect_period(&bed, 5, 8);
-	close_bed(&bed);
+	tripd_bed_close(&bed);
 }
 
 /* Counts with a rule of their own that has dropped them stay dropped. */
 static void
 a_quota_passes_what_it_dropped(void **state)
 {
-	struct bed bed;
+	struct tripd_bed bed;
 
 	open_bed(&bed,
 		"count all port 0 pattern eth / end\n"
@@ -470,7 +424,7 @@ a_quota_passes_what_it_dropped(void **state)
 	pass_time(&bed, 86400);
 	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
 	expect_period(&bed, 2, 8);
-	close_bed(&bed);
+	tripd_bed_close(&bed);
 }
 
 /* Likewise what it policed. */
@@ -478,7 +432,7 @@ static void
 a_quota_passes_what_it_policed(void **state)
 {
 	json_t *report, *count;
-	struct bed bed;
+	struct tripd_bed bed;
 
 	open_bed(&bed, "count all port 0 pattern eth / end\n"
 		       "quota q 2 per day of all.packets\n"
@@ -496,14 +450,14 @@ a_quota_passes_what_it_policed(void **state)
 	json_decref(report);
 	pass_time(&bed, 86400);
 	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
-	close_bed(&bed);
+	tripd_bed_close(&bed);
 }
 
 /* The drop of another statement was for a time, which is over. */
 static void
 what_has_ended_holds_nothing(void **state)
 {
-	struct bed bed;
+	struct tripd_bed bed;
 
 	open_bed(&bed, "count all port 0 pattern eth / end\n"
 		       "quota q 8 per day of all.packets\n"
@@ -512,19 +466,19 @@ what_has_ended_holds_nothing(void **state)
 	send_some(&bed, 5);
 	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
 	while (fate_of(&bed, 0) == TRIP_FLOW_FATE_DROP)
-		progress(&bed);
+		tripd_bed_progress(&bed);
 	send_some(&bed, 3);
 	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
 	pass_time(&bed, 86400);
 	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
-	close_bed(&bed);
+	tripd_bed_close(&bed);
 }
 
 /* Nor longer than that: what it held when the period began passes then. */
 static void
 what_was_held_passes_later(void **state)
 {
-	struct bed bed;
+	struct tripd_bed bed;
 
 	open_bed(&bed, "count all port 0 pattern eth / end\n"
 		       "quota q 8 per day of all.packets\n"
@@ -533,7 +487,7 @@ what_was_held_passes_later(void **state)
 	send_some(&bed, 8);
 	pass_time(&bed, 86400);
 	while (!bed.quota.items[0].ended) {
-		progress(&bed);
+		tripd_bed_progress(&bed);
 		tripd_quota_read(&bed.quota);
 	}
 	pass_time(&bed, 1);
@@ -544,24 +498,115 @@ what_was_held_passes_later(void **state)
 	send_some(&bed, 1);
 	pass_time(&bed, 1);
 	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
-	close_bed(&bed);
+	tripd_bed_close(&bed);
 }
 
 static void
 a_count_is_reset(void **state)
 {
-	struct bed bed;
+	struct tripd_bed bed;
 
 	open_bed(&bed, "count all port 0 pattern eth / end\nwhen all.packets >= 5 reset all\n");
 	send_some(&bed, 6);
 	assert_int_equal(bed.quota.fired[0], 1);
 	assert_int_equal(trip_cntr_read(bed.quota.counts[0].packets), 0);
 	assert_int_equal(trip_cntr_read(bed.quota.counts[0].bytes), 0);
-	close_bed(&bed);
+	tripd_bed_close(&bed);
+}
+
+/* The operator's own word, by a command. */
+static void
+give(struct tripd_bed *bed, const char *text, int expected)
+{
+	char *answer = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&answer, &size);
+	int status = tripd_command(text, strlen(text), file, &bed->commands);
+
+	fclose(file);
+	if (status != expected)
+		fail_msg("%s: %d: %s", text, status, answer);
+	free(answer);
+}
+
+/* A new period passes what quotas have dropped, not what was dropped by hand; and what has passed
+ * by hand is held by nothing. */
+static void
+what_is_done_by_hand_stays(void **state)
+{
+	struct tripd_bed bed;
+
+	open_bed(&bed, "count all port 0 pattern eth / end\n		       "
+		       "quota q 2 per day of all.packets\n		       "
+		       "when q spent drop all\nwhen all.packets >= 3 drop all\n");
+	pass_time(&bed, 0);
+	send_some(&bed, 2);
+	give(&bed, "do drop all", 0);
+	pass_time(&bed, 86400);
+	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+	send_some(&bed, 2);
+	give(&bed, "do pass all", 0);
+	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
+	/* By the second period's quota; not by the statement, whose drop has passed. */
+	pass_time(&bed, 86400);
+	send_some(&bed, 2);
+	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+	pass_time(&bed, 86400);
+	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
+	tripd_bed_close(&bed);
+}
+
+/* The packets of the next call's firing; and then no more. */
+static void
+count_between(void *arg, const struct tripd_trip *trip)
+{
+	struct tripd_bed *bed = arg;
+
+	bed->quota.told = NULL;
+	count_packets(bed, 6);
+	tripd_quota_freshen(&bed->quota);
+}
+
+/* What is counted while the period ends, after its work was taken back, fires what it has crossed:
+ * as that period's. */
+static void
+what_is_crossed_at_the_end_fires(void **state)
+{
+	const struct tripd_trip *trips;
+	struct tripd_bed bed;
+
+	open_bed(&bed, "count all port 0 pattern eth / end\ncounter n\n"
+		       "quota q 8 per minute of all.packets\n"
+		       "when q >= 3 log\nwhen q spent add n 1\nwhen q >= 2 every 3 log\n");
+	pass_time(&bed, 0);
+	count_packets(&bed, 3);
+	tripd_bed_progress(&bed);
+	/* It is read when the period ends. */
+	bed.quota.told = count_between;
+	bed.quota.told_arg = &bed;
+	assert_int_equal(tripd_period_update(&bed.quota, bed.quota.periods.all[0].ends), 0);
+	expect_period(&bed, 1, 9);
+	assert_int_equal(trip_cntr_read(bed.quota.counters[0]), 1);
+	trips = bed.quota.trips;
+	assert_int_equal(bed.quota.n_trips, 5);
+	for (unsigned int i = 0; i < 5; i++) {
+		static const struct {
+			unsigned int when;
+			uint64_t threshold, value;
+		} expected[] = {{2, 2, 3}, {0, 3, 3}, {2, 5, 9}, {1, 8, 9}, {2, 8, 9}};
+
+		assert_int_equal(trips[i].when, expected[i].when);
+		assert_int_equal(trips[i].threshold, expected[i].threshold);
+		assert_int_equal(trips[i].value, expected[i].value);
+	}
+	/* And not once more. */
+	send_some(&bed, 1);
+	assert_int_equal(bed.quota.n_trips, 5);
+	tripd_bed_close(&bed);
 }
 
 struct sender {
-	struct bed *bed;
+	struct tripd_bed *bed;
 	atomic_bool stop;
 	uint64_t sent;
 };
@@ -591,7 +636,7 @@ no_packet_is_lost_between_periods(void **state)
 	struct sender sender = {.sent = 0};
 	uint64_t spent = 0, before = 0;
 	pthread_t thread;
-	struct bed bed;
+	struct tripd_bed bed;
 
 	open_bed(&bed, "count all port 0 pattern eth / end\n"
 		       "quota q 10 per minute of all.packets\n"
@@ -615,13 +660,13 @@ no_packet_is_lost_between_periods(void **state)
 	assert_true(spent > 0);
 	assert_int_equal(trip_cntr_read(bed.quota.counts[0].packets), sender.sent);
 	assert_int_equal(spent + trip_cntr_read(bed.quota.counters[0]), sender.sent);
-	close_bed(&bed);
+	tripd_bed_close(&bed);
 }
 
 static void
 quotas_are_reported(void **state)
 {
-	struct bed bed;
+	struct tripd_bed bed;
 	json_t *report, *quota;
 
 	open_bed(&bed, "count all port 0 pattern eth / end\nquota q 9 per day of all.packets\n"
@@ -638,7 +683,7 @@ quotas_are_reported(void **state)
 	assert_true(json_integer_value(json_object_get(quota, "ends")) >
 		    json_integer_value(json_object_get(quota, "began")));
 	json_decref(report);
-	close_bed(&bed);
+	tripd_bed_close(&bed);
 }
 
 int
@@ -660,18 +705,17 @@ main(void)
 		cmocka_unit_test(a_quota_passes_what_it_policed),
 		cmocka_unit_test(what_has_ended_holds_nothing),
 		cmocka_unit_test(what_was_held_passes_later),
+		cmocka_unit_test(what_is_done_by_hand_stays),
+		cmocka_unit_test(what_is_crossed_at_the_end_fires),
 		cmocka_unit_test(a_count_is_reset),
 		cmocka_unit_test(no_packet_is_lost_between_periods),
 		cmocka_unit_test(quotas_are_reported),
 	};
 
+	int ret;
+
 	setenv("TZ", ZONE, 1);
 	tzset();
-	if (trip_eal_init("net_null0") < 0)
-		return TRIP_TEST_SKIP;
-	pool = rte_pktmbuf_pool_create(
-		"test", 4095, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-	if (pool == NULL)
-		return 1;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	ret = tripd_bed_init();
+	return ret != 0 ? ret : cmocka_run_group_tests(tests, NULL, NULL);
 }

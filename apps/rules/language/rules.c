@@ -52,6 +52,7 @@ trip_rules_free(struct trip_rules *rules)
 		if (rules->counters[i].quota != NULL)
 			free(rules->counters[i].quota->counts);
 		free(rules->counters[i].quota);
+		free(rules->counters[i].source);
 	}
 	free(rules->counters);
 	free(rules->whens);

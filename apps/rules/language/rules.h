@@ -37,6 +37,8 @@
 #define TRIP_RULES_LOG_MOST 10u                 /* lines of a `log` that says nothing of it ... */
 #define TRIP_RULES_LOG_PER UINT64_C(1000000000) /* ... in a second */
 #define TRIP_RULES_SHOWN_MAX 20u                /* errors or warnings, of those that are found */
+/* Quotas of one kind over a count: beside its own counter. */
+#define TRIP_RULES_QUOTAS_MAX (TRIP_FLOW_CNTRS_MAX / 2 - 1)
 
 /* How a rule names its port. */
 enum trip_rules_port {
@@ -94,6 +96,9 @@ struct trip_rules_count {
 	unsigned int n_patterns;
 	struct rte_flow_item *items; /* the first of the patterns */
 	unsigned int n_items;        /* without END */
+	/* Quotas that are of it: rules->counters. */
+	unsigned int quotas[2 * TRIP_RULES_QUOTAS_MAX];
+	unsigned int n_quotas;
 	/* Of rules at work (apply/difference.h): it has been removed; the order of its flows. */
 	bool gone;
 	uint64_t born;
@@ -106,9 +111,6 @@ enum trip_rules_period {
 	TRIP_RULES_PERIOD_DAY,
 	TRIP_RULES_PERIOD_MONTH,
 };
-
-/* Quotas of one kind over a count: beside its own counter. */
-#define TRIP_RULES_QUOTAS_MAX (TRIP_FLOW_CNTRS_MAX / 2 - 1)
 
 /* "quota": what counts may come to within a period. */
 struct trip_rules_quota {
@@ -126,6 +128,7 @@ struct trip_rules_counter {
 	char name[TRIP_RULES_NAME_MAX + 1];
 	unsigned int line;
 	struct trip_rules_quota *quota; /* or NULL */
+	char *source;                   /* of a quota, as of a count */
 	bool gone;                      /* as of a count, and what it had come to */
 	uint64_t last;
 };

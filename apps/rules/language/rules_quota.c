@@ -151,13 +151,24 @@ check_kind(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
 	return true;
 }
 
-/* `quotas` are how many there are already of packets, and of bytes, of each count. */
+/* How many there are of its packets, or of its bytes. */
+static int
+count_kind(const struct trip_rules *rules, const struct trip_rules_count *count,
+	enum trip_cntr_events events)
+{
+	int n = 0;
+
+	for (unsigned int i = 0; i < count->n_quotas; i++)
+		n += rules->counters[count->quotas[i]].quota->events == events;
+	return n;
+}
+
 static void
-check_ref(struct trip_rules_ctx *ctx, const struct trip_rules_quota_ref *ref,
-	unsigned int (*quotas)[2])
+check_ref(struct trip_rules_ctx *ctx, const struct trip_rules_quota_ref *ref)
 {
 	struct trip_rules_quota *quota = ctx->rules->counters[ref->counter].quota;
 	const struct trip_rules_symbol *symbol;
+	struct trip_rules_count *count;
 	struct trip_rules_span name;
 	enum trip_rules_ref kind;
 	bool dotted = trip_rules_check_split(&ref->span, &name, &kind);
@@ -171,27 +182,42 @@ check_ref(struct trip_rules_ctx *ctx, const struct trip_rules_quota_ref *ref,
 	}
 	if (!check_kind(ctx, &ref->span, symbol, dotted) || symbol->index >= ctx->rules->n_counts)
 		return;
+	count = &ctx->rules->counts[symbol->index];
 	if (quota->n_counts == 0)
 		quota->events = events;
 	if (quota->events != events)
 		trip_rules_error(ctx, &ref->span, "a quota is of packets or of bytes, not of both");
 	else if (is_of(quota, symbol->index))
 		trip_rules_error(ctx, &ref->span, "the quota is of that already");
-	else if (quotas[symbol->index][events]++ == TRIP_RULES_QUOTAS_MAX)
+	else if (count_kind(ctx->rules, count, events) == TRIP_RULES_QUOTAS_MAX)
 		trip_rules_error(ctx, &ref->span, "more than %d quotas of that: the limit is %d",
 			TRIP_RULES_QUOTAS_MAX, TRIP_RULES_QUOTAS_MAX);
-	else
+	else {
 		quota->counts[quota->n_counts++] = symbol->index;
+		count->quotas[count->n_quotas++] = ref->counter;
+	}
+}
+
+/* What a text defines anew is not meant where it is added to. */
+static bool
+is_meant(const struct trip_rules_ctx *ctx, unsigned int counter)
+{
+	const char *text = ctx->rules->counters[counter].name;
+	const struct trip_rules_span name = {.text = text, .length = strlen(text)};
+	const struct trip_rules_symbol *symbol = trip_rules_check_find(ctx, &name);
+
+	/* A name that is too long is none. */
+	return symbol == NULL ||
+	       (symbol->kind == TRIP_RULES_KIND_QUOTA && symbol->index == counter);
 }
 
 void
 trip_rules_quota_check(struct trip_rules_ctx *ctx)
 {
-	unsigned int(*quotas)[2] = calloc(ctx->rules->n_counts + 1, sizeof(*quotas));
+	for (unsigned int i = 0; i < ctx->n_quota_refs; i++) {
+		unsigned int counter = ctx->quota_refs[i].counter;
 
-	ctx->nomem |= quotas == NULL;
-	for (unsigned int i = 0; quotas != NULL && i < ctx->n_quota_refs; i++)
-		if (ctx->rules->counters[ctx->quota_refs[i].counter].quota != NULL)
-			check_ref(ctx, &ctx->quota_refs[i], quotas);
-	free(quotas);
+		if (ctx->rules->counters[counter].quota != NULL && is_meant(ctx, counter))
+			check_ref(ctx, &ctx->quota_refs[i]);
+	}
 }

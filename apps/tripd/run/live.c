@@ -200,6 +200,7 @@ make_room(struct tripd_change *change)
 		extend(&work->counters, work->n_counters, counters, sizeof(*work->counters)) != 0 ||
 		extend(&work->whens, work->n_whens, whens, sizeof(*work->whens)) != 0 ||
 		extend(&quota->counts, work->n_counts, counts, sizeof(*quota->counts)) != 0 ||
+		extend(&quota->holds, work->n_counts, counts, sizeof(*quota->holds)) != 0 ||
 		extend(&quota->counters, work->n_counters, counters, sizeof(struct trip_cntr *)) !=
 			0 ||
 		extend(&quota->fired, work->n_whens, whens, sizeof(*quota->fired)) != 0 ||

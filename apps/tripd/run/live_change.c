@@ -82,7 +82,7 @@ static void
 queue(struct tripd_change *change, unsigned int i)
 {
 	const struct trip_rules_when *when = &change->quota->rules->whens[i];
-	int ret = tripd_quota_queue(change->quota, i);
+	int ret = tripd_quota_queue(change->quota, i, tripd_quota_trigger(change->quota, when));
 
 	if (ret != 0)
 		fprintf(change->answer, "%s: %s\n", when->source, trip_error_message());

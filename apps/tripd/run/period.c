@@ -15,32 +15,56 @@
 #include <trip.h>
 
 #include "apply/period.h"
+#include "now.h"
 #include "start/fail.h"
 #include "period.h"
 #include "quota.h"
 #include "rules.h"
 
-static const struct trip_rules_quota *
-rule_of(const struct tripd_quota *quota, const struct tripd_period *period)
+#define LATE_NS UINT64_C(2000000000)
+
+int
+tripd_period_room(struct tripd_quota *quota, unsigned int more)
 {
-	return quota->rules->counters[period->counter].quota;
+	struct tripd_periods *periods = &quota->periods;
+	struct tripd_period *all;
+
+	if (more == 0)
+		return 0;
+	all = reallocarray(periods->all, (size_t)periods->n + more, sizeof(*all));
+	if (all == NULL)
+		return -ENOMEM;
+	periods->all = all;
+	return quota->late != NULL ? 0
+				   : trip_apply_cntr(quota->domain, "quotas", ".late",
+					     TRIP_CNTR_EVENTS_COMP, &quota->late);
+}
+
+void
+tripd_period_begin(struct tripd_quota *quota, unsigned int counter, int64_t now)
+{
+	quota->periods.all[quota->periods.n++] = (struct tripd_period){
+		.counter = counter,
+		.began = now,
+		.ends = trip_apply_period_end(quota->rules->counters[counter].quota, now),
+	};
 }
 
 int
 tripd_period_open(struct tripd_quota *quota, int64_t now)
 {
-	struct tripd_periods *periods = &quota->periods;
+	const struct trip_rules *rules = quota->rules;
+	unsigned int n = 0;
+	int ret;
 
-	periods->all = calloc(quota->rules->n_counters + 1, sizeof(*periods->all));
-	if (periods->all == NULL)
-		return tripd_fail(-ENOMEM, "no memory for %u quotas", quota->rules->n_counters);
-	for (unsigned int i = 0; i < quota->rules->n_counters; i++)
-		if (quota->rules->counters[i].quota != NULL)
-			periods->all[periods->n++] = (struct tripd_period){
-				.counter = i,
-				.began = now,
-				.ends = trip_apply_period_end(quota->rules->counters[i].quota, now),
-			};
+	for (unsigned int i = 0; i < rules->n_counters; i++)
+		n += rules->counters[i].quota != NULL;
+	ret = tripd_period_room(quota, n);
+	if (ret != 0)
+		return tripd_fail(ret, "%u quotas: %s", n, trip_strerror(ret));
+	for (unsigned int i = 0; i < rules->n_counters; i++)
+		if (rules->counters[i].quota != NULL)
+			tripd_period_begin(quota, i, now);
 	return 0;
 }
 
@@ -48,27 +72,6 @@ void
 tripd_period_close(struct tripd_quota *quota)
 {
 	free(quota->periods.all);
-}
-
-static bool
-is_of(const struct trip_rules_quota *rule, unsigned int count)
-{
-	unsigned int i = 0;
-
-	while (i < rule->n_counts && rule->counts[i] != count)
-		i++;
-	return i < rule->n_counts;
-}
-
-uint32_t
-tripd_period_feeds(const struct tripd_quota *quota, unsigned int count, struct trip_cntr **more)
-{
-	uint32_t n = 0;
-
-	for (unsigned int i = 0; i < quota->periods.n; i++)
-		if (is_of(rule_of(quota, &quota->periods.all[i]), count))
-			more[n++] = quota->counters[quota->periods.all[i].counter];
-	return n;
 }
 
 void
@@ -79,131 +82,246 @@ tripd_period_reset(struct tripd_quota *quota, unsigned int counter)
 			quota->periods.all[i].reset = true;
 }
 
-static bool
-is_triggered(const struct trip_rules_when *when, unsigned int counter)
-{
-	return when->ref == TRIP_RULES_REF_COUNTER && when->index == counter;
-}
+/* ---- what passes ------------------------------------------------------------------------------
+ */
 
-/* What it has begun is there until it ends, or a pass. */
-static bool
-holds(const struct trip_rules_when *when)
-{
-	return when->op == TRIP_RULES_OP_DROP || when->op == TRIP_RULES_OP_POLICE;
-}
-
-/* A statement of something else than the quota of this counter has dropped the count, or polices
- * it, and its time has not come. */
-static bool
-is_held(const struct tripd_quota *quota, unsigned int count, unsigned int counter)
+int
+tripd_period_pass(struct tripd_quota *quota)
 {
 	const struct trip_rules *rules = quota->rules;
-
-	for (unsigned int i = 0; i < rules->n_whens; i++)
-		if (holds(&rules->whens[i]) && rules->whens[i].target == count &&
-			quota->fired[i] > 0 && !quota->items[i].ended &&
-			!is_triggered(&rules->whens[i], counter))
-			return true;
-	return false;
-}
-
-/* By work that is due at once, before what is queued behind it can be. */
-static int
-pass_count(struct tripd_quota *quota, unsigned int count, unsigned int counter)
-{
-	struct trip_work work = {
-		.size = sizeof(work),
-		.triggering_cntr = quota->counters[counter],
-		.op_type = TRIP_OP_FLOW_PASS,
-	};
-	int ret = 0;
-
-	for (unsigned int i = 0; i < quota->counts[count].n_flows && ret == 0; i++) {
-		work.op.flow = quota->counts[count].flows[i];
-		ret = tripd_quota_queue_work(quota, &work);
-	}
-	return ret == 0 || ret == -EINTR
-		       ? ret
-		       : tripd_fail(ret, "pass %s: %s", quota->rules->counts[count].name,
-				 trip_error_message());
-}
-
-/* What quotas have dropped or policed in periods that are over passes, unless something holds it
- * yet. */
-static int
-pass_owed(struct tripd_quota *quota)
-{
-	const struct trip_rules *rules = quota->rules;
-	int ret = 0;
-
-	for (unsigned int i = 0; i < rules->n_whens && ret == 0; i++) {
-		const struct trip_rules_when *when = &rules->whens[i];
-
-		if (!quota->items[i].owed || is_held(quota, when->target, when->index))
-			continue;
-		quota->items[i].owed = false;
-		ret = pass_count(quota, when->target, when->index);
-	}
-	return ret;
-}
-
-/* What the period's statements have begun ends with it, and they begin anew. */
-static int
-arm_again(struct tripd_quota *quota, const struct tripd_period *period)
-{
-	const struct trip_rules *rules = quota->rules;
+	bool *held = calloc(rules->n_counts + 1, sizeof(*held));
 	int ret;
 
+	if (held == NULL)
+		return tripd_fail(-ENOMEM, "no memory for %u counts", rules->n_counts);
+	for (unsigned int i = 0; i < rules->n_counts; i++)
+		held[i] = quota->holds[i].by_hand;
 	for (unsigned int i = 0; i < rules->n_whens; i++)
-		if (holds(&rules->whens[i]) && is_triggered(&rules->whens[i], period->counter) &&
-			quota->fired[i] > 0)
-			quota->items[i].owed = true;
-	ret = pass_owed(quota);
-	for (unsigned int i = 0; i < rules->n_whens && ret == 0; i++) {
-		if (!is_triggered(&rules->whens[i], period->counter))
+		if (tripd_quota_holds(quota, i))
+			held[rules->whens[i].target] = true;
+	tripd_quota_now_begin(quota);
+	for (unsigned int i = 0; i < rules->n_whens; i++) {
+		const struct trip_rules_when pass = {
+			.op = TRIP_RULES_OP_PASS, .target = rules->whens[i].target};
+
+		if (!quota->items[i].owed)
 			continue;
-		quota->fired[i] = 0;
-		ret = tripd_quota_queue_when(quota, i);
+		/* It may have passed since, by another. */
+		quota->items[i].owed &=
+			quota->items[i].fired_at > quota->holds[pass.target].passed_at;
+		if (!quota->items[i].owed || held[pass.target])
+			continue;
+		quota->items[i].owed = false;
+		quota->holds[pass.target].passed_at = quota->n_events;
+		if (!rules->counts[pass.target].gone)
+			(void)tripd_quota_now_add(quota, &quota->counts[pass.target], &pass);
 	}
-	return ret;
+	free(held);
+	ret = tripd_quota_now_end(quota);
+	/* What was deleted passes already. */
+	return ret == 0 || ret == -ENOENT
+		       ? 0
+		       : tripd_fail(ret, "what quotas have dropped or policed does not pass: %s",
+				 trip_strerror(ret));
+}
+
+/* ---- periods that end, all together -----------------------------------------------------------
+ */
+
+/* Lists of statements by the quota that triggers them: indices, and 1 more. */
+struct batch {
+	struct tripd_quota *quota;
+	/* By counter, of those that end; and by statement. */
+	unsigned int *first, *next;
+};
+
+static bool
+is_over(const struct tripd_quota *quota, const struct tripd_period *period, int64_t now)
+{
+	return !quota->rules->counters[period->counter].gone &&
+	       (period->reset || now >= period->ends);
+}
+
+/* Returns whether any does. */
+static bool
+find_over(struct tripd_quota *quota, int64_t now)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < quota->periods.n; i++) {
+		quota->periods.all[i].over = is_over(quota, &quota->periods.all[i], now);
+		any |= quota->periods.all[i].over;
+	}
+	return any;
 }
 
 static int
-begin(struct tripd_quota *quota, struct tripd_period *period, int64_t now)
+open_batch(struct batch *batch, struct tripd_quota *quota)
 {
-	struct trip_cntr *cntr = quota->counters[period->counter];
-	int ret = trip_work_flush(quota->domain, cntr);
+	const struct trip_rules *rules = quota->rules;
+	bool *over = calloc(rules->n_counters + 1, sizeof(*over));
 
-	if (ret != 0)
-		return tripd_fail(ret, "quota %s: %s", quota->rules->counters[period->counter].name,
-			trip_error_message());
-	/* All of them fired in the period that ends. */
-	tripd_quota_read(quota);
-	(void)trip_cntr_reset(cntr, &period->spent);
+	*batch = (struct batch){
+		.quota = quota,
+		.first = calloc(rules->n_counters + 1, sizeof(*batch->first)),
+		.next = calloc(rules->n_whens + 1, sizeof(*batch->next)),
+	};
+	if (over == NULL || batch->first == NULL || batch->next == NULL) {
+		free(over);
+		return tripd_fail(-ENOMEM, "no memory for %u quotas", rules->n_counters);
+	}
+	for (unsigned int i = 0; i < quota->periods.n; i++)
+		over[quota->periods.all[i].counter] = quota->periods.all[i].over;
+	/* Each list in the order of the rules. */
+	for (unsigned int i = rules->n_whens; i-- > 0;) {
+		const struct trip_rules_when *when = &rules->whens[i];
+
+		if (when->gone || when->ref != TRIP_RULES_REF_COUNTER || !over[when->index])
+			continue;
+		batch->next[i] = batch->first[when->index];
+		batch->first[when->index] = i + 1;
+	}
+	free(over);
+	return 0;
+}
+
+/* Nothing of them fires from here on, and what has is known. */
+static void
+take_back(const struct batch *batch)
+{
+	struct tripd_quota *quota = batch->quota;
+
+	for (unsigned int i = 0; i < quota->periods.n; i++) {
+		unsigned int at = batch->first[quota->periods.all[i].counter];
+
+		for (; at != 0; at = batch->next[at - 1])
+			(void)tripd_quota_cancel(quota, at - 1);
+	}
+	tripd_quota_settled(quota);
+}
+
+/* Statements from `at` on that what was spent has made due, and have not fired as often. */
+static unsigned int
+count_late(const struct batch *batch, unsigned int at, uint64_t spent)
+{
+	const struct tripd_quota *quota = batch->quota;
+	unsigned int n = 0;
+
+	for (; at != 0; at = batch->next[at - 1])
+		n += quota->fired[at - 1] < tripd_quota_due(&quota->rules->whens[at - 1], spent);
+	return n;
+}
+
+/* What was counted since the work was taken back may have crossed a threshold: that fires by a
+ * counter that stands in for the quota, whose own has begun anew. */
+static void
+fire_late(const struct batch *batch, const struct tripd_period *period)
+{
+	struct tripd_quota *quota = batch->quota;
+	const unsigned int first = batch->first[period->counter];
+	uint64_t deadline = now_ns(CLOCK_MONOTONIC) + LATE_NS;
+
+	if (count_late(batch, first, period->spent) == 0)
+		return;
+	for (unsigned int at = first; at != 0; at = batch->next[at - 1])
+		if (tripd_quota_due(&quota->rules->whens[at - 1], period->spent) >
+			quota->fired[at - 1])
+			(void)tripd_quota_queue(quota, at - 1, quota->late);
+	trip_cntr_set(quota->late, period->spent);
+	while (count_late(batch, first, period->spent) > 0 && now_ns(CLOCK_MONOTONIC) < deadline) {
+		tripd_quota_pause(quota);
+		tripd_quota_read(quota);
+	}
+	for (unsigned int at = first; at != 0; at = batch->next[at - 1])
+		(void)tripd_quota_cancel(quota, at - 1);
+	tripd_quota_settled(quota);
+	trip_cntr_set(quota->late, 0);
+}
+
+static void
+end(const struct batch *batch, struct tripd_period *period, int64_t now)
+{
+	struct tripd_quota *quota = batch->quota;
+
+	fire_late(batch, period);
 	period->ended_began = period->began;
 	period->ended = now;
 	period->n_ended++;
 	period->began = now;
 	if (now >= period->ends)
-		period->ends = trip_apply_period_end(rule_of(quota, period), now);
+		period->ends =
+			trip_apply_period_end(quota->rules->counters[period->counter].quota, now);
 	period->reset = false;
 	if (quota->period_told != NULL)
 		quota->period_told(quota->told_arg, period);
-	return arm_again(quota, period);
+	/* What its statements have begun ends with it, and they begin anew. */
+	for (unsigned int at = batch->first[period->counter]; at != 0; at = batch->next[at - 1]) {
+		quota->items[at - 1].owed |= tripd_quota_holds(quota, at - 1);
+		quota->items[at - 1].unarmed = true;
+		quota->fired[at - 1] = 0;
+	}
+}
+
+/* One exchange takes out what each has come to: all of them at once, as far as that can be. */
+static int
+end_periods(struct tripd_quota *quota, int64_t now)
+{
+	struct batch batch;
+	int ret = open_batch(&batch, quota);
+
+	if (ret == 0) {
+		take_back(&batch);
+		for (unsigned int i = 0; i < quota->periods.n; i++)
+			if (quota->periods.all[i].over)
+				(void)trip_cntr_reset(
+					quota->counters[quota->periods.all[i].counter],
+					&quota->periods.all[i].spent);
+		for (unsigned int i = 0; i < quota->periods.n; i++)
+			if (quota->periods.all[i].over)
+				end(&batch, &quota->periods.all[i], now);
+		quota->periods.released = quota->periods.unarmed = true;
+	}
+	free(batch.first);
+	free(batch.next);
+	return ret;
+}
+
+/* What cannot be queued now is at the next look. */
+static int
+arm(struct tripd_quota *quota)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < quota->rules->n_whens && ret == 0; i++) {
+		if (!quota->items[i].unarmed)
+			continue;
+		if (!quota->rules->whens[i].gone)
+			ret = tripd_quota_queue_when(quota, i);
+		if (ret != 0)
+			(void)tripd_quota_cancel(quota, i);
+		quota->items[i].unarmed = ret != 0;
+	}
+	quota->periods.unarmed = ret != 0;
+	return ret;
 }
 
 int
 tripd_period_update(struct tripd_quota *quota, int64_t now)
 {
-	int ret = quota->periods.released ? pass_owed(quota) : 0;
+	struct tripd_periods *periods = &quota->periods;
+	int ret = 0;
 
-	quota->periods.released = false;
-	for (unsigned int i = 0; i < quota->periods.n && ret == 0; i++) {
-		struct tripd_period *period = &quota->periods.all[i];
-
-		if (period->reset || now >= period->ends)
-			ret = begin(quota, period, now);
-	}
+	if (periods->failed_at == now)
+		return 0;
+	if (find_over(quota, now))
+		ret = end_periods(quota, now);
+	/* Before anything drops again. */
+	if (ret == 0 && periods->released)
+		ret = tripd_period_pass(quota);
+	periods->released &= ret != 0;
+	if (ret == 0 && periods->unarmed)
+		ret = arm(quota);
+	periods->failed_at = ret != 0 ? now : INT64_MIN;
 	return ret;
 }
 

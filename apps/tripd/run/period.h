@@ -17,6 +17,8 @@ struct tripd_period {
 	int64_t began, ends;
 	/* It is to begin anew, whatever time it is: it was reset. */
 	bool reset;
+	/* It is among those that end now. */
+	bool over;
 	/* How many have ended, and of the last one when it began and ended, and what it came to. */
 	uint64_t n_ended, spent;
 	int64_t ended_began, ended;
@@ -26,29 +28,34 @@ struct tripd_period {
 struct tripd_periods {
 	struct tripd_period *all;
 	unsigned int n;
-	/* What may have held a count has ended. */
-	bool released;
+	/* What may have held a count has ended; there is work that is to be queued. */
+	bool released, unarmed;
+	/* When that could not be done; it is tried again a second later. */
+	int64_t failed_at;
 };
 
-/* Begins the first ones. Returns 0 or -ENOMEM. */
+/* Begins the first ones. Returns 0, or a negative errno, with that said. */
 int tripd_period_open(struct tripd_quota *quota, int64_t now);
-void tripd_period_close(struct tripd_quota *quota);
 
-/* The counters of quotas that a count feeds: how many are written to `more`, which has room for
- * TRIP_FLOW_CNTRS_MAX. */
-struct trip_cntr;
-uint32_t tripd_period_feeds(
-	const struct tripd_quota *quota, unsigned int count, struct trip_cntr **more);
+/* Room for so many quotas more, each of which is then begun: 0, or a negative errno. */
+int tripd_period_room(struct tripd_quota *quota, unsigned int more);
+void tripd_period_begin(struct tripd_quota *quota, unsigned int counter, int64_t now);
+void tripd_period_close(struct tripd_quota *quota);
 
 /* This counter was reset by a rule: if it is a quota, that begins anew. */
 void tripd_period_reset(struct tripd_quota *quota, unsigned int counter);
 
 /*
- * Ends the periods that are over, and begins the next ones. However many the clock has jumped over,
- * what was counted is one period's; where it is set back, nothing begins again. Returns 0, or the
- * negative errno of what could not be armed again, with that said.
+ * Ends the periods that are over, all of them together, and begins the next ones. However many the
+ * clock has jumped over, what was counted is one period's; where it is set back, nothing begins
+ * again. Returns 0, or the negative errno of what could not pass or be armed again, with that said:
+ * the call tries it again a second later.
  */
 int tripd_period_update(struct tripd_quota *quota, int64_t now);
+
+/* What quotas have dropped or policed in periods that are over passes, unless something holds it
+ * yet. 0, or a negative errno, with that said. */
+int tripd_period_pass(struct tripd_quota *quota);
 
 /* Whether periods have ended that have not been said; and says them. */
 bool tripd_period_has_news(const struct tripd_quota *quota);

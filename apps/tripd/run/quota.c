@@ -82,7 +82,8 @@ open_count(struct tripd_quota *quota, unsigned int i)
 	ret = tripd_quota_place(quota, quota->rules, rule, &place, &why);
 	if (ret == 0) {
 		place.more = more;
-		place.n_more = tripd_period_feeds(quota, i, more);
+		for (unsigned int k = 0; k < rule->n_quotas; k++)
+			more[place.n_more++] = quota->counters[rule->quotas[k]];
 		rule->born = ++quota->last_born;
 		ret = trip_apply_count_open(&quota->counts[i], quota->domain, rule, &place, &why);
 	}
@@ -95,7 +96,7 @@ int
 tripd_quota_queue_when(struct tripd_quota *quota, unsigned int i)
 {
 	const struct trip_rules_when *rule = &quota->rules->whens[i];
-	int ret = tripd_quota_queue(quota, i);
+	int ret = tripd_quota_queue(quota, i, tripd_quota_trigger(quota, rule));
 
 	return ret == 0 || ret == -EINTR ? ret
 					 : tripd_fail(ret, "line %u of the rules, %s: %s",
@@ -123,8 +124,9 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain, struct t
 	quota->counters = calloc(rules->n_counters + 1, sizeof(*quota->counters));
 	quota->fired = calloc(rules->n_whens + 1, sizeof(*quota->fired));
 	quota->items = calloc(rules->n_whens + 1, sizeof(*quota->items));
+	quota->holds = calloc(rules->n_counts + 1, sizeof(*quota->holds));
 	if (quota->counts == NULL || quota->counters == NULL || quota->fired == NULL ||
-		quota->items == NULL)
+		quota->items == NULL || quota->holds == NULL)
 		return tripd_fail(-ENOMEM, "no memory for %u counts", rules->n_counts);
 	ret = tripd_quota_ports(quota, plan);
 	if (ret == 0)
@@ -182,11 +184,50 @@ keep(struct tripd_quota *quota, const struct tripd_trip *trip)
 	quota->trips[quota->n_trips++] = *trip;
 }
 
+bool
+tripd_quota_is_hold(enum trip_rules_op op)
+{
+	return op == TRIP_RULES_OP_DROP || op == TRIP_RULES_OP_POLICE;
+}
+
+bool
+tripd_quota_holds(const struct tripd_quota *quota, unsigned int i)
+{
+	const struct trip_rules_when *when = &quota->rules->whens[i];
+
+	return !when->gone && tripd_quota_is_hold(when->op) && quota->fired[i] > 0 &&
+	       !quota->items[i].ended &&
+	       quota->items[i].fired_at > quota->holds[when->target].passed_at;
+}
+
+/* What has become of a statement, and of what it acts on. */
+static void
+note(struct tripd_quota *quota, const struct tripd_trip *trip, uint64_t count)
+{
+	const struct trip_rules_when *when = &quota->rules->whens[trip->when];
+	struct tripd_item *item = &quota->items[trip->when];
+
+	quota->n_events++;
+	item->ended = trip->ends;
+	item->owed &= trip->ends;
+	quota->periods.released |= trip->ends;
+	if (trip->ends)
+		return;
+	quota->fired[trip->when] += count;
+	item->fired_at = quota->n_events;
+	if (when->lasts != 0)
+		item->fired_ns = trip_cntr_read(trip_clock_cntr(quota->domain));
+	if (when->op == TRIP_RULES_OP_PASS)
+		quota->holds[when->target] = (struct tripd_hold){.passed_at = quota->n_events};
+	if (when->op == TRIP_RULES_OP_RESET && !when->on_count)
+		tripd_period_reset(quota, when->target);
+}
+
 static void
 take(struct tripd_quota *quota, const struct trip_work_event *event, uint64_t time_ns)
 {
-	uint64_t offset = trip_apply_when_offset(
-		&quota->rules->whens[event->context], quota->items[event->context].since);
+	struct tripd_item *item = &quota->items[event->context];
+	uint64_t offset = trip_apply_when_offset(&quota->rules->whens[event->context], item->since);
 	const struct tripd_trip trip = {
 		.when = (unsigned int)event->context,
 		.result = event->result,
@@ -197,14 +238,11 @@ take(struct tripd_quota *quota, const struct trip_work_event *event, uint64_t ti
 		.ends = (event->flags & TRIP_WORK_END) != 0,
 	};
 
-	if (!trip.ends)
-		quota->fired[trip.when] += event->count;
-	quota->items[trip.when].ended = trip.ends;
-	quota->items[trip.when].owed &= trip.ends;
-	quota->periods.released |= trip.ends;
-	if (quota->rules->whens[trip.when].op == TRIP_RULES_OP_RESET &&
-		!quota->rules->whens[trip.when].on_count)
-		tripd_period_reset(quota, quota->rules->whens[trip.when].target);
+	if (item->goes_on > 0 && !trip.ends) {
+		item->goes_on--;
+		return;
+	}
+	note(quota, &trip, event->count);
 	if (quota->told != NULL)
 		quota->told(quota->told_arg, &trip);
 	keep(quota, &trip);
@@ -234,7 +272,7 @@ tripd_quota_read(struct tripd_quota *quota)
 			quota->domain, events, sizeof(struct trip_work_event), EVENTS_BURST);
 		time_ns = now_ns(CLOCK_REALTIME);
 		for (int i = 0; i < n; i++)
-			if (events[i].context == TRIPD_NOW)
+			if (events[i].context >= TRIPD_NOW)
 				tripd_quota_did(quota, &events[i]);
 			else
 				take(quota, &events[i], time_ns);
@@ -290,22 +328,23 @@ tripd_quota_freshen(struct tripd_quota *quota)
 	}
 }
 
+uint64_t
+tripd_quota_due(const struct trip_rules_when *when, uint64_t value)
+{
+	/* Time alone makes it due, or something beside the value. */
+	if (when->ref == TRIP_RULES_REF_CLOCK || when->condition.kind != TRIP_CONDITION_NONE ||
+		value < when->threshold)
+		return 0;
+	return when->every == 0 ? 1 : 1 + (value - when->threshold) / when->every;
+}
+
 static bool
 is_due(const struct tripd_quota *quota, unsigned int i)
 {
 	const struct trip_rules_when *when = &quota->rules->whens[i];
-	uint64_t value;
 
-	if (when->gone)
-		return false;
-	value = tripd_quota_value(quota, when);
-	/* Time alone makes it due, or something beside the value. */
-	if (when->ref == TRIP_RULES_REF_CLOCK || when->condition.kind != TRIP_CONDITION_NONE ||
-		value < when->threshold)
-		return false;
-	if (when->every == 0)
-		return quota->fired[i] == 0;
-	return quota->fired[i] < 1 + (value - when->threshold) / when->every;
+	return !when->gone &&
+	       quota->fired[i] < tripd_quota_due(when, tripd_quota_value(quota, when));
 }
 
 /* `fired` lacks the trips whose events were lost: then it is over when no more come. */
@@ -360,6 +399,7 @@ tripd_quota_close(struct tripd_quota *quota)
 		ret |= trip_apply_count_close(&quota->counts[i]);
 	for (unsigned int i = 0; quota->counters != NULL && i < quota->rules->n_counters; i++)
 		ret |= quota->counters[i] != NULL ? trip_cntr_close(quota->counters[i]) : 0;
+	ret |= quota->late != NULL ? trip_cntr_close(quota->late) : 0;
 	tripd_losses_close(&quota->losses);
 	for (unsigned int i = 0; i < quota->n_ports; i++)
 		ret |= trip_port_close(quota->ports[i]);
@@ -372,6 +412,8 @@ tripd_quota_close(struct tripd_quota *quota)
 	for (unsigned int i = 0; quota->items != NULL && i < quota->rules->n_whens; i++)
 		free(quota->items[i].more);
 	free(quota->items);
+	free(quota->holds);
+	free(quota->now.item.more);
 	free(quota->trips);
 	tripd_period_close(quota);
 	memset(quota, 0, sizeof(*quota));

@@ -14,9 +14,6 @@
 #include "start/engine.h"
 #include "start/plan.h"
 
-struct trip_rules;
-struct trip_rules_when;
-
 /* One firing, as the control thread read it. */
 struct tripd_trip {
 	/* Index of the `when` in the rules. */
@@ -39,10 +36,32 @@ struct tripd_item {
 	bool ended;
 	/* Of a quota, it dropped in a period that is over, and what it dropped has not passed. */
 	bool owed;
+	/* It could not be queued, and is to be. */
+	bool unarmed;
+	/* Of what goes on that had begun, firings that are none. */
+	unsigned int goes_on;
+	/* In the order of events, the last firing; and what the clock was then. */
+	uint64_t fired_at, fired_ns;
 };
 
-/* Context of what is done at once. */
-#define TRIPD_NOW UINT64_MAX
+/* Contexts from this on are of what is done at once. */
+#define TRIPD_NOW (UINT64_C(1) << 63)
+
+/* What is done at once, and awaited together: its events have this context. */
+struct tripd_now {
+	uint64_t context;
+	unsigned int left;
+	int result;
+	struct tripd_item item;
+};
+
+/* What holds a count, beside statements. */
+struct tripd_hold {
+	/* It was dropped or policed by hand, and has not passed since. */
+	bool by_hand;
+	/* In the order of events, when it has passed last: what fired before holds it no more. */
+	uint64_t passed_at;
+};
 
 /*
  * The rules, at work in a domain. They change (live.h): what goes stays in its place, where it is
@@ -69,18 +88,21 @@ struct tripd_quota {
 	/* Firings of each `when`, of one on a quota since its period began. */
 	uint64_t *fired;
 	struct tripd_item *items;
+	/* Of each count. */
+	struct tripd_hold *holds;
+	uint64_t n_events;
 	struct trip_function *log, *exec;
 	/* A counter that no rule waits for. */
 	struct trip_cntr *idle;
+	/* One that stands in for a quota whose period is over; NULL: there has been none. */
+	struct trip_cntr *late;
 	/* In the order of flows, the last. */
 	uint64_t last_born;
 	/* Room that the domain has for the rules, others' share included. */
 	uint32_t max_flows, max_cntrs, max_works;
 	/* All of them are: a change is not given up half way. */
 	bool at_work;
-	/* What tripd_quota_do() waits for. */
-	bool now_done;
-	int now_result;
+	struct tripd_now now;
 	/* Where each firing goes as it is read; NULL: nowhere. */
 	void (*told)(void *arg, const struct tripd_trip *trip);
 	void *told_arg;
@@ -109,8 +131,6 @@ struct tripd_quota {
 int tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 	struct trip_rules *rules, const struct tripd_plan *plan, struct tripd_link *links);
 
-/* Queues work of the rules, where there is no room as soon as there is some: 0, or the error. */
-int tripd_quota_queue_work(void *quota, const struct trip_work *work);
 /* Queues a `when`, and says what fails. */
 int tripd_quota_queue_when(struct tripd_quota *quota, unsigned int when);
 
@@ -134,6 +154,12 @@ int tripd_quota_settle(struct tripd_quota *quota);
 
 /* What a `when` watches: the sum of value and errors of its counter. */
 uint64_t tripd_quota_value(const struct tripd_quota *quota, const struct trip_rules_when *when);
+/* How often it is due where that is its value, if nothing beside the value decides: else 0. */
+uint64_t tripd_quota_due(const struct trip_rules_when *when, uint64_t value);
+/* What such an operation has begun is there until it ends, or a pass. */
+bool tripd_quota_is_hold(enum trip_rules_op op);
+/* Whether a `when` at work has dropped or polices its count, which has not passed since. */
+bool tripd_quota_holds(const struct tripd_quota *quota, unsigned int when);
 
 /* Takes it all down, in the order that leaves nothing referred to. The domain stays. */
 void tripd_quota_close(struct tripd_quota *quota);
@@ -151,19 +177,30 @@ void tripd_quota_pause(const struct tripd_quota *quota);
 struct trip_cntr *tripd_quota_trigger(
 	const struct tripd_quota *quota, const struct trip_rules_when *when);
 
-/* Queues the work of a `when`, from where its firings have come to; cancels it, and tells whether
- * it would have fired. */
-int tripd_quota_queue(struct tripd_quota *quota, unsigned int i);
+/* Queues the work of a `when`, from where its firings have come to, by its own counter or another;
+ * cancels it, and tells whether it would have fired. */
+int tripd_quota_queue(struct tripd_quota *quota, unsigned int i, struct trip_cntr *trigger);
 bool tripd_quota_cancel(struct tripd_quota *quota, unsigned int i);
+
+/* What a `when` has begun for a time goes on for what is left of it, on the flows of its count. */
+int tripd_quota_go_on(struct tripd_quota *quota, unsigned int i);
 
 /* Returns when what has started has finished, and all firings up to then are read. */
 void tripd_quota_settled(struct tripd_quota *quota);
 
-/* Does the operation of a rule, at once: on the flows of a count, or with NULL on its counter.
- * Returns its result. */
+/*
+ * Does operations of rules at once: begins, adds each, on the flows of a count, or with NULL on its
+ * counter, and waits until all are done. Returns the first error, of adding or doing; what is not
+ * done within two seconds is taken back, and -ETIMEDOUT.
+ */
+void tripd_quota_now_begin(struct tripd_quota *quota);
+int tripd_quota_now_add(struct tripd_quota *quota, const struct trip_apply_count *count,
+	const struct trip_rules_when *rule);
+int tripd_quota_now_end(struct tripd_quota *quota);
+/* Likewise, one. */
 int tripd_quota_do(struct tripd_quota *quota, const struct trip_apply_count *count,
 	const struct trip_rules_when *rule);
-/* Its event has come. */
+/* An event of that has come. */
 void tripd_quota_did(struct tripd_quota *quota, const struct trip_work_event *event);
 
 #endif

@@ -4,6 +4,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include <rte_common.h>
+
 #include "apply/when.h"
 #include "now.h"
 #include "quota.h"
@@ -69,12 +71,6 @@ queue_one(struct tripd_quota *quota, const struct trip_work *work, uint64_t *id)
 	return ret;
 }
 
-int
-tripd_quota_queue_work(void *quota, const struct trip_work *work)
-{
-	return queue_one(quota, work, NULL);
-}
-
 static int
 queue_work(void *arg, const struct trip_work *work)
 {
@@ -95,38 +91,68 @@ op_at_home(const struct tripd_quota *quota, const struct trip_rules_when *rule)
 		       : rule->op;
 }
 
-int
-tripd_quota_queue(struct tripd_quota *quota, unsigned int i)
+/* A statement as it is put to work: what triggers it and when is the caller's. */
+static struct trip_apply_when
+work_of(struct tripd_quota *quota, unsigned int i, const struct trip_rules_when *rule)
 {
-	struct trip_rules_when rule = quota->rules->whens[i];
-	enum trip_rules_op op = op_at_home(quota, &rule);
-	enum trip_op_target target = trip_rules_op_of(op)->target;
-	struct queueing queueing = {quota, &quota->items[i]};
-	const struct trip_apply_when when = {
-		.rule = &rule,
-		.trigger = tripd_quota_trigger(quota, &rule),
+	enum trip_op_target target = trip_rules_op_of(rule->op)->target;
+
+	return (struct trip_apply_when){
+		.rule = rule,
 		.since = quota->items[i].since,
-		.count = target == TRIP_OP_ON_FLOW || rule.on_count ? &quota->counts[rule.target]
-								    : NULL,
-		.cntr = target == TRIP_OP_ON_CNTR && !rule.on_count ? quota->counters[rule.target]
-								    : NULL,
-		.function = op == TRIP_RULES_OP_EXEC ? quota->exec : quota->log,
+		.count = target == TRIP_OP_ON_FLOW || rule->on_count ? &quota->counts[rule->target]
+								     : NULL,
+		.cntr = target == TRIP_OP_ON_CNTR && !rule->on_count ? quota->counters[rule->target]
+								     : NULL,
+		.function = rule->op == TRIP_RULES_OP_EXEC ? quota->exec : quota->log,
 		.context = i,
 		.queue = queue_work,
-		.arg = &queueing,
 	};
+}
 
+int
+tripd_quota_queue(struct tripd_quota *quota, unsigned int i, struct trip_cntr *trigger)
+{
+	struct trip_rules_when rule = quota->rules->whens[i];
+	struct queueing queueing = {quota, &quota->items[i]};
+	struct trip_apply_when when;
+
+	rule.op = op_at_home(quota, &rule);
 	/* What is queued again goes on where it was; a condition begins anew. */
-	rule.op = op;
-	rule.threshold += rule.every * quota->fired[i];
+	if (rule.condition.kind == TRIP_CONDITION_NONE)
+		rule.threshold += rule.every * quota->fired[i];
+	when = work_of(quota, i, &rule);
+	when.trigger = trigger;
+	when.arg = &queueing;
 	quota->items[i].n = 0;
 	return trip_apply_when(&when);
 }
 
-bool
-tripd_quota_cancel(struct tripd_quota *quota, unsigned int i)
+int
+tripd_quota_go_on(struct tripd_quota *quota, unsigned int i)
 {
 	struct tripd_item *item = &quota->items[i];
+	struct trip_rules_when rule = {.op = TRIP_RULES_OP_DROP,
+		.target = quota->rules->whens[i].target,
+		.lasts = quota->rules->whens[i].lasts};
+	uint64_t since = trip_cntr_read(trip_clock_cntr(quota->domain)) - item->fired_ns;
+	struct queueing queueing = {quota, item};
+	struct trip_apply_when when = work_of(quota, i, &rule);
+	int ret;
+
+	/* Its end is told in any case. */
+	rule.lasts = RTE_MAX(rule.lasts, since + 1) - since;
+	when.trigger = quota->idle;
+	when.arg = &queueing;
+	item->goes_on++;
+	ret = trip_apply_when(&when);
+	item->goes_on -= ret != 0;
+	return ret;
+}
+
+static bool
+cancel(struct tripd_quota *quota, struct tripd_item *item)
+{
 	bool waited = false;
 
 	/* The last of one firing has its event: where that has fired, all have. */
@@ -140,6 +166,12 @@ tripd_quota_cancel(struct tripd_quota *quota, unsigned int i)
 	return waited;
 }
 
+bool
+tripd_quota_cancel(struct tripd_quota *quota, unsigned int i)
+{
+	return cancel(quota, &quota->items[i]);
+}
+
 void
 tripd_quota_settled(struct tripd_quota *quota)
 {
@@ -151,36 +183,77 @@ tripd_quota_settled(struct tripd_quota *quota)
 void
 tripd_quota_did(struct tripd_quota *quota, const struct trip_work_event *event)
 {
-	quota->now_done = true;
-	quota->now_result = event->result;
+	struct tripd_now *now = &quota->now;
+
+	/* One that came too late was given up. */
+	if (event->context != now->context || now->left == 0)
+		return;
+	now->left--;
+	if (now->result == 0)
+		now->result = event->result;
+}
+
+void
+tripd_quota_now_begin(struct tripd_quota *quota)
+{
+	struct tripd_now *now = &quota->now;
+
+	now->context = TRIPD_NOW | (now->context + 1);
+	now->left = 0;
+	now->result = 0;
+	now->item.n = 0;
+}
+
+int
+tripd_quota_now_add(struct tripd_quota *quota, const struct trip_apply_count *count,
+	const struct trip_rules_when *rule)
+{
+	const struct trip_rules_when at_once = {.op = rule->op,
+		.value = rule->value,
+		.unit = rule->unit,
+		.target = rule->target,
+		.on_count = rule->on_count};
+	struct queueing queueing = {quota, &quota->now.item};
+	const struct trip_apply_when when = {
+		.rule = &at_once,
+		.trigger = quota->idle,
+		.count = count,
+		.cntr = count == NULL ? quota->counters[rule->target] : NULL,
+		.context = quota->now.context,
+		.queue = queue_work,
+		.arg = &queueing,
+	};
+	int ret = trip_apply_when(&when);
+
+	quota->now.left += ret == 0;
+	if (quota->now.result == 0)
+		quota->now.result = ret;
+	return ret;
+}
+
+int
+tripd_quota_now_end(struct tripd_quota *quota)
+{
+	uint64_t deadline = now_ns(CLOCK_MONOTONIC) + DONE_NS;
+	struct tripd_now *now = &quota->now;
+
+	while (now->left > 0 && now_ns(CLOCK_MONOTONIC) < deadline) {
+		tripd_quota_pause(quota);
+		tripd_quota_read(quota);
+	}
+	if (now->left > 0 && now->result == 0)
+		now->result = -ETIMEDOUT;
+	now->left = 0;
+	if (now->result != 0)
+		(void)cancel(quota, &now->item);
+	return now->result;
 }
 
 int
 tripd_quota_do(struct tripd_quota *quota, const struct trip_apply_count *count,
 	const struct trip_rules_when *rule)
 {
-	uint64_t deadline = now_ns(CLOCK_MONOTONIC) + DONE_NS;
-	const struct trip_rules_when at_once = {.op = rule->op,
-		.value = rule->value,
-		.unit = rule->unit,
-		.target = rule->target,
-		.on_count = rule->on_count};
-	const struct trip_apply_when when = {
-		.rule = &at_once,
-		.trigger = quota->idle,
-		.count = count,
-		.cntr = count == NULL ? quota->counters[rule->target] : NULL,
-		.context = TRIPD_NOW,
-		.queue = tripd_quota_queue_work,
-		.arg = quota,
-	};
-	int ret;
-
-	quota->now_done = false;
-	ret = trip_apply_when(&when);
-	while (ret == 0 && !quota->now_done && now_ns(CLOCK_MONOTONIC) < deadline) {
-		tripd_quota_pause(quota);
-		tripd_quota_read(quota);
-	}
-	return ret != 0 ? ret : quota->now_done ? quota->now_result : -ETIMEDOUT;
+	tripd_quota_now_begin(quota);
+	(void)tripd_quota_now_add(quota, count, rule);
+	return tripd_quota_now_end(quota);
 }

@@ -280,7 +280,8 @@ tripd_run_start(struct tripd_run *run)
 static void
 update_periods(struct tripd_run *run)
 {
-	(void)tripd_period_update(&run->quota, (int64_t)(now_ns(CLOCK_REALTIME) / 1000000000));
+	run->periods_failed |= tripd_period_update(&run->quota,
+				       (int64_t)(now_ns(CLOCK_REALTIME) / 1000000000)) != 0;
 }
 
 bool
@@ -467,7 +468,7 @@ watch(struct tripd_run *run)
 		tripd_view_losses(&view);
 		if (report != NULL && tripd_report_write(report, &run->quota) != 0)
 			ret = TRIPD_EXIT_RUN;
-		if (tripd_removal_count(&run->plan) > 0)
+		if (tripd_removal_count(&run->plan) > 0 || run->periods_failed)
 			ret = TRIPD_EXIT_RUN;
 	}
 	tripd_view_close(&view);

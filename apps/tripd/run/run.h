@@ -40,6 +40,8 @@ struct tripd_run {
 	bool ports_watched;
 	/* The last reading brought trips. */
 	bool tripping;
+	/* A quota could not begin anew at once. */
+	bool periods_failed;
 	/* Of commands that were refused, how many have been told, and when. */
 	uint64_t told_refused, told_refused_ns;
 	/* A terminal controlled the process; the rules are to be read again. */

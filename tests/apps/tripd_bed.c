@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "link/port.h"
+#include "rules.h"
+#include "trip_eal.h"
+#include "trip_test.h"
+#include "tripd_bed.h"
+
+struct rte_mempool *tripd_bed_pool;
+
+int
+tripd_bed_init(void)
+{
+	if (trip_eal_init("net_null0") < 0)
+		return TRIP_TEST_SKIP;
+	tripd_bed_pool = rte_pktmbuf_pool_create(
+		"test", 4095, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	return tripd_bed_pool != NULL ? 0 : 1;
+}
+
+void
+tripd_bed_open(struct tripd_bed *bed, const char *text, struct tripd_live live)
+{
+	const struct tripd_options options = {.live = live};
+	struct trip_rules_errors *errors;
+	struct trip_domain_attr attr;
+
+	memset(bed, 0, sizeof(*bed));
+	assert_int_equal(
+		trip_rules_parse_text("test", text, strlen(text), &bed->rules, &errors), 0);
+	assert_int_equal(tripd_plan_ports(&bed->plan, &options, bed->rules), 0);
+	assert_int_equal(tripd_plan_lcores(&bed->plan, (unsigned int[]){1}, 1), 0);
+	tripd_plan_domain(bed->rules, &bed->plan, &attr);
+	attr.socket = "";
+	assert_int_equal(trip_domain_open(&attr, &bed->domain, NULL), 0);
+	assert_int_equal(
+		tripd_port_configure(&bed->plan, bed->links, false, attr.max_flows, tripd_bed_pool),
+		0);
+	assert_int_equal(tripd_port_start(&bed->plan, bed->links), 0);
+	assert_int_equal(
+		tripd_quota_open(&bed->quota, bed->domain, bed->rules, &bed->plan, bed->links), 0);
+	bed->commands.quota = &bed->quota;
+}
+
+void
+tripd_bed_close(struct tripd_bed *bed)
+{
+	tripd_quota_close(&bed->quota);
+	assert_int_equal(trip_domain_close(bed->domain), 0);
+	rte_eth_dev_stop(0);
+	trip_rules_free(bed->rules);
+}
+
+void
+tripd_bed_progress(const struct tripd_bed *bed)
+{
+	while (trip_progress(bed->domain) > 0)
+		;
+}

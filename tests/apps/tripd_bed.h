@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rules at work on a port of net_null, without a forwarder: the test is what receives and what
+ * polls. */
+#ifndef TRIPD_BED_H
+#define TRIPD_BED_H
+
+#include "link/link.h"
+#include "run/command.h"
+#include "run/quota.h"
+#include "start/plan.h"
+
+struct tripd_bed {
+	struct trip_rules *rules;
+	struct tripd_plan plan;
+	struct tripd_link links[TRIPD_PORTS_MAX];
+	struct trip_domain *domain;
+	struct tripd_quota quota;
+	struct tripd_commands commands;
+};
+
+extern struct rte_mempool *tripd_bed_pool;
+
+/* Starts EAL, with a pool. Returns 0, or what main() is to return. */
+int tripd_bed_init(void);
+
+void tripd_bed_open(struct tripd_bed *bed, const char *text, struct tripd_live live);
+void tripd_bed_close(struct tripd_bed *bed);
+
+/* All that is due by now fires, and is not read yet. */
+void tripd_bed_progress(const struct tripd_bed *bed);
+
+#endif
