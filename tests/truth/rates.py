@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Generated captures and rates: each firing is explained by a window of the packets' times, and no window that is
-1/64 shorter is without one (COND-03, COND-04, COND-05), in packets and in bytes, on one queue, on two and on four,
-with an until and without, and where the counters are set in between (COND-08)."""
+"""RATE and IDLE on captures, by the times of their packets alone (conditions.py): each firing is explained, none is
+missed, early or late, on one queue, on two and on four; where the counters are set in between, and where the times step.
+Captures are generated, or of real programs: captures/ has what record.sh has recorded."""
+import gzip
 import json
 import os
 import random
@@ -11,41 +12,52 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'apps'))
 from tripd_test import *
+from conditions import SECOND, Idle, Rate, most_within
 
 RATES = os.path.abspath(sys.argv[2])
+CAPTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'captures')
 SEED = int(os.environ.get('TRIP_SEED', 20261123))
-SECOND = 10**9
-COUNTS = ('count dns port 0 priority 1 pattern eth / ipv4 / udp dst is 53 / end\n'
-          'count web port 0 priority 2 pattern eth / ipv4 / udp dst is 80 / end\n')
 PORTS = {'dns': 53, 'web': 80}
-# Name, what is counted, how many within how long, whether again, and when less than how many came in how long; and the
-# words for that.
-WANTED = [(name, unit, n, ns, again, None) for name in PORTS for again in (False, True) for unit, n, ns in (
-    ('packets', 1, 10**6), ('packets', 20, SECOND), ('packets', 300, 5 * SECOND), ('packets', 64, 10**7),
-    ('packets', 1000, SECOND // 3), ('bytes', 20000, SECOND), ('bytes', 5000, 10**8), ('bytes', 300000, 5 * SECOND),
-    ('bytes', 64, 10**5))] + [(name, unit, n, ns, True, until) for name in PORTS for unit, n, ns, until in (
-        ('packets', 20, SECOND, (15, 2 * SECOND)), ('packets', 64, 10**7, (64, 10**8)),
-        ('bytes', 20000, SECOND, (9000, SECOND)), ('bytes', 5000, 10**8, (5000, 5 * SECOND)))]
+GENERATED = {name: ('udp', 'dst', port) for name, port in PORTS.items()}
+# Of each capture: by which header, at which end and by which port a frame is of which count.
+REAL = {
+    'curl': {'asked': ('tcp', 'dst', 80), 'answered': ('tcp', 'src', 80)},
+    'iperf3': {'datagrams': ('udp', 'dst', 5201), 'stream': ('tcp', 'dst', 5201), 'acknowledged': ('tcp', 'src', 5201)},
+}
 
 
-def rate_of(unit, n, ns):
-    """Such that exactly n come of it: of a whole number a day, n is what is rounded up."""
-    return f'{(n * 86400 * SECOND) // ns}/d' if unit == 'packets' else f'{(n * 8 * SECOND) // ns}bit/s'
+def rules_of(counts, wanted):
+    return ''.join(f'count {name} port 0 pattern eth / ipv4 / {header} {end} is {port} / end\n'
+                   for name, (header, end, port) in counts.items()) + ''.join(f'{one}\n' for one in wanted)
 
 
-def words(name, unit, n, ns, again, until):
-    behind = f' until < {rate_of(unit, *until)} for {until[1]}ns' if until else ' every 1' if again else ''
-    return f'when {name}.{unit} rate >= {rate_of(unit, n, ns)} over {ns}ns{behind} log\n'
+def wanted_of_generated():
+    for name in PORTS:
+        for again in False, True:
+            for unit, n, ns in (('packets', 1, 10**6), ('packets', 20, SECOND), ('packets', 300, 5 * SECOND),
+                                ('packets', 64, 10**7), ('packets', 1000, SECOND // 3), ('bytes', 20000, SECOND),
+                                ('bytes', 5000, 10**8), ('bytes', 300000, 5 * SECOND), ('bytes', 64, 10**5)):
+                yield Rate(name, unit, n, ns, again)
+            for ns in 10**5, 10**8, 2 * SECOND:
+                yield Idle(name, 'bytes' if again else 'packets', ns, again)
+        for unit, n, ns, until in (('packets', 20, SECOND, (15, 2 * SECOND)), ('packets', 64, 10**7, (64, 10**8)),
+                                   ('bytes', 20000, SECOND, (9000, SECOND)), ('bytes', 5000, 10**8, (5000, 5 * SECOND))):
+            yield Rate(name, unit, n, ns, True, until)
 
 
-def count_of(unit, n, ns):
-    """As the language has it, from what is written."""
-    amount, per = ((n * 86400 * SECOND) // ns, 86400 * SECOND) if unit == 'packets' else ((n * 8 * SECOND) // ns, 8 * SECOND)
-    return -(-amount * ns // per)
+def wanted_of_real(counts, bursts):
+    """Half of what came within some window at most, just that, and one more, which never came."""
+    for name in counts:
+        for unit in 'packets', 'bytes':
+            for ns in 10**6, 10**8, SECOND:
+                most = most_within(bursts, name, unit, ns)
+                yield from (Rate(name, unit, n, ns, True) for n in (most // 2 + 1, most, most + 1))
+                yield Rate(name, unit, most // 2 + 1, ns, True, (most // 4 + 1, 10**8))
+        yield from (Idle(name, 'packets', ns, True) for ns in (10**6, 10**7, 10**8, SECOND))
 
 
 def draw(rng):
-    """Bursts of packets by their times: steady for a while, sparse, in clumps, at rest."""
+    """Bursts of frames by their times: steady for a while, sparse, in clumps, at rest."""
     now, bursts = 1000, []
     while now < 40 * SECOND:
         pace = 10**rng.uniform(3, 8.7)
@@ -55,91 +67,62 @@ def draw(rng):
             now += max(int(pace if exact else rng.expovariate(1 / pace)), 1)
             if now > end:
                 break
-            bursts.append((now, [(rng.choice(list(PORTS)), rng.randrange(0, 1200)) for _ in range(rng.randint(1, size))]))
+            bursts.append((now, [ethernet(ipv4(udp(PORTS[rng.choice(list(PORTS))], bytes(rng.randrange(0, 1200))), 17))
+                                 for _ in range(rng.randint(1, size))]))
         now = max(now, end) + (rng.randrange(7 * SECOND) if rng.random() < 0.2 else 1)
     return bursts
+
+
+def stepped(rng, bursts):
+    """The clock that they were recorded by steps, by some seconds back or an hour ahead."""
+    steps = {rng.randrange(len(bursts) // 4, len(bursts)): step for step in
+             (3600 * SECOND, -SECOND // 100, -3 * SECOND, -SECOND, 3600 * SECOND, -2 * SECOND)}
+    shift, moved = 0, []
+    for i, (ns, frames) in enumerate(bursts):
+        shift += steps.get(i, 0)
+        moved.append((ns + shift, frames))
+    return moved
+
+
+def read(name):
+    """A recorded capture: its frames with as many bytes as they had, from its first one on."""
+    with gzip.open(os.path.join(CAPTURES, f'{name}.pcap.gz')) as file:
+        data = file.read()
+    assert struct.unpack_from('<I', data) == (0xa1b23c4d,), name
+    at, bursts = 24, []
+    while at < len(data):
+        seconds, ns, captured, length = struct.unpack_from('<IIII', data, at)
+        bursts.append((seconds * SECOND + ns, [data[at + 16:at + 16 + captured].ljust(length, b'\0')]))
+        at += 16 + captured
+    return [(ns - bursts[0][0] + 1000, frames) for ns, frames in bursts]
 
 
 def write(path, bursts):
     with open(path, 'wb') as file:
         file.write(struct.pack('<IHHiIII', 0xa1b23c4d, 2, 4, 0, 0, 65535, 1))
-        for ns, packets in bursts:
-            for name, size in packets:
-                frame = ethernet(ipv4(udp(PORTS[name], bytes(size)), 17))
+        for ns, frames in bursts:
+            for frame in frames:
                 file.write(struct.pack('<IIII', ns // SECOND, ns % SECOND, len(frame), len(frame)) + frame)
 
 
-def within(came, at, ns):
-    return sum(count for when, count in came if at - when <= ns)
+def counted(counts, bursts):
+    """What conditions.py judges by. A frame that is older than one before it comes at the time of that."""
+    now, came = 0, []
+    for ns, frames in bursts:
+        now, amounts = max(now, ns), {}
+        for frame in frames:
+            header, ports = {17: 'udp', 6: 'tcp'}.get(frame[23]), struct.unpack('!HH', frame[34:38])
+            for name, (wanted, end, port) in counts.items():
+                if header == wanted and ports[end == 'dst'] == port:
+                    packets, size = amounts.get(name, (0, 0))
+                    amounts[name] = packets + 1, size + len(frame)
+        came.append((now, amounts))
+    return came
 
 
-class Hold:
-    """From a firing until less came for so long: whether it may be over, and whether it is, before a burst."""
-
-    def __init__(self, unit, until, began):
-        self.time, self.began, self.came = until[1], began, []
-        self.n, self.may, self.must = count_of(unit, *until), False, False
-
-    def look(self, at):
-        longer = self.time + self.time // 64
-        self.may |= at > self.began + self.time and within(self.came, at, self.time - 1) < self.n
-        self.must |= at > self.began + longer and within(self.came, at, longer) < self.n
-
-    def again(self, at):
-        """The counter is set."""
-        self.look(at)
-        self.began, self.came = at, []
-        return None if self.must else self
-
-    def count(self, at, amount):
-        self.came.append((at, amount))
-        while at - self.came[0][0] > 2 * self.time:
-            self.came.pop(0)
-
-
-def judge(wanted, bursts, sets, fired):
-    """How often it fired, and how often by a window that is no shorter than the whole. Windows begin anew with each,
-    and with each set; where there is an until, when it is over."""
-    name, unit, n, ns, again, until = wanted
-    n = count_of(unit, n, ns)
-    short = ns - ns // 64
-    fired, sets = dict(fired), list(sets)
-    came, seen, total, live, sharp, hold, since = [], 0, 0, True, 0, None, 0
-    for at, packets in bursts:
-        while sets and sets[0] <= at:
-            came, total, since = [], 0, sets.pop(0)
-            hold = hold.again(since) if hold else None
-        amount = sum(42 + size if unit == 'bytes' else 1 for which, size in packets if which == name)
-        total += amount
-        if not live:
-            continue
-        if hold:
-            hold.look(at)
-            since = at if hold.must else since
-            hold = None if hold.must else hold
-        if hold:
-            hold.count(at, amount)
-        came.append((at, amount))
-        while at - came[0][0] > ns:
-            came.pop(0)
-        whole, surely = within(came, at, ns), 0 if hold else within(came, at, min(short, at - since))
-        value = fired.pop(at, None)
-        if value is None:
-            assert surely < n, f'{wanted}: {surely} came within {short} ns before {at}, and it did not fire'
-        else:
-            assert value == total, f'{wanted}: it fired at {value}, when {total} had come'
-            assert whole >= n, f'{wanted}: it fired at {at}, when {whole} had come within {ns} ns'
-            assert not hold or hold.may, f'{wanted}: it fired at {at}, when it was not over'
-            sharp += surely < n
-            came, live, seen = [], again, seen + 1
-            hold = Hold(unit, until, at) if until else None
-    assert not fired, f'{wanted}: it fired at times when nothing came, or once more: {fired}'
-    return seen, sharp
-
-
-def play(bench, rng, sets):
-    bursts = draw(rng)
-    capture, rules = bench.file('in.pcap'), bench.file('rules', COUNTS + ''.join(words(*wanted) for wanted in WANTED))
+def play(bench, counts, bursts, wanted, sets):
+    """How often each fired, and how often in all by a window that only the whole one explains."""
+    capture, rules = bench.file('in.pcap'), bench.file('rules', rules_of(counts, wanted))
     write(capture, bursts)
     told = []
     for queues in 1, 2, 4:
@@ -148,28 +131,44 @@ def play(bench, rng, sets):
         assert ran.returncode == 0, ran
         told.append(ran.stdout)
         assert told[0] == ran.stdout, 'runs over one capture fire the same'
-        if queues > 1:
-            continue
-        fired = [[] for _ in WANTED]
-        for line in ran.stdout.splitlines():
-            event = json.loads(line)
-            fired[event['when']].append((event['ns'], event['value']))
-        for wanted, times in zip(WANTED, fired):
-            assert len(dict(times)) == len(times), f'{wanted}: it fired twice at one time: {times}'
-        seen = [judge(wanted, bursts, sets, times) for wanted, times in zip(WANTED, fired)]
-    return seen, len(bursts)
+    fired = [[] for _ in wanted]
+    for line in told[0].splitlines():
+        event = json.loads(line)
+        fired[event['when']].append((event['ns'], event['value']))
+    for one, firings in zip(wanted, fired):
+        assert len(set(firings)) == len(firings), f'{one}: it fired twice for one burst: {firings}'
+    came = counted(counts, bursts)
+    seen = [one.judge(came, sets, firings) for one, firings in zip(wanted, fired)]
+    return [n for n, _ in seen], sum(sharp for _, sharp in seen)
 
 
-def captures_are_judged_by_their_times(bench):
+def generated_captures(bench):
     rng = random.Random(SEED)
     print(f'TRIP_SEED={SEED}')
-    firings, sharp = [0] * len(WANTED), 0
-    for sets in [], sorted(rng.randrange(40 * SECOND) for _ in range(12)):
-        seen, bursts = play(bench, rng, sets)
-        firings = [a + b for a, (b, _) in zip(firings, seen)]
-        sharp += sum(s for _, s in seen)
-    print(f'{sum(firings)} firings, {sharp} of them by a whole window, the last of {bursts} bursts: {firings}')
+    wanted = list(wanted_of_generated())
+    firings, sharp = [0] * len(wanted), 0
+    for steps in False, True:
+        bursts = draw(rng)
+        sets = sorted(rng.randrange(40 * SECOND) for _ in range(12)) if steps else []
+        seen, only = play(bench, GENERATED, stepped(rng, bursts) if steps else bursts, wanted, sets)
+        firings, sharp = [a + b for a, b in zip(firings, seen)], sharp + only
+    print(f'{sum(firings)} firings, {sharp} of them by a whole window: {firings}')
     assert all(firings) and sharp > 0, firings
 
 
-main(captures_are_judged_by_their_times)
+def real_captures(bench):
+    rng = random.Random(SEED)
+    for name, counts in REAL.items():
+        bursts = read(name)
+        came = counted(counts, bursts)
+        wanted = list(wanted_of_real(counts, came))
+        plain, sharp = play(bench, counts, bursts, wanted, [])
+        play(bench, counts, bursts, wanted, sorted(rng.randrange(bursts[-1][0]) for _ in range(6)))
+        print(f'{name}: {sum(plain)} firings of {len(bursts)} frames, {sharp} of them by a whole window: {plain}')
+        for one, n in zip(wanted, plain):
+            never = isinstance(one, Rate) and one.n > most_within(came, one.name, one.unit, one.ns)
+            assert not (never and n), f'{one}: it fired {n} times'
+        assert sum(n > 0 for n in plain) > len(plain) / 2, plain
+
+
+main(generated_captures, real_captures)
