@@ -115,6 +115,8 @@ sample(struct trip_home *home, uint32_t index)
 		if (trip_pending_due(&home->pool, &cntr->pending))
 			return;
 		forget_sample(home, index);
+		/* Behind the generation, as above: it may be that of a set after this one. */
+		sum = trip_cell_sum(&home->cells[index]);
 	}
 	cntr->sample = sum;
 }
