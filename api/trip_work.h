@@ -141,7 +141,23 @@ enum trip_condition_kind {
 	 * may be missed, and one that lasts until then is found when it does; none is early.
 	 */
 	TRIP_CONDITION_RATE,
+	/**
+	 * Each of its pairs was reached at some moment since the item was queued, or before
+	 * (COND-07). The pairs are what triggers the item: its triggering_cntr is NULL and its
+	 * threshold 0, and so are those of a pair that is one of the other kind, nested, which has
+	 * no such pairs itself. It fires once, on the home of the first of its counters; in its
+	 * event, `threshold` and `value` are how many of its pairs had been reached. Where it
+	 * fires, and where it is canceled, what is left of its pairs is gone with it.
+	 */
+	TRIP_CONDITION_ALL,
+	/** Likewise, and one of them was. */
+	TRIP_CONDITION_ANY,
 };
+
+/** Pairs of a condition, at most. */
+#define TRIP_CONDITION_PAIRS_MAX 8
+
+struct trip_pair;
 
 /** A condition of a work item; copied with it. */
 struct trip_condition {
@@ -162,8 +178,24 @@ struct trip_condition {
 			/** Both 0, or likewise. */
 			uint64_t until_count, until_time;
 		} rate;
+		struct {
+			/** 1 to TRIP_CONDITION_PAIRS_MAX of them, copied with it. */
+			const struct trip_pair *of;
+			uint64_t count;
+		} pairs;
 		uint64_t reserved[8];
 	} when;
+};
+
+/** A pair of TRIP_CONDITION_ALL or _ANY: what a work item waits for. */
+struct trip_pair {
+	/** sizeof(struct trip_pair), the same in all of a condition. */
+	size_t size;
+	/** The sum of this counter, which may be a clock, is at or above `threshold`. */
+	struct trip_cntr *cntr;
+	uint64_t threshold;
+	/** What has to hold beside that, as of a work item without an interval; NULL: nothing. */
+	const struct trip_condition *condition;
 };
 
 /** What there is to know of a condition. */
@@ -178,8 +210,11 @@ struct trip_condition_info {
 	/** Slots of work items that an item with it takes beside its own; where `max_works` and its
 	 * like are sized, they count. */
 	uint32_t slots;
-	/** 0. */
-	uint32_t reserved;
+	/**
+	 * Pairs that it may have; 0: it has none. Each pair takes 2 slots, and those of its
+	 * condition, on the home of its counter.
+	 */
+	uint32_t pairs;
 };
 
 /**
@@ -202,7 +237,8 @@ int trip_condition_describe(enum trip_condition_kind kind, struct trip_condition
 struct trip_work {
 	/** sizeof(struct trip_work). */
 	size_t size;
-	/** The item fires once the sum of this counter ... */
+	/** The item fires once the sum of this counter (NULL: where its condition is of pairs) ...
+	 */
 	struct trip_cntr *triggering_cntr;
 	/** ... is at or above this, at most TRIP_CNTR_MAX. */
 	uint64_t threshold;
@@ -221,7 +257,8 @@ struct trip_work {
 	uint32_t flags;
 	/**
 	 * What has to hold beside the threshold, from the moment when that is reached; NULL:
-	 * nothing. Its counter is no clock, and it has no TRIP_WORK_COALESCE. In its events,
+	 * nothing. Its counter is no clock, or it is of pairs and its counter is NULL; and it has
+	 * no TRIP_WORK_COALESCE. In its events,
 	 * `threshold` is the sum at which it held; with an interval, it begins anew once so much
 	 * more has come.
 	 */
@@ -350,7 +387,8 @@ int trip_function_unregister(struct trip_function *handle);
  *     (WORK-04). A refused submission leaves nothing behind (WORK-11):
  *   -EINVAL: an unknown `size`, a missing object, a threshold, value, operand or parameter above
  *     its limit, unknown flags, a completion counter with a counter operation (WORK-06), a
- *     condition with a clock, to coalesce, or with an interval where it has none;
+ *     condition with a clock, to coalesce, or with an interval where it has none; one of pairs
+ *     with a counter of its own, or nested in its own kind, or twice;
  *   -ENOSYS: unknown operation or condition;
  *   -EXDEV: an object of another domain;
  *   -ENOTSUP: to police a flow that is in hardware;
@@ -360,7 +398,9 @@ int trip_function_unregister(struct trip_function *handle);
  *     drop, police or call with an until counts once more, and one with a
  *     condition as often more as its trip_condition_info says (`slots`); or with
  *     TRIP_WORK_COMPLETION more than `max_events`; let the home progress, and read the events,
- *     then try again.
+ *     then try again;
+ *   -ENOSPC: of its items on the home of its first pair, this process may have one in 64, and 9
+ *     more, that are of pairs, nested ones counted; and it has.
  */
 int trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id);
 
@@ -404,7 +444,8 @@ int trip_work_cancel(struct trip_domain *domain, uint64_t id);
  * started has finished (WORK-09). In a domain with manual progress it progresses.
  *
  * @param cntr
- *   Only what this counter triggers; NULL: all of the calling process.
+ *   Only what this counter triggers, where it is of pairs with others; NULL: all of the calling
+ *   process.
  * @return
  *   0, -EINPROGRESS: called from a function or a polling lcore of the domain: all is canceled, but
  * not waited for; -EXDEV: a counter of another domain; -ESHUTDOWN: in an attached process whose

@@ -102,6 +102,14 @@ trip_channel_init(void *memory, const struct trip_channel_shape *shape)
 	free_all(memory, &map, &layout, 0);
 }
 
+static void
+map_rings(struct trip_channel_client *client, void *memory, const struct layout *layout)
+{
+	trip_ring_map_producer(&client->submit, memory, layout->ring);
+	trip_ring_map_consumer(
+		&client->returned, (void *)((uint8_t *)memory + layout->returned), layout->ring);
+}
+
 void
 trip_channel_renew(struct trip_channel_client *client, struct trip_channel_home *home,
 	const struct trip_channel_shape *shape)
@@ -115,7 +123,8 @@ trip_channel_renew(struct trip_channel_client *client, struct trip_channel_home 
 	free_all(memory, &home->map, &layout, accepted);
 	trip_channel_map_home(home, memory, shape, marks);
 	home->accepted = accepted;
-	trip_channel_map_client(client, memory, shape);
+	/* Other homes may be about to cancel by what else it has. */
+	map_rings(client, memory, &layout);
 }
 
 static void
@@ -137,9 +146,7 @@ trip_channel_map_client(
 	struct layout layout;
 
 	map_common(&channel->map, &channel->canceled, memory, shape, &layout);
-	trip_ring_map_producer(&channel->submit, memory, layout.ring);
-	trip_ring_map_consumer(
-		&channel->returned, (void *)((uint8_t *)memory + layout.returned), layout.ring);
+	map_rings(channel, memory, &layout);
 }
 
 void
@@ -244,8 +251,8 @@ trip_channel_queued_id(const struct trip_channel_client *channel, uint32_t slot)
 int
 trip_channel_cancel(const struct trip_channel_client *channel, uint64_t id)
 {
-	uint64_t number = id & ((UINT64_C(1) << TRIP_CHANNEL_SLOT_BITS) - 1);
-	uint64_t slot = number - channel->map.first, generation = id >> TRIP_CHANNEL_SLOT_BITS;
+	uint32_t slot = trip_channel_id_number(id) - channel->map.first;
+	uint64_t generation = trip_channel_id_generation(id);
 	uint64_t queued = trip_channel_word(generation, TRIP_CHANNEL_QUEUED);
 
 	/* A number below the first wraps far beyond the slots. */
@@ -255,6 +262,6 @@ trip_channel_cancel(const struct trip_channel_client *channel, uint64_t id)
 	if (!atomic_compare_exchange_strong(&channel->map.state[slot], &queued,
 		    trip_channel_word(generation, TRIP_CHANNEL_CANCELED)))
 		return -ENOENT;
-	trip_doorbell_ring(&channel->canceled, 0, (uint32_t)slot); /* K2 */
+	trip_doorbell_ring(&channel->canceled, 0, slot); /* K2 */
 	return 0;
 }

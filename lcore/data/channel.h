@@ -98,6 +98,19 @@ trip_channel_word_generation(uint64_t word)
 	return word >> 3;
 }
 
+/* Of an id: the number of its slot within the domain, and its generation. */
+static inline uint32_t
+trip_channel_id_number(uint64_t id)
+{
+	return (uint32_t)(id & ((UINT64_C(1) << TRIP_CHANNEL_SLOT_BITS) - 1));
+}
+
+static inline uint64_t
+trip_channel_id_generation(uint64_t id)
+{
+	return id >> TRIP_CHANNEL_SLOT_BITS;
+}
+
 /* Bytes of operands that an item may have beside its target and value. */
 #define TRIP_OPERANDS_MAX 48
 
@@ -113,7 +126,9 @@ struct trip_work_desc {
 	uint8_t op;
 	uint8_t flags;
 	uint8_t condition_kind;
-	uint8_t reserved;
+	/* It is one of the pairs of an item, and its target a hidden counter; the home does not
+	 * care. */
+	uint8_t is_pair;
 	/* 1 + the slot of the channel that has them, or 0: none */
 	uint32_t operands;
 	uint32_t condition;

@@ -229,7 +229,7 @@ trip_condition_begin(struct trip_home *home, uint32_t item, uint8_t kind)
 
 	memcpy(begun.condition.memory, node->condition.memory, row->parameters);
 	*node = begun;
-	if (row->memory > 0)
+	if (row->memory > 0 && row->needs == NULL)
 		begin_memory(home, of, node, &home->nodes[memory_of(home, item, condition)]);
 	link_condition(home, &home->cntrs[of->cntr].conditions, condition);
 }
@@ -279,6 +279,21 @@ read_counter(struct trip_condition_look *look, uint32_t cntr, uint32_t *setgen)
 	look->now = trip_clock_at(home, trip_home_clock(home)) + 1;
 }
 
+struct trip_condition_look
+trip_condition_look_of(struct trip_home *home, uint32_t item)
+{
+	uint32_t condition = home->nodes[item].more;
+
+	return (struct trip_condition_look){
+		.home = home,
+		.item = item,
+		.condition = condition,
+		.memory = home->nodes[condition].condition.memory,
+		.stands = stands(&home->nodes[item]),
+		.alarmed = home->nodes[condition].queued,
+	};
+}
+
 /* Not while it is on its way to a look. */
 static void
 silence(struct trip_home *home, uint32_t condition)
@@ -298,14 +313,7 @@ look_at(struct trip_home *home, uint32_t condition)
 {
 	struct trip_node *node = &home->nodes[condition];
 	struct trip_node *item = &home->nodes[node->condition.item];
-	struct trip_condition_look look = {
-		.home = home,
-		.item = node->condition.item,
-		.condition = condition,
-		.memory = node->condition.memory,
-		.stands = stands(item),
-		.alarmed = node->queued,
-	};
+	struct trip_condition_look look = trip_condition_look_of(home, node->condition.item);
 	enum trip_condition_state state;
 	uint32_t setgen;
 
@@ -356,6 +364,15 @@ trip_condition_run(struct trip_home *home, unsigned int budget)
 void
 trip_condition_end(struct trip_home *home, uint32_t condition)
 {
+	const struct trip_node *node = &home->nodes[condition];
+	const struct trip_condition_row *row = trip_condition_of(node->flags);
+
+	if (row->end != NULL) {
+		struct trip_condition_look look =
+			trip_condition_look_of(home, node->condition.item);
+
+		row->end(&look);
+	}
 	unlink_condition(home, condition);
 	silence(home, condition);
 }

@@ -102,8 +102,13 @@ struct trip_condition_row {
 	void (*tell)(const void *parameters, struct trip_condition_told *told);
 	/* The most that an interval of its items may be; 0: they have none. */
 	uint64_t interval_max;
+	/* NULL; or it is of so many pairs, of which so many have to be reached (group.h). What it
+	 * remembers in brings them along, in place of struct trip_condition_queued. */
+	uint64_t (*needs)(uint64_t pairs);
 	/* On the home. */
 	enum trip_condition_state (*look)(struct trip_condition_look *look);
+	/* NULL, or its item is given back. */
+	void (*end)(const struct trip_condition_look *look);
 };
 
 /* The row of a condition: never NULL. That of none, and of those that are unknown, has no name. */
@@ -117,6 +122,9 @@ void trip_condition_lift(struct trip_condition_look *look);
 
 /* The alarm, which is one at most, stands at this time. */
 void trip_condition_alarm(struct trip_condition_look *look, uint64_t ns);
+
+/* A look at where an item with a condition stands. */
+struct trip_condition_look trip_condition_look_of(struct trip_home *home, uint32_t item);
 
 /* The first of the nodes that it remembers in; `more` of each is the next, or TRIP_NONE. */
 uint32_t trip_condition_memory(const struct trip_condition_look *look);

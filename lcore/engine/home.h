@@ -61,8 +61,9 @@ struct trip_home_stats {
 
 /* Sizes of a home; from trusted attributes. */
 struct trip_home_shape {
-	/* That users open; behind them is the home's clock. */
+	/* Counters; behind them is the home's clock. The last of them nobody opens: group.h. */
 	uint32_t n_cntrs;
+	uint32_t n_hidden;
 	uint32_t n_waiters;
 	uint32_t n_channels;
 	/* Attached processes ("clients"). */
@@ -267,6 +268,11 @@ void trip_home_fini(struct trip_home *home);
 
 /* Slots of a channel. */
 uint32_t trip_home_channel_slots(const struct trip_home_shape *shape, uint32_t channel);
+
+/* Of those that nobody opens, how many a channel has, and all of them; the first of a channel. */
+uint32_t trip_home_channel_hidden(const struct trip_home_shape *shape, uint32_t channel);
+uint32_t trip_home_hidden(const struct trip_home_shape *shape);
+uint32_t trip_home_first_hidden(const struct trip_home_shape *shape, uint32_t channel);
 
 /* Whether every iteration that ran at the moment when `epoch` was read has ended: what it had
  * started is finished, and what the caller wrote before reading is seen by whatever runs from now

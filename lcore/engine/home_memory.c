@@ -9,6 +9,7 @@
 #include <rte_common.h>
 
 #include "call.h"
+#include "group.h"
 #include "home.h"
 #include "node.h"
 #include "waiter.h"
@@ -43,6 +44,33 @@ trip_home_channel_slots(const struct trip_home_shape *shape, uint32_t channel)
 	if (channel < own || (channel - own) % trip_home_client_channels(shape) != 0)
 		return shape->n_thread_slots;
 	return shape->n_client_slots;
+}
+
+/* Few items have one: it is as much memory as three of them. */
+uint32_t
+trip_home_channel_hidden(const struct trip_home_shape *shape, uint32_t channel)
+{
+	return trip_home_channel_slots(shape, channel) / 64 + TRIP_GROUPS_LEAST;
+}
+
+uint32_t
+trip_home_hidden(const struct trip_home_shape *shape)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < shape->n_channels; i++)
+		n += trip_home_channel_hidden(shape, i);
+	return n;
+}
+
+uint32_t
+trip_home_first_hidden(const struct trip_home_shape *shape, uint32_t channel)
+{
+	uint32_t first = shape->n_cntrs - shape->n_hidden;
+
+	for (uint32_t i = 0; i < channel; i++)
+		first += trip_home_channel_hidden(shape, i);
+	return first;
 }
 
 static uint32_t

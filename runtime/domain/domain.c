@@ -60,16 +60,23 @@ trip_domain_context(const struct trip_domain *domain)
 }
 
 static int
-open_submitter(
-	struct trip_submitter *submitter, struct trip_channel_client *channel, uint32_t slots)
+open_submitter(struct trip_submitter *submitter, struct trip_home *home,
+	struct trip_channel_client *channel)
 {
+	const struct trip_home_shape *shape = &home->shape;
+	uint32_t slots = trip_home_channel_slots(shape, submitter->number);
+
 	atomic_flag_clear(&submitter->lock.held);
 	submitter->channel = channel;
 	/* The slots that are free from the start hold on to nothing. */
 	submitter->reaper = channel->returned;
 	submitter->reaper.here = trip_ring_tail(&submitter->reaper);
 	submitter->held = calloc((slots + 63) / 64, sizeof(*submitter->held));
-	return submitter->held != NULL
+	submitter->first_hidden = home->index * home->engine->cntrs_per_home +
+				  trip_home_first_hidden(shape, submitter->number);
+	submitter->n_groups = trip_home_channel_hidden(shape, submitter->number);
+	submitter->groups = calloc(submitter->n_groups, sizeof(*submitter->groups));
+	return submitter->held != NULL && submitter->groups != NULL
 		       ? 0
 		       : trip_error_set(ENOMEM, "domain: no memory for work references");
 }
@@ -85,8 +92,7 @@ trip_domain_open_submitters(struct trip_domain *domain, struct trip_home *home, 
 		return trip_error_set(ENOMEM, "domain: no memory for channels");
 	for (uint32_t i = 0; i < domain->n_channels && error == 0; i++) {
 		submitters[i].number = first + i;
-		error = open_submitter(&submitters[i], &home->clients[i],
-			trip_home_channel_slots(&home->shape, first + i));
+		error = open_submitter(&submitters[i], home, &home->clients[i]);
 	}
 	return error;
 }
@@ -95,8 +101,10 @@ void
 trip_domain_close_homes(struct trip_domain *domain)
 {
 	for (uint32_t i = 0; i < domain->engine.n_homes; i++) {
-		for (uint32_t c = 0; domain->submitters[i] != NULL && c < domain->n_channels; c++)
+		for (uint32_t c = 0; domain->submitters[i] != NULL && c < domain->n_channels; c++) {
 			free(domain->submitters[i][c].held);
+			free(domain->submitters[i][c].groups);
+		}
 		free(domain->submitters[i]);
 		trip_indices_fini(&domain->cntrs[i]);
 		free(domain->waiters[i].next);

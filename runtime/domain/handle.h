@@ -18,6 +18,7 @@
 #include <trip_wait.h>
 #include <trip_work.h>
 
+#include "group.h"
 #include "home.h"
 #include "op.h"
 
@@ -136,6 +137,19 @@ struct trip_lock {
 	atomic_flag held;
 };
 
+/* What a hidden counter is used for: an item of pairs (group.h of the engine). */
+struct trip_group {
+	/* Of the item that it is, or that is part of; TRIP_WORK_NONE: it is free. */
+	uint64_t id;
+	/* Of its pairs, as far as there are nodes for them; and what each waits for: a counter, or
+	 * the hidden one of what is nested. */
+	uint64_t pairs[TRIP_GROUP_MEMORY * TRIP_GROUP_IDS];
+	uint32_t triggers[TRIP_CONDITION_PAIRS_MAX];
+	uint32_t n_pairs;
+	/* 1 + the next free one, or 0. */
+	uint32_t next;
+};
+
 /* This process's end of a channel. */
 struct trip_submitter {
 	/* Of the channel, as the home knows it. */
@@ -146,6 +160,14 @@ struct trip_submitter {
 	struct trip_ring_end reaper;
 	/* One bit a slot: its item has references to what its descriptor names. */
 	uint64_t *held;
+	/* Its hidden counters, by which its items of pairs go: global index of the first, what each
+	 * is used for, the free ones that were used (1 + the first; 0: none), and how many ever
+	 * were. */
+	uint32_t first_hidden;
+	uint32_t n_groups;
+	uint32_t free_group;
+	uint32_t used_groups;
+	struct trip_group *groups;
 };
 
 /* A thread that has channels of its own. */

@@ -145,6 +145,8 @@ trip_layout_home(const struct trip_domain_attr *attr, struct trip_home_shape *sh
 		.n_handler_slots = RTE_MIN(attr->max_works, HANDLER_SLOTS),
 		.n_events = attr->max_events,
 	};
+	shape->n_hidden = trip_home_hidden(shape);
+	shape->n_cntrs += shape->n_hidden;
 }
 
 static size_t

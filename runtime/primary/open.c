@@ -163,7 +163,7 @@ open_home(struct trip_domain *domain, uint32_t index, const struct trip_home_sha
 	trip_launch_configure(domain, domain->engine.homes[index]);
 	error = trip_domain_open_submitters(domain, domain->engine.homes[index], 0);
 	if (error == 0)
-		error = trip_indices_init(&domain->cntrs[index], shape->n_cntrs);
+		error = trip_indices_init(&domain->cntrs[index], shape->n_cntrs - shape->n_hidden);
 	if (error == 0)
 		error = slots_init(&domain->waiters[index], shape->n_waiters);
 	return error;

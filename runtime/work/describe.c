@@ -16,6 +16,7 @@ trip_condition_describe(enum trip_condition_kind kind, struct trip_condition_inf
 		.kind = kind,
 		.repeats = row->interval_max > 0,
 		.slots = 1u + row->memory,
+		.pairs = row->needs != NULL ? TRIP_CONDITION_PAIRS_MAX : 0,
 	};
 
 	if (row->name == NULL)

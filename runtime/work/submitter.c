@@ -6,6 +6,7 @@
 
 #include "domain/error.h"
 #include "domain/thread.h"
+#include "work/pairs.h"
 #include "work/submitter.h"
 #include "work/work_refs.h"
 
@@ -24,16 +25,18 @@ let_go(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t sl
 {
 	uint64_t *held = &submitter->held[slot / 64], bit = UINT64_C(1) << slot % 64;
 
-	if ((*held & bit) == 0)
+	if ((*held & bit) == 0) {
+		if (submitter->used_groups > 0)
+			trip_pairs_let_go(domain, submitter, slot);
 		return;
+	}
 	*held &= ~bit;
 	trip_work_refs_drop(domain, trip_channel_desc(submitter->channel, slot));
 }
 
-/* Follows the return ring; under the submitter's lock. Its entries stay until they are allocated,
- * and whoever allocates reaps first. */
-static void
-reap(struct trip_domain *domain, struct trip_submitter *submitter)
+/* Its entries stay until they are allocated, and whoever allocates reaps first. */
+void
+trip_submitter_follow(struct trip_domain *domain, struct trip_submitter *submitter)
 {
 	uint32_t slots[REAP_BATCH], tail = trip_ring_tail(&submitter->reaper);
 	int n;
@@ -55,7 +58,7 @@ trip_submitter_reap(struct trip_domain *domain)
 			struct trip_submitter *submitter = &domain->submitters[h][c];
 
 			trip_domain_lock(&submitter->lock);
-			reap(domain, submitter);
+			trip_submitter_follow(domain, submitter);
 			trip_domain_unlock(&submitter->lock);
 		}
 	}
@@ -63,11 +66,11 @@ trip_submitter_reap(struct trip_domain *domain)
 
 /* Under the submitter's lock. No slot goes out again before what it held on to is let go: none is
  * allocated that comes back after this has looked. */
-static bool
+static inline bool
 has_reaped(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slots)
 {
 	if (submitter->reaper.here - submitter->channel->returned.here < slots)
-		reap(domain, submitter);
+		trip_submitter_follow(domain, submitter);
 	return submitter->reaper.here - submitter->channel->returned.here >= slots;
 }
 
@@ -78,6 +81,34 @@ slots_beside(const struct trip_submission *request)
 	unsigned int n = (request->op->operands != 0) + (request->desc.end != 0);
 
 	return request->condition_row == NULL ? n : n + 1 + request->condition_row->memory;
+}
+
+unsigned int
+trip_submitter_slots(const struct trip_submission *request)
+{
+	return 1 + slots_beside(request);
+}
+
+bool
+trip_submitter_has(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slots)
+{
+	return has_reaped(domain, submitter, slots);
+}
+
+/* Likewise. What a condition remembers in: what it begins with, in slots that follow each other. */
+static void
+fill_memory(const struct trip_domain *domain, const struct trip_channel_client *channel,
+	const struct trip_submission *request, const uint32_t *slots)
+{
+	unsigned int n = request->condition_row->memory;
+
+	if (request->pairs == NULL)
+		trip_condition_note_queued(&domain->engine, request->desc.trigger,
+			trip_channel_operands(channel, slots[0]));
+	for (unsigned int i = 0; request->pairs != NULL && i < n; i++)
+		memcpy(trip_channel_operands(channel, slots[i]),
+			&request->pairs[i * TRIP_GROUP_IDS], TRIP_OPERANDS_MAX);
+	trip_channel_chain(channel, slots, n);
 }
 
 /* Likewise. Slots for an item that has more, whose descriptor says where that is. */
@@ -104,11 +135,9 @@ alloc_more(const struct trip_domain *domain, struct trip_submitter *submitter,
 			sizeof(request->condition));
 		desc->condition = 1 + *at++;
 		if (request->condition_row->memory > 0) {
-			trip_condition_note_queued(&domain->engine, desc->trigger,
-				trip_channel_operands(channel, *at));
+			fill_memory(domain, channel, request, at);
 			desc->memory = 1 + *at;
 		}
-		trip_channel_chain(channel, at, request->condition_row->memory);
 	}
 	return slot;
 }
@@ -130,10 +159,10 @@ alloc(const struct trip_domain *domain, struct trip_submitter *submitter,
 	return slot;
 }
 
-/* Likewise. */
-static int
-submit(struct trip_domain *domain, struct trip_submitter *submitter,
-	const struct trip_submission *request, uint64_t *id)
+/* Likewise. Its slot, filled in. */
+static inline int
+take_slot(struct trip_domain *domain, struct trip_submitter *submitter,
+	const struct trip_submission *request)
 {
 	int slot;
 
@@ -143,6 +172,25 @@ submit(struct trip_domain *domain, struct trip_submitter *submitter,
 			return -EAGAIN;
 		slot = alloc(domain, submitter, request);
 	} while (slot == -EAGAIN);
+	return slot;
+}
+
+int
+trip_submitter_hand_in(struct trip_domain *domain, struct trip_submitter *submitter,
+	const struct trip_submission *request, uint64_t *id)
+{
+	int slot = take_slot(domain, submitter, request);
+
+	return slot < 0 ? slot : trip_channel_submit(submitter->channel, (uint32_t)slot, id);
+}
+
+/* Likewise. */
+static int
+submit(struct trip_domain *domain, struct trip_submitter *submitter,
+	const struct trip_submission *request, uint64_t *id)
+{
+	int slot = take_slot(domain, submitter, request);
+
 	if (slot < 0)
 		return slot;
 	/* Before submission: the item may have come back by the time that it returns. */
@@ -151,9 +199,9 @@ submit(struct trip_domain *domain, struct trip_submitter *submitter,
 	return trip_channel_submit(submitter->channel, (uint32_t)slot, id);
 }
 
-/* Takes one of the domain's completion events for a one-shot item. */
-static int
-take_credit(struct trip_domain *domain)
+/* For a one-shot item. */
+int
+trip_submitter_take_credit(struct trip_domain *domain)
 {
 	if (atomic_fetch_add_explicit(&domain->completions, 1, memory_order_relaxed) <
 		domain->attr.max_events)
@@ -170,21 +218,42 @@ trip_submitter_give_credit(struct trip_domain *domain, uint32_t n)
 	atomic_fetch_sub_explicit(&domain->completions, n, memory_order_relaxed);
 }
 
-static struct trip_submitter *
-own_submitter(struct trip_domain *domain, uint32_t home)
+static inline uint32_t
+own_channel(const struct trip_domain *domain)
 {
-	return &domain->submitters[home][trip_domain_on_home(domain)
-						 ? trip_home_channel(trip_engine_current)
-						 : trip_thread_channel(domain)];
+	return trip_domain_on_home(domain) ? trip_home_channel(trip_engine_current)
+					   : trip_thread_channel(domain);
+}
+
+uint32_t
+trip_submitter_own(const struct trip_domain *domain)
+{
+	return own_channel(domain);
+}
+
+bool
+trip_submitter_takes_credit(const struct trip_work_desc *desc)
+{
+	return takes_credit(desc);
+}
+
+int
+trip_submitter_refuse(
+	const struct trip_domain *domain, const struct trip_submitter *submitter, int error)
+{
+	return trip_error_set(-error,
+		"domain \"%s\": all %" PRIu32 " work items of the channel are in flight",
+		domain->name, submitter->channel->map.slots);
 }
 
 int
 trip_submitter_submit(
 	struct trip_domain *domain, const struct trip_submission *request, uint64_t *id)
 {
-	struct trip_submitter *submitter = own_submitter(domain, request->home->index);
+	struct trip_submitter *submitter =
+		&domain->submitters[request->home->index][own_channel(domain)];
 	bool credit = takes_credit(&request->desc);
-	int error = credit ? take_credit(domain) : 0;
+	int error = credit ? trip_submitter_take_credit(domain) : 0;
 
 	if (error != 0)
 		return error;
@@ -197,9 +266,7 @@ trip_submitter_submit(
 	}
 	if (credit)
 		trip_submitter_give_credit(domain, 1);
-	return trip_error_set(-error,
-		"domain \"%s\": all %" PRIu32 " work items of the channel are in flight",
-		domain->name, submitter->channel->map.slots);
+	return trip_submitter_refuse(domain, submitter, error);
 }
 
 static struct trip_submitter *
@@ -208,12 +275,12 @@ submitter_at(struct trip_domain *domain, uint32_t at)
 	return &domain->submitters[at / domain->n_channels][at % domain->n_channels];
 }
 
-/* The submitter whose channel has this slot number, or NULL. Numbers ascend, home by home, and
- * there channel by channel; whoever cancels on a polling lcore does not look at all of them. */
-static struct trip_submitter *
-find_submitter(struct trip_domain *domain, uint64_t id, uint32_t *home, uint32_t *slot)
+/* Numbers of slots ascend, home by home, and there channel by channel; whoever cancels on a polling
+ * lcore does not look at all of them. */
+struct trip_submitter *
+trip_submitter_of(struct trip_domain *domain, uint64_t id, uint32_t *home, uint32_t *slot)
 {
-	uint64_t number = id & ((UINT64_C(1) << TRIP_CHANNEL_SLOT_BITS) - 1);
+	uint32_t number = trip_channel_id_number(id);
 	uint32_t first = 0, behind = domain->engine.n_homes * domain->n_channels;
 	struct trip_submitter *submitter;
 
@@ -230,7 +297,7 @@ find_submitter(struct trip_domain *domain, uint64_t id, uint32_t *home, uint32_t
 	if (number - submitter->channel->map.first >= submitter->channel->map.slots)
 		return NULL;
 	*home = first / domain->n_channels;
-	*slot = (uint32_t)(number - submitter->channel->map.first);
+	*slot = number - submitter->channel->map.first;
 	return submitter;
 }
 
@@ -245,7 +312,11 @@ cancel(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t sl
 	int error;
 
 	trip_domain_lock(&submitter->lock);
-	error = trip_channel_cancel(submitter->channel, id);
+	/* A pair is nobody's to cancel but of what it is of. */
+	error = trip_channel_desc(submitter->channel, slot)->is_pair != 0 &&
+				trip_channel_queued_id(submitter->channel, slot) == id
+			? -ENOENT
+			: trip_channel_cancel(submitter->channel, id);
 	if (error == 0) {
 		if (takes_credit(trip_channel_desc(submitter->channel, slot)))
 			trip_submitter_give_credit(domain, 1);
@@ -259,7 +330,7 @@ int
 trip_submitter_cancel(struct trip_domain *domain, uint64_t id)
 {
 	uint32_t home, slot;
-	struct trip_submitter *submitter = find_submitter(domain, id, &home, &slot);
+	struct trip_submitter *submitter = trip_submitter_of(domain, id, &home, &slot);
 
 	if (submitter == NULL || cancel(domain, submitter, slot, id) != 0)
 		return -ENOENT;

@@ -24,11 +24,46 @@ struct trip_submission {
 	/* Where it has a condition: its row, and its parameters. */
 	const struct trip_condition_row *condition_row;
 	uint64_t condition[TRIP_CONDITION_MEMORY / 8];
+	/* Of one of pairs: their ids, in so many nodes as it has to remember in. */
+	const uint64_t *pairs;
 };
 
 /* Submits by the calling thread's channel: 0, or -EAGAIN with its sentence. */
 int trip_submitter_submit(
 	struct trip_domain *domain, const struct trip_submission *submission, uint64_t *id);
+
+/* Slots that an item takes. */
+unsigned int trip_submitter_slots(const struct trip_submission *submission);
+
+/* Whether it counts as an outstanding completion event; takes one of the domain's. */
+bool trip_submitter_takes_credit(const struct trip_work_desc *desc);
+int trip_submitter_take_credit(struct trip_domain *domain);
+
+/* Why there is no room for an item. */
+int trip_submitter_refuse(
+	const struct trip_domain *domain, const struct trip_submitter *submitter, int error);
+
+/* ---- under the submitter's lock ---- */
+
+/* Follows the return ring: what has come back lets go. */
+void trip_submitter_follow(struct trip_domain *domain, struct trip_submitter *submitter);
+
+/* Whether so many slots are free, with nothing left to let go of. */
+bool trip_submitter_has(
+	struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slots);
+
+/* Submits an item; its caller has its references, and rings. */
+int trip_submitter_hand_in(struct trip_domain *domain, struct trip_submitter *submitter,
+	const struct trip_submission *submission, uint64_t *id);
+
+/* ---- any thread ---- */
+
+/* The calling thread's channel. */
+uint32_t trip_submitter_own(const struct trip_domain *domain);
+
+/* The submitter whose channel has the slot of an id, or NULL. */
+struct trip_submitter *trip_submitter_of(
+	struct trip_domain *domain, uint64_t id, uint32_t *home, uint32_t *slot);
 
 /* -ENOENT: it has fired, was canceled, or never was. */
 int trip_submitter_cancel(struct trip_domain *domain, uint64_t id);

@@ -73,6 +73,18 @@ trip_work_refs_drop(struct trip_domain *domain, const struct trip_work_desc *des
 }
 
 void
+trip_work_refs_take_cntr(struct trip_domain *domain, uint32_t cntr)
+{
+	take(refs_of(domain, TRIP_OP_ON_CNTR, cntr));
+}
+
+void
+trip_work_refs_drop_cntr(struct trip_domain *domain, uint32_t cntr)
+{
+	drop(refs_of(domain, TRIP_OP_ON_CNTR, cntr));
+}
+
+void
 trip_work_refs_open(struct trip_cntr *cntr)
 {
 	struct trip_domain *domain = cntr->fid.domain;

@@ -23,6 +23,10 @@ void trip_work_refs_fini(struct trip_domain *domain);
 void trip_work_refs_take(struct trip_domain *domain, const struct trip_work_desc *desc);
 void trip_work_refs_drop(struct trip_domain *domain, const struct trip_work_desc *desc);
 
+/* Likewise of a counter that one of its pairs waits for. */
+void trip_work_refs_take_cntr(struct trip_domain *domain, uint32_t cntr);
+void trip_work_refs_drop_cntr(struct trip_domain *domain, uint32_t cntr);
+
 /* A handle of a counter has been opened. */
 void trip_work_refs_open(struct trip_cntr *cntr);
 

@@ -57,6 +57,9 @@ each_condition_is_whole(void **state)
 		assert_int_equal(info.repeats, row->interval_max > 0);
 		assert_int_equal(info.slots, 1 + row->memory);
 		assert_true(row->memory <= TRIP_CHANNEL_MEMORY);
+		assert_int_equal(info.pairs, row->needs != NULL ? TRIP_CONDITION_PAIRS_MAX : 0);
+		/* It fires once: what brings it about is gone then. */
+		assert_true(row->needs == NULL || (row->end != NULL && row->interval_max == 0));
 	}
 	assert_null(trip_condition_of(TRIP_CONDITION_NONE)->name);
 	assert_null(trip_condition_of(UINT32_MAX)->name);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Items of pairs: the client's side of group.h of the engine. A hidden counter of the channel is
+ * taken for each ALL and each ANY; it and the references to what the pairs wait for are the item's,
+ * and go with it. Its pairs have none of their own.
+ */
+#ifndef TRIP_RUNTIME_PAIRS_H
+#define TRIP_RUNTIME_PAIRS_H
+
+#include "domain/domain.h"
+
+/* Whether a condition is of pairs. */
+bool trip_pairs_is(const struct trip_condition *condition);
+
+/* Checks and submits: 0, or the error. */
+int trip_pairs_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id);
+
+/* The item that a pair is of, by the counter that it feeds and the submitter that has it. */
+uint64_t trip_pairs_id(
+	struct trip_domain *domain, const struct trip_submitter *submitter, uint32_t fed);
+
+/* A slot has come back, or its item was canceled: where that was one of pairs, what is left of them
+ * is canceled, and it lets go. Under the submitter's lock. */
+void trip_pairs_let_go(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slot);
+
+#endif
