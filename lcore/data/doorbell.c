@@ -231,13 +231,12 @@ take_span(struct trip_doorbell *db, struct trip_doorbell_section *s, struct swee
 }
 
 unsigned
-trip_doorbell_take(struct trip_doorbell *db, unsigned section, uint32_t *indices, unsigned max)
+trip_doorbell_take_rung(struct trip_doorbell *db, unsigned section, uint32_t *indices, unsigned max)
 {
 	struct trip_doorbell_section *s = &db->section[section];
 	struct sweep sweep = {.indices = indices, .max = max};
 	uint32_t span_bits = 6u + s->shift, begun = s->cursor, gone = 0, lap;
 
-	/* Mostly one section has rung, and a round asks them all. */
 	if (none_rung(db, s))
 		return 0;
 	sweep.budget = TRIP_DOORBELL_SCAN + (1u << s->shift);

@@ -93,7 +93,7 @@ void trip_doorbell_map(
  * indices, and the call returns fewer than max or max is the number of indices, it took all that
  * was rung before it. The consumer alone.
  */
-unsigned trip_doorbell_take(
+static inline unsigned trip_doorbell_take(
 	struct trip_doorbell *db, unsigned section, uint32_t *indices, unsigned max);
 
 /*
@@ -107,8 +107,10 @@ unsigned trip_doorbell_scrub(
 /* NULL, or which invariant does not hold; while nobody rings. */
 const char *trip_doorbell_check(const struct trip_doorbell *db);
 
-/* The second look of trip_doorbell_idle(), at a summary that is not all zero. */
+/* The second looks of trip_doorbell_idle() and trip_doorbell_take(), at what is not all zero. */
 bool trip_doorbell_idle_masked(const struct trip_doorbell *db);
+unsigned trip_doorbell_take_rung(
+	struct trip_doorbell *db, unsigned section, uint32_t *indices, unsigned max);
 
 static inline void
 trip_doorbell_ring(const struct trip_doorbell *db, unsigned section, uint32_t index)
@@ -161,6 +163,17 @@ static inline bool
 trip_doorbell_idle(const struct trip_doorbell *db)
 {
 	return trip_doorbell_silent(db) || trip_doorbell_idle_masked(db);
+}
+
+static inline unsigned
+trip_doorbell_take(struct trip_doorbell *db, unsigned section, uint32_t *indices, unsigned max)
+{
+	const struct trip_doorbell_section *s = &db->section[section];
+
+	/* Mostly one section has rung, and a round asks them all, which have one word each. */
+	if (s->spans - 1 < 64 && atomic_load(&db->summary[s->first]) == 0)
+		return 0;
+	return trip_doorbell_take_rung(db, section, indices, max);
 }
 
 #endif

@@ -272,7 +272,7 @@ trip_pending_cancel(struct trip_pending_pool *pool, struct trip_pending *set, ui
 
 /* With it go the canceled ones of its chunk: to find the place costs most of it. */
 void
-trip_pending_forget(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t node)
+trip_pending_forget_marked(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t node)
 {
 	const struct trip_pending_chunk *chunk;
 	uint32_t nodes[PENDING_CHUNK_NODES] = {node};

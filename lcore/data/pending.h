@@ -92,7 +92,15 @@ void trip_pending_remove(struct trip_pending_pool *pool, struct trip_pending *se
 void trip_pending_cancel(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t node);
 
 /* node: in no set; set: the one that it was in last. Nothing to do unless it was canceled. */
-void trip_pending_forget(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t node);
+void trip_pending_forget_marked(
+	struct trip_pending_pool *pool, struct trip_pending *set, uint32_t node);
+
+static inline void
+trip_pending_forget(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t node)
+{
+	if (pool->marked > 0)
+		trip_pending_forget_marked(pool, set, node);
+}
 
 /*
  * From now on, what lies at or below sum is due. The sum may go down. Only while nothing is due but

@@ -71,6 +71,16 @@ widen(struct trip_pending_chunk *head, uint64_t threshold)
 		head->min = threshold;
 }
 
+/* The last chunk of a bucket is full: one that has room. Out of line: one item in ten asks. */
+static __attribute__((noinline)) uint32_t
+make_room(struct trip_pending_pool *pool, uint32_t first, uint32_t last, unsigned digit)
+{
+	if (pool->chunks[last].live + 1u >= PENDING_PAIR_MIN)
+		return extend(pool, first, digit);
+	compact(pool, last);
+	return last;
+}
+
 static void
 append_chunk(struct trip_pending_pool *pool, uint32_t first, unsigned digit, uint32_t node)
 {
@@ -78,12 +88,8 @@ append_chunk(struct trip_pending_pool *pool, uint32_t first, unsigned digit, uin
 	struct trip_pending_chunk *head = &pool->chunks[first];
 	uint32_t last = head->prev;
 
-	if (pool->chunks[last].fill == PENDING_CHUNK_NODES) {
-		if (pool->chunks[last].live + 1u < PENDING_PAIR_MIN)
-			compact(pool, last);
-		else
-			last = extend(pool, first, digit);
-	}
+	if (pool->chunks[last].fill == PENDING_CHUNK_NODES)
+		last = make_room(pool, first, last, digit);
 	put(pool, last, node);
 	if (head->items == 0)
 		head->min = threshold;

@@ -62,23 +62,49 @@ is_trigger(const struct trip_home *home, uint32_t cntr, uint32_t *local)
 	return cntr == trip_clock_global(home);
 }
 
-/* Each object is one of the domain, and each number within its limit. */
-static inline bool
-is_valid(const struct trip_home *home, const struct trip_op_row *op,
-	const struct trip_work_desc *desc, uint32_t *local)
+/* What items that come in a run have in common: operation and objects. */
+struct kind {
+	const struct trip_op_row *op;
+	uint32_t trigger, target, completion;
+	/* Local index of the triggering counter. */
+	uint32_t cntr;
+};
+
+/* Each object is one of the domain. */
+static bool
+is_kind(const struct trip_home *home, const struct trip_work_desc *desc, struct kind *kind)
 {
 	const struct trip_engine *engine = home->engine;
+	const struct trip_op_row *op = trip_op_of(desc->op);
 
-	if (!is_trigger(home, desc->trigger, local))
-		return false;
-	/* Who has no value has 0. */
-	if ((desc->threshold | desc->interval | desc->value) > TRIP_CNTR_MAX)
+	kind->op = NULL;
+	if (!is_trigger(home, desc->trigger, &kind->cntr))
 		return false;
 	/* An unknown operation has no targets. */
 	if (desc->target >= trip_op_targets(engine, op->target))
 		return false;
-	return desc->completion == TRIP_NONE ||
-	       (!op->counts && trip_engine_has_cntr(engine, desc->completion));
+	if (desc->completion != TRIP_NONE &&
+		(op->counts || !trip_engine_has_cntr(engine, desc->completion)))
+		return false;
+	kind->op = op;
+	kind->trigger = desc->trigger;
+	kind->target = desc->target;
+	kind->completion = desc->completion;
+	return true;
+}
+
+/* Each number is within its limit, and each object one of the domain. That is known of one of the
+ * same kind as the last valid one, as most are. `kind` has no operation where there was none. */
+static inline bool
+is_valid(const struct trip_home *home, const struct trip_work_desc *desc, struct kind *kind)
+{
+	/* Who has no value has 0. */
+	if ((desc->threshold | desc->interval | desc->value) > TRIP_CNTR_MAX)
+		return false;
+	if (likely(kind->op == trip_op_of(desc->op) && kind->trigger == desc->trigger &&
+		    kind->target == desc->target && kind->completion == desc->completion))
+		return true;
+	return is_kind(home, desc, kind);
 }
 
 unsigned int
@@ -278,21 +304,19 @@ enter_with_more(struct trip_home *home, uint32_t channel, uint32_t slot, uint64_
 		trip_lasting_begin(home, index);
 }
 
-static void
-accept_one(struct trip_home *home, uint32_t channel, uint32_t slot)
+static inline void
+accept_one(struct trip_home *home, uint32_t channel, uint32_t slot, struct kind *kind)
 {
 	struct trip_work_desc desc;
 	uint64_t generation = trip_channel_read(&home->channels[channel], slot, &desc);
-	const struct trip_op_row *op = trip_op_of(desc.op);
-	uint32_t cntr;
 
-	if (!is_valid(home, op, &desc, &cntr))
+	if (!is_valid(home, &desc, kind))
 		refuse(home, channel, slot, generation);
-	else if (unlikely((op->operands | desc.condition | desc.end) != 0 ||
-			  (op->has_time && desc.value != 0)))
-		enter_with_more(home, channel, slot, generation, &desc, cntr);
+	else if (unlikely((kind->op->operands | desc.condition | desc.end) != 0 ||
+			  (kind->op->has_time && desc.value != 0)))
+		enter_with_more(home, channel, slot, generation, &desc, kind->cntr);
 	else
-		(void)enter(home, channel, slot, generation, op, &desc, cntr);
+		(void)enter(home, channel, slot, generation, kind->op, &desc, kind->cntr);
 }
 
 /* Accepts from the last channel of the sweep. What was canceled already and what is garbage are
@@ -302,6 +326,7 @@ accept_batch(struct trip_home *home)
 {
 	const struct trip_sweep_channel *at = &home->accept.sweep[home->accept.n_sweep - 1];
 	struct trip_channel_home *channel = &home->channels[at->channel];
+	struct kind kind = {0};
 	uint32_t slots[BATCH];
 	int n = trip_channel_accept(channel, at->tail, slots, BATCH);
 
@@ -312,7 +337,7 @@ accept_batch(struct trip_home *home)
 		return 1;
 	}
 	for (int i = 0; i < n; i++)
-		accept_one(home, at->channel, slots[i]);
+		accept_one(home, at->channel, slots[i], &kind);
 	if (!trip_channel_pending(channel, at->tail))
 		home->accept.n_sweep--;
 	return n > 0 ? (unsigned int)n : 1;
@@ -345,11 +370,10 @@ fail_one(struct trip_home *home, uint32_t channel, uint32_t slot)
 {
 	struct trip_work_desc desc;
 	uint64_t generation = trip_channel_read(&home->channels[channel], slot, &desc);
-	const struct trip_op_row *op = trip_op_of(desc.op);
 	struct more more = {.home = home, .channel = channel};
-	uint32_t cntr;
+	struct kind kind = {0};
 
-	if (!is_valid(home, op, &desc, &cntr) || !take_more(&more, op, &desc)) {
+	if (!is_valid(home, &desc, &kind) || !take_more(&more, kind.op, &desc)) {
 		refuse(home, channel, slot, generation);
 		return;
 	}

@@ -205,12 +205,11 @@ bool
 trip_due_queue(struct trip_home *home, uint32_t index, uint64_t threshold, uint32_t node)
 {
 	struct trip_home_cntr *cntr = &home->cntrs[index];
-	uint64_t latest = cntr->pending.sample;
 
-	if (cntr->due == TRIP_DUE_SAMPLED || cntr->due == TRIP_DUE_SWEPT)
-		latest = RTE_MAX(latest, cntr->sample);
+	if (trip_due_queue_above(&home->pool, cntr, threshold, node))
+		return true;
 	/* Waiters come behind the work items, and not by a sweep. */
-	if (threshold <= latest && !is_due(home, index, threshold, node < home->n_nodes)) {
+	if (!is_due(home, index, threshold, node < home->n_nodes)) {
 		/* What is due goes first, and what was accepted just now and is. */
 		if (cntr->due != TRIP_DUE_NONE || trip_pending_due(&home->pool, &cntr->pending))
 			return false;

@@ -116,6 +116,20 @@ uint32_t trip_due_sweep_one(struct trip_home *home);
 /* Queues a node at a threshold of counter `cntr`. False where that must wait until it settles. */
 bool trip_due_queue(struct trip_home *home, uint32_t cntr, uint64_t threshold, uint32_t node);
 
+/* Likewise where that is above what was sampled, as mostly. False, and nothing done: it is not. */
+static inline bool
+trip_due_queue_above(struct trip_pending_pool *pool, struct trip_home_cntr *cntr,
+	uint64_t threshold, uint32_t node)
+{
+	if (threshold <= cntr->pending.sample)
+		return false;
+	if (threshold <= cntr->sample &&
+		(cntr->due == TRIP_DUE_SAMPLED || cntr->due == TRIP_DUE_SWEPT))
+		return false;
+	trip_pending_insert(pool, &cntr->pending, threshold, node);
+	return true;
+}
+
 /* A work item at this threshold waits for that. */
 void trip_due_deferred(struct trip_home *home, uint32_t cntr, uint64_t threshold);
 

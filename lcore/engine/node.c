@@ -6,29 +6,11 @@
 #include "node.h"
 #include "op.h"
 
-/* What was in a node last may have been canceled, and its counter not come by since. */
-static inline void
-forget(struct trip_home *home, uint32_t index)
-{
-	trip_pending_forget(&home->pool, &home->cntrs[home->nodes[index].cntr].pending, index);
-}
-
-uint32_t
-trip_node_take(struct trip_home *home, uint32_t channel, uint32_t slot)
-{
-	uint32_t index = trip_node_of(home, channel, slot);
-
-	forget(home, index);
-	trip_engine_stat(&home->stats.pending, 1);
-	return index;
-}
-
 uint32_t
 trip_node_take_operands(struct trip_home *home, uint32_t channel, uint32_t slot)
 {
-	uint32_t index = trip_node_of(home, channel, slot);
+	uint32_t index = trip_node_of_free(home, channel, slot);
 
-	forget(home, index);
 	trip_channel_read_operands(&home->channels[channel], slot, home->nodes[index].operands);
 	return index;
 }
@@ -136,9 +118,11 @@ trip_node_queue(struct trip_home *home, uint32_t index)
 {
 	struct trip_node *node = &home->nodes[index];
 
-	if (home->cntrs[node->cntr].deferred != TRIP_NONE ||
-		!trip_due_queue(home, node->cntr, node->threshold, index))
+	struct trip_home_cntr *cntr = &home->cntrs[node->cntr];
+
+	node->queued = cntr->deferred == TRIP_NONE &&
+		       (trip_due_queue_above(&home->pool, cntr, node->threshold, index) ||
+			       trip_due_queue(home, node->cntr, node->threshold, index));
+	if (!node->queued)
 		defer(home, index);
-	else
-		node->queued = true;
 }

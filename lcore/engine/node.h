@@ -136,8 +136,24 @@ trip_node_prefetch(const struct trip_home *home, uint32_t node)
 		__builtin_prefetch(&home->channels[0].map.state[node], 1);
 }
 
-/* The node of a slot that was accepted; its caller fills it in. */
-uint32_t trip_node_take(struct trip_home *home, uint32_t channel, uint32_t slot);
+/* The node of a slot that was accepted. What was in it last may have been canceled, and its counter
+ * not come by since. */
+static inline uint32_t
+trip_node_of_free(struct trip_home *home, uint32_t channel, uint32_t slot)
+{
+	uint32_t index = trip_node_of(home, channel, slot);
+
+	trip_pending_forget(&home->pool, &home->cntrs[home->nodes[index].cntr].pending, index);
+	return index;
+}
+
+/* Likewise of an item; its caller fills it in. */
+static inline uint32_t
+trip_node_take(struct trip_home *home, uint32_t channel, uint32_t slot)
+{
+	trip_engine_stat(&home->stats.pending, 1);
+	return trip_node_of_free(home, channel, slot);
+}
 
 /* The node of a slot that operands or a condition came in, which are in it now. */
 uint32_t trip_node_take_operands(struct trip_home *home, uint32_t channel, uint32_t slot);

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_common.h>
+
 #include "drop.h"
 #include "home_bed.h"
 #include "node.h"
@@ -321,6 +323,43 @@ operands_above_their_limit_are_refused(void **state)
 	bed_close(bed);
 }
 
+/* What is known of an item holds of those like it, not of others of its batch. */
+static void
+each_of_a_run_is_checked(void **state)
+{
+	static const struct {
+		uint32_t trigger, target, completion;
+		uint8_t op;
+	} bad[] = {
+		{TRIGGER, UINT32_MAX, TRIP_NONE, TRIP_OP_CNTR_FILL},
+		{UINT32_MAX, TARGET, TRIP_NONE, TRIP_OP_CNTR_FILL},
+		{TRIGGER, TARGET, TARGET, TRIP_OP_CNTR_FILL},
+		{TRIGGER, TARGET, TRIP_NONE, UINT8_MAX},
+		{TRIP_NONE, 0, 0, 0},
+	};
+	struct bed *bed = bed_open(0);
+	uint64_t id;
+
+	for (unsigned int i = 0; i < 3 * RTE_DIM(bad); i++) {
+		struct trip_work_desc *desc = submit_desc(bed, CLIENT, 1 + i, 100, &id);
+
+		/* Each good one is followed by two that are bad alike. */
+		if (i % 3 == 0)
+			continue;
+		desc->trigger = bad[i / 3].trigger;
+		desc->target = bad[i / 3].target;
+		desc->completion = bad[i / 3].completion;
+		desc->op = bad[i / 3].op;
+	}
+	bed_ring_channel(bed, CLIENT);
+	bed_settle(bed);
+	assert_int_equal(atomic_load(&bed->home->stats.refused), 2 * RTE_DIM(bad));
+	bed_add(bed, TRIGGER, 100);
+	bed_settle(bed);
+	expect_target(bed, RTE_DIM(bad));
+	bed_close(bed);
+}
+
 /* ---- at random ---- */
 
 #define STEPS 4000
@@ -406,6 +445,7 @@ main(void)
 		cmocka_unit_test(a_dropped_client_leaves_none),
 		cmocka_unit_test(slots_of_others_are_refused),
 		cmocka_unit_test(operands_above_their_limit_are_refused),
+		cmocka_unit_test(each_of_a_run_is_checked),
 		cmocka_unit_test(some_of_each),
 	};
 

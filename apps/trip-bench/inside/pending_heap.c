@@ -192,7 +192,7 @@ trip_pending_cancel(struct trip_pending_pool *pool, struct trip_pending *set, ui
 }
 
 void
-trip_pending_forget(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t node)
+trip_pending_forget_marked(struct trip_pending_pool *pool, struct trip_pending *set, uint32_t node)
 {
 }
 
