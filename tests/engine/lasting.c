@@ -24,6 +24,7 @@
 struct scene {
 	struct bed *bed;
 	_Atomic uint8_t action;
+	struct trip_police police;
 };
 
 static struct scene *
@@ -35,6 +36,7 @@ open_scene(void)
 	scene->bed = bed_open(10);
 	scene->bed->home->scrub.period_tsc = UINT64_MAX / 2;
 	scene->bed->engine.actions = &scene->action;
+	scene->bed->engine.police = &scene->police;
 	atomic_store(&scene->action, TRIP_ACTION_ACTIVE);
 	bed_settle(scene->bed);
 	return scene;
