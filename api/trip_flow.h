@@ -66,8 +66,15 @@ struct trip_flow_attr {
 	/** In hardware: when its port has been stopped or reset, the rule is created again as soon
 	 * as that runs again, and the flow's value goes on. Otherwise the flow is lost. */
 	bool recreate;
+	/**
+	 * Goes before all others: what it matches counts in it, whatever their groups and priorities,
+	 * and no rule drops that, nor does TRIP_OP_FLOW_DROP on it. PASSTHRU rules count it
+	 * besides. In software only, and created by the primary only. What a rule in hardware has
+	 * dropped or counted is not seen, so a port with such a flow has none there.
+	 */
+	bool allow;
 	/** 0. */
-	uint8_t reserved[7];
+	uint8_t reserved[6];
 	/** Why `engine` was chosen: 127 bytes of it are what trip_flow_reason() says. Of no meaning
 	 * with TRIP_FLOW_ENGINE_AUTO. Default: "the rule asks for it". */
 	const char *reason;

@@ -59,6 +59,13 @@ action_of(const _Atomic uint8_t *actions, uint32_t rule)
 	return atomic_load_explicit(&actions[rule], memory_order_relaxed);
 }
 
+/* By the action word of the one rule that it counts in. */
+static inline bool
+is_dropped(uint8_t actions)
+{
+	return (actions & (TRIP_ACTION_DROP | TRIP_ACTION_ALLOW)) == TRIP_ACTION_DROP;
+}
+
 /* What a search of its own found for one packet. */
 struct verdict {
 	uint32_t best; /* rule + 1 */
@@ -193,10 +200,12 @@ settle_one(struct trip_soft_queue *queue, uint32_t packet)
 {
 	uint32_t bytes = queue->lookup.bytes[packet];
 	struct verdict verdict;
-	bool dropped;
+	bool dropped, allowed;
 
 	search(queue, packet, &verdict);
-	dropped = verdict.exceeds ||
+	/* No rate is asked then: what passes in any case takes nothing of it. */
+	allowed = (verdict.best_action & TRIP_ACTION_ALLOW) != 0;
+	dropped = allowed || verdict.exceeds ||
 		  ((verdict.actions | verdict.best_action) & TRIP_ACTION_DROP) != 0;
 	dropped = count_also(queue, bytes, dropped);
 	/* Room for one rule of each packet that is still to come, and for this one. */
@@ -210,7 +219,7 @@ settle_one(struct trip_soft_queue *queue, uint32_t packet)
 		mark(queue, queue->lookup.pkts[packet], verdict.marker - 1);
 	if (!dropped && (verdict.best_action & TRIP_ACTION_POLICE) != 0)
 		dropped = exceeds(queue, verdict.best - 1, bytes);
-	return dropped;
+	return dropped && !allowed;
 }
 
 /* What few rules do: returns whether the packet is dropped. */
@@ -219,7 +228,8 @@ settle_rare(struct trip_soft_queue *queue, uint32_t packet, uint32_t rule, uint8
 {
 	if ((action & TRIP_ACTION_MARK) != 0)
 		mark(queue, queue->lookup.pkts[packet], rule);
-	return (action & (TRIP_ACTION_POLICE | TRIP_ACTION_DROP)) == TRIP_ACTION_POLICE &&
+	return (action & (TRIP_ACTION_POLICE | TRIP_ACTION_DROP | TRIP_ACTION_ALLOW)) ==
+		       TRIP_ACTION_POLICE &&
 	       exceeds(queue, rule, queue->lookup.bytes[packet]);
 }
 
@@ -241,7 +251,7 @@ settle(struct trip_soft_queue *queue)
 		if (likely((action & TRIP_ACTION_ACTIVE) != 0)) {
 			trip_count_add(&counts[lead - 1], 1, queue->lookup.bytes[i]);
 			queue->touched[touched++] = lead - 1;
-			dropped |= (uint32_t)((action & TRIP_ACTION_DROP) != 0) << i;
+			dropped |= (uint32_t)is_dropped(action) << i;
 			if (unlikely((action & (TRIP_ACTION_MARK | TRIP_ACTION_POLICE)) != 0))
 				dropped |= (uint32_t)settle_rare(queue, i, lead - 1, action) << i;
 		} else if (lead != 0) {

@@ -24,6 +24,7 @@
 #define TRIP_ACTION_DROP 0x02   /* count, then free the mbuf */
 #define TRIP_ACTION_MARK 0x04   /* count, then put the table's mark into the mbuf */
 #define TRIP_ACTION_POLICE 0x08 /* count, then free the mbuf where police.h says so */
+#define TRIP_ACTION_ALLOW 0x10  /* count, and let nothing drop it */
 
 /*
  * On the queue's lcore, in the middle of a burst, for a rule whose counts are at or above a limit:

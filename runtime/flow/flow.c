@@ -8,6 +8,7 @@
 #include <rte_eal.h>
 
 #include <trip_error.h>
+#include <trip_set.h>
 
 #include "domain/backend.h"
 #include "domain/detach.h"
@@ -40,6 +41,8 @@ trip_flow_name(enum rte_flow_conv_op op, unsigned int type)
 {
 	const char *name = NULL;
 
+	if (op == RTE_FLOW_CONV_OP_ITEM_NAME_PTR && (int)type == TRIP_FLOW_ITEM_TYPE_SET)
+		return "set";
 	if (rte_flow_conv(op, &name, sizeof(name), (const void *)(uintptr_t)type, NULL) < 0)
 		name = NULL;
 	return name != NULL ? name : "unknown";

@@ -68,6 +68,9 @@ refuse(const struct trip_flow_order *order, const struct trip_facts *facts)
 	if (facts->kind == TRIP_FACTS_NONE)
 		return trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_UNSPECIFIED,
 			NULL, "the driver %s has no rte_flow", facts->port.driver);
+	if (attr->allow)
+		return trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR,
+			order->given, "only software puts a rule before all others");
 	if (attr->direction == TRIP_FLOW_EGRESS)
 		return trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR_EGRESS,
 			order->given, "hardware counts what a port receives, not what it sends");

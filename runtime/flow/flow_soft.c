@@ -11,6 +11,9 @@
 #include "pattern.h"
 #include "soft.h"
 
+/* In the sequence of all flows that are not allowed: so those that are go before them. */
+#define NOT_ALLOWED ((TRIP_TABLE_SEQUENCE_MAX + 1) / 2)
+
 /* What a flow's attributes and actions come to. */
 struct plan {
 	struct trip_pattern pattern;
@@ -71,6 +74,10 @@ plan_actions(struct plan *plan, const struct rte_flow_action *actions, struct rt
 	if ((plan->actions & TRIP_ACTION_DROP) != 0 && plan->also)
 		return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION, actions,
 			"DROP and PASSTHRU exclude each other");
+	if ((plan->actions & TRIP_ACTION_ALLOW) != 0 &&
+		(plan->also || (plan->actions & TRIP_ACTION_DROP) != 0))
+		return trip_flow_refuse(error, EINVAL, RTE_FLOW_ERROR_TYPE_ACTION, actions,
+			"what is allowed can have neither DROP nor PASSTHRU");
 	return 0;
 }
 
@@ -93,6 +100,10 @@ plan_rule(struct plan *plan, const struct trip_flow_order *order)
 	plan->direction = order->attr->direction;
 	plan->group = order->attr->group;
 	plan->priority = order->attr->priority;
+	if (order->attr->allow) {
+		plan->group = plan->priority = 0;
+		plan->actions = TRIP_ACTION_ALLOW;
+	}
 	result = plan_actions(plan, order->actions, order->error);
 	return result == 0 ? plan_pattern(plan, order->pattern, order->error) : result;
 }
@@ -126,7 +137,8 @@ insert(struct trip_flow *flow, const struct plan *plan, const struct trip_flow_o
 		.rule = flow->index,
 		.group = plan->group,
 		.priority = plan->priority,
-		.sequence = port->next_sequence,
+		.sequence = port->next_sequence |
+			    ((plan->actions & TRIP_ACTION_ALLOW) != 0 ? 0 : NOT_ALLOWED),
 		.mark = plan->mark,
 		.also = plan->also,
 	};

@@ -123,6 +123,9 @@ pack(struct trip_protocol_flow *asked, const struct trip_flow_order *order, uint
 
 	if (error != 0)
 		return error;
+	if (attr->allow)
+		return trip_flow_refuse(order->error, ENOTSUP, RTE_FLOW_ERROR_TYPE_ATTR,
+			order->given, "only the primary allows");
 	*asked = (struct trip_protocol_flow){
 		.priority = attr->priority,
 		.group = attr->group,

@@ -82,7 +82,8 @@ flow_stop_and_start(void **state)
 /* Where hardware is asked for and cannot, the rule is refused; where it is left open, it is taken
  * by software, which counts what the card has received. */
 static void
-only_in_software(const struct trip_flow_attr *given, const struct rte_flow_action *actions)
+only_in_software(const struct trip_flow_attr *given, const struct rte_flow_item *pattern,
+	const struct rte_flow_action *actions)
 {
 	struct trip_flow_attr attr = *given;
 	struct rte_flow_error error = {0};
@@ -90,14 +91,11 @@ only_in_software(const struct trip_flow_attr *given, const struct rte_flow_actio
 
 	attr.size = sizeof(attr);
 	attr.engine = TRIP_FLOW_ENGINE_HW;
-	assert_int_equal(
-		trip_flow_create(port, &attr, traffic_pattern(1000), actions, &flow, &error),
-		-ENOTSUP);
+	assert_int_equal(trip_flow_create(port, &attr, pattern, actions, &flow, &error), -ENOTSUP);
 	assert_null(flow);
 	assert_true(error.message != NULL && strlen(error.message) > 0);
 	attr.engine = TRIP_FLOW_ENGINE_AUTO;
-	assert_int_equal(
-		trip_flow_create(port, &attr, traffic_pattern(1000), actions, &flow, &error), 0);
+	assert_int_equal(trip_flow_create(port, &attr, pattern, actions, &flow, &error), 0);
 	assert_true(strlen(trip_flow_reason(flow)) > 0);
 	if (attr.direction == TRIP_FLOW_INGRESS)
 		assert_int_equal(traffic_burst(port, 0, 10, 1000, 64), 10);
@@ -113,7 +111,7 @@ flow_passthru_is_software(void **state)
 		{.type = RTE_FLOW_ACTION_TYPE_PASSTHRU}, {.type = RTE_FLOW_ACTION_TYPE_END}};
 
 	open_port(0);
-	only_in_software(&(struct trip_flow_attr){0}, also);
+	only_in_software(&(struct trip_flow_attr){0}, traffic_pattern(1000), also);
 	close_port();
 }
 
@@ -121,7 +119,36 @@ static void
 flow_egress_is_software(void **state)
 {
 	open_port(1);
-	only_in_software(&(struct trip_flow_attr){.direction = TRIP_FLOW_EGRESS}, NULL);
+	only_in_software(&(struct trip_flow_attr){.direction = TRIP_FLOW_EGRESS},
+		traffic_pattern(1000), NULL);
+	close_port();
+}
+
+static void
+flow_allow_is_software(void **state)
+{
+	open_port(0);
+	only_in_software(&(struct trip_flow_attr){.allow = true}, traffic_pattern(1000), NULL);
+	close_port();
+}
+
+static void
+flow_set_is_software(void **state)
+{
+	static const struct trip_set_entry entry = {
+		.kind = TRIP_SET_PORT, .length = 16, .value = {1000 >> 8, 1000 & 0xff}};
+	const struct trip_set_attr attr = {.size = sizeof(attr), .name = "thousand"};
+	const struct trip_flow_item_set test = {.name = "thousand", .offset = 2};
+	const struct rte_flow_item pattern[] = {{.type = RTE_FLOW_ITEM_TYPE_UDP},
+		{.type = (enum rte_flow_item_type)TRIP_FLOW_ITEM_TYPE_SET, .spec = &test},
+		{.type = RTE_FLOW_ITEM_TYPE_END}};
+	struct trip_set *set;
+
+	open_port(0);
+	assert_int_equal(trip_set_open(harness_domain, &attr, &set), 0);
+	assert_int_equal(trip_set_replace(set, &entry, 1), 0);
+	only_in_software(&(struct trip_flow_attr){0}, pattern, NULL);
+	assert_int_equal(trip_set_close(set), 0);
 	close_port();
 }
 
@@ -163,6 +190,8 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(flow_stop_and_start),
 	HARNESS_TEST(flow_passthru_is_software),
 	HARNESS_TEST(flow_egress_is_software),
+	HARNESS_TEST(flow_allow_is_software),
+	HARNESS_TEST(flow_set_is_software),
 	HARNESS_TEST(flow_reason_is_that_of_who_chooses),
 };
 

@@ -212,6 +212,7 @@ random_action(struct world *world)
 	return (uint8_t)((below(world, 5) ? TRIP_ACTION_ACTIVE : 0) |
 			 (below(world, 5) ? 0 : TRIP_ACTION_DROP) |
 			 (below(world, 3) ? 0 : TRIP_ACTION_MARK) |
+			 (below(world, 6) ? 0 : TRIP_ACTION_ALLOW) |
 			 (below(world, 2) ? 0 : TRIP_ACTION_POLICE));
 }
 
@@ -320,7 +321,7 @@ model_packet(struct world *world, const struct rte_mbuf *mbuf)
 	uint32_t bytes = trip_packet_parse(mbuf, WANTS, &fields), i;
 	uint8_t actions = 0, best_action = 0;
 	struct model_rule *policed[2] = {NULL, NULL};
-	bool drop;
+	bool drop, allowed;
 
 	for (i = 0; i < RULES; i++) {
 		struct model_rule *rule = &world->rules[i];
@@ -346,12 +347,13 @@ model_packet(struct world *world, const struct rte_mbuf *mbuf)
 		model_count(best, bytes);
 	if ((best_action & TRIP_ACTION_POLICE) != 0 && best->rate != 0)
 		policed[1] = best;
-	drop = ((actions | best_action) & TRIP_ACTION_DROP) != 0;
+	allowed = (best_action & TRIP_ACTION_ALLOW) != 0;
+	drop = allowed || ((actions | best_action) & TRIP_ACTION_DROP) != 0;
 	for (i = 0; i < RTE_DIM(policed); i++)
 		if (!drop && policed[i] != NULL)
 			drop = !model_police(world, policed[i], bytes);
-	return (struct fate){
-		.drop = drop, .marker = (best_action & TRIP_ACTION_MARK) != 0 ? best : marker};
+	return (struct fate){.drop = drop && !allowed,
+		.marker = (best_action & TRIP_ACTION_MARK) != 0 ? best : marker};
 }
 
 static void
