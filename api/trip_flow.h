@@ -67,10 +67,10 @@ struct trip_flow_attr {
 	 * as that runs again, and the flow's value goes on. Otherwise the flow is lost. */
 	bool recreate;
 	/**
-	 * Goes before all others: what it matches counts in it, whatever their groups and priorities,
-	 * and no rule drops that, nor does TRIP_OP_FLOW_DROP on it. PASSTHRU rules count it
-	 * besides. In software only, and created by the primary only. What a rule in hardware has
-	 * dropped or counted is not seen, so a port with such a flow has none there.
+	 * Goes before all others: what it matches counts in it, whatever their groups and
+	 * priorities, and no rule drops or polices that, nor does an operation on it. PASSTHRU
+	 * rules count it besides. In software only, and created by the primary only. What a rule in
+	 * hardware has dropped or counted is not seen here: who allows has none there.
 	 */
 	bool allow;
 	/** 0. */

@@ -86,7 +86,8 @@ void trip_soft_close(struct trip_soft_queue *queue);
  * that takes it (the first active one in the order of table.h) and once in every active `also` rule
  * that it matches; it is dropped when any of these says drop, or has no room for it within its
  * rate: `also` rules are asked first, in any order, and who was asked before that has given room.
- * It gets the mark of the rule that takes it, else of the last `also` rule that has one.
+ * A rule that allows is asked none of that, and neither are the others: what it takes remains. A
+ * packet gets the mark of the rule that takes it, else of the last `also` rule that has one.
  */
 uint16_t trip_soft_burst(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n);
 

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "rules.h"
 
@@ -48,6 +49,8 @@ sources(const struct trip_rules *rules, size_t *length)
 		fprintf(file, "%s\n", rules->whens[i].source);
 	for (unsigned int i = 0; i < rules->n_counts; i++)
 		fprintf(file, "%s\n", rules->counts[i].source);
+	for (unsigned int i = 0; i < rules->n_sets; i++)
+		fprintf(file, "%s\n", rules->sets[i].source);
 	for (unsigned int i = 0; i < rules->n_counters; i++)
 		fprintf(file, "counter %s\n", rules->counters[i].name);
 	fclose(file);
@@ -58,7 +61,13 @@ static void
 compare(const struct trip_rules *a, const struct trip_rules *b)
 {
 	must(b != NULL && a->n_counts == b->n_counts && a->n_counters == b->n_counters &&
-		a->n_whens == b->n_whens);
+		a->n_whens == b->n_whens && a->n_sets == b->n_sets);
+	for (unsigned int i = 0; i < a->n_sets; i++)
+		must(a->sets[i].n_entries == b->sets[i].n_entries &&
+			(a->sets[i].path == NULL) == (b->sets[i].path == NULL) &&
+			(a->sets[i].n_entries == 0 ||
+				memcmp(a->sets[i].entries, b->sets[i].entries,
+					a->sets[i].n_entries * sizeof(*a->sets[i].entries)) == 0));
 	for (unsigned int i = 0; i < a->n_counts; i++)
 		must(a->counts[i].n_items == b->counts[i].n_items &&
 			a->counts[i].n_patterns == b->counts[i].n_patterns &&
@@ -72,6 +81,25 @@ compare(const struct trip_rules *a, const struct trip_rules *b)
 			a->whens[i].every == b->whens[i].every);
 }
 
+/* The same bytes as the file of a set: what is an entry is one of a statement, too. */
+static void
+parse_set(const char *text, size_t length)
+{
+	static const uint8_t widths[] = {32, 128, 16};
+	struct trip_rules_errors *errors;
+	struct trip_rules_set set = {0};
+	int rc = trip_rules_set_parse(&set, "fuzz", text, length, &errors);
+
+	must(rc == 0 || rc == -EINVAL);
+	must((rc == 0) == (errors == NULL) && (rc == 0 || set.n_entries == 0));
+	must(errors == NULL || (errors->n_list > 0 && errors->n_list <= TRIP_RULES_SET_ERRORS_MAX));
+	for (size_t i = 0; i < set.n_entries; i++)
+		must(set.entries[i].kind <= TRIP_SET_PORT &&
+			set.entries[i].length <= widths[set.entries[i].kind]);
+	trip_rules_errors_free(errors);
+	free(set.entries);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -80,6 +108,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t length;
 	char *text;
 
+	parse_set((const char *)data, size);
 	if (rules == NULL)
 		return 0;
 	text = sources(rules, &length);

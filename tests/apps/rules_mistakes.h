@@ -21,8 +21,9 @@ struct mistake {
 	}
 
 static const struct mistake mistakes[] = {
-	MISTAKE("conut x", "1:1: expected 'also', 'count', 'counter', 'when' or 'quota', "
-			   "found 'conut'\n"),
+	MISTAKE("conut x",
+		"1:1: expected 'also', 'allow', 'count', 'counter', 'when', 'quota' or 'set', "
+		"found 'conut'\n"),
 	MISTAKE("count", "1:6: expected a name, found the end of the line\n"),
 	MISTAKE("count port 0 pattern eth / end", "1:7: expected a name, found 'port'\n"),
 	MISTAKE("count 5 port 0 pattern eth / end", "1:7: expected a name, found '5'\n"),
@@ -194,7 +195,7 @@ static const struct mistake mistakes[] = {
 	MISTAKE("count a port 0 pattern udp dst is http / end",
 		"1:35: udp dst: expected a number, an address or a network, found 'http'\n"),
 	MISTAKE("count a port 0 pattern udp dst 53 / end",
-		"1:32: expected 'is', 'spec', 'mask', 'prefix' or 'range', found '53'\n"),
+		"1:32: expected 'is', 'spec', 'mask', 'prefix', 'range' or 'in', found '53'\n"),
 	MISTAKE("count a port 0 pattern udp dst is / end",
 		"1:35: udp dst: expected a number, an address or a network, found '/'\n"),
 	MISTAKE("count a port 0 pattern udp dst is 53/8 / end",
@@ -229,8 +230,8 @@ static const struct mistake mistakes[] = {
 	MISTAKE("count a port 0 pattern ipv4 src spec 10.0.0.0 src mask 255.0.0.256 / end",
 		"1:56: ipv4 src: expected an IPv4 address such as 10.0.0.1, found '255.0.0.256'\n"),
 	MISTAKE("count a port 0 pattern udp dst spec 1 dst last 5 / end",
-		"1:43: 'last' is not part of the language: expected 'is', 'spec', 'mask', 'prefix' "
-		"or 'range', found 'last'\n"),
+		"1:43: 'last' is not part of the language: expected 'is', 'spec', 'mask', "
+		"'prefix', 'range' or 'in', found 'last'\n"),
 	MISTAKE("count a port 0 pattern udp dst is 1 dst is 2 / end",
 		"1:37: udp dst: this item has its value already\n"),
 	MISTAKE("count a port 0 pattern udp dst spec 1 dst mask 3 dst prefix 4 / end",
@@ -491,6 +492,60 @@ static const struct mistake mistakes[] = {
 		"8:12: not yet: this version cannot do 'shared'\n"),
 	MISTAKE("counter c\nwhen c >= 1 add c 10k",
 		"2:19: value: expected a plain number, found '10k'\n"),
+	/* sets */
+	MISTAKE("set", "1:4: expected a name, found the end of the line\n"),
+	MISTAKE("set s", "1:6: expected 'file' or '{', found the end of the line\n"),
+	MISTAKE("set s file list",
+		"1:12: expected the whole path of a file, from /, found 'list'\n"),
+	MISTAKE("set s file", "1:11: expected a string or a path, found the end of the line\n"),
+	MISTAKE("set s { }", "1:9: expected a number, an address or a network, found '}'\n"),
+	MISTAKE("set s { 80 443 }", "1:12: expected ',' or '}', found '443'\n"),
+	MISTAKE("set s { 65536, 1.2.3.4/33, 1.2.3, ::1/129, 02:00:00:00:00:01, 01 }",
+		"1:9: expected an address, a prefix such as 10.0.0.0/8, or a port, found '65536'\n"
+		"1:16: expected an address, a prefix such as 10.0.0.0/8, or a port, found "
+		"'1.2.3.4/33'\n"
+		"1:28: expected an address, a prefix such as 10.0.0.0/8, or a port, found "
+		"'1.2.3'\n"
+		"1:35: expected an address, a prefix such as 10.0.0.0/8, or a port, found "
+		"'::1/129'\n"
+		"1:44: expected an address, a prefix such as 10.0.0.0/8, or a port, found "
+		"'02:00:00:00:00:01'\n"
+		"1:63: expected an address, a prefix such as 10.0.0.0/8, or a port, found '01'\n"),
+	MISTAKE("set s { 80 }\nset s { 81 }",
+		"2:5: the name 's' is defined twice: on line 1 and on line 2\n"),
+	MISTAKE("count a port 0 pattern ipv4 src in / end", "1:36: expected a name, found '/'\n"),
+	MISTAKE("count a port 0 pattern ipv4 src in who dst in a / end",
+		"1:36: no 'set' is named 'who'\n1:47: 'in' needs a 'set', and 'a' is none\n"),
+	MISTAKE("set s { 80 }\ncount a port 0 pattern eth type in s / ipv4 ttl in s / udp length "
+		"in "
+		"s / end",
+		"2:28: eth type cannot be in a set: expected 'src' or 'dst' of IP, or of ports\n"
+		"2:45: ipv4 ttl cannot be in a set: expected 'src' or 'dst' of IP, or of ports\n"
+		"2:60: udp length cannot be in a set: expected 'src' or 'dst' of IP, or of "
+		"ports\n"),
+	MISTAKE("set s { 80 }\ncount a port 0 pattern tcp src in s src in s src in s src in s src "
+		"in "
+		"s src in s src in s src in s dst in s / end",
+		"2:100: a pattern asks for at most 8 sets\n"),
+	MISTAKE("set s { 80 }\nalso count a port 0 either pattern tcp dst in s / end",
+		"2:21: 'either' and 'in' exclude each other where a rule counts in addition: what "
+		"both directions have in common changes with the set\n"),
+	MISTAKE("set s { 80 }\nwhen s >= 1 log\nwhen after 1s set s 1\nwhen after 1s drop s\n"
+		"quota q 5 of s\nwhen s.bytes >= 1 log",
+		"2:6: 's' is a 'set', which counts nothing\n"
+		"3:19: 'set' needs a 'counter': 's' is a 'set'\n"
+		"4:20: 'drop' needs a 'count' rule: 's' is a 'set'\n"
+		"5:14: a quota is of what 'count' rules count: 's' is none\n"
+		"6:6: 's' is a 'set', which counts nothing\n"),
+	/* allow */
+	MISTAKE("allow a port 0 priority 1 pattern eth / end",
+		"1:16: expected 'ingress', 'egress', 'either' or 'pattern', found 'priority' "
+		"(their "
+		"order is the direction, 'group', 'priority', 'engine', each once, 'pattern')\n"),
+	MISTAKE("allow a port 0 pattern eth / end actions drop / end",
+		"1:34: expected the end of the line, found 'actions'\n"),
+	MISTAKE("allow a port 0 pattern eth / end\nwhen a.bytes >= 1 drop a",
+		"2:24: 'a' is an 'allow', which nothing drops\n"),
 	MISTAKE("counter c\nwhen c >= 1 set c 9223372036854775808",
 		"2:19: value 9223372036854775808 is above 9223372036854775807\n"),
 	MISTAKE("counter c\nwhen c >= 1 add c",
@@ -509,10 +564,12 @@ static const struct mistake mistakes[] = {
 	MISTAKE("counter a \\ # comment\ncounter b\\",
 		"1:11: expected the end of the line after '\\', which continues it\n"),
 	MISTAKE("counter a\000b", "1:10: expected the end of the line, found the byte 0x00\n"),
-	MISTAKE("\000", "1:1: expected 'also', 'count', 'counter', 'when' or 'quota', found "
+	MISTAKE("\000", "1:1: expected 'also', 'allow', 'count', 'counter', 'when', 'quota' or "
+			"'set', found "
 			"the byte 0x00\n"),
-	MISTAKE("\377\376", "1:1: expected 'also', 'count', 'counter', 'when' or 'quota', "
-			    "found the byte 0xff\n"),
+	MISTAKE("\377\376",
+		"1:1: expected 'also', 'allow', 'count', 'counter', 'when', 'quota' or 'set', "
+		"found the byte 0xff\n"),
 	MISTAKE("counter c\r", "1:10: expected the end of the line, found the byte 0x0d\n"),
 	MISTAKE("count a \\\n port \\\n\t>= pattern eth / end",
 		"3:2: expected a number, an interface, 'name' or 'mac', found '>='\n"),
@@ -521,7 +578,8 @@ static const struct mistake mistakes[] = {
 					      "2:9: expected a name, found '2'\n"),
 	MISTAKE("conut a port 0\ncount dns port 0 pattern ipv5 / udp dst is 70000 / end\nwhen "
 		"dns.packets >= 1q drop dns extra\ncounter ok\nwhen ok.bytes >= 1 log",
-		"1:1: expected 'also', 'count', 'counter', 'when' or 'quota', found 'conut'\n"
+		"1:1: expected 'also', 'allow', 'count', 'counter', 'when', 'quota' or 'set', "
+		"found 'conut'\n"
 		"2:26: expected 'eth', 'vlan', 'ipv4', 'ipv6', 'tcp', 'udp', 'sctp', 'icmp', "
 		"'icmp6', 'vxlan', 'gre', 'mpls', 'geneve', 'gtpu', 'gtp_psc', 'esp', 'ah' or "
 		"'pppoes', found 'ipv5'\n"
@@ -669,15 +727,12 @@ static const struct mistake not_yet[] = {
 		"1:1: not yet: this version cannot do 'each'\n"),
 	MISTAKE("each flow port name \"x\" ipv6.src/64 max 10 idle 1d",
 		"1:1: not yet: this version cannot do 'each'\n"),
-	MISTAKE("set anything at all / \"even this",
-		"1:1: not yet: this version cannot do 'set'\n"),
-	MISTAKE("set \\\n more\ncounter c\n", "1:1: not yet: this version cannot do 'set'\n"),
 	MISTAKE("count a port name \"x\" transfer group 2 pattern raw src range 1-2 / udp dst "
 		"last 5 / end actions mark id 1 / end",
 		"1:23: not yet: this version cannot do 'transfer'\n"
 		"1:48: not yet: this version cannot do 'raw'\n"
 		"1:76: 'last' is not part of the language: expected 'is', 'spec', 'mask', "
-		"'prefix' or 'range', found 'last'\n"),
+		"'prefix', 'range' or 'in', found 'last'\n"),
 };
 
 #endif

@@ -48,6 +48,153 @@ test_mistakes(void **state)
 	check_mistakes(mistakes, RTE_DIM(mistakes));
 }
 
+static const struct trip_flow_item_set *
+set_of(const struct rte_flow_item *item)
+{
+	assert_int_equal((int)item->type, TRIP_FLOW_ITEM_TYPE_SET);
+	return item->spec;
+}
+
+static void
+test_sets(void **state)
+{
+	struct trip_rules *rules = good(
+		"set web {80,443,8080}\nset own { 10.0.0.0/8, \\\n 192.0.2.1,fd00::/8 , 0 } # all\n"
+		"set far file /etc/far#\nset far2 file \"/a b\"\n"
+		"count a port 0 either pattern ipv4 src in own dst in far / udp dst in web / vxlan "
+		"/ "
+		"ipv4 dst in far / tcp src in web / end\n"
+		"count b port 0 priority 1 pattern tcp dst in web dst range 1 - 80 / end");
+	static const struct trip_set_entry own[] = {
+		{.kind = TRIP_SET_IPV4, .length = 8, .value = {10}},
+		{.kind = TRIP_SET_IPV4, .length = 32, .value = {192, 0, 2, 1}},
+		{.kind = TRIP_SET_IPV6, .length = 8, .value = {0xfd}},
+		{.kind = TRIP_SET_PORT, .length = 16},
+	};
+	struct rte_flow_item *const *patterns = rules->counts[0].patterns;
+
+	assert_int_equal(rules->n_sets, 4);
+	assert_int_equal(rules->sets[0].n_entries, 3);
+	assert_int_equal(rules->sets[0].entries[1].value[0], 443 >> 8);
+	assert_int_equal(rules->sets[0].entries[1].value[1], 443 & 0xff);
+	assert_int_equal(rules->sets[1].n_entries, 4);
+	assert_memory_equal(rules->sets[1].entries, own, sizeof(own));
+	assert_string_equal(rules->sets[2].path, "/etc/far");
+	assert_string_equal(rules->sets[3].path, "/a b");
+	assert_string_equal(
+		rules->sets[1].source, "set own { 10.0.0.0/8, 192.0.2.1,fd00::/8 , 0 }");
+	assert_int_equal(rules->counts[0].n_patterns, 2);
+	assert_int_equal(rules->counts[0].n_items, 10);
+	assert_true(trip_rules_set_is_asked(&rules->counts[0], "far"));
+	assert_false(trip_rules_set_is_asked(&rules->counts[1], "far"));
+	/* Behind their items; mirrored, but for the ports of the tunnel's udp. */
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_string_equal(set_of(&patterns[i][1])->name, "own");
+		assert_int_equal(set_of(&patterns[i][1])->offset, i == 0 ? 12 : 16);
+		assert_string_equal(set_of(&patterns[i][2])->name, "far");
+		assert_int_equal(set_of(&patterns[i][2])->offset, i == 0 ? 16 : 12);
+		assert_int_equal(set_of(&patterns[i][4])->offset, 2);
+		assert_int_equal(set_of(&patterns[i][7])->offset, i == 0 ? 16 : 12);
+		assert_int_equal(set_of(&patterns[i][9])->offset, i == 0 ? 0 : 2);
+	}
+	/* Each prefix of a range asks, too. */
+	for (unsigned int i = 0; i < rules->counts[1].n_patterns; i++)
+		assert_string_equal(set_of(&rules->counts[1].patterns[i][1])->name, "web");
+	trip_rules_free(rules);
+	/* Whatever is in two sets, both may be true of a packet; of a field, too. */
+	rules = good("set a { 1 }\nset b { 2 }\ncount x port 0 pattern tcp dst in a / end\n"
+		     "count y port 0 pattern tcp dst in b / end");
+	assert_int_equal(rules->warnings->n_list, 1);
+	trip_rules_free(rules);
+}
+
+static void
+test_allow(void **state)
+{
+	struct trip_rules *rules =
+		good("allow us port 0 either pattern ipv4 src is 10.0.0.1 / end\n"
+		     "allow dns port 0 egress pattern udp dst is 53 / end\n"
+		     "count all port 0 pattern eth / end\nwhen us.bytes >= 1 pass us\n"
+		     "quota q 5 of us.bytes\nwhen q spent drop all");
+
+	assert_true(rules->counts[0].allow && rules->counts[1].allow && !rules->counts[2].allow);
+	assert_int_equal(rules->counts[0].n_patterns, 2);
+	assert_int_equal(rules->counts[1].direction, TRIP_RULES_EGRESS);
+	/* What is allowed is meant to overlap. */
+	assert_int_equal(rules->warnings->n_list, 0);
+	trip_rules_free(rules);
+	rules = good("allow a port 0 pattern ipv4 / end\nallow b port 0 pattern eth / ipv4 / end");
+	assert_int_equal(rules->warnings->n_list, 1);
+	trip_rules_free(rules);
+}
+
+/* What is said of the file of a set; to be freed. NULL: nothing is wrong, and it has so many. */
+static char *
+set_errors(const char *text, size_t length, size_t n_entries)
+{
+	struct trip_rules_set set = {.name = "s"};
+	struct trip_rules_errors *errors;
+	char *said = NULL;
+	size_t size;
+	FILE *file;
+
+	if (trip_rules_set_parse(&set, "list", text, length, &errors) == 0) {
+		assert_int_equal(set.n_entries, n_entries);
+		free(set.entries);
+		return NULL;
+	}
+	assert_null(set.entries);
+	file = open_memstream(&said, &size);
+	trip_rules_errors_print(errors, file);
+	fclose(file);
+	trip_rules_errors_free(errors);
+	return said;
+}
+
+static void
+test_set_files(void **state)
+{
+	static const char fine[] = "\xef\xbb\xbf# customers\r\n\r\n 10.0.0.0/8 # all of it\r\n"
+				   "\t2001:db8::1\n\n443\n0.0.0.0/0\n::/0#\n65535";
+	static const char wrong[] = "10.0.0.0/8\n10.0.0.0/8 10.1.0.0/16\nhost\n1.2.3.4/-1\n\0\n"
+				    "1.2.3.4/032\n";
+	char *many = malloc(16 * (size_t)(TRIP_SET_ENTRIES_MAX + 2)), *at = many, *said;
+	struct trip_rules_set set = {.name = "s", .path = (char *)(uintptr_t) "/nowhere/list"};
+	struct trip_rules_errors *errors;
+
+	assert_null(set_errors(fine, sizeof(fine) - 1, 6));
+	assert_null(set_errors("", 0, 0));
+	said = set_errors(wrong, sizeof(wrong) - 1, 0);
+	assert_non_null(
+		strstr(said, "list:2:1: expected an address, a prefix such as 10.0.0.0/8, or "
+			     "a port, found '10.0.0.0/8 10.1.0.0/16'\n    2 | 10.0"));
+	assert_non_null(strstr(said, "list:3:1: "));
+	assert_non_null(strstr(said, "list:4:1: "));
+	assert_non_null(strstr(said, "list:5:1: "));
+	assert_non_null(strstr(said, "list:6:1: "));
+	assert_null(strstr(said, "list:7"));
+	free(said);
+	assert_non_null(many);
+	for (unsigned int i = 0; i <= TRIP_SET_ENTRIES_MAX; i++)
+		at += sprintf(
+			at, "%u.%u.%u.%u\n", i >> 24, i >> 16 & 0xff, i >> 8 & 0xff, i & 0xff);
+	said = set_errors(many, (size_t)(at - many), 0);
+	assert_non_null(strstr(said, "list:1048577:1: a set has at most 1048576 entries"));
+	free(said);
+	memset(many, 'x', (size_t)(at - many));
+	said = set_errors(many, (size_t)(at - many), 0);
+	free(said);
+	free(many);
+	assert_int_equal(trip_rules_set_load(&set, &errors), -ENOENT);
+	assert_string_equal(
+		errors->list[0].message, "cannot read the set: No such file or directory");
+	trip_rules_errors_free(errors);
+	set.path = (char *)(uintptr_t) "/dev/zero";
+	assert_true(trip_rules_set_load(&set, &errors) != 0);
+	assert_string_equal(errors->list[0].message, "cannot read the set: it is no regular file");
+	trip_rules_errors_free(errors);
+}
+
 static void
 test_not_yet(void **state)
 {
@@ -924,6 +1071,9 @@ main(void)
 		cmocka_unit_test(test_item_order),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_not_yet),
+		cmocka_unit_test(test_sets),
+		cmocka_unit_test(test_allow),
+		cmocka_unit_test(test_set_files),
 		cmocka_unit_test(test_print),
 		cmocka_unit_test(test_byte_order_mark),
 		cmocka_unit_test(test_files),

@@ -480,6 +480,99 @@ what_drops_for_a_time_ends(void **state)
 	tripd_bed_close(&bed);
 }
 
+#define ASKING "count asked port 0 pattern ipv4 src in us / udp dst in ports / end\n"
+
+static void
+answered(const char *text, int expected, const char *answer)
+{
+	char *said = command_of(text, strlen(text), expected);
+
+	assert_string_equal(said, answer);
+	free(said);
+}
+
+static void
+declined(const char *text, int error, const char *why)
+{
+	refused(text, strlen(text), error, why);
+}
+
+/* A set that changes alone leaves the counts that ask for it where they are. */
+static void
+sets_change_and_counts_stay(void **state)
+{
+	tripd_bed_open(&bed, "set us { 10.0.0.0/24 }\nset ports { 5, 6 }\n" ASKING,
+		(struct tripd_live){16, 16, 16, 1});
+	for (unsigned int i = 4; i < 8; i++)
+		packet(i);
+	check_cntr(bed.quota.counts[0].packets, 2);
+	answered("apply f\nset ports { 6, 7 }\n", 0, "~ set ports { 6, 7 }\n");
+	for (unsigned int i = 4; i < 8; i++)
+		packet(i);
+	check_cntr(bed.quota.counts[0].packets, 4);
+	answered("diff f\nset us { 10.0.0.0/24 }\nset  ports { 6, 7 } # same\n" ASKING, 0, "");
+	declined("remove us", -EBUSY, "count asked asks for the set us");
+	declined("apply f\nset us file /dev/null\n", -EPERM, "comes with tripd's own rules");
+	declined("reread us", -ENOENT, "no 'set' with a file is named 'us'");
+	declined("apply f\nset us { 10.0.0.0/33 }\n", -EINVAL, "f:1:10: expected an address");
+	/* Another set in place of one that goes, in one change. */
+	answered("reload f\nset them { 10.0.0.1 }\nset ports { 6, 7 }\ncount asked port 0 pattern "
+		 "ipv4 src in them / udp dst in ports / end\n",
+		0,
+		"- set us { 10.0.0.0/24 }\n"
+		"~ count asked port 0 pattern ipv4 src in them / udp dst in ports / end\n"
+		"+ set them { 10.0.0.1 }\n");
+	packet(6);
+	check_cntr(bed.quota.counts[0].packets, 5);
+	answered("remove asked", 0,
+		"- count asked port 0 pattern ipv4 src in them / udp dst in ports / end\n");
+	answered("remove them", 0, "- set them { 10.0.0.1 }\n");
+	assert_int_equal(bed.quota.rules->n_sets, 3);
+	tripd_bed_close(&bed);
+}
+
+/* What is allowed passes whatever drops the rest, and counts in one rule and in `also`. */
+static void
+what_is_allowed_is_never_dropped(void **state)
+{
+	tripd_bed_open(&bed,
+		"count all port 0 pattern eth / end\nalso count every port 0 pattern eth / end\n"
+		"quota few 3 of all.packets\nwhen few spent drop all\n"
+		"allow five port 0 pattern udp dst is 5 / end\n",
+		(struct tripd_live){16, 16, 16, 1});
+	for (unsigned int i = 0; i < 8; i++)
+		assert_int_equal(packet(i), i < 3 || i == 5);
+	command("do drop every", 0);
+	assert_true(packet(5));
+	check_cntr(bed.quota.counts[2].packets, 2);
+	check_cntr(bed.quota.counts[1].packets, 9);
+	check_cntr(bed.quota.counts[0].packets, 7);
+	declined("do drop five", -EINVAL, "'five' is an 'allow', which nothing drops");
+	tripd_bed_close(&bed);
+}
+
+/* It comes while others are at work, and goes before them all the same. */
+static void
+what_is_allowed_later_goes_first(void **state)
+{
+	tripd_bed_open(&bed,
+		"count all port 0 pattern eth / end actions drop / end\nset few { 3 }\n",
+		(struct tripd_live){16, 16, 16, 1});
+	assert_false(packet(2));
+	answered("apply f\nallow two port 0 pattern udp dst is 2 / end\n"
+		 "allow three port 0 pattern udp dst in few / end\n",
+		0,
+		"+ allow two port 0 pattern udp dst is 2 / end\n"
+		"+ allow three port 0 pattern udp dst in few / end\n");
+	assert_true(packet(2) && packet(3) && !packet(4));
+	command("apply f\nset few { 4 }\n", 0);
+	assert_true(packet(2) && !packet(3) && packet(4));
+	command("remove two", 0);
+	assert_false(packet(2));
+	check_cntr(bed.quota.counts[0].packets, 4);
+	tripd_bed_close(&bed);
+}
+
 int
 main(void)
 {
@@ -490,6 +583,9 @@ main(void)
 		cmocka_unit_test(what_has_gone_keeps_its_counts),
 		cmocka_unit_test(what_drops_for_a_time_ends),
 		cmocka_unit_test(what_is_policed_stays_so),
+		cmocka_unit_test(sets_change_and_counts_stay),
+		cmocka_unit_test(what_is_allowed_is_never_dropped),
+		cmocka_unit_test(what_is_allowed_later_goes_first),
 	};
 	int ret;
 

@@ -87,6 +87,38 @@ def sighup_reloads(bench):
     equal((code, '+ ' + WEB in err), (0, True), f'exit code, and what has changed: {err}')
 
 
+def a_set_is_read_again_alone(bench):
+    """By its name, with all rules, by SIGHUP; a file with an error leaves what was, and is told by line and value."""
+    path = bench.file('list', '192.0.2.0/24\n')
+    ask = f'set list file {path}\ncount some port 0 priority 1 pattern ipv4 src in list / end\n'
+    process = start(bench, rules=ask + DNS)
+    equal(control(bench, 'reload', 'list'), (0, '', ''), 'nothing has changed')
+    bench.file('list', '192.0.2.0/24\n10.0.0.0/8\n')
+    equal(control(bench, 'diff'), (0, f'~ set list file {path}\n', ''), 'what would change')
+    equal(control(bench, 'reload', 'list'), (0, f'~ set list file {path}\n', ''), 'a set alone')
+    equal(control(bench, 'reload'), (0, '', ''), 'nothing is left of it')
+    bench.file('list', '10.0.0.0/8\nhost\n')
+    told = f"{path}:2:1: expected an address, a prefix such as 10.0.0.0/8, or a port, found 'host'\n" \
+        '    2 | host\n      | ^~~~\n'
+    for words in ('reload', 'list'), ('reload', ), ('diff', ):
+        equal(control(bench, *words), (2, '', told), f'{words} of a file with an error')
+    equal(bench.run('--check', bench.file('rules')), (2, '', told), 'the words are those of a start')
+    os.unlink(path)
+    equal(control(bench, 'reload', 'list'), (2, '', f'{path}: cannot read the set: No such file or directory\n'),
+          'no file')
+    os.mkfifo(path)
+    equal(control(bench, 'reload', 'list'), (2, '', f'{path}: cannot read the set: it is no regular file\n'), 'a pipe')
+    os.unlink(path)
+    bench.file('list', '192.0.2.0/24\n')
+    process.send_signal(signal.SIGHUP)
+    bench.wait_for_line(process, 'rules: 1 statement came in')
+    equal(control(bench, 'remove', 'list')[::2], (2, 'count some asks for the set list\n'), 'remove')
+    equal(names(bench)['dns.packets'], 10, 'packets')
+    flows = json.loads(control(bench, '--json', 'list', 'flows')[1])['flows']
+    equal([flow['pattern'] for flow in flows if 'in list' in flow['pattern']], ['eth / ipv4 src in list / end'], 'flows')
+    equal(end(bench, process)[0], 0, 'exit code')
+
+
 def who_may_not_is_refused_told_and_counted(bench):
     if os.geteuid() != 0:
         raise Skip('it takes root')
@@ -149,5 +181,5 @@ def what_is_hostile_is_refused(bench):
     equal(end(bench, process)[0], 0, 'exit code')
 
 
-run_tests(Bench, a_reload_is_a_difference, a_file_with_an_error_changes_nothing, sighup_reloads,
+run_tests(Bench, a_reload_is_a_difference, a_set_is_read_again_alone, a_file_with_an_error_changes_nothing, sighup_reloads,
           who_may_not_is_refused_told_and_counted, a_kill_in_the_middle_leaves_nothing, what_is_hostile_is_refused)

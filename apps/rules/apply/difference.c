@@ -156,6 +156,29 @@ find_counters(struct trip_apply_difference *difference, struct words *words, str
 	match_names(words, own, difference->counters, difference->counters_go);
 }
 
+/* One whose statement is the same may have been read from a file that has changed. */
+static void
+find_sets(struct trip_apply_difference *difference, struct words *words, struct words *own)
+{
+	const struct trip_rules *work = difference->work, *next = difference->next;
+
+	for (unsigned int i = 0; i < work->n_sets; i++)
+		if (!work->sets[i].gone)
+			words->list[words->n++] = (struct word){work->sets[i].name, i, false};
+	for (unsigned int i = 0; i < next->n_sets; i++)
+		own->list[own->n++] = (struct word){next->sets[i].name, i, false};
+	match_names(words, own, difference->sets, difference->sets_go);
+	for (unsigned int i = 0; i < next->n_sets; i++) {
+		struct trip_apply_step *step = &difference->sets[i];
+		const struct trip_rules_set *set = &work->sets[step->at];
+
+		if (step->what == TRIP_APPLY_KEEP &&
+			(!are_same(set->source, next->sets[i].source) ||
+				set->digest != next->sets[i].digest))
+			step->what = TRIP_APPLY_CHANGE;
+	}
+}
+
 /* Each of the new ones takes one of the same words; or with `onto`, none takes any. */
 static void
 match_whens(struct trip_apply_difference *difference, struct words *words, struct words *texts,
@@ -292,6 +315,8 @@ count_changes(struct trip_apply_difference *difference)
 	difference->n_changes = count_steps(difference->counts, next->n_counts) +
 				count_steps(difference->counters, next->n_counters) +
 				count_steps(difference->whens, next->n_whens) +
+				count_steps(difference->sets, next->n_sets) +
+				count_gone(difference->sets_go, work->n_sets) +
 				count_gone(difference->counts_go, work->n_counts) +
 				count_gone(difference->counters_go, work->n_counters) +
 				count_gone(difference->whens_go, work->n_whens);
@@ -308,13 +333,16 @@ begin(struct trip_apply_difference *difference, const struct trip_rules *work,
 		.counts = calloc(next->n_counts + 1, sizeof(*difference->counts)),
 		.counters = calloc(next->n_counters + 1, sizeof(*difference->counters)),
 		.whens = calloc(next->n_whens + 1, sizeof(*difference->whens)),
+		.sets = calloc(next->n_sets + 1, sizeof(*difference->sets)),
 		.counts_go = calloc(work->n_counts + 1, sizeof(bool)),
 		.counters_go = calloc(work->n_counters + 1, sizeof(bool)),
 		.whens_go = calloc(work->n_whens + 1, sizeof(bool)),
+		.sets_go = calloc(work->n_sets + 1, sizeof(bool)),
 	};
 	return difference->counts != NULL && difference->counters != NULL &&
 			       difference->whens != NULL && difference->counts_go != NULL &&
-			       difference->counters_go != NULL && difference->whens_go != NULL
+			       difference->counters_go != NULL && difference->whens_go != NULL &&
+			       difference->sets != NULL && difference->sets_go != NULL
 		       ? 0
 		       : -ENOMEM;
 }
@@ -324,6 +352,7 @@ most(const struct trip_rules *rules)
 {
 	unsigned int n = rules->n_counts > rules->n_whens ? rules->n_counts : rules->n_whens;
 
+	n = n > rules->n_sets ? n : rules->n_sets;
 	return n > rules->n_counters ? n : rules->n_counters;
 }
 
@@ -343,6 +372,8 @@ trip_apply_difference_find(struct trip_apply_difference *difference, const struc
 		find_counts(difference, &of_work, &of_next);
 		of_work.n = of_next.n = 0;
 		find_counters(difference, &of_work, &of_next);
+		of_work.n = of_next.n = 0;
+		find_sets(difference, &of_work, &of_next);
 		of_work.n = of_next.n = 0;
 		error = find_whens(difference, &of_work, &of_next, onto);
 	}
@@ -398,6 +429,9 @@ trip_apply_difference_remove(struct trip_apply_difference *difference,
 			difference->counters_go[i] = true;
 			remove_whens(difference, false, i);
 		}
+	for (unsigned int i = 0; i < work->n_sets; i++)
+		difference->sets_go[i] =
+			!work->sets[i].gone && strcmp(work->sets[i].name, name) == 0;
 	count_changes(difference);
 	return difference->n_changes > 0 ? 0 : -ENOENT;
 }
@@ -408,9 +442,11 @@ trip_apply_difference_free(struct trip_apply_difference *difference)
 	free(difference->counts);
 	free(difference->counters);
 	free(difference->whens);
+	free(difference->sets);
 	free(difference->counts_go);
 	free(difference->counters_go);
 	free(difference->whens_go);
+	free(difference->sets_go);
 	*difference = (struct trip_apply_difference){0};
 }
 
@@ -428,6 +464,9 @@ print_gone(const struct trip_apply_difference *difference, FILE *file)
 	for (unsigned int i = 0; i < work->n_whens; i++)
 		if (difference->whens_go[i])
 			fprintf(file, "- %s\n", work->whens[i].source);
+	for (unsigned int i = 0; i < work->n_sets; i++)
+		if (difference->sets_go[i])
+			fprintf(file, "- %s\n", work->sets[i].source);
 }
 
 void
@@ -440,6 +479,12 @@ trip_apply_difference_print(const struct trip_apply_difference *difference, FILE
 		if (difference->counts[i].what == TRIP_APPLY_CHANGE ||
 			difference->counts[i].what == TRIP_APPLY_RENEW)
 			fprintf(file, "~ %s\n", next->counts[i].source);
+	for (unsigned int i = 0; i < next->n_sets; i++)
+		if (difference->sets[i].what == TRIP_APPLY_CHANGE)
+			fprintf(file, "~ %s\n", next->sets[i].source);
+	for (unsigned int i = 0; i < next->n_sets; i++)
+		if (difference->sets[i].what == TRIP_APPLY_ADD)
+			fprintf(file, "+ %s\n", next->sets[i].source);
 	for (unsigned int i = 0; i < next->n_counters; i++)
 		if (difference->counters[i].what == TRIP_APPLY_ADD)
 			fprintf(file, "+ counter %s\n", next->counters[i].name);

@@ -15,7 +15,7 @@ enum trip_apply_what {
 	/* It stays as it is. */
 	TRIP_APPLY_KEEP,
 	TRIP_APPLY_ADD,
-	/* A count of this name is there in other words. */
+	/* A count or set of this name is there in other words; or what was read for a set is. */
 	TRIP_APPLY_CHANGE,
 	/* It stays, and has to stand behind one that comes or has moved: they overlap. */
 	TRIP_APPLY_RENEW,
@@ -32,9 +32,9 @@ struct trip_apply_step {
 struct trip_apply_difference {
 	const struct trip_rules *work, *next;
 	/* By index in the new rules. */
-	struct trip_apply_step *counts, *counters, *whens;
+	struct trip_apply_step *counts, *counters, *whens, *sets;
 	/* By index in those at work: it goes. */
-	bool *counts_go, *counters_go, *whens_go;
+	bool *counts_go, *counters_go, *whens_go, *sets_go;
 	/* All that is added, changed, renewed or goes. */
 	unsigned int n_changes;
 	/* As it was found. */

@@ -36,6 +36,7 @@ trip_apply_flow_attr(const struct trip_rules_count *rule, struct trip_flow_attr 
 	*attr = (struct trip_flow_attr){
 		.size = sizeof(*attr),
 		.priority = rule->priority,
+		.allow = rule->allow,
 		.group = rule->group,
 		.engine = rule->engine,
 		.direction =

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A parse from end to end: the text, its life and the lives of what comes of it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "rules_priv.h"
 #include "rules_y.h"
@@ -56,6 +59,9 @@ trip_rules_free(struct trip_rules *rules)
 	}
 	free(rules->counters);
 	free(rules->whens);
+	for (unsigned int i = 0; i < rules->n_sets; i++)
+		trip_rules_set_free(&rules->sets[i]);
+	free(rules->sets);
 	for (unsigned int i = 0; i < rules->n_notes; i++)
 		free(rules->notes[i].message);
 	free(rules->notes);
@@ -64,8 +70,9 @@ trip_rules_free(struct trip_rules *rules)
 }
 
 /* Errors own a copy of the text: what they quote must outlive the caller's buffer. */
-static struct trip_rules_errors *
-errors_new(const char *name, const char *text, size_t length, const char *base, size_t base_length)
+struct trip_rules_errors *
+trip_rules_errors_new(
+	const char *name, const char *text, size_t length, const char *base, size_t base_length)
 {
 	struct trip_rules_errors *errors = calloc(1, sizeof(*errors));
 	/* Where the last line of the text has no end, or goes on behind it, it ends here. */
@@ -100,6 +107,7 @@ run(struct trip_rules_ctx *ctx)
 	free(ctx->when_names);
 	free(ctx->symbols);
 	free(ctx->quota_refs);
+	free(ctx->set_names);
 	free(ctx->ranges);
 	if (ctx->nomem)
 		return -ENOMEM;
@@ -149,7 +157,7 @@ trip_rules_parse_onto(const char *name, const char *text, size_t length, const c
 	if (ctx == NULL)
 		return -ENOMEM;
 	ctx->rules = calloc(1, sizeof(*ctx->rules));
-	ctx->errors = errors_new(name, text, length, base, base_length);
+	ctx->errors = trip_rules_errors_new(name, text, length, base, base_length);
 	if (ctx->rules != NULL && ctx->errors != NULL) {
 		ctx->text = ctx->errors->text;
 		ctx->end = ctx->text + ctx->errors->length;
@@ -216,8 +224,9 @@ slurp(FILE *file, char **text, size_t *length)
 	}
 }
 
-static int
-refuse_file(const char *path, int rc, struct trip_rules_errors **errors)
+int
+trip_rules_refuse_file(
+	const char *path, const char *what, int rc, struct trip_rules_errors **errors)
 {
 	struct trip_rules_span nowhere = {0};
 	char *message = NULL;
@@ -225,15 +234,16 @@ refuse_file(const char *path, int rc, struct trip_rules_errors **errors)
 
 	if (rc == -ENOMEM)
 		return rc;
-	*errors = errors_new(path, "", 0, "", 0);
+	*errors = trip_rules_errors_new(path, "", 0, "", 0);
 	if (*errors == NULL)
 		return -ENOMEM;
 	nowhere.text = (*errors)->text;
 	if (rc == -EFBIG)
-		n = asprintf(&message, "cannot read the rules: the limit is %u MiB",
+		n = asprintf(&message, "cannot read %s: the limit is %u MiB", what,
 			TRIP_RULES_FILE_MAX >> 20);
 	else
-		n = asprintf(&message, "cannot read the rules: %s", strerror(-rc));
+		n = asprintf(&message, "cannot read %s: %s", what,
+			rc == -EMEDIUMTYPE ? "it is no regular file" : strerror(-rc));
 	if (trip_rules_error_append(*errors, &nowhere, n >= 0 ? message : NULL))
 		return rc;
 	trip_rules_errors_free(*errors);
@@ -242,23 +252,45 @@ refuse_file(const char *path, int rc, struct trip_rules_errors **errors)
 }
 
 int
+trip_rules_read(const char *path, bool only_regular, char **text, size_t *length)
+{
+	/* What is no regular file may keep whoever opens it waiting. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | (only_regular ? O_NONBLOCK : 0));
+	struct stat status;
+	FILE *file;
+	int rc;
+
+	*text = NULL;
+	if (fd < 0)
+		return -errno;
+	if (only_regular && (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))) {
+		close(fd);
+		return -EMEDIUMTYPE;
+	}
+	file = fdopen(fd, "rb");
+	if (file == NULL) {
+		close(fd);
+		return -ENOMEM;
+	}
+	rc = slurp(file, text, length);
+	fclose(file);
+	return rc;
+}
+
+int
 trip_rules_parse_file(
 	const char *path, struct trip_rules **rules, struct trip_rules_errors **errors)
 {
-	FILE *file = fopen(path, "rbe");
 	size_t length = 0;
-	char *text = NULL;
-	int rc;
+	char *text;
+	int rc = trip_rules_read(path, false, &text, &length);
 
 	*rules = NULL;
 	*errors = NULL;
-	rc = file == NULL ? -errno : slurp(file, &text, &length);
-	if (file != NULL)
-		fclose(file);
 	if (rc == 0)
 		rc = trip_rules_parse_text(path, text, length, rules, errors);
 	else
-		rc = refuse_file(path, rc, errors);
+		rc = trip_rules_refuse_file(path, "the rules", rc, errors);
 	free(text);
 	return rc;
 }

@@ -18,13 +18,16 @@
 
 #include <trip_cntr.h>
 #include <trip_flow.h>
+#include <trip_set.h>
 #include <trip_work.h>
 
 #define TRIP_RULES_NAME_MAX 32 /* as a counter's name, without the NUL */
+#define TRIP_RULES_TESTS_MAX 8 /* of sets, in one pattern */
 /*
- * Items of one pattern, without END: eth, two vlan, ip, udp, vxlan, and up to the L4 item within.
+ * Items of one pattern, without END: eth, two vlan, ip, udp, vxlan, and up to the L4 item within;
+ * and those of sets.
  */
-#define TRIP_RULES_ITEMS_MAX 11
+#define TRIP_RULES_ITEMS_MAX (11 + TRIP_RULES_TESTS_MAX)
 #define TRIP_RULES_PREFIXES_MAX 64         /* that the ranges of one rule may become */
 #define TRIP_RULES_PATTERNS_MAX 256        /* of one rule */
 #define TRIP_RULES_PATTERNS_ALL (1u << 20) /* of all rules of a file */
@@ -80,6 +83,7 @@ struct trip_rules_count {
 	uint32_t group;
 	uint32_t priority;
 	bool also;
+	bool allow; /* "allow": before all else, and never dropped */
 	enum trip_flow_engine engine;
 	uint32_t actions; /* TRIP_RULES_ACTION_*; 0 where the rule has none */
 	uint32_t mark;
@@ -131,6 +135,19 @@ struct trip_rules_counter {
 	char *source;                   /* of a quota, as of a count */
 	bool gone;                      /* as of a count, and what it had come to */
 	uint64_t last;
+};
+
+/* "set": what fields may be any of. */
+struct trip_rules_set {
+	char name[TRIP_RULES_NAME_MAX + 1];
+	unsigned int line;
+	char *source;
+	char *path; /* or NULL: the entries are in the statement */
+	/* Of a file, once trip_rules_set_load() has read it. */
+	struct trip_set_entry *entries;
+	size_t n_entries;
+	uint64_t digest; /* of the file's text */
+	bool gone;       /* as of a count */
 };
 
 enum trip_rules_ref {
@@ -200,6 +217,8 @@ struct trip_rules {
 	unsigned int n_counters;
 	struct trip_rules_when *whens;
 	unsigned int n_whens;
+	struct trip_rules_set *sets;
+	unsigned int n_sets;
 	/* What is no mistake, but hardly meant: for trip_rules_errors_print(). Never NULL. */
 	struct trip_rules_errors *warnings;
 	/* Those of them that say nothing of ports, in the order of the file. */
@@ -246,6 +265,22 @@ int trip_rules_parse_onto(const char *name, const char *text, size_t length, con
 	size_t base_length, struct trip_rules **rules, struct trip_rules_errors **errors);
 
 void trip_rules_free(struct trip_rules *rules);
+
+/*
+ * Reads the entries of a set that has a path anew: an address, prefix or port a line, `#` begins a
+ * comment. 0; or a negative errno, with *errors set as by trip_rules_parse_file() and the set as it
+ * was. At most TRIP_RULES_SET_ERRORS_MAX mistakes are looked for. A set whose entries are in the
+ * statement has nothing to be read. Any thread.
+ */
+#define TRIP_RULES_SET_ERRORS_MAX 100u
+int trip_rules_set_load(struct trip_rules_set *set, struct trip_rules_errors **errors);
+
+/* The same of text in memory, which may hold any bytes; `name` stands for the file in errors. */
+int trip_rules_set_parse(struct trip_rules_set *set, const char *name, const char *text,
+	size_t length, struct trip_rules_errors **errors);
+
+/* Whether a rule asks for the set of this name. */
+bool trip_rules_set_is_asked(const struct trip_rules_count *count, const char *name);
 
 /*
  * Whether there is a packet that both match, which counts in the earlier one then: rules of one

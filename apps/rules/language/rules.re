@@ -107,9 +107,6 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 	network = (number | address) "/" [0-9]+;
 	string = ["] ([^"\\\n\x00] | "\\" [^\n\x00])* ["];
 
-	<rest> [^ \t\n\x00\\#\r]+	{ continue; }
-	<rest> [\\\r]		{ continue; }
-
 	<*> blank+		{ continue; }
 	<*> "\\" eol		{ begin_line(ctx); continue; }
 	<*> "#"			{ ctx->cursor = line_end(ctx, ctx->cursor); continue; }
@@ -119,12 +116,11 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 			ctx->cursor = token;
 			TOKEN(TRIP_RULES_YYEOF);
 		}
-		if (ctx->state == yycrest)
-			continue;
 		TOKEN(TRIP_RULES_YYUNDEF);
 	}
 
 	<word> "also"		{ TOKEN(ALSO); }
+	<word> "allow"		{ TOKEN(ALLOW); }
 	<word> "count"		{ TOKEN(COUNT); }
 	<word> "counter"	{ TOKEN(COUNTER); }
 	<word> "when"		{ TOKEN(WHEN); }
@@ -155,6 +151,7 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 	<field> "mask"		{ TOKEN(MASK); }
 	<field> "prefix"	{ TOKEN(PREFIX); }
 	<field> "range"		{ TOKEN(RANGE); }
+	<field> "in"		{ TOKEN(IN); }
 	<field> "last"		{ TOKEN(LAST); }
 	<word> "drop"		{ TOKEN(DROP); }
 	<word> "mark"		{ TOKEN(MARK); }
@@ -182,6 +179,7 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 	<word> "reset"		{ TOKEN(RESET); }
 	<word> "police"		{ TOKEN(POLICE); }
 	<word> "log"		{ TOKEN(LOG); }
+	<word> "file"		{ TOKEN(FILE_WORD); }
 	<word> "at"		{ TOKEN(AT); }
 	<word> "most"		{ TOKEN(MOST); }
 	<word> "per"		{ TOKEN(PER); }
@@ -200,9 +198,9 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 	<path> [^ \t\r\n#"\\\x00] [^ \t\r\n#"\x00]* { TOKEN(PATH); }
 
 	<time> number		{ TOKEN(TIME); }
-	<word, name, port, ref, item, field> number	{ TOKEN(NUMBER); }
-	<field> network		{ TOKEN(NETWORK); }
-	<word, name, port, ref, time, item, field> address	{ TOKEN(ADDRESS); }
+	<word, name, port, ref, item, field, entry> number	{ TOKEN(NUMBER); }
+	<field, entry> network	{ TOKEN(NETWORK); }
+	<word, name, port, ref, time, item, field, entry> address	{ TOKEN(ADDRESS); }
 	<word, name, port, ref, time, item, field, path> string	{ TOKEN(STRING); }
 	<word, name, port, ref, time, item, field, path> ["] {
 		place(ctx, token, span);
@@ -210,7 +208,7 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 		return complain(ctx, span, "expected '\"' at the end of the string, "
 			"found the end of the line");
 	}
-	<word, name, port, ref, time, item, field, path> "\\" {
+	<word, name, port, ref, time, item, field, path, entry> "\\" {
 		place(ctx, token, span);
 		if (to_text(ctx->cursor) >= ctx->end)
 			continue;
@@ -219,7 +217,9 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 	}
 	<word, name, port, ref, time, item, field> ">="	{ TOKEN(GE); }
 	<word, name, port, ref, time, item, field> "/"	{ TOKEN(SLASH); }
-	<word, name, port, ref, time, item, field> ","	{ TOKEN(COMMA); }
+	<word, name, port, ref, time, item, field, entry> ","	{ TOKEN(COMMA); }
+	<word, name, entry> [{}]	{ TOKEN(*token); }
+	<entry> word	{ TOKEN(WORD); }
 	<word, name, port, ref, time, item, field> [()<-]	{ TOKEN(*token); }
 	<word, name, port, ref, time, item, field> [\x80-\xff]+	{ TOKEN(TRIP_RULES_YYUNDEF); }
 	<*> *			{ TOKEN(TRIP_RULES_YYUNDEF); }
@@ -230,9 +230,10 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 
 /* What the next word will be, after this token. */
 static int
-next_state(const struct trip_rules_ctx *ctx, int token, bool first)
+next_state(const struct trip_rules_ctx *ctx, int token)
 {
 	switch (token) {
+	case ALLOW:
 	case COUNT:
 	case COUNTER:
 	case EACH:
@@ -242,7 +243,12 @@ next_state(const struct trip_rules_ctx *ctx, int token, bool first)
 	case OF:
 		return yycref;
 	case SET:
-		return first ? yycrest : yycname;
+	case IN:
+		return yycname;
+	case FILE_WORD:
+		return yycpath;
+	case '{':
+		return yycentry;
 	case DROP:
 	case PASS:
 	case DELETE:
@@ -252,7 +258,11 @@ next_state(const struct trip_rules_ctx *ctx, int token, bool first)
 		return ctx->in_when ? yycname : yycword;
 	case '(':
 	case COMMA:
-		return ctx->in_when || ctx->in_quota ? yycref : yycword;
+		return ctx->in_set                     ? yycentry
+		       : ctx->in_when || ctx->in_quota ? yycref
+						       : yycword;
+	case NAME:
+		return ctx->in_items ? yycfield : yycword;
 	case AFTER:
 	case FOR:
 	case IDLE:
@@ -286,7 +296,7 @@ trip_rules_yylex(int *value, struct trip_rules_span *span, struct trip_rules_ctx
 	*value = 0;
 	if (token == TRIP_RULES_YYEOF && !first)
 		token = NEWLINE;
-	ctx->state = next_state(ctx, token, first);
+	ctx->state = next_state(ctx, token);
 	if (token == NEWLINE) {
 		if (to_text(ctx->cursor) < ctx->end || span->length > 0)
 			begin_line(ctx);
@@ -296,6 +306,8 @@ trip_rules_yylex(int *value, struct trip_rules_span *span, struct trip_rules_ctx
 		ctx->first = *span;
 	ctx->in_when |= token == WHEN;
 	ctx->in_quota |= token == QUOTA;
+	ctx->in_set |= token == SET && first;
+	ctx->in_items |= token == PATTERN;
 	ctx->last = to_text(ctx->cursor);
 	return token;
 }

@@ -39,16 +39,16 @@ static void trip_rules_yyerror(
 %token NEWLINE "the end of the line"
 %token NAME "a name" REF "a counter" ITEM "an item" FIELD "a field" WORD "a key"
 %token NUMBER "a number" TIME "a time such as 250ms" RATE "a rate such as 10kpps" ADDRESS "an address" NETWORK "a network" STRING "a string" PATH "a path"
-%token ALSO "also" COUNT "count" COUNTER "counter" WHEN "when" EACH "each" QUOTA "quota"
+%token ALSO "also" ALLOW "allow" COUNT "count" COUNTER "counter" WHEN "when" EACH "each" QUOTA "quota"
 %token PORT "port" INTERFACE "an interface" PORT_NAME "name" PORT_MAC "mac"
 %token INGRESS "ingress" EGRESS "egress" TRANSFER "transfer" EITHER "either"
 %token GROUP "group" PRIORITY "priority" ENGINE "engine" AUTO "auto" HW "hw" SW "sw"
 %token PATTERN "pattern" ACTIONS "actions" END "end"
-%token IS "is" SPEC "spec" MASK "mask" PREFIX "prefix" RANGE "range" LAST "last"
+%token IS "is" SPEC "spec" MASK "mask" PREFIX "prefix" RANGE "range" IN "in" LAST "last"
 %token DROP "drop" MARK "mark" ID "id" PASSTHRU "passthru" QUEUE "queue" INDEX "index" RSS "rss"
 %token AFTER "after" OVER "over" UNTIL "until" FOR "for" RATE_WORD "rate" IDLE "idle" ALL "all" ANY "any"
 %token EVERY "every" PASS "pass" DELETE "delete" ADD "add" SET "set" POLICE "police" LOG "log"
-%token AT "at" MOST "most" PER "per" SPENT "spent" PERCENT "%" SHARED "shared" OF "of" RESET "reset"
+%token FILE_WORD "file" AT "at" MOST "most" PER "per" SPENT "spent" PERCENT "%" SHARED "shared" OF "of" RESET "reset"
 %token EXEC "exec" MAX "max" GE ">=" SLASH "/" COMMA ","
 
 %%
@@ -62,12 +62,17 @@ line: NEWLINE
 	| error NEWLINE { trip_rules_build_abandon(ctx); yyerrok; if (ctx->nomem) YYNOMEM; }
 	;
 
-statement: count | counter | quota | when | each
-	| SET { trip_rules_error_notyet(ctx, &@1); }
+statement: count | allow | counter | quota | when | each | set
 	;
 
 count: also COUNT NAME { trip_rules_build_name(ctx, TRIP_RULES_KIND_COUNT, &@3); }
 		PORT port direction group priority engine pattern actions
+	;
+
+allow: ALLOW NAME {
+		trip_rules_build_name(ctx, TRIP_RULES_KIND_COUNT, &@2);
+		ctx->count.allow = true;
+	} PORT port direction pattern
 	;
 
 also: %empty
@@ -118,11 +123,12 @@ tests: %empty
 	| tests field SPEC value { trip_rules_item_test(ctx, &@2, TRIP_RULES_TEST_SPEC, &@4); }
 	| tests field MASK value { trip_rules_item_test(ctx, &@2, TRIP_RULES_TEST_MASK, &@4); }
 	| tests field PREFIX NUMBER { trip_rules_item_prefix(ctx, &@2, &@4); }
+	| tests field IN NAME { trip_rules_set_test(ctx, &@2, &@4); }
 	| tests field RANGE value '-' value { trip_rules_item_range(ctx, &@2, &@4, &@6); }
 	| tests field LAST value {
 		trip_rules_item_field(ctx, &@2);
 		trip_rules_error(ctx, &@3, "'last' is not part of the language: expected 'is', "
-			"'spec', 'mask', 'prefix' or 'range', found 'last'");
+			"'spec', 'mask', 'prefix', 'range' or 'in', found 'last'");
 	}
 	;
 
@@ -154,6 +160,23 @@ action: DROP { trip_rules_build_action(ctx, &@1, TRIP_RULES_ACTION_DROP); }
 	;
 
 counter: COUNTER NAME { trip_rules_build_name(ctx, TRIP_RULES_KIND_COUNTER, &@2); }
+	;
+
+set: SET NAME { trip_rules_build_name(ctx, TRIP_RULES_KIND_SET, &@2); } members
+	;
+
+members: FILE_WORD PATH { trip_rules_set_path(ctx, &@2, strndup(@2.text, @2.length)); }
+	| FILE_WORD STRING { trip_rules_set_path(ctx, &@2, trip_rules_value_string(ctx, &@2)); }
+	| '{' entries '}'
+	;
+
+entries: entry
+	| entries COMMA entry
+	;
+
+entry: NUMBER { trip_rules_set_add(ctx, &@1); }
+	| ADDRESS { trip_rules_set_add(ctx, &@1); }
+	| NETWORK { trip_rules_set_add(ctx, &@1); }
 	;
 
 quota: QUOTA NAME NUMBER {
@@ -298,10 +321,8 @@ worth_naming(yysymbol_kind_t kind, bool fresh)
 	case YYSYMBOL_IDLE:
 	case YYSYMBOL_RATE_WORD:
 		return trip_rules_condition_known(yysymbol_name(kind));
-	/* Between statements, an empty line is possible, but nobody's intention; and `set` is an
-	 * operation only. */
+	/* Between statements, an empty line is possible, but nobody's intention. */
 	case YYSYMBOL_NEWLINE:
-	case YYSYMBOL_SET:
 		return !fresh;
 	default:
 		return true;
@@ -354,8 +375,10 @@ yyreport_syntax_error(const yypcontext_t *place, struct trip_rules_ctx *ctx)
 	}
 	/* Of what has no quota, only a field has either. */
 	trip_rules_error_syntax(ctx, yypcontext_location(place),
-		wanted[YYSYMBOL_NUMBER] && wanted[YYSYMBOL_ADDRESS] && !ctx->in_quota ? &ctx->field
-										      : NULL,
+		wanted[YYSYMBOL_NUMBER] && wanted[YYSYMBOL_ADDRESS] && !ctx->in_quota &&
+				!ctx->in_set
+			? &ctx->field
+			: NULL,
 		names, n_names, hint_of(yypcontext_token(place), wanted));
 	return 0;
 }

@@ -344,6 +344,8 @@ trip_rules_build_commit(struct trip_rules_ctx *ctx)
 	else if (ctx->named && (ctx->symbol.kind == TRIP_RULES_KIND_COUNTER ||
 				       ctx->symbol.kind == TRIP_RULES_KIND_QUOTA))
 		commit_counter(ctx);
+	else if (ctx->named && ctx->symbol.kind == TRIP_RULES_KIND_SET)
+		trip_rules_set_commit(ctx, source_of(ctx));
 	trip_rules_build_abandon(ctx);
 }
 
@@ -362,11 +364,14 @@ trip_rules_build_abandon(struct trip_rules_ctx *ctx)
 	free(ctx->when.lasts_text);
 	free(ctx->when.rate_text);
 	free(ctx->when.text);
+	trip_rules_set_free(&ctx->set);
+	ctx->set = (struct trip_rules_set){0};
 	ctx->count = (struct trip_rules_count){0};
 	ctx->when = (struct trip_rules_when){0};
 	ctx->names = (struct trip_rules_names){0};
 	ctx->first = (struct trip_rules_span){0};
 	ctx->shape.n_items = 0;
+	ctx->shape.n_tests = 0;
 	ctx->shape.n_bytes = 0;
 	ctx->n_ranges = 0;
 	ctx->before = NULL;
@@ -375,6 +380,8 @@ trip_rules_build_abandon(struct trip_rules_ctx *ctx)
 	ctx->lost = false;
 	ctx->in_when = false;
 	ctx->in_quota = false;
+	ctx->in_set = false;
+	ctx->in_items = false;
 	trip_rules_quota_abandon(ctx);
 	ctx->in_each = false;
 	ctx->named = false;

@@ -243,7 +243,9 @@ check_ref(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
 		return;
 	}
 	trip_rules_error_quote(quote, &name);
-	if (symbol->kind == TRIP_RULES_KIND_COUNT && !dotted)
+	if (symbol->kind == TRIP_RULES_KIND_SET)
+		trip_rules_error(ctx, ref, "%s is a 'set', which counts nothing", quote);
+	else if (symbol->kind == TRIP_RULES_KIND_COUNT && !dotted)
 		trip_rules_error(ctx, ref,
 			"%s counts packets and bytes: expected '.packets' or '.bytes' behind it",
 			quote);
@@ -253,6 +255,23 @@ check_ref(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
 	else
 		check_condition(ctx, names, symbol, when);
 	when->index = symbol->index;
+}
+
+/* What an operation would make of a count that is there. */
+static void
+check_fate(struct trip_rules_ctx *ctx, const struct trip_rules_span *target,
+	const struct trip_rules_when *when, unsigned int line)
+{
+	const struct trip_rules_count *count = &ctx->rules->counts[when->target];
+	char quote[TRIP_RULES_QUOTE_SIZE];
+	bool police = when->op == TRIP_RULES_OP_POLICE;
+
+	trip_rules_error_quote(quote, target);
+	if (count->allow && (police || when->op == TRIP_RULES_OP_DROP))
+		trip_rules_error(ctx, target, "%s is an 'allow', which nothing drops", quote);
+	else if (police && count->engine == TRIP_FLOW_ENGINE_HW)
+		trip_rules_error(ctx, target,
+			"'police' is done in software: %s has 'engine hw' on line %u", quote, line);
 }
 
 static void
@@ -277,18 +296,15 @@ check_target(struct trip_rules_ctx *ctx, const struct trip_rules_span *target,
 		trip_rules_error(ctx, target, "'%s' needs a %s: %s is a %s", op->word,
 			counter ? "'counter'" : "'count' rule",
 			trip_rules_error_quote(quote, target),
-			counter                                 ? "'count' rule"
+			symbol->kind == TRIP_RULES_KIND_SET     ? "'set'"
+			: counter                               ? "'count' rule"
 			: symbol->kind == TRIP_RULES_KIND_QUOTA ? "'quota'"
 								: "'counter'");
 	when->target = symbol->index;
 	when->on_count = symbol->kind == TRIP_RULES_KIND_COUNT;
 	/* That of a wrong statement is no count. */
-	if (when->op == TRIP_RULES_OP_POLICE && when->on_count &&
-		symbol->index < ctx->rules->n_counts &&
-		ctx->rules->counts[symbol->index].engine == TRIP_FLOW_ENGINE_HW)
-		trip_rules_error(ctx, target,
-			"'police' is done in software: %s has 'engine hw' on line %u",
-			trip_rules_error_quote(quote, target), symbol->span.line);
+	if (when->on_count && symbol->index < ctx->rules->n_counts)
+		check_fate(ctx, target, when, symbol->span.line);
 }
 
 void
@@ -298,6 +314,7 @@ trip_rules_check_names(struct trip_rules_ctx *ctx)
 		qsort(ctx->symbols, ctx->n_symbols, sizeof(*ctx->symbols), by_name);
 	check_twins(ctx);
 	trip_rules_quota_check(ctx);
+	trip_rules_set_check(ctx);
 	for (unsigned int i = 0; i < ctx->rules->n_whens; i++) {
 		const struct trip_rules_names *names = &ctx->when_names[i];
 

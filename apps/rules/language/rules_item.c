@@ -273,4 +273,5 @@ trip_rules_item_end(struct trip_rules_ctx *ctx)
 	shape->tested[shape->n_items] = draft->specs != 0;
 	shape->offsets[shape->n_items++] = at;
 	shape->n_bytes += size;
+	trip_rules_set_put(ctx);
 }

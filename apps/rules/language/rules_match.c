@@ -195,6 +195,16 @@ demand_inner(struct level *level, const struct trip_flow_item *tunnel,
 	demand(level, AT_TUNNEL + 1, 0xff, GTP_PACKET);
 }
 
+/* Sets are not looked into: what they have in common changes with them, so two tests may both
+ * hold. */
+static const struct rte_flow_item *
+skip_sets(const struct rte_flow_item *item)
+{
+	while ((int)item->type == TRIP_FLOW_ITEM_TYPE_SET)
+		item++;
+	return item;
+}
+
 /* The items of one level, up to the end or its tunnel; returns what stands behind. */
 static const struct rte_flow_item *
 fill_level(struct level *level, const struct rte_flow_item *item)
@@ -205,7 +215,8 @@ fill_level(struct level *level, const struct rte_flow_item *item)
 
 	for (known = trip_flow_item_of((int)item->type); known != NULL; known = next) {
 		demand_item(level, item, known, nth);
-		next = trip_flow_item_of((int)(++item)->type);
+		item = skip_sets(item + 1);
+		next = trip_flow_item_of((int)item->type);
 		nth = next == known ? nth + 1 : 0;
 		n_tags += known->layer == TRIP_FLOW_VLAN;
 		deep = known->layer == TRIP_FLOW_TUNNEL && next != NULL;

@@ -15,12 +15,14 @@
 
 #include "rules_priv.h"
 
-static_assert(2 * (RTE_ALIGN(sizeof(struct rte_flow_item_eth), 8) +
-			  2 * RTE_ALIGN(sizeof(struct rte_flow_item_vlan), 8) +
-			  RTE_ALIGN(sizeof(struct rte_flow_item_ipv6), 8) +
-			  RTE_ALIGN(sizeof(struct rte_flow_item_tcp), 8) +
-			  RTE_ALIGN(sizeof(struct rte_flow_item_vxlan), 8)) <=
-		      TRIP_RULES_CUBE_BYTES,
+static_assert(
+	2 * (RTE_ALIGN(sizeof(struct rte_flow_item_eth), 8) +
+		    2 * RTE_ALIGN(sizeof(struct rte_flow_item_vlan), 8) +
+		    RTE_ALIGN(sizeof(struct rte_flow_item_ipv6), 8) +
+		    RTE_ALIGN(sizeof(struct rte_flow_item_tcp), 8) +
+		    RTE_ALIGN(sizeof(struct rte_flow_item_vxlan), 8)) +
+			TRIP_RULES_TESTS_MAX * RTE_ALIGN(sizeof(struct trip_flow_item_set), 8) <=
+		TRIP_RULES_CUBE_BYTES,
 	"the longest pattern fits");
 
 /* A range of 128 bits from ...1 to ...1110 takes the most: two a bit, but for two. */
@@ -145,6 +147,8 @@ find_ends(const struct trip_rules_shape *shape, unsigned int i, const struct tri
 	*dst = trip_rules_table_end(shape->items[i], "dst");
 	if (*src == NULL || *dst == NULL)
 		return false;
+	while (i + 1 < shape->n_items && shape->items[i + 1]->type == TRIP_FLOW_ITEM_TYPE_SET)
+		i++;
 	return i + 1 == shape->n_items || shape->items[i + 1]->announcer != TRIP_FLOW_BY_UDP_PORT;
 }
 
@@ -162,6 +166,9 @@ mirror(const struct trip_rules_shape *shape, struct trip_rules_cube *cube)
 			cube->spec + at + src->offset, cube->spec + at + dst->offset, src->bytes);
 		swap_bytes(
 			cube->mask + at + src->offset, cube->mask + at + dst->offset, src->bytes);
+		for (unsigned int k = i + 1;
+			k < shape->n_items && shape->items[k]->type == TRIP_FLOW_ITEM_TYPE_SET; k++)
+			trip_rules_set_mirror(cube->spec + shape->offsets[k], src, dst);
 	}
 }
 
@@ -275,6 +282,10 @@ apply_either(struct trip_rules_ctx *ctx, struct cubes *cubes)
 	unsigned int n;
 	bool good = true;
 
+	if (adds && ctx->shape.n_tests > 0)
+		return trip_rules_error(ctx, &ctx->either,
+			"'either' and 'in' exclude each other where a rule counts in addition: "
+			"what both directions have in common changes with the set");
 	for (unsigned int i = 0; i < cubes->n && good; i++) {
 		struct trip_rules_cube cube = cubes->list[i];
 

@@ -36,6 +36,7 @@ enum trip_rules_kind {
 	TRIP_RULES_KIND_COUNTER,
 	TRIP_RULES_KIND_QUOTA, /* an index of a counter, too */
 	TRIP_RULES_KIND_EACH,
+	TRIP_RULES_KIND_SET,
 };
 
 /* A name that some statement defines, also where the rest of that statement is wrong. */
@@ -62,6 +63,12 @@ struct trip_rules_quota_ref {
 	unsigned int counter; /* of the rules */
 };
 
+/* A test of a set: its name, and where the field lies in its item. */
+struct trip_rules_set_test {
+	struct trip_rules_span name;
+	uint8_t offset;
+};
+
 /* Wide enough for any field, an IPv6 address included. */
 __extension__ typedef unsigned __int128 trip_rules_u128;
 
@@ -75,10 +82,12 @@ struct trip_rules_draft {
 	trip_rules_u128 spec[TRIP_FLOW_FIELDS_MAX];
 	trip_rules_u128 mask[TRIP_FLOW_FIELDS_MAX];
 	trip_rules_u128 high[TRIP_FLOW_FIELDS_MAX];
+	struct trip_rules_set_test tests[TRIP_RULES_TESTS_MAX];
+	unsigned int n_tests;
 };
 
 /* One pattern as a vector of bits, each 0, 1 or (masked out) either; see rules_pattern.c. */
-#define TRIP_RULES_CUBE_BYTES 256
+#define TRIP_RULES_CUBE_BYTES 576
 struct trip_rules_cube {
 	_Alignas(8) uint8_t spec[TRIP_RULES_CUBE_BYTES]; /* items with bit-fields lie in it */
 	_Alignas(8) uint8_t mask[TRIP_RULES_CUBE_BYTES];
@@ -90,6 +99,7 @@ struct trip_rules_shape {
 	bool tested[TRIP_RULES_ITEMS_MAX]; /* has a test of a field */
 	size_t offsets[TRIP_RULES_ITEMS_MAX];
 	unsigned int n_items;
+	unsigned int n_tests; /* items of sets, each behind the item that it is about */
 	size_t n_bytes;
 	struct trip_rules_cube cube; /* what all its patterns have in common */
 };
@@ -114,6 +124,8 @@ struct trip_rules_ctx {
 	int state;
 	bool in_when;
 	bool in_quota;
+	bool in_set;
+	bool in_items;
 	struct trip_rules_span first; /* of the statement: its first token */
 	const char *last;             /* where its last token ends */
 
@@ -137,6 +149,7 @@ struct trip_rules_ctx {
 	struct trip_rules_names names;
 	struct trip_rules_quota quota;
 	unsigned int quota_first; /* of its refs */
+	struct trip_rules_set set;
 	struct trip_rules_draft draft;
 	struct trip_rules_span field; /* of the draft: the last one */
 
@@ -148,12 +161,22 @@ struct trip_rules_ctx {
 	unsigned int n_symbols;
 	struct trip_rules_quota_ref *quota_refs;
 	unsigned int n_quota_refs;
+	struct trip_rules_span *set_names; /* that tests name */
+	unsigned int n_set_names;
 	uint64_t n_patterns;
 	unsigned int suggestions; /* names compared so far */
 };
 
 /* rules.c */
 bool trip_rules_grow(void *array, unsigned int n, size_t size);
+/* Errors in a copy of a text; NULL: no memory. */
+struct trip_rules_errors *trip_rules_errors_new(
+	const char *name, const char *text, size_t length, const char *base, size_t base_length);
+/* A file's text, to be freed in any case: 0, or a negative errno; -EFBIG. */
+int trip_rules_read(const char *path, bool only_regular, char **text, size_t *length);
+/* The one error of a file that cannot be read; returns rc, or -ENOMEM. */
+int trip_rules_refuse_file(
+	const char *path, const char *what, int rc, struct trip_rules_errors **errors);
 
 /* rules.re */
 void trip_rules_lex_begin(struct trip_rules_ctx *ctx);
@@ -322,6 +345,22 @@ struct trip_rules_quota *trip_rules_quota_commit(struct trip_rules_ctx *ctx, uns
 void trip_rules_quota_abandon(struct trip_rules_ctx *ctx);
 /* What they are of. */
 void trip_rules_quota_check(struct trip_rules_ctx *ctx);
+
+/* rules_set.c */
+void trip_rules_set_path(
+	struct trip_rules_ctx *ctx, const struct trip_rules_span *span, char *path);
+void trip_rules_set_add(struct trip_rules_ctx *ctx, const struct trip_rules_span *entry);
+void trip_rules_set_commit(struct trip_rules_ctx *ctx, char *source);
+void trip_rules_set_free(struct trip_rules_set *set);
+/* "FIELD in NAME", and what comes of it in the shape when its item ends. */
+void trip_rules_set_test(struct trip_rules_ctx *ctx, const struct trip_rules_span *field,
+	const struct trip_rules_span *name);
+void trip_rules_set_put(struct trip_rules_ctx *ctx);
+/* Ends of the connection, of what the item before says. */
+void trip_rules_set_mirror(
+	void *test, const struct trip_flow_field *src, const struct trip_flow_field *dst);
+/* Whether there are sets of the names in tests. */
+void trip_rules_set_check(struct trip_rules_ctx *ctx);
 
 /* rules_check.c */
 void trip_rules_check_names(struct trip_rules_ctx *ctx);

@@ -28,6 +28,9 @@ compare_place(const struct trip_rules_count *a, const struct trip_rules_count *b
 		return memcmp(a->port_mac, b->port_mac, sizeof(a->port_mac));
 	if (a_out != b_out)
 		return a_out ? 1 : -1;
+	/* What is allowed is meant to overlap what is not. */
+	if (a->allow != b->allow)
+		return a->allow ? -1 : 1;
 	if (a->group != b->group)
 		return a->group < b->group ? -1 : 1;
 	return a->priority < b->priority ? -1 : a->priority > b->priority;

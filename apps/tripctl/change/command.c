@@ -148,29 +148,33 @@ static const struct row {
 	const char *first;
 	/* The caller's word is a file, which goes along. */
 	bool file;
+	/* Instead of `first`, where the caller has a word. */
+	const char *with_word;
 } rows[] = {
 	{"drop", "NAME",
 		"Has tripd drop the packets of a count from now on; they still count." EXIT_CODES,
-		"do drop", false},
+		"do drop", false, NULL},
 	{"pass", "NAME", "Has tripd let the packets of a count through again." EXIT_CODES,
-		"do pass", false},
+		"do pass", false, NULL},
 	{"delete", "NAME",
 		"Has tripd end a count: it matches no more, and keeps its values." EXIT_CODES,
-		"do delete", false},
+		"do delete", false, NULL},
 	{"apply", "FILE",
 		"Adds the statements of a file to the rules of tripd, and changes the counts that "
 		"it has in other words; writes what that was. - is stdin." EXIT_CODES,
-		"apply", true},
+		"apply", true, NULL},
 	{"remove", "NAME",
 		"Removes a count or counter of the rules of tripd, and each `when' that speaks of "
 		"it; writes what that was." EXIT_CODES,
-		"remove", false},
+		"remove", false, NULL},
 	{"diff", "[FILE]",
 		"Writes what would change if tripd had the rules of this file, or read its own "
 		"again; changes nothing. - is stdin." EXIT_CODES,
-		"diff", true},
-	{"reload", "", "Has tripd read its rules file again; writes what has changed." EXIT_CODES,
-		"reload", false},
+		"diff", true, NULL},
+	{"reload", "[SET]",
+		"Has tripd read its rules file and the files of its sets again, or that of one set "
+		"alone; writes what has changed." EXIT_CODES,
+		"reload", false, "reread"},
 };
 
 /* argv[0] is "tripctl drop". */
@@ -190,5 +194,7 @@ tripctl_command(struct tripctl *ctl, int argc, char **argv)
 	if (row->args_doc[0] != 0 && row->args_doc[0] != '[')
 		line.end = want_word;
 	tripctl_options_parse(ctl, &line, argc, argv, &command);
-	return run(ctl, &command, row->first, row->file);
+	return run(ctl, &command,
+		row->with_word != NULL && command.word != NULL ? row->with_word : row->first,
+		row->file);
 }

@@ -9,6 +9,7 @@
 #include <trip.h>
 
 #include "apply/difference.h"
+#include "apply/set.h"
 #include "command.h"
 #include "live.h"
 #include "now.h"
@@ -40,6 +41,9 @@ write_base(const struct trip_rules *rules, bool whens, char **text, size_t *leng
 	for (unsigned int i = 0; i < rules->n_counters; i++)
 		if (!rules->counters[i].gone)
 			fprintf(file, "counter %s\n", rules->counters[i].name);
+	for (unsigned int i = 0; i < rules->n_sets; i++)
+		if (!rules->sets[i].gone)
+			fprintf(file, "%s\n", rules->sets[i].source);
 	for (unsigned int i = 0; i < rules->n_counts; i++)
 		if (!rules->counts[i].gone)
 			fprintf(file, "%s\n", rules->counts[i].source);
@@ -80,6 +84,35 @@ parse_onto(struct command *command, bool whens, const char *name, const char *te
 	return ret;
 }
 
+/*
+ * Rules that came along may name a file of a set only as it is at work. It is read as whoever runs
+ * tripd, and what is wrong with it is shown.
+ */
+static int
+take_sets(struct command *command, struct trip_rules *next)
+{
+	const struct trip_rules *work = command->commands->quota->rules;
+
+	for (unsigned int i = 0; i < next->n_sets; i++) {
+		struct trip_rules_set *set = &next->sets[i];
+		unsigned int k = 0;
+
+		while (k < work->n_sets &&
+			(work->sets[k].gone || strcmp(work->sets[k].source, set->source) != 0))
+			k++;
+		if (k < work->n_sets) {
+			set->digest = work->sets[k].digest;
+		} else if (set->path != NULL) {
+			fprintf(command->answer,
+				"set %s: a file of a set comes with tripd's own rules: tripctl "
+				"reload (line %u)\n",
+				set->name, set->line);
+			return -EPERM;
+		}
+	}
+	return 0;
+}
+
 /* tripd's own file, or what came along. */
 static int
 read_rules(struct command *command, struct trip_rules **rules)
@@ -95,9 +128,14 @@ read_rules(struct command *command, struct trip_rules **rules)
 	ret = command->words[0] == 0 ? trip_rules_parse_file(own, rules, &errors)
 				     : trip_rules_parse_text(command->words, command->text,
 					       command->length, rules, &errors);
-	if (ret == 0)
-		trip_rules_errors_print((*rules)->warnings, command->answer);
-	return say_errors(command, ret, errors);
+	if (ret != 0)
+		return say_errors(command, ret, errors);
+	trip_rules_errors_print((*rules)->warnings, command->answer);
+	ret = command->words[0] == 0 ? trip_apply_set_load_all(*rules, command->answer)
+				     : take_sets(command, *rules);
+	if (ret != 0)
+		trip_rules_free(*rules);
+	return ret;
 }
 
 /* ---- doing ------------------------------------------------------------------------------------
@@ -150,12 +188,47 @@ change(struct command *command, struct trip_rules *next, bool onto, bool only_te
 	return ret;
 }
 
+/* The file of one set alone. */
+static int
+reread(struct command *command)
+{
+	struct tripd_quota *quota = command->commands->quota;
+	struct trip_rules_set *set, next = {0};
+	unsigned int i = 0;
+	int ret;
+
+	while (i < quota->rules->n_sets &&
+		(quota->rules->sets[i].gone ||
+			strcmp(quota->rules->sets[i].name, command->words) != 0))
+		i++;
+	set = &quota->rules->sets[i];
+	if (i == quota->rules->n_sets || set->path == NULL) {
+		fprintf(command->answer, "no 'set' with a file is named '%.32s'\n", command->words);
+		return -ENOENT;
+	}
+	next.path = set->path;
+	snprintf(next.name, sizeof(next.name), "%s", set->name);
+	ret = trip_apply_set_load(&next, command->answer);
+	if (ret == 0 && next.digest != set->digest) {
+		ret = trip_apply_set_fill(quota->sets[i], &next);
+		if (ret == 0) {
+			set->n_entries = next.n_entries;
+			set->digest = next.digest;
+			command->commands->n_changes++;
+			fprintf(command->answer, "~ %s\n", set->source);
+		} else {
+			fprintf(command->answer, "%s\n", trip_error_message());
+		}
+	}
+	free(next.entries);
+	return ret;
+}
+
 static int
 reload(struct command *command)
 {
 	struct trip_rules *next;
 	int ret = read_rules(command, &next);
-
 	return ret == 0 ? change(command, next, false, false) : ret;
 }
 
@@ -176,7 +249,30 @@ apply(struct command *command)
 	int ret = parse_onto(command, true, command->words[0] != 0 ? command->words : "rules",
 		command->text, command->length, &next, &errors);
 
-	return ret == 0 ? change(command, next, true, false) : say_errors(command, ret, errors);
+	if (ret != 0)
+		return say_errors(command, ret, errors);
+	ret = take_sets(command, next);
+	if (ret == 0)
+		return change(command, next, true, false);
+	trip_rules_free(next);
+	return ret;
+}
+
+/* A set stays as long as a count asks for it. */
+static int
+check_asked(struct command *command, const struct trip_apply_difference *difference)
+{
+	const struct trip_rules *work = command->commands->quota->rules;
+
+	for (unsigned int i = 0; i < work->n_sets; i++)
+		for (unsigned int k = 0; k < work->n_counts && difference->sets_go[i]; k++)
+			if (!work->counts[k].gone &&
+				trip_rules_set_is_asked(&work->counts[k], work->sets[i].name)) {
+				fprintf(command->answer, "count %s asks for the set %s\n",
+					work->counts[k].name, work->sets[i].name);
+				return -EBUSY;
+			}
+	return 0;
 }
 
 static int
@@ -190,6 +286,8 @@ remove_name(struct command *command)
 	if (ret == -ENOENT)
 		fprintf(command->answer, "no 'count' rule or 'counter' is named '%.32s'\n",
 			command->words);
+	if (ret == 0)
+		ret = check_asked(command, &difference);
 	if (ret == 0)
 		ret = put_to_work(command, &difference, &nothing);
 	trip_apply_difference_free(&difference);
@@ -301,6 +399,7 @@ static const struct {
 	{"remove", remove_name},
 	{"diff", diff},
 	{"reload", reload},
+	{"reread", reread},
 };
 
 int

@@ -30,6 +30,8 @@ say_good(const char *path, const struct trip_rules *rules)
 	say_number(rules->n_counts, "count", ", ");
 	say_number(rules->n_counters - quotas, "counter", ", ");
 	say_number(quotas, "quota", ", ");
+	if (rules->n_sets > 0)
+		say_number(rules->n_sets, "set", ", ");
 	say_number(rules->n_whens, "when", ": nothing is wrong with them\n");
 }
 

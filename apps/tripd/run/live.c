@@ -8,6 +8,7 @@
 #include <trip.h>
 
 #include "apply/port.h"
+#include "apply/set.h"
 #include "apply/when.h"
 #include "live.h"
 #include "live_change.h"
@@ -187,15 +188,18 @@ make_room(struct tripd_change *change)
 	struct tripd_quota *quota = change->quota;
 	struct trip_rules *work = quota->rules;
 	unsigned int counts = change->next->n_counts, counters = change->next->n_counters;
-	unsigned int whens = change->next->n_whens;
+	unsigned int whens = change->next->n_whens, sets = change->next->n_sets;
 
 	change->dead = calloc(counts + 1, sizeof(*change->dead));
 	change->flows = calloc(counts + 1, sizeof(*change->flows));
 	change->cntrs = calloc(counters + 1, sizeof(struct trip_cntr *));
+	change->sets = calloc(sets + 1, sizeof(struct trip_set *));
 	change->counts_at = calloc(counts + 1, sizeof(unsigned int));
 	change->counters_at = calloc(counters + 1, sizeof(unsigned int));
 	if (change->dead == NULL || change->flows == NULL || change->cntrs == NULL ||
-		change->counts_at == NULL || change->counters_at == NULL ||
+		change->counts_at == NULL || change->counters_at == NULL || change->sets == NULL ||
+		extend(&work->sets, work->n_sets, sets, sizeof(*work->sets)) != 0 ||
+		extend(&quota->sets, work->n_sets, sets, sizeof(struct trip_set *)) != 0 ||
 		extend(&work->counts, work->n_counts, counts, sizeof(*work->counts)) != 0 ||
 		extend(&work->counters, work->n_counters, counters, sizeof(*work->counters)) != 0 ||
 		extend(&work->whens, work->n_whens, whens, sizeof(*work->whens)) != 0 ||
@@ -250,11 +254,43 @@ open_count(struct tripd_change *change, unsigned int i, bool only_ask)
 	return ret;
 }
 
+/* Those that are new; the others get what was read for them last, when nothing else can fail. */
+static int
+open_sets(struct tripd_change *change)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < change->next->n_sets && ret == 0; i++)
+		if (change->difference->sets[i].what == TRIP_APPLY_ADD)
+			ret = trip_apply_set_open(
+				change->quota->domain, &change->next->sets[i], &change->sets[i]);
+	if (ret != 0)
+		fprintf(change->answer, "%s\n", trip_error_message());
+	return ret;
+}
+
+static int
+fill_sets(struct tripd_change *change)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < change->next->n_sets && ret == 0; i++) {
+		const struct trip_apply_step *step = &change->difference->sets[i];
+
+		if (step->what == TRIP_APPLY_CHANGE)
+			ret = trip_apply_set_fill(
+				change->quota->sets[step->at], &change->next->sets[i]);
+	}
+	if (ret != 0)
+		fprintf(change->answer, "%s\n", trip_error_message());
+	return ret;
+}
+
 static int
 open_all(struct tripd_change *change)
 {
 	const struct trip_apply_difference *difference = change->difference;
-	int ret = 0;
+	int ret = open_sets(change);
 
 	for (unsigned int i = 0; i < change->next->n_counts && ret == 0; i++)
 		if (tripd_change_is_new(change, i))
@@ -275,7 +311,7 @@ open_all(struct tripd_change *change)
 		else if (change->dead[i])
 			/* What matches nothing stands wherever it is said to. */
 			change->next->counts[i].born = ++change->quota->last_born;
-	return ret;
+	return ret == 0 ? fill_sets(change) : ret;
 }
 
 static void
@@ -290,6 +326,9 @@ undo(struct tripd_change *change)
 	for (unsigned int i = 0; i < change->next->n_counters; i++)
 		if (change->cntrs[i] != NULL)
 			trip_cntr_close(change->cntrs[i]);
+	for (unsigned int i = 0; i < change->next->n_sets; i++)
+		if (change->sets[i] != NULL)
+			trip_set_close(change->sets[i]);
 }
 
 int
@@ -304,6 +343,7 @@ tripd_live_change(struct tripd_quota *quota, const struct trip_apply_difference 
 		.n_counts = quota->rules->n_counts,
 		.n_counters = quota->rules->n_counters,
 		.n_whens = quota->rules->n_whens,
+		.n_sets = quota->rules->n_sets,
 	};
 	int ret = make_room(&change);
 
@@ -317,6 +357,7 @@ tripd_live_change(struct tripd_quota *quota, const struct trip_apply_difference 
 	free(change.dead);
 	free(change.flows);
 	free(change.cntrs);
+	free(change.sets);
 	free(change.counts_at);
 	free(change.counters_at);
 	return ret;

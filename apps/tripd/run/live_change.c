@@ -56,6 +56,26 @@ take_counter(struct tripd_change *change, unsigned int i)
 	change->quota->counters[work->n_counters++] = change->cntrs[i];
 }
 
+static void
+take_set(struct tripd_change *change, unsigned int i)
+{
+	const struct trip_apply_step *step = &change->difference->sets[i];
+	struct trip_rules *work = change->quota->rules;
+	struct trip_rules_set *from = &change->next->sets[i], *to, old;
+
+	if (step->what == TRIP_APPLY_KEEP && !change->difference->onto)
+		work->sets[step->at].line = from->line;
+	if (step->what == TRIP_APPLY_KEEP || step->what == TRIP_APPLY_LEAVE)
+		return;
+	to = &work->sets[step->what == TRIP_APPLY_ADD ? work->n_sets : step->at];
+	if (step->what == TRIP_APPLY_ADD)
+		change->quota->sets[work->n_sets++] = change->sets[i];
+	/* What is replaced goes with the new rules. */
+	old = *to;
+	*to = *from;
+	*from = old;
+}
+
 /* Its names are those of rules at work from here on. */
 static unsigned int
 take_when(struct tripd_change *change, unsigned int i)
@@ -270,6 +290,20 @@ close_gone(struct trip_cntr **cntr)
 		*cntr = NULL;
 }
 
+/* Once no flow asks for them any more. */
+static void
+end_sets(struct tripd_change *change)
+{
+	struct tripd_quota *quota = change->quota;
+
+	for (unsigned int i = 0; i < change->n_sets; i++)
+		if (change->difference->sets_go[i]) {
+			quota->rules->sets[i].gone = true;
+			if (trip_set_close(quota->sets[i]) == 0)
+				quota->sets[i] = NULL;
+		}
+}
+
 static void
 end_counts(struct tripd_change *change)
 {
@@ -317,7 +351,10 @@ tripd_change_carry_out(struct tripd_change *change)
 		take_counter(change, i);
 	for (unsigned int i = 0; i < change->next->n_counts; i++)
 		take_count(change, i);
+	for (unsigned int i = 0; i < change->next->n_sets; i++)
+		take_set(change, i);
 	take_whens(change);
 	tripd_quota_settled(change->quota);
 	end_counts(change);
+	end_sets(change);
 }

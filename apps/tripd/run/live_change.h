@@ -23,12 +23,13 @@ struct tripd_change {
 	/* By index in the new rules: flows that are new; later, those of a count that changed. */
 	struct trip_apply_count *flows;
 	struct trip_cntr **cntrs;
+	struct trip_set **sets;
 	/* By index in the new rules: where they are at work. */
 	unsigned int *counts_at, *counters_at;
 	/* By index in the new rules: an operation has ended it; renewed, it would come back. */
 	bool *dead;
 	/* Rules at work before, and how many. */
-	unsigned int n_counts, n_counters, n_whens;
+	unsigned int n_counts, n_counters, n_whens, n_sets;
 };
 
 /* A count of the new rules has flows to be made. */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "apply/set.h"
 #include "apply/when.h"
 #include "now.h"
 #include "start/fail.h"
@@ -37,6 +38,14 @@ open_function(struct tripd_quota *quota, const char *name, struct trip_function 
 	if (ret == 0)
 		ret = trip_function_name(*function, name);
 	return ret == 0 ? 0 : tripd_fail(ret, "%s: %s", name, trip_error_message());
+}
+
+static int
+open_set(struct tripd_quota *quota, unsigned int i)
+{
+	int ret = trip_apply_set_open(quota->domain, &quota->rules->sets[i], &quota->sets[i]);
+
+	return ret == 0 ? 0 : tripd_fail(ret, "%s", trip_error_message());
 }
 
 static int
@@ -125,8 +134,9 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain, struct t
 	quota->fired = calloc(rules->n_whens + 1, sizeof(*quota->fired));
 	quota->items = calloc(rules->n_whens + 1, sizeof(*quota->items));
 	quota->holds = calloc(rules->n_counts + 1, sizeof(*quota->holds));
+	quota->sets = calloc(rules->n_sets + 1, sizeof(struct trip_set *));
 	if (quota->counts == NULL || quota->counters == NULL || quota->fired == NULL ||
-		quota->items == NULL || quota->holds == NULL)
+		quota->items == NULL || quota->holds == NULL || quota->sets == NULL)
 		return tripd_fail(-ENOMEM, "no memory for %u counts", rules->n_counts);
 	ret = tripd_quota_ports(quota, plan);
 	if (ret == 0)
@@ -134,6 +144,8 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain, struct t
 	/* Counters of the rules first: their names are the user's. */
 	for (unsigned int i = 0; i < rules->n_counters && ret == 0; i++)
 		ret = open_counter(quota, i);
+	for (unsigned int i = 0; i < rules->n_sets && ret == 0; i++)
+		ret = open_set(quota, i);
 	for (unsigned int i = 0; i < rules->n_counts && ret == 0; i++)
 		ret = open_count(quota, i);
 	if (ret == 0)
@@ -400,6 +412,8 @@ tripd_quota_close(struct tripd_quota *quota)
 	for (unsigned int i = 0; quota->counters != NULL && i < quota->rules->n_counters; i++)
 		ret |= quota->counters[i] != NULL ? trip_cntr_close(quota->counters[i]) : 0;
 	ret |= quota->late != NULL ? trip_cntr_close(quota->late) : 0;
+	for (unsigned int i = 0; quota->sets != NULL && i < quota->rules->n_sets; i++)
+		ret |= quota->sets[i] != NULL ? trip_set_close(quota->sets[i]) : 0;
 	tripd_losses_close(&quota->losses);
 	for (unsigned int i = 0; i < quota->n_ports; i++)
 		ret |= trip_port_close(quota->ports[i]);
@@ -408,6 +422,7 @@ tripd_quota_close(struct tripd_quota *quota)
 		tripd_fail(ret, "at the end: %s", trip_error_message());
 	free(quota->counts);
 	free(quota->counters);
+	free(quota->sets);
 	free(quota->fired);
 	for (unsigned int i = 0; quota->items != NULL && i < quota->rules->n_whens; i++)
 		free(quota->items[i].more);

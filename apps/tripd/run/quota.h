@@ -83,6 +83,7 @@ struct tripd_quota {
 	/* As in the rules, by index. */
 	struct trip_apply_count *counts;
 	struct trip_cntr **counters;
+	struct trip_set **sets;
 	/* Those of them that are quotas. */
 	struct tripd_periods periods;
 	/* Firings of each `when`, of one on a quota since its period began. */

@@ -82,14 +82,37 @@ find_obstacle(const struct trip_rules *rules, uint16_t port)
 	return ports[port].line;
 }
 
+/* What hardware drops, software cannot allow: the line of the other one of such two rules, or 0. */
+static unsigned int
+find_conflict(const struct trip_rules *rules, const struct trip_rules_count *rule)
+{
+	bool hard = rule->engine == TRIP_FLOW_ENGINE_HW;
+
+	for (unsigned int i = 0; i < rules->n_counts && (hard || rule->allow); i++) {
+		const struct trip_rules_count *other = &rules->counts[i];
+
+		if (!other->gone && other->port == rule->port &&
+			(hard ? other->allow : other->engine == TRIP_FLOW_ENGINE_HW))
+			return other->line;
+	}
+	return 0;
+}
+
 int
 tripd_engine_of(
 	const struct trip_rules *rules, const struct trip_rules_count *rule, const char **reason)
 {
 	static char why[TRIPD_ENGINE_REASON_MAX];
 	int ret = validate_alone(rules, rule, reason);
-	unsigned int line;
+	unsigned int line = find_conflict(rules, rule);
 
+	if (line != 0) {
+		snprintf(why, sizeof(why),
+			"what hardware drops software cannot allow, and line %u of the rules %s",
+			line, rule->allow ? "has 'engine hw'" : "is an 'allow'");
+		*reason = why;
+		return -ENOTSUP;
+	}
 	if (ret != TRIP_FLOW_ENGINE_HW || !is_open(rule) ||
 		(line = find_obstacle(rules, rule->port)) == 0)
 		return ret;

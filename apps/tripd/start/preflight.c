@@ -22,6 +22,7 @@
 
 #include <trip.h>
 
+#include "apply/set.h"
 #include "cpus.h"
 #include "fail.h"
 #include "hugepages.h"
@@ -49,7 +50,11 @@ tripd_preflight_rules(const char *path, struct trip_rules **rules)
 	if (ret == 0) {
 		if (!tripd_resolve_unknown(*rules))
 			trip_rules_errors_print((*rules)->warnings, stderr);
-		return 0;
+		if (trip_apply_set_load_all(*rules, stderr) == 0)
+			return 0;
+		trip_rules_free(*rules);
+		*rules = NULL;
+		return TRIPD_EXIT_USAGE;
 	}
 	if (errors == NULL)
 		return tripd_fail(TRIPD_EXIT_RUN, "%s: %s", path, strerror(-ret));
