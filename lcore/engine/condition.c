@@ -231,7 +231,9 @@ trip_condition_begin(struct trip_home *home, uint32_t item, uint8_t kind)
 	*node = begun;
 	if (row->memory > 0 && row->needs == NULL)
 		begin_memory(home, of, node, &home->nodes[memory_of(home, item, condition)]);
-	link_condition(home, &home->cntrs[of->cntr].conditions, condition);
+	/* A set since it was queued, and until its counter has settled, has rung nobody for it. */
+	link_condition(home, &home->looks, condition);
+	home->timer_tsc = 0;
 }
 
 static void

@@ -186,6 +186,24 @@ a_set_before_it_is_accepted_begins_anew(void **state)
 	bed_close(bed);
 }
 
+/* One to less rings for nobody then, and is not taken for one that comes later. */
+static void
+a_set_to_less_before_it_is_accepted_is_over(void **state)
+{
+	const struct condition_wanted wanted = {
+		.cntr = CONDITION_TRIGGER, .threshold = 20, .count = 10, .time = RATE_TIME};
+	struct bed *bed = condition_open();
+
+	bed_add(bed, CONDITION_TRIGGER, 20);
+	condition_submit(bed, &wanted);
+	condition_set(bed, 5);
+	bed_settle(bed);
+	condition_go_to(bed, bed->now + 5 * RATE_TIME);
+	rate_expect_fired_behind(bed, 24, 0);
+	rate_expect_fired_behind(bed, 1, 1);
+	bed_close(bed);
+}
+
 /* It may claim a sum that was never there, and a time to come: its own item is early or late by
  * that, and all else goes on. */
 static void
@@ -237,6 +255,7 @@ main(void)
 		cmocka_unit_test(it_begins_at_its_threshold),
 		cmocka_unit_test(what_comes_before_it_is_accepted_counts),
 		cmocka_unit_test(a_set_before_it_is_accepted_begins_anew),
+		cmocka_unit_test(a_set_to_less_before_it_is_accepted_is_over),
 		cmocka_unit_test(what_is_said_to_be_queued_may_be_anything),
 	};
 

@@ -31,6 +31,10 @@
 #define ROUNDS 64
 /* The longest that a counter is to rest. */
 #define REST_MAX 8192
+/* A million steps, of 1025 ticks at most; and what goes by while nobody has anything to do, again
+ * and again: homes_rate.c. */
+#define HOMES_BUSTLE (UINT64_C(1) << 31)
+#define HOMES_SKIP (UINT64_C(1) << 46)
 
 enum act_kind {
 	ACT_ADD,
@@ -84,8 +88,8 @@ struct item {
 	uint32_t user, actor, home, channel;
 	/* By a part, which has it; NULL: by none. */
 	const struct act *act;
-	/* When it was queued, and what it last fired at. */
-	uint64_t queued, last;
+	/* When it was queued, what it last fired at, and when. */
+	uint64_t queued, last, fired_at;
 	/* Steps: it began to be queued, and had rung; 0: it has not. */
 	uint32_t began, rung;
 	/* The store of its counter that its user had made last, as the watch counts them. */
@@ -171,6 +175,8 @@ struct homes {
 	struct sim_watch *watches[HOMES * CNTRS];
 	/* What may be done with which. */
 	bool sets[HOMES * CNTRS], errs[HOMES * CNTRS];
+	/* When users have set a counter, last, and more than a bustle before. */
+	uint64_t set_at[HOMES * CNTRS][2];
 	bool feeds, kills, idles;
 	/* By part. */
 	bool has[HOMES_PARTS];

@@ -73,6 +73,16 @@ add(struct user *user, const struct act *act)
 	}
 }
 
+static void
+note_time(uint32_t cntr)
+{
+	uint64_t *at = homes.set_at[cntr];
+
+	if (sim_now() > at[0] + HOMES_BUSTLE)
+		at[1] = at[0];
+	at[0] = sim_now();
+}
+
 /* Which of the stores of its counter is the one that it has made last. */
 static void
 note_set(struct user *user, uint32_t cntr)
@@ -95,6 +105,7 @@ reset_once(struct user *user, uint32_t cntr)
 	unsigned int n;
 
 	sim_op("resets counter %u", cntr);
+	note_time(cntr);
 	if (trip_cell_reset(homes_cell(user, cntr), &was))
 		ring(user, cntr);
 	note_set(user, cntr);
@@ -112,6 +123,7 @@ set_once(struct user *user, uint32_t cntr, uint64_t value)
 		return;
 	}
 	sim_op("sets counter %u to %llu", cntr, (unsigned long long)value);
+	note_time(cntr);
 	if (trip_cell_set(homes_cell(user, cntr), value))
 		ring(user, cntr);
 	note_set(user, cntr);

@@ -307,6 +307,7 @@ homes_called(const struct trip_work_event *event, void *arg)
 	item->fired++;
 	item->count += event->count;
 	item->last = event->value;
+	item->fired_at = sim_now();
 	if (item->chains && item->fired == 1)
 		(void)homes_chain(trip_engine_current, item->desc.trigger, event->threshold + 5);
 	homes_tell_parts(fired, item);
