@@ -37,7 +37,7 @@ now(void *arg)
 {
 	const struct trip_port *port = arg;
 
-	return trip_clock_ns(&port->domain->engine, rte_rdtsc());
+	return trip_clock_at(port->domain->engine.homes[0], rte_rdtsc());
 }
 
 static struct trip_claim *

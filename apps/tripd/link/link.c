@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <rte_dev.h>
+#include <rte_devargs.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
@@ -62,6 +64,18 @@ bool
 tripd_link_copies(uint16_t port)
 {
 	return is_driver(port, "net_af_packet") || is_driver(port, "net_pcap");
+}
+
+bool
+tripd_link_has_times(uint16_t port)
+{
+	struct rte_eth_dev_info info;
+	const struct rte_devargs *words;
+
+	if (!is_driver(port, "net_pcap") || rte_eth_dev_info_get(port, &info) != 0)
+		return false;
+	words = rte_dev_devargs(info.device);
+	return words == NULL || words->args == NULL || strstr(words->args, "infinite_rx=1") == NULL;
 }
 
 uint16_t

@@ -63,6 +63,9 @@ unsigned int tripd_link_interface(uint16_t port);
 /* Whether the port receives copies, of what the kernel goes on receiving itself. */
 bool tripd_link_copies(uint16_t port);
 
+/* Whether its packets have the times at which they were captured. */
+bool tripd_link_has_times(uint16_t port);
+
 /* Rx descriptors that each of them is to have. */
 uint16_t tripd_link_descriptors(uint16_t port);
 

@@ -349,7 +349,7 @@ do_on_counter(struct command *command, const struct trip_rules_when *when, const
 		own.target++;
 	if (own.op == TRIP_RULES_OP_RESET && quota->rules->counters[own.target].quota != NULL) {
 		tripd_period_reset(quota, own.target);
-		ret = tripd_period_update(quota, (int64_t)(now_ns(CLOCK_REALTIME) / 1000000000));
+		ret = tripd_period_update(quota, tripd_quota_seconds(quota));
 	} else {
 		ret = tripd_quota_do(quota, NULL, &own);
 	}

@@ -44,22 +44,18 @@ rewrite_addresses(uint16_t port, struct rte_mbuf **pkts, uint16_t n)
 	}
 }
 
-static uint16_t
-forward_burst(struct tripd_forwarding *forwarding, unsigned int i, uint16_t queue)
+void
+tripd_forward_packets(struct tripd_forwarding *forwarding, unsigned int i, uint16_t queue,
+	struct rte_mbuf **pkts, uint16_t n)
 {
 	const struct tripd_plan_port *port = &forwarding->plan->ports[i];
 	struct tripd_forward_stats *stats = &forwarding->stats[i];
-	struct rte_mbuf *pkts[TRIPD_BURST];
-	uint16_t received, left, sent;
+	uint16_t left = trip_port_burst(forwarding->quota->ports[i], queue, pkts, n), sent;
 
-	received = tripd_link_receive(&forwarding->links[i], queue, pkts, TRIPD_BURST);
-	if (received == 0)
-		return 0;
-	left = trip_port_burst(forwarding->quota->ports[i], queue, pkts, received);
-	tripd_link_count(&stats->received, received);
+	tripd_link_count(&stats->received, n);
 	if (port->partner < 0) {
 		rte_pktmbuf_free_bulk(pkts, left);
-		return received;
+		return;
 	}
 	if (forwarding->mode == TRIPD_FORWARD_MAC)
 		rewrite_addresses(forwarding->plan->ports[port->partner].id, pkts, left);
@@ -70,6 +66,16 @@ forward_burst(struct tripd_forwarding *forwarding, unsigned int i, uint16_t queu
 		tripd_link_count(&stats->unsent, left - sent);
 		rte_pktmbuf_free_bulk(&pkts[sent], left - sent);
 	}
+}
+
+static uint16_t
+forward_burst(struct tripd_forwarding *forwarding, unsigned int i, uint16_t queue)
+{
+	struct rte_mbuf *pkts[TRIPD_BURST];
+	uint16_t received = tripd_link_receive(&forwarding->links[i], queue, pkts, TRIPD_BURST);
+
+	if (received > 0)
+		tripd_forward_packets(forwarding, i, queue, pkts, received);
 	return received;
 }
 

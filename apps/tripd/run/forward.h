@@ -52,7 +52,13 @@ int tripd_forward_start(struct tripd_forwarding *forwarding, const struct tripd_
 /* Ends the forwarders, and returns when they have: no packet arrives after that. */
 void tripd_forward_stop(struct tripd_forwarding *forwarding);
 
-/* Rounds of the forwarder that made the fewest. */
+/* Has packets counted that were received on a queue of the port [i] of the plan, and sends what the
+ * rules leave, or frees it. One thread at a time for each port. */
+struct rte_mbuf;
+void tripd_forward_packets(struct tripd_forwarding *forwarding, unsigned int i, uint16_t queue,
+	struct rte_mbuf **pkts, uint16_t n);
+
+/* Rounds of the forwarder that made the fewest; UINT64_MAX: there is none. */
 uint64_t tripd_forward_polls(const struct tripd_forwarding *forwarding);
 
 /* Packets received so far, over all ports. */

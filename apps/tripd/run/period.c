@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <rte_common.h>
+
 #include <trip.h>
 
 #include "apply/period.h"
@@ -22,6 +24,7 @@
 #include "rules.h"
 
 #define LATE_NS UINT64_C(2000000000)
+#define SECOND_NS UINT64_C(1000000000)
 
 int
 tripd_period_room(struct tripd_quota *quota, unsigned int more)
@@ -66,6 +69,27 @@ tripd_period_open(struct tripd_quota *quota, int64_t now)
 		if (rules->counters[i].quota != NULL)
 			tripd_period_begin(quota, i, now);
 	return 0;
+}
+
+void
+tripd_period_restart(struct tripd_quota *quota, int64_t now)
+{
+	unsigned int n = quota->periods.n;
+
+	quota->periods.n = 0;
+	for (unsigned int i = 0; i < n; i++)
+		tripd_period_begin(quota, quota->periods.all[i].counter, now);
+}
+
+uint64_t
+tripd_period_next(const struct tripd_quota *quota)
+{
+	int64_t next = INT64_MAX;
+
+	for (unsigned int i = 0; i < quota->periods.n; i++)
+		if (!quota->rules->counters[quota->periods.all[i].counter].gone)
+			next = RTE_MIN(next, quota->periods.all[i].ends);
+	return next > INT64_MAX / (int64_t)SECOND_NS ? UINT64_MAX : (uint64_t)next * SECOND_NS;
 }
 
 void
@@ -245,9 +269,10 @@ end(const struct batch *batch, struct tripd_period *period, int64_t now)
 
 	fire_late(batch, period);
 	period->ended_began = period->began;
-	period->ended = now;
+	/* It was over then, however late that is seen. */
+	period->ended = RTE_MIN(now, period->ends);
 	period->n_ended++;
-	period->began = now;
+	period->began = period->ended;
 	if (now >= period->ends)
 		period->ends =
 			trip_apply_period_end(quota->rules->counters[period->counter].quota, now);

@@ -41,6 +41,11 @@ int tripd_period_open(struct tripd_quota *quota, int64_t now);
 int tripd_period_room(struct tripd_quota *quota, unsigned int more);
 void tripd_period_begin(struct tripd_quota *quota, unsigned int counter, int64_t now);
 void tripd_period_close(struct tripd_quota *quota);
+/* Begins them all anew, as nothing has been counted, and only now it is known what time it is. */
+void tripd_period_restart(struct tripd_quota *quota, int64_t now);
+
+/* When the first of them ends, in nanoseconds since the epoch; UINT64_MAX: none does. */
+uint64_t tripd_period_next(const struct tripd_quota *quota);
 
 /* This counter was reset by a rule: if it is a quota, that begins anew. */
 void tripd_period_reset(struct tripd_quota *quota, unsigned int counter);

@@ -140,7 +140,7 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain, struct t
 		return tripd_fail(-ENOMEM, "no memory for %u counts", rules->n_counts);
 	ret = tripd_quota_ports(quota, plan);
 	if (ret == 0)
-		ret = tripd_period_open(quota, time(NULL));
+		ret = tripd_period_open(quota, tripd_quota_seconds(quota));
 	/* Counters of the rules first: their names are the user's. */
 	for (unsigned int i = 0; i < rules->n_counters && ret == 0; i++)
 		ret = open_counter(quota, i);
@@ -164,6 +164,13 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain, struct t
 	}
 	quota->at_work = ret == 0;
 	return ret;
+}
+
+int64_t
+tripd_quota_seconds(const struct tripd_quota *quota)
+{
+	return (int64_t)((quota->plan->by_packets ? quota->packet_ns : now_ns(CLOCK_REALTIME)) /
+			 1000000000);
 }
 
 /* Room for one more. */
@@ -244,6 +251,7 @@ take(struct tripd_quota *quota, const struct trip_work_event *event, uint64_t ti
 		.when = (unsigned int)event->context,
 		.result = event->result,
 		.time_ns = time_ns,
+		.packet_ns = quota->packet_ns,
 		.threshold = event->threshold - offset,
 		.value = event->value - offset,
 		.latency_ns = event->latency_ns,

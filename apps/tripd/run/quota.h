@@ -19,8 +19,8 @@ struct tripd_trip {
 	/* Index of the `when` in the rules. */
 	unsigned int when;
 	int32_t result;
-	/* Of the day, when it was read. */
-	uint64_t time_ns;
+	/* Of the day, when it was read; and when it happened, by the packets' clock. */
+	uint64_t time_ns, packet_ns;
 	uint64_t threshold, value, latency_ns;
 	/* What began with the one before has ended. */
 	bool ends;
@@ -73,6 +73,8 @@ struct tripd_quota {
 	struct trip_domain *domain;
 	/* The domain progresses by trip_progress(), which a forwarder calls. */
 	bool manual;
+	/* By the times of packets, what that is now: nanoseconds since the epoch. */
+	uint64_t packet_ns;
 	struct trip_port *ports[TRIPD_PORTS_MAX];
 	uint16_t port_ids[TRIPD_PORTS_MAX];
 	/* Rules count what the port sends. */
@@ -134,6 +136,9 @@ int tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain,
 
 /* Queues a `when`, and says what fails. */
 int tripd_quota_queue_when(struct tripd_quota *quota, unsigned int when);
+
+/* Seconds since the epoch, as its periods go by. */
+int64_t tripd_quota_seconds(const struct tripd_quota *quota);
 
 /* Takes the trips that happened since the last call to the end of `trips`. Returns how many
  * happened. */

@@ -216,6 +216,8 @@ tripd_run_begin(struct tripd_run *run)
 		ret = plan_ports(run);
 	if (ret == 0)
 		ret = tripd_port_check(&run->plan, run->options, run->rules);
+	if (ret == 0 && run->plan.by_packets)
+		ret = tripd_replay_check(&run->plan);
 	if (ret != 0)
 		return ret;
 	tripd_partner_warn(run->rules, &run->plan, run->options);
@@ -272,6 +274,9 @@ tripd_run_start(struct tripd_run *run)
 	if (tripd_forward_start(&run->forwarding, &run->plan, run->links, &run->quota,
 		    run->options->forward) != 0)
 		return TRIPD_EXIT_RUN;
+	if (run->plan.by_packets &&
+		tripd_replay_open(&run->replay, &run->forwarding, &run->quota) != 0)
+		return TRIPD_EXIT_RUN;
 	tripd_tell_engines(run);
 	(void)tripd_exec_update(&run->exec);
 	return take_commands(run);
@@ -280,8 +285,9 @@ tripd_run_start(struct tripd_run *run)
 static void
 update_periods(struct tripd_run *run)
 {
-	run->periods_failed |= tripd_period_update(&run->quota,
-				       (int64_t)(now_ns(CLOCK_REALTIME) / 1000000000)) != 0;
+	run->periods_failed |=
+		tripd_period_update(&run->quota, tripd_quota_seconds(&run->quota)) != 0;
+	run->periods_failed |= run->replay.failed;
 }
 
 bool
@@ -293,6 +299,8 @@ tripd_run_wait(struct tripd_run *run, unsigned int ms)
 
 	if (run->tripping)
 		ms = 1;
+	if (run->plan.by_packets && tripd_replay_run(&run->replay, ms))
+		ms = 0;
 	time = (struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
 
 	end_signals(&signals);
@@ -352,6 +360,7 @@ tripd_run_close(struct tripd_run *run, int code)
 	int left = 0;
 
 	tripd_forward_stop(&run->forwarding);
+	tripd_replay_close(&run->replay);
 	if (tripd_events_close(&run->events) != 0 && code == 0)
 		code = TRIPD_EXIT_RUN;
 	if (tripd_exec_close(&run->exec) != 0 && code == 0)

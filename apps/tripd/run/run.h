@@ -11,6 +11,7 @@
 #include "forward.h"
 #include "link/link.h"
 #include "quota.h"
+#include "replay.h"
 #include "start/options.h"
 #include "start/plan.h"
 #include "start/preflight.h"
@@ -34,6 +35,7 @@ struct tripd_run {
 	struct tripd_quota quota;
 	struct tripd_commands commands;
 	struct tripd_forwarding forwarding;
+	struct tripd_replay replay;
 	struct tripd_events events;
 	struct tripd_exec exec;
 	/* Ports are watched for their removal. */

@@ -27,7 +27,8 @@ tripd_tell_plan(const struct tripd_run *run, const struct trip_domain_attr *attr
 		fprintf(run->out, "; %" PRIu32 " packet buffers: %.1f MiB\n", run->need.n_mbufs,
 			(double)run->need.pool_bytes / 1048576);
 	}
-	fprintf(run->out, "lcores: %u control", rte_get_main_lcore());
+	fprintf(run->out, "lcores: %u control%s", rte_get_main_lcore(),
+		plan->by_packets ? ", forwards and counts, by the times of the packets" : "");
 	for (unsigned int i = 0; i < plan->n_forwarders; i++)
 		fprintf(run->out, ", %u forwards%s", plan->forwarders[i],
 			plan->manual ? " and counts" : "");

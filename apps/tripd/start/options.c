@@ -46,6 +46,14 @@ parse_forward(struct argp_state *state, struct tripd_options *options, const cha
 }
 
 static void
+parse_clock(struct argp_state *state, struct tripd_options *options, const char *text)
+{
+	options->by_packets = strcmp(text, "packet") == 0;
+	if (!options->by_packets && strcmp(text, "machine") != 0)
+		argp_error(state, "--clock: \"%s\" is none of machine, packet", text);
+}
+
+static void
 take_iface(struct argp_state *state, struct tripd_options *options, const char *text)
 {
 	if (options->n_ifaces == TRIPD_IFACES_MAX)
@@ -132,6 +140,10 @@ static const struct own_option all[] = {
 		AT(events)},
 	{"until-idle", "SECONDS", "end when no packet has arrived for that long",
 		.take = parse_seconds},
+	{"clock", "machine|packet",
+		"machine (default): time is that of this machine; packet: of the packets of a "
+		"capture, by net_pcap",
+		.take = parse_clock},
 	{"check", "FILE",
 		"only read this rules file and say what is wrong with it; needs no port and no "
 		"memory",

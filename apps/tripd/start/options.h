@@ -42,6 +42,8 @@ struct tripd_options {
 	/* 0: for ever. */
 	uint64_t until_idle_ns;
 	enum tripd_forward forward;
+	/* The clock is that of the packets. */
+	bool by_packets;
 	bool isolate;
 	bool force;
 	bool demo;

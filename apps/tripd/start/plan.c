@@ -126,6 +126,7 @@ tripd_plan_ports(struct tripd_plan *plan, const struct tripd_options *options,
 	plan->n_ports = 0;
 	plan->n_unknown = 0;
 	plan->live = options->live;
+	plan->by_packets = options->by_packets;
 	ret = add_counts(plan, rules);
 	if (ret == 0)
 		ret = add_ifaces(plan, options);
@@ -160,8 +161,11 @@ tripd_plan_lcores(struct tripd_plan *plan, const unsigned int *workers, unsigned
 {
 	if (n == 0)
 		return -ENOSPC;
-	plan->manual = n == 1;
+	plan->manual = n == 1 || plan->by_packets;
 	plan->poller = workers[n - 1];
+	plan->n_forwarders = 0;
+	if (plan->by_packets)
+		return 0;
 	plan->n_forwarders = plan->manual ? 1 : n - 1;
 	if (plan->n_forwarders > plan->n_ports)
 		plan->n_forwarders = plan->n_ports;
@@ -206,6 +210,7 @@ tripd_plan_domain(const struct trip_rules *rules, const struct tripd_plan *plan,
 		.progress = plan->manual ? TRIP_PROGRESS_MANUAL : TRIP_PROGRESS_LCORE,
 		.lcores = plan->manual ? NULL : &plan->poller,
 		.n_lcores = 1,
+		.clock = plan->by_packets ? TRIP_CLOCK_PACKET : TRIP_CLOCK_MONOTONIC,
 		/* What each port does not bring is one more. */
 		.max_cntrs = 2 * rules->n_counts + rules->n_counters + plan->n_ports +
 			     plan->n_unknown + 16,

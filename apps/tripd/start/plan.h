@@ -34,6 +34,8 @@ struct tripd_plan {
 	 * bursts, and this is its id. */
 	unsigned int poller;
 	bool manual;
+	/* The control thread does all of that, at the times of the packets (run/replay.h). */
+	bool by_packets;
 	struct tripd_live live;
 };
 
@@ -53,7 +55,8 @@ int tripd_plan_ports(struct tripd_plan *plan, const struct tripd_options *option
 int tripd_plan_find(const struct tripd_plan *plan, unsigned int id);
 
 /* Plans the lcores: the last worker polls, the others forward, as many as there are ports; with one
- * worker it does both. Returns 0, or -ENOSPC: there is no worker. */
+ * worker it does both; by the times of packets they do nothing. Returns 0, or -ENOSPC: there is no
+ * worker. */
 int tripd_plan_lcores(struct tripd_plan *plan, const unsigned int *workers, unsigned int n);
 
 /* The domain that these rules need; its lcore is the plan's. */

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""--clock packet: generated captures, judged from the times of their packets alone (COND-02, COND-06, DATA-10). Which
+packets fire what, when quotas begin anew, when what is dropped for a time passes again, what is policed, and which packets come through: to the packet, and where a time ends, to the nanosecond. Two runs write the same, whatever the queues; times
+that go back, jump, or are none, are taken as README.md of tripd says."""
+import datetime
+import os
+import random
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'apps'))
+from tripd_test import *
+
+SEED = int(os.environ.get('TRIP_SEED', 20261123))
+US, SECOND = 1000, 10**9
+PORTS = {'dns': 53, 'web': 80, 'other': 9}
+IDLE, FOR, AFTER, EVERY = 2 * SECOND, 3 * SECOND, 7 * SECOND, 11 * SECOND
+LIMIT, STEP, FREE, RATE = 60, 40, 20, 50
+RULES = f'''count dns port 0 pattern eth / ipv4 / udp dst is 53 / end
+count web port 0 pattern eth / ipv4 / udp dst is 80 / end
+count other port 0 pattern eth / ipv4 / udp dst is 9 / end
+quota q {LIMIT} per minute of dns.packets
+when q spent drop dns
+when web.packets >= {STEP} every {STEP} drop web for {FOR}ns
+when dns.packets idle {IDLE}ns every 1 log
+when after {AFTER}ns log
+when every {EVERY}ns log
+when other.packets >= {FREE} police other {RATE}pps
+'''
+
+
+def draw(rng, n):
+    """Times and names of packets; some times are the same, some go back, some jump."""
+    now, packets = 1700000000 * SECOND + rng.randrange(10**6) * US, []
+    for _ in range(n):
+        now += rng.choice((0, 1, 50, rng.randrange(1000), rng.randrange(400000))) * US
+        if rng.random() < 0.02:
+            now += rng.randrange(9 * 10**6) * US
+        if rng.random() < 0.004:
+            now += rng.randrange(200 * 10**6) * US
+        back = rng.randrange(3 * 10**6) * US if rng.random() < 0.02 else 0
+        packets.append((now - back, rng.choice(list(PORTS))))
+    return packets
+
+
+def write(path, packets):
+    """As it is in a file: seconds and microseconds may be anything. The number of each packet is in it."""
+    with open(path, 'wb') as file:
+        file.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
+        for number, (seconds, micros, name) in packets:
+            frame = ethernet(ipv4(udp(PORTS[name], struct.pack('!I', number) + bytes(14)), 17))
+            file.write(struct.pack('<IIII', seconds, micros, len(frame), len(frame)) + frame)
+
+
+def split(ns, name):
+    return ns // SECOND, ns % SECOND // US, name
+
+
+def ns_of(text):
+    """Of RFC 3339."""
+    when, fraction = text[:-1].split('.')
+    then = datetime.datetime.strptime(when, '%Y-%m-%dT%H:%M:%S').replace(tzinfo=datetime.timezone.utc)
+    return int((then - datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)).total_seconds()) * SECOND + int(fraction)
+
+
+def run(bench, queues, rules=RULES, more=(), shown=0):
+    """Plays packets, by file: what happened, but for the times at which that was noted; and which packets came through.
+    """
+    files, events, out = [], bench.file('events'), bench.file('out.pcap')
+    for i, packets in enumerate(queues):
+        files.append(bench.file(f'{i}.pcap'))
+        write(files[-1], packets)
+    for path in events, out:
+        if os.path.exists(path):
+            os.unlink(path)
+    code, text, err = bench.run(
+        *bench.eal('net_pcap0' + ''.join(f',rx_pcap={file}' for file in files), f'net_pcap1,tx_pcap={out}'), '--rules',
+        bench.file('rules', rules), '--clock', 'packet', '--ports', '0,1', '--until-idle', '0.2', '--events', events, '--report',
+        bench.file('report'), *more, env={**bench.environment, 'TZ': 'UTC'})
+    equal((code, err), (0, ''), 'exit code and stderr')
+    with open(events, encoding='utf-8') as file:
+        lines = [json.loads(line) for line in file]
+    for line in lines:
+        line.pop('latency_ns', None)
+        line.pop('time', None)
+        if 'packet_time' in line:
+            line['packet_time'] = ns_of(line['packet_time'])
+    numbers = [struct.unpack_from('!I', frame, 42)[0] for frame in read_pcap(out)]
+    return lines, numbers
+
+
+def clock_of(packets):
+    """When each is counted: never earlier than the one before."""
+    times, now = [], 0
+    for ns, _ in packets:
+        now = max(now, ns)
+        times.append(now)
+    return times
+
+
+def expect_quota(packets, times):
+    """Trips of the quota, its periods, and which packets it drops."""
+    began, ends = times[0] // SECOND, (times[0] // SECOND // 60 + 1) * 60
+    trips, periods, dropped, spent = [], [], set(), 0
+    for number, ((_, name), now) in enumerate(zip(packets, times)):
+        if now >= ends * SECOND:
+            periods.append((spent, began, ends))
+            began, ends, spent = ends, (now // SECOND // 60 + 1) * 60, 0
+        if name != 'dns':
+            continue
+        if spent >= LIMIT:
+            dropped.add(number)
+        spent += 1
+        if spent == LIMIT:
+            trips.append((now, LIMIT))
+    return trips, periods, dropped
+
+
+def expect_drops(packets, times):
+    """Likewise of what is dropped for a time: with each end the value of the last trip."""
+    trips, dropped, came, until, value = [], set(), 0, 0, 0
+    for number, ((_, name), now) in enumerate(zip(packets, times)):
+        if until and now >= until:
+            trips.append((until, value, True))
+            until = 0
+        if name != 'web':
+            continue
+        if until:
+            dropped.add(number)
+        came += 1
+        if came % STEP == 0:
+            until, value = now + FOR + 1, came
+            trips.append((now, came, False))
+    return trips, dropped
+
+
+def expect_policed(packets, times):
+    """A token bucket of a tenth of a second, in sixteenths of a nanosecond."""
+    cost, burst, full, came, dropped = 16 * SECOND // RATE, 16 * SECOND // 10, 0, 0, set()
+    for number, ((_, name), now) in enumerate(zip(packets, times)):
+        if name != 'other':
+            continue
+        came += 1
+        if came <= FREE:
+            continue
+        now = 16 * (now - times[0])
+        ahead = max(full - now, 0)
+        if ahead != 0 and ahead + cost > burst:
+            dropped.add(number)
+        else:
+            full = now + ahead + cost
+    return dropped
+
+
+def judge_idle(packets, times, trips):
+    """From the beginning on, and behind each packet that nothing follows for long enough."""
+    came = [times[0]] + [now for (_, name), now in zip(packets, times) if name == 'dns']
+    for i, (begins, ends) in enumerate(zip(came, came[1:] + [times[-1]])):
+        late = begins + IDLE + IDLE // 100
+        here = [trip for trip in trips if begins < trip[0] and (trip[0] <= ends or late >= trip[0]) and trip[1] == i]
+        assert len(here) <= 1, f'behind {begins}: {here}'
+        trips = [trip for trip in trips if trip not in here]
+        if here:
+            assert begins + IDLE <= here[0][0] <= late, f'it fired at {here[0][0] - begins} ns'
+        else:
+            assert ends - begins <= IDLE + IDLE // 100, f'it did not fire behind {begins}'
+    assert not trips, f'no packet explains {trips}'
+
+
+def judge(packets, lines, through):
+    times = clock_of(packets)
+    trips = {line: [] for line in range(5, 11)}
+    for event in lines:
+        if event['event'] == 'trip':
+            trips[event['line']].append(event)
+    first, last = times[0], times[-1]
+    quota, periods, by_quota = expect_quota(packets, times)
+    equal([(t['packet_time'], t['value']) for t in trips[5]], quota, 'trips of the quota')
+    equal([(p['spent'], p['began'], p['ended']) for p in lines if p['event'] == 'period'], periods, 'periods')
+    drops, by_time = expect_drops(packets, times)
+    equal([(t['packet_time'], t['value'], t['ends']) for t in trips[6]], drops, 'trips of what drops for a time')
+    judge_idle(packets, times, [(t['packet_time'], t['value']) for t in trips[7]])
+    equal([t['packet_time'] for t in trips[8]], [first + AFTER] if first + AFTER <= last else [], 'after')
+    equal([t['packet_time'] for t in trips[9]], list(range(first + EVERY, last + 1, EVERY)), 'every')
+    by_rate = expect_policed(packets, times)
+    assert by_quota and by_time and by_rate, 'what drops nothing shows nothing'
+    dropped = by_quota | by_time | by_rate
+    equal(through, [i for i in range(len(packets)) if i not in dropped], 'packets that come through')
+    order = [event['packet_time'] for event in lines if event['event'] == 'trip']
+    equal(order, sorted(order), 'order of the trips')
+    return {line: len(all) for line, all in trips.items()}
+
+
+def captures_are_judged_by_their_times(bench):
+    print(f'TRIP_SEED={SEED}')
+    rng = random.Random(SEED)
+    for _ in range(3):
+        packets = draw(rng, 3000)
+        numbered = list(enumerate(split(*packet) for packet in packets))
+        lines, through = run(bench, [numbered])
+        seen = judge(packets, lines, through)
+        assert all(seen.values()), f'what never fired shows nothing: {seen}'
+        equal(run(bench, [numbered]), (lines, through), 'a second run')
+    print(f'{seen} of the last')
+
+
+def queues_are_merged_by_time(bench):
+    rng = random.Random(SEED + 1)
+    packets = draw(rng, 2000)
+    # In the order of time: between queues nothing else says it. Of one time, the first queue's come first.
+    packets = sorted((ns, rng.randrange(4), name) for ns, name in packets)
+    for n in 1, 2, 4:
+        queues = [[] for _ in range(n)]
+        ordered = sorted(((ns, queue % n, i, name) for i, (ns, queue, name) in enumerate(packets)))
+        for number, (ns, queue, _, name) in enumerate(ordered):
+            queues[queue].append((number, split(ns, name)))
+        lines, through = run(bench, queues)
+        judge([(ns, name) for ns, _, _, name in ordered], lines, through)
+
+
+def hostile(rng):
+    def word():
+        return rng.choice((0, 1, 10**6 - 1, 10**6, 2**31 - 1, 2**31, 2**32 - 1, 1700000000, rng.randrange(2**32)))
+
+    return [(word(), word(), rng.choice(list(PORTS))) for _ in range(40)]
+
+
+def any_time_is_one(bench):
+    """Microseconds above a million are so many; the largest time of such a file is in the year 2106."""
+    rng = random.Random(SEED + 2)
+    rules = RULES.replace(f'when every {EVERY}ns log\n', 'when every 10000d log\n')
+    for _ in range(5):
+        packets = hostile(rng)
+        lines, _ = run(bench, [list(enumerate(packets))], rules)
+        equal(run(bench, [list(enumerate(packets))], rules)[0], lines, 'a second run')
+        order = [event['packet_time'] for event in lines if event['event'] == 'trip']
+        equal(order, sorted(order), 'order of the trips')
+        with open(bench.file('report'), encoding='utf-8') as file:
+            counts = {c['name']: c['packets'] for c in json.load(file)['counters']}
+        for name in 'dns', 'web':
+            equal(counts[name], sum(which == name for _, _, which in packets), f'packets of {name}')
+
+
+def a_jump_does_not_keep_it_from_its_end(bench):
+    """Each millisecond of a hundred years takes long."""
+    write(bench.file('in.pcap'), [(0, (0, 0, 'dns')), (1, (2**32 - 1, 0, 'dns'))])
+    process = bench.start(*bench.eal('net_pcap0,rx_pcap=' + bench.file('in.pcap')), '--rules', bench.file(
+        'rules', RULES + 'when every 1ms log\n'), '--clock', 'packet', '--events', bench.file('events'))
+    bench.wait_for_line(process, 'time')
+    process.send_signal(signal.SIGTERM)
+    code, _, _ = bench.finish(process)
+    assert code in (0, 1), f'exit code {code}'
+
+
+def ports_without_times_are_refused(bench):
+    capture = bench.pcap('in.pcap', [ethernet(b'')])
+    for device in 'net_null0', f'net_pcap0,rx_pcap={capture},infinite_rx=1':
+        code, _, err = bench.run(*bench.eal(device), '--rules', bench.file('rules', RULES), '--clock', 'packet')
+        equal(code, 2, 'exit code')
+        assert f'port 0 ({device.split(",")[0]}): --clock packet takes ports that give' in err, err
+    code, _, err = bench.run('--iface', 'lo', '--rules', bench.file('rules', RULES), '--clock', 'sun')
+    equal((code, err.splitlines()[0]), (2, 'tripd: --clock: "sun" is none of machine, packet'), 'exit code and stderr')
+
+
+main(captures_are_judged_by_their_times, queues_are_merged_by_time, any_time_is_one, a_jump_does_not_keep_it_from_its_end,
+     ports_without_times_are_refused)
