@@ -239,6 +239,12 @@ trip_condition_begin(struct trip_home *home, uint32_t item, uint8_t kind)
 static void
 look_again(struct trip_home *home, uint32_t condition)
 {
+	const struct trip_node *node = &home->nodes[condition];
+
+	/* What the look will touch. */
+	__builtin_prefetch(&home->cells[home->nodes[node->condition.item].cntr]);
+	if (node->more != TRIP_NONE)
+		__builtin_prefetch(&home->nodes[node->more], 1);
 	unlink_condition(home, condition);
 	link_condition(home, &home->looks, condition);
 	home->timer_tsc = 0;

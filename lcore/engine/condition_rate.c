@@ -338,7 +338,7 @@ static enum trip_condition_state
 look_at_windows(struct trip_condition_look *look, struct windows *windows)
 {
 	const struct rate *rate = look->memory;
-	uint64_t last = sum_at(look, windows, windows->cut), from;
+	uint64_t last = sum_at(look, windows, windows->cut), from = 0;
 
 	if (windows->phase == RATE_RESTS)
 		keep_until(look, windows, look->since, last);
@@ -348,10 +348,13 @@ look_at_windows(struct trip_condition_look *look, struct windows *windows)
 			windows->phase = RATE_COUNTS;
 	}
 	keep_until(look, windows, look->known, look->sum);
-	from = oldest(look, windows);
-	if (from != TRIP_PENDING_NONE && look->sum - from >= rate->count) {
-		(has_until(rate) ? hold : begin)(look, windows);
-		return TRIP_CONDITION_HOLDS;
+	/* Where it stands is no higher than what fires it now, and not reached. */
+	if (look->behind || !look->stands) {
+		from = oldest(look, windows);
+		if (from != TRIP_PENDING_NONE && look->sum - from >= rate->count) {
+			(has_until(rate) ? hold : begin)(look, windows);
+			return TRIP_CONDITION_HOLDS;
+		}
 	}
 	if (look->sum != last || look->behind || look->alarmed) {
 		count_on(look, windows, from);
