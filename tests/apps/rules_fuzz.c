@@ -73,7 +73,8 @@ compare(const struct trip_rules *a, const struct trip_rules *b)
 			a->counts[i].n_patterns == b->counts[i].n_patterns &&
 			a->counts[i].actions == b->counts[i].actions &&
 			a->counts[i].priority == b->counts[i].priority &&
-			a->counts[i].port == b->counts[i].port);
+			a->counts[i].n_ports == b->counts[i].n_ports &&
+			trip_rules_port_compare(a->counts[i].ports, b->counts[i].ports) == 0);
 	for (unsigned int i = 0; i < a->n_whens; i++)
 		must(a->whens[i].ref == b->whens[i].ref && a->whens[i].index == b->whens[i].index &&
 			a->whens[i].target == b->whens[i].target &&

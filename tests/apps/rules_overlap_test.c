@@ -207,14 +207,28 @@ test_apart(void **state)
 	assert_int_equal(rules->warnings->n_list, 0);
 	/* The tool finds out that some are one port. */
 	for (unsigned int i = 7; i < 11; i++) {
-		rules->counts[i].port_by = TRIP_RULES_PORT_ID;
-		rules->counts[i].port = 2;
+		assert_int_equal(trip_rules_set_ports(&rules->counts[i], (uint16_t[]){2}, 1), 0);
 	}
 	assert_int_equal(trip_rules_warn(rules), 0);
 	assert_int_equal(rules->warnings->n_list, 3);
 	assert_int_equal(rules->warnings->list[0].line, 9);
 	assert_int_equal(trip_rules_warn(rules), 0);
 	assert_int_equal(rules->warnings->n_list, 3);
+	trip_rules_free(rules);
+
+	/* By one of several. */
+	rules = good("count a port 0,1 pattern eth / end\ncount b port 2,3 pattern eth / end\n"
+		     "count c port 1,2 pattern eth / end\ncount d port any pattern eth / end\n"
+		     "count e port any priority 1 pattern eth / end\n"
+		     "count f port 9 priority 1 pattern eth / end\n");
+	assert_int_equal(rules->warnings->n_list, 3);
+	assert_int_equal(rules->warnings->list[0].line, 3);
+	assert_int_equal(rules->warnings->list[1].line, 4);
+	assert_int_equal(rules->warnings->list[2].line, 6);
+	for (unsigned int i = 0; i < 6; i++)
+		for (unsigned int j = 0; j < i; j++)
+			assert_int_equal(trip_rules_overlap(&rules->counts[j], &rules->counts[i]),
+				(i == 2 || i == 3) || (i == 5 && j == 4));
 	trip_rules_free(rules);
 
 	rules = good("count a port 0 ingress pattern eth / end\n"

@@ -232,7 +232,7 @@ test_file(void **state)
 	assert_string_equal(dns->source, "count dns port 3 ingress group 0 priority 7 engine sw "
 					 "pattern ipv4 / udp dst is 53 / "
 					 "end actions passthru / end");
-	assert_int_equal(dns->port, 3);
+	assert_int_equal(dns->ports[0].id, 3);
 	assert_int_equal(dns->priority, 7);
 	assert_false(dns->also);
 	assert_int_equal(dns->engine, TRIP_FLOW_ENGINE_SW);
@@ -247,7 +247,7 @@ test_file(void **state)
 
 	assert_string_equal(all->name, "all");
 	assert_true(all->also);
-	assert_int_equal(all->port, 0);
+	assert_int_equal(all->ports[0].id, 0);
 	assert_int_equal(all->priority, 0);
 	assert_int_equal(all->engine, TRIP_FLOW_ENGINE_HW);
 	assert_int_equal(all->actions, 0);
@@ -460,32 +460,47 @@ test_attributes(void **state)
 		     "also count c port 65534 ingress pattern eth / end actions passthru / mark id "
 		     "5 / end\n"
 		     "count d port wlp2s0.7 either pattern eth / end\n"
-		     "count e port name_1 group 5 pattern eth / end\n");
+		     "count e port name_1 group 5 pattern eth / end\n"
+		     "count f port 1, eth0,name \"x\" ,mac 2:0:0:0:0:1 egress pattern eth / end\n"
+		     "count g port any priority 2 pattern eth / end\n");
 	static const uint8_t mac[6] = {0x02, 0, 0, 0xab, 0xcd, 0xfe};
 	const struct trip_rules_count *count = rules->counts;
 
-	assert_int_equal(count[0].port_by, TRIP_RULES_PORT_NAME);
-	assert_string_equal(count[0].port_name, "0000:03:00.0");
+	assert_int_equal(count[0].ports[0].by, TRIP_RULES_PORT_NAME);
+	assert_string_equal(count[0].ports[0].name, "0000:03:00.0");
 	assert_int_equal(count[0].direction, TRIP_RULES_EGRESS);
 	assert_int_equal(count[0].group, 7);
 	assert_int_equal(count[0].priority, 3);
 	assert_int_equal(count[0].actions, TRIP_RULES_ACTION_MARK | TRIP_RULES_ACTION_QUEUE);
 	assert_int_equal(count[0].mark, UINT32_MAX);
 	assert_int_equal(count[0].queue, UINT16_MAX);
-	assert_int_equal(count[1].port_by, TRIP_RULES_PORT_MAC);
-	assert_memory_equal(count[1].port_mac, mac, sizeof(mac));
+	assert_int_equal(count[1].ports[0].by, TRIP_RULES_PORT_MAC);
+	assert_memory_equal(count[1].ports[0].mac, mac, sizeof(mac));
 	assert_int_equal(count[1].direction, TRIP_RULES_INGRESS);
 	assert_int_equal(count[1].group, 0);
 	assert_int_equal(count[1].actions, TRIP_RULES_ACTION_MARK | TRIP_RULES_ACTION_RSS);
-	assert_int_equal(count[2].port_by, TRIP_RULES_PORT_ID);
-	assert_int_equal(count[2].port, 65534);
+	assert_int_equal(count[2].ports[0].by, TRIP_RULES_PORT_ID);
+	assert_int_equal(count[2].ports[0].id, 65534);
 	assert_int_equal(count[2].actions, TRIP_RULES_ACTION_MARK | TRIP_RULES_ACTION_PASSTHRU);
 	assert_int_equal(count[2].mark, 5);
-	assert_int_not_equal(count[3].port_by, TRIP_RULES_PORT_ID);
-	assert_string_equal(count[3].port_name, "wlp2s0.7");
+	assert_int_not_equal(count[3].ports[0].by, TRIP_RULES_PORT_ID);
+	assert_string_equal(count[3].ports[0].name, "wlp2s0.7");
 	assert_int_equal(count[3].direction, TRIP_RULES_EITHER);
-	assert_string_equal(count[4].port_name, "name_1");
+	assert_string_equal(count[4].ports[0].name, "name_1");
 	assert_int_equal(count[4].group, 5);
+	assert_int_equal(count[5].n_ports, 4);
+	assert_int_equal(count[5].ports[0].id, 1);
+	assert_string_equal(count[5].ports[1].name, "eth0");
+	assert_string_equal(count[5].ports[2].name, "x");
+	assert_int_equal(count[5].ports[3].mac[5], 1);
+	assert_int_equal(count[5].direction, TRIP_RULES_EGRESS);
+	assert_int_equal(count[6].n_ports, 1);
+	assert_int_equal(count[6].ports[0].by, TRIP_RULES_PORT_ANY);
+	assert_int_equal(count[6].priority, 2);
+	assert_int_equal(trip_rules_set_ports(&rules->counts[6], (uint16_t[]){3, 5, 3}, 3), 0);
+	assert_int_equal(count[6].n_ports, 2);
+	assert_true(trip_rules_has_port(&count[6], 5));
+	assert_false(trip_rules_has_port(&count[6], 0));
 	trip_rules_free(rules);
 }
 

@@ -12,11 +12,14 @@ plan_of(struct tripd_plan *plan, struct tripd_options *options, const uint16_t *
 	unsigned int n)
 {
 	static struct trip_rules_count counts[128];
+	static struct trip_rules_port named[128];
 	struct trip_rules rules = {.counts = counts, .n_counts = n};
 	unsigned int i;
 
-	for (i = 0; i < n; i++)
-		counts[i].port = ports[i];
+	for (i = 0; i < n; i++) {
+		named[i].id = ports[i];
+		counts[i] = (struct trip_rules_count){.ports = &named[i], .n_ports = 1};
+	}
 	memset(plan, 0xa5, sizeof(*plan));
 	return tripd_plan_ports(plan, options, &rules);
 }

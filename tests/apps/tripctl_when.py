@@ -205,7 +205,7 @@ def what_is_wrong_is_said(bed):
             (['after 5 log'], 'expected a time'),
             (['one >= 5 exec /bin/true'], 'it is tripd that starts programs'),
             (['after 1s every 10us log'], 'expected 1ms or more'),
-            (['one >= 5 log', ';', 'count x port any pattern eth / end'], 'not yet'),
+            (['one >= 5 log', ';', 'count x port any pattern eth / end'], 'which ports the primary has'),
             (['one >= 5 log', ';', 'count x port 0 pattern eth / end actions rss / end'], 'the action rss'),
             (['one >= 5 log', ';', 'count x port 0 pattern foo / end'], 'statement:2:'),
             (['one >= 5 log', ';', 'counter x'], 'ends with this command'),

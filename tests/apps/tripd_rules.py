@@ -69,5 +69,35 @@ def ports_by_name_and_mac(bench):
     equal([c['packets'] for c in json.loads(out)['counters']], [5, 10, 10], 'packets')
 
 
-main(a_range_is_one_count, either_counts_both_directions_once, an_operation_is_on_all_flows,
+def ports_are_one_count(bench):
+    """Of both directions of a subscriber: counted in one, tripped by the sum, dropped and policed on both."""
+    there = [frame for frame in conversation(300) if len(frame) == 62]
+    back = [frame for frame in conversation(200) if len(frame) == 72]
+    outs = [bench.file(f'out{port}.pcap') for port in range(2)]
+    for ports, op, report in (('0,1', 'drop c', 'drop'), ('any', 'police c 8bit/s', 'police')):
+        code, out, _ = bench.run(
+            *bench.eal(f'net_pcap0,rx_pcap={bench.pcap("there.pcap", there)},tx_pcap={outs[0]}',
+                       f'net_pcap1,rx_pcap={bench.pcap("back.pcap", back)},tx_pcap={outs[1]}', lcores=2),
+            '--rules', bench.file('rules', f'count c port {ports} pattern ipv4 / udp / end\n'
+                                  f'also count all port 0,name "net_pcap0",1 pattern eth / end\n'
+                                  f'when c.packets >= 500 log "the sum"\nwhen after 1ns {op}\n'),
+            '--report', '-', '--until-idle', '0.3')
+        equal(code, 0, 'exit code')
+        found = json.loads(out)
+        equal(counts_of(found), {name: (500, 300 * 62 + 200 * 72) for name in ('c', 'all')}, 'counted')
+        equal(sorted(t['op'] for t in found['trips']), sorted(['log', report]), 'trips')
+        for path, n in zip(outs, (200, 300)):
+            arrived = len(list(read_pcap(path)))
+            assert arrived < n, f'{arrived} of {n} packets were forwarded'
+
+
+def what_fails_on_one_port_changes_none(bench):
+    code, _, err = bench.run(
+        *bench.eal('net_pcap0,rx_pcap=' + bench.pcap('in.pcap', [])), '--rules',
+        bench.file('rules', 'count c port 0,1 pattern eth / end\n'), '--until-idle', '0.2')
+    equal(code, 2, 'exit code')
+    assert 'port 1 does not exist (line 1 of the rules names it)' in err, err
+
+
+main(ports_are_one_count, what_fails_on_one_port_changes_none, a_range_is_one_count, either_counts_both_directions_once, an_operation_is_on_all_flows,
      ports_by_name_and_mac)

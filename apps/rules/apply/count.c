@@ -42,26 +42,28 @@ create_flows(struct trip_apply_count *count, const struct trip_rules_count *rule
 	attr.n_cntrs = 2;
 	for (uint32_t i = 0; i < place->n_more; i++)
 		cntrs[attr.n_cntrs++] = place->more[i];
-	while (error == 0 && count->n_flows < rule->n_patterns) {
-		error = trip_flow_create(place->port, &attr, rule->patterns[count->n_flows],
-			actions.list, &count->flows[count->n_flows], flow_error);
+	for (unsigned int i = 0; i < rule->n_patterns && error == 0; i++) {
+		error = trip_flow_create(place->port, &attr, rule->patterns[i], actions.list,
+			&count->flows[count->n_flows], flow_error);
 		count->n_flows += error == 0;
 	}
 	return error;
 }
 
-static int
-open_flows(struct trip_apply_count *count, const struct trip_rules_count *rule,
+int
+trip_apply_count_add(struct trip_apply_count *count, const struct trip_rules_count *rule,
 	const struct trip_apply_place *place, const char **why)
 {
 	struct rte_flow_error flow_error = {0};
+	void *flows = reallocarray(count->flows, (size_t)count->n_flows + rule->n_patterns,
+		sizeof(struct trip_flow *));
 	int error;
 
-	count->flows = calloc(rule->n_patterns, sizeof(struct trip_flow *));
-	if (count->flows == NULL) {
+	if (flows == NULL) {
 		*why = "no memory";
 		return -ENOMEM;
 	}
+	count->flows = flows;
 	error = create_flows(count, rule, place, &flow_error);
 	*why = flow_error.message;
 	return error;
@@ -69,25 +71,26 @@ open_flows(struct trip_apply_count *count, const struct trip_rules_count *rule,
 
 int
 trip_apply_count_open(struct trip_apply_count *count, struct trip_domain *domain,
-	const struct trip_rules_count *rule, const struct trip_apply_place *place, const char **why)
+	const struct trip_rules_count *rule)
 {
-	int error;
-
-	*why = NULL;
-	error = trip_apply_cntr(
+	int error = trip_apply_cntr(
 		domain, rule->name, ".packets", TRIP_CNTR_EVENTS_COMP, &count->packets);
-	if (error == 0)
-		error = trip_apply_cntr(
-			domain, rule->name, ".bytes", TRIP_CNTR_EVENTS_BYTES, &count->bytes);
-	return error == 0 ? open_flows(count, rule, place, why) : error;
+
+	return error != 0 ? error
+			  : trip_apply_cntr(domain, rule->name, ".bytes", TRIP_CNTR_EVENTS_BYTES,
+				    &count->bytes);
 }
 
-int
-trip_apply_count_renew(struct trip_apply_count *next, const struct trip_apply_count *count,
-	const struct trip_rules_count *rule, const struct trip_apply_place *place, const char **why)
+void
+trip_apply_count_renew(struct trip_apply_count *next, const struct trip_apply_count *count)
 {
 	*next = (struct trip_apply_count){.packets = count->packets, .bytes = count->bytes};
-	return open_flows(next, rule, place, why);
+}
+
+static bool
+is_over(enum trip_flow_fate fate)
+{
+	return fate == TRIP_FLOW_FATE_DELETED || fate == TRIP_FLOW_FATE_LOST;
 }
 
 int
@@ -110,8 +113,10 @@ trip_apply_count_query(const struct trip_apply_count *count, struct trip_flow_co
 		sum->policed_bytes += one.policed_bytes;
 		sum->police_rate = one.police_rate;
 		sum->police_unit = one.police_unit;
-		sum->fate = one.fate;
-		sum->engine = one.engine;
+		if (i == 0 || is_over(sum->fate))
+			sum->fate = one.fate;
+		sum->engine =
+			i == 0 || one.engine == sum->engine ? one.engine : TRIP_FLOW_ENGINE_AUTO;
 	}
 	return 0;
 }

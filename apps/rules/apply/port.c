@@ -40,17 +40,17 @@ find_interface(const char *name, uint16_t *found)
 }
 
 bool
-trip_apply_port(const struct trip_rules_count *rule, uint16_t *port)
+trip_apply_port(const struct trip_rules_port *named, uint16_t *port)
 {
-	switch (rule->port_by) {
+	switch (named->by) {
 	case TRIP_RULES_PORT_NAME:
-		return rte_eth_dev_get_port_by_name(rule->port_name, port) == 0;
+		return rte_eth_dev_get_port_by_name(named->name, port) == 0;
 	case TRIP_RULES_PORT_MAC:
-		return find_mac(rule->port_mac, port);
+		return find_mac(named->mac, port);
 	case TRIP_RULES_PORT_INTERFACE:
-		return find_interface(rule->port_name, port);
+		return find_interface(named->name, port);
 	default:
-		*port = rule->port;
+		*port = named->id;
 		return true;
 	}
 }

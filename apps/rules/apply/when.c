@@ -20,7 +20,8 @@ unsigned int
 trip_apply_when_works(const struct trip_rules *rules, const struct trip_rules_when *rule)
 {
 	bool on_flows = trip_rules_op_of(rule->op)->target == TRIP_OP_ON_FLOW;
-	unsigned int items = on_flows         ? rules->counts[rule->target].n_patterns
+	unsigned int items = on_flows ? rules->counts[rule->target].n_patterns *
+						rules->counts[rule->target].n_ports
 			     : rule->on_count ? 2u
 					      : 1u;
 	struct trip_condition_info condition = {.size = sizeof(condition)};

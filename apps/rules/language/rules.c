@@ -41,7 +41,7 @@ trip_rules_free(struct trip_rules *rules)
 	for (unsigned int i = 0; i < rules->n_counts; i++) {
 		free(rules->counts[i].patterns);
 		free(rules->counts[i].source);
-		free(rules->counts[i].port_name);
+		trip_rules_free_ports(&rules->counts[i]);
 	}
 	for (unsigned int i = 0; i < rules->n_whens; i++) {
 		free(rules->whens[i].source);

@@ -43,14 +43,28 @@
 /* Quotas of one kind over a count: beside its own counter. */
 #define TRIP_RULES_QUOTAS_MAX (TRIP_FLOW_CNTRS_MAX / 2 - 1)
 
-/* How a rule names its port. */
-enum trip_rules_port {
-	TRIP_RULES_PORT_ID,   /* port */
-	TRIP_RULES_PORT_NAME, /* port_name: as ethdev has it, such as "0000:03:00.0" or "net_tap0"
-			       */
-	TRIP_RULES_PORT_MAC,  /* port_mac */
-	TRIP_RULES_PORT_INTERFACE, /* port_name: of an interface of the kernel, such as "eth0" */
+/* How a rule names a port. */
+enum trip_rules_port_by {
+	TRIP_RULES_PORT_ID,   /* id */
+	TRIP_RULES_PORT_NAME, /* name: as ethdev has it, such as "0000:03:00.0" or "net_tap0" */
+	TRIP_RULES_PORT_MAC,  /* mac */
+	TRIP_RULES_PORT_INTERFACE, /* name: of an interface of the kernel, such as "eth0" */
+	TRIP_RULES_PORT_ANY,       /* all that the tool has */
 };
+
+/*
+ * Only what `by` says is set. A tool that finds out which port a name or an address is sets id, and
+ * by to TRIP_RULES_PORT_ID; of ANY, with trip_rules_set_ports().
+ */
+struct trip_rules_port {
+	enum trip_rules_port_by by;
+	uint16_t id;
+	char *name;
+	uint8_t mac[6];
+};
+
+/* Of one rule. */
+#define TRIP_RULES_PORTS_MAX 64
 
 enum trip_rules_direction {
 	TRIP_RULES_INGRESS,
@@ -71,14 +85,9 @@ struct trip_rules_count {
 	unsigned int name_line, name_column;
 	size_t name_offset;
 	char *source; /* the statement, on one line, without its comment */
-	/*
-	 * Only the port that port_by says is set. A tool that finds out which port a name or an
-	 * address is sets port, and port_by to TRIP_RULES_PORT_ID.
-	 */
-	enum trip_rules_port port_by;
-	uint16_t port;
-	char *port_name;
-	uint8_t port_mac[6];
+	/* Each once, as far as is known; ANY stands alone. */
+	struct trip_rules_port *ports;
+	unsigned int n_ports;
 	enum trip_rules_direction direction;
 	uint32_t group;
 	uint32_t priority;
@@ -89,12 +98,12 @@ struct trip_rules_count {
 	uint32_t mark;
 	uint16_t queue;
 	/*
-	 * The rule's flow is what matches any of its patterns: a range takes several, and `either`
-	 * doubles them. Each is END-terminated, all have the same items; spec and mask belong to
-	 * the rules, are in network order, and hold no bit that the mask does not; both are NULL
-	 * for an item without fields. No packet matches two patterns of a rule that counts in
-	 * addition (`also`, or the action passthru): a flow for each, on the same counters, counts
-	 * every packet once.
+	 * The rule's flow is what matches any of its patterns on any of its ports: a range takes
+	 * several, and `either` doubles them. Each is END-terminated, all have the same items; spec
+	 * and mask belong to the rules, are in network order, and hold no bit that the mask does
+	 * not; both are NULL for an item without fields. No packet matches two patterns of a rule
+	 * that counts in addition (`also`, or the action passthru): a flow for each, on the same
+	 * counters, counts every packet once.
 	 */
 	struct rte_flow_item **patterns;
 	unsigned int n_patterns;
@@ -265,6 +274,15 @@ int trip_rules_parse_onto(const char *name, const char *text, size_t length, con
 	size_t base_length, struct trip_rules **rules, struct trip_rules_errors **errors);
 
 void trip_rules_free(struct trip_rules *rules);
+
+/* Whether both say the same port in the same words: 0, else an order. */
+int trip_rules_port_compare(const struct trip_rules_port *a, const struct trip_rules_port *b);
+
+/* Whether the rule counts on a port, where it is known by number. */
+bool trip_rules_has_port(const struct trip_rules_count *count, uint16_t id);
+
+/* The rule counts on these ports, each once. Returns 0 or -ENOMEM, and then it is as it was. */
+int trip_rules_set_ports(struct trip_rules_count *count, const uint16_t *ids, unsigned int n);
 
 /*
  * Reads the entries of a set that has a path anew: an address, prefix or port a line, `#` begins a

@@ -260,7 +260,8 @@ next_state(const struct trip_rules_ctx *ctx, int token)
 	case COMMA:
 		return ctx->in_set                     ? yycentry
 		       : ctx->in_when || ctx->in_quota ? yycref
-						       : yycword;
+		              : ctx->in_each                  ? yycword
+						       : yycport;
 	case NAME:
 		return ctx->in_items ? yycfield : yycword;
 	case AFTER:

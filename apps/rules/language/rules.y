@@ -66,24 +66,31 @@ statement: count | allow | counter | quota | when | each | set
 	;
 
 count: also COUNT NAME { trip_rules_build_name(ctx, TRIP_RULES_KIND_COUNT, &@3); }
-		PORT port direction group priority engine pattern actions
+		PORT ports direction group priority engine pattern actions
 	;
 
 allow: ALLOW NAME {
 		trip_rules_build_name(ctx, TRIP_RULES_KIND_COUNT, &@2);
 		ctx->count.allow = true;
-	} PORT port direction pattern
+	} PORT ports direction pattern
 	;
 
 also: %empty
 	| ALSO { ctx->count.also = true; }
 	;
 
+ports: port_list
+	| ANY { trip_rules_build_port_any(ctx, &@1); }
+	;
+
+port_list: port
+	| port_list COMMA port
+	;
+
 port: NUMBER { trip_rules_build_port(ctx, &@1); }
 	| INTERFACE { trip_rules_build_port_interface(ctx, &@1); }
 	| PORT_NAME STRING { trip_rules_build_port_name(ctx, &@2); }
 	| PORT_MAC ADDRESS { trip_rules_build_port_mac(ctx, &@2); }
-	| ANY { trip_rules_error_notyet(ctx, &@1); }
 	;
 
 direction: %empty
@@ -284,7 +291,7 @@ for: %empty
 each: EACH NAME {
 		trip_rules_error_notyet(ctx, &@1);
 		trip_rules_build_name(ctx, TRIP_RULES_KIND_EACH, &@2);
-	} PORT port keys MAX NUMBER IDLE TIME each_pattern
+	} PORT ports keys MAX NUMBER IDLE TIME each_pattern
 	;
 
 keys: key
@@ -310,7 +317,6 @@ worth_naming(yysymbol_kind_t kind, bool fresh)
 	case YYSYMBOL_LAST:
 	/* Answered with "not yet". */
 	case YYSYMBOL_ALL:
-	case YYSYMBOL_ANY:
 	case YYSYMBOL_EACH:
 	case YYSYMBOL_SHARED:
 	case YYSYMBOL_TRANSFER:
@@ -370,7 +376,9 @@ yyreport_syntax_error(const yypcontext_t *place, struct trip_rules_ctx *ctx)
 		/* To the lexer both are numbers with colons. */
 		if (expected[i] == YYSYMBOL_ADDRESS && ctx->in_quota)
 			names[n_names++] = "a time of the day such as 04:00";
-		else if (worth_naming(expected[i], wanted[YYSYMBOL_YYEOF]))
+		else if (worth_naming(expected[i], wanted[YYSYMBOL_YYEOF]) &&
+			 /* That of conditions is not yet. */
+			 (expected[i] != YYSYMBOL_ANY || wanted[YYSYMBOL_PORT_NAME]))
 			names[n_names++] = yysymbol_name(expected[i]);
 	}
 	/* Of what has no quota, only a field has either. */

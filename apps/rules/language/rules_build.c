@@ -55,65 +55,6 @@ trip_rules_build_name(
 }
 
 void
-trip_rules_build_port(struct trip_rules_ctx *ctx, const struct trip_rules_span *number)
-{
-	/* UINT16_MAX is no port: ethdev keeps it for "none" and "all". */
-	ctx->count.port = (uint16_t)trip_rules_value_plain(ctx, number, "port", UINT16_MAX - 1);
-}
-
-/* As the kernel names it. Which port takes it is for the tool to find out. */
-void
-trip_rules_build_port_interface(struct trip_rules_ctx *ctx, const struct trip_rules_span *word)
-{
-	ctx->count.port_by = TRIP_RULES_PORT_INTERFACE;
-	if (word->length > TRIP_RULES_INTERFACE_MAX) {
-		trip_rules_error(ctx, word,
-			"the interface name has %zu characters: the limit is %u", word->length,
-			TRIP_RULES_INTERFACE_MAX);
-		return;
-	}
-	ctx->count.port_name = strndup(word->text, word->length);
-	ctx->nomem |= ctx->count.port_name == NULL;
-}
-
-/* As ethdev names a device. Whether there is such a port is for the tool to find out. */
-void
-trip_rules_build_port_name(struct trip_rules_ctx *ctx, const struct trip_rules_span *string)
-{
-	char *name = trip_rules_value_string(ctx, string);
-
-	ctx->count.port_by = TRIP_RULES_PORT_NAME;
-	ctx->count.port_name = name;
-	if (name == NULL)
-		return;
-	if (name[0] == '\0')
-		trip_rules_error(ctx, string, "port name: expected a name, found nothing in it");
-	else if (strlen(name) > TRIP_RULES_PORT_NAME_MAX)
-		trip_rules_error(ctx, string, "the port name has %zu characters: the limit is %u",
-			strlen(name), TRIP_RULES_PORT_NAME_MAX);
-}
-
-void
-trip_rules_build_port_mac(struct trip_rules_ctx *ctx, const struct trip_rules_span *address)
-{
-	char quote[TRIP_RULES_QUOTE_SIZE];
-	trip_rules_u128 mac;
-
-	ctx->count.port_by = TRIP_RULES_PORT_MAC;
-	if (!trip_rules_field_mac(address, &mac)) {
-		trip_rules_error(ctx, address,
-			"port mac: expected a MAC address such as 02:00:00:00:00:01, found %s",
-			trip_rules_error_quote(quote, address));
-		return;
-	}
-	for (unsigned int i = 6; i > 0; i--, mac >>= 8)
-		ctx->count.port_mac[i - 1] = (uint8_t)mac;
-	if ((ctx->count.port_mac[0] & 1) != 0)
-		trip_rules_error(ctx, address, "port mac: %s is a group's, and no port's",
-			trip_rules_error_quote(quote, address));
-}
-
-void
 trip_rules_build_either(struct trip_rules_ctx *ctx, const struct trip_rules_span *word)
 {
 	ctx->count.direction = TRIP_RULES_EITHER;
@@ -359,7 +300,7 @@ trip_rules_build_abandon(struct trip_rules_ctx *ctx)
 		ctx->symbols[ctx->n_symbols++] = ctx->symbol;
 	else if (ctx->named)
 		ctx->nomem = true;
-	free(ctx->count.port_name);
+	trip_rules_free_ports(&ctx->count);
 	free(ctx->when.condition_text);
 	free(ctx->when.lasts_text);
 	free(ctx->when.rate_text);

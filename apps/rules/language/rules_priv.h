@@ -297,6 +297,8 @@ void trip_rules_build_name(
 void trip_rules_build_port(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
 void trip_rules_build_port_interface(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *word);
+void trip_rules_free_ports(struct trip_rules_count *count);
+void trip_rules_build_port_any(struct trip_rules_ctx *ctx, const struct trip_rules_span *word);
 void trip_rules_build_port_name(struct trip_rules_ctx *ctx, const struct trip_rules_span *string);
 void trip_rules_build_port_mac(struct trip_rules_ctx *ctx, const struct trip_rules_span *address);
 void trip_rules_build_action(

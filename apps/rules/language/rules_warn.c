@@ -10,22 +10,12 @@
 
 #include "rules_priv.h"
 
-/* By what two rules must have in common to overlap. */
+/* By what two rules of one port must have in common to overlap. */
 static int
-compare_place(const struct trip_rules_count *a, const struct trip_rules_count *b)
+compare_table(const struct trip_rules_count *a, const struct trip_rules_count *b)
 {
 	bool a_out = a->direction == TRIP_RULES_EGRESS, b_out = b->direction == TRIP_RULES_EGRESS;
 
-	if (a->port_by != b->port_by)
-		return a->port_by < b->port_by ? -1 : 1;
-	if (a->port_by == TRIP_RULES_PORT_ID && a->port != b->port)
-		return a->port < b->port ? -1 : 1;
-	if ((a->port_by == TRIP_RULES_PORT_NAME || a->port_by == TRIP_RULES_PORT_INTERFACE) &&
-		strcmp(a->port_name, b->port_name) != 0)
-		return strcmp(a->port_name, b->port_name);
-	if (a->port_by == TRIP_RULES_PORT_MAC &&
-		memcmp(a->port_mac, b->port_mac, sizeof(a->port_mac)) != 0)
-		return memcmp(a->port_mac, b->port_mac, sizeof(a->port_mac));
 	if (a_out != b_out)
 		return a_out ? 1 : -1;
 	/* What is allowed is meant to overlap what is not. */
@@ -34,6 +24,18 @@ compare_place(const struct trip_rules_count *a, const struct trip_rules_count *b
 	if (a->group != b->group)
 		return a->group < b->group ? -1 : 1;
 	return a->priority < b->priority ? -1 : a->priority > b->priority;
+}
+
+static bool
+share_port(const struct trip_rules_count *a, const struct trip_rules_count *b)
+{
+	for (unsigned int i = 0; i < a->n_ports; i++)
+		for (unsigned int j = 0; j < b->n_ports; j++)
+			if (a->ports[i].by == TRIP_RULES_PORT_ANY ||
+				b->ports[j].by == TRIP_RULES_PORT_ANY ||
+				trip_rules_port_compare(&a->ports[i], &b->ports[j]) == 0)
+				return true;
+	return false;
 }
 
 static bool
@@ -47,7 +49,7 @@ trip_rules_overlap(const struct trip_rules_count *a, const struct trip_rules_cou
 {
 	struct trip_rules_match one, other;
 
-	if (!counts_alone(a) || !counts_alone(b) || compare_place(a, b) != 0)
+	if (!counts_alone(a) || !counts_alone(b) || compare_table(a, b) != 0 || !share_port(a, b))
 		return false;
 	for (unsigned int i = 0; i < a->n_patterns; i++) {
 		if (!trip_rules_match_compile(a->patterns[i], &one))
@@ -60,37 +62,103 @@ trip_rules_overlap(const struct trip_rules_count *a, const struct trip_rules_cou
 	return false;
 }
 
+/* A rule on one of its ports. */
+struct place {
+	unsigned int rule;
+	const struct trip_rules_port *port;
+	const struct trip_rules_count *count;
+};
+
+/* ANY before all others. */
 static int
-by_place(const void *left, const void *right, void *arg)
+compare_port(const struct place *a, const struct place *b)
+{
+	bool a_any = a->port->by == TRIP_RULES_PORT_ANY, b_any = b->port->by == TRIP_RULES_PORT_ANY;
+
+	return a_any != b_any ? b_any - a_any : trip_rules_port_compare(a->port, b->port);
+}
+
+static int
+by_place(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+	int order = compare_table(a->count, b->count);
+
+	if (order == 0)
+		order = compare_port(a, b);
+	return order != 0 ? order : a->rule < b->rule ? -1 : a->rule > b->rule;
+}
+
+static int
+by_rule(const void *left, const void *right)
 {
 	const unsigned int *a = left, *b = right;
-	const struct trip_rules_count *counts = arg;
-	int order = compare_place(&counts[*a], &counts[*b]);
 
-	return order != 0 ? order : *a < *b ? -1 : *a > *b;
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* Those of one table: on each of its ports the n_any, which are on all ports, and the port's. */
+static int
+compare_places(const struct trip_rules *rules, const struct place *places, unsigned int n,
+	unsigned int *order, struct trip_rules_hits *hits, uint64_t *work)
+{
+	unsigned int n_any = 0, from, to, n_order;
+	int rc = 0;
+
+	while (n_any < n && places[n_any].port->by == TRIP_RULES_PORT_ANY)
+		n_any++;
+	to = n_any;
+	do {
+		from = to;
+		while (to < n && compare_port(&places[from], &places[to]) == 0)
+			to++;
+		n_order = 0;
+		for (unsigned int i = 0; i < n_any; i++)
+			order[n_order++] = places[i].rule;
+		for (unsigned int i = from; i < to; i++)
+			order[n_order++] = places[i].rule;
+		if (n_any > 0)
+			qsort(order, n_order, sizeof(*order), by_rule);
+		if (n_order > 1)
+			rc = trip_rules_overlap_find(rules, order, n_order, hits, work);
+	} while (rc == 0 && to < n);
+	return rc;
+}
+
+static unsigned int
+list_places(const struct trip_rules *rules, struct place *places)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < rules->n_counts; i++)
+		for (unsigned int k = 0;
+			counts_alone(&rules->counts[i]) && k < rules->counts[i].n_ports; k++)
+			places[n++] =
+				(struct place){i, &rules->counts[i].ports[k], &rules->counts[i]};
+	return n;
 }
 
 static int
 compare_rules(const struct trip_rules *rules, struct trip_rules_hits *hits, uint64_t *work)
 {
-	unsigned int *order = calloc(rules->n_counts, sizeof(*order));
-	unsigned int n = 0, from = 0;
-	int rc = order == NULL ? -ENOMEM : 0;
+	unsigned int n = 0, from = 0, *order = calloc(rules->n_counts, sizeof(*order));
+	struct place *places;
+	int rc = 0;
 
-	for (unsigned int i = 0; i < rules->n_counts && rc == 0; i++) {
-		if (counts_alone(&rules->counts[i]))
-			order[n++] = i;
-	}
-	if (n > 0)
-		qsort_r(order, n, sizeof(*order), by_place, rules->counts);
+	for (unsigned int i = 0; i < rules->n_counts; i++)
+		n += rules->counts[i].n_ports;
+	places = calloc(n + 1, sizeof(*places));
+	if (order == NULL || places == NULL)
+		rc = -ENOMEM;
+	else if ((n = list_places(rules, places)) > 0)
+		qsort(places, n, sizeof(*places), by_place);
 	for (unsigned int i = 1; i <= n && rc == 0; i++) {
-		if (i < n &&
-			compare_place(&rules->counts[order[from]], &rules->counts[order[i]]) == 0)
+		if (i < n && compare_table(places[from].count, places[i].count) == 0)
 			continue;
-		if (i - from > 1)
-			rc = trip_rules_overlap_find(rules, order + from, i - from, hits, work);
+		rc = compare_places(rules, places + from, i - from, order, hits, work);
 		from = i;
 	}
+	free(places);
 	free(order);
 	return rc;
 }

@@ -15,7 +15,8 @@
 
 /* A `count` of this process: flows on a port of the primary, which makes the calls for us. */
 struct tripctl_count {
-	struct trip_port *port;
+	struct trip_port *ports[TRIP_RULES_PORTS_MAX];
+	unsigned int n_ports;
 	struct trip_apply_count applied;
 };
 

@@ -77,6 +77,12 @@ find_trigger(struct tripctl_when *when, const struct trip_rules_when *rule, stru
 static int
 check_count(const struct trip_rules_count *rule)
 {
+	if (rule->ports[0].by == TRIP_RULES_PORT_ANY)
+		return tripctl_complain(TRIPCTL_EXIT_USAGE,
+			"count %s: which ports the primary has is not known here: they may be "
+			"called by "
+			"their numbers, as in port 0,1",
+			rule->name);
 	if ((rule->actions & TRIP_RULES_ACTION_RSS) != 0)
 		return tripctl_complain(TRIPCTL_EXIT_USAGE,
 			"count %s: the action rss takes the port's queues, which the primary "
@@ -85,35 +91,53 @@ check_count(const struct trip_rules_count *rule)
 	return 0;
 }
 
-/* 0, or the exit code, with the reason said; close in any case. */
+/* On one of its ports. Likewise. */
 static int
-open_count(struct tripctl_count *count, struct trip_domain *domain,
-	const struct trip_rules_count *rule)
+open_port(struct tripctl_count *count, struct trip_domain *domain,
+	const struct trip_rules_count *rule, const struct trip_rules_port *named)
 {
 	struct trip_apply_place place = {0};
 	const char *why;
-	uint16_t port;
+	uint16_t port, other;
 	int error;
 
-	if (rule->port_by == TRIP_RULES_PORT_INTERFACE && if_nametoindex(rule->port_name) == 0)
+	if (named->by == TRIP_RULES_PORT_INTERFACE && if_nametoindex(named->name) == 0)
 		return tripctl_complain(TRIPCTL_EXIT_USAGE, "count %s: no interface is named %s",
-			rule->name, rule->port_name);
+			rule->name, named->name);
 	/* Of PCI devices only the primary has the driver. */
-	if (!trip_apply_port(rule, &port))
+	if (!trip_apply_port(named, &port))
 		return tripctl_complain(TRIPCTL_EXIT_USAGE,
 			"count %s: which port that is, is not known here: it may be called by its "
 			"number",
 			rule->name);
-	error = trip_port_find(domain, port, &count->port);
+	/* Two words for one. */
+	for (const struct trip_rules_port *before = rule->ports; before < named; before++)
+		if (trip_apply_port(before, &other) && other == port)
+			return 0;
+	error = trip_port_find(domain, port, &place.port);
 	if (error != 0)
 		return tripctl_attach_fail(error);
-	place.port = count->port;
-	error = trip_apply_count_open(&count->applied, domain, rule, &place, &why);
+	count->ports[count->n_ports++] = place.port;
+	error = trip_apply_count_add(&count->applied, rule, &place, &why);
 	if (error == 0)
 		return 0;
 	if (error == -ESHUTDOWN || why == NULL)
 		return tripctl_attach_fail(error);
 	return tripctl_complain(TRIPCTL_EXIT_RUN, "count %s: %s", rule->name, why);
+}
+
+/* Likewise; close in any case. */
+static int
+open_count(struct tripctl_count *count, struct trip_domain *domain,
+	const struct trip_rules_count *rule)
+{
+	int error = trip_apply_count_open(&count->applied, domain, rule);
+
+	if (error != 0)
+		return tripctl_attach_fail(error);
+	for (unsigned int i = 0; i < rule->n_ports && error == 0; i++)
+		error = open_port(count, domain, rule, &rule->ports[i]);
+	return error;
 }
 
 void
@@ -134,7 +158,10 @@ tripctl_count_tell(
 	tripctl_record_put_text(object, "count", rule->name);
 	tripctl_record_put_number(object, "packets", sum.packets);
 	tripctl_record_put_number(object, "bytes", sum.bytes);
-	tripctl_record_put_text(object, "engine", sum.engine == TRIP_FLOW_ENGINE_HW ? "hw" : "sw");
+	tripctl_record_put_text(object, "engine",
+		sum.engine == TRIP_FLOW_ENGINE_HW   ? "hw"
+		: sum.engine == TRIP_FLOW_ENGINE_SW ? "sw"
+						    : "both");
 	tripctl_record_write(object);
 }
 
@@ -142,8 +169,8 @@ void
 tripctl_count_close(struct tripctl_count *count)
 {
 	(void)trip_apply_count_close(&count->applied);
-	if (count->port != NULL)
-		(void)trip_port_close(count->port);
+	for (unsigned int i = 0; i < count->n_ports; i++)
+		(void)trip_port_close(count->ports[i]);
 }
 
 /* ---- work ---------------------------------------------------------------------------------- */

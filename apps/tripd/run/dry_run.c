@@ -101,6 +101,26 @@ say_ports(struct tripd_run *run)
 	}
 }
 
+/* On each port. */
+static int
+say_engines(struct tripd_run *run, const struct trip_rules_count *rule)
+{
+	const char *reason;
+	int ret = 0;
+
+	for (unsigned int i = 0; i < rule->n_ports; i++) {
+		int engine = tripd_engine_of(run->rules, rule, rule->ports[i].id, &reason);
+
+		fprintf(run->out, "line %u: %s on port %u: %s: %s\n", rule->line, rule->name,
+			rule->ports[i].id,
+			engine < 0 ? "refused"
+				   : tripd_describe_engine((enum trip_flow_engine)engine),
+			reason);
+		ret = RTE_MIN(ret, engine);
+	}
+	return ret;
+}
+
 int
 tripd_dry_run(struct tripd_run *run)
 {
@@ -111,19 +131,9 @@ tripd_dry_run(struct tripd_run *run)
 	say_memory(run);
 	say_ports(run);
 	for (unsigned int i = 0; i < run->rules->n_counts; i++) {
-		const struct trip_rules_count *rule = &run->rules->counts[i];
-		const char *reason;
-		int engine;
-
 		if (tripd_run_is_ended())
 			return TRIPD_EXIT_RUN;
-		engine = tripd_engine_of(run->rules, rule, &reason);
-		fprintf(run->out, "line %u: %s on port %u: %s: %s\n", rule->line, rule->name,
-			rule->port,
-			engine < 0 ? "refused"
-				   : tripd_describe_engine((enum trip_flow_engine)engine),
-			reason);
-		if (engine < 0)
+		if (say_engines(run, &run->rules->counts[i]) != 0)
 			ret = TRIPD_EXIT_USAGE;
 	}
 	return ret;

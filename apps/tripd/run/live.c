@@ -7,12 +7,12 @@
 
 #include <trip.h>
 
-#include "apply/port.h"
 #include "apply/set.h"
 #include "apply/when.h"
 #include "live.h"
 #include "live_change.h"
 #include "quota.h"
+#include "start/resolve.h"
 
 bool
 tripd_change_is_new(const struct tripd_change *change, unsigned int i)
@@ -30,27 +30,39 @@ tripd_change_replaces(const struct tripd_change *change, unsigned int i)
 	       change->difference->counts[i].what != TRIP_APPLY_ADD;
 }
 
-int
-tripd_live_resolve(const struct tripd_quota *quota, struct trip_rules *next, FILE *answer)
+static int
+resolve(const struct tripd_quota *quota, struct trip_rules_count *count, FILE *answer)
 {
-	for (unsigned int i = 0; i < next->n_counts; i++) {
-		struct trip_rules_count *count = &next->counts[i];
+	const struct trip_rules_port *missing;
+	int ret = tripd_resolve_count(count, &missing);
 
-		if (!trip_apply_port(count, &count->port)) {
-			fprintf(answer, "count %s: there is no such port (line %u)\n", count->name,
-				count->line);
-			return -ENODEV;
-		}
-		count->port_by = TRIP_RULES_PORT_ID;
-		if (tripd_plan_find(quota->plan, count->port) >= 0)
+	if (ret == 0)
+		ret = tripd_plan_any(quota->plan, count);
+	if (ret == -ENODEV)
+		fprintf(answer, "count %s: there is no such port (line %u)\n", count->name,
+			count->line);
+	else if (ret != 0)
+		fprintf(answer, "no memory for the ports of count %s\n", count->name);
+	for (unsigned int i = 0; i < count->n_ports && ret == 0; i++) {
+		if (tripd_plan_find(quota->plan, count->ports[i].id) >= 0)
 			continue;
 		fprintf(answer,
 			"count %s: port %u is not in use: a rule, --ports or --iface has to name "
 			"it from the start (line %u)\n",
-			count->name, count->port, count->line);
-		return -ENODEV;
+			count->name, count->ports[i].id, count->line);
+		ret = -ENODEV;
 	}
-	return 0;
+	return ret;
+}
+
+int
+tripd_live_resolve(const struct tripd_quota *quota, struct trip_rules *next, FILE *answer)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < next->n_counts && ret == 0; i++)
+		ret = resolve(quota, &next->counts[i], answer);
+	return ret;
 }
 
 /* ---- room -------------------------------------------------------------------------------------
@@ -70,12 +82,18 @@ check_room(const struct tripd_change *change, const char *what, uint64_t taken, 
 }
 
 static uint64_t
+flows_of(const struct trip_rules_count *count)
+{
+	return (uint64_t)count->n_patterns * count->n_ports;
+}
+
+static uint64_t
 count_flows(const struct trip_rules *rules)
 {
 	uint64_t n = 0;
 
 	for (unsigned int i = 0; i < rules->n_counts; i++)
-		n += rules->counts[i].gone ? 0 : rules->counts[i].n_patterns;
+		n += rules->counts[i].gone ? 0 : flows_of(&rules->counts[i]);
 	return n;
 }
 
@@ -131,7 +149,7 @@ check_rooms(const struct tripd_change *change)
 	int ret;
 
 	for (unsigned int i = 0; i < next->n_counts; i++) {
-		flows += tripd_change_is_new(change, i) ? next->counts[i].n_patterns : 0;
+		flows += tripd_change_is_new(change, i) ? flows_of(&next->counts[i]) : 0;
 		cntrs += change->difference->counts[i].what == TRIP_APPLY_ADD ? 2 : 0;
 	}
 	for (unsigned int i = 0; i < next->n_counters; i++)
@@ -221,13 +239,30 @@ make_room(struct tripd_change *change)
 
 /* Also asked of all of them before any is made: what an engine refuses counts nothing meanwhile. */
 static int
-place_count(const struct tripd_change *change, unsigned int i, struct trip_apply_place *place,
-	const char **why)
+place_count(const struct tripd_change *change, unsigned int i, uint16_t port,
+	struct trip_apply_place *place, const char **why)
 {
 	const struct trip_rules_count *rule = &change->next->counts[i];
-	int ret = tripd_engine_keep(change->next, rule, why);
+	int ret = tripd_engine_keep(change->next, rule, port, why);
 
-	return ret == 0 ? tripd_quota_place(change->quota, change->next, rule, place, why) : ret;
+	return ret == 0 ? tripd_quota_place(change->quota, change->next, rule, port, place, why)
+			: ret;
+}
+
+/* On all of its ports, or with `only_ask` on none. */
+static int
+open_flows(struct tripd_change *change, unsigned int i, bool only_ask, const char **why)
+{
+	const struct trip_rules_count *rule = &change->next->counts[i];
+	struct trip_apply_place place;
+	int ret = 0;
+
+	for (unsigned int k = 0; k < rule->n_ports && ret == 0; k++) {
+		ret = place_count(change, i, rule->ports[k].id, &place, why);
+		if (ret == 0 && !only_ask)
+			ret = trip_apply_count_add(&change->flows[i], rule, &place, why);
+	}
+	return ret;
 }
 
 static int
@@ -235,19 +270,19 @@ open_count(struct tripd_change *change, unsigned int i, bool only_ask)
 {
 	struct tripd_quota *quota = change->quota;
 	struct trip_rules_count *rule = &change->next->counts[i];
-	struct trip_apply_place place;
-	const char *why;
-	int ret = place_count(change, i, &place, &why);
+	const char *why = NULL;
+	int ret = 0;
 
-	if (ret == 0 && !only_ask) {
+	if (!only_ask) {
 		rule->born = ++quota->last_born;
-		ret = tripd_change_replaces(change, i)
-			      ? trip_apply_count_renew(&change->flows[i],
-					&quota->counts[change->difference->counts[i].at], rule,
-					&place, &why)
-			      : trip_apply_count_open(
-					&change->flows[i], quota->domain, rule, &place, &why);
+		if (tripd_change_replaces(change, i))
+			trip_apply_count_renew(&change->flows[i],
+				&quota->counts[change->difference->counts[i].at]);
+		else
+			ret = trip_apply_count_open(&change->flows[i], quota->domain, rule);
 	}
+	if (ret == 0)
+		ret = open_flows(change, i, only_ask, &why);
 	if (ret != 0)
 		fprintf(change->answer, "count %s: %s (line %u)\n", rule->name,
 			why != NULL ? why : trip_error_message(), rule->line);

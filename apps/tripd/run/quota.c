@@ -61,12 +61,13 @@ open_counter(struct tripd_quota *quota, unsigned int i)
 
 int
 tripd_quota_place(const struct tripd_quota *quota, const struct trip_rules *rules,
-	const struct trip_rules_count *rule, struct trip_apply_place *place, const char **why)
+	const struct trip_rules_count *rule, uint16_t port, struct trip_apply_place *place,
+	const char **why)
 {
-	int engine = tripd_engine_of(rules, rule, why);
+	int engine = tripd_engine_of(rules, rule, port, why);
 
 	*place = (struct trip_apply_place){
-		.port = quota->ports[tripd_plan_find(quota->plan, rule->port)],
+		.port = quota->ports[tripd_plan_find(quota->plan, port)],
 		.queues = tripd_engine_queues,
 		.n_queues = 1,
 	};
@@ -83,18 +84,20 @@ open_count(struct tripd_quota *quota, unsigned int i)
 	struct trip_rules_count *rule = &quota->rules->counts[i];
 	struct trip_apply_place place;
 	struct trip_cntr *more[TRIP_FLOW_CNTRS_MAX];
-	const char *why;
+	const char *why = NULL;
 	int ret;
 
 	if (tripd_run_is_ended())
 		return -EINTR;
-	ret = tripd_quota_place(quota, quota->rules, rule, &place, &why);
-	if (ret == 0) {
+	rule->born = ++quota->last_born;
+	ret = trip_apply_count_open(&quota->counts[i], quota->domain, rule);
+	for (unsigned int k = 0; k < rule->n_ports && ret == 0; k++) {
+		ret = tripd_quota_place(quota, quota->rules, rule, rule->ports[k].id, &place, &why);
 		place.more = more;
-		for (unsigned int k = 0; k < rule->n_quotas; k++)
-			more[place.n_more++] = quota->counters[rule->quotas[k]];
-		rule->born = ++quota->last_born;
-		ret = trip_apply_count_open(&quota->counts[i], quota->domain, rule, &place, &why);
+		for (unsigned int q = 0; q < rule->n_quotas; q++)
+			more[place.n_more++] = quota->counters[rule->quotas[q]];
+		if (ret == 0)
+			ret = trip_apply_count_add(&quota->counts[i], rule, &place, &why);
 	}
 	return ret == 0 ? 0
 			: tripd_fail(ret, "line %u of the rules, count %s: %s", rule->line,

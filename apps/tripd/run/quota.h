@@ -173,9 +173,10 @@ void tripd_quota_close(struct tripd_quota *quota);
 /* Of tripd_quota_open(): gives the planned ports to the domain. */
 int tripd_quota_ports(struct tripd_quota *quota, const struct tripd_plan *plan);
 
-/* Where a rule of those that are to be at work counts: 0, or a negative errno and why. */
+/* Where a rule of those that are to be at work counts on a port: 0, or a negative errno and why. */
 int tripd_quota_place(const struct tripd_quota *quota, const struct trip_rules *rules,
-	const struct trip_rules_count *rule, struct trip_apply_place *place, const char **why);
+	const struct trip_rules_count *rule, uint16_t port, struct trip_apply_place *place,
+	const char **why);
 
 /* Lets some time pass, or progresses the domain where that is done by hand. */
 void tripd_quota_pause(const struct tripd_quota *quota);

@@ -12,7 +12,7 @@ static bool
 has_egress(const struct trip_rules *rules, uint16_t port)
 {
 	for (unsigned int i = 0; i < rules->n_counts; i++)
-		if (rules->counts[i].port == port &&
+		if (trip_rules_has_port(&rules->counts[i], port) &&
 			rules->counts[i].direction == TRIP_RULES_EGRESS)
 			return true;
 	return false;

@@ -206,6 +206,7 @@ take_commands(struct tripd_run *run)
 int
 tripd_run_begin(struct tripd_run *run)
 {
+	bool unknown = tripd_resolve_unknown(run->rules);
 	int ret = tripd_words_start_eal(&run->words, run->options->verbose);
 
 	if (ret != 0)
@@ -214,6 +215,8 @@ tripd_run_begin(struct tripd_run *run)
 	ret = tripd_resolve_ports(run->rules);
 	if (ret == 0)
 		ret = plan_ports(run);
+	if (ret == 0 && unknown)
+		ret = tripd_resolve_any(run->rules, &run->plan);
 	if (ret == 0)
 		ret = tripd_port_check(&run->plan, run->options, run->rules);
 	if (ret == 0 && run->plan.by_packets)

@@ -56,10 +56,12 @@ tripd_tell_engines(const struct tripd_run *run)
 
 	for (unsigned int i = 0; i < run->rules->n_counts; i++) {
 		const struct trip_apply_count *count = &run->quota.counts[i];
-		struct trip_flow_count sum = {.size = sizeof(sum)};
+		struct trip_flow_count one = {.size = sizeof(one)};
 
-		(void)trip_apply_count_query(count, &sum);
-		n[sum.engine] += count->n_flows;
+		for (unsigned int k = 0; k < count->n_flows; k++) {
+			(void)trip_flow_query(count->flows[k], &one);
+			n[one.engine]++;
+		}
 	}
 	fprintf(run->out, "%u flows are counted in hardware, %u in software\n",
 		n[TRIP_FLOW_ENGINE_HW], n[TRIP_FLOW_ENGINE_SW]);

@@ -9,7 +9,7 @@
 const char *
 tripd_describe_engine(enum trip_flow_engine engine)
 {
-	return engine == TRIP_FLOW_ENGINE_HW ? "hw" : "sw";
+	return engine == TRIP_FLOW_ENGINE_HW ? "hw" : engine == TRIP_FLOW_ENGINE_SW ? "sw" : "both";
 }
 
 const char *

@@ -21,8 +21,8 @@ is_open(const struct trip_rules_count *rule)
 
 /* The engine of a rule, were it the only one; all its patterns are in one engine. */
 static int
-validate_alone(
-	const struct trip_rules *rules, const struct trip_rules_count *rule, const char **reason)
+validate_alone(const struct trip_rules *rules, const struct trip_rules_count *rule, uint16_t port,
+	const char **reason)
 {
 	static struct rte_flow_error error;
 	static char why[TRIPD_ENGINE_REASON_MAX];
@@ -41,7 +41,7 @@ validate_alone(
 	trip_apply_flow_actions(rule, tripd_engine_queues, 1, &actions);
 	for (unsigned int i = 0; i < rule->n_patterns && ret == TRIP_FLOW_ENGINE_HW; i++) {
 		one = trip_flow_validate(
-			rule->port, &attr, rule->patterns[i], actions.list, reason, &error);
+			port, &attr, rule->patterns[i], actions.list, reason, &error);
 		if (one < 0)
 			*reason = error.message != NULL ? error.message : trip_error_message();
 		ret = one;
@@ -73,8 +73,8 @@ find_obstacle(const struct trip_rules *rules, uint16_t port)
 	for (unsigned int i = 0; i < rules->n_counts; i++) {
 		const struct trip_rules_count *rule = &rules->counts[i];
 
-		if (rule->port == port && is_open(rule) &&
-			validate_alone(rules, rule, &reason) != TRIP_FLOW_ENGINE_HW) {
+		if (trip_rules_has_port(rule, port) && is_open(rule) &&
+			validate_alone(rules, rule, port, &reason) != TRIP_FLOW_ENGINE_HW) {
 			ports[port].line = rule->line;
 			break;
 		}
@@ -84,14 +84,15 @@ find_obstacle(const struct trip_rules *rules, uint16_t port)
 
 /* What hardware drops, software cannot allow: the line of the other one of such two rules, or 0. */
 static unsigned int
-find_conflict(const struct trip_rules *rules, const struct trip_rules_count *rule)
+find_conflict(
+	const struct trip_rules *rules, const struct trip_rules_count *rule, uint16_t port)
 {
 	bool hard = rule->engine == TRIP_FLOW_ENGINE_HW;
 
 	for (unsigned int i = 0; i < rules->n_counts && (hard || rule->allow); i++) {
 		const struct trip_rules_count *other = &rules->counts[i];
 
-		if (!other->gone && other->port == rule->port &&
+		if (!other->gone && trip_rules_has_port(other, port) &&
 			(hard ? other->allow : other->engine == TRIP_FLOW_ENGINE_HW))
 			return other->line;
 	}
@@ -99,12 +100,12 @@ find_conflict(const struct trip_rules *rules, const struct trip_rules_count *rul
 }
 
 int
-tripd_engine_of(
-	const struct trip_rules *rules, const struct trip_rules_count *rule, const char **reason)
+tripd_engine_of(const struct trip_rules *rules, const struct trip_rules_count *rule, uint16_t port,
+	const char **reason)
 {
 	static char why[TRIPD_ENGINE_REASON_MAX];
-	int ret = validate_alone(rules, rule, reason);
-	unsigned int line = find_conflict(rules, rule);
+	int ret = validate_alone(rules, rule, port, reason);
+	unsigned int line = find_conflict(rules, rule, port);
 
 	if (line != 0) {
 		snprintf(why, sizeof(why),
@@ -114,7 +115,7 @@ tripd_engine_of(
 		return -ENOTSUP;
 	}
 	if (ret != TRIP_FLOW_ENGINE_HW || !is_open(rule) ||
-		(line = find_obstacle(rules, rule->port)) == 0)
+		(line = find_obstacle(rules, port)) == 0)
 		return ret;
 	snprintf(why, sizeof(why),
 		"line %u of the rules is in software, and a packet counts in one rule only", line);
@@ -123,13 +124,13 @@ tripd_engine_of(
 }
 
 int
-tripd_engine_keep(
-	const struct trip_rules *rules, const struct trip_rules_count *rule, const char **reason)
+tripd_engine_keep(const struct trip_rules *rules, const struct trip_rules_count *rule,
+	uint16_t port, const char **reason)
 {
 	static char why[TRIPD_ENGINE_REASON_MAX];
 
-	if (!is_open(rule) || !ports[rule->port].known || ports[rule->port].line != 0 ||
-		validate_alone(rules, rule, reason) == TRIP_FLOW_ENGINE_HW)
+	if (!is_open(rule) || !ports[port].known || ports[port].line != 0 ||
+		validate_alone(rules, rule, port, reason) == TRIP_FLOW_ENGINE_HW)
 		return 0;
 	snprintf(why, sizeof(why), "the port's rules are in hardware, and this cannot be: %.80s",
 		*reason);

@@ -63,20 +63,25 @@ struct warning {
 	unsigned int n;
 };
 
+/* Of each port of the rule that is known. */
 static void
 warn(struct warning *warning, unsigned int line, const struct trip_rules_count *rule,
 	const char *word, const char *vain)
 {
 	char text[TRIPD_PARTNER_TEXT_MAX];
 
-	if (rule->port_by != TRIP_RULES_PORT_ID || !is_lone(warning->plan, rule->port) ||
-		warning->n++ >= TRIP_RULES_SHOWN_MAX)
-		return;
-	fprintf(stderr,
-		"tripd: warning: line %u of the rules: %s %s %s, since port %u has no partner and "
-		"forwards nothing; it has one %s\n",
-		line, word, rule->name, vain, rule->port,
-		tripd_partner_advice(warning->plan, warning->options, rule->port, text));
+	for (unsigned int i = 0; i < rule->n_ports; i++) {
+		uint16_t port = rule->ports[i].id;
+
+		if (rule->ports[i].by != TRIP_RULES_PORT_ID || !is_lone(warning->plan, port) ||
+			warning->n++ >= TRIP_RULES_SHOWN_MAX)
+			continue;
+		fprintf(stderr,
+			"tripd: warning: line %u of the rules: %s %s %s, since port %u has no "
+			"partner and forwards nothing; it has one %s\n",
+			line, word, rule->name, vain, port,
+			tripd_partner_advice(warning->plan, warning->options, port, text));
+	}
 }
 
 void

@@ -56,43 +56,39 @@ make_partners(struct tripd_plan *plan, int a, int b)
 	plan->ports[b].partner = a;
 }
 
-static bool
-same_port(const struct trip_rules_count *a, const struct trip_rules_count *b)
+/* Ports that are not known yet, each by the first words for it. */
+struct unknown {
+	const struct trip_rules_port *first[TRIPD_PORTS_MAX];
+};
+
+static int
+add_unknown(struct tripd_plan *plan, struct unknown *unknown, const struct trip_rules_port *port)
 {
-	if (a->port_by != b->port_by)
-		return false;
-	if (a->port_by == TRIP_RULES_PORT_MAC)
-		return memcmp(a->port_mac, b->port_mac, sizeof(a->port_mac)) == 0;
-	return strcmp(a->port_name, b->port_name) == 0;
+	for (unsigned int i = 0; i < plan->n_unknown; i++)
+		if (trip_rules_port_compare(unknown->first[i], port) == 0)
+			return 0;
+	if (plan->n_unknown == TRIPD_PORTS_MAX)
+		return -ENOSPC;
+	unknown->first[plan->n_unknown++] = port;
+	return 0;
 }
 
-/* One that none of the n rules in `first` says in the same words. */
-static bool
-is_new(const struct trip_rules *rules, const unsigned int *first, unsigned int n, unsigned int i)
-{
-	for (unsigned int j = 0; j < n; j++)
-		if (same_port(&rules->counts[first[j]], &rules->counts[i]))
-			return false;
-	return true;
-}
-
+/* Any is those that others name. */
 static int
 add_counts(struct tripd_plan *plan, const struct trip_rules *rules)
 {
-	/* The rules that are the first to name their ports. */
-	unsigned int first[TRIPD_PORTS_MAX];
+	struct unknown unknown;
 	int ret = 0;
 
-	for (unsigned int i = 0; i < rules->n_counts && ret == 0; i++) {
-		if (rules->counts[i].port_by == TRIP_RULES_PORT_ID)
-			ret = add_port(plan, rules->counts[i].port);
-		else if (!is_new(rules, first, plan->n_unknown, i))
-			continue;
-		else if (plan->n_unknown == TRIPD_PORTS_MAX)
-			ret = -ENOSPC;
-		else
-			first[plan->n_unknown++] = i;
-	}
+	for (unsigned int i = 0; i < rules->n_counts; i++)
+		for (unsigned int k = 0; k < rules->counts[i].n_ports && ret == 0; k++) {
+			const struct trip_rules_port *port = &rules->counts[i].ports[k];
+
+			if (port->by == TRIP_RULES_PORT_ID)
+				ret = add_port(plan, port->id);
+			else if (port->by != TRIP_RULES_PORT_ANY)
+				ret = add_unknown(plan, &unknown, port);
+		}
 	return ret;
 }
 
@@ -178,6 +174,26 @@ tripd_plan_lcores(struct tripd_plan *plan, const unsigned int *workers, unsigned
 	return 0;
 }
 
+unsigned int
+tripd_plan_ports_of(const struct tripd_plan *plan, const struct trip_rules_count *count)
+{
+	return count->n_ports == 1 && count->ports[0].by == TRIP_RULES_PORT_ANY
+		       ? plan->n_ports + plan->n_unknown
+		       : count->n_ports;
+}
+
+int
+tripd_plan_any(const struct tripd_plan *plan, struct trip_rules_count *count)
+{
+	uint16_t ids[TRIPD_PORTS_MAX];
+
+	if (count->n_ports != 1 || count->ports[0].by != TRIP_RULES_PORT_ANY)
+		return 0;
+	for (unsigned int i = 0; i < plan->n_ports; i++)
+		ids[i] = plan->ports[i].id;
+	return trip_rules_set_ports(count, ids, plan->n_ports);
+}
+
 /* Flows and counters of a domain. */
 #define DOMAIN_MAX (UINT32_C(4) << 20)
 
@@ -224,7 +240,8 @@ tripd_plan_domain(const struct trip_rules *rules, const struct tripd_plan *plan,
 		.max_events = RTE_MAX(65536u, rules->n_whens + 64),
 	};
 	for (unsigned int i = 0; i < rules->n_counts; i++)
-		attr->max_flows += rules->counts[i].n_patterns;
+		attr->max_flows +=
+			tripd_plan_ports_of(plan, &rules->counts[i]) * rules->counts[i].n_patterns;
 	for (unsigned int i = 0; i < rules->n_whens; i++)
 		attr->max_works += trip_apply_when_works(rules, &rules->whens[i]);
 	/* For rules that come while they are at work (run/live.h). */

@@ -11,6 +11,7 @@
 
 struct trip_domain_attr;
 struct trip_rules;
+struct trip_rules_count;
 
 struct tripd_plan_port {
 	uint16_t id;
@@ -50,6 +51,13 @@ struct tripd_plan {
  */
 int tripd_plan_ports(struct tripd_plan *plan, const struct tripd_options *options,
 	const struct trip_rules *rules);
+
+/* On how many ports a rule counts. */
+unsigned int tripd_plan_ports_of(
+	const struct tripd_plan *plan, const struct trip_rules_count *count);
+
+/* A rule of any port is one of all that are planned. Returns 0 or -ENOMEM. */
+int tripd_plan_any(const struct tripd_plan *plan, struct trip_rules_count *count);
 
 /* The index of a planned port, or -1. */
 int tripd_plan_find(const struct tripd_plan *plan, unsigned int id);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ports that rules and options ask for, and what is said where there are none. */
+#include <errno.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +52,7 @@ tripd_resolve_missing(uint16_t port, const struct trip_rules *rules, bool by_ifa
 	unsigned int i;
 
 	fprintf(stderr, "tripd: port %u does not exist", port);
-	for (i = 0; i < rules->n_counts && rules->counts[i].port != port; i++)
+	for (i = 0; i < rules->n_counts && !trip_rules_has_port(&rules->counts[i], port); i++)
 		;
 	if (i < rules->n_counts) {
 		fprintf(stderr, " (line %u of the rules names it)", rules->counts[i].line);
@@ -64,44 +65,70 @@ bool
 tripd_resolve_unknown(const struct trip_rules *rules)
 {
 	for (unsigned int i = 0; i < rules->n_counts; i++)
-		if (rules->counts[i].port_by != TRIP_RULES_PORT_ID)
-			return true;
+		for (unsigned int k = 0; k < rules->counts[i].n_ports; k++)
+			if (rules->counts[i].ports[k].by != TRIP_RULES_PORT_ID)
+				return true;
 	return false;
 }
 
 static int
-say_unknown(const struct trip_rules_count *count)
+say_unknown(const struct trip_rules_port *port, unsigned int line)
 {
-	const uint8_t *mac = count->port_mac;
+	const uint8_t *mac = port->mac;
 
-	if (count->port_by == TRIP_RULES_PORT_NAME)
-		fprintf(stderr, "tripd: no port is named \"%s\"", count->port_name);
-	else if (count->port_by == TRIP_RULES_PORT_INTERFACE)
+	if (port->by == TRIP_RULES_PORT_NAME)
+		fprintf(stderr, "tripd: no port is named \"%s\"", port->name);
+	else if (port->by == TRIP_RULES_PORT_INTERFACE)
 		fprintf(stderr, "tripd: no port is on the interface %s; --iface %s makes one",
-			count->port_name, count->port_name);
+			port->name, port->name);
 	else
 		fprintf(stderr, "tripd: no port has the address %02x:%02x:%02x:%02x:%02x:%02x",
 			mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
-	fprintf(stderr, " (line %u of the rules)", count->line);
+	fprintf(stderr, " (line %u of the rules)", line);
 	say_ports("correct the rules");
 	return TRIPD_EXIT_USAGE;
 }
 
 int
+tripd_resolve_count(struct trip_rules_count *count, const struct trip_rules_port **missing)
+{
+	uint16_t ids[TRIP_RULES_PORTS_MAX];
+
+	for (unsigned int i = 0; i < count->n_ports; i++)
+		if (count->ports[i].by == TRIP_RULES_PORT_ANY)
+			return 0;
+		else if (!trip_apply_port(&count->ports[i], &ids[i])) {
+			*missing = &count->ports[i];
+			return -ENODEV;
+		}
+	/* Two may be one. */
+	return trip_rules_set_ports(count, ids, count->n_ports);
+}
+
+int
 tripd_resolve_ports(struct trip_rules *rules)
 {
-	if (!tripd_resolve_unknown(rules))
-		return 0;
-	for (unsigned int i = 0; i < rules->n_counts; i++) {
-		struct trip_rules_count *count = &rules->counts[i];
+	const struct trip_rules_port *missing;
 
-		if (count->port_by == TRIP_RULES_PORT_ID)
-			continue;
-		if (!trip_apply_port(count, &count->port))
-			return say_unknown(count);
-		count->port_by = TRIP_RULES_PORT_ID;
+	for (unsigned int i = 0; i < rules->n_counts; i++) {
+		int ret = tripd_resolve_count(&rules->counts[i], &missing);
+
+		if (ret == -ENODEV)
+			return say_unknown(missing, rules->counts[i].line);
+		if (ret != 0)
+			return tripd_fail(TRIPD_EXIT_RUN, "no memory for the ports of a rule");
 	}
-	if (trip_rules_warn(rules) != 0)
+	return 0;
+}
+
+int
+tripd_resolve_any(struct trip_rules *rules, const struct tripd_plan *plan)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < rules->n_counts && ret == 0; i++)
+		ret = tripd_plan_any(plan, &rules->counts[i]);
+	if (ret != 0 || trip_rules_warn(rules) != 0)
 		return tripd_fail(TRIPD_EXIT_RUN, "no memory to compare %u rules", rules->n_counts);
 	trip_rules_errors_print(rules->warnings, stderr);
 	return 0;
