@@ -546,7 +546,7 @@ static const struct mistake mistakes[] = {
 		"6:6: 's' is a 'set', which counts nothing\n"),
 	/* allow */
 	MISTAKE("allow a port 0 priority 1 pattern eth / end",
-		"1:16: expected 'ingress', 'egress', 'either' or 'pattern', found 'priority' "
+		"1:16: expected 'ingress', 'egress', 'either', 'pattern' or ',', found 'priority' "
 		"(their "
 		"order is the direction, 'group', 'priority', 'engine', each once, 'pattern')\n"),
 	MISTAKE("allow a port 0 pattern eth / end actions drop / end",

@@ -84,8 +84,7 @@ find_obstacle(const struct trip_rules *rules, uint16_t port)
 
 /* What hardware drops, software cannot allow: the line of the other one of such two rules, or 0. */
 static unsigned int
-find_conflict(
-	const struct trip_rules *rules, const struct trip_rules_count *rule, uint16_t port)
+find_conflict(const struct trip_rules *rules, const struct trip_rules_count *rule, uint16_t port)
 {
 	bool hard = rule->engine == TRIP_FLOW_ENGINE_HW;
 
