@@ -133,8 +133,8 @@ enum trip_condition_kind {
 	 * that began when less than `until_count` had come within a time of at least that behind
 	 * the firing. Such a time that is 1/64 longer, and in hardware by what that is behind, is
 	 * found with its end; what a drop or a call began with the firing ends then
-	 * (TRIP_WORK_END). A set of the counter begins anew (COND-08), at the home's next look:
-	 * what comes before that is of no window.
+	 * (TRIP_WORK_END). A set of the counter begins anew (COND-08), and so does its until. What
+	 * flows have counted before the home's next look is of no window then.
 	 *
 	 * All that as long as the home looks in time: what it finds 1/576 of `time` late it takes
 	 * for earlier than it came. So a window that begins while the home does not run for longer

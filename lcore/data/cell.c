@@ -38,6 +38,7 @@ trip_cell_init(struct trip_cell *cell)
 	atomic_init(&cell->armed, 0);
 	atomic_init(&cell->next, TRIP_CELL_IDLE);
 	atomic_init(&cell->refreshed_tsc, 0);
+	atomic_init(&cell->set_to, 0);
 }
 
 bool
@@ -67,11 +68,20 @@ trip_cell_add_large(struct trip_cell *cell, uint64_t value)
 	return trip_cell_fill(cell, value, value_max);
 }
 
+/* Before the generation, by which it is looked for. Of two sets at once it may be either. */
+static void
+note_set(struct trip_cell *cell, uint64_t success)
+{
+	atomic_store(&cell->set_to, success);
+	atomic_fetch_add(&cell->setgen, 1);
+}
+
 bool
 trip_cell_set(struct trip_cell *cell, uint64_t value)
 {
-	atomic_store(&cell->success, trip_cell_clamp(value));
-	atomic_fetch_add(&cell->setgen, 1);
+	value = trip_cell_clamp(value);
+	atomic_store(&cell->success, value);
+	note_set(cell, value);
 	return somebody_cares(cell);
 }
 
@@ -80,7 +90,7 @@ trip_cell_reset(struct trip_cell *cell, uint64_t *was)
 {
 	/* An adder that has passed the maximum finds it within, and leaves it so. */
 	*was = trip_cell_clamp(atomic_exchange(&cell->success, 0));
-	atomic_fetch_add(&cell->setgen, 1);
+	note_set(cell, 0);
 	return somebody_cares(cell);
 }
 
@@ -99,7 +109,7 @@ trip_cell_seterr(struct trip_cell *cell, uint64_t value)
 	value = trip_cell_clamp(value);
 	if (atomic_exchange(&cell->error, value) != value)
 		atomic_fetch_add(&cell->errgen, 1);
-	atomic_fetch_add(&cell->setgen, 1);
+	note_set(cell, trip_cell_success(cell));
 	return somebody_cares(cell);
 }
 

@@ -64,11 +64,11 @@ struct trip_cell {
 	_Atomic uint32_t errgen;  /* changes of the error value */
 	_Atomic uint32_t setgen;  /* sets of either value */
 	_Atomic uint32_t armed; /* somebody cares, if only for errors; written by the home alone */
-	uint32_t reserved;
-	_Atomic uint64_t next; /* the lowest threshold that waits, for those who look; likewise */
-	_Atomic uint64_t refreshed_tsc; /* of the flows that feed it, for its age; likewise */
 	_Atomic uint32_t flows; /* that feed it, for those who look; written by control threads */
-	uint32_t spare;
+	_Atomic uint64_t
+		next; /* the lowest threshold that waits, for those who look; home's, too */
+	_Atomic uint64_t refreshed_tsc; /* of the flows that feed it, for its age; likewise */
+	_Atomic uint64_t set_to;        /* success, when either was set last */
 };
 
 _Static_assert(sizeof(struct trip_cell) == 64, "a cell is one cache line");

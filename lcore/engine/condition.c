@@ -279,7 +279,10 @@ read_counter(struct trip_condition_look *look, uint32_t cntr, uint32_t *setgen)
 		/* Its own. */
 		known = atomic_load_explicit(&cell->refreshed_tsc, memory_order_relaxed);
 	}
+	look->set_to = atomic_load(&cell->set_to) + trip_cell_error(cell);
 	look->sum = trip_cell_sum(cell);
+	if (look->set_to > look->sum || home->cntrs[cntr].sources != TRIP_NONE)
+		look->set_to = look->sum;
 	look->behind = known < home->now;
 	look->known = trip_clock_at(home, known);
 	look->since = trip_clock_at(home, home->calm_tsc);

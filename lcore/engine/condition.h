@@ -61,6 +61,8 @@ struct trip_condition_look {
 	bool stands, alarmed;
 	/* The counter was set since the last look. */
 	bool set;
+	/* If so, to this: what is above came since. Where flows feed it nobody knows what did. */
+	uint64_t set_to;
 };
 
 /*

@@ -214,7 +214,9 @@ begin_queued(struct trip_condition_look *look, struct windows *windows)
 	later = queued.known == TRIP_CONDITION_LATER;
 	if (later)
 		queued = (struct trip_condition_queued){.sum = threshold, .known = look->since};
-	if (look->set || (later && look->behind) || RTE_MAX(queued.sum, threshold) > look->sum)
+	if (look->set)
+		queued.sum = look->set_to;
+	if ((look->behind && (later || look->set)) || RTE_MAX(queued.sum, threshold) > look->sum)
 		return;
 	windows->base = RTE_MAX(queued.sum, threshold);
 	windows->begin = RTE_MIN(queued.known, look->known);
@@ -384,6 +386,10 @@ look_rate(struct trip_condition_look *look)
 		begin_queued(look, windows);
 	} else if (look->set || look->sum < sum_at(look, windows, windows->cut)) {
 		begin(look, windows);
+		if (look->set && look->set_to < look->sum) {
+			windows->base = look->set_to;
+			windows->begin = look->since;
+		}
 		if (look->stands)
 			trip_condition_lift(look);
 		look->stands = false;

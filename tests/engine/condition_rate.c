@@ -118,6 +118,27 @@ a_set_begins_anew(void **state)
 	}
 }
 
+/* Windows begin with it: what comes behind it counts before its home has looked, too, however much
+ * more or less there was. */
+static void
+what_comes_behind_a_set_counts(void **state)
+{
+	static const uint64_t to[] = {0, 5, 9, 40};
+
+	for (unsigned int i = 0; i < 2 * RTE_DIM(to); i++) {
+		struct bed *bed = condition_open();
+
+		rate_watch(bed, 0, 10, 0);
+		bed_add(bed, CONDITION_TRIGGER, 9);
+		/* At rest, or while it advances. */
+		condition_go_to(bed, bed->now + (i % 2 ? RATE_TIME / 8 : 4 * RATE_TIME));
+		condition_set(bed, to[i / 2]);
+		rate_expect_fired_behind(bed, 9, 0);
+		rate_expect_fired_behind(bed, 1, 1);
+		bed_close(bed);
+	}
+}
+
 /* The windows begin when the threshold is reached; what came until then is of none. */
 static void
 it_begins_at_its_threshold(void **state)
@@ -170,7 +191,7 @@ what_comes_before_it_is_accepted_counts(void **state)
 	}
 }
 
-/* And where it was set meanwhile, they do not. */
+/* And where it was set meanwhile, what came behind that. */
 static void
 a_set_before_it_is_accepted_begins_anew(void **state)
 {
@@ -179,10 +200,12 @@ a_set_before_it_is_accepted_begins_anew(void **state)
 	struct bed *bed = condition_open();
 
 	condition_submit(bed, &wanted);
+	bed_add(bed, CONDITION_TRIGGER, 10);
 	condition_set(bed, 30);
+	bed_add(bed, CONDITION_TRIGGER, 9);
 	bed_settle(bed);
 	assert_int_equal(bed->fired, 0);
-	rate_expect_fired_behind(bed, 10, 1);
+	rate_expect_fired_behind(bed, 1, 1);
 	bed_close(bed);
 }
 
@@ -252,6 +275,7 @@ main(void)
 		cmocka_unit_test(a_counter_that_rests_wakes_nobody),
 		cmocka_unit_test(it_fires_again_for_as_many_more),
 		cmocka_unit_test(a_set_begins_anew),
+		cmocka_unit_test(what_comes_behind_a_set_counts),
 		cmocka_unit_test(it_begins_at_its_threshold),
 		cmocka_unit_test(what_comes_before_it_is_accepted_counts),
 		cmocka_unit_test(a_set_before_it_is_accepted_begins_anew),

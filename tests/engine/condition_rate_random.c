@@ -268,12 +268,14 @@ change(struct storm *storm, uint64_t what)
 		item->live = false;
 	} else if (what == 1 && storm->feed == ADDITIONS) {
 		condition_set(storm->bed, trip_random_below(&storm->random, 1000));
-		bed_settle(storm->bed);
 		for (i = 0; i < ITEMS; i++) {
 			traffic_begin(&storm->items[i].traffic, storm->bed->now);
 			storm->items[i].due = UINT64_MAX;
 			storm->items[i].over = 0;
 		}
+		for (uint64_t n = trip_random_below(&storm->random, 3); n > 0; n--)
+			send_some(storm, 400);
+		bed_settle(storm->bed);
 	} else {
 		/* Nodes are of other items in between. */
 		(void)condition_submit_add(storm->bed, CONDITION_OWN);
