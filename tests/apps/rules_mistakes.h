@@ -707,6 +707,10 @@ static const struct mistake not_yet[] = {
 	MISTAKE("count g port 0 pattern eth / end\nwhen all(g.packets >= 5 , g.bytes >= 7 , "
 		"g.bytes >= 9) every 5 drop g",
 		"2:6: not yet: this version cannot do 'all'\n"),
+	MISTAKE("count g port 0 pattern eth / end\n"
+		"when g.bytes rate >= 1Mbit/s over 1s until < 126kB/s for 1s drop g",
+		"2:46: until < '126kB/s' would end at once what begins at '1Mbit/s': expected at "
+		"most that\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 police g 5/m",
 		"2:30: a rate to police is in pps, bit/s or B/s, found '5/m'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 police g 0pps",

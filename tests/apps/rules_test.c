@@ -449,6 +449,22 @@ test_rates(void **state)
 }
 
 /* What a rule may have besides its pattern. */
+/* Of a quota, 80 is hardly meant to be 80 bytes. */
+static void
+test_part_without_percent(void **state)
+{
+	struct trip_rules *rules = good("count g port 0 pattern eth / end\n"
+					"quota q 1GB of g.bytes\nquota small 100 of g.packets\n"
+					"when q >= 80 log\nwhen q >= 80 % log\n"
+					"when q >= 101 log\nwhen small >= 80 log\n");
+
+	assert_int_equal(rules->warnings->n_list, 1);
+	assert_int_equal(rules->warnings->list[0].line, 4);
+	assert_string_equal(rules->warnings->list[0].message,
+		"warning: 'q' >= 80 is so many bytes: a part of the quota has a '%' behind it");
+	trip_rules_free(rules);
+}
+
 static void
 test_attributes(void **state)
 {
@@ -1074,6 +1090,7 @@ main(void)
 		cmocka_unit_test(test_conditions),
 		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_part_without_percent),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_values),

@@ -195,6 +195,20 @@ is_counter(const struct trip_rules_symbol *symbol)
 	return symbol->kind == TRIP_RULES_KIND_COUNTER || symbol->kind == TRIP_RULES_KIND_QUOTA;
 }
 
+/* Of a quota, a number up to 100 is hardly meant to be of its bytes or packets. */
+static void
+note_percent(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+	const struct trip_rules_quota *quota, uint64_t threshold)
+{
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	if (threshold > 0 && threshold <= 100 && quota->limit > 100)
+		trip_rules_error_note(ctx, &names->ref,
+			"warning: %s >= %u is so many %s: a part of the quota has a '%%' behind it",
+			trip_rules_error_quote(quote, &names->ref), (unsigned int)threshold,
+			quota->events == TRIP_CNTR_EVENTS_BYTES ? "bytes" : "packets");
+}
+
 /* What a condition says of a counter, or of a quota. */
 static void
 check_condition(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
@@ -211,8 +225,11 @@ check_condition(struct trip_rules_ctx *ctx, const struct trip_rules_names *names
 		of = quota->events == TRIP_CNTR_EVENTS_BYTES ? TRIP_RULES_REF_BYTES
 							     : TRIP_RULES_REF_PACKETS;
 	trip_rules_condition_check_rate(ctx, names, of);
-	if (names->part.length == 0)
+	if (names->part.length == 0) {
+		if (quota != NULL && when->condition.kind == TRIP_CONDITION_NONE)
+			note_percent(ctx, names, quota, when->threshold);
 		return;
+	}
 	if (symbol->kind != TRIP_RULES_KIND_QUOTA)
 		trip_rules_error(ctx, &names->part, "%s is no 'quota', of which that could be",
 			trip_rules_error_quote(quote, &names->ref));

@@ -159,6 +159,25 @@ trip_rules_condition_until(struct trip_rules_ctx *ctx, const struct trip_rules_s
 	free(begun);
 }
 
+/* An until is below what it ends. Its rates have been read before. */
+static void
+check_until(struct trip_rules_ctx *ctx, const struct trip_rules_names *names)
+{
+	char quote[2][TRIP_RULES_QUOTE_SIZE];
+	struct trip_rules_rate rates[2];
+
+	for (unsigned int i = 0; i < RTE_DIM(rates); i++)
+		if (names->rates[i].length == 0 ||
+			!trip_rules_value_rate(ctx, &names->rates[i], &rates[i]))
+			return;
+	if ((trip_rules_u128)rates[1].amount * rates[0].ns >
+		(trip_rules_u128)rates[0].amount * rates[1].ns)
+		trip_rules_error(ctx, &names->rates[1],
+			"until < %s would end at once what begins at %s: expected at most that",
+			trip_rules_error_quote(quote[0], &names->rates[1]),
+			trip_rules_error_quote(quote[1], &names->rates[0]));
+}
+
 void
 trip_rules_condition_check_rate(
 	struct trip_rules_ctx *ctx, const struct trip_rules_names *names, enum trip_rules_ref ref)
@@ -169,9 +188,12 @@ trip_rules_condition_check_rate(
 		[TRIP_RULES_REF_COUNTER] = "of a counter is in /s, /m, /h or /d",
 	};
 	char quote[TRIP_RULES_QUOTE_SIZE];
+	bool fits = true;
 
 	for (unsigned int i = 0; i < RTE_DIM(names->rates); i++)
 		if (names->rates[i].length > 0 && (names->rates_of[i] & 1u << ref) == 0)
-			trip_rules_error(ctx, &names->rates[i], "a rate %s, found %s", units[ref],
-				trip_rules_error_quote(quote, &names->rates[i]));
+			fits = trip_rules_error(ctx, &names->rates[i], "a rate %s, found %s",
+				units[ref], trip_rules_error_quote(quote, &names->rates[i]));
+	if (fits)
+		check_until(ctx, names);
 }
