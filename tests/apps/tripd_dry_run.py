@@ -81,9 +81,18 @@ def what_forwarding_takes_is_warned_about(bench):
         code, _, err = bench.run(*words, '--rules', rules, '--dry-run')
         equal((code, err), (0, vain(advice) if advice else ''), f'exit code and stderr of {words}')
     for words, advice in (((), 'with --ports 0,1, --pair or two --iface'), (('--ports', '1'), None),
-                          (('--forward', 'none'), 'without --forward none'), (('--iface', 'a', '--iface', 'b'), None)):
+                          (('--forward', 'none'), 'without --forward none'), (('--iface', 'lo', '--iface', 'lo'), None)):
         code, _, err = bench.run('--check', rules, *words)
         equal((code, err), (0, vain(advice) if advice else ''), f'exit code and stderr of --check {words}')
+    # What --iface says of a port is known beforehand, and which interfaces there are.
+    named = bench.file('rules', LONE.replace('port 0', 'port lo'))
+    equal(bench.run('--check', named, '--iface', 'lo')[::2],
+          (0, vain('with --ports 0,1, --pair or two --iface')), 'of an interface')
+    equal(bench.run('--check', named, '--iface', 'lo', '--iface', 'none0')[::2],
+          (0, 'tripd: warning: there is no network interface none0 here\n'), 'of one that is not there')
+    named = bench.file('rules', LONE.replace('port 0', 'port none1', 1))
+    equal(bench.run('--check', named, '--ports', '0,1')[::2],
+          (0, 'tripd: warning: line 1 of the rules: there is no network interface none1 here\n'), 'of one of a rule')
     # A port that is called by a name has its number only when it is there.
     rules = bench.file('rules', LONE.replace('port 0', 'port name "net_null0"'))
     equal(bench.run('--check', rules)[::2], (0, ''), 'of a name')

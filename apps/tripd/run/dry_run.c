@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* --check and --dry-run: what is wrong with the rules, and what they would take. Nothing starts. */
 #include <inttypes.h>
+#include <net/if.h>
 #include <string.h>
 
 #include "link/port.h"
@@ -35,10 +36,58 @@ say_good(const char *path, const struct trip_rules *rules)
 	say_number(rules->n_whens, "when", ": nothing is wrong with them\n");
 }
 
+/* Of rules and --iface. This need not be the machine on which they are to run. */
+static void
+warn_of_interfaces(const struct tripd_options *options, const struct trip_rules *rules)
+{
+	for (unsigned int i = 0; i < options->n_ifaces; i++)
+		if (if_nametoindex(options->ifaces[i]) == 0)
+			fprintf(stderr, "tripd: warning: there is no network interface %s here\n",
+				options->ifaces[i]);
+	for (unsigned int i = 0; i < rules->n_counts; i++)
+		for (unsigned int k = 0; k < rules->counts[i].n_ports; k++) {
+			const struct trip_rules_port *port = &rules->counts[i].ports[k];
+
+			if (port->by == TRIP_RULES_PORT_INTERFACE &&
+				if_nametoindex(port->name) == 0)
+				fprintf(stderr,
+					"tripd: warning: line %u of the rules: there is no network "
+					"interface %s here\n",
+					rules->counts[i].line, port->name);
+		}
+}
+
+/* Ports by their interfaces are known where tripd chooses its words, by the order of --iface. */
+static void
+find_ifaces(const struct tripd_options *options, struct trip_rules_count *count)
+{
+	for (unsigned int k = 0; k < count->n_ports && options->eal_words == NULL; k++)
+		for (unsigned int i = 0; i < options->n_ifaces; i++)
+			if (count->ports[k].by == TRIP_RULES_PORT_INTERFACE &&
+				strcmp(count->ports[k].name, options->ifaces[i]) == 0) {
+				count->ports[k].by = TRIP_RULES_PORT_ID;
+				count->ports[k].id = (uint16_t)i;
+			}
+}
+
+/* What is in vain on the ports that are known. */
+static void
+warn_of_ports(const struct tripd_options *options, struct trip_rules *rules)
+{
+	struct tripd_plan plan;
+
+	for (unsigned int i = 0; i < rules->n_counts; i++)
+		find_ifaces(options, &rules->counts[i]);
+	if (tripd_plan_ports(&plan, options, rules) != 0)
+		return;
+	for (unsigned int i = 0; i < rules->n_counts; i++)
+		(void)tripd_plan_any(&plan, &rules->counts[i]);
+	tripd_partner_warn(rules, &plan, options);
+}
+
 int
 tripd_dry_run_check(const struct tripd_options *options)
 {
-	struct tripd_plan plan;
 	struct trip_rules *rules;
 	int ret = tripd_preflight_rules(options->rules, &rules);
 
@@ -51,8 +100,8 @@ tripd_dry_run_check(const struct tripd_options *options)
 	/* Not said before, in case two of the ports are one. */
 	if (tripd_resolve_unknown(rules))
 		trip_rules_errors_print(rules->warnings, stderr);
-	if (tripd_plan_ports(&plan, options, rules) == 0)
-		tripd_partner_warn(rules, &plan, options);
+	warn_of_interfaces(options, rules);
+	warn_of_ports(options, rules);
 	say_good(options->rules, rules);
 	trip_rules_free(rules);
 	return 0;
