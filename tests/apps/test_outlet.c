@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "run/outlet.h"
@@ -149,6 +151,36 @@ who_ends_before_it_was_told_lacks_no_more(void **state)
 	assert_int_equal(bed.outlet.left_out, 4);
 }
 
+/* The disk is full, and the run ends. */
+static void
+a_file_ends_with_a_line(void **state)
+{
+	const struct rlimit full = {500, RLIM_INFINITY};
+	char path[] = "/tmp/test-outlet-XXXXXX", text[1000];
+	int fd = mkostemp(path, O_APPEND | O_CLOEXEC);
+	struct rlimit had;
+	struct bed bed;
+	ssize_t n;
+
+	assert_true(fd >= 0);
+	open_bed(&bed);
+	tripd_outlet_connect(&bed.outlet, dup(fd));
+	put(&bed, 20);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &had), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+	assert_int_equal(tripd_outlet_flush(&bed.outlet, 0), -EFBIG);
+	assert_int_equal(lseek(fd, 0, SEEK_END), 500);
+	assert_int_not_equal(bed.outlet.begin, bed.outlet.first);
+	tripd_outlet_close(&bed.outlet);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &had), 0);
+	n = pread(fd, text, sizeof(text), 0);
+	assert_true(n > 0 && n < 500);
+	assert_int_equal(text[n - 1], '\n');
+	close(fd);
+	unlink(path);
+}
+
 int
 main(void)
 {
@@ -157,6 +189,7 @@ main(void)
 		cmocka_unit_test(another_reader_begins_with_a_line),
 		cmocka_unit_test(nobody_gets_what_waits_when_it_ends),
 		cmocka_unit_test(who_ends_before_it_was_told_lacks_no_more),
+		cmocka_unit_test(a_file_ends_with_a_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

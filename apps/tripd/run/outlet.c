@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -164,12 +165,30 @@ tripd_outlet_flush(struct tripd_outlet *outlet, int ms)
 	return error;
 }
 
+/* Of a file that nobody else has written behind it, the part of a line goes: a full disk is no
+ * reason for one that no program can read. */
+static void
+take_back(const struct tripd_outlet *outlet)
+{
+	off_t part = (off_t)(outlet->begin - outlet->first), end;
+	struct stat status;
+
+	if (part == 0 || fstat(outlet->fd, &status) != 0 || !S_ISREG(status.st_mode))
+		return;
+	end = lseek(outlet->fd, 0, SEEK_CUR);
+	/* What cannot be is as it was. */
+	if (end == status.st_size && end >= part && ftruncate(outlet->fd, end - part) != 0)
+		return;
+}
+
 void
 tripd_outlet_close(struct tripd_outlet *outlet)
 {
 	tripd_outlet_lose(outlet, outlet->buffer + outlet->first, outlet->end - outlet->first);
-	if (outlet->fd >= 0)
+	if (outlet->fd >= 0) {
+		take_back(outlet);
 		close(outlet->fd);
+	}
 	free(outlet->buffer);
 	outlet->buffer = NULL;
 	outlet->fd = -1;
