@@ -87,6 +87,18 @@ def check_options(manual, known):
             complain(f'the default of --{name} is {known.get(constant)}, not {default[1]}')
 
 
+def check_unit():
+    """What the systemd unit says are options, and its files stand where logrotate's example looks for them."""
+    told = subprocess.run([TRIPD, '--help'], capture_output=True, text=True, check=True).stdout
+    unit = read('tripd', 'tripd.service.in')
+    lines = re.findall(r'^ExecStart(?:Pre)?=@sbindir@/tripd (.*)$', unit, re.M)
+    for option in re.findall(r'--[a-z-]+', ' '.join(lines)):
+        if not re.search(rf'^ +{option}\b', told, re.M):
+            complain(f'tripd.service has {option}, which is no option')
+    if len(lines) != 2 or re.search(r'--events (\S+)', lines[1])[1] not in read('tripd', 'tripd.logrotate'):
+        complain('tripd.logrotate is not about the file of tripd.service')
+
+
 def check_version():
     version = subprocess.run([TRIPD, '--version'], capture_output=True, text=True, check=True).stdout
     major, minor = re.match(r'tripd (\d+)\.(\d+)', version).groups()
@@ -100,6 +112,7 @@ def main():
     known = constants()
     check_limits(manual, known)
     check_options(manual, known)
+    check_unit()
     check_version()
     print(f'{failures} failures')
     sys.exit(failures > 0)
