@@ -345,7 +345,8 @@ what_is_refused_changes_nothing(void **state)
 		{"apply f\ncount a port 0 egress pattern eth / end\n", -ENOTSUP, "egress"},
 		{"apply f\ncount a port 0 pattern eth / ipv4 / udp dst range 1 - 254 / end\n",
 			-ENOSPC, "--live-flows"},
-		{"remove wbe", -ENOENT, "no 'count' rule or 'counter' is named 'wbe'"},
+		{"remove wbe", -ENOENT,
+			"no 'count' rule, 'counter', 'quota' or 'set' is named 'wbe'"},
 		{"do drop wbe", -EINVAL, "did you mean 'web'?"},
 		{"do drop", -EINVAL, "expected a name"},
 		{"do drop web for 10s", -EINVAL, "'for' is for rules"},
@@ -458,9 +459,107 @@ what_is_policed_stays_so(void **state)
 	tripd_bed_close(&bed);
 }
 
+#define WEB "count web port 0 pattern eth / ipv4 / udp dst range 0 - 7 / end\n"
+#define DNS "count dns port 0 pattern eth / ipv4 / udp dst is 9 / end\n"
+
+/* What the quota at a place has come to, once its home has read all. */
+static void
+expect_spent(unsigned int counter, uint64_t spent)
+{
+	check_cntr(bed.quota.counters[counter], spent);
+}
+
+static void
+send_some(unsigned int port, unsigned int n, bool pass)
+{
+	for (unsigned int i = 0; i < n; i++)
+		assert_int_equal(packet(port), pass);
+}
+
+/* It comes over counts that are there, gets another value, is of others, and goes. */
+static void
+a_quota_changes_at_work(void **state)
+{
+	tripd_bed_open(&bed, "counter n\n" WEB DNS, (struct tripd_live){16, 16, 64, 1});
+	send_some(1, 3, true);
+	command("apply f\nquota q 4 per day of web.packets\nwhen q spent drop web\n"
+		"when q >= 50 % every 2 add n 1\n",
+		0);
+	/* From here on. */
+	send_some(1, 3, true);
+	expect_spent(1, 3);
+	check_cntr(bed.quota.counters[0], 1);
+	command("apply f\nquota q 8 per day of web.packets\n", 0);
+	assert_int_equal(bed.quota.rules->counters[1].quota->limit, 8);
+	/* It was due at 2, and is at 4, 6 and 8. */
+	send_some(1, 4, true);
+	check_cntr(bed.quota.counters[0], 3);
+	send_some(1, 1, true);
+	send_some(1, 1, false);
+	expect_spent(1, 9);
+	check_cntr(bed.quota.counters[0], 4);
+	/* What is spent by either value stays so; what is not any more passes, until it is. */
+	command("apply f\nquota q 9 per day of web.packets\n", 0);
+	send_some(1, 1, false);
+	command("apply f\nquota q 12 per day of web.packets\n", 0);
+	send_some(1, 2, true);
+	send_some(1, 1, false);
+	/* Of one more count, with what it has. */
+	command("apply f\nquota q 14 per day of web.packets, dns.packets\n", 0);
+	send_some(9, 1, true);
+	expect_spent(1, 14);
+	send_some(1, 1, false);
+	send_some(9, 1, true);
+	expect_spent(1, 16);
+	command("remove web", -EBUSY);
+	command("remove q", 0);
+	send_some(1, 1, true);
+	assert_int_equal(bed.quota.rules->counters[1].last, 16);
+	/* And it does not feed the next one of that name. */
+	command("apply f\nquota q 2 of web.packets\nwhen q spent drop web\n", 0);
+	send_some(1, 2, true);
+	send_some(1, 1, false);
+	expect_spent(2, 3);
+	command("remove web", 0);
+	assert_true(bed.quota.rules->counters[2].gone);
+	check_cntr(bed.quota.counts[1].packets, 2);
+	tripd_bed_close(&bed);
+}
+
+/* Periods end of those that have come; a reload says the order of flows all the same. */
+static void
+a_quota_that_has_come_begins_anew(void **state)
+{
+	struct tripd_period *period;
+
+	tripd_bed_open(&bed, WEB "count all port 0 pattern eth / end\n",
+		(struct tripd_live){16, 16, 64, 1});
+	command("apply f\nquota q 2 per hour of web.packets\nwhen q spent drop web\n", 0);
+	send_some(1, 2, true);
+	send_some(1, 1, false);
+	/* It stands where it was: before what it overlaps. */
+	check_cntr(bed.quota.counts[1].packets, 0);
+	expect_spent(0, 3);
+	period = tripd_period_of(&bed.quota, 0);
+	assert_int_equal(tripd_period_update(&bed.quota, period->ends), 0);
+	assert_int_equal(period->spent, 3);
+	send_some(1, 2, true);
+	send_some(1, 1, false);
+	expect_spent(0, 3);
+	command("do reset q", 0);
+	assert_int_equal(period->n_ended, 2);
+	send_some(1, 2, true);
+	/* Of another kind there is none of this name. */
+	command("apply f\nquota q 2 of web.bytes\n", -ENOTSUP);
+	command("reload f\n" WEB "counter q\n", -ENOTSUP);
+	command("apply f\nwhen q spent exec \"/bin/true\"\n", -ECHILD);
+	send_some(1, 1, false);
+	tripd_bed_close(&bed);
+}
+
 #define FOR_A_TIME(high)                                                           \
 	"count web port 0 pattern eth / ipv4 / udp dst range 0 - " high " / end\n" \
-	"when web.packets >= 3 drop web for 200ms\n"
+	"when web.packets >= 3 drop web for 500ms\n"
 
 /* On the flows that take the place of those that it began on, too. */
 static void
@@ -470,9 +569,14 @@ what_drops_for_a_time_ends(void **state)
 	for (unsigned int i = 0; i < 4; i++)
 		packet(1);
 	command("reload t\n" FOR_A_TIME("9"), 0);
+	/* It goes on, and is told once. */
+	assert_false(packet(1));
+	assert_int_equal(bed.quota.n_trips, 1);
 	while (!bed.quota.items[0].ended)
 		progress();
 	assert_true(packet(1));
+	assert_int_equal(bed.quota.fired[0], 1);
+	assert_int_equal(bed.quota.n_trips, 2);
 	/* What drops for ever still does. */
 	command("do drop web", 0);
 	command("reload t\n" FOR_A_TIME("7"), 0);
@@ -582,6 +686,8 @@ main(void)
 		cmocka_unit_test(what_is_hostile_is_refused),
 		cmocka_unit_test(what_has_gone_keeps_its_counts),
 		cmocka_unit_test(what_drops_for_a_time_ends),
+		cmocka_unit_test(a_quota_changes_at_work),
+		cmocka_unit_test(a_quota_that_has_come_begins_anew),
 		cmocka_unit_test(what_is_policed_stays_so),
 		cmocka_unit_test(sets_change_and_counts_stay),
 		cmocka_unit_test(what_is_allowed_is_never_dropped),

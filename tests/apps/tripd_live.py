@@ -164,6 +164,39 @@ def a_kill_in_the_middle_leaves_nothing(bench):
     equal(end(bench, process)[0], 0, 'exit code')
 
 
+def programs_come_and_go(bench):
+    """A new exec is started by the helper that was there; the program of one that goes is ended, like it or not."""
+    def script(name, text):
+        path = bench.file(name, f'#!/bin/sh\necho $$ > {bench.path}/{name}.pid\n{text}\n')
+        os.chmod(path, 0o755)
+        return path
+
+    def lives(name):
+        with open(bench.file(name + '.pid'), encoding='utf-8') as file:
+            return os.path.exists(f'/proc/{int(file.read())}')
+
+    process = start(bench)
+    obeys, resists = script('obeys', f'exec cat > {bench.path}/out'), script('resists', "trap '' TERM; exec 0<&-\nwhile :; do sleep 0.1; done")
+    rules = DNS + f'when every 50ms exec {obeys}\nwhen after 1h exec {resists}\n'
+    bench.file('rules', rules)
+    code, _, err = control(bench, 'reload')
+    equal((code, err), (0, ''), 'reload')
+    wait_until('both run', lambda: all(os.path.exists(bench.file(name + '.pid')) for name in ('obeys', 'resists')))
+    wait_until('trips', lambda: os.path.exists(bench.file('out')) and os.path.getsize(bench.file('out')) > 0)
+    bench.file('more', f'when after 1h exec {bench.path}/none\n')
+    code, out, err = control(bench, 'apply', bench.file('more'))
+    equal((code, out, err), (2, '', f'exec {bench.path}/none: No such file or directory (line 1)\n'), 'no program')
+    bench.file('rules', DNS)
+    equal(control(bench, 'reload')[0], 0, 'reload')
+    wait_until('both have ended', lambda: not lives('obeys') and not lives('resists'))
+    os.remove(bench.file('obeys.pid'))
+    bench.file('rules', rules)
+    equal(control(bench, 'reload')[0], 0, 'reload')
+    wait_until('it runs again', lambda: os.path.exists(bench.file('obeys.pid')))
+    equal(end(bench, process)[0], 0, 'exit code')
+    assert not lives('obeys') and not lives('resists'), 'a program is left'
+
+
 def what_is_hostile_is_refused(bench):
     process = start(bench)
     for i, text in enumerate([b'\0' * 3000000, b'(' * 3000000, b'count ' * 500000, b'"' * 3000000]):
@@ -182,4 +215,4 @@ def what_is_hostile_is_refused(bench):
 
 
 run_tests(Bench, a_reload_is_a_difference, a_set_is_read_again_alone, a_file_with_an_error_changes_nothing, sighup_reloads,
-          who_may_not_is_refused_told_and_counted, a_kill_in_the_middle_leaves_nothing, what_is_hostile_is_refused)
+          who_may_not_is_refused_told_and_counted, a_kill_in_the_middle_leaves_nothing, programs_come_and_go, what_is_hostile_is_refused)

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Names and words are sorted once; each statement is found by a binary search then.
- *
- * Of counts that overlap at one priority the first counts, and in the engine that is the one whose
- * flows were created first. So a count that stays is made anew where one that overlaps it stands
- * before it in the new rules, and would be created after it.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -12,9 +8,6 @@
 #include <string.h>
 
 #include "difference.h"
-
-/* Pairs of counts that are compared; beyond it, each is taken to overlap. */
-#define PAIRS_MAX (UINT64_C(1) << 22)
 
 struct word {
 	const char *text;
@@ -83,10 +76,11 @@ tidy(char *text)
 	*to = 0;
 }
 
+/* A counter has no words. */
 static bool
 are_same(const char *a, const char *b)
 {
-	char *x = strdup(a), *y = strdup(b);
+	char *x = strdup(a != NULL ? a : ""), *y = strdup(b != NULL ? b : "");
 	bool same = false;
 
 	if (x != NULL && y != NULL) {
@@ -154,6 +148,14 @@ find_counters(struct trip_apply_difference *difference, struct words *words, str
 	for (unsigned int i = 0; i < next->n_counters; i++)
 		own->list[own->n++] = (struct word){next->counters[i].name, i, false};
 	match_names(words, own, difference->counters, difference->counters_go);
+	for (unsigned int i = 0; i < next->n_counters; i++) {
+		struct trip_apply_step *step = &difference->counters[i];
+		const char *source = next->counters[i].source;
+
+		if (step->what == TRIP_APPLY_KEEP &&
+			!are_same(source, work->counters[step->at].source))
+			step->what = TRIP_APPLY_CHANGE;
+	}
 }
 
 /* One whose statement is the same may have been read from a file that has changed. */
@@ -244,49 +246,6 @@ find_whens(struct trip_apply_difference *difference, struct words *words, struct
 	return error;
 }
 
-/* In the order of flows: what is created is behind all that are there. */
-static uint64_t
-born(const struct trip_apply_difference *difference, unsigned int i)
-{
-	const struct trip_apply_step *step = &difference->counts[i];
-
-	return step->what == TRIP_APPLY_KEEP ? difference->work->counts[step->at].born : UINT64_MAX;
-}
-
-/* Whether one that stays has to be created anew. */
-static bool
-is_overtaken(const struct trip_apply_difference *difference, unsigned int i, uint64_t *pairs)
-{
-	const struct trip_rules *next = difference->next;
-	uint64_t own = born(difference, i);
-
-	for (unsigned int j = 0; j < i; j++) {
-		if (difference->counts[j].what == TRIP_APPLY_LEAVE || born(difference, j) <= own)
-			continue;
-		if (++*pairs > PAIRS_MAX || trip_rules_overlap(&next->counts[j], &next->counts[i]))
-			return true;
-	}
-	return false;
-}
-
-static void
-find_renewed(struct trip_apply_difference *difference)
-{
-	uint64_t latest = 0, pairs = 0;
-
-	for (unsigned int i = 0; i < difference->next->n_counts; i++) {
-		struct trip_apply_step *step = &difference->counts[i];
-
-		if (step->what == TRIP_APPLY_LEAVE)
-			continue;
-		if (step->what == TRIP_APPLY_KEEP && latest > born(difference, i) &&
-			is_overtaken(difference, i, &pairs))
-			step->what = TRIP_APPLY_RENEW;
-		if (born(difference, i) > latest)
-			latest = born(difference, i);
-	}
-}
-
 static unsigned int
 count_steps(const struct trip_apply_step *steps, unsigned int n)
 {
@@ -334,15 +293,17 @@ begin(struct trip_apply_difference *difference, const struct trip_rules *work,
 		.counters = calloc(next->n_counters + 1, sizeof(*difference->counters)),
 		.whens = calloc(next->n_whens + 1, sizeof(*difference->whens)),
 		.sets = calloc(next->n_sets + 1, sizeof(*difference->sets)),
+		.order = calloc(next->n_counts + 1, sizeof(*difference->order)),
 		.counts_go = calloc(work->n_counts + 1, sizeof(bool)),
 		.counters_go = calloc(work->n_counters + 1, sizeof(bool)),
 		.whens_go = calloc(work->n_whens + 1, sizeof(bool)),
 		.sets_go = calloc(work->n_sets + 1, sizeof(bool)),
 	};
 	return difference->counts != NULL && difference->counters != NULL &&
-			       difference->whens != NULL && difference->counts_go != NULL &&
-			       difference->counters_go != NULL && difference->whens_go != NULL &&
-			       difference->sets != NULL && difference->sets_go != NULL
+			       difference->whens != NULL && difference->order != NULL &&
+			       difference->counts_go != NULL && difference->counters_go != NULL &&
+			       difference->whens_go != NULL && difference->sets != NULL &&
+			       difference->sets_go != NULL
 		       ? 0
 		       : -ENOMEM;
 }
@@ -358,12 +319,12 @@ most(const struct trip_rules *rules)
 
 int
 trip_apply_difference_find(struct trip_apply_difference *difference, const struct trip_rules *work,
-	const struct trip_rules *next, bool onto)
+	const struct trip_rules *next, enum trip_apply_mode mode)
 {
 	struct words of_work = {0}, of_next = {0};
 	int error = begin(difference, work, next);
 
-	difference->onto = onto;
+	difference->mode = mode;
 	of_work.list = calloc(most(work) + 1, sizeof(*of_work.list));
 	of_next.list = calloc(most(next) + 1, sizeof(*of_next.list));
 	if (of_work.list == NULL || of_next.list == NULL)
@@ -375,65 +336,15 @@ trip_apply_difference_find(struct trip_apply_difference *difference, const struc
 		of_work.n = of_next.n = 0;
 		find_sets(difference, &of_work, &of_next);
 		of_work.n = of_next.n = 0;
-		error = find_whens(difference, &of_work, &of_next, onto);
+		error = find_whens(difference, &of_work, &of_next, mode == TRIP_APPLY_ONTO);
 	}
-	/* What is added stands behind all that is there. */
-	if (error == 0 && !onto)
-		find_renewed(difference);
+	if (error == 0)
+		error = trip_apply_difference_order(difference);
 	if (error == 0)
 		count_changes(difference);
 	free(of_work.list);
 	free(of_next.list);
 	return error;
-}
-
-/* Whether a `when` speaks of the count, or the counter, of an index. */
-static bool
-speaks_of(const struct trip_rules_when *when, bool count, unsigned int index)
-{
-	enum trip_op_target target = trip_rules_op_of(when->op)->target;
-	bool on_count = when->ref == TRIP_RULES_REF_PACKETS || when->ref == TRIP_RULES_REF_BYTES;
-
-	if (count ? on_count : when->ref == TRIP_RULES_REF_COUNTER)
-		if (when->index == index)
-			return true;
-	return (target == TRIP_OP_ON_FLOW || target == TRIP_OP_ON_CNTR) && when->target == index &&
-	       count == (target == TRIP_OP_ON_FLOW || when->on_count);
-}
-
-static void
-remove_whens(struct trip_apply_difference *difference, bool count, unsigned int index)
-{
-	const struct trip_rules *work = difference->work;
-
-	for (unsigned int i = 0; i < work->n_whens; i++)
-		difference->whens_go[i] |=
-			!work->whens[i].gone && speaks_of(&work->whens[i], count, index);
-}
-
-int
-trip_apply_difference_remove(struct trip_apply_difference *difference,
-	const struct trip_rules *work, const struct trip_rules *nothing, const char *name)
-{
-	int error = begin(difference, work, nothing);
-
-	if (error != 0)
-		return error;
-	for (unsigned int i = 0; i < work->n_counts; i++)
-		if (!work->counts[i].gone && strcmp(work->counts[i].name, name) == 0) {
-			difference->counts_go[i] = true;
-			remove_whens(difference, true, i);
-		}
-	for (unsigned int i = 0; i < work->n_counters; i++)
-		if (!work->counters[i].gone && strcmp(work->counters[i].name, name) == 0) {
-			difference->counters_go[i] = true;
-			remove_whens(difference, false, i);
-		}
-	for (unsigned int i = 0; i < work->n_sets; i++)
-		difference->sets_go[i] =
-			!work->sets[i].gone && strcmp(work->sets[i].name, name) == 0;
-	count_changes(difference);
-	return difference->n_changes > 0 ? 0 : -ENOENT;
 }
 
 void
@@ -443,11 +354,21 @@ trip_apply_difference_free(struct trip_apply_difference *difference)
 	free(difference->counters);
 	free(difference->whens);
 	free(difference->sets);
+	free(difference->order);
 	free(difference->counts_go);
 	free(difference->counters_go);
 	free(difference->whens_go);
 	free(difference->sets_go);
 	*difference = (struct trip_apply_difference){0};
+}
+
+static void
+print_counter(char sign, const struct trip_rules_counter *counter, FILE *file)
+{
+	if (counter->source != NULL)
+		fprintf(file, "%c %s\n", sign, counter->source);
+	else
+		fprintf(file, "%c counter %s\n", sign, counter->name);
 }
 
 static void
@@ -460,7 +381,7 @@ print_gone(const struct trip_apply_difference *difference, FILE *file)
 			fprintf(file, "- %s\n", work->counts[i].source);
 	for (unsigned int i = 0; i < work->n_counters; i++)
 		if (difference->counters_go[i])
-			fprintf(file, "- counter %s\n", work->counters[i].name);
+			print_counter('-', &work->counters[i], file);
 	for (unsigned int i = 0; i < work->n_whens; i++)
 		if (difference->whens_go[i])
 			fprintf(file, "- %s\n", work->whens[i].source);
@@ -486,8 +407,11 @@ trip_apply_difference_print(const struct trip_apply_difference *difference, FILE
 		if (difference->sets[i].what == TRIP_APPLY_ADD)
 			fprintf(file, "+ %s\n", next->sets[i].source);
 	for (unsigned int i = 0; i < next->n_counters; i++)
+		if (difference->counters[i].what == TRIP_APPLY_CHANGE)
+			print_counter('~', &next->counters[i], file);
+	for (unsigned int i = 0; i < next->n_counters; i++)
 		if (difference->counters[i].what == TRIP_APPLY_ADD)
-			fprintf(file, "+ counter %s\n", next->counters[i].name);
+			print_counter('+', &next->counters[i], file);
 	for (unsigned int i = 0; i < next->n_counts; i++)
 		if (difference->counts[i].what == TRIP_APPLY_ADD)
 			fprintf(file, "+ %s\n", next->counts[i].source);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What rules at work and rules that are to be differ in, statement by statement. A `count` and a
- * `counter` are known by their names, a `when` by its words; blanks do not matter.
+ * What rules at work and rules that are to be differ in, statement by statement. A `count`, a
+ * `counter` and a `quota` are known by their names, a `when` by its words; blanks do not matter.
  */
 #ifndef TRIP_APPLY_DIFFERENCE_H
 #define TRIP_APPLY_DIFFERENCE_H
@@ -11,13 +11,25 @@
 
 #include "rules.h"
 
+/* What the new rules are. */
+enum trip_apply_mode {
+	/* All rules that there are to be, in their order. */
+	TRIP_APPLY_WHOLE,
+	/* Those at work behind what is added to them (trip_rules_parse_onto()): nothing goes. */
+	TRIP_APPLY_ONTO,
+	/* Those at work, without some. */
+	TRIP_APPLY_WITHOUT,
+};
+
 enum trip_apply_what {
 	/* It stays as it is. */
 	TRIP_APPLY_KEEP,
 	TRIP_APPLY_ADD,
-	/* A count or set of this name is there in other words; or what was read for a set is. */
+	/* A count, a quota or a set of this name is there in other words; or what was read for a
+	 * set is. */
 	TRIP_APPLY_CHANGE,
-	/* It stays, and has to stand behind one that comes or has moved: they overlap. */
+	/* It stays, and its flows do not: it has to stand behind one that comes or has moved, and
+	 * overlaps it; or other quotas than before are of it. */
 	TRIP_APPLY_RENEW,
 	/* Another of the new ones has its name: this one is not meant. */
 	TRIP_APPLY_LEAVE,
@@ -33,26 +45,22 @@ struct trip_apply_difference {
 	const struct trip_rules *work, *next;
 	/* By index in the new rules. */
 	struct trip_apply_step *counts, *counters, *whens, *sets;
+	/* Indices of the new counts in the order in which those that are new are created. */
+	unsigned int *order;
 	/* By index in those at work: it goes. */
 	bool *counts_go, *counters_go, *whens_go, *sets_go;
 	/* All that is added, changed, renewed or goes. */
 	unsigned int n_changes;
-	/* As it was found. */
-	bool onto;
+	enum trip_apply_mode mode;
 };
 
-/*
- * Compares. Of the rules at work, those that are `gone` are not looked at; `born` of counts is the
- * order of their flows. With `onto`, the new ones hold those at work, too, behind what is added to
- * them (trip_rules_parse_onto()): nothing goes. 0 or -ENOMEM; free in any case.
- */
+/* Compares. Of the rules at work, those that are `gone` are not looked at; `born` of counts is the
+ * order of their flows. 0 or -ENOMEM; free in any case. */
 int trip_apply_difference_find(struct trip_apply_difference *difference,
-	const struct trip_rules *work, const struct trip_rules *next, bool onto);
+	const struct trip_rules *work, const struct trip_rules *next, enum trip_apply_mode mode);
 
-/* All that has this name goes, and each `when` that speaks of it: 0, -ENOENT, -ENOMEM. `nothing`
- * are no rules. */
-int trip_apply_difference_remove(struct trip_apply_difference *difference,
-	const struct trip_rules *work, const struct trip_rules *nothing, const char *name);
+/* Of that: the order of flows, and whose are to be made anew for it. 0 or -ENOMEM. */
+int trip_apply_difference_order(struct trip_apply_difference *difference);
 
 void trip_apply_difference_free(struct trip_apply_difference *difference);
 

@@ -10,6 +10,7 @@
 
 #include "apply/difference.h"
 #include "apply/set.h"
+#include "apply/source.h"
 #include "command.h"
 #include "live.h"
 #include "now.h"
@@ -30,32 +31,6 @@ struct command {
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-/* The statements at work, as text; to be freed. */
-static int
-write_base(const struct trip_rules *rules, bool whens, char **text, size_t *length)
-{
-	FILE *file = open_memstream(text, length);
-
-	if (file == NULL)
-		return -ENOMEM;
-	for (unsigned int i = 0; i < rules->n_counters; i++)
-		if (!rules->counters[i].gone)
-			fprintf(file, "counter %s\n", rules->counters[i].name);
-	for (unsigned int i = 0; i < rules->n_sets; i++)
-		if (!rules->sets[i].gone)
-			fprintf(file, "%s\n", rules->sets[i].source);
-	for (unsigned int i = 0; i < rules->n_counts; i++)
-		if (!rules->counts[i].gone)
-			fprintf(file, "%s\n", rules->counts[i].source);
-	for (unsigned int i = 0; i < rules->n_whens; i++)
-		if (whens && !rules->whens[i].gone)
-			fprintf(file, "%s\n", rules->whens[i].source);
-	if (fclose(file) == 0)
-		return 0;
-	free(*text);
-	return -ENOMEM;
-}
-
 static int
 say_errors(struct command *command, int ret, struct trip_rules_errors *errors)
 {
@@ -74,7 +49,8 @@ parse_onto(struct command *command, bool whens, const char *name, const char *te
 {
 	char *base = NULL;
 	size_t base_length = 0;
-	int ret = write_base(command->commands->quota->rules, whens, &base, &base_length);
+	int ret = trip_apply_source(
+		command->commands->quota->rules, whens, NULL, &base, &base_length);
 
 	*errors = NULL;
 	if (ret == 0) {
@@ -168,14 +144,14 @@ put_to_work(struct command *command, const struct trip_apply_difference *differe
 
 /* Takes the rules over. */
 static int
-change(struct command *command, struct trip_rules *next, bool onto, bool only_tell)
+change(struct command *command, struct trip_rules *next, enum trip_apply_mode mode, bool only_tell)
 {
 	struct tripd_quota *quota = command->commands->quota;
 	struct trip_apply_difference difference = {0};
 	int ret = tripd_live_resolve(quota, next, command->answer);
 
 	if (ret == 0) {
-		ret = trip_apply_difference_find(&difference, quota->rules, next, onto);
+		ret = trip_apply_difference_find(&difference, quota->rules, next, mode);
 		if (ret != 0)
 			fprintf(command->answer, "no memory to compare the rules\n");
 	}
@@ -229,7 +205,8 @@ reload(struct command *command)
 {
 	struct trip_rules *next;
 	int ret = read_rules(command, &next);
-	return ret == 0 ? change(command, next, false, false) : ret;
+
+	return ret == 0 ? change(command, next, TRIP_APPLY_WHOLE, false) : ret;
 }
 
 static int
@@ -238,7 +215,7 @@ diff(struct command *command)
 	struct trip_rules *next;
 	int ret = read_rules(command, &next);
 
-	return ret == 0 ? change(command, next, false, true) : ret;
+	return ret == 0 ? change(command, next, TRIP_APPLY_WHOLE, true) : ret;
 }
 
 static int
@@ -253,44 +230,45 @@ apply(struct command *command)
 		return say_errors(command, ret, errors);
 	ret = take_sets(command, next);
 	if (ret == 0)
-		return change(command, next, true, false);
+		return change(command, next, TRIP_APPLY_ONTO, false);
 	trip_rules_free(next);
 	return ret;
 }
 
-/* A set stays as long as a count asks for it. */
+/* What is left has no mistake of its own. */
 static int
-check_asked(struct command *command, const struct trip_apply_difference *difference)
+change_without(struct command *command, const struct trip_apply_skip *skip)
 {
-	const struct trip_rules *work = command->commands->quota->rules;
+	struct trip_rules_errors *errors = NULL;
+	struct trip_rules *next;
+	char *text;
+	size_t length;
+	int ret = trip_apply_source(command->commands->quota->rules, true, skip, &text, &length);
 
-	for (unsigned int i = 0; i < work->n_sets; i++)
-		for (unsigned int k = 0; k < work->n_counts && difference->sets_go[i]; k++)
-			if (!work->counts[k].gone &&
-				trip_rules_set_is_asked(&work->counts[k], work->sets[i].name)) {
-				fprintf(command->answer, "count %s asks for the set %s\n",
-					work->counts[k].name, work->sets[i].name);
-				return -EBUSY;
-			}
-	return 0;
+	if (ret == 0) {
+		ret = trip_rules_parse_text("rules", text, length, &next, &errors);
+		free(text);
+	}
+	if (ret != 0)
+		return say_errors(command, ret, errors);
+	(void)take_sets(command, next);
+	return change(command, next, TRIP_APPLY_WITHOUT, false);
 }
 
 static int
 remove_name(struct command *command)
 {
-	struct tripd_quota *quota = command->commands->quota;
-	struct trip_apply_difference difference;
-	struct trip_rules nothing = {0};
-	int ret = trip_apply_difference_remove(&difference, quota->rules, &nothing, command->words);
+	struct trip_apply_skip skip;
+	int ret = trip_apply_skip_find(
+		&skip, command->commands->quota->rules, command->words, command->answer);
 
 	if (ret == -ENOENT)
-		fprintf(command->answer, "no 'count' rule or 'counter' is named '%.32s'\n",
+		fprintf(command->answer,
+			"no 'count' rule, 'counter', 'quota' or 'set' is named '%.32s'\n",
 			command->words);
 	if (ret == 0)
-		ret = check_asked(command, &difference);
-	if (ret == 0)
-		ret = put_to_work(command, &difference, &nothing);
-	trip_apply_difference_free(&difference);
+		ret = change_without(command, &skip);
+	trip_apply_skip_free(&skip);
 	return ret;
 }
 

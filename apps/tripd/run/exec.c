@@ -61,29 +61,63 @@ tripd_exec_check(const struct trip_rules *rules)
 }
 
 int
+tripd_exec_check_one(const struct tripd_exec *exec, const char *path, unsigned int nth)
+{
+	unsigned int taken = 0;
+
+	if (exec == NULL || exec->socket < 0)
+		return -ECHILD;
+	for (unsigned int i = 0; i < TRIPD_EXEC_MAX; i++)
+		taken += exec->programs[i].taken;
+	return taken + nth > TRIPD_EXEC_MAX ? -ENOSPC : -check_path(path);
+}
+
+/* A place is free: that was checked. Returns 0 or -ENOMEM. */
+static int
+take_place(struct tripd_exec *exec, const struct trip_rules *rules, unsigned int when)
+{
+	struct tripd_program *program = exec->programs;
+
+	while (program->taken)
+		program++;
+	*program = (struct tripd_program){
+		.taken = true,
+		.when = when,
+		.path = rules->whens[when].text,
+		.input = -1,
+		.delay_ns = DELAY_MIN_NS,
+	};
+	exec->of_when[when] = (unsigned int)(program - exec->programs);
+	return tripd_outlet_open(&program->outlet, BUFFER);
+}
+
+/* Those that are not known. */
+static int
+take_places(struct tripd_exec *exec, const struct trip_rules *rules)
+{
+	unsigned int *of_when =
+		reallocarray(exec->of_when, (size_t)rules->n_whens + 1, sizeof(*of_when));
+	int ret = of_when != NULL ? 0 : -ENOMEM;
+
+	if (of_when != NULL)
+		exec->of_when = of_when;
+	for (; exec->n_whens < rules->n_whens && ret == 0; exec->n_whens++)
+		if (rules->whens[exec->n_whens].op == TRIP_RULES_OP_EXEC)
+			ret = take_place(exec, rules, exec->n_whens);
+	return ret;
+}
+
+int
 tripd_exec_open(struct tripd_exec *exec, const struct trip_rules *rules)
 {
-	int ret = 0;
+	int ret;
 
 	*exec = (struct tripd_exec){.socket = -1};
-	exec->of_when = calloc(rules->n_whens + 1, sizeof(*exec->of_when));
 	exec->programs = calloc(TRIPD_EXEC_MAX, sizeof(*exec->programs));
-	if (exec->of_when == NULL || exec->programs == NULL)
-		ret = -ENOMEM;
-	for (unsigned int i = 0; i < rules->n_whens && ret == 0; i++) {
-		struct tripd_program *program = &exec->programs[exec->n_programs];
-
-		if (rules->whens[i].op != TRIP_RULES_OP_EXEC)
-			continue;
-		exec->of_when[i] = exec->n_programs++;
-		program->line = rules->whens[i].line;
-		program->path = rules->whens[i].text;
-		program->input = -1;
-		program->delay_ns = DELAY_MIN_NS;
-		ret = tripd_outlet_open(&program->outlet, BUFFER);
-	}
-	if (ret == 0 && exec->n_programs > 0)
+	ret = exec->programs != NULL ? take_places(exec, rules) : -ENOMEM;
+	if (ret == 0)
 		ret = exec->socket = tripd_exec_helper_fork(&exec->helper);
+	tripd_exec_follow(exec, rules);
 	return ret >= 0 ? 0 : tripd_fail(ret, "exec: %s", strerror(-ret));
 }
 
@@ -91,12 +125,17 @@ void
 tripd_exec_put(
 	struct tripd_exec *exec, const struct tripd_quota *quota, const struct tripd_trip *trip)
 {
-	if (quota->rules->whens[trip->when].op == TRIP_RULES_OP_EXEC)
+	if (quota->rules->whens[trip->when].op != TRIP_RULES_OP_EXEC)
+		return;
+	/* It may fire while its rules come in. */
+	if (trip->when >= exec->n_whens)
+		tripd_exec_follow(exec, quota->rules);
+	if (trip->when < exec->n_whens && !quota->rules->whens[trip->when].gone)
 		tripd_outlet_put(&exec->programs[exec->of_when[trip->when]].outlet,
 			tripd_report_event(quota, trip));
 }
 
-/* Has the helper start it, with the other end of its outlet. */
+/* Has the helper start it, with the other end of its outlet; or end it, without. */
 static int
 order(const struct tripd_exec *exec, unsigned int i, int input)
 {
@@ -111,7 +150,10 @@ order(const struct tripd_exec *exec, unsigned int i, int input)
 		.msg_control = &control,
 		.msg_controllen = sizeof(control)};
 
-	memcpy(CMSG_DATA(&control.header), &input, sizeof(input));
+	if (input < 0)
+		message.msg_controllen = 0;
+	else
+		memcpy(CMSG_DATA(&control.header), &input, sizeof(input));
 	snprintf(start.path, sizeof(start.path), "%s", exec->programs[i].path);
 	return sendmsg(exec->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) > 0 ? 0 : -errno;
 }
@@ -155,10 +197,62 @@ start(struct tripd_exec *exec, unsigned int i, uint64_t now)
 	}
 }
 
+/* It has ended. Returns how many trips it has not got. */
+static uint64_t
+close_program(struct tripd_program *program)
+{
+	uint64_t left_out;
+
+	drain(program);
+	tripd_outlet_close(&program->outlet);
+	left_out = program->outlet.left_out;
+	if (left_out != 0)
+		tripd_fail(0, "line %u of the rules: exec %s: %" PRIu64 " trips were left out",
+			program->line, program->path, left_out);
+	program->taken = false;
+	return left_out;
+}
+
+/* Its stdin ends; its place is free when it has. */
+static void
+begin_end(struct tripd_exec *exec, struct tripd_program *program)
+{
+	program->ends_now = true;
+	(void)tripd_outlet_flush(&program->outlet, 0);
+	tripd_outlet_connect(&program->outlet, -1);
+	if (program->runs && exec->socket >= 0)
+		(void)order(exec, (unsigned int)(program - exec->programs), -1);
+	else
+		exec->left_out += close_program(program);
+}
+
+void
+tripd_exec_follow(struct tripd_exec *exec, const struct trip_rules *rules)
+{
+	if (exec->programs == NULL)
+		return;
+	if (exec->n_whens < rules->n_whens && take_places(exec, rules) != 0)
+		tripd_fail(0, "warning: no memory for the programs of %u rules", rules->n_whens);
+	for (unsigned int i = 0; i < TRIPD_EXEC_MAX; i++) {
+		struct tripd_program *program = &exec->programs[i];
+
+		if (!program->taken)
+			continue;
+		program->line = rules->whens[program->when].line;
+		if (rules->whens[program->when].gone && !program->ends_now)
+			begin_end(exec, program);
+	}
+}
+
 /* One that has run for long begins with the shortest delay again. */
 static void
-note_end(struct tripd_program *program, const struct tripd_exec_ended *ended, uint64_t now)
+note_end(struct tripd_exec *exec, struct tripd_program *program,
+	const struct tripd_exec_ended *ended, uint64_t now)
 {
+	if (program->ends_now) {
+		exec->left_out += close_program(program);
+		return;
+	}
 	drain(program);
 	if (now - program->started_ns >= DELAY_MAX_NS)
 		program->delay_ns = DELAY_MIN_NS;
@@ -176,8 +270,9 @@ lose_helper(struct tripd_exec *exec)
 {
 	close(exec->socket);
 	exec->socket = -1;
-	for (unsigned int i = 0; i < exec->n_programs; i++)
-		tripd_outlet_connect(&exec->programs[i].outlet, -1);
+	for (unsigned int i = 0; i < TRIPD_EXEC_MAX; i++)
+		if (exec->programs[i].taken)
+			tripd_outlet_connect(&exec->programs[i].outlet, -1);
 	tripd_fail(0,
 		"warning: the process that starts programs for exec is gone: there are none any "
 		"more");
@@ -191,8 +286,8 @@ receive(struct tripd_exec *exec, uint64_t now)
 
 	while (exec->socket >= 0 && (n = recv(exec->socket, &ended, sizeof(ended), MSG_DONTWAIT)) ==
 					    (ssize_t)sizeof(ended))
-		if (ended.program < exec->n_programs)
-			note_end(&exec->programs[ended.program], &ended, now);
+		if (ended.program < TRIPD_EXEC_MAX && exec->programs[ended.program].taken)
+			note_end(exec, &exec->programs[ended.program], &ended, now);
 	if (exec->socket >= 0 && (n >= 0 || (errno != EAGAIN && errno != EINTR)))
 		lose_helper(exec);
 }
@@ -210,12 +305,15 @@ tripd_exec_update(struct tripd_exec *exec)
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
 	bool news = false;
 
-	if (exec->n_programs == 0)
+	if (exec->programs == NULL)
 		return false;
-	receive(exec, now);
-	for (unsigned int i = 0; i < exec->n_programs; i++) {
+	if (exec->socket >= 0)
+		receive(exec, now);
+	for (unsigned int i = 0; i < TRIPD_EXEC_MAX; i++) {
 		struct tripd_program *program = &exec->programs[i];
 
+		if (!program->taken || program->ends_now)
+			continue;
 		if (exec->socket >= 0 && !program->runs && now >= program->start_ns)
 			start(exec, i, now);
 		(void)tripd_outlet_flush(&program->outlet, 0);
@@ -247,9 +345,11 @@ tripd_exec_say(struct tripd_exec *exec)
 {
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
 
-	for (unsigned int i = 0; i < exec->n_programs; i++) {
+	for (unsigned int i = 0; i < TRIPD_EXEC_MAX; i++) {
 		struct tripd_program *program = &exec->programs[i];
 
+		if (!program->taken || program->ends_now)
+			continue;
 		if (program->ends != program->said_ends)
 			say_end(program);
 		program->said_ends = program->ends;
@@ -275,30 +375,20 @@ end_input(struct tripd_program *program, uint64_t until)
 	tripd_outlet_connect(&program->outlet, -1);
 }
 
-/* It has ended. Returns how many trips it has not got. */
-static uint64_t
-close_program(struct tripd_program *program)
-{
-	drain(program);
-	tripd_outlet_close(&program->outlet);
-	if (program->outlet.left_out != 0)
-		tripd_fail(0, "line %u of the rules: exec %s: %" PRIu64 " trips were left out",
-			program->line, program->path, program->outlet.left_out);
-	return program->outlet.left_out;
-}
-
 static uint64_t
 end_programs(struct tripd_exec *exec)
 {
-	uint64_t until = now_ns(CLOCK_MONOTONIC) + END_NS, left_out = 0;
+	uint64_t until = now_ns(CLOCK_MONOTONIC) + END_NS, left_out = exec->left_out;
 
-	for (unsigned int i = 0; i < exec->n_programs; i++)
-		end_input(&exec->programs[i], until);
+	for (unsigned int i = 0; i < TRIPD_EXEC_MAX; i++)
+		if (exec->programs[i].taken)
+			end_input(&exec->programs[i], until);
 	if (exec->socket >= 0)
 		close(exec->socket);
 	waitpid(exec->helper, NULL, 0);
-	for (unsigned int i = 0; i < exec->n_programs; i++)
-		left_out += close_program(&exec->programs[i]);
+	for (unsigned int i = 0; i < TRIPD_EXEC_MAX; i++)
+		if (exec->programs[i].taken)
+			left_out += close_program(&exec->programs[i]);
 	return left_out;
 }
 

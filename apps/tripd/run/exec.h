@@ -18,9 +18,12 @@ struct tripd_quota;
 struct tripd_trip;
 struct trip_rules;
 
-/* The program of a `when`. */
+/* The program of a `when`; a place for one, where it is not taken. */
 struct tripd_program {
-	unsigned int line;
+	bool taken;
+	/* Its `when` has gone: it is to end, and its place is another's then. */
+	bool ends_now;
+	unsigned int when, line;
 	const char *path;
 	struct tripd_outlet outlet;
 	/* The end of its stdin, kept to count what it has not read when it ends; or -1. */
@@ -40,19 +43,29 @@ struct tripd_exec {
 	/* -1: there is no helper. */
 	int socket;
 	pid_t helper;
+	/* TRIPD_EXEC_MAX places. */
 	struct tripd_program *programs;
-	unsigned int n_programs;
-	/* The program of each `when` that has one. */
-	unsigned int *of_when;
+	/* The program of each `when` that has one, of those that are known. */
+	unsigned int *of_when, n_whens;
+	/* Trips that programs have not got which have ended since. */
+	uint64_t left_out;
 };
 
 /* Whether all programs of the rules can be started; says on stderr which cannot. Returns 0 or a
  * negative errno. */
 int tripd_exec_check(const struct trip_rules *rules);
 
-/* Forks the helper, where the rules have an `exec`; before EAL, with one thread. Returns 0 or a
- * negative errno, with the reason said; close in any case. */
+/* Whether a program can be started beside those that are there: as the `nth` of several that come
+ * in. 0, or -ENOSPC, -ECHILD: there is no helper; or what is wrong with the path. */
+int tripd_exec_check_one(const struct tripd_exec *exec, const char *path, unsigned int nth);
+
+/* Forks the helper; before EAL, with one thread. Returns 0 or a negative errno, with the reason
+ * said; close in any case. */
 int tripd_exec_open(struct tripd_exec *exec, const struct trip_rules *rules);
+
+/* Has a program for each `exec` of the rules at work, and ends those of statements that have gone.
+ */
+void tripd_exec_follow(struct tripd_exec *exec, const struct trip_rules *rules);
 
 /* Hands a trip to its program, if it has one. */
 void tripd_exec_put(

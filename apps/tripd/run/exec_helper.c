@@ -26,6 +26,10 @@ struct helper {
 	/* What was blocked before: programs begin with that. */
 	sigset_t signals;
 	pid_t pids[TRIPD_EXEC_MAX];
+	/* When one that is to end gets its next signal; 0: it is not to. */
+	uint64_t due_ns[TRIPD_EXEC_MAX];
+	/* It has had SIGTERM. */
+	bool termed[TRIPD_EXEC_MAX];
 	unsigned int running;
 };
 
@@ -101,6 +105,8 @@ reap(struct helper *helper)
 		for (uint32_t i = 0; i < TRIPD_EXEC_MAX; i++)
 			if (helper->pids[i] == pid) {
 				helper->pids[i] = 0;
+				helper->due_ns[i] = 0;
+				helper->termed[i] = false;
 				helper->running--;
 				/* What it has left behind in its group ends, too. */
 				kill(-pid, SIGKILL);
@@ -128,9 +134,13 @@ receive(struct helper *helper)
 
 	if (n < 0 && errno == EINTR)
 		return true;
-	header = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-	if (header == NULL)
+	if (n <= 0)
 		return false;
+	header = CMSG_FIRSTHDR(&message);
+	if (header == NULL) {
+		helper->due_ns[order.program] = now_ns(CLOCK_MONOTONIC) + END_NS;
+		return true;
+	}
 	memcpy(&input, CMSG_DATA(header), sizeof(input));
 	error = start(helper, order.program, order.path, input);
 	close(input);
@@ -159,6 +169,29 @@ await_all(struct helper *helper, uint64_t ns)
 			reap(helper);
 }
 
+/* Signals those that are to end and have not. Returns for how many milliseconds nothing is due, or
+ * -1: for ever. */
+static int
+end_due(struct helper *helper)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC), least = UINT64_MAX;
+
+	for (unsigned int i = 0; i < TRIPD_EXEC_MAX; i++) {
+		uint64_t *due = &helper->due_ns[i];
+
+		if (helper->pids[i] == 0 || *due == 0)
+			continue;
+		if (now >= *due) {
+			/* The second one is the last. */
+			kill(-helper->pids[i], helper->termed[i] ? SIGKILL : SIGTERM);
+			helper->termed[i] = true;
+			*due = now + TERM_NS;
+		}
+		least = *due < least ? *due : least;
+	}
+	return least == UINT64_MAX ? -1 : (int)((least - now) / 1000000) + 1;
+}
+
 static void
 serve(struct helper *helper)
 {
@@ -166,7 +199,7 @@ serve(struct helper *helper)
 		{.fd = helper->children, .events = POLLIN}};
 
 	do {
-		poll(fds, 2, -1);
+		poll(fds, 2, end_due(helper));
 		if (fds[1].revents != 0)
 			reap(helper);
 	} while (fds[0].revents == 0 || receive(helper));

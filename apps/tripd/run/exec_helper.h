@@ -2,10 +2,11 @@
 /*
  * The process that starts programs for `exec`, since nothing forks from one that DPDK runs in. It
  * is forked before EAL, has no file but its socket, and does as that says: a message with a path
- * and a descriptor starts a program that reads from it; one comes back when that has ended.
+ * and a descriptor starts a program that reads from it; one without says that it is to end, as its
+ * stdin has; one comes back when it has ended.
  *
- * The other end of the socket is tripd. When that is closed, however tripd ended, programs have two
- * seconds to end by themselves, as their stdin has; then they get SIGTERM, and a second later
+ * The other end of the socket is tripd. When that is closed, however tripd ended, all programs are
+ * to end. They have two seconds to do so by themselves; then they get SIGTERM, and a second later
  * SIGKILL. Where this process itself is killed, they are, too.
  */
 #ifndef TRIPD_EXEC_HELPER_H

@@ -10,6 +10,7 @@
 #include "apply/set.h"
 #include "apply/when.h"
 #include "live.h"
+#include "exec.h"
 #include "live_change.h"
 #include "quota.h"
 #include "start/resolve.h"
@@ -107,36 +108,63 @@ count_works(const struct trip_rules *rules)
 	return n;
 }
 
-static bool
-has_quota(const struct trip_rules *rules)
-{
-	for (unsigned int i = 0; i < rules->n_counters; i++)
-		if (rules->counters[i].quota != NULL)
-			return true;
-	return false;
-}
-
-/* What is put to work at the start only. */
+/* What a counter counts is said when it is opened. */
 static int
 check_kinds(const struct tripd_change *change)
 {
-	const struct trip_rules *next = change->next;
+	static const char *const words[] = {
+		[TRIP_CNTR_EVENTS_COMP] = "packets", [TRIP_CNTR_EVENTS_BYTES] = "bytes"};
 
-	if (has_quota(change->quota->rules) || has_quota(next)) {
+	for (unsigned int i = 0; i < change->next->n_counters; i++) {
+		const struct trip_apply_step *step = &change->difference->counters[i];
+		const struct trip_rules_counter *next = &change->next->counters[i];
+		const struct trip_rules_quota *was = change->quota->rules->counters[step->at].quota;
+
+		if (step->what != TRIP_APPLY_KEEP && step->what != TRIP_APPLY_CHANGE)
+			continue;
+		if ((was != NULL) == (next->quota != NULL) &&
+			(was == NULL || was->events == next->quota->events))
+			continue;
 		fprintf(change->answer,
-			"not yet: this version cannot change rules with a 'quota' while they are "
-			"at work\n");
+			"%s is a %s%s at work, and cannot become a %s%s (line %u): remove it "
+			"first\n",
+			next->name, was != NULL ? "quota of " : "counter",
+			was != NULL ? words[was->events] : "",
+			next->quota != NULL ? "quota of " : "counter",
+			next->quota != NULL ? words[next->quota->events] : "", next->line);
 		return -ENOTSUP;
 	}
-	for (unsigned int i = 0; i < next->n_whens; i++)
-		if (change->difference->whens[i].what == TRIP_APPLY_ADD &&
-			next->whens[i].op == TRIP_RULES_OP_EXEC) {
+	return 0;
+}
+
+/* Programs of `exec` that are new. */
+static int
+check_programs(const struct tripd_change *change)
+{
+	const struct trip_rules *next = change->next;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < next->n_whens; i++) {
+		const struct trip_rules_when *when = &next->whens[i];
+		int ret;
+
+		if (change->difference->whens[i].what != TRIP_APPLY_ADD ||
+			when->op != TRIP_RULES_OP_EXEC)
+			continue;
+		ret = tripd_exec_check_one(change->quota->programs, when->text, ++n);
+		if (ret == 0)
+			continue;
+		if (ret == -ENOSPC)
 			fprintf(change->answer,
-				"not yet: this version cannot add an 'exec' to rules at work (line "
-				"%u)\n",
-				next->whens[i].line);
-			return -ENOTSUP;
-		}
+				"exec %s: more than %d programs, with those that have yet to end "
+				"(line %u)\n",
+				when->text, TRIPD_EXEC_MAX, when->line);
+		else
+			fprintf(change->answer, "exec %s: %s (line %u)\n", when->text,
+				ret == -ECHILD ? "no program can be started here" : strerror(-ret),
+				when->line);
+		return ret;
+	}
 	return 0;
 }
 
@@ -214,8 +242,11 @@ make_room(struct tripd_change *change)
 	change->sets = calloc(sets + 1, sizeof(struct trip_set *));
 	change->counts_at = calloc(counts + 1, sizeof(unsigned int));
 	change->counters_at = calloc(counters + 1, sizeof(unsigned int));
+	change->changes = calloc(work->n_counts + 1, sizeof(bool));
+	change->waits = calloc(work->n_whens + 1, sizeof(bool));
 	if (change->dead == NULL || change->flows == NULL || change->cntrs == NULL ||
 		change->counts_at == NULL || change->counters_at == NULL || change->sets == NULL ||
+		change->changes == NULL || change->waits == NULL ||
 		extend(&work->sets, work->n_sets, sets, sizeof(*work->sets)) != 0 ||
 		extend(&quota->sets, work->n_sets, sets, sizeof(struct trip_set *)) != 0 ||
 		extend(&work->counts, work->n_counts, counts, sizeof(*work->counts)) != 0 ||
@@ -231,7 +262,7 @@ make_room(struct tripd_change *change)
 		return -ENOMEM;
 	}
 	find_dead(change);
-	return check_kinds(change) != 0 ? -ENOTSUP : check_rooms(change);
+	return 0;
 }
 
 /* ---- what can fail, and is undone -------------------------------------------------------------
@@ -249,16 +280,30 @@ place_count(const struct tripd_change *change, unsigned int i, uint16_t port,
 			: ret;
 }
 
+/* Of the new rules' counters: one at work, or its own. */
+static struct trip_cntr *
+cntr_of(const struct tripd_change *change, unsigned int i)
+{
+	const struct trip_apply_step *step = &change->difference->counters[i];
+
+	return step->what == TRIP_APPLY_ADD ? change->cntrs[i] : change->quota->counters[step->at];
+}
+
 /* On all of its ports, or with `only_ask` on none. */
 static int
 open_flows(struct tripd_change *change, unsigned int i, bool only_ask, const char **why)
 {
 	const struct trip_rules_count *rule = &change->next->counts[i];
+	struct trip_cntr *more[TRIP_FLOW_CNTRS_MAX];
 	struct trip_apply_place place;
 	int ret = 0;
 
+	for (unsigned int k = 0; k < rule->n_quotas; k++)
+		more[k] = cntr_of(change, rule->quotas[k]);
 	for (unsigned int k = 0; k < rule->n_ports && ret == 0; k++) {
 		ret = place_count(change, i, rule->ports[k].id, &place, why);
+		place.more = more;
+		place.n_more = rule->n_quotas;
 		if (ret == 0 && !only_ask)
 			ret = trip_apply_count_add(&change->flows[i], rule, &place, why);
 	}
@@ -322,30 +367,57 @@ fill_sets(struct tripd_change *change)
 }
 
 static int
+open_counter(struct tripd_change *change, unsigned int i)
+{
+	const struct trip_rules_counter *counter = &change->next->counters[i];
+	int ret = trip_apply_cntr(change->quota->domain, counter->name, "",
+		counter->quota != NULL ? counter->quota->events : TRIP_CNTR_EVENTS_COMP,
+		&change->cntrs[i]);
+
+	if (ret != 0)
+		fprintf(change->answer, "counter %s: %s\n", counter->name, trip_error_message());
+	return ret;
+}
+
+static int
+open_counters(struct tripd_change *change)
+{
+	unsigned int n_quotas = 0;
+	int ret = 0;
+
+	for (unsigned int i = 0; i < change->next->n_counters && ret == 0; i++) {
+		if (change->difference->counters[i].what != TRIP_APPLY_ADD)
+			continue;
+		n_quotas += change->next->counters[i].quota != NULL;
+		ret = open_counter(change, i);
+	}
+	if (ret != 0)
+		return ret;
+	ret = tripd_period_room(change->quota, n_quotas);
+	if (ret != 0)
+		fprintf(change->answer, "%u quotas: %s\n", n_quotas, trip_strerror(ret));
+	return ret;
+}
+
+static int
 open_all(struct tripd_change *change)
 {
-	const struct trip_apply_difference *difference = change->difference;
 	int ret = open_sets(change);
 
 	for (unsigned int i = 0; i < change->next->n_counts && ret == 0; i++)
 		if (tripd_change_is_new(change, i))
 			ret = open_count(change, i, true);
-	for (unsigned int i = 0; i < change->next->n_counters && ret == 0; i++) {
-		const char *name = change->next->counters[i].name;
+	if (ret == 0)
+		ret = open_counters(change);
+	for (unsigned int k = 0; k < change->next->n_counts && ret == 0; k++) {
+		unsigned int i = change->difference->order[k];
 
-		if (difference->counters[i].what != TRIP_APPLY_ADD)
-			continue;
-		ret = trip_apply_cntr(
-			change->quota->domain, name, "", TRIP_CNTR_EVENTS_COMP, &change->cntrs[i]);
-		if (ret != 0)
-			fprintf(change->answer, "counter %s: %s\n", name, trip_error_message());
-	}
-	for (unsigned int i = 0; i < change->next->n_counts && ret == 0; i++)
 		if (tripd_change_is_new(change, i))
 			ret = open_count(change, i, false);
 		else if (change->dead[i])
 			/* What matches nothing stands wherever it is said to. */
 			change->next->counts[i].born = ++change->quota->last_born;
+	}
 	return ret == 0 ? fill_sets(change) : ret;
 }
 
@@ -382,6 +454,12 @@ tripd_live_change(struct tripd_quota *quota, const struct trip_apply_difference 
 	};
 	int ret = make_room(&change);
 
+	if (ret == 0)
+		ret = check_kinds(&change);
+	if (ret == 0)
+		ret = check_programs(&change);
+	if (ret == 0)
+		ret = check_rooms(&change);
 	if (ret == 0) {
 		ret = open_all(&change);
 		if (ret == 0)
@@ -395,5 +473,7 @@ tripd_live_change(struct tripd_quota *quota, const struct trip_apply_difference 
 	free(change.sets);
 	free(change.counts_at);
 	free(change.counters_at);
+	free(change.changes);
+	free(change.waits);
 	return ret;
 }

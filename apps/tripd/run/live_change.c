@@ -26,11 +26,16 @@ take_count(struct tripd_change *change, unsigned int i)
 	to = &work->counts[change->counts_at[i]];
 	if (step->what == TRIP_APPLY_ADD)
 		change->quota->counts[change->counts_at[i]] = change->flows[i];
+	if (step->what == TRIP_APPLY_LEAVE)
+		return;
 	if (!tripd_change_is_new(change, i)) {
-		/* Of what is added to, lines are no file's. */
-		to->line = change->difference->onto ? to->line : from->line;
+		/* Where it is no file, lines are none of it. */
+		if (change->difference->mode == TRIP_APPLY_WHOLE)
+			to->line = from->line;
 		if (change->dead[i])
 			to->born = from->born;
+		memcpy(to->quotas, from->quotas, sizeof(to->quotas));
+		to->n_quotas = from->n_quotas;
 		return;
 	}
 	/* What is replaced goes with the new rules. */
@@ -41,19 +46,66 @@ take_count(struct tripd_change *change, unsigned int i)
 	memcpy(from->name, to->name, sizeof(from->name));
 }
 
+/* A quota in other words goes on with what is spent, and ends as they say. */
+static void
+change_quota(struct tripd_change *change, unsigned int i)
+{
+	struct trip_rules_counter *from = &change->next->counters[i];
+	unsigned int at = change->counters_at[i];
+	struct trip_rules_counter *to = &change->quota->rules->counters[at], old = *to;
+
+	to->quota = from->quota;
+	to->source = from->source;
+	from->quota = old.quota;
+	from->source = old.source;
+	if (change->difference->counters[i].what == TRIP_APPLY_CHANGE)
+		tripd_period_change(change->quota, at);
+}
+
 static void
 take_counter(struct tripd_change *change, unsigned int i)
 {
 	const struct trip_apply_step *step = &change->difference->counters[i];
+	struct trip_rules_counter *from = &change->next->counters[i];
+	struct trip_rules *work = change->quota->rules;
+	unsigned int at = step->at;
+
+	if (step->what == TRIP_APPLY_ADD) {
+		at = work->n_counters++;
+		work->counters[at] = *from;
+		change->quota->counters[at] = change->cntrs[i];
+		from->quota = NULL;
+		from->source = NULL;
+	}
+	change->counters_at[i] = at;
+	if (step->what == TRIP_APPLY_ADD && work->counters[at].quota != NULL)
+		tripd_period_begin(change->quota, at, tripd_quota_seconds(change->quota));
+	else if (from->quota != NULL && step->what != TRIP_APPLY_LEAVE)
+		change_quota(change, i);
+}
+
+/* Of which counts quotas are, and which quotas of counts: by their places at work. */
+static void
+place_quotas(struct tripd_change *change)
+{
+	const struct trip_apply_difference *difference = change->difference;
 	struct trip_rules *work = change->quota->rules;
 
-	if (step->what != TRIP_APPLY_ADD) {
-		change->counters_at[i] = step->at;
-		return;
+	for (unsigned int i = 0; i < change->next->n_counts; i++) {
+		struct trip_rules_count *count = &work->counts[change->counts_at[i]];
+
+		for (unsigned int k = 0;
+			difference->counts[i].what != TRIP_APPLY_LEAVE && k < count->n_quotas; k++)
+			count->quotas[k] = change->counters_at[count->quotas[k]];
 	}
-	change->counters_at[i] = work->n_counters;
-	work->counters[work->n_counters] = change->next->counters[i];
-	change->quota->counters[work->n_counters++] = change->cntrs[i];
+	for (unsigned int i = 0; i < change->next->n_counters; i++) {
+		struct trip_rules_quota *quota = work->counters[change->counters_at[i]].quota;
+
+		for (unsigned int k = 0; difference->counters[i].what != TRIP_APPLY_LEAVE &&
+					 quota != NULL && k < quota->n_counts;
+			k++)
+			quota->counts[k] = change->counts_at[quota->counts[k]];
+	}
 }
 
 static void
@@ -63,7 +115,7 @@ take_set(struct tripd_change *change, unsigned int i)
 	struct trip_rules *work = change->quota->rules;
 	struct trip_rules_set *from = &change->next->sets[i], *to, old;
 
-	if (step->what == TRIP_APPLY_KEEP && !change->difference->onto)
+	if (step->what == TRIP_APPLY_KEEP && change->difference->mode == TRIP_APPLY_WHOLE)
 		work->sets[step->at].line = from->line;
 	if (step->what == TRIP_APPLY_KEEP || step->what == TRIP_APPLY_LEAVE)
 		return;
@@ -116,7 +168,7 @@ take_whens(struct tripd_change *change)
 
 		if (step->what == TRIP_APPLY_ADD)
 			queue(change, take_when(change, i));
-		else if (!change->difference->onto)
+		else if (change->difference->mode == TRIP_APPLY_WHOLE)
 			change->quota->rules->whens[step->at].line = change->next->whens[i].line;
 	}
 }
@@ -124,31 +176,42 @@ take_whens(struct tripd_change *change)
 /* ---- what takes the place of another ----------------------------------------------------------
  */
 
-/* An operation on it lasts that ends by itself: with what it is queued anew by, it begins anew. */
+/* Whether a `when` ends by itself what it has begun. */
+static bool
+lasts(const struct trip_rules_when *when)
+{
+	return when->lasts != 0 || (when->condition.kind == TRIP_CONDITION_RATE &&
+					   when->condition.when.rate.until_time > 0);
+}
+
+/* Whether nothing but what ends by itself has done that to a count: it goes on, or begins anew, on
+ * its new flows. */
 static bool
 ends(const struct tripd_quota *quota, unsigned int count, enum trip_rules_op op)
 {
 	const struct trip_rules *work = quota->rules;
+	bool any = false;
 
+	if (quota->holds[count].by_hand)
+		return false;
 	for (unsigned int i = 0; i < work->n_whens; i++) {
 		const struct trip_rules_when *when = &work->whens[i];
 
-		if (!when->gone && when->op == op && when->target == count && quota->fired[i] > 0 &&
-			!quota->items[i].ended &&
-			(when->lasts != 0 || (when->condition.kind == TRIP_CONDITION_RATE &&
-						     when->condition.when.rate.until_time > 0)))
-			return true;
+		if (when->op != op || when->target != count || !tripd_quota_holds(quota, i))
+			continue;
+		if (!lasts(when))
+			return false;
+		any = true;
 	}
-	return false;
+	return any;
 }
 
 static void
 carry(struct tripd_change *change, unsigned int i, const struct trip_rules_when *when)
 {
 	unsigned int at = change->difference->counts[i].at;
-	bool lasts = when->op == TRIP_RULES_OP_DROP || when->op == TRIP_RULES_OP_POLICE;
 
-	if (lasts && ends(change->quota, at, when->op))
+	if (tripd_quota_is_hold(when->op) && ends(change->quota, at, when->op))
 		return;
 	if (tripd_quota_do(change->quota, &change->flows[i], when) != 0)
 		fprintf(change->answer, "count %s: '%s' does not stay as it was done: %s\n",
@@ -184,59 +247,124 @@ carry_fate(struct tripd_change *change, unsigned int i)
 		carry(change, i, &when);
 }
 
-/* Work on flows of a count that changes is taken off them, and comes back on the new ones; in
- * between nothing of it is lost, for it fires at once where it is due. */
+/* ---- work that waits --------------------------------------------------------------------------
+ */
+
+/* A `when` of these words is at work, and another value of its quota makes it due. */
+static bool
+moves(const struct tripd_change *change, unsigned int i)
+{
+	const struct trip_apply_step *step = &change->difference->whens[i];
+
+	return step->what == TRIP_APPLY_KEEP &&
+	       change->quota->rules->whens[step->at].threshold != change->next->whens[i].threshold;
+}
+
+/* It acts on flows whose places others take. */
+static bool
+acts_on_changed(const struct tripd_change *change, unsigned int i)
+{
+	const struct trip_rules_when *when = &change->quota->rules->whens[i];
+
+	return !when->gone && !change->difference->whens_go[i] &&
+	       trip_rules_op_of(when->op)->target == TRIP_OP_ON_FLOW &&
+	       change->changes[when->target];
+}
+
+/* All that goes, or is queued anew: in between nothing of it is lost, for it fires at once where it
+ * is due. What has fired is known then. */
+static void
+take_back(struct tripd_change *change)
+{
+	struct tripd_quota *quota = change->quota;
+
+	for (unsigned int i = 0; i < change->next->n_counts; i++)
+		if (tripd_change_replaces(change, i))
+			change->changes[change->difference->counts[i].at] = true;
+	for (unsigned int i = 0; i < change->n_whens; i++)
+		if (change->difference->whens_go[i])
+			(void)tripd_quota_cancel(quota, i);
+		else if (acts_on_changed(change, i))
+			change->waits[i] =
+				tripd_quota_cancel(quota, i) || quota->rules->whens[i].every != 0;
+	for (unsigned int i = 0; i < change->next->n_whens; i++)
+		if (moves(change, i))
+			(void)tripd_quota_cancel(quota, change->difference->whens[i].at);
+	tripd_quota_settled(quota);
+}
+
+/* What a quota's statement that goes has dropped passes, unless something holds it. */
+static void
+note_gone(struct tripd_change *change)
+{
+	struct tripd_quota *quota = change->quota;
+
+	for (unsigned int i = 0; i < change->n_whens; i++) {
+		struct trip_rules_when *when = &quota->rules->whens[i];
+
+		if (!change->difference->whens_go[i])
+			continue;
+		quota->items[i].owed |= when->ref == TRIP_RULES_REF_COUNTER &&
+					quota->rules->counters[when->index].quota != NULL &&
+					tripd_quota_holds(quota, i);
+		when->gone = true;
+	}
+}
+
+/* A quota has another value. What has fired does not fire again, unless that is not reached any
+ * more: then what it dropped passes. Of what repeats, thresholds above the last one fire. */
+static void
+move(struct tripd_change *change, unsigned int i)
+{
+	struct tripd_quota *quota = change->quota;
+	unsigned int at = change->difference->whens[i].at;
+	struct trip_rules_when *when = &quota->rules->whens[at];
+	uint64_t threshold = change->next->whens[i].threshold, *fired = &quota->fired[at];
+
+	if (*fired > 0 && when->every != 0) {
+		uint64_t last = when->threshold + when->every * (*fired - 1);
+
+		*fired = last < threshold ? 0 : 1 + (last - threshold) / when->every;
+	} else if (*fired > 0 && tripd_quota_value(quota, when) < threshold) {
+		quota->items[at].owed |= tripd_quota_holds(quota, at);
+		*fired = 0;
+	}
+	when->threshold = threshold;
+	change->waits[at] = *fired == 0 || when->every != 0;
+}
+
+/* What has begun for a time goes on for what is left of it; what waits, waits again. */
+static void
+bring_back(struct tripd_change *change)
+{
+	struct tripd_quota *quota = change->quota;
+
+	for (unsigned int i = 0; i < change->n_whens; i++) {
+		const struct trip_rules_when *when = &quota->rules->whens[i];
+		bool goes_on = when->lasts != 0 && acts_on_changed(change, i) &&
+			       tripd_quota_holds(quota, i);
+
+		if (change->waits[i] && !(goes_on && when->every == 0))
+			queue(change, i);
+		if (goes_on && tripd_quota_go_on(quota, i) != 0)
+			fprintf(change->answer, "%s: %s\n", when->source, trip_error_message());
+	}
+}
+
 static void
 replace_flows(struct tripd_change *change)
 {
-	struct tripd_quota *quota = change->quota;
-	bool *changes = calloc(change->n_counts + 1, sizeof(*changes));
-	bool *waits = calloc(change->n_whens + 1, sizeof(*waits));
-	unsigned int n = 0;
-
 	for (unsigned int i = 0; i < change->next->n_counts; i++)
 		if (tripd_change_replaces(change, i)) {
-			n++;
-			if (changes != NULL)
-				changes[change->difference->counts[i].at] = true;
-		}
-	for (unsigned int i = 0; n > 0 && i < change->n_whens; i++) {
-		const struct trip_rules_when *when = &quota->rules->whens[i];
-
-		if (changes != NULL && waits != NULL && !change->difference->whens_go[i] &&
-			!when->gone && trip_rules_op_of(when->op)->target == TRIP_OP_ON_FLOW &&
-			changes[when->target])
-			waits[i] = tripd_quota_cancel(quota, i);
-	}
-	if (n > 0)
-		tripd_quota_settled(quota);
-	for (unsigned int i = 0; n > 0 && i < change->next->n_counts; i++)
-		if (tripd_change_replaces(change, i)) {
 			carry_fate(change, i);
-			trip_apply_count_swap(&quota->counts[change->difference->counts[i].at],
+			trip_apply_count_swap(
+				&change->quota->counts[change->difference->counts[i].at],
 				&change->flows[i]);
 		}
-	for (unsigned int i = 0; waits != NULL && i < change->n_whens; i++)
-		if (waits[i])
-			queue(change, i);
-	free(changes);
-	free(waits);
 }
 
 /* ---- what goes --------------------------------------------------------------------------------
  */
-
-static void
-cancel_gone(struct tripd_change *change)
-{
-	struct trip_rules *work = change->quota->rules;
-
-	for (unsigned int i = 0; i < change->n_whens; i++)
-		if (change->difference->whens_go[i]) {
-			tripd_quota_cancel(change->quota, i);
-			work->whens[i].gone = true;
-		}
-}
 
 /* An ending flow: of a count that goes, or of one that has new ones. */
 struct ending {
@@ -345,16 +473,23 @@ end_counts(struct tripd_change *change)
 void
 tripd_change_carry_out(struct tripd_change *change)
 {
-	cancel_gone(change);
+	take_back(change);
+	note_gone(change);
+	for (unsigned int i = 0; i < change->next->n_whens; i++)
+		if (moves(change, i))
+			move(change, i);
 	replace_flows(change);
+	bring_back(change);
 	for (unsigned int i = 0; i < change->next->n_counters; i++)
 		take_counter(change, i);
 	for (unsigned int i = 0; i < change->next->n_counts; i++)
 		take_count(change, i);
 	for (unsigned int i = 0; i < change->next->n_sets; i++)
 		take_set(change, i);
+	place_quotas(change);
 	take_whens(change);
 	tripd_quota_settled(change->quota);
+	(void)tripd_period_pass(change->quota);
 	end_counts(change);
 	end_sets(change);
 }

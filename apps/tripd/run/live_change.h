@@ -2,8 +2,9 @@
 /*
  * A change, step by step: room, counters and flows first, which may fail, and then are undone
  * (live.c). Then what cannot (live_change.c): work that goes is canceled, flows take the places of
- * others, work comes in, old flows end, the latest first. So whatever packet comes in between
- * counts either in the rule that was to count it before, or in the one that is to count it now.
+ * others, work comes back and comes in, old flows end, the latest first. So whatever packet comes
+ * in between counts either in the rule that was to count it before, or in the one that is to count
+ * it now.
  */
 #ifndef TRIPD_LIVE_CHANGE_H
 #define TRIPD_LIVE_CHANGE_H
@@ -28,6 +29,8 @@ struct tripd_change {
 	unsigned int *counts_at, *counters_at;
 	/* By index in the new rules: an operation has ended it; renewed, it would come back. */
 	bool *dead;
+	/* By index in the rules at work: its flows are replaced; its work is to be queued again. */
+	bool *changes, *waits;
 	/* Rules at work before, and how many. */
 	unsigned int n_counts, n_counters, n_whens, n_sets;
 };

@@ -53,6 +53,26 @@ tripd_period_begin(struct tripd_quota *quota, unsigned int counter, int64_t now)
 	};
 }
 
+struct tripd_period *
+tripd_period_of(const struct tripd_quota *quota, unsigned int counter)
+{
+	for (unsigned int i = 0; i < quota->periods.n; i++)
+		if (quota->periods.all[i].counter == counter)
+			return &quota->periods.all[i];
+	return NULL;
+}
+
+void
+tripd_period_change(struct tripd_quota *quota, unsigned int counter)
+{
+	struct tripd_period *period = tripd_period_of(quota, counter);
+	int64_t now = tripd_quota_seconds(quota);
+
+	/* One that is over ends yet. */
+	if (period->ends > now)
+		period->ends = trip_apply_period_end(quota->rules->counters[counter].quota, now);
+}
+
 int
 tripd_period_open(struct tripd_quota *quota, int64_t now)
 {
@@ -101,9 +121,10 @@ tripd_period_close(struct tripd_quota *quota)
 void
 tripd_period_reset(struct tripd_quota *quota, unsigned int counter)
 {
-	for (unsigned int i = 0; i < quota->periods.n; i++)
-		if (quota->periods.all[i].counter == counter)
-			quota->periods.all[i].reset = true;
+	struct tripd_period *period = tripd_period_of(quota, counter);
+
+	if (period != NULL)
+		period->reset = true;
 }
 
 /* ---- what passes ------------------------------------------------------------------------------

@@ -47,6 +47,12 @@ void tripd_period_restart(struct tripd_quota *quota, int64_t now);
 /* When the first of them ends, in nanoseconds since the epoch; UINT64_MAX: none does. */
 uint64_t tripd_period_next(const struct tripd_quota *quota);
 
+/* The one of a counter; NULL: that is no quota. */
+struct tripd_period *tripd_period_of(const struct tripd_quota *quota, unsigned int counter);
+
+/* A quota has other words: what is spent stays so, and the period ends when they say. */
+void tripd_period_change(struct tripd_quota *quota, unsigned int counter);
+
 /* This counter was reset by a rule: if it is a quota, that begins anew. */
 void tripd_period_reset(struct tripd_quota *quota, unsigned int counter);
 

@@ -261,7 +261,8 @@ take(struct tripd_quota *quota, const struct trip_work_event *event, uint64_t ti
 		.ends = (event->flags & TRIP_WORK_END) != 0,
 	};
 
-	if (item->goes_on > 0 && !trip.ends) {
+	/* What goes on is begun at once; what has a threshold of 0 has fired before. */
+	if (item->goes_on > 0 && !trip.ends && event->threshold == 0) {
 		item->goes_on--;
 		return;
 	}

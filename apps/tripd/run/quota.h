@@ -99,6 +99,8 @@ struct tripd_quota {
 	struct trip_cntr *idle;
 	/* One that stands in for a quota whose period is over; NULL: there has been none. */
 	struct trip_cntr *late;
+	/* Where programs of `exec` are started; NULL: nowhere. */
+	struct tripd_exec *programs;
 	/* In the order of flows, the last. */
 	uint64_t last_born;
 	/* Room that the domain has for the rules, others' share included. */

@@ -142,7 +142,8 @@ tripd_quota_go_on(struct tripd_quota *quota, unsigned int i)
 
 	/* Its end is told in any case. */
 	rule.lasts = RTE_MAX(rule.lasts, since + 1) - since;
-	when.trigger = quota->idle;
+	/* Any counter has reached 0; what waits for the idle one is flushed. */
+	when.trigger = tripd_quota_trigger(quota, &quota->rules->whens[i]);
 	when.arg = &queueing;
 	item->goes_on++;
 	ret = trip_apply_when(&when);

@@ -133,17 +133,20 @@ make_quotas(const struct tripd_quota *quota)
 		const struct tripd_period *period = &quota->periods.all[i];
 		const struct trip_rules_counter *counter = &quota->rules->counters[period->counter];
 
-		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:I}", "name",
-				      counter->name, "of",
-				      counter->quota->events == TRIP_CNTR_EVENTS_BYTES ? "bytes"
-										       : "packets",
-				      "limit", (json_int_t)counter->quota->limit, "spent",
-				      (json_int_t)trip_cntr_read(quota->counters[period->counter]),
-				      "began", (json_int_t)period->began, "ends",
-				      period->ends == INT64_MAX ? json_null()
-								: json_integer(period->ends),
-				      "ended", (json_int_t)period->n_ended));
+		json_array_append_new(list,
+			json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:I}", "name", counter->name,
+				"of",
+				counter->quota->events == TRIP_CNTR_EVENTS_BYTES ? "bytes"
+										 : "packets",
+				"limit", (json_int_t)counter->quota->limit, "spent",
+				(json_int_t)(counter->gone
+						     ? counter->last
+						     : trip_cntr_read(
+							       quota->counters[period->counter])),
+				"began", (json_int_t)period->began, "ends",
+				period->ends == INT64_MAX ? json_null()
+							  : json_integer(period->ends),
+				"ended", (json_int_t)period->n_ended));
 	}
 	return list;
 }

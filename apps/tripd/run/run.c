@@ -271,6 +271,7 @@ tripd_run_start(struct tripd_run *run)
 	run->quota.told = tell_trip;
 	run->quota.period_told = tell_period;
 	run->quota.told_arg = run;
+	run->quota.programs = &run->exec;
 	run->quota.keep = run->options->report != NULL ? TRIPD_TRIPS_MAX : 0;
 	run->ports_watched = true;
 	tripd_removal_begin(&run->plan, &run->quota);
@@ -424,6 +425,7 @@ change_rules(struct tripd_run *run, struct tripd_view *view)
 	(void)trip_command_serve(run->domain, tripd_command, &run->commands);
 	if (run->commands.n_changes == before)
 		return;
+	tripd_exec_follow(&run->exec, run->quota.rules);
 	tripd_screen_begin(&view->screen);
 	fprintf(run->out, "rules: %" PRIu64 " statement%s came in, changed or went\n",
 		run->commands.n_changes - before, run->commands.n_changes - before == 1 ? "" : "s");
