@@ -253,25 +253,6 @@ expect_common_stays(int fd)
 	close(common);
 }
 
-static struct trip_port *
-open_port(void)
-{
-	const struct rte_eth_conf conf = {0};
-	const struct trip_port_attr attr = {.size = sizeof(attr), .mode = TRIP_PORT_BURST};
-	struct rte_mempool *pool = rte_pktmbuf_pool_create(
-		"in_flight", 127, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-	struct trip_port *port;
-
-	assert_non_null(pool);
-	assert_int_equal(rte_eth_dev_configure(0, 1, 1, &conf), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(0, 0, 64, SOCKET_ID_ANY, NULL, pool), 0);
-	assert_int_equal(rte_eth_tx_queue_setup(0, 0, 64, SOCKET_ID_ANY, NULL), 0);
-	assert_int_equal(rte_eth_dev_start(0), 0);
-	if (trip_port_open(socket_domain, 0, &attr, &port) != 0)
-		fail_msg("%s", trip_error_message());
-	return port;
-}
-
 /* The port is not held by who does not know that he has it. */
 static void
 expect_port(int fd, const struct trip_port *port)
@@ -294,7 +275,7 @@ expect_port(int fd, const struct trip_port *port)
 static void
 what_an_attached_process_cannot_have_is_an_error(void **state)
 {
-	struct trip_port *port = open_port();
+	struct trip_port *port = socket_open_port();
 	int fd = attach();
 
 	expect_signals(fd, TRIP_PROTOCOL_SIGNAL_OWN);

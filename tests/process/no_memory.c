@@ -164,25 +164,6 @@ take_slot(int fd)
 		.slot = answer.answer.slots.slot[0], .by = TRIP_PROTOCOL_SIGNAL_OWN};
 }
 
-static struct trip_port *
-open_port(void)
-{
-	const struct rte_eth_conf conf = {0};
-	const struct trip_port_attr attr = {.size = sizeof(attr), .mode = TRIP_PORT_BURST};
-	struct rte_mempool *pool = rte_pktmbuf_pool_create(
-		"no_memory", 127, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-	struct trip_port *port;
-
-	assert_non_null(pool);
-	assert_int_equal(rte_eth_dev_configure(0, 1, 1, &conf), 0);
-	assert_int_equal(rte_eth_rx_queue_setup(0, 0, 64, SOCKET_ID_ANY, NULL, pool), 0);
-	assert_int_equal(rte_eth_tx_queue_setup(0, 0, 64, SOCKET_ID_ANY, NULL), 0);
-	assert_int_equal(rte_eth_dev_start(0), 0);
-	if (trip_port_open(socket_domain, 0, &attr, &port) != 0)
-		fail_msg("%s", trip_error_message());
-	return port;
-}
-
 /* ---- messages ---------------------------------------------------------------------------------
  */
 
@@ -195,7 +176,7 @@ static const int too_many[] = {ENOBUFS, ETOOMANYREFS};
 static void
 an_answer_waits_for_memory(void **state)
 {
-	struct trip_port *port = open_port();
+	struct trip_port *port = socket_open_port();
 	const struct trip_protocol_port find = {.port = port->port_id};
 	const struct trip_protocol_port_ask stats = {.port = port->port_id};
 	unsigned int before = socket_count_fds();

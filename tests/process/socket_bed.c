@@ -6,6 +6,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
 #include <trip_eal.h>
 
 #include "socket_bed.h"
@@ -75,6 +78,25 @@ socket_wait_for_fds(unsigned int n)
 {
 	while (socket_count_fds() != n)
 		usleep(1000);
+}
+
+struct trip_port *
+socket_open_port(void)
+{
+	const struct rte_eth_conf conf = {0};
+	const struct trip_port_attr attr = {.size = sizeof(attr), .mode = TRIP_PORT_BURST};
+	struct rte_mempool *pool = rte_pktmbuf_pool_create(
+		"socket", 127, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	struct trip_port *port;
+
+	assert_non_null(pool);
+	assert_int_equal(rte_eth_dev_configure(0, 1, 1, &conf), 0);
+	assert_int_equal(rte_eth_rx_queue_setup(0, 0, 64, SOCKET_ID_ANY, NULL, pool), 0);
+	assert_int_equal(rte_eth_tx_queue_setup(0, 0, 64, SOCKET_ID_ANY, NULL), 0);
+	assert_int_equal(rte_eth_dev_start(0), 0);
+	if (trip_port_open(socket_domain, 0, &attr, &port) != 0)
+		fail_msg("%s", trip_error_message());
+	return port;
 }
 
 struct trip_cntr *

@@ -31,6 +31,8 @@ unsigned int socket_count_fds(void);
 void socket_wait_for_fds(unsigned int n);
 
 struct trip_cntr *socket_cntr(const char *name);
+/* Once: of port 0, which runs from then on. */
+struct trip_port *socket_open_port(void);
 /* As the client sees it. */
 struct trip_client_cntr socket_find(const char *name);
 /* When the homes have come to rest. */

@@ -24,8 +24,8 @@ ip -n $b addr add 10.0.0.2/24 dev vb
 for end in "$a va" "$b vb"; do
 	read -r space device <<<"$end"
 	# A frame is what would be on a wire.
-	ip netns exec $space ethtool -K $device tso off gso off gro off
-	ip -n $space link set $device up
+	ip netns exec "$space" ethtool -K "$device" tso off gso off gro off
+	ip -n "$space" link set "$device" up
 done
 head -c 20000 /dev/zero >"$site/small"
 head -c 300000 /dev/zero >"$site/large"
