@@ -2,7 +2,6 @@
 """--clock packet: generated captures, judged from the times of their packets alone (COND-02, COND-06, DATA-10). Which
 packets fire what, when quotas begin anew, when what is dropped for a time passes again, what is policed, and which packets come through: to the packet, and where a time ends, to the nanosecond. Two runs write the same, whatever the queues; times
 that go back, jump, or are none, are taken as README.md of tripd says."""
-import datetime
 import os
 import random
 import struct
@@ -10,6 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'apps'))
 from tripd_test import *
+from clock_of_packets import run_by_clock
 
 SEED = int(os.environ.get('TRIP_SEED', 20261123))
 US, SECOND = 1000, 10**9
@@ -56,37 +56,17 @@ def split(ns, name):
     return ns // SECOND, ns % SECOND // US, name
 
 
-def ns_of(text):
-    """Of RFC 3339."""
-    when, fraction = text[:-1].split('.')
-    then = datetime.datetime.strptime(when, '%Y-%m-%dT%H:%M:%S').replace(tzinfo=datetime.timezone.utc)
-    return int((then - datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)).total_seconds()) * SECOND + int(fraction)
-
-
-def run(bench, queues, rules=RULES, more=(), shown=0):
-    """Plays packets, by file: what happened, but for the times at which that was noted; and which packets came through.
-    """
-    files, events, out = [], bench.file('events'), bench.file('out.pcap')
-    for i, packets in enumerate(queues):
-        files.append(bench.file(f'{i}.pcap'))
-        write(files[-1], packets)
-    for path in events, out:
-        if os.path.exists(path):
-            os.unlink(path)
-    code, text, err = bench.run(
-        *bench.eal('net_pcap0' + ''.join(f',rx_pcap={file}' for file in files), f'net_pcap1,tx_pcap={out}'), '--rules',
-        bench.file('rules', rules), '--clock', 'packet', '--ports', '0,1', '--until-idle', '0.2', '--events', events, '--report',
-        bench.file('report'), *more, env={**bench.environment, 'TZ': 'UTC'})
-    equal((code, err), (0, ''), 'exit code and stderr')
-    with open(events, encoding='utf-8') as file:
-        lines = [json.loads(line) for line in file]
-    for line in lines:
-        line.pop('latency_ns', None)
-        line.pop('time', None)
-        if 'packet_time' in line:
-            line['packet_time'] = ns_of(line['packet_time'])
-    numbers = [struct.unpack_from('!I', frame, 42)[0] for frame in read_pcap(out)]
-    return lines, numbers
+def run(bench, queues, rules=RULES):
+    """Plays packets, by file: what happened, and which packets came through."""
+    out = bench.file('out.pcap')
+    files = [bench.file(f'{i}.pcap') for i in range(len(queues))]
+    for file, packets in zip(files, queues):
+        write(file, packets)
+    if os.path.exists(out):
+        os.unlink(out)
+    lines = run_by_clock(bench, files, rules, '--ports', '0,1', '--report', bench.file('report'),
+                         vdevs=[f'net_pcap1,tx_pcap={out}'])
+    return lines, [struct.unpack_from('!I', frame, 42)[0] for frame in read_pcap(out)]
 
 
 def clock_of(packets):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """RATE and IDLE on captures, by the times of their packets alone (conditions.py): each firing is explained, none is
-missed, early or late, on one queue, on two and on four; where the counters are set in between, and where the times step.
+missed, early or late, on one queue, on two and on four; where the counters are set in between, and where the times step;
+and by tripd with the clock of packets.
 Captures are generated, or of real programs: captures/ has what record.sh has recorded."""
 import gzip
 import json
@@ -12,11 +13,13 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'apps'))
 from tripd_test import *
+from clock_of_packets import trips_by_clock
 from conditions import SECOND, Idle, Rate, most_within
 
 RATES = os.path.abspath(sys.argv[2])
 CAPTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'captures')
 SEED = int(os.environ.get('TRIP_SEED', 20261123))
+BY_CLOCK = 1500
 PORTS = {'dns': 53, 'web': 80}
 GENERATED = {name: ('udp', 'dst', port) for name, port in PORTS.items()}
 # Of each capture: by which header, at which end and by which port a frame is of which count.
@@ -135,11 +138,45 @@ def play(bench, counts, bursts, wanted, sets):
     for line in told[0].splitlines():
         event = json.loads(line)
         fired[event['when']].append((event['ns'], event['value']))
+    return judge(counts, bursts, wanted, sets, fired)
+
+
+def judge(counts, bursts, wanted, sets, fired):
     for one, firings in zip(wanted, fired):
         assert len(set(firings)) == len(firings), f'{one}: it fired twice for one burst: {firings}'
     came = counted(counts, bursts)
     seen = [one.judge(came, sets, firings) for one, firings in zip(wanted, fired)]
     return [n for n, _ in seen], sum(sharp for _, sharp in seen)
+
+
+def singly(bursts):
+    """Each frame by itself, in microseconds, which no two share."""
+    now, frames = 0, []
+    for ns, burst in bursts:
+        for frame in burst:
+            now = max(now + 1000, ns // 1000 * 1000)
+            frames.append((now, [frame]))
+    return frames
+
+
+def play_by_clock(bench, rng, counts, bursts, wanted):
+    """Likewise, by tripd and its clock of packets, however they are spread over files."""
+    # Each is judged beside all of its window.
+    bursts, told = singly(bursts)[:BY_CLOCK], []
+    # When its clock is 0.
+    began = bursts[0][0]
+    for queues in 1, 2, 4:
+        files = [bench.file(f'{i}.pcap') for i in range(queues)]
+        of = [rng.choice(files) for _ in bursts]
+        for file in files:
+            write(file, [burst for burst, where in zip(bursts, of) if where == file])
+        told.append(trips_by_clock(bench, files, rules_of(counts, wanted)))
+        assert told[0] == told[-1], 'runs over one capture trip the same'
+    fired = [[] for _ in wanted]
+    for line, ns, value, ends in told[0]:
+        if not ends:
+            fired[line - 1 - len(counts)].append((ns - began, value))
+    return judge(counts, [(ns - began, frames) for ns, frames in bursts], wanted, [], fired)
 
 
 def generated_captures(bench):
@@ -152,6 +189,9 @@ def generated_captures(bench):
         sets = sorted(rng.randrange(40 * SECOND) for _ in range(12)) if steps else []
         seen, only = play(bench, GENERATED, stepped(rng, bursts) if steps else bursts, wanted, sets)
         firings, sharp = [a + b for a, b in zip(firings, seen)], sharp + only
+        if not steps:
+            played, _ = play_by_clock(bench, rng, GENERATED, bursts, wanted)
+            assert sum(n > 0 for n in played) > len(played) * 3 // 4, played
     print(f'{sum(firings)} firings, {sharp} of them by a whole window: {firings}')
     assert all(firings) and sharp > 0, firings
 
@@ -164,6 +204,8 @@ def real_captures(bench):
         wanted = list(wanted_of_real(counts, came))
         plain, sharp = play(bench, counts, bursts, wanted, [])
         play(bench, counts, bursts, wanted, sorted(rng.randrange(bursts[-1][0]) for _ in range(6)))
+        by_clock, _ = play_by_clock(bench, rng, counts, bursts, wanted)
+        assert sum(n > 0 for n in by_clock) > len(by_clock) / 2, by_clock
         print(f'{name}: {sum(plain)} firings of {len(bursts)} frames, {sharp} of them by a whole window: {plain}')
         for one, n in zip(wanted, plain):
             never = isinstance(one, Rate) and one.n > most_within(came, one.name, one.unit, one.ns)
