@@ -55,7 +55,7 @@ def wanted_of_real(counts, bursts):
             for ns in 10**6, 10**8, SECOND:
                 most = most_within(bursts, name, unit, ns)
                 yield from (Rate(name, unit, n, ns, True) for n in (most // 2 + 1, most, most + 1))
-                yield Rate(name, unit, most // 2 + 1, ns, True, (most // 4 + 1, 10**8))
+                yield Rate(name, unit, most // 2 + 1, ns, True, (most // 4 + 1, max(ns, 10**8)))
         yield from (Idle(name, 'packets', ns, True) for ns in (10**6, 10**7, 10**8, SECOND))
 
 
