@@ -164,6 +164,26 @@ def a_kill_in_the_middle_leaves_nothing(bench):
     equal(end(bench, process)[0], 0, 'exit code')
 
 
+def reset_begins_anew(bench):
+    """A quota its period, a count both values; and each command is an event."""
+    events = bench.file('events')
+    process = start(bench, '--events', events, rules=DNS + 'counter c\nwhen after 1ns add c 7\nquota q 8 per month of dns.packets\nwhen q spent drop dns\n')
+    wait_until('a drop', lambda: os.path.exists(events) and '"drop"' in open(events, encoding='utf-8').read())
+    equal(control(bench, 'reset', 'q'), (0, 'q 10\n', ''), 'a quota')
+    equal(control(bench, 'reset', 'dns'), (0, 'dns.packets 10\ndns.bytes 420\n', ''), 'a count')
+    told = json.loads(control(bench, '--json', 'reset', 'c')[1])
+    equal((told['name'], told['was'], told['success']), ('c', 7, 0), 'a counter, in JSON')
+    equal(control(bench, 'reset', 'no')[0], 3, 'none')
+    now = names(bench)
+    equal([now[name] for name in ('q', 'dns.packets', 'dns.bytes', 'c')], [0, 0, 0, 0], 'values')
+    equal(end(bench, process)[0], 0, 'exit code')
+    with open(events, encoding='utf-8') as file:
+        lines = [json.loads(line) for line in file]
+    equal([(line['command'], line['result']) for line in lines if line['event'] == 'command'],
+          [('reset q', 0), ('reset dns', 0), ('reset c', 0), ('reset no', -2)], 'commands')
+    equal([line['spent'] for line in lines if line['event'] == 'period'], [10], 'periods')
+
+
 def programs_come_and_go(bench):
     """A new exec is started by the helper that was there; the program of one that goes is ended, like it or not."""
     def script(name, text):
@@ -215,4 +235,4 @@ def what_is_hostile_is_refused(bench):
 
 
 run_tests(Bench, a_reload_is_a_difference, a_set_is_read_again_alone, a_file_with_an_error_changes_nothing, sighup_reloads,
-          who_may_not_is_refused_told_and_counted, a_kill_in_the_middle_leaves_nothing, programs_come_and_go, what_is_hostile_is_refused)
+          who_may_not_is_refused_told_and_counted, a_kill_in_the_middle_leaves_nothing, reset_begins_anew, programs_come_and_go, what_is_hostile_is_refused)

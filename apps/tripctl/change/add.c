@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tripctl add, set and reset: they attach, since who only looks on changes nothing. */
+/* tripctl add, set and reset: they attach, since who only looks on changes nothing; but for what
+ * tripd resets. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <trip_cntr.h>
 
 #include "attach.h"
 #include "base/options.h"
 #include "base/record.h"
+#include "base/text.h"
 #include "base/tripctl.h"
 
 struct change {
@@ -71,6 +76,56 @@ apply(struct change *change, struct trip_domain *domain)
 	return error;
 }
 
+/* What tripd says of one that it has reset: its name, and what it was. */
+static void
+tell_answer(const struct change *change, char *answer)
+{
+	char escaped[256], *rest = NULL;
+
+	for (char *line = strtok_r(answer, "\n", &rest); line != NULL;
+		line = strtok_r(NULL, "\n", &rest)) {
+		struct trip_client_cntr now = {.size = sizeof(now)};
+		struct change one = *change;
+		char *blank = strrchr(line, ' ');
+
+		if (!change->ctl->json || blank == NULL) {
+			printf("%s\n", tripctl_text_escape(line, escaped, sizeof(escaped)));
+			continue;
+		}
+		*blank = 0;
+		one.was = strtoull(blank + 1, NULL, 10);
+		if (trip_client_find(change->ctl->client, line, &now) == 0)
+			tell_json(&one, &now);
+	}
+}
+
+/* tripd begins a quota's period, or both values of a count, by their names. Returns whether it knew
+ * the name, and took commands. */
+static bool
+ask_tripd(const struct change *change, int *code)
+{
+	char text[TRIPCTL_NAMES_MAX + 16], escaped[256], *answer = NULL;
+	int status, error;
+	size_t length;
+
+	if ((size_t)snprintf(text, sizeof(text), "reset %s", change->words.name) >= sizeof(text) ||
+		strchr(text, '\n') != NULL)
+		return false;
+	error = trip_client_command(
+		change->ctl->client, text, strlen(text), &status, &answer, &length);
+	if (error == -ENOTSUP || (error == 0 && status == -ENOENT)) {
+		free(answer);
+		return false;
+	}
+	*code = error != 0 ? tripctl_fail(error) : status != 0 ? TRIPCTL_EXIT_USAGE : 0;
+	if (*code == 0)
+		tell_answer(change, answer);
+	else if (answer != NULL)
+		fprintf(stderr, "%s\n", tripctl_text_escape(answer, escaped, sizeof(escaped)));
+	free(answer);
+	return true;
+}
+
 static int
 run(struct change *change)
 {
@@ -78,7 +133,7 @@ run(struct change *change)
 	struct trip_domain *domain;
 	int error, code = tripctl_connect(change->ctl, UINT64_MAX);
 
-	if (code != 0)
+	if (code != 0 || (change->call == NULL && ask_tripd(change, &code)))
 		return code;
 	/* What is not there is said before EAL is started for it. */
 	error = trip_client_find(change->ctl->client, change->words.name, &before);
@@ -159,8 +214,9 @@ tripctl_reset(struct tripctl *ctl, int argc, char **argv)
 {
 	static const struct tripctl_line line = {
 		.args_doc = "NAME",
-		.doc = "Begins a counter anew at 0, and writes what it was: nothing that is "
-		       "counted meanwhile is lost. What has fired stays fired." EXIT_CODES,
+		.doc = "Begins a counter anew at 0, or both of a count of tripd, and writes what "
+		       "it was: nothing that is counted meanwhile is lost. What has fired stays "
+		       "fired, but of a quota of tripd, whose next period begins." EXIT_CODES,
 		.word = take_name,
 		.end = check_name,
 	};

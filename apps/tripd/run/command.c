@@ -301,7 +301,7 @@ do_on_count(struct command *command, const struct trip_rules_when *when, const c
 	while (quota->rules->counts[i].gone || strcmp(quota->rules->counts[i].name, name) != 0)
 		i++;
 	ret = tripd_quota_do(quota, &quota->counts[i], when);
-	if (ret == 0 && when->op != TRIP_RULES_OP_RESET)
+	if (ret == 0)
 		quota->holds[i] = (struct tripd_hold){
 			.by_hand = tripd_quota_is_hold(when->op), .passed_at = quota->n_events};
 	if (ret == 0)
@@ -325,18 +325,71 @@ do_on_counter(struct command *command, const struct trip_rules_when *when, const
 	while (quota->rules->counters[own.target].gone ||
 		strcmp(quota->rules->counters[own.target].name, name) != 0)
 		own.target++;
-	if (own.op == TRIP_RULES_OP_RESET && quota->rules->counters[own.target].quota != NULL) {
-		tripd_period_reset(quota, own.target);
-		ret = tripd_period_update(quota, tripd_quota_seconds(quota));
-	} else {
-		ret = tripd_quota_do(quota, NULL, &own);
-	}
+	ret = tripd_quota_do(quota, NULL, &own);
 	if (ret == 0)
 		fprintf(command->answer, "%s: %" PRIu64 "\n", name,
 			trip_cntr_read(quota->counters[own.target]));
 	else
 		fprintf(command->answer, "%s: %s\n", name, trip_strerror(ret));
 	return ret;
+}
+
+/* Begins a counter anew, and says what it was: nothing that is counted meanwhile is lost. */
+static void
+reset_cntr(struct command *command, const char *name, const char *tail, struct trip_cntr *cntr)
+{
+	uint64_t was = 0;
+
+	(void)trip_cntr_reset(cntr, &was);
+	fprintf(command->answer, "%s%s %" PRIu64 "\n", name, tail, was);
+}
+
+/* What has been spent is what its period came to; its next one begins. */
+static int
+reset_quota(struct command *command, const char *name, unsigned int counter)
+{
+	struct tripd_quota *quota = command->commands->quota;
+	int ret;
+
+	tripd_period_reset(quota, counter);
+	ret = tripd_period_update(quota, tripd_quota_seconds(quota));
+	if (ret == 0)
+		fprintf(command->answer, "%s %" PRIu64 "\n", name,
+			tripd_period_of(quota, counter)->spent);
+	else
+		fprintf(command->answer, "%s: %s\n", name, trip_strerror(ret));
+	return ret;
+}
+
+static int
+reset_name(struct command *command, const char *name)
+{
+	struct tripd_quota *quota = command->commands->quota;
+	const struct trip_rules *rules = quota->rules;
+
+	for (unsigned int i = 0; i < rules->n_counts; i++) {
+		if (rules->counts[i].gone || strcmp(rules->counts[i].name, name) != 0)
+			continue;
+		reset_cntr(command, name, ".packets", quota->counts[i].packets);
+		reset_cntr(command, name, ".bytes", quota->counts[i].bytes);
+		return 0;
+	}
+	for (unsigned int i = 0; i < rules->n_counters; i++) {
+		if (rules->counters[i].gone || strcmp(rules->counters[i].name, name) != 0)
+			continue;
+		if (rules->counters[i].quota != NULL)
+			return reset_quota(command, name, i);
+		reset_cntr(command, name, "", quota->counters[i]);
+		return 0;
+	}
+	fprintf(command->answer, "no 'count' rule, 'counter' or 'quota' is named '%.32s'\n", name);
+	return -ENOENT;
+}
+
+static int
+reset(struct command *command)
+{
+	return reset_name(command, command->words);
 }
 
 static int
@@ -355,7 +408,10 @@ do_now(struct command *command)
 	if (when->lasts != 0) {
 		fprintf(command->answer, "what is done at once stays: 'for' is for rules\n");
 		ret = -EINVAL;
-	} else if (target == TRIP_OP_ON_FLOW || when->on_count) {
+	} else if (when->op == TRIP_RULES_OP_RESET) {
+		ret = reset_name(command, when->on_count ? rules->counts[when->target].name
+							 : rules->counters[when->target].name);
+	} else if (target == TRIP_OP_ON_FLOW) {
 		ret = do_on_count(command, when, rules->counts[when->target].name);
 	} else if (target == TRIP_OP_ON_CNTR) {
 		ret = do_on_counter(command, when, rules->counters[when->target].name);
@@ -373,6 +429,7 @@ static const struct {
 	int (*run)(struct command *command);
 } all[] = {
 	{"do", do_now},
+	{"reset", reset},
 	{"apply", apply},
 	{"remove", remove_name},
 	{"diff", diff},
@@ -380,31 +437,42 @@ static const struct {
 	{"reread", reread},
 };
 
-int
-tripd_command(const char *text, size_t length, FILE *answer, void *arg)
+static int
+run(struct command *command, const char *text, size_t line)
 {
-	const char *end = memchr(text, '\n', length);
-	size_t line = end != NULL ? (size_t)(end - text) : length;
-	struct command command = {
-		.commands = arg,
-		.answer = answer,
-		.text = end != NULL ? end + 1 : "",
-		.length = end != NULL ? length - line - 1 : 0,
-	};
-
-	if (line >= sizeof(command.words) || memchr(text, 0, line) != NULL) {
-		fprintf(answer, "a command is one line of up to %d characters\n", WORDS_MAX - 1);
-		return -EINVAL;
-	}
 	for (unsigned int i = 0; i < RTE_DIM(all); i++) {
 		size_t n = strlen(all[i].word);
 
 		if (line < n || memcmp(text, all[i].word, n) != 0 || (line > n && text[n] != ' '))
 			continue;
 		if (line > n)
-			memcpy(command.words, text + n + 1, line - n - 1);
-		return all[i].run(&command);
+			memcpy(command->words, text + n + 1, line - n - 1);
+		return all[i].run(command);
 	}
-	fprintf(answer, "there is no such command\n");
+	fprintf(command->answer, "there is no such command\n");
 	return -EINVAL;
+}
+
+int
+tripd_command(const char *text, size_t length, FILE *answer, void *arg)
+{
+	const char *end = memchr(text, '\n', length);
+	size_t line = end != NULL ? (size_t)(end - text) : length;
+	struct tripd_commands *commands = arg;
+	struct command command = {
+		.commands = arg,
+		.answer = answer,
+		.text = end != NULL ? end + 1 : "",
+		.length = end != NULL ? length - line - 1 : 0,
+	};
+	int ret;
+
+	if (line >= sizeof(command.words) || memchr(text, 0, line) != NULL) {
+		fprintf(answer, "a command is one line of up to %d characters\n", WORDS_MAX - 1);
+		return -EINVAL;
+	}
+	ret = run(&command, text, line);
+	if (commands->told != NULL)
+		commands->told(commands->told_arg, text, line, ret);
+	return ret;
 }

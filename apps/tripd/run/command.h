@@ -3,6 +3,7 @@
  * Commands to tripd, which tripctl(1) sends over the domain's socket. The first line is the
  * command, and what stands behind it is a rules file:
  *   do OPERATION...     an operation of the rules language, at once: "do drop web"
+ *   reset NAME          of a quota, begins a period; of a count or counter, begins it at 0
  *   apply NAME          adds to the rules at work, and changes, by the file that is called NAME
  *   remove NAME         a count or counter, and each `when` that speaks of it
  *   diff [NAME]         what a reload by that file, or by tripd's own, would change
@@ -23,6 +24,9 @@ struct tripd_commands {
 	const char *rules;
 	/* Statements that have come in, changed or gone, for whoever tells of it. */
 	uint64_t n_changes;
+	/* Where each command goes as it is done, its first line and result; NULL: nowhere. */
+	void (*told)(void *arg, const char *line, size_t length, int result);
+	void *told_arg;
 };
 
 /* A trip_command_t, whose argument is a struct tripd_commands; the control thread's. */

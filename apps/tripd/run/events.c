@@ -13,6 +13,7 @@
 #include "quota.h"
 #include "rules.h"
 #include "report.h"
+#include "start/describe.h"
 #include "start/fail.h"
 
 #define BUFFER ((size_t)1 << 20)
@@ -84,6 +85,41 @@ tripd_events_period(struct tripd_events *events, const struct tripd_quota *quota
 			counter->name, "limit", (json_int_t)counter->quota->limit, "spent",
 			(json_int_t)period->spent, "began", (json_int_t)period->ended_began,
 			"ended", (json_int_t)period->ended));
+}
+
+/* With the time of the day. */
+static void
+put_timed(struct tripd_events *events, json_t *object)
+{
+	char date[TRIPD_DESCRIBE_DATE];
+
+	tripd_describe_date(now_ns(CLOCK_REALTIME), date);
+	json_object_set_new(object, "time", json_string(date));
+	tripd_outlet_put(&events->outlet, object);
+}
+
+void
+tripd_events_command(struct tripd_events *events, const char *line, size_t length, int result)
+{
+	char text[512];
+	size_t n = 0;
+
+	if (events->path == NULL)
+		return;
+	/* It may be anything. */
+	for (; n < length && n + 1 < sizeof(text); n++)
+		text[n] = line[n] >= ' ' && line[n] <= '~' ? line[n] : '?';
+	text[n] = 0;
+	put_timed(events, json_pack("{s:s, s:s, s:i}", "event", "command", "command", text,
+				  "result", result));
+}
+
+void
+tripd_events_refused(struct tripd_events *events, uint64_t n)
+{
+	if (events->path != NULL)
+		put_timed(events,
+			json_pack("{s:s, s:I}", "event", "refused", "commands", (json_int_t)n));
 }
 
 /* Whether the path is another file by now, or none. */

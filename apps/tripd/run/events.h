@@ -41,6 +41,12 @@ void tripd_events_put(struct tripd_events *events, const struct tripd_quota *quo
 void tripd_events_period(struct tripd_events *events, const struct tripd_quota *quota,
 	const struct tripd_period *period);
 
+/* A command was done, with this result. */
+void tripd_events_command(struct tripd_events *events, const char *line, size_t length, int result);
+
+/* So many were refused since the last ones: their users may give none. */
+void tripd_events_refused(struct tripd_events *events, uint64_t n);
+
 /* Writes what is taken; opens the file again where it has been moved away, and a pipe that had no
  * reader. Returns whether there is something to say, once a minute at most. */
 bool tripd_events_update(struct tripd_events *events, const struct tripd_quota *quota);

@@ -191,13 +191,24 @@ open_domain(struct tripd_run *run)
 	return ret == 0 ? 0 : tripd_fail(TRIPD_EXIT_RUN, "%s", trip_error_message());
 }
 
+static void
+tell_command(void *arg, const char *line, size_t length, int result)
+{
+	struct tripd_run *run = arg;
+
+	tripd_events_command(&run->events, line, length, result);
+}
+
 /* Once the rules are at work. */
 static int
 take_commands(struct tripd_run *run)
 {
 	int ret = trip_command_open(run->domain, run->options->control_group);
 
-	run->commands = (struct tripd_commands){.quota = &run->quota, .rules = run->options->rules};
+	run->commands = (struct tripd_commands){.quota = &run->quota,
+		.rules = run->options->rules,
+		.told = tell_command,
+		.told_arg = run};
 	/* Without a socket nobody asks. */
 	return ret == 0 || ret == -ENOTSUP ? 0
 					   : tripd_fail(TRIPD_EXIT_RUN, "%s", trip_error_message());
@@ -415,6 +426,9 @@ change_rules(struct tripd_run *run, struct tripd_view *view)
 {
 	uint64_t before = run->commands.n_changes;
 
+	if (run->quota.n_refused != run->refused)
+		tripd_events_refused(&run->events, run->quota.n_refused - run->refused);
+	run->refused = run->quota.n_refused;
 	say_refused(run, view);
 	if (run->reload) {
 		tripd_screen_begin(&view->screen);

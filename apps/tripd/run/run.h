@@ -44,7 +44,9 @@ struct tripd_run {
 	bool tripping;
 	/* A quota could not begin anew at once. */
 	bool periods_failed;
-	/* Of commands that were refused, how many have been told, and when. */
+	/* Of commands that were refused, how many are in the events. */
+	uint64_t refused;
+	/* Likewise, how many have been told, and when. */
 	uint64_t told_refused, told_refused_ns;
 	/* A terminal controlled the process; the rules are to be read again. */
 	bool had_terminal, reload;
