@@ -73,6 +73,8 @@ int bench_idle(const struct bench *bench, struct bench_result *result);
 int bench_rate(const struct bench *bench, struct bench_result *result);
 int bench_soft(const struct bench *bench, struct bench_result *result);
 int bench_soft_hostile(const struct bench *bench, struct bench_result *result);
+int bench_set(const struct bench *bench, struct bench_result *result);
+int bench_set_load(const struct bench *bench, struct bench_result *result);
 int bench_forward(const struct bench *bench, struct bench_result *result);
 int bench_horizon(const struct bench *bench, struct bench_result *result);
 int bench_horizon_cached(const struct bench *bench, struct bench_result *result);

@@ -7,6 +7,8 @@
 #define HEAP "the same, with a 4-ary heap for a pending set"
 #define LINE "reading one shared line and a clock"
 #define HASH "rte_hash_lookup_bulk_data of the same keys"
+#define FIB "rte_fib_lookup_bulk of the same addresses"
+#define ONE_RULE "one rule without a set"
 #define ACCEPTED "submit to accepted on another core, thresholds random, with"
 #define IDLE "an idle iteration, the scrub included, with"
 #define WITHOUT "the same without them"
@@ -87,6 +89,16 @@ const struct bench bench_catalogue[] = {
 	{"soft_hostile", "ns a packet",
 		ADDED ", of keys that an attacker would choose, who knows all but the secret",
 		"the same of random keys", 2, NULL, 0, bench_soft_hostile, 65536, 1},
+	/* Size: prefixes; second: bits of the shortest. */
+	{"set_1m", "ns a packet",
+		"of a burst of 32 with one rule, whose source is in a set of 1 million prefixes",
+		FIB, 0, ONE_RULE, 0, bench_set, 1000000, 16},
+	{"set_1m_hosts", "ns a packet", "the same with a set of 1 million addresses", NULL, 0,
+		ONE_RULE, 0, bench_set, 1000000, 32},
+	{"set_few", "ns a packet", "the same with a set of ten prefixes", FIB, 0, ONE_RULE, 0,
+		bench_set, 10, 16},
+	{"set_load", "ms", "trip_set_replace() of 1 million prefixes", NULL, 0,
+		"rte_fib_add() of each of them", 0, bench_set_load, 1000000, 16},
 	{"forward", "Mpps", "an io forwarder whose packets match 64 thousand random rules",
 		"the same with a bare rte_hash_lookup_bulk_data inside", 0.8, NULL, 0,
 		bench_forward, 65536, 1, .more_is_better = true},

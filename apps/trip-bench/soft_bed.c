@@ -211,10 +211,10 @@ soft_bed_open(const struct bench *bench, unsigned int instance,
 	return NULL;
 }
 
-/* An Ethernet, IPv4 and UDP header in front of zeros. */
-static void
-write_frame(struct rte_mbuf *mbuf, const struct key *key)
+void
+soft_bed_write(struct soft *soft, uint32_t packet, const struct key *key)
 {
+	struct rte_mbuf *mbuf = soft->ring[packet];
 	uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
 
 	memset(frame, 0, FRAME);
@@ -241,7 +241,7 @@ soft_bed_choose(struct soft *soft)
 			soft->seen[at] = 1;
 			soft->distinct++;
 		}
-		write_frame(soft->ring[i], &soft->keys[at]);
+		soft_bed_write(soft, i, &soft->keys[at]);
 		for (uint32_t m = 0; m < soft->bench->second; m++) {
 			soft->packet_keys[m][i] = masked(&soft->keys[at], m);
 			soft->key_pointers[m][i] = &soft->packet_keys[m][i];

@@ -60,6 +60,9 @@ void soft_bed_close(struct soft *soft);
 /* Chooses the packets of a round and writes what both arms will read. */
 void soft_bed_choose(struct soft *soft);
 
+/* Writes the headers of one packet: an Ethernet, an IPv4 and a UDP header in front of zeros. */
+void soft_bed_write(struct soft *soft, uint32_t packet, const struct key *key);
+
 /* Tsc ticks that a round takes: of raw lookups, and of the engine. */
 uint64_t soft_bed_time_lookups(struct soft *soft);
 uint64_t soft_bed_time_engine(struct soft *soft);
