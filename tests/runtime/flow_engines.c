@@ -186,6 +186,30 @@ flow_reason_is_that_of_who_chooses(void **state)
 	close_port();
 }
 
+/* In hardware nobody knows at which of its moments packets came. */
+static void
+flow_by_the_clock_of_packets_is_software(void **state)
+{
+	struct trip_flow_attr attr = {.size = sizeof(attr), .engine = TRIP_FLOW_ENGINE_HW};
+	const struct rte_flow_item *pattern = traffic_pattern(1000);
+	struct rte_flow_error error;
+	struct trip_flow *flow;
+
+	/* Such a domain progresses by hand alone. */
+	if (harness_mode != TRIP_PROGRESS_MANUAL)
+		skip();
+	harness_open(1, &(struct trip_domain_attr){.clock = TRIP_CLOCK_PACKET});
+	open_port(0);
+	assert_int_equal(trip_flow_create(port, &attr, pattern, NULL, &flow, &error), -ENOTSUP);
+	assert_non_null(strstr(error.message, "times of packets"));
+	attr.engine = TRIP_FLOW_ENGINE_AUTO;
+	assert_int_equal(trip_flow_create(port, &attr, pattern, NULL, &flow, &error), 0);
+	assert_non_null(strstr(trip_flow_reason(flow), "times of packets"));
+	expect(flow, 0, TRIP_FLOW_FATE_PASS, TRIP_FLOW_ENGINE_SW);
+	assert_int_equal(trip_flow_destroy(flow), 0);
+	close_port();
+}
+
 static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(flow_stop_and_start),
 	HARNESS_TEST(flow_passthru_is_software),
@@ -193,6 +217,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(flow_allow_is_software),
 	HARNESS_TEST(flow_set_is_software),
 	HARNESS_TEST(flow_reason_is_that_of_who_chooses),
+	HARNESS_TEST_OWN(flow_by_the_clock_of_packets_is_software),
 };
 
 TRAFFIC_MAIN(tests)
