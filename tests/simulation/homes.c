@@ -17,12 +17,28 @@
 
 struct homes homes;
 const struct homes_part *const homes_parts[HOMES_PARTS] = {
-	&homes_idle, &homes_quota, &homes_rate, &homes_sleepers};
+	&homes_idle, &homes_quota, &homes_rate, &homes_sleepers, &homes_feeds};
 
-static uint64_t
-now_of(struct trip_home *home)
+uint64_t
+homes_now(struct trip_home *home)
 {
 	return sim_now();
+}
+
+/* What queues have counted for it, and nobody was told of. */
+static uint64_t
+unread(uint32_t cntr)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t feed = 0; homes.feeds && feed < TRIP_FLOW_FEEDS; feed++) {
+		enum trip_count_kind kind = (enum trip_count_kind)(feed % TRIP_COUNT_KINDS);
+
+		for (uint32_t q = 0; homes.flow.cntr[feed] == cntr && q < QUEUES; q++)
+			sum += trip_count_read(&homes.counts[q], kind) -
+			       atomic_load(&homes.folded[q].of[kind]);
+	}
+	return sum;
 }
 
 uint64_t
@@ -35,10 +51,7 @@ homes_sum(uint32_t cntr)
 	if (homes_is_clock(cntr)) {
 		sum = sim_now();
 	} else {
-		sum = trip_cell_sum(&home->cells[cntr % CNTRS]);
-		for (uint32_t q = 0; homes.feeds && cntr == FED && q < QUEUES; q++)
-			sum += atomic_load(&homes.counts[q].packets) -
-			       atomic_load(&homes.folded[q].of[TRIP_COUNT_KIND_PACKETS]);
+		sum = trip_cell_sum(&home->cells[cntr % CNTRS]) + unread(cntr);
 	}
 	(void)sim_look(looks);
 	return sum;
@@ -102,7 +115,7 @@ make_home(uint32_t index)
 	home->scrub.period_tsc = homes.kills ? SCRUB_TICKS : NEVER;
 	home->scrub.next_tsc = homes.kills ? 0 : NEVER;
 	home->fed.period_tsc = NEVER;
-	home->clock = now_of;
+	home->clock = homes_now;
 	for (uint32_t i = 0; i < homes.shape.n_waiters; i++)
 		atomic_init(&home->waiter_owners[i], (uint8_t)(i < CLIENTS ? 1 + i : 0));
 	for (uint32_t i = 0; i < CALLED; i++)
@@ -170,8 +183,9 @@ make_flow(void)
 	for (uint32_t q = 0; q < QUEUES; q++)
 		trip_count_init(&homes.counts[q]);
 	homes.flow.n_queues = QUEUES;
+	for (uint32_t i = 0; i < TRIP_FLOW_FEEDS; i++)
+		homes.flow.cntr[i] = TRIP_NONE;
 	homes.flow.cntr[TRIP_COUNT_KIND_PACKETS] = FED;
-	homes.flow.cntr[TRIP_COUNT_KIND_BYTES] = TRIP_NONE;
 	atomic_init(&homes.feed.cntr[TRIP_COUNT_KIND_PACKETS], FED);
 	atomic_init(&homes.feed.cntr[TRIP_COUNT_KIND_BYTES], TRIP_NONE);
 	homes.engine.n_flows = 1;
@@ -182,6 +196,7 @@ make_flow(void)
 	homes.engine.moments = homes.moments;
 	homes.engine.reads = homes.read;
 	homes.engine.folded = homes.folded;
+	homes_tell_parts(make);
 }
 
 /* --- the control thread: as runtime/primary/process.c does it --- */
@@ -293,7 +308,8 @@ begin(void)
 	}
 	sim_name(&homes, sizeof(homes), 1, "the primary");
 	if (homes.feeds) {
-		trip_source_link(homes.engine.homes[0], 0);
+		for (uint32_t h = 0; h < homes.engine.n_homes; h++)
+			trip_source_link(homes.engine.homes[h], 0);
 		for (uintptr_t q = 0; q < QUEUES; q++)
 			(void)sim_spawn(
 				q == 0 ? "queue 0" : "queue 1", false, run_queue, (void *)q);

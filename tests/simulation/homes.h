@@ -4,8 +4,8 @@
  * die and others come in their place, queues that count flows, and the control thread that clears
  * away. homes.c makes it; homes_plan.c draws what is done, homes_client.c does it, and waits in
  * homes_wait.c; homes_items.c knows what may become of each item; homes_judge.c looks at all of it
- * in the end. What else there is are parts: homes_idle.c, homes_quota.c,
- * homes_rate.c.
+ * in the end. What else there is are parts: homes_feeds.c, homes_idle.c,
+ * homes_quota.c, homes_rate.c.
  */
 #ifndef SIM_HOMES_H
 #define SIM_HOMES_H
@@ -131,6 +131,8 @@ struct homes_part {
 	 * part's yet may become its own. */
 	bool (*plan)(void);
 	void (*plan_act)(struct act *act);
+	/* The flow is made, and homes are to be. */
+	void (*make)(void);
 	/* An actor, and what it is called; `arg` is a number that is drawn. */
 	const char *actor;
 	void (*run)(void *arg);
@@ -146,8 +148,8 @@ struct homes_part {
 	void (*judge)(void);
 };
 
-extern const struct homes_part homes_idle, homes_quota, homes_rate, homes_sleepers;
-#define HOMES_PARTS 4
+extern const struct homes_part homes_feeds, homes_idle, homes_quota, homes_rate, homes_sleepers;
+#define HOMES_PARTS 5
 extern const struct homes_part *const homes_parts[HOMES_PARTS];
 
 /* Of all parts that are in the history. */
@@ -226,6 +228,9 @@ homes_cell(const struct user *user, uint32_t cntr)
 {
 	return &homes_view(user, cntr)->cells[cntr % CNTRS];
 }
+
+/* The clock of a home, and of each view of it. */
+uint64_t homes_now(struct trip_home *home);
 
 /* What a counter has come to, with what queues have counted and nobody was told of; the present.
  * Quietly. */

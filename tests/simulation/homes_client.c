@@ -35,6 +35,7 @@ homes_attach(struct user *user)
 		}
 		if (home == NULL)
 			abort();
+		home->clock = homes_now;
 		user->engine.homes[h] = home;
 	}
 }
