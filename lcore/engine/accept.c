@@ -15,6 +15,7 @@
 #include "due.h"
 #include "fire.h"
 #include "lasting.h"
+#include "more.h"
 #include "node.h"
 #include "op.h"
 
@@ -179,116 +180,16 @@ enter(struct trip_home *home, uint32_t channel, uint32_t slot, uint64_t generati
 	return index;
 }
 
-/* The nodes that an item has beside its own: the first, TRIP_NONE where it has none; and the one
- * whose `more` is the next. */
-struct more {
-	struct trip_home *home;
-	uint32_t channel, first, last;
-};
-
-/* The node of a slot, which is the home's from now on, comes behind those that it has: TRIP_NONE
- * where the slot is none of the channel. */
-static uint32_t
-take_slot(struct more *more, uint32_t slot)
-{
-	struct trip_home *home = more->home;
-	uint32_t node;
-
-	if (!trip_channel_take_operands(&home->channels[more->channel], slot))
-		return TRIP_NONE;
-	node = trip_node_take_operands(home, more->channel, slot);
-	home->nodes[node].more = TRIP_NONE;
-	if (more->first == TRIP_NONE)
-		more->first = node;
-	else
-		home->nodes[more->last].more = node;
-	more->last = node;
-	return node;
-}
-
-/* Whether the condition takes its parameters. */
-static bool
-take_condition(struct more *more, const struct trip_work_desc *desc)
-{
-	uint32_t node = take_slot(more, desc->condition - 1);
-	struct trip_op_refusal refusal;
-
-	return node != TRIP_NONE &&
-	       trip_condition_takes(trip_condition_of(desc->condition_kind),
-		       more->home->nodes[node].condition.memory, desc->interval, &refusal);
-}
-
-/* Whether the operation takes its operands. */
-static bool
-take_operands(struct more *more, const struct trip_op_row *op, const struct trip_work_desc *desc)
-{
-	uint32_t node = take_slot(more, desc->operands - 1);
-	struct trip_op_refusal refusal;
-
-	if (node == TRIP_NONE)
-		return false;
-	more->home->nodes[node].op = desc->op;
-	return op->takes(more->home->engine, desc, more->home->nodes[node].operands, &refusal);
-}
-
-/* What lasts for a time ends. */
-static bool
-take_end(struct more *more, const struct trip_op_row *op, const struct trip_work_desc *desc)
-{
-	uint32_t node;
-
-	if (desc->end == 0)
-		return !op->has_time || desc->value == 0;
-	node = op->end != NULL ? take_slot(more, desc->end - 1) : TRIP_NONE;
-	if (node == TRIP_NONE)
-		return false;
-	more->home->nodes[node].op = 0;
-	more->home->nodes[node].flags = TRIP_CONDITION_NONE;
-	return true;
-}
-
-static bool
-take_memory(struct more *more, const struct trip_work_desc *desc)
-{
-	const struct trip_channel_home *channel = &more->home->channels[more->channel];
-	uint32_t slot = desc->memory - 1;
-
-	for (unsigned int n = trip_condition_of(desc->condition_kind)->memory; n > 0; n--) {
-		uint32_t node = take_slot(more, slot);
-
-		if (node == TRIP_NONE)
-			return false;
-		more->home->nodes[node].op = desc->op;
-		slot = trip_channel_next(channel, slot) - 1;
-	}
-	return true;
-}
-
-/* Takes what an item has beside its own slot: a condition, operands, its end, what the condition
- * remembers in. False: no correct client has made them, and nothing was taken. */
-static bool
-take_more(struct more *more, const struct trip_op_row *op, const struct trip_work_desc *desc)
-{
-	more->first = TRIP_NONE;
-	if ((desc->condition == 0 || take_condition(more, desc)) &&
-		(op->operands == 0 || take_operands(more, op, desc)) && take_end(more, op, desc) &&
-		(desc->condition == 0 || take_memory(more, desc)))
-		return true;
-	trip_node_return_more(more->home, more->channel, more->first);
-	return false;
-}
-
 /* Out of line: items that have nothing more do nothing for it. */
 static __attribute__((noinline)) void
 enter_with_more(struct trip_home *home, uint32_t channel, uint32_t slot, uint64_t generation,
 	const struct trip_work_desc *desc, uint32_t cntr)
 {
-	struct more more = {.home = home, .channel = channel};
 	const struct trip_op_row *op = trip_op_of(desc->op);
 	struct trip_node *node;
-	uint32_t index;
+	uint32_t index, first;
 
-	if (!take_more(&more, op, desc)) {
+	if (!trip_more_take(home, channel, op, desc, &first)) {
 		refuse(home, channel, slot, generation);
 		return;
 	}
@@ -296,7 +197,7 @@ enter_with_more(struct trip_home *home, uint32_t channel, uint32_t slot, uint64_
 	node = &home->nodes[index];
 	node->many = false;
 	node->has_more = true;
-	node->more = more.first;
+	node->more = first;
 	/* In this order: its end is found behind its condition, which has to be known as one. */
 	if (desc->condition != 0)
 		trip_condition_begin(home, index, desc->condition_kind);
@@ -370,16 +271,17 @@ fail_one(struct trip_home *home, uint32_t channel, uint32_t slot)
 {
 	struct trip_work_desc desc;
 	uint64_t generation = trip_channel_read(&home->channels[channel], slot, &desc);
-	struct more more = {.home = home, .channel = channel};
 	struct kind kind = {0};
+	uint32_t more;
 
-	if (!is_valid(home, &desc, &kind) || !take_more(&more, kind.op, &desc)) {
+	if (!is_valid(home, &desc, &kind) ||
+		!trip_more_take(home, channel, kind.op, &desc, &more)) {
 		refuse(home, channel, slot, generation);
 		return;
 	}
 	if (trip_channel_claim(&home->channels[channel], slot, generation))
 		trip_fire_fail(home, desc.op, desc.target, desc.completion);
-	trip_node_return_more(home, channel, more.first);
+	trip_node_return_more(home, channel, more);
 	trip_channel_return(&home->channels[channel], slot);
 	trip_engine_stat(&home->stats.accepted, 1);
 	trip_engine_stat(&home->stats.canceled, 1);
