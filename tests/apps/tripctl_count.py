@@ -49,7 +49,7 @@ def ports_have_names(bed):
           (USAGE, 'tripctl: count x: which port that is, is not known here: it may be called by its number\n'),
           'by an interface that no port is on')
     equal(bed.run('count', 'x', 'port', 'nosuch0', *words)[::2],
-          (USAGE, 'tripctl: count x: no interface is named nosuch0\n'), 'by an interface that does not exist')
+          (USAGE, 'tripctl: count x: there is no network interface nosuch0\n'), 'by an interface that does not exist')
 
 
 def it_drops_at_a_threshold(bed):

@@ -130,7 +130,7 @@ def quotas_are_kept_in_hardware(bench):
 
 def another_process_counts_in_hardware(bench):
     """It attaches, and the primary asks the driver for its rule, and to drop."""
-    rules = 'count web port 0 engine hw pattern eth / ipv4 / udp dst is 443 / end\n'
+    rules = 'count web port 0 pattern eth / ipv4 / udp dst is 443 / end\n'
     process, directory = start(bench, rules, '--report', bench.file('report.json'),
                                memory=('-m', '96', '--base-virtaddr=0x200000000000'))
     try:
@@ -142,6 +142,9 @@ def another_process_counts_in_hardware(bench):
             assert 'hugepage' in err.lower() or 'memory' in err.lower(), err
             raise Skip('tripd has no hugepages here')
         device = Device(directory)
+        refused = subprocess.run([TRIPCTL, '--file-prefix', bench.prefix, 'apply', '-'], text=True, capture_output=True,
+                                 input='when web.packets >= 1 police web 5pps\n', env=bench.environment, check=False)
+        assert "count web is at work in hardware (line 1)" in refused.stderr and refused.returncode != 0, refused
         statements = 'count dns port 0 engine hw pattern eth / ipv4 / udp dst is 53 / end ; ' \
             'when dns.packets >= 100 drop dns'
         ctl = bench.track(subprocess.Popen(
@@ -213,6 +216,10 @@ def rules_of_a_port_share_an_engine(bench):
     process, _ = start(bench, rules, '--dry-run')
     code, out, err = bench.finish(process)
     assert re.search("^line 1: dns on port 0: hw: the port's hardware counts it$", out, re.M), out
+    process, _ = start(bench, rules + 'when dns.packets >= 1 police dns 5pps\n', '--dry-run')
+    code, out, err = bench.finish(process)
+    line = len(rules.splitlines()) + 1
+    assert re.search(f'^line 1: dns on port 0: sw: line {line} of the rules polices it', out, re.M), out
 
 
 def what_matches_other_packets_is_refused(bench):

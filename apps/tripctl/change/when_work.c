@@ -102,8 +102,8 @@ open_port(struct tripctl_count *count, struct trip_domain *domain,
 	int error;
 
 	if (named->by == TRIP_RULES_PORT_INTERFACE && if_nametoindex(named->name) == 0)
-		return tripctl_complain(TRIPCTL_EXIT_USAGE, "count %s: no interface is named %s",
-			rule->name, named->name);
+		return tripctl_complain(TRIPCTL_EXIT_USAGE,
+			"count %s: there is no network interface %s", rule->name, named->name);
 	/* Of PCI devices only the primary has the driver. */
 	if (!trip_apply_port(named, &port))
 		return tripctl_complain(TRIPCTL_EXIT_USAGE,

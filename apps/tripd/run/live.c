@@ -108,6 +108,33 @@ count_works(const struct trip_rules *rules)
 	return n;
 }
 
+/* A count that stays in hardware is not policed there. */
+static int
+check_police(const struct tripd_change *change)
+{
+	const struct trip_apply_difference *difference = change->difference;
+	const struct trip_rules *next = change->next;
+	struct trip_flow_count sum;
+
+	for (unsigned int i = 0; i < next->n_whens; i++) {
+		unsigned int count = next->whens[i].target;
+
+		if (difference->whens[i].what != TRIP_APPLY_ADD ||
+			next->whens[i].op != TRIP_RULES_OP_POLICE ||
+			tripd_change_is_new(change, count) ||
+			trip_apply_count_query(
+				&change->quota->counts[difference->counts[count].at], &sum) != 0 ||
+			sum.engine == TRIP_FLOW_ENGINE_SW)
+			continue;
+		fprintf(change->answer,
+			"'police' is done in software, and count %s is at work in hardware (line "
+			"%u)\n",
+			next->counts[count].name, next->whens[i].line);
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
 /* What a counter counts is said when it is opened. */
 static int
 check_kinds(const struct tripd_change *change)
@@ -456,6 +483,8 @@ tripd_live_change(struct tripd_quota *quota, const struct trip_apply_difference 
 
 	if (ret == 0)
 		ret = check_kinds(&change);
+	if (ret == 0)
+		ret = check_police(&change);
 	if (ret == 0)
 		ret = check_programs(&change);
 	if (ret == 0)
