@@ -112,13 +112,15 @@ struct trip_client_work {
 	/** Bytes of it that the library has filled in. */
 	size_t size;
 	uint64_t id, context;
-	/** TRIP_CLIENT_ANY: of a condition that repeats, which its home alone knows. */
+	/** TRIP_CLIENT_ANY: of a condition that repeats, which its home alone knows. Of one of
+	 * pairs: how many have to be reached. */
 	uint64_t threshold;
 	uint64_t interval;
-	/** Of counter operations: what is added or set. */
+	/** Of counter operations: what is added or set; of what is for a time: nanoseconds. */
 	uint64_t value;
-	/** Ids of the counter that triggers it, 0: its home's clock; of the one that counts its
-	 * completion, and of its target where that is a counter; 0: none. */
+	/** Ids of the counter that triggers it, 0: its home's clock, or pairs, which no list has;
+	 * of the one that counts its completion, and of its target where that is a counter; 0:
+	 * none. */
 	uint64_t cntr, completion, target;
 	/** Of flow operations and calls: index of the target. */
 	uint32_t index;
@@ -129,7 +131,7 @@ struct trip_client_work {
 	/** Process that queued it. */
 	uint32_t pid;
 	/** What triggers it has come to so much; a clock, in nanoseconds since the domain was
-	 * opened. */
+	 * opened; of pairs, so many have been reached. */
 	uint64_t sum;
 	/** Of calls: the function's name; "": it has none. */
 	char function[40];
@@ -139,7 +141,7 @@ struct trip_client_work {
 	uint32_t reserved;
 	/** Of a condition that has a time: nanoseconds. */
 	uint64_t condition_time;
-	/** Of TRIP_CONDITION_RATE: how many. */
+	/** Of TRIP_CONDITION_RATE: how many; of one of pairs, of how many. */
 	uint64_t condition_count;
 	/** Of one with an until: less than how many in how many nanoseconds; else 0. */
 	uint64_t condition_until_count, condition_until_time;

@@ -90,15 +90,21 @@ trip_group_end(const struct trip_condition_look *look)
 	cancel_pairs(look, true);
 }
 
+uint64_t
+trip_group_reached(const void *parameters, uint64_t sum)
+{
+	const struct trip_group_pairs *pairs = parameters;
+
+	return sum > pairs->base ? RTE_MIN(sum - pairs->base, pairs->n) : 0;
+}
+
 /* It tells how many of its pairs have been reached. */
 enum trip_condition_state
 trip_group_look(struct trip_condition_look *look)
 {
-	const struct trip_group_pairs *pairs = look->memory;
-
 	if (look->stands)
 		return TRIP_CONDITION_WAITS;
 	trip_group_end(look);
-	look->sum = look->sum > pairs->base ? RTE_MIN(look->sum - pairs->base, pairs->n) : 0;
+	look->sum = trip_group_reached(look->memory, look->sum);
 	return TRIP_CONDITION_HOLDS;
 }

@@ -46,6 +46,8 @@ struct trip_group_pairs {
 /* What both rows have. */
 bool trip_group_takes(const void *parameters, uint64_t interval, struct trip_op_refusal *refusal);
 void trip_group_tell(const void *parameters, struct trip_condition_told *told);
+/* How many have been, where the counter shows this. */
+uint64_t trip_group_reached(const void *parameters, uint64_t sum);
 enum trip_condition_state trip_group_look(struct trip_condition_look *look);
 void trip_group_end(const struct trip_condition_look *look);
 

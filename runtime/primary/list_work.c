@@ -11,6 +11,7 @@
 #include "primary/server.h"
 #include "clock.h"
 #include "condition.h"
+#include "group.h"
 #include "op.h"
 
 /* What triggers an item has come to so much, all clocks to the same; false: it is no counter. */
@@ -68,9 +69,14 @@ fill_work(struct trip_domain *domain, const struct queued *queued, uint64_t sum,
 		.sum = sum,
 	};
 	if (desc->condition != 0) {
+		const struct trip_condition_row *row = trip_condition_of(desc->condition_kind);
 		struct trip_condition_told told;
 
-		trip_condition_of(desc->condition_kind)->tell(queued->parameters, &told);
+		row->tell(queued->parameters, &told);
+		if (row->needs != NULL) {
+			out->threshold = row->needs(told.count);
+			out->sum = trip_group_reached(queued->parameters, sum);
+		}
 		out->condition = desc->condition_kind;
 		out->condition_count = told.count;
 		out->condition_time = told.time;
@@ -170,7 +176,9 @@ list_slot(struct trip_domain *domain, const struct channel *channel, uint32_t sl
 	struct queued queued;
 	uint64_t sum;
 
-	if (!read_slot(channel, slot, &queued) || !is_valid(channel->map, &queued) ||
+	/* A pair is no item of its own. */
+	if (!read_slot(channel, slot, &queued) || queued.desc.is_pair != 0 ||
+		!is_valid(channel->map, &queued) ||
 		!read_trigger(&domain->engine, queued.desc.trigger, &sum))
 		return false;
 	fill_work(domain, &queued, sum, out);

@@ -332,7 +332,31 @@ static const struct mistake mistakes[] = {
 	MISTAKE("count twice port 0 pattern eth / end\ncounter once\ncounter twice\ncounter twice",
 		"3:9: the name 'twice' is defined twice: on line 1 and on line 3\n"
 		"4:9: the name 'twice' is defined twice: on line 1 and on line 4\n"),
-	MISTAKE("when", "1:5: expected a counter, 'after' or 'every', found the end of the line\n"),
+	MISTAKE("counter c\nwhen all(c >= 1, all(c >= 2)) log",
+		"2:18: 'all' within 'all' says no more than its conditions do by themselves\n"),
+	MISTAKE("counter c\nwhen any(c >= 1, all(c >= 2, any(c >= 3))) log",
+		"2:30: 'any' is nested twice: expected what has a counter or a time\n"),
+	MISTAKE("when all() log", "1:10: expected a counter, 'after', 'all' or 'any', found ')'\n"),
+	MISTAKE("counter c\nwhen all(c >= 1, d >= 1, e idle 5s) log",
+		"2:18: no 'count' rule or 'counter' is named 'd'\n"
+		"2:26: no 'count' rule or 'counter' is named 'e'\n"),
+	MISTAKE("counter c\nwhen all(c >= 1) every 5 log",
+		"2:24: every '5': 'all' and 'any' hold once\n"),
+	MISTAKE("counter c\nwhen any(c >= 1, every 5s) log",
+		"2:18: expected a counter, 'after', 'all' or 'any', found 'every'\n"),
+	MISTAKE("counter c\nwhen any(c>=1,c>=2,c>=3,c>=4,c>=5,c>=6,c>=7,c>=8,all(c>=9,d>=1)) log",
+		"2:50: more than 8 conditions: the limit is 8\n"
+		"2:59: no 'count' rule or 'counter' is named 'd'\n"),
+	MISTAKE("counter c\nwhen all(c rate >= 10/s over 5s until < 1/s for 5s, c rate >= 1pps "
+		"over 1s) log",
+		"2:41: 'until' is of what begins again: 'all' and 'any' hold once\n"
+		"2:63: a rate of a counter is in /s, /m, /h or /d, found '1pps'\n"),
+	MISTAKE("counter c\nwhen any(c >= 1 log", "2:17: expected ',' or ')', found 'log'\n"),
+	MISTAKE("counter c\nwhen any(c >= 1, all(d >= 1) log",
+		"2:22: no 'count' rule or 'counter' is named 'd'\n"
+		"2:30: expected ',' or ')', found 'log'\n"),
+	MISTAKE("when", "1:5: expected a counter, 'after', 'all', 'any' or 'every', found the end "
+			"of the line\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets",
 		"2:15: expected 'rate', 'idle' or '>=', found the end of the line\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets > 5 log",
@@ -700,13 +724,6 @@ static const struct mistake not_yet[] = {
 	MISTAKE("counter c\nwhen c idle 30s every 1s log",
 		"2:23: expected a value such as 500, 10k or 2GiB (suffixes k M G T Ki Mi Gi Ti, "
 		"then B), found '1s'\n"),
-	MISTAKE("count g port 0 pattern eth / end\nwhen all (g.packets >= 5, g.bytes >= 10k) log",
-		"2:6: not yet: this version cannot do 'all'\n"),
-	MISTAKE("count g port 0 pattern eth / end\nwhen any(g.packets >= 5) log",
-		"2:6: not yet: this version cannot do 'any'\n"),
-	MISTAKE("count g port 0 pattern eth / end\nwhen all(g.packets >= 5 , g.bytes >= 7 , "
-		"g.bytes >= 9) every 5 drop g",
-		"2:6: not yet: this version cannot do 'all'\n"),
 	MISTAKE("count g port 0 pattern eth / end\n"
 		"when g.bytes rate >= 1Mbit/s over 1s until < 126kB/s for 1s drop g",
 		"2:46: until < '126kB/s' would end at once what begins at '1Mbit/s': expected at "

@@ -385,6 +385,53 @@ test_conditions(void **state)
 	trip_rules_free(rules);
 }
 
+static void
+note_pair(void *arg, struct trip_rules_pair *pair)
+{
+	*(unsigned int *)arg = *(unsigned int *)arg * 10 + pair->ref;
+}
+
+static void
+test_pairs(void **state)
+{
+	struct trip_rules *rules = good(
+		"count g port 0 pattern eth / end\ncounter all\nquota q 8k of g.bytes\n"
+		"when all(g.bytes >= 1G, all >= 0x3, q spent, after 5m) drop g for 5s\n"
+		"when any ( g.packets rate >= 10/s over 2s,\\\n\t all(all idle 3s, g.packets>=7) ) "
+		"log\nwhen all >= 5 log\nwhen any(q >= 50 %) log\n");
+	const struct trip_rules_when *when = rules->whens;
+	const struct trip_rules_pair *pair = when[0].pairs->pair;
+	unsigned int refs = 0;
+
+	assert_int_equal(when[0].ref, TRIP_RULES_REF_PAIRS);
+	assert_int_equal(when[0].condition.kind, TRIP_CONDITION_ALL);
+	assert_string_equal(
+		when[0].condition_text, "all(g.bytes >= 1G, all >= 0x3, q spent, after 5m)");
+	assert_int_equal(when[0].lasts, 5000000000);
+	assert_int_equal(when[0].every, 0);
+	assert_int_equal(when[0].pairs->n, 4);
+	assert_int_equal(pair[0].threshold, 1000000000);
+	assert_int_equal(pair[1].threshold, 3);
+	assert_int_equal(pair[2].threshold, 8000);
+	assert_int_equal(pair[3].threshold, 300000000000);
+	assert_int_equal(pair[2].index, 1);
+	pair = when[1].pairs->pair;
+	assert_string_equal(when[1].condition_text,
+		"any ( g.packets rate >= 10/s over 2s, all(all idle 3s, g.packets>=7) )");
+	assert_int_equal(when[1].pairs->kind, TRIP_CONDITION_ANY);
+	assert_int_equal(pair[0].condition.kind, TRIP_CONDITION_RATE);
+	assert_int_equal(pair[0].condition.when.rate.count, 20);
+	assert_int_equal(pair[1].nested->kind, TRIP_CONDITION_ALL);
+	assert_int_equal(pair[1].nested->pair[0].condition.when.idle.time, 3000000000);
+	assert_int_equal(pair[1].nested->pair[1].threshold, 7);
+	trip_rules_pairs_walk(when[1].pairs, note_pair, &refs);
+	assert_int_equal(refs, TRIP_RULES_REF_PACKETS * 100 + TRIP_RULES_REF_COUNTER * 10 +
+				       TRIP_RULES_REF_PACKETS);
+	assert_null(when[2].pairs);
+	assert_int_equal(when[3].pairs->pair[0].threshold, 4000);
+	trip_rules_free(rules);
+}
+
 /* As many as the rate is within the time: exactly, or rounded up. */
 static void
 test_rates(void **state)
@@ -1106,6 +1153,7 @@ main(void)
 		cmocka_unit_test(test_sets),
 		cmocka_unit_test(test_allow),
 		cmocka_unit_test(test_set_files),
+		cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_print),
 		cmocka_unit_test(test_byte_order_mark),
 		cmocka_unit_test(test_files),

@@ -116,6 +116,23 @@ def it_fires_each_period(bed):
     alone(bed)
 
 
+def it_fires_when_all_have_been_reached(bed):
+    bed.open(huge=True).tell('cntr one', 'cntr two')
+    process = start(bed, 'when', 'all(one >= 3, any(two >= 5, after 1h))', 'add', 'two', '100')
+    work = pending(bed)[0]
+    equal((work['counter'], work['condition'], work['condition_count'], work['threshold'], work['to_go'], work['pid']),
+          (None, 'all', 2, 2, 2, process.pid), 'the work')
+    bed.tell('add one 3')
+    bed.tell('set one 0')
+    bed.tell('add two 5')
+    equal(bed.finish(process), (0, 'all(one >= 3, any(two >= 5, after 1h)): add two 100\n', ''), 'what fired')
+    equal(bed.value('two'), 105, 'the counter')
+    told = bed.json('when', 'any(one >= 1, after 1ms)', 'log')
+    equal({key: told[key] for key in ('counter', 'condition', 'threshold', 'value', 'overshoot')},
+          {'counter': None, 'condition': 'any(one >= 1, after 1ms)', 'threshold': 1, 'value': 1, 'overshoot': 0}, 'JSON')
+    alone(bed)
+
+
 def it_fires_when_a_counter_stands_still(bed):
     bed.open(huge=True).tell('cntr one', 'cntr two')
     process = start(bed, 'when', 'one idle 20ms every 1', 'add', 'two', '3')
@@ -216,5 +233,5 @@ def what_is_wrong_is_said(bed):
 
 
 main(it_tells_what_fires, it_logs_no_more_than_it_may, it_changes_counters, it_fires_again_and_again, it_fires_at_a_time, it_fires_each_period,
-     it_fires_when_a_counter_stands_still, it_fires_when_so_much_came_within_a_time, all_of_64_bits, the_time_is_kept, signals_end_it,
+     it_fires_when_all_have_been_reached, it_fires_when_a_counter_stands_still, it_fires_when_so_much_came_within_a_time, all_of_64_bits, the_time_is_kept, signals_end_it,
      the_end_of_the_primary_ends_it, what_is_wrong_is_said)

@@ -12,7 +12,7 @@ from tripctl_test import *  # pylint: disable=wrong-import-position
 TRIPD, MANUAL = os.path.abspath(sys.argv[3]), sys.argv[4]
 KINDS = ('counters', 'works', 'flows', 'processes', 'lcores', 'domain')
 # Of works: what they act on is one of these.
-EITHER = {'target', 'value', 'flow', 'function', 'function_name'}
+EITHER = {'target', 'value', 'flow', 'for_ns', 'function', 'function_name'}
 NULL = type(None)
 TYPES = {'string': (str, ), 'number': (int, ), 'real': (float, ), 'boolean': (bool, ), 'array': (list, ), 'null': (NULL, )}
 

@@ -5,16 +5,35 @@
 
 #include "source.h"
 
+/* What may be spoken of, and whether it has been. */
+struct spoken {
+	bool count;
+	unsigned int index;
+	bool found;
+};
+
+static void
+find_spoken(void *arg, struct trip_rules_pair *pair)
+{
+	struct spoken *spoken = arg;
+	bool on_count = pair->ref == TRIP_RULES_REF_PACKETS || pair->ref == TRIP_RULES_REF_BYTES;
+
+	spoken->found |= (spoken->count ? on_count : pair->ref == TRIP_RULES_REF_COUNTER) &&
+			 pair->index == spoken->index;
+}
+
 /* Whether a `when` speaks of the count, or the counter, of an index. */
 static bool
 speaks_of(const struct trip_rules_when *when, bool count, unsigned int index)
 {
 	enum trip_op_target target = trip_rules_op_of(when->op)->target;
-	bool on_count = when->ref == TRIP_RULES_REF_PACKETS || when->ref == TRIP_RULES_REF_BYTES;
+	struct trip_rules_pair own = {.ref = when->ref, .index = when->index};
+	struct spoken spoken = {.count = count, .index = index};
 
-	if (count ? on_count : when->ref == TRIP_RULES_REF_COUNTER)
-		if (when->index == index)
-			return true;
+	find_spoken(&spoken, &own);
+	trip_rules_pairs_walk(when->pairs, find_spoken, &spoken);
+	if (spoken.found)
+		return true;
 	return (target == TRIP_OP_ON_FLOW || target == TRIP_OP_ON_CNTR) && when->target == index &&
 	       count == (target == TRIP_OP_ON_FLOW || when->on_count);
 }

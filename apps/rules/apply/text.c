@@ -10,7 +10,9 @@ void
 trip_apply_text_trigger(const struct trip_rules *rules, const struct trip_rules_when *when,
 	char text[TRIP_APPLY_TEXT_MAX])
 {
-	if (when->ref == TRIP_RULES_REF_CLOCK)
+	if (when->ref == TRIP_RULES_REF_PAIRS)
+		text[0] = 0;
+	else if (when->ref == TRIP_RULES_REF_CLOCK)
 		snprintf(text, TRIP_APPLY_TEXT_MAX, "time");
 	else if (when->ref == TRIP_RULES_REF_COUNTER)
 		snprintf(text, TRIP_APPLY_TEXT_MAX, "%s", rules->counters[when->index].name);

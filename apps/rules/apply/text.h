@@ -6,7 +6,7 @@
 
 #define TRIP_APPLY_TEXT_MAX 128
 
-/* "dns.packets", the name of a counter, or "time". */
+/* "dns.packets", the name of a counter, or "time"; of pairs, whose condition has all of it, "". */
 void trip_apply_text_trigger(const struct trip_rules *rules, const struct trip_rules_when *when,
 	char text[TRIP_APPLY_TEXT_MAX]);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queues a `when` as deferred work. */
+#include <errno.h>
+
 #include <trip.h>
 
 #include "when.h"
@@ -10,10 +12,79 @@ trip_apply_when_offset(const struct trip_rules_when *rule, uint64_t since)
 	return rule->ref == TRIP_RULES_REF_CLOCK ? since : 0;
 }
 
-const struct trip_condition *
-trip_apply_when_condition(const struct trip_rules_when *rule)
+/* One that is nested has no pairs that are; `level` is where its pairs go. */
+static int
+fill_pairs(const struct trip_apply_when *when, struct trip_apply_condition *condition,
+	unsigned int level, const struct trip_rules_pairs *pairs, struct trip_condition *own)
 {
-	return rule->condition.kind != TRIP_CONDITION_NONE ? &rule->condition : NULL;
+	struct trip_pair *to = condition->pairs[level];
+
+	*own = (struct trip_condition){.size = sizeof(*own), .kind = pairs->kind};
+	own->when.pairs.of = to;
+	own->when.pairs.count = pairs->n;
+	for (unsigned int i = 0; i < pairs->n; i++) {
+		const struct trip_rules_pair *pair = &pairs->pair[i];
+
+		to[i] = (struct trip_pair){.size = sizeof(to[i])};
+		if (pair->nested != NULL) {
+			to[i].condition = &condition->nested[i];
+			if (fill_pairs(when, condition, 1 + i, pair->nested,
+				    &condition->nested[i]) != 0)
+				return -ENOENT;
+			continue;
+		}
+		to[i].cntr = when->find(when->arg, pair);
+		if (to[i].cntr == NULL)
+			return -ENOENT;
+		to[i].threshold = pair->threshold;
+		if (pair->ref == TRIP_RULES_REF_CLOCK)
+			to[i].threshold += when->since;
+		if (pair->condition.kind != TRIP_CONDITION_NONE)
+			to[i].condition = &pair->condition;
+	}
+	return 0;
+}
+
+int
+trip_apply_when_trigger(const struct trip_apply_when *when, struct trip_apply_condition *condition,
+	struct trip_work *work)
+{
+	const struct trip_rules_when *rule = when->rule;
+
+	work->interval = rule->every;
+	if (rule->condition.kind != TRIP_CONDITION_NONE)
+		work->condition = &condition->own;
+	condition->own = rule->condition;
+	if (rule->pairs != NULL)
+		return fill_pairs(when, condition, 0, rule->pairs, &condition->own);
+	work->triggering_cntr = when->trigger;
+	work->threshold = rule->threshold + trip_apply_when_offset(rule, when->since);
+	return 0;
+}
+
+static unsigned int
+slots_of(const struct trip_condition *condition)
+{
+	struct trip_condition_info info = {.size = sizeof(info)};
+
+	if (condition->kind != TRIP_CONDITION_NONE)
+		(void)trip_condition_describe(condition->kind, &info);
+	return info.slots;
+}
+
+/* A pair has operands, and one that is nested is one of those of which there are as many as one in
+ * 64 items. */
+#define WORKS_OF_PAIRS 64
+
+static unsigned int
+works_of(const struct trip_rules_pairs *pairs)
+{
+	unsigned int n = WORKS_OF_PAIRS;
+
+	for (unsigned int i = 0; i < pairs->n; i++)
+		n += pairs->pair[i].nested != NULL ? works_of(pairs->pair[i].nested)
+						   : 2 + slots_of(&pairs->pair[i].condition);
+	return n;
 }
 
 unsigned int
@@ -24,18 +95,18 @@ trip_apply_when_works(const struct trip_rules *rules, const struct trip_rules_wh
 						rules->counts[rule->target].n_ports
 			     : rule->on_count ? 2u
 					      : 1u;
-	struct trip_condition_info condition = {.size = sizeof(condition)};
+	unsigned int slots = slots_of(&rule->condition);
 
-	if (rule->condition.kind != TRIP_CONDITION_NONE)
-		(void)trip_condition_describe(rule->condition.kind, &condition);
+	if (rule->pairs != NULL)
+		slots += works_of(rule->pairs);
 	/* What an until or a time ends has a slot for that. */
 	if ((rule->condition.kind == TRIP_CONDITION_RATE &&
 		    rule->condition.when.rate.until_time > 0) ||
 		rule->lasts != 0)
-		condition.slots++;
+		slots++;
 	/* Its operands. */
-	condition.slots += rule->op == TRIP_RULES_OP_POLICE;
-	return items * (1 + condition.slots);
+	slots += rule->op == TRIP_RULES_OP_POLICE;
+	return items * (1 + slots);
 }
 
 /* All flows of a count share one rate. */
@@ -92,16 +163,14 @@ trip_apply_when(const struct trip_apply_when *when)
 	const struct trip_rules_op_row *op = trip_rules_op_of(when->rule->op);
 	struct trip_work work = {
 		.size = sizeof(work),
-		.triggering_cntr = when->trigger,
-		.threshold =
-			when->rule->threshold + trip_apply_when_offset(when->rule, when->since),
-		.interval = when->rule->every,
 		.context = when->context,
 		.op_type = op->type,
 		.flags = TRIP_WORK_COMPLETION,
-		.condition = trip_apply_when_condition(when->rule),
 	};
+	struct trip_apply_condition condition;
 
+	if (trip_apply_when_trigger(when, &condition, &work) != 0)
+		return -ENOENT;
 	if (op->target == TRIP_OP_ON_FLOW)
 		return queue_flows(when, &work);
 	if (when->rule->on_count)

@@ -12,6 +12,8 @@
 struct trip_apply_when {
 	const struct trip_rules_when *rule;
 	struct trip_cntr *trigger;
+	/* Where it has pairs, the counter that one of these speaks of; NULL: it cannot be found. */
+	struct trip_cntr *(*find)(void *arg, const struct trip_rules_pair *pair);
 	/* What the clock was when the rules were put to work. */
 	uint64_t since;
 	/* What it acts on: a count's flows, a counter, or a function. Functions are the primary's;
@@ -31,8 +33,15 @@ struct trip_apply_when {
 /* How far what the trigger has come to is from what the rule says. */
 uint64_t trip_apply_when_offset(const struct trip_rules_when *rule, uint64_t since);
 
-/* What has to hold beside the threshold, or NULL. */
-const struct trip_condition *trip_apply_when_condition(const struct trip_rules_when *rule);
+/* What triggers it, filled in: its counter and threshold, or its pairs, and its condition. Of what
+ * `work` refers to then, `condition` keeps its own. 0, or -ENOENT: a counter of a pair is not to be
+ * found. */
+struct trip_apply_condition {
+	struct trip_condition own, nested[TRIP_CONDITION_PAIRS_MAX];
+	struct trip_pair pairs[1 + TRIP_CONDITION_PAIRS_MAX][TRIP_CONDITION_PAIRS_MAX];
+};
+int trip_apply_when_trigger(const struct trip_apply_when *when,
+	struct trip_apply_condition *condition, struct trip_work *work);
 
 /* How many of `max_works` that takes. */
 unsigned int trip_apply_when_works(

@@ -46,6 +46,7 @@ trip_rules_free(struct trip_rules *rules)
 	for (unsigned int i = 0; i < rules->n_whens; i++) {
 		free(rules->whens[i].source);
 		free(rules->whens[i].condition_text);
+		trip_rules_pairs_free(rules->whens[i].pairs);
 		free(rules->whens[i].lasts_text);
 		free(rules->whens[i].rate_text);
 		free(rules->whens[i].text);
@@ -105,6 +106,7 @@ run(struct trip_rules_ctx *ctx)
 	if (!ctx->nomem)
 		trip_rules_check_names(ctx);
 	free(ctx->when_names);
+	free(ctx->pair_names);
 	free(ctx->symbols);
 	free(ctx->quota_refs);
 	free(ctx->set_names);

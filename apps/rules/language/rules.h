@@ -166,7 +166,28 @@ enum trip_rules_ref {
 	/* Nanoseconds since the rules were put to work; threshold is at most TRIP_RULES_TIME_MAX,
 	 * and every at least TRIP_RULES_PERIOD_MIN. */
 	TRIP_RULES_REF_CLOCK,
+	TRIP_RULES_REF_PAIRS, /* what its pairs say */
 };
+
+/* One of the conditions of an all() or any(). */
+struct trip_rules_pair {
+	enum trip_rules_ref ref;
+	unsigned int index;
+	uint64_t threshold;
+	struct trip_condition condition; /* as of a `when` */
+	struct trip_rules_pairs *nested; /* or NULL: it is these */
+};
+
+/* all() or any(). */
+struct trip_rules_pairs {
+	enum trip_condition_kind kind;
+	struct trip_rules_pair pair[TRIP_CONDITION_PAIRS_MAX];
+	unsigned int n;
+};
+
+/* Calls for each that says something of a counter or the time, those that are nested too. */
+void trip_rules_pairs_walk(struct trip_rules_pairs *pairs,
+	void (*call)(void *arg, struct trip_rules_pair *pair), void *arg);
 
 enum trip_rules_op {
 	TRIP_RULES_OP_DROP,   /* counts[target] */
@@ -198,8 +219,11 @@ struct trip_rules_when {
 	unsigned int index;
 	uint64_t threshold;              /* at most 2^63-1, and so are every and value */
 	struct trip_condition condition; /* TRIP_CONDITION_NONE: the threshold alone */
-	char *condition_text;            /* "idle 5s", "rate >= 10kpps over 1s", or NULL */
-	uint64_t every;                  /* 0: once */
+	/* "idle 5s", "rate >= 10kpps over 1s", "any(a >= 1, after 5s)", or NULL. */
+	char *condition_text;
+	/* Of TRIP_CONDITION_ALL and _ANY, else NULL; what `condition` has of pairs is unset. */
+	struct trip_rules_pairs *pairs;
+	uint64_t every; /* 0: once */
 	enum trip_rules_op op;
 	unsigned int target;
 	bool on_count; /* target is a count */

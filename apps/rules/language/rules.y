@@ -213,7 +213,25 @@ when: WHEN condition every op
 	| WHEN EVERY NUMBER { trip_rules_build_period(ctx, &@3); } op
 	;
 
-condition: REF GE NUMBER {
+condition: single
+	| pairs
+	;
+
+pairs: open conditions ')' { trip_rules_pairs_close(ctx, &@1, &@3); }
+	;
+
+open: ALL '(' { trip_rules_pairs_open(ctx, &@1); }
+	| ANY '(' { trip_rules_pairs_open(ctx, &@1); }
+	;
+
+conditions: member
+	| conditions COMMA member
+	;
+
+member: condition { trip_rules_pairs_add(ctx, &@1); }
+	;
+
+single: REF GE NUMBER {
 		ctx->names.ref = @1;
 		trip_rules_value_amount(ctx, &@3, &ctx->when.threshold);
 	}
@@ -234,8 +252,6 @@ condition: REF GE NUMBER {
 	| rate_over
 	| rate_over UNTIL '<' rate FOR TIME { trip_rules_condition_until(ctx, &@4, &@6); }
 	| REF with_time TIME { trip_rules_condition_time(ctx, &@1, &@2, &@3); }
-	| ALL '(' refs ')' { trip_rules_error_notyet(ctx, &@1); }
-	| ANY '(' refs ')' { trip_rules_error_notyet(ctx, &@1); }
 	;
 
 with_time: IDLE
@@ -245,10 +261,6 @@ rate_over: REF RATE_WORD GE rate OVER TIME { trip_rules_condition_rate(ctx, &@1,
 	;
 
 rate: NUMBER | RATE
-	;
-
-refs: REF GE NUMBER
-	| refs COMMA REF GE NUMBER
 	;
 
 every: %empty
@@ -316,7 +328,6 @@ worth_naming(yysymbol_kind_t kind, bool fresh)
 	case YYSYMBOL_YYEOF:
 	case YYSYMBOL_LAST:
 	/* Answered with "not yet". */
-	case YYSYMBOL_ALL:
 	case YYSYMBOL_EACH:
 	case YYSYMBOL_SHARED:
 	case YYSYMBOL_TRANSFER:
@@ -376,9 +387,7 @@ yyreport_syntax_error(const yypcontext_t *place, struct trip_rules_ctx *ctx)
 		/* To the lexer both are numbers with colons. */
 		if (expected[i] == YYSYMBOL_ADDRESS && ctx->in_quota)
 			names[n_names++] = "a time of the day such as 04:00";
-		else if (worth_naming(expected[i], wanted[YYSYMBOL_YYEOF]) &&
-			 /* That of conditions is not yet. */
-			 (expected[i] != YYSYMBOL_ANY || wanted[YYSYMBOL_PORT_NAME]))
+		else if (worth_naming(expected[i], wanted[YYSYMBOL_YYEOF]))
 			names[n_names++] = yysymbol_name(expected[i]);
 	}
 	/* Of what has no quota, only a field has either. */

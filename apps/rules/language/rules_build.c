@@ -102,7 +102,10 @@ trip_rules_build_every(struct trip_rules_ctx *ctx, const struct trip_rules_span 
 	char quote[TRIP_RULES_QUOTE_SIZE];
 	uint64_t *every = &ctx->when.every;
 
-	if (ctx->when.ref == TRIP_RULES_REF_CLOCK) {
+	if (ctx->when.pairs != NULL) {
+		trip_rules_error(ctx, value, "every %s: 'all' and 'any' hold once",
+			trip_rules_error_quote(quote, value));
+	} else if (ctx->when.ref == TRIP_RULES_REF_CLOCK) {
 		if (trip_rules_value_time(ctx, value, every) && *every < TRIP_RULES_PERIOD_MIN)
 			trip_rules_error(ctx, value,
 				"every %s would do little else: expected 1ms or more",
@@ -181,18 +184,17 @@ trip_rules_build_at_most(struct trip_rules_ctx *ctx, const struct trip_rules_spa
 			trip_rules_error_quote(quote, per));
 }
 
-/* The statement as one line: a continuation and the blanks around it become one blank. */
-static char *
-source_of(struct trip_rules_ctx *ctx)
+/* A continuation and the blanks around it become one blank. */
+char *
+trip_rules_build_source(struct trip_rules_ctx *ctx, const char *from, const char *end)
 {
-	const char *from = ctx->first.text;
-	char *source = malloc((size_t)(ctx->last - from) + 1), *to = source;
+	char *source = malloc((size_t)(end - from) + 1), *to = source;
 
 	if (source == NULL) {
 		ctx->nomem = true;
 		return NULL;
 	}
-	while (from < ctx->last) {
+	while (from < end) {
 		size_t skip = 0;
 
 		if (*from == '\\' && from[1] == '\n')
@@ -211,6 +213,12 @@ source_of(struct trip_rules_ctx *ctx)
 	}
 	*to = '\0';
 	return source;
+}
+
+static char *
+source_of(struct trip_rules_ctx *ctx)
+{
+	return trip_rules_build_source(ctx, ctx->first.text, ctx->last);
 }
 
 static void
@@ -271,6 +279,7 @@ commit_when(struct trip_rules_ctx *ctx)
 	ctx->when.source = source_of(ctx);
 	ctx->when_names[rules->n_whens] = ctx->names;
 	rules->whens[rules->n_whens++] = ctx->when;
+	ctx->pair_first = ctx->n_pair_names;
 	ctx->when = (struct trip_rules_when){0};
 	ctx->names = (struct trip_rules_names){0};
 }
@@ -294,6 +303,7 @@ trip_rules_build_commit(struct trip_rules_ctx *ctx)
 void
 trip_rules_build_abandon(struct trip_rules_ctx *ctx)
 {
+	trip_rules_pairs_abandon(ctx);
 	if (ctx->names.ref.length > 0 || ctx->names.target.length > 0)
 		commit_when(ctx);
 	if (ctx->named && trip_rules_grow(&ctx->symbols, ctx->n_symbols, sizeof(*ctx->symbols)))
@@ -302,6 +312,7 @@ trip_rules_build_abandon(struct trip_rules_ctx *ctx)
 		ctx->nomem = true;
 	trip_rules_free_ports(&ctx->count);
 	free(ctx->when.condition_text);
+	trip_rules_pairs_free(ctx->when.pairs);
 	free(ctx->when.lasts_text);
 	free(ctx->when.rate_text);
 	free(ctx->when.text);

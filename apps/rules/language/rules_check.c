@@ -324,6 +324,20 @@ check_target(struct trip_rules_ctx *ctx, const struct trip_rules_span *target,
 		check_fate(ctx, target, when, symbol->span.line);
 }
 
+static void
+check_pair(struct trip_rules_ctx *ctx, const struct trip_rules_pair_names *names)
+{
+	struct trip_rules_pair *pair = names->pair;
+	struct trip_rules_when as = {.threshold = pair != NULL ? pair->threshold : 0};
+
+	check_ref(ctx, &names->names, &as);
+	if (pair == NULL)
+		return;
+	pair->ref = as.ref;
+	pair->index = as.index;
+	pair->threshold = as.threshold;
+}
+
 void
 trip_rules_check_names(struct trip_rules_ctx *ctx)
 {
@@ -340,4 +354,6 @@ trip_rules_check_names(struct trip_rules_ctx *ctx)
 		if (names->target.length > 0)
 			check_target(ctx, &names->target, &ctx->rules->whens[i]);
 	}
+	for (unsigned int i = 0; i < ctx->n_pair_names; i++)
+		check_pair(ctx, &ctx->pair_names[i]);
 }

@@ -57,6 +57,15 @@ struct trip_rules_names {
 	uint64_t percent;
 };
 
+/* All and any may be nested once. */
+#define TRIP_RULES_LEVELS 2
+
+/* The names in one of the conditions of an all() or any(). */
+struct trip_rules_pair_names {
+	struct trip_rules_names names;
+	struct trip_rules_pair *pair; /* NULL: its statement is wrong */
+};
+
 /* What a quota is of. */
 struct trip_rules_quota_ref {
 	struct trip_rules_span span;
@@ -147,6 +156,10 @@ struct trip_rules_ctx {
 	bool lost; /* the item before is wrong: what may stand here is not known */
 	struct trip_rules_when when;
 	struct trip_rules_names names;
+	struct trip_rules_pairs *levels[TRIP_RULES_LEVELS]; /* all() and any() that are open */
+	unsigned int n_levels;                              /* with those that are one too many */
+	struct trip_rules_pairs *closed;                    /* the last one, until it is taken */
+	unsigned int pair_first;                            /* of its pair_names */
 	struct trip_rules_quota quota;
 	unsigned int quota_first; /* of its refs */
 	struct trip_rules_set set;
@@ -157,6 +170,8 @@ struct trip_rules_ctx {
 	struct trip_rules *rules;
 	struct trip_rules_errors *errors;
 	struct trip_rules_names *when_names; /* one for each of rules->whens */
+	struct trip_rules_pair_names *pair_names;
+	unsigned int n_pair_names;
 	struct trip_rules_symbol *symbols;
 	unsigned int n_symbols;
 	struct trip_rules_quota_ref *quota_refs;
@@ -318,6 +333,15 @@ void trip_rules_condition_rate(struct trip_rules_ctx *ctx, const struct trip_rul
 /* Behind that. */
 void trip_rules_condition_until(struct trip_rules_ctx *ctx, const struct trip_rules_span *rate,
 	const struct trip_rules_span *time);
+
+/* rules_pairs.c */
+void trip_rules_pairs_free(struct trip_rules_pairs *pairs);
+void trip_rules_pairs_open(struct trip_rules_ctx *ctx, const struct trip_rules_span *word);
+void trip_rules_pairs_add(struct trip_rules_ctx *ctx, const struct trip_rules_span *place);
+void trip_rules_pairs_close(struct trip_rules_ctx *ctx, const struct trip_rules_span *word,
+	const struct trip_rules_span *end);
+void trip_rules_pairs_abandon(struct trip_rules_ctx *ctx);
+
 /* Whether the rates of a condition, if any, have a unit of what is referred to. */
 void trip_rules_condition_check_rate(
 	struct trip_rules_ctx *ctx, const struct trip_rules_names *names, enum trip_rules_ref ref);
@@ -330,6 +354,8 @@ void trip_rules_build_exec(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *span, char *path);
 void trip_rules_build_at_most(struct trip_rules_ctx *ctx, const struct trip_rules_span *most,
 	const struct trip_rules_span *per);
+/* A piece of the text as one line; NULL: no memory. */
+char *trip_rules_build_source(struct trip_rules_ctx *ctx, const char *from, const char *end);
 void trip_rules_build_commit(struct trip_rules_ctx *ctx);
 void trip_rules_build_abandon(struct trip_rules_ctx *ctx);
 

@@ -89,20 +89,39 @@ op_of(const struct trip_client_work *work)
 	return info;
 }
 
-/* Of its condition, with a blank before them: " 5s", " 1000 in 5s until < 500 in 60s". */
+static struct trip_condition_info
+condition_of(const struct trip_client_work *work)
+{
+	struct trip_condition_info info = {.size = sizeof(info)};
+
+	/* Likewise. */
+	if (work->condition != TRIP_CONDITION_NONE &&
+		trip_condition_describe((enum trip_condition_kind)work->condition, &info) != 0)
+		info.name = "?";
+	return info;
+}
+
+/* All have one but those of pairs; some, of 0. */
+static bool
+has_its_time(const struct trip_client_work *work)
+{
+	return work->condition != TRIP_CONDITION_NONE && condition_of(work).pairs == 0;
+}
+
+/* Of its condition, with a blank before them: " 5s", " 1000 in 5s until < 500 in 60s", " of 3". */
 static const char *
 say_parameters(const struct trip_client_work *work, char *text, size_t size)
 {
+	bool has_count = work->condition_count != 0, has_time = has_its_time(work);
 	char count[TRIPCTL_TEXT_NUMBER], time[TRIPCTL_TEXT_NUMBER];
-	int n = 0;
+	int n = snprintf(text, size, "%s%s%s%s",
+		has_count  ? has_time ? " " : " of "
+		: has_time ? " "
+			   : "",
+		has_count ? tripctl_text_exact(work->condition_count, count) : "",
+		has_count && has_time ? " in " : "",
+		has_time ? tripctl_text_whole_time(work->condition_time, time) : "");
 
-	text[0] = '\0';
-	if (work->condition == TRIP_CONDITION_IDLE)
-		snprintf(text, size, " %s", tripctl_text_whole_time(work->condition_time, time));
-	else if (work->condition == TRIP_CONDITION_RATE)
-		n = snprintf(text, size, " %s in %s",
-			tripctl_text_exact(work->condition_count, count),
-			tripctl_text_whole_time(work->condition_time, time));
 	if (work->condition_until_time != 0)
 		snprintf(text + n, size - (size_t)n, " until < %s in %s",
 			tripctl_text_exact(work->condition_until_count, count),
@@ -110,34 +129,42 @@ say_parameters(const struct trip_client_work *work, char *text, size_t size)
 	return text;
 }
 
+static uint64_t
+unless_0(uint64_t value)
+{
+	return value != 0 ? value : TRIP_CLIENT_ANY;
+}
+
 /* What triggers it, and what has to hold then. */
 static void
 say_trigger(struct tripctl_sheet *sheet, const struct trip_client_work *work)
 {
-	struct trip_condition_info info = {.size = sizeof(info)};
+	const struct trip_condition_info info = condition_of(work);
 	char name[TRIPCTL_NAMES_MAX], parameters[4 * TRIPCTL_TEXT_NUMBER + 24];
 	const char *trigger = name_of(sheet, work->cntr, name);
-	bool has_count = work->condition == TRIP_CONDITION_RATE;
-	bool has_time = has_count || work->condition == TRIP_CONDITION_IDLE;
-	bool has_until = work->condition_until_time != 0;
 
-	/* A newer library may list what this one does not know. */
-	if (work->condition != TRIP_CONDITION_NONE &&
-		trip_condition_describe((enum trip_condition_kind)work->condition, &info) != 0)
-		info.name = "?";
 	tripctl_sheet_text(sheet, NULL, "counter", trigger);
 	tripctl_sheet_text(sheet, NULL, "condition", info.name);
+	tripctl_sheet_number(sheet, NULL, "condition_ns",
+		has_its_time(work) ? work->condition_time : TRIP_CLIENT_ANY);
+	tripctl_sheet_number(sheet, NULL, "condition_count", unless_0(work->condition_count));
 	tripctl_sheet_number(
-		sheet, NULL, "condition_ns", has_time ? work->condition_time : TRIP_CLIENT_ANY);
-	tripctl_sheet_number(sheet, NULL, "condition_count",
-		has_count ? work->condition_count : TRIP_CLIENT_ANY);
-	tripctl_sheet_number(sheet, NULL, "condition_until_ns",
-		has_until ? work->condition_until_time : TRIP_CLIENT_ANY);
-	tripctl_sheet_number(sheet, NULL, "condition_until_count",
-		has_until ? work->condition_until_count : TRIP_CLIENT_ANY);
-	tripctl_sheet_cell(sheet, "<COUNTER", "%s%s%s%s", trigger != NULL ? trigger : "(clock)",
-		info.name != NULL ? " " : "", info.name != NULL ? info.name : "",
+		sheet, NULL, "condition_until_ns", unless_0(work->condition_until_time));
+	tripctl_sheet_number(
+		sheet, NULL, "condition_until_count", unless_0(work->condition_until_count));
+	tripctl_sheet_cell(sheet, "<COUNTER", "%s%s%s%s",
+		trigger != NULL   ? trigger
+		: info.pairs != 0 ? ""
+				  : "(clock)",
+		trigger != NULL && info.name != NULL ? " " : "", info.name != NULL ? info.name : "",
 		say_parameters(work, parameters, sizeof(parameters)));
+}
+
+/* Its counter is the time. */
+static bool
+is_timed(const struct trip_client_work *work)
+{
+	return work->cntr == 0 && condition_of(work).pairs == 0;
 }
 
 /* In units of what triggers it. */
@@ -146,7 +173,7 @@ amount_of(const struct trip_client_work *work, uint64_t amount, char text[TRIPCT
 {
 	if (amount == TRIP_CLIENT_ANY)
 		return "-";
-	return (work->cntr == 0 ? tripctl_text_time : tripctl_text_exact)(amount, text);
+	return (is_timed(work) ? tripctl_text_time : tripctl_text_exact)(amount, text);
 }
 
 static uint64_t
@@ -169,7 +196,7 @@ say_when(struct tripctl_sheet *sheet, const struct trip_client_work *work)
 	tripctl_sheet_cell(sheet, "THRESHOLD", "%s", amount_of(work, work->threshold, text[0]));
 	tripctl_sheet_cell(sheet, "EVERY", "%s",
 		work->interval != 0 ? amount_of(work, work->interval, text[1]) : "-");
-	tripctl_sheet_cell(sheet, "TO GO", "%s%s", work->cntr == 0 ? "in " : "",
+	tripctl_sheet_cell(sheet, "TO GO", "%s%s", is_timed(work) ? "in " : "",
 		amount_of(work, to_go, text[2]));
 }
 
@@ -186,6 +213,26 @@ say_change(struct tripctl_sheet *sheet, const struct trip_client_work *work,
 		tripctl_sheet_cell(sheet, "<DOES", "%s %s %" PRIu64, op->name, target, work->value);
 	} else {
 		tripctl_sheet_cell(sheet, "<DOES", "%s %s", op->name, target);
+	}
+}
+
+static void
+say_flow(struct tripctl_sheet *sheet, const struct trip_client_work *work,
+	const struct trip_op_info *op)
+{
+	uint64_t lasts = op->has_time ? work->value : 0;
+	char time[TRIPCTL_TEXT_NUMBER];
+
+	tripctl_sheet_number(sheet, NULL, "flow", work->index);
+	tripctl_sheet_number(sheet, NULL, "for_ns", unless_0(lasts));
+	if (op->has_value) {
+		tripctl_sheet_number(sheet, NULL, "value", work->value);
+		tripctl_sheet_cell(sheet, "<DOES", "%s flow %" PRIu32 " %" PRIu64, op->name,
+			work->index, work->value);
+	} else {
+		tripctl_sheet_cell(sheet, "<DOES", "%s flow %" PRIu32 "%s%s", op->name, work->index,
+			lasts != 0 ? " for " : "",
+			lasts != 0 ? tripctl_text_whole_time(lasts, time) : "");
 	}
 }
 
@@ -208,15 +255,7 @@ say_what(struct tripctl_sheet *sheet, const struct trip_client_work *work)
 			tripctl_sheet_cell(sheet, "<DOES", "call the primary's function %" PRIu32,
 				work->index);
 	} else {
-		tripctl_sheet_number(sheet, NULL, "flow", work->index);
-		if (op.has_value) {
-			tripctl_sheet_number(sheet, NULL, "value", work->value);
-			tripctl_sheet_cell(sheet, "<DOES", "%s flow %" PRIu32 " %" PRIu64, op.name,
-				work->index, work->value);
-		} else {
-			tripctl_sheet_cell(
-				sheet, "<DOES", "%s flow %" PRIu32, op.name, work->index);
-		}
+		say_flow(sheet, work, &op);
 	}
 }
 

@@ -51,6 +51,11 @@ tripctl_when_tell(const struct tripctl_when *when, const struct trip_work_event 
 		return;
 	trip_apply_text_trigger(rules, rule, trigger);
 	trip_apply_text_action(rules, rule, action);
+	if (!when->ctl->json && rule->pairs != NULL) {
+		printf("%s: %s%s\n", rule->condition_text, ends ? "end of " : "",
+			tripctl_text_escape(action, escaped, sizeof(escaped)));
+		return;
+	}
 	if (!when->ctl->json && rule->condition_text != NULL) {
 		printf("%s %s at %s: %s%s\n", trigger, rule->condition_text,
 			tripctl_text_exact(value, now), ends ? "end of " : "",
@@ -65,7 +70,7 @@ tripctl_when_tell(const struct tripctl_when *when, const struct trip_work_event 
 		return;
 	}
 	object = json_object();
-	if (is_time)
+	if (is_time || rule->pairs != NULL)
 		tripctl_record_put(object, "counter", json_null());
 	else
 		tripctl_record_put_text(object, "counter", trigger);

@@ -44,31 +44,41 @@ is_own(const struct tripctl_when *when, const struct trip_rules_count *rule)
 }
 
 static int
-find_trigger(struct tripctl_when *when, const struct trip_rules_when *rule, struct trip_cntr **cntr)
+find_trigger(struct tripctl_when *when, enum trip_rules_ref ref, unsigned int index,
+	struct trip_cntr **cntr)
 {
 	const struct trip_rules *rules = when->statement.rules;
-	bool packets = rule->ref == TRIP_RULES_REF_PACKETS;
+	bool packets = ref == TRIP_RULES_REF_PACKETS;
 	struct trip_cntr **place;
 	int error;
 
-	if (rule->ref == TRIP_RULES_REF_CLOCK) {
+	if (ref == TRIP_RULES_REF_CLOCK) {
 		*cntr = trip_clock_cntr(when->domain);
 		return 0;
 	}
-	if (rule->ref == TRIP_RULES_REF_COUNTER) {
-		place = &when->counters[rule->index];
-		error = find(when, rules->counters[rule->index].name, "", place);
-	} else if (is_own(when, &rules->counts[rule->index])) {
-		place = packets ? &when->counts[rule->index].applied.packets
-				: &when->counts[rule->index].applied.bytes;
+	if (ref == TRIP_RULES_REF_COUNTER) {
+		place = &when->counters[index];
+		error = find(when, rules->counters[index].name, "", place);
+	} else if (is_own(when, &rules->counts[index])) {
+		place = packets ? &when->counts[index].applied.packets
+				: &when->counts[index].applied.bytes;
 		error = 0;
 	} else {
-		place = packets ? &when->packets[rule->index] : &when->bytes[rule->index];
-		error = find(when, rules->counts[rule->index].name, packets ? ".packets" : ".bytes",
-			place);
+		place = packets ? &when->packets[index] : &when->bytes[index];
+		error = find(
+			when, rules->counts[index].name, packets ? ".packets" : ".bytes", place);
 	}
 	*cntr = *place;
 	return error;
+}
+
+/* What it cannot find it has said. */
+static struct trip_cntr *
+find_of_pair(void *arg, const struct trip_rules_pair *pair)
+{
+	struct trip_cntr *cntr = NULL;
+
+	return find_trigger(arg, pair->ref, pair->index, &cntr) == 0 ? cntr : NULL;
 }
 
 /* ---- flows of this process ----------------------------------------------------------------- */
@@ -236,20 +246,18 @@ find_target(struct tripctl_when *when, const struct trip_rules_when *rule,
 
 /* Among equals the first queued fires first, so its event is there when the tick has counted. */
 static int
-queue_tick(struct tripctl_when *when, const struct trip_rules_when *rule, struct trip_cntr *trigger)
+queue_tick(struct tripctl_when *when, const struct trip_apply_when *behind)
 {
-	const struct trip_work work = {
+	struct trip_work work = {
 		.size = sizeof(work),
 		.op_type = TRIP_OP_CNTR_ADD,
-		.triggering_cntr = trigger,
-		.threshold = rule->threshold + trip_apply_when_offset(rule, when->since),
-		.interval = rule->every,
 		.context = NOBODY,
-		.condition = trip_apply_when_condition(rule),
 		.op.cntr = {.cntr = when->tick, .value = 1},
 	};
+	struct trip_apply_condition condition;
+	int error = trip_apply_when_trigger(behind, &condition, &work);
 
-	return queue(when, &work);
+	return error != 0 ? error : queue(when, &work);
 }
 
 static int
@@ -261,18 +269,20 @@ queue_when(struct tripctl_when *when, unsigned int index)
 		.since = when->since,
 		.context = index,
 		.flows_done = when->tick,
+		.find = find_of_pair,
 		.queue = queue,
 		.arg = when,
 	};
-	int error = find_trigger(when, rule, &work.trigger);
+	int error =
+		rule->pairs != NULL ? 0 : find_trigger(when, rule->ref, rule->index, &work.trigger);
 
 	if (error == 0)
 		error = find_target(when, rule, &work);
 	if (error == 0)
 		error = trip_apply_when(&work);
-	if (error != 0 || work.count != NULL)
-		return error;
-	return queue_tick(when, rule, work.trigger);
+	if (error == 0 && work.count == NULL)
+		error = queue_tick(when, &work);
+	return error == -ENOENT ? TRIPCTL_EXIT_NONE : error;
 }
 
 int

@@ -129,6 +129,22 @@ take_set(struct tripd_change *change, unsigned int i)
 }
 
 /* Its names are those of rules at work from here on. */
+/* From the index in the new rules to that in those at work. */
+static void
+move_ref(const struct tripd_change *change, enum trip_rules_ref ref, unsigned int *index)
+{
+	if (ref == TRIP_RULES_REF_COUNTER)
+		*index = change->counters_at[*index];
+	else if (ref == TRIP_RULES_REF_PACKETS || ref == TRIP_RULES_REF_BYTES)
+		*index = change->counts_at[*index];
+}
+
+static void
+move_pair(void *arg, struct trip_rules_pair *pair)
+{
+	move_ref(arg, pair->ref, &pair->index);
+}
+
 static unsigned int
 take_when(struct tripd_change *change, unsigned int i)
 {
@@ -138,10 +154,8 @@ take_when(struct tripd_change *change, unsigned int i)
 
 	*when = change->next->whens[i];
 	change->next->whens[i] = (struct trip_rules_when){0};
-	if (when->ref == TRIP_RULES_REF_COUNTER)
-		when->index = change->counters_at[when->index];
-	else if (when->ref != TRIP_RULES_REF_CLOCK)
-		when->index = change->counts_at[when->index];
+	move_ref(change, when->ref, &when->index);
+	trip_rules_pairs_walk(when->pairs, move_pair, change);
 	if (trip_rules_op_of(when->op)->target == TRIP_OP_ON_FLOW || when->on_count)
 		when->target = change->counts_at[when->target];
 	else if (trip_rules_op_of(when->op)->target == TRIP_OP_ON_CNTR)

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -200,6 +201,21 @@ find_over(struct tripd_quota *quota, int64_t now)
 	return any;
 }
 
+/* One of the quotas that are over, of which a statement speaks. */
+struct ended {
+	const bool *over;
+	unsigned int counter;
+};
+
+static void
+find_ended(void *arg, struct trip_rules_pair *pair)
+{
+	struct ended *ended = arg;
+
+	if (pair->ref == TRIP_RULES_REF_COUNTER && ended->over[pair->index])
+		ended->counter = pair->index;
+}
+
 static int
 open_batch(struct batch *batch, struct tripd_quota *quota)
 {
@@ -220,11 +236,15 @@ open_batch(struct batch *batch, struct tripd_quota *quota)
 	/* Each list in the order of the rules. */
 	for (unsigned int i = rules->n_whens; i-- > 0;) {
 		const struct trip_rules_when *when = &rules->whens[i];
+		struct ended ended = {over, UINT_MAX};
+		struct trip_rules_pair own = {.ref = when->ref, .index = when->index};
 
-		if (when->gone || when->ref != TRIP_RULES_REF_COUNTER || !over[when->index])
+		find_ended(&ended, &own);
+		trip_rules_pairs_walk(when->pairs, find_ended, &ended);
+		if (when->gone || ended.counter == UINT_MAX)
 			continue;
-		batch->next[i] = batch->first[when->index];
-		batch->first[when->index] = i + 1;
+		batch->next[i] = batch->first[ended.counter];
+		batch->first[ended.counter] = i + 1;
 	}
 	free(over);
 	return 0;

@@ -312,9 +312,13 @@ uint64_t
 tripd_quota_value(const struct tripd_quota *quota, const struct trip_rules_when *when)
 {
 	struct trip_cntr *cntr = tripd_quota_trigger(quota, when);
-	/* A threshold is at most that. */
-	uint64_t sum = RTE_MIN(trip_cntr_read(cntr) + trip_cntr_readerr(cntr), TRIP_CNTR_MAX);
+	uint64_t sum;
 
+	/* Of pairs it is none. */
+	if (cntr == NULL)
+		return 0;
+	/* A threshold is at most that. */
+	sum = RTE_MIN(trip_cntr_read(cntr) + trip_cntr_readerr(cntr), TRIP_CNTR_MAX);
 	return sum - trip_apply_when_offset(when, quota->items[when - quota->rules->whens].since);
 }
 

@@ -14,19 +14,28 @@
 
 #define DONE_NS UINT64_C(2000000000)
 
+static struct trip_cntr *
+trigger(const struct tripd_quota *quota, enum trip_rules_ref ref, unsigned int index)
+{
+	switch (ref) {
+	case TRIP_RULES_REF_PACKETS:
+		return quota->counts[index].packets;
+	case TRIP_RULES_REF_BYTES:
+		return quota->counts[index].bytes;
+	case TRIP_RULES_REF_CLOCK:
+		return trip_clock_cntr(quota->domain);
+	case TRIP_RULES_REF_COUNTER:
+		return quota->counters[index];
+	case TRIP_RULES_REF_PAIRS:
+		break;
+	}
+	return NULL;
+}
+
 struct trip_cntr *
 tripd_quota_trigger(const struct tripd_quota *quota, const struct trip_rules_when *when)
 {
-	switch (when->ref) {
-	case TRIP_RULES_REF_PACKETS:
-		return quota->counts[when->index].packets;
-	case TRIP_RULES_REF_BYTES:
-		return quota->counts[when->index].bytes;
-	case TRIP_RULES_REF_CLOCK:
-		return trip_clock_cntr(quota->domain);
-	default:
-		return quota->counters[when->index];
-	}
+	return trigger(quota, when->ref, when->index);
 }
 
 /* Whose work is being queued. */
@@ -34,6 +43,14 @@ struct queueing {
 	struct tripd_quota *quota;
 	struct tripd_item *item;
 };
+
+static struct trip_cntr *
+find_of_pair(void *arg, const struct trip_rules_pair *pair)
+{
+	const struct queueing *queueing = arg;
+
+	return trigger(queueing->quota, pair->ref, pair->index);
+}
 
 static int
 keep_id(struct tripd_item *item, uint64_t id)
@@ -106,6 +123,7 @@ work_of(struct tripd_quota *quota, unsigned int i, const struct trip_rules_when 
 								     : NULL,
 		.function = rule->op == TRIP_RULES_OP_EXEC ? quota->exec : quota->log,
 		.context = i,
+		.find = find_of_pair,
 		.queue = queue_work,
 	};
 }

@@ -77,7 +77,9 @@ tripd_view_trip(struct tripd_screen *screen, const struct tripd_quota *quota, si
 	(is_time ? tripd_describe_time : tripd_describe_number)(at->value - at->threshold, over);
 	tripd_describe_time(at->latency_ns, latency);
 	/* A condition holds at a value, which is not above it, nor later than that. */
-	if (when->condition_text != NULL)
+	if (when->pairs != NULL)
+		snprintf(reached, sizeof(reached), "%s", when->condition_text);
+	else if (when->condition_text != NULL)
 		snprintf(reached, sizeof(reached), "%s at %s", when->condition_text, threshold);
 	else
 		snprintf(reached, sizeof(reached), ">= %-11s +%-8s %9s", threshold, over, latency);
