@@ -249,6 +249,7 @@ make_engine(void)
 	nics.engine.reads = nics.reads = lines(NIC_FLOWS * sizeof(*nics.reads));
 	nics.engine.folded = nics.folded;
 	nics.engine.actions = nics.actions;
+	nics.engine.police = nics.police;
 	nics.shape.n_cntrs = CNTRS;
 	nics.shape.n_slots = SLOTS;
 	nics.shape.n_handler_slots = 4;
