@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <trip_eal.h>
 #include <trip_flows.h>
 
+#include "flow/port.h"
 #include "soft.h"
 
 #define ENTRIES 200
@@ -596,6 +598,24 @@ sets_refuse_what_cannot_be(void **state)
 	close_sets();
 }
 
+/* Sets are of the primary alone, and so are ports with rules that ask for them. */
+static void
+sets_keep_others_from_a_port(void **state)
+{
+	struct rule rule = {.n_tests = 1, .tests = {{"a", 12}}};
+	int rules_fd;
+
+	open_sets();
+	assert_int_equal(create(&rule), 0);
+	assert_int_equal(trip_port_share(port), -ENOTSUP);
+	flows_destroy(domain, rule.flow);
+	rules_fd = trip_port_share(port);
+	assert_true(rules_fd >= 0);
+	close(rules_fd);
+	assert_int_equal(create(&rule), -ENOTSUP);
+	close_sets();
+}
+
 /* As many as there may be, each of its own set, and one more. */
 static void
 tests_of_sets_are_limited(void **state)
@@ -639,6 +659,7 @@ main(void)
 		cmocka_unit_test(sets_of_rules_as_the_model_has_them),
 		cmocka_unit_test(set_replaced_under_traffic),
 		cmocka_unit_test(sets_refuse_what_cannot_be),
+		cmocka_unit_test(sets_keep_others_from_a_port),
 		cmocka_unit_test(tests_of_sets_are_limited),
 	};
 	int failed;
