@@ -176,20 +176,27 @@ homes_chain(const struct trip_home *from, uint32_t cntr, uint64_t threshold)
 
 /* --- fired --- */
 
+/* Also where nobody adds to it, that of what the dead have left. */
+static uint64_t
+error_of(uint32_t cntr)
+{
+	bool looks = sim_look(true);
+	uint64_t error = trip_cell_error(&homes_of(cntr)->cells[cntr % CNTRS]);
+
+	(void)sim_look(looks);
+	return error;
+}
+
 bool
 homes_was_reached(const struct item *item, uint64_t threshold)
 {
-	const struct trip_home *home = homes_of(item->desc.trigger);
-	uint64_t error;
 	const struct sim_value *values;
+	uint64_t error;
 	unsigned int n;
-	bool looks;
 
 	if (homes_is_clock(item->desc.trigger))
 		return sim_now() >= threshold;
-	looks = sim_look(true);
-	error = trip_cell_error(&home->cells[item->desc.trigger % CNTRS]);
-	(void)sim_look(looks);
+	error = error_of(item->desc.trigger);
 	values = sim_watched(homes.watches[item->desc.trigger], &n);
 	for (unsigned int i = item->set; i < n; i++)
 		if (values[i].value + error >= threshold)
@@ -197,16 +204,17 @@ homes_was_reached(const struct item *item, uint64_t threshold)
 	return false;
 }
 
-/* The first store that took its counter there. */
+/* The first store that took its counter there, at the latest. */
 static const struct sim_value *
 crossing(const struct item *item)
 {
+	uint64_t error = error_of(item->desc.trigger);
 	const struct sim_value *values;
 	unsigned int n;
 
 	values = sim_watched(homes.watches[item->desc.trigger], &n);
 	for (unsigned int i = 0; i < n; i++)
-		if (values[i].value >= item->desc.threshold)
+		if (values[i].value + error >= item->desc.threshold)
 			return &values[i];
 	return NULL;
 }
