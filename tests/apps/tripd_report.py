@@ -150,9 +150,9 @@ def a_rate_is_told(bench):
 
 def what_a_rate_began_is_told_to_end(bench):
     """A capture is over at once, and then nothing comes for longer than the until."""
-    report, out = bench.play(dns(25), DNS + 'when dns.packets rate >= 10/h over 1h until < 1kpps for 50ms log "many"\n'
-                             'when dns.packets rate >= 10/h over 1h until < 1kpps for 60ms drop dns\n'
-                             'when dns.packets rate >= 10/h over 1h until < 1/h for 1h drop dns\n')
+    report, out = bench.play(dns(25), DNS + 'when dns.packets rate >= 20pps over 1s until < 20pps for 50ms log "many"\n'
+                             'when dns.packets rate >= 20pps over 1s until < 20pps for 60ms drop dns\n'
+                             'when dns.packets rate >= 20pps over 1s until < 1/h for 1h drop dns\n')
     told = [(trip['op'], trip['line'] - report['trips'][0]['line'], trip['ends']) for trip in report['trips']]
     assert sorted(told) == [('drop', 1, False), ('drop', 1, True), ('drop', 2, False), ('log', 0, False), ('log', 0, True)], told
     for op in 'log many', 'drop dns':
