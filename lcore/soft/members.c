@@ -88,7 +88,9 @@ bound(struct draft *draft)
 	}
 }
 
-/* Notes of each /24 whether all of it is in, or some. */
+/* Notes of each /24 whether all of it is in, or some. Of those that are
+ * blocks or wider it notes in `base` how many more begin there than have ended just before: each is
+ * two steps, however wide. */
 static void
 mark_blocks(struct draft *draft)
 {
@@ -101,8 +103,10 @@ mark_blocks(struct draft *draft)
 			continue;
 		if (entry->length > 24)
 			draft->blocks[(at >> 6) - draft->low].some |= UINT64_C(1) << (at & 63);
-		for (; entry->length <= 18 && at <= last; at += 64)
-			draft->blocks[(at >> 6) - draft->low].all = UINT64_MAX;
+		if (entry->length <= 18)
+			draft->blocks[(at >> 6) - draft->low].base++;
+		if (entry->length <= 18 && last >> 6 < draft->high)
+			draft->blocks[(last >> 6) + 1 - draft->low].base--;
 		for (; entry->length > 18 && entry->length <= 24 && at <= last; at++)
 			draft->blocks[(at >> 6) - draft->low].all |= UINT64_C(1) << (at & 63);
 	}
@@ -112,9 +116,14 @@ mark_blocks(struct draft *draft)
 static void
 number_lines(struct draft *draft)
 {
+	uint64_t wide = 0;
+
 	for (uint32_t i = 0; draft->low <= draft->high && i <= draft->high - draft->low; i++) {
 		struct trip_members_block *block = &draft->blocks[i];
 
+		wide += block->base;
+		if (wide > 0)
+			block->all = UINT64_MAX;
 		block->some &= ~block->all;
 		block->base = draft->n_lines;
 		draft->n_lines += (uint64_t)__builtin_popcountll(block->some);

@@ -164,6 +164,24 @@ members_refuse_what_is_none(void **state)
 	free(many);
 }
 
+/* A line of a file is as cheap as it looks: all of these are 0.0.0.0/0, or halves of it. */
+static void
+members_are_as_wide_as_they_like(void **state)
+{
+	static const uint8_t first[4], last[] = {0xff, 0xff, 0xff, 0xff};
+	const uint8_t *values[] = {first, last};
+	struct trip_set_entry *many = calloc(TRIP_SET_ENTRIES_MAX, sizeof(*many));
+	struct trip_members *members;
+
+	assert_non_null(many);
+	for (uint32_t i = 0; i < TRIP_SET_ENTRIES_MAX; i++)
+		many[i].length = i & 1;
+	assert_int_equal(trip_members_open(many, TRIP_SET_ENTRIES_MAX, &members), 0);
+	assert_int_equal(trip_members_ask(members, TRIP_SET_IPV4, values, 2), 3);
+	trip_members_close(members);
+	free(many);
+}
+
 /* ---- rules that ask for sets ---- */
 
 #define SETS 3
@@ -655,6 +673,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(members_are_those_of_a_naive_search),
 		cmocka_unit_test(members_refuse_what_is_none),
+		cmocka_unit_test(members_are_as_wide_as_they_like),
 		cmocka_unit_test(set_replaced_in_the_middle_of_a_burst),
 		cmocka_unit_test(sets_of_rules_as_the_model_has_them),
 		cmocka_unit_test(set_replaced_under_traffic),
