@@ -172,11 +172,10 @@ find_sets(struct trip_apply_difference *difference, struct words *words, struct 
 	match_names(words, own, difference->sets, difference->sets_go);
 	for (unsigned int i = 0; i < next->n_sets; i++) {
 		struct trip_apply_step *step = &difference->sets[i];
-		const struct trip_rules_set *set = &work->sets[step->at];
 
 		if (step->what == TRIP_APPLY_KEEP &&
-			(!are_same(set->source, next->sets[i].source) ||
-				set->digest != next->sets[i].digest))
+			(!are_same(work->sets[step->at].source, next->sets[i].source) ||
+				work->sets[step->at].digest != next->sets[i].digest))
 			step->what = TRIP_APPLY_CHANGE;
 	}
 }

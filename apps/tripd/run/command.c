@@ -177,11 +177,11 @@ reread(struct command *command)
 		(quota->rules->sets[i].gone ||
 			strcmp(quota->rules->sets[i].name, command->words) != 0))
 		i++;
-	set = &quota->rules->sets[i];
-	if (i == quota->rules->n_sets || set->path == NULL) {
+	if (i == quota->rules->n_sets || quota->rules->sets[i].path == NULL) {
 		fprintf(command->answer, "no 'set' with a file is named '%.32s'\n", command->words);
 		return -ENOENT;
 	}
+	set = &quota->rules->sets[i];
 	next.path = set->path;
 	snprintf(next.name, sizeof(next.name), "%s", set->name);
 	ret = trip_apply_set_load(&next, command->answer);
