@@ -12,7 +12,8 @@
  * a lock in shared memory hangs with whoever is killed in it.)
  *
  * Time is in ticks of 1/16 ns, in which a cost is rounded up: the rate is never above, and below by
- * at most so much a packet. Half of their range is 18 years.
+ * at most so much a packet. They go round in 36 years, and packets' times may jump by as much as
+ * they like. So what is further ahead than a packet can put it is behind: the bucket is full.
  *
  * Why it is policed is one word, too: what began last prevails. That has a generation in it, by
  * which what began it knows, when it ends, whether it still does. Homes change it.
@@ -34,8 +35,9 @@
 #define TRIP_POLICE_BURST_SHIFT 41
 #define TRIP_POLICE_BURST_MAX 1000u
 #define TRIP_POLICE_GENERATION (UINT64_C(1) << 51)
-/* More bytes than a packet has; they cost less than half of the range. */
-#define TRIP_POLICE_BYTES_MAX (UINT32_C(1) << 26)
+/* More bytes than a packet has. At the lowest rate they cost 97 days, and nothing costs more. */
+#define TRIP_POLICE_BYTES_MAX (UINT32_C(1) << 20)
+#define TRIP_POLICE_AHEAD_MAX (8 * (uint64_t)TRIP_POLICE_BYTES_MAX * TRIP_POLICE_SECOND)
 
 struct trip_police {
 	_Atomic uint64_t full;
@@ -110,17 +112,45 @@ trip_police_cost(uint64_t word, uint32_t bytes)
 	return (units * TRIP_POLICE_SECOND + rate - 1) / rate;
 }
 
+static inline uint64_t
+trip_police_ahead(uint64_t full, uint64_t now)
+{
+	return full - now <= TRIP_POLICE_AHEAD_MAX ? full - now : 0;
+}
+
+static inline uint64_t
+trip_police_burst(uint64_t word)
+{
+	return trip_police_burst_ms(word) * (TRIP_POLICE_SECOND / 1000);
+}
+
+/* Where one word follows another that says otherwise: what was taken at a lower rate, which may
+ * have been hours, is no further ahead than the burst is long. `now` in ticks. */
+static inline void
+trip_police_turn(struct trip_police *bucket, uint64_t old, uint64_t word, uint64_t now)
+{
+	uint64_t burst = trip_police_burst(word);
+	uint64_t full = atomic_load_explicit(&bucket->full, memory_order_relaxed);
+
+	if (((old ^ word) & (TRIP_POLICE_GENERATION - 1)) == 0)
+		return;
+	while (trip_police_ahead(full, now) > burst &&
+		!atomic_compare_exchange_weak_explicit(&bucket->full, &full, now + burst,
+			memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
 /* Any queue: whether a packet passes by a word whose rate is not 0. `now` in ticks. */
 static inline bool
 trip_police_takes(struct trip_police *bucket, uint64_t word, uint32_t bytes, uint64_t now)
 {
-	uint64_t burst = trip_police_burst_ms(word) * (TRIP_POLICE_SECOND / 1000);
+	uint64_t burst = trip_police_burst(word);
 	uint64_t cost = trip_police_cost(word, bytes), ahead;
 	/* Relaxed: the word stands for itself. */
 	uint64_t full = atomic_load_explicit(&bucket->full, memory_order_relaxed);
 
 	do {
-		ahead = (int64_t)(full - now) > 0 ? full - now : 0;
+		ahead = trip_police_ahead(full, now);
 		if (ahead != 0 && ahead + cost > burst)
 			return false;
 	} while (!atomic_compare_exchange_weak_explicit(&bucket->full, &full, now + ahead + cost,

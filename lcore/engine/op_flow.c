@@ -5,6 +5,7 @@
 
 #include <rte_common.h>
 
+#include "clock.h"
 #include "errand.h"
 #include "fate.h"
 #include "home.h"
@@ -161,6 +162,19 @@ takes_police(const struct trip_engine *engine, const struct trip_work_desc *desc
 	return true;
 }
 
+/* A flow turns from one word to another. */
+static void
+turn_police(struct trip_home *home, uint32_t flow, uint64_t old, uint64_t word)
+{
+	struct trip_police *police = home->engine->police;
+	uint32_t bucket = atomic_load(&police[flow].bucket);
+	uint64_t ns = trip_clock_at(home, trip_home_clock(home));
+
+	/* Another process may have written there. */
+	if (bucket < home->engine->n_flows)
+		trip_police_turn(&police[bucket], old, word, ns * TRIP_POLICE_TICKS);
+}
+
 /* The bit of the action word stays: what is policed no more finds no rate. */
 static enum trip_op_outcome
 fire_police(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
@@ -176,6 +190,7 @@ fire_police(struct trip_home *home, const struct trip_node *item, struct trip_ev
 		return TRIP_OP_ENDED;
 	}
 	atomic_store(&police->bucket, (uint32_t)operands->with);
+	turn_police(home, item->target, atomic_load(&police->word), word);
 	if (end == TRIP_NONE)
 		atomic_store(&home->engine->flows[item->target].police, word);
 	word = trip_police_begin(police, word);
@@ -191,8 +206,11 @@ static enum trip_op_outcome
 end_police(struct trip_home *home, const struct trip_node *item, uint64_t begun,
 	struct trip_event *event)
 {
-	trip_police_end(&home->engine->police[item->target], begun,
-		atomic_load(&home->engine->flows[item->target].police));
+	uint64_t word = atomic_load(&home->engine->flows[item->target].police);
+
+	if (trip_police_rate(word) != 0)
+		turn_police(home, item->target, begun, word);
+	trip_police_end(&home->engine->police[item->target], begun, word);
 	return TRIP_OP_ENDED;
 }
 

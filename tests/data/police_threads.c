@@ -99,6 +99,42 @@ what_began_last_prevails(void **state)
 	assert_int_equal(trip_police_rate(atomic_load(&police.word)), 0);
 }
 
+/* A clock of packets does: the first may be of 1970, and the next of today. */
+static void
+a_clock_that_jumps_keeps_nobody_waiting(void **state)
+{
+	const uint64_t word = trip_police_word(1000, true, 1),
+		       year = 366 * 86400 * TRIP_POLICE_SECOND;
+	struct trip_police police;
+
+	for (uint64_t years = 0; years <= 200; years++) {
+		uint64_t now = 1000 + years * year;
+
+		trip_police_init(&police, 0);
+		atomic_store(&police.full, 1000 + TRIP_POLICE_SECOND / 2000);
+		assert_int_equal(trip_police_takes(&police, word, 60, now), years != 0);
+	}
+}
+
+/* At a lower rate one packet takes hours; by a word that says the same it still does. */
+static void
+a_lower_rate_keeps_no_higher_one_waiting(void **state)
+{
+	const uint64_t low = trip_police_word(1, false, 100),
+		       high = trip_police_word(1000000, false, 1);
+	const uint64_t now = UINT64_MAX / 2;
+	struct trip_police police;
+
+	trip_police_init(&police, 0);
+	atomic_store(&police.full, now);
+	assert_true(trip_police_takes(&police, low, 1500, now));
+	trip_police_turn(&police, low | TRIP_POLICE_GENERATION, low, now);
+	assert_false(trip_police_takes(&police, low, 1500, now + 11999 * TRIP_POLICE_SECOND));
+	trip_police_turn(&police, low, high, now);
+	assert_false(trip_police_takes(&police, high, 125, now));
+	assert_true(trip_police_takes(&police, high, 125, now + TRIP_POLICE_SECOND / 1000));
+}
+
 struct shared {
 	struct trip_police police;
 	_Atomic uint64_t now;
@@ -147,6 +183,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_rate_is_kept),
 		cmocka_unit_test(what_began_last_prevails),
+		cmocka_unit_test(a_clock_that_jumps_keeps_nobody_waiting),
+		cmocka_unit_test(a_lower_rate_keeps_no_higher_one_waiting),
 		cmocka_unit_test(queues_share_it),
 	};
 

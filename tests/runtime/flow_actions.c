@@ -431,6 +431,29 @@ data_10_flow_passes_within_a_rate(void **state)
 	harness_cntr_close(cntr);
 }
 
+/* What a packet takes at one bit a second is eight minutes. */
+static void
+data_10_a_lower_rate_keeps_no_higher_one_waiting(void **state)
+{
+	struct trip_cntr *cntr = harness_cntr(TRIP_WAIT_NONE);
+	struct trip_flow *flow;
+	struct trip_work work;
+
+	open_port(TRIP_PORT_BURST);
+	flow = create(0, 0, traffic_pattern(1000), NULL);
+	work = police(cntr, flow, NULL, 1);
+	work.op.police.unit = TRIP_POLICE_UNIT_BITS;
+	assert_int_equal(act(&work), 0);
+	assert_int_equal(traffic_burst(port, 0, 2, 1000, 64), 1);
+	work = police(cntr, flow, NULL, TRIP_POLICE_MAX);
+	work.op.police.burst_ms = 1;
+	assert_int_equal(act(&work), 0);
+	harness_until(traffic_burst(port, 0, 1, 1000, 64) == 1);
+	destroy(&flow, 1);
+	close_port();
+	harness_cntr_close(cntr);
+}
+
 static void
 refuse_police(const struct trip_work *work, const char *says)
 {
@@ -476,6 +499,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(flow_egress_is_asked_for),
 	HARNESS_TEST(flow_refuses_actions_by_name),
 	HARNESS_TEST(data_10_flow_passes_within_a_rate),
+	HARNESS_TEST(data_10_a_lower_rate_keeps_no_higher_one_waiting),
 	HARNESS_TEST(flow_refuses_rates),
 };
 
