@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,19 +32,32 @@ struct trip_domain;
  */
 int trip_command_open(struct trip_domain *domain, const char *group);
 
+/** A command, and who gives it: as the kernel had it when that process connected. */
+struct trip_command {
+	/** Bytes of it that the library has filled in. */
+	size_t size;
+	/** What came, with a zero behind it; any bytes, zeros too: whoever sends it may be hostile.
+	 */
+	const char *text;
+	/** Bytes of it, at most TRIP_CLIENT_COMMAND_MAX. */
+	size_t length;
+	/** 0: in no namespace of this process; one that has ended may be another's by now. */
+	pid_t pid;
+	uid_t uid;
+	gid_t gid;
+};
+
 /**
  * Does a command.
  *
- * @param text
- *   What came, with a zero behind it; any bytes, zeros too: whoever sends it may be hostile.
- * @param length
- *   Bytes of it, at most TRIP_CLIENT_COMMAND_MAX.
+ * @param command
+ *   Until it returns.
  * @param answer
  *   What is written there goes back to the sender.
  * @return
  *   Status for the sender: 0, or a negative errno.
  */
-typedef int (*trip_command_t)(const char *text, size_t length, FILE *answer, void *arg);
+typedef int (*trip_command_t)(const struct trip_command *command, FILE *answer, void *arg);
 
 /**
  * Does the commands that wait, one after the other, in the order in which they came to be whole; on
@@ -54,6 +68,16 @@ typedef int (*trip_command_t)(const char *text, size_t length, FILE *answer, voi
  *   How many they were; or -ESHUTDOWN (WAIT-12).
  */
 int trip_command_serve(struct trip_domain *domain, trip_command_t command, void *arg);
+
+/**
+ * Who was refused last, of those that `commands_refused` counts. Any thread of the primary.
+ *
+ * @param refused
+ *   Its `size` is set by the caller, who it was by the call; its text is NULL.
+ * @return
+ *   0, or -ENOENT: nobody was; -EINVAL: there is no such size; -ESHUTDOWN (WAIT-12).
+ */
+int trip_command_refused(struct trip_domain *domain, struct trip_command *refused);
 
 /**
  * Takes no more commands; those that wait are answered -ESHUTDOWN. trip_domain_close() does the

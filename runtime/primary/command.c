@@ -16,6 +16,7 @@
 #include "domain/detach.h"
 #include "domain/domain.h"
 #include "domain/error.h"
+#include "domain/sized.h"
 #include "primary/command.h"
 #include "primary/server.h"
 
@@ -27,6 +28,7 @@ trip_command_init(struct trip_server *server)
 {
 	pthread_mutex_init(&server->commands.lock, NULL);
 	TAILQ_INIT(&server->commands.waiting);
+	server->commands.last_refused.pid = -1;
 }
 
 void
@@ -97,6 +99,9 @@ judge(struct trip_connection *connection)
 		return refuse_closed(connection);
 	if (!trip_admit_is_other(connection) || (group && has_group(connection, of)))
 		return 0;
+	pthread_mutex_lock(&commands->lock);
+	commands->last_refused = connection->credentials;
+	pthread_mutex_unlock(&commands->lock);
 	atomic_fetch_add_explicit(&commands->refused, 1, memory_order_relaxed);
 	(void)trip_error_set(EACCES,
 		"domain \"%s\": user %d may give no commands: only users 0 and %d%s may", name,
@@ -135,6 +140,26 @@ trip_command_open(struct trip_domain *domain, const char *group)
 	return was_open ? trip_error_set(EALREADY, "domain \"%s\": it takes commands already",
 				  domain->name)
 			: 0;
+}
+
+int
+trip_command_refused(struct trip_domain *domain, struct trip_command *refused)
+{
+	struct trip_server *server = domain->server;
+	struct ucred last = {.pid = -1};
+	struct trip_command own;
+
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
+	if (server != NULL) {
+		pthread_mutex_lock(&server->commands.lock);
+		last = server->commands.last_refused;
+		pthread_mutex_unlock(&server->commands.lock);
+	}
+	if (last.pid < 0)
+		return -ENOENT;
+	own = (struct trip_command){.pid = last.pid, .uid = last.uid, .gid = last.gid};
+	return TRIP_SIZED_GIVE(trip_command, refused, &own);
 }
 
 /* ---- the text ---------------------------------------------------------------------------------
@@ -294,13 +319,22 @@ take_waiting(struct trip_commands *commands)
 }
 
 static int
-run(struct trip_command_text *command, trip_command_t function, void *arg)
+run(struct trip_connection *connection, trip_command_t function, void *arg)
 {
+	struct trip_command_text *command = &connection->command;
+	const struct trip_command given = {
+		.size = sizeof(given),
+		.text = command->text,
+		.length = command->length,
+		.pid = connection->credentials.pid,
+		.uid = connection->credentials.uid,
+		.gid = connection->credentials.gid,
+	};
 	FILE *answer = open_memstream(&command->answer, &command->answer_length);
 
 	if (answer == NULL)
 		return trip_error_set(ENOMEM, "command: no memory for its answer");
-	command->status = function(command->text, command->length, answer, arg);
+	command->status = function(&given, answer, arg);
 	if (fclose(answer) != 0)
 		return trip_error_set(ENOMEM, "command: it is done; no memory for its answer");
 	/* A part of it tells what there is of it. */
@@ -318,7 +352,7 @@ trip_command_serve(struct trip_domain *domain, trip_command_t command, void *arg
 	if (trip_detach_check(domain) != 0)
 		return -ESHUTDOWN;
 	for (; server != NULL && (job = take_waiting(&server->commands)) != NULL; n++) {
-		job->error = run(&job->connection->command, command, arg);
+		job->error = run(job->connection, command, arg);
 		free_text(server, &job->connection->command);
 		if (job->error == 0)
 			job->size = tell(job->connection, 0);

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "primary/proxy.h"
@@ -30,6 +31,8 @@ struct trip_commands {
 	/* Under the lock: it takes commands, from the group too; those that wait. */
 	bool open, has_group;
 	gid_t group;
+	/* Likewise, who was refused last; its pid is -1 before. */
+	struct ucred last_refused;
 	struct trip_proxy_jobs waiting;
 	/* Of texts that connections have. */
 	atomic_size_t bytes;

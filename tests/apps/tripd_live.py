@@ -124,7 +124,7 @@ def who_may_not_is_refused_told_and_counted(bench):
         raise Skip('it takes root')
     group = grp.getgrnam('daemon').gr_gid
     os.chmod(bench.path, 0o755)
-    process = start(bench, '--control-group', 'daemon', '--socket-mode', '0666')
+    process = start(bench, '--control-group', 'daemon', '--socket-mode', '0666', '--events', bench.file('events'))
 
     def become(*groups):
         def change():
@@ -143,6 +143,13 @@ def who_may_not_is_refused_told_and_counted(bench):
     equal((domain['commands'], domain['commands_refused']), (1, 2), 'commands')
     code, _, err = end(bench, process)
     equal((code, err.count(' were refused')), (0, 1), f'exit code, and what is told, once a minute: {err}')
+    with open(bench.file('events'), encoding='ascii') as file:
+        events = [json.loads(line) for line in file]
+    done = [event for event in events if event['event'] == 'command']
+    equal([(event['command'], event['uid'], event['name']) for event in done], [('do drop dns', STRANGER, 'tripctl')], 'commands')
+    refused = [event for event in events if event['event'] == 'refused']
+    equal(sum(event['commands'] for event in refused), 2, 'refused commands')
+    assert all(event['uid'] == STRANGER and event['pid'] > 0 for event in refused), refused
 
 
 def a_kill_in_the_middle_leaves_nothing(bench):

@@ -32,12 +32,21 @@ static struct {
 	/* A command is held until this is set. */
 	atomic_bool go;
 	atomic_uint n_begun;
+	/* Who gave the last one. */
+	atomic_uint uid, gid;
 } application;
 
 /* The answer is the text, and a byte for each of its zeros. */
 static int
-echo(const char *text, size_t length, FILE *answer, void *arg)
+echo(const struct trip_command *command, FILE *answer, void *arg)
 {
+	const char *text = command->text;
+	size_t length = command->length;
+
+	assert_int_equal(command->size, sizeof(*command));
+	assert_int_equal(command->pid, getpid());
+	atomic_store(&application.uid, command->uid);
+	atomic_store(&application.gid, command->gid);
 	assert_ptr_equal(arg, &application);
 	assert_int_equal(text[length], 0);
 	atomic_fetch_add(&application.n_begun, 1);
@@ -199,6 +208,7 @@ static void
 who_may_not_is_refused_told_and_counted(void **state)
 {
 	const struct group *entry = getgrnam(GROUP);
+	struct trip_command refused = {.size = sizeof(refused)};
 	gid_t group, groups[GROUPS];
 	unsigned int n_lines;
 
@@ -211,15 +221,22 @@ who_may_not_is_refused_told_and_counted(void **state)
 	assert_int_equal(chmod(socket_folder, 0755), 0);
 	assert_int_equal(chmod(socket_path, 0666), 0);
 	begin(NULL);
+	assert_int_equal(trip_command_refused(socket_domain, &refused), -ENOENT);
 	assert_int_equal(command_as(0, 0, 0, NULL), 0);
 	assert_int_equal(command_as(USER, group, 1, &group), -EACCES);
 	assert_non_null(strstr(trip_error_message(), "user 4711 may give no commands"));
 	assert_int_equal(stats().commands_refused, 1);
+	assert_int_equal(trip_command_refused(socket_domain, &refused), 0);
+	assert_true(refused.uid == USER && refused.gid == group && refused.pid == getpid());
+	assert_null(refused.text);
+	refused.size = 3;
+	assert_int_equal(trip_command_refused(socket_domain, &refused), -EINVAL);
 	end();
 	begin(GROUP);
 	assert_int_equal(command_as(USER, USER, GROUPS, groups), -EACCES);
 	/* As a group's own, as a supplementary one, as the last of many; as none. */
 	assert_int_equal(command_as(USER, group, 0, NULL), 0);
+	assert_true(application.uid == USER && application.gid == group);
 	assert_int_equal(command_as(USER, USER, 1, &group), 0);
 	groups[GROUPS - 1] = group;
 	assert_int_equal(command_as(USER, USER, GROUPS, groups), 0);

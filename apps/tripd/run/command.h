@@ -29,7 +29,7 @@ struct tripd_commands {
 	void *told_arg;
 };
 
-/* A trip_command_t, whose argument is a struct tripd_commands; the control thread's. */
+/* Its result goes back to who asks. `commands` is a struct tripd_commands; the control thread's. */
 int tripd_command(const char *text, size_t length, FILE *answer, void *commands);
 
 #endif

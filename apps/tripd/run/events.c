@@ -98,28 +98,71 @@ put_timed(struct tripd_events *events, json_t *object)
 	tripd_outlet_put(&events->outlet, object);
 }
 
-void
-tripd_events_command(struct tripd_events *events, const char *line, size_t length, int result)
+/* Of what others chose: it may be anything. */
+static json_t *
+printable(const char *from, size_t length)
 {
 	char text[512];
 	size_t n = 0;
 
-	if (events->path == NULL)
-		return;
-	/* It may be anything. */
 	for (; n < length && n + 1 < sizeof(text); n++)
-		text[n] = line[n] >= ' ' && line[n] <= '~' ? line[n] : '?';
+		text[n] = from[n] >= ' ' && from[n] <= '~' ? from[n] : '?';
 	text[n] = 0;
-	put_timed(events, json_pack("{s:s, s:s, s:i}", "event", "command", "command", text,
-				  "result", result));
+	return json_string(text);
+}
+
+/* What a process calls itself, if it is there yet. */
+static void
+add_name(json_t *object, pid_t pid)
+{
+	char path[32], name[32];
+	ssize_t length = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	length = read(fd, name, sizeof(name));
+	close(fd);
+	/* A line. */
+	if (length > 1)
+		json_object_set_new(object, "name", printable(name, (size_t)length - 1));
+}
+
+static void
+add_asker(json_t *object, const struct trip_command *asker)
+{
+	json_object_set_new(object, "uid", json_integer(asker->uid));
+	json_object_set_new(object, "pid", json_integer(asker->pid));
+	add_name(object, asker->pid);
 }
 
 void
-tripd_events_refused(struct tripd_events *events, uint64_t n)
+tripd_events_command(struct tripd_events *events, const struct trip_command *asker,
+	const char *line, size_t length, int result)
 {
-	if (events->path != NULL)
-		put_timed(events,
-			json_pack("{s:s, s:I}", "event", "refused", "commands", (json_int_t)n));
+	json_t *object;
+
+	if (events->path == NULL)
+		return;
+	object = json_pack("{s:s, s:o, s:i}", "event", "command", "command",
+		printable(line, length), "result", result);
+	if (asker != NULL)
+		add_asker(object, asker);
+	put_timed(events, object);
+}
+
+void
+tripd_events_refused(struct tripd_events *events, const struct trip_command *last, uint64_t n)
+{
+	json_t *object;
+
+	if (events->path == NULL)
+		return;
+	object = json_pack("{s:s, s:I}", "event", "refused", "commands", (json_int_t)n);
+	add_asker(object, last);
+	put_timed(events, object);
 }
 
 /* Whether the path is another file by now, or none. */

@@ -12,6 +12,7 @@
 
 #include "outlet.h"
 
+struct trip_command;
 struct tripd_period;
 struct tripd_quota;
 struct tripd_trip;
@@ -41,11 +42,12 @@ void tripd_events_put(struct tripd_events *events, const struct tripd_quota *quo
 void tripd_events_period(struct tripd_events *events, const struct tripd_quota *quota,
 	const struct tripd_period *period);
 
-/* A command was done, with this result. */
-void tripd_events_command(struct tripd_events *events, const char *line, size_t length, int result);
+/* A command was done for `asker`, or a signal for NULL, with this result. */
+void tripd_events_command(struct tripd_events *events, const struct trip_command *asker,
+	const char *line, size_t length, int result);
 
-/* So many were refused since the last ones: their users may give none. */
-void tripd_events_refused(struct tripd_events *events, uint64_t n);
+/* So many were refused since the last ones, `last` the last of them: they may give none. */
+void tripd_events_refused(struct tripd_events *events, const struct trip_command *last, uint64_t n);
 
 /* Writes what is taken; opens the file again where it has been moved away, and a pipe that had no
  * reader. Returns whether there is something to say, once a minute at most. */

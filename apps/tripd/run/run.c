@@ -196,7 +196,7 @@ tell_command(void *arg, const char *line, size_t length, int result)
 {
 	struct tripd_run *run = arg;
 
-	tripd_events_command(&run->events, line, length, result);
+	tripd_events_command(&run->events, run->asker, line, length, result);
 }
 
 /* Once the rules are at work. */
@@ -420,14 +420,27 @@ say_refused(struct tripd_run *run, struct tripd_view *view)
 	tripd_screen_end(&view->screen);
 }
 
+static int
+do_command(const struct trip_command *command, FILE *answer, void *arg)
+{
+	struct tripd_run *run = arg;
+	int result;
+
+	run->asker = command;
+	result = tripd_command(command->text, command->length, answer, &run->commands);
+	run->asker = NULL;
+	return result;
+}
+
 /* Rules change by commands, and by SIGHUP, whose answer goes to stderr. */
 static void
 change_rules(struct tripd_run *run, struct tripd_view *view)
 {
+	struct trip_command last = {.size = sizeof(last)};
 	uint64_t before = run->commands.n_changes;
 
-	if (run->quota.n_refused != run->refused)
-		tripd_events_refused(&run->events, run->quota.n_refused - run->refused);
+	if (run->quota.n_refused != run->refused && trip_command_refused(run->domain, &last) == 0)
+		tripd_events_refused(&run->events, &last, run->quota.n_refused - run->refused);
 	run->refused = run->quota.n_refused;
 	say_refused(run, view);
 	if (run->reload) {
@@ -436,7 +449,7 @@ change_rules(struct tripd_run *run, struct tripd_view *view)
 		tripd_screen_end(&view->screen);
 	}
 	run->reload = false;
-	(void)trip_command_serve(run->domain, tripd_command, &run->commands);
+	(void)trip_command_serve(run->domain, do_command, run);
 	if (run->commands.n_changes == before)
 		return;
 	tripd_exec_follow(&run->exec, run->quota.rules);

@@ -34,6 +34,8 @@ struct tripd_run {
 	struct tripd_link links[TRIPD_PORTS_MAX];
 	struct tripd_quota quota;
 	struct tripd_commands commands;
+	/* Who gives the one that is being done; NULL: a signal. */
+	const struct trip_command *asker;
 	struct tripd_forwarding forwarding;
 	struct tripd_replay replay;
 	struct tripd_events events;
