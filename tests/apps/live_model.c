@@ -25,23 +25,72 @@ model_find(struct model *model, unsigned int name)
 	return NULL;
 }
 
+static void
+drop(struct model_state *state)
+{
+	state->dropped |= !state->deleted;
+}
+
 /* What waits for a rule happens as often as it is due. */
 static void
 fire(struct model *model, const struct model_rule *rule)
 {
 	struct model_state *state = &model->states[rule->name];
 
+	if (rule->limit != 0 && !state->is_spent && state->spent >= rule->limit) {
+		drop(state);
+		state->is_spent = state->by_quota = true;
+		state->owed = false;
+	}
 	if (rule->threshold == 0 || state->packets < rule->threshold)
 		return;
-	if (rule->every == 0) {
-		if (state->fired == 0 && !state->deleted)
-			state->dropped = true;
+	if (rule->every == 0 && state->fired == 0) {
+		drop(state);
 		state->fired = 1;
+		state->by_rule = true;
 	}
 	while (rule->every != 0 && rule->threshold + state->fired * rule->every <= state->packets) {
 		state->fired++;
 		model->total++;
 	}
+}
+
+static void
+pass(struct model_state *state)
+{
+	state->dropped &= state->deleted;
+	state->by_hand = state->by_rule = state->by_quota = state->owed = false;
+}
+
+/* What quotas have dropped in periods that are over, or that have gone, passes. */
+static void
+pass_owed(struct model *model)
+{
+	for (unsigned int i = 0; i < model->n; i++) {
+		struct model_state *state = &model->states[model->rules[i].name];
+
+		if (state->owed && !state->by_hand && !state->by_rule && !state->by_quota)
+			pass(state);
+	}
+}
+
+/* The quota drops no more by what it was. */
+static void
+begin_anew(struct model_state *state)
+{
+	state->owed |= state->by_quota;
+	state->is_spent = state->by_quota = false;
+}
+
+static void
+become_quota(struct model_state *state, uint64_t before, uint64_t now)
+{
+	if (before == now)
+		return;
+	if (before == 0 || now == 0 || state->spent < now)
+		begin_anew(state);
+	if (before == 0 || now == 0)
+		state->spent = 0;
 }
 
 /* One that was there, or not, becomes another. */
@@ -58,8 +107,12 @@ become(struct model *model, const struct model_rule *before, const struct model_
 			state->dropped = now->drops;
 		state->deleted = false;
 	}
-	if (before != NULL && !model_same_when(before, now))
+	if (before != NULL && !model_same_when(before, now)) {
 		state->fired = 0;
+		state->by_rule = false;
+	}
+	if (before != NULL)
+		become_quota(state, before->limit, now->limit);
 	fire(model, now);
 }
 
@@ -72,6 +125,7 @@ model_reload(struct model *model, const struct model_rule *rules, unsigned int n
 	model->n = n;
 	for (unsigned int i = 0; i < n; i++)
 		become(model, model_find(&before, rules[i].name), &rules[i]);
+	pass_owed(model);
 }
 
 static void
@@ -100,18 +154,49 @@ model_apply(struct model *model, const struct model_rule *rules, unsigned int n)
 		/* What waits for it stays; another such is not added here. */
 		now.threshold = before.threshold;
 		now.every = before.every;
+		now.limit = before.limit;
 		become(model, &before, &now);
 		if (model_same(&before, &now))
 			continue;
 		take_out(model, now.name);
 		model->rules[model->n++] = now;
 	}
+	pass_owed(model);
 }
 
 void
 model_remove(struct model *model, unsigned int name)
 {
 	take_out(model, name);
+	pass_owed(model);
+}
+
+void
+model_drop(struct model *model, unsigned int name)
+{
+	drop(&model->states[name]);
+	model->states[name].by_hand = true;
+}
+
+void
+model_pass(struct model *model, unsigned int name)
+{
+	pass(&model->states[name]);
+}
+
+void
+model_delete(struct model *model, unsigned int name)
+{
+	pass(&model->states[name]);
+	model->states[name].deleted = true;
+}
+
+void
+model_reset(struct model *model, unsigned int name)
+{
+	model->states[name].spent = 0;
+	begin_anew(&model->states[name]);
+	pass_owed(model);
 }
 
 bool
@@ -132,10 +217,12 @@ model_packet(struct model *model, unsigned int port)
 			continue;
 		}
 		state->packets++;
+		state->spent += rule->limit != 0;
 		passes &= !state->dropped;
 	}
 	if (first != NULL) {
 		model->states[first->name].packets++;
+		model->states[first->name].spent += first->limit != 0;
 		passes &= !model->states[first->name].dropped;
 	}
 	for (unsigned int i = 0; i < model->n; i++)

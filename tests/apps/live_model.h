@@ -15,12 +15,19 @@ struct model_rule {
 	bool also, drops;
 	/* 0: there is none; `every`: it adds to the counter, else it drops the rule. */
 	uint64_t threshold, every;
+	/* 0: there is none; a quota of its packets, which drops it once it is spent. */
+	uint64_t limit;
 };
 
 struct model_state {
 	uint64_t packets;
 	bool dropped, deleted;
 	uint64_t fired;
+	/* Of the quota, and whether what it has dropped in a period that is over is to pass. */
+	uint64_t spent;
+	bool is_spent, owed;
+	/* What has dropped it, and holds it until it passes. */
+	bool by_hand, by_rule, by_quota;
 };
 
 struct model {
@@ -42,6 +49,13 @@ struct model_rule *model_find(struct model *model, unsigned int name);
 void model_reload(struct model *model, const struct model_rule *rules, unsigned int n);
 void model_apply(struct model *model, const struct model_rule *rules, unsigned int n);
 void model_remove(struct model *model, unsigned int name);
+
+/* An operation on a name that is there, at once. */
+void model_drop(struct model *model, unsigned int name);
+void model_pass(struct model *model, unsigned int name);
+void model_delete(struct model *model, unsigned int name);
+/* The next period of its quota begins. */
+void model_reset(struct model *model, unsigned int name);
 
 /* A packet; returns whether it passes. */
 bool model_packet(struct model *model, unsigned int port);

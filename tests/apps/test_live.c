@@ -16,7 +16,8 @@
 #include "trip_test.h"
 #include "tripd_bed.h"
 
-#define SEQUENCES 1000
+/* A thousand in a long run. */
+#define SEQUENCES 50
 #define STEPS 5
 #define PACKETS 10
 #define PORTS 16
@@ -110,6 +111,7 @@ draw_rule(struct model_rule *rule, unsigned int name, const struct model *model)
 	rule->high = rule->low + below(PORTS - rule->low);
 	rule->drops = !rule->also && below(6) == 0;
 	rule->every = rule->threshold != 0 && below(2) == 0 ? 1 + below(4) : 0;
+	rule->limit = below(3) == 0 ? 1 + state->spent + below(10) : 0;
 }
 
 /* New ones, and mostly those that are there, in their order or another one. */
@@ -157,6 +159,9 @@ write_count(FILE *file, const struct model_rule *rule)
 static void
 write_when(FILE *file, const struct model_rule *rule)
 {
+	if (rule->limit != 0)
+		fprintf(file, "quota q%u %u per month of c%u.packets\nwhen q%u spent drop c%u\n",
+			rule->name, (unsigned int)rule->limit, rule->name, rule->name, rule->name);
 	if (rule->threshold != 0 && rule->every != 0)
 		fprintf(file, "when c%u.packets >= %u every %u add total 1\n", rule->name,
 			(unsigned int)rule->threshold, (unsigned int)rule->every);
@@ -210,9 +215,31 @@ check_cntr(struct trip_cntr *cntr, uint64_t expected)
 	assert_int_equal(trip_cntr_read(cntr), expected);
 }
 
+/* Those at work, by their names: each of a count. */
+static void
+check_quotas(const struct model *model)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < model->n; i++)
+		n += model->rules[i].limit != 0;
+	for (unsigned int i = 1; i < bed.quota.rules->n_counters; i++) {
+		const struct trip_rules_counter *counter = &bed.quota.rules->counters[i];
+
+		if (counter->gone)
+			continue;
+		check_cntr(bed.quota.counters[i],
+			model->states[(unsigned int)(counter->name[1] - '0')].spent);
+		n--;
+	}
+	assert_int_equal(n, 0);
+}
+
 static void
 check(struct model *model)
 {
+	check_quotas(model);
+	progress();
 	for (unsigned int name = 0; name < MODEL_NAMES; name++) {
 		const struct model_state *state = &model->states[name];
 		int at = place_of(name);
@@ -221,6 +248,7 @@ check(struct model *model)
 		assert_int_equal(at >= 0, model_find(model, name) != NULL);
 		if (at < 0)
 			continue;
+		check_cntr(bed.quota.counts[at].packets, state->packets);
 		assert_int_equal(trip_apply_count_query(&bed.quota.counts[at], &sum), 0);
 		assert_int_equal(sum.packets, state->packets);
 		assert_int_equal(sum.bytes, 60 * state->packets);
@@ -236,24 +264,36 @@ check(struct model *model)
 static void
 do_op(struct model *model)
 {
-	static const char *const words[] = {"drop", "pass", "delete"};
+	static const struct {
+		const char *word;
+		void (*done)(struct model *model, unsigned int name);
+	} ops[] = {{"drop", model_drop}, {"pass", model_pass}, {"delete", model_delete}};
 	unsigned int name = below(MODEL_NAMES), op = below(5) % 3;
-	struct model_state *state = &model->states[name];
 	char text[32];
 
-	snprintf(text, sizeof(text), "do %s c%u", words[op], name);
+	snprintf(text, sizeof(text), "do %s c%u", ops[op].word, name);
 	if (model_find(model, name) == NULL) {
 		command(text, -EINVAL);
 		return;
 	}
 	/* What has ended stays so. */
-	if (state->deleted)
+	if (model->states[name].deleted)
 		return;
 	command(text, 0);
-	if (op == 2)
-		state->deleted = true;
-	else
-		state->dropped = op == 0;
+	ops[op].done(model, name);
+}
+
+static void
+reset(struct model *model)
+{
+	unsigned int name = below(MODEL_NAMES);
+	const struct model_rule *rule = model_find(model, name);
+	char text[32];
+
+	snprintf(text, sizeof(text), "reset q%u", name);
+	command(text, rule != NULL && rule->limit != 0 ? 0 : -ENOENT);
+	if (rule != NULL && rule->limit != 0)
+		model_reset(model, name);
 }
 
 static void
@@ -263,7 +303,7 @@ step(struct model *model)
 	unsigned int n = draw_rules(model, rules), name = below(MODEL_NAMES);
 	char text[32];
 
-	switch (below(4)) {
+	switch (below(5)) {
 	case 0:
 		command_with("reload t", rules, n, NULL);
 		model_reload(model, rules, n);
@@ -278,6 +318,9 @@ step(struct model *model)
 		command(text, model_find(model, name) != NULL ? 0 : -ENOENT);
 		if (model_find(model, name) != NULL)
 			model_remove(model, name);
+		break;
+	case 3:
+		reset(model);
 		break;
 	default:
 		do_op(model);
@@ -302,6 +345,7 @@ changes_count_and_do_what_the_model_says(void **state)
 				unsigned int port = below(PORTS);
 
 				assert_int_equal(packet(port), model_packet(&model, port));
+				check(&model);
 			}
 			check(&model);
 		}
