@@ -174,7 +174,11 @@ fold_source(struct trip_home *home, struct trip_home_cntr *cntr, uint32_t s, str
 			atomic_load_explicit(&flow->fresh_tsc, memory_order_acquire));
 	fold_lines(home, s, &own);
 	note_crossing(cntr, own.crossed);
-	if (flow->more_feeds > 0 && (own.delta | own.failures) != 0)
+	/* What is folded leaves the budget as it was. But where others split that anew, they go by
+	 * this counter's share, which is used up by so much: it reckons anew, too. */
+	if (flow->more_feeds == 0)
+		cntr->split += own.delta;
+	else if ((own.delta | own.failures) != 0)
 		tell_others(home, s, &own);
 	fold->delta += own.delta;
 	fold->failures += own.failures;
@@ -185,7 +189,6 @@ add_fold(struct trip_home *home, uint32_t index, const struct fold *fold)
 {
 	/* The home looks for itself at what that has reached. */
 	(void)trip_cell_add(&home->cells[index], fold->delta);
-	home->cntrs[index].split += fold->delta;
 	/* Behind the last counts: who reads them when it sees the error has them all. */
 	if (fold->failures > 0 && trip_cell_adderr(&home->cells[index], fold->failures))
 		trip_due_ring_self(home, index);

@@ -170,6 +170,44 @@ sleep_after_the_last_flow(void **state)
 	bed_close(bed);
 }
 
+/* Whether that rings. */
+static bool
+count_packets(struct bed *bed, uint64_t packets)
+{
+	trip_count_add(&bed->read->count, packets, 64 * packets);
+	return (trip_count_reached(&bed->read->count) & TRIP_COUNT_PACKETS) != 0;
+}
+
+/* A flow feeds two counters, of which a refresh finds the nearer one first: what is left of its
+ * budget is no more than before, whoever splits it anew. */
+static void
+refresh_leaves_what_is_left(void **state)
+{
+	struct bed *bed = open_idle(TRIP_IDLE_SLEEP);
+
+	bed->home->fed.period_tsc = 700;
+	bed->flow.cntr[TRIP_COUNT_KINDS] = 1;
+	bed->flow.more_feeds = 1;
+	bed_submit(bed, 0, 100, 0, 0);
+	bed_submit(bed, 1, 10, 0, 0);
+	trip_source_link(bed->home, 0);
+	bed_settle(bed);
+	assert_false(count_packets(bed, 4));
+	bed->now += 700;
+	do
+		bed_settle(bed);
+	while (!trip_home_idle(bed->home));
+	assert_int_equal(trip_cell_sum(&bed->home->cells[1]), 4);
+	assert_false(count_packets(bed, 5));
+	assert_true(count_packets(bed, 1));
+	bed_ring_if(bed, 0, true);
+	bed_settle(bed);
+	assert_int_equal(bed->logs[1].n, 1);
+	trip_source_unlink(bed->home, 0);
+	bed_settle(bed);
+	bed_close(bed);
+}
+
 int
 main(void)
 {
@@ -179,6 +217,7 @@ main(void)
 		cmocka_unit_test(sleep_ends_with_the_scrub),
 		cmocka_unit_test(sleep_ends_with_the_refresh),
 		cmocka_unit_test(sleep_after_the_last_flow),
+		cmocka_unit_test(refresh_leaves_what_is_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
