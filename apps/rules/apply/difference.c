@@ -76,11 +76,10 @@ tidy(char *text)
 	*to = 0;
 }
 
-/* A counter has no words. */
 static bool
 are_same(const char *a, const char *b)
 {
-	char *x = strdup(a != NULL ? a : ""), *y = strdup(b != NULL ? b : "");
+	char *x = strdup(a), *y = strdup(b);
 	bool same = false;
 
 	if (x != NULL && y != NULL) {
@@ -150,10 +149,9 @@ find_counters(struct trip_apply_difference *difference, struct words *words, str
 	match_names(words, own, difference->counters, difference->counters_go);
 	for (unsigned int i = 0; i < next->n_counters; i++) {
 		struct trip_apply_step *step = &difference->counters[i];
-		const char *source = next->counters[i].source;
 
 		if (step->what == TRIP_APPLY_KEEP &&
-			!are_same(source, work->counters[step->at].source))
+			!are_same(work->counters[step->at].source, next->counters[i].source))
 			step->what = TRIP_APPLY_CHANGE;
 	}
 }
@@ -362,15 +360,6 @@ trip_apply_difference_free(struct trip_apply_difference *difference)
 }
 
 static void
-print_counter(char sign, const struct trip_rules_counter *counter, FILE *file)
-{
-	if (counter->source != NULL)
-		fprintf(file, "%c %s\n", sign, counter->source);
-	else
-		fprintf(file, "%c counter %s\n", sign, counter->name);
-}
-
-static void
 print_gone(const struct trip_apply_difference *difference, FILE *file)
 {
 	const struct trip_rules *work = difference->work;
@@ -380,7 +369,7 @@ print_gone(const struct trip_apply_difference *difference, FILE *file)
 			fprintf(file, "- %s\n", work->counts[i].source);
 	for (unsigned int i = 0; i < work->n_counters; i++)
 		if (difference->counters_go[i])
-			print_counter('-', &work->counters[i], file);
+			fprintf(file, "- %s\n", work->counters[i].source);
 	for (unsigned int i = 0; i < work->n_whens; i++)
 		if (difference->whens_go[i])
 			fprintf(file, "- %s\n", work->whens[i].source);
@@ -407,10 +396,10 @@ trip_apply_difference_print(const struct trip_apply_difference *difference, FILE
 			fprintf(file, "+ %s\n", next->sets[i].source);
 	for (unsigned int i = 0; i < next->n_counters; i++)
 		if (difference->counters[i].what == TRIP_APPLY_CHANGE)
-			print_counter('~', &next->counters[i], file);
+			fprintf(file, "~ %s\n", next->counters[i].source);
 	for (unsigned int i = 0; i < next->n_counters; i++)
 		if (difference->counters[i].what == TRIP_APPLY_ADD)
-			print_counter('+', &next->counters[i], file);
+			fprintf(file, "+ %s\n", next->counters[i].source);
 	for (unsigned int i = 0; i < next->n_counts; i++)
 		if (difference->counts[i].what == TRIP_APPLY_ADD)
 			fprintf(file, "+ %s\n", next->counts[i].source);

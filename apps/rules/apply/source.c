@@ -138,16 +138,9 @@ trip_apply_source(const struct trip_rules *rules, bool whens, const struct trip_
 
 	if (file == NULL)
 		return -ENOMEM;
-	for (unsigned int i = 0; i < rules->n_counters; i++) {
-		const struct trip_rules_counter *counter = &rules->counters[i];
-
-		if (counter->gone || (skip != NULL && skip->counters[i]))
-			continue;
-		if (counter->source != NULL)
-			fprintf(file, "%s\n", counter->source);
-		else
-			fprintf(file, "counter %s\n", counter->name);
-	}
+	for (unsigned int i = 0; i < rules->n_counters; i++)
+		if (!rules->counters[i].gone && (skip == NULL || !skip->counters[i]))
+			fprintf(file, "%s\n", rules->counters[i].source);
 	for (unsigned int i = 0; i < rules->n_sets; i++)
 		if (!rules->sets[i].gone && (skip == NULL || !skip->sets[i]))
 			fprintf(file, "%s\n", rules->sets[i].source);

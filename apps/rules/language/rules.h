@@ -141,7 +141,7 @@ struct trip_rules_counter {
 	char name[TRIP_RULES_NAME_MAX + 1];
 	unsigned int line;
 	struct trip_rules_quota *quota; /* or NULL */
-	char *source;                   /* of a quota, as of a count */
+	char *source;                   /* as of a count */
 	bool gone;                      /* as of a count, and what it had come to */
 	uint64_t last;
 };

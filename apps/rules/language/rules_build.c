@@ -257,10 +257,9 @@ commit_counter(struct trip_rules_ctx *ctx)
 	}
 	memcpy(counter.name, ctx->symbol.span.text,
 		RTE_MIN(ctx->symbol.span.length, (size_t)TRIP_RULES_NAME_MAX));
-	if (ctx->symbol.kind == TRIP_RULES_KIND_QUOTA) {
+	counter.source = source_of(ctx);
+	if (ctx->symbol.kind == TRIP_RULES_KIND_QUOTA)
 		counter.quota = trip_rules_quota_commit(ctx, rules->n_counters);
-		counter.source = source_of(ctx);
-	}
 	ctx->symbol.index = rules->n_counters;
 	rules->counters[rules->n_counters++] = counter;
 }
