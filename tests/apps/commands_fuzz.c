@@ -13,6 +13,7 @@
 #include "apply/difference.h"
 #include "apply/set.h"
 #include "apply/source.h"
+#include "fuzzed_rules.h"
 #include "run/command.h"
 #include "run/live.h"
 #include "run/quota.h"
@@ -21,26 +22,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void
-must(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
 /* ---- the rules at work ------------------------------------------------------------------------
  */
-
-static struct trip_rules *
-parse(const char *text, size_t length)
-{
-	struct trip_rules_errors *errors;
-	struct trip_rules *rules = NULL;
-
-	(void)trip_rules_parse_text("fuzz", text, length, &rules, &errors);
-	trip_rules_errors_free(errors);
-	return rules;
-}
 
 static void
 open_work(struct tripd_quota *quota, struct trip_rules *rules)
@@ -161,7 +144,7 @@ take_over(const struct trip_apply_difference *difference)
 		met[step->what == TRIP_APPLY_KEEP ? step->at : difference->work->n_whens] = true;
 	}
 	must(trip_apply_source(next, true, &skip, &text, &length) == 0);
-	rules = parse(text, length);
+	rules = fuzzed_rules(text, length);
 	must(rules != NULL);
 	free(text);
 	free(met);
@@ -179,7 +162,7 @@ check_same(const struct trip_rules *rules)
 	char *text;
 
 	must(trip_apply_source(rules, true, NULL, &text, &length) == 0);
-	again = parse(text, length);
+	again = fuzzed_rules(text, length);
 	must(again != NULL);
 	must(trip_apply_difference_find(&difference, rules, again, TRIP_APPLY_WITHOUT) == 0);
 	must(difference.n_changes == 0);
@@ -346,7 +329,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *at = (const char *)data, *end = at + size;
 	const char *next = size > 0 ? memchr(at, FORM_FEED, size) : NULL;
-	struct trip_rules *rules = parse(at, next != NULL ? (size_t)(next - at) : size);
+	struct trip_rules *rules = fuzzed_rules(at, next != NULL ? (size_t)(next - at) : size);
 	struct tripd_quota quota;
 	struct tripd_commands commands = {.quota = &quota};
 

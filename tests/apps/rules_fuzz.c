@@ -7,36 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rules.h"
+#include "fuzzed_rules.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void
-must(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static struct trip_rules *
-parse(const char *text, size_t length)
-{
-	struct trip_rules_errors *errors;
-	struct trip_rules *rules;
-	char *said = NULL;
-	size_t size;
-	FILE *file = open_memstream(&said, &size);
-	int rc = trip_rules_parse_text("fuzz", text, length, &rules, &errors);
-
-	must(rc == 0 || rc == -EINVAL);
-	must((rc == 0) == (rules != NULL) && (rc == 0) == (errors == NULL));
-	trip_rules_errors_print(errors, file);
-	fclose(file);
-	must((rc == 0) == (size == 0));
-	free(said);
-	trip_rules_errors_free(errors);
-	return rules;
-}
 
 /* The rules written again from what was kept of them. */
 static char *
@@ -52,7 +25,7 @@ sources(const struct trip_rules *rules, size_t *length)
 	for (unsigned int i = 0; i < rules->n_sets; i++)
 		fprintf(file, "%s\n", rules->sets[i].source);
 	for (unsigned int i = 0; i < rules->n_counters; i++)
-		fprintf(file, "counter %s\n", rules->counters[i].name);
+		fprintf(file, "%s\n", rules->counters[i].source);
 	fclose(file);
 	return text;
 }
@@ -104,7 +77,7 @@ parse_set(const char *text, size_t length)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct trip_rules *rules = parse((const char *)data, size), *again;
+	struct trip_rules *rules = fuzzed_rules((const char *)data, size), *again;
 	unsigned int n_warnings;
 	size_t length;
 	char *text;
@@ -115,7 +88,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text = sources(rules, &length);
 	n_warnings = rules->warnings->n_list;
 	must(trip_rules_warn(rules) == 0 && rules->warnings->n_list == n_warnings);
-	again = parse(text, length);
+	again = fuzzed_rules(text, length);
 	compare(rules, again);
 	free(text);
 	trip_rules_free(again);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What fuzzers of rules have in common. */
+#ifndef TEST_FUZZED_RULES_H
+#define TEST_FUZZED_RULES_H
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "rules.h"
+
+static inline void
+must(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+/* Bytes are rules, or mistakes that are told; NULL then. */
+static inline struct trip_rules *
+fuzzed_rules(const char *text, size_t length)
+{
+	struct trip_rules_errors *errors;
+	struct trip_rules *rules;
+	char *said = NULL;
+	size_t size;
+	FILE *file = open_memstream(&said, &size);
+	int rc = trip_rules_parse_text("fuzz", text, length, &rules, &errors);
+
+	must(rc == 0 || rc == -EINVAL);
+	must((rc == 0) == (rules != NULL) && (rc == 0) == (errors == NULL));
+	trip_rules_errors_print(errors, file);
+	fclose(file);
+	must((rc == 0) == (size == 0));
+	free(said);
+	trip_rules_errors_free(errors);
+	return rules;
+}
+
+#endif
