@@ -31,18 +31,26 @@ bring_to(struct bed *bed, unsigned int phase)
 	}
 }
 
+/* Each phase comes without operands, then with; every other item has an until. */
+static struct condition_wanted
+wanted_of(uint32_t channel, unsigned int i)
+{
+	return (struct condition_wanted){.channel = channel,
+		.cntr = CONDITION_TRIGGER,
+		.threshold = 1,
+		.interval = 1,
+		.count = 5,
+		.time = RATE_TIME,
+		.until_count = i % 2,
+		.until_time = i % 2 * RATE_TIME,
+		.limit = i < PHASES ? 0 : 9};
+}
+
 static void
 it_is_canceled_at_any_time(void **state)
 {
 	for (unsigned int i = 0; i < 2 * PHASES; i++) {
-		const struct condition_wanted wanted = {.cntr = CONDITION_TRIGGER,
-			.threshold = 1,
-			.interval = 1,
-			.count = 5,
-			.time = RATE_TIME,
-			.until_count = i % 2,
-			.until_time = i % 2 * RATE_TIME,
-			.limit = i < PHASES ? 0 : 9};
+		const struct condition_wanted wanted = wanted_of(CONDITION_OWN, i);
 		struct bed *bed = condition_open();
 		uint64_t id = condition_submit(bed, &wanted), fired;
 
@@ -67,15 +75,7 @@ static void
 a_dropped_client_leaves_none(void **state)
 {
 	for (unsigned int i = 0; i < 2 * PHASES; i++) {
-		const struct condition_wanted wanted = {.channel = CONDITION_CLIENT,
-			.cntr = CONDITION_TRIGGER,
-			.threshold = 1,
-			.interval = 1,
-			.count = 5,
-			.time = RATE_TIME,
-			.until_count = i % 2,
-			.until_time = i % 2 * RATE_TIME,
-			.limit = i < PHASES ? 0 : 9};
+		const struct condition_wanted wanted = wanted_of(CONDITION_CLIENT, i);
 		struct bed *bed = condition_open();
 
 		for (unsigned int n = 0; n < 5; n++)
