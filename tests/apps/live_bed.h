@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rules at work that change by the commands that tripctl sends, and packets in between. */
+#ifndef TRIP_LIVE_BED_H
+#define TRIP_LIVE_BED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tripd_bed.h"
+
+extern struct tripd_bed live_bed;
+
+/* Bytes of a packet. */
+#define LIVE_BYTES 60
+
+/* All that is due fires, and is read. */
+void live_progress(void);
+
+/* What a command comes to; `answer` is to be freed. */
+int live_command_do(const char *text, size_t length, char **answer);
+
+/* One that is to come to this. Of the first, the answer is returned, to be freed. */
+char *live_command_of(const char *text, size_t length, int expected);
+void live_command(const char *text, int expected);
+
+/* One whose answer is this; one that is refused, and says why. */
+void live_answered(const char *text, int expected, const char *answer);
+void live_refused(const char *text, size_t length, int error, const char *why);
+void live_declined(const char *text, int error, const char *why);
+
+/* Of UDP, from 10.0.0.1 to a port below 256 of 10.0.0.2. Returns whether it passes. */
+bool live_packet(unsigned int port);
+
+/* What a counter comes to, once its home has read all flows of it. */
+void live_check_cntr(struct trip_cntr *cntr, uint64_t expected);
+
+#endif
