@@ -75,7 +75,9 @@ struct windows {
 
 _Static_assert(sizeof(struct rate) <= TRIP_CONDITION_MEMORY, "it has no more");
 _Static_assert(sizeof(struct windows) <= TRIP_OPERANDS_MAX, "a node has no more");
-_Static_assert(offsetof(struct windows, phase) >= sizeof(struct trip_condition_queued),
+_Static_assert(
+	offsetof(struct windows, phase) >= sizeof(struct trip_condition_queued) &&
+		offsetof(struct windows, begin) == offsetof(struct trip_condition_queued, known),
 	"at first it is RATE_BEFORE");
 _Static_assert(PARTS > 64, "late looks have some room");
 
@@ -373,9 +375,11 @@ look_rate(struct trip_condition_look *look)
 	struct windows *windows = (void *)look->home->nodes[trip_condition_memory(look)].operands;
 	bool before = windows->phase == RATE_BEFORE;
 
-	/* Nobody has asked for less. */
-	if (before && look->stands)
+	/* It comes to that later, though it may have been there when the item was queued. */
+	if (before && look->stands && look->sum < look->home->nodes[look->item].threshold) {
+		windows->begin = TRIP_CONDITION_LATER;
 		return TRIP_CONDITION_WAITS;
+	}
 	if (windows->phase == RATE_HOLDS) {
 		if (!look_at_hold(look, windows))
 			return TRIP_CONDITION_WAITS;

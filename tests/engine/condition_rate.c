@@ -191,40 +191,62 @@ what_comes_before_it_is_accepted_counts(void **state)
 	}
 }
 
-/* And where it was set meanwhile, what came behind that. */
+/* And where it was set meanwhile, what came behind that; whether the item is due as soon as it is
+ * accepted, or only once its home has looked at the counter. */
 static void
 a_set_before_it_is_accepted_begins_anew(void **state)
 {
-	const struct condition_wanted wanted = {
-		.cntr = CONDITION_TRIGGER, .count = 10, .time = RATE_TIME};
-	struct bed *bed = condition_open();
+	for (unsigned int threshold = 0; threshold < 2; threshold++) {
+		const struct condition_wanted wanted = {.cntr = CONDITION_TRIGGER,
+			.threshold = threshold,
+			.count = 10,
+			.time = RATE_TIME};
+		struct bed *bed = condition_open();
 
-	condition_submit(bed, &wanted);
-	bed_add(bed, CONDITION_TRIGGER, 10);
-	condition_set(bed, 30);
-	bed_add(bed, CONDITION_TRIGGER, 9);
-	bed_settle(bed);
-	assert_int_equal(bed->fired, 0);
-	rate_expect_fired_behind(bed, 1, 1);
-	bed_close(bed);
+		condition_submit(bed, &wanted);
+		bed_add(bed, CONDITION_TRIGGER, 10);
+		condition_set(bed, 30);
+		bed_add(bed, CONDITION_TRIGGER, 9);
+		bed_settle(bed);
+		assert_int_equal(bed->fired, 0);
+		rate_expect_fired_behind(bed, 1, 1);
+		bed_close(bed);
+	}
 }
 
-/* One to less rings for nobody then, and is not taken for one that comes later. */
+static int
+set_to_less(const struct trip_work_event *event, void *bed)
+{
+	condition_set(bed, 5);
+	return 0;
+}
+
+/* One to less rings for nobody then, and is not taken for one that comes later; nor is one that
+ * comes once it is accepted, before its home has looked. */
 static void
-a_set_to_less_before_it_is_accepted_is_over(void **state)
+a_set_to_less_before_it_is_looked_at_is_over(void **state)
 {
 	const struct condition_wanted wanted = {
 		.cntr = CONDITION_TRIGGER, .threshold = 20, .count = 10, .time = RATE_TIME};
-	struct bed *bed = condition_open();
 
-	bed_add(bed, CONDITION_TRIGGER, 20);
-	condition_submit(bed, &wanted);
-	condition_set(bed, 5);
-	bed_settle(bed);
-	condition_go_to(bed, bed->now + 5 * RATE_TIME);
-	rate_expect_fired_behind(bed, 24, 0);
-	rate_expect_fired_behind(bed, 1, 1);
-	bed_close(bed);
+	for (unsigned int accepted = 0; accepted < 2; accepted++) {
+		struct bed *bed = condition_open();
+		trip_function_t note = atomic_load(&bed->function.function);
+
+		bed_add(bed, CONDITION_TRIGGER, 20);
+		atomic_store(&bed->function.function, set_to_less);
+		if (accepted)
+			(void)bed_submit(bed, CONDITION_TARGET, 0, 0, 0);
+		condition_submit(bed, &wanted);
+		if (!accepted)
+			condition_set(bed, 5);
+		bed_settle(bed);
+		atomic_store(&bed->function.function, note);
+		condition_go_to(bed, bed->now + 5 * RATE_TIME);
+		rate_expect_fired_behind(bed, 24, 0);
+		rate_expect_fired_behind(bed, 1, 1);
+		bed_close(bed);
+	}
 }
 
 /* It may claim a sum that was never there, and a time to come: its own item is early or late by
@@ -279,7 +301,7 @@ main(void)
 		cmocka_unit_test(it_begins_at_its_threshold),
 		cmocka_unit_test(what_comes_before_it_is_accepted_counts),
 		cmocka_unit_test(a_set_before_it_is_accepted_begins_anew),
-		cmocka_unit_test(a_set_to_less_before_it_is_accepted_is_over),
+		cmocka_unit_test(a_set_to_less_before_it_is_looked_at_is_over),
 		cmocka_unit_test(what_is_said_to_be_queued_may_be_anything),
 	};
 
