@@ -101,7 +101,10 @@ trip_fire_complete(const struct trip_engine *engine, uint32_t completion, int re
 void
 trip_fire_fail(struct trip_home *home, uint8_t op, uint32_t target, uint32_t completion)
 {
-	trip_fire_complete(home->engine, trip_op_of(op)->counts ? target : completion, -ECANCELED);
+	uint32_t told = trip_op_of(op)->counts ? target : completion;
+
+	if (told != TRIP_NONE && !trip_home_is_hidden(home->engine, told))
+		trip_fire_complete(home->engine, told, -ECANCELED);
 }
 
 /* The ring of events of the process that queued an item. */

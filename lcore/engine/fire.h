@@ -27,8 +27,9 @@ void trip_fire_complete(const struct trip_engine *engine, uint32_t completion, i
 /* The home: tells of operations that ports' workers have ended; returns how many. */
 unsigned int trip_fire_settle(struct trip_home *home);
 
-/* An item that will never fire: adds 1 to the error of its completion or target counter (WORK-07).
- */
+/* An item that will never fire: adds 1 to the error of its completion or target counter (WORK-07),
+ * but of a hidden one, which nobody else has: what is lost of its pairs would be in its sum, and
+ * fire it. */
 void trip_fire_fail(struct trip_home *home, uint8_t op, uint32_t target, uint32_t completion);
 
 #endif

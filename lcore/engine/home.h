@@ -205,6 +205,16 @@ trip_home_cell(const struct trip_engine *engine, uint32_t cntr)
 	return &trip_engine_home(engine, cntr, &local)->cells[local];
 }
 
+/* Whether a counter is one that nobody opens. */
+static inline bool
+trip_home_is_hidden(const struct trip_engine *engine, uint32_t cntr)
+{
+	uint32_t local;
+	const struct trip_home_shape *shape = &trip_engine_home(engine, cntr, &local)->shape;
+
+	return local >= shape->n_cntrs - shape->n_hidden;
+}
+
 /* Adds to a counter of any home, which hears of it where it cares. Any thread. */
 static inline void
 trip_home_add(const struct trip_engine *engine, uint32_t cntr, uint64_t value)

@@ -197,8 +197,8 @@ has_groups(const struct trip_submitter *submitter, uint32_t n)
 	return n <= more;
 }
 
-/* Makes room for another use of its counter above all that there was, the errors of a process that
- * has died among it. */
+/* Makes room for another use of its counter above all that there was, errors that garbage has left
+ * among it. */
 static void
 begin_group(struct plan *plan, struct planned *planned)
 {
