@@ -38,9 +38,9 @@ def report_has_counts_and_trips(bench):
           [(0, 'net_pcap', 'none', 0)], 'ports')
     add, log = report['trips']
     for trip in add, log:
-        equal(sorted(trip), ['condition', 'counter', 'ends', 'latency_ns', 'line', 'op', 'overshoot', 'result',
+        equal(sorted(trip), ['condition', 'count', 'counter', 'ends', 'latency_ns', 'line', 'op', 'overshoot', 'result',
                              'threshold', 'time', 'value'], 'keys of a trip')
-        equal((trip['result'], trip['condition']), (0, None), 'result and condition')
+        equal((trip['result'], trip['condition'], trip['count']), (0, None, 1), 'result, condition and count')
         equal(trip['overshoot'], trip['value'] - trip['threshold'], 'overshoot')
         assert 0 <= trip['latency_ns'] < 10**10, trip
     times = [datetime.fromisoformat(trip['time'][:26] + '+00:00') for trip in report['trips']]

@@ -221,9 +221,52 @@ def any_time_is_one(bench):
             equal(counts[name], sum(which == name for _, _, which in packets), f'packets of {name}')
 
 
-def a_jump_does_not_keep_it_from_its_end(bench):
-    """Each millisecond of a hundred years takes long."""
-    write(bench.file('in.pcap'), [(0, (0, 0, 'dns')), (1, (2**32 - 1, 0, 'dns'))])
+def until_idle_waits_for_what_is_left_to_do(bench):
+    """A day in seconds takes longer than that to go through."""
+    files = [bench.file('in.pcap')]
+    write(files[0], [(0, (0, 0, 'dns')), (1, (86400, 0, 'dns')), (2, (86400, 0, 'dns'))])
+    lines = run_by_clock(bench, files, RULES.split('\n', 1)[0] + '\nwhen every 1s log\nwhen dns.packets >= 3 log\n',
+                         '--until-idle', '0.001')
+    equal(sum(trip['line'] == 2 for trip in lines), 86400, 'seconds')
+    equal(len([trip for trip in lines if trip['line'] == 3]), 1, 'trips at the last packet')
+
+
+def a_jump_of_years_is_gone_through(bench):
+    """What is due a billion times until the next packet is so at its own times only at first."""
+    years = 1790000000
+    rules = RULES.split('when ', 1)[0] + '''counter ticks
+when every 1s log
+when every 2s add ticks 1
+when after 10000d log
+when web.packets >= 1 every 1 drop web for 1000d
+'''
+    lines, _ = run(bench, [[(0, (0, 0, 'web')), (1, (years, 500000, 'web')), (2, (years + 3, 0, 'web'))]], rules)
+    lines = [line for line in lines if line['event'] == 'trip']
+    order = [trip['packet_time'] for trip in lines]
+    equal(order, sorted(order), 'order of the trips')
+    for line, period in (6, 1), (7, 2):
+        every = [(trip['threshold'], trip['packet_time'], trip['count']) for trip in lines if trip['line'] == line]
+        due = 0
+        for threshold, time, count in every:
+            due += count
+            equal(threshold, due * period * SECOND, f'the last of {count} that were due')
+            assert time >= threshold and (count > 1 or time == threshold), f'what was due at {threshold} was done at {time}'
+        equal(due, (years + 3) // period, f'times that it was due every {period} s')
+        # What is due once stops the clock on the way.
+        assert 1 <= sum(count > 1 for _, _, count in every) <= 2, 'trips that stand for more than one'
+        assert sum(count == 1 for _, _, count in every) > 40000, 'a day of them are by themselves'
+    with open(bench.file('report'), encoding='utf-8') as file:
+        ticks = [c['packets'] for c in json.load(file)['counters'] if c['name'] == 'ticks']
+    equal(ticks, [(years + 3) // 2], 'what was added each time')
+    # What is due once is so at its own time.
+    equal([t['packet_time'] for t in lines if t['line'] == 8], [10000 * 86400 * SECOND], 'after')
+    equal([(t['packet_time'], t['count']) for t in lines if t['line'] == 9 and t['ends']],
+          [(1000 * 86400 * SECOND + 1, 1)], 'end of a drop')
+
+
+def what_lasts_does_not_keep_it_from_its_end(bench):
+    """Each millisecond of a day takes long."""
+    write(bench.file('in.pcap'), [(i, (80 * i, 0, 'dns')) for i in range(1080)])
     process = bench.start(*bench.eal('net_pcap0,rx_pcap=' + bench.file('in.pcap')), '--rules', bench.file(
         'rules', RULES + 'when every 1ms log\n'), '--clock', 'packet', '--events', bench.file('events'))
     bench.wait_for_line(process, '1970-01-01T00:')
@@ -242,5 +285,5 @@ def ports_without_times_are_refused(bench):
     equal((code, err.splitlines()[0]), (2, 'tripd: --clock: "sun" is none of machine, packet'), 'exit code and stderr')
 
 
-main(captures_are_judged_by_their_times, queues_are_merged_by_time, any_time_is_one, a_jump_does_not_keep_it_from_its_end,
-     ports_without_times_are_refused)
+main(captures_are_judged_by_their_times, queues_are_merged_by_time, any_time_is_one, until_idle_waits_for_what_is_left_to_do,
+     a_jump_of_years_is_gone_through, what_lasts_does_not_keep_it_from_its_end, ports_without_times_are_refused)

@@ -224,7 +224,7 @@ tripd_quota_holds(const struct tripd_quota *quota, unsigned int i)
 
 /* What has become of a statement, and of what it acts on. */
 static void
-note(struct tripd_quota *quota, const struct tripd_trip *trip, uint64_t count)
+note(struct tripd_quota *quota, const struct tripd_trip *trip)
 {
 	const struct trip_rules_when *when = &quota->rules->whens[trip->when];
 	struct tripd_item *item = &quota->items[trip->when];
@@ -235,7 +235,7 @@ note(struct tripd_quota *quota, const struct tripd_trip *trip, uint64_t count)
 	quota->periods.released |= trip->ends;
 	if (trip->ends)
 		return;
-	quota->fired[trip->when] += count;
+	quota->fired[trip->when] += trip->count;
 	item->fired_at = quota->n_events;
 	if (when->lasts != 0)
 		item->fired_ns = trip_cntr_read(trip_clock_cntr(quota->domain));
@@ -258,6 +258,7 @@ take(struct tripd_quota *quota, const struct trip_work_event *event, uint64_t ti
 		.threshold = event->threshold - offset,
 		.value = event->value - offset,
 		.latency_ns = event->latency_ns,
+		.count = event->count,
 		.ends = (event->flags & TRIP_WORK_END) != 0,
 	};
 
@@ -266,7 +267,7 @@ take(struct tripd_quota *quota, const struct trip_work_event *event, uint64_t ti
 		item->goes_on--;
 		return;
 	}
-	note(quota, &trip, event->count);
+	note(quota, &trip);
 	if (quota->told != NULL)
 		quota->told(quota->told_arg, &trip);
 	keep(quota, &trip);

@@ -22,6 +22,8 @@ struct tripd_trip {
 	/* Of the day, when it was read; and when it happened, by the packets' clock. */
 	uint64_t time_ns, packet_ns;
 	uint64_t threshold, value, latency_ns;
+	/* Firings that it stands for, the last of which was due at its threshold. */
+	uint64_t count;
 	/* What began with the one before has ended. */
 	bool ends;
 };
@@ -127,7 +129,7 @@ struct tripd_quota {
 	uint64_t n_refused;
 };
 
-/* 48 MiB of them. */
+/* 64 MiB of them. */
 #define TRIPD_TRIPS_MAX ((size_t)1 << 20)
 
 /* Gives the planned ports, which run, to the domain, and opens counters, flows and work as the
@@ -190,6 +192,11 @@ struct trip_cntr *tripd_quota_trigger(
  * cancels it, and tells whether it would have fired. */
 int tripd_quota_queue(struct tripd_quota *quota, unsigned int i, struct trip_cntr *trigger);
 bool tripd_quota_cancel(struct tripd_quota *quota, unsigned int i);
+
+/* Takes back what is due every so often; and has it queued again with what periods of quotas have:
+ * what was due since it was taken back is one firing. */
+void tripd_quota_rest(struct tripd_quota *quota);
+void tripd_quota_go_round(struct tripd_quota *quota);
 
 /* What a `when` has begun for a time goes on for what is left of it, on the flows of its count. */
 int tripd_quota_go_on(struct tripd_quota *quota, unsigned int i);

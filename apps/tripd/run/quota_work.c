@@ -92,8 +92,15 @@ static int
 queue_work(void *arg, const struct trip_work *work)
 {
 	const struct queueing *queueing = arg;
+	struct trip_work own = *work;
 	uint64_t id;
-	int ret = queue_one(queueing->quota, work, &id);
+	int ret;
+
+	/* Time may have gone on while it was taken back. */
+	if (queueing->quota->plan->by_packets && work->interval != 0 &&
+		work->triggering_cntr == trip_clock_cntr(queueing->quota->domain))
+		own.flags |= TRIP_WORK_COALESCE;
+	ret = queue_one(queueing->quota, &own, &id);
 
 	return ret == 0 ? keep_id(queueing->item, id) : ret;
 }
@@ -189,6 +196,29 @@ bool
 tripd_quota_cancel(struct tripd_quota *quota, unsigned int i)
 {
 	return cancel(quota, &quota->items[i]);
+}
+
+static bool
+is_periodic(const struct trip_rules_when *when)
+{
+	return when->ref == TRIP_RULES_REF_CLOCK && when->every != 0 && !when->gone;
+}
+
+void
+tripd_quota_rest(struct tripd_quota *quota)
+{
+	for (unsigned int i = 0; i < quota->rules->n_whens; i++)
+		if (is_periodic(&quota->rules->whens[i]))
+			(void)tripd_quota_cancel(quota, i);
+	tripd_quota_settled(quota);
+}
+
+void
+tripd_quota_go_round(struct tripd_quota *quota)
+{
+	for (unsigned int i = 0; i < quota->rules->n_whens; i++)
+		if (is_periodic(&quota->rules->whens[i]) && quota->items[i].n == 0)
+			quota->periods.unarmed = quota->items[i].unarmed = true;
 }
 
 void

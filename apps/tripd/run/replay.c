@@ -20,6 +20,8 @@
 #include "start/resolve.h"
 
 #define SECOND UINT64_C(1000000000)
+/* Two for each time at which anything is due: a day in seconds, and some. */
+#define STOPS_MAX 200000u
 
 /* What a queue has brought that is not counted yet. */
 struct tripd_replay_queue {
@@ -140,6 +142,20 @@ update(struct tripd_replay *replay, uint64_t ns)
 	replay->failed |= tripd_period_update(replay->quota, (int64_t)(ns / SECOND)) != 0;
 }
 
+/* At a time to which the clock has come: whether nothing is to be done there any more. */
+static bool
+arrive(struct tripd_replay *replay, uint64_t ns)
+{
+	bool rested = replay->n_stops >= STOPS_MAX;
+
+	replay->n_stops = 0;
+	if (!rested)
+		return true;
+	tripd_quota_go_round(replay->quota);
+	update(replay, ns);
+	return false;
+}
+
 /* A step on the way to a time, at which nothing is due any more if it is there: whether it is. */
 static bool
 come_to(struct tripd_replay *replay, uint64_t ns)
@@ -153,11 +169,13 @@ come_to(struct tripd_replay *replay, uint64_t ns)
 		if (tripd_quota_read(quota) > 0)
 			update(replay, quota->packet_ns);
 		quota->packet_ns = replay->began + trip_cntr_read(trip_clock_cntr(quota->domain));
+		if (++replay->n_stops % STOPS_MAX == 0)
+			tripd_quota_rest(quota);
 		return false;
 	}
 	quota->packet_ns = RTE_MAX(quota->packet_ns, replay->began + to);
 	if (end > ns)
-		return true;
+		return arrive(replay, ns);
 	/* However many ends there are until the packet, what was counted is of one period. Where
 	 * that fails it is tried again. */
 	update(replay, ns);

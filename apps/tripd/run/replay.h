@@ -7,6 +7,9 @@
  * first port and queue. Before it is counted, the domain's clock goes to its time, by way of
  * everything that is due until then, and of the ends of quotas' periods; and what it makes due is
  * done before the next. So what is done, and in which order, is of the packets alone.
+ *
+ * Time may jump by years. Only what is due every so often makes that long: after so many stops of
+ * the clock it rests until the packet, and is done once for all that was left out.
  */
 #ifndef TRIPD_REPLAY_H
 #define TRIPD_REPLAY_H
@@ -30,6 +33,8 @@ struct tripd_replay {
 	/* When the first packet came, which is when the clock was 0; since the epoch. */
 	uint64_t began;
 	bool has_begun;
+	/* How often the clock has stopped on the way to the next packet. */
+	unsigned int n_stops;
 	/* A period did not end, or the next one did not begin. */
 	bool failed;
 };

@@ -314,7 +314,8 @@ tripd_run_wait(struct tripd_run *run, unsigned int ms)
 
 	if (run->tripping)
 		ms = 1;
-	if (run->plan.by_packets && tripd_replay_run(&run->replay, ms))
+	run->replaying = run->plan.by_packets && tripd_replay_run(&run->replay, ms);
+	if (run->replaying)
 		ms = 0;
 	time = (struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
 
@@ -473,7 +474,7 @@ loop(struct tripd_run *run, struct tripd_view *view)
 			 n = tripd_forward_received(&run->forwarding);
 		uint64_t polled = tripd_forward_polls(&run->forwarding);
 
-		if (n != received)
+		if (n != received || run->replaying)
 			idle = 0;
 		else if (polled > polls + 1)
 			idle += now - before;

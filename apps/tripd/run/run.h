@@ -42,8 +42,9 @@ struct tripd_run {
 	struct tripd_exec exec;
 	/* Ports are watched for their removal. */
 	bool ports_watched;
-	/* The last reading brought trips. */
-	bool tripping;
+	/* The last reading brought trips; and packets, or what is due by their times, were not all
+	 * done. */
+	bool tripping, replaying;
 	/* A quota could not begin anew at once. */
 	bool periods_failed;
 	/* Of commands that were refused, how many are in the events. */

@@ -69,7 +69,7 @@ tripd_view_trip(struct tripd_screen *screen, const struct tripd_quota *quota, si
 	bool is_time = when->ref == TRIP_RULES_REF_CLOCK;
 	char trigger[TRIP_APPLY_TEXT_MAX], action[TRIP_APPLY_TEXT_MAX];
 	char threshold[16], over[16], latency[16], reached[96];
-	char date[TRIPD_DESCRIBE_DATE] = "";
+	char date[TRIPD_DESCRIBE_DATE] = "", number[16], times[32] = "";
 
 	trip_apply_text_trigger(quota->rules, when, trigger);
 	trip_apply_text_action(quota->rules, when, action);
@@ -85,12 +85,16 @@ tripd_view_trip(struct tripd_screen *screen, const struct tripd_quota *quota, si
 		snprintf(reached, sizeof(reached), ">= %-11s +%-8s %9s", threshold, over, latency);
 	if (quota->plan->by_packets)
 		tripd_describe_date(at->packet_ns, date);
-	tripd_screen_say(screen, "%s%s%-18s %-34s  %s%s%s%s%s%s", date, date[0] != 0 ? "  " : "",
+	if (at->count > 1) {
+		tripd_describe_number(at->count, number);
+		snprintf(times, sizeof(times), ", %s times", number);
+	}
+	tripd_screen_say(screen, "%s%s%-18s %-34s  %s%s%s%s%s%s%s", date, date[0] != 0 ? "  " : "",
 		trigger, reached,
 		tripd_screen_colour(screen, at->result != 0                  ? TRIPD_RED
 					    : when->op == TRIP_RULES_OP_DROP ? TRIPD_YELLOW
 									     : TRIPD_PLAIN),
-		at->ends ? "end of " : "", action, at->result != 0 ? ": " : "",
+		at->ends ? "end of " : "", action, times, at->result != 0 ? ": " : "",
 		at->result != 0 ? trip_strerror(at->result) : "",
 		tripd_screen_colour(screen, TRIPD_PLAIN));
 }
