@@ -78,6 +78,23 @@ int trip_set_open(
  */
 int trip_set_replace(struct trip_set *set, const struct trip_set_entry *entries, size_t n_entries);
 
+/** What a set is to have in place of all that it has. */
+struct trip_set_change {
+	struct trip_set *set;
+	const struct trip_set_entry *entries;
+	size_t n_entries;
+};
+
+/**
+ * Gives several sets of a domain other entries, as trip_set_replace() does: all of them, or none. A
+ * set that is there twice has the later one's. Any thread; waits for the bursts under way.
+ *
+ * @return
+ *   0 or a negative errno, and all are as before: as of trip_set_replace(), and -EXDEV (a set is of
+ *   another domain than the first one).
+ */
+int trip_set_replace_all(const struct trip_set_change *changes, unsigned int n_changes);
+
 /** 0, or -EINVAL: the `size` is unknown; -EDEADLK, -ESHUTDOWN. Any thread. */
 int trip_set_query(struct trip_set *set, struct trip_set_info *info);
 

@@ -114,46 +114,90 @@ outlive_bursts(const struct trip_domain *domain)
 		}
 }
 
-/* Returns those that it had, which nobody reads any more. */
-static struct trip_members *
-swap(struct trip_set *set, struct trip_members *members)
+/* Leaves those that each had in the place of its new ones: nobody reads them any more. */
+static void
+swap(const struct trip_set_change *changes, struct trip_members **members, unsigned int n)
 {
-	struct trip_domain *domain = set->domain;
-	struct trip_members *old;
+	struct trip_domain *domain = changes[0].set->domain;
 
 	trip_progress_lock(domain);
-	old = set->members;
-	set->members = members;
-	for (unsigned int p = 0; p < RTE_DIM(domain->ports); p++)
-		for (unsigned int s = 0; domain->ports[p] != NULL && s < TRIP_PORT_SIDES; s++)
-			if (domain->ports[p]->sides[s].table != NULL)
-				(void)trip_within_replace(
-					&domain->ports[p]->sides[s].table->within, set, members);
+	for (unsigned int i = 0; i < n; i++) {
+		struct trip_set *set = changes[i].set;
+		struct trip_members *next = members[i];
+
+		members[i] = set->members;
+		set->members = next;
+		for (unsigned int p = 0; p < RTE_DIM(domain->ports); p++)
+			for (unsigned int s = 0; domain->ports[p] != NULL && s < TRIP_PORT_SIDES;
+				s++)
+				if (domain->ports[p]->sides[s].table != NULL)
+					(void)trip_within_replace(
+						&domain->ports[p]->sides[s].table->within, set,
+						next);
+	}
 	outlive_bursts(domain);
 	pthread_mutex_unlock(&domain->control);
-	return old;
+}
+
+static int
+open_members(const struct trip_set_change *change, struct trip_members **members)
+{
+	const char *name = change->set->name;
+	int error = trip_members_open(change->entries, change->n_entries, members);
+
+	if (error == -EINVAL)
+		return trip_error_set(EINVAL,
+			"set \"%s\": an entry has a kind or a length that is unknown", name);
+	if (error == -E2BIG)
+		return trip_error_set(E2BIG, "set \"%s\": %zu entries are above the limit %" PRIu32,
+			name, change->n_entries, TRIP_SET_ENTRIES_MAX);
+	return error == 0 ? 0
+			  : trip_error_set(ENOMEM, "set \"%s\": no memory for %zu entries", name,
+				    change->n_entries);
+}
+
+static int
+open_change(const struct trip_set_change *changes, unsigned int i, struct trip_members **members)
+{
+	const struct trip_set *set = changes[i].set;
+	int error = check(set->domain, set->name);
+
+	if (error == 0 && set->domain != changes[0].set->domain)
+		error = trip_error_set(EXDEV, "set \"%s\" is of another domain than \"%s\"",
+			set->name, changes[0].set->name);
+	return error == 0 ? open_members(&changes[i], members) : error;
+}
+
+int
+trip_set_replace_all(const struct trip_set_change *changes, unsigned int n_changes)
+{
+	struct trip_members **members;
+	unsigned int n = 0;
+	int error = 0;
+
+	if (n_changes == 0)
+		return 0;
+	members = calloc(n_changes, sizeof(struct trip_members *));
+	if (members == NULL)
+		return trip_error_set(ENOMEM, "set \"%s\": no memory to change %u sets",
+			changes[0].set->name, n_changes);
+	while (n < n_changes && (error = open_change(changes, n, &members[n])) == 0)
+		n++;
+	if (error == 0)
+		swap(changes, members, n);
+	/* What was made, or what was there before. */
+	for (unsigned int i = 0; i < n; i++)
+		trip_members_close(members[i]);
+	free(members);
+	return error;
 }
 
 int
 trip_set_replace(struct trip_set *set, const struct trip_set_entry *entries, size_t n_entries)
 {
-	struct trip_members *members;
-	int error = check(set->domain, set->name);
+	const struct trip_set_change change = {set, entries, n_entries};
 
-	if (error != 0)
-		return error;
-	error = trip_members_open(entries, n_entries, &members);
-	if (error == -EINVAL)
-		return trip_error_set(EINVAL,
-			"set \"%s\": an entry has a kind or a length that is unknown", set->name);
-	if (error == -E2BIG)
-		return trip_error_set(E2BIG, "set \"%s\": %zu entries are above the limit %" PRIu32,
-			set->name, n_entries, TRIP_SET_ENTRIES_MAX);
-	if (error != 0)
-		return trip_error_set(
-			ENOMEM, "set \"%s\": no memory for %zu entries", set->name, n_entries);
-	trip_members_close(swap(set, members));
-	return 0;
+	return trip_set_replace_all(&change, 1);
 }
 
 int

@@ -219,21 +219,10 @@ tripd_quota_is_hold(enum trip_rules_op op)
 	return op == TRIP_RULES_OP_DROP;
 }
 
-int64_t
-tripd_quota_seconds(const struct tripd_quota *quota)
-{
-	return 0;
-}
-
-void
-tripd_period_reset(struct tripd_quota *quota, unsigned int counter)
+int
+tripd_period_reset_now(struct tripd_quota *quota, unsigned int counter)
 {
 	must(counter < quota->rules->n_counters && quota->rules->counters[counter].quota != NULL);
-}
-
-int
-tripd_period_update(struct tripd_quota *quota, int64_t now)
-{
 	return 0;
 }
 

@@ -594,9 +594,12 @@ sets_refuse_what_cannot_be(void **state)
 	struct rule wrong[] = {{.n_tests = 1, .tests = {{"nobody", 12}}},
 		{.n_tests = 1, .tests = {{"a", 8}}}, {.n_tests = 1, .tests = {{"a", 99}}}};
 	static const int errors[] = {-ENOENT, -ENOTSUP, -ENOTSUP};
+	struct trip_set_change some[] = {{.n_entries = 0}, {.entries = &bad, .n_entries = 1}};
 	struct trip_set *set;
 
 	open_sets();
+	some[0].set = sets[0];
+	some[1].set = sets[1];
 	assert_int_equal(trip_set_open(domain, &attr, &set), -EEXIST);
 	attr.name = "no name";
 	assert_int_equal(trip_set_open(domain, &attr, &set), -EINVAL);
@@ -604,6 +607,8 @@ sets_refuse_what_cannot_be(void **state)
 	assert_int_equal(trip_set_open(domain, &attr, &set), -EINVAL);
 	assert_int_equal(trip_set_replace(sets[0], both, RTE_DIM(both)), 0);
 	assert_int_equal(trip_set_replace(sets[0], &bad, 1), -EINVAL);
+	assert_int_equal(trip_set_replace_all(some, RTE_DIM(some)), -EINVAL);
+	assert_int_equal(trip_set_replace_all(NULL, 0), 0);
 	for (unsigned int i = 0; i < RTE_DIM(wrong); i++)
 		assert_int_equal(create(&wrong[i]), errors[i]);
 	assert_int_equal(create(&rule), 0);

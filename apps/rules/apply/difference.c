@@ -54,42 +54,54 @@ find(const struct words *words, const char *text)
 									  : NULL;
 }
 
-/* One blank for many, but for those within quotes; in place. */
+/* The words of a statement, one character after the other: one blank for many, but for those within
+ * quotes, and none at either end. */
+struct reader {
+	const char *at;
+	char last;
+	bool quoted;
+};
+
+static char
+next_char(struct reader *reader)
+{
+	const char *at = reader->at;
+
+	if (!reader->quoted && (*at == ' ' || *at == '\t')) {
+		while (*at == ' ' || *at == '\t')
+			at++;
+		reader->at = at;
+		if (*at != 0 && reader->last != 0)
+			return reader->last = ' ';
+	}
+	if (*at == '"' && (reader->last != '\\' || !reader->quoted))
+		reader->quoted = !reader->quoted;
+	reader->at = at + (*at != 0);
+	return reader->last = *at;
+}
+
+/* In place. */
 static void
 tidy(char *text)
 {
-	bool quoted = false;
-	char *to = text;
+	struct reader reader = {.at = text};
 
-	for (const char *from = text; *from != 0; from++) {
-		bool blank = (*from == ' ' || *from == '\t') && !quoted;
-
-		if (*from == '"' && (from == text || from[-1] != '\\' || !quoted))
-			quoted = !quoted;
-		if (!blank)
-			*to++ = *from;
-		else if (to > text && to[-1] != ' ')
-			*to++ = ' ';
-	}
-	if (to > text && to[-1] == ' ')
-		to--;
-	*to = 0;
+	while ((*text = next_char(&reader)) != 0)
+		text++;
 }
 
 static bool
 are_same(const char *a, const char *b)
 {
-	char *x = strdup(a), *y = strdup(b);
-	bool same = false;
+	struct reader of_a = {.at = a}, of_b = {.at = b};
+	char one;
 
-	if (x != NULL && y != NULL) {
-		tidy(x);
-		tidy(y);
-		same = strcmp(x, y) == 0;
-	}
-	free(x);
-	free(y);
-	return same;
+	do {
+		one = next_char(&of_a);
+		if (next_char(&of_b) != one)
+			return false;
+	} while (one != 0);
+	return true;
 }
 
 /* What is new, what stays, and what goes, by name. Of a name that is twice in the new

@@ -131,6 +131,8 @@ put_to_work(struct command *command, const struct trip_apply_difference *differe
 		trip_apply_difference_print(difference, file);
 	if (file != NULL && fclose(file) != 0)
 		ret = -ENOMEM;
+	if (ret != 0)
+		fprintf(command->answer, "no memory to say what changes\n");
 	if (ret == 0)
 		ret = tripd_live_change(
 			command->commands->quota, difference, next, command->answer);
@@ -266,6 +268,8 @@ remove_name(struct command *command)
 		fprintf(command->answer,
 			"no 'count' rule, 'counter', 'quota' or 'set' is named '%.32s'\n",
 			command->words);
+	if (ret == -ENOMEM)
+		fprintf(command->answer, "no memory to compare the rules\n");
 	if (ret == 0)
 		ret = change_without(command, &skip);
 	trip_apply_skip_free(&skip);
@@ -349,10 +353,8 @@ static int
 reset_quota(struct command *command, const char *name, unsigned int counter)
 {
 	struct tripd_quota *quota = command->commands->quota;
-	int ret;
+	int ret = tripd_period_reset_now(quota, counter);
 
-	tripd_period_reset(quota, counter);
-	ret = tripd_period_update(quota, tripd_quota_seconds(quota));
 	if (ret == 0)
 		fprintf(command->answer, "%s %" PRIu64 "\n", name,
 			tripd_period_of(quota, counter)->spent);

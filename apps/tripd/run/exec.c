@@ -72,8 +72,32 @@ tripd_exec_check_one(const struct tripd_exec *exec, const char *path, unsigned i
 	return taken + nth > TRIPD_EXEC_MAX ? -ENOSPC : -check_path(path);
 }
 
-/* A place is free: that was checked. Returns 0 or -ENOMEM. */
-static int
+int
+tripd_exec_room(struct tripd_exec *exec, unsigned int n_whens, unsigned int n)
+{
+	unsigned int *of_when;
+
+	if (exec == NULL || exec->programs == NULL)
+		return 0;
+	of_when = reallocarray(exec->of_when, (size_t)n_whens + 1, sizeof(*of_when));
+	if (of_when == NULL)
+		return -ENOMEM;
+	exec->of_when = of_when;
+	for (unsigned int i = 0; i < TRIPD_EXEC_MAX && n > 0; i++) {
+		struct tripd_program *program = &exec->programs[i];
+
+		if (program->taken)
+			continue;
+		if (program->outlet.buffer == NULL &&
+			tripd_outlet_open(&program->outlet, BUFFER) != 0)
+			return -ENOMEM;
+		n--;
+	}
+	return 0;
+}
+
+/* A place is free, and has room. */
+static void
 take_place(struct tripd_exec *exec, const struct trip_rules *rules, unsigned int when)
 {
 	struct tripd_program *program = exec->programs;
@@ -84,37 +108,33 @@ take_place(struct tripd_exec *exec, const struct trip_rules *rules, unsigned int
 		.taken = true,
 		.when = when,
 		.path = rules->whens[when].text,
+		.outlet = program->outlet,
 		.input = -1,
 		.delay_ns = DELAY_MIN_NS,
 	};
 	exec->of_when[when] = (unsigned int)(program - exec->programs);
-	return tripd_outlet_open(&program->outlet, BUFFER);
 }
 
 /* Those that are not known. */
-static int
+static void
 take_places(struct tripd_exec *exec, const struct trip_rules *rules)
 {
-	unsigned int *of_when =
-		reallocarray(exec->of_when, (size_t)rules->n_whens + 1, sizeof(*of_when));
-	int ret = of_when != NULL ? 0 : -ENOMEM;
-
-	if (of_when != NULL)
-		exec->of_when = of_when;
-	for (; exec->n_whens < rules->n_whens && ret == 0; exec->n_whens++)
+	for (; exec->n_whens < rules->n_whens; exec->n_whens++)
 		if (rules->whens[exec->n_whens].op == TRIP_RULES_OP_EXEC)
-			ret = take_place(exec, rules, exec->n_whens);
-	return ret;
+			take_place(exec, rules, exec->n_whens);
 }
 
 int
 tripd_exec_open(struct tripd_exec *exec, const struct trip_rules *rules)
 {
+	unsigned int n = 0;
 	int ret;
 
 	*exec = (struct tripd_exec){.socket = -1};
 	exec->programs = calloc(TRIPD_EXEC_MAX, sizeof(*exec->programs));
-	ret = exec->programs != NULL ? take_places(exec, rules) : -ENOMEM;
+	for (unsigned int i = 0; i < rules->n_whens; i++)
+		n += rules->whens[i].op == TRIP_RULES_OP_EXEC;
+	ret = exec->programs != NULL ? tripd_exec_room(exec, rules->n_whens, n) : -ENOMEM;
 	if (ret == 0)
 		ret = exec->socket = tripd_exec_helper_fork(&exec->helper);
 	tripd_exec_follow(exec, rules);
@@ -231,8 +251,7 @@ tripd_exec_follow(struct tripd_exec *exec, const struct trip_rules *rules)
 {
 	if (exec->programs == NULL)
 		return;
-	if (exec->n_whens < rules->n_whens && take_places(exec, rules) != 0)
-		tripd_fail(0, "warning: no memory for the programs of %u rules", rules->n_whens);
+	take_places(exec, rules);
 	for (unsigned int i = 0; i < TRIPD_EXEC_MAX; i++) {
 		struct tripd_program *program = &exec->programs[i];
 
@@ -397,6 +416,8 @@ tripd_exec_close(struct tripd_exec *exec)
 {
 	uint64_t left_out = exec->helper > 0 ? end_programs(exec) : 0;
 
+	for (unsigned int i = 0; exec->programs != NULL && i < TRIPD_EXEC_MAX; i++)
+		free(exec->programs[i].outlet.buffer);
 	free(exec->programs);
 	free(exec->of_when);
 	*exec = (struct tripd_exec){.socket = -1};

@@ -59,12 +59,16 @@ int tripd_exec_check(const struct trip_rules *rules);
  * in. 0, or -ENOSPC, -ECHILD: there is no helper; or what is wrong with the path. */
 int tripd_exec_check_one(const struct tripd_exec *exec, const char *path, unsigned int nth);
 
+/* Room for so many statements at work, and for programs of so many that are new. Returns 0, also
+ * where no program is started, or -ENOMEM. */
+int tripd_exec_room(struct tripd_exec *exec, unsigned int n_whens, unsigned int n);
+
 /* Forks the helper; before EAL, with one thread. Returns 0 or a negative errno, with the reason
  * said; close in any case. */
 int tripd_exec_open(struct tripd_exec *exec, const struct trip_rules *rules);
 
-/* Has a program for each `exec` of the rules at work, and ends those of statements that have gone.
- */
+/* Has a program for each `exec` of the rules at work, for which there is room, and ends those of
+ * statements that have gone. */
 void tripd_exec_follow(struct tripd_exec *exec, const struct trip_rules *rules);
 
 /* Hands a trip to its program, if it has one. */

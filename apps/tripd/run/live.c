@@ -192,7 +192,10 @@ check_programs(const struct tripd_change *change)
 				when->line);
 		return ret;
 	}
-	return 0;
+	if (tripd_exec_room(change->quota->programs, change->n_whens + next->n_whens, n) == 0)
+		return 0;
+	fprintf(change->answer, "no memory for the programs of so many rules\n");
+	return -ENOMEM;
 }
 
 static int
@@ -271,9 +274,12 @@ make_room(struct tripd_change *change)
 	change->counters_at = calloc(counters + 1, sizeof(unsigned int));
 	change->changes = calloc(work->n_counts + 1, sizeof(bool));
 	change->waits = calloc(work->n_whens + 1, sizeof(bool));
-	if (change->dead == NULL || change->flows == NULL || change->cntrs == NULL ||
-		change->counts_at == NULL || change->counters_at == NULL || change->sets == NULL ||
-		change->changes == NULL || change->waits == NULL ||
+	change->fills = calloc(sets + 1, sizeof(*change->fills));
+	change->endings = calloc((size_t)work->n_counts + counts + 1, sizeof(*change->endings));
+	if (change->endings == NULL || change->fills == NULL || change->dead == NULL ||
+		change->flows == NULL || change->cntrs == NULL || change->counts_at == NULL ||
+		change->counters_at == NULL || change->sets == NULL || change->changes == NULL ||
+		change->waits == NULL ||
 		extend(&work->sets, work->n_sets, sets, sizeof(*work->sets)) != 0 ||
 		extend(&quota->sets, work->n_sets, sets, sizeof(struct trip_set *)) != 0 ||
 		extend(&work->counts, work->n_counts, counts, sizeof(*work->counts)) != 0 ||
@@ -376,20 +382,29 @@ open_sets(struct tripd_change *change)
 	return ret;
 }
 
+/* All of them, or none. The domain has their entries then. */
 static int
 fill_sets(struct tripd_change *change)
 {
-	int ret = 0;
+	struct trip_rules_set *sets = change->next->sets;
+	unsigned int n = 0;
+	int ret;
 
-	for (unsigned int i = 0; i < change->next->n_sets && ret == 0; i++) {
+	for (unsigned int i = 0; i < change->next->n_sets; i++) {
 		const struct trip_apply_step *step = &change->difference->sets[i];
 
 		if (step->what == TRIP_APPLY_CHANGE)
-			ret = trip_apply_set_fill(
-				change->quota->sets[step->at], &change->next->sets[i]);
+			change->fills[n++] = (struct trip_set_change){
+				change->quota->sets[step->at], sets[i].entries, sets[i].n_entries};
 	}
+	ret = trip_set_replace_all(change->fills, n);
 	if (ret != 0)
 		fprintf(change->answer, "%s\n", trip_error_message());
+	for (unsigned int i = 0; i < change->next->n_sets && ret == 0; i++)
+		if (change->difference->sets[i].what == TRIP_APPLY_CHANGE) {
+			free(sets[i].entries);
+			sets[i].entries = NULL;
+		}
 	return ret;
 }
 
@@ -426,6 +441,32 @@ open_counters(struct tripd_change *change)
 	return ret;
 }
 
+/* For the ids of all work that comes in or is queued again, and of the passes of all counts. */
+static int
+make_room_for_ids(const struct tripd_change *change)
+{
+	const struct trip_rules *next = change->next;
+	struct tripd_quota *quota = change->quota;
+	unsigned int n_items = change->n_whens;
+	int ret = tripd_quota_room(
+		&quota->now.item, (unsigned int)(count_flows(next) + count_flows(quota->rules)));
+
+	for (unsigned int i = 0; i < next->n_whens && ret == 0; i++) {
+		const struct trip_apply_step *step = &change->difference->whens[i];
+		const struct trip_rules_when *when = &next->whens[i];
+		bool on_flows = trip_rules_op_of(when->op)->target == TRIP_OP_ON_FLOW;
+		uint64_t n = on_flows ? flows_of(&next->counts[when->target]) : 1;
+
+		/* What goes on for a time may be queued again, too; a reset is two. */
+		ret = tripd_quota_room(
+			&quota->items[step->what == TRIP_APPLY_ADD ? n_items++ : step->at],
+			2 * (unsigned int)n);
+	}
+	if (ret != 0)
+		fprintf(change->answer, "no memory for so many items of work\n");
+	return ret;
+}
+
 static int
 open_all(struct tripd_change *change)
 {
@@ -445,6 +486,8 @@ open_all(struct tripd_change *change)
 			/* What matches nothing stands wherever it is said to. */
 			change->next->counts[i].born = ++change->quota->last_born;
 	}
+	if (ret == 0)
+		ret = make_room_for_ids(change);
 	return ret == 0 ? fill_sets(change) : ret;
 }
 
@@ -463,6 +506,8 @@ undo(struct tripd_change *change)
 	for (unsigned int i = 0; i < change->next->n_sets; i++)
 		if (change->sets[i] != NULL)
 			trip_set_close(change->sets[i]);
+	for (unsigned int i = 0; i < change->next->n_whens; i++)
+		free(change->quota->items[change->n_whens + i].more);
 }
 
 int
@@ -504,5 +549,7 @@ tripd_live_change(struct tripd_quota *quota, const struct trip_apply_difference 
 	free(change.counters_at);
 	free(change.changes);
 	free(change.waits);
+	free(change.endings);
+	free(change.fills);
 	return ret;
 }

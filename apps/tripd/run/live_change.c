@@ -380,25 +380,17 @@ replace_flows(struct tripd_change *change)
 /* ---- what goes --------------------------------------------------------------------------------
  */
 
-/* An ending flow: of a count that goes, or of one that has new ones. */
-struct ending {
-	uint64_t born;
-	struct trip_apply_count *flows;
-	/* Whose they were. */
-	struct trip_apply_count *count;
-};
-
 static int
 latest_first(const void *left, const void *right)
 {
-	const struct ending *a = left, *b = right;
+	const struct tripd_ending *a = left, *b = right;
 
 	return a->born > b->born ? -1 : a->born < b->born;
 }
 
 /* A home may yet hold on to work that was canceled. */
 static void
-end_flows(struct tripd_change *change, const struct ending *ending)
+end_flows(struct tripd_change *change, const struct tripd_ending *ending)
 {
 	uint64_t deadline = now_ns(CLOCK_MONOTONIC) + END_NS;
 	struct trip_apply_count *flows = ending->flows;
@@ -452,24 +444,22 @@ end_counts(struct tripd_change *change)
 	const struct trip_apply_difference *difference = change->difference;
 	struct tripd_quota *quota = change->quota;
 	struct trip_rules *work = quota->rules;
-	struct ending *endings =
-		calloc(change->n_counts + change->next->n_counts + 1, sizeof(*endings));
+	struct tripd_ending *endings = change->endings;
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < change->n_counts && endings != NULL; i++)
+	for (unsigned int i = 0; i < change->n_counts; i++)
 		if (difference->counts_go[i])
-			endings[n++] = (struct ending){
+			endings[n++] = (struct tripd_ending){
 				work->counts[i].born, &quota->counts[i], &quota->counts[i]};
 	/* What is left of the rule that was replaced is in the new rules. */
-	for (unsigned int i = 0; i < change->next->n_counts && endings != NULL; i++)
+	for (unsigned int i = 0; i < change->next->n_counts; i++)
 		if (tripd_change_replaces(change, i))
-			endings[n++] = (struct ending){change->next->counts[i].born,
+			endings[n++] = (struct tripd_ending){change->next->counts[i].born,
 				&change->flows[i], &quota->counts[difference->counts[i].at]};
 	if (n > 1)
 		qsort(endings, n, sizeof(*endings), latest_first);
 	for (unsigned int i = 0; i < n; i++)
 		end_flows(change, &endings[i]);
-	free(endings);
 	for (unsigned int i = 0; i < change->n_counts; i++)
 		if (difference->counts_go[i]) {
 			work->counts[i].gone = true;
@@ -503,7 +493,8 @@ tripd_change_carry_out(struct tripd_change *change)
 	place_quotas(change);
 	take_whens(change);
 	tripd_quota_settled(change->quota);
-	(void)tripd_period_pass(change->quota);
+	/* What does not is tried at the next look. */
+	change->quota->periods.released |= tripd_period_pass(change->quota) != 0;
 	end_counts(change);
 	end_sets(change);
 }

@@ -16,6 +16,14 @@
 #include "apply/difference.h"
 #include "quota.h"
 
+/* An ending flow: of a count that goes, or of one that has new ones. */
+struct tripd_ending {
+	uint64_t born;
+	struct trip_apply_count *flows;
+	/* Whose they were. */
+	struct trip_apply_count *count;
+};
+
 struct tripd_change {
 	struct tripd_quota *quota;
 	const struct trip_apply_difference *difference;
@@ -25,12 +33,16 @@ struct tripd_change {
 	struct trip_apply_count *flows;
 	struct trip_cntr **cntrs;
 	struct trip_set **sets;
+	/* Room for those whose entries change. */
+	struct trip_set_change *fills;
 	/* By index in the new rules: where they are at work. */
 	unsigned int *counts_at, *counters_at;
 	/* By index in the new rules: an operation has ended it; renewed, it would come back. */
 	bool *dead;
 	/* By index in the rules at work: its flows are replaced; its work is to be queued again. */
 	bool *changes, *waits;
+	/* Room for all that may end. */
+	struct tripd_ending *endings;
 	/* Rules at work before, and how many. */
 	unsigned int n_counts, n_counters, n_whens, n_sets;
 };

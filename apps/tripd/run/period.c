@@ -128,47 +128,78 @@ tripd_period_reset(struct tripd_quota *quota, unsigned int counter)
 		period->reset = true;
 }
 
+int
+tripd_period_reset_now(struct tripd_quota *quota, unsigned int counter)
+{
+	struct tripd_period *period = tripd_period_of(quota, counter);
+	bool before = period->reset;
+	int ret;
+
+	quota->periods.failed_at = INT64_MIN;
+	period->reset = true;
+	ret = tripd_period_update(quota, tripd_quota_seconds(quota));
+	/* One that could not end is not to end later. */
+	period->reset &= before;
+	return ret;
+}
+
 /* ---- what passes ------------------------------------------------------------------------------
  */
+
+static void
+find_passing(struct tripd_quota *quota)
+{
+	const struct trip_rules *rules = quota->rules;
+
+	for (unsigned int i = 0; i < rules->n_counts; i++) {
+		quota->holds[i].held = quota->holds[i].by_hand;
+		quota->holds[i].passes = false;
+	}
+	for (unsigned int i = 0; i < rules->n_whens; i++)
+		if (tripd_quota_holds(quota, i))
+			quota->holds[rules->whens[i].target].held = true;
+	for (unsigned int i = 0; i < rules->n_whens; i++) {
+		struct tripd_hold *hold;
+
+		if (!quota->items[i].owed)
+			continue;
+		hold = &quota->holds[rules->whens[i].target];
+		/* It may have passed since, by another. */
+		quota->items[i].owed = quota->items[i].fired_at > hold->passed_at;
+		hold->passes |= quota->items[i].owed && !hold->held;
+	}
+}
 
 int
 tripd_period_pass(struct tripd_quota *quota)
 {
+	static const struct trip_rules_when pass = {.op = TRIP_RULES_OP_PASS};
 	const struct trip_rules *rules = quota->rules;
-	bool *held = calloc(rules->n_counts + 1, sizeof(*held));
+	uint64_t now = quota->n_events;
 	int ret;
 
-	if (held == NULL)
-		return tripd_fail(-ENOMEM, "no memory for %u counts", rules->n_counts);
-	for (unsigned int i = 0; i < rules->n_counts; i++)
-		held[i] = quota->holds[i].by_hand;
-	for (unsigned int i = 0; i < rules->n_whens; i++)
-		if (tripd_quota_holds(quota, i))
-			held[rules->whens[i].target] = true;
+	find_passing(quota);
 	tripd_quota_now_begin(quota);
-	for (unsigned int i = 0; i < rules->n_whens; i++) {
-		const struct trip_rules_when pass = {
-			.op = TRIP_RULES_OP_PASS, .target = rules->whens[i].target};
-
-		if (!quota->items[i].owed)
-			continue;
-		/* It may have passed since, by another. */
-		quota->items[i].owed &=
-			quota->items[i].fired_at > quota->holds[pass.target].passed_at;
-		if (!quota->items[i].owed || held[pass.target])
-			continue;
-		quota->items[i].owed = false;
-		quota->holds[pass.target].passed_at = quota->n_events;
-		if (!rules->counts[pass.target].gone)
-			(void)tripd_quota_now_add(quota, &quota->counts[pass.target], &pass);
-	}
-	free(held);
+	for (unsigned int i = 0; i < rules->n_counts; i++)
+		if (quota->holds[i].passes && !rules->counts[i].gone)
+			(void)tripd_quota_now_add(quota, &quota->counts[i], &pass);
 	ret = tripd_quota_now_end(quota);
 	/* What was deleted passes already. */
-	return ret == 0 || ret == -ENOENT
-		       ? 0
-		       : tripd_fail(ret, "what quotas have dropped or policed does not pass: %s",
-				 trip_strerror(ret));
+	if (ret != 0 && ret != -ENOENT)
+		return tripd_fail(ret, "what quotas have dropped or policed does not pass: %s",
+			trip_strerror(ret));
+	for (unsigned int i = 0; i < rules->n_whens; i++) {
+		struct tripd_hold *hold;
+
+		/* What has fired meanwhile owes nothing. */
+		if (!quota->items[i].owed)
+			continue;
+		hold = &quota->holds[rules->whens[i].target];
+		quota->items[i].owed = !hold->passes;
+		if (hold->passes)
+			hold->passed_at = RTE_MAX(hold->passed_at, now);
+	}
+	return 0;
 }
 
 /* ---- periods that end, all together -----------------------------------------------------------

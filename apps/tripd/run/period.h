@@ -56,6 +56,9 @@ void tripd_period_change(struct tripd_quota *quota, unsigned int counter);
 /* This counter was reset by a rule: if it is a quota, that begins anew. */
 void tripd_period_reset(struct tripd_quota *quota, unsigned int counter);
 
+/* It begins anew at once. 0; or a negative errno, with that said, and its period goes on. */
+int tripd_period_reset_now(struct tripd_quota *quota, unsigned int counter);
+
 /*
  * Ends the periods that are over, all of them together, and begins the next ones. However many the
  * clock has jumped over, what was counted is one period's; where it is set back, nothing begins

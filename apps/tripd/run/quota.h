@@ -32,6 +32,8 @@ struct tripd_trip {
 struct tripd_item {
 	uint64_t first, *more;
 	unsigned int n;
+	/* Of `more`. */
+	unsigned int room;
 	/* What the clock was when it was put to work. */
 	uint64_t since;
 	/* What it has begun has ended. */
@@ -63,6 +65,8 @@ struct tripd_hold {
 	bool by_hand;
 	/* In the order of events, when it has passed last: what fired before holds it no more. */
 	uint64_t passed_at;
+	/* Of tripd_period_pass(): something holds it; else it is to pass. */
+	bool held, passes;
 };
 
 /*
@@ -187,6 +191,9 @@ void tripd_quota_pause(const struct tripd_quota *quota);
 
 struct trip_cntr *tripd_quota_trigger(
 	const struct tripd_quota *quota, const struct trip_rules_when *when);
+
+/* Makes room for the ids of so many items: up to that, what is queued asks for no memory. */
+int tripd_quota_room(struct tripd_item *item, unsigned int n);
 
 /* Queues the work of a `when`, from where its firings have come to, by its own counter or another;
  * cancels it, and tells whether it would have fired. */

@@ -52,21 +52,29 @@ find_of_pair(void *arg, const struct trip_rules_pair *pair)
 	return trigger(queueing->quota, pair->ref, pair->index);
 }
 
-static int
-keep_id(struct tripd_item *item, uint64_t id)
+int
+tripd_quota_room(struct tripd_item *item, unsigned int n)
 {
 	uint64_t *more;
 
-	if (item->n++ == 0) {
-		item->first = id;
+	if (n <= item->room + 1)
 		return 0;
-	}
-	more = reallocarray(item->more, item->n - 1, sizeof(*more));
+	more = reallocarray(item->more, n - 1, sizeof(*more));
 	if (more == NULL)
 		return -ENOMEM;
 	item->more = more;
-	more[item->n - 2] = id;
+	item->room = n - 1;
 	return 0;
+}
+
+static void
+keep_id(struct tripd_item *item, uint64_t id)
+{
+	if (item->n == 0)
+		item->first = id;
+	else
+		item->more[item->n - 1] = id;
+	item->n++;
 }
 
 /* -EAGAIN: the submission ring is full, until the home has emptied it. */
@@ -102,7 +110,21 @@ queue_work(void *arg, const struct trip_work *work)
 		own.flags |= TRIP_WORK_COALESCE;
 	ret = queue_one(queueing->quota, &own, &id);
 
-	return ret == 0 ? keep_id(queueing->item, id) : ret;
+	if (ret == 0)
+		keep_id(queueing->item, id);
+	return ret;
+}
+
+/* Behind what it has queued, or none of it. */
+static int
+queue_all(const struct trip_apply_when *when)
+{
+	struct tripd_item *item = ((const struct queueing *)when->arg)->item;
+	/* A reset of a count is two. */
+	unsigned int n = when->count != NULL ? RTE_MAX(when->count->n_flows, 2u) : 1;
+	int ret = tripd_quota_room(item, item->n + n);
+
+	return ret == 0 ? trip_apply_when(when) : ret;
 }
 
 /* A quota is begun anew by who reads that it is to be, and takes out what it has come to. */
@@ -150,7 +172,7 @@ tripd_quota_queue(struct tripd_quota *quota, unsigned int i, struct trip_cntr *t
 	when.trigger = trigger;
 	when.arg = &queueing;
 	quota->items[i].n = 0;
-	return trip_apply_when(&when);
+	return queue_all(&when);
 }
 
 int
@@ -171,7 +193,7 @@ tripd_quota_go_on(struct tripd_quota *quota, unsigned int i)
 	when.trigger = tripd_quota_trigger(quota, &quota->rules->whens[i]);
 	when.arg = &queueing;
 	item->goes_on++;
-	ret = trip_apply_when(&when);
+	ret = queue_all(&when);
 	item->goes_on -= ret != 0;
 	return ret;
 }
@@ -272,7 +294,7 @@ tripd_quota_now_add(struct tripd_quota *quota, const struct trip_apply_count *co
 		.queue = queue_work,
 		.arg = &queueing,
 	};
-	int ret = trip_apply_when(&when);
+	int ret = queue_all(&when);
 
 	quota->now.left += ret == 0;
 	if (quota->now.result == 0)
