@@ -14,6 +14,8 @@
 /* Of the scrub: one is under way; one suspects, one repairs, and there is what comes of that. */
 #define PASSES 4
 #define NEVER (UINT64_MAX / 4)
+/* Ticks before a moment to which time goes. */
+#define SOON (UINT64_C(1) << 20)
 
 struct homes homes;
 const struct homes_part *const homes_parts[HOMES_PARTS] = {
@@ -55,6 +57,29 @@ homes_sum(uint32_t cntr)
 	}
 	(void)sim_look(looks);
 	return sum;
+}
+
+/* No later than that, nor than a home is to be woken. */
+static uint64_t
+next_moment(uint64_t moment)
+{
+	for (uint32_t h = 0; h < homes.engine.n_homes; h++)
+		moment = RTE_MIN(moment, homes.engine.homes[h]->clock_tsc);
+	return moment > sim_now() + 2 * SOON ? moment - SOON : moment;
+}
+
+void
+homes_skip_to(uint64_t moment)
+{
+	uint64_t next;
+
+	for (; sim_now() < moment; sim_progress())
+		do {
+			next = next_moment(moment);
+			sim_polls_until(next);
+			sim_pause();
+		} while (sim_now() < next);
+	sim_polls_until(0);
 }
 
 static void *

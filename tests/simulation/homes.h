@@ -139,10 +139,11 @@ struct homes_part {
 	/* A timer of its own has one more turn before it is taken back. */
 	void (*turn)(struct user *user, const struct act *act);
 	/* Of its items: the condition (enum trip_condition_kind), whose parameters the act has. One
-	 * fires, and is right; or `event` is NULL, and everything rests: it has to wait. Without
-	 * that it is judged as any other is. */
+	 * fires, and is right; everything rests, and it has to wait. Without these it is judged as
+	 * any other is. */
 	uint8_t condition;
-	void (*check)(const struct item *item, const struct trip_work_event *event);
+	void (*check_firing)(const struct item *item, const struct trip_work_event *event);
+	void (*check_waiting)(const struct item *item);
 	/* Any item has fired; everything rests. */
 	void (*fired)(struct item *item);
 	void (*judge)(void);
@@ -231,6 +232,10 @@ homes_cell(const struct user *user, uint32_t cntr)
 
 /* The clock of a home, and of each view of it. */
 uint64_t homes_now(struct trip_home *home);
+
+/* Lets time go by while nobody has anything to do, from alarm to alarm, until then. Homes look just
+ * before each of these moments, too. */
+void homes_skip_to(uint64_t moment);
 
 /* What a counter has come to, with what queues have counted and nobody was told of; the present.
  * Quietly. */

@@ -61,19 +61,11 @@ check_waiting(const struct item *item)
 			(unsigned long long)sum);
 		return;
 	}
-	sim_expect(item->desc.interval == 0 ||
-			   (item->last <= sum && sum < item->last + item->desc.interval),
+	sim_expect(item->last <= sum && sum < item->last + item->desc.interval,
 		"item %u last fired at %llu, and its counter rests at %llu", number,
 		(unsigned long long)item->last, (unsigned long long)sum);
 }
 
-static void
-check(const struct item *item, const struct trip_work_event *event)
-{
-	if (event != NULL)
-		check_firing(item, event);
-	else
-		check_waiting(item);
-}
-
-const struct homes_part homes_idle = {.condition = TRIP_CONDITION_IDLE, .check = check};
+const struct homes_part homes_idle = {.condition = TRIP_CONDITION_IDLE,
+	.check_firing = check_firing,
+	.check_waiting = check_waiting};

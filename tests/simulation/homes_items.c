@@ -296,8 +296,8 @@ check_firing(const struct item *item, const struct trip_work_event *event)
 	sim_expect(!item->canceled || item->desc.interval != 0,
 		"item %u fires, though it was canceled", number_of(item));
 	sim_expect(!item->gone, "item %u fires, though its process was dropped", number_of(item));
-	if (item->act != NULL && item->act->part->check != NULL)
-		item->act->part->check(item, event);
+	if (item->act != NULL && item->act->part->check_firing != NULL)
+		item->act->part->check_firing(item, event);
 	else
 		check_reached(item, event);
 }
