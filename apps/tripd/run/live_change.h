@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A change, step by step: room, counters and flows first, which may fail, and then are undone
- * (live.c). Then what cannot (live_change.c): work that goes is canceled, flows take the places of
- * others, work comes back and comes in, old flows end, the latest first. So whatever packet comes
+ * A change, step by step: room, and what cannot become of what (live_room.c); counters and flows,
+ * which may fail, and then are undone (live.c). Then what cannot fail (live_change.c): work that
+ * goes is canceled, flows take the places of others, work comes back and comes in (live_take.c),
+ * old flows end, the latest first. So whatever packet comes
  * in between counts either in the rule that was to count it before, or in the one that is to count
  * it now.
  */
@@ -52,6 +53,20 @@ bool tripd_change_is_new(const struct tripd_change *change, unsigned int i);
 
 /* They take the places of others. */
 bool tripd_change_replaces(const struct tripd_change *change, unsigned int i);
+
+/* Makes room for all that may come in, and checks that it may. Says why not: 0, or a negative
+ * errno. */
+int tripd_change_check(struct tripd_change *change);
+
+/* Makes room for the ids of all work that comes in or is queued again, and of the passes of all
+ * counts. 0, or -ENOMEM, with that said. */
+int tripd_change_room_for_ids(const struct tripd_change *change);
+
+/* Statements move to those at work, and work of those that are new is queued. */
+void tripd_change_take(struct tripd_change *change);
+
+/* Queues the work of a statement at work, or says that it could not be. */
+void tripd_change_queue(struct tripd_change *change, unsigned int i);
 
 /* Puts it to work, once all that may fail is there. */
 void tripd_change_carry_out(struct tripd_change *change);
