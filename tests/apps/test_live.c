@@ -250,6 +250,46 @@ a_quota_that_has_come_begins_anew(void **state)
 	tripd_bed_close(&live_bed);
 }
 
+#define SPENT                                                  \
+	"counter n\n" WEB "quota q 4 per day of web.packets\n" \
+	"when all(q spent, web.bytes >= 60) drop web\n"        \
+	"when any(after 1d, all(q >= 50 %, web.packets >= 1)) add n 1\n"
+
+/* What stands among the conditions of all() and any() is as good as what stands alone. */
+static void
+a_quota_changes_beside_others(void **state)
+{
+	struct tripd_period *period;
+
+	tripd_bed_open(&live_bed, SPENT, (struct tripd_live){16, 16, 1024, 1});
+	send_some(1, 4, true);
+	send_some(1, 1, false);
+	live_check_cntr(live_bed.quota.counters[0], 1);
+	/* The half of this is reached as it was, and the whole is not any more. */
+	live_command("apply f\nquota q 6 per day of web.packets\n", 0);
+	send_some(1, 1, true);
+	send_some(1, 1, false);
+	live_command("apply f\nquota q 20 per day of web.packets\n", 0);
+	send_some(1, 1, true);
+	live_check_cntr(live_bed.quota.counters[0], 1);
+	send_some(1, 2, true);
+	live_check_cntr(live_bed.quota.counters[0], 2);
+	live_command("apply f\nquota q 10 per day of web.packets\n", 0);
+	send_some(1, 1, false);
+	expect_spent(1, 11);
+	/* Another period, and no statement any more. */
+	period = tripd_period_of(&live_bed.quota, 1);
+	assert_int_equal(tripd_period_update(&live_bed.quota, period->ends), 0);
+	assert_int_equal(period->spent, 11);
+	send_some(1, 10, true);
+	send_some(1, 1, false);
+	live_check_cntr(live_bed.quota.counters[0], 3);
+	live_command("reload f\ncounter n\n" WEB "quota q 10 per day of web.packets\n", 0);
+	send_some(1, 1, true);
+	expect_spent(1, 12);
+	tripd_bed_close(&live_bed);
+}
+
 #define FOR_A_TIME(high)                                                           \
 	"count web port 0 pattern eth / ipv4 / udp dst range 0 - " high " / end\n" \
 	"when web.packets >= 3 drop web for 500ms\n"
@@ -365,6 +405,7 @@ main(void)
 		cmocka_unit_test(what_drops_for_a_time_ends),
 		cmocka_unit_test(a_quota_changes_at_work),
 		cmocka_unit_test(a_quota_that_has_come_begins_anew),
+		cmocka_unit_test(a_quota_changes_beside_others),
 		cmocka_unit_test(what_is_policed_stays_so),
 		cmocka_unit_test(sets_change_and_counts_stay),
 		cmocka_unit_test(what_is_allowed_is_never_dropped),

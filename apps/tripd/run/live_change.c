@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A change of rules at work: what cannot be undone, in the order in which no packet is lost. */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,14 +99,28 @@ carry_fate(struct tripd_change *change, unsigned int i)
 /* ---- work that waits --------------------------------------------------------------------------
  */
 
+/* Of pairs in the same words. */
+static bool
+pairs_move(const struct trip_rules_pairs *was, const struct trip_rules_pairs *is)
+{
+	for (unsigned int i = 0; was != NULL && i < was->n; i++)
+		if (was->pair[i].threshold != is->pair[i].threshold ||
+			pairs_move(was->pair[i].nested, is->pair[i].nested))
+			return true;
+	return false;
+}
+
 /* A `when` of these words is at work, and another value of its quota makes it due. */
 static bool
 moves(const struct tripd_change *change, unsigned int i)
 {
 	const struct trip_apply_step *step = &change->difference->whens[i];
+	const struct trip_rules_when *was, *is = &change->next->whens[i];
 
-	return step->what == TRIP_APPLY_KEEP &&
-	       change->quota->rules->whens[step->at].threshold != change->next->whens[i].threshold;
+	if (step->what != TRIP_APPLY_KEEP)
+		return false;
+	was = &change->quota->rules->whens[step->at];
+	return was->threshold != is->threshold || pairs_move(was->pairs, is->pairs);
 }
 
 /* It acts on flows whose places others take. */
@@ -152,11 +167,31 @@ note_gone(struct tripd_change *change)
 
 		if (!change->difference->whens_go[i])
 			continue;
-		quota->items[i].owed |= when->ref == TRIP_RULES_REF_COUNTER &&
-					quota->rules->counters[when->index].quota != NULL &&
+		quota->items[i].owed |= tripd_period_in(quota, when, NULL) != UINT_MAX &&
 					tripd_quota_holds(quota, i);
 		when->gone = true;
 	}
+}
+
+/* Returns whether what one of them had reached is not any more. */
+static bool
+move_pairs(const struct tripd_quota *quota, struct trip_rules_pairs *pairs,
+	const struct trip_rules_pairs *to)
+{
+	bool lost = false;
+
+	for (unsigned int i = 0; pairs != NULL && i < pairs->n; i++) {
+		uint64_t was = pairs->pair[i].threshold, is = to->pair[i].threshold;
+
+		lost |= move_pairs(quota, pairs->pair[i].nested, to->pair[i].nested);
+		if (was < is) {
+			uint64_t value = trip_cntr_read(quota->counters[pairs->pair[i].index]);
+
+			lost |= was <= value && value < is;
+		}
+		pairs->pair[i].threshold = is;
+	}
+	return lost;
 }
 
 /* A quota has another value. What has fired does not fire again, unless that is not reached any
@@ -168,12 +203,13 @@ move(struct tripd_change *change, unsigned int i)
 	unsigned int at = change->difference->whens[i].at;
 	struct trip_rules_when *when = &quota->rules->whens[at];
 	uint64_t threshold = change->next->whens[i].threshold, *fired = &quota->fired[at];
+	bool lost = move_pairs(quota, when->pairs, change->next->whens[i].pairs);
 
 	if (*fired > 0 && when->every != 0) {
 		uint64_t last = when->threshold + when->every * (*fired - 1);
 
 		*fired = last < threshold ? 0 : 1 + (last - threshold) / when->every;
-	} else if (*fired > 0 && tripd_quota_value(quota, when) < threshold) {
+	} else if (*fired > 0 && (lost || tripd_quota_value(quota, when) < threshold)) {
 		quota->items[at].owed |= tripd_quota_holds(quota, at);
 		*fired = 0;
 	}

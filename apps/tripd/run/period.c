@@ -63,6 +63,35 @@ tripd_period_of(const struct tripd_quota *quota, unsigned int counter)
 	return NULL;
 }
 
+struct finding {
+	const struct tripd_quota *quota;
+	const bool *among;
+	unsigned int counter;
+};
+
+static void
+find_quota(void *arg, struct trip_rules_pair *pair)
+{
+	struct finding *finding = arg;
+
+	if (pair->ref == TRIP_RULES_REF_COUNTER &&
+		finding->quota->rules->counters[pair->index].quota != NULL &&
+		(finding->among == NULL || finding->among[pair->index]))
+		finding->counter = pair->index;
+}
+
+unsigned int
+tripd_period_in(
+	const struct tripd_quota *quota, const struct trip_rules_when *when, const bool *among)
+{
+	struct trip_rules_pair own = {.ref = when->ref, .index = when->index};
+	struct finding finding = {quota, among, UINT_MAX};
+
+	find_quota(&finding, &own);
+	trip_rules_pairs_walk(when->pairs, find_quota, &finding);
+	return finding.counter;
+}
+
 void
 tripd_period_change(struct tripd_quota *quota, unsigned int counter)
 {
@@ -232,21 +261,6 @@ find_over(struct tripd_quota *quota, int64_t now)
 	return any;
 }
 
-/* One of the quotas that are over, of which a statement speaks. */
-struct ended {
-	const bool *over;
-	unsigned int counter;
-};
-
-static void
-find_ended(void *arg, struct trip_rules_pair *pair)
-{
-	struct ended *ended = arg;
-
-	if (pair->ref == TRIP_RULES_REF_COUNTER && ended->over[pair->index])
-		ended->counter = pair->index;
-}
-
 static int
 open_batch(struct batch *batch, struct tripd_quota *quota)
 {
@@ -266,16 +280,12 @@ open_batch(struct batch *batch, struct tripd_quota *quota)
 		over[quota->periods.all[i].counter] = quota->periods.all[i].over;
 	/* Each list in the order of the rules. */
 	for (unsigned int i = rules->n_whens; i-- > 0;) {
-		const struct trip_rules_when *when = &rules->whens[i];
-		struct ended ended = {over, UINT_MAX};
-		struct trip_rules_pair own = {.ref = when->ref, .index = when->index};
+		unsigned int counter = tripd_period_in(quota, &rules->whens[i], over);
 
-		find_ended(&ended, &own);
-		trip_rules_pairs_walk(when->pairs, find_ended, &ended);
-		if (when->gone || ended.counter == UINT_MAX)
+		if (rules->whens[i].gone || counter == UINT_MAX)
 			continue;
-		batch->next[i] = batch->first[ended.counter];
-		batch->first[ended.counter] = i + 1;
+		batch->next[i] = batch->first[counter];
+		batch->first[counter] = i + 1;
 	}
 	free(over);
 	return 0;

@@ -4,9 +4,11 @@
 #ifndef TRIPD_PERIOD_H
 #define TRIPD_PERIOD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
+struct trip_rules_when;
 struct tripd_quota;
 
 /* Of one quota. Times are seconds since the epoch. */
@@ -49,6 +51,11 @@ uint64_t tripd_period_next(const struct tripd_quota *quota);
 
 /* The one of a counter; NULL: that is no quota. */
 struct tripd_period *tripd_period_of(const struct tripd_quota *quota, unsigned int counter);
+
+/* A quota that a statement speaks of, alone or among others, as an index of counters; `among`, by
+ * such indices, says which count, NULL: all do. UINT_MAX: there is none. */
+unsigned int tripd_period_in(
+	const struct tripd_quota *quota, const struct trip_rules_when *when, const bool *among);
 
 /* A quota has other words: what is spent stays so, and the period ends when they say. */
 void tripd_period_change(struct tripd_quota *quota, unsigned int counter);
