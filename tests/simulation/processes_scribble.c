@@ -168,8 +168,7 @@ write_bells(const struct trip_home *home, struct trip_random *random)
 	if (section->count == 0)
 		return;
 	if (trip_random_below(random, 2) == 0) {
-		trip_doorbell_ring(&home->doorbell, which,
-			(uint32_t)trip_random_below(random, section->count));
+		trip_doorbell_ring(&home->doorbell, which, draw_word(random) % section->count);
 		return;
 	}
 	atomic_fetch_or(&section->leaf[trip_random_below(random, section->leaves)],
