@@ -32,7 +32,8 @@ trip_drop_begin(struct trip_home *home, uint32_t client)
 {
 	struct trip_drop *drop = &home->drops[client];
 
-	if (drop->under_way || !atomic_load_explicit(&drop->asked, memory_order_acquire))
+	/* C4 of doorbell.h: another may have rung for it before. */
+	if (drop->under_way || !atomic_load(&drop->asked))
 		return;
 	for (uint32_t i = 0; i < trip_home_client_channels(&home->shape); i++)
 		trip_accept_forget(home, trip_home_client_channel(&home->shape, client) + i);
