@@ -500,7 +500,7 @@ static const struct mistake mistakes[] = {
 		"4:22: a day of the month is for 'per month'\n"
 		"4:25: expected a time of the day such as 04:00, found '24:00'\n"
 		"4:34: no 'count' rule is named 'nope'\n"
-		"5:24: day 29 is above 28\n"
+		"5:24: day 29: expected 1 to 28, which every month has\n"
 		"5:45: the quota is of that already\n"
 		"5:54: a quota is of packets or of bytes, not of both\n"
 		"5:65: a quota is of what 'count' rules count: 't' is none\n"

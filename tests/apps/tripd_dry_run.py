@@ -32,6 +32,20 @@ def check_reports_every_mistake(bench):
     equal(re.findall(r'^\S*bad:(\d+):', err, re.M), ['1', '5'], f'lines of the mistakes in {err!r}')
 
 
+def check_reports_mistakes_and_files_that_are_missing_together(bench):
+    """Whether or not the rules themselves are right."""
+    files = 'set s file /no/set\nset t file /no/other\nwhen after 1s exec /no/program\nwhen after 1s exec /no/more\n'
+    missing = '/no/set: cannot read the set: No such file or directory\n' \
+        '/no/other: cannot read the set: No such file or directory\n' \
+        'tripd: line 6 of the rules: exec /no/program: No such file or directory\n' \
+        'tripd: line 7 of the rules: exec /no/more: No such file or directory\n'
+    for wrong, mistakes in ('', []), ('when x >= 1 log\n', ['8']), ('set u file no/path\nwhen after 1s exec "y"\n', ['8', '9']):
+        code, out, err = bench.run('--check', bench.file('bad', RULES + files + wrong))
+        equal((code, out), (2, ''), 'exit code and stdout')
+        equal(re.findall(r'^\S*bad:(\d+):', err, re.M), mistakes, f'lines of the mistakes in {err!r}')
+        assert err.endswith(missing), f'{err!r} does not end with {missing!r}'
+
+
 def dry_run_tells_memory_and_engines(bench):
     report = bench.file('report.json')
     code, out, err = bench.run(*bench.eal('net_null0'), '--rules', bench.file('rules', RULES),
@@ -106,6 +120,6 @@ def many_warnings_are_counted(bench):
     equal((code, len(lines), lines[-1]), (0, 21, 'tripd: and 10 more of these warnings'), 'exit code, lines and the last one')
 
 
-main(check_counts_what_a_file_holds, check_warns_of_overlaps, check_reports_every_mistake,
+main(check_counts_what_a_file_holds, check_warns_of_overlaps, check_reports_every_mistake, check_reports_mistakes_and_files_that_are_missing_together,
      dry_run_tells_memory_and_engines, dry_run_names_what_is_refused,
      what_forwarding_takes_is_warned_about, many_warnings_are_counted)

@@ -55,6 +55,8 @@ def bad_command_lines(bench):
             ('--until-idle: "soon" is not a number of seconds', '--until-idle', 'soon'),
             ('--until-idle: "0" is not', '--until-idle', '0'),
             ('--until-idle: "nan" is not', '--until-idle', 'nan'),
+            ('--check: "--iface" is an option, and no FILE', '--check', '--iface', 'lo'),
+            ('--rules: "--report=r" is an option, and no FILE', '--rules', '--report=r'),
             ('--demo brings its own rules', '--demo', '--rules', 'r')):
         says(bench, USAGE, pattern, *words, lines=2)
         if words:

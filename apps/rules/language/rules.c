@@ -175,7 +175,9 @@ trip_rules_parse_onto(const char *name, const char *text, size_t length, const c
 	}
 	if (rc == -EINVAL) {
 		*errors = ctx->errors;
+		(*errors)->rules = ctx->rules;
 		ctx->errors = NULL;
+		ctx->rules = NULL;
 	}
 	if (rc == 0) {
 		/* Warnings need what errors need: the text. */

@@ -273,6 +273,9 @@ struct trip_rules_errors {
 	size_t length;
 	struct trip_rules_error *list;
 	unsigned int n_list;
+	/* Of a text with mistakes, what was understood, for who looks for more that is wrong: what
+	 * statements name may be missing, as a path that is none. */
+	struct trip_rules *rules;
 };
 
 /*

@@ -161,13 +161,15 @@ trip_rules_build_exec(struct trip_rules_ctx *ctx, const struct trip_rules_span *
 	char quote[TRIP_RULES_QUOTE_SIZE];
 
 	ctx->when.op = TRIP_RULES_OP_EXEC;
-	ctx->when.text = path;
-	if (path == NULL)
-		ctx->nomem |= span->text[0] != '"';
-	else if (path[0] != '/' || strlen(path) >= PATH_MAX)
+	if (path != NULL && (path[0] != '/' || strlen(path) >= PATH_MAX)) {
 		trip_rules_error(ctx, span,
 			"expected the whole path of a program, from /, found %s",
 			trip_rules_error_quote(quote, span));
+		free(path);
+		return;
+	}
+	ctx->nomem |= path == NULL && span->text[0] != '"';
+	ctx->when.text = path;
 }
 
 void

@@ -303,6 +303,7 @@ trip_rules_errors_free(struct trip_rules_errors *errors)
 	if (errors == NULL)
 		return;
 	trip_rules_error_clear(errors);
+	trip_rules_free(errors->rules);
 	free(errors->name);
 	free(errors->text);
 	free(errors);

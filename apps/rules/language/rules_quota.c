@@ -80,11 +80,12 @@ trip_rules_quota_at(struct trip_rules_ctx *ctx, const struct trip_rules_span *da
 		trip_rules_error(ctx, time,
 			"'at' is of days and months: a shorter period begins "
 			"with its minute or hour");
-	if (day == NULL || !trip_rules_value_number(ctx, day, "day", DAY_MAX, &number))
+	if (day == NULL || !trip_rules_value_number(ctx, day, "day", UINT16_MAX, &number))
 		return;
-	if (number == 0)
-		trip_rules_error(
-			ctx, day, "day 0: expected 1 to %u, which every month has", DAY_MAX);
+	if (number == 0 || number > DAY_MAX)
+		trip_rules_error(ctx, day,
+			"day %" PRIu64 ": expected 1 to %u, which every month has", number,
+			DAY_MAX);
 	else if (quota->per != TRIP_RULES_PERIOD_MONTH)
 		trip_rules_error(ctx, day, "a day of the month is for 'per month'");
 	quota->day = (unsigned int)number;

@@ -89,12 +89,14 @@ trip_rules_set_path(struct trip_rules_ctx *ctx, const struct trip_rules_span *sp
 {
 	char quote[TRIP_RULES_QUOTE_SIZE];
 
-	ctx->set.path = path;
-	if (path == NULL)
-		ctx->nomem |= span->text[0] != '"';
-	else if (path[0] != '/')
+	if (path != NULL && path[0] != '/') {
 		trip_rules_error(ctx, span, "expected the whole path of a file, from /, found %s",
 			trip_rules_error_quote(quote, span));
+		free(path);
+		return;
+	}
+	ctx->nomem |= path == NULL && span->text[0] != '"';
+	ctx->set.path = path;
 }
 
 void

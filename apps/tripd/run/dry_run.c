@@ -93,10 +93,6 @@ tripd_dry_run_check(const struct tripd_options *options)
 
 	if (ret != 0)
 		return ret;
-	if (tripd_exec_check(rules) != 0) {
-		trip_rules_free(rules);
-		return TRIPD_EXIT_USAGE;
-	}
 	/* Not said before, in case two of the ports are one. */
 	if (tripd_resolve_unknown(rules))
 		trip_rules_errors_print(rules->warnings, stderr);

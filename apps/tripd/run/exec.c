@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,45 +19,13 @@
 #include "report.h"
 #include "rules.h"
 #include "start/fail.h"
+#include "start/program.h"
 
 #define BUFFER ((size_t)256 << 10)
 #define DELAY_MIN_NS UINT64_C(100000000)
 #define DELAY_MAX_NS UINT64_C(60000000000)
 #define SAY_NS UINT64_C(60000000000)
 #define END_NS UINT64_C(1000000000)
-
-static int
-check_path(const char *path)
-{
-	struct stat status;
-
-	if (stat(path, &status) != 0)
-		return errno;
-	if (!S_ISREG(status.st_mode))
-		return EACCES;
-	return access(path, X_OK) == 0 ? 0 : errno;
-}
-
-int
-tripd_exec_check(const struct trip_rules *rules)
-{
-	unsigned int n = 0;
-	int ret = 0;
-
-	for (unsigned int i = 0; i < rules->n_whens; i++) {
-		const struct trip_rules_when *when = &rules->whens[i];
-		int error = when->op == TRIP_RULES_OP_EXEC ? check_path(when->text) : 0;
-
-		n += when->op == TRIP_RULES_OP_EXEC;
-		if (error != 0)
-			ret = tripd_fail(-error, "line %u of the rules: exec %s: %s", when->line,
-				when->text, strerror(error));
-	}
-	if (n > TRIPD_EXEC_MAX)
-		ret = tripd_fail(
-			-E2BIG, "the rules have %u exec: the limit is %u", n, TRIPD_EXEC_MAX);
-	return ret;
-}
 
 int
 tripd_exec_check_one(const struct tripd_exec *exec, const char *path, unsigned int nth)
@@ -69,7 +36,7 @@ tripd_exec_check_one(const struct tripd_exec *exec, const char *path, unsigned i
 		return -ECHILD;
 	for (unsigned int i = 0; i < TRIPD_EXEC_MAX; i++)
 		taken += exec->programs[i].taken;
-	return taken + nth > TRIPD_EXEC_MAX ? -ENOSPC : -check_path(path);
+	return taken + nth > TRIPD_EXEC_MAX ? -ENOSPC : tripd_program_check(path);
 }
 
 int

@@ -51,10 +51,6 @@ struct tripd_exec {
 	uint64_t left_out;
 };
 
-/* Whether all programs of the rules can be started; says on stderr which cannot. Returns 0 or a
- * negative errno. */
-int tripd_exec_check(const struct trip_rules *rules);
-
 /* Whether a program can be started beside those that are there: as the `nth` of several that come
  * in. 0, or -ENOSPC, -ECHILD: there is no helper; or what is wrong with the path. */
 int tripd_exec_check_one(const struct tripd_exec *exec, const char *path, unsigned int nth);

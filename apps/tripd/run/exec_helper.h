@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define TRIPD_EXEC_MAX 256
+#include "start/program.h"
 
 struct tripd_exec_start {
 	/* Below TRIPD_EXEC_MAX. */

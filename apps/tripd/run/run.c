@@ -529,8 +529,6 @@ tripd_run_rules(const struct tripd_options *options)
 	run.options = options;
 	run.out = on_stdout ? stderr : stdout;
 	ret = tripd_preflight_rules(options->rules, &run.rules);
-	if (ret == 0 && tripd_exec_check(run.rules) != 0)
-		ret = TRIPD_EXIT_USAGE;
 	if (ret == 0 && !options->dry_run && tripd_exec_open(&run.exec, run.rules) != 0)
 		ret = TRIPD_EXIT_RUN;
 	if (ret == 0)

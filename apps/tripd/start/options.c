@@ -221,12 +221,34 @@ parse_number(struct argp_state *state, const struct own_option *option, const ch
 	return (uint32_t)number;
 }
 
+/* How many words at argv[i] are an option of tripd: 0, 1, or 2 with a value. */
+static int
+own_words(char **argv, int i)
+{
+	for (const struct own_option *option = all; option < all + RTE_DIM(all); option++) {
+		size_t length = option->name != NULL ? strlen(option->name) : 0;
+
+		if (length == 0 || strncmp(argv[i], "--", 2) != 0 ||
+			strncmp(argv[i] + 2, option->name, length) != 0)
+			continue;
+		if (argv[i][2 + length] == '=')
+			return 1;
+		if (argv[i][2 + length] == '\0')
+			return option->arg == NULL ? 1 : 2;
+	}
+	return 0;
+}
+
 static void
 put(struct argp_state *state, struct tripd_options *options, const struct own_option *option,
 	char *text)
 {
 	void *at = (char *)options + option->offset;
 
+	/* Whoever forgets a value does not mean the next option to be it. */
+	if (text != NULL && own_words(&text, 0) > 0)
+		argp_error(state, "--%s: \"%s\" is an option, and no %s", option->name, text,
+			option->arg);
 	if (option->take != NULL)
 		option->take(state, options, text);
 	else if (option->max != 0)
@@ -274,24 +296,6 @@ parse_word(int key, char *arg, struct argp_state *state)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-}
-
-/* How many words at argv[i] are an option of tripd: 0, 1, or 2 with a value. */
-static int
-own_words(char **argv, int i)
-{
-	for (const struct own_option *option = all; option < all + RTE_DIM(all); option++) {
-		size_t length = option->name != NULL ? strlen(option->name) : 0;
-
-		if (length == 0 || strncmp(argv[i], "--", 2) != 0 ||
-			strncmp(argv[i] + 2, option->name, length) != 0)
-			continue;
-		if (argv[i][2 + length] == '=')
-			return 1;
-		if (argv[i][2 + length] == '\0')
-			return option->arg == NULL ? 1 : 2;
-	}
-	return 0;
 }
 
 /*

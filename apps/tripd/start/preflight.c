@@ -29,6 +29,7 @@
 #include "options.h"
 #include "plan.h"
 #include "preflight.h"
+#include "program.h"
 #include "resolve.h"
 #include "rules.h"
 #include "words.h"
@@ -41,6 +42,15 @@
 /* What --no-huge gets without -m. */
 #define NO_HUGE_MIB 64
 
+/* Files that rules name: what is wrong with any is said. */
+static int
+check_files(struct trip_rules *rules)
+{
+	int sets = trip_apply_set_load_all(rules, stderr);
+
+	return tripd_program_check_all(rules) == 0 && sets == 0 ? 0 : TRIPD_EXIT_USAGE;
+}
+
 int
 tripd_preflight_rules(const char *path, struct trip_rules **rules)
 {
@@ -50,7 +60,7 @@ tripd_preflight_rules(const char *path, struct trip_rules **rules)
 	if (ret == 0) {
 		if (!tripd_resolve_unknown(*rules))
 			trip_rules_errors_print((*rules)->warnings, stderr);
-		if (trip_apply_set_load_all(*rules, stderr) == 0)
+		if (check_files(*rules) == 0)
 			return 0;
 		trip_rules_free(*rules);
 		*rules = NULL;
@@ -59,6 +69,8 @@ tripd_preflight_rules(const char *path, struct trip_rules **rules)
 	if (errors == NULL)
 		return tripd_fail(TRIPD_EXIT_RUN, "%s: %s", path, strerror(-ret));
 	trip_rules_errors_print(errors, stderr);
+	if (errors->rules != NULL)
+		(void)check_files(errors->rules);
 	trip_rules_errors_free(errors);
 	return TRIPD_EXIT_USAGE;
 }

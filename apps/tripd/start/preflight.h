@@ -43,7 +43,8 @@ int tripd_preflight_need(
 void tripd_preflight_devices(const struct tripd_words *words, const struct tripd_options *options,
 	struct tripd_need *need);
 
-/* Reads the rules file. Returns 0, or TRIPD_EXIT_USAGE, all mistakes said on stderr. */
+/* Reads the rules file, and those of its sets, and looks for its programs. Returns 0, or
+ * TRIPD_EXIT_USAGE, all mistakes said on stderr. */
 int tripd_preflight_rules(const char *path, struct trip_rules **rules);
 
 /* Checks what can be known before rte_eal_init(), whose own errors are pages long: interfaces and
