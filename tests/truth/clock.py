@@ -275,6 +275,24 @@ def what_lasts_does_not_keep_it_from_its_end(bench):
     assert code in (0, 1), f'exit code {code}'
 
 
+def lines_are_bounded_by_the_time_of_the_packets(bench):
+    """However fast they are gone through. A condition of several has no counter to begin its line."""
+    files = [bench.file('in.pcap')]
+    write(files[0], [(i, (i, 0, 'dns')) for i in range(31)])
+    rules = RULES.split('\n', 1)[0] + '''
+when every 1s log "tick" at most 2 per 10s
+when any(dns.packets >= 5, after 1h) log "five"
+'''
+    _, out, _ = bench.run(*bench.eal('net_pcap0,rx_pcap=' + files[0]), '--rules', bench.file('rules', rules),
+                          '--clock', 'packet', '--until-idle', '0.01')
+    ticks = [line for line in out.splitlines() if line.endswith('log tick')]
+    equal([int(line[17:19]) for line in ticks if line.startswith('1970')], [1, 2, 11, 12, 21, 22], 'seconds that have lines')
+    equal([line.split()[1] for line in ticks if 'left out' in line], ['8', '8', '8'], 'lines left out')
+    equal([line.split() for line in out.splitlines() if 'log five' in line],
+          ['1970-01-01T00:00:04.000000000Z any(dns.packets >= 5, after 1h) log five'.split()], 'its line')
+    assert '000Z  any(' in out, out
+
+
 def ports_without_times_are_refused(bench):
     capture = bench.pcap('in.pcap', [ethernet(b'')])
     for device in 'net_null0', f'net_pcap0,rx_pcap={capture},infinite_rx=1':
@@ -286,4 +304,5 @@ def ports_without_times_are_refused(bench):
 
 
 main(captures_are_judged_by_their_times, queues_are_merged_by_time, any_time_is_one, until_idle_waits_for_what_is_left_to_do,
-     a_jump_of_years_is_gone_through, what_lasts_does_not_keep_it_from_its_end, ports_without_times_are_refused)
+     a_jump_of_years_is_gone_through, what_lasts_does_not_keep_it_from_its_end,
+     lines_are_bounded_by_the_time_of_the_packets, ports_without_times_are_refused)

@@ -18,6 +18,7 @@
 
 #define REDRAW_NS UINT64_C(200000000)
 #define LOSSES_NS UINT64_C(60000000000)
+#define CAUSE_MAX 256
 
 /* Has room for all rules, of which there may be more. */
 static int
@@ -61,36 +62,49 @@ tripd_view_close(struct tripd_view *view)
 	memset(view, 0, sizeof(*view));
 }
 
+/* What has tripped, and where. */
+static void
+describe_cause(const struct tripd_quota *quota, const struct tripd_trip *trip, char text[CAUSE_MAX])
+{
+	const struct trip_rules_when *when = &quota->rules->whens[trip->when];
+	bool is_time = when->ref == TRIP_RULES_REF_CLOCK;
+	char trigger[TRIP_APPLY_TEXT_MAX], threshold[16], over[16], latency[16], reached[96];
+
+	/* One of several counters says so itself. */
+	if (when->pairs != NULL) {
+		snprintf(text, CAUSE_MAX, "%-53s", when->condition_text);
+		return;
+	}
+	trip_apply_text_trigger(quota->rules, when, trigger);
+	(is_time ? tripd_describe_time : tripd_describe_number)(trip->threshold, threshold);
+	(is_time ? tripd_describe_time : tripd_describe_number)(
+		trip->value - trip->threshold, over);
+	tripd_describe_time(trip->latency_ns, latency);
+	/* A condition holds at a value, which is not above it, nor later than that. */
+	if (when->condition_text != NULL)
+		snprintf(reached, sizeof(reached), "%s at %s", when->condition_text, threshold);
+	else
+		snprintf(reached, sizeof(reached), ">= %-11s +%-8s %9s", threshold, over, latency);
+	snprintf(text, CAUSE_MAX, "%-18s %-34s", trigger, reached);
+}
+
 void
 tripd_view_trip(struct tripd_screen *screen, const struct tripd_quota *quota, size_t trip)
 {
 	const struct tripd_trip *at = &quota->trips[trip];
 	const struct trip_rules_when *when = &quota->rules->whens[at->when];
-	bool is_time = when->ref == TRIP_RULES_REF_CLOCK;
-	char trigger[TRIP_APPLY_TEXT_MAX], action[TRIP_APPLY_TEXT_MAX];
-	char threshold[16], over[16], latency[16], reached[96];
+	char cause[CAUSE_MAX], action[TRIP_APPLY_TEXT_MAX];
 	char date[TRIPD_DESCRIBE_DATE] = "", number[16], times[32] = "";
 
-	trip_apply_text_trigger(quota->rules, when, trigger);
+	describe_cause(quota, at, cause);
 	trip_apply_text_action(quota->rules, when, action);
-	(is_time ? tripd_describe_time : tripd_describe_number)(at->threshold, threshold);
-	(is_time ? tripd_describe_time : tripd_describe_number)(at->value - at->threshold, over);
-	tripd_describe_time(at->latency_ns, latency);
-	/* A condition holds at a value, which is not above it, nor later than that. */
-	if (when->pairs != NULL)
-		snprintf(reached, sizeof(reached), "%s", when->condition_text);
-	else if (when->condition_text != NULL)
-		snprintf(reached, sizeof(reached), "%s at %s", when->condition_text, threshold);
-	else
-		snprintf(reached, sizeof(reached), ">= %-11s +%-8s %9s", threshold, over, latency);
 	if (quota->plan->by_packets)
 		tripd_describe_date(at->packet_ns, date);
 	if (at->count > 1) {
 		tripd_describe_number(at->count, number);
 		snprintf(times, sizeof(times), ", %s times", number);
 	}
-	tripd_screen_say(screen, "%s%s%-18s %-34s  %s%s%s%s%s%s%s", date, date[0] != 0 ? "  " : "",
-		trigger, reached,
+	tripd_screen_say(screen, "%s%s%s  %s%s%s%s%s%s%s", date, date[0] != 0 ? "  " : "", cause,
 		tripd_screen_colour(screen, at->result != 0                  ? TRIPD_RED
 					    : when->op == TRIP_RULES_OP_DROP ? TRIPD_YELLOW
 									     : TRIPD_PLAIN),
@@ -270,6 +284,13 @@ tripd_view_losses(struct tripd_view *view)
 	}
 }
 
+/* By what time lines are too many. */
+static uint64_t
+time_of_lines(const struct tripd_quota *quota, uint64_t packet_ns)
+{
+	return quota->plan->by_packets ? packet_ns : now_ns(CLOCK_MONOTONIC);
+}
+
 static void
 say_left_out(struct tripd_view *view, unsigned int i, uint64_t now)
 {
@@ -285,24 +306,28 @@ say_left_out(struct tripd_view *view, unsigned int i, uint64_t now)
 	trip_apply_text_action(view->quota->rules, when, action);
 	tripd_describe_number(n, number);
 	snprintf(left_out, sizeof(left_out), "%s more left out", number);
-	tripd_screen_say(&view->screen, "%-18s %-34s  %s", trigger, left_out, action);
+	tripd_screen_say(&view->screen, "%-18s %-34s  %s",
+		when->pairs != NULL ? when->condition_text : trigger, left_out, action);
 }
 
 static void
-say_new_trips(struct tripd_view *view, uint64_t now)
+say_new_trips(struct tripd_view *view)
 {
 	const struct tripd_quota *quota = view->quota;
+	uint64_t now;
 
 	for (; view->said < quota->n_trips; view->said++) {
 		unsigned int when = quota->trips[view->said].when;
 		struct trip_apply_limit *limit = &view->limits[when];
 
+		now = time_of_lines(quota, quota->trips[view->said].packet_ns);
 		say_left_out(view, when, now);
 		if (trip_apply_limit_take(limit, &quota->rules->whens[when], now))
 			tripd_view_trip(&view->screen, quota, view->said);
 		else
 			view->n_left_out += limit->left_out == 1;
 	}
+	now = time_of_lines(quota, quota->packet_ns);
 	for (unsigned int i = 0; i < quota->rules->n_whens && view->n_left_out > 0; i++)
 		say_left_out(view, i, now);
 }
@@ -360,7 +385,7 @@ tripd_view_update(struct tripd_view *view)
 		view->drawn_ns = now;
 	}
 	tripd_screen_begin(&view->screen);
-	say_new_trips(view, now);
+	say_new_trips(view);
 	if (losses)
 		tripd_view_losses(view);
 	tripd_screen_block(&view->screen);
@@ -382,7 +407,7 @@ void
 tripd_view_end(struct tripd_view *view)
 {
 	tripd_screen_begin(&view->screen);
-	say_new_trips(view, now_ns(CLOCK_MONOTONIC));
+	say_new_trips(view);
 	for (unsigned int i = 0; view->n_left_out > 0; i++)
 		say_left_out(view, i, UINT64_MAX);
 	draw(view, false);
