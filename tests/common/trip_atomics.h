@@ -2,7 +2,8 @@
 /*
  * Makes the atomic accesses and fences of a source that is compiled with `-include` of this calls,
  * which a memory of the test's answers: model/weak_memory.c, simulation/sim_memory.c. The product
- * knows nothing of it. atomic_init() and plain accesses stay what they are.
+ * knows nothing of it. Plain accesses stay what they are. atomic_init() is a store like any other,
+ * by whatever compiler: of what has been there before others may know.
  */
 #ifndef TRIP_ATOMICS_H
 #define TRIP_ATOMICS_H
@@ -54,6 +55,7 @@ void trip_atomics_fence(memory_order order, struct trip_atomics_here here);
 			(weak), (o), (otherwise), TRIP_ATOMICS_HERE);                            \
 	})
 
+#undef atomic_init
 #undef atomic_load
 #undef atomic_load_explicit
 #undef atomic_store
@@ -82,6 +84,7 @@ void trip_atomics_fence(memory_order order, struct trip_atomics_here here);
 		atomics_value;                                                               \
 	})
 #define atomic_store_explicit(p, v, o) ((void)TRIP_ATOMICS_MODIFY(p, STORE, v, o))
+#define atomic_init(p, v) atomic_store_explicit(p, v, memory_order_relaxed)
 #define atomic_exchange_explicit(p, v, o) TRIP_ATOMICS_MODIFY(p, EXCHANGE, v, o)
 #define atomic_fetch_add_explicit(p, v, o) TRIP_ATOMICS_MODIFY(p, ADD, v, o)
 #define atomic_fetch_sub_explicit(p, v, o) TRIP_ATOMICS_MODIFY(p, SUB, v, o)

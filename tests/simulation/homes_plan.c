@@ -158,8 +158,9 @@ draw_kind(void)
 static struct act
 draw_act(void)
 {
-	struct act act = {.kind = draw_kind(), .cntr = draw_cntr()};
+	struct act act = {.kind = draw_kind()};
 
+	act.cntr = draw_cntr();
 	act.value = 1 + draw(8);
 	act.threshold = draw(scale.range);
 	switch (act.kind) {
@@ -288,7 +289,8 @@ plan_homes(void)
 
 	for (uint32_t h = 0; h < homes.engine.n_homes; h++) {
 		homes.budgets[h] = budgets[draw(RTE_DIM(budgets))];
-		homes.hot_log2[h] = (uint8_t)(draw(2) * (4 + draw(8)));
+		homes.hot_log2[h] = (uint8_t)draw(2);
+		homes.hot_log2[h] *= (uint8_t)(4 + draw(8));
 	}
 }
 

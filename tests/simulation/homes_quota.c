@@ -37,14 +37,12 @@ plan(void)
 	bool plans = sim_draw(4) == 0;
 
 	which = (uint32_t)sim_draw(ONE_OF);
-	like = (struct act){.kind = ACT_TIMER,
-		.part = &homes_quota,
-		.op = TRIP_OP_CALL,
-		.n = 1 + (uint32_t)sim_draw(8),
-		.every = 1 + (uint32_t)sim_draw(16),
-		.threshold = sim_draw(PERIOD),
-		.interval = PERIOD + sim_draw(3 * PERIOD),
-		.flags = sim_draw(2) == 0 ? TRIP_WORK_COALESCE : 0};
+	like = (struct act){.kind = ACT_TIMER, .part = &homes_quota, .op = TRIP_OP_CALL};
+	like.n = 1 + (uint32_t)sim_draw(8);
+	like.every = 1 + (uint32_t)sim_draw(16);
+	like.threshold = sim_draw(PERIOD);
+	like.interval = PERIOD + sim_draw(3 * PERIOD);
+	like.flags = sim_draw(2) == 0 ? TRIP_WORK_COALESCE : 0;
 	memset(periods, 0, sizeof(periods));
 	return plans;
 }

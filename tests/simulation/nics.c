@@ -144,6 +144,7 @@ plan(void)
 	bool is_small = sim_draw(3) > 0;
 	uint32_t n = is_small ? 1 + (uint32_t)sim_draw(6) : 4 + (uint32_t)sim_draw(ACTS - 4);
 	uint32_t most = (uint32_t)sim_draw(is_small ? 4 : 24);
+	uint64_t readings;
 
 	nics.n_flows = 1 + (uint32_t)sim_draw(is_small ? 1 : NIC_FLOWS);
 	nics.engine.n_homes = 1 + (uint32_t)sim_draw(is_small ? 1 : HOMES);
@@ -187,7 +188,9 @@ plan(void)
 	}
 	nics.tells_all = sim_draw(2) == 0;
 	nics.refresh = sim_draw(2) == 0 ? UINT64_C(64) << sim_draw(8) : NEVER;
-	for (uint64_t k = sim_draw(2) * sim_draw(32); k > 0; k--)
+	readings = sim_draw(2);
+	readings *= sim_draw(32);
+	for (; readings > 0; readings--)
 		nics.readings += sim_wants();
 	switch (sim_draw(6)) {
 	case 0:

@@ -125,8 +125,8 @@ draw_work(void)
 	uint32_t among = processes.flows ? 6 : RTE_DIM(ops);
 	struct act_work work = {.op = ops[RTE_DIM(ops) - 1 - draw(among)]};
 
-	work.flags =
-		(draw(3) == 0 ? TRIP_WORK_COMPLETION : 0) | (draw(2) == 0 ? TRIP_WORK_COALESCE : 0);
+	work.flags = draw(3) == 0 ? TRIP_WORK_COMPLETION : 0;
+	work.flags |= draw(2) == 0 ? TRIP_WORK_COALESCE : 0;
 	work.target = draw(HANDLES);
 	work.completion = draw(HANDLES);
 	work.by_clock = draw(8) == 0;
@@ -156,7 +156,8 @@ draw_plan(struct plan *plan, const uint8_t *weights, uint32_t most)
 		act.value = 1 + draw(8);
 		act.ms = draw(3);
 		act.seed = draw(1u << 16);
-		act.delay = draw(64) << draw(10);
+		act.delay = draw(64);
+		act.delay <<= draw(10);
 		act.name = draw(2) == 0 ? 0 : 1 + draw(NAMES);
 		act.wait_obj = objects[draw(RTE_DIM(objects))];
 		act.work = draw_work();
@@ -221,7 +222,6 @@ processes_plan(void)
 		.size = sizeof(processes.attr),
 		.progress = TRIP_PROGRESS_LCORE,
 		.lcores = processes.lcores,
-		.n_lcores = 1 + draw(2),
 		.max_cntrs = 8,
 		.max_works = 16,
 		.max_waiters = 8,
@@ -229,14 +229,15 @@ processes_plan(void)
 		.max_queues = QUEUES,
 		.max_functions = 1,
 		.max_events = 16,
-		.max_processes = draw(3) == 0 ? 1 + draw(CLIENTS) : CLIENTS,
 		.max_process_works = 16,
-		.max_process_threads = draw(2),
 		.max_thread_works = 16,
 		/* Passes of the scrub are told apart from what it repairs. */
 		.scrub_us = UINT32_MAX,
 		.refresh_us = UINT32_MAX,
 	};
+	processes.attr.n_lcores = 1 + draw(2);
+	processes.attr.max_processes = draw(3) == 0 ? 1 + draw(CLIENTS) : CLIENTS;
+	processes.attr.max_process_threads = draw(2);
 	processes.files = draw(4) == 0 ? 6 + draw(8) : 0;
 	for (uint32_t i = 0; i < clients; i++)
 		draw_plan(&processes.users[i].plan, ours, doors ? DOOR_ACTS : ACTS);

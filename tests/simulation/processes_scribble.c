@@ -137,12 +137,13 @@ static void
 write_word(const struct trip_channel_client *channel, struct trip_random *random)
 {
 	struct region region = region_of(channel, trip_random_below(random, 4));
-	uint32_t *words = region.base;
+	uint32_t *words = region.base, at;
 
 	/* What it has submitted is no further than the ring is long: then it is looked at. */
 	if (trip_random_below(random, 4) == 0)
 		channel->submit.ring->tail += trip_random_below(random, 4);
-	words[trip_random_below(random, region.size / sizeof(*words))] = draw_word(random);
+	at = (uint32_t)trip_random_below(random, region.size / sizeof(*words));
+	words[at] = draw_word(random);
 }
 
 bool
@@ -164,6 +165,7 @@ write_bells(const struct trip_home *home, struct trip_random *random)
 {
 	uint32_t which = (uint32_t)trip_random_below(random, TRIP_DOORBELL_SECTIONS);
 	const struct trip_doorbell_section *section = &home->doorbell.section[which];
+	uint64_t bit;
 
 	if (section->count == 0)
 		return;
@@ -171,8 +173,8 @@ write_bells(const struct trip_home *home, struct trip_random *random)
 		trip_doorbell_ring(&home->doorbell, which, draw_word(random) % section->count);
 		return;
 	}
-	atomic_fetch_or(&section->leaf[trip_random_below(random, section->leaves)],
-		UINT64_C(1) << trip_random_below(random, 64));
+	bit = UINT64_C(1) << trip_random_below(random, 64);
+	atomic_fetch_or(&section->leaf[trip_random_below(random, section->leaves)], bit);
 	for (uint32_t i = 0; i < section->spans; i++)
 		atomic_fetch_or(
 			&home->doorbell.summary[section->first + i / 64], UINT64_C(1) << i % 64);
@@ -214,9 +216,11 @@ write_waiter(struct trip_domain *domain, const struct trip_home *home, struct tr
 	if (slot == TRIP_SLOTS_NONE)
 		return;
 	words = (uint32_t *)&home->waiters[slot];
-	for (unsigned int i = 0; i < 3; i++)
-		words[trip_random_below(random, sizeof(home->waiters[slot]) / sizeof(*words))] =
-			draw_word(random);
+	for (unsigned int i = 0; i < 3; i++) {
+		size_t at = trip_random_below(random, sizeof(home->waiters[slot]) / sizeof(*words));
+
+		words[at] = draw_word(random);
+	}
 	trip_doorbell_ring(&home->doorbell, TRIP_BELL_WAITER, slot);
 	trip_slots_give(slots, slot);
 }

@@ -128,9 +128,17 @@ sim_kill_self(void)
 }
 
 void
+sim_digest(uint64_t number)
+{
+	sim.digest = (sim.digest ^ number) * UINT64_C(0x9e3779b97f4a7c15);
+	sim.digest ^= sim.digest >> 32;
+}
+
+void
 sim_count_step(void)
 {
-	sim.self->step++;
+	sim_digest((uint64_t)sim.self->op << 32 | sim.self->step++);
+	sim_digest(sim_number(sim.self));
 	sim.now++;
 	if (++sim.steps > SIM_STEPS)
 		sim_fail("it does not come to rest in %u steps", SIM_STEPS);
@@ -195,6 +203,7 @@ sim_run(struct sim_history *history)
 	sim.steps = sim.progress = sim.shown = sim.rests = sim.patience = 0;
 	sim.skipped = false;
 	sim.phase = 0;
+	sim.digest = 0;
 	sim.has_clock = false;
 	sim.arrive = NULL;
 	sim.space = NULL;
@@ -210,6 +219,7 @@ sim_run(struct sim_history *history)
 	history->world->begin();
 	sim_fiber_switch(&sim.actors[0]);
 	history->steps = sim.steps;
+	history->digest = sim.digest ^ sim.plan.state ^ sim.chance.state;
 	if (!history->failed) {
 		for (unsigned int i = 0; i < sim.n_actors; i++)
 			sim_memory_drain(&sim.actors[i]);

@@ -82,6 +82,7 @@ struct sim_history {
 	const char *file;
 	int line;
 	uint32_t steps;
+	uint64_t digest;
 };
 
 enum sim_state {
@@ -163,6 +164,8 @@ struct sim {
 	bool skipped;
 	/* No operation that is begun has a lower number. */
 	uint32_t phase;
+	/* Of all steps: who made them, of which operation, where. */
+	uint64_t digest;
 	void *locals[SIM_LOCALS];
 	unsigned int n_locals;
 	/* Where processes are simulated: it has come to an actor; what a system call does; and time
@@ -185,6 +188,7 @@ unsigned int sim_number(const struct sim_actor *actor);
 void sim_leave(bool must, bool matters);
 void sim_kill_self(void);
 void sim_count_step(void);
+void sim_digest(uint64_t number);
 /* It may have its turn. */
 bool sim_is_runnable(const struct sim_actor *actor);
 /* Before an access, or a fence, NULL: others may have their turn. */

@@ -24,6 +24,8 @@ struct options {
 	const char *file;
 	/* Only counts, up to so many that fail; 0: what fails is told. */
 	uint64_t counts;
+	/* Tells histories apart. */
+	bool digests;
 	/* One history, each access of it. */
 	bool traces;
 	/* A defect is planted: it must be found, and told in at most so many steps; 0: none. Or it
@@ -38,7 +40,7 @@ usage(const char *program)
 {
 	printf("usage: %s [--seed N | --first N --seeds N] [--memory strong|buffers|views]\n"
 	       "          [--steer] [--corpus FOLDER] [--history FILE]\n"
-	       "          [--trace] [--found] [--planted STEPS] [--count N]\n"
+	       "          [--trace] [--digest] [--found] [--planted STEPS] [--count N]\n"
 	       "  --seed     plays this one; if it fails, it is shrunk and told\n"
 	       "  --first    plays seeds from this one on (default: 1),\n"
 	       "  --seeds    so many, up to the first that fails (default: 500)\n"
@@ -49,6 +51,7 @@ usage(const char *program)
 	       "  --trace    prints each access of what fails, and does not shrink it; of the one "
 	       "of\n"
 	       "             --seed or --history, failed or not\n"
+	       "  --digest   prints a number of each: the same steps have the same\n"
 	       "  --found    succeeds at the first that fails; that is neither shrunk nor told\n"
 	       "  --planted  succeeds if one fails, and is told in at most STEPS steps\n"
 	       "  --count    only counts and names those that fail, up to N\n",
@@ -90,7 +93,7 @@ parse(int argc, char **argv, struct options *options)
 		{"seeds", 1, NULL, 'n'}, {"memory", 1, NULL, 'm'}, {"trace", 0, NULL, 't'},
 		{"planted", 1, NULL, 'p'}, {"steer", 0, NULL, 'S'}, {"corpus", 1, NULL, 'C'},
 		{"history", 1, NULL, 'F'}, {"count", 1, NULL, 'c'}, {"found", 0, NULL, 'o'},
-		{"help", 0, NULL, 'h'}, {NULL, 0, NULL, 0}};
+		{"digest", 0, NULL, 'd'}, {"help", 0, NULL, 'h'}, {NULL, 0, NULL, 0}};
 	bool right = true;
 	int letter;
 
@@ -127,6 +130,9 @@ parse(int argc, char **argv, struct options *options)
 			break;
 		case 'c':
 			right = parse_number("count", optarg, 1, UINT64_MAX, &options->counts);
+			break;
+		case 'd':
+			options->digests = true;
 			break;
 		case 'o':
 			options->finds = true;
@@ -256,6 +262,9 @@ play_all(struct sim_history *told, const struct options *options, struct tally *
 	while (goes_on(tally, options)) {
 		play_next(&history, options, tally->played++);
 		tally->steps += history.steps;
+		if (options->digests)
+			printf("seed %llu: %016llx\n", (unsigned long long)history.seed,
+				(unsigned long long)history.digest);
 		if (history.failed)
 			note_failure(&history, options, tally);
 		if ((history.failed && history.steps < tally->least) ||

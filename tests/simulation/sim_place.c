@@ -58,6 +58,7 @@ sim_place_visit(const volatile void *where, bool writes)
 	struct sim_place *place = sim_place_of(where);
 	uint32_t self = UINT32_C(1) << sim_self();
 
+	sim_digest(place->number);
 	sim_edge_meet(place, writes);
 	place->visitors |= self;
 	if (writes)

@@ -67,8 +67,11 @@ change_plan(struct sim_history *history)
 	}
 	steer.changed->n = plan->n;
 	memcpy(steer.changed->draws, plan->draws, plan->n * sizeof(*plan->draws));
-	for (uint32_t n = 1u << below(5); n > 0; n--)
-		steer.changed->draws[below(plan->n)] = trip_random_u64(&steer.random) >> 1;
+	for (uint32_t n = 1u << below(5); n > 0; n--) {
+		uint64_t drawn = trip_random_u64(&steer.random) >> 1;
+
+		steer.changed->draws[below(plan->n)] = drawn;
+	}
 	history->plan = steer.changed;
 }
 
