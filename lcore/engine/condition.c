@@ -147,28 +147,28 @@ trip_condition_alarm(struct trip_condition_look *look, uint64_t ns)
 	if (node->queued)
 		trip_pending_remove(&home->pool, clock, look->condition);
 	node->queued = true;
+	/* Behind all looks the clock is armed for the first of them. */
 	trip_pending_insert(
 		&home->pool, clock, RTE_MIN(ns, TRIP_PENDING_NONE - 1), look->condition);
-	trip_due_rearm(home, node->cntr);
 }
 
-/* The first node that it remembers in. */
-static uint32_t
-memory_of(const struct trip_home *home, uint32_t item, uint32_t condition)
+uint64_t
+trip_condition_now(const struct trip_condition_look *look)
 {
-	uint32_t end = trip_node_end(home, &home->nodes[item]);
-	uint32_t next = home->nodes[condition].more;
+	/* A clock rounds down. */
+	return trip_clock_at(look->home, trip_home_clock(look->home)) + 1;
+}
+
+/* The first node that the condition of an item with this end remembers in. */
+static uint32_t
+first_of(const struct trip_home *home, const struct trip_node *item, uint32_t end)
+{
+	uint32_t next = home->nodes[item->more].more;
 
 	/* Operands and the end come before. */
 	if (end != TRIP_NONE)
 		return home->nodes[end].more;
-	return trip_op_of(home->nodes[item].op)->operands == 0 ? next : home->nodes[next].more;
-}
-
-uint32_t
-trip_condition_memory(const struct trip_condition_look *look)
-{
-	return memory_of(look->home, look->item, look->condition);
+	return trip_op_of(item->op)->operands == 0 ? next : home->nodes[next].more;
 }
 
 /* ---- from queueing to the end ---- */
@@ -230,7 +230,8 @@ trip_condition_begin(struct trip_home *home, uint32_t item, uint8_t kind)
 	memcpy(begun.condition.memory, node->condition.memory, row->parameters);
 	*node = begun;
 	if (row->memory > 0 && row->needs == NULL)
-		begin_memory(home, of, node, &home->nodes[memory_of(home, item, condition)]);
+		begin_memory(
+			home, of, node, &home->nodes[first_of(home, of, trip_node_end(home, of))]);
 	/* A set since it was queued, and until its counter has settled, has rung nobody for it. */
 	link_condition(home, &home->looks, condition);
 	home->timer_tsc = 0;
@@ -269,39 +270,40 @@ read_counter(struct trip_condition_look *look, uint32_t cntr, uint32_t *setgen)
 {
 	struct trip_home *home = look->home;
 	struct trip_cell *cell = &home->cells[cntr];
-	uint64_t known = home->now;
 
 	*setgen = atomic_load(&cell->setgen);
 	if (home->cntrs[cntr].sources != TRIP_NONE) {
+		uint64_t known;
+
 		/* It may have made others due. */
 		if (trip_source_fold(home, cntr))
 			trip_due_changed(home, cntr);
 		/* Its own. */
 		known = atomic_load_explicit(&cell->refreshed_tsc, memory_order_relaxed);
+		look->behind = known < home->now;
+		look->known = trip_clock_at(home, known);
 	}
 	look->set_to = atomic_load(&cell->set_to) + trip_cell_error(cell);
 	look->sum = trip_cell_sum(cell);
 	if (look->set_to > look->sum || home->cntrs[cntr].sources != TRIP_NONE)
 		look->set_to = look->sum;
-	look->behind = known < home->now;
-	look->known = trip_clock_at(home, known);
-	look->since = trip_clock_at(home, home->calm_tsc);
-	/* A clock rounds down. */
-	look->now = trip_clock_at(home, trip_home_clock(home)) + 1;
 }
 
 struct trip_condition_look
 trip_condition_look_of(struct trip_home *home, uint32_t item)
 {
-	uint32_t condition = home->nodes[item].more;
+	const struct trip_node *node = &home->nodes[item];
+	uint32_t end = trip_node_end(home, node);
 
 	return (struct trip_condition_look){
 		.home = home,
 		.item = item,
-		.condition = condition,
-		.memory = home->nodes[condition].condition.memory,
-		.stands = stands(&home->nodes[item]),
-		.alarmed = home->nodes[condition].queued,
+		.condition = node->more,
+		.end = end,
+		.first = first_of(home, node, end),
+		.memory = home->nodes[node->more].condition.memory,
+		.stands = stands(node),
+		.alarmed = home->nodes[node->more].queued,
 	};
 }
 
@@ -319,8 +321,9 @@ silence(struct trip_home *home, uint32_t condition)
 	trip_due_dropped(home, node->cntr, 0);
 }
 
+/* In an iteration that began at `known`. */
 static void
-look_at(struct trip_home *home, uint32_t condition)
+look_at(struct trip_home *home, uint32_t condition, uint64_t known, uint64_t since)
 {
 	struct trip_node *node = &home->nodes[condition];
 	struct trip_node *item = &home->nodes[node->condition.item];
@@ -330,13 +333,15 @@ look_at(struct trip_home *home, uint32_t condition)
 
 	unlink_condition(home, condition);
 	link_condition(home, &home->cntrs[item->cntr].conditions, condition);
-	if (trip_lasting_is_over(home, look.item))
+	if (trip_lasting_is_over(home, look.end))
 		return;
+	look.known = known;
+	look.since = since;
 	read_counter(&look, item->cntr, &setgen);
 	look.set = setgen != node->condition.setgen;
 	node->condition.setgen = setgen;
 	state = trip_condition_of(node->flags)->look(&look);
-	if (state == TRIP_CONDITION_ENDS && trip_node_end(home, item) != TRIP_NONE)
+	if (state == TRIP_CONDITION_ENDS && look.end != TRIP_NONE)
 		trip_lasting_end(home, look.item);
 	if (state == TRIP_CONDITION_HOLDS) {
 		trip_condition_lift(&look);
@@ -345,7 +350,7 @@ look_at(struct trip_home *home, uint32_t condition)
 		trip_fire(home, &look.item, 1);
 		home->holds = TRIP_NONE;
 		/* What lasts may be given back while an alarm is on its way. */
-		if (trip_lasting_is_over(home, look.item))
+		if (trip_lasting_is_over(home, look.end))
 			silence(home, condition);
 		trip_due_changed(home, item->cntr);
 	}
@@ -360,15 +365,19 @@ trip_condition_run(struct trip_home *home, unsigned int budget)
 {
 	uint32_t at = TRIP_NONE, last;
 	unsigned int done = 0;
+	uint64_t known, since;
 
 	if (home->looks == TRIP_NONE)
 		return 0;
+	known = trip_clock_at(home, home->now);
+	since = trip_clock_at(home, home->calm_tsc);
 	/* What comes behind it has its turn in the next iteration. */
 	last = home->nodes[home->looks].condition.prev;
 	for (; home->looks != TRIP_NONE && at != last && done < budget; done++) {
 		at = home->looks;
-		look_at(home, at);
+		look_at(home, at, known, since);
 	}
+	trip_due_rearm(home, home->shape.n_cntrs);
 	return done;
 }
 

@@ -45,13 +45,16 @@ struct trip_condition_look {
 	struct trip_home *home;
 	/* Their nodes. */
 	uint32_t item, condition;
+	/* The end of the item, or TRIP_NONE; the first of the nodes that the condition remembers
+	 * in, likewise: `more` of each is the next. */
+	uint32_t end, first;
 	/* The parameters, and behind them what it remembers, at first 0. */
 	void *memory;
 	/* What the counter shows. */
 	uint64_t sum;
-	/* By the clock: everything that happened before `known` is in the sum, nothing that happens
-	 * from `now` on. Only flows in hardware set them apart by more than the look takes. */
-	uint64_t known, now;
+	/* By the clock: everything that happened before is in the sum. Only flows in hardware set
+	 * it apart from trip_condition_now() by more than looks take. */
+	uint64_t known;
 	/* Likewise: what has reached where the item stands, since the look before, came behind it.
 	 */
 	uint64_t since;
@@ -91,9 +94,9 @@ struct trip_condition_row {
 	const char *name;
 	/* Bytes of its parameters; with what it remembers, TRIP_CONDITION_MEMORY at most. */
 	uint8_t parameters;
-	/* Nodes that it has beside its own to remember in, TRIP_CHANNEL_MEMORY at most: it finds
-	 * the first by trip_condition_memory(), which has struct trip_condition_queued at first,
-	 * and 0 behind that. What the others have then is anything. */
+	/* Nodes that it has beside its own to remember in, TRIP_CHANNEL_MEMORY at most: the first
+	 * has struct trip_condition_queued at first, and 0 behind that. What the others have then
+	 * is anything. */
 	uint8_t memory;
 	/* Whether it takes its parameters, and this interval with them: asked where an item is
 	 * queued, and by the home again, of its own copy. */
@@ -128,8 +131,9 @@ void trip_condition_alarm(struct trip_condition_look *look, uint64_t ns);
 /* A look at where an item with a condition stands. */
 struct trip_condition_look trip_condition_look_of(struct trip_home *home, uint32_t item);
 
-/* The first of the nodes that it remembers in; `more` of each is the next, or TRIP_NONE. */
-uint32_t trip_condition_memory(const struct trip_condition_look *look);
+/* The time by the clock: nothing that happens from now on is in the sum. It is read each time, as
+ * few looks want it. */
+uint64_t trip_condition_now(const struct trip_condition_look *look);
 
 /* ---- the home's ---- */
 

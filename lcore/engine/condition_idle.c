@@ -69,9 +69,9 @@ has_advanced(const struct idle *idle, const struct trip_condition_look *look)
 static uint64_t
 next_look(const struct idle *idle, const struct trip_condition_look *look)
 {
-	uint64_t end = idle->since + idle->time;
+	uint64_t end = idle->since + idle->time, now = trip_condition_now(look);
 
-	return end > look->now ? end : look->now + idle->time / RESTS + 1;
+	return end > now ? end : now + idle->time / RESTS + 1;
 }
 
 static enum trip_condition_state
@@ -82,9 +82,9 @@ look_idle(struct trip_condition_look *look)
 	if (has_advanced(idle, look)) {
 		idle->phase = IDLE_ADVANCES;
 		idle->sum = look->sum;
-		idle->since = look->now;
+		idle->since = trip_condition_now(look);
 		trip_condition_lift(look);
-		trip_condition_alarm(look, look->now + idle->time / RESTS);
+		trip_condition_alarm(look, idle->since + idle->time / RESTS);
 	} else if (idle->phase == IDLE_ADVANCES || idle->phase == IDLE_RESTS) {
 		if (look->known >= idle->since + idle->time) {
 			idle->phase = IDLE_OVER;

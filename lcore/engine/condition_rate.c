@@ -140,7 +140,7 @@ step(const struct trip_condition_look *look, uint32_t *node, uint32_t *place)
 	*place = 0;
 	*node = nodes[*node].more;
 	if (*node == TRIP_NONE)
-		*node = nodes[trip_condition_memory(look)].more;
+		*node = nodes[look->first].more;
 }
 
 /* What the counter showed at a cut that is known, of which PARTS are. */
@@ -195,10 +195,10 @@ begin(struct trip_condition_look *look, struct windows *windows)
 
 	*windows = (struct windows){
 		.part = rate->time / PARTS,
-		.begin = look->behind ? look->now : look->known,
+		.begin = look->behind ? trip_condition_now(look) : look->known,
 		.base = look->sum,
 		.phase = look->behind ? RATE_BEGINS : RATE_RESTS,
-		.node = look->home->nodes[trip_condition_memory(look)].more,
+		.node = look->home->nodes[look->first].more,
 	};
 }
 
@@ -230,7 +230,7 @@ begin_queued(struct trip_condition_look *look, struct windows *windows)
 static uint64_t
 oldest(const struct trip_condition_look *look, const struct windows *windows)
 {
-	uint64_t cut = cut_at(windows, look->now);
+	uint64_t cut = cut_at(windows, trip_condition_now(look));
 
 	cut = cut > PARTS - 1 ? cut - (PARTS - 1) : 0;
 	return cut <= windows->cut ? sum_at(look, windows, cut) : TRIP_PENDING_NONE;
@@ -241,11 +241,12 @@ oldest(const struct trip_condition_look *look, const struct windows *windows)
 static uint64_t
 next_look(const struct trip_condition_look *look, const struct windows *windows)
 {
-	uint64_t next = windows->begin + (windows->cut + 1) * windows->part;
+	uint64_t next = windows->begin + (windows->cut + 1) * windows->part, now;
 
 	if (!look->behind)
 		return next;
-	return RTE_MAX(next + (look->now - look->known), look->now + windows->part / 8);
+	now = trip_condition_now(look);
+	return RTE_MAX(next + (now - look->known), now + windows->part / 8);
 }
 
 /* The counter has advanced since the last cut, or may have. */
@@ -283,14 +284,15 @@ static void
 hold(struct trip_condition_look *look, struct windows *windows)
 {
 	const struct rate *rate = look->memory;
+	uint64_t now = trip_condition_now(look);
 	/* It may be twice as much later. */
-	uint64_t behind = look->behind ? look->now - look->known : 0;
+	uint64_t behind = look->behind ? now - look->known : 0;
 
 	*windows = (struct windows){
 		.base = look->sum,
-		.begin = look->now,
+		.begin = now,
 		.phase = RATE_HOLDS,
-		.node = look->home->nodes[trip_condition_memory(look)].more,
+		.node = look->home->nodes[look->first].more,
 		.part = (rate->until_time + 2 * (slack_of(rate) + behind)) / PARTS + 1,
 	};
 	trip_condition_alarm(look, windows->begin + windows->part);
@@ -314,20 +316,20 @@ static bool
 look_at_hold(struct trip_condition_look *look, struct windows *windows)
 {
 	const struct rate *rate = look->memory;
-	uint64_t cut = cut_at(windows, look->now), last = sum_at(look, windows, windows->cut);
+	uint64_t last = sum_at(look, windows, windows->cut), now = trip_condition_now(look);
+	uint64_t cut = cut_at(windows, now);
 
 	trip_condition_lift(look);
 	look->stands = false;
 	if (look->set || look->sum < last ||
-		(look->behind &&
-			look->now - look->known > PARTS * windows->part - rate->until_time)) {
+		(look->behind && now - look->known > PARTS * windows->part - rate->until_time)) {
 		hold(look, windows);
 		return false;
 	}
 	if (is_over(look, windows))
 		return true;
 	if (cut > windows->cut) {
-		bool late = look->now > windows->begin + cut * windows->part + slack_of(rate);
+		bool late = now > windows->begin + cut * windows->part + slack_of(rate);
 
 		keep_as_far(look, windows, cut - 1, last);
 		keep_as_far(look, windows, cut, late ? last : look->sum);
@@ -372,7 +374,7 @@ look_at_windows(struct trip_condition_look *look, struct windows *windows)
 static enum trip_condition_state
 look_rate(struct trip_condition_look *look)
 {
-	struct windows *windows = (void *)look->home->nodes[trip_condition_memory(look)].operands;
+	struct windows *windows = (void *)look->home->nodes[look->first].operands;
 	bool before = windows->phase == RATE_BEFORE;
 
 	/* It comes to that later, though it may have been there when the item was queued. */

@@ -66,7 +66,7 @@ cancel_pairs(const struct trip_condition_look *look, bool nested)
 	const struct trip_group_pairs *pairs = look->memory;
 	struct trip_home *home = look->home;
 	uint32_t channel = (uint32_t)home->nodes[look->item].channel;
-	uint32_t at = trip_condition_memory(look);
+	uint32_t at = look->first;
 
 	for (uint64_t i = 0; i < pairs->n; i++) {
 		uint64_t id = home->nodes[at].operands[i % TRIP_GROUP_IDS];

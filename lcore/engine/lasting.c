@@ -116,10 +116,8 @@ trip_lasting_end(struct trip_home *home, uint32_t index)
 }
 
 bool
-trip_lasting_is_over(const struct trip_home *home, uint32_t index)
+trip_lasting_is_over(const struct trip_home *home, uint32_t end)
 {
-	uint32_t end = trip_node_end(home, &home->nodes[index]);
-
 	return end != TRIP_NONE && home->nodes[end].end.over;
 }
 

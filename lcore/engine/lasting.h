@@ -34,8 +34,9 @@ bool trip_lasting_reached(struct trip_home *home, uint32_t node);
 /* What an item had begun ends now, and is told. Not while it is on its way to its firing. */
 void trip_lasting_end(struct trip_home *home, uint32_t item);
 
-/* Whether it will not fire again, and waits for its end alone. */
-bool trip_lasting_is_over(const struct trip_home *home, uint32_t item);
+/* Whether an item with this end, which may be TRIP_NONE, will not fire again, and waits for its end
+ * alone. */
+bool trip_lasting_is_over(const struct trip_home *home, uint32_t end);
 
 /* The item is given back. */
 void trip_lasting_drop(struct trip_home *home, uint32_t item);
