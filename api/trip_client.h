@@ -344,7 +344,7 @@ int trip_client_unwatch(struct trip_client *client, uint32_t watch);
  *   -EACCES: who asks may not (trip_command_open() says who may);
  *   -ENOTSUP: the application takes no commands; -ESHUTDOWN: it takes no more of them;
  *   -EMSGSIZE: `length` is above TRIP_CLIENT_COMMAND_MAX; -ENOBUFS: too much of others is on its
- *   way; -EPROTO, -ENOMEM, -EPIPE, -ETIMEDOUT.
+ *   way, which goes on while this one did not; -EPROTO, -ENOMEM, -EPIPE, -ETIMEDOUT.
  */
 int trip_client_command(struct trip_client *client, const char *text, size_t length, int *status,
 	char **answer, size_t *answer_length);

@@ -182,6 +182,56 @@ trip_command_forget(struct trip_connection *connection)
 	connection->command = (struct trip_command_text){0};
 }
 
+/* Of those that are not whole, the one that has not gone on for longest; NULL: there is none. Whole
+ * ones are the application's. */
+static struct trip_connection *
+slowest(const struct trip_connection *but)
+{
+	struct trip_connection *slowest = NULL;
+
+	for (uint32_t i = 0; i < TRIP_SERVER_CONNECTIONS; i++) {
+		struct trip_connection *connection = but->server->connections[i];
+
+		if (connection == NULL || connection == but || connection->busy ||
+			connection->command.text == NULL)
+			continue;
+		if (slowest == NULL || connection->command.went_on < slowest->command.went_on)
+			slowest = connection;
+	}
+	return slowest;
+}
+
+/*
+ * Takes so many bytes more of what all may have. Whoever sends half a command, and goes on no more,
+ * loses it to those who do: else a few such would keep all others out for as long as they like.
+ */
+static bool
+take_bytes(struct trip_connection *connection, size_t more)
+{
+	struct trip_server *server = connection->server;
+	struct trip_commands *commands = &server->commands;
+	struct trip_connection *other;
+
+	while (atomic_fetch_add_explicit(&commands->bytes, more, memory_order_relaxed) + more >
+		TRIP_COMMAND_BYTES_MAX) {
+		atomic_fetch_sub_explicit(&commands->bytes, more, memory_order_relaxed);
+		other = slowest(connection);
+		if (other == NULL)
+			return false;
+		free_text(server, &other->command);
+		other->command.lost = true;
+	}
+	return true;
+}
+
+static int
+refuse_bytes(const struct trip_connection *connection)
+{
+	return trip_error_set(ENOBUFS,
+		"domain \"%s\": more than %zu bytes of commands are on their way",
+		connection->server->domain->name, TRIP_COMMAND_BYTES_MAX);
+}
+
 /* Room for `size` bytes more and a zero behind: as much as comes, not as much as is announced. */
 static int
 make_room(struct trip_connection *connection, size_t size)
@@ -194,13 +244,8 @@ make_room(struct trip_connection *connection, size_t size)
 	if (command->text != NULL && command->length + size <= command->room)
 		return 0;
 	more = room - command->room;
-	if (atomic_fetch_add_explicit(&commands->bytes, more, memory_order_relaxed) + more >
-		TRIP_COMMAND_BYTES_MAX) {
-		atomic_fetch_sub_explicit(&commands->bytes, more, memory_order_relaxed);
-		return trip_error_set(ENOBUFS,
-			"domain \"%s\": more than %zu bytes of commands are on their way",
-			connection->server->domain->name, TRIP_COMMAND_BYTES_MAX);
-	}
+	if (!take_bytes(connection, more))
+		return refuse_bytes(connection);
 	text = realloc(command->text, room + 1);
 	if (text == NULL) {
 		atomic_fetch_sub_explicit(&commands->bytes, more, memory_order_relaxed);
@@ -223,6 +268,8 @@ take_piece(struct trip_connection *connection, const struct trip_protocol_comman
 		trip_command_forget(connection);
 		command->total = piece->total;
 	}
+	if (command->lost)
+		return refuse_bytes(connection);
 	if (piece->total > TRIP_CLIENT_COMMAND_MAX)
 		return trip_error_set(EMSGSIZE, "command: its %" PRIu32 " bytes are above %zu",
 			piece->total, TRIP_CLIENT_COMMAND_MAX);
@@ -238,6 +285,7 @@ take_piece(struct trip_connection *connection, const struct trip_protocol_comman
 		return error;
 	memcpy(command->text + command->length, piece->text, size);
 	command->length += size;
+	command->went_on = ++connection->server->commands.n_pieces;
 	command->text[command->length] = 0;
 	return 0;
 }

@@ -36,6 +36,8 @@ struct trip_commands {
 	struct trip_proxy_jobs waiting;
 	/* Of texts that connections have. */
 	atomic_size_t bytes;
+	/* Pieces that have come; the control thread's. */
+	uint64_t n_pieces;
 	/* For statistics: written by the control thread. */
 	_Atomic uint64_t commands, refused;
 };
@@ -45,6 +47,10 @@ struct trip_command_text {
 	char *text;
 	/* Bytes of the text in all, those that have come, and those there is room for. */
 	size_t total, length, room;
+	/* In the order of pieces, when its last one came. */
+	uint64_t went_on;
+	/* Others needed its room: its next piece is told so. */
+	bool lost;
 	char *answer;
 	size_t answer_length;
 	int status;
