@@ -216,6 +216,9 @@ rte_flow_action_handle_destroy(
 
 	nic_enter("gives a counter back");
 	if (nic.away || counter->dead) {
+		/* Whoever gives it back does not read it again. */
+		if (!counter->dead)
+			nic_bury_counter(counter);
 		counter->has_failed = true;
 		return nic_leave(EBUSY, error);
 	}
