@@ -6,9 +6,19 @@
 #include <rte_mbuf.h>
 
 #include "live_bed.h"
+#include "rules.h"
 #include "trip_test.h"
 
 struct tripd_bed live_bed;
+struct tripd_exec live_programs;
+
+int
+live_init(void)
+{
+	const struct trip_rules none = {0};
+
+	return tripd_exec_open(&live_programs, &none) != 0 ? 1 : tripd_bed_init();
+}
 
 void
 live_progress(void)
@@ -25,6 +35,8 @@ live_command_do(const char *text, size_t length, char **answer)
 	int status = tripd_command(text, length, file, &live_bed.commands);
 
 	fclose(file);
+	if (live_bed.quota.programs != NULL)
+		tripd_exec_follow(&live_programs, live_bed.quota.rules);
 	if (getenv("TRIP_SAY") != NULL)
 		printf("%.*s\n=> %d: %s\n", (int)length, text, status, *answer);
 	return status;

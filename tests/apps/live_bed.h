@@ -7,9 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "run/exec.h"
 #include "tripd_bed.h"
 
 extern struct tripd_bed live_bed;
+
+/* Of `exec`, where the bed's quota is given them; none is started. */
+extern struct tripd_exec live_programs;
+
+/* Starts EAL, and what programs need before that. Returns 0, or what main() is to return. */
+int live_init(void);
 
 /* Bytes of a packet. */
 #define LIVE_BYTES 60

@@ -13,7 +13,8 @@ model_same(const struct model_rule *a, const struct model_rule *b)
 bool
 model_same_when(const struct model_rule *a, const struct model_rule *b)
 {
-	return a->threshold == b->threshold && a->every == b->every;
+	return a->kind == b->kind && a->threshold == b->threshold && a->every == b->every &&
+	       a->lasts == b->lasts;
 }
 
 struct model_rule *
@@ -29,6 +30,49 @@ static void
 drop(struct model_state *state)
 {
 	state->dropped |= !state->deleted;
+	state->forced |= !state->deleted;
+}
+
+static void
+fire_once(struct model *model, const struct model_rule *rule)
+{
+	struct model_state *state = &model->states[rule->name];
+
+	state->fired++;
+	switch (rule->kind) {
+	case MODEL_DROP:
+		drop(state);
+		state->by_rule = true;
+		break;
+	case MODEL_DROP_FOR:
+		if (!state->deleted)
+			state->dropped_until = model->now + rule->lasts;
+		break;
+	case MODEL_ADD:
+		model->total++;
+		break;
+	case MODEL_EXEC:
+		model->execs++;
+		break;
+	default:
+		model->others++;
+	}
+}
+
+/* Whether its value, or both of its values, are there. */
+static bool
+is_due(const struct model *model, const struct model_rule *rule)
+{
+	const struct model_state *state = &model->states[rule->name];
+	uint64_t threshold = rule->threshold + state->fired * rule->every;
+
+	if (rule->kind == MODEL_NONE || rule->kind == MODEL_RATES || rule->kind == MODEL_IDLE ||
+		(rule->every == 0 && state->fired > 0))
+		return false;
+	if (rule->kind == MODEL_ALL)
+		return state->packets >= threshold && model->total >= threshold;
+	return state->packets >= threshold ||
+	       (rule->kind == MODEL_ANY && model->total >= threshold);
 }
 
 /* What waits for a rule happens as often as it is due. */
@@ -42,24 +86,44 @@ fire(struct model *model, const struct model_rule *rule)
 		state->is_spent = state->by_quota = true;
 		state->owed = false;
 	}
-	if (rule->threshold == 0 || state->packets < rule->threshold)
-		return;
-	if (rule->every == 0 && state->fired == 0) {
-		drop(state);
-		state->fired = 1;
-		state->by_rule = true;
-	}
-	while (rule->every != 0 && rule->threshold + state->fired * rule->every <= state->packets) {
-		state->fired++;
-		model->total++;
-	}
+	while (is_due(model, rule))
+		fire_once(model, rule);
+}
+
+static uint64_t
+came_since(const struct model_state *state, unsigned int first)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = first; i <= MODEL_SPAN; i++)
+		n += state->came[i];
+	return n;
+}
+
+/* What waits for all rules; the first counter may be what others wait for. */
+static void
+fire_all(struct model *model)
+{
+	for (unsigned int i = 0; i < model->n; i++)
+		fire(model, &model->rules[i]);
+	for (unsigned int i = 0; i < model->n; i++)
+		fire(model, &model->rules[i]);
+}
+
+static void
+begin_to_measure(struct model *model, struct model_state *state)
+{
+	memset(state->came, 0, sizeof(state->came));
+	state->begun = state->idle_told = false;
+	state->came_at = model->now;
 }
 
 static void
 pass(struct model_state *state)
 {
 	state->dropped &= state->deleted;
-	state->by_hand = state->by_rule = state->by_quota = state->owed = false;
+	state->dropped_until = 0;
+	state->forced = state->by_hand = state->by_rule = state->by_quota = state->owed = false;
 }
 
 /* What quotas have dropped in periods that are over, or that have gone, passes. */
@@ -69,7 +133,8 @@ pass_owed(struct model *model)
 	for (unsigned int i = 0; i < model->n; i++) {
 		struct model_state *state = &model->states[model->rules[i].name];
 
-		if (state->owed && !state->by_hand && !state->by_rule && !state->by_quota)
+		if (state->owed && !state->by_hand && !state->by_rule && !state->by_quota &&
+			state->dropped_until == 0)
 			pass(state);
 	}
 }
@@ -103,17 +168,18 @@ become(struct model *model, const struct model_rule *before, const struct model_
 		*state = (struct model_state){.dropped = now->drops};
 	else if (!model_same(before, now)) {
 		/* What an operation has made of it stays, but for its end. */
-		if (state->deleted || state->dropped == before->drops)
+		if (state->deleted || (!state->forced && state->dropped == before->drops))
 			state->dropped = now->drops;
 		state->deleted = false;
 	}
-	if (before != NULL && !model_same_when(before, now)) {
+	if (before == NULL || !model_same_when(before, now)) {
 		state->fired = 0;
 		state->by_rule = false;
+		state->dropped_until = 0;
+		begin_to_measure(model, state);
 	}
 	if (before != NULL)
 		become_quota(state, before->limit, now->limit);
-	fire(model, now);
 }
 
 void
@@ -125,6 +191,7 @@ model_reload(struct model *model, const struct model_rule *rules, unsigned int n
 	model->n = n;
 	for (unsigned int i = 0; i < n; i++)
 		become(model, model_find(&before, rules[i].name), &rules[i]);
+	fire_all(model);
 	pass_owed(model);
 }
 
@@ -152,8 +219,10 @@ model_apply(struct model *model, const struct model_rule *rules, unsigned int n)
 		}
 		before = *at;
 		/* What waits for it stays; another such is not added here. */
+		now.kind = before.kind;
 		now.threshold = before.threshold;
 		now.every = before.every;
+		now.lasts = before.lasts;
 		now.limit = before.limit;
 		become(model, &before, &now);
 		if (model_same(&before, &now))
@@ -161,6 +230,7 @@ model_apply(struct model *model, const struct model_rule *rules, unsigned int n)
 		take_out(model, now.name);
 		model->rules[model->n++] = now;
 	}
+	fire_all(model);
 	pass_owed(model);
 }
 
@@ -199,6 +269,64 @@ model_reset(struct model *model, unsigned int name)
 	pass_owed(model);
 }
 
+/* Before anything comes at this moment. */
+static void
+measure(struct model *model, const struct model_rule *rule)
+{
+	struct model_state *state = &model->states[rule->name];
+
+	memmove(&state->came[1], &state->came[0], MODEL_SPAN * sizeof(state->came[0]));
+	state->came[0] = 0;
+	if (state->dropped_until != 0 && state->dropped_until <= model->now)
+		state->dropped_until = 0;
+	if (rule->kind == MODEL_IDLE && !state->idle_told &&
+		model->now - state->came_at > MODEL_SPAN) {
+		state->idle_told = true;
+		fire_once(model, rule);
+	}
+	if (state->begun && model->now - state->begun_at > MODEL_SPAN &&
+		came_since(state, 1) < MODEL_UNTIL)
+		begin_to_measure(model, state);
+}
+
+void
+model_advance(struct model *model, uint64_t moments)
+{
+	for (; moments > 0; moments--) {
+		model->now++;
+		for (unsigned int i = 0; i < model->n; i++)
+			measure(model, &model->rules[i]);
+		for (unsigned int i = 0; i < model->n; i++)
+			if (model->now % MODEL_HOUR == 0 && model->rules[i].limit != 0) {
+				model->states[model->rules[i].name].spent = 0;
+				begin_anew(&model->states[model->rules[i].name]);
+			}
+		fire_all(model);
+		pass_owed(model);
+	}
+}
+
+/* It counts in a rule; returns whether that lets it pass. */
+static bool
+count(struct model *model, const struct model_rule *rule)
+{
+	struct model_state *state = &model->states[rule->name];
+	bool passes = !state->dropped && state->dropped_until == 0;
+
+	state->packets++;
+	state->spent += rule->limit != 0;
+	state->came[0]++;
+	state->came_at = model->now;
+	state->idle_told = false;
+	if (rule->kind == MODEL_RATES && !state->begun && came_since(state, 0) >= MODEL_RATE) {
+		state->begun = true;
+		state->begun_at = model->now;
+		memset(state->came, 0, sizeof(state->came));
+		fire_once(model, rule);
+	}
+	return passes;
+}
+
 bool
 model_packet(struct model *model, unsigned int port)
 {
@@ -207,25 +335,16 @@ model_packet(struct model *model, unsigned int port)
 
 	for (unsigned int i = 0; i < model->n; i++) {
 		const struct model_rule *rule = &model->rules[i];
-		struct model_state *state = &model->states[rule->name];
 
-		if (port < rule->low || port > rule->high || state->deleted)
+		if (port < rule->low || port > rule->high || model->states[rule->name].deleted)
 			continue;
-		if (!rule->also) {
-			if (first == NULL || rule->priority < first->priority)
-				first = rule;
-			continue;
-		}
-		state->packets++;
-		state->spent += rule->limit != 0;
-		passes &= !state->dropped;
+		if (rule->also)
+			passes &= count(model, rule);
+		else if (first == NULL || rule->priority < first->priority)
+			first = rule;
 	}
-	if (first != NULL) {
-		model->states[first->name].packets++;
-		model->states[first->name].spent += first->limit != 0;
-		passes &= !model->states[first->name].dropped;
-	}
-	for (unsigned int i = 0; i < model->n; i++)
-		fire(model, &model->rules[i]);
+	if (first != NULL)
+		passes &= count(model, first);
+	fire_all(model);
 	return passes;
 }

@@ -7,22 +7,55 @@
 #include <stdint.h>
 
 #define MODEL_NAMES 6
+/* Time goes by in tenths of a second. What is within 1,050 ms is of 10 moments behind one, in any
+ * case, and never of 11, however windows are cut. */
+#define MODEL_SPAN 10
+#define MODEL_RATE 6
+#define MODEL_UNTIL 3
+
+/* What a `when` of a rule does. */
+enum model_kind {
+	MODEL_NONE,
+	/* Drops it at the threshold; for a time, and each `every` anew. */
+	MODEL_DROP,
+	MODEL_DROP_FOR,
+	/* Adds to the first counter, and has its program told, each `every`. */
+	MODEL_ADD,
+	MODEL_EXEC,
+	/* Adds to the second one: once MODEL_RATE packets came in a time, until fewer than
+	 * MODEL_UNTIL did; each time that none came for that time; once both values, or one of
+	 * them, the rule's own and the first counter, are at the threshold. */
+	MODEL_RATES,
+	MODEL_IDLE,
+	MODEL_ALL,
+	MODEL_ANY,
+	MODEL_KINDS
+};
 
 /* A `count` of UDP to some ports, and the `when` on it; their texts say all that there is. */
 struct model_rule {
 	bool there;
 	unsigned int name, low, high, priority;
 	bool also, drops;
-	/* 0: there is none; `every`: it adds to the counter, else it drops the rule. */
-	uint64_t threshold, every;
+	enum model_kind kind;
+	/* `lasts`: moments. */
+	uint64_t threshold, every, lasts;
 	/* 0: there is none; a quota of its packets, which drops it once it is spent. */
 	uint64_t limit;
 };
 
 struct model_state {
 	uint64_t packets;
-	bool dropped, deleted;
+	/* For ever; by an operation. */
+	bool dropped, forced, deleted;
 	uint64_t fired;
+	/* When what dropped it for a time ends; 0: nothing does. */
+	uint64_t dropped_until;
+	/* Packets of the last moments, this one first, since its `when` began to measure; what it
+	 * has begun, and when; when the last came, and whether that it is idle since is told. */
+	uint32_t came[MODEL_SPAN + 1];
+	bool begun, idle_told;
+	uint64_t begun_at, came_at;
 	/* Of the quota, and whether what it has dropped in a period that is over is to pass. */
 	uint64_t spent;
 	bool is_spent, owed;
@@ -36,7 +69,8 @@ struct model {
 	unsigned int n;
 	/* By name. */
 	struct model_state states[MODEL_NAMES];
-	uint64_t total;
+	uint64_t total, others, execs;
+	uint64_t now;
 };
 
 /* Whether rules are the same but for what waits for them; whether that is. */
@@ -56,6 +90,10 @@ void model_pass(struct model *model, unsigned int name);
 void model_delete(struct model *model, unsigned int name);
 /* The next period of its quota begins. */
 void model_reset(struct model *model, unsigned int name);
+
+/* So many moments go by, or an hour ends, in which each quota begins anew. */
+void model_advance(struct model *model, uint64_t moments);
+#define MODEL_HOUR 36000
 
 /* A packet; returns whether it passes. */
 bool model_packet(struct model *model, unsigned int port);

@@ -116,6 +116,22 @@ what_has_gone_keeps_its_counts(void **state)
 	tripd_bed_close(&live_bed);
 }
 
+/* Once others that have found what had it have let go of that. */
+static void
+a_name_that_has_gone_is_free(void **state)
+{
+	const struct trip_cntr_attr attr = {.size = sizeof(attr), .name = "total"};
+	struct trip_cntr *found;
+
+	tripd_bed_open(&live_bed, RULES, (struct tripd_live){16, 16, 16, 1});
+	assert_int_equal(trip_cntr_find(live_bed.domain, &attr, &found, NULL), 0);
+	live_command("remove total", 0);
+	live_declined("apply f\ncounter total\n", -EEXIST, "the name is taken");
+	assert_int_equal(trip_cntr_close(found), 0);
+	live_command("apply f\ncounter total\n", 0);
+	tripd_bed_close(&live_bed);
+}
+
 #define POLICED(high)                                                              \
 	"count web port 0 pattern eth / ipv4 / udp dst range 0 - " high " / end\n" \
 	"when web.packets >= 3 police web 8bit/s\n"
@@ -317,6 +333,74 @@ what_drops_for_a_time_ends(void **state)
 	tripd_bed_close(&live_bed);
 }
 
+#define PROLONGED(high)                                                            \
+	"count web port 0 pattern eth / ipv4 / udp dst range 0 - " high " / end\n" \
+	"when web.packets >= 1 every 1 drop web for 999ms\n"
+
+static void
+advance(unsigned int ms)
+{
+	tripd_bed_advance(&live_bed, ms * UINT64_C(1000000));
+}
+
+/* It goes on, on flows that are made anew, as long as its last firing says; and not where it has
+ * passed, or its statement has gone. */
+static void
+what_drops_for_a_time_lasts_no_longer(void **state)
+{
+	tripd_bed_open_by_packets(&live_bed, PROLONGED("7"), (struct tripd_live){16, 16, 16, 1});
+	assert_true(live_packet(1));
+	live_command("reload t\n" PROLONGED("6"), 0);
+	advance(500);
+	assert_false(live_packet(1));
+	/* Its first firing would have ended. */
+	advance(600);
+	assert_false(live_bed.quota.items[0].ended);
+	assert_int_equal(live_bed.quota.n_trips, 2);
+	assert_false(live_packet(1));
+	advance(1000);
+	assert_int_equal(live_bed.quota.n_trips, 4);
+	/* A pass ends it, for new flows, too. */
+	live_command("reload t\n" FOR_A_TIME("7"), 0);
+	assert_true(live_bed.quota.items[0].ended);
+	live_command("do pass web", 0);
+	live_command("reload t\n" FOR_A_TIME("6"), 0);
+	assert_true(live_packet(1));
+	/* What goes while it lasts ends, on new flows as on old ones. */
+	live_command("reload t\n" PROLONGED("6"), 0);
+	assert_false(live_packet(1));
+	live_command("reload t\n" WEB, 0);
+	assert_true(live_packet(1));
+	tripd_bed_close(&live_bed);
+}
+
+/* What it was by hand stays so, whatever its actions become. */
+static void
+what_is_dropped_by_hand_stays_so(void **state)
+{
+	struct trip_flow_count sum;
+
+	tripd_bed_open(&live_bed,
+		"count web port 0 pattern eth / ipv4 / udp dst range 0 - 7 / end actions drop / "
+		"end\n",
+		(struct tripd_live){16, 16, 16, 1});
+	live_command("do drop web", 0);
+	live_command("reload t\n" WEB, 0);
+	assert_false(live_packet(1));
+	live_command("do pass web", 0);
+	live_command("reload t\n" FOR_A_TIME("7"), 0);
+	live_command("do police web 8bit/s", 0);
+	for (unsigned int i = 0; i < 4; i++)
+		live_packet(1);
+	assert_int_equal(live_bed.quota.n_trips, 1);
+	live_command("reload t\n" FOR_A_TIME("6"), 0);
+	live_command("reload t\n" WEB, 0);
+	live_packet(1);
+	assert_int_equal(trip_apply_count_query(&live_bed.quota.counts[0], &sum), 0);
+	assert_int_equal(sum.fate, TRIP_FLOW_FATE_POLICE);
+	tripd_bed_close(&live_bed);
+}
+
 #define ASKING "count asked port 0 pattern ipv4 src in us / udp dst in ports / end\n"
 
 static void
@@ -402,7 +486,10 @@ main(void)
 		cmocka_unit_test(what_is_refused_changes_nothing),
 		cmocka_unit_test(what_is_hostile_is_refused),
 		cmocka_unit_test(what_has_gone_keeps_its_counts),
+		cmocka_unit_test(a_name_that_has_gone_is_free),
 		cmocka_unit_test(what_drops_for_a_time_ends),
+		cmocka_unit_test(what_drops_for_a_time_lasts_no_longer),
+		cmocka_unit_test(what_is_dropped_by_hand_stays_so),
 		cmocka_unit_test(a_quota_changes_at_work),
 		cmocka_unit_test(a_quota_that_has_come_begins_anew),
 		cmocka_unit_test(a_quota_changes_beside_others),

@@ -13,10 +13,7 @@
 
 #include "live_bed.h"
 #include "rules.h"
-#include "run/exec.h"
 #include "trip_test.h"
-
-static struct tripd_exec programs;
 
 /* ---- memory that is not to be had -------------------------------------------------------------
  */
@@ -69,7 +66,7 @@ do_without(uint64_t nth, const char *command, int *status, char **answer)
 	*status = tripd_command(command, strlen(command), file, &live_bed.commands);
 	memory.counts = false;
 	fclose(file);
-	tripd_exec_follow(&programs, live_bed.quota.rules);
+	tripd_exec_follow(&live_programs, live_bed.quota.rules);
 	live_progress();
 	return memory.refused;
 }
@@ -84,9 +81,9 @@ static void
 tell_programs(FILE *file)
 {
 	for (unsigned int i = 0; i < TRIPD_EXEC_MAX; i++)
-		if (programs.programs[i].taken)
-			fprintf(file, "%s: %d\n", programs.programs[i].path,
-				programs.programs[i].outlet.buffer != NULL);
+		if (live_programs.programs[i].taken)
+			fprintf(file, "%s: %d\n", live_programs.programs[i].path,
+				live_programs.programs[i].outlet.buffer != NULL);
 }
 
 static void
@@ -192,10 +189,8 @@ begin(const char *rules)
 	char *text;
 
 	live_command("reload none\ncounter nothing\n", 0);
-	tripd_exec_follow(&programs, live_bed.quota.rules);
 	assert_true(asprintf(&text, "reload before\n%s", rules) > 0);
 	live_command(text, 0);
-	tripd_exec_follow(&programs, live_bed.quota.rules);
 	free(text);
 	free(send_all(strdup("")));
 }
@@ -212,7 +207,6 @@ either_or(const char *rules, const char *command)
 	as_before = send_all(tell());
 	begin(rules);
 	live_command(command, 0);
-	tripd_exec_follow(&programs, live_bed.quota.rules);
 	as_after = send_all(tell());
 	assert_string_not_equal(as_before, as_after);
 	for (; refused; nth++) {
@@ -240,7 +234,7 @@ without_memory_nothing_is_half_changed(void **state)
 {
 	tripd_bed_open(&live_bed, "counter nothing\ncount none port 0 pattern eth / end\n",
 		(struct tripd_live){64, 1u << 16, 4096, 1});
-	live_bed.quota.programs = &programs;
+	live_bed.quota.programs = &live_programs;
 	either_or(BEFORE, "reload after\n" AFTER);
 	either_or(AFTER, "reload before\n" BEFORE);
 	either_or(BEFORE, "apply more\ncount dns port 0 pattern udp dst is 10 / end\ncount last "
@@ -260,10 +254,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_memory_nothing_is_half_changed),
 	};
-	const struct trip_rules none = {0};
-	int ret = tripd_exec_open(&programs, &none);
+	int ret = live_init();
 
-	if (ret == 0)
-		ret = tripd_bed_init();
 	return ret != 0 ? ret : cmocka_run_group_tests(tests, NULL, NULL);
 }

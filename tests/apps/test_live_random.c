@@ -48,11 +48,17 @@ draw_rule(struct model_rule *rule, unsigned int name, const struct model *model)
 		.low = below(PORTS),
 		.priority = below(2),
 		.also = below(4) == 0,
-		.threshold = below(3) == 0 ? 0 : 1 + state->packets + below(10)};
+		.kind = below(MODEL_KINDS),
+		.limit = below(3) == 0 ? 1 + state->spent + below(10) : 0};
 	rule->high = rule->low + below(PORTS - rule->low);
 	rule->drops = !rule->also && below(6) == 0;
-	rule->every = rule->threshold != 0 && below(2) == 0 ? 1 + below(4) : 0;
-	rule->limit = below(3) == 0 ? 1 + state->spent + below(10) : 0;
+	if (rule->kind != MODEL_NONE && rule->kind != MODEL_RATES && rule->kind != MODEL_IDLE)
+		rule->threshold = 1 + state->packets + below(10);
+	if (rule->kind == MODEL_ADD || rule->kind == MODEL_EXEC ||
+		(rule->kind == MODEL_DROP_FOR && below(2) == 0))
+		rule->every = 1 + below(4);
+	if (rule->kind == MODEL_DROP_FOR)
+		rule->lasts = 1 + below(30);
 }
 
 /* New ones, and mostly those that are there, in their order or another one. */
@@ -100,15 +106,41 @@ write_count(FILE *file, const struct model_rule *rule)
 static void
 write_when(FILE *file, const struct model_rule *rule)
 {
+	unsigned int name = rule->name, threshold = (unsigned int)rule->threshold;
+
 	if (rule->limit != 0)
-		fprintf(file, "quota q%u %u per month of c%u.packets\nwhen q%u spent drop c%u\n",
-			rule->name, (unsigned int)rule->limit, rule->name, rule->name, rule->name);
-	if (rule->threshold != 0 && rule->every != 0)
-		fprintf(file, "when c%u.packets >= %u every %u add total 1\n", rule->name,
-			(unsigned int)rule->threshold, (unsigned int)rule->every);
-	else if (rule->threshold != 0)
-		fprintf(file, "when c%u.packets >= %u  drop c%u # it is enough\n", rule->name,
-			(unsigned int)rule->threshold, rule->name);
+		fprintf(file, "quota q%u %u per hour of c%u.packets\nwhen q%u spent drop c%u\n",
+			name, (unsigned int)rule->limit, name, name, name);
+	switch (rule->kind) {
+	case MODEL_NONE:
+		return;
+	case MODEL_RATES:
+		fprintf(file,
+			"when c%u.packets rate >= 5pps over 1050ms until < 2pps for 1050ms add "
+			"others 1\n",
+			name);
+		return;
+	case MODEL_IDLE:
+		fprintf(file, "when c%u.packets idle 1050ms every 1 add others 1\n", name);
+		return;
+	case MODEL_ALL:
+	case MODEL_ANY:
+		fprintf(file, "when %s(c%u.packets >= %u, total >= %u) add others 1\n",
+			rule->kind == MODEL_ALL ? "all" : "any", name, threshold, threshold);
+		return;
+	default:
+		fprintf(file, "when c%u.packets >= %u  ", name, threshold);
+	}
+	if (rule->every != 0)
+		fprintf(file, "every %u ", (unsigned int)rule->every);
+	if (rule->kind == MODEL_ADD)
+		fprintf(file, "add total 1\n");
+	else if (rule->kind == MODEL_EXEC)
+		fprintf(file, "exec /bin/true\n");
+	else if (rule->kind == MODEL_DROP_FOR)
+		fprintf(file, "drop c%u for %ums\n", name, 100 * (unsigned int)rule->lasts - 1);
+	else
+		fprintf(file, "drop c%u # it is enough\n", name);
 }
 
 /* A command with these rules; `first` is its first line. Of those that `has` has, no `when`. */
@@ -120,7 +152,7 @@ command_with(const char *first, const struct model_rule *rules, unsigned int n, 
 	size_t size = 0;
 	FILE *file = open_memstream(&text, &size);
 
-	fprintf(file, "%s\n%s", first, has == NULL ? "counter total\n" : "");
+	fprintf(file, "%s\n%s", first, has == NULL ? "counter total\ncounter others\n" : "");
 	for (unsigned int round = 0; round < 2; round++)
 		for (unsigned int i = 0; i < n; i++)
 			if ((round == 0) != whens_first)
@@ -155,7 +187,7 @@ check_quotas(const struct model *model)
 
 	for (unsigned int i = 0; i < model->n; i++)
 		n += model->rules[i].limit != 0;
-	for (unsigned int i = 1; i < live_bed.quota.rules->n_counters; i++) {
+	for (unsigned int i = 2; i < live_bed.quota.rules->n_counters; i++) {
 		const struct trip_rules_counter *counter = &live_bed.quota.rules->counters[i];
 
 		if (counter->gone)
@@ -165,6 +197,18 @@ check_quotas(const struct model *model)
 		n--;
 	}
 	assert_int_equal(n, 0);
+}
+
+/* What they are told, of statements that have gone, too. */
+static void
+check_programs(const struct model *model)
+{
+	const struct trip_rules *rules = live_bed.quota.rules;
+	uint64_t told = 0;
+
+	for (unsigned int i = 0; i < rules->n_whens; i++)
+		told += rules->whens[i].op == TRIP_RULES_OP_EXEC ? live_bed.quota.fired[i] : 0;
+	assert_int_equal(told, model->execs);
 }
 
 static void
@@ -184,13 +228,16 @@ check(struct model *model)
 		assert_int_equal(trip_apply_count_query(&live_bed.quota.counts[at], &sum), 0);
 		assert_int_equal(sum.packets, state->packets);
 		assert_int_equal(sum.bytes, LIVE_BYTES * state->packets);
-		assert_int_equal(sum.fate, state->deleted   ? TRIP_FLOW_FATE_DELETED
-					   : state->dropped ? TRIP_FLOW_FATE_DROP
-							    : TRIP_FLOW_FATE_PASS);
+		assert_int_equal(sum.fate, state->deleted ? TRIP_FLOW_FATE_DELETED
+					   : state->dropped || state->dropped_until != 0
+						   ? TRIP_FLOW_FATE_DROP
+						   : TRIP_FLOW_FATE_PASS);
 		live_check_cntr(live_bed.quota.counts[at].packets, state->packets);
 		live_check_cntr(live_bed.quota.counts[at].bytes, LIVE_BYTES * state->packets);
 	}
 	live_check_cntr(live_bed.quota.counters[0], model->total);
+	live_check_cntr(live_bed.quota.counters[1], model->others);
+	check_programs(model);
 }
 
 static void
@@ -260,14 +307,27 @@ step(struct model *model)
 }
 
 static void
+advance(struct model *model)
+{
+	uint64_t moments = below(20) == 0  ? below(MODEL_HOUR / 2)
+			   : below(4) == 0 ? below(40)
+					   : below(4);
+
+	tripd_bed_advance(&live_bed, moments * 100000000);
+	model_advance(model, moments);
+}
+
+static void
 changes_count_and_do_what_the_model_says(void **state)
 {
 	uint64_t sequences = trip_test_rounds(SEQUENCES);
 	struct model model = {0};
 
 	random_state.state = trip_test_seed("changes");
-	tripd_bed_open(&live_bed, "counter total\ncount keep port 0 priority 9 pattern eth / end\n",
-		(struct tripd_live){4096, 4096, 1024, 1});
+	tripd_bed_open_by_packets(&live_bed,
+		"counter total\ncounter others\ncount keep port 0 priority 9 pattern eth / end\n",
+		(struct tripd_live){4096, 4096, 4096, 1});
+	live_bed.quota.programs = &live_programs;
 	live_command("remove keep", 0);
 	for (uint64_t i = 0; i < sequences; i++)
 		for (unsigned int k = 0; k < STEPS; k++) {
@@ -279,6 +339,8 @@ changes_count_and_do_what_the_model_says(void **state)
 				assert_int_equal(live_packet(port), model_packet(&model, port));
 			}
 			check(&model);
+			advance(&model);
+			check(&model);
 		}
 	tripd_bed_close(&live_bed);
 }
@@ -289,7 +351,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(changes_count_and_do_what_the_model_says),
 	};
-	int ret = tripd_bed_init();
+	int ret = live_init();
 
 	return ret != 0 ? ret : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
+#include <rte_common.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
@@ -22,17 +23,16 @@ tripd_bed_init(void)
 	return tripd_bed_pool != NULL ? 0 : 1;
 }
 
-void
-tripd_bed_open(struct tripd_bed *bed, const char *text, struct tripd_live live)
+static void
+open_bed(struct tripd_bed *bed, const char *text, const struct tripd_options *options)
 {
-	const struct tripd_options options = {.live = live};
 	struct trip_rules_errors *errors;
 	struct trip_domain_attr attr;
 
 	memset(bed, 0, sizeof(*bed));
 	assert_int_equal(
 		trip_rules_parse_text("test", text, strlen(text), &bed->rules, &errors), 0);
-	assert_int_equal(tripd_plan_ports(&bed->plan, &options, bed->rules), 0);
+	assert_int_equal(tripd_plan_ports(&bed->plan, options, bed->rules), 0);
 	assert_int_equal(tripd_plan_lcores(&bed->plan, (unsigned int[]){1}, 1), 0);
 	tripd_plan_domain(bed->rules, &bed->plan, &attr);
 	attr.socket = "";
@@ -44,6 +44,40 @@ tripd_bed_open(struct tripd_bed *bed, const char *text, struct tripd_live live)
 	assert_int_equal(
 		tripd_quota_open(&bed->quota, bed->domain, bed->rules, &bed->plan, bed->links), 0);
 	bed->commands.quota = &bed->quota;
+}
+
+void
+tripd_bed_open(struct tripd_bed *bed, const char *text, struct tripd_live live)
+{
+	const struct tripd_options options = {.live = live};
+
+	open_bed(bed, text, &options);
+}
+
+void
+tripd_bed_open_by_packets(struct tripd_bed *bed, const char *text, struct tripd_live live)
+{
+	const struct tripd_options options = {.live = live, .by_packets = true};
+
+	open_bed(bed, text, &options);
+}
+
+void
+tripd_bed_advance(struct tripd_bed *bed, uint64_t ns)
+{
+	struct tripd_quota *quota = &bed->quota;
+	uint64_t to = quota->packet_ns + ns;
+
+	while (quota->packet_ns < to) {
+		uint64_t next = RTE_MIN(to, tripd_period_next(quota));
+		int64_t seconds = (int64_t)(next / 1000000000);
+
+		while (trip_clock_advance(bed->domain, next) != 0)
+			tripd_quota_read(quota);
+		tripd_quota_read(quota);
+		quota->packet_ns = next;
+		assert_int_equal(tripd_period_update(quota, seconds), 0);
+	}
 }
 
 void

@@ -24,7 +24,12 @@ extern struct rte_mempool *tripd_bed_pool;
 int tripd_bed_init(void);
 
 void tripd_bed_open(struct tripd_bed *bed, const char *text, struct tripd_live live);
+/* Likewise; its clock goes by the times of packets, as tripd_bed_advance() says them. */
+void tripd_bed_open_by_packets(struct tripd_bed *bed, const char *text, struct tripd_live live);
 void tripd_bed_close(struct tripd_bed *bed);
+
+/* Nanoseconds go by, and all that is due on the way fires; what is over begins anew. */
+void tripd_bed_advance(struct tripd_bed *bed, uint64_t ns);
 
 /* All that is due by now fires, and is not read yet. */
 void tripd_bed_progress(const struct tripd_bed *bed);

@@ -305,9 +305,10 @@ do_on_count(struct command *command, const struct trip_rules_when *when, const c
 	while (quota->rules->counts[i].gone || strcmp(quota->rules->counts[i].name, name) != 0)
 		i++;
 	ret = tripd_quota_do(quota, &quota->counts[i], when);
-	if (ret == 0)
-		quota->holds[i] = (struct tripd_hold){
-			.by_hand = tripd_quota_is_hold(when->op), .passed_at = quota->n_events};
+	if (ret == 0 && tripd_quota_is_hold(when->op))
+		quota->holds[i].by_hand |= 1u << when->op;
+	else if (ret == 0)
+		tripd_quota_passed(quota, i, when->op);
 	if (ret == 0)
 		ret = trip_apply_count_query(&quota->counts[i], &sum);
 	if (ret == 0)

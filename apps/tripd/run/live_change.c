@@ -33,39 +33,60 @@ lasts(const struct trip_rules_when *when)
 					   when->condition.when.rate.until_time > 0);
 }
 
-/* Whether nothing but what ends by itself has done that to a count: it goes on, or begins anew, on
- * its new flows. */
-static bool
-ends(const struct tripd_quota *quota, unsigned int count, enum trip_rules_op op)
+/* By whom it has been done to a count that has not passed since. */
+struct doers {
+	/* By hand, or by a statement, which may have gone: it stays. */
+	bool for_ever;
+	/* By statements that end it: it goes on, or begins anew, on new flows; or it has ended with
+	 * its statement, which the old flows may not show yet. */
+	bool for_a_time;
+};
+
+static struct doers
+doers_of(const struct tripd_quota *quota, unsigned int count, enum trip_rules_op op)
 {
 	const struct trip_rules *work = quota->rules;
-	bool any = false;
+	struct doers doers = {.for_ever = (quota->holds[count].by_hand & 1u << op) != 0};
 
-	if (quota->holds[count].by_hand)
-		return false;
 	for (unsigned int i = 0; i < work->n_whens; i++) {
 		const struct trip_rules_when *when = &work->whens[i];
 
-		if (when->op != op || when->target != count || !tripd_quota_holds(quota, i))
+		if (when->op != op || when->target != count || !tripd_quota_has_held(quota, i))
 			continue;
-		if (!lasts(when))
-			return false;
-		any = true;
+		doers.for_a_time |= lasts(when);
+		doers.for_ever |= !lasts(when);
 	}
-	return any;
+	return doers;
 }
 
 static void
 carry(struct tripd_change *change, unsigned int i, const struct trip_rules_when *when)
 {
-	unsigned int at = change->difference->counts[i].at;
-
-	if (tripd_quota_is_hold(when->op) && ends(change->quota, at, when->op))
-		return;
 	if (tripd_quota_do(change->quota, &change->flows[i], when) != 0)
 		fprintf(change->answer, "count %s: '%s' does not stay as it was done: %s\n",
-			change->quota->rules->counts[at].name, trip_rules_op_of(when->op)->word,
+			change->next->counts[i].name, trip_rules_op_of(when->op)->word,
 			trip_error_message());
+}
+
+/* Of a fate that is no end: whether operations drop it, or let it pass, whatever its actions. */
+static void
+carry_drop(struct tripd_change *change, unsigned int i, enum trip_flow_fate fate)
+{
+	unsigned int at = change->difference->counts[i].at;
+	const struct trip_rules_count *rule = &change->quota->rules->counts[at];
+	struct tripd_hold *hold = &change->quota->holds[at];
+	struct doers doers = doers_of(change->quota, at, TRIP_RULES_OP_DROP);
+	bool was_to = (rule->actions & TRIP_RULES_ACTION_DROP) != 0;
+	bool is_to = (change->next->counts[i].actions & TRIP_RULES_ACTION_DROP) != 0;
+	/* But for what ends by itself. */
+	bool drops = doers.for_ever ||
+		     (doers.for_a_time ? was_to && !hold->passed : fate == TRIP_FLOW_FATE_DROP);
+	bool is_made = doers.for_ever || drops != was_to;
+	struct trip_rules_when when = {.op = drops ? TRIP_RULES_OP_DROP : TRIP_RULES_OP_PASS};
+
+	hold->passed = is_made && !drops;
+	if (is_made && drops != is_to)
+		carry(change, i, &when);
 }
 
 /* What operations have made of the old flows becomes of the new ones, too. */
@@ -73,26 +94,25 @@ static void
 carry_fate(struct tripd_change *change, unsigned int i)
 {
 	const struct trip_apply_step *step = &change->difference->counts[i];
-	bool drops = (change->quota->rules->counts[step->at].actions & TRIP_RULES_ACTION_DROP) != 0;
+	struct tripd_quota *quota = change->quota;
+	struct trip_rules_when when = {.op = TRIP_RULES_OP_DELETE};
 	struct trip_flow_count count;
-	struct trip_rules_when when = {.op = TRIP_RULES_OP_DROP};
+	struct doers police;
 
-	if (trip_apply_count_query(&change->quota->counts[step->at], &count) != 0)
+	if (trip_apply_count_query(&quota->counts[step->at], &count) != 0)
 		return;
 	if (count.fate == TRIP_FLOW_FATE_DELETED) {
-		when.op = TRIP_RULES_OP_DELETE;
+		quota->holds[step->at] = (struct tripd_hold){.passed_at = quota->n_events};
 		if (step->what == TRIP_APPLY_RENEW)
 			carry(change, i, &when);
 		return;
 	}
-	if (drops && count.fate != TRIP_FLOW_FATE_DROP)
-		when.op = TRIP_RULES_OP_PASS;
-	if (drops != (count.fate == TRIP_FLOW_FATE_DROP))
-		carry(change, i, &when);
+	carry_drop(change, i, count.fate);
+	police = doers_of(quota, step->at, TRIP_RULES_OP_POLICE);
 	when = (struct trip_rules_when){.op = TRIP_RULES_OP_POLICE,
 		.value = count.police_rate,
 		.unit = (enum trip_police_unit)count.police_unit};
-	if (count.police_rate != 0)
+	if (count.police_rate != 0 && (police.for_ever || !police.for_a_time))
 		carry(change, i, &when);
 }
 
@@ -228,7 +248,8 @@ bring_back(struct tripd_change *change)
 		bool goes_on = when->lasts != 0 && acts_on_changed(change, i) &&
 			       tripd_quota_holds(quota, i);
 
-		if (change->waits[i] && !(goes_on && when->every == 0))
+		/* One that lasts is canceled, too, and has fired all the same. */
+		if (change->waits[i] && (when->every != 0 || quota->fired[i] == 0))
 			tripd_change_queue(change, i);
 		if (goes_on && tripd_quota_go_on(quota, i) != 0)
 			fprintf(change->answer, "%s: %s\n", when->source, trip_error_message());
@@ -287,25 +308,29 @@ end_flows(struct tripd_change *change, const struct tripd_ending *ending)
 }
 
 static void
-close_gone(struct trip_cntr **cntr)
+close_cntr(struct trip_cntr **cntr)
 {
-	/* Where others have found it, it stays until the end. */
 	if (*cntr != NULL && trip_cntr_close(*cntr) == 0)
 		*cntr = NULL;
 }
 
-/* Once no flow asks for them any more. */
-static void
-end_sets(struct tripd_change *change)
+void
+tripd_change_close_gone(struct tripd_quota *quota)
 {
-	struct tripd_quota *quota = change->quota;
+	const struct trip_rules *work = quota->rules;
 
-	for (unsigned int i = 0; i < change->n_sets; i++)
-		if (change->difference->sets_go[i]) {
-			quota->rules->sets[i].gone = true;
-			if (trip_set_close(quota->sets[i]) == 0)
-				quota->sets[i] = NULL;
+	for (unsigned int i = 0; i < work->n_counts; i++)
+		if (work->counts[i].gone) {
+			close_cntr(&quota->counts[i].packets);
+			close_cntr(&quota->counts[i].bytes);
 		}
+	for (unsigned int i = 0; i < work->n_counters; i++)
+		if (work->counters[i].gone)
+			close_cntr(&quota->counters[i]);
+	for (unsigned int i = 0; i < work->n_sets; i++)
+		if (work->sets[i].gone && quota->sets[i] != NULL &&
+			trip_set_close(quota->sets[i]) == 0)
+			quota->sets[i] = NULL;
 }
 
 static void
@@ -330,18 +355,26 @@ end_counts(struct tripd_change *change)
 		qsort(endings, n, sizeof(*endings), latest_first);
 	for (unsigned int i = 0; i < n; i++)
 		end_flows(change, &endings[i]);
+}
+
+/* Once no flow asks for them any more. */
+static void
+end_others(struct tripd_change *change)
+{
+	const struct trip_apply_difference *difference = change->difference;
+	struct tripd_quota *quota = change->quota;
+	struct trip_rules *work = quota->rules;
+
 	for (unsigned int i = 0; i < change->n_counts; i++)
-		if (difference->counts_go[i]) {
-			work->counts[i].gone = true;
-			close_gone(&quota->counts[i].packets);
-			close_gone(&quota->counts[i].bytes);
-		}
+		work->counts[i].gone |= difference->counts_go[i];
 	for (unsigned int i = 0; i < change->n_counters; i++)
 		if (difference->counters_go[i]) {
 			work->counters[i].gone = true;
 			work->counters[i].last = trip_cntr_read(quota->counters[i]);
-			close_gone(&quota->counters[i]);
 		}
+	for (unsigned int i = 0; i < change->n_sets; i++)
+		work->sets[i].gone |= difference->sets_go[i];
+	tripd_change_close_gone(quota);
 }
 
 void
@@ -359,5 +392,5 @@ tripd_change_carry_out(struct tripd_change *change)
 	/* What does not is tried at the next look. */
 	change->quota->periods.released |= tripd_period_pass(change->quota) != 0;
 	end_counts(change);
-	end_sets(change);
+	end_others(change);
 }

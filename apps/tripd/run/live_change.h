@@ -62,6 +62,10 @@ int tripd_change_check(struct tripd_change *change);
  * counts. 0, or -ENOMEM, with that said. */
 int tripd_change_room_for_ids(const struct tripd_change *change);
 
+/* Closes what has gone. What others refer to yet, or work that is being canceled, is closed before
+ * the next change: until then its name is taken. */
+void tripd_change_close_gone(struct tripd_quota *quota);
+
 /* Statements move to those at work, and work of those that are new is queued. */
 void tripd_change_take(struct tripd_change *change);
 

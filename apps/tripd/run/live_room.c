@@ -246,6 +246,7 @@ tripd_change_check(struct tripd_change *change)
 {
 	int ret = make_room(change);
 
+	tripd_change_close_gone(change->quota);
 	if (ret == 0)
 		ret = check_kinds(change);
 	if (ret == 0)

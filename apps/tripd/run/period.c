@@ -181,7 +181,7 @@ find_passing(struct tripd_quota *quota)
 	const struct trip_rules *rules = quota->rules;
 
 	for (unsigned int i = 0; i < rules->n_counts; i++) {
-		quota->holds[i].held = quota->holds[i].by_hand;
+		quota->holds[i].held = quota->holds[i].by_hand != 0;
 		quota->holds[i].passes = false;
 	}
 	for (unsigned int i = 0; i < rules->n_whens; i++)
@@ -225,8 +225,10 @@ tripd_period_pass(struct tripd_quota *quota)
 			continue;
 		hold = &quota->holds[rules->whens[i].target];
 		quota->items[i].owed = !hold->passes;
-		if (hold->passes)
-			hold->passed_at = RTE_MAX(hold->passed_at, now);
+		if (!hold->passes)
+			continue;
+		hold->passed = true;
+		hold->passed_at = RTE_MAX(hold->passed_at, now);
 	}
 	return 0;
 }

@@ -213,13 +213,25 @@ tripd_quota_is_hold(enum trip_rules_op op)
 }
 
 bool
-tripd_quota_holds(const struct tripd_quota *quota, unsigned int i)
+tripd_quota_has_held(const struct tripd_quota *quota, unsigned int i)
 {
 	const struct trip_rules_when *when = &quota->rules->whens[i];
 
-	return !when->gone && tripd_quota_is_hold(when->op) && quota->fired[i] > 0 &&
-	       !quota->items[i].ended &&
+	return tripd_quota_is_hold(when->op) && quota->fired[i] > 0 && !quota->items[i].ended &&
 	       quota->items[i].fired_at > quota->holds[when->target].passed_at;
+}
+
+bool
+tripd_quota_holds(const struct tripd_quota *quota, unsigned int i)
+{
+	return !quota->rules->whens[i].gone && tripd_quota_has_held(quota, i);
+}
+
+void
+tripd_quota_passed(struct tripd_quota *quota, unsigned int count, enum trip_rules_op op)
+{
+	quota->holds[count] = (struct tripd_hold){
+		.passed = op == TRIP_RULES_OP_PASS, .passed_at = quota->n_events};
 }
 
 /* What has become of a statement, and of what it acts on. */
@@ -239,10 +251,23 @@ note(struct tripd_quota *quota, const struct tripd_trip *trip)
 	item->fired_at = quota->n_events;
 	if (when->lasts != 0)
 		item->fired_ns = trip_cntr_read(trip_clock_cntr(quota->domain));
-	if (when->op == TRIP_RULES_OP_PASS)
-		quota->holds[when->target] = (struct tripd_hold){.passed_at = quota->n_events};
+	if (when->op == TRIP_RULES_OP_PASS || when->op == TRIP_RULES_OP_DELETE)
+		tripd_quota_passed(quota, when->target, when->op);
 	if (when->op == TRIP_RULES_OP_RESET && !when->on_count)
 		tripd_period_reset(quota, when->target);
+}
+
+/* What goes on is begun at once; what has a threshold of 0 has fired before. Its end is none where
+ * the statement has fired since: that lasts longer. */
+static bool
+is_of_going_on(struct tripd_item *item, bool ends)
+{
+	if (ends)
+		return item->goes_on_at != 0 && item->fired_at > item->goes_on_at;
+	if (item->goes_on == 0)
+		return false;
+	item->goes_on--;
+	return true;
 }
 
 static void
@@ -262,11 +287,8 @@ take(struct tripd_quota *quota, const struct trip_work_event *event, uint64_t ti
 		.ends = (event->flags & TRIP_WORK_END) != 0,
 	};
 
-	/* What goes on is begun at once; what has a threshold of 0 has fired before. */
-	if (item->goes_on > 0 && !trip.ends && event->threshold == 0) {
-		item->goes_on--;
+	if (event->threshold == 0 && is_of_going_on(item, trip.ends))
 		return;
-	}
 	note(quota, &trip);
 	if (quota->told != NULL)
 		quota->told(quota->told_arg, &trip);

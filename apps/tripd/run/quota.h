@@ -42,8 +42,10 @@ struct tripd_item {
 	bool owed;
 	/* It could not be queued, and is to be. */
 	bool unarmed;
-	/* Of what goes on that had begun, firings that are none. */
+	/* Of what goes on that had begun, firings that are none; and in the order of events, since
+	 * when it does. */
 	unsigned int goes_on;
+	uint64_t goes_on_at;
 	/* In the order of events, the last firing; and what the clock was then. */
 	uint64_t fired_at, fired_ns;
 };
@@ -61,8 +63,10 @@ struct tripd_now {
 
 /* What holds a count, beside statements. */
 struct tripd_hold {
-	/* It was dropped or policed by hand, and has not passed since. */
-	bool by_hand;
+	/* It was dropped or policed by hand, a bit for each operation, and has not passed since. */
+	uint32_t by_hand;
+	/* An operation has let it pass which its actions drop. */
+	bool passed;
 	/* In the order of events, when it has passed last: what fired before holds it no more. */
 	uint64_t passed_at;
 	/* Of tripd_period_pass(): something holds it; else it is to pass. */
@@ -172,7 +176,10 @@ uint64_t tripd_quota_value(const struct tripd_quota *quota, const struct trip_ru
 uint64_t tripd_quota_due(const struct trip_rules_when *when, uint64_t value);
 /* What such an operation has begun is there until it ends, or a pass. */
 bool tripd_quota_is_hold(enum trip_rules_op op);
-/* Whether a `when` at work has dropped or polices its count, which has not passed since. */
+/* Operation `op` has ended what held a count: it passes, or is deleted. */
+void tripd_quota_passed(struct tripd_quota *quota, unsigned int count, enum trip_rules_op op);
+/* Whether a `when` has dropped or polices its count, which has not passed since; and is at work. */
+bool tripd_quota_has_held(const struct tripd_quota *quota, unsigned int when);
 bool tripd_quota_holds(const struct tripd_quota *quota, unsigned int when);
 
 /* Takes it all down, in the order that leaves nothing referred to. The domain stays. */

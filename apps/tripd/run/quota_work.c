@@ -193,6 +193,7 @@ tripd_quota_go_on(struct tripd_quota *quota, unsigned int i)
 	when.trigger = tripd_quota_trigger(quota, &quota->rules->whens[i]);
 	when.arg = &queueing;
 	item->goes_on++;
+	item->goes_on_at = quota->n_events;
 	ret = queue_all(&when);
 	item->goes_on -= ret != 0;
 	return ret;
