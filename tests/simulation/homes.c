@@ -19,7 +19,7 @@
 
 struct homes homes;
 const struct homes_part *const homes_parts[HOMES_PARTS] = {
-	&homes_idle, &homes_quota, &homes_rate, &homes_sleepers, &homes_feeds};
+	&homes_idle, &homes_quota, &homes_until, &homes_rate, &homes_sleepers, &homes_feeds};
 
 uint64_t
 homes_now(struct trip_home *home)

@@ -4,8 +4,8 @@
  * die and others come in their place, queues that count flows, and the control thread that clears
  * away. homes.c makes it; homes_plan.c draws what is done, homes_client.c does it, and waits in
  * homes_wait.c; homes_items.c knows what may become of each item; homes_judge.c looks at all of it
- * in the end. What else there is are parts: homes_feeds.c, homes_idle.c,
- * homes_quota.c, homes_rate.c.
+ * in the end. What else there is are parts: homes_feeds.c, homes_idle.c, homes_quota.c,
+ * homes_rate.c, homes_until.c.
  */
 #ifndef SIM_HOMES_H
 #define SIM_HOMES_H
@@ -88,13 +88,15 @@ struct item {
 	uint32_t user, actor, home, channel;
 	/* By a part, which has it; NULL: by none. */
 	const struct act *act;
-	/* When it was queued, what it last fired at, and when. */
+	/* When it was queued, or what it began last ended; what it last fired at, and when. */
 	uint64_t queued, last, fired_at;
 	/* Steps: it began to be queued, and had rung; 0: it has not. */
 	uint32_t began, rung;
 	/* The store of its counter that its user had made last, as the watch counts them. */
 	unsigned int set;
 	bool chains, canceling, canceled, gone;
+	/* What began when it fired has not ended: it stands nowhere, in the end. */
+	bool lasts;
 	/* Times that it fired, intervals that these stand for, events of it that were read. */
 	uint64_t fired, count, events;
 };
@@ -139,18 +141,20 @@ struct homes_part {
 	/* A timer of its own has one more turn before it is taken back. */
 	void (*turn)(struct user *user, const struct act *act);
 	/* Of its items: the condition (enum trip_condition_kind), whose parameters the act has. One
-	 * fires, and is right; everything rests, and it has to wait. Without these it is judged as
-	 * any other is. */
+	 * fires, and is right; what began with that ends; everything rests, and it has to wait.
+	 * Without these it is judged as any other is. */
 	uint8_t condition;
 	void (*check_firing)(const struct item *item, const struct trip_work_event *event);
+	void (*check_end)(const struct item *item);
 	void (*check_waiting)(const struct item *item);
 	/* Any item has fired; everything rests. */
 	void (*fired)(struct item *item);
 	void (*judge)(void);
 };
 
-extern const struct homes_part homes_feeds, homes_idle, homes_quota, homes_rate, homes_sleepers;
-#define HOMES_PARTS 5
+extern const struct homes_part homes_feeds, homes_idle, homes_quota, homes_rate, homes_sleepers,
+	homes_until;
+#define HOMES_PARTS 6
 extern const struct homes_part *const homes_parts[HOMES_PARTS];
 
 /* Of all parts that are in the history. */

@@ -39,7 +39,16 @@ condition_of(const struct act *act)
 	return act != NULL && act->part != NULL ? act->part->condition : 0;
 }
 
-/* What is beside its slot: operands, and the parameters of a condition. */
+/* Whether that says when what begins with a firing ends. */
+static bool
+ends(const struct act *act)
+{
+	const struct trip_condition_row *row = trip_condition_of(condition_of(act));
+
+	return row->ends != NULL && row->ends(act->parameters);
+}
+
+/* What is beside its slot: operands, its end, and the parameters of a condition. */
 static void
 fill_beside(const struct trip_engine *engine, struct trip_channel_client *client,
 	const uint32_t *more, const struct act *act, struct trip_work_desc *desc)
@@ -55,6 +64,8 @@ fill_beside(const struct trip_engine *engine, struct trip_channel_client *client
 	}
 	if (condition_of(act) == 0)
 		return;
+	if (ends(act))
+		desc->end = 1 + *more++;
 	memcpy(trip_channel_operands(client, *more), act->parameters, row->parameters);
 	desc->condition = 1 + *more;
 	desc->condition_kind = condition_of(act);
@@ -85,7 +96,7 @@ submit(const struct trip_home *home, struct trip_channel_client *client, uint32_
 	int slot;
 
 	if (condition_of(act) != 0)
-		n += 1 + trip_condition_of(condition_of(act))->memory;
+		n += 1 + ends(act) + trip_condition_of(condition_of(act))->memory;
 	if (homes.n_items == ITEMS)
 		return NULL;
 	slot = n > 0 ? trip_channel_alloc_more(client, trip_channel_returned(client), more, n)
@@ -302,6 +313,17 @@ check_firing(const struct item *item, const struct trip_work_event *event)
 		check_reached(item, event);
 }
 
+static void
+end_item(struct item *item)
+{
+	sim_tell("what item %u began ends", number_of(item));
+	sim_expect(item->lasts && !item->gone, "what item %u began ends, and had not begun",
+		number_of(item));
+	item->act->part->check_end(item);
+	item->lasts = false;
+	item->queued = sim_now();
+}
+
 int
 homes_called(const struct trip_work_event *event, void *arg)
 {
@@ -309,6 +331,10 @@ homes_called(const struct trip_work_event *event, void *arg)
 
 	sim_expect(event->context < homes.n_items, "an item that nobody has queued fires");
 	item = &homes.items[event->context];
+	if ((event->flags & TRIP_WORK_END) != 0) {
+		end_item(item);
+		return 0;
+	}
 	sim_tell("item %u fires: at %llu, the sum is %llu", number_of(item),
 		(unsigned long long)event->threshold, (unsigned long long)event->value);
 	check_firing(item, event);
@@ -316,6 +342,7 @@ homes_called(const struct trip_work_event *event, void *arg)
 	item->count += event->count;
 	item->last = event->value;
 	item->fired_at = sim_now();
+	item->lasts = item->desc.end != 0;
 	if (item->chains && item->fired == 1)
 		(void)homes_chain(trip_engine_current, item->desc.trigger, event->threshold + 5);
 	homes_tell_parts(fired, item);

@@ -74,6 +74,14 @@ waits(const struct item *item)
 			      : item->desc.interval != 0 || next > homes_sum(item->desc.trigger);
 }
 
+/* It stands, as whoever waits does. */
+static bool
+stands(const struct trip_node *node)
+{
+	return (node->queued || node->deferred) && node->op == TRIP_OP_CALL &&
+	       !homes.items[node->context].lasts;
+}
+
 static void
 judge_item(const struct item *item)
 {
@@ -105,14 +113,14 @@ judge_items(void)
 	for (unsigned int i = 0; i < homes.n_items; i++)
 		judge_item(&homes.items[i]);
 	for (unsigned int i = 0; i < homes.n_items; i++)
-		if (is_awaited(&homes.items[i]) && is_known(&homes.items[i]))
+		if (is_awaited(&homes.items[i]) && is_known(&homes.items[i]) &&
+			!homes.items[i].lasts)
 			waiting += waits(&homes.items[i]);
 	for (uint32_t h = 0; h < homes.engine.n_homes; h++) {
 		const struct trip_home *home = homes.engine.homes[h];
 
 		for (uint32_t n = 0; n < home->n_nodes; n++)
-			pending += (home->nodes[n].queued || home->nodes[n].deferred) &&
-				   home->nodes[n].op == TRIP_OP_CALL;
+			pending += stands(&home->nodes[n]);
 	}
 	sim_expect(waiting == pending, "%llu calls wait, but %llu are pending",
 		(unsigned long long)waiting, (unsigned long long)pending);
