@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The life of a table of keys, and who looks into it. */
+#include <string.h>
+
+#include "keyed_priv.h"
+
+#define SPARE_PART 7u /* of max */
+/* So that a round is longer than a chunk. */
+#define SPARE_MIN 1024u
+#define KEYS_OF_A_LINE 8u
+/* What leaks while a key is idle, in parts, at most. */
+#define LEAK_MAX (UINT64_C(1) << 61)
+#define TICK_MAX 1000000u
+
+static uint32_t
+spare_for(uint32_t max)
+{
+	return max / SPARE_PART > SPARE_MIN ? max / SPARE_PART : SPARE_MIN;
+}
+
+static uint32_t
+lines_for(uint32_t max)
+{
+	uint32_t keys = max >= SPARE_PART * SPARE_MIN ? max : max + SPARE_MIN;
+
+	return (keys - 1) / KEYS_OF_A_LINE + 1;
+}
+
+/* In ticks of so many microseconds. */
+static bool
+leaks_little(const struct trip_keyed_attr *attr, uint64_t tick)
+{
+	return attr->rate == 0 || attr->idle / tick <= LEAK_MAX / attr->rate;
+}
+
+size_t
+trip_keyed_size(const struct trip_keyed_attr *attr)
+{
+	if (attr->max < 1 || attr->max > TRIP_KEYED_MAX || attr->words < 1 ||
+		attr->words > TRIP_KEYED_WORDS_MAX || attr->idle < TRIP_KEYED_IDLE_MIN ||
+		attr->idle > TRIP_KEYED_IDLE_MAX || attr->burst > TRIP_KEYED_BURST_MAX ||
+		attr->rate > TRIP_KEYED_RATE_MAX || !leaks_little(attr, TICK_MAX))
+		return 0;
+	return sizeof(struct trip_keyed) + lines_for(attr->max) * sizeof(struct keyed_line) +
+	       ((size_t)attr->max + spare_for(attr->max)) * (KEYED_KEY + attr->words) * 8;
+}
+
+/* The less leaks while a key is idle, the shorter is a tick: a microsecond, 10, 100, ... */
+static void
+init_clock(struct trip_keyed *table, const struct trip_keyed_attr *attr)
+{
+	uint64_t idle;
+
+	for (table->tick = 1; !leaks_little(attr, table->tick);)
+		table->tick *= 10;
+	idle = (attr->idle - 1) / table->tick + 1;
+	table->unit = idle / KEYED_IDLE_UNITS;
+	table->idle_units = (uint16_t)((idle - 1) / table->unit + 1);
+	table->pace = ((uint64_t)table->capacity << 32) / table->unit + 1;
+	table->parts = TICK_MAX / table->tick;
+	table->rate = attr->rate;
+	table->burst = attr->rate > 0 ? attr->burst * table->parts : UINT64_MAX;
+	table->cost_byte = attr->rate_of_bytes ? table->parts : 0;
+	table->cost_packet = attr->rate_of_bytes ? 0 : table->parts;
+}
+
+static void
+free_all(struct trip_keyed *table)
+{
+	for (uint32_t entry = table->capacity; entry > 0; entry--)
+		trip_keyed_room_free(table, entry - 1);
+}
+
+struct trip_keyed *
+trip_keyed_init(void *memory, const struct trip_keyed_attr *attr)
+{
+	struct trip_keyed *table = memory;
+	uint32_t spare = spare_for(attr->max);
+
+	memset(memory, 0, trip_keyed_size(attr));
+	memcpy(table->secret, attr->secret, sizeof(table->secret));
+	table->limit_packets = attr->limit_packets != 0 ? attr->limit_packets : UINT64_MAX;
+	table->limit_bytes = attr->limit_bytes != 0 ? attr->limit_bytes : UINT64_MAX;
+	table->max = attr->max;
+	table->capacity = attr->max + spare;
+	table->lines = lines_for(attr->max);
+	table->words = attr->words;
+	table->stride = KEYED_KEY + attr->words;
+	table->id_mask = UINT32_MAX >> __builtin_clz(table->capacity);
+	table->by_bytes = attr->by_bytes;
+	table->free_least = spare / 4;
+	init_clock(table, attr);
+	free_all(table);
+	return table;
+}
+
+void
+trip_keyed_recover(struct trip_keyed *table)
+{
+	uint64_t packets, bytes, key[TRIP_KEYED_WORDS_MAX];
+
+	trip_keyed_room_finish(table);
+	packets = keyed_load(&table->remainder_packets);
+	bytes = keyed_load(&table->remainder_bytes);
+	memset(keyed_lines(table), 0, (size_t)table->lines * sizeof(struct keyed_line));
+	table->free = 0;
+	table->free_head = 0;
+	table->top_bin = KEYED_BINS - 1;
+	trip_keyed_room_restart(table);
+	for (uint32_t entry = table->capacity; entry-- > 0;) {
+		const _Atomic uint64_t *at = keyed_entry(table, entry);
+
+		if (keyed_load(&at[KEYED_PACKETS]) == 0) {
+			trip_keyed_room_free(table, entry);
+			continue;
+		}
+		packets += keyed_packets(keyed_load(&at[KEYED_PACKETS]));
+		bytes += keyed_load(&at[KEYED_BYTES]);
+		keyed_key(table, entry, key);
+		trip_keyed_line_insert(table, keyed_hash(table->secret, key, table->words), entry);
+	}
+	keyed_store(&table->seen_packets, packets);
+	keyed_store(&table->seen_bytes, bytes);
+}
+
+/* ---- looking ----------------------------------------------------------------------------------
+ */
+
+uint32_t
+trip_keyed_find(const struct trip_keyed *table, const uint64_t *key)
+{
+	return trip_keyed_line_find(table, key, keyed_hash(table->secret, key, table->words));
+}
+
+void
+trip_keyed_mark(struct trip_keyed *table, uint32_t entry, uint16_t mark)
+{
+	_Atomic uint64_t *packets = &keyed_entry(table, entry)[KEYED_PACKETS];
+
+	keyed_store(
+		packets, keyed_packets(keyed_load(packets)) | (uint64_t)mark << KEYED_MARK_SHIFT);
+}
+
+uint32_t
+trip_keyed_entries(const struct trip_keyed *table)
+{
+	return table->capacity;
+}
+
+bool
+trip_keyed_read(const struct trip_keyed *table, uint32_t entry, struct trip_keyed_entry *reading)
+{
+	const _Atomic uint64_t *at = keyed_entry(table, entry);
+	/* Acquire: what was there before it lived. Partner: the release in add(). */
+	uint64_t packets = atomic_load_explicit(&at[KEYED_PACKETS], memory_order_acquire);
+	uint64_t error = keyed_load(&at[KEYED_ERROR]) >> KEYED_SEEN_BITS;
+	uint64_t again[TRIP_KEYED_WORDS_MAX];
+
+	keyed_key(table, entry, reading->key);
+	reading->bytes = keyed_load(&at[KEYED_BYTES]);
+	reading->packets = keyed_packets(packets);
+	reading->mark = keyed_mark(packets);
+	reading->error = error;
+	/* One key's counts only grow; what was written to it after its death began is seen behind
+	 * the fence, if anything of it was before. */
+	atomic_thread_fence(memory_order_acquire);
+	keyed_key(table, entry, again);
+	return packets != 0 && keyed_packets(keyed_load(&at[KEYED_PACKETS])) >= reading->packets &&
+	       keyed_load(&at[KEYED_ERROR]) >> KEYED_SEEN_BITS == error &&
+	       memcmp(again, reading->key, table->words * sizeof(again[0])) == 0;
+}
+
+void
+trip_keyed_totals(const struct trip_keyed *table, struct trip_keyed_totals *totals)
+{
+	*totals = (struct trip_keyed_totals){
+		.packets = keyed_load(&table->seen_packets),
+		.bytes = keyed_load(&table->seen_bytes),
+		.remainder_packets = keyed_load(&table->remainder_packets),
+		.remainder_bytes = keyed_load(&table->remainder_bytes),
+		.refused_packets = keyed_load(&table->refused_packets),
+		.refused_bytes = keyed_load(&table->refused_bytes),
+		.floor = keyed_load(&table->floor),
+		.admitted = keyed_load(&table->admitted),
+		.evicted = keyed_load(&table->evicted),
+		.expired = keyed_load(&table->expired),
+	};
+	totals->keys = (uint32_t)(totals->admitted - totals->evicted - totals->expired);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Counters for keys that nobody knew beforehand: a table of one queue, in which each key that it
+ * sees has an exact count from the moment it was admitted on, and a bound of what it had before.
+ *
+ * What it keeps. Of each key in the table: what was counted since it was admitted, an error, and so
+ * count - error <= truth <= count, where the count is both together. Of all others: a sum, the
+ * remainder. The entries and the remainder are what was seen, to the packet and byte. The error is
+ * in the measure by which the table ranks, packets or bytes, as everything here that has no unit.
+ * Work judges what was counted since: a key that is told to be over something is.
+ *
+ * What it gives up. Keys that are not in the table have at most `floor` each. A key that comes then
+ * is admitted with the floor for its error. A key may go when its count, error included, is at or
+ * below the floor: what the floor says of all others is true of it as well. So all that is left is
+ * when the floor may rise, and that it does not rise beyond seen / max:
+ *
+ *	A table for M keys has room for M + G. A hand goes over the entries and notes how far each
+ *	count is above the floor. When it has seen all, the floor rises to the highest value that at
+ *	least M entries had reached: counts only grow, and one that has gone since is not among the
+ *	M. Let P be the sum over all entries of how far they are above the floor. A packet adds its
+ *	weight to P at most, also where it admits a key; what goes by the floor takes nothing off;
+ *	a rise by d takes d off each of M entries. As P is never negative, M * floor <= seen.
+ *
+ * So every key of more than seen / M is in the table: Space-Saving (Metwally), and of weights. Its
+ * heap or list would cost log(M) a packet, or a walk where weights differ; rising in the background
+ * is due to DIM-SUM (Ben Basat et al.), whose quantile is taken here from a histogram with bins of
+ * one in 128. It rounds the rise down, which keeps all of the above; the next time round the hand
+ * sees the rest of the distance, 128 times as sharp.
+ *
+ * Room. The hand moves while fewer than a quarter of G are free: at most TRIP_KEYED_LOOKS entries
+ * for each packet, known key or not, so it is round after (M + G) / LOOKS = G / 16 packets. Fewer
+ * than M entries are above a floor that is sharp, and as many as packets have come since; all
+ * others go in the next round. A round that began before admissions that it could not see, one more
+ * whose floor is not sharp yet, one that is, and one in which they go, are a quarter of G. Where
+ * none is free in time, as entries are marked, or those that could go are more than 2^15 above the
+ * floor and close to each other, a packet's key is refused: the packet goes to the remainder, and
+ * the floor rises by its weight, so that all but the bound stays true: floor <= seen / M + refused.
+ * That is counted; the statement's word decides what becomes of such a packet.
+ *
+ * Idle keys go as a second hand comes by, which is round in 1/320 of the time: never before T, and
+ * at most 3/320 of T late. A call moves it as far as the clock says, but no more than 1/100 round:
+ * who calls seldom finds what is idle within 101 calls. With an idle key what is known of it ends:
+ * truth is what a key had since it last was idle for T.
+ *
+ * Rates: a leaky bucket of one word, the moment in which it will be empty, in units of what leaks
+ * in a tick; so it leaks by itself, and all is in integers. A key is over `burst` plus `rate` * t
+ * in some interval t that ends now exactly where its bucket holds more than `burst`. A tick is a
+ * microsecond, or 10, 100, ... where more than 2^61 units leak while a key becomes idle.
+ *
+ * Several queues have a table each. For a limit N over Q of them each has the limit
+ * trip_count_share(N, Q) of count.h, so a key that no table tells to be over has less than N in
+ * all: at most Q * (ceil(N / Q) - 1).
+ *
+ * Memory: for keys of 16 bytes an entry is 48, of which M + M / 7, and 8 bytes for each of M find
+ * it: 63 in all, and TRIP_KEYED_ITSELF of the table at most. All of it is offsets, so it may be
+ * shared, and lie elsewhere in each process.
+ *
+ * One writer: whoever polls the queue. Everybody else may read entries and totals. A writer that is
+ * killed at any instruction leaves whole entries: an entry is alive when it has packets, which is
+ * stored last; what moves to the remainder is noted before. Who counts next calls
+ * trip_keyed_recover(), which finds the rest from that. Of the chunk under way some packets may not
+ * have been counted, and of one of them the bytes alone.
+ *
+ * Hashing is SipHash-1-3, keyed by a secret of the run: also who sees what happens to his packets
+ * learns nothing from it of which keys share a line.
+ */
+#ifndef TRIP_KEYED_H
+#define TRIP_KEYED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TRIP_KEYED_CHUNK 32u
+#define TRIP_KEYED_WORDS_MAX 5u
+#define TRIP_KEYED_MAX (UINT32_C(1) << 23)
+#define TRIP_KEYED_NONE UINT32_MAX
+/* Entries that are looked at for a packet, at most, to make room. */
+#define TRIP_KEYED_LOOKS 128u
+/* Bytes beside those of the keys. */
+#define TRIP_KEYED_ITSELF 36864u
+/* Up to where the floor may rise, and packets of an entry: what comes above is the remainder's. */
+#define TRIP_KEYED_FLOOR_MAX ((UINT64_C(1) << 48) - 1)
+#define TRIP_KEYED_PACKETS_MAX ((UINT64_C(1) << 48) - 1)
+#define TRIP_KEYED_IDLE_MIN 320u
+#define TRIP_KEYED_IDLE_MAX (UINT64_C(1) << 48)
+#define TRIP_KEYED_BURST_MAX (UINT64_C(1) << 40)
+#define TRIP_KEYED_RATE_MAX (UINT64_C(1) << 40)
+
+struct trip_keyed_attr {
+	uint32_t max;   /* keys, 1 ... TRIP_KEYED_MAX */
+	uint32_t words; /* of a key, of 8 bytes each, 1 ... TRIP_KEYED_WORDS_MAX */
+	bool by_bytes;  /* it ranks by these, else by packets */
+	uint64_t idle;  /* microseconds, TRIP_KEYED_IDLE_MIN ... TRIP_KEYED_IDLE_MAX */
+	/* A key is over what it has reached of these; 0: no such limit. */
+	uint64_t limit_packets, limit_bytes;
+	/* A key is over `rate` a second where it had more than that and `burst` in some time since
+	 * it last was idle; 0: no such limit. */
+	bool rate_of_bytes;
+	uint64_t rate, burst;
+	uint64_t secret[2];
+};
+
+/* Packets that came at one time: up to TRIP_KEYED_CHUNK. */
+struct trip_keyed_chunk {
+	const uint64_t *keys; /* [count][words] */
+	const uint32_t *bytes;
+	uint32_t count;
+};
+
+struct trip_keyed_entry {
+	uint64_t key[TRIP_KEYED_WORDS_MAX];
+	uint64_t packets, bytes; /* since it was admitted: both are below the truth */
+	uint64_t error;          /* what it may have had before, in the measure that ranks */
+	uint16_t mark;
+};
+
+struct trip_keyed_totals {
+	uint64_t packets, bytes; /* seen */
+	uint64_t remainder_packets, remainder_bytes;
+	uint64_t refused_packets, refused_bytes; /* of the remainder */
+	uint64_t floor;
+	uint64_t admitted, evicted, expired; /* keys */
+	uint32_t keys;
+};
+
+struct trip_keyed;
+
+/* How many bytes a table takes; 0 where an attribute is out of its range. */
+size_t trip_keyed_size(const struct trip_keyed_attr *attr);
+
+/* Of so many bytes at `memory`, aligned to 64. */
+struct trip_keyed *trip_keyed_init(void *memory, const struct trip_keyed_attr *attr);
+
+/* The rest but trip_keyed_read() and trip_keyed_totals() is the writer's. Before the first call of
+ * a writer that follows another one. Goes over the whole table. */
+void trip_keyed_recover(struct trip_keyed *table);
+
+/* Counts packets that came at `now`, in microseconds, which never goes back. Returns which of them
+ * belong to a key that is over a limit and has no mark: bit i for packet i. */
+uint32_t trip_keyed_count(
+	struct trip_keyed *table, const struct trip_keyed_chunk *chunk, uint64_t now);
+
+/* What counting does as well: to be called where no packets come. */
+void trip_keyed_sweep(struct trip_keyed *table, uint64_t now);
+
+/* The entry of a key, or TRIP_KEYED_NONE. It is that key's until the next call that counts or
+ * sweeps, and while it is marked. */
+uint32_t trip_keyed_find(const struct trip_keyed *table, const uint64_t *key);
+
+/* A key with a mark other than 0 stays, and is not told to be over anything. */
+void trip_keyed_mark(struct trip_keyed *table, uint32_t entry, uint16_t mark);
+
+/* How many entries there are, dead ones included; any process. */
+uint32_t trip_keyed_entries(const struct trip_keyed *table);
+
+/* Any process, at any time: false where there is no key in this entry, or it is changing hands. */
+bool trip_keyed_read(
+	const struct trip_keyed *table, uint32_t entry, struct trip_keyed_entry *reading);
+void trip_keyed_totals(const struct trip_keyed *table, struct trip_keyed_totals *totals);
+
+/* What does not hold of it, or NULL. */
+const char *trip_keyed_check(const struct trip_keyed *table);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where the keys of a table are found: lines of slots. A key is in its home line, or where that was
+ * full in the next one that was not; each line on the way knows how many have passed it, so a
+ * search ends at a line that none has.
+ */
+#include "keyed_priv.h"
+
+static bool
+is_key(const struct trip_keyed *table, uint32_t entry, const uint64_t *key)
+{
+	const _Atomic uint64_t *at = keyed_entry(table, entry);
+	uint64_t differ = 0;
+
+	for (uint32_t i = 0; i < table->words; i++)
+		differ |= keyed_load(&at[KEYED_KEY + i]) ^ key[i];
+	return differ == 0;
+}
+
+uint32_t
+trip_keyed_line_find(const struct trip_keyed *table, const uint64_t *key, uint64_t hash)
+{
+	uint32_t at = keyed_home(table, hash), tag = keyed_tag(table, hash);
+
+	for (uint32_t steps = 0; steps < table->lines; steps++, at = keyed_next(table, at)) {
+		const struct keyed_line *line = &keyed_lines(table)[at];
+		uint32_t matches = keyed_match(line, ~table->id_mask, tag);
+
+		for (; matches != 0; matches &= matches - 1) {
+			uint32_t slot = (uint32_t)__builtin_ctz(matches);
+			uint32_t entry = (line->slots[slot] & table->id_mask) - 1;
+
+			if (is_key(table, entry, key))
+				return entry;
+		}
+		if (line->passed == 0)
+			break;
+	}
+	return TRIP_KEYED_NONE;
+}
+
+/* The first slot on a key's way that is so under a mask; there is one. */
+static uint32_t *
+walk(struct trip_keyed *table, uint64_t hash, uint32_t mask, uint32_t want, int passes)
+{
+	uint32_t at = keyed_home(table, hash);
+
+	for (;; at = keyed_next(table, at)) {
+		struct keyed_line *line = &keyed_lines(table)[at];
+		uint32_t slots = keyed_match(line, mask, want);
+
+		if (slots != 0)
+			return &line->slots[__builtin_ctz(slots)];
+		line->passed += (uint32_t)passes;
+	}
+}
+
+/* There are more slots than entries. */
+void
+trip_keyed_line_insert(struct trip_keyed *table, uint64_t hash, uint32_t entry)
+{
+	*walk(table, hash, UINT32_MAX, 0, 1) = keyed_tag(table, hash) | (entry + 1);
+}
+
+void
+trip_keyed_line_erase(struct trip_keyed *table, uint64_t hash, uint32_t entry)
+{
+	*walk(table, hash, table->id_mask, entry + 1, -1) = 0;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a table of keys is made of; for its own files only. */
+#ifndef TRIP_KEYED_PRIV_H
+#define TRIP_KEYED_PRIV_H
+
+#include <stdatomic.h>
+
+#include "keyed.h"
+
+/* Idle time has so many units, or up to twice as many. What an entry remembers of when it was seen
+ * goes round in 65,536, which is longer than the hand takes in the worst case: one call more than
+ * the part says, each one unit more than all of these late. */
+#define KEYED_IDLE_UNITS 320u
+#define KEYED_SWEEP_PART 100u
+
+#define KEYED_BIN_BITS 7u /* within a power of two */
+#define KEYED_BINS_EXACT (2u << KEYED_BIN_BITS)
+#define KEYED_BINS (KEYED_BINS_EXACT + ((63 - KEYED_BIN_BITS) << KEYED_BIN_BITS))
+
+/* An entry: so many words, and those of its key. A dead one has 0 packets, and in the place of its
+ * key the next one that is free. */
+enum keyed_word {
+	KEYED_PACKETS, /* 48 bits; above them the mark */
+	KEYED_BYTES,
+	KEYED_BUCKET,
+	KEYED_ERROR, /* above 16 bits of the unit in which it was last seen */
+	KEYED_KEY,
+};
+#define KEYED_MARK_SHIFT 48u
+#define KEYED_SEEN_BITS 16u
+
+/* A slot is a part of the hash, its tag, above an entry + 1; 0: free. */
+#define KEYED_SLOTS 15u
+struct keyed_line {
+	_Alignas(64) uint32_t slots[KEYED_SLOTS];
+	uint32_t passed; /* keys that found it full, and are in a later one */
+};
+
+_Static_assert(sizeof(struct keyed_line) == 64, "a cache line");
+
+struct trip_keyed {
+	/* Fixed. */
+	uint64_t secret[2];
+	uint64_t limit_packets, limit_bytes;
+	uint64_t rate;  /* a second; and in parts a tick */
+	uint64_t parts; /* of a packet or byte */
+	uint64_t burst; /* in parts */
+	uint64_t cost_packet, cost_byte;
+	uint64_t tick; /* microseconds */
+	uint64_t unit; /* ticks */
+	uint64_t pace; /* entries a tick, times 2^32 */
+	uint32_t max, capacity, lines;
+	uint32_t words, stride; /* of a key; of an entry in words */
+	uint32_t id_mask;       /* of a slot */
+	bool by_bytes;
+	/* The clock: ticks, how far into the unit; the hand of idle entries. */
+	uint64_t now, into, due;
+	uint32_t idle_hand;
+	uint16_t units, idle_units;
+	/* The floor, and the hand that looks for the next one. */
+	_Atomic uint64_t floor;
+	uint64_t base; /* the floor when it began */
+	uint32_t hand, top_bin;
+	uint64_t counted, lost;   /* by the hand; of these, who has gone meanwhile */
+	uint32_t free, free_head; /* entry + 1 */
+	uint32_t free_least;      /* below that, the hand moves */
+	/* Read by others. */
+	_Atomic uint64_t seen_packets, seen_bytes, remainder_packets, remainder_bytes,
+		refused_packets, refused_bytes, admitted, evicted, expired;
+	/* An entry + 1 whose counts move, and what the remainder will be. */
+	_Atomic uint64_t moving, moved_packets, moved_bytes;
+	uint32_t bins[KEYED_BINS];
+	/* Then lines, then entries. */
+	_Alignas(64) uint8_t rest[];
+};
+
+_Static_assert(sizeof(struct trip_keyed) <= TRIP_KEYED_ITSELF, "and what is rounded up");
+
+static inline struct keyed_line *
+keyed_lines(const struct trip_keyed *table)
+{
+	return (struct keyed_line *)(uintptr_t)table->rest;
+}
+
+static inline _Atomic uint64_t *
+keyed_entry(const struct trip_keyed *table, uint32_t entry)
+{
+	return (_Atomic uint64_t *)(uintptr_t)(table->rest +
+					       (size_t)table->lines * sizeof(struct keyed_line)) +
+	       (size_t)entry * table->stride;
+}
+
+/* One writer: all that orders its stores is for readers, and for who comes after its death. */
+static inline uint64_t
+keyed_load(const _Atomic uint64_t *word)
+{
+	return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+static inline void
+keyed_store(_Atomic uint64_t *word, uint64_t value)
+{
+	atomic_store_explicit(word, value, memory_order_relaxed);
+}
+
+static inline void
+keyed_publish(_Atomic uint64_t *word, uint64_t value)
+{
+	atomic_store_explicit(word, value, memory_order_release);
+}
+
+static inline void
+keyed_grow(_Atomic uint64_t *word, uint64_t by)
+{
+	keyed_store(word, keyed_load(word) + by);
+}
+
+static inline uint64_t
+keyed_packets(uint64_t word)
+{
+	return word & TRIP_KEYED_PACKETS_MAX;
+}
+
+static inline uint16_t
+keyed_mark(uint64_t word)
+{
+	return (uint16_t)(word >> KEYED_MARK_SHIFT);
+}
+
+/* In the measure that ranks, as what was counted; and with the error. */
+static inline uint64_t
+keyed_weight(const struct trip_keyed *table, uint64_t packets, uint64_t bytes)
+{
+	return table->by_bytes ? bytes : packets;
+}
+
+static inline uint64_t
+keyed_rank(const struct trip_keyed *table, const _Atomic uint64_t *entry)
+{
+	return keyed_weight(table, keyed_packets(keyed_load(&entry[KEYED_PACKETS])),
+		       keyed_load(&entry[KEYED_BYTES])) +
+	       (keyed_load(&entry[KEYED_ERROR]) >> KEYED_SEEN_BITS);
+}
+
+static inline bool
+keyed_is_idle(const struct trip_keyed *table, uint64_t error)
+{
+	return (uint16_t)(table->units - (uint16_t)error) > table->idle_units;
+}
+
+static inline void
+keyed_key(const struct trip_keyed *table, uint32_t entry, uint64_t *key)
+{
+	const _Atomic uint64_t *at = keyed_entry(table, entry);
+
+	for (uint32_t i = 0; i < table->words; i++)
+		key[i] = keyed_load(&at[KEYED_KEY + i]);
+}
+
+/* ---- hash -------------------------------------------------------------------------------------
+ */
+
+static inline uint64_t
+keyed_turn(uint64_t word, unsigned int by)
+{
+	return word << by | word >> (64 - by);
+}
+
+static inline __attribute__((always_inline)) void
+keyed_sip_round(uint64_t v[4])
+{
+	v[0] += v[1];
+	v[2] += v[3];
+	v[1] = keyed_turn(v[1], 13) ^ v[0];
+	v[3] = keyed_turn(v[3], 16) ^ v[2];
+	v[0] = keyed_turn(v[0], 32);
+	v[2] += v[1];
+	v[0] += v[3];
+	v[1] = keyed_turn(v[1], 17) ^ v[2];
+	v[3] = keyed_turn(v[3], 21) ^ v[0];
+	v[2] = keyed_turn(v[2], 32);
+}
+
+/* SipHash-1-3 (Aumasson, Bernstein) of so many words. */
+static inline __attribute__((always_inline)) uint64_t
+keyed_hash(const uint64_t *secret, const uint64_t *key, uint32_t words)
+{
+	const uint64_t length = (uint64_t)words * 8 << 56;
+	uint64_t v[4] = {secret[0] ^ UINT64_C(0x736f6d6570736575),
+		secret[1] ^ UINT64_C(0x646f72616e646f6d), secret[0] ^ UINT64_C(0x6c7967656e657261),
+		secret[1] ^ UINT64_C(0x7465646279746573)};
+
+	for (uint32_t i = 0; i < words; i++) {
+		v[3] ^= key[i];
+		keyed_sip_round(v);
+		v[0] ^= key[i];
+	}
+	v[3] ^= length;
+	keyed_sip_round(v);
+	v[0] ^= length;
+	v[2] ^= 0xff;
+	for (unsigned int i = 0; i < 3; i++)
+		keyed_sip_round(v);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/* ---- lines ------------------------------------------------------------------------------------
+ */
+
+static inline uint32_t
+keyed_home(const struct trip_keyed *table, uint64_t hash)
+{
+	return (uint32_t)((hash >> 32) * table->lines >> 32);
+}
+
+static inline uint32_t
+keyed_next(const struct trip_keyed *table, uint32_t line)
+{
+	return line + 1 < table->lines ? line + 1 : 0;
+}
+
+/* Never 0, as a free slot is. */
+static inline uint32_t
+keyed_tag(const struct trip_keyed *table, uint64_t hash)
+{
+	uint32_t tag = (uint32_t)hash & ~table->id_mask;
+
+	return tag != 0 ? tag : table->id_mask + 1;
+}
+
+typedef uint32_t keyed_quarter __attribute__((vector_size(16), may_alias));
+typedef uint64_t keyed_halves __attribute__((vector_size(16), may_alias));
+
+/* Which slots are so, under a mask: bit i for slot i. */
+static inline uint32_t
+keyed_match(const struct keyed_line *line, uint32_t mask, uint32_t want)
+{
+	const keyed_quarter *quarters = (const keyed_quarter *)line;
+	const keyed_quarter masks = {mask, mask, mask, mask}, wants = {want, want, want, want};
+	keyed_quarter bits = {1, 2, 4, 8}, found = {0};
+	uint64_t both;
+
+	for (unsigned int i = 0; i < 4; i++, bits <<= 4)
+		found |= (keyed_quarter)((quarters[i] & masks) == wants) & bits;
+	both = ((keyed_halves)found)[0] | ((keyed_halves)found)[1];
+	return (uint32_t)(both | both >> 32) & ((1u << KEYED_SLOTS) - 1);
+}
+
+/* keyed_line.c: into and out of the lines. */
+uint32_t trip_keyed_line_find(const struct trip_keyed *table, const uint64_t *key, uint64_t hash);
+void trip_keyed_line_insert(struct trip_keyed *table, uint64_t hash, uint32_t entry);
+void trip_keyed_line_erase(struct trip_keyed *table, uint64_t hash, uint32_t entry);
+
+/* keyed_room.c: who goes. */
+void trip_keyed_room_make(struct trip_keyed *table, uint32_t packets);
+void trip_keyed_room_expire(struct trip_keyed *table, uint32_t looks);
+void trip_keyed_room_free(struct trip_keyed *table, uint32_t entry);
+/* An entry whose key and counts are still to be written, or TRIP_KEYED_NONE. */
+uint32_t trip_keyed_room_take(struct trip_keyed *table);
+/* What an interrupted move has begun. */
+void trip_keyed_room_finish(struct trip_keyed *table);
+/* The hand begins anew. */
+void trip_keyed_room_restart(struct trip_keyed *table);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who goes out of a table of keys, and when its floor rises: keyed.h says why that is right. */
+#include <string.h>
+
+#include "keyed_priv.h"
+
+/* Those whose lines are asked for together. */
+#define LEAVING 64u
+#define FETCH_AHEAD 512u
+
+struct leaving {
+	uint32_t entries[LEAVING];
+	uint64_t hashes[LEAVING];
+	uint32_t count;
+};
+
+void
+trip_keyed_room_free(struct trip_keyed *table, uint32_t entry)
+{
+	keyed_store(&keyed_entry(table, entry)[KEYED_KEY], table->free_head);
+	table->free_head = entry + 1;
+	table->free++;
+}
+
+uint32_t
+trip_keyed_room_take(struct trip_keyed *table)
+{
+	uint32_t entry = table->free_head - 1;
+
+	if (table->free_head == 0)
+		return TRIP_KEYED_NONE;
+	table->free_head = (uint32_t)keyed_load(&keyed_entry(table, entry)[KEYED_KEY]);
+	table->free--;
+	return entry;
+}
+
+/* From `moving` being set until it is 0 again this may be done anew, and has the same effect. */
+void
+trip_keyed_room_finish(struct trip_keyed *table)
+{
+	uint64_t moving = keyed_load(&table->moving);
+
+	if (moving == 0)
+		return;
+	keyed_publish(&keyed_entry(table, (uint32_t)moving - 1)[KEYED_PACKETS], 0);
+	keyed_store(&table->remainder_packets, keyed_load(&table->moved_packets));
+	keyed_store(&table->remainder_bytes, keyed_load(&table->moved_bytes));
+	keyed_publish(&table->moving, 0);
+}
+
+static void
+move_to_remainder(struct trip_keyed *table, uint32_t entry)
+{
+	const _Atomic uint64_t *at = keyed_entry(table, entry);
+
+	keyed_store(&table->moved_packets, keyed_load(&table->remainder_packets) +
+						   keyed_packets(keyed_load(&at[KEYED_PACKETS])));
+	keyed_store(&table->moved_bytes,
+		keyed_load(&table->remainder_bytes) + keyed_load(&at[KEYED_BYTES]));
+	keyed_publish(&table->moving, entry + 1);
+	trip_keyed_room_finish(table);
+}
+
+static void
+leave(struct trip_keyed *table, struct leaving *leaving)
+{
+	uint64_t key[TRIP_KEYED_WORDS_MAX];
+
+	for (uint32_t i = 0; i < leaving->count; i++) {
+		keyed_key(table, leaving->entries[i], key);
+		leaving->hashes[i] = keyed_hash(table->secret, key, table->words);
+		__builtin_prefetch(&keyed_lines(table)[keyed_home(table, leaving->hashes[i])], 1);
+	}
+	for (uint32_t i = 0; i < leaving->count; i++) {
+		trip_keyed_line_erase(table, leaving->hashes[i], leaving->entries[i]);
+		move_to_remainder(table, leaving->entries[i]);
+		trip_keyed_room_free(table, leaving->entries[i]);
+	}
+	leaving->count = 0;
+}
+
+/* ---- idle entries -----------------------------------------------------------------------------
+ */
+
+static bool
+may_leave(uint64_t packets)
+{
+	return packets != 0 && keyed_mark(packets) == 0;
+}
+
+/* However long it stays: when it was seen does not go round. */
+static void
+stay_idle(const struct trip_keyed *table, _Atomic uint64_t *at, uint64_t error)
+{
+	uint16_t seen = (uint16_t)(table->units - table->idle_units - 1);
+
+	keyed_store(&at[KEYED_ERROR], error >> KEYED_SEEN_BITS << KEYED_SEEN_BITS | seen);
+}
+
+void
+trip_keyed_room_expire(struct trip_keyed *table, uint32_t looks)
+{
+	struct leaving leaving;
+
+	leaving.count = 0;
+	for (; looks > 0; looks--) {
+		uint32_t entry = table->idle_hand;
+		_Atomic uint64_t *at = keyed_entry(table, entry);
+		uint64_t error = keyed_load(&at[KEYED_ERROR]);
+
+		table->idle_hand = entry + 1 < table->capacity ? entry + 1 : 0;
+		if (!keyed_is_idle(table, error))
+			continue;
+		if (!may_leave(keyed_load(&at[KEYED_PACKETS]))) {
+			stay_idle(table, at, error);
+			continue;
+		}
+		/* If the other hand has counted it. */
+		table->lost += entry < table->hand;
+		keyed_grow(&table->expired, 1);
+		leaving.entries[leaving.count++] = entry;
+		/* Before it comes by again. */
+		if (leaving.count == LEAVING || table->idle_hand == 0)
+			leave(table, &leaving);
+	}
+	leave(table, &leaving);
+}
+
+/* ---- the floor --------------------------------------------------------------------------------
+ */
+
+/* A bin has one value where it is low, else what agrees in its first bits. */
+static uint32_t
+bin_of(uint64_t above)
+{
+	uint32_t shift;
+
+	if (above < KEYED_BINS_EXACT)
+		return (uint32_t)above;
+	shift = 63 - (uint32_t)__builtin_clzll(above) - KEYED_BIN_BITS;
+	return (shift << KEYED_BIN_BITS) + (uint32_t)(above >> shift);
+}
+
+/* The lowest value in it. */
+static uint64_t
+bin_begins(uint32_t bin)
+{
+	uint32_t shift = bin >> KEYED_BIN_BITS;
+
+	if (bin < KEYED_BINS_EXACT)
+		return bin;
+	return (uint64_t)(bin - ((shift - 1) << KEYED_BIN_BITS)) << (shift - 1);
+}
+
+void
+trip_keyed_room_restart(struct trip_keyed *table)
+{
+	memset(table->bins, 0, (table->top_bin + 1) * sizeof(table->bins[0]));
+	table->base = keyed_load(&table->floor);
+	table->top_bin = 0;
+	table->counted = 0;
+	table->lost = 0;
+	table->hand = 0;
+}
+
+/* To the highest value that as many entries as there is room for have reached. */
+static void
+raise_floor(struct trip_keyed *table)
+{
+	uint64_t needed = table->max + table->lost, above = 0, floor;
+	uint32_t bin = table->top_bin;
+
+	if (table->counted >= needed) {
+		for (;; bin--) {
+			above += table->bins[bin];
+			if (above >= needed)
+				break;
+		}
+		floor = table->base + bin_begins(bin);
+		if (floor > TRIP_KEYED_FLOOR_MAX)
+			floor = TRIP_KEYED_FLOOR_MAX;
+		if (floor > keyed_load(&table->floor))
+			keyed_store(&table->floor, floor);
+	}
+	trip_keyed_room_restart(table);
+}
+
+/* One entry, which leaves or is counted. */
+static bool
+leaves(struct trip_keyed *table, const _Atomic uint64_t *at)
+{
+	uint64_t packets = keyed_load(&at[KEYED_PACKETS]), rank;
+	uint32_t bin;
+
+	if (packets == 0)
+		return false;
+	rank = keyed_rank(table, at);
+	if (rank <= keyed_load(&table->floor) && may_leave(packets))
+		return true;
+	bin = bin_of(rank > table->base ? rank - table->base : 0);
+	table->bins[bin]++;
+	table->counted++;
+	if (bin > table->top_bin)
+		table->top_bin = bin;
+	return false;
+}
+
+void
+trip_keyed_room_make(struct trip_keyed *table, uint32_t packets)
+{
+	struct leaving leaving;
+
+	leaving.count = 0;
+	for (uint32_t looks = packets * TRIP_KEYED_LOOKS; looks > 0; looks--) {
+		const _Atomic uint64_t *at = keyed_entry(table, table->hand);
+
+		if (leaving.count == LEAVING || table->free + leaving.count >= table->free_least)
+			break;
+		__builtin_prefetch((const char *)at + FETCH_AHEAD);
+		if (leaves(table, at))
+			leaving.entries[leaving.count++] = table->hand;
+		/* Once round at most, before it comes by again. */
+		if (++table->hand == table->capacity) {
+			raise_floor(table);
+			break;
+		}
+	}
+	keyed_grow(&table->evicted, leaving.count);
+	leave(table, &leaving);
+}

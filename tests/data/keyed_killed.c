@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The writer of a table of keys is killed behind any instruction of a call. What it leaves is
+ * copied to another place and recovered there: each key has what it had before the call or that and
+ * packets of it, once; nothing is lost but packets under way, and the follower counts on.
+ */
+#include "keyed_model.h"
+#include "trip_step.h"
+
+#define STEP 3u
+#define CALLS 6u
+#define WORDS 2u
+
+/* One call of the writer's: packets, half of which have keys that are new, in a full table whose
+ * hands both move. */
+struct call {
+	struct trip_keyed *table;
+	uint64_t keys[TRIP_KEYED_CHUNK * WORDS];
+	uint32_t bytes[TRIP_KEYED_CHUNK];
+	uint64_t now;
+	uint32_t count;
+};
+
+static void
+run(void *arg)
+{
+	struct call *call = arg;
+	const struct trip_keyed_chunk chunk = {
+		.keys = call->keys, .bytes = call->bytes, .count = call->count};
+
+	(void)trip_keyed_count(call->table, &chunk, call->now);
+}
+
+static void
+draw(struct call *call, struct trip_random *random, uint32_t count)
+{
+	call->count = count;
+	call->now += 40;
+	for (uint32_t i = 0; i < count; i++) {
+		call->keys[i * WORDS] = trip_random_below(random, i % 2 != 0 ? 100 : UINT32_MAX);
+		call->keys[i * WORDS + 1] = 0;
+		call->bytes[i] = 60 + (uint32_t)trip_random_below(random, 1000);
+	}
+}
+
+/* Before the call, after it, and of one that was killed in between. */
+static void
+check(const struct call *call, struct trip_keyed *left, const struct trip_keyed_totals *before)
+{
+	struct trip_keyed_totals totals;
+	struct trip_keyed_entry reading;
+	struct call next = *call;
+	uint64_t bytes = before->bytes;
+
+	trip_keyed_recover(left);
+	assert_null(trip_keyed_check(left));
+	trip_keyed_totals(left, &totals);
+	for (uint32_t i = 0; i < call->count; i++)
+		bytes += call->bytes[i];
+	trip_assert_range(totals.packets, before->packets, before->packets + call->count);
+	trip_assert_range(totals.bytes, before->bytes, bytes);
+	next.table = left;
+	run(&next);
+	assert_null(trip_keyed_check(left));
+	for (uint32_t i = 0; i < call->count; i++) {
+		uint32_t entry = trip_keyed_find(left, &call->keys[i * WORDS]);
+
+		assert_int_not_equal(entry, TRIP_KEYED_NONE);
+		assert_true(trip_keyed_read(left, entry, &reading));
+	}
+}
+
+static uint64_t
+kill_at_each_step(struct call *call, struct trip_keyed *copy, size_t size)
+{
+	struct trip_keyed_totals before;
+	struct trip_step step;
+	uint64_t k = 1, checked = 0;
+	bool stopped;
+
+	trip_keyed_totals(call->table, &before);
+	stopped = trip_step_start(&step, run, call, k);
+	for (; stopped; stopped = trip_step_on(&step, k += STEP), checked++) {
+		memcpy(copy, call->table, size);
+		check(call, copy, &before);
+	}
+	trip_step_finish(&step);
+	return checked;
+}
+
+static void
+keyed_writer_is_killed_anywhere(void **state)
+{
+	const struct trip_keyed_attr attr = {
+		.max = 300, .words = WORDS, .by_bytes = true, .idle = 2400, .secret = {1, 2}};
+	struct trip_random random = {trip_test_seed("keyed_writer_is_killed_anywhere")};
+	size_t size = trip_keyed_size(&attr);
+	void *memory = aligned_alloc(64, size / 64 * 64 + 64);
+	void *copy = aligned_alloc(64, size / 64 * 64 + 64);
+	struct trip_keyed_totals before, totals;
+	struct call call = {.now = 1};
+	uint64_t killed = 0;
+
+	assert_true(memory != NULL && copy != NULL);
+	call.table = trip_keyed_init(memory, &attr);
+	/* It has been full, and keys have become idle. */
+	for (unsigned int i = 0; i < 200; i++) {
+		draw(&call, &random, TRIP_KEYED_CHUNK);
+		run(&call);
+	}
+	trip_keyed_totals(call.table, &before);
+	for (uint64_t i = 0; TRIP_STEP_POSSIBLE && i < trip_test_rounds(CALLS); i++) {
+		draw(&call, &random, 8);
+		killed += kill_at_each_step(&call, copy, size);
+	}
+	trip_keyed_totals(call.table, &totals);
+	free(memory);
+	free(copy);
+	printf("killed %llu times\n", (unsigned long long)killed);
+	if (!TRIP_STEP_POSSIBLE)
+		skip();
+	assert_true(totals.admitted > before.admitted && totals.evicted > before.evicted &&
+		    totals.expired > before.expired);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keyed_writer_is_killed_anywhere),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
