@@ -219,6 +219,12 @@ tripd_quota_is_hold(enum trip_rules_op op)
 	return op == TRIP_RULES_OP_DROP;
 }
 
+void
+tripd_quota_passed(struct tripd_quota *quota, unsigned int count, enum trip_rules_op op)
+{
+	must(count < quota->rules->n_counts && !quota->rules->counts[count].gone);
+}
+
 int
 tripd_period_reset_now(struct tripd_quota *quota, unsigned int counter)
 {
