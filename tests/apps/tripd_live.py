@@ -171,6 +171,34 @@ def a_kill_in_the_middle_leaves_nothing(bench):
     equal(end(bench, process)[0], 0, 'exit code')
 
 
+def one_change_is_made_after_the_other(bench):
+    """However many ask at once, by tripctl and by SIGHUP, and whoever is killed before its answer comes."""
+    process = start(bench, '--live-flows', '4096', '--live-counters', '8192')
+    for i in range(8):
+        bench.file(f'own{i}', ''.join(f'count c{i}.{k} port 0 pattern eth / ipv4 src is 10.{i}.0.{k} / end\n' for k in range(50)))
+    clients = [bench.track(subprocess.Popen([TRIPCTL, '--socket', bench.file('sock'), 'apply', bench.file(f'own{i}')],
+                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=bench.environment))
+               for i in range(8)]
+    for client in clients[6:]:
+        client.kill()
+    process.send_signal(signal.SIGHUP)
+    for client in clients[:6]:
+        code, out, err = bench.finish(client)
+        # What SIGHUP found at work has gone by the file, which has one rule.
+        equal((code, len([line for line in out.splitlines() if line.startswith('+ count')]), err), (0, 50, ''), 'apply')
+    for client in clients[6:]:
+        bench.finish(client)
+    # Each change is whole, whether or not its client has lived to see it.
+    have = names(bench)
+    for i in range(8):
+        n = sum(name.startswith(f'c{i}.') and name.endswith('.packets') for name in have)
+        assert n in (0, 50), f'{n} of 50 counts of one change'
+    equal(control(bench, 'reload')[::2], (0, ''), 'reload')
+    equal(sorted(name for name in names(bench) if '.packets' in name and name[0] != 'p'), ['dns.packets'], 'counters')
+    equal(names(bench)['dns.packets'], 10, 'packets')
+    equal(end(bench, process)[0], 0, 'exit code')
+
+
 def reset_begins_anew(bench):
     """A quota its period, a count both values; and each command is an event."""
     events = bench.file('events')
@@ -244,4 +272,4 @@ def what_is_hostile_is_refused(bench):
 
 
 run_tests(Bench, a_reload_is_a_difference, a_set_is_read_again_alone, a_file_with_an_error_changes_nothing, sighup_reloads,
-          who_may_not_is_refused_told_and_counted, a_kill_in_the_middle_leaves_nothing, reset_begins_anew, programs_come_and_go, what_is_hostile_is_refused)
+          who_may_not_is_refused_told_and_counted, a_kill_in_the_middle_leaves_nothing, one_change_is_made_after_the_other, reset_begins_anew, programs_come_and_go, what_is_hostile_is_refused)
