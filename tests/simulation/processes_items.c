@@ -179,8 +179,8 @@ count_firing(const struct item *item, uint64_t count)
 	if (changed == 0)
 		return;
 	ledger = processes_ledger_of(item->opening, changed);
-	/* One that is about a flow fails where that has ended. */
-	ledger->low += item->rule == NULL || processes_rule_is_sure(item->rule) ? value : 0;
+	/* One that is about a flow fails where that has ended before it is through. */
+	ledger->low += item->rule == NULL ? value : 0;
 	ledger->high += value;
 	ledger->vague |= item->target != 0 && item->op != TRIP_OP_CNTR_ADD;
 }
@@ -245,6 +245,10 @@ note_rule(const struct item *item)
 	sim_expect(n < FIRED_RULES, "a home does more to flows at a time than there is room for");
 	items.firing[self].rules[n].rule = item->rule;
 	items.firing[self].rules[n].op = item->op;
+	items.firing[self].rules[n].ledger =
+		item->completion != 0 && processes_rule_is_sure(item->rule)
+			? processes_ledger_of(item->opening, item->completion)
+			: NULL;
 	processes_rule_claimed(item->rule);
 }
 
@@ -314,7 +318,12 @@ __wrap_trip_fire(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 	items.firing[self].n_rules = 0;
 	__real_trip_fire(home, nodes, n);
 	items.firing[self].process = NULL;
-	for (unsigned int i = 0; i < items.firing[self].n_rules; i++)
-		processes_rule_fired(home->engine, items.firing[self].rules[i].rule,
-			items.firing[self].rules[i].op);
+	for (unsigned int i = 0; i < items.firing[self].n_rules; i++) {
+		struct ledger *ledger = items.firing[self].rules[i].ledger;
+
+		if (processes_rule_fired(home->engine, items.firing[self].rules[i].rule,
+			    items.firing[self].rules[i].op) &&
+			ledger != NULL)
+			ledger->low++;
+	}
 }

@@ -93,6 +93,8 @@ struct items {
 		struct {
 			struct rule *rule;
 			enum trip_op op;
+			/* Of its completion, where the flow was there and stays; or NULL. */
+			struct ledger *ledger;
 		} rules[FIRED_RULES];
 		unsigned int n_rules;
 	} firing[SIM_ACTORS];

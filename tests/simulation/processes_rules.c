@@ -186,13 +186,18 @@ __wrap_trip_flow_detach(struct trip_flow *flow)
 
 /* --- bursts --- */
 
-/* It is there, and stays. */
+/* But for what homes are doing to it. */
+static bool
+stays(const struct rule *rule)
+{
+	return rule->alive && rule->process != NULL && !rule->ending && !rule->deleted &&
+	       sim_process_lives(rule->process) && sim_memory_kind() == SIM_MEMORY_STRONG;
+}
+
 bool
 processes_rule_is_sure(const struct rule *rule)
 {
-	return rule->alive && rule->process != NULL && !rule->ending && !rule->deleted &&
-	       rule->firing == 0 && sim_process_lives(rule->process) &&
-	       sim_memory_kind() == SIM_MEMORY_STRONG;
+	return stays(rule) && rule->firing == 0;
 }
 
 void
@@ -282,10 +287,10 @@ processes_rule_claimed(struct rule *rule)
 	rule->n_fired++;
 }
 
-void
+bool
 processes_rule_fired(const struct trip_engine *engine, struct rule *rule, enum trip_op op)
 {
-	bool looks;
+	bool looks, stayed = stays(rule) && !rule->contested;
 	uint8_t action;
 
 	rule->firing--;
@@ -294,7 +299,7 @@ processes_rule_fired(const struct trip_engine *engine, struct rule *rule, enum t
 		sim_expect(find(rule->opening, rule->index) == NULL,
 			"flow %u has ended, and its index is another's while a home is on it",
 			number_of(rule));
-		return;
+		return false;
 	}
 	looks = sim_look(true);
 	action = atomic_load(&engine->actions[rule->index]);
@@ -310,6 +315,7 @@ processes_rule_fired(const struct trip_engine *engine, struct rule *rule, enum t
 	rule->contested &= rule->firing > 0;
 	rule->drops = (action & TRIP_ACTION_DROP) != 0;
 	rule->deleted |= (action & TRIP_ACTION_ACTIVE) == 0;
+	return stayed;
 }
 
 /* --- everything rests --- */

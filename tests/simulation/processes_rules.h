@@ -64,9 +64,10 @@ void processes_burst_end(const struct user *user, bool counts, uint32_t kept);
 /* It is there, and stays, as far as is known. */
 bool processes_rule_is_sure(const struct rule *rule);
 
-/* A home is about to do it, and has. */
+/* A home is about to do it, and has; then whether the flow was there all the time, where it was
+ * sure before. */
 void processes_rule_claimed(struct rule *rule);
-void processes_rule_fired(const struct trip_engine *engine, struct rule *rule, enum trip_op op);
+bool processes_rule_fired(const struct trip_engine *engine, struct rule *rule, enum trip_op op);
 
 /* What it has counted. */
 uint64_t processes_rule_counted(const struct trip_engine *engine, const struct rule *rule);
