@@ -306,18 +306,85 @@ a_quota_changes_beside_others(void **state)
 	tripd_bed_close(&live_bed);
 }
 
-#define FOR_A_TIME(high)                                                           \
+/* 48 flows each, of which a home fires so many in one iteration that it is in the midst of some. */
+#define MANY(name, from, to)                                                                       \
+	"count " name " port 0 pattern eth / ipv4 / udp src range 1 - 14 dst range " from " - " to \
+	" / end\n"                                                                                 \
+	"when all(q spent, n >= 1) drop " name "\n"
+#define MANY_COUNTS 6
+
+static void
+check_all_drop(void *arg, const struct tripd_trip *trip)
+{
+	const struct tripd_quota *quota = &live_bed.quota;
+	const struct trip_apply_count *count =
+		&quota->counts[quota->rules->whens[trip->when].target];
+	struct trip_flow_count one = {.size = sizeof(one)};
+
+	for (unsigned int i = 0; i < count->n_flows; i++) {
+		assert_int_equal(trip_flow_query(count->flows[i], &one), 0);
+		assert_int_equal(one.fate, TRIP_FLOW_FATE_DROP);
+	}
+}
+
+/* What all() has fired is told when it is done to all flows, also where it was queued again. */
+static void
+what_is_told_is_done(void **state)
+{
+	tripd_bed_open(&live_bed,
+		"counter n\n" WEB "quota q 3 of web.packets\n" MANY("a", "33", "62")
+			MANY("b", "65", "94") MANY("c", "97", "126") MANY("d", "129", "158")
+				MANY("e", "161", "190") MANY("f", "193", "222"),
+		(struct tripd_live){16, 16, 64, 1});
+	live_bed.quota.told = check_all_drop;
+	for (unsigned int round = 1; round <= 3; round++) {
+		send_some(1, 3, true);
+		expect_spent(1, 3);
+		trip_cntr_add(live_bed.quota.counters[0], 1);
+		while (live_bed.quota.n_trips < round * MANY_COUNTS) {
+			trip_progress(live_bed.domain);
+			tripd_quota_read(&live_bed.quota);
+		}
+		live_command("do set n 0", 0);
+		live_command("do reset q", 0);
+	}
+	tripd_bed_close(&live_bed);
+}
+
+/* Statements that come and go leave nothing: there is room for one of them. */
+static void
+what_has_pairs_goes_whole(void **state)
+{
+	static const char more[] = "reload f\ncounter n\n" WEB DNS
+				   "when any(after 1h, all(n >= 1, web.packets >= 3)) reset dns\n";
+
+	tripd_bed_open(&live_bed, "counter n\n" WEB DNS, (struct tripd_live){0, 1, 400, 1});
+	live_command("do add n 1", 0);
+	for (unsigned int i = 0; i < 20; i++) {
+		live_command(more, 0);
+		live_command("reload f\ncounter n\n" WEB DNS, 0);
+	}
+	live_command(more, 0);
+	send_some(9, 1, true);
+	send_some(1, 3, true);
+	live_check_cntr(live_bed.quota.counts[1].packets, 0);
+	assert_int_equal(live_bed.quota.fired[20], 1);
+	tripd_bed_close(&live_bed);
+}
+
+#define FOR_A_TIME(high, condition)                                                \
+	"reload t\n"                                                               \
 	"count web port 0 pattern eth / ipv4 / udp dst range 0 - " high " / end\n" \
-	"when web.packets >= 3 drop web for 500ms\n"
+	"when " condition " drop web for 500ms\n"
 
 /* On the flows that take the place of those that it began on, too. */
 static void
-what_drops_for_a_time_ends(void **state)
+drop_for_a_time(const char *rules, const char *more)
 {
-	tripd_bed_open(&live_bed, FOR_A_TIME("7"), (struct tripd_live){16, 16, 16, 1});
+	tripd_bed_open(&live_bed, strchr(rules, '\n') + 1, (struct tripd_live){16, 16, 16, 1});
 	for (unsigned int i = 0; i < 4; i++)
 		live_packet(1);
-	live_command("reload t\n" FOR_A_TIME("9"), 0);
+	live_command(more, 0);
 	/* It goes on, and is told once. */
 	assert_false(live_packet(1));
 	assert_int_equal(live_bed.quota.n_trips, 1);
@@ -328,9 +395,19 @@ what_drops_for_a_time_ends(void **state)
 	assert_int_equal(live_bed.quota.n_trips, 2);
 	/* What drops for ever still does. */
 	live_command("do drop web", 0);
-	live_command("reload t\n" FOR_A_TIME("7"), 0);
+	live_command(rules, 0);
 	assert_false(live_packet(1));
 	tripd_bed_close(&live_bed);
+}
+
+#define PLAIN "web.packets >= 3"
+#define PAIRS "all(web.packets >= 3, any(web.bytes >= 60, after 1h))"
+
+static void
+what_drops_for_a_time_ends(void **state)
+{
+	drop_for_a_time(FOR_A_TIME("7", PLAIN), FOR_A_TIME("9", PLAIN));
+	drop_for_a_time(FOR_A_TIME("7", PAIRS), FOR_A_TIME("9", PAIRS));
 }
 
 #define PROLONGED(high)                                                            \
@@ -361,10 +438,10 @@ what_drops_for_a_time_lasts_no_longer(void **state)
 	advance(1000);
 	assert_int_equal(live_bed.quota.n_trips, 4);
 	/* A pass ends it, for new flows, too. */
-	live_command("reload t\n" FOR_A_TIME("7"), 0);
+	live_command(FOR_A_TIME("7", PLAIN), 0);
 	assert_true(live_bed.quota.items[0].ended);
 	live_command("do pass web", 0);
-	live_command("reload t\n" FOR_A_TIME("6"), 0);
+	live_command(FOR_A_TIME("6", PLAIN), 0);
 	assert_true(live_packet(1));
 	/* What goes while it lasts ends, on new flows as on old ones. */
 	live_command("reload t\n" PROLONGED("6"), 0);
@@ -388,12 +465,12 @@ what_is_dropped_by_hand_stays_so(void **state)
 	live_command("reload t\n" WEB, 0);
 	assert_false(live_packet(1));
 	live_command("do pass web", 0);
-	live_command("reload t\n" FOR_A_TIME("7"), 0);
+	live_command(FOR_A_TIME("7", PLAIN), 0);
 	live_command("do police web 8bit/s", 0);
 	for (unsigned int i = 0; i < 4; i++)
 		live_packet(1);
 	assert_int_equal(live_bed.quota.n_trips, 1);
-	live_command("reload t\n" FOR_A_TIME("6"), 0);
+	live_command(FOR_A_TIME("6", PLAIN), 0);
 	live_command("reload t\n" WEB, 0);
 	live_packet(1);
 	assert_int_equal(trip_apply_count_query(&live_bed.quota.counts[0], &sum), 0);
@@ -493,6 +570,8 @@ main(void)
 		cmocka_unit_test(a_quota_changes_at_work),
 		cmocka_unit_test(a_quota_that_has_come_begins_anew),
 		cmocka_unit_test(a_quota_changes_beside_others),
+		cmocka_unit_test(what_is_told_is_done),
+		cmocka_unit_test(what_has_pairs_goes_whole),
 		cmocka_unit_test(what_is_policed_stays_so),
 		cmocka_unit_test(sets_change_and_counts_stay),
 		cmocka_unit_test(what_is_allowed_is_never_dropped),

@@ -9,10 +9,10 @@ def pending(bed):
     return bed.json('list', 'works')['works']
 
 
-def start(bed, *words, n=1, **options):
-    """A run that has queued all of its work: n statements, of two items each."""
+def start(bed, *words, items=2, **options):
+    """A run that has queued all of its work: two items for each statement, of pairs three."""
     process = bed.start(*words, **options)
-    wait_until('the work', lambda: len(pending(bed)) == 2 * n)
+    wait_until('the work', lambda: len(pending(bed)) == items)
     return process
 
 
@@ -43,7 +43,7 @@ def it_tells_what_fires(bed):
 def it_logs_no_more_than_it_may(bed):
     bed.open(huge=True).tell('cntr one')
     process = start(bed, 'when', 'one', '>=', '10', 'every', '10', 'log', 'at', 'most', '2', 'per', '1h', ';', 'when',
-                    'one', '>=', '115', 'log', n=2)
+                    'one', '>=', '115', 'log', items=4)
     bed.tell('add one 15', 'add one 100')
     for threshold, now in (10, 15), (20, 115), (115, 115):
         equal(process.stdout.readline(), f'one reached {threshold}, now {now}: log\n', 'a firing')
@@ -54,7 +54,7 @@ def it_logs_no_more_than_it_may(bed):
 
 def it_changes_counters(bed):
     bed.open(huge=True).tell('cntr one', 'cntr two', 'cntr dns.packets')
-    process = start(bed, 'when', 'dns.packets >= 10 add one 7', ';', 'when', 'one >= 7', 'set', 'two', '3', n=2)
+    process = start(bed, 'when', 'dns.packets >= 10 add one 7', ';', 'when', 'one >= 7', 'set', 'two', '3', items=4)
     bed.tell('add dns.packets 10')
     code, out, err = bed.finish(process)
     equal((code, err), (0, ''), 'exit code and stderr')
@@ -118,7 +118,7 @@ def it_fires_each_period(bed):
 
 def it_fires_when_all_have_been_reached(bed):
     bed.open(huge=True).tell('cntr one', 'cntr two')
-    process = start(bed, 'when', 'all(one >= 3, any(two >= 5, after 1h))', 'add', 'two', '100')
+    process = start(bed, 'when', 'all(one >= 3, any(two >= 5, after 1h))', 'add', 'two', '100', items=3)
     work = pending(bed)[0]
     equal((work['counter'], work['condition'], work['condition_count'], work['threshold'], work['to_go'], work['pid']),
           (None, 'all', 2, 2, 2, process.pid), 'the work')

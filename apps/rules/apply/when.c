@@ -45,8 +45,8 @@ fill_pairs(const struct trip_apply_when *when, struct trip_apply_condition *cond
 	return 0;
 }
 
-int
-trip_apply_when_trigger(const struct trip_apply_when *when, struct trip_apply_condition *condition,
+static int
+fill_trigger(const struct trip_apply_when *when, struct trip_apply_condition *condition,
 	struct trip_work *work)
 {
 	const struct trip_rules_when *rule = when->rule;
@@ -60,6 +60,31 @@ trip_apply_when_trigger(const struct trip_apply_when *when, struct trip_apply_co
 	work->triggering_cntr = when->trigger;
 	work->threshold = rule->threshold + trip_apply_when_offset(rule, when->since);
 	return 0;
+}
+
+/* As many of its pairs as have to hold, which is what a trip says. */
+static uint64_t
+opens_at(const struct trip_rules_pairs *pairs)
+{
+	return pairs->kind == TRIP_CONDITION_ALL ? pairs->n : 1;
+}
+
+int
+trip_apply_when_trigger(const struct trip_apply_when *when, struct trip_apply_condition *condition,
+	struct trip_work *work)
+{
+	if (when->gate == NULL)
+		return fill_trigger(when, condition, work);
+	work->triggering_cntr = when->gate;
+	work->threshold = opens_at(when->rule->pairs);
+	return 0;
+}
+
+bool
+trip_apply_when_is_gated(const struct trip_rules_when *rule)
+{
+	return rule->pairs != NULL &&
+	       (rule->on_count || trip_rules_op_of(rule->op)->target == TRIP_OP_ON_FLOW);
 }
 
 static unsigned int
@@ -95,10 +120,10 @@ trip_apply_when_works(const struct trip_rules *rules, const struct trip_rules_wh
 						rules->counts[rule->target].n_ports
 			     : rule->on_count ? 2u
 					      : 1u;
-	unsigned int slots = slots_of(&rule->condition);
+	unsigned int slots = 0, of_trigger = slots_of(&rule->condition);
 
 	if (rule->pairs != NULL)
-		slots += works_of(rule->pairs);
+		of_trigger += works_of(rule->pairs);
 	/* What an until or a time ends has a slot for that. */
 	if ((rule->condition.kind == TRIP_CONDITION_RATE &&
 		    rule->condition.when.rate.until_time > 0) ||
@@ -106,7 +131,9 @@ trip_apply_when_works(const struct trip_rules *rules, const struct trip_rules_wh
 		slots++;
 	/* Its operands. */
 	slots += rule->op == TRIP_RULES_OP_POLICE;
-	return items * (1 + slots);
+	if (trip_apply_when_is_gated(rule))
+		return items * (1 + slots) + 1 + of_trigger;
+	return items * (1 + slots + of_trigger);
 }
 
 /* All flows of a count share one rate. */
@@ -157,6 +184,21 @@ queue_reset(const struct trip_apply_when *when, struct trip_work *work)
 	return when->queue(when->arg, work);
 }
 
+/* It has opened where what stood on it was taken back just then: that goes on. */
+static int
+queue_gate(const struct trip_apply_when *when)
+{
+	struct trip_work work = {
+		.size = sizeof(work), .context = when->context, .op_type = TRIP_OP_CNTR_ADD};
+	struct trip_apply_condition condition;
+
+	if (when->gate == NULL || trip_cntr_read(when->gate) != 0)
+		return 0;
+	work.op.cntr.cntr = when->gate;
+	work.op.cntr.value = opens_at(when->rule->pairs);
+	return fill_trigger(when, &condition, &work) == 0 ? when->queue(when->arg, &work) : -ENOENT;
+}
+
 int
 trip_apply_when(const struct trip_apply_when *when)
 {
@@ -168,9 +210,12 @@ trip_apply_when(const struct trip_apply_when *when)
 		.flags = TRIP_WORK_COMPLETION,
 	};
 	struct trip_apply_condition condition;
+	int error = queue_gate(when);
 
-	if (trip_apply_when_trigger(when, &condition, &work) != 0)
-		return -ENOENT;
+	if (error == 0)
+		error = trip_apply_when_trigger(when, &condition, &work);
+	if (error != 0)
+		return error;
 	if (op->target == TRIP_OP_ON_FLOW)
 		return queue_flows(when, &work);
 	if (when->rule->on_count)

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A `when` as deferred work: one item, or one for each flow of the rule that it acts on. */
+/*
+ * A `when` as deferred work: one item, or one for each flow of the rule that it acts on.
+ *
+ * Items of one counter fire in their order, so the last of them tells that all have. Items of pairs
+ * have each a counter of their own. So of an all() or any() that is several items there is just one
+ * of pairs, which adds to a counter of the statement, its gate; and the others stand on that.
+ */
 #ifndef TRIP_APPLY_WHEN_H
 #define TRIP_APPLY_WHEN_H
 
@@ -14,6 +20,8 @@ struct trip_apply_when {
 	struct trip_cntr *trigger;
 	/* Where it has pairs, the counter that one of these speaks of; NULL: it cannot be found. */
 	struct trip_cntr *(*find)(void *arg, const struct trip_rules_pair *pair);
+	/* NULL, or a counter of its own, which is 0 until its pairs hold. */
+	struct trip_cntr *gate;
 	/* What the clock was when the rules were put to work. */
 	uint64_t since;
 	/* What it acts on: a count's flows, a counter, or a function. Functions are the primary's;
@@ -33,15 +41,18 @@ struct trip_apply_when {
 /* How far what the trigger has come to is from what the rule says. */
 uint64_t trip_apply_when_offset(const struct trip_rules_when *rule, uint64_t since);
 
-/* What triggers it, filled in: its counter and threshold, or its pairs, and its condition. Of what
- * `work` refers to then, `condition` keeps its own. 0, or -ENOENT: a counter of a pair is not to be
- * found. */
+/* What triggers it, filled in: its counter and threshold, its gate, or its pairs, and its
+ * condition. Of what `work` refers to then, `condition` keeps its own. 0, or -ENOENT: a counter of
+ * a pair is not to be found. */
 struct trip_apply_condition {
 	struct trip_condition own, nested[TRIP_CONDITION_PAIRS_MAX];
 	struct trip_pair pairs[1 + TRIP_CONDITION_PAIRS_MAX][TRIP_CONDITION_PAIRS_MAX];
 };
 int trip_apply_when_trigger(const struct trip_apply_when *when,
 	struct trip_apply_condition *condition, struct trip_work *work);
+
+/* Whether it is to have a gate. */
+bool trip_apply_when_is_gated(const struct trip_rules_when *rule);
 
 /* How many of `max_works` that takes. */
 unsigned int trip_apply_when_works(

@@ -161,8 +161,10 @@ close_all(struct tripctl_when *when)
 	const struct trip_rules *rules = when->statement.rules;
 
 	(void)trip_work_flush(when->domain, NULL);
-	for (unsigned int i = 0; i < rules->n_whens; i++)
+	for (unsigned int i = 0; i < rules->n_whens; i++) {
 		tripctl_when_tell_left_out(when, i, UINT64_MAX);
+		close_cntr(when->gates[i]);
+	}
 	for (unsigned int i = 0; i < rules->n_counts; i++) {
 		tripctl_count_tell(&when->counts[i], &rules->counts[i], when->ctl->json);
 		tripctl_count_close(&when->counts[i]);
@@ -208,7 +210,9 @@ run(struct tripctl_when *when)
 	when->packets =
 		calloc(2 * (size_t)rules->n_counts + rules->n_counters + 1, sizeof(*when->packets));
 	when->limits = calloc((size_t)rules->n_whens + 1, sizeof(*when->limits));
-	if (when->counts == NULL || when->packets == NULL || when->limits == NULL)
+	when->gates = calloc((size_t)rules->n_whens + 1, sizeof(struct trip_cntr *));
+	if (when->counts == NULL || when->packets == NULL || when->limits == NULL ||
+		when->gates == NULL)
 		return tripctl_fail(-ENOMEM);
 	when->bytes = when->packets + rules->n_counts;
 	when->counters = when->bytes + rules->n_counts;
@@ -257,6 +261,7 @@ run_statements(
 		return code;
 	tripctl_statement_free(&when.statement);
 	free(when.limits);
+	free(when.gates);
 	free(when.packets);
 	free(when.counts);
 	free(when.words);

@@ -31,8 +31,9 @@ struct tripctl_when {
 	struct tripctl_count *counts;
 	struct trip_cntr **packets, **bytes, **counters;
 	struct trip_cntr *tick;
-	/* Of each `when`. */
+	/* Of each `when`: what limits its lines; and where it has pairs, its gate. */
 	struct trip_apply_limit *limits;
+	struct trip_cntr **gates;
 	/* What the clock was when the statements were put to work. */
 	uint64_t since;
 	/* Statements that fire once and have not. */

@@ -260,6 +260,17 @@ queue_tick(struct tripctl_when *when, const struct trip_apply_when *behind)
 	return error != 0 ? error : queue(when, &work);
 }
 
+/* The tick stands on it, too. */
+static int
+open_gate(struct tripctl_when *when, unsigned int index, struct trip_cntr **gate)
+{
+	const struct trip_cntr_attr attr = {.size = sizeof(attr)};
+	int error = trip_cntr_open(when->domain, &attr, &when->gates[index], NULL);
+
+	*gate = when->gates[index];
+	return error != 0 ? tripctl_attach_fail(error) : 0;
+}
+
 static int
 queue_when(struct tripctl_when *when, unsigned int index)
 {
@@ -273,8 +284,8 @@ queue_when(struct tripctl_when *when, unsigned int index)
 		.queue = queue,
 		.arg = when,
 	};
-	int error =
-		rule->pairs != NULL ? 0 : find_trigger(when, rule->ref, rule->index, &work.trigger);
+	int error = rule->pairs != NULL ? open_gate(when, index, &work.gate)
+					: find_trigger(when, rule->ref, rule->index, &work.trigger);
 
 	if (error == 0)
 		error = find_target(when, rule, &work);

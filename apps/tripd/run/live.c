@@ -245,7 +245,7 @@ undo(struct tripd_change *change)
 		if (change->sets[i] != NULL)
 			trip_set_close(change->sets[i]);
 	for (unsigned int i = 0; i < change->next->n_whens; i++)
-		free(change->quota->items[change->n_whens + i].more);
+		(void)tripd_quota_item_close(&change->quota->items[change->n_whens + i]);
 }
 
 int

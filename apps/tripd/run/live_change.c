@@ -231,7 +231,7 @@ move(struct tripd_change *change, unsigned int i)
 		*fired = last < threshold ? 0 : 1 + (last - threshold) / when->every;
 	} else if (*fired > 0 && (lost || tripd_quota_value(quota, when) < threshold)) {
 		quota->items[at].owed |= tripd_quota_holds(quota, at);
-		*fired = 0;
+		tripd_quota_rearm(quota, at);
 	}
 	when->threshold = threshold;
 	change->waits[at] = *fired == 0 || when->every != 0;
@@ -327,6 +327,9 @@ tripd_change_close_gone(struct tripd_quota *quota)
 	for (unsigned int i = 0; i < work->n_counters; i++)
 		if (work->counters[i].gone)
 			close_cntr(&quota->counters[i]);
+	for (unsigned int i = 0; i < work->n_whens; i++)
+		if (work->whens[i].gone)
+			close_cntr(&quota->items[i].gate);
 	for (unsigned int i = 0; i < work->n_sets; i++)
 		if (work->sets[i].gone && quota->sets[i] != NULL &&
 			trip_set_close(quota->sets[i]) == 0)

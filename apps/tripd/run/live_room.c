@@ -51,6 +51,18 @@ count_works(const struct trip_rules *rules)
 	return n;
 }
 
+/* Those of counts that have gone are kept, too. */
+static uint64_t
+count_cntrs(const struct tripd_quota *quota)
+{
+	const struct trip_rules *rules = quota->rules;
+	uint64_t n = 2 * (uint64_t)rules->n_counts + rules->n_counters;
+
+	for (unsigned int i = 0; i < rules->n_whens; i++)
+		n += quota->items[i].gate != NULL;
+	return n;
+}
+
 /* A count that stays in hardware is not policed there. */
 static int
 check_police(const struct tripd_change *change)
@@ -155,15 +167,17 @@ check_rooms(const struct tripd_change *change)
 	}
 	for (unsigned int i = 0; i < next->n_counters; i++)
 		cntrs += change->difference->counters[i].what == TRIP_APPLY_ADD;
-	for (unsigned int i = 0; i < next->n_whens; i++)
-		if (change->difference->whens[i].what == TRIP_APPLY_ADD)
-			works += trip_apply_when_works(next, &next->whens[i]);
+	for (unsigned int i = 0; i < next->n_whens; i++) {
+		if (change->difference->whens[i].what != TRIP_APPLY_ADD)
+			continue;
+		works += trip_apply_when_works(next, &next->whens[i]);
+		cntrs += trip_apply_when_is_gated(&next->whens[i]);
+	}
 	ret = check_room(
 		change, "flows", count_flows(work), flows, quota->max_flows, "--live-flows");
 	if (ret == 0)
-		ret = check_room(change, "counters of the rules",
-			2 * (uint64_t)work->n_counts + work->n_counters, cntrs, quota->max_cntrs,
-			"--live-counters");
+		ret = check_room(change, "counters of the rules", count_cntrs(quota), cntrs,
+			quota->max_cntrs, "--live-counters");
 	if (ret == 0)
 		ret = check_room(change, "items of work", count_works(work), works,
 			quota->max_works, "--live-works");
@@ -271,12 +285,16 @@ tripd_change_room_for_ids(const struct tripd_change *change)
 		bool on_flows = trip_rules_op_of(when->op)->target == TRIP_OP_ON_FLOW;
 		uint64_t n = on_flows ? flows_of(&next->counts[when->target]) : 1;
 
-		/* What goes on for a time may be queued again, too; a reset is two. */
-		ret = tripd_quota_room(
-			&quota->items[step->what == TRIP_APPLY_ADD ? n_items++ : step->at],
-			2 * (unsigned int)n);
+		struct tripd_item *item =
+			&quota->items[step->what == TRIP_APPLY_ADD ? n_items++ : step->at];
+
+		/* What goes on for a time may be queued again, too; a reset is two; and a gate. */
+		ret = tripd_quota_room(item, 2 * (unsigned int)n + 1);
+		if (ret == 0)
+			ret = tripd_quota_gate(quota, item, when);
 	}
 	if (ret != 0)
-		fprintf(change->answer, "no memory for so many items of work\n");
+		fprintf(change->answer, "no room for so many items of work: %s\n",
+			trip_strerror(ret));
 	return ret;
 }

@@ -367,7 +367,7 @@ end(const struct batch *batch, struct tripd_period *period, int64_t now)
 	for (unsigned int at = batch->first[period->counter]; at != 0; at = batch->next[at - 1]) {
 		quota->items[at - 1].owed |= tripd_quota_holds(quota, at - 1);
 		quota->items[at - 1].unarmed = true;
-		quota->fired[at - 1] = 0;
+		tripd_quota_rearm(quota, at - 1);
 	}
 }
 

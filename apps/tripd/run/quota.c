@@ -450,6 +450,8 @@ tripd_quota_close(struct tripd_quota *quota)
 		ret |= trip_apply_count_close(&quota->counts[i]);
 	for (unsigned int i = 0; quota->counters != NULL && i < quota->rules->n_counters; i++)
 		ret |= quota->counters[i] != NULL ? trip_cntr_close(quota->counters[i]) : 0;
+	for (unsigned int i = 0; quota->items != NULL && i < quota->rules->n_whens; i++)
+		ret |= tripd_quota_item_close(&quota->items[i]);
 	ret |= quota->late != NULL ? trip_cntr_close(quota->late) : 0;
 	for (unsigned int i = 0; quota->sets != NULL && i < quota->rules->n_sets; i++)
 		ret |= quota->sets[i] != NULL ? trip_set_close(quota->sets[i]) : 0;
@@ -463,8 +465,6 @@ tripd_quota_close(struct tripd_quota *quota)
 	free(quota->counters);
 	free(quota->sets);
 	free(quota->fired);
-	for (unsigned int i = 0; quota->items != NULL && i < quota->rules->n_whens; i++)
-		free(quota->items[i].more);
 	free(quota->items);
 	free(quota->holds);
 	free(quota->now.item.more);

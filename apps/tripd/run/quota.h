@@ -34,6 +34,8 @@ struct tripd_item {
 	unsigned int n;
 	/* Of `more`. */
 	unsigned int room;
+	/* Of apply/when.h, or NULL. */
+	struct trip_cntr *gate;
 	/* What the clock was when it was put to work. */
 	uint64_t since;
 	/* What it has begun has ended. */
@@ -202,10 +204,20 @@ struct trip_cntr *tripd_quota_trigger(
 /* Makes room for the ids of so many items: up to that, what is queued asks for no memory. */
 int tripd_quota_room(struct tripd_item *item, unsigned int n);
 
+/* Opens the gate of a statement that is to have one and has none: 0, or a negative errno. */
+int tripd_quota_gate(const struct tripd_quota *quota, struct tripd_item *item,
+	const struct trip_rules_when *when);
+
+/* What is left of one whose work is canceled. Returns what closing its gate does. */
+int tripd_quota_item_close(struct tripd_item *item);
+
 /* Queues the work of a `when`, from where its firings have come to, by its own counter or another;
  * cancels it, and tells whether it would have fired. */
 int tripd_quota_queue(struct tripd_quota *quota, unsigned int i, struct trip_cntr *trigger);
 bool tripd_quota_cancel(struct tripd_quota *quota, unsigned int i);
+
+/* One whose work is canceled is as if it had not fired. */
+void tripd_quota_rearm(struct tripd_quota *quota, unsigned int i);
 
 /* Takes back what is due every so often; and has it queued again with what periods of quotas have:
  * what was due since it was taken back is one firing. */

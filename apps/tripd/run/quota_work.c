@@ -67,6 +67,24 @@ tripd_quota_room(struct tripd_item *item, unsigned int n)
 	return 0;
 }
 
+int
+tripd_quota_gate(const struct tripd_quota *quota, struct tripd_item *item,
+	const struct trip_rules_when *when)
+{
+	const struct trip_cntr_attr attr = {.size = sizeof(attr)};
+
+	if (item->gate != NULL || !trip_apply_when_is_gated(when))
+		return 0;
+	return trip_cntr_open(quota->domain, &attr, &item->gate, NULL);
+}
+
+int
+tripd_quota_item_close(struct tripd_item *item)
+{
+	free(item->more);
+	return item->gate != NULL ? trip_cntr_close(item->gate) : 0;
+}
+
 static void
 keep_id(struct tripd_item *item, uint64_t id)
 {
@@ -122,7 +140,7 @@ queue_all(const struct trip_apply_when *when)
 	struct tripd_item *item = ((const struct queueing *)when->arg)->item;
 	/* A reset of a count is two. */
 	unsigned int n = when->count != NULL ? RTE_MAX(when->count->n_flows, 2u) : 1;
-	int ret = tripd_quota_room(item, item->n + n);
+	int ret = tripd_quota_room(item, item->n + n + (when->gate != NULL));
 
 	return ret == 0 ? trip_apply_when(when) : ret;
 }
@@ -163,13 +181,17 @@ tripd_quota_queue(struct tripd_quota *quota, unsigned int i, struct trip_cntr *t
 	struct trip_rules_when rule = quota->rules->whens[i];
 	struct queueing queueing = {quota, &quota->items[i]};
 	struct trip_apply_when when;
+	int ret = tripd_quota_gate(quota, &quota->items[i], &rule);
 
+	if (ret != 0)
+		return ret;
 	rule.op = op_at_home(quota, &rule);
 	/* What is queued again goes on where it was; a condition begins anew. */
 	if (rule.condition.kind == TRIP_CONDITION_NONE)
 		rule.threshold += rule.every * quota->fired[i];
 	when = work_of(quota, i, &rule);
 	when.trigger = trigger;
+	when.gate = quota->items[i].gate;
 	when.arg = &queueing;
 	quota->items[i].n = 0;
 	return queue_all(&when);
@@ -190,7 +212,7 @@ tripd_quota_go_on(struct tripd_quota *quota, unsigned int i)
 	/* Its end is told in any case. */
 	rule.lasts = RTE_MAX(rule.lasts, since + 1) - since;
 	/* Any counter has reached 0; what waits for the idle one is flushed. */
-	when.trigger = tripd_quota_trigger(quota, &quota->rules->whens[i]);
+	when.trigger = when.count->packets;
 	when.arg = &queueing;
 	item->goes_on++;
 	item->goes_on_at = quota->n_events;
@@ -219,6 +241,14 @@ bool
 tripd_quota_cancel(struct tripd_quota *quota, unsigned int i)
 {
 	return cancel(quota, &quota->items[i]);
+}
+
+void
+tripd_quota_rearm(struct tripd_quota *quota, unsigned int i)
+{
+	quota->fired[i] = 0;
+	if (quota->items[i].gate != NULL)
+		trip_cntr_set(quota->items[i].gate, 0);
 }
 
 static bool

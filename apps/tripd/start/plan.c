@@ -242,8 +242,10 @@ tripd_plan_domain(const struct trip_rules *rules, const struct tripd_plan *plan,
 	for (unsigned int i = 0; i < rules->n_counts; i++)
 		attr->max_flows +=
 			tripd_plan_ports_of(plan, &rules->counts[i]) * rules->counts[i].n_patterns;
-	for (unsigned int i = 0; i < rules->n_whens; i++)
+	for (unsigned int i = 0; i < rules->n_whens; i++) {
 		attr->max_works += trip_apply_when_works(rules, &rules->whens[i]);
+		attr->max_cntrs += trip_apply_when_is_gated(&rules->whens[i]);
+	}
 	/* For rules that come while they are at work (run/live.h). */
 	attr->max_works += plan->live.works;
 	attr->max_events += plan->live.works;
