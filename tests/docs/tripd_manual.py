@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 TRIPD, APPS = sys.argv[1:3]
-HEADERS = ('rules/language/rules.h', 'tripd/run/exec_helper.h', 'tripd/start/options.h', 'tripd/run/quota.h')
+HEADERS = ('rules/language/rules.h', 'tripd/start/program.h', 'tripd/start/options.h', 'tripd/run/quota.h')
 # What stands around a number of LIMITS, and which constant it is, in what unit.
 LIMITS = (
     ('rules file has up to {} MiB', 'TRIP_RULES_FILE_MAX', 1 << 20),
