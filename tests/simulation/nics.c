@@ -136,6 +136,29 @@ plan_ends(void)
 	}
 }
 
+/* A few operations that end behind each other, and then everything rests, again and again: nothing
+ * comes behind a ring that is lost. */
+static void
+plan_errands(void)
+{
+	nics.engine.n_homes = nics.n_flows = 1;
+	nics.n_events = nics.readings = nics.n_acts = 0;
+	nics.refresh = NEVER;
+	nics.nic = (struct nic_shape){.queue = 16, .shared = true};
+	nics.tells_all = true;
+	for (uint32_t i = 0; i < ACTS; i++) {
+		struct act act = {.number = i,
+			.kind = i == 0       ? ACT_CREATE
+				: i % 2 == 1 ? ACT_QUEUE
+					     : ACT_REST,
+			.n = 1 + (uint32_t)sim_draw(4)};
+
+		act.op = sim_draw(2) == 0 ? TRIP_OP_FLOW_DROP : TRIP_OP_FLOW_PASS;
+		if (sim_wants())
+			nics.acts[nics.n_acts++] = act;
+	}
+}
+
 static void
 plan(void)
 {
@@ -199,6 +222,9 @@ plan(void)
 		break;
 	case 2:
 		plan_ends();
+		break;
+	case 3:
+		plan_errands();
 		break;
 	}
 }
