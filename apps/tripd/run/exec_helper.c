@@ -138,7 +138,9 @@ receive(struct helper *helper)
 		return false;
 	header = CMSG_FIRSTHDR(&message);
 	if (header == NULL) {
-		helper->due_ns[order.program] = now_ns(CLOCK_MONOTONIC) + END_NS;
+		/* One that has ended meanwhile is not there, and the next one is another. */
+		if (helper->pids[order.program] != 0)
+			helper->due_ns[order.program] = now_ns(CLOCK_MONOTONIC) + END_NS;
 		return true;
 	}
 	memcpy(&input, CMSG_DATA(header), sizeof(input));
