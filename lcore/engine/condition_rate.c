@@ -257,7 +257,8 @@ count_on(struct trip_condition_look *look, struct windows *windows, uint64_t fro
 
 	if (windows->phase == RATE_RESTS)
 		windows->phase = RATE_COUNTS;
-	if (from == TRIP_PENDING_NONE)
+	/* No counter can show so much more, or nobody knows from where. */
+	if (from > TRIP_PENDING_NONE - rate->count)
 		trip_condition_lift(look);
 	else if (!look->stands)
 		trip_condition_stand(look, from + rate->count);
@@ -305,7 +306,8 @@ is_over(const struct trip_condition_look *look, const struct windows *windows)
 	const struct rate *rate = look->memory;
 	uint64_t time = rate->until_time + slack_of(rate), cut;
 
-	if (look->known < windows->begin + time)
+	/* Together they may be more than there is. */
+	if (look->known < windows->begin || look->known - windows->begin < time)
 		return false;
 	cut = RTE_MIN(cut_at(windows, look->known - time), windows->cut);
 	return look->sum - sum_at(look, windows, cut) < rate->until_count;

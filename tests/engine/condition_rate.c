@@ -62,6 +62,27 @@ less_within_a_window_never_fires_it(void **state)
 	bed_close(bed);
 }
 
+/* Nor does it look again and again. */
+static void
+more_than_a_counter_can_show_never_comes(void **state)
+{
+	struct bed *bed = condition_open();
+	struct trip_cell *cell = &bed->home->cells[CONDITION_TRIGGER];
+
+	bed_ring_if(bed, CONDITION_TRIGGER, trip_cell_seterr(cell, TRIP_CNTR_MAX));
+	condition_set(bed, TRIP_CNTR_MAX - 100);
+	bed_settle(bed);
+	rate_watch(bed, 0, TRIP_CNTR_MAX, 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		bed_add(bed, CONDITION_TRIGGER, 1);
+		for (unsigned int n = 0; trip_home_iterate(bed->home, bed->now) > 0; n++)
+			assert_true(n < 100);
+		condition_go_to(bed, bed->now + 2 * RATE_TIME);
+	}
+	assert_int_equal(bed->fired, 0);
+	bed_close(bed);
+}
+
 static void
 a_counter_that_rests_wakes_nobody(void **state)
 {
@@ -294,6 +315,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_fires_with_the_last_of_them),
 		cmocka_unit_test(less_within_a_window_never_fires_it),
+		cmocka_unit_test(more_than_a_counter_can_show_never_comes),
 		cmocka_unit_test(a_counter_that_rests_wakes_nobody),
 		cmocka_unit_test(it_fires_again_for_as_many_more),
 		cmocka_unit_test(a_set_begins_anew),

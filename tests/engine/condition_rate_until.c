@@ -122,6 +122,26 @@ a_set_begins_the_until_anew(void **state)
 	bed_close(bed);
 }
 
+/* Such as is above all that a clock can show. */
+static void
+the_longest_until_is_not_over(void **state)
+{
+	struct condition_wanted wanted = ten_until_less;
+	struct bed *bed = condition_open();
+
+	wanted.until_time = TRIP_CNTR_MAX;
+	bed->now = TRIP_CNTR_MAX - 10 * RATE_TIME;
+	condition_submit(bed, &wanted);
+	bed_settle(bed);
+	rate_expect_fired_behind(bed, 10, 1);
+	for (unsigned int i = 0; i < 3; i++) {
+		condition_go_to(bed, bed->now + RATE_TIME);
+		condition_set(bed, 0);
+		rate_expect_fired_behind(bed, 10, 1);
+	}
+	bed_close(bed);
+}
+
 int
 main(void)
 {
@@ -130,6 +150,7 @@ main(void)
 		cmocka_unit_test(what_it_drops_passes_when_it_is_over),
 		cmocka_unit_test(its_end_comes_before_its_alarm),
 		cmocka_unit_test(a_set_begins_the_until_anew),
+		cmocka_unit_test(the_longest_until_is_not_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
