@@ -52,17 +52,24 @@ REFUSED(void *, aligned_alloc, (size_t line, size_t size), line, size)
 REFUSED(char *, strdup, (const char *text), text)
 REFUSED(FILE *, open_memstream, (char **text, size_t *size), text, size)
 
-/* Refuses what is asked for behind so much; returns whether anything was. */
+/* What is asked for behind so much is refused once. */
+static void
+refuse(uint64_t nth)
+{
+	memory.thread = pthread_self();
+	memory.left = nth;
+	memory.refused = false;
+	memory.counts = true;
+}
+
+/* Returns whether anything was refused. */
 static bool
 do_without(uint64_t nth, const char *command, int *status, char **answer)
 {
 	size_t size = 0;
 	FILE *file = open_memstream(answer, &size);
 
-	memory.thread = pthread_self();
-	memory.left = nth;
-	memory.refused = false;
-	memory.counts = true;
+	refuse(nth);
 	*status = tripd_command(command, strlen(command), file, &live_bed.commands);
 	memory.counts = false;
 	fclose(file);
@@ -248,13 +255,41 @@ without_memory_nothing_is_half_changed(void **state)
 	tripd_bed_close(&live_bed);
 }
 
+/* Before there is EAL, as in tripd. */
+static void
+without_memory_no_programs_are_opened(void **state)
+{
+	struct trip_rules_when whens[] = {
+		{.op = TRIP_RULES_OP_EXEC, .text = (char *)"/bin/true"},
+		{.op = TRIP_RULES_OP_EXEC, .text = (char *)"/bin/false"},
+	};
+	const struct trip_rules rules = {.whens = whens, .n_whens = RTE_DIM(whens)};
+	struct tripd_exec programs;
+	uint64_t nth = 0;
+	int ret;
+
+	do {
+		refuse(nth++);
+		ret = tripd_exec_open(&programs, &rules);
+		memory.counts = false;
+		assert_int_equal(ret != 0, memory.refused);
+		assert_int_equal(tripd_exec_close(&programs), 0);
+	} while (ret != 0);
+	assert_true(nth > RTE_DIM(whens));
+}
+
 int
 main(void)
 {
+	const struct CMUnitTest before[] = {
+		cmocka_unit_test(without_memory_no_programs_are_opened),
+	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_memory_nothing_is_half_changed),
 	};
-	int ret = live_init();
+	int ret = cmocka_run_group_tests(before, NULL, NULL);
 
+	if (ret == 0)
+		ret = live_init();
 	return ret != 0 ? ret : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,8 +104,10 @@ tripd_exec_open(struct tripd_exec *exec, const struct trip_rules *rules)
 	ret = exec->programs != NULL ? tripd_exec_room(exec, rules->n_whens, n) : -ENOMEM;
 	if (ret == 0)
 		ret = exec->socket = tripd_exec_helper_fork(&exec->helper);
+	if (ret < 0)
+		return tripd_fail(ret, "exec: %s", strerror(-ret));
 	tripd_exec_follow(exec, rules);
-	return ret >= 0 ? 0 : tripd_fail(ret, "exec: %s", strerror(-ret));
+	return 0;
 }
 
 void
