@@ -297,10 +297,25 @@ run_timer(struct user *user, const struct act *act)
 
 /* --- one after the other --- */
 
+/* No look of a home is as late as a skip of time is long. */
+static void
+await_looks(void)
+{
+	for (uint32_t h = 0; h < homes.engine.n_homes;) {
+		if (homes.engine.homes[h]->now + HOMES_BUSTLE >= sim_now()) {
+			h++;
+		} else {
+			sim_progress();
+			sim_pause();
+		}
+	}
+}
+
 static void
 do_act(struct user *user, const struct act *act)
 {
 	sim_act(1 + act->number);
+	await_looks();
 	switch (act->kind) {
 	case ACT_ADD:
 		add(user, act);

@@ -24,7 +24,7 @@
 /* What of its numbers can be kept. */
 #define SIM_DRAWS 16384
 /* The longest history; one that goes on has lost its way. */
-#define SIM_STEPS 4000000
+#define SIM_STEPS 16000000
 #define SIM_LOCALS 4
 
 /* What a history does that it need not: otherwise whoever runs goes on, whoever pauses is followed
