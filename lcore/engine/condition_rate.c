@@ -21,7 +21,8 @@
  * The item is not moved at each cut. It stands too low then, which costs a look when it is reached,
  * once in so many counts. A counter that has stood still for a part has the item stand just above
  * its sum, and no alarm: an idle one costs nothing. When it is reached, the cuts until `since` are
- * known to have had that sum. Not where it is behind: there nobody knows when the next one came.
+ * known to have had that sum. Not where it is behind, nor where the home may sleep for long: there
+ * nobody knows when the next one came. A home that sleeps wakes for an alarm.
  */
 #include <string.h>
 
@@ -342,6 +343,17 @@ look_at_hold(struct trip_condition_look *look, struct windows *windows)
 
 /* ---- looks ---- */
 
+/* What comes while it sleeps may be looked at too late. A sleep takes longer than it was told to,
+ * by as much as is allowed for here. */
+static bool
+oversleeps(const struct trip_condition_look *look, const struct windows *windows)
+{
+	const struct trip_home *home = look->home;
+	const struct rate *rate = look->memory;
+
+	return 2 * trip_engine_ns(home->engine, home->idle_tsc) > rate->time / 64 - windows->part;
+}
+
 static enum trip_condition_state
 look_at_windows(struct trip_condition_look *look, struct windows *windows)
 {
@@ -364,7 +376,7 @@ look_at_windows(struct trip_condition_look *look, struct windows *windows)
 			return TRIP_CONDITION_HOLDS;
 		}
 	}
-	if (look->sum != last || look->behind || look->alarmed) {
+	if (look->sum != last || look->behind || look->alarmed || oversleeps(look, windows)) {
 		count_on(look, windows, from);
 	} else {
 		windows->phase = RATE_RESTS;

@@ -108,7 +108,8 @@ struct trip_home {
 	bool service;
 	/* It shares a CPU with another lcore: yields when idle. */
 	bool shares_cpu;
-	/* enum trip_idle; how long it sleeps at most, and when it last did something. */
+	/* enum trip_idle; how long it sleeps at most, 0: it does not; and when it last did
+	 * something. */
 	uint8_t idle;
 	uint64_t idle_tsc, busy_tsc;
 	/* Where its time passes; NULL: with the tsc. */

@@ -109,7 +109,8 @@ trip_launch_configure(struct trip_domain *domain, struct trip_home *home)
 	if (attr->scrub_us == UINT32_MAX)
 		home->scrub.next_tsc = UINT64_MAX;
 	home->idle = attr->idle != NULL ? (uint8_t)attr->idle[home->index] : TRIP_IDLE_PAUSE;
-	home->idle_tsc = hz * attr->idle_us / US_PER_S;
+	if (home->idle == TRIP_IDLE_MONITOR || home->idle == TRIP_IDLE_SLEEP)
+		home->idle_tsc = hz * attr->idle_us / US_PER_S;
 }
 
 static unsigned int

@@ -62,6 +62,42 @@ less_within_a_window_never_fires_it(void **state)
 	bed_close(bed);
 }
 
+/* It sleeps as TRIP_IDLE_SLEEP does, for as long as it may, until then. */
+static void
+sleep_until(struct bed *bed, uint64_t until)
+{
+	while (bed->now < until) {
+		uint64_t wake = RTE_MIN(until, bed->now + bed->home->idle_tsc);
+
+		condition_step(bed);
+		if (trip_home_idle(bed->home))
+			bed->now = RTE_MAX(bed->now, RTE_MIN(wake, bed->home->timer_tsc));
+	}
+}
+
+/* What comes to a counter at rest while its home sleeps has no time of its own. */
+static void
+cond_04_a_window_that_begins_in_a_sleep_fires_it(void **state)
+{
+	const uint64_t sleeps[] = {
+		RATE_TIME / 2, RATE_TIME / 64, RATE_TIME / 1000, RATE_TIME / 2000};
+
+	for (unsigned int i = 0; i < RTE_DIM(sleeps); i++) {
+		struct bed *bed = condition_open();
+
+		bed->home->idle_tsc = sleeps[i];
+		rate_watch(bed, 0, 10, 0);
+		sleep_until(bed, bed->now + 5 * RATE_TIME);
+		/* At the end of a sleep come nine, and one in the last moment of their window. */
+		bed_add(bed, CONDITION_TRIGGER, 9);
+		sleep_until(bed, bed->now + RATE_TIME - RATE_TIME / 64 - 2 * CONDITION_STEP);
+		bed_add(bed, CONDITION_TRIGGER, 1);
+		bed_settle(bed);
+		assert_int_equal(bed->fired, 1);
+		bed_close(bed);
+	}
+}
+
 /* Nor does it look again and again. */
 static void
 more_than_a_counter_can_show_never_comes(void **state)
@@ -315,6 +351,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_fires_with_the_last_of_them),
 		cmocka_unit_test(less_within_a_window_never_fires_it),
+		cmocka_unit_test(cond_04_a_window_that_begins_in_a_sleep_fires_it),
 		cmocka_unit_test(more_than_a_counter_can_show_never_comes),
 		cmocka_unit_test(a_counter_that_rests_wakes_nobody),
 		cmocka_unit_test(it_fires_again_for_as_many_more),
