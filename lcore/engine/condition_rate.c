@@ -13,7 +13,8 @@
  *
  * None missed: the last cut before a window that is 1/64 shorter is less than a whole one behind
  * its end, so all of that window is above what is kept of the cut, provided that was read before
- * the window began. There is room for a look that is late by 1/64 - 1/PARTS of the window.
+ * the window began. There is room for a look that is late by 1/64 - 1/PARTS of the window, which is
+ * an eighth of a part. Looks are late on purpose by less than a quarter of that (GRID).
  *
  * Where it has an until, it stands nowhere once it has fired, and there is a look at each cut,
  * which are as far apart as that wants them.
@@ -36,6 +37,9 @@
 #define SUMS (TRIP_OPERANDS_MAX / 8)
 #define NODES (TRIP_CHANNEL_MEMORY - 1)
 #define PARTS (SUMS * NODES)
+/* Looks are due at multiples of a time, so that those of about the same moment have one round of
+ * the clock: a part divided by this at most, and more than half of that. */
+#define GRID 32
 
 /* So short that what is lost of a window because a part is a whole number of nanoseconds, fewer
  * than PARTS, would use up the room for looks that are late. */
@@ -80,7 +84,7 @@ _Static_assert(
 	offsetof(struct windows, phase) >= sizeof(struct trip_condition_queued) &&
 		offsetof(struct windows, begin) == offsetof(struct trip_condition_queued, known),
 	"at first it is RATE_BEFORE");
-_Static_assert(PARTS > 64, "late looks have some room");
+_Static_assert((PARTS - 64) * GRID >= 4 * 64, "late looks have some room beside the grid's");
 
 static bool
 is_within(const char *operand, uint64_t value, uint64_t low, struct trip_op_refusal *refusal)
@@ -237,6 +241,15 @@ oldest(const struct trip_condition_look *look, const struct windows *windows)
 	return cut <= windows->cut ? sum_at(look, windows, cut) : TRIP_PENDING_NONE;
 }
 
+/* Never before then. */
+static uint64_t
+round_up(const struct windows *windows, uint64_t ns)
+{
+	uint64_t grid = rte_align64prevpow2(windows->part / GRID);
+
+	return (ns + grid - 1) & ~(grid - 1);
+}
+
 /* When all until the next cut is likely to be known; as looks are late by what they wait for that,
  * they are less than a part apart. */
 static uint64_t
@@ -245,7 +258,7 @@ next_look(const struct trip_condition_look *look, const struct windows *windows)
 	uint64_t next = windows->begin + (windows->cut + 1) * windows->part, now;
 
 	if (!look->behind)
-		return next;
+		return round_up(windows, next);
 	now = trip_condition_now(look);
 	return RTE_MAX(next + (now - look->known), now + windows->part / 8);
 }

@@ -98,6 +98,34 @@ cond_04_a_window_that_begins_in_a_sleep_fires_it(void **state)
 	}
 }
 
+/* One that is 1/64 shorter, and begins behind the first cut, wherever the look at that is put off
+ * to. */
+static void
+cond_04_a_window_that_begins_before_a_late_look_fires_it(void **state)
+{
+	const uint64_t time = 8 * RATE_TIME, part = time / 72;
+
+	for (unsigned int i = 0; i < 64; i++) {
+		const struct condition_wanted wanted = {
+			.cntr = CONDITION_TRIGGER, .count = 10, .time = time};
+		struct bed *bed = condition_open();
+		uint64_t first;
+
+		condition_go_to(bed, bed->now + i * 997);
+		condition_submit(bed, &wanted);
+		bed_settle(bed);
+		first = bed->now + part + i % 32 * part / 128;
+		bed_add(bed, CONDITION_TRIGGER, 1);
+		condition_go_to(bed, first);
+		bed_add(bed, CONDITION_TRIGGER, 8);
+		condition_go_to(bed, first + time - time / 64 - 4 * CONDITION_STEP);
+		bed_add(bed, CONDITION_TRIGGER, 2);
+		bed_settle(bed);
+		assert_int_equal(bed->fired, 1);
+		bed_close(bed);
+	}
+}
+
 /* Nor does it look again and again. */
 static void
 more_than_a_counter_can_show_never_comes(void **state)
@@ -352,6 +380,7 @@ main(void)
 		cmocka_unit_test(it_fires_with_the_last_of_them),
 		cmocka_unit_test(less_within_a_window_never_fires_it),
 		cmocka_unit_test(cond_04_a_window_that_begins_in_a_sleep_fires_it),
+		cmocka_unit_test(cond_04_a_window_that_begins_before_a_late_look_fires_it),
 		cmocka_unit_test(more_than_a_counter_can_show_never_comes),
 		cmocka_unit_test(a_counter_that_rests_wakes_nobody),
 		cmocka_unit_test(it_fires_again_for_as_many_more),
