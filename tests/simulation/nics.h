@@ -147,7 +147,12 @@ int nics_call(int (*run)(struct trip_hard *hard, struct trip_hard_call *call),
 	struct trip_hard_flow *flow);
 /* What a counter has come to, with what was read of flows, and nobody was told of. */
 uint64_t nics_reached(uint32_t cntr);
+/* It has ended, and is told of by an error. */
+bool nics_is_lost(uint32_t flow);
 void nics_judge(void);
+/* Where everything rests. */
+void nics_judge_items(void);
+void nics_judge_fates(void);
 /* A home is between two iterations: no flow is said to be fresher than it is, and none of its
  * counters; and where one tells of the end of a flow, it has all of that. */
 void nics_judge_home(uint32_t home);
