@@ -164,10 +164,10 @@ int trip_cntr_adderr(struct trip_cntr *cntr, uint64_t value);
 int trip_cntr_set(struct trip_cntr *cntr, uint64_t value);
 
 /**
- * Begins the success value anew at 0, and takes out what it was: each addition is in that, or
- * counts from 0 on, and none is lost (CNTR-20). Pending work stays, and waits for its threshold to
- * be reached anew; nothing un-fires (WORK-13), and conditions begin anew (COND-08). Of the flows
- * that feed it, what its home has not read of them yet counts from 0 on. Any thread.
+ * Resets the success value to 0 and tells what it was, in one exchange: each addition is either in
+ * that, or counts from 0 on, and none is lost (CNTR-20). Pending work stays, and waits until its
+ * threshold is reached from 0; nothing un-fires (WORK-13), and conditions restart (COND-08). What
+ * flows have counted and the home has not read yet counts from 0 on. Any thread.
  *
  * @param[out] was
  *   What it was; may be NULL. Not changed where an error is returned.
@@ -192,8 +192,9 @@ int trip_cntr_seterr(struct trip_cntr *cntr, uint64_t value);
  *   0, or
  *   -EIO: the error value changed after the call began and the threshold is not met (CNTR-13);
  *   -ETIMEDOUT: the time is over (CNTR-15);
- *   -EINVAL: the wait object is TRIP_WAIT_NONE or TRIP_WAIT_SET (CNTR-16), or the threshold above
- * TRIP_CNTR_MAX; -EDEADLK: called from a registered function or a polling lcore of the domain.
+ *   -EINVAL: the wait object is TRIP_WAIT_NONE or TRIP_WAIT_SET (CNTR-16), or the threshold is
+ *   above TRIP_CNTR_MAX;
+ *   -EDEADLK: called from a registered function or a polling lcore of the domain.
  */
 int trip_cntr_wait(struct trip_cntr *cntr, uint64_t threshold, int timeout);
 
@@ -211,10 +212,10 @@ int trip_cntr_wait_from(struct trip_cntr *cntr, uint64_t threshold, uint64_t err
 
 /**
  * Makes the descriptor of a TRIP_WAIT_FD counter ready (or signals a TRIP_WAIT_MUTEX_COND one) when
- * success reaches the threshold or the error value changes, and not on other updates (WAIT-09). At
- * once where the threshold is reached already, or the error value is not what the handle last read.
- * Takes the place of what the handle was armed for before; a signal that was given for that is not
- * taken back, which only trip_trywait() does. trip_wait.h shows the loop.
+ * success reaches the threshold or the error value changes, and not on other updates (WAIT-09). It
+ * does so at once where the threshold is reached already, or the error value is not what the handle
+ * last read. Replaces what the handle was armed for before; a signal that was given for that stays
+ * until trip_trywait() drains it. trip_wait.h shows the loop.
  *
  * @return
  *   0, or -EINVAL: neither of these, or the threshold is above TRIP_CNTR_MAX; -EAGAIN: the primary

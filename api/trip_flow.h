@@ -46,9 +46,10 @@ struct trip_flow_attr {
 	/** sizeof(struct trip_flow_attr). */
 	size_t size;
 	/**
-	 * Counters that the flow feeds, each with what its `events` say: its own, say, and those of
-	 * quotas. Those of the same events are of one home. Several flows may feed one counter; it
-	 * counts their sum. Default: none; the flow still counts, for trip_flow_query().
+	 * Counters that the flow feeds, each with what its `events` say, such as its own and those
+	 * of quotas. Those with the same events must have one home. A counter that several flows
+	 * feed counts their sum. Default: none; trip_flow_query() tells what the flow counts all
+	 * the same.
 	 */
 	struct trip_cntr *const *cntrs;
 	uint32_t n_cntrs;
@@ -64,18 +65,18 @@ struct trip_flow_attr {
 	enum trip_flow_engine engine;
 	enum trip_flow_direction direction;
 	/** In hardware: when its port has been stopped or reset, the rule is created again as soon
-	 * as that runs again, and the flow's value goes on. Otherwise the flow is lost. */
+	 * as the port runs again, and the flow's value goes on. Otherwise the flow is lost. */
 	bool recreate;
 	/**
-	 * Goes before all others: what it matches counts in it, whatever their groups and
-	 * priorities, and no rule drops or polices that, nor does an operation on it. PASSTHRU
-	 * rules count it besides. In software only, and created by the primary only. What a rule in
-	 * hardware has dropped or counted is not seen here: who allows has none there.
+	 * Matches before all other rules, whatever their groups and priorities. Packets that match
+	 * count here, and no rule or operation drops or polices them; PASSTHRU rules count them,
+	 * too. In software only, and created by the primary only. It does not see what a rule in
+	 * hardware has dropped or counted: a port with allowed flows should have no such rules.
 	 */
 	bool allow;
 	/** 0. */
 	uint8_t reserved[6];
-	/** Why `engine` was chosen: 127 bytes of it are what trip_flow_reason() says. Of no meaning
+	/** Why the caller chose `engine`: trip_flow_reason() says it, cut to 127 bytes. Ignored
 	 * with TRIP_FLOW_ENGINE_AUTO. Default: "the rule asks for it". */
 	const char *reason;
 };
@@ -128,15 +129,16 @@ struct trip_flow_count {
  * same wherever trip_flow_validate() says so.
  *
  * @param pattern
- *   In software, items ETH, VLAN, IPV4, IPV6, TCP, UDP, SCTP, ICMP, ICMP6, VXLAN, GRE, VOID, with
- * spec and mask, up to END. `eth / ipv4` matches at any VLAN depth, one VLAN item packets with
- * exactly one tag, two with exactly two. What stands behind VXLAN or GRE is the inner packet. An
- * item without fields matches by the number that announces it, later fragments included.
+ *   In software, the items of the catalogue (trip_flow_item.h), TRIP_FLOW_ITEM_TYPE_SET
+ *   (trip_set.h) and VOID, with spec and mask, up to END. `eth / ipv4` matches at any VLAN depth,
+ *   one VLAN item packets with exactly one tag, two with exactly two. Items behind a tunnel match
+ *   the inner packet. An item without fields matches by the number that announces it, later
+ *   fragments included.
  * @param actions
  *   COUNT, DROP, MARK, PASSTHRU, VOID up to END, or NULL: COUNT; in hardware also QUEUE and RSS,
- * and no PASSTHRU. COUNT is implied. MARK puts its id into `hash.fdir.hi` of the mbuf and sets
- * RTE_MBUF_F_RX_FDIR and _FDIR_ID; that of the rule in which the packet counts prevails over those
- * of PASSTHRU rules, and of these the last one.
+ *   and no PASSTHRU. COUNT is implied. MARK puts its id into `hash.fdir.hi` of the mbuf and sets
+ *   RTE_MBUF_F_RX_FDIR and _FDIR_ID. The mark of the rule in which the packet counts prevails over
+ *   those of PASSTHRU rules, and of these the last one does.
  * @param[out] error
  *   What was wrong and where, as rte_flow has it; may be NULL.
  * @return
@@ -181,10 +183,11 @@ int trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
 
 /**
  * Destroys a flow. Its last counts are in its counters and counters objects when this returns
- * (PNT-07). Waits for bursts that are under way, and of a flow in hardware for the homes, too,
- * which it progresses in a domain with manual progress. A burst of another process may be stopped,
- * so it is waited for a tenth of a second, once; what it counts on the flow afterwards is in no
- * counter, and the flow's place among the domain's `max_flows` is free when that burst has ended.
+ * (PNT-07). Waits for bursts that are under way, and with a flow in hardware also for the homes; in
+ * a domain with manual progress it progresses them. A burst of another process may be stopped, so
+ * this waits for such a burst a tenth of a second, once. What that burst counts on the flow
+ * afterwards is in no counter, and the flow's place among the domain's `max_flows` becomes free
+ * when the burst ends.
  *
  * @return
  *   0, or -EBUSY while pending work refers to it; nothing has changed then. -EDEADLK: called from a
@@ -193,10 +196,10 @@ int trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
 int trip_flow_destroy(struct trip_flow *flow);
 
 /**
- * Ends a flow: its rule is gone when this returns. It keeps its value, and stays open. Where a
- * cache stands between the hardware and its counters, what was counted last shows a refresh period
- * later; trip_flow_destroy() waits for that, so who destroys many flows retires all of them first.
- * Any thread.
+ * Ends a flow: its rule is gone when this returns. The flow keeps its value, and stays open. Where
+ * a cache stands between the hardware and its counters, the last counts show a refresh period
+ * later. trip_flow_destroy() waits for them, so retire many flows first, then destroy them. Any
+ * thread.
  *
  * @return
  *   0; -EDEADLK: called from a registered function or a polling lcore of the domain.

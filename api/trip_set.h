@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sets of addresses and ports: what a rule's field may be any of, however many there are.
+ * Sets of addresses, prefixes and ports. A rule asks whether a field of a packet is in a set; that
+ * costs one look-up, however many entries the set has.
  */
 #ifndef TRIP_SET_H
 #define TRIP_SET_H
@@ -28,11 +29,11 @@ enum trip_set_kind {
 	TRIP_SET_PORT,
 };
 
-/** One entry: what begins with the first `length` bits of `value`. */
+/** One entry, a prefix: every value that begins with the first `length` bits of `value`. */
 struct trip_set_entry {
 	uint8_t kind;   /**< enum trip_set_kind */
-	uint8_t length; /**< Bits that count: at most 32, 128 or 16. Others count for nothing. */
-	/** As it is in a packet: 4, 16 or 2 bytes of it, the first one first. */
+	uint8_t length; /**< Bits of `value`, at most 32, 128 or 16; the rest is ignored. */
+	/** 4, 16 or 2 bytes, in network order. */
 	uint8_t value[16];
 };
 
@@ -40,7 +41,8 @@ struct trip_set_entry {
 struct trip_set_attr {
 	/** sizeof(struct trip_set_attr). */
 	size_t size;
-	/** 1 to TRIP_NAME_MAX characters as counters have them; no other set has the same. */
+	/** 1 to TRIP_NAME_MAX characters, of those that names of counters have; unique among the
+	 * domain's sets. */
 	const char *name;
 };
 
@@ -48,37 +50,37 @@ struct trip_set_attr {
 struct trip_set_info {
 	/** sizeof(struct trip_set_info), set by the caller. */
 	size_t size;
-	uint64_t entries; /**< As they were given. */
-	uint64_t bytes;   /**< Of memory, outside of hugepages of EAL. */
+	uint64_t entries; /**< As given to trip_set_replace(). */
+	uint64_t bytes;   /**< Memory that it takes; not EAL's. */
 	uint64_t flows;   /**< Flows that ask for it. */
 };
 
 /**
- * Opens a set, which is empty. Sets are of the primary alone: an attached process neither opens
- * them nor creates flows that ask for one. Any thread.
+ * Opens an empty set. Only the primary has sets: an attached process cannot open one, nor create
+ * flows that ask for one. Any thread.
  *
  * @return
- *   0 or a negative errno: -EINVAL (a name that is none, or an attribute `size` that is unknown),
- *   -EEXIST (another set has the name), -ENOMEM, -ENOTSUP (in an attached process), -EDEADLK
- *   (called by a home or a port's worker), -ESHUTDOWN.
+ *   0, or -EINVAL: a malformed name or an unknown attribute `size`; -EEXIST: another set has the
+ *   name; -ENOMEM; -ENOTSUP: called in an attached process; -EDEADLK: called by a home or a port's
+ *   worker; -ESHUTDOWN (WAIT-12).
  */
 int trip_set_open(
 	struct trip_domain *domain, const struct trip_set_attr *attr, struct trip_set **set);
 
 /**
- * Gives a set other entries, in place of all that it has. Of each burst all packets are judged by
- * what it had before, or all by what it has now; bursts that begin after the return, by that. The
- * entries are copied, in any order, and may overlap or repeat. It costs about a second for a
- * million entries, and until it returns the memory of both. Any thread; waits for the bursts under
- * way.
+ * Replaces all entries of a set. The packets of one burst are all judged by the old entries, or all
+ * by the new ones; a burst that begins after the return is judged by the new ones. The entries are
+ * copied; they may come in any order, overlap and repeat. `trip-bench --only set_load` tells what a
+ * million of them cost; until this returns both old and new take memory. Any thread; waits for the
+ * bursts under way.
  *
  * @return
- *   0 or a negative errno, and the set is as before: -EINVAL (an entry's kind or length),
- *   -E2BIG (more than TRIP_SET_ENTRIES_MAX), -ENOMEM, -EDEADLK (as above), -ESHUTDOWN.
+ *   0, or, with the set as before, -EINVAL: an entry's kind or length; -E2BIG: more than
+ *   TRIP_SET_ENTRIES_MAX entries; -ENOMEM; -EDEADLK as trip_set_open(); -ESHUTDOWN (WAIT-12).
  */
 int trip_set_replace(struct trip_set *set, const struct trip_set_entry *entries, size_t n_entries);
 
-/** What a set is to have in place of all that it has. */
+/** A set, and the entries that replace all that it has. */
 struct trip_set_change {
 	struct trip_set *set;
 	const struct trip_set_entry *entries;
@@ -86,12 +88,13 @@ struct trip_set_change {
 };
 
 /**
- * Gives several sets of a domain other entries, as trip_set_replace() does: all of them, or none. A
- * set that is there twice has the later one's. Any thread; waits for the bursts under way.
+ * Replaces the entries of several sets of a domain, as trip_set_replace() does: of all of them, or
+ * of none. A set that is named twice gets the later entries. Any thread; waits for the bursts under
+ * way.
  *
  * @return
- *   0 or a negative errno, and all are as before: as of trip_set_replace(), and -EXDEV (a set is of
- *   another domain than the first one).
+ *   0, or, with all sets as before, an error of trip_set_replace(), or -EXDEV: a set is of another
+ *   domain than the first one.
  */
 int trip_set_replace_all(const struct trip_set_change *changes, unsigned int n_changes);
 
@@ -102,16 +105,15 @@ int trip_set_query(struct trip_set *set, struct trip_set_info *info);
 int trip_set_close(struct trip_set *set);
 
 /**
- * An item of a pattern: a field of the item before it is in a set. `spec` is a struct
- * trip_flow_item_set; mask and last are not read. Several may stand behind one item, and each
- * holds. The field is an address of IPv4 or IPv6, or a port of TCP, UDP or SCTP, each of what the
- * set has of that kind. In software only: TRIP_FLOW_ENGINE_AUTO takes that, TRIP_FLOW_ENGINE_HW is
- * refused. A direction of a port has at most TRIP_SET_TESTS_MAX different pairs of a field and a
- * set. A port with such a flow is polled by the primary alone: trip_port_find() is -ENOTSUP, and so
- * is such a flow of a port that has been found.
+ * An item of a pattern that asks whether a field of the item before it is in a set. `spec` is a
+ * struct trip_flow_item_set; mask and last are not read. Several may follow one item; all of them
+ * must hold. The field is an address of IPv4 or IPv6, or a port of TCP, UDP or SCTP, and is looked
+ * up among the set's entries of that kind. In software only: TRIP_FLOW_ENGINE_AUTO takes software,
+ * TRIP_FLOW_ENGINE_HW is refused. Only the primary polls a port with such a flow: trip_port_find()
+ * answers -ENOTSUP for it, and trip_flow_create() for such a flow on a port that has been found.
  *
- * trip_flow_create() says -ENOENT where the domain has no such set, -ENOSPC where there are that
- * many pairs.
+ * trip_flow_create() answers -ENOENT where the domain has no such set, -ENOSPC where a direction of
+ * the port has TRIP_SET_TESTS_MAX different pairs of a field and a set.
  */
 #define TRIP_FLOW_ITEM_TYPE_SET (INT_MIN + 0x5e7)
 #define TRIP_SET_TESTS_MAX 64

@@ -26,34 +26,34 @@ enum trip_op {
 	/** Sets the success value of op.cntr.cntr to op.cntr.value. */
 	TRIP_OP_CNTR_SET,
 	/**
-	 * Drops the packets that match op.drop.flow from now on; they still count. For ever where
-	 * op.drop.time is 0; else for so many nanoseconds from each firing on. Then they pass,
-	 * unless another operation on the flow came since (DATA-10): a pass or a delete has ended
-	 * it, a drop for ever stays, and of several for a time each lasts for its own. The item
-	 * stays until it ends, and what cancels it ends it.
+	 * Drops the packets that match op.drop.flow from now on; they still count. With
+	 * op.drop.time 0 it drops them for ever, else for that many nanoseconds from each firing
+	 * on. Then the packets pass again, unless another operation on the flow came since
+	 * (DATA-10): a pass or a delete ends the drop at once, a drop for ever outlasts it, and
+	 * each of several timed drops lasts for its own time. The item stays queued until its drop
+	 * ends; canceling the item ends the drop.
 	 */
 	TRIP_OP_FLOW_DROP,
-	/** Lets them through again. */
+	/** Lets the packets that match op.flow through again. */
 	TRIP_OP_FLOW_PASS,
-	/** Ends op.flow: it matches and counts no more, and keeps its last value. */
+	/** Ends op.flow: it no longer matches or counts, and keeps its last value. */
 	TRIP_OP_FLOW_DELETE,
 	/** Calls op.call.function on the home of the triggering counter. */
 	TRIP_OP_CALL,
 	/**
-	 * Adds op.fill.value to the success value of op.fill.cntr as far as op.fill.limit, at most
-	 * TRIP_CNTR_MAX; what would pass that is lost. Credits that are granted again and again,
-	 * and not hoarded.
+	 * Adds op.fill.value to the success value of op.fill.cntr, but never past op.fill.limit
+	 * (at most TRIP_CNTR_MAX); the rest is lost. For credits that are granted again and again
+	 * and must not pile up.
 	 */
 	TRIP_OP_CNTR_FILL,
 	/**
-	 * Raises the success value of op.cntr.cntr to op.cntr.value, where it is below. Watermarks,
-	 * and credits that are granted as a sum: what comes twice, or too late, changes nothing.
+	 * Raises the success value of op.cntr.cntr to op.cntr.value where it is below that. For
+	 * watermarks, and for credits that are granted as a running sum: a grant that comes twice
+	 * or too late changes nothing.
 	 */
 	TRIP_OP_CNTR_RAISE,
-	/**
-	 * Begins the success value of op.cntr.cntr anew at 0, as trip_cntr_reset() does, whatever
-	 * op.cntr.value is.
-	 */
+	/** Resets the success value of op.cntr.cntr to 0, as trip_cntr_reset() does; op.cntr.value
+	 * is ignored. */
 	TRIP_OP_CNTR_RESET,
 	/**
 	 * Drops of the packets that match op.police.flow, in software, those above op.police.rate
@@ -96,7 +96,7 @@ struct trip_op_info {
 	enum trip_op_target target;
 	/** It has a value beside its target. */
 	int has_value;
-	/** What it does may be for a time, and then takes another slot of work items. */
+	/** Its effect may be for a time; then it takes one slot of work items more. */
 	int has_time;
 	/** 0. */
 	int reserved;
@@ -115,42 +115,50 @@ enum trip_condition_kind {
 	/** Nothing. */
 	TRIP_CONDITION_NONE = 0,
 	/**
-	 * The counter has not advanced for when.idle.time, from then on: never earlier, and at
-	 * latest 1 %, and the refresh lag of flows in hardware, later (COND-06). A `set` is an
-	 * advance, too (COND-08). It holds once; with an interval, once each time that the counter
-	 * stands still after so much more.
+	 * The counter has not advanced for when.idle.time since the threshold was reached. It is
+	 * found so never earlier, and at most 1 % later, plus the refresh lag of flows in hardware
+	 * (COND-06). A `set` counts as an advance (COND-08). The item fires once; with an interval,
+	 * once for each idle period, after the counter has advanced by that much again.
 	 */
 	TRIP_CONDITION_IDLE,
 	/**
-	 * At least `count` came within some time of at most `time` (COND-03). Every such window
-	 * that is 1/64 shorter fires it, with the update that completes it (COND-04): the first of
-	 * them begins where the item is queued, or when its threshold is reached. An update comes
-	 * when the counter shows it: an addition during its call, packets with their burst. Flows
-	 * tell their counter later (trip_cntr_age()): what they had not told when the item was
-	 * queued is of its windows, too, and where they are in hardware, a window is shorter by
-	 * what they are behind. With an interval, which is 1, it fires again when `count` more came
-	 * within a window that began after the firing (COND-05); where it has an `until_time`, one
-	 * that began when less than `until_count` had come within a time of at least that behind
-	 * the firing. Such a time that is 1/64 longer, and in hardware by what that is behind, is
-	 * found with its end; what a drop or a call began with the firing ends then
-	 * (TRIP_WORK_END). A set of the counter begins anew (COND-08), and so does its until. What
-	 * flows have counted before the home's next look is of no window then.
+	 * At least `count` came within a window of `time`.
 	 *
-	 * All that as long as the home looks in time: what it finds 1/576 of `time` late it takes
-	 * for earlier than it came. So a window that begins while the home does not run for longer
-	 * may be missed, and one that lasts until then is found when it does; none is early.
+	 * It fires only where some window of at most `time` held `count` (COND-03), and every
+	 * window of at most 63/64 of `time` that held `count` fires it, with the update that
+	 * completes the window (COND-04). The first window begins when the item is queued, or
+	 * when its threshold is reached. An update belongs to the moment at which the counter
+	 * shows it: an addition to its call, packets to their burst. Flows tell their counter
+	 * later (trip_cntr_age()): packets that were counted but not told when the item was queued
+	 * belong to its windows, too. With flows in hardware, a window that surely fires is
+	 * shorter by their lag.
+	 *
+	 * With an interval, which must be 1, it fires again when `count` more came within a window
+	 * that began after the firing (COND-05). With an `until_time`, the next window begins only
+	 * after a quiet time: fewer than `until_count` within at least `until_time`, behind the
+	 * firing. A quiet time that is 1/64 longer than that, and longer by the lag in hardware,
+	 * is found when it ends; what a drop or a call began with the firing ends then
+	 * (TRIP_WORK_END).
+	 *
+	 * A set of the counter restarts its windows and its quiet time (COND-08). What flows have
+	 * counted before the home next looks at the counter belongs to no window then.
+	 *
+	 * All of this needs a home that runs. What the home finds more than 1/576 of `time` late
+	 * it dates too early. So while the home does not run for longer than that, a window that
+	 * begins may be missed, and a window that ends is found when it runs again; none fires
+	 * early.
 	 */
 	TRIP_CONDITION_RATE,
 	/**
 	 * Each of its pairs was reached at some moment since the item was queued, or before
-	 * (COND-07). The pairs are what triggers the item: its triggering_cntr is NULL and its
-	 * threshold 0, and so are those of a pair that is one of the other kind, nested, which has
-	 * no such pairs itself. It fires once, on the home of the first of its counters; in its
-	 * event, `threshold` and `value` are how many of its pairs had been reached. Where it
-	 * fires, and where it is canceled, what is left of its pairs is gone with it.
+	 * (COND-07). The pairs trigger the item, so its own triggering_cntr is NULL and its
+	 * threshold 0. A pair may itself be a TRIP_CONDITION_ANY, likewise without a counter; that
+	 * one's pairs may not nest further. The item fires once, on the home of the first of its
+	 * counters. In its event, `threshold` and `value` are how many of its pairs had been
+	 * reached. When it fires or is canceled, its remaining pairs go with it.
 	 */
 	TRIP_CONDITION_ALL,
-	/** Likewise, and one of them was. */
+	/** The same, but one reached pair suffices; a pair may be a TRIP_CONDITION_ALL. */
 	TRIP_CONDITION_ANY,
 };
 
@@ -205,14 +213,14 @@ struct trip_condition_info {
 	/** As reports and the rules language have it. The library's. */
 	const char *name;
 	enum trip_condition_kind kind;
-	/** Its items may have an interval; of TRIP_CONDITION_RATE it is 1. */
+	/** Its items may have an interval; that of TRIP_CONDITION_RATE is 1. */
 	int repeats;
-	/** Slots of work items that an item with it takes beside its own; where `max_works` and its
-	 * like are sized, they count. */
+	/** Slots of work items that an item with it takes beside its own; they count in `max_works`
+	 * and its like. */
 	uint32_t slots;
 	/**
-	 * Pairs that it may have; 0: it has none. Each pair takes 2 slots, and those of its
-	 * condition, on the home of its counter.
+	 * Most pairs that it may have; 0: it has none. Each pair takes 2 slots on the home of its
+	 * counter, and those of its own condition.
 	 */
 	uint32_t pairs;
 };
@@ -237,8 +245,7 @@ int trip_condition_describe(enum trip_condition_kind kind, struct trip_condition
 struct trip_work {
 	/** sizeof(struct trip_work). */
 	size_t size;
-	/** The item fires once the sum of this counter (NULL: where its condition is of pairs) ...
-	 */
+	/** The item fires once the sum of this counter (NULL where its condition has pairs) ... */
 	struct trip_cntr *triggering_cntr;
 	/** ... is at or above this, at most TRIP_CNTR_MAX. */
 	uint64_t threshold;
@@ -257,10 +264,9 @@ struct trip_work {
 	uint32_t flags;
 	/**
 	 * What has to hold beside the threshold, from the moment when that is reached; NULL:
-	 * nothing. Its counter is no clock, or it is of pairs and its counter is NULL; and it has
-	 * no TRIP_WORK_COALESCE. In its events,
-	 * `threshold` is the sum at which it held; with an interval, it begins anew once so much
-	 * more has come.
+	 * nothing. Not with a clock as triggering counter, nor with TRIP_WORK_COALESCE. In its
+	 * events, `threshold` is the sum at which it held. With an interval, it is judged anew once
+	 * the counter has advanced by that.
 	 */
 	const struct trip_condition *condition;
 	union {
@@ -287,9 +293,9 @@ struct trip_work {
 			/** A second, 1 to TRIP_POLICE_MAX. */
 			uint64_t rate;
 			/**
-			 * NULL, or the flow with which it shares a rate: those of one rule, say.
-			 * That one is destroyed behind the others: with a flow that is created in
-			 * its place they share it, too.
+			 * NULL, or the flow with which it shares one rate, such as another flow of
+			 * the same rule. Destroy that flow last: a flow that is created in its
+			 * place would share the rate, too.
 			 */
 			struct trip_flow *with;
 			enum trip_police_unit unit;
@@ -313,8 +319,8 @@ struct trip_work_event {
 	uint64_t count;
 	/**
 	 * Nanoseconds from the update to the firing: from the burst that crossed, where a flow fed
-	 * the counter, else from the moment when the home sampled it; 0 where it was due already by
-	 * what had been sampled before it came.
+	 * the counter, else from the moment at which the home sampled it; 0 where the item was due
+	 * already when it came.
 	 */
 	uint64_t latency_ns;
 	/** 0, or a negative errno of the operation. */
@@ -330,15 +336,15 @@ struct trip_work_event {
 #define TRIP_WORK_MORE (1u << 2)
 /**
  * In an event: what began with the last firing of the item has ended; `threshold` and `value` are
- * those of that. Where `result` is an error, a flow in hardware passes as soon as its port lets it.
- * Events of an item that ends are like those of one with an interval: what finds no room is lost.
+ * those of that firing. Where `result` is an error, a flow in hardware passes as soon as its port
+ * lets it. As with intervals, an event that finds no room is lost.
  */
 #define TRIP_WORK_END (1u << 3)
 
 /**
  * A function that deferred work can call. It runs on the home of the triggering counter between two
- * bursts of work, so it must be short and must not block; it may call everything of this library
- * that does not wait (those answer -EDEADLK or -EINPROGRESS).
+ * bursts of work, so it must be short and must not block. It may call everything of this library;
+ * calls that would have to wait answer -EDEADLK or -EINPROGRESS.
  *
  * @param event
  *   What happened; `result` is 0 there.
@@ -363,14 +369,14 @@ int trip_function_register(struct trip_domain *domain, trip_function_t function,
  * Names a function for whoever lists the work that calls it. Any thread.
  *
  * @param name
- *   1 to TRIP_NAME_MAX characters as counters have them. Others may have the same.
+ *   1 to TRIP_NAME_MAX characters, of those that names of counters have; need not be unique.
  * @return
  *   0, or -EINVAL: the name is malformed; -ESHUTDOWN (WAIT-12).
  */
 int trip_function_name(struct trip_function *handle, const char *name);
 
 /**
- * Takes a function out.
+ * Unregisters a function. Any thread.
  *
  * @return
  *   0, or -EBUSY while pending work would call it; nothing has changed then.
@@ -385,35 +391,34 @@ int trip_function_unregister(struct trip_function *handle);
  * @return
  *   0: accepted for submission; it fires once its condition holds, at once where it holds already
  *     (WORK-04). A refused submission leaves nothing behind (WORK-11):
- *   -EINVAL: an unknown `size`, a missing object, a threshold, value, operand or parameter above
- *     its limit, unknown flags, a completion counter with a counter operation (WORK-06), a
- *     condition with a clock, to coalesce, or with an interval where it has none; one of pairs
- *     with a counter of its own, or nested in its own kind, or twice;
+ *   -EINVAL: an unknown `size`; a missing object; a threshold, value, operand or parameter above
+ *     its limit; unknown flags; a completion counter with a counter operation (WORK-06); a
+ *     condition on a clock, with TRIP_WORK_COALESCE, or with an interval where its
+ *     trip_condition_info has no `repeats`; ALL or ANY with a triggering counter, nested in its
+ *     own kind or more than once;
  *   -ENOSYS: unknown operation or condition;
  *   -EXDEV: an object of another domain;
- *   -ENOTSUP: to police a flow that is in hardware;
- *   -EAGAIN: `max_works` items are in flight, or `max_process_works` in an attached process,
- *     `max_thread_works` of a thread that has channels of its own, where one with operands beside
- *     target and value (op.fill, op.police), or for a time (op.drop), or a
- *     drop, police or call with an until counts once more, and one with a
- *     condition as often more as its trip_condition_info says (`slots`); or with
- *     TRIP_WORK_COMPLETION more than `max_events`; let the home progress, and read the events,
- *     then try again;
- *   -ENOSPC: of its items on the home of its first pair, this process may have one in 64, and 9
- *     more, that are of pairs, nested ones counted; and it has.
+ *   -ENOTSUP: TRIP_OP_FLOW_POLICE of a flow in hardware;
+ *   -EAGAIN: all slots are in flight: `max_works`, `max_process_works` in an attached process, or
+ *     `max_thread_works` of a thread that has channels of its own. An item takes one slot, one
+ *     more for operands beside target and value (op.fill, op.police), for a time (op.drop) or for
+ *     a drop, police or call with an until, and those that trip_condition_info says (`slots`). Or
+ *     `max_events` items with TRIP_WORK_COMPLETION are queued or unread. Let the home progress,
+ *     read the events, then try again;
+ *   -ENOSPC: this process has as many ALL and ANY, nested ones counted, as it may on the home of
+ *     the first pair: a 64th of its items there, and 9.
  */
 int trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id);
 
 /**
- * Gives the calling thread a channel of its own to each home: what it queues from now on takes no
- * lock that other threads queue under, and of the items that may be pending, `max_thread_works` are
- * its own. All else stays: its items are the process's, so any thread cancels and flushes them.
+ * Gives the calling thread a channel of its own to each home: what it queues from now on shares no
+ * lock with other threads, and it has `max_thread_works` items of its own that may be pending.
+ * Nothing else changes: its items are the process's, so any thread may cancel and flush them.
  *
- * Any thread of any attached process but a home's, once for each domain; trip_thread_detach() and
- * the end of the thread give the channels back, and with the process go all that it has. Returns
- * when the homes have accepted what the process has queued before, so that the order of the
- * thread's submissions stays (WORK-03); in a domain with manual progress it progresses, in the
- * primary.
+ * Any thread of any attached process but a home's, once for each domain. trip_thread_detach() gives
+ * the channels back, and so does the end of the thread or of the process. Returns when the homes
+ * have accepted what the process has queued before, so that the thread's submissions stay in order
+ * (WORK-03); in the primary of a domain with manual progress it progresses meanwhile.
  *
  * @return
  *   0; -EALREADY: it has them; -ENOSPC: `max_process_threads` threads of this process do; -EINVAL:
@@ -435,7 +440,7 @@ int trip_thread_detach(struct trip_domain *domain);
  *
  * @return
  *   0: it will not fire (again), and no completion is counted; -ENOENT: it has fired, is canceled,
- * or is unknown. Of firing and canceling exactly one happens.
+ *   or is unknown. Exactly one of firing and canceling happens.
  */
 int trip_work_cancel(struct trip_domain *domain, uint64_t id);
 
@@ -444,12 +449,12 @@ int trip_work_cancel(struct trip_domain *domain, uint64_t id);
  * started has finished (WORK-09). In a domain with manual progress it progresses.
  *
  * @param cntr
- *   Only what this counter triggers, where it is of pairs with others; NULL: all of the calling
- *   process.
+ *   Only items that this counter triggers, alone or as one of several pairs; NULL: all items of the
+ *   calling process.
  * @return
- *   0, -EINPROGRESS: called from a function or a polling lcore of the domain: all is canceled, but
- * not waited for; -EXDEV: a counter of another domain; -ESHUTDOWN: in an attached process whose
- * primary has ended, also meanwhile.
+ *   0; -EINPROGRESS: called from a function or a polling lcore of the domain: all is canceled, but
+ *   not waited for; -EXDEV: a counter of another domain; -ESHUTDOWN: in an attached process whose
+ *   primary has ended, or ends meanwhile.
  */
 int trip_work_flush(struct trip_domain *domain, struct trip_cntr *cntr);
 
