@@ -16,6 +16,7 @@
 #include "demo.h"
 #include "rules.h"
 #include "run/report.h"
+#include "run/signals.h"
 #include "run/view.h"
 #include "start/describe.h"
 #include "start/fail.h"
@@ -267,7 +268,7 @@ tripd_demo_run(const struct tripd_options *options)
 		introduce(&demo);
 		ret = tripd_run_start(&demo.run);
 	}
-	demo.run.ended = ret != 0 && tripd_run_is_ended();
+	demo.run.ended = ret != 0 && tripd_signals_came();
 	if (ret == 0 && tripd_wire_open(&demo.wire, "tap0", "tap1") != 0)
 		ret = TRIPD_EXIT_RUN;
 	if (ret == 0)

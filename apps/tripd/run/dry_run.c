@@ -7,6 +7,7 @@
 #include "link/port.h"
 #include "rules.h"
 #include "run.h"
+#include "signals.h"
 #include "start/describe.h"
 #include "start/engine.h"
 #include "start/partner.h"
@@ -176,7 +177,7 @@ tripd_dry_run(struct tripd_run *run)
 	say_memory(run);
 	say_ports(run);
 	for (unsigned int i = 0; i < run->rules->n_counts; i++) {
-		if (tripd_run_is_ended())
+		if (tripd_signals_came())
 			return TRIPD_EXIT_RUN;
 		if (say_engines(run, &run->rules->counts[i]) != 0)
 			ret = TRIPD_EXIT_USAGE;

@@ -17,7 +17,7 @@
 #include "start/fail.h"
 #include "quota.h"
 #include "rules.h"
-#include "run.h"
+#include "signals.h"
 
 #define EVENTS_BURST 256
 #define SETTLE_NS UINT64_C(2000000000)
@@ -87,7 +87,7 @@ open_count(struct tripd_quota *quota, unsigned int i)
 	const char *why = NULL;
 	int ret;
 
-	if (tripd_run_is_ended())
+	if (tripd_signals_came())
 		return -EINTR;
 	rule->born = ++quota->last_born;
 	ret = trip_apply_count_open(&quota->counts[i], quota->domain, rule);

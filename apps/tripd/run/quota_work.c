@@ -10,7 +10,7 @@
 #include "now.h"
 #include "quota.h"
 #include "rules.h"
-#include "run.h"
+#include "signals.h"
 
 #define DONE_NS UINT64_C(2000000000)
 
@@ -102,7 +102,7 @@ queue_one(struct tripd_quota *quota, const struct trip_work *work, uint64_t *id)
 	uint64_t deadline = now_ns(CLOCK_MONOTONIC) + DONE_NS;
 	int ret;
 
-	if (!quota->at_work && tripd_run_is_ended())
+	if (!quota->at_work && tripd_signals_came())
 		return -EINTR;
 	while ((ret = trip_work_queue(quota->domain, work, id)) == -EAGAIN &&
 		now_ns(CLOCK_MONOTONIC) < deadline) {

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The control thread: the main lcore, which sleeps. It sets everything up in the order in which one
- * thing needs the other, reads the trips while the forwarders and the polling lcore work, and takes
- * everything down in the opposite order.
- *
- * SIGINT, SIGTERM and SIGHUP are blocked from the first step on, in every thread, and waited for
- * here: there is no handler, and no call of anybody is interrupted by them. What takes long while
- * it starts looks for them from rule to rule. Once the rules are at work, SIGHUP reads them again.
+ * thing needs the other, reads the trips while the forwarders and the polling lcore work (watch.c),
+ * and takes everything down in the opposite order.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
@@ -24,82 +18,19 @@
 #include <trip.h>
 
 #include "link/port.h"
-#include "now.h"
 #include "removal.h"
 #include "report.h"
 #include "rules.h"
 #include "run.h"
+#include "signals.h"
 #include "start/fail.h"
 #include "start/hugepages.h"
 #include "start/partner.h"
 #include "start/resolve.h"
-#include "view.h"
 #include "whole_output.h"
 
 #define WAIT_MS 20
 #define REFUSED_NS UINT64_C(60000000000)
-
-static void
-end_signals(sigset_t *signals)
-{
-	struct sigaction hangup;
-
-	sigemptyset(signals);
-	sigaddset(signals, SIGINT);
-	sigaddset(signals, SIGTERM);
-	/* It may be told to outlive the terminal's end, as by nohup. */
-	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
-		sigaddset(signals, SIGHUP);
-}
-
-/* There is a terminal that controls the process. */
-static bool
-has_terminal(void)
-{
-	int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
-/* SIGHUP is sent by who wants the rules read again, and by the kernel when the terminal ends. */
-static bool
-is_reload(const struct tripd_run *run, int number)
-{
-	return number == SIGHUP && run->commands.rules != NULL &&
-	       (!run->had_terminal || has_terminal());
-}
-
-bool
-tripd_run_is_ended(void)
-{
-	sigset_t asked, pending;
-
-	end_signals(&asked);
-	sigpending(&pending);
-	sigandset(&pending, &pending, &asked);
-	return !sigisemptyset(&pending);
-}
-
-/* Everything is taken down: the signal ends the process as if it had not been blocked. */
-static void
-end_by_signal(void)
-{
-	const struct timespec at_once = {0};
-	sigset_t asked;
-	int number;
-
-	end_signals(&asked);
-	number = sigtimedwait(&asked, NULL, &at_once);
-	if (number < 0)
-		return;
-	fprintf(stderr, "tripd: ended while it started (%s): nothing was counted\n",
-		strsignal(number));
-	signal(number, SIG_DFL);
-	raise(number);
-	sigprocmask(SIG_UNBLOCK, &asked, NULL);
-}
 
 static int
 plan_ports(struct tripd_run *run)
@@ -119,12 +50,9 @@ int
 tripd_run_prepare(struct tripd_run *run)
 {
 	const struct tripd_options *options = run->options;
-	sigset_t signals;
 	int ret;
 
-	run->had_terminal = has_terminal();
-	end_signals(&signals);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
+	run->had_terminal = tripd_signals_block();
 	/* Whoever reads the trips may go away; the report is written all the same. */
 	signal(SIGPIPE, SIG_IGN);
 	ret = plan_ports(run);
@@ -308,8 +236,7 @@ update_periods(struct tripd_run *run)
 bool
 tripd_run_wait(struct tripd_run *run, unsigned int ms)
 {
-	struct timespec time;
-	sigset_t signals;
+	bool is_reload;
 	int number;
 
 	if (run->tripping)
@@ -317,13 +244,11 @@ tripd_run_wait(struct tripd_run *run, unsigned int ms)
 	run->replaying = run->plan.by_packets && tripd_replay_run(&run->replay, ms);
 	if (run->replaying)
 		ms = 0;
-	time = (struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-
-	end_signals(&signals);
-	/* Other signals end the wait early, such as a tap's when a packet arrives. */
-	number = sigtimedwait(&signals, NULL, &time);
-	run->reload |= is_reload(run, number);
-	if (number > 0 && !is_reload(run, number))
+	number = tripd_signals_wait(ms);
+	is_reload =
+		run->commands.rules != NULL && tripd_signals_is_reload(number, run->had_terminal);
+	run->reload |= is_reload;
+	if (number > 0 && !is_reload)
 		return true;
 	run->tripping = tripd_quota_read(&run->quota) > 0;
 	update_periods(run);
@@ -366,7 +291,7 @@ leave(struct tripd_run *run, int code)
 	code = whole_output_check("tripd", code);
 	fflush(NULL);
 	if (run->ended)
-		end_by_signal();
+		tripd_signals_end();
 	_exit(code);
 }
 
@@ -399,145 +324,6 @@ tripd_run_close(struct tripd_run *run, int code)
 		tripd_hugepages_sweep(run->words.huge_dir, run->words.file_prefix);
 	trip_rules_free(run->rules);
 	if (run->ended)
-		end_by_signal();
+		tripd_signals_end();
 	return code;
-}
-
-/* Once a minute at most: who may not could go on asking. */
-static void
-say_refused(struct tripd_run *run, struct tripd_view *view)
-{
-	uint64_t now = now_ns(CLOCK_MONOTONIC), n = run->quota.n_refused - run->told_refused;
-
-	if (n == 0 || (run->told_refused_ns != 0 && now - run->told_refused_ns < REFUSED_NS))
-		return;
-	run->told_refused = run->quota.n_refused;
-	run->told_refused_ns = now;
-	tripd_screen_begin(&view->screen);
-	fprintf(stderr,
-		"tripd: %" PRIu64 " commands were refused: their users may give none (--verbose "
-		"has more of it)\n",
-		n);
-	tripd_screen_end(&view->screen);
-}
-
-static int
-do_command(const struct trip_command *command, FILE *answer, void *arg)
-{
-	struct tripd_run *run = arg;
-	int result;
-
-	run->asker = command;
-	result = tripd_command(command->text, command->length, answer, &run->commands);
-	run->asker = NULL;
-	return result;
-}
-
-/* Rules change by commands, and by SIGHUP, whose answer goes to stderr. */
-static void
-change_rules(struct tripd_run *run, struct tripd_view *view)
-{
-	struct trip_command last = {.size = sizeof(last)};
-	uint64_t before = run->commands.n_changes;
-
-	if (run->quota.n_refused != run->refused && trip_command_refused(run->domain, &last) == 0)
-		tripd_events_refused(&run->events, &last, run->quota.n_refused - run->refused);
-	run->refused = run->quota.n_refused;
-	say_refused(run, view);
-	if (run->reload) {
-		tripd_screen_begin(&view->screen);
-		(void)tripd_command("reload", strlen("reload"), stderr, &run->commands);
-		tripd_screen_end(&view->screen);
-	}
-	run->reload = false;
-	(void)trip_command_serve(run->domain, do_command, run);
-	if (run->commands.n_changes == before)
-		return;
-	tripd_exec_follow(&run->exec, run->quota.rules);
-	tripd_screen_begin(&view->screen);
-	fprintf(run->out, "rules: %" PRIu64 " statement%s came in, changed or went\n",
-		run->commands.n_changes - before, run->commands.n_changes - before == 1 ? "" : "s");
-	tripd_screen_end(&view->screen);
-	fflush(run->out);
-}
-
-/* A port is idle when it was polled and gave nothing. Time in which its forwarder did not run does
- * not count. */
-static void
-loop(struct tripd_run *run, struct tripd_view *view)
-{
-	uint64_t until = run->options->until_idle_ns;
-	uint64_t received = 0, idle = 0, polls = 0, before = now_ns(CLOCK_MONOTONIC);
-
-	while (!tripd_run_wait(run, WAIT_MS)) {
-		uint64_t now = now_ns(CLOCK_MONOTONIC),
-			 n = tripd_forward_received(&run->forwarding);
-		uint64_t polled = tripd_forward_polls(&run->forwarding);
-
-		if (n != received || run->replaying)
-			idle = 0;
-		else if (polled > polls + 1)
-			idle += now - before;
-		received = n;
-		polls = polled;
-		before = now;
-		change_rules(run, view);
-		tripd_view_update(view);
-		tripd_view_forget(view, &run->quota);
-		tripd_tell_news(run, &view->screen);
-		if (tripd_removal_count(&run->plan) == run->plan.n_ports ||
-			(until != 0 && idle >= until))
-			return;
-	}
-}
-
-static int
-watch(struct tripd_run *run)
-{
-	const char *report = run->options->report;
-	struct tripd_view view;
-	int ret = 0;
-
-	if (tripd_view_open(&view, &run->quota, run->out) != 0) {
-		ret = tripd_fail(TRIPD_EXIT_RUN, "no memory for %u counts", run->rules->n_counts);
-	} else {
-		loop(run, &view);
-		ret = tripd_run_stop(run);
-		tripd_tell_news(run, &view.screen);
-		tripd_view_end(&view);
-		tripd_view_forget(&view, &run->quota);
-		tripd_tell_unsent(run);
-		tripd_view_losses(&view);
-		if (report != NULL && tripd_report_write(report, &run->quota) != 0)
-			ret = TRIPD_EXIT_RUN;
-		if (tripd_removal_count(&run->plan) > 0 || run->periods_failed)
-			ret = TRIPD_EXIT_RUN;
-	}
-	tripd_view_close(&view);
-	return ret;
-}
-
-int
-tripd_run_rules(const struct tripd_options *options)
-{
-	/* Static: the forwarders' statistics are a few pages. */
-	static struct tripd_run run;
-	bool on_stdout = (options->report != NULL && strcmp(options->report, "-") == 0) ||
-			 (options->events != NULL && strcmp(options->events, "-") == 0);
-	int ret;
-
-	run.options = options;
-	run.out = on_stdout ? stderr : stdout;
-	ret = tripd_preflight_rules(options->rules, &run.rules);
-	if (ret == 0 && !options->dry_run && tripd_exec_open(&run.exec, run.rules) != 0)
-		ret = TRIPD_EXIT_RUN;
-	if (ret == 0)
-		ret = tripd_run_prepare(&run);
-	if (ret == 0)
-		ret = options->dry_run ? tripd_dry_run(&run) : tripd_run_start(&run);
-	/* Once it runs, that ends it with a report. */
-	run.ended = ret != 0 && tripd_run_is_ended();
-	if (ret == 0 && !options->dry_run)
-		ret = watch(&run);
-	return tripd_run_close(&run, ret);
 }

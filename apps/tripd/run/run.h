@@ -57,9 +57,6 @@ struct tripd_run {
 	bool ended;
 };
 
-/* Whether a signal that ends a run has come. Any step that takes long gives up then. */
-bool tripd_run_is_ended(void);
-
 /* Each step returns 0 or the exit code, and has said why; close follows in any case. */
 
 /* Plans a run of `run->rules`, and checks all that can be checked before anything is started. */

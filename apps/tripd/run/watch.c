@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A run with the rules of a file, and what the control thread does meanwhile: 50 times a second
+ * it reads the trips, changes the rules where somebody asks for that, and draws.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include <trip.h>
+
+#include "now.h"
+#include "removal.h"
+#include "report.h"
+#include "run.h"
+#include "signals.h"
+#include "start/fail.h"
+#include "view.h"
+
+#define WAIT_MS 20
+#define REFUSED_NS UINT64_C(60000000000)
+
+/* Once a minute at most: who may not could go on asking. */
+static void
+say_refused(struct tripd_run *run, struct tripd_view *view)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC), n = run->quota.n_refused - run->told_refused;
+
+	if (n == 0 || (run->told_refused_ns != 0 && now - run->told_refused_ns < REFUSED_NS))
+		return;
+	run->told_refused = run->quota.n_refused;
+	run->told_refused_ns = now;
+	tripd_screen_begin(&view->screen);
+	fprintf(stderr,
+		"tripd: %" PRIu64 " commands were refused: their users may give none (--verbose "
+		"has more of it)\n",
+		n);
+	tripd_screen_end(&view->screen);
+}
+
+static int
+do_command(const struct trip_command *command, FILE *answer, void *arg)
+{
+	struct tripd_run *run = arg;
+	int result;
+
+	run->asker = command;
+	result = tripd_command(command->text, command->length, answer, &run->commands);
+	run->asker = NULL;
+	return result;
+}
+
+/* Rules change by commands, and by SIGHUP, whose answer goes to stderr. */
+static void
+change_rules(struct tripd_run *run, struct tripd_view *view)
+{
+	struct trip_command last = {.size = sizeof(last)};
+	uint64_t before = run->commands.n_changes;
+
+	if (run->quota.n_refused != run->refused && trip_command_refused(run->domain, &last) == 0)
+		tripd_events_refused(&run->events, &last, run->quota.n_refused - run->refused);
+	run->refused = run->quota.n_refused;
+	say_refused(run, view);
+	if (run->reload) {
+		tripd_screen_begin(&view->screen);
+		(void)tripd_command("reload", strlen("reload"), stderr, &run->commands);
+		tripd_screen_end(&view->screen);
+	}
+	run->reload = false;
+	(void)trip_command_serve(run->domain, do_command, run);
+	if (run->commands.n_changes == before)
+		return;
+	tripd_exec_follow(&run->exec, run->quota.rules);
+	tripd_screen_begin(&view->screen);
+	fprintf(run->out, "rules: %" PRIu64 " statement%s came in, changed or went\n",
+		run->commands.n_changes - before, run->commands.n_changes - before == 1 ? "" : "s");
+	tripd_screen_end(&view->screen);
+	fflush(run->out);
+}
+
+/* A port is idle when it was polled and gave nothing. Time in which its forwarder did not run does
+ * not count. */
+static void
+loop(struct tripd_run *run, struct tripd_view *view)
+{
+	uint64_t until = run->options->until_idle_ns;
+	uint64_t received = 0, idle = 0, polls = 0, before = now_ns(CLOCK_MONOTONIC);
+
+	while (!tripd_run_wait(run, WAIT_MS)) {
+		uint64_t now = now_ns(CLOCK_MONOTONIC),
+			 n = tripd_forward_received(&run->forwarding);
+		uint64_t polled = tripd_forward_polls(&run->forwarding);
+
+		if (n != received || run->replaying)
+			idle = 0;
+		else if (polled > polls + 1)
+			idle += now - before;
+		received = n;
+		polls = polled;
+		before = now;
+		change_rules(run, view);
+		tripd_view_update(view);
+		tripd_view_forget(view, &run->quota);
+		tripd_tell_news(run, &view->screen);
+		if (tripd_removal_count(&run->plan) == run->plan.n_ports ||
+			(until != 0 && idle >= until))
+			return;
+	}
+}
+
+static int
+watch(struct tripd_run *run)
+{
+	const char *report = run->options->report;
+	struct tripd_view view;
+	int ret = 0;
+
+	if (tripd_view_open(&view, &run->quota, run->out) != 0) {
+		ret = tripd_fail(TRIPD_EXIT_RUN, "no memory for %u counts", run->rules->n_counts);
+	} else {
+		loop(run, &view);
+		ret = tripd_run_stop(run);
+		tripd_tell_news(run, &view.screen);
+		tripd_view_end(&view);
+		tripd_view_forget(&view, &run->quota);
+		tripd_tell_unsent(run);
+		tripd_view_losses(&view);
+		if (report != NULL && tripd_report_write(report, &run->quota) != 0)
+			ret = TRIPD_EXIT_RUN;
+		if (tripd_removal_count(&run->plan) > 0 || run->periods_failed)
+			ret = TRIPD_EXIT_RUN;
+	}
+	tripd_view_close(&view);
+	return ret;
+}
+
+int
+tripd_run_rules(const struct tripd_options *options)
+{
+	/* Static: the forwarders' statistics are a few pages. */
+	static struct tripd_run run;
+	bool on_stdout = (options->report != NULL && strcmp(options->report, "-") == 0) ||
+			 (options->events != NULL && strcmp(options->events, "-") == 0);
+	int ret;
+
+	run.options = options;
+	run.out = on_stdout ? stderr : stdout;
+	ret = tripd_preflight_rules(options->rules, &run.rules);
+	if (ret == 0 && !options->dry_run && tripd_exec_open(&run.exec, run.rules) != 0)
+		ret = TRIPD_EXIT_RUN;
+	if (ret == 0)
+		ret = tripd_run_prepare(&run);
+	if (ret == 0)
+		ret = options->dry_run ? tripd_dry_run(&run) : tripd_run_start(&run);
+	/* Once it runs, that ends it with a report. */
+	run.ended = ret != 0 && tripd_signals_came();
+	if (ret == 0 && !options->dry_run)
+		ret = watch(&run);
+	return tripd_run_close(&run, ret);
+}
