@@ -27,31 +27,31 @@ struct trip_domain;
  * @param group
  *   Name of the group; NULL: none.
  * @return
- *   0, or -ENOENT: there is no such group; -EALREADY: it takes commands; -ENOTSUP: no socket of the
- *   domain is served by this process; -ESHUTDOWN (WAIT-12).
+ *   0, or -ENOENT: there is no such group; -EALREADY: the socket takes commands already; -ENOTSUP:
+ *   this process serves no socket of the domain; -ESHUTDOWN (WAIT-12).
  */
 int trip_command_open(struct trip_domain *domain, const char *group);
 
-/** A command, and who gives it: as the kernel had it when that process connected. */
+/** A command, and who gave it, as the kernel said when that process connected. */
 struct trip_command {
 	/** Bytes of it that the library has filled in. */
 	size_t size;
-	/** What came, with a zero behind it; any bytes, zeros too: whoever sends it may be hostile.
-	 */
+	/** The command, with a zero behind it. It may have any bytes, also zeros: its sender may be
+	 * hostile. */
 	const char *text;
-	/** Bytes of it, at most TRIP_CLIENT_COMMAND_MAX. */
+	/** Bytes of `text`, at most TRIP_CLIENT_COMMAND_MAX. */
 	size_t length;
-	/** 0: in no namespace of this process; one that has ended may be another's by now. */
+	/** 0: not in this process's namespace. Once the sender has ended, another may have it. */
 	pid_t pid;
 	uid_t uid;
 	gid_t gid;
 };
 
 /**
- * Does a command.
+ * The application's function that does a command.
  *
  * @param command
- *   Until it returns.
+ *   Valid until it returns.
  * @param answer
  *   What is written there goes back to the sender.
  * @return
@@ -60,28 +60,28 @@ struct trip_command {
 typedef int (*trip_command_t)(const struct trip_command *command, FILE *answer, void *arg);
 
 /**
- * Does the commands that wait, one after the other, in the order in which they came to be whole; on
- * the calling thread, which may take its time: nobody else at the socket waits for it. One thread
- * at a time, and not a polling lcore of the domain.
+ * Does the commands that wait, on the calling thread, one after the other, in the order in which
+ * they were complete. It may take its time: nobody else at the socket waits for it. One thread at a
+ * time, and not a polling lcore of the domain.
  *
  * @return
- *   How many they were; or -ESHUTDOWN (WAIT-12).
+ *   The number of commands done, or -ESHUTDOWN (WAIT-12).
  */
 int trip_command_serve(struct trip_domain *domain, trip_command_t command, void *arg);
 
 /**
- * Who was refused last, of those that `commands_refused` counts. Any thread of the primary.
+ * Tells who was refused last, of those that `commands_refused` counts. Any thread of the primary.
  *
- * @param refused
- *   Its `size` is set by the caller, who it was by the call; its text is NULL.
+ * @param[in,out] refused
+ *   Its `size` is set by the caller; pid, uid and gid by the call; its text is NULL.
  * @return
- *   0, or -ENOENT: nobody was; -EINVAL: there is no such size; -ESHUTDOWN (WAIT-12).
+ *   0, or -ENOENT: nobody was refused; -EINVAL: an unknown `size`; -ESHUTDOWN (WAIT-12).
  */
 int trip_command_refused(struct trip_domain *domain, struct trip_command *refused);
 
 /**
  * Takes no more commands; those that wait are answered -ESHUTDOWN. trip_domain_close() does the
- * same. The thread that serves them, or none does.
+ * same. Called by the thread that serves commands, or while no thread does.
  */
 void trip_command_close(struct trip_domain *domain);
 

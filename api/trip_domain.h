@@ -139,10 +139,10 @@ struct trip_domain_attr {
 	uint32_t max_thread_works;
 	/**
 	 * Path of the socket over which other processes attach, and programs without DPDK look on
-	 * (trip_client.h). NULL: trip_client_path() of EAL's file prefix, or with --no-shconf and
-	 * --in-memory, which promise to leave no files, none; "": none. A file whose name ends
-	 * in ".lock" is made beside it. What a primary that was killed has left there is replaced,
-	 * and nothing else.
+	 * (trip_client.h). NULL: trip_client_path() of EAL's file prefix, but no socket with
+	 * --no-shconf and --in-memory, which promise to leave no files. "": no socket. A file with
+	 * ".lock" at the end of its name is made beside it. Files that a killed primary left there
+	 * are replaced, others are not.
 	 */
 	const char *socket;
 	/** Group that the socket is given to; NULL: that of the process. */
@@ -200,8 +200,8 @@ struct trip_domain_stats {
 	uint64_t iterations, busy_iterations, longest_iteration_ns;
 	/** Wakes signalled. */
 	uint64_t wakes;
-	/** Rings found lost and repaired by the scrub: zero unless a process was killed, or writes
-	 * where it should not. */
+	/** Lost rings that the scrub has found and repaired: 0 unless a process was killed, or
+	 * wrote where it should not. */
 	uint64_t scrub_repairs;
 	/** Completion events dropped because nobody read them. */
 	uint64_t events_lost;
@@ -250,26 +250,25 @@ struct trip_domain_attach_attr {
 
 /**
  * Attaches this secondary process to a domain of its primary. Counters, work and waiting then work
- * as in the primary, and go through shared memory: nothing done here takes a lock that another
- * process waits for, and a process may be killed at any instruction of these calls. Flows and
- * counters objects are the primary's, which makes their calls for this process (trip_port_find()).
- * Not to be had here, with -ENOTSUP, are ports of one's own, and functions: a home that fires work
- * is a thread of the primary, and calls what that has. Here, TRIP_WORK_COMPLETION tells of what has
- * fired.
+ * as in the primary, and go through shared memory: no call here takes a lock that another process
+ * waits for, and the process may be killed at any instruction of these calls. The primary makes the
+ * calls about flows and counters objects for this process (trip_port_find()). Ports of its own and
+ * functions are -ENOTSUP here: a home is a thread of the primary, and can only call what the
+ * primary has. TRIP_WORK_COMPLETION tells this process what has fired.
  *
- * An attached process can write all of the domain's memory: this is robust against crashes and
- * garbage, and is no security boundary. Robust means: whatever it leaves where its own calls write
- * (its channels, waiter slots and events, the values of counters, the bells of homes), the primary
- * and the others go on, with what counters and flows have come to by it, and it is over when the
- * process is. What homes keep for themselves lies in the same memory (what waits for what, which
- * slots are in use), and so does the domain's header: no call here writes there, and whoever does
- * may end the primary. Who is not trusted uses trip_client.h.
+ * An attached process can write all of the domain's memory. The domain is robust against crashes
+ * and garbage, but this is no security boundary. Robust means: whatever the process leaves where
+ * its own calls write (its channels, waiter slots and events, the values of counters, the doorbells
+ * of homes), the primary and the others go on, and the damage ends with the process; values of
+ * counters and flows stay as it left them. The same memory has the homes' own structures (pending
+ * sets, slots in use) and the domain's header. No call here writes these; a process that does may
+ * end the primary. Give trip_client.h to whoever is not trusted.
  *
- * From then on, calls that open, find, create, close or destroy something, and this one and
- * trip_domain_close(), ask the primary and wait for its answer. They have no time of their own:
- * what was asked cannot be taken back, so while the primary is stopped (SIGSTOP, a debugger) they
- * wait until it goes on, and then have happened once; its end ends them with -ESHUTDOWN (WAIT-12).
- * Calls that wait on counters keep theirs (CNTR-15); reading, adding and queueing work ask nobody.
+ * Calls that open, find, create, close or destroy something, and trip_domain_close(), ask the
+ * primary and wait for its answer, without a limit: a request cannot be taken back. While the
+ * primary is stopped (SIGSTOP, a debugger) they wait until it goes on, and have then happened once;
+ * the primary's end ends them with -ESHUTDOWN (WAIT-12). Calls that wait on counters keep their
+ * timeouts (CNTR-15); reading, adding and queueing work ask nobody.
  *
  * @param attr
  *   Attributes, or NULL for the defaults.
@@ -278,9 +277,9 @@ struct trip_domain_attach_attr {
  * @return
  *   0, or
  *   -ENOENT, -ECONNREFUSED: the primary has no such domain, or nobody serves its socket;
- *   -EAGAIN: the domain is being opened or closed, or what this process takes (an lcore id, one of
- *     `max_processes`) is that of one which is being cleared away, as its own after a close; and so
- *     it was after a second of waiting;
+ *   -EAGAIN: after a second of waiting the domain is still being opened or closed, or the primary
+ *     is still clearing away a process (this one before, for example) whose lcore id or place
+ *     among `max_processes` this one needs;
  *   -ENOTSUP: this is no secondary process; the primary runs with --no-huge, --no-shconf or
  *     --in-memory, or the domain without a socket;
  *   -EPROTO: another version of the library, or the domain's memory holds what the primary has not
@@ -299,10 +298,10 @@ int trip_domain_attach(
  * the domain.
  *
  * @return
- *   0, or -EBUSY while counters, counters objects, flows or ports are open in it, processes
- *   attached, or threads, the caller too, by trip_thread_attach(), and while somebody waits for
+ *   0, or -EBUSY while counters, counters objects, flows or ports are open in it, while processes
+ *   or (trip_thread_attach()) threads are attached, the caller too, and while somebody waits for
  *   its clock; nothing has changed then. A process that attaches meanwhile either keeps it open, or
- *   is not let in. In an attached process, it detaches.
+ *   is not let in. In an attached process this call detaches.
  */
 int trip_domain_close(struct trip_domain *domain);
 
@@ -334,15 +333,17 @@ int trip_progress(struct trip_domain *domain);
  * runs over one capture fire the same items in the same order.
  *
  * Runs one bounded iteration of every home, as trip_progress() does. Where that finds nothing to
- * do, the clock moves: to `ns`, or to the first moment on the way at which something is due. So
- * what fires in a call does so at the time that the clock shows behind it, as it does not move
- * then; and what has been counted since it moved was counted at that.
+ * do, the clock moves: to `ns`, or to the first moment on the way at which something is due. In a
+ * call in which something fires the clock does not move, so work fires at the time that the clock
+ * shows, and what was counted since it moved was counted at that time.
  *
- * One thread feeds; any other may call the rest meanwhile, and trip_progress(), too.
+ * One thread feeds the clock; other threads may make all other calls meanwhile, trip_progress()
+ * too.
  *
  * @param ns
- *   Nanoseconds since any moment that is the same in all calls; the clock shows them, 0 until then.
- *   A time that it is past already leaves it where it is. Above TRIP_CNTR_MAX it is that.
+ *   Nanoseconds since any moment that is the same in all calls. The clock shows 0 until the first
+ *   call. A time before the clock's leaves the clock as it is; one above TRIP_CNTR_MAX is taken for
+ *   TRIP_CNTR_MAX.
  * @return
  *   0: the clock shows `ns`, or more, and nothing that is due is left to be done;
  *   > 0: call it again;

@@ -27,28 +27,28 @@ enum trip_port_event {
 	/** The device is gone for good. */
 	TRIP_PORT_REMOVED,
 	/**
-	 * It receives packets, but for three refresh periods (0.3 s at least) no counter of its
-	 * rules has moved, which had moved before. Either none of the traffic matches a rule any
-	 * more, or the device has stopped answering and the driver returns what it had; on an
-	 * isolated port, where nothing else arrives, it is the latter.
+	 * It receives packets, but no counter of its rules has moved for three refresh periods (at
+	 * least 0.3 s), though one had moved before. Either the traffic no longer matches any rule,
+	 * or the device has stopped answering and the driver returns old values. On an isolated
+	 * port, where nothing else arrives, it is the latter.
 	 */
 	TRIP_PORT_STALE,
 	/** A counter has moved again. */
 	TRIP_PORT_FRESH,
 };
 
-/** Called by the port's flow worker: it may read, but not create, destroy or query flows of this
- * port (-EDEADLK), and what it waits for the counters wait for. */
+/** Called by the port's flow worker. It may read, but not create, destroy or query flows of this
+ * port (-EDEADLK). It should be quick: while it runs, the port's counters are not read. */
 typedef void (*trip_port_notify_t)(struct trip_port *port, enum trip_port_event event, void *arg);
 
 /** How the software engine gets to see the packets of a port. */
 enum trip_port_mode {
 	/**
-	 * By a callback on each queue, which trip_port_open() adds. rte_eth_rx_burst() returns what
-	 * the rules leave. rte_eth_tx_burst() sends what they leave, and returns how many that
-	 * were; what they drop stands behind these, as what a full queue did not take, and is the
-	 * caller's. Each attempt to send a packet counts: who sends again what a queue did not take
-	 * rather calls trip_port_burst_tx() once.
+	 * By a callback on each queue, which trip_port_open() adds. rte_eth_rx_burst() returns the
+	 * packets that the rules pass. rte_eth_tx_burst() sends those, and returns how many it
+	 * sent; packets that a rule drops stand behind these, like those that a full queue did not
+	 * take, and are the caller's. Each attempt to send a packet counts it, so an application
+	 * that sends again what did not fit should call trip_port_burst_tx() once instead.
 	 */
 	TRIP_PORT_CALLBACK = 0,
 	/** By trip_port_burst() and trip_port_burst_tx(), which the application calls with what it
@@ -100,15 +100,16 @@ int trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct tr
 	struct trip_port **port);
 
 /**
- * Finds a port that the primary has given to the domain, in a process that has attached: flows can
- * be created on it from here, deferred work may be about them, and this process may poll its queues
+ * Finds a port that the primary has given to the domain, in a process that has attached. From then
+ * on this process can create flows on it, queue work on them, and poll its queues
  * (trip_port_burst()). The primary makes the calls about flows, in a thread of its own, one after
- * the other; when this process ends, its flows end, and its queues are nobody's. Any thread.
+ * the other. When this process ends, its flows end, and other processes may claim its queues. Any
+ * thread.
  *
  * @param[out] port
  *   To be closed by trip_port_close(), which leaves the port itself alone. It has the queues that
- * the primary has opened it with, and a table of this process of all rules in software, so this
- * takes a millisecond for some thousand of them.
+ *   the primary has opened it with. This process builds a table of its own of all rules in
+ *   software, so the call takes a millisecond for some thousand rules.
  * @return
  *   0, or
  *   -ENOENT: the domain has no such port;
@@ -120,10 +121,10 @@ int trip_port_open(struct trip_domain *domain, uint16_t port_id, const struct tr
 int trip_port_find(struct trip_domain *domain, uint16_t port_id, struct trip_port **port);
 
 /**
- * Takes a port out of the domain. With TRIP_PORT_CALLBACK bursts may go on: this waits for those
- * that may be in a callback, a tenth of a second, and frees what the callbacks took of EAL's heap.
- * With TRIP_PORT_BURST nobody may be in trip_port_burst() or trip_port_burst_tx(), nor call them
- * any more.
+ * Takes a port out of the domain. With TRIP_PORT_CALLBACK bursts may go on: this waits up to a
+ * tenth of a second for those that may be in a callback, and frees what the callbacks took of EAL's
+ * heap. With TRIP_PORT_BURST nobody may be in trip_port_burst() or trip_port_burst_tx(), or call
+ * them from then on.
  *
  * @return
  *   0, or -EBUSY while flows are open on it, or processes have found it; -EDEADLK: called from a
@@ -133,21 +134,21 @@ int trip_port_close(struct trip_port *port);
 
 /**
  * Counts a burst of received packets on the rules of a TRIP_PORT_BURST port, and frees those that a
- * rule drops. One thread at a time a queue, in the primary or in a process that has found the port:
- * the first burst of a queue claims it for its process (trip_port_claim()). Each packet is one of
- * its flow's, and its bytes are L2 bytes (CNTR-21). A threshold that is reached rings within the
- * burst, wherever that is, and what waits there needs no further packet (CNTR-19, WORK-01).
+ * rule drops. One thread at a time for each queue, in the primary or in a process that has found
+ * the port; the first burst of a queue claims it for its process (trip_port_claim()). Each packet
+ * counts as 1 in its flow, and its bytes are L2 bytes (CNTR-21). A threshold that is reached rings
+ * within the burst, whichever process polls; no further packet is needed (CNTR-19, WORK-01).
  *
- * In another process than the primary a burst sees a rule that was created before it began, unless
- * more than 64 have changed since the last burst: then it brings its table up to date by 64, and so
- * do the next ones; now and then one of these is longer, by a millisecond for some ten thousand
- * rules. Where the process has no memory for a rule, the next burst tries again. A rule that was
- * destroyed before a burst began counts nothing in it.
+ * In a process other than the primary, a burst sees every rule that was created before the burst
+ * began, unless more than 64 rules have changed since the last burst: each burst brings at most 64
+ * changes into the process's table. Now and then one takes longer, by a millisecond for some ten
+ * thousand rules. Where the process has no memory for a rule, the next burst tries again. A rule
+ * that was destroyed before a burst began counts nothing in it.
  *
  * @param queue
- *   Rx queue, below the port's `n_queues`; the packets of another stay as they are, and so do those
- *   of a queue that another process has claimed, or that this one had before the domain ended
- *   (WAIT-12).
+ *   Rx queue, below the port's `n_queues`. Packets of any other queue are left as they are, and so
+ *   are those of a queue that another process has claimed, or that this one had when the domain
+ *   ended (WAIT-12).
  * @param[in,out] pkts
  *   Packets; those left stand in front, in order.
  * @return
@@ -157,14 +158,14 @@ uint16_t trip_port_burst(
 	struct trip_port *port, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
 
 /**
- * Counts a burst that is about to be sent on the rules for egress of a TRIP_PORT_BURST port, and
- * frees those that a rule drops; what is left is to be sent. VLAN tags that Tx is asked to put in
- * count as tags of the packet. One thread at a time a queue; counts, rings and goes on in other
- * processes as trip_port_burst() (CNTR-19, CNTR-21, WORK-01).
+ * Counts a burst that is about to be sent on the egress rules of a TRIP_PORT_BURST port, and frees
+ * the packets that a rule drops; send what is left. VLAN tags that Tx is asked to insert count as
+ * tags of the packet. One thread at a time for each queue; otherwise as trip_port_burst() (CNTR-19,
+ * CNTR-21, WORK-01).
  *
  * @param queue
- *   Tx queue, below the port's `n_tx_queues`; the packets of another stay as they are, and so do
- * those of a queue that another process has claimed.
+ *   Tx queue, below the port's `n_tx_queues`. Packets of any other queue are left as they are, and
+ *   so are those of a queue that another process has claimed.
  * @param[in,out] pkts
  *   Packets; those left stand in front, in order.
  * @return
@@ -182,11 +183,12 @@ enum trip_flow_direction {
 };
 
 /**
- * Claims a queue of a TRIP_PORT_BURST port for the bursts of this handle: in the primary, or in a
- * process that has found the port. The first burst does so by itself; this says why it cannot. The
- * counts of a queue have one writer, so one process at a time has it: until it gives it back,
- * closes its handle of the port, or ends, in which case the queue is nobody's a moment later. What
- * the process has counted stays counted. Any thread, but not beside a burst of the queue.
+ * Claims a queue of a TRIP_PORT_BURST port for the bursts of this handle, in the primary or in a
+ * process that has found the port. The first burst claims its queue by itself; this call tells why
+ * it cannot. The counts of a queue have one writer, so one process at a time has the queue, until
+ * it releases it, closes its handle of the port, or ends; after its end the queue is free a moment
+ * later. What the process has counted stays counted. Any thread, but not beside a burst of the
+ * queue.
  *
  * @return
  *   0, also where the handle has it already, or
@@ -198,8 +200,8 @@ enum trip_flow_direction {
 int trip_port_claim(struct trip_port *port, enum trip_flow_direction direction, uint16_t queue);
 
 /**
- * Gives a queue back, so that another process can claim it. Any thread, but not beside a burst of
- * the queue.
+ * Releases a queue, so that another process can claim it. Any thread, but not beside a burst of the
+ * queue.
  *
  * @return
  *   0, or -EINVAL: the port has no such queue, or this handle has not claimed it;
@@ -250,24 +252,25 @@ struct trip_port_facts {
 	uint8_t reserved[3];
 };
 
-/** Rules in hardware that trip_port_prepare() readies a port for where it is not told. */
+/** Rules in hardware that trip_port_prepare() readies a port for by default. */
 #define TRIP_PORT_RULES 8192
 
 /**
- * Readies a port for rules in hardware whose driver has its flow engine configured before the port
- * is started: mlx5 with `dv_flow_en=2`. It gets one flow queue and the counters. Call it between
- * rte_eth_dev_configure() and rte_eth_dev_start(); it holds from then on, over stop and start. On
- * other ports, and on one whose flow engine is configured already, it does nothing.
+ * Readies a port for rules in hardware where its driver needs its flow engine configured before the
+ * port is started: mlx5 with `dv_flow_en=2`. The port gets one flow queue and the counters. Call it
+ * between rte_eth_dev_configure() and rte_eth_dev_start(); it stays in force over stop and start.
+ * It does nothing on other ports, and on a port whose flow engine is configured already.
  *
- * An application that has flows of its own by templates calls rte_flow_configure() itself instead,
- * with a queue more than it needs, which it names to the domain (trip_port_attr::flow_queue), and
- * with a counter more for each flow that the domain is to have in hardware, and some to spare: one
- * that is given back is not free before the next refresh.
+ * An application that has flow templates of its own calls rte_flow_configure() itself instead. It
+ * asks for one flow queue more than it needs, which it names to the domain
+ * (trip_port_attr::flow_queue), and for a counter for each flow that the domain is to have in
+ * hardware, with some to spare: a counter that is given back is free only after the next refresh.
  *
  * Needs no domain; no thread may use the port's rte_flow meanwhile.
  *
  * @param max_rules
- *   Flows in hardware at a time, at most; 0: TRIP_PORT_RULES, or as many as the port has counters.
+ *   Most flows in hardware at a time; 0: TRIP_PORT_RULES, or as many as the port has counters where
+ *   these are fewer.
  * @return
  *   0, or
  *   -ENODEV: there is no such port;
@@ -309,9 +312,9 @@ struct trip_port_stats {
 	/** The longest time between two readings of one counter, in nanoseconds. */
 	uint64_t longest_gap_ns;
 	/**
-	 * How far past what somebody waited for a reading has found a flow: how often further than
-	 * the tolerance, which is what the line carries in one period and in the refresh lag; and
-	 * the most, in packets and in bytes. Of several flows that feed one counter, each is
+	 * How far past an awaited threshold readings have found flows: how many readings were past
+	 * it by more than the tolerance (what the line carries in one period and the refresh lag),
+	 * and the most, in packets and in bytes. Where several flows feed one counter, each is
 	 * measured by its share of what was left. Without a link speed there is no tolerance.
 	 */
 	uint64_t missed, worst_packets, worst_bytes;
@@ -341,13 +344,14 @@ int trip_port_stats_read(struct trip_port *port, struct trip_port_stats *stats);
  * Tells that the port is about to be stopped, reset or reconfigured: its counters are read for the
  * last time and its rules are taken out, before the driver throws them away. A flow without
  * `recreate` is lost then: its counters' error value grows by 1 (CNTR-03), and its value stays.
- * Call it before rte_eth_dev_stop(). From then on to trip_port_started() no flow is created in
- * hardware (-EBUSY): nobody could say whether its rule is of before the stop. Without flows in
- * hardware it does nothing else.
+ * Call it before rte_eth_dev_stop(). Until trip_port_started() no flow is created in hardware
+ * (-EBUSY), since nobody could tell whether the stop has taken its rule. Without flows in hardware
+ * it does nothing else.
  *
- * A stop that is not told is noticed some 10 milliseconds after, unless the port runs again by
- * then: ethdev keeps no trace of it, so trip_port_started() has to tell. What was counted since the
- * last reading is lost, and the driver may be asked for rules that it has thrown away.
+ * A stop without this call is noticed some 10 milliseconds later. Where the port runs again by then
+ * it is not noticed, for ethdev keeps no trace of it; then trip_port_started() has to tell. What
+ * was counted since the last reading is lost, and the driver may be asked for rules that it has
+ * thrown away.
  *
  * @return
  *   0, -EDEADLK: called from a registered function or a polling lcore of the domain, or from the
