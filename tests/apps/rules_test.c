@@ -1016,6 +1016,7 @@ test_long_lines(void **state)
 		{"when all", "            ", ""},
 		{"count c port 0 pattern ", "eth bogus is 1 ", ""},
 		{"count c port 0 pattern eth ", "/ ipv9", ""},
+		{"count c port 0 pattern ", "eth / ", ""},
 		{"set ", "\" ", "\\\n"},
 		{"", "\"", "\n"},
 		{"", "\x01", ""},

@@ -331,6 +331,7 @@ trip_rules_build_abandon(struct trip_rules_ctx *ctx)
 	ctx->run = 0;
 	ctx->tunnel = false;
 	ctx->lost = false;
+	ctx->partial = false;
 	ctx->in_when = false;
 	ctx->in_quota = false;
 	ctx->in_set = false;

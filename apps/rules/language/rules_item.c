@@ -17,6 +17,7 @@ trip_rules_item_begin(struct trip_rules_ctx *ctx, const struct trip_rules_span *
 
 	ctx->draft = (struct trip_rules_draft){.item = found};
 	ctx->lost = found == NULL;
+	ctx->partial |= found == NULL;
 	ctx->run = ctx->before == found ? ctx->run + 1 : 1;
 	ctx->before = found;
 	ctx->tunnel |= found != NULL && found->layer == TRIP_FLOW_TUNNEL;
@@ -253,7 +254,8 @@ trip_rules_item_end(struct trip_rules_ctx *ctx)
 	struct trip_rules_shape *shape = &ctx->shape;
 	size_t at = shape->n_bytes, size;
 
-	if (draft->item == NULL || !complete(ctx) || !disjoint(ctx))
+	/* Behind a refused item there is no end to those that may come: they are only checked. */
+	if (draft->item == NULL || !complete(ctx) || !disjoint(ctx) || ctx->partial)
 		return;
 	size = RTE_ALIGN(draft->item->bytes, 8);
 	memset(shape->cube.spec + at, 0, size);

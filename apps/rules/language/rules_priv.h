@@ -153,7 +153,8 @@ struct trip_rules_ctx {
 	const struct trip_flow_item *before; /* NULL at the start */
 	unsigned int run;                    /* how often it stands there in a row */
 	bool tunnel;                         /* behind one */
-	bool lost; /* the item before is wrong: what may stand here is not known */
+	bool lost;    /* the item before is wrong: what may stand here is not known */
+	bool partial; /* one of the items was */
 	struct trip_rules_when when;
 	struct trip_rules_names names;
 	struct trip_rules_pairs *levels[TRIP_RULES_LEVELS]; /* all() and any() that are open */
