@@ -1014,6 +1014,7 @@ test_long_lines(void **state)
 		{"when a >= 1 log ", "\"\\\"", ""},
 		{"when ", "all ", ""},
 		{"when all", "            ", ""},
+		{"when ", "all(", ""},
 		{"count c port 0 pattern ", "eth bogus is 1 ", ""},
 		{"count c port 0 pattern eth ", "/ ipv9", ""},
 		{"count c port 0 pattern ", "eth / ", ""},

@@ -220,8 +220,8 @@ condition: single
 pairs: open conditions ')' { trip_rules_pairs_close(ctx, &@1, &@3); }
 	;
 
-open: ALL '(' { trip_rules_pairs_open(ctx, &@1); }
-	| ANY '(' { trip_rules_pairs_open(ctx, &@1); }
+open: ALL '(' { if (!trip_rules_pairs_open(ctx, &@1)) YYERROR; }
+	| ANY '(' { if (!trip_rules_pairs_open(ctx, &@1)) YYERROR; }
 	;
 
 conditions: member

@@ -27,26 +27,25 @@ trip_rules_pairs_free(struct trip_rules_pairs *pairs)
 	free(pairs);
 }
 
-/* The one that is being read; NULL: it is one too many, or there is no memory for it. */
+/* The one that is being read; NULL: there is no memory for it. */
 static struct trip_rules_pairs *
 level(struct trip_rules_ctx *ctx)
 {
-	return ctx->n_levels <= TRIP_RULES_LEVELS ? ctx->levels[ctx->n_levels - 1] : NULL;
+	return ctx->levels[ctx->n_levels - 1];
 }
 
-void
+bool
 trip_rules_pairs_open(struct trip_rules_ctx *ctx, const struct trip_rules_span *word)
 {
 	struct trip_rules_pairs *pairs, *within = ctx->n_levels > 0 ? level(ctx) : NULL;
 	enum trip_condition_kind kind =
 		trip_rules_build_is(word, "all") ? TRIP_CONDITION_ALL : TRIP_CONDITION_ANY;
 
-	if (ctx->n_levels++ == TRIP_RULES_LEVELS)
-		trip_rules_error(ctx, word,
+	if (ctx->n_levels == TRIP_RULES_LEVELS)
+		return trip_rules_error(ctx, word,
 			"'%.*s' is nested twice: expected what has a counter or a time",
 			(int)word->length, word->text);
-	if (ctx->n_levels > TRIP_RULES_LEVELS)
-		return;
+	ctx->n_levels++;
 	if (within != NULL && within->kind == kind)
 		trip_rules_error(ctx, word,
 			"'%.*s' within '%.*s' says no more than its conditions do by themselves",
@@ -56,6 +55,7 @@ trip_rules_pairs_open(struct trip_rules_ctx *ctx, const struct trip_rules_span *
 	ctx->nomem |= pairs == NULL;
 	if (pairs != NULL)
 		pairs->kind = kind;
+	return true;
 }
 
 /* What this statement's pairs name is to be checked all the same. */

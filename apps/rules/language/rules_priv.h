@@ -158,9 +158,9 @@ struct trip_rules_ctx {
 	struct trip_rules_when when;
 	struct trip_rules_names names;
 	struct trip_rules_pairs *levels[TRIP_RULES_LEVELS]; /* all() and any() that are open */
-	unsigned int n_levels;                              /* with those that are one too many */
-	struct trip_rules_pairs *closed;                    /* the last one, until it is taken */
-	unsigned int pair_first;                            /* of its pair_names */
+	unsigned int n_levels;
+	struct trip_rules_pairs *closed; /* the last one, until it is taken */
+	unsigned int pair_first;         /* of its pair_names */
 	struct trip_rules_quota quota;
 	unsigned int quota_first; /* of its refs */
 	struct trip_rules_set set;
@@ -337,7 +337,8 @@ void trip_rules_condition_until(struct trip_rules_ctx *ctx, const struct trip_ru
 
 /* rules_pairs.c */
 void trip_rules_pairs_free(struct trip_rules_pairs *pairs);
-void trip_rules_pairs_open(struct trip_rules_ctx *ctx, const struct trip_rules_span *word);
+/* False: none may be here. The rest of the line is skipped then: the parser's stack has an end. */
+bool trip_rules_pairs_open(struct trip_rules_ctx *ctx, const struct trip_rules_span *word);
 void trip_rules_pairs_add(struct trip_rules_ctx *ctx, const struct trip_rules_span *place);
 void trip_rules_pairs_close(struct trip_rules_ctx *ctx, const struct trip_rules_span *word,
 	const struct trip_rules_span *end);
