@@ -44,7 +44,8 @@ enum trip_packet_place {
 	TRIP_PLACE_IP_PROTO = 19,    /* 1: or next header */
 	TRIP_PLACE_IP_FIRST = 20,    /* 4: version, ihl, tos, total length; or vtc_flow */
 	TRIP_PLACE_ETH_DST = 24,     /* 6 */
-	TRIP_PLACE_TCP_FLAGS = 30,   /* 1, and 1 of no meaning */
+	TRIP_PLACE_TCP_FLAGS = 30,   /* 1 */
+	TRIP_PLACE_IP_CARRIES = 31,  /* 1: behind what IPv6 extends, where TRIP_MORE_EXT_ALL is */
 	TRIP_PLACE_ETH_SRC = 32,     /* 6 */
 	TRIP_PLACE_ETH_TYPE = 38,    /* 2: of the outermost tag, where there are tags */
 	TRIP_PLACE_VLAN1_TCI = 40,   /* 2: outermost tag */
@@ -91,6 +92,7 @@ enum trip_packet_place {
 #define TRIP_HAS_TCP (1u << 20)
 #define TRIP_HAS_UDP (2u << 20)
 #define TRIP_HAS_GRE (3u << 20)
+#define TRIP_HAS_SCTP (4u << 20)
 #define TRIP_HAS_L4_BYTE (1u << 24) /* ICMP type */
 #define TRIP_HAS_L4_SRC (1u << 25)  /* source port; ICMP code */
 #define TRIP_HAS_L4_DST (1u << 26)  /* destination port; SPI of ESP */

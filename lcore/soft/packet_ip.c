@@ -6,14 +6,14 @@
 
 #include "packet_priv.h"
 
-/* A number in TRIP_HAS_L4, up to 15; 1 to 3 have names in packet.h. */
+/* A number in TRIP_HAS_L4, up to 15; 1 to 4 have names in packet.h. */
 #define L4(n) ((uint32_t)(n) << 20)
 
 const uint32_t trip_packet_l4_bits[256] = {
 	[IPPROTO_TCP] = TRIP_HAS_TCP | TRIP_HAS_PORTS | TRIP_HAS_TCP_FLAGS,
 	[IPPROTO_UDP] = TRIP_HAS_UDP | TRIP_HAS_PORTS,
 	[IPPROTO_GRE] = TRIP_HAS_GRE,
-	[IPPROTO_SCTP] = L4(4) | TRIP_HAS_PORTS,
+	[IPPROTO_SCTP] = TRIP_HAS_SCTP | TRIP_HAS_PORTS,
 	[IPPROTO_ICMP] = L4(5) | TRIP_HAS_PORTS,
 	/* 6: ICMP6. */
 	[IPPROTO_ESP] = L4(7) | TRIP_HAS_PORTS,

@@ -75,6 +75,7 @@ read_extensions(struct trip_packet_stack *stack, uint8_t protocol)
 		stack->at += extension_length(extension, header, length);
 	}
 	stack->more |= TRIP_MORE_EXT_ALL;
+	stack->fields[TRIP_PLACE_IP_CARRIES] = protocol;
 	trip_packet_l4(stack, protocol, !later_fragment, true);
 }
 

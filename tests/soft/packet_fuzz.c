@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packets and patterns about them, against the plain reference of packet_reference.h. The front of
+ * Packets, patterns about them and keys of them, against the plain references. The front of
  * the input is either the frame itself or what draws one; its end draws segments, tags beside the
  * frame, lengths that lie, and patterns.
  */
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "each_key_reference.h"
 #include "packet_draw.h"
 #include "packet_reference.h"
 #include "pattern_match.h"
@@ -54,6 +55,28 @@ compare(const struct rte_mbuf *mbuf, uint32_t sent, const struct draw_frame *fra
 		abort();
 }
 
+/* A key of it, or none. */
+static void
+compare_key(struct draw *draw, const struct rte_mbuf *mbuf, uint32_t sent,
+	const struct draw_frame *frame)
+{
+	static struct trip_packet_fields fields;
+	uint64_t words[TRIP_EACH_KEY_WORDS];
+	struct trip_each_part parts[TRIP_EACH_FIELDS];
+	uint32_t n = draw_key(draw, parts), taken;
+	uint8_t expected[TRIP_EACH_KEY_BYTES], packet;
+	struct trip_each_key key;
+	const char *message;
+
+	if (n == 0 || trip_each_key_compile(parts, n, &key, &message) != 0)
+		return;
+	trip_packet_parse(mbuf, sent | key.wants, &fields);
+	taken = trip_each_key_take(&key, &fields, 1, words, &packet);
+	if (taken != reference_key(parts, n, frame->bytes, frame->length, expected) ||
+		(taken != 0 && memcmp(words, expected, key.words * sizeof(words[0])) != 0))
+		abort();
+}
+
 static void
 release(struct rte_mbuf *mbuf)
 {
@@ -89,6 +112,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	mbuf = draw_mbuf(&draw, &frame, &sent);
 	for (i = 0; i < PATTERNS; i++)
 		compare(mbuf, sent, &frame, &patterns[i]);
+	compare_key(&draw, mbuf, sent, &frame);
 	release(mbuf);
 	return 0;
 }

@@ -25,6 +25,7 @@ struct stack {
 	int type;         /* behind all tags, or -1 */
 	uint32_t extensions[9];
 	bool all_extensions;
+	int carries; /* by IPv6, whatever it is; where all extensions are known */
 };
 
 struct kind {
@@ -150,6 +151,7 @@ walk_ipv6(const struct frame *frame, struct stack *stack)
 			if (i < 9 && at != NOWHERE)
 				stack->extensions[i]++;
 			stack->all_extensions = true;
+			stack->carries = number;
 			stack->protocol = number == 1 ? -1 : number;
 			stack->l4_at = at;
 			if (number == 51)
@@ -567,4 +569,12 @@ reference_fill(const struct rte_flow_item *items, const uint8_t *frame, uint32_t
 		if (!step_inside(&walk, item))
 			return;
 	}
+}
+
+int
+reference_carries(const uint8_t *frame, uint32_t length)
+{
+	struct walk walk = walk_of(frame, length);
+
+	return walk.stack.ip == 6 && walk.stack.all_extensions ? walk.stack.carries : -1;
 }

@@ -19,6 +19,9 @@ bool reference_matches(const struct rte_flow_item *items, const uint8_t *frame, 
 /* Writes to the specs of items (which are writable) what the frame has there, as far as it goes. */
 void reference_fill(const struct rte_flow_item *items, const uint8_t *frame, uint32_t length);
 
+/* The number of what IPv6 carries behind its extension headers, or -1. */
+int reference_carries(const uint8_t *frame, uint32_t length);
+
 /* Size of an item's structure, and the members that are matched as wholes: pairs of offset and
  * size, ended by a size of 0. */
 size_t reference_item_size(enum rte_flow_item_type type);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Keys of packets: what a statement counts by, as words for a table of keys (../data/keyed.h).
+ *
+ * A key is a list of fields, of addresses perhaps only the front. It is made once; taking it out
+ * of a packet is AND, rotate and OR of words that the parser has filled, so keys of several
+ * statements share one parse, and nothing of the packet itself is read here.
+ *
+ * A packet has a key where it has all of its fields, each as patterns have them (pattern.h):
+ * present where its own bytes are in the packet. What has no key is not counted by that key.
+ *
+ * - `ip` is IPv4 or IPv6. An IPv4 address has its IPv6 form there, ::ffff:10.1.2.3 (RFC 4291), as
+ *   many bits of it as the length says, all 32 where it says more: /64 is hosts of IPv4 beside
+ *   networks of IPv6. So an address is one key, in whichever of its two forms a packet has it.
+ * - `proto` is what IP carries, behind extension headers; a later fragment has it, too.
+ * - l4.src and l4.dst are ports of TCP, UDP and SCTP.
+ * - vlan.vid is of the outermost tag, mpls.label the top of the stack, vni and teid what the parser
+ *   takes for VXLAN and GTP-U. All else is of the outer packet.
+ *
+ * In a key fields stand as on the wire, one behind the other in the order of the list, without a
+ * gap; bits that are not asked for, and the rest of the last word, are 0.
+ */
+#ifndef TRIP_EACH_KEY_H
+#define TRIP_EACH_KEY_H
+
+#include <stdint.h>
+
+#include "packet.h"
+
+#define TRIP_EACH_KEY_WORDS 5u
+#define TRIP_EACH_KEY_BYTES (TRIP_EACH_KEY_WORDS * 8)
+/* Packets at once. */
+#define TRIP_EACH_KEY_CHUNK 32u
+
+enum trip_each_field {
+	TRIP_EACH_IPV4_SRC,
+	TRIP_EACH_IPV4_DST,
+	TRIP_EACH_IPV6_SRC,
+	TRIP_EACH_IPV6_DST,
+	TRIP_EACH_IP_SRC,
+	TRIP_EACH_IP_DST,
+	TRIP_EACH_PROTO,
+	TRIP_EACH_L4_SRC,
+	TRIP_EACH_L4_DST,
+	TRIP_EACH_VLAN_VID,
+	TRIP_EACH_VXLAN_VNI,
+	TRIP_EACH_MPLS_LABEL,
+	TRIP_EACH_GTPU_TEID,
+	TRIP_EACH_FIELDS,
+};
+
+struct trip_each_part {
+	enum trip_each_field field;
+	uint8_t length; /* bits of an address, from the front; 0: all, as it is of other fields */
+};
+
+/* A word of a packet is so under a mask. */
+struct trip_each_test {
+	uint64_t mask, value;
+	uint32_t word;
+};
+
+/* What of a packet's word goes where. */
+struct trip_each_term {
+	uint64_t mask; /* behind the turn */
+	uint8_t from, turn, to;
+};
+
+#define TRIP_EACH_TESTS 4u /* presence bits: two words of each stack */
+#define TRIP_EACH_FORMS 2u /* by version of IP */
+
+struct trip_each_form {
+	uint32_t l4; /* which of TRIP_HAS_L4 may be there, a bit each */
+	uint32_t n_tests, n_terms;
+	struct trip_each_test tests[TRIP_EACH_TESTS];
+	struct trip_each_term terms[TRIP_EACH_KEY_BYTES];
+	uint64_t fixed[TRIP_EACH_KEY_WORDS];
+};
+
+struct trip_each_key {
+	uint32_t words;
+	uint32_t wants; /* TRIP_WANT_*: a parser is to be asked for that */
+	uint32_t n_forms;
+	struct trip_each_form forms[TRIP_EACH_FORMS]; /* no packet is of two */
+};
+
+/* The word of RULES for a field, and how many bits it has. */
+const char *trip_each_key_word(enum trip_each_field field);
+uint32_t trip_each_key_bits(enum trip_each_field field);
+
+/* 0, or -EINVAL with a message that is good until the calling thread's next one. */
+int trip_each_key_compile(const struct trip_each_part *parts, uint32_t n, struct trip_each_key *key,
+	const char **message);
+
+/* Of up to TRIP_EACH_KEY_CHUNK packets, parsed with what the key wants: how many have one. Their
+ * keys go to `keys`, one behind the other, and to `packets` whose they are; packets of one key are
+ * in their order. */
+uint32_t trip_each_key_take(const struct trip_each_key *key,
+	const struct trip_packet_fields *fields, uint32_t count, uint64_t *keys, uint8_t *packets);
+
+#endif
