@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rte_mbuf.h>
+
 struct arm_fire_shape {
 	/* Of the domain. */
 	const char *name;
@@ -57,5 +59,23 @@ struct arm_rate;
 struct arm_rate *arm_rate_open(uint32_t cntrs, enum arm_rate_beside beside);
 uint64_t arm_rate_iterate(struct arm_rate *rate, uint32_t iterations, bool busy);
 void arm_rate_close(struct arm_rate *rate);
+
+/* A table of that many keys (both addresses, protocol, both ports), and all that is done to a
+ * packet for it: parse, take the key, count. NULL: there is no memory. */
+struct arm_each;
+struct arm_each *arm_each_open(uint32_t max);
+/* Up to 32 packets. Which of them belong to a key that is over a limit: none. */
+uint32_t arm_each_burst(struct arm_each *each, struct rte_mbuf **pkts, uint32_t n);
+void arm_each_close(struct arm_each *each);
+
+struct arm_each_totals {
+	bool whole; /* else a message says what does not hold of it */
+	uint64_t packets, admitted, refused;
+	uint32_t keys;
+};
+
+struct arm_each_totals arm_each_totals(const struct arm_each *each);
+/* Bytes of a table of so many keys, of so many words of 8 bytes each. */
+uint64_t arm_each_bytes(uint32_t max, uint32_t words);
 
 #endif

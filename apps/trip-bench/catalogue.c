@@ -14,6 +14,7 @@
 #define WITHOUT "the same without them"
 #define FAR "with other work as far off in their place"
 #define SWEEP "a plain sweep with as many queries"
+#define KEYED "parsing, taking the key and counting by it, bursts of 32 over all keys of a table of"
 /* Parsing, matching, counting and the look at the budget; every packet hits a rule. */
 #define ADDED "added to a burst of 32 by the software engine, exact rules of addresses and ports"
 
@@ -41,6 +42,11 @@ const struct bench bench_catalogue[] = {
 	{"memory_rule", "bytes",
 		"per software rule with one queue, its handle included, as pages resident",
 		"what is promised", 1, NULL, 0, bench_memory_rule, 1000000, 1},
+	/* Size: keys; second: bytes of one. */
+	{"memory_each", "bytes", "per key of 16 bytes that is counted by, of a million",
+		"what is promised", 1, NULL, 0, bench_memory_each, 1000000, 16},
+	{"memory_each_long", "bytes", "the same of 40 bytes", "what is promised", 1, NULL, 0,
+		bench_memory_each, 1000000, 40},
 	/* Second: what libfabric has pending; 0: the peer is queue_1k. */
 	{"queue_1k", "ns an item", ACCEPTED " 1 thousand pending", RING, 3,
 		"libfabric sockets with 10 thousand pending", 0, bench_queue, 1000, 10000},
@@ -99,6 +105,13 @@ const struct bench bench_catalogue[] = {
 		bench_set, 10, 16},
 	{"set_load", "ms", "trip_set_replace() of 1 million prefixes", NULL, 0,
 		"rte_fib_add() of each of them", 0, bench_set_load, 1000000, 16},
+	/* Size: keys that there are, and room for; second: nanoseconds that are promised. */
+	{"each_64k", "ns a packet", KEYED " 64 thousand", HASH, 1.5, "what is promised", 1,
+		bench_each, 65536, 30},
+	{"each_1m", "ns a packet", KEYED " a million", HASH, 1.5, NULL, 0, bench_each, 1000000},
+	{"each_flood", "ns a packet",
+		"the same where all million are taken and each packet has a new key", NULL, 0,
+		"the same with known keys", 2, bench_each_flood, 1000000},
 	{"forward", "Mpps", "an io forwarder whose packets match 64 thousand random rules",
 		"the same with a bare rte_hash_lookup_bulk_data inside", 0.8, NULL, 0,
 		bench_forward, 65536, 1, .more_is_better = true},

@@ -4,6 +4,7 @@
 
 #include <rte_eal.h>
 
+#include "arm.h"
 #include "bench.h"
 #include "soft_bed.h"
 
@@ -11,6 +12,8 @@
 #define PROMISED_CNTR 192
 #define PROMISED_WORK 192
 #define PROMISED_RULE 128
+#define PROMISED_EACH 64
+#define PROMISED_EACH_LONG 96
 
 /* What the process has from the system: its heap and its mappings. */
 static double
@@ -118,4 +121,11 @@ bench_memory_rule(const struct bench *bench, struct bench_result *result)
 	snprintf(result->note, sizeof(result->note),
 		"%.1f of them in memzones; one that feeds a counter takes 224 more", in_zones);
 	return exact(result, shared + (many - few) / bench->size, PROMISED_RULE);
+}
+
+int
+bench_memory_each(const struct bench *bench, struct bench_result *result)
+{
+	return exact(result, (double)arm_each_bytes(bench->size, bench->second / 8) / bench->size,
+		bench->second > 16 ? PROMISED_EACH_LONG : PROMISED_EACH);
 }
