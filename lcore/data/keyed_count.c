@@ -178,8 +178,8 @@ probe(struct counting *counting, const uint32_t words)
 		const struct keyed_line *line = &keyed_lines(table)[keyed_home(table, hash)];
 		uint32_t matches = keyed_match(line, ~table->id_mask, keyed_tag(table, hash));
 		uint32_t slot = (uint32_t)__builtin_ctz(matches | 1u << (KEYED_SLOTS - 1));
-		/* Without a tag: any that there is. */
-		uint32_t entry = (line->slots[slot] & table->id_mask) - (matches != 0);
+		/* Without a tag: any that there is, which the last slot may have. */
+		uint32_t id = line->slots[slot] & table->id_mask, entry = id - (id != 0);
 		const char *at = (const char *)keyed_entry(table, entry);
 
 		counting->entries[i] = entry;
