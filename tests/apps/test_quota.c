@@ -340,16 +340,22 @@ send_some(struct tripd_bed *bed, uint16_t n)
 }
 
 static void
-pass_time(struct tripd_bed *bed, int64_t seconds)
+set_time(struct tripd_bed *bed, int64_t now)
 {
-	static int64_t now;
-
-	now = seconds == 0 ? bed->quota.periods.all[0].began : now + seconds;
 	/* What a home has not read of a queue yet is of the next period. */
 	tripd_quota_freshen(&bed->quota);
 	assert_int_equal(tripd_period_update(&bed->quota, now), 0);
 	tripd_bed_progress(bed);
 	tripd_quota_read(&bed->quota);
+}
+
+static void
+pass_time(struct tripd_bed *bed, int64_t seconds)
+{
+	static int64_t now;
+
+	now = seconds == 0 ? bed->quota.periods.all[0].began : now + seconds;
+	set_time(bed, now);
 }
 
 static void
@@ -387,14 +393,52 @@ a_quota_begins_anew(void **state)
 	expect_period(&bed, 4, 5);
 	send_some(&bed, 7);
 	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
-	/* Set back, it goes on until it would have ended. */
-	pass_time(&bed, -86400);
-	pass_time(&bed, 86399);
-	expect_period(&bed, 4, 5);
-	send_some(&bed, 1);
-	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
-	pass_time(&bed, 61);
-	expect_period(&bed, 5, 8);
+	tripd_bed_close(&bed);
+}
+
+/* So much of the first quota, which no statement has its home hurry to read. */
+static void
+spend(struct tripd_bed *bed, uint16_t n)
+{
+	uint64_t spent = trip_cntr_read(bed->quota.counters[0]) + n;
+
+	count_packets(bed, n);
+	while (trip_cntr_read(bed->quota.counters[0]) < spent)
+		tripd_quota_pause(&bed->quota);
+}
+
+/* Set back to the period before, it goes on until it would have ended; by more, until one ends by
+ * the clock as it is then, and so do those that follow. */
+static void
+a_clock_is_set_back(void **state)
+{
+	const struct tripd_period *period;
+	struct tripd_bed bed;
+
+	open_bed(&bed, "count all port 0 pattern eth / end\n"
+		       "quota q 8 per minute of all.packets\n");
+	pass_time(&bed, 0);
+	period = &bed.quota.periods.all[0];
+	spend(&bed, 5);
+	set_time(&bed, period->ends);
+	expect_period(&bed, 1, 5);
+	spend(&bed, 7);
+	set_time(&bed, period->began - 60);
+	set_time(&bed, period->ends - 1);
+	expect_period(&bed, 1, 5);
+	set_time(&bed, period->ends);
+	expect_period(&bed, 2, 7);
+	spend(&bed, 3);
+	set_time(&bed, period->began - 86400 + 5);
+	assert_int_equal(period->ends - period->began, 55);
+	set_time(&bed, period->ends - 1);
+	expect_period(&bed, 2, 7);
+	set_time(&bed, period->ends);
+	expect_period(&bed, 3, 3);
+	assert_int_equal(period->ended - period->ended_began, 55);
+	spend(&bed, 4);
+	set_time(&bed, period->began + 60);
+	expect_period(&bed, 4, 4);
 	tripd_bed_close(&bed);
 }
 
@@ -701,6 +745,7 @@ main(void)
 		cmocka_unit_test(periods_end_where_winter_is_moved),
 		cmocka_unit_test(periods_follow_each_other),
 		cmocka_unit_test(a_quota_begins_anew),
+		cmocka_unit_test(a_clock_is_set_back),
 		cmocka_unit_test(a_quota_passes_what_it_dropped),
 		cmocka_unit_test(a_quota_passes_what_it_policed),
 		cmocka_unit_test(what_has_ended_holds_nothing),

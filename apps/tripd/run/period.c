@@ -414,12 +414,33 @@ arm(struct tripd_quota *quota)
 	return ret;
 }
 
+/* The clock was set back. One that began later than what is the next end by now ends there: else it
+ * would last for as long as the clock was ahead. */
+static void
+follow_back(struct tripd_quota *quota, int64_t now)
+{
+	for (unsigned int i = 0; i < quota->periods.n; i++) {
+		struct tripd_period *period = &quota->periods.all[i];
+		const struct trip_rules_counter *counter = &quota->rules->counters[period->counter];
+		int64_t end =
+			counter->gone ? INT64_MAX : trip_apply_period_end(counter->quota, now);
+
+		if (end >= period->began)
+			continue;
+		period->began = now;
+		period->ends = end;
+	}
+}
+
 int
 tripd_period_update(struct tripd_quota *quota, int64_t now)
 {
 	struct tripd_periods *periods = &quota->periods;
 	int ret = 0;
 
+	if (now < periods->looked_at)
+		follow_back(quota, now);
+	periods->looked_at = now;
 	if (periods->failed_at == now)
 		return 0;
 	if (find_over(quota, now))

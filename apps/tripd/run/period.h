@@ -34,6 +34,8 @@ struct tripd_periods {
 	bool released, unarmed;
 	/* When that could not be done; it is tried again a second later. */
 	int64_t failed_at;
+	/* What the clock was at the last look. */
+	int64_t looked_at;
 };
 
 /* Begins the first ones. Returns 0, or a negative errno, with that said. */
@@ -68,9 +70,9 @@ int tripd_period_reset_now(struct tripd_quota *quota, unsigned int counter);
 
 /*
  * Ends the periods that are over, all of them together, and begins the next ones. However many the
- * clock has jumped over, what was counted is one period's; where it is set back, nothing begins
- * again. Returns 0, or the negative errno of what could not pass or be armed again, with that said:
- * the call tries it again a second later.
+ * clock has jumped over, what was counted is one period's; one that it is set back to does not
+ * begin again. Returns 0, or the negative errno of what could not pass or be armed again, with that
+ * said: the call tries it again a second later.
  */
 int tripd_period_update(struct tripd_quota *quota, int64_t now);
 
