@@ -33,6 +33,14 @@ leaks_little(const struct trip_keyed_attr *attr, uint64_t tick)
 	return attr->rate == 0 || attr->idle / tick <= LEAK_MAX / attr->rate;
 }
 
+/* In half a line it is not in two. */
+static uint32_t
+words_of_entry(const struct trip_keyed_attr *attr)
+{
+	return attr->words < KEYED_HALF_LINE - KEYED_KEY ? KEYED_HALF_LINE
+							 : KEYED_KEY + attr->words;
+}
+
 size_t
 trip_keyed_size(const struct trip_keyed_attr *attr)
 {
@@ -42,7 +50,8 @@ trip_keyed_size(const struct trip_keyed_attr *attr)
 		attr->rate > TRIP_KEYED_RATE_MAX || !leaks_little(attr, TICK_MAX))
 		return 0;
 	return sizeof(struct trip_keyed) + lines_for(attr->max) * sizeof(struct keyed_line) +
-	       ((size_t)attr->max + spare_for(attr->max)) * (KEYED_KEY + attr->words) * 8;
+	       ((size_t)attr->max + spare_for(attr->max)) *
+		       (words_of_entry(attr) + KEYED_REST_WORDS) * 8;
 }
 
 /* The less leaks while a key is idle, the shorter is a tick: a microsecond, 10, 100, ... */
@@ -65,6 +74,31 @@ init_clock(struct trip_keyed *table, const struct trip_keyed_attr *attr)
 }
 
 static void
+lay_out(struct trip_keyed *table, const struct trip_keyed_attr *attr)
+{
+	uint32_t words = words_of_entry(attr);
+
+	table->words = attr->words;
+	if (attr->rate != 0) {
+		table->stride = words + KEYED_REST_WORDS;
+		table->rest_stride = table->stride;
+		table->rest_at = words;
+	} else {
+		table->stride = words;
+		table->rest_stride = KEYED_REST_WORDS;
+		table->rest_at = (uint64_t)table->capacity * words;
+	}
+}
+
+/* Words that nobody can tell from random ones who does not know the two. */
+static void
+spread_secret(struct trip_keyed *table, const uint64_t *secret)
+{
+	for (uint64_t i = 0; i < KEYED_SECRETS; i++)
+		table->secret[i] = keyed_sip(secret, &i, 1);
+}
+
+static void
 free_all(struct trip_keyed *table)
 {
 	for (uint32_t entry = table->capacity; entry > 0; entry--)
@@ -78,14 +112,13 @@ trip_keyed_init(void *memory, const struct trip_keyed_attr *attr)
 	uint32_t spare = spare_for(attr->max);
 
 	memset(memory, 0, trip_keyed_size(attr));
-	memcpy(table->secret, attr->secret, sizeof(table->secret));
+	spread_secret(table, attr->secret);
 	table->limit_packets = attr->limit_packets != 0 ? attr->limit_packets : UINT64_MAX;
 	table->limit_bytes = attr->limit_bytes != 0 ? attr->limit_bytes : UINT64_MAX;
 	table->max = attr->max;
 	table->capacity = attr->max + spare;
 	table->lines = lines_for(attr->max);
-	table->words = attr->words;
-	table->stride = KEYED_KEY + attr->words;
+	lay_out(table, attr);
 	table->id_mask = UINT32_MAX >> __builtin_clz(table->capacity);
 	table->by_bytes = attr->by_bytes;
 	table->free_least = spare / 4;
@@ -110,7 +143,7 @@ trip_keyed_recover(struct trip_keyed *table)
 	for (uint32_t entry = table->capacity; entry-- > 0;) {
 		const _Atomic uint64_t *at = keyed_entry(table, entry);
 
-		if (keyed_load(&at[KEYED_PACKETS]) == 0) {
+		if (keyed_packets(keyed_load(&at[KEYED_PACKETS])) == 0) {
 			trip_keyed_room_free(table, entry);
 			continue;
 		}
@@ -135,10 +168,9 @@ trip_keyed_find(const struct trip_keyed *table, const uint64_t *key)
 void
 trip_keyed_mark(struct trip_keyed *table, uint32_t entry, uint16_t mark)
 {
-	_Atomic uint64_t *packets = &keyed_entry(table, entry)[KEYED_PACKETS];
+	_Atomic uint64_t *error = &keyed_rest(table, entry)[KEYED_ERROR];
 
-	keyed_store(
-		packets, keyed_packets(keyed_load(packets)) | (uint64_t)mark << KEYED_MARK_SHIFT);
+	keyed_store(error, keyed_load(error) >> KEYED_MARK_BITS << KEYED_MARK_BITS | mark);
 }
 
 uint32_t
@@ -153,20 +185,21 @@ trip_keyed_read(const struct trip_keyed *table, uint32_t entry, struct trip_keye
 	const _Atomic uint64_t *at = keyed_entry(table, entry);
 	/* Acquire: what was there before it lived. Partner: the release in add(). */
 	uint64_t packets = atomic_load_explicit(&at[KEYED_PACKETS], memory_order_acquire);
-	uint64_t error = keyed_load(&at[KEYED_ERROR]) >> KEYED_SEEN_BITS;
+	uint64_t error = keyed_error(table, entry);
 	uint64_t again[TRIP_KEYED_WORDS_MAX];
 
 	keyed_key(table, entry, reading->key);
 	reading->bytes = keyed_load(&at[KEYED_BYTES]);
 	reading->packets = keyed_packets(packets);
-	reading->mark = keyed_mark(packets);
+	reading->mark = keyed_mark(table, entry);
 	reading->error = error;
 	/* One key's counts only grow; what was written to it after its death began is seen behind
 	 * the fence, if anything of it was before. */
 	atomic_thread_fence(memory_order_acquire);
 	keyed_key(table, entry, again);
-	return packets != 0 && keyed_packets(keyed_load(&at[KEYED_PACKETS])) >= reading->packets &&
-	       keyed_load(&at[KEYED_ERROR]) >> KEYED_SEEN_BITS == error &&
+	return reading->packets != 0 &&
+	       keyed_packets(keyed_load(&at[KEYED_PACKETS])) >= reading->packets &&
+	       keyed_error(table, entry) == error &&
 	       memcmp(again, reading->key, table->words * sizeof(again[0])) == 0;
 }
 

@@ -53,7 +53,9 @@
  *
  * Memory: for keys of 16 bytes an entry is 48, of which M + M / 7, and 8 bytes for each of M find
  * it: 63 in all, and TRIP_KEYED_ITSELF of the table at most. All of it is offsets, so it may be
- * shared, and lie elsewhere in each process.
+ * shared, and lie elsewhere in each process. A packet of a known key touches two cache lines: where
+ * the key is found, and the half of a line that has key, packets and bytes. The other 16 bytes,
+ * error, mark and bucket, lie apart; where there is a rate, which each packet needs, with the rest.
  *
  * One writer: whoever polls the queue. Everybody else may read entries and totals. A writer that is
  * killed at any instruction leaves whole entries: an entry is alive when it has packets, which is
@@ -61,8 +63,11 @@
  * trip_keyed_recover(), which finds the rest from that. Of the chunk under way some packets may not
  * have been counted, and of one of them the bytes alone.
  *
- * Hashing is SipHash-1-3, keyed by a secret of the run: also who sees what happens to his packets
- * learns nothing from it of which keys share a line.
+ * Hashing is NH (Black, Halevi, Krawczyk, Krovetz and Rogaway, for UMAC) of a key's words, by words
+ * that SipHash makes of a secret of the run: any two keys that were chosen without knowing it agree
+ * in one of 2^64 runs. One more multiplication makes line and tag of that. It is no cipher: who can
+ * measure what each of his packets takes might find keys that share a line, as with those of rules
+ * (../soft/tuple.h); SipHash of each key was a third of what a packet took.
  */
 #ifndef TRIP_KEYED_H
 #define TRIP_KEYED_H

@@ -10,7 +10,7 @@ free_entries(const struct trip_keyed *table)
 	for (; next != 0 && count <= table->capacity; count++) {
 		const _Atomic uint64_t *at = keyed_entry(table, next - 1);
 
-		if (keyed_load(&at[KEYED_PACKETS]) != 0)
+		if (keyed_packets(keyed_load(&at[KEYED_PACKETS])) != 0)
 			return UINT32_MAX;
 		next = (uint32_t)keyed_load(&at[KEYED_KEY]);
 	}
@@ -27,7 +27,7 @@ check_entries(const struct trip_keyed *table)
 	for (uint32_t entry = 0; entry < table->capacity; entry++) {
 		const _Atomic uint64_t *at = keyed_entry(table, entry);
 
-		if (keyed_load(&at[KEYED_PACKETS]) == 0)
+		if (keyed_packets(keyed_load(&at[KEYED_PACKETS])) == 0)
 			continue;
 		alive++;
 		packets += keyed_packets(keyed_load(&at[KEYED_PACKETS]));
@@ -35,7 +35,7 @@ check_entries(const struct trip_keyed *table)
 		keyed_key(table, entry, key);
 		if (trip_keyed_find(table, key) != entry)
 			return "each key is found in its entry";
-		if (keyed_load(&at[KEYED_ERROR]) >> KEYED_SEEN_BITS > keyed_load(&table->floor))
+		if (keyed_error(table, entry) > keyed_load(&table->floor))
 			return "no error is above the floor";
 	}
 	if (alive + table->free != table->capacity || free_entries(table) != table->free)
@@ -53,7 +53,7 @@ distance(const struct trip_keyed *table, uint32_t line, uint32_t slot)
 	uint32_t home;
 
 	keyed_key(table, (slot & table->id_mask) - 1, key);
-	home = keyed_home(table, keyed_hash(table->secret, key, table->words));
+	home = keyed_home(table->lines, keyed_hash(table->secret, key, table->words));
 	return line >= home ? line - home : line + table->lines - home;
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counts packets by their keys. */
+#include <string.h>
+
 #include "keyed_priv.h"
 
 /* What a bucket holds, in parts. */
@@ -47,15 +49,26 @@ trip_keyed_sweep(struct trip_keyed *table, uint64_t now)
 /* ---- counting ---------------------------------------------------------------------------------
  */
 
-/* What is the same for all packets of a chunk. */
+/* What is the same for all packets of a chunk. By value where it is inlined: what is stored to
+ * entries cannot change it then. */
+struct view {
+	const struct keyed_line *lines;
+	_Atomic uint64_t *entries;
+	const uint64_t *keys;
+	const uint32_t *bytes;
+	uint64_t limit_packets, limit_bytes;
+	uint64_t empty; /* what a bucket is that is empty now */
+	uint64_t seen;  /* the unit, where entries have it */
+	uint32_t n_lines, id_mask, stride, count;
+	bool has_rate;
+};
+
 struct counting {
 	struct trip_keyed *table;
-	const struct trip_keyed_chunk *chunk;
-	uint64_t empty; /* what a bucket is that is empty now */
+	struct view view;
 	uint64_t hashes[TRIP_KEYED_CHUNK];
-	uint32_t entries[TRIP_KEYED_CHUNK]; /* where a tag says so */
-	uint32_t tagged;
-	uint8_t missing[TRIP_KEYED_CHUNK]; /* packets whose keys are not there */
+	uint32_t entries[TRIP_KEYED_CHUNK]; /* where a tag says so; else any */
+	uint8_t missing[TRIP_KEYED_CHUNK];  /* packets whose keys are not there */
 	uint32_t n_missing;
 	uint32_t over;
 };
@@ -67,41 +80,49 @@ count_in_remainder(struct trip_keyed *table, uint32_t bytes)
 	keyed_grow(&table->remainder_packets, 1);
 }
 
-static inline __attribute__((always_inline)) void
-add(struct counting *counting, _Atomic uint64_t *at, uint32_t packet)
+/* Adds to a leaky bucket; true where it holds more than it may. `had`: what says when it was used
+ * last. */
+static inline __attribute__((always_inline)) bool
+leak(const struct trip_keyed *table, uint64_t empty, uint32_t entry, uint64_t had, uint32_t bytes)
 {
-	struct trip_keyed *table = counting->table;
-	uint32_t bytes = counting->chunk->bytes[packet];
-	uint64_t packets = keyed_load(&at[KEYED_PACKETS]) + 1;
-	uint64_t sum = keyed_load(&at[KEYED_BYTES]) + bytes;
-	uint64_t error = keyed_load(&at[KEYED_ERROR]);
+	_Atomic uint64_t *bucket = &keyed_rest(table, entry)[KEYED_BUCKET];
 	/* Above 0: it is not empty yet. What leaks until a key goes is less than half the range. */
-	int64_t holds = (int64_t)(keyed_load(&at[KEYED_BUCKET]) - counting->empty);
+	int64_t holds = (int64_t)(keyed_load(bucket) - empty);
 
-	if (__builtin_expect(keyed_packets(packets) == 0, 0)) {
-		count_in_remainder(table, bytes);
-		return;
-	}
-	holds = holds > 0 && !keyed_is_idle(table, error) ? holds : 0;
+	holds = holds > 0 && !keyed_is_idle(table, had) ? holds : 0;
 	holds += (int64_t)(table->cost_packet + bytes * table->cost_byte);
 	holds = holds < BUCKET_MAX ? holds : BUCKET_MAX;
-	keyed_store(&at[KEYED_BUCKET], counting->empty + (uint64_t)holds);
-	keyed_store(&at[KEYED_ERROR], error >> KEYED_SEEN_BITS << KEYED_SEEN_BITS | table->units);
+	keyed_store(bucket, empty + (uint64_t)holds);
+	return (uint64_t)holds > table->burst;
+}
+
+static inline __attribute__((always_inline)) void
+add(struct counting *counting, const struct view view, uint32_t entry, uint32_t packet)
+{
+	_Atomic uint64_t *at = view.entries + (size_t)entry * view.stride;
+	uint32_t bytes = view.bytes[packet];
+	uint64_t had = keyed_load(&at[KEYED_PACKETS]), packets = keyed_packets(had) + 1;
+	uint64_t sum = keyed_load(&at[KEYED_BYTES]) + bytes;
+	uint32_t over = (packets >= view.limit_packets) | (sum >= view.limit_bytes);
+
+	if (__builtin_expect(packets > TRIP_KEYED_PACKETS_MAX, 0)) {
+		count_in_remainder(counting->table, bytes);
+		return;
+	}
+	if (view.has_rate)
+		over |= leak(counting->table, view.empty, entry, had, bytes);
 	keyed_store(&at[KEYED_BYTES], sum);
 	/* Release: with packets it is alive, and whole. Partner: trip_keyed_read(). */
-	keyed_publish(&at[KEYED_PACKETS], packets);
-	counting->over |=
-		(uint32_t)((keyed_packets(packets) >= table->limit_packets) |
-			   (sum >= table->limit_bytes) | ((uint64_t)holds > table->burst)) *
-			(uint32_t)(keyed_mark(packets) == 0)
-		<< packet;
+	keyed_publish(&at[KEYED_PACKETS], packets | view.seen);
+	if (__builtin_expect(over, 0))
+		counting->over |= (uint32_t)(keyed_mark(counting->table, entry) == 0) << packet;
 }
 
 static void
 refuse(struct counting *counting, uint32_t packet)
 {
 	struct trip_keyed *table = counting->table;
-	uint32_t bytes = counting->chunk->bytes[packet];
+	uint32_t bytes = counting->view.bytes[packet];
 	uint64_t floor = keyed_load(&table->floor) + keyed_weight(table, 1, bytes);
 
 	count_in_remainder(table, bytes);
@@ -114,22 +135,23 @@ static void
 admit(struct counting *counting, uint32_t packet)
 {
 	struct trip_keyed *table = counting->table;
-	const uint64_t *key = &counting->chunk->keys[(size_t)packet * table->words];
+	const uint64_t *key = &counting->view.keys[(size_t)packet * table->words];
 	uint32_t entry = trip_keyed_room_take(table);
-	_Atomic uint64_t *at;
+	_Atomic uint64_t *at, *rest;
 
 	if (entry == TRIP_KEYED_NONE) {
 		refuse(counting, packet);
 		return;
 	}
 	at = keyed_entry(table, entry);
+	rest = keyed_rest(table, entry);
 	for (uint32_t i = 0; i < table->words; i++)
 		keyed_store(&at[KEYED_KEY + i], key[i]);
 	keyed_store(&at[KEYED_BYTES], 0);
-	keyed_store(&at[KEYED_BUCKET], counting->empty);
-	keyed_store(&at[KEYED_ERROR], keyed_load(&table->floor) << KEYED_SEEN_BITS | table->units);
-	add(counting, at, packet);
-	trip_keyed_line_insert(table, counting->hashes[packet], entry);
+	keyed_store(&rest[KEYED_BUCKET], counting->view.empty);
+	keyed_store(&rest[KEYED_ERROR], keyed_load(&table->floor) << KEYED_MARK_BITS);
+	add(counting, counting->view, entry, packet);
+	keyed_line_insert(table, counting->hashes[packet], entry);
 	keyed_grow(&table->admitted, 1);
 }
 
@@ -141,12 +163,12 @@ count_missing(struct counting *counting)
 
 	for (uint32_t i = 0; i < counting->n_missing; i++) {
 		uint32_t packet = counting->missing[i];
-		uint32_t entry = trip_keyed_line_find(table,
-			&counting->chunk->keys[(size_t)packet * table->words],
-			counting->hashes[packet]);
+		uint32_t entry =
+			keyed_line_find(table, &counting->view.keys[(size_t)packet * table->words],
+				counting->hashes[packet]);
 
 		if (entry != TRIP_KEYED_NONE)
-			add(counting, keyed_entry(table, entry), packet);
+			add(counting, counting->view, entry, packet);
 		else
 			admit(counting, packet);
 	}
@@ -154,56 +176,55 @@ count_missing(struct counting *counting)
 
 /* Hashes; asks for lines. */
 static inline __attribute__((always_inline)) void
-hash(struct counting *counting, const uint32_t words)
+hash(struct counting *counting, const struct view view, const uint32_t words)
 {
-	const struct trip_keyed *table = counting->table;
+	uint64_t secret[KEYED_SECRETS];
 
-	for (uint32_t i = 0; i < counting->chunk->count; i++) {
-		uint64_t hash =
-			keyed_hash(table->secret, &counting->chunk->keys[(size_t)i * words], words);
+	memcpy(secret, counting->table->secret, sizeof(secret));
+	for (uint32_t i = 0; i < view.count; i++) {
+		uint64_t hash = keyed_hash(secret, &view.keys[(size_t)i * words], words);
 
 		counting->hashes[i] = hash;
-		__builtin_prefetch(&keyed_lines(table)[keyed_home(table, hash)], 1);
+		__builtin_prefetch(&view.lines[keyed_home(view.n_lines, hash)], 1);
 	}
 }
 
-/* Compares tags; asks for entries. An entry is in two cache lines at most. */
+/* Compares tags; asks for entries. */
 static inline __attribute__((always_inline)) void
-probe(struct counting *counting, const uint32_t words)
+probe(struct counting *counting, const struct view view, const uint32_t words)
 {
-	const struct trip_keyed *table = counting->table;
-
-	for (uint32_t i = 0; i < counting->chunk->count; i++) {
+	for (uint32_t i = 0; i < view.count; i++) {
 		uint64_t hash = counting->hashes[i];
-		const struct keyed_line *line = &keyed_lines(table)[keyed_home(table, hash)];
-		uint32_t matches = keyed_match(line, ~table->id_mask, keyed_tag(table, hash));
+		const struct keyed_line *line = &view.lines[keyed_home(view.n_lines, hash)];
+		uint32_t matches = keyed_match(line, ~view.id_mask, keyed_tag(view.id_mask, hash));
 		uint32_t slot = (uint32_t)__builtin_ctz(matches | 1u << (KEYED_SLOTS - 1));
 		/* Without a tag: any that there is, which the last slot may have. */
-		uint32_t id = line->slots[slot] & table->id_mask, entry = id - (id != 0);
-		const char *at = (const char *)keyed_entry(table, entry);
+		uint32_t id = line->slots[slot] & view.id_mask, entry = id - (id != 0);
+		const _Atomic uint64_t *at = view.entries + (size_t)entry * view.stride;
 
 		counting->entries[i] = entry;
-		counting->tagged |= (uint32_t)(matches != 0) << i;
-		__builtin_prefetch(at, 1);
-		__builtin_prefetch(at + (KEYED_KEY + words) * 8 - 1, 1);
+		__builtin_prefetch((const void *)at, 1);
+		/* What is longer than half a line may be in two. */
+		if (view.has_rate || words > KEYED_HALF_LINE - KEYED_KEY)
+			__builtin_prefetch((const char *)(at + view.stride) - 1, 1);
 	}
 }
 
-/* Compares keys; counts those that are there. */
+/* Compares keys; counts those that are there. A live entry with a key is that key's, whatever led
+ * here; a dead one may have any words. */
 static inline __attribute__((always_inline)) void
-count_present(struct counting *counting, const uint32_t words)
+count_present(struct counting *counting, const struct view view, const uint32_t words)
 {
-	struct trip_keyed *table = counting->table;
-
-	for (uint32_t i = 0; i < counting->chunk->count; i++) {
-		const uint64_t *key = &counting->chunk->keys[(size_t)i * words];
-		_Atomic uint64_t *at = keyed_entry(table, counting->entries[i]);
-		uint64_t differ = (counting->tagged >> i & 1) ^ 1;
+	for (uint32_t i = 0; i < view.count; i++) {
+		const uint64_t *key = &view.keys[(size_t)i * words];
+		uint32_t entry = counting->entries[i];
+		const _Atomic uint64_t *at = view.entries + (size_t)entry * view.stride;
+		uint64_t differ = keyed_packets(keyed_load(&at[KEYED_PACKETS])) == 0;
 
 		for (uint32_t k = 0; k < words; k++)
 			differ |= keyed_load(&at[KEYED_KEY + k]) ^ key[k];
 		if (differ == 0)
-			add(counting, at, i);
+			add(counting, view, entry, i);
 		else
 			counting->missing[counting->n_missing++] = (uint8_t)i;
 	}
@@ -212,9 +233,9 @@ count_present(struct counting *counting, const uint32_t words)
 static inline __attribute__((always_inline)) void
 count_words(struct counting *counting, const uint32_t words)
 {
-	hash(counting, words);
-	probe(counting, words);
-	count_present(counting, words);
+	hash(counting, counting->view, words);
+	probe(counting, counting->view, words);
+	count_present(counting, counting->view, words);
 }
 
 static void
@@ -235,9 +256,19 @@ trip_keyed_count(struct trip_keyed *table, const struct trip_keyed_chunk *chunk,
 
 	trip_keyed_sweep(table, now);
 	counting.table = table;
-	counting.chunk = chunk;
-	counting.empty = table->now * table->rate;
-	counting.tagged = 0;
+	counting.view = (struct view){.lines = keyed_lines(table),
+		.entries = keyed_entry(table, 0),
+		.keys = chunk->keys,
+		.bytes = chunk->bytes,
+		.limit_packets = table->limit_packets,
+		.limit_bytes = table->limit_bytes,
+		.empty = table->now * table->rate,
+		.seen = (uint64_t)table->units << KEYED_SEEN_SHIFT,
+		.n_lines = table->lines,
+		.id_mask = table->id_mask,
+		.stride = table->stride,
+		.count = chunk->count,
+		.has_rate = table->rate != 0};
 	counting.n_missing = 0;
 	counting.over = 0;
 	/* Code of its own for the lengths that most keys have. */

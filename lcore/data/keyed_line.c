@@ -20,7 +20,7 @@ is_key(const struct trip_keyed *table, uint32_t entry, const uint64_t *key)
 uint32_t
 trip_keyed_line_find(const struct trip_keyed *table, const uint64_t *key, uint64_t hash)
 {
-	uint32_t at = keyed_home(table, hash), tag = keyed_tag(table, hash);
+	uint32_t at = keyed_home(table->lines, hash), tag = keyed_tag(table->id_mask, hash);
 
 	for (uint32_t steps = 0; steps < table->lines; steps++, at = keyed_next(table, at)) {
 		const struct keyed_line *line = &keyed_lines(table)[at];
@@ -43,7 +43,7 @@ trip_keyed_line_find(const struct trip_keyed *table, const uint64_t *key, uint64
 static uint32_t *
 walk(struct trip_keyed *table, uint64_t hash, uint32_t mask, uint32_t want, int passes)
 {
-	uint32_t at = keyed_home(table, hash);
+	uint32_t at = keyed_home(table->lines, hash);
 
 	for (;; at = keyed_next(table, at)) {
 		struct keyed_line *line = &keyed_lines(table)[at];
@@ -59,7 +59,7 @@ walk(struct trip_keyed *table, uint64_t hash, uint32_t mask, uint32_t want, int 
 void
 trip_keyed_line_insert(struct trip_keyed *table, uint64_t hash, uint32_t entry)
 {
-	*walk(table, hash, UINT32_MAX, 0, 1) = keyed_tag(table, hash) | (entry + 1);
+	*walk(table, hash, UINT32_MAX, 0, 1) = keyed_tag(table->id_mask, hash) | (entry + 1);
 }
 
 void

@@ -4,6 +4,9 @@
 #define TRIP_KEYED_PRIV_H
 
 #include <stdatomic.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "keyed.h"
 
@@ -13,6 +16,9 @@
 #define KEYED_IDLE_UNITS 320u
 #define KEYED_SWEEP_PART 100u
 
+/* A word for each of a key, made even, and two. */
+#define KEYED_SECRETS (TRIP_KEYED_WORDS_MAX + 3)
+
 #define KEYED_BIN_BITS 7u /* within a power of two */
 #define KEYED_BINS_EXACT (2u << KEYED_BIN_BITS)
 #define KEYED_BINS (KEYED_BINS_EXACT + ((63 - KEYED_BIN_BITS) << KEYED_BIN_BITS))
@@ -20,14 +26,21 @@
 /* An entry: so many words, and those of its key. A dead one has 0 packets, and in the place of its
  * key the next one that is free. */
 enum keyed_word {
-	KEYED_PACKETS, /* 48 bits; above them the mark */
+	KEYED_PACKETS, /* 48 bits; above them the unit in which it was last seen */
 	KEYED_BYTES,
-	KEYED_BUCKET,
-	KEYED_ERROR, /* above 16 bits of the unit in which it was last seen */
 	KEYED_KEY,
 };
-#define KEYED_MARK_SHIFT 48u
-#define KEYED_SEEN_BITS 16u
+#define KEYED_SEEN_SHIFT 48u
+
+/* What counting does not touch, apart: with keys of up to two words what it touches is half a
+ * cache line then. Where there is a rate it touches all, and all of an entry lies together. */
+enum keyed_rest {
+	KEYED_BUCKET,
+	KEYED_ERROR, /* above 16 bits of the mark */
+	KEYED_REST_WORDS,
+};
+#define KEYED_MARK_BITS 16u
+#define KEYED_HALF_LINE 4u /* words */
 
 /* A slot is a part of the hash, its tag, above an entry + 1; 0: free. */
 #define KEYED_SLOTS 15u
@@ -40,7 +53,7 @@ _Static_assert(sizeof(struct keyed_line) == 64, "a cache line");
 
 struct trip_keyed {
 	/* Fixed. */
-	uint64_t secret[2];
+	uint64_t secret[KEYED_SECRETS];
 	uint64_t limit_packets, limit_bytes;
 	uint64_t rate;  /* a second; and in parts a tick */
 	uint64_t parts; /* of a packet or byte */
@@ -50,8 +63,10 @@ struct trip_keyed {
 	uint64_t unit; /* ticks */
 	uint64_t pace; /* entries a tick, times 2^32 */
 	uint32_t max, capacity, lines;
-	uint32_t words, stride; /* of a key; of an entry in words */
-	uint32_t id_mask;       /* of a slot */
+	uint32_t words;               /* of a key */
+	uint32_t stride, rest_stride; /* of an entry, in words; of the rest of it */
+	uint64_t rest_at;             /* words from the first entry */
+	uint32_t id_mask;             /* of a slot */
 	bool by_bytes;
 	/* The clock: ticks, how far into the unit; the hand of idle entries. */
 	uint64_t now, into, due;
@@ -90,6 +105,12 @@ keyed_entry(const struct trip_keyed *table, uint32_t entry)
 	       (size_t)entry * table->stride;
 }
 
+static inline _Atomic uint64_t *
+keyed_rest(const struct trip_keyed *table, uint32_t entry)
+{
+	return keyed_entry(table, 0) + table->rest_at + (size_t)entry * table->rest_stride;
+}
+
 /* One writer: all that orders its stores is for readers, and for who comes after its death. */
 static inline uint64_t
 keyed_load(const _Atomic uint64_t *word)
@@ -122,9 +143,21 @@ keyed_packets(uint64_t word)
 }
 
 static inline uint16_t
-keyed_mark(uint64_t word)
+keyed_seen(uint64_t word)
 {
-	return (uint16_t)(word >> KEYED_MARK_SHIFT);
+	return (uint16_t)(word >> KEYED_SEEN_SHIFT);
+}
+
+static inline uint16_t
+keyed_mark(const struct trip_keyed *table, uint32_t entry)
+{
+	return (uint16_t)keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]);
+}
+
+static inline uint64_t
+keyed_error(const struct trip_keyed *table, uint32_t entry)
+{
+	return keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]) >> KEYED_MARK_BITS;
 }
 
 /* In the measure that ranks, as what was counted; and with the error. */
@@ -135,17 +168,19 @@ keyed_weight(const struct trip_keyed *table, uint64_t packets, uint64_t bytes)
 }
 
 static inline uint64_t
-keyed_rank(const struct trip_keyed *table, const _Atomic uint64_t *entry)
+keyed_rank(const struct trip_keyed *table, uint32_t entry)
 {
-	return keyed_weight(table, keyed_packets(keyed_load(&entry[KEYED_PACKETS])),
-		       keyed_load(&entry[KEYED_BYTES])) +
-	       (keyed_load(&entry[KEYED_ERROR]) >> KEYED_SEEN_BITS);
+	const _Atomic uint64_t *at = keyed_entry(table, entry);
+
+	return keyed_weight(table, keyed_packets(keyed_load(&at[KEYED_PACKETS])),
+		       keyed_load(&at[KEYED_BYTES])) +
+	       keyed_error(table, entry);
 }
 
 static inline bool
-keyed_is_idle(const struct trip_keyed *table, uint64_t error)
+keyed_is_idle(const struct trip_keyed *table, uint64_t packets)
 {
-	return (uint16_t)(table->units - (uint16_t)error) > table->idle_units;
+	return (uint16_t)(table->units - keyed_seen(packets)) > table->idle_units;
 }
 
 static inline void
@@ -166,7 +201,7 @@ keyed_turn(uint64_t word, unsigned int by)
 	return word << by | word >> (64 - by);
 }
 
-static inline __attribute__((always_inline)) void
+static inline void
 keyed_sip_round(uint64_t v[4])
 {
 	v[0] += v[1];
@@ -181,19 +216,19 @@ keyed_sip_round(uint64_t v[4])
 	v[2] = keyed_turn(v[2], 32);
 }
 
-/* SipHash-1-3 (Aumasson, Bernstein) of so many words. */
-static inline __attribute__((always_inline)) uint64_t
-keyed_hash(const uint64_t *secret, const uint64_t *key, uint32_t words)
+/* SipHash-1-3 (Aumasson, Bernstein) of so many words: what the secret becomes. */
+static inline uint64_t
+keyed_sip(const uint64_t *secret, const uint64_t *words, uint32_t count)
 {
-	const uint64_t length = (uint64_t)words * 8 << 56;
+	const uint64_t length = (uint64_t)count * 8 << 56;
 	uint64_t v[4] = {secret[0] ^ UINT64_C(0x736f6d6570736575),
 		secret[1] ^ UINT64_C(0x646f72616e646f6d), secret[0] ^ UINT64_C(0x6c7967656e657261),
 		secret[1] ^ UINT64_C(0x7465646279746573)};
 
-	for (uint32_t i = 0; i < words; i++) {
-		v[3] ^= key[i];
+	for (uint32_t i = 0; i < count; i++) {
+		v[3] ^= words[i];
 		keyed_sip_round(v);
-		v[0] ^= key[i];
+		v[0] ^= words[i];
 	}
 	v[3] ^= length;
 	keyed_sip_round(v);
@@ -204,13 +239,29 @@ keyed_hash(const uint64_t *secret, const uint64_t *key, uint32_t words)
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
+__extension__ typedef unsigned __int128 keyed_u128;
+
+/* NH of the words in pairs, and its two halves folded: keyed.h says what that is good for. */
+static inline __attribute__((always_inline)) uint64_t
+keyed_hash(const uint64_t *secret, const uint64_t *key, uint32_t words)
+{
+	keyed_u128 sum = 0;
+
+	for (uint32_t i = 0; i < words; i += 2)
+		sum += (keyed_u128)(key[i] + secret[i]) *
+		       ((i + 1 < words ? key[i + 1] : 0) + secret[i + 1]);
+	sum = (keyed_u128)((uint64_t)sum ^ secret[KEYED_SECRETS - 2]) *
+	      ((uint64_t)(sum >> 64) ^ secret[KEYED_SECRETS - 1]);
+	return (uint64_t)sum ^ (uint64_t)(sum >> 64);
+}
+
 /* ---- lines ------------------------------------------------------------------------------------
  */
 
 static inline uint32_t
-keyed_home(const struct trip_keyed *table, uint64_t hash)
+keyed_home(uint32_t lines, uint64_t hash)
 {
-	return (uint32_t)((hash >> 32) * table->lines >> 32);
+	return (uint32_t)((hash >> 32) * lines >> 32);
 }
 
 static inline uint32_t
@@ -221,17 +272,32 @@ keyed_next(const struct trip_keyed *table, uint32_t line)
 
 /* Never 0, as a free slot is. */
 static inline uint32_t
-keyed_tag(const struct trip_keyed *table, uint64_t hash)
+keyed_tag(uint32_t id_mask, uint64_t hash)
 {
-	uint32_t tag = (uint32_t)hash & ~table->id_mask;
+	uint32_t tag = (uint32_t)hash & ~id_mask;
 
-	return tag != 0 ? tag : table->id_mask + 1;
+	return tag != 0 ? tag : id_mask + 1;
 }
 
 typedef uint32_t keyed_quarter __attribute__((vector_size(16), may_alias));
 typedef uint64_t keyed_halves __attribute__((vector_size(16), may_alias));
 
+#ifdef __SSE2__
 /* Which slots are so, under a mask: bit i for slot i. */
+static inline uint32_t
+keyed_match(const struct keyed_line *line, uint32_t mask, uint32_t want)
+{
+	const __m128i *quarters = (const __m128i *)(uintptr_t)line;
+	const __m128i masks = _mm_set1_epi32((int)mask), wants = _mm_set1_epi32((int)want);
+	/* By hand: gcc leaves a loop of four. */
+#define QUARTER(i) _mm_cmpeq_epi32(_mm_and_si128(_mm_load_si128(&quarters[i]), masks), wants)
+	__m128i found = _mm_packs_epi16(
+		_mm_packs_epi32(QUARTER(0), QUARTER(1)), _mm_packs_epi32(QUARTER(2), QUARTER(3)));
+#undef QUARTER
+
+	return (uint32_t)_mm_movemask_epi8(found) & ((1u << KEYED_SLOTS) - 1);
+}
+#else
 static inline uint32_t
 keyed_match(const struct keyed_line *line, uint32_t mask, uint32_t want)
 {
@@ -245,11 +311,54 @@ keyed_match(const struct keyed_line *line, uint32_t mask, uint32_t want)
 	both = ((keyed_halves)found)[0] | ((keyed_halves)found)[1];
 	return (uint32_t)(both | both >> 32) & ((1u << KEYED_SLOTS) - 1);
 }
+#endif
 
 /* keyed_line.c: into and out of the lines. */
 uint32_t trip_keyed_line_find(const struct trip_keyed *table, const uint64_t *key, uint64_t hash);
 void trip_keyed_line_insert(struct trip_keyed *table, uint64_t hash, uint32_t entry);
 void trip_keyed_line_erase(struct trip_keyed *table, uint64_t hash, uint32_t entry);
+
+/* The same, where most keys are: in their home. */
+static inline struct keyed_line *
+keyed_home_line(const struct trip_keyed *table, uint64_t hash)
+{
+	return &keyed_lines(table)[keyed_home(table->lines, hash)];
+}
+
+static inline uint32_t
+keyed_line_find(const struct trip_keyed *table, const uint64_t *key, uint64_t hash)
+{
+	const struct keyed_line *line = keyed_home_line(table, hash);
+
+	if (keyed_match(line, ~table->id_mask, keyed_tag(table->id_mask, hash)) == 0 &&
+		line->passed == 0)
+		return TRIP_KEYED_NONE;
+	return trip_keyed_line_find(table, key, hash);
+}
+
+static inline void
+keyed_line_insert(struct trip_keyed *table, uint64_t hash, uint32_t entry)
+{
+	struct keyed_line *line = keyed_home_line(table, hash);
+	uint32_t slots = keyed_match(line, UINT32_MAX, 0);
+
+	if (slots != 0)
+		line->slots[__builtin_ctz(slots)] = keyed_tag(table->id_mask, hash) | (entry + 1);
+	else
+		trip_keyed_line_insert(table, hash, entry);
+}
+
+static inline void
+keyed_line_erase(struct trip_keyed *table, uint64_t hash, uint32_t entry)
+{
+	struct keyed_line *line = keyed_home_line(table, hash);
+	uint32_t slots = keyed_match(line, table->id_mask, entry + 1);
+
+	if (slots != 0)
+		line->slots[__builtin_ctz(slots)] = 0;
+	else
+		trip_keyed_line_erase(table, hash, entry);
+}
 
 /* keyed_room.c: who goes. */
 void trip_keyed_room_make(struct trip_keyed *table, uint32_t packets);

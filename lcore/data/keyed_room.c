@@ -69,10 +69,11 @@ leave(struct trip_keyed *table, struct leaving *leaving)
 	for (uint32_t i = 0; i < leaving->count; i++) {
 		keyed_key(table, leaving->entries[i], key);
 		leaving->hashes[i] = keyed_hash(table->secret, key, table->words);
-		__builtin_prefetch(&keyed_lines(table)[keyed_home(table, leaving->hashes[i])], 1);
+		__builtin_prefetch(
+			&keyed_lines(table)[keyed_home(table->lines, leaving->hashes[i])], 1);
 	}
 	for (uint32_t i = 0; i < leaving->count; i++) {
-		trip_keyed_line_erase(table, leaving->hashes[i], leaving->entries[i]);
+		keyed_line_erase(table, leaving->hashes[i], leaving->entries[i]);
 		move_to_remainder(table, leaving->entries[i]);
 		trip_keyed_room_free(table, leaving->entries[i]);
 	}
@@ -83,18 +84,18 @@ leave(struct trip_keyed *table, struct leaving *leaving)
  */
 
 static bool
-may_leave(uint64_t packets)
+may_leave(const struct trip_keyed *table, uint32_t entry, uint64_t packets)
 {
-	return packets != 0 && keyed_mark(packets) == 0;
+	return keyed_packets(packets) != 0 && keyed_mark(table, entry) == 0;
 }
 
 /* However long it stays: when it was seen does not go round. */
 static void
-stay_idle(const struct trip_keyed *table, _Atomic uint64_t *at, uint64_t error)
+stay_idle(const struct trip_keyed *table, _Atomic uint64_t *at, uint64_t packets)
 {
-	uint16_t seen = (uint16_t)(table->units - table->idle_units - 1);
+	uint64_t seen = (uint16_t)(table->units - table->idle_units - 1);
 
-	keyed_store(&at[KEYED_ERROR], error >> KEYED_SEEN_BITS << KEYED_SEEN_BITS | seen);
+	keyed_store(&at[KEYED_PACKETS], keyed_packets(packets) | seen << KEYED_SEEN_SHIFT);
 }
 
 void
@@ -106,13 +107,13 @@ trip_keyed_room_expire(struct trip_keyed *table, uint32_t looks)
 	for (; looks > 0; looks--) {
 		uint32_t entry = table->idle_hand;
 		_Atomic uint64_t *at = keyed_entry(table, entry);
-		uint64_t error = keyed_load(&at[KEYED_ERROR]);
+		uint64_t packets = keyed_load(&at[KEYED_PACKETS]);
 
 		table->idle_hand = entry + 1 < table->capacity ? entry + 1 : 0;
-		if (!keyed_is_idle(table, error))
+		if (!keyed_is_idle(table, packets))
 			continue;
-		if (!may_leave(keyed_load(&at[KEYED_PACKETS]))) {
-			stay_idle(table, at, error);
+		if (!may_leave(table, entry, packets)) {
+			stay_idle(table, at, packets);
 			continue;
 		}
 		/* If the other hand has counted it. */
@@ -185,17 +186,25 @@ raise_floor(struct trip_keyed *table)
 	trip_keyed_room_restart(table);
 }
 
+/* Where the hand is. */
+struct hand {
+	const _Atomic uint64_t *at, *rest;
+	uint64_t floor;
+};
+
 /* One entry, which leaves or is counted. */
-static bool
-leaves(struct trip_keyed *table, const _Atomic uint64_t *at)
+static inline bool
+leaves(struct trip_keyed *table, const struct hand hand)
 {
-	uint64_t packets = keyed_load(&at[KEYED_PACKETS]), rank;
+	uint64_t packets = keyed_packets(keyed_load(&hand.at[KEYED_PACKETS]));
+	uint64_t error = keyed_load(&hand.rest[KEYED_ERROR]), rank;
 	uint32_t bin;
 
 	if (packets == 0)
 		return false;
-	rank = keyed_rank(table, at);
-	if (rank <= keyed_load(&table->floor) && may_leave(packets))
+	rank = keyed_weight(table, packets, keyed_load(&hand.at[KEYED_BYTES])) +
+	       (error >> KEYED_MARK_BITS);
+	if (rank <= hand.floor && (uint16_t)error == 0)
 		return true;
 	bin = bin_of(rank > table->base ? rank - table->base : 0);
 	table->bins[bin]++;
@@ -208,17 +217,22 @@ leaves(struct trip_keyed *table, const _Atomic uint64_t *at)
 void
 trip_keyed_room_make(struct trip_keyed *table, uint32_t packets)
 {
+	struct hand hand = {.at = keyed_entry(table, table->hand),
+		.rest = keyed_rest(table, table->hand),
+		.floor = keyed_load(&table->floor)};
+	const uint32_t wanted = table->free_least - table->free;
 	struct leaving leaving;
 
 	leaving.count = 0;
 	for (uint32_t looks = packets * TRIP_KEYED_LOOKS; looks > 0; looks--) {
-		const _Atomic uint64_t *at = keyed_entry(table, table->hand);
-
-		if (leaving.count == LEAVING || table->free + leaving.count >= table->free_least)
+		if (leaving.count == LEAVING || leaving.count >= wanted)
 			break;
-		__builtin_prefetch((const char *)at + FETCH_AHEAD);
-		if (leaves(table, at))
+		__builtin_prefetch((const char *)hand.at + FETCH_AHEAD);
+		__builtin_prefetch((const char *)hand.rest + FETCH_AHEAD);
+		if (leaves(table, hand))
 			leaving.entries[leaving.count++] = table->hand;
+		hand.at += table->stride;
+		hand.rest += table->rest_stride;
 		/* Once round at most, before it comes by again. */
 		if (++table->hand == table->capacity) {
 			raise_floor(table);

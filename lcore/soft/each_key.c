@@ -192,20 +192,22 @@ turn_of(uint32_t from, uint32_t to)
 	return (uint8_t)(8 * (bytes & 7));
 }
 
+/* Fields come in the order of their places: so a new term is behind all others. */
 static void
 put_byte(struct trip_each_form *form, uint32_t from, uint32_t to, uint8_t mask)
 {
-	struct trip_each_term *term = form->terms, *end = form->terms + form->n_terms;
+	uint32_t at = to / 8 > 0 ? form->ends[to / 8 - 1] : 0, *end = &form->ends[to / 8];
 	const uint8_t turn = turn_of(from, to);
 
-	while (term < end && (term->from != from / 8 || term->to != to / 8 || term->turn != turn))
-		term++;
-	if (term == end) {
-		*term = (struct trip_each_term){
-			.from = (uint8_t)(from / 8), .turn = turn, .to = (uint8_t)(to / 8)};
-		form->n_terms++;
+	while (at < *end && (form->terms[at].from != from / 8 || form->terms[at].turn != turn))
+		at++;
+	if (at == *end) {
+		form->terms[at] =
+			(struct trip_each_term){.from = (uint8_t)(from / 8), .turn = turn};
+		for (uint32_t word = to / 8; word < TRIP_EACH_KEY_WORDS; word++)
+			form->ends[word] = at + 1;
 	}
-	((uint8_t *)&term->mask)[to % 8] |= mask;
+	((uint8_t *)&form->terms[at].mask)[to % 8] |= mask;
 }
 
 /* Of byte i of a field: those bits that are between two of its own. */
@@ -333,27 +335,62 @@ trip_each_key_compile(const struct trip_each_part *parts, uint32_t n, struct tri
 /* ---- taking -----------------------------------------------------------------------------------
  */
 
-/* Bytes that an earlier packet left may be compared, but only where this one's bits say so do they
- * count. */
+/* Which packets are of a form. Bytes that an earlier packet left may be compared, but only where
+ * this one's bits say so do they count. */
 static inline uint32_t
-is_form(const struct trip_each_form *form, const struct trip_packet_fields *fields)
+choose(const struct trip_each_form *form, const struct trip_packet_fields *fields, uint32_t count,
+	uint8_t *packets)
 {
-	uint64_t differ = 0;
+	const struct trip_each_test first = form->tests[0];
+	const uint32_t n_tests = form->n_tests, l4 = form->l4;
+	uint32_t chosen = 0;
 
-	for (uint32_t i = 0; i < form->n_tests; i++)
-		differ |= (fields->words[form->tests[i].word] & form->tests[i].mask) ^
-			  form->tests[i].value;
-	return (differ == 0) & (form->l4 >> ((fields->halves[0] & TRIP_HAS_L4) >> 20) & 1);
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t word = fields[i].words[0], differ = (word & first.mask) ^ first.value;
+
+		for (uint32_t k = 1; k < n_tests; k++)
+			differ |= (fields[i].words[form->tests[k].word] & form->tests[k].mask) ^
+				  form->tests[k].value;
+		packets[chosen] = (uint8_t)i;
+		chosen += (differ == 0) & l4 >> ((fields[i].halves[0] & TRIP_HAS_L4) >> 20);
+	}
+	return chosen;
 }
 
-static inline void
-take_term(const struct trip_each_term term, const struct trip_packet_fields *fields,
-	const uint8_t *packets, uint32_t count, uint64_t *to, uint32_t words)
+static inline uint64_t
+take_term(const struct trip_each_term term, const struct trip_packet_fields *fields)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t word = fields[packets[i]].words[term.from];
+	uint64_t word = fields->words[term.from];
 
-		to[i * words] |= (word << term.turn | word >> (-term.turn & 63)) & term.mask;
+	return (word << term.turn | word >> (-term.turn & 63)) & term.mask;
+}
+
+/* Packets whose keys are being taken. */
+struct taking {
+	const struct trip_packet_fields *fields;
+	const uint8_t *packets;
+	uint32_t count, words;
+};
+
+/* One word of all their keys: mostly it has one term, or two. */
+static inline void
+take_word(const struct taking taking, const struct trip_each_form *form, uint32_t word,
+	uint64_t *keys)
+{
+	static const struct trip_each_term none;
+	uint32_t at = word > 0 ? form->ends[word - 1] : 0, end = form->ends[word];
+	const struct trip_each_term first = at < end ? form->terms[at] : none;
+	const uint64_t fixed = form->fixed[word];
+
+	for (uint32_t i = 0; i < taking.count; i++)
+		keys[i * taking.words] =
+			fixed | take_term(first, &taking.fields[taking.packets[i]]);
+	for (at++; at < end; at++) {
+		const struct trip_each_term term = form->terms[at];
+
+		for (uint32_t i = 0; i < taking.count; i++)
+			keys[i * taking.words] |=
+				take_term(term, &taking.fields[taking.packets[i]]);
 	}
 }
 
@@ -366,17 +403,14 @@ trip_each_key_take(const struct trip_each_key *key, const struct trip_packet_fie
 
 	for (uint32_t k = 0; k < key->n_forms; k++) {
 		const struct trip_each_form *form = &key->forms[k];
-		uint32_t begin = taken;
+		uint8_t of_form[TRIP_EACH_KEY_CHUNK];
+		uint32_t chosen = choose(form, fields, count, of_form);
 
-		for (uint32_t i = 0; i < count && taken < count; i++) {
-			packets[taken] = (uint8_t)i;
-			taken += is_form(form, &fields[i]);
-		}
-		for (uint32_t i = begin; i < taken; i++)
-			memcpy(&keys[i * words], form->fixed, words * sizeof(keys[0]));
-		for (uint32_t i = 0; i < form->n_terms; i++)
-			take_term(form->terms[i], fields, packets + begin, taken - begin,
-				&keys[begin * words + form->terms[i].to], words);
+		for (uint32_t word = 0; word < words; word++)
+			take_word((struct taking){fields, of_form, chosen, words}, form, word,
+				&keys[taken * words + word]);
+		memcpy(packets + taken, of_form, chosen);
+		taken += chosen;
 	}
 	return taken;
 }

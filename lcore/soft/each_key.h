@@ -60,10 +60,10 @@ struct trip_each_test {
 	uint32_t word;
 };
 
-/* What of a packet's word goes where. */
+/* What of a packet's word goes to one of a key. */
 struct trip_each_term {
 	uint64_t mask; /* behind the turn */
-	uint8_t from, turn, to;
+	uint8_t from, turn;
 };
 
 #define TRIP_EACH_TESTS 4u /* presence bits: two words of each stack */
@@ -71,9 +71,10 @@ struct trip_each_term {
 
 struct trip_each_form {
 	uint32_t l4; /* which of TRIP_HAS_L4 may be there, a bit each */
-	uint32_t n_tests, n_terms;
-	struct trip_each_test tests[TRIP_EACH_TESTS];
-	struct trip_each_term terms[TRIP_EACH_KEY_BYTES];
+	uint32_t n_tests;
+	struct trip_each_test tests[TRIP_EACH_TESTS];     /* the first is of word 0 */
+	struct trip_each_term terms[TRIP_EACH_KEY_BYTES]; /* in the order of where they go */
+	uint32_t ends[TRIP_EACH_KEY_WORDS];               /* of a word's terms */
 	uint64_t fixed[TRIP_EACH_KEY_WORDS];
 };
 

@@ -32,7 +32,7 @@ edge_open(struct edge *edge, const struct trip_keyed_attr *attr)
 static uint32_t
 home_of(const struct trip_keyed *table, const uint64_t *key)
 {
-	return keyed_home(table, keyed_hash(table->secret, key, table->words));
+	return keyed_home(table->lines, keyed_hash(table->secret, key, table->words));
 }
 
 /* One that nobody has had, and whose home has fewer than so many keys. */

@@ -65,8 +65,8 @@ model_draw_keys(struct model *model, bool colliding)
 			for (uint32_t k = 0; k < words; k++)
 				key[k] = k == 0 ? trip_random_u64(&model->random) << 32 | i
 						: trip_random_u64(&model->random);
-		while (colliding &&
-			keyed_home(model->table, keyed_hash(model->attr.secret, key, words)) > 1);
+		while (colliding && keyed_home(model->table->lines,
+					    keyed_hash(model->table->secret, key, words)) > 1);
 	}
 }
 
@@ -105,8 +105,8 @@ model_check_floor(const struct model *model, uint64_t before)
 	for (uint32_t i = 0; i < trip_keyed_entries(model->table); i++) {
 		const _Atomic uint64_t *entry = keyed_entry(model->table, i);
 
-		above += keyed_load(&entry[KEYED_PACKETS]) != 0 &&
-			 keyed_rank(model->table, entry) >= floor;
+		above += keyed_packets(keyed_load(&entry[KEYED_PACKETS])) != 0 &&
+			 keyed_rank(model->table, i) >= floor;
 	}
 	assert_true(above >= model->attr.max);
 }
