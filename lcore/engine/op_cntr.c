@@ -4,6 +4,7 @@
 #include "due.h"
 #include "node.h"
 #include "op.h"
+#include "source.h"
 
 static uint64_t
 saturating_add(uint64_t sum, uint64_t value)
@@ -41,9 +42,24 @@ fire_adds(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 	}
 }
 
+/* By a clock that is fed, what was counted before the clock moved is in the sum before an item of
+ * that moment changes it: two runs do the same, whenever the home has looked. Nothing that this
+ * makes due is left: that fired before the clock moved. */
+static void
+gather_fed(struct trip_home *home, uint32_t target)
+{
+	uint32_t local;
+
+	if (home->engine->base_tsc == TRIP_CLOCK_FED &&
+		trip_engine_home(home->engine, target, &local) == home &&
+		home->cntrs[local].sources != TRIP_NONE)
+		(void)trip_source_fold(home, local);
+}
+
 static enum trip_op_outcome
 fire_set(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
+	gather_fed(home, item->target);
 	if (trip_cell_set(trip_home_cell(home->engine, item->target), item->value))
 		trip_due_ring(home->engine, item->target);
 	return TRIP_OP_ENDED;
@@ -54,6 +70,7 @@ fire_reset(struct trip_home *home, const struct trip_node *item, struct trip_eve
 {
 	uint64_t was;
 
+	gather_fed(home, item->target);
 	if (trip_cell_reset(trip_home_cell(home->engine, item->target), &was))
 		trip_due_ring(home->engine, item->target);
 	return TRIP_OP_ENDED;

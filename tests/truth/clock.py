@@ -293,6 +293,36 @@ when any(dns.packets >= 5, after 1h) log "five"
     assert '000Z  any(' in out, out
 
 
+def a_period_has_all_that_came_in_it(bench):
+    """Where nothing that is armed has the counters read: the quota is spent."""
+    files = [bench.file('in.pcap')]
+    write(files[0], [(i, (60 * (i // 10) + i % 10, 0, 'dns')) for i in range(40)])
+    rules = RULES.split('\n', 1)[0] + '''
+quota few 3 per minute of dns.packets
+when few spent log
+'''
+    lines = run_by_clock(bench, files, rules)
+    equal([(p['spent'], p['began'], p['ended']) for p in lines if p['event'] == 'period'],
+          [(10, 60 * i, 60 * (i + 1)) for i in range(3)], 'periods')
+    equal([(t['packet_time'], t['value']) for t in lines if t['event'] == 'trip'],
+          [((60 * i + 2) * SECOND, 3) for i in range(4)], 'trips')
+
+
+def what_is_set_has_nothing_of_what_came_before(bench):
+    """Ten packets a minute: more than that is never reached, however seldom the counters are read."""
+    files = [bench.file('in.pcap')]
+    write(files[0], [(i, (60 * (i // 10) + i % 10, 0, 'dns')) for i in range(100)])
+    for of, change, most in ('dns.packets', 'reset dns', 10), ('all', 'set all 5', 15):
+        lines = run_by_clock(bench, files, RULES.split('\n', 1)[0] + f'''
+quota all 100 of dns.packets
+when every 60s {change}
+when {of} >= 10 log
+when {of} >= {most + 1} log
+''')
+        found = [(t['line'], t['value']) for t in lines if t['line'] in (4, 5)]
+        equal(found, [(4, 10)], f'trips by {change}')
+
+
 def ports_without_times_are_refused(bench):
     capture = bench.pcap('in.pcap', [ethernet(b'')])
     for device in 'net_null0', f'net_pcap0,rx_pcap={capture},infinite_rx=1':
@@ -305,4 +335,5 @@ def ports_without_times_are_refused(bench):
 
 main(captures_are_judged_by_their_times, queues_are_merged_by_time, any_time_is_one, until_idle_waits_for_what_is_left_to_do,
      a_jump_of_years_is_gone_through, what_lasts_does_not_keep_it_from_its_end,
-     lines_are_bounded_by_the_time_of_the_packets, ports_without_times_are_refused)
+     lines_are_bounded_by_the_time_of_the_packets, a_period_has_all_that_came_in_it,
+     what_is_set_has_nothing_of_what_came_before, ports_without_times_are_refused)

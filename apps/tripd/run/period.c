@@ -371,6 +371,19 @@ end(const struct batch *batch, struct tripd_period *period, int64_t now)
 	}
 }
 
+/* By the clock of packets all that came is of the periods that end: what comes later is not counted
+ * yet. */
+static void
+freshen(const struct tripd_quota *quota)
+{
+	uint64_t began = now_ns(CLOCK_MONOTONIC);
+
+	for (unsigned int i = 0; quota->plan->by_packets && i < quota->periods.n; i++)
+		if (quota->periods.all[i].over)
+			tripd_quota_freshen_cntr(
+				quota, quota->counters[quota->periods.all[i].counter], began);
+}
+
 /* One exchange takes out what each has come to: all of them at once, as far as that can be. */
 static int
 end_periods(struct tripd_quota *quota, int64_t now)
@@ -379,6 +392,7 @@ end_periods(struct tripd_quota *quota, int64_t now)
 	int ret = open_batch(&batch, quota);
 
 	if (ret == 0) {
+		freshen(quota);
 		take_back(&batch);
 		for (unsigned int i = 0; i < quota->periods.n; i++)
 			if (quota->periods.all[i].over)

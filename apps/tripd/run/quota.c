@@ -356,8 +356,8 @@ tripd_quota_pause(const struct tripd_quota *quota)
 		trip_progress(quota->domain);
 }
 
-static void
-freshen(const struct tripd_quota *quota, struct trip_cntr *cntr, uint64_t began)
+void
+tripd_quota_freshen_cntr(const struct tripd_quota *quota, struct trip_cntr *cntr, uint64_t began)
 {
 	uint64_t since;
 
@@ -374,8 +374,8 @@ tripd_quota_freshen(struct tripd_quota *quota)
 	for (unsigned int i = 0; i < quota->rules->n_counts; i++) {
 		if (quota->rules->counts[i].gone)
 			continue;
-		freshen(quota, quota->counts[i].packets, began);
-		freshen(quota, quota->counts[i].bytes, began);
+		tripd_quota_freshen_cntr(quota, quota->counts[i].packets, began);
+		tripd_quota_freshen_cntr(quota, quota->counts[i].bytes, began);
 	}
 }
 

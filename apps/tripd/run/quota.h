@@ -165,6 +165,10 @@ void tripd_quota_forget(struct tripd_quota *quota);
  * hardware may be read by way of a cache. */
 void tripd_quota_freshen(struct tripd_quota *quota);
 
+/* Likewise of one counter, what was counted until `began` (CLOCK_MONOTONIC). */
+void tripd_quota_freshen_cntr(
+	const struct tripd_quota *quota, struct trip_cntr *cntr, uint64_t began);
+
 /*
  * Waits until everything has fired that is due by what the counters show, which others may have
  * set, or for two seconds in which nothing fires; what is to happen later does not. Only once no
