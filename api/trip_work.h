@@ -58,8 +58,14 @@ enum trip_op {
 	/**
 	 * Drops of the packets that match op.police.flow, in software, those above op.police.rate
 	 * from now on; all of them count. What began last prevails, until it ends (TRIP_WORK_END);
-	 * then the last that does not end is in force again. A pass ends all of them, and what a
-	 * drop drops is not counted as policed. trip_flow_query() has what has been policed away.
+	 * then the last that does not end is in force again, with the rate that it shares
+	 * (op.police.with). A pass ends all of them, and what a drop drops is not counted as
+	 * policed. trip_flow_query() has what has been policed away.
+	 *
+	 * Where several homes do that to a flow at once, one of them is the last: its rate, and
+	 * what it shares, hold together. A packet is judged by what holds as it is looked at. What
+	 * it has used of a lower rate, meanwhile or before, is no more than a burst of the rate
+	 * that follows on the same flow.
 	 *
 	 * In any time T there pass at most rate * T, and what the rate is within
 	 * op.police.burst_ms; a packet larger than that passes where all of that is unused. This

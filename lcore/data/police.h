@@ -16,7 +16,9 @@
  * they like. So what is further ahead than a packet can put it is behind: the bucket is full.
  *
  * Why it is policed is one word, too: what began last prevails. That has a generation in it, by
- * which what began it knows, when it ends, whether it still does. Homes change it.
+ * which what began it knows, when it ends, whether it still does. Homes change it, one at a time
+ * for each flow. The bucket that belongs to it stands in one of two places, by turns: so it is
+ * there before the word is, and whoever finds the word unchanged behind it has read both of one.
  */
 #ifndef TRIP_POLICE_H
 #define TRIP_POLICE_H
@@ -45,8 +47,8 @@ struct trip_police {
 	_Atomic uint64_t word;
 	/* What did not pass. */
 	_Atomic uint64_t packets, bytes;
-	/* The flow whose bucket it takes from. */
-	_Atomic uint32_t bucket;
+	/* The flow whose bucket it takes from, by words of even and odd generations. */
+	_Atomic uint32_t buckets[2];
 };
 
 static inline uint64_t
@@ -77,28 +79,53 @@ trip_police_init(struct trip_police *police, uint32_t flow)
 	atomic_init(&police->word, 0);
 	atomic_init(&police->packets, 0);
 	atomic_init(&police->bytes, 0);
-	atomic_init(&police->bucket, flow);
+	atomic_init(&police->buckets[0], flow);
+	atomic_init(&police->buckets[1], flow);
 }
 
-/* From now on so; returns the word that this is known by. */
-static inline uint64_t
-trip_police_begin(struct trip_police *police, uint64_t word)
+static inline unsigned int
+trip_police_turn_of(uint64_t word)
 {
-	uint64_t old = atomic_load(&police->word), now;
+	return (word & TRIP_POLICE_GENERATION) != 0;
+}
 
-	do
-		now = word | ((old & ~(TRIP_POLICE_GENERATION - 1)) + TRIP_POLICE_GENERATION);
-	while (!atomic_compare_exchange_weak(&police->word, &old, now));
+/* The word, and the bucket that belongs to it. Anybody. */
+static inline uint64_t
+trip_police_read(struct trip_police *police, uint32_t *bucket)
+{
+	uint64_t word, now = atomic_load(&police->word);
+
+	do {
+		word = now;
+		*bucket = atomic_load_explicit(
+			&police->buckets[trip_police_turn_of(word)], memory_order_acquire);
+		now = atomic_load(&police->word);
+	} while (now != word);
+	return word;
+}
+
+/* From now on so; returns the word that this is known by. One caller at a time. */
+static inline uint64_t
+trip_police_begin(struct trip_police *police, uint64_t word, uint32_t bucket)
+{
+	uint64_t old = atomic_load(&police->word);
+	uint64_t now = word | ((old & ~(TRIP_POLICE_GENERATION - 1)) + TRIP_POLICE_GENERATION);
+
+	atomic_store_explicit(
+		&police->buckets[trip_police_turn_of(now)], bucket, memory_order_release);
+	atomic_store(&police->word, now);
 	return now;
 }
 
-/* What began ends: then it is as `word` says, unless something else began since. */
-static inline void
-trip_police_end(struct trip_police *police, uint64_t begun, uint64_t word)
+/* What began ends: then it is as `word` says, unless something else began since, which it tells.
+ * Likewise. */
+static inline bool
+trip_police_end(struct trip_police *police, uint64_t begun, uint64_t word, uint32_t bucket)
 {
-	uint64_t generation = (begun & ~(TRIP_POLICE_GENERATION - 1)) + TRIP_POLICE_GENERATION;
-
-	(void)atomic_compare_exchange_strong(&police->word, &begun, generation | word);
+	if (atomic_load(&police->word) != begun)
+		return false;
+	(void)trip_police_begin(police, word, bucket);
+	return true;
 }
 
 static inline uint64_t
@@ -124,19 +151,22 @@ trip_police_burst(uint64_t word)
 	return trip_police_burst_ms(word) * (TRIP_POLICE_SECOND / 1000);
 }
 
-/* Where one word follows another that says otherwise: what was taken at a lower rate, which may
- * have been hours, is no further ahead than the burst is long. `now` in ticks. */
+/*
+ * Where one word has followed another that says otherwise: what was taken at a lower rate, which
+ * may have been hours, is no further ahead than the burst is long. `now` in ticks. Whoever takes by
+ * a word looks at it again afterwards (trip_police_passes()), so nothing is left of what is taken
+ * by the old word meanwhile.
+ */
 static inline void
 trip_police_turn(struct trip_police *bucket, uint64_t old, uint64_t word, uint64_t now)
 {
 	uint64_t burst = trip_police_burst(word);
-	uint64_t full = atomic_load_explicit(&bucket->full, memory_order_relaxed);
+	uint64_t full = atomic_load(&bucket->full);
 
 	if (((old ^ word) & (TRIP_POLICE_GENERATION - 1)) == 0)
 		return;
 	while (trip_police_ahead(full, now) > burst &&
-		!atomic_compare_exchange_weak_explicit(&bucket->full, &full, now + burst,
-			memory_order_relaxed, memory_order_relaxed))
+		!atomic_compare_exchange_weak(&bucket->full, &full, now + burst))
 		;
 }
 
@@ -154,7 +184,28 @@ trip_police_takes(struct trip_police *bucket, uint64_t word, uint32_t bytes, uin
 		if (ahead != 0 && ahead + cost > burst)
 			return false;
 	} while (!atomic_compare_exchange_weak_explicit(&bucket->full, &full, now + ahead + cost,
-		memory_order_relaxed, memory_order_relaxed));
+		memory_order_seq_cst, memory_order_relaxed));
+	return true;
+}
+
+/* Any queue: likewise, by what holds for a flow; `buckets` are those of all flows. */
+static inline bool
+trip_police_passes(
+	struct trip_police *buckets, uint32_t n, uint32_t flow, uint32_t bytes, uint64_t now)
+{
+	uint32_t bucket, then;
+	uint64_t word = trip_police_read(&buckets[flow], &bucket), turned;
+
+	/* Another process may have written there. */
+	if (trip_police_rate(word) == 0 || bucket >= n)
+		return true;
+	if (!trip_police_takes(&buckets[bucket], word, bytes, now))
+		return false;
+	/* The home that turns it changes the word before it looks at the bucket, both in one order
+	 * with this. */
+	turned = trip_police_read(&buckets[flow], &then);
+	if (turned != word && trip_police_rate(turned) != 0 && then == bucket)
+		trip_police_turn(&buckets[bucket], word, turned, now);
 	return true;
 }
 

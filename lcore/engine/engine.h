@@ -83,9 +83,13 @@ struct trip_flow_slot {
 	_Atomic uint8_t failed;
 	/* In hardware: everything that happened before this moment is in its counts. */
 	_Atomic uint64_t fresh_tsc;
-	/* Why it drops: fate.h. And the word of police.h that is for ever, 0: none. */
+	/* Why it drops: fate.h. */
 	_Atomic uint64_t fate;
-	_Atomic uint64_t police;
+	/* The word of police.h that is for ever, 0: none, and its bucket; of the home that has set
+	 * `turning`. */
+	uint64_t police;
+	uint32_t bucket;
+	atomic_flag turning;
 	/* In hardware: its rule may say otherwise when no errand is left. */
 	_Atomic bool owed;
 };

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include <rte_common.h>
+#include <rte_pause.h>
 
 #include "clock.h"
 #include "errand.h"
@@ -102,12 +103,30 @@ end_drop(struct trip_home *home, const struct trip_node *item, uint64_t begun,
 	return TRIP_OP_ENDED;
 }
 
-/* First what is for ever: what ends at the same time finds that, or that another has begun. */
+/* What the flow's rate is changes in one piece: of several homes that change it at once, one waits
+ * for another's few stores. The flag is in memory of the primary's own. */
+static void
+begin_turn(struct trip_flow_slot *slot)
+{
+	while (atomic_flag_test_and_set_explicit(&slot->turning, memory_order_acquire))
+		rte_pause();
+}
+
+static void
+end_turn(struct trip_flow_slot *slot)
+{
+	atomic_flag_clear_explicit(&slot->turning, memory_order_release);
+}
+
 static void
 pass_police(struct trip_engine *engine, uint32_t flow)
 {
-	atomic_store(&engine->flows[flow].police, 0);
-	(void)trip_police_begin(&engine->police[flow], 0);
+	struct trip_flow_slot *slot = &engine->flows[flow];
+
+	begin_turn(slot);
+	slot->police = 0;
+	(void)trip_police_begin(&engine->police[flow], 0, flow);
+	end_turn(slot);
 }
 
 static enum trip_op_outcome
@@ -162,17 +181,13 @@ takes_police(const struct trip_engine *engine, const struct trip_work_desc *desc
 	return true;
 }
 
-/* A flow turns from one word to another. */
+/* A bucket's flow has turned from one word to another. */
 static void
-turn_police(struct trip_home *home, uint32_t flow, uint64_t old, uint64_t word)
+turn_bucket(struct trip_home *home, uint32_t bucket, uint64_t old, uint64_t word)
 {
-	struct trip_police *police = home->engine->police;
-	uint32_t bucket = atomic_load(&police[flow].bucket);
 	uint64_t ns = trip_clock_at(home, trip_home_clock(home));
 
-	/* Another process may have written there. */
-	if (bucket < home->engine->n_flows)
-		trip_police_turn(&police[bucket], old, word, ns * TRIP_POLICE_TICKS);
+	trip_police_turn(&home->engine->police[bucket], old, word, ns * TRIP_POLICE_TICKS);
 }
 
 /* The bit of the action word stays: what is policed no more finds no rate. */
@@ -181,19 +196,26 @@ fire_police(struct trip_home *home, const struct trip_node *item, struct trip_ev
 {
 	const struct trip_op_police *operands = trip_node_operands(home, item);
 	struct trip_police *police = &home->engine->police[item->target];
-	uint64_t word = trip_police_word(item->value, operands->unit == TRIP_POLICE_UNIT_PACKETS,
-		operands->burst_ms != 0 ? operands->burst_ms : POLICE_BURST_MS);
+	struct trip_flow_slot *slot = &home->engine->flows[item->target];
+	uint32_t bucket = (uint32_t)operands->with;
+	uint64_t old,
+		word = trip_police_word(item->value, operands->unit == TRIP_POLICE_UNIT_PACKETS,
+			operands->burst_ms != 0 ? operands->burst_ms : POLICE_BURST_MS);
 	uint32_t end = trip_node_end(home, item);
 
 	if (trip_engine_hard_port(home->engine, item->target) != TRIP_FLOW_SOFT) {
 		event->result = -ENOTSUP;
 		return TRIP_OP_ENDED;
 	}
-	atomic_store(&police->bucket, (uint32_t)operands->with);
-	turn_police(home, item->target, atomic_load(&police->word), word);
-	if (end == TRIP_NONE)
-		atomic_store(&home->engine->flows[item->target].police, word);
-	word = trip_police_begin(police, word);
+	begin_turn(slot);
+	if (end == TRIP_NONE) {
+		slot->police = word;
+		slot->bucket = bucket;
+	}
+	old = atomic_load(&police->word);
+	word = trip_police_begin(police, word, bucket);
+	turn_bucket(home, bucket, old, word);
+	end_turn(slot);
 	if (end != TRIP_NONE)
 		home->nodes[end].end.begun = word;
 	if ((atomic_fetch_or(&home->engine->actions[item->target], TRIP_ACTION_POLICE) &
@@ -206,11 +228,16 @@ static enum trip_op_outcome
 end_police(struct trip_home *home, const struct trip_node *item, uint64_t begun,
 	struct trip_event *event)
 {
-	uint64_t word = atomic_load(&home->engine->flows[item->target].police);
+	struct trip_flow_slot *slot = &home->engine->flows[item->target];
+	uint64_t word;
+	uint32_t bucket;
 
-	if (trip_police_rate(word) != 0)
-		turn_police(home, item->target, begun, word);
-	trip_police_end(&home->engine->police[item->target], begun, word);
+	begin_turn(slot);
+	word = slot->police;
+	bucket = word != 0 ? slot->bucket : item->target;
+	if (trip_police_end(&home->engine->police[item->target], begun, word, bucket) && word != 0)
+		turn_bucket(home, bucket, begun, word);
+	end_turn(slot);
 	return TRIP_OP_ENDED;
 }
 

@@ -87,15 +87,13 @@ static __attribute__((noinline)) bool
 exceeds(struct trip_soft_queue *queue, uint32_t rule, uint32_t bytes)
 {
 	struct trip_police *police = &queue->police[rule];
-	uint64_t word = atomic_load_explicit(&police->word, memory_order_relaxed);
-	uint32_t bucket = atomic_load_explicit(&police->bucket, memory_order_relaxed);
 
-	/* Another process may have written there. */
-	if (trip_police_rate(word) == 0 || bucket >= queue->max_rules)
+	/* The bit stays when the rate ends. */
+	if (trip_police_rate(atomic_load_explicit(&police->word, memory_order_relaxed)) == 0)
 		return false;
 	if (queue->ticks == 0)
 		queue->ticks = queue->now(queue->arg) * TRIP_POLICE_TICKS;
-	if (trip_police_takes(&queue->police[bucket], word, bytes, queue->ticks))
+	if (trip_police_passes(queue->police, queue->max_rules, rule, bytes, queue->ticks))
 		return false;
 	trip_police_count(police, bytes);
 	return true;

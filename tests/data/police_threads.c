@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "police.h"
@@ -84,18 +85,18 @@ what_began_last_prevails(void **state)
 	uint64_t first, second;
 
 	trip_police_init(&police, 0);
-	first = trip_police_begin(&police, a);
-	second = trip_police_begin(&police, a);
+	first = trip_police_begin(&police, a, 0);
+	second = trip_police_begin(&police, a, 0);
 	assert_int_not_equal(first, second);
-	trip_police_end(&police, first, 0);
+	assert_false(trip_police_end(&police, first, 0, 0));
 	assert_int_equal(trip_police_rate(atomic_load(&police.word)), 1000);
-	trip_police_end(&police, second, b);
+	assert_true(trip_police_end(&police, second, b, 0));
 	assert_int_equal(trip_police_rate(atomic_load(&police.word)), 2000);
 	assert_int_equal(trip_police_burst_ms(atomic_load(&police.word)), 2);
 	/* As often as there are generations, and beyond. */
 	for (unsigned int i = 0; i < 20000; i++)
-		second = trip_police_begin(&police, a);
-	trip_police_end(&police, second, 0);
+		second = trip_police_begin(&police, a, 0);
+	assert_true(trip_police_end(&police, second, 0, 0));
 	assert_int_equal(trip_police_rate(atomic_load(&police.word)), 0);
 }
 
@@ -177,6 +178,93 @@ queues_share_it(void **state)
 	assert_true(passed + THREADS + 1 >= room);
 }
 
+/* ---- rates that change meanwhile ---- */
+
+#define TURNS 200000
+
+/* Two flows' buckets; the first flow takes from either, at a rate that goes with it. */
+struct turning {
+	struct trip_police flows[2];
+	_Atomic uint64_t chunks;
+	_Atomic bool over;
+};
+
+static const uint64_t turning_rates[] = {1, TRIP_POLICE_MAX};
+
+static void *
+read_pairs(void *arg)
+{
+	struct turning *turning = arg;
+	uint32_t bucket;
+
+	while (!atomic_load(&turning->over)) {
+		uint64_t word = trip_police_read(&turning->flows[0], &bucket);
+
+		assert_int_equal(trip_police_rate(word), turning_rates[bucket]);
+	}
+	return NULL;
+}
+
+static void
+a_rate_and_its_bucket_are_read_together(void **state)
+{
+	struct turning turning = {0};
+	pthread_t threads[THREADS];
+
+	trip_police_init(&turning.flows[0], 0);
+	(void)trip_police_begin(&turning.flows[0], trip_police_word(1, true, 1), 0);
+	for (unsigned int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, read_pairs, &turning), 0);
+	for (uint64_t i = 0; i < trip_test_rounds(TURNS); i++)
+		(void)trip_police_begin(&turning.flows[0],
+			trip_police_word(turning_rates[i % 2], true, 1), (uint32_t)(i % 2));
+	atomic_store(&turning.over, true);
+	for (unsigned int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
+static void *
+take_on(void *arg)
+{
+	struct turning *turning = arg;
+
+	while (!atomic_load(&turning->over)) {
+		(void)trip_police_passes(turning->flows, 1, 0, 1500, TURNS);
+		atomic_fetch_add(&turning->chunks, 1);
+	}
+	return NULL;
+}
+
+/* A packet that is judged by the lower rate while that ends takes hours, too. */
+static void
+what_is_taken_meanwhile_keeps_nobody_waiting(void **state)
+{
+	const uint64_t low = trip_police_word(1, false, 1),
+		       high = trip_police_word(TRIP_POLICE_MAX, false, 1);
+	struct turning turning = {0};
+	pthread_t thread;
+
+	trip_police_init(&turning.flows[0], 0);
+	assert_int_equal(pthread_create(&thread, NULL, take_on, &turning), 0);
+	for (uint64_t i = 0; i < trip_test_rounds(TURNS / 10); i++) {
+		uint64_t old = trip_police_begin(&turning.flows[0], low, 0), chunks;
+
+		atomic_store(&turning.flows[0].full, TURNS);
+		for (uint64_t spin = i % 64; spin > 0; spin--)
+			atomic_thread_fence(memory_order_seq_cst);
+		trip_police_turn(&turning.flows[0], old,
+			trip_police_begin(&turning.flows[0], high, 0), TURNS);
+		chunks = atomic_load(&turning.chunks);
+		while (atomic_load(&turning.chunks) < chunks + 2)
+			sched_yield();
+		/* No further ahead than the burst, and one packet. */
+		assert_true(trip_police_ahead(atomic_load(&turning.flows[0].full), TURNS) <=
+			    trip_police_burst(high) + trip_police_cost(high, 1500));
+	}
+	atomic_store(&turning.over, true);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 int
 main(void)
 {
@@ -186,6 +274,8 @@ main(void)
 		cmocka_unit_test(a_clock_that_jumps_keeps_nobody_waiting),
 		cmocka_unit_test(a_lower_rate_keeps_no_higher_one_waiting),
 		cmocka_unit_test(queues_share_it),
+		cmocka_unit_test(a_rate_and_its_bucket_are_read_together),
+		cmocka_unit_test(what_is_taken_meanwhile_keeps_nobody_waiting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

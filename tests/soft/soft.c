@@ -145,7 +145,7 @@ random_police(struct world *world, uint32_t rule)
 	model->tokens = full_of(model);
 	trip_police_init(&world->police[rule], rule);
 	(void)trip_police_begin(&world->police[rule],
-		trip_police_word(model->rate, model->of_packets, model->burst_ms));
+		trip_police_word(model->rate, model->of_packets, model->burst_ms), rule);
 }
 
 static bool
