@@ -4,7 +4,7 @@
 #define TRIP_KEYED_PRIV_H
 
 #include <stdatomic.h>
-#ifdef __SSE2__
+#if defined(__SSE2__) && !defined(TRIP_KEYED_PORTABLE)
 #include <emmintrin.h>
 #endif
 
@@ -279,11 +279,8 @@ keyed_tag(uint32_t id_mask, uint64_t hash)
 	return tag != 0 ? tag : id_mask + 1;
 }
 
-typedef uint32_t keyed_quarter __attribute__((vector_size(16), may_alias));
-typedef uint64_t keyed_halves __attribute__((vector_size(16), may_alias));
-
-#ifdef __SSE2__
 /* Which slots are so, under a mask: bit i for slot i. */
+#if defined(__SSE2__) && !defined(TRIP_KEYED_PORTABLE)
 static inline uint32_t
 keyed_match(const struct keyed_line *line, uint32_t mask, uint32_t want)
 {
@@ -301,15 +298,11 @@ keyed_match(const struct keyed_line *line, uint32_t mask, uint32_t want)
 static inline uint32_t
 keyed_match(const struct keyed_line *line, uint32_t mask, uint32_t want)
 {
-	const keyed_quarter *quarters = (const keyed_quarter *)line;
-	const keyed_quarter masks = {mask, mask, mask, mask}, wants = {want, want, want, want};
-	keyed_quarter bits = {1, 2, 4, 8}, found = {0};
-	uint64_t both;
+	uint32_t found = 0;
 
-	for (unsigned int i = 0; i < 4; i++, bits <<= 4)
-		found |= (keyed_quarter)((quarters[i] & masks) == wants) & bits;
-	both = ((keyed_halves)found)[0] | ((keyed_halves)found)[1];
-	return (uint32_t)(both | both >> 32) & ((1u << KEYED_SLOTS) - 1);
+	for (uint32_t i = 0; i < KEYED_SLOTS; i++)
+		found |= (uint32_t)((line->slots[i] & mask) == want) << i;
+	return found;
 }
 #endif
 
