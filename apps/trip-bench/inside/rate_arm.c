@@ -91,6 +91,19 @@ settle(struct arm_rate *rate)
 	while (trip_home_iterate(rate->home, rate->now) > 0);
 }
 
+/* One after the other, at any moments of a window: no two of them have their cuts together. */
+static void
+queue_beside(struct arm_rate *rate, enum arm_rate_beside beside)
+{
+	struct bench_random random = {.state = 1};
+
+	for (uint32_t i = 0; i < rate->cntrs; i++) {
+		rate->now += bench_random_u64(&random) % (2 * WINDOW_NS / rate->cntrs);
+		submit(rate, i, beside);
+		settle(rate);
+	}
+}
+
 struct arm_rate *
 arm_rate_open(uint32_t cntrs, enum arm_rate_beside beside)
 {
@@ -122,9 +135,9 @@ arm_rate_open(uint32_t cntrs, enum arm_rate_beside beside)
 	rate->home->scrub.period_tsc = 100000000;
 	for (uint32_t i = 0; i < cntrs; i++)
 		submit(rate, i, ARM_RATE_NONE);
-	for (uint32_t i = 0; beside != ARM_RATE_NONE && i < cntrs; i++)
-		submit(rate, i, beside);
 	settle(rate);
+	if (beside != ARM_RATE_NONE)
+		queue_beside(rate, beside);
 	return rate;
 }
 
