@@ -9,6 +9,7 @@
 #include "condition_rows.h"
 #include "due.h"
 #include "fire.h"
+#include "glance.h"
 #include "home.h"
 #include "lasting.h"
 #include "node.h"
@@ -229,6 +230,8 @@ trip_condition_begin(struct trip_home *home, uint32_t item, uint8_t kind)
 
 	memcpy(begun.condition.memory, node->condition.memory, row->parameters);
 	*node = begun;
+	if (row->glance != NULL && trip_op_of(of->op)->operands == 0)
+		trip_glance_begin(node, of->cntr);
 	if (row->memory > 0 && row->needs == NULL)
 		begin_memory(
 			home, of, node, &home->nodes[first_of(home, of, trip_node_end(home, of))]);
@@ -259,6 +262,8 @@ trip_condition_fires(struct trip_home *home, uint32_t index)
 
 	if (!trip_node_is_condition(&home->nodes[condition]) || home->holds == index)
 		return true;
+	if (trip_glance_may(node) && trip_glance_at(home, index))
+		return false;
 	node->queued = false;
 	look_again(home, condition);
 	return false;

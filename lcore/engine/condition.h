@@ -15,7 +15,8 @@
  *
  * Nothing is looked at while nodes are on their way from a pending set to their firing, as only one
  * that is known to be in its set can be moved. So what was reached goes into the list of what is to
- * be looked at, and run_timers() walks that behind the round. A condition is always in just one
+ * be looked at, and run_timers() walks that behind the round; but an alarm may need no more than a
+ * glance (glance.h). A condition is always in just one
  * list: this, or that of its counter, which a set appends to this one in one step, however long.
  *
  * Each node is in one pending set at most, as any node is: pending_pool.c needs no more.
@@ -30,6 +31,7 @@
 #include "op.h"
 
 struct trip_home;
+struct trip_glance;
 
 enum trip_condition_state {
 	/* It is looked at when its item's sum or its alarm is reached, whatever stands. */
@@ -112,6 +114,9 @@ struct trip_condition_row {
 	uint64_t (*needs)(uint64_t pairs);
 	/* On the home. */
 	enum trip_condition_state (*look)(struct trip_condition_look *look);
+	/* NULL, or of an alarm that was reached: when it is next; 0: it is to be looked at, and
+	 * nothing is done. */
+	uint64_t (*glance)(const struct trip_glance *glance);
 	/* NULL, or its item is given back. */
 	void (*end)(const struct trip_condition_look *look);
 };

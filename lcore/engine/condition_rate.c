@@ -30,6 +30,7 @@
 #include <rte_common.h>
 
 #include "condition.h"
+#include "glance.h"
 #include "home.h"
 #include "node.h"
 
@@ -69,13 +70,17 @@ struct windows {
 	uint64_t base, begin;
 	/* The last cut that is known; of how many up to it a sum is kept. */
 	uint64_t cut;
-	uint32_t kept;
-	uint32_t phase;
 	/* Where the last sum is, or would be. */
 	uint32_t node;
-	uint32_t place;
+	uint8_t place;
+	uint8_t kept;
+	uint8_t phase;
+	/* The item does, until it is reached. */
+	bool stands;
 	/* From one cut to the next: never so long that PARTS of them are more than a window. */
 	uint64_t part;
+	/* What it showed at the last cut. */
+	uint64_t last;
 };
 
 _Static_assert(sizeof(struct rate) <= TRIP_CONDITION_MEMORY, "it has no more");
@@ -136,39 +141,38 @@ cut_at(const struct windows *windows, uint64_t ns)
 
 /* On by one place in the ring of sums. */
 static void
-step(const struct trip_condition_look *look, uint32_t *node, uint32_t *place)
+step(const struct trip_home *home, uint32_t first, uint32_t *node, uint8_t *place)
 {
-	const struct trip_node *nodes = look->home->nodes;
-
 	if (++*place < SUMS)
 		return;
 	*place = 0;
-	*node = nodes[*node].more;
+	*node = home->nodes[*node].more;
 	if (*node == TRIP_NONE)
-		*node = nodes[look->first].more;
+		*node = home->nodes[first].more;
 }
 
 /* What the counter showed at a cut that is known, of which PARTS are. */
 static uint64_t
 sum_at(const struct trip_condition_look *look, const struct windows *windows, uint64_t cut)
 {
-	uint32_t node = windows->node, place = windows->place;
+	uint32_t node = windows->node;
+	uint8_t place = windows->place;
 
 	if (windows->cut - cut >= windows->kept)
 		return windows->base;
 	/* The oldest, mostly: it is the next one in the ring. */
 	for (uint64_t n = PARTS - (windows->cut - cut); n > 0 && n < PARTS; n--)
-		step(look, &node, &place);
+		step(look->home, look->first, &node, &place);
 	return look->home->nodes[node].operands[place];
 }
 
 static void
-keep(const struct trip_condition_look *look, struct windows *windows, uint64_t sum)
+keep(struct trip_home *home, uint32_t first, struct windows *windows, uint64_t sum)
 {
-	step(look, &windows->node, &windows->place);
-	look->home->nodes[windows->node].operands[windows->place] = sum;
+	step(home, first, &windows->node, &windows->place);
+	home->nodes[windows->node].operands[windows->place] = sum;
 	windows->cut++;
-	windows->kept = RTE_MIN(windows->kept + 1, (uint32_t)PARTS);
+	windows->kept += windows->kept < PARTS;
 }
 
 /* At each cut as far as this that is not known yet, it showed so much. */
@@ -182,7 +186,7 @@ keep_as_far(
 		windows->kept = 0;
 	}
 	while (windows->cut < cut)
-		keep(look, windows, sum);
+		keep(look->home, look->first, windows, sum);
 }
 
 static void
@@ -245,7 +249,7 @@ oldest(const struct trip_condition_look *look, const struct windows *windows)
 static uint64_t
 round_up(const struct windows *windows, uint64_t ns)
 {
-	uint64_t grid = rte_align64prevpow2(windows->part / GRID);
+	uint64_t grid = UINT64_C(1) << (63 - __builtin_clzll(windows->part / GRID));
 
 	return (ns + grid - 1) & ~(grid - 1);
 }
@@ -272,7 +276,9 @@ count_on(struct trip_condition_look *look, struct windows *windows, uint64_t fro
 	if (windows->phase == RATE_RESTS)
 		windows->phase = RATE_COUNTS;
 	/* No counter can show so much more, or nobody knows from where. */
-	if (from > TRIP_PENDING_NONE - rate->count)
+	windows->stands = from <= TRIP_PENDING_NONE - rate->count;
+	windows->last = sum_at(look, windows, windows->cut);
+	if (!windows->stands)
 		trip_condition_lift(look);
 	else if (!look->stands)
 		trip_condition_stand(look, from + rate->count);
@@ -430,6 +436,21 @@ look_rate(struct trip_condition_look *look)
 	return look_at_windows(look, windows);
 }
 
+/* The counter advances, and the next cut has come: mostly nothing else has happened. */
+static uint64_t
+glance_at_rate(const struct trip_glance *glance)
+{
+	struct windows *windows = (void *)glance->home->nodes[glance->first].operands;
+	uint64_t next = windows->begin + (windows->cut + 1) * windows->part;
+
+	if (windows->phase != RATE_COUNTS || !windows->stands || glance->sum <= windows->last ||
+		glance->known - next >= windows->part)
+		return 0;
+	keep(glance->home, glance->first, windows, glance->sum);
+	windows->last = glance->sum;
+	return round_up(windows, next + windows->part);
+}
+
 const struct trip_condition_row trip_condition_rate = {
 	.name = "rate",
 	.parameters = sizeof(struct rate),
@@ -439,4 +460,5 @@ const struct trip_condition_row trip_condition_rate = {
 	.tell = tell,
 	.interval_max = 1,
 	.look = look_rate,
+	.glance = glance_at_rate,
 };

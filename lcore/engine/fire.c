@@ -19,6 +19,7 @@
 #include "due.h"
 #include "errand.h"
 #include "fire.h"
+#include "glance.h"
 #include "home.h"
 #include "lasting.h"
 #include "node.h"
@@ -26,6 +27,8 @@
 
 /* Ports whose errands are settled in one iteration. */
 #define SETTLE_BATCH 4
+/* Nodes before a condition when what a glance at it touches is fetched. */
+#define GLANCES_AHEAD 6
 
 /* Once in each of the two ways of an item: with more than its slot, and without. */
 #define IN_BOTH_WAYS static inline __attribute__((always_inline))
@@ -316,6 +319,15 @@ fire_many(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 	trip_engine_stat(&home->stats.fired, count);
 }
 
+static void
+prefetch_glance(const struct trip_home *home, uint32_t index)
+{
+	const struct trip_node *node = &home->nodes[index];
+
+	if (trip_glance_may(node))
+		trip_glance_prefetch(home, node);
+}
+
 void
 trip_fire(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 {
@@ -324,6 +336,8 @@ trip_fire(struct trip_home *home, const uint32_t *nodes, unsigned int n)
 
 		end = i + 1;
 		if (!node->many) {
+			if (unlikely(node->has_more) && i + GLANCES_AHEAD < n)
+				prefetch_glance(home, nodes[i + GLANCES_AHEAD]);
 			if (likely(!node->has_more) ||
 				(!trip_lasting_reached(home, nodes[i]) &&
 					trip_condition_fires(home, nodes[i])))

@@ -60,7 +60,8 @@ struct trip_node {
 			bool over;
 		} end;
 	};
-	/* Of its slot, which follows from the node: node.h. The client's id is made of both. */
+	/* Of its slot, which follows from the node: node.h. The client's id is made of both. Of a
+	 * condition: glance.h. */
 	uint64_t generation : 36;
 	uint64_t channel : 8;
 	uint64_t op : 8;
