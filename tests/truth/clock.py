@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'apps'))
 from tripd_test import *
-from clock_of_packets import run_by_clock
+from clock_of_packets import read_recorded, run_by_clock
 
 SEED = int(os.environ.get('TRIP_SEED', 20261123))
 US, SECOND = 1000, 10**9
@@ -78,21 +78,21 @@ def clock_of(packets):
     return times
 
 
-def expect_quota(packets, times):
-    """Trips of the quota, its periods, and which packets it drops."""
+def expect_quota(times, amounts, limit):
+    """Trips of a quota of a minute, its periods, and which packets it drops: of packets that are not its, 0."""
     began, ends = times[0] // SECOND, (times[0] // SECOND // 60 + 1) * 60
     trips, periods, dropped, spent = [], [], set(), 0
-    for number, ((_, name), now) in enumerate(zip(packets, times)):
+    for number, (amount, now) in enumerate(zip(amounts, times)):
         if now >= ends * SECOND:
             periods.append((spent, began, ends))
             began, ends, spent = ends, (now // SECOND // 60 + 1) * 60, 0
-        if name != 'dns':
+        if amount == 0:
             continue
-        if spent >= LIMIT:
+        if spent >= limit:
             dropped.add(number)
-        spent += 1
-        if spent == LIMIT:
-            trips.append((now, LIMIT))
+        elif spent + amount >= limit:
+            trips.append((now, spent + amount))
+        spent += amount
     return trips, periods, dropped
 
 
@@ -154,7 +154,7 @@ def judge(packets, lines, through):
         if event['event'] == 'trip':
             trips[event['line']].append(event)
     first, last = times[0], times[-1]
-    quota, periods, by_quota = expect_quota(packets, times)
+    quota, periods, by_quota = expect_quota(times, [name == 'dns' for _, name in packets], LIMIT)
     equal([(t['packet_time'], t['value']) for t in trips[5]], quota, 'trips of the quota')
     equal([(p['spent'], p['began'], p['ended']) for p in lines if p['event'] == 'period'], periods, 'periods')
     drops, by_time = expect_drops(packets, times)
@@ -308,6 +308,49 @@ when few spent log
           [((60 * i + 2) * SECOND, 3) for i in range(4)], 'trips')
 
 
+def expect_periods(bench, name, header, end, port):
+    """Each byte of a recorded capture is in one period, whether it is dropped or not."""
+    rng, slower = random.Random(f'{name} {SEED}'), 90
+    now, frames = 0, []
+    begin = 1700000000 * SECOND + rng.randrange(60 * SECOND)
+    for ns, frame in read_recorded(name):
+        # No two at one time: each may be the one that it trips with.
+        now = max(now + US, (begin + ns * slower) // US * US)
+        frames.append((now, frame))
+    times = [ns for ns, _ in frames]
+    at = {'src': 34, 'dst': 36}[end]
+    sizes = [len(frame) * (frame[23] == header and struct.unpack_from('!H', frame, at) == (port,)) for _, frame in frames]
+    packets, limit = sum(map(bool, sizes)) // 20, sum(sizes) // 25
+    with open(bench.file('in.pcap'), 'wb') as file:
+        file.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
+        for ns, frame in frames:
+            file.write(struct.pack('<IIII', ns // SECOND, ns % SECOND // US, len(frame), len(frame)) + frame)
+    out = bench.file('out.pcap')
+    lines = run_by_clock(bench, [bench.file('in.pcap')], f'''
+count some port 0 pattern eth / ipv4 proto is {header} / {"tcp" if header == 6 else "udp"} {end} is {port} / end
+quota few {packets} per minute of some.packets
+quota much {limit} per minute of some.bytes
+when few spent log
+when much spent drop some
+''', '--ports', '0,1', vdevs=[f'net_pcap1,tx_pcap={out}'])
+    for line, (quota, most, amounts) in enumerate((('few', packets, [size > 0 for size in sizes]), ('much', limit, sizes)), 5):
+        trips, periods, dropped = expect_quota(times, amounts, most)
+        equal([(p['spent'], p['began'], p['ended']) for p in lines if p['event'] == 'period' and p['quota'] == quota],
+              periods, f'periods of {quota}')
+        equal([(t['packet_time'], t['value']) for t in lines if t['event'] == 'trip' and t['line'] == line and not t['ends']],
+              trips, f'trips of {quota}')
+        print(f'{name}: {quota} has {len(periods)} periods that ended, and {len(trips)} trips')
+        assert len(periods) > 3 and len(trips) > 1, 'too few show nothing'
+    assert dropped
+    equal(read_pcap(out), [frame for number, (_, frame) in enumerate(frames) if number not in dropped], 'what came through')
+
+
+def recorded_captures_have_periods(bench):
+    """Slowed down, so that they take some minutes."""
+    expect_periods(bench, 'curl', 6, 'src', 80)
+    expect_periods(bench, 'iperf3', 17, 'dst', 5201)
+
+
 def what_is_set_has_nothing_of_what_came_before(bench):
     """Ten packets a minute: more than that is never reached, however seldom the counters are read."""
     files = [bench.file('in.pcap')]
@@ -336,4 +379,4 @@ def ports_without_times_are_refused(bench):
 main(captures_are_judged_by_their_times, queues_are_merged_by_time, any_time_is_one, until_idle_waits_for_what_is_left_to_do,
      a_jump_of_years_is_gone_through, what_lasts_does_not_keep_it_from_its_end,
      lines_are_bounded_by_the_time_of_the_packets, a_period_has_all_that_came_in_it,
-     what_is_set_has_nothing_of_what_came_before, ports_without_times_are_refused)
+     what_is_set_has_nothing_of_what_came_before, recorded_captures_have_periods, ports_without_times_are_refused)

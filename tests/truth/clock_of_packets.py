@@ -1,13 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs of tripd by the clock of packets, and what they tell."""
+"""Captures, runs of tripd by the clock of packets, and what they tell."""
 import datetime
+import gzip
 import json
 import os
+import struct
 
 from program_test import equal
 
 EPOCH = datetime.datetime(1970, 1, 1)
 SECOND = 10**9
+CAPTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'captures')
+
+
+def read_recorded(name):
+    """[(time, frame)] of a recorded capture, from its first one on: frames have as many bytes as they had."""
+    with gzip.open(os.path.join(CAPTURES, f'{name}.pcap.gz')) as file:
+        data = file.read()
+    assert struct.unpack_from('<I', data) == (0xa1b23c4d,), name
+    at, frames = 24, []
+    while at < len(data):
+        seconds, ns, captured, length = struct.unpack_from('<IIII', data, at)
+        frames.append((seconds * SECOND + ns, data[at + 16:at + 16 + captured].ljust(length, b'\0')))
+        at += 16 + captured
+    return [(ns - frames[0][0] + 1000, frame) for ns, frame in frames]
 
 
 def ns_of(text):

@@ -3,7 +3,6 @@
 missed, early or late, on one queue, on two and on four; where the counters are set in between, and where the times step;
 and by tripd with the clock of packets.
 Captures are generated, or of real programs: captures/ has what record.sh has recorded."""
-import gzip
 import json
 import os
 import random
@@ -13,11 +12,10 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'apps'))
 from tripd_test import *
-from clock_of_packets import trips_by_clock
+from clock_of_packets import read_recorded, trips_by_clock
 from conditions import SECOND, Idle, Rate, most_within
 
 RATES = os.path.abspath(sys.argv[2])
-CAPTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'captures')
 SEED = int(os.environ.get('TRIP_SEED', 20261123))
 BY_CLOCK = 1500
 PORTS = {'dns': 53, 'web': 80}
@@ -85,19 +83,6 @@ def stepped(rng, bursts):
         shift += steps.get(i, 0)
         moved.append((ns + shift, frames))
     return moved
-
-
-def read(name):
-    """A recorded capture: its frames with as many bytes as they had, from its first one on."""
-    with gzip.open(os.path.join(CAPTURES, f'{name}.pcap.gz')) as file:
-        data = file.read()
-    assert struct.unpack_from('<I', data) == (0xa1b23c4d,), name
-    at, bursts = 24, []
-    while at < len(data):
-        seconds, ns, captured, length = struct.unpack_from('<IIII', data, at)
-        bursts.append((seconds * SECOND + ns, [data[at + 16:at + 16 + captured].ljust(length, b'\0')]))
-        at += 16 + captured
-    return [(ns - bursts[0][0] + 1000, frames) for ns, frames in bursts]
 
 
 def write(path, bursts):
@@ -199,7 +184,7 @@ def generated_captures(bench):
 def real_captures(bench):
     rng = random.Random(SEED)
     for name, counts in REAL.items():
-        bursts = read(name)
+        bursts = [(ns, [frame]) for ns, frame in read_recorded(name)]
         came = counted(counts, bursts)
         wanted = list(wanted_of_real(counts, came))
         plain, sharp = play(bench, counts, bursts, wanted, [])
