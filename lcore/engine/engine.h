@@ -89,7 +89,7 @@ struct trip_flow_slot {
 	 * `turning`. */
 	uint64_t police;
 	uint32_t bucket;
-	atomic_flag turning;
+	_Atomic bool turning;
 	/* In hardware: its rule may say otherwise when no errand is left. */
 	_Atomic bool owed;
 };

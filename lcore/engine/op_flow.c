@@ -108,14 +108,14 @@ end_drop(struct trip_home *home, const struct trip_node *item, uint64_t begun,
 static void
 begin_turn(struct trip_flow_slot *slot)
 {
-	while (atomic_flag_test_and_set_explicit(&slot->turning, memory_order_acquire))
+	while (atomic_exchange_explicit(&slot->turning, true, memory_order_acquire))
 		rte_pause();
 }
 
 static void
 end_turn(struct trip_flow_slot *slot)
 {
-	atomic_flag_clear_explicit(&slot->turning, memory_order_release);
+	atomic_store_explicit(&slot->turning, false, memory_order_release);
 }
 
 static void
