@@ -159,8 +159,11 @@ struct trip_domain_attr {
 	 */
 	const enum trip_idle *idle;
 	enum trip_clock clock;
-	/** 0. */
-	uint32_t reserved;
+	/**
+	 * Conditions ALL and ANY of this process, nested ones counted, that may be pending on each
+	 * home; default a 64th of max_works, at most 1024, and 9 more. At most max_works.
+	 */
+	uint32_t max_groups;
 };
 
 /** NUMA nodes that struct trip_domain_footprint tells apart; what lies beyond counts as the last.

@@ -411,8 +411,9 @@ int trip_function_unregister(struct trip_function *handle);
  *     a drop, police or call with an until, and those that trip_condition_info says (`slots`). Or
  *     `max_events` items with TRIP_WORK_COMPLETION are queued or unread. Let the home progress,
  *     read the events, then try again;
- *   -ENOSPC: this process has as many ALL and ANY, nested ones counted, as it may on the home of
- *     the first pair: a 64th of its items there, and 9.
+ *   -ENOSPC: as many ALL and ANY, nested ones counted, are pending on the home of the first pair
+ *     as may be: the domain's `max_groups`; of an attached process, or a thread that has channels
+ *     of its own, a 64th of its items, and 9.
  */
 int trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id);
 

@@ -119,7 +119,7 @@ bench_memory_rule(const struct bench *bench, struct bench_result *result)
 	if (few == 0 || many == 0)
 		return -1;
 	snprintf(result->note, sizeof(result->note),
-		"%.1f of them in memzones; one that feeds a counter takes 224 more", in_zones);
+		"%.1f of them in memzones; one that feeds a counter takes 256 more", in_zones);
 	return exact(result, shared + (many - few) / bench->size, PROMISED_RULE);
 }
 

@@ -26,8 +26,6 @@ struct trip_home_cntr {
 	/* The sum that the budgets of its queues were reckoned from, and what was folded since: any
 	 * other addition rings. */
 	uint64_t split;
-	/* What each of its queues may count for it since then. */
-	uint64_t share;
 	/* The cell when it was last armed: what the waiters were compared with. */
 	struct trip_cell_sample settled;
 	/* When the update happened that the sample shows, as far as known. */
@@ -63,7 +61,8 @@ struct trip_home_cntr {
 	uint8_t hot : 3;
 };
 
-_Static_assert(sizeof(struct trip_home_cntr) == 128, "with its cell, a counter is three lines");
+_Static_assert(sizeof(struct trip_home_cntr) == 120,
+	"with its cell and its bits, a counter is three lines");
 
 struct trip_due_list {
 	uint32_t head;

@@ -70,6 +70,9 @@ struct trip_flow_slot {
 	/* Its neighbours among the sources of the same counter; written by that counter's home. */
 	uint32_t prev[TRIP_FLOW_FEEDS];
 	uint32_t next[TRIP_FLOW_FEEDS];
+	/* What each of its queues may count for that counter since the home has split what was
+	 * left; likewise. */
+	uint32_t share[TRIP_FLOW_FEEDS];
 	/* Of those, so many behind the first of each kind are in use, or lie between such. */
 	uint8_t more_feeds;
 	/* Where it feeds a counter: the queues that count it. */

@@ -33,6 +33,13 @@ _Static_assert(
 /* Hidden counters of the smallest channel: for one whose pairs are all nested. */
 #define TRIP_GROUPS_LEAST (1 + TRIP_CONDITION_PAIRS_MAX)
 
+/* Those of a channel with so many slots, unless it is told otherwise. */
+static inline uint32_t
+trip_group_share(uint32_t slots)
+{
+	return slots / 64 + TRIP_GROUPS_LEAST;
+}
+
 /* Ids in a node, and nodes of them. */
 #define TRIP_GROUP_IDS (TRIP_OPERANDS_MAX / 8)
 #define TRIP_GROUP_MEMORY ((TRIP_CONDITION_PAIRS_MAX + TRIP_GROUP_IDS - 1) / TRIP_GROUP_IDS)

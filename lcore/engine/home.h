@@ -74,6 +74,8 @@ struct trip_home_shape {
 	 */
 	uint32_t n_slots;
 	uint32_t n_handler_slots;
+	/* Hidden counters of channel 0 (group.h); the others have them by their slots. */
+	uint32_t n_groups;
 	/* Slots and events of a client, and slots of a thread's channel. */
 	uint32_t n_client_slots;
 	uint32_t n_thread_slots;

@@ -50,7 +50,8 @@ trip_home_channel_slots(const struct trip_home_shape *shape, uint32_t channel)
 uint32_t
 trip_home_channel_hidden(const struct trip_home_shape *shape, uint32_t channel)
 {
-	return trip_home_channel_slots(shape, channel) / 64 + TRIP_GROUPS_LEAST;
+	return channel == 0 ? shape->n_groups
+			    : trip_group_share(trip_home_channel_slots(shape, channel));
 }
 
 uint32_t
@@ -200,7 +201,6 @@ carve_cntrs(struct carver *carver, struct trip_home *home, const struct trip_hom
 		trip_pending_init(&cntrs[i].pending);
 		cntrs[i].waiters = TRIP_NONE;
 		cntrs[i].sources = TRIP_NONE;
-		cntrs[i].share = TRIP_COUNT_NO_LIMIT;
 		cntrs[i].deferred = TRIP_NONE;
 		cntrs[i].conditions = TRIP_NONE;
 	}

@@ -18,6 +18,12 @@ prev_of(const struct trip_engine *engine, uint32_t source)
 	return &engine->flows[source / TRIP_FLOW_FEEDS].prev[source % TRIP_FLOW_FEEDS];
 }
 
+static uint32_t *
+share_of(const struct trip_engine *engine, uint32_t source)
+{
+	return &engine->flows[source / TRIP_FLOW_FEEDS].share[source % TRIP_FLOW_FEEDS];
+}
+
 static enum trip_count_kind
 kind_of(uint32_t source)
 {
@@ -231,24 +237,34 @@ trip_source_finish(const struct trip_engine *engine, uint32_t flow)
 			trip_home_add(engine, slot->cntr[feed], delta[kind_of(feed)]);
 }
 
-/* The least of what the counters that it feeds leave each of its queues. Another one that has been
- * told of more since its share was reckoned is about to reckon anew. */
-static uint64_t
-share_of(const struct trip_home *home, uint32_t s)
+/* No counter limits it. A share that is less than what is left is right, too, so the largest is the
+ * one below: its queue rings after four billion, and what is left then is split anew. */
+#define SHARE_NONE UINT32_MAX
+
+/* What each queue of a counter may count for it. */
+static uint32_t
+split_share(const struct trip_home_cntr *cntr, uint64_t bound, uint32_t queues)
 {
-	const struct trip_engine *engine = home->engine;
+	if (bound == TRIP_BUDGET_NONE)
+		return SHARE_NONE;
+	if (bound <= cntr->split)
+		return 0;
+	return (uint32_t)RTE_MIN(
+		trip_count_share(bound - cntr->split, queues), (uint64_t)SHARE_NONE - 1);
+}
+
+/* The least of what the counters that a source feeds leave each of its queues. Another one that has
+ * been told of more since its share was reckoned is about to reckon anew. */
+static uint64_t
+least_share(const struct trip_engine *engine, uint32_t s)
+{
 	const struct trip_flow_slot *flow = &engine->flows[s / TRIP_FLOW_FEEDS];
-	uint64_t share = TRIP_COUNT_NO_LIMIT;
+	uint32_t share = SHARE_NONE;
 
-	for (uint32_t feed = kind_of(s); feed < feeds_of(flow); feed += TRIP_COUNT_KINDS) {
-		uint32_t local;
-
-		if (flow->cntr[feed] == TRIP_NONE)
-			continue;
-		(void)trip_engine_home(engine, flow->cntr[feed], &local);
-		share = RTE_MIN(share, home->cntrs[local].share);
-	}
-	return share;
+	for (uint32_t feed = kind_of(s); feed < feeds_of(flow); feed += TRIP_COUNT_KINDS)
+		if (flow->cntr[feed] != TRIP_NONE)
+			share = RTE_MIN(share, flow->share[feed]);
+	return share == SHARE_NONE ? TRIP_COUNT_NO_LIMIT : share;
 }
 
 bool
@@ -257,20 +273,19 @@ trip_source_budget(struct trip_home *home, uint32_t index, uint64_t bound)
 	struct trip_engine *engine = home->engine;
 	struct trip_home_cntr *cntr = &home->cntrs[index];
 	bool reached = false;
-	uint32_t queues = 0;
+	uint32_t queues = 0, own;
 
 	if (cntr->sources == TRIP_NONE)
 		return false;
 	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = *next_of(engine, s))
 		queues += engine->flows[s / TRIP_FLOW_FEEDS].n_queues;
-	cntr->share = TRIP_COUNT_NO_LIMIT;
-	if (bound != TRIP_BUDGET_NONE)
-		cntr->share =
-			bound > cntr->split ? trip_count_share(bound - cntr->split, queues) : 0;
+	own = split_share(cntr, bound, queues);
 	for (uint32_t s = cntr->sources; s != TRIP_NONE; s = *next_of(engine, s)) {
 		const struct trip_flow_slot *flow = &engine->flows[s / TRIP_FLOW_FEEDS];
-		uint64_t share = share_of(home, s);
+		uint64_t share;
 
+		*share_of(engine, s) = own;
+		share = least_share(engine, s);
 		for (uint32_t q = 0; q < flow->n_queues; q++) {
 			struct line line = line_of(engine, flow->first_queue + q, s);
 
@@ -324,6 +339,8 @@ link_source(struct trip_home *home, uint32_t index, uint32_t s)
 		home->fed.next_tsc = RTE_MIN(home->fed.next_tsc, home->now);
 		trip_home_timers(home);
 	}
+	/* Until it settles, which is next. */
+	*share_of(home->engine, s) = SHARE_NONE;
 	*prev_of(home->engine, s) = TRIP_NONE;
 	*next_of(home->engine, s) = cntr->sources;
 	if (cntr->sources != TRIP_NONE)

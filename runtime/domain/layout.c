@@ -13,9 +13,12 @@
 #include "domain/idle.h"
 #include "domain/layout.h"
 #include "domain/sized.h"
+#include "group.h"
 
 /* Slots of the channels by which a home's functions queue work. */
 #define HANDLER_SLOTS 4096u
+/* The most work items of which a part may be of pairs where nobody has said how many. */
+#define GROUPS_BY_DEFAULT 65536u
 #define MI (1024u * 1024u)
 #define HUGEPAGE_2M (2u * MI)
 
@@ -120,6 +123,10 @@ trip_layout_attr(const struct trip_domain_attr *given, struct trip_domain_attr *
 	for (unsigned int i = 0; i < RTE_DIM(fields) && error == 0; i++)
 		error = default_u32(fields[i].name, fields[i].value, fields[i].fallback,
 			fields[i].min, fields[i].max);
+	if (error == 0)
+		error = default_u32("max_groups", &attr->max_groups,
+			trip_group_share(RTE_MIN(attr->max_works, GROUPS_BY_DEFAULT)), 1,
+			RTE_MAX(attr->max_works, TRIP_GROUPS_LEAST));
 	if (error == 0 && attr->max_process_cntrs == 0)
 		attr->max_process_cntrs = (attr->max_cntrs + 1) / 2;
 	if (error == 0 && attr->max_process_waiters == 0)
@@ -143,6 +150,7 @@ trip_layout_home(const struct trip_domain_attr *attr, struct trip_home_shape *sh
 		.n_thread_slots = attr->max_thread_works,
 		.n_slots = attr->max_works,
 		.n_handler_slots = RTE_MIN(attr->max_works, HANDLER_SLOTS),
+		.n_groups = attr->max_groups,
 		.n_events = attr->max_events,
 	};
 	shape->n_hidden = trip_home_hidden(shape);

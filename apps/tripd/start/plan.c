@@ -248,6 +248,8 @@ tripd_plan_domain(const struct trip_rules *rules, const struct tripd_plan *plan,
 	}
 	/* For rules that come while they are at work (run/live.h). */
 	attr->max_works += plan->live.works;
+	/* Those of trip_apply_when_works(), and what live rules may have of them. */
+	attr->max_groups = attr->max_works / 64 + 9;
 	attr->max_events += plan->live.works;
 	make_room(&plan->live, attr);
 }

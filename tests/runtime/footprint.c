@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a domain reserves for each counter and each work item; exact, and without EAL. */
+#include "trip_test.h"
+
+#include <trip.h>
+
+#define MANY (1u << 20)
+
+static uint64_t
+bytes(uint32_t cntrs, uint32_t works)
+{
+	const struct trip_domain_attr attr = {.size = sizeof(attr),
+		.progress = TRIP_PROGRESS_MANUAL,
+		.max_cntrs = cntrs,
+		.max_works = works,
+		.max_flows = 1,
+		.max_queues = 1};
+	struct trip_domain_footprint print = {.size = sizeof(print)};
+
+	assert_int_equal(trip_domain_footprint(&attr, &print), 0);
+	return print.bytes;
+}
+
+static void
+test_a_counter_takes_three_lines(void **state)
+{
+	(void)state;
+	assert_true((bytes(2 * MANY, 64) - bytes(MANY, 64)) / MANY < 192);
+}
+
+/* Its slot, the home's copy, and its place in the pending set; of conditions of pairs there are as
+ * many as somebody asks for, however many items there may be. */
+static void
+test_a_work_item_takes_three_lines(void **state)
+{
+	(void)state;
+	assert_true((bytes(1, 2 * MANY) - bytes(1, MANY)) / MANY < 192);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_counter_takes_three_lines),
+		cmocka_unit_test(test_a_work_item_takes_three_lines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
