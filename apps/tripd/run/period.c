@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include <rte_common.h>
+#include <rte_cycles.h>
 
 #include <trip.h>
 
@@ -376,7 +377,7 @@ end(const struct batch *batch, struct tripd_period *period, int64_t now)
 static void
 freshen(const struct tripd_quota *quota)
 {
-	uint64_t began = now_ns(CLOCK_MONOTONIC);
+	uint64_t began = rte_rdtsc();
 
 	for (unsigned int i = 0; quota->plan->by_packets && i < quota->periods.n; i++)
 		if (quota->periods.all[i].over)
@@ -488,7 +489,8 @@ tripd_period_say(struct tripd_quota *quota, FILE *out)
 		if (period->n_said == period->n_ended)
 			continue;
 		fprintf(out, "quota %s begins anew: it was %" PRIu64 " of %" PRIu64 " %s\n",
-			counter->name, period->spent, counter->quota->limit,
+			counter->name, period->spent,
+			counter->quota->limit,
 			counter->quota->events == TRIP_CNTR_EVENTS_BYTES ? "bytes" : "packets");
 		period->n_said = period->n_ended;
 	}

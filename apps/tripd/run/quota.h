@@ -165,9 +165,9 @@ void tripd_quota_forget(struct tripd_quota *quota);
  * hardware may be read by way of a cache. */
 void tripd_quota_freshen(struct tripd_quota *quota);
 
-/* Likewise of one counter, what was counted until `began` (CLOCK_MONOTONIC). */
+/* Likewise of one counter, what was counted until `began_tsc`, of rte_rdtsc(). */
 void tripd_quota_freshen_cntr(
-	const struct tripd_quota *quota, struct trip_cntr *cntr, uint64_t began);
+	const struct tripd_quota *quota, struct trip_cntr *cntr, uint64_t began_tsc);
 
 /*
  * Waits until everything has fired that is due by what the counters show, which others may have
