@@ -338,22 +338,22 @@ static const struct mistake mistakes[] = {
 		"2:30: 'any' is nested twice: expected what has a counter or a time\n"),
 	MISTAKE("when all() log", "1:10: expected a counter, 'after', 'all' or 'any', found ')'\n"),
 	MISTAKE("counter c\nwhen all(c >= 1, d >= 1, e idle 5s) log",
-		"2:18: no 'count' rule or 'counter' is named 'd'\n"
-		"2:26: no 'count' rule or 'counter' is named 'e'\n"),
+		"2:18: no 'count' rule, 'counter' or 'quota' is named 'd'\n"
+		"2:26: no 'count' rule, 'counter' or 'quota' is named 'e'\n"),
 	MISTAKE("counter c\nwhen all(c >= 1) every 5 log",
 		"2:24: every '5': 'all' and 'any' hold once\n"),
 	MISTAKE("counter c\nwhen any(c >= 1, every 5s) log",
 		"2:18: expected a counter, 'after', 'all' or 'any', found 'every'\n"),
 	MISTAKE("counter c\nwhen any(c>=1,c>=2,c>=3,c>=4,c>=5,c>=6,c>=7,c>=8,all(c>=9,d>=1)) log",
 		"2:50: more than 8 conditions: the limit is 8\n"
-		"2:59: no 'count' rule or 'counter' is named 'd'\n"),
+		"2:59: no 'count' rule, 'counter' or 'quota' is named 'd'\n"),
 	MISTAKE("counter c\nwhen all(c rate >= 10/s over 5s until < 1/s for 5s, c rate >= 1pps "
 		"over 1s) log",
 		"2:41: 'until' is of what begins again: 'all' and 'any' hold once\n"
 		"2:63: a rate of a counter is in /s, /m, /h or /d, found '1pps'\n"),
 	MISTAKE("counter c\nwhen any(c >= 1 log", "2:17: expected ',' or ')', found 'log'\n"),
 	MISTAKE("counter c\nwhen any(c >= 1, all(d >= 1) log",
-		"2:22: no 'count' rule or 'counter' is named 'd'\n"
+		"2:22: no 'count' rule, 'counter' or 'quota' is named 'd'\n"
 		"2:30: expected ',' or ')', found 'log'\n"),
 	MISTAKE("when", "1:5: expected a counter, 'after', 'all', 'any' or 'every', found the end "
 			"of the line\n"),
@@ -454,8 +454,10 @@ static const struct mistake mistakes[] = {
 				    "(units ns us ms s m h d), found '5'\n"),
 	MISTAKE("when every 999us log",
 		"1:12: every '999us' would do little else: expected 1ms or more\n"),
-	MISTAKE("when every >= 5 log", "1:6: no 'count' rule or 'counter' is named 'every'\n"),
-	MISTAKE("when after >= 5 log", "1:6: no 'count' rule or 'counter' is named 'after'\n"),
+	MISTAKE("when every >= 5 log",
+		"1:6: no 'count' rule, 'counter' or 'quota' is named 'every'\n"),
+	MISTAKE("when after >= 5 log",
+		"1:6: no 'count' rule, 'counter' or 'quota' is named 'after'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g.packets >= 5 every log",
 		"2:27: expected a number, found 'log'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen g >= 5 log",
@@ -473,12 +475,13 @@ static const struct mistake mistakes[] = {
 		"2:6: no 'count' rule is named 'dsn': did you mean 'dns'?\n"
 		"3:26: no 'count' rule is named 'dnss': did you mean 'dns'?\n"),
 	MISTAKE("counter c\nwhen total >= 1 log",
-		"2:6: no 'count' rule or 'counter' is named 'total'\n"),
+		"2:6: no 'count' rule, 'counter' or 'quota' is named 'total'\n"),
 	MISTAKE("counter c\nwhen cc >= 1 log",
-		"2:6: no 'count' rule or 'counter' is named 'cc': did you mean 'c'?\n"),
+		"2:6: no 'count' rule, 'counter' or 'quota' is named 'cc': did you mean 'c'?\n"),
 	MISTAKE("counter total\nwhen totla >= 1 add toal 5",
-		"2:6: no 'count' rule or 'counter' is named 'totla': did you mean 'total'?\n"
-		"2:21: no 'counter' is named 'toal': did you mean 'total'?\n"),
+		"2:6: no 'count' rule, 'counter' or 'quota' is named 'totla': did you mean "
+		"'total'?\n"
+		"2:21: no 'counter' or 'quota' is named 'toal': did you mean 'total'?\n"),
 	MISTAKE("count g port 0 pattern eth / end\ncounter c\nwhen g.packets >= 1 drop c\nwhen "
 		"g.packets >= 1 pass c\nwhen g.packets >= 1 delete c",
 		"3:26: 'drop' needs a 'count' rule: 'c' is a 'counter'\n"
@@ -519,7 +522,7 @@ static const struct mistake mistakes[] = {
 		"5:11: 'c' is no 'quota', of which that could be\n"
 		"6:11: part 101 is above 100\n"
 		"7:6: 'q' is a 'quota': expected its bare name\n"
-		"7:25: no 'count' rule or 'counter' is named 'nope'\n"
+		"7:25: no 'count' rule, 'counter' or 'quota' is named 'nope'\n"
 		"8:12: not yet: this version cannot do 'shared'\n"),
 	MISTAKE("counter c\nwhen c >= 1 add c 10k",
 		"2:19: value: expected a plain number, found '10k'\n"),

@@ -921,7 +921,7 @@ test_print(void **state)
 			"    2 | counter ??\xc3\xa9?? x\n"
 			"      |         ^\n"},
 		{"when a >= 1 log \"\xc3\xa9\" x",
-			"quota.rules:1:6: no 'count' rule or 'counter' is named 'a'\n"
+			"quota.rules:1:6: no 'count' rule, 'counter' or 'quota' is named 'a'\n"
 			"    1 | when a >= 1 log \"\xc3\xa9\" x\n"
 			"      |      ^\n"
 			"quota.rules:1:22: expected the end of the line or 'at', found 'x'\n"

@@ -104,6 +104,8 @@ def rules_missing_or_wrong(bench):
     assert 'rules:3:' in err and '^' in err, err
     says(bench, USAGE, 'the rules count on no port.*count all port 0', *bench.eal(pcap_port(bench)),
          *rules(bench, '# nothing\n'))
+    says(bench, USAGE, "'port any' is every port that .* none does: add --ports 0$", *bench.eal(pcap_port(bench)),
+         *rules(bench, 'count all port any pattern eth / end\n'))
 
 
 def rules_that_overlap(bench):

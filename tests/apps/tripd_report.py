@@ -187,6 +187,13 @@ def a_quota_that_is_reset_loses_nothing(bench):
     equal((len(spent), sum(spent) + report['quotas'][0]['spent']), (1, 10), 'periods that ended, and packets of all')
 
 
+def a_quota_of_bytes_is_in_the_column_of_bytes(bench):
+    _, out = bench.play(dns(10), DNS + 'quota b 1G of dns.bytes\nquota p 1G of dns.packets\n')
+    end = {line.split()[0]: len(line) for line in out.splitlines() if line.startswith(('b ', 'p '))}
+    titles = next(line for line in out.splitlines() if line.startswith('count '))
+    equal(end, {'b': titles.index('bytes') + 5, 'p': titles.index('packets') + 7}, 'where the values of quotas end')
+
+
 def one_worker_does_both(bench):
     report, out = bench.play(dns(1000), DNS + 'when dns.packets >= 500 log\n', lcores=2)
     assert 'forwards and counts' in out, out
@@ -319,6 +326,6 @@ def a_small_terminal_shows_whole_numbers(bench):
 main(report_has_counts_and_trips, trips_come_in_threshold_order, every_fires_as_often_as_due,
      times_are_told, a_counter_that_stands_still_is_told, a_drop_for_a_time_is_told_twice, a_rate_is_told,
      what_a_rate_began_is_told_to_end, there_is_room_for_conditions, operations_do_what_they_say,
-     a_quota_that_is_reset_loses_nothing, one_worker_does_both, report_goes_to_stdout, report_replaces_the_one_before, report_goes_to_a_pipe,
+     a_quota_that_is_reset_loses_nothing, a_quota_of_bytes_is_in_the_column_of_bytes, one_worker_does_both, report_goes_to_stdout, report_replaces_the_one_before, report_goes_to_a_pipe,
      a_trip_for_each_packet, trips_are_said_without_a_report, a_log_writes_no_more_than_it_may, a_long_text_is_cut_between_characters, nothing_arrives,
      a_small_terminal_shows_whole_numbers)

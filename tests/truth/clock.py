@@ -304,6 +304,10 @@ when few spent log
     lines = run_by_clock(bench, files, rules)
     equal([(p['spent'], p['began'], p['ended']) for p in lines if p['event'] == 'period'],
           [(10, 60 * i, 60 * (i + 1)) for i in range(3)], 'periods')
+    _, out, _ = bench.run(*bench.eal('net_pcap0,rx_pcap=' + files[0]), '--rules', bench.file('rules', rules),
+                          '--clock', 'packet', '--until-idle', '0.01', env={**bench.environment, 'TZ': 'UTC'})
+    said = re.findall(r'^1970-01-01T00:0(\d):00.000000000Z  quota few begins anew: it was 10 of 3 packets$', out, re.M)
+    assert said and said == sorted(said), out
     equal([(t['packet_time'], t['value']) for t in lines if t['event'] == 'trip'],
           [((60 * i + 2) * SECOND, 3) for i in range(4)], 'trips')
 

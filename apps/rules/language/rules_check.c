@@ -134,9 +134,9 @@ trip_rules_check_unknown(struct trip_rules_ctx *ctx, const struct trip_rules_spa
 		}
 	}
 	trip_rules_error(ctx, place, "no %s is named %s%s%s%s",
-		count && counter ? "'count' rule or 'counter'"
+		count && counter ? "'count' rule, 'counter' or 'quota'"
 		: count          ? "'count' rule"
-				 : "'counter'",
+				 : "'counter' or 'quota'",
 		trip_rules_error_quote(quote, name), best != NULL ? ": did you mean " : "",
 		best != NULL ? trip_rules_error_quote(other, &best->span) : "",
 		best != NULL ? "?" : "");

@@ -20,6 +20,7 @@
 
 #include "apply/period.h"
 #include "now.h"
+#include "start/describe.h"
 #include "start/fail.h"
 #include "period.h"
 #include "quota.h"
@@ -485,11 +486,14 @@ tripd_period_say(struct tripd_quota *quota, FILE *out)
 	for (unsigned int i = 0; i < quota->periods.n; i++) {
 		struct tripd_period *period = &quota->periods.all[i];
 		const struct trip_rules_counter *counter = &quota->rules->counters[period->counter];
+		char date[TRIPD_DESCRIBE_DATE] = "";
 
 		if (period->n_said == period->n_ended)
 			continue;
-		fprintf(out, "quota %s begins anew: it was %" PRIu64 " of %" PRIu64 " %s\n",
-			counter->name, period->spent,
+		if (quota->plan->by_packets)
+			tripd_describe_date((uint64_t)period->ended * SECOND_NS, date);
+		fprintf(out, "%s%squota %s begins anew: it was %" PRIu64 " of %" PRIu64 " %s\n",
+			date, date[0] != 0 ? "  " : "", counter->name, period->spent,
 			counter->quota->limit,
 			counter->quota->events == TRIP_CNTR_EVENTS_BYTES ? "bytes" : "packets");
 		period->n_said = period->n_ended;

@@ -209,17 +209,25 @@ draw_titles(struct tripd_screen *screen, bool rates)
 			"bytes", "fate", tripd_screen_colour(screen, TRIPD_PLAIN));
 }
 
+/* A quota of bytes is among bytes, where there is room for them. */
 static void
 draw_counter(struct tripd_view *view, unsigned int i, bool rates)
 {
-	const char *name = view->quota->rules->counters[i].name;
+	const struct trip_rules_counter *counter = &view->quota->rules->counters[i];
+	bool of_bytes = counter->quota != NULL &&
+			counter->quota->events == TRIP_CNTR_EVENTS_BYTES &&
+			(!rates || view->screen.width >= columns[BYTES].from_width);
+	const char *cells[COLUMNS] = {"", "", "", "", ""};
 	char value[16];
 
 	tripd_describe_number(trip_cntr_read(view->quota->counters[i]), value);
+	cells[of_bytes ? BYTES : PACKETS] = value;
 	if (rates)
-		draw_live(&view->screen, "", name, "", (const char *[]){value, "", "", "", ""});
+		draw_live(&view->screen, "", counter->name, "", cells);
+	else if (of_bytes)
+		tripd_screen_say(&view->screen, "%-32s %12s %14s", counter->name, "", value);
 	else
-		tripd_screen_say(&view->screen, "%-32s %12s", name, value);
+		tripd_screen_say(&view->screen, "%-32s %12s", counter->name, value);
 }
 
 static void
