@@ -170,22 +170,39 @@ trip_police_turn(struct trip_police *bucket, uint64_t old, uint64_t word, uint64
 		;
 }
 
+/* Whether no packet can have put the bucket so far ahead at this rate: one was taken at a lower
+ * rate, by somebody who was killed before looking at the word again. */
+static inline bool
+trip_police_is_left(uint64_t word, uint64_t ahead)
+{
+	return ahead > trip_police_burst(word) &&
+	       ahead > trip_police_cost(word, TRIP_POLICE_BYTES_MAX);
+}
+
 /* Any queue: whether a packet passes by a word whose rate is not 0. `now` in ticks. */
 static inline bool
 trip_police_takes(struct trip_police *bucket, uint64_t word, uint32_t bytes, uint64_t now)
 {
-	uint64_t burst = trip_police_burst(word);
-	uint64_t cost = trip_police_cost(word, bytes), ahead;
+	uint64_t burst = trip_police_burst(word), cost = trip_police_cost(word, bytes);
 	/* Relaxed: the word stands for itself. */
 	uint64_t full = atomic_load_explicit(&bucket->full, memory_order_relaxed);
 
-	do {
-		ahead = trip_police_ahead(full, now);
-		if (ahead != 0 && ahead + cost > burst)
-			return false;
-	} while (!atomic_compare_exchange_weak_explicit(&bucket->full, &full, now + ahead + cost,
-		memory_order_seq_cst, memory_order_relaxed));
-	return true;
+	for (;;) {
+		uint64_t ahead = trip_police_ahead(full, now), then = now + ahead + cost;
+		bool passes = ahead == 0 || ahead + cost <= burst;
+
+		if (!passes) {
+			if (!trip_police_is_left(word, ahead))
+				return false;
+			then = now + burst;
+		}
+		if (!atomic_compare_exchange_weak_explicit(
+			    &bucket->full, &full, then, memory_order_seq_cst, memory_order_relaxed))
+			continue;
+		if (passes)
+			return true;
+		full = then;
+	}
 }
 
 /* Any queue: likewise, by what holds for a flow; `buckets` are those of all flows. */

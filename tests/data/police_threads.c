@@ -136,6 +136,26 @@ a_lower_rate_keeps_no_higher_one_waiting(void **state)
 	assert_true(trip_police_takes(&police, high, 125, now + TRIP_POLICE_SECOND / 1000));
 }
 
+/* Whoever takes by the lower rate is killed before it looks at the word again. */
+static void
+what_the_dead_took_keeps_nobody_waiting(void **state)
+{
+	const uint64_t low = trip_police_word(1, false, 1),
+		       high = trip_police_word(8000000, false, 1), now = TRIP_POLICE_SECOND;
+	const uint64_t largest = trip_police_cost(high, TRIP_POLICE_BYTES_MAX);
+	struct trip_police police;
+
+	trip_police_init(&police, 0);
+	assert_true(trip_police_takes(&police, low, 1500, now));
+	(void)trip_police_begin(&police, high, 0);
+	assert_false(trip_police_passes(&police, 1, 0, 1000, now));
+	assert_true(trip_police_passes(&police, 1, 0, 1000, now + trip_police_burst(high)));
+	/* What a packet may have taken at this rate is kept. */
+	atomic_store(&police.full, now + largest);
+	assert_false(trip_police_passes(&police, 1, 0, 1, now));
+	assert_int_equal(atomic_load(&police.full), now + largest);
+}
+
 struct shared {
 	struct trip_police police;
 	_Atomic uint64_t now;
@@ -273,6 +293,7 @@ main(void)
 		cmocka_unit_test(what_began_last_prevails),
 		cmocka_unit_test(a_clock_that_jumps_keeps_nobody_waiting),
 		cmocka_unit_test(a_lower_rate_keeps_no_higher_one_waiting),
+		cmocka_unit_test(what_the_dead_took_keeps_nobody_waiting),
 		cmocka_unit_test(queues_share_it),
 		cmocka_unit_test(a_rate_and_its_bucket_are_read_together),
 		cmocka_unit_test(what_is_taken_meanwhile_keeps_nobody_waiting),
