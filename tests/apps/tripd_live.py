@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rules that change while they are at work, by tripctl and by SIGHUP; who may, and what a kill leaves."""
+import fcntl
 import grp
+import pty
+import termios
+import tty
 
 from tripd_test import *
 
@@ -10,11 +14,11 @@ WEB = 'count web port 0 pattern eth / ipv4 / tcp dst is 80 / end\n'
 STRANGER = 4711
 
 
-def start(bench, *words, rules=DNS):
+def start(bench, *words, rules=DNS, **options):
     """A run that has counted ten packets and waits for more."""
     pcap = bench.pcap('in.pcap', [ethernet(ipv4(udp(53), 17))] * 10)
     process = bench.start(*bench.eal('net_pcap0,rx_pcap=' + pcap), '--rules', bench.file('rules', rules), '--socket',
-                          bench.file('sock'), *words)
+                          bench.file('sock'), *words, **options)
     wait_until('a socket', lambda: control(bench, 'list', 'domain')[0] == 0)
     equal(control(bench, 'wait', 'dns.packets', '10')[:2], (0, 'dns.packets 10\n'), 'packets')
     return process
@@ -271,5 +275,55 @@ def what_is_hostile_is_refused(bench):
     equal(end(bench, process)[0], 0, 'exit code')
 
 
+CHATTER = 'when every 1ms log "%s" at most 1000 per 1s\n' % ('x' * 100)
+
+
+def who_reads_nothing_stops_nothing(bench):
+    """Of what it says: commands and events go on, and the end does not wait for him where it is asked for twice."""
+    report, events = bench.file('report'), bench.file('events')
+    process = start(bench, '--report', report, '--events', events, rules=DNS + CHATTER)
+
+    def waiting():
+        return struct.unpack('i', fcntl.ioctl(process.stdout, termios.FIONREAD, b'    '))[0]
+
+    wait_until('a full pipe', lambda: waiting() > 40000)
+    # By far more than pipes hold.
+    wait_until('more events', lambda: os.path.getsize(events) > 500000)
+    for word in ('drop', 'pass'):
+        equal(control(bench, word, 'dns', '--timeout', '20s'), (0, 'dns: 10 packets, 420 bytes\n', ''), word)
+    process.send_signal(signal.SIGTERM)
+    wait_until('a report', lambda: os.path.exists(report))
+    process.send_signal(signal.SIGTERM)
+    equal(process.wait(HANG), 1, 'exit code')
+    _, _, err = bench.finish(process)
+    assert re.fullmatch(r'tripd: \d+ lines of what it said were left out: nobody read them\n', beside_vain(err)), err
+
+
+def a_terminal_that_is_held_stops_nothing(bench):
+    """By Ctrl-S; what was said meanwhile comes once it goes on."""
+    events = bench.file('events')
+    ours, theirs = pty.openpty()
+    tty.setraw(theirs)
+    process = start(bench, '--events', events, rules=DNS + CHATTER, stdout=theirs)
+    termios.tcflow(theirs, termios.TCOOFF)
+    have = os.path.getsize(events)
+    wait_until('more events', lambda: os.path.getsize(events) > have + 100000)
+    for word in ('drop', 'pass'):
+        equal(control(bench, word, 'dns', '--timeout', '20s'), (0, 'dns: 10 packets, 420 bytes\n', ''), word)
+    termios.tcflow(theirs, termios.TCOON)
+    os.close(theirs)
+    process.send_signal(signal.SIGTERM)
+    text = b''
+    while True:
+        try:
+            text += os.read(ours, 65536)
+        except OSError:
+            break
+    os.close(ours)
+    equal((process.wait(HANG), bench.finish(process)[1]), (0, None), 'exit code')
+    assert b'xxxxx' in text and text.index(b'software') < text.index(b'xxxxx') < text.rindex(b'dns'), text[-1000:]
+
+
 run_tests(Bench, a_reload_is_a_difference, a_set_is_read_again_alone, a_file_with_an_error_changes_nothing, sighup_reloads,
-          who_may_not_is_refused_told_and_counted, a_kill_in_the_middle_leaves_nothing, one_change_is_made_after_the_other, reset_begins_anew, programs_come_and_go, what_is_hostile_is_refused)
+          who_may_not_is_refused_told_and_counted, a_kill_in_the_middle_leaves_nothing, one_change_is_made_after_the_other, reset_begins_anew, programs_come_and_go, what_is_hostile_is_refused,
+          who_reads_nothing_stops_nothing, a_terminal_that_is_held_stops_nothing)

@@ -10,6 +10,7 @@
 #include "exec.h"
 #include "forward.h"
 #include "link/link.h"
+#include "patient.h"
 #include "quota.h"
 #include "replay.h"
 #include "start/options.h"
@@ -22,6 +23,8 @@ struct tripd_run {
 	const struct tripd_options *options;
 	/* Where people are told what happens. */
 	FILE *out;
+	/* What stands in for stdout and stderr while it lasts. */
+	struct tripd_patient patient_out, patient_err;
 	struct trip_rules *rules;
 	struct tripd_plan plan;
 	struct tripd_words words;

@@ -18,7 +18,7 @@ measure(struct tripd_screen *screen)
 
 	screen->width = 80;
 	screen->height = 24;
-	if (ioctl(fileno(screen->out), TIOCGWINSZ, &size) != 0)
+	if (ioctl(screen->fd, TIOCGWINSZ, &size) != 0)
 		return;
 	if (size.ws_col > 0)
 		screen->width = size.ws_col;
@@ -34,8 +34,9 @@ tripd_screen_init(struct tripd_screen *screen, FILE *out)
 
 	memset(screen, 0, sizeof(*screen));
 	screen->out = out;
+	screen->fd = fileno(out);
 	screen->terminal =
-		isatty(fileno(out)) && term != NULL && term[0] != '\0' && strcmp(term, "dumb") != 0;
+		isatty(screen->fd) && term != NULL && term[0] != '\0' && strcmp(term, "dumb") != 0;
 	screen->colours = screen->terminal && (no_color == NULL || no_color[0] == '\0');
 	if (screen->terminal)
 		measure(screen);

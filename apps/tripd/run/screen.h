@@ -11,7 +11,11 @@
  * other.
  */
 struct tripd_screen {
+	/* Where lines go; and what they are for, in the end. */
 	FILE *out;
+	int fd;
+	/* What has been said waits for its reader: nothing is drawn meanwhile. */
+	bool waits;
 	bool terminal;
 	bool colours;
 	unsigned int width;

@@ -380,7 +380,8 @@ void
 tripd_view_update(struct tripd_view *view)
 {
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
-	bool redraw = view->screen.terminal && now - view->drawn_ns >= REDRAW_NS;
+	bool is_drawn = view->screen.terminal && !view->screen.waits;
+	bool redraw = is_drawn && now - view->drawn_ns >= REDRAW_NS;
 	bool losses = has_new_losses(view, now);
 
 	if (follow(view) != 0)
@@ -397,7 +398,7 @@ tripd_view_update(struct tripd_view *view)
 	if (losses)
 		tripd_view_losses(view);
 	tripd_screen_block(&view->screen);
-	if (view->screen.terminal) {
+	if (is_drawn) {
 		tripd_view_losses(view);
 		draw(view, true);
 	}

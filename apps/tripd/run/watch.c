@@ -99,6 +99,9 @@ loop(struct tripd_run *run, struct tripd_view *view)
 		polls = polled;
 		before = now;
 		change_rules(run, view);
+		(void)tripd_patient_flush(&run->patient_err);
+		view->screen.waits = tripd_patient_flush(
+			run->out == stderr ? &run->patient_err : &run->patient_out);
 		tripd_view_update(view);
 		tripd_view_forget(view, &run->quota);
 		tripd_tell_news(run, &view->screen);
@@ -106,6 +109,43 @@ loop(struct tripd_run *run, struct tripd_view *view)
 			(until != 0 && idle >= until))
 			return;
 	}
+}
+
+/* From here on nobody who reads what is said can stop the control thread. */
+static int
+begin_to_say(struct tripd_run *run, struct tripd_view *view)
+{
+	bool on_stdout = run->out == stdout;
+	int ret = tripd_patient_begin(&run->patient_err, stderr, _IOLBF);
+
+	if (ret == 0 && on_stdout)
+		ret = tripd_patient_begin(&run->patient_out, stdout, _IOFBF);
+	if (run->patient_err.stream != NULL)
+		stderr = run->patient_err.stream;
+	if (run->patient_out.stream != NULL)
+		stdout = run->patient_out.stream;
+	run->out = view->screen.out = on_stdout ? stdout : stderr;
+	return ret == 0 ? 0 : tripd_fail(TRIPD_EXIT_RUN, "no memory for what is to be said");
+}
+
+/* stderr last: of what was left out, it tells. */
+static int
+end_to_say(struct tripd_run *run, int code)
+{
+	bool on_stdout = run->out == stdout;
+	uint64_t left_out;
+
+	if (run->patient_out.stream != NULL)
+		stdout = run->patient_out.to;
+	left_out = tripd_patient_end(&run->patient_out);
+	if (run->patient_err.stream != NULL)
+		stderr = run->patient_err.to;
+	left_out += tripd_patient_end(&run->patient_err);
+	run->out = on_stdout ? stdout : stderr;
+	if (left_out == 0)
+		return code;
+	return tripd_fail(TRIPD_EXIT_RUN,
+		"%" PRIu64 " lines of what it said were left out: nobody read them", left_out);
 }
 
 static int
@@ -117,8 +157,9 @@ watch(struct tripd_run *run)
 
 	if (tripd_view_open(&view, &run->quota, run->out) != 0) {
 		ret = tripd_fail(TRIPD_EXIT_RUN, "no memory for %u counts", run->rules->n_counts);
-	} else {
+	} else if ((ret = begin_to_say(run, &view)) == 0) {
 		loop(run, &view);
+		run->patient_out.ends = run->patient_err.ends = true;
 		ret = tripd_run_stop(run);
 		tripd_tell_news(run, &view.screen);
 		tripd_view_end(&view);
@@ -130,6 +171,7 @@ watch(struct tripd_run *run)
 		if (tripd_removal_count(&run->plan) > 0 || run->periods_failed)
 			ret = TRIPD_EXIT_RUN;
 	}
+	ret = end_to_say(run, ret);
 	tripd_view_close(&view);
 	return ret;
 }
