@@ -126,7 +126,7 @@ struct trip_client_work {
 	uint32_t index;
 	/** enum trip_op. */
 	uint32_t op;
-	/** TRIP_WORK_COMPLETION, TRIP_WORK_COALESCE. */
+	/** TRIP_WORK_COMPLETION, TRIP_WORK_COALESCE, TRIP_WORK_BEGUN. */
 	uint32_t flags;
 	/** Process that queued it. */
 	uint32_t pid;

@@ -243,6 +243,13 @@ int trip_condition_describe(enum trip_condition_kind kind, struct trip_condition
 #define TRIP_WORK_COMPLETION (1u << 0)
 /** One jump over k intervals fires once with a count of k, instead of k times (WORK-14). */
 #define TRIP_WORK_COALESCE (1u << 1)
+/**
+ * Of a TRIP_CONDITION_RATE with an `until_time`: it holds when the item is accepted, whatever came
+ * and whatever its threshold, and its quiet time begins then. So an item that takes the place of
+ * another goes on with what that had begun. That is a firing like others; it fires again as COND-05
+ * says.
+ */
+#define TRIP_WORK_BEGUN (1u << 4)
 
 /** Id of no work item. */
 #define TRIP_WORK_NONE UINT64_C(0)
@@ -266,7 +273,7 @@ struct trip_work {
 	/** The caller's, handed back in events and to functions. */
 	uint64_t context;
 	enum trip_op op_type;
-	/** TRIP_WORK_COMPLETION, TRIP_WORK_COALESCE. */
+	/** TRIP_WORK_COMPLETION, TRIP_WORK_COALESCE, TRIP_WORK_BEGUN. */
 	uint32_t flags;
 	/**
 	 * What has to hold beside the threshold, from the moment when that is reached; NULL:
@@ -400,7 +407,7 @@ int trip_function_unregister(struct trip_function *handle);
  *   -EINVAL: an unknown `size`; a missing object; a threshold, value, operand or parameter above
  *     its limit; unknown flags; a completion counter with a counter operation (WORK-06); a
  *     condition on a clock, with TRIP_WORK_COALESCE, or with an interval where its
- *     trip_condition_info has no `repeats`; ALL or ANY with a triggering counter, nested in its
+ *     trip_condition_info has no `repeats`; TRIP_WORK_BEGUN without an until; ALL or ANY with a triggering counter, nested in its
  *     own kind or more than once;
  *   -ENOSYS: unknown operation or condition;
  *   -EXDEV: an object of another domain;

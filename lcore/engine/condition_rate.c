@@ -404,12 +404,24 @@ look_at_windows(struct trip_condition_look *look, struct windows *windows)
 	return TRIP_CONDITION_WAITS;
 }
 
+/* Before anything of it came: what another has begun goes on. */
+static bool
+has_begun(const struct trip_condition_look *look)
+{
+	return (look->home->nodes[look->item].flags & TRIP_WORK_BEGUN) != 0 &&
+	       has_until(look->memory);
+}
+
 static enum trip_condition_state
 look_rate(struct trip_condition_look *look)
 {
 	struct windows *windows = (void *)look->home->nodes[look->first].operands;
 	bool before = windows->phase == RATE_BEFORE;
 
+	if (before && has_begun(look)) {
+		hold(look, windows);
+		return TRIP_CONDITION_HOLDS;
+	}
 	/* It comes to that later, though it may have been there when the item was queued. */
 	if (before && look->stands && look->sum < look->home->nodes[look->item].threshold) {
 		windows->begin = TRIP_CONDITION_LATER;

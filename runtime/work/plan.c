@@ -23,14 +23,16 @@ _Static_assert(offsetof(struct trip_work, op.fill.limit) ==
 _Static_assert(offsetof(struct trip_work, op.drop.flow) == offsetof(struct trip_work, op.flow),
 	"a drop for ever is any flow's operation");
 
+#define FLAGS (TRIP_WORK_COMPLETION | TRIP_WORK_COALESCE | TRIP_WORK_BEGUN)
+
 static int
 check_header(const struct trip_work *work)
 {
 	if (trip_op_of(work->op_type)->name == NULL)
 		return trip_error_set(ENOSYS, "work: operation %d is unknown", (int)work->op_type);
-	if ((work->flags & ~(TRIP_WORK_COMPLETION | TRIP_WORK_COALESCE)) != 0)
-		return trip_error_set(EINVAL, "work: flags 0x%" PRIx32 " are unknown",
-			work->flags & ~(TRIP_WORK_COMPLETION | TRIP_WORK_COALESCE));
+	if ((work->flags & ~FLAGS) != 0)
+		return trip_error_set(
+			EINVAL, "work: flags 0x%" PRIx32 " are unknown", work->flags & ~FLAGS);
 	if (work->threshold > TRIP_CNTR_MAX)
 		return trip_error_set(EINVAL,
 			"work: threshold %" PRIu64 " is above the limit %" PRIu64, work->threshold,
@@ -41,6 +43,8 @@ check_header(const struct trip_work *work)
 			(uint64_t)TRIP_CNTR_MAX);
 	if (work->interval == 0 && (work->flags & TRIP_WORK_COALESCE) != 0)
 		return trip_error_set(EINVAL, "work: there is no interval to coalesce");
+	if (work->condition == NULL && (work->flags & TRIP_WORK_BEGUN) != 0)
+		return trip_error_set(EINVAL, "work: there is no condition that can have begun");
 	return 0;
 }
 
@@ -208,6 +212,10 @@ check_condition(const struct trip_submission *request, const struct trip_work *w
 		return -EINVAL;
 	if (!trip_condition_takes(row, request->condition, work->interval, &refusal))
 		return refuse_operand("condition", row->name, &refusal);
+	if ((work->flags & TRIP_WORK_BEGUN) != 0 &&
+		(row->ends == NULL || !row->ends(request->condition)))
+		return trip_error_set(EINVAL,
+			"work: condition \"%s\" has no until, and cannot have begun", row->name);
 	return 0;
 }
 
@@ -309,6 +317,9 @@ trip_plan_of_pairs(struct trip_submission *request, const struct trip_domain *do
 			"work: condition \"%s\" has a triggering counter or a threshold beside "
 			"those of its pairs",
 			name);
+	if ((work->flags & TRIP_WORK_BEGUN) != 0)
+		return trip_error_set(
+			EINVAL, "work: condition \"%s\" has no until, and cannot have begun", name);
 	if (work->interval != 0)
 		return trip_error_set(EINVAL,
 			"work: interval %" PRIu64 " of condition \"%s\", which fires once",

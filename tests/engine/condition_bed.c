@@ -85,6 +85,7 @@ condition_submit_desc(struct bed *bed, const struct condition_wanted *wanted, ui
 				    : TRIP_OP_CALL,
 		.end = wanted->drops ? 1 + more[operands] : 0,
 		.operands = operands ? 1 + more[0] : 0,
+		.flags = wanted->begun ? TRIP_WORK_BEGUN : 0,
 	};
 	if (operands)
 		memcpy(trip_channel_operands(client, more[0]), &wanted->limit,

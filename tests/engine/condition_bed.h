@@ -30,6 +30,8 @@ struct condition_wanted {
 	/* Fills CONDITION_TARGET, as far as that; 0: a call, whose context is the counter and this
 	 * number. */
 	uint64_t limit, number;
+	/* It holds when it is accepted. */
+	bool begun;
 	/* It drops the flow instead, for as long as the condition says. */
 	bool drops;
 };

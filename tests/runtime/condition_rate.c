@@ -256,6 +256,41 @@ cond_05_it_fires_again_when_it_was_over(void **state)
 	close_bed();
 }
 
+/* It goes on with what another has begun: until there was less for as long. */
+static void
+cond_05_it_goes_on_with_what_had_begun(void **state)
+{
+	struct trip_work work;
+	uint64_t begun;
+	uint32_t n;
+
+	open_bed();
+	work = watch(COUNT, HOUR);
+	n = work.op_type == TRIP_OP_CALL ? 3 : 2;
+	work.interval = 1;
+	work.flags |= TRIP_WORK_BEGUN;
+	rate.when.rate.until_count = 1;
+	rate.when.rate.until_time = HOUR;
+	(void)harness_queue(&work);
+	/* Not again before it is over. */
+	trip_cntr_add(cntr, 5 * COUNT);
+	expect_fired(1);
+	assert_true((notes.event[0].flags & TRIP_WORK_MORE) != 0);
+	assert_int_equal(trip_work_flush(harness_domain, cntr), 0);
+	/* Its threshold counts as reached. */
+	rate.when.rate.until_time = MS;
+	work.threshold = 100 * COUNT;
+	(void)harness_queue(&work);
+	harness_until(harness_notes_count(&notes) == n);
+	begun = now();
+	harness_until(now() > begun + 3 * MS);
+	add_each(COUNT - 1);
+	expect_fired(n);
+	add_each(1);
+	expect_fired(n + 1);
+	close_bed();
+}
+
 /* It need not move for that; and nothing un-fires. */
 static void
 cond_08_a_set_begins_anew(void **state)
@@ -329,7 +364,12 @@ cond_03_what_is_no_rate_is_refused(void **state)
 	rate.when.rate.until_time = 0;
 	work.flags |= TRIP_WORK_COALESCE;
 	expect_refused(&work, "does not coalesce");
-	work.flags &= ~TRIP_WORK_COALESCE;
+	work.flags ^= TRIP_WORK_COALESCE | TRIP_WORK_BEGUN;
+	expect_refused(&work, "condition \"rate\" has no until, and cannot have begun");
+	work.condition = NULL;
+	expect_refused(&work, "there is no condition that can have begun");
+	work.condition = &rate;
+	work.flags &= ~TRIP_WORK_BEGUN;
 	work.triggering_cntr = trip_clock_cntr(harness_domain);
 	expect_refused(&work, "condition \"rate\" of a clock");
 	work.triggering_cntr = cntr;
@@ -396,6 +436,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(cond_04_windows_begin_at_the_threshold),
 	HARNESS_TEST(cond_05_it_fires_again_for_as_many_more),
 	HARNESS_TEST(cond_05_it_fires_again_when_it_was_over),
+	HARNESS_TEST(cond_05_it_goes_on_with_what_had_begun),
 	HARNESS_TEST(cond_08_a_set_begins_anew),
 	HARNESS_TEST(cond_03_what_is_no_rate_is_refused),
 	HARNESS_TEST(cond_03_it_takes_slots_and_is_flushed),
