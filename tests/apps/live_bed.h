@@ -38,6 +38,8 @@ void live_declined(const char *text, int error, const char *why);
 
 /* Of UDP, from 10.0.0.1 to a port below 256 of 10.0.0.2. Returns whether it passes. */
 bool live_packet(unsigned int port);
+/* Likewise, and nothing that is due then has fired. */
+bool live_burst(unsigned int port);
 
 /* What a counter comes to, once its home has read all flows of it. */
 void live_check_cntr(struct trip_cntr *cntr, uint64_t expected);

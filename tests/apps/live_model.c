@@ -44,6 +44,14 @@ fire_once(struct model *model, const struct model_rule *rule)
 		drop(state);
 		state->by_rule = true;
 		break;
+	case MODEL_POLICE:
+		state->policed |= !state->deleted;
+		state->by_rule = true;
+		break;
+	case MODEL_RATE_DROP:
+	case MODEL_RATE_POLICE:
+		state->rate_holds = !state->deleted;
+		break;
 	case MODEL_DROP_FOR:
 		if (!state->deleted)
 			state->dropped_until = model->now + rule->lasts;
@@ -59,6 +67,13 @@ fire_once(struct model *model, const struct model_rule *rule)
 	}
 }
 
+static bool
+is_rate(const struct model_rule *rule)
+{
+	return rule->kind == MODEL_RATES || rule->kind == MODEL_RATE_DROP ||
+	       rule->kind == MODEL_RATE_POLICE;
+}
+
 /* Whether its value, or both of its values, are there. */
 static bool
 is_due(const struct model *model, const struct model_rule *rule)
@@ -66,7 +81,7 @@ is_due(const struct model *model, const struct model_rule *rule)
 	const struct model_state *state = &model->states[rule->name];
 	uint64_t threshold = rule->threshold + state->fired * rule->every;
 
-	if (rule->kind == MODEL_NONE || rule->kind == MODEL_RATES || rule->kind == MODEL_IDLE ||
+	if (rule->kind == MODEL_NONE || is_rate(rule) || rule->kind == MODEL_IDLE ||
 		(rule->every == 0 && state->fired > 0))
 		return false;
 	if (rule->kind == MODEL_ALL)
@@ -123,6 +138,7 @@ pass(struct model_state *state)
 {
 	state->dropped &= state->deleted;
 	state->dropped_until = 0;
+	state->policed = state->rate_holds = false;
 	state->forced = state->by_hand = state->by_rule = state->by_quota = state->owed = false;
 }
 
@@ -134,7 +150,7 @@ pass_owed(struct model *model)
 		struct model_state *state = &model->states[model->rules[i].name];
 
 		if (state->owed && !state->by_hand && !state->by_rule && !state->by_quota &&
-			state->dropped_until == 0)
+			state->dropped_until == 0 && !state->rate_holds)
 			pass(state);
 	}
 }
@@ -176,6 +192,7 @@ become(struct model *model, const struct model_rule *before, const struct model_
 		state->fired = 0;
 		state->by_rule = false;
 		state->dropped_until = 0;
+		state->rate_holds = false;
 		begin_to_measure(model, state);
 	}
 	if (before != NULL)
@@ -242,6 +259,47 @@ model_remove(struct model *model, unsigned int name)
 }
 
 void
+model_renewed(struct model *model, unsigned int name)
+{
+	const struct model_rule *rule = model_find(model, name);
+	struct model_state *state = &model->states[name];
+	bool goes_on = state->rate_holds;
+
+	if (rule->kind != MODEL_RATE_DROP && rule->kind != MODEL_RATE_POLICE)
+		return;
+	begin_to_measure(model, state);
+	state->begun = goes_on;
+	state->begun_at = model->now;
+}
+
+bool
+model_drops(const struct model *model, unsigned int name)
+{
+	const struct model_state *state = &model->states[name];
+
+	for (unsigned int i = 0; i < model->n; i++)
+		if (model->rules[i].name == name && model->rules[i].kind == MODEL_RATE_DROP &&
+			state->rate_holds)
+			return true;
+	return state->dropped || state->dropped_until != 0;
+}
+
+bool
+model_polices(const struct model *model, unsigned int name)
+{
+	const struct model_state *state = &model->states[name];
+
+	return state->policed || state->rate_holds;
+}
+
+void
+model_police(struct model *model, unsigned int name)
+{
+	model->states[name].policed |= !model->states[name].deleted;
+	model->states[name].by_hand = true;
+}
+
+void
 model_drop(struct model *model, unsigned int name)
 {
 	drop(&model->states[name]);
@@ -285,8 +343,10 @@ measure(struct model *model, const struct model_rule *rule)
 		fire_once(model, rule);
 	}
 	if (state->begun && model->now - state->begun_at > MODEL_SPAN &&
-		came_since(state, 1) < MODEL_UNTIL)
+		came_since(state, 1) < MODEL_UNTIL) {
 		begin_to_measure(model, state);
+		state->rate_holds = false;
+	}
 }
 
 void
@@ -311,14 +371,14 @@ static bool
 count(struct model *model, const struct model_rule *rule)
 {
 	struct model_state *state = &model->states[rule->name];
-	bool passes = !state->dropped && state->dropped_until == 0;
+	bool passes = !model_drops(model, rule->name);
 
 	state->packets++;
 	state->spent += rule->limit != 0;
 	state->came[0]++;
 	state->came_at = model->now;
 	state->idle_told = false;
-	if (rule->kind == MODEL_RATES && !state->begun && came_since(state, 0) >= MODEL_RATE) {
+	if (is_rate(rule) && !state->begun && came_since(state, 0) >= MODEL_RATE) {
 		state->begun = true;
 		state->begun_at = model->now;
 		memset(state->came, 0, sizeof(state->came));

@@ -16,8 +16,10 @@
 /* What a `when` of a rule does. */
 enum model_kind {
 	MODEL_NONE,
-	/* Drops it at the threshold; for a time, and each `every` anew. */
+	/* Drops it at the threshold, or polices it, at a rate that nothing here exceeds; drops it
+	 * for a time, and each `every` anew. */
 	MODEL_DROP,
+	MODEL_POLICE,
 	MODEL_DROP_FOR,
 	/* Adds to the first counter, and has its program told, each `every`. */
 	MODEL_ADD,
@@ -26,6 +28,9 @@ enum model_kind {
 	 * MODEL_UNTIL did; each time that none came for that time; once both values, or one of
 	 * them, the rule's own and the first counter, are at the threshold. */
 	MODEL_RATES,
+	/* Drops or polices it for as long. */
+	MODEL_RATE_DROP,
+	MODEL_RATE_POLICE,
 	MODEL_IDLE,
 	MODEL_ALL,
 	MODEL_ANY,
@@ -47,7 +52,9 @@ struct model_rule {
 struct model_state {
 	uint64_t packets;
 	/* For ever; by an operation. */
-	bool dropped, forced, deleted;
+	bool dropped, forced, deleted, policed;
+	/* What its rate has begun holds it. */
+	bool rate_holds;
 	uint64_t fired;
 	/* When what dropped it for a time ends; 0: nothing does. */
 	uint64_t dropped_until;
@@ -84,7 +91,15 @@ void model_reload(struct model *model, const struct model_rule *rules, unsigned 
 void model_apply(struct model *model, const struct model_rule *rules, unsigned int n);
 void model_remove(struct model *model, unsigned int name);
 
+/* Its flows are others now: what acts on them measures from here on. */
+void model_renewed(struct model *model, unsigned int name);
+
+/* Whether it drops. */
+bool model_drops(const struct model *model, unsigned int name);
+bool model_polices(const struct model *model, unsigned int name);
+
 /* An operation on a name that is there, at once. */
+void model_police(struct model *model, unsigned int name);
 void model_drop(struct model *model, unsigned int name);
 void model_pass(struct model *model, unsigned int name);
 void model_delete(struct model *model, unsigned int name);

@@ -451,6 +451,67 @@ what_drops_for_a_time_lasts_no_longer(void **state)
 	tripd_bed_close(&live_bed);
 }
 
+#define RATED(high, op)                                                            \
+	"count web port 0 pattern eth / ipv4 / udp dst range 0 - " high " / end\n" \
+	"when web.packets rate >= 5pps over 1s until < 2pps for 1s " op "\n"
+
+static uint32_t
+fate_of(unsigned int count)
+{
+	struct trip_flow_count sum;
+
+	assert_int_equal(trip_apply_count_query(&live_bed.quota.counts[count], &sum), 0);
+	return sum.fate;
+}
+
+/* On flows that are made anew, too: until the rate is over, by what comes from then on. */
+static void
+what_a_rate_has_begun_goes_on(void **state)
+{
+	static const struct {
+		const char *rules, *next;
+		uint32_t fate;
+	} rates[] = {
+		{RATED("7", "drop web"), "reload t\n" RATED("6", "drop web"), TRIP_FLOW_FATE_DROP},
+		{RATED("7", "police web 8bit/s"), "reload t\n" RATED("6", "police web 8bit/s"),
+			TRIP_FLOW_FATE_POLICE}};
+
+	for (unsigned int i = 0; i < RTE_DIM(rates); i++) {
+		tripd_bed_open_by_packets(
+			&live_bed, rates[i].rules, (struct tripd_live){16, 16, 16, 1});
+		for (unsigned int k = 0; k < 5; k++)
+			live_packet(1);
+		assert_int_equal(live_bed.quota.n_trips, 1);
+		advance(500);
+		live_command(rates[i].next, 0);
+		assert_int_equal(fate_of(0), rates[i].fate);
+		/* It was not over, and goes on for as long as there is no less. */
+		for (unsigned int k = 0; k < 8; k++) {
+			live_packet(1);
+			advance(400);
+			assert_int_equal(fate_of(0), rates[i].fate);
+		}
+		/* It is told once that it begins, and ends. */
+		assert_int_equal(live_bed.quota.n_trips, 1);
+		advance(1050);
+		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+		assert_int_equal(live_bed.quota.n_trips, 2);
+		assert_true(live_bed.quota.trips[1].ends);
+		/* And begins again. */
+		for (unsigned int k = 0; k < 5; k++)
+			live_packet(1);
+		assert_int_equal(fate_of(0), rates[i].fate);
+		assert_int_equal(live_bed.quota.n_trips, 3);
+		/* A pass by hand ends it, for new flows, too. */
+		live_command("do pass web", 0);
+		live_command(rates[i].next, 0);
+		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+		live_command("reload t\n" WEB, 0);
+		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+		tripd_bed_close(&live_bed);
+	}
+}
+
 /* What it was by hand stays so, whatever its actions become. */
 static void
 what_is_dropped_by_hand_stays_so(void **state)
@@ -475,6 +536,52 @@ what_is_dropped_by_hand_stays_so(void **state)
 	live_packet(1);
 	assert_int_equal(trip_apply_count_query(&live_bed.quota.counts[0], &sum), 0);
 	assert_int_equal(sum.fate, TRIP_FLOW_FATE_POLICE);
+	tripd_bed_close(&live_bed);
+}
+
+#define SPENDING(actions)                                                         \
+	"count web port 0 pattern eth / ipv4 / udp dst range 0 - 7 / end" actions \
+	"\nquota q 2 per hour of web.packets\nwhen q spent drop web\n"
+
+/* What a quota has dropped in a period that is over stays dropped as long as something else holds
+ * the count, whatever its actions become; and what was dropped by hand does in any case. */
+static void
+what_others_hold_stays_so(void **state)
+{
+	static const char *const by_hand[] = {"do police web 8bit/s", "do drop web"};
+
+	for (unsigned int i = 0; i < RTE_DIM(by_hand); i++) {
+		tripd_bed_open(&live_bed, SPENDING(""), (struct tripd_live){16, 16, 16, 1});
+		send_some(1, 2, true);
+		send_some(1, 1, false);
+		live_command(by_hand[i], 0);
+		live_command("do reset q", 0);
+		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+		live_command("reload t\n" SPENDING(" actions drop / end"), 0);
+		live_command("reload t\n" SPENDING(""), 0);
+		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+		live_command("do pass web", 0);
+		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+		live_command("reload t\n" SPENDING(" actions drop / end"), 0);
+		live_command("reload t\n" SPENDING(""), 0);
+		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+		tripd_bed_close(&live_bed);
+	}
+}
+
+/* What drops right behind a pass by hand is known to have come behind it. */
+static void
+what_passes_may_be_dropped_at_once(void **state)
+{
+	tripd_bed_open(&live_bed, SPENDING(""), (struct tripd_live){16, 16, 16, 1});
+	send_some(1, 1, true);
+	/* Which its home has not looked at yet. */
+	assert_true(live_burst(1));
+	live_command("do pass web", 0);
+	assert_int_equal(live_bed.quota.n_trips, 1);
+	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	live_command("do reset q", 0);
+	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
 	tripd_bed_close(&live_bed);
 }
 
@@ -566,7 +673,10 @@ main(void)
 		cmocka_unit_test(a_name_that_has_gone_is_free),
 		cmocka_unit_test(what_drops_for_a_time_ends),
 		cmocka_unit_test(what_drops_for_a_time_lasts_no_longer),
+		cmocka_unit_test(what_a_rate_has_begun_goes_on),
 		cmocka_unit_test(what_is_dropped_by_hand_stays_so),
+		cmocka_unit_test(what_others_hold_stays_so),
+		cmocka_unit_test(what_passes_may_be_dropped_at_once),
 		cmocka_unit_test(a_quota_changes_at_work),
 		cmocka_unit_test(a_quota_that_has_come_begins_anew),
 		cmocka_unit_test(a_quota_changes_beside_others),

@@ -39,6 +39,12 @@ below(unsigned int n)
 	return (unsigned int)trip_random_below(&random_state, n);
 }
 
+static bool
+is_rate(enum model_kind kind)
+{
+	return kind == MODEL_RATES || kind == MODEL_RATE_DROP || kind == MODEL_RATE_POLICE;
+}
+
 static void
 draw_rule(struct model_rule *rule, unsigned int name, const struct model *model)
 {
@@ -52,7 +58,7 @@ draw_rule(struct model_rule *rule, unsigned int name, const struct model *model)
 		.limit = below(3) == 0 ? 1 + state->spent + below(10) : 0};
 	rule->high = rule->low + below(PORTS - rule->low);
 	rule->drops = !rule->also && below(6) == 0;
-	if (rule->kind != MODEL_NONE && rule->kind != MODEL_RATES && rule->kind != MODEL_IDLE)
+	if (rule->kind != MODEL_NONE && !is_rate(rule->kind) && rule->kind != MODEL_IDLE)
 		rule->threshold = 1 + state->packets + below(10);
 	if (rule->kind == MODEL_ADD || rule->kind == MODEL_EXEC ||
 		(rule->kind == MODEL_DROP_FOR && below(2) == 0))
@@ -115,10 +121,16 @@ write_when(FILE *file, const struct model_rule *rule)
 	case MODEL_NONE:
 		return;
 	case MODEL_RATES:
-		fprintf(file,
-			"when c%u.packets rate >= 5pps over 1050ms until < 2pps for 1050ms add "
-			"others 1\n",
+	case MODEL_RATE_DROP:
+	case MODEL_RATE_POLICE:
+		fprintf(file, "when c%u.packets rate >= 5pps over 1050ms until < 2pps for 1050ms ",
 			name);
+		if (rule->kind == MODEL_RATES)
+			fprintf(file, "add others 1\n");
+		else if (rule->kind == MODEL_RATE_DROP)
+			fprintf(file, "drop c%u\n", name);
+		else
+			fprintf(file, "police c%u 2Gbit/s\n", name);
 		return;
 	case MODEL_IDLE:
 		fprintf(file, "when c%u.packets idle 1050ms every 1 add others 1\n", name);
@@ -137,6 +149,8 @@ write_when(FILE *file, const struct model_rule *rule)
 		fprintf(file, "add total 1\n");
 	else if (rule->kind == MODEL_EXEC)
 		fprintf(file, "exec /bin/true\n");
+	else if (rule->kind == MODEL_POLICE)
+		fprintf(file, "police c%u 1Gbit/s\n", name);
 	else if (rule->kind == MODEL_DROP_FOR)
 		fprintf(file, "drop c%u for %ums\n", name, 100 * (unsigned int)rule->lasts - 1);
 	else
@@ -228,10 +242,10 @@ check(struct model *model)
 		assert_int_equal(trip_apply_count_query(&live_bed.quota.counts[at], &sum), 0);
 		assert_int_equal(sum.packets, state->packets);
 		assert_int_equal(sum.bytes, LIVE_BYTES * state->packets);
-		assert_int_equal(sum.fate, state->deleted ? TRIP_FLOW_FATE_DELETED
-					   : state->dropped || state->dropped_until != 0
-						   ? TRIP_FLOW_FATE_DROP
-						   : TRIP_FLOW_FATE_PASS);
+		assert_int_equal(sum.fate, state->deleted               ? TRIP_FLOW_FATE_DELETED
+					   : model_drops(model, name)   ? TRIP_FLOW_FATE_DROP
+					   : model_polices(model, name) ? TRIP_FLOW_FATE_POLICE
+									: TRIP_FLOW_FATE_PASS);
 		live_check_cntr(live_bed.quota.counts[at].packets, state->packets);
 		live_check_cntr(live_bed.quota.counts[at].bytes, LIVE_BYTES * state->packets);
 	}
@@ -246,11 +260,13 @@ do_op(struct model *model)
 	static const struct {
 		const char *word;
 		void (*done)(struct model *model, unsigned int name);
-	} ops[] = {{"drop", model_drop}, {"pass", model_pass}, {"delete", model_delete}};
-	unsigned int name = below(MODEL_NAMES), op = below(5) % 3;
+		const char *tail;
+	} ops[] = {{"drop", model_drop, ""}, {"pass", model_pass, ""}, {"delete", model_delete, ""},
+		{"police", model_police, " 1Mpps"}};
+	unsigned int name = below(MODEL_NAMES), op = below(7) % 4;
 	char text[32];
 
-	snprintf(text, sizeof(text), "do %s c%u", ops[op].word, name);
+	snprintf(text, sizeof(text), "do %s c%u%s", ops[op].word, name, ops[op].tail);
 	if (model_find(model, name) == NULL) {
 		live_command(text, -EINVAL);
 		return;
@@ -275,13 +291,30 @@ reset(struct model *model)
 		model_reset(model, name);
 }
 
+/* Those whose flows are not what they were. */
+static void
+note_renewed(struct model *model, struct trip_flow **const *before)
+{
+	for (unsigned int name = 0; name < MODEL_NAMES; name++) {
+		int at = place_of(name);
+
+		if (at >= 0 && before[name] != NULL &&
+			before[name] != live_bed.quota.counts[at].flows)
+			model_renewed(model, name);
+	}
+}
+
 static void
 step(struct model *model)
 {
+	struct trip_flow **flows[MODEL_NAMES] = {0};
 	struct model_rule rules[MODEL_NAMES];
 	unsigned int n = draw_rules(model, rules), name = below(MODEL_NAMES);
 	char text[32];
 
+	for (unsigned int i = 0; i < MODEL_NAMES; i++)
+		if (place_of(i) >= 0)
+			flows[i] = live_bed.quota.counts[place_of(i)].flows;
 	switch (below(5)) {
 	case 0:
 		command_with("reload t", rules, n, NULL);
@@ -304,6 +337,7 @@ step(struct model *model)
 	default:
 		do_op(model);
 	}
+	note_renewed(model, flows);
 }
 
 static void

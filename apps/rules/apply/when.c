@@ -151,12 +151,13 @@ static int
 queue_flows(const struct trip_apply_when *when, struct trip_work *work)
 {
 	const struct trip_apply_count *count = when->count;
+	uint32_t flags = when->begun ? TRIP_WORK_BEGUN : 0;
 	int error = 0;
 
 	for (unsigned int i = 0; i < count->n_flows && error == 0; i++) {
 		bool last = i + 1 == count->n_flows;
 
-		work->flags = last ? TRIP_WORK_COMPLETION : 0;
+		work->flags = flags | (last ? TRIP_WORK_COMPLETION : 0);
 		work->completion_cntr = last ? when->flows_done : NULL;
 		work->op.drop.flow = count->flows[i];
 		if (when->rule->op == TRIP_RULES_OP_POLICE)

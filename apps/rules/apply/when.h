@@ -29,6 +29,8 @@ struct trip_apply_when {
 	const struct trip_apply_count *count;
 	struct trip_cntr *cntr;
 	struct trip_function *function;
+	/* Its rate, which has an until, holds already: another has begun what goes on. */
+	bool begun;
 	/* Of every event. */
 	uint64_t context;
 	/* Counts a firing on flows when all of them have done it, or NULL. */

@@ -308,7 +308,7 @@ do_on_count(struct command *command, const struct trip_rules_when *when, const c
 	if (ret == 0 && tripd_quota_is_hold(when->op))
 		quota->holds[i].by_hand |= 1u << when->op;
 	else if (ret == 0)
-		tripd_quota_passed(quota, i, when->op);
+		tripd_quota_passed(quota, i, when->op, quota->now.done_at);
 	if (ret == 0)
 		ret = trip_apply_count_query(&quota->counts[i], &sum);
 	if (ret == 0)

@@ -25,14 +25,6 @@ tripd_change_queue(struct tripd_change *change, unsigned int i)
 /* ---- what takes the place of another ----------------------------------------------------------
  */
 
-/* Whether a `when` ends by itself what it has begun. */
-static bool
-lasts(const struct trip_rules_when *when)
-{
-	return when->lasts != 0 || (when->condition.kind == TRIP_CONDITION_RATE &&
-					   when->condition.when.rate.until_time > 0);
-}
-
 /* By whom it has been done to a count that has not passed since. */
 struct doers {
 	/* By hand, or by a statement, which may have gone: it stays. */
@@ -43,18 +35,27 @@ struct doers {
 };
 
 static struct doers
-doers_of(const struct tripd_quota *quota, unsigned int count, enum trip_rules_op op)
+doers_of(const struct tripd_change *change, unsigned int count, enum trip_rules_op op)
 {
+	const struct tripd_quota *quota = change->quota;
 	const struct trip_rules *work = quota->rules;
-	struct doers doers = {.for_ever = (quota->holds[count].by_hand & 1u << op) != 0};
+	struct doers doers = {
+		.for_ever = (quota->holds[count].by_hand & 1u << op) != 0,
+		/* It may have ended since. */
+		.for_a_time = (change->changes[count].pins & 1u << op) != 0,
+	};
 
 	for (unsigned int i = 0; i < work->n_whens; i++) {
 		const struct trip_rules_when *when = &work->whens[i];
 
-		if (when->op != op || when->target != count || !tripd_quota_has_held(quota, i))
+		if (when->op != op || when->target != count)
 			continue;
-		doers.for_a_time |= lasts(when);
-		doers.for_ever |= !lasts(when);
+		/* Of a period that is over, too, while something else keeps it from passing. */
+		doers.for_ever |= tripd_quota_owes(quota, i);
+		if (!tripd_quota_has_held(quota, i))
+			continue;
+		doers.for_a_time |= tripd_quota_lasts(when);
+		doers.for_ever |= !tripd_quota_lasts(when);
 	}
 	return doers;
 }
@@ -75,7 +76,7 @@ carry_drop(struct tripd_change *change, unsigned int i, enum trip_flow_fate fate
 	unsigned int at = change->difference->counts[i].at;
 	const struct trip_rules_count *rule = &change->quota->rules->counts[at];
 	struct tripd_hold *hold = &change->quota->holds[at];
-	struct doers doers = doers_of(change->quota, at, TRIP_RULES_OP_DROP);
+	struct doers doers = doers_of(change, at, TRIP_RULES_OP_DROP);
 	bool was_to = (rule->actions & TRIP_RULES_ACTION_DROP) != 0;
 	bool is_to = (change->next->counts[i].actions & TRIP_RULES_ACTION_DROP) != 0;
 	/* But for what ends by itself. */
@@ -108,7 +109,7 @@ carry_fate(struct tripd_change *change, unsigned int i)
 		return;
 	}
 	carry_drop(change, i, count.fate);
-	police = doers_of(quota, step->at, TRIP_RULES_OP_POLICE);
+	police = doers_of(change, step->at, TRIP_RULES_OP_POLICE);
 	when = (struct trip_rules_when){.op = TRIP_RULES_OP_POLICE,
 		.value = count.police_rate,
 		.unit = (enum trip_police_unit)count.police_unit};
@@ -151,7 +152,38 @@ acts_on_changed(const struct tripd_change *change, unsigned int i)
 
 	return !when->gone && !change->difference->whens_go[i] &&
 	       trip_rules_op_of(when->op)->target == TRIP_OP_ON_FLOW &&
-	       change->changes[when->target];
+	       change->changes[when->target].are_new;
+}
+
+/* On flows whose places others take, it has begun what ends by itself, and has not yet. */
+static bool
+goes_on(const struct tripd_change *change, unsigned int i)
+{
+	return tripd_quota_lasts(&change->quota->rules->whens[i]) && acts_on_changed(change, i) &&
+	       tripd_quota_holds(change->quota, i);
+}
+
+/* Its end comes with the work that is taken back, and old flows would pass until they go. */
+static void
+pin(struct tripd_change *change)
+{
+	struct tripd_quota *quota = change->quota;
+
+	for (unsigned int i = 0; i < change->next->n_counts; i++)
+		if (tripd_change_replaces(change, i))
+			change->changes[change->difference->counts[i].at].are_new = true;
+	for (unsigned int i = 0; i < change->n_whens; i++) {
+		const struct trip_rules_when *when = &quota->rules->whens[i];
+		int ret;
+
+		if (!goes_on(change, i))
+			continue;
+		change->changes[when->target].pins |= 1u << when->op;
+		ret = tripd_quota_do(quota, &quota->counts[when->target], when);
+		if (ret != 0 && ret != -ENOENT)
+			fprintf(change->answer, "%s: it passes while rules change: %s\n",
+				when->source, trip_error_message());
+	}
 }
 
 /* All that goes, or is queued anew: in between nothing of it is lost, for it fires at once where it
@@ -161,9 +193,6 @@ take_back(struct tripd_change *change)
 {
 	struct tripd_quota *quota = change->quota;
 
-	for (unsigned int i = 0; i < change->next->n_counts; i++)
-		if (tripd_change_replaces(change, i))
-			change->changes[change->difference->counts[i].at] = true;
 	for (unsigned int i = 0; i < change->n_whens; i++)
 		if (change->difference->whens_go[i])
 			(void)tripd_quota_cancel(quota, i);
@@ -237,7 +266,8 @@ move(struct tripd_change *change, unsigned int i)
 	change->waits[at] = *fired == 0 || when->every != 0;
 }
 
-/* What has begun for a time goes on for what is left of it; what waits, waits again. */
+/* What has begun goes on, for what is left of its time or until its rate is over; what waits, waits
+ * again. A rate does that as it goes on. */
 static void
 bring_back(struct tripd_change *change)
 {
@@ -245,13 +275,13 @@ bring_back(struct tripd_change *change)
 
 	for (unsigned int i = 0; i < change->n_whens; i++) {
 		const struct trip_rules_when *when = &quota->rules->whens[i];
-		bool goes_on = when->lasts != 0 && acts_on_changed(change, i) &&
-			       tripd_quota_holds(quota, i);
+		bool begun = goes_on(change, i);
 
 		/* One that lasts is canceled, too, and has fired all the same. */
-		if (change->waits[i] && (when->every != 0 || quota->fired[i] == 0))
+		if (change->waits[i] && (when->every != 0 || quota->fired[i] == 0) &&
+			!(begun && when->lasts == 0))
 			tripd_change_queue(change, i);
-		if (goes_on && tripd_quota_go_on(quota, i) != 0)
+		if (begun && tripd_quota_go_on(quota, i) != 0)
 			fprintf(change->answer, "%s: %s\n", when->source, trip_error_message());
 	}
 }
@@ -383,6 +413,7 @@ end_others(struct tripd_change *change)
 void
 tripd_change_carry_out(struct tripd_change *change)
 {
+	pin(change);
 	take_back(change);
 	note_gone(change);
 	for (unsigned int i = 0; i < change->next->n_whens; i++)

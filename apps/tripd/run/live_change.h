@@ -25,6 +25,14 @@ struct tripd_ending {
 	struct trip_apply_count *count;
 };
 
+struct tripd_count_change {
+	/* Its flows are replaced. */
+	bool are_new;
+	/* A bit for each operation that ends by itself and has been made one for ever, on the old
+	 * flows. */
+	uint32_t pins;
+};
+
 struct tripd_change {
 	struct tripd_quota *quota;
 	const struct trip_apply_difference *difference;
@@ -40,8 +48,9 @@ struct tripd_change {
 	unsigned int *counts_at, *counters_at;
 	/* By index in the new rules: an operation has ended it; renewed, it would come back. */
 	bool *dead;
-	/* By index in the rules at work: its flows are replaced; its work is to be queued again. */
-	bool *changes, *waits;
+	/* By index in the rules at work: of a count; and whether work is to be queued again. */
+	struct tripd_count_change *changes;
+	bool *waits;
 	/* Room for all that may end. */
 	struct tripd_ending *endings;
 	/* Rules at work before, and how many. */

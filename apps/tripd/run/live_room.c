@@ -229,7 +229,7 @@ make_room(struct tripd_change *change)
 	change->sets = calloc(sets + 1, sizeof(struct trip_set *));
 	change->counts_at = calloc(counts + 1, sizeof(unsigned int));
 	change->counters_at = calloc(counters + 1, sizeof(unsigned int));
-	change->changes = calloc(work->n_counts + 1, sizeof(bool));
+	change->changes = calloc(work->n_counts + 1, sizeof(*change->changes));
 	change->waits = calloc(work->n_whens + 1, sizeof(bool));
 	change->fills = calloc(sets + 1, sizeof(*change->fills));
 	change->endings = calloc((size_t)work->n_counts + counts + 1, sizeof(*change->endings));

@@ -196,7 +196,7 @@ find_passing(struct tripd_quota *quota)
 			continue;
 		hold = &quota->holds[rules->whens[i].target];
 		/* It may have passed since, by another. */
-		quota->items[i].owed = quota->items[i].fired_at > hold->passed_at;
+		quota->items[i].owed = tripd_quota_owes(quota, i);
 		hold->passes |= quota->items[i].owed && !hold->held;
 	}
 }

@@ -215,6 +215,13 @@ tripd_quota_is_hold(enum trip_rules_op op)
 }
 
 bool
+tripd_quota_owes(const struct tripd_quota *quota, unsigned int i)
+{
+	return quota->items[i].owed &&
+	       quota->items[i].fired_at > quota->holds[quota->rules->whens[i].target].passed_at;
+}
+
+bool
 tripd_quota_has_held(const struct tripd_quota *quota, unsigned int i)
 {
 	const struct trip_rules_when *when = &quota->rules->whens[i];
@@ -230,10 +237,11 @@ tripd_quota_holds(const struct tripd_quota *quota, unsigned int i)
 }
 
 void
-tripd_quota_passed(struct tripd_quota *quota, unsigned int count, enum trip_rules_op op)
+tripd_quota_passed(
+	struct tripd_quota *quota, unsigned int count, enum trip_rules_op op, uint64_t at)
 {
-	quota->holds[count] = (struct tripd_hold){
-		.passed = op == TRIP_RULES_OP_PASS, .passed_at = quota->n_events};
+	quota->holds[count] =
+		(struct tripd_hold){.passed = op == TRIP_RULES_OP_PASS, .passed_at = at};
 }
 
 /* What has become of a statement, and of what it acts on. */
@@ -254,7 +262,7 @@ note(struct tripd_quota *quota, const struct tripd_trip *trip)
 	if (when->lasts != 0)
 		item->fired_ns = trip_cntr_read(trip_clock_cntr(quota->domain));
 	if (when->op == TRIP_RULES_OP_PASS || when->op == TRIP_RULES_OP_DELETE)
-		tripd_quota_passed(quota, when->target, when->op);
+		tripd_quota_passed(quota, when->target, when->op, quota->n_events);
 	if (when->op == TRIP_RULES_OP_RESET && !when->on_count)
 		tripd_period_reset(quota, when->target);
 }
@@ -269,6 +277,16 @@ is_of_going_on(struct tripd_item *item, bool ends)
 	if (item->goes_on == 0)
 		return false;
 	item->goes_on--;
+	return true;
+}
+
+/* A rate that goes on holds at once; from then on it is as any other. */
+static bool
+is_of_beginning(struct tripd_item *item, const struct trip_work_event *event)
+{
+	if (event->id != item->begun || item->begun == TRIP_WORK_NONE)
+		return false;
+	item->begun = TRIP_WORK_NONE;
 	return true;
 }
 
@@ -289,7 +307,8 @@ take(struct tripd_quota *quota, const struct trip_work_event *event, uint64_t ti
 		.ends = (event->flags & TRIP_WORK_END) != 0,
 	};
 
-	if (event->threshold == 0 && is_of_going_on(item, trip.ends))
+	if (is_of_beginning(item, event) ||
+		(event->threshold == 0 && is_of_going_on(item, trip.ends)))
 		return;
 	note(quota, &trip);
 	if (quota->told != NULL)

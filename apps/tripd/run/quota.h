@@ -48,6 +48,8 @@ struct tripd_item {
 	 * when it does. */
 	unsigned int goes_on;
 	uint64_t goes_on_at;
+	/* Likewise of a rate: the id of the item whose first firing is none, or TRIP_WORK_NONE. */
+	uint64_t begun;
 	/* In the order of events, the last firing; and what the clock was then. */
 	uint64_t fired_at, fired_ns;
 };
@@ -60,6 +62,8 @@ struct tripd_now {
 	uint64_t context;
 	unsigned int left;
 	int result;
+	/* In the order of events, when the last was done. */
+	uint64_t done_at;
 	struct tripd_item item;
 };
 
@@ -182,9 +186,13 @@ uint64_t tripd_quota_value(const struct tripd_quota *quota, const struct trip_ru
 uint64_t tripd_quota_due(const struct trip_rules_when *when, uint64_t value);
 /* What such an operation has begun is there until it ends, or a pass. */
 bool tripd_quota_is_hold(enum trip_rules_op op);
-/* Operation `op` has ended what held a count: it passes, or is deleted. */
-void tripd_quota_passed(struct tripd_quota *quota, unsigned int count, enum trip_rules_op op);
-/* Whether a `when` has dropped or polices its count, which has not passed since; and is at work. */
+/* Operation `op` has ended what held a count, then in the order of events: it passes, or is
+ * deleted. */
+void tripd_quota_passed(
+	struct tripd_quota *quota, unsigned int count, enum trip_rules_op op, uint64_t at);
+/* Whether a `when` has dropped or polices its count, which has not passed since: in a period that
+ * is over; in none that is; and is at work. */
+bool tripd_quota_owes(const struct tripd_quota *quota, unsigned int when);
 bool tripd_quota_has_held(const struct tripd_quota *quota, unsigned int when);
 bool tripd_quota_holds(const struct tripd_quota *quota, unsigned int when);
 
@@ -228,7 +236,11 @@ void tripd_quota_rearm(struct tripd_quota *quota, unsigned int i);
 void tripd_quota_rest(struct tripd_quota *quota);
 void tripd_quota_go_round(struct tripd_quota *quota);
 
-/* What a `when` has begun for a time goes on for what is left of it, on the flows of its count. */
+/* Whether a `when` ends by itself what it has begun: behind a time, or by an until. */
+bool tripd_quota_lasts(const struct trip_rules_when *when);
+
+/* What a `when` has begun that ends by itself goes on, on the flows of its count: for what is left
+ * of its time; or its work is queued as one of a rate that has begun. */
 int tripd_quota_go_on(struct tripd_quota *quota, unsigned int i);
 
 /* Returns when what has started has finished, and all firings up to then are read. */

@@ -175,8 +175,9 @@ work_of(struct tripd_quota *quota, unsigned int i, const struct trip_rules_when 
 	};
 }
 
-int
-tripd_quota_queue(struct tripd_quota *quota, unsigned int i, struct trip_cntr *trigger)
+/* `begun`: what another has begun goes on. */
+static int
+queue(struct tripd_quota *quota, unsigned int i, struct trip_cntr *trigger, bool begun)
 {
 	struct trip_rules_when rule = quota->rules->whens[i];
 	struct queueing queueing = {quota, &quota->items[i]};
@@ -192,13 +193,39 @@ tripd_quota_queue(struct tripd_quota *quota, unsigned int i, struct trip_cntr *t
 	when = work_of(quota, i, &rule);
 	when.trigger = trigger;
 	when.gate = quota->items[i].gate;
+	when.begun = begun;
 	when.arg = &queueing;
 	quota->items[i].n = 0;
 	return queue_all(&when);
 }
 
 int
-tripd_quota_go_on(struct tripd_quota *quota, unsigned int i)
+tripd_quota_queue(struct tripd_quota *quota, unsigned int i, struct trip_cntr *trigger)
+{
+	return queue(quota, i, trigger, false);
+}
+
+bool
+tripd_quota_lasts(const struct trip_rules_when *when)
+{
+	return when->lasts != 0 || (when->condition.kind == TRIP_CONDITION_RATE &&
+					   when->condition.when.rate.until_time > 0);
+}
+
+/* The last of its flows has the event. */
+static int
+go_on_as_begun(struct tripd_quota *quota, unsigned int i)
+{
+	struct tripd_item *item = &quota->items[i];
+	int ret = queue(quota, i, tripd_quota_trigger(quota, &quota->rules->whens[i]), true);
+
+	if (ret == 0)
+		item->begun = item->n == 1 ? item->first : item->more[item->n - 2];
+	return ret;
+}
+
+static int
+go_on_for_a_time(struct tripd_quota *quota, unsigned int i)
 {
 	struct tripd_item *item = &quota->items[i];
 	struct trip_rules_when rule = {.op = TRIP_RULES_OP_DROP,
@@ -219,6 +246,13 @@ tripd_quota_go_on(struct tripd_quota *quota, unsigned int i)
 	ret = queue_all(&when);
 	item->goes_on -= ret != 0;
 	return ret;
+}
+
+int
+tripd_quota_go_on(struct tripd_quota *quota, unsigned int i)
+{
+	return quota->rules->whens[i].lasts != 0 ? go_on_for_a_time(quota, i)
+						 : go_on_as_begun(quota, i);
 }
 
 static bool
@@ -291,6 +325,7 @@ tripd_quota_did(struct tripd_quota *quota, const struct trip_work_event *event)
 	if (event->context != now->context || now->left == 0)
 		return;
 	now->left--;
+	now->done_at = quota->n_events;
 	if (now->result == 0)
 		now->result = event->result;
 }
