@@ -407,8 +407,8 @@ int trip_function_unregister(struct trip_function *handle);
  *   -EINVAL: an unknown `size`; a missing object; a threshold, value, operand or parameter above
  *     its limit; unknown flags; a completion counter with a counter operation (WORK-06); a
  *     condition on a clock, with TRIP_WORK_COALESCE, or with an interval where its
- *     trip_condition_info has no `repeats`; TRIP_WORK_BEGUN without an until; ALL or ANY with a triggering counter, nested in its
- *     own kind or more than once;
+ *     trip_condition_info has no `repeats`; TRIP_WORK_BEGUN without an until; ALL or ANY with a
+ *     triggering counter, nested in its own kind or more than once;
  *   -ENOSYS: unknown operation or condition;
  *   -EXDEV: an object of another domain;
  *   -ENOTSUP: TRIP_OP_FLOW_POLICE of a flow in hardware;

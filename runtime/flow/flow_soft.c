@@ -147,7 +147,9 @@ insert(struct trip_flow *flow, const struct plan *plan, const struct trip_flow_o
 	trip_fate_begin(&port->domain->engine.flows[flow->index].fate,
 		(plan->actions & TRIP_ACTION_DROP) != 0);
 	trip_police_init(&port->domain->engine.police[flow->index], flow->index);
-	port->domain->engine.flows[flow->index].police = 0;
+	/* The page of one that never had any need not be there. */
+	if (port->domain->engine.flows[flow->index].police != 0)
+		port->domain->engine.flows[flow->index].police = 0;
 	atomic_store_explicit(&port->domain->engine.actions[flow->index],
 		(uint8_t)(TRIP_ACTION_ACTIVE | plan->actions), memory_order_release);
 	result = trip_table_add(side->table, &rule, &plan->pattern);

@@ -81,8 +81,8 @@ empty(struct tripd_patient *patient)
 	patient->untold = 0;
 }
 
-/* As long as the reader goes on he is waited for, however slow he is; at the end until a signal says
- * otherwise. One that has stopped is waited for once. */
+/* A reader that goes on is waited for, however slow it is; at the end until a signal says otherwise.
+ * One that has stopped is waited for once. */
 static void
 wait_for_room(struct tripd_patient *patient, size_t length)
 {
