@@ -81,7 +81,7 @@ empty(struct tripd_patient *patient)
 	patient->untold = 0;
 }
 
-/* A reader that goes on is waited for, however slow it is; at the end until a signal says otherwise.
+/* A reader that goes on is waited for, however slow it is; at the end until a signal says so.
  * One that has stopped is waited for once. */
 static void
 wait_for_room(struct tripd_patient *patient, size_t length)
