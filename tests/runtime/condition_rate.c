@@ -284,6 +284,8 @@ cond_05_it_goes_on_with_what_had_begun(void **state)
 	harness_until(harness_notes_count(&notes) == n);
 	begun = now();
 	harness_until(now() > begun + 3 * MS);
+	/* A home that has not run meanwhile takes what comes now for earlier. */
+	harness_settle();
 	add_each(COUNT - 1);
 	expect_fired(n);
 	add_each(1);
