@@ -220,7 +220,8 @@ tripd_quota_is_hold(enum trip_rules_op op)
 }
 
 void
-tripd_quota_passed(struct tripd_quota *quota, unsigned int count, enum trip_rules_op op)
+tripd_quota_passed(
+	struct tripd_quota *quota, unsigned int count, enum trip_rules_op op, uint64_t at)
 {
 	must(count < quota->rules->n_counts && !quota->rules->counts[count].gone);
 }
