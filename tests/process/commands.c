@@ -76,7 +76,7 @@ begin(const char *group)
 	atomic_store(&application.go, true);
 	atomic_store(&application.n_begun, 0);
 	assert_int_equal(trip_command_open(socket_domain, group), 0);
-	/* A long command is hundreds of round trips between threads that share a core with others'. */
+	/* A long command is hundreds of round trips, on cores that others use, too. */
 	trip_client_limit(socket_client, -1);
 	pthread_create(&application.thread, NULL, serve, &application);
 }
