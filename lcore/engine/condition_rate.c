@@ -46,6 +46,11 @@
  * than PARTS, would use up the room for looks that are late. */
 #define TIME_MIN 100000
 
+/* The most that a counter shows. Nothing stands above that, so there is a look at each cut. */
+#define SUM_MAX (2 * TRIP_CNTR_MAX)
+
+_Static_assert(SUM_MAX == TRIP_PENDING_NONE - 1, "an item may stand there");
+
 struct rate {
 	uint64_t count, time, until_count, until_time;
 };
@@ -275,13 +280,15 @@ count_on(struct trip_condition_look *look, struct windows *windows, uint64_t fro
 
 	if (windows->phase == RATE_RESTS)
 		windows->phase = RATE_COUNTS;
-	/* No counter can show so much more, or nobody knows from where. */
-	windows->stands = from <= TRIP_PENDING_NONE - rate->count;
+	/* Nobody knows from where, or nothing is above what it shows. */
+	windows->stands = from != TRIP_PENDING_NONE && look->sum < SUM_MAX;
 	windows->last = sum_at(look, windows, windows->cut);
+	/* Where no counter can show so much more it stands at the most that one can: as long as
+	 * nothing does, a set rings nobody. */
 	if (!windows->stands)
 		trip_condition_lift(look);
 	else if (!look->stands)
-		trip_condition_stand(look, from + rate->count);
+		trip_condition_stand(look, from + RTE_MIN(rate->count, SUM_MAX - from));
 	if (!look->alarmed)
 		trip_condition_alarm(look, next_look(look, windows));
 }
@@ -395,7 +402,8 @@ look_at_windows(struct trip_condition_look *look, struct windows *windows)
 			return TRIP_CONDITION_HOLDS;
 		}
 	}
-	if (look->sum != last || look->behind || look->alarmed || oversleeps(look, windows)) {
+	if (look->sum != last || look->behind || look->alarmed || oversleeps(look, windows) ||
+		look->sum == SUM_MAX) {
 		count_on(look, windows, from);
 	} else {
 		windows->phase = RATE_RESTS;
