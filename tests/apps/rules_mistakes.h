@@ -20,6 +20,14 @@ struct mistake {
 		text, sizeof(text) - 1, errors \
 	}
 
+#define RATE_HINT " (a rate has a time: rate >= 5Mbit/s over 5s)"
+
+/* A rate that is not one of the language, and what is said behind it. */
+#define FOREIGN_RATE(found, said)                                                               \
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.bytes rate >= " found " over 5s log", \
+		"2:22: expected a rate such as 10kpps, 1Gbit/s, 100MB/s or 5/m (units pps "     \
+		"bit/s B/s /s /m /h /d), found '" found "'" said "\n")
+
 static const struct mistake mistakes[] = {
 	MISTAKE("conut x",
 		"1:1: expected 'also', 'allow', 'count', 'counter', 'when', 'quota' or 'set', "
@@ -628,20 +636,39 @@ static const struct mistake mistakes[] = {
 		"2:13: expected '>=', found 'log'\n"
 		"3:13: expected '>=', found '5/s'\n"
 		"4:16: expected a number or a rate such as 10kpps, found 'log'\n"
-		"5:20: expected 'over', found 'log'\n"
+		"5:20: expected 'over', found 'log'" RATE_HINT "\n"
 		"6:25: expected a time such as 250ms, found 'log'\n"
-		"7:18: expected 'over', found '/'\n"),
+		"7:18: expected 'over', found '/'" RATE_HINT "\n"),
 	MISTAKE("counter c\nwhen c rate >= 5 over 1s log\nwhen c rate >= 5/ms over 1s log\nwhen c "
 		"rate >= "
 		"/s over 1s log\nwhen c rate >= 10kBpps over 1s log",
 		"2:16: expected a rate such as 10kpps, 1Gbit/s, 100MB/s or 5/m (units pps bit/s "
 		"B/s /s /m "
 		"/h /d), found '5'\n"
-		"3:17: expected 'over', found '/'\n"
+		"3:17: expected 'over', found '/'" RATE_HINT "\n"
 		"4:16: expected a number or a rate such as 10kpps, found '/'\n"
 		"5:16: expected a rate such as 10kpps, 1Gbit/s, 100MB/s or 5/m (units pps bit/s "
 		"B/s /s /m "
 		"/h /d), found '10kBpps'\n"),
+	MISTAKE("count g port 0 pattern eth / end\nwhen g.bytes >= 5Mbit/s drop g\n"
+		"when g.bytes >= 5Mbps over 5s log\nwhen g.packets >= 10kpps log\n"
+		"when g.bytes rate >= 5 Mbit/s over 5s log",
+		"2:17: expected a number, found '5Mbit/s'" RATE_HINT "\n"
+		"3:23: expected 'drop', 'every', 'pass', 'delete', 'add', 'set', 'police', 'log', "
+		"'reset' or 'exec', found 'over'" RATE_HINT "\n"
+		"4:19: expected a value such as 500, 10k or 2GiB (suffixes k M G T Ki Mi Gi Ti, "
+		"then B), found '10kpps'" RATE_HINT "\n"
+		"5:24: expected 'over', found 'Mbit'" RATE_HINT "\n"),
+	FOREIGN_RATE("5Mbps", ": write 5Mbit/s"),
+	FOREIGN_RATE("5mbit/s", ": write 5Mbit/s"),
+	FOREIGN_RATE("5MBps", ": write 5MB/s"),
+	FOREIGN_RATE("5KB/s", ": write 5kB/s"),
+	FOREIGN_RATE("5bits/s", ": write 5bit/s"),
+	FOREIGN_RATE("10kbit", ": write 10kbit/s"),
+	FOREIGN_RATE("7p/s", ": write 7pps"),
+	FOREIGN_RATE("5Mb", ""),
+	FOREIGN_RATE("5M", ""),
+	FOREIGN_RATE("123456789012345678901bps", ""),
 	MISTAKE("count g port 0 pattern eth / end\ncounter c\nwhen g.packets rate >= 1Mbit/s over "
 		"1s log\n"
 		"when g.bytes rate >= 10kpps over 1s log\nwhen g.bytes rate >= 10k/m over 1s log\n"

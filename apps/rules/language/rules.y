@@ -366,8 +366,12 @@ hint_of(yysymbol_kind_t found, const bool *wanted)
 		return wanted[YYSYMBOL_PATTERN] ? "their order is the direction, 'group', "
 						  "'priority', 'engine', each once, 'pattern'"
 						: NULL;
+	case YYSYMBOL_RATE:
+		return wanted[YYSYMBOL_NUMBER] ? TRIP_RULES_RATE_HINT : NULL;
+	case YYSYMBOL_OVER:
+		return TRIP_RULES_RATE_HINT;
 	default:
-		return NULL;
+		return wanted[YYSYMBOL_OVER] ? TRIP_RULES_RATE_HINT : NULL;
 	}
 }
 

@@ -219,6 +219,9 @@ const char *trip_rules_error_quote(
 const char *trip_rules_error_list(
 	char list[TRIP_RULES_LIST_SIZE], const char *const *names, unsigned int n_names);
 
+/* Of a rate that has no 'rate' before it, or no time behind it. */
+#define TRIP_RULES_RATE_HINT "a rate has a time: rate >= 5Mbit/s over 5s"
+
 /* rules_value.c: each reports its own error and returns false with it */
 bool trip_rules_value_number(struct trip_rules_ctx *ctx, const struct trip_rules_span *span,
 	const char *what, uint64_t max, uint64_t *value);

@@ -134,6 +134,56 @@ trip_rules_parse_value(const char *text, uint64_t *value)
 	}
 }
 
+/* What others write for a unit of a rate, and for the letter before it. */
+static const char *
+unit_meant(const char *text, size_t length)
+{
+	static const struct {
+		const char *found, *meant;
+	} all[] = {{"bps", "bit/s"}, {"bit", "bit/s"}, {"bits", "bit/s"}, {"b/s", "bit/s"},
+		{"bits/s", "bit/s"}, {"bit/s", "bit/s"}, {"Bps", "B/s"}, {"B/s", "B/s"},
+		{"p/s", "pps"}, {"pps", "pps"}};
+
+	for (unsigned int i = 0; i < RTE_DIM(all); i++)
+		if (strlen(all[i].found) == length && memcmp(all[i].found, text, length) == 0)
+			return all[i].meant;
+	return NULL;
+}
+
+/* A rate in the units of others, as it would be in those of the language; empty: it is none. */
+static void
+rate_meant(const struct trip_rules_span *span, char meant[TRIP_RULES_QUOTE_SIZE])
+{
+	static const char letters[] = "kKmMgGtT", right[] = "kkMMGGTT";
+	const char *end = span->text + span->length, *unit, *letter;
+	size_t digits = 0;
+
+	meant[0] = '\0';
+	while (digits < span->length && digit_of(span->text[digits]) < 10)
+		digits++;
+	unit = unit_meant(span->text + digits, span->length - digits);
+	if (digits == 0 || digits > 20 || digits == span->length)
+		return;
+	letter = memchr(letters, span->text[digits], sizeof(letters) - 1);
+	if (unit == NULL && letter != NULL) {
+		unit = unit_meant(span->text + digits + 1, (size_t)(end - span->text) - digits - 1);
+		if (unit != NULL)
+			snprintf(meant, TRIP_RULES_QUOTE_SIZE, "%.*s%c%s", (int)digits, span->text,
+				right[letter - letters], unit);
+	} else if (unit != NULL) {
+		snprintf(meant, TRIP_RULES_QUOTE_SIZE, "%.*s%s", (int)digits, span->text, unit);
+	}
+}
+
+static bool
+is_like_rate(const struct trip_rules_span *span)
+{
+	char meant[TRIP_RULES_QUOTE_SIZE];
+
+	rate_meant(span, meant);
+	return meant[0] != '\0';
+}
+
 bool
 trip_rules_value_amount(
 	struct trip_rules_ctx *ctx, const struct trip_rules_span *span, uint64_t *value)
@@ -144,8 +194,9 @@ trip_rules_value_amount(
 	if (kind == TRIP_RULES_NUMBER_BAD)
 		return trip_rules_error(ctx, span,
 			"expected a value such as 500, 10k or 2GiB (suffixes k M G T Ki Mi Gi Ti, "
-			"then B), found %s",
-			trip_rules_error_quote(quote, span));
+			"then B), found %s%s",
+			trip_rules_error_quote(quote, span),
+			is_like_rate(span) ? " (" TRIP_RULES_RATE_HINT ")" : "");
 	if (kind == TRIP_RULES_NUMBER_OVERFLOW)
 		return trip_rules_error(ctx, span,
 			"value %.*s is above 9223372036854775807 (2^63-1)",
@@ -231,7 +282,7 @@ trip_rules_value_rate(struct trip_rules_ctx *ctx, const struct trip_rules_span *
 	struct trip_rules_rate *rate)
 {
 	enum trip_rules_number kind = TRIP_RULES_NUMBER_BAD;
-	char quote[TRIP_RULES_QUOTE_SIZE];
+	char quote[TRIP_RULES_QUOTE_SIZE], meant[TRIP_RULES_QUOTE_SIZE];
 	size_t length;
 	const struct trip_rules_rate *unit = rate_unit_of(span, &length);
 
@@ -241,10 +292,13 @@ trip_rules_value_rate(struct trip_rules_ctx *ctx, const struct trip_rules_span *
 		kind = amount_of(span->text, span->length - length, &rate->amount);
 	}
 	if (kind == TRIP_RULES_NUMBER_BAD)
+		rate_meant(span, meant);
+	if (kind == TRIP_RULES_NUMBER_BAD)
 		return trip_rules_error(ctx, span,
 			"expected a rate such as 10kpps, 1Gbit/s, 100MB/s or 5/m (units pps bit/s "
-			"B/s /s /m /h /d), found %s",
-			trip_rules_error_quote(quote, span));
+			"B/s /s /m /h /d), found %s%s%s",
+			trip_rules_error_quote(quote, span), meant[0] != '\0' ? ": write " : "",
+			meant);
 	if (kind == TRIP_RULES_NUMBER_OVERFLOW)
 		return trip_rules_error(ctx, span,
 			"rate %.*s is above 9223372036854775807 (2^63-1)",
