@@ -132,6 +132,39 @@ a_name_that_has_gone_is_free(void **state)
 	tripd_bed_close(&live_bed);
 }
 
+/* However often: what has gone takes no room of what comes. */
+static void
+rules_come_and_go_for_ever(void **state)
+{
+	static const char rules[] =
+		"apply f\n"
+		"counter sum\n"
+		"set some { 10.0.0.0/8 }\n"
+		"allow own port 0 pattern eth / ipv4 src in some / udp dst is 9 / end\n"
+		"count dns port 0 pattern eth / ipv4 / udp dst range 8 - 15 / end\n"
+		"quota month 1k per month of dns.packets, web.packets\n"
+		"when month spent drop dns\n"
+		"when all(dns.packets >= 100, web.packets >= 100) drop dns\n"
+		"when dns.packets rate >= 1kpps over 1s until < 10pps for 1s police dns 100pps\n"
+		"when web.packets idle 1h add sum 1\n";
+	static const char *const names[] = {"month", "own", "some", "dns", "sum"};
+
+	tripd_bed_open(&live_bed, RULES, (struct tripd_live){64, 16, 4096, 1});
+	for (unsigned int i = 0; i < 100; i++) {
+		live_command(rules, 0);
+		live_packet(8);
+		for (unsigned int k = 0; k < RTE_DIM(names); k++) {
+			char remove[32];
+
+			snprintf(remove, sizeof(remove), "remove %s", names[k]);
+			live_command(remove, 0);
+		}
+	}
+	live_packet(1);
+	live_check_cntr(live_bed.quota.counts[0].packets, 1);
+	tripd_bed_close(&live_bed);
+}
+
 #define POLICED(high)                                                              \
 	"count web port 0 pattern eth / ipv4 / udp dst range 0 - " high " / end\n" \
 	"when web.packets >= 3 police web 8bit/s\n"
@@ -671,6 +704,7 @@ main(void)
 		cmocka_unit_test(what_is_hostile_is_refused),
 		cmocka_unit_test(what_has_gone_keeps_its_counts),
 		cmocka_unit_test(a_name_that_has_gone_is_free),
+		cmocka_unit_test(rules_come_and_go_for_ever),
 		cmocka_unit_test(what_drops_for_a_time_ends),
 		cmocka_unit_test(what_drops_for_a_time_lasts_no_longer),
 		cmocka_unit_test(what_a_rate_has_begun_goes_on),

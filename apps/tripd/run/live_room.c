@@ -51,13 +51,17 @@ count_works(const struct trip_rules *rules)
 	return n;
 }
 
-/* Those of counts that have gone are kept, too. */
+/* Those of what has gone are kept as long as others have them. */
 static uint64_t
 count_cntrs(const struct tripd_quota *quota)
 {
 	const struct trip_rules *rules = quota->rules;
-	uint64_t n = 2 * (uint64_t)rules->n_counts + rules->n_counters;
+	uint64_t n = 0;
 
+	for (unsigned int i = 0; i < rules->n_counts; i++)
+		n += (quota->counts[i].packets != NULL) + (quota->counts[i].bytes != NULL);
+	for (unsigned int i = 0; i < rules->n_counters; i++)
+		n += quota->counters[i] != NULL;
 	for (unsigned int i = 0; i < rules->n_whens; i++)
 		n += quota->items[i].gate != NULL;
 	return n;
