@@ -975,20 +975,22 @@ test_files(void **state)
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "counter c", 9), 9);
-	assert_int_equal(trip_rules_parse_file(path, &rules, &errors), 0);
+	assert_int_equal(trip_rules_parse_file(path, false, &rules, &errors), 0);
 	assert_int_equal(rules->n_counters, 1);
 	trip_rules_free(rules);
 
 	assert_int_equal(ftruncate(fd, TRIP_RULES_FILE_MAX + 1), 0);
-	assert_int_equal(trip_rules_parse_file(path, &rules, &errors), -EFBIG);
+	assert_int_equal(trip_rules_parse_file(path, false, &rules, &errors), -EFBIG);
 	trip_rules_errors_free(errors);
 	close(fd);
 	unlink(path);
 
-	assert_int_equal(trip_rules_parse_file("/", &rules, &errors), -EISDIR);
+	assert_int_equal(trip_rules_parse_file("/", false, &rules, &errors), -EISDIR);
+	trip_rules_errors_free(errors);
+	assert_int_equal(trip_rules_parse_file("/", true, &rules, &errors), -EMEDIUMTYPE);
 	trip_rules_errors_free(errors);
 
-	assert_int_equal(trip_rules_parse_file(path, &rules, &errors), -ENOENT);
+	assert_int_equal(trip_rules_parse_file(path, false, &rules, &errors), -ENOENT);
 	assert_null(rules);
 	file = open_memstream(&said, &size);
 	trip_rules_errors_print(errors, file);

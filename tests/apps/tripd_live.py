@@ -80,6 +80,24 @@ def a_file_with_an_error_changes_nothing(bench):
     equal(end(bench, process)[0], 0, 'exit code')
 
 
+def a_pipe_for_rules_holds_nobody_up(bench):
+    """Which they may be at the start; and nobody has it open for writing when they are read again."""
+    process = start(bench)
+    path = bench.file('rules')
+    os.unlink(path)
+    os.mkfifo(path)
+    told = f'{path}: cannot read the rules: it is no regular file\n'
+    for words in ('reload', ), ('diff', ):
+        equal(control(bench, *words), (2, '', told), f'{words} of a pipe')
+    process.send_signal(signal.SIGHUP)
+    equal(control(bench, 'drop', 'dns'), (0, 'dns: 10 packets, 420 bytes\n', ''), 'drop')
+    os.unlink(path)
+    bench.file('rules', DNS + WEB)
+    equal(control(bench, 'reload'), (0, '+ ' + WEB, ''), 'reload')
+    code, _, err = end(bench, process)
+    equal((code, told in err), (0, True), f'exit code, and what SIGHUP found: {err}')
+
+
 def sighup_reloads(bench):
     process = start(bench)
     bench.file('rules', DNS + WEB)
@@ -324,6 +342,7 @@ def a_terminal_that_is_held_stops_nothing(bench):
     assert b'xxxxx' in text and text.index(b'software') < text.index(b'xxxxx') < text.rindex(b'dns'), text[-1000:]
 
 
-run_tests(Bench, a_reload_is_a_difference, a_set_is_read_again_alone, a_file_with_an_error_changes_nothing, sighup_reloads,
+run_tests(Bench, a_reload_is_a_difference, a_set_is_read_again_alone, a_file_with_an_error_changes_nothing,
+          a_pipe_for_rules_holds_nobody_up, sighup_reloads,
           who_may_not_is_refused_told_and_counted, a_kill_in_the_middle_leaves_nothing, one_change_is_made_after_the_other, reset_begins_anew, programs_come_and_go, what_is_hostile_is_refused,
           who_reads_nothing_stops_nothing, a_terminal_that_is_held_stops_nothing)

@@ -219,7 +219,7 @@ main(int argc, char **argv)
 
 	if (file == NULL || fread(header, sizeof(header), 1, file) != 1 || header[0] != 0xa1b23c4d)
 		return 2;
-	if (trip_rules_parse_file(argv[1], &rules, &errors) != 0) {
+	if (trip_rules_parse_file(argv[1], false, &rules, &errors) != 0) {
 		trip_rules_errors_print(errors, stderr);
 		return 2;
 	}

@@ -328,7 +328,7 @@ main(int argc, char **argv)
 		fprintf(stderr, "replay: wrong options; replay.c says which there are\n");
 		return 2;
 	}
-	if (trip_rules_parse_file(replay.rules, &rules, &errors) != 0) {
+	if (trip_rules_parse_file(replay.rules, false, &rules, &errors) != 0) {
 		trip_rules_errors_print(errors, stderr);
 		trip_rules_errors_free(errors);
 		return 2;

@@ -282,12 +282,12 @@ trip_rules_read(const char *path, bool only_regular, char **text, size_t *length
 }
 
 int
-trip_rules_parse_file(
-	const char *path, struct trip_rules **rules, struct trip_rules_errors **errors)
+trip_rules_parse_file(const char *path, bool only_regular, struct trip_rules **rules,
+	struct trip_rules_errors **errors)
 {
 	size_t length = 0;
 	char *text;
-	int rc = trip_rules_read(path, false, &text, &length);
+	int rc = trip_rules_read(path, only_regular, &text, &length);
 
 	*rules = NULL;
 	*errors = NULL;

@@ -282,10 +282,12 @@ struct trip_rules_errors {
  * Reads the rules in the file `path`. Returns 0 with *rules set (free it with trip_rules_free) and
  * *errors NULL; or a negative errno with *rules NULL and *errors set (trip_rules_errors_free):
  * -EINVAL for mistakes in the text, the errno of open or read (one error that names the path),
- * -EFBIG past TRIP_RULES_FILE_MAX. Only with -ENOMEM is *errors NULL too. Any thread.
+ * -EFBIG past TRIP_RULES_FILE_MAX, -EMEDIUMTYPE for what is no regular file, such as a pipe, where
+ * `only_regular` says that it has to be one: it would keep whoever reads it waiting. Only with
+ * -ENOMEM is *errors NULL too. Any thread.
  */
-int trip_rules_parse_file(
-	const char *path, struct trip_rules **rules, struct trip_rules_errors **errors);
+int trip_rules_parse_file(const char *path, bool only_regular, struct trip_rules **rules,
+	struct trip_rules_errors **errors);
 
 /* The same for text in memory, which may hold any bytes; `name` stands for the file in errors. */
 int trip_rules_parse_text(const char *name, const char *text, size_t length,

@@ -101,7 +101,7 @@ read_rules(struct command *command, struct trip_rules **rules)
 		fprintf(command->answer, "it has no rules file\n");
 		return -ENOENT;
 	}
-	ret = command->words[0] == 0 ? trip_rules_parse_file(own, rules, &errors)
+	ret = command->words[0] == 0 ? trip_rules_parse_file(own, true, rules, &errors)
 				     : trip_rules_parse_text(command->words, command->text,
 					       command->length, rules, &errors);
 	if (ret != 0)

@@ -55,7 +55,7 @@ int
 tripd_preflight_rules(const char *path, struct trip_rules **rules)
 {
 	struct trip_rules_errors *errors;
-	int ret = trip_rules_parse_file(path, rules, &errors);
+	int ret = trip_rules_parse_file(path, false, rules, &errors);
 
 	if (ret == 0) {
 		if (!tripd_resolve_unknown(*rules))
