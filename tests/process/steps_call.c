@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The calls that steps.c steps through, and the parts that make one on command. */
 #include <rte_common.h>
+#include <rte_cycles.h>
 #include <rte_pause.h>
 
 #include "flows.h"
@@ -14,10 +15,10 @@ enum queue {
 
 struct scene {
 	struct trip_cntr *theirs, *own, *armed;
-	uint64_t id;
+	uint64_t id, id_of_pairs, id_of_drop;
 	/* The other has no flow. */
 	struct trip_port *port, *other_port;
-	struct trip_flow *flow;
+	struct trip_flow *flow, *stopped;
 };
 
 static struct trip_work
@@ -59,6 +60,110 @@ static void
 do_cancel(struct scene *scene)
 {
 	(void)trip_work_cancel(family_domain, scene->id);
+}
+
+/* ---- of conditions, and of what lasts ---------------------------------------------------------
+ */
+
+static uint64_t
+queue_condition(struct scene *scene, const struct trip_condition *condition)
+{
+	struct trip_work work = item(scene, 0);
+	uint64_t id = TRIP_WORK_NONE;
+
+	work.condition = condition;
+	work.interval = condition->kind == TRIP_CONDITION_RATE;
+	if (condition->kind == TRIP_CONDITION_ALL)
+		work.triggering_cntr = NULL;
+	(void)trip_work_queue(family_domain, &work, &id);
+	return id;
+}
+
+static void
+do_queue_rate(struct scene *scene)
+{
+	(void)queue_condition(scene, &(struct trip_condition){.size = sizeof(struct trip_condition),
+					     .kind = TRIP_CONDITION_RATE,
+					     .when.rate = {.count = 1000, .time = NS_PER_S}});
+}
+
+static void
+do_queue_idle(struct scene *scene)
+{
+	(void)queue_condition(scene, &(struct trip_condition){.size = sizeof(struct trip_condition),
+					     .kind = TRIP_CONDITION_IDLE,
+					     .when.idle.time = NS_PER_S});
+}
+
+/* One of them is reached, one is of the clock, and one nested. */
+static uint64_t
+queue_pairs(struct scene *scene)
+{
+	const struct trip_pair inner[] = {
+		{.size = sizeof(inner[0]), .cntr = scene->own, .threshold = 5},
+		{.size = sizeof(inner[0]), .cntr = scene->theirs, .threshold = UINT64_C(1) << 40}};
+	const struct trip_condition any = {.size = sizeof(any),
+		.kind = TRIP_CONDITION_ANY,
+		.when.pairs = {.of = inner, .count = RTE_DIM(inner)}};
+	const struct trip_pair pairs[] = {{.size = sizeof(pairs[0]), .cntr = scene->theirs},
+		{.size = sizeof(pairs[0]),
+			.cntr = trip_clock_cntr(family_domain),
+			.threshold = TRIP_CNTR_MAX},
+		{.size = sizeof(pairs[0]), .condition = &any}};
+
+	return queue_condition(
+		scene, &(struct trip_condition){.size = sizeof(struct trip_condition),
+			       .kind = TRIP_CONDITION_ALL,
+			       .when.pairs = {.of = pairs, .count = RTE_DIM(pairs)}});
+}
+
+static void
+do_queue_pairs(struct scene *scene)
+{
+	(void)queue_pairs(scene);
+}
+
+static void
+do_cancel_pairs(struct scene *scene)
+{
+	(void)trip_work_cancel(family_domain, scene->id_of_pairs);
+}
+
+/* It has fired, or is about to. */
+static uint64_t
+queue_drop(struct scene *scene)
+{
+	struct trip_work work = {.size = sizeof(work),
+		.triggering_cntr = scene->theirs,
+		.op_type = TRIP_OP_FLOW_DROP,
+		.op.drop = {.flow = scene->stopped, .time = UINT64_C(3600) * NS_PER_S}};
+	uint64_t id = TRIP_WORK_NONE;
+
+	(void)trip_work_queue(family_domain, &work, &id);
+	return id;
+}
+
+static void
+do_queue_drop(struct scene *scene)
+{
+	(void)queue_drop(scene);
+}
+
+static void
+do_cancel_drop(struct scene *scene)
+{
+	(void)trip_work_cancel(family_domain, scene->id_of_drop);
+}
+
+static void
+do_queue_police(struct scene *scene)
+{
+	const struct trip_work work = {.size = sizeof(work),
+		.triggering_cntr = scene->theirs,
+		.op_type = TRIP_OP_FLOW_POLICE,
+		.op.police = {.flow = scene->stopped, .rate = 1, .unit = TRIP_POLICE_UNIT_PACKETS}};
+
+	(void)trip_work_queue(family_domain, &work, NULL);
 }
 
 static void
@@ -135,6 +240,7 @@ set_flows(struct scene *scene)
 	scene->port = flows_find();
 	scene->other_port = flows_find();
 	scene->flow = make_flow(scene, FLOWS_DNS);
+	scene->stopped = make_flow(scene, FLOWS_DNS + 2);
 	assert_int_equal(trip_port_claim(scene->port, TRIP_FLOW_INGRESS, POLLED), 0);
 	assert_int_equal(
 		trip_port_claim(scene->other_port, TRIP_FLOW_INGRESS, OF_ANOTHER_HANDLE), 0);
@@ -203,6 +309,7 @@ do_detach(struct scene *scene)
 {
 	(void)trip_work_flush(family_domain, NULL);
 	(void)trip_flow_destroy(scene->flow);
+	(void)trip_flow_destroy(scene->stopped);
 	(void)trip_port_close(scene->other_port);
 	(void)trip_port_close(scene->port);
 	(void)trip_cntr_close(scene->armed);
@@ -219,6 +326,13 @@ static const struct {
 	{{"queue what is due", 4}, do_queue_due},
 	{{"queue as a thread", 8}, do_queue_as_thread},
 	{{"cancel", 1}, do_cancel},
+	{{"queue a rate", 4}, do_queue_rate},
+	{{"queue what idles", 4}, do_queue_idle},
+	{{"queue pairs", 8}, do_queue_pairs},
+	{{"cancel pairs", 2}, do_cancel_pairs},
+	{{"queue a drop for a time", 4}, do_queue_drop},
+	{{"cancel a drop for a time", 1}, do_cancel_drop},
+	{{"queue a police", 4}, do_queue_police},
 	{{"arm", 1}, do_arm},
 	{{"trywait", 4}, do_trywait},
 	{{"add", 1}, do_add},
@@ -259,6 +373,8 @@ steps_play_call(const char *arg)
 	work = item(&scene, UINT64_C(1) << 41);
 	assert_int_equal(trip_work_queue(family_domain, &work, &scene.id), 0);
 	set_flows(&scene);
+	scene.id_of_pairs = queue_pairs(&scene);
+	scene.id_of_drop = queue_drop(&scene);
 	family_say('r');
 	calls[family_listen() - 'a'].make(&scene);
 	family_say('d');

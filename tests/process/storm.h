@@ -5,6 +5,9 @@
 
 #include <stdint.h>
 
+#include <trip.h>
+#include <trip_test.h>
+
 /* Threads of the victim. */
 #define STORM_THREADS 3
 /* Queues that it polls, from 0; the one behind them is the witness's. */
@@ -13,6 +16,16 @@
 #define STORM_UDP 1000
 
 void storm_play_victim(const char *seed);
+
+/* What the work of a victim is drawn of; the flow may be NULL. */
+struct storm_draw {
+	struct trip_random *random;
+	struct trip_cntr *theirs, *own, *clock, *completion;
+	struct trip_flow *flow;
+};
+
+/* Queues an item of any kind: its id; TRIP_WORK_NONE where there is no room. */
+uint64_t storm_queue(struct storm_draw *draw);
 
 /* What else goes on: storm_others.c. They rest first; and at the end. */
 void storm_play_stranger(const char *seed);

@@ -27,22 +27,20 @@ below(struct storm *storm, uint64_t bound)
 }
 
 static void
-work(struct storm *storm, struct trip_cntr *own)
+work(struct storm *storm, struct trip_cntr *own, struct trip_flow *flow)
 {
-	struct trip_work work = {.size = sizeof(work), .op_type = TRIP_OP_CNTR_ADD};
+	struct storm_draw draw = {.random = &storm->random,
+		.theirs = storm->theirs,
+		.own = own,
+		.clock = trip_clock_cntr(family_domain),
+		.completion = storm->completion,
+		.flow = flow};
 	struct trip_work_event events[16];
-	uint64_t id;
 
 	for (unsigned int i = 0; i < 8; i++) {
-		work.triggering_cntr = below(storm, 2) == 0 ? own : storm->theirs;
-		work.threshold = below(storm, UINT64_C(1) << (below(storm, 2) == 0 ? 12 : 40));
-		work.interval = below(storm, 2) * 1000000;
-		work.flags = below(storm, 2) ? TRIP_WORK_COMPLETION : 0;
-		work.op.cntr.cntr = below(storm, 2) == 0 ? own : storm->completion;
-		work.op.cntr.value = 1;
-		work.op_type = below(storm, 2) == 0 ? TRIP_OP_CNTR_ADD : TRIP_OP_CNTR_FILL;
-		work.op.fill.limit = TRIP_CNTR_MAX;
-		if (trip_work_queue(family_domain, &work, &id) == 0 && below(storm, 2) == 0)
+		uint64_t id = storm_queue(&draw);
+
+		if (id != TRIP_WORK_NONE && below(storm, 2) == 0)
 			(void)trip_work_cancel(family_domain, id);
 	}
 	(void)trip_work_read(family_domain, events, sizeof(struct trip_work_event), 16);
@@ -96,21 +94,6 @@ wait_on_set(struct storm *storm)
 
 /* ---- flows, which the primary makes, and queues that it polls itself --------------------------
  */
-
-/* Drops some, lets them pass, is deleted; items that others trigger stay pending. */
-static void
-operate(struct storm *storm, struct trip_cntr *own, struct trip_flow *flow)
-{
-	const enum trip_op ops[] = {TRIP_OP_FLOW_DROP, TRIP_OP_FLOW_PASS, TRIP_OP_FLOW_DELETE};
-	struct trip_work work = {.size = sizeof(work),
-		.triggering_cntr = below(storm, 2) == 0 ? own : storm->theirs,
-		.threshold = below(storm, UINT64_C(1) << 12),
-		.op_type = ops[below(storm, 3)],
-		.op.flow = flow,
-		.completion_cntr = storm->completion};
-
-	(void)trip_work_queue(family_domain, &work, NULL);
-}
 
 /* Others have it, at times. */
 static void
@@ -180,7 +163,8 @@ use_flows(struct storm *storm, struct trip_cntr *own)
 	flow = create_flow(storm, own, port, counters);
 	poll_queue(storm, port);
 	if (flow != NULL) {
-		operate(storm, own, flow);
+		work(storm, own, flow);
+		poll_queue(storm, port);
 		must(trip_flow_query(flow, &count));
 		if (counters != NULL)
 			must(trip_counters_read(counters, &value, 1, 0));
@@ -215,7 +199,7 @@ rage(void *arg)
 		change_channels(storm);
 		if (below(storm, 2) == 0)
 			use_flows(storm, own);
-		work(storm, own);
+		work(storm, own, NULL);
 		update(storm, own);
 		wait_on(storm, own);
 		wait_on_set(storm);
