@@ -238,7 +238,10 @@ def reset_begins_anew(bench):
         lines = [json.loads(line) for line in file]
     equal([(line['command'], line['result']) for line in lines if line['event'] == 'command'],
           [('reset q', 0), ('reset dns', 0), ('reset c', 0), ('reset no', -2)], 'commands')
-    equal([line['spent'] for line in lines if line['event'] == 'period'], [10], 'periods')
+    period, = (line for line in lines if line['event'] == 'period')
+    equal(sorted(period), sorted(['event', 'time', 'quota', 'of', 'limit', 'spent', 'began', 'ended']), 'keys of a period')
+    equal([period[key] for key in ('quota', 'of', 'limit', 'spent')], ['q', 'packets', 8, 10], 'a period')
+    equal(sorted(lines, key=lambda line: line['time']), lines, 'lines by their times')
 
 
 def programs_come_and_go(bench):

@@ -166,8 +166,8 @@ def judge(packets, lines, through):
     assert by_quota and by_time and by_rate, 'what drops nothing shows nothing'
     dropped = by_quota | by_time | by_rate
     equal(through, [i for i in range(len(packets)) if i not in dropped], 'packets that come through')
-    order = [event['packet_time'] for event in lines if event['event'] == 'trip']
-    equal(order, sorted(order), 'order of the trips')
+    order = [event['packet_time'] for event in lines if event['event'] in ('trip', 'period')]
+    equal(order, sorted(order), 'order of trips and periods')
     return {line: len(all) for line, all in trips.items()}
 
 
@@ -302,8 +302,8 @@ quota few 3 per minute of dns.packets
 when few spent log
 '''
     lines = run_by_clock(bench, files, rules)
-    equal([(p['spent'], p['began'], p['ended']) for p in lines if p['event'] == 'period'],
-          [(10, 60 * i, 60 * (i + 1)) for i in range(3)], 'periods')
+    equal([(p['spent'], p['began'], p['ended'], p['packet_time']) for p in lines if p['event'] == 'period'],
+          [(10, 60 * i, 60 * (i + 1), 60 * (i + 1) * SECOND) for i in range(3)], 'periods')
     _, out, _ = bench.run(*bench.eal('net_pcap0,rx_pcap=' + files[0]), '--rules', bench.file('rules', rules),
                           '--clock', 'packet', '--until-idle', '0.01', env={**bench.environment, 'TZ': 'UTC'})
     said = re.findall(r'^1970-01-01T00:0(\d):00.000000000Z  quota few begins anew: it was 10 of 3 packets$', out, re.M)

@@ -72,21 +72,6 @@ tripd_events_put(
 		tripd_outlet_put(&events->outlet, tripd_report_event(quota, trip));
 }
 
-void
-tripd_events_period(struct tripd_events *events, const struct tripd_quota *quota,
-	const struct tripd_period *period)
-{
-	const struct trip_rules_counter *counter = &quota->rules->counters[period->counter];
-
-	if (events->path == NULL)
-		return;
-	tripd_outlet_put(&events->outlet,
-		json_pack("{s:s, s:s, s:I, s:I, s:I, s:I}", "event", "period", "quota",
-			counter->name, "limit", (json_int_t)counter->quota->limit, "spent",
-			(json_int_t)period->spent, "began", (json_int_t)period->ended_began,
-			"ended", (json_int_t)period->ended));
-}
-
 /* With the time of the day. */
 static void
 put_timed(struct tripd_events *events, json_t *object)
@@ -96,6 +81,25 @@ put_timed(struct tripd_events *events, json_t *object)
 	tripd_describe_date(now_ns(CLOCK_REALTIME), date);
 	json_object_set_new(object, "time", json_string(date));
 	tripd_outlet_put(&events->outlet, object);
+}
+
+void
+tripd_events_period(struct tripd_events *events, const struct tripd_quota *quota,
+	const struct tripd_period *period)
+{
+	const struct trip_rules_counter *counter = &quota->rules->counters[period->counter];
+	char packet_date[TRIPD_DESCRIBE_DATE];
+
+	if (events->path == NULL)
+		return;
+	tripd_describe_date(quota->packet_ns, packet_date);
+	put_timed(
+		events, json_pack("{s:s, s:s*, s:s, s:s, s:I, s:I, s:I, s:I}", "event", "period",
+				"packet_time", quota->plan->by_packets ? packet_date : NULL,
+				"quota", counter->name, "of", tripd_period_unit(counter->quota),
+				"limit", (json_int_t)counter->quota->limit, "spent",
+				(json_int_t)period->spent, "began", (json_int_t)period->ended_began,
+				"ended", (json_int_t)period->ended));
 }
 
 /* Of what others chose: it may be anything. */

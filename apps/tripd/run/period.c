@@ -29,6 +29,12 @@
 #define LATE_NS UINT64_C(2000000000)
 #define SECOND_NS UINT64_C(1000000000)
 
+const char *
+tripd_period_unit(const struct trip_rules_quota *quota)
+{
+	return quota->events == TRIP_CNTR_EVENTS_BYTES ? "bytes" : "packets";
+}
+
 int
 tripd_period_room(struct tripd_quota *quota, unsigned int more)
 {
@@ -494,8 +500,7 @@ tripd_period_say(struct tripd_quota *quota, FILE *out)
 			tripd_describe_date((uint64_t)period->ended * SECOND_NS, date);
 		fprintf(out, "%s%squota %s begins anew: it was %" PRIu64 " of %" PRIu64 " %s\n",
 			date, date[0] != 0 ? "  " : "", counter->name, period->spent,
-			counter->quota->limit,
-			counter->quota->events == TRIP_CNTR_EVENTS_BYTES ? "bytes" : "packets");
+			counter->quota->limit, tripd_period_unit(counter->quota));
 		period->n_said = period->n_ended;
 	}
 }

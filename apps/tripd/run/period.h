@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct trip_rules_quota;
 struct trip_rules_when;
 struct tripd_quota;
 
@@ -37,6 +38,9 @@ struct tripd_periods {
 	/* What the clock was at the last look. */
 	int64_t looked_at;
 };
+
+/* "bytes" or "packets". */
+const char *tripd_period_unit(const struct trip_rules_quota *quota);
 
 /* Begins the first ones. Returns 0, or a negative errno, with that said. */
 int tripd_period_open(struct tripd_quota *quota, int64_t now);

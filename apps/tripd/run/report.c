@@ -135,10 +135,8 @@ make_quotas(const struct tripd_quota *quota)
 
 		json_array_append_new(list,
 			json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:I}", "name", counter->name,
-				"of",
-				counter->quota->events == TRIP_CNTR_EVENTS_BYTES ? "bytes"
-										 : "packets",
-				"limit", (json_int_t)counter->quota->limit, "spent",
+				"of", tripd_period_unit(counter->quota), "limit",
+				(json_int_t)counter->quota->limit, "spent",
 				(json_int_t)(counter->gone
 						     ? counter->last
 						     : trip_cntr_read(
