@@ -295,7 +295,8 @@ test_file(void **state)
 	assert_string_equal(when[8].text, "at");
 	assert_int_equal(when[8].most, 255);
 	assert_int_equal(when[8].per, 1000000);
-	assert_int_equal(when[4].most, 0);
+	assert_int_equal(when[4].most, 10);
+	assert_int_equal(when[4].per, 1000000000);
 	assert_int_equal(when[0].lasts, 0);
 	assert_int_equal(when[9].op, TRIP_RULES_OP_DROP);
 	assert_int_equal(when[9].lasts, UINT64_C(600000000000));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How many lines a `log` may write. */
+/* How many lines may tell of a `when`. */
 #include "limit.h"
 
 static bool
@@ -12,8 +12,6 @@ bool
 trip_apply_limit_take(
 	struct trip_apply_limit *limit, const struct trip_rules_when *rule, uint64_t now)
 {
-	if (rule->most == 0)
-		return true;
 	if (is_over(limit, rule, now)) {
 		limit->since = now;
 		limit->written = 0;

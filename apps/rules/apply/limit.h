@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lines of a `log`: at most so many within each so many nanoseconds, from a line on. */
+/* Lines that tell of a `when`: at most so many within each so many nanoseconds, from a line on. */
 #ifndef TRIP_APPLY_LIMIT_H
 #define TRIP_APPLY_LIMIT_H
 
@@ -14,8 +14,7 @@ struct trip_apply_limit {
 	uint64_t since, written, left_out;
 };
 
-/* Whether one more line may be written at `now`, in nanoseconds that only grow. An operation
- * without a limit may always. */
+/* Whether one more line may be written at `now`, in nanoseconds that only grow. */
 bool trip_apply_limit_take(
 	struct trip_apply_limit *limit, const struct trip_rules_when *rule, uint64_t now);
 

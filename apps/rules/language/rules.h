@@ -35,11 +35,11 @@
 #define TRIP_RULES_INTERFACE_MAX 15        /* as the kernel's IFNAMSIZ, without the NUL */
 #define TRIP_RULES_FILE_MAX (64u << 20)
 #define TRIP_RULES_TIME_MAX (UINT64_C(10000) * 86400 * 1000000000) /* of a TIME: 10000 days */
-#define TRIP_RULES_PERIOD_MIN UINT64_C(1000000) /* of one that repeats: a millisecond */
-#define TRIP_RULES_WINDOW_MIN UINT64_C(100000)  /* of a rate: 100 microseconds */
-#define TRIP_RULES_LOG_MOST 10u                 /* lines of a `log` that says nothing of it ... */
-#define TRIP_RULES_LOG_PER UINT64_C(1000000000) /* ... in a second */
-#define TRIP_RULES_SHOWN_MAX 20u                /* errors or warnings, of those that are found */
+#define TRIP_RULES_PERIOD_MIN UINT64_C(1000000)   /* of one that repeats: a millisecond */
+#define TRIP_RULES_WINDOW_MIN UINT64_C(100000)    /* of a rate: 100 microseconds */
+#define TRIP_RULES_LINES_MOST 10u                 /* lines of what says nothing of it ... */
+#define TRIP_RULES_LINES_PER UINT64_C(1000000000) /* ... in a second */
+#define TRIP_RULES_SHOWN_MAX 20u                  /* errors or warnings, of those that are found */
 /* Quotas of one kind over a count: beside its own counter. */
 #define TRIP_RULES_QUOTAS_MAX (TRIP_FLOW_CNTRS_MAX / 2 - 1)
 
@@ -235,7 +235,7 @@ struct trip_rules_when {
 	enum trip_police_unit unit;
 	char *rate_text;
 	char *text;
-	/* Of a log: at most so many lines in each so many nanoseconds. */
+	/* At most so many lines tell of it in each so many nanoseconds. */
 	uint64_t most, per;
 	bool gone; /* as of a count */
 };

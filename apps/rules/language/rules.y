@@ -289,10 +289,7 @@ string: %empty
 	| STRING { ctx->when.text = trip_rules_value_string(ctx, &@1); }
 	;
 
-at_most: %empty {
-		ctx->when.most = TRIP_RULES_LOG_MOST;
-		ctx->when.per = TRIP_RULES_LOG_PER;
-	}
+at_most: %empty
 	| AT MOST NUMBER PER TIME { trip_rules_build_at_most(ctx, &@3, &@5); }
 	;
 

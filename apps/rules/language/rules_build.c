@@ -278,6 +278,10 @@ commit_when(struct trip_rules_ctx *ctx)
 	}
 	ctx->when.line = ctx->first.line;
 	ctx->when.source = source_of(ctx);
+	if (ctx->when.most == 0) {
+		ctx->when.most = TRIP_RULES_LINES_MOST;
+		ctx->when.per = TRIP_RULES_LINES_PER;
+	}
 	ctx->when_names[rules->n_whens] = ctx->names;
 	rules->whens[rules->n_whens++] = ctx->when;
 	ctx->pair_first = ctx->n_pair_names;

@@ -35,8 +35,8 @@ struct tripd_view {
 int tripd_view_open(struct tripd_view *view, const struct tripd_quota *quota, FILE *out);
 void tripd_view_close(struct tripd_view *view);
 
-/* Says the trips that are new, but for what a `log` is not to write, and how much that was once its
- * time is over; and losses, once a minute at most; draws the counts again where it
+/* Says the trips that are new, but for those that there may be no more lines of, and how many they
+ * were once their time is over; and losses, once a minute at most; draws the counts again where it
  * is time. */
 void tripd_view_update(struct tripd_view *view);
 
