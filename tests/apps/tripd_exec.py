@@ -127,6 +127,28 @@ def none_outlives_a_killed_tripd(bench):
     wait_until('their end', lambda: not any(map(lives, [helper, *pids(bench)])))
 
 
+def nothing_that_they_leave_behind_outlives_tripd(bench):
+    """In sessions of their own: one of a program that has ended, one of one that runs, whose parent has ended or not."""
+    left = 'setsid -f ' + program(bench, 'left', f'trap "" TERM HUP INT\n: > {bench.path}/$1\nwhile :; do sleep 100; done')
+    path = program(bench, 'one', f'{left} a\nsetsid sh -c "{left} b; exec sleep 100" &\nexec cat > /dev/null')
+    # It leaves one each time.
+    ends = program(bench, 'two', f'{left} $$\nwhile [ ! -e {bench.path}/$$ ]; do sleep 0.01; done')
+    try:
+        for end in signal.SIGTERM, signal.SIGKILL:
+            process = start(bench, DNS + f'when after 1ms exec {path}\nwhen after 1ms exec {ends}\n', [], stderr=subprocess.DEVNULL)
+            wait_until('what they leave behind', lambda: len(pids(bench)) >= 8 and all(map(os.path.exists, map(bench.file, 'ab'))))
+            helper = helper_of(process)
+            process.send_signal(end)
+            bench.finish(process)
+            # It waits for all of them.
+            wait_until('their end', lambda: not any(map(lives, [helper, *pids(bench)])))
+            for name in 'pids', 'a', 'b':
+                os.unlink(bench.file(name))
+    finally:
+        for pid in filter(lives, pids(bench)):
+            os.kill(pid, signal.SIGKILL)
+
+
 def none_outlives_a_killed_helper(bench):
     stubborn = program(bench, 'stubborn', 'trap "" TERM HUP INT\nexec sleep 1000')
     process = start(bench, DNS + f'when after 1ms every 1ms exec {stubborn}\n', [], stdout=subprocess.DEVNULL)
@@ -158,5 +180,5 @@ def what_is_no_program_is_said_before_anything_starts(bench):
 
 
 main(each_gets_its_trips, one_that_ends_is_started_again, what_cannot_be_started_is_said, none_of_them_stops_anything,
-     none_outlives_a_killed_tripd, none_outlives_a_killed_helper, the_keyboard_of_a_terminal_is_not_for_them,
+     none_outlives_a_killed_tripd, nothing_that_they_leave_behind_outlives_tripd, none_outlives_a_killed_helper, the_keyboard_of_a_terminal_is_not_for_them,
      what_is_no_program_is_said_before_anything_starts)

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -30,7 +31,6 @@ struct helper {
 	uint64_t due_ns[TRIPD_EXEC_MAX];
 	/* It has had SIGTERM. */
 	bool termed[TRIPD_EXEC_MAX];
-	unsigned int running;
 };
 
 static void
@@ -84,12 +84,10 @@ start(struct helper *helper, uint32_t program, const char *path, int input)
 	if (pid > 0 && read(failed[0], &error, sizeof(error)) <= 0)
 		error = 0;
 	close(failed[0]);
-	if (error == 0) {
+	if (error == 0)
 		helper->pids[program] = pid;
-		helper->running++;
-	} else if (pid > 0) {
+	else if (pid > 0)
 		waitpid(pid, NULL, 0);
-	}
 	return error;
 }
 
@@ -107,7 +105,6 @@ reap(struct helper *helper)
 				helper->pids[i] = 0;
 				helper->due_ns[i] = 0;
 				helper->termed[i] = false;
-				helper->running--;
 				/* What it has left behind in its group ends, too. */
 				kill(-pid, SIGKILL);
 				tell(helper, i, 0, status);
@@ -151,12 +148,41 @@ receive(struct helper *helper)
 	return true;
 }
 
+static bool
+is_program(const struct helper *helper, pid_t pid)
+{
+	unsigned int i = 0;
+
+	while (i < TRIPD_EXEC_MAX && helper->pids[i] != pid)
+		i++;
+	return i < TRIPD_EXEC_MAX;
+}
+
+/* Programs with their groups, and what they have left behind elsewhere: that has become the
+ * helper's child. */
 static void
 signal_all(const struct helper *helper, int number)
 {
+	FILE *file = fopen("/proc/thread-self/children", "re");
+	int pid;
+
 	for (unsigned int i = 0; i < TRIPD_EXEC_MAX; i++)
 		if (helper->pids[i] != 0)
 			kill(-helper->pids[i], number);
+	while (file != NULL && fscanf(file, "%d", &pid) == 1)
+		if (!is_program(helper, pid))
+			kill(pid, number);
+	if (file != NULL)
+		fclose(file);
+}
+
+/* Programs, and what they have left behind. */
+static bool
+has_children(void)
+{
+	siginfo_t info;
+
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 /* Until all have ended, or for so long. */
@@ -166,7 +192,7 @@ await_all(struct helper *helper, uint64_t ns)
 	uint64_t now = now_ns(CLOCK_MONOTONIC), until = now + ns;
 	struct pollfd children = {.fd = helper->children, .events = POLLIN};
 
-	for (; helper->running > 0 && now < until; now = now_ns(CLOCK_MONOTONIC))
+	for (; has_children() && now < until; now = now_ns(CLOCK_MONOTONIC))
 		if (poll(&children, 1, (int)((until - now) / 1000000) + 1) > 0)
 			reap(helper);
 }
@@ -208,9 +234,12 @@ serve(struct helper *helper)
 	await_all(helper, END_NS);
 	signal_all(helper, SIGTERM);
 	await_all(helper, TERM_NS);
-	signal_all(helper, SIGKILL);
-	while (helper->running > 0)
-		await_all(helper, END_NS);
+	/* What ends leaves its own children behind. */
+	while (has_children()) {
+		signal_all(helper, SIGKILL);
+		if (poll(&fds[1], 1, (int)(TERM_NS / 1000000)) > 0)
+			reap(helper);
+	}
 }
 
 /* Keeps of tripd's files only what programs write to, and is in no terminal's way. */
@@ -223,6 +252,7 @@ run(int socket)
 
 	setpgid(0, 0);
 	prctl(PR_SET_NAME, "tripd-exec");
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	dup2(null, STDIN_FILENO);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	helper.socket = dup2(socket, STDERR_FILENO + 1);
