@@ -2,7 +2,8 @@
 /*
  * What follows the lookup of a chunk: action words are read, packets counted and dropped; then a
  * fence, and the counts are compared with their limits. A packet that did not plainly hit one
- * active rule is searched for by itself, through all masks.
+ * active rule is searched for by itself, through all masks. All of that is one file, above 400
+ * lines, so that what a packet takes is compiled as one.
  */
 #include <string.h>
 
@@ -59,20 +60,12 @@ action_of(const _Atomic uint8_t *actions, uint32_t rule)
 	return atomic_load_explicit(&actions[rule], memory_order_relaxed);
 }
 
-/* By the action word of the one rule that it counts in. */
-static inline bool
-is_dropped(uint8_t actions)
-{
-	return (actions & (TRIP_ACTION_DROP | TRIP_ACTION_ALLOW)) == TRIP_ACTION_DROP;
-}
-
 /* What a search of its own found for one packet. */
 struct verdict {
 	uint32_t best; /* rule + 1 */
 	uint8_t best_action;
-	uint8_t actions; /* of all `also` rules together */
+	uint8_t actions; /* of all `also` rules together; a rate that it exceeds drops, too */
 	uint32_t marker; /* the last `also` rule that marks, + 1 */
-	bool exceeds;    /* the rate of an `also` rule that was counted already */
 };
 
 static void
@@ -99,21 +92,37 @@ exceeds(struct trip_soft_queue *queue, uint32_t rule, uint32_t bytes)
 	return true;
 }
 
-/* Returns whether one of them drops the packet, which `dropped` says already or does not. */
-static bool
-count_also(struct trip_soft_queue *queue, uint32_t bytes, bool dropped)
+/* Whether it is above the rate of one of the `also` rules. */
+static __attribute__((noinline)) bool
+exceeds_also(struct trip_soft_queue *queue, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < queue->also_count; i++)
+		if ((action_of(queue->lookup.actions, queue->also[i]) & TRIP_ACTION_POLICE) != 0 &&
+			exceeds(queue, queue->also[i], bytes))
+			return true;
+	return false;
+}
+
+static void
+count_also(struct trip_soft_queue *queue, uint32_t bytes)
 {
 	for (uint32_t i = 0; i < queue->also_count; i++) {
-		uint32_t rule = queue->also[i];
-
 		if (queue->touched_count == TRIP_SOFT_TOUCHED)
 			ring(queue);
-		count_rule(queue, rule, bytes);
-		if (!dropped && (action_of(queue->lookup.actions, rule) & TRIP_ACTION_POLICE) != 0)
-			dropped = exceeds(queue, rule, bytes);
+		count_rule(queue, queue->also[i], bytes);
 	}
 	queue->also_count = 0;
-	return dropped;
+}
+
+/* More than fit: they are counted, and asked for their rates, at once. */
+static __attribute__((noinline)) void
+count_also_early(struct trip_soft_queue *queue, uint32_t bytes, struct verdict *verdict)
+{
+	const uint8_t rates = TRIP_ACTION_POLICE | TRIP_ACTION_DROP;
+
+	if ((verdict->actions & rates) == TRIP_ACTION_POLICE && exceeds_also(queue, bytes))
+		verdict->actions |= TRIP_ACTION_DROP;
+	count_also(queue, bytes);
 }
 
 /* Whether it is the rule that the primary has at this index. */
@@ -141,7 +150,7 @@ weigh_chain(struct trip_soft_queue *queue, uint32_t lead, uint32_t bytes, struct
 			continue;
 		if (entry->also) {
 			if (queue->also_count == TRIP_SOFT_ALSO) {
-				verdict->exceeds |= count_also(queue, bytes, verdict->exceeds);
+				count_also_early(queue, bytes, verdict);
 				fitted = false;
 			}
 			queue->also[queue->also_count++] = at - 1;
@@ -160,6 +169,22 @@ weigh_chain(struct trip_soft_queue *queue, uint32_t lead, uint32_t bytes, struct
 	return fitted;
 }
 
+/* A new rule may look where none did when the chunk was parsed. */
+static __attribute__((noinline)) void
+read_more(struct trip_soft_queue *queue, uint32_t packet, const struct trip_table_view *view)
+{
+	struct trip_packet_fields *fields = &queue->lookup.fields[packet];
+	uint64_t asked = queue->lookup.asked;
+
+	if ((view->wants & ~queue->lookup.parsed) != 0) {
+		trip_packet_parse(
+			queue->lookup.pkts[packet], view->wants | queue->lookup.sent, fields);
+		asked = 0;
+	}
+	trip_within_ask(&queue->lookup.table->within, &queue->lookup.within, view->tests & ~asked,
+		fields, 1);
+}
+
 /* One packet against all masks, without shortcuts. */
 static void
 search(struct trip_soft_queue *queue, uint32_t packet, struct verdict *verdict)
@@ -167,7 +192,7 @@ search(struct trip_soft_queue *queue, uint32_t packet, struct verdict *verdict)
 	struct trip_packet_fields *fields = &queue->lookup.fields[packet];
 	uint32_t bytes = queue->lookup.bytes[packet], tries;
 	const struct trip_table_view *view;
-	uint64_t changes, asked = queue->lookup.asked;
+	uint64_t changes;
 	bool fitted = true;
 
 	for (tries = 0; tries < SEARCHES_MAX; tries++) {
@@ -175,14 +200,9 @@ search(struct trip_soft_queue *queue, uint32_t packet, struct verdict *verdict)
 		queue->also_count = 0;
 		changes = trip_lookup_changes(queue->lookup.table);
 		view = atomic_load_explicit(&queue->lookup.table->view, memory_order_acquire);
-		/* A new rule may look where none did when the chunk was parsed. */
-		if (unlikely((view->wants & ~queue->lookup.parsed) != 0)) {
-			trip_packet_parse(queue->lookup.pkts[packet],
-				view->wants | queue->lookup.sent, fields);
-			asked = 0;
-		}
-		trip_within_ask(&queue->lookup.table->within, &queue->lookup.within,
-			view->tests & ~asked, fields, 1);
+		if (unlikely(((view->wants & ~queue->lookup.parsed) |
+				     (view->tests & ~queue->lookup.asked)) != 0))
+			read_more(queue, packet, view);
 		for (uint32_t i = 0; i < view->count; i++)
 			fitted &= weigh_chain(queue, trip_tuple_search(view->at[i].tuple, fields),
 				bytes, verdict);
@@ -192,20 +212,34 @@ search(struct trip_soft_queue *queue, uint32_t packet, struct verdict *verdict)
 	}
 }
 
+/* Where a rule polices or allows: whether the packet is dropped; `dropped`: another one drops it.
+ * No rate is asked of what passes, or is dropped, in any case: it takes nothing of that. */
+static __attribute__((noinline)) bool
+settle_rates(
+	struct trip_soft_queue *queue, uint32_t bytes, const struct verdict *verdict, bool dropped)
+{
+	if ((verdict->best_action & TRIP_ACTION_ALLOW) != 0)
+		return false;
+	return dropped || exceeds_also(queue, bytes) ||
+	       ((verdict->best_action & TRIP_ACTION_POLICE) != 0 &&
+		       exceeds(queue, verdict->best - 1, bytes));
+}
+
 /* The long way for one packet; returns whether it is dropped. */
 static __attribute__((noinline)) bool
 settle_one(struct trip_soft_queue *queue, uint32_t packet)
 {
 	uint32_t bytes = queue->lookup.bytes[packet];
 	struct verdict verdict;
-	bool dropped, allowed;
+	uint8_t actions;
+	bool dropped;
 
 	search(queue, packet, &verdict);
-	/* No rate is asked then: what passes in any case takes nothing of it. */
-	allowed = (verdict.best_action & TRIP_ACTION_ALLOW) != 0;
-	dropped = allowed || verdict.exceeds ||
-		  ((verdict.actions | verdict.best_action) & TRIP_ACTION_DROP) != 0;
-	dropped = count_also(queue, bytes, dropped);
+	actions = verdict.actions | verdict.best_action;
+	dropped = (actions & TRIP_ACTION_DROP) != 0;
+	if (unlikely((actions & (TRIP_ACTION_POLICE | TRIP_ACTION_ALLOW)) != 0))
+		dropped = settle_rates(queue, bytes, &verdict, dropped);
+	count_also(queue, bytes);
 	/* Room for one rule of each packet that is still to come, and for this one. */
 	if (queue->touched_count > TRIP_SOFT_TOUCHED - TRIP_LOOKUP_CHUNK)
 		ring(queue);
@@ -215,20 +249,24 @@ settle_one(struct trip_soft_queue *queue, uint32_t packet)
 		verdict.marker = verdict.best;
 	if (verdict.marker != 0)
 		mark(queue, queue->lookup.pkts[packet], verdict.marker - 1);
-	if (!dropped && (verdict.best_action & TRIP_ACTION_POLICE) != 0)
-		dropped = exceeds(queue, verdict.best - 1, bytes);
-	return dropped && !allowed;
+	return dropped;
 }
 
-/* What few rules do: returns whether the packet is dropped. */
-static inline bool
+/* What few rules do beside dropping. */
+#define ACTIONS_RARE (TRIP_ACTION_MARK | TRIP_ACTION_POLICE | TRIP_ACTION_ALLOW)
+
+/* Returns a word in which TRIP_ACTION_DROP says whether the packet is dropped. */
+static inline uint8_t
 settle_rare(struct trip_soft_queue *queue, uint32_t packet, uint32_t rule, uint8_t action)
 {
 	if ((action & TRIP_ACTION_MARK) != 0)
 		mark(queue, queue->lookup.pkts[packet], rule);
-	return (action & (TRIP_ACTION_POLICE | TRIP_ACTION_DROP | TRIP_ACTION_ALLOW)) ==
-		       TRIP_ACTION_POLICE &&
-	       exceeds(queue, rule, queue->lookup.bytes[packet]);
+	if ((action & TRIP_ACTION_ALLOW) != 0)
+		return 0;
+	if ((action & (TRIP_ACTION_POLICE | TRIP_ACTION_DROP)) == TRIP_ACTION_POLICE &&
+		exceeds(queue, rule, queue->lookup.bytes[packet]))
+		action |= TRIP_ACTION_DROP;
+	return action;
 }
 
 /* Count each packet; returns which of them are dropped, a bit each. */
@@ -249,9 +287,9 @@ settle(struct trip_soft_queue *queue)
 		if (likely((action & TRIP_ACTION_ACTIVE) != 0)) {
 			trip_count_add(&counts[lead - 1], 1, queue->lookup.bytes[i]);
 			queue->touched[touched++] = lead - 1;
-			dropped |= (uint32_t)is_dropped(action) << i;
-			if (unlikely((action & (TRIP_ACTION_MARK | TRIP_ACTION_POLICE)) != 0))
-				dropped |= (uint32_t)settle_rare(queue, i, lead - 1, action) << i;
+			if (unlikely((action & ACTIONS_RARE) != 0))
+				action = settle_rare(queue, i, lead - 1, action);
+			dropped |= (uint32_t)((action & TRIP_ACTION_DROP) != 0) << i;
 		} else if (lead != 0) {
 			queue->touched_count = touched;
 			dropped |= (uint32_t)settle_one(queue, i) << i;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What instructions.py counts the instructions of: a home that is handed work, fires it and idles,
- * without EAL, threads or a clock, so that every run executes the same ones. It prints how often it
- * did what. With "lines" it does nothing but idle, and says between which two writes.
+ * and bursts of packets, without EAL, threads or a clock, so that every run executes the same ones.
+ * It prints how often it did what. With "lines" it does nothing but idle, and says between which
+ * two writes.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "home.h"
+#include "instructions.h"
 #include "node.h"
 
 #define ITEMS 20000u
@@ -299,5 +301,6 @@ main(int argc, char **argv)
 	look();
 	printf("queue %u\nfire %u\nadd %u\nidle %u\ntrip %u\nlook %u\n", ITEMS, ITEMS, TIMES, TIMES,
 		TIMES, RATES);
+	instructions_burst();
 	return 0;
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Instructions that queueing, firing, adding, idling and looks at rates take, beside those kept in instructions.json.
+"""Instructions that queueing, firing, adding, idling, looks at rates and a burst's packets take, beside those kept
+in instructions.json.
 
 They are exact, where times are not: the test fails when one has grown by more than 2 %, or when an idle
 iteration touches another cache line but for those of its stack. A commit that
