@@ -12,7 +12,7 @@
 #include "sim.h"
 
 #define TAKERS 3
-#define ROUNDS 5
+#define ROUNDS 16
 #define BURST_MS 1
 #define BURST (BURST_MS * TRIP_POLICE_SECOND / 1000)
 /* In bits a second: a byte takes a microsecond; and an hour and more for a packet. */
@@ -83,15 +83,31 @@ turn(uint64_t rate)
 	trip_police_turn(&flow.police, old, word, flow.now);
 }
 
+/* While it is slow others come by; some are still on their way when it is fast again. */
 static void
 run_home(void *arg)
 {
 	for (unsigned int i = 0; i < flow.n_turns; i++) {
-		sim_op("changes the rate, and back");
+		sim_op("makes the rate slow");
 		turn(SLOW);
+		sim_progress();
+		sim_pause();
+		sim_op("makes it fast again");
 		turn(FAST);
+		sim_progress();
 		sim_op("waits");
 		sim_rest();
+	}
+}
+
+/* Nobody else comes in that round, who would find an empty bucket no more, or put it right. */
+static void
+leave_alone(unsigned int round, unsigned int taker)
+{
+	for (unsigned int i = 0; i < TAKERS; i++) {
+		if (i != taker)
+			flow.packets[i][round][0] = 0;
+		flow.packets[i][round][1] = 0;
 	}
 }
 
@@ -113,6 +129,12 @@ begin(void)
 
 		if (sim_draw(2) == 0 && sim_wants())
 			flow.packets[i / (ROUNDS * 2)][i / 2 % ROUNDS][i % 2] = bytes;
+	}
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		unsigned int taker = (unsigned int)sim_draw(2 * TAKERS);
+
+		if (flow.n_turns > 0 && taker < TAKERS)
+			leave_alone(round, taker);
 	}
 	for (uintptr_t i = 0; i < TAKERS; i++)
 		(void)sim_spawn(names[i], true, run_taker, (void *)i);
