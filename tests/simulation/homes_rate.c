@@ -64,8 +64,9 @@ check_firing(const struct item *item, const struct trip_work_event *event)
 	if (!homes.sets[item->desc.trigger])
 		due = RTE_MAX(due, item->last);
 	due += item->act->parameters[0];
-	sim_expect(event->value >= due, "a rate is not reached: %llu of %llu",
-		(unsigned long long)event->value, (unsigned long long)due);
+	sim_expect(event->value >= due, "the rate of item %u is not reached: %llu of %llu",
+		(unsigned int)(item - homes.items), (unsigned long long)event->value,
+		(unsigned long long)due);
 }
 
 /* No window since it was surely accepted, and the last set, has as many (COND-04). */
@@ -86,7 +87,8 @@ check_waiting(const struct item *item)
 			before++;
 		due = RTE_MAX(before->value, least) + item->act->parameters[0];
 		sim_expect(at->now < from || at->value < due,
-			"a rate was due at %llu, and has not fired", (unsigned long long)due);
+			"item %u, a rate, was due at %llu, and has not fired",
+			(unsigned int)(item - homes.items), (unsigned long long)due);
 	}
 }
 

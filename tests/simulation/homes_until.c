@@ -46,8 +46,8 @@ value_before(uint32_t cntr, uint64_t moment)
 static void
 check_firing(const struct item *item, const struct trip_work_event *event)
 {
-	sim_expect(!item->lasts, "a rate fires again at %llu, and what it began lasts",
-		(unsigned long long)event->value);
+	sim_expect(!item->lasts, "item %u, a rate, fires again at %llu, and what it began lasts",
+		(unsigned int)(item - homes.items), (unsigned long long)event->value);
 	homes_rate.check_firing(item, event);
 }
 
@@ -60,12 +60,14 @@ check_end(const struct item *item)
 	uint64_t set = set_at[set_at[0] + HOMES_BUSTLE >= now], more;
 
 	sim_expect(RTE_MAX(item->fired_at, set) + time <= now + HOMES_BUSTLE,
-		"what a rate began ends after %llu, and is to last %llu at least",
+		"what item %u, a rate, began ends after %llu, and is to last %llu at least",
+		(unsigned int)(item - homes.items),
 		(unsigned long long)(now - RTE_MAX(item->fired_at, set)), (unsigned long long)time);
 	more = value_before(item->desc.trigger, now - HOMES_BUSTLE) -
 	       value_before(item->desc.trigger, now - time + HOMES_BUSTLE);
-	sim_expect(more < item->act->parameters[2], "what a rate began ends, though %llu came",
-		(unsigned long long)more);
+	sim_expect(more < item->act->parameters[2],
+		"what item %u, a rate, began ends, though %llu came",
+		(unsigned int)(item - homes.items), (unsigned long long)more);
 }
 
 /* It ends with less in a time that is longer by what lies between some looks; errors count. */
@@ -83,7 +85,8 @@ check_waiting(const struct item *item)
 	       value_before(item->desc.trigger, sim_now() - RTE_MIN(sim_now(), late));
 	sim_expect(sim_now() < began + late || more >= item->act->parameters[2] ||
 			   homes.errs[item->desc.trigger],
-		"what a rate began should have ended, as only %llu came", (unsigned long long)more);
+		"what item %u, a rate, began should have ended, as only %llu came",
+		(unsigned int)(item - homes.items), (unsigned long long)more);
 }
 
 const struct homes_part homes_until = {.plan = plan,
