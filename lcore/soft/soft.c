@@ -256,9 +256,11 @@ settle_one(struct trip_soft_queue *queue, uint32_t packet)
 #define ACTIONS_RARE (TRIP_ACTION_MARK | TRIP_ACTION_POLICE | TRIP_ACTION_ALLOW)
 
 /* Returns a word in which TRIP_ACTION_DROP says whether the packet is dropped. */
-static inline uint8_t
-settle_rare(struct trip_soft_queue *queue, uint32_t packet, uint32_t rule, uint8_t action)
+static __attribute__((noinline)) uint8_t
+settle_rare(struct trip_soft_queue *queue, uint32_t packet, uint8_t action)
 {
+	uint32_t rule = queue->lookup.found[packet] - 1;
+
 	if ((action & TRIP_ACTION_MARK) != 0)
 		mark(queue, queue->lookup.pkts[packet], rule);
 	if ((action & TRIP_ACTION_ALLOW) != 0)
@@ -288,7 +290,7 @@ settle(struct trip_soft_queue *queue)
 			trip_count_add(&counts[lead - 1], 1, queue->lookup.bytes[i]);
 			queue->touched[touched++] = lead - 1;
 			if (unlikely((action & ACTIONS_RARE) != 0))
-				action = settle_rare(queue, i, lead - 1, action);
+				action = settle_rare(queue, i, action);
 			dropped |= (uint32_t)((action & TRIP_ACTION_DROP) != 0) << i;
 		} else if (lead != 0) {
 			queue->touched_count = touched;
