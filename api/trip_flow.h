@@ -198,8 +198,8 @@ int trip_flow_destroy(struct trip_flow *flow);
 /**
  * Ends a flow: its rule is gone when this returns. The flow keeps its value, and stays open. Where
  * a cache stands between the hardware and its counters, the last counts show a refresh period
- * later. trip_flow_destroy() waits for them, so retire many flows first, then destroy them. Any
- * thread.
+ * later. trip_flow_query() and trip_flow_destroy() wait for them, so retire many flows first, then
+ * query or destroy them. Any thread.
  *
  * @return
  *   0; -EDEADLK: called from a registered function or a polling lcore of the domain.
@@ -212,7 +212,8 @@ const char *trip_flow_reason(const struct trip_flow *flow);
 /**
  * Reads what a flow has counted so far, from the source, exactly. In software it is lock-free
  * (CNTR-18); in hardware it waits for the port's worker to ask the device, and the value is as old
- * as the engine's refresh lag (CNTR-23), or its last value where the device does not answer. Called
+ * as the engine's refresh lag (CNTR-23), or its last value where the device does not answer. Of a
+ * flow that trip_flow_retire() has ended it waits until that is all that it has counted. Called
  * from a registered function or a polling lcore of the domain it waits for nothing, and returns the
  * last reading. Any thread.
  *

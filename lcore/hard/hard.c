@@ -182,6 +182,7 @@ trip_hard_retire(struct trip_hard *hard, struct trip_hard_call *call)
 	struct trip_hard_flow *flow = call->flow;
 	bool has_rule = flow->rule.entry.flow != NULL;
 
+	flow->retired = true;
 	if (flow->ended)
 		return 0;
 	if (hard->paused)
@@ -216,7 +217,18 @@ trip_hard_remove(struct trip_hard *hard, struct trip_hard_call *call)
 int
 trip_hard_query(struct trip_hard *hard, struct trip_hard_call *call)
 {
-	return call->flow->final ? 0 : trip_sweep_read(hard, call->flow);
+	struct trip_hard_flow *flow = call->flow;
+	uint64_t now = rte_rdtsc();
+	int result;
+
+	if (flow->final)
+		return 0;
+	result = trip_sweep_read(hard, flow);
+	/* One that cannot be read any more is as final as it gets. */
+	if (flow->retired && flow->out_tsc != 0 && !hard->removed && !hard->paused &&
+		!flow->final && !trip_sweep_is_final(hard, flow, now))
+		return -EAGAIN;
+	return result;
 }
 
 static int

@@ -53,6 +53,8 @@ struct trip_hard_flow {
 	bool recreate;
 	/* It has ended, or its rule is gone and nothing brings it back. */
 	bool ended;
+	/* It was retired: whoever asks for it waits for the last of it. */
+	bool retired;
 	/* What its counter shows will not change any more, or there is none yet: whoever reads a
 	 * counters object may ask for a flow that is still to be added. */
 	bool final;
@@ -191,6 +193,7 @@ int trip_hard_add(struct trip_hard *hard, struct trip_hard_call *call);
 int trip_hard_retire(struct trip_hard *hard, struct trip_hard_call *call);
 /* -EAGAIN while that is so, or what the counter shows is not final. */
 int trip_hard_remove(struct trip_hard *hard, struct trip_hard_call *call);
+/* -EAGAIN while a flow was retired and what its counter shows is not final. */
 int trip_hard_query(struct trip_hard *hard, struct trip_hard_call *call);
 /* These return how many flows have been lost by it. */
 int trip_hard_stopping(struct trip_hard *hard, struct trip_hard_call *call);

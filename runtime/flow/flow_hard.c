@@ -224,7 +224,7 @@ query(struct trip_flow *flow)
 
 	/* What the device does not answer, it has answered before. */
 	if (!trip_progress_on_worker(flow->port->domain))
-		(void)trip_hard_call(flow->port->hard, &call);
+		call_patiently(flow, &call);
 }
 
 const struct trip_flow_ops trip_flow_hard = {

@@ -128,6 +128,37 @@ def quotas_are_kept_in_hardware(bench):
         equal((port['refresh_lag_ns'], port['refresh_lag_from']), (0, 'known'), 'refresh lag')
 
 
+def rules_change_and_every_packet_counts(bench):
+    """What a rule has counted last, a device in bulk tells up to a second after it went."""
+    rules = 'count all port 0 priority 1 engine hw pattern eth / ipv4 / udp / end\n'
+    more = ''.join(f'count p{port} port 0 engine hw pattern eth / ipv4 / udp dst is {port} / end\n' for port in (53, 54))
+    process, directory = start(bench, rules, '--report', bench.file('report.json'), '--socket', bench.file('sock'))
+    bench.wait_for_line(process, '1 flows are counted in hardware')
+    device = Device(directory)
+    sent = 0
+
+    def inject():
+        nonlocal sent
+        for port in 53, 54, 55:
+            device.inject(ethernet(ipv4(udp(port, bytes(20)), 17)), 10)
+            sent += 10
+
+    def control(*words):
+        done = subprocess.run([TRIPCTL, '--socket', bench.file('sock'), *words], text=True, capture_output=True,
+                              env=bench.environment, check=False, timeout=HANG)
+        equal(done.returncode, 0, f'{words}: {done.stderr}')
+        inject()
+
+    inject()
+    for _ in range(2):
+        control('apply', bench.file('more', more))
+        control('apply', bench.file('more', more.replace('udp', 'udp src is 40000')))
+        control('remove', 'p53')
+        control('reload')
+    counters = end(bench, process)['counters']
+    equal(sum(counter['packets'] for counter in counters), sent, f'packets of {counters}')
+
+
 def another_process_counts_in_hardware(bench):
     """It attaches, and the primary asks the driver for its rule, and to drop."""
     rules = 'count web port 0 pattern eth / ipv4 / udp dst is 443 / end\n'
@@ -230,6 +261,6 @@ def what_matches_other_packets_is_refused(bench):
     assert f'line 1 of the rules, count two: item VLAN matches other packets in {NAMES[ENGINE]}' in err, err
 
 
-main(quotas_are_kept_in_hardware, another_process_counts_in_hardware, removal_of_the_only_port_ends_it_with_the_report,
+main(quotas_are_kept_in_hardware, rules_change_and_every_packet_counts, another_process_counts_in_hardware, removal_of_the_only_port_ends_it_with_the_report,
      dry_run_asks_the_driver,
      rules_of_a_port_share_an_engine, what_matches_other_packets_is_refused)

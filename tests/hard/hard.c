@@ -5,7 +5,10 @@
  * engine it is.
  */
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hard_bed.h"
 
@@ -143,6 +146,37 @@ hard_retired_flows_count_to_the_last(void **state)
 	hard_expect_flow(flow, 30, TRIP_FLOW_FATE_DELETED);
 	hard_destroy(flow);
 	harness_expect(hard_bed.packets, 30, 0);
+	hard_close();
+}
+
+/* The device tells it while that is waited for. */
+static void *
+refresh_until_told(void *told)
+{
+	while (!atomic_load((atomic_bool *)told)) {
+		usleep(10000);
+		fake_nic_refresh();
+	}
+	return NULL;
+}
+
+/* Whoever has ended it does not have to ask twice. */
+static void
+hard_retired_flows_tell_all_that_they_have_counted(void **state)
+{
+	atomic_bool told = false;
+	struct trip_flow *flow;
+	pthread_t device;
+
+	hard_open(&slowly_cached);
+	flow = hard_create(1000, false);
+	assert_int_equal(fake_nic_receive(1000, 30, 100), 30);
+	assert_int_equal(trip_flow_retire(flow), 0);
+	assert_int_equal(pthread_create(&device, NULL, refresh_until_told, &told), 0);
+	hard_expect_flow(flow, 30, TRIP_FLOW_FATE_DELETED);
+	atomic_store(&told, true);
+	assert_int_equal(pthread_join(device, NULL), 0);
+	hard_destroy(flow);
 	hard_close();
 }
 
@@ -374,6 +408,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hard_misses_are_told),
 	cmocka_unit_test(hard_readings_ring),
 	cmocka_unit_test(hard_retired_flows_count_to_the_last),
+	cmocka_unit_test(hard_retired_flows_tell_all_that_they_have_counted),
 	cmocka_unit_test(cntr_23_age_has_the_refresh_lag),
 	cmocka_unit_test(cntr_23_age_of_a_mixed_counter_is_the_worst),
 	cmocka_unit_test(hard_facts_are_told),

@@ -309,7 +309,7 @@ latest_first(const void *left, const void *right)
 	return a->born > b->born ? -1 : a->born < b->born;
 }
 
-/* A home may yet hold on to work that was canceled. */
+/* Which have been retired. A home may yet hold on to work that was canceled. */
 static void
 end_flows(struct tripd_change *change, const struct tripd_ending *ending)
 {
@@ -317,7 +317,6 @@ end_flows(struct tripd_change *change, const struct tripd_ending *ending)
 	struct trip_apply_count *flows = ending->flows;
 	struct trip_flow_count sum = {0};
 
-	trip_apply_count_retire(flows);
 	(void)trip_apply_count_query(flows, &sum);
 	/* The first last: all of them may be policed by its bucket. */
 	for (unsigned int k = flows->n_flows; k-- > 0;)
@@ -386,6 +385,9 @@ end_counts(struct tripd_change *change)
 				&change->flows[i], &quota->counts[difference->counts[i].at]};
 	if (n > 1)
 		qsort(endings, n, sizeof(*endings), latest_first);
+	/* Their last counts may take a while to show, and so they wait together. */
+	for (unsigned int i = 0; i < n; i++)
+		trip_apply_count_retire(endings[i].flows);
 	for (unsigned int i = 0; i < n; i++)
 		end_flows(change, &endings[i]);
 }
