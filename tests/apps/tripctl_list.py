@@ -212,6 +212,10 @@ def what_is_wrong_is_said(bed):
     equal((code, out), (NONE, ''), 'no socket')
     assert bed.socket in err and 'No such file' in err, err
     fill(bed)
+    # This primary takes no commands.
+    code, out, err = bed.run('list', 'quotas')
+    equal((code, out), (1, ''), 'exit code and stdout of quotas')
+    assert 'takes no commands' in err, err
     for words, said in ((['list', 'cats'], '"cats" is none of counters'), (['list', '--pid', 'x'], '"x" is no process'),
                         (['cats'], 'there is no command "cats"'), ([], 'Usage'),
                         (['--domain', 'x', 'list'], '--socket says all'),

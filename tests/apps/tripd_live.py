@@ -244,6 +244,68 @@ def reset_begins_anew(bench):
     equal(sorted(lines, key=lambda line: line['time']), lines, 'lines by their times')
 
 
+QUOTAS = DNS + WEB + '''quota few 100 per month of dns.packets
+quota some 8 of dns.packets
+quota bytes 1k per day of dns.bytes, web.bytes
+quota rated 10 per hour of dns.packets
+quota joint 5 per minute of web.packets
+when few >= 5 % drop dns
+when rated spent police dns 1kpps
+when any(joint spent, some spent) drop web
+'''
+
+
+def quotas(bench):
+    listed = json.loads(control(bench, '--json', 'list', 'quotas')[1])['quotas']
+    return {quota['name']: quota for quota in listed}, listed
+
+
+def states(bench):
+    return {name: quota['state'] for name, quota in quotas(bench)[0].items()}
+
+
+def quotas_are_listed(bench):
+    """What they have come to, and what has become of them; nothing is told of who looks."""
+    events, report = bench.file('events'), bench.file('report')
+    began = int(time.time())
+    process = start(bench, '--events', events, '--report', report, rules=QUOTAS)
+    held = {'few': 'dropped', 'some': 'dropped', 'bytes': 'counting', 'rated': 'policed', 'joint': 'dropped'}
+    wait_until('what they hold', lambda: states(bench) == held)
+    named, listed = quotas(bench)
+    equal([named['few'][key] for key in ('of', 'limit', 'spent', 'share', 'ended')], ['packets', 100, 10, 0.1, 0], 'a quota')
+    equal([named['bytes'][key] for key in ('of', 'limit', 'spent', 'share')], ['bytes', 1000, 420, 0.42], 'one of bytes')
+    equal(named['some']['ends'], None, 'the end of one without periods')
+    for quota in listed:
+        assert began - 1 <= quota['began'] <= time.time(), quota
+        assert quota['ends'] is None or quota['ends'] > quota['began'], quota
+    _, out, _ = control(bench, 'list', 'quotas', '--match', 'by*')
+    titles, row = (line.split() for line in out.splitlines())
+    equal((titles, row[:5], row[-1]), (['SPENT', 'LIMIT', 'OF', 'SHARE', 'STATE', 'BEGAN', 'ENDS', 'NAME'],
+                                       ['420', '1000', 'bytes', '42.0%', 'counting'], 'bytes'), 'a row')
+    equal(time.strftime('%Y-%m-%dT%H:%M:%S%z', time.localtime(named['bytes']['began'])), row[5], 'when it began')
+    top = json.loads(control(bench, '--json', 'top', '--rounds', '1', '--interval', '20ms', '--match', 'few*')[1])
+    equal(top['quotas'], [named['few']], 'top')
+    assert re.search(r'^quota few: dropped, 10\.0%, 10 of 100 packets, until ',
+                     control(bench, 'top', '--rounds', '1', '--interval', '20ms')[1], re.M), 'top as text'
+    equal(control(bench, 'pass', 'dns')[0], 0, 'pass')
+    equal({name: state for name, state in states(bench).items() if held[name] != state},
+          {'few': 'passed', 'rated': 'passed'}, 'what passes')
+    equal(control(bench, 'reset', 'few')[0], 0, 'reset')
+    equal([quotas(bench)[0]['few'][key] for key in ('spent', 'state', 'ended')], [0, 'counting', 1], 'one that began anew')
+    equal(control(bench, 'remove', 'joint')[0], 0, 'remove')
+    equal(states(bench), {'few': 'counting', 'some': 'tripped', 'bytes': 'counting', 'rated': 'passed'}, 'those that are left')
+    listed = quotas(bench)[1]
+    equal(end(bench, process)[0], 0, 'exit code')
+    with open(report, encoding='utf-8') as file:
+        told = json.load(file)['quotas']
+    equal([quota for quota in told if quota['state'] != 'removed'],
+          [{key: quota[key] for key in quota if key != 'share'} for quota in listed], 'the report')
+    equal([quota['name'] for quota in told if quota['state'] == 'removed'], ['joint'], 'what was removed')
+    with open(events, encoding='utf-8') as file:
+        lines = [json.loads(line) for line in file]
+    equal([line['command'] for line in lines if line['event'] == 'command'], ['do pass dns', 'reset few', 'remove joint'], 'commands')
+
+
 def programs_come_and_go(bench):
     """A new exec is started by the helper that was there; the program of one that goes is ended, like it or not."""
     def script(name, text):
@@ -347,5 +409,6 @@ def a_terminal_that_is_held_stops_nothing(bench):
 
 run_tests(Bench, a_reload_is_a_difference, a_set_is_read_again_alone, a_file_with_an_error_changes_nothing,
           a_pipe_for_rules_holds_nobody_up, sighup_reloads,
-          who_may_not_is_refused_told_and_counted, a_kill_in_the_middle_leaves_nothing, one_change_is_made_after_the_other, reset_begins_anew, programs_come_and_go, what_is_hostile_is_refused,
+          who_may_not_is_refused_told_and_counted, a_kill_in_the_middle_leaves_nothing, one_change_is_made_after_the_other, reset_begins_anew, quotas_are_listed,
+          programs_come_and_go, what_is_hostile_is_refused,
           who_reads_nothing_stops_nothing, a_terminal_that_is_held_stops_nothing)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every tripctl line of the README.md and the manual page of tripctl does what stands there.
 
-tripctl_examples.py TRIPCTL BED README.md tripctl.1
+tripctl_examples.py TRIPCTL BED TRIPD README.md tripctl.1
 """
 import os
 import sys
@@ -9,12 +9,17 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'apps'))
 from tripctl_test import *  # pylint: disable=wrong-import-position
 
-README, MANUAL = sys.argv[3:5]
+TRIPD, README, MANUAL = os.path.abspath(sys.argv[3]), *sys.argv[4:6]
+
+
+def blocks():
+    """Of the README: what any domain does, and commands to tripd."""
+    with open(README, encoding='utf-8') as file:
+        return re.findall(r'^```sh\n(.*?)^```', file.read(), re.M | re.S)
 
 
 def examples():
-    with open(README, encoding='utf-8') as file:
-        block = re.search(r'^```sh\n(.*?)^```', file.read(), re.M | re.S).group(1)
+    block = blocks()[0]
     with open(MANUAL, encoding='utf-8') as file:
         manual = re.search(r'^\.EX\n(.*?)^\.EE', file.read(), re.M | re.S).group(1).replace('\\-', '-')
     lines = [line for line in (block + manual).splitlines() if line.startswith('tripctl ')]
@@ -52,4 +57,34 @@ def each_does_what_it_says(bed):
         assert said + out + err, f'{line} says nothing'
 
 
-main(each_does_what_it_says)
+def each_command_does_what_it_says(bed):
+    """tripd has the names that they speak of."""
+    folder, path = bed.path, os.path.join(bed.path, 'tripd.sock')
+    for name, text in (('rules', f'set customers file {folder}/customers\ncount web port 0 pattern eth / ipv4 src in customers / end\n'
+                        'quota month 1T per month of web.bytes\n'), ('customers', '10.0.0.0/8\n'),
+                       ('more.rules', 'counter more\n')):
+        with open(os.path.join(folder, name), 'w', encoding='utf-8') as file:
+            file.write(text)
+    process = bed.track(subprocess.Popen(
+        [TRIPD, '--lcores=0@0-1,1@0-1', '--no-huge', '-m', '96', '--no-shconf', '--no-pci', '--file-prefix', bed.prefix,
+         '--vdev=net_null0', '--', '--rules', 'rules', '--socket', path],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=bed.environment, cwd=folder))
+    for line in process.stdout:
+        if 'flows are counted' in line:
+            break
+    lines = blocks()[1].splitlines()
+    assert all(line.startswith('tripctl ') for line in lines), lines
+    # A reload brings back what was removed, and takes what came in.
+    for line in lines:
+        words = line.split('#')[0].split()[1:]
+        done = subprocess.run([TRIPCTL, '--socket', path, *words], cwd=folder, capture_output=True, text=True, check=False,
+                              timeout=HANG, env=bed.environment)
+        print(f'{line}: exit code {done.returncode}')
+        equal((done.returncode, done.stderr), (0, ''), f'exit code and stderr of {line!r}')
+        assert done.stdout or words == ['reload', 'customers'], f'{line} says nothing'
+    assert done.stdout.endswith(' month\n'), done.stdout
+    process.send_signal(signal.SIGTERM)
+    process.wait()
+
+
+main(each_does_what_it_says, each_command_does_what_it_says)

@@ -11,6 +11,8 @@ from tripctl_test import *  # pylint: disable=wrong-import-position
 
 TRIPD, MANUAL = os.path.abspath(sys.argv[3]), sys.argv[4]
 KINDS = ('counters', 'works', 'flows', 'processes', 'lcores', 'domain')
+# Which only tripd has.
+QUOTAS = ('quotas', )
 # Of works: what they act on is one of these.
 EITHER = {'target', 'value', 'flow', 'for_ns', 'function', 'function_name'}
 NULL = type(None)
@@ -44,9 +46,9 @@ class Seen:
             assert type(value) in keys[key], f'{title}: {key} is {value!r}, not one of {keys[key]}'
         self.seen[title] |= object_.keys()
 
-    def look_at_list(self, told):
-        equal(sorted(told), sorted(KINDS), 'kinds')
-        for kind in KINDS:
+    def look_at_list(self, told, kinds=KINDS):
+        equal(sorted(told), sorted(kinds), 'kinds')
+        for kind in kinds:
             for member in told[kind]:
                 self.look(kind, member, either=EITHER if kind == 'works' else ())
 
@@ -59,11 +61,12 @@ def lines(out):
     return [json.loads(line) for line in out.splitlines()]
 
 
-def look_at_functions(bed, seen):
-    """Which only tripd has."""
+def look_at_tripd(bed, seen):
+    """Functions and quotas only that has."""
     rules, path = os.path.join(bed.path, 'rules'), os.path.join(bed.path, 'tripd.sock')
     with open(rules, 'w', encoding='utf-8') as file:
-        file.write('count all port 0 pattern eth / ipv6 / end\nwhen all.packets >= 1T log\nwhen all.packets >= 1T drop all\n')
+        file.write('count all port 0 pattern eth / ipv6 / end\nwhen all.packets >= 1T log\nwhen all.packets >= 1T drop all\n'
+                   'quota month 1T per month of all.bytes\nquota once 1T of all.packets\n')
     process = bed.track(subprocess.Popen(
         [TRIPD, '--lcores=0@0-1,1@0-1', '--no-huge', '-m', '96', '--no-shconf', '--no-pci', '--file-prefix', bed.prefix,
          '--vdev=net_null0', '--', '--rules', rules, '--socket', path],
@@ -71,16 +74,22 @@ def look_at_functions(bed, seen):
     for line in process.stdout:
         if 'flows are counted' in line:
             break
-    code, out, err = bed.run('--socket', path, '--json', 'list', *KINDS, socket=False)
+    code, out, err = bed.run('--socket', path, '--json', 'list', *KINDS, *QUOTAS, socket=False)
     equal((code, err), (0, ''), 'exit code and stderr of list')
-    seen.look_at_list(json.loads(out))
+    seen.look_at_list(json.loads(out), KINDS + QUOTAS)
+    code, out, err = bed.run('--socket', path, '--json', 'top', '--rounds', '1', '--interval', '50ms', socket=False)
+    equal((code, err), (0, ''), 'exit code and stderr of top')
+    listed, = (json.loads(line)['quotas'] for line in out.splitlines())
+    equal(len(listed), 2, 'quotas of top')
+    for quota in listed:
+        seen.look('quotas', quota)
     process.send_signal(signal.SIGTERM)
     process.wait()
 
 
 def each_key_is_documented(bed):
     seen = Seen()
-    look_at_functions(bed, seen)
+    look_at_tripd(bed, seen)
     bed.open(huge=True).tell('count dns port 0 pattern eth / ipv4 / udp dst is 53 / end', 'cntr n', 'cntr -',
                              'work dns.packets 1000 0 n 1',
                              'work dns.packets 1000 5 n 1 3600000000000')

@@ -126,11 +126,18 @@ tripctl_record_titles(const struct tripctl_record_kind *kind, const char **title
 }
 
 json_t *
-tripctl_record_json(
-	enum trip_client_kind kind, const struct tripctl_names *names, const void *record)
+tripctl_record_object(const struct tripctl_record_kind *kind, const struct tripctl_names *names,
+	const void *record)
 {
 	struct tripctl_sheet sheet = {.object = json_object(), .names = names};
 
-	tripctl_record_kinds[kind].members(&sheet, record);
+	kind->members(&sheet, record);
 	return sheet.object;
+}
+
+json_t *
+tripctl_record_json(
+	enum trip_client_kind kind, const struct tripctl_names *names, const void *record)
+{
+	return tripctl_record_object(&tripctl_record_kinds[kind], names, record);
 }

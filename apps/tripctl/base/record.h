@@ -47,6 +47,10 @@ void tripctl_record_titles(const struct tripctl_record_kind *kind, const char **
 json_t *tripctl_record_json(
 	enum trip_client_kind kind, const struct tripctl_names *names, const void *record);
 
+/* Likewise, of one that may be none of those of the domain. */
+json_t *tripctl_record_object(const struct tripctl_record_kind *kind,
+	const struct tripctl_names *names, const void *record);
+
 /* Of each kind. */
 tripctl_members_t tripctl_members_domain, tripctl_members_cntr, tripctl_members_work,
 	tripctl_members_flow, tripctl_members_process, tripctl_members_home;

@@ -80,6 +80,14 @@ homes_shown(const struct tripctl_view *view)
 	return n < most ? n : most;
 }
 
+static size_t
+quotas_shown(const struct tripctl_view *view)
+{
+	size_t most = LINES >= 12 ? (size_t)LINES / 4 : 0;
+
+	return view->n_quotas < most ? view->n_quotas : most;
+}
+
 static void
 keep_in_range(struct tripctl_screen *screen)
 {
@@ -102,6 +110,10 @@ tripctl_screen_draw(struct tripctl_screen *screen)
 	put(y++, line, A_BOLD);
 	for (unsigned int i = 0; i < homes; i++) {
 		tripctl_view_home(view, i, width, line);
+		put(y++, line, A_NORMAL);
+	}
+	for (size_t i = 0; i < quotas_shown(view); i++) {
+		tripctl_view_quota(view, i, width, line);
 		put(y++, line, A_NORMAL);
 	}
 	draw_status(screen, y++);

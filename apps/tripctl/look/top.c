@@ -43,8 +43,8 @@ static const struct tripctl_option options[] = {
 		AT(interval_ns)},
 	{"rounds", "N", "end after so many", TRIPCTL_OPTION_NUMBER, AT(rounds), UINT64_MAX,
 		"number of rounds"},
-	{"rows", "N", "of text and JSON, only so many counters a round", TRIPCTL_OPTION_NUMBER,
-		AT(rows), SIZE_MAX, "number of rows"},
+	{"rows", "N", "of text and JSON, only so many counters, and quotas, a round",
+		TRIPCTL_OPTION_NUMBER, AT(rows), SIZE_MAX, "number of rows"},
 	{"sort", "BY", "name (default), value, rate, or left: the time to the next threshold",
 		TRIPCTL_OPTION_TEXT, AT(sort)},
 	{"match", "GLOB", "only counters whose name is such (\"dns.*\") or contains this",
@@ -109,6 +109,10 @@ write_text(const struct top *top, bool first)
 		tripctl_view_home(view, i, TEXT_WIDTH, line);
 		puts(line);
 	}
+	for (size_t i = 0; i < view->n_quotas && i < top->rows; i++) {
+		tripctl_view_quota(view, i, TEXT_WIDTH, line);
+		puts(line);
+	}
 	tripctl_view_titles(TEXT_WIDTH, line);
 	puts(line);
 	for (size_t i = 0; i < rows_of(top); i++) {
@@ -136,6 +140,7 @@ write_json(const struct top *top)
 	const struct tripctl_view *view = &top->view;
 	const struct tripctl_sample *now = tripctl_view_now(view);
 	json_t *object = json_object(), *homes = json_array(), *cntrs = json_array();
+	json_t *quotas = json_array();
 
 	tripctl_record_put(object, "seconds",
 		json_real(tripctl_sample_seconds(tripctl_view_before(view), now)));
@@ -145,6 +150,10 @@ write_json(const struct top *top)
 		json_array_append_new(
 			homes, tripctl_record_json(TRIP_CLIENT_HOME, NULL, &now->homes[i]));
 	tripctl_record_put(object, "lcores", homes);
+	for (size_t i = 0; i < view->n_quotas && i < top->rows; i++)
+		json_array_append_new(quotas,
+			tripctl_record_object(&tripctl_quotas_kind, NULL, &view->quotas.all[i]));
+	tripctl_record_put(object, "quotas", quotas);
 	for (size_t i = 0; i < rows_of(top); i++)
 		json_array_append_new(cntrs, json_of(&view->rows[i]));
 	tripctl_record_put(object, "counters", cntrs);
@@ -262,6 +271,8 @@ conclude(struct top *top, int error)
 			"the primary, process %" PRIu32 ", has ended", top->ctl->about.pid);
 	if (error == -ENOMEM)
 		return tripctl_complain(TRIPCTL_EXIT_RUN, "no memory for so many counters");
+	if (error == -EPROTO)
+		return tripctl_complain(TRIPCTL_EXIT_RUN, "what was said of quotas is not known");
 	return error != 0 ? tripctl_fail(error) : 0;
 }
 
@@ -280,7 +291,8 @@ tripctl_top(struct tripctl *ctl, int argc, char **argv)
 	static const struct tripctl_line line = {
 		.options = options,
 		.doc = "Shows a domain's counters as they change: value, rate, and what is missing "
-		       "to the next threshold. On what is no terminal, or with --json, one round "
+		       "to the next threshold; and the quotas of tripd, to root and its user. On "
+		       "what is no terminal, or with --json, one round "
 		       "follows the other.\v"
 		       "Keys: q quit; s next order; n, v, r, l by name, value, rate, time left; / "
 		       "filter; space pause; arrows and pages. Exit code: 0; 5: the primary has "
@@ -295,6 +307,7 @@ tripctl_top(struct tripctl *ctl, int argc, char **argv)
 	if (error != 0)
 		return error;
 	top.terminal = !ctl->json && is_terminal();
+	top.view.asks = tripctl_quotas_may_ask(ctl->client);
 	sigprocmask(SIG_BLOCK, NULL, &waiting_mask);
 	if (top.terminal) {
 		catch_signals();

@@ -105,13 +105,28 @@ by_left(const void *a, const void *b)
 }
 
 static bool
-is_wanted(const struct tripctl_view *view, const struct trip_client_cntr *cntr)
+is_wanted(const struct tripctl_view *view, const char *name)
 {
 	if (view->filter[0] == 0)
 		return true;
 	if (strpbrk(view->filter, "*?[") != NULL)
-		return fnmatch(view->filter, cntr->name, 0) == 0;
-	return strstr(cntr->name, view->filter) != NULL;
+		return fnmatch(view->filter, name, 0) == 0;
+	return strstr(name, view->filter) != NULL;
+}
+
+static void
+choose_quotas(struct tripctl_view *view)
+{
+	struct tripctl_quota *all = view->quotas.all;
+
+	view->n_quotas = 0;
+	for (size_t i = 0; i < view->quotas.n; i++)
+		if (is_wanted(view, all[i].name)) {
+			struct tripctl_quota wanted = all[i];
+
+			all[i] = all[view->n_quotas];
+			all[view->n_quotas++] = wanted;
+		}
 }
 
 int
@@ -135,11 +150,24 @@ tripctl_view_choose(struct tripctl_view *view)
 		view->max_rows = now->cntrs.n;
 	}
 	for (size_t i = 0; i < now->cntrs.n; i++)
-		if (is_wanted(view, &now->cntrs.cntrs[i]))
+		if (is_wanted(view, now->cntrs.cntrs[i].name))
 			tripctl_sample_compare(tripctl_view_before(view), now, &now->cntrs.cntrs[i],
 				&view->rows[view->n_rows++]);
+	choose_quotas(view);
 	if (view->n_rows > 0)
 		qsort(view->rows, view->n_rows, sizeof(*view->rows), orders[view->sort]);
+	return 0;
+}
+
+static int
+read_quotas(struct tripctl_view *view, struct trip_client *client)
+{
+	int error = view->asks ? tripctl_quotas_read(&view->quotas, client) : 0;
+
+	if (error != -EACCES && error != -ENOTSUP && error != -ENOENT && error != -ESHUTDOWN)
+		return error;
+	view->asks = false;
+	tripctl_quotas_free(&view->quotas);
 	return 0;
 }
 
@@ -151,6 +179,8 @@ tripctl_view_read(struct tripctl_view *view, struct trip_client *client)
 	if (tripctl_view_now(view)->at_ns != 0)
 		view->latest = !view->latest;
 	error = tripctl_sample_read(&view->samples[view->latest], client);
+	if (error == 0)
+		error = read_quotas(view, client);
 	return error == 0 ? tripctl_view_choose(view) : error;
 }
 
@@ -159,6 +189,7 @@ tripctl_view_free(struct tripctl_view *view)
 {
 	tripctl_sample_free(&view->samples[0]);
 	tripctl_sample_free(&view->samples[1]);
+	tripctl_quotas_free(&view->quotas);
 	free(view->rows);
 }
 
@@ -232,6 +263,24 @@ tripctl_view_home(
 		"home %" PRIu32 "%s: %s%s pending, %s fired/s, longest %s", home->index, lcore,
 		polling, tripctl_text_short((double)home->pending, pending), fired,
 		tripctl_text_time(home->longest_iteration_ns, longest));
+	cut(line, width);
+}
+
+void
+tripctl_view_quota(const struct tripctl_view *view, size_t index, unsigned int width, char *line)
+{
+	const struct tripctl_quota *quota = &view->quotas.all[index];
+	char name[256], state[64], of[64], spent[TRIPCTL_TEXT_NUMBER], limit[TRIPCTL_TEXT_NUMBER];
+	char ends[TRIPCTL_QUOTAS_DATE];
+
+	snprintf(line, TRIPCTL_VIEW_LINE, "quota %s: %s, %.1f%%, %s of %s %s%s%s",
+		tripctl_text_escape(quota->name, name, sizeof(name)),
+		tripctl_text_escape(quota->state, state, sizeof(state)),
+		100 * tripctl_quotas_share(quota), tripctl_text_short((double)quota->spent, spent),
+		tripctl_text_short((double)quota->limit, limit),
+		tripctl_text_escape(quota->of, of, sizeof(of)),
+		quota->ends != TRIPCTL_QUOTA_NEVER ? ", until " : "",
+		quota->ends != TRIPCTL_QUOTA_NEVER ? tripctl_quotas_date(quota->ends, ends) : "");
 	cut(line, width);
 }
 

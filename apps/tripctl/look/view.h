@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "quotas.h"
 #include "sample.h"
 
 #define TRIPCTL_VIEW_LINE 1024
@@ -31,11 +32,17 @@ struct tripctl_view {
 	/* Counters to show, in order. */
 	struct tripctl_change *rows;
 	size_t n_rows, max_rows;
+	/* Of tripd, as they were asked for with the last sample; `asks`: they are. */
+	struct tripctl_quotas quotas;
+	bool asks;
+	/* Those to show come first. */
+	size_t n_quotas;
 };
 
 extern const char *const tripctl_view_sorts[];
 
-/* Takes a new sample: 0, -ENOMEM, or as trip_client_list(). */
+/* Takes a new sample: 0, -ENOMEM, -EPROTO, or as trip_client_list(). Where quotas are not to be had
+ * they are not asked for again. */
 int tripctl_view_read(struct tripctl_view *view, struct trip_client *client);
 /* Chooses and sorts anew, as when `sort` or `filter` are others: 0 or -ENOMEM. */
 int tripctl_view_choose(struct tripctl_view *view);
@@ -48,6 +55,8 @@ const struct tripctl_sample *tripctl_view_before(const struct tripctl_view *view
 void tripctl_view_domain(const struct tripctl_view *view, unsigned int width, char *line);
 void tripctl_view_home(
 	const struct tripctl_view *view, unsigned int home, unsigned int width, char *line);
+void tripctl_view_quota(
+	const struct tripctl_view *view, size_t quota, unsigned int width, char *line);
 void tripctl_view_titles(unsigned int width, char *line);
 void tripctl_view_row(const struct tripctl_view *view, size_t row, unsigned int width, char *line);
 

@@ -15,6 +15,7 @@
 #include "live.h"
 #include "now.h"
 #include "quota.h"
+#include "report.h"
 
 /* Of the words of a command. */
 #define WORDS_MAX 512
@@ -26,6 +27,8 @@ struct command {
 	char words[WORDS_MAX];
 	const char *text;
 	size_t length;
+	/* It only looks: no event tells of it. */
+	bool looks;
 };
 
 /* ---- reading ----------------------------------------------------------------------------------
@@ -427,6 +430,14 @@ do_now(struct command *command)
 	return ret;
 }
 
+/* For programs, which may ask each second. */
+static int
+quotas(struct command *command)
+{
+	command->looks = true;
+	return tripd_report_quotas(command->commands->quota, command->answer);
+}
+
 static const struct {
 	const char *word;
 	int (*run)(struct command *command);
@@ -438,6 +449,7 @@ static const struct {
 	{"diff", diff},
 	{"reload", reload},
 	{"reread", reread},
+	{"quotas", quotas},
 };
 
 static int
@@ -475,7 +487,7 @@ tripd_command(const char *text, size_t length, FILE *answer, void *arg)
 		return -EINVAL;
 	}
 	ret = run(&command, text, line);
-	if (commands->told != NULL)
+	if (commands->told != NULL && !command.looks)
 		commands->told(commands->told_arg, text, line, ret);
 	return ret;
 }

@@ -8,6 +8,8 @@
  *   remove NAME         a count or counter, and each `when` that speaks of it
  *   diff [NAME]         what a reload by that file, or by tripd's own, would change
  *   reload [NAME]       has the rules of that file, or of tripd's own, and no others
+ *   reread NAME         reads the file of that set again
+ *   quotas              what they have come to, as the report has them; changes nothing
  */
 #ifndef TRIPD_COMMAND_H
 #define TRIPD_COMMAND_H
@@ -24,7 +26,8 @@ struct tripd_commands {
 	const char *rules;
 	/* Statements that have come in, changed or gone, for whoever tells of it. */
 	uint64_t n_changes;
-	/* Where each command goes as it is done, its first line and result; NULL: nowhere. */
+	/* Where each command goes as it is done, by first line and result; not what only looks.
+	 * NULL: nowhere. */
 	void (*told)(void *arg, const char *line, size_t length, int result);
 	void *told_arg;
 };

@@ -13,6 +13,8 @@
 
 #include <jansson.h>
 
+#include <rte_common.h>
+
 #include "apply/text.h"
 #include "link/losses.h"
 #include "quota.h"
@@ -124,29 +126,122 @@ make_counters(const struct tripd_quota *quota)
 	return list;
 }
 
+/* What has become of a quota in its period: of several, the last of these. */
+enum quota_state {
+	QUOTA_COUNTING,
+	QUOTA_TRIPPED,
+	QUOTA_PASSED,
+	QUOTA_POLICED,
+	QUOTA_DROPPED,
+};
+
+static enum quota_state
+state_by(const struct tripd_quota *quota, unsigned int when)
+{
+	enum trip_rules_op op = quota->rules->whens[when].op;
+
+	if (quota->rules->whens[when].gone || quota->fired[when] == 0)
+		return QUOTA_COUNTING;
+	if (!tripd_quota_is_hold(op))
+		return QUOTA_TRIPPED;
+	if (!tripd_quota_holds(quota, when))
+		return QUOTA_PASSED;
+	return op == TRIP_RULES_OP_DROP ? QUOTA_DROPPED : QUOTA_POLICED;
+}
+
+struct marking {
+	/* By counter. */
+	unsigned char *states;
+	enum quota_state state;
+};
+
+static void
+mark(void *arg, struct trip_rules_pair *pair)
+{
+	const struct marking *marking = arg;
+
+	if (pair->ref == TRIP_RULES_REF_COUNTER)
+		marking->states[pair->index] =
+			RTE_MAX(marking->states[pair->index], (unsigned char)marking->state);
+}
+
+/* By counter; NULL: no memory. */
+static unsigned char *
+find_states(const struct tripd_quota *quota)
+{
+	const struct trip_rules *rules = quota->rules;
+	struct marking marking = {.states = calloc(rules->n_counters + 1, 1)};
+
+	for (unsigned int i = 0; marking.states != NULL && i < rules->n_whens; i++) {
+		struct trip_rules_pair own = {
+			.ref = rules->whens[i].ref, .index = rules->whens[i].index};
+
+		marking.state = state_by(quota, i);
+		if (marking.state == QUOTA_COUNTING)
+			continue;
+		if (rules->whens[i].pairs == NULL)
+			mark(&marking, &own);
+		else
+			trip_rules_pairs_walk(rules->whens[i].pairs, mark, &marking);
+	}
+	return marking.states;
+}
+
+static const char *
+say_state(const struct trip_rules_counter *counter, uint64_t spent, unsigned char state)
+{
+	static const char *const words[] = {
+		[QUOTA_COUNTING] = "counting",
+		[QUOTA_TRIPPED] = "tripped",
+		[QUOTA_PASSED] = "passed",
+		[QUOTA_POLICED] = "policed",
+		[QUOTA_DROPPED] = "dropped",
+	};
+
+	if (counter->gone)
+		return "removed";
+	return words[state == QUOTA_COUNTING && spent >= counter->quota->limit ? QUOTA_TRIPPED
+									       : state];
+}
+
+/* All there have been, or those that are at work. */
 static json_t *
-make_quotas(const struct tripd_quota *quota)
+make_quotas(const struct tripd_quota *quota, bool all)
 {
 	json_t *list = json_array();
+	unsigned char *states = find_states(quota);
 
-	for (unsigned int i = 0; i < quota->periods.n; i++) {
+	for (unsigned int i = 0; states != NULL && i < quota->periods.n; i++) {
 		const struct tripd_period *period = &quota->periods.all[i];
 		const struct trip_rules_counter *counter = &quota->rules->counters[period->counter];
+		uint64_t spent;
 
+		if (counter->gone && !all)
+			continue;
+		spent = counter->gone ? counter->last
+				      : trip_cntr_read(quota->counters[period->counter]);
 		json_array_append_new(list,
-			json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:I}", "name", counter->name,
+			json_pack("{s:s, s:s, s:I, s:I, s:s, s:I, s:o, s:I}", "name", counter->name,
 				"of", tripd_period_unit(counter->quota), "limit",
-				(json_int_t)counter->quota->limit, "spent",
-				(json_int_t)(counter->gone
-						     ? counter->last
-						     : trip_cntr_read(
-							       quota->counters[period->counter])),
+				(json_int_t)counter->quota->limit, "spent", (json_int_t)spent,
+				"state", say_state(counter, spent, states[period->counter]),
 				"began", (json_int_t)period->began, "ends",
 				period->ends == INT64_MAX ? json_null()
 							  : json_integer(period->ends),
 				"ended", (json_int_t)period->n_ended));
 	}
+	free(states);
 	return list;
+}
+
+int
+tripd_report_quotas(const struct tripd_quota *quota, FILE *out)
+{
+	json_t *list = make_quotas(quota, false);
+	int ret = json_dumpf(list, out, JSON_COMPACT) == 0 ? 0 : -ENOMEM;
+
+	json_decref(list);
+	return ret;
 }
 
 static json_t *
@@ -296,7 +391,7 @@ tripd_report_write(const char *path, const struct tripd_quota *quota)
 {
 	uint64_t omitted = quota->n_unkept + quota->n_untold + quota->n_overrun;
 	json_t *report = json_pack("{s:o, s:o, s:o, s:o, s:I}", "counters", make_counters(quota),
-		"quotas", make_quotas(quota), "ports", make_ports(quota), "trips",
+		"quotas", make_quotas(quota, true), "ports", make_ports(quota), "trips",
 		make_trips(quota), "trips_omitted", (json_int_t)omitted);
 	char *text = report != NULL ? json_dumps(report, JSON_INDENT(2)) : NULL;
 	int ret;

@@ -2,6 +2,8 @@
 #ifndef TRIPD_REPORT_H
 #define TRIPD_REPORT_H
 
+#include <stdio.h>
+
 #include <jansson.h>
 
 struct tripd_quota;
@@ -12,6 +14,9 @@ json_t *tripd_report_trip(const struct tripd_quota *quota, const struct tripd_tr
 
 /* The same as it happens, in a stream of events. */
 json_t *tripd_report_event(const struct tripd_quota *quota, const struct tripd_trip *trip);
+
+/* Writes the quotas at work, an array as the report has it: 0 or -ENOMEM. */
+int tripd_report_quotas(const struct tripd_quota *quota, FILE *out);
 
 /* Checks that a report can be written to `path` ("-" is stdout); says on stderr why not. */
 int tripd_report_check(const char *path);
