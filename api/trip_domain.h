@@ -164,6 +164,14 @@ struct trip_domain_attr {
 	 * home; default a 64th of max_works, at most 1024, and 9 more. At most max_works.
 	 */
 	uint32_t max_groups;
+	/**
+	 * Flows that may be policed, or share the rate of one (TRIP_OP_FLOW_POLICE), from the first
+	 * item that says so until the flow is destroyed; default 1024 and a 64th of max_flows. At
+	 * most max_flows. Each takes 40 bytes.
+	 */
+	uint32_t max_policed;
+	/** 0. */
+	uint32_t reserved;
 };
 
 /** NUMA nodes that struct trip_domain_footprint tells apart; what lies beyond counts as the last.

@@ -420,7 +420,8 @@ int trip_function_unregister(struct trip_function *handle);
  *     read the events, then try again;
  *   -ENOSPC: as many ALL and ANY, nested ones counted, are pending on the home of the first pair
  *     as may be: the domain's `max_groups`; of an attached process, or a thread that has channels
- *     of its own, a 64th of its items, and 9.
+ *     of its own, a 64th of its items, and 9; or as many flows may be policed, or share the rate of
+ *     one, as the domain's `max_policed`.
  */
 int trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id);
 

@@ -47,9 +47,7 @@ trip_fate_pass(_Atomic uint64_t *fate)
 static inline void
 trip_fate_begin(_Atomic uint64_t *fate, bool drops)
 {
-	/* The page of one that never had any need not be there. */
-	if (atomic_load(fate) != 0)
-		trip_fate_pass(fate);
+	trip_fate_pass(fate);
 	if (drops)
 		trip_fate_drop(fate);
 }

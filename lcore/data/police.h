@@ -47,7 +47,7 @@ struct trip_police {
 	_Atomic uint64_t word;
 	/* What did not pass. */
 	_Atomic uint64_t packets, bytes;
-	/* The flow whose bucket it takes from, by words of even and odd generations. */
+	/* The place of the one whose bucket it takes from, by words of even and odd generations. */
 	_Atomic uint32_t buckets[2];
 };
 
@@ -71,16 +71,16 @@ trip_police_word(uint64_t rate, bool packets, uint32_t burst_ms)
 	       (uint64_t)burst_ms << TRIP_POLICE_BURST_SHIFT;
 }
 
-/* Before anybody can reach the flow. */
+/* Before anybody can reach it: `own` is its place among those that may share a rate. */
 static inline void
-trip_police_init(struct trip_police *police, uint32_t flow)
+trip_police_init(struct trip_police *police, uint32_t own)
 {
 	atomic_init(&police->full, 0);
 	atomic_init(&police->word, 0);
 	atomic_init(&police->packets, 0);
 	atomic_init(&police->bytes, 0);
-	atomic_init(&police->buckets[0], flow);
-	atomic_init(&police->buckets[1], flow);
+	atomic_init(&police->buckets[0], own);
+	atomic_init(&police->buckets[1], own);
 }
 
 static inline unsigned int
@@ -205,13 +205,13 @@ trip_police_takes(struct trip_police *bucket, uint64_t word, uint32_t bytes, uin
 	}
 }
 
-/* Any queue: likewise, by what holds for a flow; `buckets` are those of all flows. */
+/* Any queue: likewise, by what holds for the one at `own`; `buckets` are all `n` of them. */
 static inline bool
 trip_police_passes(
-	struct trip_police *buckets, uint32_t n, uint32_t flow, uint32_t bytes, uint64_t now)
+	struct trip_police *buckets, uint32_t n, uint32_t own, uint32_t bytes, uint64_t now)
 {
 	uint32_t bucket, then;
-	uint64_t word = trip_police_read(&buckets[flow], &bucket), turned;
+	uint64_t word = trip_police_read(&buckets[own], &bucket), turned;
 
 	/* Another process may have written there. */
 	if (trip_police_rate(word) == 0 || bucket >= n)
@@ -220,7 +220,7 @@ trip_police_passes(
 		return false;
 	/* The home that turns it changes the word before it looks at the bucket, both in one order
 	 * with this. */
-	turned = trip_police_read(&buckets[flow], &then);
+	turned = trip_police_read(&buckets[own], &then);
 	if (turned != word && trip_police_rate(turned) != 0 && then == bucket)
 		trip_police_turn(&buckets[bucket], word, turned, now);
 	return true;

@@ -88,10 +88,12 @@ struct trip_flow_slot {
 	_Atomic uint64_t fresh_tsc;
 	/* Why it drops: fate.h. */
 	_Atomic uint64_t fate;
+	/* Which of the engine's polices is its own, 1 more; 0: none. */
+	_Atomic uint32_t own_police;
 	/* The word of police.h that is for ever, 0: none, and its bucket; of the home that has set
 	 * `turning`. */
-	uint64_t police;
 	uint32_t bucket;
+	uint64_t police;
 	_Atomic bool turning;
 	/* In hardware: its rule may say otherwise when no errand is left. */
 	_Atomic bool owed;
@@ -120,8 +122,11 @@ struct trip_engine {
 	struct trip_flow_feed *feeds;
 	/* Action word of each flow: TRIP_ACTION_*. */
 	_Atomic uint8_t *actions;
-	/* What of each flow passes, where its action word says so. */
+	/* What passes of the flows that are policed, and which of these is a flow's: 1 more; 0:
+	 * none. */
 	struct trip_police *police;
+	uint32_t n_police;
+	_Atomic uint32_t *police_of;
 	/* Of flow f on queue q at [q * n_flows + f]. */
 	struct trip_count *counts;
 	struct trip_count_moments *moments;
@@ -131,6 +136,9 @@ struct trip_engine {
 	/* In the primary alone. Behind the queues of ports there is one more, where flows in
 	 * hardware have what was read of them: the worker of their port is the one writer. */
 	struct trip_flow_slot *flows;
+	/* A bit for each of them that an operation may have changed. Any other has fate 0 and no
+	 * police, so nobody has to look at it, which would take a page. */
+	_Atomic uint64_t *changed;
 	struct trip_flow_read *reads;
 	struct trip_count_folded *folded;
 	/* Of the hardware engines of this process's ports, by port id; homes are the senders. */
@@ -182,6 +190,25 @@ trip_engine_hard_port(const struct trip_engine *engine, uint32_t flow)
 	/* Relaxed: a work item on the flow was accepted after it was made. */
 	return (uint16_t)(atomic_load_explicit(&engine->flows[flow].hard, memory_order_relaxed) -
 			  1);
+}
+
+/* Whether an operation may have changed what a flow's slot says; and the slot for one that does.
+ * Relaxed: who makes another flow of the same index has waited for those who changed it. */
+static inline bool
+trip_engine_is_changed(const struct trip_engine *engine, uint32_t flow)
+{
+	uint64_t changed = atomic_load_explicit(&engine->changed[flow / 64], memory_order_relaxed);
+
+	return (changed >> flow % 64 & 1) != 0;
+}
+
+static inline struct trip_flow_slot *
+trip_engine_change(struct trip_engine *engine, uint32_t flow)
+{
+	if (!trip_engine_is_changed(engine, flow))
+		atomic_fetch_or_explicit(&engine->changed[flow / 64], UINT64_C(1) << flow % 64,
+			memory_order_relaxed);
+	return &engine->flows[flow];
 }
 
 /* Where homes hand in errands for a port, which its worker gives a desk; NULL: it has none. */

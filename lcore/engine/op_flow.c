@@ -63,7 +63,7 @@ sent(struct trip_engine *engine, uint32_t flow, uint16_t port, bool drops)
 static enum trip_op_outcome
 fire_drop(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
-	struct trip_flow_slot *slot = &home->engine->flows[item->target];
+	_Atomic uint64_t *fate = &trip_engine_change(home->engine, item->target)->fate;
 	uint16_t port = trip_engine_hard_port(home->engine, item->target);
 	uint32_t end = trip_node_end(home, item);
 	uint64_t *begun;
@@ -72,11 +72,11 @@ fire_drop(struct trip_home *home, const struct trip_node *item, struct trip_even
 		send_errand(home, item, event, TRIP_OP_FLOW_DROP, port) != TRIP_OP_SENT)
 		return TRIP_OP_ENDED;
 	if (end == TRIP_NONE) {
-		trip_fate_drop(&slot->fate);
+		trip_fate_drop(fate);
 	} else {
 		begun = &home->nodes[end].end.begun;
-		if (!trip_fate_holds(&slot->fate, *begun))
-			*begun = trip_fate_hold(&slot->fate);
+		if (!trip_fate_holds(fate, *begun))
+			*begun = trip_fate_hold(fate);
 	}
 	return port == TRIP_FLOW_SOFT ? obey(home->engine, item->target, event)
 				      : sent(home->engine, item->target, port, true);
@@ -118,27 +118,41 @@ end_turn(struct trip_flow_slot *slot)
 	atomic_store_explicit(&slot->turning, false, memory_order_release);
 }
 
+/* Which of the engine's polices is a flow's own; TRIP_NONE: none, or the flow ends. */
+static uint32_t
+police_of(const struct trip_engine *engine, uint32_t flow)
+{
+	/* Acquire: pairs with trip_flow_police(). */
+	return trip_engine_is_changed(engine, flow)
+		       ? atomic_load_explicit(
+				 &engine->flows[flow].own_police, memory_order_acquire) -
+				 1
+		       : TRIP_NONE;
+}
+
 static void
 pass_police(struct trip_engine *engine, uint32_t flow)
 {
 	struct trip_flow_slot *slot = &engine->flows[flow];
+	uint32_t own = police_of(engine, flow);
 
+	if (own == TRIP_NONE)
+		return;
 	begin_turn(slot);
 	slot->police = 0;
-	(void)trip_police_begin(&engine->police[flow], 0, flow);
+	(void)trip_police_begin(&engine->police[own], 0, own);
 	end_turn(slot);
 }
 
 static enum trip_op_outcome
 fire_pass(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
-	struct trip_flow_slot *slot = &home->engine->flows[item->target];
 	uint16_t port = trip_engine_hard_port(home->engine, item->target);
 
 	if (port != TRIP_FLOW_SOFT &&
 		send_errand(home, item, event, TRIP_OP_FLOW_PASS, port) != TRIP_OP_SENT)
 		return TRIP_OP_ENDED;
-	trip_fate_pass(&slot->fate);
+	trip_fate_pass(&trip_engine_change(home->engine, item->target)->fate);
 	pass_police(home->engine, item->target);
 	return port == TRIP_FLOW_SOFT ? obey(home->engine, item->target, event)
 				      : sent(home->engine, item->target, port, false);
@@ -151,7 +165,7 @@ fire_delete(struct trip_home *home, const struct trip_node *item, struct trip_ev
 	_Atomic uint8_t *action = &home->engine->actions[item->target];
 	uint16_t port = trip_engine_hard_port(home->engine, item->target);
 
-	trip_fate_pass(&home->engine->flows[item->target].fate);
+	trip_fate_pass(&trip_engine_change(home->engine, item->target)->fate);
 	if (port != TRIP_FLOW_SOFT)
 		return send_errand(home, item, event, TRIP_OP_FLOW_DELETE, port);
 	if ((atomic_fetch_and(action, (uint8_t)~TRIP_ACTION_ACTIVE) & TRIP_ACTION_ACTIVE) == 0)
@@ -195,9 +209,9 @@ static enum trip_op_outcome
 fire_police(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
 	const struct trip_op_police *operands = trip_node_operands(home, item);
-	struct trip_police *police = &home->engine->police[item->target];
 	struct trip_flow_slot *slot = &home->engine->flows[item->target];
-	uint32_t bucket = (uint32_t)operands->with;
+	uint32_t own = police_of(home->engine, item->target);
+	uint32_t bucket = police_of(home->engine, (uint32_t)operands->with);
 	uint64_t old,
 		word = trip_police_word(item->value, operands->unit == TRIP_POLICE_UNIT_PACKETS,
 			operands->burst_ms != 0 ? operands->burst_ms : POLICE_BURST_MS);
@@ -207,13 +221,17 @@ fire_police(struct trip_home *home, const struct trip_node *item, struct trip_ev
 		event->result = -ENOTSUP;
 		return TRIP_OP_ENDED;
 	}
+	if (own == TRIP_NONE || bucket == TRIP_NONE) {
+		event->result = -ENOENT;
+		return TRIP_OP_ENDED;
+	}
 	begin_turn(slot);
 	if (end == TRIP_NONE) {
 		slot->police = word;
 		slot->bucket = bucket;
 	}
-	old = atomic_load(&police->word);
-	word = trip_police_begin(police, word, bucket);
+	old = atomic_load(&home->engine->police[own].word);
+	word = trip_police_begin(&home->engine->police[own], word, bucket);
 	turn_bucket(home, bucket, old, word);
 	end_turn(slot);
 	if (end != TRIP_NONE)
@@ -229,13 +247,15 @@ end_police(struct trip_home *home, const struct trip_node *item, uint64_t begun,
 	struct trip_event *event)
 {
 	struct trip_flow_slot *slot = &home->engine->flows[item->target];
+	uint32_t own = police_of(home->engine, item->target), bucket;
 	uint64_t word;
-	uint32_t bucket;
 
+	if (own == TRIP_NONE)
+		return TRIP_OP_ENDED;
 	begin_turn(slot);
 	word = slot->police;
-	bucket = word != 0 ? slot->bucket : item->target;
-	if (trip_police_end(&home->engine->police[item->target], begun, word, bucket) && word != 0)
+	bucket = word != 0 ? slot->bucket : own;
+	if (trip_police_end(&home->engine->police[own], begun, word, bucket) && word != 0)
 		turn_bucket(home, bucket, begun, word);
 	end_turn(slot);
 	return TRIP_OP_ENDED;

@@ -79,14 +79,17 @@ mark(const struct trip_soft_queue *queue, struct rte_mbuf *mbuf, uint32_t rule)
 static __attribute__((noinline)) bool
 exceeds(struct trip_soft_queue *queue, uint32_t rule, uint32_t bytes)
 {
-	struct trip_police *police = &queue->police[rule];
+	/* Acquire: pairs with trip_flow_police(). */
+	uint32_t own = atomic_load_explicit(&queue->police_of[rule], memory_order_acquire) - 1;
+	struct trip_police *police = &queue->police[own];
 
-	/* The bit stays when the rate ends. */
-	if (trip_police_rate(atomic_load_explicit(&police->word, memory_order_relaxed)) == 0)
+	/* The bit stays when the rate ends, and another process may have set it. */
+	if (own >= queue->n_police ||
+		trip_police_rate(atomic_load_explicit(&police->word, memory_order_relaxed)) == 0)
 		return false;
 	if (queue->ticks == 0)
 		queue->ticks = queue->now(queue->arg) * TRIP_POLICE_TICKS;
-	if (trip_police_passes(queue->police, queue->max_rules, rule, bytes, queue->ticks))
+	if (trip_police_passes(queue->police, queue->n_police, own, bytes, queue->ticks))
 		return false;
 	trip_police_count(police, bytes);
 	return true;
@@ -335,8 +338,9 @@ trip_soft_open(struct trip_soft_queue *queue, struct trip_table *table, bool sen
 	queue->lookup.counts = shared->counts;
 	queue->lookup.actions = shared->actions;
 	queue->moments = shared->moments;
+	queue->police_of = shared->police_of;
 	queue->police = shared->police;
-	queue->max_rules = shared->max_rules;
+	queue->n_police = shared->n_police;
 	queue->lookup.sent = sent ? TRIP_WANT_SENT : 0;
 	queue->cross = cross;
 	queue->now = now;

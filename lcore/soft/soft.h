@@ -36,13 +36,15 @@ typedef void (*trip_soft_cross)(void *arg, uint32_t rule, unsigned int which);
 /* Likewise: the time by which packets are policed, in nanoseconds, which hardly ever goes back. */
 typedef uint64_t (*trip_soft_now)(void *arg);
 
-/* What of a queue others look at, too; each [max_rules]. */
+/* What of a queue others look at, too; each of as many as the table has rules. */
 struct trip_soft_shared {
 	struct trip_count *counts;
 	struct trip_count_moments *moments;
 	const _Atomic uint8_t *actions;
+	const _Atomic uint32_t *police_of;
+	/* [n_police] */
 	struct trip_police *police;
-	uint32_t max_rules;
+	uint32_t n_police;
 };
 
 /* One queue of a port, on the lcore that polls it; memory of this process. */
@@ -53,8 +55,9 @@ struct trip_soft_queue {
 	trip_soft_now now;
 	void *arg;
 	struct trip_count_moments *moments;
+	const _Atomic uint32_t *police_of;
 	struct trip_police *police;
-	uint32_t max_rules;
+	uint32_t n_police;
 	/* Where the table follows another process's rules; NULL: it has its own. */
 	struct trip_follow *follow;
 	struct trip_claim *claim;

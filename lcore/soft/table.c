@@ -179,7 +179,8 @@ trip_table_add(struct trip_table *table, const struct trip_table_rule *rule,
 	entry->sequence_high = (uint16_t)(rule->sequence >> 32) & 0x7fff;
 	entry->also = rule->also;
 	/* Most rules have none: its page need not be there for that. */
-	if (table->marks[rule->rule] != rule->mark)
+	table->marked |= rule->mark != 0;
+	if (table->marked && table->marks[rule->rule] != rule->mark)
 		table->marks[rule->rule] = rule->mark;
 	trip_tuple_make_key(tuple, pattern, &key);
 	insert_rule(table, tuple, rule->rule, &key);
@@ -234,7 +235,7 @@ trip_table_get(const struct trip_table *table, uint32_t index, struct trip_table
 		.group = (uint32_t)(entry->rank >> 32),
 		.priority = (uint32_t)entry->rank,
 		.sequence = trip_table_sequence(entry),
-		.mark = table->marks[index],
+		.mark = table->marked ? table->marks[index] : 0,
 		.also = entry->also,
 	};
 	trip_tuple_pattern(tuple, entry->slot, pattern);

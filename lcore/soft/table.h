@@ -94,6 +94,8 @@ struct trip_table {
 	uint32_t last_tuple; /* of the last rule added: the next one's, most often */
 	uint32_t max_rules;
 	uint32_t rules;
+	/* A rule has had a mark. Else nobody looks at them, which would take pages. */
+	bool marked;
 };
 
 /* -EINVAL, -ENOMEM. Costs 28 bytes of address space a rule at once, pages as they are used. */

@@ -21,7 +21,7 @@
 
 #define TRIP_PROTOCOL_MAGIC 0x50495254u /* "TRIP" */
 /* Moves with every change of a request, a reply or a record. */
-#define TRIP_PROTOCOL_VERSION 14
+#define TRIP_PROTOCOL_VERSION 15
 
 /* Bytes of the longest reply, and of the records in it. */
 #define TRIP_PROTOCOL_REPLY_MAX 16384
@@ -204,6 +204,8 @@ enum trip_protocol_flow_action {
 	TRIP_PROTOCOL_FLOW_QUERY = 1,
 	TRIP_PROTOCOL_FLOW_RETIRE,
 	TRIP_PROTOCOL_FLOW_DESTROY,
+	/* It will be policed, or share its rate. */
+	TRIP_PROTOCOL_FLOW_POLICE,
 };
 
 struct trip_protocol_flow_do {

@@ -12,6 +12,7 @@
 
 struct trip_client_home;
 struct trip_domain;
+struct trip_flow;
 
 struct trip_backend {
 	/* The handle, of which nothing is open, goes: 0 or the error. */
@@ -27,6 +28,9 @@ struct trip_backend {
 	int (*quiesce)(struct trip_domain *domain);
 	/* Whether functions can be registered: 0 or the error. */
 	int (*check_functions)(const struct trip_domain *domain);
+	/* The flow may be policed, and others may share its rate, until it ends: 0; -ENOSPC: as
+	 * many flows may as the domain's max_policed; or what asking the primary fails with. */
+	int (*police)(struct trip_flow *flow);
 	const struct trip_cntr_backend *cntr;
 	const struct trip_native_backend *native;
 	const struct trip_port_backend *port;

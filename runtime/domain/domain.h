@@ -75,6 +75,8 @@ struct trip_domain {
 	/* Waiter slots of each home that are this process's and free. */
 	struct trip_slots waiters[TRIP_HOMES_MAX];
 	struct trip_indices flows;
+	/* Of the engine's polices. */
+	struct trip_indices polices;
 	/* Those that are open, by index, and what more there is of them; under `control`. */
 	struct trip_flow *flow;
 	struct trip_flow_more *more;

@@ -19,6 +19,8 @@
 #define HANDLER_SLOTS 4096u
 /* The most work items of which a part may be of pairs where nobody has said how many. */
 #define GROUPS_BY_DEFAULT 65536u
+/* Flows that may be policed where nobody has said how many. */
+#define POLICED_LEAST 1024u
 #define MI (1024u * 1024u)
 #define HUGEPAGE_2M (2u * MI)
 
@@ -127,6 +129,10 @@ trip_layout_attr(const struct trip_domain_attr *given, struct trip_domain_attr *
 		error = default_u32("max_groups", &attr->max_groups,
 			trip_group_share(RTE_MIN(attr->max_works, GROUPS_BY_DEFAULT)), 1,
 			RTE_MAX(attr->max_works, TRIP_GROUPS_LEAST));
+	if (error == 0)
+		error = default_u32("max_policed", &attr->max_policed,
+			RTE_MIN(attr->max_flows, POLICED_LEAST + attr->max_flows / 64), 1,
+			attr->max_flows);
 	if (error == 0 && attr->max_process_cntrs == 0)
 		attr->max_process_cntrs = (attr->max_cntrs + 1) / 2;
 	if (error == 0 && attr->max_process_waiters == 0)
@@ -175,11 +181,17 @@ police_offset(const struct trip_domain_attr *attr)
 	return claims_offset(attr) + sizeof(struct trip_claim) * attr->max_queues;
 }
 
+static size_t
+police_of_offset(const struct trip_domain_attr *attr)
+{
+	return police_offset(attr) + sizeof(struct trip_police) * attr->max_policed;
+}
+
 size_t
 trip_layout_flows_size(const struct trip_domain_attr *attr)
 {
-	return RTE_ALIGN_CEIL(police_offset(attr) + sizeof(struct trip_police) * attr->max_flows,
-		RTE_CACHE_LINE_SIZE);
+	return RTE_ALIGN_CEIL(
+		police_of_offset(attr) + sizeof(uint32_t) * attr->max_flows, RTE_CACHE_LINE_SIZE);
 }
 
 /* Behind the counts are the moments. */
@@ -208,6 +220,8 @@ trip_layout_map_flows(
 	engine->actions = (_Atomic uint8_t *)((char *)flows + actions_offset(attr));
 	engine->claims = (void *)((char *)flows + claims_offset(attr));
 	engine->police = (void *)((char *)flows + police_offset(attr));
+	engine->n_police = attr->max_policed;
+	engine->police_of = (void *)((char *)flows + police_of_offset(attr));
 	engine->counts = counts;
 	engine->moments = (void *)((char *)counts + moments_offset(attr));
 }

@@ -224,10 +224,15 @@ trip_flow_destroy(struct trip_flow *flow)
 }
 
 static void
-read_police(const struct trip_police *police, struct trip_flow_count *count)
+read_police(const struct trip_engine *engine, uint32_t flow, struct trip_flow_count *count)
 {
-	uint64_t word = atomic_load_explicit(&police->word, memory_order_relaxed);
+	uint32_t own = atomic_load_explicit(&engine->police_of[flow], memory_order_acquire) - 1;
+	const struct trip_police *police = &engine->police[own];
+	uint64_t word;
 
+	if (own >= engine->n_police)
+		return;
+	word = atomic_load_explicit(&police->word, memory_order_relaxed);
 	count->policed_packets = atomic_load_explicit(&police->packets, memory_order_relaxed);
 	count->policed_bytes = atomic_load_explicit(&police->bytes, memory_order_relaxed);
 	if (trip_police_rate(word) == 0)
@@ -259,7 +264,7 @@ trip_flow_read(const struct trip_flow *flow, struct trip_flow_count *count)
 	else if ((action & TRIP_ACTION_DROP) != 0)
 		count->fate = TRIP_FLOW_FATE_DROP;
 	if (!flow->hard)
-		read_police(&engine->police[flow->index], count);
+		read_police(engine, flow->index, count);
 }
 
 int

@@ -91,6 +91,9 @@ struct trip_flow_more {
 struct trip_flow *trip_flow_take(struct trip_port *port);
 void trip_flow_give(struct trip_flow *flow);
 
+/* In the primary: the domain's backend says what it returns. */
+int trip_flow_police(struct trip_flow *flow);
+
 /* The index of a flow that ends is given back when no burst of another process can count on it any
  * more; or when its port is closed. Under the control lock. */
 void trip_flow_hold_back(struct trip_flow *flow, uint64_t stamp);

@@ -14,11 +14,28 @@
 #include "pattern_back.h"
 #include "source.h"
 
+/* Under the domain's lock. */
+static void
+give_police(struct trip_domain *domain, uint32_t index)
+{
+	struct trip_flow_slot *slot = &domain->engine.flows[index];
+	uint32_t own;
+
+	if (!trip_engine_is_changed(&domain->engine, index))
+		return;
+	own = atomic_exchange_explicit(&slot->own_police, 0, memory_order_relaxed);
+	if (own == 0)
+		return;
+	atomic_store_explicit(&domain->engine.police_of[index], 0, memory_order_relaxed);
+	trip_indices_retire(domain, &domain->polices, own - 1);
+}
+
 /* Homes may still be on it. */
 static void
 give_index(struct trip_domain *domain, uint32_t index)
 {
 	pthread_mutex_lock(&domain->lock);
+	give_police(domain, index);
 	trip_indices_retire(domain, &domain->flows, index);
 	pthread_mutex_unlock(&domain->lock);
 }

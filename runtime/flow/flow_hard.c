@@ -142,7 +142,8 @@ add(struct trip_flow *flow, const struct trip_flow_order *order)
 	if (result != 0)
 		return result;
 	trip_flow_more(flow)->hard->index = flow->index;
-	trip_fate_begin(&flow->port->domain->engine.flows[flow->index].fate, is_drop(order));
+	trip_fate_begin(&trip_engine_change(&flow->port->domain->engine, flow->index)->fate,
+		is_drop(order));
 	result = trip_hard_call(flow->port->hard, &call);
 	if (result == 0)
 		return 0;

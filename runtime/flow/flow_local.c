@@ -8,6 +8,8 @@
 #include <rte_ethdev.h>
 #include <rte_log.h>
 
+#include "domain/backend.h"
+#include "domain/error.h"
 #include "domain/progress.h"
 #include "flow/counters.h"
 #include "flow/flow.h"
@@ -206,6 +208,68 @@ static struct trip_flow_more *
 more_local(const struct trip_flow *flow)
 {
 	return &trip_flow_domain(flow)->more[flow->index];
+}
+
+/* Under the domain's lock. */
+static void
+begin_police(struct trip_flow *flow, uint32_t own)
+{
+	struct trip_engine *engine = &trip_flow_domain(flow)->engine;
+	struct trip_flow_slot *slot = trip_engine_change(engine, flow->index);
+
+	trip_police_init(&engine->police[own], own);
+	slot->police = 0;
+	/* Release: who finds it finds it as it begins, in homes and in queues. */
+	atomic_store_explicit(&slot->own_police, own + 1, memory_order_release);
+	atomic_store_explicit(&engine->police_of[flow->index], own + 1, memory_order_release);
+}
+
+static bool
+has_police(const struct trip_flow *flow)
+{
+	const struct trip_engine *engine = &trip_flow_domain(flow)->engine;
+
+	return trip_engine_is_changed(engine, flow->index) &&
+	       atomic_load_explicit(&engine->flows[flow->index].own_police, memory_order_acquire) !=
+		       0;
+}
+
+/* False: there is none before a grace period is over. */
+static bool
+take_police(struct trip_flow *flow)
+{
+	struct trip_domain *domain = trip_flow_domain(flow);
+	uint32_t own = TRIP_NONE;
+	bool known, unripe;
+
+	pthread_mutex_lock(&domain->lock);
+	known = has_police(flow);
+	if (!known) {
+		trip_indices_ripen(domain, &domain->polices);
+		own = trip_indices_take(&domain->polices);
+		if (own == TRIP_NONE && trip_domain_on_home(domain))
+			own = trip_indices_take_unripe(&domain->polices, TRIP_NONE);
+	}
+	if (own != TRIP_NONE)
+		begin_police(flow, own);
+	unripe = trip_indices_unripe(&domain->polices);
+	pthread_mutex_unlock(&domain->lock);
+	return known || own != TRIP_NONE || !unripe;
+}
+
+int
+trip_flow_police(struct trip_flow *flow)
+{
+	struct trip_domain *domain = trip_flow_domain(flow);
+
+	while (!has_police(flow) && !take_police(flow) && !trip_domain_on_home(domain))
+		trip_progress_wait(domain);
+	if (has_police(flow))
+		return 0;
+	return trip_error_set(ENOSPC,
+		"domain \"%s\": flow %" PRIu32 " cannot be policed: max_policed %" PRIu32
+		" flows are, or share a rate",
+		domain->name, (uint32_t)flow->index, domain->attr.max_policed);
 }
 
 const struct trip_flow_backend trip_flow_local = {

@@ -133,6 +133,8 @@ insert(struct trip_flow *flow, const struct plan *plan, const struct trip_flow_o
 {
 	struct trip_port *port = flow->port;
 	struct trip_port_side *side = trip_flow_side(flow);
+	struct trip_engine *engine = &port->domain->engine;
+	bool drops = (plan->actions & TRIP_ACTION_DROP) != 0;
 	struct trip_table_rule rule = {
 		.rule = flow->index,
 		.group = plan->group,
@@ -144,13 +146,9 @@ insert(struct trip_flow *flow, const struct plan *plan, const struct trip_flow_o
 	};
 	int result;
 
-	trip_fate_begin(&port->domain->engine.flows[flow->index].fate,
-		(plan->actions & TRIP_ACTION_DROP) != 0);
-	trip_police_init(&port->domain->engine.police[flow->index], flow->index);
-	/* The page of one that never had any need not be there. */
-	if (port->domain->engine.flows[flow->index].police != 0)
-		port->domain->engine.flows[flow->index].police = 0;
-	atomic_store_explicit(&port->domain->engine.actions[flow->index],
+	if (drops || trip_engine_is_changed(engine, flow->index))
+		trip_fate_begin(&trip_engine_change(engine, flow->index)->fate, drops);
+	atomic_store_explicit(&engine->actions[flow->index],
 		(uint8_t)(TRIP_ACTION_ACTIVE | plan->actions), memory_order_release);
 	result = trip_table_add(side->table, &rule, &plan->pattern);
 	if (result == 0 && side->rules != NULL &&

@@ -56,8 +56,9 @@ trip_port_queue_open(struct trip_port *port, enum trip_flow_direction direction,
 		.counts = trip_engine_count(engine, at, 0),
 		.moments = trip_engine_moments(engine, at, 0),
 		.actions = engine->actions,
+		.police_of = engine->police_of,
 		.police = engine->police,
-		.max_rules = engine->n_flows,
+		.n_police = engine->n_police,
 	};
 
 	trip_soft_open(&side->queues[queue].soft, side->table, direction == TRIP_FLOW_EGRESS,

@@ -87,11 +87,14 @@ reserve_flows(struct trip_domain *domain)
 	domain->flow = trip_memory_reserve(attr->max_flows * sizeof(*domain->flow));
 	domain->more = trip_memory_reserve(attr->max_flows * sizeof(*domain->more));
 	engine->flows = trip_memory_reserve(attr->max_flows * sizeof(*engine->flows));
+	engine->changed =
+		trip_memory_reserve((attr->max_flows + 63) / 64 * sizeof(*engine->changed));
 	engine->reads = trip_memory_reserve(attr->max_flows * sizeof(*engine->reads));
 	engine->folded = trip_memory_reserve(
 		((size_t)attr->max_queues + 1) * attr->max_flows * sizeof(*engine->folded));
 	return domain->flow != NULL && domain->more != NULL && engine->flows != NULL &&
-			       engine->reads != NULL && engine->folded != NULL
+			       engine->changed != NULL && engine->reads != NULL &&
+			       engine->folded != NULL
 		       ? 0
 		       : trip_error_set(ENOMEM, "domain: no memory for flows");
 }
@@ -126,6 +129,8 @@ open_flows(struct trip_domain *domain)
 	error = trip_indices_init(&domain->flows, attr->max_flows);
 	if (error == 0)
 		error = trip_indices_init(&domain->functions, attr->max_functions);
+	if (error == 0)
+		error = trip_indices_init(&domain->polices, attr->max_policed);
 	return error;
 }
 
@@ -133,6 +138,7 @@ static void
 close_flows(struct trip_domain *domain)
 {
 	trip_memory_give(domain->engine.flows);
+	trip_memory_give(domain->engine.changed);
 	trip_memory_give(domain->engine.reads);
 	trip_memory_give(domain->engine.folded);
 	free(domain->engine.functions);
@@ -143,6 +149,7 @@ close_flows(struct trip_domain *domain)
 		free((void *)(uintptr_t)domain->reasons[i]);
 	trip_indices_fini(&domain->flows);
 	trip_indices_fini(&domain->functions);
+	trip_indices_fini(&domain->polices);
 }
 
 static int
@@ -300,6 +307,7 @@ static const struct trip_backend backend = {
 	.commands = trip_command_stats,
 	.quiesce = trip_port_hard_quiesce,
 	.check_functions = run_functions,
+	.police = trip_flow_police,
 	.cntr = &trip_cntr_local,
 	.native = &trip_native_local,
 	.port = &trip_port_local,

@@ -206,6 +206,8 @@ trip_proxy_flow_do(struct trip_proxy_job *job)
 		return trip_flow_retire(held->flow);
 	case TRIP_PROTOCOL_FLOW_DESTROY:
 		return trip_proxy_destroy(job->process, held);
+	case TRIP_PROTOCOL_FLOW_POLICE:
+		return trip_flow_police(held->flow);
 	case TRIP_PROTOCOL_FLOW_QUERY:
 		error = trip_flow_query(held->flow, &count);
 		if (error != 0)

@@ -304,6 +304,7 @@ static const struct trip_backend backend = {
 	.commands = no_commands,
 	.quiesce = trip_link_quiesce,
 	.check_functions = refuse_functions,
+	.police = trip_link_flow_police,
 	.cntr = &trip_link_cntr,
 	.native = &trip_link_native,
 	.port = &trip_link_port,

@@ -80,6 +80,8 @@ extern const struct trip_cntr_backend trip_link_cntr;
 extern const struct trip_native_backend trip_link_native;
 extern const struct trip_port_backend trip_link_port;
 extern const struct trip_flow_backend trip_link_flow;
+/* As the primary: trip_flow_police() of the flow that it has for us. */
+int trip_link_flow_police(struct trip_flow *flow);
 extern const struct trip_counters_backend trip_link_counters;
 
 #endif

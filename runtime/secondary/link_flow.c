@@ -245,6 +245,17 @@ destroy(struct trip_flow *flow)
 	return 0;
 }
 
+int
+trip_link_flow_police(struct trip_flow *flow)
+{
+	const struct trip_engine *engine = &flow->port->domain->engine;
+
+	/* It has, until it ends. */
+	if (atomic_load_explicit(&engine->police_of[flow->index], memory_order_relaxed) != 0)
+		return 0;
+	return ask_of(flow, TRIP_PROTOCOL_FLOW_POLICE, NULL);
+}
+
 const struct trip_flow_backend trip_link_flow = {
 	.validate = validate,
 	.create = create,

@@ -6,6 +6,7 @@
 
 #include <rte_branch_prediction.h>
 
+#include "domain/backend.h"
 #include "domain/error.h"
 #include "domain/sized.h"
 #include "work/plan.h"
@@ -239,6 +240,17 @@ plan_condition(struct trip_submission *request, const struct trip_work *work)
 	return 0;
 }
 
+/* What it takes in the flows, last: nothing else is wrong with it. */
+static int
+take_polices(const struct trip_domain *domain, const struct trip_work *work)
+{
+	int error = domain->backend->police(work->op.police.flow);
+
+	if (error == 0 && work->op.police.with != NULL)
+		error = domain->backend->police(work->op.police.with);
+	return error;
+}
+
 static int
 plan_op(struct trip_submission *request, const struct trip_domain *domain,
 	const struct trip_work *work)
@@ -258,7 +270,10 @@ plan_op(struct trip_submission *request, const struct trip_domain *domain,
 			"counter",
 			op->name);
 	error = plan_target[op->target](request, domain, work);
-	return error != 0 ? error : check_operands(request, domain);
+	if (error == 0)
+		error = check_operands(request, domain);
+	return error != 0 || work->op_type != TRIP_OP_FLOW_POLICE ? error
+								  : take_polices(domain, work);
 }
 
 /* All of it but its counter and condition. */

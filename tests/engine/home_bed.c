@@ -58,6 +58,7 @@ bed_open(uint8_t hot_log2)
 		.waiters_per_home = WAITERS,
 		.n_flows = 1,
 		.flows = &bed->flow,
+		.changed = &bed->changed,
 		.reads = bed->read,
 		.folded = &bed->folded,
 		.functions = &bed->function,

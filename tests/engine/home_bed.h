@@ -34,6 +34,7 @@ struct bed {
 	struct trip_function_slot function;
 	/* Feeds counter 0 once it is linked. */
 	struct trip_flow_slot flow;
+	_Atomic uint64_t changed;
 	struct trip_flow_read *read;
 	struct trip_count_folded folded;
 	void *memory;

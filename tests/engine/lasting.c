@@ -37,6 +37,8 @@ open_scene(void)
 	scene->bed->home->scrub.period_tsc = UINT64_MAX / 2;
 	scene->bed->engine.actions = &scene->action;
 	scene->bed->engine.police = &scene->police;
+	scene->bed->engine.n_police = 1;
+	atomic_store(&trip_engine_change(&scene->bed->engine, 0)->own_police, 1);
 	atomic_store(&scene->action, TRIP_ACTION_ACTIVE);
 	bed_settle(scene->bed);
 	return scene;

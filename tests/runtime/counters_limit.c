@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counters objects at their limit, which no traffic of a test reaches (counts are put where a queue
  * has them), and what objects cost. */
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <trip_test.h>
 
 #include <rte_ethdev.h>
@@ -21,13 +24,13 @@ static struct trip_port *port;
 static struct trip_counters *counters;
 
 static void
-open_port(void)
+open_port(uint32_t max_flows)
 {
 	static const struct rte_eth_conf conf;
 	const struct trip_domain_attr attr = {.size = sizeof(attr),
 		.progress = TRIP_PROGRESS_MANUAL,
 		.max_cntrs = 1,
-		.max_flows = 4,
+		.max_flows = max_flows,
 		.max_queues = QUEUES};
 	const struct trip_port_attr port_attr = {
 		.size = sizeof(port_attr), .mode = TRIP_PORT_BURST};
@@ -91,7 +94,7 @@ slots_stay_at_the_limit(void **state)
 {
 	struct trip_flow *flow, *other;
 
-	open_port();
+	open_port(4);
 	attach(0, TRIP_COUNTER_PACKETS, NULL);
 	for (uint32_t i = 0; i < TRIP_COUNTERS_POINTS_MAX; i++)
 		attach(1, TRIP_COUNTER_PACKETS, NULL);
@@ -122,7 +125,7 @@ points_that_come_late_are_exact_near_the_limit(void **state)
 {
 	struct trip_flow *flow;
 
-	open_port();
+	open_port(4);
 	flow = create();
 	put_packets(flow, 0, LIMIT - 10);
 	attach(0, TRIP_COUNTER_PACKETS, flow);
@@ -158,7 +161,7 @@ objects_take_nothing_of_eals_heap(void **state)
 	struct trip_flow *flow;
 	size_t before;
 
-	open_port();
+	open_port(4);
 	first = counters;
 	before = heap_bytes();
 	flow = create();
@@ -178,6 +181,39 @@ objects_take_nothing_of_eals_heap(void **state)
 	close_port();
 }
 
+#define RULES 256
+/* So many that what they have is pages of its own. */
+#define FLOWS 65536
+
+/* Nobody has looked at what operations may have changed of a flow that is only counted. */
+static void
+a_rule_takes_no_page_of_what_only_some_have(void **state)
+{
+	const struct trip_flow_attr attr = {.size = sizeof(attr)};
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t pages = FLOWS * sizeof(struct trip_flow_slot) / page, taken = 0;
+	unsigned char *resident = malloc(pages);
+	struct rte_flow_item_ipv4 address = {0};
+	const struct rte_flow_item pattern[] = {{.type = RTE_FLOW_ITEM_TYPE_ETH},
+		{.type = RTE_FLOW_ITEM_TYPE_IPV4, .spec = &address},
+		{.type = RTE_FLOW_ITEM_TYPE_END}};
+	struct trip_flow *flows[RULES];
+
+	open_port(FLOWS);
+	for (uint32_t i = 0; i < RULES; i++) {
+		address.hdr.dst_addr = rte_cpu_to_be_32(i + 1);
+		assert_int_equal(trip_flow_create(port, &attr, pattern, NULL, &flows[i], NULL), 0);
+	}
+	assert_int_equal(mincore(domain->engine.flows, pages * page, resident), 0);
+	for (size_t i = 0; i < pages; i++)
+		taken += resident[i] & 1;
+	assert_int_equal(taken, 0);
+	for (uint32_t i = 0; i < RULES; i++)
+		assert_int_equal(trip_flow_destroy(flows[i]), 0);
+	close_port();
+	free(resident);
+}
+
 int
 main(void)
 {
@@ -185,6 +221,7 @@ main(void)
 		cmocka_unit_test(slots_stay_at_the_limit),
 		cmocka_unit_test(objects_take_nothing_of_eals_heap),
 		cmocka_unit_test(points_that_come_late_are_exact_near_the_limit),
+		cmocka_unit_test(a_rule_takes_no_page_of_what_only_some_have),
 	};
 
 	if (trip_eal_init("net_null0") < 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a domain reserves for each counter and each work item; exact, and without EAL. */
+/* What a domain reserves for each counter, work item and rule; exact, and without EAL. */
 #include "trip_test.h"
 
 #include <trip.h>
@@ -7,13 +7,13 @@
 #define MANY (1u << 20)
 
 static uint64_t
-bytes(uint32_t cntrs, uint32_t works)
+bytes(uint32_t cntrs, uint32_t works, uint32_t flows)
 {
 	const struct trip_domain_attr attr = {.size = sizeof(attr),
 		.progress = TRIP_PROGRESS_MANUAL,
 		.max_cntrs = cntrs,
 		.max_works = works,
-		.max_flows = 1,
+		.max_flows = flows,
 		.max_queues = 1};
 	struct trip_domain_footprint print = {.size = sizeof(print)};
 
@@ -25,7 +25,7 @@ static void
 test_a_counter_takes_three_lines(void **state)
 {
 	(void)state;
-	assert_true((bytes(2 * MANY, 64) - bytes(MANY, 64)) / MANY < 192);
+	assert_true((bytes(2 * MANY, 64, 1) - bytes(MANY, 64, 1)) / MANY < 192);
 }
 
 /* Its slot, the home's copy, and its place in the pending set; of conditions of pairs there are as
@@ -34,7 +34,15 @@ static void
 test_a_work_item_takes_three_lines(void **state)
 {
 	(void)state;
-	assert_true((bytes(1, 2 * MANY) - bytes(1, MANY)) / MANY < 192);
+	assert_true((bytes(1, 2 * MANY, 1) - bytes(1, MANY, 1)) / MANY < 192);
+}
+
+/* Of the 128 that are promised; a rule's handle, entry and key take the others. */
+static void
+test_a_rule_takes_less_than_a_line(void **state)
+{
+	(void)state;
+	assert_true((bytes(1, 64, 2 * MANY) - bytes(1, 64, MANY)) / MANY < 56);
 }
 
 int
@@ -43,6 +51,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_counter_takes_three_lines),
 		cmocka_unit_test(test_a_work_item_takes_three_lines),
+		cmocka_unit_test(test_a_rule_takes_less_than_a_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

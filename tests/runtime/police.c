@@ -274,11 +274,48 @@ data_10_the_bucket_comes_back_with_the_rate(void **state)
 	harness_cntr_close(cntr);
 }
 
+/* A flow that ends leaves room for another, which is not policed yet. */
+static void
+data_10_as_many_flows_are_policed_as_may(void **state)
+{
+	const struct trip_domain_attr attr = {.max_policed = 2};
+	struct trip_cntr *cntr;
+	struct trip_flow *flows[3];
+	struct trip_work work;
+
+	harness_open(1, &attr);
+	cntr = harness_cntr(TRIP_WAIT_NONE);
+	open_port(TRIP_PORT_BURST);
+	for (unsigned int i = 0; i < 3; i++)
+		flows[i] = create(0, 0, traffic_pattern((uint16_t)(1000 + i)), NULL);
+	work = police(cntr, flows[1], flows[0], 500);
+	assert_int_equal(act(&work), 0);
+	work = police(cntr, flows[2], NULL, 500);
+	assert_int_equal(trip_work_queue(harness_domain, &work, NULL), -ENOSPC);
+	assert_non_null(strstr(trip_error_message(), "max_policed 2"));
+	work = police(cntr, flows[0], flows[1], 500);
+	assert_int_equal(act(&work), 0);
+	for (unsigned int round = 0; round < 5; round++) {
+		assert_int_equal(trip_flow_destroy(flows[1]), 0);
+		flows[1] = create(0, 0, traffic_pattern(1001), NULL);
+		assert_int_equal(expect_fate(flows[1], TRIP_FLOW_FATE_PASS, 0), 0);
+		assert_int_equal(traffic_burst(port, 0, 32, 1001, 64), 32);
+		work = police(cntr, flows[1], NULL, 1);
+		assert_int_equal(act(&work), 0);
+		assert_int_equal(traffic_burst(port, 0, 32, 1001, 64), 1);
+		assert_int_equal(expect_fate(flows[1], TRIP_FLOW_FATE_POLICE, 1), 31);
+	}
+	destroy(flows, RTE_DIM(flows));
+	close_port();
+	harness_cntr_close(cntr);
+}
+
 static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(data_10_flow_passes_within_a_rate),
 	HARNESS_TEST(data_10_a_lower_rate_keeps_no_higher_one_waiting),
 	HARNESS_TEST(data_10_the_bucket_comes_back_with_the_rate),
 	HARNESS_TEST(flow_refuses_rates),
+	HARNESS_TEST_OWN(data_10_as_many_flows_are_policed_as_may),
 };
 
 HARNESS_MAIN(TRAFFIC_VDEV, tests)

@@ -478,7 +478,7 @@ ENDS_WITH(trip_condition_info, pairs);
 ENDS_WITH(trip_counter_attach_attr, reserved);
 ENDS_WITH(trip_counters_init_attr, n_slots);
 ENDS_WITH(trip_domain_attach_attr, name);
-ENDS_WITH(trip_domain_attr, max_groups);
+ENDS_WITH(trip_domain_attr, reserved);
 ENDS_WITH(trip_domain_footprint, node_bytes);
 ENDS_WITH(trip_domain_stats, commands_refused);
 ENDS_WITH(trip_flow_attr, reason);

@@ -278,7 +278,7 @@ make_engine(void)
 	nics.engine.reads = nics.reads = lines(NIC_FLOWS * sizeof(*nics.reads));
 	nics.engine.folded = nics.folded;
 	nics.engine.actions = nics.actions;
-	nics.engine.police = nics.police;
+	nics.engine.changed = &nics.changed;
 	nics.shape.n_cntrs = CNTRS;
 	nics.shape.n_slots = SLOTS;
 	nics.shape.n_handler_slots = 4;

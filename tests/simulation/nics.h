@@ -82,7 +82,7 @@ struct nics {
 	struct trip_flow_read *reads;
 	struct trip_count_folded folded[NIC_FLOWS];
 	_Atomic uint8_t actions[NIC_FLOWS];
-	struct trip_police police[NIC_FLOWS];
+	_Atomic uint64_t changed;
 	struct trip_hard *hard;
 	struct trip_hard_flow flows[NIC_FLOWS];
 	bool created[NIC_FLOWS];

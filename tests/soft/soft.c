@@ -45,6 +45,8 @@ struct world {
 	struct trip_count_moments moments[RULES];
 	struct trip_count_folded folded[RULES];
 	_Atomic uint8_t actions[RULES];
+	/* A rule's is the one of the other end: not at its own index. */
+	_Atomic uint32_t police_of[RULES];
 	struct trip_police police[RULES];
 	uint64_t now_ns;
 	struct model_rule rules[RULES];
@@ -136,6 +138,7 @@ random_police(struct world *world, uint32_t rule)
 {
 	static const uint64_t rates[] = {0, 1000, 1000000, 16000000, 1000000000};
 	struct model_rule *model = &world->rules[rule];
+	uint32_t own = RULES - 1 - rule;
 
 	model->rate = model->also && rule != 0 ? 0 : rates[below(world, RTE_DIM(rates))];
 	model->of_packets = below(world, 2);
@@ -143,9 +146,9 @@ random_police(struct world *world, uint32_t rule)
 	model->policed_packets = model->policed_bytes = 0;
 	model->filled_ns = world->now_ns;
 	model->tokens = full_of(model);
-	trip_police_init(&world->police[rule], rule);
-	(void)trip_police_begin(&world->police[rule],
-		trip_police_word(model->rate, model->of_packets, model->burst_ms), rule);
+	trip_police_init(&world->police[own], own);
+	(void)trip_police_begin(&world->police[own],
+		trip_police_word(model->rate, model->of_packets, model->burst_ms), own);
 }
 
 static bool
@@ -378,8 +381,10 @@ compare_counts(struct world *world)
 
 		assert_int_equal(atomic_load(&count->packets), rule->packets);
 		assert_int_equal(atomic_load(&count->bytes), rule->bytes);
-		assert_int_equal(atomic_load(&world->police[i].packets), rule->policed_packets);
-		assert_int_equal(atomic_load(&world->police[i].bytes), rule->policed_bytes);
+		assert_int_equal(
+			atomic_load(&world->police[RULES - 1 - i].packets), rule->policed_packets);
+		assert_int_equal(
+			atomic_load(&world->police[RULES - 1 - i].bytes), rule->policed_bytes);
 		assert_int_equal(rule->rung, rule->touched ? reached : 0);
 		for (kind = 0; kind < TRIP_COUNT_KINDS; kind++)
 			assert_int_equal(
@@ -440,11 +445,16 @@ soft_counts_as_the_model_does(void **state)
 	for (i = 0; i < RULES; i++) {
 		trip_count_init(&world->counts[i]);
 		atomic_store(&world->actions[i], random_action(world));
+		atomic_store(&world->police_of[i], RULES - i);
 	}
 	world->now_ns = 1;
 	trip_soft_open(&world->queue, world->table, false,
-		&(struct trip_soft_shared){
-			world->counts, world->moments, world->actions, world->police, RULES},
+		&(struct trip_soft_shared){.counts = world->counts,
+			.moments = world->moments,
+			.actions = world->actions,
+			.police_of = world->police_of,
+			.police = world->police,
+			.n_police = RULES},
 		note_cross, now_of, world);
 	for (round = 0; round < rounds; round++) {
 		random_operations(world);

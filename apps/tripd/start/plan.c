@@ -252,4 +252,6 @@ tripd_plan_domain(const struct trip_rules *rules, const struct tripd_plan *plan,
 	attr->max_groups = attr->max_works / 64 + 9;
 	attr->max_events += plan->live.works;
 	make_room(&plan->live, attr);
+	/* Rules that come later may police any of them. */
+	attr->max_policed = attr->max_flows;
 }
