@@ -151,22 +151,39 @@ trip_police_burst(uint64_t word)
 	return trip_police_burst_ms(word) * (TRIP_POLICE_SECOND / 1000);
 }
 
+/* The time, in ticks, of whoever takes or turns. What a bucket cannot be is judged by a time that
+ * is read behind it: who has read the time, and was kept from running, would find what others have
+ * taken later, and think that it is left of a lower rate. */
+struct trip_police_clock {
+	uint64_t now;
+	uint64_t (*read)(void *arg);
+	void *arg;
+};
+
+static inline uint64_t
+trip_police_ahead_now(uint64_t full, struct trip_police_clock *clock)
+{
+	clock->now = clock->read(clock->arg);
+	return trip_police_ahead(full, clock->now);
+}
+
 /*
  * Where one word has followed another that says otherwise: what was taken at a lower rate, which
- * may have been hours, is no further ahead than the burst is long. `now` in ticks. Whoever takes by
- * a word looks at it again afterwards (trip_police_passes()), so nothing is left of what is taken
- * by the old word meanwhile.
+ * may have been hours, is no further ahead than the burst is long. Whoever takes by a word looks at
+ * it again afterwards (trip_police_passes()), so nothing is left of what is taken by the old word
+ * meanwhile.
  */
 static inline void
-trip_police_turn(struct trip_police *bucket, uint64_t old, uint64_t word, uint64_t now)
+trip_police_turn(
+	struct trip_police *bucket, uint64_t old, uint64_t word, struct trip_police_clock *clock)
 {
 	uint64_t burst = trip_police_burst(word);
 	uint64_t full = atomic_load(&bucket->full);
 
 	if (((old ^ word) & (TRIP_POLICE_GENERATION - 1)) == 0)
 		return;
-	while (trip_police_ahead(full, now) > burst &&
-		!atomic_compare_exchange_weak(&bucket->full, &full, now + burst))
+	while (trip_police_ahead_now(full, clock) > burst &&
+		!atomic_compare_exchange_weak(&bucket->full, &full, clock->now + burst))
 		;
 }
 
@@ -179,22 +196,25 @@ trip_police_is_left(uint64_t word, uint64_t ahead)
 	       ahead > trip_police_cost(word, TRIP_POLICE_BYTES_MAX);
 }
 
-/* Any queue: whether a packet passes by a word whose rate is not 0. `now` in ticks. */
+/* Any queue: whether a packet passes by a word whose rate is not 0. */
 static inline bool
-trip_police_takes(struct trip_police *bucket, uint64_t word, uint32_t bytes, uint64_t now)
+trip_police_takes(
+	struct trip_police *bucket, uint64_t word, uint32_t bytes, struct trip_police_clock *clock)
 {
 	uint64_t burst = trip_police_burst(word), cost = trip_police_cost(word, bytes);
 	/* Relaxed: the word stands for itself. */
 	uint64_t full = atomic_load_explicit(&bucket->full, memory_order_relaxed);
 
 	for (;;) {
-		uint64_t ahead = trip_police_ahead(full, now), then = now + ahead + cost;
+		uint64_t ahead = trip_police_ahead(full, clock->now);
+		uint64_t then = clock->now + ahead + cost;
 		bool passes = ahead == 0 || ahead + cost <= burst;
 
 		if (!passes) {
-			if (!trip_police_is_left(word, ahead))
+			if (!trip_police_is_left(word, ahead) ||
+				!trip_police_is_left(word, trip_police_ahead_now(full, clock)))
 				return false;
-			then = now + burst;
+			then = clock->now + burst;
 		}
 		if (!atomic_compare_exchange_weak_explicit(
 			    &bucket->full, &full, then, memory_order_seq_cst, memory_order_relaxed))
@@ -207,8 +227,8 @@ trip_police_takes(struct trip_police *bucket, uint64_t word, uint32_t bytes, uin
 
 /* Any queue: likewise, by what holds for the one at `own`; `buckets` are all `n` of them. */
 static inline bool
-trip_police_passes(
-	struct trip_police *buckets, uint32_t n, uint32_t own, uint32_t bytes, uint64_t now)
+trip_police_passes(struct trip_police *buckets, uint32_t n, uint32_t own, uint32_t bytes,
+	struct trip_police_clock *clock)
 {
 	uint32_t bucket, then;
 	uint64_t word = trip_police_read(&buckets[own], &bucket), turned;
@@ -216,13 +236,13 @@ trip_police_passes(
 	/* Another process may have written there. */
 	if (trip_police_rate(word) == 0 || bucket >= n)
 		return true;
-	if (!trip_police_takes(&buckets[bucket], word, bytes, now))
+	if (!trip_police_takes(&buckets[bucket], word, bytes, clock))
 		return false;
 	/* The home that turns it changes the word before it looks at the bucket, both in one order
 	 * with this. */
 	turned = trip_police_read(&buckets[own], &then);
 	if (turned != word && trip_police_rate(turned) != 0 && then == bucket)
-		trip_police_turn(&buckets[bucket], word, turned, now);
+		trip_police_turn(&buckets[bucket], word, turned, clock);
 	return true;
 }
 

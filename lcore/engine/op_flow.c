@@ -195,13 +195,21 @@ takes_police(const struct trip_engine *engine, const struct trip_work_desc *desc
 	return true;
 }
 
+static uint64_t
+read_ticks(void *arg)
+{
+	struct trip_home *home = arg;
+
+	return trip_clock_at(home, trip_home_clock(home)) * TRIP_POLICE_TICKS;
+}
+
 /* A bucket's flow has turned from one word to another. */
 static void
 turn_bucket(struct trip_home *home, uint32_t bucket, uint64_t old, uint64_t word)
 {
-	uint64_t ns = trip_clock_at(home, trip_home_clock(home));
+	struct trip_police_clock clock = {.read = read_ticks, .arg = home};
 
-	trip_police_turn(&home->engine->police[bucket], old, word, ns * TRIP_POLICE_TICKS);
+	trip_police_turn(&home->engine->police[bucket], old, word, &clock);
 }
 
 /* The bit of the action word stays: what is policed no more finds no rate. */

@@ -75,6 +75,15 @@ mark(const struct trip_soft_queue *queue, struct rte_mbuf *mbuf, uint32_t rule)
 	mbuf->ol_flags |= RTE_MBUF_F_RX_FDIR | RTE_MBUF_F_RX_FDIR_ID;
 }
 
+static uint64_t
+read_ticks(void *arg)
+{
+	struct trip_soft_queue *queue = arg;
+
+	queue->ticks = queue->now(queue->arg) * TRIP_POLICE_TICKS;
+	return queue->ticks;
+}
+
 /* Whether a packet is above the rate of a rule. One time for a chunk. */
 static __attribute__((noinline)) bool
 exceeds(struct trip_soft_queue *queue, uint32_t rule, uint32_t bytes)
@@ -82,14 +91,14 @@ exceeds(struct trip_soft_queue *queue, uint32_t rule, uint32_t bytes)
 	/* Acquire: pairs with trip_flow_police(). */
 	uint32_t own = atomic_load_explicit(&queue->police_of[rule], memory_order_acquire) - 1;
 	struct trip_police *police = &queue->police[own];
+	struct trip_police_clock clock = {.read = read_ticks, .arg = queue};
 
 	/* The bit stays when the rate ends, and another process may have set it. */
 	if (own >= queue->n_police ||
 		trip_police_rate(atomic_load_explicit(&police->word, memory_order_relaxed)) == 0)
 		return false;
-	if (queue->ticks == 0)
-		queue->ticks = queue->now(queue->arg) * TRIP_POLICE_TICKS;
-	if (trip_police_passes(queue->police, queue->n_police, own, bytes, queue->ticks))
+	clock.now = queue->ticks != 0 ? queue->ticks : read_ticks(queue);
+	if (trip_police_passes(queue->police, queue->n_police, own, bytes, &clock))
 		return false;
 	trip_police_count(police, bytes);
 	return true;

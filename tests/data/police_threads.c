@@ -15,6 +15,37 @@
 #define THREADS 4
 #define BIG UINT32_C(9000)
 
+/* Time stands at `arg`. */
+static uint64_t
+read_time(void *arg)
+{
+	return *(const uint64_t *)arg;
+}
+
+static bool
+takes(struct trip_police *police, uint64_t word, uint32_t bytes, uint64_t now)
+{
+	struct trip_police_clock clock = {now, read_time, &now};
+
+	return trip_police_takes(police, word, bytes, &clock);
+}
+
+static bool
+passes(struct trip_police *police, uint32_t bytes, uint64_t now)
+{
+	struct trip_police_clock clock = {now, read_time, &now};
+
+	return trip_police_passes(police, 1, 0, bytes, &clock);
+}
+
+static void
+turn(struct trip_police *police, uint64_t old, uint64_t word, uint64_t now)
+{
+	struct trip_police_clock clock = {now, read_time, &now};
+
+	trip_police_turn(police, old, word, &clock);
+}
+
 static uint64_t
 draw_rate(struct trip_random *random)
 {
@@ -51,7 +82,7 @@ one_flow(struct trip_random *random)
 		now += step;
 		ahead -= (long double)step * (long double)rate / TRIP_POLICE_SECOND;
 		ahead = ahead > 0 ? ahead : 0;
-		if (trip_police_takes(&police, word, bytes, now)) {
+		if (takes(&police, word, bytes, now)) {
 			ahead += units;
 			assert_true(ahead <= fmaxl(burst, units) * (1 + 1e-9L));
 		} else {
@@ -113,7 +144,7 @@ a_clock_that_jumps_keeps_nobody_waiting(void **state)
 
 		trip_police_init(&police, 0);
 		atomic_store(&police.full, 1000 + TRIP_POLICE_SECOND / 2000);
-		assert_int_equal(trip_police_takes(&police, word, 60, now), years != 0);
+		assert_int_equal(takes(&police, word, 60, now), years != 0);
 	}
 }
 
@@ -128,12 +159,12 @@ a_lower_rate_keeps_no_higher_one_waiting(void **state)
 
 	trip_police_init(&police, 0);
 	atomic_store(&police.full, now);
-	assert_true(trip_police_takes(&police, low, 1500, now));
-	trip_police_turn(&police, low | TRIP_POLICE_GENERATION, low, now);
-	assert_false(trip_police_takes(&police, low, 1500, now + 11999 * TRIP_POLICE_SECOND));
-	trip_police_turn(&police, low, high, now);
-	assert_false(trip_police_takes(&police, high, 125, now));
-	assert_true(trip_police_takes(&police, high, 125, now + TRIP_POLICE_SECOND / 1000));
+	assert_true(takes(&police, low, 1500, now));
+	turn(&police, low | TRIP_POLICE_GENERATION, low, now);
+	assert_false(takes(&police, low, 1500, now + 11999 * TRIP_POLICE_SECOND));
+	turn(&police, low, high, now);
+	assert_false(takes(&police, high, 125, now));
+	assert_true(takes(&police, high, 125, now + TRIP_POLICE_SECOND / 1000));
 }
 
 /* Whoever takes by the lower rate is killed before it looks at the word again. */
@@ -146,14 +177,36 @@ what_the_dead_took_keeps_nobody_waiting(void **state)
 	struct trip_police police;
 
 	trip_police_init(&police, 0);
-	assert_true(trip_police_takes(&police, low, 1500, now));
+	assert_true(takes(&police, low, 1500, now));
 	(void)trip_police_begin(&police, high, 0);
-	assert_false(trip_police_passes(&police, 1, 0, 1000, now));
-	assert_true(trip_police_passes(&police, 1, 0, 1000, now + trip_police_burst(high)));
+	assert_false(passes(&police, 1000, now));
+	assert_true(passes(&police, 1000, now + trip_police_burst(high)));
 	/* What a packet may have taken at this rate is kept. */
 	atomic_store(&police.full, now + largest);
-	assert_false(trip_police_passes(&police, 1, 0, 1, now));
+	assert_false(passes(&police, 1, now));
 	assert_int_equal(atomic_load(&police.full), now + largest);
+}
+
+/* Others have taken meanwhile, by a later time: what they left is not set back. */
+static void
+who_comes_late_gives_nothing_back(void **state)
+{
+	const uint64_t word = trip_police_word(1000, true, 1), cost = trip_police_cost(word, 1),
+		       before = TRIP_POLICE_SECOND, after = 2 * TRIP_POLICE_SECOND;
+	uint64_t now = after;
+	struct trip_police_clock late = {before, read_time, &now};
+	struct trip_police police;
+
+	trip_police_init(&police, 0);
+	assert_true(takes(&police, word, 1, after));
+	assert_int_equal(atomic_load(&police.full), after + cost);
+	assert_false(trip_police_takes(&police, word, 1, &late));
+	assert_int_equal(atomic_load(&police.full), after + cost);
+	assert_false(takes(&police, word, 1, after));
+	/* Nor where the rate has changed. */
+	late.now = before;
+	trip_police_turn(&police, word, trip_police_word(999, true, 1), &late);
+	assert_int_equal(atomic_load(&police.full), after + cost);
 }
 
 struct shared {
@@ -162,17 +215,25 @@ struct shared {
 	uint64_t word;
 };
 
+static uint64_t
+read_shared(void *arg)
+{
+	struct shared *shared = arg;
+
+	return atomic_load(&shared->now);
+}
+
 static void *
 take(void *arg)
 {
 	struct shared *shared = arg;
+	struct trip_police_clock clock = {.read = read_shared, .arg = shared};
 	uintptr_t passed = 0;
 
 	for (unsigned int i = 0; i < PACKETS; i++) {
 		/* Each packet's cost is 1,600 ticks: all together there are four times as many. */
-		uint64_t now = atomic_fetch_add(&shared->now, 100);
-
-		passed += trip_police_takes(&shared->police, shared->word, 100, now);
+		clock.now = atomic_fetch_add(&shared->now, 100);
+		passed += trip_police_takes(&shared->police, shared->word, 100, &clock);
 	}
 	return (void *)passed;
 }
@@ -249,7 +310,7 @@ take_on(void *arg)
 	struct turning *turning = arg;
 
 	while (!atomic_load(&turning->over)) {
-		(void)trip_police_passes(turning->flows, 1, 0, 1500, TURNS);
+		(void)passes(turning->flows, 1500, TURNS);
 		atomic_fetch_add(&turning->chunks, 1);
 	}
 	return NULL;
@@ -272,8 +333,7 @@ what_is_taken_meanwhile_keeps_nobody_waiting(void **state)
 		atomic_store(&turning.flows[0].full, TURNS);
 		for (uint64_t spin = i % 64; spin > 0; spin--)
 			atomic_thread_fence(memory_order_seq_cst);
-		trip_police_turn(&turning.flows[0], old,
-			trip_police_begin(&turning.flows[0], high, 0), TURNS);
+		turn(&turning.flows[0], old, trip_police_begin(&turning.flows[0], high, 0), TURNS);
 		chunks = atomic_load(&turning.chunks);
 		while (atomic_load(&turning.chunks) < chunks + 2)
 			sched_yield();
@@ -294,6 +354,7 @@ main(void)
 		cmocka_unit_test(a_clock_that_jumps_keeps_nobody_waiting),
 		cmocka_unit_test(a_lower_rate_keeps_no_higher_one_waiting),
 		cmocka_unit_test(what_the_dead_took_keeps_nobody_waiting),
+		cmocka_unit_test(who_comes_late_gives_nothing_back),
 		cmocka_unit_test(queues_share_it),
 		cmocka_unit_test(a_rate_and_its_bucket_are_read_together),
 		cmocka_unit_test(what_is_taken_meanwhile_keeps_nobody_waiting),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A small world: queues that take from a flow's bucket, whose rate a home changes (police.h).
- * Time stands still until everything rests. Then a bucket of the textbook, which has had the same
+ * Time stands still until everything rests, or goes on meanwhile, so that who has read it may come
+ * late. Then a bucket of the textbook, which has had the same
  * packets in any order, is as full: nothing passed that it had no room for, nothing was refused
  * that it had, and one who was killed has taken all of a packet or nothing.
  */
@@ -34,25 +35,54 @@ static struct {
 	/* Likewise, under way: where it still is when all rests, who took has died. */
 	uint64_t under_way[TAKERS];
 	bool has_died;
+	/* When the bucket was to be full, at the latest that was seen. */
+	uint64_t full;
+	/* Time that has gone by in this round. */
+	uint64_t elapsed;
 	/* How far ahead the bucket may be: as if those that died had not taken, and had. */
 	uint64_t least, most;
 } flow;
 
+/* Nothing orders it but itself. */
+static uint64_t
+read_time(void *arg)
+{
+	bool looks = sim_look(true);
+	uint64_t now = flow.now;
+
+	(void)sim_look(looks);
+	return now;
+}
+
+/* At one rate it is only put off: else what was taken could be taken again. */
+static void
+watch_full(void)
+{
+	uint64_t full = atomic_load(&flow.police.full);
+
+	sim_expect(flow.n_turns > 0 || full >= flow.full,
+		"the bucket is full %" PRIu64 " us earlier than it was to be",
+		(flow.full - full) / US);
+	flow.full = full;
+}
+
 static void
 take(unsigned int number, uint32_t bytes)
 {
+	struct trip_police_clock clock = {read_time(NULL), read_time, NULL};
 	uint64_t cost = trip_police_cost(FAST, bytes);
 	bool passes, looks = sim_look(true);
 
 	flow.under_way[number] = cost;
 	(void)sim_look(looks);
-	passes = trip_police_passes(&flow.police, 1, 0, bytes, flow.now);
+	passes = trip_police_passes(&flow.police, 1, 0, bytes, &clock);
 	looks = sim_look(true);
 	flow.under_way[number] = 0;
 	if (passes)
 		flow.passed += cost;
 	else if (cost < flow.refused)
 		flow.refused = cost;
+	watch_full();
 	(void)sim_look(looks);
 	sim_tell("it %s", passes ? "passes" : "does not pass");
 }
@@ -73,14 +103,34 @@ run_taker(void *arg)
 	}
 }
 
+static void
+run_time(void *arg)
+{
+	for (unsigned int i = 0; i < ROUNDS; i++) {
+		/* Longer at times than the largest packet could be ahead. */
+		uint64_t by = sim_draw(2) == 0 ? sim_draw(3 * BURST) : sim_draw(3 * LARGEST);
+
+		bool looks;
+
+		sim_op("goes on by %" PRIu64 " us", by / US);
+		looks = sim_look(true);
+		flow.now += by;
+		flow.elapsed += by;
+		(void)sim_look(looks);
+		sim_op("waits");
+		sim_rest();
+	}
+}
+
 /* As a home does (op_flow.c). */
 static void
 turn(uint64_t rate)
 {
+	struct trip_police_clock clock = {.read = read_time};
 	uint64_t old = atomic_load(&flow.police.word), word;
 
 	word = trip_police_begin(&flow.police, trip_police_word(rate, false, BURST_MS), 0);
-	trip_police_turn(&flow.police, old, word, flow.now);
+	trip_police_turn(&flow.police, old, word, &clock);
 }
 
 /* While it is slow others come by; some are still on their way when it is fast again. */
@@ -139,17 +189,20 @@ begin(void)
 	for (uintptr_t i = 0; i < TAKERS; i++)
 		(void)sim_spawn(names[i], true, run_taker, (void *)i);
 	(void)sim_spawn("home", false, run_home, NULL);
+	if (flow.n_turns == 0 && sim_draw(2) == 0)
+		(void)sim_spawn("time", false, run_time, NULL);
 }
 
 /* How far ahead whoever comes next finds it. */
 static uint64_t
 find_ahead(void)
 {
+	struct trip_police_clock clock = {flow.now, read_time, NULL};
 	struct trip_police found;
 
 	trip_police_init(&found, 0);
 	atomic_store(&found.full, atomic_load(&flow.police.full));
-	(void)trip_police_takes(&found, atomic_load(&flow.police.word), 1, flow.now);
+	(void)trip_police_takes(&found, atomic_load(&flow.police.word), 1, &clock);
 	return trip_police_ahead(atomic_load(&found.full), flow.now);
 }
 
@@ -160,6 +213,7 @@ judge(void)
 	uint64_t ahead = trip_police_ahead(atomic_load(&flow.police.full), flow.now);
 
 	flow.least += flow.passed;
+	flow.least -= flow.least < flow.elapsed ? flow.least : flow.elapsed;
 	flow.most += flow.passed;
 	for (unsigned int i = 0; i < TAKERS; i++) {
 		flow.has_died |= flow.under_way[i] != 0;
@@ -172,9 +226,11 @@ judge(void)
 	sim_expect(flow.n_turns > 0 || (ahead >= flow.least && ahead <= flow.most),
 		"the bucket is %" PRIu64 " us ahead, and %" PRIu64 " to %" PRIu64 " were taken",
 		ahead / US, flow.least / US, flow.most / US);
-	sim_expect(flow.n_turns > 0 || flow.refused == UINT64_MAX || ahead + flow.refused > BURST,
+	/* Where time went on there may be room by now. */
+	sim_expect(flow.n_turns > 0 || flow.elapsed > 0 || flow.refused == UINT64_MAX ||
+			   ahead + flow.refused > BURST,
 		"%" PRIu64 " us were refused, and there was room for them", flow.refused / US);
-	flow.passed = 0;
+	flow.passed = flow.elapsed = 0;
 	flow.refused = UINT64_MAX;
 	/* Less than a burst, so that some of it is left. */
 	flow.now += BURST / 3;
