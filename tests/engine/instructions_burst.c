@@ -36,7 +36,7 @@ static struct bed {
 	struct trip_soft_queue queue;
 	struct trip_count counts[RULES_MAX];
 	struct trip_count_moments moments[RULES_MAX];
-	struct trip_police police[RULES_MAX];
+	_Atomic uint32_t police_of[RULES_MAX];
 	_Atomic uint8_t actions[RULES_MAX];
 	struct rte_mbuf mbufs[BURST];
 	struct rte_mbuf *burst[BURST];
@@ -128,8 +128,7 @@ open_bed(enum kind kind)
 	struct trip_soft_shared shared = {.counts = bed->counts,
 		.moments = bed->moments,
 		.actions = bed->actions,
-		.police = bed->police,
-		.max_rules = RULES_MAX};
+		.police_of = bed->police_of};
 
 	if (trip_table_open(RULES_MAX, &bed->table) != 0)
 		abort();
