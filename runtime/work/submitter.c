@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <rte_branch_prediction.h>
+
 #include "domain/error.h"
 #include "domain/thread.h"
 #include "work/pairs.h"
@@ -147,13 +149,17 @@ static int
 alloc(const struct trip_domain *domain, struct trip_submitter *submitter,
 	const struct trip_submission *request)
 {
-	struct trip_work_desc desc = request->desc;
+	struct trip_work_desc desc;
 	int slot;
 
-	if (slots_beside(request) == 0)
+	if (likely(slots_beside(request) == 0)) {
 		slot = trip_channel_alloc(submitter->channel, submitter->reaper.here);
-	else
-		slot = alloc_more(domain, submitter, request, &desc);
+		if (slot >= 0)
+			*trip_channel_desc(submitter->channel, (uint32_t)slot) = request->desc;
+		return slot;
+	}
+	desc = request->desc;
+	slot = alloc_more(domain, submitter, request, &desc);
 	if (slot >= 0)
 		*trip_channel_desc(submitter->channel, (uint32_t)slot) = desc;
 	return slot;
