@@ -18,8 +18,8 @@
 #define SOON (UINT64_C(1) << 20)
 
 struct homes homes;
-const struct homes_part *const homes_parts[HOMES_PARTS] = {
-	&homes_idle, &homes_quota, &homes_until, &homes_rate, &homes_sleepers, &homes_feeds};
+const struct homes_part *const homes_parts[HOMES_PARTS] = {&homes_idle, &homes_quota, &homes_until,
+	&homes_rate, &homes_sleepers, &homes_feeds, &homes_lasting};
 
 uint64_t
 homes_now(struct trip_home *home)

@@ -4,8 +4,8 @@
  * die and others come in their place, queues that count flows, and the control thread that clears
  * away. homes.c makes it; homes_plan.c draws what is done, homes_client.c does it, and waits in
  * homes_wait.c; homes_items.c knows what may become of each item; homes_judge.c looks at all of it
- * in the end. What else there is are parts: homes_feeds.c, homes_idle.c, homes_quota.c,
- * homes_rate.c, homes_until.c.
+ * in the end. What else there is are parts: homes_feeds.c, homes_idle.c,
+ * homes_lasting.c, homes_quota.c, homes_rate.c, homes_until.c.
  */
 #ifndef SIM_HOMES_H
 #define SIM_HOMES_H
@@ -152,9 +152,9 @@ struct homes_part {
 	void (*judge)(void);
 };
 
-extern const struct homes_part homes_feeds, homes_idle, homes_quota, homes_rate, homes_sleepers,
-	homes_until;
-#define HOMES_PARTS 6
+extern const struct homes_part homes_feeds, homes_idle, homes_lasting, homes_quota, homes_rate,
+	homes_sleepers, homes_until;
+#define HOMES_PARTS 7
 extern const struct homes_part *const homes_parts[HOMES_PARTS];
 
 /* Of all parts that are in the history. */

@@ -39,13 +39,14 @@ condition_of(const struct act *act)
 	return act != NULL && act->part != NULL ? act->part->condition : 0;
 }
 
-/* Whether that says when what begins with a firing ends. */
+/* Whether what begins with a firing ends. */
 static bool
 ends(const struct act *act)
 {
 	const struct trip_condition_row *row = trip_condition_of(condition_of(act));
 
-	return row->ends != NULL && row->ends(act->parameters);
+	return (act != NULL && act->op == TRIP_OP_FLOW_DROP) ||
+	       (row->ends != NULL && row->ends(act->parameters));
 }
 
 /* What is beside its slot: operands, its end, and the parameters of a condition. */
@@ -62,10 +63,10 @@ fill_beside(const struct trip_engine *engine, struct trip_channel_client *client
 		memcpy(trip_channel_operands(client, *more), &fill, sizeof(fill));
 		desc->operands = 1 + *more++;
 	}
-	if (condition_of(act) == 0)
-		return;
 	if (ends(act))
 		desc->end = 1 + *more++;
+	if (condition_of(act) == 0)
+		return;
 	memcpy(trip_channel_operands(client, *more), act->parameters, row->parameters);
 	desc->condition = 1 + *more;
 	desc->condition_kind = condition_of(act);
@@ -91,12 +92,12 @@ submit(const struct trip_home *home, struct trip_channel_client *client, uint32_
 	const struct trip_work_desc *desc, const struct act *act)
 {
 	uint32_t more[TRIP_CHANNEL_MORE];
-	unsigned int n = desc->op == TRIP_OP_CNTR_FILL;
+	unsigned int n = (desc->op == TRIP_OP_CNTR_FILL) + ends(act);
 	struct item *item;
 	int slot;
 
 	if (condition_of(act) != 0)
-		n += 1 + ends(act) + trip_condition_of(condition_of(act))->memory;
+		n += 1 + trip_condition_of(condition_of(act))->memory;
 	if (homes.n_items == ITEMS)
 		return NULL;
 	slot = n > 0 ? trip_channel_alloc_more(client, trip_channel_returned(client), more, n)
