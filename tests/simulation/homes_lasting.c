@@ -13,6 +13,7 @@
 #define STEP 4096
 
 static _Atomic uint8_t action;
+static _Atomic uint64_t changed;
 /* By number of the item: no end before that, nor behind that; how often it fired. */
 static struct {
 	uint64_t until, late, fired;
@@ -51,7 +52,9 @@ static void
 make(void)
 {
 	atomic_init(&action, TRIP_ACTION_ACTIVE);
+	atomic_init(&changed, 0);
 	homes.engine.actions = &action;
+	homes.engine.changed = &changed;
 }
 
 static bool
