@@ -118,7 +118,9 @@ count_flows(struct baseline *baseline)
 	for (uint32_t i = 0; i < TRIP_PORTS_MAX; i++)
 		handles += domain->ports[i] != NULL ? domain->ports[i]->n_found : 0;
 	for (uint32_t i = 0; i < domain->engine.n_flows; i++)
-		rules += atomic_load(&domain->engine.actions[i]) != 0;
+		/* What fires as a flow is destroyed may mark an index that is not used again before
+		 * (indices.h). */
+		rules += (atomic_load(&domain->engine.actions[i]) & TRIP_ACTION_ACTIVE) != 0;
 	for (uint32_t i = 0; i < domain->engine.n_homes * domain->engine.cntrs_per_home; i++)
 		fed += atomic_load(&domain->entries[i].flows);
 	for (uint32_t i = 0; i < domain->engine.n_queues; i++) {
