@@ -151,6 +151,18 @@ trip_indices_ripen(struct trip_domain *domain, struct trip_indices *indices)
 	}
 }
 
+bool
+trip_indices_try(struct trip_domain *domain, struct trip_indices *indices, uint32_t *index)
+{
+	bool on_home = trip_domain_on_home(domain);
+
+	trip_indices_ripen(domain, indices);
+	*index = trip_indices_take(indices);
+	if (*index == TRIP_NONE && on_home)
+		*index = trip_indices_take_unripe(indices, TRIP_NONE);
+	return *index != TRIP_NONE || on_home || !trip_indices_unripe(indices);
+}
+
 void
 trip_indices_retire(struct trip_domain *domain, struct trip_indices *indices, uint32_t index)
 {

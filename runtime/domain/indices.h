@@ -58,6 +58,12 @@ uint32_t trip_indices_take(struct trip_indices *indices);
  * to. What remains is a race with an iteration of another home that has lasted since the close.
  */
 uint32_t trip_indices_take_unripe(struct trip_indices *indices, uint32_t but);
+/*
+ * Takes one where there may have to be a wait for it; TRIP_NONE: there is none. True: that is all,
+ * and on a home it always is; false: some are not ripe, so let it progress and try again. Under the
+ * domain's lock.
+ */
+bool trip_indices_try(struct trip_domain *domain, struct trip_indices *indices, uint32_t *index);
 /* Gives one back, to be taken next. */
 void trip_indices_give(struct trip_indices *indices, uint32_t index);
 

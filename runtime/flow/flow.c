@@ -227,11 +227,13 @@ static void
 read_police(const struct trip_engine *engine, uint32_t flow, struct trip_flow_count *count)
 {
 	uint32_t own = atomic_load_explicit(&engine->police_of[flow], memory_order_acquire) - 1;
-	const struct trip_police *police = &engine->police[own];
+	const struct trip_police *police;
 	uint64_t word;
 
+	/* It has none, or another process has written there. */
 	if (own >= engine->n_police)
 		return;
+	police = &engine->police[own];
 	word = atomic_load_explicit(&police->word, memory_order_relaxed);
 	count->policed_packets = atomic_load_explicit(&police->packets, memory_order_relaxed);
 	count->policed_bytes = atomic_load_explicit(&police->bytes, memory_order_relaxed);

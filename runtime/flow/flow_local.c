@@ -234,27 +234,23 @@ has_police(const struct trip_flow *flow)
 		       0;
 }
 
-/* False: there is none before a grace period is over. */
+/* False: some may come, so it is to be tried again. */
 static bool
-take_police(struct trip_flow *flow)
+try_police(struct trip_flow *flow)
 {
 	struct trip_domain *domain = trip_flow_domain(flow);
-	uint32_t own = TRIP_NONE;
-	bool known, unripe;
+	bool is_all = true;
+	uint32_t own;
 
 	pthread_mutex_lock(&domain->lock);
-	known = has_police(flow);
-	if (!known) {
-		trip_indices_ripen(domain, &domain->polices);
-		own = trip_indices_take(&domain->polices);
-		if (own == TRIP_NONE && trip_domain_on_home(domain))
-			own = trip_indices_take_unripe(&domain->polices, TRIP_NONE);
+	/* By another thread, meanwhile. */
+	if (!has_police(flow)) {
+		is_all = trip_indices_try(domain, &domain->polices, &own);
+		if (own != TRIP_NONE)
+			begin_police(flow, own);
 	}
-	if (own != TRIP_NONE)
-		begin_police(flow, own);
-	unripe = trip_indices_unripe(&domain->polices);
 	pthread_mutex_unlock(&domain->lock);
-	return known || own != TRIP_NONE || !unripe;
+	return is_all;
 }
 
 int
@@ -262,7 +258,9 @@ trip_flow_police(struct trip_flow *flow)
 {
 	struct trip_domain *domain = trip_flow_domain(flow);
 
-	while (!has_police(flow) && !take_police(flow) && !trip_domain_on_home(domain))
+	if (has_police(flow))
+		return 0;
+	while (!try_police(flow))
 		trip_progress_wait(domain);
 	if (has_police(flow))
 		return 0;

@@ -12,20 +12,15 @@
 #include "work/submitter.h"
 #include "work/work_refs.h"
 
-/* False: there is none before a grace period is over. */
 static bool
-take_index(struct trip_domain *domain, uint32_t *index)
+try_index(struct trip_domain *domain, uint32_t *index)
 {
-	bool unripe;
+	bool is_all;
 
 	pthread_mutex_lock(&domain->lock);
-	trip_indices_ripen(domain, &domain->functions);
-	*index = trip_indices_take(&domain->functions);
-	if (*index == TRIP_NONE && trip_domain_on_home(domain))
-		*index = trip_indices_take_unripe(&domain->functions, TRIP_NONE);
-	unripe = trip_indices_unripe(&domain->functions);
+	is_all = trip_indices_try(domain, &domain->functions, index);
 	pthread_mutex_unlock(&domain->lock);
-	return *index != TRIP_NONE || !unripe;
+	return is_all;
 }
 
 /* Another home may be about to call what is unregistered on this one, which cannot wait for that:
@@ -60,7 +55,7 @@ trip_function_register(
 	if (handle == NULL)
 		return trip_error_set(ENOMEM, "function: no memory for its handle");
 	handle->domain = domain;
-	while (!take_index(domain, &handle->index) && !trip_domain_on_home(domain))
+	while (!try_index(domain, &handle->index))
 		trip_progress_wait(domain);
 	if (handle->index == TRIP_NONE) {
 		free(handle);

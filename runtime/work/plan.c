@@ -159,16 +159,29 @@ refuse_operand(const char *of, const char *name, const struct trip_op_refusal *r
 		low ? refusal->low : refusal->limit);
 }
 
+/* What it takes in the flows, last: nothing else is wrong with it. */
 static int
-check_operands(const struct trip_submission *request, const struct trip_domain *domain)
+take_polices(const struct trip_domain *domain, const struct trip_work *work)
+{
+	int error = domain->backend->police(work->op.police.flow);
+
+	if (error == 0 && work->op.police.with != NULL)
+		error = domain->backend->police(work->op.police.with);
+	return error;
+}
+
+static int
+check_operands(const struct trip_submission *request, const struct trip_domain *domain,
+	const struct trip_work *work)
 {
 	const struct trip_op_row *op = request->op;
 	struct trip_op_refusal refusal;
 
-	if (op->operands == 0 ||
-		op->takes(&domain->engine, &request->desc, request->operands, &refusal))
+	if (op->operands == 0)
 		return 0;
-	return refuse_operand("operation", op->name, &refusal);
+	if (!op->takes(&domain->engine, &request->desc, request->operands, &refusal))
+		return refuse_operand("operation", op->name, &refusal);
+	return work->op_type == TRIP_OP_FLOW_POLICE ? take_polices(domain, work) : 0;
 }
 
 /* Behind the parameters there is nothing, so that what a kind gets later is refused until then. */
@@ -240,17 +253,6 @@ plan_condition(struct trip_submission *request, const struct trip_work *work)
 	return 0;
 }
 
-/* What it takes in the flows, last: nothing else is wrong with it. */
-static int
-take_polices(const struct trip_domain *domain, const struct trip_work *work)
-{
-	int error = domain->backend->police(work->op.police.flow);
-
-	if (error == 0 && work->op.police.with != NULL)
-		error = domain->backend->police(work->op.police.with);
-	return error;
-}
-
 static int
 plan_op(struct trip_submission *request, const struct trip_domain *domain,
 	const struct trip_work *work)
@@ -270,10 +272,7 @@ plan_op(struct trip_submission *request, const struct trip_domain *domain,
 			"counter",
 			op->name);
 	error = plan_target[op->target](request, domain, work);
-	if (error == 0)
-		error = check_operands(request, domain);
-	return error != 0 || work->op_type != TRIP_OP_FLOW_POLICE ? error
-								  : take_polices(domain, work);
+	return error != 0 ? error : check_operands(request, domain, work);
 }
 
 /* All of it but its counter and condition. */

@@ -149,19 +149,19 @@ static int
 alloc(const struct trip_domain *domain, struct trip_submitter *submitter,
 	const struct trip_submission *request)
 {
-	struct trip_work_desc desc;
+	const struct trip_work_desc *desc = &request->desc;
+	struct trip_work_desc with_more;
 	int slot;
 
 	if (likely(slots_beside(request) == 0)) {
 		slot = trip_channel_alloc(submitter->channel, submitter->reaper.here);
-		if (slot >= 0)
-			*trip_channel_desc(submitter->channel, (uint32_t)slot) = request->desc;
-		return slot;
+	} else {
+		with_more = *desc;
+		slot = alloc_more(domain, submitter, request, &with_more);
+		desc = &with_more;
 	}
-	desc = request->desc;
-	slot = alloc_more(domain, submitter, request, &desc);
 	if (slot >= 0)
-		*trip_channel_desc(submitter->channel, (uint32_t)slot) = desc;
+		*trip_channel_desc(submitter->channel, (uint32_t)slot) = *desc;
 	return slot;
 }
 
