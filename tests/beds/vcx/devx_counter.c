@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading counters through DevX: one at once, or a bulk into memory, answered through an event.
  *
- * A bulk query is put on a list; a thread of the device answers it when its latency has passed and
- * the device is not held: it writes the values where the query says, puts the answer on the other
- * list, and makes the file descriptor readable, which the driver's interrupt thread waits for. */
+ * A bulk query is put on a list, and answered when its latency has passed and the device is not
+ * held: the values are written where the query says, the answer is put on the other list, and the
+ * file descriptor made readable, which the driver's interrupt thread waits for. A card needs no
+ * processor for that: a query without latency is answered at once, a thread of the device's answers
+ * the others. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -101,28 +103,43 @@ is_due(const struct query *query)
 	       (now.tv_sec == query->due.tv_sec && now.tv_nsec >= query->due.tv_nsec);
 }
 
+/* With the lock: answers what is due, and returns what comes next, or NULL: not until something
+ * changes. */
+static struct query *
+answer_due(struct completions *completions)
+{
+	struct vcx_device *device = completions->device;
+	static const uint64_t one = 1;
+	struct query *query;
+
+	while ((query = TAILQ_FIRST(&completions->asked)) != NULL) {
+		if (device->held || atomic_load(&device->removed))
+			return NULL;
+		if (!is_due(query))
+			return query;
+		TAILQ_REMOVE(&completions->asked, query, next);
+		write_values(query->counters, query->first, query->count, query->memory);
+		TAILQ_INSERT_TAIL(&completions->answered, query, next);
+		/* It fails only beyond 2^64 - 2 unread answers. */
+		(void)!write(completions->dv.fd, &one, sizeof(one));
+	}
+	return NULL;
+}
+
 static void *
 answer_all(void *argument)
 {
 	struct completions *completions = argument;
 	struct vcx_device *device = completions->device;
-	static const uint64_t one = 1;
 
 	pthread_mutex_lock(&device->lock);
 	while (!completions->stop) {
-		struct query *query = TAILQ_FIRST(&completions->asked);
+		struct query *next = answer_due(completions);
 
-		if (query == NULL || device->held || atomic_load(&device->removed)) {
+		if (next == NULL)
 			pthread_cond_wait(&device->changed, &device->lock);
-		} else if (!is_due(query)) {
-			pthread_cond_timedwait(&device->changed, &device->lock, &query->due);
-		} else {
-			TAILQ_REMOVE(&completions->asked, query, next);
-			write_values(query->counters, query->first, query->count, query->memory);
-			TAILQ_INSERT_TAIL(&completions->answered, query, next);
-			if (write(completions->dv.fd, &one, sizeof(one)) != sizeof(one))
-				break; /* only beyond 2^64 - 2 unread answers */
-		}
+		else
+			pthread_cond_timedwait(&device->changed, &device->lock, &next->due);
 	}
 	pthread_mutex_unlock(&device->lock);
 	return NULL;
@@ -214,7 +231,8 @@ mlx5dv_devx_obj_query_async(struct mlx5dv_devx_obj *obj, const void *in, size_t 
 	set_due(query, obj->device);
 	pthread_mutex_lock(&obj->device->lock);
 	TAILQ_INSERT_TAIL(&completions->asked, query, next);
-	pthread_cond_broadcast(&obj->device->changed);
+	if (answer_due(completions) != NULL)
+		pthread_cond_broadcast(&obj->device->changed);
 	pthread_mutex_unlock(&obj->device->lock);
 	return 0;
 }
