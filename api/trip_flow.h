@@ -189,6 +189,11 @@ int trip_flow_validate(uint16_t port_id, const struct trip_flow_attr *attr,
  * afterwards is in no counter, and the flow's place among the domain's `max_flows` becomes free
  * when the burst ends.
  *
+ * Where a cache stands between the hardware and its counters, this waits until what the rule has
+ * counted is in it: 1.25 times the engine's refresh lag, with mlx5 HWS twice. Where EAL's interrupt
+ * thread refreshes the cache, it waits for that, too, while it does not run, but no longer than
+ * eight times the lag: what is not in the cache by then is in no counter.
+ *
  * @return
  *   0, or -EBUSY while pending work refers to it; nothing has changed then. -EDEADLK: called from a
  *   registered function or a polling lcore of the domain.
@@ -197,9 +202,9 @@ int trip_flow_destroy(struct trip_flow *flow);
 
 /**
  * Ends a flow: its rule is gone when this returns. The flow keeps its value, and stays open. Where
- * a cache stands between the hardware and its counters, the last counts show a refresh period
- * later. trip_flow_query() and trip_flow_destroy() wait for them, so retire many flows first, then
- * query or destroy them. Any thread.
+ * a cache stands between the hardware and its counters, the last counts show some time later.
+ * trip_flow_query() and trip_flow_destroy() wait for them, the latter tells how long; so retire
+ * many flows first, then query or destroy them. Any thread.
  *
  * @return
  *   0; -EDEADLK: called from a registered function or a polling lcore of the domain.

@@ -8,6 +8,7 @@
 #include "hard.h"
 #include "life.h"
 #include "notice.h"
+#include "refresher.h"
 #include "soft.h"
 #include "sweep.h"
 #include "template.h"
@@ -168,7 +169,7 @@ finish_end(struct trip_hard *hard, struct trip_hard_flow *flow, bool had_rule)
 {
 	if (had_rule) {
 		trip_engine_stat(&hard->stats.rules, UINT64_MAX);
-		flow->out_tsc = rte_rdtsc();
+		trip_refresher_out(hard, flow);
 		if (flow->rule.shared != NULL && hard->lag.bound == 0)
 			(void)trip_sweep_read(hard, flow);
 	}
@@ -197,14 +198,15 @@ int
 trip_hard_remove(struct trip_hard *hard, struct trip_hard_call *call)
 {
 	struct trip_hard_flow *flow = call->flow;
-	uint64_t now = rte_rdtsc();
 
 	if (hard->paused)
 		return -EAGAIN;
 	if (!flow->final && !hard->removed) {
+		bool is_final = trip_refresher_is_final(hard, flow, rte_rdtsc());
+
 		(void)trip_sweep_read(hard, flow);
 		/* One that cannot be read any more is as final as it gets. */
-		if (!trip_sweep_is_final(hard, flow, now))
+		if (!is_final)
 			return -EAGAIN;
 	}
 	trip_sweep_forget(hard, flow);
@@ -218,15 +220,16 @@ int
 trip_hard_query(struct trip_hard *hard, struct trip_hard_call *call)
 {
 	struct trip_hard_flow *flow = call->flow;
-	uint64_t now = rte_rdtsc();
+	bool is_final;
 	int result;
 
 	if (flow->final)
 		return 0;
+	is_final = trip_refresher_is_final(hard, flow, rte_rdtsc());
 	result = trip_sweep_read(hard, flow);
 	/* One that cannot be read any more is as final as it gets. */
 	if (flow->retired && flow->out_tsc != 0 && !hard->removed && !hard->paused &&
-		!flow->final && !trip_sweep_is_final(hard, flow, now))
+		!flow->final && !is_final)
 		return -EAGAIN;
 	return result;
 }

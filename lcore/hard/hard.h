@@ -58,9 +58,10 @@ struct trip_hard_flow {
 	/* What its counter shows will not change any more, or there is none yet: whoever reads a
 	 * counters object may ask for a flow that is still to be added. */
 	bool final;
-	/* When its last reading began, and when its rule was taken out, if it was. */
+	/* When its last reading began. */
 	uint64_t read_tsc;
-	uint64_t out_tsc;
+	/* When its rule was taken out, if it was: by the clock, and by beats (refresher.h). */
+	uint64_t out_tsc, out_ran_tsc;
 };
 
 struct trip_hard_stats {
@@ -89,6 +90,14 @@ enum {
 	TRIP_HARD_RECOVERED = 1u << 3,
 };
 
+/* Of the thread that refreshes the driver's cache: refresher.h. */
+struct trip_hard_beats {
+	/* What all of them have counted; how long each takes: the same as long as any is wanted. */
+	_Atomic uint64_t ran_tsc, us;
+	/* Still to come; 0: none is set. */
+	_Atomic uint32_t wanted;
+};
+
 /* Of a stop that trip_hard_started() is to follow. */
 enum trip_hard_stop {
 	TRIP_HARD_RUNS,
@@ -113,6 +122,7 @@ struct trip_hard {
 	/* What was told of the port, and how often the worker has begun or ended to ask the driver:
 	 * notice.h. */
 	_Atomic uint32_t notices, turns;
+	struct trip_hard_beats beats;
 	/* Of the desk's rings. */
 	struct trip_errand *errands;
 	/* Of the runtime's grace period (indices.h). */

@@ -6,6 +6,7 @@
 
 #include "life.h"
 #include "notice.h"
+#include "refresher.h"
 #include "source.h"
 #include "sweep.h"
 #include "template.h"
@@ -115,7 +116,7 @@ take_out(struct trip_hard *hard, struct trip_hard_flow *flows[], uint32_t n, enu
 	for (uint32_t i = 0; i < n; i++) {
 		leave_counter(hard, flows[i], handles);
 		trip_rule_forget(&hard->rules, &flows[i]->rule);
-		flows[i]->out_tsc = rte_rdtsc();
+		trip_refresher_out(hard, flows[i]);
 		trip_engine_stat(&hard->stats.rules, UINT64_MAX);
 	}
 }

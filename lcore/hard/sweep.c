@@ -9,6 +9,7 @@
 #include <rte_ethdev.h>
 
 #include "notice.h"
+#include "refresher.h"
 #include "source.h"
 #include "sweep.h"
 
@@ -207,14 +208,6 @@ trip_sweep_count(struct trip_hard *hard, struct trip_hard_flow *flow,
 	trip_source_cross(engine, flow->index, which);
 }
 
-bool
-trip_sweep_is_final(const struct trip_hard *hard, const struct trip_hard_flow *flow, uint64_t began)
-{
-	return flow->out_tsc != 0 &&
-	       (flow->rule.shared == NULL || hard->lag.bound == 0 ||
-		       began - flow->out_tsc > hard->lag.bound + hard->lag.bound / 4);
-}
-
 void
 trip_sweep_finish(struct trip_hard *hard, struct trip_hard_flow *flow)
 {
@@ -243,6 +236,7 @@ int
 trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow)
 {
 	uint64_t grew[TRIP_COUNT_KINDS], began = rte_rdtsc(), ended;
+	bool is_final;
 	int result;
 
 	assert(hard->flows[flow->index] == flow);
@@ -252,6 +246,7 @@ trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow)
 	}
 	if (hard->paused)
 		return -EBUSY;
+	is_final = trip_refresher_is_final(hard, flow, began);
 	result = trip_rule_read(hard->port_id, &flow->rule, grew);
 	ended = rte_rdtsc();
 	trip_engine_stat(&hard->stats.readings, 1);
@@ -264,7 +259,7 @@ trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow)
 	if (flow->read_tsc != 0)
 		trip_engine_stat_most(&hard->stats.longest_gap_tsc, began - flow->read_tsc);
 	flow->read_tsc = began;
-	flow->final = trip_sweep_is_final(hard, flow, began);
+	flow->final = is_final;
 	trip_sweep_count(hard, flow, grew, began, true);
 	measure_lag(hard, flow->index,
 		&(struct trip_lag_reading){

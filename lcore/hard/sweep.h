@@ -16,10 +16,6 @@ int trip_sweep_read(struct trip_hard *hard, struct trip_hard_flow *flow);
 void trip_sweep_count(struct trip_hard *hard, struct trip_hard_flow *flow,
 	const uint64_t grew[TRIP_COUNT_KINDS], uint64_t began, bool is_all);
 
-/* Whether a reading begun at `began` shows all that the flow counted before its rule went. */
-bool trip_sweep_is_final(
-	const struct trip_hard *hard, const struct trip_hard_flow *flow, uint64_t began);
-
 /* What the flow's counts are, they stay. */
 void trip_sweep_finish(struct trip_hard *hard, struct trip_hard_flow *flow);
 

@@ -19,6 +19,7 @@
 #include "home.h"
 #include "life.h"
 #include "notice.h"
+#include "refresher.h"
 #include "sweep.h"
 #include "template.h"
 
@@ -285,6 +286,7 @@ trip_hard_close(struct trip_hard *hard)
 		trip_errand_wake(&hard->desk);
 		trip_compat_thread_join(hard->thread);
 	}
+	trip_refresher_close(hard);
 	if (hard->desk.wake_fd >= 0)
 		close(hard->desk.wake_fd);
 	pthread_cond_destroy(&hard->answered);

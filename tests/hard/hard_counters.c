@@ -4,9 +4,14 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include <rte_alarm.h>
+#include <rte_cycles.h>
+
 #include <trip_threads.h>
 
+#include "hard.h"
 #include "hard_bed.h"
+#include "flow/port.h"
 
 static struct trip_port *port;
 static struct trip_counters *counters;
@@ -297,12 +302,106 @@ pnt_07_a_lost_flow_keeps_what_it_counted(void **state)
 	close_all();
 }
 
+/* --- whose cache is refreshed late --- */
+
+/* By EAL's interrupt thread, once a second. */
+static const struct fake_nic bulk = {.driver = "mlx5_pci",
+	.devargs = "0000:01:00.0,dv_flow_en=1",
+	.shared = true,
+	.cached = true,
+	.keeps_shared = true};
+
+static struct {
+	_Atomic bool holds, done;
+	/* When that thread had refreshed the cache. */
+	uint64_t refreshed;
+	struct trip_flow *flow;
+} interrupt;
+
+static void
+begin_in_interrupt(rte_eal_alarm_callback callback)
+{
+	atomic_store(&interrupt.holds, false);
+	atomic_store(&interrupt.done, false);
+	assert_int_equal(rte_eal_alarm_set(1, callback, NULL), 0);
+	harness_until(atomic_load(&interrupt.holds));
+}
+
+/* Somebody's callback takes longer than the lag and a quarter. */
+static void
+refresh_late(void *arg)
+{
+	uint64_t began = rte_rdtsc(), hz = rte_get_tsc_hz();
+
+	atomic_store(&interrupt.holds, true);
+	while (rte_rdtsc() - began < hz + hz * 6 / 10)
+		rte_delay_us_sleep(1000);
+	fake_nic_refresh();
+	interrupt.refreshed = rte_rdtsc();
+	atomic_store(&interrupt.done, true);
+}
+
+static void
+pnt_07_a_late_refresher_is_waited_for(void **state)
+{
+	struct trip_flow *flow;
+	uint64_t began, value;
+
+	open_all(&bulk);
+	attach(0, TRIP_COUNTER_PACKETS, NULL);
+	flow = create(1000, counters);
+	fake_nic_receive(1000, 10, HARD_PACKET);
+	begin_in_interrupt(refresh_late);
+	began = rte_rdtsc();
+	hard_destroy(flow);
+	assert_int_equal(trip_counters_read(counters, &value, 1, TRIP_READ_CACHED), 0);
+	harness_until(atomic_load(&interrupt.done));
+	/* Nobody waits for ever. */
+	if (interrupt.refreshed - began < 8 * rte_get_tsc_hz())
+		assert_int_equal(value, 10);
+	close_all();
+}
+
+static int
+shorten_lag(struct trip_hard *hard, struct trip_hard_call *call)
+{
+	trip_lag_init(&hard->lag, hard->lag.assumed / 20, 0);
+	return 0;
+}
+
+static void
+destroy_in_interrupt(void *arg)
+{
+	atomic_store(&interrupt.holds, true);
+	hard_destroy(interrupt.flow);
+	atomic_store(&interrupt.done, true);
+}
+
+/* Whoever refreshes waits for the end of a flow itself. */
+static void
+pnt_07_a_refresher_does_not_wait_for_itself(void **state)
+{
+	struct trip_hard_call call = {.run = shorten_lag};
+
+	open_all(&bulk);
+	attach(0, TRIP_COUNTER_PACKETS, NULL);
+	interrupt.flow = create(1000, counters);
+	assert_int_equal(trip_hard_call(port->hard, &call), 0);
+	receive(1000, 10);
+	begin_in_interrupt(destroy_in_interrupt);
+	harness_until(atomic_load(&interrupt.done));
+	expect(0, 10, 0);
+	close_all();
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(pnt_06_points_of_a_direct_counter),
 	cmocka_unit_test(pnt_06_points_of_a_shared_counter),
 	cmocka_unit_test(pnt_06_points_of_a_cached_counter),
 	cmocka_unit_test(pnt_07_a_flow_that_goes_is_not_asked),
+	cmocka_unit_test(pnt_07_a_late_refresher_is_waited_for),
 	cmocka_unit_test(pnt_07_a_reader_is_waited_for),
+	cmocka_unit_test(pnt_07_a_refresher_does_not_wait_for_itself),
 	cmocka_unit_test(pnt_07_a_lost_flow_keeps_what_it_counted),
 	cmocka_unit_test(pnt_08_the_cache_is_not_the_device),
 	cmocka_unit_test(pnt_08_nobody_waits_for_a_reader_that_waits),

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * When the last counts of a shared counter are in the cache that it is read from.
+ *
+ * Whoever refreshes a driver's cache is EAL's interrupt thread: mlx5 DV asks its device by an
+ * alarm, and takes the answer in a handler there; bnxt does it all in an alarm. A clock says
+ * nothing of a thread that waits for a processor, or for somebody's callback that takes long. So
+ * time is counted where the refresher runs: by beats, alarms of our own in that thread, each set
+ * anew as it runs. EAL runs alarms in the order in which they are due. Whatever was set when a
+ * rule went, and is due within the lag, has been run when beats have gone by since then that are
+ * the lag's length together. What they count more than that is the device's, to answer.
+ *
+ * Beats run only while somebody waits for the end of a flow. Without them the clock decides, which
+ * then may take longer: whoever waits may be that thread, or it hangs for good, or has no memory
+ * for an alarm.
+ *
+ * The thread of mlx5 HWS is the driver's own, and runs nothing of ours: for that the clock has
+ * more to spare.
+ */
+#ifndef TRIP_REFRESHER_H
+#define TRIP_REFRESHER_H
+
+#include "hard.h"
+
+/* On the worker: a flow's rule has been taken out. */
+void trip_refresher_out(struct trip_hard *hard, struct trip_hard_flow *flow);
+
+/* On the worker: whether a reading that begins now, at `began`, shows all that the flow counted
+ * before its rule went. To be asked before the driver is. */
+bool trip_refresher_is_final(
+	struct trip_hard *hard, const struct trip_hard_flow *flow, uint64_t began);
+
+/* When there is no worker any more: no beat runs behind this. */
+void trip_refresher_close(struct trip_hard *hard);
+
+#endif
