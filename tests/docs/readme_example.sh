@@ -31,12 +31,13 @@ sed -i "s|^prefix=|prefix=$tmp/root|" "$pc"
 
 # try NAME FOLDER-OF-PC LIBRARIES [COMPILER FLAG ...]
 try() {
-	local name=$1 libraries=$3 flags
+	local name=$1 libraries=$3 flags compiler
 	export PKG_CONFIG_PATH=$2
 	shift 3
 	read -ra flags <<<"$(pkg-config --cflags --libs tripline libdpdk)"
+	read -ra compiler <<<"${CC:-cc}"
 	# DPDK's headers use more of libc than strict C11 shows.
-	"${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror "$@" -o "$tmp/$name" "$tmp/example.c" "${flags[@]}"
+	"${compiler[@]}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror "$@" -o "$tmp/$name" "$tmp/example.c" "${flags[@]}"
 	(cd "$tmp" && LD_LIBRARY_PATH=$libraries "./$name")
 }
 
