@@ -21,22 +21,16 @@
 #define LOCK_SPINS 1024
 
 void
-trip_domain_lock(struct trip_lock *lock)
+trip_domain_wait_lock(struct trip_lock *lock)
 {
 	unsigned int spins = 0;
 
-	while (atomic_flag_test_and_set_explicit(&lock->held, memory_order_acquire)) {
+	do {
 		if (++spins % LOCK_SPINS == 0)
 			sched_yield();
 		else
 			rte_pause();
-	}
-}
-
-void
-trip_domain_unlock(struct trip_lock *lock)
-{
-	atomic_flag_clear_explicit(&lock->held, memory_order_release);
+	} while (atomic_flag_test_and_set_explicit(&lock->held, memory_order_acquire));
 }
 
 void
@@ -45,12 +39,6 @@ trip_domain_count(struct trip_domain *domain, uint32_t *count, int more)
 	pthread_mutex_lock(&domain->lock);
 	*count += (uint32_t)more;
 	pthread_mutex_unlock(&domain->lock);
-}
-
-bool
-trip_domain_on_home(const struct trip_domain *domain)
-{
-	return trip_engine_current != NULL && trip_engine_current->engine == &domain->engine;
 }
 
 void *

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include <rte_branch_prediction.h>
 #include <rte_memzone.h>
 
 #include <trip_cntr.h>
@@ -142,13 +143,30 @@ int trip_domain_open_submitters(struct trip_domain *domain, struct trip_home *ho
 /* Takes away what this process has of each home. */
 void trip_domain_close_homes(struct trip_domain *domain);
 
-void trip_domain_lock(struct trip_lock *lock);
-void trip_domain_unlock(struct trip_lock *lock);
+/* Takes a lock that is held, when its holder has let go of it. */
+void trip_domain_wait_lock(struct trip_lock *lock);
+
+static inline void
+trip_domain_lock(struct trip_lock *lock)
+{
+	if (unlikely(atomic_flag_test_and_set_explicit(&lock->held, memory_order_acquire)))
+		trip_domain_wait_lock(lock);
+}
+
+static inline void
+trip_domain_unlock(struct trip_lock *lock)
+{
+	atomic_flag_clear_explicit(&lock->held, memory_order_release);
+}
 
 /* So many more of what is counted under the domain's lock. */
 void trip_domain_count(struct trip_domain *domain, uint32_t *count, int more);
 
 /* Whether the calling thread is in an iteration of one of the domain's homes. */
-bool trip_domain_on_home(const struct trip_domain *domain);
+static inline bool
+trip_domain_on_home(const struct trip_domain *domain)
+{
+	return trip_engine_current != NULL && trip_engine_current->engine == &domain->engine;
+}
 
 #endif

@@ -24,9 +24,13 @@ _Static_assert(offsetof(struct trip_work, op.fill.limit) ==
 _Static_assert(offsetof(struct trip_work, op.drop.flow) == offsetof(struct trip_work, op.flow),
 	"a drop for ever is any flow's operation");
 
+/* An item is queued in some hundred instructions: calls between what is asked of each would be a
+ * tenth of that. */
+#define IN_EACH_PLAN static inline __attribute__((always_inline))
+
 #define FLAGS (TRIP_WORK_COMPLETION | TRIP_WORK_COALESCE | TRIP_WORK_BEGUN)
 
-static int
+IN_EACH_PLAN int
 check_header(const struct trip_work *work)
 {
 	if (trip_op_of(work->op_type)->name == NULL)
@@ -60,7 +64,7 @@ check_cntr(const struct trip_domain *domain, const struct trip_cntr *cntr, const
 }
 
 /* Likewise of one that the item changes. */
-static int
+IN_EACH_PLAN int
 check_changed(const struct trip_domain *domain, const struct trip_cntr *cntr, const char *role)
 {
 	int error = check_cntr(domain, cntr, role);
@@ -71,7 +75,7 @@ check_changed(const struct trip_domain *domain, const struct trip_cntr *cntr, co
 	return error;
 }
 
-static int
+IN_EACH_PLAN int
 plan_cntr(struct trip_submission *request, const struct trip_domain *domain,
 	const struct trip_work *work)
 {
@@ -177,8 +181,6 @@ check_operands(const struct trip_submission *request, const struct trip_domain *
 	const struct trip_op_row *op = request->op;
 	struct trip_op_refusal refusal;
 
-	if (op->operands == 0)
-		return 0;
 	if (!op->takes(&domain->engine, &request->desc, request->operands, &refusal))
 		return refuse_operand("operation", op->name, &refusal);
 	return work->op_type == TRIP_OP_FLOW_POLICE ? take_polices(domain, work) : 0;
@@ -253,16 +255,24 @@ plan_condition(struct trip_submission *request, const struct trip_work *work)
 	return 0;
 }
 
-static int
+IN_EACH_PLAN int
+plan_target(struct trip_submission *request, const struct trip_domain *domain,
+	const struct trip_work *work)
+{
+	switch (request->op->target) {
+	case TRIP_OP_ON_CNTR:
+		return plan_cntr(request, domain, work);
+	case TRIP_OP_ON_FLOW:
+		return plan_flow(request, domain, work);
+	default:
+		return plan_function(request, domain, work);
+	}
+}
+
+IN_EACH_PLAN int
 plan_op(struct trip_submission *request, const struct trip_domain *domain,
 	const struct trip_work *work)
 {
-	static int (*const plan_target[])(struct trip_submission * request,
-		const struct trip_domain *domain, const struct trip_work *work) = {
-		[TRIP_OP_ON_CNTR] = plan_cntr,
-		[TRIP_OP_ON_FLOW] = plan_flow,
-		[TRIP_OP_ON_FUNCTION] = plan_function,
-	};
 	const struct trip_op_row *op = request->op;
 	int error;
 
@@ -271,12 +281,12 @@ plan_op(struct trip_submission *request, const struct trip_domain *domain,
 			"work: operation \"%s\" counts on its target, and has no completion "
 			"counter",
 			op->name);
-	error = plan_target[op->target](request, domain, work);
-	return error != 0 ? error : check_operands(request, domain, work);
+	error = plan_target(request, domain, work);
+	return error != 0 || op->operands == 0 ? error : check_operands(request, domain, work);
 }
 
 /* All of it but its counter and condition. */
-static inline int
+IN_EACH_PLAN int
 plan_item(struct trip_submission *request, const struct trip_domain *domain,
 	const struct trip_work *work)
 {

@@ -144,16 +144,16 @@ alloc_more(const struct trip_domain *domain, struct trip_submitter *submitter,
 	return slot;
 }
 
-/* Likewise. */
-static int
+/* Likewise. With so many slots beside its own. */
+static inline int
 alloc(const struct trip_domain *domain, struct trip_submitter *submitter,
-	const struct trip_submission *request)
+	const struct trip_submission *request, unsigned int beside)
 {
 	const struct trip_work_desc *desc = &request->desc;
 	struct trip_work_desc with_more;
 	int slot;
 
-	if (likely(slots_beside(request) == 0)) {
+	if (likely(beside == 0)) {
 		slot = trip_channel_alloc(submitter->channel, submitter->reaper.here);
 	} else {
 		with_more = *desc;
@@ -170,13 +170,14 @@ static inline int
 take_slot(struct trip_domain *domain, struct trip_submitter *submitter,
 	const struct trip_submission *request)
 {
+	unsigned int beside = slots_beside(request);
 	int slot;
 
 	/* Again where what it has passed by, as retired, leaves too few. */
 	do {
-		if (!has_reaped(domain, submitter, 1 + slots_beside(request)))
+		if (!has_reaped(domain, submitter, 1 + beside))
 			return -EAGAIN;
-		slot = alloc(domain, submitter, request);
+		slot = alloc(domain, submitter, request, beside);
 	} while (slot == -EAGAIN);
 	return slot;
 }

@@ -28,21 +28,6 @@ queue_item(struct trip_domain *domain, const struct trip_work *work, uint64_t *i
 	return error == 0 ? trip_submitter_submit(domain, &request, id) : error;
 }
 
-static int
-queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id)
-{
-	int error = trip_detach_check(domain);
-	uint64_t own;
-
-	if (error == 0 && unlikely(work->condition != NULL) && trip_pairs_is(work->condition))
-		error = trip_pairs_queue(domain, work, &own);
-	else if (error == 0)
-		error = queue_item(domain, work, &own);
-	if (error == 0 && id != NULL)
-		*id = own;
-	return error;
-}
-
 /* Out of line: of programs that know another version. */
 static __attribute__((noinline)) int
 queue_sized(struct trip_domain *domain, const struct trip_work *work, uint64_t *id)
@@ -50,14 +35,26 @@ queue_sized(struct trip_domain *domain, const struct trip_work *work, uint64_t *
 	struct trip_work own;
 	int error = TRIP_SIZED_TAKE(trip_work, &own, work);
 
-	return error == 0 ? queue(domain, &own, id) : error;
+	return error == 0 ? trip_work_queue(domain, &own, id) : error;
 }
 
 int
 trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id)
 {
-	return likely(work->size == sizeof(*work)) ? queue(domain, work, id)
-						   : queue_sized(domain, work, id);
+	int error = trip_detach_check(domain);
+	uint64_t own;
+
+	if (error != 0)
+		return error;
+	if (unlikely(work->size != sizeof(*work)))
+		return queue_sized(domain, work, id);
+	if (unlikely(work->condition != NULL) && trip_pairs_is(work->condition))
+		error = trip_pairs_queue(domain, work, &own);
+	else
+		error = queue_item(domain, work, &own);
+	if (error == 0 && id != NULL)
+		*id = own;
+	return error;
 }
 
 int

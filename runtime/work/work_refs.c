@@ -41,11 +41,19 @@ refs_of(const struct trip_domain *domain, enum trip_op_target kind, uint32_t ind
 		       : NULL;
 }
 
+/* Of an object that this process has a handle of. */
 static void
-take(_Atomic uint32_t *count)
+take(const struct trip_domain *domain, enum trip_op_target kind, uint32_t index)
 {
-	if (count != NULL)
-		atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&domain->work_refs.count[kind][index], 1, memory_order_relaxed);
+}
+
+/* Likewise a counter, if it is one: none is above all of them, and so are those of pairs. */
+static void
+take_cntr(const struct trip_domain *domain, uint32_t n_cntrs, uint32_t index)
+{
+	if (index < n_cntrs)
+		take(domain, TRIP_OP_ON_CNTR, index);
 }
 
 /* Release: whoever closes the object sees the item gone from it. */
@@ -59,9 +67,11 @@ drop(_Atomic uint32_t *count)
 void
 trip_work_refs_take(struct trip_domain *domain, const struct trip_work_desc *desc)
 {
-	take(refs_of(domain, TRIP_OP_ON_CNTR, desc->trigger));
-	take(refs_of(domain, TRIP_OP_ON_CNTR, desc->completion));
-	take(refs_of(domain, trip_op_of(desc->op)->target, desc->target));
+	uint32_t n_cntrs = trip_op_targets(&domain->engine, TRIP_OP_ON_CNTR);
+
+	take_cntr(domain, n_cntrs, desc->trigger);
+	take_cntr(domain, n_cntrs, desc->completion);
+	take(domain, trip_op_of(desc->op)->target, desc->target);
 }
 
 void
@@ -75,7 +85,7 @@ trip_work_refs_drop(struct trip_domain *domain, const struct trip_work_desc *des
 void
 trip_work_refs_take_cntr(struct trip_domain *domain, uint32_t cntr)
 {
-	take(refs_of(domain, TRIP_OP_ON_CNTR, cntr));
+	take_cntr(domain, trip_op_targets(&domain->engine, TRIP_OP_ON_CNTR), cntr);
 }
 
 void

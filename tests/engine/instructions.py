@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Instructions that queueing, firing, adding, idling, looks at rates and a burst's packets take, beside those kept
-in instructions.json.
+"""Instructions that queueing, firing, adding, idling, looks at rates, a burst's packets and the calls of the data
+path take, beside those kept in instructions.json.
 
 They are exact, where times are not: the test fails when one has grown by more than 2 %, or when an idle
 iteration touches another cache line but for those of its stack. A commit that
-means it updates the kept figures: instructions.py --update PROGRAM COMPILER. They hold for one version of
+means it updates the kept figures: instructions.py --update PROGRAM... COMPILER. They hold for one version of
 one compiler; for others they are printed, and the test does not run (77).
 """
 import json
@@ -59,14 +59,16 @@ def idle_lines(program):
 
 def main():
     update = sys.argv[1] == '--update'
-    program, compiler = sys.argv[-2:]
+    programs, compiler = sys.argv[2 if update else 1:-1], sys.argv[-1]
     for tool in 'valgrind', 'callgrind_annotate':
         if not shutil.which(tool):
             print(f'{tool} is not installed')
             return 77
     with open(KEPT, encoding='utf-8') as file:
         kept = json.load(file)
-    counts = measure(program)
+    counts = {}
+    for program in programs:
+        counts |= measure(program)
     if update:
         kept[compiler] = counts
         with open(KEPT, 'w', encoding='utf-8') as file:
@@ -76,7 +78,7 @@ def main():
     if compiler not in kept:
         print(f'no figures are kept for {compiler}; here they are {counts}')
         return 77
-    lines = idle_lines(program)
+    lines = idle_lines(programs[0])
     print(f'idle: {lines} cache lines')
     grown = lines > IDLE_LINES
     for name, count in counts.items():
