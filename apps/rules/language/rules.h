@@ -199,6 +199,7 @@ enum trip_rules_op {
 	TRIP_RULES_OP_RESET,  /* counters[target], or with on_count the values of counts[target] */
 	TRIP_RULES_OP_LOG,    /* text, or NULL */
 	TRIP_RULES_OP_EXEC,   /* the program whose path is text */
+	TRIP_RULES_OPS_END,
 };
 
 /* What the language calls an operation, and what the library does for it. */

@@ -5,7 +5,7 @@
 
 #include "rules_priv.h"
 
-static const struct trip_rules_op_row rows[] = {
+static const struct trip_rules_op_row rows[TRIP_RULES_OPS_END] = {
 	[TRIP_RULES_OP_DROP] = {"drop", TRIP_OP_FLOW_DROP, TRIP_OP_ON_FLOW},
 	[TRIP_RULES_OP_PASS] = {"pass", TRIP_OP_FLOW_PASS, TRIP_OP_ON_FLOW},
 	[TRIP_RULES_OP_DELETE] = {"delete", TRIP_OP_FLOW_DELETE, TRIP_OP_ON_FLOW},
