@@ -20,6 +20,7 @@
 #include "flows.h"
 #include "odd_fds.h"
 #include "random_message.h"
+#include "primary/request.h"
 #include "primary/server.h"
 
 #define CONNECTIONS 24
@@ -325,6 +326,40 @@ random_messages_do_no_harm(void **state)
 	flows_close();
 }
 
+/* Whoever forgets a row has a request that is never drawn above. */
+static void
+each_request_has_a_row(void **state)
+{
+	for (unsigned int type = 1; type < TRIP_PROTOCOL_TYPES; type++) {
+		const struct trip_request *row = trip_request_of(type);
+
+		if (row == NULL || (row->run == NULL) == (row->answer == NULL))
+			fail_msg("request %u has no row, or not one call that answers it", type);
+	}
+}
+
+/* A process of another build must not take one message for another: whoever changes the size of a
+ * request or of a record finds here that the version has to move, and notes both. */
+static void
+the_version_moves_with_messages(void **state)
+{
+	static const size_t records[] = {sizeof(struct trip_client_domain),
+		sizeof(struct trip_client_cntr), sizeof(struct trip_client_work),
+		sizeof(struct trip_client_flow), sizeof(struct trip_client_process),
+		sizeof(struct trip_client_home)};
+	const uint64_t prime = 1099511628211;
+	uint64_t sizes = sizeof(struct trip_protocol_attached);
+
+	for (unsigned int type = 1; type < TRIP_PROTOCOL_TYPES; type++)
+		sizes = sizes * prime + trip_request_of(type)->size;
+	for (unsigned int i = 0; i < RTE_DIM(records); i++)
+		sizes = sizes * prime + records[i];
+	if (TRIP_PROTOCOL_VERSION != 15 || sizes != UINT64_C(0xad74ccc34c0d78ec))
+		fail_msg("messages are of other sizes (0x%" PRIx64 "), or of version %d: "
+			 "TRIP_PROTOCOL_VERSION moves, and both stand here",
+			sizes, TRIP_PROTOCOL_VERSION);
+}
+
 static const struct family_part parts[] = {
 	{.name = "fuzz", .play = play_fuzz, .bare = true},
 	{.name = NULL},
@@ -334,6 +369,8 @@ static int
 run(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_request_has_a_row),
+		cmocka_unit_test(the_version_moves_with_messages),
 		cmocka_unit_test(random_messages_do_no_harm),
 	};
 
