@@ -26,6 +26,8 @@ each_operation_is_whole(void **state)
 		assert_non_null(op->name);
 		assert_non_null(op->fire);
 		assert_true(op->target >= 1 && op->target < TRIP_OP_TARGETS_END);
+		/* WORK-06 is about operations on counters, all of them and no others. */
+		assert_int_equal(op->counts, op->target == TRIP_OP_ON_CNTR);
 		assert_true(op->operands <= TRIP_OPERANDS_MAX);
 		assert_int_equal(op->takes != NULL, op->operands > 0);
 		/* They would have to give their operands back. */
