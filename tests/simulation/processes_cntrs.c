@@ -62,6 +62,8 @@ open_cntr(struct user *user, struct handle *handle, const struct act *act)
 	 * garbage, also of this one, and while it is read. */
 	value = trip_cntr_read(handle->cntr);
 	sim_expect(!is_its_own(handle) || value == 0, "a counter is new, and has counted");
+	value = trip_cntr_readerr(handle->cntr);
+	sim_expect(!is_its_own(handle) || value == 0, "a counter is new, and has failed");
 }
 
 /* The library's function: what would be compiled in here would be no step. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cntr/native.h"
+#include "cntr/registry.h"
 #include "domain/domain.h"
 #include "primary/process.h"
 #include "primary/server.h"
@@ -203,6 +204,22 @@ judge_slots(const struct user *primary, const struct trip_home *home)
 		count, home->index, n_free, n_held, n_own);
 }
 
+/* Whoever has found a counter is told when its owner ends (WORK-07). */
+static void
+judge_orphans(const struct trip_domain *domain)
+{
+	for (uint32_t h = 0; h < domain->engine.n_homes; h++)
+		for (uint32_t i = 0; i < domain->engine.cntrs_per_home; i++) {
+			const struct trip_entry *entry =
+				&domain->entries[h * domain->engine.cntrs_per_home + i];
+
+			sim_expect(entry->id == 0 || entry->owner != TRIP_REGISTRY_GONE ||
+					   trip_cell_error(&domain->engine.homes[h]->cells[i]) > 0,
+				"the owner of counter %u has ended, and nobody is told",
+				entry->global);
+		}
+}
+
 static bool
 somebody_scribbles(void)
 {
@@ -226,6 +243,7 @@ judge_domain(struct user *primary)
 		(void)trip_home_check(primary->domain->engine.homes[i], tell_broken, NULL);
 	for (uint32_t i = 0; i < primary->domain->engine.n_homes; i++)
 		judge_slots(primary, primary->domain->engine.homes[i]);
+	judge_orphans(primary->domain);
 	processes_judge_work(primary);
 }
 
