@@ -312,7 +312,9 @@ int trip_domain_attach(
  *   0, or -EBUSY while counters, counters objects, flows or ports are open in it, while processes
  *   or (trip_thread_attach()) threads are attached, the caller too, and while somebody waits for
  *   its clock; nothing has changed then. A process that attaches meanwhile either keeps it open, or
- *   is not let in. In an attached process this call detaches.
+ *   is not let in. In an attached process this call detaches. -ESHUTDOWN where its primary has
+ *   ended (WAIT-12): the domain stays as it is, with all that is open in it, but no thread of the
+ *   library's reads its memory any more, so rte_eal_cleanup() may follow.
  */
 int trip_domain_close(struct trip_domain *domain);
 

@@ -125,13 +125,15 @@ trip_native_drain(struct trip_native *native)
 	native->drained = sequence;
 }
 
-/* Tells whoever waits on a condition variable that was signalled. False where its mutex is held. */
+/* Tells whoever waits on a condition variable that was signalled; each of them where the domain is
+ * detached, whose memory may be gone. False where its mutex is held. */
 static bool
-tell(struct trip_native *native, bool ended)
+tell(struct trip_native *native, bool detached)
 {
-	uint32_t sequence = atomic_load(&trip_native_waiter(native)->sequence);
+	uint32_t sequence =
+		detached ? native->told : atomic_load(&trip_native_waiter(native)->sequence);
 
-	if (sequence == native->told && !ended)
+	if (sequence == native->told && !detached)
 		return true;
 	if (pthread_mutex_trylock(&native->mutex) != 0)
 		return false;
@@ -143,12 +145,13 @@ tell(struct trip_native *native, bool ended)
 
 /* Under the helper's lock. */
 static bool
-tell_all(struct trip_native_helper *helper, bool ended)
+tell_all(struct trip_native_helper *helper)
 {
-	bool all = true;
+	/* Partner: trip_native_rest(), by the lock. */
+	bool detached = atomic_load(&helper->domain->detached), all = true;
 
 	for (struct trip_native *native = helper->list; native != NULL; native = native->next)
-		all &= tell(native, ended);
+		all &= tell(native, detached);
 	return all;
 }
 
@@ -181,7 +184,7 @@ helper_main(void *arg)
 		/* Whoever is told of the end finds it, and waits no more. */
 		refused = ended && atomic_load(&helper->domain->detached);
 		pthread_mutex_lock(&helper->lock);
-		all = tell_all(helper, refused);
+		all = tell_all(helper);
 		stop = helper->stop;
 		pthread_mutex_unlock(&helper->lock);
 	} while (!stop && !(refused && all));
@@ -321,6 +324,14 @@ stop_helper(struct trip_native_helper *helper)
 	pthread_mutex_unlock(&helper->lock);
 	helper->domain->backend->native->interrupt(helper->fd);
 	pthread_join(helper->thread, NULL);
+}
+
+void
+trip_native_rest(struct trip_domain *domain)
+{
+	/* It has read on before this, or finds the end behind it. */
+	pthread_mutex_lock(&domain->helper.lock);
+	pthread_mutex_unlock(&domain->helper.lock);
 }
 
 void

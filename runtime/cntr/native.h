@@ -44,6 +44,9 @@ void trip_native_drain(struct trip_native *native);
 int trip_native_control(
 	struct trip_native *native, enum trip_wait_obj kind, int command, void *arg);
 
+/* The domain is detached: when this returns, the helper reads its memory no more. */
+void trip_native_rest(struct trip_domain *domain);
+
 /* Ends the helper; nothing is open any more. */
 void trip_native_fini(struct trip_domain *domain);
 

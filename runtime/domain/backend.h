@@ -19,6 +19,9 @@ struct trip_backend {
 	int (*close)(struct trip_domain *domain);
 	/* In a child of fork(): descriptors that its parent serves. */
 	void (*forget)(struct trip_domain *domain);
+	/* The primary has ended, so the handle stays, and all that is open of it. Behind this, no
+	 * thread of the library's is in the domain's memory any more. NULL in the primary. */
+	void (*rest)(struct trip_domain *domain);
 	/* What the homes have done, TRIP_HOMES_MAX at most: how many, or the error. */
 	int (*homes)(struct trip_domain *domain, struct trip_client_home *homes);
 	/* Commands to the application, and those refused, of which only the primary knows. */

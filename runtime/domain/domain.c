@@ -179,6 +179,9 @@ trip_domain_close(struct trip_domain *domain)
 {
 	int error = trip_detach_check(domain);
 
+	/* A child of fork() has no thread of the library's. */
+	if (error != 0 && domain->backend->rest != NULL && !trip_detach_forked())
+		domain->backend->rest(domain);
 	if (error == 0)
 		error = check_unused(domain);
 	if (error != 0)

@@ -300,6 +300,7 @@ no_commands(const struct trip_domain *domain, uint64_t *taken, uint64_t *refused
 static const struct trip_backend backend = {
 	.close = close_domain,
 	.forget = forget,
+	.rest = trip_link_rest,
 	.homes = trip_link_homes,
 	.commands = no_commands,
 	.quiesce = trip_link_quiesce,

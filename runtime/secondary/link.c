@@ -12,6 +12,7 @@
 #include <rte_lcore.h>
 
 #include "client/protocol.h"
+#include "cntr/native.h"
 #include "domain/detach.h"
 #include "domain/domain.h"
 #include "domain/error.h"
@@ -265,6 +266,19 @@ trip_link_watch(struct trip_domain *domain)
 	error = trip_thread_start(&link->watcher, "trip-watcher", watch, domain);
 	link->watching = error == 0;
 	return error;
+}
+
+void
+trip_link_rest(struct trip_domain *domain)
+{
+	struct trip_link *link = domain->link;
+
+	pthread_mutex_lock(&link->lock);
+	if (link->watching)
+		pthread_join(link->watcher, NULL);
+	link->watching = false;
+	pthread_mutex_unlock(&link->lock);
+	trip_native_rest(domain);
 }
 
 /* The primary sees it end also where a child of fork() has the connection open. */

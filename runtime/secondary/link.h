@@ -54,6 +54,10 @@ int trip_link_watch(struct trip_domain *domain);
 /* Lets go of the domain: what is left of this process there is cleared away. */
 int trip_link_detach(struct trip_domain *domain);
 
+/* The primary has ended: returns when neither the watcher nor the helper is in the domain's memory.
+ */
+void trip_link_rest(struct trip_domain *domain);
+
 /* Ends the connection. */
 void trip_link_close(struct trip_domain *domain);
 

@@ -12,10 +12,15 @@
 #include <unistd.h>
 
 #include "family.h"
+#include "waiter.h"
 
 /* Beside what other programs keep its threads from a processor. */
 #define LIMIT_NS 100000000
 #define THREADS 7
+/* As many as family_open() makes. */
+#define HOMES 2
+/* The watcher is still in the domain's memory when everybody has been woken. */
+#define WATCHER_US 10000
 
 static uint64_t
 now_ns(void)
@@ -34,6 +39,20 @@ struct waiting {
 	bool yields;
 	pthread_t thread;
 };
+
+/* Homes whose waiters the watcher has woken, and has stayed at for a while after that. */
+static _Atomic unsigned int n_ended;
+
+void __real_trip_waiter_end(struct trip_home *home);
+void __wrap_trip_waiter_end(struct trip_home *home);
+
+void
+__wrap_trip_waiter_end(struct trip_home *home)
+{
+	__real_trip_waiter_end(home);
+	usleep(WATCHER_US);
+	atomic_fetch_add(&n_ended, 1);
+}
 
 static sem_t done;
 /* The most that one of those that slept was kept from a processor: the machine's doing. */
@@ -171,6 +190,8 @@ refused_everywhere(struct trip_cntr *cntr, struct trip_wait_set *set)
 	assert_int_equal(trip_poll_open(family_domain, NULL, &poll_set), -ESHUTDOWN);
 	assert_int_equal(trip_domain_stats_read(family_domain, &stats), -ESHUTDOWN);
 	assert_int_equal(family_try_close(), -ESHUTDOWN);
+	/* From here on EAL may unmap the domain's memory. */
+	assert_int_equal(atomic_load(&n_ended), HOMES);
 	/* Reads keep the last value. */
 	assert_int_equal(trip_cntr_read(cntr), 7);
 }
