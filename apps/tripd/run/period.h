@@ -80,6 +80,9 @@ int tripd_period_reset_now(struct tripd_quota *quota, unsigned int counter);
  */
 int tripd_period_update(struct tripd_quota *quota, int64_t now);
 
+/* Ends those that are over: 0, also where none is, or a negative errno, with that said. */
+int tripd_period_end(struct tripd_quota *quota, int64_t now);
+
 /* What quotas have dropped or policed in periods that are over passes, unless something holds it
  * yet. 0, or a negative errno, with that said. */
 int tripd_period_pass(struct tripd_quota *quota);

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What has fired: the events of items, kept for the report, and what each statement has begun and
+ * holds by them. */
+#include <stdlib.h>
+#include <time.h>
+
+#include <rte_common.h>
+
+#include "apply/when.h"
+#include "now.h"
+#include "quota.h"
+#include "rules.h"
+
+#define EVENTS_BURST 256
+
+/* Room for one more. */
+static bool
+grow(struct tripd_quota *quota)
+{
+	size_t limit = quota->keep + TRIPD_TRIPS_MAX;
+	size_t max = RTE_MIN(RTE_MAX(2 * quota->max_trips, (size_t)256), limit);
+	struct tripd_trip *trips;
+
+	if (quota->n_trips < quota->max_trips)
+		return true;
+	if (quota->n_trips == limit)
+		return false;
+	trips = realloc(quota->trips, max * sizeof(*trips));
+	if (trips == NULL)
+		return false;
+	quota->trips = trips;
+	quota->max_trips = max;
+	return true;
+}
+
+static void
+keep(struct tripd_quota *quota, const struct tripd_trip *trip)
+{
+	if (!grow(quota)) {
+		quota->n_untold++;
+		return;
+	}
+	quota->trips[quota->n_trips++] = *trip;
+}
+
+bool
+tripd_quota_is_hold(enum trip_rules_op op)
+{
+	return op == TRIP_RULES_OP_DROP || op == TRIP_RULES_OP_POLICE;
+}
+
+bool
+tripd_quota_owes(const struct tripd_quota *quota, unsigned int i)
+{
+	return quota->items[i].owed &&
+	       quota->items[i].fired_at > quota->holds[quota->rules->whens[i].target].passed_at;
+}
+
+bool
+tripd_quota_has_held(const struct tripd_quota *quota, unsigned int i)
+{
+	const struct trip_rules_when *when = &quota->rules->whens[i];
+
+	return tripd_quota_is_hold(when->op) && quota->fired[i] > 0 && !quota->items[i].ended &&
+	       quota->items[i].fired_at > quota->holds[when->target].passed_at;
+}
+
+bool
+tripd_quota_holds(const struct tripd_quota *quota, unsigned int i)
+{
+	return !quota->rules->whens[i].gone && tripd_quota_has_held(quota, i);
+}
+
+void
+tripd_quota_passed(
+	struct tripd_quota *quota, unsigned int count, enum trip_rules_op op, uint64_t at)
+{
+	quota->holds[count] =
+		(struct tripd_hold){.passed = op == TRIP_RULES_OP_PASS, .passed_at = at};
+}
+
+/* What has become of a statement, and of what it acts on. */
+static void
+note(struct tripd_quota *quota, const struct tripd_trip *trip)
+{
+	const struct trip_rules_when *when = &quota->rules->whens[trip->when];
+	struct tripd_item *item = &quota->items[trip->when];
+
+	quota->n_events++;
+	item->ended = trip->ends;
+	item->owed &= trip->ends;
+	quota->periods.released |= trip->ends;
+	if (trip->ends)
+		return;
+	quota->fired[trip->when] += trip->count;
+	item->fired_at = quota->n_events;
+	if (when->lasts != 0)
+		item->fired_ns = trip_cntr_read(trip_clock_cntr(quota->domain));
+	if (when->op == TRIP_RULES_OP_PASS || when->op == TRIP_RULES_OP_DELETE)
+		tripd_quota_passed(quota, when->target, when->op, quota->n_events);
+	if (when->op == TRIP_RULES_OP_RESET && !when->on_count)
+		tripd_period_reset(quota, when->target);
+}
+
+/* What goes on is begun at once; what has a threshold of 0 has fired before. Its end is none where
+ * the statement has fired since: that lasts longer. */
+static bool
+is_of_going_on(struct tripd_item *item, bool ends)
+{
+	if (ends)
+		return item->goes_on_at != 0 && item->fired_at > item->goes_on_at;
+	if (item->goes_on == 0)
+		return false;
+	item->goes_on--;
+	return true;
+}
+
+/* A rate that goes on holds at once; from then on it is as any other. */
+static bool
+is_of_beginning(struct tripd_item *item, const struct trip_work_event *event)
+{
+	if (event->id != item->begun || item->begun == TRIP_WORK_NONE)
+		return false;
+	item->begun = TRIP_WORK_NONE;
+	return true;
+}
+
+static void
+take(struct tripd_quota *quota, const struct trip_work_event *event, uint64_t time_ns)
+{
+	struct tripd_item *item = &quota->items[event->context];
+	uint64_t offset = trip_apply_when_offset(&quota->rules->whens[event->context], item->since);
+	const struct tripd_trip trip = {
+		.when = (unsigned int)event->context,
+		.result = event->result,
+		.time_ns = time_ns,
+		.packet_ns = quota->packet_ns,
+		.threshold = event->threshold - offset,
+		.value = event->value - offset,
+		.latency_ns = event->latency_ns,
+		.count = event->count,
+		.ends = (event->flags & TRIP_WORK_END) != 0,
+	};
+
+	if (is_of_beginning(item, event) ||
+		(event->threshold == 0 && is_of_going_on(item, trip.ends)))
+		return;
+	note(quota, &trip);
+	if (quota->told != NULL)
+		quota->told(quota->told_arg, &trip);
+	keep(quota, &trip);
+}
+
+void
+tripd_quota_forget(struct tripd_quota *quota)
+{
+	if (quota->n_trips <= quota->keep)
+		return;
+	if (quota->keep != 0)
+		quota->n_unkept += quota->n_trips - quota->keep;
+	quota->n_trips = quota->keep;
+}
+
+size_t
+tripd_quota_read(struct tripd_quota *quota)
+{
+	struct trip_work_event events[EVENTS_BURST];
+	struct trip_domain_stats stats = {.size = sizeof(stats)};
+	size_t n_new = 0;
+	uint64_t time_ns;
+	int n;
+
+	do {
+		n = trip_work_read(
+			quota->domain, events, sizeof(struct trip_work_event), EVENTS_BURST);
+		time_ns = now_ns(CLOCK_REALTIME);
+		for (int i = 0; i < n; i++)
+			if (events[i].context >= TRIPD_NOW)
+				tripd_quota_did(quota, &events[i]);
+			else
+				take(quota, &events[i], time_ns);
+		n_new += (size_t)n;
+	} while (n == EVENTS_BURST);
+	trip_domain_stats_read(quota->domain, &stats);
+	quota->n_overrun = stats.events_lost;
+	quota->n_refused = stats.commands_refused;
+	return n_new;
+}
