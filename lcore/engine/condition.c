@@ -6,7 +6,6 @@
 
 #include "clock.h"
 #include "condition.h"
-#include "condition_rows.h"
 #include "due.h"
 #include "fire.h"
 #include "glance.h"
@@ -17,18 +16,33 @@
 
 #define DECLARE(kind, name) extern const struct trip_condition_row trip_condition_##name;
 #define ROW(kind, name) [TRIP_CONDITION_##kind] = &trip_condition_##name,
+#define CASE(kind, name) case TRIP_CONDITION_##kind:
 
 /* As meson.build lists them. */
 TRIP_CONDITION_ROWS(DECLARE)
+
+/* A kind without a row does not compile. Nor is there a hole: the table ends before the last. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wswitch"
+__rte_unused static void
+each_has_a_row(enum trip_condition_kind kind)
+{
+	switch (kind) {
+		TRIP_CONDITION_ROWS(CASE)
+	case TRIP_CONDITION_NONE:
+		return;
+	}
+}
+#pragma GCC diagnostic pop
 
 const struct trip_condition_row *
 trip_condition_of(unsigned int kind)
 {
 	static const struct trip_condition_row none = {.name = NULL};
-	static const struct trip_condition_row *const rows[] = {
+	static const struct trip_condition_row *const rows[TRIP_CONDITIONS_END] = {
 		[TRIP_CONDITION_NONE] = &none, TRIP_CONDITION_ROWS(ROW)};
 
-	return rows[kind < RTE_DIM(rows) ? kind : 0];
+	return rows[kind < TRIP_CONDITIONS_END ? kind : 0];
 }
 
 bool

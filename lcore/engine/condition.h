@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "condition_rows.h"
 #include "engine.h"
 #include "op.h"
 
@@ -120,6 +121,10 @@ struct trip_condition_row {
 	/* NULL, or its item is given back. */
 	void (*end)(const struct trip_condition_look *look);
 };
+
+#define TRIP_CONDITION_COUNT(kind, name) +1
+/* Behind the last condition. */
+enum { TRIP_CONDITIONS_END = 1 TRIP_CONDITION_ROWS(TRIP_CONDITION_COUNT) };
 
 /* The row of a condition: never NULL. That of none, and of those that are unknown, has no name. */
 const struct trip_condition_row *trip_condition_of(unsigned int kind);

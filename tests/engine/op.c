@@ -44,9 +44,10 @@ each_condition_is_whole(void **state)
 {
 	struct trip_condition_info info = {.size = sizeof(info)};
 
-	for (unsigned int kind = 1; trip_condition_of(kind)->name != NULL; kind++) {
+	for (unsigned int kind = 1; kind < TRIP_CONDITIONS_END; kind++) {
 		const struct trip_condition_row *row = trip_condition_of(kind);
 
+		assert_non_null(row->name);
 		assert_non_null(row->takes);
 		assert_non_null(row->tell);
 		assert_non_null(row->look);
@@ -64,6 +65,7 @@ each_condition_is_whole(void **state)
 		assert_true(row->needs == NULL || (row->end != NULL && row->interval_max == 0));
 	}
 	assert_null(trip_condition_of(TRIP_CONDITION_NONE)->name);
+	assert_null(trip_condition_of(TRIP_CONDITIONS_END)->name);
 	assert_null(trip_condition_of(UINT32_MAX)->name);
 }
 
