@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Histories that are kept: copied, and in files, as numbers in text. */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "sim_inside.h"
 
@@ -48,14 +51,22 @@ sim_corpus_free(struct sim_history *history)
 
 /* --- files --- */
 
-/* Not by fopen(), which is a process's where these are simulated. */
+/* Not by fopen(), which is a process's where these are simulated. Of anything but a file, a pipe
+ * say, whoever opens or reads it might wait for ever. */
 static FILE *
 open_file(const char *path, bool writes)
 {
 	int fd = openat(AT_FDCWD, path,
-		(writes ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY) | O_CLOEXEC, 0666);
+		(writes ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY) | O_NONBLOCK | O_CLOEXEC, 0666);
+	struct stat stat;
 
-	return fd >= 0 ? fdopen(fd, writes ? "w" : "r") : NULL;
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode))
+		return fdopen(fd, writes ? "w" : "r");
+	close(fd);
+	errno = EINVAL;
+	return NULL;
 }
 
 static uint64_t
@@ -108,31 +119,74 @@ sim_corpus_write(const struct sim_history *history, const char *folder, const ch
 	return fclose(file) == 0 && !failed;
 }
 
+/* Digits, and then room: what is cut off or does not fit would be another history. */
+static bool
+read_number(FILE *file, uint64_t most, uint64_t *number)
+{
+	char text[24];
+	int next;
+
+	if (fscanf(file, " %23[0-9]", text) != 1)
+		return false;
+	errno = 0;
+	*number = strtoull(text, NULL, 10);
+	next = getc(file);
+	return errno == 0 && *number <= most && (next == EOF || isspace(next));
+}
+
+static bool
+read_small(FILE *file, uint32_t most, uint32_t *number)
+{
+	uint64_t read;
+
+	if (!read_number(file, most, &read))
+		return false;
+	*number = (uint32_t)read;
+	return true;
+}
+
 static bool
 read_head(FILE *file, struct sim_history *history, unsigned int *draws)
 {
-	unsigned int memory;
 	char world[32];
+	uint32_t memory;
 
-	if (fscanf(file, "history of %31s %u %" SCNu64 " %u %u", world, &memory, &history->seed,
-		    draws, &history->n_decisions) != 5)
+	if (fscanf(file, "history of %31s", world) != 1 ||
+		strcmp(world, history->world->name) != 0 ||
+		!read_small(file, SIM_MEMORIES - 1, &memory) ||
+		!read_number(file, UINT64_MAX, &history->seed) ||
+		!read_small(file, SIM_DRAWS, draws))
 		return false;
 	history->memory = (enum sim_memory)memory;
-	return strcmp(world, history->world->name) == 0 && memory < SIM_MEMORIES &&
-	       *draws <= SIM_DRAWS && history->n_decisions <= SIM_STEPS;
+	return read_small(file, SIM_STEPS, &history->n_decisions);
 }
 
 static bool
 read_decision(FILE *file, struct sim_decision *decision)
 {
-	unsigned int actor, kind;
+	uint32_t actor, kind;
 
-	if (fscanf(file, "%u %u %u %u %u", &actor, &decision->op, &decision->step, &kind,
-		    &decision->arg) != 5)
+	if (!read_small(file, SIM_ACTORS - 1, &actor) ||
+		!read_small(file, UINT32_MAX, &decision->op) ||
+		!read_small(file, UINT32_MAX, &decision->step) ||
+		!read_small(file, SIM_DELAY, &kind) ||
+		!read_small(file, UINT32_MAX, &decision->arg))
 		return false;
 	decision->actor = (uint8_t)actor;
 	decision->kind = (uint8_t)kind;
-	return actor < SIM_ACTORS && kind <= SIM_DELAY;
+	return true;
+}
+
+/* Nothing but room is behind it. */
+static bool
+has_ended(FILE *file)
+{
+	int next;
+
+	do
+		next = getc(file);
+	while (isspace(next));
+	return next == EOF && !ferror(file);
 }
 
 static bool
@@ -149,12 +203,12 @@ read_all(FILE *file, struct sim_history *history)
 	history->max_decisions = history->n_decisions;
 	history->decisions = calloc(history->n_decisions + 1, sizeof(*history->decisions));
 	for (unsigned int i = 0; i < draws; i++)
-		if (fscanf(file, "%" SCNu64, &plan->draws[i]) != 1)
+		if (!read_number(file, UINT64_MAX, &plan->draws[i]))
 			return false;
 	for (unsigned int i = 0; i < history->n_decisions; i++)
 		if (!read_decision(file, &history->decisions[i]))
 			return false;
-	return true;
+	return has_ended(file);
 }
 
 bool
