@@ -154,6 +154,9 @@ judge_desk(void)
 			"%u errands of home %u are done, and it has settled %u",
 			atomic_load(&ring->done), h, atomic_load(&ring->settled));
 	}
+	sim_expect(atomic_load(&nics.hard->notices) == 0,
+		"the driver has told of %#x, and nobody has taken it up",
+		atomic_load(&nics.hard->notices));
 }
 
 /* All that the NIC was asked for was given back. */
