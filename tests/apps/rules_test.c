@@ -6,8 +6,11 @@
 
 #include <rte_byteorder.h>
 
+#include "rules_condition_rows.h"
 #include "rules_good.h"
 #include "rules_mistakes.h"
+
+#define KIND(kind, name) TRIP_CONDITION_##kind,
 
 /* All errors as "line:column: message" lines; to be freed. */
 static char *
@@ -308,6 +311,39 @@ test_file(void **state)
 	assert_int_equal(when[11].op, TRIP_RULES_OP_EXEC);
 	assert_string_equal(when[11].text, "/usr/bin/notify");
 	assert_string_equal(when[12].text, "/a b");
+	trip_rules_free(rules);
+}
+
+/* Each operation, and each condition, in a line that is right. */
+static void
+test_words(void **state)
+{
+	static const enum trip_condition_kind conditions[] = {TRIP_CONDITION_ROWS(KIND)};
+	struct trip_rules *rules =
+		good("count g port 0 pattern eth / end\ncounter c\n"
+		     "when c >= 1 police g 3MB/s\nwhen c >= 1 police g 10kpps\n"
+		     "when c >= 1 drop g\nwhen c >= 1 pass g\nwhen c >= 1 delete g\n"
+		     "when c >= 1 add c 1\nwhen c >= 1 set c 1\nwhen c >= 1 reset c\n"
+		     "when c >= 1 log\nwhen c >= 1 exec /a\n"
+		     "when c idle 1s log\nwhen c rate >= 5/s over 1s log\n"
+		     "when all(c >= 1) log\nwhen any(c >= 1) log\n");
+	uint64_t ops = 0, kinds = 0;
+
+	for (unsigned int i = 0; i < rules->n_whens; i++) {
+		ops |= UINT64_C(1) << rules->whens[i].op;
+		kinds |= UINT64_C(1) << rules->whens[i].condition.kind;
+	}
+	for (enum trip_rules_op op = 0; op < TRIP_RULES_OPS_END; op++)
+		if ((ops >> op & 1) == 0)
+			fail_msg("no line here has '%s'", trip_rules_op_of(op)->word);
+	for (unsigned int i = 0; i < RTE_DIM(conditions); i++)
+		if ((kinds >> conditions[i] & 1) == 0)
+			fail_msg("no line here has condition %d", conditions[i]);
+	assert_int_equal(rules->whens[0].value, 24000000);
+	assert_int_equal(rules->whens[0].unit, TRIP_POLICE_UNIT_BITS);
+	assert_string_equal(rules->whens[0].rate_text, "3MB/s");
+	assert_int_equal(rules->whens[1].value, 10000);
+	assert_int_equal(rules->whens[1].unit, TRIP_POLICE_UNIT_PACKETS);
 	trip_rules_free(rules);
 }
 
@@ -1138,6 +1174,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(quotas_are_counters_that_flows_feed),
+		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_conditions),
 		cmocka_unit_test(test_rates),
