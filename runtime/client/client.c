@@ -75,12 +75,14 @@ trip_client_close(struct trip_client *client)
 static int
 ask_list(struct trip_client *client, const struct trip_protocol_list *list)
 {
-	const struct timespec pause = {.tv_nsec = 1000000};
 	int error = -EAGAIN;
 
 	for (unsigned int i = 0; i < AGAIN_MS && error == -EAGAIN; i++) {
-		if (i > 0)
-			nanosleep(&pause, NULL);
+		struct timespec left = {.tv_nsec = 1000000};
+
+		/* A signal of the application's does not count as a millisecond. */
+		while (i > 0 && nanosleep(&left, &left) != 0 && errno == EINTR)
+			;
 		error = trip_wire_exchange(
 			client, TRIP_PROTOCOL_LIST, list, sizeof(*list), NULL, NULL);
 	}

@@ -37,6 +37,16 @@ trip_thread_tell(int fd)
 		;
 }
 
+void
+trip_thread_pause(uint64_t ns)
+{
+	struct timespec left = {
+		.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+
+	while (nanosleep(&left, &left) != 0 && errno == EINTR)
+		;
+}
+
 uint64_t
 trip_thread_now_ns(void)
 {

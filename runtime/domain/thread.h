@@ -14,6 +14,9 @@ int trip_thread_start(pthread_t *thread, const char *name, void *(*run)(void *),
 /* Makes an eventfd ready, which a thread waits on. */
 void trip_thread_tell(int fd);
 
+/* For as long, however many signals the application has meanwhile. */
+void trip_thread_pause(uint64_t ns);
+
 /* CLOCK_MONOTONIC. */
 uint64_t trip_thread_now_ns(void);
 

@@ -5,13 +5,13 @@
  * that freed it too would do so twice.
  */
 #include <inttypes.h>
-#include <time.h>
 
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
 
 #include "domain/error.h"
+#include "domain/thread.h"
 #include "flow/port.h"
 
 /* From finding a callback to entering it: some instructions, and a preemption between them. */
@@ -88,7 +88,6 @@ trip_port_callback_add(struct trip_port *port)
 void
 trip_port_callback_remove(struct trip_port *port)
 {
-	const struct timespec grace = {.tv_nsec = CALLBACK_GRACE_NS};
 	bool removed = false;
 
 	for (unsigned int s = 0; s < TRIP_PORT_SIDES; s++) {
@@ -103,7 +102,7 @@ trip_port_callback_remove(struct trip_port *port)
 		}
 	}
 	if (removed)
-		nanosleep(&grace, NULL);
+		trip_thread_pause(CALLBACK_GRACE_NS);
 	/* They are const to those who only use them. */
 	for (unsigned int s = 0; s < TRIP_PORT_SIDES; s++)
 		for (uint16_t q = 0; q < port->sides[s].n_queues; q++)

@@ -6,13 +6,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <trip_client.h>
 
 #include "domain/domain.h"
 #include "domain/error.h"
+#include "domain/thread.h"
 #include "primary/server.h"
 #include "primary/socket.h"
 
@@ -105,7 +105,6 @@ is_served(const struct sockaddr_un *address)
 static int
 remove_stale(const struct trip_server *server, const struct sockaddr_un *address)
 {
-	const struct timespec pause = {.tv_nsec = DYING_PAUSE_NS};
 	struct stat status;
 
 	if (lstat(server->path, &status) != 0)
@@ -116,7 +115,7 @@ remove_stale(const struct trip_server *server, const struct sockaddr_un *address
 			server->domain->name, server->path);
 	/* The kernel takes a dying primary's lock before its socket. */
 	for (unsigned int i = 0; i < DYING_TIMES && is_served(address); i++)
-		nanosleep(&pause, NULL);
+		trip_thread_pause(DYING_PAUSE_NS);
 	if (is_served(address))
 		return trip_error_set(EEXIST, "domain \"%s\": another program listens on %s",
 			server->domain->name, server->path);

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rte_common.h>
@@ -364,7 +363,6 @@ int
 trip_domain_attach(
 	const struct trip_domain_attach_attr *given, struct trip_domain **out, void *context)
 {
-	const struct timespec pause = {.tv_nsec = AGAIN_PAUSE_NS};
 	struct trip_domain_attach_attr attr;
 	int error = TRIP_SIZED_TAKE(trip_domain_attach_attr, &attr, given);
 	const char *name = attr.name != NULL ? attr.name : "trip";
@@ -378,7 +376,7 @@ trip_domain_attach(
 			ENOTSUP, "domain \"%s\": only a secondary process attaches", name);
 	error = attach(name, out, context);
 	for (unsigned int i = 1; i < AGAIN_TIMES && error == -EAGAIN; i++) {
-		nanosleep(&pause, NULL);
+		trip_thread_pause(AGAIN_PAUSE_NS);
 		error = attach(name, out, context);
 	}
 	return error;

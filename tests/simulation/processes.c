@@ -89,6 +89,7 @@ processes_start(struct user *user)
 	user->call = NULL;
 	memset(user->handles, 0, sizeof(user->handles));
 	user->process = sim_start(&program);
+	sim_interrupt(user->process, user->interrupts_every);
 	processes.changes++;
 }
 

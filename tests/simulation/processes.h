@@ -161,6 +161,8 @@ struct user {
 	unsigned int faults;
 	/* What it had before it attached. */
 	unsigned int files, blocks;
+	/* sim_interrupt(). */
+	unsigned int interrupts_every;
 	unsigned int n_children;
 };
 

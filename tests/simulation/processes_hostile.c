@@ -3,6 +3,7 @@
  * A process that knows the domain's socket and keeps to nothing: it says what no client would, in
  * messages that begin like one's, sends descriptors, asks without reading, and goes.
  */
+#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -82,7 +83,8 @@ read_answer(struct user *user, int fd)
 	static struct trip_protocol_reply reply;
 
 	processes_enter(user, "recv", 0);
-	(void)recv(fd, &reply, sizeof(reply), 0);
+	while (recv(fd, &reply, sizeof(reply), 0) < 0 && errno == EINTR)
+		;
 	processes_leave(user);
 }
 

@@ -199,6 +199,18 @@ plan_garbage(struct plan *plan, uint32_t which)
 	}
 }
 
+/* Some processes have signals, now and then or nearly all the time. */
+static void
+draw_signals(void)
+{
+	for (uint32_t i = 0; i <= CLIENTS; i++) {
+		uint32_t every = draw(4) == 0 ? 2 + draw(1u << draw(6)) : 0;
+
+		if (every != 0 && sim_wants())
+			processes.users[i].interrupts_every = every;
+	}
+}
+
 void
 processes_plan(void)
 {
@@ -255,4 +267,5 @@ processes_plan(void)
 	if (!doors && draw(6) == 0)
 		for (uint32_t i = 0; i < clients; i++)
 			plan_garbage(&processes.users[i].plan, draw(GARBAGE_EVERY));
+	draw_signals();
 }

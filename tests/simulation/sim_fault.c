@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a process asks the system for, and does not get. */
+/* What a process asks the system for, and does not get; and signals. */
 #include "sim_machine_inside.h"
 
 void
@@ -27,4 +27,32 @@ sim_fault_comes(enum sim_fault fault)
 	machine.n_faults++;
 	sim_tell("there is no %s for it", sentences[fault]);
 	return true;
+}
+
+void
+sim_interrupt(struct sim_process *process, unsigned int every)
+{
+	process->interrupts_every = every;
+}
+
+bool
+sim_interrupted(void)
+{
+	struct sim_process *self = sim_process_self();
+
+	if (self == NULL || sim.self->looks || self->interrupts_every == 0 ||
+		++self->n_waits % self->interrupts_every != 0)
+		return false;
+	sim_tell("a signal comes");
+	return true;
+}
+
+bool
+sim_wait_ends(bool (*ready)(void *arg), void *arg, uint64_t until)
+{
+	sim_memory_drain(sim.self);
+	if (!ready(arg) && sim_interrupted())
+		return true;
+	(void)sim_wait(ready, arg, until);
+	return false;
 }

@@ -292,7 +292,8 @@ read_count(struct sim_file *file, void *bytes, size_t size, bool waits)
 {
 	if (!waits && file->count == 0)
 		return sim_refuse(EAGAIN);
-	(void)sim_wait(has_count, file, 0);
+	if (sim_wait_ends(has_count, file, 0))
+		return sim_refuse(EINTR);
 	memcpy(bytes, &file->count, sizeof(file->count));
 	file->count = 0;
 	return sizeof(file->count);

@@ -175,6 +175,8 @@ struct sim {
 	 * Stores do not wait in a buffer while it is exchanged. */
 	unsigned int (*space)(const volatile void *where, bool *is_exchanged);
 	long (*pidfd_open)(int pid);
+	/* Whether a signal ends the wait that begins; NULL: there are none. */
+	bool (*interrupted)(void);
 	bool has_clock;
 };
 

@@ -38,6 +38,10 @@ futex_wait(const volatile void *word, uint32_t seen, const struct timespec *time
 		errno = EAGAIN;
 		return -1;
 	}
+	if (sim.interrupted != NULL && sim.interrupted()) {
+		errno = EINTR;
+		return -1;
+	}
 	if (sleep_on(word, timeout))
 		return 0;
 	errno = ETIMEDOUT;

@@ -79,6 +79,9 @@ enum sim_fault {
 void sim_fault(struct sim_process *process, enum sim_fault fault, unsigned int after);
 /* How often one was not, of anybody. */
 unsigned int sim_faults(void);
+/* A signal comes in each `every`th of its calls that wait, and has a handler: EINTR. 0: none does.
+ * No call of the library's fails by that. */
+void sim_interrupt(struct sim_process *process, unsigned int every);
 
 /* --- what one has --- */
 

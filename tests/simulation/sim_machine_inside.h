@@ -65,6 +65,8 @@ struct sim_process {
 	void (*at_fork[3])(void);
 	/* 0: there is enough; 1: the next one is not to be had. */
 	unsigned int faults[SIM_FAULTS];
+	/* A signal comes in each of so many calls that wait, 0: in none; how many there were. */
+	unsigned int interrupts_every, n_waits;
 	/* Whoever looks for one by name, or by pid. */
 	uint32_t word;
 };
@@ -194,6 +196,10 @@ void sim_mappings_end(struct sim_process *process);
 
 /* Whether it is not to be had just now, by the process that runs. */
 bool sim_fault_comes(enum sim_fault fault);
+/* Whether a signal comes while the process that runs waits. */
+bool sim_interrupted(void);
+/* As sim_wait(), in a call that a signal ends: true, one has. */
+bool sim_wait_ends(bool (*ready)(void *arg), void *arg, uint64_t until);
 
 /* --- sim_file.c --- */
 

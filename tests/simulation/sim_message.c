@@ -140,7 +140,8 @@ send_message(struct sim_file *file, const struct msghdr *msg, int flags)
 		return sim_refuse(error);
 	if (!can_send(file) && ((flags & MSG_DONTWAIT) != 0 || file->nonblocking))
 		return sim_refuse(EAGAIN);
-	(void)sim_wait(can_send, file, 0);
+	if (sim_wait_ends(can_send, file, 0))
+		return sim_refuse(EINTR);
 	error = why_not_sent(file);
 	if (error == 0 && msg->msg_controllen > 0 && sim_fault_comes(SIM_FAULT_RIGHTS))
 		error = ETOOMANYREFS;
@@ -272,8 +273,8 @@ receive(struct sim_file *file, struct msghdr *msg, int flags)
 
 	if (!file->socket->connected)
 		return sim_refuse(ENOTCONN);
-	if (waits)
-		(void)sim_wait(can_receive, file, 0);
+	if (waits && sim_wait_ends(can_receive, file, 0))
+		return sim_refuse(EINTR);
 	error = take_error(file->socket);
 	if (error != 0)
 		return sim_refuse(error);

@@ -216,14 +216,17 @@ __wrap_epoll_wait(int fd, struct epoll_event *events, int most, int ms)
 	struct sim_epoll *epoll;
 	struct sim_file *file;
 	struct entry *entry;
+	bool ends;
 
 	if (sim_process_self() == NULL)
 		return __real_epoll_wait(fd, events, most, ms);
 	file = sim_fd_enter(fd, "epoll_wait");
 	epoll = file->epoll;
 	sim_file_keep(file);
-	(void)sim_wait(is_ready, epoll, moment_in(ms));
+	ends = sim_wait_ends(is_ready, epoll, moment_in(ms));
 	sim_file_keep_none(sim_self());
+	if (ends)
+		return sim_refuse(EINTR);
 	sim_op("looks what is ready");
 	entry = take_ready(epoll);
 	if (entry == NULL)
@@ -272,6 +275,7 @@ int
 __wrap_poll(struct pollfd *fds, nfds_t n, int ms)
 {
 	struct polled polled = {.fds = fds, .n = n};
+	bool ends = false;
 	int found;
 
 	if (sim_process_self() == NULL)
@@ -286,8 +290,8 @@ __wrap_poll(struct pollfd *fds, nfds_t n, int ms)
 	}
 	/* The time that it has may be none. */
 	if (ms != 0)
-		(void)sim_wait(any_is_ready, &polled, moment_in(ms));
+		ends = sim_wait_ends(any_is_ready, &polled, moment_in(ms));
 	found = look(&polled);
 	sim_file_keep_none(sim_self());
-	return found;
+	return ends ? sim_refuse(EINTR) : found;
 }

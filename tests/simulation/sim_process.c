@@ -362,6 +362,7 @@ sim_machine_begin(bool unmaps)
 	sim.arrive = sim_variables_arrive;
 	sim.space = sim_variables_space;
 	sim.pidfd_open = sim_pidfd_open;
+	sim.interrupted = sim_interrupted;
 	sim.has_clock = true;
 	sim_heap_begin();
 	sim_eal_begin(unmaps);

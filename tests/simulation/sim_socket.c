@@ -204,7 +204,8 @@ connect_to(struct sim_file *file, struct sim_inode *inode)
 
 	if (!has_room(inode) && file->nonblocking)
 		return sim_refuse(EAGAIN);
-	(void)sim_wait(has_room, inode, 0);
+	if (sim_wait_ends(has_room, inode, 0))
+		return sim_refuse(EINTR);
 	listener = sim_inode_listener(inode);
 	if (listener == NULL || (listener->socket->shut & SIM_SHUT_RECEIVE) != 0)
 		return sim_refuse(ECONNREFUSED);

@@ -121,7 +121,8 @@ __wrap_pthread_setname_np(pthread_t thread, const char *name)
 	return 0;
 }
 
-/* No signal but the one that ends it comes. */
+/* Others than the one that ends it come to all threads (sim_interrupt()): a debugger ends the waits
+ * also of those that block them all. */
 int
 __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *before)
 {
@@ -293,9 +294,12 @@ __wrap_nanosleep(const struct timespec *time, struct timespec *left)
 {
 	if (sim_process_self() == NULL)
 		return __real_nanosleep(time, left);
-	(void)sim_wait(never, NULL,
-		sim_now() + (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec + 1);
-	return 0;
+	if (!sim_wait_ends(never, NULL,
+		    sim_now() + (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec + 1))
+		return 0;
+	if (left != NULL)
+		*left = *time;
+	return sim_refuse(EINTR);
 }
 
 int
