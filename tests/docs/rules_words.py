@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Each operation and condition of the rules language stands wherever its words are told: in the tables of its page, in
 the manual of tripctl where its `when` takes it, in what tripd reports, and in the dictionary of the fuzzer.
+Each packet item, and each of its fields that has a word, stands in the table of items.
 
 rules_words.py SOURCE CONDITION ...
 
@@ -35,6 +36,25 @@ def has(text, word):
     return re.search(rf'(?<![\w-]){word}(?!\w)', text) is not None
 
 
+def items():
+    """Of item.c: each item, and those of its fields that have a word."""
+    source = read('lcore', 'item', 'item.c')
+    fields = dict(re.findall(r'^static const struct trip_flow_field (\w+)\[\] = \{\n(.*?)^\};', source, re.M | re.S))
+    return {name: set(re.findall(r'^\t(?:FIELD|PART|FLAG)\("(\w+)"', fields[name], re.M))
+            for name in re.findall(r'^\t(?:ITEM|MASKED)\([A-Z0-9_]+, (\w+),', source, re.M)}
+
+
+def check_items(page):
+    table = re.search(r'^\| item \| fields \|\n\|---\|---\|\n((?:^\|[^\n]*\n)+)', page, re.M)[1]
+    told = {words[0]: set(words[1:]) for words in (re.findall(r'`(\w+)`', line) for line in table.splitlines())}
+    known = items()
+    for word in sorted(known.keys() ^ told.keys()):
+        complain(f'the item {word} is in the table of apps/rules/README.md or in item.c only')
+    for word in sorted(known.keys() & told.keys()):
+        for field in sorted(known[word] ^ told[word]):
+            complain(f'the field {field} of {word} is in the table of apps/rules/README.md or in item.c only')
+
+
 def main():
     page = read('apps', 'rules', 'README.md')
     operations = re.findall(r'^\t\[TRIP_RULES_OP_\w+\] = \{"(\w+)"', read('apps', 'rules', 'language', 'rules_op.c'), re.M)
@@ -60,6 +80,7 @@ def main():
             complain(f'{word} is not in what apps/tripd/README.md says of trips[].op')
         if not has(dictionary, word):
             complain(f'{word} is not in tests/apps/rules.dict')
+    check_items(page)
     print(f'{len(operations)} operations, {len(CONDITIONS)} conditions, {failures} failures')
     sys.exit(failures > 0 or not operations or not CONDITIONS)
 
