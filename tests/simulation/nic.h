@@ -95,5 +95,7 @@ uint64_t nic_counted_before(uint32_t flow, uint64_t moment);
 unsigned int nic_counters(void);
 /* Operations under way; templates and tables that no rule needs. */
 unsigned int nic_queue_objects(void);
+/* A signal ends one of so many sleeps of the worker; 0: none. */
+void nic_interrupt(uint32_t every);
 
 #endif

@@ -81,6 +81,8 @@ struct nic {
 	uint64_t done;
 	bool has_read;
 	unsigned int worker;
+	/* Signals come in one of so many sleeps of it, 0: in none; how many there were. */
+	uint32_t interrupts_every, n_sleeps;
 };
 
 extern struct nic nic;

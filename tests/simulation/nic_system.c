@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the hardware engine asks the system for: a thread, locks, sleep and time. */
+#include <errno.h>
 #include <string.h>
 
 #include "nic_seam.h"
@@ -157,6 +158,23 @@ is_behind(void)
 	return false;
 }
 
+void
+nic_interrupt(uint32_t every)
+{
+	nic.interrupts_every = every;
+}
+
+/* Nothing has come for it, but a signal has. */
+static bool
+is_interrupted(void)
+{
+	if (nic.interrupts_every == 0 || ++nic.n_sleeps % nic.interrupts_every != 0 ||
+		atomic_load(&nic.wakes) != 0)
+		return false;
+	sim_tell("a signal comes");
+	return true;
+}
+
 int
 nic_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *limit, const sigset_t *mask)
 {
@@ -165,6 +183,10 @@ nic_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *limit, const sigs
 	if (limit != NULL)
 		until = sim_now() + (uint64_t)limit->tv_sec * 1000000000 + (uint64_t)limit->tv_nsec;
 	nic_note_progress();
+	if (is_interrupted()) {
+		errno = EINTR;
+		return -1;
+	}
 	do {
 		/* As long as it means to look again. */
 		if (is_behind() && limit != NULL)

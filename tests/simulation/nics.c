@@ -329,6 +329,7 @@ begin(void)
 	for (uint32_t h = 0; h < nics.engine.n_homes; h++)
 		make_home(h);
 	open_port();
+	nic_interrupt(sim_draw(4) == 0 ? 2 + (uint32_t)sim_draw(30) : 0);
 	(void)sim_spawn("control", false, nics_control, NULL);
 	(void)sim_spawn("wire", false, run_wire, NULL);
 	(void)sim_spawn("reader", false, run_reader, NULL);
