@@ -110,4 +110,6 @@ trip_refresher_close(struct trip_hard *hard)
 {
 	/* Waits for one that runs, and takes back what that sets. */
 	(void)rte_eal_alarm_cancel(beat, hard);
+	/* Acquire: the last beat is done with this memory. Partner: beat(). */
+	(void)atomic_load_explicit(&hard->beats.wanted, memory_order_acquire);
 }

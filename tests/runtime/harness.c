@@ -33,6 +33,16 @@ static struct trip_cntr *pings[HARNESS_HOMES_MAX], *pongs[HARNESS_HOMES_MAX];
 static uint64_t n_pings;
 static struct trip_function *ping_function;
 
+/* EAL is not compiled for ThreadSanitizer, which sees what it allocates for an alarm and not the
+ * lock that orders it. */
+const char *__tsan_default_suppressions(void);
+
+const char *
+__tsan_default_suppressions(void)
+{
+	return "race:rte_eal_alarm_set\nrace:rte_eal_alarm_cancel\n";
+}
+
 static int
 do_nothing(const struct trip_work_event *event, void *arg)
 {

@@ -60,8 +60,8 @@ struct vcx_stats {
 };
 
 /* Receives `times` copies of one packet, as if from the wire. With `patient`, a full queue is
- * waited for, up to a second for each packet; otherwise the packet is lost as `no_buffer`, after it
- * counted in its rule, as in hardware. `result` may be NULL. */
+ * waited for, up to 30 seconds for each packet; otherwise the packet is lost as `no_buffer`, after
+ * it counted in its rule, as in hardware. `result` may be NULL. */
 int vcx_inject(unsigned port, const void *packet, size_t length, uint64_t times, bool patient,
 	struct vcx_injected *result);
 

@@ -7,8 +7,8 @@
 #include "device.h"
 
 enum {
-	TABLES_MAX = 64, /* on the way of one packet: rules could lead in a circle */
-	PATIENCE_US = 1000000,
+	TABLES_MAX = 64,        /* on the way of one packet: rules could lead in a circle */
+	PATIENCE_US = 30000000, /* where much else runs, a poller waits for seconds */
 	RETRY_US = 100,
 	SLEEP_BUSY_US = 50,
 	SLEEP_IDLE_US = 1000,
