@@ -140,11 +140,11 @@ enum trip_condition_kind {
 	 * shorter by their lag.
 	 *
 	 * With an interval, which must be 1, it fires again when `count` more came within a window
-	 * that began after the firing (COND-05). With an `until_time`, the next window begins only
-	 * after a quiet time: fewer than `until_count` within at least `until_time`, behind the
-	 * firing. A quiet time that is 1/64 longer than that, and longer by the lag in hardware,
-	 * is found when it ends; what a drop or a call began with the firing ends then
-	 * (TRIP_WORK_END).
+	 * that began after the firing (COND-05), unless that was at a sum of 2^63-1 or more
+	 * (WORK-14). With an `until_time`, the next window begins only after a quiet time: fewer
+	 * than `until_count` within at least `until_time`, behind the firing. A quiet time that is
+	 * 1/64 longer than that, and longer by the lag in hardware, is found when it ends; what a
+	 * drop or a call began with the firing ends then (TRIP_WORK_END).
 	 *
 	 * A set of the counter restarts its windows and its quiet time (COND-08). What flows have
 	 * counted before the home next looks at the counter belongs to no window then.

@@ -68,11 +68,13 @@ trip_cell_add_large(struct trip_cell *cell, uint64_t value)
 	return trip_cell_fill(cell, value, value_max);
 }
 
-/* Before the generation, by which it is looked for. Of two sets at once it may be either. */
+/* Before the generation, by which it is looked for; of success and of error as either was set, so
+ * that what comes to the other one behind it is above that, too. Of two sets at once it may be
+ * either. */
 static void
-note_set(struct trip_cell *cell, uint64_t success)
+note_set(struct trip_cell *cell, uint64_t success, uint64_t error)
 {
-	atomic_store(&cell->set_to, success);
+	atomic_store(&cell->set_to, success + error);
 	atomic_fetch_add(&cell->setgen, 1);
 }
 
@@ -81,7 +83,7 @@ trip_cell_set(struct trip_cell *cell, uint64_t value)
 {
 	value = trip_cell_clamp(value);
 	atomic_store(&cell->success, value);
-	note_set(cell, value);
+	note_set(cell, value, trip_cell_error(cell));
 	return somebody_cares(cell);
 }
 
@@ -90,7 +92,7 @@ trip_cell_reset(struct trip_cell *cell, uint64_t *was)
 {
 	/* An adder that has passed the maximum finds it within, and leaves it so. */
 	*was = trip_cell_clamp(atomic_exchange(&cell->success, 0));
-	note_set(cell, 0);
+	note_set(cell, 0, trip_cell_error(cell));
 	return somebody_cares(cell);
 }
 
@@ -109,7 +111,7 @@ trip_cell_seterr(struct trip_cell *cell, uint64_t value)
 	value = trip_cell_clamp(value);
 	if (atomic_exchange(&cell->error, value) != value)
 		atomic_fetch_add(&cell->errgen, 1);
-	note_set(cell, trip_cell_success(cell));
+	note_set(cell, trip_cell_success(cell), value);
 	return somebody_cares(cell);
 }
 

@@ -68,7 +68,7 @@ struct trip_cell {
 	_Atomic uint64_t
 		next; /* the lowest threshold that waits, for those who look; home's, too */
 	_Atomic uint64_t refreshed_tsc; /* of the flows that feed it, for its age; likewise */
-	_Atomic uint64_t set_to;        /* success, when either was set last */
+	_Atomic uint64_t set_to;        /* the sum, when either was set last */
 };
 
 _Static_assert(sizeof(struct trip_cell) == 64, "a cell is one cache line");

@@ -302,7 +302,7 @@ read_counter(struct trip_condition_look *look, uint32_t cntr, uint32_t *setgen)
 		look->behind = known < home->now;
 		look->known = trip_clock_at(home, known);
 	}
-	look->set_to = atomic_load(&cell->set_to) + trip_cell_error(cell);
+	look->set_to = atomic_load(&cell->set_to);
 	look->sum = trip_cell_sum(cell);
 	if (look->set_to > look->sum || home->cntrs[cntr].sources != TRIP_NONE)
 		look->set_to = look->sum;

@@ -9,6 +9,8 @@ struct model {
 	/* The bound less the error of when it was armed. */
 	uint64_t trip_at;
 	uint32_t errgen, setgen;
+	/* The sum, when either value was set last. */
+	uint64_t set_to;
 	bool armed;
 };
 
@@ -72,6 +74,7 @@ step_values(struct trip_cell *cell, struct model *m)
 		break;
 	case 2:
 		m->success = at_most_max(v);
+		m->set_to = m->success + m->error;
 		m->setgen++;
 		assert_int_equal(trip_cell_set(cell, v), m->armed);
 		break;
@@ -87,11 +90,13 @@ step_values(struct trip_cell *cell, struct model *m)
 		assert_int_equal(trip_cell_reset(cell, &was), m->armed);
 		assert_true(was == m->success);
 		m->success = 0;
+		m->set_to = m->error;
 		m->setgen++;
 		break;
 	default:
 		m->error = at_most_max(v);
 		m->errgen += m->error != before;
+		m->set_to = m->success + m->error;
 		m->setgen++;
 		assert_int_equal(trip_cell_seterr(cell, v), m->armed);
 		break;
@@ -127,6 +132,7 @@ compare(const struct trip_cell *cell, const struct model *m)
 	assert_true(trip_cell_error(cell) == m->error);
 	assert_true(trip_cell_sum(cell) == m->success + m->error);
 	assert_true(cell->errgen == m->errgen && cell->setgen == m->setgen);
+	assert_true(cell->set_to == m->set_to);
 }
 
 static void

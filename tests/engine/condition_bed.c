@@ -160,6 +160,17 @@ idle_watch(struct bed *bed, uint64_t interval)
 }
 
 void
+rate_watch(struct bed *bed, uint64_t threshold, uint64_t count, uint64_t interval)
+{
+	condition_submit(bed, &(const struct condition_wanted){.cntr = CONDITION_TRIGGER,
+				      .threshold = threshold,
+				      .count = count,
+				      .time = RATE_TIME,
+				      .interval = interval});
+	bed_settle(bed);
+}
+
+void
 rate_expect_fired_behind(struct bed *bed, uint64_t count, uint64_t fired)
 {
 	bed_add(bed, CONDITION_TRIGGER, count);
@@ -173,6 +184,20 @@ condition_set(struct bed *bed, uint64_t value)
 {
 	bed_ring_if(
 		bed, CONDITION_TRIGGER, trip_cell_set(&bed->home->cells[CONDITION_TRIGGER], value));
+}
+
+void
+condition_set_error(struct bed *bed, uint64_t value)
+{
+	bed_ring_if(bed, CONDITION_TRIGGER,
+		trip_cell_seterr(&bed->home->cells[CONDITION_TRIGGER], value));
+}
+
+void
+condition_add_error(struct bed *bed, uint64_t value)
+{
+	bed_ring_if(bed, CONDITION_TRIGGER,
+		trip_cell_adderr(&bed->home->cells[CONDITION_TRIGGER], value));
 }
 
 void

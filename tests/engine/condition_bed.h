@@ -53,9 +53,13 @@ void condition_link_flow(struct bed *bed, bool hard);
 bool condition_count(struct bed *bed, uint32_t packets);
 /* A call when CONDITION_TRIGGER has rested for IDLE_TIME, from now on. */
 uint64_t idle_watch(struct bed *bed, uint64_t interval);
+/* A call when so many of CONDITION_TRIGGER came within RATE_TIME, behind the threshold. */
+void rate_watch(struct bed *bed, uint64_t threshold, uint64_t count, uint64_t interval);
 /* So many of CONDITION_TRIGGER come at once, and the home has looked: so many have fired. */
 void rate_expect_fired_behind(struct bed *bed, uint64_t count, uint64_t fired);
 void condition_set(struct bed *bed, uint64_t value);
+void condition_set_error(struct bed *bed, uint64_t value);
+void condition_add_error(struct bed *bed, uint64_t value);
 void condition_cancel(struct bed *bed, uint32_t channel, uint64_t id);
 /* No item is left, nor a condition of one. */
 void condition_expect_none(struct bed *bed);

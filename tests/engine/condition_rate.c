@@ -5,18 +5,6 @@
 #include "condition_bed.h"
 #include "condition.h"
 
-/* Of RATE_TIME. */
-static void
-rate_watch(struct bed *bed, uint64_t threshold, uint64_t count, uint64_t interval)
-{
-	condition_submit(bed, &(const struct condition_wanted){.cntr = CONDITION_TRIGGER,
-				      .threshold = threshold,
-				      .count = count,
-				      .time = RATE_TIME,
-				      .interval = interval});
-	bed_settle(bed);
-}
-
 static void
 it_fires_with_the_last_of_them(void **state)
 {
@@ -121,86 +109,6 @@ cond_04_a_window_that_begins_before_a_late_look_fires_it(void **state)
 		condition_go_to(bed, first + time - time / 64 - 4 * CONDITION_STEP);
 		bed_add(bed, CONDITION_TRIGGER, 2);
 		bed_settle(bed);
-		assert_int_equal(bed->fired, 1);
-		bed_close(bed);
-	}
-}
-
-/* Nor does it look again and again. */
-static void
-more_than_a_counter_can_show_never_comes(void **state)
-{
-	/* The last of these reach the most that it can show. */
-	static const uint64_t more[] = {1, 1, 98, 1};
-	struct bed *bed = condition_open();
-	struct trip_cell *cell = &bed->home->cells[CONDITION_TRIGGER];
-
-	bed_ring_if(bed, CONDITION_TRIGGER, trip_cell_seterr(cell, TRIP_CNTR_MAX));
-	condition_set(bed, TRIP_CNTR_MAX - 100);
-	bed_settle(bed);
-	rate_watch(bed, 0, TRIP_CNTR_MAX, 0);
-	for (unsigned int i = 0; i < RTE_DIM(more); i++) {
-		bed_add(bed, CONDITION_TRIGGER, more[i]);
-		for (unsigned int n = 0; trip_home_iterate(bed->home, bed->now) > 0; n++)
-			assert_true(n < 100);
-		condition_go_to(bed, bed->now + 2 * RATE_TIME);
-	}
-	assert_int_equal(bed->fired, 0);
-	bed_close(bed);
-}
-
-/* A counter that came to as much as it can show, beside so many errors, just now or long ago. */
-static struct bed *
-watch_very_much(uint64_t errors, bool rests)
-{
-	struct bed *bed = condition_open();
-	struct trip_cell *cell = &bed->home->cells[CONDITION_TRIGGER];
-
-	bed_ring_if(bed, CONDITION_TRIGGER, trip_cell_seterr(cell, errors));
-	condition_set(bed, TRIP_CNTR_MAX - 1);
-	bed_settle(bed);
-	rate_watch(bed, 0, TRIP_CNTR_MAX, 0);
-	bed_add(bed, CONDITION_TRIGGER, 1);
-	condition_go_to(bed, bed->now + (rests ? 4 * RATE_TIME : 4 * CONDITION_STEP));
-	return bed;
-}
-
-/* What was there is so much that nothing could be above it by enough; behind a set there may be. */
-static void
-cond_08_what_comes_behind_a_set_of_very_much_counts(void **state)
-{
-	static const uint64_t errors[] = {1, 2, TRIP_CNTR_MAX - 1};
-
-	for (unsigned int i = 0; i < 2 * RTE_DIM(errors); i++) {
-		struct bed *bed = watch_very_much(errors[i / 2], i % 2 != 0);
-
-		condition_set(bed, 0);
-		condition_step(bed);
-		rate_expect_fired_behind(bed, TRIP_CNTR_MAX - 1, 0);
-		rate_expect_fired_behind(bed, 1, 1);
-		condition_expect_all_back(bed, CONDITION_OWN);
-		bed_close(bed);
-	}
-}
-
-/* Nothing stands above the most that there is: a set is seen at the next cut. */
-static void
-cond_08_what_comes_behind_a_set_of_the_most_there_is_counts(void **state)
-{
-	for (unsigned int rests = 0; rests < 2; rests++) {
-		struct bed *bed = watch_very_much(TRIP_CNTR_MAX, rests != 0);
-
-		condition_set(bed, 0);
-		condition_step(bed);
-		bed_add(bed, CONDITION_TRIGGER, TRIP_CNTR_MAX - 1);
-		condition_go_to(bed, bed->now + RATE_TIME / 32);
-		assert_int_equal(bed->fired, 0);
-		rate_expect_fired_behind(bed, 1, 1);
-		bed_close(bed);
-		bed = watch_very_much(TRIP_CNTR_MAX, rests != 0);
-		condition_set(bed, 0);
-		bed_add(bed, CONDITION_TRIGGER, TRIP_CNTR_MAX);
-		condition_go_to(bed, bed->now + RATE_TIME / 64);
 		assert_int_equal(bed->fired, 1);
 		bed_close(bed);
 	}
@@ -440,9 +348,6 @@ main(void)
 		cmocka_unit_test(less_within_a_window_never_fires_it),
 		cmocka_unit_test(cond_04_a_window_that_begins_in_a_sleep_fires_it),
 		cmocka_unit_test(cond_04_a_window_that_begins_before_a_late_look_fires_it),
-		cmocka_unit_test(more_than_a_counter_can_show_never_comes),
-		cmocka_unit_test(cond_08_what_comes_behind_a_set_of_very_much_counts),
-		cmocka_unit_test(cond_08_what_comes_behind_a_set_of_the_most_there_is_counts),
 		cmocka_unit_test(a_counter_that_rests_wakes_nobody),
 		cmocka_unit_test(it_fires_again_for_as_many_more),
 		cmocka_unit_test(a_set_begins_anew),

@@ -321,6 +321,61 @@ cond_08_a_set_begins_anew(void **state)
 	close_bed();
 }
 
+/* What comes to the other value behind it, before its home has looked or after, is of a window. */
+static void
+cond_08_errors_behind_a_set_count(void **state)
+{
+	struct trip_work work;
+
+	open_bed();
+	for (uint32_t i = 0; i < 20; i++) {
+		trip_cntr_set(cntr, 30);
+		trip_cntr_seterr(cntr, 7);
+		work = watch(COUNT, HOUR);
+		(void)harness_queue(&work);
+		harness_settle();
+		assert_int_equal(
+			i % 2 == 0 ? trip_cntr_set(cntr, i) : trip_cntr_reset(cntr, NULL), 0);
+		trip_cntr_adderr(cntr, COUNT - 1);
+		expect_fired(i);
+		trip_cntr_add(cntr, 1);
+		expect_fired(i + 1);
+	}
+	close_bed();
+}
+
+/* Either value comes to 2^63-1, and their sum to twice that. */
+static void
+cond_04_it_fires_up_to_the_most_a_counter_shows(void **state)
+{
+	static const uint64_t below[][2] = {
+		{0, COUNT}, {COUNT, 0}, {5, 5}, {TRIP_CNTR_MAX / 2, TRIP_CNTR_MAX / 2}};
+	struct trip_work work;
+
+	open_bed();
+	for (uint32_t i = 0; i < RTE_DIM(below); i++) {
+		uint64_t errors = below[i][1] < COUNT ? below[i][1] : COUNT;
+
+		trip_cntr_set(cntr, TRIP_CNTR_MAX - below[i][0]);
+		trip_cntr_seterr(cntr, TRIP_CNTR_MAX - below[i][1]);
+		work = watch(COUNT, HOUR);
+		work.interval = 1;
+		(void)harness_queue(&work);
+		harness_settle();
+		trip_cntr_adderr(cntr, errors - (errors == COUNT));
+		add_each(COUNT - errors - (errors < COUNT));
+		expect_fired(i);
+		trip_cntr_adderr(cntr, errors == COUNT);
+		trip_cntr_add(cntr, errors < COUNT);
+		expect_fired(i + 1);
+		/* It would be queued again above the largest threshold (WORK-14). */
+		assert_int_equal(notes.event[i].flags & TRIP_WORK_MORE, 0);
+		assert_true(notes.event[i].value ==
+			    2 * TRIP_CNTR_MAX - below[i][0] - below[i][1] + COUNT);
+	}
+	close_bed();
+}
+
 static void
 expect_refused(const struct trip_work *work, const char *why)
 {
@@ -440,6 +495,8 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(cond_05_it_fires_again_when_it_was_over),
 	HARNESS_TEST(cond_05_it_goes_on_with_what_had_begun),
 	HARNESS_TEST(cond_08_a_set_begins_anew),
+	HARNESS_TEST(cond_08_errors_behind_a_set_count),
+	HARNESS_TEST(cond_04_it_fires_up_to_the_most_a_counter_shows),
 	HARNESS_TEST(cond_03_what_is_no_rate_is_refused),
 	HARNESS_TEST(cond_03_it_takes_slots_and_is_flushed),
 };
