@@ -29,7 +29,6 @@ nic_begin(const struct nic_shape *shape)
 {
 	memset(&nic, 0, sizeof(nic));
 	nic.shape = *shape;
-	nic.refresh = sim_now();
 	nic_queue_begin();
 	show_fast_path(true);
 }
@@ -93,20 +92,6 @@ nic_refuses(uint32_t one_of)
 
 /* --- counters --- */
 
-void
-nic_refresh(void)
-{
-	if (nic.shape.lag == 0 || sim_now() < nic.refresh)
-		return;
-	for (unsigned int i = 0; i < nic.n_counters; i++)
-		nic.counters[i].cached = nic.counters[i].packets;
-	while (nic.refresh <= sim_now()) {
-		uint32_t hash = ++nic.refreshes * UINT32_C(0x9e3779b1) >> 8;
-
-		nic.refresh += nic.shape.lag_changes ? 1 + hash % nic.shape.lag : nic.shape.lag;
-	}
-}
-
 struct nic_counter *
 nic_make_counter(uint32_t flow, bool own)
 {
@@ -115,8 +100,28 @@ nic_make_counter(uint32_t flow, bool own)
 	sim_expect(nic.n_counters <= NIC_COUNTERS, "more counters than there is room for");
 	/* A shared one may have been another's. */
 	*counter = (struct nic_counter){.flow = flow, .own = own, .packets = own ? 0 : 1000};
-	counter->read = counter->cached = counter->packets;
+	counter->read = counter->cached = counter->answer = counter->packets;
 	return counter;
+}
+
+void
+nic_note_out(struct nic_counter *counter)
+{
+	for (unsigned int i = 0; i < nic.n_rules; i++)
+		if (!nic.rules[i].dead && nic.rules[i].counter == counter)
+			return;
+	counter->out = sim_now();
+}
+
+bool
+nic_note_late(const struct nic_counter *counter)
+{
+	bool is_late = nic.shape.lag != 0 && counter->out != 0 &&
+		       sim_now() > counter->out + NIC_WAITED * nic.shape.lag;
+
+	if (is_late && counter->flow < NIC_FLOWS)
+		nic.flows[counter->flow].late = true;
+	return is_late;
 }
 
 void
@@ -199,7 +204,6 @@ nic_receive(uint32_t flow, uint64_t n)
 	struct nic_rule *rule;
 	unsigned int at = nic.n_arrivals[flow];
 
-	nic_refresh();
 	if (nic.removed || nic.stopped || nic.away)
 		return;
 	rule = find_target(flow);
@@ -207,6 +211,7 @@ nic_receive(uint32_t flow, uint64_t n)
 		return;
 	sim_expect(at < NIC_ARRIVALS, "more packets come than there is room for");
 	nic.arrivals[flow][at].now = sim_now();
+	nic.arrivals[flow][at].shown = UINT64_MAX;
 	nic.arrivals[flow][at].before = nic.flows[flow].counted;
 	nic.n_arrivals[flow]++;
 	rule->counter->packets += n;
@@ -216,8 +221,11 @@ nic_receive(uint32_t flow, uint64_t n)
 uint64_t
 nic_counted_before(uint32_t flow, uint64_t moment)
 {
+	uint64_t lag = nic.shape.lag;
+
 	for (unsigned int i = 0; i < nic.n_arrivals[flow]; i++)
-		if (nic.arrivals[flow][i].now >= moment)
+		if (nic.arrivals[flow][i].now >= moment ||
+			(lag != 0 && nic.arrivals[flow][i].shown > moment + lag))
 			return nic.arrivals[flow][i].before;
 	return nic.flows[flow].counted;
 }
@@ -262,9 +270,14 @@ flush(bool keeps_shared)
 		nic.rules[i].dead = true;
 		nic.rules[i].stands = false;
 	}
-	for (unsigned int i = 0; i < nic.n_counters; i++)
-		if (!nic.counters[i].dead && (nic.counters[i].own || !keeps_shared))
-			nic_bury_counter(&nic.counters[i]);
+	for (unsigned int i = 0; i < nic.n_counters; i++) {
+		struct nic_counter *counter = &nic.counters[i];
+
+		if (!counter->dead && counter->out == 0)
+			counter->out = sim_now();
+		if (!counter->dead && (counter->own || !keeps_shared))
+			nic_bury_counter(counter);
+	}
 }
 
 void

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A simulated NIC, of port 0: rules that match one flow each and count what comes, counters of
- * their own or shared ones, a cache of what they have counted that is as old as the NIC likes, and
- * calls that fail. Rules go in by calls, or by templates and a flow queue whose operations complete
- * late and in any order. Handles are never used twice, and whoever uses one that is dead is found
- * out.
+ * their own or shared ones, a cache of what they have counted that EAL's interrupt thread refreshes
+ * when it comes to that, and calls that fail. Rules go in by calls, or by templates and a flow
+ * queue whose operations complete late and in any order. Handles are never used twice, and whoever
+ * uses one that is dead is found out.
  */
 #ifndef SIM_NIC_H
 #define SIM_NIC_H
@@ -22,8 +22,8 @@
 struct nic_shape {
 	/* Rules share counters, which outlive a stop. */
 	bool shared, keeps_shared;
-	/* What is read is at most so old, in ticks, and as old each time, or not; 0: it is asked.
-	 */
+	/* What is read is at most so old, in ticks, unless whoever refreshes it is late, as often
+	 * each time, or not. 0: it is asked. */
 	uint64_t lag;
 	bool lag_changes;
 	/* One of so many creations, removals, or readings, fails; 0: none. */
@@ -36,6 +36,17 @@ struct nic_shape {
 	uint32_t hangs;
 };
 
+/* Of EAL's interrupt thread, beside what turns make of it. */
+struct nic_lateness {
+	/* It asks the device, and the answer takes some time; or the cache is refreshed at once. */
+	bool asks;
+	/* Of so many refreshes that bring anything one is held up, 0: none; in lags, at most so
+	 * long. */
+	uint32_t held_every, held_lags;
+	/* Of so many alarms that somebody sets there is no memory for one; 0: none. */
+	uint32_t bad_alarms;
+};
+
 /* What has come of one flow. */
 struct nic_flow {
 	/* That a rule has counted, and that was read of it. */
@@ -45,6 +56,8 @@ struct nic_flow {
 	/* How often the driver would not take out a rule of it, which then may stand until the port
 	 * stops, and count for nobody; and how many such stand. */
 	unsigned int stuck, standing;
+	/* Last counts of it came into the cache when nobody had to wait for them any more. */
+	bool late;
 	/* Its rules, how many; of those that bring it packets; whether
 	 * the one that packets come to drops them. */
 	unsigned int rules, jumps;
@@ -87,9 +100,15 @@ bool nic_may_lose(void);
 void nic_stop(void);
 void nic_start(void);
 struct nic_flow nic_flow_of(uint32_t flow);
+/* What it has counted need not be read. */
+static inline bool
+nic_is_vague(const struct nic_flow *flow)
+{
+	return flow->stuck > 0 || flow->late;
+}
 /* Whether a handle is of a rule that stands; or nobody can know. */
 bool nic_stands(const struct rte_flow *handle);
-/* How many packets of a flow were counted before a moment. */
+/* How many packets of a flow were counted before a moment, and could be read within the lag. */
 uint64_t nic_counted_before(uint32_t flow, uint64_t moment);
 /* Shared counters that have not been given back, but those of rules that are stuck. */
 unsigned int nic_counters(void);
@@ -97,5 +116,9 @@ unsigned int nic_counters(void);
 unsigned int nic_queue_objects(void);
 /* A signal ends one of so many sleeps of the worker; 0: none. */
 void nic_interrupt(uint32_t every);
+/* EAL's interrupt thread begins, where there is a cache. */
+void nic_begin_interrupt(const struct nic_lateness *lateness);
+/* Of the library, that are still to come. */
+unsigned int nic_alarms(void);
 
 #endif

@@ -78,8 +78,10 @@ nic_make_rule(const struct rte_flow_attr *attr, const struct rte_flow_item *patt
 	}
 	if (rule->counter == NULL && !rule->jump)
 		rule->counter = nic_make_counter(rule->flow, true);
-	if (rule->counter != NULL)
+	if (rule->counter != NULL) {
 		rule->counter->flow = rule->flow;
+		rule->counter->out = 0;
+	}
 	return rule;
 }
 
@@ -136,6 +138,7 @@ rte_flow_destroy(uint16_t port_id, struct rte_flow *flow, struct rte_flow_error 
 	if (why == 0) {
 		rule->dead = true;
 		rule->stands = false;
+		nic_note_out(rule->counter);
 	} else if (nic.away) {
 		/* It will die, but who asks cannot know that, and a counter may outlive it. */
 		rule->counter->has_failed = true;
@@ -163,7 +166,6 @@ query(struct nic_counter *counter, struct rte_flow_query_count *count, struct rt
 	counter->failed = why != 0;
 	if (why != 0)
 		return nic_leave(why, error);
-	nic_refresh();
 	if (nic.shape.lag == 0)
 		counter->cached = counter->packets;
 	if (counter->cached != counter->read)
@@ -229,7 +231,7 @@ rte_flow_action_handle_destroy(
 			"a counter is given back that a rule refers to");
 	}
 	sim_expect(counter->read == counter->packets || counter->failed || counter->stuck ||
-			   nic_may_forget(),
+			   nic_note_late(counter) || nic_may_forget(),
 		"a counter is given back before its last counts are read");
 	nic_bury_counter(counter);
 	return nic_leave(0, error);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Between the files of the NIC: nic.c, the device; nic_calls.c, its driver by calls; nic_queue.c,
- * by templates and a flow queue; nic_system.c, what the hardware engine asks the system for.
+ * by templates and a flow queue; nic_interrupt.c, EAL's interrupt thread, which refreshes the
+ * driver's cache; nic_system.c, what the hardware engine asks the system for.
  */
 #ifndef SIM_NIC_INSIDE_H
 #define SIM_NIC_INSIDE_H
@@ -15,13 +16,17 @@
 #define NIC_COUNTERS 2048
 #define NIC_CALLBACKS 8
 #define NIC_ARRIVALS 64
+/* Of a shared counter whose rule went nobody waits for longer, in lags. */
+#define NIC_WAITED 8
 
 struct nic_counter {
 	bool dead, own;
 	uint32_t flow;
 	uint64_t packets, read;
-	/* What the cache has. */
-	uint64_t cached;
+	/* What the cache has, and what the device has answered, which is still to come there. */
+	uint64_t cached, answer;
+	/* When the last rule went that counts in it; 0: one does. */
+	uint64_t out;
 	/* When it was asked last: nic_turn(). */
 	uint64_t asked;
 	/* Nobody could read it; or give it back; or take out a rule that counts in it. */
@@ -47,9 +52,9 @@ struct nic {
 	struct nic_counter counters[NIC_COUNTERS];
 	unsigned int n_rules, n_counters;
 	struct nic_flow flows[NIC_FLOWS];
-	/* When packets came, and how many of the flow there were before. */
+	/* When packets came, and into the cache; and how many of the flow there were before. */
 	struct {
-		uint64_t now, before;
+		uint64_t now, shown, before;
 	} arrivals[NIC_FLOWS][NIC_ARRIVALS];
 	unsigned int n_arrivals[NIC_FLOWS];
 	bool removed, stopped, away;
@@ -63,9 +68,6 @@ struct nic {
 	bool was_surprising;
 	/* The chance of a failure goes by the number of the call: a plan's number, not a turn's. */
 	uint32_t calls;
-	/* When the cache is refreshed next, and the number of that. */
-	uint64_t refresh;
-	uint32_t refreshes;
 	struct {
 		enum rte_eth_event_type event;
 		rte_eth_dev_cb_fn function;
@@ -96,9 +98,11 @@ int nic_refuses(uint32_t one_of);
 void nic_enter(const char *what);
 int nic_leave(int error, struct rte_flow_error *told);
 
-/* What was counted comes into the cache, where it is time. */
-void nic_refresh(void);
 struct nic_counter *nic_make_counter(uint32_t flow, bool own);
+/* A rule is gone that counted in it. */
+void nic_note_out(struct nic_counter *counter);
+/* What comes out of it now, after so long, may be in no count; notes that, if so. */
+bool nic_note_late(const struct nic_counter *counter);
 /* A rule stands that was to go. */
 void nic_cannot_take_out(struct nic_rule *rule);
 void nic_bury_counter(struct nic_counter *counter);

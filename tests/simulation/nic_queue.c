@@ -335,6 +335,8 @@ complete(const struct op *op, struct rte_flow_op_result *result)
 	}
 	rule->dead = true;
 	rule->stands = false;
+	if (rule->counter != NULL)
+		nic_note_out(rule->counter);
 	rule->table->n_rules--;
 }
 

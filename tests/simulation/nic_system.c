@@ -152,7 +152,7 @@ is_behind(void)
 	for (uint32_t f = 0; f < NIC_FLOWS; f++) {
 		const struct nic_flow *flow = &nic.flows[f];
 
-		if (flow->stuck == 0 && flow->counted != flow->read + flow->unread)
+		if (!nic_is_vague(flow) && flow->counted != flow->read + flow->unread)
 			return true;
 	}
 	return false;

@@ -159,6 +159,25 @@ plan_errands(void)
 	}
 }
 
+/* Flows end while packets come, and their last counts are in the cache when its thread has run. */
+static void
+plan_late(void)
+{
+	static const enum act_kind kinds[] = {ACT_CREATE, ACT_REST, ACT_QUEUE, ACT_DESTROY};
+
+	nics.nic.shared = nics.nic.keeps_shared = true;
+	nics.nic.lag = nics.nic.lag > 0 ? nics.nic.lag : 20000;
+	nics.nic.bad_rules = nics.nic.bad_readings = nics.nic.bad_removals = nics.nic.hangs = 0;
+	for (uint32_t f = 0; f < nics.n_flows; f++)
+		nics.bursts[f] = RTE_MIN(8 * nics.bursts[f], 48u);
+	for (unsigned int i = 0; i < nics.n_acts; i++) {
+		struct act *act = &nics.acts[i];
+
+		act->kind = kinds[act->number % RTE_DIM(kinds)];
+		act->flow %= 2;
+	}
+}
+
 static void
 plan(void)
 {
@@ -225,6 +244,9 @@ plan(void)
 		break;
 	case 3:
 		plan_errands();
+		break;
+	case 4:
+		plan_late();
 		break;
 	}
 }
@@ -305,6 +327,8 @@ open_port(void)
 	sim_name(&nics.hard->desk.tickets, 8, 1, "tickets drawn");
 	sim_name(&nics.hard->desk.served, 8, 1, "tickets served");
 	sim_name(&nics.hard->desk.asleep, 1, 1, "whether the worker sleeps");
+	sim_name(&nics.hard->beats.ran_tsc, 8, 1, "what beats have counted");
+	sim_name(&nics.hard->beats.wanted, 4, 1, "beats that are wanted");
 	for (uint32_t h = 0; h < nics.engine.n_homes; h++) {
 		static const char *const done[] = {
 			"errands of home 0 that are done", "errands of home 1 that are done"};
@@ -317,8 +341,20 @@ open_port(void)
 }
 
 static void
+draw_lateness(struct nic_lateness *lateness)
+{
+	lateness->asks = sim_draw(2) == 0;
+	lateness->held_every = sim_draw(3) == 0 ? 0 : 1 + (uint32_t)sim_draw(4);
+	/* Once in a while longer than anybody waits. */
+	lateness->held_lags = sim_draw(4) == 0 ? 12 : 4;
+	lateness->bad_alarms = sim_draw(8) == 0 ? 1 + (uint32_t)sim_draw(4) : 0;
+}
+
+static void
 begin(void)
 {
+	struct nic_lateness lateness;
+
 	memset(&nics, 0, sizeof(nics));
 	plan();
 	make_engine();
@@ -330,11 +366,13 @@ begin(void)
 		make_home(h);
 	open_port();
 	nic_interrupt(sim_draw(4) == 0 ? 2 + (uint32_t)sim_draw(30) : 0);
+	draw_lateness(&lateness);
 	(void)sim_spawn("control", false, nics_control, NULL);
 	(void)sim_spawn("wire", false, run_wire, NULL);
 	(void)sim_spawn("reader", false, run_reader, NULL);
 	if (nics.n_events > 0)
 		(void)sim_spawn("port", false, nics_port, NULL);
+	nic_begin_interrupt(&lateness);
 }
 
 static void

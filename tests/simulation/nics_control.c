@@ -158,6 +158,7 @@ close_port(void)
 	quiesce();
 	trip_hard_close(nics.hard);
 	nics.closed = true;
+	sim_expect(nic_alarms() == 0, "the port is closed, and an alarm of it is still to come");
 	sim_progress();
 }
 

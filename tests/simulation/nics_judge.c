@@ -84,13 +84,13 @@ judge_counts(void)
 		const struct trip_rule *rule = &nics.flows[f].rule;
 		const struct rte_flow *handles[] = {rule->entry.flow, rule->jump.flow};
 
-		sim_expect(nic_may_forget() || flow.stuck > 0 ||
+		sim_expect(nic_may_forget() || nic_is_vague(&flow) ||
 				   flow.counted == flow.read + flow.unread,
 			"of flow %u %llu packets were counted, %llu of them read and %llu lost", f,
 			(unsigned long long)flow.counted, (unsigned long long)flow.read,
 			(unsigned long long)flow.unread);
-		sim_expect(
-			flow.unread == 0 || !nics.nic.shared || nic_may_forget() || flow.stuck > 0,
+		sim_expect(flow.unread == 0 || !nics.nic.shared || nic_may_forget() ||
+				   nic_is_vague(&flow),
 			"of flow %u %llu packets were counted, and never read", f,
 			(unsigned long long)flow.unread);
 		sim_expect(flow.standing > 0 || nic_may_keep() || nic_is_away() ||
@@ -182,7 +182,7 @@ judge_age(uint32_t flow)
 	uint64_t fresh = atomic_load(&nics.slots[flow].fresh_tsc);
 	struct nic_flow of = nic_flow_of(flow);
 
-	if (!nics.created[flow] || fresh == UINT64_MAX || of.stuck > 0)
+	if (!nics.created[flow] || fresh == UINT64_MAX || nic_is_vague(&of))
 		return;
 	sim_expect(nic_counted_before(flow, fresh) <= of.read + of.unread,
 		"flow %u is said to have all up to %llu, and %llu packets before are not read",
@@ -207,7 +207,7 @@ judge_source(uint32_t flow, unsigned int kind)
 	uint64_t folded = atomic_load(&nics.folded[flow].of[kind]);
 	struct nic_flow of = nic_flow_of(flow);
 
-	if (!nics.created[flow] || of.stuck > 0 || may_lack(flow))
+	if (!nics.created[flow] || nic_is_vague(&of) || may_lack(flow))
 		return;
 	if (!nics_is_lost(flow))
 		sim_expect(nic_counted_before(flow, refreshed) <=
@@ -249,7 +249,7 @@ sure_of(uint32_t flow, uint64_t refreshed, bool is_told)
 		return nics.creates ? before : of.read;
 	if (nics_is_lost(flow) && is_told)
 		return of.read;
-	if (of.stuck > 0 || nics_is_lost(flow) || is_vague || known < before + of.unread)
+	if (nic_is_vague(&of) || nics_is_lost(flow) || is_vague || known < before + of.unread)
 		return before;
 	return known - of.unread;
 }
