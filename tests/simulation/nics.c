@@ -305,7 +305,9 @@ make_engine(void)
 	nics.shape.n_slots = SLOTS;
 	nics.shape.n_handler_slots = 4;
 	nics.shape.n_events = SLOTS;
-	nics.shape.n_channels = 1 + nics.engine.n_homes;
+	nics.shape.n_clients = 1;
+	nics.shape.n_client_slots = CLIENT_SLOTS;
+	nics.shape.n_channels = 2 + nics.engine.n_homes;
 }
 
 static void
@@ -367,12 +369,14 @@ begin(void)
 	open_port();
 	nic_interrupt(sim_draw(4) == 0 ? 2 + (uint32_t)sim_draw(30) : 0);
 	draw_lateness(&lateness);
+	nics_openings_begin();
 	(void)sim_spawn("control", false, nics_control, NULL);
 	(void)sim_spawn("wire", false, run_wire, NULL);
 	(void)sim_spawn("reader", false, run_reader, NULL);
 	if (nics.n_events > 0)
 		(void)sim_spawn("port", false, nics_port, NULL);
 	nic_begin_interrupt(&lateness);
+	nics_client_begin();
 }
 
 static void
@@ -380,6 +384,8 @@ forget(void)
 {
 	for (uint32_t f = 0; f < NIC_FLOWS; f++)
 		trip_rule_fini(&nics.flows[f].rule);
+	nics_client_forget();
+	nics_openings_forget();
 	if (!nics.closed) {
 		/* Its actor is gone with the history. */
 		nics.hard->started = false;

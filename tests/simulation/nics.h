@@ -2,7 +2,8 @@
 /*
  * A world: a port whose NIC counts flows (nic.h), its worker, the homes of the counters that the
  * flows feed, packets, and a control thread that creates and destroys flows, stops the port, and
- * queues work on the flows. nics.c makes it, nics_control.c does and judges.
+ * queues work on the flows; and an attached process, which does, too. nics.c makes it;
+ * nics_control.c, nics_openings.c, nics_port.c and nics_client.c do; nics_judge.c judges.
  */
 #ifndef SIM_NICS_H
 #define SIM_NICS_H
@@ -13,10 +14,14 @@
 #include "sim.h"
 
 #define HOMES 2
-/* Of a home: flows feed the first, by kind; completions are counted in the last. */
-#define CNTRS (TRIP_COUNT_KINDS + 1)
+/* Of a home: flows feed the first, by kind; completions are counted in the next, and those of an
+ * attached process in the last. */
+#define CNTRS (TRIP_COUNT_KINDS + 2)
 #define DONE TRIP_COUNT_KINDS
+#define OWN (TRIP_COUNT_KINDS + 1)
 #define SLOTS 24
+/* Of a process. */
+#define CLIENT_SLOTS 32
 #define ITEMS 512
 #define ACTS 64
 #define EVENTS 4
@@ -68,6 +73,8 @@ struct item {
 	uint64_t id, threshold;
 	/* Which of those that had its index. */
 	uint32_t flow, creation, home;
+	/* The home whose counter of completions it has, and which of those. */
+	uint32_t completion, opening;
 	bool told, canceled;
 	unsigned int events;
 };
@@ -85,13 +92,14 @@ struct nics {
 	_Atomic uint64_t changed;
 	struct trip_hard *hard;
 	struct trip_hard_flow flows[NIC_FLOWS];
-	bool created[NIC_FLOWS];
+	bool created[NIC_FLOWS], destroys[NIC_FLOWS];
 	/* How often; of those before: how many were lost, and what was read of them; what told
 	 * operations have made of it. */
 	struct nics_fate {
 		uint32_t creation;
-		/* The one of which a deletion has failed: it may have ended all the same. */
-		uint32_t refused;
+		/* The one of which a deletion has failed: it may have ended all the same; and
+		 * on which others queue work as well. */
+		uint32_t refused, meddled;
 		uint64_t lost, before;
 		bool drops, deleted;
 	} fates[NIC_FLOWS];
@@ -114,6 +122,10 @@ struct nics {
 	bool in_event;
 	/* A stop is under way that nobody tells of; a flow is being created. */
 	bool untold, creates;
+	/* Of each home's counter of completions: how often it was closed and another was opened in
+	 * its place; and that it is closed. */
+	uint32_t openings[HOMES];
+	bool is_closed[HOMES];
 	/* The control thread destroys all flows in the end, and closes the port; it has. */
 	bool ends, closes, closed;
 	struct item items[ITEMS];
@@ -149,6 +161,22 @@ int nics_call(int (*run)(struct trip_hard *hard, struct trip_hard_call *call),
 uint64_t nics_reached(uint32_t cntr);
 /* It has ended, and is told of by an error. */
 bool nics_is_lost(uint32_t flow);
+/* Whether the slot of an item has come back: then it refers to nothing any more. */
+bool nics_is_back(const struct trip_channel_client *channel, uint64_t id);
+/* Counters of completions are closed, and others opened in their place: indices.h. */
+void nics_openings_begin(void);
+void nics_reopen(uint32_t home);
+/* The port is about to be closed. */
+void nics_openings_end(void);
+void nics_openings_forget(void);
+/* An attached process, and whoever clears it away. */
+void nics_client_begin(void);
+/* Work of it may still be under way on a flow. */
+bool nics_client_refers(uint32_t flow);
+/* Until no process is there, and none comes. */
+void nics_client_await(void);
+void nics_client_judge(void);
+void nics_client_forget(void);
 void nics_judge(void);
 /* Where everything rests. */
 void nics_judge_items(void);

@@ -132,13 +132,19 @@ destroy(uint32_t flow)
 {
 	if (!nics.created[flow])
 		return;
+	/* Before the look: from here on nobody queues more. */
+	nics.destroys[flow] = true;
+	if (nics_client_refers(flow)) {
+		nics.destroys[flow] = false;
+		return;
+	}
 	sim_op("destroys flow %u", flow);
 	cancel_all(flow);
 	quiesce();
 	(void)nics_call(trip_hard_retire, &nics.flows[flow]);
 	(void)nics_call(trip_hard_remove, &nics.flows[flow]);
 	detach(flow);
-	nics.created[flow] = false;
+	nics.created[flow] = nics.destroys[flow] = false;
 }
 
 /* As the runtime does: nobody sends to the port any more, and what was sent is settled. */
@@ -155,6 +161,7 @@ close_port(void)
 	while (!trip_hard_settled(nics.hard, marks))
 		sim_pause();
 	atomic_store(&nics.engine.desks[0], NULL);
+	nics_openings_end();
 	quiesce();
 	trip_hard_close(nics.hard);
 	nics.closed = true;
@@ -193,6 +200,8 @@ queue(const struct act *act)
 		.flow = act->flow,
 		.creation = nics.fates[act->flow].creation,
 		.home = home->index,
+		.completion = act->home,
+		.opening = nics.openings[act->home],
 		.told = (act->flag || nics.tells_all) && flagged(home->index) < SLOTS};
 	*trip_channel_desc(&home->clients[0], (uint32_t)slot) =
 		(struct trip_work_desc){.threshold = item->threshold,
@@ -235,6 +244,7 @@ nics_control(void *arg)
 		case ACT_QUEUE:
 			for (uint32_t n = 0; n < act->n; n++)
 				queue(act);
+			nics_reopen(act->home);
 			break;
 		default:
 			sim_op("rests");
@@ -242,6 +252,8 @@ nics_control(void *arg)
 		}
 	}
 	sim_phase(1 + ACTS);
+	if (nics.ends)
+		nics_client_await();
 	for (uint32_t f = 0; f < nics.n_flows && nics.ends; f++)
 		destroy(f);
 	if (nics.ends)
