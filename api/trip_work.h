@@ -178,11 +178,15 @@ struct trip_condition {
 	/** sizeof(struct trip_condition). */
 	size_t size;
 	enum trip_condition_kind kind;
-	/** Parameters, by kind; what lies behind those of the kind is 0. */
+	/**
+	 * Parameters, by kind; what lies behind those of the kind is 0. Each covers all of it, as
+	 * a compiler clears no more of a union than the member that an initializer names.
+	 */
 	union {
 		struct {
 			/** Nanoseconds, at most TRIP_CNTR_MAX. */
 			uint64_t time;
+			uint64_t reserved[7];
 		} idle;
 		struct {
 			/** 1 to TRIP_CNTR_MAX. */
@@ -191,11 +195,13 @@ struct trip_condition {
 			uint64_t time;
 			/** Both 0, or likewise. */
 			uint64_t until_count, until_time;
+			uint64_t reserved[4];
 		} rate;
 		struct {
 			/** 1 to TRIP_CONDITION_PAIRS_MAX of them, copied with it. */
 			const struct trip_pair *of;
 			uint64_t count;
+			uint64_t reserved[6];
 		} pairs;
 		uint64_t reserved[8];
 	} when;
@@ -287,7 +293,11 @@ struct trip_work {
 			struct trip_cntr *cntr;
 			uint64_t value;
 		} cntr;
-		struct trip_flow *flow;
+		/** A drop by it is for ever: an initializer that names it clears op.drop.time. */
+		__extension__ struct {
+			struct trip_flow *flow;
+			uint64_t flow_reserved[7];
+		};
 		struct {
 			struct trip_flow *flow;
 			/** Nanoseconds, at most TRIP_CNTR_MAX; 0: for ever. */

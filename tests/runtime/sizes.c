@@ -14,6 +14,21 @@
 #include "harness.h"
 #include "traffic.h"
 
+/* gcc 15 and later clear no more of a union than the member that an initializer names: whatever
+ * must be 0 behind that is the member's own. */
+#define COVERS_ALL(type, in, member)                                                            \
+	_Static_assert(sizeof(((struct type *)0)->in.member) == sizeof(((struct type *)0)->in), \
+		"initializers of " #in "." #member " clear all of it")
+
+COVERS_ALL(trip_condition, when, idle);
+COVERS_ALL(trip_condition, when, rate);
+COVERS_ALL(trip_condition, when, pairs);
+/* A drop for ever, by op.flow, has the time 0 in op.drop.time. */
+_Static_assert(sizeof(((struct trip_work *)0)->op.flow) +
+			       sizeof(((struct trip_work *)0)->op.flow_reserved) ==
+		       sizeof(((struct trip_work *)0)->op),
+	"an initializer of op.flow clears all of it");
+
 #define GARBAGE 0xa5
 /* Bytes behind the longest. */
 #define BEYOND 64
