@@ -32,6 +32,8 @@ static struct {
 	struct alarm alarms[ALARMS];
 	unsigned int n_alarms;
 	bool runs;
+	/* Somebody waits until the one that runs has ended. */
+	bool is_awaited;
 	/* When the device answers; 0: it was not asked. Of each flow, packets that are in that. */
 	uint64_t answers;
 	unsigned int n_arrivals[NIC_FLOWS];
@@ -111,6 +113,7 @@ rte_eal_alarm_cancel(rte_eal_alarm_callback callback, void *arg)
 				canceled++;
 			}
 		waits = eal.runs && eal.alarms[0].run == callback;
+		eal.is_awaited |= waits;
 		unlock();
 		if (!waits)
 			return canceled;
@@ -131,6 +134,9 @@ run_alarms(void)
 		lock();
 		eal.runs = false;
 		forget_alarm(0);
+		if (eal.is_awaited)
+			sim_progress();
+		eal.is_awaited = false;
 	}
 	unlock();
 }
