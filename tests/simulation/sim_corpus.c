@@ -169,8 +169,7 @@ read_decision(FILE *file, struct sim_decision *decision)
 	if (!read_small(file, SIM_ACTORS - 1, &actor) ||
 		!read_small(file, UINT32_MAX, &decision->op) ||
 		!read_small(file, UINT32_MAX, &decision->step) ||
-		!read_small(file, SIM_DELAY, &kind) ||
-		!read_small(file, UINT32_MAX, &decision->arg))
+		!read_small(file, SIM_WAKE, &kind) || !read_small(file, UINT32_MAX, &decision->arg))
 		return false;
 	decision->actor = (uint8_t)actor;
 	decision->kind = (uint8_t)kind;

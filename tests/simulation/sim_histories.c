@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Of the simulator itself: everybody has a turn in the end, a seed is always the same history, who
  * goes on without a step is ended, and steering pays. */
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <trip_test.h>
 
@@ -340,6 +343,54 @@ steering_comes_further(void **state)
 	kept_histories_are_played(&world);
 }
 
+/* --- whoever sleeps may wake for nothing, and does so again when that is repeated --- */
+
+static unsigned int n_early;
+
+static void
+sleep_once(void *arg)
+{
+	syscall(SYS_futex, &place, FUTEX_WAIT, 0, NULL, NULL, 0);
+	n_early += atomic_load(&place) == 0;
+}
+
+static void
+wake_after_a_rest(void *arg)
+{
+	sim_rest();
+	atomic_store(&place, 1);
+	syscall(SYS_futex, &place, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void
+naps_begin(void)
+{
+	begin(sleep_once, wake_after_a_rest);
+}
+
+static void
+sleeps_end_early(void **state)
+{
+	static const struct sim_world world = WORLD(naps);
+	struct sim_history history = {.world = &world, .memory = SIM_MEMORIES};
+
+	for (n_early = 0; n_early == 0; history.seed = ++history.turns) {
+		assert_true(history.turns < 100);
+		sim_run(&history);
+		assert_false(history.failed);
+	}
+	history.seed--;
+	history.turns--;
+	history.replays = true;
+	sim_run(&history);
+	assert_int_equal(n_early, 2);
+	/* Otherwise nobody wakes before it is woken. */
+	history.n_decisions = 0;
+	sim_run(&history);
+	assert_int_equal(n_early, 2);
+	free(history.decisions);
+}
+
 int
 main(void)
 {
@@ -350,6 +401,7 @@ main(void)
 		cmocka_unit_test(laps_end),
 		cmocka_unit_test(spinning_ends),
 		cmocka_unit_test(steering_comes_further),
+		cmocka_unit_test(sleeps_end_early),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

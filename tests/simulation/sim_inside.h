@@ -37,6 +37,7 @@ enum sim_kind {
 	 * the `arg`th way. */
 	SIM_STALE,
 	SIM_DELAY, /* the store is in the buffer for `arg` steps */
+	SIM_WAKE,  /* whoever is about to sleep is awake at once, for nothing */
 };
 
 /* At which step of which operation of which actor: that stays the same when others do less. */
@@ -277,6 +278,8 @@ struct sim_actor *sim_turn_next(bool must_leave, bool matters);
 /* One of so many ways, of which the first is nothing special. */
 uint32_t sim_turn_stale(uint32_t of);
 uint32_t sim_turn_delay(void);
+/* Whether a sleep on a futex or a condition variable is none. */
+bool sim_turn_wakes(void);
 
 /* --- sim_rival.c --- */
 

@@ -204,7 +204,7 @@ __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 		return __real_pthread_cond_wait(cond, mutex);
 	seen = *word_of(cond);
 	__wrap_pthread_mutex_unlock(mutex);
-	if (*word_of(cond) == seen)
+	if (*word_of(cond) == seen && !sim_turn_wakes())
 		(void)sim_sleep_until(cond, 0);
 	return __wrap_pthread_mutex_lock(mutex);
 }

@@ -32,6 +32,10 @@ static struct {
 	/* Of steps with stores in the buffer one of so many gives the turn away: what has
 	 * overtaken them is seen then, and they are not; 0: as elsewhere. */
 	uint32_t overtakes;
+	/* One of so many sleeps ends for nothing, 0: none; of numbers of their own, so that all
+	 * else is what it is without. */
+	uint64_t wakes;
+	struct trip_random naps;
 	uint32_t kills[KILLS], stops[STOPS];
 	/* Steps of those who may be killed. */
 	uint32_t n_mortal;
@@ -95,6 +99,16 @@ draw_moments(void)
 		turn.stops[i] = sim.history->drawn_from + draw_step();
 }
 
+/* In every other history. */
+static void
+draw_naps(void)
+{
+	turn.naps.state = sim.history->turns ^ UINT64_C(0x6e617073);
+	turn.wakes = trip_random_below(&turn.naps, 2) == 0
+			     ? 0
+			     : UINT64_C(2) << trip_random_below(&turn.naps, 4);
+}
+
 void
 sim_turn_begin(void)
 {
@@ -108,6 +122,7 @@ sim_turn_begin(void)
 	turn.lowest = UINT64_C(1) << 32;
 	draw_manner(sim.history->world->length);
 	draw_moments();
+	draw_naps();
 	sim_fair_begin();
 	if (sim.history->replays)
 		sim_decision_sort(sim.history);
@@ -381,4 +396,21 @@ sim_turn_delay(void)
 	steps = 1 + (uint32_t)sim_chance(turn.latest);
 	sim_decision_note(SIM_DELAY, steps);
 	return steps;
+}
+
+bool
+sim_turn_wakes(void)
+{
+	uint32_t arg;
+
+	if (is_repeated()) {
+		if (!sim_decision_was(SIM_WAKE, &arg))
+			return false;
+	} else {
+		if (turn.wakes == 0 || trip_random_below(&turn.naps, turn.wakes) > 0)
+			return false;
+		sim_decision_note(SIM_WAKE, 0);
+	}
+	sim_story_mark("wakes for nothing");
+	return true;
 }
