@@ -88,6 +88,7 @@ processes_start(struct user *user)
 	user->changes_flows = user->closes = false;
 	user->call = NULL;
 	memset(user->handles, 0, sizeof(user->handles));
+	processes_waits_begin(user);
 	user->process = sim_start(&program);
 	sim_interrupt(user->process, user->interrupts_every);
 	processes.changes++;

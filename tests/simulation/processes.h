@@ -59,6 +59,13 @@ enum act_kind {
 	ACT_RELEASE,
 	ACT_REST,
 	ACT_LACK,
+	ACT_CHANGE,
+	ACT_WAITER,
+	ACT_UNWAIT,
+	ACT_SET,
+	ACT_ASK,
+	ACT_POLLS,
+	ACT_POLL,
 	/* Of the primary. */
 	ACT_OPEN_DOMAIN,
 	ACT_CLOSE_DOMAIN,
@@ -175,6 +182,10 @@ struct processes {
 	bool doors;
 	/* Or it is about flows above all. */
 	bool flows;
+	/* Or about who waits, and by what. */
+	bool waits;
+	/* Error values that were set. */
+	uint64_t n_errors;
 	/* Work has counters of its own, which are closed and opened again as soon as may be. */
 	bool reopens;
 	/* Of clients; 0: as many as they like. */
@@ -263,10 +274,38 @@ void processes_garbage_fires(const struct trip_channel_home *channel, uint32_t s
 /* --- processes_cntrs.c --- */
 
 void processes_act_on_cntr(struct user *user, const struct act *act);
+/* What a call may say. Descriptors may run out, and a domain may end with its primary. */
+void processes_check_error(struct user *user, const char *call, int error, int other, int another);
 void processes_close_cntrs(struct user *user);
 
 /* From the act's on, the first that is open, or is not; NULL: there is none. */
 struct handle *processes_find_handle(struct user *user, uint32_t from, bool is_open);
+
+/* --- processes_waits.c, processes_sets.c --- */
+
+/* False: it is about something else. */
+bool processes_act_on_waits(struct user *user, const struct act *act);
+/* The user has none, or nothing of them any more. */
+void processes_waits_begin(struct user *user);
+bool processes_has_waits(const struct user *user);
+/* One that a thread waits for, from a number on; otherwise another. */
+struct handle *processes_waits_for(struct user *user, struct handle *otherwise, uint32_t from);
+/* A counter is to be opened, of a set or of none; and is, or is not. */
+void processes_waits_join(struct user *user, const struct act *act, struct trip_cntr_attr *attr);
+void processes_waits_joined(struct user *user);
+/* It is to be closed, and was asked for that: whether something refers to it. */
+bool processes_waits_close(struct user *user, struct handle *handle);
+void processes_waits_closed(struct user *user, struct handle *handle, int error);
+/* Nobody waits any more, and nothing is in a poll set; wait sets without members are closed. */
+void processes_end_waits(struct user *user);
+void processes_end_sets(struct user *user);
+
+/* --- processes_judge_waits.c --- */
+
+void processes_judge_waits(void);
+struct trip_home;
+/* Waiter slots of the primary's on a home: so many, and some that it may have besides. */
+unsigned int processes_waits_slots(const struct trip_home *home, unsigned int *unsure);
 
 /* --- processes_called.c --- */
 

@@ -82,6 +82,7 @@ attach(struct user *user, const struct act *act)
 	/* Its place in a domain before this one is none any more. */
 	user->executed = processes_executed(user);
 	user->attached = true;
+	processes_waits_begin(user);
 	user->domain = domain;
 	user->opening = domain->engine.base_tsc;
 	user->attachment = ++processes.n_attachments;
@@ -102,6 +103,9 @@ become_another(struct user *user)
 	};
 
 	sim_op("becomes another program");
+	/* None of its threads runs between this and its end. */
+	if (processes_has_waits(user))
+		(void)sim_look(true);
 	processes.changes++;
 	processes_items_leave(user);
 	processes_flows_leave(user);
@@ -132,7 +136,7 @@ detach(struct user *user)
 	processes_close_cntrs(user);
 	if (processes_has_flows(user) && user->is_orphan)
 		become_another(user);
-	if (has_cntrs(user) || processes_has_flows(user))
+	if (has_cntrs(user) || processes_has_flows(user) || processes_has_waits(user))
 		return;
 	sim_op("detaches");
 	user->attached = false;
@@ -239,7 +243,8 @@ do_act(struct user *user, const struct act *act)
 			detach(user);
 		else if (act->kind == ACT_COUNTERS)
 			use_counters(user);
-		else if (!processes_act_on_work(user, act) && !processes_act_on_flow(user, act))
+		else if (!processes_act_on_work(user, act) && !processes_act_on_flow(user, act) &&
+			 !processes_act_on_waits(user, act))
 			processes_act_on_cntr(user, act);
 	}
 }

@@ -71,6 +71,8 @@ struct ledger {
 	uint32_t index;
 	/* It was set, or something else that depends on the order. */
 	bool vague;
+	/* Who is setting it, or changes its error, or has died in that: the ring is yet to come. */
+	unsigned int unrung;
 	/* Flows feed it, or have; what those have counted that have ended; and bursts under way on
 	 * others. */
 	bool fed;

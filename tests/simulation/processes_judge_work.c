@@ -41,7 +41,8 @@ is_half_added(const struct item *item)
 	if (item->trigger == 0)
 		return false;
 	ledger = processes_ledger_of(item->opening, item->trigger);
-	return ledger->low < ledger->high || processes_rules_is_half_fed(ledger);
+	return ledger->low < ledger->high || ledger->unrung > 0 ||
+	       processes_rules_is_half_fed(ledger);
 }
 
 static void

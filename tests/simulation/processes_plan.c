@@ -4,6 +4,10 @@
 
 #include "processes.h"
 
+/* Counters that each opens before it waits. */
+#define OPENED 2
+/* As long as that, at least: nanoseconds. */
+#define RESENDS_AFTER 1200000
 /* Where that is all, each takes longer. */
 #define DOOR_ACTS 24
 /* Acts of a process that leaves garbage, where many do. */
@@ -99,6 +103,43 @@ static const uint8_t port_weights[ACT_KINDS] = {[ACT_OPEN] = 4,
 	[ACT_RELEASE] = 2,
 	[ACT_REST] = 6,
 	[ACT_LACK] = 1,
+	[ACT_OPEN_DOMAIN] = 2,
+	[ACT_CLOSE_DOMAIN] = 1};
+
+/* And some about who waits, and by what. */
+static const uint8_t waiting_weights[ACT_KINDS] = {[ACT_ATTACH] = 2,
+	[ACT_DETACH] = 1,
+	[ACT_EXIT] = 1,
+	[ACT_EXEC] = 1,
+	[ACT_OPEN] = 16,
+	[ACT_FIND] = 12,
+	[ACT_ADD] = 32,
+	[ACT_WAIT] = 4,
+	[ACT_CLOSE] = 10,
+	[ACT_QUEUE] = 4,
+	[ACT_REST] = 16,
+	[ACT_LACK] = 3,
+	[ACT_CHANGE] = 12,
+	[ACT_WAITER] = 32,
+	[ACT_UNWAIT] = 8,
+	[ACT_SET] = 12,
+	[ACT_ASK] = 8,
+	[ACT_POLLS] = 12,
+	[ACT_POLL] = 24};
+static const uint8_t waited_weights[ACT_KINDS] = {[ACT_OPEN] = 16,
+	[ACT_FIND] = 8,
+	[ACT_ADD] = 32,
+	[ACT_WAIT] = 2,
+	[ACT_CLOSE] = 4,
+	[ACT_QUEUE] = 4,
+	[ACT_REST] = 20,
+	[ACT_CHANGE] = 8,
+	[ACT_WAITER] = 24,
+	[ACT_UNWAIT] = 6,
+	[ACT_SET] = 8,
+	[ACT_ASK] = 4,
+	[ACT_POLLS] = 8,
+	[ACT_POLL] = 16,
 	[ACT_OPEN_DOMAIN] = 2,
 	[ACT_CLOSE_DOMAIN] = 1};
 
@@ -199,6 +240,53 @@ plan_garbage(struct plan *plan, uint32_t which)
 	}
 }
 
+/* What others find is what is waited for. */
+static void
+wait_instead(struct act *act, enum act_kind kind)
+{
+	static const enum trip_wait_obj objects[] = {TRIP_WAIT_FD, TRIP_WAIT_SET, TRIP_WAIT_FD,
+		TRIP_WAIT_MUTEX_COND, TRIP_WAIT_SET, TRIP_WAIT_FD, TRIP_WAIT_YIELD,
+		TRIP_WAIT_UNSPEC};
+
+	act->kind = kind;
+	act->wait_obj = objects[act->seed / 2 % RTE_DIM(objects)];
+	/* Such a counter may jump: not for each of so many intervals. */
+	act->work.op = TRIP_OP_CNTR_ADD;
+	act->work.interval = 0;
+	if (act->seed % 4 > 0)
+		act->name = 1 + act->seed % NAMES;
+}
+
+/* The first attach, or open the domain, and then counters. */
+static void
+plan_waits(struct plan *plan, const uint8_t *weights, uint32_t first)
+{
+	enum act_kind kinds[ACTS];
+
+	for (uint32_t i = 0; i < ACTS; i++) {
+		kinds[i] = draw_kind(weights);
+		if (i < first + OPENED)
+			kinds[i] = ACT_OPEN;
+	}
+	for (unsigned int i = 0; i < plan->n; i++)
+		if (plan->acts[i].number >= first)
+			wait_instead(&plan->acts[i], kinds[plan->acts[i].number]);
+}
+
+static void
+plan_all_waits(void)
+{
+	processes.waits = true;
+	/* A home has a timer for what it could not signal. */
+	sim_machine_tries_again(RESENDS_AFTER);
+	processes.reopens = processes.flows = false;
+	processes.attr.max_cntrs = 8;
+	processes.attr.max_waiters = 16;
+	for (uint32_t i = 0; i < CLIENTS; i++)
+		plan_waits(&processes.users[i].plan, waiting_weights, 1);
+	plan_waits(&processes.users[PRIMARY].plan, waited_weights, 2);
+}
+
 /* Some processes have signals, now and then or nearly all the time. */
 static void
 draw_signals(void)
@@ -268,4 +356,6 @@ processes_plan(void)
 		for (uint32_t i = 0; i < clients; i++)
 			plan_garbage(&processes.users[i].plan, draw(GARBAGE_EVERY));
 	draw_signals();
+	if (!doors && draw(3) == 0)
+		plan_all_waits();
 }

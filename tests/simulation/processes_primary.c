@@ -48,6 +48,7 @@ open_domain(struct user *user)
 		check_left(user, "has not been opened");
 		return;
 	}
+	processes_waits_begin(user);
 	user->domain = domain;
 	user->opening = domain->engine.base_tsc;
 	user->attachment = ++processes.n_attachments;
@@ -77,7 +78,7 @@ has_cntrs(const struct user *user)
 	for (uint32_t i = 0; i < HANDLES; i++)
 		if (user->handles[i].cntr != NULL)
 			return true;
-	return processes_has_own(user);
+	return processes_has_own(user) || processes_has_waits(user);
 }
 
 static void
@@ -166,7 +167,7 @@ do_act(struct user *user, const struct act *act)
 		break;
 	default:
 		if (user->domain != NULL && !processes_act_on_work(user, act) &&
-			!processes_act_on_flow(user, act))
+			!processes_act_on_flow(user, act) && !processes_act_on_waits(user, act))
 			processes_act_on_cntr(user, act);
 	}
 }

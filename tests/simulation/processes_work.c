@@ -177,6 +177,21 @@ choose_own(struct user *user, struct trip_work *work)
 	return own;
 }
 
+/* What is read is not due any more to who waits by the handle. */
+static uint64_t
+sum_of(const struct handle *handle)
+{
+	bool looks = sim_look(processes.waits);
+	uint64_t sum;
+
+	if (processes.waits)
+		sum = trip_cell_sum(handle->cntr->cell);
+	else
+		sum = trip_cntr_read(handle->cntr) + trip_cntr_readerr(handle->cntr);
+	(void)sim_look(looks);
+	return sum;
+}
+
 static void
 choose_trigger(struct user *user, const struct act *act, struct trip_work *work)
 {
@@ -192,8 +207,7 @@ choose_trigger(struct user *user, const struct act *act, struct trip_work *work)
 		sim_until(sim_now() + act->work.threshold * 256 + ITEM_CALLS * ITEM_CALL_NS);
 	} else {
 		work->triggering_cntr = trigger->cntr;
-		work->threshold = trip_cntr_read(trigger->cntr) + trip_cntr_readerr(trigger->cntr) +
-				  act->work.threshold;
+		work->threshold = sum_of(trigger) + act->work.threshold;
 	}
 	if (work->interval == 0 || (act->work.by_clock && ends))
 		work->flags &= ~TRIP_WORK_COALESCE;

@@ -25,6 +25,8 @@ sim_fault_comes(enum sim_fault fault)
 		--self->faults[fault] > 0)
 		return false;
 	machine.n_faults++;
+	if (fault == SIM_FAULT_MESSAGE)
+		sim_until(sim_now() + machine.tries_again);
 	sim_tell("there is no %s for it", sentences[fault]);
 	return true;
 }

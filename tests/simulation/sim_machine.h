@@ -37,6 +37,8 @@ void sim_machine_begin(bool unmaps);
 void sim_machine_end(void);
 /* Whoever begins has the pid of one that has ended, if there is any. */
 void sim_machine_reuse_pids(void);
+/* Whoever gets no memory for a message tries again after so many ticks: nothing rests before. */
+void sim_machine_tries_again(uint64_t ticks);
 /* The kernel is one before Linux 6.5. */
 void sim_machine_lack_peer_pidfd(void);
 
@@ -54,7 +56,8 @@ void sim_stop(struct sim_process *process, bool stops);
 
 /* Of the actor that runs, or NULL. */
 struct sim_process *sim_process_self(void);
-/* Its variables and its heap are what is there, for who judges; NULL changes nothing. */
+/* Its variables and its heap are what is there, for who judges; NULL changes nothing, nor
+ * does one that has ended. */
 void sim_process_enter(struct sim_process *process);
 bool sim_process_lives(const struct sim_process *process);
 bool sim_process_is_stopped(const struct sim_process *process);

@@ -130,6 +130,8 @@ struct sim_machine {
 	struct sim_file *files;
 	struct sim_eal *eals, *last_eal;
 	bool reuses_pids, lacks_peer_pidfd;
+	/* Ticks. */
+	uint64_t tries_again;
 	uint32_t word;
 	unsigned int n_slots, n_faults;
 };

@@ -143,7 +143,10 @@ trip_atomics_load(const volatile void *where, void *value, size_t size, memory_o
 	uint64_t found;
 
 	if (is_quiet()) {
-		found = trip_atomics_get(where, size);
+		/* Its own are in no buffer to who has stored them. */
+		found = sim.self != NULL && sim.memory == SIM_MEMORY_BUFFERS
+				? load_by_buffer(where, size)
+				: trip_atomics_get(where, size);
 		memcpy(value, &found, size);
 		return;
 	}

@@ -376,6 +376,12 @@ sim_machine_reuse_pids(void)
 }
 
 void
+sim_machine_tries_again(uint64_t ticks)
+{
+	machine.tries_again = ticks;
+}
+
+void
 sim_machine_lack_peer_pidfd(void)
 {
 	machine.lacks_peer_pidfd = true;

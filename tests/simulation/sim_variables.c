@@ -53,7 +53,7 @@ enter_thread(unsigned int actor)
 void
 sim_process_enter(struct sim_process *process)
 {
-	if (process == NULL)
+	if (process == NULL || process->variables == NULL)
 		return;
 	if (machine.resident != process) {
 		if (machine.resident != NULL)
