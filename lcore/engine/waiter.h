@@ -126,7 +126,8 @@ void trip_waiter_quiesce(struct trip_home *home, uint32_t waiter);
 bool trip_waiter_try_quiesce(struct trip_home *home, uint32_t waiter);
 
 /* Another process's view of a home that runs no more: wakes whoever waits on its slots, for ever as
- * far as they are this process's descriptors, and ends a signal that was under way. */
+ * far as they are this process's descriptors, and ends a signal that was under way. Nobody takes a
+ * descriptor from its slot, to close it, meanwhile. */
 void trip_waiter_end(struct trip_home *home);
 
 /* Sleeps until `sequence` of the slot is not `seen` any more, at most `ms` milliseconds (negative:

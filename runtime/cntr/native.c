@@ -290,7 +290,11 @@ void
 trip_native_close(struct trip_native *native)
 {
 	trip_waiter_quiesce(native->home, native->slot);
+	/* The watcher of an attached process shuts down, under the lock, what it finds in slots
+	 * when the primary ends: behind it, it does not have this one in hand. */
+	pthread_mutex_lock(&native->domain->lock);
 	publish_fd(native, -1);
+	pthread_mutex_unlock(&native->domain->lock);
 	native->domain->backend->native->silence(native);
 	if (native->kind == TRIP_WAIT_MUTEX_COND)
 		close_cond(native);

@@ -248,8 +248,12 @@ watch(void *arg)
 	if (slow >= 0)
 		shutdown(slow, SHUT_RDWR);
 	for (uint32_t i = 0; i < domain->engine.n_homes && !atomic_load(&domain->link->leaving);
-		i++)
+		i++) {
+		/* Partner: trip_native_close(). Else the number could be another file's by now. */
+		pthread_mutex_lock(&domain->lock);
 		trip_waiter_end(domain->engine.homes[i]);
+		pthread_mutex_unlock(&domain->lock);
+	}
 	return NULL;
 }
 
