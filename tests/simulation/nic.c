@@ -284,9 +284,11 @@ void
 nic_tell(enum rte_eth_event_type event)
 {
 	nic.recovers = false;
+	nic.tells = true;
 	for (unsigned int i = 0; i < nic.n_callbacks; i++)
 		if (nic.callbacks[i].event == event)
 			nic.callbacks[i].function(0, event, nic.callbacks[i].arg, NULL);
+	nic.tells = false;
 	sim_progress();
 }
 

@@ -82,6 +82,10 @@ struct nic {
 	 * read anything since. */
 	uint64_t done;
 	bool has_read;
+	/* Which of its turns it was in then; and whether the driver tells of an event, and may wait
+	 * until that turn is over. */
+	uint64_t turn;
+	bool tells;
 	unsigned int worker;
 	/* Signals come in one of so many sleeps of it, 0: in none; how many there were. */
 	uint32_t interrupts_every, n_sleeps;

@@ -120,18 +120,22 @@ nic_read(int fd, void *to, size_t size)
 	return wakes != 0 ? (ssize_t)size : -1;
 }
 
-/* What the worker has served, lost and read, homes may find. */
+/* What the worker has served, lost and read, homes may find; and a driver that tells, its turn. */
 void
 nic_note_progress(void)
 {
 	const struct trip_hard *hard = trip_hard_current;
 	bool looks = sim_look(true);
 	uint64_t done = atomic_load(&hard->desk.served) + atomic_load(&hard->stats.lost);
+	uint64_t turn = nic_turn();
 
 	(void)sim_look(looks);
-	if (done != nic.done || nic.has_read)
+	/* Turns alone are nothing to find: there is always one more. But whoever tells of an event
+	 * waits for the next. */
+	if (done != nic.done || nic.has_read || (nic.tells && turn != nic.turn))
 		sim_progress();
 	nic.done = done;
+	nic.turn = turn;
 	nic.has_read = false;
 }
 
