@@ -15,6 +15,19 @@ extern struct tripd_bed live_bed;
 /* Of `exec`, where the bed's quota is given them; none is started. */
 extern struct tripd_exec live_programs;
 
+/* Where packets come to a device, one at a time. */
+struct live_device {
+	/* One to this port; returns whether its rules let it pass. */
+	bool (*receive)(unsigned int port);
+	/* Likewise, in the midst of the next creation of a rule, before that takes effect. Whether
+	 * it passed; -1: it did not come, and does not come any more. */
+	void (*receive_within)(unsigned int port);
+	int (*received)(void);
+};
+
+/* NULL: they go through the software engine. */
+extern const struct live_device *live_hard;
+
 /* Starts EAL, and what programs need before that. Returns 0, or what main() is to return. */
 int live_init(void);
 
@@ -40,6 +53,9 @@ void live_declined(const char *text, int error, const char *why);
 bool live_packet(unsigned int port);
 /* Likewise, and nothing that is due then has fired. */
 bool live_burst(unsigned int port);
+
+/* Whether what was waited for since then may come yet. */
+bool live_is_patient(uint64_t begun_tsc);
 
 /* What a counter comes to, once its home has read all flows of it. */
 void live_check_cntr(struct trip_cntr *cntr, uint64_t expected);

@@ -195,7 +195,8 @@ best_of(uint32_t group, uint16_t udp_port)
 	struct fake_nic_rule *best = NULL;
 
 	for (unsigned int i = 0; i < nic->n_rules; i++)
-		if (nic->rules[i]->group == group && nic->rules[i]->udp_port == udp_port &&
+		if (nic->rules[i]->group == group &&
+			((nic->rules[i]->udp_port ^ udp_port) & nic->rules[i]->udp_mask) == 0 &&
 			!nic->rules[i]->never && !is_late(nic->rules[i]) &&
 			(best == NULL || nic->rules[i]->priority < best->priority))
 			best = nic->rules[i];
@@ -341,15 +342,21 @@ void
 fake_nic_fill(struct fake_nic_rule *rule, const struct rte_flow_attr *attr,
 	const struct rte_flow_item *pattern, const struct rte_flow_action *actions)
 {
-	const struct rte_flow_item_udp *udp;
+	const struct rte_flow_item_udp *udp, *mask;
 
-	*rule = (struct fake_nic_rule){
-		.magic = FAKE_NIC_MAGIC_RULE, .group = attr->group, .priority = attr->priority};
+	*rule = (struct fake_nic_rule){.magic = FAKE_NIC_MAGIC_RULE,
+		.udp_mask = UINT16_MAX,
+		.group = attr->group,
+		.priority = attr->priority};
 	rule->own.magic = FAKE_NIC_MAGIC_COUNTER;
 	rule->counter = &rule->own;
 	for (; pattern->type != RTE_FLOW_ITEM_TYPE_END; pattern++)
-		if (pattern->type == RTE_FLOW_ITEM_TYPE_UDP && (udp = pattern->spec) != NULL)
+		if (pattern->type == RTE_FLOW_ITEM_TYPE_UDP && (udp = pattern->spec) != NULL) {
+			mask = pattern->mask;
 			rule->udp_port = rte_be_to_cpu_16(udp->hdr.dst_port);
+			if (mask != NULL)
+				rule->udp_mask = rte_be_to_cpu_16(mask->hdr.dst_port);
+		}
 	for (; actions->type != RTE_FLOW_ACTION_TYPE_END; actions++) {
 		rule->drop |= actions->type == RTE_FLOW_ACTION_TYPE_DROP;
 		if (actions->type == RTE_FLOW_ACTION_TYPE_JUMP)

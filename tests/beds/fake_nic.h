@@ -4,8 +4,8 @@
  * and the driver's name, its device arguments and its packet count are the test's to say. Nothing
  * happens by itself: packets arrive, caches are refreshed and calls return when the test says so.
  *
- * Rules match by the destination port of their UDP item. Handles are never used twice, and the use
- * of one that is dead, or of a port's rules by two threads, ends the test.
+ * Rules match by the destination port of their UDP item, and its mask. Handles are never used
+ * twice, and the use of one that is dead, or of a port's rules by two threads, ends the test.
  */
 #ifndef TRIP_FAKE_NIC_H
 #define TRIP_FAKE_NIC_H

@@ -32,7 +32,7 @@ struct fake_nic_rule {
 	bool dead;
 	/* It matches nothing. */
 	bool never;
-	uint16_t udp_port;
+	uint16_t udp_port, udp_mask;
 	uint32_t group, priority;
 	bool drop;
 	/* 0: none. */
