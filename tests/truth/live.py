@@ -8,17 +8,16 @@ Runs in a network namespace of its own, where nobody else sends.
 import os
 import random
 import re
-import shutil
 import signal
-import socket
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'apps'))
 from capture import REPLAY, SEED, Capture, side_by_side
 from frames import PLAIN, WILD, generate
+from taps import Sender, await_tap, enter_namespace, listen
 from tools import HANG, need_tools, parse_replay, read_frames
-from tripd_test import SKIP, json, main, wait_until
+from tripd_test import json, main, wait_until
 
 TAP = 'truth0'
 QUEUES = 4
@@ -26,63 +25,17 @@ QUEUES = 4
 MTU = 9200
 # tcpdump's buffer has room for every frame of a run, as KiB and bytes of each.
 BUFFER, SNAP = '65536', '9300'
-# How far the sender may be ahead of the reader; the kernel queues 1000.
-AHEAD = 200
 # The least that the kernel sends.
 ETHERNET_HEADER = 14
-
-
-def ip(*words):
-    subprocess.run(['ip', *words], check=True, capture_output=True)
-
-
-def sent_by_kernel():
-    """Packets that a reader has taken out of the tap, and those that were dropped before."""
-    with open('/proc/self/net/dev', encoding='ascii') as file:
-        for line in file:
-            if line.strip().startswith(TAP + ':'):
-                numbers = [int(word) for word in line.split(':')[1].split()]
-                return numbers[9], numbers[11]
-    raise AssertionError(f'{TAP} is gone')
-
-
-def await_tap(process):
-    def there():
-        assert process.poll() is None, f'ended before there was a tap: {process.stderr.read()}'
-        return os.path.exists(f'/proc/sys/net/ipv6/conf/{TAP}')
-
-    wait_until('the tap', there)
-    # Or the kernel would send packets of its own.
-    with open(f'/proc/sys/net/ipv6/conf/{TAP}/disable_ipv6', 'w', encoding='ascii') as file:
-        file.write('1')
-    ip('link', 'set', TAP, 'mtu', str(MTU), 'arp', 'off', 'up')
-
-
-def send(frames):
-    """All frames, none dropped: waits whenever the reader lags behind."""
-    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as raw:
-        raw.bind((TAP, 0))
-        raw.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 24)
-        for i, frame in enumerate(frames):
-            raw.send(frame)
-            if i % 32 == 31:
-                wait_until('reading', lambda: sum(sent_by_kernel()) >= i - AHEAD)
-    wait_until('reading', lambda: sum(sent_by_kernel()) >= len(frames))
-    read, dropped = sent_by_kernel()
-    assert (read, dropped) == (len(frames), 0), f'{len(frames)} sent, {read} read, {dropped} dropped by the kernel'
 
 
 def listen_and_send(bench, frames):
     """tcpdump hears these, in their order, while they are sent."""
     path = bench.file('live.pcap')
-    stay = ['-Z', 'root'] if os.getuid() == 0 else []
-    listener = bench.track(subprocess.Popen(
-        ['tcpdump', '-i', TAP, '-w', path, '-U', '-B', BUFFER, '-s', SNAP, '--immediate-mode', *stay],
-        stderr=subprocess.PIPE, text=True))
-    for line in listener.stderr:
-        if 'listening on' in line:
-            break
-    send(frames)
+    listener = listen(bench, TAP, path, '-B', BUFFER, '-s', SNAP)
+    sender = Sender(TAP)
+    sender.send(frames)
+    sender.close()
     wait_until('listening', lambda: listener.poll() is not None or len(read_frames(path)) >= len(frames))
     listener.send_signal(signal.SIGINT)
     said = listener.communicate(timeout=HANG)[1]
@@ -94,7 +47,7 @@ def listen_and_send(bench, frames):
 def into_tripd(bench, capture):
     process = bench.start(*bench.eal(f'net_tap0,iface={TAP}'), '--rules', bench.file('rules', side_by_side()),
                           '--report', bench.file('report.json'))
-    await_tap(process)
+    await_tap(process, TAP, MTU)
     # Until the port runs the tap has no queue, and the kernel drops what is sent.
     bench.wait_for_line(process, '0 flows are counted in hardware')
     listen_and_send(bench, [frame for _, frame in capture.frames])
@@ -111,7 +64,7 @@ def into_queues(bench, capture):
         [REPLAY, '--rules', bench.file('rules', side_by_side()), '--vdev', f'net_tap0,iface={TAP}', '--queues',
          str(QUEUES), '--frames', str(len(capture.frames)), '--room', '512', '--callback'],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
-    await_tap(process)
+    await_tap(process, TAP, MTU)
     assert process.stdout.readline() == 'receiving\n', process.stderr.read()
     listen_and_send(bench, [frame for _, frame in capture.frames])
     out, err = process.communicate(timeout=HANG)
@@ -138,20 +91,7 @@ def wild(bench):
     into_queues(bench, capture)
 
 
-def enter_namespace():
-    """Once more in a network namespace, as root of a user namespace where this is not root."""
-    if not os.access('/dev/net/tun', os.R_OK | os.W_OK):
-        print('live: a tap takes /dev/net/tun')
-        sys.exit(SKIP)
-    words = ['unshare', '--net'] + ([] if os.getuid() == 0 else ['--map-root-user'])
-    if shutil.which('unshare') is None or subprocess.run([*words, 'true'], capture_output=True, check=False).returncode:
-        print('live: a tap takes a network namespace, and "' + ' '.join(words) + '" is not permitted')
-        sys.exit(SKIP)
-    os.environ['TRIP_SEED'] = str(SEED)
-    os.execvp(words[0], [*words, sys.executable, os.path.abspath(__file__), *sys.argv[1:], 'inside'])
-
-
 if sys.argv[-1] != 'inside':
     print(f'live: TRIP_SEED={SEED}', flush=True)
-    enter_namespace()
+enter_namespace('live', TRIP_SEED=str(SEED))
 main(plain, wild)
