@@ -125,6 +125,7 @@ change(struct user *user, struct handle *handle, const struct act *act)
 		error = trip_cntr_adderr(handle->cntr, 1);
 	}
 	ledger->unrung--;
+	sim_progress();
 	processes_check_error(user, "a change", error, 0, 0);
 }
 
@@ -193,6 +194,7 @@ add_again(struct user *user, struct handle *handle, const struct act *act)
 {
 	for (uint32_t i = 0; i < 1 + act->seed / 4 % ADDS; i++) {
 		add(user, handle, act->value);
+		sim_progress();
 		sim_op("lets others go on");
 		sim_pause();
 	}

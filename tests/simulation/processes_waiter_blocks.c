@@ -90,7 +90,7 @@ ask(struct waiter *waiter, const struct object *object)
 	sim_expect(result == 0 || result == -EAGAIN || result == -ESHUTDOWN,
 		"trip_trywait() says error %d", -result);
 	same = memcmp(before, after, sizeof(before)) == 0;
-	sim_expect(result != 0 || !was_due || !is_due || !same,
+	sim_expect(result != 0 || !was_due || !is_due || !same || processes_waiter_shares(waiter),
 		"something is due, and trip_trywait() says that it is safe to block");
 	waiter->vain = result == -EAGAIN && !was_due && !is_due && same ? waiter->vain + 1 : 0;
 	sim_expect(waiter->vain < VAIN, "nothing is due, and trip_trywait() says so again and "
@@ -127,7 +127,7 @@ processes_waiter_await_change(struct waiter *waiter)
 
 /* --- for thresholds --- */
 
-/* What it is armed for has come; or the counter was set. */
+/* What it is armed for has come; or the counter was set, or is just being set. */
 static bool
 is_reached(const struct waiter *waiter)
 {
@@ -135,8 +135,9 @@ is_reached(const struct waiter *waiter)
 		&waiter->read[waiter->handle - waiter->user->handles];
 	struct trip_cell_sample now = processes_waiter_sample(waiter);
 
-	return now.success >= waiter->threshold || now.error != waiter->errors ||
-	       now.errgen != before->errgen || now.setgen != before->setgen;
+	return processes_waits_is_unrung(waiter->handle) || now.success >= waiter->threshold ||
+	       now.error != waiter->errors || now.errgen != before->errgen ||
+	       now.setgen != before->setgen;
 }
 
 /* True: it is to block; otherwise there is another threshold. */

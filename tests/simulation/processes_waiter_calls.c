@@ -30,13 +30,14 @@ processes_waiter_read(struct waiter *waiter)
 }
 
 /* What it has read another may have read before, and says so behind it. */
-static bool
-has_others(const struct waiter *waiter)
+bool
+processes_waiter_shares(const struct waiter *waiter)
 {
 	for (uint32_t i = 0; i < WAITERS; i++) {
 		const struct waiter *other = &processes_waits(waiter->user)->waiters[i];
 
-		if (other != waiter && other->started && other->set == waiter->set)
+		if (other != waiter && other->started && waiter->set != NULL &&
+			other->set == waiter->set)
 			return true;
 	}
 	return false;
@@ -47,13 +48,15 @@ processes_waiter_moved(const struct waiter *waiter)
 {
 	struct trip_cell_sample now[HANDLES];
 
-	if (waiter->set != NULL && (waiter->set->changes != waiter->changes ||
-					   waiter->changes % 2 != 0 || has_others(waiter)))
+	if (waiter->set != NULL &&
+		(waiter->set->changes != waiter->changes || waiter->changes % 2 != 0 ||
+			processes_waiter_shares(waiter)))
 		return true;
 	processes_waits_sample(waiter->user, now);
 	for (uint32_t i = 0; i < HANDLES; i++)
 		if (is_read_by(waiter, &waiter->user->handles[i]) &&
-			!processes_waits_is_same(&now[i], &waiter->read[i]))
+			(processes_waits_is_unrung(&waiter->user->handles[i]) ||
+				!processes_waits_is_same(&now[i], &waiter->read[i])))
 			return true;
 	return false;
 }

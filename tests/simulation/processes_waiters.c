@@ -61,9 +61,10 @@ choose(struct waiter *waiter, const struct act *act)
 	uint32_t way = act->seed / 2 % WAYS;
 	bool native;
 
-	/* Two that yield by one set wake each other by its lock, and nothing would rest. */
+	/* Two that yield wake each other by the set's lock, and nothing would rest: also where they
+	 * do because the home that is to signal is stopped. */
 	if (act->seed % 2 == 0 && set->set != NULL && processes_waits_members(user, set) > 0 &&
-		(set->wait_obj != TRIP_WAIT_YIELD ||
+		((set->wait_obj != TRIP_WAIT_YIELD && processes.operator.n == 0) ||
 			processes_waiter_on(user, NULL, set, false) == NULL))
 		waiter->set = set;
 	for (uint32_t i = 0; i < HANDLES && waiter->set == NULL; i++) {

@@ -136,6 +136,9 @@ void processes_waiter_stop(struct waiter *waiter);
 void processes_waiter_read(struct waiter *waiter);
 bool processes_waiter_moved(const struct waiter *waiter);
 struct trip_cell_sample processes_waiter_sample(const struct waiter *waiter);
+/* Another thread reads the members of its set, and may make one due again by what it has read
+ * before. */
+bool processes_waiter_shares(const struct waiter *waiter);
 /* False: the primary has ended, as the call says. */
 bool processes_waiter_goes_on(const struct waiter *waiter, const char *call, int error);
 /* It has been in its call for so long that it is known to be. */
