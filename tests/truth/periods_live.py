@@ -12,7 +12,6 @@ At the end minutes begin in the midst of traffic. A packet is of the period in w
 periods came to no more than was recorded until their end was told, and to no less than was read before the clock was
 moved; and nothing is in no period, or in two.
 """
-import datetime
 import mmap
 import os
 import random
@@ -25,7 +24,9 @@ import time
 from collections import namedtuple
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'apps'))
+from clock_of_packets import ns_of
 from taps import Sender, await_tap, enter_namespace, listen
+from tools import read_records
 from tripd_test import Skip, equal, ethernet, ipv4, json, main, shutil, udp, wait_until
 
 TRIPCTL, MOVED_CLOCK = sys.argv[2:4]
@@ -43,25 +44,14 @@ RULES = ''.join(f'count {name} port 0 pattern eth / ipv4 / udp dst is {port} / e
 Packet = namedtuple('Packet', 'number name size at')
 
 
-def ns_of(text):
-    when, fraction = text[:-1].split('.')
-    whole = datetime.datetime.strptime(when, '%Y-%m-%dT%H:%M:%S') - datetime.datetime(1970, 1, 1)
-    return (whole.days * 86400 + whole.seconds) * SECOND + int(fraction)
-
-
 def read_recorded(path):
     """[Packet], in their order, by the time of the machine."""
     with open(path, 'rb') as file:
-        data = file.read()
-    assert data[:4] == b'\x4d\x3c\xb2\xa1', f'{path}: no capture with nanoseconds'
-    names, at, packets = {port: name for name, port in PORTS.items()}, 24, []
-    while at + 16 <= len(data):
-        seconds, ns, captured, length = struct.unpack_from('<IIII', data, at)
-        if at + 16 + captured > len(data):
-            break
-        port, number = struct.unpack_from('!2xH4xI', data, at + 16 + 34)
+        assert file.read(4) == b'\x4d\x3c\xb2\xa1', f'{path}: no capture with nanoseconds'
+    names, packets = {port: name for name, port in PORTS.items()}, []
+    for seconds, ns, length, frame in read_records(path):
+        port, number = struct.unpack_from('!2xH4xI', frame, 34)
         packets.append(Packet(number, names[port], length, seconds * SECOND + ns))
-        at += 16 + captured
     return packets
 
 

@@ -40,18 +40,22 @@ def read_capture(path):
     return found
 
 
-def read_frames(path):
-    """Bytes of the frames of a file that may still be written to."""
+def read_records(path):
+    """[(seconds, fraction of one, bytes that it had, captured bytes)] of a file that may still be written to."""
     with open(path, 'rb') as file:
         data = file.read()
-    frames, at = [], 24
+    records, at = [], 24
     while at + 16 <= len(data):
-        captured = struct.unpack_from('<I', data, at + 8)[0]
+        seconds, fraction, captured, length = struct.unpack_from('<IIII', data, at)
         if at + 16 + captured > len(data):
             break
-        frames.append(data[at + 16:at + 16 + captured])
+        records.append((seconds, fraction, length, data[at + 16:at + 16 + captured]))
         at += 16 + captured
-    return frames
+    return records
+
+
+def read_frames(path):
+    return [frame for *_, frame in read_records(path)]
 
 
 def run(words, **options):
