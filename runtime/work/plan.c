@@ -163,12 +163,15 @@ refuse_operand(const char *of, const char *name, const struct trip_op_refusal *r
 		low ? refusal->low : refusal->limit);
 }
 
-/* What it takes in the flows, last: nothing else is wrong with it. */
+/* What it takes in the flows, last: nothing else is wrong with it (WORK-11). */
 static int
 take_polices(const struct trip_domain *domain, const struct trip_work *work)
 {
-	int error = domain->backend->police(work->op.police.flow);
+	int error;
 
+	if (work->op_type != TRIP_OP_FLOW_POLICE)
+		return 0;
+	error = domain->backend->police(work->op.police.flow);
 	if (error == 0 && work->op.police.with != NULL)
 		error = domain->backend->police(work->op.police.with);
 	return error;
@@ -183,7 +186,8 @@ check_operands(const struct trip_submission *request, const struct trip_domain *
 
 	if (!op->takes(&domain->engine, &request->desc, request->operands, &refusal))
 		return refuse_operand("operation", op->name, &refusal);
-	return work->op_type == TRIP_OP_FLOW_POLICE ? take_polices(domain, work) : 0;
+	/* What has a condition is not judged yet. */
+	return work->condition == NULL ? take_polices(domain, work) : 0;
 }
 
 /* Behind the parameters there is nothing, so that what a kind gets later is refused until then. */
@@ -237,7 +241,8 @@ check_condition(const struct trip_submission *request, const struct trip_work *w
 
 /* Out of line: most items have none. */
 static __attribute__((noinline)) int
-plan_condition(struct trip_submission *request, const struct trip_work *work)
+plan_condition(struct trip_submission *request, const struct trip_domain *domain,
+	const struct trip_work *work)
 {
 	struct trip_condition own;
 	int error = TRIP_SIZED_TAKE(trip_condition, &own, work->condition);
@@ -252,7 +257,7 @@ plan_condition(struct trip_submission *request, const struct trip_work *work)
 		request->condition_row->ends(request->condition))
 		request->desc.end = 1;
 	request->desc.condition_kind = (uint8_t)own.kind;
-	return 0;
+	return take_polices(domain, work);
 }
 
 IN_EACH_PLAN int
@@ -324,7 +329,7 @@ trip_plan_work(struct trip_submission *request, const struct trip_domain *domain
 		return error;
 	request->home = work->triggering_cntr->home;
 	request->desc.trigger = work->triggering_cntr->global;
-	return likely(work->condition == NULL) ? 0 : plan_condition(request, work);
+	return likely(work->condition == NULL) ? 0 : plan_condition(request, domain, work);
 }
 
 int
@@ -348,7 +353,8 @@ trip_plan_of_pairs(struct trip_submission *request, const struct trip_domain *do
 		return trip_error_set(EINVAL,
 			"work: interval %" PRIu64 " of condition \"%s\", which fires once",
 			work->interval, name);
-	return plan_item(request, domain, work);
+	error = plan_item(request, domain, work);
+	return error == 0 ? take_polices(domain, work) : error;
 }
 
 int
@@ -371,5 +377,5 @@ trip_plan_pair(struct trip_submission *request, const struct trip_domain *domain
 	request->home = pair->cntr->home;
 	request->desc.threshold = pair->threshold;
 	request->desc.trigger = pair->cntr->global;
-	return pair->condition == NULL ? 0 : plan_condition(request, &work);
+	return pair->condition == NULL ? 0 : plan_condition(request, domain, &work);
 }

@@ -310,12 +310,39 @@ data_10_as_many_flows_are_policed_as_may(void **state)
 	harness_cntr_close(cntr);
 }
 
+/* WORK-11: of what is refused for something else, no flow is policed. */
+static void
+work_11_what_is_refused_takes_no_place(void **state)
+{
+	const struct trip_domain_attr attr = {.max_policed = 1};
+	const struct trip_condition idle = {
+		.size = sizeof(idle), .kind = TRIP_CONDITION_IDLE, .when.idle.time = UINT64_MAX};
+	struct trip_cntr *cntr;
+	struct trip_flow *flows[2];
+	struct trip_work work;
+
+	harness_open(1, &attr);
+	cntr = harness_cntr(TRIP_WAIT_NONE);
+	open_port(TRIP_PORT_BURST);
+	for (unsigned int i = 0; i < RTE_DIM(flows); i++)
+		flows[i] = create(0, 0, traffic_pattern((uint16_t)(1000 + i)), NULL);
+	work = police(cntr, flows[0], NULL, 500);
+	work.condition = &idle;
+	refuse_police(&work, "time 18446744073709551615 of condition \"idle\"");
+	work = police(cntr, flows[1], NULL, 500);
+	assert_int_equal(act(&work), 0);
+	destroy(flows, RTE_DIM(flows));
+	close_port();
+	harness_cntr_close(cntr);
+}
+
 static const struct CMUnitTest tests[] = {
 	HARNESS_TEST(data_10_flow_passes_within_a_rate),
 	HARNESS_TEST(data_10_a_lower_rate_keeps_no_higher_one_waiting),
 	HARNESS_TEST(data_10_the_bucket_comes_back_with_the_rate),
 	HARNESS_TEST(flow_refuses_rates),
 	HARNESS_TEST_OWN(data_10_as_many_flows_are_policed_as_may),
+	HARNESS_TEST_OWN(work_11_what_is_refused_takes_no_place),
 };
 
 HARNESS_MAIN(TRAFFIC_VDEV, tests)
