@@ -161,7 +161,9 @@ struct trip_domain_attr {
 	enum trip_clock clock;
 	/**
 	 * Conditions ALL and ANY of this process, nested ones counted, that may be pending on each
-	 * home; default a 64th of max_works, at most 1024, and 9 more. At most max_works.
+	 * home; default a 64th of max_works, at most 1024, and 9 more. At most max_works. Each
+	 * takes a counter that nobody opens, and so do those of other processes; with max_cntrs
+	 * that is at most 16 Mi over all homes.
 	 */
 	uint32_t max_groups;
 	/**

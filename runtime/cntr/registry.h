@@ -13,12 +13,14 @@
 #include <trip_cntr.h>
 #include <trip_domain.h>
 
+#include "domain/layout.h"
+
 /* An owner: this process, an attached one (its number + 1), or one that has died. */
 #define TRIP_REGISTRY_PRIMARY 0u
 #define TRIP_REGISTRY_GONE UINT32_MAX
 
 /* Bits of a counter's id that are its index; those above are a serial number, never used again. */
-#define TRIP_REGISTRY_INDEX_BITS 24
+#define TRIP_REGISTRY_INDEX_BITS TRIP_LAYOUT_CNTR_BITS
 
 struct trip_entry {
 	/* 0: the index is free. */

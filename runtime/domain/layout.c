@@ -58,6 +58,24 @@ check_lcores(struct trip_domain_attr *attr)
 	return default_u32("n_lcores", &attr->n_lcores, 1, 1, TRIP_HOMES_MAX);
 }
 
+/* Each counter has a number of its own, in its id too; most of those that nobody opens are of
+ * max_groups. */
+static int
+check_cntrs(const struct trip_domain_attr *attr, const struct trip_home_shape *shape)
+{
+	uint64_t cntrs = (uint64_t)attr->n_lcores * shape->n_cntrs;
+
+	return cntrs <= UINT64_C(1) << TRIP_LAYOUT_CNTR_BITS
+		       ? 0
+		       : trip_error_set(EINVAL,
+				 "domain: max_cntrs %" PRIu32
+				 " and, on each of %u homes, max_groups "
+				 "%" PRIu32 " and those of processes take %" PRIu64
+				 " counters, more than %" PRIu64,
+				 attr->max_cntrs, attr->n_lcores, attr->max_groups, cntrs,
+				 UINT64_C(1) << TRIP_LAYOUT_CNTR_BITS);
+}
+
 /* Each slot has a number of its own in the ids of work items. */
 static int
 check_shape(const struct trip_domain_attr *attr)
@@ -76,7 +94,7 @@ check_shape(const struct trip_domain_attr *attr)
 		slots += trip_home_channel_slots(&shape, i);
 	slots *= attr->n_lcores;
 	return slots <= UINT64_C(1) << TRIP_CHANNEL_SLOT_BITS
-		       ? 0
+		       ? check_cntrs(attr, &shape)
 		       : trip_error_set(EINVAL,
 				 "domain: %u homes have %" PRIu64
 				 " work items in all, their own and those of processes: more than "

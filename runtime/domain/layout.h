@@ -9,6 +9,9 @@
 
 #include "home.h"
 
+/* Bits of the number of a counter of all homes, those that nobody opens among them. */
+#define TRIP_LAYOUT_CNTR_BITS 24
+
 /* Fills in defaults and checks the ranges: 0, or the error. `given` may be NULL. */
 int trip_layout_attr(const struct trip_domain_attr *given, struct trip_domain_attr *attr);
 

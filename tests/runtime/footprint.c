@@ -2,6 +2,9 @@
 /* What a domain reserves for each counter, work item and rule; exact, and without EAL. */
 #include "trip_test.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include <trip.h>
 
 #define MANY (1u << 20)
@@ -45,6 +48,25 @@ test_a_rule_takes_less_than_a_line(void **state)
 	assert_true((bytes(1, 64, 2 * MANY) - bytes(1, 64, MANY)) / MANY < 56);
 }
 
+/* Each counter has a number of its own, and so have those that nobody opens; ids have 24 bits of
+ * it. */
+static void
+test_all_homes_have_16_mi_counters(void **state)
+{
+	struct trip_domain_attr attr = {.size = sizeof(attr),
+		.progress = TRIP_PROGRESS_MANUAL,
+		.n_lcores = 8,
+		.max_works = 2 * MANY,
+		.max_groups = 2 * MANY};
+	struct trip_domain_footprint print = {.size = sizeof(print)};
+
+	(void)state;
+	assert_int_equal(trip_domain_footprint(&attr, &print), -EINVAL);
+	assert_non_null(strstr(trip_error_message(), "more than 16777216"));
+	attr.n_lcores = 7;
+	assert_int_equal(trip_domain_footprint(&attr, &print), 0);
+}
+
 int
 main(void)
 {
@@ -52,6 +74,7 @@ main(void)
 		cmocka_unit_test(test_a_counter_takes_three_lines),
 		cmocka_unit_test(test_a_work_item_takes_three_lines),
 		cmocka_unit_test(test_a_rule_takes_less_than_a_line),
+		cmocka_unit_test(test_all_homes_have_16_mi_counters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
