@@ -8,6 +8,7 @@
 #include <trip_command.h>
 #include <trip_counters.h>
 #include <trip_domain.h>
+#include <trip_each.h>
 #include <trip_error.h>
 #include <trip_flow.h>
 #include <trip_flow_item.h>

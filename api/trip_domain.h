@@ -174,6 +174,11 @@ struct trip_domain_attr {
 	uint32_t max_policed;
 	/** 0. */
 	uint32_t reserved;
+	/**
+	 * Bytes for the tables of statements (trip_each_open()); trip_each_footprint() computes
+	 * what they take. Default 0: the domain has none. At most 2^37.
+	 */
+	uint64_t each_bytes;
 };
 
 /** NUMA nodes that struct trip_domain_footprint tells apart; what lies beyond counts as the last.

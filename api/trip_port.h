@@ -138,6 +138,8 @@ int trip_port_close(struct trip_port *port);
  * the port; the first burst of a queue claims it for its process (trip_port_claim()). Each packet
  * counts as 1 in its flow, and its bytes are L2 bytes (CNTR-21). A threshold that is reached rings
  * within the burst, whichever process polls; no further packet is needed (CNTR-19, WORK-01).
+ * Statements that count by keys (trip_each.h) see the packets, too; a burst of none lets idle keys
+ * go (EACH-05), so where there are statements the call is to be made with whatever was received.
  *
  * In a process other than the primary, a burst sees every rule that was created before the burst
  * began, unless more than 64 rules have changed since the last burst: each burst brings at most 64

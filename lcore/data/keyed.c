@@ -127,19 +127,31 @@ trip_keyed_init(void *memory, const struct trip_keyed_attr *attr)
 	return table;
 }
 
-void
-trip_keyed_recover(struct trip_keyed *table)
+/* What the writer stores to where that says, or compares: within its range. */
+static void
+confine(struct trip_keyed *table, uint64_t now)
 {
-	uint64_t packets, bytes, key[TRIP_KEYED_WORDS_MAX];
-
-	trip_keyed_room_finish(table);
-	packets = keyed_load(&table->remainder_packets);
-	bytes = keyed_load(&table->remainder_bytes);
-	memset(keyed_lines(table), 0, (size_t)table->lines * sizeof(struct keyed_line));
+	if (keyed_load(&table->moving) > table->capacity)
+		keyed_store(&table->moving, 0);
+	if (table->idle_hand >= table->capacity)
+		table->idle_hand = 0;
+	if (keyed_load(&table->floor) > TRIP_KEYED_FLOOR_MAX)
+		keyed_store(&table->floor, TRIP_KEYED_FLOOR_MAX);
+	/* Else no time would pass until it is as late as that. */
+	if (table->now > now / table->tick)
+		table->now = now / table->tick;
 	table->free = 0;
 	table->free_head = 0;
 	table->top_bin = KEYED_BINS - 1;
-	trip_keyed_room_restart(table);
+}
+
+/* All lines and the free entries, from those that are alive; and what was seen. */
+static void
+rebuild(struct trip_keyed *table)
+{
+	uint64_t packets = keyed_load(&table->remainder_packets);
+	uint64_t bytes = keyed_load(&table->remainder_bytes), key[TRIP_KEYED_WORDS_MAX];
+
 	for (uint32_t entry = table->capacity; entry-- > 0;) {
 		const _Atomic uint64_t *at = keyed_entry(table, entry);
 
@@ -154,6 +166,23 @@ trip_keyed_recover(struct trip_keyed *table)
 	}
 	keyed_store(&table->seen_packets, packets);
 	keyed_store(&table->seen_bytes, bytes);
+}
+
+void
+trip_keyed_recover(struct trip_keyed *table, uint64_t now)
+{
+	uint64_t rebuilt = keyed_load(&table->rebuilt) | 1;
+
+	confine(table, now);
+	trip_keyed_room_finish(table);
+	trip_keyed_room_restart(table);
+	/* Before any store to a line. Partner: the fence in trip_keyed_seek(). */
+	keyed_store(&table->rebuilt, rebuilt);
+	atomic_thread_fence(memory_order_release);
+	trip_keyed_line_clear(table);
+	rebuild(table);
+	/* Release: the lines. Partner: the acquire in trip_keyed_seek(). */
+	keyed_publish(&table->rebuilt, rebuilt + 1);
 }
 
 /* ---- looking ----------------------------------------------------------------------------------
@@ -201,6 +230,18 @@ trip_keyed_read(const struct trip_keyed *table, uint32_t entry, struct trip_keye
 	       keyed_packets(keyed_load(&at[KEYED_PACKETS])) >= reading->packets &&
 	       keyed_error(table, entry) == error &&
 	       memcmp(again, reading->key, table->words * sizeof(again[0])) == 0;
+}
+
+uint64_t
+trip_keyed_floor(const struct trip_keyed *table)
+{
+	return keyed_load(&table->floor);
+}
+
+uint64_t
+trip_keyed_number(const struct trip_keyed *table, const uint64_t *key)
+{
+	return keyed_hash(table->secret, key, table->words);
 }
 
 void

@@ -61,7 +61,13 @@
  * killed at any instruction leaves whole entries: an entry is alive when it has packets, which is
  * stored last; what moves to the remainder is noted before. Who counts next calls
  * trip_keyed_recover(), which finds the rest from that. Of the chunk under way some packets may not
- * have been counted, and of one of them the bytes alone.
+ * have been counted, and of one of them the bytes alone. Whatever else a writer may have left in
+ * what it writes, the next one writes nowhere but in the table: garbage counts as garbage.
+ *
+ * Who looks for one key goes by the lines, as the writer does. A key that is there stays in its
+ * slot, and each line on its way says that somebody has passed, so it is found beside any call of
+ * the writer's but one: where lines are made anew, `rebuilt` is odd or moves, and all entries are
+ * looked at instead.
  *
  * Hashing is NH (Black, Halevi, Krawczyk, Krovetz and Rogaway, for UMAC) of a key's words, by words
  * that SipHash makes of a secret of the run: any two keys that were chosen without knowing it agree
@@ -137,17 +143,18 @@ size_t trip_keyed_size(const struct trip_keyed_attr *attr);
 /* Of so many bytes at `memory`, aligned to 64. */
 struct trip_keyed *trip_keyed_init(void *memory, const struct trip_keyed_attr *attr);
 
-/* The rest but trip_keyed_read() and trip_keyed_totals() is the writer's. Before the first call of
- * a writer that follows another one. Goes over the whole table. */
-void trip_keyed_recover(struct trip_keyed *table);
+/* From here to trip_keyed_mark() all is the writer's. Before the first call of a writer that
+ * follows another one, whose clock may have been ahead. Goes over the whole table. */
+void trip_keyed_recover(struct trip_keyed *table, uint64_t now);
 
 /* Counts packets that came at `now`, in microseconds, which never goes back. Returns which of them
  * belong to a key that is over a limit and has no mark: bit i for packet i. */
 uint32_t trip_keyed_count(
 	struct trip_keyed *table, const struct trip_keyed_chunk *chunk, uint64_t now);
 
-/* What counting does as well: to be called where no packets come. */
-void trip_keyed_sweep(struct trip_keyed *table, uint64_t now);
+/* What counting does as well: to be called where no packets come. True: it is not as far as the
+ * clock says yet. */
+bool trip_keyed_sweep(struct trip_keyed *table, uint64_t now);
 
 /* The entry of a key, or TRIP_KEYED_NONE. It is that key's until the next call that counts or
  * sweeps, and while it is marked. */
@@ -156,12 +163,25 @@ uint32_t trip_keyed_find(const struct trip_keyed *table, const uint64_t *key);
 /* A key with a mark other than 0 stays, and is not told to be over anything. */
 void trip_keyed_mark(struct trip_keyed *table, uint32_t entry, uint16_t mark);
 
-/* How many entries there are, dead ones included; any process. */
+/* The rest is any process's, at any time. */
+
+/* How many entries there are, dead ones included. */
 uint32_t trip_keyed_entries(const struct trip_keyed *table);
 
-/* Any process, at any time: false where there is no key in this entry, or it is changing hands. */
+/* False where there is no key in this entry, or it is changing hands. */
 bool trip_keyed_read(
 	const struct trip_keyed *table, uint32_t entry, struct trip_keyed_entry *reading);
+
+/* The entry of a key; false: it has none. */
+bool trip_keyed_seek(
+	const struct trip_keyed *table, const uint64_t *key, struct trip_keyed_entry *reading);
+
+/* What a key has had at most that had no entry when it was looked for before. */
+uint64_t trip_keyed_floor(const struct trip_keyed *table);
+
+/* Under one secret the same in all tables; nobody else can foretell it. */
+uint64_t trip_keyed_number(const struct trip_keyed *table, const uint64_t *key);
+
 void trip_keyed_totals(const struct trip_keyed *table, struct trip_keyed_totals *totals);
 
 /* What does not hold of it, or NULL. */

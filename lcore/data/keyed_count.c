@@ -32,7 +32,7 @@ advance(struct trip_keyed *table, uint64_t now)
 		table->due = most;
 }
 
-void
+bool
 trip_keyed_sweep(struct trip_keyed *table, uint64_t now)
 {
 	uint64_t looks, most = table->capacity / KEYED_SWEEP_PART + 1;
@@ -44,6 +44,7 @@ trip_keyed_sweep(struct trip_keyed *table, uint64_t now)
 	table->due -= looks << 32;
 	if (looks > 0)
 		trip_keyed_room_expire(table, (uint32_t)looks);
+	return table->due >> 32 != 0;
 }
 
 /* ---- counting ---------------------------------------------------------------------------------
@@ -254,7 +255,7 @@ trip_keyed_count(struct trip_keyed *table, const struct trip_keyed_chunk *chunk,
 {
 	struct counting counting;
 
-	trip_keyed_sweep(table, now);
+	(void)trip_keyed_sweep(table, now);
 	counting.table = table;
 	counting.view = (struct view){.lines = keyed_lines(table),
 		.entries = keyed_entry(table, 0),

@@ -4,6 +4,8 @@
  * full in the next one that was not; each line on the way knows how many have passed it, so a
  * search ends at a line that none has.
  */
+#include <string.h>
+
 #include "keyed_priv.h"
 
 static bool
@@ -51,7 +53,7 @@ walk(struct trip_keyed *table, uint64_t hash, uint32_t mask, uint32_t want, int 
 
 		if (slots != 0)
 			return &line->slots[__builtin_ctz(slots)];
-		line->passed += (uint32_t)passes;
+		keyed_put(&line->passed, line->passed + (uint32_t)passes);
 	}
 }
 
@@ -59,11 +61,80 @@ walk(struct trip_keyed *table, uint64_t hash, uint32_t mask, uint32_t want, int 
 void
 trip_keyed_line_insert(struct trip_keyed *table, uint64_t hash, uint32_t entry)
 {
-	*walk(table, hash, UINT32_MAX, 0, 1) = keyed_tag(table->id_mask, hash) | (entry + 1);
+	keyed_put(
+		walk(table, hash, UINT32_MAX, 0, 1), keyed_tag(table->id_mask, hash) | (entry + 1));
 }
 
 void
 trip_keyed_line_erase(struct trip_keyed *table, uint64_t hash, uint32_t entry)
 {
-	*walk(table, hash, table->id_mask, entry + 1, -1) = 0;
+	keyed_put(walk(table, hash, table->id_mask, entry + 1, -1), 0);
+}
+
+void
+trip_keyed_line_clear(struct trip_keyed *table)
+{
+	for (uint32_t i = 0; i < table->lines; i++) {
+		struct keyed_line *line = &keyed_lines(table)[i];
+
+		for (uint32_t slot = 0; slot < KEYED_SLOTS; slot++)
+			keyed_put(&line->slots[slot], 0);
+		keyed_put(&line->passed, 0);
+	}
+}
+
+/* ---- beside the writer ------------------------------------------------------------------------
+ */
+
+/* What is in an entry decides; a slot only says where to look. */
+static bool
+read_key(const struct trip_keyed *table, uint32_t entry, const uint64_t *key,
+	struct trip_keyed_entry *reading)
+{
+	return entry < table->capacity && is_key(table, entry, key) &&
+	       trip_keyed_read(table, entry, reading) &&
+	       memcmp(reading->key, key, table->words * sizeof(*key)) == 0;
+}
+
+static bool
+seek_in_lines(const struct trip_keyed *table, const uint64_t *key, struct trip_keyed_entry *reading)
+{
+	uint64_t hash = keyed_hash(table->secret, key, table->words);
+	uint32_t at = keyed_home(table->lines, hash), tag = keyed_tag(table->id_mask, hash);
+
+	for (uint32_t steps = 0; steps < table->lines; steps++, at = keyed_next(table, at)) {
+		const struct keyed_line *line = &keyed_lines(table)[at];
+
+		for (uint32_t i = 0; i < KEYED_SLOTS; i++) {
+			uint32_t slot = keyed_get(&line->slots[i]);
+
+			if ((slot & ~table->id_mask) == tag &&
+				read_key(table, (slot & table->id_mask) - 1, key, reading))
+				return true;
+		}
+		if (keyed_get(&line->passed) == 0)
+			break;
+	}
+	return false;
+}
+
+bool
+trip_keyed_seek(
+	const struct trip_keyed *table, const uint64_t *key, struct trip_keyed_entry *reading)
+{
+	/* Acquire: the lines, as they are made by then. Partner: the release in
+	 * trip_keyed_recover(). */
+	uint64_t rebuilt = atomic_load_explicit(&table->rebuilt, memory_order_acquire);
+
+	if (seek_in_lines(table, key, reading))
+		return true;
+	/* If anything was seen of lines that are being made, this is, too. Partner: the fence in
+	 * trip_keyed_recover(). */
+	atomic_thread_fence(memory_order_acquire);
+	if (rebuilt % 2 == 0 && keyed_load(&table->rebuilt) == rebuilt)
+		return false;
+	for (uint32_t entry = 0; entry < table->capacity; entry++)
+		if (read_key(table, entry, key, reading))
+			return true;
+	return false;
 }

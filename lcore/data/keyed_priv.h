@@ -42,7 +42,8 @@ enum keyed_rest {
 #define KEYED_MARK_BITS 16u
 #define KEYED_HALF_LINE 4u /* words */
 
-/* A slot is a part of the hash, its tag, above an entry + 1; 0: free. */
+/* A slot is a part of the hash, its tag, above an entry + 1; 0: free. What the writer stores here
+ * others may load: keyed_put(). */
 #define KEYED_SLOTS 15u
 struct keyed_line {
 	_Alignas(64) uint32_t slots[KEYED_SLOTS];
@@ -84,6 +85,8 @@ struct trip_keyed {
 		refused_packets, refused_bytes, admitted, evicted, expired;
 	/* An entry + 1 whose counts move, and what the remainder will be. */
 	_Atomic uint64_t moving, moved_packets, moved_bytes;
+	/* Odd while the lines are made anew; grows with that. */
+	_Atomic uint64_t rebuilt;
 	uint32_t bins[KEYED_BINS];
 	/* Then lines, then entries. */
 	_Alignas(64) uint8_t rest[];
@@ -128,6 +131,19 @@ static inline void
 keyed_publish(_Atomic uint64_t *word, uint64_t value)
 {
 	atomic_store_explicit(word, value, memory_order_release);
+}
+
+/* Of a line. */
+static inline void
+keyed_put(uint32_t *word, uint32_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t
+keyed_get(const uint32_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
 static inline void
@@ -310,6 +326,7 @@ keyed_match(const struct keyed_line *line, uint32_t mask, uint32_t want)
 uint32_t trip_keyed_line_find(const struct trip_keyed *table, const uint64_t *key, uint64_t hash);
 void trip_keyed_line_insert(struct trip_keyed *table, uint64_t hash, uint32_t entry);
 void trip_keyed_line_erase(struct trip_keyed *table, uint64_t hash, uint32_t entry);
+void trip_keyed_line_clear(struct trip_keyed *table);
 
 /* The same, where most keys are: in their home. */
 static inline struct keyed_line *

@@ -46,6 +46,7 @@ enum {
 	TRIP_BELLS,
 };
 
+struct trip_each_zone;
 struct trip_home;
 
 /* Counters that a flow feeds, at most: of each kind as many. The kind of the one at [i] is
@@ -133,6 +134,8 @@ struct trip_engine {
 	/* Who polls each queue. */
 	struct trip_claim *claims;
 	uint32_t n_queues;
+	/* What they count by keys (each_queue.h); NULL: the domain has no tables for that. */
+	struct trip_each_zone *eaches;
 	/* In the primary alone. Behind the queues of ports there is one more, where flows in
 	 * hardware have what was read of them: the worker of their port is the one writer. */
 	struct trip_flow_slot *flows;

@@ -125,6 +125,16 @@ trip_each_key_bits(enum trip_each_field field)
 	return rows[field].bits;
 }
 
+struct trip_each_shape
+trip_each_key_shape(enum trip_each_field field)
+{
+	const struct row *row = &rows[field];
+
+	return (struct trip_each_shape){.bytes = row->bytes,
+		.shift = (uint8_t)(8 * row->bytes - row->lead - row->bits),
+		.address = row->address};
+}
+
 /* ---- what a packet must have ------------------------------------------------------------------
  */
 
@@ -323,6 +333,7 @@ trip_each_key_compile(const struct trip_each_part *parts, uint32_t n, struct tri
 		bytes += rows[parts[i].field].bytes;
 		key->wants |= rows[parts[i].field].in[1].bits & TRIP_WANT_TUNNEL;
 	}
+	key->bytes = bytes;
 	key->words = (bytes + 7) / 8;
 	for (uint32_t version = 0; version < TRIP_EACH_FORMS; version++)
 		key->n_forms += compile_form(parts, n, version, &key->forms[key->n_forms]) ? 1 : 0;

@@ -23,36 +23,20 @@
 #ifndef TRIP_EACH_KEY_H
 #define TRIP_EACH_KEY_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include <trip_each.h>
 
 #include "packet.h"
 
 #define TRIP_EACH_KEY_WORDS 5u
 #define TRIP_EACH_KEY_BYTES (TRIP_EACH_KEY_WORDS * 8)
+_Static_assert(TRIP_EACH_KEY_BYTES == TRIP_EACH_KEY_MAX, "the longest key");
 /* Packets at once. */
 #define TRIP_EACH_KEY_CHUNK 32u
-
-enum trip_each_field {
-	TRIP_EACH_IPV4_SRC,
-	TRIP_EACH_IPV4_DST,
-	TRIP_EACH_IPV6_SRC,
-	TRIP_EACH_IPV6_DST,
-	TRIP_EACH_IP_SRC,
-	TRIP_EACH_IP_DST,
-	TRIP_EACH_PROTO,
-	TRIP_EACH_L4_SRC,
-	TRIP_EACH_L4_DST,
-	TRIP_EACH_VLAN_VID,
-	TRIP_EACH_VXLAN_VNI,
-	TRIP_EACH_MPLS_LABEL,
-	TRIP_EACH_GTPU_TEID,
-	TRIP_EACH_FIELDS,
-};
-
-struct trip_each_part {
-	enum trip_each_field field;
-	uint8_t length; /* bits of an address, from the front; 0: all, as it is of other fields */
-};
+#define TRIP_EACH_FIELDS (TRIP_EACH_GTPU_TEID + 1)
 
 /* A word of a packet is so under a mask. */
 struct trip_each_test {
@@ -79,7 +63,7 @@ struct trip_each_form {
 };
 
 struct trip_each_key {
-	uint32_t words;
+	uint32_t bytes, words;
 	uint32_t wants; /* TRIP_WANT_*: a parser is to be asked for that */
 	uint32_t n_forms;
 	struct trip_each_form forms[TRIP_EACH_FORMS]; /* no packet is of two */
@@ -89,9 +73,22 @@ struct trip_each_key {
 const char *trip_each_key_word(enum trip_each_field field);
 uint32_t trip_each_key_bits(enum trip_each_field field);
 
+/* How it stands in a key: in so many bytes, as a number with so many bits behind it. */
+struct trip_each_shape {
+	uint8_t bytes, shift;
+	bool address;
+};
+
+struct trip_each_shape trip_each_key_shape(enum trip_each_field field);
+
 /* 0, or -EINVAL with a message that is good until the calling thread's next one. */
 int trip_each_key_compile(const struct trip_each_part *parts, uint32_t n, struct trip_each_key *key,
 	const char **message);
+
+/* The text of a key of so many parts, whose bytes stand as in a table: how many characters it has,
+ * which is below TRIP_EACH_TEXT_MAX; cut where there is no room, as by snprintf(). */
+size_t trip_each_key_text(const struct trip_each_part *parts, uint32_t n, const uint8_t *key,
+	char *text, size_t size);
 
 /* Of up to TRIP_EACH_KEY_CHUNK packets, parsed with what the key wants: how many have one. Their
  * keys go to `keys`, one behind the other, and to `packets` whose they are; packets of one key are

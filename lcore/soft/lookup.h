@@ -33,7 +33,7 @@ struct trip_lookup {
 	struct trip_count *counts;      /* [max_rules], of the queue */
 	const _Atomic uint8_t *actions; /* [max_rules], shared */
 
-	uint32_t sent;                   /* TRIP_WANT_SENT, or 0 */
+	uint32_t sent;                   /* TRIP_WANT_SENT, or 0; and what keys want */
 	struct trip_within_burst within; /* of the burst */
 
 	/* The chunk. */

@@ -198,6 +198,13 @@ trip_rulebook_take(struct trip_rulebook *rules, uint32_t index)
 	return note_change(rules, index);
 }
 
+/* Whoever applies it finds that nothing has changed there. */
+uint64_t
+trip_rulebook_touch(struct trip_rulebook *rules)
+{
+	return note_change(rules, 0);
+}
+
 static void
 read_pattern(const struct trip_rulebook *rules, uint32_t index, uint32_t mask,
 	struct trip_table_rule *rule, struct trip_pattern *pattern)

@@ -81,6 +81,9 @@ int trip_rulebook_put(struct trip_rulebook *rules, const struct trip_table_rule 
 /* Returns the stamp of the change: see claim.h. */
 uint64_t trip_rulebook_take(struct trip_rulebook *rules, uint32_t index);
 
+/* A change of something else that bursts look at, and its stamp. */
+uint64_t trip_rulebook_touch(struct trip_rulebook *rules);
+
 /* Anybody's. */
 
 static inline uint64_t

@@ -249,8 +249,11 @@ settle_one(struct trip_soft_queue *queue, uint32_t packet)
 	search(queue, packet, &verdict);
 	actions = verdict.actions | verdict.best_action;
 	dropped = (actions & TRIP_ACTION_DROP) != 0;
-	if (unlikely((actions & (TRIP_ACTION_POLICE | TRIP_ACTION_ALLOW)) != 0))
+	if (unlikely((actions & (TRIP_ACTION_POLICE | TRIP_ACTION_ALLOW)) != 0)) {
 		dropped = settle_rates(queue, bytes, &verdict, dropped);
+		queue->each.skipped |= (uint32_t)((verdict.best_action & TRIP_ACTION_ALLOW) != 0)
+				       << packet;
+	}
 	count_also(queue, bytes);
 	/* Room for one rule of each packet that is still to come, and for this one. */
 	if (queue->touched_count > TRIP_SOFT_TOUCHED - TRIP_LOOKUP_CHUNK)
@@ -275,8 +278,10 @@ settle_rare(struct trip_soft_queue *queue, uint32_t packet, uint8_t action)
 
 	if ((action & TRIP_ACTION_MARK) != 0)
 		mark(queue, queue->lookup.pkts[packet], rule);
-	if ((action & TRIP_ACTION_ALLOW) != 0)
+	if ((action & TRIP_ACTION_ALLOW) != 0) {
+		queue->each.skipped |= 1u << packet;
 		return 0;
+	}
 	if ((action & (TRIP_ACTION_POLICE | TRIP_ACTION_DROP)) == TRIP_ACTION_POLICE &&
 		exceeds(queue, rule, queue->lookup.bytes[packet]))
 		action |= TRIP_ACTION_DROP;
@@ -284,7 +289,7 @@ settle_rare(struct trip_soft_queue *queue, uint32_t packet, uint8_t action)
 }
 
 /* Count each packet; returns which of them are dropped, a bit each. */
-static uint32_t
+static inline __attribute__((always_inline)) uint32_t
 settle(struct trip_soft_queue *queue)
 {
 	const _Atomic uint8_t *actions = queue->lookup.actions;
@@ -337,40 +342,6 @@ part(struct rte_mbuf **pkts, uint32_t count, uint32_t dropped, struct rte_mbuf *
 	return kept;
 }
 
-void
-trip_soft_open(struct trip_soft_queue *queue, struct trip_table *table, bool sent,
-	const struct trip_soft_shared *shared, trip_soft_cross cross, trip_soft_now now, void *arg)
-{
-	memset(queue, 0, sizeof(*queue));
-	queue->table = table;
-	queue->lookup.table = table;
-	queue->lookup.counts = shared->counts;
-	queue->lookup.actions = shared->actions;
-	queue->moments = shared->moments;
-	queue->police_of = shared->police_of;
-	queue->police = shared->police;
-	queue->n_police = shared->n_police;
-	queue->lookup.sent = sent ? TRIP_WANT_SENT : 0;
-	queue->cross = cross;
-	queue->now = now;
-	queue->arg = arg;
-	trip_era_attach(&table->era, &queue->reader);
-}
-
-void
-trip_soft_follow(
-	struct trip_soft_queue *queue, struct trip_follow *follow, struct trip_claim *claim)
-{
-	queue->follow = follow;
-	queue->claim = claim;
-}
-
-void
-trip_soft_close(struct trip_soft_queue *queue)
-{
-	trip_era_detach(&queue->table->era, &queue->reader);
-}
-
 static inline void
 begin(struct trip_soft_queue *queue)
 {
@@ -384,8 +355,10 @@ begin(struct trip_soft_queue *queue)
 	}
 	trip_era_enter(&queue->table->era, &queue->reader);
 	queue->lookup.within.taken = 0;
-	if (unlikely(queue->follow != NULL))
+	if (unlikely(queue->follow != NULL)) {
 		queue->careful = trip_follow_is_behind(queue->follow, changes);
+		trip_each_queue_follow(&queue->each);
+	}
 }
 
 static inline void
@@ -408,29 +381,61 @@ search_for_all(struct trip_soft_queue *queue)
 			queue->lookup.found[i] |= TRIP_TUPLE_CHAIN;
 }
 
+/* ---- keys ---- */
+
+static uint64_t
+microseconds(const struct trip_soft_queue *queue)
+{
+	return queue->now(queue->arg) / 1000;
+}
+
+static __attribute__((noinline)) void
+count_keys(struct trip_soft_queue *queue)
+{
+	const struct trip_each_chunk chunk = {.fields = queue->lookup.fields,
+		.bytes = queue->lookup.bytes,
+		.count = queue->lookup.count};
+
+	trip_each_queue_count(&queue->each, &chunk);
+}
+
+/* A burst without packets: idle keys go all the same. */
+static __attribute__((noinline)) uint16_t
+sweep_keys(struct trip_soft_queue *queue)
+{
+	uint64_t now = microseconds(queue);
+
+	if (now >= queue->each.sweep_at) {
+		begin(queue);
+		trip_each_queue_sweep(&queue->each, now);
+		end(queue);
+	}
+	return 0;
+}
+
+void
+trip_soft_take_over(struct trip_soft_queue *queue)
+{
+	if (queue->each.queue == NULL)
+		return;
+	begin(queue);
+	trip_each_queue_recover(&queue->each, microseconds(queue));
+	end(queue);
+}
+
 static uint32_t
 chunk_of(uint32_t n, uint32_t done)
 {
 	return n - done < TRIP_LOOKUP_CHUNK ? n - done : TRIP_LOOKUP_CHUNK;
 }
 
-uint16_t
-trip_soft_sort(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n)
+/* The chunks of a burst. Code of its own for queues that count by keys, so that all others have no
+ * instruction of that. */
+static inline __attribute__((always_inline)) uint16_t
+sort(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n, const bool keys)
 {
-	struct trip_table *table = queue->table;
-	const struct trip_table_view *view;
 	uint32_t done = 0, kept = 0, dropped, next;
 
-	if (n == 0)
-		return 0;
-	/* Before the fence of begin(), which would hold it up. */
-	trip_lookup_prefetch(pkts, chunk_of(n, 0));
-	begin(queue);
-	view = atomic_load_explicit(&table->view, memory_order_acquire);
-	if (view->count == 0) {
-		end(queue);
-		return n;
-	}
 	for (; done < n; done += queue->lookup.count) {
 		queue->lookup.pkts = pkts + done;
 		queue->lookup.count = chunk_of(n, done);
@@ -440,10 +445,42 @@ trip_soft_sort(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n
 		if (unlikely(queue->careful))
 			search_for_all(queue);
 		dropped = settle(queue);
+		if (keys)
+			count_keys(queue);
 		kept += part(queue->lookup.pkts, queue->lookup.count, dropped, pkts + kept);
 	}
-	end(queue);
 	return (uint16_t)kept;
+}
+
+static __attribute__((noinline)) uint16_t
+sort_and_count_keys(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	uint16_t kept;
+
+	queue->lookup.sent |= trip_each_queue_begin(&queue->each, microseconds(queue));
+	kept = sort(queue, pkts, n, true);
+	queue->lookup.sent &= TRIP_WANT_SENT;
+	end(queue);
+	return kept;
+}
+
+uint16_t
+trip_soft_sort(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	const struct trip_table_view *view;
+
+	if (n == 0)
+		return trip_each_queue_open(&queue->each) == 0 ? 0 : sweep_keys(queue);
+	/* Before the fence of begin(), which would hold it up. */
+	trip_lookup_prefetch(pkts, chunk_of(n, 0));
+	begin(queue);
+	if (unlikely(trip_each_queue_open(&queue->each) != 0))
+		return sort_and_count_keys(queue, pkts, n);
+	view = atomic_load_explicit(&queue->table->view, memory_order_acquire);
+	if (view->count > 0)
+		n = sort(queue, pkts, n, false);
+	end(queue);
+	return n;
 }
 
 uint16_t

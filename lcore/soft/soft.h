@@ -10,6 +10,7 @@
 
 #include "claim.h"
 #include "count.h"
+#include "each_queue.h"
 #include "era.h"
 #include "follow.h"
 #include "lookup.h"
@@ -45,6 +46,9 @@ struct trip_soft_shared {
 	/* [n_police] */
 	struct trip_police *police;
 	uint32_t n_police;
+	/* What it counts by keys; NULL: nothing ever. */
+	struct trip_each_zone *each_zone;
+	struct trip_each_queue *each;
 };
 
 /* One queue of a port, on the lcore that polls it; memory of this process. */
@@ -62,6 +66,7 @@ struct trip_soft_queue {
 	struct trip_follow *follow;
 	struct trip_claim *claim;
 	bool careful; /* of the burst: the table is behind */
+	struct trip_each_poll each;
 	struct trip_lookup lookup;
 	/* Of the chunk. */
 	uint32_t touched[TRIP_SOFT_TOUCHED]; /* rules counted on since the last fence */
@@ -80,6 +85,10 @@ void trip_soft_open(struct trip_soft_queue *queue, struct trip_table *table, boo
 void trip_soft_follow(
 	struct trip_soft_queue *queue, struct trip_follow *follow, struct trip_claim *claim);
 
+/* Before the first burst of whoever has taken the queue over from another one: puts in order what
+ * that has left. */
+void trip_soft_take_over(struct trip_soft_queue *queue);
+
 /* The queue bursts no more. */
 void trip_soft_close(struct trip_soft_queue *queue);
 
@@ -89,7 +98,8 @@ void trip_soft_close(struct trip_soft_queue *queue);
  * that takes it (the first active one in the order of table.h) and once in every active `also` rule
  * that it matches; it is dropped when any of these says drop, or has no room for it within its
  * rate: `also` rules are asked first, in any order, and who was asked before that has given room.
- * A rule that allows is asked none of that, and neither are the others: what it takes remains. A
+ * A rule that allows is asked none of that, and neither are the others: what it takes remains, and
+ * counts by no key. All else counts by the keys of the queue's statements, dropped or not. A
  * packet gets the mark of the rule that takes it, else of the last `also` rule that has one.
  */
 uint16_t trip_soft_burst(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n);

@@ -21,7 +21,7 @@
 
 #define TRIP_PROTOCOL_MAGIC 0x50495254u /* "TRIP" */
 /* Moves with every change of a request, a reply or a record. */
-#define TRIP_PROTOCOL_VERSION 15
+#define TRIP_PROTOCOL_VERSION 16
 
 /* Bytes of the longest reply, and of the records in it. */
 #define TRIP_PROTOCOL_REPLY_MAX 16384
@@ -67,6 +67,8 @@ enum trip_protocol_type {
 	 * it; and more of its answer. */
 	TRIP_PROTOCOL_COMMAND,
 	TRIP_PROTOCOL_COMMAND_MORE,
+	/* What is counted by keys, by name; or lets go of it. */
+	TRIP_PROTOCOL_EACH,
 	TRIP_PROTOCOL_TYPES,
 };
 
@@ -235,6 +237,13 @@ struct trip_protocol_counters_read {
 	uint32_t reserved;
 };
 
+struct trip_protocol_each {
+	/* To find one; and the number of one to let go of. */
+	char name[40];
+	uint32_t number;
+	uint32_t close;
+};
+
 #define TRIP_PROTOCOL_PIECE 8192
 
 /* Pieces come in order, all but the last of TRIP_PROTOCOL_PIECE; with the first a command begins
@@ -346,6 +355,7 @@ union trip_protocol_request {
 	struct trip_protocol_counters_read counters_read;
 	struct trip_protocol_command command;
 	struct trip_protocol_command_more command_more;
+	struct trip_protocol_each each;
 	/* A counters object. */
 	uint64_t closed;
 };
@@ -367,6 +377,8 @@ union trip_protocol_answer {
 	struct trip_protocol_told told;
 	/* Counters object that was created. */
 	uint64_t counters;
+	/* Number of what is counted by keys, among the domain's. */
+	uint32_t each;
 };
 
 struct trip_protocol_reply {

@@ -39,6 +39,7 @@ struct trip_backend {
 	const struct trip_port_backend *port;
 	const struct trip_flow_backend *flow;
 	const struct trip_counters_backend *counters;
+	const struct trip_each_backend *each;
 };
 
 #endif

@@ -162,6 +162,10 @@ check_unused(struct trip_domain *domain)
 	if (!LIST_EMPTY(&domain->sets))
 		return trip_error_set(
 			EBUSY, "domain \"%s\": sets of addresses or ports are open", domain->name);
+	if (domain->n_eaches > 0)
+		return trip_error_set(EBUSY,
+			"domain \"%s\": %" PRIu32 " handles of what is counted by keys are open",
+			domain->name, domain->n_eaches);
 	if (refs > 0)
 		return trip_error_set(EBUSY,
 			"domain \"%s\": %" PRIu32 " waiters or poll sets refer to its clocks",

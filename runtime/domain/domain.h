@@ -18,6 +18,7 @@
 
 #include <trip_cntr.h>
 #include <trip_domain.h>
+#include <trip_each.h>
 #include <trip_flow.h>
 #include <trip_wait.h>
 #include <trip_work.h>
@@ -27,8 +28,8 @@
 #include "home.h"
 #include "slots.h"
 
-/* Three memzones of the domain itself and one for each home. */
-#define TRIP_DOMAIN_ZONES (TRIP_HOMES_MAX + 3)
+/* Four memzones of the domain itself and one for each home. */
+#define TRIP_DOMAIN_ZONES (TRIP_HOMES_MAX + 4)
 
 /* Domain names become part of memzone names, which EAL limits to 31 characters. */
 #define TRIP_DOMAIN_NAME_MAX 20
@@ -37,6 +38,7 @@
 #define TRIP_FLOW_REASONS 32
 
 struct trip_backend;
+struct trip_each;
 struct trip_entry;
 struct trip_flow_more;
 struct trip_port;
@@ -100,6 +102,11 @@ struct trip_domain {
 	uint32_t n_ports;
 	/* Of addresses and ports (flow/set.h). Under `control`. */
 	LIST_HEAD(, trip_set) sets;
+	/* What is counted by keys, by number, and what was closed while a burst may count in it
+	 * (flow/each.h). Under `control`. */
+	struct trip_each *eaches[TRIP_EACH_MAX];
+	/* Handles of such. */
+	uint32_t n_eaches;
 	/* Of them, those whose hardware engine runs. Under `lock`. */
 	uint32_t n_hard;
 

@@ -56,8 +56,11 @@ trip_error_check_name(const char *what, const char *name, unsigned int max)
 {
 	static const char first[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
 	static const char later[] = "0123456789.-";
-	size_t length = strnlen(name, max + 1);
+	size_t length;
 
+	if (name == NULL)
+		name = "";
+	length = strnlen(name, max + 1);
 	if (length == 0 || length > max)
 		return trip_error_set(EINVAL, "%s name \"%.*s\": its length is not 1 to %u", what,
 			(int)max, name, max);

@@ -9,7 +9,8 @@ __attribute__((format(printf, 2, 3))) int trip_error_set(int error, const char *
 /* The same with the system's words for the error behind the sentence: `SENTENCE: WORDS`. */
 __attribute__((format(printf, 2, 3))) int trip_error_system(int error, const char *format, ...);
 
-/* Whether a name is well formed and at most `max` long; else the error. `what` names the object. */
+/* Whether a name is well formed and at most `max` long; else the error. `what` names the object.
+ * NULL is no name. */
 int trip_error_check_name(const char *what, const char *name, unsigned int max);
 
 #endif

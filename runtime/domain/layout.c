@@ -13,6 +13,7 @@
 #include "domain/idle.h"
 #include "domain/layout.h"
 #include "domain/sized.h"
+#include "each_queue.h"
 #include "group.h"
 
 /* Slots of the channels by which a home's functions queue work. */
@@ -23,6 +24,8 @@
 #define POLICED_LEAST 1024u
 #define MI (1024u * 1024u)
 #define HUGEPAGE_2M (2u * MI)
+/* So that lines of it are counted in 32 bits. */
+#define EACH_BYTES_MAX (UINT64_C(1) << 37)
 
 static int
 default_u32(const char *name, uint32_t *value, uint32_t fallback, uint32_t min, uint32_t max)
@@ -151,6 +154,9 @@ trip_layout_attr(const struct trip_domain_attr *given, struct trip_domain_attr *
 		error = default_u32("max_policed", &attr->max_policed,
 			RTE_MIN(attr->max_flows, POLICED_LEAST + attr->max_flows / 64), 1,
 			attr->max_flows);
+	if (error == 0 && attr->each_bytes > EACH_BYTES_MAX)
+		error = trip_error_set(EINVAL, "domain: each_bytes %" PRIu64 " is above %" PRIu64,
+			attr->each_bytes, EACH_BYTES_MAX);
 	if (error == 0 && attr->max_process_cntrs == 0)
 		attr->max_process_cntrs = (attr->max_cntrs + 1) / 2;
 	if (error == 0 && attr->max_process_waiters == 0)
@@ -227,6 +233,15 @@ trip_layout_counts_size(const struct trip_domain_attr *attr)
 	       sizeof(struct trip_count_moments) * attr->max_queues * attr->max_flows;
 }
 
+size_t
+trip_layout_each_size(const struct trip_domain_attr *attr)
+{
+	if (attr->each_bytes == 0)
+		return 0;
+	return trip_each_zone_size(
+		attr->max_queues, RTE_ALIGN_CEIL(attr->each_bytes, (uint64_t)TRIP_EACH_LINE));
+}
+
 void
 trip_layout_map_flows(
 	const struct trip_domain_attr *attr, void *flows, void *counts, struct trip_engine *engine)
@@ -271,12 +286,13 @@ void
 trip_layout_footprint(const struct trip_domain_attr *attr, struct trip_domain_footprint *footprint)
 {
 	struct trip_home_shape shape;
-	uint64_t zones[3], n[3] = {attr->n_lcores, 1, 1}, page = 0;
+	uint64_t zones[4], n[4] = {attr->n_lcores, 1, 1, 1}, page = 0;
 
 	trip_layout_home(attr, &shape);
 	zones[0] = trip_home_size(&shape);
 	zones[1] = trip_layout_flows_size(attr);
 	zones[2] = trip_layout_counts_size(attr);
+	zones[3] = trip_layout_each_size(attr);
 	*footprint = (struct trip_domain_footprint){.home_bytes = zones[0]};
 	if (rte_eal_has_hugepages())
 		rte_memseg_list_walk(smallest_page, &page);
@@ -290,5 +306,5 @@ trip_layout_footprint(const struct trip_domain_attr *attr, struct trip_domain_fo
 	for (unsigned int home = 0; home < attr->n_lcores; home++)
 		footprint->node_bytes[home_node(attr, home)] += zones[0];
 	/* What the homes share is with the first. */
-	footprint->node_bytes[home_node(attr, 0)] += zones[1] + zones[2];
+	footprint->node_bytes[home_node(attr, 0)] += zones[1] + zones[2] + zones[3];
 }

@@ -22,6 +22,9 @@ void trip_layout_home(const struct trip_domain_attr *attr, struct trip_home_shap
 size_t trip_layout_flows_size(const struct trip_domain_attr *attr);
 size_t trip_layout_counts_size(const struct trip_domain_attr *attr);
 
+/* Of what its queues count by keys; 0: there is none. */
+size_t trip_layout_each_size(const struct trip_domain_attr *attr);
+
 /* Where these are, in zones of those sizes. */
 void trip_layout_map_flows(
 	const struct trip_domain_attr *attr, void *flows, void *counts, struct trip_engine *engine);

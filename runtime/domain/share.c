@@ -9,6 +9,7 @@
 
 #include "domain/domain.h"
 #include "domain/share.h"
+#include "each_queue.h"
 #include "node.h"
 #include "rulebook.h"
 #include "waiter.h"
@@ -33,6 +34,8 @@ trip_share_layout(void)
 		sizeof(struct trip_police),
 		sizeof(struct trip_rulebook_head),
 		sizeof(struct trip_rulebook_rule),
+		sizeof(struct trip_each_statement),
+		sizeof(struct trip_each_queue),
 		TRIP_BELLS,
 	};
 	uint32_t hash = 2166136261u;
@@ -52,6 +55,7 @@ trip_share_write(struct trip_domain *domain, struct trip_share *share)
 	*share = (struct trip_share){
 		.layout = trip_share_layout(),
 		.version = TRIP_VERSION_STRING,
+		.has_each = domain->attr.each_bytes != 0,
 		.nonce = domain->nonce,
 	};
 }

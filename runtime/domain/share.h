@@ -23,6 +23,8 @@ struct trip_share {
 	uint32_t layout;
 	/* TRIP_VERSION_STRING, for the message. */
 	char version[16];
+	/* Not 0: there is a memzone of what is counted by keys. */
+	uint32_t has_each;
 	/* Of this domain alone. */
 	uint64_t nonce;
 	/* "": none. */

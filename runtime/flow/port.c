@@ -18,6 +18,7 @@
 #include "domain/error.h"
 #include "domain/progress.h"
 #include "domain/sized.h"
+#include "flow/each.h"
 #include "flow/flow.h"
 #include "flow/port.h"
 #include "hard.h"
@@ -260,7 +261,7 @@ static int
 close_local(struct trip_port *port)
 {
 	struct trip_domain *domain = port->domain;
-	uint32_t n_flows, n_found;
+	uint32_t n_flows, n_found, n_eaches;
 	int error = trip_progress_check_worker(domain, "port", port->port_id, "close ports");
 
 	if (error != 0)
@@ -268,11 +269,16 @@ close_local(struct trip_port *port)
 	trip_progress_lock(domain);
 	n_flows = port->n_flows;
 	n_found = port->n_found;
-	port->closing = n_flows == 0 && n_found == 0;
+	n_eaches = port->n_eaches;
+	port->closing = n_flows == 0 && n_found == 0 && n_eaches == 0;
 	pthread_mutex_unlock(&domain->control);
 	if (n_flows > 0)
 		return trip_error_set(EBUSY, "port %" PRIu16 ": %" PRIu32 " flows are open on it",
 			port->port_id, n_flows);
+	if (n_eaches > 0)
+		return trip_error_set(EBUSY,
+			"port %" PRIu16 ": %" PRIu32 " statements count on it by keys",
+			port->port_id, n_eaches);
 	if (n_found > 0)
 		return trip_error_set(EBUSY,
 			"port %" PRIu16 ": %" PRIu32 " handles of other processes have it open",
@@ -288,6 +294,7 @@ close_local(struct trip_port *port)
 	trip_progress_lock(domain);
 	/* No other process has it. */
 	trip_flow_free_held(domain, port);
+	trip_each_free_held(domain, port);
 	domain->ports[port->port_id] = NULL;
 	domain->n_ports--;
 	pthread_mutex_unlock(&domain->control);

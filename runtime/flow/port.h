@@ -44,6 +44,8 @@ struct trip_port {
 	uint32_t n_flows;
 	/* Handles that attached processes have of it. Under the control lock. */
 	uint32_t n_found;
+	/* Statements that count on it by keys. Likewise. */
+	uint32_t n_eaches;
 	/* It is being closed: no process finds it any more. Likewise. */
 	bool closing;
 	uint64_t next_sequence;

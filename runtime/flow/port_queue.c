@@ -59,6 +59,8 @@ trip_port_queue_open(struct trip_port *port, enum trip_flow_direction direction,
 		.police_of = engine->police_of,
 		.police = engine->police,
 		.n_police = engine->n_police,
+		.each_zone = engine->eaches,
+		.each = engine->eaches != NULL ? &engine->eaches->queues[at] : NULL,
 	};
 
 	trip_soft_open(&side->queues[queue].soft, side->table, direction == TRIP_FLOW_EGRESS,
@@ -90,6 +92,7 @@ trip_port_queue_claim(struct trip_port *port, enum trip_flow_direction direction
 	if (!trip_claim_take(claim_of(port, side, queue), port->domain->claimant))
 		return false;
 	follow(port, direction, queue);
+	trip_soft_take_over(&side->queues[queue].soft);
 	side->queues[queue].claimed = true;
 	return true;
 }

@@ -26,6 +26,7 @@
 #include "domain/stats.h"
 #include "domain/thread.h"
 #include "flow/counters.h"
+#include "flow/each.h"
 #include "flow/flow.h"
 #include "flow/port.h"
 #include "primary/process.h"
@@ -99,6 +100,18 @@ reserve_flows(struct trip_domain *domain)
 		       : trip_error_set(ENOMEM, "domain: no memory for flows");
 }
 
+/* All of it is zero: no queue counts any. */
+static int
+open_each(struct trip_domain *domain)
+{
+	size_t size = trip_layout_each_size(&domain->attr);
+	void *memory = NULL;
+	int error = size == 0 ? 0 : reserve(domain, "each", size, domain->lcores[0], &memory);
+
+	domain->engine.eaches = memory;
+	return error;
+}
+
 static int
 open_flows(struct trip_domain *domain)
 {
@@ -114,6 +127,9 @@ open_flows(struct trip_domain *domain)
 	if (error != 0)
 		return error;
 	trip_layout_map_flows(attr, flows, counts, engine);
+	error = open_each(domain);
+	if (error != 0)
+		return error;
 	for (uint32_t i = 0; i < attr->max_flows; i++)
 		for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++)
 			atomic_init(&engine->feeds[i].cntr[kind], TRIP_NONE);
@@ -313,6 +329,7 @@ static const struct trip_backend backend = {
 	.port = &trip_port_local,
 	.flow = &trip_flow_local,
 	.counters = &trip_counters_local,
+	.each = &trip_each_local,
 };
 
 static int

@@ -20,6 +20,8 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include <trip_each.h>
+
 #include "client/protocol.h"
 #include "domain/indices.h"
 #include "engine.h"
@@ -66,6 +68,8 @@ struct trip_held {
 	uint32_t n;
 	/* Handles of each port. */
 	uint32_t ports[TRIP_PORTS_MAX];
+	/* And of what is counted by keys. */
+	uint32_t eaches[TRIP_EACH_MAX];
 };
 
 /* Hands a request to the proxy: TRIP_REQUEST_LATER, or the error. */

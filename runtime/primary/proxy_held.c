@@ -9,6 +9,7 @@
 #include "domain/error.h"
 #include "domain/progress.h"
 #include "flow/counters.h"
+#include "flow/each.h"
 #include "flow/port.h"
 #include "primary/proxy_held.h"
 #include "primary/request.h"
@@ -192,8 +193,12 @@ clean(struct trip_process *process)
 	for (uint32_t i = 0; i < TRIP_PORTS_MAX; i++)
 		if (process->held.ports[i] > 0)
 			domain->ports[i]->n_found -= process->held.ports[i];
+	for (uint32_t i = 0; i < TRIP_EACH_MAX; i++)
+		if (process->held.eaches[i] > 0)
+			trip_each_let_go(domain, i, process->held.eaches[i]);
 	pthread_mutex_unlock(&domain->control);
 	memset(process->held.ports, 0, sizeof(process->held.ports));
+	memset(process->held.eaches, 0, sizeof(process->held.eaches));
 }
 
 void

@@ -45,7 +45,7 @@
 /* What was found of a domain. */
 struct finds {
 	struct trip_share share;
-	const struct rte_memzone *header, *flows, *counts, *homes[TRIP_HOMES_MAX];
+	const struct rte_memzone *header, *flows, *counts, *each, *homes[TRIP_HOMES_MAX];
 	uint32_t n_homes;
 };
 
@@ -134,6 +134,7 @@ find(const char *name, struct finds *finds)
 	find_homes(name, finds);
 	finds->flows = find_zone(name, "flows");
 	finds->counts = find_zone(name, "counts");
+	finds->each = finds->share.has_each != 0 ? find_zone(name, "each") : NULL;
 	return 0;
 }
 
@@ -214,7 +215,7 @@ static int
 map_flows(struct trip_domain *domain, const struct finds *finds)
 {
 	const struct trip_domain_attr *attr = &domain->attr;
-	void *flows, *counts;
+	void *flows, *counts, *each = NULL;
 	int error = open_zone(domain, "flows", finds->flows, trip_layout_flows_size(attr), &flows);
 
 	if (error == 0)
@@ -222,6 +223,9 @@ map_flows(struct trip_domain *domain, const struct finds *finds)
 			domain, "counts", finds->counts, trip_layout_counts_size(attr), &counts);
 	if (error == 0)
 		trip_layout_map_flows(attr, flows, counts, &domain->engine);
+	if (error == 0 && attr->each_bytes != 0)
+		error = open_zone(domain, "keys", finds->each, trip_layout_each_size(attr), &each);
+	domain->engine.eaches = each;
 	return error;
 }
 
@@ -310,6 +314,7 @@ static const struct trip_backend backend = {
 	.port = &trip_link_port,
 	.flow = &trip_link_flow,
 	.counters = &trip_link_counters,
+	.each = &trip_link_each,
 };
 
 /* Finds the domain, and is let in: *out is yet to be mapped then. */

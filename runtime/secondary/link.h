@@ -87,5 +87,6 @@ extern const struct trip_flow_backend trip_link_flow;
 /* As the primary: trip_flow_police() of the flow that it has for us. */
 int trip_link_flow_police(struct trip_flow *flow);
 extern const struct trip_counters_backend trip_link_counters;
+extern const struct trip_each_backend trip_link_each;
 
 #endif

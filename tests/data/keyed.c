@@ -196,10 +196,114 @@ keyed_recovers_what_was_counted(void **state)
 		memcpy(other, model.table, size);
 		free(model.table);
 		model.table = other;
-		trip_keyed_recover(model.table);
+		trip_keyed_recover(model.table, model.now);
 		model_check(&model);
 	}
 	model_close(&model);
+}
+
+/* ---- beside the writer -------------------------------------------------------------------------
+ */
+
+static void
+seek_all(const struct model *model)
+{
+	struct trip_keyed_entry sought, reading;
+
+	for (uint32_t i = 0; i < model->n_keys; i++) {
+		const uint64_t *key = &model->words[(size_t)i * model->attr.words];
+		uint32_t entry = trip_keyed_find(model->table, key);
+		bool there = trip_keyed_seek(model->table, key, &sought);
+
+		assert_int_equal(there, entry != TRIP_KEYED_NONE);
+		if (!there)
+			continue;
+		assert_true(trip_keyed_read(model->table, entry, &reading));
+		assert_int_equal(sought.packets, reading.packets);
+		assert_int_equal(sought.bytes, reading.bytes);
+		assert_int_equal(sought.error, reading.error);
+		assert_memory_equal(sought.key, key, model->attr.words * sizeof(model->words[0]));
+	}
+}
+
+/* By the lines, which may be long where keys collide; and where these are being made, by all. */
+static void
+keyed_is_searched_by_others(void **state)
+{
+	struct trip_random random = {trip_test_seed("keyed_is_searched_by_others")};
+
+	for (unsigned int k = 0; k < 4; k++) {
+		struct trip_keyed_attr attr = {
+			.max = MAX, .words = 1 + k, .idle = FOREVER, .secret = {k, 8}};
+		struct model model;
+
+		model_open(&model, &attr, trip_random_u64(&random), 8 * MAX);
+		model_draw_keys(&model, k % 2 != 0);
+		for (unsigned int i = 0; i < 4; i++) {
+			send(&model, &streams[i], 300);
+			seek_all(&model);
+		}
+		/* As one leaves it that was killed when it had cleared them. */
+		atomic_fetch_add(&model.table->rebuilt, 1);
+		memset(keyed_lines(model.table), 0, model.table->lines * sizeof(struct keyed_line));
+		for (uint32_t i = 0; i < model.n_keys; i++) {
+			struct trip_keyed_entry sought;
+			uint32_t entry = 0, alive = 0;
+
+			if (!trip_keyed_seek(
+				    model.table, &model.words[(size_t)i * attr.words], &sought))
+				continue;
+			for (; entry < trip_keyed_entries(model.table); entry++)
+				alive += trip_keyed_read(model.table, entry, &sought) &&
+					 memcmp(sought.key, &model.words[(size_t)i * attr.words],
+						 attr.words * 8) == 0;
+			assert_int_equal(alive, 1);
+		}
+		trip_keyed_recover(model.table, model.now);
+		assert_int_equal(atomic_load(&model.table->rebuilt) % 2, 0);
+		seek_all(&model);
+		model_check(&model);
+		model_close(&model);
+	}
+}
+
+/* Anything that a writer may have left in what it writes: the next one stays within the table, and
+ * counts each packet. */
+static void
+keyed_takes_over_garbage(void **state)
+{
+	struct trip_random random = {trip_test_seed("keyed_takes_over_garbage")};
+	struct trip_keyed_attr attr = {.max = MAX, .words = 2, .idle = 320, .secret = {3, 4}};
+	const size_t from = offsetof(struct trip_keyed, now), size = trip_keyed_size(&attr);
+	uint64_t rounds = trip_test_rounds(100);
+	uint8_t *memory = aligned_alloc(64, size / 64 * 64 + 128);
+	struct trip_keyed *table;
+
+	assert_non_null(memory);
+	for (uint64_t round = 0; round < rounds; round++) {
+		struct trip_keyed_totals before, totals;
+		uint64_t keys[2 * TRIP_KEYED_CHUNK], now = 1000 + round;
+		uint32_t bytes[TRIP_KEYED_CHUNK] = {0};
+		const struct trip_keyed_chunk chunk = {keys, bytes, TRIP_KEYED_CHUNK};
+
+		table = trip_keyed_init(memory, &attr);
+		memset(memory + size, 0xa5, 64);
+		for (size_t i = from; i < size; i++)
+			if (round % 3 == 0 || trip_random_below(&random, 64) == 0)
+				memory[i] = (uint8_t)trip_random_u64(&random);
+		trip_keyed_recover(table, now);
+		trip_keyed_totals(table, &before);
+		for (unsigned int k = 0; k < 40; k++) {
+			for (unsigned int i = 0; i < 2 * TRIP_KEYED_CHUNK; i++)
+				keys[i] = trip_random_below(&random, 40);
+			(void)trip_keyed_count(table, &chunk, now += 10);
+		}
+		trip_keyed_totals(table, &totals);
+		assert_int_equal(totals.packets - before.packets, 40 * TRIP_KEYED_CHUNK);
+		for (size_t i = size; i < size + 64; i++)
+			assert_int_equal(memory[i], 0xa5);
+	}
+	free(memory);
 }
 
 /* ---- marks ------------------------------------------------------------------------------------
@@ -536,6 +640,8 @@ main(void)
 		cmocka_unit_test(keyed_bounds_hold_of_each_key),
 		cmocka_unit_test(keyed_bounds_hold_of_keys_that_collide),
 		cmocka_unit_test(keyed_recovers_what_was_counted),
+		cmocka_unit_test(keyed_is_searched_by_others),
+		cmocka_unit_test(keyed_takes_over_garbage),
 		cmocka_unit_test(keyed_keeps_what_is_marked),
 		cmocka_unit_test(keyed_bounds_hold_beside_what_is_refused),
 		cmocka_unit_test(keyed_idle_keys_go_in_time),

@@ -52,7 +52,7 @@ check(const struct call *call, struct trip_keyed *left, const struct trip_keyed_
 	struct call next = *call;
 	uint64_t bytes = before->bytes;
 
-	trip_keyed_recover(left);
+	trip_keyed_recover(left, call->now);
 	assert_null(trip_keyed_check(left));
 	trip_keyed_totals(left, &totals);
 	for (uint32_t i = 0; i < call->count; i++)

@@ -67,6 +67,10 @@ make_likely(struct random_message *message)
 	case TRIP_PROTOCOL_OPEN:
 		strcpy(request->find.name, random_message_one_in(2) ? "bait" : "other");
 		break;
+	case TRIP_PROTOCOL_EACH:
+		strcpy(request->each.name, "bait");
+		request->each.number = 0;
+		break;
 	case TRIP_PROTOCOL_ATTACH:
 		memset(&request->attach, 0, sizeof(request->attach));
 		request->attach.nonce = random_message_nonce;

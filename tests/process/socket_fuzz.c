@@ -354,7 +354,7 @@ the_version_moves_with_messages(void **state)
 		sizes = sizes * prime + trip_request_of(type)->size;
 	for (unsigned int i = 0; i < RTE_DIM(records); i++)
 		sizes = sizes * prime + records[i];
-	if (TRIP_PROTOCOL_VERSION != 15 || sizes != UINT64_C(0xad74ccc34c0d78ec))
+	if (TRIP_PROTOCOL_VERSION != 16 || sizes != UINT64_C(0xd974ac378d844d8c))
 		fail_msg("messages are of other sizes (0x%" PRIx64 "), or of version %d: "
 			 "TRIP_PROTOCOL_VERSION moves, and both stand here",
 			sizes, TRIP_PROTOCOL_VERSION);

@@ -6,7 +6,7 @@
 set -euo pipefail
 export LC_ALL=C
 
-families=(CNTR:24 POLL:8 WAIT:12 WORK:15 COND:8 PROF:8 PNT:8)
+families=(CNTR:24 POLL:8 WAIT:12 WORK:15 COND:8 EACH:7 PROF:8 PNT:8)
 claimed=$1
 shift
 tests=$(for program; do "$program" list; done)

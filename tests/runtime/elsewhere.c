@@ -35,6 +35,8 @@ static const struct {
 	{"cond_01_each_home_has_one", LAYOUT_SECONDARY, function},
 	{"cond_02_a_function_does_not_feed_it", LAYOUT_SECONDARY, function},
 	{"cond_02_who_may_feed_it", LAYOUT_SECONDARY, by_hand},
+	{"each_memory_comes_back", LAYOUT_SECONDARY, ports},
+	{"each_says_what_is_wrong", LAYOUT_SECONDARY, ports},
 	{"flow_egress_in_callbacks", LAYOUT_SECONDARY, ports},
 	{"flow_egress_is_asked_for", LAYOUT_SECONDARY, ports},
 	{"pnt_05_as_many_points_as_there_may_be", LAYOUT_SPLIT,

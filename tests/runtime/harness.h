@@ -58,6 +58,9 @@ struct harness_away {
 	void (*close_port)(struct trip_port *port);
 	uint16_t (*burst)(uint16_t queue, uint16_t n, uint16_t udp_port, uint16_t bytes);
 	uint16_t (*loop)(uint16_t queue, uint16_t n, uint16_t udp_port, uint16_t bytes);
+	/* Of the port that is open there, which finds them here. */
+	struct trip_each *(*open_each)(const struct trip_each_attr *attr, uint16_t udp_port);
+	void (*close_each)(struct trip_each *each);
 };
 /* NULL: they run in the primary. */
 extern const struct harness_away *harness_away;

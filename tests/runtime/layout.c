@@ -48,6 +48,8 @@ enum what {
 	CLOSE_PORT,
 	BURST,
 	LOOP,
+	OPEN_EACH,
+	CLOSE_EACH,
 };
 
 struct request {
@@ -57,6 +59,9 @@ struct request {
 	struct trip_port_attr port;
 	uint16_t queue, n, udp_port, bytes;
 	uint64_t ns;
+	struct trip_each_attr each;
+	char each_name[TRIP_NAME_MAX + 1];
+	struct trip_each_part each_parts[TRIP_EACH_PARTS_MAX];
 };
 
 struct answer {
@@ -202,6 +207,33 @@ loop_away(uint16_t queue, uint16_t n, uint16_t udp_port, uint16_t bytes)
 	return send_request(&request);
 }
 
+static struct trip_each *
+open_each_away(const struct trip_each_attr *attr, uint16_t udp_port)
+{
+	struct request request = {.what = OPEN_EACH, .each = *attr, .udp_port = udp_port};
+	struct trip_each *each;
+
+	strcpy(request.each_name, attr->name);
+	memcpy(request.each_parts, attr->parts, attr->n_parts * sizeof(*attr->parts));
+	(void)send_request(&request);
+	if (trip_each_find(harness_domain, attr->name, &each) != 0)
+		fail_msg("%s", trip_error_message());
+	return each;
+}
+
+static void
+close_each_away(struct trip_each *each)
+{
+	struct trip_each_info info = {.size = sizeof(info)};
+	struct request request = {.what = CLOSE_EACH};
+
+	assert_int_equal(trip_each_query(each, &info), 0);
+	strcpy(request.each_name, info.name);
+	if (trip_each_close(each) != 0)
+		fail_msg("%s", trip_error_message());
+	(void)send_request(&request);
+}
+
 static struct harness_away away = {
 	.open = open_away,
 	.close = close_away,
@@ -213,6 +245,8 @@ static struct harness_away away = {
 	.close_port = close_port_away,
 	.burst = burst_away,
 	.loop = loop_away,
+	.open_each = open_each_away,
+	.close_each = close_each_away,
 };
 
 static void
@@ -305,8 +339,39 @@ close_here(void)
 	harness_close();
 }
 
+/* Of the running test. */
+static struct trip_each *eaches[8];
+
+static void
+open_each(struct request *request)
+{
+	unsigned int i = 0;
+
+	request->each.name = request->each_name;
+	request->each.parts = request->each_parts;
+	while (eaches[i] != NULL)
+		assert_true(++i < RTE_DIM(eaches));
+	eaches[i] = traffic_each(port, &request->each, request->udp_port);
+}
+
+static void
+close_each(const char *name)
+{
+	struct trip_each_info info = {.size = sizeof(info)};
+
+	for (unsigned int i = 0; i < RTE_DIM(eaches); i++) {
+		if (eaches[i] == NULL)
+			continue;
+		assert_int_equal(trip_each_query(eaches[i], &info), 0);
+		if (strcmp(info.name, name) != 0)
+			continue;
+		traffic_each_close(eaches[i]);
+		eaches[i] = NULL;
+	}
+}
+
 static struct answer
-answer(const struct request *request)
+answer(struct request *request)
 {
 	struct answer answer = {.what = request->what};
 
@@ -343,6 +408,12 @@ answer(const struct request *request)
 	case LOOP:
 		answer.left =
 			traffic_loop(request->queue, request->n, request->udp_port, request->bytes);
+		break;
+	case OPEN_EACH:
+		open_each(request);
+		break;
+	case CLOSE_EACH:
+		close_each(request->each_name);
 		break;
 	}
 	return answer;

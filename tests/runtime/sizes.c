@@ -38,6 +38,7 @@ static struct {
 	struct trip_flow *flow;
 	struct trip_cntr *cntr, *cond;
 	struct trip_counters *counters;
+	struct trip_each *each;
 } bed;
 
 /* ---- what is given: its full contents, and the call, which leaves nothing behind ----------------
@@ -119,6 +120,15 @@ create_flow(const void *attr)
 }
 
 static int
+cost_each(const void *attr)
+{
+	uint64_t bytes;
+	int error = trip_each_footprint(attr, 3, &bytes);
+
+	return error == 0 ? (int)(bytes / 64) : error;
+}
+
+static int
 cost_domain(const void *attr)
 {
 	struct trip_domain_footprint print = {.size = sizeof(print)};
@@ -156,6 +166,9 @@ static const struct trip_port_attr port = {.n_queues = 1};
 static const struct trip_flow_attr flow = {.priority = 1, .engine = TRIP_FLOW_ENGINE_SW};
 static const struct trip_domain_attr domain = {
 	.progress = TRIP_PROGRESS_MANUAL, .idle_us = 7, .clock = TRIP_CLOCK_PACKET};
+static const struct trip_each_part parts[] = {{TRIP_EACH_IPV4_SRC, 24}, {TRIP_EACH_PROTO, 0}};
+static const struct trip_each_attr each = {
+	.parts = parts, .n_parts = 2, .max = 1000, .idle_us = 1000000};
 static const struct trip_domain_attach_attr attached = {.name = "no name"};
 static struct trip_work work = {.threshold = 5, .op_type = TRIP_OP_CNTR_FILL};
 static const struct trip_condition condition = {
@@ -196,6 +209,7 @@ static const struct given {
 	GIVEN(trip_flow_attr, flow, validate_flow),
 	GIVEN(trip_flow_attr, flow, create_flow),
 	GIVEN(trip_domain_attr, domain, cost_domain),
+	GIVEN(trip_each_attr, each, cost_each),
 	GIVEN(trip_work, work, queue),
 	GIVEN(trip_condition, condition, queue_condition),
 };
@@ -258,6 +272,18 @@ fill_cond(void *out)
 	return trip_cntr_control(bed.cond, TRIP_GETWAIT, out);
 }
 
+static int
+fill_each(void *out)
+{
+	return trip_each_query(bed.each, out);
+}
+
+static int
+fill_entry(void *out)
+{
+	return trip_each_read(bed.each, (const uint8_t[]){1001 >> 8, 1001 & 0xff}, out);
+}
+
 #define FILLED(tag, call, same)                                                              \
 	{                                                                                    \
 		"struct " #tag, sizeof(struct tag), call, offsetof(struct tag, size), (same) \
@@ -280,6 +306,8 @@ static const struct filled {
 	FILLED(trip_port_stats, fill_port_stats, true),
 	FILLED(trip_flow_count, fill_count, true),
 	FILLED(trip_mutex_cond, fill_cond, true),
+	FILLED(trip_each_info, fill_each, true),
+	FILLED(trip_each_entry, fill_entry, true),
 };
 
 /* ---- tests ------------------------------------------------------------------------------------
@@ -288,11 +316,20 @@ static const struct filled {
 static void
 open_bed(void)
 {
+	static const struct trip_each_part by_port[] = {{TRIP_EACH_L4_DST, 0}};
+	const struct trip_each_attr sized = {.size = sizeof(sized),
+		.name = "sized",
+		.parts = by_port,
+		.n_parts = 1,
+		.max = 16,
+		.idle_us = UINT64_C(3600) * 1000000};
 	const struct trip_port_attr attr = {.size = sizeof(attr), .mode = TRIP_PORT_BURST};
 	const struct trip_cntr_attr known = {.size = sizeof(known), .name = "known"};
 
 	bed.port = traffic_open(1, &attr);
 	bed.flow = traffic_flow(bed.port, NULL, 1001);
+	bed.each = traffic_each(bed.port, &sized, 0);
+	assert_int_equal(traffic_burst(bed.port, 0, 3, 1001, 64), 3);
 	assert_int_equal(trip_cntr_open(harness_domain, &known, &bed.cntr, NULL), 0);
 	bed.cond = harness_cntr(TRIP_WAIT_MUTEX_COND);
 	assert_int_equal(trip_counters_create(harness_domain, NULL, &bed.counters), 0);
@@ -308,6 +345,7 @@ close_bed(void)
 	assert_int_equal(trip_counters_destroy(bed.counters), 0);
 	harness_cntr_close(bed.cond);
 	harness_cntr_close(bed.cntr);
+	traffic_each_close(bed.each);
 	traffic_flow_destroy(bed.flow);
 	traffic_close(bed.port);
 }
@@ -493,9 +531,12 @@ ENDS_WITH(trip_condition_info, pairs);
 ENDS_WITH(trip_counter_attach_attr, reserved);
 ENDS_WITH(trip_counters_init_attr, n_slots);
 ENDS_WITH(trip_domain_attach_attr, name);
-ENDS_WITH(trip_domain_attr, reserved);
+ENDS_WITH(trip_domain_attr, each_bytes);
 ENDS_WITH(trip_domain_footprint, node_bytes);
 ENDS_WITH(trip_domain_stats, commands_refused);
+ENDS_WITH(trip_each_attr, reserved);
+ENDS_WITH(trip_each_entry, key);
+ENDS_WITH(trip_each_info, reserved);
 ENDS_WITH(trip_flow_attr, reason);
 ENDS_WITH(trip_flow_count, police_burst_ms);
 ENDS_WITH(trip_mutex_cond, cond);
@@ -538,9 +579,18 @@ an_unknown_condition_is_refused(void **state)
 	harness_cntr_close(target);
 }
 
+static int
+open_with_each(void **state)
+{
+	harness_open(1, &(struct trip_domain_attr){.each_bytes = 1 << 20});
+	return 0;
+}
+
 static const struct CMUnitTest tests[] = {
-	HARNESS_TEST(cntr_10_what_is_given_may_be_shorter),
-	HARNESS_TEST(what_is_filled_may_be_shorter),
+	{"cntr_10_what_is_given_may_be_shorter", cntr_10_what_is_given_may_be_shorter,
+		open_with_each, harness_teardown, NULL},
+	{"what_is_filled_may_be_shorter", what_is_filled_may_be_shorter, open_with_each,
+		harness_teardown, NULL},
 	HARNESS_TEST(attaching_takes_attributes),
 	HARNESS_TEST(work_15_events_may_be_shorter),
 	HARNESS_TEST(an_unknown_condition_is_refused),

@@ -48,6 +48,12 @@ struct trip_flow *traffic_flow(
 	struct trip_port *port, const struct trip_flow_attr *attr, uint16_t udp_port);
 void traffic_flow_destroy(struct trip_flow *flow);
 
+/* A statement of these keys on that port, of packets to this UDP port, 0: of all; it is opened in
+ * the primary. Ends the test where that fails. */
+struct trip_each *traffic_each(
+	struct trip_port *port, const struct trip_each_attr *attr, uint16_t udp_port);
+void traffic_each_close(struct trip_each *each);
+
 /* What has been sent is counted in all flows of traffic_flow(), and what came of that is done. */
 void traffic_settle(void);
 

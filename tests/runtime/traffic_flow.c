@@ -104,3 +104,28 @@ traffic_only_soft(const char *reason)
 	print_message("in software only: %s\n", reason);
 	skip();
 }
+
+struct trip_each *
+traffic_each(struct trip_port *port, const struct trip_each_attr *given, uint16_t udp_port)
+{
+	struct trip_each_attr attr = *given;
+	struct trip_each *each;
+
+	if (harness_away != NULL)
+		return harness_away->open_each(given, udp_port);
+	attr.ports = &port;
+	attr.n_ports = 1;
+	attr.pattern = udp_port != 0 ? traffic_pattern(udp_port) : NULL;
+	if (trip_each_open(harness_domain, &attr, &each) != 0)
+		fail_msg("%s", trip_error_message());
+	return each;
+}
+
+void
+traffic_each_close(struct trip_each *each)
+{
+	if (harness_away != NULL)
+		harness_away->close_each(each);
+	else if (trip_each_close(each) != 0)
+		fail_msg("%s", trip_error_message());
+}

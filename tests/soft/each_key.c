@@ -153,16 +153,85 @@ each_key_asks_for_tunnels_where_it_needs_them(void **state)
 	}
 }
 
-/* ---- beside the reference ---------------------------------------------------------------------
- */
-
-#define PACKETS TRIP_EACH_KEY_CHUNK
-
 static uint32_t
 random_below(void *arg, uint32_t n)
 {
 	return (uint32_t)trip_random_below(arg, n);
 }
+
+/* As rules have them. */
+static void
+each_key_has_a_text(void **state)
+{
+	static const struct {
+		struct trip_each_part parts[TRIP_EACH_PARTS_MAX];
+		uint8_t key[TRIP_EACH_KEY_MAX];
+		const char *text;
+		uint32_t n;
+	} rows[] = {
+		{{{TRIP_EACH_IPV4_SRC, 0}}, {10, 1, 2, 3}, "10.1.2.3", 1},
+		{{{TRIP_EACH_IPV4_SRC, 32}}, {10, 1, 2, 3}, "10.1.2.3", 1},
+		{{{TRIP_EACH_IPV4_DST, 24}}, {10, 1, 2}, "10.1.2.0/24", 1},
+		{{{TRIP_EACH_IPV4_SRC, 0}, {TRIP_EACH_L4_DST, 0}},
+			{10, 1, 2, 3, 443 >> 8, 443 & 0xff}, "10.1.2.3,443", 2},
+		{{{TRIP_EACH_IPV6_SRC, 0}}, {0x20, 1, 0x0d, 0xb8, [15] = 1}, "2001:db8::1", 1},
+		{{{TRIP_EACH_IPV6_DST, 48}}, {0x20, 1, 0x0d, 0xb8}, "2001:db8::/48", 1},
+		{{{TRIP_EACH_IP_SRC, 64}}, {[10] = 0xff, 0xff, 10, 1, 2, 3}, "10.1.2.3", 1},
+		{{{TRIP_EACH_IP_SRC, 16}}, {[10] = 0xff, 0xff, 10, 1}, "10.1.0.0/16", 1},
+		{{{TRIP_EACH_IP_DST, 16}}, {0x20, 1}, "2001::/16", 1},
+		{{{TRIP_EACH_IP_DST, 0}}, {0}, "::", 1},
+		{{{TRIP_EACH_PROTO, 0}, {TRIP_EACH_L4_SRC, 0}}, {17, 0, 53}, "17,53", 2},
+		{{{TRIP_EACH_VLAN_VID, 0}}, {0x0f, 0xff}, "4095", 1},
+		{{{TRIP_EACH_VXLAN_VNI, 0}}, {0xff, 0xff, 0xff}, "16777215", 1},
+		{{{TRIP_EACH_MPLS_LABEL, 0}}, {0xff, 0xff, 0xf0}, "1048575", 1},
+		{{{TRIP_EACH_GTPU_TEID, 0}}, {0xff, 0xff, 0xff, 0xff}, "4294967295", 1},
+	};
+	char text[TRIP_EACH_TEXT_MAX], cut[TRIP_EACH_TEXT_MAX];
+
+	for (unsigned int i = 0; i < RTE_DIM(rows); i++) {
+		size_t length = trip_each_key_text(
+			rows[i].parts, rows[i].n, rows[i].key, text, sizeof(text));
+
+		assert_string_equal(text, rows[i].text);
+		assert_int_equal(length, strlen(text));
+		for (size_t size = 0; size <= length; size++) {
+			memset(cut, 'x', sizeof(cut));
+			assert_int_equal(trip_each_key_text(rows[i].parts, rows[i].n, rows[i].key,
+						 size > 0 ? cut : NULL, size),
+				length);
+			if (size > 0)
+				assert_int_equal(strlen(cut), size - 1);
+			assert_memory_equal(cut, text, size > 0 ? size - 1 : 0);
+			assert_int_equal(cut[size], 'x');
+		}
+	}
+}
+
+/* Whatever the key is, there is room for its text. */
+static void
+each_key_fits_its_text(void **state)
+{
+	struct trip_random random = {trip_test_seed("each_key_fits_its_text")};
+	uint64_t rounds = trip_test_rounds(20000);
+	struct draw draw = {random_below, &random};
+	struct trip_each_part parts[TRIP_EACH_FIELDS];
+	char text[TRIP_EACH_TEXT_MAX];
+
+	for (uint64_t round = 0; round < rounds; round++) {
+		uint32_t n = draw_key(&draw, parts);
+		uint8_t key[TRIP_EACH_KEY_MAX];
+
+		memset(key, 0xff, sizeof(key));
+		for (unsigned int i = 0; round % 4 != 0 && i < sizeof(key); i++)
+			key[i] = (uint8_t)trip_random_u64(&random);
+		assert_true(trip_each_key_text(parts, n, key, text, sizeof(text)) < sizeof(text));
+	}
+}
+
+/* ---- beside the reference ---------------------------------------------------------------------
+ */
+
+#define PACKETS TRIP_EACH_KEY_CHUNK
 
 struct burst {
 	struct draw_frame frames[PACKETS];
@@ -243,6 +312,8 @@ main(void)
 		cmocka_unit_test(each_key_of_either_version_is_one),
 		cmocka_unit_test(each_key_of_mistakes_is_refused),
 		cmocka_unit_test(each_key_asks_for_tunnels_where_it_needs_them),
+		cmocka_unit_test(each_key_has_a_text),
+		cmocka_unit_test(each_key_fits_its_text),
 		cmocka_unit_test(each_key_is_as_the_reference_has_it),
 	};
 

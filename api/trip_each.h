@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Counters that appear by themselves: one statement counts the packets of ports by keys that nobody
+ * knew beforehand, such as each source address. Each queue of its ports has a table of its keys;
+ * what is read of a statement is the sum of its tables.
+ *
+ * A table has room for `max` keys. Where more come, those that have had least go: what was counted
+ * of them is in the remainder, and a key that comes then may have had what they had, which is its
+ * error. So of each key there is what was counted since it came, and a bound of what it had before;
+ * every key that has more than a `max`th of all that was seen is there (EACH-01, EACH-02). In what
+ * measure, packets or bytes, `rank` says. Entries and the remainder are what was seen, to the
+ * packet and byte (EACH-03). A key that has had nothing for `idle_us` goes as well; what was known
+ * of it ends, and it begins anew when it comes again (EACH-05). Which keys are found beside each
+ * other depends on a secret of each statement (EACH-07).
+ *
+ * Tables are in the domain's memory, reserved when that is opened (trip_domain_attr::each_bytes).
+ * Attached processes find statements by name, read them, and count in the tables of the queues that
+ * they poll. One that is killed leaves whole entries; whoever polls the queue next puts the rest in
+ * order first, which takes a millisecond for some ten thousand keys.
+ *
+ * Counting is in software, and sees what reaches the host. A packet counts once in each statement
+ * in which it has a key, whatever rules do with it; one that a flow with `allow` takes counts in
+ * none. All statements of a queue and its flows share one look into the packet.
+ */
+#ifndef TRIP_EACH_H
+#define TRIP_EACH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <trip_domain.h>
+#include <trip_port.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rte_flow_item;
+struct trip_each;
+
+/** What a key has of a packet; a packet that lacks any of its fields has no key, and is not seen.
+ */
+enum trip_each_field {
+	/** Addresses, or their front, of the outer IP header. */
+	TRIP_EACH_IPV4_SRC,
+	TRIP_EACH_IPV4_DST,
+	TRIP_EACH_IPV6_SRC,
+	TRIP_EACH_IPV6_DST,
+	/**
+	 * Of either version, 16 bytes: an IPv4 address is ::ffff:10.1.2.3, with as many bits of it
+	 * as the length says, all 32 where that says more.
+	 */
+	TRIP_EACH_IP_SRC,
+	TRIP_EACH_IP_DST,
+	/** What IP carries, 1 byte; behind extension headers. */
+	TRIP_EACH_PROTO,
+	/** Ports of TCP, UDP and SCTP, 2 bytes. */
+	TRIP_EACH_L4_SRC,
+	TRIP_EACH_L4_DST,
+	/** Of the outermost tag, 12 bits in 2 bytes. */
+	TRIP_EACH_VLAN_VID,
+	/** 3 bytes. */
+	TRIP_EACH_VXLAN_VNI,
+	/** The top of the stack, the upper 20 bits of 3 bytes. */
+	TRIP_EACH_MPLS_LABEL,
+	/** 4 bytes. */
+	TRIP_EACH_GTPU_TEID,
+};
+
+/** A field of a key. */
+struct trip_each_part {
+	/** enum trip_each_field */
+	uint8_t field;
+	/** Bits of an address, from its front; 0: all, as it is of other fields. */
+	uint8_t length;
+};
+
+/** Bytes of a key, at most, and parts of one. */
+#define TRIP_EACH_KEY_MAX 40
+#define TRIP_EACH_PARTS_MAX 13
+/** Statements of a domain, at most. */
+#define TRIP_EACH_MAX 64
+/** Characters of any key as text, and the zero behind them. */
+#define TRIP_EACH_TEXT_MAX 128
+
+/** By which measure keys stay, and come first. */
+enum trip_each_rank {
+	TRIP_EACH_PACKETS = 0,
+	TRIP_EACH_BYTES,
+};
+
+/** Attributes of a statement. */
+struct trip_each_attr {
+	/** sizeof(struct trip_each_attr). */
+	size_t size;
+	/** 1 to TRIP_NAME_MAX characters, of those that names of counters have; unique among the
+	 * domain's statements. */
+	const char *name;
+	/** Ports of the domain, each once, all of whose queues are counted. */
+	struct trip_port *const *ports;
+	/** What its keys are, in this order. */
+	const struct trip_each_part *parts;
+	uint32_t n_ports, n_parts;
+	/** Keys of each queue's table; 1 to 8 Mi. */
+	uint32_t max;
+	/** By which a table keeps its keys; default: packets. */
+	enum trip_each_rank rank;
+	/** Microseconds after which a key without packets goes; 320 to 2^48. */
+	uint64_t idle_us;
+	/** Only packets that match this are seen: items as trip_flow_create() has them in software,
+	 * but none about a set, whose members are to be allowed. NULL: all. */
+	const struct rte_flow_item *pattern;
+	/** What the ports receive, or what they send. */
+	enum trip_flow_direction direction;
+	/** 0. */
+	uint32_t reserved;
+};
+
+/** What has been counted of a key. */
+struct trip_each_entry {
+	/** sizeof(struct trip_each_entry), set by the caller of trip_each_read(), else by the
+	 * library. */
+	size_t size;
+	/** Since the key came to a table, over all tables; the truth is no less. */
+	uint64_t packets, bytes;
+	/** In the measure of `rank`, the truth is no more than what was counted and this together.
+	 */
+	uint64_t error;
+	/** Tables that have it. */
+	uint32_t tables;
+	/** Bytes of `key`. */
+	uint32_t key_size;
+	/** Fields as they are on the wire, one behind the other without a gap; bits that are not
+	 * asked for are 0. */
+	uint8_t key[TRIP_EACH_KEY_MAX];
+};
+
+/** What a statement is, and what it has seen: sums over its tables. */
+struct trip_each_info {
+	/** sizeof(struct trip_each_info), set by the caller. */
+	size_t size;
+	/** All that had a key. */
+	uint64_t packets, bytes;
+	/** Of these, what no entry has: of keys that have gone. */
+	uint64_t remainder_packets, remainder_bytes;
+	/** Of the remainder, packets of new keys for which there was no room in time. Where the
+	 * measure of `rank` has any, so much more may be the error, and what EACH-02 misses. */
+	uint64_t refused_packets, refused_bytes;
+	/** Keys that came, that went since they had least, and since they were idle. One that is in
+	 * several tables counts in each. */
+	uint64_t admitted, evicted, expired;
+	/** Entries now. */
+	uint64_t keys;
+	/** In the measure of `rank`: what a key that is in no table has had at most. */
+	uint64_t floor;
+	/** As given. */
+	uint64_t idle_us;
+	uint32_t max;
+	enum trip_each_rank rank;
+	/** How many tables there are, one of each queue; and bytes of all of them. */
+	uint32_t tables;
+	uint32_t n_parts;
+	uint64_t table_bytes;
+	struct trip_each_part parts[16];
+	/** Bytes of a key. */
+	uint32_t key_size;
+	char name[TRIP_NAME_MAX + 1];
+	/** 0. */
+	uint8_t reserved[3];
+};
+
+/**
+ * Computes what a statement would take of its domain's `each_bytes`, without reserving anything.
+ * `ports` of the attributes is not looked at. Any thread of any process.
+ *
+ * @param n_queues
+ *   Queues of its ports, in its direction.
+ * @return
+ *   0, or -EINVAL: the key, `max`, `rank` or `idle_us` is none, or an unknown attribute `size`.
+ */
+int trip_each_footprint(const struct trip_each_attr *attr, uint32_t n_queues, uint64_t *bytes);
+
+/**
+ * Opens a statement, which counts from then on: in the primary and wherever else a queue is polled,
+ * each burst that begins after the return. Only the primary opens statements. Any thread; makes the
+ * tables, which takes a millisecond for each megabyte or so.
+ *
+ * @return
+ *   0, or
+ *   -EINVAL: a malformed name, no port or one of them twice, an unknown direction, or what
+ *     trip_each_footprint() and trip_flow_create() find wrong with the rest;
+ *   -ENOTSUP: an item or field of the pattern that the software engine does not have; egress on a
+ *     port with `n_tx_queues` 0; called in an attached process;
+ *   -EEXIST: another statement has the name;
+ *   -EXDEV: a port of another domain;
+ *   -ENOSPC: the domain has TRIP_EACH_MAX of them, or too little of its `each_bytes` is free in one
+ *     piece; the message says how much it takes. What was closed is free again when the bursts of
+ *     other processes that were under way then have ended;
+ *   -ENOMEM;
+ *   -EDEADLK: called from a registered function, a polling lcore of the domain or a port's worker;
+ *   -ESHUTDOWN (WAIT-12).
+ */
+int trip_each_open(
+	struct trip_domain *domain, const struct trip_each_attr *attr, struct trip_each **each);
+
+/**
+ * Finds a statement by its name, to be read; in the primary, and in processes that have attached.
+ * Any thread.
+ *
+ * @param[out] each
+ *   To be closed by trip_each_close(), which leaves the statement itself alone.
+ * @return
+ *   0, or -EINVAL: a malformed name; -ENOENT: the domain has none of that name; -ENOMEM; -EDEADLK
+ *   as trip_each_open(); -ESHUTDOWN (WAIT-12).
+ */
+int trip_each_find(struct trip_domain *domain, const char *name, struct trip_each **each);
+
+/**
+ * Ends a statement, and what it has counted; or lets go of one that was found. No other call of
+ * this handle may be under way. Any thread; waits for the bursts under way, as trip_flow_destroy()
+ * does.
+ *
+ * @return
+ *   0, or -EBUSY: others have found it, and nothing has changed; -EDEADLK as trip_each_open();
+ *   -ESHUTDOWN (WAIT-12).
+ */
+int trip_each_close(struct trip_each *each);
+
+/**
+ * Tells what a statement is, and its sums. Any thread, lock-free; each number is exact, together
+ * they are of one moment only where nothing is counted meanwhile.
+ *
+ * @return
+ *   0, or -EINVAL: an unknown `size`; -ESHUTDOWN (WAIT-12).
+ */
+int trip_each_query(const struct trip_each *each, struct trip_each_info *info);
+
+/**
+ * Reads what has been counted of one key (EACH-01). Any thread, lock-free.
+ *
+ * @param key
+ *   As many bytes as the keys of the statement have.
+ * @return
+ *   0, or -ENOENT: no table has it: it has had no more than `floor` of trip_each_query();
+ *   -EINVAL: an unknown `size` of `entry`; -ESHUTDOWN (WAIT-12).
+ */
+int trip_each_read(const struct trip_each *each, const void *key, struct trip_each_entry *entry);
+
+/** What trip_each_walk() calls for each key; `entry` is good until it returns. Not 0: it is enough.
+ */
+typedef int (*trip_each_visit_t)(const struct trip_each_entry *entry, void *arg);
+
+/**
+ * Goes over all keys, each with its sums over all tables, in no order that means anything. Counting
+ * goes on meanwhile: a key that is in a table from beginning to end is told once, any other once at
+ * most. Any thread, lock-free; with more than one table it takes memory for 64 Ki entries at a time
+ * or so.
+ *
+ * @return
+ *   0, what `visit` has returned where that is not 0, or -ENOMEM; -ESHUTDOWN (WAIT-12).
+ */
+int trip_each_walk(const struct trip_each *each, trip_each_visit_t visit, void *arg);
+
+/**
+ * Finds the keys with most packets, or bytes, by what was counted of them, the first first.
+ * Counting goes on meanwhile. Any thread, lock-free; it goes over all entries once.
+ *
+ * @param size
+ *   sizeof(struct trip_each_entry).
+ * @param count
+ *   Room in `entries`.
+ * @return
+ *   The number written to `entries`; or -EINVAL: an unknown size or rank; -ENOMEM; -ESHUTDOWN
+ *   (WAIT-12).
+ */
+int trip_each_top(const struct trip_each *each, enum trip_each_rank rank,
+	struct trip_each_entry *entries, size_t size, uint32_t count);
+
+/**
+ * Writes a key as text: its fields with commas between them, "10.1.2.3", "10.1.2.0/24",
+ * "2001:db8::1", "10.1.2.3,443". Any thread.
+ *
+ * @param size
+ *   Room in `text`, with the zero behind it; TRIP_EACH_TEXT_MAX is enough for every key.
+ * @return
+ *   0, or -ENOSPC: it was cut; -ESHUTDOWN (WAIT-12).
+ */
+int trip_each_text(const struct trip_each *each, const void *key, char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Counts the packets of a queue by the keys of its statements. */
+#include "each_queue.h"
+
+_Static_assert(TRIP_EACH_KEY_CHUNK == TRIP_KEYED_CHUNK, "a chunk of packets is one of keys");
+_Static_assert(TRIP_EACH_KEY_WORDS == TRIP_KEYED_WORDS_MAX, "any key fits");
+
+/* The hand of idle keys goes round in a 320th of the time, by a 100th at each call. */
+#define SWEEPS_IN_IDLE 32768u
+
+void
+trip_each_queue_filter(const struct trip_pattern *pattern, struct trip_each_statement *statement)
+{
+	uint32_t bits;
+
+	statement->n_filter = 0;
+	for (uint32_t word = 0; word < TRIP_PACKET_WORDS; word++)
+		if (pattern->mask[word] != 0)
+			statement->filter[statement->n_filter++] = (struct trip_each_test){
+				.mask = pattern->mask[word],
+				.value = pattern->value[word],
+				.word = word,
+			};
+	memcpy(&bits, (const uint8_t *)pattern->mask + TRIP_PLACE_BITS, sizeof(bits));
+	statement->wants = statement->key.wants | (bits & (TRIP_WANT_MORE | TRIP_WANT_TUNNEL));
+}
+
+/* Which packets it lets through, a bit each. */
+static uint32_t
+filter(const struct trip_each_statement *statement, const struct trip_each_chunk *chunk)
+{
+	uint32_t passed = 0;
+
+	for (uint32_t i = 0; i < chunk->count; i++) {
+		uint64_t differ = 0;
+
+		for (uint32_t k = 0; k < statement->n_filter; k++) {
+			const struct trip_each_test *test = &statement->filter[k];
+
+			differ |= (chunk->fields[i].words[test->word] & test->mask) ^ test->value;
+		}
+		passed |= (uint32_t)(differ == 0) << i;
+	}
+	return passed;
+}
+
+/* What was taken, without the packets that are not among these. */
+static uint32_t
+sift(uint64_t *keys, uint32_t words, uint8_t *packets, uint32_t count, uint32_t seen)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		memmove(&keys[kept * words], &keys[i * words], words * sizeof(*keys));
+		packets[kept] = packets[i];
+		kept += seen >> packets[i] & 1;
+	}
+	return kept;
+}
+
+static void
+count(const struct trip_each_statement *statement, struct trip_keyed *table,
+	const struct trip_each_chunk *chunk, uint32_t skipped, uint64_t now)
+{
+	uint64_t keys[TRIP_EACH_KEY_CHUNK * TRIP_EACH_KEY_WORDS];
+	uint32_t bytes[TRIP_EACH_KEY_CHUNK], seen = ~skipped;
+	uint8_t packets[TRIP_EACH_KEY_CHUNK];
+	struct trip_keyed_chunk taken = {.keys = keys, .bytes = bytes};
+
+	taken.count =
+		trip_each_key_take(&statement->key, chunk->fields, chunk->count, keys, packets);
+	if (statement->n_filter > 0)
+		seen &= filter(statement, chunk);
+	if (seen != UINT32_MAX)
+		taken.count = sift(keys, statement->key.words, packets, taken.count, seen);
+	for (uint32_t i = 0; i < taken.count; i++)
+		bytes[i] = chunk->bytes[packets[i]];
+	(void)trip_keyed_count(table, &taken, now);
+}
+
+static struct trip_keyed *
+table_of(const struct trip_each_poll *poll, uint32_t which)
+{
+	return trip_each_table(poll->zone, poll->queue->lines[which]);
+}
+
+uint32_t
+trip_each_queue_begin(struct trip_each_poll *poll, uint64_t now)
+{
+	struct trip_each_queue *queue = poll->queue;
+	uint64_t open = trip_each_queue_open(poll);
+
+	poll->now = now;
+	poll->counts = open;
+	poll->skipped = 0;
+	/* Whoever follows us finds tables of which we may have left a half. No order: he takes the
+	 * queue when we have given it, or are dead. */
+	if ((open & ~atomic_load_explicit(&queue->used, memory_order_relaxed)) != 0)
+		atomic_fetch_or_explicit(&queue->used, open, memory_order_relaxed);
+	return atomic_load_explicit(&queue->wants, memory_order_relaxed);
+}
+
+void
+trip_each_queue_count(struct trip_each_poll *poll, const struct trip_each_chunk *chunk)
+{
+	for (uint64_t left = poll->counts; left != 0; left &= left - 1) {
+		uint32_t which = (uint32_t)__builtin_ctzll(left);
+
+		count(&poll->zone->statements[which], table_of(poll, which), chunk, poll->skipped,
+			poll->now);
+	}
+	poll->skipped = 0;
+	poll->sweep_at = 0;
+}
+
+void
+trip_each_queue_sweep(struct trip_each_poll *poll, uint64_t now)
+{
+	uint64_t next = UINT64_MAX;
+
+	if (now < poll->sweep_at)
+		return;
+	(void)trip_each_queue_begin(poll, now);
+	for (uint64_t left = poll->counts; left != 0; left &= left - 1) {
+		uint32_t which = (uint32_t)__builtin_ctzll(left);
+		uint64_t pause = poll->zone->statements[which].idle / SWEEPS_IN_IDLE;
+
+		if (trip_keyed_sweep(table_of(poll, which), now))
+			pause = 0;
+		next = pause < next ? pause : next;
+	}
+	poll->sweep_at = next == UINT64_MAX ? 0 : now + next;
+}
+
+void
+trip_each_queue_recover(struct trip_each_poll *poll, uint64_t now)
+{
+	uint64_t left = trip_each_queue_open(poll);
+
+	if (poll->queue != NULL)
+		left &= atomic_load_explicit(&poll->queue->used, memory_order_relaxed);
+	for (; left != 0; left &= left - 1)
+		trip_keyed_recover(table_of(poll, (uint32_t)__builtin_ctzll(left)), now);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What queues count by keys that nobody knew beforehand: statements, which each of their queues has
+ * a table for (../data/keyed.h). All of it is in memory that processes share: a statement is a key
+ * and a filter, compiled, which whoever polls reads as it is; a queue has a bit for each statement
+ * that it counts, and says where its tables are. One process at a time polls a queue (claim.h), and
+ * is the writer of its tables.
+ *
+ * A bit is shown when all behind it is written, and taken away before that changes. Bursts look at
+ * the bits within the era, or the claim, that orders their table's changes:
+ *
+ *	burst					primary
+ *	R1 - R3 of era.h, and of claim.h	W1 take the bit away
+ *	R4 load the bits (acquire)		W2 stamp; W3, W4: is it past?
+ *
+ * So where it is past, nobody counts in the statement's tables any more. In the primary a queue has
+ * a copy of its bits in its own memory, so that a queue without any looks at one word that it has;
+ * a burst of another process makes that copy as it begins.
+ *
+ * `used` says in whose tables somebody has counted since they were made. Whoever takes a queue over
+ * recovers these before it counts; those that are opened later are new.
+ */
+#ifndef TRIP_EACH_QUEUE_H
+#define TRIP_EACH_QUEUE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <trip_domain.h>
+
+#include "each_key.h"
+#include "keyed.h"
+#include "pattern.h"
+
+/* Tables begin where lines of so many bytes do. */
+#define TRIP_EACH_LINE 64u
+
+/* A statement, as data. */
+struct trip_each_statement {
+	struct trip_each_key key;
+	/* What a packet must be beside having the key. */
+	struct trip_each_test filter[TRIP_PACKET_WORDS];
+	uint32_t n_filter;
+	uint32_t wants; /* TRIP_WANT_*, of both */
+	/* What readers ask. */
+	struct trip_each_part parts[TRIP_EACH_PARTS_MAX];
+	uint32_t n_parts;
+	enum trip_each_rank rank;
+	uint32_t max;
+	/* Its tables lie one behind the other. */
+	uint32_t n_tables;
+	uint32_t first_line, table_lines;
+	uint64_t idle; /* microseconds */
+	char name[TRIP_NAME_MAX + 1];
+};
+
+/* What a queue counts. */
+struct trip_each_queue {
+	_Alignas(TRIP_EACH_LINE) _Atomic uint64_t open;
+	/* Of the writer; the primary takes a bit away before it shows the statement. */
+	_Atomic uint64_t used;
+	/* Of all open ones, at least. */
+	_Atomic uint32_t wants;
+	uint32_t lines[TRIP_EACH_MAX]; /* where its tables begin */
+};
+
+/* All of a domain's, in one piece; behind the queues are tables. */
+struct trip_each_zone {
+	_Alignas(TRIP_EACH_LINE) struct trip_each_statement statements[TRIP_EACH_MAX];
+	struct trip_each_queue queues[];
+};
+
+_Static_assert(sizeof(struct trip_each_queue) % TRIP_EACH_LINE == 0, "tables begin at a line");
+_Static_assert(TRIP_EACH_MAX <= 64, "a bit each");
+
+/* Lines before the tables, and bytes of a zone with so many for these. */
+static inline uint32_t
+trip_each_first_line(uint32_t n_queues)
+{
+	return (uint32_t)((sizeof(struct trip_each_zone) +
+				  (size_t)n_queues * sizeof(struct trip_each_queue)) /
+			  TRIP_EACH_LINE);
+}
+
+static inline size_t
+trip_each_zone_size(uint32_t n_queues, uint64_t bytes)
+{
+	return (size_t)trip_each_first_line(n_queues) * TRIP_EACH_LINE + bytes;
+}
+
+static inline struct trip_keyed *
+trip_each_table(const struct trip_each_zone *zone, uint32_t line)
+{
+	return (struct trip_keyed *)((uintptr_t)zone + (size_t)line * TRIP_EACH_LINE);
+}
+
+/* A pattern as what a packet must be; and what a parser is to be asked for. */
+void trip_each_queue_filter(
+	const struct trip_pattern *pattern, struct trip_each_statement *statement);
+
+/* A queue, for whoever polls it: memory of this process. */
+struct trip_each_poll {
+	/* Its bits. The primary's control threads write them, too. */
+	_Atomic uint64_t open;
+	/* NULL: the domain has none. */
+	struct trip_each_zone *zone;
+	struct trip_each_queue *queue;
+	/* Of the burst: microseconds, and statements. */
+	uint64_t now, counts;
+	/* Of the chunk: packets that no statement sees. */
+	uint32_t skipped;
+	/* When tables are to be swept next, if no packet comes. */
+	uint64_t sweep_at;
+};
+
+/* A chunk of packets, parsed with what trip_each_queue_begin() has returned. */
+struct trip_each_chunk {
+	const struct trip_packet_fields *fields;
+	const uint32_t *bytes;
+	uint32_t count;
+};
+
+static inline uint64_t
+trip_each_queue_open(const struct trip_each_poll *poll)
+{
+	/* Acquire: R4. Partner: the release of whoever shows a statement. */
+	return atomic_load_explicit(&poll->open, memory_order_acquire);
+}
+
+/* R4 in another process. */
+static inline void
+trip_each_queue_follow(struct trip_each_poll *poll)
+{
+	uint64_t open = poll->queue == NULL
+				? 0
+				: atomic_load_explicit(&poll->queue->open, memory_order_acquire);
+
+	atomic_store_explicit(&poll->open, open, memory_order_relaxed);
+}
+
+/* Within a burst. At its beginning: TRIP_WANT_*. */
+uint32_t trip_each_queue_begin(struct trip_each_poll *poll, uint64_t now);
+
+/* Each chunk, once it is known which are skipped. */
+void trip_each_queue_count(struct trip_each_poll *poll, const struct trip_each_chunk *chunk);
+
+/* Where no packets came; and before the first burst of whoever has taken the queue over. */
+void trip_each_queue_sweep(struct trip_each_poll *poll, uint64_t now);
+void trip_each_queue_recover(struct trip_each_poll *poll, uint64_t now);
+
+#endif

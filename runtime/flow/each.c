@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Statements that count by keys: what is asked for, and handles; each_local.c has their lives. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "domain/backend.h"
+#include "domain/detach.h"
+#include "domain/error.h"
+#include "domain/progress.h"
+#include "domain/sized.h"
+#include "flow/each.h"
+
+static const char *
+name_of(const struct trip_each_attr *attr)
+{
+	return attr->name != NULL ? attr->name : "";
+}
+
+static int
+plan_key(const struct trip_each_attr *attr, struct trip_each_statement *statement)
+{
+	const char *message = "key: it has no field";
+	int error = attr->parts == NULL ? -EINVAL
+					: trip_each_key_compile(attr->parts, attr->n_parts,
+						  &statement->key, &message);
+
+	if (error != 0)
+		return trip_error_set(-error, "each \"%s\": %s", name_of(attr), message);
+	memcpy(statement->parts, attr->parts, attr->n_parts * sizeof(*attr->parts));
+	statement->n_parts = attr->n_parts;
+	return 0;
+}
+
+static int
+plan_pattern(const struct trip_each_attr *attr, struct trip_each_statement *statement)
+{
+	struct rte_flow_error error = {0};
+	struct trip_pattern pattern = {0};
+	int result =
+		attr->pattern != NULL ? trip_pattern_compile(attr->pattern, &pattern, &error) : 0;
+
+	if (result != 0)
+		return trip_error_set(-result, "each \"%s\": %s", name_of(attr),
+			error.message != NULL ? error.message : "its pattern is refused");
+	trip_each_queue_filter(&pattern, statement);
+	return 0;
+}
+
+static struct trip_keyed_attr
+keyed_of(const struct trip_each_statement *statement)
+{
+	return (struct trip_keyed_attr){.max = statement->max,
+		.words = statement->key.words,
+		.by_bytes = statement->rank == TRIP_EACH_BYTES,
+		.idle = statement->idle};
+}
+
+static int
+plan_table(const struct trip_each_attr *attr, struct trip_each_statement *statement)
+{
+	struct trip_keyed_attr keyed;
+
+	if ((unsigned int)attr->rank > TRIP_EACH_BYTES)
+		return trip_error_set(
+			EINVAL, "each \"%s\": rank %d is unknown", name_of(attr), (int)attr->rank);
+	if (attr->max < 1 || attr->max > TRIP_KEYED_MAX)
+		return trip_error_set(EINVAL,
+			"each \"%s\": max %" PRIu32 " is not in 1 to %" PRIu32, name_of(attr),
+			attr->max, TRIP_KEYED_MAX);
+	if (attr->idle_us < TRIP_KEYED_IDLE_MIN || attr->idle_us > TRIP_KEYED_IDLE_MAX)
+		return trip_error_set(EINVAL,
+			"each \"%s\": idle_us %" PRIu64 " is not in %" PRIu32 " to %" PRIu64,
+			name_of(attr), attr->idle_us, TRIP_KEYED_IDLE_MIN, TRIP_KEYED_IDLE_MAX);
+	statement->max = attr->max;
+	statement->rank = attr->rank;
+	statement->idle = attr->idle_us;
+	keyed = keyed_of(statement);
+	statement->table_lines =
+		(uint32_t)((trip_keyed_size(&keyed) + TRIP_EACH_LINE - 1) / TRIP_EACH_LINE);
+	return 0;
+}
+
+static int
+plan(const struct trip_each_attr *attr, struct trip_each_statement *statement)
+{
+	int error = plan_key(attr, statement);
+
+	if (error == 0)
+		error = plan_pattern(attr, statement);
+	return error == 0 ? plan_table(attr, statement) : error;
+}
+
+int
+trip_each_footprint(const struct trip_each_attr *given, uint32_t n_queues, uint64_t *bytes)
+{
+	struct trip_each_statement statement = {0};
+	struct trip_each_attr attr;
+	int error = TRIP_SIZED_TAKE(trip_each_attr, &attr, given);
+
+	if (error == 0)
+		error = plan(&attr, &statement);
+	if (error == 0)
+		*bytes = (uint64_t)statement.table_lines * TRIP_EACH_LINE * n_queues;
+	return error;
+}
+
+static int
+check_port(const struct trip_domain *domain, const struct trip_each_attr *attr, uint32_t at)
+{
+	const struct trip_port *port = attr->ports[at];
+
+	if (port->domain != domain)
+		return trip_error_set(EXDEV,
+			"each \"%s\": port %" PRIu16 " is of domain \"%s\", not of \"%s\"",
+			attr->name, port->port_id, port->domain->name, domain->name);
+	for (uint32_t i = 0; i < at; i++)
+		if (attr->ports[i] == port)
+			return trip_error_set(EINVAL,
+				"each \"%s\": port %" PRIu16 " is among its ports twice",
+				attr->name, port->port_id);
+	if (port->sides[attr->direction].n_queues == 0)
+		return trip_error_set(ENOTSUP,
+			"each \"%s\": port %" PRIu16 " was opened with n_tx_queues 0", attr->name,
+			port->port_id);
+	return 0;
+}
+
+static int
+check_attr(const struct trip_domain *domain, const struct trip_each_attr *attr)
+{
+	int error = trip_error_check_name("each", attr->name, TRIP_NAME_MAX);
+
+	if (error == 0 && (unsigned int)attr->direction >= TRIP_PORT_SIDES)
+		error = trip_error_set(EINVAL, "each \"%s\": direction %d is unknown", attr->name,
+			(int)attr->direction);
+	if (error == 0 && (attr->n_ports == 0 || attr->ports == NULL))
+		error = trip_error_set(EINVAL, "each \"%s\": it has no port", attr->name);
+	for (uint32_t i = 0; i < attr->n_ports && error == 0; i++)
+		error = check_port(domain, attr, i);
+	return error;
+}
+
+/* Neither a home nor a port's worker opens or closes one, which waits for bursts. */
+static int
+check_caller(const struct trip_domain *domain, const char *name)
+{
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
+	return trip_progress_on_worker(domain)
+		       ? trip_error_set(EDEADLK,
+				 "each \"%s\": neither a home nor a port's worker can open or "
+				 "close it",
+				 name)
+		       : 0;
+}
+
+static struct trip_each *
+take_handle(struct trip_domain *domain, const char *name, uint32_t n_ports)
+{
+	struct trip_each *each = calloc(1, sizeof(*each) + n_ports * sizeof(each->ports[0]));
+
+	if (each == NULL) {
+		(void)trip_error_set(ENOMEM, "each \"%s\": no memory for its handle", name);
+		return NULL;
+	}
+	each->domain = domain;
+	each->n_ports = n_ports;
+	strcpy(each->statement.name, name);
+	return each;
+}
+
+/* What the domain does about a handle, which is given out, or freed. */
+static int
+settle(struct trip_each *each, int (*does)(struct trip_each *each), struct trip_each **out)
+{
+	struct trip_domain *domain = each->domain;
+	int error = does(each);
+
+	if (error != 0) {
+		free(each);
+		return error;
+	}
+	trip_domain_count(domain, &domain->n_eaches, 1);
+	*out = each;
+	return 0;
+}
+
+int
+trip_each_open(
+	struct trip_domain *domain, const struct trip_each_attr *given, struct trip_each **out)
+{
+	struct trip_each_attr attr;
+	struct trip_each *each;
+	int error = TRIP_SIZED_TAKE(trip_each_attr, &attr, given);
+
+	if (error == 0)
+		error = check_attr(domain, &attr);
+	if (error == 0)
+		error = check_caller(domain, attr.name);
+	if (error != 0)
+		return error;
+	each = take_handle(domain, attr.name, attr.n_ports);
+	if (each == NULL)
+		return -ENOMEM;
+	each->direction = attr.direction;
+	for (uint32_t i = 0; i < attr.n_ports; i++)
+		each->ports[i].port = attr.ports[i];
+	error = plan(&attr, &each->statement);
+	if (error != 0) {
+		free(each);
+		return error;
+	}
+	return settle(each, domain->backend->each->open, out);
+}
+
+int
+trip_each_find(struct trip_domain *domain, const char *name, struct trip_each **out)
+{
+	struct trip_each *each;
+	int error = trip_error_check_name("each", name, TRIP_NAME_MAX);
+
+	if (error == 0)
+		error = check_caller(domain, name);
+	if (error != 0)
+		return error;
+	each = take_handle(domain, name, 0);
+	if (each == NULL)
+		return -ENOMEM;
+	each->found = true;
+	return settle(each, domain->backend->each->find, out);
+}
+
+int
+trip_each_close(struct trip_each *each)
+{
+	struct trip_domain *domain = each->domain;
+	int error = check_caller(domain, each->statement.name);
+
+	if (error == 0)
+		error = domain->backend->each->close(each);
+	if (error == 0)
+		trip_domain_count(domain, &domain->n_eaches, -1);
+	return error;
+}
+
+int
+trip_each_text(const struct trip_each *each, const void *key, char *text, size_t size)
+{
+	const struct trip_each_statement *statement = &each->statement;
+	int error = trip_detach_check(each->domain);
+
+	if (error != 0)
+		return error;
+	if (trip_each_key_text(statement->parts, statement->n_parts, key, text, size) < size)
+		return 0;
+	return trip_error_set(ENOSPC, "each \"%s\": the text of its key has more than %zu bytes",
+		statement->name, size);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Statements that count by keys (trip_each.h), as ports and requests see them. */
+#ifndef TRIP_RUNTIME_EACH_H
+#define TRIP_RUNTIME_EACH_H
+
+#include "flow/port.h"
+#include "each_queue.h"
+
+/* A port that one counts on. */
+struct trip_each_port {
+	struct trip_port *port;
+	/* It has ended: when (claim.h), and no burst of another process can count any more. */
+	uint64_t stamp;
+	bool past;
+};
+
+/* A handle. In the primary the one that has opened a statement is among the domain's. */
+struct trip_each {
+	struct trip_domain *domain;
+	uint32_t number;
+	/* It was found. */
+	bool found;
+	/* A copy of ours: what it is, and where its tables are. */
+	struct trip_each_statement statement;
+
+	/* Of who has opened it, under the control lock. Handles that have found it. */
+	uint32_t n_found;
+	/* Queues count it; it has ended, and its tables are held back for bursts under way. */
+	bool shown, held;
+	enum trip_flow_direction direction;
+	uint32_t n_ports;
+	struct trip_each_port ports[];
+};
+
+/* Statements of this process, or of the primary. */
+struct trip_each_backend {
+	/* The compiled attributes are in `each`, which becomes the domain's: 0 or the error. */
+	int (*open)(struct trip_each *each);
+	/* What is found goes into `each`, whose name is known. */
+	int (*find)(struct trip_each *each);
+	int (*close)(struct trip_each *each);
+};
+
+extern const struct trip_each_backend trip_each_local;
+
+/* In the primary, for a process: finds one of that name, and lets go of it; *number: among the
+ * domain's. 0, or -ENOENT. Under the control lock. */
+int trip_each_hold(struct trip_domain *domain, const char *name, uint32_t *number);
+void trip_each_let_go(struct trip_domain *domain, uint32_t number, uint32_t times);
+
+/* Tables that were held back are free where no burst can count in them any more; as none can on a
+ * port that is being closed. Under the control lock. */
+void trip_each_free_held(struct trip_domain *domain, const struct trip_port *closed);
+
+/* A key over all tables; in none: `tables` is 0. */
+struct trip_each_entry trip_each_sum(const struct trip_each *each, const uint64_t *key);
+
+/* One of its tables. */
+static inline struct trip_keyed *
+trip_each_table_at(const struct trip_each *each, uint32_t at)
+{
+	return trip_each_table(each->domain->engine.eaches,
+		each->statement.first_line + at * each->statement.table_lines);
+}
+
+#endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Statements in the primary. A statement gets one piece of the domain's memory for all of its
+ * tables, by first fit between those that are there. Its tables are made without a lock, then shown
+ * to its queues; it ends the other way round (each_queue.h).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include <rte_cycles.h>
+
+#include "domain/error.h"
+#include "domain/progress.h"
+#include "flow/each.h"
+
+static struct trip_port_side *
+side_of(const struct trip_each *each, uint32_t at)
+{
+	return &each->ports[at].port->sides[each->direction];
+}
+
+static struct trip_each_queue *
+queue_of(const struct trip_each *each, const struct trip_port_side *side, uint32_t queue)
+{
+	return &each->domain->engine.eaches->queues[side->first_queue + queue];
+}
+
+/* ---- memory -----------------------------------------------------------------------------------
+ */
+
+static uint32_t
+end_of(const struct trip_each *each)
+{
+	return each->statement.first_line + each->statement.n_tables * each->statement.table_lines;
+}
+
+/* The next that begins at or behind a line; NULL: none. */
+static const struct trip_each *
+next_from(const struct trip_domain *domain, uint32_t line)
+{
+	const struct trip_each *next = NULL;
+
+	for (uint32_t i = 0; i < TRIP_EACH_MAX; i++) {
+		const struct trip_each *other = domain->eaches[i];
+
+		if (other != NULL && other->statement.first_line >= line &&
+			(next == NULL || other->statement.first_line < next->statement.first_line))
+			next = other;
+	}
+	return next;
+}
+
+/* The first gap of so many lines; the widest there is goes to *widest. */
+static uint32_t
+find_gap(const struct trip_domain *domain, uint64_t lines, uint64_t *widest)
+{
+	const uint32_t first = trip_each_first_line(domain->attr.max_queues);
+	const uint32_t last =
+		first + (uint32_t)((domain->attr.each_bytes + TRIP_EACH_LINE - 1) / TRIP_EACH_LINE);
+	const struct trip_each *next;
+	uint32_t at = first;
+
+	*widest = 0;
+	do {
+		uint64_t room;
+
+		next = next_from(domain, at);
+		room = (next != NULL ? next->statement.first_line : last) - at;
+		if (room >= lines)
+			return at;
+		*widest = room > *widest ? room : *widest;
+		at = next != NULL ? end_of(next) : last;
+	} while (next != NULL);
+	return TRIP_NONE;
+}
+
+static int
+take_lines(struct trip_each *each)
+{
+	const struct trip_domain *domain = each->domain;
+	struct trip_each_statement *statement = &each->statement;
+	uint64_t lines, widest;
+
+	for (uint32_t i = 0; i < each->n_ports; i++)
+		statement->n_tables += side_of(each, i)->n_queues;
+	lines = (uint64_t)statement->n_tables * statement->table_lines;
+	statement->first_line = find_gap(domain, lines, &widest);
+	return statement->first_line != TRIP_NONE
+		       ? 0
+		       : trip_error_set(ENOSPC,
+				 "each \"%s\": its %" PRIu32 " tables take %" PRIu64
+				 " bytes, and of the domain's each_bytes %" PRIu64
+				 " at most %" PRIu64 " are free in one piece",
+				 statement->name, statement->n_tables, lines * TRIP_EACH_LINE,
+				 domain->attr.each_bytes, widest * TRIP_EACH_LINE);
+}
+
+/* ---- which there are --------------------------------------------------------------------------
+ */
+
+static struct trip_each *
+find_name(const struct trip_domain *domain, const char *name)
+{
+	for (uint32_t i = 0; i < TRIP_EACH_MAX; i++) {
+		struct trip_each *each = domain->eaches[i];
+
+		if (each != NULL && !each->held && strcmp(each->statement.name, name) == 0)
+			return each;
+	}
+	return NULL;
+}
+
+/* A number and memory of its own; its ports stay open. Under the control lock. */
+static int
+enter(struct trip_each *each)
+{
+	struct trip_domain *domain = each->domain;
+	int error;
+
+	trip_each_free_held(domain, NULL);
+	if (find_name(domain, each->statement.name) != NULL)
+		return trip_error_set(
+			EEXIST, "each \"%s\": the domain has one", each->statement.name);
+	while (each->number < TRIP_EACH_MAX && domain->eaches[each->number] != NULL)
+		each->number++;
+	if (each->number == TRIP_EACH_MAX)
+		return trip_error_set(ENOSPC, "each \"%s\": the domain has %d of them",
+			each->statement.name, TRIP_EACH_MAX);
+	error = take_lines(each);
+	if (error != 0)
+		return error;
+	domain->eaches[each->number] = each;
+	for (uint32_t i = 0; i < each->n_ports; i++)
+		each->ports[i].port->n_eaches++;
+	return 0;
+}
+
+/* Nobody counts in its tables any more. Under the control lock. */
+static void
+leave(struct trip_each *each)
+{
+	each->domain->eaches[each->number] = NULL;
+	free(each);
+}
+
+void
+trip_each_free_held(struct trip_domain *domain, const struct trip_port *closed)
+{
+	for (uint32_t i = 0; i < TRIP_EACH_MAX; i++) {
+		struct trip_each *each = domain->eaches[i];
+		bool past = true;
+
+		if (each == NULL || !each->held)
+			continue;
+		for (uint32_t k = 0; k < each->n_ports; k++) {
+			struct trip_each_port *on = &each->ports[k];
+
+			on->past = on->past || on->port == closed ||
+				   trip_port_is_past(on->port, side_of(each, k), on->stamp);
+			past &= on->past;
+		}
+		if (past)
+			leave(each);
+	}
+}
+
+/* ---- its queues -------------------------------------------------------------------------------
+ */
+
+static void
+make_tables(struct trip_each *each)
+{
+	const struct trip_each_statement *statement = &each->statement;
+	struct trip_keyed_attr attr = {.max = statement->max,
+		.words = statement->key.words,
+		.by_bytes = statement->rank == TRIP_EACH_BYTES,
+		.idle = statement->idle};
+
+	/* Where the kernel has none yet: the time, and where this is. */
+	if (getrandom(attr.secret, sizeof(attr.secret), 0) != sizeof(attr.secret)) {
+		attr.secret[0] ^= rte_rdtsc();
+		attr.secret[1] ^= (uintptr_t)each;
+	}
+	for (uint32_t i = 0; i < statement->n_tables; i++)
+		(void)trip_keyed_init(trip_each_table_at(each, i), &attr);
+}
+
+static void
+show_to(const struct trip_each *each, struct trip_port_side *side, uint32_t q, uint32_t table)
+{
+	const struct trip_each_statement *statement = &each->statement;
+	struct trip_each_queue *queue = queue_of(each, side, q);
+	uint64_t bit = UINT64_C(1) << each->number;
+
+	queue->lines[each->number] = statement->first_line + table * statement->table_lines;
+	atomic_fetch_and_explicit(&queue->used, ~bit, memory_order_relaxed);
+	atomic_fetch_or_explicit(&queue->wants, statement->wants, memory_order_relaxed);
+	/* Release: all of it. Partner: R4. */
+	atomic_fetch_or_explicit(&queue->open, bit, memory_order_release);
+	atomic_fetch_or_explicit(&side->queues[q].soft.each.open, bit, memory_order_release);
+}
+
+/* Under the control lock. */
+static void
+show(struct trip_each *each)
+{
+	uint32_t table = 0;
+
+	each->domain->engine.eaches->statements[each->number] = each->statement;
+	for (uint32_t i = 0; i < each->n_ports; i++)
+		for (uint32_t q = 0; q < side_of(each, i)->n_queues; q++)
+			show_to(each, side_of(each, i), q, table++);
+	each->shown = true;
+}
+
+/* W1. */
+static void
+hide_from(const struct trip_each *each, struct trip_port_side *side, uint32_t q)
+{
+	uint64_t bit = UINT64_C(1) << each->number;
+
+	atomic_fetch_and_explicit(&queue_of(each, side, q)->open, ~bit, memory_order_relaxed);
+	atomic_fetch_and_explicit(&side->queues[q].soft.each.open, ~bit, memory_order_relaxed);
+}
+
+/* What those that are left want of packets. */
+static void
+want_less(const struct trip_each *each, const struct trip_port_side *side, uint32_t q)
+{
+	struct trip_each_queue *queue = queue_of(each, side, q);
+	uint64_t open = atomic_load_explicit(&queue->open, memory_order_relaxed);
+	uint32_t wants = 0;
+
+	for (; open != 0; open &= open - 1)
+		wants |= each->domain->engine.eaches->statements[__builtin_ctzll(open)].wants;
+	atomic_store_explicit(&queue->wants, wants, memory_order_relaxed);
+}
+
+/* No burst of this process counts in its tables any more; or of another one: true. */
+static bool
+outlive_bursts(struct trip_each *each, uint32_t at)
+{
+	struct trip_port_side *side = side_of(each, at);
+	struct trip_each_port *on = &each->ports[at];
+	uint64_t began = rte_rdtsc(), era;
+
+	for (uint32_t q = 0; q < side->n_queues; q++)
+		hide_from(each, side, q);
+	if (side->rules != NULL)
+		on->stamp = trip_rulebook_touch(side->rules);
+	era = trip_era_retire(&side->table->era);
+	while (!trip_era_safe(&side->table->era, era))
+		trip_progress_wait_burst(began);
+	on->past = side->rules == NULL || trip_port_wait_past(on->port, side, on->stamp);
+	for (uint32_t q = 0; q < side->n_queues; q++)
+		want_less(each, side, q);
+	return on->past;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------
+ */
+
+static int
+open_local(struct trip_each *each)
+{
+	struct trip_domain *domain = each->domain;
+	int error;
+
+	trip_progress_lock(domain);
+	error = enter(each);
+	pthread_mutex_unlock(&domain->control);
+	if (error != 0)
+		return error;
+	make_tables(each);
+	trip_progress_lock(domain);
+	show(each);
+	pthread_mutex_unlock(&domain->control);
+	return 0;
+}
+
+int
+trip_each_hold(struct trip_domain *domain, const char *name, uint32_t *number)
+{
+	struct trip_each *owner = find_name(domain, name);
+
+	if (owner == NULL || !owner->shown)
+		return trip_error_set(
+			ENOENT, "domain \"%s\": it has no each \"%s\"", domain->name, name);
+	owner->n_found++;
+	*number = owner->number;
+	return 0;
+}
+
+void
+trip_each_let_go(struct trip_domain *domain, uint32_t number, uint32_t times)
+{
+	domain->eaches[number]->n_found -= times;
+}
+
+static int
+find_local(struct trip_each *each)
+{
+	struct trip_domain *domain = each->domain;
+	int error;
+
+	trip_progress_lock(domain);
+	error = trip_each_hold(domain, each->statement.name, &each->number);
+	if (error == 0)
+		each->statement = domain->eaches[each->number]->statement;
+	pthread_mutex_unlock(&domain->control);
+	return error;
+}
+
+/* Under the control lock. */
+static int
+end(struct trip_each *each)
+{
+	bool past = true;
+
+	if (each->n_found > 0)
+		return trip_error_set(EBUSY, "each \"%s\": %" PRIu32 " handles have found it",
+			each->statement.name, each->n_found);
+	for (uint32_t i = 0; i < each->n_ports; i++) {
+		past &= outlive_bursts(each, i);
+		each->ports[i].port->n_eaches--;
+	}
+	each->held = true;
+	if (past)
+		leave(each);
+	return 0;
+}
+
+static int
+close_local(struct trip_each *each)
+{
+	struct trip_domain *domain = each->domain;
+	bool found = each->found;
+	int error = 0;
+
+	trip_progress_lock(domain);
+	if (found)
+		trip_each_let_go(domain, each->number, 1);
+	else
+		error = end(each);
+	pthread_mutex_unlock(&domain->control);
+	if (found)
+		free(each);
+	return error;
+}
+
+const struct trip_each_backend trip_each_local = {
+	.open = open_local,
+	.find = find_local,
+	.close = close_local,
+};

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What has been counted by keys, as anybody reads it while it is being counted: nothing here waits
+ * for a writer, or holds one up. A table that does not have a key has had no more of it than its
+ * floor, which is read after the key was looked for, as it only rises.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+
+#include "domain/detach.h"
+#include "domain/error.h"
+#include "domain/sized.h"
+#include "flow/each.h"
+
+static struct trip_each_entry
+entry_of(const struct trip_each *each, const uint64_t *key)
+{
+	struct trip_each_entry entry = {
+		.size = sizeof(entry), .key_size = each->statement.key.bytes};
+
+	memcpy(entry.key, key, each->statement.key.words * sizeof(*key));
+	return entry;
+}
+
+static void
+add(struct trip_each_entry *sum, const struct trip_keyed_entry *reading)
+{
+	sum->packets += reading->packets;
+	sum->bytes += reading->bytes;
+	sum->error += reading->error;
+	sum->tables++;
+}
+
+struct trip_each_entry
+trip_each_sum(const struct trip_each *each, const uint64_t *key)
+{
+	struct trip_each_entry sum = entry_of(each, key);
+	struct trip_keyed_entry reading;
+
+	for (uint32_t i = 0; i < each->statement.n_tables; i++) {
+		const struct trip_keyed *table = trip_each_table_at(each, i);
+
+		if (trip_keyed_seek(table, key, &reading))
+			add(&sum, &reading);
+		else
+			sum.error += trip_keyed_floor(table);
+	}
+	return sum;
+}
+
+int
+trip_each_read(const struct trip_each *each, const void *key, struct trip_each_entry *entry)
+{
+	uint64_t words[TRIP_EACH_KEY_WORDS] = {0};
+	char text[TRIP_EACH_TEXT_MAX];
+	struct trip_each_entry sum;
+	int error = trip_detach_check(each->domain);
+
+	if (error != 0)
+		return error;
+	memcpy(words, key, each->statement.key.bytes);
+	sum = trip_each_sum(each, words);
+	error = TRIP_SIZED_GIVE(trip_each_entry, entry, &sum);
+	if (error != 0 || sum.tables > 0)
+		return error;
+	(void)trip_each_key_text(
+		each->statement.parts, each->statement.n_parts, key, text, sizeof(text));
+	return trip_error_set(
+		ENOENT, "each \"%s\": no table has the key %s", each->statement.name, text);
+}
+
+static void
+add_totals(struct trip_each_info *info, const struct trip_keyed *table)
+{
+	struct trip_keyed_totals totals;
+
+	trip_keyed_totals(table, &totals);
+	info->packets += totals.packets;
+	info->bytes += totals.bytes;
+	info->remainder_packets += totals.remainder_packets;
+	info->remainder_bytes += totals.remainder_bytes;
+	info->refused_packets += totals.refused_packets;
+	info->refused_bytes += totals.refused_bytes;
+	info->admitted += totals.admitted;
+	info->evicted += totals.evicted;
+	info->expired += totals.expired;
+	info->keys += totals.keys;
+	info->floor += totals.floor;
+}
+
+int
+trip_each_query(const struct trip_each *each, struct trip_each_info *info)
+{
+	const struct trip_each_statement *statement = &each->statement;
+	struct trip_each_info own = {.idle_us = statement->idle,
+		.max = statement->max,
+		.rank = statement->rank,
+		.tables = statement->n_tables,
+		.n_parts = statement->n_parts,
+		.key_size = statement->key.bytes,
+		.table_bytes =
+			(uint64_t)statement->n_tables * statement->table_lines * TRIP_EACH_LINE};
+	int error = trip_detach_check(each->domain);
+
+	if (error != 0)
+		return error;
+	memcpy(own.parts, statement->parts, sizeof(statement->parts));
+	strcpy(own.name, statement->name);
+	for (uint32_t i = 0; i < statement->n_tables; i++)
+		add_totals(&own, trip_each_table_at(each, i));
+	return TRIP_SIZED_GIVE(trip_each_info, info, &own);
+}
+
+/* ---- all keys ---------------------------------------------------------------------------------
+ */
+
+/*
+ * Keys that are in several tables are told once, with their sums. So all tables are gone over as
+ * often as it takes to hold a part of their keys, by what their secret makes of each key, and a
+ * part is sorted. A key that stays in a table is found there, whatever becomes of it in others.
+ */
+#define PART 32768u
+
+/* An entry of a table. */
+struct found {
+	uint64_t key[TRIP_EACH_KEY_WORDS];
+	uint64_t packets, bytes, error;
+	uint32_t table;
+};
+
+struct part {
+	struct found *found;
+	uint64_t *floors; /* of each table, behind it */
+	size_t n, room;
+};
+
+static int
+compare_found(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+	int differ = memcmp(x->key, y->key, sizeof(x->key));
+
+	return differ != 0 ? differ : x->table < y->table ? -1 : 1;
+}
+
+static int
+note(struct part *part, const struct trip_keyed_entry *reading, uint32_t words, uint32_t table)
+{
+	struct found *grown = part->found;
+
+	if (part->n == part->room) {
+		part->room = part->room != 0 ? 2 * part->room : 1024;
+		grown = realloc(part->found, part->room * sizeof(*grown));
+		if (grown == NULL)
+			return -ENOMEM;
+		part->found = grown;
+	}
+	grown = &part->found[part->n++];
+	*grown = (struct found){.packets = reading->packets,
+		.bytes = reading->bytes,
+		.error = reading->error,
+		.table = table};
+	memcpy(grown->key, reading->key, words * sizeof(reading->key[0]));
+	return 0;
+}
+
+/* Part `which` of so many. */
+static int
+gather(const struct trip_each *each, struct part *part, uint32_t which, uint32_t parts)
+{
+	struct trip_keyed_entry reading;
+	int error = 0;
+
+	part->n = 0;
+	for (uint32_t i = 0; i < each->statement.n_tables; i++) {
+		const struct trip_keyed *table = trip_each_table_at(each, i);
+		uint32_t n = trip_keyed_entries(table);
+
+		for (uint32_t entry = 0; entry < n && error == 0; entry++)
+			if (trip_keyed_read(table, entry, &reading) &&
+				trip_keyed_number(table, reading.key) % parts == which)
+				error = note(part, &reading, each->statement.key.words, i);
+		part->floors[i] = trip_keyed_floor(table);
+	}
+	return error;
+}
+
+/* The entries of one key, which begin at `found`: how many. */
+static size_t
+merge(const struct trip_each *each, const struct found *found, size_t left, uint64_t floor,
+	const uint64_t *floors, struct trip_each_entry *sum)
+{
+	size_t n = 0;
+
+	*sum = entry_of(each, found->key);
+	sum->error = floor;
+	for (; n < left && memcmp(found[n].key, found->key, sizeof(found->key)) == 0; n++) {
+		sum->packets += found[n].packets;
+		sum->bytes += found[n].bytes;
+		/* In the place of what it may have had there without one. */
+		sum->error += found[n].error - floors[found[n].table];
+		sum->tables++;
+	}
+	return n;
+}
+
+static int
+tell_part(const struct trip_each *each, const struct part *part, trip_each_visit_t visit, void *arg)
+{
+	struct trip_each_entry sum;
+	uint64_t floor = 0;
+	int result = 0;
+
+	if (part->n == 0)
+		return 0;
+	qsort(part->found, part->n, sizeof(part->found[0]), compare_found);
+	for (uint32_t i = 0; i < each->statement.n_tables; i++)
+		floor += part->floors[i];
+	for (size_t i = 0; i < part->n && result == 0;) {
+		i += merge(each, &part->found[i], part->n - i, floor, part->floors, &sum);
+		result = visit(&sum, arg);
+	}
+	return result;
+}
+
+static int
+walk_parts(const struct trip_each *each, trip_each_visit_t visit, void *arg)
+{
+	struct part part = {.floors = calloc(each->statement.n_tables, sizeof(*part.floors))};
+	uint64_t keys = 0;
+	uint32_t parts;
+	int result = part.floors != NULL ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < each->statement.n_tables; i++) {
+		struct trip_keyed_totals totals;
+
+		trip_keyed_totals(trip_each_table_at(each, i), &totals);
+		keys += RTE_MIN(totals.keys, trip_keyed_entries(trip_each_table_at(each, i)));
+	}
+	parts = (uint32_t)(keys / PART + 1);
+	for (uint32_t which = 0; which < parts && result == 0; which++) {
+		result = gather(each, &part, which, parts);
+		if (result == 0)
+			result = tell_part(each, &part, visit, arg);
+		else
+			result = trip_error_set(ENOMEM, "each \"%s\": no memory for its keys",
+				each->statement.name);
+	}
+	free(part.floors);
+	free(part.found);
+	return result;
+}
+
+static int
+walk_one(const struct trip_each *each, trip_each_visit_t visit, void *arg)
+{
+	const struct trip_keyed *table = trip_each_table_at(each, 0);
+	uint32_t n = trip_keyed_entries(table);
+	struct trip_keyed_entry reading;
+	int result = 0;
+
+	for (uint32_t i = 0; i < n && result == 0; i++) {
+		struct trip_each_entry sum;
+
+		if (!trip_keyed_read(table, i, &reading))
+			continue;
+		sum = entry_of(each, reading.key);
+		add(&sum, &reading);
+		result = visit(&sum, arg);
+	}
+	return result;
+}
+
+int
+trip_each_walk(const struct trip_each *each, trip_each_visit_t visit, void *arg)
+{
+	int error = trip_detach_check(each->domain);
+
+	if (error != 0)
+		return error;
+	return each->statement.n_tables == 1 ? walk_one(each, visit, arg)
+					     : walk_parts(each, visit, arg);
+}

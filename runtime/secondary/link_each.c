@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Statements that count by keys, in an attached process: the primary says which it is, and keeps it
+ * while we have it; what is read of it is in shared memory. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/protocol.h"
+#include "domain/domain.h"
+#include "domain/error.h"
+#include "flow/each.h"
+#include "secondary/link.h"
+
+static int
+refuse_open(struct trip_each *each)
+{
+	return trip_error_set(ENOTSUP,
+		"each \"%s\": the primary of domain \"%s\" opens it; others find it",
+		each->statement.name, each->domain->name);
+}
+
+/* Readers go by it: it has been copied once, and what would lead them out of the zone is refused.
+ */
+static bool
+is_whole(const struct trip_each *each)
+{
+	const struct trip_domain_attr *attr = &each->domain->attr;
+	const struct trip_each_statement *statement = &each->statement;
+	uint64_t first = trip_each_first_line(attr->max_queues);
+	uint64_t last = first + (attr->each_bytes + TRIP_EACH_LINE - 1) / TRIP_EACH_LINE;
+
+	return statement->n_parts <= TRIP_EACH_PARTS_MAX &&
+	       statement->key.words <= TRIP_EACH_KEY_WORDS &&
+	       statement->key.bytes <= TRIP_EACH_KEY_MAX &&
+	       statement->name[sizeof(statement->name) - 1] == 0 && statement->n_tables > 0 &&
+	       statement->n_tables <= attr->max_queues && statement->first_line >= first &&
+	       statement->first_line + (uint64_t)statement->n_tables * statement->table_lines <=
+		       last;
+}
+
+static int
+give_back(const struct trip_each *each)
+{
+	const struct trip_protocol_each asked = {.number = each->number, .close = 1};
+
+	return trip_link_call(each->domain, TRIP_PROTOCOL_EACH, &asked, sizeof(asked), NULL, NULL);
+}
+
+static int
+find(struct trip_each *each)
+{
+	const struct trip_each_zone *zone = each->domain->engine.eaches;
+	struct trip_protocol_each asked = {0};
+	union trip_protocol_answer answer;
+	int error;
+
+	strcpy(asked.name, each->statement.name);
+	error = trip_link_call(
+		each->domain, TRIP_PROTOCOL_EACH, &asked, sizeof(asked), &answer, NULL);
+	if (error != 0)
+		return error;
+	each->number = answer.each;
+	if (zone != NULL && each->number < TRIP_EACH_MAX) {
+		each->statement = zone->statements[each->number];
+		if (is_whole(each))
+			return 0;
+	}
+	(void)give_back(each);
+	return trip_error_set(EPROTO,
+		"each \"%s\": what the domain's memory says of it is not what the primary wrote",
+		asked.name);
+}
+
+static int
+close_found(struct trip_each *each)
+{
+	int error = give_back(each);
+
+	if (error == 0)
+		free(each);
+	return error;
+}
+
+const struct trip_each_backend trip_link_each = {
+	.open = refuse_open,
+	.find = find,
+	.close = close_found,
+};

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Statements that count by keys, over several processes: others find them, read them, count in the
+ * tables of the queues that they poll, and may be stopped or killed at any instruction of that.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include <rte_byteorder.h>
+#include <rte_ethdev.h>
+#include <rte_mempool.h>
+
+#include "flows.h"
+#include "flow/each.h"
+
+#define QUEUES 2
+#define MAX 1
+#define LONG_US (UINT64_C(3600) * 1000000)
+/* More than a table has room for. */
+#define MANY 1400
+
+static const struct trip_each_part by_port[] = {{TRIP_EACH_L4_DST, 0}};
+
+/* ---- in any process ---------------------------------------------------------------------------
+ */
+
+static int
+sum_up(const struct trip_each_entry *entry, void *arg)
+{
+	*(uint64_t *)arg += entry->packets;
+	return 0;
+}
+
+static struct trip_each_info
+query(const struct trip_each *each)
+{
+	struct trip_each_info info = {.size = sizeof(info)};
+
+	if (trip_each_query(each, &info) != 0)
+		fail_msg("%s", trip_error_message());
+	return info;
+}
+
+/* Packets of all keys, and of the remainder. */
+static uint64_t
+packets_of_all(const struct trip_each *each)
+{
+	uint64_t packets = query(each).remainder_packets;
+
+	assert_int_equal(trip_each_walk(each, sum_up, &packets), 0);
+	return packets;
+}
+
+static int
+packets_of(const struct trip_each *each, uint16_t key)
+{
+	struct trip_each_entry entry = {.size = sizeof(entry)};
+	const uint16_t bytes = rte_cpu_to_be_16(key);
+	int error = trip_each_read(each, &bytes, &entry);
+
+	return error == 0 ? (int)entry.packets : error;
+}
+
+/* ---- the part ---------------------------------------------------------------------------------
+ */
+
+enum action {
+	POLL,
+	RELEASE,
+	FIND,
+	READ,
+	ALL,
+	FIRST,
+	LET_GO,
+	LEAVE,
+};
+
+struct order {
+	enum action action;
+	uint16_t queue, key, n;
+	char name[TRIP_NAME_MAX + 1];
+};
+
+static struct trip_each *found;
+
+static int
+obey(struct trip_port *port, const struct order *order)
+{
+	struct trip_each_entry entry;
+
+	switch (order->action) {
+	case POLL:
+		return flows_burst(port, order->queue, order->key, order->n);
+	case RELEASE:
+		return trip_port_release(port, TRIP_FLOW_INGRESS, order->queue);
+	case FIND:
+		return trip_each_find(family_domain, order->name, &found);
+	case READ:
+		return packets_of(found, order->key);
+	case ALL:
+		return (int)packets_of_all(found);
+	case FIRST:
+		assert_int_equal(
+			trip_each_top(found, TRIP_EACH_PACKETS, &entry, sizeof(entry), 1), 1);
+		return entry.key[0] << 8 | entry.key[1];
+	default:
+		return trip_each_close(found);
+	}
+}
+
+static void
+play_poller(const char *arg)
+{
+	struct trip_port *port;
+	struct order order;
+
+	family_attach();
+	port = flows_find();
+	family_say('r');
+	while (family_receive(FAMILY_HEARD, &order, sizeof(order)) && order.action != LEAVE) {
+		int answer = obey(port, &order);
+
+		assert_true(family_send(FAMILY_SAID, &answer, sizeof(answer)));
+	}
+	assert_int_equal(trip_port_close(port), 0);
+	assert_int_equal(family_try_close(), 0);
+}
+
+/* ---- the primary ------------------------------------------------------------------------------
+ */
+
+static struct rte_mempool *pool;
+static struct trip_port *port;
+static struct trip_each *each;
+static uint64_t cost;
+
+static struct trip_each_attr
+attr_of(const char *name)
+{
+	return (struct trip_each_attr){.size = sizeof(struct trip_each_attr),
+		.name = name,
+		.ports = &port,
+		.n_ports = 1,
+		.parts = by_port,
+		.n_parts = 1,
+		.max = MAX,
+		.idle_us = LONG_US};
+}
+
+static int
+try_each(const char *name, struct trip_each **out)
+{
+	const struct trip_each_attr attr = attr_of(name);
+
+	return trip_each_open(family_domain, &attr, out);
+}
+
+/* With room for two statements. */
+static void
+open_all(void)
+{
+	struct trip_domain_attr tune = {.refresh_us = 4000000000, .scrub_us = 4000000000};
+	const struct trip_port_attr port_attr = {
+		.size = sizeof(port_attr), .mode = TRIP_PORT_BURST};
+	const struct trip_each_attr attr = attr_of("keys");
+	const struct rte_eth_conf conf = {0};
+	uint16_t port_id;
+
+	assert_int_equal(trip_each_footprint(&attr, QUEUES, &cost), 0);
+	tune.each_bytes = 2 * cost;
+	if (pool == NULL)
+		pool = rte_pktmbuf_pool_create(
+			"each", 511, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	assert_non_null(pool);
+	family_open(TRIP_PROGRESS_MANUAL, &tune);
+	assert_int_equal(rte_eth_dev_get_port_by_name(FLOWS_DEVICE, &port_id), 0);
+	assert_int_equal(rte_eth_dev_configure(port_id, QUEUES, 1, &conf), 0);
+	for (uint16_t q = 0; q < QUEUES; q++)
+		assert_int_equal(
+			rte_eth_rx_queue_setup(port_id, q, 64, SOCKET_ID_ANY, NULL, pool), 0);
+	assert_int_equal(rte_eth_tx_queue_setup(port_id, 0, 64, SOCKET_ID_ANY, NULL), 0);
+	assert_int_equal(trip_port_open(family_domain, port_id, &port_attr, &port), 0);
+	if (try_each("keys", &each) != 0)
+		fail_msg("%s", trip_error_message());
+}
+
+static void
+close_all(void)
+{
+	if (trip_each_close(each) != 0 || trip_port_close(port) != 0)
+		fail_msg("%s", trip_error_message());
+	family_close();
+}
+
+static struct family_child
+start_poller(unsigned int lcore)
+{
+	struct family_child child = family_start("poller", lcore, NULL);
+
+	assert_int_equal(family_hear(&child), 'r');
+	return child;
+}
+
+static int
+hear(const struct family_child *child)
+{
+	int answer;
+
+	assert_true(family_receive(child->from, &answer, sizeof(answer)));
+	return answer;
+}
+
+static int
+ask(const struct family_child *child, enum action action, uint16_t queue, uint16_t key, uint16_t n)
+{
+	const struct order order = {action, queue, key, n, ""};
+
+	assert_true(family_send(child->to, &order, sizeof(order)));
+	return hear(child);
+}
+
+static int
+find(const struct family_child *child, const char *name)
+{
+	struct order order = {.action = FIND};
+
+	strcpy(order.name, name);
+	assert_true(family_send(child->to, &order, sizeof(order)));
+	return hear(child);
+}
+
+static void
+leave(struct family_child *child)
+{
+	const struct order order = {.action = LEAVE};
+
+	assert_true(family_send(child->to, &order, sizeof(order)));
+	family_join(child);
+	family_until(family_attached() == 0);
+}
+
+/* Each counts in the tables of its queue, and all see the sums of both. */
+static void
+others_find_read_and_count(void **state)
+{
+	struct family_child poller;
+	struct trip_each *other;
+
+	open_all();
+	poller = start_poller(8);
+	assert_int_equal(find(&poller, "nothing"), -ENOENT);
+	assert_int_equal(find(&poller, "keys"), 0);
+	assert_int_equal(ask(&poller, POLL, 1, 53, 5), 5);
+	assert_int_equal(flows_burst(port, 0, 53, 4), 4);
+	assert_int_equal(flows_burst(port, 0, 54, 8), 8);
+	assert_int_equal(packets_of(each, 53), 9);
+	assert_int_equal(ask(&poller, READ, 0, 53, 0), 9);
+	assert_int_equal(ask(&poller, READ, 0, 55, 0), -ENOENT);
+	assert_int_equal(ask(&poller, ALL, 0, 0, 0), 17);
+	assert_int_equal(ask(&poller, FIRST, 0, 0, 0), 53);
+	/* One that is opened while it polls counts from its next burst on. */
+	assert_int_equal(try_each("other", &other), 0);
+	assert_int_equal(ask(&poller, POLL, 1, 56, 3), 3);
+	assert_int_equal(packets_of(other, 56), 3);
+	assert_int_equal(packets_of(each, 56), 3);
+	assert_int_equal(trip_each_close(other), 0);
+	assert_int_equal(ask(&poller, POLL, 1, 56, 3), 3);
+	assert_int_equal(packets_of(each, 56), 6);
+	/* It stays as long as somebody has found it. */
+	assert_int_equal(trip_each_close(each), -EBUSY);
+	assert_int_equal(ask(&poller, LET_GO, 0, 0, 0), 0);
+	assert_int_equal(find(&poller, "keys"), 0);
+	assert_int_equal(trip_each_close(each), -EBUSY);
+	family_kill(&poller);
+	/* What it had found it has let go of; what it has counted stays. */
+	assert_int_equal(query(each).packets, 23);
+	close_all();
+}
+
+/* ---- who dies ---------------------------------------------------------------------------------
+ */
+
+static const struct trip_claim *
+claim_of(uint16_t queue)
+{
+	return &family_domain->engine.claims[port->sides[0].first_queue + queue];
+}
+
+static bool
+is_in_burst(uint16_t queue)
+{
+	return atomic_load(&claim_of(queue)->since) != TRIP_ERA_IDLE;
+}
+
+static void
+step(pid_t pid, enum __ptrace_request request)
+{
+	int status;
+
+	assert_int_equal(ptrace(request, pid, NULL, NULL), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSTOPPED(status));
+}
+
+/* Stops a poller some instructions into a burst, or behind it. */
+static void
+step_into_burst(
+	const struct family_child *child, uint16_t queue, uint16_t key, uint16_t n, uint64_t steps)
+{
+	const struct order order = {POLL, queue, key, n, ""};
+
+	assert_int_equal(ptrace(PTRACE_SEIZE, child->pid, NULL, NULL), 0);
+	step(child->pid, PTRACE_INTERRUPT);
+	assert_true(family_send(child->to, &order, sizeof(order)));
+	while (!is_in_burst(queue))
+		step(child->pid, PTRACE_SINGLESTEP);
+	for (uint64_t s = 0; s < steps && is_in_burst(queue); s++)
+		step(child->pid, PTRACE_SINGLESTEP);
+}
+
+/* Of a burst, or of putting in order what another one has left: about. */
+#define BURST_LENGTH 6000
+
+static void
+check_tables(uint64_t seen)
+{
+	struct trip_each_info info = query(each);
+
+	for (uint32_t i = 0; i < QUEUES; i++) {
+		const char *broken = trip_keyed_check(trip_each_table_at(each, i));
+
+		if (broken != NULL)
+			fail_msg("it does not hold that %s", broken);
+	}
+	assert_int_equal(info.packets, seen);
+	assert_int_equal(packets_of_all(each), seen);
+}
+
+/* What it has counted stays counted, and whoever polls the queue next counts on: to the packet. */
+static void
+each_03_a_killed_poller_loses_nothing(void **state)
+{
+	struct trip_random random = {.state = trip_test_seed("each_03_killed")};
+	uint64_t rounds = trip_test_rounds(24), seen = 0;
+	struct family_child poller;
+
+	open_all();
+	/* The tables are full, so that keys go as well. */
+	for (uint16_t i = 0; i < MANY; i++, seen++)
+		assert_int_equal(flows_burst(port, 0, (uint16_t)(1000 + i), 1), 1);
+	assert_int_equal(trip_port_release(port, TRIP_FLOW_INGRESS, 0), 0);
+	for (uint64_t round = 0; round < rounds; round++) {
+		uint16_t key = (uint16_t)(5000 + round);
+
+		poller = start_poller(8);
+		/* Every other one has taken over before. */
+		if (round % 2 == 0)
+			assert_int_equal(ask(&poller, POLL, 0, 7, 2), 2);
+		seen += round % 2 == 0 ? 2 : 0;
+		step_into_burst(&poller, 0, key, 5, trip_random_below(&random, BURST_LENGTH));
+		family_kill(&poller);
+		assert_false(is_in_burst(0));
+		/* Readers have whole entries before anybody has looked after them. */
+		trip_assert_range(packets_of_all(each), seen, seen + 5);
+		if (round % 4 < 2) {
+			assert_int_equal(trip_port_claim(port, TRIP_FLOW_INGRESS, 0), 0);
+			trip_assert_range(query(each).packets, seen, seen + 5);
+			seen = query(each).packets;
+			assert_int_equal(flows_burst(port, 0, key, 3), 3);
+			check_tables(seen += 3);
+			assert_true(packets_of(each, key) >= 3);
+			assert_int_equal(trip_port_release(port, TRIP_FLOW_INGRESS, 0), 0);
+			continue;
+		}
+		poller = start_poller(9);
+		assert_int_equal(ask(&poller, POLL, 0, key, 3), 3);
+		trip_assert_range(query(each).packets, seen + 3, seen + 8);
+		seen = query(each).packets;
+		check_tables(seen);
+		leave(&poller);
+	}
+	close_all();
+}
+
+/* It has looked which statements there are, and not counted yet. */
+#define BURST_BEGUN 400
+
+/* It holds up the memory of what was closed, and nobody. */
+static void
+who_is_stopped_keeps_the_tables(void **state)
+{
+	struct trip_each *more, *none;
+	struct family_child poller;
+
+	open_all();
+	poller = start_poller(8);
+	assert_int_equal(ask(&poller, POLL, 0, 53, 2), 2);
+	step_into_burst(&poller, 0, 53, 5, BURST_BEGUN);
+	assert_true(is_in_burst(0));
+	assert_int_equal(ptrace(PTRACE_DETACH, poller.pid, NULL, SIGSTOP), 0);
+	assert_int_equal(trip_each_close(each), 0);
+	/* The name is free, and what is left of the memory. */
+	assert_int_equal(try_each("keys", &each), 0);
+	assert_int_equal(try_each("more", &none), -ENOSPC);
+	assert_int_equal(flows_burst(port, 1, 53, 4), 4);
+	assert_int_equal(query(each).packets, 4);
+	kill(poller.pid, SIGCONT);
+	assert_int_equal(hear(&poller), 5);
+	assert_int_equal(query(each).packets, 4);
+	assert_int_equal(ask(&poller, POLL, 0, 53, 6), 6);
+	assert_int_equal(query(each).packets, 10);
+	assert_int_equal(try_each("more", &more), 0);
+	assert_int_equal(query(more).packets, 0);
+	/* Stopped, and killed: then it is free, too. */
+	step_into_burst(&poller, 0, 53, 5, BURST_BEGUN);
+	assert_int_equal(ptrace(PTRACE_DETACH, poller.pid, NULL, SIGSTOP), 0);
+	assert_int_equal(trip_each_close(more), 0);
+	assert_int_equal(try_each("more", &none), -ENOSPC);
+	family_kill(&poller);
+	assert_int_equal(try_each("more", &more), 0);
+	assert_int_equal(trip_each_close(more), 0);
+	close_all();
+}
+
+/* ---- secrets ----------------------------------------------------------------------------------
+ */
+
+#define SECRET_KEYS 1024u
+
+/* In which of as many buckets each key is. */
+static void
+read_buckets(uint32_t *buckets)
+{
+	const struct trip_keyed *table = trip_each_table_at(each, 0);
+
+	for (uint32_t i = 0; i < SECRET_KEYS; i++) {
+		uint64_t key = rte_cpu_to_be_16((uint16_t)i);
+
+		buckets[i] = (uint32_t)((trip_keyed_number(table, &key) >> 32) * SECRET_KEYS >> 32);
+	}
+}
+
+/* Keys that shared a bucket in one run share one in the next no oftener than any others. */
+static void
+each_07_which_keys_share_a_bucket_is_a_secret(void **state)
+{
+	static uint32_t first[SECRET_KEYS], second[SECRET_KEYS];
+	unsigned int together = 0, again = 0;
+
+	open_all();
+	read_buckets(first);
+	close_all();
+	open_all();
+	read_buckets(second);
+	close_all();
+	for (uint32_t i = 0; i < SECRET_KEYS; i++)
+		for (uint32_t k = 0; k < i; k++) {
+			together += first[i] == first[k];
+			again += first[i] == first[k] && second[i] == second[k];
+		}
+	/* 512 are to be expected, and of these one or none again. */
+	trip_assert_range(together, 300, 800);
+	trip_assert_range(again, 0, 10);
+}
+
+static int
+play_all(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(others_find_read_and_count),
+		cmocka_unit_test(each_03_a_killed_poller_loses_nothing),
+		cmocka_unit_test(who_is_stopped_keeps_the_tables),
+		cmocka_unit_test(each_07_which_keys_share_a_bucket_is_a_secret),
+	};
+
+	return family_run(tests);
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct family_part parts[] = {{"poller", play_poller}, {0}};
+
+	family_device = FLOWS_DEVICE;
+	return family_main(argc, argv, parts, play_all);
+}
