@@ -327,6 +327,16 @@ fate_of(const struct tripd_bed *bed, unsigned int count)
 	return sum.fate;
 }
 
+/* The rate within which its packets pass, where no drop is above that. */
+static uint64_t
+police_of(const struct tripd_bed *bed, unsigned int count)
+{
+	struct trip_flow_count sum;
+
+	assert_int_equal(trip_apply_count_query(&bed->quota.counts[count], &sum), 0);
+	return sum.police_rate;
+}
+
 /* So many packets, of which all that is due by now fires. */
 static void
 send_some(struct tripd_bed *bed, uint16_t n)
@@ -491,6 +501,36 @@ a_quota_passes_what_it_policed(void **state)
 	json_decref(report);
 	pass_time(&bed, 86400);
 	assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_PASS);
+	tripd_bed_close(&bed);
+}
+
+/* What another statement polices is within its rate again, period by period; a wider police that
+ * began before that of a quota is in force behind it. */
+static void
+a_quota_gives_way_to_a_police(void **state)
+{
+	struct tripd_bed bed;
+
+	open_bed(&bed, "count all port 0 pattern eth / end\n"
+		       "quota q 4 per day of all.packets\n"
+		       "when all.packets >= 1 police all 800bit/s\n"
+		       "when q >= 50 % police all 8bit/s\n"
+		       "when q spent drop all\n");
+	pass_time(&bed, 0);
+	send_some(&bed, 1);
+	assert_int_equal(police_of(&bed, 0), 800);
+	for (unsigned int day = 0; day < 2; day++) {
+		send_some(&bed, 2);
+		assert_int_equal(police_of(&bed, 0), 8);
+		assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_POLICE);
+		pass_time(&bed, 86400);
+		assert_int_equal(police_of(&bed, 0), 800);
+		send_some(&bed, 4);
+		assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_DROP);
+		pass_time(&bed, 86400);
+		assert_int_equal(fate_of(&bed, 0), TRIP_FLOW_FATE_POLICE);
+		assert_int_equal(police_of(&bed, 0), 800);
+	}
 	tripd_bed_close(&bed);
 }
 
@@ -745,6 +785,7 @@ main(void)
 		cmocka_unit_test(a_clock_is_set_back),
 		cmocka_unit_test(a_quota_passes_what_it_dropped),
 		cmocka_unit_test(a_quota_passes_what_it_policed),
+		cmocka_unit_test(a_quota_gives_way_to_a_police),
 		cmocka_unit_test(what_has_ended_holds_nothing),
 		cmocka_unit_test(what_was_held_passes_later),
 		cmocka_unit_test(what_is_done_by_hand_stays),

@@ -178,18 +178,50 @@ tripd_period_reset_now(struct tripd_quota *quota, unsigned int counter)
 /* ---- what passes ------------------------------------------------------------------------------
  */
 
+/* What holds a count beside what is over. A police that ends by itself keeps all as it is until
+ * then: one that is begun anew would not end with it. */
 static void
-find_passing(struct tripd_quota *quota)
+find_held(struct tripd_quota *quota)
 {
 	const struct trip_rules *rules = quota->rules;
 
 	for (unsigned int i = 0; i < rules->n_counts; i++) {
 		quota->holds[i].held = quota->holds[i].by_hand != 0;
 		quota->holds[i].passes = false;
+		quota->holds[i].police = 0;
 	}
-	for (unsigned int i = 0; i < rules->n_whens; i++)
-		if (tripd_quota_holds(quota, i))
-			quota->holds[rules->whens[i].target].held = true;
+	for (unsigned int i = 0; i < rules->n_whens; i++) {
+		const struct trip_rules_when *when = &rules->whens[i];
+		struct tripd_hold *hold;
+
+		if (!tripd_quota_holds(quota, i))
+			continue;
+		hold = &quota->holds[when->target];
+		if (when->op != TRIP_RULES_OP_POLICE || tripd_quota_lasts(when))
+			hold->held = true;
+		else if (hold->police == 0 ||
+			 quota->items[hold->police - 1].fired_at < quota->items[i].fired_at)
+			hold->police = i + 1;
+	}
+}
+
+/* A drop is above a police, and of two the one that began last is in force: what is beneath the
+ * police that stays changes nothing. */
+static bool
+is_above_police(const struct tripd_quota *quota, unsigned int i)
+{
+	unsigned int police = quota->holds[quota->rules->whens[i].target].police;
+
+	return police == 0 || quota->rules->whens[i].op == TRIP_RULES_OP_DROP ||
+	       quota->items[i].fired_at > quota->items[police - 1].fired_at;
+}
+
+static void
+find_passing(struct tripd_quota *quota)
+{
+	const struct trip_rules *rules = quota->rules;
+
+	find_held(quota);
 	for (unsigned int i = 0; i < rules->n_whens; i++) {
 		struct tripd_hold *hold;
 
@@ -198,14 +230,26 @@ find_passing(struct tripd_quota *quota)
 		hold = &quota->holds[rules->whens[i].target];
 		/* It may have passed since, by another. */
 		quota->items[i].owed = tripd_quota_owes(quota, i);
-		hold->passes |= quota->items[i].owed && !hold->held;
+		hold->passes |= quota->items[i].owed && !hold->held && is_above_police(quota, i);
 	}
+}
+
+/* It passes, and at once the police of another statement, if there is one, is in force again. */
+static void
+let_pass(struct tripd_quota *quota, unsigned int count)
+{
+	static const struct trip_rules_when pass = {.op = TRIP_RULES_OP_PASS};
+	unsigned int police = quota->holds[count].police;
+
+	(void)tripd_quota_now_add(quota, &quota->counts[count], &pass);
+	if (police != 0)
+		(void)tripd_quota_now_add(
+			quota, &quota->counts[count], &quota->rules->whens[police - 1]);
 }
 
 int
 tripd_period_pass(struct tripd_quota *quota)
 {
-	static const struct trip_rules_when pass = {.op = TRIP_RULES_OP_PASS};
 	const struct trip_rules *rules = quota->rules;
 	uint64_t now = quota->n_events;
 	int ret;
@@ -214,7 +258,7 @@ tripd_period_pass(struct tripd_quota *quota)
 	tripd_quota_now_begin(quota);
 	for (unsigned int i = 0; i < rules->n_counts; i++)
 		if (quota->holds[i].passes && !rules->counts[i].gone)
-			(void)tripd_quota_now_add(quota, &quota->counts[i], &pass);
+			let_pass(quota, i);
 	ret = tripd_quota_now_end(quota);
 	/* What was deleted passes already. */
 	if (ret != 0 && ret != -ENOENT)
@@ -231,7 +275,9 @@ tripd_period_pass(struct tripd_quota *quota)
 		if (!hold->passes)
 			continue;
 		hold->passed = true;
-		hold->passed_at = RTE_MAX(hold->passed_at, now);
+		/* What polices it again, does from when it began. */
+		if (hold->police == 0)
+			hold->passed_at = RTE_MAX(hold->passed_at, now);
 	}
 	return 0;
 }

@@ -77,6 +77,8 @@ struct tripd_hold {
 	uint64_t passed_at;
 	/* Of tripd_period_pass(): something holds it; else it is to pass. */
 	bool held, passes;
+	/* Likewise: the statement whose police is in force behind that, and 1; 0: none is. */
+	unsigned int police;
 };
 
 /*
