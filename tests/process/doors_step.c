@@ -28,8 +28,8 @@
 /* Where the program lies in the child, which is the same as here but for the base. */
 struct text {
 	uint64_t from, to;
-	/* Where the attach has ended. */
-	uint64_t end;
+	/* Where the attach begins, and where it has ended. */
+	uint64_t begin, end;
 };
 
 static bool
@@ -66,6 +66,7 @@ find_child_text(pid_t pid, struct text *text)
 
 	assert_true(find_text(getpid(), &from, &to, &here));
 	assert_true(find_text(pid, &text->from, &text->to, &there));
+	text->begin = (uint64_t)(uintptr_t)trip_domain_attach - here + there;
 	text->end = (uint64_t)(uintptr_t)doors_report - here + there;
 }
 
@@ -96,7 +97,7 @@ is_within(const struct text *text, uint64_t address)
 /* Words on the stack above where a call came from, at most: the dynamic linker has some. */
 #define WORDS_ABOVE 3
 
-/* Where a library returns to; 0: it was not called from the program. */
+/* Where a library that was just called returns to; 0: it was not called from the program. */
 static uint64_t
 find_return(pid_t pid, const struct text *text, const struct user_regs_struct *regs)
 {
@@ -154,15 +155,20 @@ run_on_first(pid_t pid)
 	(void)sched_setaffinity(pid, sizeof(first), &first);
 }
 
-/* Hears that it is to attach. */
+/* Hears that it is to attach, and is about to. */
 static void
-begin(const struct family_child *child)
+begin(const struct family_child *child, const struct text *text)
 {
+	struct user_regs_struct regs;
+
 	doors_open_domain(NULL);
 	assert_int_equal(ptrace(PTRACE_SEIZE, child->pid, NULL, NULL), 0);
 	assert_int_equal(ptrace(PTRACE_INTERRUPT, child->pid, NULL, NULL), 0);
 	wait_stopped(child->pid);
 	family_tell(child, 'a');
+	/* Not by steps: on the stack of a read that was cut short any word may look like a
+	 * return. */
+	run_to(child->pid, text->begin, &regs);
 }
 
 /* It was let in. */
@@ -182,7 +188,7 @@ close_at(const struct family_child *child, const struct text *text, unsigned int
 	const void *there;
 	int closed, attached;
 
-	begin(child);
+	begin(child, text);
 	there = family_domain->engine.homes[0]->waiters;
 	for (unsigned int i = 0; i < n; i++)
 		assert_true(step(child->pid, text, &regs));
@@ -208,7 +214,7 @@ count_instructions(const struct family_child *child, const struct text *text)
 	struct user_regs_struct regs;
 	unsigned int n = 0;
 
-	begin(child);
+	begin(child, text);
 	while (!family_domain->server->processes[0].used && step(child->pid, text, &regs))
 		n++;
 	assert_int_equal(ptrace(PTRACE_DETACH, child->pid, NULL, NULL), 0);
