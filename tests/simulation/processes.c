@@ -125,7 +125,7 @@ kill_user(struct user *user, const struct act *act)
 		return;
 	sim_op("kills %s", user->name);
 	processes.changes++;
-	processes.killed = true;
+	processes.killed = processes.may_be_half_rung = true;
 	if (user->number == PRIMARY)
 		processes.open = false;
 	sim_kill(user->process);

@@ -194,8 +194,8 @@ struct processes {
 	uint32_t changes;
 	/* As often when everything rested last. */
 	uint32_t rested;
-	/* Somebody has been killed, who may have been about to ring. */
-	bool killed;
+	/* Somebody has been killed; or has ended in any way that leaves a ring half done. */
+	bool killed, may_be_half_rung;
 	/* The domain is open. */
 	bool open;
 	uint64_t opening;

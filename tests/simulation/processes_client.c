@@ -104,8 +104,10 @@ become_another(struct user *user)
 
 	sim_op("becomes another program");
 	/* None of its threads runs between this and its end. */
-	if (processes_has_waits(user))
+	if (processes_has_waits(user)) {
 		(void)sim_look(true);
+		processes.may_be_half_rung = true;
+	}
 	processes.changes++;
 	processes_items_leave(user);
 	processes_flows_leave(user);

@@ -133,7 +133,8 @@ processes_is_anybody_stopped(void)
 	return false;
 }
 
-/* Somebody may have been stopped in the middle of a ring, or killed: no scrub repairs it here. */
+/* Somebody may have been stopped in the middle of a ring, or killed there, or become another
+ * program while a thread of it was there: no scrub repairs it here. */
 static const char half_rung[] = "a leaf bit is set without its summary bit";
 /* Somebody has written it: homes pass it by, and nobody takes it away. */
 static const char made_up[] = "a leaf bit stands for no index";
@@ -141,7 +142,7 @@ static const char made_up[] = "a leaf bit stands for no index";
 static void
 tell_broken(void *arg, const char *sentence)
 {
-	if ((processes.killed || processes_is_anybody_stopped()) &&
+	if ((processes.may_be_half_rung || processes_is_anybody_stopped()) &&
 		strstr(sentence, half_rung) != NULL)
 		return;
 	if (processes_garbage_is_in(processes.opening) && strstr(sentence, made_up) != NULL)
