@@ -21,10 +21,10 @@ class Capture:
         self.path = bench.file(f'{name}.pcap')
         write_capture(self.path, [frame for _, frame in frames], snap)
         self.tools = {'tcpdump': tcpdump(bench.path, self.path, {rule.name: rule.tcpdump for rule in RULES}),
-                      'tshark, by bytes': tshark(bench.path, self.path, {rule.name: rule.bytes for rule in RULES
-                                                                        if rule.bytes}, dissect=False)}
+                      'tshark, by bytes': tshark(self.path, {rule.name: rule.bytes for rule in RULES
+                                                             if rule.bytes}, dissect=False)}
         if words:
-            self.tools['tshark, by words'] = tshark(bench.path, self.path, {rule.name: rule.words for rule in RULES})
+            self.tools['tshark, by words'] = tshark(self.path, {rule.name: rule.words for rule in RULES})
         empty = [rule.name for rule in RULES if not self.tools['tcpdump'][rule.name]]
         assert len(empty) * (10 if words else 4) < len(RULES), f'{name}: the capture has nothing for {empty}'
 

@@ -167,7 +167,7 @@ def tagged(bench):
     need_tools()
     frames = generated(bench, 'tagged', lambda rng: random_tags(rng)[:2])
     compare(bench, 'tagged', frames, 'tshark',
-            tshark(bench.path, bench.file('tagged'), {rule.name: rule.words for rule in RULES}))
+            tshark(bench.file('tagged'), {rule.name: rule.words for rule in RULES}))
 
 
 def untagged(bench):

@@ -98,7 +98,7 @@ def compare(bench, version):
         report, _ = bench.play(frames, rules_of(bench, wanted, prefixes, ports, inline))
         counted = {c['name']: (c['packets'], c['bytes']) for c in report['counters']}
         capture = bench.file('in.pcap')
-        by_tool = {'tshark': tshark(bench.path, capture, {name: shark for name, (_, shark, _) in wanted.items()}),
+        by_tool = {'tshark': tshark(capture, {name: shark for name, (_, shark, _) in wanted.items()}),
                    'tcpdump': tcpdump(bench.path, capture, {name: dump for name, (_, _, dump) in wanted.items()})}
         for tool, taken in by_tool.items():
             for name, found in taken.items():
