@@ -543,13 +543,15 @@ static const struct mistake mistakes[] = {
 	MISTAKE("set s { }", "1:9: expected a number, an address or a network, found '}'\n"),
 	MISTAKE("set s { 80 443 }", "1:12: expected ',' or '}', found '443'\n"),
 	MISTAKE("set s { 65536, 1.2.3.4/33, 1.2.3, ::1/129, 02:00:00:00:00:01, 01 }",
-		"1:9: expected an address, a prefix such as 10.0.0.0/8, or a port, found '65536'\n"
+		"1:9: expected an address, a prefix such as 10.0.0.0/8, or a port, found '65536': "
+		"a "
+		"port is at most 65535\n"
 		"1:16: expected an address, a prefix such as 10.0.0.0/8, or a port, found "
-		"'1.2.3.4/33'\n"
+		"'1.2.3.4/33': a prefix of IPv4 has at most 32 bits\n"
 		"1:28: expected an address, a prefix such as 10.0.0.0/8, or a port, found "
 		"'1.2.3'\n"
 		"1:35: expected an address, a prefix such as 10.0.0.0/8, or a port, found "
-		"'::1/129'\n"
+		"'::1/129': a prefix of IPv6 has at most 128 bits\n"
 		"1:44: expected an address, a prefix such as 10.0.0.0/8, or a port, found "
 		"'02:00:00:00:00:01'\n"
 		"1:63: expected an address, a prefix such as 10.0.0.0/8, or a port, found '01'\n"),

@@ -160,7 +160,7 @@ test_set_files(void **state)
 	static const char fine[] = "\xef\xbb\xbf# customers\r\n\r\n 10.0.0.0/8 # all of it\r\n"
 				   "\t2001:db8::1\n\n443\n0.0.0.0/0\n::/0#\n65535";
 	static const char wrong[] = "10.0.0.0/8\n10.0.0.0/8 10.1.0.0/16\nhost\n1.2.3.4/-1\n\0\n"
-				    "1.2.3.4/032\n";
+				    "1.2.3.4/032\n1.2.3.4/033\n1.2.3.4/33\n443/17\n99999\n";
 	char *many = malloc(16 * (size_t)(TRIP_SET_ENTRIES_MAX + 2)), *at = many, *said;
 	struct trip_rules_set set = {.name = "s", .path = (char *)(uintptr_t) "/nowhere/list"};
 	struct trip_rules_errors *errors;
@@ -175,7 +175,12 @@ test_set_files(void **state)
 	assert_non_null(strstr(said, "list:4:1: "));
 	assert_non_null(strstr(said, "list:5:1: "));
 	assert_non_null(strstr(said, "list:6:1: "));
-	assert_null(strstr(said, "list:7"));
+	/* What is a limit alone is named. */
+	assert_non_null(strstr(said, "found '1.2.3.4/033'\n"));
+	assert_non_null(strstr(said, "'1.2.3.4/33': a prefix of IPv4 has at most 32 bits\n"));
+	assert_non_null(strstr(said, "found '443/17'\n"));
+	assert_non_null(strstr(said, "found '99999': a port is at most 65535\n"));
+	assert_null(strstr(said, "list:11"));
 	free(said);
 	assert_non_null(many);
 	for (unsigned int i = 0; i <= TRIP_SET_ENTRIES_MAX; i++)

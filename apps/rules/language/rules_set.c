@@ -14,6 +14,8 @@
 #include "rules_priv.h"
 
 #define EXPECTED "expected an address, a prefix such as 10.0.0.0/8, or a port"
+/* Of numbers beyond a limit, which are told so. */
+#define NUMBER_MAX 99999999u
 
 /* What stands in a pattern for a test: no word of the language, and no field. */
 static const struct trip_flow_item test_item = {
@@ -71,6 +73,24 @@ read_entry(const char *text, size_t length, struct trip_set_entry *entry)
 	return true;
 }
 
+/* Of what is no entry for a limit alone: which. */
+static const char *
+limit_of(const char *text, size_t length)
+{
+	const char *slash = memchr(text, '/', length);
+	struct trip_set_entry entry;
+	unsigned int number;
+
+	if (slash == NULL)
+		return read_number(text, length, NUMBER_MAX, &number) ? ": a port is at most 65535"
+								      : "";
+	if (!read_number(slash + 1, length - (size_t)(slash - text) - 1, NUMBER_MAX, &number) ||
+		!read_entry(text, (size_t)(slash - text), &entry) || entry.kind == TRIP_SET_PORT)
+		return "";
+	return entry.kind == TRIP_SET_IPV6 ? ": a prefix of IPv6 has at most 128 bits"
+					   : ": a prefix of IPv4 has at most 32 bits";
+}
+
 /* Room for one more. */
 static bool
 add_entry(struct trip_set_entry **entries, size_t n, const struct trip_set_entry *entry)
@@ -106,8 +126,8 @@ trip_rules_set_add(struct trip_rules_ctx *ctx, const struct trip_rules_span *spa
 	struct trip_set_entry entry;
 
 	if (!read_entry(span->text, span->length, &entry))
-		trip_rules_error(
-			ctx, span, EXPECTED ", found %s", trip_rules_error_quote(quote, span));
+		trip_rules_error(ctx, span, EXPECTED ", found %s%s",
+			trip_rules_error_quote(quote, span), limit_of(span->text, span->length));
 	else if (ctx->set.n_entries == TRIP_SET_ENTRIES_MAX)
 		trip_rules_error(ctx, span, "a set has at most %u entries", TRIP_SET_ENTRIES_MAX);
 	else if (add_entry(&ctx->set.entries, ctx->set.n_entries, &entry))
@@ -252,8 +272,9 @@ refuse_line(struct reading *reading, const struct trip_rules_span *span)
 {
 	char quote[TRIP_RULES_QUOTE_SIZE], *message = NULL;
 	int n = reading->n_entries < TRIP_SET_ENTRIES_MAX
-			? asprintf(&message, EXPECTED ", found %s",
-				  trip_rules_error_quote(quote, span))
+			? asprintf(&message, EXPECTED ", found %s%s",
+				  trip_rules_error_quote(quote, span),
+				  limit_of(span->text, span->length))
 			: asprintf(&message, "a set has at most %u entries", TRIP_SET_ENTRIES_MAX);
 
 	reading->nomem |= !trip_rules_error_append(reading->errors, span, n >= 0 ? message : NULL);
