@@ -87,6 +87,7 @@ judge(struct trip_connection *connection)
 {
 	struct trip_commands *commands = &connection->server->commands;
 	const char *name = connection->server->domain->name;
+	char user[32] = "", members[32] = "";
 	bool open, group;
 	gid_t of;
 
@@ -103,10 +104,14 @@ judge(struct trip_connection *connection)
 	commands->last_refused = connection->credentials;
 	pthread_mutex_unlock(&commands->lock);
 	atomic_fetch_add_explicit(&commands->refused, 1, memory_order_relaxed);
+	if (geteuid() != 0)
+		snprintf(user, sizeof(user), "%s user %u", group ? "," : " and",
+			(unsigned int)geteuid());
+	if (group)
+		snprintf(members, sizeof(members), " and group %u", (unsigned int)of);
 	(void)trip_error_set(EACCES,
-		"domain \"%s\": user %d may give no commands: only users 0 and %d%s may", name,
-		(int)connection->credentials.uid, (int)geteuid(),
-		group ? ", and the group that it was given," : "");
+		"domain \"%s\": user %u may give no commands: only root%s%s may", name,
+		(unsigned int)connection->credentials.uid, user, members);
 	trip_server_forbid(connection->server, &connection->credentials);
 	return -EACCES;
 }

@@ -213,6 +213,7 @@ who_may_not_is_refused_told_and_counted(void **state)
 	struct trip_command refused = {.size = sizeof(refused)};
 	gid_t group, groups[GROUPS];
 	unsigned int n_lines;
+	char who[64];
 
 	if (geteuid() != 0)
 		skip();
@@ -226,7 +227,8 @@ who_may_not_is_refused_told_and_counted(void **state)
 	assert_int_equal(trip_command_refused(socket_domain, &refused), -ENOENT);
 	assert_int_equal(command_as(0, 0, 0, NULL), 0);
 	assert_int_equal(command_as(USER, group, 1, &group), -EACCES);
-	assert_non_null(strstr(trip_error_message(), "user 4711 may give no commands"));
+	assert_non_null(
+		strstr(trip_error_message(), "user 4711 may give no commands: only root may"));
 	assert_int_equal(stats().commands_refused, 1);
 	assert_int_equal(trip_command_refused(socket_domain, &refused), 0);
 	assert_true(refused.uid == USER && refused.gid == group && refused.pid == getpid());
@@ -236,6 +238,8 @@ who_may_not_is_refused_told_and_counted(void **state)
 	end();
 	begin(GROUP);
 	assert_int_equal(command_as(USER, USER, GROUPS, groups), -EACCES);
+	snprintf(who, sizeof(who), ": only root and group %u may", (unsigned int)group);
+	assert_non_null(strstr(trip_error_message(), who));
 	/* As a group's own, as a supplementary one, as the last of many; as none. */
 	assert_int_equal(command_as(USER, group, 0, NULL), 0);
 	assert_true(application.uid == USER && application.gid == group);

@@ -32,9 +32,9 @@ say_refused(struct tripd_run *run, struct tripd_view *view)
 	run->told_refused_ns = now;
 	tripd_screen_begin(&view->screen);
 	fprintf(stderr,
-		"tripd: %" PRIu64 " commands were refused: their users may give none (--verbose "
-		"has more of it)\n",
-		n);
+		"tripd: %" PRIu64 " command%s refused: %s may give none (--verbose has more of "
+		"it)\n",
+		n, n == 1 ? " was" : "s were", n == 1 ? "its user" : "their users");
 	tripd_screen_end(&view->screen);
 }
 
