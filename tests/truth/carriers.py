@@ -105,8 +105,10 @@ RULES = (
     Rule('mpls_17', 'mpls label is 16 / mpls label is 17',
          labels((0, '000100', 'fffff1'), (4, '000110', 'fffff0')), 'mpls 16 and mpls 17'),
     Rule('mpls_dns', 'mpls label is 16 / ipv4 / udp dst is 53',
-         f'{first("mpls:ip:udp")} and udp.dstport#1 == 53 and {labels((0, "000100", "fffff0"))}'),
-    Rule('mpls_ip6', 'eth / mpls / ipv6', first('mpls:ipv6')),
+         f'{first("mpls(:ip)?:udp")} and ip and udp.dstport#1 == 53 and {labels((0, "000100", "fffff0"))}'),
+    # Newer ones do not name IP behind a label, nor its version in a tunnel.
+    Rule('mpls_ip6', 'eth / mpls / ipv6',
+         f'({first("mpls:ipv6")} or ({first("mpls(?!:(mpls|ip|ipv6|eth))")} and ipv6 and not ip))'),
     Rule('geneve', 'udp / geneve', first(OUTER + 'udp:geneve'), 'geneve or (ip6 and udp dst port 6081)'),
     Rule('geneve_77', 'ipv4 / udp / geneve vni is 77', f'{first("ip:udp:geneve")} and geneve.vni#1 == 77', 'ip and udp and geneve 77'),
     Rule('geneve_options', 'geneve optlen is 2', f'{first(OUTER + "udp:geneve")} and geneve[0:1] & 0x3f == 0x02'),
@@ -122,7 +124,9 @@ RULES = (
          f'{first(OUTER + "udp:gtp")} and gtp.ext_hdr.pdu_ses_con.qos_flow_id == 9'),
     Rule('gtpu_src', 'ipv4 / udp / gtpu teid is 7 / ipv4 src is 10.1.0.1',
          f'{first("ip:udp:gtp:ip")} and gtp.teid == 7 and ip.src#2 == 10.1.0.1'),
-    Rule('gtpu_web', 'gtpu / ipv6 / tcp dst is 443', f'{first(OUTER + "udp:gtp:ipv6:tcp")} and tcp.dstport#1 == 443'),
+    Rule('gtpu_web', 'gtpu / ipv6 / tcp dst is 443',
+         f'(({first("ip:udp:gtp:ip(v6)?:tcp")} and ipv6) or ({first("ipv6:udp:gtp:ip(v6)?:tcp")} and not ip)) '
+         'and tcp.dstport#1 == 443'),
     Rule('pppoes', 'eth / pppoes', first('pppoes'), 'pppoes'),
     Rule('pppoes_5', 'pppoes seid is 5', f'{first("pppoes")} and pppoe.session_id == 5', 'pppoes 5'),
     Rule('pppoes_dns', 'pppoes / ipv4 / udp dst is 53', f'{first("pppoes:ppp:ip:udp")} and udp.dstport#1 == 53'),
