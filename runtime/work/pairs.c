@@ -337,16 +337,20 @@ trip_pairs_let_go(struct trip_domain *domain, struct trip_submitter *submitter, 
 }
 
 uint64_t
-trip_pairs_id(struct trip_domain *domain, const struct trip_submitter *submitter, uint32_t fed)
+trip_pairs_id(struct trip_domain *domain, const struct trip_submitter *submitter, uint32_t fed,
+	uint64_t pair)
 {
 	uint32_t home = fed / domain->engine.cntrs_per_home;
 	uint32_t channel = submitter->number - domain->submitters[0]->number;
 	struct trip_submitter *at = &domain->submitters[home % domain->engine.n_homes][channel];
 	const struct trip_group *group = group_of(at, fed);
-	uint64_t id;
+	uint64_t id = TRIP_WORK_NONE;
 
 	trip_domain_lock(&at->lock);
-	id = group != NULL ? group->id : TRIP_WORK_NONE;
+	/* Ids are never used again, groups are. */
+	for (uint32_t i = 0; group != NULL && i < group->n_pairs; i++)
+		if (group->pairs[i] == pair)
+			id = group->id;
 	trip_domain_unlock(&at->lock);
 	return id;
 }

@@ -15,9 +15,10 @@ bool trip_pairs_is(const struct trip_condition *condition);
 /* Checks and submits: 0, or the error. */
 int trip_pairs_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id);
 
-/* The item that a pair is of, by the counter that it feeds and the submitter that has it. */
-uint64_t trip_pairs_id(
-	struct trip_domain *domain, const struct trip_submitter *submitter, uint32_t fed);
+/* The item that a pair, which has this id, is of, by the counter that it feeds and the submitter
+ * that has it; TRIP_WORK_NONE: that has gone, and the counter may be another's by now. */
+uint64_t trip_pairs_id(struct trip_domain *domain, const struct trip_submitter *submitter,
+	uint32_t fed, uint64_t pair);
 
 /* A slot has come back, or its item was canceled: where that was one of pairs, what is left of them
  * is canceled, and it lets go. Under the submitter's lock. */

@@ -87,7 +87,7 @@ flush_channel(struct trip_domain *domain, struct trip_submitter *submitter, uint
 			fed = map->desc[slot].target;
 		trip_domain_unlock(&submitter->lock);
 		if (fed != TRIP_NONE)
-			id = trip_pairs_id(domain, submitter, fed);
+			id = trip_pairs_id(domain, submitter, fed, id);
 		if (id != TRIP_WORK_NONE)
 			(void)trip_work_cancel(domain, id);
 	}
