@@ -165,9 +165,12 @@ fire_delete(struct trip_home *home, const struct trip_node *item, struct trip_ev
 	_Atomic uint8_t *action = &home->engine->actions[item->target];
 	uint16_t port = trip_engine_hard_port(home->engine, item->target);
 
+	if (port != TRIP_FLOW_SOFT &&
+		send_errand(home, item, event, TRIP_OP_FLOW_DELETE, port) != TRIP_OP_SENT)
+		return TRIP_OP_ENDED;
 	trip_fate_pass(&trip_engine_change(home->engine, item->target)->fate);
 	if (port != TRIP_FLOW_SOFT)
-		return send_errand(home, item, event, TRIP_OP_FLOW_DELETE, port);
+		return TRIP_OP_SENT;
 	if ((atomic_fetch_and(action, (uint8_t)~TRIP_ACTION_ACTIVE) & TRIP_ACTION_ACTIVE) == 0)
 		event->result = -ENOENT;
 	return TRIP_OP_ENDED;

@@ -5,10 +5,12 @@
  * comes back (DATA-10).
  */
 #include <errno.h>
+#include <string.h>
 
 #include <rte_common.h>
 
 #include "drop.h"
+#include "errand.h"
 #include "home_bed.h"
 #include "node.h"
 #include "soft.h"
@@ -503,6 +505,60 @@ data_10_some_of_each(void **state)
 	close_scene(scene);
 }
 
+#define PORT 2
+
+/* A worker of a port that does what it is told. */
+static unsigned int
+do_errands(struct scene *scene, struct trip_errand_ring *ring, uint8_t *last)
+{
+	const struct trip_errand *errand;
+	unsigned int n = 0;
+
+	for (; (errand = trip_errand_peek(ring, 0)) != NULL; n++) {
+		*last = errand->op;
+		trip_errand_done(ring);
+		trip_doorbell_ring(&scene->bed->home->doorbell, TRIP_BELL_HARD, PORT);
+	}
+	bed_settle(scene->bed);
+	return n;
+}
+
+/* In hardware: where the worker has all that it may have, a delete fails, and nothing is deleted.
+ * What drops ends when it was to. */
+static void
+data_10_a_delete_that_is_not_sent_ends_no_drop(void **state)
+{
+	struct scene *scene = open_scene();
+	struct trip_errand errands[2];
+	struct trip_errand_ring ring;
+	struct trip_errand_desk desk;
+	uint8_t last = 0;
+
+	memset(errands, 0, sizeof(errands));
+	memset(&desk, 0, sizeof(desk));
+	trip_errand_init(&ring, errands, RTE_DIM(errands));
+	desk.rings = &ring;
+	atomic_store(&scene->bed->engine.desks[PORT], &desk);
+	atomic_store(&scene->bed->engine.flows[0].hard, PORT + 1);
+	submit(scene, OWN, 1, 0, TIME);
+	go_to(scene, 100);
+	add(scene, 1);
+	assert_int_equal(do_errands(scene, &ring, &last), 1);
+	assert_int_equal(last, TRIP_OP_FLOW_DROP);
+	/* Another flow's. */
+	for (unsigned int i = 0; i < RTE_DIM(errands); i++) {
+		*trip_errand_next(&ring) = (struct trip_errand){.completion = TRIP_NONE};
+		trip_errand_send(&ring);
+	}
+	operate(scene, TRIP_OP_FLOW_DELETE);
+	assert_int_equal(atomic_load(&desk.refused), 1);
+	assert_int_equal(do_errands(scene, &ring, &last), RTE_DIM(errands));
+	go_to(scene, 100 + TIME + 1);
+	assert_int_equal(do_errands(scene, &ring, &last), 1);
+	assert_int_equal(last, TRIP_OP_FLOW_PASS);
+	close_scene(scene);
+}
+
 int
 main(void)
 {
@@ -519,6 +575,7 @@ main(void)
 		cmocka_unit_test(data_10_what_a_dead_client_began_ends),
 		cmocka_unit_test(data_10_what_cannot_end_is_refused),
 		cmocka_unit_test(data_10_some_of_each),
+		cmocka_unit_test(data_10_a_delete_that_is_not_sent_ends_no_drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
