@@ -257,9 +257,10 @@ int trip_client_path(const char *prefix, const char *domain, char *path, size_t 
  *   0, -ENOENT, -ECONNREFUSED: no primary serves it; -EACCES: the socket's mode; -EUSERS: the
  *   user has as many connections as it may: another user than root and the primary's 32, all of
  *   these together 96, root and the primary's 128 each beside those of attached processes, and
- *   fewer where the primary may have few files; -EPROTO: another version of this protocol; -ENOMEM;
- *   -ETIMEDOUT: the primary has not accepted or not answered within TRIP_CLIENT_LIMIT_MS, which is
- *   the limit of the calls that follow, too.
+ *   fewer where the primary may have few files; -EPROTO: another version of this protocol;
+ *   -ENAMETOOLONG: a path of more than 107 characters; -EMFILE, -ENFILE: no descriptor is left;
+ *   -ENOMEM; -ETIMEDOUT: the primary has not accepted or not answered within TRIP_CLIENT_LIMIT_MS,
+ *   which is the limit of the calls that follow, too.
  */
 int trip_client_open(const char *path, struct trip_client **client);
 
@@ -282,8 +283,9 @@ void trip_client_close(struct trip_client *client);
  * @param count
  *   Room in `records`.
  * @return
- *   Number of records written, 0 where there are no more; or -EINVAL, -EPIPE: the primary has
- *   ended; -ETIMEDOUT.
+ *   Number of records written, 0 where there are no more; or -EINVAL: an unknown `size`; -EAGAIN:
+ *   calls of the primary's have changed what is listed for a second; -EPIPE: the primary has ended;
+ *   -ETIMEDOUT.
  */
 int trip_client_list(struct trip_client *client, enum trip_client_kind kind, uint64_t *cursor,
 	void *records, size_t size, uint32_t count);
@@ -319,7 +321,7 @@ int trip_client_watch(struct trip_client *client, uint64_t id, uint32_t *watch, 
  *   What trip_client_read() gave; `success`, `error` and the generations of it are taken.
  * @return
  *   0, -ENOENT: no such watch, or its counter is closed; -EINVAL: threshold above
- *   TRIP_CNTR_MAX; -EPIPE, -ETIMEDOUT.
+ *   TRIP_CNTR_MAX, an unknown `size` of `seen`; -EPIPE, -ETIMEDOUT.
  */
 int trip_client_arm(struct trip_client *client, uint32_t watch, uint64_t threshold,
 	const struct trip_client_cntr *seen);

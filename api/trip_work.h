@@ -382,8 +382,9 @@ typedef int (*trip_function_t)(const struct trip_work_event *event, void *arg);
  * Registers a function. Any thread.
  *
  * @return
- *   0, -EINVAL: function is NULL, -ENOSPC: the domain's `max_functions` are registered, or
- *   -ENOTSUP: this is an attached process; functions run in the primary.
+ *   0, -EINVAL: function is NULL, -ENOSPC: the domain's `max_functions` are registered,
+ *   -ENOTSUP: this is an attached process; functions run in the primary; -ENOMEM; or -ESHUTDOWN
+ *   (WAIT-12).
  */
 int trip_function_register(struct trip_domain *domain, trip_function_t function, void *arg,
 	struct trip_function **handle);
@@ -402,7 +403,7 @@ int trip_function_name(struct trip_function *handle, const char *name);
  * Unregisters a function. Any thread.
  *
  * @return
- *   0, or -EBUSY while pending work would call it; nothing has changed then.
+ *   0, or -EBUSY while pending work would call it; nothing has changed then; -ESHUTDOWN (WAIT-12).
  */
 int trip_function_unregister(struct trip_function *handle);
 
@@ -431,7 +432,8 @@ int trip_function_unregister(struct trip_function *handle);
  *   -ENOSPC: as many ALL and ANY, nested ones counted, are pending on the home of the first pair
  *     as may be: the domain's `max_groups`; of an attached process, or a thread that has channels
  *     of its own, a 64th of its items, and 9; or as many flows may be policed, or share the rate of
- *     one, as the domain's `max_policed`.
+ *     one, as the domain's `max_policed`;
+ *   -ESHUTDOWN (WAIT-12).
  */
 int trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id);
 
@@ -465,7 +467,7 @@ int trip_thread_detach(struct trip_domain *domain);
  *
  * @return
  *   0: it will not fire (again), and no completion is counted; -ENOENT: it has fired, is canceled,
- *   or is unknown. Exactly one of firing and canceling happens.
+ *   or is unknown; -ESHUTDOWN (WAIT-12). Exactly one of firing and canceling happens.
  */
 int trip_work_cancel(struct trip_domain *domain, uint64_t id);
 
