@@ -188,6 +188,8 @@ struct processes {
 	uint64_t n_errors;
 	/* Work has counters of its own, which are closed and opened again as soon as may be. */
 	bool reopens;
+	/* After work is queued, a counter that it refers to is to be closed. */
+	bool closes;
 	/* Of clients; 0: as many as they like. */
 	unsigned int files;
 	/* Who may attach, and who may not, has changed so often. */
@@ -277,6 +279,8 @@ void processes_act_on_cntr(struct user *user, const struct act *act);
 /* What a call may say. Descriptors may run out, and a domain may end with its primary. */
 void processes_check_error(struct user *user, const char *call, int error, int other, int another);
 void processes_close_cntrs(struct user *user);
+/* As far as may be: that of an id, if it has a handle of it. */
+void processes_close_of(struct user *user, uint64_t id);
 
 /* From the act's on, the first that is open, or is not; NULL: there is none. */
 struct handle *processes_find_handle(struct user *user, uint32_t from, bool is_open);

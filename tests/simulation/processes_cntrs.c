@@ -150,15 +150,32 @@ wait_for(struct user *user, struct handle *handle, const struct act *act)
 		"a counter is there, and a wait for it fails");
 }
 
+/* The user has found it by another handle, too, which goes on. */
+static bool
+has_another(const struct user *user, const struct handle *handle)
+{
+	for (uint32_t i = 0; i < HANDLES; i++) {
+		const struct handle *other = &user->handles[i];
+
+		if (other != handle && other->cntr != NULL && handle->found &&
+			other->cntr->id == handle->cntr->id)
+			return true;
+	}
+	return false;
+}
+
 static void
 close_cntr(struct user *user, struct handle *handle)
 {
-	bool refers;
+	bool refers, another;
+	uint64_t id;
 	int error;
 
 	if (handle->cntr == NULL)
 		return;
 	sim_op("closes a counter");
+	another = has_another(user, handle);
+	id = handle->cntr->id;
 	refers = processes_waits_close(user, handle);
 	refers |= processes_items_refer(user, handle->cntr) ||
 		  processes_flows_feed(user, handle->cntr);
@@ -168,8 +185,11 @@ close_cntr(struct user *user, struct handle *handle)
 	processes_check_error(user, "the closing of a counter", error,
 		handle->name != 0 || refers ? -EBUSY : 0, 0);
 	processes_waits_closed(user, handle, error);
-	if (error == 0)
-		handle->cntr = NULL;
+	if (error != 0)
+		return;
+	handle->cntr = NULL;
+	if (!another)
+		processes_items_let_go(user, id, NULL);
 }
 
 /* Where it is to be waited for: another has opened it by now, or nobody has. */
@@ -234,6 +254,14 @@ processes_act_on_cntr(struct user *user, const struct act *act)
 		wait_for(user, handle, act);
 	else if (act->kind == ACT_CLOSE)
 		close_cntr(user, handle);
+}
+
+void
+processes_close_of(struct user *user, uint64_t id)
+{
+	for (uint32_t i = 0; i < HANDLES; i++)
+		if (user->handles[i].cntr != NULL && user->handles[i].cntr->id == id)
+			close_cntr(user, &user->handles[i]);
 }
 
 void

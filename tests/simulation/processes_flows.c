@@ -219,8 +219,11 @@ destroy_flow(struct user *user, struct flow *flow)
 	user->changes_flows = false;
 	sim_expect(error == -EBUSY ? refers : is_explained(user, error),
 		"a flow is not destroyed: error %d", -error);
-	if (error == 0)
-		flow->flow = NULL;
+	if (error != 0)
+		return;
+	flow->flow = NULL;
+	if (flow->rule != NULL)
+		processes_items_let_go(user, 0, flow->rule);
 }
 
 bool

@@ -121,6 +121,40 @@ processes_items_refer(const struct user *user, const struct trip_cntr *cntr)
 	return false;
 }
 
+/* It waits, and no call is under way that takes it back. */
+static bool
+waits_for_sure(const struct item *item)
+{
+	return item->state == ITEM_QUEUED && processes_item_waits(item) && !item->canceling &&
+	       !item->contested && !item->doubtful;
+}
+
+/* The first such item, of a counter's id, not 0, or of a rule. */
+static const struct item *
+find_need(const struct user *user, uint64_t cntr, const struct rule *rule)
+{
+	for (unsigned int i = 0; i < items.n && !user->scribbles; i++) {
+		const struct item *item = &items.all[i];
+
+		if (!processes_item_is_of(item, user) || !waits_for_sure(item))
+			continue;
+		if (rule != NULL ? item->rule == rule
+				 : item->trigger == cntr || item->target == cntr ||
+					   item->completion == cntr)
+			return item;
+	}
+	return NULL;
+}
+
+void
+processes_items_let_go(const struct user *user, uint64_t cntr, const struct rule *rule)
+{
+	const struct item *item = find_need(user, cntr, rule);
+
+	sim_expect(item == NULL, "a %s is closed, and item %u waits, which refers to it",
+		rule != NULL ? "flow" : "counter", processes_item_number(item));
+}
+
 bool
 processes_items_refer_to_flow(const struct user *user, const struct rule *rule)
 {

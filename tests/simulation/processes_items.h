@@ -149,6 +149,9 @@ bool processes_item_waits(const struct item *item);
 /* Any may still hold on to the counter, as far as its process can know. */
 bool processes_items_refer(const struct user *user, const struct trip_cntr *cntr);
 bool processes_items_refer_to_flow(const struct user *user, const struct rule *rule);
+/* The counter is closed, for all of the user's handles, or the rule of a flow, not NULL, is gone:
+ * no item that waits refers to it, but for one that a call under way takes back. */
+void processes_items_let_go(const struct user *user, uint64_t cntr, const struct rule *rule);
 
 struct ledger *processes_ledger(const struct trip_cntr *cntr);
 struct ledger *processes_ledger_of(uint64_t opening, uint64_t id);

@@ -358,4 +358,5 @@ processes_plan(void)
 	draw_signals();
 	if (!doors && draw(3) == 0)
 		plan_all_waits();
+	processes.closes = draw(2) == 0 && sim_wants();
 }

@@ -272,6 +272,20 @@ queue_once(struct user *user, const struct act *act)
 	return error == 0;
 }
 
+/* A counter of what it has just queued. */
+static void
+close_used(struct user *user, const struct act *act)
+{
+	const struct item *item = find_item(user, 1);
+
+	if (item == NULL)
+		return;
+	if (item->completion != 0)
+		processes_close_of(user, item->completion);
+	else
+		processes_close_of(user, act->seed % 2 == 0 ? item->target : item->trigger);
+}
+
 static void
 queue(struct user *user, const struct act *act)
 {
@@ -283,6 +297,8 @@ queue(struct user *user, const struct act *act)
 	/* It may be called just now. */
 	if (act->work.op == TRIP_OP_CALL && user->function != NULL && act->value % 2 == 0)
 		flush(user, NULL);
+	if (processes.closes && !processes.waits)
+		close_used(user, act);
 	if (!processes.reopens)
 		return;
 	sim_op("opens counters of its work anew");
