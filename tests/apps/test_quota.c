@@ -744,6 +744,30 @@ no_packet_is_lost_between_periods(void **state)
 	tripd_bed_close(&bed);
 }
 
+/* Of periods that nobody has said yet so many are kept; for how many there was no room is known. */
+static void
+lines_of_periods_are_bounded(void **state)
+{
+	const struct tripd_periods *periods;
+	struct tripd_bed bed;
+
+	open_bed(&bed, "count all port 0 pattern eth / end\nquota q 9 per day of all.packets\n");
+	periods = &bed.quota.periods;
+	for (size_t i = 0; i < TRIPD_PERIOD_LINES_MAX + 3; i++) {
+		assert_int_equal(tripd_period_is_full(&bed.quota), i >= TRIPD_PERIOD_LINES_MAX / 2);
+		tripd_period_put(&bed.quota, &periods->all[0]);
+	}
+	assert_int_equal(periods->n_lines, TRIPD_PERIOD_LINES_MAX);
+	assert_int_equal(periods->n_unsaid, 3);
+	tripd_period_forget(&bed.quota);
+	assert_false(tripd_period_is_full(&bed.quota));
+	tripd_period_put(&bed.quota, &periods->all[0]);
+	assert_int_equal(periods->n_lines, 1);
+	assert_int_equal(periods->lines[0].limit, 9);
+	assert_int_equal(periods->n_unsaid, 3);
+	tripd_bed_close(&bed);
+}
+
 static void
 quotas_are_reported(void **state)
 {
@@ -792,6 +816,7 @@ main(void)
 		cmocka_unit_test(what_is_crossed_at_the_end_fires),
 		cmocka_unit_test(a_count_is_reset),
 		cmocka_unit_test(no_packet_is_lost_between_periods),
+		cmocka_unit_test(lines_of_periods_are_bounded),
 		cmocka_unit_test(quotas_are_reported),
 	};
 

@@ -16,7 +16,6 @@
 
 #include "apply/period.h"
 #include "now.h"
-#include "start/describe.h"
 #include "start/fail.h"
 #include "period.h"
 #include "quota.h"
@@ -149,6 +148,7 @@ void
 tripd_period_close(struct tripd_quota *quota)
 {
 	free(quota->periods.all);
+	free(quota->periods.lines);
 }
 
 void
@@ -344,30 +344,53 @@ tripd_period_update(struct tripd_quota *quota, int64_t now)
 	return ret;
 }
 
-bool
-tripd_period_has_news(const struct tripd_quota *quota)
+/* ---- what has ended is said --------------------------------------------------------------------
+ */
+
+static bool
+grow_lines(struct tripd_periods *periods)
 {
-	for (unsigned int i = 0; i < quota->periods.n; i++)
-		if (quota->periods.all[i].n_said < quota->periods.all[i].n_ended)
-			return true;
-	return false;
+	size_t max = RTE_MIN(RTE_MAX(2 * periods->max_lines, (size_t)64), TRIPD_PERIOD_LINES_MAX);
+	struct tripd_period_line *lines;
+
+	if (periods->n_lines < periods->max_lines)
+		return true;
+	if (periods->n_lines == TRIPD_PERIOD_LINES_MAX)
+		return false;
+	lines = realloc(periods->lines, max * sizeof(*lines));
+	if (lines == NULL)
+		return false;
+	periods->lines = lines;
+	periods->max_lines = max;
+	return true;
 }
 
 void
-tripd_period_say(struct tripd_quota *quota, FILE *out)
+tripd_period_put(struct tripd_quota *quota, const struct tripd_period *period)
 {
-	for (unsigned int i = 0; i < quota->periods.n; i++) {
-		struct tripd_period *period = &quota->periods.all[i];
-		const struct trip_rules_counter *counter = &quota->rules->counters[period->counter];
-		char date[TRIPD_DESCRIBE_DATE] = "";
+	struct tripd_periods *periods = &quota->periods;
 
-		if (period->n_said == period->n_ended)
-			continue;
-		if (quota->plan->by_packets)
-			tripd_describe_date((uint64_t)period->ended * SECOND_NS, date);
-		fprintf(out, "%s%squota %s begins anew: it was %" PRIu64 " of %" PRIu64 " %s\n",
-			date, date[0] != 0 ? "  " : "", counter->name, period->spent,
-			counter->quota->limit, tripd_period_unit(counter->quota));
-		period->n_said = period->n_ended;
+	if (!grow_lines(periods)) {
+		periods->n_unsaid++;
+		return;
 	}
+	periods->lines[periods->n_lines++] = (struct tripd_period_line){
+		.counter = period->counter,
+		.spent = period->spent,
+		.limit = quota->rules->counters[period->counter].quota->limit,
+		.ended = period->ended,
+		.n_trips = quota->n_trips,
+	};
+}
+
+bool
+tripd_period_is_full(const struct tripd_quota *quota)
+{
+	return quota->periods.n_lines >= TRIPD_PERIOD_LINES_MAX / 2;
+}
+
+void
+tripd_period_forget(struct tripd_quota *quota)
+{
+	quota->periods.n_lines = 0;
 }

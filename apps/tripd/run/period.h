@@ -5,8 +5,8 @@
 #define TRIPD_PERIOD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 struct trip_rules_quota;
 struct trip_rules_when;
@@ -25,8 +25,19 @@ struct tripd_period {
 	/* How many have ended, and of the last one when it began and ended, and what it came to. */
 	uint64_t n_ended, spent;
 	int64_t ended_began, ended;
-	uint64_t n_said;
 };
+
+/* What is to be said of one that has ended. */
+struct tripd_period_line {
+	unsigned int counter;
+	uint64_t spent, limit;
+	int64_t ended;
+	/* How many trips were there: those are said before it. */
+	size_t n_trips;
+};
+
+/* At most so many wait to be said: 640 KiB of them. */
+#define TRIPD_PERIOD_LINES_MAX ((size_t)1 << 14)
 
 struct tripd_periods {
 	struct tripd_period *all;
@@ -37,6 +48,11 @@ struct tripd_periods {
 	int64_t failed_at;
 	/* What the clock was at the last look. */
 	int64_t looked_at;
+	/* Of those that have ended and are still to be said, in order. */
+	struct tripd_period_line *lines;
+	size_t n_lines, max_lines;
+	/* For those there was no room. */
+	uint64_t n_unsaid;
 };
 
 /* "bytes" or "packets". */
@@ -87,8 +103,13 @@ int tripd_period_end(struct tripd_quota *quota, int64_t now);
  * yet. 0, or a negative errno, with that said. */
 int tripd_period_pass(struct tripd_quota *quota);
 
-/* Whether periods have ended that have not been said; and says them. */
-bool tripd_period_has_news(const struct tripd_quota *quota);
-void tripd_period_say(struct tripd_quota *quota, FILE *out);
+/* One has ended: that is to be said. */
+void tripd_period_put(struct tripd_quota *quota, const struct tripd_period *period);
+
+/* So many are to be said that no more are to end before that. */
+bool tripd_period_is_full(const struct tripd_quota *quota);
+
+/* All of them have been said. */
+void tripd_period_forget(struct tripd_quota *quota);
 
 #endif

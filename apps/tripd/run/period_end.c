@@ -149,6 +149,7 @@ end(const struct batch *batch, struct tripd_period *period, int64_t now)
 	period->reset = false;
 	if (quota->period_told != NULL)
 		quota->period_told(quota->told_arg, period);
+	tripd_period_put(quota, period);
 	/* What its statements have begun ends with it, and they begin anew. */
 	for (unsigned int at = batch->first[period->counter]; at != 0; at = batch->next[at - 1]) {
 		quota->items[at - 1].owed |= tripd_quota_holds(quota, at - 1);

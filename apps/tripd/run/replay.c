@@ -199,6 +199,6 @@ tripd_replay_run(struct tripd_replay *replay, unsigned int ms)
 		if (queue != NULL && come_to(replay, ns))
 			tripd_forward_packets(replay->forwarding, queue->port, queue->id,
 				&queue->pkts[queue->next++], 1);
-	} while (now_ns(CLOCK_MONOTONIC) < until);
+	} while (now_ns(CLOCK_MONOTONIC) < until && !tripd_period_is_full(replay->quota));
 	return true;
 }

@@ -90,9 +90,8 @@ tripd_tell_news(struct tripd_run *run, struct tripd_screen *screen)
 	bool of_ports = tripd_removal_check(&run->plan);
 	bool of_events = tripd_events_update(&run->events, &run->quota);
 	bool of_programs = tripd_exec_update(&run->exec);
-	bool of_periods = tripd_period_has_news(&run->quota);
 
-	if (!of_ports && !of_events && !of_programs && !of_periods)
+	if (!of_ports && !of_events && !of_programs)
 		return;
 	tripd_screen_begin(screen);
 	if (of_ports)
@@ -101,7 +100,5 @@ tripd_tell_news(struct tripd_run *run, struct tripd_screen *screen)
 		tripd_events_say(&run->events);
 	if (of_programs)
 		tripd_exec_say(&run->exec);
-	if (of_periods)
-		tripd_period_say(&run->quota, run->out);
 	tripd_screen_end(screen);
 }

@@ -11,12 +11,14 @@
 #include "apply/text.h"
 #include "link/losses.h"
 #include "now.h"
+#include "period.h"
 #include "quota.h"
 #include "rules.h"
 #include "start/describe.h"
 #include "view.h"
 
 #define REDRAW_NS UINT64_C(200000000)
+#define SECOND_NS UINT64_C(1000000000)
 #define LOSSES_NS UINT64_C(60000000000)
 #define CAUSE_MAX 256
 
@@ -319,25 +321,70 @@ say_left_out(struct tripd_view *view, unsigned int i, uint64_t now)
 }
 
 static void
-say_new_trips(struct tripd_view *view)
+say_all_left_out(struct tripd_view *view, uint64_t now)
+{
+	for (unsigned int i = 0; i < view->quota->rules->n_whens && view->n_left_out > 0; i++)
+		say_left_out(view, i, now);
+}
+
+static void
+say_new_trip(struct tripd_view *view)
 {
 	const struct tripd_quota *quota = view->quota;
-	uint64_t now;
+	unsigned int when = quota->trips[view->said].when;
+	uint64_t now = time_of_lines(quota, quota->trips[view->said].packet_ns);
+	struct trip_apply_limit *limit = &view->limits[when];
 
-	for (; view->said < quota->n_trips; view->said++) {
-		unsigned int when = quota->trips[view->said].when;
-		struct trip_apply_limit *limit = &view->limits[when];
-
-		now = time_of_lines(quota, quota->trips[view->said].packet_ns);
-		say_left_out(view, when, now);
-		if (trip_apply_limit_take(limit, &quota->rules->whens[when], now))
-			tripd_view_trip(&view->screen, quota, view->said);
-		else
-			view->n_left_out += limit->left_out == 1;
+	say_left_out(view, when, now);
+	if (!trip_apply_limit_take(limit, &quota->rules->whens[when], now)) {
+		view->n_left_out += limit->left_out == 1;
+		return;
 	}
-	now = time_of_lines(quota, quota->packet_ns);
-	for (unsigned int i = 0; i < quota->rules->n_whens && view->n_left_out > 0; i++)
-		say_left_out(view, i, now);
+	say_all_left_out(view, now);
+	tripd_view_trip(&view->screen, quota, view->said);
+}
+
+static void
+say_new_period(struct tripd_view *view)
+{
+	const struct tripd_quota *quota = view->quota;
+	const struct tripd_period_line *line = &quota->periods.lines[view->said_periods];
+	const struct trip_rules_counter *counter = &quota->rules->counters[line->counter];
+	uint64_t ended_ns = (uint64_t)line->ended * SECOND_NS;
+	char date[TRIPD_DESCRIBE_DATE] = "";
+
+	say_all_left_out(view, time_of_lines(quota, ended_ns));
+	if (quota->plan->by_packets)
+		tripd_describe_date(ended_ns, date);
+	tripd_screen_say(&view->screen,
+		"%s%squota %s begins anew: it was %" PRIu64 " of %" PRIu64 " %s", date,
+		date[0] != 0 ? "  " : "", counter->name, line->spent, line->limit,
+		tripd_period_unit(counter->quota));
+}
+
+/* By the times of packets what was left out is told before the next line behind its time, or at the
+ * end: when the control thread looks decides nothing. */
+static void
+say_news(struct tripd_view *view)
+{
+	const struct tripd_quota *quota = view->quota;
+	const struct tripd_periods *periods = &quota->periods;
+
+	while (view->said < quota->n_trips || view->said_periods < periods->n_lines) {
+		bool is_period = view->said_periods < periods->n_lines &&
+				 (view->said >= quota->n_trips ||
+					 periods->lines[view->said_periods].n_trips <= view->said);
+
+		if (is_period) {
+			say_new_period(view);
+			view->said_periods++;
+		} else {
+			say_new_trip(view);
+			view->said++;
+		}
+	}
+	if (!quota->plan->by_packets)
+		say_all_left_out(view, now_ns(CLOCK_MONOTONIC));
 }
 
 static void
@@ -386,7 +433,8 @@ tripd_view_update(struct tripd_view *view)
 
 	if (follow(view) != 0)
 		return;
-	if (!redraw && !losses && view->n_left_out == 0 && view->said == view->quota->n_trips)
+	if (!redraw && !losses && view->n_left_out == 0 && view->said == view->quota->n_trips &&
+		view->said_periods == view->quota->periods.n_lines)
 		return;
 	if (redraw) {
 		if (view->drawn_ns != 0)
@@ -394,7 +442,7 @@ tripd_view_update(struct tripd_view *view)
 		view->drawn_ns = now;
 	}
 	tripd_screen_begin(&view->screen);
-	say_new_trips(view);
+	say_news(view);
 	if (losses)
 		tripd_view_losses(view);
 	tripd_screen_block(&view->screen);
@@ -410,15 +458,16 @@ tripd_view_forget(struct tripd_view *view, struct tripd_quota *quota)
 {
 	tripd_quota_forget(quota);
 	view->said = quota->n_trips;
+	tripd_period_forget(quota);
+	view->said_periods = 0;
 }
 
 void
 tripd_view_end(struct tripd_view *view)
 {
 	tripd_screen_begin(&view->screen);
-	say_new_trips(view);
-	for (unsigned int i = 0; view->n_left_out > 0; i++)
-		say_left_out(view, i, UINT64_MAX);
+	say_news(view);
+	say_all_left_out(view, UINT64_MAX);
 	draw(view, false);
 	tripd_screen_end(&view->screen);
 }

@@ -14,8 +14,8 @@ struct tripd_quota;
 struct tripd_view {
 	struct tripd_screen screen;
 	const struct tripd_quota *quota;
-	/* Trips said so far. */
-	size_t said;
+	/* Trips said so far, and of what is to be said of periods. */
+	size_t said, said_periods;
 	uint64_t drawn_ns;
 	/* Frames whose loss has been told, and when. */
 	uint64_t told_losses, told_ns;
@@ -35,15 +35,16 @@ struct tripd_view {
 int tripd_view_open(struct tripd_view *view, const struct tripd_quota *quota, FILE *out);
 void tripd_view_close(struct tripd_view *view);
 
-/* Says the trips that are new, but for those that there may be no more lines of, and how many they
- * were once their time is over; and losses, once a minute at most; draws the counts again where it
- * is time. */
+/* Says the trips and periods that are new, in order, but for the trips that there may be no more
+ * lines of, and how many they were once their time is over; and losses, once a minute at most;
+ * draws the counts again where it is time. */
 void tripd_view_update(struct tripd_view *view);
 
-/* Forgets the trips, all of which have been said, but for what the report is to have. */
+/* Forgets the trips and periods, all of which have been said, but for the trips that the report is
+ * to have. */
 void tripd_view_forget(struct tripd_view *view, struct tripd_quota *quota);
 
-/* Says the last trips and the final counts. */
+/* Says the last trips and periods, and the final counts. */
 void tripd_view_end(struct tripd_view *view);
 
 /* Says what is missing in the counts, a line for each port of which something is. */
