@@ -133,11 +133,10 @@ trip_each_queue_open(const struct trip_each_poll *poll)
 static inline void
 trip_each_queue_follow(struct trip_each_poll *poll)
 {
-	uint64_t open = poll->queue == NULL
-				? 0
-				: atomic_load_explicit(&poll->queue->open, memory_order_acquire);
-
-	atomic_store_explicit(&poll->open, open, memory_order_relaxed);
+	if (poll->queue != NULL)
+		atomic_store_explicit(&poll->open,
+			atomic_load_explicit(&poll->queue->open, memory_order_acquire),
+			memory_order_relaxed);
 }
 
 /* Within a burst. At its beginning: TRIP_WANT_*. */

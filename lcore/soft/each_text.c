@@ -23,7 +23,9 @@ say(struct text *text, const char *format, ...)
 	int length;
 
 	va_start(args, format);
-	length = vsnprintf(text->at + used, text->size - used, format, args);
+	/* Without room there may be no text. */
+	length = vsnprintf(
+		used < text->size ? text->at + used : NULL, text->size - used, format, args);
 	va_end(args);
 	text->length += length > 0 ? (size_t)length : 0;
 }
