@@ -284,5 +284,6 @@ main(void)
 	bed.queues = aligned_alloc(64, RTE_ALIGN(2 * sizeof(*bed.queues), 64));
 	assert_non_null(bed.memory);
 	assert_non_null(bed.queues);
+	memset(bed.queues, 0, 2 * sizeof(*bed.queues));
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
