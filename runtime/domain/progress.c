@@ -60,6 +60,20 @@ trip_progress_check_worker(
 		       : 0;
 }
 
+int
+trip_progress_check_named(
+	const struct trip_domain *domain, const char *object, const char *name, const char *change)
+{
+	if (trip_detach_check(domain) != 0)
+		return -ESHUTDOWN;
+	return trip_progress_on_worker(domain)
+		       ? trip_error_set(EDEADLK,
+				 "%s \"%s\": neither a home nor a port's worker can %s, which "
+				 "would wait for it",
+				 object, name, change)
+		       : 0;
+}
+
 static _Thread_local bool follows;
 
 void

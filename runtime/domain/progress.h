@@ -12,6 +12,10 @@ bool trip_progress_on_worker(const struct trip_domain *domain);
 int trip_progress_check_worker(
 	const struct trip_domain *domain, const char *object, uint32_t number, const char *change);
 
+/* The same of an object that has a name; or -ESHUTDOWN, of a domain whose primary has ended. */
+int trip_progress_check_named(
+	const struct trip_domain *domain, const char *object, const char *name, const char *change);
+
 /* From now on the calling thread runs no homes: it waits until others do. */
 void trip_progress_follow(void);
 

@@ -148,14 +148,7 @@ check_attr(const struct trip_domain *domain, const struct trip_each_attr *attr)
 static int
 check_caller(const struct trip_domain *domain, const char *name)
 {
-	if (trip_detach_check(domain) != 0)
-		return -ESHUTDOWN;
-	return trip_progress_on_worker(domain)
-		       ? trip_error_set(EDEADLK,
-				 "each \"%s\": neither a home nor a port's worker can open or "
-				 "close it",
-				 name)
-		       : 0;
+	return trip_progress_check_named(domain, "each", name, "open or close it");
 }
 
 static struct trip_each *

@@ -12,7 +12,6 @@
 #include <rte_cycles.h>
 #include <trip_flow_item.h>
 
-#include "domain/detach.h"
 #include "domain/error.h"
 #include "domain/progress.h"
 #include "domain/sized.h"
@@ -27,14 +26,7 @@
 static int
 check(const struct trip_domain *domain, const char *name)
 {
-	if (trip_detach_check(domain) != 0)
-		return -ESHUTDOWN;
-	return trip_progress_on_worker(domain)
-		       ? trip_error_set(EDEADLK,
-				 "set \"%s\": neither a home nor a port's worker can change it, "
-				 "which would wait for it",
-				 name)
-		       : 0;
+	return trip_progress_check_named(domain, "set", name, "change it");
 }
 
 /* Under the control lock. */

@@ -10,8 +10,6 @@
 #include <sys/wait.h>
 
 #include <rte_byteorder.h>
-#include <rte_ethdev.h>
-#include <rte_mempool.h>
 
 #include "flows.h"
 #include "flow/each.h"
@@ -132,8 +130,6 @@ play_poller(const char *arg)
 /* ---- the primary ------------------------------------------------------------------------------
  */
 
-static struct rte_mempool *pool;
-static struct trip_port *port;
 static struct trip_each *each;
 static uint64_t cost;
 
@@ -142,7 +138,7 @@ attr_of(const char *name)
 {
 	return (struct trip_each_attr){.size = sizeof(struct trip_each_attr),
 		.name = name,
-		.ports = &port,
+		.ports = &flows_port,
 		.n_ports = 1,
 		.parts = by_port,
 		.n_parts = 1,
@@ -163,26 +159,12 @@ static void
 open_all(void)
 {
 	struct trip_domain_attr tune = {.refresh_us = 4000000000, .scrub_us = 4000000000};
-	const struct trip_port_attr port_attr = {
-		.size = sizeof(port_attr), .mode = TRIP_PORT_BURST};
 	const struct trip_each_attr attr = attr_of("keys");
-	const struct rte_eth_conf conf = {0};
-	uint16_t port_id;
 
 	assert_int_equal(trip_each_footprint(&attr, QUEUES, &cost), 0);
 	tune.each_bytes = 2 * cost;
-	if (pool == NULL)
-		pool = rte_pktmbuf_pool_create(
-			"each", 511, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-	assert_non_null(pool);
 	family_open(TRIP_PROGRESS_MANUAL, &tune);
-	assert_int_equal(rte_eth_dev_get_port_by_name(FLOWS_DEVICE, &port_id), 0);
-	assert_int_equal(rte_eth_dev_configure(port_id, QUEUES, 1, &conf), 0);
-	for (uint16_t q = 0; q < QUEUES; q++)
-		assert_int_equal(
-			rte_eth_rx_queue_setup(port_id, q, 64, SOCKET_ID_ANY, NULL, pool), 0);
-	assert_int_equal(rte_eth_tx_queue_setup(port_id, 0, 64, SOCKET_ID_ANY, NULL), 0);
-	assert_int_equal(trip_port_open(family_domain, port_id, &port_attr, &port), 0);
+	flows_open_port(QUEUES);
 	if (try_each("keys", &each) != 0)
 		fail_msg("%s", trip_error_message());
 }
@@ -190,8 +172,9 @@ open_all(void)
 static void
 close_all(void)
 {
-	if (trip_each_close(each) != 0 || trip_port_close(port) != 0)
+	if (trip_each_close(each) != 0)
 		fail_msg("%s", trip_error_message());
+	flows_close_port();
 	family_close();
 }
 
@@ -254,8 +237,8 @@ others_find_read_and_count(void **state)
 	assert_int_equal(find(&poller, "nothing"), -ENOENT);
 	assert_int_equal(find(&poller, "keys"), 0);
 	assert_int_equal(ask(&poller, POLL, 1, 53, 5), 5);
-	assert_int_equal(flows_burst(port, 0, 53, 4), 4);
-	assert_int_equal(flows_burst(port, 0, 54, 8), 8);
+	assert_int_equal(flows_burst(flows_port, 0, 53, 4), 4);
+	assert_int_equal(flows_burst(flows_port, 0, 54, 8), 8);
 	assert_int_equal(packets_of(each, 53), 9);
 	assert_int_equal(ask(&poller, READ, 0, 53, 0), 9);
 	assert_int_equal(ask(&poller, READ, 0, 55, 0), -ENOENT);
@@ -286,7 +269,7 @@ others_find_read_and_count(void **state)
 static const struct trip_claim *
 claim_of(uint16_t queue)
 {
-	return &family_domain->engine.claims[port->sides[0].first_queue + queue];
+	return &family_domain->engine.claims[flows_port->sides[0].first_queue + queue];
 }
 
 static bool
@@ -350,8 +333,8 @@ each_03_a_killed_poller_loses_nothing(void **state)
 	open_all();
 	/* The tables are full, so that keys go as well. */
 	for (uint16_t i = 0; i < MANY; i++, seen++)
-		assert_int_equal(flows_burst(port, 0, (uint16_t)(1000 + i), 1), 1);
-	assert_int_equal(trip_port_release(port, TRIP_FLOW_INGRESS, 0), 0);
+		assert_int_equal(flows_burst(flows_port, 0, (uint16_t)(1000 + i), 1), 1);
+	assert_int_equal(trip_port_release(flows_port, TRIP_FLOW_INGRESS, 0), 0);
 	for (uint64_t round = 0; round < rounds; round++) {
 		uint16_t key = (uint16_t)(5000 + round);
 
@@ -366,13 +349,13 @@ each_03_a_killed_poller_loses_nothing(void **state)
 		/* Readers have whole entries before anybody has looked after them. */
 		trip_assert_range(packets_of_all(each), seen, seen + 5);
 		if (round % 4 < 2) {
-			assert_int_equal(trip_port_claim(port, TRIP_FLOW_INGRESS, 0), 0);
+			assert_int_equal(trip_port_claim(flows_port, TRIP_FLOW_INGRESS, 0), 0);
 			trip_assert_range(query(each).packets, seen, seen + 5);
 			seen = query(each).packets;
-			assert_int_equal(flows_burst(port, 0, key, 3), 3);
+			assert_int_equal(flows_burst(flows_port, 0, key, 3), 3);
 			check_tables(seen += 3);
 			assert_true(packets_of(each, key) >= 3);
-			assert_int_equal(trip_port_release(port, TRIP_FLOW_INGRESS, 0), 0);
+			assert_int_equal(trip_port_release(flows_port, TRIP_FLOW_INGRESS, 0), 0);
 			continue;
 		}
 		poller = start_poller(9);
@@ -405,7 +388,7 @@ who_is_stopped_keeps_the_tables(void **state)
 	/* The name is free, and what is left of the memory. */
 	assert_int_equal(try_each("keys", &each), 0);
 	assert_int_equal(try_each("more", &none), -ENOSPC);
-	assert_int_equal(flows_burst(port, 1, 53, 4), 4);
+	assert_int_equal(flows_burst(flows_port, 1, 53, 4), 4);
 	assert_int_equal(query(each).packets, 4);
 	kill(poller.pid, SIGCONT);
 	assert_int_equal(hear(&poller), 5);
@@ -484,6 +467,5 @@ main(int argc, char **argv)
 {
 	static const struct family_part parts[] = {{"poller", play_poller}, {0}};
 
-	family_device = FLOWS_DEVICE;
-	return family_main(argc, argv, parts, play_all);
+	return flows_main(argc, argv, parts, play_all);
 }
