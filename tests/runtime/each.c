@@ -16,6 +16,8 @@
 #define HOT 12
 #define MAX 16
 #define BURSTS 6000
+/* In the primary: with fewer its tables may not be full. */
+#define BURSTS_LEAST UINT64_C(3000)
 #define LONG_US (UINT64_C(3600) * 1000000)
 
 static const struct trip_each_part by_port[] = {{TRIP_EACH_L4_DST, 0}};
@@ -180,6 +182,8 @@ read_all(const struct trip_each *each, enum trip_each_rank rank)
 static void
 each_01_counts_and_errors_bound_the_truth(void **state)
 {
+	const uint64_t bursts =
+		RTE_MAX(harness_rounds(BURSTS), harness_away != NULL ? 0 : BURSTS_LEAST);
 	struct trip_random random = {seed()};
 
 	for (unsigned int rank = 0; rank <= TRIP_EACH_BYTES; rank++) {
@@ -189,7 +193,7 @@ each_01_counts_and_errors_bound_the_truth(void **state)
 		open_all();
 		each = traffic_each(port, &attr, 0);
 		for (unsigned int i = 0; i < 4; i++) {
-			send_random(&random, harness_rounds(BURSTS) / 4);
+			send_random(&random, bursts / 4);
 			(void)walk(each, (enum trip_each_rank)rank);
 			read_all(each, (enum trip_each_rank)rank);
 		}
