@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tripctl list: what a domain has, told whoever may ask, without hugepages."""
+import grp
 import pwd
+import socket
 
 from tripctl_test import *
 
@@ -155,9 +157,24 @@ def a_socket_may_be_shut(bed):
     if os.getuid() != 0:
         raise Skip('it takes root to be somebody else')
     os.chmod(bed.socket, 0o600)
+    os.chown(bed.socket, 0, grp.getgrnam('daemon').gr_gid)
     code, out, err = bed.run('list', user=NOBODY, group=NOBODY, extra_groups=[], cwd='/')
     equal((code, out), (RUN, ''), 'exit code and stdout')
-    assert 'Permission denied' in err, err
+    shut = (f'does not let user {NOBODY} in: it is of user 0 root and group {grp.getgrnam("daemon").gr_gid} daemon, '
+            'with mode 0600')
+    assert f'the socket {bed.socket} {shut}' in err, err
+    # Among those that are looked for, each is told, dead ones, too.
+    run = os.path.join(bed.path, 'run')
+    bed.environment['XDG_RUNTIME_DIR'] = run
+    os.makedirs(os.path.join(run, 'tripline'))
+    paths = [os.path.join(run, 'tripline', f'{bed.prefix}.{name}.sock') for name in ('bed', 'dead')]
+    os.rename(bed.socket, paths[0])
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as dead:
+        dead.bind(paths[1])
+    os.chmod(paths[1], 0o600)
+    code, out, err = bed.run('list', '--file-prefix', bed.prefix, socket=False, user=NOBODY, group=NOBODY,
+                             extra_groups=[], cwd='/')
+    equal((code, out, sorted(line.split()[3] for line in err.splitlines())), (RUN, '', paths), 'sockets told')
 
 
 def domains_are_found(bed):

@@ -2,6 +2,8 @@
 /* Finding the socket of a domain, and what is said where that fails. */
 #include <dirent.h>
 #include <errno.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,14 +20,18 @@
 /* Whether anybody listens is known before he answers. */
 #define LOOK_MS 1
 
+struct paths {
+	char path[FOUND_MAX][108];
+	unsigned int n;
+};
+
 /* What there is to connect to. */
 struct search {
 	char folder[2][108];
 	unsigned int n_folders;
-	char found[FOUND_MAX][108];
-	unsigned int n_found;
-	/* One that is there, and does not let us in. */
-	char shut[108];
+	/* Served by somebody; and those that do not let us in, whether anybody serves them or not.
+	 */
+	struct paths found, shut;
 };
 
 int
@@ -81,6 +87,13 @@ is_trusted(const char *path)
 }
 
 static void
+keep(struct paths *paths, const char *path)
+{
+	if (paths->n < FOUND_MAX)
+		strcpy(paths->path[paths->n++], path);
+}
+
+static void
 try_socket(struct search *search, const char *path)
 {
 	struct trip_client *client;
@@ -92,10 +105,10 @@ try_socket(struct search *search, const char *path)
 	if (error == 0)
 		trip_client_close(client);
 	if (error == -EACCES)
-		strcpy(search->shut, path);
+		keep(&search->shut, path);
 	/* Somebody serves it, even if not us. */
-	else if (error != -ENOENT && error != -ECONNREFUSED && search->n_found < FOUND_MAX)
-		strcpy(search->found[search->n_found++], path);
+	else if (error != -ENOENT && error != -ECONNREFUSED)
+		keep(&search->found, path);
 }
 
 /* Sockets are called PREFIX.DOMAIN.sock. */
@@ -145,6 +158,30 @@ complain_none(const struct tripctl *ctl, const struct search *search)
 		search->n_folders > 1 ? search->folder[1] : "");
 }
 
+/* Says whom a socket lets in that does not let us in. */
+static int
+complain_shut(const char *path)
+{
+	struct stat status;
+	const struct passwd *user;
+	const struct group *group;
+	char owner[64], members[64];
+
+	if (stat(path, &status) != 0)
+		return tripctl_complain(TRIPCTL_EXIT_RUN, "the socket %s cannot be looked at: %s",
+			path, strerror(errno));
+	user = getpwuid(status.st_uid);
+	group = getgrgid(status.st_gid);
+	snprintf(owner, sizeof(owner), "%u%s%s", (unsigned int)status.st_uid,
+		user != NULL ? " " : "", user != NULL ? user->pw_name : "");
+	snprintf(members, sizeof(members), "%u%s%s", (unsigned int)status.st_gid,
+		group != NULL ? " " : "", group != NULL ? group->gr_name : "");
+	return tripctl_complain(TRIPCTL_EXIT_RUN,
+		"the socket %s does not let user %u in: it is of user %s and group %s, with mode "
+		"%04o (--socket-group and --socket-mode of tripd)",
+		path, (unsigned int)geteuid(), owner, members, (unsigned int)status.st_mode & 0777);
+}
+
 static int
 choose_only(struct tripctl *ctl)
 {
@@ -154,23 +191,20 @@ choose_only(struct tripctl *ctl)
 	find_folders(&search);
 	for (unsigned int i = 0; i < search.n_folders; i++)
 		search_folder(&search, ctl, search.folder[i]);
-	if (search.n_found == 1) {
-		strcpy(ctl->path, search.found[0]);
+	if (search.found.n == 1) {
+		strcpy(ctl->path, search.found.path[0]);
 		return 0;
 	}
-	if (search.n_found > 1) {
+	if (search.found.n > 1) {
 		code = tripctl_complain(
 			TRIPCTL_EXIT_USAGE, "there are several domains; --socket says which:");
-		for (unsigned int i = 0; i < search.n_found; i++)
-			tripctl_complain(code, "  --socket %s", search.found[i]);
+		for (unsigned int i = 0; i < search.found.n; i++)
+			tripctl_complain(code, "  --socket %s", search.found.path[i]);
 		return code;
 	}
-	if (search.shut[0] != 0)
-		return tripctl_complain(TRIPCTL_EXIT_NONE,
-			"the socket %s does not let user %d in: its group and mode say whom it "
-			"does",
-			search.shut, (int)geteuid());
-	return complain_none(ctl, &search);
+	for (unsigned int i = 0; i < search.shut.n; i++)
+		complain_shut(search.shut.path[i]);
+	return search.shut.n > 0 ? TRIPCTL_EXIT_RUN : complain_none(ctl, &search);
 }
 
 static int
@@ -204,6 +238,8 @@ tripctl_connect(struct tripctl *ctl, uint64_t timeout_ns)
 	if (error != 0)
 		return error;
 	error = trip_client_open_within(ctl->path, tripctl_limit_ms(timeout_ns), &ctl->client);
+	if (error == -EACCES)
+		return complain_shut(ctl->path);
 	if (error == 0)
 		error = trip_client_list(ctl->client, TRIP_CLIENT_DOMAIN, &cursor, &ctl->about,
 			sizeof(ctl->about), 1);
