@@ -70,6 +70,9 @@ struct trip_client_domain {
 	char prefix[64];
 	/** As struct trip_domain_stats has them. */
 	uint64_t commands, commands_refused;
+	/** 1: who asks may give its application commands, by the groups that he had when he
+	 * connected; 0: he may not, or it takes none. */
+	uint64_t may_command;
 };
 
 /** In place of a threshold: any change, or none. */

@@ -82,33 +82,59 @@ refuse_closed(const struct trip_connection *connection)
 		connection->server->domain->name);
 }
 
+struct terms {
+	bool open, has_group;
+	gid_t group;
+};
+
+static struct terms
+terms_of(struct trip_server *server)
+{
+	struct trip_commands *commands = &server->commands;
+	struct terms terms;
+
+	pthread_mutex_lock(&commands->lock);
+	terms = (struct terms){commands->open, commands->has_group, commands->group};
+	pthread_mutex_unlock(&commands->lock);
+	return terms;
+}
+
+static bool
+is_allowed(const struct trip_connection *connection, const struct terms *terms)
+{
+	return !trip_admit_is_other(connection) ||
+	       (terms->has_group && has_group(connection, terms->group));
+}
+
+bool
+trip_command_may(const struct trip_connection *connection)
+{
+	struct terms terms = terms_of(connection->server);
+
+	return terms.open && is_allowed(connection, &terms);
+}
+
 static int
 judge(struct trip_connection *connection)
 {
 	struct trip_commands *commands = &connection->server->commands;
 	const char *name = connection->server->domain->name;
+	struct terms terms = terms_of(connection->server);
 	char user[32] = "", members[32] = "";
-	bool open, group;
-	gid_t of;
 
-	pthread_mutex_lock(&commands->lock);
-	open = commands->open;
-	group = commands->has_group;
-	of = commands->group;
-	pthread_mutex_unlock(&commands->lock);
-	if (!open)
+	if (!terms.open)
 		return refuse_closed(connection);
-	if (!trip_admit_is_other(connection) || (group && has_group(connection, of)))
+	if (is_allowed(connection, &terms))
 		return 0;
 	pthread_mutex_lock(&commands->lock);
 	commands->last_refused = connection->credentials;
 	pthread_mutex_unlock(&commands->lock);
 	atomic_fetch_add_explicit(&commands->refused, 1, memory_order_relaxed);
 	if (geteuid() != 0)
-		snprintf(user, sizeof(user), "%s user %u", group ? "," : " and",
+		snprintf(user, sizeof(user), "%s user %u", terms.has_group ? "," : " and",
 			(unsigned int)geteuid());
-	if (group)
-		snprintf(members, sizeof(members), " and group %u", (unsigned int)of);
+	if (terms.has_group)
+		snprintf(members, sizeof(members), " and group %u", (unsigned int)terms.group);
 	(void)trip_error_set(EACCES,
 		"domain \"%s\": user %u may give no commands: only root%s%s may", name,
 		(unsigned int)connection->credentials.uid, user, members);

@@ -66,6 +66,9 @@ trip_request_quick trip_command_answer, trip_command_more;
 /* The connection's command is no more. */
 void trip_command_forget(struct trip_connection *connection);
 
+/* Whether its user may give any, and somebody takes them. */
+bool trip_command_may(const struct trip_connection *connection);
+
 /* How many there were, in the primary of a domain. */
 void trip_command_stats(const struct trip_domain *domain, uint64_t *commands, uint64_t *refused);
 

@@ -99,7 +99,11 @@ fill_domain(const struct trip_server *server, uint64_t at, void *record)
 static int
 list_domain(struct trip_list *list)
 {
-	walk(list, 1, sizeof(struct trip_client_domain), fill_domain);
+	struct trip_client_domain *out = list->records;
+
+	walk(list, 1, sizeof(*out), fill_domain);
+	if (list->count > 0)
+		out->may_command = trip_command_may(list->connection);
 	return 0;
 }
 
@@ -334,8 +338,10 @@ trip_list_answer(struct trip_connection *connection, const union trip_protocol_r
 {
 	const struct trip_protocol_list *asked = &request->list;
 	struct trip_protocol_records *records = &connection->reply.answer.records;
-	struct trip_list list = {
-		.server = connection->server, .cursor = asked->cursor, .records = records->record};
+	struct trip_list list = {.server = connection->server,
+		.connection = connection,
+		.cursor = asked->cursor,
+		.records = records->record};
 	int error;
 
 	if (asked->kind >= RTE_DIM(kinds) || asked->size != kinds[asked->kind].size)

@@ -4,6 +4,7 @@
 
 #include "primary/request.h"
 
+struct trip_connection;
 struct trip_domain;
 struct trip_entry;
 struct trip_server;
@@ -14,6 +15,8 @@ struct trip_server;
 /* A list that is being written. */
 struct trip_list {
 	struct trip_server *server;
+	/* Who asks. */
+	const struct trip_connection *connection;
 	uint64_t cursor;
 	/* How many it has looked at for this request. */
 	uint32_t scanned;

@@ -174,6 +174,30 @@ def who_may_not_is_refused_told_and_counted(bench):
     assert all(event['uid'] == STRANGER and event['pid'] > 0 for event in refused), refused
 
 
+def who_may_command_sees_quotas(bench):
+    """Nobody is refused for looking, whatever group has the socket."""
+    if os.geteuid() != 0:
+        raise Skip('it takes root')
+    group, other = grp.getgrnam('daemon').gr_gid, grp.getgrnam('bin').gr_gid
+    os.chmod(bench.path, 0o755)
+    process = start(bench, '--control-group', 'daemon', '--socket-group', 'bin', '--socket-mode', '0666',
+                    rules=DNS + 'quota q 100 per month of dns.packets\n')
+
+    def quotas(user, *groups):
+        def change():
+            os.setgroups(groups)
+            os.setgid(user)
+            os.setuid(user)
+        code, out, err = control(bench, '--json', 'top', '--interval', '10ms', '--rounds', '1', preexec_fn=change)
+        equal((code, err), (0, ''), 'exit code and stderr of top')
+        return [quota['name'] for quota in json.loads(out)['quotas']]
+
+    equal([quotas(0), quotas(STRANGER, group), quotas(STRANGER, other), quotas(STRANGER)], [['q'], ['q'], [], []],
+          'quotas to root, to the groups of commands and of the socket, to a stranger')
+    equal(json.loads(control(bench, '--json', 'list', 'domain')[1])['domain'][0]['commands_refused'], 0, 'refused')
+    equal(end(bench, process)[0], 0, 'exit code')
+
+
 def a_kill_in_the_middle_leaves_nothing(bench):
     """However far a reload has come; the next run has the same names, socket and memory."""
     many = ''.join(f'count c{i} port 0 pattern eth / ipv4 src is 10.0.{i // 256}.{i % 256} / end\n' for i in range(2000))
@@ -409,6 +433,7 @@ def a_terminal_that_is_held_stops_nothing(bench):
 
 run_tests(Bench, a_reload_is_a_difference, a_set_is_read_again_alone, a_file_with_an_error_changes_nothing,
           a_pipe_for_rules_holds_nobody_up, sighup_reloads,
-          who_may_not_is_refused_told_and_counted, a_kill_in_the_middle_leaves_nothing, one_change_is_made_after_the_other, reset_begins_anew, quotas_are_listed,
+          who_may_not_is_refused_told_and_counted, who_may_command_sees_quotas,
+          a_kill_in_the_middle_leaves_nothing, one_change_is_made_after_the_other, reset_begins_anew, quotas_are_listed,
           programs_come_and_go, what_is_hostile_is_refused,
           who_reads_nothing_stops_nothing, a_terminal_that_is_held_stops_nothing)

@@ -190,7 +190,9 @@ without_an_application_there_is_no_command(void **state)
 static int
 command_as(uid_t user, gid_t group, size_t n, const gid_t *groups)
 {
+	struct trip_client_domain domain;
 	struct trip_client *client;
+	uint64_t cursor = 0;
 	int error;
 
 	assert_int_equal(syscall(SYS_setgroups, n, groups), 0);
@@ -201,7 +203,12 @@ command_as(uid_t user, gid_t group, size_t n, const gid_t *groups)
 	assert_int_equal(syscall(SYS_setresgid, -1, 0, -1), 0);
 	assert_int_equal(syscall(SYS_setgroups, 0, NULL), 0);
 	assert_int_equal(error, 0);
+	/* Who asks knows before. */
+	assert_int_equal(
+		trip_client_list(client, TRIP_CLIENT_DOMAIN, &cursor, &domain, sizeof(domain), 1),
+		1);
 	error = command(client, "x", 1);
+	assert_int_equal(domain.may_command, error == 0);
 	trip_client_close(client);
 	return error;
 }

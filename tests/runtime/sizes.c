@@ -520,7 +520,7 @@ work_15_events_may_be_shorter(void **state)
 		#tag)
 
 ENDS_WITH(trip_client_cntr, name);
-ENDS_WITH(trip_client_domain, commands_refused);
+ENDS_WITH(trip_client_domain, may_command);
 ENDS_WITH(trip_client_flow, reserved);
 ENDS_WITH(trip_client_home, worst_overshoot);
 ENDS_WITH(trip_client_process, lcores);

@@ -3,9 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "quotas.h"
 
@@ -87,19 +85,6 @@ tripctl_quotas_free(struct tripctl_quotas *quotas)
 {
 	free(quotas->all);
 	*quotas = (struct tripctl_quotas){NULL, 0};
-}
-
-bool
-tripctl_quotas_may_ask(struct trip_client *client)
-{
-	struct ucred primary;
-	socklen_t length = sizeof(primary);
-
-	if (geteuid() == 0)
-		return true;
-	return getsockopt(trip_client_socket(client), SOL_SOCKET, SO_PEERCRED, &primary, &length) ==
-		       0 &&
-	       primary.uid == geteuid();
 }
 
 double

@@ -34,9 +34,6 @@ extern const struct tripctl_record_kind tripctl_quotas_kind;
 int tripctl_quotas_read(struct tripctl_quotas *quotas, struct trip_client *client);
 void tripctl_quotas_free(struct tripctl_quotas *quotas);
 
-/* Whether asking for them is allowed for sure: who is refused is told in the log of tripd. */
-bool tripctl_quotas_may_ask(struct trip_client *client);
-
 /* What is spent, as a part of the limit. */
 double tripctl_quotas_share(const struct tripctl_quota *quota);
 

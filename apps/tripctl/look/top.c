@@ -291,9 +291,9 @@ tripctl_top(struct tripctl *ctl, int argc, char **argv)
 	static const struct tripctl_line line = {
 		.options = options,
 		.doc = "Shows a domain's counters as they change: value, rate, and what is missing "
-		       "to the next threshold; and the quotas of tripd, to root and its user. On "
-		       "what is no terminal, or with --json, one round "
-		       "follows the other.\v"
+		       "to the next threshold; and the quotas of tripd, to whoever may give it "
+		       "commands. On what is no terminal, or with --json, one round follows the "
+		       "other.\v"
 		       "Keys: q quit; s next order; n, v, r, l by name, value, rate, time left; / "
 		       "filter; space pause; arrows and pages. Exit code: 0; 5: the primary has "
 		       "ended; 7: it does not answer.",
@@ -307,7 +307,8 @@ tripctl_top(struct tripctl *ctl, int argc, char **argv)
 	if (error != 0)
 		return error;
 	top.terminal = !ctl->json && is_terminal();
-	top.view.asks = tripctl_quotas_may_ask(ctl->client);
+	/* Who is refused is told in the log of tripd. */
+	top.view.asks = ctl->about.may_command != 0;
 	sigprocmask(SIG_BLOCK, NULL, &waiting_mask);
 	if (top.terminal) {
 		catch_signals();
