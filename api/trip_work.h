@@ -30,8 +30,9 @@ enum trip_op {
 	 * op.drop.time 0 it drops them for ever, else for that many nanoseconds from each firing
 	 * on. Then the packets pass again, unless another operation on the flow came since
 	 * (DATA-10): a pass or a delete ends the drop at once, a drop for ever outlasts it, and
-	 * each of several timed drops lasts for its own time. The item stays queued until its drop
-	 * ends; canceling the item ends the drop.
+	 * each of several timed drops lasts for its own time. An operation that fails, which flows
+	 * in hardware can, is none: what was in force stays so, and ends when it was to. The item
+	 * stays queued until its drop ends; canceling the item ends the drop.
 	 */
 	TRIP_OP_FLOW_DROP,
 	/** Lets the packets that match op.flow through again. */

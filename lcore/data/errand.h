@@ -44,7 +44,20 @@ struct trip_errand {
 	uint8_t flags;
 	/* What is to be done: the end of an operation does something else than that. */
 	uint8_t op;
+	/* It lasts, until the sender ends it. */
+	bool lasts;
+	/* If so: which of the sender's nodes is to know what it has begun, or TRIP_NONE;
+	 * and what that is, which the runner fills in. 0: it has failed. */
+	uint32_t end;
+	uint64_t begun;
 };
+
+/* What a flow becomes at an end the flow's fate says. */
+static inline bool
+trip_errand_is_end(const struct trip_errand *errand)
+{
+	return errand->op != errand->event.op_type;
+}
 
 struct trip_errand_ring {
 	struct trip_errand *errands;
@@ -135,6 +148,17 @@ trip_errand_back(struct trip_errand_ring *ring)
 	if (atomic_load(&ring->done) == settled)
 		return NULL;
 	return &ring->errands[settled & (ring->size - 1)];
+}
+
+/* Sender: of those that are not settled the nth, from 0, the oldest; NULL: there are no more. */
+static inline struct trip_errand *
+trip_errand_unsettled(struct trip_errand_ring *ring, uint32_t n)
+{
+	uint32_t settled = atomic_load_explicit(&ring->settled, memory_order_relaxed);
+
+	if (atomic_load_explicit(&ring->sent, memory_order_relaxed) - settled <= n)
+		return NULL;
+	return &ring->errands[(settled + n) & (ring->size - 1)];
 }
 
 /* Sender: that one is settled. Partner: trip_errand_settled(). */

@@ -5,9 +5,12 @@
  * unless it drops for ever. A pass ends all of that: what began before it and ends behind it
  * changes nothing (DATA-10).
  *
- * Homes change the word, each by one step, and then what obeys it: an action word, or a rule of
- * hardware. Of two that do so at once, the one that obeys last may have changed the word first. So
- * whoever has obeyed looks at the word again, until it says the same.
+ * In software, homes change the word, each by one step, and then the action word, which obeys it.
+ * Of two that do so at once, the one that obeys last may have changed the word first. So whoever
+ * has obeyed looks at the word again, until it says the same.
+ *
+ * In hardware the port's worker changes the word, when it has changed the rule: what fails leaves
+ * both as they were. Homes take back holds alone, and the worker makes the rule what is left.
  */
 #ifndef TRIP_FATE_H
 #define TRIP_FATE_H

@@ -153,6 +153,8 @@ trip_fire_settle(struct trip_home *home)
 			(errand = trip_errand_back(&desk->rings[home->index])) != NULL;
 			done++) {
 			tell(home, errand->flags, &errand->event);
+			if (unlikely(errand->lasts))
+				trip_lasting_told(home, errand, ports[i]);
 			trip_errand_settle(&desk->rings[home->index]);
 		}
 	}

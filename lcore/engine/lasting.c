@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "due.h"
+#include "errand.h"
 #include "fire.h"
 #include "home.h"
 #include "lasting.h"
@@ -46,7 +47,7 @@ take(struct trip_home *home, uint32_t index, struct trip_node *end)
 	if (!(end->end.over ? trip_channel_claim(channel, slot, item->generation)
 			    : trip_channel_queued(channel, slot, item->generation)))
 		return false;
-	end->end.lasts = false;
+	end->end.lasts = end->end.due = false;
 	end->end.begun = 0;
 	if (end->end.over)
 		trip_node_drop(home, index);
@@ -67,6 +68,7 @@ trip_lasting_fired(struct trip_home *home, uint32_t index, struct trip_event *ev
 		return;
 	}
 	node->end.lasts = true;
+	node->end.due = false;
 	node->end.threshold = event->threshold;
 	node->end.value = event->value;
 	if (!trip_op_of(item->op)->has_time || item->value == 0)
@@ -109,10 +111,47 @@ trip_lasting_end(struct trip_home *home, uint32_t index)
 		.flags = TRIP_WORK_END | (end.end.over ? 0 : TRIP_WORK_MORE),
 	};
 
-	if (!end.end.lasts || !take(home, index, node))
+	if (!end.end.lasts)
+		return;
+	node->end.due = end.end.errands > 0;
+	if (node->end.due || !take(home, index, node))
 		return;
 	item.completion = TRIP_NONE;
 	trip_fire_end(home, &item, end.end.begun, &event);
+}
+
+void
+trip_lasting_told(struct trip_home *home, const struct trip_errand *errand, uint32_t port)
+{
+	struct trip_node *node = errand->end != TRIP_NONE ? &home->nodes[errand->end] : NULL;
+
+	if (errand->begun != 0)
+		trip_op_flow_begun(
+			home->engine, errand, port, node != NULL ? &node->end.begun : NULL);
+	if (node != NULL && --node->end.errands == 0 && node->end.due)
+		trip_lasting_end(home, node->end.item);
+}
+
+/* This node waits no more for what was sent to a port. */
+static void
+leave_errands(struct trip_errand_ring *ring, uint32_t end)
+{
+	struct trip_errand *errand;
+
+	for (uint32_t i = 0; (errand = trip_errand_unsettled(ring, i)) != NULL; i++)
+		if (errand->lasts && errand->end == end)
+			errand->end = TRIP_NONE;
+}
+
+static void
+leave_all_errands(struct trip_home *home, uint32_t end)
+{
+	for (uint32_t port = 0; port < TRIP_PORTS_MAX; port++) {
+		struct trip_errand_desk *desk = trip_engine_desk(home->engine, port);
+
+		if (desk != NULL)
+			leave_errands(&desk->rings[home->index], end);
+	}
 }
 
 bool
@@ -135,6 +174,8 @@ trip_lasting_drop(struct trip_home *home, uint32_t index)
 		/* It may have been the next one. */
 		trip_due_dropped(home, node->cntr, 0);
 	}
+	if (node->end.errands > 0)
+		leave_all_errands(home, end);
 	if (!node->end.lasts)
 		return;
 	node->end.lasts = false;

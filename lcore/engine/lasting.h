@@ -10,6 +10,9 @@
  * One that fires again lasts from then on: its end is noted later, and the node, when its time
  * comes, stands once more. So no node is moved that may be on its way to its firing already; and
  * for the same reason an item that is canceled is only taken out when its channel's bell is read.
+ *
+ * What an errand has begun is known when the home settles it. What is to end before that ends then,
+ * unless it has fired again; what an item has under way that was given back ends then, too.
  */
 #ifndef TRIP_LASTING_H
 #define TRIP_LASTING_H
@@ -19,6 +22,7 @@
 
 #include "event_ring.h"
 
+struct trip_errand;
 struct trip_home;
 
 /* An item was accepted that has an end. */
@@ -33,6 +37,9 @@ bool trip_lasting_reached(struct trip_home *home, uint32_t node);
 
 /* What an item had begun ends now, and is told. Not while it is on its way to its firing. */
 void trip_lasting_end(struct trip_home *home, uint32_t item);
+
+/* The errand of a firing, which lasts, is done at this port: the end knows what it has begun. */
+void trip_lasting_told(struct trip_home *home, const struct trip_errand *errand, uint32_t port);
 
 /* Whether an item with this end, which may be TRIP_NONE, will not fire again, and waits for its end
  * alone. */

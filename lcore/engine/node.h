@@ -54,8 +54,12 @@ struct trip_node {
 			uint64_t threshold;
 			uint64_t value;
 			uint32_t item;
+			/* Errands that are to tell what they have begun. */
+			uint32_t errands;
 			/* It has begun, and not ended. */
 			bool lasts;
+			/* It ends when those have told. */
+			bool due;
 			/* The item does not fire again. */
 			bool over;
 		} end;

@@ -13,6 +13,7 @@
 #include <trip_work.h>
 
 #include "engine.h"
+#include "errand.h"
 #include "node.h"
 #include "op_rows.h"
 
@@ -96,6 +97,16 @@ trip_op_of(unsigned int op)
 {
 	return trip_op_rows[op < TRIP_OPS_END ? op : 0];
 }
+
+/*
+ * Of flows in hardware, whose fate moves when their rule has: on the port's worker, what an errand
+ * is to make of its flow, when its turn comes; and that it has. On the home: a drop that lasts has
+ * begun, which its end is to know, where it still waits for that (NULL: it does not).
+ */
+enum trip_op trip_op_flow_now(const struct trip_engine *engine, const struct trip_errand *errand);
+void trip_op_flow_done(struct trip_engine *engine, struct trip_errand *errand);
+void trip_op_flow_begun(struct trip_engine *engine, const struct trip_errand *errand, uint32_t port,
+	uint64_t *begun);
 
 /* How many objects of a kind there may be. */
 static inline uint32_t

@@ -13,9 +13,10 @@
 #include "op.h"
 #include "soft.h"
 
+/* `end`: TRIP_NONE, or the item's, which is to know what it has begun. */
 static enum trip_op_outcome
 send_errand(struct trip_home *home, const struct trip_node *item, struct trip_event *event,
-	enum trip_op op, uint16_t port)
+	enum trip_op op, uint16_t port, uint32_t end)
 {
 	struct trip_errand_desk *desk =
 		port < TRIP_PORTS_MAX ? trip_engine_desk(home->engine, port) : NULL;
@@ -25,6 +26,8 @@ send_errand(struct trip_home *home, const struct trip_node *item, struct trip_ev
 		.completion = item->completion,
 		.flags = (uint8_t)item->flags,
 		.op = (uint8_t)op,
+		.lasts = end != TRIP_NONE,
+		.end = end,
 	};
 
 	if (desk == NULL)
@@ -34,6 +37,46 @@ send_errand(struct trip_home *home, const struct trip_node *item, struct trip_ev
 	else
 		return TRIP_OP_SENT;
 	return TRIP_OP_ENDED;
+}
+
+enum trip_op
+trip_op_flow_now(const struct trip_engine *engine, const struct trip_errand *errand)
+{
+	if (!trip_errand_is_end(errand))
+		return (enum trip_op)errand->op;
+	return trip_fate_drops(&engine->flows[errand->flow].fate) ? TRIP_OP_FLOW_DROP
+								  : TRIP_OP_FLOW_PASS;
+}
+
+void
+trip_op_flow_done(struct trip_engine *engine, struct trip_errand *errand)
+{
+	_Atomic uint64_t *fate = &engine->flows[errand->flow].fate;
+
+	if (trip_errand_is_end(errand))
+		return;
+	if (errand->op != TRIP_OP_FLOW_DROP)
+		trip_fate_pass(fate);
+	else if (errand->lasts)
+		errand->begun = trip_fate_hold(fate);
+	else
+		trip_fate_drop(fate);
+}
+
+/* A firing of an item whose last one holds the flow yet makes that last longer. */
+void
+trip_op_flow_begun(struct trip_engine *engine, const struct trip_errand *errand, uint32_t port,
+	uint64_t *begun)
+{
+	_Atomic uint64_t *fate = &engine->flows[errand->flow].fate;
+
+	if (begun != NULL && !trip_fate_holds(fate, *begun)) {
+		*begun = errand->begun;
+		return;
+	}
+	trip_fate_release(fate, errand->begun);
+	if (!trip_fate_drops(fate))
+		trip_engine_owe(engine, errand->flow, port);
 }
 
 /* In software. */
@@ -48,18 +91,18 @@ obey(struct trip_engine *engine, uint32_t flow, struct trip_event *event)
 	return TRIP_OP_ENDED;
 }
 
-/* An errand was sent. If another home has decided otherwise meanwhile, whose errand may be before
- * it, the worker looks again. */
 static enum trip_op_outcome
-sent(struct trip_engine *engine, uint32_t flow, uint16_t port, bool drops)
+send_drop(struct trip_home *home, const struct trip_node *item, struct trip_event *event,
+	uint16_t port, uint32_t end)
 {
-	if (trip_fate_drops(&engine->flows[flow].fate) != drops)
-		trip_engine_owe(engine, flow, port);
-	return TRIP_OP_SENT;
+	enum trip_op_outcome outcome = send_errand(home, item, event, TRIP_OP_FLOW_DROP, port, end);
+
+	if (outcome == TRIP_OP_SENT && end != TRIP_NONE)
+		home->nodes[end].end.errands++;
+	return outcome;
 }
 
-/* It drops for as long as the item lasts, where it does, else for ever. In hardware the fate moves
- * with the errand: one that is not sent changes nothing. */
+/* It drops for as long as the item lasts, where it does, else for ever. */
 static enum trip_op_outcome
 fire_drop(struct trip_home *home, const struct trip_node *item, struct trip_event *event)
 {
@@ -68,9 +111,8 @@ fire_drop(struct trip_home *home, const struct trip_node *item, struct trip_even
 	uint32_t end = trip_node_end(home, item);
 	uint64_t *begun;
 
-	if (port != TRIP_FLOW_SOFT &&
-		send_errand(home, item, event, TRIP_OP_FLOW_DROP, port) != TRIP_OP_SENT)
-		return TRIP_OP_ENDED;
+	if (port != TRIP_FLOW_SOFT)
+		return send_drop(home, item, event, port, end);
 	if (end == TRIP_NONE) {
 		trip_fate_drop(fate);
 	} else {
@@ -78,8 +120,7 @@ fire_drop(struct trip_home *home, const struct trip_node *item, struct trip_even
 		if (!trip_fate_holds(fate, *begun))
 			*begun = trip_fate_hold(fate);
 	}
-	return port == TRIP_FLOW_SOFT ? obey(home->engine, item->target, event)
-				      : sent(home->engine, item->target, port, true);
+	return obey(home->engine, item->target, event);
 }
 
 static enum trip_op_outcome
@@ -96,8 +137,8 @@ end_drop(struct trip_home *home, const struct trip_node *item, uint64_t begun,
 		return obey(home->engine, item->target, event);
 	if (trip_fate_drops(&slot->fate))
 		return TRIP_OP_ENDED;
-	if (send_errand(home, item, event, TRIP_OP_FLOW_PASS, port) == TRIP_OP_SENT)
-		return sent(home->engine, item->target, port, false);
+	if (send_errand(home, item, event, TRIP_OP_FLOW_PASS, port, TRIP_NONE) == TRIP_OP_SENT)
+		return TRIP_OP_SENT;
 	trip_engine_owe(home->engine, item->target, port);
 	event->result = 0;
 	return TRIP_OP_ENDED;
@@ -149,13 +190,11 @@ fire_pass(struct trip_home *home, const struct trip_node *item, struct trip_even
 {
 	uint16_t port = trip_engine_hard_port(home->engine, item->target);
 
-	if (port != TRIP_FLOW_SOFT &&
-		send_errand(home, item, event, TRIP_OP_FLOW_PASS, port) != TRIP_OP_SENT)
-		return TRIP_OP_ENDED;
+	if (port != TRIP_FLOW_SOFT)
+		return send_errand(home, item, event, TRIP_OP_FLOW_PASS, port, TRIP_NONE);
 	trip_fate_pass(&trip_engine_change(home->engine, item->target)->fate);
 	pass_police(home->engine, item->target);
-	return port == TRIP_FLOW_SOFT ? obey(home->engine, item->target, event)
-				      : sent(home->engine, item->target, port, false);
+	return obey(home->engine, item->target, event);
 }
 
 /* It drops nothing more, whatever its word says. */
@@ -165,12 +204,9 @@ fire_delete(struct trip_home *home, const struct trip_node *item, struct trip_ev
 	_Atomic uint8_t *action = &home->engine->actions[item->target];
 	uint16_t port = trip_engine_hard_port(home->engine, item->target);
 
-	if (port != TRIP_FLOW_SOFT &&
-		send_errand(home, item, event, TRIP_OP_FLOW_DELETE, port) != TRIP_OP_SENT)
-		return TRIP_OP_ENDED;
-	trip_fate_pass(&trip_engine_change(home->engine, item->target)->fate);
 	if (port != TRIP_FLOW_SOFT)
-		return TRIP_OP_SENT;
+		return send_errand(home, item, event, TRIP_OP_FLOW_DELETE, port, TRIP_NONE);
+	trip_fate_pass(&trip_engine_change(home->engine, item->target)->fate);
 	if ((atomic_fetch_and(action, (uint8_t)~TRIP_ACTION_ACTIVE) & TRIP_ACTION_ACTIVE) == 0)
 		event->result = -ENOENT;
 	return TRIP_OP_ENDED;

@@ -19,6 +19,7 @@
 #include "home.h"
 #include "life.h"
 #include "notice.h"
+#include "op.h"
 #include "refresher.h"
 #include "sweep.h"
 #include "template.h"
@@ -88,8 +89,8 @@ take_errand(struct trip_hard *hard, struct errands *batch, uint64_t ticket)
 	batch->taken[home]++;
 	batch->errand[batch->n] = errand;
 	batch->home[batch->n] = home;
-	batch->ops[batch->n++] =
-		(struct trip_hard_operation){.flow = errand->flow, .op = errand->op};
+	batch->ops[batch->n++] = (struct trip_hard_operation){
+		.flow = errand->flow, .op = trip_op_flow_now(hard->engine, errand)};
 	return true;
 }
 
@@ -100,8 +101,10 @@ settle_errand(struct trip_hard *hard, uint32_t index, struct trip_errand *errand
 	struct trip_home *home = hard->engine->homes[index];
 
 	errand->event.result = result;
-	/* What ends is not left as it was. */
-	if (result != 0 && errand->op != errand->event.op_type)
+	/* What has failed leaves the flow as it was; what ends does not. */
+	if (result == 0)
+		trip_op_flow_done(hard->engine, errand);
+	else if (trip_errand_is_end(errand))
 		trip_engine_owe(hard->engine, errand->flow, hard->port_id);
 	trip_fire_complete(hard->engine, errand->completion, result);
 	trip_errand_done(&hard->desk.rings[index]);

@@ -106,110 +106,6 @@ hard_pass_after_drop(void **state)
 	hard_close();
 }
 
-/* For so many nanoseconds, at once; the item's id. */
-static uint64_t
-drop_for(struct trip_flow *flow, uint64_t time)
-{
-	struct trip_work work = harness_work(hard_bed.packets, 0, TRIP_OP_FLOW_DROP);
-
-	work.op.drop.flow = flow;
-	work.op.drop.time = time;
-	work.completion_cntr = hard_bed.completion;
-	work.flags = TRIP_WORK_COMPLETION;
-	return harness_queue(&work);
-}
-
-#define HOUR UINT64_C(3600000000000)
-
-static void
-receive_before_the_end(void)
-{
-	assert_int_equal(fake_nic_receive(1000, 13, 100), 0);
-	fake_nic_refresh();
-}
-
-static void
-receive_while_it_drops(void)
-{
-	assert_int_equal(fake_nic_receive(1000, 5, 100), 5);
-	fake_nic_at(FAKE_NIC_DESTROY, receive_before_the_end);
-}
-
-static void
-data_10_a_drop_for_a_time_ends(void **state)
-{
-	struct trip_flow *flow;
-
-	hard_open(&hard_shared);
-	flow = hard_create(1000, false);
-	fake_nic_at(FAKE_NIC_CREATE, receive_while_it_drops);
-	(void)drop_for(flow, 1000000);
-	assert_int_equal(harness_event().flags, TRIP_WORK_MORE);
-	assert_int_equal(harness_event().flags, TRIP_WORK_END);
-	assert_int_equal(hard_fate_of(flow), TRIP_FLOW_FATE_PASS);
-	hard_receive(1000, 10, 10);
-	hard_expect_flow(flow, 28, TRIP_FLOW_FATE_PASS);
-	harness_expect(hard_bed.completion, 1, 0);
-	assert_int_equal(hard_stats_of().operations, 2);
-	hard_destroy(flow);
-	hard_close();
-}
-
-/* The driver does not let the flow pass, and then does. */
-static void
-data_10_an_end_that_fails_comes_later(void **state)
-{
-	struct trip_flow *flow;
-	struct trip_work_event event;
-
-	hard_open(&hard_direct);
-	flow = hard_create(1000, false);
-	(void)drop_for(flow, 100000000);
-	assert_int_equal(harness_event().result, 0);
-	fake_nic_fail(FAKE_NIC_CREATE, 3, EIO);
-	event = harness_event();
-	assert_int_equal(event.flags, TRIP_WORK_END);
-	assert_int_equal(event.result, -EIO);
-	harness_until(hard_fate_of(flow) == TRIP_FLOW_FATE_PASS);
-	assert_int_equal(hard_stats_of().failed_operations, 3);
-	harness_expect(hard_bed.completion, 1, 0);
-	hard_receive(1000, 10, 10);
-	hard_destroy(flow);
-	hard_close();
-}
-
-#define MANY 300
-#define RING 256
-
-/* What ends while the port takes nothing more ends behind all that. */
-static void
-data_10_an_end_finds_the_queue_full(void **state)
-{
-	struct trip_flow *flow, *other;
-	uint64_t id;
-
-	hard_open(&hard_direct);
-	flow = hard_create(1000, false);
-	other = hard_create(1001, false);
-	id = drop_for(flow, HOUR);
-	(void)harness_event();
-	fake_nic_hold(FAKE_NIC_CREATE, true);
-	for (unsigned int i = 0; i < MANY; i++)
-		hard_queue_op(other, 0, i % 2 == 0 ? TRIP_OP_FLOW_DROP : TRIP_OP_FLOW_PASS);
-	harness_until(trip_cntr_readerr(hard_bed.completion) == MANY - RING);
-	assert_int_equal(trip_work_cancel(harness_domain, id), 0);
-	harness_settle();
-	/* The worker, which is held, cannot be asked. */
-	assert_int_equal(fake_nic_receive(1000, 10, 100), 0);
-	fake_nic_hold(FAKE_NIC_CREATE, false);
-	harness_until(hard_fate_of(flow) == TRIP_FLOW_FATE_PASS);
-	harness_await(hard_bed.completion, 1 + RING, MANY - RING);
-	hard_receive(1000, 10, 10);
-	hard_destroy(flow);
-	hard_destroy(other);
-	hard_close();
-}
-
 /* Any failure leaves the old rule, and all counts. */
 static void
 drop_fails(const struct fake_nic *nic, enum fake_nic_call call, uint64_t swapped)
@@ -332,6 +228,9 @@ hard_home_goes_on_while_the_device_is_slow(void **state)
 	hard_destroy(flow);
 	hard_close();
 }
+
+#define MANY 300
+#define RING 256
 
 static void
 hard_full_queue_is_an_error_of_the_operation(void **state)
@@ -458,9 +357,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(hard_drop_misses_no_packet_shared),
 	cmocka_unit_test(hard_drop_misses_no_packet_cached),
 	cmocka_unit_test(hard_pass_after_drop),
-	cmocka_unit_test(data_10_a_drop_for_a_time_ends),
-	cmocka_unit_test(data_10_an_end_that_fails_comes_later),
-	cmocka_unit_test(data_10_an_end_finds_the_queue_full),
 	cmocka_unit_test(cntr_23_age_after_a_drop_that_fails),
 	cmocka_unit_test(hard_drop_whose_rule_is_refused),
 	cmocka_unit_test(hard_drop_whose_old_rule_stays),
