@@ -75,7 +75,8 @@ struct trip_cntr_attr {
  *   -EEXIST: the name is taken (CNTR-24);
  *   -ENOSPC: the domain's `max_cntrs` are open, or, with TRIP_WAIT_FD, MUTEX_COND
  *     and SET, its `max_waiters`; in a function that deferred work calls also where none is left
- *     but the completion counter of that work, which it has closed;
+ *     but the completion counter of that work, which it has closed, and in a port's notification
+ *     where those that are left were closed while something is under way at the port;
  *   -EMFILE: the process has no descriptor left;
  *   -ETOOMANYREFS: in an attached process, with TRIP_WAIT_FD and MUTEX_COND: the primary can send
  *     no descriptor now, for programs of its user have too many on their way.

@@ -37,8 +37,9 @@ enum trip_port_event {
 	TRIP_PORT_FRESH,
 };
 
-/** Called by the port's flow worker. It may read, but not create, destroy or query flows of this
- * port (-EDEADLK). It should be quick: while it runs, the port's counters are not read. */
+/** Called by the port's flow worker. It may read, but not create or destroy flows, nor call what
+ * would wait for that worker (-EDEADLK); trip_flow_query() tells of this port's what was read last.
+ * It should be quick: while it runs, the port's counters are not read. */
 typedef void (*trip_port_notify_t)(struct trip_port *port, enum trip_port_event event, void *arg);
 
 /** How the software engine gets to see the packets of a port. */

@@ -384,8 +384,9 @@ typedef int (*trip_function_t)(const struct trip_work_event *event, void *arg);
  *
  * @return
  *   0, -EINVAL: function is NULL, -ENOSPC: the domain's `max_functions` are registered,
- *   -ENOTSUP: this is an attached process; functions run in the primary; -ENOMEM; or -ESHUTDOWN
- *   (WAIT-12).
+ *   -ENOTSUP: this is an attached process; functions run in the primary; -ENOMEM; -EDEADLK: called
+ *   from a port's notification, and those that are left were unregistered by functions, and may be
+ *   running until it has returned; or -ESHUTDOWN (WAIT-12).
  */
 int trip_function_register(struct trip_domain *domain, trip_function_t function, void *arg,
 	struct trip_function **handle);
@@ -434,6 +435,8 @@ int trip_function_unregister(struct trip_function *handle);
  *     as may be: the domain's `max_groups`; of an attached process, or a thread that has channels
  *     of its own, a 64th of its items, and 9; or as many flows may be policed, or share the rate of
  *     one, as the domain's `max_policed`;
+ *   -EDEADLK: TRIP_OP_FLOW_POLICE, called from a port's notification: as many are, and of those
+ *     that have been destroyed something may be under way until it has returned;
  *   -ESHUTDOWN (WAIT-12).
  */
 int trip_work_queue(struct trip_domain *domain, const struct trip_work *work, uint64_t *id);

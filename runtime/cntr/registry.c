@@ -174,10 +174,11 @@ trip_registry_enter(struct trip_domain *domain, const char *name, enum trip_cntr
 	uint64_t until = rte_rdtsc() + rte_get_tsc_hz() / 1000 * TRIP_REGISTRY_GRACE_MS;
 	int error;
 
-	/* Not for ever: a home by hand may never go on. On a home, not at all. */
+	/* Not for ever: a home by hand may never go on. On a home, or a port's worker, which may be
+	 * what is waited for, not at all. */
 	while ((error = trip_registry_try_enter(
 			domain, name, events, TRIP_REGISTRY_PRIMARY, out)) == -EAGAIN &&
-		!trip_domain_on_home(domain) && rte_rdtsc() < until)
+		!trip_progress_on_worker(domain) && rte_rdtsc() < until)
 		trip_progress_wait(domain);
 	return error == -EAGAIN ? -ENOSPC : error;
 }

@@ -260,8 +260,14 @@ trip_flow_police(struct trip_flow *flow)
 
 	if (has_police(flow))
 		return 0;
-	while (!try_police(flow))
+	while (!try_police(flow)) {
+		int error = trip_progress_check_worker(
+			domain, "flow", flow->index, "police it just now");
+
+		if (error != 0)
+			return error;
 		trip_progress_wait(domain);
+	}
 	if (has_police(flow))
 		return 0;
 	return trip_error_set(ENOSPC,

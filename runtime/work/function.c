@@ -23,6 +23,22 @@ try_index(struct trip_domain *domain, uint32_t *index)
 	return is_all;
 }
 
+/* Where all that are left have been unregistered in a handler, it waits for what runs. TRIP_NONE:
+ * all are registered. */
+static int
+take_index(struct trip_domain *domain, uint32_t *index)
+{
+	int error = 0;
+
+	while (error == 0 && !try_index(domain, index)) {
+		error = trip_progress_check_named(
+			domain, "domain", domain->name, "register functions just now");
+		if (error == 0)
+			trip_progress_wait(domain);
+	}
+	return error;
+}
+
 /* Another home may be about to call what is unregistered on this one, which cannot wait for that:
  * the index does. */
 static void
@@ -55,13 +71,14 @@ trip_function_register(
 	if (handle == NULL)
 		return trip_error_set(ENOMEM, "function: no memory for its handle");
 	handle->domain = domain;
-	while (!try_index(domain, &handle->index))
-		trip_progress_wait(domain);
-	if (handle->index == TRIP_NONE) {
-		free(handle);
-		return trip_error_set(ENOSPC,
+	error = take_index(domain, &handle->index);
+	if (error == 0 && handle->index == TRIP_NONE)
+		error = trip_error_set(ENOSPC,
 			"domain \"%s\": all %" PRIu32 " functions are registered", domain->name,
 			domain->attr.max_functions);
+	if (error != 0) {
+		free(handle);
+		return error;
 	}
 	domain->engine.functions[handle->index].arg = arg;
 	/* Partner: the acquire load in fire.c's op_call(). */

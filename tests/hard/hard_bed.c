@@ -17,7 +17,11 @@ const struct fake_nic hard_cached = {.driver = "mlx5_pci",
 static void
 note_event(struct trip_port *which, enum trip_port_event event, void *arg)
 {
+	void (*on_event)(enum trip_port_event event) = atomic_load(&hard_bed.on_event);
+
 	atomic_fetch_add(&hard_bed.n_events[event], 1);
+	if (on_event != NULL)
+		on_event(event);
 }
 
 void

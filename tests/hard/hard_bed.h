@@ -17,6 +17,8 @@ struct hard_bed {
 	struct trip_cntr *packets, *bytes, *completion;
 	/* How often the port has told each trip_port_event. */
 	_Atomic unsigned int n_events[16];
+	/* NULL, or what else the port's notification does. */
+	_Atomic(void (*)(enum trip_port_event event)) on_event;
 };
 extern struct hard_bed hard_bed;
 
