@@ -118,6 +118,8 @@ unsigned int nic_queue_objects(void);
 void nic_interrupt(uint32_t every);
 /* EAL's interrupt thread begins, where there is a cache. */
 void nic_begin_interrupt(const struct nic_lateness *lateness);
+/* Of so many readings of what the cache does not have yet one takes up to four lags; 0: none. */
+void nic_hold_readings(uint32_t one_of);
 /* Of the library, that are still to come. */
 unsigned int nic_alarms(void);
 

@@ -21,6 +21,8 @@ nic_enter(const char *what)
 int
 nic_leave(int error, struct rte_flow_error *told)
 {
+	/* What it says is as it was. */
+	sim_linger();
 	atomic_store(&nic.inside, 0);
 	if (error == 0)
 		return 0;
@@ -179,6 +181,7 @@ query(struct nic_counter *counter, struct rte_flow_query_count *count, struct rt
 		nic.flows[counter->flow].read += counter->cached - counter->read;
 	nic.has_read |= counter->read != counter->cached;
 	counter->read = counter->cached;
+	nic_hold_reading(counter);
 	return nic_leave(0, error);
 }
 

@@ -107,6 +107,8 @@ struct nic_counter *nic_make_counter(uint32_t flow, bool own);
 void nic_note_out(struct nic_counter *counter);
 /* What comes out of it now, after so long, may be in no count; notes that, if so. */
 bool nic_note_late(const struct nic_counter *counter);
+/* The counter was read, and whoever asked is yet to be told. */
+void nic_hold_reading(const struct nic_counter *counter);
 /* A rule stands that was to go. */
 void nic_cannot_take_out(struct nic_rule *rule);
 void nic_bury_counter(struct nic_counter *counter);

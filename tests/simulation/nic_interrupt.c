@@ -17,6 +17,9 @@
 #define TICKS_A_US 1000
 /* What the device takes to answer is beside the lag: a part of it. */
 #define ANSWERS_A_LAG 8
+/* A reading that takes long takes 1 to so many of such parts of the lag. */
+#define SLOWEST 8
+#define LONG 2
 
 struct alarm {
 	uint64_t due;
@@ -39,6 +42,8 @@ static struct {
 	unsigned int n_arrivals[NIC_FLOWS];
 	/* Refreshes, those that bring anything, and alarms that the library has set. */
 	uint32_t n_refreshes, n_new, n_set;
+	/* Readings of what is not in the cache. */
+	uint32_t n_readings, slow_readings;
 } eal;
 
 /* --- alarms --- */
@@ -174,6 +179,27 @@ hold_up(void)
 	sim_tell("somebody's callback takes until %llu", (unsigned long long)until);
 	/* And what comes behind it. */
 	sim_until(until + 4 * nic.shape.lag);
+	while (sim_now() < until)
+		sim_pause();
+}
+
+void
+nic_hold_readings(uint32_t one_of)
+{
+	eal.slow_readings = one_of;
+}
+
+void
+nic_hold_reading(const struct nic_counter *counter)
+{
+	uint32_t one_of = eal.slow_readings;
+	uint64_t until;
+
+	if (one_of == 0 || counter->cached == counter->packets || ++eal.n_readings % one_of != 0)
+		return;
+	until = sim_now() + nic.shape.lag * (1 + eal.n_readings / one_of % SLOWEST) / LONG;
+	sim_tell("and takes until %llu", (unsigned long long)until);
+	sim_until(until);
 	while (sim_now() < until)
 		sim_pause();
 }

@@ -9,6 +9,10 @@
 #include "template.h"
 
 #define NEVER (UINT64_MAX / 4)
+/* Of a history in which last counts are late. */
+#define LATER_LAG 160000
+#define LATER_ACTS 24
+#define LATER_BURSTS 48
 
 struct nics nics;
 
@@ -159,6 +163,27 @@ plan_errands(void)
 	}
 }
 
+/* A flow ends when packets have come, again and again; whoever refreshes the cache is late each
+ * time, and whoever reads it takes long. */
+static void
+plan_later(void)
+{
+	static const enum act_kind kinds[] = {ACT_CREATE, ACT_DESTROY, ACT_CREATE, ACT_REST};
+
+	nics.comes_late = true;
+	/* In a beat of which everybody may pause. */
+	nics.nic.lag = LATER_LAG;
+	nics.n_flows = 1;
+	nics.n_acts = nics.n_events = nics.readings = 0;
+	memset(nics.bursts, 0, sizeof(nics.bursts));
+	for (uint32_t i = 0; i < LATER_ACTS; i++)
+		if (sim_wants())
+			nics.acts[nics.n_acts++] =
+				(struct act){.number = i, .kind = kinds[i % RTE_DIM(kinds)]};
+	for (uint32_t i = 0; i < LATER_BURSTS; i++)
+		nics.bursts[0] += sim_wants();
+}
+
 /* Flows end while packets come, and their last counts are in the cache when its thread has run. */
 static void
 plan_late(void)
@@ -176,6 +201,8 @@ plan_late(void)
 		act->kind = kinds[act->number % RTE_DIM(kinds)];
 		act->flow %= 2;
 	}
+	if (sim_draw(2) == 0)
+		plan_later();
 }
 
 static void
@@ -356,6 +383,7 @@ static void
 begin(void)
 {
 	struct nic_lateness lateness;
+	uint32_t slow;
 
 	memset(&nics, 0, sizeof(nics));
 	plan();
@@ -375,8 +403,12 @@ begin(void)
 	(void)sim_spawn("reader", false, run_reader, NULL);
 	if (nics.n_events > 0)
 		(void)sim_spawn("port", false, nics_port, NULL);
+	if (nics.comes_late)
+		lateness.held_every = 1;
 	nic_begin_interrupt(&lateness);
 	nics_client_begin();
+	slow = sim_draw(2) == 0 ? 0 : 1 + (uint32_t)sim_draw(4);
+	nic_hold_readings(nics.comes_late ? 1 : slow);
 }
 
 static void

@@ -114,6 +114,8 @@ struct nics {
 	uint64_t refresh;
 	uint32_t readings;
 	bool tells_all;
+	/* Flows are destroyed when packets of theirs have come, and their counts are late. */
+	bool comes_late;
 	struct act acts[ACTS];
 	unsigned int n_acts;
 	uint32_t bursts[NIC_FLOWS];

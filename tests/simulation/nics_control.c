@@ -6,6 +6,9 @@
 #include "call.h"
 #include "nics.h"
 
+/* So often it looks whether any packet has come. */
+#define LOOKS 8
+
 /* --- flows --- */
 
 static void
@@ -128,10 +131,22 @@ cancel_all(uint32_t flow)
 }
 
 static void
+await_packets(uint32_t flow)
+{
+	uint64_t before = nic_flow_of(flow).counted;
+
+	sim_op("waits for packets of flow %u", flow);
+	for (unsigned int i = 0; i < LOOKS && nic_flow_of(flow).counted == before; i++)
+		sim_pause();
+}
+
+static void
 destroy(uint32_t flow)
 {
 	if (!nics.created[flow])
 		return;
+	if (nics.comes_late)
+		await_packets(flow);
 	/* Before the look: from here on nobody queues more. */
 	nics.destroys[flow] = true;
 	if (nics_client_refers(flow)) {

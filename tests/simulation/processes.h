@@ -184,6 +184,8 @@ struct processes {
 	bool flows;
 	/* Or about who waits, and by what. */
 	bool waits;
+	/* Whoever adds again lets others go on, for a while. */
+	bool lets_go_on;
 	/* Error values that were set. */
 	uint64_t n_errors;
 	/* Work has counters of its own, which are closed and opened again as soon as may be. */

@@ -9,6 +9,8 @@
 #define ERRORS 64
 /* Where others wait, as often in a row, at most. */
 #define ADDS 4
+/* And for so long, where they are to go far. */
+#define PAUSES 8
 
 static const char *
 name_of(uint32_t name)
@@ -216,6 +218,8 @@ add_again(struct user *user, struct handle *handle, const struct act *act)
 		add(user, handle, act->value);
 		sim_progress();
 		sim_op("lets others go on");
+		for (uint32_t n = processes.lets_go_on ? act->delay % PAUSES : 0; n > 0; n--)
+			sim_pause();
 		sim_pause();
 	}
 }

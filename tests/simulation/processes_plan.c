@@ -273,6 +273,41 @@ plan_waits(struct plan *plan, const uint8_t *weights, uint32_t first)
 			wait_instead(&plan->acts[i], kinds[plan->acts[i].number]);
 }
 
+/* In some of these one has a set and a thread that waits by its descriptor, while a member changes
+ * a few times and everything rests, again and again. */
+static void
+plan_set(struct plan *plan, uint32_t first)
+{
+	static const enum act_kind kinds[] = {
+		ACT_ADD, ACT_ADD, ACT_ADD, ACT_REST, ACT_ADD, ACT_CHANGE, ACT_ADD, ACT_REST};
+
+	for (unsigned int i = 0; i < plan->n; i++) {
+		struct act *act = &plan->acts[i];
+
+		if (act->number < first)
+			continue;
+		act->kind = kinds[act->number % RTE_DIM(kinds)];
+		if (act->number > first + 1)
+			continue;
+		/* By these bits the set is chosen, its descriptor, and that it is waited for. */
+		act->kind = act->number == first ? ACT_OPEN : ACT_WAITER;
+		act->wait_obj = TRIP_WAIT_SET;
+		act->value |= 1;
+		act->seed = (act->seed & ~11u) | 2;
+	}
+}
+
+static void
+plan_one_set(bool of_client)
+{
+	for (uint32_t i = of_client; i < CLIENTS; i++)
+		processes.users[i].plan.n = 0;
+	plan_set(&processes.users[0].plan, 1);
+	plan_set(&processes.users[PRIMARY].plan, 2);
+	processes.operator.n = 0;
+	processes.lets_go_on = true;
+}
+
 static void
 plan_all_waits(void)
 {
@@ -285,6 +320,8 @@ plan_all_waits(void)
 	for (uint32_t i = 0; i < CLIENTS; i++)
 		plan_waits(&processes.users[i].plan, waiting_weights, 1);
 	plan_waits(&processes.users[PRIMARY].plan, waited_weights, 2);
+	if (draw(3) == 0)
+		plan_one_set(draw(3) == 0);
 }
 
 /* Some processes have signals, now and then or nearly all the time. */

@@ -80,6 +80,8 @@ void sim_op(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* For who reads the story: something has happened in it. */
 void sim_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The actor comes back from a call of a driver's, which may have taken long. */
+void sim_linger(void);
 /* Something was done: whoever waits for something may find it now. */
 void sim_progress(void);
 /* There is nothing to do until others have moved, or time has gone by. When nobody has anything to

@@ -166,6 +166,16 @@ sim_step(const volatile void *where, bool writes)
 }
 
 void
+sim_linger(void)
+{
+	if (sim.self == NULL || sim.self->looks)
+		return;
+	sim.self->calls = true;
+	sim_step(NULL, false);
+	sim.self->calls = false;
+}
+
+void
 sim_fail_at(const char *file, int line, const char *format, ...)
 {
 	struct sim_history *history = sim.history;

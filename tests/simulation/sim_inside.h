@@ -127,6 +127,10 @@ struct sim_actor {
 	/* It lets others go first until this step, as long as they have anything to do, or until
 	 * one of them comes to where it goes. */
 	uint32_t lurks_until;
+	/* It is about to make a call of the system's, or to come back from one of a driver's; which
+	 * lasts until then, though nobody else has anything to do. */
+	bool calls;
+	uint32_t lingers_until;
 	/* Its last access. */
 	struct trip_atomics_here here;
 	/* Of the code, where it was last. */
@@ -289,8 +293,9 @@ void sim_rival_begin(void);
 struct sim_actor *sim_rival_next(void);
 /* Whoever runs is about to go where others come: it may wait for one. */
 void sim_rival_lurk(void);
-/* Others go first, as long as they have anything to do. */
+/* Others go first, as long as they have anything to do; or though they have not. */
 bool sim_rival_lurks(const struct sim_actor *actor);
+bool sim_rival_lingers(const struct sim_actor *actor);
 
 /* --- sim_fair.c --- */
 

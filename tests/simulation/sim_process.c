@@ -14,8 +14,11 @@ sim_call(uint32_t *word, const char *call, int fd)
 	uint32_t one = 1, before;
 	bool wrote = sim.self->wrote;
 
+	/* read() and recvmsg() take what comes meanwhile, too. */
+	sim.self->calls = strncmp(call, "re", 2) == 0;
 	trip_atomics_modify(word, TRIP_ATOMICS_ADD, &one, &before, sizeof(before),
 		memory_order_acq_rel, (struct trip_atomics_here){call, fd});
+	sim.self->calls = false;
 	/* What it changes, it says itself. */
 	sim.self->wrote = wrote;
 }

@@ -213,7 +213,7 @@ next_in_circle(void)
 static uint32_t
 candidates(void)
 {
-	uint32_t all = 0, busy = 0, lurking = 0;
+	uint32_t all = 0, busy = 0, lurking = 0, lingering = 0;
 
 	for (unsigned int i = 0; i < sim.n_actors; i++) {
 		if (!sim_is_runnable(&sim.actors[i]))
@@ -223,9 +223,13 @@ candidates(void)
 			busy |= UINT32_C(1) << i;
 		if (sim_rival_lurks(&sim.actors[i]))
 			lurking |= UINT32_C(1) << i;
+		if (sim_rival_lingers(&sim.actors[i]))
+			lingering |= UINT32_C(1) << i;
 	}
 	if ((busy & ~lurking) != 0)
 		return busy & ~lurking;
+	if (lingering != 0 && (all & ~lurking) != 0)
+		return all & ~lurking;
 	return busy != 0 ? busy : all;
 }
 
