@@ -21,7 +21,7 @@
 
 #define TRIP_PROTOCOL_MAGIC 0x50495254u /* "TRIP" */
 /* Moves with every change of a request, a reply or a record. */
-#define TRIP_PROTOCOL_VERSION 17
+#define TRIP_PROTOCOL_VERSION 18
 
 /* Bytes of the longest reply, and of the records in it. */
 #define TRIP_PROTOCOL_REPLY_MAX 16384
@@ -212,6 +212,8 @@ enum trip_protocol_flow_action {
 
 struct trip_protocol_flow_do {
 	uint64_t flow;
+	/* To be policed with it, or neither is; 0: none. */
+	uint64_t with;
 	uint32_t action;
 	uint32_t reserved;
 };

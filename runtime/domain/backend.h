@@ -31,9 +31,10 @@ struct trip_backend {
 	int (*quiesce)(struct trip_domain *domain);
 	/* Whether functions can be registered: 0 or the error. */
 	int (*check_functions)(const struct trip_domain *domain);
-	/* The flow may be policed, and others may share its rate, until it ends: 0; -ENOSPC: as
-	 * many flows may as the domain's max_policed; or what asking the primary fails with. */
-	int (*police)(struct trip_flow *flow);
+	/* The flow may be policed, and others may share its rate, until it ends, and so may `with`,
+	 * unless it is NULL: 0; or nothing has changed, and it is -ENOSPC: as many flows may as the
+	 * domain's max_policed, -EDEADLK, or what asking the primary fails with. */
+	int (*police)(struct trip_flow *flow, struct trip_flow *with);
 	const struct trip_cntr_backend *cntr;
 	const struct trip_native_backend *native;
 	const struct trip_port_backend *port;

@@ -168,6 +168,9 @@ struct trip_submitter {
 	uint32_t free_group;
 	uint32_t used_groups;
 	struct trip_group *groups;
+	/* Slots and hidden counters that are kept for items whose flows are asked for: nobody else
+	 * takes them. */
+	uint32_t kept_slots, kept_groups;
 };
 
 /* A thread that has channels of its own. */

@@ -152,15 +152,22 @@ trip_indices_ripen(struct trip_domain *domain, struct trip_indices *indices)
 }
 
 bool
-trip_indices_try(struct trip_domain *domain, struct trip_indices *indices, uint32_t *index)
+trip_indices_try(
+	struct trip_domain *domain, struct trip_indices *indices, uint32_t *index, unsigned int n)
 {
-	bool on_home = trip_domain_on_home(domain);
+	bool on_home = trip_domain_on_home(domain), has_all;
+	uint32_t ripe, left;
 
 	trip_indices_ripen(domain, indices);
-	*index = trip_indices_take(indices);
-	if (*index == TRIP_NONE && on_home)
-		*index = trip_indices_take_unripe(indices, TRIP_NONE);
-	return *index != TRIP_NONE || on_home || !trip_indices_unripe(indices);
+	ripe = indices->n_ready + indices->limit - indices->fresh;
+	left = indices->n_freed + indices->limit - indices->fresh;
+	has_all = n <= (on_home ? left : ripe);
+	for (unsigned int i = 0; i < n; i++) {
+		index[i] = has_all ? trip_indices_take(indices) : TRIP_NONE;
+		if (has_all && index[i] == TRIP_NONE)
+			index[i] = trip_indices_take_unripe(indices, TRIP_NONE);
+	}
+	return has_all || n > left;
 }
 
 void

@@ -59,11 +59,12 @@ uint32_t trip_indices_take(struct trip_indices *indices);
  */
 uint32_t trip_indices_take_unripe(struct trip_indices *indices, uint32_t but);
 /*
- * Takes one where there may have to be a wait for it; TRIP_NONE: there is none. True: that is all,
- * and on a home it always is; false: some are not ripe, so let it progress and try again. Under the
- * domain's lock.
+ * Takes n where there may have to be a wait for them; TRIP_NONE: there are not so many, and none is
+ * taken. True: that is all, and on a home it always is; false: some are not ripe, so let it
+ * progress and try again. Under the domain's lock.
  */
-bool trip_indices_try(struct trip_domain *domain, struct trip_indices *indices, uint32_t *index);
+bool trip_indices_try(
+	struct trip_domain *domain, struct trip_indices *indices, uint32_t *index, unsigned int n);
 /* Gives one back, to be taken next. */
 void trip_indices_give(struct trip_indices *indices, uint32_t index);
 

@@ -92,7 +92,7 @@ struct trip_flow *trip_flow_take(struct trip_port *port);
 void trip_flow_give(struct trip_flow *flow);
 
 /* In the primary: the domain's backend says what it returns. */
-int trip_flow_police(struct trip_flow *flow);
+int trip_flow_police(struct trip_flow *flow, struct trip_flow *with);
 
 /* The index of a flow that ends is given back when no burst of another process can count on it any
  * more; or when its port is closed. Under the control lock. */

@@ -234,33 +234,47 @@ has_police(const struct trip_flow *flow)
 		       0;
 }
 
-/* False: some may come, so it is to be tried again. */
-static bool
-try_police(struct trip_flow *flow)
+/* Those of two, of which the second may be NULL or the first again, that have none. */
+static unsigned int
+want_police(struct trip_flow *const flows[2], struct trip_flow *want[2])
 {
-	struct trip_domain *domain = trip_flow_domain(flow);
-	bool is_all = true;
-	uint32_t own;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < 2; i++)
+		if (flows[i] != NULL && (i == 0 || flows[1] != flows[0]) && !has_police(flows[i]))
+			want[n++] = flows[i];
+	return n;
+}
+
+/* Both or none: how many are wanted yet. False: some may come, so it is to be tried again. */
+static bool
+try_police(struct trip_domain *domain, struct trip_flow *const flows[2], unsigned int *wanted)
+{
+	struct trip_flow *want[2];
+	uint32_t own[2];
+	bool is_all;
 
 	pthread_mutex_lock(&domain->lock);
-	/* By another thread, meanwhile. */
-	if (!has_police(flow)) {
-		is_all = trip_indices_try(domain, &domain->polices, &own);
-		if (own != TRIP_NONE)
-			begin_police(flow, own);
+	*wanted = want_police(flows, want);
+	is_all = *wanted == 0 || trip_indices_try(domain, &domain->polices, own, *wanted);
+	if (*wanted > 0 && own[0] != TRIP_NONE) {
+		for (unsigned int i = 0; i < *wanted; i++)
+			begin_police(want[i], own[i]);
+		*wanted = 0;
 	}
 	pthread_mutex_unlock(&domain->lock);
 	return is_all;
 }
 
 int
-trip_flow_police(struct trip_flow *flow)
+trip_flow_police(struct trip_flow *flow, struct trip_flow *with)
 {
 	struct trip_domain *domain = trip_flow_domain(flow);
+	struct trip_flow *const flows[2] = {flow, with};
+	struct trip_flow *want[2];
+	unsigned int wanted = want_police(flows, want);
 
-	if (has_police(flow))
-		return 0;
-	while (!try_police(flow)) {
+	while (wanted > 0 && !try_police(domain, flows, &wanted)) {
 		int error = trip_progress_check_worker(
 			domain, "flow", flow->index, "police it just now");
 
@@ -268,7 +282,7 @@ trip_flow_police(struct trip_flow *flow)
 			return error;
 		trip_progress_wait(domain);
 	}
-	if (has_police(flow))
+	if (wanted == 0)
 		return 0;
 	return trip_error_set(ENOSPC,
 		"domain \"%s\": flow %" PRIu32 " cannot be policed: max_policed %" PRIu32

@@ -190,6 +190,18 @@ trip_proxy_flow_validate(struct trip_proxy_job *job)
 	return 0;
 }
 
+static int
+police(struct trip_proxy_job *job, const struct trip_held_object *held)
+{
+	uint64_t id = job->request.flow_do.with;
+	const struct trip_held_object *with =
+		id != 0 ? trip_proxy_find_flow(job->process, id) : NULL;
+
+	if (id != 0 && with == NULL)
+		return -EINVAL;
+	return trip_flow_police(held->flow, with != NULL ? with->flow : NULL);
+}
+
 int
 trip_proxy_flow_do(struct trip_proxy_job *job)
 {
@@ -207,7 +219,7 @@ trip_proxy_flow_do(struct trip_proxy_job *job)
 	case TRIP_PROTOCOL_FLOW_DESTROY:
 		return trip_proxy_destroy(job->process, held);
 	case TRIP_PROTOCOL_FLOW_POLICE:
-		return trip_flow_police(held->flow);
+		return police(job, held);
 	case TRIP_PROTOCOL_FLOW_QUERY:
 		error = trip_flow_query(held->flow, &count);
 		if (error != 0)

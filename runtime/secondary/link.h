@@ -85,7 +85,7 @@ extern const struct trip_native_backend trip_link_native;
 extern const struct trip_port_backend trip_link_port;
 extern const struct trip_flow_backend trip_link_flow;
 /* As the primary: trip_flow_police() of the flow that it has for us. */
-int trip_link_flow_police(struct trip_flow *flow);
+int trip_link_flow_police(struct trip_flow *flow, struct trip_flow *with);
 extern const struct trip_counters_backend trip_link_counters;
 extern const struct trip_each_backend trip_link_each;
 

@@ -245,15 +245,28 @@ destroy(struct trip_flow *flow)
 	return 0;
 }
 
-int
-trip_link_flow_police(struct trip_flow *flow)
+/* If so, until it ends. */
+static bool
+has_police(const struct trip_flow *flow)
 {
 	const struct trip_engine *engine = &flow->port->domain->engine;
 
-	/* It has, until it ends. */
-	if (atomic_load_explicit(&engine->police_of[flow->index], memory_order_relaxed) != 0)
+	return atomic_load_explicit(&engine->police_of[flow->index], memory_order_relaxed) != 0;
+}
+
+int
+trip_link_flow_police(struct trip_flow *flow, struct trip_flow *with)
+{
+	const struct trip_protocol_flow_do asked = {
+		.flow = trip_flow_more(flow)->id,
+		.with = with != NULL ? trip_flow_more(with)->id : 0,
+		.action = TRIP_PROTOCOL_FLOW_POLICE,
+	};
+
+	if (has_police(flow) && (with == NULL || has_police(with)))
 		return 0;
-	return ask_of(flow, TRIP_PROTOCOL_FLOW_POLICE, NULL);
+	return trip_link_call(
+		flow->port->domain, TRIP_PROTOCOL_FLOW_DO, &asked, sizeof(asked), NULL, NULL);
 }
 
 const struct trip_flow_backend trip_link_flow = {

@@ -18,7 +18,7 @@ try_index(struct trip_domain *domain, uint32_t *index)
 	bool is_all;
 
 	pthread_mutex_lock(&domain->lock);
-	is_all = trip_indices_try(domain, &domain->functions, index);
+	is_all = trip_indices_try(domain, &domain->functions, index, 1);
 	pthread_mutex_unlock(&domain->lock);
 	return is_all;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queues items of pairs, and lets go of them. pairs.h tells how. */
+/* Queues items of pairs. pairs.h tells how. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -174,17 +174,9 @@ submitter_of(const struct plan *plan, uint32_t home)
 }
 
 static struct trip_group *
-group_of(const struct trip_submitter *submitter, uint32_t hidden)
-{
-	return hidden - submitter->first_hidden < submitter->n_groups
-		       ? &submitter->groups[hidden - submitter->first_hidden]
-		       : NULL;
-}
-
-static struct trip_group *
 group_at(const struct plan *plan, uint32_t group)
 {
-	return group_of(submitter_of(plan, plan->home->index), plan->groups[group].hidden);
+	return trip_pairs_group(submitter_of(plan, plan->home->index), plan->groups[group].hidden);
 }
 
 static bool
@@ -289,72 +281,6 @@ move_refs(const struct plan *plan,
 	}
 }
 
-/* Under the lock. Its pairs will add nothing, and its counter is free. */
-static void
-free_group(struct trip_domain *domain, struct trip_submitter *submitter, struct trip_group *group)
-{
-	for (uint32_t i = 0; i < group->n_pairs; i++) {
-		uint32_t home, slot;
-		struct trip_submitter *of =
-			trip_submitter_of(domain, group->pairs[i], &home, &slot);
-
-		if (of != NULL && trip_channel_cancel(of->channel, group->pairs[i]) == 0)
-			trip_doorbell_ring(&domain->engine.homes[home]->doorbell, TRIP_BELL_CHANNEL,
-				of->number);
-	}
-	group->id = TRIP_WORK_NONE;
-	group->next = submitter->free_group;
-	submitter->free_group = (uint32_t)(group - submitter->groups) + 1;
-}
-
-/* Likewise. What its pairs wait for is let go; and so on with what is nested. */
-static void
-end_group(struct trip_domain *domain, struct trip_submitter *submitter, struct trip_group *group)
-{
-	for (uint32_t i = 0; i < group->n_pairs; i++) {
-		struct trip_group *nested = group_of(submitter, group->triggers[i]);
-
-		if (nested != NULL)
-			end_group(domain, submitter, nested);
-		else
-			trip_work_refs_drop_cntr(domain, group->triggers[i]);
-	}
-	free_group(domain, submitter, group);
-}
-
-void
-trip_pairs_let_go(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slot)
-{
-	const struct trip_channel_client *channel = submitter->channel;
-	const struct trip_work_desc *desc = trip_channel_desc(channel, slot);
-	struct trip_group *group = group_of(submitter, desc->trigger);
-
-	if (group == NULL || group->id == TRIP_WORK_NONE ||
-		trip_channel_id_number(group->id) - channel->map.first != slot)
-		return;
-	trip_work_refs_drop(domain, desc);
-	end_group(domain, submitter, group);
-}
-
-uint64_t
-trip_pairs_id(struct trip_domain *domain, const struct trip_submitter *submitter, uint32_t fed,
-	uint64_t pair)
-{
-	uint32_t home = fed / domain->engine.cntrs_per_home;
-	uint32_t channel = submitter->number - domain->submitters[0]->number;
-	struct trip_submitter *at = &domain->submitters[home % domain->engine.n_homes][channel];
-	const struct trip_group *group = group_of(at, fed);
-	uint64_t id = TRIP_WORK_NONE;
-
-	trip_domain_lock(&at->lock);
-	/* Ids are never used again, groups are. */
-	for (uint32_t i = 0; group != NULL && i < group->n_pairs; i++)
-		if (group->pairs[i] == pair)
-			id = group->id;
-	trip_domain_unlock(&at->lock);
-	return id;
-}
-
 /*
  * Under the locks, with room for all. What is handed in before the root feeds counters that nobody
  * waits for: so where something is in the way after all, which is garbage or a slot that is
@@ -385,7 +311,7 @@ hand_in(struct plan *plan, uint64_t *id)
 		if (error == 0)
 			group_at(plan, i)->id = *id;
 		else
-			free_group(plan->domain, submitter_of(plan, plan->home->index),
+			trip_pairs_free(plan->domain, submitter_of(plan, plan->home->index),
 				group_at(plan, i));
 	}
 	if (error != 0)
@@ -398,15 +324,16 @@ static int
 check_room(const struct plan *plan)
 {
 	struct trip_submitter *root = submitter_of(plan, plan->home->index);
+	uint32_t n_groups = plan->n_groups + root->kept_groups;
 
 	for (uint32_t h = 0; h < plan->domain->engine.n_homes; h++)
 		if (plan->slots[h] > 0 &&
 			!trip_submitter_has(plan->domain, submitter_of(plan, h), plan->slots[h]))
 			return trip_submitter_refuse(plan->domain, submitter_of(plan, h), -EAGAIN);
-	if (has_groups(root, plan->n_groups))
+	if (has_groups(root, n_groups))
 		return 0;
 	trip_submitter_follow(plan->domain, root);
-	if (!has_groups(root, plan->n_groups))
+	if (!has_groups(root, n_groups))
 		return trip_error_set(ENOSPC,
 			"domain \"%s\": all %" PRIu32
 			" work items of the channel that may be of pairs are in flight",
@@ -415,29 +342,71 @@ check_room(const struct plan *plan)
 }
 
 /* By the homes' order: nobody who has one lock of a submitter waits for another's but so. */
+static void
+lock_all(const struct plan *plan)
+{
+	for (uint32_t h = 0; h < plan->domain->engine.n_homes; h++)
+		if (plan->slots[h] > 0)
+			trip_domain_lock(&submitter_of(plan, h)->lock);
+}
+
+static void
+unlock_all(const struct plan *plan)
+{
+	for (uint32_t h = 0; h < plan->domain->engine.n_homes; h++)
+		if (plan->slots[h] > 0)
+			trip_domain_unlock(&submitter_of(plan, h)->lock);
+}
+
+/* Likewise. The room is kept for it, or no more. */
+static void
+keep_room(const struct plan *plan, bool keep)
+{
+	struct trip_submitter *root = submitter_of(plan, plan->home->index);
+
+	root->kept_groups += keep ? plan->n_groups : 0 - plan->n_groups;
+	for (uint32_t h = 0; h < plan->domain->engine.n_homes; h++)
+		if (plan->slots[h] > 0)
+			submitter_of(plan, h)->kept_slots +=
+				keep ? plan->slots[h] : 0 - plan->slots[h];
+}
+
+/* Likewise, with room for all; without the locks meanwhile. */
+static int
+police(const struct plan *plan, const struct trip_submission *request)
+{
+	int error;
+
+	keep_room(plan, true);
+	unlock_all(plan);
+	error = trip_submitter_police(plan->domain, request);
+	lock_all(plan);
+	keep_room(plan, false);
+	return error;
+}
+
 static int
 submit(struct plan *plan, uint64_t *id)
 {
+	const struct trip_submission *root = &plan->items[plan->n_items - 1].request;
 	const struct trip_engine *engine = &plan->domain->engine;
 	int error;
 
-	for (uint32_t h = 0; h < engine->n_homes; h++)
-		if (plan->slots[h] > 0)
-			trip_domain_lock(&submitter_of(plan, h)->lock);
+	lock_all(plan);
 	error = check_room(plan);
+	if (error == 0 && trip_submitter_polices(root))
+		error = police(plan, root);
 	if (error == 0) {
 		error = hand_in(plan, id);
 		if (error != 0)
 			(void)trip_submitter_refuse(
 				plan->domain, submitter_of(plan, plan->home->index), error);
 	}
-	for (uint32_t h = 0; h < engine->n_homes; h++) {
-		if (plan->slots[h] == 0)
-			continue;
-		trip_domain_unlock(&submitter_of(plan, h)->lock);
-		trip_doorbell_ring(&engine->homes[h]->doorbell, TRIP_BELL_CHANNEL,
-			submitter_of(plan, h)->number);
-	}
+	unlock_all(plan);
+	for (uint32_t h = 0; h < engine->n_homes; h++)
+		if (plan->slots[h] > 0)
+			trip_doorbell_ring(&engine->homes[h]->doorbell, TRIP_BELL_CHANNEL,
+				submitter_of(plan, h)->number);
 	return error;
 }
 

@@ -20,6 +20,19 @@ int trip_pairs_queue(struct trip_domain *domain, const struct trip_work *work, u
 uint64_t trip_pairs_id(struct trip_domain *domain, const struct trip_submitter *submitter,
 	uint32_t fed, uint64_t pair);
 
+/* Of a hidden counter, or NULL: it is none of this channel's. */
+static inline struct trip_group *
+trip_pairs_group(const struct trip_submitter *submitter, uint32_t hidden)
+{
+	return hidden - submitter->first_hidden < submitter->n_groups
+		       ? &submitter->groups[hidden - submitter->first_hidden]
+		       : NULL;
+}
+
+/* Under the submitter's lock: its pairs will add nothing, and its counter is free. */
+void trip_pairs_free(
+	struct trip_domain *domain, struct trip_submitter *submitter, struct trip_group *group);
+
 /* A slot has come back, or its item was canceled: where that was one of pairs, what is left of them
  * is canceled, and it lets go. Under the submitter's lock. */
 void trip_pairs_let_go(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slot);

@@ -6,7 +6,6 @@
 
 #include <rte_branch_prediction.h>
 
-#include "domain/backend.h"
 #include "domain/error.h"
 #include "domain/sized.h"
 #include "work/plan.h"
@@ -109,6 +108,8 @@ plan_police(struct trip_submission *request, const struct trip_domain *domain,
 		.burst_ms = work->op.police.burst_ms,
 	};
 	request->operands = (const uint64_t *)&request->police;
+	request->policed[0] = work->op.police.flow;
+	request->policed[1] = work->op.police.with;
 	return 0;
 }
 
@@ -163,31 +164,15 @@ refuse_operand(const char *of, const char *name, const struct trip_op_refusal *r
 		low ? refusal->low : refusal->limit);
 }
 
-/* What it takes in the flows, last: nothing else is wrong with it (WORK-11). */
 static int
-take_polices(const struct trip_domain *domain, const struct trip_work *work)
-{
-	int error;
-
-	if (work->op_type != TRIP_OP_FLOW_POLICE)
-		return 0;
-	error = domain->backend->police(work->op.police.flow);
-	if (error == 0 && work->op.police.with != NULL)
-		error = domain->backend->police(work->op.police.with);
-	return error;
-}
-
-static int
-check_operands(const struct trip_submission *request, const struct trip_domain *domain,
-	const struct trip_work *work)
+check_operands(const struct trip_submission *request, const struct trip_domain *domain)
 {
 	const struct trip_op_row *op = request->op;
 	struct trip_op_refusal refusal;
 
 	if (!op->takes(&domain->engine, &request->desc, request->operands, &refusal))
 		return refuse_operand("operation", op->name, &refusal);
-	/* What has a condition is not judged yet. */
-	return work->condition == NULL ? take_polices(domain, work) : 0;
+	return 0;
 }
 
 /* Behind the parameters there is nothing, so that what a kind gets later is refused until then. */
@@ -241,8 +226,7 @@ check_condition(const struct trip_submission *request, const struct trip_work *w
 
 /* Out of line: most items have none. */
 static __attribute__((noinline)) int
-plan_condition(struct trip_submission *request, const struct trip_domain *domain,
-	const struct trip_work *work)
+plan_condition(struct trip_submission *request, const struct trip_work *work)
 {
 	struct trip_condition own;
 	int error = TRIP_SIZED_TAKE(trip_condition, &own, work->condition);
@@ -257,7 +241,7 @@ plan_condition(struct trip_submission *request, const struct trip_domain *domain
 		request->condition_row->ends(request->condition))
 		request->desc.end = 1;
 	request->desc.condition_kind = (uint8_t)own.kind;
-	return take_polices(domain, work);
+	return 0;
 }
 
 IN_EACH_PLAN int
@@ -287,7 +271,7 @@ plan_op(struct trip_submission *request, const struct trip_domain *domain,
 			"counter",
 			op->name);
 	error = plan_target(request, domain, work);
-	return error != 0 || op->operands == 0 ? error : check_operands(request, domain, work);
+	return error != 0 || op->operands == 0 ? error : check_operands(request, domain);
 }
 
 /* All of it but its counter and condition. */
@@ -329,7 +313,7 @@ trip_plan_work(struct trip_submission *request, const struct trip_domain *domain
 		return error;
 	request->home = work->triggering_cntr->home;
 	request->desc.trigger = work->triggering_cntr->global;
-	return likely(work->condition == NULL) ? 0 : plan_condition(request, domain, work);
+	return likely(work->condition == NULL) ? 0 : plan_condition(request, work);
 }
 
 int
@@ -353,8 +337,7 @@ trip_plan_of_pairs(struct trip_submission *request, const struct trip_domain *do
 		return trip_error_set(EINVAL,
 			"work: interval %" PRIu64 " of condition \"%s\", which fires once",
 			work->interval, name);
-	error = plan_item(request, domain, work);
-	return error == 0 ? take_polices(domain, work) : error;
+	return plan_item(request, domain, work);
 }
 
 int
@@ -377,5 +360,5 @@ trip_plan_pair(struct trip_submission *request, const struct trip_domain *domain
 	request->home = pair->cntr->home;
 	request->desc.threshold = pair->threshold;
 	request->desc.trigger = pair->cntr->global;
-	return pair->condition == NULL ? 0 : plan_condition(request, domain, &work);
+	return pair->condition == NULL ? 0 : plan_condition(request, &work);
 }

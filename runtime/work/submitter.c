@@ -6,6 +6,7 @@
 
 #include <rte_branch_prediction.h>
 
+#include "domain/backend.h"
 #include "domain/error.h"
 #include "domain/thread.h"
 #include "work/pairs.h"
@@ -71,6 +72,7 @@ trip_submitter_reap(struct trip_domain *domain)
 static inline bool
 has_reaped(struct trip_domain *domain, struct trip_submitter *submitter, uint32_t slots)
 {
+	slots += submitter->kept_slots;
 	if (submitter->reaper.here - submitter->channel->returned.here < slots)
 		trip_submitter_follow(domain, submitter);
 	return submitter->reaper.here - submitter->channel->returned.here >= slots;
@@ -196,14 +198,39 @@ static int
 submit(struct trip_domain *domain, struct trip_submitter *submitter,
 	const struct trip_submission *request, uint64_t *id)
 {
-	int slot = take_slot(domain, submitter, request);
+	int slot = take_slot(domain, submitter, request), error;
 
 	if (slot < 0)
-		return slot;
+		return trip_submitter_refuse(domain, submitter, slot);
 	/* Before submission: the item may have come back by the time that it returns. */
 	trip_work_refs_take(domain, &request->desc);
 	submitter->held[slot / 64] |= UINT64_C(1) << slot % 64;
-	return trip_channel_submit(submitter->channel, (uint32_t)slot, id);
+	error = trip_channel_submit(submitter->channel, (uint32_t)slot, id);
+	return error == 0 ? 0 : trip_submitter_refuse(domain, submitter, error);
+}
+
+int
+trip_submitter_police(struct trip_domain *domain, const struct trip_submission *request)
+{
+	return domain->backend->police(request->policed[0], request->policed[1]);
+}
+
+/* Likewise; without it meanwhile. Out of line: few items police. */
+static __attribute__((noinline)) int
+police(struct trip_domain *domain, struct trip_submitter *submitter,
+	const struct trip_submission *request)
+{
+	uint32_t slots = trip_submitter_slots(request);
+	int error;
+
+	if (!has_reaped(domain, submitter, slots))
+		return trip_submitter_refuse(domain, submitter, -EAGAIN);
+	submitter->kept_slots += slots;
+	trip_domain_unlock(&submitter->lock);
+	error = trip_submitter_police(domain, request);
+	trip_domain_lock(&submitter->lock);
+	submitter->kept_slots -= slots;
+	return error;
 }
 
 /* For a one-shot item. */
@@ -265,7 +292,10 @@ trip_submitter_submit(
 	if (error != 0)
 		return error;
 	trip_domain_lock(&submitter->lock);
-	error = submit(domain, submitter, request, id);
+	if (unlikely(trip_submitter_polices(request)))
+		error = police(domain, submitter, request);
+	if (likely(error == 0))
+		error = submit(domain, submitter, request, id);
 	trip_domain_unlock(&submitter->lock);
 	if (error == 0) {
 		trip_doorbell_ring(&request->home->doorbell, TRIP_BELL_CHANNEL, submitter->number);
@@ -273,7 +303,7 @@ trip_submitter_submit(
 	}
 	if (credit)
 		trip_submitter_give_credit(domain, 1);
-	return trip_submitter_refuse(domain, submitter, error);
+	return error;
 }
 
 static struct trip_submitter *

@@ -19,8 +19,10 @@ struct trip_submission {
 	const struct trip_op_row *op;
 	/* Of which it takes as many as its operation has. */
 	const uint64_t *operands;
-	/* Those of TRIP_OP_FLOW_POLICE, whose own name a flow. */
+	/* Those of TRIP_OP_FLOW_POLICE, whose own name a flow; and the flows: the second may be
+	 * NULL. */
 	struct trip_op_police police;
+	struct trip_flow *policed[2];
 	/* Where it has a condition: its row, and its parameters. */
 	const struct trip_condition_row *condition_row;
 	uint64_t condition[TRIP_CONDITION_MEMORY / 8];
@@ -31,6 +33,19 @@ struct trip_submission {
 /* Submits by the calling thread's channel: 0, or -EAGAIN with its sentence. */
 int trip_submitter_submit(
 	struct trip_domain *domain, const struct trip_submission *submission, uint64_t *id);
+
+/*
+ * What an item takes in its flows, which is not given back: so it comes last, when nothing else can
+ * refuse the item any more (WORK-11). Its room is kept for it meanwhile, as this may wait, and asks
+ * the primary. Without a lock: 0, or the error with its sentence.
+ */
+static inline bool
+trip_submitter_polices(const struct trip_submission *submission)
+{
+	return submission->desc.op == TRIP_OP_FLOW_POLICE;
+}
+
+int trip_submitter_police(struct trip_domain *domain, const struct trip_submission *submission);
 
 /* Slots that an item takes. */
 unsigned int trip_submitter_slots(const struct trip_submission *submission);
