@@ -34,6 +34,7 @@ open_work(struct tripd_quota *quota, struct trip_rules *rules)
 		.counts = calloc(rules->n_counts + 1, sizeof(*quota->counts)),
 		.counters = calloc(rules->n_counters + 1, sizeof(struct trip_cntr *)),
 		.sets = calloc(rules->n_sets + 1, sizeof(struct trip_set *)),
+		.eaches = calloc(rules->n_eaches + 1, sizeof(*quota->eaches)),
 		.holds = calloc(rules->n_counts + 1, sizeof(*quota->holds)),
 	};
 	/* In the order in which they were created. */
@@ -48,6 +49,7 @@ close_work(struct tripd_quota *quota)
 	free(quota->counts);
 	free(quota->counters);
 	free(quota->sets);
+	free(quota->eaches);
 	free(quota->holds);
 }
 
@@ -94,6 +96,8 @@ check_mode(const struct trip_apply_difference *difference)
 		must(difference->whens[i].what == TRIP_APPLY_KEEP);
 	for (unsigned int i = 0; i < next->n_sets; i++)
 		must(difference->sets[i].what == TRIP_APPLY_KEEP);
+	for (unsigned int i = 0; i < next->n_eaches; i++)
+		must(difference->eaches[i].what == TRIP_APPLY_KEEP);
 	must(difference->n_changes > 0);
 }
 
@@ -128,6 +132,7 @@ take_over(const struct trip_apply_difference *difference)
 		.counters = calloc(next->n_counters + 1, sizeof(bool)),
 		.whens = calloc(next->n_whens + 1, sizeof(bool)),
 		.sets = calloc(next->n_sets + 1, sizeof(bool)),
+		.eaches = calloc(next->n_eaches + 1, sizeof(bool)),
 	};
 	bool *met = calloc(difference->work->n_whens + 1, sizeof(*met));
 	struct trip_rules *rules;
@@ -137,6 +142,7 @@ take_over(const struct trip_apply_difference *difference)
 	skip_left(skip.counts, difference->counts, next->n_counts);
 	skip_left(skip.counters, difference->counters, next->n_counters);
 	skip_left(skip.sets, difference->sets, next->n_sets);
+	skip_left(skip.eaches, difference->eaches, next->n_eaches);
 	/* One that was said again is there once. */
 	for (unsigned int i = 0; i < next->n_whens; i++) {
 		const struct trip_apply_step *step = &difference->whens[i];
@@ -183,6 +189,7 @@ tripd_live_change(struct tripd_quota *quota, const struct trip_apply_difference 
 	check_steps(
 		difference->counters, next->n_counters, difference->counters_go, work->n_counters);
 	check_steps(difference->sets, next->n_sets, difference->sets_go, work->n_sets);
+	check_steps(difference->eaches, next->n_eaches, difference->eaches_go, work->n_eaches);
 	if (difference->mode != TRIP_APPLY_ONTO)
 		check_steps(difference->whens, next->n_whens, difference->whens_go, work->n_whens);
 	check_mode(difference);

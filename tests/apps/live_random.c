@@ -300,7 +300,7 @@ advance(struct model *model)
 static void
 open_random(void)
 {
-	const struct tripd_live live = {4096, 4096, 4096, 1};
+	const struct tripd_live live = {4096, 4096, 4096, 1, 0};
 
 	live_draw_random.state = trip_test_seed("changes");
 	if (live_hard != NULL)

@@ -26,6 +26,8 @@ sources(const struct trip_rules *rules, size_t *length)
 		fprintf(file, "%s\n", rules->sets[i].source);
 	for (unsigned int i = 0; i < rules->n_counters; i++)
 		fprintf(file, "%s\n", rules->counters[i].source);
+	for (unsigned int i = 0; i < rules->n_eaches; i++)
+		fprintf(file, "%s\n", rules->eaches[i].count.source);
 	fclose(file);
 	return text;
 }
@@ -34,7 +36,16 @@ static void
 compare(const struct trip_rules *a, const struct trip_rules *b)
 {
 	must(b != NULL && a->n_counts == b->n_counts && a->n_counters == b->n_counters &&
-		a->n_whens == b->n_whens && a->n_sets == b->n_sets);
+		a->n_whens == b->n_whens && a->n_sets == b->n_sets && a->n_eaches == b->n_eaches);
+	for (unsigned int i = 0; i < a->n_eaches; i++)
+		must(a->eaches[i].n_parts == b->eaches[i].n_parts && a->eaches[i].n_parts > 0 &&
+			memcmp(a->eaches[i].parts, b->eaches[i].parts,
+				sizeof(a->eaches[i].parts)) == 0 &&
+			a->eaches[i].max == b->eaches[i].max && a->eaches[i].max > 0 &&
+			a->eaches[i].idle_us == b->eaches[i].idle_us &&
+			a->eaches[i].count.n_patterns == b->eaches[i].count.n_patterns &&
+			a->eaches[i].count.n_patterns <= 1 &&
+			a->eaches[i].count.direction == b->eaches[i].count.direction);
 	for (unsigned int i = 0; i < a->n_sets; i++)
 		must(a->sets[i].n_entries == b->sets[i].n_entries &&
 			(a->sets[i].path == NULL) == (b->sets[i].path == NULL) &&

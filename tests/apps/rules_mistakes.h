@@ -29,9 +29,9 @@ struct mistake {
 		"bit/s B/s /s /m /h /d), found '" found "'" said "\n")
 
 static const struct mistake mistakes[] = {
-	MISTAKE("conut x",
-		"1:1: expected 'also', 'allow', 'count', 'counter', 'when', 'quota' or 'set', "
-		"found 'conut'\n"),
+	MISTAKE("conut x", "1:1: expected 'also', 'allow', 'count', 'counter', 'when', 'each', "
+			   "'quota' or 'set', "
+			   "found 'conut'\n"),
 	MISTAKE("count", "1:6: expected a name, found the end of the line\n"),
 	MISTAKE("count port 0 pattern eth / end", "1:7: expected a name, found 'port'\n"),
 	MISTAKE("count 5 port 0 pattern eth / end", "1:7: expected a name, found '5'\n"),
@@ -608,12 +608,13 @@ static const struct mistake mistakes[] = {
 	MISTAKE("counter a \\ # comment\ncounter b\\",
 		"1:11: expected the end of the line after '\\', which continues it\n"),
 	MISTAKE("counter a\000b", "1:10: expected the end of the line, found the byte 0x00\n"),
-	MISTAKE("\000", "1:1: expected 'also', 'allow', 'count', 'counter', 'when', 'quota' or "
-			"'set', found "
-			"the byte 0x00\n"),
-	MISTAKE("\377\376",
-		"1:1: expected 'also', 'allow', 'count', 'counter', 'when', 'quota' or 'set', "
-		"found the byte 0xff\n"),
+	MISTAKE("\000",
+		"1:1: expected 'also', 'allow', 'count', 'counter', 'when', 'each', 'quota' or "
+		"'set', found "
+		"the byte 0x00\n"),
+	MISTAKE("\377\376", "1:1: expected 'also', 'allow', 'count', 'counter', 'when', 'each', "
+			    "'quota' or 'set', "
+			    "found the byte 0xff\n"),
 	MISTAKE("counter c\r", "1:10: expected the end of the line, found the byte 0x0d\n"),
 	MISTAKE("count a \\\n port \\\n\t>= pattern eth / end",
 		"3:2: expected a number, an interface, 'name', 'mac' or 'any', found '>='\n"),
@@ -622,7 +623,8 @@ static const struct mistake mistakes[] = {
 					      "2:9: expected a name, found '2'\n"),
 	MISTAKE("conut a port 0\ncount dns port 0 pattern ipv5 / udp dst is 70000 / end\nwhen "
 		"dns.packets >= 1q drop dns extra\ncounter ok\nwhen ok.bytes >= 1 log",
-		"1:1: expected 'also', 'allow', 'count', 'counter', 'when', 'quota' or 'set', "
+		"1:1: expected 'also', 'allow', 'count', 'counter', 'when', 'each', 'quota' or "
+		"'set', "
 		"found 'conut'\n"
 		"2:26: expected 'eth', 'vlan', 'ipv4', 'ipv6', 'tcp', 'udp', 'sctp', 'icmp', "
 		"'icmp6', 'vxlan', 'gre', 'mpls', 'geneve', 'gtpu', 'gtp_psc', 'esp', 'ah' or "
@@ -715,6 +717,67 @@ static const struct mistake mistakes[] = {
 		"6:24: a rate of packets is in pps, /s, /m, /h or /d, found '1MB/s'\n"
 		"6:46: a rate of packets is in pps, /s, /m, /h or /d, found '5MB/s'\n"
 		"7:64: every '2': a rate that repeats needs no more than it is: expected 1\n"),
+	MISTAKE("each", "1:5: expected a name, found the end of the line\n"),
+	MISTAKE("each e ipv4.src max 10 idle 1s", "1:8: expected 'port', found 'ipv4.src'\n"),
+	MISTAKE("each e port 0",
+		"1:14: expected a key, 'ingress', 'egress' or ',', found the end of the line\n"),
+	MISTAKE("each e port 0, ipv4.src max 10 idle 1s",
+		"1:25: expected a key, 'ingress', 'egress' or ',', found 'max'\n"),
+	MISTAKE("each e port 0 ipv4.src", "1:23: expected 'max', '/' or ',', found the end of the "
+					  "line\n"),
+	MISTAKE("each e port 0 ipv4.src, 5 max 1 idle 1s", "1:25: expected a key, found '5'\n"),
+	MISTAKE("each e port 0 ipv4.src max 10", "1:30: expected 'idle', found the end of the "
+						 "line\n"),
+	MISTAKE("each e port 0 ipv4.src max 10 idle 1s ingress pattern eth / end",
+		"1:39: expected the end of the line or 'pattern', found 'ingress'\n"),
+	MISTAKE("each e port 0 either ipv4.src max 10 idle 1s",
+		"1:15: an 'each' counts what its ports receive, or what they send: expected "
+		"'ingress' or 'egress', and a statement for either\n"),
+	MISTAKE("each e port 0 transfer ipv4.src max 10 idle 1s",
+		"1:15: 'transfer' is hardware only, and an 'each' counts in software: expected "
+		"'ingress' or 'egress'\n"),
+	MISTAKE("each e port 0,0 ipv4.srk max 0 idle 1us",
+		"1:15: the rule has the port '0' already\n"
+		"1:17: expected 'ipv4.src', 'ipv4.dst', 'ipv6.src', 'ipv6.dst', 'ip.src', "
+		"'ip.dst', 'proto', 'l4.src', 'l4.dst', 'vlan.vid', 'vxlan.vni', 'mpls.label' or "
+		"'gtpu.teid', found 'ipv4.srk'\n"
+		"1:30: max 0: expected 1 to 8388608 (8Mi)\n"
+		"1:37: idle '1us': expected 320us to 281474976s\n"),
+	MISTAKE("each e port 0 ipv4.src/0, ipv4.dst/33 max 8388609 idle 319us",
+		"1:24: length 0 of ipv4.src: expected 1 to 32\n"
+		"1:36: length 33 of ipv4.dst: expected 1 to 32\n"
+		"1:43: max 8388609: expected 1 to 8388608 (8Mi)\n"
+		"1:56: idle '319us': expected 320us to 281474976s\n"),
+	MISTAKE("each e port 0 ip.src/129, proto/8, ip.src/4, ipv6.dst/x max 10 idle 281474977s",
+		"1:22: length 129 of ip.src: expected 1 to 128\n"
+		"1:33: proto is no address, which alone has a length\n"
+		"1:36: the key has ip.src already\n"
+		"1:55: expected a number, found 'x'\n"),
+	MISTAKE("each e port 0 ipv6.src max 10 idle 281474977s",
+		"1:36: idle '281474977s': expected 320us to 281474976s\n"),
+	MISTAKE("each e port 0 ip.src, ip.dst, proto, l4.src, l4.dst, vlan.vid, vxlan.vni max 1 "
+		"idle 1s",
+		"1:64: with vxlan.vni the key has 42 bytes: the limit is 40\n"),
+	MISTAKE("each e port 0 ipv4.src, ipv6.dst, vlan.vid max 1 idle 1s\n"
+		"each f port 0 mpls.label, l4.src max 1 idle 1s\n"
+		"each g port 0 gtpu.teid, vxlan.vni, mpls.label max 1 idle 1s",
+		"1:25: no packet has both ipv4.src and ipv6.dst\n"
+		"2:27: no packet has both mpls.label and l4.src\n"
+		"3:26: no packet has both gtpu.teid and vxlan.vni\n"
+		"3:37: no packet has both gtpu.teid and mpls.label\n"),
+	MISTAKE("set s { 1 }\neach e port 0 ipv4.src max 1 idle 1s pattern tcp dst in s / end",
+		"2:57: an 'each' asks for no set: 'allow' keeps what one has out of its keys\n"),
+	MISTAKE("each e port 0 ipv4.src max 1 idle 1s pattern tcp dst range 1-1000 / udp / end",
+		"1:50: an 'each' has one pattern, and this makes 15: expected a prefix, or one "
+		"value\n"
+		"1:69: expected 'end' behind 'tcp', found 'udp'\n"),
+	MISTAKE("each e port 0 ipv4.src max 1 idle 1s pattern tcp dst range 1-3 / end",
+		"1:50: an 'each' has one pattern, and this makes 2: expected a prefix, or one "
+		"value\n"),
+	MISTAKE("each e port 0 ipv4.src max 1 idle 1s actions drop / end",
+		"1:38: expected the end of the line or 'pattern', found 'actions'\n"),
+	MISTAKE("count e port 0 pattern eth / end\neach e port 0 ipv4.src max 1 idle 1s",
+		"2:6: the name 'e' is defined twice: on line 1 and on line 2\n"),
 };
 
 /* All of RULES.md that this version parses without being able to do it. */
@@ -780,13 +843,26 @@ static const struct mistake not_yet[] = {
 	MISTAKE("when each.bytes >= 1G drop each",
 		"1:6: not yet: this version cannot do 'each.bytes'\n"
 		"1:28: not yet: this version cannot do 'each'\n"),
-	MISTAKE("each flow port 0 ipv4.src max 1000 idle 10s",
-		"1:1: not yet: this version cannot do 'each'\n"),
-	MISTAKE("each flow port 0 ipv4.src/24, ipv4.dst /32, l4.dst, vlan.vid, vxlan.vni max 1000 "
-		"idle 10s pattern eth / vxlan / end\nwhen flow.packets >= 5 drop flow",
-		"1:1: not yet: this version cannot do 'each'\n"),
-	MISTAKE("each flow port name \"x\" ipv6.src/64 max 10 idle 1d",
-		"1:1: not yet: this version cannot do 'each'\n"),
+	MISTAKE("each e port 0 ipv4.src max 10 idle 1s full open\neach f port 0 proto max 10 idle "
+		"1s "
+		"full closed pattern udp / end",
+		"1:39: not yet: this version cannot do 'full'\n"
+		"2:36: not yet: this version cannot do 'full'\n"),
+	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.packets >= 5 drop e\n"
+		"when e.bytes rate >= 5B/s over 1s reset e\nwhen all(e.bytes >= 1, after 1s) log",
+		"2:6: not yet: 'e' is an 'each', and conditions of its keys are not in this "
+		"version\n"
+		"2:26: not yet: 'e' is an 'each', and this version cannot 'drop' its keys\n"
+		"3:6: not yet: 'e' is an 'each', and conditions of its keys are not in this "
+		"version\n"
+		"3:41: not yet: 'e' is an 'each', and this version cannot 'reset' its keys\n"
+		"4:10: not yet: 'e' is an 'each', and conditions of its keys are not in this "
+		"version\n"),
+	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nquota q 5 of e.bytes\ncounter c\n"
+		"when c >= 1 add e 1",
+		"2:14: not yet: 'e.bytes' is of an 'each': a quota is of what 'count' rules "
+		"count\n"
+		"4:17: 'add' needs a 'counter': 'e' is an 'each'\n"),
 	MISTAKE("count a port name \"x\" transfer group 2 pattern raw src range 1-2 / udp dst "
 		"last 5 / end actions mark id 1 / end",
 		"1:23: not yet: this version cannot do 'transfer'\n"

@@ -112,6 +112,82 @@ test_sets(void **state)
 }
 
 static void
+test_eaches(void **state)
+{
+	struct trip_rules *rules =
+		good("each full port any proto max 8Mi idle 320us\n"
+		     "each v port eth0, eth1,name \"x\" egress ipv4.src/24 , ip.dst/128,proto \\\n"
+		     " max 64k idle 400001ns # no\n"
+		     "count c port 0 pattern eth / end\n"
+		     "each e port 0,1 ingress l4.dst,ipv4.dst/32,gtpu.teid max 1 idle 1d pattern "
+		     "ipv4 dst is 10.0.0.0/8 / udp dst is 2152 / end");
+	const struct trip_rules_each *each = rules->eaches;
+	struct trip_each_attr attr;
+
+	assert_int_equal(rules->n_eaches, 3);
+	assert_int_equal(rules->n_counts, 1);
+	assert_string_equal(each[0].count.name, "full");
+	assert_int_equal(each[0].count.ports[0].by, TRIP_RULES_PORT_ANY);
+	assert_int_equal(each[0].max, 8388608);
+	assert_int_equal(each[0].idle_us, 320);
+	trip_rules_each_attr(&each[0], &attr);
+	assert_null(attr.pattern);
+	assert_int_equal(attr.n_parts, 1);
+	assert_int_equal(attr.parts[0].field, TRIP_EACH_PROTO);
+	assert_int_equal(attr.direction, TRIP_FLOW_INGRESS);
+	assert_int_equal(each[1].count.line, 2);
+	assert_int_equal(each[1].count.n_ports, 3);
+	assert_string_equal(each[1].count.ports[1].name, "eth1");
+	assert_int_equal(each[1].max, 64000);
+	/* A key never goes early. */
+	assert_int_equal(each[1].idle_us, 401);
+	assert_string_equal(each[1].count.source,
+		"each v port eth0, eth1,name \"x\" egress ipv4.src/24 , ip.dst/128,proto max 64k "
+		"idle 400001ns");
+	trip_rules_each_attr(&each[1], &attr);
+	assert_int_equal(attr.direction, TRIP_FLOW_EGRESS);
+	assert_int_equal(attr.n_parts, 3);
+	assert_int_equal(attr.parts[0].length, 24);
+	assert_int_equal(attr.parts[1].field, TRIP_EACH_IP_DST);
+	/* All of it. */
+	assert_int_equal(attr.parts[1].length, 0);
+	trip_rules_each_attr(&each[2], &attr);
+	assert_string_equal(attr.name, "e");
+	assert_int_equal(attr.pattern[0].type, RTE_FLOW_ITEM_TYPE_IPV4);
+	assert_int_equal(attr.pattern[2].type, RTE_FLOW_ITEM_TYPE_END);
+	assert_int_equal(attr.parts[2].field, TRIP_EACH_GTPU_TEID);
+	/* They take no packet from a count. */
+	assert_int_equal(rules->warnings->n_list, 0);
+	trip_rules_free(rules);
+}
+
+/* As many as a domain has. */
+static void
+test_too_many_eaches(void **state)
+{
+	char text[8192];
+	struct trip_rules_errors *errors;
+	struct trip_rules *rules;
+	size_t n = 0;
+	char *said;
+
+	for (unsigned int i = 0; i < TRIP_EACH_MAX; i++)
+		n += (size_t)snprintf(
+			text + n, sizeof(text) - n, "each e%u port 0 proto max 1 idle 1s\n", i);
+	trip_rules_free(good(text));
+	/* One that takes the place of another is none more. */
+	assert_int_equal(trip_rules_parse_onto("test", "each e5 port 0 proto max 2 idle 1s", 34,
+				 text, n, &rules, &errors),
+		0);
+	assert_int_equal(rules->n_eaches, TRIP_EACH_MAX + 1);
+	trip_rules_free(rules);
+	n += (size_t)snprintf(text + n, sizeof(text) - n, "each more port 0 proto max 1 idle 1s\n");
+	said = bad(text, n);
+	assert_string_equal(said, "65:6: more 'each' statements than 64\n");
+	free(said);
+}
+
+static void
 test_allow(void **state)
 {
 	struct trip_rules *rules =
@@ -1198,6 +1274,8 @@ main(void)
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_not_yet),
 		cmocka_unit_test(test_sets),
+		cmocka_unit_test(test_eaches),
+		cmocka_unit_test(test_too_many_eaches),
 		cmocka_unit_test(test_allow),
 		cmocka_unit_test(test_set_files),
 		cmocka_unit_test(test_pairs),

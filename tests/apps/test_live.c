@@ -39,7 +39,7 @@ what_is_refused_changes_nothing(void **state)
 		{"apply f\ncount a port 0 pattern eth / ipv4 / udp dst range 1 - 254 / end\n",
 			-ENOSPC, "--live-flows"},
 		{"remove wbe", -ENOENT,
-			"no 'count' rule, 'counter', 'quota' or 'set' is named 'wbe'"},
+			"no 'count' rule, 'counter', 'quota', 'set' or 'each' is named 'wbe'"},
 		{"do drop wbe", -EINVAL, "did you mean 'web'?"},
 		{"do drop", -EINVAL, "expected a name"},
 		{"do drop web for 10s", -EINVAL, "'for' is for rules"},

@@ -26,7 +26,7 @@ def report_has_counts_and_trips(bench):
     report, out = bench.play(
         dns(100) + web(7), DNS + WEB + 'counter n\nwhen dns.packets >= 40 add n 5\n'
         'when n >= 5 log "five"\nwhen web.bytes >= 1000000 drop web\n')
-    equal(sorted(report), ['counters', 'ports', 'quotas', 'trips', 'trips_omitted'], 'keys')
+    equal(sorted(report), ['counters', 'each', 'ports', 'quotas', 'trips', 'trips_omitted'], 'keys')
     equal(report['trips_omitted'], 0, 'trips_omitted')
     reason = 'the driver net_pcap has no rte_flow'
     unpoliced = {'policed_packets': 0, 'policed_bytes': 0}

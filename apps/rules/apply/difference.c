@@ -128,64 +128,104 @@ match_names(struct words *work, struct words *next, struct trip_apply_step *step
 		go[work->list[i].index] = !work->list[i].taken;
 }
 
-static void
-find_counts(struct trip_apply_difference *difference, struct words *words, struct words *own)
+/* Statements that have a name. */
+enum kind {
+	COUNT,
+	COUNTER,
+	SET,
+	EACH,
+};
+
+struct statement {
+	const char *name, *source;
+	bool gone;
+};
+
+/* False: there are no more. */
+static bool
+take_statement(
+	const struct trip_rules *rules, enum kind kind, unsigned int i, struct statement *statement)
 {
-	const struct trip_rules *work = difference->work, *next = difference->next;
+	const struct trip_rules_count *count;
 
-	for (unsigned int i = 0; i < work->n_counts; i++)
-		if (!work->counts[i].gone)
-			words->list[words->n++] = (struct word){work->counts[i].name, i, false};
-	for (unsigned int i = 0; i < next->n_counts; i++)
-		own->list[own->n++] = (struct word){next->counts[i].name, i, false};
-	match_names(words, own, difference->counts, difference->counts_go);
-	for (unsigned int i = 0; i < next->n_counts; i++) {
-		struct trip_apply_step *step = &difference->counts[i];
-
-		if (step->what == TRIP_APPLY_KEEP &&
-			!are_same(work->counts[step->at].source, next->counts[i].source))
-			step->what = TRIP_APPLY_CHANGE;
+	if (kind == COUNTER && i < rules->n_counters) {
+		*statement = (struct statement){rules->counters[i].name, rules->counters[i].source,
+			rules->counters[i].gone};
+		return true;
 	}
+	if (kind == SET && i < rules->n_sets) {
+		*statement = (struct statement){
+			rules->sets[i].name, rules->sets[i].source, rules->sets[i].gone};
+		return true;
+	}
+	if (kind == COUNT && i < rules->n_counts)
+		count = &rules->counts[i];
+	else if (kind == EACH && i < rules->n_eaches)
+		count = &rules->eaches[i].count;
+	else
+		return false;
+	*statement = (struct statement){count->name, count->source, count->gone};
+	return true;
 }
 
 static void
-find_counters(struct trip_apply_difference *difference, struct words *words, struct words *own)
+list_statements(const struct trip_rules *rules, enum kind kind, struct words *words)
 {
-	const struct trip_rules *work = difference->work, *next = difference->next;
+	struct statement statement;
 
-	for (unsigned int i = 0; i < work->n_counters; i++)
-		if (!work->counters[i].gone)
-			words->list[words->n++] = (struct word){work->counters[i].name, i, false};
-	for (unsigned int i = 0; i < next->n_counters; i++)
-		own->list[own->n++] = (struct word){next->counters[i].name, i, false};
-	match_names(words, own, difference->counters, difference->counters_go);
-	for (unsigned int i = 0; i < next->n_counters; i++) {
-		struct trip_apply_step *step = &difference->counters[i];
-
-		if (step->what == TRIP_APPLY_KEEP &&
-			!are_same(work->counters[step->at].source, next->counters[i].source))
-			step->what = TRIP_APPLY_CHANGE;
-	}
+	words->n = 0;
+	for (unsigned int i = 0; take_statement(rules, kind, i, &statement); i++)
+		if (!statement.gone)
+			words->list[words->n++] = (struct word){statement.name, i, false};
 }
 
-/* One whose statement is the same may have been read from a file that has changed. */
+static struct trip_apply_step *
+steps_of(const struct trip_apply_difference *difference, enum kind kind)
+{
+	return kind == COUNT     ? difference->counts
+	       : kind == COUNTER ? difference->counters
+	       : kind == SET     ? difference->sets
+				 : difference->eaches;
+}
+
+static bool *
+go_of(const struct trip_apply_difference *difference, enum kind kind)
+{
+	return kind == COUNT     ? difference->counts_go
+	       : kind == COUNTER ? difference->counters_go
+	       : kind == SET     ? difference->sets_go
+				 : difference->eaches_go;
+}
+
+/* Those of a kind. */
 static void
-find_sets(struct trip_apply_difference *difference, struct words *words, struct words *own)
+find_statements(struct trip_apply_difference *difference, enum kind kind, struct words *words,
+	struct words *own)
+{
+	struct trip_apply_step *steps = steps_of(difference, kind);
+	struct statement work, next;
+
+	list_statements(difference->work, kind, words);
+	list_statements(difference->next, kind, own);
+	match_names(words, own, steps, go_of(difference, kind));
+	for (unsigned int i = 0; take_statement(difference->next, kind, i, &next); i++)
+		if (steps[i].what == TRIP_APPLY_KEEP &&
+			take_statement(difference->work, kind, steps[i].at, &work) &&
+			!are_same(work.source, next.source))
+			steps[i].what = TRIP_APPLY_CHANGE;
+}
+
+/* A set whose statement is the same may have been read from a file that has changed. */
+static void
+find_read_anew(struct trip_apply_difference *difference)
 {
 	const struct trip_rules *work = difference->work, *next = difference->next;
 
-	for (unsigned int i = 0; i < work->n_sets; i++)
-		if (!work->sets[i].gone)
-			words->list[words->n++] = (struct word){work->sets[i].name, i, false};
-	for (unsigned int i = 0; i < next->n_sets; i++)
-		own->list[own->n++] = (struct word){next->sets[i].name, i, false};
-	match_names(words, own, difference->sets, difference->sets_go);
 	for (unsigned int i = 0; i < next->n_sets; i++) {
 		struct trip_apply_step *step = &difference->sets[i];
 
 		if (step->what == TRIP_APPLY_KEEP &&
-			(!are_same(work->sets[step->at].source, next->sets[i].source) ||
-				work->sets[step->at].digest != next->sets[i].digest))
+			work->sets[step->at].digest != next->sets[i].digest)
 			step->what = TRIP_APPLY_CHANGE;
 	}
 }
@@ -284,6 +324,8 @@ count_changes(struct trip_apply_difference *difference)
 				count_steps(difference->counters, next->n_counters) +
 				count_steps(difference->whens, next->n_whens) +
 				count_steps(difference->sets, next->n_sets) +
+				count_steps(difference->eaches, next->n_eaches) +
+				count_gone(difference->eaches_go, work->n_eaches) +
 				count_gone(difference->sets_go, work->n_sets) +
 				count_gone(difference->counts_go, work->n_counts) +
 				count_gone(difference->counters_go, work->n_counters) +
@@ -302,17 +344,20 @@ begin(struct trip_apply_difference *difference, const struct trip_rules *work,
 		.counters = calloc(next->n_counters + 1, sizeof(*difference->counters)),
 		.whens = calloc(next->n_whens + 1, sizeof(*difference->whens)),
 		.sets = calloc(next->n_sets + 1, sizeof(*difference->sets)),
+		.eaches = calloc(next->n_eaches + 1, sizeof(*difference->eaches)),
 		.order = calloc(next->n_counts + 1, sizeof(*difference->order)),
 		.counts_go = calloc(work->n_counts + 1, sizeof(bool)),
 		.counters_go = calloc(work->n_counters + 1, sizeof(bool)),
 		.whens_go = calloc(work->n_whens + 1, sizeof(bool)),
 		.sets_go = calloc(work->n_sets + 1, sizeof(bool)),
+		.eaches_go = calloc(work->n_eaches + 1, sizeof(bool)),
 	};
 	return difference->counts != NULL && difference->counters != NULL &&
 			       difference->whens != NULL && difference->order != NULL &&
 			       difference->counts_go != NULL && difference->counters_go != NULL &&
 			       difference->whens_go != NULL && difference->sets != NULL &&
-			       difference->sets_go != NULL
+			       difference->sets_go != NULL && difference->eaches != NULL &&
+			       difference->eaches_go != NULL
 		       ? 0
 		       : -ENOMEM;
 }
@@ -323,6 +368,7 @@ most(const struct trip_rules *rules)
 	unsigned int n = rules->n_counts > rules->n_whens ? rules->n_counts : rules->n_whens;
 
 	n = n > rules->n_sets ? n : rules->n_sets;
+	n = n > rules->n_eaches ? n : rules->n_eaches;
 	return n > rules->n_counters ? n : rules->n_counters;
 }
 
@@ -339,11 +385,9 @@ trip_apply_difference_find(struct trip_apply_difference *difference, const struc
 	if (of_work.list == NULL || of_next.list == NULL)
 		error = -ENOMEM;
 	if (error == 0) {
-		find_counts(difference, &of_work, &of_next);
-		of_work.n = of_next.n = 0;
-		find_counters(difference, &of_work, &of_next);
-		of_work.n = of_next.n = 0;
-		find_sets(difference, &of_work, &of_next);
+		for (int kind = COUNT; kind <= EACH; kind++)
+			find_statements(difference, (enum kind)kind, &of_work, &of_next);
+		find_read_anew(difference);
 		of_work.n = of_next.n = 0;
 		error = find_whens(difference, &of_work, &of_next, mode == TRIP_APPLY_ONTO);
 	}
@@ -363,6 +407,8 @@ trip_apply_difference_free(struct trip_apply_difference *difference)
 	free(difference->counters);
 	free(difference->whens);
 	free(difference->sets);
+	free(difference->eaches);
+	free(difference->eaches_go);
 	free(difference->order);
 	free(difference->counts_go);
 	free(difference->counters_go);
@@ -372,49 +418,49 @@ trip_apply_difference_free(struct trip_apply_difference *difference)
 }
 
 static void
-print_gone(const struct trip_apply_difference *difference, FILE *file)
+print_gone(const struct trip_apply_difference *difference, enum kind kind, FILE *file)
 {
-	const struct trip_rules *work = difference->work;
+	const bool *go = go_of(difference, kind);
+	struct statement statement;
 
-	for (unsigned int i = 0; i < work->n_counts; i++)
-		if (difference->counts_go[i])
-			fprintf(file, "- %s\n", work->counts[i].source);
-	for (unsigned int i = 0; i < work->n_counters; i++)
-		if (difference->counters_go[i])
-			fprintf(file, "- %s\n", work->counters[i].source);
-	for (unsigned int i = 0; i < work->n_whens; i++)
-		if (difference->whens_go[i])
-			fprintf(file, "- %s\n", work->whens[i].source);
-	for (unsigned int i = 0; i < work->n_sets; i++)
-		if (difference->sets_go[i])
-			fprintf(file, "- %s\n", work->sets[i].source);
+	for (unsigned int i = 0; take_statement(difference->work, kind, i, &statement); i++)
+		if (go[i])
+			fprintf(file, "- %s\n", statement.source);
+}
+
+static void
+print_steps(const struct trip_apply_difference *difference, enum kind kind,
+	enum trip_apply_what what, FILE *file)
+{
+	const struct trip_apply_step *steps = steps_of(difference, kind);
+	struct statement statement;
+
+	for (unsigned int i = 0; take_statement(difference->next, kind, i, &statement); i++)
+		if (steps[i].what == what ||
+			(what == TRIP_APPLY_CHANGE && steps[i].what == TRIP_APPLY_RENEW))
+			fprintf(file, "%c %s\n", what == TRIP_APPLY_ADD ? '+' : '~',
+				statement.source);
 }
 
 void
 trip_apply_difference_print(const struct trip_apply_difference *difference, FILE *file)
 {
-	const struct trip_rules *next = difference->next;
+	static const enum kind kinds[] = {SET, COUNTER, EACH};
+	const struct trip_rules *work = difference->work, *next = difference->next;
 
-	print_gone(difference, file);
-	for (unsigned int i = 0; i < next->n_counts; i++)
-		if (difference->counts[i].what == TRIP_APPLY_CHANGE ||
-			difference->counts[i].what == TRIP_APPLY_RENEW)
-			fprintf(file, "~ %s\n", next->counts[i].source);
-	for (unsigned int i = 0; i < next->n_sets; i++)
-		if (difference->sets[i].what == TRIP_APPLY_CHANGE)
-			fprintf(file, "~ %s\n", next->sets[i].source);
-	for (unsigned int i = 0; i < next->n_sets; i++)
-		if (difference->sets[i].what == TRIP_APPLY_ADD)
-			fprintf(file, "+ %s\n", next->sets[i].source);
-	for (unsigned int i = 0; i < next->n_counters; i++)
-		if (difference->counters[i].what == TRIP_APPLY_CHANGE)
-			fprintf(file, "~ %s\n", next->counters[i].source);
-	for (unsigned int i = 0; i < next->n_counters; i++)
-		if (difference->counters[i].what == TRIP_APPLY_ADD)
-			fprintf(file, "+ %s\n", next->counters[i].source);
-	for (unsigned int i = 0; i < next->n_counts; i++)
-		if (difference->counts[i].what == TRIP_APPLY_ADD)
-			fprintf(file, "+ %s\n", next->counts[i].source);
+	print_gone(difference, COUNT, file);
+	print_gone(difference, COUNTER, file);
+	for (unsigned int i = 0; i < work->n_whens; i++)
+		if (difference->whens_go[i])
+			fprintf(file, "- %s\n", work->whens[i].source);
+	print_gone(difference, SET, file);
+	print_gone(difference, EACH, file);
+	print_steps(difference, COUNT, TRIP_APPLY_CHANGE, file);
+	for (unsigned int i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		print_steps(difference, kinds[i], TRIP_APPLY_CHANGE, file);
+		print_steps(difference, kinds[i], TRIP_APPLY_ADD, file);
+	}
+	print_steps(difference, COUNT, TRIP_APPLY_ADD, file);
 	for (unsigned int i = 0; i < next->n_whens; i++)
 		if (difference->whens[i].what == TRIP_APPLY_ADD)
 			fprintf(file, "+ %s\n", next->whens[i].source);

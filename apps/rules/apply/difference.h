@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What rules at work and rules that are to be differ in, statement by statement. A `count`, a
- * `counter` and a `quota` are known by their names, a `when` by its words; blanks do not matter.
+ * What rules at work and rules that are to be differ in, statement by statement. A `when` is known
+ * by its words, any other by its name; blanks do not matter.
  */
 #ifndef TRIP_APPLY_DIFFERENCE_H
 #define TRIP_APPLY_DIFFERENCE_H
@@ -25,8 +25,7 @@ enum trip_apply_what {
 	/* It stays as it is. */
 	TRIP_APPLY_KEEP,
 	TRIP_APPLY_ADD,
-	/* A count, a quota or a set of this name is there in other words; or what was read for a
-	 * set is. */
+	/* What has this name is there in other words; or what was read for a set is. */
 	TRIP_APPLY_CHANGE,
 	/* It stays, and its flows do not: it has to stand behind one that comes or has moved, and
 	 * overlaps it; or other quotas than before are of it. */
@@ -44,11 +43,11 @@ struct trip_apply_step {
 struct trip_apply_difference {
 	const struct trip_rules *work, *next;
 	/* By index in the new rules. */
-	struct trip_apply_step *counts, *counters, *whens, *sets;
+	struct trip_apply_step *counts, *counters, *whens, *sets, *eaches;
 	/* Indices of the new counts in the order in which those that are new are created. */
 	unsigned int *order;
 	/* By index in those at work: it goes. */
-	bool *counts_go, *counters_go, *whens_go, *sets_go;
+	bool *counts_go, *counters_go, *whens_go, *sets_go, *eaches_go;
 	/* All that is added, changed, renewed or goes. */
 	unsigned int n_changes;
 	enum trip_apply_mode mode;

@@ -103,9 +103,10 @@ trip_apply_skip_find(struct trip_apply_skip *skip, const struct trip_rules *rule
 		.counters = calloc(rules->n_counters + 1, sizeof(bool)),
 		.whens = calloc(rules->n_whens + 1, sizeof(bool)),
 		.sets = calloc(rules->n_sets + 1, sizeof(bool)),
+		.eaches = calloc(rules->n_eaches + 1, sizeof(bool)),
 	};
 	if (skip->counts == NULL || skip->counters == NULL || skip->whens == NULL ||
-		skip->sets == NULL)
+		skip->sets == NULL || skip->eaches == NULL)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < rules->n_counts; i++)
 		if (!rules->counts[i].gone && strcmp(rules->counts[i].name, name) == 0)
@@ -118,6 +119,12 @@ trip_apply_skip_find(struct trip_apply_skip *skip, const struct trip_rules *rule
 	for (unsigned int i = 0; i < rules->n_sets; i++)
 		if (!rules->sets[i].gone && strcmp(rules->sets[i].name, name) == 0)
 			return skip_set(skip, rules, i, answer);
+	for (unsigned int i = 0; i < rules->n_eaches; i++)
+		if (!rules->eaches[i].count.gone &&
+			strcmp(rules->eaches[i].count.name, name) == 0) {
+			skip->eaches[i] = true;
+			return 0;
+		}
 	return -ENOENT;
 }
 
@@ -128,6 +135,7 @@ trip_apply_skip_free(struct trip_apply_skip *skip)
 	free(skip->counters);
 	free(skip->whens);
 	free(skip->sets);
+	free(skip->eaches);
 }
 
 int
@@ -147,6 +155,9 @@ trip_apply_source(const struct trip_rules *rules, bool whens, const struct trip_
 	for (unsigned int i = 0; i < rules->n_counts; i++)
 		if (!rules->counts[i].gone && (skip == NULL || !skip->counts[i]))
 			fprintf(file, "%s\n", rules->counts[i].source);
+	for (unsigned int i = 0; i < rules->n_eaches; i++)
+		if (!rules->eaches[i].count.gone && (skip == NULL || !skip->eaches[i]))
+			fprintf(file, "%s\n", rules->eaches[i].count.source);
 	for (unsigned int i = 0; i < rules->n_whens; i++)
 		if (whens && !rules->whens[i].gone && (skip == NULL || !skip->whens[i]))
 			fprintf(file, "%s\n", rules->whens[i].source);

@@ -10,14 +10,13 @@
 
 /* Statements that are left out, by index; NULL: none is. */
 struct trip_apply_skip {
-	bool *counts, *counters, *whens, *sets;
+	bool *counts, *counters, *whens, *sets, *eaches;
 };
 
 /*
- * Finds what goes with a name: the count, counter, quota or set, each `when` that speaks of it, and
- * a quota that is of nothing else with all that speaks of that. Returns 0; -ENOENT; -EBUSY: a quota
- * is of it and of others, or a count asks for the set, with that said on `answer`; or -ENOMEM. Free
- * in any case.
+ * Finds what goes with a name: what is called so, each `when` that speaks of it, and a quota that
+ * is of nothing else with all that speaks of that. Returns 0; -ENOENT; -EBUSY: a quota is of it and
+ * of others, or a count asks for the set, with that said on `answer`; or -ENOMEM. Free in any case.
  */
 int trip_apply_skip_find(struct trip_apply_skip *skip, const struct trip_rules *rules,
 	const char *name, FILE *answer);

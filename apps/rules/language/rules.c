@@ -33,16 +33,21 @@ trip_rules_grow(void *array, unsigned int n, size_t size)
 	return true;
 }
 
+static void
+free_count(struct trip_rules_count *count)
+{
+	free(count->patterns);
+	free(count->source);
+	trip_rules_free_ports(count);
+}
+
 void
 trip_rules_free(struct trip_rules *rules)
 {
 	if (rules == NULL)
 		return;
-	for (unsigned int i = 0; i < rules->n_counts; i++) {
-		free(rules->counts[i].patterns);
-		free(rules->counts[i].source);
-		trip_rules_free_ports(&rules->counts[i]);
-	}
+	for (unsigned int i = 0; i < rules->n_counts; i++)
+		free_count(&rules->counts[i]);
 	for (unsigned int i = 0; i < rules->n_whens; i++) {
 		free(rules->whens[i].source);
 		free(rules->whens[i].condition_text);
@@ -63,6 +68,9 @@ trip_rules_free(struct trip_rules *rules)
 	for (unsigned int i = 0; i < rules->n_sets; i++)
 		trip_rules_set_free(&rules->sets[i]);
 	free(rules->sets);
+	for (unsigned int i = 0; i < rules->n_eaches; i++)
+		free_count(&rules->eaches[i].count);
+	free(rules->eaches);
 	for (unsigned int i = 0; i < rules->n_notes; i++)
 		free(rules->notes[i].message);
 	free(rules->notes);

@@ -17,6 +17,7 @@
 #include <rte_flow.h>
 
 #include <trip_cntr.h>
+#include <trip_each.h>
 #include <trip_flow.h>
 #include <trip_set.h>
 #include <trip_work.h>
@@ -159,6 +160,20 @@ struct trip_rules_set {
 	bool gone;       /* as of a count */
 };
 
+/* "each": counters that appear by themselves, of the packets of ports by what their keys are. */
+struct trip_rules_each {
+	/*
+	 * Where it counts, and of what, as a count has it, and what is of every statement: name,
+	 * line, source and `gone`. No direction is EITHER; of patterns it has one, or none: all
+	 * packets.
+	 */
+	struct trip_rules_count count;
+	struct trip_each_part parts[TRIP_EACH_PARTS_MAX];
+	unsigned int n_parts;
+	uint32_t max;
+	uint64_t idle_us;
+};
+
 enum trip_rules_ref {
 	TRIP_RULES_REF_PACKETS, /* of counts[index] */
 	TRIP_RULES_REF_BYTES,   /* of counts[index] */
@@ -253,6 +268,8 @@ struct trip_rules {
 	unsigned int n_whens;
 	struct trip_rules_set *sets;
 	unsigned int n_sets;
+	struct trip_rules_each *eaches;
+	unsigned int n_eaches;
 	/* What is no mistake, but hardly meant: for trip_rules_errors_print(). Never NULL. */
 	struct trip_rules_errors *warnings;
 	/* Those of them that say nothing of ports, in the order of the file. */
@@ -308,6 +325,9 @@ void trip_rules_free(struct trip_rules *rules);
 /* Whether both say the same port in the same words: 0, else an order. */
 int trip_rules_port_compare(const struct trip_rules_port *a, const struct trip_rules_port *b);
 
+/* What counts on ports, by index: the counts, then what each `each` has of one; NULL: no more. */
+struct trip_rules_count *trip_rules_placed(const struct trip_rules *rules, unsigned int i);
+
 /* Whether the rule counts on a port, where it is known by number. */
 bool trip_rules_has_port(const struct trip_rules_count *count, uint16_t id);
 
@@ -326,6 +346,13 @@ int trip_rules_set_load(struct trip_rules_set *set, struct trip_rules_errors **e
 /* The same of text in memory, which may hold any bytes; `name` stands for the file in errors. */
 int trip_rules_set_parse(struct trip_rules_set *set, const char *name, const char *text,
 	size_t length, struct trip_rules_errors **errors);
+
+/* What the library asks for of an `each`, without its ports. It refers to the statement. */
+void trip_rules_each_attr(const struct trip_rules_each *each, struct trip_each_attr *attr);
+
+/* What its keys are, in the words of the language: "ipv4.src/24,proto". */
+#define TRIP_RULES_EACH_KEY_MAX 192
+void trip_rules_each_words(const struct trip_rules_each *each, char words[TRIP_RULES_EACH_KEY_MAX]);
 
 /* Whether a rule asks for the set of this name. */
 bool trip_rules_set_is_asked(const struct trip_rules_count *count, const char *name);

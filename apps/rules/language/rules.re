@@ -185,6 +185,7 @@ scan(struct trip_rules_ctx *ctx, struct trip_rules_span *span)
 	<word> "per"		{ TOKEN(PER); }
 	<word> "exec"		{ TOKEN(EXEC); }
 	<word> "max"		{ TOKEN(MAX); }
+	<word> "full"		{ TOKEN(FULL); }
 
 	<word> "%"		{ TOKEN(PERCENT); }
 	<word> rate		{ TOKEN(RATE); }
@@ -260,7 +261,7 @@ next_state(const struct trip_rules_ctx *ctx, int token)
 	case COMMA:
 		return ctx->in_set                     ? yycentry
 		       : ctx->in_when || ctx->in_quota ? yycref
-		              : ctx->in_each                  ? yycword
+		       : ctx->in_keys                  ? yycword
 						       : yycport;
 	case NAME:
 		return ctx->in_items ? yycfield : yycword;
@@ -309,6 +310,8 @@ trip_rules_yylex(int *value, struct trip_rules_span *span, struct trip_rules_ctx
 	ctx->in_quota |= token == QUOTA;
 	ctx->in_set |= token == SET && first;
 	ctx->in_items |= token == PATTERN;
+	ctx->in_each |= token == EACH && first;
+	ctx->in_keys |= token == WORD && ctx->in_each;
 	ctx->last = to_text(ctx->cursor);
 	return token;
 }

@@ -49,7 +49,7 @@ static void trip_rules_yyerror(
 %token AFTER "after" OVER "over" UNTIL "until" FOR "for" RATE_WORD "rate" IDLE "idle" ALL "all" ANY "any"
 %token EVERY "every" PASS "pass" DELETE "delete" ADD "add" SET "set" POLICE "police" LOG "log"
 %token FILE_WORD "file" AT "at" MOST "most" PER "per" SPENT "spent" PERCENT "%" SHARED "shared" OF "of" RESET "reset"
-%token EXEC "exec" MAX "max" GE ">=" SLASH "/" COMMA ","
+%token EXEC "exec" MAX "max" FULL "full" GE ">=" SLASH "/" COMMA ","
 
 %%
 
@@ -297,18 +297,30 @@ for: %empty
 	| FOR TIME { trip_rules_build_for(ctx, &@2); }
 	;
 
-each: EACH NAME {
-		trip_rules_error_notyet(ctx, &@1);
-		trip_rules_build_name(ctx, TRIP_RULES_KIND_EACH, &@2);
-	} PORT ports keys MAX NUMBER IDLE TIME each_pattern
+each: EACH NAME { trip_rules_build_name(ctx, TRIP_RULES_KIND_EACH, &@2); }
+		PORT ports each_direction keys
+		MAX NUMBER { trip_rules_each_max(ctx, &@9); }
+		IDLE TIME { trip_rules_each_idle(ctx, &@12); }
+		full each_pattern
+	;
+
+each_direction: %empty
+	| INGRESS
+	| EGRESS { ctx->count.direction = TRIP_RULES_EGRESS; }
+	| TRANSFER { trip_rules_each_direction(ctx, &@1); }
+	| EITHER { trip_rules_each_direction(ctx, &@1); }
 	;
 
 keys: key
 	| keys COMMA key
 	;
 
-key: WORD
-	| WORD SLASH NUMBER
+key: WORD { trip_rules_each_key(ctx, &@1, NULL); }
+	| WORD SLASH NUMBER { trip_rules_each_key(ctx, &@1, &@3); }
+	;
+
+full: %empty
+	| FULL WORD { trip_rules_error_notyet(ctx, &@1); }
 	;
 
 each_pattern: %empty
@@ -325,7 +337,7 @@ worth_naming(yysymbol_kind_t kind, bool fresh)
 	case YYSYMBOL_YYEOF:
 	case YYSYMBOL_LAST:
 	/* Answered with "not yet". */
-	case YYSYMBOL_EACH:
+	case YYSYMBOL_FULL:
 	case YYSYMBOL_SHARED:
 	case YYSYMBOL_TRANSFER:
 	/* Of quotas only. */
@@ -345,7 +357,7 @@ worth_naming(yysymbol_kind_t kind, bool fresh)
 
 /* What helps where this was found, or NULL. */
 static const char *
-hint_of(yysymbol_kind_t found, const bool *wanted)
+hint_of(const struct trip_rules_ctx *ctx, yysymbol_kind_t found, const bool *wanted)
 {
 	switch (found) {
 	case YYSYMBOL_NEWLINE:
@@ -360,7 +372,8 @@ hint_of(yysymbol_kind_t found, const bool *wanted)
 	case YYSYMBOL_GROUP:
 	case YYSYMBOL_PRIORITY:
 	case YYSYMBOL_ENGINE:
-		return wanted[YYSYMBOL_PATTERN] ? "their order is the direction, 'group', "
+		return wanted[YYSYMBOL_PATTERN] && !ctx->in_each
+			       ? "their order is the direction, 'group', "
 						  "'priority', 'engine', each once, 'pattern'"
 						: NULL;
 	case YYSYMBOL_RATE:
@@ -388,7 +401,8 @@ yyreport_syntax_error(const yypcontext_t *place, struct trip_rules_ctx *ctx)
 		/* To the lexer both are numbers with colons. */
 		if (expected[i] == YYSYMBOL_ADDRESS && ctx->in_quota)
 			names[n_names++] = "a time of the day such as 04:00";
-		else if (worth_naming(expected[i], wanted[YYSYMBOL_YYEOF]))
+		else if (worth_naming(expected[i], wanted[YYSYMBOL_YYEOF]) &&
+			 !(ctx->in_each && expected[i] == YYSYMBOL_EITHER))
 			names[n_names++] = yysymbol_name(expected[i]);
 	}
 	/* Of what has no quota, only a field has either. */
@@ -397,7 +411,7 @@ yyreport_syntax_error(const yypcontext_t *place, struct trip_rules_ctx *ctx)
 				!ctx->in_set
 			? &ctx->field
 			: NULL,
-		names, n_names, hint_of(yypcontext_token(place), wanted));
+		names, n_names, hint_of(ctx, yypcontext_token(place), wanted));
 	return 0;
 }
 

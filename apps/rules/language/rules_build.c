@@ -51,7 +51,6 @@ trip_rules_build_name(
 	name_check(ctx, name);
 	ctx->named = true;
 	ctx->symbol = (struct trip_rules_symbol){.span = *name, .kind = kind};
-	ctx->in_each = kind == TRIP_RULES_KIND_EACH;
 }
 
 void
@@ -223,18 +222,11 @@ source_of(struct trip_rules_ctx *ctx)
 	return trip_rules_build_source(ctx, ctx->first.text, ctx->last);
 }
 
-static void
-commit_count(struct trip_rules_ctx *ctx)
+void
+trip_rules_build_place(struct trip_rules_ctx *ctx)
 {
-	struct trip_rules *rules = ctx->rules;
 	struct trip_rules_count *count = &ctx->count;
 
-	if (!trip_rules_grow(&rules->counts, rules->n_counts, sizeof(*rules->counts))) {
-		ctx->nomem = true;
-		return;
-	}
-	/* Also without patterns: the rule is there, and what names it is not wrong too. */
-	trip_rules_pattern_expand(ctx);
 	count->line = ctx->first.line;
 	count->name_line = ctx->symbol.span.line;
 	count->name_column = ctx->symbol.span.column;
@@ -242,8 +234,22 @@ commit_count(struct trip_rules_ctx *ctx)
 	count->source = source_of(ctx);
 	memcpy(count->name, ctx->symbol.span.text,
 		RTE_MIN(ctx->symbol.span.length, (size_t)TRIP_RULES_NAME_MAX));
+}
+
+static void
+commit_count(struct trip_rules_ctx *ctx)
+{
+	struct trip_rules *rules = ctx->rules;
+
+	if (!trip_rules_grow(&rules->counts, rules->n_counts, sizeof(*rules->counts))) {
+		ctx->nomem = true;
+		return;
+	}
+	/* Also without patterns: the rule is there, and what names it is not wrong too. */
+	trip_rules_pattern_expand(ctx);
+	trip_rules_build_place(ctx);
 	ctx->symbol.index = rules->n_counts;
-	rules->counts[rules->n_counts++] = *count;
+	rules->counts[rules->n_counts++] = ctx->count;
 	ctx->count = (struct trip_rules_count){0};
 }
 
@@ -301,6 +307,8 @@ trip_rules_build_commit(struct trip_rules_ctx *ctx)
 		commit_counter(ctx);
 	else if (ctx->named && ctx->symbol.kind == TRIP_RULES_KIND_SET)
 		trip_rules_set_commit(ctx, source_of(ctx));
+	else if (ctx->named && ctx->symbol.kind == TRIP_RULES_KIND_EACH)
+		trip_rules_each_commit(ctx);
 	trip_rules_build_abandon(ctx);
 }
 
@@ -342,6 +350,8 @@ trip_rules_build_abandon(struct trip_rules_ctx *ctx)
 	ctx->in_items = false;
 	trip_rules_quota_abandon(ctx);
 	ctx->in_each = false;
+	ctx->in_keys = false;
+	ctx->each = (struct trip_rules_each){0};
 	ctx->named = false;
 	ctx->broken = false;
 }

@@ -260,7 +260,12 @@ check_ref(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
 		return;
 	}
 	trip_rules_error_quote(quote, &name);
-	if (symbol->kind == TRIP_RULES_KIND_SET)
+	if (symbol->kind == TRIP_RULES_KIND_EACH)
+		trip_rules_error(ctx, ref,
+			"not yet: %s is an 'each', and conditions of its keys are not in this "
+			"version",
+			quote);
+	else if (symbol->kind == TRIP_RULES_KIND_SET)
 		trip_rules_error(ctx, ref, "%s is a 'set', which counts nothing", quote);
 	else if (symbol->kind == TRIP_RULES_KIND_COUNT && !dotted)
 		trip_rules_error(ctx, ref,
@@ -308,15 +313,19 @@ check_target(struct trip_rules_ctx *ctx, const struct trip_rules_span *target,
 		trip_rules_check_unknown(ctx, target, target, !counter || either, counter);
 		return;
 	}
-	if (symbol->kind != TRIP_RULES_KIND_EACH &&
-		!fits(symbol->kind, !counter || either, counter))
-		trip_rules_error(ctx, target, "'%s' needs a %s: %s is a %s", op->word,
+	if (symbol->kind == TRIP_RULES_KIND_EACH && (!counter || either))
+		trip_rules_error(ctx, target,
+			"not yet: %s is an 'each', and this version cannot '%s' its keys",
+			trip_rules_error_quote(quote, target), op->word);
+	else if (!fits(symbol->kind, !counter || either, counter))
+		trip_rules_error(ctx, target, "'%s' needs a %s: %s is %s", op->word,
 			counter ? "'counter'" : "'count' rule",
 			trip_rules_error_quote(quote, target),
-			symbol->kind == TRIP_RULES_KIND_SET     ? "'set'"
-			: counter                               ? "'count' rule"
-			: symbol->kind == TRIP_RULES_KIND_QUOTA ? "'quota'"
-								: "'counter'");
+			symbol->kind == TRIP_RULES_KIND_SET     ? "a 'set'"
+			: symbol->kind == TRIP_RULES_KIND_EACH  ? "an 'each'"
+			: counter                               ? "a 'count' rule"
+			: symbol->kind == TRIP_RULES_KIND_QUOTA ? "a 'quota'"
+								: "a 'counter'");
 	when->target = symbol->index;
 	when->on_count = symbol->kind == TRIP_RULES_KIND_COUNT;
 	/* That of a wrong statement is no count. */
@@ -346,6 +355,7 @@ trip_rules_check_names(struct trip_rules_ctx *ctx)
 	check_twins(ctx);
 	trip_rules_quota_check(ctx);
 	trip_rules_set_check(ctx);
+	trip_rules_each_check(ctx);
 	for (unsigned int i = 0; i < ctx->rules->n_whens; i++) {
 		const struct trip_rules_names *names = &ctx->when_names[i];
 

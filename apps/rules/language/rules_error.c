@@ -65,8 +65,6 @@ trip_rules_error(
 {
 	va_list args;
 
-	if (ctx->in_each)
-		return false;
 	va_start(args, format);
 	append(ctx, span, message_of(format, args));
 	va_end(args);
@@ -81,8 +79,6 @@ trip_rules_error_note(
 	char *message;
 	va_list args;
 
-	if (ctx->in_each)
-		return;
 	va_start(args, format);
 	message = message_of(format, args);
 	va_end(args);

@@ -23,6 +23,15 @@ trip_rules_port_compare(const struct trip_rules_port *a, const struct trip_rules
 	}
 }
 
+struct trip_rules_count *
+trip_rules_placed(const struct trip_rules *rules, unsigned int i)
+{
+	if (i < rules->n_counts)
+		return &rules->counts[i];
+	i -= rules->n_counts;
+	return i < rules->n_eaches ? &rules->eaches[i].count : NULL;
+}
+
 bool
 trip_rules_has_port(const struct trip_rules_count *count, uint16_t id)
 {

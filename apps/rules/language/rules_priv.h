@@ -135,6 +135,8 @@ struct trip_rules_ctx {
 	bool in_quota;
 	bool in_set;
 	bool in_items;
+	bool in_each;
+	bool in_keys;
 	struct trip_rules_span first; /* of the statement: its first token */
 	const char *last;             /* where its last token ends */
 
@@ -142,7 +144,6 @@ struct trip_rules_ctx {
 	bool nomem;
 
 	/* the builder's: the statement being read */
-	bool in_each; /* all of it is not yet: what its parts say adds nothing */
 	bool named;
 	struct trip_rules_symbol symbol;
 	struct trip_rules_count count;
@@ -164,6 +165,7 @@ struct trip_rules_ctx {
 	struct trip_rules_quota quota;
 	unsigned int quota_first; /* of its refs */
 	struct trip_rules_set set;
+	struct trip_rules_each each; /* without its count, which is `count` */
 	struct trip_rules_draft draft;
 	struct trip_rules_span field; /* of the draft: the last one */
 
@@ -361,6 +363,8 @@ void trip_rules_build_at_most(struct trip_rules_ctx *ctx, const struct trip_rule
 	const struct trip_rules_span *per);
 /* A piece of the text as one line; NULL: no memory. */
 char *trip_rules_build_source(struct trip_rules_ctx *ctx, const char *from, const char *end);
+/* The name and place of what is a count, and its source. */
+void trip_rules_build_place(struct trip_rules_ctx *ctx);
 void trip_rules_build_commit(struct trip_rules_ctx *ctx);
 void trip_rules_build_abandon(struct trip_rules_ctx *ctx);
 
@@ -394,6 +398,18 @@ void trip_rules_set_mirror(
 	void *test, const struct trip_flow_field *src, const struct trip_flow_field *dst);
 /* Whether there are sets of the names in tests. */
 void trip_rules_set_check(struct trip_rules_ctx *ctx);
+
+/* rules_each.c */
+/* Says why it is none of its directions. */
+void trip_rules_each_direction(struct trip_rules_ctx *ctx, const struct trip_rules_span *word);
+/* `length` is NULL where none is given. */
+void trip_rules_each_key(struct trip_rules_ctx *ctx, const struct trip_rules_span *word,
+	const struct trip_rules_span *length);
+void trip_rules_each_max(struct trip_rules_ctx *ctx, const struct trip_rules_span *number);
+void trip_rules_each_idle(struct trip_rules_ctx *ctx, const struct trip_rules_span *time);
+void trip_rules_each_commit(struct trip_rules_ctx *ctx);
+/* How many there are. */
+void trip_rules_each_check(struct trip_rules_ctx *ctx);
 
 /* rules_check.c */
 void trip_rules_check_names(struct trip_rules_ctx *ctx);

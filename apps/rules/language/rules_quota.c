@@ -142,6 +142,10 @@ check_kind(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
 	char quote[TRIP_RULES_QUOTE_SIZE];
 
 	trip_rules_error_quote(quote, ref);
+	if (symbol->kind == TRIP_RULES_KIND_EACH)
+		return trip_rules_error(ctx, ref,
+			"not yet: %s is of an 'each': a quota is of what 'count' rules count",
+			quote);
 	if (symbol->kind == TRIP_RULES_KIND_COUNT && !dotted)
 		return trip_rules_error(ctx, ref,
 			"%s counts packets and bytes: expected '.packets' or '.bytes' behind it",

@@ -180,6 +180,11 @@ trip_rules_set_test(struct trip_rules_ctx *ctx, const struct trip_rules_span *fi
 		ctx->set_names[ctx->n_set_names++] = *name;
 	if (f == NULL)
 		return;
+	if (ctx->in_each) {
+		trip_rules_error(ctx, name,
+			"an 'each' asks for no set: 'allow' keeps what one has out of its keys");
+		return;
+	}
 	if (item->layer != TRIP_FLOW_IP && item->layer != TRIP_FLOW_L4)
 		f = NULL;
 	else if (f != trip_rules_table_end(item, "src") && f != trip_rules_table_end(item, "dst"))

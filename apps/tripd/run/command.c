@@ -269,7 +269,7 @@ remove_name(struct command *command)
 
 	if (ret == -ENOENT)
 		fprintf(command->answer,
-			"no 'count' rule, 'counter', 'quota' or 'set' is named '%.32s'\n",
+			"no 'count' rule, 'counter', 'quota', 'set' or 'each' is named '%.32s'\n",
 			command->words);
 	if (ret == -ENOMEM)
 		fprintf(command->answer, "no memory to compare the rules\n");

@@ -4,6 +4,7 @@
 #include <net/if.h>
 #include <string.h>
 
+#include "apply/each.h"
 #include "link/port.h"
 #include "rules.h"
 #include "run.h"
@@ -34,6 +35,8 @@ say_good(const char *path, const struct trip_rules *rules)
 	say_number(quotas, "quota", ", ");
 	if (rules->n_sets > 0)
 		say_number(rules->n_sets, "set", ", ");
+	if (rules->n_eaches > 0)
+		say_number(rules->n_eaches, "each statement", ", ");
 	say_number(rules->n_whens, "when", ": nothing is wrong with them\n");
 }
 
@@ -41,20 +44,22 @@ say_good(const char *path, const struct trip_rules *rules)
 static void
 warn_of_interfaces(const struct tripd_options *options, const struct trip_rules *rules)
 {
+	const struct trip_rules_count *rule;
+
 	for (unsigned int i = 0; i < options->n_ifaces; i++)
 		if (if_nametoindex(options->ifaces[i]) == 0)
 			fprintf(stderr, "tripd: warning: there is no network interface %s here\n",
 				options->ifaces[i]);
-	for (unsigned int i = 0; i < rules->n_counts; i++)
-		for (unsigned int k = 0; k < rules->counts[i].n_ports; k++) {
-			const struct trip_rules_port *port = &rules->counts[i].ports[k];
+	for (unsigned int i = 0; (rule = trip_rules_placed(rules, i)) != NULL; i++)
+		for (unsigned int k = 0; k < rule->n_ports; k++) {
+			const struct trip_rules_port *port = &rule->ports[k];
 
 			if (port->by == TRIP_RULES_PORT_INTERFACE &&
 				if_nametoindex(port->name) == 0)
 				fprintf(stderr,
 					"tripd: warning: line %u of the rules: there is no network "
 					"interface %s here\n",
-					rules->counts[i].line, port->name);
+					rule->line, port->name);
 		}
 }
 
@@ -75,14 +80,15 @@ find_ifaces(const struct tripd_options *options, struct trip_rules_count *count)
 static void
 warn_of_ports(const struct tripd_options *options, struct trip_rules *rules)
 {
+	struct trip_rules_count *rule;
 	struct tripd_plan plan;
 
-	for (unsigned int i = 0; i < rules->n_counts; i++)
-		find_ifaces(options, &rules->counts[i]);
+	for (unsigned int i = 0; (rule = trip_rules_placed(rules, i)) != NULL; i++)
+		find_ifaces(options, rule);
 	if (tripd_plan_ports(&plan, options, rules) != 0)
 		return;
-	for (unsigned int i = 0; i < rules->n_counts; i++)
-		(void)tripd_plan_any(&plan, &rules->counts[i]);
+	for (unsigned int i = 0; (rule = trip_rules_placed(rules, i)) != NULL; i++)
+		(void)tripd_plan_any(&plan, rule);
 	tripd_partner_warn(rules, &plan, options);
 }
 
@@ -167,6 +173,16 @@ say_engines(struct tripd_run *run, const struct trip_rules_count *rule)
 	return ret;
 }
 
+static void
+say_each(const struct tripd_run *run, const struct trip_rules_each *each)
+{
+	uint32_t queues = tripd_plan_queues_of(&run->plan, &each->count);
+
+	fprintf(run->out, "line %u: each %s: %" PRIu32 " keys on %" PRIu32 " queue%s: %.1f MiB\n",
+		each->count.line, each->count.name, each->max, queues, queues == 1 ? "" : "s",
+		(double)trip_apply_each_bytes(each, queues) / MIB);
+}
+
 int
 tripd_dry_run(struct tripd_run *run)
 {
@@ -182,5 +198,7 @@ tripd_dry_run(struct tripd_run *run)
 		if (say_engines(run, &run->rules->counts[i]) != 0)
 			ret = TRIPD_EXIT_USAGE;
 	}
+	for (unsigned int i = 0; i < run->rules->n_eaches; i++)
+		say_each(run, &run->rules->eaches[i]);
 	return ret;
 }

@@ -28,7 +28,8 @@ tripd_change_replaces(const struct tripd_change *change, unsigned int i)
 }
 
 static int
-resolve(const struct tripd_quota *quota, struct trip_rules_count *count, FILE *answer)
+resolve(const struct tripd_quota *quota, struct trip_rules_count *count, const char *word,
+	FILE *answer)
 {
 	const struct trip_rules_port *missing;
 	int ret = tripd_resolve_count(count, &missing);
@@ -36,17 +37,17 @@ resolve(const struct tripd_quota *quota, struct trip_rules_count *count, FILE *a
 	if (ret == 0)
 		ret = tripd_plan_any(quota->plan, count);
 	if (ret == -ENODEV)
-		fprintf(answer, "count %s: there is no such port (line %u)\n", count->name,
+		fprintf(answer, "%s %s: there is no such port (line %u)\n", word, count->name,
 			count->line);
 	else if (ret != 0)
-		fprintf(answer, "no memory for the ports of count %s\n", count->name);
+		fprintf(answer, "no memory for the ports of %s %s\n", word, count->name);
 	for (unsigned int i = 0; i < count->n_ports && ret == 0; i++) {
 		if (tripd_plan_find(quota->plan, count->ports[i].id) >= 0)
 			continue;
 		fprintf(answer,
-			"count %s: port %u is not in use: a rule, --ports or --iface has to name "
+			"%s %s: port %u is not in use: a rule, --ports or --iface has to name "
 			"it from the start (line %u)\n",
-			count->name, count->ports[i].id, count->line);
+			word, count->name, count->ports[i].id, count->line);
 		ret = -ENODEV;
 	}
 	return ret;
@@ -55,10 +56,11 @@ resolve(const struct tripd_quota *quota, struct trip_rules_count *count, FILE *a
 int
 tripd_live_resolve(const struct tripd_quota *quota, struct trip_rules *next, FILE *answer)
 {
+	struct trip_rules_count *count;
 	int ret = 0;
 
-	for (unsigned int i = 0; i < next->n_counts && ret == 0; i++)
-		ret = resolve(quota, &next->counts[i], answer);
+	for (unsigned int i = 0; (count = trip_rules_placed(next, i)) != NULL && ret == 0; i++)
+		ret = resolve(quota, count, i < next->n_counts ? "count" : "each", answer);
 	return ret;
 }
 
@@ -206,6 +208,70 @@ open_counters(struct tripd_change *change)
 }
 
 static int
+open_each(struct tripd_change *change, unsigned int i)
+{
+	const struct trip_rules_each *rule = &change->next->eaches[i];
+	int ret = tripd_quota_each_open(change->quota, rule, &change->eaches[i]);
+
+	if (ret != 0)
+		fprintf(change->answer, "%s (line %u)%s\n", trip_error_message(), rule->count.line,
+			ret == -ENOSPC ? ": --each-memory from the start makes room" : "");
+	return ret;
+}
+
+/* What was counted by one that changes ends here: its name and memory are the new one's. */
+static int
+reopen_each(struct tripd_change *change, unsigned int i)
+{
+	struct tripd_each *at = &change->quota->eaches[change->difference->eaches[i].at];
+	int ret = tripd_quota_each_close(at);
+
+	if (ret == 0)
+		return open_each(change, i);
+	fprintf(change->answer, "%s\n", trip_error_message());
+	return ret;
+}
+
+/* Those that are new before those that change, which are undone at a price. */
+static int
+open_eaches(struct tripd_change *change)
+{
+	const struct trip_apply_step *steps = change->difference->eaches;
+	int ret = 0;
+
+	for (unsigned int i = 0; i < change->next->n_eaches && ret == 0; i++)
+		if (steps[i].what == TRIP_APPLY_ADD)
+			ret = open_each(change, i);
+	for (unsigned int i = 0; i < change->next->n_eaches && ret == 0; i++)
+		if (steps[i].what == TRIP_APPLY_CHANGE)
+			ret = reopen_each(change, i);
+	return ret;
+}
+
+/* One that was to change is there again, and begins anew. */
+static void
+undo_eaches(struct tripd_change *change)
+{
+	struct tripd_quota *quota = change->quota;
+
+	for (unsigned int i = 0; i < change->next->n_eaches; i++)
+		if (change->eaches[i] != NULL)
+			(void)trip_each_close(change->eaches[i]);
+	for (unsigned int i = 0; i < change->next->n_eaches; i++) {
+		const struct trip_apply_step *step = &change->difference->eaches[i];
+		const struct trip_rules_each *rule = &quota->rules->eaches[step->at];
+		int ret;
+
+		if (step->what != TRIP_APPLY_CHANGE || quota->eaches[step->at].each != NULL)
+			continue;
+		ret = tripd_quota_each_open(quota, rule, &quota->eaches[step->at].each);
+		fprintf(change->answer, "each %s stays as it was, %s%s\n", rule->count.name,
+			ret == 0 ? "and begins anew" : "but does not count: ",
+			ret == 0 ? "" : trip_error_message());
+	}
+}
+
+static int
 open_all(struct tripd_change *change)
 {
 	int ret = open_sets(change);
@@ -226,12 +292,15 @@ open_all(struct tripd_change *change)
 	}
 	if (ret == 0)
 		ret = tripd_change_room_for_ids(change);
+	if (ret == 0)
+		ret = open_eaches(change);
 	return ret == 0 ? fill_sets(change) : ret;
 }
 
 static void
 undo(struct tripd_change *change)
 {
+	undo_eaches(change);
 	for (unsigned int i = change->next->n_counts; i-- > 0;) {
 		if (tripd_change_replaces(change, i))
 			(void)trip_apply_count_end(&change->flows[i]);
@@ -261,6 +330,7 @@ tripd_live_change(struct tripd_quota *quota, const struct trip_apply_difference 
 		.n_counters = quota->rules->n_counters,
 		.n_whens = quota->rules->n_whens,
 		.n_sets = quota->rules->n_sets,
+		.n_eaches = quota->rules->n_eaches,
 	};
 	int ret = tripd_change_check(&change);
 
@@ -275,6 +345,7 @@ tripd_live_change(struct tripd_quota *quota, const struct trip_apply_difference 
 	free(change.flows);
 	free(change.cntrs);
 	free(change.sets);
+	free(change.eaches);
 	free(change.counts_at);
 	free(change.counters_at);
 	free(change.changes);

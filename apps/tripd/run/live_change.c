@@ -363,6 +363,9 @@ tripd_change_close_gone(struct tripd_quota *quota)
 		if (work->sets[i].gone && quota->sets[i] != NULL &&
 			trip_set_close(quota->sets[i]) == 0)
 			quota->sets[i] = NULL;
+	for (unsigned int i = 0; i < work->n_eaches; i++)
+		if (work->eaches[i].count.gone)
+			(void)tripd_quota_each_close(&quota->eaches[i]);
 }
 
 static void
@@ -409,6 +412,8 @@ end_others(struct tripd_change *change)
 		}
 	for (unsigned int i = 0; i < change->n_sets; i++)
 		work->sets[i].gone |= difference->sets_go[i];
+	for (unsigned int i = 0; i < change->n_eaches; i++)
+		work->eaches[i].count.gone |= difference->eaches_go[i];
 	tripd_change_close_gone(quota);
 }
 

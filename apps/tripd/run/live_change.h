@@ -42,6 +42,7 @@ struct tripd_change {
 	struct trip_apply_count *flows;
 	struct trip_cntr **cntrs;
 	struct trip_set **sets;
+	struct trip_each **eaches;
 	/* Room for those whose entries change. */
 	struct trip_set_change *fills;
 	/* By index in the new rules: where they are at work. */
@@ -54,7 +55,7 @@ struct tripd_change {
 	/* Room for all that may end. */
 	struct tripd_ending *endings;
 	/* Rules at work before, and how many. */
-	unsigned int n_counts, n_counters, n_whens, n_sets;
+	unsigned int n_counts, n_counters, n_whens, n_sets, n_eaches;
 };
 
 /* A count of the new rules has flows to be made. */

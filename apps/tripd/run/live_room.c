@@ -226,11 +226,13 @@ make_room(struct tripd_change *change)
 	struct trip_rules *work = quota->rules;
 	unsigned int counts = change->next->n_counts, counters = change->next->n_counters;
 	unsigned int whens = change->next->n_whens, sets = change->next->n_sets;
+	unsigned int eaches = change->next->n_eaches;
 
 	change->dead = calloc(counts + 1, sizeof(*change->dead));
 	change->flows = calloc(counts + 1, sizeof(*change->flows));
 	change->cntrs = calloc(counters + 1, sizeof(struct trip_cntr *));
 	change->sets = calloc(sets + 1, sizeof(struct trip_set *));
+	change->eaches = calloc(eaches + 1, sizeof(struct trip_each *));
 	change->counts_at = calloc(counts + 1, sizeof(unsigned int));
 	change->counters_at = calloc(counters + 1, sizeof(unsigned int));
 	change->changes = calloc(work->n_counts + 1, sizeof(*change->changes));
@@ -240,7 +242,9 @@ make_room(struct tripd_change *change)
 	if (change->endings == NULL || change->fills == NULL || change->dead == NULL ||
 		change->flows == NULL || change->cntrs == NULL || change->counts_at == NULL ||
 		change->counters_at == NULL || change->sets == NULL || change->changes == NULL ||
-		change->waits == NULL ||
+		change->waits == NULL || change->eaches == NULL ||
+		extend(&work->eaches, work->n_eaches, eaches, sizeof(*work->eaches)) != 0 ||
+		extend(&quota->eaches, work->n_eaches, eaches, sizeof(*quota->eaches)) != 0 ||
 		extend(&work->sets, work->n_sets, sets, sizeof(*work->sets)) != 0 ||
 		extend(&quota->sets, work->n_sets, sets, sizeof(struct trip_set *)) != 0 ||
 		extend(&work->counts, work->n_counts, counts, sizeof(*work->counts)) != 0 ||

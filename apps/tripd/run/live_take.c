@@ -120,7 +120,26 @@ take_set(struct tripd_change *change, unsigned int i)
 	*from = old;
 }
 
-/* Its names are those of rules at work from here on. */
+static void
+take_each(struct tripd_change *change, unsigned int i)
+{
+	const struct trip_apply_step *step = &change->difference->eaches[i];
+	struct trip_rules *work = change->quota->rules;
+	struct trip_rules_each *from = &change->next->eaches[i], *to, old;
+	unsigned int at = step->what == TRIP_APPLY_ADD ? work->n_eaches++ : step->at;
+
+	to = &work->eaches[at];
+	if (step->what == TRIP_APPLY_KEEP && change->difference->mode == TRIP_APPLY_WHOLE)
+		to->count.line = from->count.line;
+	if (step->what == TRIP_APPLY_KEEP || step->what == TRIP_APPLY_LEAVE)
+		return;
+	change->quota->eaches[at] = (struct tripd_each){.each = change->eaches[i]};
+	/* What is replaced goes with the new rules. */
+	old = *to;
+	*to = *from;
+	*from = old;
+}
+
 /* From the index in the new rules to that in those at work. */
 static void
 move_ref(const struct tripd_change *change, enum trip_rules_ref ref, unsigned int *index)
@@ -178,6 +197,8 @@ tripd_change_take(struct tripd_change *change)
 		take_count(change, i);
 	for (unsigned int i = 0; i < change->next->n_sets; i++)
 		take_set(change, i);
+	for (unsigned int i = 0; i < change->next->n_eaches; i++)
+		take_each(change, i);
 	place_quotas(change);
 	take_whens(change);
 }

@@ -105,6 +105,21 @@ open_count(struct tripd_quota *quota, unsigned int i)
 				  rule->name, why != NULL ? why : trip_error_message());
 }
 
+/* What is allowed is in place then. */
+static int
+open_each(struct tripd_quota *quota, unsigned int i)
+{
+	const struct trip_rules_each *rule = &quota->rules->eaches[i];
+	int ret;
+
+	if (tripd_signals_came())
+		return -EINTR;
+	ret = tripd_quota_each_open(quota, rule, &quota->eaches[i].each);
+	return ret == 0 ? 0
+			: tripd_fail(ret, "line %u of the rules, %s", rule->count.line,
+				  trip_error_message());
+}
+
 int
 tripd_quota_queue_when(struct tripd_quota *quota, unsigned int i)
 {
@@ -139,8 +154,10 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain, struct t
 	quota->items = calloc(rules->n_whens + 1, sizeof(*quota->items));
 	quota->holds = calloc(rules->n_counts + 1, sizeof(*quota->holds));
 	quota->sets = calloc(rules->n_sets + 1, sizeof(struct trip_set *));
+	quota->eaches = calloc(rules->n_eaches + 1, sizeof(*quota->eaches));
 	if (quota->counts == NULL || quota->counters == NULL || quota->fired == NULL ||
-		quota->items == NULL || quota->holds == NULL || quota->sets == NULL)
+		quota->items == NULL || quota->holds == NULL || quota->sets == NULL ||
+		quota->eaches == NULL)
 		return tripd_fail(-ENOMEM, "no memory for %u counts", rules->n_counts);
 	ret = tripd_quota_ports(quota, plan);
 	if (ret == 0)
@@ -152,6 +169,8 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain, struct t
 		ret = open_set(quota, i);
 	for (unsigned int i = 0; i < rules->n_counts && ret == 0; i++)
 		ret = open_count(quota, i);
+	for (unsigned int i = 0; i < rules->n_eaches && ret == 0; i++)
+		ret = open_each(quota, i);
 	if (ret == 0)
 		ret = tripd_losses_open(&quota->losses, domain, plan, links);
 	if (ret == 0)
@@ -311,6 +330,8 @@ tripd_quota_close(struct tripd_quota *quota)
 	ret |= quota->late != NULL ? trip_cntr_close(quota->late) : 0;
 	for (unsigned int i = 0; quota->sets != NULL && i < quota->rules->n_sets; i++)
 		ret |= quota->sets[i] != NULL ? trip_set_close(quota->sets[i]) : 0;
+	for (unsigned int i = 0; quota->eaches != NULL && i < quota->rules->n_eaches; i++)
+		ret |= tripd_quota_each_close(&quota->eaches[i]);
 	tripd_losses_close(&quota->losses);
 	for (unsigned int i = 0; i < quota->n_ports; i++)
 		ret |= trip_port_close(quota->ports[i]);
@@ -320,6 +341,7 @@ tripd_quota_close(struct tripd_quota *quota)
 	free(quota->counts);
 	free(quota->counters);
 	free(quota->sets);
+	free(quota->eaches);
 	free(quota->fired);
 	free(quota->items);
 	free(quota->holds);

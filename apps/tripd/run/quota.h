@@ -54,6 +54,14 @@ struct tripd_item {
 	uint64_t fired_at, fired_ns;
 };
 
+/* An `each` at work. */
+struct tripd_each {
+	/* NULL: it has gone, and is closed. */
+	struct trip_each *each;
+	/* What it had come to then. */
+	struct trip_each_info last;
+};
+
 /* Contexts from this on are of what is done at once. */
 #define TRIPD_NOW (UINT64_C(1) << 63)
 
@@ -104,6 +112,7 @@ struct tripd_quota {
 	struct trip_apply_count *counts;
 	struct trip_cntr **counters;
 	struct trip_set **sets;
+	struct tripd_each *eaches;
 	/* Those of them that are quotas. */
 	struct tripd_periods periods;
 	/* Firings of each `when`, of one on a quota since its period began. */
@@ -208,6 +217,17 @@ int tripd_quota_ports(struct tripd_quota *quota, const struct tripd_plan *plan);
 int tripd_quota_place(const struct tripd_quota *quota, const struct trip_rules *rules,
 	const struct trip_rules_count *rule, uint16_t port, struct trip_apply_place *place,
 	const char **why);
+
+/* Opens an `each` of rules that are to be at work, whose ports are known. Returns what
+ * trip_each_open() does. */
+int tripd_quota_each_open(const struct tripd_quota *quota, const struct trip_rules_each *rule,
+	struct trip_each **each);
+
+/* Closes one; what it has come to is kept. Returns what trip_each_close() does. */
+int tripd_quota_each_close(struct tripd_each *each);
+
+/* What an `each` has come to, or had as it went. */
+void tripd_quota_each_info(const struct tripd_each *each, struct trip_each_info *info);
 
 /* Lets some time pass, or progresses the domain where that is done by hand. */
 void tripd_quota_pause(const struct tripd_quota *quota);

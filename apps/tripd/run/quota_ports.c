@@ -11,9 +11,10 @@
 static bool
 has_egress(const struct trip_rules *rules, uint16_t port)
 {
-	for (unsigned int i = 0; i < rules->n_counts; i++)
-		if (trip_rules_has_port(&rules->counts[i], port) &&
-			rules->counts[i].direction == TRIP_RULES_EGRESS)
+	const struct trip_rules_count *rule;
+
+	for (unsigned int i = 0; (rule = trip_rules_placed(rules, i)) != NULL; i++)
+		if (trip_rules_has_port(rule, port) && rule->direction == TRIP_RULES_EGRESS)
 			return true;
 	return false;
 }

@@ -390,9 +390,10 @@ int
 tripd_report_write(const char *path, const struct tripd_quota *quota)
 {
 	uint64_t omitted = quota->n_unkept + quota->n_untold + quota->n_overrun;
-	json_t *report = json_pack("{s:o, s:o, s:o, s:o, s:I}", "counters", make_counters(quota),
-		"quotas", make_quotas(quota, true), "ports", make_ports(quota), "trips",
-		make_trips(quota), "trips_omitted", (json_int_t)omitted);
+	json_t *report = json_pack("{s:o, s:o, s:o, s:o, s:o, s:I}", "counters",
+		make_counters(quota), "each", tripd_report_eaches(quota), "quotas",
+		make_quotas(quota, true), "ports", make_ports(quota), "trips", make_trips(quota),
+		"trips_omitted", (json_int_t)omitted);
 	char *text = report != NULL ? json_dumps(report, JSON_INDENT(2)) : NULL;
 	int ret;
 

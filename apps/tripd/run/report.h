@@ -26,4 +26,8 @@ int tripd_report_check(const char *path);
  * errno; -ENOSPC where trips are missing in it, too. */
 int tripd_report_write(const char *path, const struct tripd_quota *quota);
 
+/* What has been counted by keys, with those that have had most; of all statements that there have
+ * been. */
+json_t *tripd_report_eaches(const struct tripd_quota *quota);
+
 #endif

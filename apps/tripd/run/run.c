@@ -39,7 +39,7 @@ plan_ports(struct tripd_run *run)
 
 	if (ret == 0)
 		return 0;
-	if (ret == -ENOENT && run->rules->n_counts > 0)
+	if (ret == -ENOENT && run->rules->n_counts + run->rules->n_eaches > 0)
 		return tripd_fail(TRIPD_EXIT_USAGE,
 			"'port any' is every port that another rule, --ports, --pair or --iface "
 			"names, and none does: add --ports 0");

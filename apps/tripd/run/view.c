@@ -469,5 +469,6 @@ tripd_view_end(struct tripd_view *view)
 	say_news(view);
 	say_all_left_out(view, UINT64_MAX);
 	draw(view, false);
+	tripd_view_eaches(view);
 	tripd_screen_end(&view->screen);
 }

@@ -47,6 +47,9 @@ void tripd_view_forget(struct tripd_view *view, struct tripd_quota *quota);
 /* Says the last trips and periods, and the final counts. */
 void tripd_view_end(struct tripd_view *view);
 
+/* Says what has been counted by keys, those that have had most of each statement. */
+void tripd_view_eaches(struct tripd_view *view);
+
 /* Says what is missing in the counts, a line for each port of which something is. */
 void tripd_view_losses(struct tripd_view *view);
 

@@ -18,7 +18,11 @@
 #include "fail.h"
 #include "option_ports.h"
 #include "options.h"
+#include "rules.h"
 #include "words.h"
+
+/* Half of what a domain may have. */
+#define EACH_BYTES_MAX (UINT64_C(1) << 36)
 
 static void
 parse_seconds(struct argp_state *state, struct tripd_options *options, const char *text)
@@ -51,6 +55,16 @@ parse_clock(struct argp_state *state, struct tripd_options *options, const char 
 	options->by_packets = strcmp(text, "packet") == 0;
 	if (!options->by_packets && strcmp(text, "machine") != 0)
 		argp_error(state, "--clock: \"%s\" is none of machine, packet", text);
+}
+
+static void
+parse_each_memory(struct argp_state *state, struct tripd_options *options, const char *text)
+{
+	uint64_t *bytes = &options->live.each_bytes;
+
+	if (trip_rules_parse_value(text, bytes) != 0 || *bytes > EACH_BYTES_MAX)
+		argp_error(state, "--each-memory: \"%s\" is no size from 0 to 64GiB, such as 16MiB",
+			text);
 }
 
 static void
@@ -197,6 +211,10 @@ static const struct own_option all[] = {
 		"room for so much pending work of each other process, and of rules that come "
 		"later; default 1024",
 		AT(live.works), 16, 65536},
+	{"each-memory", "SIZE",
+		"memory for the tables of `each` statements that come later; default: as much as "
+		"those of the rules take",
+		.take = parse_each_memory},
 	{"live-processes", "N", "so many may be attached; default 8", AT(live.processes), 1, 127},
 	{.doc = "Other:"},
 	{"demo", NULL, "show three quotas trip on live traffic, in a network of its own", AT(demo)},
@@ -370,8 +388,8 @@ tripd_options_parse(int argc, char **argv, struct tripd_options *options)
 	char **own;
 
 	*options = (struct tripd_options){
-		.live = {TRIPD_LIVE_FLOWS, TRIPD_LIVE_CNTRS, TRIPD_LIVE_WORKS,
-			TRIPD_LIVE_PROCESSES},
+		.live = {TRIPD_LIVE_FLOWS, TRIPD_LIVE_CNTRS, TRIPD_LIVE_WORKS, TRIPD_LIVE_PROCESSES,
+			TRIPD_LIVE_EACH_BYTES},
 	};
 	for (unsigned int i = 0; i < RTE_DIM(all); i++)
 		argp_options[i] = (struct argp_option){all[i].name,

@@ -18,12 +18,16 @@ struct tripd_live {
 	/* Of each process. */
 	uint32_t works;
 	uint32_t processes;
+	/* For tables of `each` statements that come. */
+	uint64_t each_bytes;
 };
 
 #define TRIPD_LIVE_FLOWS 1024
 #define TRIPD_LIVE_CNTRS 4096
 #define TRIPD_LIVE_WORKS 1024
 #define TRIPD_LIVE_PROCESSES 8
+/* As much as those at the start take. */
+#define TRIPD_LIVE_EACH_BYTES UINT64_MAX
 
 enum tripd_forward {
 	TRIPD_FORWARD_IO,

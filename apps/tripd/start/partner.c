@@ -94,6 +94,10 @@ tripd_partner_warn(const struct trip_rules *rules, const struct tripd_plan *plan
 		if (need_of(&rules->counts[i]) != NULL)
 			warn(&warning, rules->counts[i].line, &rules->counts[i], "count",
 				need_of(&rules->counts[i]));
+	for (unsigned int i = 0; i < rules->n_eaches; i++)
+		if (need_of(&rules->eaches[i].count) != NULL)
+			warn(&warning, rules->eaches[i].count.line, &rules->eaches[i].count, "each",
+				need_of(&rules->eaches[i].count));
 	for (unsigned int i = 0; i < rules->n_whens; i++)
 		if (rules->whens[i].op == TRIP_RULES_OP_DROP ||
 			rules->whens[i].op == TRIP_RULES_OP_POLICE)

@@ -16,6 +16,7 @@
 
 #include <trip.h>
 
+#include "apply/each.h"
 #include "apply/when.h"
 #include "plan.h"
 #include "rules.h"
@@ -75,14 +76,15 @@ add_unknown(struct tripd_plan *plan, struct unknown *unknown, const struct trip_
 
 /* Any is those that others name. */
 static int
-add_counts(struct tripd_plan *plan, const struct trip_rules *rules)
+add_placed(struct tripd_plan *plan, const struct trip_rules *rules)
 {
+	const struct trip_rules_count *count;
 	struct unknown unknown;
 	int ret = 0;
 
-	for (unsigned int i = 0; i < rules->n_counts; i++)
-		for (unsigned int k = 0; k < rules->counts[i].n_ports && ret == 0; k++) {
-			const struct trip_rules_port *port = &rules->counts[i].ports[k];
+	for (unsigned int i = 0; (count = trip_rules_placed(rules, i)) != NULL; i++)
+		for (unsigned int k = 0; k < count->n_ports && ret == 0; k++) {
+			const struct trip_rules_port *port = &count->ports[k];
 
 			if (port->by == TRIP_RULES_PORT_ID)
 				ret = add_port(plan, port->id);
@@ -123,7 +125,7 @@ tripd_plan_ports(struct tripd_plan *plan, const struct tripd_options *options,
 	plan->n_unknown = 0;
 	plan->live = options->live;
 	plan->by_packets = options->by_packets;
-	ret = add_counts(plan, rules);
+	ret = add_placed(plan, rules);
 	if (ret == 0)
 		ret = add_ifaces(plan, options);
 	for (unsigned int i = 0; i < options->n_ports && ret == 0; i++)
@@ -194,6 +196,22 @@ tripd_plan_any(const struct tripd_plan *plan, struct trip_rules_count *count)
 	return trip_rules_set_ports(count, ids, plan->n_ports);
 }
 
+uint32_t
+tripd_plan_queues_of(const struct tripd_plan *plan, const struct trip_rules_count *count)
+{
+	bool any = count->n_ports == 1 && count->ports[0].by == TRIP_RULES_PORT_ANY;
+	unsigned int known = 0, queues = 0;
+
+	for (unsigned int i = 0; i < plan->n_ports; i++) {
+		if (!any && !trip_rules_has_port(count, plan->ports[i].id))
+			continue;
+		known++;
+		/* It sends by one. */
+		queues += count->direction == TRIP_RULES_EGRESS ? 1 : plan->ports[i].n_queues;
+	}
+	return queues + tripd_plan_ports_of(plan, count) - known;
+}
+
 /* Flows and counters of a domain. */
 #define DOMAIN_MAX (UINT32_C(4) << 20)
 
@@ -252,6 +270,11 @@ tripd_plan_domain(const struct trip_rules *rules, const struct tripd_plan *plan,
 	attr->max_groups = attr->max_works / 64 + 9;
 	attr->max_events += plan->live.works;
 	make_room(&plan->live, attr);
+	for (unsigned int i = 0; i < rules->n_eaches; i++)
+		attr->each_bytes += trip_apply_each_bytes(
+			&rules->eaches[i], tripd_plan_queues_of(plan, &rules->eaches[i].count));
+	attr->each_bytes += plan->live.each_bytes == TRIPD_LIVE_EACH_BYTES ? attr->each_bytes
+									   : plan->live.each_bytes;
 	/* Rules that come later may police any of them. */
 	attr->max_policed = attr->max_flows;
 }

@@ -56,6 +56,9 @@ int tripd_plan_ports(struct tripd_plan *plan, const struct tripd_options *option
 unsigned int tripd_plan_ports_of(
 	const struct tripd_plan *plan, const struct trip_rules_count *count);
 
+/* On how many queues; of a port that is not known yet, one. */
+uint32_t tripd_plan_queues_of(const struct tripd_plan *plan, const struct trip_rules_count *count);
+
 /* A rule of any port is one of all that are planned. Returns 0 or -ENOMEM. */
 int tripd_plan_any(const struct tripd_plan *plan, struct trip_rules_count *count);
 

@@ -49,13 +49,14 @@ tripd_resolve_missing(uint16_t port, const struct trip_rules *rules, bool by_ifa
 {
 	const char *remedy = by_iface ? "correct --ports or --pair, or add an --iface"
 				      : "correct --ports or --pair";
-	unsigned int i;
+	const struct trip_rules_count *rule;
 
 	fprintf(stderr, "tripd: port %u does not exist", port);
-	for (i = 0; i < rules->n_counts && !trip_rules_has_port(&rules->counts[i], port); i++)
-		;
-	if (i < rules->n_counts) {
-		fprintf(stderr, " (line %u of the rules names it)", rules->counts[i].line);
+	for (unsigned int i = 0; (rule = trip_rules_placed(rules, i)) != NULL; i++)
+		if (trip_rules_has_port(rule, port))
+			break;
+	if (rule != NULL) {
+		fprintf(stderr, " (line %u of the rules names it)", rule->line);
 		remedy = by_iface ? "correct the rules, or add an --iface" : "correct the rules";
 	}
 	say_ports(remedy);
@@ -64,9 +65,11 @@ tripd_resolve_missing(uint16_t port, const struct trip_rules *rules, bool by_ifa
 bool
 tripd_resolve_unknown(const struct trip_rules *rules)
 {
-	for (unsigned int i = 0; i < rules->n_counts; i++)
-		for (unsigned int k = 0; k < rules->counts[i].n_ports; k++)
-			if (rules->counts[i].ports[k].by != TRIP_RULES_PORT_ID)
+	const struct trip_rules_count *rule;
+
+	for (unsigned int i = 0; (rule = trip_rules_placed(rules, i)) != NULL; i++)
+		for (unsigned int k = 0; k < rule->n_ports; k++)
+			if (rule->ports[k].by != TRIP_RULES_PORT_ID)
 				return true;
 	return false;
 }
@@ -109,12 +112,13 @@ int
 tripd_resolve_ports(struct trip_rules *rules)
 {
 	const struct trip_rules_port *missing;
+	struct trip_rules_count *rule;
 
-	for (unsigned int i = 0; i < rules->n_counts; i++) {
-		int ret = tripd_resolve_count(&rules->counts[i], &missing);
+	for (unsigned int i = 0; (rule = trip_rules_placed(rules, i)) != NULL; i++) {
+		int ret = tripd_resolve_count(rule, &missing);
 
 		if (ret == -ENODEV)
-			return say_unknown(missing, rules->counts[i].line);
+			return say_unknown(missing, rule->line);
 		if (ret != 0)
 			return tripd_fail(TRIPD_EXIT_RUN, "no memory for the ports of a rule");
 	}
@@ -124,10 +128,11 @@ tripd_resolve_ports(struct trip_rules *rules)
 int
 tripd_resolve_any(struct trip_rules *rules, const struct tripd_plan *plan)
 {
+	struct trip_rules_count *rule;
 	int ret = 0;
 
-	for (unsigned int i = 0; i < rules->n_counts && ret == 0; i++)
-		ret = tripd_plan_any(plan, &rules->counts[i]);
+	for (unsigned int i = 0; (rule = trip_rules_placed(rules, i)) != NULL && ret == 0; i++)
+		ret = tripd_plan_any(plan, rule);
 	if (ret != 0 || trip_rules_warn(rules) != 0)
 		return tripd_fail(TRIPD_EXIT_RUN, "no memory to compare %u rules", rules->n_counts);
 	trip_rules_errors_print(rules->warnings, stderr);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An `each` rule in a domain. */
+#ifndef TRIP_APPLY_EACH_H
+#define TRIP_APPLY_EACH_H
+
+#include <stdint.h>
+
+#include <trip.h>
+
+#include "rules.h"
+
+/* Opens it on ports of the domain, each once. Returns what trip_each_open() does. */
+int trip_apply_each_open(struct trip_domain *domain, const struct trip_rules_each *rule,
+	struct trip_port *const *ports, uint32_t n_ports, struct trip_each **each);
+
+/* What its tables take of the domain's memory, on so many queues. */
+uint64_t trip_apply_each_bytes(const struct trip_rules_each *rule, uint32_t n_queues);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Of the report, what has been counted by keys. README.md says what each member is. */
+#include <jansson.h>
+
+#include <rte_common.h>
+
+#include "quota.h"
+#include "report.h"
+#include "rules.h"
+
+/* Keys of one statement. */
+#define TOP 20
+
+static json_t *
+make_top(const struct tripd_each *each)
+{
+	struct trip_each_entry entries[TOP];
+	json_t *list = json_array();
+	int n = 0;
+
+	if (each->each != NULL)
+		n = trip_each_top(each->each, TRIP_EACH_PACKETS, entries, sizeof(entries[0]), TOP);
+	for (int i = 0; i < n; i++) {
+		char text[TRIP_EACH_TEXT_MAX];
+
+		if (trip_each_text(each->each, entries[i].key, text, sizeof(text)) == 0)
+			json_array_append_new(
+				list, json_pack("{s:s, s:I, s:I, s:I}", "key", text, "packets",
+					      (json_int_t)entries[i].packets, "bytes",
+					      (json_int_t)entries[i].bytes, "error",
+					      (json_int_t)entries[i].error));
+	}
+	return list;
+}
+
+static json_t *
+make_each(const struct trip_rules_each *rule, const struct tripd_each *each)
+{
+	char words[TRIP_RULES_EACH_KEY_MAX];
+	struct trip_each_info info = {0};
+
+	trip_rules_each_words(rule, words);
+	tripd_quota_each_info(each, &info);
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+			 "s:I, s:b, s:o}",
+		"name", rule->count.name, "fields", words, "packets", (json_int_t)info.packets,
+		"bytes", (json_int_t)info.bytes, "keys", (json_int_t)info.keys, "max",
+		(json_int_t)rule->max, "queues", (json_int_t)info.tables, "remainder_packets",
+		(json_int_t)info.remainder_packets, "remainder_bytes",
+		(json_int_t)info.remainder_bytes, "refused_packets",
+		(json_int_t)info.refused_packets, "refused_bytes", (json_int_t)info.refused_bytes,
+		"admitted", (json_int_t)info.admitted, "evicted", (json_int_t)info.evicted,
+		"expired", (json_int_t)info.expired, "floor", (json_int_t)info.floor, "removed",
+		(int)rule->count.gone, "top", make_top(each));
+}
+
+json_t *
+tripd_report_eaches(const struct tripd_quota *quota)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < quota->rules->n_eaches; i++)
+		json_array_append_new(list, make_each(&quota->rules->eaches[i], &quota->eaches[i]));
+	return list;
+}

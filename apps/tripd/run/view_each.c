@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a person sees at the end of what was counted by keys. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <rte_common.h>
+
+#include "quota.h"
+#include "rules.h"
+#include "start/describe.h"
+#include "view.h"
+
+/* Keys of a statement, and characters of one beside its counts. */
+#define TOP 5
+#define KEY_WIDTH 30
+
+static void
+say_line(struct tripd_screen *screen, const char *indent, const char *name, uint64_t packets,
+	uint64_t bytes)
+{
+	char packets_text[16], bytes_text[16];
+
+	tripd_describe_number(packets, packets_text);
+	tripd_describe_number(bytes, bytes_text);
+	tripd_screen_say(screen, "%s%-*s %12s %14s", indent,
+		indent[0] != 0 ? KEY_WIDTH : TRIP_RULES_NAME_MAX, name, packets_text, bytes_text);
+}
+
+static void
+say_keys(struct tripd_screen *screen, const struct tripd_each *each, uint64_t keys)
+{
+	struct trip_each_entry entries[TOP];
+	int n = trip_each_top(each->each, TRIP_EACH_PACKETS, entries, sizeof(entries[0]), TOP);
+
+	for (int i = 0; i < n; i++) {
+		char text[TRIP_EACH_TEXT_MAX];
+
+		if (trip_each_text(each->each, entries[i].key, text, sizeof(text)) == 0)
+			say_line(screen, "  ", text, entries[i].packets, entries[i].bytes);
+	}
+	if (n > 0 && keys > (uint64_t)n)
+		tripd_screen_say(screen, "  %" PRIu64 " more keys", keys - (uint64_t)n);
+}
+
+void
+tripd_view_eaches(struct tripd_view *view)
+{
+	const struct tripd_quota *quota = view->quota;
+
+	for (unsigned int i = 0; i < quota->rules->n_eaches; i++) {
+		const struct trip_rules_count *rule = &quota->rules->eaches[i].count;
+		const struct tripd_each *each = &quota->eaches[i];
+		struct trip_each_info info = {0};
+
+		if (rule->gone || each->each == NULL)
+			continue;
+		tripd_quota_each_info(each, &info);
+		say_line(&view->screen, "", rule->name, info.packets, info.bytes);
+		say_keys(&view->screen, each, info.keys);
+		if (info.remainder_packets != 0)
+			say_line(&view->screen, "  ", "keys that went", info.remainder_packets,
+				info.remainder_bytes);
+	}
+}

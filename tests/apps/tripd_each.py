@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is counted by keys that nobody named: known captures have known answers, and rules that change keep what stays."""
+from tripd_test import *
+
+TRIPCTL = os.path.abspath(sys.argv[2])
+SOURCES = 'each sources port 0 ipv4.src max 1k idle 1h\n'
+HUNDRED = 'each hundred port 0 ipv4.dst max 100 idle 1h\n'
+
+
+def frame(src, dst='10.0.0.2', port=53, size=22):
+    return ethernet(ipv4(udp(port, bytes(size)), 17, src=src, dst=dst))
+
+
+def mixed():
+    """60 packets of one source, 30 and 10 of others, 5 that are no IPv4; the rarest are larger."""
+    frames = [frame('10.1.0.1')] * 60 + [frame('10.1.0.2', port=80)] * 30 + [frame('10.2.0.1', size=122)] * 10
+    return frames[::2] + [ethernet(ipv6(udp(53), 17), kind=0x86dd)] * 5 + frames[1::2]
+
+
+def of(report, name):
+    return next(each for each in report['each'] if each['name'] == name)
+
+
+def top(each):
+    return {entry['key']: (entry['packets'], entry['bytes'], entry['error']) for entry in each['top']}
+
+
+def keys_have_what_is_theirs(bench):
+    report, out = bench.play(mixed(), SOURCES +
+                             'each nets port 0 ipv4.src/16 max 10 idle 1m\n'
+                             'each pairs port any ip.src,l4.dst max 10 idle 1m pattern udp dst is 53 / end\n'
+                             'count all port 0 pattern eth / end actions drop / end\n')
+    equal([each['name'] for each in report['each']], ['sources', 'nets', 'pairs'], 'in the order of the rules')
+    sources = of(report, 'sources')
+    equal(top(sources), {'10.1.0.1': (60, 60 * 64, 0), '10.1.0.2': (30, 30 * 64, 0), '10.2.0.1': (10, 1640, 0)}, 'sources')
+    equal([entry['key'] for entry in sources['top']], ['10.1.0.1', '10.1.0.2', '10.2.0.1'], 'the first first')
+    equal({name: sources[name] for name in sources if name not in ('name', 'top')},
+          {'fields': 'ipv4.src', 'packets': 100, 'bytes': 90 * 64 + 1640, 'keys': 3, 'max': 1000, 'queues': 1,
+           'remainder_packets': 0, 'remainder_bytes': 0, 'refused_packets': 0, 'refused_bytes': 0, 'admitted': 3,
+           'evicted': 0, 'expired': 0, 'floor': 0, 'removed': False}, 'the statement')
+    equal(top(of(report, 'nets')), {'10.1.0.0/16': (90, 90 * 64, 0), '10.2.0.0/16': (10, 1640, 0)}, 'networks')
+    equal(of(report, 'nets')['fields'], 'ipv4.src/16', 'fields')
+    pairs = {key: counted[0] for key, counted in top(of(report, 'pairs')).items()}
+    equal(pairs, {'10.1.0.1,53': 60, '10.2.0.1,53': 10, '2001:db8::1,53': 5}, 'pairs')
+    assert re.search(r'^sources +100 +7,400$\n^  10\.1\.0\.1 +60 +3,840$', out, re.M), out
+
+
+def keys_that_go_are_in_the_remainder(bench):
+    """6000 addresses come one after the other, and between them one that has half of all packets."""
+    frames = []
+    for i in range(12000):
+        frames += [frame('10.0.0.1', f'10.9.{i % 6000 // 200}.{i % 200 + 1}'), frame('10.0.0.1', '10.8.0.1')]
+    each = of(bench.play(frames, HUNDRED)[0], 'hundred')
+    equal((each['packets'], each['bytes']), (24000, 24000 * 64), 'all that was seen')
+    equal(each['admitted'] - each['evicted'], each['keys'], 'keys that came and went')
+    # Of each that is there and that went, so much.
+    assert each['evicted'] > 0 and each['keys'] < 6000 and each['remainder_packets'] >= each['evicted'], each
+    entry = each['top'][0]
+    equal((entry['key'], entry['packets'], entry['error']), ('10.8.0.1', 12000, 0), 'what has most')
+    for entry in each['top'][1:]:
+        assert entry['packets'] <= 2 <= entry['packets'] + entry['error'], entry
+
+
+def what_is_allowed_has_no_key(bench):
+    report, _ = bench.play(mixed(), SOURCES + 'set own { 10.1.0.0/24 }\n'
+                           'allow ours port 0 pattern ipv4 src in own / end\n')
+    equal(top(of(report, 'sources')), {'10.2.0.1': (10, 1640, 0)}, 'others alone')
+    equal([count['packets'] for count in report['counters']], [90], 'what was allowed')
+
+
+def what_is_sent_counts_apart(bench):
+    """From port 0 to port 1, but for what a rule drops."""
+    sent = bench.file('out.pcap')
+    words = bench.eal('net_pcap0,rx_pcap=' + bench.pcap('in.pcap', mixed()) + ',tx_pcap=' + bench.file('back.pcap'),
+                      'net_pcap1,rx_pcap=' + bench.pcap('none.pcap', []) + f',tx_pcap={sent}')
+    report = bench.file('report.json')
+    code, _, err = bench.run(*words, '--rules', bench.file(
+        'rules', SOURCES + 'each out port 1 egress ipv4.src max 10 idle 1m\n'
+        'count web port 0 pattern udp dst is 80 / end actions drop / end\n'), '--report', report, '--until-idle', '0.3')
+    equal((code, err), (0, ''), 'exit code and stderr')
+    with open(report, encoding='utf-8') as file:
+        told = json.load(file)
+    equal(set(top(of(told, 'sources'))), {'10.1.0.1', '10.1.0.2', '10.2.0.1'}, 'received')
+    equal({key: counted[0] for key, counted in top(of(told, 'out')).items()}, {'10.1.0.1': 60, '10.2.0.1': 10}, 'sent')
+
+
+def a_key_goes_by_the_time_of_packets(bench):
+    """The first source is silent from the first second on, the second for ten. Which have gone is found within some
+    hundred bursts, each of a packet."""
+    path = bench.file('times.pcap')
+    with open(path, 'wb') as file:
+        file.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
+        for second, src in [(1, '10.0.0.1'), (2, '10.0.0.2')] + [(s, '10.0.0.3') for s in range(3, 13)] + [(12, '10.0.0.2')] + [(13, '10.0.0.3')] * 150:
+            data = frame(src)
+            file.write(struct.pack('<IIII', second, 0, len(data), len(data)) + data)
+    report = bench.file('report.json')
+    equal(bench.run(*bench.eal(f'net_pcap0,rx_pcap={path}'), '--clock', 'packet', '--rules', bench.file(
+        'rules', 'each e port 0 ipv4.src max 10 idle 10500ms\n'), '--report', report, '--until-idle', '0.3')[0], 0, 'code')
+    with open(report, encoding='utf-8') as file:
+        each = of(json.load(file), 'e')
+    equal({key: counted[0] for key, counted in top(each).items()}, {'10.0.0.2': 2, '10.0.0.3': 160}, 'keys')
+    equal((each['expired'], each['packets'], each['remainder_packets']), (1, 163, 1), 'what has gone')
+
+
+def start(bench, rules, *words):
+    report = bench.file('live.json')
+    process = bench.start(*bench.eal('net_pcap0,rx_pcap=' + bench.pcap('in.pcap', mixed())), '--rules', bench.file(
+        'rules', rules + 'count all port 0 pattern eth / end\n'), '--socket', bench.file('sock'), '--report', report, *words)
+    wait_until('a socket', lambda: control(bench, 'list', 'domain')[0] == 0)
+    equal(control(bench, 'wait', 'all.packets', '105')[0], 0, 'packets')
+    return process
+
+
+def control(bench, *words):
+    return bench.finish(bench.track(subprocess.Popen(
+        [TRIPCTL, '--socket', bench.file('sock'), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=bench.environment)))
+
+
+def end(bench, process):
+    process.send_signal(signal.SIGTERM)
+    equal(bench.finish(process)[0], 0, 'exit code')
+    with open(bench.file('live.json'), encoding='utf-8') as file:
+        return json.load(file)
+
+
+def apply(bench, text):
+    return control(bench, 'apply', bench.file('more', text))
+
+
+def a_change_keeps_what_stays(bench):
+    process = start(bench, SOURCES + HUNDRED)
+    bench.file('rules', SOURCES.replace(' port', '  port') + HUNDRED.replace('100', '50') +
+               'count all port 0 pattern eth / end\n')
+    told = '~ ' + HUNDRED.replace('100', '50')
+    equal(control(bench, 'diff'), (0, told, ''), 'what would change')
+    equal(control(bench, 'reload'), (0, told, ''), 'what has changed')
+    equal(apply(bench, 'each late port 0 proto max 5 idle 1s\n'),
+          (0, '+ each late port 0 proto max 5 idle 1s\n', ''), 'apply')
+    equal(control(bench, 'remove', 'late'), (0, '- each late port 0 proto max 5 idle 1s\n', ''), 'remove')
+    equal(control(bench, 'remove', 'later'),
+          (2, '', "no 'count' rule, 'counter', 'quota', 'set' or 'each' is named 'later'\n"), 'what is not there')
+    report = end(bench, process)
+    equal([(each['name'], each['packets'], each['max'], each['removed']) for each in report['each']],
+          [('sources', 100, 1000, False), ('hundred', 0, 50, False), ('late', 0, 5, True)], 'in the report')
+    equal(len(top(of(report, 'sources'))), 3, 'keys that stay')
+
+
+def what_cannot_be_changes_nothing(bench):
+    """Of one that is too large the other stays as it was, with its counts; and a changed one of two stays at its own."""
+    process = start(bench, SOURCES, '--each-memory', '96Ki')
+    code, out, err = apply(bench, 'each big port 0 ipv4.src max 1M idle 1s\n')
+    equal((code, out), (2, ''), 'exit code and stdout')
+    assert re.search(r'^each "big": .*\d+ .*\(line 1\): --each-memory from the start makes room$', err, re.M), err
+    code, out, err = apply(bench, 'each far port 7 ipv4.src max 10 idle 1s\n')
+    equal((code, out, err), (2, '', 'each far: there is no such port (line 1)\n' if 'no such' in err else
+                             'each far: port 7 is not in use: a rule, --ports or --iface has to name it from the start (line 1)\n'),
+          'a port')
+    code, out, err = apply(bench, 'each out port 0 egress ipv4.src max 10 idle 1s\n')
+    equal((code, out), (2, ''), 'egress')
+    assert 'n_tx_queues 0' in err, err
+    equal(apply(bench, 'each small port 0 ipv4.dst max 10 idle 1s\n')[0], 0, 'what has room')
+    code, out, err = apply(bench, SOURCES.replace('1k', '1M'))
+    equal((code, out), (2, ''), 'a change without room')
+    assert 'each sources stays as it was, and begins anew\n' in err, err
+    code, out, err = apply(bench, 'when small.packets >= 5 log\nquota q 5 of small.bytes\n')
+    equal((code, err.count('not yet: ')), (2, 2), err)
+    report = end(bench, process)
+    equal([(each['name'], each['max']) for each in report['each']], [('sources', 1000), ('small', 10)], 'in the report')
+
+
+def what_it_takes_is_told_before(bench):
+    rules = bench.file('rules', SOURCES + HUNDRED)
+    equal(bench.run('--check', rules)[:2],
+          (0, f'{rules}: 0 counts, 0 counters, 0 quotas, 2 each statements, 0 whens: nothing is wrong with them\n'), 'check')
+    code, out, err = bench.run(*bench.eal('net_pcap0,rx_pcap=' + bench.pcap('in.pcap', mixed())), '--rules', rules, '--dry-run')
+    equal((code, err), (0, ''), 'exit code and stderr')
+    assert re.search(r'^line 1: each sources: 1000 keys on 1 queue: 0\.[1-9] MiB$', out, re.M), out
+    for size in 'x', '-1', '65GiB', '':
+        code, _, err = bench.run('--each-memory=' + size, '--rules', rules)
+        equal((code, '--each-memory' in err), (2, True), f'--each-memory {size}: {err}')
+
+
+main(keys_have_what_is_theirs, keys_that_go_are_in_the_remainder, what_is_allowed_has_no_key, what_is_sent_counts_apart,
+     a_key_goes_by_the_time_of_packets, a_change_keeps_what_stays, what_cannot_be_changes_nothing, what_it_takes_is_told_before)
