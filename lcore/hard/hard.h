@@ -139,6 +139,8 @@ struct trip_hard {
 	trip_compat_thread thread;
 	bool started;
 	struct trip_rule_port rules;
+	/* Rules that change together: TRIP_BATCH_MAX, or fewer where a test has few flows. */
+	uint32_t batch;
 	struct trip_hard_flow **flows;
 	struct trip_horizon horizon;
 	void *horizon_memory;

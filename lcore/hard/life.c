@@ -127,7 +127,7 @@ gather(const struct trip_hard *hard, uint32_t *at, bool with, struct trip_hard_f
 {
 	uint32_t n = 0;
 
-	for (; *at < hard->engine->n_flows && n < BATCH; ++*at) {
+	for (; *at < hard->engine->n_flows && n < hard->batch; ++*at) {
 		struct trip_hard_flow *flow = hard->flows[*at];
 
 		if (flow != NULL && (flow->rule.entry.flow != NULL) == with &&

@@ -116,7 +116,7 @@ static uint32_t
 run_errands(struct trip_hard *hard, uint64_t ticket)
 {
 	struct errands batch = {.n = 0};
-	uint32_t most = hard->rules.templates != NULL ? TRIP_BATCH_MAX : 1;
+	uint32_t most = hard->rules.templates != NULL ? hard->batch : 1;
 
 	while (batch.n < most && take_errand(hard, &batch, ticket + batch.n))
 		;
@@ -259,6 +259,7 @@ trip_hard_open(struct trip_hard **out, struct trip_engine *engine, uint16_t port
 	hard->engine = engine;
 	hard->port_id = hard->rules.port_id = port_id;
 	hard->flow_queue = flow_queue;
+	hard->batch = TRIP_BATCH_MAX;
 	hard->notify = notify;
 	hard->notify_arg = notify_arg;
 	hard->desk.wake_fd = -1;

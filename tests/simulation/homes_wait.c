@@ -144,7 +144,12 @@ homes_give_up(struct user *user, const struct act *act)
 static bool
 plan(void)
 {
-	return homes.in_rounds && sim_draw(4) == 0;
+	if (!homes.in_rounds || sim_draw(4) > 0)
+		return false;
+	/* Not all who are to wake do so in one iteration. A scrub needs more than that. */
+	for (uint32_t h = 0; h < homes.engine.n_homes && !homes.kills; h++)
+		homes.budgets[h] = 1 + (unsigned int)sim_draw(3);
+	return true;
 }
 
 /* What is added is waited for, one by one. */

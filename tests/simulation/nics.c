@@ -205,6 +205,30 @@ plan_late(void)
 		plan_later();
 }
 
+/* All flows are there, in several batches, and the port is stopped and started again and again;
+ * while that takes the rules out the driver has an error. */
+static void
+plan_stops(void)
+{
+	nics.stops = true;
+	nics.n_flows = NIC_FLOWS;
+	nics.n_acts = nics.n_events = 0;
+	nics.nic.bad_rules = nics.nic.bad_readings = nics.nic.bad_removals = nics.nic.hangs = 0;
+	for (uint32_t i = 0; i < NIC_FLOWS; i++)
+		if (sim_wants())
+			nics.acts[nics.n_acts++] = (struct act){
+				.number = i, .kind = ACT_CREATE, .flow = i, .flag = true};
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		struct nics_event event = {.number = i};
+
+		nics_draw_event(&event);
+		event.kind = EVENT_RESTART;
+		event.rests = event.hushed = event.succeeds = true;
+		if (sim_wants())
+			nics.events[nics.n_events++] = event;
+	}
+}
+
 static void
 plan(void)
 {
@@ -275,6 +299,9 @@ plan(void)
 	case 4:
 		plan_late();
 		break;
+	default:
+		if (sim_draw(2) == 0)
+			plan_stops();
 	}
 }
 
@@ -409,6 +436,9 @@ begin(void)
 	nics_client_begin();
 	slow = sim_draw(2) == 0 ? 0 : 1 + (uint32_t)sim_draw(4);
 	nic_hold_readings(nics.comes_late ? 1 : slow);
+	/* What is done to all flows takes several batches, then. */
+	if (sim_draw(2) == 0 || nics.stops)
+		nics.hard->batch = 1 + (uint32_t)sim_draw(2);
 }
 
 static void

@@ -63,8 +63,9 @@ struct nics_event {
 	bool dies;
 	uint32_t times;
 	bool succeeds;
-	/* Of a restart: it recovers after the word of the stop, or before the word of the start. Of
-	 * a reset: there is no word of the stop. */
+	/* Of a restart: it recovers after the word of the stop, or before the word of the start; or
+	 * during the former, where it is hushed and succeeds. Of a reset: there is no word of the
+	 * stop. */
 	bool before_stop, after_start, hushed;
 };
 
@@ -116,6 +117,8 @@ struct nics {
 	bool tells_all;
 	/* Flows are destroyed when packets of theirs have come, and their counts are late. */
 	bool comes_late;
+	/* The port is stopped again and again. */
+	bool stops;
 	struct act acts[ACTS];
 	unsigned int n_acts;
 	uint32_t bursts[NIC_FLOWS];

@@ -110,12 +110,49 @@ remove_device(const struct nics_event *event)
 
 /* --- and by the application --- */
 
+/* Whoever tells of a recovery is another thread than the one that stops the port. */
+static struct amid {
+	const struct nics_event *event;
+	bool is_told, is_over;
+} amid;
+
+static void
+run_amid(void *arg)
+{
+	pauses(amid.event->between % 4);
+	begin_recovery(amid.event);
+	while (!amid.is_told)
+		sim_pause();
+	end_recovery();
+	amid.is_over = true;
+	sim_progress();
+}
+
+/* Begins while the worker takes rules out because of the stop. */
+static void
+recover_amid(const struct nics_event *event)
+{
+	amid = (struct amid){.event = event};
+	(void)sim_spawn("driver", false, run_amid, NULL);
+	(void)nics_call(trip_hard_stopping, NULL);
+	amid.is_told = true;
+	sim_progress();
+	sim_op("waits for the driver");
+	while (!amid.is_over)
+		sim_pause();
+}
+
 static void
 restart(const struct nics_event *event)
 {
+	bool is_amid = event->hushed && event->succeeds;
+
 	sim_op("stops the port");
-	(void)nics_call(trip_hard_stopping, NULL);
-	if (event->before_stop)
+	if (is_amid)
+		recover_amid(event);
+	else
+		(void)nics_call(trip_hard_stopping, NULL);
+	if (event->before_stop && !is_amid)
 		recover(event);
 	nic_stop();
 	pauses(event->between);
