@@ -201,6 +201,20 @@ is_due(const struct trip_home *home, uint32_t index, uint64_t threshold, bool su
 	return !was_set(home, index) && trip_cell_sum(&home->cells[index]) >= threshold;
 }
 
+/*
+ * Flows count beside their counter's cell, and while nobody cares it may be long that the last
+ * sample took that in. What is due by it all the same waits for one that does, so that its event
+ * says how far the counter is. Not where a sample of this sweep stands: that is of now.
+ */
+static bool
+is_behind(const struct trip_home *home, uint32_t index)
+{
+	const struct trip_home_cntr *cntr = &home->cntrs[index];
+
+	return cntr->sources != TRIP_NONE && cntr->due != TRIP_DUE_SAMPLED &&
+	       cntr->due != TRIP_DUE_SWEPT && !trip_pending_due(&home->pool, &cntr->pending);
+}
+
 bool
 trip_due_queue(struct trip_home *home, uint32_t index, uint64_t threshold, uint32_t node)
 {
@@ -214,6 +228,8 @@ trip_due_queue(struct trip_home *home, uint32_t index, uint64_t threshold, uint3
 		if (cntr->due != TRIP_DUE_NONE || trip_pending_due(&home->pool, &cntr->pending))
 			return false;
 		forget_sample(home, index);
+	} else if (unlikely(is_behind(home, index))) {
+		trip_pending_sample(&home->pool, &cntr->pending, 0);
 	}
 	trip_pending_insert(&home->pool, &cntr->pending, threshold, node);
 	return true;

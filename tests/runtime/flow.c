@@ -332,6 +332,40 @@ work_01_trips_within_the_burst_by_bytes(void **state)
 	trip_within_bursts(4, TRIP_CNTR_EVENTS_BYTES);
 }
 
+/* Nobody cares how far it is, until somebody asks for less than it was when one did. */
+static void
+work_15_a_value_is_of_when_it_fires(void **state)
+{
+	struct trip_cntr *cntr;
+	struct trip_flow *flow;
+
+	harness_open(1, &by_bell);
+	open_port(TRIP_PORT_BURST, 2);
+	cntr = open_cntr(TRIP_CNTR_EVENTS_COMP);
+	harness_notes_open(&notes);
+	flow = create(1000, cntr, NULL);
+	harness_note(&notes, cntr, 20, 1);
+	harness_settle();
+	for (uint64_t i = 1; i <= 10; i++) {
+		for (uint16_t queue = 0; queue < 2; queue++)
+			traffic_burst(port, queue, 50, 1000, 64);
+		traffic_settle();
+		/* One that waits for more gives queues budgets that they do not use up. */
+		if (i == 5)
+			harness_note(&notes, cntr, 1000000, 0);
+		harness_note(&notes, cntr, 10 * i, 1 + i);
+		harness_settle();
+		assert_int_equal(harness_notes_count(&notes), 1 + i);
+		assert_int_equal(notes.event[i].threshold, 10 * i);
+		assert_int_equal(notes.event[i].value, 100 * i);
+	}
+	traffic_flow_destroy(flow);
+	assert_int_equal(trip_work_flush(harness_domain, NULL), 0);
+	close_port();
+	harness_notes_close(&notes);
+	harness_cntr_close(cntr);
+}
+
 #define SHARED 5
 #define FLOWS 3
 
@@ -993,6 +1027,7 @@ static const struct CMUnitTest tests[] = {
 	HARNESS_TEST_OWN(work_01_trips_within_the_burst_by_bytes),
 	HARNESS_TEST_OWN(work_01_trips_within_the_burst_of_shared_flows),
 	HARNESS_TEST_OWN(work_13_a_threshold_counts_from_a_reset),
+	HARNESS_TEST_OWN(work_15_a_value_is_of_when_it_fires),
 	HARNESS_TEST_OWN(work_01_fates_of_bursts),
 	HARNESS_TEST_OWN(work_01_fates_in_callbacks),
 	HARNESS_TEST_OWN(pnt_07_destroy_folds_the_last_counts),
