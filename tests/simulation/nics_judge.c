@@ -312,6 +312,7 @@ nics_judge(void)
 
 	if (nic_is_hung())
 		return;
+	sim_expect(!nics.in_event, "everything rests, and the port is in the middle of an event");
 	nics_judge_items();
 	nics_client_judge();
 	nics_judge_fates();

@@ -5,6 +5,9 @@
 
 #include "nics.h"
 
+/* Ticks for which an event goes on at the least, from one pause to the next. */
+#define IN_EVENT 200000
+
 void
 nics_draw_event(struct nics_event *event)
 {
@@ -53,8 +56,12 @@ nics_call(int (*run)(struct trip_hard *hard, struct trip_hard_call *call),
 static void
 pauses(uint32_t n)
 {
-	for (; n > 0; n--)
+	for (; n > 0; n--) {
+		/* Nothing rests in the middle of an event. */
+		if (nics.in_event)
+			sim_until(sim_now() + IN_EVENT);
 		sim_pause();
+	}
 }
 
 /* --- by the driver --- */
