@@ -172,6 +172,7 @@ check_same(const struct trip_rules *rules)
 	again = fuzzed_rules(text, length);
 	must(again != NULL);
 	must(trip_apply_difference_find(&difference, rules, again, TRIP_APPLY_WITHOUT) == 0);
+	must(trip_apply_difference_order(&difference) == 0);
 	must(difference.n_changes == 0);
 	trip_apply_difference_free(&difference);
 	trip_rules_free(again);
@@ -216,7 +217,8 @@ tripd_quota_do(struct tripd_quota *quota, const struct trip_apply_count *count,
 }
 
 int
-tripd_live_resolve(const struct tripd_quota *quota, struct trip_rules *next, FILE *answer)
+tripd_live_resolve(const struct tripd_quota *quota, const struct trip_apply_difference *difference,
+	struct trip_rules *next, FILE *answer)
 {
 	return 0;
 }

@@ -34,7 +34,7 @@ what_is_refused_changes_nothing(void **state)
 		{"apply f\ncounter web\n", -EINVAL, "f: with what is at work, 'when web.packets"},
 		{"apply f\ncount a port 3 pattern eth / end\n", -ENODEV, "port 3 is not in use"},
 		{"apply f\ncount a port name \"no\" pattern eth / end\n", -ENODEV,
-			"there is no such port"},
+			"no port is named \"no\""},
 		{"apply f\ncount a port 0 egress pattern eth / end\n", -ENOTSUP, "egress"},
 		{"apply f\ncount a port 0 pattern eth / ipv4 / udp dst range 1 - 254 / end\n",
 			-ENOSPC, "--live-flows"},

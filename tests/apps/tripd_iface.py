@@ -353,6 +353,45 @@ def a_removal_does_not_end_well(bench):
         equal([port['removed'] for port in json.load(file)['ports']], [False, True], 'the report')
 
 
+def tripctl(bench, *words, **options):
+    process = bench.track(subprocess.Popen([os.path.abspath(sys.argv[2]), '--socket', bench.file('socket'), *words],
+                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options))
+    return bench.finish(process)
+
+
+def rules_change_beside_an_interface_that_is_gone(bench):
+    """What was a port at the start stays that port for the statements that stay; what is new is told by its own line."""
+    make_network()
+    one = 'count one port in0 pattern eth / ipv4 / udp dst is 1 / end\n'
+    two = 'count two port in1 pattern eth / ipv4 / udp dst is 2 / end\n'
+    each = 'each src port in0 ipv4.src max 10 idle 9s\n'
+    process = start(bench, '--iface', 'in0', '--iface', 'in1', '--ports', '0,1', rules=one + two + each)
+    bench.wait_for_line(process, '0 flows are counted in hardware')
+    # Another one of the same name is none of its ports.
+    ip('link del in0')
+    ip('link add in0 type veth peer name out0')
+    equal(tripctl(bench, 'diff'), (0, '', ''), 'the same rules')
+    three, k = two.replace('two', 'three'), 'counter k\n'
+    bench.file('more', k + three)
+    equal(tripctl(bench, 'apply', bench.file('more')), (0, f'+ {k}+ {three}', ''), 'what does not speak of it')
+    equal(tripctl(bench, 'remove', 'two'), (0, f'- {two}', ''), 'another one')
+    # One that stays where it is is made anew behind what comes before it.
+    wide = 'count wide port 0 pattern eth / ipv4 / udp / end\n'
+    bench.file('rules', wide + one + three + k + each)
+    equal(tripctl(bench, 'reload'), (0, f'~ {one}+ {wide}', ''), 'its place in the order')
+    four = one.replace('one', 'four')
+    bench.file('more', '# A comment.\n' + four)
+    gone = 'no port is on the interface in0'
+    equal(tripctl(bench, 'apply', bench.file('more')), (2, '', f'count four: {gone} (line 2)\n'), 'a new one')
+    bench.file('rules', wide + one.replace('is 1', 'is 4') + three + k + each)
+    equal(tripctl(bench, 'reload'), (2, '', f'count one: {gone} (line 2)\n'), 'one in other words')
+    bench.file('rules', wide + one + three + k + each.replace('9s', '8s'))
+    equal(tripctl(bench, 'reload'), (2, '', f'each src: {gone} (line 5)\n'), 'an each in other words')
+    equal(tripctl(bench, 'remove', 'one'), (0, f'- {one}', ''), 'itself')
+    process.send_signal(signal.SIGTERM)
+    equal(bench.finish(process)[0], 1, 'exit code')
+
+
 def no_words_are_needed(bench):
     make_network()
     # The prefix is tripd's own here: one test at a time on a machine.
@@ -371,5 +410,5 @@ if __name__ == '__main__':
     main(interfaces_are_ports, what_is_sent_is_not_received, frames_arrive_as_they_are, joined_frames_are_divided,
          rules_call_ports_by_their_interfaces, an_interface_that_is_given_is_used,
          an_interface_that_is_down_is_told,
-         a_removal_does_not_end_well, an_interface_that_is_removed_is_told,
+         a_removal_does_not_end_well, an_interface_that_is_removed_is_told, rules_change_beside_an_interface_that_is_gone,
          ports_that_are_missing_are_told, the_default_route_is_not_taken, an_interface_is_one_port, no_words_are_needed)

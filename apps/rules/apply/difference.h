@@ -53,12 +53,15 @@ struct trip_apply_difference {
 	enum trip_apply_mode mode;
 };
 
-/* Compares. Of the rules at work, those that are `gone` are not looked at; `born` of counts is the
- * order of their flows. 0 or -ENOMEM; free in any case. */
+/* Compares. Of the rules at work, those that are `gone` are not looked at. What flows come to of
+ * it, and n_changes, trip_apply_difference_order() says, once it is known which ports the new
+ * rules name: those of a count that is kept are those that it has at work. 0 or -ENOMEM; free in
+ * any case. */
 int trip_apply_difference_find(struct trip_apply_difference *difference,
 	const struct trip_rules *work, const struct trip_rules *next, enum trip_apply_mode mode);
 
-/* Of that: the order of flows, and whose are to be made anew for it. 0 or -ENOMEM. */
+/* Of that: the order of flows, whose are to be made anew for it, and how much changes; `born` of
+ * counts at work is the order of their flows. 0 or -ENOMEM. */
 int trip_apply_difference_order(struct trip_apply_difference *difference);
 
 void trip_apply_difference_free(struct trip_apply_difference *difference);

@@ -112,6 +112,43 @@ find_renewed(struct trip_apply_difference *difference)
 	}
 }
 
+static unsigned int
+count_steps(const struct trip_apply_step *steps, unsigned int n)
+{
+	unsigned int changes = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		changes += steps[i].what != TRIP_APPLY_KEEP && steps[i].what != TRIP_APPLY_LEAVE;
+	return changes;
+}
+
+static unsigned int
+count_gone(const bool *go, unsigned int n)
+{
+	unsigned int changes = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		changes += go[i];
+	return changes;
+}
+
+static void
+count_changes(struct trip_apply_difference *difference)
+{
+	const struct trip_rules *work = difference->work, *next = difference->next;
+
+	difference->n_changes = count_steps(difference->counts, next->n_counts) +
+				count_steps(difference->counters, next->n_counters) +
+				count_steps(difference->whens, next->n_whens) +
+				count_steps(difference->sets, next->n_sets) +
+				count_steps(difference->eaches, next->n_eaches) +
+				count_gone(difference->eaches_go, work->n_eaches) +
+				count_gone(difference->sets_go, work->n_sets) +
+				count_gone(difference->counts_go, work->n_counts) +
+				count_gone(difference->counters_go, work->n_counters) +
+				count_gone(difference->whens_go, work->n_whens);
+}
+
 int
 trip_apply_difference_order(struct trip_apply_difference *difference)
 {
@@ -133,5 +170,6 @@ trip_apply_difference_order(struct trip_apply_difference *difference)
 		difference->order[k] = places[k].index;
 	free(places);
 	find_renewed(difference);
+	count_changes(difference);
 	return 0;
 }

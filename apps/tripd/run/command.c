@@ -147,19 +147,34 @@ put_to_work(struct command *command, const struct trip_apply_difference *differe
 	return ret;
 }
 
+static int
+say_no_memory(struct command *command, int ret)
+{
+	if (ret != 0)
+		fprintf(command->answer, "no memory to compare the rules\n");
+	return ret;
+}
+
+static int
+compare(struct command *command, struct trip_apply_difference *difference, struct trip_rules *next,
+	enum trip_apply_mode mode)
+{
+	struct tripd_quota *quota = command->commands->quota;
+	int ret = say_no_memory(
+		command, trip_apply_difference_find(difference, quota->rules, next, mode));
+
+	if (ret == 0)
+		ret = tripd_live_resolve(quota, difference, next, command->answer);
+	return ret == 0 ? say_no_memory(command, trip_apply_difference_order(difference)) : ret;
+}
+
 /* Takes the rules over. */
 static int
 change(struct command *command, struct trip_rules *next, enum trip_apply_mode mode, bool only_tell)
 {
-	struct tripd_quota *quota = command->commands->quota;
 	struct trip_apply_difference difference = {0};
-	int ret = tripd_live_resolve(quota, next, command->answer);
+	int ret = compare(command, &difference, next, mode);
 
-	if (ret == 0) {
-		ret = trip_apply_difference_find(&difference, quota->rules, next, mode);
-		if (ret != 0)
-			fprintf(command->answer, "no memory to compare the rules\n");
-	}
 	if (ret == 0 && only_tell)
 		trip_apply_difference_print(&difference, command->answer);
 	else if (ret == 0)

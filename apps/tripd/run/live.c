@@ -27,6 +27,29 @@ tripd_change_replaces(const struct tripd_change *change, unsigned int i)
 	       change->difference->counts[i].what != TRIP_APPLY_ADD;
 }
 
+static void
+say_no_memory(const char *word, const struct trip_rules_count *count, FILE *answer)
+{
+	fprintf(answer, "no memory for the ports of %s %s\n", word, count->name);
+}
+
+/* Those that it has at work, which may be found no more: a device of a name or an address that has
+ * gone, or another one of that name that has come. */
+static int
+keep_ports(const struct trip_rules_count *work, struct trip_rules_count *count, const char *word,
+	FILE *answer)
+{
+	uint16_t ids[TRIP_RULES_PORTS_MAX];
+	int ret;
+
+	for (unsigned int i = 0; i < work->n_ports; i++)
+		ids[i] = work->ports[i].id;
+	ret = trip_rules_set_ports(count, ids, work->n_ports);
+	if (ret != 0)
+		say_no_memory(word, count, answer);
+	return ret;
+}
+
 static int
 resolve(const struct tripd_quota *quota, struct trip_rules_count *count, const char *word,
 	FILE *answer)
@@ -36,11 +59,12 @@ resolve(const struct tripd_quota *quota, struct trip_rules_count *count, const c
 
 	if (ret == 0)
 		ret = tripd_plan_any(quota->plan, count);
-	if (ret == -ENODEV)
-		fprintf(answer, "%s %s: there is no such port (line %u)\n", word, count->name,
-			count->line);
-	else if (ret != 0)
-		fprintf(answer, "no memory for the ports of %s %s\n", word, count->name);
+	if (ret == -ENODEV) {
+		fprintf(answer, "%s %s: ", word, count->name);
+		tripd_resolve_say(missing, answer);
+		fprintf(answer, " (line %u)\n", count->line);
+	} else if (ret != 0)
+		say_no_memory(word, count, answer);
 	for (unsigned int i = 0; i < count->n_ports && ret == 0; i++) {
 		if (tripd_plan_find(quota->plan, count->ports[i].id) >= 0)
 			continue;
@@ -54,13 +78,25 @@ resolve(const struct tripd_quota *quota, struct trip_rules_count *count, const c
 }
 
 int
-tripd_live_resolve(const struct tripd_quota *quota, struct trip_rules *next, FILE *answer)
+tripd_live_resolve(const struct tripd_quota *quota, const struct trip_apply_difference *difference,
+	struct trip_rules *next, FILE *answer)
 {
 	struct trip_rules_count *count;
 	int ret = 0;
 
-	for (unsigned int i = 0; (count = trip_rules_placed(next, i)) != NULL && ret == 0; i++)
-		ret = resolve(quota, count, i < next->n_counts ? "count" : "each", answer);
+	for (unsigned int i = 0; (count = trip_rules_placed(next, i)) != NULL && ret == 0; i++) {
+		bool each = i >= next->n_counts;
+		const struct trip_apply_step *step =
+			each ? &difference->eaches[i - next->n_counts] : &difference->counts[i];
+		const char *word = each ? "each" : "count";
+
+		if (step->what == TRIP_APPLY_KEEP)
+			ret = keep_ports(each ? &quota->rules->eaches[step->at].count
+					      : &quota->rules->counts[step->at],
+				count, word, answer);
+		else if (step->what != TRIP_APPLY_LEAVE)
+			ret = resolve(quota, count, word, answer);
+	}
 	return ret;
 }
 

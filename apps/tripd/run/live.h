@@ -13,9 +13,11 @@
 
 struct tripd_quota;
 
-/* Finds out which ports new rules name, and whether these are in use. Says on `answer` what is not.
- * 0, or a negative errno. */
-int tripd_live_resolve(const struct tripd_quota *quota, struct trip_rules *next, FILE *answer);
+/* Finds out which ports those of the new rules name that come in or change, and whether these are
+ * in use. Says on `answer` what is not. What stays is on the ports that it has, though their
+ * devices have gone. 0, or a negative errno. */
+int tripd_live_resolve(const struct tripd_quota *quota,
+	const struct trip_apply_difference *difference, struct trip_rules *next, FILE *answer);
 
 /*
  * Puts a difference from the rules at work to work, and takes from `next` what comes in. Says on

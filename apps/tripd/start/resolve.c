@@ -74,19 +74,27 @@ tripd_resolve_unknown(const struct trip_rules *rules)
 	return false;
 }
 
-static int
-say_unknown(const struct trip_rules_port *port, unsigned int line)
+void
+tripd_resolve_say(const struct trip_rules_port *port, FILE *file)
 {
 	const uint8_t *mac = port->mac;
 
 	if (port->by == TRIP_RULES_PORT_NAME)
-		fprintf(stderr, "tripd: no port is named \"%s\"", port->name);
+		fprintf(file, "no port is named \"%s\"", port->name);
 	else if (port->by == TRIP_RULES_PORT_INTERFACE)
-		fprintf(stderr, "tripd: no port is on the interface %s; --iface %s makes one",
-			port->name, port->name);
+		fprintf(file, "no port is on the interface %s", port->name);
 	else
-		fprintf(stderr, "tripd: no port has the address %02x:%02x:%02x:%02x:%02x:%02x",
-			mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
+		fprintf(file, "no port has the address %02x:%02x:%02x:%02x:%02x:%02x", mac[0],
+			mac[1], mac[2], mac[3], mac[4], mac[5]);
+}
+
+static int
+say_unknown(const struct trip_rules_port *port, unsigned int line)
+{
+	fprintf(stderr, "tripd: ");
+	tripd_resolve_say(port, stderr);
+	if (port->by == TRIP_RULES_PORT_INTERFACE)
+		fprintf(stderr, "; --iface %s makes one", port->name);
 	fprintf(stderr, " (line %u of the rules)", line);
 	say_ports("correct the rules");
 	return TRIPD_EXIT_USAGE;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <rte_ethdev.h>
 
@@ -15,6 +16,9 @@ const char *tripd_resolve_device(uint16_t port, char name[RTE_ETH_NAME_MAX_LEN])
 
 /* Says on stderr that a port does not exist, who asks for it, and which there are. */
 void tripd_resolve_missing(uint16_t port, const struct trip_rules *rules, bool by_iface);
+
+/* Says that there is no such port, by what a rule calls it. */
+void tripd_resolve_say(const struct trip_rules_port *port, FILE *file);
 
 /* Does a rule call a port by name, by MAC address, or any? */
 bool tripd_resolve_unknown(const struct trip_rules *rules);
