@@ -228,8 +228,22 @@ def no_permission(bench):
     options = as_nobody(bench)
     says(bench, RUN, 'no permission for net_tap0, which needs CAP_NET_ADMIN: run tripd as root|'
          '/dev/net/tun: ', *bench.eal('net_tap0'), *rules(bench), **options)
-    says(bench, RUN, 'no permission for net_af_packet0,iface=lo, which needs CAP_NET_RAW: run tripd '
+    says(bench, RUN, 'no permission for net_af_packet0,iface=lo, which needs CAP_NET_RAW and CAP_NET_ADMIN: run tripd '
          'as root', '--iface', 'lo', *rules(bench), **options)
+
+
+def what_permission_is_missing(bench):
+    """Of several that a driver needs."""
+    if os.getuid() != 0 or shutil.which('setpriv') is None:
+        raise Skip('capabilities are left out by root, with setpriv')
+    for vdev, has, says_what in (
+            ('net_af_packet0,iface=lo', '+net_raw', 'CAP_NET_RAW and CAP_NET_ADMIN, and tripd has no CAP_NET_ADMIN: '),
+            ('net_af_packet0,iface=lo', '+net_admin', 'CAP_NET_RAW and CAP_NET_ADMIN, and tripd has no CAP_NET_RAW: '),
+            ('net_pcap0,iface=lo', '+net_admin', 'CAP_NET_RAW: '),
+            ('net_af_xdp0,iface=lo', '+net_raw', 'CAP_NET_RAW and CAP_NET_ADMIN, and tripd has no CAP_NET_ADMIN: '),
+            ('net_af_xdp0,iface=lo', '+net_admin', 'CAP_NET_RAW and CAP_NET_ADMIN, and tripd has no CAP_NET_RAW: ')):
+        says(bench, RUN, f'^tripd: no permission for {vdev}, which needs {says_what}run tripd as root',
+             *bench.eal(vdev), *rules(bench), front=('setpriv', '--bounding-set', f'-all,{has}', '--inh-caps', '-all'))
 
 
 def no_runtime_folder(bench):
@@ -240,6 +254,15 @@ def no_runtime_folder(bench):
     os.mkdir(folder, 0o755)
     says(bench, RUN, f'^tripd: no permission for {folder}, where EAL keeps what it runs by: run tripd as its owner, or set '
          'XDG_RUNTIME_DIR', *bench.eal(pcap_port(bench)), *rules(bench), **options)
+
+
+def no_place_for_a_runtime_folder(bench):
+    folder = bench.file('none')
+    for variable in ('RUNTIME_DIRECTORY', ) if os.getuid() == 0 else ('RUNTIME_DIRECTORY', 'XDG_RUNTIME_DIR'):
+        bench.environment.pop('RUNTIME_DIRECTORY', None)
+        bench.environment[variable] = folder
+        says(bench, RUN, f'^tripd: {folder}/dpdk, where EAL keeps what it runs by, cannot be made: No such file or directory: '
+             f'{variable} names the folder it is to be in$', *bench.eal(pcap_port(bench)), *rules(bench))
 
 
 def isolate_unsupported(bench):
@@ -253,4 +276,4 @@ def eal_refuses(bench):
 
 main(bad_command_lines, words_for_eal_out_of_place, help_and_version, a_full_disk_is_an_error, rules_missing_or_wrong, rules_that_overlap,
      report_unwritable, port_missing, devices_missing, lcores_too_few, processors_missing, memory_too_small,
-     packet_buffers_too_few_or_many,     hugepages_too_few, no_permission, no_runtime_folder, isolate_unsupported, eal_refuses)
+     packet_buffers_too_few_or_many, hugepages_too_few, no_permission, what_permission_is_missing, no_runtime_folder, no_place_for_a_runtime_folder, isolate_unsupported, eal_refuses)

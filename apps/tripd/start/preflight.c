@@ -114,20 +114,20 @@ tripd_preflight_need(
 	return 0;
 }
 
-static bool
-is_capable(unsigned int capability)
+static uint64_t
+capabilities(void)
 {
-	unsigned long long effective = 0;
+	uint64_t effective = 0;
 	char line[256];
 	FILE *file = fopen("/proc/self/status", "r");
 
 	if (file == NULL)
-		return geteuid() == 0;
+		return geteuid() == 0 ? UINT64_MAX : 0;
 	while (fgets(line, sizeof(line), file) != NULL)
-		if (sscanf(line, "CapEff: %llx", &effective) == 1)
+		if (sscanf(line, "CapEff: %" SCNx64, &effective) == 1)
 			break;
 	fclose(file);
-	return (effective >> capability & 1) != 0;
+	return effective;
 }
 
 /* The value of a key in "net_x0,key=value,...", or NULL. */
@@ -197,13 +197,46 @@ check_interface(const char *vdev, const char *name)
 	return TRIPD_EXIT_USAGE;
 }
 
-static int
-check_capable(const char *vdev, unsigned int capability, const char *name)
+#define CAPABILITY(name) (UINT64_C(1) << (name))
+#define NAMES_MAX 64
+/* Of drivers of sockets that set an interface's address, modes or program. What the libraries under
+ * that of XDP need beside it, they say themselves. */
+#define BOTH_NEEDS (CAPABILITY(CAP_NET_RAW) | CAPABILITY(CAP_NET_ADMIN))
+
+static void
+name_capabilities(uint64_t set, char text[NAMES_MAX])
 {
-	if (is_capable(capability))
+	static const struct {
+		uint64_t bit;
+		const char *name;
+	} all[] = {
+		{CAPABILITY(CAP_NET_RAW), "CAP_NET_RAW"},
+		{CAPABILITY(CAP_NET_ADMIN), "CAP_NET_ADMIN"},
+	};
+	size_t used = 0;
+
+	for (unsigned int i = 0; i < RTE_DIM(all); i++) {
+		if ((set & all[i].bit) != 0)
+			used += (size_t)snprintf(text + used, NAMES_MAX - used, "%s%s",
+				used == 0 ? "" : " and ", all[i].name);
+	}
+}
+
+static int
+check_capable(const char *vdev, uint64_t needed)
+{
+	uint64_t missing = needed & ~capabilities();
+	char needs[NAMES_MAX], lacks[NAMES_MAX];
+
+	if (missing == 0)
 		return 0;
-	return tripd_fail(TRIPD_EXIT_RUN, "no permission for %s, which needs %s: run tripd as root",
-		vdev, name);
+	name_capabilities(needed, needs);
+	name_capabilities(missing, lacks);
+	return tripd_fail(TRIPD_EXIT_RUN,
+		"no permission for %s, which needs %s%s%s: run tripd as root, or as tripd(8) "
+		"says of users other than root",
+		vdev, needs, missing != needed ? ", and tripd has no " : "",
+		missing != needed ? lacks : "");
 }
 
 static int
@@ -215,12 +248,13 @@ check_tap(const char *vdev)
 		return tripd_fail(TRIPD_EXIT_RUN, "%s: /dev/net/tun: %s: %s", vdev, strerror(errno),
 			errno == EACCES ? "run tripd as root" : "scripts/setup makes it, as root");
 	close(fd);
-	return check_capable(vdev, CAP_NET_ADMIN, "CAP_NET_ADMIN");
+	return check_capable(vdev, CAPABILITY(CAP_NET_ADMIN));
 }
 
 static int
 check_vdev(const char *vdev)
 {
+	bool is_packet = strncmp(vdev, "net_af_packet", 13) == 0;
 	char value[PATH_MAX];
 
 	if (strncmp(vdev, "net_tap", 7) == 0)
@@ -231,26 +265,44 @@ check_vdev(const char *vdev)
 	if (strncmp(vdev, "net_af_xdp", 10) == 0) {
 		if (vdev_value(vdev, "iface", value) != NULL && check_interface(vdev, value) != 0)
 			return TRIPD_EXIT_USAGE;
-		return check_capable(vdev, CAP_NET_ADMIN, "CAP_NET_ADMIN");
+		return check_capable(vdev, BOTH_NEEDS);
 	}
-	if (strncmp(vdev, "net_af_packet", 13) == 0 || strncmp(vdev, "net_pcap", 8) == 0) {
+	if (is_packet || strncmp(vdev, "net_pcap", 8) == 0) {
 		if (vdev_value(vdev, "iface", value) == NULL)
 			return 0;
 		if (check_interface(vdev, value) != 0)
 			return TRIPD_EXIT_USAGE;
-		return check_capable(vdev, CAP_NET_RAW, "CAP_NET_RAW");
+		return check_capable(vdev, is_packet ? BOTH_NEEDS : CAPABILITY(CAP_NET_RAW));
 	}
 	return 0;
 }
 
+/* EAL makes its folder, but not the one that it is to be in. */
+static int
+check_runtime_parent(const char *path)
+{
+	char parent[PATH_MAX];
+
+	snprintf(parent, sizeof(parent), "%.*s", (int)(strrchr(path, '/') - path), path);
+	if (access(parent[0] != '\0' ? parent : "/", W_OK | X_OK) == 0)
+		return 0;
+	return tripd_fail(TRIPD_EXIT_RUN,
+		"%s, where EAL keeps what it runs by, cannot be made: %s: %s names the folder it "
+		"is to be in",
+		path, strerror(errno),
+		getenv("RUNTIME_DIRECTORY") != NULL ? "RUNTIME_DIRECTORY" : "XDG_RUNTIME_DIR");
+}
+
 /* In /tmp, EAL's folder belongs to the first user who ran EAL. */
 static int
-check_runtime(void)
+check_runtime(const struct tripd_words *words)
 {
 	char path[PATH_MAX];
 
 	tripd_words_runtime_path(path);
-	if (access(path, F_OK) != 0 || access(path, R_OK | W_OK | X_OK) == 0)
+	if (access(path, F_OK) != 0)
+		return words->in_memory || words->no_shconf ? 0 : check_runtime_parent(path);
+	if (access(path, R_OK | W_OK | X_OK) == 0)
 		return 0;
 	return tripd_fail(TRIPD_EXIT_RUN,
 		"no permission for %s, where EAL keeps what it runs by: run tripd as its owner, or "
@@ -334,7 +386,8 @@ check_hugepages(const struct tripd_words *words, const struct tripd_need *need)
 	if (!words->in_memory && pages.directory[0] != '\0' &&
 		access(pages.directory, R_OK | W_OK | X_OK) != 0)
 		return tripd_fail(TRIPD_EXIT_RUN,
-			"no permission for the hugepages in %s: run tripd as root",
+			"no permission for the hugepages in %s: name a folder of them that you may "
+			"write to by --huge-dir before --, or run tripd as root",
 			pages.directory);
 	free_pages = pages.free_bytes / pages.page_bytes;
 	wanted = (need->total_bytes + pages.page_bytes - 1) / pages.page_bytes;
@@ -364,7 +417,7 @@ tripd_preflight_check(const struct tripd_words *words, const struct tripd_need *
 	for (unsigned int i = 0; i < words->n_vdevs && ret == 0; i++)
 		ret = check_vdev(words->vdevs[i]);
 	if (ret == 0)
-		ret = check_runtime();
+		ret = check_runtime(words);
 	if (ret == 0 && !words->in_memory && !words->no_shconf)
 		ret = check_prefix(words);
 	if (ret == 0)
