@@ -2,8 +2,10 @@
 """What was lost before it could be counted is told, to the frame: tripd is stopped while more is sent than
 its port can hold; what it then counts, and what it says is missing, are together what was sent.
 """
+import contextlib
 import ctypes
 import fcntl
+import socket
 
 from tripd_iface import CLONE_NEWNET, ip, make_network, opened
 from tripd_test import *
@@ -12,6 +14,7 @@ TRIPCTL = os.path.abspath(sys.argv[2])
 RULES = ('count mark port 0 priority 1 pattern eth / ipv4 / udp dst is 9 / end\nwhen mark.packets >= 1 log "marked"\n'
          'count all port 0 priority 2 pattern eth / ipv4 / udp dst is 7 / end\n')
 FRAME = ethernet(ipv4(udp(7, bytes(1400)), 17))
+SMALL = ethernet(ipv4(udp(7, bytes(18)), 17))
 MARK = ethernet(ipv4(udp(9, bytes(18)), 17))
 
 
@@ -52,7 +55,7 @@ def lose(bench, link, n, *words):
     told = report['ports'][0]['uncounted']
     equal((counts['mark'], counts['all'] + told['missed']), (1, n), 'counted and missed')
     equal(told, {'frames': missing, 'missed': missing, 'no_buffer': 0, 'errors': 0, 'cut': 0, 'undivided': 0,
-                 'refused': 0, 'unfinished': 0}, 'the report')
+                 'refused': 0, 'unsent': 0, 'unfinished': 0}, 'the report')
     equal(out.splitlines()[-1],
           f'port 0: the counts are short of frames: {missing} dropped before they were read', 'the last line')
 
@@ -133,6 +136,43 @@ def what_is_not_sent_is_told(bench):
     assert 'port 1: 4 frames were counted and not sent' in out, out
 
 
+def what_finds_a_queue_full_is_told(bench):
+    """Of a port that is down, whose driver keeps as many as its queue holds until it is up again: those come then."""
+    make_network()
+    n, path = 4000, bench.file('sock')
+    process = bench.start(*bench.eal('net_af_xdp0,iface=in0', 'net_af_xdp1,iface=in1'), '--rules', bench.file('rules', RULES),
+                          '--ports', '0,1', '--report', bench.file('report'), '--socket', path)
+    bench.wait_for_line(process, '0 flows are counted in hardware')
+    ip('link set in1 down')
+    with opened('out0') as near, opened('out1') as far:
+        # SO_RCVBUFFORCE: all that waits comes at once.
+        far.setsockopt(socket.SOL_SOCKET, 33, 32 << 20)
+        for done in range(100, n + 1, 100):
+            for _ in range(100):
+                near.send(SMALL)
+            wait_until('counting', lambda done=done: values(bench, path)['all.packets'] == done)
+        ip('link set in1 up')
+        came, frame = 0, None
+        while frame != MARK:
+            # The first ones may find the port not up yet.
+            near.send(MARK)
+            far.settimeout(0.2)
+            with contextlib.suppress(TimeoutError):
+                frame = far.recv(4096)
+                came += frame == SMALL
+    process.send_signal(signal.SIGTERM)
+    code, out, err = bench.finish(process)
+    equal(code, 0, f'exit code, with stderr {err!r}')
+    with open(bench.file('report'), encoding='utf-8') as file:
+        told = [port['uncounted'] for port in json.load(file)['ports']]
+    unsent = told[1]['unsent']
+    assert came > 0 and unsent > 0, (came, told)
+    equal((told[0]['unsent'], [one['frames'] for one in told]), (0, [0, 0]), 'of the other port, and in no count')
+    equal(came + unsent, n, 'frames that came, and that did not')
+    assert re.search(rf'^port 1: {unsent} frames were counted and not sent: its queue was full, as it was slower than what '
+                     'came, or down$', out, re.M), out
+
+
 def what_cannot_be_received_costs_nothing_that_is_sent(bench):
     """A joined frame that the kernel has no word for is gone, and counted; none that is sent goes with it. It
     comes behind another one, in whose burst the kernel keeps the error for the next call."""
@@ -169,4 +209,4 @@ def what_cannot_be_received_costs_nothing_that_is_sent(bench):
 
 if __name__ == '__main__':
     main(by_a_packet_socket, by_an_xdp_socket, by_a_tap, a_tap_that_is_moved_has_lost_what_it_had,
-         what_is_not_sent_is_told, what_cannot_be_received_costs_nothing_that_is_sent)
+         what_is_not_sent_is_told, what_finds_a_queue_full_is_told, what_cannot_be_received_costs_nothing_that_is_sent)

@@ -222,8 +222,12 @@ tripd_link_receive(struct tripd_link *link, uint16_t queue, struct rte_mbuf **pk
 uint16_t
 tripd_link_send(struct tripd_link *link, struct rte_mbuf **pkts, uint16_t n)
 {
-	return link->socket != NULL ? tripd_packet_socket_send(link->socket, pkts, n)
-				    : rte_eth_tx_burst(link->port, 0, pkts, n);
+	uint16_t sent = link->socket != NULL ? tripd_packet_socket_send(link->socket, pkts, n)
+					     : rte_eth_tx_burst(link->port, 0, pkts, n);
+
+	if (sent < n)
+		tripd_link_count(&link->full, n - sent);
+	return sent;
 }
 
 /* Since ever. A device that was removed does not answer, nor is a tap's interface found that was
@@ -233,7 +237,10 @@ read_losses(struct tripd_link *link, struct tripd_losses *losses)
 {
 	struct rte_eth_stats stats;
 
-	*losses = (struct tripd_losses){0};
+	*losses = (struct tripd_losses){
+		.frames[TRIPD_LOSS_UNSENT] =
+			atomic_load_explicit(&link->full, memory_order_relaxed),
+	};
 	if (link->socket != NULL) {
 		tripd_packet_socket_losses(link->socket, losses);
 		return;
@@ -247,7 +254,8 @@ read_losses(struct tripd_link *link, struct tripd_losses *losses)
 	/* What its kernel sends is what we receive. */
 	if (link->tap[0] != '\0')
 		tripd_interface_unsent(link->tap, &link->unsent);
-	*losses = link->by_driver;
+	for (unsigned int i = 0; i < TRIPD_LOSSES; i++)
+		losses->frames[i] += link->by_driver.frames[i];
 	losses->frames[TRIPD_LOSS_MISSED] += link->unsent;
 	losses->frames[TRIPD_LOSS_UNFINISHED] =
 		atomic_load_explicit(&link->unfinished, memory_order_relaxed);

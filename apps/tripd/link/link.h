@@ -26,6 +26,8 @@ struct tripd_link {
 	bool finishes;
 	/* Frames of which one stayed wrong; by the receiver. */
 	_Atomic uint64_t unfinished;
+	/* Frames that found its queue full; by the sender. */
+	_Atomic uint64_t full;
 	/* The interface's name, where its driver takes the promiscuous mode from it when it starts,
 	 * and it had it; else empty. */
 	char promiscuous[TRIPD_IFNAME_MAX];
@@ -91,7 +93,8 @@ int tripd_link_started(struct tripd_link *link);
 uint16_t tripd_link_receive(
 	struct tripd_link *link, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
 
-/* Sends the first of n packets, and takes those. Returns how many. */
+/* Sends the first of n packets, and takes those. Returns how many; the others are counted as not
+ * sent. One thread at a time. */
 uint16_t tripd_link_send(struct tripd_link *link, struct rte_mbuf **pkts, uint16_t n);
 
 /* What was lost since it was started. By the control thread. */

@@ -26,6 +26,7 @@ const char *const tripd_losses_names[TRIPD_LOSSES] = {
 	[TRIPD_LOSS_CUT] = "cut",
 	[TRIPD_LOSS_UNDIVIDED] = "undivided",
 	[TRIPD_LOSS_REFUSED] = "refused",
+	[TRIPD_LOSS_UNSENT] = "unsent",
 	[TRIPD_LOSS_UNFINISHED] = "unfinished",
 };
 

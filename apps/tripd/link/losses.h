@@ -28,6 +28,8 @@ enum tripd_loss {
 	/* Counted as they were, from here on; and then not sent by this port: longer than its MTU,
 	 * or it was down. */
 	TRIPD_LOSS_REFUSED,
+	/* Likewise, as its queue was full: it was slower than what came, or down. */
+	TRIPD_LOSS_UNSENT,
 	/* With a checksum that stays wrong: their sender left it, and where is unknown. */
 	TRIPD_LOSS_UNFINISHED,
 	TRIPD_LOSSES,

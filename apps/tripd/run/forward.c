@@ -62,10 +62,8 @@ tripd_forward_packets(struct tripd_forwarding *forwarding, unsigned int i, uint1
 	if (forwarding->quota->egress[port->partner])
 		left = trip_port_burst_tx(forwarding->quota->ports[port->partner], 0, pkts, left);
 	sent = left == 0 ? 0 : tripd_link_send(&forwarding->links[port->partner], pkts, left);
-	if (sent < left) {
-		tripd_link_count(&stats->unsent, left - sent);
+	if (sent < left)
 		rte_pktmbuf_free_bulk(&pkts[sent], left - sent);
-	}
 }
 
 static uint16_t

@@ -18,8 +18,6 @@ struct tripd_quota;
 struct tripd_forward_stats {
 	/* Received, before any rule dropped some. */
 	_Atomic uint64_t received;
-	/* Freed because the partner's Tx queue was full. */
-	_Atomic uint64_t unsent;
 } __rte_cache_aligned;
 
 /* The forwarding lcores of a run. */

@@ -101,9 +101,6 @@ struct tripd_screen;
 /* Says what has become of ports, and of those whom trips are told. */
 void tripd_tell_news(struct tripd_run *run, struct tripd_screen *screen);
 
-/* Says at the end what was not sent because a port was full. */
-void tripd_tell_unsent(const struct tripd_run *run);
-
 /* A whole run with the rules of a file. Returns the exit code. */
 int tripd_run_rules(const struct tripd_options *options);
 

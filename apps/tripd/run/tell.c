@@ -69,22 +69,6 @@ tripd_tell_engines(const struct tripd_run *run)
 }
 
 void
-tripd_tell_unsent(const struct tripd_run *run)
-{
-	for (unsigned int i = 0; i < run->plan.n_ports; i++) {
-		uint64_t unsent = atomic_load(&run->forwarding.stats[i].unsent);
-
-		if (unsent != 0)
-			fprintf(run->out,
-				"port %u: %" PRIu64 " of %" PRIu64
-				" packets were dropped because port %u was full\n",
-				run->plan.ports[i].id, unsent,
-				atomic_load(&run->forwarding.stats[i].received),
-				run->plan.ports[run->plan.ports[i].partner].id);
-	}
-}
-
-void
 tripd_tell_news(struct tripd_run *run, struct tripd_screen *screen)
 {
 	bool of_ports = tripd_removal_check(&run->plan);

@@ -9,7 +9,6 @@
 
 #include "apply/limit.h"
 #include "apply/text.h"
-#include "link/losses.h"
 #include "now.h"
 #include "period.h"
 #include "quota.h"
@@ -19,7 +18,6 @@
 
 #define REDRAW_NS UINT64_C(200000000)
 #define SECOND_NS UINT64_C(1000000000)
-#define LOSSES_NS UINT64_C(60000000000)
 #define CAUSE_MAX 256
 
 /* Has room for all rules, of which there may be more. */
@@ -261,39 +259,6 @@ draw(struct tripd_view *view, bool rates)
 		tripd_screen_say(&view->screen, "%u more: tripctl top", all);
 }
 
-void
-tripd_view_losses(struct tripd_view *view)
-{
-	const struct tripd_loss_watch *losses = &view->quota->losses;
-	struct tripd_screen *screen = &view->screen;
-	char text[TRIPD_LOSSES_TEXT_MAX];
-
-	for (unsigned int i = 0; i < losses->n_ports; i++) {
-		uint64_t refused = losses->ports[i].frames[TRIPD_LOSS_REFUSED];
-		uint64_t unfinished = losses->ports[i].frames[TRIPD_LOSS_UNFINISHED];
-
-		if (refused != 0)
-			tripd_screen_say(screen,
-				"port %u: %" PRIu64 " %s counted and not sent: longer than "
-				"its MTU, or it was down",
-				losses->ids[i], refused,
-				refused == 1 ? "frame was" : "frames were");
-		if (unfinished != 0)
-			tripd_screen_say(screen,
-				"port %u: %" PRIu64
-				" %s a checksum that is wrong: their sender left it, and "
-				"where is not known",
-				losses->ids[i], unfinished,
-				unfinished == 1 ? "frame has" : "frames have");
-		if (tripd_losses_uncounted(&losses->ports[i]) == 0)
-			continue;
-		tripd_losses_describe(&losses->ports[i], text);
-		tripd_screen_say(screen, "%sport %u: the counts are short of frames: %s%s",
-			tripd_screen_colour(screen, TRIPD_RED), losses->ids[i], text,
-			tripd_screen_colour(screen, TRIPD_PLAIN));
-	}
-}
-
 /* By what time lines are too many. */
 static uint64_t
 time_of_lines(const struct tripd_quota *quota, uint64_t packet_ns)
@@ -403,33 +368,13 @@ measure_rates(struct tripd_view *view, uint64_t elapsed_ns)
 	}
 }
 
-/* Losses are told when they happen, once a minute at most: else a port that goes on losing would
- * hide everything else. */
-static bool
-has_new_losses(struct tripd_view *view, uint64_t now)
-{
-	const struct tripd_loss_watch *losses = &view->quota->losses;
-	uint64_t sum = 0;
-
-	if (view->told_ns != 0 && now - view->told_ns < LOSSES_NS)
-		return false;
-	for (unsigned int i = 0; i < losses->n_ports; i++)
-		sum += losses->ports[i].frames[TRIPD_LOSS_REFUSED] +
-		       tripd_losses_uncounted(&losses->ports[i]);
-	if (sum == view->told_losses)
-		return false;
-	view->told_losses = sum;
-	view->told_ns = now;
-	return true;
-}
-
 void
 tripd_view_update(struct tripd_view *view)
 {
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
 	bool is_drawn = view->screen.terminal && !view->screen.waits;
 	bool redraw = is_drawn && now - view->drawn_ns >= REDRAW_NS;
-	bool losses = has_new_losses(view, now);
+	bool losses = tripd_view_has_new_losses(view, now);
 
 	if (follow(view) != 0)
 		return;

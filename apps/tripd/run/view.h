@@ -2,6 +2,7 @@
 #ifndef TRIPD_VIEW_H
 #define TRIPD_VIEW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,7 +51,11 @@ void tripd_view_end(struct tripd_view *view);
 /* Says what has been counted by keys, those that have had most of each statement. */
 void tripd_view_eaches(struct tripd_view *view);
 
-/* Says what is missing in the counts, a line for each port of which something is. */
+/* Whether there are losses that are to be told: when they happen, once a minute at most; else a
+ * port that goes on losing would hide everything else. */
+bool tripd_view_has_new_losses(struct tripd_view *view, uint64_t now);
+
+/* Says what is missing in the counts, and what was not sent, a line for each port and kind. */
 void tripd_view_losses(struct tripd_view *view);
 
 /* Says one trip, as a line. */

@@ -164,7 +164,6 @@ watch(struct tripd_run *run)
 		tripd_tell_news(run, &view.screen);
 		tripd_view_end(&view);
 		tripd_view_forget(&view, &run->quota);
-		tripd_tell_unsent(run);
 		tripd_view_losses(&view);
 		if (report != NULL && tripd_report_write(report, &run->quota) != 0)
 			ret = TRIPD_EXIT_RUN;
