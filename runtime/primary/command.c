@@ -85,6 +85,8 @@ refuse_closed(const struct trip_connection *connection)
 struct terms {
 	bool open, has_group;
 	gid_t group;
+	/* Written once, before it is open. */
+	const char *group_name;
 };
 
 static struct terms
@@ -94,7 +96,8 @@ terms_of(struct trip_server *server)
 	struct terms terms;
 
 	pthread_mutex_lock(&commands->lock);
-	terms = (struct terms){commands->open, commands->has_group, commands->group};
+	terms = (struct terms){
+		commands->open, commands->has_group, commands->group, commands->group_name};
 	pthread_mutex_unlock(&commands->lock);
 	return terms;
 }
@@ -120,7 +123,7 @@ judge(struct trip_connection *connection)
 	struct trip_commands *commands = &connection->server->commands;
 	const char *name = connection->server->domain->name;
 	struct terms terms = terms_of(connection->server);
-	char user[32] = "", members[32] = "";
+	char user[32] = "", members[64] = "";
 
 	if (!terms.open)
 		return refuse_closed(connection);
@@ -134,7 +137,8 @@ judge(struct trip_connection *connection)
 		snprintf(user, sizeof(user), "%s user %u", terms.has_group ? "," : " and",
 			(unsigned int)geteuid());
 	if (terms.has_group)
-		snprintf(members, sizeof(members), " and group %u", (unsigned int)terms.group);
+		snprintf(members, sizeof(members), " and group %u %s", (unsigned int)terms.group,
+			terms.group_name);
 	(void)trip_error_set(EACCES,
 		"domain \"%s\": user %u may give no commands: only root%s%s may", name,
 		(unsigned int)connection->credentials.uid, user, members);
@@ -166,6 +170,8 @@ trip_command_open(struct trip_domain *domain, const char *group)
 		commands->open = true;
 		commands->has_group = entry != NULL;
 		commands->group = entry != NULL ? entry->gr_gid : 0;
+		snprintf(commands->group_name, sizeof(commands->group_name), "%s",
+			entry != NULL ? entry->gr_name : "");
 	}
 	pthread_mutex_unlock(&commands->lock);
 	return was_open ? trip_error_set(EALREADY, "domain \"%s\": it takes commands already",

@@ -31,6 +31,8 @@ struct trip_commands {
 	/* Under the lock: it takes commands, from the group too; those that wait. */
 	bool open, has_group;
 	gid_t group;
+	/* What it is called, cut to fit. */
+	char group_name[33];
 	/* Likewise, who was refused last; its pid is -1 before. */
 	struct ucred last_refused;
 	struct trip_proxy_jobs waiting;

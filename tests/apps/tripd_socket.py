@@ -193,6 +193,37 @@ def the_socket_has_its_group_and_mode(bench):
     end(bench, process)
 
 
+def who_may_command_may_not_attach(bench):
+    """And is told so, instead of what EAL has against it."""
+    path = bench.file('tripd.sock')
+    if os.getuid() != 0:
+        raise Skip('only root gives a file to another group')
+    process = start(bench, '--socket', path, '--control-group', 'daemon')
+    os.chmod(bench.path, 0o755)
+    member = {'user': 65533, 'group': 12345, 'extra_groups': [grp.getgrnam('daemon').gr_gid], 'cwd': '/'}
+    equal(look(bench, '--socket', path, 'reset', 'dns', **member)[0], 0, 'exit code of a command')
+    said = f'tripctl: process {process.pid} is of user 0 root, and shares its memory with that user: run tripctl as root (who ' \
+        'may give commands to tripd may not attach for that)\n'
+    for words in ('add', 'trips', '1'), ('when', 'dns.packets >= 1T', 'log'):
+        equal(look(bench, '--socket', path, *words, **member), (1, '', said), f'of {words}')
+    end(bench, process)
+
+
+def a_group_that_is_not_let_in_is_warned_about(bench):
+    path = bench.file('tripd.sock')
+    if os.getuid() != 0:
+        raise Skip('only root gives a file to another group')
+    said = 'tripd: warning: --control-group daemon: the socket is of group {}, with mode {}, and lets nobody in for being in ' \
+        'daemon\n'
+    for words, warning in ((('--socket-group', 'bin'), said.format('bin', '0660')),
+                           (('--socket-mode', '0600'), said.format('daemon', '0600')),
+                           (('--socket-group', 'bin', '--socket-mode', '0666'), ''), ((), '')):
+        process = start(bench, '--socket', path, '--control-group', 'daemon', *words)
+        process.send_signal(signal.SIGTERM)
+        code, _, err = bench.finish(process)
+        equal((code, beside_vain(err)), (0, warning), f'with {words}')
+
+
 def it_may_have_none(bench):
     end(bench, start(bench, '--socket', ''))
 
@@ -214,4 +245,4 @@ def what_is_wrong_is_said(bench):
 
 main(tripctl_sees_what_the_rules_say, what_is_to_be_logged_is_listed, no_page_is_left, attached_processes_are_no_error,
      a_full_disk_is_an_error_beside_attached_processes, there_is_room_for_live_rules, the_socket_has_its_group_and_mode,
-     it_may_have_none, what_is_wrong_is_said)
+     who_may_command_may_not_attach, a_group_that_is_not_let_in_is_warned_about, it_may_have_none, what_is_wrong_is_said)

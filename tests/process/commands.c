@@ -245,7 +245,7 @@ who_may_not_is_refused_told_and_counted(void **state)
 	end();
 	begin(GROUP);
 	assert_int_equal(command_as(USER, USER, GROUPS, groups), -EACCES);
-	snprintf(who, sizeof(who), ": only root and group %u may", (unsigned int)group);
+	snprintf(who, sizeof(who), ": only root and group %u %s may", (unsigned int)group, GROUP);
 	assert_non_null(strstr(trip_error_message(), who));
 	/* As a group's own, as a supplementary one, as the last of many; as none. */
 	assert_int_equal(command_as(USER, group, 0, NULL), 0);

@@ -2,6 +2,7 @@
 /* Attaching. The secondary gets an lcore id that no process of the domain has, and no devices: it
  * is there for the domain alone. */
 #include <errno.h>
+#include <pwd.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -40,19 +41,22 @@ tripctl_attach_fail(int error)
 
 /*
  * An lcore id that is free; negative: none is. Two that attach at the same time see the same ones,
- * so each begins elsewhere.
+ * so each begins elsewhere. And the user of the primary.
  */
 static int
-choose_lcore(struct tripctl *ctl)
+choose_lcore(struct tripctl *ctl, uint32_t *user)
 {
 	struct trip_client_process process;
 	uint64_t used[sizeof(process.lcores) / sizeof(process.lcores[0])] = {0}, cursor = 0;
 	int got;
 
 	while ((got = trip_client_list(ctl->client, TRIP_CLIENT_PROCESS, &cursor, &process,
-			sizeof(process), 1)) > 0)
+			sizeof(process), 1)) > 0) {
 		for (unsigned int i = 0; i < sizeof(used) / sizeof(used[0]); i++)
 			used[i] |= process.lcores[i];
+		if (process.pid == ctl->about.pid)
+			*user = process.uid;
+	}
 	if (got < 0)
 		return got;
 	for (unsigned int i = 0; i < RTE_MAX_LCORE; i++) {
@@ -86,7 +90,20 @@ write_lcores(char *out, size_t size, int lcore)
 }
 
 static int
-start_eal(struct tripctl *ctl, int lcore)
+complain_user(const struct tripctl *ctl, uint32_t user)
+{
+	const struct passwd *entry = getpwuid(user);
+
+	return tripctl_complain(TRIPCTL_EXIT_RUN,
+		"process %u is of user %u%s%s, and shares its memory with that user: run tripctl "
+		"as %s%s",
+		ctl->about.pid, user, entry != NULL ? " " : "", entry != NULL ? entry->pw_name : "",
+		user == 0 ? "root" : "that user",
+		geteuid() == 0 ? "" : " (who may give commands to tripd may not attach for that)");
+}
+
+static int
+start_eal(struct tripctl *ctl, int lcore, uint32_t user)
 {
 	/* EAL keeps its words, and may write to them. */
 	static char lcores[8192], prefix[96],
@@ -108,16 +125,20 @@ start_eal(struct tripctl *ctl, int lcore)
 	all[n] = NULL;
 	if (quiet_eal_start("tripctl", n, all, !ctl->verbose) == 0)
 		return 0;
+	/* Root has a runtime folder of its own, too. */
+	if (user != geteuid())
+		return complain_user(ctl, user);
 	return tripctl_complain(TRIPCTL_EXIT_RUN,
-		"it is process %u that shares its memory, if it has hugepages and runs without "
-		"--no-shconf, with its own user and root",
+		"process %u shares its memory if it has hugepages and runs without --no-shconf "
+		"and --in-memory",
 		ctl->about.pid);
 }
 
 int
 tripctl_attach(struct tripctl *ctl, struct trip_domain **domain)
 {
-	int lcore = choose_lcore(ctl), error;
+	uint32_t user = geteuid();
+	int lcore = choose_lcore(ctl, &user), error;
 	sigset_t set;
 
 	if (lcore == -EUSERS)
@@ -125,9 +146,12 @@ tripctl_attach(struct tripctl *ctl, struct trip_domain **domain)
 			TRIPCTL_EXIT_RUN, "all %d lcore ids are used", RTE_MAX_LCORE);
 	if (lcore < 0)
 		return tripctl_fail(lcore);
+	/* EAL would say something else of it. */
+	if (geteuid() != 0 && user != geteuid())
+		return complain_user(ctl, user);
 	end_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	error = start_eal(ctl, lcore);
+	error = start_eal(ctl, lcore, user);
 	if (error != 0)
 		return error;
 	error = trip_domain_attach(

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
@@ -94,6 +95,21 @@ plan_lcores(struct tripd_run *run)
 		"0@0,1@0,2@1 before --, or -l 0-2 on three processors");
 }
 
+/* Who is in the one group, and in no other, is to get as far as the socket. */
+static void
+warn_of_groups(const char *control, const struct trip_domain_attr *attr)
+{
+	bool has_socket = attr->socket == NULL || attr->socket[0] != '\0';
+
+	if (!has_socket || (attr->socket_mode & S_IWOTH) != 0 ||
+		(strcmp(attr->socket_group, control) == 0 && (attr->socket_mode & S_IWGRP) != 0))
+		return;
+	fprintf(stderr,
+		"tripd: warning: --control-group %s: the socket is of group %s, with mode %04o, "
+		"and lets nobody in for being in %s\n",
+		control, attr->socket_group, (unsigned int)attr->socket_mode, control);
+}
+
 static int
 open_domain(struct tripd_run *run)
 {
@@ -118,6 +134,7 @@ open_domain(struct tripd_run *run)
 			attr.socket_group = run->options->control_group;
 		if (attr.socket_mode == 0)
 			attr.socket_mode = 0660;
+		warn_of_groups(run->options->control_group, &attr);
 	}
 	ret = trip_domain_open(&attr, &run->domain, NULL);
 	return ret == 0 ? 0 : tripd_fail(TRIPD_EXIT_RUN, "%s", trip_error_message());

@@ -20,13 +20,14 @@
 #define WAIT_MS 20
 #define REFUSED_NS UINT64_C(60000000000)
 
-/* Once a minute at most: who may not could go on asking. */
+/* Once a minute at most: who may not could go on asking; and at the end what is left to say. */
 static void
-say_refused(struct tripd_run *run, struct tripd_view *view)
+say_refused(struct tripd_run *run, struct tripd_view *view, bool ends)
 {
 	uint64_t now = now_ns(CLOCK_MONOTONIC), n = run->quota.n_refused - run->told_refused;
 
-	if (n == 0 || (run->told_refused_ns != 0 && now - run->told_refused_ns < REFUSED_NS))
+	if (n == 0 ||
+		(!ends && run->told_refused_ns != 0 && now - run->told_refused_ns < REFUSED_NS))
 		return;
 	run->told_refused = run->quota.n_refused;
 	run->told_refused_ns = now;
@@ -60,7 +61,7 @@ change_rules(struct tripd_run *run, struct tripd_view *view)
 	if (run->quota.n_refused != run->refused && trip_command_refused(run->domain, &last) == 0)
 		tripd_events_refused(&run->events, &last, run->quota.n_refused - run->refused);
 	run->refused = run->quota.n_refused;
-	say_refused(run, view);
+	say_refused(run, view, false);
 	if (run->reload) {
 		tripd_screen_begin(&view->screen);
 		(void)tripd_command("reload", strlen("reload"), stderr, &run->commands);
@@ -161,6 +162,7 @@ watch(struct tripd_run *run)
 		loop(run, &view);
 		run->patient_out.ends = run->patient_err.ends = true;
 		ret = tripd_run_stop(run);
+		say_refused(run, &view, true);
 		tripd_tell_news(run, &view.screen);
 		tripd_view_end(&view);
 		tripd_view_forget(&view, &run->quota);
