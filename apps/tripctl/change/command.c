@@ -164,12 +164,13 @@ static const struct row {
 		"it has in other words; writes what that was. - is stdin." EXIT_CODES,
 		"apply", true, NULL},
 	{"remove", "NAME",
-		"Removes a count or counter of the rules of tripd, and each `when' that speaks of "
-		"it; writes what that was." EXIT_CODES,
+		"Removes a count, counter, quota or set of the rules of tripd, and each `when' "
+		"that speaks of it; writes what that was." EXIT_CODES,
 		"remove", false, NULL},
 	{"diff", "[FILE]",
-		"Writes what would change if tripd had the rules of this file, or read its own "
-		"again; changes nothing. - is stdin." EXIT_CODES,
+		"Writes what would change if tripd had the rules of this file and no others, as a "
+		"reload does and apply does not, or read its own again; changes nothing. - is "
+		"stdin." EXIT_CODES,
 		"diff", true, NULL},
 	{"reload", "[SET]",
 		"Has tripd read its rules file and the files of its sets again, or that of one set "

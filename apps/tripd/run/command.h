@@ -5,7 +5,7 @@
  *   do OPERATION...     an operation of the rules language, at once: "do drop web"
  *   reset NAME          of a quota, begins a period; of a count or counter, begins it at 0
  *   apply NAME          adds to the rules at work, and changes, by the file that is called NAME
- *   remove NAME         a count or counter, and each `when` that speaks of it
+ *   remove NAME         a count, counter, quota or set, and each `when` that speaks of it
  *   diff [NAME]         what a reload by that file, or by tripd's own, would change
  *   reload [NAME]       has the rules of that file, or of tripd's own, and no others
  *   reread NAME         reads the file of that set again
