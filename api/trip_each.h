@@ -21,6 +21,13 @@
  * Counting is in software, and sees what reaches the host. A packet counts once in each statement
  * in which it has a key, whatever rules do with it; one that a flow with `allow` takes counts in
  * none. All statements of a queue and its flows share one look into the packet.
+ *
+ * Something happens where a key has reached what a condition of its statement says. It trips in the
+ * burst that counts the packet, by what was counted of it since it came, never by its error: no
+ * key trips before its own packets have reached that (EACH-04). The trips of a statement have
+ * numbers, and it keeps the last of them, each with its key; a counter of the domain is raised to
+ * how many there are. So whoever works or waits on that counter, in any process, is woken by a
+ * trip, and reads by its number which key it was.
  */
 #ifndef TRIP_EACH_H
 #define TRIP_EACH_H
@@ -36,6 +43,7 @@ extern "C" {
 #endif
 
 struct rte_flow_item;
+struct trip_cntr;
 struct trip_each;
 
 /** What a key has of a packet; a packet that lacks any of its fields has no key, and is not seen.
@@ -89,6 +97,32 @@ enum trip_each_rank {
 	TRIP_EACH_BYTES,
 };
 
+/** Conditions of a statement, at most. */
+#define TRIP_EACH_WHENS_MAX 4
+
+/**
+ * When a key trips: where it has had `count`, summed over all queues; once, until it has gone from
+ * the table that told it. Or, where `rate` is not 0: where it has had more than `rate` * t and
+ * `burst` together in some interval of t seconds that ends with its packet. That is a leaky bucket
+ * of each key, in which its packets, or bytes, are exact. It trips again when what the bucket holds
+ * was at or below `until` meanwhile, and in any case when it has gone and come again.
+ */
+struct trip_each_when {
+	/** What is counted. */
+	enum trip_each_rank of;
+	/** 0. */
+	uint32_t reserved;
+	/** 1 to 2^48 - 1 packets, or bytes; 0 with a rate. */
+	uint64_t count;
+	/** A second, up to 2^40; 0 with a count. One condition of a statement may have a rate, and
+	 * then the statement counts on one queue, or each of its queues judges what it has seen
+	 * itself: that is never early, but a key that is spread over Q queues trips at up to Q
+	 * times that. */
+	uint64_t rate;
+	/** Up to 2^40; `until` is no more than that. */
+	uint64_t burst, until;
+};
+
 /** Attributes of a statement. */
 struct trip_each_attr {
 	/** sizeof(struct trip_each_attr). */
@@ -112,8 +146,17 @@ struct trip_each_attr {
 	const struct rte_flow_item *pattern;
 	/** What the ports receive, or what they send. */
 	enum trip_flow_direction direction;
+	/** How many of the last trips are kept: a power of two up to 32768; default: 1024, where
+	 * there are conditions. Each queue takes 80 bytes for each of them. */
+	uint32_t trips_kept;
+	/** When keys trip; NULL: never. */
+	const struct trip_each_when *whens;
+	uint32_t n_whens;
 	/** 0. */
 	uint32_t reserved;
+	/** What is raised to the number of trips: a counter of the domain that nothing else adds
+	 * to, which cannot be closed before the statement. NULL: none. */
+	struct trip_cntr *trips;
 };
 
 /** What has been counted of a key. */
@@ -128,11 +171,15 @@ struct trip_each_entry {
 	uint64_t error;
 	/** Tables that have it. */
 	uint32_t tables;
+	/** By which conditions it has tripped, a bit each; by a rate: and may not again yet. */
+	uint32_t tripped;
 	/** Bytes of `key`. */
 	uint32_t key_size;
 	/** Fields as they are on the wire, one behind the other without a gap; bits that are not
 	 * asked for are 0. */
 	uint8_t key[TRIP_EACH_KEY_MAX];
+	/** 0. */
+	uint32_t reserved;
 };
 
 /** What a statement is, and what it has seen: sums over its tables. */
@@ -167,6 +214,33 @@ struct trip_each_info {
 	char name[TRIP_NAME_MAX + 1];
 	/** 0. */
 	uint8_t reserved[3];
+	/** Trips so far, and how many of the last are kept at least. */
+	uint64_t trips;
+	uint32_t trips_kept;
+	uint32_t n_whens;
+	struct trip_each_when whens[TRIP_EACH_WHENS_MAX];
+};
+
+/** A key that has tripped. */
+struct trip_each_trip {
+	/** sizeof(struct trip_each_trip), set by the library. */
+	size_t size;
+	/** From 0: with trip n the counter is raised to n + 1. */
+	uint64_t number;
+	/** What had been counted of the key, over all tables, as it tripped. */
+	uint64_t packets, bytes;
+	/** When, by the domain's clock, in nanoseconds; to the microsecond. */
+	uint64_t ns;
+	/** Which of the conditions. */
+	uint32_t when;
+	/** The table whose packet it was: queues of the ports, in the order of those. */
+	uint32_t table;
+	/** Bytes of `key`. */
+	uint32_t key_size;
+	/** As in an entry. */
+	uint8_t key[TRIP_EACH_KEY_MAX];
+	/** 0. */
+	uint32_t reserved;
 };
 
 /**
@@ -176,7 +250,8 @@ struct trip_each_info {
  * @param n_queues
  *   Queues of its ports, in its direction.
  * @return
- *   0, or -EINVAL: the key, `max`, `rank` or `idle_us` is none, or an unknown attribute `size`.
+ *   0, or -EINVAL: the key, `max`, `rank`, `idle_us`, `trips_kept` or a condition is none, or an
+ *   unknown attribute `size`; -ENOTSUP: a second condition with a rate.
  */
 int trip_each_footprint(const struct trip_each_attr *attr, uint32_t n_queues, uint64_t *bytes);
 
@@ -187,12 +262,12 @@ int trip_each_footprint(const struct trip_each_attr *attr, uint32_t n_queues, ui
  *
  * @return
  *   0, or
- *   -EINVAL: a malformed name, no port or one of them twice, an unknown direction, or what
- *     trip_each_footprint() and trip_flow_create() find wrong with the rest;
+ *   -EINVAL: a malformed name, no port or one of them twice, an unknown direction, a clock for a
+ *     counter, or what trip_each_footprint() and trip_flow_create() find wrong with the rest;
  *   -ENOTSUP: an item or field of the pattern that the software engine does not have; egress on a
  *     port with `n_tx_queues` 0; called in an attached process;
  *   -EEXIST: another statement has the name;
- *   -EXDEV: a port of another domain;
+ *   -EXDEV: a port, or the counter, of another domain;
  *   -ENOSPC: the domain has TRIP_EACH_MAX of them, or too little of its `each_bytes` is free in one
  *     piece; the message says how much it takes. What was closed is free again when the bursts of
  *     other processes that were under way then have ended;
@@ -275,6 +350,22 @@ int trip_each_walk(const struct trip_each *each, trip_each_visit_t visit, void *
  */
 int trip_each_top(const struct trip_each *each, enum trip_each_rank rank,
 	struct trip_each_entry *entries, size_t size, uint32_t count);
+
+/**
+ * Reads trips in the order of their numbers, from one on: those that are still kept. What is
+ * overwritten is left out; that the first one's number is above `from`, or that one is missing
+ * between two, says so, and how many. Any thread, lock-free.
+ *
+ * @param size
+ *   sizeof(struct trip_each_trip).
+ * @param count
+ *   Room in `trips`.
+ * @return
+ *   The number written to `trips`, 0 where there is none from `from` on; or -EINVAL: an unknown
+ *   size; -ESHUTDOWN (WAIT-12).
+ */
+int trip_each_trips(const struct trip_each *each, uint64_t from, struct trip_each_trip *trips,
+	size_t size, uint32_t count);
 
 /**
  * Writes a key as text: its fields with commas between them, "10.1.2.3", "10.1.2.0/24",

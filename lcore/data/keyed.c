@@ -47,7 +47,8 @@ trip_keyed_size(const struct trip_keyed_attr *attr)
 	if (attr->max < 1 || attr->max > TRIP_KEYED_MAX || attr->words < 1 ||
 		attr->words > TRIP_KEYED_WORDS_MAX || attr->idle < TRIP_KEYED_IDLE_MIN ||
 		attr->idle > TRIP_KEYED_IDLE_MAX || attr->burst > TRIP_KEYED_BURST_MAX ||
-		attr->rate > TRIP_KEYED_RATE_MAX || !leaks_little(attr, TICK_MAX))
+		attr->until > attr->burst || attr->rate > TRIP_KEYED_RATE_MAX ||
+		attr->rate_limit >= TRIP_KEYED_LIMITS || !leaks_little(attr, TICK_MAX))
 		return 0;
 	return sizeof(struct trip_keyed) + lines_for(attr->max) * sizeof(struct keyed_line) +
 	       ((size_t)attr->max + spare_for(attr->max)) *
@@ -69,8 +70,30 @@ init_clock(struct trip_keyed *table, const struct trip_keyed_attr *attr)
 	table->parts = TICK_MAX / table->tick;
 	table->rate = attr->rate;
 	table->burst = attr->rate > 0 ? attr->burst * table->parts : UINT64_MAX;
+	table->until = attr->until * table->parts;
 	table->cost_byte = attr->rate_of_bytes ? table->parts : 0;
 	table->cost_packet = attr->rate_of_bytes ? 0 : table->parts;
+}
+
+static uint64_t
+limit_of(uint64_t given, uint64_t *lowest)
+{
+	uint64_t limit = given != 0 ? given : UINT64_MAX;
+
+	*lowest = limit < *lowest ? limit : *lowest;
+	return limit;
+}
+
+static void
+init_limits(struct trip_keyed *table, const struct trip_keyed_attr *attr)
+{
+	table->limit_packets = UINT64_MAX;
+	table->limit_bytes = UINT64_MAX;
+	for (unsigned int i = 0; i < TRIP_KEYED_LIMITS; i++) {
+		table->limits[i].packets = limit_of(attr->limits[i].packets, &table->limit_packets);
+		table->limits[i].bytes = limit_of(attr->limits[i].bytes, &table->limit_bytes);
+	}
+	table->told_rate = attr->rate != 0 ? UINT64_C(1) << attr->rate_limit : 0;
 }
 
 static void
@@ -113,8 +136,7 @@ trip_keyed_init(void *memory, const struct trip_keyed_attr *attr)
 
 	memset(memory, 0, trip_keyed_size(attr));
 	spread_secret(table, attr->secret);
-	table->limit_packets = attr->limit_packets != 0 ? attr->limit_packets : UINT64_MAX;
-	table->limit_bytes = attr->limit_bytes != 0 ? attr->limit_bytes : UINT64_MAX;
+	init_limits(table, attr);
 	table->max = attr->max;
 	table->capacity = attr->max + spare;
 	table->lines = lines_for(attr->max);
@@ -195,11 +217,41 @@ trip_keyed_find(const struct trip_keyed *table, const uint64_t *key)
 }
 
 void
-trip_keyed_mark(struct trip_keyed *table, uint32_t entry, uint16_t mark)
+trip_keyed_mark(struct trip_keyed *table, uint32_t entry, uint8_t mark)
 {
 	_Atomic uint64_t *error = &keyed_rest(table, entry)[KEYED_ERROR];
+	const uint64_t mask = UINT64_C(0xff) << KEYED_MARK_SHIFT;
 
-	keyed_store(error, keyed_load(error) >> KEYED_MARK_BITS << KEYED_MARK_BITS | mark);
+	keyed_store(error, (keyed_load(error) & ~mask) | (uint64_t)mark << KEYED_MARK_SHIFT);
+}
+
+void
+trip_keyed_tell(struct trip_keyed *table, uint32_t entry, uint8_t told, uint8_t telling)
+{
+	_Atomic uint64_t *error = &keyed_rest(table, entry)[KEYED_ERROR];
+	uint8_t state = keyed_told(told) | (uint8_t)(keyed_told(telling) << KEYED_TELLING_SHIFT);
+
+	keyed_store(error, (keyed_load(error) & ~UINT64_C(0xff)) | state);
+}
+
+static int64_t
+holds_above(const struct trip_keyed *table, uint64_t bucket, uint64_t level)
+{
+	int64_t holds = (int64_t)(bucket - table->now * table->rate);
+
+	return table->rate != 0 ? (holds > 0 ? holds : 0) - (int64_t)level : 0;
+}
+
+int64_t
+trip_keyed_exceeds(const struct trip_keyed *table, uint64_t bucket)
+{
+	return holds_above(table, bucket, table->burst);
+}
+
+int64_t
+trip_keyed_lasts(const struct trip_keyed *table, uint64_t bucket)
+{
+	return holds_above(table, bucket, table->until);
 }
 
 uint32_t
@@ -214,21 +266,25 @@ trip_keyed_read(const struct trip_keyed *table, uint32_t entry, struct trip_keye
 	const _Atomic uint64_t *at = keyed_entry(table, entry);
 	/* Acquire: what was there before it lived. Partner: the release in add(). */
 	uint64_t packets = atomic_load_explicit(&at[KEYED_PACKETS], memory_order_acquire);
-	uint64_t error = keyed_error(table, entry);
+	const _Atomic uint64_t *rest = keyed_rest(table, entry);
+	uint64_t error = keyed_load(&rest[KEYED_ERROR]);
 	uint64_t again[TRIP_KEYED_WORDS_MAX];
 
 	keyed_key(table, entry, reading->key);
 	reading->bytes = keyed_load(&at[KEYED_BYTES]);
 	reading->packets = keyed_packets(packets);
-	reading->mark = keyed_mark(table, entry);
-	reading->error = error;
+	reading->bucket = keyed_load(&rest[KEYED_BUCKET]);
+	reading->mark = (uint8_t)(error >> KEYED_MARK_SHIFT);
+	reading->told = keyed_told(error);
+	reading->telling = keyed_told(error >> KEYED_TELLING_SHIFT);
+	reading->error = error >> KEYED_STATE_BITS;
 	/* One key's counts only grow; what was written to it after its death began is seen behind
 	 * the fence, if anything of it was before. */
 	atomic_thread_fence(memory_order_acquire);
 	keyed_key(table, entry, again);
 	return reading->packets != 0 &&
 	       keyed_packets(keyed_load(&at[KEYED_PACKETS])) >= reading->packets &&
-	       keyed_error(table, entry) == error &&
+	       keyed_error(table, entry) == reading->error &&
 	       memcmp(again, reading->key, table->words * sizeof(again[0])) == 0;
 }
 

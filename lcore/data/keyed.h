@@ -7,7 +7,8 @@
  * count - error <= truth <= count, where the count is both together. Of all others: a sum, the
  * remainder. The entries and the remainder are what was seen, to the packet and byte. The error is
  * in the measure by which the table ranks, packets or bytes, as everything here that has no unit.
- * Work judges what was counted since: a key that is told to be over something is.
+ * Work judges what was counted since: a key that is told to be over something is. What it has been
+ * told to be over an entry remembers, as long as it lives: so nobody is told twice.
  *
  * What it gives up. Keys that are not in the table have at most `floor` each. A key that comes then
  * is admitted with the floor for its error. A key may go when its count, error included, is at or
@@ -49,7 +50,10 @@
  *
  * Several queues have a table each. For a limit N over Q of them each has the limit
  * trip_count_share(N, Q) of count.h, so a key that no table tells to be over has less than N in
- * all: at most Q * (ceil(N / Q) - 1).
+ * all: at most Q * (ceil(N / Q) - 1). A key that one of them has told is close to the limit, and
+ * any queue's next packet may be the one. So all have bits in common, by what the secret makes of
+ * keys: whoever tells sets the key's bit before looking into the other tables, and each chunk looks
+ * at its keys' bits behind its counts. Both put a fence between, so one of two sees the other.
  *
  * Memory: for keys of 16 bytes an entry is 48, of which M + M / 7, and 8 bytes for each of M find
  * it: 63 in all, and TRIP_KEYED_ITSELF of the table at most. All of it is offsets, so it may be
@@ -78,6 +82,7 @@
 #ifndef TRIP_KEYED_H
 #define TRIP_KEYED_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -97,18 +102,28 @@
 #define TRIP_KEYED_IDLE_MAX (UINT64_C(1) << 48)
 #define TRIP_KEYED_BURST_MAX (UINT64_C(1) << 40)
 #define TRIP_KEYED_RATE_MAX (UINT64_C(1) << 40)
+#define TRIP_KEYED_LIMITS 4u
+/* Bits of keys that are close to a limit over several tables, as words. */
+#define TRIP_KEYED_CLOSE_BITS 16u
+#define TRIP_KEYED_CLOSE_WORDS ((1u << TRIP_KEYED_CLOSE_BITS) / 64)
+
+/* A key is over what it has reached; 0: never. */
+struct trip_keyed_limit {
+	uint64_t packets, bytes;
+};
 
 struct trip_keyed_attr {
 	uint32_t max;   /* keys, 1 ... TRIP_KEYED_MAX */
 	uint32_t words; /* of a key, of 8 bytes each, 1 ... TRIP_KEYED_WORDS_MAX */
 	bool by_bytes;  /* it ranks by these, else by packets */
 	uint64_t idle;  /* microseconds, TRIP_KEYED_IDLE_MIN ... TRIP_KEYED_IDLE_MAX */
-	/* A key is over what it has reached of these; 0: no such limit. */
-	uint64_t limit_packets, limit_bytes;
-	/* A key is over `rate` a second where it had more than that and `burst` in some time since
-	 * it last was idle; 0: no such limit. */
+	struct trip_keyed_limit limits[TRIP_KEYED_LIMITS];
+	/* A key is over the limit `rate_limit` where it had more than `rate` a second and `burst`
+	 * in some time since it last was idle; 0: no such limit. Behind `until` it is as if that
+	 * had not been told. */
 	bool rate_of_bytes;
-	uint64_t rate, burst;
+	uint32_t rate_limit;
+	uint64_t rate, burst, until;
 	uint64_t secret[2];
 };
 
@@ -117,13 +132,18 @@ struct trip_keyed_chunk {
 	const uint64_t *keys; /* [count][words] */
 	const uint32_t *bytes;
 	uint32_t count;
+	/* Of all tables, [TRIP_KEYED_CLOSE_WORDS]; NULL: there are no others. */
+	const _Atomic uint64_t *close;
 };
 
 struct trip_keyed_entry {
 	uint64_t key[TRIP_KEYED_WORDS_MAX];
 	uint64_t packets, bytes; /* since it was admitted: both are below the truth */
 	uint64_t error;          /* what it may have had before, in the measure that ranks */
-	uint16_t mark;
+	uint64_t bucket;         /* trip_keyed_exceeds() */
+	uint8_t mark;
+	/* Limits, a bit each: what it was told to be over, and what somebody is about to tell. */
+	uint8_t told, telling;
 };
 
 struct trip_keyed_totals {
@@ -143,12 +163,13 @@ size_t trip_keyed_size(const struct trip_keyed_attr *attr);
 /* Of so many bytes at `memory`, aligned to 64. */
 struct trip_keyed *trip_keyed_init(void *memory, const struct trip_keyed_attr *attr);
 
-/* From here to trip_keyed_mark() all is the writer's. Before the first call of a writer that
+/* From here to trip_keyed_tell() all is the writer's. Before the first call of a writer that
  * follows another one, whose clock may have been ahead. Goes over the whole table. */
 void trip_keyed_recover(struct trip_keyed *table, uint64_t now);
 
 /* Counts packets that came at `now`, in microseconds, which never goes back. Returns which of them
- * belong to a key that is over a limit and has no mark: bit i for packet i. */
+ * belong to a key that is over a limit and has not been told so, or is close to one: bit i for
+ * packet i. */
 uint32_t trip_keyed_count(
 	struct trip_keyed *table, const struct trip_keyed_chunk *chunk, uint64_t now);
 
@@ -160,8 +181,16 @@ bool trip_keyed_sweep(struct trip_keyed *table, uint64_t now);
  * sweeps, and while it is marked. */
 uint32_t trip_keyed_find(const struct trip_keyed *table, const uint64_t *key);
 
-/* A key with a mark other than 0 stays, and is not told to be over anything. */
-void trip_keyed_mark(struct trip_keyed *table, uint32_t entry, uint16_t mark);
+/* A key with a mark other than 0 stays. */
+void trip_keyed_mark(struct trip_keyed *table, uint32_t entry, uint8_t mark);
+
+/* What it has been told to be over, and is about to be; as trip_keyed_entry has them. */
+void trip_keyed_tell(struct trip_keyed *table, uint32_t entry, uint8_t told, uint8_t telling);
+
+/* How far a bucket of this or another table of the statement is above its burst, and above what
+ * `until` says, by this table's time: at most 0 where it is not. */
+int64_t trip_keyed_exceeds(const struct trip_keyed *table, uint64_t bucket);
+int64_t trip_keyed_lasts(const struct trip_keyed *table, uint64_t bucket);
 
 /* The rest is any process's, at any time. */
 
@@ -178,6 +207,25 @@ bool trip_keyed_seek(
 
 /* What a key has had at most that had no entry when it was looked for before. */
 uint64_t trip_keyed_floor(const struct trip_keyed *table);
+
+/* Whether the key of this number is close to a limit; and that it is. */
+static inline bool
+trip_keyed_is_close(const _Atomic uint64_t *close, uint64_t number)
+{
+	uint64_t bit = number >> (64 - TRIP_KEYED_CLOSE_BITS);
+
+	return atomic_load_explicit(&close[bit / 64], memory_order_relaxed) >> (bit % 64) & 1;
+}
+
+static inline void
+trip_keyed_come_close(_Atomic uint64_t *close, uint64_t number)
+{
+	uint64_t bit = number >> (64 - TRIP_KEYED_CLOSE_BITS);
+
+	if (!trip_keyed_is_close(close, number))
+		atomic_fetch_or_explicit(
+			&close[bit / 64], UINT64_C(1) << (bit % 64), memory_order_relaxed);
+}
 
 /* Under one secret the same in all tables; nobody else can foretell it. */
 uint64_t trip_keyed_number(const struct trip_keyed *table, const uint64_t *key);

@@ -81,6 +81,17 @@ count_in_remainder(struct trip_keyed *table, uint32_t bytes)
 	keyed_grow(&table->remainder_packets, 1);
 }
 
+/* It has been so low that the next time above is another one. */
+static inline __attribute__((always_inline)) void
+forget_rate(const struct trip_keyed *table, uint32_t entry)
+{
+	_Atomic uint64_t *error = &keyed_rest(table, entry)[KEYED_ERROR];
+	uint64_t state = keyed_load(error);
+
+	if (__builtin_expect((state & table->told_rate) != 0, 0))
+		keyed_store(error, state & ~table->told_rate);
+}
+
 /* Adds to a leaky bucket; true where it holds more than it may. `had`: what says when it was used
  * last. */
 static inline __attribute__((always_inline)) bool
@@ -91,10 +102,26 @@ leak(const struct trip_keyed *table, uint64_t empty, uint32_t entry, uint64_t ha
 	int64_t holds = (int64_t)(keyed_load(bucket) - empty);
 
 	holds = holds > 0 && !keyed_is_idle(table, had) ? holds : 0;
+	if ((uint64_t)holds <= table->until)
+		forget_rate(table, entry);
 	holds += (int64_t)(table->cost_packet + bytes * table->cost_byte);
 	holds = holds < BUCKET_MAX ? holds : BUCKET_MAX;
 	keyed_store(bucket, empty + (uint64_t)holds);
 	return (uint64_t)holds > table->burst;
+}
+
+/* Whether it is over a limit that it has not been told of. */
+static __attribute__((noinline)) bool
+is_news(const struct trip_keyed *table, uint32_t entry, uint64_t packets, uint64_t bytes, bool rate)
+{
+	uint8_t told = keyed_told(keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]));
+	uint8_t over = rate ? (uint8_t)table->told_rate : 0;
+
+	for (unsigned int i = 0; i < TRIP_KEYED_LIMITS; i++)
+		over |= (uint8_t)((unsigned int)(packets >= table->limits[i].packets ||
+						 bytes >= table->limits[i].bytes)
+				  << i);
+	return (over & ~told) != 0;
 }
 
 static inline __attribute__((always_inline)) void
@@ -104,19 +131,20 @@ add(struct counting *counting, const struct view view, uint32_t entry, uint32_t 
 	uint32_t bytes = view.bytes[packet];
 	uint64_t had = keyed_load(&at[KEYED_PACKETS]), packets = keyed_packets(had) + 1;
 	uint64_t sum = keyed_load(&at[KEYED_BYTES]) + bytes;
-	uint32_t over = (packets >= view.limit_packets) | (sum >= view.limit_bytes);
+	uint32_t over = (packets >= view.limit_packets) | (sum >= view.limit_bytes), rate = 0;
 
 	if (__builtin_expect(packets > TRIP_KEYED_PACKETS_MAX, 0)) {
 		count_in_remainder(counting->table, bytes);
 		return;
 	}
 	if (view.has_rate)
-		over |= leak(counting->table, view.empty, entry, had, bytes);
+		rate = leak(counting->table, view.empty, entry, had, bytes);
 	keyed_store(&at[KEYED_BYTES], sum);
 	/* Release: with packets it is alive, and whole. Partner: trip_keyed_read(). */
 	keyed_publish(&at[KEYED_PACKETS], packets | view.seen);
-	if (__builtin_expect(over, 0))
-		counting->over |= (uint32_t)(keyed_mark(counting->table, entry) == 0) << packet;
+	if (__builtin_expect(over | rate, 0))
+		counting->over |= (uint32_t)is_news(counting->table, entry, packets, sum, rate)
+				  << packet;
 }
 
 static void
@@ -150,7 +178,7 @@ admit(struct counting *counting, uint32_t packet)
 		keyed_store(&at[KEYED_KEY + i], key[i]);
 	keyed_store(&at[KEYED_BYTES], 0);
 	keyed_store(&rest[KEYED_BUCKET], counting->view.empty);
-	keyed_store(&rest[KEYED_ERROR], keyed_load(&table->floor) << KEYED_MARK_BITS);
+	keyed_store(&rest[KEYED_ERROR], keyed_load(&table->floor) << KEYED_STATE_BITS);
 	add(counting, counting->view, entry, packet);
 	keyed_line_insert(table, counting->hashes[packet], entry);
 	keyed_grow(&table->admitted, 1);
@@ -239,6 +267,19 @@ count_words(struct counting *counting, const uint32_t words)
 	count_present(counting, counting->view, words);
 }
 
+/* Behind the counts of the chunk: what another table has told by then. */
+static __attribute__((noinline)) uint32_t
+close_keys(const struct counting *counting, const _Atomic uint64_t *close)
+{
+	uint32_t found = 0;
+
+	/* Partner: the fence of whoever has set a bit, and then reads our counts. */
+	atomic_thread_fence(memory_order_seq_cst);
+	for (uint32_t i = 0; i < counting->view.count; i++)
+		found |= (uint32_t)trip_keyed_is_close(close, counting->hashes[i]) << i;
+	return found;
+}
+
 static void
 count_seen(struct trip_keyed *table, const struct trip_keyed_chunk *chunk)
 {
@@ -256,6 +297,9 @@ trip_keyed_count(struct trip_keyed *table, const struct trip_keyed_chunk *chunk,
 	struct counting counting;
 
 	(void)trip_keyed_sweep(table, now);
+	/* Before anything is counted: so who is over a limit then is there until the next call. */
+	if (table->free < table->free_least)
+		trip_keyed_room_make(table, chunk->count);
 	counting.table = table;
 	counting.view = (struct view){.lines = keyed_lines(table),
 		.entries = keyed_entry(table, 0),
@@ -283,10 +327,10 @@ trip_keyed_count(struct trip_keyed *table, const struct trip_keyed_chunk *chunk,
 	default:
 		count_words(&counting, table->words);
 	}
-	if (table->free < table->free_least)
-		trip_keyed_room_make(table, chunk->count);
 	if (counting.n_missing > 0)
 		count_missing(&counting);
 	count_seen(table, chunk);
+	if (__builtin_expect(chunk->close != NULL, 0))
+		counting.over |= close_keys(&counting, chunk->close);
 	return counting.over;
 }

@@ -36,10 +36,12 @@ enum keyed_word {
  * cache line then. Where there is a rate it touches all, and all of an entry lies together. */
 enum keyed_rest {
 	KEYED_BUCKET,
-	KEYED_ERROR, /* above 16 bits of the mark */
+	KEYED_ERROR, /* above 8 bits of the mark, and what has been told */
 	KEYED_REST_WORDS,
 };
-#define KEYED_MARK_BITS 16u
+#define KEYED_STATE_BITS 16u
+#define KEYED_MARK_SHIFT 8u
+#define KEYED_TELLING_SHIFT TRIP_KEYED_LIMITS
 #define KEYED_HALF_LINE 4u /* words */
 
 /* A slot is a part of the hash, its tag, above an entry + 1; 0: free. What the writer stores here
@@ -55,10 +57,14 @@ _Static_assert(sizeof(struct keyed_line) == 64, "a cache line");
 struct trip_keyed {
 	/* Fixed. */
 	uint64_t secret[KEYED_SECRETS];
+	struct trip_keyed_limit limits[TRIP_KEYED_LIMITS];
+	/* The lowest of them. */
 	uint64_t limit_packets, limit_bytes;
-	uint64_t rate;  /* a second; and in parts a tick */
-	uint64_t parts; /* of a packet or byte */
-	uint64_t burst; /* in parts */
+	uint64_t told_rate; /* the bit of its limit */
+	uint64_t rate;      /* a second; and in parts a tick */
+	uint64_t parts;     /* of a packet or byte */
+	uint64_t burst;     /* in parts */
+	uint64_t until;
 	uint64_t cost_packet, cost_byte;
 	uint64_t tick; /* microseconds */
 	uint64_t unit; /* ticks */
@@ -164,16 +170,22 @@ keyed_seen(uint64_t word)
 	return (uint16_t)(word >> KEYED_SEEN_SHIFT);
 }
 
-static inline uint16_t
+static inline uint8_t
 keyed_mark(const struct trip_keyed *table, uint32_t entry)
 {
-	return (uint16_t)keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]);
+	return (uint8_t)(keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]) >> KEYED_MARK_SHIFT);
+}
+
+static inline uint8_t
+keyed_told(uint64_t state)
+{
+	return state & ((1u << TRIP_KEYED_LIMITS) - 1);
 }
 
 static inline uint64_t
 keyed_error(const struct trip_keyed *table, uint32_t entry)
 {
-	return keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]) >> KEYED_MARK_BITS;
+	return keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]) >> KEYED_STATE_BITS;
 }
 
 /* In the measure that ranks, as what was counted; and with the error. */

@@ -203,8 +203,8 @@ leaves(struct trip_keyed *table, const struct hand hand)
 	if (packets == 0)
 		return false;
 	rank = keyed_weight(table, packets, keyed_load(&hand.at[KEYED_BYTES])) +
-	       (error >> KEYED_MARK_BITS);
-	if (rank <= hand.floor && (uint16_t)error == 0)
+	       (error >> KEYED_STATE_BITS);
+	if (rank <= hand.floor && (uint8_t)(error >> KEYED_MARK_SHIFT) == 0)
 		return true;
 	bin = bin_of(rank > table->base ? rank - table->base : 0);
 	table->bins[bin]++;

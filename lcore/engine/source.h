@@ -37,6 +37,9 @@ void trip_source_count(const struct trip_engine *engine, uint32_t flow, uint32_t
  * counters that it feeds. */
 void trip_source_cross(const struct trip_engine *engine, uint32_t flow, unsigned int which);
 
+/* Any thread: a counter is at this value or above from now on, where it is not yet. */
+void trip_source_raise(const struct trip_engine *engine, uint32_t cntr, uint64_t value);
+
 /* Whoever counts: the flow counts no more, though nobody asked for that. Its counters' error value
  * says so (CNTR-03). */
 void trip_source_fail(const struct trip_engine *engine, uint32_t flow);

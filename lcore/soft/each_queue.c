@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Counts the packets of a queue by the keys of its statements. */
+#include "each_judge.h"
 #include "each_queue.h"
 
 _Static_assert(TRIP_EACH_KEY_CHUNK == TRIP_KEYED_CHUNK, "a chunk of packets is one of keys");
@@ -58,14 +59,33 @@ sift(uint64_t *keys, uint32_t words, uint8_t *packets, uint32_t count, uint32_t 
 	return kept;
 }
 
-static void
-count(const struct trip_each_statement *statement, struct trip_keyed *table,
-	const struct trip_each_chunk *chunk, uint32_t skipped, uint64_t now)
+/* What all tables of a statement have in common for that (keyed.h). */
+static const _Atomic uint64_t *
+close_of(const struct trip_each_poll *poll, const struct trip_each_statement *statement)
 {
+	struct trip_each_ring_at at;
+
+	if (!statement->counts)
+		return NULL;
+	at = trip_each_statement_ring(poll->zone, statement);
+	return trip_each_ring_close(&at);
+}
+
+static struct trip_keyed *
+table_of(const struct trip_each_poll *poll, uint32_t which)
+{
+	return trip_each_table(poll->zone, poll->queue->lines[which]);
+}
+
+static void
+count(const struct trip_each_poll *poll, uint32_t which, const struct trip_each_chunk *chunk)
+{
+	const struct trip_each_statement *statement = &poll->zone->statements[which];
 	uint64_t keys[TRIP_EACH_KEY_CHUNK * TRIP_EACH_KEY_WORDS];
-	uint32_t bytes[TRIP_EACH_KEY_CHUNK], seen = ~skipped;
+	uint32_t bytes[TRIP_EACH_KEY_CHUNK], seen = ~poll->skipped, over;
 	uint8_t packets[TRIP_EACH_KEY_CHUNK];
-	struct trip_keyed_chunk taken = {.keys = keys, .bytes = bytes};
+	struct trip_keyed_chunk taken = {
+		.keys = keys, .bytes = bytes, .close = close_of(poll, statement)};
 
 	taken.count =
 		trip_each_key_take(&statement->key, chunk->fields, chunk->count, keys, packets);
@@ -75,13 +95,9 @@ count(const struct trip_each_statement *statement, struct trip_keyed *table,
 		taken.count = sift(keys, statement->key.words, packets, taken.count, seen);
 	for (uint32_t i = 0; i < taken.count; i++)
 		bytes[i] = chunk->bytes[packets[i]];
-	(void)trip_keyed_count(table, &taken, now);
-}
-
-static struct trip_keyed *
-table_of(const struct trip_each_poll *poll, uint32_t which)
-{
-	return trip_each_table(poll->zone, poll->queue->lines[which]);
+	over = trip_keyed_count(table_of(poll, which), &taken, poll->now);
+	if (__builtin_expect(over != 0, 0))
+		trip_each_judge(poll, which, &taken, over);
 }
 
 uint32_t
@@ -103,12 +119,8 @@ trip_each_queue_begin(struct trip_each_poll *poll, uint64_t now)
 void
 trip_each_queue_count(struct trip_each_poll *poll, const struct trip_each_chunk *chunk)
 {
-	for (uint64_t left = poll->counts; left != 0; left &= left - 1) {
-		uint32_t which = (uint32_t)__builtin_ctzll(left);
-
-		count(&poll->zone->statements[which], table_of(poll, which), chunk, poll->skipped,
-			poll->now);
-	}
+	for (uint64_t left = poll->counts; left != 0; left &= left - 1)
+		count(poll, (uint32_t)__builtin_ctzll(left), chunk);
 	poll->skipped = 0;
 	poll->sweep_at = 0;
 }
@@ -139,6 +151,12 @@ trip_each_queue_recover(struct trip_each_poll *poll, uint64_t now)
 
 	if (poll->queue != NULL)
 		left &= atomic_load_explicit(&poll->queue->used, memory_order_relaxed);
-	for (; left != 0; left &= left - 1)
-		trip_keyed_recover(table_of(poll, (uint32_t)__builtin_ctzll(left)), now);
+	poll->now = now;
+	for (; left != 0; left &= left - 1) {
+		uint32_t which = (uint32_t)__builtin_ctzll(left);
+
+		trip_keyed_recover(table_of(poll, which), now);
+		if (poll->zone->statements[which].n_whens > 0)
+			trip_each_judge_recover(poll, which);
+	}
 }

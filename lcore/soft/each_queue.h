@@ -30,7 +30,9 @@
 
 #include <trip_domain.h>
 
+#include "count.h"
 #include "each_key.h"
+#include "each_ring.h"
 #include "keyed.h"
 #include "pattern.h"
 
@@ -49,10 +51,16 @@ struct trip_each_statement {
 	uint32_t n_parts;
 	enum trip_each_rank rank;
 	uint32_t max;
-	/* Its tables lie one behind the other. */
+	/* Its tables lie one behind the other, and then its trips, where there are conditions. */
 	uint32_t n_tables;
-	uint32_t first_line, table_lines;
+	uint32_t first_line, table_lines, ring_lines;
 	uint64_t idle; /* microseconds */
+	struct trip_each_when whens[TRIP_EACH_WHENS_MAX];
+	uint32_t n_whens;
+	uint8_t rates; /* which of them are, a bit each */
+	bool counts;   /* others are there */
+	uint32_t kept;
+	uint32_t cntr; /* of the domain, which trips raise, and 1; 0: none */
 	char name[TRIP_NAME_MAX + 1];
 };
 
@@ -74,6 +82,7 @@ struct trip_each_zone {
 
 _Static_assert(sizeof(struct trip_each_queue) % TRIP_EACH_LINE == 0, "tables begin at a line");
 _Static_assert(TRIP_EACH_MAX <= 64, "a bit each");
+_Static_assert(TRIP_EACH_WHENS_MAX == TRIP_KEYED_LIMITS, "a limit each");
 
 /* Lines before the tables, and bytes of a zone with so many for these. */
 static inline uint32_t
@@ -96,9 +105,32 @@ trip_each_table(const struct trip_each_zone *zone, uint32_t line)
 	return (struct trip_keyed *)((uintptr_t)zone + (size_t)line * TRIP_EACH_LINE);
 }
 
+/* With all that belongs to it. */
+static inline uint64_t
+trip_each_statement_lines(const struct trip_each_statement *statement)
+{
+	return (uint64_t)statement->n_tables * statement->table_lines + statement->ring_lines;
+}
+
+/* Of one that has conditions. */
+static inline struct trip_each_ring_at
+trip_each_statement_ring(
+	const struct trip_each_zone *zone, const struct trip_each_statement *statement)
+{
+	uint32_t line = statement->first_line + statement->n_tables * statement->table_lines;
+
+	return (struct trip_each_ring_at){
+		.ring = (struct trip_each_ring *)((uintptr_t)zone + (size_t)line * TRIP_EACH_LINE),
+		.kept = statement->kept,
+		.n_tables = statement->n_tables};
+}
+
 /* A pattern as what a packet must be; and what a parser is to be asked for. */
 void trip_each_queue_filter(
 	const struct trip_pattern *pattern, struct trip_each_statement *statement);
+
+/* The counter that trips raise is at this or above from now on: rings its home. */
+typedef void (*trip_each_raise)(void *arg, uint32_t cntr, uint64_t trips);
 
 /* A queue, for whoever polls it: memory of this process. */
 struct trip_each_poll {
@@ -107,6 +139,8 @@ struct trip_each_poll {
 	/* NULL: the domain has none. */
 	struct trip_each_zone *zone;
 	struct trip_each_queue *queue;
+	trip_each_raise raise;
+	void *arg;
 	/* Of the burst: microseconds, and statements. */
 	uint64_t now, counts;
 	/* Of the chunk: packets that no statement sees. */

@@ -49,6 +49,8 @@ struct trip_soft_shared {
 	/* What it counts by keys; NULL: nothing ever. */
 	struct trip_each_zone *each_zone;
 	struct trip_each_queue *each;
+	/* As trip_soft_cross, for what is counted by keys. */
+	trip_each_raise each_raise;
 };
 
 /* One queue of a port, on the lcore that polls it; memory of this process. */

@@ -20,6 +20,8 @@ trip_soft_open(struct trip_soft_queue *queue, struct trip_table *table, bool sen
 	queue->lookup.sent = sent ? TRIP_WANT_SENT : 0;
 	queue->each.zone = shared->each_zone;
 	queue->each.queue = shared->each;
+	queue->each.raise = shared->each_raise;
+	queue->each.arg = arg;
 	queue->cross = cross;
 	queue->now = now;
 	queue->arg = arg;

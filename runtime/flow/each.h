@@ -28,6 +28,7 @@ struct trip_each {
 	/* Queues count it; it has ended, and its tables are held back for bursts under way. */
 	bool shown, held;
 	enum trip_flow_direction direction;
+	struct trip_cntr *trips;
 	uint32_t n_ports;
 	struct trip_each_port ports[];
 };
@@ -51,6 +52,10 @@ void trip_each_let_go(struct trip_domain *domain, uint32_t number, uint32_t time
 /* Tables that were held back are free where no burst can count in them any more; as none can on a
  * port that is being closed. Under the control lock. */
 void trip_each_free_held(struct trip_domain *domain, const struct trip_port *closed);
+
+/* That it has so many tables; and what they are made of. */
+void trip_each_plan_tables(struct trip_each_statement *statement, uint32_t n_tables);
+struct trip_keyed_attr trip_each_keyed(const struct trip_each_statement *statement);
 
 /* A key over all tables; in none: `tables` is 0. */
 struct trip_each_entry trip_each_sum(const struct trip_each *each, const uint64_t *key);

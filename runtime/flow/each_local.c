@@ -34,7 +34,7 @@ queue_of(const struct trip_each *each, const struct trip_port_side *side, uint32
 static uint32_t
 end_of(const struct trip_each *each)
 {
-	return each->statement.first_line + each->statement.n_tables * each->statement.table_lines;
+	return each->statement.first_line + (uint32_t)trip_each_statement_lines(&each->statement);
 }
 
 /* The next that begins at or behind a line; NULL: none. */
@@ -83,10 +83,12 @@ take_lines(struct trip_each *each)
 	const struct trip_domain *domain = each->domain;
 	struct trip_each_statement *statement = &each->statement;
 	uint64_t lines, widest;
+	uint32_t n_tables = 0;
 
 	for (uint32_t i = 0; i < each->n_ports; i++)
-		statement->n_tables += side_of(each, i)->n_queues;
-	lines = (uint64_t)statement->n_tables * statement->table_lines;
+		n_tables += side_of(each, i)->n_queues;
+	trip_each_plan_tables(statement, n_tables);
+	lines = trip_each_statement_lines(statement);
 	statement->first_line = find_gap(domain, lines, &widest);
 	return statement->first_line != TRIP_NONE
 		       ? 0
@@ -133,6 +135,8 @@ enter(struct trip_each *each)
 	if (error != 0)
 		return error;
 	domain->eaches[each->number] = each;
+	if (each->trips != NULL)
+		trip_fid_hold(&each->trips->fid);
 	for (uint32_t i = 0; i < each->n_ports; i++)
 		each->ports[i].port->n_eaches++;
 	return 0;
@@ -143,6 +147,8 @@ static void
 leave(struct trip_each *each)
 {
 	each->domain->eaches[each->number] = NULL;
+	if (each->trips != NULL)
+		trip_fid_let_go(&each->trips->fid);
 	free(each);
 }
 
@@ -174,11 +180,13 @@ static void
 make_tables(struct trip_each *each)
 {
 	const struct trip_each_statement *statement = &each->statement;
-	struct trip_keyed_attr attr = {.max = statement->max,
-		.words = statement->key.words,
-		.by_bytes = statement->rank == TRIP_EACH_BYTES,
-		.idle = statement->idle};
+	struct trip_keyed_attr attr = trip_each_keyed(statement);
+	struct trip_each_ring_at at;
 
+	if (statement->n_whens > 0) {
+		at = trip_each_statement_ring(each->domain->engine.eaches, statement);
+		trip_each_ring_init(&at);
+	}
 	/* Where the kernel has none yet: the time, and where this is. */
 	if (getrandom(attr.secret, sizeof(attr.secret), 0) != sizeof(attr.secret)) {
 		attr.secret[0] ^= rte_rdtsc();

@@ -32,6 +32,7 @@ add(struct trip_each_entry *sum, const struct trip_keyed_entry *reading)
 	sum->packets += reading->packets;
 	sum->bytes += reading->bytes;
 	sum->error += reading->error;
+	sum->tripped |= reading->told;
 	sum->tables++;
 }
 
@@ -102,17 +103,67 @@ trip_each_query(const struct trip_each *each, struct trip_each_info *info)
 		.tables = statement->n_tables,
 		.n_parts = statement->n_parts,
 		.key_size = statement->key.bytes,
-		.table_bytes =
-			(uint64_t)statement->n_tables * statement->table_lines * TRIP_EACH_LINE};
+		.table_bytes = trip_each_statement_lines(statement) * TRIP_EACH_LINE,
+		.n_whens = statement->n_whens,
+		.trips_kept = statement->kept};
+	struct trip_each_ring_at at;
 	int error = trip_detach_check(each->domain);
 
 	if (error != 0)
 		return error;
 	memcpy(own.parts, statement->parts, sizeof(statement->parts));
+	memcpy(own.whens, statement->whens, sizeof(statement->whens));
+	if (statement->n_whens > 0) {
+		at = trip_each_statement_ring(each->domain->engine.eaches, statement);
+		own.trips = trip_each_ring_trips(&at);
+	}
 	strcpy(own.name, statement->name);
 	for (uint32_t i = 0; i < statement->n_tables; i++)
 		add_totals(&own, trip_each_table_at(each, i));
 	return TRIP_SIZED_GIVE(trip_each_info, info, &own);
+}
+
+/* As the library keeps them, to the caller's size. */
+static void
+give_trip(const struct trip_each *each, uint64_t number, const struct trip_each_told *told,
+	void *out, size_t size)
+{
+	struct trip_each_trip trip = {.size = size,
+		.number = number,
+		.packets = told->packets,
+		.bytes = told->bytes,
+		.ns = told->ns,
+		.when = told->when,
+		.table = told->table,
+		.key_size = each->statement.key.bytes};
+
+	memcpy(trip.key, told->key, sizeof(trip.key));
+	memcpy(out, &trip, size);
+}
+
+int
+trip_each_trips(const struct trip_each *each, uint64_t from, struct trip_each_trip *trips,
+	size_t size, uint32_t count)
+{
+	const uint64_t kept = each->statement.kept;
+	struct trip_each_ring_at at;
+	struct trip_each_told told;
+	int error = trip_detach_check(each->domain);
+	uint32_t n = 0;
+	uint64_t end;
+
+	if (error == 0)
+		error = TRIP_SIZED_CHECK(trip_each_trip, size);
+	if (error != 0 || each->statement.n_whens == 0)
+		return error;
+	at = trip_each_statement_ring(each->domain->engine.eaches, &each->statement);
+	end = trip_each_ring_trips(&at);
+	if (end > kept && from < end - kept)
+		from = end - kept;
+	for (; from < end && n < RTE_MIN(count, (uint32_t)INT32_MAX); from++)
+		if (trip_each_ring_read(&at, from, &told))
+			give_trip(each, from, &told, (char *)trips + n++ * size, size);
+	return (int)n;
 }
 
 /* ---- all keys ---------------------------------------------------------------------------------
@@ -130,6 +181,7 @@ struct found {
 	uint64_t key[TRIP_EACH_KEY_WORDS];
 	uint64_t packets, bytes, error;
 	uint32_t table;
+	uint8_t told;
 };
 
 struct part {
@@ -163,7 +215,8 @@ note(struct part *part, const struct trip_keyed_entry *reading, uint32_t words, 
 	*grown = (struct found){.packets = reading->packets,
 		.bytes = reading->bytes,
 		.error = reading->error,
-		.table = table};
+		.table = table,
+		.told = reading->told};
 	memcpy(grown->key, reading->key, words * sizeof(reading->key[0]));
 	return 0;
 }
@@ -203,6 +256,7 @@ merge(const struct trip_each *each, const struct found *found, size_t left, uint
 		sum->bytes += found[n].bytes;
 		/* In the place of what it may have had there without one. */
 		sum->error += found[n].error - floors[found[n].table];
+		sum->tripped |= found[n].told;
 		sum->tables++;
 	}
 	return n;

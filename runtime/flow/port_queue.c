@@ -31,6 +31,15 @@ cross(void *arg, uint32_t flow, unsigned int which)
 	trip_source_cross(&port->domain->engine, flow, which);
 }
 
+/* Keys of a statement have tripped. */
+static void
+raise_cntr(void *arg, uint32_t cntr, uint64_t trips)
+{
+	struct trip_port *port = arg;
+
+	trip_source_raise(&port->domain->engine, cntr, trips);
+}
+
 /* By the clock, so that other processes' queues agree. */
 static uint64_t
 now(void *arg)
@@ -61,6 +70,7 @@ trip_port_queue_open(struct trip_port *port, enum trip_flow_direction direction,
 		.n_police = engine->n_police,
 		.each_zone = engine->eaches,
 		.each = engine->eaches != NULL ? &engine->eaches->queues[at] : NULL,
+		.each_raise = raise_cntr,
 	};
 
 	trip_soft_open(&side->queues[queue].soft, side->table, direction == TRIP_FLOW_EGRESS,

@@ -20,6 +20,19 @@ refuse_open(struct trip_each *each)
 		each->statement.name, each->domain->name);
 }
 
+static bool
+trips_are_whole(const struct trip_each_statement *statement)
+{
+	const uint32_t kept = statement->kept;
+
+	if (statement->n_whens == 0)
+		return statement->ring_lines == 0;
+	return statement->n_whens <= TRIP_EACH_WHENS_MAX && kept >= TRIP_EACH_RING_MIN &&
+	       kept <= TRIP_EACH_RING_MAX && (kept & (kept - 1)) == 0 &&
+	       statement->ring_lines ==
+		       trip_each_ring_size(kept, statement->n_tables) / TRIP_EACH_LINE;
+}
+
 /* Readers go by it: it has been copied once, and what would lead them out of the zone is refused.
  */
 static bool
@@ -35,8 +48,8 @@ is_whole(const struct trip_each *each)
 	       statement->key.bytes <= TRIP_EACH_KEY_MAX &&
 	       statement->name[sizeof(statement->name) - 1] == 0 && statement->n_tables > 0 &&
 	       statement->n_tables <= attr->max_queues && statement->first_line >= first &&
-	       statement->first_line + (uint64_t)statement->n_tables * statement->table_lines <=
-		       last;
+	       trips_are_whole(statement) &&
+	       statement->first_line + trip_each_statement_lines(statement) <= last;
 }
 
 static int

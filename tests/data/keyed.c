@@ -140,8 +140,8 @@ run_stream(const struct stream *stream, uint64_t seed, bool colliding)
 		.words = 1 + (uint32_t)trip_random_below(&random, TRIP_KEYED_WORDS_MAX),
 		.by_bytes = trip_random_below(&random, 2) != 0,
 		.idle = FOREVER,
-		.limit_packets = 1 + trip_random_below(&random, 500),
-		.limit_bytes = 1 + trip_random_below(&random, 100000),
+		.limits = {{1 + trip_random_below(&random, 500),
+			1 + trip_random_below(&random, 100000)}},
 		.secret = {trip_random_u64(&random), trip_random_u64(&random)}};
 	struct model model;
 
@@ -284,7 +284,7 @@ keyed_takes_over_garbage(void **state)
 		struct trip_keyed_totals before, totals;
 		uint64_t keys[2 * TRIP_KEYED_CHUNK], now = 1000 + round;
 		uint32_t bytes[TRIP_KEYED_CHUNK] = {0};
-		const struct trip_keyed_chunk chunk = {keys, bytes, TRIP_KEYED_CHUNK};
+		const struct trip_keyed_chunk chunk = {keys, bytes, TRIP_KEYED_CHUNK, NULL};
 
 		table = trip_keyed_init(memory, &attr);
 		memset(memory + size, 0xa5, 64);
@@ -310,7 +310,7 @@ keyed_takes_over_garbage(void **state)
  */
 
 static void
-mark_all(struct model *model, uint16_t mark)
+mark_all(struct model *model, uint8_t mark)
 {
 	struct trip_keyed_entry reading;
 
@@ -327,7 +327,7 @@ static void
 keyed_keeps_what_is_marked(void **state)
 {
 	struct trip_keyed_attr attr = {
-		.max = MAX, .words = 2, .idle = 1000, .limit_packets = 1, .secret = {1, 2}};
+		.max = MAX, .words = 2, .idle = 1000, .limits = {{1, 0}}, .secret = {1, 2}};
 	const struct stream *flood = &streams[4];
 	struct model model;
 	uint32_t entry;
@@ -338,6 +338,7 @@ keyed_keeps_what_is_marked(void **state)
 	assert_int_equal(model.over, 1);
 	entry = trip_keyed_find(model.table, &model.words[0]);
 	trip_keyed_mark(model.table, entry, 9);
+	trip_keyed_tell(model.table, entry, 1, 0);
 	model_count(&model, (const uint32_t[]){0}, (const uint32_t[]){60}, 1);
 	assert_int_equal(model.over, 0);
 	send(&model, flood, 1000);
@@ -380,7 +381,7 @@ keyed_bounds_hold_beside_what_is_refused(void **state)
 	for (unsigned int i = 0; i < 40; i++) {
 		send(&model, &streams[6], 100);
 		/* In turn: some are, all are, none is. */
-		mark_all(&model, (uint16_t)(i % 8 < 6));
+		mark_all(&model, (uint8_t)(i % 8 < 6));
 		model_check(&model);
 	}
 	assert_true(model.totals.refused_packets > 0 && model.totals.evicted > 0);

@@ -87,10 +87,10 @@ model_check_over(const struct model *model, const struct model_key *key, bool ov
 {
 	/* EACH-04: never before. */
 	if (over && model->attr.rate == 0)
-		assert_true(
-			(model->attr.limit_packets != 0 &&
-				key->packets >= model->attr.limit_packets) ||
-			(model->attr.limit_bytes != 0 && key->bytes >= model->attr.limit_bytes));
+		assert_true((model->attr.limits[0].packets != 0 &&
+				    key->packets >= model->attr.limits[0].packets) ||
+			    (model->attr.limits[0].bytes != 0 &&
+				    key->bytes >= model->attr.limits[0].bytes));
 }
 
 /* Where the floor rises, as many as there is room for have reached it. */

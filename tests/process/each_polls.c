@@ -19,6 +19,8 @@
 #define LONG_US (UINT64_C(3600) * 1000000)
 /* More than a table has room for. */
 #define MANY 1400
+/* Of a key, when it trips. */
+#define COUNT 4
 
 static const struct trip_each_part by_port[] = {{TRIP_EACH_L4_DST, 0}};
 
@@ -131,11 +133,14 @@ play_poller(const char *arg)
  */
 
 static struct trip_each *each;
+static struct trip_cntr *trips;
 static uint64_t cost;
 
 static struct trip_each_attr
 attr_of(const char *name)
 {
+	static const struct trip_each_when when = {.count = COUNT};
+
 	return (struct trip_each_attr){.size = sizeof(struct trip_each_attr),
 		.name = name,
 		.ports = &flows_port,
@@ -143,7 +148,9 @@ attr_of(const char *name)
 		.parts = by_port,
 		.n_parts = 1,
 		.max = MAX,
-		.idle_us = LONG_US};
+		.idle_us = LONG_US,
+		.whens = &when,
+		.n_whens = 1};
 }
 
 static int
@@ -408,6 +415,90 @@ who_is_stopped_keeps_the_tables(void **state)
 	close_all();
 }
 
+/* ---- trips ----
+ */
+
+static uint16_t
+key_of(const struct trip_each_trip *trip)
+{
+	return (uint16_t)(trip->key[0] << 8 | trip->key[1]);
+}
+
+/* How often a key has tripped; each of its trips is of enough packets. */
+static unsigned int
+trips_of(uint16_t key)
+{
+	struct trip_each_trip some[16];
+	unsigned int times = 0;
+	uint64_t next = 0;
+	int n;
+
+	for (; (n = trip_each_trips(each, next, some, sizeof(some[0]), 16)) > 0; next += n)
+		for (int i = 0; i < n; i++) {
+			assert_int_equal(some[i].number, next + (uint64_t)i);
+			assert_true(some[i].packets >= COUNT);
+			times += key_of(&some[i]) == key;
+		}
+	return times;
+}
+
+/* Kills a poller in the middle of what takes a key to its count; or of taking the queue over. */
+static void
+kill_at(uint16_t key, uint64_t steps, bool taken)
+{
+	struct family_child poller = start_poller(8);
+
+	if (taken)
+		assert_int_equal(ask(&poller, POLL, 0, (uint16_t)(key + 10000), 1), 1);
+	step_into_burst(&poller, 0, key, 2, steps);
+	family_kill(&poller);
+	assert_false(is_in_burst(0));
+}
+
+/* Whoever polls the queue next tells what its last one had counted, or was about to tell: each key
+ * that has enough, once, and the counter knows. */
+static void
+each_04_a_killed_poller_misses_no_trip(void **state)
+{
+	struct trip_random random = {.state = trip_test_seed("each_04_killed")};
+	uint64_t rounds = trip_test_rounds(24), told = 0;
+	struct trip_cntr_attr attr = {.size = sizeof(attr), .name = "trips"};
+	struct trip_each_attr each_attr = attr_of("trips");
+
+	open_all();
+	assert_int_equal(trip_each_close(each), 0);
+	assert_int_equal(trip_cntr_open(family_domain, &attr, &trips, NULL), 0);
+	each_attr.trips = trips;
+	assert_int_equal(trip_each_open(family_domain, &each_attr, &each), 0);
+	for (uint64_t round = 0; round < rounds; round++) {
+		uint16_t key = (uint16_t)(100 + round);
+
+		/* On both queues, or on that one alone. */
+		assert_int_equal(flows_burst(flows_port, round % 2, key, COUNT - 2), COUNT - 2);
+		if (round % 2 == 0)
+			assert_int_equal(trip_port_release(flows_port, TRIP_FLOW_INGRESS, 0), 0);
+		kill_at(key, trip_random_below(&random, BURST_LENGTH / 2), round % 8 != 7);
+		/* It has been told by then, or not. */
+		trip_assert_range(trips_of(key), 0, 1);
+		assert_int_equal(trip_port_claim(flows_port, TRIP_FLOW_INGRESS, 0), 0);
+		assert_int_equal(flows_burst(flows_port, 0, 0, 0), 0);
+		assert_int_equal(trips_of(key), packets_of(each, key) >= COUNT);
+		told += trips_of(key);
+		assert_int_equal(flows_burst(flows_port, 0, key, 3), 3);
+		assert_int_equal(trips_of(key), 1);
+		assert_int_equal(query(each).trips, round + 1);
+		assert_int_equal(trip_cntr_read(trips), round + 1);
+		assert_int_equal(trip_port_release(flows_port, TRIP_FLOW_INGRESS, 0), 0);
+	}
+	printf("%llu of %llu had been counted\n", (unsigned long long)told,
+		(unsigned long long)rounds);
+	assert_int_equal(trip_each_close(each), 0);
+	assert_int_equal(trip_cntr_close(trips), 0);
+	each = NULL;
+	flows_close_port();
+	family_close();
+}
+
 /* ---- secrets ----------------------------------------------------------------------------------
  */
 
@@ -455,6 +546,7 @@ play_all(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(others_find_read_and_count),
 		cmocka_unit_test(each_03_a_killed_poller_loses_nothing),
+		cmocka_unit_test(each_04_a_killed_poller_misses_no_trip),
 		cmocka_unit_test(who_is_stopped_keeps_the_tables),
 		cmocka_unit_test(each_07_which_keys_share_a_bucket_is_a_secret),
 	};

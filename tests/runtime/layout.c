@@ -62,6 +62,8 @@ struct request {
 	struct trip_each_attr each;
 	char each_name[TRIP_NAME_MAX + 1];
 	struct trip_each_part each_parts[TRIP_EACH_PARTS_MAX];
+	struct trip_each_when each_whens[TRIP_EACH_WHENS_MAX];
+	char each_trips[TRIP_NAME_MAX + 1];
 };
 
 struct answer {
@@ -215,6 +217,10 @@ open_each_away(const struct trip_each_attr *attr, uint16_t udp_port)
 
 	strcpy(request.each_name, attr->name);
 	memcpy(request.each_parts, attr->parts, attr->n_parts * sizeof(*attr->parts));
+	for (uint32_t i = 0; i < attr->n_whens; i++)
+		request.each_whens[i] = attr->whens[i];
+	if (attr->trips != NULL)
+		strcpy(request.each_trips, trip_cntr_name(attr->trips));
 	(void)send_request(&request);
 	if (trip_each_find(harness_domain, attr->name, &each) != 0)
 		fail_msg("%s", trip_error_message());
@@ -341,16 +347,23 @@ close_here(void)
 
 /* Of the running test. */
 static struct trip_each *eaches[8];
+static struct trip_cntr *each_trips[8];
 
 static void
 open_each(struct request *request)
 {
+	const struct trip_cntr_attr cntr = {.size = sizeof(cntr), .name = request->each_trips};
 	unsigned int i = 0;
 
 	request->each.name = request->each_name;
 	request->each.parts = request->each_parts;
 	while (eaches[i] != NULL)
 		assert_true(++i < RTE_DIM(eaches));
+	request->each.whens = request->each_whens;
+	if (request->each.trips != NULL)
+		assert_int_equal(
+			trip_cntr_find(harness_domain, &cntr, &request->each.trips, NULL), 0);
+	each_trips[i] = request->each.trips;
 	eaches[i] = traffic_each(port, &request->each, request->udp_port);
 }
 
@@ -367,6 +380,8 @@ close_each(const char *name)
 			continue;
 		traffic_each_close(eaches[i]);
 		eaches[i] = NULL;
+		if (each_trips[i] != NULL)
+			harness_cntr_close(each_trips[i]);
 	}
 }
 

@@ -52,8 +52,10 @@ static struct packet {
 
 struct key {
 	uint8_t bytes[TRIP_EACH_KEY_MAX];
-	uint64_t packets, bytes_seen;
+	uint64_t packets, bytes_most;
 	bool told;
+	/* How often, by each condition. */
+	uint32_t trips[TRIP_EACH_WHENS_MAX];
 };
 
 static struct statement {
@@ -64,6 +66,9 @@ static struct statement {
 	uint32_t max;
 	bool filtered;
 	struct draw_pattern pattern;
+	struct trip_each_when whens[TRIP_EACH_WHENS_MAX];
+	uint32_t n_whens;
+	uint64_t next_trip;
 	struct key keys[KEYS_MAX];
 	/* By hash, 1 more than a key's index. */
 	uint32_t places[PLACES];
@@ -75,7 +80,7 @@ static struct trip_domain *domain;
 static struct trip_port *port;
 static struct draw_pattern allowed;
 static unsigned int opened;
-static uint64_t evicted, told, filtered_out, skipped;
+static uint64_t evicted, told, filtered_out, skipped, tripped;
 
 /* ---- the model --------------------------------------------------------------------------------
  */
@@ -127,11 +132,61 @@ count_in_model(struct statement *statement, const struct packet *packet)
 	}
 	key = key_of(statement, bytes);
 	key->packets++;
+	/* Tags that were stripped count, too. */
+	key->bytes_most += (uint64_t)packet->mbuf->pkt_len + 8;
 	statement->packets++;
 }
 
 /* ---- what is asked ----------------------------------------------------------------------------
  */
+
+static uint64_t
+counted(const struct trip_each_when *when, uint64_t packet_sum, uint64_t byte_sum)
+{
+	return when->of == TRIP_EACH_BYTES ? byte_sum : packet_sum;
+}
+
+/* Behind each burst: none is early, and what was counted then is no more than was sent. */
+static void
+check_trips(struct statement *statement)
+{
+	struct trip_each_trip trip[16];
+	int n;
+
+	while ((n = trip_each_trips(
+			statement->each, statement->next_trip, trip, sizeof(trip[0]), 16)) > 0)
+		for (int i = 0; i < n; i++) {
+			const struct trip_each_when *when = &statement->whens[trip[i].when];
+			uint8_t bytes[TRIP_EACH_KEY_MAX] = {0};
+			struct key *key;
+
+			assert_int_equal(trip[i].number, statement->next_trip++);
+			assert_true(trip[i].when < statement->n_whens);
+			memcpy(bytes, trip[i].key, trip[i].key_size);
+			key = key_of(statement, bytes);
+			key->trips[trip[i].when]++;
+			assert_true(counted(when, trip[i].packets, trip[i].bytes) >= when->count);
+			assert_true(trip[i].packets <= key->packets);
+			assert_true(trip[i].bytes <= key->bytes_most);
+			tripped++;
+		}
+}
+
+/* None is missed, nor told twice. */
+static void
+check_tripped(struct statement *statement, const struct trip_each_info *info, const struct key *key,
+	const struct trip_each_entry *entry)
+{
+	for (uint32_t i = 0; i < statement->n_whens; i++) {
+		const struct trip_each_when *when = &statement->whens[i];
+
+		if (counted(when, entry->packets, entry->bytes) >= when->count)
+			assert_true((entry->tripped >> i & 1) != 0 && key->trips[i] > 0);
+		if (info->evicted == 0)
+			assert_int_equal(key->trips[i],
+				counted(when, entry->packets, entry->bytes) >= when->count);
+	}
+}
 
 struct sums {
 	struct statement *statement;
@@ -184,6 +239,7 @@ check_keys(struct statement *statement, const struct trip_each_info *info)
 		assert_int_equal(result, key->told ? 0 : -ENOENT);
 		if (result == 0) {
 			check_entry(statement, &entry);
+			check_tripped(statement, info, key, &entry);
 			continue;
 		}
 		if (statement->rank != TRIP_EACH_PACKETS)
@@ -216,6 +272,19 @@ check(struct statement *statement)
  */
 
 static void
+draw_whens(struct statement *statement)
+{
+	statement->n_whens = below(TRIP_EACH_WHENS_MAX + 1);
+	statement->next_trip = 0;
+	for (uint32_t i = 0; i < statement->n_whens; i++) {
+		struct trip_each_when *when = &statement->whens[i];
+
+		when->of = below(2) == 0 ? TRIP_EACH_BYTES : TRIP_EACH_PACKETS;
+		when->count = 1 + below(when->of == TRIP_EACH_BYTES ? 100000 : 1000);
+	}
+}
+
+static void
 open_statement(struct statement *statement)
 {
 	char name[TRIP_NAME_MAX];
@@ -229,23 +298,26 @@ open_statement(struct statement *statement)
 
 	snprintf(name, sizeof(name), "each%u", opened++);
 	statement->n_parts = draw_key(&draw, statement->parts);
-	/* Else a key that most packets have is rare. */
-	if (below(3) == 0) {
+	/* Else a key that most packets have is rare; of one all do, so that keys go. */
+	if (below(3) == 0 || statement == statements) {
 		statement->parts[0] = (struct trip_each_part){TRIP_EACH_IPV4_SRC, 0};
 		statement->parts[1] = (struct trip_each_part){TRIP_EACH_L4_DST, 0};
 		statement->n_parts = 1 + below(2);
 	}
 	statement->rank = below(3) == 0 ? TRIP_EACH_BYTES : TRIP_EACH_PACKETS;
 	statement->max = 1 + below(20);
-	statement->filtered = below(3) == 0;
+	statement->filtered = below(3) == 0 && statement != statements;
 	statement->n_keys = 0;
 	statement->packets = 0;
+	draw_whens(statement);
 	memset(statement->keys, 0, sizeof(statement->keys));
 	memset(statement->places, 0, sizeof(statement->places));
 	draw_pattern(&draw, &packets[below(DRAWN)].frame, &statement->pattern);
 	attr.n_parts = statement->n_parts;
 	attr.rank = statement->rank;
 	attr.max = statement->max;
+	attr.whens = statement->whens;
+	attr.n_whens = statement->n_whens;
 	attr.pattern = statement->filtered ? statement->pattern.items : NULL;
 	error = trip_each_open(domain, &attr, &statement->each);
 	if (error != 0)
@@ -289,6 +361,9 @@ send_burst(uint16_t queue)
 				count_in_model(&statements[s], packet);
 	}
 	(void)trip_port_burst(port, queue, pkts, n);
+	for (unsigned int s = 0; s < STATEMENTS; s++)
+		if (statements[s].each != NULL)
+			check_trips(&statements[s]);
 }
 
 static struct trip_flow *
@@ -396,10 +471,11 @@ keys_are_counted_as_in_the_model(void **state)
 	for (unsigned int i = 0; i < FRAMES; i++)
 		mbuf_release(packets[i].mbuf);
 	printf("%u statements, %llu keys told, %llu evicted, %llu packets filtered out, %llu "
-	       "allowed\n",
+	       "allowed, %llu trips\n",
 		opened, (unsigned long long)told, (unsigned long long)evicted,
-		(unsigned long long)filtered_out, (unsigned long long)skipped);
-	assert_true(told > 0 && evicted > 0 && filtered_out > 0 && skipped > 0);
+		(unsigned long long)filtered_out, (unsigned long long)skipped,
+		(unsigned long long)tripped);
+	assert_true(tripped > 0 && told > 0 && evicted > 0 && filtered_out > 0 && skipped > 0);
 }
 
 static int

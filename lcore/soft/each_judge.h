@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Judges whether keys of a queue's table have reached what the conditions of their statement say,
+ * right behind the chunk that was counted, and tells of those that have (each_ring.h).
+ *
+ * On one queue its table knows all. On several a key trips by its sum, in the burst of any queue
+ * that takes it there, and once:
+ *
+ * - As long as no table has its part of a condition, ceil(N / Q), the sum is below N. Who finds
+ *   that its own has, says that the key is close (keyed.h), in a bit that stays; from then on
+ *   whoever counts it sums up all tables. That is a look into Q - 1 lines for each chunk that has
+ *   the key, from the first part to the trip, and nothing for all other keys.
+ * - Of two that take a key there at once each has a fence between its own count and its look, so
+ *   one of them sees both.
+ * - Who trips says in its own entry that it is telling, tells, and says that it has told. Who finds
+ *   in an entry of another table that it has told leaves it at that; that it is telling, looks
+ *   among the trips; and both read the number of trips before they looked into other tables, so
+ *   that who told since is in the way. Who is killed in between leaves that it is telling, and
+ *   its follower puts it right, and judges what was counted and not judged.
+ *
+ * What is judged is what was counted since a key came to each table. Where it goes from one and
+ * comes again, it begins there anew, so its sum may fall: never early.
+ */
+#ifndef TRIP_EACH_JUDGE_H
+#define TRIP_EACH_JUDGE_H
+
+#include <stdint.h>
+
+#include "each_queue.h"
+
+/* Packets of a chunk that may have taken their keys to a limit, a bit each. */
+void trip_each_judge(const struct trip_each_poll *poll, uint32_t which,
+	const struct trip_keyed_chunk *chunk, uint32_t over);
+
+/* What the last one to poll the queue has left, in a table that has been recovered. */
+void trip_each_judge_recover(const struct trip_each_poll *poll, uint32_t which);
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The trips of a statement, in their order. */
+#include <string.h>
+
+#include "each_ring.h"
+
+#define LINE 64u
+
+/* A place: how often the ring has gone round, above a queue and where in its log. */
+#define TURN_SHIFT 32u
+#define TABLE_SHIFT 16u
+
+static struct trip_each_head *
+head_of(const struct trip_each_ring_at *at, uint32_t table)
+{
+	return (struct trip_each_head *)(at->ring + 1) + table;
+}
+
+static size_t
+close_size(uint32_t n_tables)
+{
+	return n_tables > 1 ? TRIP_KEYED_CLOSE_WORDS * sizeof(uint64_t) : 0;
+}
+
+static _Atomic uint64_t *
+places_of(const struct trip_each_ring_at *at)
+{
+	return (_Atomic uint64_t *)((uintptr_t)head_of(at, at->n_tables) +
+				    close_size(at->n_tables));
+}
+
+static struct trip_each_log *
+log_of(const struct trip_each_ring_at *at, uint32_t table, uint64_t serial)
+{
+	return (struct trip_each_log *)(uintptr_t)(places_of(at) + at->kept) +
+	       (size_t)table * at->kept + (serial & (at->kept - 1));
+}
+
+size_t
+trip_each_ring_size(uint32_t kept, uint32_t n_tables)
+{
+	size_t size = sizeof(struct trip_each_ring) +
+		      (size_t)n_tables * sizeof(struct trip_each_head) + close_size(n_tables) +
+		      kept * sizeof(uint64_t) +
+		      (size_t)n_tables * kept * sizeof(struct trip_each_log);
+
+	return (size + LINE - 1) / LINE * LINE;
+}
+
+void
+trip_each_ring_init(const struct trip_each_ring_at *at)
+{
+	memset(at->ring, 0, trip_each_ring_size(at->kept, at->n_tables));
+}
+
+_Atomic uint64_t *
+trip_each_ring_close(const struct trip_each_ring_at *at)
+{
+	return at->n_tables > 1 ? (_Atomic uint64_t *)(uintptr_t)head_of(at, at->n_tables) : NULL;
+}
+
+/* ---- places -----------------------------------------------------------------------------------
+ */
+
+static _Atomic uint64_t *
+place_of(const struct trip_each_ring_at *at, uint64_t number)
+{
+	return &places_of(at)[number & (at->kept - 1)];
+}
+
+static uint32_t
+turn_of(const struct trip_each_ring_at *at, uint64_t number)
+{
+	return (uint32_t)(number / at->kept) + 1;
+}
+
+/* 0: nobody has taken it yet; below: it is of that turn; above: of a later one. */
+static int32_t
+compare_turn(const struct trip_each_ring_at *at, uint64_t number, uint64_t word)
+{
+	return (int32_t)((uint32_t)(word >> TURN_SHIFT) - turn_of(at, number));
+}
+
+static uint64_t
+word_of(const struct trip_each_ring_at *at, uint64_t number, uint32_t table, uint64_t serial)
+{
+	return (uint64_t)turn_of(at, number) << TURN_SHIFT | (uint64_t)table << TABLE_SHIFT |
+	       (serial & (at->kept - 1));
+}
+
+/* From one that there may be: the first that nobody has taken. */
+static uint64_t
+find_end(const struct trip_each_ring_at *at, uint64_t number)
+{
+	/* Acquire: what was told, and who was telling it. Partner: the exchange that took it. */
+	while (compare_turn(at, number,
+		       atomic_load_explicit(place_of(at, number), memory_order_acquire)) >= 0)
+		number++;
+	return number;
+}
+
+uint64_t
+trip_each_ring_trips(const struct trip_each_ring_at *at)
+{
+	return find_end(at, atomic_load_explicit(&at->ring->trips, memory_order_acquire));
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+/* What a place says, as long as it is there. */
+static bool
+read_log(const struct trip_each_ring_at *at, uint64_t word, struct trip_each_told *told)
+{
+	const uint32_t table = (uint32_t)(word >> TABLE_SHIFT) & (TRIP_EACH_RING_TABLES_MAX - 1);
+	const struct trip_each_log *log;
+	uint64_t serial;
+
+	/* Another process may have written there. */
+	if (table >= at->n_tables)
+		return false;
+	log = log_of(at, table, word);
+	serial = atomic_load_explicit(&log->serial, memory_order_acquire);
+	told->packets = atomic_load_explicit(&log->packets, memory_order_relaxed);
+	told->bytes = atomic_load_explicit(&log->bytes, memory_order_relaxed);
+	told->ns = atomic_load_explicit(&log->ns, memory_order_relaxed);
+	told->when = (uint32_t)atomic_load_explicit(&log->when, memory_order_relaxed);
+	told->table = table;
+	for (uint32_t i = 0; i < TRIP_KEYED_WORDS_MAX; i++)
+		told->key[i] = atomic_load_explicit(&log->key[i], memory_order_relaxed);
+	/* What is written over it comes behind a serial of 0. Partner: the fence in
+	 * trip_each_ring_write(). */
+	atomic_thread_fence(memory_order_acquire);
+	return serial != 0 && atomic_load_explicit(&log->serial, memory_order_relaxed) == serial;
+}
+
+bool
+trip_each_ring_read(
+	const struct trip_each_ring_at *at, uint64_t number, struct trip_each_told *told)
+{
+	uint64_t word = atomic_load_explicit(place_of(at, number), memory_order_acquire);
+
+	/* A log may have come round: then its serial is another, and so is the place, or the next
+	 * that its queue takes will be it. */
+	return compare_turn(at, number, word) == 0 && read_log(at, word, told) &&
+	       atomic_load_explicit(place_of(at, number), memory_order_relaxed) == word;
+}
+
+static bool
+is_same(const struct trip_each_told *a, const struct trip_each_told *b)
+{
+	return a->when == b->when && memcmp(a->key, b->key, sizeof(a->key)) == 0;
+}
+
+bool
+trip_each_ring_has(const struct trip_each_ring_at *at, const struct trip_each_told *told,
+	uint64_t from, uint64_t end)
+{
+	struct trip_each_told other;
+
+	if (end - from > at->kept)
+		from = end - at->kept;
+	for (; from < end; from++)
+		if (trip_each_ring_read(at, from, &other) && is_same(&other, told))
+			return true;
+	return false;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------
+ */
+
+void
+trip_each_ring_write(const struct trip_each_ring_at *at, const struct trip_each_told *told)
+{
+	uint64_t serial =
+		atomic_load_explicit(&head_of(at, told->table)->serial, memory_order_relaxed);
+	struct trip_each_log *log = log_of(at, told->table, serial);
+
+	atomic_store_explicit(&log->serial, 0, memory_order_relaxed);
+	/* Partner: the fence in read_log(). */
+	atomic_thread_fence(memory_order_release);
+	atomic_store_explicit(&log->packets, told->packets, memory_order_relaxed);
+	atomic_store_explicit(&log->bytes, told->bytes, memory_order_relaxed);
+	atomic_store_explicit(&log->ns, told->ns, memory_order_relaxed);
+	atomic_store_explicit(&log->when, told->when, memory_order_relaxed);
+	for (uint32_t i = 0; i < TRIP_KEYED_WORDS_MAX; i++)
+		atomic_store_explicit(&log->key[i], told->key[i], memory_order_relaxed);
+	atomic_store_explicit(&log->serial, serial + 1, memory_order_release);
+}
+
+/* There are at least so many. */
+static void
+note_trips(const struct trip_each_ring_at *at, uint64_t trips)
+{
+	uint64_t known = atomic_load_explicit(&at->ring->trips, memory_order_relaxed);
+
+	while (known < trips && !atomic_compare_exchange_weak_explicit(&at->ring->trips, &known,
+					trips, memory_order_release, memory_order_relaxed))
+		;
+}
+
+/* Takes the next place, unless one before it, from `number` on, is of the same. */
+static enum trip_each_tells
+take_place(const struct trip_each_ring_at *at, const struct trip_each_told *told, uint64_t serial,
+	uint64_t number)
+{
+	for (;;) {
+		_Atomic uint64_t *place = place_of(at, number);
+		uint64_t word = atomic_load_explicit(place, memory_order_acquire);
+		int32_t turn = compare_turn(at, number, word);
+		struct trip_each_told other;
+
+		/* Release: what was told, and that it is being told. */
+		if (turn < 0) {
+			if (!atomic_compare_exchange_strong_explicit(place, &word,
+				    word_of(at, number, told->table, serial), memory_order_acq_rel,
+				    memory_order_acquire))
+				continue;
+			note_trips(at, number + 1);
+			return TRIP_EACH_TELLS;
+		}
+		if (turn > 0 || !read_log(at, word, &other))
+			return TRIP_EACH_MISSED;
+		note_trips(at, ++number);
+		if (is_same(&other, told))
+			return TRIP_EACH_KNOWN;
+	}
+}
+
+enum trip_each_tells
+trip_each_ring_tell(
+	const struct trip_each_ring_at *at, const struct trip_each_told *told, uint64_t from)
+{
+	struct trip_each_head *head = head_of(at, told->table);
+	uint64_t serial = atomic_load_explicit(&head->serial, memory_order_relaxed);
+	enum trip_each_tells tells = take_place(at, told, serial, from);
+
+	if (tells == TRIP_EACH_TELLS)
+		atomic_store_explicit(&head->serial, serial + 1, memory_order_release);
+	return tells;
+}
+
+/* Whether the place of a queue's next trip is taken. One of the same log that has gone round may
+ * stand in the oldest place, where this one cannot be. */
+static bool
+is_placed(const struct trip_each_ring_at *at, uint32_t table, uint64_t serial)
+{
+	uint64_t end = trip_each_ring_trips(at), number = end >= at->kept ? end - at->kept + 1 : 0;
+
+	for (; number < end; number++)
+		if (atomic_load_explicit(place_of(at, number), memory_order_relaxed) ==
+			word_of(at, number, table, serial))
+			return true;
+	return false;
+}
+
+bool
+trip_each_ring_settle(const struct trip_each_ring_at *at, uint32_t table)
+{
+	struct trip_each_head *head = head_of(at, table);
+	uint64_t serial = atomic_load_explicit(&head->serial, memory_order_relaxed);
+
+	if (is_placed(at, table, serial)) {
+		serial++;
+		atomic_store_explicit(&head->serial, serial, memory_order_release);
+	}
+	/* Written, and not told: else the writer was behind that. */
+	return atomic_load_explicit(&log_of(at, table, serial)->serial, memory_order_relaxed) !=
+	       serial + 1;
+}

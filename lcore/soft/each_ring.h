@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The trips of a statement: which keys have reached what its conditions say, in one order over all
+ * of its queues, the last of them kept. In memory that processes share, written by whoever polls a
+ * queue, who may be killed at any instruction; read by anybody.
+ *
+ * A trip is written whole in a log of its queue, which has one writer, and becomes one by a single
+ * compare-exchange: that puts a word, which says where it is, into the next place of a ring. So
+ * there is no trip without its key, nobody waits for anybody, and the number of a trip is that of
+ * its place. Places are taken one after the other: whoever takes one has seen who took those before
+ * it. So of two queues that tell of one key at once, each having read the number of trips before it
+ * judged, the second finds the first in its way, and leaves it at that.
+ *
+ * Who is killed on the way has said in the key's entry that it is telling (keyed.h), before the
+ * place was taken; that it has told is said there behind it. Whoever polls the queue next finds out
+ * which it was: trip_each_ring_settle().
+ *
+ * A queue writes over its oldest trip as it makes a new one, which may be before the ring has come
+ * round to that place. So each has a serial number, which readers look at again behind the rest.
+ */
+#ifndef TRIP_EACH_RING_H
+#define TRIP_EACH_RING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "keyed.h"
+
+/* A power of two. */
+#define TRIP_EACH_RING_MIN 8u
+#define TRIP_EACH_RING_MAX 32768u
+#define TRIP_EACH_RING_TABLES_MAX 65536u
+
+struct trip_each_told {
+	uint64_t packets, bytes;
+	uint64_t ns;
+	uint32_t when, table;
+	uint64_t key[TRIP_KEYED_WORDS_MAX]; /* 0 behind those that the key has */
+};
+
+/* It in a log. */
+struct trip_each_log {
+	_Atomic uint64_t serial; /* and 1; 0: it is being written */
+	_Atomic uint64_t packets, bytes, ns, when;
+	_Atomic uint64_t key[TRIP_KEYED_WORDS_MAX];
+};
+
+_Static_assert(sizeof(struct trip_each_log) == 80, "trip_each.h says so");
+
+struct trip_each_head {
+	_Alignas(64) _Atomic uint64_t serial; /* of the queue's next trip */
+};
+
+/* Behind it, in this order: the heads of queues, the bits of keys that are close (keyed.h), places,
+ * logs. */
+struct trip_each_ring {
+	_Alignas(64) _Atomic uint64_t trips; /* no more than there are */
+};
+
+/* Where it is, and what a statement says of it. */
+struct trip_each_ring_at {
+	struct trip_each_ring *ring;
+	uint32_t kept, n_tables;
+};
+
+size_t trip_each_ring_size(uint32_t kept, uint32_t n_tables);
+void trip_each_ring_init(const struct trip_each_ring_at *at);
+
+/* NULL: there is one table. */
+_Atomic uint64_t *trip_each_ring_close(const struct trip_each_ring_at *at);
+
+/* How many trips there have been. */
+uint64_t trip_each_ring_trips(const struct trip_each_ring_at *at);
+
+/* False where it is not there yet, or any more. */
+bool trip_each_ring_read(
+	const struct trip_each_ring_at *at, uint64_t number, struct trip_each_told *told);
+
+/* Whether one of the key by that condition is among those from `from` up to `end`, and kept. */
+bool trip_each_ring_has(const struct trip_each_ring_at *at, const struct trip_each_told *told,
+	uint64_t from, uint64_t end);
+
+enum trip_each_tells {
+	TRIP_EACH_TELLS,  /* it is a trip now */
+	TRIP_EACH_KNOWN,  /* somebody has told it */
+	TRIP_EACH_MISSED, /* so much was told meanwhile that nobody can see whether it was */
+};
+
+/* The writer of the queue `told->table`: writes down what it is about to tell; and tells it, unless
+ * from the trip `from` on somebody has. */
+void trip_each_ring_write(const struct trip_each_ring_at *at, const struct trip_each_told *told);
+enum trip_each_tells trip_each_ring_tell(
+	const struct trip_each_ring_at *at, const struct trip_each_told *told, uint64_t from);
+
+/* Whoever polls a queue next: whether what its last writer was about to tell has been told. */
+bool trip_each_ring_settle(const struct trip_each_ring_at *at, uint32_t table);
+
+#endif

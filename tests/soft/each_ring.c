@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The trips of a statement by themselves: their order over queues, what is kept of them, who is
+ * first; and who is killed behind any instruction of telling one.
+ */
+#include <string.h>
+
+#include "each_ring.h"
+#include "trip_step.h"
+#include "trip_test.h"
+
+#define TABLES 3u
+#define KEPT 8u
+
+static struct trip_each_ring_at
+open_ring(void)
+{
+	size_t size = trip_each_ring_size(KEPT, TABLES);
+	struct trip_each_ring_at at = {
+		.ring = aligned_alloc(64, size), .kept = KEPT, .n_tables = TABLES};
+
+	assert_non_null(at.ring);
+	memset(at.ring, 0xa5, size);
+	trip_each_ring_init(&at);
+	return at;
+}
+
+static struct trip_each_told
+told_of(uint64_t key, uint32_t table)
+{
+	return (struct trip_each_told){
+		.packets = key + 1, .bytes = key + 2, .ns = key + 3, .table = table, .key = {key}};
+}
+
+static enum trip_each_tells
+tell(const struct trip_each_ring_at *at, const struct trip_each_told *told, uint64_t from)
+{
+	trip_each_ring_write(at, told);
+	return trip_each_ring_tell(at, told, from);
+}
+
+static void
+each_ring_keeps_the_last(void **state)
+{
+	struct trip_random random = {trip_test_seed("each_ring_keeps_the_last")};
+	struct trip_each_ring_at at = open_ring();
+	uint32_t tables[1000];
+	struct trip_each_told read;
+
+	assert_int_equal(trip_each_ring_trips(&at), 0);
+	assert_false(trip_each_ring_read(&at, 0, &read));
+	for (uint64_t i = 0; i < 1000; i++) {
+		uint32_t table = tables[i] = (uint32_t)trip_random_below(&random, TABLES);
+		struct trip_each_told told = told_of(i, table);
+
+		assert_int_equal(tell(&at, &told, trip_each_ring_trips(&at)), TRIP_EACH_TELLS);
+		assert_int_equal(trip_each_ring_trips(&at), i + 1);
+		assert_false(trip_each_ring_read(&at, i + 1, &read));
+		for (uint64_t k = 0; k <= i; k++) {
+			assert_int_equal(trip_each_ring_read(&at, k, &read), k + KEPT > i);
+			if (k + KEPT <= i)
+				continue;
+			told = told_of(k, tables[k]);
+			assert_memory_equal(&read, &told, sizeof(told));
+		}
+		/* Nothing was left half told. */
+		for (table = 0; table < TABLES; table++)
+			assert_true(trip_each_ring_settle(&at, table));
+	}
+	free(at.ring);
+}
+
+/* Two that have looked at the same time: the second finds the first, or cannot know. */
+static void
+each_ring_tells_once(void **state)
+{
+	struct trip_each_ring_at at = open_ring();
+
+	for (uint64_t key = 0; key < 200; key++) {
+		uint64_t from = trip_each_ring_trips(&at), others = key % (2 * KEPT);
+		struct trip_each_told first = told_of(key, 0), second = told_of(key, 1);
+		struct trip_each_told by_another = told_of(key, 2);
+
+		assert_int_equal(tell(&at, &first, from), TRIP_EACH_TELLS);
+		for (uint64_t i = 0; i < others; i++) {
+			struct trip_each_told other = told_of(1000 + key * KEPT * 2 + i, 2);
+
+			assert_int_equal(tell(&at, &other, from + 1 + i), TRIP_EACH_TELLS);
+		}
+		assert_int_equal(tell(&at, &second, from),
+			others < KEPT ? TRIP_EACH_KNOWN : TRIP_EACH_MISSED);
+		assert_int_equal(trip_each_ring_has(&at, &second, 0, trip_each_ring_trips(&at)),
+			others < KEPT);
+		/* By another condition it is another one. */
+		by_another.when = 1;
+		assert_false(trip_each_ring_has(&at, &by_another, 0, trip_each_ring_trips(&at)));
+		assert_int_equal(
+			tell(&at, &by_another, trip_each_ring_trips(&at)), TRIP_EACH_TELLS);
+		assert_int_equal(trip_each_ring_trips(&at), from + 2 + others);
+	}
+	free(at.ring);
+}
+
+/* ---- who is killed ----------------------------------------------------------------------------
+ */
+
+struct call {
+	struct trip_each_ring_at at;
+	struct trip_each_told told;
+	uint64_t from;
+	/* As the entry of the key has it. */
+	_Atomic bool telling, told_so;
+};
+
+static void
+run(void *arg)
+{
+	struct call *call = arg;
+
+	trip_each_ring_write(&call->at, &call->told);
+	atomic_store(&call->telling, true);
+	(void)trip_each_ring_tell(&call->at, &call->told, call->from);
+	atomic_store(&call->told_so, true);
+	atomic_store(&call->telling, false);
+}
+
+/* In a copy: whoever follows knows whether it was told, and tells it if not. */
+static void
+check(const struct call *call, struct trip_each_ring *copy, uint64_t before)
+{
+	struct trip_each_ring_at at = {.ring = copy, .kept = KEPT, .n_tables = TABLES};
+	uint64_t trips = trip_each_ring_trips(&at);
+	bool has = trip_each_ring_has(&at, &call->told, before, trips);
+	struct trip_each_told next = told_of(7777, call->told.table);
+	bool told = trip_each_ring_settle(&at, call->told.table);
+
+	trip_assert_range(trips, before, before + 1);
+	if (atomic_load(&call->telling))
+		assert_int_equal(told, has);
+	if (atomic_load(&call->told_so))
+		assert_true(has);
+	for (uint64_t i = before >= KEPT - 1 ? before - (KEPT - 1) : 0; i < trips; i++) {
+		struct trip_each_told read;
+
+		assert_true(trip_each_ring_read(&at, i, &read));
+	}
+	if (!has)
+		assert_int_equal(tell(&at, &call->told, trips), TRIP_EACH_TELLS);
+	assert_int_equal(tell(&at, &next, before + 1), TRIP_EACH_TELLS);
+	assert_int_equal(trip_each_ring_trips(&at), before + 2);
+	assert_true(trip_each_ring_has(&at, &call->told, before, before + 1));
+	assert_true(trip_each_ring_has(&at, &next, before + 1, before + 2));
+	assert_true(trip_each_ring_settle(&at, call->told.table));
+}
+
+static void
+each_ring_survives_who_tells(void **state)
+{
+	struct trip_random random = {trip_test_seed("each_ring_survives_who_tells")};
+	size_t size = trip_each_ring_size(KEPT, TABLES);
+	struct trip_each_ring *copy = aligned_alloc(64, size);
+	struct call call = {.at = open_ring()};
+	uint64_t killed = 0;
+
+	assert_non_null(copy);
+	for (uint64_t i = 0; TRIP_STEP_POSSIBLE && i < trip_test_rounds(40); i++) {
+		struct trip_step step;
+		uint64_t k = 1;
+		bool stopped;
+
+		call.told = told_of(i, i < 20 ? 0 : (uint32_t)trip_random_below(&random, TABLES));
+		call.from = trip_each_ring_trips(&call.at);
+		stopped = trip_step_start(&step, run, &call, k);
+		for (; stopped; stopped = trip_step_on(&step, ++k), killed++) {
+			memcpy(copy, call.at.ring, size);
+			check(&call, copy, i);
+		}
+		trip_step_finish(&step);
+		atomic_store(&call.told_so, false);
+	}
+	free(copy);
+	free(call.at.ring);
+	printf("killed %llu times\n", (unsigned long long)killed);
+	if (!TRIP_STEP_POSSIBLE)
+		skip();
+	assert_true(killed > 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_ring_keeps_the_last),
+		cmocka_unit_test(each_ring_tells_once),
+		cmocka_unit_test(each_ring_survives_who_tells),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
