@@ -44,6 +44,8 @@ enum trip_client_kind {
 	TRIP_CLIENT_PROCESS,
 	/** Homes, the polling lcores of the domain: struct trip_client_home. */
 	TRIP_CLIENT_HOME,
+	/** Statements that count by keys (trip_each.h): struct trip_client_each. */
+	TRIP_CLIENT_EACH,
 };
 
 /** The domain. */
@@ -238,6 +240,42 @@ struct trip_client_home {
 	uint64_t wakes, scrub_repairs, events_lost, worst_overshoot;
 };
 
+/** Words of the fields of a key, with their end. */
+#define TRIP_CLIENT_FIELDS_MAX 192
+
+/** A statement that counts by keys; what has no word here is as in struct trip_each_info. */
+struct trip_client_each {
+	/** Bytes of it that the library has filled in. */
+	size_t size;
+	uint64_t packets, bytes;
+	uint64_t remainder_packets, remainder_bytes;
+	uint64_t refused_packets, refused_bytes;
+	uint64_t admitted, evicted, expired;
+	uint64_t keys, floor, idle_us, table_bytes;
+	uint32_t max, tables;
+	/** enum trip_each_rank; enum trip_flow_direction. */
+	uint32_t rank, direction;
+	char name[40];
+	/** What its keys are: "ipv4.src/24,l4.dst". */
+	char fields[TRIP_CLIENT_FIELDS_MAX];
+};
+
+/** A key as text, with its end; and keys that one call of trip_client_top() has at most. */
+#define TRIP_CLIENT_KEY_MAX 128
+#define TRIP_CLIENT_TOP_MAX 96
+
+/** What has been counted of one key, as struct trip_each_entry has it. */
+struct trip_client_key {
+	/** Bytes of it that the library has filled in. */
+	size_t size;
+	uint64_t packets, bytes, error;
+	uint32_t tables;
+	/** 0. */
+	uint32_t reserved;
+	/** As trip_each_text() writes it: "10.1.2.3,443". */
+	char key[TRIP_CLIENT_KEY_MAX];
+};
+
 /**
  * The path of a domain's socket where its primary was not told another: in /run/tripline for root,
  * else in $XDG_RUNTIME_DIR/tripline, else in /tmp/tripline-UID; there `PREFIX.DOMAIN.sock`.
@@ -292,6 +330,25 @@ void trip_client_close(struct trip_client *client);
  */
 int trip_client_list(struct trip_client *client, enum trip_client_kind kind, uint64_t *cursor,
 	void *records, size_t size, uint32_t count);
+
+/**
+ * Finds the keys of a statement that have most, the first first. All of its entries are looked at
+ * for that, which the primary does for a tenth of the time at most: in between it tells what it has
+ * found last.
+ *
+ * @param rank
+ *   By which measure: an enum trip_each_rank, 0 for packets, 1 for bytes.
+ * @param size
+ *   sizeof(struct trip_client_key); of an earlier version it may be smaller.
+ * @param count
+ *   Room in `keys`; TRIP_CLIENT_TOP_MAX are written at most.
+ * @return
+ *   Number of keys written; or -ENOENT: there is no statement of that name; -EINVAL: no such name
+ *   can be, an unknown rank or `size`, no room; -EAGAIN: calls of the primary's have changed its
+ *   statements for a second; -ENOMEM: of the primary; -EPIPE, -ETIMEDOUT.
+ */
+int trip_client_top(struct trip_client *client, const char *name, uint32_t rank,
+	struct trip_client_key *keys, size_t size, uint32_t count);
 
 /** Finds a counter by name: 0, -ENOENT, -EINVAL: no such name can be, an unknown `size`; -EPIPE,
  * -ETIMEDOUT. */

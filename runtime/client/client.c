@@ -73,7 +73,7 @@ trip_client_close(struct trip_client *client)
 
 /* Some lists cannot be read while a control call of the primary changes them. */
 static int
-ask_list(struct trip_client *client, const struct trip_protocol_list *list)
+ask_again(struct trip_client *client, enum trip_protocol_type type, const void *body, size_t size)
 {
 	int error = -EAGAIN;
 
@@ -83,11 +83,13 @@ ask_list(struct trip_client *client, const struct trip_protocol_list *list)
 		/* A signal of the application's does not count as a millisecond. */
 		while (i > 0 && nanosleep(&left, &left) != 0 && errno == EINTR)
 			;
-		error = trip_wire_exchange(
-			client, TRIP_PROTOCOL_LIST, list, sizeof(*list), NULL, NULL);
+		error = trip_wire_exchange(client, type, body, size, NULL, NULL);
 	}
 	return error;
 }
+
+/* Keys are records that no list has. */
+#define KEY (TRIP_CLIENT_EACH + 1)
 
 /* Records, and the texts of each; without a text its size is 0. */
 static const struct {
@@ -111,13 +113,16 @@ static const struct {
 		{TEXT(trip_client_flow, pattern), TEXT(trip_client_flow, reason)}},
 	[TRIP_CLIENT_PROCESS] = {RECORD(trip_client_process)},
 	[TRIP_CLIENT_HOME] = {RECORD(trip_client_home)},
+	[TRIP_CLIENT_EACH] = {RECORD(trip_client_each),
+		{TEXT(trip_client_each, name), TEXT(trip_client_each, fields)}},
+	[KEY] = {RECORD(trip_client_key), {TEXT(trip_client_key, key)}},
 #undef TEXT
 #undef RECORD
 };
 
 /* Whoever serves the socket may be anybody: his texts have an end, too. */
 static void
-end_texts(enum trip_client_kind kind, void *record)
+end_texts(uint32_t kind, void *record)
 {
 	for (unsigned int t = 0; t < 3 && records_of[kind].texts[t].size > 0; t++)
 		((char *)record)[records_of[kind].texts[t].at + records_of[kind].texts[t].size -
@@ -126,42 +131,40 @@ end_texts(enum trip_client_kind kind, void *record)
 
 /* A record that came, as far as the caller's goes. */
 static void
-give_record(enum trip_client_kind kind, void *came, void *record, size_t size)
+give_record(uint32_t kind, void *came, void *record, size_t size)
 {
 	end_texts(kind, came);
 	memcpy(record, came, size);
 	memcpy(record, &size, sizeof(size));
 }
 
-/* The records that came, and where the list goes on: how many, or the error. */
+/* The records that came, of a kind, up to so many as were asked for: how many, or the error. */
 static int
-take_records(struct trip_client *client, const struct trip_protocol_list *list, uint64_t *cursor,
-	char *records, size_t size)
+take_records(struct trip_client *client, uint32_t kind, uint32_t count, char *records, size_t size)
 {
 	struct trip_protocol_records *got = &client->reply.answer.records;
-	size_t bytes = (size_t)got->count * list->size;
+	size_t bytes = (size_t)got->count * records_of[kind].size;
 
-	if (got->count > list->count ||
+	if (got->count > count ||
 		client->reply.head.size != sizeof(client->reply.head) +
 						   offsetof(struct trip_protocol_records, record) +
 						   bytes)
 		return trip_error_set(EPROTO,
 			"client: a list of %" PRIu32 " records has %" PRIu32 " bytes", got->count,
 			client->reply.head.size);
-	*cursor = got->cursor;
 	for (uint32_t i = 0; i < got->count; i++)
 		give_record(
-			list->kind, &got->record[i * (size_t)list->size], &records[i * size], size);
+			kind, &got->record[i * records_of[kind].size], &records[i * size], size);
 	return (int)got->count;
 }
 
 static int
-check_list(enum trip_client_kind kind, size_t size, uint32_t count)
+check_records(uint32_t kind, size_t size, uint32_t count)
 {
-	if ((unsigned int)kind >= sizeof(records_of) / sizeof(records_of[0]) || count == 0)
+	if (kind > KEY || count == 0)
 		return trip_error_set(EINVAL,
-			"client: no room for records of kind %u in %" PRIu32 " of %zu bytes",
-			(unsigned int)kind, count, size);
+			"client: no room for records of kind %u in %" PRIu32 " of %zu bytes", kind,
+			count, size);
 	return trip_sized_check(records_of[kind].name, size, records_of[kind].size);
 }
 
@@ -170,7 +173,8 @@ list_some(struct trip_client *client, enum trip_client_kind kind, uint64_t *curs
 	size_t size, uint32_t count)
 {
 	struct trip_protocol_list list = {.kind = kind};
-	int got = check_list(kind, size, count);
+	int got = (unsigned int)kind < KEY ? check_records(kind, size, count)
+					   : check_records(UINT32_MAX, size, count);
 	uint32_t most;
 
 	if (got != 0)
@@ -180,9 +184,11 @@ list_some(struct trip_client *client, enum trip_client_kind kind, uint64_t *curs
 	list.count = count < most ? count : most;
 	while (got == 0 && *cursor != TRIP_PROTOCOL_END) {
 		list.cursor = *cursor;
-		got = ask_list(client, &list);
+		got = ask_again(client, TRIP_PROTOCOL_LIST, &list, sizeof(list));
 		if (got == 0)
-			got = take_records(client, &list, cursor, records, size);
+			got = take_records(client, kind, list.count, records, size);
+		if (got >= 0)
+			*cursor = client->reply.answer.records.cursor;
 	}
 	return got;
 }
@@ -193,6 +199,25 @@ trip_client_list(struct trip_client *client, enum trip_client_kind kind, uint64_
 {
 	trip_wire_begin(client);
 	return list_some(client, kind, cursor, records, size, count);
+}
+
+int
+trip_client_top(struct trip_client *client, const char *name, uint32_t rank,
+	struct trip_client_key *keys, size_t size, uint32_t count)
+{
+	struct trip_protocol_top top = {.rank = rank,
+		.size = sizeof(*keys),
+		.count = count < TRIP_CLIENT_TOP_MAX ? count : TRIP_CLIENT_TOP_MAX};
+	int error = check_records(KEY, size, count);
+
+	if (error == 0 && strlen(name) >= sizeof(top.name))
+		error = trip_error_set(EINVAL, "client: the name \"%.40s\" ... is too long", name);
+	if (error != 0)
+		return error;
+	strcpy(top.name, name);
+	trip_wire_begin(client);
+	error = ask_again(client, TRIP_PROTOCOL_TOP, &top, sizeof(top));
+	return error == 0 ? take_records(client, KEY, top.count, (char *)keys, size) : error;
 }
 
 int

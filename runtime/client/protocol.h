@@ -21,7 +21,7 @@
 
 #define TRIP_PROTOCOL_MAGIC 0x50495254u /* "TRIP" */
 /* Moves with every change of a request, a reply or a record. */
-#define TRIP_PROTOCOL_VERSION 18
+#define TRIP_PROTOCOL_VERSION 19
 
 /* Bytes of the longest reply, and of the records in it. */
 #define TRIP_PROTOCOL_REPLY_MAX 16384
@@ -69,6 +69,8 @@ enum trip_protocol_type {
 	TRIP_PROTOCOL_COMMAND_MORE,
 	/* What is counted by keys, by name; or lets go of it. */
 	TRIP_PROTOCOL_EACH,
+	/* Keys of such a one that have most: records, all of them. */
+	TRIP_PROTOCOL_TOP,
 	TRIP_PROTOCOL_TYPES,
 };
 
@@ -246,6 +248,15 @@ struct trip_protocol_each {
 	uint32_t close;
 };
 
+struct trip_protocol_top {
+	char name[40];
+	uint32_t rank;
+	/* Bytes of a record, as the client knows it. */
+	uint32_t size;
+	uint32_t count;
+	uint32_t reserved;
+};
+
 #define TRIP_PROTOCOL_PIECE 8192
 
 /* Pieces come in order, all but the last of TRIP_PROTOCOL_PIECE; with the first a command begins
@@ -358,6 +369,7 @@ union trip_protocol_request {
 	struct trip_protocol_command command;
 	struct trip_protocol_command_more command_more;
 	struct trip_protocol_each each;
+	struct trip_protocol_top top;
 	/* A counters object. */
 	uint64_t closed;
 };

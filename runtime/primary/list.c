@@ -53,9 +53,8 @@ trip_list_cntr(
 	snprintf(out->name, sizeof(out->name), "%s", entry->name);
 }
 
-/* Lists what there is at each place below an end, as `fill` has it; false: nothing. */
-static void
-walk(struct trip_list *list, uint64_t end, size_t size,
+void
+trip_list_walk(struct trip_list *list, uint64_t end, size_t size,
 	bool (*fill)(const struct trip_server *server, uint64_t at, void *out))
 {
 	for (; list->cursor < end && list->count < list->room && list->scanned < TRIP_LIST_SCAN;
@@ -101,7 +100,7 @@ list_domain(struct trip_list *list)
 {
 	struct trip_client_domain *out = list->records;
 
-	walk(list, 1, sizeof(*out), fill_domain);
+	trip_list_walk(list, 1, sizeof(*out), fill_domain);
 	if (list->count > 0)
 		out->may_command = trip_command_may(list->connection);
 	return 0;
@@ -125,7 +124,7 @@ list_cntrs(struct trip_list *list)
 	struct trip_domain *domain = list->server->domain;
 
 	pthread_mutex_lock(&domain->lock);
-	walk(list, trip_op_targets(&domain->engine, TRIP_OP_ON_CNTR),
+	trip_list_walk(list, trip_op_targets(&domain->engine, TRIP_OP_ON_CNTR),
 		sizeof(struct trip_client_cntr), fill_cntr);
 	pthread_mutex_unlock(&domain->lock);
 	return 0;
@@ -202,7 +201,7 @@ list_flows(struct trip_list *list)
 	if (pthread_mutex_trylock(&domain->control) != 0)
 		return trip_error_set(
 			EAGAIN, "domain \"%s\": its flows are being changed", domain->name);
-	walk(list, domain->engine.n_flows, sizeof(struct trip_client_flow), fill_flow);
+	trip_list_walk(list, domain->engine.n_flows, sizeof(struct trip_client_flow), fill_flow);
 	pthread_mutex_unlock(&domain->control);
 	return 0;
 }
@@ -300,7 +299,7 @@ fill_any_process(const struct trip_server *server, uint64_t at, void *out)
 static int
 list_processes(struct trip_list *list)
 {
-	walk(list, 1 + list->server->domain->attr.max_processes + list->server->n_orphans,
+	trip_list_walk(list, 1 + list->server->domain->attr.max_processes + list->server->n_orphans,
 		sizeof(struct trip_client_process), fill_any_process);
 	return 0;
 }
@@ -315,7 +314,7 @@ fill_home(const struct trip_server *server, uint64_t at, void *out)
 static int
 list_homes(struct trip_list *list)
 {
-	walk(list, list->server->domain->engine.n_homes, sizeof(struct trip_client_home),
+	trip_list_walk(list, list->server->domain->engine.n_homes, sizeof(struct trip_client_home),
 		fill_home);
 	return 0;
 }
@@ -330,6 +329,7 @@ static const struct {
 	[TRIP_CLIENT_FLOW] = {sizeof(struct trip_client_flow), list_flows},
 	[TRIP_CLIENT_PROCESS] = {sizeof(struct trip_client_process), list_processes},
 	[TRIP_CLIENT_HOME] = {sizeof(struct trip_client_home), list_homes},
+	[TRIP_CLIENT_EACH] = {sizeof(struct trip_client_each), trip_list_eaches},
 };
 
 int

@@ -3,6 +3,16 @@
 #define TRIP_RUNTIME_LIST_H
 
 #include "primary/request.h"
+#include "each_queue.h"
+
+/* The keys with most, as they were found. */
+struct trip_list_top {
+	/* Of what; one of the same words may have taken its place, which they are true of soon. */
+	struct trip_each_statement of;
+	uint64_t found_ns, took_ns;
+	uint32_t count;
+	struct trip_client_key keys[TRIP_CLIENT_TOP_MAX];
+};
 
 struct trip_connection;
 struct trip_domain;
@@ -29,6 +39,15 @@ trip_request_quick trip_list_answer;
 
 /* Works: its cursor is the number of a slot among those of all channels of all homes. */
 int trip_list_works(struct trip_list *list);
+
+/* Statements that count by keys, by their numbers; and answers TRIP_PROTOCOL_TOP. */
+int trip_list_eaches(struct trip_list *list);
+trip_request_quick trip_list_top;
+void trip_list_top_free(struct trip_server *server);
+
+/* Lists what there is at each place below an end, as `fill` has it; false: nothing. */
+void trip_list_walk(struct trip_list *list, uint64_t end, size_t size,
+	bool (*fill)(const struct trip_server *server, uint64_t at, void *out));
 
 /* The id of a counter; 0: there is none, or it is a clock. Under the domain's lock. */
 uint64_t trip_list_id(const struct trip_domain *domain, uint32_t global);

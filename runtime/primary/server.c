@@ -23,6 +23,7 @@
 #include "domain/share.h"
 #include "domain/thread.h"
 #include "primary/generation.h"
+#include "primary/list.h"
 #include "primary/process.h"
 #include "primary/server.h"
 #include "primary/socket.h"
@@ -313,6 +314,7 @@ trip_server_stop(struct trip_domain *domain)
 	close_fd(server->lock);
 	close_fd(server->epoll);
 	close_fd(server->stop);
+	trip_list_top_free(server);
 	free(server->retired);
 	trip_command_fini(server);
 	free(server);

@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
+#include <trip_each.h>
+
 #include "client/protocol.h"
 #include "primary/command.h"
 #include "primary/proxy.h"
@@ -51,6 +53,7 @@ struct trip_watch {
 	int fd;
 };
 
+struct trip_list_top;
 struct trip_orphan;
 struct trip_process;
 
@@ -133,6 +136,8 @@ struct trip_server {
 	/* Descriptors that are to be closed, and room for as many more as slots have. */
 	struct trip_watch_retired *retired;
 	uint32_t n_retired, room_retired, n_written;
+	/* list_each.c: what was found last of each statement, by either measure, or NULL. */
+	struct trip_list_top *tops[TRIP_EACH_MAX][2];
 	struct trip_proxy proxy;
 	struct trip_commands commands;
 	/* What no client of this library sends or leaves, processes that were not let in, and

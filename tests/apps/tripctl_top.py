@@ -191,8 +191,8 @@ def orders_and_filters(bed):
     equal(names('--sort', 'left'), ['beta', 'alpha', 'gamma'], 'by what is missing')
     equal(names('--match', 'a'), ['alpha', 'beta', 'gamma'], 'that contain an a')
     equal(names('--match', 'a*'), ['alpha'], 'that begin with an a')
-    for words in ['--sort', 'x'], ['--rounds', '0'], ['--rounds', '-1'], ['--interval', '1ns'], ['--interval', '2h'], ['x'], \
-            ['--match', 'x' * 64]:
+    for words in ['--sort', 'x'], ['--rounds', '0'], ['--rounds', '-1'], ['--interval', '1ns'], ['--interval', '2h'], \
+            ['x', 'y'], ['x' * 40], ['--match', 'x' * 64]:
         equal(bed.run('top', *words)[0], USAGE, f'exit code of {words}')
 
 

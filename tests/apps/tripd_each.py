@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is counted by keys that nobody named: known captures have known answers, and rules that change keep what stays."""
+import fcntl
+import pty
+import termios
+
 from tripd_test import *
 
 TRIPCTL = os.path.abspath(sys.argv[2])
@@ -169,6 +173,90 @@ def what_cannot_be_changes_nothing(bench):
     equal([(each['name'], each['max']) for each in report['each']], [('sources', 1000), ('small', 10)], 'in the report')
 
 
+def rows(out):
+    """Of a table: each row by the titles of its columns."""
+    lines = out.splitlines()
+    at = next(i for i, line in enumerate(lines) if 'PACKETS' in line)
+    titles = lines[at].split()
+    return [dict(zip(titles, line.split())) for line in lines[at + 1:]]
+
+
+def anybody_may_look_at_keys(bench):
+    process = start(bench, SOURCES + 'each pairs port 0 ip.src/64,l4.dst max 10 idle 1m pattern udp / end\n')
+    told = json.loads(control(bench, '--json', 'list', 'each')[1])['each']
+    equal([(each['name'], each['fields'], each['keys'], each['packets'], each['bytes'], each['direction'], each['rank'],
+            each['idle_us']) for each in told],
+          [('sources', 'ipv4.src', 3, 100, 90 * 64 + 1640, 'ingress', 'packets', 3600 * 10**6),
+           ('pairs', 'ip.src/64,l4.dst', 4, 105, 90 * 64 + 1640 + 5 * 62, 'ingress', 'packets', 60 * 10**6)], 'list each')
+    equal([(row['NAME'], row['KEYS']) for row in rows(control(bench, 'list', 'each', '--match', 'p*')[1])], [('pairs', '4')],
+          'one of them')
+    code, out, err = control(bench, 'top', 'sources', '--rounds', '2', '--interval', '20ms')
+    equal((code, err), (0, ''), 'top')
+    equal([(row['KEY'], row['PACKETS'], row['BYTES'], row['PACKET/S'], row['SHARE'], row['ERROR']) for row in rows(out)[:3]],
+          [('10.1.0.1', '60', '3840', '0', '60.0%', '0'), ('10.1.0.2', '30', '1920', '0', '30.0%', '0'),
+           ('10.2.0.1', '10', '1640', '0', '10.0%', '0')], 'keys')
+    equal([row['KEY'] for row in rows(control(
+        bench, 'top', 'pairs', '--rounds', '1', '--interval', '10ms', '--sort', 'key', '--rows', '2')[1])],
+          ['10.1.0.1,53', '10.1.0.2,80'], 'the first by key')
+    told = json.loads(control(bench, '--json', 'top', 'sources', '--rounds', '1', '--interval', '20ms', '--sort', 'bytes',
+                              '--match', '10.1.*')[1])
+    equal([(key['key'], key['packets'], key['rate'], key['share']) for key in told['keys']],
+          [('10.1.0.1', 60, 0.0, 0.6), ('10.1.0.2', 30, 0.0, 0.3)], 'keys that match')
+    equal(told['each']['name'], 'sources', 'the statement')
+    code, out, err = control(bench, 'top', 'source', '--rounds', '1')
+    equal((code, out, 'it has no each "source"' in err), (3, '', True), f'what there is not: {err}')
+    code, out, err = control(bench, 'top', 'sources', '--sort', 'value')
+    equal((code, '--sort: "value" is none of packets, bytes, rate, key' in err), (2, True), err)
+    end(bench, process)
+
+
+def screen(bench, keys, *words):
+    """What top draws on a terminal of 100 columns until it has taken these keys, the last of which ends it."""
+    main, side = pty.openpty()
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 100, 0, 0))
+    process = bench.track(subprocess.Popen([TRIPCTL, '--socket', bench.file('sock'), 'top', *words], stdin=side, stdout=side,
+                                           stderr=side, env={**bench.environment, 'TERM': 'vt100'}))
+    os.close(side)
+    seen = b''
+    while b'space pause' not in seen:
+        seen += os.read(main, 4096)
+    os.write(main, keys.encode())
+    equal(process.wait(HANG), 0, 'exit code')
+    os.close(main)
+    return seen.decode()
+
+
+def a_terminal_shows_keys(bench):
+    process = start(bench, SOURCES)
+    seen = screen(bench, 'q', 'sources')
+    for text in ('each sources of ipv4.src: 3 keys, 100 packets', '3 first keys by packets', '10.1.0.1', '10.2.0.1', '60.0%'):
+        assert text in seen, (text, seen)
+    assert seen.index('10.1.0.1') < seen.index('10.2.0.1'), seen
+    # Each of its keys is taken; 'l', '/' and 'x' are none, and what is typed is no filter.
+    seen = screen(bench, 'bprksl/x  q', 'sources', '--sort', 'key', '--match', '10.2')
+    assert '1 first keys by key' in seen and '10.1.0.1' not in seen, seen
+    end(bench, process)
+
+
+def keys_are_seen_as_they_grow(bench):
+    """A capture without end: what top tells of rates is what was counted between its readings."""
+    process = bench.start(*bench.eal('net_pcap0,infinite_rx=1,rx_pcap=' + bench.pcap('in.pcap', mixed())), '--rules',
+                          bench.file('rules', SOURCES), '--socket', bench.file('sock'))
+    wait_until('a socket', lambda: control(bench, 'list', 'domain')[0] == 0)
+    wait_until('keys', lambda: json.loads(control(bench, '--json', 'list', 'each')[1])['each'][0]['keys'] == 3)
+    code, out, _ = control(bench, '--json', 'top', 'sources', '--rounds', '3', '--interval', '50ms', '--sort', 'rate')
+    equal(code, 0, 'exit code')
+    rounds = [json.loads(line) for line in out.splitlines()]
+    equal([[key['key'] for key in told['keys']] for told in rounds], [['10.1.0.1', '10.1.0.2', '10.2.0.1']] * 3, 'by rate')
+    for before, now in zip(rounds, rounds[1:]):
+        for was, key in zip(before['keys'], now['keys']):
+            grown = key['rate'] * now['seconds']
+            assert abs(grown - (key['packets'] - was['packets'])) <= 1e-6 * grown + 1 and grown > 0, (was, key)
+            assert 0 < key['share'] < 1, key
+    process.send_signal(signal.SIGTERM)
+    equal(bench.finish(process)[0], 0, 'exit code of tripd')
+
+
 def what_it_takes_is_told_before(bench):
     rules = bench.file('rules', SOURCES + HUNDRED)
     equal(bench.run('--check', rules)[:2],
@@ -182,4 +270,5 @@ def what_it_takes_is_told_before(bench):
 
 
 main(keys_have_what_is_theirs, keys_that_go_are_in_the_remainder, what_is_allowed_has_no_key, what_is_sent_counts_apart,
-     a_key_goes_by_the_time_of_packets, a_change_keeps_what_stays, what_cannot_be_changes_nothing, what_it_takes_is_told_before)
+     a_key_goes_by_the_time_of_packets, anybody_may_look_at_keys,
+     a_terminal_shows_keys, keys_are_seen_as_they_grow, a_change_keeps_what_stays, what_cannot_be_changes_nothing, what_it_takes_is_told_before)

@@ -4,13 +4,14 @@
 tripctl_json.py TRIPCTL BED TRIPD tripctl.1
 """
 import os
+import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'apps'))
 from tripctl_test import *  # pylint: disable=wrong-import-position
 
 TRIPD, MANUAL = os.path.abspath(sys.argv[3]), sys.argv[4]
-KINDS = ('counters', 'works', 'flows', 'processes', 'lcores', 'domain')
+KINDS = ('counters', 'works', 'flows', 'each', 'processes', 'lcores', 'domain')
 # Which only tripd has.
 QUOTAS = ('quotas', )
 # Of works: what they act on is one of these.
@@ -61,15 +62,29 @@ def lines(out):
     return [json.loads(line) for line in out.splitlines()]
 
 
+def look_at_keys(seen, told):
+    seen.look('top of an each', {key: told[key] for key in told if key not in ('domain', 'each')})
+    seen.look('domain', told['domain'])
+    seen.look('each', told['each'])
+    for key in told['keys']:
+        seen.look('top, each of keys', key)
+
+
 def look_at_tripd(bed, seen):
     """Functions and quotas only that has."""
-    rules, path = os.path.join(bed.path, 'rules'), os.path.join(bed.path, 'tripd.sock')
+    rules, path, capture = (os.path.join(bed.path, name) for name in ('rules', 'tripd.sock', 'in.pcap'))
+    with open(capture, 'wb') as file:
+        # Ethernet, IPv4 from 10.0.0.1 to 10.0.0.2, UDP, and what a minimum frame is filled up with.
+        frame = bytes(12) + bytes.fromhex('0800 4500001c000100004011 0000 0a000001 0a000002 0001 0035 0008 0000') + bytes(18)
+        file.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
+        file.write((struct.pack('<IIII', 1, 0, len(frame), len(frame)) + frame) * 3)
     with open(rules, 'w', encoding='utf-8') as file:
         file.write('count all port 0 pattern eth / ipv6 / end\nwhen all.packets >= 1T log\nwhen all.packets >= 1T drop all\n'
+                   'each keys port 0 ipv4.src,proto max 10 idle 1h\n'
                    'quota month 1T per month of all.bytes\nquota once 1T of all.packets\n')
     process = bed.track(subprocess.Popen(
         [TRIPD, '--lcores=0@0-1,1@0-1', '--no-huge', '-m', '96', '--no-shconf', '--no-pci', '--file-prefix', bed.prefix,
-         '--vdev=net_null0', '--', '--rules', rules, '--socket', path],
+         '--vdev=net_pcap0,rx_pcap=' + capture, '--', '--rules', rules, '--socket', path],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=bed.environment))
     for line in process.stdout:
         if 'flows are counted' in line:
@@ -83,6 +98,11 @@ def look_at_tripd(bed, seen):
     equal(len(listed), 2, 'quotas of top')
     for quota in listed:
         seen.look('quotas', quota)
+    code, out, err = bed.run('--socket', path, '--json', 'top', 'keys', '--rounds', '2', '--interval', '50ms', socket=False)
+    equal((code, err), (0, ''), 'exit code and stderr of top keys')
+    for told in lines(out):
+        look_at_keys(seen, told)
+    equal(lines(out)[-1]['keys'][0]['key'], '10.0.0.1,17', 'the key')
     process.send_signal(signal.SIGTERM)
     process.wait()
 

@@ -144,6 +144,7 @@ records_may_be_shorter(void **state)
 		{"struct trip_client_process", TRIP_CLIENT_PROCESS,
 			sizeof(struct trip_client_process)},
 		{"struct trip_client_home", TRIP_CLIENT_HOME, sizeof(struct trip_client_home)},
+		{"struct trip_client_each", TRIP_CLIENT_EACH, sizeof(struct trip_client_each)},
 	};
 	struct trip_cntr *cntr = socket_cntr("one");
 	unsigned char full[2048], some[2048];

@@ -18,6 +18,7 @@ char socket_path[64], socket_lock[80];
 struct trip_domain *socket_domain;
 struct trip_client *socket_client;
 const char *socket_device;
+uint64_t socket_each_bytes;
 
 int
 socket_domain_open(const char *socket, struct trip_domain **out)
@@ -33,6 +34,7 @@ socket_domain_open(const char *socket, struct trip_domain **out)
 		.name = socket != NULL ? "seen" : "unseen",
 		.socket = socket,
 		.socket_mode = 0660,
+		.each_bytes = socket_each_bytes,
 	};
 
 	return trip_domain_open(&attr, out, NULL);

@@ -14,6 +14,8 @@ extern struct trip_domain *socket_domain;
 extern struct trip_client *socket_client;
 /* A device that EAL is to have; NULL: none. */
 extern const char *socket_device;
+/* For statements that count by keys; 0: there are none. */
+extern uint64_t socket_each_bytes;
 
 /* With `socket` NULL it has none. */
 int socket_domain_open(const char *socket, struct trip_domain **out);

@@ -350,7 +350,8 @@ the_version_moves_with_messages(void **state)
 		ANSWER(port_stats), ANSWER(values), ANSWER(told), ANSWER(counters), ANSWER(each),
 		sizeof(struct trip_client_domain), sizeof(struct trip_client_work),
 		sizeof(struct trip_client_flow), sizeof(struct trip_client_process),
-		sizeof(struct trip_client_home)};
+		sizeof(struct trip_client_home), sizeof(struct trip_client_each),
+		sizeof(struct trip_client_key)};
 	const uint64_t prime = 1099511628211;
 	uint64_t sizes = 0;
 
@@ -358,7 +359,7 @@ the_version_moves_with_messages(void **state)
 		sizes = sizes * prime + trip_request_of(type)->size;
 	for (unsigned int i = 0; i < RTE_DIM(answers); i++)
 		sizes = sizes * prime + answers[i];
-	if (TRIP_PROTOCOL_VERSION != 18 || sizes != UINT64_C(0x77a3cb26ff6b496c))
+	if (TRIP_PROTOCOL_VERSION != 19 || sizes != UINT64_C(0xf1bac572ab88964c))
 		fail_msg("messages are of other sizes (0x%" PRIx64 "), or of version %d: "
 			 "TRIP_PROTOCOL_VERSION moves, and both stand here",
 			sizes, TRIP_PROTOCOL_VERSION);

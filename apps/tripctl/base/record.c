@@ -22,6 +22,7 @@ const struct tripctl_record_kind tripctl_record_kinds[TRIPCTL_RECORD_KINDS] = {
 	[TRIP_CLIENT_FLOW] = KIND("flows", TRIP_CLIENT_FLOW, flow, true),
 	[TRIP_CLIENT_PROCESS] = KIND("processes", TRIP_CLIENT_PROCESS, process, false),
 	[TRIP_CLIENT_HOME] = KIND("lcores", TRIP_CLIENT_HOME, home, false),
+	[TRIP_CLIENT_EACH] = KIND("each", TRIP_CLIENT_EACH, each, false),
 };
 
 /* ---- JSON ---------------------------------------------------------------------------------- */

@@ -35,7 +35,7 @@ struct tripctl_record_kind {
 };
 
 /* By enum trip_client_kind. */
-#define TRIPCTL_RECORD_KINDS (TRIP_CLIENT_HOME + 1)
+#define TRIPCTL_RECORD_KINDS (TRIP_CLIENT_EACH + 1)
 extern const struct tripctl_record_kind tripctl_record_kinds[TRIPCTL_RECORD_KINDS];
 
 /* Bytes of the largest record. */
@@ -53,7 +53,7 @@ json_t *tripctl_record_object(const struct tripctl_record_kind *kind,
 
 /* Of each kind. */
 tripctl_members_t tripctl_members_domain, tripctl_members_cntr, tripctl_members_work,
-	tripctl_members_flow, tripctl_members_process, tripctl_members_home;
+	tripctl_members_flow, tripctl_members_process, tripctl_members_home, tripctl_members_each;
 
 /* A member that only a table has; one that only JSON has, taken over; and those of both, or without
  * a title of JSON. NULL is no text, and what is above 2^63-1 no number. */

@@ -29,7 +29,7 @@ struct list {
 
 static const struct tripctl_option options[] = {
 	{"match", "GLOB",
-		"only counters whose name is such, and work and flows of theirs (\"dns.*\")",
+		"only what has such a name, and work and flows of such counters (\"dns.*\")",
 		TRIPCTL_OPTION_TEXT, offsetof(struct list, match)},
 	{"pid", "PID", "only what is of this process", TRIPCTL_OPTION_NUMBER,
 		offsetof(struct list, pid), INT32_MAX, "process"},
@@ -48,7 +48,8 @@ take_kind(struct argp_state *state, void *into, char *word)
 			kind = &tripctl_record_kinds[i];
 	if (strcmp(word, kind->name) != 0)
 		argp_error(state,
-			"\"%s\" is none of counters, works, flows, quotas, processes, lcores, "
+			"\"%s\" is none of counters, works, flows, each, quotas, processes, "
+			"lcores, "
 			"domain",
 			tripctl_text_escape(word, escaped, sizeof(escaped)));
 	for (unsigned int k = 0; k < list->n_kinds; k++)
@@ -72,6 +73,7 @@ is_wanted(const struct list *list, const struct tripctl_record_kind *kind, const
 	const struct trip_client_work *work = record;
 	const struct trip_client_flow *flow = record;
 	const struct trip_client_process *process = record;
+	const struct trip_client_each *each = record;
 
 	switch (kind->kind) {
 	case TRIP_CLIENT_CNTR:
@@ -84,6 +86,9 @@ is_wanted(const struct list *list, const struct tripctl_record_kind *kind, const
 		return (list->pid == 0 || flow->pid == list->pid) &&
 		       (list->match == NULL || matches(list, flow->packets_cntr) ||
 			       matches(list, flow->bytes_cntr));
+	case TRIP_CLIENT_EACH:
+		return (list->pid == 0 || list->pid == list->ctl->about.pid) &&
+		       (list->match == NULL || fnmatch(list->match, each->name, 0) == 0);
 	case TRIP_CLIENT_PROCESS:
 		return list->pid == 0 || process->pid == list->pid;
 	default:
@@ -206,7 +211,7 @@ tripctl_list(struct tripctl *ctl, int argc, char **argv)
 {
 	static const struct tripctl_line line = {
 		.options = options,
-		.args_doc = "[counters|works|flows|quotas|processes|lcores|domain]...",
+		.args_doc = "[counters|works|flows|each|quotas|processes|lcores|domain]...",
 		.doc = "Lists what a domain has; without a word, its counters.",
 		.word = take_kind,
 	};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* top on a terminal. */
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,10 +12,13 @@
 static const char keys_line[] =
 	"q quit  s sort  n v r l by name value rate left  / filter  space pause";
 
+static const char hitters_line[] = "q quit  s sort  p b r k by packets bytes rate key  space pause";
+
 int
-tripctl_screen_open(struct tripctl_screen *screen, struct tripctl_view *view)
+tripctl_screen_open(
+	struct tripctl_screen *screen, struct tripctl_view *view, struct tripctl_hitters *hitters)
 {
-	*screen = (struct tripctl_screen){.view = view};
+	*screen = (struct tripctl_screen){.view = view, .hitters = hitters};
 	if (newterm(NULL, stdout, stdin) == NULL)
 		return -1;
 	cbreak();
@@ -91,14 +95,14 @@ quotas_shown(const struct tripctl_view *view)
 static void
 keep_in_range(struct tripctl_screen *screen)
 {
-	size_t n = screen->view->n_rows;
+	size_t n = screen->hitters != NULL ? screen->hitters->n_rows : screen->view->n_rows;
 
 	if (screen->first + screen->room > n)
 		screen->first = n > screen->room ? n - screen->room : 0;
 }
 
-void
-tripctl_screen_draw(struct tripctl_screen *screen)
+static void
+draw_counters(struct tripctl_screen *screen)
 {
 	const struct tripctl_view *view = screen->view;
 	unsigned int width = width_of_screen(), homes = homes_shown(view);
@@ -128,6 +132,42 @@ tripctl_screen_draw(struct tripctl_screen *screen)
 	if (LINES > 4)
 		put(LINES - 1, keys_line, A_DIM);
 	refresh();
+}
+
+static void
+draw_hitters(struct tripctl_screen *screen)
+{
+	const struct tripctl_hitters *hitters = screen->hitters;
+	unsigned int width = width_of_screen();
+	char line[TRIPCTL_HITTERS_LINE];
+	int y = 0;
+
+	erase();
+	tripctl_hitters_head(hitters, width, line);
+	put(y++, line, A_BOLD);
+	snprintf(line, sizeof(line), "%zu first keys by %s%s", hitters->n_rows,
+		tripctl_hitters_sorts[hitters->sort], screen->paused ? ", paused" : "");
+	put(y++, line, screen->paused ? A_BOLD : A_NORMAL);
+	tripctl_hitters_titles(width, line);
+	put(y++, line, A_REVERSE);
+	screen->room = LINES > y + 1 ? (size_t)(LINES - y - 1) : 0;
+	keep_in_range(screen);
+	for (size_t i = 0; i < screen->room && screen->first + i < hitters->n_rows; i++) {
+		tripctl_hitters_row(hitters, screen->first + i, width, line);
+		put(y++, line, A_NORMAL);
+	}
+	if (LINES > 4)
+		put(LINES - 1, hitters_line, A_DIM);
+	refresh();
+}
+
+void
+tripctl_screen_draw(struct tripctl_screen *screen)
+{
+	if (screen->hitters != NULL)
+		draw_hitters(screen);
+	else
+		draw_counters(screen);
 }
 
 static void
@@ -167,13 +207,11 @@ scroll_by(struct tripctl_screen *screen, size_t rows, bool down)
 	keep_in_range(screen);
 }
 
-/* True: it is to end. */
-static bool
-press(struct tripctl_screen *screen, int key)
+/* Keys that are of counters alone. */
+static void
+press_counters(struct tripctl_screen *screen, int key)
 {
 	switch (key) {
-	case 'q':
-		return true;
 	case 's':
 		sort_by(screen, (screen->view->sort + 1) % TRIPCTL_SORTS);
 		break;
@@ -189,13 +227,45 @@ press(struct tripctl_screen *screen, int key)
 	case 'l':
 		sort_by(screen, TRIPCTL_SORT_LEFT);
 		break;
-	case ' ':
 	case 'p':
 		screen->paused = !screen->paused;
 		break;
 	case '/':
 		screen->typing = true;
 		strcpy(screen->typed, screen->view->filter);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The order is that of the next reading, too, which brings those that come first by it. */
+static void
+press_hitters(struct tripctl_screen *screen, int key)
+{
+	static const char keys[TRIPCTL_HITTERS_SORTS + 1] = "pbrk";
+	struct tripctl_hitters *hitters = screen->hitters;
+	const char *at = key > 0 && key < 0x7f ? strchr(keys, key) : NULL;
+
+	if (key == 's')
+		hitters->sort = (hitters->sort + 1) % TRIPCTL_HITTERS_SORTS;
+	else if (at != NULL)
+		hitters->sort = (enum tripctl_hitters_sort)(at - keys);
+	else
+		return;
+	screen->first = 0;
+	tripctl_hitters_choose(hitters);
+}
+
+/* True: it is to end. */
+static bool
+press(struct tripctl_screen *screen, int key)
+{
+	switch (key) {
+	case 'q':
+		return true;
+	case ' ':
+		screen->paused = !screen->paused;
 		break;
 	case KEY_UP:
 	case KEY_DOWN:
@@ -209,9 +279,13 @@ press(struct tripctl_screen *screen, int key)
 		screen->first = 0;
 		break;
 	case KEY_END:
-		scroll_by(screen, screen->view->n_rows, true);
+		scroll_by(screen, SIZE_MAX / 2, true);
 		break;
 	default:
+		if (screen->hitters != NULL)
+			press_hitters(screen, key);
+		else
+			press_counters(screen, key);
 		break;
 	}
 	return false;

@@ -4,10 +4,13 @@
 
 #include <stdbool.h>
 
+#include "hitters.h"
 #include "view.h"
 
 struct tripctl_screen {
+	/* Counters; or with these, the keys of an `each`. */
 	struct tripctl_view *view;
+	struct tripctl_hitters *hitters;
 	/* The first row that is shown, and how many there is room for. */
 	size_t first, room;
 	bool paused;
@@ -20,7 +23,8 @@ struct tripctl_screen {
 };
 
 /* 0, or -1: the terminal cannot. Afterwards it is to be closed before anything else is written. */
-int tripctl_screen_open(struct tripctl_screen *screen, struct tripctl_view *view);
+int tripctl_screen_open(
+	struct tripctl_screen *screen, struct tripctl_view *view, struct tripctl_hitters *hitters);
 void tripctl_screen_close(void);
 
 void tripctl_screen_draw(struct tripctl_screen *screen);

@@ -14,6 +14,7 @@
 #include "base/record.h"
 #include "base/text.h"
 #include "base/tripctl.h"
+#include "hitters.h"
 #include "now.h"
 #include "screen.h"
 #include "view.h"
@@ -31,7 +32,10 @@ struct top {
 	uint64_t rows;
 	/* Of the view. */
 	const char *sort, *match;
+	/* The `each` whose keys are shown; NULL: counters are. */
+	const char *each;
 	bool terminal;
+	struct tripctl_hitters hitters;
 	struct tripctl_view view;
 	struct tripctl_screen screen;
 };
@@ -43,11 +47,13 @@ static const struct tripctl_option options[] = {
 		AT(interval_ns)},
 	{"rounds", "N", "end after so many", TRIPCTL_OPTION_NUMBER, AT(rounds), UINT64_MAX,
 		"number of rounds"},
-	{"rows", "N", "of text and JSON, only so many counters, and quotas, a round",
+	{"rows", "N", "of text and JSON, only so many counters or keys, and quotas, a round",
 		TRIPCTL_OPTION_NUMBER, AT(rows), SIZE_MAX, "number of rows"},
-	{"sort", "BY", "name (default), value, rate, or left: the time to the next threshold",
+	{"sort", "BY",
+		"name (default), value, rate, or left: the time to the next threshold; of keys, "
+		"packets (default), bytes, rate or key",
 		TRIPCTL_OPTION_TEXT, AT(sort)},
-	{"match", "GLOB", "only counters whose name is such (\"dns.*\") or contains this",
+	{"match", "GLOB", "only counters, or keys, that are called so (\"dns.*\") or contain this",
 		TRIPCTL_OPTION_TEXT, AT(match)},
 	{NULL},
 };
@@ -75,6 +81,33 @@ find_sort(struct argp_state *state, const char *word)
 	return TRIPCTL_SORTS;
 }
 
+static enum tripctl_hitters_sort
+find_key_sort(struct argp_state *state, const char *word)
+{
+	char escaped[64];
+
+	for (unsigned int i = 0; i < TRIPCTL_HITTERS_SORTS; i++)
+		if (strcmp(word, tripctl_hitters_sorts[i]) == 0)
+			return (enum tripctl_hitters_sort)i;
+	argp_error(state, "--sort: \"%s\" is none of packets, bytes, rate, key",
+		tripctl_text_escape(word, escaped, sizeof(escaped)));
+	return TRIPCTL_HITTERS_SORTS;
+}
+
+static void
+take_each(struct argp_state *state, void *into, char *word)
+{
+	struct top *top = into;
+
+	if (top->each != NULL)
+		argp_error(state, "it shows the keys of one 'each'");
+	if (strlen(word) >= sizeof(top->hitters.name))
+		argp_error(
+			state, "a name has at most %zu characters", sizeof(top->hitters.name) - 1);
+	strcpy(top->hitters.name, word);
+	top->each = top->hitters.name;
+}
+
 static void
 check(struct argp_state *state, void *into)
 {
@@ -82,11 +115,14 @@ check(struct argp_state *state, void *into)
 
 	if (top->interval_ns < 10000000 || top->interval_ns > UINT64_C(3600000000000))
 		argp_error(state, "--interval: not from 10ms to 1h");
-	if (top->sort != NULL)
+	if (top->sort != NULL && top->each != NULL)
+		top->hitters.sort = find_key_sort(state, top->sort);
+	else if (top->sort != NULL)
 		top->view.sort = find_sort(state, top->sort);
 	if (strlen(top->match) >= sizeof(top->view.filter))
 		argp_error(state, "--match: longer than %zu", sizeof(top->view.filter) - 1);
 	strcpy(top->view.filter, top->match);
+	top->hitters.filter = top->match;
 }
 
 /* ---- as text ------------------------------------------------------------------------------- */
@@ -117,6 +153,22 @@ write_text(const struct top *top, bool first)
 	puts(line);
 	for (size_t i = 0; i < rows_of(top); i++) {
 		tripctl_view_row(view, i, TEXT_WIDTH, line);
+		puts(line);
+	}
+}
+
+/* No line is cut: part of a key would be another. */
+static void
+write_hitters(const struct top *top, bool first)
+{
+	char line[TRIPCTL_HITTERS_LINE];
+
+	tripctl_hitters_head(&top->hitters, sizeof(line), line);
+	printf("%s%s\n", first ? "" : "\n", line);
+	tripctl_hitters_titles(sizeof(line), line);
+	puts(line);
+	for (size_t i = 0; i < top->hitters.n_rows && i < top->rows; i++) {
+		tripctl_hitters_row(&top->hitters, i, sizeof(line), line);
 		puts(line);
 	}
 }
@@ -167,6 +219,10 @@ show(struct top *top, uint64_t round)
 {
 	if (top->terminal)
 		tripctl_screen_draw(&top->screen);
+	else if (top->each != NULL && top->ctl->json)
+		tripctl_record_write(tripctl_hitters_json(&top->hitters, top->rows));
+	else if (top->each != NULL)
+		write_hitters(top, round == 0);
 	else if (top->ctl->json)
 		write_json(top);
 	else
@@ -209,7 +265,8 @@ static int
 read_paced(struct top *top, uint64_t *interval_ns)
 {
 	uint64_t began = now_ns(CLOCK_PROCESS_CPUTIME_ID);
-	int error = tripctl_view_read(&top->view, top->ctl->client);
+	int error = top->each != NULL ? tripctl_hitters_read(&top->hitters, top->ctl->client)
+				      : tripctl_view_read(&top->view, top->ctl->client);
 
 	*interval_ns = SHARE * (now_ns(CLOCK_PROCESS_CPUTIME_ID) - began);
 	top->screen.slowed_ns = *interval_ns > top->interval_ns ? *interval_ns : 0;
@@ -290,13 +347,18 @@ tripctl_top(struct tripctl *ctl, int argc, char **argv)
 {
 	static const struct tripctl_line line = {
 		.options = options,
+		.args_doc = "[EACH]",
 		.doc = "Shows a domain's counters as they change: value, rate, and what is missing "
 		       "to the next threshold; and the quotas of tripd, to whoever may give it "
-		       "commands. On what is no terminal, or with --json, one round follows the "
+		       "commands. With the name of an 'each', its keys that "
+		       "have most: packets, bytes, rates, share. On what is no terminal, or with "
+		       "--json, one round follows the "
 		       "other.\v"
 		       "Keys: q quit; s next order; n, v, r, l by name, value, rate, time left; / "
-		       "filter; space pause; arrows and pages. Exit code: 0; 5: the primary has "
+		       "filter; space pause; arrows and pages; of keys p, b, r, k "
+		       "by packets, bytes, rate, key. Exit code: 0; 5: the primary has "
 		       "ended; 7: it does not answer.",
+		.word = take_each,
 		.end = check,
 	};
 	struct top top = {.ctl = ctl, .interval_ns = 1000000000, .rows = SIZE_MAX, .match = ""};
@@ -312,7 +374,8 @@ tripctl_top(struct tripctl *ctl, int argc, char **argv)
 	sigprocmask(SIG_BLOCK, NULL, &waiting_mask);
 	if (top.terminal) {
 		catch_signals();
-		top.terminal = tripctl_screen_open(&top.screen, &top.view) == 0;
+		top.terminal = tripctl_screen_open(&top.screen, &top.view,
+				       top.each != NULL ? &top.hitters : NULL) == 0;
 	}
 	error = play(&top);
 	if (top.terminal)
