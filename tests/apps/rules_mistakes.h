@@ -39,7 +39,8 @@ static const struct mistake mistakes[] = {
 	MISTAKE("count a port \"x\" pattern eth / end",
 		"1:14: expected a number, an interface, 'name', 'mac' or 'any', found '\"x\"'\n"),
 	MISTAKE("count a port pattern eth / end",
-		"1:14: expected a number, an interface, 'name', 'mac' or 'any', found 'pattern'\n"),
+		"1:14: expected a number, an interface, 'name', 'mac' or 'any', found "
+		"'pattern'\n"),
 	MISTAKE("count a port either pattern eth / end",
 		"1:14: expected a number, an interface, 'name', 'mac' or 'any', found 'either'\n"),
 	MISTAKE("count a port 0 priority 1 either pattern eth / end",
@@ -91,7 +92,8 @@ static const struct mistake mistakes[] = {
 	MISTAKE("count a port 0 ingres pattern eth / end",
 		"1:16: expected 'ingress', 'egress', 'either', 'group', 'priority', "
 		"'engine', 'pattern' or ',', found 'ingres'\n"),
-	MISTAKE("count a port 0 group x pattern eth / end", "1:22: expected a number, found 'x'\n"),
+	MISTAKE("count a port 0 group x pattern eth / end", "1:22: expected a number, "
+							    "found 'x'\n"),
 	MISTAKE("count a port 0 priority 4294967296 pattern eth / end",
 		"1:25: priority 4294967296 is above 4294967295\n"),
 	MISTAKE("count a port 0 priority 010 pattern eth / end",
@@ -185,7 +187,8 @@ static const struct mistake mistakes[] = {
 	MISTAKE("count a port 0 pattern ipv4 src is ::1 / end",
 		"1:36: ipv4 src: expected an IPv4 address such as 10.0.0.1, found '::1'\n"),
 	MISTAKE("count a port 0 pattern ipv6 src is 10.0.0.1 / end",
-		"1:36: ipv6 src: expected an IPv6 address such as 2001:db8::1, found '10.0.0.1'\n"),
+		"1:36: ipv6 src: expected an IPv6 address such as 2001:db8::1, found "
+		"'10.0.0.1'\n"),
 	MISTAKE("count a port 0 pattern ipv6 src is 1::2::3 / end",
 		"1:36: ipv6 src: expected an IPv6 address such as 2001:db8::1, found '1::2::3'\n"),
 	MISTAKE("count a port 0 pattern eth dst is 02:00:00:00:00 / end",
@@ -243,7 +246,8 @@ static const struct mistake mistakes[] = {
 	MISTAKE("count a port 0 pattern ipv4 src mask 255.0.0.0 / end",
 		"1:29: ipv4 src: expected 'src spec' in the same item, found only a mask\n"),
 	MISTAKE("count a port 0 pattern ipv4 src spec 10.0.0.0 src mask 255.0.0.256 / end",
-		"1:56: ipv4 src: expected an IPv4 address such as 10.0.0.1, found '255.0.0.256'\n"),
+		"1:56: ipv4 src: expected an IPv4 address such as 10.0.0.1, found "
+		"'255.0.0.256'\n"),
 	MISTAKE("count a port 0 pattern udp dst spec 1 dst last 5 / end",
 		"1:43: 'last' is not part of the language: expected 'is', 'spec', 'mask', "
 		"'prefix', 'range' or 'in', found 'last'\n"),
@@ -344,7 +348,8 @@ static const struct mistake mistakes[] = {
 		"2:18: 'all' within 'all' says no more than its conditions do by themselves\n"),
 	MISTAKE("counter c\nwhen any(c >= 1, all(c >= 2, any(c >= 3))) log",
 		"2:30: 'any' is nested twice: expected what has a counter or a time\n"),
-	MISTAKE("when all() log", "1:10: expected a counter, 'after', 'all' or 'any', found ')'\n"),
+	MISTAKE("when all() log", "1:10: expected a counter, 'after', 'all' or 'any', "
+				  "found ')'\n"),
 	MISTAKE("counter c\nwhen all(c >= 1, d >= 1, e idle 5s) log",
 		"2:18: no 'count' rule, 'counter' or 'quota' is named 'd'\n"
 		"2:26: no 'count' rule, 'counter' or 'quota' is named 'e'\n"),
@@ -439,7 +444,8 @@ static const struct mistake mistakes[] = {
 	MISTAKE("when after 1s exec /x y", "1:23: expected the end of the line, found 'y'\n"),
 	MISTAKE("when after 1s log at 5 per 1s", "1:22: expected 'most', found '5'\n"),
 	MISTAKE("when after 1s log at most per 1s", "1:27: expected a number, found 'per'\n"),
-	MISTAKE("when after 1s log at most 5", "1:28: expected 'per', found the end of the line\n"),
+	MISTAKE("when after 1s log at most 5", "1:28: expected 'per', found the end of "
+					       "the line\n"),
 	MISTAKE("when after 1s log at most 0 per 1s",
 		"1:27: at most 0 would log nothing: expected 1 or more\n"),
 	MISTAKE("when after 1s log at most 1k per 1s",
@@ -717,6 +723,25 @@ static const struct mistake mistakes[] = {
 		"6:24: a rate of packets is in pps, /s, /m, /h or /d, found '1MB/s'\n"
 		"6:46: a rate of packets is in pps, /s, /m, /h or /d, found '5MB/s'\n"
 		"7:64: every '2': a rate that repeats needs no more than it is: expected 1\n"),
+	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e >= 5 log\nwhen e.packets "
+		">= 0 log\nwhen e.packets >= 300T log\nwhen e.bytes >= 5% log\nwhen "
+		"e.bytes rate >= 5pps over 1s log",
+		"2:6: 'e' counts packets and bytes: expected '.packets' or '.bytes' "
+		"behind it\n3:6: of a key, 1 to 281474976710655 may be waited for\n4:6: "
+		"of a key, 1 to 281474976710655 may be waited for\n5:17: 'e.bytes' is no "
+		"'quota', of which that could be\n6:22: a rate of bytes is in bit/s or "
+		"B/s, found '5pps'\n"),
+	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.bytes rate >= 100Tbit/s "
+		"over 1s log",
+		"2:22: '100Tbit/s' is too much of a key: a second, and in the time, at "
+		"most 1099511627776\n"),
+	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.packets >= 1 log\nwhen "
+		"e.packets >= 2 log\nwhen e.packets rate >= 1/s over 5s log\nwhen "
+		"e.bytes >= 5 exec /bin/true\nwhen e.bytes >= 6 log",
+		"6:6: 'e' has more conditions than 4: that is the limit of an 'each'\n"),
+	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.packets rate >= 1/s over "
+		"5s log\nwhen e.bytes rate >= 1B/s over 5s log",
+		"3:6: 'e' has a 'rate' already: an 'each' has one\n"),
 	MISTAKE("each", "1:5: expected a name, found the end of the line\n"),
 	MISTAKE("each e ipv4.src max 10 idle 1s", "1:8: expected 'port', found 'ipv4.src'\n"),
 	MISTAKE("each e port 0",
@@ -848,16 +873,24 @@ static const struct mistake not_yet[] = {
 		"full closed pattern udp / end",
 		"1:39: not yet: this version cannot do 'full'\n"
 		"2:36: not yet: this version cannot do 'full'\n"),
-	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.packets >= 5 drop e\n"
-		"when e.bytes rate >= 5B/s over 1s reset e\nwhen all(e.bytes >= 1, after 1s) log",
-		"2:6: not yet: 'e' is an 'each', and conditions of its keys are not in this "
-		"version\n"
-		"2:26: not yet: 'e' is an 'each', and this version cannot 'drop' its keys\n"
-		"3:6: not yet: 'e' is an 'each', and conditions of its keys are not in this "
-		"version\n"
-		"3:41: not yet: 'e' is an 'each', and this version cannot 'reset' its keys\n"
-		"4:10: not yet: 'e' is an 'each', and conditions of its keys are not in this "
-		"version\n"),
+	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.packets >= 5 drop e\nwhen "
+		"e.bytes rate >= 5B/s over 1s reset e\nwhen all(e.bytes >= 1, after 1s) "
+		"log",
+		"2:6: not yet: a condition of keys has '>=' or 'rate', and 'log' or "
+		"'exec', in this version, and no 'drop'\n2:26: not yet: 'e' is an "
+		"'each', and this version cannot 'drop' its keys\n3:6: not yet: a "
+		"condition of keys has '>=' or 'rate', and 'log' or 'exec', in this "
+		"version, and no 'reset'\n3:41: not yet: 'e' is an 'each', and this "
+		"version cannot 'reset' its keys\n4:10: not yet: this version has no "
+		"'all' and 'any' of keys\n"),
+	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.packets >= 10 every 5 "
+		"log\nwhen e.packets idle 1s log\nwhen e.bytes rate >= 5B/s over 1s "
+		"until < 1B/s for 1s log",
+		"2:6: not yet: a condition of keys has '>=' or 'rate', and 'log' or "
+		"'exec', in this version, and no 'every'\n3:6: not yet: a condition of "
+		"keys has '>=' or 'rate', and 'log' or 'exec', in this version, and no "
+		"'idle'\n4:6: not yet: a condition of keys has '>=' or 'rate', and 'log' "
+		"or 'exec', in this version, and no 'until'\n"),
 	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nquota q 5 of e.bytes\ncounter c\n"
 		"when c >= 1 add e 1",
 		"2:14: not yet: 'e.bytes' is of an 'each': a quota is of what 'count' rules "

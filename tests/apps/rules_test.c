@@ -161,6 +161,42 @@ test_eaches(void **state)
 	trip_rules_free(rules);
 }
 
+/* What keys trip by is of the `each`. */
+static void
+test_keys_trip(void **state)
+{
+	struct trip_rules *rules = good(
+		"when v.bytes >= 10k exec /bin/true\nwhen v.packets rate >= 10/s over 3s log "
+		"\"f\"\n"
+		"each v port 0 ipv4.src max 5 idle 1h\nwhen after 1s log\nwhen v.packets >= 7 log");
+	const struct trip_rules_each *each = &rules->eaches[0];
+	struct trip_each_attr attr;
+
+	assert_int_equal(each->n_whens, 3);
+	assert_int_equal(each->whens[0], 0);
+	assert_int_equal(each->whens[1], 1);
+	assert_int_equal(each->whens[2], 3);
+	assert_int_equal(rules->whens[0].ref, TRIP_RULES_REF_KEY_BYTES);
+	assert_int_equal(rules->whens[1].ref, TRIP_RULES_REF_KEY_PACKETS);
+	assert_int_equal(rules->whens[3].index, 0);
+	trip_rules_each_attr(each, &attr);
+	assert_int_equal(attr.n_whens, 3);
+	assert_int_equal(attr.whens[0].of, TRIP_EACH_BYTES);
+	assert_int_equal(attr.whens[0].count, 10000);
+	assert_int_equal(attr.whens[0].rate, 0);
+	assert_int_equal(attr.whens[1].count, 0);
+	assert_int_equal(attr.whens[1].rate, 10);
+	assert_int_equal(attr.whens[1].burst, 30);
+	assert_int_equal(attr.whens[2].count, 7);
+	trip_rules_free(rules);
+	/* What makes a part of one a second leaks as one. */
+	rules = good(
+		"each v port 0 ipv4.src max 5 idle 1h\nwhen v.packets rate >= 7/m over 1m log");
+	assert_int_equal(rules->eaches[0].conditions[0].rate, 1);
+	assert_int_equal(rules->eaches[0].conditions[0].burst, 7);
+	trip_rules_free(rules);
+}
+
 /* As many as a domain has. */
 static void
 test_too_many_eaches(void **state)
@@ -1275,6 +1311,7 @@ main(void)
 		cmocka_unit_test(test_not_yet),
 		cmocka_unit_test(test_sets),
 		cmocka_unit_test(test_eaches),
+		cmocka_unit_test(test_keys_trip),
 		cmocka_unit_test(test_too_many_eaches),
 		cmocka_unit_test(test_allow),
 		cmocka_unit_test(test_set_files),

@@ -167,7 +167,7 @@ def what_cannot_be_changes_nothing(bench):
     code, out, err = apply(bench, SOURCES.replace('1k', '1M'))
     equal((code, out), (2, ''), 'a change without room')
     assert 'each sources stays as it was, and begins anew\n' in err, err
-    code, out, err = apply(bench, 'when small.packets >= 5 log\nquota q 5 of small.bytes\n')
+    code, out, err = apply(bench, 'when small.packets idle 5s log\nquota q 5 of small.bytes\n')
     equal((code, err.count('not yet: ')), (2, 2), err)
     report = end(bench, process)
     equal([(each['name'], each['max']) for each in report['each']], [('sources', 1000), ('small', 10)], 'in the report')
@@ -257,6 +257,69 @@ def keys_are_seen_as_they_grow(bench):
     equal(bench.finish(process)[0], 0, 'exit code of tripd')
 
 
+def trips_of(report):
+    return [(trip['line'], trip['key']) for trip in report['trips']]
+
+
+def keys_trip_once_each(bench):
+    """Known answers: who has had so many packets, or bytes, of a capture."""
+    events, program, read = bench.file('events'), bench.file('program'), bench.file('read')
+    bench.file('program', f'#!/bin/sh\nexec cat > {read}\n')
+    os.chmod(program, 0o755)
+    report, out = bench.play(mixed(), SOURCES + 'when sources.packets >= 30 log "thirty"\nwhen sources.bytes >= 1600 log\n'
+                             'when sources.packets >= 61 log "never"\n'
+                             'each nets port 0 ipv4.src/16 max 10 idle 1h\nwhen nets.packets >= 90 exec ' + program + '\n',
+                             '--events', events)
+    equal(sorted(trips_of(report)), [(2, '10.1.0.1'), (2, '10.1.0.2'), (3, '10.1.0.1'), (3, '10.1.0.2'), (3, '10.2.0.1'),
+                                     (6, '10.1.0.0/16')], 'trips')
+    for trip in report['trips']:
+        threshold, counter = {2: (30, 'sources.packets'), 3: (1600, 'sources.bytes'), 6: (90, 'nets.packets')}[trip['line']]
+        equal((trip['threshold'], trip['counter'], trip['condition'], trip['result'], trip['count'], trip['ends'],
+               trip['op']), (threshold, counter, None, 0, 1, False, 'exec' if trip['line'] == 6 else 'log'), 'a trip')
+        assert threshold <= trip['value'] == threshold + trip['overshoot'], trip
+    assert re.search(r'^sources\.packets +>= 30 .*  log thirty: 10\.1\.0\.1$', out, re.M), out
+    assert 'never' not in out, out
+    with open(events, encoding='utf-8') as file:
+        told = [json.loads(line) for line in file]
+    equal(sorted((trip['line'], trip['key']) for trip in told if trip['event'] == 'trip'), sorted(trips_of(report)), 'events')
+    with open(read, encoding='utf-8') as file:
+        equal([json.loads(line)['key'] for line in file], ['10.1.0.0/16'], 'what the program read')
+
+
+def a_fast_key_trips_and_no_slow_one(bench):
+    """20 a second over 2 s: who has 19 a second never trips, in a minute; who has 40 does within that time."""
+    path = bench.file('rates.pcap')
+    frames = sorted([(i / 19, '10.0.0.19') for i in range(19 * 60)] + [(30 + i / 40, '10.0.0.40') for i in range(40 * 10)])
+    with open(path, 'wb') as file:
+        file.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
+        for at, src in frames:
+            data = frame(src)
+            file.write(struct.pack('<IIII', 1000 + int(at), int(at % 1 * 10**6), len(data), len(data)) + data)
+    report = bench.file('report.json')
+    equal(bench.run(*bench.eal(f'net_pcap0,rx_pcap={path}'), '--clock', 'packet', '--rules', bench.file(
+        'rules', SOURCES + 'when sources.packets rate >= 20/s over 2s log "fast"\n'), '--report', report, '--until-idle',
+        '0.3')[0], 0, 'code')
+    with open(report, encoding='utf-8') as file:
+        trips = json.load(file)['trips']
+    equal([(trip['key'], trip['condition']) for trip in trips], [('10.0.0.40', 'rate >= 20/s over 2s')], 'who trips')
+    equal(trips[0]['packet_time'][:17], '1970-01-01T00:17:', 'when')
+    assert 1030 - 1020 <= float(trips[0]['packet_time'][17:-1]) <= 1032 - 1020, trips
+
+
+def conditions_of_keys_come_and_go(bench):
+    """With them the statement begins anew."""
+    process = start(bench, SOURCES + HUNDRED)
+    line = 'when sources.packets >= 5 log "five"\n'
+    told = '~ ' + SOURCES + '+ ' + line
+    equal(apply(bench, line), (0, told, ''), 'a condition comes')
+    equal(apply(bench, line), (0, '', ''), 'it is there')
+    equal(control(bench, 'diff')[:2], (0, '- ' + line + '~ ' + SOURCES), 'what a reload would change')
+    equal(control(bench, 'remove', 'sources'), (0, '- ' + line + '- ' + SOURCES, ''), 'all of it goes')
+    report = end(bench, process)
+    equal([(each['name'], each['packets'], each['removed']) for each in report['each']],
+          [('sources', 0, True), ('hundred', 100, False)], 'in the report')
+
+
 def what_it_takes_is_told_before(bench):
     rules = bench.file('rules', SOURCES + HUNDRED)
     equal(bench.run('--check', rules)[:2],
@@ -271,4 +334,5 @@ def what_it_takes_is_told_before(bench):
 
 main(keys_have_what_is_theirs, keys_that_go_are_in_the_remainder, what_is_allowed_has_no_key, what_is_sent_counts_apart,
      a_key_goes_by_the_time_of_packets, anybody_may_look_at_keys,
-     a_terminal_shows_keys, keys_are_seen_as_they_grow, a_change_keeps_what_stays, what_cannot_be_changes_nothing, what_it_takes_is_told_before)
+     a_terminal_shows_keys, keys_are_seen_as_they_grow, a_change_keeps_what_stays, what_cannot_be_changes_nothing, keys_trip_once_each,
+     a_fast_key_trips_and_no_slow_one, conditions_of_keys_come_and_go, what_it_takes_is_told_before)

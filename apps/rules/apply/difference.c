@@ -295,6 +295,27 @@ find_whens(struct trip_apply_difference *difference, struct words *words, struct
 	return error;
 }
 
+/* One whose keys trip by other conditions than before is opened anew. */
+static void
+find_changed_keys(struct trip_apply_difference *difference)
+{
+	const struct trip_rules *work = difference->work, *next = difference->next;
+	struct trip_apply_step *steps = difference->eaches;
+
+	for (unsigned int i = 0; i < next->n_whens; i++)
+		if (trip_rules_is_of_keys(&next->whens[i]) &&
+			difference->whens[i].what == TRIP_APPLY_ADD &&
+			steps[next->whens[i].index].what == TRIP_APPLY_KEEP)
+			steps[next->whens[i].index].what = TRIP_APPLY_CHANGE;
+	for (unsigned int i = 0; i < work->n_whens; i++)
+		for (unsigned int k = 0;
+			difference->whens_go[i] && trip_rules_is_of_keys(&work->whens[i]) &&
+			k < next->n_eaches;
+			k++)
+			if (steps[k].what == TRIP_APPLY_KEEP && steps[k].at == work->whens[i].index)
+				steps[k].what = TRIP_APPLY_CHANGE;
+}
+
 static int
 begin(struct trip_apply_difference *difference, const struct trip_rules *work,
 	const struct trip_rules *next)
@@ -354,6 +375,8 @@ trip_apply_difference_find(struct trip_apply_difference *difference, const struc
 		of_work.n = of_next.n = 0;
 		error = find_whens(difference, &of_work, &of_next, mode == TRIP_APPLY_ONTO);
 	}
+	if (error == 0)
+		find_changed_keys(difference);
 	free(of_work.list);
 	free(of_next.list);
 	return error;

@@ -93,6 +93,17 @@ skip_set(struct trip_apply_skip *skip, const struct trip_rules *rules, unsigned 
 	return 0;
 }
 
+static int
+skip_each(struct trip_apply_skip *skip, const struct trip_rules *rules, unsigned int index)
+{
+	skip->eaches[index] = true;
+	for (unsigned int i = 0; i < rules->n_whens; i++)
+		skip->whens[i] |= !rules->whens[i].gone &&
+				  trip_rules_is_of_keys(&rules->whens[i]) &&
+				  rules->whens[i].index == index;
+	return 0;
+}
+
 int
 trip_apply_skip_find(struct trip_apply_skip *skip, const struct trip_rules *rules, const char *name,
 	FILE *answer)
@@ -120,11 +131,8 @@ trip_apply_skip_find(struct trip_apply_skip *skip, const struct trip_rules *rule
 		if (!rules->sets[i].gone && strcmp(rules->sets[i].name, name) == 0)
 			return skip_set(skip, rules, i, answer);
 	for (unsigned int i = 0; i < rules->n_eaches; i++)
-		if (!rules->eaches[i].count.gone &&
-			strcmp(rules->eaches[i].count.name, name) == 0) {
-			skip->eaches[i] = true;
-			return 0;
-		}
+		if (!rules->eaches[i].count.gone && strcmp(rules->eaches[i].count.name, name) == 0)
+			return skip_each(skip, rules, i);
 	return -ENOENT;
 }
 

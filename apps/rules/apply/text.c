@@ -16,6 +16,9 @@ trip_apply_text_trigger(const struct trip_rules *rules, const struct trip_rules_
 		snprintf(text, TRIP_APPLY_TEXT_MAX, "time");
 	else if (when->ref == TRIP_RULES_REF_COUNTER)
 		snprintf(text, TRIP_APPLY_TEXT_MAX, "%s", rules->counters[when->index].name);
+	else if (trip_rules_is_of_keys(when))
+		snprintf(text, TRIP_APPLY_TEXT_MAX, "%s.%s", rules->eaches[when->index].count.name,
+			when->ref == TRIP_RULES_REF_KEY_PACKETS ? "packets" : "bytes");
 	else
 		snprintf(text, TRIP_APPLY_TEXT_MAX, "%s.%s", rules->counts[when->index].name,
 			when->ref == TRIP_RULES_REF_PACKETS ? "packets" : "bytes");

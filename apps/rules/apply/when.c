@@ -122,6 +122,8 @@ trip_apply_when_works(const struct trip_rules *rules, const struct trip_rules_wh
 					      : 1u;
 	unsigned int slots = 0, of_trigger = slots_of(&rule->condition);
 
+	if (trip_rules_is_of_keys(rule))
+		return 0;
 	if (rule->pairs != NULL)
 		of_trigger += works_of(rule->pairs);
 	/* What an until or a time ends has a slot for that. */

@@ -172,6 +172,10 @@ struct trip_rules_each {
 	unsigned int n_parts;
 	uint32_t max;
 	uint64_t idle_us;
+	/* What keys trip by, and whose condition each is: rules->whens. */
+	struct trip_each_when conditions[TRIP_EACH_WHENS_MAX];
+	unsigned int whens[TRIP_EACH_WHENS_MAX];
+	unsigned int n_whens;
 };
 
 enum trip_rules_ref {
@@ -182,6 +186,9 @@ enum trip_rules_ref {
 	 * and every at least TRIP_RULES_PERIOD_MIN. */
 	TRIP_RULES_REF_CLOCK,
 	TRIP_RULES_REF_PAIRS, /* what its pairs say */
+	/* Of each key of eaches[index]: no work, but one of its conditions. Not in pairs. */
+	TRIP_RULES_REF_KEY_PACKETS,
+	TRIP_RULES_REF_KEY_BYTES,
 };
 
 /* One of the conditions of an all() or any(). */
@@ -255,6 +262,13 @@ struct trip_rules_when {
 	uint64_t most, per;
 	bool gone; /* as of a count */
 };
+
+/* It is of keys. */
+static inline bool
+trip_rules_is_of_keys(const struct trip_rules_when *when)
+{
+	return when->ref == TRIP_RULES_REF_KEY_PACKETS || when->ref == TRIP_RULES_REF_KEY_BYTES;
+}
 
 struct trip_rules_errors;
 struct trip_rules_note;

@@ -238,6 +238,27 @@ check_condition(struct trip_rules_ctx *ctx, const struct trip_rules_names *names
 			(uint64_t)(((trip_rules_u128)quota->limit * names->percent + 99) / 100);
 }
 
+/* Of the keys of an `each`; `when` is one of the rules', or of all() or any(). */
+static void
+check_keys(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+	const struct trip_rules_symbol *symbol, struct trip_rules_when *when)
+{
+	const struct trip_rules_when *first = ctx->rules->whens;
+	bool is_whole = when >= first && when < first + ctx->rules->n_whens;
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	if (!is_whole)
+		trip_rules_error(
+			ctx, &names->ref, "not yet: this version has no 'all' and 'any' of keys");
+	else if (names->part.length != 0)
+		trip_rules_error(ctx, &names->part, "%s is no 'quota', of which that could be",
+			trip_rules_error_quote(quote, &names->ref));
+	/* That of a wrong statement is no each. */
+	else if (symbol->index < ctx->rules->n_eaches)
+		trip_rules_each_when(ctx, names, &ctx->rules->eaches[symbol->index],
+			(unsigned int)(when - first));
+}
+
 static void
 check_ref(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
 	struct trip_rules_when *when)
@@ -260,14 +281,12 @@ check_ref(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
 		return;
 	}
 	trip_rules_error_quote(quote, &name);
-	if (symbol->kind == TRIP_RULES_KIND_EACH)
-		trip_rules_error(ctx, ref,
-			"not yet: %s is an 'each', and conditions of its keys are not in this "
-			"version",
-			quote);
+	if (symbol->kind == TRIP_RULES_KIND_EACH && dotted)
+		check_keys(ctx, names, symbol, when);
 	else if (symbol->kind == TRIP_RULES_KIND_SET)
 		trip_rules_error(ctx, ref, "%s is a 'set', which counts nothing", quote);
-	else if (symbol->kind == TRIP_RULES_KIND_COUNT && !dotted)
+	else if ((symbol->kind == TRIP_RULES_KIND_COUNT || symbol->kind == TRIP_RULES_KIND_EACH) &&
+		 !dotted)
 		trip_rules_error(ctx, ref,
 			"%s counts packets and bytes: expected '.packets' or '.bytes' behind it",
 			quote);

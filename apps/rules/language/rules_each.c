@@ -203,6 +203,8 @@ trip_rules_each_attr(const struct trip_rules_each *each, struct trip_each_attr *
 		.n_parts = each->n_parts,
 		.max = each->max,
 		.idle_us = each->idle_us,
+		.whens = each->n_whens > 0 ? each->conditions : NULL,
+		.n_whens = each->n_whens,
 		.pattern = each->count.n_patterns > 0 ? each->count.patterns[0] : NULL,
 		.direction = each->count.direction == TRIP_RULES_EGRESS ? TRIP_FLOW_EGRESS
 									: TRIP_FLOW_INGRESS,
@@ -246,6 +248,113 @@ trip_rules_each_commit(struct trip_rules_ctx *ctx)
 	ctx->count = (struct trip_rules_count){0};
 	ctx->symbol.index = rules->n_eaches;
 	rules->eaches[rules->n_eaches++] = *each;
+}
+
+/* ---- conditions of keys ------------------------------------------------------------------------
+ */
+
+#define COUNT_MAX ((UINT64_C(1) << 48) - 1)
+#define BUCKET_MAX (UINT64_C(1) << 40)
+#define SECOND_NS UINT64_C(1000000000)
+
+/*
+ * A rate R over T, which makes N, is a bucket of N that leaks N in T. A key trips where it has had
+ * more than R * t + N in some interval t. That is sound: t is within t / T + 1 windows of T,
+ * rounded down. Where each of these has N at most, they have R * t + N at most together; so one of
+ * them has had more. At twice the rate the bucket gets N in T beside what leaks, and is over then.
+ * What leaks is rounded up, for the same reason.
+ */
+static bool
+make_bucket(struct trip_rules_ctx *ctx, const struct trip_rules_span *rate,
+	const struct trip_rules_when *when, struct trip_each_when *condition)
+{
+	uint64_t n = when->condition.when.rate.count, ns = when->condition.when.rate.time;
+	trip_rules_u128 a_second = ((trip_rules_u128)n * SECOND_NS + ns - 1) / ns;
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	if (n > BUCKET_MAX || a_second > BUCKET_MAX)
+		return trip_rules_error(ctx, rate,
+			"%s is too much of a key: a second, and in the time, at most %" PRIu64,
+			trip_rules_error_quote(quote, rate), BUCKET_MAX);
+	condition->rate = (uint64_t)a_second;
+	condition->burst = n;
+	return true;
+}
+
+/* False, and said: what the library does not do of keys yet. */
+static bool
+check_words(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
+	const struct trip_rules_when *when)
+{
+	enum trip_condition_kind kind = when->condition.kind;
+	const char *what = NULL;
+
+	if (kind != TRIP_CONDITION_NONE && kind != TRIP_CONDITION_RATE)
+		what = "idle";
+	else if (kind == TRIP_CONDITION_RATE && when->condition.when.rate.until_time != 0)
+		what = "until";
+	else if (when->every != 0)
+		what = "every";
+	else if (when->op != TRIP_RULES_OP_LOG && when->op != TRIP_RULES_OP_EXEC)
+		what = trip_rules_op_of(when->op)->word;
+	return what == NULL ||
+	       trip_rules_error(ctx, ref,
+		       "not yet: a condition of keys has '>=' or 'rate', and 'log' or 'exec', in "
+		       "this version, and no '%s'",
+		       what);
+}
+
+static bool
+check_room(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
+	const struct trip_rules_each *each, bool is_rate)
+{
+	if (each->n_whens == TRIP_EACH_WHENS_MAX)
+		return trip_rules_error(ctx, ref,
+			"'%s' has more conditions than %d: that is the limit of an 'each'",
+			each->count.name, TRIP_EACH_WHENS_MAX);
+	for (unsigned int i = 0; is_rate && i < each->n_whens; i++)
+		if (each->conditions[i].rate != 0)
+			return trip_rules_error(ctx, ref,
+				"'%s' has a 'rate' already: an 'each' has one", each->count.name);
+	return true;
+}
+
+/* What is at work and is said again is one. */
+static bool
+is_said_again(const struct trip_rules_ctx *ctx, const struct trip_rules_span *ref,
+	const struct trip_rules_each *each, const char *source)
+{
+	for (unsigned int i = 0; ref->text >= ctx->base && i < each->n_whens; i++)
+		if (strcmp(ctx->rules->whens[each->whens[i]].source, source) == 0)
+			return true;
+	return false;
+}
+
+void
+trip_rules_each_when(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+	struct trip_rules_each *each, unsigned int at)
+{
+	struct trip_rules_when *when = &ctx->rules->whens[at];
+	bool of_bytes = when->ref == TRIP_RULES_REF_BYTES;
+	bool is_rate = when->condition.kind == TRIP_CONDITION_RATE;
+	struct trip_each_when condition = {.of = of_bytes ? TRIP_EACH_BYTES : TRIP_EACH_PACKETS};
+
+	trip_rules_condition_check_rate(ctx, names, when->ref);
+	when->ref = of_bytes ? TRIP_RULES_REF_KEY_BYTES : TRIP_RULES_REF_KEY_PACKETS;
+	if (!check_words(ctx, &names->ref, when) ||
+		is_said_again(ctx, &names->ref, each, when->source) ||
+		!check_room(ctx, &names->ref, each, is_rate))
+		return;
+	if (is_rate && !make_bucket(ctx, &names->rates[0], when, &condition))
+		return;
+	if (!is_rate && (when->threshold == 0 || when->threshold > COUNT_MAX)) {
+		trip_rules_error(ctx, &names->ref, "of a key, 1 to %" PRIu64 " may be waited for",
+			COUNT_MAX);
+		return;
+	}
+	condition.count = is_rate ? 0 : when->threshold;
+	each->conditions[each->n_whens] = condition;
+	each->whens[each->n_whens++] = at;
 }
 
 void

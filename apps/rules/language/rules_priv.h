@@ -410,6 +410,10 @@ void trip_rules_each_idle(struct trip_rules_ctx *ctx, const struct trip_rules_sp
 void trip_rules_each_commit(struct trip_rules_ctx *ctx);
 /* How many there are. */
 void trip_rules_each_check(struct trip_rules_ctx *ctx);
+/* The condition of the `when` of this index, which is of the keys of an `each`; its ref is that of
+ * packets or bytes. */
+void trip_rules_each_when(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
+	struct trip_rules_each *each, unsigned int when);
 
 /* rules_check.c */
 void trip_rules_check_names(struct trip_rules_ctx *ctx);

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Statements that count by keys, at work. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "apply/each.h"
 #include "quota.h"
+
+#define TRIPS_BURST 64
 
 int
 tripd_quota_each_open(const struct tripd_quota *quota, const struct trip_rules_each *rule,
@@ -13,6 +18,49 @@ tripd_quota_each_open(const struct tripd_quota *quota, const struct trip_rules_e
 	for (unsigned int i = 0; i < rule->count.n_ports; i++)
 		ports[i] = quota->ports[tripd_plan_find(quota->plan, rule->count.ports[i].id)];
 	return trip_apply_each_open(quota->domain, rule, ports, rule->count.n_ports, each);
+}
+
+/* A trip that was overwritten before it was read is told of as a number. */
+static void
+take(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *trip, uint64_t time_ns)
+{
+	const struct trip_rules_each *rule = &quota->rules->eaches[i];
+	struct tripd_each *each = &quota->eaches[i];
+	const struct trip_rules_when *when;
+	char key[TRIP_EACH_TEXT_MAX];
+	struct tripd_trip own = {
+		.time_ns = time_ns, .packet_ns = quota->packet_began + trip->ns, .count = 1};
+
+	quota->n_untold += trip->number - each->next;
+	each->next = trip->number + 1;
+	own.when = rule->whens[trip->when];
+	when = &quota->rules->whens[own.when];
+	own.value = when->ref == TRIP_RULES_REF_KEY_BYTES ? trip->bytes : trip->packets;
+	own.threshold = when->condition.kind == TRIP_CONDITION_NONE ? when->threshold : own.value;
+	(void)trip_each_text(each->each, trip->key, key, sizeof(key));
+	own.key = strdup(key);
+	if (own.key == NULL)
+		quota->n_untold++;
+	else
+		tripd_quota_tell(quota, &own);
+}
+
+size_t
+tripd_quota_each_read(struct tripd_quota *quota, uint64_t time_ns)
+{
+	struct trip_each_trip trips[TRIPS_BURST];
+	size_t n_new = 0;
+	int n;
+
+	for (unsigned int i = 0; i < quota->rules->n_eaches; i++)
+		while (quota->eaches[i].each != NULL && quota->rules->eaches[i].n_whens > 0 &&
+			(n = trip_each_trips(quota->eaches[i].each, quota->eaches[i].next, trips,
+				 sizeof(trips[0]), TRIPS_BURST)) > 0) {
+			for (int k = 0; k < n; k++)
+				take(quota, i, &trips[k], time_ns);
+			n_new += (size_t)n;
+		}
+	return n_new;
 }
 
 int

@@ -260,8 +260,11 @@ static int
 reopen_each(struct tripd_change *change, unsigned int i)
 {
 	struct tripd_each *at = &change->quota->eaches[change->difference->eaches[i].at];
-	int ret = tripd_quota_each_close(at);
+	int ret;
 
+	/* What its keys have tripped by. */
+	(void)tripd_quota_read(change->quota);
+	ret = tripd_quota_each_close(at);
 	if (ret == 0)
 		return open_each(change, i);
 	fprintf(change->answer, "%s\n", trip_error_message());
@@ -300,6 +303,7 @@ undo_eaches(struct tripd_change *change)
 
 		if (step->what != TRIP_APPLY_CHANGE || quota->eaches[step->at].each != NULL)
 			continue;
+		quota->eaches[step->at].next = 0;
 		ret = tripd_quota_each_open(quota, rule, &quota->eaches[step->at].each);
 		fprintf(change->answer, "each %s stays as it was, %s%s\n", rule->count.name,
 			ret == 0 ? "and begins anew" : "but does not count: ",
@@ -384,6 +388,8 @@ tripd_live_change(struct tripd_quota *quota, const struct trip_apply_difference 
 	free(change.eaches);
 	free(change.counts_at);
 	free(change.counters_at);
+	free(change.whens_at);
+	free(change.eaches_at);
 	free(change.changes);
 	free(change.waits);
 	free(change.endings);

@@ -46,7 +46,7 @@ struct tripd_change {
 	/* Room for those whose entries change. */
 	struct trip_set_change *fills;
 	/* By index in the new rules: where they are at work. */
-	unsigned int *counts_at, *counters_at;
+	unsigned int *counts_at, *counters_at, *whens_at, *eaches_at;
 	/* By index in the new rules: an operation has ended it; renewed, it would come back. */
 	bool *dead;
 	/* By index in the rules at work: of a count; and whether work is to be queued again. */

@@ -232,6 +232,8 @@ make_room(struct tripd_change *change)
 	change->flows = calloc(counts + 1, sizeof(*change->flows));
 	change->cntrs = calloc(counters + 1, sizeof(struct trip_cntr *));
 	change->sets = calloc(sets + 1, sizeof(struct trip_set *));
+	change->whens_at = calloc(whens + 1, sizeof(unsigned int));
+	change->eaches_at = calloc(eaches + 1, sizeof(unsigned int));
 	change->eaches = calloc(eaches + 1, sizeof(struct trip_each *));
 	change->counts_at = calloc(counts + 1, sizeof(unsigned int));
 	change->counters_at = calloc(counters + 1, sizeof(unsigned int));
@@ -242,7 +244,8 @@ make_room(struct tripd_change *change)
 	if (change->endings == NULL || change->fills == NULL || change->dead == NULL ||
 		change->flows == NULL || change->cntrs == NULL || change->counts_at == NULL ||
 		change->counters_at == NULL || change->sets == NULL || change->changes == NULL ||
-		change->waits == NULL || change->eaches == NULL ||
+		change->waits == NULL || change->eaches == NULL || change->whens_at == NULL ||
+		change->eaches_at == NULL ||
 		extend(&work->eaches, work->n_eaches, eaches, sizeof(*work->eaches)) != 0 ||
 		extend(&quota->eaches, work->n_eaches, eaches, sizeof(*quota->eaches)) != 0 ||
 		extend(&work->sets, work->n_sets, sets, sizeof(*work->sets)) != 0 ||

@@ -128,6 +128,7 @@ take_each(struct tripd_change *change, unsigned int i)
 	struct trip_rules_each *from = &change->next->eaches[i], *to, old;
 	unsigned int at = step->what == TRIP_APPLY_ADD ? work->n_eaches++ : step->at;
 
+	change->eaches_at[i] = at;
 	to = &work->eaches[at];
 	if (step->what == TRIP_APPLY_KEEP && change->difference->mode == TRIP_APPLY_WHOLE)
 		to->count.line = from->count.line;
@@ -148,6 +149,8 @@ move_ref(const struct tripd_change *change, enum trip_rules_ref ref, unsigned in
 		*index = change->counters_at[*index];
 	else if (ref == TRIP_RULES_REF_PACKETS || ref == TRIP_RULES_REF_BYTES)
 		*index = change->counts_at[*index];
+	else if (ref == TRIP_RULES_REF_KEY_PACKETS || ref == TRIP_RULES_REF_KEY_BYTES)
+		*index = change->eaches_at[*index];
 }
 
 static void
@@ -181,10 +184,26 @@ take_whens(struct tripd_change *change)
 	for (unsigned int i = 0; i < change->next->n_whens; i++) {
 		const struct trip_apply_step *step = &change->difference->whens[i];
 
+		change->whens_at[i] =
+			step->what == TRIP_APPLY_ADD ? take_when(change, i) : step->at;
 		if (step->what == TRIP_APPLY_ADD)
-			tripd_change_queue(change, take_when(change, i));
+			tripd_change_queue(change, change->whens_at[i]);
 		else if (change->difference->mode == TRIP_APPLY_WHOLE)
 			change->quota->rules->whens[step->at].line = change->next->whens[i].line;
+	}
+}
+
+/* Whose conditions those of its keys are, by their places at work. */
+static void
+place_conditions(struct tripd_change *change)
+{
+	for (unsigned int i = 0; i < change->next->n_eaches; i++) {
+		enum trip_apply_what what = change->difference->eaches[i].what;
+		struct trip_rules_each *each = &change->quota->rules->eaches[change->eaches_at[i]];
+
+		for (unsigned int k = 0; k < each->n_whens; k++)
+			if (what == TRIP_APPLY_ADD || what == TRIP_APPLY_CHANGE)
+				each->whens[k] = change->whens_at[each->whens[k]];
 	}
 }
 
@@ -201,4 +220,5 @@ tripd_change_take(struct tripd_change *change)
 		take_each(change, i);
 	place_quotas(change);
 	take_whens(change);
+	place_conditions(change);
 }

@@ -346,6 +346,8 @@ tripd_quota_close(struct tripd_quota *quota)
 	free(quota->items);
 	free(quota->holds);
 	free(quota->now.item.more);
+	while (quota->n_trips > 0)
+		free(quota->trips[--quota->n_trips].key);
 	free(quota->trips);
 	tripd_period_close(quota);
 	memset(quota, 0, sizeof(*quota));

@@ -26,6 +26,8 @@ struct tripd_trip {
 	uint64_t count;
 	/* What began with the one before has ended. */
 	bool ends;
+	/* As text, of one of an `each`; else NULL. */
+	char *key;
 };
 
 /* Deferred work of a `when`: the ids of its items, in the order in which they were queued. */
@@ -60,6 +62,8 @@ struct tripd_each {
 	struct trip_each *each;
 	/* What it had come to then. */
 	struct trip_each_info last;
+	/* Number of the next trip of its keys. */
+	uint64_t next;
 };
 
 /* Contexts from this on are of what is done at once. */
@@ -99,8 +103,9 @@ struct tripd_quota {
 	struct trip_domain *domain;
 	/* The domain progresses by trip_progress(), which a forwarder calls. */
 	bool manual;
-	/* By the times of packets, what that is now: nanoseconds since the epoch. */
-	uint64_t packet_ns;
+	/* By the times of packets, what that is now, and was when the domain's clock was 0:
+	 * nanoseconds since the epoch. */
+	uint64_t packet_ns, packet_began;
 	struct trip_port *ports[TRIPD_PORTS_MAX];
 	uint16_t port_ids[TRIPD_PORTS_MAX];
 	/* Rules count what the port sends. */
@@ -225,6 +230,13 @@ int tripd_quota_each_open(const struct tripd_quota *quota, const struct trip_rul
 
 /* Closes one; what it has come to is kept. Returns what trip_each_close() does. */
 int tripd_quota_each_close(struct tripd_each *each);
+
+/* Takes the trips of keys that happened since the last call, each by tripd_quota_tell(). Returns
+ * how many. */
+size_t tripd_quota_each_read(struct tripd_quota *quota, uint64_t time_ns);
+
+/* Notes a trip, whose key it takes over, and tells whoever is to be told. */
+void tripd_quota_tell(struct tripd_quota *quota, const struct tripd_trip *trip);
 
 /* What an `each` has come to, or had as it went. */
 void tripd_quota_each_info(const struct tripd_each *each, struct trip_each_info *info);

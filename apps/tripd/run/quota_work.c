@@ -27,6 +27,8 @@ trigger(const struct tripd_quota *quota, enum trip_rules_ref ref, unsigned int i
 	case TRIP_RULES_REF_COUNTER:
 		return quota->counters[index];
 	case TRIP_RULES_REF_PAIRS:
+	case TRIP_RULES_REF_KEY_PACKETS:
+	case TRIP_RULES_REF_KEY_BYTES:
 		break;
 	}
 	return NULL;
@@ -184,7 +186,8 @@ queue(struct tripd_quota *quota, unsigned int i, struct trip_cntr *trigger, bool
 	struct trip_apply_when when;
 	int ret = tripd_quota_gate(quota, &quota->items[i], &rule);
 
-	if (ret != 0)
+	/* What is of keys is no work of its own. */
+	if (ret != 0 || trip_rules_is_of_keys(&rule))
 		return ret;
 	rule.op = op_at_home(quota, &rule);
 	/* What is queued again goes on where it was; a condition begins anew. */

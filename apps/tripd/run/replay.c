@@ -132,7 +132,7 @@ begin(struct tripd_replay *replay, uint64_t ns)
 {
 	replay->began = ns;
 	replay->has_begun = true;
-	replay->quota->packet_ns = ns;
+	replay->quota->packet_ns = replay->quota->packet_began = ns;
 	tripd_period_restart(replay->quota, (int64_t)(ns / SECOND));
 }
 

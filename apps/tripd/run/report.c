@@ -292,9 +292,10 @@ tripd_report_trip(const struct tripd_quota *quota, const struct tripd_trip *trip
 	trip_apply_text_trigger(quota->rules, when, name);
 	tripd_describe_date(trip->time_ns, date);
 	tripd_describe_date(trip->packet_ns, packet_date);
-	return json_pack("{s:s, s:s*, s:i, s:s?, s:s?, s:I, s:I, s:I, s:I, s:s, s:b, s:i, s:I}",
-		"time", date, "packet_time", quota->plan->by_packets ? packet_date : NULL, "line",
-		(int)when->line, "counter",
+	return json_pack(
+		"{s:s, s:s*, s:s*, s:i, s:s?, s:s?, s:I, s:I, s:I, s:I, s:s, s:b, s:i, s:I}",
+		"time", date, "packet_time", quota->plan->by_packets ? packet_date : NULL, "key",
+		trip->key, "line", (int)when->line, "counter",
 		when->ref != TRIP_RULES_REF_CLOCK && when->pairs == NULL ? name : NULL, "condition",
 		when->condition_text, "threshold", (json_int_t)trip->threshold, "value",
 		(json_int_t)trip->value, "overshoot", (json_int_t)(trip->value - trip->threshold),

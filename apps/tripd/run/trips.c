@@ -38,6 +38,7 @@ keep(struct tripd_quota *quota, const struct tripd_trip *trip)
 {
 	if (!grow(quota)) {
 		quota->n_untold++;
+		free(trip->key);
 		return;
 	}
 	quota->trips[quota->n_trips++] = *trip;
@@ -125,6 +126,15 @@ is_of_beginning(struct tripd_item *item, const struct trip_work_event *event)
 	return true;
 }
 
+void
+tripd_quota_tell(struct tripd_quota *quota, const struct tripd_trip *trip)
+{
+	note(quota, trip);
+	if (quota->told != NULL)
+		quota->told(quota->told_arg, trip);
+	keep(quota, trip);
+}
+
 static void
 take(struct tripd_quota *quota, const struct trip_work_event *event, uint64_t time_ns)
 {
@@ -145,10 +155,7 @@ take(struct tripd_quota *quota, const struct trip_work_event *event, uint64_t ti
 	if (is_of_beginning(item, event) ||
 		(event->threshold == 0 && is_of_going_on(item, trip.ends)))
 		return;
-	note(quota, &trip);
-	if (quota->told != NULL)
-		quota->told(quota->told_arg, &trip);
-	keep(quota, &trip);
+	tripd_quota_tell(quota, &trip);
 }
 
 void
@@ -158,7 +165,8 @@ tripd_quota_forget(struct tripd_quota *quota)
 		return;
 	if (quota->keep != 0)
 		quota->n_unkept += quota->n_trips - quota->keep;
-	quota->n_trips = quota->keep;
+	while (quota->n_trips > quota->keep)
+		free(quota->trips[--quota->n_trips].key);
 }
 
 size_t
@@ -181,6 +189,7 @@ tripd_quota_read(struct tripd_quota *quota)
 				take(quota, &events[i], time_ns);
 		n_new += (size_t)n;
 	} while (n == EVENTS_BURST);
+	n_new += tripd_quota_each_read(quota, time_ns);
 	trip_domain_stats_read(quota->domain, &stats);
 	quota->n_overrun = stats.events_lost;
 	quota->n_refused = stats.commands_refused;

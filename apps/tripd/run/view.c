@@ -104,11 +104,13 @@ tripd_view_trip(struct tripd_screen *screen, const struct tripd_quota *quota, si
 		tripd_describe_number(at->count, number);
 		snprintf(times, sizeof(times), ", %s times", number);
 	}
-	tripd_screen_say(screen, "%s%s%s  %s%s%s%s%s%s%s", date, date[0] != 0 ? "  " : "", cause,
+	tripd_screen_say(screen, "%s%s%s  %s%s%s%s%s%s%s%s%s", date, date[0] != 0 ? "  " : "",
+		cause,
 		tripd_screen_colour(screen, at->result != 0                  ? TRIPD_RED
 					    : when->op == TRIP_RULES_OP_DROP ? TRIPD_YELLOW
 									     : TRIPD_PLAIN),
-		at->ends ? "end of " : "", action, times, at->result != 0 ? ": " : "",
+		at->ends ? "end of " : "", action, at->key != NULL ? ": " : "",
+		at->key != NULL ? at->key : "", times, at->result != 0 ? ": " : "",
 		at->result != 0 ? trip_strerror(at->result) : "",
 		tripd_screen_colour(screen, TRIPD_PLAIN));
 }
