@@ -179,8 +179,9 @@ admit(struct counting *counting, uint32_t packet)
 	keyed_store(&at[KEYED_BYTES], 0);
 	keyed_store(&rest[KEYED_BUCKET], counting->view.empty);
 	keyed_store(&rest[KEYED_ERROR], keyed_load(&table->floor) << KEYED_STATE_BITS);
-	add(counting, counting->view, entry, packet);
+	/* Before it lives: who has seen it among all entries finds it by its key, too. */
 	keyed_line_insert(table, counting->hashes[packet], entry);
+	add(counting, counting->view, entry, packet);
 	keyed_grow(&table->admitted, 1);
 }
 

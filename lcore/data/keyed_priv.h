@@ -365,7 +365,8 @@ keyed_line_insert(struct trip_keyed *table, uint64_t hash, uint32_t entry)
 	uint32_t slots = keyed_match(line, UINT32_MAX, 0);
 
 	if (slots != 0)
-		line->slots[__builtin_ctz(slots)] = keyed_tag(table->id_mask, hash) | (entry + 1);
+		keyed_put(&line->slots[__builtin_ctz(slots)],
+			keyed_tag(table->id_mask, hash) | (entry + 1));
 	else
 		trip_keyed_line_insert(table, hash, entry);
 }
@@ -377,7 +378,7 @@ keyed_line_erase(struct trip_keyed *table, uint64_t hash, uint32_t entry)
 	uint32_t slots = keyed_match(line, table->id_mask, entry + 1);
 
 	if (slots != 0)
-		line->slots[__builtin_ctz(slots)] = 0;
+		keyed_put(&line->slots[__builtin_ctz(slots)], 0);
 	else
 		trip_keyed_line_erase(table, hash, entry);
 }
