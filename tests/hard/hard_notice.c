@@ -52,6 +52,7 @@ static const char *const others[] = {
 	"trip_each_read",
 	"trip_each_text",
 	"trip_each_top",
+	"trip_each_trips",
 	"trip_each_walk",
 	"trip_error_message",
 	"trip_flow_item_",
