@@ -4,6 +4,10 @@
 
 #include "each_judge.h"
 
+/* How often a key is looked at anew where others have told too much meanwhile. Where what another
+ * process has written is in the way, that never ends; its next packet is another chance. */
+#define LOOKS 1024u
+
 /* A queue, and a statement of it. */
 struct bench {
 	const struct trip_each_poll *poll;
@@ -161,17 +165,17 @@ static void
 judge_key(const struct bench *bench, struct judged *judged)
 {
 	const uint32_t n = bench->statement->n_whens;
-	bool again;
+	bool again = true;
 
 	if (!trip_keyed_read(bench->table, judged->entry, &judged->own) ||
 		judged->own.told == (1u << n) - 1)
 		return;
-	do {
+	for (unsigned int looks = 0; again && looks < LOOKS; looks++) {
 		again = false;
 		look(bench, judged);
 		for (uint32_t when = 0; when < n; when++)
 			again |= judge_when(bench, judged, when);
-	} while (again);
+	}
 }
 
 /* Its entry has been judged in this chunk; else it is now. */

@@ -88,13 +88,17 @@ word_of(const struct trip_each_ring_at *at, uint64_t number, uint32_t table, uin
 	       (serial & (at->kept - 1));
 }
 
-/* From one that there may be: the first that nobody has taken. */
+/* From one that there may be: the first that nobody has taken, or one before that. What another
+ * process has written there may be of any turn: so no further than round the ring. */
 static uint64_t
 find_end(const struct trip_each_ring_at *at, uint64_t number)
 {
+	const uint64_t limit = number + at->kept;
+
 	/* Acquire: what was told, and who was telling it. Partner: the exchange that took it. */
-	while (compare_turn(at, number,
-		       atomic_load_explicit(place_of(at, number), memory_order_acquire)) >= 0)
+	while (number < limit &&
+		compare_turn(at, number,
+			atomic_load_explicit(place_of(at, number), memory_order_acquire)) >= 0)
 		number++;
 	return number;
 }

@@ -10,6 +10,8 @@
 #include <trip_eal.h>
 #include <trip_flows.h>
 
+#include "flow/each.h"
+
 #define QUEUES_MAX 4u
 #define SOURCES 100000u
 #define HITTERS 50u
@@ -195,6 +197,32 @@ each_04_a_network_trips_and_no_host_of_it(void **state)
 	}
 }
 
+/* Another process has written over the trips: no burst is held up by that, and all of it counts. */
+static void
+each_garbage_among_trips_holds_nobody_up(void **state)
+{
+	static const struct trip_each_when when = {.count = 10};
+	struct trip_each_info info = {.size = sizeof(info)};
+	struct trip_each_ring_at at;
+	struct trip_each *each;
+	uint32_t sent = 0;
+
+	open_port(2);
+	each = open_each("sources", by_source, 64, &when);
+	at = trip_each_statement_ring(domain->engine.eaches, &each->statement);
+	memset(at.ring, 0x7f, trip_each_ring_size(at.kept, at.n_tables));
+	at.ring->trips = 0;
+	for (uint16_t i = 0; i < 8; i++) {
+		for (; filled < BURST; sent++)
+			put_packet(sent % 3, 1);
+		send_burst(i % 2);
+	}
+	assert_int_equal(trip_each_query(each, &info), 0);
+	assert_int_equal(info.packets, sent);
+	assert_int_equal(trip_each_close(each), 0);
+	assert_int_equal(trip_port_close(port), 0);
+}
+
 static int
 open_all(void **state)
 {
@@ -231,6 +259,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_04_hitters_trip_in_a_flood),
 		cmocka_unit_test(each_04_a_network_trips_and_no_host_of_it),
+		cmocka_unit_test(each_garbage_among_trips_holds_nobody_up),
 	};
 	int failed;
 

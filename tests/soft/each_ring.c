@@ -186,6 +186,33 @@ each_ring_survives_who_tells(void **state)
 	assert_true(killed > 0);
 }
 
+/* Another process has written all over it: each call comes to an end, and the next tells again
+ * where that is possible. */
+static void
+each_ring_with_garbage_ends(void **state)
+{
+	struct trip_each_ring_at at = open_ring();
+	const size_t places = sizeof(struct trip_each_ring) +
+			      TABLES * sizeof(struct trip_each_head) +
+			      TRIP_KEYED_CLOSE_WORDS * sizeof(uint64_t);
+	struct trip_each_told told = told_of(1, 1), read;
+
+	for (uint32_t i = 0; i < 5; i++)
+		assert_int_equal(tell(&at, &told, i), TRIP_EACH_TELLS);
+	/* Turns that are far ahead, of no queue. */
+	memset((char *)at.ring + places, 0x7f, KEPT * sizeof(uint64_t));
+	trip_assert_range(trip_each_ring_trips(&at), 5, 5 + KEPT);
+	for (uint64_t i = 0; i < 3 * KEPT; i++)
+		assert_false(trip_each_ring_read(&at, i, &read));
+	assert_false(trip_each_ring_has(&at, &told, 0, 100));
+	assert_int_equal(tell(&at, &told, 5), TRIP_EACH_MISSED);
+	for (uint32_t table = 0; table < TABLES; table++)
+		(void)trip_each_ring_settle(&at, table);
+	memset((char *)at.ring + places, 0, KEPT * sizeof(uint64_t));
+	assert_int_equal(tell(&at, &told, 5), TRIP_EACH_TELLS);
+	free(at.ring);
+}
+
 int
 main(void)
 {
@@ -193,6 +220,7 @@ main(void)
 		cmocka_unit_test(each_ring_keeps_the_last),
 		cmocka_unit_test(each_ring_tells_once),
 		cmocka_unit_test(each_ring_survives_who_tells),
+		cmocka_unit_test(each_ring_with_garbage_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
