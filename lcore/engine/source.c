@@ -67,14 +67,10 @@ trip_source_cross(const struct trip_engine *engine, uint32_t flow, unsigned int 
 void
 trip_source_raise(const struct trip_engine *engine, uint32_t cntr, uint64_t value)
 {
-	struct trip_home *home;
-	uint32_t local;
-
-	if (!trip_engine_has_cntr(engine, cntr))
-		return;
-	home = trip_engine_home(engine, cntr, &local);
-	if (trip_cell_fill(&home->cells[local], value, value))
-		trip_doorbell_ring(&home->doorbell, TRIP_BELL_CNTR, local);
+	/* Another process may have written over it. */
+	if (trip_engine_has_cntr(engine, cntr) &&
+		trip_cell_fill(trip_home_cell(engine, cntr), value, value))
+		trip_due_ring(engine, cntr);
 }
 
 void

@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <trip_each.h>
 
 #include "domain/domain.h"
 #include "domain/error.h"
+#include "domain/thread.h"
 #include "flow/each.h"
 #include "primary/list.h"
 #include "primary/server.h"
@@ -26,15 +26,6 @@ _Static_assert(TRIP_CLIENT_TOP_MAX * sizeof(struct trip_client_key) <= TRIP_PROT
 	"they are one answer");
 
 #define PAUSE 9
-
-static uint64_t
-now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* Under the control lock; NULL: there is none, or it is not counted yet, or any more. */
 static const struct trip_each *
@@ -121,7 +112,7 @@ static int
 look(struct trip_list_top *top, const struct trip_each *each, enum trip_each_rank rank)
 {
 	struct trip_each_entry entries[TRIP_CLIENT_TOP_MAX];
-	uint64_t began = now_ns();
+	uint64_t began = trip_thread_now_ns();
 	int found = trip_each_top(each, rank, entries, sizeof(entries[0]), TRIP_CLIENT_TOP_MAX);
 
 	if (found < 0)
@@ -137,7 +128,7 @@ look(struct trip_list_top *top, const struct trip_each *each, enum trip_each_ran
 			.tables = entries[i].tables};
 		(void)trip_each_text(each, entries[i].key, key->key, sizeof(key->key));
 	}
-	top->found_ns = now_ns();
+	top->found_ns = trip_thread_now_ns();
 	top->took_ns = top->found_ns - began;
 	return 0;
 }
@@ -154,7 +145,7 @@ find_top(struct trip_server *server, const struct trip_each *each, enum trip_eac
 		return trip_error_set(
 			ENOMEM, "each \"%s\": no memory for its keys", each->statement.name);
 	if (memcmp(&(*top)->of, &each->statement, sizeof((*top)->of)) != 0 ||
-		now_ns() - (*top)->found_ns >= PAUSE * (*top)->took_ns)
+		trip_thread_now_ns() - (*top)->found_ns >= PAUSE * (*top)->took_ns)
 		error = look(*top, each, rank);
 	*found = *top;
 	return error;

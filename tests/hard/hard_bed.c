@@ -99,6 +99,16 @@ hard_try_create(const struct rte_flow_item *pattern, const struct trip_flow_attr
 }
 
 struct trip_flow *
+hard_create_soft(uint16_t udp_port)
+{
+	const struct trip_flow_attr attr = {.engine = TRIP_FLOW_ENGINE_SW};
+	struct trip_flow *flow;
+
+	assert_int_equal(hard_try_create(traffic_pattern(udp_port), &attr, &flow, NULL), 0);
+	return flow;
+}
+
+struct trip_flow *
 hard_create(uint16_t udp_port, bool recreate)
 {
 	const struct trip_flow_attr attr = {.recreate = recreate, .engine = TRIP_FLOW_ENGINE_HW};

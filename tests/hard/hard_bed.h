@@ -41,6 +41,8 @@ int hard_try_create(const struct rte_flow_item *pattern, const struct trip_flow_
 	struct trip_flow **flow, struct rte_flow_error *error);
 /* In hardware, or the test fails. */
 struct trip_flow *hard_create(uint16_t udp_port, bool recreate);
+/* Likewise in software. */
+struct trip_flow *hard_create_soft(uint16_t udp_port);
 void hard_destroy(struct trip_flow *flow);
 void hard_expect_flow(struct trip_flow *flow, uint64_t n, enum trip_flow_fate fate);
 enum trip_flow_fate hard_fate_of(struct trip_flow *flow);

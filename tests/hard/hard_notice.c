@@ -110,16 +110,6 @@ unregister(const struct trip_work_event *event, void *arg)
 	return error;
 }
 
-static struct trip_flow *
-create_soft(uint16_t udp_port)
-{
-	const struct trip_flow_attr attr = {.engine = TRIP_FLOW_ENGINE_SW};
-	struct trip_flow *flow;
-
-	assert_int_equal(hard_try_create(traffic_pattern(udp_port), &attr, &flow, NULL), 0);
-	return flow;
-}
-
 /* All that there may be, or will not be had for a while. */
 static void
 open_bed(void)
@@ -130,8 +120,8 @@ open_bed(void)
 	memset(&notice_bed, 0, sizeof(notice_bed));
 	hard_open_homes(1, &hard_direct, &tune);
 	notice_bed.hard = hard_create(1000, true);
-	notice_bed.soft = create_soft(1001);
-	notice_bed.policed = create_soft(1002);
+	notice_bed.soft = hard_create_soft(1001);
+	notice_bed.policed = hard_create_soft(1002);
 	assert_int_equal(notice_police(notice_bed.policed), 0);
 	assert_int_equal(trip_counters_create(harness_domain, NULL, &notice_bed.counters), 0);
 	assert_int_equal(trip_set_open(harness_domain, &set, &notice_bed.set), 0);

@@ -19,16 +19,6 @@ police(struct trip_flow *flow)
 	return work;
 }
 
-static struct trip_flow *
-create_soft(uint16_t udp_port)
-{
-	const struct trip_flow_attr attr = {.engine = TRIP_FLOW_ENGINE_SW};
-	struct trip_flow *flow;
-
-	assert_int_equal(hard_try_create(traffic_pattern(udp_port), &attr, &flow, NULL), 0);
-	return flow;
-}
-
 /* A thread that polices a flow: it has its answer. */
 static _Atomic bool is_over;
 static int result;
@@ -76,8 +66,8 @@ work_11_what_waits_for_a_place_has_room(void **state)
 
 	hard_open_homes(1, &hard_direct, &(struct trip_domain_attr){.max_policed = 1});
 	hard = hard_create(1000, false);
-	gone = create_soft(1001);
-	soft = create_soft(1002);
+	gone = hard_create_soft(1001);
+	soft = hard_create_soft(1002);
 	work = police(gone);
 	harness_queue(&work);
 	harness_until(trip_cntr_read(hard_bed.completion) == 1);

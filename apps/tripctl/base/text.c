@@ -2,6 +2,7 @@
 /* Names, numbers and times as people read them, and times as they write them. */
 #include <ctype.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,16 @@ tripctl_text_escape(const char *text, char *out, size_t size)
 	}
 	out[n] = 0;
 	return out;
+}
+
+bool
+tripctl_text_is_wanted(const char *filter, const char *name)
+{
+	if (filter == NULL || filter[0] == 0)
+		return true;
+	if (strpbrk(filter, "*?[") != NULL)
+		return fnmatch(filter, name, 0) == 0;
+	return strstr(name, filter) != NULL;
 }
 
 const char *

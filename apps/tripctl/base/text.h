@@ -2,6 +2,7 @@
 #ifndef TRIPCTL_TEXT_H
 #define TRIPCTL_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,6 +11,9 @@
 const char *tripctl_text_escape(const char *text, char *out, size_t size);
 
 #define TRIPCTL_TEXT_NUMBER 24
+
+/* Whether a filter leaves a name in: a pattern of the shell, or a part of it; "" and NULL: all. */
+bool tripctl_text_is_wanted(const char *filter, const char *name);
 
 /* A number with all its digits, and one in six columns: 987654, 9.877M. Each returns `out`. */
 const char *tripctl_text_exact(uint64_t number, char out[TRIPCTL_TEXT_NUMBER]);

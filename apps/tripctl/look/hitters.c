@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The keys of an `each`, reading by reading. */
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,16 +110,6 @@ compare(const struct tripctl_hitters *hitters, struct tripctl_hitter *row)
 	row->byte_rate = (double)(row->key->bytes - before->keys[i].bytes) / seconds;
 }
 
-static bool
-is_wanted(const char *filter, const char *key)
-{
-	if (filter == NULL || filter[0] == 0)
-		return true;
-	if (strpbrk(filter, "*?[") != NULL)
-		return fnmatch(filter, key, 0) == 0;
-	return strstr(key, filter) != NULL;
-}
-
 static int
 by_key(const void *a, const void *b)
 {
@@ -171,7 +160,7 @@ tripctl_hitters_choose(struct tripctl_hitters *hitters)
 	for (size_t i = 0; i < now->n; i++) {
 		struct tripctl_hitter *row = &hitters->rows[hitters->n_rows];
 
-		if (!is_wanted(hitters->filter, now->keys[i].key))
+		if (!tripctl_text_is_wanted(hitters->filter, now->keys[i].key))
 			continue;
 		*row = (struct tripctl_hitter){
 			.key = &now->keys[i], .share = (double)now->keys[i].packets / all};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lines of top. */
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,16 +103,6 @@ by_left(const void *a, const void *b)
 	return by_name(a, b);
 }
 
-static bool
-is_wanted(const struct tripctl_view *view, const char *name)
-{
-	if (view->filter[0] == 0)
-		return true;
-	if (strpbrk(view->filter, "*?[") != NULL)
-		return fnmatch(view->filter, name, 0) == 0;
-	return strstr(name, view->filter) != NULL;
-}
-
 static void
 choose_quotas(struct tripctl_view *view)
 {
@@ -121,7 +110,7 @@ choose_quotas(struct tripctl_view *view)
 
 	view->n_quotas = 0;
 	for (size_t i = 0; i < view->quotas.n; i++)
-		if (is_wanted(view, all[i].name)) {
+		if (tripctl_text_is_wanted(view->filter, all[i].name)) {
 			struct tripctl_quota wanted = all[i];
 
 			all[i] = all[view->n_quotas];
@@ -150,7 +139,7 @@ tripctl_view_choose(struct tripctl_view *view)
 		view->max_rows = now->cntrs.n;
 	}
 	for (size_t i = 0; i < now->cntrs.n; i++)
-		if (is_wanted(view, now->cntrs.cntrs[i].name))
+		if (tripctl_text_is_wanted(view->filter, now->cntrs.cntrs[i].name))
 			tripctl_sample_compare(tripctl_view_before(view), now, &now->cntrs.cntrs[i],
 				&view->rows[view->n_rows++]);
 	choose_quotas(view);
