@@ -37,4 +37,16 @@ fuzzed_rules(const char *text, size_t length)
 	return rules;
 }
 
+/* Rules that tripd made itself: a mistake in them is one of tripd. */
+static inline struct trip_rules *
+own_rules(const char *text, size_t length)
+{
+	struct trip_rules *rules = fuzzed_rules(text, length);
+
+	if (rules == NULL)
+		fprintf(stderr, "not rules:\n%.*s\n", (int)length, text);
+	must(rules != NULL);
+	return rules;
+}
+
 #endif

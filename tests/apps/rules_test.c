@@ -14,7 +14,7 @@
 
 /* All errors as "line:column: message" lines; to be freed. */
 static char *
-bad(const char *text, size_t length)
+bad_onto(const char *text, size_t length, const char *work)
 {
 	struct trip_rules_errors *errors;
 	struct trip_rules *rules;
@@ -22,7 +22,9 @@ bad(const char *text, size_t length)
 	size_t size;
 	FILE *file = open_memstream(&said, &size);
 
-	assert_int_equal(trip_rules_parse_text("test", text, length, &rules, &errors), -EINVAL);
+	assert_int_equal(
+		trip_rules_parse_onto("test", text, length, work, strlen(work), &rules, &errors),
+		-EINVAL);
 	assert_null(rules);
 	for (unsigned int i = 0; i < errors->n_list; i++)
 		fprintf(file, "%u:%u: %s\n", errors->list[i].line, errors->list[i].column,
@@ -30,6 +32,12 @@ bad(const char *text, size_t length)
 	fclose(file);
 	trip_rules_errors_free(errors);
 	return said;
+}
+
+static char *
+bad(const char *text, size_t length)
+{
+	return bad_onto(text, length, "");
 }
 
 static void
@@ -221,6 +229,58 @@ test_too_many_eaches(void **state)
 	said = bad(text, n);
 	assert_string_equal(said, "65:6: more 'each' statements than 64\n");
 	free(said);
+}
+
+/* What is added takes the place of one of its own kind alone. */
+static void
+test_other_kind_at_work(void **state)
+{
+	static const char work[] = "count c port 0 pattern eth / end\ncounter n\n"
+				   "count d port 0 pattern eth / ipv4 / end\n"
+				   "quota q 5 of d.bytes\nset s { 80 }\n"
+				   "each e port 0 proto max 1 idle 1s\n";
+	static const struct {
+		const char *text, *said;
+	} refused[] = {
+		{"set c { 80 }",
+			"1:5: 'c' is a 'count' rule at work, and cannot become a 'set': remove it "
+			"first\n"},
+		{"each c port 0 proto max 1 idle 1s",
+			"1:6: 'c' is a 'count' rule at work, and cannot become an 'each': remove "
+			"it first\n"},
+		{"counter s",
+			"1:9: 's' is a 'set' at work, and cannot become a 'counter': remove it "
+			"first\n"},
+		{"count e port 0 pattern eth / end",
+			"1:7: 'e' is an 'each' at work, and cannot become a 'count' rule: remove "
+			"it first\n"},
+		{"quota e 5 of d.bytes",
+			"1:7: 'e' is an 'each' at work, and cannot become a 'quota': remove it "
+			"first\n"},
+	};
+	static const char *const taken[] = {
+		"allow c port 0 pattern eth / end",
+		"counter n",
+		"quota q 6 of d.bytes",
+		"set s { 81 }",
+		"each e port 0 proto max 2 idle 1s",
+	};
+
+	for (size_t i = 0; i < RTE_DIM(refused); i++) {
+		char *said = bad_onto(refused[i].text, strlen(refused[i].text), work);
+
+		assert_string_equal(said, refused[i].said);
+		free(said);
+	}
+	for (size_t i = 0; i < RTE_DIM(taken); i++) {
+		struct trip_rules_errors *errors;
+		struct trip_rules *rules;
+
+		assert_int_equal(trip_rules_parse_onto("test", taken[i], strlen(taken[i]), work,
+					 strlen(work), &rules, &errors),
+			0);
+		trip_rules_free(rules);
+	}
 }
 
 static void
@@ -1313,6 +1373,7 @@ main(void)
 		cmocka_unit_test(test_eaches),
 		cmocka_unit_test(test_keys_trip),
 		cmocka_unit_test(test_too_many_eaches),
+		cmocka_unit_test(test_other_kind_at_work),
 		cmocka_unit_test(test_allow),
 		cmocka_unit_test(test_set_files),
 		cmocka_unit_test(test_pairs),

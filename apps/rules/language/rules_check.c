@@ -33,6 +33,42 @@ by_name(const void *left, const void *right)
 	return a->span.text < b->span.text ? -1 : a->span.text > b->span.text;
 }
 
+static const char *
+kind_name(enum trip_rules_kind kind)
+{
+	static const char *const names[] = {
+		[TRIP_RULES_KIND_COUNT] = "a 'count' rule",
+		[TRIP_RULES_KIND_COUNTER] = "a 'counter'",
+		[TRIP_RULES_KIND_QUOTA] = "a 'quota'",
+		[TRIP_RULES_KIND_EACH] = "an 'each'",
+		[TRIP_RULES_KIND_SET] = "a 'set'",
+	};
+
+	return names[kind];
+}
+
+static bool
+is_counter(const struct trip_rules_symbol *symbol)
+{
+	return symbol->kind == TRIP_RULES_KIND_COUNTER || symbol->kind == TRIP_RULES_KIND_QUOTA;
+}
+
+/* A statement takes the place of one of its kind. A quota is a counter there: whether the one can
+ * become the other, is for those who have both. */
+static void
+check_twin_at_work(struct trip_rules_ctx *ctx, const struct trip_rules_symbol *own,
+	const struct trip_rules_symbol *work)
+{
+	bool counters = is_counter(own) && is_counter(work);
+	char quote[TRIP_RULES_QUOTE_SIZE];
+
+	if (own->kind != work->kind && !counters)
+		trip_rules_error(ctx, &own->span,
+			"%s is %s at work, and cannot become %s: remove it first",
+			trip_rules_error_quote(quote, &own->span), kind_name(work->kind),
+			kind_name(own->kind));
+}
+
 static void
 check_twins(struct trip_rules_ctx *ctx)
 {
@@ -47,8 +83,10 @@ check_twins(struct trip_rules_ctx *ctx)
 			continue;
 		}
 		/* One is of what the text is added to: the text's is first, and meant. */
-		if (symbol->span.text >= ctx->base)
+		if (symbol->span.text >= ctx->base) {
+			check_twin_at_work(ctx, first, symbol);
 			continue;
+		}
 		trip_rules_error(ctx, &symbol->span,
 			"the name %s is defined twice: on line %u and on line %u",
 			trip_rules_error_quote(quote, &symbol->span), first->span.line,
@@ -187,12 +225,6 @@ misses(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref)
 		"rule, found %s",
 		trip_rules_error_quote(quote, ref));
 	return true;
-}
-
-static bool
-is_counter(const struct trip_rules_symbol *symbol)
-{
-	return symbol->kind == TRIP_RULES_KIND_COUNTER || symbol->kind == TRIP_RULES_KIND_QUOTA;
 }
 
 /* Of a quota, a number up to 100 is hardly meant to be of its bytes or packets. */
@@ -339,12 +371,7 @@ check_target(struct trip_rules_ctx *ctx, const struct trip_rules_span *target,
 	else if (!fits(symbol->kind, !counter || either, counter))
 		trip_rules_error(ctx, target, "'%s' needs a %s: %s is %s", op->word,
 			counter ? "'counter'" : "'count' rule",
-			trip_rules_error_quote(quote, target),
-			symbol->kind == TRIP_RULES_KIND_SET     ? "a 'set'"
-			: symbol->kind == TRIP_RULES_KIND_EACH  ? "an 'each'"
-			: counter                               ? "a 'count' rule"
-			: symbol->kind == TRIP_RULES_KIND_QUOTA ? "a 'quota'"
-								: "a 'counter'");
+			trip_rules_error_quote(quote, target), kind_name(symbol->kind));
 	when->target = symbol->index;
 	when->on_count = symbol->kind == TRIP_RULES_KIND_COUNT;
 	/* That of a wrong statement is no count. */
