@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rte_eal.h>
 #include <rte_ethdev.h>
@@ -62,6 +63,36 @@ receive_some(struct trip_port *port, uint16_t most)
 	n = trip_port_burst(port, 0, pkts, n);
 	rte_pktmbuf_free_bulk(pkts, n);
 	return n;
+}
+
+/* Sends a packet of each of BURST connections from the UDP ports behind `first` to 443. */
+static inline unsigned int
+send_udp(struct rte_mempool *pool, unsigned int first)
+{
+	static const uint8_t headers[60] = {[12] = 8,
+		[14] = 0x45,
+		[17] = 46,
+		[22] = 64,
+		[23] = 17,
+		[26] = 10,
+		[29] = 1,
+		[30] = 10,
+		[33] = 2,
+		[36] = 443 >> 8,
+		[37] = 443 & 0xff,
+		[39] = 26};
+	struct rte_mbuf *pkts[BURST];
+
+	must(rte_pktmbuf_alloc_bulk(pool, pkts, BURST) == 0, "there are packets to send");
+	for (unsigned int i = 0; i < BURST; i++) {
+		uint8_t *frame = (uint8_t *)rte_pktmbuf_append(pkts[i], sizeof(headers));
+
+		memcpy(frame, headers, sizeof(headers));
+		frame[34] = (uint8_t)((first + i) >> 8);
+		frame[35] = (uint8_t)(first + i);
+	}
+	must(rte_eth_tx_burst(0, 0, pkts, BURST) == BURST, "they are sent");
+	return BURST;
 }
 
 /* In the reverse order of opening: a domain closes when nothing is open in it. */
