@@ -735,6 +735,14 @@ static const struct mistake mistakes[] = {
 		"over 1s log",
 		"2:22: '100Tbit/s' is too much of a key: a second, and in the time, at "
 		"most 1099511627776\n"),
+	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.packets rate >= 1pps over 999ms "
+		"log\n"
+		"when e.bytes rate >= 1B/s over 99us log\n"
+		"when e.packets rate >= 20Tpps over 10000d log",
+		"2:24: '1pps' over '999ms' is less than 1: expected a higher rate, or a longer "
+		"time\n"
+		"3:32: over '99us' is too short: expected 100us or more\n"
+		"4:24: '20Tpps' over '10000d' is above 9223372036854775807 (2^63-1)\n"),
 	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.packets >= 1 log\nwhen "
 		"e.packets >= 2 log\nwhen e.packets rate >= 1/s over 5s log\nwhen "
 		"e.bytes >= 5 exec /bin/true\nwhen e.bytes >= 6 log",

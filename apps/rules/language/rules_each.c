@@ -345,7 +345,9 @@ trip_rules_each_when(struct trip_rules_ctx *ctx, const struct trip_rules_names *
 		is_said_again(ctx, &names->ref, each, when->source) ||
 		!check_room(ctx, &names->ref, each, is_rate))
 		return;
-	if (is_rate && !make_bucket(ctx, &names->rates[0], when, &condition))
+	/* A rate that was wrong where it was read has no place and no time. */
+	if (is_rate && (names->rates[0].length == 0 ||
+			       !make_bucket(ctx, &names->rates[0], when, &condition)))
 		return;
 	if (!is_rate && (when->threshold == 0 || when->threshold > COUNT_MAX)) {
 		trip_rules_error(ctx, &names->ref, "of a key, 1 to %" PRIu64 " may be waited for",
