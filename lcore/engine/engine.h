@@ -146,6 +146,8 @@ struct trip_engine {
 	struct trip_count_folded *folded;
 	/* Of the hardware engines of this process's ports, by port id; homes are the senders. */
 	_Atomic(struct trip_errand_desk *) desks[TRIP_PORTS_MAX];
+	/* Flows that these count, and the most that there were at once: refresher.h. */
+	_Atomic uint32_t n_counted, most_counted;
 	struct trip_function_slot *functions;
 	uint32_t n_functions;
 	uint64_t tsc_hz;

@@ -143,6 +143,7 @@ trip_hard_add(struct trip_hard *hard, struct trip_hard_call *call)
 		return result;
 	trip_life_running(hard);
 	hard->flows[flow->index] = flow;
+	trip_refresher_count(hard, true);
 	flow->final = false;
 	flow->read_tsc = now;
 	atomic_store_explicit(
@@ -212,6 +213,7 @@ trip_hard_remove(struct trip_hard *hard, struct trip_hard_call *call)
 	trip_sweep_forget(hard, flow);
 	trip_rule_unshare(hard->port_id, &flow->rule);
 	flow->final = true;
+	trip_refresher_count(hard, false);
 	hard->flows[flow->index] = NULL;
 	return 0;
 }

@@ -6,10 +6,13 @@
 
 #include "refresher.h"
 
-/* Of a lag: the fewer, the less they say. */
+/* Of a lag: the fewer, the less they say; and of each pool: a round takes a quarter more. */
 #define BEATS_A_LAG 16
-/* That go on behind the last who has asked for them: as many as a flow waits for, and some. */
-#define BEATS 32
+#define BEATS_A_LAG_MOST 1024
+#define BEATS_A_POOL 4
+/* Counters of mlx5 DV that are asked for together; and for how many one of ours may stand. */
+#define COUNTERS_A_POOL 512
+#define COUNTERS_A_FLOW 2
 /* Lags after which nobody waits for beats. */
 #define LIMIT 8
 
@@ -23,6 +26,50 @@ static uint64_t
 tsc_of(const struct trip_hard *hard, uint64_t us)
 {
 	return hard->engine->tsc_hz * us / US_PER_S;
+}
+
+void
+trip_refresher_count(struct trip_hard *hard, bool begins)
+{
+	struct trip_engine *engine = hard->engine;
+	uint32_t most = atomic_load_explicit(&engine->most_counted, memory_order_relaxed), n;
+
+	if (!begins) {
+		atomic_fetch_sub_explicit(&engine->n_counted, 1, memory_order_relaxed);
+		return;
+	}
+	n = 1 + atomic_fetch_add_explicit(&engine->n_counted, 1, memory_order_relaxed);
+	while (n > most && !atomic_compare_exchange_weak_explicit(&engine->most_counted, &most, n,
+				   memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+/* One more than ours, as others have counters, too. */
+static uint64_t
+pools_of(const struct trip_hard *hard)
+{
+	uint64_t most = atomic_load_explicit(&hard->engine->most_counted, memory_order_relaxed);
+
+	return 1 + (COUNTERS_A_FLOW * most + COUNTERS_A_POOL - 1) / COUNTERS_A_POOL;
+}
+
+/* How long each takes that is wanted now. */
+static uint64_t
+us_of_beat(const struct trip_hard *hard)
+{
+	uint64_t beats = RTE_MAX(BEATS_A_POOL * pools_of(hard), (uint64_t)BEATS_A_LAG);
+	uint64_t us = us_of(hard, hard->lag.bound) / RTE_MIN(beats, (uint64_t)BEATS_A_LAG_MOST);
+
+	return RTE_MAX(us, UINT64_C(1));
+}
+
+/* What beats of that length count in the lag and a quarter, and in a round over all pools. */
+static uint64_t
+least_of(const struct trip_hard *hard, uint64_t us)
+{
+	uint64_t bound = hard->lag.bound;
+
+	return bound + bound / 4 + pools_of(hard) * tsc_of(hard, us);
 }
 
 /* In EAL's interrupt thread. */
@@ -47,11 +94,12 @@ static bool
 want_beats(struct trip_hard *hard)
 {
 	struct trip_hard_beats *beats = &hard->beats;
-	uint64_t us = us_of(hard, hard->lag.bound) / BEATS_A_LAG;
+	uint64_t us = us_of_beat(hard);
+	/* They go on behind the last who has asked: as many as a flow waits for, and some. */
+	uint64_t wanted = 2 * least_of(hard, us) / tsc_of(hard, us);
 
-	if (atomic_exchange(&beats->wanted, BEATS) != 0)
+	if (atomic_exchange(&beats->wanted, (uint32_t)wanted) != 0)
 		return true;
-	us = RTE_MAX(us, UINT64_C(1));
 	atomic_store_explicit(&beats->us, us, memory_order_relaxed);
 	if (rte_eal_alarm_set(us, beat, hard) != 0)
 		atomic_store(&beats->wanted, 0);
@@ -87,7 +135,7 @@ trip_refresher_out(struct trip_hard *hard, struct trip_hard_flow *flow)
 bool
 trip_refresher_is_final(struct trip_hard *hard, const struct trip_hard_flow *flow, uint64_t began)
 {
-	uint64_t bound = hard->lag.bound, least = bound + bound / 4, ran;
+	uint64_t bound = hard->lag.bound, least, us, ran;
 
 	if (flow->out_tsc == 0)
 		return false;
@@ -95,7 +143,10 @@ trip_refresher_is_final(struct trip_hard *hard, const struct trip_hard_flow *flo
 		return true;
 	if (!has_beats(hard))
 		return began - flow->out_tsc > 2 * bound;
-	if (began - flow->out_tsc > LIMIT * bound)
+	/* Those that have run may have been longer, of a lag that was. */
+	us = atomic_load_explicit(&hard->beats.us, memory_order_relaxed);
+	least = least_of(hard, RTE_MAX(us, us_of_beat(hard)));
+	if (began - flow->out_tsc > LIMIT * RTE_MAX(bound, least / 2))
 		return true;
 	/* Partner: beat(). */
 	ran = atomic_load_explicit(&hard->beats.ran_tsc, memory_order_acquire);

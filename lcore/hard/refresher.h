@@ -10,6 +10,13 @@
  * rule went, and is due within the lag, has been run when beats have gone by since then that are
  * the lag's length together. What they count more than that is the device's, to answer.
  *
+ * An alarm of mlx5 DV asks for one pool of 512 counters, and is set anew as it runs, too: for N
+ * pools after an Nth of the lag. A thread that has its turn only when a beat is due runs each up to
+ * a beat late, and has asked for all pools after the lag and N beats. N is not told. It is taken
+ * from the most flows that were counted at once, twice over: counters that were given back wait in
+ * the driver until their pool has been asked again, and the application may have some of its own.
+ * Pools stay. The more there are the shorter beats are, so that N of them are little.
+ *
  * Beats run only while somebody waits for the end of a flow. Without them the clock decides, which
  * then may take longer: whoever waits may be that thread, or it hangs for good, or has no memory
  * for an alarm.
@@ -21,6 +28,9 @@
 #define TRIP_REFRESHER_H
 
 #include "hard.h"
+
+/* On the worker: a flow is counted from now on, or is not any more. */
+void trip_refresher_count(struct trip_hard *hard, bool begins);
 
 /* On the worker: a flow's rule has been taken out. */
 void trip_refresher_out(struct trip_hard *hard, struct trip_hard_flow *flow);

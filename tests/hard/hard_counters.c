@@ -394,12 +394,44 @@ pnt_07_a_refresher_does_not_wait_for_itself(void **state)
 	close_all();
 }
 
+/* mlx5 DV asks for one pool of counters after the other: the more there were, the more beats. */
+static void
+pnt_07_all_pools_are_waited_for(void **state)
+{
+	struct trip_hard_call call = {.run = shorten_lag};
+	struct trip_flow *flows[3];
+	struct trip_engine *engine;
+	uint64_t began;
+
+	open_all(&bulk);
+	for (uint16_t i = 0; i < RTE_DIM(flows); i++)
+		flows[i] = create((uint16_t)(1000 + i), NULL);
+	engine = port->hard->engine;
+	assert_int_equal(trip_hard_call(port->hard, &call), 0);
+	hard_destroy(flows[0]);
+	flows[0] = create(1000, NULL);
+	assert_int_equal(atomic_load(&engine->n_counted), RTE_DIM(flows));
+	assert_int_equal(atomic_load(&engine->most_counted), RTE_DIM(flows));
+	/* As if 1,024 pools were full: a round over them takes as many beats. */
+	atomic_store(&engine->most_counted, 256 * 1023);
+	harness_until(atomic_load(&port->hard->beats.wanted) == 0);
+	began = rte_rdtsc();
+	hard_destroy(flows[0]);
+	assert_true(rte_rdtsc() - began > 2 * port->hard->lag.bound);
+	assert_int_equal(atomic_load(&port->hard->beats.us), MS_PER_S / 20 * 1000 / 1024);
+	for (uint16_t i = 1; i < RTE_DIM(flows); i++)
+		hard_destroy(flows[i]);
+	assert_int_equal(atomic_load(&engine->n_counted), 0);
+	close_all();
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(pnt_06_points_of_a_direct_counter),
 	cmocka_unit_test(pnt_06_points_of_a_shared_counter),
 	cmocka_unit_test(pnt_06_points_of_a_cached_counter),
 	cmocka_unit_test(pnt_07_a_flow_that_goes_is_not_asked),
 	cmocka_unit_test(pnt_07_a_late_refresher_is_waited_for),
+	cmocka_unit_test(pnt_07_all_pools_are_waited_for),
 	cmocka_unit_test(pnt_07_a_reader_is_waited_for),
 	cmocka_unit_test(pnt_07_a_refresher_does_not_wait_for_itself),
 	cmocka_unit_test(pnt_07_a_lost_flow_keeps_what_it_counted),

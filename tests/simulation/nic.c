@@ -210,9 +210,10 @@ nic_receive(uint32_t flow, uint64_t n)
 	if (rule == NULL)
 		return;
 	sim_expect(at < NIC_ARRIVALS, "more packets come than there is room for");
-	nic.arrivals[flow][at].now = sim_now();
-	nic.arrivals[flow][at].shown = UINT64_MAX;
-	nic.arrivals[flow][at].before = nic.flows[flow].counted;
+	nic.arrivals[flow][at] = (struct nic_arrival){.now = sim_now(),
+		.shown = UINT64_MAX,
+		.before = nic.flows[flow].counted,
+		.counter = rule->counter};
 	nic.n_arrivals[flow]++;
 	rule->counter->packets += n;
 	nic.flows[flow].counted += n;

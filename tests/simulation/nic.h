@@ -16,6 +16,8 @@
 #include <rte_flow.h>
 
 #define NIC_FLOWS 4
+/* Of shared counters, at most. */
+#define NIC_POOLS 16
 /* Bytes of each packet. */
 #define NIC_BYTES 64
 
@@ -26,6 +28,8 @@ struct nic_shape {
 	 * each time, or not. 0: it is asked. */
 	uint64_t lag;
 	bool lag_changes;
+	/* Of so many pools of counters one after the other is refreshed; not 0. */
+	uint32_t pools;
 	/* One of so many creations, removals, or readings, fails; 0: none. */
 	uint32_t bad_rules, bad_removals, bad_readings;
 	/* Operations that its flow queue takes; 0: it has none, and no templates. */
@@ -45,6 +49,8 @@ struct nic_lateness {
 	uint32_t held_every, held_lags;
 	/* Of so many alarms that somebody sets there is no memory for one; 0: none. */
 	uint32_t bad_alarms;
+	/* While the library has an alarm the thread has a turn only when that is due. */
+	bool seldom;
 };
 
 /* What has come of one flow. */
@@ -120,6 +126,8 @@ void nic_interrupt(uint32_t every);
 void nic_begin_interrupt(const struct nic_lateness *lateness);
 /* Of so many readings of what the cache does not have yet one takes up to four lags; 0: none. */
 void nic_hold_readings(uint32_t one_of);
+/* Of all pools that of a flow's counter is the last to be asked again. */
+bool nic_is_asked_last(uint32_t flow);
 /* Of the library, that are still to come. */
 unsigned int nic_alarms(void);
 

@@ -46,16 +46,19 @@ struct nic_rule {
 	struct rte_flow_template_table *table;
 };
 
+/* When packets came, and into the cache; how many of the flow there were before; what counts. */
+struct nic_arrival {
+	uint64_t now, shown, before;
+	const struct nic_counter *counter;
+};
+
 struct nic {
 	struct nic_shape shape;
 	struct nic_rule rules[NIC_RULES];
 	struct nic_counter counters[NIC_COUNTERS];
 	unsigned int n_rules, n_counters;
 	struct nic_flow flows[NIC_FLOWS];
-	/* When packets came, and into the cache; and how many of the flow there were before. */
-	struct {
-		uint64_t now, shown, before;
-	} arrivals[NIC_FLOWS][NIC_ARRIVALS];
+	struct nic_arrival arrivals[NIC_FLOWS][NIC_ARRIVALS];
 	unsigned int n_arrivals[NIC_FLOWS];
 	bool removed, stopped, away;
 	/* It has told so, and is not asked. */

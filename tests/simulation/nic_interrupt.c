@@ -3,8 +3,9 @@
  * EAL's interrupt thread, as Linux has it: alarms run one after the other, in the order in which
  * they are due, and each that is wanted again is set anew as it runs. One of them is the driver's:
  * it asks the device what its counters have, and takes the answer in a handler here, as mlx5 DV
- * does, or at once, as bnxt does. The thread may be late as any other, and somebody else's callback
- * may take long in it: what was due meanwhile comes behind that.
+ * does, or at once, as bnxt does. As in mlx5 DV, one alarm asks for one pool of counters, and all
+ * have been asked within the lag, if the thread is not late. It may be, as any other, and somebody
+ * else's callback may take long in it: what was due meanwhile comes behind that.
  */
 #include <errno.h>
 #include <string.h>
@@ -37,9 +38,14 @@ static struct {
 	bool runs;
 	/* Somebody waits until the one that runs has ended. */
 	bool is_awaited;
-	/* When the device answers; 0: it was not asked. Of each flow, packets that are in that. */
-	uint64_t answers;
-	unsigned int n_arrivals[NIC_FLOWS];
+	/* The pool that is to be asked next. */
+	unsigned int pool;
+	struct {
+		/* When the device answers; 0: it was not asked. Of each flow, packets that are in
+		 * that. */
+		uint64_t answers;
+		unsigned int n_arrivals[NIC_FLOWS];
+	} pools[NIC_POOLS];
 	/* Refreshes, those that bring anything, and alarms that the library has set. */
 	uint32_t n_refreshes, n_new, n_set;
 	/* Readings of what is not in the cache. */
@@ -154,13 +160,19 @@ hash_of(uint32_t n)
 	return n * UINT32_C(0x9e3779b1) >> 8;
 }
 
+static unsigned int
+pool_of(const struct nic_counter *counter)
+{
+	return (unsigned int)(counter - nic.counters) % nic.shape.pools;
+}
+
 /* The device answers, and not what the cache has. */
 static bool
 is_new(void)
 {
 	if (nic.removed || nic.away)
 		return false;
-	for (unsigned int i = 0; i < nic.n_counters; i++)
+	for (unsigned int i = eal.pool; i < nic.n_counters; i += nic.shape.pools)
 		if (!nic.counters[i].dead && nic.counters[i].cached != nic.counters[i].packets)
 			return true;
 	return false;
@@ -204,15 +216,28 @@ nic_hold_reading(const struct nic_counter *counter)
 		sim_pause();
 }
 
+/* Packets are in the cache that came before the device was asked. */
 static void
-take_answer(void)
+note_shown(unsigned int pool)
+{
+	for (uint32_t f = 0; f < NIC_FLOWS; f++)
+		for (unsigned int i = eal.pools[pool].n_arrivals[f]; i-- > 0;) {
+			struct nic_arrival *arrival = &nic.arrivals[f][i];
+
+			if (arrival->shown == UINT64_MAX && pool_of(arrival->counter) == pool)
+				arrival->shown = sim_now();
+		}
+}
+
+static void
+take_answer(unsigned int pool)
 {
 	bool brings = false;
 
-	if (eal.answers == 0 || sim_now() < eal.answers)
+	if (eal.pools[pool].answers == 0 || sim_now() < eal.pools[pool].answers)
 		return;
-	eal.answers = 0;
-	for (unsigned int i = 0; i < nic.n_counters; i++) {
+	eal.pools[pool].answers = 0;
+	for (unsigned int i = pool; i < nic.n_counters; i += nic.shape.pools) {
 		struct nic_counter *counter = &nic.counters[i];
 
 		if (counter->dead || counter->cached == counter->answer)
@@ -221,34 +246,44 @@ take_answer(void)
 		nic_note_late(counter);
 		counter->cached = counter->answer;
 	}
-	for (uint32_t f = 0; f < NIC_FLOWS; f++)
-		for (unsigned int i = eal.n_arrivals[f]; i-- > 0;)
-			if (nic.arrivals[f][i].shown == UINT64_MAX)
-				nic.arrivals[f][i].shown = sim_now();
+	note_shown(pool);
 	if (!brings)
 		return;
 	sim_tell("the cache is refreshed");
 	sim_progress();
 }
 
-/* Unless an answer is still to be taken. One that is gone, or away, gives none. */
+/* Unless an answer is still to be taken; then the same pool is next. One that is gone, or away,
+ * gives none. */
 static void
 ask_device(void)
 {
-	if (eal.answers != 0 || nic.removed || nic.away)
+	unsigned int pool = eal.pool;
+	uint64_t takes = eal.lateness.asks ? nic.shape.lag / ANSWERS_A_LAG : 0;
+
+	if (eal.pools[pool].answers != 0 || nic.removed || nic.away)
 		return;
-	for (unsigned int i = 0; i < nic.n_counters; i++)
+	for (unsigned int i = pool; i < nic.n_counters; i += nic.shape.pools)
 		nic.counters[i].answer = nic.counters[i].packets;
-	memcpy(eal.n_arrivals, nic.n_arrivals, sizeof(eal.n_arrivals));
-	eal.answers = sim_now() + (eal.lateness.asks ? nic.shape.lag / ANSWERS_A_LAG : 0);
+	memcpy(eal.pools[pool].n_arrivals, nic.n_arrivals, sizeof(nic.n_arrivals));
+	eal.pools[pool].answers = sim_now() + takes;
+	eal.pool = (pool + 1) % nic.shape.pools;
 	if (!eal.lateness.asks)
-		take_answer();
+		take_answer(pool);
+}
+
+bool
+nic_is_asked_last(uint32_t flow)
+{
+	const struct nic_rule *rule = nic_rule_of_flow(flow);
+
+	return rule != NULL && (pool_of(rule->counter) + 1) % nic.shape.pools == eal.pool;
 }
 
 static void
 refresh(void *arg)
 {
-	uint64_t interval = nic.shape.lag;
+	uint64_t interval = nic.shape.lag / nic.shape.pools;
 	uint32_t hash = hash_of(++eal.n_refreshes);
 
 	if (hash % 2 == 0)
@@ -265,14 +300,33 @@ refresh(void *arg)
 
 /* --- the thread --- */
 
+/* Whether it has to wait for one of the library's alarms, as that is when it has a turn. */
+static bool
+is_kept(void)
+{
+	uint64_t first = UINT64_MAX;
+
+	if (!eal.lateness.seldom)
+		return false;
+	lock();
+	for (unsigned int i = 0; i < eal.n_alarms && first == UINT64_MAX; i++)
+		if (eal.alarms[i].run != refresh)
+			first = eal.alarms[i].due;
+	unlock();
+	return first != UINT64_MAX && first > sim_now();
+}
+
 static void
 run_interrupt(void *arg)
 {
 	for (;;) {
 		sim_op("looks at what is due");
-		/* What was ready first is first. */
-		take_answer();
-		run_alarms();
+		if (!is_kept()) {
+			/* What was ready first is first. */
+			for (unsigned int pool = 0; pool < nic.shape.pools; pool++)
+				take_answer(pool);
+			run_alarms();
+		}
 		sim_pause();
 	}
 }

@@ -11,6 +11,9 @@
 #define NEVER (UINT64_MAX / 4)
 /* Of a history in which last counts are late. */
 #define LATER_LAG 160000
+/* A part of it is for one of several pools; for each of them so many flows are taken. */
+#define POOLS_LAG 640000
+#define FLOWS_A_POOL 256
 #define LATER_ACTS 24
 #define LATER_BURSTS 48
 
@@ -148,7 +151,7 @@ plan_errands(void)
 	nics.engine.n_homes = nics.n_flows = 1;
 	nics.n_events = nics.readings = nics.n_acts = 0;
 	nics.refresh = NEVER;
-	nics.nic = (struct nic_shape){.queue = 16, .shared = true};
+	nics.nic = (struct nic_shape){.queue = 16, .shared = true, .pools = 1};
 	nics.tells_all = true;
 	for (uint32_t i = 0; i < ACTS; i++) {
 		struct act act = {.number = i,
@@ -182,6 +185,11 @@ plan_later(void)
 				(struct act){.number = i, .kind = kinds[i % RTE_DIM(kinds)]};
 	for (uint32_t i = 0; i < LATER_BURSTS; i++)
 		nics.bursts[0] += sim_wants();
+	if (sim_draw(2) == 0)
+		return;
+	nics.nic.lag = POOLS_LAG;
+	nics.nic.lag_changes = false;
+	nics.nic.pools = NIC_POOLS / 2 + (uint32_t)sim_draw(1 + NIC_POOLS / 2);
 }
 
 /* Flows end while packets come, and their last counts are in the cache when its thread has run. */
@@ -253,6 +261,7 @@ plan(void)
 	nics.nic.bad_readings = sim_draw(4) == 0 ? 2 + (uint32_t)sim_draw(6) : 0;
 	nics.nic.bad_removals = sim_draw(8) == 0 ? 2 + (uint32_t)sim_draw(6) : 0;
 	nics.nic.lag_changes = sim_draw(2) == 0;
+	nics.nic.pools = 1;
 	nics.ends = sim_draw(2) == 0;
 	nics.nic.hangs = sim_draw(16) == 0 ? 1 + (uint32_t)sim_draw(12) : 0;
 	for (uint32_t i = 0, n_events = (uint32_t)sim_draw(is_small ? 2 : EVENTS + 1); i < n_events;
@@ -355,6 +364,8 @@ make_engine(void)
 	nics.engine.folded = nics.folded;
 	nics.engine.actions = nics.actions;
 	nics.engine.changed = &nics.changed;
+	/* As if there had been enough for all pools but the first. */
+	atomic_init(&nics.engine.most_counted, FLOWS_A_POOL * (nics.nic.pools - 1));
 	nics.shape.n_cntrs = CNTRS;
 	nics.shape.n_slots = SLOTS;
 	nics.shape.n_handler_slots = 4;
@@ -432,10 +443,14 @@ begin(void)
 		(void)sim_spawn("port", false, nics_port, NULL);
 	if (nics.comes_late)
 		lateness.held_every = 1;
+	if (nics.nic.pools > 1)
+		lateness = (struct nic_lateness){.asks = lateness.asks, .seldom = true};
 	nic_begin_interrupt(&lateness);
 	nics_client_begin();
 	slow = sim_draw(2) == 0 ? 0 : 1 + (uint32_t)sim_draw(4);
-	nic_hold_readings(nics.comes_late ? 1 : slow);
+	if (nics.comes_late)
+		slow = nics.nic.pools == 1;
+	nic_hold_readings(slow);
 	/* What is done to all flows takes several batches, then. */
 	if (sim_draw(2) == 0 || nics.stops)
 		nics.hard->batch = 1 + (uint32_t)sim_draw(2);

@@ -140,12 +140,27 @@ await_packets(uint32_t flow)
 		sim_pause();
 }
 
+/* It is as long as can be until they are in the cache. */
+static void
+await_round(uint32_t flow)
+{
+	uint64_t until = sim_now() + 2 * nics.nic.lag;
+
+	sim_op("waits until the pool of flow %u has been asked", flow);
+	while (!nic_is_asked_last(flow) && sim_now() < until)
+		sim_pause();
+	nic_receive(flow, 1);
+	sim_tell("a packet of it comes");
+}
+
 static void
 destroy(uint32_t flow)
 {
 	if (!nics.created[flow])
 		return;
-	if (nics.comes_late)
+	if (nics.nic.pools > 1)
+		await_round(flow);
+	else if (nics.comes_late)
 		await_packets(flow);
 	/* Before the look: from here on nobody queues more. */
 	nics.destroys[flow] = true;

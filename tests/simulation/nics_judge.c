@@ -323,6 +323,9 @@ nics_judge(void)
 		nics_judge_home(h);
 	for (uint32_t f = 0; f < NIC_FLOWS; f++)
 		created += nics.created[f];
+	sim_expect(nics.creates || atomic_load(&nics.engine.n_counted) == created,
+		"%u flows are there, and %u are counted", created,
+		atomic_load(&nics.engine.n_counted));
 	/* Those of a device that is away go when it comes back, and not before. */
 	sim_expect(nic_may_keep() || nic_is_away() || nic_counters() <= created,
 		"%u flows are there, and %u counters", created, nic_counters());

@@ -5,6 +5,9 @@
 
 #include "nics.h"
 
+/* Of a lag whoever is put off waits such a part. */
+#define PATIENCE 8
+
 /* Ticks for which an event goes on at the least, from one pause to the next. */
 #define IN_EVENT 200000
 
@@ -41,15 +44,27 @@ nics_try(int (*run)(struct trip_hard *hard, struct trip_hard_call *call),
 	return result;
 }
 
+/* As the runtime is; where a lag is short there is nobody to wait for. */
+static void
+be_patient(void)
+{
+	uint64_t until = sim_now() + nics.nic.lag / PATIENCE;
+
+	if (nics.nic.pools == 1)
+		return;
+	sim_until(until);
+	while (sim_now() < until)
+		sim_pause();
+}
+
 int
 nics_call(int (*run)(struct trip_hard *hard, struct trip_hard_call *call),
 	struct trip_hard_flow *flow)
 {
 	int result;
 
-	do
-		result = nics_try(run, flow);
-	while (result == -EAGAIN);
+	while ((result = nics_try(run, flow)) == -EAGAIN)
+		be_patient();
 	return result;
 }
 
