@@ -33,6 +33,8 @@ open_work(struct tripd_quota *quota, struct trip_rules *rules)
 		.rules = rules,
 		.counts = calloc(rules->n_counts + 1, sizeof(*quota->counts)),
 		.counters = calloc(rules->n_counters + 1, sizeof(struct trip_cntr *)),
+		.anew_counts = calloc(2 * (size_t)rules->n_counts + 1, sizeof(*quota->anew_counts)),
+		.anew_counters = calloc(rules->n_counters + 1, sizeof(*quota->anew_counters)),
 		.sets = calloc(rules->n_sets + 1, sizeof(struct trip_set *)),
 		.eaches = calloc(rules->n_eaches + 1, sizeof(*quota->eaches)),
 		.holds = calloc(rules->n_counts + 1, sizeof(*quota->holds)),
@@ -48,6 +50,8 @@ close_work(struct tripd_quota *quota)
 	trip_rules_free(quota->rules);
 	free(quota->counts);
 	free(quota->counters);
+	free(quota->anew_counts);
+	free(quota->anew_counters);
 	free(quota->sets);
 	free(quota->eaches);
 	free(quota->holds);
@@ -235,9 +239,10 @@ tripd_quota_passed(
 }
 
 int
-tripd_period_reset_now(struct tripd_quota *quota, unsigned int counter)
+tripd_anew_reset_now(struct tripd_quota *quota, bool on_count, unsigned int index)
 {
-	must(counter < quota->rules->n_counters && quota->rules->counters[counter].quota != NULL);
+	must(on_count ? index < quota->rules->n_counts && !quota->rules->counts[index].gone
+		      : index < quota->rules->n_counters && !quota->rules->counters[index].gone);
 	return 0;
 }
 
@@ -246,15 +251,6 @@ tripd_report_quotas(const struct tripd_quota *quota, FILE *out)
 {
 	fprintf(out, "[]");
 	return 0;
-}
-
-struct tripd_period *
-tripd_period_of(const struct tripd_quota *quota, unsigned int counter)
-{
-	static struct tripd_period period;
-
-	must(counter < quota->rules->n_counters);
-	return &period;
 }
 
 int
@@ -287,13 +283,6 @@ trip_apply_set_fill(struct trip_set *set, struct trip_rules_set *rule)
 uint64_t
 trip_cntr_read(struct trip_cntr *cntr)
 {
-	return 0;
-}
-
-int
-trip_cntr_reset(struct trip_cntr *cntr, uint64_t *was)
-{
-	*was = 0;
 	return 0;
 }
 

@@ -28,8 +28,18 @@ live_init(void)
 void
 live_progress(void)
 {
-	tripd_bed_progress(&live_bed);
-	tripd_quota_read(&live_bed.quota);
+	const struct tripd_quota *quota = &live_bed.quota;
+
+	do {
+		tripd_bed_progress(&live_bed);
+		tripd_quota_read(&live_bed.quota);
+		/* No period ends by that. */
+		if (quota->anew_asked)
+			assert_int_equal(tripd_period_update(&live_bed.quota,
+						 RTE_MAX(quota->periods.looked_at, (int64_t)1)),
+				0);
+		tripd_bed_progress(&live_bed);
+	} while (tripd_quota_read(&live_bed.quota) > 0);
 }
 
 int

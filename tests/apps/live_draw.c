@@ -18,11 +18,12 @@ is_rate(enum model_kind kind)
 	return kind == MODEL_RATES || kind == MODEL_RATE_DROP || kind == MODEL_RATE_POLICE;
 }
 
-/* What is of time, or is done by software alone. */
+/* What is of time, is done by software alone, or when somebody reads of it. */
 static bool
 is_not_of_hardware(enum model_kind kind)
 {
-	return kind == MODEL_POLICE || kind == MODEL_IDLE || is_rate(kind);
+	return kind == MODEL_POLICE || kind == MODEL_IDLE || kind == MODEL_RESET ||
+	       kind == MODEL_RESET_TOTAL || is_rate(kind);
 }
 
 /* Nothing counts in addition there, and of overlapping rules of one priority it is not known which
@@ -52,8 +53,9 @@ draw_rule(struct model_rule *rule, unsigned int name, const struct model *model)
 	rule->high = rule->low + live_draw_below(LIVE_DRAW_PORTS - rule->low);
 	rule->drops = !rule->also && live_draw_below(6) == 0;
 	if (rule->kind != MODEL_NONE && !is_rate(rule->kind) && rule->kind != MODEL_IDLE)
-		rule->threshold = 1 + state->packets + live_draw_below(10);
-	if (rule->kind == MODEL_ADD || rule->kind == MODEL_EXEC ||
+		rule->threshold = 1 + state->value + live_draw_below(10);
+	if (rule->kind == MODEL_ADD || rule->kind == MODEL_EXEC || rule->kind == MODEL_RESET ||
+		rule->kind == MODEL_RESET_TOTAL ||
 		(rule->kind == MODEL_DROP_FOR && live_draw_below(2) == 0))
 		rule->every = 1 + live_draw_below(4);
 	if (rule->kind == MODEL_DROP_FOR)
@@ -145,6 +147,10 @@ live_draw_write_when(FILE *file, const struct model_rule *rule)
 		fprintf(file, "add total 1\n");
 	else if (rule->kind == MODEL_EXEC)
 		fprintf(file, "exec /bin/true\n");
+	else if (rule->kind == MODEL_RESET)
+		fprintf(file, "reset c%u\n", name);
+	else if (rule->kind == MODEL_RESET_TOTAL)
+		fprintf(file, "reset total\n");
 	else if (rule->kind == MODEL_POLICE)
 		fprintf(file, "police c%u 1Gbit/s\n", name);
 	else if (rule->kind == MODEL_DROP_FOR)

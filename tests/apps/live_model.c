@@ -62,6 +62,12 @@ fire_once(struct model *model, const struct model_rule *rule)
 	case MODEL_EXEC:
 		model->execs++;
 		break;
+	case MODEL_RESET:
+		state->resets = true;
+		break;
+	case MODEL_RESET_TOTAL:
+		model->total_resets = true;
+		break;
 	default:
 		model->others++;
 	}
@@ -76,18 +82,19 @@ is_rate(const struct model_rule *rule)
 
 /* Whether its value, or both of its values, are there. */
 static bool
-is_due(const struct model *model, const struct model_rule *rule)
+is_due(struct model *model, const struct model_rule *rule)
 {
-	const struct model_state *state = &model->states[rule->name];
+	struct model_state *state = &model->states[rule->name];
 	uint64_t threshold = rule->threshold + state->fired * rule->every;
 
 	if (rule->kind == MODEL_NONE || is_rate(rule) || rule->kind == MODEL_IDLE ||
 		(rule->every == 0 && state->fired > 0))
 		return false;
+	state->held |= state->value >= threshold;
+	state->total_held |= model->total >= threshold;
 	if (rule->kind == MODEL_ALL)
-		return state->packets >= threshold && model->total >= threshold;
-	return state->packets >= threshold ||
-	       (rule->kind == MODEL_ANY && model->total >= threshold);
+		return state->held && state->total_held;
+	return state->value >= threshold || (rule->kind == MODEL_ANY && state->total_held);
 }
 
 /* What waits for a rule happens as often as it is due. */
@@ -117,7 +124,7 @@ came_since(const struct model_state *state, unsigned int first)
 
 /* What waits for all rules; the first counter may be what others wait for. */
 static void
-fire_all(struct model *model)
+fire_due(struct model *model)
 {
 	for (unsigned int i = 0; i < model->n; i++)
 		fire(model, &model->rules[i]);
@@ -142,17 +149,77 @@ pass(struct model_state *state)
 	state->forced = state->by_hand = state->by_rule = state->by_quota = state->owed = false;
 }
 
-/* What quotas have dropped in periods that are over, or that have gone, passes. */
+/* What was dropped before something began anew, or by a quota that has gone, passes: within the
+ * rate of a rule that polices it. */
 static void
 pass_owed(struct model *model)
 {
 	for (unsigned int i = 0; i < model->n; i++) {
 		struct model_state *state = &model->states[model->rules[i].name];
+		bool polices = state->by_rule && model->rules[i].kind == MODEL_POLICE;
 
-		if (state->owed && !state->by_hand && !state->by_rule && !state->by_quota &&
-			state->dropped_until == 0 && !state->rate_holds)
-			pass(state);
+		if (!state->owed || state->by_hand || (state->by_rule && !polices) ||
+			state->by_quota || state->dropped_until != 0 || state->rate_holds)
+			continue;
+		pass(state);
+		state->policed = state->by_rule = polices;
 	}
+}
+
+/* What stands on it is armed again, and what that has dropped is to pass; what ends by itself has
+ * ended. */
+static void
+arm_again(struct model *model, unsigned int name)
+{
+	struct model_state *state = &model->states[name];
+
+	state->owed |= state->by_rule;
+	state->by_rule = state->rate_holds = false;
+	state->held = state->total_held = false;
+	state->dropped_until = 0;
+	state->fired = 0;
+	begin_to_measure(model, state);
+}
+
+static void
+begin_count(struct model *model, unsigned int name)
+{
+	model->states[name].value = 0;
+	model->states[name].resets = false;
+	arm_again(model, name);
+}
+
+static void
+begin_total(struct model *model)
+{
+	model->total = 0;
+	model->total_resets = false;
+	for (unsigned int i = 0; i < model->n; i++)
+		if (model->rules[i].kind == MODEL_ALL || model->rules[i].kind == MODEL_ANY)
+			arm_again(model, model->rules[i].name);
+}
+
+/* And what that resets begins anew, all of it together, by which more may be due. */
+static void
+fire_all(struct model *model)
+{
+	bool resets;
+
+	do {
+		fire_due(model);
+		resets = model->total_resets;
+		for (unsigned int i = 0; i < model->n; i++) {
+			unsigned int name = model->rules[i].name;
+
+			resets |= model->states[name].resets;
+			if (model->states[name].resets)
+				begin_count(model, name);
+		}
+		if (model->total_resets)
+			begin_total(model);
+		if (resets)
+			pass_owed(model);
+	} while (resets);
 }
 
 /* The quota drops no more by what it was. */
@@ -190,6 +257,7 @@ become(struct model *model, const struct model_rule *before, const struct model_
 	}
 	if (before == NULL || !model_same_when(before, now)) {
 		state->fired = 0;
+		state->held = state->total_held = false;
 		state->by_rule = false;
 		state->dropped_until = 0;
 		state->rate_holds = false;
@@ -327,6 +395,20 @@ model_reset(struct model *model, unsigned int name)
 	pass_owed(model);
 }
 
+void
+model_reset_count(struct model *model, unsigned int name)
+{
+	model->states[name].resets = true;
+	fire_all(model);
+}
+
+void
+model_reset_total(struct model *model)
+{
+	model->total_resets = true;
+	fire_all(model);
+}
+
 /* Before anything comes at this moment. */
 static void
 measure(struct model *model, const struct model_rule *rule)
@@ -374,6 +456,7 @@ count(struct model *model, const struct model_rule *rule)
 	bool passes = !model_drops(model, rule->name);
 
 	state->packets++;
+	state->value++;
 	state->spent += rule->limit != 0;
 	state->came[0]++;
 	state->came_at = model->now;

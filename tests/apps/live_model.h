@@ -34,6 +34,9 @@ enum model_kind {
 	MODEL_IDLE,
 	MODEL_ALL,
 	MODEL_ANY,
+	/* Has its count, or the first counter, begin anew. */
+	MODEL_RESET,
+	MODEL_RESET_TOTAL,
 	MODEL_KINDS
 };
 
@@ -50,7 +53,8 @@ struct model_rule {
 };
 
 struct model_state {
-	uint64_t packets;
+	/* All of them, and those since it began anew. */
+	uint64_t packets, value;
 	/* For ever; by an operation. */
 	bool dropped, forced, deleted, policed;
 	/* What its rate has begun holds it. */
@@ -63,9 +67,11 @@ struct model_state {
 	uint32_t came[MODEL_SPAN + 1];
 	bool begun, idle_told;
 	uint64_t begun_at, came_at;
-	/* Of the quota, and whether what it has dropped in a period that is over is to pass. */
+	/* Of the quota; and whether what was dropped before something began anew is to pass. */
 	uint64_t spent;
 	bool is_spent, owed;
+	/* Of two values, those that have been at the threshold; it is to begin anew. */
+	bool held, total_held, resets;
 	/* What has dropped it, and holds it until it passes. */
 	bool by_hand, by_rule, by_quota;
 };
@@ -77,6 +83,7 @@ struct model {
 	/* By name. */
 	struct model_state states[MODEL_NAMES];
 	uint64_t total, others, execs;
+	bool total_resets;
 	uint64_t now;
 };
 
@@ -103,8 +110,10 @@ void model_police(struct model *model, unsigned int name);
 void model_drop(struct model *model, unsigned int name);
 void model_pass(struct model *model, unsigned int name);
 void model_delete(struct model *model, unsigned int name);
-/* The next period of its quota begins. */
+/* The next period of its quota begins; its count, or the first counter, begins anew. */
 void model_reset(struct model *model, unsigned int name);
+void model_reset_count(struct model *model, unsigned int name);
+void model_reset_total(struct model *model);
 
 /* So many moments go by, or an hour ends, in which each quota begins anew. */
 void model_advance(struct model *model, uint64_t moments);

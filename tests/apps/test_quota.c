@@ -582,19 +582,6 @@ what_was_held_passes_later(void **state)
 	tripd_bed_close(&bed);
 }
 
-static void
-a_count_is_reset(void **state)
-{
-	struct tripd_bed bed;
-
-	open_bed(&bed, "count all port 0 pattern eth / end\nwhen all.packets >= 5 reset all\n");
-	send_some(&bed, 6);
-	assert_int_equal(bed.quota.fired[0], 1);
-	assert_int_equal(trip_cntr_read(bed.quota.counts[0].packets), 0);
-	assert_int_equal(trip_cntr_read(bed.quota.counts[0].bytes), 0);
-	tripd_bed_close(&bed);
-}
-
 /* The operator's own word, by a command. */
 static void
 give(struct tripd_bed *bed, const char *text, int expected)
@@ -814,7 +801,6 @@ main(void)
 		cmocka_unit_test(what_was_held_passes_later),
 		cmocka_unit_test(what_is_done_by_hand_stays),
 		cmocka_unit_test(what_is_crossed_at_the_end_fires),
-		cmocka_unit_test(a_count_is_reset),
 		cmocka_unit_test(no_packet_is_lost_between_periods),
 		cmocka_unit_test(lines_of_periods_are_bounded),
 		cmocka_unit_test(quotas_are_reported),

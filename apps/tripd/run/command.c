@@ -357,52 +357,36 @@ do_on_counter(struct command *command, const struct trip_rules_when *when, const
 	return ret;
 }
 
-/* Begins a counter anew, and says what it was: nothing that is counted meanwhile is lost. */
-static void
-reset_cntr(struct command *command, const char *name, const char *tail, struct trip_cntr *cntr)
-{
-	uint64_t was = 0;
-
-	(void)trip_cntr_reset(cntr, &was);
-	fprintf(command->answer, "%s%s %" PRIu64 "\n", name, tail, was);
-}
-
-/* What has been spent is what its period came to; its next one begins. */
+/* What it has come to by then; it begins anew. */
 static int
-reset_quota(struct command *command, const char *name, unsigned int counter)
+reset_one(struct command *command, const char *name, bool on_count, unsigned int i)
 {
 	struct tripd_quota *quota = command->commands->quota;
-	int ret = tripd_period_reset_now(quota, counter);
+	const struct tripd_anew *anew =
+		on_count ? &quota->anew_counts[2 * i] : &quota->anew_counters[i];
+	int ret = tripd_anew_reset_now(quota, on_count, i);
 
-	if (ret == 0)
-		fprintf(command->answer, "%s %" PRIu64 "\n", name,
-			tripd_period_of(quota, counter)->spent);
-	else
+	if (ret != 0)
 		fprintf(command->answer, "%s: %s\n", name, trip_strerror(ret));
+	else if (on_count)
+		fprintf(command->answer, "%s.packets %" PRIu64 "\n%s.bytes %" PRIu64 "\n", name,
+			anew[0].was, name, anew[1].was);
+	else
+		fprintf(command->answer, "%s %" PRIu64 "\n", name, anew->was);
 	return ret;
 }
 
 static int
 reset_name(struct command *command, const char *name)
 {
-	struct tripd_quota *quota = command->commands->quota;
-	const struct trip_rules *rules = quota->rules;
+	const struct trip_rules *rules = command->commands->quota->rules;
 
-	for (unsigned int i = 0; i < rules->n_counts; i++) {
-		if (rules->counts[i].gone || strcmp(rules->counts[i].name, name) != 0)
-			continue;
-		reset_cntr(command, name, ".packets", quota->counts[i].packets);
-		reset_cntr(command, name, ".bytes", quota->counts[i].bytes);
-		return 0;
-	}
-	for (unsigned int i = 0; i < rules->n_counters; i++) {
-		if (rules->counters[i].gone || strcmp(rules->counters[i].name, name) != 0)
-			continue;
-		if (rules->counters[i].quota != NULL)
-			return reset_quota(command, name, i);
-		reset_cntr(command, name, "", quota->counters[i]);
-		return 0;
-	}
+	for (unsigned int i = 0; i < rules->n_counts; i++)
+		if (!rules->counts[i].gone && strcmp(rules->counts[i].name, name) == 0)
+			return reset_one(command, name, true, i);
+	for (unsigned int i = 0; i < rules->n_counters; i++)
+		if (!rules->counters[i].gone && strcmp(rules->counters[i].name, name) == 0)
+			return reset_one(command, name, false, i);
 	fprintf(command->answer, "no 'count' rule, 'counter' or 'quota' is named '%.32s'\n", name);
 	return -ENOENT;
 }

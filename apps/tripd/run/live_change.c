@@ -216,8 +216,7 @@ note_gone(struct tripd_change *change)
 
 		if (!change->difference->whens_go[i])
 			continue;
-		quota->items[i].owed |= tripd_period_in(quota, when, NULL) != UINT_MAX &&
-					tripd_quota_holds(quota, i);
+		quota->items[i].owed |= tripd_period_in(quota, when) && tripd_quota_holds(quota, i);
 		when->gone = true;
 	}
 }

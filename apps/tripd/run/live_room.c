@@ -257,6 +257,10 @@ make_room(struct tripd_change *change)
 		extend(&quota->holds, work->n_counts, counts, sizeof(*quota->holds)) != 0 ||
 		extend(&quota->counters, work->n_counters, counters, sizeof(struct trip_cntr *)) !=
 			0 ||
+		extend(&quota->anew_counts, 2 * work->n_counts, 2 * counts,
+			sizeof(*quota->anew_counts)) != 0 ||
+		extend(&quota->anew_counters, work->n_counters, counters,
+			sizeof(*quota->anew_counters)) != 0 ||
 		extend(&quota->fired, work->n_whens, whens, sizeof(*quota->fired)) != 0 ||
 		extend(&quota->items, work->n_whens, whens, sizeof(*quota->items)) != 0) {
 		fprintf(change->answer, "no memory for so many rules\n");
@@ -299,7 +303,7 @@ tripd_change_room_for_ids(const struct tripd_change *change)
 		struct tripd_item *item =
 			&quota->items[step->what == TRIP_APPLY_ADD ? n_items++ : step->at];
 
-		/* What goes on for a time may be queued again, too; a reset is two; and a gate. */
+		/* What goes on for a time may be queued again, too; and a gate. */
 		ret = tripd_quota_room(item, 2 * (unsigned int)n + 1);
 		if (ret == 0)
 			ret = tripd_quota_gate(quota, item, when);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The periods of quotas, on the control thread, which looks at the wall clock each time that it
- * wakes: how long it sleeps decides when a period ends, but not what is counted (period_end.c).
+ * wakes: how long it sleeps decides when a period ends, but not what is counted (anew.c).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -41,9 +41,19 @@ tripd_period_room(struct tripd_quota *quota, unsigned int more)
 	if (all == NULL)
 		return -ENOMEM;
 	periods->all = all;
-	return quota->late != NULL ? 0
-				   : trip_apply_cntr(quota->domain, "quotas", ".late",
-					     TRIP_CNTR_EVENTS_COMP, &quota->late);
+	return tripd_period_late(quota);
+}
+
+int
+tripd_period_late(struct tripd_quota *quota)
+{
+	int ret;
+
+	if (quota->late != NULL)
+		return 0;
+	ret = trip_apply_cntr(
+		quota->domain, "quotas", ".late", TRIP_CNTR_EVENTS_COMP, &quota->late);
+	return ret == 0 ? 0 : tripd_fail(ret, "counter quotas.late: %s", trip_error_message());
 }
 
 void
@@ -67,8 +77,7 @@ tripd_period_of(const struct tripd_quota *quota, unsigned int counter)
 
 struct finding {
 	const struct tripd_quota *quota;
-	const bool *among;
-	unsigned int counter;
+	bool found;
 };
 
 static void
@@ -76,22 +85,19 @@ find_quota(void *arg, struct trip_rules_pair *pair)
 {
 	struct finding *finding = arg;
 
-	if (pair->ref == TRIP_RULES_REF_COUNTER &&
-		finding->quota->rules->counters[pair->index].quota != NULL &&
-		(finding->among == NULL || finding->among[pair->index]))
-		finding->counter = pair->index;
+	finding->found |= pair->ref == TRIP_RULES_REF_COUNTER &&
+			  finding->quota->rules->counters[pair->index].quota != NULL;
 }
 
-unsigned int
-tripd_period_in(
-	const struct tripd_quota *quota, const struct trip_rules_when *when, const bool *among)
+bool
+tripd_period_in(const struct tripd_quota *quota, const struct trip_rules_when *when)
 {
 	struct trip_rules_pair own = {.ref = when->ref, .index = when->index};
-	struct finding finding = {quota, among, UINT_MAX};
+	struct finding finding = {quota, false};
 
 	find_quota(&finding, &own);
 	trip_rules_pairs_walk(when->pairs, find_quota, &finding);
-	return finding.counter;
+	return finding.found;
 }
 
 void
@@ -149,30 +155,6 @@ tripd_period_close(struct tripd_quota *quota)
 {
 	free(quota->periods.all);
 	free(quota->periods.lines);
-}
-
-void
-tripd_period_reset(struct tripd_quota *quota, unsigned int counter)
-{
-	struct tripd_period *period = tripd_period_of(quota, counter);
-
-	if (period != NULL)
-		period->reset = true;
-}
-
-int
-tripd_period_reset_now(struct tripd_quota *quota, unsigned int counter)
-{
-	struct tripd_period *period = tripd_period_of(quota, counter);
-	bool before = period->reset;
-	int ret;
-
-	quota->periods.failed_at = INT64_MIN;
-	period->reset = true;
-	ret = tripd_period_update(quota, tripd_quota_seconds(quota));
-	/* One that could not end is not to end later. */
-	period->reset &= before;
-	return ret;
 }
 
 /* ---- what passes ------------------------------------------------------------------------------
@@ -262,8 +244,8 @@ tripd_period_pass(struct tripd_quota *quota)
 	ret = tripd_quota_now_end(quota);
 	/* What was deleted passes already. */
 	if (ret != 0 && ret != -ENOENT)
-		return tripd_fail(ret, "what quotas have dropped or policed does not pass: %s",
-			trip_strerror(ret));
+		return tripd_fail(
+			ret, "what was dropped or policed does not pass: %s", trip_strerror(ret));
 	for (unsigned int i = 0; i < rules->n_whens; i++) {
 		struct tripd_hold *hold;
 
@@ -333,7 +315,7 @@ tripd_period_update(struct tripd_quota *quota, int64_t now)
 	periods->looked_at = now;
 	if (periods->failed_at == now)
 		return 0;
-	ret = tripd_period_end(quota, now);
+	ret = tripd_anew_begin(quota, now);
 	/* Before anything drops again. */
 	if (ret == 0 && periods->released)
 		ret = tripd_period_pass(quota);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Quotas and their periods: at the end of one the counts begin at 0, work is armed again, and what
- * the quota has dropped passes. */
+/* Quotas and their periods: at the end of one they begin anew (anew.h). */
 #ifndef TRIPD_PERIOD_H
 #define TRIPD_PERIOD_H
 
@@ -18,10 +17,6 @@ struct tripd_period {
 	unsigned int counter;
 	/* When it began, and will end; INT64_MAX: never. */
 	int64_t began, ends;
-	/* It is to begin anew, whatever time it is: it was reset. */
-	bool reset;
-	/* It is among those that end now. */
-	bool over;
 	/* How many have ended, and of the last one when it began and ended, and what it came to. */
 	uint64_t n_ended, spent;
 	int64_t ended_began, ended;
@@ -74,33 +69,26 @@ uint64_t tripd_period_next(const struct tripd_quota *quota);
 /* The one of a counter; NULL: that is no quota. */
 struct tripd_period *tripd_period_of(const struct tripd_quota *quota, unsigned int counter);
 
-/* A quota that a statement speaks of, alone or among others, as an index of counters; `among`, by
- * such indices, says which count, NULL: all do. UINT_MAX: there is none. */
-unsigned int tripd_period_in(
-	const struct tripd_quota *quota, const struct trip_rules_when *when, const bool *among);
+/* Whether a statement speaks of a quota, alone or among others. */
+bool tripd_period_in(const struct tripd_quota *quota, const struct trip_rules_when *when);
 
 /* A quota has other words: what is spent stays so, and the period ends when they say. */
 void tripd_period_change(struct tripd_quota *quota, unsigned int counter);
 
-/* This counter was reset by a rule: if it is a quota, that begins anew. */
-void tripd_period_reset(struct tripd_quota *quota, unsigned int counter);
-
-/* It begins anew at once. 0; or a negative errno, with that said, and its period goes on. */
-int tripd_period_reset_now(struct tripd_quota *quota, unsigned int counter);
+/* Opens the counter that stands in for others, where there is none yet: 0, or a negative errno,
+ * with that said. */
+int tripd_period_late(struct tripd_quota *quota);
 
 /*
- * Ends the periods that are over, all of them together, and begins the next ones. However many the
- * clock has jumped over, what was counted is one period's; one that it is set back to does not
- * begin again. Returns 0, or the negative errno of what could not pass or be armed again, with that
- * said: the call tries it again a second later.
+ * Ends the periods that are over, and begins the next ones; and what was reset begins anew: all of
+ * it together (anew.h). However many the clock has jumped over, what was counted is one period's;
+ * one that it is set back to does not begin again. Returns 0, or the negative errno of what could
+ * not pass or be armed again, with that said: the call tries it again a second later.
  */
 int tripd_period_update(struct tripd_quota *quota, int64_t now);
 
-/* Ends those that are over: 0, also where none is, or a negative errno, with that said. */
-int tripd_period_end(struct tripd_quota *quota, int64_t now);
-
-/* What quotas have dropped or policed in periods that are over passes, unless something holds it
- * yet. 0, or a negative errno, with that said. */
+/* What statements have dropped or policed by what has begun anew since passes, unless something
+ * holds it yet. 0, or a negative errno, with that said. */
 int tripd_period_pass(struct tripd_quota *quota);
 
 /* One has ended: that is to be said. */

@@ -150,6 +150,8 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain, struct t
 	/* One more: calloc of nothing may be NULL. */
 	quota->counts = calloc(rules->n_counts + 1, sizeof(*quota->counts));
 	quota->counters = calloc(rules->n_counters + 1, sizeof(*quota->counters));
+	quota->anew_counts = calloc(2 * (size_t)rules->n_counts + 1, sizeof(*quota->anew_counts));
+	quota->anew_counters = calloc(rules->n_counters + 1, sizeof(*quota->anew_counters));
 	quota->fired = calloc(rules->n_whens + 1, sizeof(*quota->fired));
 	quota->items = calloc(rules->n_whens + 1, sizeof(*quota->items));
 	quota->holds = calloc(rules->n_counts + 1, sizeof(*quota->holds));
@@ -157,7 +159,7 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain, struct t
 	quota->eaches = calloc(rules->n_eaches + 1, sizeof(*quota->eaches));
 	if (quota->counts == NULL || quota->counters == NULL || quota->fired == NULL ||
 		quota->items == NULL || quota->holds == NULL || quota->sets == NULL ||
-		quota->eaches == NULL)
+		quota->eaches == NULL || quota->anew_counts == NULL || quota->anew_counters == NULL)
 		return tripd_fail(-ENOMEM, "no memory for %u counts", rules->n_counts);
 	ret = tripd_quota_ports(quota, plan);
 	if (ret == 0)
@@ -342,6 +344,8 @@ tripd_quota_close(struct tripd_quota *quota)
 	free(quota->counters);
 	free(quota->sets);
 	free(quota->eaches);
+	free(quota->anew_counts);
+	free(quota->anew_counters);
 	free(quota->fired);
 	free(quota->items);
 	free(quota->holds);

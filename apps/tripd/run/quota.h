@@ -8,6 +8,7 @@
 
 #include <trip.h>
 
+#include "anew.h"
 #include "apply/count.h"
 #include "link/losses.h"
 #include "period.h"
@@ -42,8 +43,10 @@ struct tripd_item {
 	uint64_t since;
 	/* What it has begun has ended. */
 	bool ended;
-	/* Of a quota, it dropped in a period that is over, and what it dropped has not passed. */
+	/* It dropped before its counter began anew, and what it dropped has not passed. */
 	bool owed;
+	/* It is queued by the counter that stands in for its own. */
+	bool late;
 	/* It could not be queued, and is to be. */
 	bool unarmed;
 	/* Of what goes on that had begun, firings that are none; and in the order of events, since
@@ -52,8 +55,8 @@ struct tripd_item {
 	uint64_t goes_on_at;
 	/* Likewise of a rate: the id of the item whose first firing is none, or TRIP_WORK_NONE. */
 	uint64_t begun;
-	/* In the order of events, the last firing; and what the clock was then. */
-	uint64_t fired_at, fired_ns;
+	/* In the order of events, the last firing; what the clock was then, and what it said. */
+	uint64_t fired_at, fired_ns, last_threshold, last_value;
 };
 
 /* An `each` at work. */
@@ -120,7 +123,10 @@ struct tripd_quota {
 	struct tripd_each *eaches;
 	/* Those of them that are quotas. */
 	struct tripd_periods periods;
-	/* Firings of each `when`, of one on a quota since its period began. */
+	/* What begins anew: of each counter, and of both values of each count; some are to. */
+	struct tripd_anew *anew_counters, *anew_counts;
+	bool anew_asked;
+	/* Firings of each `when` since its counter began anew. */
 	uint64_t *fired;
 	struct tripd_item *items;
 	/* Of each count. */
@@ -129,7 +135,7 @@ struct tripd_quota {
 	struct trip_function *log, *exec;
 	/* A counter that no rule waits for. */
 	struct trip_cntr *idle;
-	/* One that stands in for a quota whose period is over; NULL: there has been none. */
+	/* One that stands in for another that has begun anew; NULL: there has been none. */
 	struct trip_cntr *late;
 	/* Where programs of `exec` are started; NULL: nowhere. */
 	struct tripd_exec *programs;
@@ -265,6 +271,10 @@ bool tripd_quota_cancel(struct tripd_quota *quota, unsigned int i);
 /* One whose work is canceled is as if it had not fired. */
 void tripd_quota_rearm(struct tripd_quota *quota, unsigned int i);
 
+/* What it has begun that ends by itself, if that has not ended yet, has with its work, which was
+ * canceled: that is told. */
+void tripd_quota_end_lasting(struct tripd_quota *quota, unsigned int i);
+
 /* Takes back what is due every so often; and has it queued again with what periods of quotas have:
  * what was due since it was taken back is one firing. */
 void tripd_quota_rest(struct tripd_quota *quota);
@@ -289,6 +299,10 @@ void tripd_quota_now_begin(struct tripd_quota *quota);
 int tripd_quota_now_add(struct tripd_quota *quota, const struct trip_apply_count *count,
 	const struct trip_rules_when *rule);
 int tripd_quota_now_end(struct tripd_quota *quota);
+/* Likewise, for the homes of these counters to look at what flows have counted, as far as they can
+ * know it. */
+void tripd_quota_now_look(struct tripd_quota *quota, struct trip_cntr *cntr);
+void tripd_quota_now_looked(struct tripd_quota *quota);
 /* Likewise, one. */
 int tripd_quota_do(struct tripd_quota *quota, const struct trip_apply_count *count,
 	const struct trip_rules_when *rule);

@@ -75,7 +75,9 @@ tripd_quota_gate(const struct tripd_quota *quota, struct tripd_item *item,
 {
 	const struct trip_cntr_attr attr = {.size = sizeof(attr)};
 
-	if (item->gate != NULL || !trip_apply_when_is_gated(when))
+	/* A reset is one item here. */
+	if (item->gate != NULL || when->op == TRIP_RULES_OP_RESET ||
+		!trip_apply_when_is_gated(when))
 		return 0;
 	return trip_cntr_open(quota->domain, &attr, &item->gate, NULL);
 }
@@ -140,21 +142,10 @@ static int
 queue_all(const struct trip_apply_when *when)
 {
 	struct tripd_item *item = ((const struct queueing *)when->arg)->item;
-	/* A reset of a count is two. */
-	unsigned int n = when->count != NULL ? RTE_MAX(when->count->n_flows, 2u) : 1;
+	unsigned int n = when->count != NULL ? when->count->n_flows : 1;
 	int ret = tripd_quota_room(item, item->n + n + (when->gate != NULL));
 
 	return ret == 0 ? trip_apply_when(when) : ret;
-}
-
-/* A quota is begun anew by who reads that it is to be, and takes out what it has come to. */
-static enum trip_rules_op
-op_at_home(const struct tripd_quota *quota, const struct trip_rules_when *rule)
-{
-	return rule->op == TRIP_RULES_OP_RESET && !rule->on_count &&
-			       quota->rules->counters[rule->target].quota != NULL
-		       ? TRIP_RULES_OP_LOG
-		       : rule->op;
 }
 
 /* A statement as it is put to work: what triggers it and when is the caller's. */
@@ -166,10 +157,8 @@ work_of(struct tripd_quota *quota, unsigned int i, const struct trip_rules_when 
 	return (struct trip_apply_when){
 		.rule = rule,
 		.since = quota->items[i].since,
-		.count = target == TRIP_OP_ON_FLOW || rule->on_count ? &quota->counts[rule->target]
-								     : NULL,
-		.cntr = target == TRIP_OP_ON_CNTR && !rule->on_count ? quota->counters[rule->target]
-								     : NULL,
+		.count = target == TRIP_OP_ON_FLOW ? &quota->counts[rule->target] : NULL,
+		.cntr = target == TRIP_OP_ON_CNTR ? quota->counters[rule->target] : NULL,
 		.function = rule->op == TRIP_RULES_OP_EXEC ? quota->exec : quota->log,
 		.context = i,
 		.find = find_of_pair,
@@ -189,7 +178,10 @@ queue(struct tripd_quota *quota, unsigned int i, struct trip_cntr *trigger, bool
 	/* What is of keys is no work of its own. */
 	if (ret != 0 || trip_rules_is_of_keys(&rule))
 		return ret;
-	rule.op = op_at_home(quota, &rule);
+	/* Whoever reads of it resets, and takes out what that has come to (anew.h). */
+	if (rule.op == TRIP_RULES_OP_RESET)
+		rule.op = TRIP_RULES_OP_LOG;
+	rule.on_count = false;
 	/* What is queued again goes on where it was; a condition begins anew. */
 	if (rule.condition.kind == TRIP_CONDITION_NONE)
 		rule.threshold += rule.every * quota->fired[i];
@@ -284,6 +276,8 @@ void
 tripd_quota_rearm(struct tripd_quota *quota, unsigned int i)
 {
 	quota->fired[i] = 0;
+	quota->items[i].goes_on = 0;
+	quota->items[i].begun = TRIP_WORK_NONE;
 	if (quota->items[i].gate != NULL)
 		trip_cntr_set(quota->items[i].gate, 0);
 }
@@ -344,31 +338,72 @@ tripd_quota_now_begin(struct tripd_quota *quota)
 	now->item.n = 0;
 }
 
+static int
+add_now(struct tripd_quota *quota, struct trip_apply_when *when)
+{
+	struct queueing queueing = {quota, &quota->now.item};
+	int ret;
+
+	when->queue = queue_work;
+	when->arg = &queueing;
+	ret = queue_all(when);
+	quota->now.left += ret == 0 && when->context == quota->now.context;
+	if (quota->now.result == 0)
+		quota->now.result = ret;
+	return ret;
+}
+
+/* What waits for 1 has the home look, if flows have counted anything. Where it is not known that
+ * they have, it may not fire; its event is nobody's. */
+void
+tripd_quota_now_look(struct tripd_quota *quota, struct trip_cntr *cntr)
+{
+	static const struct trip_rules_when one = {.op = TRIP_RULES_OP_ADD, .threshold = 1};
+	struct trip_apply_when when = {
+		.rule = &one,
+		.trigger = cntr,
+		.cntr = quota->idle,
+		.context = trip_cntr_read(cntr) > 0 ? quota->now.context : TRIPD_NOW,
+	};
+
+	(void)add_now(quota, &when);
+}
+
+/* When this is done, all that was added before has been accepted, and has rung if it is to. Before
+ * a home accepts one more, it looks at what has rung. */
+void
+tripd_quota_now_looked(struct tripd_quota *quota)
+{
+	static const struct trip_rules_when nothing = {.op = TRIP_RULES_OP_ADD};
+	struct trip_apply_when when = {
+		.rule = &nothing,
+		.trigger = quota->idle,
+		.cntr = quota->idle,
+		.context = quota->now.context,
+	};
+
+	for (unsigned int i = 0; i < 2; i++) {
+		(void)add_now(quota, &when);
+		(void)tripd_quota_now_end(quota);
+	}
+	(void)cancel(quota, &quota->now.item);
+}
+
 int
 tripd_quota_now_add(struct tripd_quota *quota, const struct trip_apply_count *count,
 	const struct trip_rules_when *rule)
 {
-	const struct trip_rules_when at_once = {.op = rule->op,
-		.value = rule->value,
-		.unit = rule->unit,
-		.target = rule->target,
-		.on_count = rule->on_count};
-	struct queueing queueing = {quota, &quota->now.item};
-	const struct trip_apply_when when = {
+	const struct trip_rules_when at_once = {
+		.op = rule->op, .value = rule->value, .unit = rule->unit, .target = rule->target};
+	struct trip_apply_when when = {
 		.rule = &at_once,
+		.context = quota->now.context,
 		.trigger = quota->idle,
 		.count = count,
 		.cntr = count == NULL ? quota->counters[rule->target] : NULL,
-		.context = quota->now.context,
-		.queue = queue_work,
-		.arg = &queueing,
 	};
-	int ret = queue_all(&when);
 
-	quota->now.left += ret == 0;
-	if (quota->now.result == 0)
-		quota->now.result = ret;
-	return ret;
+	return add_now(quota, &when);
 }
 
 int

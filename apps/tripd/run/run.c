@@ -30,8 +30,8 @@
 #include "start/resolve.h"
 #include "whole_output.h"
 
-#define WAIT_MS 20
-#define REFUSED_NS UINT64_C(60000000000)
+/* At the end. */
+#define RESETS_MAX 16
 
 static int
 plan_ports(struct tripd_run *run)
@@ -277,6 +277,22 @@ tripd_run_wait(struct tripd_run *run, unsigned int ms)
 	return false;
 }
 
+/* What has fired last may be a reset, by which more is due; but rules may go round. */
+static int
+settle(struct tripd_run *run)
+{
+	unsigned int rounds = 0;
+	bool more;
+	int when;
+
+	do {
+		when = tripd_quota_settle(&run->quota);
+		more = run->quota.anew_asked;
+		update_periods(run);
+	} while (more && ++rounds < RESETS_MAX);
+	return when;
+}
+
 int
 tripd_run_stop(struct tripd_run *run)
 {
@@ -287,9 +303,7 @@ tripd_run_stop(struct tripd_run *run)
 	tripd_forward_stop(&run->forwarding);
 	tripd_losses_update(&run->quota.losses, true);
 	tripd_quota_freshen(&run->quota);
-	when = tripd_quota_settle(&run->quota);
-	/* What has fired last may be a reset. */
-	update_periods(run);
+	when = settle(run);
 	if (when >= 0)
 		ret = tripd_fail(TRIPD_EXIT_RUN,
 			"line %u of the rules is due and has not fired: %s",

@@ -93,14 +93,16 @@ note(struct tripd_quota *quota, const struct tripd_trip *trip)
 	quota->periods.released |= trip->ends;
 	if (trip->ends)
 		return;
+	item->last_threshold = trip->threshold;
+	item->last_value = trip->value;
 	quota->fired[trip->when] += trip->count;
 	item->fired_at = quota->n_events;
 	if (when->lasts != 0)
 		item->fired_ns = trip_cntr_read(trip_clock_cntr(quota->domain));
 	if (when->op == TRIP_RULES_OP_PASS || when->op == TRIP_RULES_OP_DELETE)
 		tripd_quota_passed(quota, when->target, when->op, quota->n_events);
-	if (when->op == TRIP_RULES_OP_RESET && !when->on_count)
-		tripd_period_reset(quota, when->target);
+	if (when->op == TRIP_RULES_OP_RESET)
+		tripd_anew_reset(quota, trip->when);
 }
 
 /* What goes on is begun at once; what has a threshold of 0 has fired before. Its end is none where
@@ -133,6 +135,24 @@ tripd_quota_tell(struct tripd_quota *quota, const struct tripd_trip *trip)
 	if (quota->told != NULL)
 		quota->told(quota->told_arg, trip);
 	keep(quota, trip);
+}
+
+void
+tripd_quota_end_lasting(struct tripd_quota *quota, unsigned int i)
+{
+	const struct tripd_item *item = &quota->items[i];
+	const struct tripd_trip trip = {
+		.when = i,
+		.time_ns = now_ns(CLOCK_REALTIME),
+		.packet_ns = quota->packet_ns,
+		.threshold = item->last_threshold,
+		.value = item->last_value,
+		.count = 1,
+		.ends = true,
+	};
+
+	if (tripd_quota_lasts(&quota->rules->whens[i]) && quota->fired[i] > 0 && !item->ended)
+		tripd_quota_tell(quota, &trip);
 }
 
 static void

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Counts and counters that are reset, by rules and by hand: they begin at 0, what stands on them is
+ * armed again, and what that has dropped passes. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+#include "rules.h"
+#include "trip_test.h"
+#include "tripd_bed.h"
+
+#define BYTES 60
+#define BURST 16
+#define ALL "count all port 0 pattern eth / end\n"
+
+static struct tripd_bed bed;
+
+static void
+open_bed(const char *text)
+{
+	tripd_bed_open(&bed, text, (struct tripd_live){1, 1, 16, 1});
+}
+
+static void
+count_packets(uint16_t n)
+{
+	struct rte_mbuf *pkts[BURST];
+
+	assert_true(n <= BURST);
+	assert_int_equal(rte_pktmbuf_alloc_bulk(tripd_bed_pool, pkts, n), 0);
+	for (uint16_t i = 0; i < n; i++)
+		memset(rte_pktmbuf_append(pkts[i], BYTES), 0, BYTES);
+	n = trip_port_burst(bed.quota.ports[0], 0, pkts, n);
+	rte_pktmbuf_free_bulk(pkts, n);
+}
+
+/* No period ends here. */
+static void
+update(void)
+{
+	assert_int_equal(tripd_period_update(&bed.quota, tripd_quota_seconds(&bed.quota)), 0);
+}
+
+/* What the control thread does each time that it wakes, until nothing is left to do. */
+static void
+turn(void)
+{
+	do {
+		tripd_bed_progress(&bed);
+		tripd_quota_read(&bed.quota);
+		update();
+		tripd_bed_progress(&bed);
+	} while (tripd_quota_read(&bed.quota) > 0);
+}
+
+/* So many packets, of which all that is due by now fires and is done. */
+static void
+send_some(uint16_t n)
+{
+	count_packets(n);
+	turn();
+}
+
+/* The operator's own word, by a command: what it answers, to be freed. */
+static char *
+answer_of(const char *text)
+{
+	char *answer = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&answer, &size);
+	int status = tripd_command(text, strlen(text), file, &bed.commands);
+
+	fclose(file);
+	if (status != 0)
+		fail_msg("%s: %d: %s", text, status, answer);
+	return answer;
+}
+
+static void
+give(const char *text)
+{
+	free(answer_of(text));
+	turn();
+}
+
+static enum trip_flow_fate
+fate_of(unsigned int count)
+{
+	struct trip_flow_count sum;
+
+	assert_int_equal(trip_apply_count_query(&bed.quota.counts[count], &sum), 0);
+	return sum.fate;
+}
+
+static void
+expect_count(uint64_t packets)
+{
+	tripd_quota_freshen(&bed.quota);
+	assert_int_equal(trip_cntr_read(bed.quota.counts[0].packets), packets);
+	assert_int_equal(trip_cntr_read(bed.quota.counts[0].bytes), BYTES * packets);
+}
+
+static void
+expect_trip(size_t at, unsigned int when, uint64_t threshold)
+{
+	const struct tripd_trip *trip = &bed.quota.trips[at];
+
+	if (at >= bed.quota.n_trips || trip->when != when || trip->threshold != threshold ||
+		trip->ends)
+		fail_msg("trip %zu of %zu is not of statement %u at %lu", at, bed.quota.n_trips,
+			when, (unsigned long)threshold);
+}
+
+/* ---- armed again ------------------------------------------------------------------------------
+ */
+
+/* The statement that resets, one that fires once, and one that is of bytes: each time. */
+static void
+what_is_reset_is_armed_again(void **state)
+{
+	open_bed(ALL "counter n\n"
+		     "when all.packets >= 4 every 4 reset all\n"
+		     "when all.packets >= 2 add n 1\nwhen all.bytes >= 180 every 1000 log\n");
+	for (unsigned int i = 0; i < 5; i++) {
+		send_some(2);
+		expect_trip(3 * i, 1, 2);
+		send_some(2);
+		assert_int_equal(bed.quota.n_trips, 3 * i + 3);
+		assert_int_equal(trip_cntr_read(bed.quota.counters[0]), i + 1);
+		expect_count(0);
+	}
+	send_some(3);
+	assert_int_equal(bed.quota.n_trips, 17);
+	expect_count(3);
+	tripd_bed_close(&bed);
+}
+
+/* Of a counter, by rules of another, and by itself. */
+static void
+a_counter_is_reset(void **state)
+{
+	open_bed(ALL "counter n\ncounter m\n"
+		     "when n >= 3 add m 1\nwhen n >= 5 reset n\n"
+		     "when all.packets >= 2 every 2 add n 1\nwhen m >= 2 every 2 reset all\n");
+	for (unsigned int i = 0; i < 10; i++)
+		send_some(2);
+	/* The count began anew at the second of m, when n was at 3 of its second time. */
+	assert_int_equal(trip_cntr_read(bed.quota.counters[0]), 0);
+	assert_int_equal(trip_cntr_read(bed.quota.counters[1]), 2);
+	expect_count(4);
+	give("reset n");
+	send_some(6);
+	assert_int_equal(trip_cntr_read(bed.quota.counters[0]), 3);
+	assert_int_equal(trip_cntr_read(bed.quota.counters[1]), 3);
+	tripd_bed_close(&bed);
+}
+
+/* An all() and an any() begin with none of their conditions held. */
+static void
+pairs_begin_anew(void **state)
+{
+	open_bed(ALL "counter n\n"
+		     "when all(all.packets >= 2, n >= 1) drop all\n"
+		     "when any(all.packets >= 9, all(all.bytes >= 120, n >= 2)) log\n"
+		     "when n >= 1 every 1 log\n");
+	for (unsigned int i = 0; i < 3; i++) {
+		send_some(2);
+		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+		trip_cntr_add(bed.quota.counters[0], 1);
+		turn();
+		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+		give("reset all");
+		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+		assert_int_equal(bed.quota.n_trips, 2 * i + 2);
+		/* The other one is 1 again. */
+		give("reset n");
+	}
+	trip_cntr_add(bed.quota.counters[0], 2);
+	send_some(2);
+	assert_int_equal(bed.quota.n_trips, 6 + 4);
+	tripd_bed_close(&bed);
+}
+
+/* What is reached at 0 is reached in any case: it is not reached again and again. */
+static void
+what_is_reached_at_0_does_not_go_round(void **state)
+{
+	open_bed(ALL "counter n\ncounter m\n"
+		     "when n >= 0 reset n\nwhen n >= 0 every 3 add m 1\nwhen n >= 0 drop all\n"
+		     "when m >= 1 every 1 reset n\n");
+	turn();
+	assert_int_equal(bed.quota.n_trips, 4);
+	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	give("reset n");
+	assert_int_equal(bed.quota.n_trips, 4);
+	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	trip_cntr_add(bed.quota.counters[0], 3);
+	turn();
+	assert_int_equal(bed.quota.n_trips, 6);
+	assert_int_equal(trip_cntr_read(bed.quota.counters[0]), 0);
+	/* What its error makes due, too. */
+	trip_cntr_adderr(bed.quota.counters[0], 7);
+	turn();
+	assert_int_equal(bed.quota.n_trips, 6 + 4);
+	give("reset n");
+	assert_int_equal(bed.quota.n_trips, 10);
+	trip_cntr_add(bed.quota.counters[0], 2);
+	turn();
+	assert_int_equal(bed.quota.n_trips, 12);
+	tripd_bed_close(&bed);
+}
+
+/* ---- what was dropped -------------------------------------------------------------------------
+ */
+
+/* By a statement on the count, whatever count it has dropped; not what another statement has, nor
+ * what was dropped by hand. */
+static void
+what_was_dropped_passes(void **state)
+{
+	open_bed(ALL "count two port 0 priority 1 pattern eth / end\ncounter n\n"
+		     "when all.packets >= 3 drop all\nwhen all.bytes >= 180 police two 8bit/s\n"
+		     "when n >= 1 drop all\nwhen n >= 5 every 5 reset all\n");
+	send_some(3);
+	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(fate_of(1), TRIP_FLOW_FATE_POLICE);
+	give("reset all");
+	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+	assert_int_equal(fate_of(1), TRIP_FLOW_FATE_PASS);
+	send_some(4);
+	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	give("do drop all");
+	give("reset all");
+	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(fate_of(1), TRIP_FLOW_FATE_PASS);
+	give("do pass all");
+	give("do add n 1");
+	send_some(3);
+	give("do add n 4");
+	/* By the rules; n has dropped it, and is not reset. */
+	expect_count(0);
+	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+	assert_int_equal(fate_of(1), TRIP_FLOW_FATE_PASS);
+	give("reset n");
+	assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+	tripd_bed_close(&bed);
+}
+
+/* What it has begun that ends by itself ends with a reset, and that is told: once. */
+static void
+what_lasts_ends(void **state)
+{
+	open_bed(
+		ALL "when all.packets >= 2 drop all for 1h\n"
+		    "when all.packets rate >= 3000/h over 4m until < 30/h for 2m exec /bin/true\n");
+	for (unsigned int i = 1; i <= 3; i++) {
+		send_some(BURST);
+		for (unsigned int k = 0; k < 12; k++)
+			send_some(BURST);
+		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_DROP);
+		assert_int_equal(bed.quota.n_trips, 4 * i - 2);
+		give("reset all");
+		assert_int_equal(fate_of(0), TRIP_FLOW_FATE_PASS);
+		assert_int_equal(bed.quota.n_trips, 4 * i);
+		assert_true(bed.quota.trips[4 * i - 2].ends && bed.quota.trips[4 * i - 1].ends);
+		assert_int_equal(bed.quota.trips[4 * i - 2].threshold, 2);
+		give("reset all");
+		assert_int_equal(bed.quota.n_trips, 4 * i);
+	}
+	tripd_bed_close(&bed);
+}
+
+/* ---- between ----------------------------------------------------------------------------------
+ */
+
+/* The packets of the next call's firing; and then no more. */
+static void
+count_between(void *arg, const struct tripd_trip *trip)
+{
+	bed.quota.told = NULL;
+	count_packets(6);
+	tripd_quota_freshen(&bed.quota);
+}
+
+static void
+expect_crossings(const char *reset, unsigned int more)
+{
+	/* It is read when the work is taken back. */
+	count_packets(3);
+	tripd_bed_progress(&bed);
+	bed.quota.told = count_between;
+	if (reset != NULL)
+		free(answer_of(reset));
+	else
+		update();
+	assert_int_equal(trip_cntr_read(bed.quota.counters[0]), 1);
+	assert_int_equal(bed.quota.n_trips, 6 + more);
+	expect_trip(more, 2, 2);
+	expect_trip(1 + more, 0, 3);
+	expect_trip(2 + more, 2, 5);
+	expect_trip(3 + more, 1, 8);
+	expect_trip(4 + more, 2, 8);
+	expect_trip(5 + more, 3, 540);
+	/* And not once more. */
+	send_some(1);
+	assert_int_equal(bed.quota.n_trips, 6 + more);
+	expect_count(1);
+}
+
+#define CROSSED                                   \
+	ALL "counter n\n"                         \
+	    "when all.packets >= 3 log\n"         \
+	    "when all.packets >= 8 add n 1\n"     \
+	    "when all.packets >= 2 every 3 log\n" \
+	    "when all.bytes >= 540 log\n"
+
+/* What is counted after the work was taken back fires what it has crossed, as what was before. */
+static void
+what_is_crossed_by_then_fires(void **state)
+{
+	open_bed(CROSSED);
+	expect_crossings("reset all", 0);
+	tripd_bed_close(&bed);
+	open_bed(CROSSED "when after 1ns reset all\n");
+	while (bed.quota.n_trips == 0) {
+		tripd_bed_progress(&bed);
+		tripd_quota_read(&bed.quota);
+	}
+	expect_crossings(NULL, 1);
+	tripd_bed_close(&bed);
+}
+
+/* ---- under traffic ----------------------------------------------------------------------------
+ */
+
+struct sender {
+	atomic_bool stop;
+	uint64_t sent;
+};
+
+static void *
+send_on(void *arg)
+{
+	struct sender *sender = arg;
+
+	while (!atomic_load(&sender->stop)) {
+		count_packets(3);
+		sender->sent += 3;
+	}
+	return NULL;
+}
+
+/* Of the first trips, how many are of the first statement, each at the next of its thresholds. */
+static uint64_t
+take_trips(uint64_t n_before)
+{
+	for (size_t i = 0; i < bed.quota.n_trips; i++)
+		assert_int_equal(bed.quota.trips[i].threshold, 1 + 5 * n_before++);
+	tripd_quota_forget(&bed.quota);
+	return n_before;
+}
+
+/* By hand: what it was each time is all that came, to the packet and to the byte, and all of its
+ * thresholds have fired, once, in order. */
+static void
+nothing_is_lost_by_hand(void **state)
+{
+	struct sender sender = {.sent = 0};
+	uint64_t packets = 0, bytes = 0;
+	pthread_t thread;
+
+	open_bed(ALL "when all.packets >= 1 every 5 log\n");
+	assert_int_equal(pthread_create(&thread, NULL, send_on, &sender), 0);
+	for (unsigned int i = 0; i < 200; i++) {
+		uint64_t before = trip_cntr_read(bed.quota.counts[0].packets), fired = 0;
+		unsigned long was_packets, was_bytes;
+		char *answer;
+
+		while (trip_cntr_read(bed.quota.counts[0].packets) == before) {
+			tripd_bed_progress(&bed);
+			tripd_quota_read(&bed.quota);
+			fired = take_trips(fired);
+		}
+		answer = answer_of("reset all");
+		assert_int_equal(sscanf(answer, "all.packets %lu\nall.bytes %lu\n", &was_packets,
+					 &was_bytes),
+			2);
+		free(answer);
+		fired = take_trips(fired);
+		assert_int_equal(fired, (was_packets + 4) / 5);
+		packets += was_packets;
+		bytes += was_bytes;
+	}
+	atomic_store(&sender.stop, true);
+	pthread_join(thread, NULL);
+	tripd_quota_freshen(&bed.quota);
+	assert_true(packets > 0);
+	packets += trip_cntr_read(bed.quota.counts[0].packets);
+	bytes += trip_cntr_read(bed.quota.counts[0].bytes);
+	assert_int_equal(packets, sender.sent);
+	assert_int_equal(bytes, BYTES * sender.sent);
+	tripd_bed_close(&bed);
+}
+
+/* By a rule: each time anew one that fires once does, then the one that resets, as often as it is
+ * due until the count begins anew. */
+static void
+nothing_is_lost_by_rules(void **state)
+{
+	struct sender sender = {.sent = 0};
+	uint64_t last = 0, rounds = 0;
+	pthread_t thread;
+
+	open_bed(ALL "when all.packets >= 20 every 20 reset all\nwhen all.packets >= 7 log\n");
+	assert_int_equal(pthread_create(&thread, NULL, send_on, &sender), 0);
+	while (rounds < 200) {
+		tripd_bed_progress(&bed);
+		tripd_quota_read(&bed.quota);
+		for (size_t i = 0; i < bed.quota.n_trips; i++) {
+			const struct tripd_trip *trip = &bed.quota.trips[i];
+
+			if (trip->when == 1)
+				assert_true(last == 0 || last >= 20);
+			else
+				assert_int_equal(trip->threshold, last == 7 ? 20 : last + 20);
+			last = trip->threshold;
+			rounds += last == 7;
+		}
+		tripd_quota_forget(&bed.quota);
+		update();
+	}
+	atomic_store(&sender.stop, true);
+	pthread_join(thread, NULL);
+	tripd_bed_close(&bed);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_reset_is_armed_again),
+		cmocka_unit_test(a_counter_is_reset),
+		cmocka_unit_test(pairs_begin_anew),
+		cmocka_unit_test(what_is_reached_at_0_does_not_go_round),
+		cmocka_unit_test(what_was_dropped_passes),
+		cmocka_unit_test(what_lasts_ends),
+		cmocka_unit_test(what_is_crossed_by_then_fires),
+		cmocka_unit_test(nothing_is_lost_by_hand),
+		cmocka_unit_test(nothing_is_lost_by_rules),
+	};
+	int ret = tripd_bed_init();
+
+	return ret != 0 ? ret : cmocka_run_group_tests(tests, NULL, NULL);
+}
