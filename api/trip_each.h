@@ -28,6 +28,13 @@
  * numbers, and it keeps the last of them, each with its key; a counter of the domain is raised to
  * how many there are. So whoever works or waits on that counter, in any process, is woken by a
  * trip, and reads by its number which key it was.
+ *
+ * A trip may also have the key's packets dropped, for a time or for ever, on all queues of the
+ * statement: from the one behind that with which it trips, in the same burst. Whoever counts does
+ * that itself, so nobody has to be told first. What is dropped is seen, and counts. A key whose
+ * packets are dropped stays in its table (EACH-06). Where no room can be made for a new key, as all
+ * there are have to stay, `full` says whether packets of such keys pass; they are counted as
+ * refused. The end of what a trip has begun is told as a trip is.
  */
 #ifndef TRIP_EACH_H
 #define TRIP_EACH_H
@@ -123,6 +130,38 @@ struct trip_each_when {
 	uint64_t burst, until;
 };
 
+/** What is done to a key that trips. */
+enum trip_each_op {
+	/** Nothing: it is told of. */
+	TRIP_EACH_OP_NONE = 0,
+	/** Its packets are dropped. */
+	TRIP_EACH_OP_DROP,
+};
+
+/**
+ * What a condition does to a key that trips by it. A drop with a time ends when that is over: no
+ * packet that comes then is dropped. With a condition that is a rate, each packet that is above it
+ * has the time begin anew; and when it is over the key may trip again. Of two that drop a key, the
+ * one that ends last prevails, and its end alone is told.
+ */
+struct trip_each_act {
+	enum trip_each_op op;
+	/** 0. */
+	uint32_t reserved;
+	/** Of a drop: microseconds, up to 2^48; 0: for ever. */
+	uint64_t time_us;
+	/** 0. */
+	uint64_t more[2];
+};
+
+/** What becomes of packets of new keys where there is no room for these. */
+enum trip_each_full {
+	/** They pass. */
+	TRIP_EACH_OPEN = 0,
+	/** They are dropped. */
+	TRIP_EACH_CLOSED,
+};
+
 /** Attributes of a statement. */
 struct trip_each_attr {
 	/** sizeof(struct trip_each_attr). */
@@ -152,11 +191,14 @@ struct trip_each_attr {
 	/** When keys trip; NULL: never. */
 	const struct trip_each_when *whens;
 	uint32_t n_whens;
-	/** 0. */
-	uint32_t reserved;
+	/** Default: open. */
+	enum trip_each_full full;
 	/** What is raised to the number of trips: a counter of the domain that nothing else adds
 	 * to, which cannot be closed before the statement. NULL: none. */
 	struct trip_cntr *trips;
+	/** What each condition does, as many as there are; NULL: nothing. With one that drops, keys
+	 * longer than 8 bytes take 9 bytes more each where there is a rate as well. */
+	const struct trip_each_act *acts;
 };
 
 /** What has been counted of a key. */
@@ -178,8 +220,10 @@ struct trip_each_entry {
 	/** Fields as they are on the wire, one behind the other without a gap; bits that are not
 	 * asked for are 0. */
 	uint8_t key[TRIP_EACH_KEY_MAX];
-	/** 0. */
-	uint32_t reserved;
+	/** What is done to it now: an enum trip_each_op. */
+	uint32_t op;
+	/** Until when, by the domain's clock in nanoseconds; UINT64_MAX: for ever. */
+	uint64_t until_ns;
 };
 
 /** What a statement is, and what it has seen: sums over its tables. */
@@ -219,9 +263,21 @@ struct trip_each_info {
 	uint32_t trips_kept;
 	uint32_t n_whens;
 	struct trip_each_when whens[TRIP_EACH_WHENS_MAX];
+	struct trip_each_act acts[TRIP_EACH_WHENS_MAX];
+	/** Of what was seen, dropped as trips say, or as refused. */
+	uint64_t dropped_packets, dropped_bytes;
+	/** Of `keys`, those that something is being done to, and so stay. */
+	uint64_t held;
+	/** As given. */
+	enum trip_each_full full;
+	/** 0. */
+	uint32_t reserved_more;
 };
 
-/** A key that has tripped. */
+/** What a key has begun by a trip before has ended. */
+#define TRIP_EACH_TRIP_END (1u << 0)
+
+/** A key that has tripped, or for which that has ended. */
 struct trip_each_trip {
 	/** sizeof(struct trip_each_trip), set by the library. */
 	size_t size;
@@ -239,8 +295,8 @@ struct trip_each_trip {
 	uint32_t key_size;
 	/** As in an entry. */
 	uint8_t key[TRIP_EACH_KEY_MAX];
-	/** 0. */
-	uint32_t reserved;
+	/** TRIP_EACH_TRIP_*. */
+	uint32_t flags;
 };
 
 /**
@@ -250,8 +306,8 @@ struct trip_each_trip {
  * @param n_queues
  *   Queues of its ports, in its direction.
  * @return
- *   0, or -EINVAL: the key, `max`, `rank`, `idle_us`, `trips_kept` or a condition is none, or an
- *   unknown attribute `size`; -ENOTSUP: a second condition with a rate.
+ *   0, or -EINVAL: the key, `max`, `rank`, `idle_us`, `trips_kept`, `full`, a condition or what
+ *   that does is none, or an unknown attribute `size`; -ENOTSUP: a second condition with a rate.
  */
 int trip_each_footprint(const struct trip_each_attr *attr, uint32_t n_queues, uint64_t *bytes);
 

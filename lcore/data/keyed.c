@@ -41,6 +41,13 @@ words_of_entry(const struct trip_keyed_attr *attr)
 							 : KEYED_KEY + attr->words;
 }
 
+/* Where an entry has no room for the time until which it is held. */
+static uint32_t
+words_of_hold(const struct trip_keyed_attr *attr)
+{
+	return attr->holds && attr->rate != 0 && words_of_entry(attr) == KEYED_KEY + attr->words;
+}
+
 size_t
 trip_keyed_size(const struct trip_keyed_attr *attr)
 {
@@ -52,7 +59,7 @@ trip_keyed_size(const struct trip_keyed_attr *attr)
 		return 0;
 	return sizeof(struct trip_keyed) + lines_for(attr->max) * sizeof(struct keyed_line) +
 	       ((size_t)attr->max + spare_for(attr->max)) *
-		       (words_of_entry(attr) + KEYED_REST_WORDS) * 8;
+		       (words_of_entry(attr) + KEYED_REST_WORDS + words_of_hold(attr)) * 8;
 }
 
 /* The less leaks while a key is idle, the shorter is a tick: a microsecond, 10, 100, ... */
@@ -88,12 +95,16 @@ static void
 init_limits(struct trip_keyed *table, const struct trip_keyed_attr *attr)
 {
 	table->limit_packets = UINT64_MAX;
-	table->limit_bytes = UINT64_MAX;
+	/* So who is held is always above. */
+	table->limit_bytes = KEYED_HELD;
 	for (unsigned int i = 0; i < TRIP_KEYED_LIMITS; i++) {
 		table->limits[i].packets = limit_of(attr->limits[i].packets, &table->limit_packets);
 		table->limits[i].bytes = limit_of(attr->limits[i].bytes, &table->limit_bytes);
+		if (attr->limits[i].packets != 0 || attr->limits[i].bytes != 0)
+			table->told_all |= (uint8_t)(1u << i);
 	}
 	table->told_rate = attr->rate != 0 ? UINT64_C(1) << attr->rate_limit : 0;
+	table->told_all |= (uint8_t)table->told_rate;
 }
 
 static void
@@ -103,7 +114,7 @@ lay_out(struct trip_keyed *table, const struct trip_keyed_attr *attr)
 
 	table->words = attr->words;
 	if (attr->rate != 0) {
-		table->stride = words + KEYED_REST_WORDS;
+		table->stride = words + KEYED_REST_WORDS + words_of_hold(attr);
 		table->rest_stride = table->stride;
 		table->rest_at = words;
 	} else {
@@ -111,6 +122,25 @@ lay_out(struct trip_keyed *table, const struct trip_keyed_attr *attr)
 		table->rest_stride = KEYED_REST_WORDS;
 		table->rest_at = (uint64_t)table->capacity * words;
 	}
+}
+
+/* Behind lay_out(). */
+static void
+init_holds(struct trip_keyed *table, const struct trip_keyed_attr *attr)
+{
+	bool has_spare = words_of_entry(attr) > KEYED_KEY + attr->words;
+
+	table->holds = attr->holds;
+	table->closed = attr->closed;
+	table->hold_at =
+		has_spare ? KEYED_KEY + attr->words
+			  : table->rest_at + (attr->rate != 0 ? KEYED_REST_WORDS : KEYED_BUCKET);
+	table->hold_stride = has_spare ? table->stride : table->rest_stride;
+	table->hold_max = attr->hold_max;
+	table->hold_of_rate = attr->hold_of_rate;
+	table->hold_round = attr->hold_round < TRIP_KEYED_HOLD_ROUND_MAX
+				    ? attr->hold_round
+				    : TRIP_KEYED_HOLD_ROUND_MAX;
 }
 
 /* Words that nobody can tell from random ones who does not know the two. */
@@ -141,6 +171,7 @@ trip_keyed_init(void *memory, const struct trip_keyed_attr *attr)
 	table->capacity = attr->max + spare;
 	table->lines = lines_for(attr->max);
 	lay_out(table, attr);
+	init_holds(table, attr);
 	table->id_mask = UINT32_MAX >> __builtin_clz(table->capacity);
 	table->by_bytes = attr->by_bytes;
 	table->free_least = spare / 4;
@@ -157,6 +188,10 @@ confine(struct trip_keyed *table, uint64_t now)
 		keyed_store(&table->moving, 0);
 	if (table->idle_hand >= table->capacity)
 		table->idle_hand = 0;
+	if (table->hold_hand >= table->capacity)
+		table->hold_hand = 0;
+	table->hold_due = 0;
+	table->hold_now = now;
 	if (keyed_load(&table->floor) > TRIP_KEYED_FLOOR_MAX)
 		keyed_store(&table->floor, TRIP_KEYED_FLOOR_MAX);
 	/* Else no time would pass until it is as late as that. */
@@ -167,13 +202,14 @@ confine(struct trip_keyed *table, uint64_t now)
 	table->top_bin = KEYED_BINS - 1;
 }
 
-/* All lines and the free entries, from those that are alive; and what was seen. */
+/* All lines and the free entries, from those that are alive; who is held, and what was seen. */
 static void
-rebuild(struct trip_keyed *table)
+rebuild(struct trip_keyed *table, uint64_t now)
 {
 	uint64_t packets = keyed_load(&table->remainder_packets);
 	uint64_t bytes = keyed_load(&table->remainder_bytes), key[TRIP_KEYED_WORDS_MAX];
 
+	keyed_store(&table->held, 0);
 	for (uint32_t entry = table->capacity; entry-- > 0;) {
 		const _Atomic uint64_t *at = keyed_entry(table, entry);
 
@@ -182,7 +218,8 @@ rebuild(struct trip_keyed *table)
 			continue;
 		}
 		packets += keyed_packets(keyed_load(&at[KEYED_PACKETS]));
-		bytes += keyed_load(&at[KEYED_BYTES]);
+		bytes += keyed_bytes(keyed_load(&at[KEYED_BYTES]));
+		trip_keyed_hold_recover(table, entry, now);
 		keyed_key(table, entry, key);
 		trip_keyed_line_insert(table, keyed_hash(table->secret, key, table->words), entry);
 	}
@@ -202,7 +239,7 @@ trip_keyed_recover(struct trip_keyed *table, uint64_t now)
 	keyed_store(&table->rebuilt, rebuilt);
 	atomic_thread_fence(memory_order_release);
 	trip_keyed_line_clear(table);
-	rebuild(table);
+	rebuild(table, now);
 	/* Release: the lines. Partner: the acquire in trip_keyed_seek(). */
 	keyed_publish(&table->rebuilt, rebuilt + 1);
 }
@@ -254,6 +291,12 @@ trip_keyed_lasts(const struct trip_keyed *table, uint64_t bucket)
 	return holds_above(table, bucket, table->until);
 }
 
+int64_t
+trip_keyed_cost(const struct trip_keyed *table, uint32_t bytes)
+{
+	return (int64_t)(table->cost_packet + bytes * table->cost_byte);
+}
+
 uint32_t
 trip_keyed_entries(const struct trip_keyed *table)
 {
@@ -271,9 +314,10 @@ trip_keyed_read(const struct trip_keyed *table, uint32_t entry, struct trip_keye
 	uint64_t again[TRIP_KEYED_WORDS_MAX];
 
 	keyed_key(table, entry, reading->key);
-	reading->bytes = keyed_load(&at[KEYED_BYTES]);
+	reading->bytes = keyed_bytes(keyed_load(&at[KEYED_BYTES]));
 	reading->packets = keyed_packets(packets);
 	reading->bucket = keyed_load(&rest[KEYED_BUCKET]);
+	reading->hold = table->holds ? keyed_load(keyed_hold(table, entry)) : 0;
 	reading->mark = (uint8_t)(error >> KEYED_MARK_SHIFT);
 	reading->told = keyed_told(error);
 	reading->telling = keyed_told(error >> KEYED_TELLING_SHIFT);
@@ -310,10 +354,13 @@ trip_keyed_totals(const struct trip_keyed *table, struct trip_keyed_totals *tota
 		.remainder_bytes = keyed_load(&table->remainder_bytes),
 		.refused_packets = keyed_load(&table->refused_packets),
 		.refused_bytes = keyed_load(&table->refused_bytes),
+		.dropped_packets = keyed_load(&table->dropped_packets),
+		.dropped_bytes = keyed_load(&table->dropped_bytes),
 		.floor = keyed_load(&table->floor),
 		.admitted = keyed_load(&table->admitted),
 		.evicted = keyed_load(&table->evicted),
 		.expired = keyed_load(&table->expired),
+		.held = (uint32_t)keyed_load(&table->held),
 	};
 	totals->keys = (uint32_t)(totals->admitted - totals->evicted - totals->expired);
 }

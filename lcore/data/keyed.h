@@ -55,6 +55,14 @@
  * keys: whoever tells sets the key's bit before looking into the other tables, and each chunk looks
  * at its keys' bits behind its counts. Both put a fence between, so one of two sees the other.
  *
+ * Holds: a key may be held until some time, as its packets are to be dropped until then. It has a
+ * mark then, so it stays, and a bit above its bytes. That makes these more than any limit says, so
+ * no packet of other keys takes an instruction for it. The time is in a word that the entry has
+ * anyway: behind a key of one word, or in the place of the bucket where there is no rate; only
+ * entries of longer keys that have a rate and may be held are a word longer. It is exact for
+ * packets. A third hand, which moves where keys are held, finds those that had no packet since:
+ * it is round in a part of the shortest hold that whoever holds keys says.
+ *
  * Memory: for keys of 16 bytes an entry is 48, of which M + M / 7, and 8 bytes for each of M find
  * it: 63 in all, and TRIP_KEYED_ITSELF of the table at most. All of it is offsets, so it may be
  * shared, and lie elsewhere in each process. A packet of a known key touches two cache lines: where
@@ -103,6 +111,9 @@
 #define TRIP_KEYED_BURST_MAX (UINT64_C(1) << 40)
 #define TRIP_KEYED_RATE_MAX (UINT64_C(1) << 40)
 #define TRIP_KEYED_LIMITS 4u
+/* Held for ever; a hold of a time is shorter than that of which the hand has a notion. */
+#define TRIP_KEYED_EVER UINT64_MAX
+#define TRIP_KEYED_HOLD_ROUND_MAX (UINT64_C(1) << 32)
 /* Bits of keys that are close to a limit over several tables, as words. */
 #define TRIP_KEYED_CLOSE_BITS 16u
 #define TRIP_KEYED_CLOSE_WORDS ((1u << TRIP_KEYED_CLOSE_BITS) / 64)
@@ -124,6 +135,13 @@ struct trip_keyed_attr {
 	bool rate_of_bytes;
 	uint32_t rate_limit;
 	uint64_t rate, burst, until;
+	/* Keys may be held, for `hold_max` microseconds at most. Who is over the rate meanwhile is
+	 * held for `hold_of_rate` from then on; 0: as before. The hand comes by in `hold_round`;
+	 * 0: it never does. */
+	bool holds;
+	uint64_t hold_max, hold_of_rate, hold_round;
+	/* Packets that are refused are to be dropped. */
+	bool closed;
 	uint64_t secret[2];
 };
 
@@ -134,6 +152,8 @@ struct trip_keyed_chunk {
 	uint32_t count;
 	/* Of all tables, [TRIP_KEYED_CLOSE_WORDS]; NULL: there are no others. */
 	const _Atomic uint64_t *close;
+	/* Where it is told which of them are to be dropped, bit i for packet i; NULL: nowhere. */
+	uint32_t *dropped;
 };
 
 struct trip_keyed_entry {
@@ -141,6 +161,7 @@ struct trip_keyed_entry {
 	uint64_t packets, bytes; /* since it was admitted: both are below the truth */
 	uint64_t error;          /* what it may have had before, in the measure that ranks */
 	uint64_t bucket;         /* trip_keyed_exceeds() */
+	uint64_t hold;           /* until when it is held, where it has a mark */
 	uint8_t mark;
 	/* Limits, a bit each: what it was told to be over, and what somebody is about to tell. */
 	uint8_t told, telling;
@@ -151,8 +172,9 @@ struct trip_keyed_totals {
 	uint64_t remainder_packets, remainder_bytes;
 	uint64_t refused_packets, refused_bytes; /* of the remainder */
 	uint64_t floor;
+	uint64_t dropped_packets, dropped_bytes;
 	uint64_t admitted, evicted, expired; /* keys */
-	uint32_t keys;
+	uint32_t keys, held;
 };
 
 struct trip_keyed;
@@ -168,8 +190,8 @@ struct trip_keyed *trip_keyed_init(void *memory, const struct trip_keyed_attr *a
 void trip_keyed_recover(struct trip_keyed *table, uint64_t now);
 
 /* Counts packets that came at `now`, in microseconds, which never goes back. Returns which of them
- * belong to a key that is over a limit and has not been told so, or is close to one: bit i for
- * packet i. */
+ * belong to a key that is over a limit and has not been told so, or is close to one, or whose hold
+ * is over: bit i for packet i. */
 uint32_t trip_keyed_count(
 	struct trip_keyed *table, const struct trip_keyed_chunk *chunk, uint64_t now);
 
@@ -186,6 +208,20 @@ void trip_keyed_mark(struct trip_keyed *table, uint32_t entry, uint8_t mark);
 
 /* What it has been told to be over, and is about to be; as trip_keyed_entry has them. */
 void trip_keyed_tell(struct trip_keyed *table, uint32_t entry, uint8_t told, uint8_t telling);
+
+/* Holds a key until then, in microseconds, under a mark that is not 0; and holds it no more. */
+void trip_keyed_hold(struct trip_keyed *table, uint32_t entry, uint64_t until, uint8_t mark);
+void trip_keyed_release(struct trip_keyed *table, uint32_t entry);
+
+/* Moves the hand of held keys as far as the clock says: how many it has found whose hold is over,
+ * which are written to `entries`, and up to `room` of them. */
+uint32_t trip_keyed_ended(struct trip_keyed *table, uint64_t now, uint32_t *entries, uint32_t room);
+
+/* So much of what was counted was dropped. */
+void trip_keyed_dropped(struct trip_keyed *table, uint64_t packets, uint64_t bytes);
+
+/* What a packet adds to what trip_keyed_exceeds() says. */
+int64_t trip_keyed_cost(const struct trip_keyed *table, uint32_t bytes);
 
 /* How far a bucket of this or another table of the statement is above its burst, and above what
  * `until` says, by this table's time: at most 0 where it is not. */

@@ -22,7 +22,7 @@ check_entries(const struct trip_keyed *table)
 {
 	uint64_t packets = keyed_load(&table->remainder_packets);
 	uint64_t bytes = keyed_load(&table->remainder_bytes), key[TRIP_KEYED_WORDS_MAX];
-	uint32_t alive = 0;
+	uint32_t alive = 0, held = 0;
 
 	for (uint32_t entry = 0; entry < table->capacity; entry++) {
 		const _Atomic uint64_t *at = keyed_entry(table, entry);
@@ -31,7 +31,10 @@ check_entries(const struct trip_keyed *table)
 			continue;
 		alive++;
 		packets += keyed_packets(keyed_load(&at[KEYED_PACKETS]));
-		bytes += keyed_load(&at[KEYED_BYTES]);
+		bytes += keyed_bytes(keyed_load(&at[KEYED_BYTES]));
+		held += keyed_is_held(table, entry);
+		if (keyed_is_held(table, entry) != (keyed_load(&at[KEYED_BYTES]) >= KEYED_HELD))
+			return "who is held has the bit of that";
 		keyed_key(table, entry, key);
 		if (trip_keyed_find(table, key) != entry)
 			return "each key is found in its entry";
@@ -40,6 +43,8 @@ check_entries(const struct trip_keyed *table)
 	}
 	if (alive + table->free != table->capacity || free_entries(table) != table->free)
 		return "all other entries are free";
+	if (held != keyed_load(&table->held))
+		return "the number of held keys is that";
 	if (packets != keyed_load(&table->seen_packets) || bytes != keyed_load(&table->seen_bytes))
 		return "entries and the remainder are what was seen";
 	return NULL;

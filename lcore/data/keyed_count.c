@@ -71,7 +71,9 @@ struct counting {
 	uint32_t entries[TRIP_KEYED_CHUNK]; /* where a tag says so; else any */
 	uint8_t missing[TRIP_KEYED_CHUNK];  /* packets whose keys are not there */
 	uint32_t n_missing;
-	uint32_t over;
+	uint32_t over, dropped;
+	uint32_t settled; /* of keys of which there is nothing left to be told */
+	uint64_t now;     /* microseconds */
 };
 
 static __attribute__((noinline)) void
@@ -88,7 +90,8 @@ forget_rate(const struct trip_keyed *table, uint32_t entry)
 	_Atomic uint64_t *error = &keyed_rest(table, entry)[KEYED_ERROR];
 	uint64_t state = keyed_load(error);
 
-	if (__builtin_expect((state & table->told_rate) != 0, 0))
+	/* While it is held by that, it is told. */
+	if (__builtin_expect((state & table->told_rate) != 0, 0) && !keyed_is_held(table, entry))
 		keyed_store(error, state & ~table->told_rate);
 }
 
@@ -111,7 +114,7 @@ leak(const struct trip_keyed *table, uint64_t empty, uint32_t entry, uint64_t ha
 }
 
 /* Whether it is over a limit that it has not been told of. */
-static __attribute__((noinline)) bool
+static bool
 is_news(const struct trip_keyed *table, uint32_t entry, uint64_t packets, uint64_t bytes, bool rate)
 {
 	uint8_t told = keyed_told(keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]));
@@ -122,6 +125,47 @@ is_news(const struct trip_keyed *table, uint32_t entry, uint64_t packets, uint64
 						 bytes >= table->limits[i].bytes)
 				  << i);
 	return (over & ~told) != 0;
+}
+
+/* A packet of a key that is held, or was until now: then whoever judges ends that. */
+static void
+add_held(struct counting *counting, uint32_t entry, uint32_t packet, bool rate)
+{
+	const struct trip_keyed *table = counting->table;
+	_Atomic uint64_t *hold = keyed_hold(table, entry);
+	uint64_t until = keyed_load(hold), longer = counting->now + table->hold_of_rate;
+	uint8_t told;
+
+	if (counting->now >= until) {
+		counting->over |= 1u << packet;
+		return;
+	}
+	if (rate && table->hold_of_rate != 0 && longer > until)
+		keyed_store(hold, longer);
+	counting->dropped |= 1u << packet;
+	told = keyed_told(keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]));
+	counting->settled |= (uint32_t)(told == table->told_all) << packet;
+}
+
+/* A packet that has taken its key to a limit, or is of one that is there, or is held. */
+static __attribute__((noinline)) void
+add_above(struct counting *counting, uint32_t entry, uint32_t packet, bool rate)
+{
+	struct trip_keyed *table = counting->table;
+	_Atomic uint64_t *at = keyed_entry(table, entry);
+	uint64_t word = keyed_load(&at[KEYED_BYTES]), bytes = keyed_bytes(word);
+	uint64_t packets = keyed_packets(keyed_load(&at[KEYED_PACKETS]));
+
+	counting->over |= (uint32_t)is_news(table, entry, packets, bytes, rate) << packet;
+	if (word < KEYED_HELD)
+		return;
+	if (keyed_is_held(table, entry)) {
+		add_held(counting, entry, packet, rate);
+		return;
+	}
+	/* So many bytes no key has: they are the remainder's. */
+	keyed_store(&at[KEYED_BYTES], word - counting->view.bytes[packet]);
+	keyed_grow(&table->remainder_bytes, counting->view.bytes[packet]);
 }
 
 static inline __attribute__((always_inline)) void
@@ -143,8 +187,7 @@ add(struct counting *counting, const struct view view, uint32_t entry, uint32_t 
 	/* Release: with packets it is alive, and whole. Partner: trip_keyed_read(). */
 	keyed_publish(&at[KEYED_PACKETS], packets | view.seen);
 	if (__builtin_expect(over | rate, 0))
-		counting->over |= (uint32_t)is_news(counting->table, entry, packets, sum, rate)
-				  << packet;
+		add_above(counting, entry, packet, rate);
 }
 
 static void
@@ -158,6 +201,7 @@ refuse(struct counting *counting, uint32_t packet)
 	keyed_grow(&table->refused_packets, 1);
 	keyed_grow(&table->refused_bytes, bytes);
 	keyed_store(&table->floor, floor < TRIP_KEYED_FLOOR_MAX ? floor : TRIP_KEYED_FLOOR_MAX);
+	counting->dropped |= (uint32_t)table->closed << packet;
 }
 
 static void
@@ -317,6 +361,9 @@ trip_keyed_count(struct trip_keyed *table, const struct trip_keyed_chunk *chunk,
 		.has_rate = table->rate != 0};
 	counting.n_missing = 0;
 	counting.over = 0;
+	counting.dropped = 0;
+	counting.settled = 0;
+	counting.now = now;
 	/* Code of its own for the lengths that most keys have. */
 	switch (table->words) {
 	case 1:
@@ -332,6 +379,8 @@ trip_keyed_count(struct trip_keyed *table, const struct trip_keyed_chunk *chunk,
 		count_missing(&counting);
 	count_seen(table, chunk);
 	if (__builtin_expect(chunk->close != NULL, 0))
-		counting.over |= close_keys(&counting, chunk->close);
+		counting.over |= close_keys(&counting, chunk->close) & ~counting.settled;
+	if (chunk->dropped != NULL)
+		*chunk->dropped = counting.dropped;
 	return counting.over;
 }

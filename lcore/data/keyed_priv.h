@@ -31,6 +31,8 @@ enum keyed_word {
 	KEYED_KEY,
 };
 #define KEYED_SEEN_SHIFT 48u
+/* Above its bytes: it is held. */
+#define KEYED_HELD (UINT64_C(1) << 63)
 
 /* What counting does not touch, apart: with keys of up to two words what it touches is half a
  * cache line then. Where there is a rate it touches all, and all of an entry lies together. */
@@ -61,6 +63,7 @@ struct trip_keyed {
 	/* The lowest of them. */
 	uint64_t limit_packets, limit_bytes;
 	uint64_t told_rate; /* the bit of its limit */
+	uint8_t told_all;   /* of all */
 	uint64_t rate;      /* a second; and in parts a tick */
 	uint64_t parts;     /* of a packet or byte */
 	uint64_t burst;     /* in parts */
@@ -74,11 +77,21 @@ struct trip_keyed {
 	uint32_t stride, rest_stride; /* of an entry, in words; of the rest of it */
 	uint64_t rest_at;             /* words from the first entry */
 	uint32_t id_mask;             /* of a slot */
-	bool by_bytes;
+	bool by_bytes, holds, closed;
+	/* Of the word that says until when an entry is held: words from the first entry, and from
+	 * one to the next. In microseconds: the longest hold, what a rate holds, a round of its
+	 * hand. */
+	uint64_t hold_at;
+	uint32_t hold_stride;
+	uint64_t hold_max, hold_of_rate, hold_round;
 	/* The clock: ticks, how far into the unit; the hand of idle entries. */
 	uint64_t now, into, due;
 	uint32_t idle_hand;
 	uint16_t units, idle_units;
+	/* The clock of held entries, how far their hand is to move, times a round, and where it is.
+	 */
+	uint64_t hold_now, hold_due;
+	uint32_t hold_hand;
 	/* The floor, and the hand that looks for the next one. */
 	_Atomic uint64_t floor;
 	uint64_t base; /* the floor when it began */
@@ -88,7 +101,8 @@ struct trip_keyed {
 	uint32_t free_least;      /* below that, the hand moves */
 	/* Read by others. */
 	_Atomic uint64_t seen_packets, seen_bytes, remainder_packets, remainder_bytes,
-		refused_packets, refused_bytes, admitted, evicted, expired;
+		refused_packets, refused_bytes, dropped_packets, dropped_bytes, admitted, evicted,
+		expired, held;
 	/* An entry + 1 whose counts move, and what the remainder will be. */
 	_Atomic uint64_t moving, moved_packets, moved_bytes;
 	/* Odd while the lines are made anew; grows with that. */
@@ -164,6 +178,19 @@ keyed_packets(uint64_t word)
 	return word & TRIP_KEYED_PACKETS_MAX;
 }
 
+static inline uint64_t
+keyed_bytes(uint64_t word)
+{
+	return word & ~KEYED_HELD;
+}
+
+/* Where there are holds. */
+static inline _Atomic uint64_t *
+keyed_hold(const struct trip_keyed *table, uint32_t entry)
+{
+	return keyed_entry(table, 0) + table->hold_at + (size_t)entry * table->hold_stride;
+}
+
 static inline uint16_t
 keyed_seen(uint64_t word)
 {
@@ -174,6 +201,13 @@ static inline uint8_t
 keyed_mark(const struct trip_keyed *table, uint32_t entry)
 {
 	return (uint8_t)(keyed_load(&keyed_rest(table, entry)[KEYED_ERROR]) >> KEYED_MARK_SHIFT);
+}
+
+/* It has a mark, and marks say so here. */
+static inline bool
+keyed_is_held(const struct trip_keyed *table, uint32_t entry)
+{
+	return table->holds && keyed_mark(table, entry) != 0;
 }
 
 static inline uint8_t
@@ -201,7 +235,7 @@ keyed_rank(const struct trip_keyed *table, uint32_t entry)
 	const _Atomic uint64_t *at = keyed_entry(table, entry);
 
 	return keyed_weight(table, keyed_packets(keyed_load(&at[KEYED_PACKETS])),
-		       keyed_load(&at[KEYED_BYTES])) +
+		       keyed_bytes(keyed_load(&at[KEYED_BYTES]))) +
 	       keyed_error(table, entry);
 }
 
@@ -382,6 +416,9 @@ keyed_line_erase(struct trip_keyed *table, uint64_t hash, uint32_t entry)
 	else
 		trip_keyed_line_erase(table, hash, entry);
 }
+
+/* keyed_hold.c: what a writer has left of holds, entry by entry, is put in order. */
+void trip_keyed_hold_recover(struct trip_keyed *table, uint32_t entry, uint64_t now);
 
 /* keyed_room.c: who goes. */
 void trip_keyed_room_make(struct trip_keyed *table, uint32_t packets);

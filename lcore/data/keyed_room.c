@@ -56,7 +56,7 @@ move_to_remainder(struct trip_keyed *table, uint32_t entry)
 	keyed_store(&table->moved_packets, keyed_load(&table->remainder_packets) +
 						   keyed_packets(keyed_load(&at[KEYED_PACKETS])));
 	keyed_store(&table->moved_bytes,
-		keyed_load(&table->remainder_bytes) + keyed_load(&at[KEYED_BYTES]));
+		keyed_load(&table->remainder_bytes) + keyed_bytes(keyed_load(&at[KEYED_BYTES])));
 	keyed_publish(&table->moving, entry + 1);
 	trip_keyed_room_finish(table);
 }
@@ -202,7 +202,7 @@ leaves(struct trip_keyed *table, const struct hand hand)
 
 	if (packets == 0)
 		return false;
-	rank = keyed_weight(table, packets, keyed_load(&hand.at[KEYED_BYTES])) +
+	rank = keyed_weight(table, packets, keyed_bytes(keyed_load(&hand.at[KEYED_BYTES]))) +
 	       (error >> KEYED_STATE_BITS);
 	if (rank <= hand.floor && (uint8_t)(error >> KEYED_MARK_SHIFT) == 0)
 		return true;

@@ -2,26 +2,15 @@
 /* Who has reached a condition, and who says so. */
 #include <string.h>
 
-#include "each_judge.h"
+#include "each_bench.h"
 
-/* How often a key is looked at anew where others have told too much meanwhile. Where what another
- * process has written is in the way, that never ends; its next packet is another chance. */
-#define LOOKS 1024u
+/* Held keys whose ends are told in one call. */
+#define ENDS 16u
 
-/* A queue, and a statement of it. */
-struct bench {
-	const struct trip_each_poll *poll;
-	const struct trip_each_statement *statement;
-	struct trip_keyed *table;
-	struct trip_each_ring_at at;
-	_Atomic uint64_t *close;
-	uint32_t own; /* which of the tables */
-};
-
-static struct bench
+static struct each_bench
 bench_of(const struct trip_each_poll *poll, uint32_t which)
 {
-	struct bench bench = {.poll = poll, .statement = &poll->zone->statements[which]};
+	struct each_bench bench = {.poll = poll, .statement = &poll->zone->statements[which]};
 	uint32_t line = poll->queue->lines[which];
 
 	bench.table = trip_each_table(poll->zone, line);
@@ -31,43 +20,38 @@ bench_of(const struct trip_each_poll *poll, uint32_t which)
 	return bench;
 }
 
-/* A key that is being judged: what all tables have, and what they say of it. */
-struct judged {
-	uint64_t key[TRIP_KEYED_WORDS_MAX];
-	uint32_t entry;
-	struct trip_keyed_entry own;
-	uint64_t packets, bytes;
-	uint8_t told, telling; /* by others */
-	uint64_t from;         /* trips before it was looked at */
-};
-
-static uint8_t
-bit_of(uint32_t when)
-{
-	return (uint8_t)(1u << when);
-}
-
 static bool
 is_rate(const struct trip_each_when *when)
 {
 	return when->rate != 0;
 }
 
-/* By others; a rate is told as long as their bucket has not been emptied. */
+/* By others; a rate is told as long as their bucket has not been emptied, or they hold the key. */
 static void
-add_other(const struct bench *bench, struct judged *judged, const struct trip_keyed_entry *reading)
+add_other(const struct each_bench *bench, struct each_judged *judged,
+	const struct trip_keyed_entry *reading)
 {
+	const struct trip_each_statement *statement = bench->statement;
+	bool is_held = reading->mark != 0 && reading->hold > bench->poll->now;
+	uint8_t told = reading->told;
+
+	if (!is_held)
+		told &= (uint8_t) ~(statement->rates & statement->holds);
+	if (trip_keyed_lasts(bench->table, reading->bucket) <= 0)
+		told &= (uint8_t) ~(statement->rates & ~statement->holds);
+	if (is_held && reading->hold > judged->held) {
+		judged->held = reading->hold;
+		judged->held_by = reading->mark;
+	}
 	judged->packets += reading->packets;
 	judged->bytes += reading->bytes;
 	judged->telling |= reading->telling;
-	judged->told |= reading->told;
-	if (trip_keyed_lasts(bench->table, reading->bucket) <= 0)
-		judged->told &= (uint8_t)~bench->statement->rates;
+	judged->told |= told;
 }
 
 /* Behind a fence that is behind our counts, and the bit. */
 static void
-look_at_others(const struct bench *bench, struct judged *judged)
+look_at_others(const struct each_bench *bench, struct each_judged *judged)
 {
 	const struct trip_each_statement *statement = bench->statement;
 	struct trip_keyed_entry reading;
@@ -80,16 +64,17 @@ look_at_others(const struct bench *bench, struct judged *judged)
 			add_other(bench, judged, &reading);
 }
 
-static void
-look(const struct bench *bench, struct judged *judged)
+void
+trip_each_judge_look(const struct each_bench *bench, struct each_judged *judged)
 {
 	judged->from = trip_each_ring_trips(&bench->at);
 	judged->packets = judged->own.packets;
 	judged->bytes = judged->own.bytes;
 	judged->told = judged->telling = 0;
+	judged->held = 0;
 	if (bench->close == NULL)
 		return;
-	if (bench->statement->counts)
+	if (bench->statement->shares)
 		trip_keyed_come_close(bench->close, trip_keyed_number(bench->table, judged->key));
 	/* Ours and the bit before what others have. Partner: the fence behind their counts, in
 	 * trip_keyed_count(), and this one of theirs. */
@@ -98,7 +83,7 @@ look(const struct bench *bench, struct judged *judged)
 }
 
 static bool
-is_reached(const struct bench *bench, const struct judged *judged, uint32_t when)
+is_reached(const struct each_bench *bench, const struct each_judged *judged, uint32_t when)
 {
 	const struct trip_each_when *is = &bench->statement->whens[when];
 
@@ -107,8 +92,9 @@ is_reached(const struct bench *bench, const struct judged *judged, uint32_t when
 	return (is->of == TRIP_EACH_BYTES ? judged->bytes : judged->packets) >= is->count;
 }
 
-static void
-say(const struct bench *bench, struct judged *judged, uint8_t told, uint8_t telling)
+void
+trip_each_judge_say(
+	const struct each_bench *bench, struct each_judged *judged, uint8_t told, uint8_t telling)
 {
 	judged->own.told |= told;
 	trip_keyed_tell(bench->table, judged->entry, judged->own.told, telling);
@@ -116,15 +102,16 @@ say(const struct bench *bench, struct judged *judged, uint8_t told, uint8_t tell
 
 /* The counter is at or above the number of trips; from here on it need not be told of this one. */
 static void
-raise_cntr(const struct bench *bench, uint64_t trips)
+raise_cntr(const struct each_bench *bench, uint64_t trips)
 {
 	if (bench->statement->cntr != 0)
 		bench->poll->raise(bench->poll->arg, bench->statement->cntr - 1, trips);
 }
 
-static enum trip_each_tells
-tell(const struct bench *bench, struct judged *judged, uint32_t when)
+enum trip_each_tells
+trip_each_judge_tell(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
 {
+	uint8_t bit = each_bit_of(when & ~TRIP_EACH_TOLD_END);
 	struct trip_each_told told = {.packets = judged->packets,
 		.bytes = judged->bytes,
 		.ns = bench->poll->now * 1000,
@@ -134,84 +121,209 @@ tell(const struct bench *bench, struct judged *judged, uint32_t when)
 
 	memcpy(told.key, judged->key, sizeof(told.key));
 	/* Who says that it is telling may have been killed, or be about to. */
-	if ((judged->telling & bit_of(when)) != 0 &&
+	if ((when & TRIP_EACH_TOLD_END) == 0 && (judged->telling & bit) != 0 &&
 		trip_each_ring_has(&bench->at, &told, 0, judged->from))
 		return TRIP_EACH_KNOWN;
 	trip_each_ring_write(&bench->at, &told);
 	atomic_thread_fence(memory_order_release);
-	say(bench, judged, 0, bit_of(when));
+	trip_each_judge_say(bench, judged, 0, bit);
 	tells = trip_each_ring_tell(&bench->at, &told, judged->from);
 	if (tells == TRIP_EACH_TELLS)
 		raise_cntr(bench, trip_each_ring_trips(&bench->at));
 	atomic_thread_fence(memory_order_release);
-	say(bench, judged, tells == TRIP_EACH_MISSED ? 0 : bit_of(when), 0);
+	/* Of an end that is told, who releases the key says so. */
+	if ((when & TRIP_EACH_TOLD_END) == 0 || tells == TRIP_EACH_MISSED)
+		trip_each_judge_say(bench, judged, tells == TRIP_EACH_MISSED ? 0 : bit, 0);
 	return tells;
+}
+
+/* Whether it is above a condition by more than so much; `when` has been reached. */
+static bool
+is_above_by(
+	const struct each_bench *bench, const struct each_judged *judged, uint32_t when, int64_t by)
+{
+	const struct trip_each_when *is = &bench->statement->whens[when];
+	uint64_t sum = is->of == TRIP_EACH_BYTES ? judged->bytes : judged->packets;
+
+	if (is_rate(is))
+		return trip_keyed_exceeds(bench->table, judged->own.bucket) > by;
+	return (int64_t)(sum - is->count) >= by;
+}
+
+/* Its packets in the chunk behind the one that reached it: those without which it is above. */
+static uint32_t
+behind(const struct each_bench *bench, const struct each_judged *judged, uint32_t when)
+{
+	const struct trip_each_when *is = &bench->statement->whens[when];
+	uint32_t left = judged->in_chunk, dropped = 0;
+	int64_t by = 0;
+
+	while (left != 0) {
+		uint32_t last = 31 - (uint32_t)__builtin_clz(left);
+		uint32_t bytes = bench->chunk->bytes[last];
+
+		by += is_rate(is)                 ? trip_keyed_cost(bench->table, bytes)
+		      : is->of == TRIP_EACH_BYTES ? (int64_t)bytes
+						  : 1;
+		if (!is_above_by(bench, judged, when, by))
+			break;
+		dropped |= 1u << last;
+		left &= ~(1u << last);
+	}
+	return dropped;
+}
+
+/* It is reached, and nobody has told. */
+static bool
+trip(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
+{
+	bool holds = (bench->statement->holds & each_bit_of(when)) != 0;
+	enum trip_each_tells tells;
+
+	if (holds) {
+		trip_each_hold_begin(bench, judged, when);
+		judged->dropped |= behind(bench, judged, when);
+	}
+	tells = trip_each_judge_tell(bench, judged, when);
+	if (holds && tells == TRIP_EACH_KNOWN)
+		trip_each_hold_disown(bench, judged, when);
+	return tells == TRIP_EACH_MISSED;
 }
 
 /* True: so much has been told meanwhile that it has to be looked at again. */
 static bool
-judge_when(const struct bench *bench, struct judged *judged, uint32_t when)
+judge_when(const struct each_bench *bench, struct each_judged *judged, uint32_t when)
 {
-	if ((judged->own.told & bit_of(when)) != 0)
+	if ((judged->own.told & each_bit_of(when)) != 0)
 		return false;
-	if ((judged->told & bit_of(when)) != 0) {
-		say(bench, judged, bit_of(when), 0);
+	if ((judged->told & each_bit_of(when)) != 0) {
+		trip_each_judge_say(bench, judged, each_bit_of(when), 0);
+		trip_each_hold_disown(bench, judged, when);
 		return false;
 	}
-	return is_reached(bench, judged, when) && tell(bench, judged, when) == TRIP_EACH_MISSED;
+	return is_reached(bench, judged, when) && trip(bench, judged, when);
 }
 
 static void
-judge_key(const struct bench *bench, struct judged *judged)
+judge_key(const struct each_bench *bench, struct each_judged *judged)
 {
 	const uint32_t n = bench->statement->n_whens;
 	bool again = true;
 
-	if (!trip_keyed_read(bench->table, judged->entry, &judged->own) ||
-		judged->own.told == (1u << n) - 1)
+	if (!trip_keyed_read(bench->table, judged->entry, &judged->own))
 		return;
-	for (unsigned int looks = 0; again && looks < LOOKS; looks++) {
+	if (judged->own.mark != 0 && judged->own.hold <= bench->poll->now)
+		trip_each_hold_settle(bench, judged);
+	/* What is told by a rate that holds keys is so while it does. */
+	if (judged->own.told == (1u << n) - 1)
+		return;
+	for (unsigned int looks = 0; again && looks < EACH_LOOKS; looks++) {
 		again = false;
-		look(bench, judged);
+		trip_each_judge_look(bench, judged);
+		trip_each_hold_join(bench, judged);
 		for (uint32_t when = 0; when < n; when++)
 			again |= judge_when(bench, judged, when);
 	}
 }
 
-/* Its entry has been judged in this chunk; else it is now. */
+/* Of one for which there is no room here: whether others hold it. */
 static bool
-is_known(uint32_t *entries, uint32_t *n, uint32_t entry)
+is_held_elsewhere(const struct each_bench *bench, const uint64_t *key)
 {
-	for (uint32_t i = 0; i < *n; i++)
-		if (entries[i] == entry)
-			return true;
-	entries[(*n)++] = entry;
-	return false;
+	struct each_judged judged = {.entry = TRIP_KEYED_NONE};
+
+	if (bench->close == NULL || bench->statement->holds == 0)
+		return false;
+	memcpy(judged.key, key, bench->statement->key.words * sizeof(*key));
+	look_at_others(bench, &judged);
+	return judged.held != 0;
 }
 
-void
+/* Packets of a chunk, by their keys. */
+struct groups {
+	struct {
+		uint32_t entry, packets;
+	} of[TRIP_KEYED_CHUNK];
+	uint32_t n, dropped;
+};
+
+static void
+add_to_group(const struct each_bench *bench, struct groups *groups, uint32_t packet)
+{
+	const uint64_t *key = &bench->chunk->keys[(size_t)packet * bench->statement->key.words];
+	uint32_t entry = trip_keyed_find(bench->table, key), at = 0;
+
+	/* It may have been refused. */
+	if (entry == TRIP_KEYED_NONE) {
+		groups->dropped |= (uint32_t)is_held_elsewhere(bench, key) << packet;
+		return;
+	}
+	while (at < groups->n && groups->of[at].entry != entry)
+		at++;
+	if (at == groups->n) {
+		groups->of[groups->n].entry = entry;
+		groups->of[groups->n++].packets = 0;
+	}
+	groups->of[at].packets |= 1u << packet;
+}
+
+uint32_t
 trip_each_judge(const struct trip_each_poll *poll, uint32_t which,
 	const struct trip_keyed_chunk *chunk, uint32_t over)
 {
-	const struct bench bench = bench_of(poll, which);
+	struct each_bench bench = bench_of(poll, which);
 	const uint32_t words = bench.statement->key.words;
-	uint32_t entries[TRIP_KEYED_CHUNK], n = 0;
+	struct groups groups;
 
-	for (; over != 0; over &= over - 1) {
-		const uint64_t *key = &chunk->keys[(size_t)__builtin_ctz(over) * words];
-		struct judged judged = {.entry = trip_keyed_find(bench.table, key)};
+	if (bench.statement->n_whens == 0)
+		return 0;
+	bench.chunk = chunk;
+	groups.n = groups.dropped = 0;
+	for (; over != 0; over &= over - 1)
+		add_to_group(&bench, &groups, (uint32_t)__builtin_ctz(over));
+	for (uint32_t i = 0; i < groups.n; i++) {
+		struct each_judged judged = {
+			.entry = groups.of[i].entry, .in_chunk = groups.of[i].packets};
+		uint32_t first = (uint32_t)__builtin_ctz(judged.in_chunk);
 
-		/* It may have been refused. */
-		if (judged.entry == TRIP_KEYED_NONE || is_known(entries, &n, judged.entry))
-			continue;
-		memcpy(judged.key, key, words * sizeof(*key));
+		memcpy(judged.key, &chunk->keys[(size_t)first * words],
+			words * sizeof(judged.key[0]));
 		judge_key(&bench, &judged);
+		groups.dropped |= judged.dropped;
 	}
+	return groups.dropped;
+}
+
+/* Of one of our entries, behind a chunk; false: it has none. */
+static bool
+take_entry(const struct each_bench *bench, struct each_judged *judged, uint32_t entry)
+{
+	*judged = (struct each_judged){.entry = entry};
+	if (!trip_keyed_read(bench->table, entry, &judged->own))
+		return false;
+	memcpy(judged->key, judged->own.key, bench->statement->key.words * sizeof(judged->key[0]));
+	return true;
+}
+
+void
+trip_each_judge_ends(const struct trip_each_poll *poll, uint32_t which)
+{
+	struct trip_keyed *table = trip_each_table(poll->zone, poll->queue->lines[which]);
+	uint32_t entries[ENDS], n = trip_keyed_ended(table, poll->now, entries, ENDS);
+	struct each_judged judged;
+	struct each_bench bench;
+
+	if (__builtin_expect(n == 0, 1))
+		return;
+	bench = bench_of(poll, which);
+	for (uint32_t i = 0; i < n; i++)
+		if (take_entry(&bench, &judged, entries[i]))
+			trip_each_hold_settle(&bench, &judged);
 }
 
 /* Whether it is to be judged by what it has here. */
 static bool
-may_have_reached(const struct bench *bench, const struct judged *judged)
+may_have_reached(const struct each_bench *bench, const struct each_judged *judged)
 {
 	const struct trip_each_statement *statement = bench->statement;
 
@@ -232,20 +344,17 @@ may_have_reached(const struct bench *bench, const struct judged *judged)
 void
 trip_each_judge_recover(const struct trip_each_poll *poll, uint32_t which)
 {
-	const struct bench bench = bench_of(poll, which);
+	const struct each_bench bench = bench_of(poll, which);
 	bool told = trip_each_ring_settle(&bench.at, bench.own);
 	const uint32_t n = trip_keyed_entries(bench.table);
-	struct judged judged = {.entry = 0};
+	struct each_judged judged;
 
 	raise_cntr(&bench, trip_each_ring_trips(&bench.at));
-	for (; judged.entry < n; judged.entry++) {
-		if (!trip_keyed_read(bench.table, judged.entry, &judged.own))
+	for (uint32_t entry = 0; entry < n; entry++) {
+		if (!take_entry(&bench, &judged, entry))
 			continue;
-		if (judged.own.telling != 0)
-			say(&bench, &judged, told ? judged.own.telling : 0, 0);
-		memset(judged.key, 0, sizeof(judged.key));
-		memcpy(judged.key, judged.own.key,
-			bench.statement->key.words * sizeof(judged.key[0]));
+		if (judged.own.telling != 0 && !trip_each_hold_recover(&bench, &judged, told))
+			trip_each_judge_say(&bench, &judged, told ? judged.own.telling : 0, 0);
 		if (may_have_reached(&bench, &judged))
 			judge_key(&bench, &judged);
 	}

@@ -18,6 +18,18 @@
  *   that who told since is in the way. Who is killed in between leaves that it is telling, and
  *   its follower puts it right, and judges what was counted and not judged.
  *
+ * A trip that has its key dropped is so in the chunk that is judged, too: what is behind the packet
+ * that reached the condition is dropped, which is known by taking packets off the sum from the last
+ * one on. Each table holds the key by itself (keyed.h), until the same time:
+ *
+ * - Who trips holds its entry before it tells; so it does when it is killed in between, and the
+ *   follower finds a key that has reached the condition, and is not told.
+ * - Whoever else gets a packet of the key finds by the bit that there is something to be looked at,
+ *   and holds its entry until then as well. As long as it does, it looks no further.
+ * - A rate that is exceeded meanwhile prolongs the hold of the entry that finds that. So an entry
+ *   whose hold is over looks into the others once more: it goes on as long as one of them does.
+ * - Who has told the trip owns its end, which it tells as it told that, in a record of its own.
+ *
  * What is judged is what was counted since a key came to each table. Where it goes from one and
  * comes again, it begins there anew, so its sum may fall: never early.
  */
@@ -28,9 +40,13 @@
 
 #include "each_queue.h"
 
-/* Packets of a chunk that may have taken their keys to a limit, a bit each. */
-void trip_each_judge(const struct trip_each_poll *poll, uint32_t which,
+/* Packets of a chunk that may have taken their keys to a limit, a bit each; returns which of them
+ * are to be dropped. */
+uint32_t trip_each_judge(const struct trip_each_poll *poll, uint32_t which,
 	const struct trip_keyed_chunk *chunk, uint32_t over);
+
+/* Of keys that are held: the ends of those that are due, some at each call. */
+void trip_each_judge_ends(const struct trip_each_poll *poll, uint32_t which);
 
 /* What the last one to poll the queue has left, in a table that has been recovered. */
 void trip_each_judge_recover(const struct trip_each_poll *poll, uint32_t which);

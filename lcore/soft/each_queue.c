@@ -8,6 +8,7 @@ _Static_assert(TRIP_EACH_KEY_WORDS == TRIP_KEYED_WORDS_MAX, "any key fits");
 
 /* The hand of idle keys goes round in a 320th of the time, by a 100th at each call. */
 #define SWEEPS_IN_IDLE 32768u
+#define SWEEPS_IN_ROUND 102u
 
 void
 trip_each_queue_filter(const struct trip_pattern *pattern, struct trip_each_statement *statement)
@@ -65,7 +66,7 @@ close_of(const struct trip_each_poll *poll, const struct trip_each_statement *st
 {
 	struct trip_each_ring_at at;
 
-	if (!statement->counts)
+	if (!statement->shares)
 		return NULL;
 	at = trip_each_statement_ring(poll->zone, statement);
 	return trip_each_ring_close(&at);
@@ -77,15 +78,34 @@ table_of(const struct trip_each_poll *poll, uint32_t which)
 	return trip_each_table(poll->zone, poll->queue->lines[which]);
 }
 
-static void
+/* Which packets those of the keys are that are dropped. */
+static __attribute__((noinline)) uint32_t
+drop(struct trip_keyed *table, const struct trip_keyed_chunk *taken, const uint8_t *packets)
+{
+	uint32_t of_chunk = 0, n = 0;
+	uint64_t bytes = 0;
+
+	for (uint32_t left = *taken->dropped; left != 0; left &= left - 1, n++) {
+		uint32_t at = (uint32_t)__builtin_ctz(left);
+
+		of_chunk |= 1u << packets[at];
+		bytes += taken->bytes[at];
+	}
+	trip_keyed_dropped(table, n, bytes);
+	return of_chunk;
+}
+
+static uint32_t
 count(const struct trip_each_poll *poll, uint32_t which, const struct trip_each_chunk *chunk)
 {
 	const struct trip_each_statement *statement = &poll->zone->statements[which];
 	uint64_t keys[TRIP_EACH_KEY_CHUNK * TRIP_EACH_KEY_WORDS];
-	uint32_t bytes[TRIP_EACH_KEY_CHUNK], seen = ~poll->skipped, over;
+	uint32_t bytes[TRIP_EACH_KEY_CHUNK], seen = ~poll->skipped, over, dropped;
 	uint8_t packets[TRIP_EACH_KEY_CHUNK];
-	struct trip_keyed_chunk taken = {
-		.keys = keys, .bytes = bytes, .close = close_of(poll, statement)};
+	struct trip_keyed_chunk taken = {.keys = keys,
+		.bytes = bytes,
+		.close = close_of(poll, statement),
+		.dropped = &dropped};
 
 	taken.count =
 		trip_each_key_take(&statement->key, chunk->fields, chunk->count, keys, packets);
@@ -97,7 +117,12 @@ count(const struct trip_each_poll *poll, uint32_t which, const struct trip_each_
 		bytes[i] = chunk->bytes[packets[i]];
 	over = trip_keyed_count(table_of(poll, which), &taken, poll->now);
 	if (__builtin_expect(over != 0, 0))
-		trip_each_judge(poll, which, &taken, over);
+		dropped |= trip_each_judge(poll, which, &taken, over);
+	if (__builtin_expect(dropped != 0, 0))
+		dropped = drop(table_of(poll, which), &taken, packets);
+	if (statement->holds != 0)
+		trip_each_judge_ends(poll, which);
+	return dropped;
 }
 
 uint32_t
@@ -116,13 +141,32 @@ trip_each_queue_begin(struct trip_each_poll *poll, uint64_t now)
 	return atomic_load_explicit(&queue->wants, memory_order_relaxed);
 }
 
-void
+uint32_t
 trip_each_queue_count(struct trip_each_poll *poll, const struct trip_each_chunk *chunk)
 {
+	uint32_t dropped = 0;
+
 	for (uint64_t left = poll->counts; left != 0; left &= left - 1)
-		count(poll, (uint32_t)__builtin_ctzll(left), chunk);
+		dropped |= count(poll, (uint32_t)__builtin_ctzll(left), chunk);
 	poll->skipped = 0;
 	poll->sweep_at = 0;
+	return dropped;
+}
+
+/* Idle keys of a statement, and those that have been held: when the next call is due. */
+static uint64_t
+sweep(const struct trip_each_poll *poll, uint32_t which)
+{
+	const struct trip_each_statement *statement = &poll->zone->statements[which];
+	uint64_t pause = statement->idle / SWEEPS_IN_IDLE, round = statement->hold_round;
+
+	if (trip_keyed_sweep(table_of(poll, which), poll->now))
+		pause = 0;
+	if (round != 0 && round / SWEEPS_IN_ROUND < pause)
+		pause = round / SWEEPS_IN_ROUND;
+	if (statement->holds != 0)
+		trip_each_judge_ends(poll, which);
+	return pause;
 }
 
 void
@@ -134,11 +178,8 @@ trip_each_queue_sweep(struct trip_each_poll *poll, uint64_t now)
 		return;
 	(void)trip_each_queue_begin(poll, now);
 	for (uint64_t left = poll->counts; left != 0; left &= left - 1) {
-		uint32_t which = (uint32_t)__builtin_ctzll(left);
-		uint64_t pause = poll->zone->statements[which].idle / SWEEPS_IN_IDLE;
+		uint64_t pause = sweep(poll, (uint32_t)__builtin_ctzll(left));
 
-		if (trip_keyed_sweep(table_of(poll, which), now))
-			pause = 0;
 		next = pause < next ? pause : next;
 	}
 	poll->sweep_at = next == UINT64_MAX ? 0 : now + next;

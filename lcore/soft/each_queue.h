@@ -59,6 +59,13 @@ struct trip_each_statement {
 	uint32_t n_whens;
 	uint8_t rates; /* which of them are, a bit each */
 	bool counts;   /* others are there */
+	/* What each condition does; which of them hold keys, a bit each; and whether there is what
+	 * all tables have in common of keys that are close, or held. */
+	struct trip_each_act acts[TRIP_EACH_WHENS_MAX];
+	uint8_t holds;
+	uint64_t hold_round; /* microseconds; 0: no hold ends */
+	bool shares;
+	enum trip_each_full full;
 	uint32_t kept;
 	uint32_t cntr; /* of the domain, which trips raise, and 1; 0: none */
 	char name[TRIP_NAME_MAX + 1];
@@ -176,8 +183,8 @@ trip_each_queue_follow(struct trip_each_poll *poll)
 /* Within a burst. At its beginning: TRIP_WANT_*. */
 uint32_t trip_each_queue_begin(struct trip_each_poll *poll, uint64_t now);
 
-/* Each chunk, once it is known which are skipped. */
-void trip_each_queue_count(struct trip_each_poll *poll, const struct trip_each_chunk *chunk);
+/* Each chunk, once it is known which are skipped. Returns which packets are to be dropped. */
+uint32_t trip_each_queue_count(struct trip_each_poll *poll, const struct trip_each_chunk *chunk);
 
 /* Where no packets came; and before the first burst of whoever has taken the queue over. */
 void trip_each_queue_sweep(struct trip_each_poll *poll, uint64_t now);

@@ -33,6 +33,9 @@
 #define TRIP_EACH_RING_MAX 32768u
 #define TRIP_EACH_RING_TABLES_MAX 65536u
 
+/* Beside a condition: what it has begun has ended. */
+#define TRIP_EACH_TOLD_END (UINT32_C(1) << 31)
+
 struct trip_each_told {
 	uint64_t packets, bytes;
 	uint64_t ns;

@@ -389,14 +389,15 @@ microseconds(const struct trip_soft_queue *queue)
 	return queue->now(queue->arg) / 1000;
 }
 
-static __attribute__((noinline)) void
+/* Which packets that drops. */
+static __attribute__((noinline)) uint32_t
 count_keys(struct trip_soft_queue *queue)
 {
 	const struct trip_each_chunk chunk = {.fields = queue->lookup.fields,
 		.bytes = queue->lookup.bytes,
 		.count = queue->lookup.count};
 
-	trip_each_queue_count(&queue->each, &chunk);
+	return trip_each_queue_count(&queue->each, &chunk);
 }
 
 /* A burst without packets: idle keys go all the same. */
@@ -446,7 +447,7 @@ sort(struct trip_soft_queue *queue, struct rte_mbuf **pkts, uint16_t n, const bo
 			search_for_all(queue);
 		dropped = settle(queue);
 		if (keys)
-			count_keys(queue);
+			dropped |= count_keys(queue);
 		kept += part(queue->lookup.pkts, queue->lookup.count, dropped, pkts + kept);
 	}
 	return (uint16_t)kept;

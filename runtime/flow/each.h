@@ -53,6 +53,9 @@ void trip_each_let_go(struct trip_domain *domain, uint32_t number, uint32_t time
  * port that is being closed. Under the control lock. */
 void trip_each_free_held(struct trip_domain *domain, const struct trip_port *closed);
 
+/* What is asked for, without its tables: 0, or the error of trip_each_footprint(). */
+int trip_each_plan(const struct trip_each_attr *attr, struct trip_each_statement *statement);
+
 /* That it has so many tables; and what they are made of. */
 void trip_each_plan_tables(struct trip_each_statement *statement, uint32_t n_tables);
 struct trip_keyed_attr trip_each_keyed(const struct trip_each_statement *statement);

@@ -26,6 +26,18 @@ entry_of(const struct trip_each *each, const uint64_t *key)
 	return entry;
 }
 
+/* Held in several tables it is so until the last of them lets go. */
+static void
+add_hold(struct trip_each_entry *sum, uint8_t mark, uint64_t until)
+{
+	uint64_t ns = until > UINT64_MAX / 1000 ? UINT64_MAX : until * 1000;
+
+	if (mark == 0)
+		return;
+	sum->op = TRIP_EACH_OP_DROP;
+	sum->until_ns = RTE_MAX(sum->until_ns, ns);
+}
+
 static void
 add(struct trip_each_entry *sum, const struct trip_keyed_entry *reading)
 {
@@ -34,6 +46,7 @@ add(struct trip_each_entry *sum, const struct trip_keyed_entry *reading)
 	sum->error += reading->error;
 	sum->tripped |= reading->told;
 	sum->tables++;
+	add_hold(sum, reading->mark, reading->hold);
 }
 
 struct trip_each_entry
@@ -86,6 +99,9 @@ add_totals(struct trip_each_info *info, const struct trip_keyed *table)
 	info->remainder_bytes += totals.remainder_bytes;
 	info->refused_packets += totals.refused_packets;
 	info->refused_bytes += totals.refused_bytes;
+	info->dropped_packets += totals.dropped_packets;
+	info->dropped_bytes += totals.dropped_bytes;
+	info->held += totals.held;
 	info->admitted += totals.admitted;
 	info->evicted += totals.evicted;
 	info->expired += totals.expired;
@@ -105,6 +121,7 @@ trip_each_query(const struct trip_each *each, struct trip_each_info *info)
 		.key_size = statement->key.bytes,
 		.table_bytes = trip_each_statement_lines(statement) * TRIP_EACH_LINE,
 		.n_whens = statement->n_whens,
+		.full = statement->full,
 		.trips_kept = statement->kept};
 	struct trip_each_ring_at at;
 	int error = trip_detach_check(each->domain);
@@ -113,6 +130,7 @@ trip_each_query(const struct trip_each *each, struct trip_each_info *info)
 		return error;
 	memcpy(own.parts, statement->parts, sizeof(statement->parts));
 	memcpy(own.whens, statement->whens, sizeof(statement->whens));
+	memcpy(own.acts, statement->acts, sizeof(statement->acts));
 	if (statement->n_whens > 0) {
 		at = trip_each_statement_ring(each->domain->engine.eaches, statement);
 		own.trips = trip_each_ring_trips(&at);
@@ -133,7 +151,8 @@ give_trip(const struct trip_each *each, uint64_t number, const struct trip_each_
 		.packets = told->packets,
 		.bytes = told->bytes,
 		.ns = told->ns,
-		.when = told->when,
+		.when = told->when & ~TRIP_EACH_TOLD_END,
+		.flags = (told->when & TRIP_EACH_TOLD_END) != 0 ? TRIP_EACH_TRIP_END : 0,
 		.table = told->table,
 		.key_size = each->statement.key.bytes};
 
@@ -179,9 +198,9 @@ trip_each_trips(const struct trip_each *each, uint64_t from, struct trip_each_tr
 /* An entry of a table. */
 struct found {
 	uint64_t key[TRIP_EACH_KEY_WORDS];
-	uint64_t packets, bytes, error;
+	uint64_t packets, bytes, error, hold;
 	uint32_t table;
-	uint8_t told;
+	uint8_t told, mark;
 };
 
 struct part {
@@ -215,8 +234,10 @@ note(struct part *part, const struct trip_keyed_entry *reading, uint32_t words, 
 	*grown = (struct found){.packets = reading->packets,
 		.bytes = reading->bytes,
 		.error = reading->error,
+		.hold = reading->hold,
 		.table = table,
-		.told = reading->told};
+		.told = reading->told,
+		.mark = reading->mark};
 	memcpy(grown->key, reading->key, words * sizeof(reading->key[0]));
 	return 0;
 }
@@ -258,6 +279,7 @@ merge(const struct trip_each *each, const struct found *found, size_t left, uint
 		sum->error += found[n].error - floors[found[n].table];
 		sum->tripped |= found[n].told;
 		sum->tables++;
+		add_hold(sum, found[n].mark, found[n].hold);
 	}
 	return n;
 }

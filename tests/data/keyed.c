@@ -284,7 +284,8 @@ keyed_takes_over_garbage(void **state)
 		struct trip_keyed_totals before, totals;
 		uint64_t keys[2 * TRIP_KEYED_CHUNK], now = 1000 + round;
 		uint32_t bytes[TRIP_KEYED_CHUNK] = {0};
-		const struct trip_keyed_chunk chunk = {keys, bytes, TRIP_KEYED_CHUNK, NULL};
+		const struct trip_keyed_chunk chunk = {
+			.keys = keys, .bytes = bytes, .count = TRIP_KEYED_CHUNK};
 
 		table = trip_keyed_init(memory, &attr);
 		memset(memory + size, 0xa5, 64);

@@ -63,6 +63,7 @@ struct request {
 	char each_name[TRIP_NAME_MAX + 1];
 	struct trip_each_part each_parts[TRIP_EACH_PARTS_MAX];
 	struct trip_each_when each_whens[TRIP_EACH_WHENS_MAX];
+	struct trip_each_act each_acts[TRIP_EACH_WHENS_MAX];
 	char each_trips[TRIP_NAME_MAX + 1];
 };
 
@@ -219,6 +220,8 @@ open_each_away(const struct trip_each_attr *attr, uint16_t udp_port)
 	memcpy(request.each_parts, attr->parts, attr->n_parts * sizeof(*attr->parts));
 	for (uint32_t i = 0; i < attr->n_whens; i++)
 		request.each_whens[i] = attr->whens[i];
+	if (attr->acts != NULL)
+		memcpy(request.each_acts, attr->acts, attr->n_whens * sizeof(*attr->acts));
 	if (attr->trips != NULL)
 		strcpy(request.each_trips, trip_cntr_name(attr->trips));
 	(void)send_request(&request);
@@ -360,6 +363,7 @@ open_each(struct request *request)
 	while (eaches[i] != NULL)
 		assert_true(++i < RTE_DIM(eaches));
 	request->each.whens = request->each_whens;
+	request->each.acts = request->each_acts;
 	if (request->each.trips != NULL)
 		assert_int_equal(
 			trip_cntr_find(harness_domain, &cntr, &request->each.trips, NULL), 0);

@@ -2,7 +2,7 @@
 /*
  * Statements that count by keys, on several queues, beside a naive model: random frames, keys and
  * patterns, which flows count, drop and allow meanwhile, as statements come and go. The model knows
- * of each key what it had on each queue.
+ * of each key what it had on each queue, and which have tripped by what drops their packets.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -56,6 +56,8 @@ struct key {
 	bool told;
 	/* How often, by each condition. */
 	uint32_t trips[TRIP_EACH_WHENS_MAX];
+	/* It has tripped by one that drops. */
+	bool dropped;
 };
 
 static struct statement {
@@ -67,6 +69,7 @@ static struct statement {
 	bool filtered;
 	struct draw_pattern pattern;
 	struct trip_each_when whens[TRIP_EACH_WHENS_MAX];
+	struct trip_each_act acts[TRIP_EACH_WHENS_MAX];
 	uint32_t n_whens;
 	uint64_t next_trip;
 	struct key keys[KEYS_MAX];
@@ -80,7 +83,9 @@ static struct trip_domain *domain;
 static struct trip_port *port;
 static struct draw_pattern allowed;
 static unsigned int opened;
-static uint64_t evicted, told, filtered_out, skipped, tripped;
+static uint64_t evicted, told, filtered_out, skipped, tripped, dropped;
+/* Flows drop as well. */
+static bool flows_drop;
 
 /* ---- the model --------------------------------------------------------------------------------
  */
@@ -111,7 +116,8 @@ key_of(struct statement *statement, const uint8_t *bytes)
 	return &statement->keys[*place - 1];
 }
 
-static void
+/* Returns the key, or NULL: it is not counted. */
+static struct key *
 count_in_model(struct statement *statement, const struct packet *packet)
 {
 	const struct draw_frame *frame = &packet->frame;
@@ -120,21 +126,22 @@ count_in_model(struct statement *statement, const struct packet *packet)
 
 	if (!reference_key(
 		    statement->parts, statement->n_parts, frame->bytes, frame->length, bytes))
-		return;
+		return NULL;
 	if (statement->filtered &&
 		!reference_matches(statement->pattern.items, frame->bytes, frame->length)) {
 		filtered_out++;
-		return;
+		return NULL;
 	}
 	if (packet->allowed) {
 		skipped++;
-		return;
+		return NULL;
 	}
 	key = key_of(statement, bytes);
 	key->packets++;
 	/* Tags that were stripped count, too. */
 	key->bytes_most += (uint64_t)packet->mbuf->pkt_len + 8;
 	statement->packets++;
+	return key;
 }
 
 /* ---- what is asked ----------------------------------------------------------------------------
@@ -165,6 +172,7 @@ check_trips(struct statement *statement)
 			memcpy(bytes, trip[i].key, trip[i].key_size);
 			key = key_of(statement, bytes);
 			key->trips[trip[i].when]++;
+			key->dropped |= statement->acts[trip[i].when].op == TRIP_EACH_OP_DROP;
 			assert_true(counted(when, trip[i].packets, trip[i].bytes) >= when->count);
 			assert_true(trip[i].packets <= key->packets);
 			assert_true(trip[i].bytes <= key->bytes_most);
@@ -205,6 +213,7 @@ check_entry(struct statement *statement, const struct trip_each_entry *entry)
 	key = key_of(statement, bytes);
 	assert_int_equal(statement->n_keys, known);
 	assert_true(entry->packets > 0 && entry->packets <= key->packets);
+	assert_int_equal(entry->op, key->dropped ? TRIP_EACH_OP_DROP : TRIP_EACH_OP_NONE);
 	if (statement->rank == TRIP_EACH_PACKETS)
 		assert_true(key->packets <= entry->packets + entry->error);
 	trip_assert_range(entry->tables, 1, QUEUES);
@@ -237,6 +246,8 @@ check_keys(struct statement *statement, const struct trip_each_info *info)
 		int result = trip_each_read(statement->each, key->bytes, &entry);
 
 		assert_int_equal(result, key->told ? 0 : -ENOENT);
+		/* EACH-06. */
+		assert_true(key->told || !key->dropped);
 		if (result == 0) {
 			check_entry(statement, &entry);
 			check_tripped(statement, info, key, &entry);
@@ -266,6 +277,7 @@ check(struct statement *statement)
 	assert_int_equal(sums.tables, info.keys);
 	check_keys(statement, &info);
 	evicted += info.evicted;
+	dropped += info.dropped_packets;
 }
 
 /* ---- what happens -----------------------------------------------------------------------------
@@ -281,6 +293,7 @@ draw_whens(struct statement *statement)
 
 		when->of = below(2) == 0 ? TRIP_EACH_BYTES : TRIP_EACH_PACKETS;
 		when->count = 1 + below(when->of == TRIP_EACH_BYTES ? 100000 : 1000);
+		statement->acts[i].op = below(4) == 0 ? TRIP_EACH_OP_DROP : TRIP_EACH_OP_NONE;
 	}
 }
 
@@ -318,6 +331,7 @@ open_statement(struct statement *statement)
 	attr.max = statement->max;
 	attr.whens = statement->whens;
 	attr.n_whens = statement->n_whens;
+	attr.acts = statement->acts;
 	attr.pattern = statement->filtered ? statement->pattern.items : NULL;
 	error = trip_each_open(domain, &attr, &statement->each);
 	if (error != 0)
@@ -344,26 +358,65 @@ hold(struct rte_mbuf *mbuf)
 		rte_mbuf_refcnt_set(mbuf, BURST + 2);
 }
 
+/* What a burst was, and of each packet whether it has to be dropped, and whether it may be. */
+struct sent {
+	struct packet *packets[BURST];
+	struct key *keys[BURST][STATEMENTS];
+	bool has_to[BURST];
+	uint16_t n, kept;
+};
+
+/* What a key that has tripped had before is dropped; what one had that has not yet passes. */
+static void
+check_passed(const struct sent *sent, struct rte_mbuf *const *pkts)
+{
+	for (uint16_t i = 0; i < sent->n; i++) {
+		const struct rte_mbuf *mbuf = sent->packets[i]->mbuf;
+		unsigned int passed = 0, least = 0, most = 0;
+
+		for (uint16_t k = 0; k < sent->kept; k++)
+			passed += pkts[k] == mbuf;
+		for (uint16_t k = 0; k < sent->n; k++) {
+			bool may_be = flows_drop;
+
+			if (sent->packets[k]->mbuf != mbuf)
+				continue;
+			for (unsigned int s = 0; s < STATEMENTS; s++)
+				may_be |= sent->keys[k][s] != NULL && sent->keys[k][s]->dropped;
+			most += !sent->has_to[k];
+			least += !may_be;
+		}
+		trip_assert_range(passed, least, most);
+	}
+}
+
 /* Of few frames most, so that some keys have much. */
 static void
 send_burst(uint16_t queue)
 {
 	struct rte_mbuf *pkts[BURST];
-	uint16_t n = (uint16_t)below(BURST + 1);
+	struct sent sent = {.n = (uint16_t)below(BURST + 1)};
 
-	for (uint16_t i = 0; i < n; i++) {
+	for (uint16_t i = 0; i < sent.n; i++) {
 		struct packet *packet = &packets[below(below(2) == 0 ? 20 : FRAMES)];
 
+		sent.packets[i] = packet;
 		pkts[i] = packet->mbuf;
 		hold(packet->mbuf);
-		for (unsigned int s = 0; s < STATEMENTS; s++)
-			if (statements[s].each != NULL)
-				count_in_model(&statements[s], packet);
+		for (unsigned int s = 0; s < STATEMENTS; s++) {
+			struct key *key = statements[s].each != NULL
+						  ? count_in_model(&statements[s], packet)
+						  : NULL;
+
+			sent.keys[i][s] = key;
+			sent.has_to[i] |= key != NULL && key->dropped;
+		}
 	}
-	(void)trip_port_burst(port, queue, pkts, n);
+	sent.kept = trip_port_burst(port, queue, pkts, sent.n);
 	for (unsigned int s = 0; s < STATEMENTS; s++)
 		if (statements[s].each != NULL)
 			check_trips(&statements[s]);
+	check_passed(&sent, pkts);
 }
 
 static struct trip_flow *
@@ -384,15 +437,18 @@ create_flow(const struct rte_flow_item *items, bool allow, enum rte_flow_action_
 static unsigned int
 open_flows(struct trip_flow **flows)
 {
-	static struct draw_pattern dropped[4];
+	static struct draw_pattern others[4];
 	unsigned int n = 0;
 
 	draw_pattern(&draw, &packets[below(DRAWN)].frame, &allowed);
 	flows[n++] = create_flow(allowed.items, true, RTE_FLOW_ACTION_TYPE_COUNT);
 	for (; n <= below(5); n++) {
-		draw_pattern(&draw, &packets[below(DRAWN)].frame, &dropped[n - 1]);
-		flows[n] = create_flow(dropped[n - 1].items, false,
-			below(2) == 0 ? RTE_FLOW_ACTION_TYPE_DROP : RTE_FLOW_ACTION_TYPE_PASSTHRU);
+		bool drops = below(2) == 0;
+
+		draw_pattern(&draw, &packets[below(DRAWN)].frame, &others[n - 1]);
+		flows[n] = create_flow(others[n - 1].items, false,
+			drops ? RTE_FLOW_ACTION_TYPE_DROP : RTE_FLOW_ACTION_TYPE_PASSTHRU);
+		flows_drop |= drops;
 	}
 	for (unsigned int i = 0; i < FRAMES; i++)
 		packets[i].allowed = reference_matches(
@@ -416,6 +472,7 @@ run_round(void)
 	}
 	while (n > 0)
 		flows_destroy(domain, flows[--n]);
+	flows_drop = false;
 	for (unsigned int i = 0; i < FRAMES; i++)
 		packets[i].allowed = false;
 }
@@ -471,11 +528,12 @@ keys_are_counted_as_in_the_model(void **state)
 	for (unsigned int i = 0; i < FRAMES; i++)
 		mbuf_release(packets[i].mbuf);
 	printf("%u statements, %llu keys told, %llu evicted, %llu packets filtered out, %llu "
-	       "allowed, %llu trips\n",
+	       "allowed, %llu trips, %llu dropped\n",
 		opened, (unsigned long long)told, (unsigned long long)evicted,
 		(unsigned long long)filtered_out, (unsigned long long)skipped,
-		(unsigned long long)tripped);
-	assert_true(tripped > 0 && told > 0 && evicted > 0 && filtered_out > 0 && skipped > 0);
+		(unsigned long long)tripped, (unsigned long long)dropped);
+	assert_true(tripped > 0 && dropped > 0 && told > 0 && evicted > 0 && filtered_out > 0 &&
+		    skipped > 0);
 }
 
 static int

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Keys that are held: keyed.h says until when, and where that is. */
+#include "keyed_priv.h"
+
+/* A call looks at such a part of all entries at most, as at idle ones. */
+#define PART KEYED_SWEEP_PART
+
+static void
+mark_held(struct trip_keyed *table, uint32_t entry)
+{
+	_Atomic uint64_t *bytes = &keyed_entry(table, entry)[KEYED_BYTES];
+
+	keyed_publish(bytes, keyed_load(bytes) | KEYED_HELD);
+}
+
+/* A writer that is killed on the way leaves it held, or not: the mark says which. */
+void
+trip_keyed_hold(struct trip_keyed *table, uint32_t entry, uint64_t until, uint8_t mark)
+{
+	bool was_held = keyed_is_held(table, entry);
+
+	keyed_store(keyed_hold(table, entry), until);
+	atomic_thread_fence(memory_order_release);
+	trip_keyed_mark(table, entry, mark);
+	mark_held(table, entry);
+	keyed_store(&table->held, keyed_load(&table->held) + !was_held);
+}
+
+void
+trip_keyed_release(struct trip_keyed *table, uint32_t entry)
+{
+	_Atomic uint64_t *bytes = &keyed_entry(table, entry)[KEYED_BYTES];
+
+	trip_keyed_mark(table, entry, 0);
+	atomic_thread_fence(memory_order_release);
+	keyed_store(bytes, keyed_bytes(keyed_load(bytes)));
+	keyed_store(&table->held, keyed_load(&table->held) - 1);
+}
+
+/* No longer than anybody may hold it, whatever is written there. */
+void
+trip_keyed_hold_recover(struct trip_keyed *table, uint32_t entry, uint64_t now)
+{
+	_Atomic uint64_t *bytes = &keyed_entry(table, entry)[KEYED_BYTES];
+	uint64_t latest =
+		table->hold_max < TRIP_KEYED_EVER - now ? now + table->hold_max : TRIP_KEYED_EVER;
+
+	if (!keyed_is_held(table, entry)) {
+		keyed_store(bytes, keyed_bytes(keyed_load(bytes)));
+		return;
+	}
+	if (keyed_load(keyed_hold(table, entry)) > latest)
+		keyed_store(keyed_hold(table, entry), latest);
+	mark_held(table, entry);
+	keyed_store(&table->held, keyed_load(&table->held) + 1);
+}
+
+/* How many entries the hand is to look at. */
+static uint32_t
+looks_due(struct trip_keyed *table, uint64_t now)
+{
+	uint64_t passed = now > table->hold_now ? now - table->hold_now : 0;
+	uint64_t most = table->capacity / PART + 1, looks;
+	const uint64_t all = table->capacity * table->hold_round;
+
+	table->hold_now = now;
+	table->hold_due +=
+		(passed < table->hold_round ? passed : table->hold_round) * table->capacity;
+	if (table->hold_due > all)
+		table->hold_due = all;
+	looks = table->hold_due / table->hold_round;
+	if (looks > most)
+		looks = most;
+	table->hold_due -= looks * table->hold_round;
+	return (uint32_t)looks;
+}
+
+static bool
+is_over(const struct trip_keyed *table, uint32_t entry, uint64_t now)
+{
+	const _Atomic uint64_t *at = keyed_entry(table, entry);
+
+	return keyed_load(&at[KEYED_BYTES]) >= KEYED_HELD && keyed_is_held(table, entry) &&
+	       keyed_packets(keyed_load(&at[KEYED_PACKETS])) != 0 &&
+	       keyed_load(keyed_hold(table, entry)) <= now;
+}
+
+uint32_t
+trip_keyed_ended(struct trip_keyed *table, uint64_t now, uint32_t *entries, uint32_t room)
+{
+	uint32_t looks, n = 0;
+
+	if (keyed_load(&table->held) == 0 || table->hold_round == 0) {
+		table->hold_now = now;
+		return 0;
+	}
+	for (looks = looks_due(table, now); looks > 0 && n < room; looks--) {
+		uint32_t entry = table->hold_hand;
+
+		table->hold_hand = entry + 1 < table->capacity ? entry + 1 : 0;
+		if (is_over(table, entry, now))
+			entries[n++] = entry;
+	}
+	/* Of what there was no room for. */
+	table->hold_due += looks * table->hold_round;
+	return n;
+}
+
+void
+trip_keyed_dropped(struct trip_keyed *table, uint64_t packets, uint64_t bytes)
+{
+	keyed_grow(&table->dropped_packets, packets);
+	keyed_grow(&table->dropped_bytes, bytes);
+}
