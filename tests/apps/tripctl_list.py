@@ -60,6 +60,9 @@ def json_says_the_same(bed):
     domain, = bed.json('list', 'domain')['domain']
     equal((domain['name'], domain['counters'], domain['progress'], domain['processes']),
           ('bed', 5, 'manual', 1), 'the domain')
+    row, = rows(bed.good('list', 'domain'))
+    equal([int(row[title]) for title in ('COMMANDS', 'REFUSED')], [domain['commands'], domain['commands_refused']],
+          'what the table says of commands')
 
 
 def several_kinds_at_once(bed):
@@ -163,18 +166,35 @@ def a_socket_may_be_shut(bed):
     shut = (f'does not let user {NOBODY} in: it is of user 0 root and group {grp.getgrnam("daemon").gr_gid} daemon, '
             'with mode 0600')
     assert f'the socket {bed.socket} {shut}' in err, err
-    # Among those that are looked for, each is told, dead ones, too.
+
+
+def a_socket_that_nobody_serves_is_not_told(bed):
+    """Of those that let the user not in, one that is served is; how many others there are, where none is."""
+    if os.getuid() != 0:
+        raise Skip('it takes root to be somebody else')
     run = os.path.join(bed.path, 'run')
     bed.environment['XDG_RUNTIME_DIR'] = run
     os.makedirs(os.path.join(run, 'tripline'))
-    paths = [os.path.join(run, 'tripline', f'{bed.prefix}.{name}.sock') for name in ('bed', 'dead')]
-    os.rename(bed.socket, paths[0])
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as dead:
-        dead.bind(paths[1])
-    os.chmod(paths[1], 0o600)
-    code, out, err = bed.run('list', '--file-prefix', bed.prefix, socket=False, user=NOBODY, group=NOBODY,
-                             extra_groups=[], cwd='/')
-    equal((code, out, sorted(line.split()[3] for line in err.splitlines())), (RUN, '', paths), 'sockets told')
+    paths = [os.path.join(run, 'tripline', f'{bed.prefix}.{name}.sock') for name in ('bed', 'dead', 'gone')]
+
+    def told():
+        code, out, err = bed.run('list', '--file-prefix', bed.prefix, socket=False, user=NOBODY, group=NOBODY,
+                                 extra_groups=[], cwd='/')
+        equal((out, err.count('\n')), ('', 1), f'stdout, and lines of {err!r}')
+        return code, err
+
+    for path in paths[1:]:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as dead:
+            dead.bind(path)
+        os.chmod(path, 0o600)
+    code, err = told()
+    equal(code, NONE, 'exit code without a domain')
+    assert f'(2 there let user {NOBODY} not in, and nobody of this network namespace serves them)' in err, err
+    bed.socket = paths[0]
+    bed.open()
+    os.chmod(paths[0], 0o600)
+    code, err = told()
+    equal((code, err.split()[3]), (RUN, paths[0]), 'the one that is told')
 
 
 def domains_are_found(bed):
@@ -273,5 +293,6 @@ def a_full_disk_is_an_error(bed):
 main(counters_are_listed, json_says_the_same, several_kinds_at_once, conditions_are_told_apart,
      a_rate_is_told_with_its_count,
      what_only_the_home_knows_is_a_dash, thousands_are_listed, strangers_need_no_hugepages, a_socket_may_be_shut,
+     a_socket_that_nobody_serves_is_not_told,
      domains_are_found, a_stopped_primary_is_said, what_is_wrong_is_said, what_others_write_is_escaped,
      a_full_disk_is_an_error)

@@ -29,9 +29,10 @@ struct paths {
 struct search {
 	char folder[2][108];
 	unsigned int n_folders;
-	/* Served by somebody; and those that do not let us in, whether anybody serves them or not.
+	/* Served by somebody; likewise, and do not let us in; and of these, how many nobody serves.
 	 */
 	struct paths found, shut;
+	unsigned int n_dead;
 };
 
 int
@@ -86,6 +87,26 @@ is_trusted(const char *path)
 	return lstat(path, &status) == 0 && (status.st_uid == 0 || status.st_uid == geteuid());
 }
 
+/* Whether anybody listens on a socket that cannot be connected to: the kernel lists those, by the
+ * paths that they were given; but of this network namespace alone. */
+static bool
+is_listed(const char *path)
+{
+	FILE *file = fopen("/proc/net/unix", "re");
+	char line[512];
+	bool found = file == NULL;
+
+	while (!found && fgets(line, sizeof(line), file) != NULL) {
+		char *at = strchr(line, '/');
+
+		line[strcspn(line, "\n")] = 0;
+		found = at != NULL && strcmp(at, path) == 0;
+	}
+	if (file != NULL)
+		fclose(file);
+	return found;
+}
+
 static void
 keep(struct paths *paths, const char *path)
 {
@@ -104,8 +125,10 @@ try_socket(struct search *search, const char *path)
 	error = trip_client_open_within(path, LOOK_MS, &client);
 	if (error == 0)
 		trip_client_close(client);
-	if (error == -EACCES)
+	if (error == -EACCES && is_listed(path))
 		keep(&search->shut, path);
+	else if (error == -EACCES)
+		search->n_dead++;
 	/* Somebody serves it, even if not us. */
 	else if (error != -ENOENT && error != -ECONNREFUSED)
 		keep(&search->found, path);
@@ -149,13 +172,21 @@ search_folder(struct search *search, const struct tripctl *ctl, const char *fold
 static int
 complain_none(const struct tripctl *ctl, const struct search *search)
 {
+	char dead[128] = "";
+
+	if (search->n_dead > 0)
+		snprintf(dead, sizeof(dead),
+			" (%u there let%s user %u not in, and nobody of this network namespace "
+			"serves %s)",
+			search->n_dead, search->n_dead == 1 ? "s" : "", (unsigned int)geteuid(),
+			search->n_dead == 1 ? "it" : "them");
 	return tripctl_complain(TRIPCTL_EXIT_NONE,
-		"no domain%s%s%s%s has a socket in %s%s%s; --socket says where else",
+		"no domain%s%s%s%s has a socket in %s%s%s%s; --socket says where else",
 		ctl->domain != NULL ? " " : "", ctl->domain != NULL ? ctl->domain : "",
 		ctl->prefix != NULL ? " of the file prefix " : "",
 		ctl->prefix != NULL ? ctl->prefix : "", search->folder[0],
-		search->n_folders > 1 ? " or " : "",
-		search->n_folders > 1 ? search->folder[1] : "");
+		search->n_folders > 1 ? " or " : "", search->n_folders > 1 ? search->folder[1] : "",
+		dead);
 }
 
 /* Says whom a socket lets in that does not let us in. */

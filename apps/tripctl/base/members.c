@@ -442,8 +442,8 @@ tripctl_members_domain(struct tripctl_sheet *sheet, const void *record)
 	tripctl_sheet_number(sheet, NULL, "max_flows", domain->max_flows);
 	tripctl_sheet_number(sheet, "PROCESSES", "processes", domain->processes);
 	tripctl_sheet_number(sheet, NULL, "max_processes", domain->max_processes);
-	tripctl_sheet_number(sheet, NULL, "commands", domain->commands);
-	tripctl_sheet_number(sheet, NULL, "commands_refused", domain->commands_refused);
+	tripctl_sheet_number(sheet, "COMMANDS", "commands", domain->commands);
+	tripctl_sheet_number(sheet, "REFUSED", "commands_refused", domain->commands_refused);
 	tripctl_sheet_json(sheet, "may_command", json_boolean(domain->may_command != 0));
 	tripctl_sheet_text(sheet, "<VERSION", "version", domain->version);
 	tripctl_sheet_text(sheet, "<PREFIX", "file_prefix", domain->prefix);
