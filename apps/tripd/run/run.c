@@ -68,6 +68,8 @@ tripd_run_prepare(struct tripd_run *run)
 	if (options->events != NULL && !options->dry_run &&
 		tripd_events_open(&run->events, options->events) != 0)
 		return TRIPD_EXIT_USAGE;
+	if (!options->dry_run && tripd_exporter_check(&options->ipfix) != 0)
+		return TRIPD_EXIT_USAGE;
 	if (tripd_preflight_need(run->rules, &run->plan, &run->need) != 0)
 		return TRIPD_EXIT_USAGE;
 	ret = tripd_words_init(&run->words, options, 0);
@@ -195,6 +197,7 @@ tell_trip(void *arg, const struct tripd_trip *trip)
 
 	tripd_events_put(&run->events, &run->quota, trip);
 	tripd_exec_put(&run->exec, &run->quota, trip);
+	tripd_exporting_put(&run->exporting, &run->quota, trip);
 }
 
 static void
@@ -240,6 +243,8 @@ tripd_run_start(struct tripd_run *run)
 		return TRIPD_EXIT_RUN;
 	if (run->plan.by_packets &&
 		tripd_replay_open(&run->replay, &run->forwarding, &run->quota) != 0)
+		return TRIPD_EXIT_RUN;
+	if (tripd_exporting_open(&run->exporting, &run->options->ipfix, &run->quota) != 0)
 		return TRIPD_EXIT_RUN;
 	tripd_tell_engines(run);
 	(void)tripd_exec_update(&run->exec);
@@ -344,6 +349,8 @@ tripd_run_close(struct tripd_run *run, int code)
 	if (tripd_events_close(&run->events) != 0 && code == 0)
 		code = TRIPD_EXIT_RUN;
 	if (tripd_exec_close(&run->exec) != 0 && code == 0)
+		code = TRIPD_EXIT_RUN;
+	if (tripd_exporting_close(&run->exporting, &run->quota) != 0 && code == 0)
 		code = TRIPD_EXIT_RUN;
 	tripd_quota_close(&run->quota);
 	if (run->domain != NULL)

@@ -8,6 +8,7 @@
 #include "command.h"
 #include "events.h"
 #include "exec.h"
+#include "exporting.h"
 #include "forward.h"
 #include "link/link.h"
 #include "patient.h"
@@ -43,6 +44,7 @@ struct tripd_run {
 	struct tripd_replay replay;
 	struct tripd_events events;
 	struct tripd_exec exec;
+	struct tripd_exporting exporting;
 	/* Ports are watched for their removal. */
 	bool ports_watched;
 	/* The last reading brought trips; and packets, or what is due by their times, were not all

@@ -74,8 +74,9 @@ tripd_tell_news(struct tripd_run *run, struct tripd_screen *screen)
 	bool of_ports = tripd_removal_check(&run->plan);
 	bool of_events = tripd_events_update(&run->events, &run->quota);
 	bool of_programs = tripd_exec_update(&run->exec);
+	bool of_export = tripd_exporting_update(&run->exporting, &run->quota);
 
-	if (!of_ports && !of_events && !of_programs)
+	if (!of_ports && !of_events && !of_programs && !of_export)
 		return;
 	tripd_screen_begin(screen);
 	if (of_ports)
@@ -84,5 +85,7 @@ tripd_tell_news(struct tripd_run *run, struct tripd_screen *screen)
 		tripd_events_say(&run->events);
 	if (of_programs)
 		tripd_exec_say(&run->exec);
+	if (of_export)
+		tripd_exporting_say(&run->exporting);
 	tripd_screen_end(screen);
 }

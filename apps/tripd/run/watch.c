@@ -51,13 +51,16 @@ do_command(const struct trip_command *command, FILE *answer, void *arg)
 	return result;
 }
 
-/* Rules change by commands, and by SIGHUP, whose answer goes to stderr. */
+/* Rules change by commands, and by SIGHUP, whose answer goes to stderr; in a moment, where another
+ * thread reads them. */
 static void
 change_rules(struct tripd_run *run, struct tripd_view *view)
 {
 	struct trip_command last = {.size = sizeof(last)};
 	uint64_t before = run->commands.n_changes;
 
+	if (tripd_exporting_reads(&run->exporting))
+		return;
 	if (run->quota.n_refused != run->refused && trip_command_refused(run->domain, &last) == 0)
 		tripd_events_refused(&run->events, &last, run->quota.n_refused - run->refused);
 	run->refused = run->quota.n_refused;

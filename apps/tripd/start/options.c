@@ -152,6 +152,17 @@ static const struct own_option all[] = {
 		AT(report)},
 	{"events", "FILE", "write each trip there as it happens, as a line of JSON; - is stdout",
 		AT(events)},
+	{"ipfix", "WHERE",
+		"export counts, keys and trips by IPFIX to tcp:HOST:PORT, udp:HOST:PORT or "
+		"file:PATH",
+		.take = tripd_option_ipfix},
+	{"ipfix-interval", "TIME", "how often counts and keys are exported; default 60s",
+		.take = tripd_option_ipfix_interval},
+	{"ipfix-domain", "N", "observation domain of what is exported; default 1", AT(ipfix.domain),
+		1, UINT32_MAX},
+	{"ipfix-enterprise", "N",
+		"enterprise whose information elements those of tripd are; default 32473",
+		AT(ipfix.enterprise), 1, UINT32_MAX},
 	{"until-idle", "SECONDS", "end when no packet has arrived for that long",
 		.take = parse_seconds},
 	{"clock", "machine|packet",
@@ -278,8 +289,9 @@ put(struct argp_state *state, struct tripd_options *options, const struct own_op
 }
 
 static void
-check(struct argp_state *state, const struct tripd_options *options)
+check(struct argp_state *state, struct tripd_options *options)
 {
+	tripd_option_ipfix_check(state, options);
 	if (options->demo) {
 		if (options->rules != NULL || options->n_ifaces != 0 || options->n_ports != 0 ||
 			options->n_pairs != 0 || options->eal_words != NULL)

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "option_ipfix.h"
+
 #define TRIPD_PORTS_MAX 64
 #define TRIPD_IFACES_MAX 16
 
@@ -43,6 +45,7 @@ struct tripd_options {
 	const char *rules;
 	const char *report;
 	const char *events;
+	struct tripd_ipfix_options ipfix;
 	/* 0: for ever. */
 	uint64_t until_idle_ns;
 	enum tripd_forward forward;
