@@ -428,8 +428,7 @@ begin(void)
 	make_engine();
 	sim_local(&trip_engine_current);
 	sim_local(&trip_hard_current);
-	/* Counters have been read some times, after their cache was refreshed. */
-	sim_patience((uint32_t)(8 * nics.period + 4 * nics.nic.lag));
+	sim_patience(nics_patience());
 	for (uint32_t h = 0; h < nics.engine.n_homes; h++)
 		make_home(h);
 	open_port();
@@ -454,6 +453,7 @@ begin(void)
 	/* What is done to all flows takes several batches, then. */
 	if (sim_draw(2) == 0 || nics.stops)
 		nics.hard->batch = 1 + (uint32_t)sim_draw(2);
+	nics_lasting_begin();
 }
 
 static void

@@ -39,6 +39,8 @@ struct act {
 	enum act_kind kind;
 	uint32_t flow, home, n, number;
 	uint64_t threshold;
+	/* A drop lasts for so long; 0: for ever. */
+	uint64_t time;
 	uint8_t op;
 	bool flag;
 };
@@ -78,6 +80,13 @@ struct item {
 	uint32_t completion, opening;
 	bool told, canceled;
 	unsigned int events;
+	/* It drops for so long, 0: for ever; whether there is an end to tell of, and that was not
+	 * told; behind how many passes it began. */
+	uint64_t time;
+	bool has_end, lasts;
+	uint32_t began;
+	/* Nothing more will be told of it. */
+	bool over;
 };
 
 struct nics {
@@ -102,7 +111,9 @@ struct nics {
 		 * on which others queue work as well. */
 		uint32_t refused, meddled;
 		uint64_t lost, before;
+		/* For ever; and how often it was told to pass, which ends all drops. */
 		bool drops, deleted;
+		uint32_t passes;
 	} fates[NIC_FLOWS];
 	struct nic_shape nic;
 	/* Of NIC_FLOWS. */
@@ -146,6 +157,13 @@ nics_fed(uint32_t flow, unsigned int kind)
 	return (flow + kind) % nics.engine.n_homes * CNTRS + kind;
 }
 
+/* In ticks: counters have been read some times then, after their cache was refreshed. */
+static inline uint32_t
+nics_patience(void)
+{
+	return (uint32_t)(8 * nics.period + 4 * nics.nic.lag);
+}
+
 /* By which its work goes. */
 static inline uint32_t
 nics_cntr(uint32_t flow)
@@ -168,6 +186,8 @@ uint64_t nics_reached(uint32_t cntr);
 bool nics_is_lost(uint32_t flow);
 /* Whether the slot of an item has come back: then it refers to nothing any more. */
 bool nics_is_back(const struct trip_channel_client *channel, uint64_t id);
+/* Some drops last for a time, and end. */
+void nics_lasting_begin(void);
 /* Counters of completions are closed, and others opened in their place: indices.h. */
 void nics_openings_begin(void);
 void nics_reopen(uint32_t home);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "call.h"
+#include "fate.h"
 #include "nics.h"
 
 /* So often it looks whether any packet has come. */
@@ -63,6 +64,7 @@ attach(uint32_t flow)
 	nics.fates[flow].creation++;
 	nics.fates[flow].before = nic_flow_of(flow).read;
 	nics.fates[flow].drops = nics.fates[flow].deleted = false;
+	trip_fate_begin(&slot->fate, false);
 	atomic_store_explicit(&slot->hard, 1, memory_order_relaxed);
 	for (unsigned int kind = 0; kind < TRIP_COUNT_KINDS; kind++) {
 		slot->cntr[kind] = nics_fed(flow, kind);
@@ -201,15 +203,48 @@ close_port(void)
 
 /* --- work --- */
 
+/* Events that are still to come, or were not taken yet. */
 static unsigned int
 flagged(uint32_t home)
 {
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < nics.n_items; i++)
-		n += nics.items[i].home == home && nics.items[i].told && !nics.items[i].canceled &&
-		     nics.items[i].events == 0;
+	for (unsigned int i = 0; i < nics.n_items; i++) {
+		const struct item *item = &nics.items[i];
+
+		if (item->home != home)
+			continue;
+		if (item->time != 0)
+			n += item->over ? 0 : 2;
+		else
+			n += item->told && !item->canceled && item->events == 0;
+	}
 	return n;
+}
+
+/* Room for what tells of its end, too. */
+static int
+take_slot(struct trip_channel_client *channel, const struct item *item, uint32_t *end)
+{
+	uint32_t returned = trip_channel_returned(channel);
+
+	return item->time != 0 ? trip_channel_alloc_more(channel, returned, end, 1)
+			       : trip_channel_alloc(channel, returned);
+}
+
+static struct item
+make_item(const struct act *act, uint32_t home)
+{
+	bool has_room = flagged(home) + 1 < SLOTS;
+
+	return (struct item){.threshold = nics_reached(nics_cntr(act->flow)) + act->threshold,
+		.flow = act->flow,
+		.creation = nics.fates[act->flow].creation,
+		.home = home,
+		.completion = act->home,
+		.opening = nics.openings[act->home],
+		.time = act->op == TRIP_OP_FLOW_DROP && has_room ? act->time : 0,
+		.told = (act->flag || act->time != 0 || nics.tells_all) && has_room};
 }
 
 static void
@@ -217,22 +252,17 @@ queue(const struct act *act)
 {
 	struct trip_home *home = nics.engine.homes[nics_cntr(act->flow) / CNTRS];
 	struct item *item = &nics.items[nics.n_items];
+	uint32_t end = TRIP_NONE;
 	int slot;
 
 	/* Work on a flow that is none is refused where it is queued. */
 	if (!nics.created[act->flow] || nics.n_items == ITEMS)
 		return;
 	sim_op("queues an operation on flow %u", act->flow);
-	slot = trip_channel_alloc(&home->clients[0], trip_channel_returned(&home->clients[0]));
+	*item = make_item(act, home->index);
+	slot = take_slot(&home->clients[0], item, &end);
 	if (slot < 0)
 		return;
-	*item = (struct item){.threshold = nics_reached(nics_cntr(act->flow)) + act->threshold,
-		.flow = act->flow,
-		.creation = nics.fates[act->flow].creation,
-		.home = home->index,
-		.completion = act->home,
-		.opening = nics.openings[act->home],
-		.told = (act->flag || nics.tells_all) && flagged(home->index) < SLOTS};
 	*trip_channel_desc(&home->clients[0], (uint32_t)slot) =
 		(struct trip_work_desc){.threshold = item->threshold,
 			.context = nics.n_items++,
@@ -240,6 +270,8 @@ queue(const struct act *act)
 			.target = act->flow,
 			.completion = act->home * CNTRS + DONE,
 			.op = act->op,
+			.value = item->time,
+			.end = end + 1,
 			.flags = item->told ? TRIP_WORK_COMPLETION : 0};
 	sim_expect(trip_channel_submit(&home->clients[0], (uint32_t)slot, &item->id) == 0,
 		"the channel is garbage");
