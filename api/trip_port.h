@@ -39,7 +39,9 @@ enum trip_port_event {
 
 /** Called by the port's flow worker. It may read, but not create or destroy flows, nor call what
  * would wait for that worker (-EDEADLK); trip_flow_query() tells of this port's what was read last.
- * It should be quick: while it runs, the port's counters are not read. */
+ * It should be quick: while it runs, the port's counters are not read. So trip_cntr_wait() for what
+ * this port's flows count, and calls of trip_client.h that ask this process's own domain, may last
+ * there as long as their limits. */
 typedef void (*trip_port_notify_t)(struct trip_port *port, enum trip_port_event event, void *arg);
 
 /** How the software engine gets to see the packets of a port. */
