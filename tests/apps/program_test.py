@@ -2,6 +2,7 @@
 """What the tests of all programs share: running them one by one, and waiting for what happens."""
 import contextlib
 import os
+import signal
 import sys
 import time
 import traceback
@@ -50,6 +51,8 @@ def remove_pages(prefix):
 def run_tests(place, *tests):
     """Runs tests, each with a place() of its own that it closes, and exits as Meson wants it."""
     failed = skipped = 0
+    # Under nohup it would be ignored in programs, too, some of which are to reload by it.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     for test in tests:
         at = place()
         try:
