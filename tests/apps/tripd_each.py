@@ -88,15 +88,22 @@ def what_is_sent_counts_apart(bench):
     equal({key: counted[0] for key, counted in top(of(told, 'out')).items()}, {'10.1.0.1': 60, '10.2.0.1': 10}, 'sent')
 
 
+def times(bench, name, packets):
+    """A capture of (second, source)."""
+    path = bench.file(name)
+    with open(path, 'wb') as file:
+        file.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
+        for second, src in packets:
+            data = frame(src)
+            file.write(struct.pack('<IIII', second, 0, len(data), len(data)) + data)
+    return path
+
+
 def a_key_goes_by_the_time_of_packets(bench):
     """The first source is silent from the first second on, the second for ten. Which have gone is found within some
     hundred bursts, each of a packet."""
-    path = bench.file('times.pcap')
-    with open(path, 'wb') as file:
-        file.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
-        for second, src in [(1, '10.0.0.1'), (2, '10.0.0.2')] + [(s, '10.0.0.3') for s in range(3, 13)] + [(12, '10.0.0.2')] + [(13, '10.0.0.3')] * 150:
-            data = frame(src)
-            file.write(struct.pack('<IIII', second, 0, len(data), len(data)) + data)
+    path = times(bench, 'times.pcap', [(1, '10.0.0.1'), (2, '10.0.0.2')] + [(s, '10.0.0.3') for s in range(3, 13)] +
+                 [(12, '10.0.0.2')] + [(13, '10.0.0.3')] * 150)
     report = bench.file('report.json')
     equal(bench.run(*bench.eal(f'net_pcap0,rx_pcap={path}'), '--clock', 'packet', '--rules', bench.file(
         'rules', 'each e port 0 ipv4.src max 10 idle 10500ms\n'), '--report', report, '--until-idle', '0.3')[0], 0, 'code')
@@ -148,6 +155,25 @@ def a_change_keeps_what_stays(bench):
     equal([(each['name'], each['packets'], each['max'], each['removed']) for each in report['each']],
           [('sources', 100, 1000, False), ('hundred', 0, 50, False), ('late', 0, 5, True)], 'in the report')
     equal(len(top(of(report, 'sources'))), 3, 'keys that stay')
+
+
+def keys_go_where_nothing_comes_any_more(bench):
+    """Of a port that is silent, and of one that sends nothing any more."""
+    process = bench.start(*bench.eal(
+        'net_pcap0,rx_pcap=' + bench.pcap('in.pcap', mixed()) + ',tx_pcap=' + bench.file('back.pcap'),
+        'net_pcap1,rx_pcap=' + bench.pcap('none.pcap', []) + ',tx_pcap=' + bench.file('out.pcap')),
+        '--rules', bench.file('rules', SOURCES + 'each short port 0 ipv4.src max 1k idle 100ms\n'
+                              'each out port 1 egress ipv4.src max 1k idle 100ms\n'),
+        '--socket', bench.file('sock'), '--report', bench.file('live.json'))
+
+    def gone():
+        code, out, _ = control(bench, '--json', 'list', 'each')
+        return code == 0 and [each['expired'] for each in json.loads(out)['each']] == [0, 3, 3]
+
+    wait_until('keys that go', gone)
+    report = end(bench, process)
+    equal([(each['keys'], each['packets'], each['remainder_packets']) for each in report['each']],
+          [(3, 100, 0), (0, 100, 100), (0, 100, 100)], 'in the report')
 
 
 def what_cannot_be_changes_nothing(bench):
@@ -333,6 +359,7 @@ def what_it_takes_is_told_before(bench):
 
 
 main(keys_have_what_is_theirs, keys_that_go_are_in_the_remainder, what_is_allowed_has_no_key, what_is_sent_counts_apart,
-     a_key_goes_by_the_time_of_packets, anybody_may_look_at_keys,
+     a_key_goes_by_the_time_of_packets, keys_go_where_nothing_comes_any_more,
+     anybody_may_look_at_keys,
      a_terminal_shows_keys, keys_are_seen_as_they_grow, a_change_keeps_what_stays, what_cannot_be_changes_nothing, keys_trip_once_each,
      a_fast_key_trips_and_no_slow_one, conditions_of_keys_come_and_go, what_it_takes_is_told_before)

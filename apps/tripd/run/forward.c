@@ -72,8 +72,8 @@ forward_burst(struct tripd_forwarding *forwarding, unsigned int i, uint16_t queu
 	struct rte_mbuf *pkts[TRIPD_BURST];
 	uint16_t received = tripd_link_receive(&forwarding->links[i], queue, pkts, TRIPD_BURST);
 
-	if (received > 0)
-		tripd_forward_packets(forwarding, i, queue, pkts, received);
+	/* None, too: keys of an `each` that are idle go by that. */
+	tripd_forward_packets(forwarding, i, queue, pkts, received);
 	return received;
 }
 

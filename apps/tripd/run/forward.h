@@ -51,7 +51,8 @@ int tripd_forward_start(struct tripd_forwarding *forwarding, const struct tripd_
 void tripd_forward_stop(struct tripd_forwarding *forwarding);
 
 /* Has packets counted that were received on a queue of the port [i] of the plan, and sends what the
- * rules leave, or frees it. One thread at a time for each port. */
+ * rules leave, or frees it; with none, keys of an `each` that are idle go. One thread at a time for
+ * each port. */
 struct rte_mbuf;
 void tripd_forward_packets(struct tripd_forwarding *forwarding, unsigned int i, uint16_t queue,
 	struct rte_mbuf **pkts, uint16_t n);
