@@ -113,6 +113,24 @@ def a_key_goes_by_the_time_of_packets(bench):
     equal((each['expired'], each['packets'], each['remainder_packets']), (1, 163, 1), 'what has gone')
 
 
+def a_key_that_was_idle_begins_anew_by_the_time_of_packets(bench):
+    """What comes next is its own packet, and then one of another port."""
+    first = times(bench, 'first.pcap', [(1, '10.0.0.1')] * 5 + [(5, '10.0.0.1')] * 4 + [(20, '10.0.0.1')] * 6)
+    second = times(bench, 'second.pcap', [(40, '10.0.0.2')])
+    report = bench.file('report.json')
+    equal(bench.run(*bench.eal(f'net_pcap0,rx_pcap={first}', f'net_pcap1,rx_pcap={second}'), '--clock', 'packet', '--rules',
+                    bench.file('rules', 'each e port 0,1 ipv4.src max 1k idle 10s\nwhen e.packets >= 5 log\n'
+                               'each slow port 0 ipv4.src max 1k idle 1h\n'),
+                    '--report', report, '--until-idle', '0.3')[0], 0, 'code')
+    with open(report, encoding='utf-8') as file:
+        told = json.load(file)
+    each = of(told, 'e')
+    equal([(trip['key'], trip['value'], trip['packet_time'][17:19]) for trip in told['trips']],
+          [('10.0.0.1', 5, '01'), ('10.0.0.1', 5, '20')], 'trips')
+    equal((top(each), each['expired'], each['remainder_packets']), ({'10.0.0.2': (1, 64, 0)}, 2, 15), 'keys')
+    equal(of(told, 'slow')['top'][0]['packets'], 15, 'what was not idle as long')
+
+
 def start(bench, rules, *words):
     report = bench.file('live.json')
     process = bench.start(*bench.eal('net_pcap0,rx_pcap=' + bench.pcap('in.pcap', mixed())), '--rules', bench.file(
@@ -359,7 +377,7 @@ def what_it_takes_is_told_before(bench):
 
 
 main(keys_have_what_is_theirs, keys_that_go_are_in_the_remainder, what_is_allowed_has_no_key, what_is_sent_counts_apart,
-     a_key_goes_by_the_time_of_packets, keys_go_where_nothing_comes_any_more,
+     a_key_goes_by_the_time_of_packets, a_key_that_was_idle_begins_anew_by_the_time_of_packets, keys_go_where_nothing_comes_any_more,
      anybody_may_look_at_keys,
      a_terminal_shows_keys, keys_are_seen_as_they_grow, a_change_keeps_what_stays, what_cannot_be_changes_nothing, keys_trip_once_each,
      a_fast_key_trips_and_no_slow_one, conditions_of_keys_come_and_go, what_it_takes_is_told_before)

@@ -22,6 +22,10 @@
 #define SECOND UINT64_C(1000000000)
 /* Two for each time at which anything is due: a day in seconds, and some. */
 #define STOPS_MAX 200000u
+/* So many bursts of no packet find all keys that are idle, and once in a 320th of their idle time
+ * they are to be found. */
+#define SWEEPS_MAX 101u
+#define SWEEPS_IN_IDLE 32000u
 
 /* What a queue has brought that is not counted yet. */
 struct tripd_replay_queue {
@@ -182,6 +186,37 @@ come_to(struct tripd_replay *replay, uint64_t ns)
 	return tripd_period_next(quota) == end;
 }
 
+/* How often queues are asked for keys that have become idle in that time: the shortest idle time of
+ * all says so. */
+static unsigned int
+sweeps_of(const struct tripd_quota *quota, uint64_t passed)
+{
+	uint64_t n = 0;
+
+	for (unsigned int i = 0; i < quota->rules->n_eaches; i++) {
+		uint64_t idle = quota->rules->eaches[i].idle_us * 1000;
+
+		if (quota->eaches[i].each != NULL)
+			n = RTE_MAX(n, passed / (idle / SWEEPS_IN_IDLE));
+	}
+	return (unsigned int)RTE_MIN(n, SWEEPS_MAX);
+}
+
+/* Keys that are idle by the time of a packet go before it, which may be of one of them. */
+static void
+let_idle_go(struct tripd_replay *replay)
+{
+	uint64_t now = replay->quota->packet_ns;
+	unsigned int n = sweeps_of(replay->quota, now - replay->swept);
+
+	if (n > 0)
+		replay->swept = now;
+	for (unsigned int i = 0; i < replay->n_queues; i++)
+		for (unsigned int k = 0; k < n; k++)
+			tripd_forward_packets(replay->forwarding, replay->queues[i].port,
+				replay->queues[i].id, NULL, 0);
+}
+
 bool
 tripd_replay_run(struct tripd_replay *replay, unsigned int ms)
 {
@@ -196,9 +231,11 @@ tripd_replay_run(struct tripd_replay *replay, unsigned int ms)
 			begin(replay, ns);
 		if (queue == NULL && come_to(replay, replay->quota->packet_ns))
 			return false;
-		if (queue != NULL && come_to(replay, ns))
-			tripd_forward_packets(replay->forwarding, queue->port, queue->id,
-				&queue->pkts[queue->next++], 1);
+		if (queue == NULL || !come_to(replay, ns))
+			continue;
+		let_idle_go(replay);
+		tripd_forward_packets(
+			replay->forwarding, queue->port, queue->id, &queue->pkts[queue->next++], 1);
 	} while (now_ns(CLOCK_MONOTONIC) < until && !tripd_period_is_full(replay->quota));
 	return true;
 }

@@ -35,6 +35,8 @@ struct tripd_replay {
 	bool has_begun;
 	/* How often the clock has stopped on the way to the next packet. */
 	unsigned int n_stops;
+	/* When idle keys were looked for last. */
+	uint64_t swept;
 	/* A period did not end, or the next one did not begin. */
 	bool failed;
 };
