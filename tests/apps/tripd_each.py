@@ -254,6 +254,28 @@ def anybody_may_look_at_keys(bench):
     end(bench, process)
 
 
+def a_key_of_two_ports_is_one(bench):
+    """Each port has a table, and each has all of the keys: three, and eight of another statement."""
+    path = bench.pcap('in.pcap', mixed() + [frame('10.1.0.1', f'10.0.0.{i}') for i in range(3, 10)])
+    out = bench.file('out')
+    with open(out, 'w', encoding='utf-8') as file:
+        process = bench.start(*bench.eal(f'net_pcap0,rx_pcap={path}', f'net_pcap1,rx_pcap={path}'), '--rules', bench.file(
+            'rules', 'each three port 0,1 ipv4.src max 1k idle 1h\neach eight port 0,1 ipv4.dst max 1k idle 1h\n'
+            'each one port 0 ipv4.dst max 1k idle 1h\ncount all port 0,1 pattern eth / end\n'),
+            '--socket', bench.file('sock'), '--report', bench.file('live.json'), stdout=file)
+        wait_until('a socket', lambda: control(bench, 'list', 'domain')[0] == 0)
+        equal(control(bench, 'wait', 'all.packets', str(2 * 112))[0], 0, 'packets')
+        for name, told in ('three', '3 keys, 214 packets'), ('eight', '8 keys, 214 packets'), ('one', '8 keys, 107 packets'):
+            head = control(bench, 'top', name, '--rounds', '1', '--interval', '10ms')[1].splitlines()[0]
+            assert f' {told}, ' in head, head
+        report = end(bench, process)
+    equal([(each['keys'], each['queues'], len(each['top'])) for each in report['each']], [(6, 2, 3), (16, 2, 8), (8, 1, 8)],
+          'in the report')
+    with open(out, encoding='utf-8') as file:
+        equal(re.findall(r'^(\w+) +\d+ +[\d,]+$|^  (.*more keys)$', file.read(), re.M),
+              [('three', ''), ('eight', ''), ('', 'at most 6 more keys'), ('one', ''), ('', '3 more keys')], 'the end')
+
+
 def screen(bench, keys, *words):
     """What top draws on a terminal of 100 columns until it has taken these keys, the last of which ends it."""
     main, side = pty.openpty()
@@ -379,5 +401,5 @@ def what_it_takes_is_told_before(bench):
 main(keys_have_what_is_theirs, keys_that_go_are_in_the_remainder, what_is_allowed_has_no_key, what_is_sent_counts_apart,
      a_key_goes_by_the_time_of_packets, a_key_that_was_idle_begins_anew_by_the_time_of_packets, keys_go_where_nothing_comes_any_more,
      anybody_may_look_at_keys,
-     a_terminal_shows_keys, keys_are_seen_as_they_grow, a_change_keeps_what_stays, what_cannot_be_changes_nothing, keys_trip_once_each,
+     a_key_of_two_ports_is_one, a_terminal_shows_keys, keys_are_seen_as_they_grow, a_change_keeps_what_stays, what_cannot_be_changes_nothing, keys_trip_once_each,
      a_fast_key_trips_and_no_slow_one, conditions_of_keys_come_and_go, what_it_takes_is_told_before)

@@ -186,20 +186,24 @@ cut(char *line, unsigned int width)
 void
 tripctl_hitters_head(const struct tripctl_hitters *hitters, unsigned int width, char *line)
 {
-	const struct trip_client_each *now = &tripctl_hitters_now(hitters)->each;
+	const struct tripctl_hitters_sample *sample = tripctl_hitters_now(hitters);
+	const struct trip_client_each *now = &sample->each;
 	const struct trip_client_each *before = &before_of(hitters)->each;
 	char name[4 * sizeof(now->name)], fields[4 * sizeof(now->fields)];
 	char packets[TRIPCTL_TEXT_NUMBER], keys[TRIPCTL_TEXT_NUMBER];
 	char rate[TRIPCTL_TEXT_NUMBER] = "-", gone[TRIPCTL_TEXT_NUMBER];
 	double seconds = seconds_of(hitters);
+	/* One table may have what another one has. */
+	bool all = sample->n<TRIP_CLIENT_TOP_MAX, several = now->tables> 1;
 
 	if (seconds > 0 && now->packets >= before->packets)
 		tripctl_text_short((double)(now->packets - before->packets) / seconds, rate);
 	snprintf(line, TRIPCTL_HITTERS_LINE,
-		"each %s of %s: %s keys, %s packets, %s/s, %s of keys that went",
+		"each %s of %s: %s%s keys, %s packets, %s/s, %s of keys that went",
 		tripctl_text_escape(now->name, name, sizeof(name)),
 		tripctl_text_escape(now->fields, fields, sizeof(fields)),
-		tripctl_text_short((double)now->keys, keys),
+		several && !all ? "at most " : "",
+		tripctl_text_short(several && all ? (double)sample->n : (double)now->keys, keys),
 		tripctl_text_short((double)now->packets, packets), rate,
 		tripctl_text_short((double)now->remainder_packets, gone));
 	cut(line, width);

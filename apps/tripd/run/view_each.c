@@ -26,20 +26,26 @@ say_line(struct tripd_screen *screen, const char *indent, const char *name, uint
 		indent[0] != 0 ? KEY_WIDTH : TRIP_RULES_NAME_MAX, name, packets_text, bytes_text);
 }
 
+/* Of several tables, one of which may have what another one has, their entries say how many others
+ * there are at most. */
 static void
-say_keys(struct tripd_screen *screen, const struct tripd_each *each, uint64_t keys)
+say_keys(struct tripd_screen *screen, const struct tripd_each *each,
+	const struct trip_each_info *info)
 {
 	struct trip_each_entry entries[TOP];
 	int n = trip_each_top(each->each, TRIP_EACH_PACKETS, entries, sizeof(entries[0]), TOP);
+	uint64_t told = 0;
 
 	for (int i = 0; i < n; i++) {
 		char text[TRIP_EACH_TEXT_MAX];
 
+		told += entries[i].tables;
 		if (trip_each_text(each->each, entries[i].key, text, sizeof(text)) == 0)
 			say_line(screen, "  ", text, entries[i].packets, entries[i].bytes);
 	}
-	if (n > 0 && keys > (uint64_t)n)
-		tripd_screen_say(screen, "  %" PRIu64 " more keys", keys - (uint64_t)n);
+	if (n == TOP && info->keys > told)
+		tripd_screen_say(screen, "  %s%" PRIu64 " more keys",
+			info->tables > 1 ? "at most " : "", info->keys - told);
 }
 
 void
@@ -56,7 +62,7 @@ tripd_view_eaches(struct tripd_view *view)
 			continue;
 		tripd_quota_each_info(each, &info);
 		say_line(&view->screen, "", rule->name, info.packets, info.bytes);
-		say_keys(&view->screen, each, info.keys);
+		say_keys(&view->screen, each, &info);
 		if (info.remainder_packets != 0)
 			say_line(&view->screen, "  ", "keys that went", info.remainder_packets,
 				info.remainder_bytes);
