@@ -482,11 +482,12 @@ static const struct mistake mistakes[] = {
 		"3:6: expected '.packets' or '.bytes' behind the name of a 'count' rule, found "
 		"'g.octets'\n"),
 	MISTAKE("count g port 0 pattern eth / end\nwhen h.packets >= 5 log",
-		"2:6: no 'count' rule is named 'h'\n"),
-	MISTAKE("when nothing.bytes >= 1 log", "1:6: no 'count' rule is named 'nothing'\n"),
+		"2:6: no 'count' rule or 'each' is named 'h'\n"),
+	MISTAKE("when nothing.bytes >= 1 log",
+		"1:6: no 'count' rule or 'each' is named 'nothing'\n"),
 	MISTAKE("count dns port 0 pattern udp dst is 53 / end\nwhen dsn.packets >= 1 drop "
 		"dns\nwhen dns.bytes >= 1 drop dnss",
-		"2:6: no 'count' rule is named 'dsn': did you mean 'dns'?\n"
+		"2:6: no 'count' rule or 'each' is named 'dsn': did you mean 'dns'?\n"
 		"3:26: no 'count' rule is named 'dnss': did you mean 'dns'?\n"),
 	MISTAKE("counter c\nwhen total >= 1 log",
 		"2:6: no 'count' rule, 'counter' or 'quota' is named 'total'\n"),
@@ -727,10 +728,17 @@ static const struct mistake mistakes[] = {
 		">= 0 log\nwhen e.packets >= 300T log\nwhen e.bytes >= 5% log\nwhen "
 		"e.bytes rate >= 5pps over 1s log",
 		"2:6: 'e' counts packets and bytes: expected '.packets' or '.bytes' "
-		"behind it\n3:6: of a key, 1 to 281474976710655 may be waited for\n4:6: "
-		"of a key, 1 to 281474976710655 may be waited for\n5:17: 'e.bytes' is no "
+		"behind it\n3:6: 'e.packets' >= 0: of a key, expected 1 to 281474976710655\n"
+		"4:6: 'e.packets' >= 300000000000000: of a key, expected 1 to 281474976710655\n"
+		"5:17: 'e.bytes' is no "
 		"'quota', of which that could be\n6:22: a rate of bytes is in bit/s or "
 		"B/s, found '5pps'\n"),
+	MISTAKE("each victims port 0 ipv4.dst max 10 idle 1s\nwhen victim.packets >= 1 log\n"
+		"when victims.keys >= 1 log\nwhen victim.bytes rate >= 1B/s over 5s log",
+		"2:6: no 'count' rule or 'each' is named 'victim': did you mean 'victims'?\n"
+		"3:6: expected '.packets' or '.bytes' behind the name of an 'each', found "
+		"'victims.keys'\n"
+		"4:6: no 'count' rule or 'each' is named 'victim': did you mean 'victims'?\n"),
 	MISTAKE("each e port 0 ipv4.src max 10 idle 1s\nwhen e.bytes rate >= 100Tbit/s "
 		"over 1s log",
 		"2:22: '100Tbit/s' is too much of a key: a second, and in the time, at "

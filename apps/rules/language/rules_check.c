@@ -151,7 +151,7 @@ fits(enum trip_rules_kind kind, bool count, bool counter)
 
 void
 trip_rules_check_unknown(struct trip_rules_ctx *ctx, const struct trip_rules_span *place,
-	const struct trip_rules_span *name, bool count, bool counter)
+	const struct trip_rules_span *name, bool count, bool counter, bool each)
 {
 	const struct trip_rules_symbol *best = NULL;
 	char quote[TRIP_RULES_QUOTE_SIZE], other[TRIP_RULES_QUOTE_SIZE];
@@ -162,7 +162,8 @@ trip_rules_check_unknown(struct trip_rules_ctx *ctx, const struct trip_rules_spa
 		unsigned int d;
 
 		ctx->suggestions++;
-		if (!fits(symbol->kind, count, counter))
+		if (!fits(symbol->kind, count, counter) &&
+			!(each && symbol->kind == TRIP_RULES_KIND_EACH))
 			continue;
 		d = distance(name, &symbol->span);
 		/* A word of one or two letters is not a slip for every other such word. */
@@ -173,6 +174,7 @@ trip_rules_check_unknown(struct trip_rules_ctx *ctx, const struct trip_rules_spa
 	}
 	trip_rules_error(ctx, place, "no %s is named %s%s%s%s",
 		count && counter ? "'count' rule, 'counter' or 'quota'"
+		: count && each  ? "'count' rule or 'each'"
 		: count          ? "'count' rule"
 				 : "'counter' or 'quota'",
 		trip_rules_error_quote(quote, name), best != NULL ? ": did you mean " : "",
@@ -218,12 +220,12 @@ misses(struct trip_rules_ctx *ctx, const struct trip_rules_span *ref)
 		return false;
 	name.length = (size_t)(dot - ref->text);
 	symbol = trip_rules_check_find(ctx, &name);
-	if (symbol == NULL || symbol->kind != TRIP_RULES_KIND_COUNT)
+	if (symbol == NULL ||
+		(symbol->kind != TRIP_RULES_KIND_COUNT && symbol->kind != TRIP_RULES_KIND_EACH))
 		return false;
 	trip_rules_error(ctx, ref,
-		"expected '.packets' or '.bytes' behind the name of a 'count' "
-		"rule, found %s",
-		trip_rules_error_quote(quote, ref));
+		"expected '.packets' or '.bytes' behind the name of %s, found %s",
+		kind_name(symbol->kind), trip_rules_error_quote(quote, ref));
 	return true;
 }
 
@@ -309,7 +311,7 @@ check_ref(struct trip_rules_ctx *ctx, const struct trip_rules_names *names,
 	if (symbol == NULL && !dotted && misses(ctx, ref))
 		return;
 	if (symbol == NULL) {
-		trip_rules_check_unknown(ctx, ref, &name, true, !dotted);
+		trip_rules_check_unknown(ctx, ref, &name, true, !dotted, dotted);
 		return;
 	}
 	trip_rules_error_quote(quote, &name);
@@ -361,7 +363,7 @@ check_target(struct trip_rules_ctx *ctx, const struct trip_rules_span *target,
 		return;
 	}
 	if (symbol == NULL) {
-		trip_rules_check_unknown(ctx, target, target, !counter || either, counter);
+		trip_rules_check_unknown(ctx, target, target, !counter || either, counter, false);
 		return;
 	}
 	if (symbol->kind == TRIP_RULES_KIND_EACH && (!counter || either))

@@ -338,6 +338,7 @@ trip_rules_each_when(struct trip_rules_ctx *ctx, const struct trip_rules_names *
 	bool of_bytes = when->ref == TRIP_RULES_REF_BYTES;
 	bool is_rate = when->condition.kind == TRIP_CONDITION_RATE;
 	struct trip_each_when condition = {.of = of_bytes ? TRIP_EACH_BYTES : TRIP_EACH_PACKETS};
+	char quote[TRIP_RULES_QUOTE_SIZE];
 
 	trip_rules_condition_check_rate(ctx, names, when->ref);
 	when->ref = of_bytes ? TRIP_RULES_REF_KEY_BYTES : TRIP_RULES_REF_KEY_PACKETS;
@@ -350,8 +351,9 @@ trip_rules_each_when(struct trip_rules_ctx *ctx, const struct trip_rules_names *
 			       !make_bucket(ctx, &names->rates[0], when, &condition)))
 		return;
 	if (!is_rate && (when->threshold == 0 || when->threshold > COUNT_MAX)) {
-		trip_rules_error(ctx, &names->ref, "of a key, 1 to %" PRIu64 " may be waited for",
-			COUNT_MAX);
+		trip_rules_error(ctx, &names->ref,
+			"%s >= %" PRIu64 ": of a key, expected 1 to %" PRIu64,
+			trip_rules_error_quote(quote, &names->ref), when->threshold, COUNT_MAX);
 		return;
 	}
 	condition.count = is_rate ? 0 : when->threshold;

@@ -426,6 +426,6 @@ bool trip_rules_check_split(
 	const struct trip_rules_span *ref, struct trip_rules_span *name, enum trip_rules_ref *kind);
 /* Says that there is no such name, and which one was probably meant. */
 void trip_rules_check_unknown(struct trip_rules_ctx *ctx, const struct trip_rules_span *place,
-	const struct trip_rules_span *name, bool count, bool counter);
+	const struct trip_rules_span *name, bool count, bool counter, bool each);
 
 #endif

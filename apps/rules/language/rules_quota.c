@@ -182,7 +182,7 @@ check_ref(struct trip_rules_ctx *ctx, const struct trip_rules_quota_ref *ref)
 
 	symbol = trip_rules_check_find(ctx, &name);
 	if (symbol == NULL) {
-		trip_rules_check_unknown(ctx, &ref->span, &name, true, false);
+		trip_rules_check_unknown(ctx, &ref->span, &name, true, false, false);
 		return;
 	}
 	if (!check_kind(ctx, &ref->span, symbol, dotted) || symbol->index >= ctx->rules->n_counts)
