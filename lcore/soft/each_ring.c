@@ -6,9 +6,12 @@
 
 #define LINE 64u
 
-/* A place: how often the ring has gone round, above a queue and where in its log. */
+/* A place: how often the ring has gone round, above a queue and the end of its serial number there,
+ * which says more than where in its log that is: one that is written over it has another end. */
 #define TURN_SHIFT 32u
 #define TABLE_SHIFT 16u
+
+_Static_assert(TRIP_EACH_RING_MAX < 1u << TABLE_SHIFT, "a serial ends with one bit more");
 
 static struct trip_each_head *
 head_of(const struct trip_each_ring_at *at, uint32_t table)
@@ -85,7 +88,7 @@ static uint64_t
 word_of(const struct trip_each_ring_at *at, uint64_t number, uint32_t table, uint64_t serial)
 {
 	return (uint64_t)turn_of(at, number) << TURN_SHIFT | (uint64_t)table << TABLE_SHIFT |
-	       (serial & (at->kept - 1));
+	       (uint16_t)serial;
 }
 
 /* From one that there may be: the first that nobody has taken, or one before that. What another
@@ -135,7 +138,8 @@ read_log(const struct trip_each_ring_at *at, uint64_t word, struct trip_each_tol
 	/* What is written over it comes behind a serial of 0. Partner: the fence in
 	 * trip_each_ring_write(). */
 	atomic_thread_fence(memory_order_acquire);
-	return serial != 0 && atomic_load_explicit(&log->serial, memory_order_relaxed) == serial;
+	return serial != 0 && (uint16_t)(serial - 1) == (uint16_t)word &&
+	       atomic_load_explicit(&log->serial, memory_order_relaxed) == serial;
 }
 
 bool
@@ -144,8 +148,6 @@ trip_each_ring_read(
 {
 	uint64_t word = atomic_load_explicit(place_of(at, number), memory_order_acquire);
 
-	/* A log may have come round: then its serial is another, and so is the place, or the next
-	 * that its queue takes will be it. */
 	return compare_turn(at, number, word) == 0 && read_log(at, word, told) &&
 	       atomic_load_explicit(place_of(at, number), memory_order_relaxed) == word;
 }

@@ -70,6 +70,28 @@ each_ring_keeps_the_last(void **state)
 	free(at.ring);
 }
 
+/* A queue writes its next trip over its oldest before that has left its place: a place never has
+ * the trip that comes after it in its log. */
+static void
+each_ring_reads_none_for_another(void **state)
+{
+	struct trip_each_ring_at at = open_ring();
+	struct trip_each_told read;
+
+	for (uint64_t i = 0; i < 3 * KEPT; i++) {
+		struct trip_each_told told = told_of(i, 1);
+
+		trip_each_ring_write(&at, &told);
+		for (uint64_t k = 0; k <= i; k++)
+			assert_int_equal(trip_each_ring_read(&at, k, &read), k < i && k + KEPT > i);
+		assert_false(trip_each_ring_has(&at, &told, 0, i));
+		assert_int_equal(trip_each_ring_tell(&at, &told, i), TRIP_EACH_TELLS);
+		assert_true(trip_each_ring_read(&at, i, &read));
+		assert_memory_equal(&read, &told, sizeof(told));
+	}
+	free(at.ring);
+}
+
 /* Two that have looked at the same time: the second finds the first, or cannot know. */
 static void
 each_ring_tells_once(void **state)
@@ -218,6 +240,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_ring_keeps_the_last),
+		cmocka_unit_test(each_ring_reads_none_for_another),
 		cmocka_unit_test(each_ring_tells_once),
 		cmocka_unit_test(each_ring_survives_who_tells),
 		cmocka_unit_test(each_ring_with_garbage_ends),
