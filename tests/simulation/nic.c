@@ -68,6 +68,12 @@ nic_may_lose(void)
 
 /* --- chance --- */
 
+void
+nic_count_calls(uint32_t n)
+{
+	nic.calls = n;
+}
+
 uint32_t
 nic_chance(uint32_t of)
 {

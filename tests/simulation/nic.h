@@ -71,6 +71,8 @@ struct nic_flow {
 };
 
 void nic_begin(const struct nic_shape *shape);
+/* So many calls of the driver were made before: by that goes which of the next ones fail. */
+void nic_count_calls(uint32_t n);
 /* The pattern of a flow. */
 const struct rte_flow_item *nic_pattern(uint32_t flow);
 /* Packets come. */
