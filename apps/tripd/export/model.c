@@ -57,6 +57,14 @@ static const fbInfoElement_t own[TRIPD_MODEL_OWN + 1] = {
 	STRING("triplineKey", 26, "the key that tripped, as text"),
 	STRING("triplineKind", 27, "what the statement is: count, counter, each"),
 	FB_IE_INIT_FULL("triplineTeid", 0, 28, 4, ID_F, 0, 0, FB_UINT_32, "TEID of GTP-U"),
+	U64("triplineDroppedPackets", 29, COUNT_F | FB_UNITS_PACKETS,
+		"packets that were dropped, of keys that had tripped, or for which there was no "
+		"room"),
+	U64("triplineDroppedBytes", 30, COUNT_F | FB_UNITS_OCTETS, "bytes of these packets"),
+	U64("triplineHeld", 31, GAUGE_F | FB_UNITS_ENTRIES,
+		"keys that stay, since something is being done to them"),
+	FB_IE_INIT_FULL("triplineDropped", 0, 32, 1, FB_IE_DEFAULT, 0, 0, FB_BOOL,
+		"packets of the key are being dropped"),
 	FB_IE_NULL,
 };
 
@@ -94,7 +102,8 @@ static const struct spec of_remainder[] = {FLOW, {"triplineRemainderPackets", 8}
 	{"observationPointId", 8}, {0}};
 static const struct spec of_each[] = {{"observationPointId", 8}, {"triplinePackets", 8},
 	{"triplineBytes", 8}, {"triplineKeys", 8}, {"triplineMax", 8}, {"triplineAdmitted", 8},
-	{"triplineEvicted", 8}, {"triplineExpired", 8}, {"triplineFloor", 8}, {0}};
+	{"triplineEvicted", 8}, {"triplineExpired", 8}, {"triplineFloor", 8}, {"triplineHeld", 8},
+	{"triplineDroppedPackets", 8}, {"triplineDroppedBytes", 8}, {0}};
 static const struct spec of_trip[] = {{"triplineCounter", 0}, {"triplineCondition", 0},
 	{"triplineOperation", 0}, {"triplineKey", 0}, {"observationTimeNanoseconds", 8},
 	{"triplineThreshold", 8}, {"triplineValue", 8}, {"triplineFirings", 8},

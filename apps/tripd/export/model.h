@@ -24,7 +24,7 @@ enum {
 };
 
 /* Elements of its own, numbered from 1. */
-#define TRIPD_MODEL_OWN 28
+#define TRIPD_MODEL_OWN 32
 
 void tripd_model_add(fbInfoModel_t *model, uint32_t enterprise);
 
@@ -66,7 +66,8 @@ struct tripd_model_remainder {
 
 struct tripd_model_each {
 	uint64_t point;
-	uint64_t packets, bytes, keys, max, admitted, evicted, expired, floor;
+	uint64_t packets, bytes, keys, max, admitted, evicted, expired, floor, held;
+	uint64_t dropped_packets, dropped_bytes;
 };
 
 struct tripd_model_trip {
@@ -89,12 +90,14 @@ struct tripd_model_key {
 	uint64_t point;
 	/* 0: ingress, 1: egress. */
 	uint8_t direction;
+	/* Its packets are being dropped: TRIPD_MODEL_TRUE or _FALSE. */
+	uint8_t dropped;
 	/* Its fields. */
 	uint8_t rest[4 * TRIP_EACH_KEY_MAX];
 };
 
 /* Fields that a template of keys has beside those of every one, at most. */
-#define TRIPD_MODEL_KEY_SPECS (9 + 2 * TRIP_EACH_PARTS_MAX + 1)
+#define TRIPD_MODEL_KEY_SPECS (10 + 2 * TRIP_EACH_PARTS_MAX + 1)
 
 /* The template of keys that have these parts; those of either version of IP have one for each. */
 void tripd_model_key_specs(const struct trip_each_part *parts, uint32_t n_parts, bool v6,
@@ -107,6 +110,10 @@ bool tripd_model_key_is_v6(
 /* Writes the fields of a key behind those of the record. Returns the size of the record. */
 size_t tripd_model_key_fill(const struct trip_each_part *parts, uint32_t n_parts,
 	const uint8_t *key, struct tripd_model_key *record);
+
+/* As boolean has it. */
+#define TRIPD_MODEL_TRUE 1
+#define TRIPD_MODEL_FALSE 2
 
 /* As dateTimeNanoseconds has it. */
 uint64_t tripd_model_time(uint64_t ns);

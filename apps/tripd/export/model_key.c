@@ -83,6 +83,7 @@ tripd_model_key_specs(const struct trip_each_part *parts, uint32_t n_parts, bool
 	for (unsigned int i = 0; i < RTE_DIM(head); i++)
 		*spec++ = (fbInfoElementSpec_t){(char *)(uintptr_t)head[i], 8, 0};
 	*spec++ = (fbInfoElementSpec_t){(char *)(uintptr_t) "flowDirection", 1, 0};
+	*spec++ = (fbInfoElementSpec_t){(char *)(uintptr_t) "triplineDropped", 1, 0};
 	for (uint32_t i = 0; i < n_parts; i++) {
 		const struct field *field = &fields[parts[i].field];
 		bool six = is_v6(field, v6);

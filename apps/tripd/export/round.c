@@ -70,7 +70,11 @@ point_of(struct tripd_round *round, enum tripd_point_kind kind, unsigned int i, 
 static int
 visit(const struct trip_each_entry *entry, void *arg)
 {
-	tripd_tally_look(arg, entry->key, entry->packets, entry->bytes, entry->error);
+	struct tripd_tally_key *key =
+		tripd_tally_look(arg, entry->key, entry->packets, entry->bytes, entry->error);
+
+	if (key != NULL)
+		key->dropped = entry->op == TRIP_EACH_OP_DROP;
 	return 0;
 }
 

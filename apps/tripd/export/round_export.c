@@ -129,7 +129,8 @@ put_keys(const struct tripd_round *round, struct tripd_message *message, struct 
 		struct tripd_model_key record = {.flow = flow_of(round, &key->tally),
 			.error = key->error,
 			.point = point->number,
-			.direction = each->egress};
+			.direction = each->egress,
+			.dropped = key->dropped ? TRIPD_MODEL_TRUE : TRIPD_MODEL_FALSE};
 		bool v6 = tripd_model_key_is_v6(info->parts, info->n_parts, key->key);
 		size_t size;
 
@@ -154,7 +155,10 @@ put_each(const struct tripd_round *round, struct tripd_message *message, struct 
 		.admitted = info->admitted,
 		.evicted = info->evicted,
 		.expired = info->expired,
-		.floor = info->floor};
+		.floor = info->floor,
+		.held = info->held,
+		.dropped_packets = info->dropped_packets,
+		.dropped_bytes = info->dropped_bytes};
 	int ret;
 
 	if (!each->fresh)

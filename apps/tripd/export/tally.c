@@ -115,7 +115,7 @@ note_gone(struct tripd_tally_keys *keys, const struct tripd_tally *tally)
 	keys->gone_bytes += tally->sent_bytes;
 }
 
-void
+struct tripd_tally_key *
 tripd_tally_look(struct tripd_tally_keys *keys, const void *key, uint64_t packets, uint64_t bytes,
 	uint64_t error)
 {
@@ -124,7 +124,7 @@ tripd_tally_look(struct tripd_tally_keys *keys, const void *key, uint64_t packet
 
 	if (!grow(keys)) {
 		keys->left_out++;
-		return;
+		return NULL;
 	}
 	place = find(keys, key);
 	if (place->look == 0) {
@@ -137,6 +137,7 @@ tripd_tally_look(struct tripd_tally_keys *keys, const void *key, uint64_t packet
 	/* It has gone and come again meanwhile. */
 	if (tripd_tally_set(&place->tally, packets, bytes))
 		note_gone(keys, &before);
+	return place;
 }
 
 /* Those behind it move up, up to a free place, where that is nearer to their homes. */

@@ -28,6 +28,8 @@ struct tripd_tally_key {
 	uint64_t error;
 	/* The look in which it was seen last; 0: the place is free. */
 	uint32_t look;
+	/* Its packets are being dropped. */
+	uint32_t dropped;
 	uint8_t key[];
 };
 
@@ -52,8 +54,10 @@ void tripd_tally_keys_free(struct tripd_tally_keys *keys);
 /* A look at all keys: begins, takes each of them once at most, and ends: those that were not there
  * have gone. */
 void tripd_tally_look_begin(struct tripd_tally_keys *keys);
-void tripd_tally_look(struct tripd_tally_keys *keys, const void *key, uint64_t packets,
-	uint64_t bytes, uint64_t error);
+/* Of the key words of 4 bytes are read, as many as it takes. Returns its place; NULL: there is no
+ * memory. */
+struct tripd_tally_key *tripd_tally_look(struct tripd_tally_keys *keys, const void *key,
+	uint64_t packets, uint64_t bytes, uint64_t error);
 void tripd_tally_look_end(struct tripd_tally_keys *keys);
 
 /* The next one from a place on, which goes on behind it; NULL: there is none. */

@@ -14,9 +14,6 @@
 /* Characters of a string: all of a record's are to be in one datagram. */
 #define STRING_MAX 250
 
-#define TRUE_BYTE 1
-#define FALSE_BYTE 2
-
 int
 tripd_trips_init(struct tripd_trips *trips, int fd, size_t size)
 {
@@ -68,7 +65,8 @@ put_trip(struct tripd_message *message, const json_t *trip)
 		.latency_ns = number_of(trip, "latency_ns"),
 		.line = (uint32_t)number_of(trip, "line"),
 		.result = (int32_t)number_of(trip, "result"),
-		.ends = json_is_true(json_object_get(trip, "ends")) ? TRUE_BYTE : FALSE_BYTE,
+		.ends = json_is_true(json_object_get(trip, "ends")) ? TRIPD_MODEL_TRUE
+								    : TRIPD_MODEL_FALSE,
 	};
 
 	return tripd_message_put(message, TRIPD_MODEL_TRIP, &record, sizeof(record), NULL);
