@@ -352,6 +352,26 @@ def keys_trip_once_each(bench):
         equal([json.loads(line)['key'] for line in file], ['10.1.0.0/16'], 'what the program read')
 
 
+def keys_that_trip_at_once_are_told_or_counted(bench):
+    """As many as a table is for are kept until they are read; of a small one, those that were not are accounted for."""
+    events, report = bench.file('events'), bench.file('report.json')
+    path = bench.pcap('in.pcap', [frame(f'10.{i >> 16}.{i >> 8 & 255}.{i & 255}') for i in range(30000)])
+    code, _, err = bench.run(*bench.eal(f'net_pcap0,rx_pcap={path}'), '--rules', bench.file(
+        'rules', 'each all port 0 ipv4.src max 64k idle 1h\nwhen all.packets >= 1 log\n'
+        'each few port 0 ipv4.src max 10 idle 1h\nwhen few.packets >= 1 log\n'), '--report', report, '--events', events,
+        '--until-idle', '0.3')
+    with open(report, encoding='utf-8') as file:
+        told = json.load(file)
+    trips, lost = trips_of(told), told['trips_omitted']
+    equal(len(set(trips)), len(trips), 'each key once')
+    equal(len([key for line, key in trips if line == 2]), 30000, 'all of the large one')
+    equal(len(trips) - 30000 + lost, 30000 - of(told, 'few')['refused_packets'], 'those of the small one')
+    said = f'tripd: {lost} trips of keys came faster than they could be read: no log, program or event has them\n'
+    equal((code, err), (1, said) if lost else (0, ''), 'what is said')
+    with open(events, encoding='utf-8') as file:
+        equal(len(file.readlines()), len(trips), 'events')
+
+
 def a_fast_key_trips_and_no_slow_one(bench):
     """20 a second over 2 s: who has 19 a second never trips, in a minute; who has 40 does within that time."""
     path = bench.file('rates.pcap')
@@ -402,4 +422,4 @@ main(keys_have_what_is_theirs, keys_that_go_are_in_the_remainder, what_is_allowe
      a_key_goes_by_the_time_of_packets, a_key_that_was_idle_begins_anew_by_the_time_of_packets, keys_go_where_nothing_comes_any_more,
      anybody_may_look_at_keys,
      a_key_of_two_ports_is_one, a_terminal_shows_keys, keys_are_seen_as_they_grow, a_change_keeps_what_stays, what_cannot_be_changes_nothing, keys_trip_once_each,
-     a_fast_key_trips_and_no_slow_one, conditions_of_keys_come_and_go, what_it_takes_is_told_before)
+     keys_that_trip_at_once_are_told_or_counted, a_fast_key_trips_and_no_slow_one, conditions_of_keys_come_and_go, what_it_takes_is_told_before)

@@ -11,6 +11,8 @@
 #define IDLE_MIN_US UINT64_C(320)
 #define IDLE_MAX_US (UINT64_C(1) << 48)
 #define MAX_MAX (UINT32_C(8) << 20)
+#define KEPT_MIN 1024u
+#define KEPT_MAX 32768u
 
 /* What a packet is that has a field. */
 enum {
@@ -193,6 +195,17 @@ trip_rules_each_idle(struct trip_rules_ctx *ctx, const struct trip_rules_span *t
 		ctx->each.idle_us = us;
 }
 
+/* Trips that are kept until they are read: all keys of a table may trip at once. */
+static uint32_t
+kept_of(const struct trip_rules_each *each)
+{
+	uint32_t kept = KEPT_MIN;
+
+	while (kept < each->max && kept < KEPT_MAX)
+		kept *= 2;
+	return each->n_whens > 0 ? kept : 0;
+}
+
 void
 trip_rules_each_attr(const struct trip_rules_each *each, struct trip_each_attr *attr)
 {
@@ -203,6 +216,7 @@ trip_rules_each_attr(const struct trip_rules_each *each, struct trip_each_attr *
 		.n_parts = each->n_parts,
 		.max = each->max,
 		.idle_us = each->idle_us,
+		.trips_kept = kept_of(each),
 		.whens = each->n_whens > 0 ? each->conditions : NULL,
 		.n_whens = each->n_whens,
 		.pattern = each->count.n_patterns > 0 ? each->count.patterns[0] : NULL,

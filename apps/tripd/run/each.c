@@ -31,7 +31,7 @@ take(struct tripd_quota *quota, unsigned int i, const struct trip_each_trip *tri
 	struct tripd_trip own = {
 		.time_ns = time_ns, .packet_ns = quota->packet_began + trip->ns, .count = 1};
 
-	quota->n_untold += trip->number - each->next;
+	quota->n_unread += trip->number - each->next;
 	each->next = trip->number + 1;
 	own.when = rule->whens[trip->when];
 	when = &quota->rules->whens[own.when];

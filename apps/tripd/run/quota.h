@@ -161,6 +161,8 @@ struct tripd_quota {
 	uint64_t n_unkept;
 	/* Firings that nobody is told of: there was no room for them, or their events overran. */
 	uint64_t n_untold, n_overrun;
+	/* Trips of keys that were written over before they were read. */
+	uint64_t n_unread;
 	/* Commands that were refused. */
 	uint64_t n_refused;
 };

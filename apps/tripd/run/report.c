@@ -390,7 +390,7 @@ write_file(const char *path, const char *text)
 int
 tripd_report_write(const char *path, const struct tripd_quota *quota)
 {
-	uint64_t omitted = quota->n_unkept + quota->n_untold + quota->n_overrun;
+	uint64_t omitted = quota->n_unkept + quota->n_untold + quota->n_overrun + quota->n_unread;
 	json_t *report = json_pack("{s:o, s:o, s:o, s:o, s:o, s:I}", "counters",
 		make_counters(quota), "each", tripd_report_eaches(quota), "quotas",
 		make_quotas(quota, true), "ports", make_ports(quota), "trips", make_trips(quota),

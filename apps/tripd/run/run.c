@@ -319,6 +319,12 @@ tripd_run_stop(struct tripd_run *run)
 			"%" PRIu64
 			" trips came faster than they could be written down; what they did is done",
 			untold);
+	if (quota->n_unread != 0)
+		ret = tripd_fail(TRIPD_EXIT_RUN,
+			"%" PRIu64
+			" trips of keys came faster than they could be read: no log, program or "
+			"event has them",
+			quota->n_unread);
 	if (quota->periods.n_unsaid != 0)
 		ret = tripd_fail(TRIPD_EXIT_RUN,
 			"%" PRIu64 " periods of quotas ended faster than they could be said",
