@@ -407,6 +407,41 @@ nothing_is_lost_by_hand(void **state)
 	tripd_bed_close(&bed);
 }
 
+/* Each trip makes another one. */
+static void
+trip_again(void *arg, const struct tripd_trip *trip)
+{
+	uint64_t *left = arg;
+
+	*left -= *left > 0;
+	if (*left > 0)
+		trip_cntr_add(bed.quota.counters[0], 1);
+	tripd_bed_progress(&bed);
+}
+
+/* Who reads trips that come as fast as they are told comes to an end, and to what is to be done. */
+static void
+trips_without_end_hold_nothing_up(void **state)
+{
+	uint64_t left;
+
+	open_bed(ALL "counter n\nwhen n >= 1 every 1 log\nwhen n >= 2 reset all\n");
+	left = 16 * bed.quota.max_events;
+	count_packets(3);
+	trip_cntr_add(bed.quota.counters[0], 1000);
+	tripd_bed_progress(&bed);
+	bed.quota.told = trip_again;
+	bed.quota.told_arg = &left;
+	assert_true(tripd_quota_read(&bed.quota) <= bed.quota.max_events + 256);
+	assert_true(left > 0);
+	update();
+	assert_true(left > 0);
+	tripd_quota_freshen(&bed.quota);
+	assert_int_equal(trip_cntr_read(bed.quota.counts[0].packets), 0);
+	bed.quota.told = NULL;
+	tripd_bed_close(&bed);
+}
+
 /* By a rule: each time anew one that fires once does, then the one that resets, as often as it is
  * due until the count begins anew. */
 static void
@@ -451,6 +486,7 @@ main(void)
 		cmocka_unit_test(what_lasts_ends),
 		cmocka_unit_test(what_is_crossed_by_then_fires),
 		cmocka_unit_test(nothing_is_lost_by_hand),
+		cmocka_unit_test(trips_without_end_hold_nothing_up),
 		cmocka_unit_test(nothing_is_lost_by_rules),
 	};
 	int ret = tripd_bed_init();

@@ -146,7 +146,8 @@ tripd_quota_open(struct tripd_quota *quota, struct trip_domain *domain, struct t
 		.manual = plan->manual,
 		.max_flows = attr.max_flows,
 		.max_cntrs = attr.max_cntrs,
-		.max_works = attr.max_works};
+		.max_works = attr.max_works,
+		.max_events = attr.max_events};
 	/* One more: calloc of nothing may be NULL. */
 	quota->counts = calloc(rules->n_counts + 1, sizeof(*quota->counts));
 	quota->counters = calloc(rules->n_counters + 1, sizeof(*quota->counters));

@@ -143,6 +143,8 @@ struct tripd_quota {
 	uint64_t last_born;
 	/* Room that the domain has for the rules, others' share included. */
 	uint32_t max_flows, max_cntrs, max_works;
+	/* As many trips are there to be read at most. */
+	uint32_t max_events;
 	/* All of them are: a change is not given up half way. */
 	bool at_work;
 	struct tripd_now now;
@@ -182,8 +184,8 @@ int tripd_quota_queue_when(struct tripd_quota *quota, unsigned int when);
 /* Seconds since the epoch, as its periods go by. */
 int64_t tripd_quota_seconds(const struct tripd_quota *quota);
 
-/* Takes the trips that happened since the last call to the end of `trips`. Returns how many
- * happened. */
+/* Takes the trips that happened between the last call and this one to the end of `trips`. Returns
+ * how many. */
 size_t tripd_quota_read(struct tripd_quota *quota);
 
 /* Keeps of the trips that were read so far only what the report is to have. */

@@ -189,6 +189,8 @@ tripd_quota_forget(struct tripd_quota *quota)
 		free(quota->trips[--quota->n_trips].key);
 }
 
+/* All that had happened when it was called: where trips come as fast as they are told, there is no
+ * end to them. */
 size_t
 tripd_quota_read(struct tripd_quota *quota)
 {
@@ -208,7 +210,7 @@ tripd_quota_read(struct tripd_quota *quota)
 			else
 				take(quota, &events[i], time_ns);
 		n_new += (size_t)n;
-	} while (n == EVENTS_BURST);
+	} while (n == EVENTS_BURST && n_new < quota->max_events);
 	n_new += tripd_quota_each_read(quota, time_ns);
 	trip_domain_stats_read(quota->domain, &stats);
 	quota->n_overrun = stats.events_lost;
